@@ -18,7 +18,7 @@
 #   ROOMS="base ir" takes these rooms of src alone: `make check T=base ROOMS=base O=DIR` while others do not compile.
 
 MAJOR   := 0
-MINOR   := 1
+MINOR   := 2
 PATCH   := 0
 VERSION := $(MAJOR).$(MINOR).$(PATCH)
 
@@ -119,16 +119,16 @@ ifeq ($(VARIANT),release)
   STRIPS     := src/runtime/kernel_strips.c
   STRIPS_OPT := -O3 $(SECTIONS)
   COLD_OPT   := -Os $(SMALL)
-  COLD := src/api/% src/transform/% src/codegen/% src/tir/% src/format/% src/op/lower% src/op/host_op.c \
+  COLD := src/api/% src/transform/% src/codegen/% src/tir/% src/format/% src/op/lower% src/op/extension_op.c \
           $(addprefix src/op/infer_,call.c create.c index.c layout.c memory.c misc.c nn.c window.c) \
           src/script/reader_tir% src/script/print_tir.c src/script/metadata% src/script/reader_index_map.c \
           src/script/reader_missing.c \
           src/analysis/pattern_% $(addprefix src/analysis/,call_groups.c computable.c derive_call.c infer_module.c \
                           memory_use.c mutation.c reach.c reshape_pattern.c written.c) \
-          $(addprefix src/arith/,evaluate.c solve.c) $(addprefix src/ir/,ir_text.c difference.c host.c device.c) \
-          $(addprefix src/sinfo/,encode.c host_kind.c mapping.c mutator.c relation.c) \
+          $(addprefix src/arith/,evaluate.c solve.c) $(addprefix src/ir/,ir_text.c difference.c extension.c device.c) \
+          $(addprefix src/sinfo/,encode.c extension_kind.c mapping.c mutator.c relation.c) \
           $(addprefix src/base/,json.c sha256.c cpu.c file.c diag.c) \
-          src/desc/desc_text.c src/desc/desc_verify.c src/desc/rlx_writer.c \
+          src/desc/desc_text.c src/desc/desc_verify.c src/desc/file_writer.c \
           src/runtime/builtin% src/runtime/kernel_load.c src/runtime/kernel_dis.c src/runtime/native.c \
           src/runtime/value_text.c src/runtime/error.c \
           src/vm/disassemble.c src/vm/loader.c src/vm/verify.c src/vm/load_native.c

@@ -22,11 +22,11 @@ static const rlx_binding *one(rlx_context *ctx, const rlx_expr *f, const rlx_pri
                               const rlx_string *name, const rlx_var **last, int i, bool distinct)
 {
     const rlx_prim *dims[] = { n, rlx_int64(ctx, distinct ? 1000 + i : i & 63) };
-    const rlx_sinfo *s = rlx_tensor_info(ctx, rlx_shape(ctx, dims, 2), RELAX_FLOAT32, -1, NULL);
+    const rlx_sinfo *s = rlx_tensor_info(ctx, rlx_shape_new(ctx, dims, 2), RELAX_FLOAT32, -1, NULL);
     const rlx_expr *args[] = { &(*last)->node, &(*last)->node };
     const rlx_expr *call = rlx_call_new(ctx, f, args, 2, NULL, 0, NULL, RLX_NO_PLACE);
     *last = rlx_var_new(ctx, true, name, i, s, RLX_NO_PLACE);
-    return rlx_bind(ctx, *last, call, RLX_NO_PLACE);
+    return rlx_var_binding_new(ctx, *last, call, RLX_NO_PLACE);
 }
 
 static double run(int bindings, bool distinct)
@@ -35,7 +35,7 @@ static double run(int bindings, bool distinct)
     const rlx_string *name = rlx_string_z(ctx, "lv");
     const rlx_prim *n =
         (const rlx_prim *)rlx_prim_var_new(ctx, rlx_string_z(ctx, "n"), RELAX_INT64, RLX_NO_PLACE);
-    const rlx_expr *f = rlx_extern(ctx, RLX_SLICE("f"));
+    const rlx_expr *f = rlx_extern_func_new(ctx, RLX_SLICE("f"));
     const rlx_var *last = rlx_var_new(ctx, true, name, -1, ctx->object, RLX_NO_PLACE);
     bool ok = name && n && f && last;
     double start = now();

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "codegen/kernel_writer.h"
+#include "codegen/kgen.h"
 #include "runtime/kernel.h"
 
 static double now(void)

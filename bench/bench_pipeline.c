@@ -70,7 +70,7 @@ static const rlx_expr *eight(bench *s, const rlx_expr *y, int i)
 {
     const rlx_prim *dims[] = { rlx_fold_add(s->ctx, s->n, rlx_int64(s->ctx, i + 1)),
                                rlx_int64(s->ctx, 4) };
-    const rlx_expr *z = emit(s, s->zeros, rlx_shape(s->ctx, dims, 2), NULL, s->zeros_attrs);
+    const rlx_expr *z = emit(s, s->zeros, rlx_shape_new(s->ctx, dims, 2), NULL, s->zeros_attrs);
     z = emit(s, s->add, z, z, NULL);
     z = emit(s, s->multiply, z, z, NULL);
     z = emit(s, s->relu, z, NULL, NULL);
@@ -90,7 +90,7 @@ static bool prepare(bench *s)
         (const rlx_prim *)rlx_prim_var_new(ctx, rlx_string_z(ctx, "n"), RELAX_INT64, RLX_NO_PLACE);
     dims[0] = s->n;
     dims[1] = rlx_int64(ctx, 4);
-    const rlx_expr *shape = rlx_shape(ctx, dims, 2);
+    const rlx_expr *shape = rlx_shape_new(ctx, dims, 2);
     const rlx_sinfo *info = rlx_tensor_info(ctx, shape, RELAX_FLOAT32, 2, NULL);
     s->x =
         (const rlx_expr *)rlx_var_new(ctx, false, rlx_string_z(ctx, "x"), -1, info, RLX_NO_PLACE);

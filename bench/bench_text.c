@@ -28,7 +28,8 @@ static void run(const char *text, size_t len, figures *t, int i)
     relax_context *ctx = relax_context_create(NULL);
     relax_module *m = relax_module_parse(ctx, "bench", 5, text, len);
     double read = bench_now();
-    if (!m || relax_context_num_errors(ctx) || relax_well_formed(ctx, m, RELAX_CHECK_NORMAL) != 1)
+    if (!m || relax_context_num_errors(ctx) ||
+        relax_module_well_formed(ctx, m, RELAX_CHECK_NORMAL) != 1)
         bench_die("bench_text", "the module is not well-formed");
     double checked = bench_now();
     relax_bytes *out = relax_node_print(ctx, relax_module_as_node(m), NULL);

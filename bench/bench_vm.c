@@ -29,7 +29,7 @@ static double now_ns(void)
 
 typedef struct program {
     rlx_memory memory;
-    rlx_writer w;
+    rlx_file_writer w;
     relax_registry *registry;
     relax_executable *exe;
     relax_vm *vm;
@@ -83,17 +83,17 @@ static uint32_t cast_to(program *p, uint32_t rank)
 static void add_function(program *p, uint32_t number, const char *name, uint32_t code,
                          uint32_t params, uint32_t num_params)
 {
-    rlx_file_function f = { .name = rlx_writer_name(&p->w, rlx_slice_z(name)),
+    rlx_file_function f = { .name = rlx_file_writer_name(&p->w, rlx_slice_z(name)),
                             .flags = RLX_FUNCTION_PUBLIC,
                             .code = code,
-                            .code_len = rlx_writer_here(&p->w) - code,
+                            .code_len = rlx_file_writer_here(&p->w) - code,
                             .num_params = num_params,
                             .num_regs = 8,
                             .num_syms = 8,
                             .params = params,
                             .result = RLX_NO_INDEX,
                             .signature = RLX_NO_INDEX };
-    rlx_writer_set_function(&p->w, number, &f);
+    rlx_file_writer_set_function(&p->w, number, &f);
 }
 
 enum what {
@@ -117,7 +117,7 @@ static void body(program *p, enum what what, uint32_t inner, uint32_t checked, u
     case CAST4: RLX_EMIT(&p->w, RLX_OP_MATCH, 0, desc, RLX_MATCH_CAST, RLX_NO_INDEX); break;
     case ALLOCS:
         RLX_EMIT_LIST(&p->w, RLX_OP_ALLOC_TENSOR, &n, 1, 4, RELAX_FLOAT32);
-        rlx_writer_emit(&p->w, RLX_OP_KILL, NULL, &dead, 1);
+        rlx_file_writer_emit(&p->w, RLX_OP_KILL, NULL, &dead, 1);
         break;
     default: break;
     }
@@ -127,18 +127,18 @@ static void make(program *p, enum what what)
 {
     memset(p, 0, sizeof *p);
     rlx_memory_init(&p->memory, NULL, SIZE_MAX);
-    rlx_writer_init(&p->w, &p->memory);
+    rlx_file_writer_init(&p->w, &p->memory);
     relax_registry_create(NULL, &p->registry, NULL);
     relax_registry_register(p->registry, "f", 1, what == PACKED_CHECKS ? checks_three : nothing,
                             NULL, NULL, NULL);
-    uint32_t main_ = rlx_writer_function(&p->w), inner = rlx_writer_function(&p->w),
-             checked = rlx_writer_function(&p->w);
-    uint32_t packed = rlx_writer_packed(&p->w, RLX_SLICE("f")), literal = tensors(p, 3, false),
+    uint32_t main_ = rlx_file_writer_function(&p->w), inner = rlx_file_writer_function(&p->w),
+             checked = rlx_file_writer_function(&p->w);
+    uint32_t packed = rlx_file_writer_packed(&p->w, RLX_SLICE("f")), literal = tensors(p, 3, false),
              symbolic = tensors(p, 3, true);
     uint32_t desc = cast_to(p, what == CAST1   ? 1
                                : what == CAST2 ? 2
                                                : 4),
-             code = rlx_writer_here(&p->w);
+             code = rlx_file_writer_here(&p->w);
     RLX_EMIT(&p->w, RLX_OP_PRIM, 3, RELAX_BOOL, rlx_operand_imm(1));
     for (int i = 0; i < REPEAT; i++)
         body(p, what, inner, checked, desc, packed);
@@ -152,10 +152,10 @@ static void make(program *p, enum what what)
     }
     rlx_desc_close(&d);
     add_function(p, main_, "main", code, rlx_desc_end(&d), 3);
-    code = rlx_writer_here(&p->w);
+    code = rlx_file_writer_here(&p->w);
     RLX_EMIT(&p->w, RLX_OP_RETURN, 0);
     add_function(p, inner, "inner", code, literal, 3);
-    code = rlx_writer_here(&p->w);
+    code = rlx_file_writer_here(&p->w);
     RLX_EMIT(&p->w, RLX_OP_RETURN, 0);
     add_function(p, checked, "checked", code, symbolic, 3);
     rlx_buf file;
@@ -163,7 +163,7 @@ static void make(program *p, enum what what)
     relax_vm_options o;
     relax_vm_options_init(&o, sizeof o);
     o.registry = p->registry;
-    if (!rlx_writer_finish(&p->w, &file) ||
+    if (!rlx_file_writer_finish(&p->w, &file) ||
         relax_executable_load(file.data, file.len, NULL, &p->exe, &err) != RELAX_OK ||
         relax_vm_create(p->exe, &o, &p->vm, &err) != RELAX_OK) {
         fprintf(stderr, "bench_vm: %s\n", relax_error_message(err, NULL));
@@ -177,7 +177,7 @@ static void drop(program *p)
     relax_vm_release(p->vm);
     relax_executable_release(p->exe);
     relax_registry_release(p->registry);
-    rlx_writer_free(&p->w);
+    rlx_file_writer_free(&p->w);
 }
 
 static double best_call(program *p, const relax_value *args)

@@ -46,14 +46,14 @@ static int cool_down(void *self, const relax_value *args, int32_t num_args, rela
 
 static relax_expr *op1(relax_context *ctx, const char *op, const relax_expr *a)
 {
-    return relax_call_op(ctx, op, strlen(op), &a, 1, NULL, 0);
+    return relax_call_op_new(ctx, op, strlen(op), &a, 1, NULL, 0);
 }
 
 static relax_expr *op2(relax_context *ctx, const char *op, const relax_expr *a,
                        const relax_expr *b)
 {
     const relax_expr *args[] = { a, b };
-    return relax_call_op(ctx, op, strlen(op), args, 2, NULL, 0);
+    return relax_call_op_new(ctx, op, strlen(op), args, 2, NULL, 0);
 }
 
 /* Weights: anything reproducible will do here. */
@@ -66,8 +66,8 @@ static relax_expr *weights(relax_context *ctx, unsigned seed, int64_t rows, int6
         seed = seed * 1664525u + 1013904223u;
         data[i] = (float)((int)(seed >> 16 & 0xff) - 128) / 1024.0f;
     }
-    relax_expr *constant = relax_constant(ctx, RELAX_FLOAT32, rows ? shape : shape + 1, ndim, data,
-                                          count * sizeof *data);
+    relax_expr *constant = relax_constant_new(ctx, RELAX_FLOAT32, rows ? shape : shape + 1, ndim,
+                                              data, count * sizeof *data);
     free(data);
     return constant;
 }
@@ -85,21 +85,22 @@ static relax_expr *dense(relax_context *ctx, relax_builder *b, const relax_expr 
 static relax_expr *cooled(relax_context *ctx, const relax_expr *scores,
                           const relax_prim_expr *batch)
 {
-    const relax_prim_expr *dims[] = { batch, relax_prim_int(ctx, CLASSES) };
-    const relax_expr *args[] = { relax_extern_func(ctx, "host.cool_down", 14),
-                                 relax_tuple(ctx, &scores, 1) };
-    return relax_call_op_with_result(ctx, "call_dps_packed", 15, args, 2, NULL,
-                                     relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32), 0);
+    const relax_prim_expr *dims[] = { batch, relax_prim_int_new(ctx, CLASSES) };
+    const relax_expr *args[] = { relax_extern_func_new(ctx, "host.cool_down", 14),
+                                 relax_tuple_new(ctx, &scores, 1) };
+    return relax_call_op_new_with_result(ctx, "call_dps_packed", 15, args, 2, NULL,
+                                         relax_struct_info_tensor_new(ctx, dims, 2, RELAX_FLOAT32),
+                                         0);
 }
 
 static relax_module *build(relax_context *ctx)
 {
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
-    relax_prim_expr *batch = relax_shape_var(ctx, "batch", 5);
-    const relax_prim_expr *dims[] = { batch, relax_prim_int(ctx, PIXELS) };
-    const relax_expr *images =
-        relax_var(ctx, "images", 6, relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32), 0);
+    relax_prim_expr *batch = relax_shape_var_new(ctx, "batch", 5);
+    const relax_prim_expr *dims[] = { batch, relax_prim_int_new(ctx, PIXELS) };
+    const relax_expr *images = relax_var_new(
+        ctx, "images", 6, relax_struct_info_tensor_new(ctx, dims, 2, RELAX_FLOAT32), 0);
 
     relax_builder_begin_function(b, "main", 4, &images, 1, NULL);
     relax_builder_begin_dataflow(b);
@@ -209,7 +210,7 @@ int main(void)
         printf("%s\n\n", relax_bytes_data(text));
     relax_bytes_release(text);
 #endif
-    relax_executable *exe = relax_compile(ctx, module, NULL);
+    relax_executable *exe = relax_module_compile(ctx, module, NULL);
     for (size_t i = 0; i < relax_context_num_diagnostics(ctx); i++) {
         relax_bytes *line = relax_diagnostic_render(ctx, i);
         fprintf(stderr, "%s", relax_bytes_data(line));

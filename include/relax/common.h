@@ -44,20 +44,20 @@ extern "C" {
 typedef int32_t relax_status;
 enum relax_status_code {
     RELAX_OK = 0,
-    RELAX_ERROR_INVALID_ARGUMENT = 1,  /* NULL, out of range, wrong kind, bad options (OP) */
-    RELAX_ERROR_OUT_OF_MEMORY = 2,     /* the allocator said no, or a cap was reached */
-    RELAX_ERROR_TEXT = 3,              /* text could not be read (PA) */
-    RELAX_ERROR_ILL_FORMED = 4,        /* normal form or well-formedness (NF, WF, WX) */
-    RELAX_ERROR_TYPE = 5,              /* structural information, purity, devices (TY, PU, VD) */
-    RELAX_ERROR_RUNTIME = 6,           /* a run failed (RT) */
-    RELAX_ERROR_LOAD = 7,              /* a file is damaged, hostile or too new (LD) */
-    RELAX_ERROR_CODEGEN = 8,           /* a program cannot be compiled (CG) */
-    RELAX_ERROR_IO = 9,                /* the operating system refused a file */
-    RELAX_ERROR_NOT_FOUND = 10,        /* no function, pass, operator or member of that name */
-    RELAX_ERROR_UNSUPPORTED = 11,      /* not part of this build */
-    RELAX_ERROR_CANCELLED = 12,        /* deadline or cancel flag */
-    RELAX_ERROR_INTERNAL = 13,         /* our own broken invariant: please report */
-    RELAX_USER_ERROR = 14              /* a host callback failed with a token of its own */
+    RELAX_ERROR_INVALID_ARGUMENT = 1, /* NULL, out of range, wrong kind, bad options (OP) */
+    RELAX_ERROR_OUT_OF_MEMORY = 2,    /* the allocator said no, or a cap was reached */
+    RELAX_ERROR_TEXT = 3,             /* text could not be read (PA) */
+    RELAX_ERROR_ILL_FORMED = 4,       /* normal form or well-formedness (NF, WF, WX) */
+    RELAX_ERROR_TYPE = 5,             /* structural information, purity, devices (TY, PU, VD) */
+    RELAX_ERROR_RUNTIME = 6,          /* a run failed (RT) */
+    RELAX_ERROR_LOAD = 7,             /* a file is damaged, hostile or too new (LD) */
+    RELAX_ERROR_CODEGEN = 8,          /* a program cannot be compiled (CG) */
+    RELAX_ERROR_IO = 9,               /* the operating system refused a file */
+    RELAX_ERROR_NOT_FOUND = 10,       /* no function, pass, operator or member of that name */
+    RELAX_ERROR_UNSUPPORTED = 11,     /* not part of this build */
+    RELAX_ERROR_CANCELLED = 12,       /* deadline or cancel flag */
+    RELAX_ERROR_INTERNAL = 13,        /* our own broken invariant: please report */
+    RELAX_ERROR_USER = 14             /* a host callback failed with a token of its own */
 };
 
 /* A data type, packed as DLPack has it: code | bits << 8 | lanes << 16. `bool` is an unsigned
@@ -106,16 +106,16 @@ typedef struct relax_bytes relax_bytes;
 
 /* The content: `relax_bytes_size` bytes, followed by a NUL that is not counted. NULL for NULL.
  * Lives as long as `bytes`. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED const char *relax_bytes_data(const relax_bytes *bytes);
 /* Number of bytes; 0 for NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 size_t relax_bytes_size(const relax_bytes *bytes);
 /* Adds a reference and returns `bytes`. NULL gives NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_OWN relax_bytes *relax_bytes_retain(relax_bytes *bytes);
 /* Drops a reference. NULL is fine. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 void relax_bytes_release(relax_bytes *bytes);
 
 /* Why a call on the run side failed: counted, immutable, release from any thread. Strings live
@@ -125,37 +125,37 @@ void relax_bytes_release(relax_bytes *bytes);
 typedef struct relax_error relax_error;
 
 /* The status that the failed call returned; RELAX_OK for NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_error_status(RELAX_NULLABLE const relax_error *error);
 /* The stable code ("RT05", "LD04"; "" if there is none). */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED const char *relax_error_code(const relax_error *error);
 /* The reason inside a failed cast or result check ("RT03" in an RT06); "" if there is none. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED const char *relax_error_inner_code(const relax_error *error);
 /* What went wrong, lower-case, without the code. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED const char *relax_error_message(const relax_error *error,
                                                RELAX_NULLABLE size_t *len);
 /* The kind a packed function gave ("ValueError"); "" if there is none. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED const char *relax_error_kind(const relax_error *error, RELAX_NULLABLE size_t *len);
 /* One line per active Relax function, innermost first: "  in main, binding lv3 (m.py:7:5)". ""
  * outside a run. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED const char *relax_error_trace(const relax_error *error, RELAX_NULLABLE size_t *len);
 /* The error this one was made from (that of the packed function in an RT16), or NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_error *relax_error_cause(const relax_error *error);
-/* The token of relax_value_set_user_error if status is RELAX_USER_ERROR, else NULL. Still owned
+/* The token of relax_value_set_user_error if status is RELAX_ERROR_USER, else NULL. Still owned
  * by the error. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_NULLABLE void *relax_error_user_token(const relax_error *error);
 /* Adds a reference and returns `error`. NULL gives NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_OWN relax_error *relax_error_retain(relax_error *error);
 /* Drops a reference. NULL is fine. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 void relax_error_release(relax_error *error);
 
 #ifdef __cplusplus

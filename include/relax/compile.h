@@ -15,10 +15,11 @@ extern "C" {
  * diagnostics for a wrong dtype, rank or size (CG12) and for a name that no function has
  * (OP15).
  */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_BORROWED RELAX_NULLABLE relax_module *relax_bind_params(relax_context *ctx,
-        const relax_module *module, RELAX_NULLABLE const char *function, size_t function_len,
-        const char *const *names, const relax_tensor *const *tensors, size_t count);
+RELAX_API RELAX_SINCE(0, 2)
+    RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_bind_params(
+        relax_context *ctx, const relax_module *module, RELAX_NULLABLE const char *function,
+        size_t function_len, const char *const *names, const relax_tensor *const *tensors,
+        size_t count);
 
 typedef struct relax_compile_options {
     size_t struct_size;
@@ -64,27 +65,26 @@ typedef struct relax_compile_options {
 } relax_compile_options;
 
 /* Fills `options` with the defaults. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_compile_options_init(relax_compile_options *options, size_t struct_size);
 /* Compiles the module: checks it, runs the build pipeline, generates code. An executable with
  * one reference that does not need the context any more, or NULL and diagnostics (WF, TY, CG
  * ...).
  */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_OWN RELAX_NULLABLE relax_executable *relax_compile(relax_context *ctx,
-        const relax_module *module, RELAX_NULLABLE const relax_compile_options *options);
-/* The kernels of the module as one C99 file that includes "relax_kernels.h", to be read or to
- * be compiled for another machine; options as for relax_compile, no compiler is started. NULL
- * and diagnostics on failure.
- */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_OWN RELAX_NULLABLE relax_bytes *relax_compile_to_c(relax_context *ctx,
-        const relax_module *module, RELAX_NULLABLE const relax_compile_options *options);
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) RELAX_OWN RELAX_NULLABLE
+    relax_executable *relax_module_compile(relax_context *ctx, const relax_module *module,
+                                           RELAX_NULLABLE const relax_compile_options *options);
+/* The kernels of the module as one C99 file that includes "relax_kernels.h", to be read or to be
+ * compiled for another machine; options as for relax_module_compile, no compiler is started. NULL
+ * and diagnostics on failure. / */
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) RELAX_OWN RELAX_NULLABLE
+    relax_bytes *relax_module_compile_to_c(relax_context *ctx, const relax_module *module,
+                                           RELAX_NULLABLE const relax_compile_options *options);
 /* relax_kernels.h: how such kernels are called. NULL: out of memory. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_OWN RELAX_NULLABLE relax_bytes *relax_c_header(relax_context *ctx);
+RELAX_API RELAX_SINCE(0, 2)
+    RELAX_EXCL(ctx) RELAX_OWN RELAX_NULLABLE relax_bytes *relax_module_c_header(relax_context *ctx);
 /* Targets of this build by number from 0 ("interp"), static; NULL past the end. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_target_name(int32_t target);
 
 #ifdef __cplusplus

@@ -63,30 +63,30 @@ struct DLManagedTensorVersioned {
  * copied. Refused: another major version, a device other than the CPU, strides that are not
  * contiguous, a dtype without storage here, misaligned data.
  */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_tensor_from_dlpack(struct DLManagedTensorVersioned *managed,
                                       RELAX_OWN relax_tensor **out,
                                       RELAX_OWN relax_error **out_error);
 /* Takes over a tensor in the older form, which has no version: from now on `managed` is ours, and
  * its deleter runs exactly once. Refuses what relax_tensor_from_dlpack refuses. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_tensor_from_dlpack_legacy(DLManagedTensor *managed,
                                              RELAX_OWN relax_tensor **out,
                                              RELAX_OWN relax_error **out_error);
 /* Lends the tensor to another library: *out holds a reference until its deleter is called.
  * Strides are always filled; read-only tensors carry the read-only flag.
  */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_tensor_to_dlpack(relax_tensor *tensor,
                                     RELAX_OWN struct DLManagedTensorVersioned **out,
                                     RELAX_OWN relax_error **out_error);
 /* Lends the tensor in the older form: *out holds a reference until its deleter is called. That
  * form cannot say read-only, so read-only tensors are refused. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_tensor_to_dlpack_legacy(relax_tensor *tensor, RELAX_OWN DLManagedTensor **out,
                                            RELAX_OWN relax_error **out_error);
 /* The tensor's own description, valid as long as the tensor. NULL for NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED const DLTensor *relax_tensor_view(const relax_tensor *tensor);
 
 #ifdef __cplusplus

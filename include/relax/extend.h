@@ -27,7 +27,7 @@ extern "C" {
 
 /* Reports that something is wrong, as an error with code OP17: what a callback or a pass of the
  * host has to say. `place` may be 0. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 relax_status relax_context_report(relax_context *ctx, relax_place place, const char *text,
                                   size_t text_len);
 
@@ -40,10 +40,10 @@ relax_status relax_context_report(relax_context *ctx, relax_place place, const c
  * a is b and b is c, a is c. Hashes count the name of the kind alone, so equal ones have one. */
 typedef int32_t (*relax_kind_equal_fn)(void *user, relax_context *ctx, const relax_struct_info *a,
                                        const relax_struct_info *b);
-/* May a value of `a` be used where `b` is described? RELAX_FIT_..., or -1: failed. Both are of
- * the kind. RELAX_FIT_NO also says that no value is of both, so that a cast cannot succeed. */
-typedef int32_t (*relax_kind_fit_fn)(void *user, relax_context *ctx, const relax_struct_info *a,
-                                     const relax_struct_info *b);
+/* May a value of `a` be used where `b` is described? RELAX_FIT_..., or -1: failed. Both are of the
+ * kind. RELAX_ASSIGNABLE_NO also says that no value is of both, so that a cast cannot succeed. */
+typedef int32_t (*relax_kind_assignable_fn)(void *user, relax_context *ctx,
+                                            const relax_struct_info *a, const relax_struct_info *b);
 /* A description that covers both (`a` and `b` fit it), as specific as can be; NULL: R.Object. */
 typedef const relax_struct_info *(*relax_kind_lub_fn)(void *user, relax_context *ctx,
                                                       const relax_struct_info *a,
@@ -63,11 +63,11 @@ typedef struct relax_kind_sink relax_kind_sink;
  * it unless name is NULL. Names are identifiers; they and texts live as long as the kind.
  * RELAX_ERROR_INVALID_ARGUMENT for what cannot stand there; then the operands are printed in
  * order. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(sink)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(sink)
 relax_status relax_kind_sink_operand(relax_kind_sink *sink, RELAX_NULLABLE const char *name,
                                      size_t index);
 /* The next argument is R.str("text"): printable ASCII without quotes and backslashes. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(sink)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(sink)
 relax_status relax_kind_sink_text(relax_kind_sink *sink, RELAX_NULLABLE const char *name,
                                   const char *text);
 /* Hands the arguments of `info` to the sink, in the order of the text, for the printer and for
@@ -98,7 +98,8 @@ typedef struct relax_kind_options {
     const char *check;
     size_t check_len;
     relax_kind_equal_fn equal;      /* NULL: only if all operands are proved equal */
-    relax_kind_fit_fn fit;          /* NULL: RELAX_FIT_YES if equal, else RELAX_FIT_VALUE */
+    relax_kind_assignable_fn
+        fit; /* NULL: RELAX_ASSIGNABLE_YES if equal, else RELAX_ASSIGNABLE_VALUE */
     relax_kind_lub_fn lub;          /* NULL: that of both if equal, else R.Object */
     relax_kind_erase_fn erase;      /* NULL: R.Object if an operand is not visible */
     relax_kind_type_fn static_type; /* NULL: R.Object */
@@ -109,29 +110,28 @@ typedef struct relax_kind_options {
     relax_kind_read_fn read;
 } relax_kind_options;
 /* Fills `options` with the defaults. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_kind_options_init(relax_kind_options *options, size_t struct_size);
 /* Registers a kind. OP16: the name is taken. What `options` points to is copied. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-relax_status relax_register_kind(relax_context *ctx, const relax_kind_options *options);
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) relax_status
+    relax_kind_register(relax_context *ctx, const relax_kind_options *options);
 
 /* R.NAME(operands). An operand is a relax_node of an integer expression (int64), a shape
  * expression, a variable, a string, dtype or scalar value, or struct info. Variables among them
  * are used, never bound: a function in whose signature they stand binds them elsewhere. NULL and
  * diagnostics if no such kind is registered (OP15) or an operand is of another sort. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_host(
-        relax_context *ctx, const char *name, size_t name_len, const relax_node *const *operands,
-        size_t num_operands);
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE relax_struct_info
+    *relax_struct_info_extension_new(relax_context *ctx, const char *name, size_t name_len,
+                                     const relax_node *const *operands, size_t num_operands);
 /* Name of the kind; `len` may be NULL. NULL for struct info that is not of a host's kind. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_struct_info_host_name(
-        const relax_struct_info *info, RELAX_NULLABLE size_t *len);
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY RELAX_BORROWED RELAX_NULLABLE const
+    char *relax_struct_info_extension_name(const relax_struct_info *info,
+                                           RELAX_NULLABLE size_t *len);
 /* Number of operands; -1 for other kinds. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int64_t relax_struct_info_num_operands(const relax_struct_info *info);
 /* One of them (relax_node_as_... tells its family); NULL if there is none. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_node *relax_struct_info_operand(
         const relax_struct_info *info, size_t index);
 
@@ -140,20 +140,20 @@ RELAX_BORROWED RELAX_NULLABLE const relax_node *relax_struct_info_operand(
 /* Lives while the callback runs. */
 typedef struct relax_call_view relax_call_view;
 /* The call: relax_expr_operand(call, 1 + i) is argument i, relax_expr_attr an attribute. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_call_view_call(const relax_call_view *view);
 /* Struct info of argument i. NULL if there is none, or after a report: then the callback fails. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_call_view_arg_info(
         const relax_call_view *view, size_t index);
 /* For a lowering: struct info of the result, as the inference gave it; else NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_call_view_result(
         const relax_call_view *view);
 /* Says what is wrong with the call: "NAME: text" at its place (TY08 from an inference, TY16
  * from a derive function); from a lowering, why there is none for this call. The callback then
  * returns NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_call_view_fail(const relax_call_view *view, const char *text, size_t text_len);
 
 /* ---- operators ------------------------------------------------------------------------------ */
@@ -202,41 +202,41 @@ typedef struct relax_op_options {
     void (*destroy)(void *user);
 } relax_op_options;
 /* Fills `options` with the defaults: no arguments, pure. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_op_options_init(relax_op_options *options, size_t struct_size);
-/* Registers an operator: from then on relax_call_op and R.NAME(...) in text know it. OP16: the
+/* Registers an operator: from then on relax_call_op_new and R.NAME(...) in text know it. OP16: the
  * name is taken. What `options` points to is copied. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-relax_status relax_register_op(relax_context *ctx, const relax_op_options *options);
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) relax_status
+    relax_op_register(relax_context *ctx, const relax_op_options *options);
 
 /* Number of operators: those of the library, and behind them those registered in `ctx`, numbered
  * on. Texts of registered ones live as long as the context. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_context_op_count(const relax_context *ctx);
 /* Number of an operator by name, as relax_op_find; of `ctx` too; -1 if there is none. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_context_op_find(const relax_context *ctx, const char *name, size_t name_len);
 /* Name of an operator, as relax_op_name: "relax.nn.softmax"; NULL past the end. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_name(const relax_context *ctx,
                                                                 int32_t op);
 /* One line about an operator, as relax_op_help; NULL past the end. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_help(const relax_context *ctx,
                                                                 int32_t op);
 /* Sum of RELAX_OP_FLAG_..., as relax_op_flags; 0 past the end. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_context_op_flags(const relax_context *ctx, int32_t op);
 /* Argument of an operator by number from 0, as relax_op_arg: its name, NULL past the end. *kind
  * (may be NULL) gets RELAX_OP_ARG_..., *optional 1 if it may be left out. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_arg(
         const relax_context *ctx, int32_t op, int32_t arg, RELAX_NULLABLE int32_t *kind,
         RELAX_NULLABLE int32_t *optional);
 /* Attribute of an operator by number from 0, as relax_op_attr: its name, NULL past the end. *type
  * gets RELAX_OP_ATTR_..., *deflt the default as text (NULL: required), *help one line. Each
  * pointer may be NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_attr(
         const relax_context *ctx, int32_t op, int32_t attr, RELAX_NULLABLE int32_t *type,
         RELAX_NULLABLE const char **deflt, RELAX_NULLABLE const char **help);
@@ -249,16 +249,15 @@ typedef const relax_struct_info *(*relax_derive_fn)(void *user, relax_context *c
                                                     const relax_call_view *view);
 /* Registers a derive function under any name. OP16: the name is taken. An annotation that names
  * one that is not registered is ill-formed (WF17). */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-relax_status relax_register_derive(relax_context *ctx, const char *name, size_t name_len,
-                                   relax_derive_fn derive, void *user,
-                                   RELAX_NULLABLE void (*destroy)(void *user));
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) relax_status
+    relax_derive_register(relax_context *ctx, const char *name, size_t name_len,
+                          relax_derive_fn derive, void *user,
+                          RELAX_NULLABLE void (*destroy)(void *user));
 /* R.Callable(ret=ret, purity=pure, derive_func=name): a packed function whose results a derive
  * function describes. `ret` NULL: R.Object. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_derived_func(
-        relax_context *ctx, const char *name, size_t name_len,
-        RELAX_NULLABLE const relax_struct_info *ret, int32_t pure);
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE relax_struct_info
+    *relax_struct_info_derived_func_new(relax_context *ctx, const char *name, size_t name_len,
+                                        RELAX_NULLABLE const relax_struct_info *ret, int32_t pure);
 
 #ifdef __cplusplus
 }

@@ -10,19 +10,19 @@ extern "C" {
 #endif
 
 /* Operators are numbered from 0; numbers may differ between versions of the library. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int32_t relax_op_count(void);
 /* Number of an operator by name ("relax.nn.softmax", "R.nn.softmax", "nn.softmax"), or -1. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int32_t relax_op_find(const char *name, size_t name_len);
 /* The known name nearest to `name`, for "did you mean"; NULL if nothing is near. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_op_suggest(const char *name, size_t name_len);
 /* "relax.nn.softmax"; NULL past the end. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_op_name(int32_t op);
 /* One line about it. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_op_help(int32_t op);
 
 enum relax_op_flag {
@@ -32,7 +32,7 @@ enum relax_op_flag {
     RELAX_OP_FLAG_LOWERS = 8       /* can be computed: lowers to a PrimFunc or a builtin */
 };
 /* Sum of RELAX_OP_FLAG_...; 0 past the end. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int32_t relax_op_flags(int32_t op);
 
 enum relax_op_arg_kind {
@@ -43,7 +43,7 @@ enum relax_op_arg_kind {
 };
 /* Arguments by number from 0: name; NULL past the end. *kind (may be NULL) gets
  * RELAX_OP_ARG_..., *optional 1 if it may be left out. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_op_arg(int32_t op, int32_t arg,
                                                        RELAX_NULLABLE int32_t *kind,
                                                        RELAX_NULLABLE int32_t *optional);
@@ -57,7 +57,7 @@ enum relax_op_attr_type {
 };
 /* Attributes by number from 0: name; NULL past the end. *type gets RELAX_OP_ATTR_..., *deflt
  * the default as text (NULL: required), *help one line. Each pointer may be NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_op_attr(int32_t op, int32_t attr,
                                                         RELAX_NULLABLE int32_t *type,
                                                         RELAX_NULLABLE const char **deflt,

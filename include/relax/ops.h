@@ -11,7 +11,7 @@
  * In the twin NULL leaves an optional argument out (then also those after it); lists are a
  * pointer and a count; NULL for a string or a list is None where None is allowed and the
  * default elsewhere; strings end with NUL. Operators that state their result take it last. The
- * calls carry no place: that of the binding stands for them. Failure as in relax_call_op, which
+ * calls carry no place: that of the binding stands for them. Failure as in relax_call_op_new, which
  * does all the work: nothing here is part of the library, bindings of other languages generate
  * theirs from relax/op.h.
  */
@@ -45,29 +45,29 @@ static inline const relax_attr *relax_r_text(relax_context *ctx, const char *tex
     size_t len = 0;
     while (text && text[len])
         len++;
-    return text ? relax_attr_string(ctx, text, len) : NULL;
+    return text ? relax_attr_string_new(ctx, text, len) : NULL;
 }
 static inline const relax_attr *relax_r_text_or_none(relax_context *ctx, const char *text)
 {
-    return text ? relax_r_text(ctx, text) : relax_attr_none(ctx);
+    return text ? relax_r_text(ctx, text) : relax_attr_none_new(ctx);
 }
 static inline const relax_attr *relax_r_int_or_none(relax_context *ctx, const int64_t *value)
 {
-    return value ? relax_attr_int(ctx, *value) : relax_attr_none(ctx);
+    return value ? relax_attr_int_new(ctx, *value) : relax_attr_none_new(ctx);
 }
 static inline const relax_attr *relax_r_float_or_none(relax_context *ctx, const double *value)
 {
-    return value ? relax_attr_float(ctx, *value) : relax_attr_none(ctx);
+    return value ? relax_attr_float_new(ctx, *value) : relax_attr_none_new(ctx);
 }
 static inline const relax_attr *relax_r_ints(relax_context *ctx, const int64_t *values,
                                              size_t count)
 {
-    return values || count ? relax_attr_ints(ctx, values, count) : NULL;
+    return values || count ? relax_attr_ints_new(ctx, values, count) : NULL;
 }
 static inline const relax_attr *relax_r_ints_or_none(relax_context *ctx, const int64_t *values,
                                                      size_t count)
 {
-    return values || count ? relax_attr_ints(ctx, values, count) : relax_attr_none(ctx);
+    return values || count ? relax_attr_ints_new(ctx, values, count) : relax_attr_none_new(ctx);
 }
 
 /* ---- operators ------------------------------------------------------------------------------ */
@@ -76,21 +76,21 @@ static inline const relax_attr *relax_r_ints_or_none(relax_context *ctx, const i
 static inline relax_expr *relax_r_abs(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.abs", 9, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.abs", 9, all, 1, NULL, 0);
 }
 
 /* R.acos: inverse cosine of each element, in radians */
 static inline relax_expr *relax_r_acos(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.acos", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.acos", 10, all, 1, NULL, 0);
 }
 
 /* R.acosh: inverse hyperbolic cosine of each element */
 static inline relax_expr *relax_r_acosh(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.acosh", 11, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.acosh", 11, all, 1, NULL, 0);
 }
 
 /* R.add: sum, element by element with broadcasting */
@@ -98,7 +98,7 @@ static inline relax_expr *relax_r_add(relax_context *ctx, const relax_expr *x1,
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.add", 9, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.add", 9, all, 2, NULL, 0);
 }
 
 /* R.arange: start, start + step, ... before end; with one argument 0 ... before it
@@ -107,15 +107,15 @@ static inline relax_expr *relax_r_add(relax_context *ctx, const relax_expr *x1,
 static inline relax_expr *relax_r_arange(relax_context *ctx, const relax_expr *start)
 {
     const relax_expr *all[] = { start };
-    return relax_call_op(ctx, "relax.arange", 12, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.arange", 12, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_arange_with(relax_context *ctx, const relax_expr *start,
         const relax_expr *end, const relax_expr *step, relax_dtype dtype)
 {
     const relax_expr *all[] = { start, end, step };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    return relax_call_op(ctx, "relax.arange", 12, all, relax_r_given(all, 1, 3), attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    return relax_call_op_new(ctx, "relax.arange", 12, all, relax_r_given(all, 1, 3), attrs, 0);
 }
 
 /* R.argmax: position of the first greatest element, or of the first NaN
@@ -124,7 +124,7 @@ static inline relax_expr *relax_r_arange_with(relax_context *ctx, const relax_ex
 static inline relax_expr *relax_r_argmax(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.argmax", 12, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.argmax", 12, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_argmax_with(relax_context *ctx, const relax_expr *x,
         const int64_t *axis, int32_t keepdims)
@@ -132,8 +132,8 @@ static inline relax_expr *relax_r_argmax_with(relax_context *ctx, const relax_ex
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_int_or_none(ctx, axis));
-    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool(ctx, keepdims));
-    return relax_call_op(ctx, "relax.argmax", 12, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool_new(ctx, keepdims));
+    return relax_call_op_new(ctx, "relax.argmax", 12, all, 1, attrs, 0);
 }
 
 /* R.argmin: position of the first least element, or of the first NaN
@@ -142,7 +142,7 @@ static inline relax_expr *relax_r_argmax_with(relax_context *ctx, const relax_ex
 static inline relax_expr *relax_r_argmin(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.argmin", 12, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.argmin", 12, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_argmin_with(relax_context *ctx, const relax_expr *x,
         const int64_t *axis, int32_t keepdims)
@@ -150,8 +150,8 @@ static inline relax_expr *relax_r_argmin_with(relax_context *ctx, const relax_ex
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_int_or_none(ctx, axis));
-    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool(ctx, keepdims));
-    return relax_call_op(ctx, "relax.argmin", 12, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool_new(ctx, keepdims));
+    return relax_call_op_new(ctx, "relax.argmin", 12, all, 1, attrs, 0);
 }
 
 /* R.argsort: positions that would sort along an axis; stable
@@ -160,31 +160,31 @@ static inline relax_expr *relax_r_argmin_with(relax_context *ctx, const relax_ex
 static inline relax_expr *relax_r_argsort(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.argsort", 13, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.argsort", 13, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_argsort_with(relax_context *ctx, const relax_expr *data,
         int64_t axis, int32_t descending, relax_dtype dtype)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
-    attrs = relax_r_set(ctx, attrs, "descending", 10, relax_attr_bool(ctx, descending));
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    return relax_call_op(ctx, "relax.argsort", 13, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
+    attrs = relax_r_set(ctx, attrs, "descending", 10, relax_attr_bool_new(ctx, descending));
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    return relax_call_op_new(ctx, "relax.argsort", 13, all, 1, attrs, 0);
 }
 
 /* R.asin: inverse sine of each element, in radians */
 static inline relax_expr *relax_r_asin(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.asin", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.asin", 10, all, 1, NULL, 0);
 }
 
 /* R.asinh: inverse hyperbolic sine of each element */
 static inline relax_expr *relax_r_asinh(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.asinh", 11, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.asinh", 11, all, 1, NULL, 0);
 }
 
 /* R.assert_op: fails the run if the condition is false
@@ -193,7 +193,7 @@ static inline relax_expr *relax_r_asinh(relax_context *ctx, const relax_expr *x)
 static inline relax_expr *relax_r_assert_op(relax_context *ctx, const relax_expr *const *args,
         size_t num_args)
 {
-    return relax_call_op(ctx, "relax.assert_op", 15, args, num_args, NULL, 0);
+    return relax_call_op_new(ctx, "relax.assert_op", 15, args, num_args, NULL, 0);
 }
 
 /* R.astype: each element converted to another dtype; to integers toward zero, saturating */
@@ -202,22 +202,22 @@ static inline relax_expr *relax_r_astype(relax_context *ctx, const relax_expr *x
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    return relax_call_op(ctx, "relax.astype", 12, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    return relax_call_op_new(ctx, "relax.astype", 12, all, 1, attrs, 0);
 }
 
 /* R.atan: inverse tangent of each element, in radians */
 static inline relax_expr *relax_r_atan(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.atan", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.atan", 10, all, 1, NULL, 0);
 }
 
 /* R.atanh: inverse hyperbolic tangent of each element */
 static inline relax_expr *relax_r_atanh(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.atanh", 11, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.atanh", 11, all, 1, NULL, 0);
 }
 
 /* R.bitwise_and: bits set in both integers, with broadcasting */
@@ -225,14 +225,14 @@ static inline relax_expr *relax_r_bitwise_and(relax_context *ctx, const relax_ex
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.bitwise_and", 17, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.bitwise_and", 17, all, 2, NULL, 0);
 }
 
 /* R.bitwise_not: all bits of each integer flipped; for bool, not */
 static inline relax_expr *relax_r_bitwise_not(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.bitwise_not", 17, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.bitwise_not", 17, all, 1, NULL, 0);
 }
 
 /* R.bitwise_or: bits set in one of two integers, with broadcasting */
@@ -240,7 +240,7 @@ static inline relax_expr *relax_r_bitwise_or(relax_context *ctx, const relax_exp
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.bitwise_or", 16, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.bitwise_or", 16, all, 2, NULL, 0);
 }
 
 /* R.bitwise_xor: bits set in exactly one of two integers, with broadcasting */
@@ -248,7 +248,7 @@ static inline relax_expr *relax_r_bitwise_xor(relax_context *ctx, const relax_ex
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.bitwise_xor", 17, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.bitwise_xor", 17, all, 2, NULL, 0);
 }
 
 /* R.broadcast_to: x repeated along dimensions of size 1 to a given shape */
@@ -256,7 +256,7 @@ static inline relax_expr *relax_r_broadcast_to(relax_context *ctx, const relax_e
         const relax_expr *shape)
 {
     const relax_expr *all[] = { x, shape };
-    return relax_call_op(ctx, "relax.broadcast_to", 18, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.broadcast_to", 18, all, 2, NULL, 0);
 }
 
 /* R.builtin.alloc_tensor: a new tensor, its elements undefined */
@@ -264,14 +264,14 @@ static inline relax_expr *relax_r_builtin_alloc_tensor(relax_context *ctx, const
         const relax_expr *dtype, const relax_expr *runtime_device_index)
 {
     const relax_expr *all[] = { shape, dtype, runtime_device_index };
-    return relax_call_op(ctx, "relax.builtin.alloc_tensor", 26, all, 3, NULL, 0);
+    return relax_call_op_new(ctx, "relax.builtin.alloc_tensor", 26, all, 3, NULL, 0);
 }
 static inline relax_expr *relax_r_builtin_alloc_tensor_with(relax_context *ctx,
         const relax_expr *shape, const relax_expr *dtype, const relax_expr *runtime_device_index,
         const relax_expr *storage_scope)
 {
     const relax_expr *all[] = { shape, dtype, runtime_device_index, storage_scope };
-    return relax_call_op(ctx, "relax.builtin.alloc_tensor", 26, all, relax_r_given(all, 3, 4),
+    return relax_call_op_new(ctx, "relax.builtin.alloc_tensor", 26, all, relax_r_given(all, 3, 4),
         NULL, 0);
 }
 
@@ -281,7 +281,7 @@ static inline relax_expr *relax_r_builtin_alloc_tensor_with(relax_context *ctx,
 static inline relax_expr *relax_r_builtin_stop_lift_params(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.builtin.stop_lift_params", 30, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.builtin.stop_lift_params", 30, all, 1, NULL, 0);
 }
 
 /* R.call_builtin_with_ctx: calls a function of the run time, which also gets the machine */
@@ -289,8 +289,8 @@ static inline relax_expr *relax_r_call_builtin_with_ctx(relax_context *ctx, cons
         const relax_expr *args, const relax_struct_info *result)
 {
     const relax_expr *all[] = { func, args };
-    return relax_call_op_with_result(ctx, "relax.call_builtin_with_ctx", 27, all, 2, NULL, result,
-        0);
+    return relax_call_op_new_with_result(ctx, "relax.call_builtin_with_ctx", 27, all, 2, NULL,
+        result, 0);
 }
 
 /* R.call_dps_packed: calls a packed function with allocated outputs, which are the result */
@@ -298,7 +298,8 @@ static inline relax_expr *relax_r_call_dps_packed(relax_context *ctx, const rela
         const relax_expr *args, const relax_struct_info *result)
 {
     const relax_expr *all[] = { func, args };
-    return relax_call_op_with_result(ctx, "relax.call_dps_packed", 21, all, 2, NULL, result, 0);
+    return relax_call_op_new_with_result(ctx, "relax.call_dps_packed", 21, all, 2, NULL, result,
+        0);
 }
 
 /* R.call_inplace_packed: calls a packed function that writes results over arguments
@@ -311,8 +312,8 @@ static inline relax_expr *relax_r_call_inplace_packed(relax_context *ctx,
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "inplace_indices", 15, relax_r_ints(ctx, inplace_indices,
         num_inplace_indices));
-    return relax_call_op_with_result(ctx, "relax.call_inplace_packed", 25, args, num_args, attrs,
-        result, 0);
+    return relax_call_op_new_with_result(ctx, "relax.call_inplace_packed", 25, args, num_args,
+        attrs, result, 0);
 }
 
 /* R.call_pure_packed: calls a packed function that the caller vouches is pure
@@ -321,7 +322,7 @@ static inline relax_expr *relax_r_call_inplace_packed(relax_context *ctx,
 static inline relax_expr *relax_r_call_pure_packed(relax_context *ctx,
         const relax_expr *const *args, size_t num_args, const relax_struct_info *result)
 {
-    return relax_call_op_with_result(ctx, "relax.call_pure_packed", 22, args, num_args, NULL,
+    return relax_call_op_new_with_result(ctx, "relax.call_pure_packed", 22, args, num_args, NULL,
         result, 0);
 }
 
@@ -330,13 +331,13 @@ static inline relax_expr *relax_r_call_tir(relax_context *ctx, const relax_expr 
         const relax_expr *args, const relax_struct_info *result)
 {
     const relax_expr *all[] = { gvar, args };
-    return relax_call_op_with_result(ctx, "relax.call_tir", 14, all, 2, NULL, result, 0);
+    return relax_call_op_new_with_result(ctx, "relax.call_tir", 14, all, 2, NULL, result, 0);
 }
 static inline relax_expr *relax_r_call_tir_with(relax_context *ctx, const relax_expr *gvar,
         const relax_expr *args, const relax_expr *tir_vars, const relax_struct_info *result)
 {
     const relax_expr *all[] = { gvar, args, tir_vars };
-    return relax_call_op_with_result(ctx, "relax.call_tir", 14, all, relax_r_given(all, 2, 3),
+    return relax_call_op_new_with_result(ctx, "relax.call_tir", 14, all, relax_r_given(all, 2, 3),
         NULL, result, 0);
 }
 
@@ -349,7 +350,8 @@ static inline relax_expr *relax_r_call_tir_inplace(relax_context *ctx, const rel
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "inplace_indices", 15, relax_r_ints(ctx, inplace_indices,
         num_inplace_indices));
-    return relax_call_op_with_result(ctx, "relax.call_tir_inplace", 22, all, 2, attrs, result, 0);
+    return relax_call_op_new_with_result(ctx, "relax.call_tir_inplace", 22, all, 2, attrs, result,
+        0);
 }
 static inline relax_expr *relax_r_call_tir_inplace_with(relax_context *ctx, const relax_expr *gvar,
         const relax_expr *args, const relax_expr *tir_vars, const int64_t *inplace_indices,
@@ -359,8 +361,8 @@ static inline relax_expr *relax_r_call_tir_inplace_with(relax_context *ctx, cons
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "inplace_indices", 15, relax_r_ints(ctx, inplace_indices,
         num_inplace_indices));
-    return relax_call_op_with_result(ctx, "relax.call_tir_inplace", 22, all, relax_r_given(all, 2,
-        3), attrs, result, 0);
+    return relax_call_op_new_with_result(ctx, "relax.call_tir_inplace", 22, all, relax_r_given(all,
+        2, 3), attrs, result, 0);
 }
 
 /* R.call_tir_with_grad: call_tir that names its gradient
@@ -372,8 +374,8 @@ static inline relax_expr *relax_r_call_tir_with_grad(relax_context *ctx, const r
     const relax_expr *all[] = { gvar, args };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "te_grad_name", 12, relax_r_text(ctx, te_grad_name));
-    return relax_call_op_with_result(ctx, "relax.call_tir_with_grad", 24, all, 2, attrs, result,
-        0);
+    return relax_call_op_new_with_result(ctx, "relax.call_tir_with_grad", 24, all, 2, attrs,
+        result, 0);
 }
 static inline relax_expr *relax_r_call_tir_with_grad_with(relax_context *ctx,
         const relax_expr *gvar, const relax_expr *args, const relax_expr *tir_vars,
@@ -384,8 +386,8 @@ static inline relax_expr *relax_r_call_tir_with_grad_with(relax_context *ctx,
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "te_grad_name", 12, relax_r_text(ctx, te_grad_name));
     attrs = relax_r_set(ctx, attrs, "te_grad_kwargs", 14, te_grad_kwargs);
-    return relax_call_op_with_result(ctx, "relax.call_tir_with_grad", 24, all, relax_r_given(all,
-        2, 3), attrs, result, 0);
+    return relax_call_op_new_with_result(ctx, "relax.call_tir_with_grad", 24, all,
+        relax_r_given(all, 2, 3), attrs, result, 0);
 }
 
 /* R.ccl.allgather: x of all workers joined along axis 0
@@ -396,17 +398,17 @@ static inline relax_expr *relax_r_ccl_allgather(relax_context *ctx, const relax_
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "num_workers", 11, relax_attr_int(ctx, num_workers));
-    return relax_call_op(ctx, "relax.ccl.allgather", 19, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "num_workers", 11, relax_attr_int_new(ctx, num_workers));
+    return relax_call_op_new(ctx, "relax.ccl.allgather", 19, all, 1, attrs, 0);
 }
 static inline relax_expr *relax_r_ccl_allgather_with(relax_context *ctx, const relax_expr *x,
         int64_t num_workers, int32_t in_group)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "num_workers", 11, relax_attr_int(ctx, num_workers));
-    attrs = relax_r_set(ctx, attrs, "in_group", 8, relax_attr_bool(ctx, in_group));
-    return relax_call_op(ctx, "relax.ccl.allgather", 19, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "num_workers", 11, relax_attr_int_new(ctx, num_workers));
+    attrs = relax_r_set(ctx, attrs, "in_group", 8, relax_attr_bool_new(ctx, in_group));
+    return relax_call_op_new(ctx, "relax.ccl.allgather", 19, all, 1, attrs, 0);
 }
 
 /* R.ccl.allreduce: x reduced over all workers
@@ -415,7 +417,7 @@ static inline relax_expr *relax_r_ccl_allgather_with(relax_context *ctx, const r
 static inline relax_expr *relax_r_ccl_allreduce(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.ccl.allreduce", 19, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.ccl.allreduce", 19, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_ccl_allreduce_with(relax_context *ctx, const relax_expr *x,
         const char *op_type, int32_t in_group)
@@ -423,8 +425,8 @@ static inline relax_expr *relax_r_ccl_allreduce_with(relax_context *ctx, const r
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "op_type", 7, relax_r_text(ctx, op_type));
-    attrs = relax_r_set(ctx, attrs, "in_group", 8, relax_attr_bool(ctx, in_group));
-    return relax_call_op(ctx, "relax.ccl.allreduce", 19, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "in_group", 8, relax_attr_bool_new(ctx, in_group));
+    return relax_call_op_new(ctx, "relax.ccl.allreduce", 19, all, 1, attrs, 0);
 }
 
 /* R.ccl.broadcast_from_worker0: x of the first worker */
@@ -432,7 +434,7 @@ static inline relax_expr *relax_r_ccl_broadcast_from_worker0(relax_context *ctx,
         const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.ccl.broadcast_from_worker0", 32, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.ccl.broadcast_from_worker0", 32, all, 1, NULL, 0);
 }
 
 /* R.ccl.scatter_from_worker0: each worker's part of the first worker's x
@@ -443,24 +445,24 @@ static inline relax_expr *relax_r_ccl_scatter_from_worker0(relax_context *ctx, c
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "num_workers", 11, relax_attr_int(ctx, num_workers));
-    return relax_call_op(ctx, "relax.ccl.scatter_from_worker0", 30, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "num_workers", 11, relax_attr_int_new(ctx, num_workers));
+    return relax_call_op_new(ctx, "relax.ccl.scatter_from_worker0", 30, all, 1, attrs, 0);
 }
 static inline relax_expr *relax_r_ccl_scatter_from_worker0_with(relax_context *ctx,
         const relax_expr *x, int64_t num_workers, int64_t axis)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "num_workers", 11, relax_attr_int(ctx, num_workers));
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
-    return relax_call_op(ctx, "relax.ccl.scatter_from_worker0", 30, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "num_workers", 11, relax_attr_int_new(ctx, num_workers));
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
+    return relax_call_op_new(ctx, "relax.ccl.scatter_from_worker0", 30, all, 1, attrs, 0);
 }
 
 /* R.ceil: least integer not below each element; integers stay */
 static inline relax_expr *relax_r_ceil(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.ceil", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.ceil", 10, all, 1, NULL, 0);
 }
 
 /* R.clip: each element limited to min .. max; NaN stays */
@@ -468,7 +470,7 @@ static inline relax_expr *relax_r_clip(relax_context *ctx, const relax_expr *x,
         const relax_expr *min, const relax_expr *max)
 {
     const relax_expr *all[] = { x, min, max };
-    return relax_call_op(ctx, "relax.clip", 10, all, 3, NULL, 0);
+    return relax_call_op_new(ctx, "relax.clip", 10, all, 3, NULL, 0);
 }
 
 /* R.collapse_sum_like: data summed to the shape of another tensor: the reverse of broadcasting */
@@ -476,7 +478,7 @@ static inline relax_expr *relax_r_collapse_sum_like(relax_context *ctx, const re
         const relax_expr *collapse_target)
 {
     const relax_expr *all[] = { data, collapse_target };
-    return relax_call_op(ctx, "relax.collapse_sum_like", 23, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.collapse_sum_like", 23, all, 2, NULL, 0);
 }
 
 /* R.collapse_sum_to: data summed to a shape: the reverse of broadcasting */
@@ -484,7 +486,7 @@ static inline relax_expr *relax_r_collapse_sum_to(relax_context *ctx, const rela
         const relax_expr *shape)
 {
     const relax_expr *all[] = { data, shape };
-    return relax_call_op(ctx, "relax.collapse_sum_to", 21, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.collapse_sum_to", 21, all, 2, NULL, 0);
 }
 
 /* R.concat: tensors joined along one axis
@@ -493,7 +495,7 @@ static inline relax_expr *relax_r_collapse_sum_to(relax_context *ctx, const rela
 static inline relax_expr *relax_r_concat(relax_context *ctx, const relax_expr *tensors)
 {
     const relax_expr *all[] = { tensors };
-    return relax_call_op(ctx, "relax.concat", 12, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.concat", 12, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_concat_with(relax_context *ctx, const relax_expr *tensors,
         const int64_t *axis)
@@ -501,21 +503,21 @@ static inline relax_expr *relax_r_concat_with(relax_context *ctx, const relax_ex
     const relax_expr *all[] = { tensors };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_int_or_none(ctx, axis));
-    return relax_call_op(ctx, "relax.concat", 12, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.concat", 12, all, 1, attrs, 0);
 }
 
 /* R.cos: cosine of each element, in radians */
 static inline relax_expr *relax_r_cos(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.cos", 9, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.cos", 9, all, 1, NULL, 0);
 }
 
 /* R.cosh: hyperbolic cosine of each element */
 static inline relax_expr *relax_r_cosh(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.cosh", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.cosh", 10, all, 1, NULL, 0);
 }
 
 /* R.cumprod: running product
@@ -524,7 +526,7 @@ static inline relax_expr *relax_r_cosh(relax_context *ctx, const relax_expr *x)
 static inline relax_expr *relax_r_cumprod(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.cumprod", 13, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.cumprod", 13, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_cumprod_with(relax_context *ctx, const relax_expr *data,
         const int64_t *axis, relax_dtype dtype, int32_t exclusive)
@@ -532,9 +534,9 @@ static inline relax_expr *relax_r_cumprod_with(relax_context *ctx, const relax_e
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_int_or_none(ctx, axis));
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    attrs = relax_r_set(ctx, attrs, "exclusive", 9, relax_attr_bool(ctx, exclusive));
-    return relax_call_op(ctx, "relax.cumprod", 13, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    attrs = relax_r_set(ctx, attrs, "exclusive", 9, relax_attr_bool_new(ctx, exclusive));
+    return relax_call_op_new(ctx, "relax.cumprod", 13, all, 1, attrs, 0);
 }
 
 /* R.cumsum: running sum
@@ -543,7 +545,7 @@ static inline relax_expr *relax_r_cumprod_with(relax_context *ctx, const relax_e
 static inline relax_expr *relax_r_cumsum(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.cumsum", 12, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.cumsum", 12, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_cumsum_with(relax_context *ctx, const relax_expr *data,
         const int64_t *axis, relax_dtype dtype, int32_t exclusive)
@@ -551,9 +553,9 @@ static inline relax_expr *relax_r_cumsum_with(relax_context *ctx, const relax_ex
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_int_or_none(ctx, axis));
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    attrs = relax_r_set(ctx, attrs, "exclusive", 9, relax_attr_bool(ctx, exclusive));
-    return relax_call_op(ctx, "relax.cumsum", 12, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    attrs = relax_r_set(ctx, attrs, "exclusive", 9, relax_attr_bool_new(ctx, exclusive));
+    return relax_call_op_new(ctx, "relax.cumsum", 12, all, 1, attrs, 0);
 }
 
 /* R.dequantize: (x - zero_point) * scale
@@ -563,16 +565,16 @@ static inline relax_expr *relax_r_dequantize(relax_context *ctx, const relax_exp
         const relax_expr *scale, const relax_expr *zero_point)
 {
     const relax_expr *all[] = { data, scale, zero_point };
-    return relax_call_op(ctx, "relax.dequantize", 16, all, 3, NULL, 0);
+    return relax_call_op_new(ctx, "relax.dequantize", 16, all, 3, NULL, 0);
 }
 static inline relax_expr *relax_r_dequantize_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *scale, const relax_expr *zero_point, relax_dtype out_dtype, int64_t axis)
 {
     const relax_expr *all[] = { data, scale, zero_point };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype(ctx, out_dtype));
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
-    return relax_call_op(ctx, "relax.dequantize", 16, all, 3, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype_new(ctx, out_dtype));
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
+    return relax_call_op_new(ctx, "relax.dequantize", 16, all, 3, attrs, 0);
 }
 
 /* R.divide: quotient with broadcasting; of integers toward zero */
@@ -580,7 +582,7 @@ static inline relax_expr *relax_r_divide(relax_context *ctx, const relax_expr *x
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.divide", 12, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.divide", 12, all, 2, NULL, 0);
 }
 
 /* R.dynamic_strided_slice: strided_slice whose bounds are tensors */
@@ -588,7 +590,7 @@ static inline relax_expr *relax_r_dynamic_strided_slice(relax_context *ctx, cons
         const relax_expr *begin, const relax_expr *end, const relax_expr *strides)
 {
     const relax_expr *all[] = { x, begin, end, strides };
-    return relax_call_op(ctx, "relax.dynamic_strided_slice", 27, all, 4, NULL, 0);
+    return relax_call_op_new(ctx, "relax.dynamic_strided_slice", 27, all, 4, NULL, 0);
 }
 
 /* R.einsum: products summed as the subscripts say */
@@ -598,7 +600,7 @@ static inline relax_expr *relax_r_einsum(relax_context *ctx, const relax_expr *o
     const relax_expr *all[] = { operands };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "subscripts", 10, relax_r_text(ctx, subscripts));
-    return relax_call_op(ctx, "relax.einsum", 12, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.einsum", 12, all, 1, attrs, 0);
 }
 
 /* R.equal: true where elements are equal, with broadcasting */
@@ -606,14 +608,14 @@ static inline relax_expr *relax_r_equal(relax_context *ctx, const relax_expr *x1
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.equal", 11, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.equal", 11, all, 2, NULL, 0);
 }
 
 /* R.erf: error function of each element */
 static inline relax_expr *relax_r_erf(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.erf", 9, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.erf", 9, all, 1, NULL, 0);
 }
 
 /* R.ewise_fma: x1 * x2 + x3 of equal shapes */
@@ -621,14 +623,14 @@ static inline relax_expr *relax_r_ewise_fma(relax_context *ctx, const relax_expr
         const relax_expr *x2, const relax_expr *x3)
 {
     const relax_expr *all[] = { x1, x2, x3 };
-    return relax_call_op(ctx, "relax.ewise_fma", 15, all, 3, NULL, 0);
+    return relax_call_op_new(ctx, "relax.ewise_fma", 15, all, 3, NULL, 0);
 }
 
 /* R.exp: e to the power of each element */
 static inline relax_expr *relax_r_exp(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.exp", 9, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.exp", 9, all, 1, NULL, 0);
 }
 
 /* R.expand_dims: new dimensions of size 1 */
@@ -638,7 +640,7 @@ static inline relax_expr *relax_r_expand_dims(relax_context *ctx, const relax_ex
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_ints(ctx, axis, num_axis));
-    return relax_call_op(ctx, "relax.expand_dims", 17, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.expand_dims", 17, all, 1, attrs, 0);
 }
 
 /* R.eye: n by m, 1 on the k-th diagonal, else 0
@@ -647,15 +649,15 @@ static inline relax_expr *relax_r_expand_dims(relax_context *ctx, const relax_ex
 static inline relax_expr *relax_r_eye(relax_context *ctx, const relax_expr *n)
 {
     const relax_expr *all[] = { n };
-    return relax_call_op(ctx, "relax.eye", 9, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.eye", 9, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_eye_with(relax_context *ctx, const relax_expr *n,
         const relax_expr *m, const relax_expr *k, relax_dtype dtype)
 {
     const relax_expr *all[] = { n, m, k };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    return relax_call_op(ctx, "relax.eye", 9, all, relax_r_given(all, 1, 3), attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    return relax_call_op_new(ctx, "relax.eye", 9, all, relax_r_given(all, 1, 3), attrs, 0);
 }
 
 /* R.eye_like: 1 on the k-th diagonal, else 0, in the shape of a matrix
@@ -664,22 +666,22 @@ static inline relax_expr *relax_r_eye_with(relax_context *ctx, const relax_expr 
 static inline relax_expr *relax_r_eye_like(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.eye_like", 14, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.eye_like", 14, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_eye_like_with(relax_context *ctx, const relax_expr *x,
         const relax_expr *k, relax_dtype dtype)
 {
     const relax_expr *all[] = { x, k };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    return relax_call_op(ctx, "relax.eye_like", 14, all, relax_r_given(all, 1, 2), attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    return relax_call_op_new(ctx, "relax.eye_like", 14, all, relax_r_given(all, 1, 2), attrs, 0);
 }
 
 /* R.flatten: the elements of x in row-major order, rank 1 */
 static inline relax_expr *relax_r_flatten(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.flatten", 13, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.flatten", 13, all, 1, NULL, 0);
 }
 
 /* R.flip: elements in reverse along one axis */
@@ -687,15 +689,15 @@ static inline relax_expr *relax_r_flip(relax_context *ctx, const relax_expr *dat
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
-    return relax_call_op(ctx, "relax.flip", 10, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
+    return relax_call_op_new(ctx, "relax.flip", 10, all, 1, attrs, 0);
 }
 
 /* R.floor: greatest integer not above each element; integers stay */
 static inline relax_expr *relax_r_floor(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.floor", 11, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.floor", 11, all, 1, NULL, 0);
 }
 
 /* R.floor_divide: quotient rounded down, with broadcasting */
@@ -703,7 +705,7 @@ static inline relax_expr *relax_r_floor_divide(relax_context *ctx, const relax_e
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.floor_divide", 18, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.floor_divide", 18, all, 2, NULL, 0);
 }
 
 /* R.floor_mod: remainder with the sign of x2, with broadcasting */
@@ -711,7 +713,7 @@ static inline relax_expr *relax_r_floor_mod(relax_context *ctx, const relax_expr
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.floor_mod", 15, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.floor_mod", 15, all, 2, NULL, 0);
 }
 
 /* R.full: one value in a shape
@@ -721,15 +723,15 @@ static inline relax_expr *relax_r_full(relax_context *ctx, const relax_expr *sha
         const relax_expr *fill_value)
 {
     const relax_expr *all[] = { shape, fill_value };
-    return relax_call_op(ctx, "relax.full", 10, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.full", 10, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_full_with(relax_context *ctx, const relax_expr *shape,
         const relax_expr *fill_value, relax_dtype dtype)
 {
     const relax_expr *all[] = { shape, fill_value };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    return relax_call_op(ctx, "relax.full", 10, all, 2, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    return relax_call_op_new(ctx, "relax.full", 10, all, 2, attrs, 0);
 }
 
 /* R.full_like: one value in the shape of a tensor
@@ -739,15 +741,15 @@ static inline relax_expr *relax_r_full_like(relax_context *ctx, const relax_expr
         const relax_expr *fill_value)
 {
     const relax_expr *all[] = { x, fill_value };
-    return relax_call_op(ctx, "relax.full_like", 15, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.full_like", 15, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_full_like_with(relax_context *ctx, const relax_expr *x,
         const relax_expr *fill_value, relax_dtype dtype)
 {
     const relax_expr *all[] = { x, fill_value };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    return relax_call_op(ctx, "relax.full_like", 15, all, 2, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    return relax_call_op_new(ctx, "relax.full_like", 15, all, 2, attrs, 0);
 }
 
 /* R.gather_elements: elements of data at positions given for one axis
@@ -757,15 +759,15 @@ static inline relax_expr *relax_r_gather_elements(relax_context *ctx, const rela
         const relax_expr *indices)
 {
     const relax_expr *all[] = { data, indices };
-    return relax_call_op(ctx, "relax.gather_elements", 21, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.gather_elements", 21, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_gather_elements_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *indices, int64_t axis)
 {
     const relax_expr *all[] = { data, indices };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
-    return relax_call_op(ctx, "relax.gather_elements", 21, all, 2, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
+    return relax_call_op_new(ctx, "relax.gather_elements", 21, all, 2, attrs, 0);
 }
 
 /* R.gather_nd: slices of data at positions in the last dimension of indices
@@ -775,15 +777,15 @@ static inline relax_expr *relax_r_gather_nd(relax_context *ctx, const relax_expr
         const relax_expr *indices)
 {
     const relax_expr *all[] = { data, indices };
-    return relax_call_op(ctx, "relax.gather_nd", 15, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.gather_nd", 15, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_gather_nd_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *indices, int64_t batch_dims)
 {
     const relax_expr *all[] = { data, indices };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "batch_dims", 10, relax_attr_int(ctx, batch_dims));
-    return relax_call_op(ctx, "relax.gather_nd", 15, all, 2, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "batch_dims", 10, relax_attr_int_new(ctx, batch_dims));
+    return relax_call_op_new(ctx, "relax.gather_nd", 15, all, 2, attrs, 0);
 }
 
 /* R.grad.avg_pool2d_backward: gradient of avg_pool2d
@@ -794,7 +796,7 @@ static inline relax_expr *relax_r_grad_avg_pool2d_backward(relax_context *ctx,
         const relax_expr *output_grad, const relax_expr *data)
 {
     const relax_expr *all[] = { output_grad, data };
-    return relax_call_op(ctx, "relax.grad.avg_pool2d_backward", 30, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.grad.avg_pool2d_backward", 30, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_grad_avg_pool2d_backward_with(relax_context *ctx,
         const relax_expr *output_grad, const relax_expr *data, const int64_t *pool_size,
@@ -808,19 +810,19 @@ static inline relax_expr *relax_r_grad_avg_pool2d_backward_with(relax_context *c
     attrs = relax_r_set(ctx, attrs, "strides", 7, relax_r_ints(ctx, strides, num_strides));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
-    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool_new(ctx, ceil_mode));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool_new(ctx,
         count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    return relax_call_op(ctx, "relax.grad.avg_pool2d_backward", 30, all, 2, attrs, 0);
+    return relax_call_op_new(ctx, "relax.grad.avg_pool2d_backward", 30, all, 2, attrs, 0);
 }
 
 /* R.grad.end_checkpoint: input itself; ends a checkpoint */
 static inline relax_expr *relax_r_grad_end_checkpoint(relax_context *ctx, const relax_expr *input)
 {
     const relax_expr *all[] = { input };
-    return relax_call_op(ctx, "relax.grad.end_checkpoint", 25, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.grad.end_checkpoint", 25, all, 1, NULL, 0);
 }
 
 /* R.grad.max_pool2d_backward: gradient of max_pool2d
@@ -831,7 +833,7 @@ static inline relax_expr *relax_r_grad_max_pool2d_backward(relax_context *ctx,
         const relax_expr *output_grad, const relax_expr *data)
 {
     const relax_expr *all[] = { output_grad, data };
-    return relax_call_op(ctx, "relax.grad.max_pool2d_backward", 30, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.grad.max_pool2d_backward", 30, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_grad_max_pool2d_backward_with(relax_context *ctx,
         const relax_expr *output_grad, const relax_expr *data, const int64_t *pool_size,
@@ -845,12 +847,12 @@ static inline relax_expr *relax_r_grad_max_pool2d_backward_with(relax_context *c
     attrs = relax_r_set(ctx, attrs, "strides", 7, relax_r_ints(ctx, strides, num_strides));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
-    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool_new(ctx, ceil_mode));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool_new(ctx,
         count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    return relax_call_op(ctx, "relax.grad.max_pool2d_backward", 30, all, 2, attrs, 0);
+    return relax_call_op_new(ctx, "relax.grad.max_pool2d_backward", 30, all, 2, attrs, 0);
 }
 
 /* R.grad.nll_loss_backward: gradient of nll_loss
@@ -860,7 +862,7 @@ static inline relax_expr *relax_r_grad_nll_loss_backward(relax_context *ctx,
         const relax_expr *output_grad, const relax_expr *predictions, const relax_expr *targets)
 {
     const relax_expr *all[] = { output_grad, predictions, targets };
-    return relax_call_op(ctx, "relax.grad.nll_loss_backward", 28, all, 3, NULL, 0);
+    return relax_call_op_new(ctx, "relax.grad.nll_loss_backward", 28, all, 3, NULL, 0);
 }
 static inline relax_expr *relax_r_grad_nll_loss_backward_with(relax_context *ctx,
         const relax_expr *output_grad, const relax_expr *predictions, const relax_expr *targets,
@@ -869,16 +871,16 @@ static inline relax_expr *relax_r_grad_nll_loss_backward_with(relax_context *ctx
     const relax_expr *all[] = { output_grad, predictions, targets, weights };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "reduction", 9, relax_r_text(ctx, reduction));
-    attrs = relax_r_set(ctx, attrs, "ignore_index", 12, relax_attr_int(ctx, ignore_index));
-    return relax_call_op(ctx, "relax.grad.nll_loss_backward", 28, all, relax_r_given(all, 3, 4),
-        attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "ignore_index", 12, relax_attr_int_new(ctx, ignore_index));
+    return relax_call_op_new(ctx, "relax.grad.nll_loss_backward", 28, all, relax_r_given(all, 3,
+        4), attrs, 0);
 }
 
 /* R.grad.no_grad: input itself, a constant to differentiation */
 static inline relax_expr *relax_r_grad_no_grad(relax_context *ctx, const relax_expr *input)
 {
     const relax_expr *all[] = { input };
-    return relax_call_op(ctx, "relax.grad.no_grad", 18, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.grad.no_grad", 18, all, 1, NULL, 0);
 }
 
 /* R.grad.start_checkpoint: input itself; what follows is computed again when differentiating */
@@ -886,7 +888,7 @@ static inline relax_expr *relax_r_grad_start_checkpoint(relax_context *ctx,
         const relax_expr *input)
 {
     const relax_expr *all[] = { input };
-    return relax_call_op(ctx, "relax.grad.start_checkpoint", 27, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.grad.start_checkpoint", 27, all, 1, NULL, 0);
 }
 
 /* R.grad.take_backward: gradient of take
@@ -896,7 +898,7 @@ static inline relax_expr *relax_r_grad_take_backward(relax_context *ctx,
         const relax_expr *output_grad, const relax_expr *x, const relax_expr *indices)
 {
     const relax_expr *all[] = { output_grad, x, indices };
-    return relax_call_op(ctx, "relax.grad.take_backward", 24, all, 3, NULL, 0);
+    return relax_call_op_new(ctx, "relax.grad.take_backward", 24, all, 3, NULL, 0);
 }
 static inline relax_expr *relax_r_grad_take_backward_with(relax_context *ctx,
         const relax_expr *output_grad, const relax_expr *x, const relax_expr *indices,
@@ -905,7 +907,7 @@ static inline relax_expr *relax_r_grad_take_backward_with(relax_context *ctx,
     const relax_expr *all[] = { output_grad, x, indices };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_int_or_none(ctx, axis));
-    return relax_call_op(ctx, "relax.grad.take_backward", 24, all, 3, attrs, 0);
+    return relax_call_op_new(ctx, "relax.grad.take_backward", 24, all, 3, attrs, 0);
 }
 
 /* R.greater: true where x1 > x2, with broadcasting */
@@ -913,7 +915,7 @@ static inline relax_expr *relax_r_greater(relax_context *ctx, const relax_expr *
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.greater", 13, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.greater", 13, all, 2, NULL, 0);
 }
 
 /* R.greater_equal: true where x1 >= x2, with broadcasting */
@@ -921,7 +923,7 @@ static inline relax_expr *relax_r_greater_equal(relax_context *ctx, const relax_
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.greater_equal", 19, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.greater_equal", 19, all, 2, NULL, 0);
 }
 
 /* R.hint_on_device: where a tensor is wished to be
@@ -932,17 +934,17 @@ static inline relax_expr *relax_r_hint_on_device(relax_context *ctx, const relax
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "dev_type", 8, relax_attr_int(ctx, dev_type));
-    return relax_call_op(ctx, "relax.hint_on_device", 20, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dev_type", 8, relax_attr_int_new(ctx, dev_type));
+    return relax_call_op_new(ctx, "relax.hint_on_device", 20, all, 1, attrs, 0);
 }
 static inline relax_expr *relax_r_hint_on_device_with(relax_context *ctx, const relax_expr *data,
         int64_t dev_type, int64_t dev_id)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "dev_type", 8, relax_attr_int(ctx, dev_type));
-    attrs = relax_r_set(ctx, attrs, "dev_id", 6, relax_attr_int(ctx, dev_id));
-    return relax_call_op(ctx, "relax.hint_on_device", 20, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dev_type", 8, relax_attr_int_new(ctx, dev_type));
+    attrs = relax_r_set(ctx, attrs, "dev_id", 6, relax_attr_int_new(ctx, dev_id));
+    return relax_call_op_new(ctx, "relax.hint_on_device", 20, all, 1, attrs, 0);
 }
 
 /* R.image.resize2d: images at another size
@@ -954,7 +956,7 @@ static inline relax_expr *relax_r_image_resize2d(relax_context *ctx, const relax
         const relax_expr *size)
 {
     const relax_expr *all[] = { data, size };
-    return relax_call_op(ctx, "relax.image.resize2d", 20, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.image.resize2d", 20, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_image_resize2d_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *size, const relax_attr *roi, const char *layout, const char *method,
@@ -970,12 +972,12 @@ static inline relax_expr *relax_r_image_resize2d_with(relax_context *ctx, const 
     attrs = relax_r_set(ctx, attrs, "coordinate_transformation_mode", 30, relax_r_text(ctx,
         coordinate_transformation_mode));
     attrs = relax_r_set(ctx, attrs, "rounding_method", 15, relax_r_text(ctx, rounding_method));
-    attrs = relax_r_set(ctx, attrs, "cubic_alpha", 11, relax_attr_float(ctx, cubic_alpha));
-    attrs = relax_r_set(ctx, attrs, "cubic_exclude", 13, relax_attr_int(ctx, cubic_exclude));
-    attrs = relax_r_set(ctx, attrs, "extrapolation_value", 19, relax_attr_float(ctx,
+    attrs = relax_r_set(ctx, attrs, "cubic_alpha", 11, relax_attr_float_new(ctx, cubic_alpha));
+    attrs = relax_r_set(ctx, attrs, "cubic_exclude", 13, relax_attr_int_new(ctx, cubic_exclude));
+    attrs = relax_r_set(ctx, attrs, "extrapolation_value", 19, relax_attr_float_new(ctx,
         extrapolation_value));
-    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype(ctx, out_dtype));
-    return relax_call_op(ctx, "relax.image.resize2d", 20, all, 2, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype_new(ctx, out_dtype));
+    return relax_call_op_new(ctx, "relax.image.resize2d", 20, all, 2, attrs, 0);
 }
 
 /* R.inspect.tensor_byte_offset: offset of a tensor in its memory, in bytes */
@@ -983,7 +985,7 @@ static inline relax_expr *relax_r_inspect_tensor_byte_offset(relax_context *ctx,
         const relax_expr *tensor)
 {
     const relax_expr *all[] = { tensor };
-    return relax_call_op(ctx, "relax.inspect.tensor_byte_offset", 32, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.inspect.tensor_byte_offset", 32, all, 1, NULL, 0);
 }
 
 /* R.inspect.tensor_dtype_bits: bits of a tensor's dtype */
@@ -991,7 +993,7 @@ static inline relax_expr *relax_r_inspect_tensor_dtype_bits(relax_context *ctx,
         const relax_expr *tensor)
 {
     const relax_expr *all[] = { tensor };
-    return relax_call_op(ctx, "relax.inspect.tensor_dtype_bits", 31, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.inspect.tensor_dtype_bits", 31, all, 1, NULL, 0);
 }
 
 /* R.inspect.tensor_dtype_code: code of a tensor's dtype as in DLPack */
@@ -999,7 +1001,7 @@ static inline relax_expr *relax_r_inspect_tensor_dtype_code(relax_context *ctx,
         const relax_expr *tensor)
 {
     const relax_expr *all[] = { tensor };
-    return relax_call_op(ctx, "relax.inspect.tensor_dtype_code", 31, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.inspect.tensor_dtype_code", 31, all, 1, NULL, 0);
 }
 
 /* R.inspect.tensor_dtype_lanes: lanes of a tensor's dtype */
@@ -1007,7 +1009,7 @@ static inline relax_expr *relax_r_inspect_tensor_dtype_lanes(relax_context *ctx,
         const relax_expr *tensor)
 {
     const relax_expr *all[] = { tensor };
-    return relax_call_op(ctx, "relax.inspect.tensor_dtype_lanes", 32, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.inspect.tensor_dtype_lanes", 32, all, 1, NULL, 0);
 }
 
 /* R.inspect.tensor_elem_offset: offset of a tensor in its memory, in elements */
@@ -1015,14 +1017,14 @@ static inline relax_expr *relax_r_inspect_tensor_elem_offset(relax_context *ctx,
         const relax_expr *tensor)
 {
     const relax_expr *all[] = { tensor };
-    return relax_call_op(ctx, "relax.inspect.tensor_elem_offset", 32, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.inspect.tensor_elem_offset", 32, all, 1, NULL, 0);
 }
 
 /* R.inspect.tensor_ndim: rank of a tensor */
 static inline relax_expr *relax_r_inspect_tensor_ndim(relax_context *ctx, const relax_expr *tensor)
 {
     const relax_expr *all[] = { tensor };
-    return relax_call_op(ctx, "relax.inspect.tensor_ndim", 25, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.inspect.tensor_ndim", 25, all, 1, NULL, 0);
 }
 
 /* R.inspect.tensor_shape_i: size of one dimension of a tensor */
@@ -1030,7 +1032,7 @@ static inline relax_expr *relax_r_inspect_tensor_shape_i(relax_context *ctx,
         const relax_expr *tensor, const relax_expr *axis)
 {
     const relax_expr *all[] = { tensor, axis };
-    return relax_call_op(ctx, "relax.inspect.tensor_shape_i", 28, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.inspect.tensor_shape_i", 28, all, 2, NULL, 0);
 }
 
 /* R.inspect.tensor_stride_i: elements from one index to the next along a dimension */
@@ -1038,7 +1040,7 @@ static inline relax_expr *relax_r_inspect_tensor_stride_i(relax_context *ctx,
         const relax_expr *tensor, const relax_expr *axis)
 {
     const relax_expr *all[] = { tensor, axis };
-    return relax_call_op(ctx, "relax.inspect.tensor_stride_i", 29, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.inspect.tensor_stride_i", 29, all, 2, NULL, 0);
 }
 
 /* R.invoke_closure: calls a closure */
@@ -1046,7 +1048,7 @@ static inline relax_expr *relax_r_invoke_closure(relax_context *ctx, const relax
         const relax_expr *args, const relax_struct_info *result)
 {
     const relax_expr *all[] = { closure, args };
-    return relax_call_op_with_result(ctx, "relax.invoke_closure", 20, all, 2, NULL, result, 0);
+    return relax_call_op_new_with_result(ctx, "relax.invoke_closure", 20, all, 2, NULL, result, 0);
 }
 
 /* R.invoke_pure_closure: calls a closure that is pure */
@@ -1054,29 +1056,29 @@ static inline relax_expr *relax_r_invoke_pure_closure(relax_context *ctx,
         const relax_expr *closure, const relax_expr *args, const relax_struct_info *result)
 {
     const relax_expr *all[] = { closure, args };
-    return relax_call_op_with_result(ctx, "relax.invoke_pure_closure", 25, all, 2, NULL, result,
-        0);
+    return relax_call_op_new_with_result(ctx, "relax.invoke_pure_closure", 25, all, 2, NULL,
+        result, 0);
 }
 
 /* R.isfinite: true where an element is neither infinite nor NaN */
 static inline relax_expr *relax_r_isfinite(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.isfinite", 14, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.isfinite", 14, all, 1, NULL, 0);
 }
 
 /* R.isinf: true where an element is an infinity */
 static inline relax_expr *relax_r_isinf(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.isinf", 11, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.isinf", 11, all, 1, NULL, 0);
 }
 
 /* R.isnan: true where an element is NaN */
 static inline relax_expr *relax_r_isnan(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.isnan", 11, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.isnan", 11, all, 1, NULL, 0);
 }
 
 /* R.layout_transform: elements moved to new indices
@@ -1088,7 +1090,7 @@ static inline relax_expr *relax_r_layout_transform(relax_context *ctx, const rel
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "index_map", 9, index_map);
-    return relax_call_op(ctx, "relax.layout_transform", 22, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.layout_transform", 22, all, 1, attrs, 0);
 }
 static inline relax_expr *relax_r_layout_transform_with(relax_context *ctx, const relax_expr *x,
         const relax_attr *index_map, const relax_attr *pad_value, const int64_t *axis_separators,
@@ -1103,7 +1105,7 @@ static inline relax_expr *relax_r_layout_transform_with(relax_context *ctx, cons
         num_axis_separators));
     attrs = relax_r_set(ctx, attrs, "input_axis_separators", 21, relax_r_ints(ctx,
         input_axis_separators, num_input_axis_separators));
-    return relax_call_op(ctx, "relax.layout_transform", 22, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.layout_transform", 22, all, 1, attrs, 0);
 }
 
 /* R.left_shift: x1 shifted left by x2 bits, with broadcasting */
@@ -1111,7 +1113,7 @@ static inline relax_expr *relax_r_left_shift(relax_context *ctx, const relax_exp
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.left_shift", 16, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.left_shift", 16, all, 2, NULL, 0);
 }
 
 /* R.less: true where x1 < x2, with broadcasting */
@@ -1119,7 +1121,7 @@ static inline relax_expr *relax_r_less(relax_context *ctx, const relax_expr *x1,
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.less", 10, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.less", 10, all, 2, NULL, 0);
 }
 
 /* R.less_equal: true where x1 <= x2, with broadcasting */
@@ -1127,14 +1129,14 @@ static inline relax_expr *relax_r_less_equal(relax_context *ctx, const relax_exp
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.less_equal", 16, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.less_equal", 16, all, 2, NULL, 0);
 }
 
 /* R.log: natural logarithm of each element */
 static inline relax_expr *relax_r_log(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.log", 9, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.log", 9, all, 1, NULL, 0);
 }
 
 /* R.logical_and: both elements differ from 0, with broadcasting */
@@ -1142,14 +1144,14 @@ static inline relax_expr *relax_r_logical_and(relax_context *ctx, const relax_ex
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.logical_and", 17, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.logical_and", 17, all, 2, NULL, 0);
 }
 
 /* R.logical_not: 1 where an element is 0, else 0 */
 static inline relax_expr *relax_r_logical_not(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.logical_not", 17, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.logical_not", 17, all, 1, NULL, 0);
 }
 
 /* R.logical_or: an element differs from 0, with broadcasting */
@@ -1157,7 +1159,7 @@ static inline relax_expr *relax_r_logical_or(relax_context *ctx, const relax_exp
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.logical_or", 16, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.logical_or", 16, all, 2, NULL, 0);
 }
 
 /* R.logical_xor: exactly one element differs from 0, with broadcasting */
@@ -1165,7 +1167,7 @@ static inline relax_expr *relax_r_logical_xor(relax_context *ctx, const relax_ex
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.logical_xor", 17, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.logical_xor", 17, all, 2, NULL, 0);
 }
 
 /* R.make_closure: a function with some arguments bound */
@@ -1173,7 +1175,7 @@ static inline relax_expr *relax_r_make_closure(relax_context *ctx, const relax_e
         const relax_expr *args)
 {
     const relax_expr *all[] = { func, args };
-    return relax_call_op(ctx, "relax.make_closure", 18, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.make_closure", 18, all, 2, NULL, 0);
 }
 
 /* R.matmul: matrix product of the last two dimensions; leading ones broadcast, rank 1 acts as
@@ -1184,15 +1186,15 @@ static inline relax_expr *relax_r_matmul(relax_context *ctx, const relax_expr *x
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.matmul", 12, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.matmul", 12, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_matmul_with(relax_context *ctx, const relax_expr *x1,
         const relax_expr *x2, relax_dtype out_dtype)
 {
     const relax_expr *all[] = { x1, x2 };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype(ctx, out_dtype));
-    return relax_call_op(ctx, "relax.matmul", 12, all, 2, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype_new(ctx, out_dtype));
+    return relax_call_op_new(ctx, "relax.matmul", 12, all, 2, attrs, 0);
 }
 
 /* R.max: greatest element over axes; NaN stays
@@ -1201,7 +1203,7 @@ static inline relax_expr *relax_r_matmul_with(relax_context *ctx, const relax_ex
 static inline relax_expr *relax_r_max(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.max", 9, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.max", 9, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_max_with(relax_context *ctx, const relax_expr *x,
         const int64_t *axis, size_t num_axis, int32_t keepdims)
@@ -1209,8 +1211,8 @@ static inline relax_expr *relax_r_max_with(relax_context *ctx, const relax_expr 
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_ints_or_none(ctx, axis, num_axis));
-    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool(ctx, keepdims));
-    return relax_call_op(ctx, "relax.max", 9, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool_new(ctx, keepdims));
+    return relax_call_op_new(ctx, "relax.max", 9, all, 1, attrs, 0);
 }
 
 /* R.maximum: greater of two elements, with broadcasting; NaN stays */
@@ -1218,7 +1220,7 @@ static inline relax_expr *relax_r_maximum(relax_context *ctx, const relax_expr *
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.maximum", 13, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.maximum", 13, all, 2, NULL, 0);
 }
 
 /* R.mean: mean over axes; of integers toward zero
@@ -1227,7 +1229,7 @@ static inline relax_expr *relax_r_maximum(relax_context *ctx, const relax_expr *
 static inline relax_expr *relax_r_mean(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.mean", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.mean", 10, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_mean_with(relax_context *ctx, const relax_expr *x,
         const int64_t *axis, size_t num_axis, int32_t keepdims)
@@ -1235,8 +1237,8 @@ static inline relax_expr *relax_r_mean_with(relax_context *ctx, const relax_expr
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_ints_or_none(ctx, axis, num_axis));
-    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool(ctx, keepdims));
-    return relax_call_op(ctx, "relax.mean", 10, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool_new(ctx, keepdims));
+    return relax_call_op_new(ctx, "relax.mean", 10, all, 1, attrs, 0);
 }
 
 /* R.memory.alloc_storage: storage of a number of bytes */
@@ -1245,7 +1247,7 @@ static inline relax_expr *relax_r_memory_alloc_storage(relax_context *ctx, const
         const relax_expr *dtype)
 {
     const relax_expr *all[] = { size, virtual_device_index, storage_scope, dtype };
-    return relax_call_op(ctx, "relax.memory.alloc_storage", 26, all, 4, NULL, 0);
+    return relax_call_op_new(ctx, "relax.memory.alloc_storage", 26, all, 4, NULL, 0);
 }
 
 /* R.memory.alloc_tensor: a tensor inside storage */
@@ -1254,7 +1256,7 @@ static inline relax_expr *relax_r_memory_alloc_tensor(relax_context *ctx,
         const relax_expr *dtype)
 {
     const relax_expr *all[] = { storage, offset, shape, dtype };
-    return relax_call_op(ctx, "relax.memory.alloc_tensor", 25, all, 4, NULL, 0);
+    return relax_call_op_new(ctx, "relax.memory.alloc_tensor", 25, all, 4, NULL, 0);
 }
 
 /* R.memory.ensure_zero_offset: x, copied if it does not begin at the start of its memory */
@@ -1262,7 +1264,7 @@ static inline relax_expr *relax_r_memory_ensure_zero_offset(relax_context *ctx,
         const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.memory.ensure_zero_offset", 31, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.memory.ensure_zero_offset", 31, all, 1, NULL, 0);
 }
 
 /* R.memory.kill_storage: storage is not used from here on */
@@ -1270,27 +1272,27 @@ static inline relax_expr *relax_r_memory_kill_storage(relax_context *ctx,
         const relax_expr *storage)
 {
     const relax_expr *all[] = { storage };
-    return relax_call_op(ctx, "relax.memory.kill_storage", 25, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.memory.kill_storage", 25, all, 1, NULL, 0);
 }
 
 /* R.memory.kill_tensor: a tensor is not used from here on */
 static inline relax_expr *relax_r_memory_kill_tensor(relax_context *ctx, const relax_expr *tensor)
 {
     const relax_expr *all[] = { tensor };
-    return relax_call_op(ctx, "relax.memory.kill_tensor", 24, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.memory.kill_tensor", 24, all, 1, NULL, 0);
 }
 
 /* R.memory.view: the memory of a tensor under another shape, dtype or offset */
 static inline relax_expr *relax_r_memory_view(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.memory.view", 17, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.memory.view", 17, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_memory_view_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *shape, const relax_expr *dtype, const relax_expr *relative_byte_offset)
 {
     const relax_expr *all[] = { data, shape, dtype, relative_byte_offset };
-    return relax_call_op(ctx, "relax.memory.view", 17, all, relax_r_given(all, 1, 4), NULL, 0);
+    return relax_call_op_new(ctx, "relax.memory.view", 17, all, relax_r_given(all, 1, 4), NULL, 0);
 }
 
 /* R.min: least element over axes; NaN stays
@@ -1299,7 +1301,7 @@ static inline relax_expr *relax_r_memory_view_with(relax_context *ctx, const rel
 static inline relax_expr *relax_r_min(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.min", 9, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.min", 9, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_min_with(relax_context *ctx, const relax_expr *x,
         const int64_t *axis, size_t num_axis, int32_t keepdims)
@@ -1307,8 +1309,8 @@ static inline relax_expr *relax_r_min_with(relax_context *ctx, const relax_expr 
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_ints_or_none(ctx, axis, num_axis));
-    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool(ctx, keepdims));
-    return relax_call_op(ctx, "relax.min", 9, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool_new(ctx, keepdims));
+    return relax_call_op_new(ctx, "relax.min", 9, all, 1, attrs, 0);
 }
 
 /* R.minimum: lesser of two elements, with broadcasting; NaN stays */
@@ -1316,7 +1318,7 @@ static inline relax_expr *relax_r_minimum(relax_context *ctx, const relax_expr *
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.minimum", 13, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.minimum", 13, all, 2, NULL, 0);
 }
 
 /* R.mod: remainder with the sign of x1, with broadcasting */
@@ -1324,7 +1326,7 @@ static inline relax_expr *relax_r_mod(relax_context *ctx, const relax_expr *x1,
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.mod", 9, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.mod", 9, all, 2, NULL, 0);
 }
 
 /* R.multinomial_from_uniform: the first class whose running probability exceeds a uniform
@@ -1335,7 +1337,7 @@ static inline relax_expr *relax_r_multinomial_from_uniform(relax_context *ctx,
         const relax_expr *prob, const relax_expr *uniform_sample, const relax_expr *sample_indices)
 {
     const relax_expr *all[] = { prob, uniform_sample, sample_indices };
-    return relax_call_op(ctx, "relax.multinomial_from_uniform", 30, all, 3, NULL, 0);
+    return relax_call_op_new(ctx, "relax.multinomial_from_uniform", 30, all, 3, NULL, 0);
 }
 static inline relax_expr *relax_r_multinomial_from_uniform_with(relax_context *ctx,
         const relax_expr *prob, const relax_expr *uniform_sample, const relax_expr *sample_indices,
@@ -1343,8 +1345,8 @@ static inline relax_expr *relax_r_multinomial_from_uniform_with(relax_context *c
 {
     const relax_expr *all[] = { prob, uniform_sample, sample_indices };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    return relax_call_op(ctx, "relax.multinomial_from_uniform", 30, all, 3, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    return relax_call_op_new(ctx, "relax.multinomial_from_uniform", 30, all, 3, attrs, 0);
 }
 
 /* R.multiply: product, element by element with broadcasting */
@@ -1352,14 +1354,14 @@ static inline relax_expr *relax_r_multiply(relax_context *ctx, const relax_expr 
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.multiply", 14, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.multiply", 14, all, 2, NULL, 0);
 }
 
 /* R.negative: each element with its sign changed; integers wrap around */
 static inline relax_expr *relax_r_negative(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.negative", 14, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.negative", 14, all, 1, NULL, 0);
 }
 
 /* R.nn.adaptive_avg_pool1d: means over as many even parts of one axis as asked for
@@ -1369,7 +1371,7 @@ static inline relax_expr *relax_r_nn_adaptive_avg_pool1d(relax_context *ctx,
         const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.nn.adaptive_avg_pool1d", 28, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.adaptive_avg_pool1d", 28, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_adaptive_avg_pool1d_with(relax_context *ctx,
         const relax_expr *data, const int64_t *output_size, size_t num_output_size,
@@ -1381,7 +1383,7 @@ static inline relax_expr *relax_r_nn_adaptive_avg_pool1d_with(relax_context *ctx
         num_output_size));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    return relax_call_op(ctx, "relax.nn.adaptive_avg_pool1d", 28, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.adaptive_avg_pool1d", 28, all, 1, attrs, 0);
 }
 
 /* R.nn.adaptive_avg_pool2d: means over as many even parts of two axes as asked for
@@ -1391,7 +1393,7 @@ static inline relax_expr *relax_r_nn_adaptive_avg_pool2d(relax_context *ctx,
         const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.nn.adaptive_avg_pool2d", 28, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.adaptive_avg_pool2d", 28, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_adaptive_avg_pool2d_with(relax_context *ctx,
         const relax_expr *data, const int64_t *output_size, size_t num_output_size,
@@ -1403,7 +1405,7 @@ static inline relax_expr *relax_r_nn_adaptive_avg_pool2d_with(relax_context *ctx
         num_output_size));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    return relax_call_op(ctx, "relax.nn.adaptive_avg_pool2d", 28, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.adaptive_avg_pool2d", 28, all, 1, attrs, 0);
 }
 
 /* R.nn.adaptive_avg_pool3d: means over as many even parts of three axes as asked for
@@ -1413,7 +1415,7 @@ static inline relax_expr *relax_r_nn_adaptive_avg_pool3d(relax_context *ctx,
         const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.nn.adaptive_avg_pool3d", 28, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.adaptive_avg_pool3d", 28, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_adaptive_avg_pool3d_with(relax_context *ctx,
         const relax_expr *data, const int64_t *output_size, size_t num_output_size,
@@ -1425,7 +1427,7 @@ static inline relax_expr *relax_r_nn_adaptive_avg_pool3d_with(relax_context *ctx
         num_output_size));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    return relax_call_op(ctx, "relax.nn.adaptive_avg_pool3d", 28, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.adaptive_avg_pool3d", 28, all, 1, attrs, 0);
 }
 
 /* R.nn.attention: softmax(query key^T * scale) value, layout (batch, sequence, heads, size)
@@ -1435,7 +1437,7 @@ static inline relax_expr *relax_r_nn_attention(relax_context *ctx, const relax_e
         const relax_expr *key, const relax_expr *value)
 {
     const relax_expr *all[] = { query, key, value };
-    return relax_call_op(ctx, "relax.nn.attention", 18, all, 3, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.attention", 18, all, 3, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_attention_with(relax_context *ctx, const relax_expr *query,
         const relax_expr *key, const relax_expr *value, const double *scale,
@@ -1446,7 +1448,7 @@ static inline relax_expr *relax_r_nn_attention_with(relax_context *ctx, const re
     attrs = relax_r_set(ctx, attrs, "scale", 5, relax_r_float_or_none(ctx, scale));
     attrs = relax_r_set(ctx, attrs, "causal_mask", 11, relax_r_text_or_none(ctx, causal_mask));
     attrs = relax_r_set(ctx, attrs, "window_size", 11, relax_r_int_or_none(ctx, window_size));
-    return relax_call_op(ctx, "relax.nn.attention", 18, all, 3, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.attention", 18, all, 3, attrs, 0);
 }
 
 /* R.nn.attention_bias: attention with a bias added to the scores
@@ -1456,7 +1458,7 @@ static inline relax_expr *relax_r_nn_attention_bias(relax_context *ctx, const re
         const relax_expr *key, const relax_expr *value, const relax_expr *bias)
 {
     const relax_expr *all[] = { query, key, value, bias };
-    return relax_call_op(ctx, "relax.nn.attention_bias", 23, all, 4, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.attention_bias", 23, all, 4, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_attention_bias_with(relax_context *ctx,
         const relax_expr *query, const relax_expr *key, const relax_expr *value,
@@ -1468,7 +1470,7 @@ static inline relax_expr *relax_r_nn_attention_bias_with(relax_context *ctx,
     attrs = relax_r_set(ctx, attrs, "scale", 5, relax_r_float_or_none(ctx, scale));
     attrs = relax_r_set(ctx, attrs, "causal_mask", 11, relax_r_text_or_none(ctx, causal_mask));
     attrs = relax_r_set(ctx, attrs, "window_size", 11, relax_r_int_or_none(ctx, window_size));
-    return relax_call_op(ctx, "relax.nn.attention_bias", 23, all, 4, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.attention_bias", 23, all, 4, attrs, 0);
 }
 
 /* R.nn.attention_var_len: attention of sequences that lie one after another
@@ -1479,7 +1481,7 @@ static inline relax_expr *relax_r_nn_attention_var_len(relax_context *ctx,
         const relax_expr *seqstart_q, const relax_expr *seqstart_k, const relax_expr *max_seqlen_q)
 {
     const relax_expr *all[] = { queries, keys, values, seqstart_q, seqstart_k, max_seqlen_q };
-    return relax_call_op(ctx, "relax.nn.attention_var_len", 26, all, 6, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.attention_var_len", 26, all, 6, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_attention_var_len_with(relax_context *ctx,
         const relax_expr *queries, const relax_expr *keys, const relax_expr *values,
@@ -1493,7 +1495,7 @@ static inline relax_expr *relax_r_nn_attention_var_len_with(relax_context *ctx,
     attrs = relax_r_set(ctx, attrs, "scale", 5, relax_r_float_or_none(ctx, scale));
     attrs = relax_r_set(ctx, attrs, "causal_mask", 11, relax_r_text_or_none(ctx, causal_mask));
     attrs = relax_r_set(ctx, attrs, "window_size", 11, relax_r_int_or_none(ctx, window_size));
-    return relax_call_op(ctx, "relax.nn.attention_var_len", 26, all, relax_r_given(all, 6, 7),
+    return relax_call_op_new(ctx, "relax.nn.attention_var_len", 26, all, relax_r_given(all, 6, 7),
         attrs, 0);
 }
 
@@ -1504,7 +1506,7 @@ static inline relax_expr *relax_r_nn_attention_var_len_with(relax_context *ctx,
 static inline relax_expr *relax_r_nn_avg_pool1d(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.nn.avg_pool1d", 19, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.avg_pool1d", 19, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_avg_pool1d_with(relax_context *ctx, const relax_expr *data,
         const int64_t *pool_size, size_t num_pool_size, const int64_t *strides, size_t num_strides,
@@ -1517,12 +1519,12 @@ static inline relax_expr *relax_r_nn_avg_pool1d_with(relax_context *ctx, const r
     attrs = relax_r_set(ctx, attrs, "strides", 7, relax_r_ints(ctx, strides, num_strides));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
-    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool_new(ctx, ceil_mode));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool_new(ctx,
         count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    return relax_call_op(ctx, "relax.nn.avg_pool1d", 19, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.avg_pool1d", 19, all, 1, attrs, 0);
 }
 
 /* R.nn.avg_pool2d: mean of each window along two axes
@@ -1532,7 +1534,7 @@ static inline relax_expr *relax_r_nn_avg_pool1d_with(relax_context *ctx, const r
 static inline relax_expr *relax_r_nn_avg_pool2d(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.nn.avg_pool2d", 19, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.avg_pool2d", 19, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_avg_pool2d_with(relax_context *ctx, const relax_expr *data,
         const int64_t *pool_size, size_t num_pool_size, const int64_t *strides, size_t num_strides,
@@ -1545,12 +1547,12 @@ static inline relax_expr *relax_r_nn_avg_pool2d_with(relax_context *ctx, const r
     attrs = relax_r_set(ctx, attrs, "strides", 7, relax_r_ints(ctx, strides, num_strides));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
-    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool_new(ctx, ceil_mode));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool_new(ctx,
         count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    return relax_call_op(ctx, "relax.nn.avg_pool2d", 19, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.avg_pool2d", 19, all, 1, attrs, 0);
 }
 
 /* R.nn.avg_pool3d: mean of each window along three axes
@@ -1560,7 +1562,7 @@ static inline relax_expr *relax_r_nn_avg_pool2d_with(relax_context *ctx, const r
 static inline relax_expr *relax_r_nn_avg_pool3d(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.nn.avg_pool3d", 19, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.avg_pool3d", 19, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_avg_pool3d_with(relax_context *ctx, const relax_expr *data,
         const int64_t *pool_size, size_t num_pool_size, const int64_t *strides, size_t num_strides,
@@ -1573,12 +1575,12 @@ static inline relax_expr *relax_r_nn_avg_pool3d_with(relax_context *ctx, const r
     attrs = relax_r_set(ctx, attrs, "strides", 7, relax_r_ints(ctx, strides, num_strides));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
-    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool_new(ctx, ceil_mode));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool_new(ctx,
         count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    return relax_call_op(ctx, "relax.nn.avg_pool3d", 19, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.avg_pool3d", 19, all, 1, attrs, 0);
 }
 
 /* R.nn.batch_norm: data normalised per channel, and the moved mean and variance
@@ -1590,8 +1592,8 @@ static inline relax_expr *relax_r_nn_batch_norm(relax_context *ctx, const relax_
 {
     const relax_expr *all[] = { data, gamma, beta, moving_mean, moving_var };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
-    return relax_call_op(ctx, "relax.nn.batch_norm", 19, all, 5, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
+    return relax_call_op_new(ctx, "relax.nn.batch_norm", 19, all, 5, attrs, 0);
 }
 static inline relax_expr *relax_r_nn_batch_norm_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *gamma, const relax_expr *beta, const relax_expr *moving_mean,
@@ -1600,13 +1602,13 @@ static inline relax_expr *relax_r_nn_batch_norm_with(relax_context *ctx, const r
 {
     const relax_expr *all[] = { data, gamma, beta, moving_mean, moving_var };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
-    attrs = relax_r_set(ctx, attrs, "epsilon", 7, relax_attr_float(ctx, epsilon));
-    attrs = relax_r_set(ctx, attrs, "center", 6, relax_attr_bool(ctx, center));
-    attrs = relax_r_set(ctx, attrs, "scale", 5, relax_attr_bool(ctx, scale));
-    attrs = relax_r_set(ctx, attrs, "momentum", 8, relax_attr_float(ctx, momentum));
-    attrs = relax_r_set(ctx, attrs, "training", 8, relax_attr_bool(ctx, training));
-    return relax_call_op(ctx, "relax.nn.batch_norm", 19, all, 5, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
+    attrs = relax_r_set(ctx, attrs, "epsilon", 7, relax_attr_float_new(ctx, epsilon));
+    attrs = relax_r_set(ctx, attrs, "center", 6, relax_attr_bool_new(ctx, center));
+    attrs = relax_r_set(ctx, attrs, "scale", 5, relax_attr_bool_new(ctx, scale));
+    attrs = relax_r_set(ctx, attrs, "momentum", 8, relax_attr_float_new(ctx, momentum));
+    attrs = relax_r_set(ctx, attrs, "training", 8, relax_attr_bool_new(ctx, training));
+    return relax_call_op_new(ctx, "relax.nn.batch_norm", 19, all, 5, attrs, 0);
 }
 
 /* R.nn.conv1d: cross-correlation along one axis
@@ -1617,7 +1619,7 @@ static inline relax_expr *relax_r_nn_conv1d(relax_context *ctx, const relax_expr
         const relax_expr *weight)
 {
     const relax_expr *all[] = { data, weight };
-    return relax_call_op(ctx, "relax.nn.conv1d", 15, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.conv1d", 15, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_conv1d_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *weight, const int64_t *strides, size_t num_strides,
@@ -1630,12 +1632,12 @@ static inline relax_expr *relax_r_nn_conv1d_with(relax_context *ctx, const relax
     attrs = relax_r_set(ctx, attrs, "strides", 7, relax_r_ints(ctx, strides, num_strides));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
-    attrs = relax_r_set(ctx, attrs, "groups", 6, relax_attr_int(ctx, groups));
+    attrs = relax_r_set(ctx, attrs, "groups", 6, relax_attr_int_new(ctx, groups));
     attrs = relax_r_set(ctx, attrs, "data_layout", 11, relax_r_text(ctx, data_layout));
     attrs = relax_r_set(ctx, attrs, "kernel_layout", 13, relax_r_text(ctx, kernel_layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype(ctx, out_dtype));
-    return relax_call_op(ctx, "relax.nn.conv1d", 15, all, 2, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype_new(ctx, out_dtype));
+    return relax_call_op_new(ctx, "relax.nn.conv1d", 15, all, 2, attrs, 0);
 }
 
 /* R.nn.conv1d_transpose: transposed convolution along one axis
@@ -1646,7 +1648,7 @@ static inline relax_expr *relax_r_nn_conv1d_transpose(relax_context *ctx, const 
         const relax_expr *weight)
 {
     const relax_expr *all[] = { data, weight };
-    return relax_call_op(ctx, "relax.nn.conv1d_transpose", 25, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.conv1d_transpose", 25, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_conv1d_transpose_with(relax_context *ctx,
         const relax_expr *data, const relax_expr *weight, const int64_t *strides,
@@ -1662,12 +1664,12 @@ static inline relax_expr *relax_r_nn_conv1d_transpose_with(relax_context *ctx,
     attrs = relax_r_set(ctx, attrs, "output_padding", 14, relax_r_ints(ctx, output_padding,
         num_output_padding));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
-    attrs = relax_r_set(ctx, attrs, "groups", 6, relax_attr_int(ctx, groups));
+    attrs = relax_r_set(ctx, attrs, "groups", 6, relax_attr_int_new(ctx, groups));
     attrs = relax_r_set(ctx, attrs, "data_layout", 11, relax_r_text(ctx, data_layout));
     attrs = relax_r_set(ctx, attrs, "kernel_layout", 13, relax_r_text(ctx, kernel_layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype(ctx, out_dtype));
-    return relax_call_op(ctx, "relax.nn.conv1d_transpose", 25, all, 2, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype_new(ctx, out_dtype));
+    return relax_call_op_new(ctx, "relax.nn.conv1d_transpose", 25, all, 2, attrs, 0);
 }
 
 /* R.nn.conv2d: cross-correlation along two axes
@@ -1678,7 +1680,7 @@ static inline relax_expr *relax_r_nn_conv2d(relax_context *ctx, const relax_expr
         const relax_expr *weight)
 {
     const relax_expr *all[] = { data, weight };
-    return relax_call_op(ctx, "relax.nn.conv2d", 15, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.conv2d", 15, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_conv2d_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *weight, const int64_t *strides, size_t num_strides,
@@ -1691,12 +1693,12 @@ static inline relax_expr *relax_r_nn_conv2d_with(relax_context *ctx, const relax
     attrs = relax_r_set(ctx, attrs, "strides", 7, relax_r_ints(ctx, strides, num_strides));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
-    attrs = relax_r_set(ctx, attrs, "groups", 6, relax_attr_int(ctx, groups));
+    attrs = relax_r_set(ctx, attrs, "groups", 6, relax_attr_int_new(ctx, groups));
     attrs = relax_r_set(ctx, attrs, "data_layout", 11, relax_r_text(ctx, data_layout));
     attrs = relax_r_set(ctx, attrs, "kernel_layout", 13, relax_r_text(ctx, kernel_layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype(ctx, out_dtype));
-    return relax_call_op(ctx, "relax.nn.conv2d", 15, all, 2, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype_new(ctx, out_dtype));
+    return relax_call_op_new(ctx, "relax.nn.conv2d", 15, all, 2, attrs, 0);
 }
 
 /* R.nn.conv2d_transpose: transposed convolution along two axes
@@ -1707,7 +1709,7 @@ static inline relax_expr *relax_r_nn_conv2d_transpose(relax_context *ctx, const 
         const relax_expr *weight)
 {
     const relax_expr *all[] = { data, weight };
-    return relax_call_op(ctx, "relax.nn.conv2d_transpose", 25, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.conv2d_transpose", 25, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_conv2d_transpose_with(relax_context *ctx,
         const relax_expr *data, const relax_expr *weight, const int64_t *strides,
@@ -1723,12 +1725,12 @@ static inline relax_expr *relax_r_nn_conv2d_transpose_with(relax_context *ctx,
     attrs = relax_r_set(ctx, attrs, "output_padding", 14, relax_r_ints(ctx, output_padding,
         num_output_padding));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
-    attrs = relax_r_set(ctx, attrs, "groups", 6, relax_attr_int(ctx, groups));
+    attrs = relax_r_set(ctx, attrs, "groups", 6, relax_attr_int_new(ctx, groups));
     attrs = relax_r_set(ctx, attrs, "data_layout", 11, relax_r_text(ctx, data_layout));
     attrs = relax_r_set(ctx, attrs, "kernel_layout", 13, relax_r_text(ctx, kernel_layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype(ctx, out_dtype));
-    return relax_call_op(ctx, "relax.nn.conv2d_transpose", 25, all, 2, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype_new(ctx, out_dtype));
+    return relax_call_op_new(ctx, "relax.nn.conv2d_transpose", 25, all, 2, attrs, 0);
 }
 
 /* R.nn.conv3d: cross-correlation along three axes
@@ -1739,7 +1741,7 @@ static inline relax_expr *relax_r_nn_conv3d(relax_context *ctx, const relax_expr
         const relax_expr *weight)
 {
     const relax_expr *all[] = { data, weight };
-    return relax_call_op(ctx, "relax.nn.conv3d", 15, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.conv3d", 15, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_conv3d_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *weight, const int64_t *strides, size_t num_strides,
@@ -1752,12 +1754,12 @@ static inline relax_expr *relax_r_nn_conv3d_with(relax_context *ctx, const relax
     attrs = relax_r_set(ctx, attrs, "strides", 7, relax_r_ints(ctx, strides, num_strides));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
-    attrs = relax_r_set(ctx, attrs, "groups", 6, relax_attr_int(ctx, groups));
+    attrs = relax_r_set(ctx, attrs, "groups", 6, relax_attr_int_new(ctx, groups));
     attrs = relax_r_set(ctx, attrs, "data_layout", 11, relax_r_text(ctx, data_layout));
     attrs = relax_r_set(ctx, attrs, "kernel_layout", 13, relax_r_text(ctx, kernel_layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype(ctx, out_dtype));
-    return relax_call_op(ctx, "relax.nn.conv3d", 15, all, 2, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype_new(ctx, out_dtype));
+    return relax_call_op_new(ctx, "relax.nn.conv3d", 15, all, 2, attrs, 0);
 }
 
 /* R.nn.cross_entropy_with_logits: -sum(predictions * labels), divided by the batch size;
@@ -1767,7 +1769,7 @@ static inline relax_expr *relax_r_nn_cross_entropy_with_logits(relax_context *ct
         const relax_expr *predictions, const relax_expr *labels)
 {
     const relax_expr *all[] = { predictions, labels };
-    return relax_call_op(ctx, "relax.nn.cross_entropy_with_logits", 34, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.cross_entropy_with_logits", 34, all, 2, NULL, 0);
 }
 
 /* R.nn.dropout: data and a mask of what was kept; in inference data itself and ones
@@ -1776,29 +1778,29 @@ static inline relax_expr *relax_r_nn_cross_entropy_with_logits(relax_context *ct
 static inline relax_expr *relax_r_nn_dropout(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.nn.dropout", 16, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.dropout", 16, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_dropout_with(relax_context *ctx, const relax_expr *data,
         double rate)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "rate", 4, relax_attr_float(ctx, rate));
-    return relax_call_op(ctx, "relax.nn.dropout", 16, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "rate", 4, relax_attr_float_new(ctx, rate));
+    return relax_call_op_new(ctx, "relax.nn.dropout", 16, all, 1, attrs, 0);
 }
 
 /* R.nn.gelu: x * (1 + erf(x / sqrt(2))) / 2 */
 static inline relax_expr *relax_r_nn_gelu(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.nn.gelu", 13, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.gelu", 13, all, 1, NULL, 0);
 }
 
 /* R.nn.gelu_tanh: gelu by its tanh approximation */
 static inline relax_expr *relax_r_nn_gelu_tanh(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.nn.gelu_tanh", 18, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.gelu_tanh", 18, all, 1, NULL, 0);
 }
 
 /* R.nn.group_norm: data normalised per group of channels
@@ -1810,10 +1812,10 @@ static inline relax_expr *relax_r_nn_group_norm(relax_context *ctx, const relax_
 {
     const relax_expr *all[] = { data, gamma, beta };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "num_groups", 10, relax_attr_int(ctx, num_groups));
-    attrs = relax_r_set(ctx, attrs, "channel_axis", 12, relax_attr_int(ctx, channel_axis));
+    attrs = relax_r_set(ctx, attrs, "num_groups", 10, relax_attr_int_new(ctx, num_groups));
+    attrs = relax_r_set(ctx, attrs, "channel_axis", 12, relax_attr_int_new(ctx, channel_axis));
     attrs = relax_r_set(ctx, attrs, "axes", 4, relax_r_ints(ctx, axes, num_axes));
-    return relax_call_op(ctx, "relax.nn.group_norm", 19, all, 3, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.group_norm", 19, all, 3, attrs, 0);
 }
 static inline relax_expr *relax_r_nn_group_norm_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *gamma, const relax_expr *beta, int64_t num_groups, int64_t channel_axis,
@@ -1821,13 +1823,13 @@ static inline relax_expr *relax_r_nn_group_norm_with(relax_context *ctx, const r
 {
     const relax_expr *all[] = { data, gamma, beta };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "num_groups", 10, relax_attr_int(ctx, num_groups));
-    attrs = relax_r_set(ctx, attrs, "channel_axis", 12, relax_attr_int(ctx, channel_axis));
+    attrs = relax_r_set(ctx, attrs, "num_groups", 10, relax_attr_int_new(ctx, num_groups));
+    attrs = relax_r_set(ctx, attrs, "channel_axis", 12, relax_attr_int_new(ctx, channel_axis));
     attrs = relax_r_set(ctx, attrs, "axes", 4, relax_r_ints(ctx, axes, num_axes));
-    attrs = relax_r_set(ctx, attrs, "epsilon", 7, relax_attr_float(ctx, epsilon));
-    attrs = relax_r_set(ctx, attrs, "center", 6, relax_attr_bool(ctx, center));
-    attrs = relax_r_set(ctx, attrs, "scale", 5, relax_attr_bool(ctx, scale));
-    return relax_call_op(ctx, "relax.nn.group_norm", 19, all, 3, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "epsilon", 7, relax_attr_float_new(ctx, epsilon));
+    attrs = relax_r_set(ctx, attrs, "center", 6, relax_attr_bool_new(ctx, center));
+    attrs = relax_r_set(ctx, attrs, "scale", 5, relax_attr_bool_new(ctx, scale));
+    return relax_call_op_new(ctx, "relax.nn.group_norm", 19, all, 3, attrs, 0);
 }
 
 /* R.nn.layer_norm: data normalised over axes
@@ -1839,7 +1841,7 @@ static inline relax_expr *relax_r_nn_layer_norm(relax_context *ctx, const relax_
     const relax_expr *all[] = { data, gamma, beta };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axes", 4, relax_r_ints(ctx, axes, num_axes));
-    return relax_call_op(ctx, "relax.nn.layer_norm", 19, all, 3, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.layer_norm", 19, all, 3, attrs, 0);
 }
 static inline relax_expr *relax_r_nn_layer_norm_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *gamma, const relax_expr *beta, const int64_t *axes, size_t num_axes,
@@ -1848,10 +1850,10 @@ static inline relax_expr *relax_r_nn_layer_norm_with(relax_context *ctx, const r
     const relax_expr *all[] = { data, gamma, beta };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axes", 4, relax_r_ints(ctx, axes, num_axes));
-    attrs = relax_r_set(ctx, attrs, "epsilon", 7, relax_attr_float(ctx, epsilon));
-    attrs = relax_r_set(ctx, attrs, "center", 6, relax_attr_bool(ctx, center));
-    attrs = relax_r_set(ctx, attrs, "scale", 5, relax_attr_bool(ctx, scale));
-    return relax_call_op(ctx, "relax.nn.layer_norm", 19, all, 3, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "epsilon", 7, relax_attr_float_new(ctx, epsilon));
+    attrs = relax_r_set(ctx, attrs, "center", 6, relax_attr_bool_new(ctx, center));
+    attrs = relax_r_set(ctx, attrs, "scale", 5, relax_attr_bool_new(ctx, scale));
+    return relax_call_op_new(ctx, "relax.nn.layer_norm", 19, all, 3, attrs, 0);
 }
 
 /* R.nn.leakyrelu: x where x > 0, else alpha * x
@@ -1860,15 +1862,15 @@ static inline relax_expr *relax_r_nn_layer_norm_with(relax_context *ctx, const r
 static inline relax_expr *relax_r_nn_leakyrelu(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.nn.leakyrelu", 18, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.leakyrelu", 18, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_leakyrelu_with(relax_context *ctx, const relax_expr *data,
         double alpha)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "alpha", 5, relax_attr_float(ctx, alpha));
-    return relax_call_op(ctx, "relax.nn.leakyrelu", 18, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "alpha", 5, relax_attr_float_new(ctx, alpha));
+    return relax_call_op_new(ctx, "relax.nn.leakyrelu", 18, all, 1, attrs, 0);
 }
 
 /* R.nn.log_softmax: logarithm of softmax along one axis
@@ -1877,15 +1879,15 @@ static inline relax_expr *relax_r_nn_leakyrelu_with(relax_context *ctx, const re
 static inline relax_expr *relax_r_nn_log_softmax(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.nn.log_softmax", 20, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.log_softmax", 20, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_log_softmax_with(relax_context *ctx, const relax_expr *data,
         int64_t axis)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
-    return relax_call_op(ctx, "relax.nn.log_softmax", 20, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
+    return relax_call_op_new(ctx, "relax.nn.log_softmax", 20, all, 1, attrs, 0);
 }
 
 /* R.nn.max_pool1d: greatest element of each window along one axis
@@ -1895,7 +1897,7 @@ static inline relax_expr *relax_r_nn_log_softmax_with(relax_context *ctx, const 
 static inline relax_expr *relax_r_nn_max_pool1d(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.nn.max_pool1d", 19, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.max_pool1d", 19, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_max_pool1d_with(relax_context *ctx, const relax_expr *data,
         const int64_t *pool_size, size_t num_pool_size, const int64_t *strides, size_t num_strides,
@@ -1908,12 +1910,12 @@ static inline relax_expr *relax_r_nn_max_pool1d_with(relax_context *ctx, const r
     attrs = relax_r_set(ctx, attrs, "strides", 7, relax_r_ints(ctx, strides, num_strides));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
-    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool_new(ctx, ceil_mode));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool_new(ctx,
         count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    return relax_call_op(ctx, "relax.nn.max_pool1d", 19, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.max_pool1d", 19, all, 1, attrs, 0);
 }
 
 /* R.nn.max_pool2d: greatest element of each window along two axes
@@ -1923,7 +1925,7 @@ static inline relax_expr *relax_r_nn_max_pool1d_with(relax_context *ctx, const r
 static inline relax_expr *relax_r_nn_max_pool2d(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.nn.max_pool2d", 19, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.max_pool2d", 19, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_max_pool2d_with(relax_context *ctx, const relax_expr *data,
         const int64_t *pool_size, size_t num_pool_size, const int64_t *strides, size_t num_strides,
@@ -1936,12 +1938,12 @@ static inline relax_expr *relax_r_nn_max_pool2d_with(relax_context *ctx, const r
     attrs = relax_r_set(ctx, attrs, "strides", 7, relax_r_ints(ctx, strides, num_strides));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
-    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool_new(ctx, ceil_mode));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool_new(ctx,
         count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    return relax_call_op(ctx, "relax.nn.max_pool2d", 19, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.max_pool2d", 19, all, 1, attrs, 0);
 }
 
 /* R.nn.max_pool3d: greatest element of each window along three axes
@@ -1951,7 +1953,7 @@ static inline relax_expr *relax_r_nn_max_pool2d_with(relax_context *ctx, const r
 static inline relax_expr *relax_r_nn_max_pool3d(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.nn.max_pool3d", 19, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.max_pool3d", 19, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_max_pool3d_with(relax_context *ctx, const relax_expr *data,
         const int64_t *pool_size, size_t num_pool_size, const int64_t *strides, size_t num_strides,
@@ -1964,12 +1966,12 @@ static inline relax_expr *relax_r_nn_max_pool3d_with(relax_context *ctx, const r
     attrs = relax_r_set(ctx, attrs, "strides", 7, relax_r_ints(ctx, strides, num_strides));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
-    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+    attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool_new(ctx, ceil_mode));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool_new(ctx,
         count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
-    return relax_call_op(ctx, "relax.nn.max_pool3d", 19, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.max_pool3d", 19, all, 1, attrs, 0);
 }
 
 /* R.nn.nll_loss: negative log likelihood of target classes
@@ -1979,7 +1981,7 @@ static inline relax_expr *relax_r_nn_nll_loss(relax_context *ctx, const relax_ex
         const relax_expr *targets)
 {
     const relax_expr *all[] = { predictions, targets };
-    return relax_call_op(ctx, "relax.nn.nll_loss", 17, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.nll_loss", 17, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_nll_loss_with(relax_context *ctx,
         const relax_expr *predictions, const relax_expr *targets, const relax_expr *weights,
@@ -1988,8 +1990,9 @@ static inline relax_expr *relax_r_nn_nll_loss_with(relax_context *ctx,
     const relax_expr *all[] = { predictions, targets, weights };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "reduction", 9, relax_r_text(ctx, reduction));
-    attrs = relax_r_set(ctx, attrs, "ignore_index", 12, relax_attr_int(ctx, ignore_index));
-    return relax_call_op(ctx, "relax.nn.nll_loss", 17, all, relax_r_given(all, 2, 3), attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "ignore_index", 12, relax_attr_int_new(ctx, ignore_index));
+    return relax_call_op_new(ctx, "relax.nn.nll_loss", 17, all, relax_r_given(all, 2, 3), attrs,
+        0);
 }
 
 /* R.nn.pad: data with elements added at the ends of its dimensions
@@ -2001,7 +2004,7 @@ static inline relax_expr *relax_r_nn_pad(relax_context *ctx, const relax_expr *d
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "pad_width", 9, relax_r_ints(ctx, pad_width, num_pad_width));
-    return relax_call_op(ctx, "relax.nn.pad", 12, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.pad", 12, all, 1, attrs, 0);
 }
 static inline relax_expr *relax_r_nn_pad_with(relax_context *ctx, const relax_expr *data,
         const int64_t *pad_width, size_t num_pad_width, double pad_value, const char *pad_mode)
@@ -2009,16 +2012,16 @@ static inline relax_expr *relax_r_nn_pad_with(relax_context *ctx, const relax_ex
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "pad_width", 9, relax_r_ints(ctx, pad_width, num_pad_width));
-    attrs = relax_r_set(ctx, attrs, "pad_value", 9, relax_attr_float(ctx, pad_value));
+    attrs = relax_r_set(ctx, attrs, "pad_value", 9, relax_attr_float_new(ctx, pad_value));
     attrs = relax_r_set(ctx, attrs, "pad_mode", 8, relax_r_text(ctx, pad_mode));
-    return relax_call_op(ctx, "relax.nn.pad", 12, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.nn.pad", 12, all, 1, attrs, 0);
 }
 
 /* R.nn.relu: max(x, 0); NaN stays */
 static inline relax_expr *relax_r_nn_relu(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.nn.relu", 13, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.relu", 13, all, 1, NULL, 0);
 }
 
 /* R.nn.rms_norm: data divided by the root of its mean square over axes, times weight
@@ -2028,7 +2031,7 @@ static inline relax_expr *relax_r_nn_rms_norm(relax_context *ctx, const relax_ex
         const relax_expr *weight)
 {
     const relax_expr *all[] = { data, weight };
-    return relax_call_op(ctx, "relax.nn.rms_norm", 17, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.rms_norm", 17, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_rms_norm_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *weight, const int64_t *axes, size_t num_axes, double epsilon)
@@ -2036,22 +2039,22 @@ static inline relax_expr *relax_r_nn_rms_norm_with(relax_context *ctx, const rel
     const relax_expr *all[] = { data, weight };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axes", 4, relax_r_ints(ctx, axes, num_axes));
-    attrs = relax_r_set(ctx, attrs, "epsilon", 7, relax_attr_float(ctx, epsilon));
-    return relax_call_op(ctx, "relax.nn.rms_norm", 17, all, 2, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "epsilon", 7, relax_attr_float_new(ctx, epsilon));
+    return relax_call_op_new(ctx, "relax.nn.rms_norm", 17, all, 2, attrs, 0);
 }
 
 /* R.nn.selu: scaled exponential linear unit, constants as in PyTorch */
 static inline relax_expr *relax_r_nn_selu(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.nn.selu", 13, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.selu", 13, all, 1, NULL, 0);
 }
 
 /* R.nn.silu: x * sigmoid(x) */
 static inline relax_expr *relax_r_nn_silu(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.nn.silu", 13, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.silu", 13, all, 1, NULL, 0);
 }
 
 /* R.nn.softmax: exp(x - max) divided by its sum along one axis
@@ -2060,15 +2063,15 @@ static inline relax_expr *relax_r_nn_silu(relax_context *ctx, const relax_expr *
 static inline relax_expr *relax_r_nn_softmax(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.nn.softmax", 16, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.softmax", 16, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_softmax_with(relax_context *ctx, const relax_expr *data,
         int64_t axis)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
-    return relax_call_op(ctx, "relax.nn.softmax", 16, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
+    return relax_call_op_new(ctx, "relax.nn.softmax", 16, all, 1, attrs, 0);
 }
 
 /* R.nn.softplus: log(1 + exp(beta * x)) / beta
@@ -2077,23 +2080,23 @@ static inline relax_expr *relax_r_nn_softmax_with(relax_context *ctx, const rela
 static inline relax_expr *relax_r_nn_softplus(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.nn.softplus", 17, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nn.softplus", 17, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_softplus_with(relax_context *ctx, const relax_expr *data,
         double beta, double threshold)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "beta", 4, relax_attr_float(ctx, beta));
-    attrs = relax_r_set(ctx, attrs, "threshold", 9, relax_attr_float(ctx, threshold));
-    return relax_call_op(ctx, "relax.nn.softplus", 17, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "beta", 4, relax_attr_float_new(ctx, beta));
+    attrs = relax_r_set(ctx, attrs, "threshold", 9, relax_attr_float_new(ctx, threshold));
+    return relax_call_op_new(ctx, "relax.nn.softplus", 17, all, 1, attrs, 0);
 }
 
 /* R.nonzero: positions of elements that are not 0, one column each */
 static inline relax_expr *relax_r_nonzero(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.nonzero", 13, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.nonzero", 13, all, 1, NULL, 0);
 }
 
 /* R.not_equal: true where elements differ (NaN differs from all), with broadcasting */
@@ -2101,13 +2104,13 @@ static inline relax_expr *relax_r_not_equal(relax_context *ctx, const relax_expr
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.not_equal", 15, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.not_equal", 15, all, 2, NULL, 0);
 }
 
 /* R.null_value: the null object: operand left out */
 static inline relax_expr *relax_r_null_value(relax_context *ctx)
 {
-    return relax_call_op(ctx, "relax.null_value", 16, NULL, 0, NULL, 0);
+    return relax_call_op_new(ctx, "relax.null_value", 16, NULL, 0, NULL, 0);
 }
 
 /* R.one_hot: on_value at each index along a new axis, else off_value
@@ -2118,17 +2121,17 @@ static inline relax_expr *relax_r_one_hot(relax_context *ctx, const relax_expr *
 {
     const relax_expr *all[] = { indices, on_value, off_value };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "depth", 5, relax_attr_int(ctx, depth));
-    return relax_call_op(ctx, "relax.one_hot", 13, all, 3, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "depth", 5, relax_attr_int_new(ctx, depth));
+    return relax_call_op_new(ctx, "relax.one_hot", 13, all, 3, attrs, 0);
 }
 static inline relax_expr *relax_r_one_hot_with(relax_context *ctx, const relax_expr *indices,
         const relax_expr *on_value, const relax_expr *off_value, int64_t depth, int64_t axis)
 {
     const relax_expr *all[] = { indices, on_value, off_value };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "depth", 5, relax_attr_int(ctx, depth));
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
-    return relax_call_op(ctx, "relax.one_hot", 13, all, 3, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "depth", 5, relax_attr_int_new(ctx, depth));
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
+    return relax_call_op_new(ctx, "relax.one_hot", 13, all, 3, attrs, 0);
 }
 
 /* R.ones: ones of a shape */
@@ -2137,8 +2140,8 @@ static inline relax_expr *relax_r_ones(relax_context *ctx, const relax_expr *sha
 {
     const relax_expr *all[] = { shape };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    return relax_call_op(ctx, "relax.ones", 10, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    return relax_call_op_new(ctx, "relax.ones", 10, all, 1, attrs, 0);
 }
 
 /* R.ones_like: ones in the shape of a tensor
@@ -2147,15 +2150,15 @@ static inline relax_expr *relax_r_ones(relax_context *ctx, const relax_expr *sha
 static inline relax_expr *relax_r_ones_like(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.ones_like", 15, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.ones_like", 15, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_ones_like_with(relax_context *ctx, const relax_expr *x,
         relax_dtype dtype)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    return relax_call_op(ctx, "relax.ones_like", 15, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    return relax_call_op_new(ctx, "relax.ones_like", 15, all, 1, attrs, 0);
 }
 
 /* R.permute_dims: dimensions in another order
@@ -2164,7 +2167,7 @@ static inline relax_expr *relax_r_ones_like_with(relax_context *ctx, const relax
 static inline relax_expr *relax_r_permute_dims(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.permute_dims", 18, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.permute_dims", 18, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_permute_dims_with(relax_context *ctx, const relax_expr *x,
         const int64_t *axes, size_t num_axes)
@@ -2172,7 +2175,7 @@ static inline relax_expr *relax_r_permute_dims_with(relax_context *ctx, const re
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axes", 4, relax_r_ints_or_none(ctx, axes, num_axes));
-    return relax_call_op(ctx, "relax.permute_dims", 18, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.permute_dims", 18, all, 1, attrs, 0);
 }
 
 /* R.power: x1 to the power of x2, with broadcasting */
@@ -2180,7 +2183,7 @@ static inline relax_expr *relax_r_power(relax_context *ctx, const relax_expr *x1
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.power", 11, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.power", 11, all, 2, NULL, 0);
 }
 
 /* R.print: writes values; {} in the format stands for one each
@@ -2189,7 +2192,7 @@ static inline relax_expr *relax_r_power(relax_context *ctx, const relax_expr *x1
 static inline relax_expr *relax_r_print(relax_context *ctx, const relax_expr *const *args,
         size_t num_args)
 {
-    return relax_call_op(ctx, "relax.print", 11, args, num_args, NULL, 0);
+    return relax_call_op_new(ctx, "relax.print", 11, args, num_args, NULL, 0);
 }
 
 /* R.prod: product over axes; 1 over an empty one
@@ -2198,7 +2201,7 @@ static inline relax_expr *relax_r_print(relax_context *ctx, const relax_expr *co
 static inline relax_expr *relax_r_prod(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.prod", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.prod", 10, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_prod_with(relax_context *ctx, const relax_expr *x,
         const int64_t *axis, size_t num_axis, int32_t keepdims)
@@ -2206,8 +2209,8 @@ static inline relax_expr *relax_r_prod_with(relax_context *ctx, const relax_expr
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_ints_or_none(ctx, axis, num_axis));
-    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool(ctx, keepdims));
-    return relax_call_op(ctx, "relax.prod", 10, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool_new(ctx, keepdims));
+    return relax_call_op_new(ctx, "relax.prod", 10, all, 1, attrs, 0);
 }
 
 /* R.quantize: round(x / scale) + zero_point, limited to the dtype
@@ -2217,16 +2220,16 @@ static inline relax_expr *relax_r_quantize(relax_context *ctx, const relax_expr 
         const relax_expr *scale, const relax_expr *zero_point)
 {
     const relax_expr *all[] = { data, scale, zero_point };
-    return relax_call_op(ctx, "relax.quantize", 14, all, 3, NULL, 0);
+    return relax_call_op_new(ctx, "relax.quantize", 14, all, 3, NULL, 0);
 }
 static inline relax_expr *relax_r_quantize_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *scale, const relax_expr *zero_point, relax_dtype out_dtype, int64_t axis)
 {
     const relax_expr *all[] = { data, scale, zero_point };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype(ctx, out_dtype));
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
-    return relax_call_op(ctx, "relax.quantize", 14, all, 3, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype_new(ctx, out_dtype));
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
+    return relax_call_op_new(ctx, "relax.quantize", 14, all, 3, attrs, 0);
 }
 
 /* R.repeat: each element repeated
@@ -2237,17 +2240,17 @@ static inline relax_expr *relax_r_repeat(relax_context *ctx, const relax_expr *d
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "repeats", 7, relax_attr_int(ctx, repeats));
-    return relax_call_op(ctx, "relax.repeat", 12, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "repeats", 7, relax_attr_int_new(ctx, repeats));
+    return relax_call_op_new(ctx, "relax.repeat", 12, all, 1, attrs, 0);
 }
 static inline relax_expr *relax_r_repeat_with(relax_context *ctx, const relax_expr *data,
         int64_t repeats, const int64_t *axis)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "repeats", 7, relax_attr_int(ctx, repeats));
+    attrs = relax_r_set(ctx, attrs, "repeats", 7, relax_attr_int_new(ctx, repeats));
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_int_or_none(ctx, axis));
-    return relax_call_op(ctx, "relax.repeat", 12, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.repeat", 12, all, 1, attrs, 0);
 }
 
 /* R.reshape: the elements of x in row-major order in another shape; in the list 0 copies a
@@ -2257,7 +2260,7 @@ static inline relax_expr *relax_r_reshape(relax_context *ctx, const relax_expr *
         const relax_expr *shape)
 {
     const relax_expr *all[] = { x, shape };
-    return relax_call_op(ctx, "relax.reshape", 13, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.reshape", 13, all, 2, NULL, 0);
 }
 
 /* R.right_shift: x1 shifted right by x2 bits, sign kept, with broadcasting */
@@ -2265,21 +2268,21 @@ static inline relax_expr *relax_r_right_shift(relax_context *ctx, const relax_ex
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.right_shift", 17, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.right_shift", 17, all, 2, NULL, 0);
 }
 
 /* R.round: nearest integer, halves to the even one; integers stay */
 static inline relax_expr *relax_r_round(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.round", 11, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.round", 11, all, 1, NULL, 0);
 }
 
 /* R.rsqrt: 1 over the square root of each element */
 static inline relax_expr *relax_r_rsqrt(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.rsqrt", 11, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.rsqrt", 11, all, 1, NULL, 0);
 }
 
 /* R.scatter_elements: data with elements changed at positions given for one axis
@@ -2289,16 +2292,16 @@ static inline relax_expr *relax_r_scatter_elements(relax_context *ctx, const rel
         const relax_expr *indices, const relax_expr *updates)
 {
     const relax_expr *all[] = { data, indices, updates };
-    return relax_call_op(ctx, "relax.scatter_elements", 22, all, 3, NULL, 0);
+    return relax_call_op_new(ctx, "relax.scatter_elements", 22, all, 3, NULL, 0);
 }
 static inline relax_expr *relax_r_scatter_elements_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *indices, const relax_expr *updates, int64_t axis, const char *reduction)
 {
     const relax_expr *all[] = { data, indices, updates };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
     attrs = relax_r_set(ctx, attrs, "reduction", 9, relax_r_text(ctx, reduction));
-    return relax_call_op(ctx, "relax.scatter_elements", 22, all, 3, attrs, 0);
+    return relax_call_op_new(ctx, "relax.scatter_elements", 22, all, 3, attrs, 0);
 }
 
 /* R.scatter_nd: data with slices changed at positions in the last dimension of indices
@@ -2308,7 +2311,7 @@ static inline relax_expr *relax_r_scatter_nd(relax_context *ctx, const relax_exp
         const relax_expr *indices, const relax_expr *updates)
 {
     const relax_expr *all[] = { data, indices, updates };
-    return relax_call_op(ctx, "relax.scatter_nd", 16, all, 3, NULL, 0);
+    return relax_call_op_new(ctx, "relax.scatter_nd", 16, all, 3, NULL, 0);
 }
 static inline relax_expr *relax_r_scatter_nd_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *indices, const relax_expr *updates, const char *reduction)
@@ -2316,49 +2319,49 @@ static inline relax_expr *relax_r_scatter_nd_with(relax_context *ctx, const rela
     const relax_expr *all[] = { data, indices, updates };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "reduction", 9, relax_r_text(ctx, reduction));
-    return relax_call_op(ctx, "relax.scatter_nd", 16, all, 3, attrs, 0);
+    return relax_call_op_new(ctx, "relax.scatter_nd", 16, all, 3, attrs, 0);
 }
 
 /* R.shape_of: the shape of a tensor */
 static inline relax_expr *relax_r_shape_of(relax_context *ctx, const relax_expr *input)
 {
     const relax_expr *all[] = { input };
-    return relax_call_op(ctx, "relax.shape_of", 14, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.shape_of", 14, all, 1, NULL, 0);
 }
 
 /* R.shape_to_tensor: the sizes of a shape as an int64 tensor of rank 1 */
 static inline relax_expr *relax_r_shape_to_tensor(relax_context *ctx, const relax_expr *input)
 {
     const relax_expr *all[] = { input };
-    return relax_call_op(ctx, "relax.shape_to_tensor", 21, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.shape_to_tensor", 21, all, 1, NULL, 0);
 }
 
 /* R.sigmoid: 1 / (1 + exp(-x)) */
 static inline relax_expr *relax_r_sigmoid(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.sigmoid", 13, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.sigmoid", 13, all, 1, NULL, 0);
 }
 
 /* R.sign: -1, 0 or 1 by the sign of each element; NaN stays */
 static inline relax_expr *relax_r_sign(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.sign", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.sign", 10, all, 1, NULL, 0);
 }
 
 /* R.sin: sine of each element, in radians */
 static inline relax_expr *relax_r_sin(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.sin", 9, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.sin", 9, all, 1, NULL, 0);
 }
 
 /* R.sinh: hyperbolic sine of each element */
 static inline relax_expr *relax_r_sinh(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.sinh", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.sinh", 10, all, 1, NULL, 0);
 }
 
 /* R.sort: elements in order along an axis; stable, NaN counts as the greatest
@@ -2367,16 +2370,16 @@ static inline relax_expr *relax_r_sinh(relax_context *ctx, const relax_expr *x)
 static inline relax_expr *relax_r_sort(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.sort", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.sort", 10, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_sort_with(relax_context *ctx, const relax_expr *x, int64_t axis,
         int32_t descending)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
-    attrs = relax_r_set(ctx, attrs, "descending", 10, relax_attr_bool(ctx, descending));
-    return relax_call_op(ctx, "relax.sort", 10, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
+    attrs = relax_r_set(ctx, attrs, "descending", 10, relax_attr_bool_new(ctx, descending));
+    return relax_call_op_new(ctx, "relax.sort", 10, all, 1, attrs, 0);
 }
 
 /* R.split: x cut into parts along one axis
@@ -2388,7 +2391,7 @@ static inline relax_expr *relax_r_split(relax_context *ctx, const relax_expr *x,
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "indices_or_sections", 19, indices_or_sections);
-    return relax_call_op(ctx, "relax.split", 11, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.split", 11, all, 1, attrs, 0);
 }
 static inline relax_expr *relax_r_split_with(relax_context *ctx, const relax_expr *x,
         const relax_attr *indices_or_sections, int64_t axis)
@@ -2396,22 +2399,22 @@ static inline relax_expr *relax_r_split_with(relax_context *ctx, const relax_exp
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "indices_or_sections", 19, indices_or_sections);
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
-    return relax_call_op(ctx, "relax.split", 11, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
+    return relax_call_op_new(ctx, "relax.split", 11, all, 1, attrs, 0);
 }
 
 /* R.sqrt: square root of each element */
 static inline relax_expr *relax_r_sqrt(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.sqrt", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.sqrt", 10, all, 1, NULL, 0);
 }
 
 /* R.square: each element times itself */
 static inline relax_expr *relax_r_square(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.square", 12, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.square", 12, all, 1, NULL, 0);
 }
 
 /* R.squeeze: dimensions of size 1 dropped
@@ -2420,7 +2423,7 @@ static inline relax_expr *relax_r_square(relax_context *ctx, const relax_expr *x
 static inline relax_expr *relax_r_squeeze(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.squeeze", 13, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.squeeze", 13, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_squeeze_with(relax_context *ctx, const relax_expr *x,
         const int64_t *axis, size_t num_axis)
@@ -2428,7 +2431,7 @@ static inline relax_expr *relax_r_squeeze_with(relax_context *ctx, const relax_e
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_ints_or_none(ctx, axis, num_axis));
-    return relax_call_op(ctx, "relax.squeeze", 13, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.squeeze", 13, all, 1, attrs, 0);
 }
 
 /* R.std: standard deviation over axes (divided by the count)
@@ -2437,7 +2440,7 @@ static inline relax_expr *relax_r_squeeze_with(relax_context *ctx, const relax_e
 static inline relax_expr *relax_r_std(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.std", 9, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.std", 9, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_std_with(relax_context *ctx, const relax_expr *x,
         const int64_t *axis, size_t num_axis, int32_t keepdims)
@@ -2445,8 +2448,8 @@ static inline relax_expr *relax_r_std_with(relax_context *ctx, const relax_expr 
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_ints_or_none(ctx, axis, num_axis));
-    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool(ctx, keepdims));
-    return relax_call_op(ctx, "relax.std", 9, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool_new(ctx, keepdims));
+    return relax_call_op_new(ctx, "relax.std", 9, all, 1, attrs, 0);
 }
 
 /* R.strided_slice: from begin to before end by strides, by Python's rule
@@ -2456,7 +2459,7 @@ static inline relax_expr *relax_r_strided_slice(relax_context *ctx, const relax_
         const relax_expr *axes, const relax_expr *begin, const relax_expr *end)
 {
     const relax_expr *all[] = { x, axes, begin, end };
-    return relax_call_op(ctx, "relax.strided_slice", 19, all, 4, NULL, 0);
+    return relax_call_op_new(ctx, "relax.strided_slice", 19, all, 4, NULL, 0);
 }
 static inline relax_expr *relax_r_strided_slice_with(relax_context *ctx, const relax_expr *x,
         const relax_expr *axes, const relax_expr *begin, const relax_expr *end,
@@ -2464,8 +2467,10 @@ static inline relax_expr *relax_r_strided_slice_with(relax_context *ctx, const r
 {
     const relax_expr *all[] = { x, axes, begin, end, strides };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "assume_inbound", 14, relax_attr_bool(ctx, assume_inbound));
-    return relax_call_op(ctx, "relax.strided_slice", 19, all, relax_r_given(all, 4, 5), attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "assume_inbound", 14, relax_attr_bool_new(ctx,
+        assume_inbound));
+    return relax_call_op_new(ctx, "relax.strided_slice", 19, all, relax_r_given(all, 4, 5), attrs,
+        0);
 }
 
 /* R.subtract: difference, element by element with broadcasting */
@@ -2473,7 +2478,7 @@ static inline relax_expr *relax_r_subtract(relax_context *ctx, const relax_expr 
         const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
-    return relax_call_op(ctx, "relax.subtract", 14, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.subtract", 14, all, 2, NULL, 0);
 }
 
 /* R.sum: sum over axes; 0 over an empty one
@@ -2482,7 +2487,7 @@ static inline relax_expr *relax_r_subtract(relax_context *ctx, const relax_expr 
 static inline relax_expr *relax_r_sum(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.sum", 9, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.sum", 9, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_sum_with(relax_context *ctx, const relax_expr *x,
         const int64_t *axis, size_t num_axis, int32_t keepdims)
@@ -2490,8 +2495,8 @@ static inline relax_expr *relax_r_sum_with(relax_context *ctx, const relax_expr 
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_ints_or_none(ctx, axis, num_axis));
-    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool(ctx, keepdims));
-    return relax_call_op(ctx, "relax.sum", 9, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool_new(ctx, keepdims));
+    return relax_call_op_new(ctx, "relax.sum", 9, all, 1, attrs, 0);
 }
 
 /* R.take: slices of x at indices; negative ones count from the end
@@ -2501,7 +2506,7 @@ static inline relax_expr *relax_r_take(relax_context *ctx, const relax_expr *x,
         const relax_expr *indices)
 {
     const relax_expr *all[] = { x, indices };
-    return relax_call_op(ctx, "relax.take", 10, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.take", 10, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_take_with(relax_context *ctx, const relax_expr *x,
         const relax_expr *indices, const int64_t *axis)
@@ -2509,28 +2514,28 @@ static inline relax_expr *relax_r_take_with(relax_context *ctx, const relax_expr
     const relax_expr *all[] = { x, indices };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_int_or_none(ctx, axis));
-    return relax_call_op(ctx, "relax.take", 10, all, 2, attrs, 0);
+    return relax_call_op_new(ctx, "relax.take", 10, all, 2, attrs, 0);
 }
 
 /* R.tan: tangent of each element, in radians */
 static inline relax_expr *relax_r_tan(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.tan", 9, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.tan", 9, all, 1, NULL, 0);
 }
 
 /* R.tanh: hyperbolic tangent of each element */
 static inline relax_expr *relax_r_tanh(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.tanh", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.tanh", 10, all, 1, NULL, 0);
 }
 
 /* R.tensor_to_shape: the elements of a tensor of integers, rank 1, as a shape */
 static inline relax_expr *relax_r_tensor_to_shape(relax_context *ctx, const relax_expr *input)
 {
     const relax_expr *all[] = { input };
-    return relax_call_op(ctx, "relax.tensor_to_shape", 21, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.tensor_to_shape", 21, all, 1, NULL, 0);
 }
 
 /* R.tile: the whole tensor repeated along its axes */
@@ -2540,7 +2545,7 @@ static inline relax_expr *relax_r_tile(relax_context *ctx, const relax_expr *dat
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "repeats", 7, relax_r_ints(ctx, repeats, num_repeats));
-    return relax_call_op(ctx, "relax.tile", 10, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.tile", 10, all, 1, attrs, 0);
 }
 
 /* R.to_vdevice: data copied to a device */
@@ -2550,7 +2555,7 @@ static inline relax_expr *relax_r_to_vdevice(relax_context *ctx, const relax_exp
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "dst_vdevice", 11, dst_vdevice);
-    return relax_call_op(ctx, "relax.to_vdevice", 16, all, 1, attrs, 0);
+    return relax_call_op_new(ctx, "relax.to_vdevice", 16, all, 1, attrs, 0);
 }
 
 /* R.topk: the k greatest elements along an axis, in order, and their positions
@@ -2559,59 +2564,59 @@ static inline relax_expr *relax_r_to_vdevice(relax_context *ctx, const relax_exp
 static inline relax_expr *relax_r_topk(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.topk", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.topk", 10, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_topk_with(relax_context *ctx, const relax_expr *data, int64_t k,
         int64_t axis, const char *ret_type, int32_t largest, relax_dtype dtype)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "k", 1, relax_attr_int(ctx, k));
-    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int(ctx, axis));
+    attrs = relax_r_set(ctx, attrs, "k", 1, relax_attr_int_new(ctx, k));
+    attrs = relax_r_set(ctx, attrs, "axis", 4, relax_attr_int_new(ctx, axis));
     attrs = relax_r_set(ctx, attrs, "ret_type", 8, relax_r_text(ctx, ret_type));
-    attrs = relax_r_set(ctx, attrs, "largest", 7, relax_attr_bool(ctx, largest));
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    return relax_call_op(ctx, "relax.topk", 10, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "largest", 7, relax_attr_bool_new(ctx, largest));
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    return relax_call_op_new(ctx, "relax.topk", 10, all, 1, attrs, 0);
 }
 
 /* R.tril: the part of each matrix on and below the k-th diagonal, else 0 */
 static inline relax_expr *relax_r_tril(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.tril", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.tril", 10, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_tril_with(relax_context *ctx, const relax_expr *x,
         const relax_expr *k)
 {
     const relax_expr *all[] = { x, k };
-    return relax_call_op(ctx, "relax.tril", 10, all, relax_r_given(all, 1, 2), NULL, 0);
+    return relax_call_op_new(ctx, "relax.tril", 10, all, relax_r_given(all, 1, 2), NULL, 0);
 }
 
 /* R.triu: the part of each matrix on and above the k-th diagonal, else 0 */
 static inline relax_expr *relax_r_triu(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.triu", 10, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.triu", 10, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_triu_with(relax_context *ctx, const relax_expr *x,
         const relax_expr *k)
 {
     const relax_expr *all[] = { x, k };
-    return relax_call_op(ctx, "relax.triu", 10, all, relax_r_given(all, 1, 2), NULL, 0);
+    return relax_call_op_new(ctx, "relax.triu", 10, all, relax_r_given(all, 1, 2), NULL, 0);
 }
 
 /* R.unique: distinct elements in ascending order, with index, inverse and counts on request */
 static inline relax_expr *relax_r_unique(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.unique", 12, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.unique", 12, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_unique_with(relax_context *ctx, const relax_expr *x,
         const relax_expr *sorted, const relax_expr *return_index, const relax_expr *return_inverse,
         const relax_expr *return_counts, const relax_expr *axis)
 {
     const relax_expr *all[] = { x, sorted, return_index, return_inverse, return_counts, axis };
-    return relax_call_op(ctx, "relax.unique", 12, all, relax_r_given(all, 1, 6), NULL, 0);
+    return relax_call_op_new(ctx, "relax.unique", 12, all, relax_r_given(all, 1, 6), NULL, 0);
 }
 
 /* R.variance: variance over axes (divided by the count)
@@ -2620,7 +2625,7 @@ static inline relax_expr *relax_r_unique_with(relax_context *ctx, const relax_ex
 static inline relax_expr *relax_r_variance(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.variance", 14, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.variance", 14, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_variance_with(relax_context *ctx, const relax_expr *x,
         const int64_t *axis, size_t num_axis, int32_t keepdims)
@@ -2628,8 +2633,8 @@ static inline relax_expr *relax_r_variance_with(relax_context *ctx, const relax_
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "axis", 4, relax_r_ints_or_none(ctx, axis, num_axis));
-    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool(ctx, keepdims));
-    return relax_call_op(ctx, "relax.variance", 14, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "keepdims", 8, relax_attr_bool_new(ctx, keepdims));
+    return relax_call_op_new(ctx, "relax.variance", 14, all, 1, attrs, 0);
 }
 
 /* R.vm.alloc_storage: storage of the machine */
@@ -2637,15 +2642,15 @@ static inline relax_expr *relax_r_vm_alloc_storage(relax_context *ctx, const rel
         const relax_expr *runtime_device_index, const relax_expr *dtype)
 {
     const relax_expr *all[] = { shape, runtime_device_index, dtype };
-    return relax_call_op(ctx, "relax.vm.alloc_storage", 22, all, 3, NULL, 0);
+    return relax_call_op_new(ctx, "relax.vm.alloc_storage", 22, all, 3, NULL, 0);
 }
 static inline relax_expr *relax_r_vm_alloc_storage_with(relax_context *ctx,
         const relax_expr *shape, const relax_expr *runtime_device_index, const relax_expr *dtype,
         const relax_expr *storage_scope)
 {
     const relax_expr *all[] = { shape, runtime_device_index, dtype, storage_scope };
-    return relax_call_op(ctx, "relax.vm.alloc_storage", 22, all, relax_r_given(all, 3, 4), NULL,
-        0);
+    return relax_call_op_new(ctx, "relax.vm.alloc_storage", 22, all, relax_r_given(all, 3, 4),
+        NULL, 0);
 }
 
 /* R.vm.alloc_tensor: a tensor inside storage of the machine */
@@ -2653,7 +2658,7 @@ static inline relax_expr *relax_r_vm_alloc_tensor(relax_context *ctx, const rela
         const relax_expr *offset, const relax_expr *shape, const relax_expr *dtype)
 {
     const relax_expr *all[] = { storage, offset, shape, dtype };
-    return relax_call_op(ctx, "relax.vm.alloc_tensor", 21, all, 4, NULL, 0);
+    return relax_call_op_new(ctx, "relax.vm.alloc_tensor", 21, all, 4, NULL, 0);
 }
 
 /* R.vm.call_tir_dyn: calls a TIR function whose last argument is a shape of integers */
@@ -2661,14 +2666,14 @@ static inline relax_expr *relax_r_vm_call_tir_dyn(relax_context *ctx, const rela
         const relax_expr *args)
 {
     const relax_expr *all[] = { func, args };
-    return relax_call_op(ctx, "relax.vm.call_tir_dyn", 21, all, 2, NULL, 0);
+    return relax_call_op_new(ctx, "relax.vm.call_tir_dyn", 21, all, 2, NULL, 0);
 }
 
 /* R.vm.kill_object: a register is not used from here on */
 static inline relax_expr *relax_r_vm_kill_object(relax_context *ctx, const relax_expr *obj)
 {
     const relax_expr *all[] = { obj };
-    return relax_call_op(ctx, "relax.vm.kill_object", 20, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.vm.kill_object", 20, all, 1, NULL, 0);
 }
 
 /* R.where: x1 where condition holds, else x2, with broadcasting */
@@ -2676,7 +2681,7 @@ static inline relax_expr *relax_r_where(relax_context *ctx, const relax_expr *co
         const relax_expr *x1, const relax_expr *x2)
 {
     const relax_expr *all[] = { condition, x1, x2 };
-    return relax_call_op(ctx, "relax.where", 11, all, 3, NULL, 0);
+    return relax_call_op_new(ctx, "relax.where", 11, all, 3, NULL, 0);
 }
 
 /* R.wrap_param: a parameter kept in one dtype and used in another
@@ -2685,15 +2690,15 @@ static inline relax_expr *relax_r_where(relax_context *ctx, const relax_expr *co
 static inline relax_expr *relax_r_wrap_param(relax_context *ctx, const relax_expr *data)
 {
     const relax_expr *all[] = { data };
-    return relax_call_op(ctx, "relax.wrap_param", 16, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.wrap_param", 16, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_wrap_param_with(relax_context *ctx, const relax_expr *data,
         relax_dtype dtype)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    return relax_call_op(ctx, "relax.wrap_param", 16, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    return relax_call_op_new(ctx, "relax.wrap_param", 16, all, 1, attrs, 0);
 }
 
 /* R.zeros: zeros of a shape */
@@ -2702,8 +2707,8 @@ static inline relax_expr *relax_r_zeros(relax_context *ctx, const relax_expr *sh
 {
     const relax_expr *all[] = { shape };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    return relax_call_op(ctx, "relax.zeros", 11, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    return relax_call_op_new(ctx, "relax.zeros", 11, all, 1, attrs, 0);
 }
 
 /* R.zeros_like: zeros in the shape of a tensor
@@ -2712,15 +2717,15 @@ static inline relax_expr *relax_r_zeros(relax_context *ctx, const relax_expr *sh
 static inline relax_expr *relax_r_zeros_like(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
-    return relax_call_op(ctx, "relax.zeros_like", 16, all, 1, NULL, 0);
+    return relax_call_op_new(ctx, "relax.zeros_like", 16, all, 1, NULL, 0);
 }
 static inline relax_expr *relax_r_zeros_like_with(relax_context *ctx, const relax_expr *x,
         relax_dtype dtype)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype(ctx, dtype));
-    return relax_call_op(ctx, "relax.zeros_like", 16, all, 1, attrs, 0);
+    attrs = relax_r_set(ctx, attrs, "dtype", 5, relax_attr_dtype_new(ctx, dtype));
+    return relax_call_op_new(ctx, "relax.zeros_like", 16, all, 1, attrs, 0);
 }
 
 #ifdef __cplusplus

@@ -25,21 +25,21 @@ typedef struct relax_prover relax_prover; /* facts on integer variables of one c
 
 /* Without facts: of a variable nothing is known, not even that it is >= 0. NULL when out of
  * memory. Keeps a reference of ctx. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_OWN RELAX_NULLABLE relax_prover *relax_prover_create(relax_context *ctx);
 /* Drops it; expressions that it made stay. NULL is fine. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(p)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(p)
 void relax_prover_destroy(relax_prover *p);
 
 /* ---- facts. Failures: misuse (with a diagnostic), out of memory */
 
 /* low <= var <= high; INT64_MIN, INT64_MAX: no bound. Bounds that are known are narrowed. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(p)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(p)
 relax_status relax_prover_bound(relax_prover *p, const relax_prim_expr *var, int64_t low,
                                 int64_t high);
 /* A value described by `info` exists: variables that stand alone as sizes of tensors and shapes
  * are >= 0. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(p)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(p)
 relax_status relax_prover_enter(relax_prover *p, const relax_struct_info *info);
 
 enum relax_fact {
@@ -50,27 +50,27 @@ enum relax_fact {
 };
 /* a and b are equal (a cast has checked it, say). RELAX_FACT_...; -1 on misuse or out of
  * memory. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(p)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(p)
 int32_t relax_prover_assume_equal(relax_prover *p, const relax_prim_expr *a,
                                   const relax_prim_expr *b);
 
 /* ---- questions; -1 on misuse or out of memory */
 
 /* RELAX_PROOF_... */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(p)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(p)
 int32_t relax_prover_equal(relax_prover *p, const relax_prim_expr *a, const relax_prim_expr *b);
 enum relax_truth { RELAX_TRUTH_UNKNOWN = 0, RELAX_TRUTH_TRUE = 1, RELAX_TRUTH_FALSE = 2 };
 /* A comparison of integers, or such joined by and, or, not. RELAX_TRUTH_... */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(p)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(p)
 int32_t relax_prover_holds(relax_prover *p, const relax_prim_expr *condition);
 /* low <= e <= high for all admissible values; INT64_MIN, INT64_MAX: no such bound is known.
  * Not the narrowest bounds. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(p)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(p)
 relax_status relax_prover_bounds(relax_prover *p, const relax_prim_expr *e, int64_t *low,
                                  int64_t *high);
 /* An expression that is equal under the facts and not longer; the same handle if there is none.
  * NULL on misuse or out of memory. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(p)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(p)
 RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_prover_simplify(relax_prover *p,
                                                                      const relax_prim_expr *e);
 enum relax_solution {
@@ -80,14 +80,14 @@ enum relax_solution {
 };
 /* Which value of `var` makes a and b equal? *value: written without var, NULL unless the answer
  * is RELAX_SOLUTION_ONE; it divides by zero nowhere where a and b do not. RELAX_SOLUTION_... */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(p)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(p)
 int32_t relax_prover_solve(relax_prover *p, const relax_prim_expr *a, const relax_prim_expr *b,
                            const relax_prim_expr *var, relax_prim_expr **value);
 /* Looks for admissible values of the variables for which a and b differ, and every fact that was
  * taken is true, checked by evaluation. Returns how many variables a, b and these facts have,
  * after writing up to `capacity` of them, each once, and their values (both lists may be NULL);
  * -1: none was found, which proves nothing, or misuse. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(p)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(p)
 int64_t relax_prover_counterexample(relax_prover *p, const relax_prim_expr *a,
                                     const relax_prim_expr *b,
                                     RELAX_NULLABLE const relax_prim_expr **vars,
@@ -105,7 +105,7 @@ enum relax_evaluation {
 /* The value of `e`, an expression over integers and truth values, where vars[i] is values[i].
  * Only the chosen arm of a select, and of and, or what decides, is evaluated. Returns
  * RELAX_EVALUATED and *out, or why there is no value; -1 on misuse or out of memory. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_prim_evaluate(relax_context *ctx, const relax_prim_expr *e,
                             const relax_prim_expr *const *vars, const int64_t *values,
                             size_t count, int64_t *out);

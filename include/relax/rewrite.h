@@ -10,20 +10,20 @@
  *     static int32_t count_def(void *user, const relax_expr *var) { ++*(size_t *)user; return 0; }
  *     relax_visitor all = { .struct_size = sizeof all, .user = &n, .var_def = count_def };
  *     relax_visitor some = { sizeof some, &n, .var_def_dataflow_var = count_def };
- *     relax_visit(ctx, relax_module_as_node(module), &all);
+ *     relax_node_visit(ctx, relax_module_as_node(module), &all);
  *
  * a * b + c becomes fma(a, b, c); the product stays for others that use it, or for
  * dead_code_elimination:
  *     static const relax_expr *fuse(void *user, relax_mutator *m, const relax_expr *add)
  *     {
- *         const relax_expr *mul = relax_mutator_lookup(m, relax_expr_operand(add, 1));
+ *         const relax_expr *mul = relax_mutator_find(m, relax_expr_operand(add, 1));
  *         if (!is_call_of(add, "relax.add") || !is_call_of(mul, "relax.multiply"))
  *             return add;
  *         return relax_r_ewise_fma(ctx, relax_expr_operand(mul, 1), relax_expr_operand(mul, 2),
  *                                  relax_expr_operand(add, 2));
  *     }
  *     relax_mutations fma = { .struct_size = sizeof fma, .call = fuse };
- *     module = relax_mutate(ctx, module, NULL, 0, &fma);
+ *     module = relax_module_mutate(ctx, module, NULL, 0, &fma);
  */
 #ifndef RELAX_REWRITE_H
 #define RELAX_REWRITE_H
@@ -128,18 +128,19 @@ typedef struct relax_visitor {
  * module. RELAX_OK, or what the callback returned that ended the walk; for
  * RELAX_ERROR_INVALID_ARGUMENT and RELAX_ERROR_OUT_OF_MEMORY of its own there is a diagnostic.
  * A callback may build expressions; it does not collect the context. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-relax_status relax_visit(relax_context *ctx, const relax_node *node, const relax_visitor *visitor);
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) relax_status
+    relax_node_visit(relax_context *ctx, const relax_node *node, const relax_visitor *visitor);
 /* Calls `each` for every expression of `node` once, variables included, after what it is made
  * of. Struct info and attributes are passed over. Any answer but 0 ends it and is returned;
- * else as relax_visit. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-relax_status relax_visit_post_order(relax_context *ctx, const relax_node *node,
-                                    relax_visit_expr_fn each, RELAX_NULLABLE void *user);
+ * else as relax_node_visit. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) relax_status
+    relax_node_visit_post_order(relax_context *ctx, const relax_node *node,
+                                relax_visit_expr_fn each, RELAX_NULLABLE void *user);
 
 /* ---- rewriting ------------------------------------------------------------------------------ */
 
-/* A rewriting under way; lives while relax_mutate runs, and is used from its callbacks only. */
+/* A rewriting under way; lives while relax_module_mutate runs, and is used from its callbacks
+ * only. */
 typedef struct relax_mutator relax_mutator;
 
 typedef const relax_expr *(*relax_mutate_expr_fn)(void *user, relax_mutator *mutator,
@@ -180,7 +181,7 @@ enum relax_mutate_flag {
  *
  * Blocks, branches and functions: blocks that become empty vanish, neighbours of a kind are
  * joined, a function keeps the result it states if its body still fits it, else it is derived.
- * A definition's entry returns a variable made by relax_var, whose name and struct info count;
+ * A definition's entry returns a variable made by relax_var_new, whose name and struct info count;
  * `prim_expr` an expression of the same dtype. Struct info is asked for where the program states
  * it, once for each that differs, function descriptions but for their placeholders.
  */
@@ -250,40 +251,39 @@ typedef struct relax_mutations {
  * (PU01, WF07), outputs of a dataflow block that are not bound after it any more (OP17), what a
  * callback raised. Functions added on the way are not rewritten.
  */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_BORROWED RELAX_NULLABLE relax_module *relax_mutate(relax_context *ctx,
-        const relax_module *module, RELAX_NULLABLE const char *function, size_t function_len,
-        const relax_mutations *mutations);
+RELAX_API RELAX_SINCE(0, 2)
+    RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_mutate(
+        relax_context *ctx, const relax_module *module, RELAX_NULLABLE const char *function,
+        size_t function_len, const relax_mutations *mutations);
 
 /* The builder, standing where the node is that a callback was asked about: what is emitted comes
  * before it. Begins and ends pair. Gone when the callback returns. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(mutator)
 RELAX_BORROWED RELAX_NULLABLE relax_builder *relax_mutator_builder(relax_mutator *mutator);
 /* The module that comes out, for adding functions to it. Gone when the callback returns. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(mutator)
 RELAX_BORROWED RELAX_NULLABLE relax_module_builder *relax_mutator_module_builder(
         relax_mutator *mutator);
 /* Place of the node that a callback is asked about, if it has one; of a binding what `span` made
  * of it. Else that of the binding, block or function it is in; 0 if nothing is known. What is
  * emitted without a place gets that of the binding. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(mutator)
 relax_place relax_mutator_place(relax_mutator *mutator);
 /* The present form of a variable of the old program: itself, another variable, or a leaf. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(mutator)
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_mutator_now(relax_mutator *mutator,
         const relax_expr *var);
 /* The rewritten value of a variable, old or new, that has been bound; what stands for it, if
  * that is no variable. NULL for parameters, casts and what is no variable. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
-RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_mutator_lookup(relax_mutator *mutator,
-        const relax_expr *var);
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(mutator) RELAX_BORROWED RELAX_NULLABLE const
+    relax_expr *relax_mutator_find(relax_mutator *mutator, const relax_expr *var);
 /* From here on `with`, a variable or another leaf, stands for `var`. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(mutator)
 relax_status relax_mutator_replace(relax_mutator *mutator, const relax_expr *var,
                                    const relax_expr *with);
 /* The callback under way, which is not that of a binding, returns what it was given: that stays
  * as it is but for variables replaced, and is not looked into. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(mutator)
 relax_status relax_mutator_keep(relax_mutator *mutator);
 
 /* ---- edits of a dataflow block -------------------------------------------------------------- */
@@ -293,43 +293,43 @@ relax_status relax_mutator_keep(relax_mutator *mutator);
 typedef struct relax_block_edit relax_block_edit;
 
 /* An edit of `block`, a dataflow block of `function`. Keeps a reference of ctx. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_OWN RELAX_NULLABLE relax_block_edit *relax_block_edit_create(relax_context *ctx,
         const relax_module *module, const char *function, size_t function_len,
         const relax_block *block);
 /* Drops it; what was made by it stays. NULL is fine. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(edit)
 void relax_block_edit_destroy(relax_block_edit *edit);
-/* Every use of the variable `old` in the block, and after it if the block binds `old`, becomes
- * one of `with`: a variable bound before all of them whose struct info fits (RELAX_FIT_VALUE or
+/* Every use of the variable `old` in the block, and after it if the block binds `old`, becomes one
+ * of `with`: a variable bound before all of them whose struct info fits (RELAX_ASSIGNABLE_VALUE or
  * better), and an output if uses after the block are among them. OP17 if not. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(edit)
 relax_status relax_block_edit_replace_uses(relax_block_edit *edit, const relax_expr *old,
                                            const relax_expr *with);
 /* Binds `expr` (operands that are nested first) as early as its operands allow, and returns the
  * variable: one of the block, or an output of it. `name` NULL: lv, gv and a number. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(edit)
 RELAX_BORROWED RELAX_NULLABLE relax_expr *relax_block_edit_add(relax_block_edit *edit,
         const relax_expr *expr, RELAX_NULLABLE const char *name, size_t name_len,
         int32_t output);
 /* Removes the binding of `var`. OP09 while it is used, unless `even_if_used`: then the uses are
  * to be replaced before function or module are asked for. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(edit)
 relax_status relax_block_edit_remove(relax_block_edit *edit, const relax_expr *var,
                                      int32_t even_if_used);
 /* Removes all bindings that nothing in the function uses, or only what goes with them; casts
  * stay, as they check something. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(edit)
 relax_status relax_block_edit_remove_unused(relax_block_edit *edit);
 /* The block as it is now; the old one if nothing changed. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(edit)
 RELAX_BORROWED RELAX_NULLABLE const relax_block *relax_block_edit_block(relax_block_edit *edit);
 /* The function with it, well-formed; NULL and diagnostics if it is not. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(edit)
 RELAX_BORROWED RELAX_NULLABLE const relax_base_func *relax_block_edit_function(
         relax_block_edit *edit);
 /* The module with that function; the old one if nothing changed. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(edit)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_block_edit_module(relax_block_edit *edit);
 
 /* ---- copies --------------------------------------------------------------------------------- */
@@ -340,14 +340,13 @@ RELAX_BORROWED RELAX_NULLABLE relax_module *relax_block_edit_module(relax_block_
  * nothing binds them any more); Relax variables that `node` itself binds are refused.
  * `renew` 1: everything that is bound inside becomes another variable, as for a second use of
  * the same node in a module. The node itself if nothing changes. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_BORROWED RELAX_NULLABLE const relax_node *relax_substitute(relax_context *ctx,
-        const relax_node *node, const relax_node *const *from, const relax_node *const *to,
-        size_t count, int32_t renew);
+RELAX_API RELAX_SINCE(0, 2)
+    RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE const relax_node *relax_node_substitute(
+        relax_context *ctx, const relax_node *node, const relax_node *const *from,
+        const relax_node *const *to, size_t count, int32_t renew);
 /* A copy whose bound variables, shape variables and buffers are its own; what is free stays. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_BORROWED RELAX_NULLABLE const relax_node *relax_copy_renewed(relax_context *ctx,
-        const relax_node *node);
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE const
+    relax_node *relax_node_copy_renewed(relax_context *ctx, const relax_node *node);
 
 /* ---- functions out of functions ------------------------------------------------------------- */
 
@@ -358,25 +357,24 @@ RELAX_BORROWED RELAX_NULLABLE const relax_node *relax_copy_renewed(relax_context
  * a tuple, sizes that the run binds as a shape at its end; what its signature does not describe
  * as well is cast where the run was. It is pure if all calls of the run are. Runs that are equal
  * share one function. NULL and diagnostics on failure. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_BORROWED RELAX_NULLABLE relax_module *relax_extract_function(relax_context *ctx,
-        const relax_module *module, const char *function, size_t function_len,
-        const relax_binding *first, const relax_binding *last, const char *name,
-        size_t name_len);
+RELAX_API RELAX_SINCE(0, 2)
+    RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_extract_function(
+        relax_context *ctx, const relax_module *module, const char *function, size_t function_len,
+        const relax_binding *first, const relax_binding *last, const char *name, size_t name_len);
 /* The call that `binding` of `function` binds, of a Relax function of the module, becomes the
  * body of that function, with variables of its own. Arguments and results that are not proved to
  * be what the function says are cast, as its border checks them. A dataflow block is split around
  * a body with an `if` or an impure call. PU02 if that call would come to stand in a function that
  * is pure. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_BORROWED RELAX_NULLABLE relax_module *relax_inline_call(relax_context *ctx,
-        const relax_module *module, const char *function, size_t function_len,
+RELAX_API RELAX_SINCE(0, 2)
+    RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_inline_call(
+        relax_context *ctx, const relax_module *module, const char *function, size_t function_len,
         const relax_binding *binding);
-/* Inlines all calls of `function` in other functions, each as relax_inline_call does; the function
- * itself stays. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_BORROWED RELAX_NULLABLE relax_module *relax_inline_function(relax_context *ctx,
-        const relax_module *module, const char *function, size_t function_len);
+/* Inlines all calls of `function` in other functions, each as relax_module_inline_call does; the
+ * function itself stays. */
+RELAX_API RELAX_SINCE(0, 2)
+    RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_inline_function(
+        relax_context *ctx, const relax_module *module, const char *function, size_t function_len);
 
 #ifdef __cplusplus
 }

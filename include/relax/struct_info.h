@@ -2,7 +2,7 @@
  * from: fit with its reason, overlap, conditions, erasure, mapping, the result of a call.
  *
  * Shape variables count as >= 0. Two variables are the same if they are the same object.
- * relax_struct_info_fit, _lub, _erase and _static are in relax/analysis.h.
+ * relax_struct_info_assignable, _lub, _erase and _static are in relax/analysis.h.
  */
 #ifndef RELAX_STRUCT_INFO_H
 #define RELAX_STRUCT_INFO_H
@@ -16,28 +16,33 @@ extern "C" {
 /* ---- fit ------------------------------------------------------------------------------------ */
 
 /* The part that decided: the first of the worst ones. */
-enum relax_fit_part {
-    RELAX_FIT_PART_NONE = 0,      /* it fits */
-    RELAX_FIT_PART_KIND = 1, RELAX_FIT_PART_DTYPE = 2, RELAX_FIT_PART_RANK = 3,
-    RELAX_FIT_PART_DIMENSION = 4, RELAX_FIT_PART_DEVICE = 5,
-    RELAX_FIT_PART_SHAPE = 6,     /* all dimensions together */
-    RELAX_FIT_PART_VALUE = 7,     /* of a scalar */
-    RELAX_FIT_PART_LENGTH = 8,    /* of a tuple */
-    RELAX_FIT_PART_ARITY = 9, RELAX_FIT_PART_PURITY = 10, RELAX_FIT_PART_PARAM = 11,
-    RELAX_FIT_PART_RESULT = 12
+enum relax_mismatch_part {
+    RELAX_MISMATCH_NONE = 0, /* it fits */
+    RELAX_MISMATCH_KIND = 1,
+    RELAX_MISMATCH_DTYPE = 2,
+    RELAX_MISMATCH_RANK = 3,
+    RELAX_MISMATCH_DIMENSION = 4,
+    RELAX_MISMATCH_DEVICE = 5,
+    RELAX_MISMATCH_SHAPE = 6,  /* all dimensions together */
+    RELAX_MISMATCH_VALUE = 7,  /* of a scalar */
+    RELAX_MISMATCH_LENGTH = 8, /* of a tuple */
+    RELAX_MISMATCH_ARITY = 9,
+    RELAX_MISMATCH_PURITY = 10,
+    RELAX_MISMATCH_PARAM = 11,
+    RELAX_MISMATCH_RESULT = 12
 };
-/* RELAX_FIT_..., as relax_struct_info_fit. *part (may be NULL): RELAX_FIT_PART_...; *index (may
- * be NULL): number of the dimension or parameter, else -1; *text (may be NULL): the reason in
- * words, the caller's, with the fields of tuples that lead there ("field 1: dtype is int32,
- * expected float32"), NULL for a fit. -1 on misuse or when out of memory. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-int32_t relax_struct_info_fit_reason(relax_context *ctx, const relax_struct_info *a,
-                                     const relax_struct_info *b, RELAX_NULLABLE int32_t *part,
-                                     RELAX_NULLABLE int32_t *index,
-                                     RELAX_OWN RELAX_NULLABLE relax_bytes **text);
+/* RELAX_ASSIGNABLE_..., as relax_struct_info_assignable. *part (may be NULL): RELAX_MISMATCH_...;
+ * *index (may be NULL): number of the dimension or parameter, else -1; *text (may be NULL): the
+ * reason in words, the caller's, with the fields of tuples that lead there ("field 1: dtype is
+ * int32, expected float32"), NULL for a fit. -1 on misuse or when out of memory. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) int32_t
+    relax_struct_info_assignable_reason(relax_context *ctx, const relax_struct_info *a,
+                                        const relax_struct_info *b, RELAX_NULLABLE int32_t *part,
+                                        RELAX_NULLABLE int32_t *index,
+                                        RELAX_OWN RELAX_NULLABLE relax_bytes **text);
 
 /* Places where a description meets another one that it must fit. */
-enum relax_fit_site {
+enum relax_assign_site {
     RELAX_SITE_ANNOTATION = 0, /* a value, the annotation of its variable: TY01 */
     RELAX_SITE_ARGUMENT = 1,   /* an argument, the parameter: TY04 */
     RELAX_SITE_RESULT = 2,     /* a function's result, the stated one: TY07 */
@@ -47,39 +52,39 @@ enum relax_fit_site {
 /* Judges `a`, which stands where `b` is asked for, as the language does at that site: 1 if it is
  * accepted, with a warning where it is not proved; 0 if not: an error. Both at `place` (may be
  * 0), with the site's code. -1 on misuse or when out of memory. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_struct_info_check(relax_context *ctx, const relax_struct_info *a,
                                 const relax_struct_info *b, int32_t site, relax_place place);
 
 /* Levels of a base check, worst first: the four answers of fit under other names. */
 enum relax_base_level {
-    /* RELAX_FIT_NO: no value of `derived` is one of `base`, or that is forbidden */
+    /* RELAX_ASSIGNABLE_NO: no value of `derived` is one of `base`, or that is forbidden */
     RELAX_BASE_FAIL_L0 = 0,
-    RELAX_BASE_FAIL_L1 = 1, /* RELAX_FIT_KIND: `derived` lacks kind information */
-    RELAX_BASE_FAIL_L2 = 2, /* RELAX_FIT_VALUE: sizes are missing or not proved equal */
-    RELAX_BASE_PASS = 3     /* RELAX_FIT_YES */
+    RELAX_BASE_FAIL_L1 = 1, /* RELAX_ASSIGNABLE_KIND: `derived` lacks kind information */
+    RELAX_BASE_FAIL_L2 = 2, /* RELAX_ASSIGNABLE_VALUE: sizes are missing or not proved equal */
+    RELAX_BASE_PASS = 3     /* RELAX_ASSIGNABLE_YES */
 };
 /* Does `base` cover `derived`? RELAX_BASE_...; -1 on misuse. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_struct_info_base_check(relax_context *ctx, const relax_struct_info *base,
                                      const relax_struct_info *derived);
 /* 1 if that is RELAX_BASE_PASS, 0 if not; -1 on misuse. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_struct_info_is_base_of(relax_context *ctx, const relax_struct_info *base,
                                      const relax_struct_info *derived);
 /* A bool expression of sizes under which `base` covers `derived`; a literal where it is known.
  * False as well where something other than sizes is missing. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_struct_info_precondition(relax_context *ctx,
         const relax_struct_info *base, const relax_struct_info *derived);
 /* 0 if no value can be of both, so that a cast from one to the other always fails; else 1. -1 on
  * misuse. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_struct_info_overlap(relax_context *ctx, const relax_struct_info *a,
                                   const relax_struct_info *b);
 /* Do two shapes (ShapeExpr, or variables of Shape kind) have the same dimensions for all sizes?
  * RELAX_PROOF_...; -1 on misuse. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_prove_shapes_equal(relax_context *ctx, const relax_expr *a, const relax_expr *b);
 
 /* ---- other descriptions from one ------------------------------------------------------------ */
@@ -88,7 +93,7 @@ int32_t relax_prove_shapes_equal(relax_context *ctx, const relax_expr *a, const 
  * mentions others is dropped. Then each is replaced by shape_values[i] (int64, or an integer
  * literal) or values[i] (a variable of Shape kind or a ShapeExpr), all at once; values NULL:
  * they stay. Sizes that change are simplified. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_erase_to(relax_context *ctx,
         const relax_struct_info *info, const relax_prim_expr *const *shape_vars,
         RELAX_NULLABLE const relax_prim_expr *const *shape_values, size_t num_shape_vars,
@@ -98,7 +103,7 @@ RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_erase_to(rela
  * variables standing alone in params[i], by what stands in their place in args[i], the first
  * sight counts. Writes up to `capacity` pairs to `vars` and `values` (may be NULL) and returns how
  * many there are. TY12 and -1 if a variable would have two values that differ. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int64_t relax_struct_info_map(relax_context *ctx, const relax_struct_info *const *params,
                               const relax_struct_info *const *args, size_t count,
                               RELAX_NULLABLE const relax_prim_expr **vars,
@@ -108,7 +113,7 @@ int64_t relax_struct_info_map(relax_context *ctx, const relax_struct_info *const
  * descriptions mention without binding them are those of the place where the call stands. NULL and
  * diagnostics at `place` (may be 0) for what is no function (TY02), a wrong number of arguments
  * (TY03), an argument that does not fit (TY04), a size with two values (TY12). */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_derive_call(relax_context *ctx,
         const relax_struct_info *callee, const relax_struct_info *const *args, size_t num_args,
         RELAX_NULLABLE const relax_struct_info *stated, relax_place place);

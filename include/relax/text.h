@@ -13,20 +13,20 @@ extern "C" {
  * NULL if no module could be made; with mistakes of inference alone (TY, PU, OP) the module
  * comes back all the same: compare relax_context_num_errors before and after.
  */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_parse(relax_context *ctx,
         const char *name, size_t name_len, const char *text, size_t text_len);
 /* Reads one annotation, such as `R.Tensor((n, 4), "float32")`, in which the shape variables
  * `vars` are known by their names. Counts as a source of the context, of which there may be
  * 65535. NULL and diagnostics (PA) if it cannot be read.
  */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_parse(relax_context *ctx,
         const char *text, size_t text_len, const relax_prim_expr *const *vars, size_t num_vars);
 
 /* 1 if the module was read from a text that holds one function outside a class; 0 else and for
  * modules that passes made. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int32_t relax_module_is_standalone(const relax_module *module);
 
 typedef struct relax_print_options {
@@ -51,19 +51,19 @@ typedef struct relax_print_options {
 } relax_print_options;
 
 /* Fills `options` with the defaults. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_print_options_init(relax_print_options *options, size_t struct_size);
 /* Canonical TVMScript of any node: module, function, expression, statement, struct info. NULL when
  * out of memory, for NULL, for malformed options and for a text that is too large (see max_bytes).
  * Printing never changes the node, reports nothing and may run while other threads read the same
  * context. `ctx` lends the allocator. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_OWN RELAX_NULLABLE relax_bytes *relax_node_print(relax_context *ctx, const relax_node *node,
         RELAX_NULLABLE const relax_print_options *options);
 /* Hands the text of relax_node_print to `write` in pieces; it returns 0 to go on.
  * RELAX_ERROR_CANCELLED if it did not, RELAX_ERROR_INVALID_ARGUMENT for NULL, malformed options
  * and a text that is too large. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_node_print_to(relax_context *ctx, const relax_node *node,
                                  RELAX_NULLABLE const relax_print_options *options,
                                  int32_t (*write)(void *user, const char *data, size_t size),

@@ -28,28 +28,28 @@ typedef struct relax_registry relax_registry;     /* counted: packed functions b
 /* ---- packed function registries ------------------------------------------------------------- */
 
 /* An empty registry. `allocator` NULL: malloc. It may serve any number of VMs. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_registry_create(RELAX_NULLABLE const relax_allocator *allocator,
                                    RELAX_OWN relax_registry **out,
                                    RELAX_OWN relax_error **out_error);
 /* Adds a reference and returns `registry`. NULL gives NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_OWN relax_registry *relax_registry_retain(relax_registry *registry);
 /* Drops a reference; the last one releases the functions. NULL is fine. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 void relax_registry_release(relax_registry *registry);
 /* Adds or replaces the function of that name; a VM that has already called it keeps the one it
  * found. `destroy` (may be NULL) runs exactly once with `user`: when the function is gone, or
  * before this call fails.
  */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(registry)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(registry)
 relax_status relax_registry_register(relax_registry *registry, const char *name, size_t name_len,
                                      relax_packed_fn fn, void *user, void (*destroy)(void *user),
                                      RELAX_OWN relax_error **out_error);
 /* The function of that name, or NULL. Lives as long as the registry has it. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE relax_function *relax_registry_lookup(const relax_registry *registry,
-        const char *name, size_t name_len);
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY RELAX_BORROWED RELAX_NULLABLE
+    relax_packed_func *relax_registry_find(const relax_registry *registry, const char *name,
+                                           size_t name_len);
 
 /* ---- executables ---------------------------------------------------------------------------- */
 
@@ -70,12 +70,12 @@ typedef struct relax_load_options {
 
 /* Fills `options` with the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a size too small
  * to be one. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_load_options_init(relax_load_options *options, size_t struct_size);
 
 /* Loads a compiled program from memory, which is copied. Everything in it is verified first: a
  * damaged or hostile file is RELAX_ERROR_LOAD. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_executable_load(const void *data, size_t size,
                                    RELAX_NULLABLE const relax_load_options *options,
                                    RELAX_OWN relax_executable **out,
@@ -83,95 +83,95 @@ relax_status relax_executable_load(const void *data, size_t size,
 /* Loads a compiled program from a file and verifies it as relax_executable_load does. The path is
  * what the operating system takes, without NUL bytes. RELAX_ERROR_IO if the file cannot be
  * read. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_executable_load_file(const char *path, size_t path_len,
                                         RELAX_NULLABLE const relax_load_options *options,
                                         RELAX_OWN relax_executable **out,
                                         RELAX_OWN relax_error **out_error);
 /* Adds a reference and returns `executable`. NULL gives NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_OWN relax_executable *relax_executable_retain(relax_executable *executable);
 /* Drops a reference. NULL is fine; VMs and results keep what they need alive. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 void relax_executable_release(relax_executable *executable);
 /* Writes the file whole or not at all (temporary file, then rename). */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_executable_save(const relax_executable *executable, const char *path,
                                    size_t path_len, RELAX_OWN relax_error **out_error);
 /* The content of the program's file, as relax_executable_load takes it. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_executable_serialize(const relax_executable *executable,
                                         RELAX_OWN relax_bytes **out,
                                         RELAX_OWN relax_error **out_error);
 
 /* Number of kernels that run as native code: in the file, for this machine, and allowed by the
  * options of loading. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 uint32_t relax_executable_num_native_kernels(const relax_executable *executable);
 /* Why native code that the options of loading allowed is not used, and its kernels are
  * interpreted; "": none was refused. Lives as long as the executable. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED const char *relax_executable_native_refused(const relax_executable *executable);
-/* Number of compiler processes that relax_compile started to make the program. 0 for one that was
- * loaded. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+/* Number of compiler processes that relax_module_compile started to make the program. 0 for one
+ * that was loaded. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 uint32_t relax_executable_compiler_processes(const relax_executable *executable);
 
 /* Public functions are numbered from 0 in the order of the module. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int32_t relax_executable_num_functions(const relax_executable *executable);
 /* NUL-terminated, lives as long as the executable; NULL if there is no such function. `len` may
  * be NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_executable_function_name(
         const relax_executable *executable, int32_t function, RELAX_NULLABLE size_t *len);
 /* Number of the public function of that name, or -1. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int32_t relax_executable_find_function(const relax_executable *executable, const char *name,
                                        size_t name_len);
 /* -1 if there is no such function. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int32_t relax_executable_num_params(const relax_executable *executable, int32_t function);
 /* Name of a parameter; NUL-terminated, lives as long as the executable. NULL if there is none
  * or names were stripped. `len` may be NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_executable_param_name(
         const relax_executable *executable, int32_t function, int32_t param,
         RELAX_NULLABLE size_t *len);
-/* Kind of value that a parameter takes (RELAX_KIND_TENSOR, _SHAPE, _TUPLE, _INT, _BOOL, _FLOAT,
- * _FUNCTION; RELAX_KIND_OTHER: anything). */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+/* Kind of value that a parameter takes (RELAX_VALUE_KIND_TENSOR, _SHAPE, _TUPLE, _INT, _BOOL,
+ * _FLOAT, _FUNCTION; RELAX_VALUE_KIND_OTHER: anything). */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int32_t relax_executable_param_kind(const relax_executable *executable, int32_t function,
                                     int32_t param);
 /* dtype of a tensor or scalar parameter; RELAX_VOID if not known. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_dtype relax_executable_param_dtype(const relax_executable *executable, int32_t function,
                                          int32_t param);
 /* Rank of a tensor or shape parameter; -1 if not known. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int32_t relax_executable_param_ndim(const relax_executable *executable, int32_t function,
                                     int32_t param);
 /* A size of a parameter that is a plain number; -1 if it is symbolic or not known. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int64_t relax_executable_param_dim(const relax_executable *executable, int32_t function,
                                    int32_t param, int32_t dim);
 /* The description of a parameter as text: `R.Tensor((n, 64), dtype="float32")`. NULL if there is
  * none or out of memory. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_OWN RELAX_NULLABLE relax_bytes *relax_executable_param_text(
         const relax_executable *executable, int32_t function, int32_t param);
 /* The description of the result as text. NULL if there is none or out of memory. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_OWN RELAX_NULLABLE relax_bytes *relax_executable_result_text(
         const relax_executable *executable, int32_t function);
 /* The program as text: sections, functions, instructions, kernels. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_executable_disassemble(const relax_executable *executable,
                                           RELAX_OWN relax_bytes **out,
                                           RELAX_OWN relax_error **out_error);
 /* Shows bytes that need not be a sound file as text: as relax_executable_disassemble as far as
  * they can be made out, and where that breaks off. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_disassemble(const void *data, size_t size, RELAX_OWN relax_bytes **out,
                                RELAX_OWN relax_error **out_error);
 
@@ -188,23 +188,23 @@ typedef struct relax_vm_options {
 
 /* Fills `options` with the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a size too small
  * to be one. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_vm_options_init(relax_vm_options *options, size_t struct_size);
 /* A machine for the program; it keeps references of the executable and the registry. Any number
  * may share one executable. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_vm_create(relax_executable *executable,
                              RELAX_NULLABLE const relax_vm_options *options,
                              RELAX_OWN relax_vm **out, RELAX_OWN relax_error **out_error);
 /* Adds a reference and returns `vm`. NULL gives NULL. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_OWN relax_vm *relax_vm_retain(relax_vm *vm);
 /* Drops a reference. Values that came out of the VM stay. NULL is fine, and so is a packed
  * function that drops that of its caller. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 void relax_vm_release(relax_vm *vm);
 /* The executable that the VM runs; lives as long as the VM. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 RELAX_BORROWED relax_executable *relax_vm_executable(const relax_vm *vm);
 
 /* Calls the public function `name`. Arguments are borrowed and always checked against its
@@ -212,13 +212,13 @@ RELAX_BORROWED relax_executable *relax_vm_executable(const relax_vm *vm);
  * call from inside a packed function into the VM that is running it is
  * RELAX_ERROR_INVALID_ARGUMENT. Codes of failures: RT01-RT20.
  */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len,
                            const relax_value *args, size_t num_args, RELAX_OWN relax_value *result,
                            RELAX_OWN relax_error **out_error);
 /* Calls a public function by number (relax_executable_find_function), without the look-up by name.
  * Otherwise as relax_vm_call. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 relax_status relax_vm_call_function(relax_vm *vm, int32_t function, const relax_value *args,
                                     size_t num_args, RELAX_OWN relax_value *result,
                                     RELAX_OWN relax_error **out_error);
@@ -228,19 +228,19 @@ relax_status relax_vm_call_function(relax_vm *vm, int32_t function, const relax_
  * the first calls such a call allocates nothing. A buffer must not overlap an argument or
  * another buffer.
  */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 relax_status relax_vm_call_into(relax_vm *vm, int32_t function, const relax_value *args,
                                 size_t num_args, relax_tensor *const *buffers, size_t num_buffers,
                                 RELAX_OWN relax_error **out_error);
 
 /* Ends calls that run longer than `nanoseconds` from now (RT12, RELAX_ERROR_CANCELLED);
  * negative: no limit. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 relax_status relax_vm_set_timeout(relax_vm *vm, int64_t nanoseconds);
 /* `flag` is read at calls, back edges and in long kernels; not 0 ends the call (RT12). Any
  * thread may set it. It must outlive its use; NULL: none.
  */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 relax_status relax_vm_set_cancel_flag(relax_vm *vm, RELAX_NULLABLE const volatile int32_t *flag);
 
 /* Figures about the last call (bytes of tensors that the VM made, not inputs; results count
@@ -258,19 +258,19 @@ typedef struct relax_vm_counters {
 } relax_vm_counters;
 
 /* Fills as much of `counters` as its struct_size covers. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 relax_status relax_vm_get_counters(const relax_vm *vm, relax_vm_counters *counters);
 
 /* From start to stop, calls are timed per kind of instruction, kernel, packed function and
  * Relax function. Starting again forgets the figures.
  */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 relax_status relax_vm_profile_start(relax_vm *vm);
 /* Ends timing; the figures stay. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 relax_status relax_vm_profile_stop(relax_vm *vm);
 /* The figures as one JSON object. */
-RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 relax_status relax_vm_profile_json(const relax_vm *vm, RELAX_OWN relax_bytes **out,
                                    RELAX_OWN relax_error **out_error);
 

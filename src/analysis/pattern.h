@@ -112,7 +112,11 @@ uint32_t rlx_scene_entry_of(const rlx_scene *s, const rlx_expr *var);
 rlx_scope *rlx_scene_scope(rlx_scene *s);                             /* NULL: out of memory */
 
 /* ---- matching */
-enum rlx_match_result { RLX_MATCH_FAILED = -1, RLX_MATCH_NO = 0, RLX_MATCH_YES = 1 };
+enum rlx_match_result {
+    RLX_PATTERN_MATCH_FAILED = -1,
+    RLX_PATTERN_MATCH_NO = 0,
+    RLX_PATTERN_MATCH_YES = 1
+};
 #define RLX_PATTERN_STEPS ((uint64_t)1 << 24)
 struct rlx_goal;
 struct rlx_choice;

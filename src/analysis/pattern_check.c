@@ -304,7 +304,7 @@ bool rlx_check_condition(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e
     }
     rlx_scope *scope = s && m->scene ? rlx_scene_scope(m->scene) : NULL;
     return s && rlx_match_spend(m, COST_PROOF) &&
-           rlx_fit(m->ctx, scope, s, p->like, NULL) == RLX_FIT_YES;
+           rlx_assignable(m->ctx, scope, s, p->like, NULL) == RLX_ASSIGNABLE_YES;
 }
 
 bool rlx_check_same_shape(rlx_matcher *m, const rlx_expr *a, const rlx_expr *b)

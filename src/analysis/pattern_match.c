@@ -641,15 +641,15 @@ static enum rlx_match_result run(rlx_matcher *m, const rlx_expr *e)
         rlx_error(m->ctx, RLX_OP18, rlx_place_of(e), "too many ways to match the pattern at %s",
                   rlx_show(m->ctx, e));
     if (m->failed || m->too_many)
-        return RLX_MATCH_FAILED;
-    return good && done ? RLX_MATCH_YES : RLX_MATCH_NO;
+        return RLX_PATTERN_MATCH_FAILED;
+    return good && done ? RLX_PATTERN_MATCH_YES : RLX_PATTERN_MATCH_NO;
 }
 
 enum rlx_match_result rlx_match_entry(rlx_matcher *m, uint32_t entry)
 {
     const rlx_scene_entry *e = &m->scene->entries.data[entry];
     if (!e->value || rlx_as_var(e->value) || m->taken[entry])
-        return RLX_MATCH_NO;
+        return RLX_PATTERN_MATCH_NO;
     m->block = e->block;
     return run(m, &e->var->node);
 }

@@ -75,7 +75,7 @@ bool rlx_scope_enter_function(rlx_scope *scope, const rlx_function *f)
     for (size_t i = 0; i < f->num_params; i++)
         if (!rlx_scope_enter(scope, ((const rlx_var *)f->params[i])->sinfo))
             return false;
-    return rlx_scope_believe(scope, first, f->attrs);
+    return rlx_scope_assume(scope, first, f->attrs);
 }
 
 /* ---- sizes that are >= 0 because something has them ----------------------------------------- */

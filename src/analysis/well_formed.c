@@ -179,7 +179,7 @@ static void say_func_form(rlx_wf *w, const rlx_finding *f)
     }
     SAY(w, f, "derive function %s is not registered in this context",
         s->derive_name ? s->derive_name->data : "");
-    NOTE(w, RLX_NO_PLACE, "the host registers it with relax_register_derive");
+    NOTE(w, RLX_NO_PLACE, "the host registers it with relax_derive_register");
 }
 
 static void say_scalar(rlx_wf *w, const rlx_finding *f)

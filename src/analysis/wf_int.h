@@ -141,7 +141,8 @@ typedef struct rlx_wf {
     RLX_VEC(const rlx_node *) pending;                /* of rlx_wf_prim */
     RLX_VEC(rlx_wf_part) parts;                    /* of rlx_wf_sinfo */
     RLX_VEC(uint32_t) binders;                     /* sizes opened by function descriptions */
-    rlx_scope facts; const rlx_function *facts_of;   /* of rlx_wf_call_promises */
+    rlx_scope facts;
+    const rlx_function *facts_of; /* of rlx_wf_call_assumptions */
 } rlx_wf;
 
 /* New finding; NULL when out of memory (failed is set). */
@@ -184,9 +185,9 @@ void rlx_wf_prim_value(rlx_wf *w, const rlx_prim *p, rlx_wf_spot *spot);
 void rlx_wf_bind_sinfo(rlx_wf *w, const rlx_sinfo *s, rlx_place place);
 void rlx_wf_device(rlx_wf *w, const rlx_node *vdevice, rlx_place place);
 
-/* ---- bounds of shape variables (wf_promise.c) */
-void rlx_wf_promises(rlx_wf *w, const rlx_function *f, const rlx_node *name);
-void rlx_wf_call_promises(rlx_wf *w, const rlx_call *call, const rlx_function *callee);
+/* ---- bounds of shape variables (wf_assumption.c) */
+void rlx_wf_assumptions(rlx_wf *w, const rlx_function *f, const rlx_node *name);
+void rlx_wf_call_assumptions(rlx_wf *w, const rlx_call *call, const rlx_function *callee);
 
 /* ---- the walk (wf_walk.c) */
 void rlx_wf_walk(rlx_wf *w);

@@ -230,7 +230,7 @@ void rlx_wf_use_size(rlx_wf *w, const rlx_prim_var *v, const rlx_wf_spot *spot, 
     uint16_t code = codes[spot->role];
     if (!code)
         code = spot->kind == RLX_NODE_SHAPE_SINFO ? RLX_WF15
-               : spot->kind == RLX_NODE_TENSOR_SINFO || spot->kind == RLX_NODE_HOST_SINFO
+               : spot->kind == RLX_NODE_TENSOR_SINFO || spot->kind == RLX_NODE_EXTENSION_SINFO
                    ? RLX_WF14
                    : RLX_WF16;
     bool would_bind = code == RLX_WF05 && spot->role == RLX_WF_IN_CAST;

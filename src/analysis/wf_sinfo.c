@@ -233,7 +233,7 @@ static void enter_func(rlx_wf *w, const rlx_func_sinfo *s, uint32_t depth, rlx_w
     if (s->derive != RLX_DERIVE_NONE && s->num_params)
         rlx_wf_found(w, RLX_WF17, RLX_WF_PLAIN, rlx_wf_place(spot), NULL);
     if (s->derive == RLX_DERIVE_NAMED &&
-        !(s->derive_name && rlx_host_derive_find(w->ctx, rlx_string_slice(s->derive_name))))
+        !(s->derive_name && rlx_extension_derive_find(w->ctx, rlx_string_slice(s->derive_name))))
         rlx_wf_found(w, RLX_WF17, RLX_WF_FORM, rlx_wf_place(spot), &s->node);
     spot->part++;
     for (size_t i = 0; i < s->num_binders; i++)
@@ -261,7 +261,7 @@ static void leave_func(rlx_wf *w, uint32_t mark, uintptr_t epoch)
 
 /* Operands of a kind of the host use variables and bind none; those that are no struct info
  * share the place of the whole. */
-static void check_host(rlx_wf *w, const rlx_host_sinfo *s, uint32_t depth, rlx_wf_spot *spot)
+static void check_host(rlx_wf *w, const rlx_extension_sinfo *s, uint32_t depth, rlx_wf_spot *spot)
 {
     rlx_wf_spot whole = *spot;
     spot->part++;
@@ -289,7 +289,7 @@ static void check_part(rlx_wf *w, const rlx_sinfo *s, uint32_t depth, rlx_wf_spo
     spot->kind = s->kind;
     /* Shared parts once; where text gave places, all of them, as they are counted. */
     bool nests = s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO ||
-                 s->kind == RLX_NODE_HOST_SINFO;
+                 s->kind == RLX_NODE_EXTENSION_SINFO;
     if (!spot->num_places && nests) {
         if (rlx_wf_known_good(w, s))
             return;
@@ -305,7 +305,9 @@ static void check_part(rlx_wf *w, const rlx_sinfo *s, uint32_t depth, rlx_wf_spo
         for (size_t i = ((const rlx_tuple_sinfo *)s)->num_fields; i-- > 0;)
             push_part(w, ((const rlx_tuple_sinfo *)s)->fields[i], depth + 1, 0);
         break;
-    case RLX_NODE_HOST_SINFO: check_host(w, (const rlx_host_sinfo *)s, depth, spot); break;
+    case RLX_NODE_EXTENSION_SINFO:
+        check_host(w, (const rlx_extension_sinfo *)s, depth, spot);
+        break;
     default: spot->part++;
     }
 }

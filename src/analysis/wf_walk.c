@@ -81,7 +81,7 @@ static void begin_function(rlx_wf *w, const rlx_function *f, const rlx_node *nam
     if (!f->is_pure && rlx_flag_attr(f->attrs, "relax.force_pure"))
         rlx_wf_found(w, RLX_WF21, RLX_WF_PLAIN, rlx_attr_place(&f->node, "relax.force_pure"),
                      name);
-    rlx_wf_promises(w, f, name);
+    rlx_wf_assumptions(w, f, name);
     push(w, TASK_END_FUNCTION, &f->node, 0);
     if (f->body && enter_once(w, &f->node))
         push(w, TASK_SEQ, f->body, 0);
@@ -202,7 +202,7 @@ static void visit_global_call(rlx_wf *w, const rlx_call *call, const rlx_global_
     const rlx_function *callee = at < 0 ? NULL : rlx_as_function(w->module->functions[at]);
     use_global(w, gv, call->place, true);
     if (callee && callee->attrs)
-        rlx_wf_call_promises(w, call, callee);
+        rlx_wf_call_assumptions(w, call, callee);
 }
 
 static void visit_call(rlx_wf *w, const rlx_call *call)

@@ -1,14 +1,13 @@
-/* written.c: which memory is written by something other than what made it?
+/*- written.c: which memory is written by something other than what made it?
  *
  *     c = R.const([1.0, 2.0])
  *     t = (c, x)
- *     _ = cls.increment(t[0])         the PrimFunc stores into its parameter: c, t and x are written
+ *     _ = cls.increment(t[0])       the PrimFunc stores into its parameter: c, t and x are written
  *
  * Values that may share memory are one class: copies, casts, tuples and their fields, branches,
  * results of sequences, aliasing operators; arguments and parameters, calls and results of Relax
  * functions of the module. One write marks the class. So the answer errs on the side of written,
- * and one walk over the module is enough.
- */
+ * and one walk over the module is enough. / */
 #include "analysis/analysis.h"
 
 typedef struct search {

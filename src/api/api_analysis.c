@@ -7,10 +7,10 @@
 #include "sinfo/sinfo.h"
 #include "transform/transform.h"
 
-int32_t relax_well_formed(relax_context *ctx, const relax_module *module, int32_t stage)
+int32_t relax_module_well_formed(relax_context *ctx, const relax_module *module, int32_t stage)
 {
-    if (!API_CONTEXT(ctx) || !api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    if (!RLX_API_CONTEXT(ctx) || !rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     if (stage < RELAX_CHECK_ANY || stage > RELAX_CHECK_ALL)
         return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "there is no stage %d", stage),
                give(ctx, NULL), -1;
@@ -21,21 +21,21 @@ int32_t relax_well_formed(relax_context *ctx, const relax_module *module, int32_
     return ctx->diags.out_of_memory ? -1 : ok;
 }
 
-relax_module *relax_normalize(relax_context *ctx, const relax_module *module)
+relax_module *relax_module_normalize(relax_context *ctx, const relax_module *module)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
+    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
         return give(ctx, NULL);
     rlx_pass_step step = { .row = rlx_pass_find(RLX_SLICE("normalize")) };
     return give(ctx, rlx_run_passes(ctx, rlx_as_module(node_of(module)), &step, 1, NULL));
 }
 
-relax_module *relax_infer(relax_context *ctx, const relax_module *module)
+relax_module *relax_module_infer(relax_context *ctx, const relax_module *module)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
+    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
         return give(ctx, NULL);
     rlx_float_env host = rlx_float_enter();
     const rlx_module *m = rlx_as_module(node_of(module)),
@@ -50,7 +50,7 @@ static bool scope_of(rlx_scope *scope, relax_context *ctx, const void *a, const 
 {
     rlx_prim_vars vars = { 0 };
     /* A callback asks where something is known already. */
-    const rlx_scope *around = ctx->host ? ctx->host->scope : NULL;
+    const rlx_scope *around = ctx->extensions ? ctx->extensions->scope : NULL;
     rlx_scope_init(scope, ctx, around);
     bool ok = rlx_collect_prim_vars(&ctx->memory, a, false, &vars) &&
               rlx_collect_prim_vars(&ctx->memory, b, false, &vars);
@@ -62,17 +62,17 @@ static bool scope_of(rlx_scope *scope, relax_context *ctx, const void *a, const 
 
 static bool two(relax_context *ctx, const void *a, const void *b, enum rlx_family family)
 {
-    return api_family(ctx, a, family, "a") && api_family(ctx, b, family, "b");
+    return rlx_api_family(ctx, a, family, "a") && rlx_api_family(ctx, b, family, "b");
 }
 
-int32_t relax_struct_info_fit(relax_context *ctx, const relax_struct_info *a,
-                              const relax_struct_info *b)
+int32_t relax_struct_info_assignable(relax_context *ctx, const relax_struct_info *a,
+                                     const relax_struct_info *b)
 {
     rlx_scope scope;
-    if (!API_CONTEXT(ctx) || !two(ctx, a, b, RLX_FAMILY_SINFO))
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    if (!RLX_API_CONTEXT(ctx) || !two(ctx, a, b, RLX_FAMILY_SINFO))
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     int32_t answer = scope_of(&scope, ctx, a, b)
-                         ? (int32_t)rlx_fit(ctx, &scope, node_of(a), node_of(b), NULL)
+                         ? (int32_t)rlx_assignable(ctx, &scope, node_of(a), node_of(b), NULL)
                          : -1;
     rlx_scope_free(&scope);
     return answer;
@@ -82,8 +82,8 @@ relax_struct_info *relax_struct_info_lub(relax_context *ctx, const relax_struct_
                                          const relax_struct_info *b)
 {
     rlx_scope scope;
-    if (!API_CONTEXT(ctx) || !two(ctx, a, b, RLX_FAMILY_SINFO))
-        return API_READS(ctx) ? give(ctx, NULL) : NULL;
+    if (!RLX_API_CONTEXT(ctx) || !two(ctx, a, b, RLX_FAMILY_SINFO))
+        return RLX_API_READS(ctx) ? give(ctx, NULL) : NULL;
     const rlx_sinfo *lub =
         scope_of(&scope, ctx, a, b) ? rlx_lub(ctx, &scope, node_of(a), node_of(b)) : NULL;
     rlx_scope_free(&scope);
@@ -104,10 +104,10 @@ static bool is_visible(void *user, const rlx_prim_var *v)
 relax_struct_info *relax_struct_info_erase(relax_context *ctx, const relax_struct_info *info,
                                            const relax_prim_expr *const *visible, size_t count)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, info, RLX_FAMILY_SINFO, "info") ||
-        !api_family_array(ctx, (const void *const *)visible, count, RLX_FAMILY_PRIM, "visible"))
+    if (!rlx_api_family(ctx, info, RLX_FAMILY_SINFO, "info") ||
+        !rlx_api_family_array(ctx, (const void *const *)visible, count, RLX_FAMILY_PRIM, "visible"))
         return give(ctx, NULL);
     visible_list list = { visible, count };
     rlx_visible v = { .shape_var = is_visible, .user = &list };
@@ -116,9 +116,9 @@ relax_struct_info *relax_struct_info_erase(relax_context *ctx, const relax_struc
 
 relax_struct_info *relax_struct_info_static(relax_context *ctx, const relax_struct_info *info)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    return give(ctx, api_family(ctx, info, RLX_FAMILY_SINFO, "info")
+    return give(ctx, rlx_api_family(ctx, info, RLX_FAMILY_SINFO, "info")
                          ? rlx_erase_to_static(ctx, node_of(info))
                          : NULL);
 }
@@ -127,8 +127,8 @@ int32_t relax_prim_prove_equal(relax_context *ctx, const relax_prim_expr *a,
                                const relax_prim_expr *b)
 {
     rlx_scope scope;
-    if (!API_CONTEXT(ctx) || !two(ctx, a, b, RLX_FAMILY_PRIM))
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    if (!RLX_API_CONTEXT(ctx) || !two(ctx, a, b, RLX_FAMILY_PRIM))
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     int32_t answer = scope_of(&scope, ctx, a, b)
                          ? (int32_t)rlx_prove_equal(ctx, &scope, node_of(a), node_of(b))
                          : -1;
@@ -139,8 +139,8 @@ int32_t relax_prim_prove_equal(relax_context *ctx, const relax_prim_expr *a,
 relax_prim_expr *relax_prim_simplify(relax_context *ctx, const relax_prim_expr *e)
 {
     rlx_scope scope;
-    if (!API_CONTEXT(ctx) || !api_family(ctx, e, RLX_FAMILY_PRIM, "e"))
-        return API_READS(ctx) ? give(ctx, NULL) : NULL;
+    if (!RLX_API_CONTEXT(ctx) || !rlx_api_family(ctx, e, RLX_FAMILY_PRIM, "e"))
+        return RLX_API_READS(ctx) ? give(ctx, NULL) : NULL;
     rlx_float_env host = rlx_float_enter();
     const rlx_prim *p = scope_of(&scope, ctx, e, e) ? rlx_simplify(ctx, &scope, node_of(e)) : NULL;
     rlx_float_leave(host);
@@ -170,7 +170,7 @@ static int64_t list_of(relax_context *ctx, const relax_node *node, find_nodes *f
                        const void *out, size_t capacity)
 {
     node_list list = { 0 };
-    if (!api_node(ctx, node, "node"))
+    if (!rlx_api_node(ctx, node, "node"))
         return give(ctx, NULL), -1;
     bool ok = find(ctx, node_of(node), &list);
     return give_list(ctx, &list, ok, out, capacity);
@@ -199,7 +199,7 @@ LIST(called_vars, rlx_mentioned_globals(ctx, n, true, (rlx_global_vars *)(void *
     int64_t name(relax_context *ctx, const relax_node *node, const type **out,      \
                  size_t capacity)                                                   \
     {                                                                               \
-        return API_CONTEXT(ctx) ? list_of(ctx, node, find, out, capacity) : -1;     \
+        return RLX_API_CONTEXT(ctx) ? list_of(ctx, node, find, out, capacity) : -1;     \
     }
 LISTED(relax_all_vars, relax_expr, all_vars)
 LISTED(relax_free_vars, relax_expr, free_vars)
@@ -216,16 +216,16 @@ LISTED(relax_called_global_vars, relax_expr, called_vars)
 
 static const rlx_module *module_of(relax_context *ctx, const relax_module *module)
 {
-    return api_family(ctx, module, RLX_FAMILY_MODULE, "module") ? rlx_as_module(node_of(module))
-                                                                : NULL;
+    return rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ? rlx_as_module(node_of(module))
+                                                                    : NULL;
 }
 
 int64_t relax_function_groups(relax_context *ctx, const relax_module *module, int64_t *group,
                               int32_t *recursive, size_t capacity)
 {
-    const rlx_module *m = API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
+    const rlx_module *m = RLX_API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
     if (!m)
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     rlx_memory *memory = &ctx->memory;
     size_t n = m->num_functions;
     uint32_t *numbers = rlx_mem_alloc(memory, (n + 1) * sizeof *numbers), groups = 0;
@@ -265,10 +265,10 @@ int64_t relax_reachable_functions(relax_context *ctx, const relax_module *module
                                   const relax_expr **out, size_t capacity)
 {
     node_list list = { 0 };
-    const rlx_module *m = API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
-    if (!m || (entries && !api_family_array(ctx, (const void *const *)entries, num_entries,
-                                            RLX_FAMILY_EXPR, "entries")))
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    const rlx_module *m = RLX_API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
+    if (!m || (entries && !rlx_api_family_array(ctx, (const void *const *)entries, num_entries,
+                                                RLX_FAMILY_EXPR, "entries")))
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     size_t n = m->num_functions;
     bool *reached = rlx_mem_alloc_zero(&ctx->memory, n + 1);
     bool good = (reached || rlx_no_memory(ctx)) &&
@@ -282,9 +282,9 @@ int64_t relax_reachable_functions(relax_context *ctx, const relax_module *module
 const relax_expr *relax_find_impure_call(relax_context *ctx, const relax_module *module,
                                          const relax_base_func *func)
 {
-    if (!API_CONTEXT(ctx) || !api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
-        !api_node(ctx, func, "func"))
-        return API_READS(ctx) ? give(ctx, NULL) : NULL;
+    if (!RLX_API_CONTEXT(ctx) || !rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !rlx_api_node(ctx, func, "func"))
+        return RLX_API_READS(ctx) ? give(ctx, NULL) : NULL;
     if (!relax_base_func_kind(func))
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no function"));
     const rlx_module *m = rlx_as_module(node_of(module));
@@ -301,16 +301,16 @@ int32_t relax_contains_impure_call(relax_context *ctx, const relax_module *modul
                                    const relax_expr *expr, const relax_expr *own,
                                    const relax_expr **call, int32_t report)
 {
-    const rlx_module *m = API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
+    const rlx_module *m = RLX_API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
     if (call)
         *call = NULL;
-    if (!m || !api_family(ctx, expr, RLX_FAMILY_EXPR, "expr") ||
-        (own && !api_family(ctx, own, RLX_FAMILY_EXPR, "own")))
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    if (!m || !rlx_api_family(ctx, expr, RLX_FAMILY_EXPR, "expr") ||
+        (own && !rlx_api_family(ctx, own, RLX_FAMILY_EXPR, "own")))
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     rlx_env env = rlx_module_env(m);
     const rlx_call *found = rlx_find_impure_call(ctx, &env, node_of(expr), node_of(own));
     if (call)
-        *call = API_EXPR(found);
+        *call = RLX_API_EXPR(found);
     if (found && report)
         rlx_report(ctx, RLX_PU02, RLX_SEVERITY_NOTE, found->place, "impure call to %s",
                    rlx_show(ctx, found->op));
@@ -322,7 +322,7 @@ int32_t relax_contains_impure_call(relax_context *ctx, const relax_module *modul
 
 static const rlx_function *relax_function_of(relax_context *ctx, const relax_base_func *func)
 {
-    if (!api_node(ctx, func, "func"))
+    if (!rlx_api_node(ctx, func, "func"))
         return NULL;
     const rlx_function *f = rlx_as_function(node_of(func));
     return f && f->body
@@ -335,18 +335,18 @@ int64_t relax_computable_at_compile_time(relax_context *ctx, const relax_module 
                                          size_t capacity)
 {
     node_list list = { 0 };
-    const rlx_module *m = API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
+    const rlx_module *m = RLX_API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
     const rlx_function *f = m ? relax_function_of(ctx, func) : NULL;
     if (!f)
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     bool ok = rlx_computable_before(ctx, m, f, (rlx_vars *)(void *)&list);
     return give_list(ctx, &list, ok, out, capacity);
 }
 
 int32_t relax_has_reshape_pattern(relax_context *ctx, const relax_base_func *func)
 {
-    if (!API_CONTEXT(ctx) || !api_node(ctx, func, "func"))
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    if (!RLX_API_CONTEXT(ctx) || !rlx_api_node(ctx, func, "func"))
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     const rlx_prim_func *f = rlx_as_prim_func(node_of(func));
     if (!f)
         return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no PrimFunc"), give(ctx, NULL), -1;

@@ -7,7 +7,7 @@
 static bool is_node(relax_context *ctx, const void *handle, const char *what)
 {
     const rlx_node *n = handle;
-    if (!api_node(ctx, handle, what))
+    if (!rlx_api_node(ctx, handle, what))
         return false;
     if (n->kind > RLX_NODE_NONE && n->kind < RLX_NODE_COUNT)
         return true;
@@ -15,54 +15,56 @@ static bool is_node(relax_context *ctx, const void *handle, const char *what)
     return false;
 }
 
-relax_attr *relax_attr_none(relax_context *ctx)
+relax_attr *relax_attr_none_new(relax_context *ctx)
 {
-    return API_CONTEXT(ctx) ? give(ctx, rlx_attr_none(ctx)) : NULL;
+    return RLX_API_CONTEXT(ctx) ? give(ctx, rlx_attr_none(ctx)) : NULL;
 }
-relax_attr *relax_attr_int(relax_context *ctx, int64_t value)
+relax_attr *relax_attr_int_new(relax_context *ctx, int64_t value)
 {
-    return API_CONTEXT(ctx) ? give(ctx, rlx_attr_int_new(ctx, value)) : NULL;
+    return RLX_API_CONTEXT(ctx) ? give(ctx, rlx_attr_int_new(ctx, value)) : NULL;
 }
-relax_attr *relax_attr_bool(relax_context *ctx, int32_t value)
+relax_attr *relax_attr_bool_new(relax_context *ctx, int32_t value)
 {
-    return API_CONTEXT(ctx) ? give(ctx, rlx_attr_bool_new(ctx, value != 0)) : NULL;
+    return RLX_API_CONTEXT(ctx) ? give(ctx, rlx_attr_bool_new(ctx, value != 0)) : NULL;
 }
-relax_attr *relax_attr_float(relax_context *ctx, double value)
+relax_attr *relax_attr_float_new(relax_context *ctx, double value)
 {
-    return API_CONTEXT(ctx) ? give(ctx, rlx_attr_float_new(ctx, value)) : NULL;
+    return RLX_API_CONTEXT(ctx) ? give(ctx, rlx_attr_float_new(ctx, value)) : NULL;
 }
 
-relax_attr *relax_attr_string(relax_context *ctx, const char *text, size_t len)
+relax_attr *relax_attr_string_new(relax_context *ctx, const char *text, size_t len)
 {
     rlx_slice slice;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    return give(ctx, api_required(ctx, text, "text") && api_text(ctx, text, len, "text", &slice)
-                         ? rlx_attr_string_new(ctx, slice)
-                         : NULL);
+    return give(ctx,
+                rlx_api_required(ctx, text, "text") && rlx_api_text(ctx, text, len, "text", &slice)
+                    ? rlx_attr_string_new(ctx, slice)
+                    : NULL);
 }
 
-relax_attr *relax_attr_dtype(relax_context *ctx, relax_dtype dtype)
+relax_attr *relax_attr_dtype_new(relax_context *ctx, relax_dtype dtype)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    return give(ctx, api_dtype(ctx, dtype, true, "dtype") ? rlx_attr_dtype_new(ctx, dtype) : NULL);
+    return give(ctx,
+                rlx_api_dtype(ctx, dtype, true, "dtype") ? rlx_attr_dtype_new(ctx, dtype) : NULL);
 }
 
-relax_attr *relax_attr_list(relax_context *ctx, const relax_attr *const *items, size_t count)
+relax_attr *relax_attr_list_new(relax_context *ctx, const relax_attr *const *items, size_t count)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool ok = api_array(ctx, (const void *const *)items, count, "items");
+    bool ok = rlx_api_array(ctx, (const void *const *)items, count, "items");
     for (size_t i = 0; ok && i < count; i++)
         ok = is_node(ctx, items[i], "items");
     return give(ctx, ok ? rlx_attr_list_new(ctx, nodes_of(items), count) : NULL);
 }
 
-relax_attr *relax_attr_ints(relax_context *ctx, const int64_t *values, size_t count)
+relax_attr *relax_attr_ints_new(relax_context *ctx, const int64_t *values, size_t count)
 {
-    if (!API_CONTEXT(ctx) || (count && !api_required(ctx, values, "values")))
-        return API_READS(ctx) ? give(ctx, NULL) : NULL;
+    if (!RLX_API_CONTEXT(ctx) || (count && !rlx_api_required(ctx, values, "values")))
+        return RLX_API_READS(ctx) ? give(ctx, NULL) : NULL;
     RLX_VEC(const rlx_attr *) items = { 0 };
     bool ok = rlx_vec_reserve(&ctx->memory, &items, count) || !count;
     for (size_t i = 0; ok && i < count; i++)
@@ -73,13 +75,13 @@ relax_attr *relax_attr_ints(relax_context *ctx, const int64_t *values, size_t co
     return give(ctx, list);
 }
 
-relax_attr *relax_attr_vdevice(relax_context *ctx, const relax_attr *target, int32_t id,
-                               const char *scope, size_t scope_len)
+relax_attr *relax_attr_vdevice_new(relax_context *ctx, const relax_attr *target, int32_t id,
+                                   const char *scope, size_t scope_len)
 {
     rlx_slice memory = RLX_SLICE("global");
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if ((scope && !api_text(ctx, scope, scope_len, "scope", &memory)) ||
+    if ((scope && !rlx_api_text(ctx, scope, scope_len, "scope", &memory)) ||
         (target && !is_node(ctx, target, "target")))
         return give(ctx, NULL);
     const rlx_attr *t = ATTR(target);
@@ -101,9 +103,9 @@ relax_attr *relax_attr_map_with(relax_context *ctx, const relax_attr *map, const
                                 size_t key_len, const relax_attr *value)
 {
     rlx_slice slice;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!api_map_or_null(ctx, map, "map") || !api_name(ctx, key, key_len, "key", &slice) ||
+    if (!rlx_api_map_or_null(ctx, map, "map") || !rlx_api_name(ctx, key, key_len, "key", &slice) ||
         (value && !is_node(ctx, value, "value")))
         return give(ctx, NULL);
     const rlx_string *name = rlx_string_intern(ctx, slice); /* NUL-terminated */
@@ -129,7 +131,7 @@ int32_t relax_attr_kind(const relax_attr *attr)
     }
 }
 
-relax_status relax_attr_get_int(const relax_attr *attr, int64_t *out)
+relax_status relax_attr_int_value(const relax_attr *attr, int64_t *out)
 {
     const rlx_attr_int *i = rlx_as_attr_int(ATTR(attr));
     if (out)
@@ -137,7 +139,7 @@ relax_status relax_attr_get_int(const relax_attr *attr, int64_t *out)
     return i && out ? RELAX_OK : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
-relax_status relax_attr_get_float(const relax_attr *attr, double *out)
+relax_status relax_attr_float_value(const relax_attr *attr, double *out)
 {
     const rlx_attr_float *f = rlx_as_attr_float(ATTR(attr));
     if (out)
@@ -152,13 +154,13 @@ static const char *text_of(const rlx_string *s, size_t *len)
     return s ? s->data : NULL;
 }
 
-const char *relax_attr_get_string(const relax_attr *attr, size_t *len)
+const char *relax_attr_string_value(const relax_attr *attr, size_t *len)
 {
     const rlx_attr_string *s = rlx_as_attr_string(ATTR(attr));
     return text_of(s ? s->value : NULL, len);
 }
 
-relax_dtype relax_attr_get_dtype(const relax_attr *attr)
+relax_dtype relax_attr_dtype_value(const relax_attr *attr)
 {
     const rlx_attr_dtype *d = rlx_as_attr_dtype(ATTR(attr));
     return d ? d->value : RELAX_VOID;
@@ -191,7 +193,7 @@ const char *relax_attr_key(const relax_attr *attr, size_t index, size_t *len)
     return text_of(key ? key->value : NULL, len);
 }
 
-const relax_attr *relax_attr_get(const relax_attr *map, const char *key, size_t key_len)
+const relax_attr *relax_attr_find(const relax_attr *map, const char *key, size_t key_len)
 {
     const rlx_attrs *m = rlx_as_attrs(ATTR(map));
     for (size_t i = 0; m && key && i < m->num_keys; i++) {

@@ -5,7 +5,7 @@
 #include "transform/transform.h"
 
 struct relax_block_edit {
-    API_TAG
+    RLX_API_TAG
     relax_context *ctx;
     rlx_block_edit *edit;
 };
@@ -15,12 +15,12 @@ relax_block_edit *relax_block_edit_create(relax_context *ctx, const relax_module
                                           const relax_block *block)
 {
     const rlx_global_var *gv = NULL;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
-        !api_required(ctx, function, "function") ||
-        !api_family(ctx, block, RLX_FAMILY_BLOCK, "block") ||
-        !api_function(ctx, rlx_as_module(node_of(module)), function, function_len, &gv))
+    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !rlx_api_required(ctx, function, "function") ||
+        !rlx_api_family(ctx, block, RLX_FAMILY_BLOCK, "block") ||
+        !rlx_api_function(ctx, rlx_as_module(node_of(module)), function, function_len, &gv))
         return give(ctx, NULL);
     relax_block_edit *e = rlx_mem_alloc_zero(&ctx->memory, sizeof *e);
     if (!e)
@@ -31,26 +31,26 @@ relax_block_edit *relax_block_edit_create(relax_context *ctx, const relax_module
         rlx_mem_free(&ctx->memory, e, sizeof *e);
         return give(ctx, NULL);
     }
-    API_SET_TAG(e, API_BLOCK_EDIT);
-    e->ctx = api_hold(ctx);
+    RLX_API_SET_TAG(e, API_BLOCK_EDIT);
+    e->ctx = rlx_api_hold(ctx);
     return give(ctx, e);
 }
 
 void relax_block_edit_destroy(relax_block_edit *edit)
 {
-    if (!API_IS(edit, API_BLOCK_EDIT))
+    if (!RLX_API_IS(edit, API_BLOCK_EDIT))
         return;
     relax_context *ctx = edit->ctx;
     rlx_block_edit_free(edit->edit);
-    API_SET_TAG(edit, API_GONE);
+    RLX_API_SET_TAG(edit, API_GONE);
     rlx_mem_free(&ctx->memory, edit, sizeof *edit);
-    api_let_go(ctx);
+    rlx_api_let_go(ctx);
 }
 
 /* NULL after a report. */
 static const rlx_var *variable(relax_context *ctx, const relax_expr *e, const char *what)
 {
-    if (!api_family(ctx, e, RLX_FAMILY_EXPR, what))
+    if (!rlx_api_family(ctx, e, RLX_FAMILY_EXPR, what))
         return NULL;
     if (!rlx_as_var(node_of(e)))
         rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%s is a %s, expected a variable", what,
@@ -61,24 +61,24 @@ static const rlx_var *variable(relax_context *ctx, const relax_expr *e, const ch
 relax_status relax_block_edit_replace_uses(relax_block_edit *edit, const relax_expr *old,
                                            const relax_expr *with)
 {
-    if (!API_IS(edit, API_BLOCK_EDIT))
+    if (!RLX_API_IS(edit, API_BLOCK_EDIT))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(edit->ctx);
     const rlx_var *from = variable(edit->ctx, old, "old");
     const rlx_var *to = from ? variable(edit->ctx, with, "with") : NULL;
     if (to)
         rlx_block_edit_replace(edit->edit, from, to);
-    return api_failed(edit->ctx, errors);
+    return rlx_api_failed(edit->ctx, errors);
 }
 
 relax_expr *relax_block_edit_add(relax_block_edit *edit, const relax_expr *expr, const char *name,
                                  size_t name_len, int32_t output)
 {
     const rlx_string *text = NULL;
-    if (!API_IS(edit, API_BLOCK_EDIT))
+    if (!RLX_API_IS(edit, API_BLOCK_EDIT))
         return NULL;
-    if (!api_family(edit->ctx, expr, RLX_FAMILY_EXPR, "expr") ||
-        !api_name_or_null(edit->ctx, name, name_len, "name", &text))
+    if (!rlx_api_family(edit->ctx, expr, RLX_FAMILY_EXPR, "expr") ||
+        !rlx_api_name_or_null(edit->ctx, name, name_len, "name", &text))
         return give(edit->ctx, NULL);
     rlx_float_env host = rlx_float_enter();
     const rlx_var *v = rlx_block_edit_add(edit->edit, node_of(expr), text, output != 0);
@@ -89,33 +89,33 @@ relax_expr *relax_block_edit_add(relax_block_edit *edit, const relax_expr *expr,
 relax_status relax_block_edit_remove(relax_block_edit *edit, const relax_expr *var,
                                      int32_t even_if_used)
 {
-    if (!API_IS(edit, API_BLOCK_EDIT))
+    if (!RLX_API_IS(edit, API_BLOCK_EDIT))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(edit->ctx);
     const rlx_var *v = variable(edit->ctx, var, "var");
     if (v)
         rlx_block_edit_remove(edit->edit, v, even_if_used != 0);
-    return api_failed(edit->ctx, errors);
+    return rlx_api_failed(edit->ctx, errors);
 }
 
 relax_status relax_block_edit_remove_unused(relax_block_edit *edit)
 {
-    if (!API_IS(edit, API_BLOCK_EDIT))
+    if (!RLX_API_IS(edit, API_BLOCK_EDIT))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(edit->ctx);
     rlx_block_edit_remove_unused(edit->edit);
-    return api_failed(edit->ctx, errors);
+    return rlx_api_failed(edit->ctx, errors);
 }
 
 const relax_block *relax_block_edit_block(relax_block_edit *edit)
 {
-    return API_IS(edit, API_BLOCK_EDIT) ? give(edit->ctx, rlx_block_edit_block(edit->edit)) : NULL;
+    return RLX_API_IS(edit, API_BLOCK_EDIT) ? give(edit->ctx, rlx_block_edit_block(edit->edit)) : NULL;
 }
 
 const relax_base_func *relax_block_edit_function(relax_block_edit *edit)
 {
     const rlx_function *f = NULL;
-    if (!API_IS(edit, API_BLOCK_EDIT))
+    if (!RLX_API_IS(edit, API_BLOCK_EDIT))
         return NULL;
     rlx_block_edit_module(edit->edit, &f);
     return give(edit->ctx, f);
@@ -123,6 +123,6 @@ const relax_base_func *relax_block_edit_function(relax_block_edit *edit)
 
 relax_module *relax_block_edit_module(relax_block_edit *edit)
 {
-    return API_IS(edit, API_BLOCK_EDIT) ? give(edit->ctx, rlx_block_edit_module(edit->edit, NULL))
+    return RLX_API_IS(edit, API_BLOCK_EDIT) ? give(edit->ctx, rlx_block_edit_module(edit->edit, NULL))
                                         : NULL;
 }

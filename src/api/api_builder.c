@@ -6,13 +6,13 @@
 #include "sinfo/sinfo.h"
 
 struct relax_module_builder {
-    API_TAG
+    RLX_API_TAG
     relax_context *ctx;
     rlx_module_builder *mb;
     rlx_error_mark errors; /* when it was made */
     /* the host and the builders of its functions: the last to go frees it */
     size_t users;
-    bool lent;             /* to a callback of the host, see api_loan */
+    bool lent; /* to a callback of the host, see rlx_api_borrow */
 };
 
 /* One open function or if of a builder. One whose begin failed is kept as a dead frame, so that
@@ -31,7 +31,7 @@ typedef struct frame {
 } frame;
 
 struct relax_builder {
-    API_TAG
+    RLX_API_TAG
     relax_context *ctx;
     relax_module_builder *module;
     rlx_builder *b;
@@ -50,14 +50,14 @@ static const rlx_var *emit(rlx_builder *b, const rlx_expr *expr, const rlx_emit 
     return var;
 }
 
-struct api_loan { relax_module_builder *mb; relax_builder b; };
+struct rlx_api_borrow { relax_module_builder *mb; relax_builder b; };
 
 /* ---- modules */
 
 relax_module_builder *relax_module_builder_create(relax_context *ctx, const relax_module *base)
 {
-    if (!API_CONTEXT(ctx) || (base && !api_family(ctx, base, RLX_FAMILY_MODULE, "base")))
-        return API_READS(ctx) ? give(ctx, NULL) : NULL;
+    if (!RLX_API_CONTEXT(ctx) || (base && !rlx_api_family(ctx, base, RLX_FAMILY_MODULE, "base")))
+        return RLX_API_READS(ctx) ? give(ctx, NULL) : NULL;
     relax_module_builder *mb = rlx_mem_alloc_zero(&ctx->memory, sizeof *mb);
     if (mb)
         mb->mb = rlx_module_builder_create(ctx, rlx_as_module(node_of(base)));
@@ -66,8 +66,8 @@ relax_module_builder *relax_module_builder_create(relax_context *ctx, const rela
         rlx_no_memory(ctx);
         return give(ctx, NULL);
     }
-    API_SET_TAG(mb, API_MODULE_BUILDER);
-    mb->ctx = api_hold(ctx);
+    RLX_API_SET_TAG(mb, API_MODULE_BUILDER);
+    mb->ctx = rlx_api_hold(ctx);
     mb->users = 1;
     mb->errors = rlx_errors_mark(ctx);
     return mb;
@@ -80,14 +80,14 @@ static void leave_module(relax_module_builder *mb)
         return;
     rlx_module_builder_free(mb->mb);
     rlx_mem_free(&ctx->memory, mb, sizeof *mb);
-    api_let_go(ctx);
+    rlx_api_let_go(ctx);
 }
 
 void relax_module_builder_destroy(relax_module_builder *mb)
 {
-    if (!API_IS(mb, API_MODULE_BUILDER) || mb->lent)
+    if (!RLX_API_IS(mb, API_MODULE_BUILDER) || mb->lent)
         return;
-    API_SET_TAG(mb, API_GONE);
+    RLX_API_SET_TAG(mb, API_GONE);
     leave_module(mb);
 }
 
@@ -95,11 +95,11 @@ relax_expr *relax_module_builder_declare(relax_module_builder *mb, const char *n
                                          size_t name_len, const relax_struct_info *signature)
 {
     rlx_slice slice;
-    if (!API_IS(mb, API_MODULE_BUILDER))
+    if (!RLX_API_IS(mb, API_MODULE_BUILDER))
         return NULL;
     relax_context *ctx = mb->ctx;
-    if (!api_function_name(ctx, name, name_len, "name", &slice) ||
-        (signature && !api_family(ctx, signature, RLX_FAMILY_SINFO, "signature")))
+    if (!rlx_api_function_name(ctx, name, name_len, "name", &slice) ||
+        (signature && !rlx_api_family(ctx, signature, RLX_FAMILY_SINFO, "signature")))
         return give(ctx, NULL);
     return give(ctx, rlx_module_builder_declare(mb->mb, slice, node_of(signature), RLX_NO_PLACE));
 }
@@ -120,38 +120,40 @@ relax_expr *relax_module_builder_add(relax_module_builder *mb, const char *name,
                                      const relax_base_func *func)
 {
     rlx_slice slice;
-    if (!API_IS(mb, API_MODULE_BUILDER))
+    if (!RLX_API_IS(mb, API_MODULE_BUILDER))
         return NULL;
     relax_context *ctx = mb->ctx;
-    if (!api_function_name(ctx, name, name_len, "name", &slice) || !api_node(ctx, func, "func"))
+    if (!rlx_api_function_name(ctx, name, name_len, "name", &slice) ||
+        !rlx_api_node(ctx, func, "func"))
         return give(ctx, NULL);
     if (!relax_base_func_kind(func))
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no function"));
     const rlx_global_var *gv = rlx_module_builder_lookup(mb->mb, slice);
     if (gv && rlx_module_builder_function(mb->mb, gv))
-        return give(ctx, rlx_error(ctx, RLX_WX05, rlx_place_of(node_of(func)),
-                                   "two functions are named %.*s", api_width(slice), slice.data));
+        return give(ctx,
+                    rlx_error(ctx, RLX_WX05, rlx_place_of(node_of(func)),
+                              "two functions are named %.*s", rlx_api_width(slice), slice.data));
     if (!gv)
         gv = rlx_module_builder_declare(mb->mb, slice, signature_of(ctx, node_of(func)),
                                         rlx_place_of(node_of(func)));
     return give(ctx, gv && rlx_module_builder_define(mb->mb, gv, node_of(func)) ? gv : NULL);
 }
 
-relax_expr *relax_module_builder_lookup(const relax_module_builder *mb, const char *name,
-                                        size_t name_len)
+relax_expr *relax_module_builder_find(const relax_module_builder *mb, const char *name,
+                                      size_t name_len)
 {
     const rlx_global_var *gv =
-        API_IS(mb, API_MODULE_BUILDER) && name
+        RLX_API_IS(mb, API_MODULE_BUILDER) && name
             ? rlx_module_builder_lookup(mb->mb, (rlx_slice){ name, name_len })
             : NULL;
-    return API_EXPR(gv);
+    return RLX_API_EXPR(gv);
 }
 
 relax_status relax_module_builder_set_attrs(relax_module_builder *mb, const relax_attr *attrs)
 {
-    if (!API_IS(mb, API_MODULE_BUILDER))
+    if (!RLX_API_IS(mb, API_MODULE_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
-    if (!api_map_or_null(mb->ctx, attrs, "attrs"))
+    if (!rlx_api_map_or_null(mb->ctx, attrs, "attrs"))
         return give_status(mb->ctx, RELAX_ERROR_INVALID_ARGUMENT);
     rlx_module_builder_set_attrs(mb->mb, node_of(attrs), NULL);
     return RELAX_OK;
@@ -159,7 +161,7 @@ relax_status relax_module_builder_set_attrs(relax_module_builder *mb, const rela
 
 relax_module *relax_module_builder_finish(relax_module_builder *mb)
 {
-    if (!API_IS(mb, API_MODULE_BUILDER))
+    if (!RLX_API_IS(mb, API_MODULE_BUILDER))
         return NULL;
     const rlx_module *m = rlx_errors_since(mb->ctx, mb->errors)
                               ? NULL
@@ -171,7 +173,7 @@ relax_module *relax_module_builder_finish(relax_module_builder *mb)
 
 static uint32_t callbacks_under_way(const rlx_context *ctx)
 {
-    return ctx->host ? ctx->host->depth : 0;
+    return ctx->extensions ? ctx->extensions->depth : 0;
 }
 
 /* A builder may be emitting what a callback is asked about: the callback has to make its own. */
@@ -188,7 +190,7 @@ static bool is_ours(relax_builder *b)
     return false;
 }
 /* A macro, so that debug builds name the call. */
-#define IS_READY(b) (API_IS(b, API_BUILDER) && is_ours(b))
+#define IS_READY(b) (RLX_API_IS(b, API_BUILDER) && is_ours(b))
 
 static const relax_function_options function_defaults = { .struct_size =
                                                               sizeof(relax_function_options),
@@ -201,9 +203,9 @@ relax_status relax_function_options_init(relax_function_options *options, size_t
 
 relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb)
 {
-    if (!API_CONTEXT(ctx) || !api_required(ctx, mb, "mb"))
-        return API_READS(ctx) ? give(ctx, NULL) : NULL;
-    if (!API_IS(mb, API_MODULE_BUILDER))
+    if (!RLX_API_CONTEXT(ctx) || !rlx_api_required(ctx, mb, "mb"))
+        return RLX_API_READS(ctx) ? give(ctx, NULL) : NULL;
+    if (!RLX_API_IS(mb, API_MODULE_BUILDER))
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "mb is no module builder"));
     if (mb->ctx != ctx)
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "mb belongs to another context"));
@@ -215,8 +217,8 @@ relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb
         rlx_no_memory(ctx);
         return give(ctx, NULL);
     }
-    API_SET_TAG(b, API_BUILDER);
-    b->ctx = api_hold(ctx);
+    RLX_API_SET_TAG(b, API_BUILDER);
+    b->ctx = rlx_api_hold(ctx);
     b->module = mb;
     b->made_in = callbacks_under_way(ctx);
     mb->users++;
@@ -231,9 +233,9 @@ void relax_builder_destroy(relax_builder *builder)
     rlx_builder_free(builder->b);
     leave_module(builder->module);
     rlx_vec_free(&ctx->memory, &builder->frames);
-    API_SET_TAG(builder, API_GONE);
+    RLX_API_SET_TAG(builder, API_GONE);
     rlx_mem_free(&ctx->memory, builder, sizeof *builder);
-    api_let_go(ctx);
+    rlx_api_let_go(ctx);
 }
 
 static frame *top_frame(relax_builder *b)
@@ -254,7 +256,7 @@ static relax_status begin_dead(relax_builder *b, enum frame_kind kind, size_t er
 {
     if (!rlx_vec_push(&b->ctx->memory, &b->frames, ((frame){ .kind = kind, .dead = true })))
         rlx_no_memory(b->ctx);
-    relax_status status = api_failed(b->ctx, errors);
+    relax_status status = rlx_api_failed(b->ctx, errors);
     return status == RELAX_OK ? RELAX_ERROR_INVALID_ARGUMENT : status;
 }
 
@@ -278,7 +280,7 @@ static bool close_dataflow(relax_builder *b)
 static const rlx_expr *close_branch(relax_builder *b, const relax_expr *value, const char *what)
 {
     bool ok = close_dataflow(b);
-    ok = (!what || api_family(b->ctx, value, RLX_FAMILY_EXPR, what)) && ok;
+    ok = (!what || rlx_api_family(b->ctx, value, RLX_FAMILY_EXPR, what)) && ok;
     rlx_float_env host = rlx_float_enter();
     const rlx_expr *e =
         rlx_builder_end_branch(b->b, ok && value ? node_of(value) : no_value(b), RLX_NO_PLACE);
@@ -315,13 +317,13 @@ static const rlx_expr *declare_self(relax_builder *b, const rlx_string *name,
 
 static bool params_are_vars(relax_context *ctx, const relax_expr *const *params, size_t count)
 {
-    if (!api_family_array(ctx, (const void *const *)params, count, RLX_FAMILY_EXPR, "params"))
+    if (!rlx_api_family_array(ctx, (const void *const *)params, count, RLX_FAMILY_EXPR, "params"))
         return false;
     for (size_t i = 0; i < count; i++) {
         if (node_of(params[i])->kind == RLX_NODE_VAR)
             continue;
         rlx_error(ctx, RLX_OP02, RLX_NO_PLACE,
-                  "parameter %zu is a %s, expected a variable made by relax_var", i,
+                  "parameter %zu is a %s, expected a variable made by relax_var_new", i,
                   rlx_kinds[node_of(params[i])->kind].name);
         return false;
     }
@@ -374,11 +376,11 @@ relax_status relax_builder_begin_function(relax_builder *builder, const char *na
                 .ret = node_of(o.ret),
                 .place = o.place,
                 .errors = rlx_errors_mark(ctx) };
-    bool named = builder->frames.len ? api_name(ctx, name, name_len, "name", &slice)
-                                     : api_function_name(ctx, name, name_len, "name", &slice);
-    if (!named ||
-        !params_are_vars(ctx, params, num_params) || !api_map_or_null(ctx, o.attrs, "attrs") ||
-        (o.ret && !api_family(ctx, o.ret, RLX_FAMILY_SINFO, "ret")))
+    bool named = builder->frames.len ? rlx_api_name(ctx, name, name_len, "name", &slice)
+                                     : rlx_api_function_name(ctx, name, name_len, "name", &slice);
+    if (!named || !params_are_vars(ctx, params, num_params) ||
+        !rlx_api_map_or_null(ctx, o.attrs, "attrs") ||
+        (o.ret && !rlx_api_family(ctx, o.ret, RLX_FAMILY_SINFO, "ret")))
         return begin_dead(builder, FRAME_FUNCTION, errors);
     if (!open_function(builder, &f, slice, params, num_params, &o)) {
         if (rlx_error_count(ctx) == errors)
@@ -438,7 +440,7 @@ relax_expr *relax_builder_end_function(relax_builder *builder, const relax_expr 
     if (f.dead)
         return give(ctx, NULL);
     ok = close_dataflow(builder) && ok;
-    ok = api_family(ctx, result, RLX_FAMILY_EXPR, "result") && ok;
+    ok = rlx_api_family(ctx, result, RLX_FAMILY_EXPR, "result") && ok;
     rlx_float_env host = rlx_float_enter(); /* a call as result is emitted */
     const rlx_function *function = rlx_builder_end_function(
         builder->b, ok ? node_of(result) : no_value(builder), f.ret, f.attrs, f.place);
@@ -462,7 +464,7 @@ relax_status relax_builder_begin_dataflow(relax_builder *builder)
     else if (!rlx_builder_begin_block(builder->b, true, RLX_NO_PLACE) &&
              rlx_error_count(builder->ctx) == errors)
         rlx_no_memory(builder->ctx);
-    return api_failed(builder->ctx, errors);
+    return rlx_api_failed(builder->ctx, errors);
 }
 
 relax_status relax_builder_end_dataflow(relax_builder *builder)
@@ -478,7 +480,7 @@ relax_status relax_builder_end_dataflow(relax_builder *builder)
         wrong_state(builder, "the dataflow block is that of the function that is rewritten");
     else if (!rlx_builder_end_block(builder->b) && rlx_error_count(builder->ctx) == errors)
         rlx_no_memory(builder->ctx);
-    return api_failed(builder->ctx, errors);
+    return rlx_api_failed(builder->ctx, errors);
 }
 
 /* ---- bindings */
@@ -499,8 +501,8 @@ static bool ready(relax_builder *b, const relax_expr *expr, const char *name, si
     b->ctx->diags.otherwise = place; /* until `emitted` */
     if (!b->frames.len)
         return wrong_state(b, "a binding needs an open function");
-    return api_family(b->ctx, expr, RLX_FAMILY_EXPR, "expr") &&
-           api_name_or_null(b->ctx, name, name_len, "name", &how->name);
+    return rlx_api_family(b->ctx, expr, RLX_FAMILY_EXPR, "expr") &&
+           rlx_api_name_or_null(b->ctx, name, name_len, "name", &how->name);
 }
 
 relax_expr *relax_builder_emit(relax_builder *builder, const relax_expr *expr, const char *name,
@@ -521,7 +523,7 @@ relax_expr *relax_builder_emit_annotated(relax_builder *builder, const relax_exp
     if (!IS_READY(builder))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how) &&
-              api_family(builder->ctx, annotation, RLX_FAMILY_SINFO, "annotation");
+              rlx_api_family(builder->ctx, annotation, RLX_FAMILY_SINFO, "annotation");
     how.annotation = node_of(annotation);
     return emitted(builder, ok ? emit(builder->b, node_of(expr), &how) : NULL);
 }
@@ -547,7 +549,7 @@ relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_ex
     if (!IS_READY(builder))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how) &&
-              api_family(builder->ctx, info, RLX_FAMILY_SINFO, "info");
+              rlx_api_family(builder->ctx, info, RLX_FAMILY_SINFO, "info");
     rlx_float_env host = rlx_float_enter();
     const rlx_var *var =
         ok ? rlx_builder_emit_match(builder->b, node_of(expr), node_of(info), &how, false) : NULL;
@@ -567,8 +569,8 @@ relax_status relax_builder_begin_if(relax_builder *builder, const relax_expr *co
     if (is_dead(builder))
         return begin_dead(builder, FRAME_THEN, errors);
     if (!builder->frames.len)
-        return wrong_state(builder, "an if needs an open function"), api_failed(ctx, errors);
-    bool ok = api_family(ctx, cond, RLX_FAMILY_EXPR, "cond");
+        return wrong_state(builder, "an if needs an open function"), rlx_api_failed(ctx, errors);
+    bool ok = rlx_api_family(ctx, cond, RLX_FAMILY_EXPR, "cond");
     if (ok && rlx_builder_in_dataflow(builder->b))
         ok = rlx_error(ctx, RLX_WF07, rlx_place_of(node_of(cond)),
                        "if inside a dataflow block") != NULL;
@@ -593,7 +595,7 @@ relax_status relax_builder_begin_else(relax_builder *builder, const relax_expr *
     size_t errors = rlx_error_count(ctx);
     frame *f = top_frame(builder);
     if (!f || f->kind != FRAME_THEN)
-        return wrong_state(builder, "begin_else without begin_if"), api_failed(ctx, errors);
+        return wrong_state(builder, "begin_else without begin_if"), rlx_api_failed(ctx, errors);
     f->kind = FRAME_ELSE;
     if (f->dead)
         return RELAX_ERROR_INVALID_ARGUMENT;
@@ -601,7 +603,7 @@ relax_status relax_builder_begin_else(relax_builder *builder, const relax_expr *
     f->dead = !rlx_builder_begin_branch(builder->b);
     if ((!f->true_branch || f->dead) && rlx_error_count(ctx) == errors)
         rlx_no_memory(ctx);
-    return api_failed(ctx, errors);
+    return rlx_api_failed(ctx, errors);
 }
 
 relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false_value,
@@ -626,16 +628,16 @@ relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false
         close_branch(builder, false_value, has_else ? "false_value" : NULL);
     bool ok = has_else && f.true_branch && false_branch;
     how = (rlx_emit){ .number = -1, .place = place, .var_place = place };
-    ok = api_name_or_null(ctx, name, name_len, "name", &how.name) && ok;
-    const rlx_expr *e = ok ? rlx_if(ctx, f.cond, f.true_branch, false_branch, place) : NULL;
+    ok = rlx_api_name_or_null(ctx, name, name_len, "name", &how.name) && ok;
+    const rlx_expr *e = ok ? rlx_if_new(ctx, f.cond, f.true_branch, false_branch, place) : NULL;
     return emitted(builder, e ? emit(builder->b, e, &how) : NULL);
 }
 
 /* ---- lent to callbacks */
 
-api_loan *api_loan_create(relax_context *ctx)
+rlx_api_borrow *rlx_api_borrow_create(relax_context *ctx)
 {
-    api_loan *loan = rlx_mem_alloc_zero(&ctx->memory, sizeof *loan);
+    rlx_api_borrow *loan = rlx_mem_alloc_zero(&ctx->memory, sizeof *loan);
     relax_module_builder *mb = rlx_mem_alloc_zero(&ctx->memory, sizeof *mb);
     if (!loan || !mb || !rlx_vec_reserve(&ctx->memory, &loan->b.frames, 1)) {
         rlx_mem_free(&ctx->memory, loan, loan ? sizeof *loan : 0);
@@ -643,9 +645,9 @@ api_loan *api_loan_create(relax_context *ctx)
         rlx_no_memory(ctx);
         return NULL;
     }
-    API_SET_TAG(mb, API_MODULE_BUILDER);
-    API_SET_TAG(&loan->b, API_BUILDER);
-    mb->ctx = api_hold(ctx);
+    RLX_API_SET_TAG(mb, API_MODULE_BUILDER);
+    RLX_API_SET_TAG(&loan->b, API_BUILDER);
+    mb->ctx = rlx_api_hold(ctx);
     mb->users = 1;
     mb->lent = loan->b.lent = true;
     loan->b.ctx = ctx;
@@ -655,7 +657,7 @@ api_loan *api_loan_create(relax_context *ctx)
 
 /* Its parts belong to others. A builder that the callback forgot keeps the empty shell until it is
  * destroyed. */
-void api_loan_free(api_loan *loan)
+void rlx_api_borrow_free(rlx_api_borrow *loan)
 {
     if (!loan)
         return;
@@ -664,12 +666,12 @@ void api_loan_free(api_loan *loan)
     rlx_vec_free(&ctx->memory, &loan->b.frames);
     rlx_mem_free(&ctx->memory, loan, sizeof *loan);
     mb->mb = NULL;
-    API_SET_TAG(mb, API_GONE);
+    RLX_API_SET_TAG(mb, API_GONE);
     leave_module(mb);
 }
 
-relax_builder *api_loan_begin(api_loan *loan, rlx_module_builder *mb, rlx_builder *b,
-                              rlx_place place, relax_module_builder **out)
+relax_builder *rlx_api_borrow_begin(rlx_api_borrow *loan, rlx_module_builder *mb, rlx_builder *b,
+                                    rlx_place place, relax_module_builder **out)
 {
     relax_builder *builder = &loan->b;
     loan->mb->mb = mb;
@@ -698,7 +700,7 @@ static void drop_frame(relax_builder *b)
     rlx_builder_end_function(b->b, no_value(b), NULL, f.attrs, f.place);
 }
 
-bool api_loan_end(api_loan *loan)
+bool rlx_api_borrow_end(rlx_api_borrow *loan)
 {
     relax_builder *b = &loan->b;
     bool good = b->frames.len == 1;
@@ -717,17 +719,17 @@ bool api_loan_end(api_loan *loan)
 
 /* ---- questions */
 
-const relax_expr *relax_builder_lookup(const relax_builder *builder, const relax_expr *var)
+const relax_expr *relax_builder_find(const relax_builder *builder, const relax_expr *var)
 {
-    const rlx_var *v = API_IS(builder, API_BUILDER) ? rlx_as_var(node_of(var)) : NULL;
-    return API_EXPR(v ? rlx_builder_lookup(builder->b, v) : NULL);
+    const rlx_var *v = RLX_API_IS(builder, API_BUILDER) ? rlx_as_var(node_of(var)) : NULL;
+    return RLX_API_EXPR(v ? rlx_builder_lookup(builder->b, v) : NULL);
 }
 
 const relax_struct_info *relax_builder_infer(relax_builder *builder, const relax_expr *expr)
 {
     if (!IS_READY(builder))
         return NULL;
-    bool ok = !is_dead(builder) && api_family(builder->ctx, expr, RLX_FAMILY_EXPR, "expr");
+    bool ok = !is_dead(builder) && rlx_api_family(builder->ctx, expr, RLX_FAMILY_EXPR, "expr");
     if (ok && !builder->frames.len)
         ok = wrong_state(builder, "what an expression is depends on the open function");
     return give(builder->ctx, ok ? rlx_builder_infer(builder->b, node_of(expr)) : NULL);

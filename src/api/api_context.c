@@ -21,7 +21,7 @@ relax_context *relax_context_create(const relax_context_options *options)
         o.max_diagnostics < 0)
         return NULL;
     rlx_context *ctx = rlx_context_create(o.allocator, (size_t)o.max_bytes);
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     ctx->ops = rlx_op_table_get();
     ctx->diags.strict = o.strict != 0;
@@ -33,18 +33,18 @@ relax_context *relax_context_create(const relax_context_options *options)
 
 relax_context *relax_context_retain(relax_context *ctx)
 {
-    return API_READS(ctx) ? rlx_context_retain(ctx) : NULL;
+    return RLX_API_READS(ctx) ? rlx_context_retain(ctx) : NULL;
 }
 
 void relax_context_release(relax_context *ctx)
 {
-    if (API_READS(ctx))
+    if (RLX_API_READS(ctx))
         rlx_context_release(ctx);
 }
 
 size_t relax_context_bytes(const relax_context *ctx)
 {
-    return API_READS(ctx) ? rlx_context_bytes(ctx) : 0;
+    return RLX_API_READS(ctx) ? rlx_context_bytes(ctx) : 0;
 }
 
 /* ---- sources and places */
@@ -53,12 +53,12 @@ uint32_t relax_context_add_source(relax_context *ctx, const char *name, size_t n
                                   const char *text, size_t text_len)
 {
     rlx_slice slice;
-    if (!API_CONTEXT(ctx) || !api_text(ctx, name, name_len, "name", &slice))
+    if (!RLX_API_CONTEXT(ctx) || !rlx_api_text(ctx, name, name_len, "name", &slice))
         return 0;
     uint32_t number = rlx_diags_add_source(&ctx->diags, slice, text, text_len);
     if (!number)
         rlx_error(ctx, RLX_OP18, RLX_NO_PLACE, "too many sources, or source %.*s is too large",
-                  api_width(slice), slice.data);
+                  rlx_api_width(slice), slice.data);
     rlx_diags_flush(&ctx->diags);
     return number;
 }
@@ -74,7 +74,7 @@ relax_status relax_place_locate(relax_context *ctx, relax_place place, uint32_t 
                                 uint32_t *column, uint32_t *column_chars)
 {
     uint32_t l = 0, c = 0, k = 0;
-    bool known = API_READS(ctx) && rlx_diags_locate(&ctx->diags, place, &l, &c, &k);
+    bool known = RLX_API_READS(ctx) && rlx_diags_locate(&ctx->diags, place, &l, &c, &k);
     if (line)
         *line = l;
     if (column)
@@ -82,7 +82,7 @@ relax_status relax_place_locate(relax_context *ctx, relax_place place, uint32_t 
     if (column_chars)
         *column_chars = k;
     return known            ? RELAX_OK
-           : API_READS(ctx) ? RELAX_ERROR_NOT_FOUND
+           : RLX_API_READS(ctx) ? RELAX_ERROR_NOT_FOUND
                             : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
@@ -101,7 +101,7 @@ void relax_place_get(relax_place place, uint32_t *source, uint32_t *begin, uint3
 
 static const rlx_diag *diag_at(const relax_context *ctx, size_t index)
 {
-    const rlx_diag *d = API_READS(ctx) ? ctx->diags.first : NULL;
+    const rlx_diag *d = RLX_API_READS(ctx) ? ctx->diags.first : NULL;
     while (d && index--)
         d = d->next;
     return d;
@@ -110,19 +110,19 @@ static const rlx_diag *diag_at(const relax_context *ctx, size_t index)
 size_t relax_context_num_diagnostics(const relax_context *ctx)
 {
     size_t n = 0;
-    for (const rlx_diag *d = API_READS(ctx) ? ctx->diags.first : NULL; d; d = d->next)
+    for (const rlx_diag *d = RLX_API_READS(ctx) ? ctx->diags.first : NULL; d; d = d->next)
         n++;
     return n;
 }
 
 size_t relax_context_num_errors(const relax_context *ctx)
 {
-    return API_READS(ctx) ? rlx_error_count(ctx) : 0;
+    return RLX_API_READS(ctx) ? rlx_error_count(ctx) : 0;
 }
 
 relax_status relax_context_status(const relax_context *ctx)
 {
-    if (!API_READS(ctx))
+    if (!RLX_API_READS(ctx))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (ctx->diags.out_of_memory)
         return RELAX_ERROR_OUT_OF_MEMORY;
@@ -178,26 +178,26 @@ const char *relax_diagnostic_note(const relax_context *ctx, size_t index, size_t
 relax_bytes *relax_diagnostic_render(relax_context *ctx, size_t index)
 {
     const rlx_diag *d = diag_at(ctx, index);
-    api_bytes b;
-    if (!d || !api_bytes_begin(&b, ctx))
+    rlx_api_bytes b;
+    if (!d || !rlx_api_bytes_begin(&b, ctx))
         return NULL;
     rlx_diag_render(&ctx->diags, d, &b.buf, true);
-    return api_bytes_end(&b);
+    return rlx_api_bytes_end(&b);
 }
 
 relax_bytes *relax_diagnostic_json(relax_context *ctx, size_t index)
 {
     const rlx_diag *d = diag_at(ctx, index);
-    api_bytes b;
-    if (!d || !api_bytes_begin(&b, ctx))
+    rlx_api_bytes b;
+    if (!d || !rlx_api_bytes_begin(&b, ctx))
         return NULL;
     rlx_diag_render_json(&ctx->diags, d, &b.buf);
-    return api_bytes_end(&b);
+    return rlx_api_bytes_end(&b);
 }
 
 relax_status relax_context_mute(relax_context *ctx, const char *code, size_t code_len)
 {
-    if (!API_CONTEXT(ctx) || !code)
+    if (!RLX_API_CONTEXT(ctx) || !code)
         return RELAX_ERROR_INVALID_ARGUMENT;
     const rlx_code *row = rlx_code_find((rlx_slice){ code, code_len });
     if (!row)
@@ -251,7 +251,7 @@ relax_status relax_context_on_diagnostic(relax_context *ctx,
                                          void (*fn)(void *user, relax_context *ctx, size_t index),
                                          void *user, void (*destroy)(void *user))
 {
-    bool is = API_CONTEXT(ctx) && !is_listening(ctx);
+    bool is = RLX_API_CONTEXT(ctx) && !is_listening(ctx);
     listener *l = is && fn ? rlx_mem_alloc(&ctx->memory, sizeof *l) : NULL;
     if (!is || (fn && !l)) {
         if (destroy)
@@ -270,7 +270,7 @@ relax_status relax_context_on_diagnostic(relax_context *ctx,
 
 void relax_context_clear_diagnostics(relax_context *ctx)
 {
-    if (!API_CONTEXT(ctx) || is_listening(ctx))
+    if (!RLX_API_CONTEXT(ctx) || is_listening(ctx))
         return;
     rlx_diags_flush(&ctx->diags);
     ctx->newest = NULL;

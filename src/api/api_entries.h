@@ -6,7 +6,7 @@
 #include "api/api_int.h"
 
 /* prefix: nothing, or var_binding_ for entries by the kind of a value */
-#define API_EXPR_ENTRIES(table, prefix)                                                 \
+#define RLX_API_EXPR_ENTRIES(table, prefix)                                                 \
     {                                                                                   \
         [RLX_NODE_CONSTANT] = offsetof(table, prefix##constant),                        \
         [RLX_NODE_VAR] = offsetof(table, prefix##var),                                  \
@@ -25,7 +25,7 @@
         [RLX_NODE_TUPLE_GET_ITEM] = offsetof(table, prefix##tuple_get_item),            \
         [RLX_NODE_OP] = offsetof(table, prefix##op),                                    \
     }
-#define API_INFO_ENTRIES(table)                                                         \
+#define RLX_API_INFO_ENTRIES(table)                                                         \
     {                                                                                   \
         [RLX_NODE_OBJECT_SINFO] = offsetof(table, sinfo_object),                        \
         [RLX_NODE_PRIM_SINFO] = offsetof(table, sinfo_prim),                            \
@@ -33,10 +33,10 @@
         [RLX_NODE_TENSOR_SINFO] = offsetof(table, sinfo_tensor),                        \
         [RLX_NODE_TUPLE_SINFO] = offsetof(table, sinfo_tuple),                          \
         [RLX_NODE_FUNC_SINFO] = offsetof(table, sinfo_func),                            \
-        [RLX_NODE_HOST_SINFO] = offsetof(table, sinfo_host),                            \
+        [RLX_NODE_EXTENSION_SINFO] = offsetof(table, sinfo_host),                            \
     }
 /* The entry of `type` at an offset of a table; NULL: none. */
-#define API_ENTRY(type, table, offset) \
+#define RLX_API_ENTRY(type, table, offset) \
     ((offset) ? *(type const *)(const void *)((const char *)(table) + (offset)) : NULL)
 
 #endif

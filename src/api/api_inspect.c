@@ -17,22 +17,22 @@ static const char *text_of(const rlx_string *s, size_t *len)
 int32_t relax_expr_kind(const relax_expr *e)
 {
     static const uint8_t kinds[RLX_NODE_COUNT] = {
-        [RLX_NODE_CONSTANT] = RELAX_EXPR_CONSTANT,
-        [RLX_NODE_VAR] = RELAX_EXPR_VAR,
-        [RLX_NODE_DATAFLOW_VAR] = RELAX_EXPR_DATAFLOW_VAR,
-        [RLX_NODE_GLOBAL_VAR] = RELAX_EXPR_GLOBAL_VAR,
-        [RLX_NODE_TUPLE] = RELAX_EXPR_TUPLE,
-        [RLX_NODE_SEQ_EXPR] = RELAX_EXPR_SEQ,
-        [RLX_NODE_PRIM_VALUE] = RELAX_EXPR_PRIM_VALUE,
-        [RLX_NODE_STRING_IMM] = RELAX_EXPR_STRING,
-        [RLX_NODE_DTYPE_IMM] = RELAX_EXPR_DTYPE,
-        [RLX_NODE_FUNCTION] = RELAX_EXPR_FUNCTION,
-        [RLX_NODE_IF] = RELAX_EXPR_IF,
-        [RLX_NODE_EXTERN_FUNC] = RELAX_EXPR_EXTERN_FUNC,
-        [RLX_NODE_CALL] = RELAX_EXPR_CALL,
-        [RLX_NODE_SHAPE_EXPR] = RELAX_EXPR_SHAPE,
-        [RLX_NODE_TUPLE_GET_ITEM] = RELAX_EXPR_TUPLE_GET_ITEM,
-        [RLX_NODE_OP] = RELAX_EXPR_OP,
+        [RLX_NODE_CONSTANT] = RELAX_EXPR_KIND_CONSTANT,
+        [RLX_NODE_VAR] = RELAX_EXPR_KIND_VAR,
+        [RLX_NODE_DATAFLOW_VAR] = RELAX_EXPR_KIND_DATAFLOW_VAR,
+        [RLX_NODE_GLOBAL_VAR] = RELAX_EXPR_KIND_GLOBAL_VAR,
+        [RLX_NODE_TUPLE] = RELAX_EXPR_KIND_TUPLE,
+        [RLX_NODE_SEQ_EXPR] = RELAX_EXPR_KIND_SEQ,
+        [RLX_NODE_PRIM_VALUE] = RELAX_EXPR_KIND_PRIM_VALUE,
+        [RLX_NODE_STRING_IMM] = RELAX_EXPR_KIND_STRING,
+        [RLX_NODE_DTYPE_IMM] = RELAX_EXPR_KIND_DTYPE,
+        [RLX_NODE_FUNCTION] = RELAX_EXPR_KIND_FUNCTION,
+        [RLX_NODE_IF] = RELAX_EXPR_KIND_IF,
+        [RLX_NODE_EXTERN_FUNC] = RELAX_EXPR_KIND_EXTERN_FUNC,
+        [RLX_NODE_CALL] = RELAX_EXPR_KIND_CALL,
+        [RLX_NODE_SHAPE_EXPR] = RELAX_EXPR_KIND_SHAPE,
+        [RLX_NODE_TUPLE_GET_ITEM] = RELAX_EXPR_KIND_TUPLE_GET_ITEM,
+        [RLX_NODE_OP] = RELAX_EXPR_KIND_OP,
     };
     return e ? kinds[EXPR(e)->kind] : 0;
 }
@@ -135,7 +135,7 @@ const relax_attr *relax_expr_attrs(const relax_expr *e)
 
 const relax_attr *relax_expr_attr(const relax_expr *e, const char *name, size_t name_len)
 {
-    return relax_attr_get(relax_expr_attrs(e), name, name_len);
+    return relax_attr_find(relax_expr_attrs(e), name, name_len);
 }
 
 int64_t relax_expr_index(const relax_expr *e)
@@ -362,9 +362,9 @@ int32_t relax_node_equal(relax_context *ctx, const relax_node *a, const relax_no
                          int32_t map_free)
 {
     bool out_of_memory = false;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return -1;
-    if (!api_required(ctx, a, "a") || !api_required(ctx, b, "b"))
+    if (!rlx_api_required(ctx, a, "a") || !rlx_api_required(ctx, b, "b"))
         return give(ctx, NULL), -1;
     bool equal = rlx_equal(&ctx->memory, node_of(a), node_of(b), map_free != 0, &out_of_memory);
     return out_of_memory ? -1 : equal;
@@ -373,7 +373,7 @@ int32_t relax_node_equal(relax_context *ctx, const relax_node *a, const relax_no
 uint64_t relax_node_hash(relax_context *ctx, const relax_node *node)
 {
     bool out_of_memory = false;
-    return API_READS(ctx) && node ? rlx_hash(&ctx->memory, node_of(node), &out_of_memory) : 0;
+    return RLX_API_READS(ctx) && node ? rlx_hash(&ctx->memory, node_of(node), &out_of_memory) : 0;
 }
 
 typedef struct host_walk {
@@ -417,8 +417,8 @@ relax_status relax_node_walk(relax_context *ctx, const relax_node *node,
                              int32_t (*enter)(void *user, const relax_node *node),
                              int32_t (*leave)(void *user, const relax_node *node), void *user)
 {
-    if (!API_CONTEXT(ctx) || !api_node(ctx, node, "node"))
-        return API_READS(ctx) ? give_status(ctx, RELAX_ERROR_INVALID_ARGUMENT)
+    if (!RLX_API_CONTEXT(ctx) || !rlx_api_node(ctx, node, "node"))
+        return RLX_API_READS(ctx) ? give_status(ctx, RELAX_ERROR_INVALID_ARGUMENT)
                               : RELAX_ERROR_INVALID_ARGUMENT;
     host_walk host = { .enter = enter, .leave = leave, .user = user };
     rlx_ptrmap_init(&host.opened, &ctx->memory);
@@ -426,10 +426,10 @@ relax_status relax_node_walk(relax_context *ctx, const relax_node *node,
         .enter = host_enter, .leave = leave ? host_leave : NULL, .user = &host, .annotations = true
     };
     bool out_of_memory = false;
-    api_hold(ctx);
+    rlx_api_hold(ctx);
     enum rlx_step end = rlx_walk(&ctx->memory, node_of(node), &w, &out_of_memory);
     rlx_ptrmap_free(&host.opened);
-    api_let_go(ctx);
+    rlx_api_let_go(ctx);
     if (out_of_memory || host.no_memory)
         return RELAX_ERROR_OUT_OF_MEMORY;
     return end == RLX_STEP_STOP ? RELAX_ERROR_CANCELLED : RELAX_OK;
@@ -452,13 +452,13 @@ static bool copy_sources(relax_context *to, relax_context *from, uint32_t *map)
 relax_module *relax_module_copy(relax_context *to, relax_context *from, const relax_module *module,
                                 int32_t with_sources)
 {
-    if (!API_CONTEXT(to))
+    if (!RLX_API_CONTEXT(to))
         return NULL;
-    if (!api_required(to, API_READS(from) ? from : NULL, "from") ||
-        !api_required(to, module, "module"))
+    if (!rlx_api_required(to, RLX_API_READS(from) ? from : NULL, "from") ||
+        !rlx_api_required(to, module, "module"))
         return give(to, NULL);
     if (!rlx_as_module(
-            node_of(module))) /* of the other context: api_family asks for one of `to` */
+            node_of(module))) /* of the other context: rlx_api_family asks for one of `to` */
         return give(to,
                     rlx_error(to, RLX_OP02, RLX_NO_PLACE, "module is a node of another family"));
     if (from == to)
@@ -498,14 +498,14 @@ static void keep_standalone(const rlx_node *was, uint8_t flags)
 
 relax_status relax_context_collect(relax_context *ctx, relax_module **modules, size_t count)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(ctx), flag_bytes = count;
     const rlx_node **roots = (const rlx_node **)(void *)modules;
-    if (!api_family_array(ctx, (const void *const *)(void *)modules, count, RLX_FAMILY_MODULE,
-                          "modules") ||
+    if (!rlx_api_family_array(ctx, (const void *const *)(void *)modules, count, RLX_FAMILY_MODULE,
+                              "modules") ||
         !may_collect(ctx))
-        return api_failed(ctx, errors);
+        return rlx_api_failed(ctx, errors);
     uint8_t *flags = count ? rlx_mem_alloc(&ctx->memory, flag_bytes) : NULL;
     for (size_t i = 0; flags && i < count; i++)
         flags[i] = roots[i]->flags;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-relax_status api_failed(rlx_context *ctx, size_t errors_before)
+relax_status rlx_api_failed(rlx_context *ctx, size_t errors_before)
 {
     rlx_diags_flush(&ctx->diags);
     if (ctx->diags.out_of_memory)
@@ -17,7 +17,7 @@ relax_status api_failed(rlx_context *ctx, size_t errors_before)
     return newest && newest->code ? newest->code->status : RELAX_ERROR_INTERNAL;
 }
 
-int api_width(rlx_slice text)
+int rlx_api_width(rlx_slice text)
 {
     enum { SHOWN = 200 };
     size_t n = text.len < SHOWN ? text.len : SHOWN;
@@ -44,7 +44,7 @@ static void *misused(rlx_context *ctx, enum rlx_code_id code, const char *format
     return NULL;
 }
 
-bool api_required(rlx_context *ctx, const void *p, const char *what)
+bool rlx_api_required(rlx_context *ctx, const void *p, const char *what)
 {
     if (RLX_LIKELY(p != NULL))
         return true;
@@ -52,9 +52,9 @@ bool api_required(rlx_context *ctx, const void *p, const char *what)
     return false;
 }
 
-bool api_array(rlx_context *ctx, const void *const *items, size_t count, const char *what)
+bool rlx_api_array(rlx_context *ctx, const void *const *items, size_t count, const char *what)
 {
-    if (count && !api_required(ctx, items, what))
+    if (count && !rlx_api_required(ctx, items, what))
         return false;
     for (size_t i = 0; i < count; i++) {
         if (items[i])
@@ -65,10 +65,10 @@ bool api_array(rlx_context *ctx, const void *const *items, size_t count, const c
     return true;
 }
 
-bool api_text(rlx_context *ctx, const char *text, size_t len, const char *what, rlx_slice *out)
+bool rlx_api_text(rlx_context *ctx, const char *text, size_t len, const char *what, rlx_slice *out)
 {
     *out = (rlx_slice){ text ? text : "", len };
-    if (len && !api_required(ctx, text, what))
+    if (len && !rlx_api_required(ctx, text, what))
         return false;
     if (!len || (rlx_utf8_valid(text, len) == len && !memchr(text, 0, len)))
         return true;
@@ -76,9 +76,9 @@ bool api_text(rlx_context *ctx, const char *text, size_t len, const char *what, 
     return false;
 }
 
-bool api_name(rlx_context *ctx, const char *text, size_t len, const char *what, rlx_slice *out)
+bool rlx_api_name(rlx_context *ctx, const char *text, size_t len, const char *what, rlx_slice *out)
 {
-    if (!api_required(ctx, text, what) || !api_text(ctx, text, len, what, out))
+    if (!rlx_api_required(ctx, text, what) || !rlx_api_text(ctx, text, len, what, out))
         return false;
     if (len)
         return true;
@@ -86,26 +86,28 @@ bool api_name(rlx_context *ctx, const char *text, size_t len, const char *what, 
     return false;
 }
 
-bool api_function_name(rlx_context *ctx, const char *text, size_t len, const char *what,
-                       rlx_slice *out)
+bool rlx_api_function_name(rlx_context *ctx, const char *text, size_t len, const char *what,
+                           rlx_slice *out)
 {
-    if (!api_name(ctx, text, len, what, out))
+    if (!rlx_api_name(ctx, text, len, what, out))
         return false;
     if (rlx_is_identifier(*out))
         return true;
-    misused(ctx, RLX_OP03, "%s is \"%.*s\", expected letters, digits and '_', no digit first and "
-            "no word of Python: text could not name it", what, api_width(*out), out->data);
+    misused(ctx, RLX_OP03,
+            "%s is \"%.*s\", expected letters, digits and '_', no digit first and "
+            "no word of Python: text could not name it",
+            what, rlx_api_width(*out), out->data);
     return false;
 }
 
-bool api_name_or_null(rlx_context *ctx, const char *text, size_t len, const char *what,
-                      const rlx_string **out)
+bool rlx_api_name_or_null(rlx_context *ctx, const char *text, size_t len, const char *what,
+                          const rlx_string **out)
 {
     rlx_slice slice;
     *out = NULL;
     if (!text || !len)
         return true;
-    if (!api_text(ctx, text, len, what, &slice))
+    if (!rlx_api_text(ctx, text, len, what, &slice))
         return false;
     *out = rlx_string_intern(ctx, slice);
     return *out != NULL;
@@ -124,9 +126,9 @@ static bool is_of(rlx_context *ctx, const void *node, const char *what)
 #define is_of(ctx, node, what) true
 #endif
 
-bool api_family(rlx_context *ctx, const void *node, enum rlx_family family, const char *what)
+bool rlx_api_family(rlx_context *ctx, const void *node, enum rlx_family family, const char *what)
 {
-    if (!api_required(ctx, node, what) || !is_of(ctx, node, what))
+    if (!rlx_api_required(ctx, node, what) || !is_of(ctx, node, what))
         return false;
     const rlx_node *n = node;
     bool known = n->kind > RLX_NODE_NONE && n->kind < RLX_NODE_COUNT;
@@ -137,23 +139,23 @@ bool api_family(rlx_context *ctx, const void *node, enum rlx_family family, cons
     return false;
 }
 
-bool api_node(rlx_context *ctx, const void *node, const char *what)
+bool rlx_api_node(rlx_context *ctx, const void *node, const char *what)
 {
-    return api_required(ctx, node, what) && is_of(ctx, node, what);
+    return rlx_api_required(ctx, node, what) && is_of(ctx, node, what);
 }
 
-bool api_family_array(rlx_context *ctx, const void *const *nodes, size_t count,
-                      enum rlx_family family, const char *what)
+bool rlx_api_family_array(rlx_context *ctx, const void *const *nodes, size_t count,
+                          enum rlx_family family, const char *what)
 {
-    if (!api_array(ctx, nodes, count, what))
+    if (!rlx_api_array(ctx, nodes, count, what))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (!api_family(ctx, nodes[i], family, what))
+        if (!rlx_api_family(ctx, nodes[i], family, what))
             return false;
     return true;
 }
 
-bool api_map_or_null(rlx_context *ctx, const relax_attr *attr, const char *what)
+bool rlx_api_map_or_null(rlx_context *ctx, const relax_attr *attr, const char *what)
 {
     if (!attr)
         return true;
@@ -165,7 +167,7 @@ bool api_map_or_null(rlx_context *ctx, const relax_attr *attr, const char *what)
     return false;
 }
 
-bool api_dtype(rlx_context *ctx, relax_dtype dtype, bool allow_void, const char *what)
+bool rlx_api_dtype(rlx_context *ctx, relax_dtype dtype, bool allow_void, const char *what)
 {
     char name[RLX_DTYPE_TEXT];
     rlx_dtype back;
@@ -179,7 +181,7 @@ bool api_dtype(rlx_context *ctx, relax_dtype dtype, bool allow_void, const char 
     return false;
 }
 
-bool api_bytes_begin(api_bytes *b, const rlx_context *ctx)
+bool rlx_api_bytes_begin(rlx_api_bytes *b, const rlx_context *ctx)
 {
     b->memory = rlx_shared_memory_create(&ctx->memory.host, SIZE_MAX);
     if (!b->memory)
@@ -188,7 +190,7 @@ bool api_bytes_begin(api_bytes *b, const rlx_context *ctx)
     return true;
 }
 
-relax_bytes *api_bytes_end(api_bytes *b)
+relax_bytes *rlx_api_bytes_end(rlx_api_bytes *b)
 {
     relax_bytes *bytes = NULL;
     if (b->buf.failed)
@@ -199,21 +201,21 @@ relax_bytes *api_bytes_end(api_bytes *b)
     return bytes;
 }
 
-bool api_function(relax_context *ctx, const rlx_module *m, const char *function,
-                  size_t function_len, const rlx_global_var **gv)
+bool rlx_api_function(relax_context *ctx, const rlx_module *m, const char *function,
+                      size_t function_len, const rlx_global_var **gv)
 {
     rlx_slice name;
     if (!function)
         return true;
-    if (!api_name(ctx, function, function_len, "function", &name))
+    if (!rlx_api_name(ctx, function, function_len, "function", &name))
         return false;
     int64_t at = rlx_module_find(m, name);
     if (at < 0)
-        return rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "there is no function %.*s", api_width(name),
-                         name.data) != NULL;
+        return rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "there is no function %.*s",
+                         rlx_api_width(name), name.data) != NULL;
     *gv = rlx_as_global_var(m->gvars[at]);
     if (rlx_as_function(m->functions[at]))
         return true;
-    return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%.*s is no Relax function", api_width(name),
+    return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%.*s is no Relax function", rlx_api_width(name),
                      name.data) != NULL;
 }

@@ -11,12 +11,12 @@
 /* Is there somewhere for both sums to go to? */
 static bool has_room(relax_context *ctx, const void *tensors, const void *storages)
 {
-    return api_required(ctx, tensors, "tensors") && api_required(ctx, storages, "storages");
+    return rlx_api_required(ctx, tensors, "tensors") && rlx_api_required(ctx, storages, "storages");
 }
 
 static int64_t refused(relax_context *ctx)
 {
-    if (API_READS(ctx))
+    if (RLX_API_READS(ctx))
         give(ctx, NULL);
     return -1;
 }
@@ -27,7 +27,7 @@ static int64_t count_as_it_stands(relax_context *ctx, const relax_base_func *fun
                                   rlx_memory_estimate *found)
 {
     const rlx_function *f = rlx_as_function(node_of(func));
-    if (!api_node(ctx, func, "func"))
+    if (!rlx_api_node(ctx, func, "func"))
         return -1;
     if (!f || !f->body)
         return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no Relax function"), -1;
@@ -42,9 +42,9 @@ static int64_t count_lowered(relax_context *ctx, const relax_module *module, con
 {
     const rlx_global_var *gv = NULL;
     const rlx_module *m = rlx_as_module(node_of(module));
-    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
-        !api_required(ctx, function, "function") ||
-        !api_function(ctx, m, function, function_len, &gv))
+    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !rlx_api_required(ctx, function, "function") ||
+        !rlx_api_function(ctx, m, function, function_len, &gv))
         return -1;
     rlx_float_env host = rlx_float_enter();
     bool good = rlx_memory_usage(ctx, m, gv, found);
@@ -67,7 +67,7 @@ int64_t relax_memory_estimate(relax_context *ctx, const relax_base_func *func,
                               const relax_prim_expr **tensors, const relax_prim_expr **storages)
 {
     rlx_memory_estimate found;
-    if (!API_CONTEXT(ctx) || !has_room(ctx, tensors, storages))
+    if (!RLX_API_CONTEXT(ctx) || !has_room(ctx, tensors, storages))
         return refused(ctx);
     int64_t unknown = count_as_it_stands(ctx, func, &found);
     return give_sums(ctx, unknown, &found, tensors, storages);
@@ -78,7 +78,7 @@ int64_t relax_memory_usage(relax_context *ctx, const relax_module *module, const
                            const relax_prim_expr **storages)
 {
     rlx_memory_estimate found;
-    if (!API_CONTEXT(ctx) || !has_room(ctx, tensors, storages))
+    if (!RLX_API_CONTEXT(ctx) || !has_room(ctx, tensors, storages))
         return refused(ctx);
     int64_t unknown = count_lowered(ctx, module, function, function_len, &found);
     return give_sums(ctx, unknown, &found, tensors, storages);
@@ -89,13 +89,13 @@ int64_t relax_memory_usage(relax_context *ctx, const relax_module *module, const
 static bool are_sizes(relax_context *ctx, const relax_prim_expr *const *vars,
                       const int64_t *values, size_t count)
 {
-    if (!api_family_array(ctx, (const void *const *)vars, count, RLX_FAMILY_PRIM, "vars"))
+    if (!rlx_api_family_array(ctx, (const void *const *)vars, count, RLX_FAMILY_PRIM, "vars"))
         return false;
     for (size_t i = 0; i < count; i++)
         if (!rlx_as_prim_var(node_of(vars[i])))
             return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "item %zu of vars is no variable", i) !=
                    NULL;
-    return !count || api_required(ctx, values, "values");
+    return !count || rlx_api_required(ctx, values, "values");
 }
 
 static bool evaluate(relax_context *ctx, const rlx_prim *p, const rlx_assignment *values,
@@ -123,7 +123,7 @@ int64_t relax_memory_estimate_at(relax_context *ctx, const relax_base_func *func
                                  size_t count, int64_t *tensors, int64_t *storages)
 {
     rlx_memory_estimate found;
-    if (!API_CONTEXT(ctx) || !has_room(ctx, tensors, storages) ||
+    if (!RLX_API_CONTEXT(ctx) || !has_room(ctx, tensors, storages) ||
         !are_sizes(ctx, vars, values, count))
         return refused(ctx);
     rlx_assignment at = { (const rlx_prim_var *const *)(const void *)vars, values, count };
@@ -137,7 +137,7 @@ int64_t relax_memory_usage_at(relax_context *ctx, const relax_module *module, co
                               int64_t *storages)
 {
     rlx_memory_estimate found;
-    if (!API_CONTEXT(ctx) || !has_room(ctx, tensors, storages) ||
+    if (!RLX_API_CONTEXT(ctx) || !has_room(ctx, tensors, storages) ||
         !are_sizes(ctx, vars, values, count))
         return refused(ctx);
     rlx_assignment at = { (const rlx_prim_var *const *)(const void *)vars, values, count };

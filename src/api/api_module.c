@@ -10,12 +10,12 @@ static const rlx_module *in(const relax_module *m) { return rlx_as_module(node_o
 
 static bool is_module(relax_context *ctx, const relax_module *m, const char *what)
 {
-    return api_family(ctx, m, RLX_FAMILY_MODULE, what);
+    return rlx_api_family(ctx, m, RLX_FAMILY_MODULE, what);
 }
 
 static bool is_function(relax_context *ctx, const relax_base_func *func)
 {
-    if (!api_node(ctx, func, "func"))
+    if (!rlx_api_node(ctx, func, "func"))
         return false;
     if (!relax_base_func_kind(func))
         rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no function");
@@ -28,10 +28,10 @@ relax_module *relax_module_add(relax_context *ctx, const relax_module *module, c
                                size_t name_len, const relax_base_func *func)
 {
     rlx_slice n;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     bool good = is_module(ctx, module, "module") &&
-                api_function_name(ctx, name, name_len, "name", &n) && is_function(ctx, func);
+                rlx_api_function_name(ctx, name, name_len, "name", &n) && is_function(ctx, func);
     return give(ctx, good ? rlx_module_add(ctx, in(module), n, node_of(func)) : NULL);
 }
 
@@ -39,9 +39,9 @@ relax_module *relax_module_replace(relax_context *ctx, const relax_module *modul
                                    const char *name, size_t name_len, const relax_base_func *func)
 {
     rlx_slice n;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool good = is_module(ctx, module, "module") && api_name(ctx, name, name_len, "name", &n) &&
+    bool good = is_module(ctx, module, "module") && rlx_api_name(ctx, name, name_len, "name", &n) &&
                 is_function(ctx, func);
     return give(ctx, good ? rlx_module_replace(ctx, in(module), n, node_of(func)) : NULL);
 }
@@ -50,9 +50,9 @@ relax_module *relax_module_remove(relax_context *ctx, const relax_module *module
                                   size_t name_len, int32_t mentioned)
 {
     rlx_slice n;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool good = is_module(ctx, module, "module") && api_name(ctx, name, name_len, "name", &n);
+    bool good = is_module(ctx, module, "module") && rlx_api_name(ctx, name, name_len, "name", &n);
     return give(ctx, good ? rlx_module_remove(ctx, in(module), n, mentioned != 0) : NULL);
 }
 
@@ -60,10 +60,11 @@ relax_module *relax_module_rename(relax_context *ctx, const relax_module *module
                                   size_t from_len, const char *to, size_t to_len)
 {
     rlx_slice old, now;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool good = is_module(ctx, module, "module") && api_name(ctx, from, from_len, "from", &old) &&
-                api_function_name(ctx, to, to_len, "to", &now);
+    bool good = is_module(ctx, module, "module") &&
+                rlx_api_name(ctx, from, from_len, "from", &old) &&
+                rlx_api_function_name(ctx, to, to_len, "to", &now);
     return give(ctx, good ? rlx_module_rename(ctx, in(module), old, now) : NULL);
 }
 
@@ -71,9 +72,9 @@ relax_module *relax_module_set_public(relax_context *ctx, const relax_module *mo
                                       const char *name, size_t name_len, int32_t is_public)
 {
     rlx_slice n;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool good = is_module(ctx, module, "module") && api_name(ctx, name, name_len, "name", &n);
+    bool good = is_module(ctx, module, "module") && rlx_api_name(ctx, name, name_len, "name", &n);
     return give(ctx, good ? rlx_module_publish(ctx, in(module), n, is_public != 0) : NULL);
 }
 
@@ -87,7 +88,7 @@ const char *relax_base_func_link_name(const relax_base_func *func, size_t *len)
 
 relax_module *relax_module_merge(relax_context *ctx, const relax_module *a, const relax_module *b)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     bool good = is_module(ctx, a, "a") && is_module(ctx, b, "b");
     return give(ctx, !good ? NULL : a == b ? in(a) : rlx_merge_modules(ctx, in(a), in(b)));
@@ -107,9 +108,9 @@ static relax_module *with_maps(relax_context *ctx, const rlx_module *m, const rl
 relax_module *relax_module_set_attrs(relax_context *ctx, const relax_module *module,
                                      const relax_attr *attrs)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!is_module(ctx, module, "module") || !api_map_or_null(ctx, attrs, "attrs"))
+    if (!is_module(ctx, module, "module") || !rlx_api_map_or_null(ctx, attrs, "attrs"))
         return give(ctx, NULL);
     return with_maps(ctx, in(module), node_of(attrs), in(module)->global_infos);
 }
@@ -127,9 +128,9 @@ static bool are_lists(relax_context *ctx, const relax_attr *infos)
 relax_module *relax_module_set_global_infos(relax_context *ctx, const relax_module *module,
                                             const relax_attr *infos)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!is_module(ctx, module, "module") || !api_map_or_null(ctx, infos, "infos") ||
+    if (!is_module(ctx, module, "module") || !rlx_api_map_or_null(ctx, infos, "infos") ||
         !are_lists(ctx, infos))
         return give(ctx, NULL);
     return with_maps(ctx, in(module), in(module)->attrs, node_of(infos));
@@ -144,9 +145,9 @@ const relax_attr *relax_module_global_infos(const relax_module *module)
 const relax_base_func *relax_base_func_with_attrs(relax_context *ctx, const relax_base_func *func,
                                                   const relax_attr *attrs)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!is_function(ctx, func) || !api_map_or_null(ctx, attrs, "attrs"))
+    if (!is_function(ctx, func) || !rlx_api_map_or_null(ctx, attrs, "attrs"))
         return give(ctx, NULL);
     if (rlx_is(node_of(func), RLX_NODE_EXTERN_FUNC))
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE,
@@ -160,10 +161,10 @@ static bool are_params(relax_context *ctx, const relax_expr *const *params,
                        const relax_expr *const *constants, size_t count)
 {
     rlx_ptrmap seen;
-    bool good = api_family_array(ctx, (const void *const *)params, count, RLX_FAMILY_EXPR,
-                                 "params") &&
-                api_family_array(ctx, (const void *const *)constants, count, RLX_FAMILY_EXPR,
-                                 "constants");
+    bool good =
+        rlx_api_family_array(ctx, (const void *const *)params, count, RLX_FAMILY_EXPR, "params") &&
+        rlx_api_family_array(ctx, (const void *const *)constants, count, RLX_FAMILY_EXPR,
+                             "constants");
     rlx_ptrmap_init(&seen, &ctx->memory);
     for (size_t i = 0; good && i < count; i++) {
         const char *wrong = !rlx_as_var(node_of(params[i]))             ? "no variable"
@@ -187,7 +188,7 @@ relax_module *relax_module_bind_constants(relax_context *ctx, const relax_module
                                           const relax_expr *const *params,
                                           const relax_expr *const *constants, size_t count)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     if (!is_module(ctx, module, "module") || !are_params(ctx, params, constants, count))
         return give(ctx, NULL);
@@ -220,11 +221,11 @@ relax_module *relax_module_bind_shape_vars(relax_context *ctx, const relax_modul
                                            const relax_prim_expr *const *vars,
                                            const relax_prim_expr *const *values, size_t count)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     if (!is_module(ctx, module, "module") ||
-        !api_family_array(ctx, (const void *const *)vars, count, RLX_FAMILY_PRIM, "vars") ||
-        !api_family_array(ctx, (const void *const *)values, count, RLX_FAMILY_PRIM, "values"))
+        !rlx_api_family_array(ctx, (const void *const *)vars, count, RLX_FAMILY_PRIM, "vars") ||
+        !rlx_api_family_array(ctx, (const void *const *)values, count, RLX_FAMILY_PRIM, "values"))
         return give(ctx, NULL);
     rlx_shape_binding *b = rlx_mem_alloc_zero(&ctx->memory, (count + 1) * sizeof *b);
     bool good = b || rlx_no_memory(ctx);
@@ -250,10 +251,10 @@ static bool read_names(relax_context *ctx, const char *const *names,
     rlx_map_init(&seen, &ctx->memory);
     for (size_t i = 0; good && i < count; i++) {
         b[i] = (rlx_shape_binding){ .value = node_of(values[i]) };
-        good = api_name(ctx, names[i], strlen(names[i]), "names", &b[i].name);
+        good = rlx_api_name(ctx, names[i], strlen(names[i]), "names", &b[i].name);
         if (good && rlx_map_has(&seen, b[i].name))
             good = rlx_error(ctx, RLX_OP16, RLX_NO_PLACE, "shape variable %.*s is bound twice",
-                             api_width(b[i].name), b[i].name.data) != NULL;
+                             rlx_api_width(b[i].name), b[i].name.data) != NULL;
         else if (good)
             good = rlx_map_put(&seen, b[i].name, b) || rlx_no_memory(ctx);
     }
@@ -267,12 +268,12 @@ relax_module *relax_module_bind_shape_names(relax_context *ctx, const relax_modu
                                             const relax_prim_expr *const *values, size_t count)
 {
     rlx_slice only = { NULL, 0 };
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     if (!is_module(ctx, module, "module") ||
-        (function && !api_name(ctx, function, function_len, "function", &only)) ||
-        !api_array(ctx, (const void *const *)names, count, "names") ||
-        !api_family_array(ctx, (const void *const *)values, count, RLX_FAMILY_PRIM, "values"))
+        (function && !rlx_api_name(ctx, function, function_len, "function", &only)) ||
+        !rlx_api_array(ctx, (const void *const *)names, count, "names") ||
+        !rlx_api_family_array(ctx, (const void *const *)values, count, RLX_FAMILY_PRIM, "values"))
         return give(ctx, NULL);
     rlx_shape_binding *b = rlx_mem_alloc_zero(&ctx->memory, (count + 1) * sizeof *b);
     bool good = b ? read_names(ctx, names, values, count, b) : rlx_no_memory(ctx);

@@ -7,12 +7,12 @@
 #include "transform/transform.h"
 
 struct relax_mutator {
-    API_TAG
+    RLX_API_TAG
     relax_context *ctx;
     relax_mutations t;
     rlx_mutation how;
     rlx_mutator *m;        /* of the function under way */
-    api_loan *loan;
+    rlx_api_borrow *loan;
     /* while a callback runs */
     relax_builder *builder;
     relax_module_builder *module_builder;
@@ -25,10 +25,10 @@ struct relax_mutator {
     rlx_ptrmap placeholders;
 };
 
-static const uint16_t expr_entries[RLX_NODE_COUNT] = API_EXPR_ENTRIES(relax_mutations, );
+static const uint16_t expr_entries[RLX_NODE_COUNT] = RLX_API_EXPR_ENTRIES(relax_mutations, );
 static const uint16_t value_entries[RLX_NODE_COUNT] =
-    API_EXPR_ENTRIES(relax_mutations, var_binding_);
-static const uint16_t info_entries[RLX_NODE_COUNT] = API_INFO_ENTRIES(relax_mutations);
+    RLX_API_EXPR_ENTRIES(relax_mutations, var_binding_);
+static const uint16_t info_entries[RLX_NODE_COUNT] = RLX_API_INFO_ENTRIES(relax_mutations);
 
 /* ---- around each callback */
 
@@ -37,7 +37,8 @@ static void enter_host(relax_mutator *h, const rlx_node *about)
     h->asked = about;
     h->keeps = false;
     h->errors = rlx_error_count(h->ctx);
-    h->builder = api_loan_begin(h->loan, h->how.mb, h->m->builder, h->place, &h->module_builder);
+    h->builder =
+        rlx_api_borrow_begin(h->loan, h->how.mb, h->m->builder, h->place, &h->module_builder);
     rlx_float_leave(h->host);
 }
 
@@ -48,7 +49,7 @@ static bool leave_host(relax_mutator *h)
     h->asked = NULL;
     h->builder = NULL;
     h->module_builder = NULL;
-    bool closed = api_loan_end(h->loan);
+    bool closed = rlx_api_borrow_end(h->loan);
     h->ctx->diags.otherwise = h->place;
     return closed && rlx_error_count(h->ctx) == h->errors;
 }
@@ -67,7 +68,8 @@ static const rlx_node *answered(relax_mutator *h, const rlx_node *old, const voi
     bool good = leave_host(h);
     if (!good || !now)
         return failed(h, "failed without saying why");
-    return now == old || api_family(h->ctx, now, family, "what the callback returns") ? now : NULL;
+    return now == old || rlx_api_family(h->ctx, now, family, "what the callback returns") ? now
+                                                                                          : NULL;
 }
 
 /* ---- expressions */
@@ -85,7 +87,7 @@ static const rlx_expr *ask_expr(relax_mutator *h, relax_mutate_expr_fn f, const 
 /* `expr`, then the entry of the kind. */
 static const rlx_expr *ask_both(relax_mutator *h, const rlx_expr *e, bool *keep)
 {
-    relax_mutate_expr_fn f = API_ENTRY(relax_mutate_expr_fn, &h->t, expr_entries[e->kind]);
+    relax_mutate_expr_fn f = RLX_API_ENTRY(relax_mutate_expr_fn, &h->t, expr_entries[e->kind]);
     if (!f && e->kind == RLX_NODE_DATAFLOW_VAR)
         f = h->t.var;
     h->keeps = false;
@@ -166,7 +168,7 @@ static relax_mutate_binding_fn binding_entry(const relax_mutations *t, const rlx
     if (!vb)
         return t->match_cast;
     relax_mutate_binding_fn f =
-        API_ENTRY(relax_mutate_binding_fn, t, vb->value ? value_entries[vb->value->kind] : 0);
+        RLX_API_ENTRY(relax_mutate_binding_fn, t, vb->value ? value_entries[vb->value->kind] : 0);
     return f ? f : t->var_binding;
 }
 
@@ -266,7 +268,7 @@ static const rlx_node *ask_info(relax_mutator *h, relax_mutate_info_fn f, const 
 
 static relax_mutate_info_fn info_entry(const relax_mutator *h, const rlx_node *s)
 {
-    return API_ENTRY(relax_mutate_info_fn, &h->t, info_entries[s->kind]);
+    return RLX_API_ENTRY(relax_mutate_info_fn, &h->t, info_entries[s->kind]);
 }
 
 static const rlx_node *ask_prim(relax_mutator *h, const rlx_node *p)
@@ -337,7 +339,7 @@ static const rlx_node *part(rlx_mutator *m, const rlx_node *n)
 static bool any_set(const relax_mutations *t, size_t first, size_t last)
 {
     for (size_t at = first; at <= last; at += sizeof t->call)
-        if (API_ENTRY(relax_mutate_expr_fn, t, at))
+        if (RLX_API_ENTRY(relax_mutate_expr_fn, t, at))
             return true;
     return false;
 }
@@ -389,7 +391,7 @@ static const rlx_module *run(relax_mutator *h, const rlx_module *module)
 static bool read_table(relax_context *ctx, const relax_mutations *mutations, relax_mutations *t)
 {
     *t = (relax_mutations){ .struct_size = sizeof *t };
-    if (!api_required(ctx, mutations, "mutations"))
+    if (!rlx_api_required(ctx, mutations, "mutations"))
         return false;
     if (!rlx_options_read(t, sizeof *t, mutations) || t->reserved)
         rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed relax_mutations");
@@ -400,21 +402,22 @@ static bool read_table(relax_context *ctx, const relax_mutations *mutations, rel
     return false;
 }
 
-relax_module *relax_mutate(relax_context *ctx, const relax_module *module, const char *function,
-                           size_t function_len, const relax_mutations *mutations)
+relax_module *relax_module_mutate(relax_context *ctx, const relax_module *module,
+                                  const char *function, size_t function_len,
+                                  const relax_mutations *mutations)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     relax_mutator h = { .ctx = ctx };
-    API_SET_TAG(&h, API_MUTATOR);
-    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+    RLX_API_SET_TAG(&h, API_MUTATOR);
+    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
         !read_table(ctx, mutations, &h.t) ||
-        !api_function(ctx, rlx_as_module(node_of(module)), function, function_len, &h.how.gv))
+        !rlx_api_function(ctx, rlx_as_module(node_of(module)), function, function_len, &h.how.gv))
         return give(ctx, NULL);
-    h.loan = api_loan_create(ctx);
+    h.loan = rlx_api_borrow_create(ctx);
     const rlx_module *out = h.loan ? run(&h, rlx_as_module(node_of(module))) : NULL;
-    api_loan_free(h.loan);
-    API_SET_TAG(&h, API_GONE);
+    rlx_api_borrow_free(h.loan);
+    RLX_API_SET_TAG(&h, API_GONE);
     return give(ctx, out);
 }
 
@@ -422,7 +425,7 @@ relax_module *relax_mutate(relax_context *ctx, const relax_module *module, const
 
 relax_place relax_mutator_place(relax_mutator *mutator)
 {
-    if (!API_IS(mutator, API_MUTATOR))
+    if (!RLX_API_IS(mutator, API_MUTATOR))
         return RLX_NO_PLACE;
     const rlx_node *n = mutator->asked;
     enum rlx_family family = n ? rlx_family_of(n) : RLX_FAMILY_BINDING;
@@ -432,37 +435,37 @@ relax_place relax_mutator_place(relax_mutator *mutator)
 
 relax_builder *relax_mutator_builder(relax_mutator *mutator)
 {
-    return API_IS(mutator, API_MUTATOR) ? mutator->builder : NULL;
+    return RLX_API_IS(mutator, API_MUTATOR) ? mutator->builder : NULL;
 }
 
 relax_module_builder *relax_mutator_module_builder(relax_mutator *mutator)
 {
-    return API_IS(mutator, API_MUTATOR) ? mutator->module_builder : NULL;
+    return RLX_API_IS(mutator, API_MUTATOR) ? mutator->module_builder : NULL;
 }
 
 const relax_expr *relax_mutator_now(relax_mutator *mutator, const relax_expr *var)
 {
-    bool known = API_IS(mutator, API_MUTATOR) && rlx_as_var(node_of(var));
-    return API_EXPR(known ? rlx_mutator_now(mutator->m, node_of(var)) : NULL);
+    bool known = RLX_API_IS(mutator, API_MUTATOR) && rlx_as_var(node_of(var));
+    return RLX_API_EXPR(known ? rlx_mutator_now(mutator->m, node_of(var)) : NULL);
 }
 
-const relax_expr *relax_mutator_lookup(relax_mutator *mutator, const relax_expr *var)
+const relax_expr *relax_mutator_find(relax_mutator *mutator, const relax_expr *var)
 {
     const rlx_expr *now = node_of(relax_mutator_now(mutator, var));
     const rlx_var *v = rlx_as_var(now);
-    return API_EXPR(v ? rlx_builder_lookup(mutator->m->builder, v) : now);
+    return RLX_API_EXPR(v ? rlx_builder_lookup(mutator->m->builder, v) : now);
 }
 
 relax_status relax_mutator_replace(relax_mutator *mutator, const relax_expr *var,
                                    const relax_expr *with)
 {
-    if (!API_IS(mutator, API_MUTATOR))
+    if (!RLX_API_IS(mutator, API_MUTATOR))
         return RELAX_ERROR_INVALID_ARGUMENT;
     relax_context *ctx = mutator->ctx;
     size_t errors = rlx_error_count(ctx);
-    if (!api_family(ctx, var, RLX_FAMILY_EXPR, "var") ||
-        !api_family(ctx, with, RLX_FAMILY_EXPR, "with"))
-        return api_failed(ctx, errors);
+    if (!rlx_api_family(ctx, var, RLX_FAMILY_EXPR, "var") ||
+        !rlx_api_family(ctx, with, RLX_FAMILY_EXPR, "with"))
+        return rlx_api_failed(ctx, errors);
     const rlx_var *v = rlx_as_var(node_of(var));
     const rlx_expr *leaf = rlx_mutator_now(mutator->m, node_of(with));
     if (!v || !rlx_is_leaf(leaf))
@@ -470,12 +473,12 @@ relax_status relax_mutator_replace(relax_mutator *mutator, const relax_expr *var
                   "leaf, found %s by %s", rlx_show(ctx, node_of(var)), rlx_kinds[leaf->kind].name);
     else if (leaf != &v->node && !rlx_ptrmap_put(&mutator->m->vars, v, (uintptr_t)leaf))
         rlx_no_memory(ctx);
-    return api_failed(ctx, errors);
+    return rlx_api_failed(ctx, errors);
 }
 
 relax_status relax_mutator_keep(relax_mutator *mutator)
 {
-    if (!API_IS(mutator, API_MUTATOR))
+    if (!RLX_API_IS(mutator, API_MUTATOR))
         return RELAX_ERROR_INVALID_ARGUMENT;
     mutator->keeps = true;
     return give_status(mutator->ctx, RELAX_OK);

@@ -10,7 +10,7 @@ static const rlx_op_row *row_at(int32_t op) { return op >= 0 ? rlx_op_at((size_t
 /* Operators of the context come after those of the table. */
 static const rlx_op_row *row_in(const relax_context *ctx, int32_t op)
 {
-    const rlx_host *h = API_READS(ctx) ? ctx->host : NULL;
+    const rlx_extensions *h = RLX_API_READS(ctx) ? ctx->extensions : NULL;
     size_t own = op < relax_op_count() ? SIZE_MAX : (size_t)(op - relax_op_count());
     return own == SIZE_MAX ? row_at(op) : h && own < h->ops.len ? &h->ops.data[own]->op : NULL;
 }
@@ -39,14 +39,14 @@ const char *relax_op_suggest(const char *name, size_t name_len)
 
 int32_t relax_context_op_count(const relax_context *ctx)
 {
-    const rlx_host *h = API_READS(ctx) ? ctx->host : NULL;
+    const rlx_extensions *h = RLX_API_READS(ctx) ? ctx->extensions : NULL;
     return relax_op_count() + (h ? (int32_t)h->ops.len : 0);
 }
 
 int32_t relax_context_op_find(const relax_context *ctx, const char *name, size_t name_len)
 {
     const rlx_op_row *row =
-        name && API_READS(ctx) ? rlx_op_find_in(ctx, (rlx_slice){ name, name_len }) : NULL;
+        name && RLX_API_READS(ctx) ? rlx_op_find_in(ctx, (rlx_slice){ name, name_len }) : NULL;
     for (int32_t i = 0; row && i < relax_context_op_count(ctx); i++)
         if (row_in(ctx, i) == row)
             return i;

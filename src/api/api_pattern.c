@@ -26,7 +26,7 @@ static const rlx_pattern *in(const void *p) { return p; }
 
 static bool is_pattern(relax_context *ctx, const void *p, const char *what)
 {
-    if (!api_node(ctx, p, what))
+    if (!rlx_api_node(ctx, p, what))
         return false;
     if (rlx_is_pattern(p) && in(p)->ctx == ctx)
         return true;
@@ -38,7 +38,7 @@ static bool is_pattern(relax_context *ctx, const void *p, const char *what)
 static bool are_patterns(relax_context *ctx, const relax_pattern *const *list, size_t count,
                          const char *what)
 {
-    bool good = api_array(ctx, (const void *const *)list, count, what);
+    bool good = rlx_api_array(ctx, (const void *const *)list, count, what);
     for (size_t i = 0; good && i < count; i++)
         good = is_pattern(ctx, list[i], what);
     return good;
@@ -46,9 +46,9 @@ static bool are_patterns(relax_context *ctx, const relax_pattern *const *list, s
 
 static bool are_dims(relax_context *ctx, const relax_prim_expr *const *dims, size_t ndim)
 {
-    bool good = !ndim || api_required(ctx, dims, "dims");
+    bool good = !ndim || rlx_api_required(ctx, dims, "dims");
     for (size_t i = 0; good && i < ndim; i++)
-        good = !dims[i] || api_family(ctx, dims[i], RLX_FAMILY_PRIM, "dims");
+        good = !dims[i] || rlx_api_family(ctx, dims[i], RLX_FAMILY_PRIM, "dims");
     return good;
 }
 
@@ -93,16 +93,16 @@ static rlx_pattern list_of(enum rlx_pattern_kind kind, const relax_pattern *cons
 
 /* ---- leaves */
 
-const relax_pattern *relax_pattern_any(relax_context *ctx)
+const relax_pattern *relax_pattern_any_new(relax_context *ctx)
 {
-    return API_CONTEXT(ctx) ? make(ctx, true, kind_of(RLX_PATTERN_ANY), NULL) : NULL;
+    return RLX_API_CONTEXT(ctx) ? make(ctx, true, kind_of(RLX_PATTERN_ANY), NULL) : NULL;
 }
 
-const relax_pattern *relax_pattern_expr(relax_context *ctx, const relax_expr *expr)
+const relax_pattern *relax_pattern_expr_new(relax_context *ctx, const relax_expr *expr)
 {
     rlx_pattern p = kind_of(RLX_PATTERN_EXPR);
     p.like = node_of(expr);
-    return API_CONTEXT(ctx) ? make(ctx, api_family(ctx, expr, RLX_FAMILY_EXPR, "expr"), p, NULL)
+    return RLX_API_CONTEXT(ctx) ? make(ctx, rlx_api_family(ctx, expr, RLX_FAMILY_EXPR, "expr"), p, NULL)
                             : NULL;
 }
 
@@ -111,44 +111,44 @@ static const relax_pattern *named(relax_context *ctx, enum rlx_pattern_kind kind
 {
     rlx_pattern p = kind_of(kind);
     rlx_slice slice;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool good = !name || api_name(ctx, name, name_len, "name", &slice);
+    bool good = !name || rlx_api_name(ctx, name, name_len, "name", &slice);
     if (good && name)
         good = (p.name = rlx_string_intern(ctx, slice)) != NULL;
     return make(ctx, good, p, NULL);
 }
 
-const relax_pattern *relax_pattern_var(relax_context *ctx, const char *name, size_t name_len)
+const relax_pattern *relax_pattern_var_new(relax_context *ctx, const char *name, size_t name_len)
 {
     return named(ctx, RLX_PATTERN_VAR, name, name_len);
 }
 
-const relax_pattern *relax_pattern_dataflow_var(relax_context *ctx, const char *name,
-                                                size_t name_len)
+const relax_pattern *relax_pattern_dataflow_var_new(relax_context *ctx, const char *name,
+                                                    size_t name_len)
 {
     return named(ctx, RLX_PATTERN_DATAFLOW_VAR, name, name_len);
 }
 
-const relax_pattern *relax_pattern_global_var(relax_context *ctx, const char *name,
-                                              size_t name_len)
+const relax_pattern *relax_pattern_global_var_new(relax_context *ctx, const char *name,
+                                                  size_t name_len)
 {
     return named(ctx, RLX_PATTERN_GLOBAL_VAR, name, name_len);
 }
 
-const relax_pattern *relax_pattern_extern_func(relax_context *ctx, const char *name,
-                                               size_t name_len)
+const relax_pattern *relax_pattern_extern_func_new(relax_context *ctx, const char *name,
+                                                   size_t name_len)
 {
     return named(ctx, RLX_PATTERN_EXTERN, name, name_len);
 }
 
-const relax_pattern *relax_pattern_function(relax_context *ctx, const relax_base_func *like)
+const relax_pattern *relax_pattern_function_new(relax_context *ctx, const relax_base_func *like)
 {
     rlx_pattern p = kind_of(RLX_PATTERN_FUNCTION);
     p.like = node_of(like);
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (like && !api_node(ctx, like, "like"))
+    if (like && !rlx_api_node(ctx, like, "like"))
         return make(ctx, false, p, NULL);
     bool good = !like || relax_base_func_kind(like) != 0;
     if (!good)
@@ -156,16 +156,16 @@ const relax_pattern *relax_pattern_function(relax_context *ctx, const relax_base
     return make(ctx, good, p, NULL);
 }
 
-const relax_pattern *relax_pattern_constant(relax_context *ctx)
+const relax_pattern *relax_pattern_constant_new(relax_context *ctx)
 {
-    return API_CONTEXT(ctx) ? make(ctx, true, kind_of(RLX_PATTERN_CONSTANT), NULL) : NULL;
+    return RLX_API_CONTEXT(ctx) ? make(ctx, true, kind_of(RLX_PATTERN_CONSTANT), NULL) : NULL;
 }
 
-const relax_pattern *relax_pattern_scalar(relax_context *ctx, double value)
+const relax_pattern *relax_pattern_scalar_new(relax_context *ctx, double value)
 {
     rlx_pattern p = kind_of(RLX_PATTERN_SCALAR);
     p.value = value;
-    return API_CONTEXT(ctx) ? make(ctx, true, p, NULL) : NULL;
+    return RLX_API_CONTEXT(ctx) ? make(ctx, true, p, NULL) : NULL;
 }
 
 static const relax_pattern *with_dims(relax_context *ctx, enum rlx_pattern_kind kind, bool good,
@@ -178,69 +178,71 @@ static const relax_pattern *with_dims(relax_context *ctx, enum rlx_pattern_kind 
     return make(ctx, good && are_dims(ctx, dims, ndim), p, first);
 }
 
-const relax_pattern *relax_pattern_shape(relax_context *ctx, const relax_prim_expr *const *dims,
-                                         size_t ndim)
+const relax_pattern *relax_pattern_shape_new(relax_context *ctx, const relax_prim_expr *const *dims,
+                                             size_t ndim)
 {
-    return API_CONTEXT(ctx) ? with_dims(ctx, RLX_PATTERN_SHAPE, true, dims, ndim, NULL) : NULL;
+    return RLX_API_CONTEXT(ctx) ? with_dims(ctx, RLX_PATTERN_SHAPE, true, dims, ndim, NULL) : NULL;
 }
 
 /* ---- calls, tuples */
 
 enum { CALL_FLAGS = RELAX_PATTERN_OPEN | RELAX_PATTERN_COMMUTATIVE };
 
-const relax_pattern *relax_pattern_call(relax_context *ctx, const relax_pattern *callee,
-                                        const relax_pattern *const *args, size_t num_args,
-                                        int32_t flags)
+const relax_pattern *relax_pattern_call_new(relax_context *ctx, const relax_pattern *callee,
+                                            const relax_pattern *const *args, size_t num_args,
+                                            int32_t flags)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     bool good = is_pattern(ctx, callee, "callee") && are_patterns(ctx, args, num_args, "args") &&
                 are_flags(ctx, flags, CALL_FLAGS, num_args);
     return make(ctx, good, list_of(RLX_PATTERN_CALL, args, num_args, flags), callee);
 }
 
-const relax_pattern *relax_pattern_op(relax_context *ctx, const char *op, size_t op_len,
-                                      const relax_pattern *const *args, size_t num_args,
-                                      int32_t flags)
+const relax_pattern *relax_pattern_op_new(relax_context *ctx, const char *op, size_t op_len,
+                                          const relax_pattern *const *args, size_t num_args,
+                                          int32_t flags)
 {
     rlx_slice name;
     rlx_pattern p = list_of(RLX_PATTERN_OP, args, num_args, flags);
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool good = api_name(ctx, op, op_len, "op", &name) &&
+    bool good = rlx_api_name(ctx, op, op_len, "op", &name) &&
                 are_patterns(ctx, args, num_args, "args") &&
                 are_flags(ctx, flags, CALL_FLAGS, num_args);
     if (good && !(p.row = rlx_op_find_in(ctx, name))) {
         const char *near = rlx_op_suggest(ctx, name);
-        good = rlx_error(ctx, RLX_OP06, RLX_NO_PLACE, "unknown operator %.*s%s%s", api_width(name),
-                         name.data, near ? "; did you mean " : "", near ? near : "") != NULL;
+        good =
+            rlx_error(ctx, RLX_OP06, RLX_NO_PLACE, "unknown operator %.*s%s%s", rlx_api_width(name),
+                      name.data, near ? "; did you mean " : "", near ? near : "") != NULL;
     }
     return make(ctx, good, p, NULL);
 }
 
-const relax_pattern *relax_pattern_call_tir(relax_context *ctx, const relax_pattern *callee,
-                                            const relax_pattern *const *args, size_t num_args,
-                                            int32_t flags)
+const relax_pattern *relax_pattern_call_tir_new(relax_context *ctx, const relax_pattern *callee,
+                                                const relax_pattern *const *args, size_t num_args,
+                                                int32_t flags)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     bool good = (!callee || is_pattern(ctx, callee, "callee")) &&
                 are_patterns(ctx, args, num_args, "args") &&
                 are_flags(ctx, flags, CALL_FLAGS, num_args);
     if (good && !callee)
-        good = (callee = relax_pattern_any(ctx)) != NULL;
+        good = (callee = relax_pattern_any_new(ctx)) != NULL;
     return make(ctx, good, list_of(RLX_PATTERN_CALL_TIR, args, num_args, flags), callee);
 }
 
-const relax_pattern *relax_pattern_call_packed(relax_context *ctx, const char *name,
-                                               size_t name_len, const relax_pattern *const *args,
-                                               size_t num_args, int32_t flags)
+const relax_pattern *relax_pattern_call_packed_new(relax_context *ctx, const char *name,
+                                                   size_t name_len,
+                                                   const relax_pattern *const *args,
+                                                   size_t num_args, int32_t flags)
 {
     rlx_slice slice;
     rlx_pattern p = list_of(RLX_PATTERN_PACKED, args, num_args, flags);
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool good = (!name || api_name(ctx, name, name_len, "name", &slice)) &&
+    bool good = (!name || rlx_api_name(ctx, name, name_len, "name", &slice)) &&
                 are_patterns(ctx, args, num_args, "args") &&
                 are_flags(ctx, flags, CALL_FLAGS, num_args);
     if (good && name)
@@ -248,22 +250,22 @@ const relax_pattern *relax_pattern_call_packed(relax_context *ctx, const char *n
     return make(ctx, good, p, NULL);
 }
 
-const relax_pattern *relax_pattern_tuple(relax_context *ctx, const relax_pattern *const *fields,
-                                         size_t count, int32_t flags)
+const relax_pattern *relax_pattern_tuple_new(relax_context *ctx, const relax_pattern *const *fields,
+                                             size_t count, int32_t flags)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     bool good = are_patterns(ctx, fields, count, "fields") &&
                 are_flags(ctx, flags, RELAX_PATTERN_OPEN | RELAX_PATTERN_UNORDERED, count);
     return make(ctx, good, list_of(RLX_PATTERN_TUPLE, fields, count, flags), NULL);
 }
 
-const relax_pattern *relax_pattern_tuple_get_item(relax_context *ctx, const relax_pattern *tuple,
-                                                  int64_t index)
+const relax_pattern *relax_pattern_tuple_get_item_new(relax_context *ctx,
+                                                      const relax_pattern *tuple, int64_t index)
 {
     rlx_pattern p = kind_of(RLX_PATTERN_ITEM);
     p.index = index;
-    return API_CONTEXT(ctx)
+    return RLX_API_CONTEXT(ctx)
                ? make(ctx, is_pattern(ctx, tuple, "tuple") && is_from(ctx, index, -1, "index"), p,
                       tuple)
                : NULL;
@@ -279,27 +281,27 @@ static const relax_pattern *some(relax_context *ctx, enum rlx_pattern_kind kind,
     return make(ctx, good, list_of(kind, patterns, count, 0), NULL);
 }
 
-const relax_pattern *relax_pattern_or(relax_context *ctx, const relax_pattern *const *patterns,
-                                      size_t count)
+const relax_pattern *relax_pattern_or_new(relax_context *ctx, const relax_pattern *const *patterns,
+                                          size_t count)
 {
-    return API_CONTEXT(ctx) ? some(ctx, RLX_PATTERN_OR, patterns, count) : NULL;
+    return RLX_API_CONTEXT(ctx) ? some(ctx, RLX_PATTERN_OR, patterns, count) : NULL;
 }
 
-const relax_pattern *relax_pattern_and(relax_context *ctx, const relax_pattern *const *patterns,
-                                       size_t count)
+const relax_pattern *relax_pattern_and_new(relax_context *ctx, const relax_pattern *const *patterns,
+                                           size_t count)
 {
-    return API_CONTEXT(ctx) ? some(ctx, RLX_PATTERN_AND, patterns, count) : NULL;
+    return RLX_API_CONTEXT(ctx) ? some(ctx, RLX_PATTERN_AND, patterns, count) : NULL;
 }
 
 const relax_pattern *relax_pattern_graph(relax_context *ctx, const relax_pattern *const *patterns,
                                          size_t count)
 {
-    return API_CONTEXT(ctx) ? some(ctx, RLX_PATTERN_GRAPH, patterns, count) : NULL;
+    return RLX_API_CONTEXT(ctx) ? some(ctx, RLX_PATTERN_GRAPH, patterns, count) : NULL;
 }
 
-const relax_pattern *relax_pattern_not(relax_context *ctx, const relax_pattern *pattern)
+const relax_pattern *relax_pattern_not_new(relax_context *ctx, const relax_pattern *pattern)
 {
-    return API_CONTEXT(ctx)
+    return RLX_API_CONTEXT(ctx)
                ? make(ctx, is_pattern(ctx, pattern, "pattern"), kind_of(RLX_PATTERN_NOT), pattern)
                : NULL;
 }
@@ -311,10 +313,10 @@ const relax_pattern *relax_pattern_with_attrs(relax_context *ctx, const relax_pa
 {
     rlx_pattern p = kind_of(RLX_PATTERN_ATTRS);
     p.like = node_of(attrs);
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool good = is_pattern(ctx, pattern, "pattern") && api_required(ctx, attrs, "attrs") &&
-                api_map_or_null(ctx, attrs, "attrs");
+    bool good = is_pattern(ctx, pattern, "pattern") && rlx_api_required(ctx, attrs, "attrs") &&
+                rlx_api_map_or_null(ctx, attrs, "attrs");
     return make(ctx, good, p, pattern);
 }
 
@@ -323,17 +325,17 @@ const relax_pattern *relax_pattern_with_dtype(relax_context *ctx, const relax_pa
 {
     rlx_pattern p = kind_of(RLX_PATTERN_DTYPE);
     p.dtype = dtype;
-    return API_CONTEXT(ctx)
-               ? make(ctx,
-                      is_pattern(ctx, pattern, "pattern") && api_dtype(ctx, dtype, false, "dtype"),
-                      p, pattern)
-               : NULL;
+    return RLX_API_CONTEXT(ctx) ? make(ctx,
+                                   is_pattern(ctx, pattern, "pattern") &&
+                                       rlx_api_dtype(ctx, dtype, false, "dtype"),
+                                   p, pattern)
+                            : NULL;
 }
 
 const relax_pattern *relax_pattern_with_shape(relax_context *ctx, const relax_pattern *pattern,
                                               const relax_prim_expr *const *dims, size_t ndim)
 {
-    return API_CONTEXT(ctx) ? with_dims(ctx, RLX_PATTERN_SIZES,
+    return RLX_API_CONTEXT(ctx) ? with_dims(ctx, RLX_PATTERN_SIZES,
                                         is_pattern(ctx, pattern, "pattern"), dims, ndim, pattern)
                             : NULL;
 }
@@ -344,9 +346,9 @@ const relax_pattern *relax_pattern_with_struct_info(relax_context *ctx,
 {
     rlx_pattern p = kind_of(RLX_PATTERN_SINFO);
     p.like = node_of(info);
-    return API_CONTEXT(ctx) ? make(ctx,
+    return RLX_API_CONTEXT(ctx) ? make(ctx,
                                    is_pattern(ctx, pattern, "pattern") &&
-                                       api_family(ctx, info, RLX_FAMILY_SINFO, "info"),
+                                       rlx_api_family(ctx, info, RLX_FAMILY_SINFO, "info"),
                                    p, pattern)
                             : NULL;
 }
@@ -355,7 +357,7 @@ const relax_pattern *relax_pattern_with_same_shape(relax_context *ctx,
                                                    const relax_pattern *pattern,
                                                    const relax_pattern *other)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     bool good = is_pattern(ctx, pattern, "pattern") && is_pattern(ctx, other, "other");
     return make(ctx, good, list_of(RLX_PATTERN_SAME_SHAPE, &other, 1, 0), pattern);
@@ -368,7 +370,7 @@ const relax_pattern *relax_pattern_with_use(relax_context *ctx, const relax_patt
     const relax_pattern *ends[] = { used, user };
     rlx_pattern p = list_of(RLX_PATTERN_USE, ends, 2, only ? RLX_PATTERN_ONLY : 0);
     p.index = argument;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     bool good = is_pattern(ctx, pattern, "pattern") && is_pattern(ctx, used, "used") &&
                 is_pattern(ctx, user, "user") && is_from(ctx, argument, -1, "argument");
@@ -400,7 +402,7 @@ void relax_match_destroy(relax_match *match)
     rlx_pattern_plan_free(&match->plan);
     match->node.id = 0;
     rlx_mem_free(m, match, sizeof *match);
-    api_let_go(ctx);
+    rlx_api_let_go(ctx);
 }
 
 /* A match of its own. NULL: out of memory. */
@@ -411,7 +413,7 @@ static relax_match *kept(const rlx_matcher *m)
     if (!match)
         return rlx_no_memory(m->ctx), NULL;
     match->node.id = MATCH_ID;
-    match->ctx = api_hold(m->ctx);
+    match->ctx = rlx_api_hold(m->ctx);
     bool good = rlx_pattern_plan_init(&match->plan, m->ctx, m->plan->root);
     size_t count = match->plan.nodes.len, sizes = match->plan.sizes.len;
     if (good) {
@@ -451,7 +453,7 @@ const relax_expr *relax_match_expr(const relax_match *match, const relax_pattern
     size_t at;
     if (!rlx_is_pattern(pattern) || !find(match, pattern, &at))
         return NULL;
-    return API_EXPR(match->live ? match->live->bound[at] : match->exprs[at]);
+    return RLX_API_EXPR(match->live ? match->live->bound[at] : match->exprs[at]);
 }
 
 const relax_expr *relax_match_value(const relax_match *match, const relax_pattern *pattern)
@@ -460,9 +462,9 @@ const relax_expr *relax_match_value(const relax_match *match, const relax_patter
     if (!rlx_is_pattern(pattern) || !find(match, pattern, &at))
         return NULL;
     if (!match->live)
-        return API_EXPR(match->values[at]);
+        return RLX_API_EXPR(match->values[at]);
     const rlx_expr *e = match->live->bound[at];
-    return API_EXPR(e ? rlx_match_look(match->live, e, NULL) : NULL);
+    return RLX_API_EXPR(e ? rlx_match_look(match->live, e, NULL) : NULL);
 }
 
 const relax_prim_expr *relax_match_size(const relax_match *match, const relax_prim_expr *var)
@@ -495,7 +497,7 @@ static void end_matching(matching *m)
 static const rlx_function *relax_function_of(relax_context *ctx, const relax_base_func *func)
 {
     const rlx_function *f = rlx_as_function(node_of(func));
-    if (f && f->body && api_family(ctx, func, RLX_FAMILY_EXPR, "func"))
+    if (f && f->body && rlx_api_family(ctx, func, RLX_FAMILY_EXPR, "func"))
         return f;
     if (!f || !f->body)
         rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no Relax function with a body");
@@ -508,7 +510,7 @@ static bool begin_matching(matching *m, relax_context *ctx, const relax_pattern 
 {
     *m = (matching){ .matcher = { 0 } };
     if (!is_pattern(ctx, pattern, "pattern") ||
-        (module && !api_family(ctx, module, RLX_FAMILY_MODULE, "module")))
+        (module && !rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module")))
         return false;
     const rlx_function *f = func ? relax_function_of(ctx, func) : NULL;
     if (func && (!f || !rlx_scene_init(&m->scene, ctx, rlx_as_module(node_of(module)), f)))
@@ -523,11 +525,11 @@ relax_match *relax_pattern_match(relax_context *ctx, const relax_pattern *patter
 {
     matching m;
     relax_match *match = NULL;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     bool good = begin_matching(&m, ctx, pattern, module, func) &&
-                api_family(ctx, expr, RLX_FAMILY_EXPR, "expr");
-    if (good && rlx_match_expr(&m.matcher, node_of(expr)) == RLX_MATCH_YES)
+                rlx_api_family(ctx, expr, RLX_FAMILY_EXPR, "expr");
+    if (good && rlx_match_expr(&m.matcher, node_of(expr)) == RLX_PATTERN_MATCH_YES)
         match = kept(&m.matcher);
     end_matching(&m);
     return give(ctx, match);
@@ -539,10 +541,10 @@ relax_match *relax_pattern_match_block(relax_context *ctx, const relax_pattern *
 {
     matching m;
     relax_match *match = NULL;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool good =
-        api_required(ctx, func, "func") && api_family(ctx, block, RLX_FAMILY_BLOCK, "block");
+    bool good = rlx_api_required(ctx, func, "func") &&
+                rlx_api_family(ctx, block, RLX_FAMILY_BLOCK, "block");
     if (!good)
         return give(ctx, NULL);
     good = begin_matching(&m, ctx, pattern, module, func);
@@ -552,11 +554,11 @@ relax_match *relax_pattern_match_block(relax_context *ctx, const relax_pattern *
         at++;
     if (good && at == m.scene.blocks.len)
         good = rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "block is none of func") != NULL;
-    enum rlx_match_result found = RLX_MATCH_NO;
+    enum rlx_match_result found = RLX_PATTERN_MATCH_NO;
     for (uint32_t e = good ? m.scene.blocks.data[at].first : RLX_NOWHERE;
-         e != RLX_NOWHERE && found == RLX_MATCH_NO; e = m.scene.entries.data[e].next)
+         e != RLX_NOWHERE && found == RLX_PATTERN_MATCH_NO; e = m.scene.entries.data[e].next)
         found = rlx_match_entry(&m.matcher, e);
-    if (found == RLX_MATCH_YES)
+    if (found == RLX_PATTERN_MATCH_YES)
         match = kept(&m.matcher);
     end_matching(&m);
     return give(ctx, match);
@@ -576,17 +578,17 @@ relax_status relax_pattern_match_all(relax_context *ctx, const relax_pattern *pa
 {
     matching m;
     bool stopped = false;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(ctx);
-    if (!has_callback(ctx, each != NULL, "each") || !api_required(ctx, func, "func"))
-        return api_failed(ctx, errors);
-    api_hold(ctx);
+    if (!has_callback(ctx, each != NULL, "each") || !rlx_api_required(ctx, func, "func"))
+        return rlx_api_failed(ctx, errors);
+    rlx_api_hold(ctx);
     bool good = begin_matching(&m, ctx, pattern, module, func);
     for (size_t i = 0; good && !stopped && i < m.scene.order.len; i++) {
         enum rlx_match_result found = rlx_match_entry(&m.matcher, m.scene.order.data[i]);
-        good = found != RLX_MATCH_FAILED;
-        if (found != RLX_MATCH_YES)
+        good = found != RLX_PATTERN_MATCH_FAILED;
+        if (found != RLX_PATTERN_MATCH_YES)
             continue;
         relax_match match = shown(&m.matcher);
         int32_t answer = each(user, &match);
@@ -595,10 +597,10 @@ relax_status relax_pattern_match_all(relax_context *ctx, const relax_pattern *pa
             rlx_match_take(&m.matcher);
     }
     end_matching(&m);
-    api_let_go(ctx);
+    rlx_api_let_go(ctx);
     return stopped ? give_status(ctx, RELAX_ERROR_CANCELLED)
            : good  ? give_status(ctx, RELAX_OK)
-                   : api_failed(ctx, errors);
+                   : rlx_api_failed(ctx, errors);
 }
 
 /* ---- rewriting */
@@ -612,7 +614,7 @@ relax_status relax_rewrite_options_init(relax_rewrite_options *options, size_t s
     return rlx_options_init(options, struct_size, &rewrite_defaults, sizeof rewrite_defaults);
 }
 
-typedef struct hosted { relax_rewrite_fn rewrite; void *user; api_loan *loan; } hosted;
+typedef struct hosted { relax_rewrite_fn rewrite; void *user; rlx_api_borrow *loan; } hosted;
 
 static const rlx_expr *ask_host(void *user, rlx_module_builder *mb, rlx_builder *b,
                                 const rlx_matcher *matcher, rlx_match_swaps *also)
@@ -622,9 +624,11 @@ static const rlx_expr *ask_host(void *user, rlx_module_builder *mb, rlx_builder 
     relax_context *ctx = matcher->ctx;
     relax_match match = shown(matcher);
     match.also = also;
-    relax_builder *builder = api_loan_begin(h->loan, mb, b, ctx->diags.otherwise, &module_builder);
+    relax_builder *builder =
+        rlx_api_borrow_begin(h->loan, mb, b, ctx->diags.otherwise, &module_builder);
     const relax_expr *e = h->rewrite(h->user, module_builder, builder, &match);
-    if (!api_loan_end(h->loan) || !e || !api_family(ctx, e, RLX_FAMILY_EXPR, "the replacement"))
+    if (!rlx_api_borrow_end(h->loan) || !e ||
+        !rlx_api_family(ctx, e, RLX_FAMILY_EXPR, "the replacement"))
         return NULL;
     return node_of(e);
 }
@@ -632,12 +636,12 @@ static const rlx_expr *ask_host(void *user, rlx_module_builder *mb, rlx_builder 
 relax_status relax_match_replace(const relax_match *match, const relax_pattern *pattern,
                                  const relax_expr *with)
 {
-    if (!is_match(match) || !API_CONTEXT(match->ctx))
+    if (!is_match(match) || !RLX_API_CONTEXT(match->ctx))
         return RELAX_ERROR_INVALID_ARGUMENT;
     relax_context *ctx = match->ctx;
     size_t errors = rlx_error_count(ctx);
-    if (!is_pattern(ctx, pattern, "pattern") || !api_family(ctx, with, RLX_FAMILY_EXPR, "with"))
-        return api_failed(ctx, errors);
+    if (!is_pattern(ctx, pattern, "pattern") || !rlx_api_family(ctx, with, RLX_FAMILY_EXPR, "with"))
+        return rlx_api_failed(ctx, errors);
     const rlx_var *v = rlx_as_var(node_of(relax_match_expr(match, pattern)));
     if (!match->also)
         rlx_error(ctx, RLX_OP09, RLX_NO_PLACE,
@@ -647,7 +651,7 @@ relax_status relax_match_replace(const relax_match *match, const relax_pattern *
     else if (!rlx_vec_push(&ctx->memory, match->also,
                            ((rlx_match_swap){ v, node_of(with) })))
         rlx_no_memory(ctx);
-    return api_failed(ctx, errors);
+    return rlx_api_failed(ctx, errors);
 }
 
 static bool read_options(relax_context *ctx, const relax_rewrite_options *options,
@@ -667,14 +671,14 @@ relax_module *relax_pattern_rewrite(relax_context *ctx, const relax_module *modu
 {
     relax_rewrite_options o;
     const rlx_global_var *gv = NULL;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
         !is_pattern(ctx, pattern, "pattern") || !has_callback(ctx, rewrite != NULL, "rewrite") ||
         !read_options(ctx, options, &o) ||
-        !api_function(ctx, rlx_as_module(node_of(module)), function, function_len, &gv))
+        !rlx_api_function(ctx, rlx_as_module(node_of(module)), function, function_len, &gv))
         return give(ctx, NULL);
-    hosted host = { rewrite, user, api_loan_create(ctx) };
+    hosted host = { rewrite, user, rlx_api_borrow_create(ctx) };
     rlx_pattern_rewrite how = { .pattern = in(pattern),
                                 .gv = gv,
                                 .replace = ask_host,
@@ -683,6 +687,6 @@ relax_module *relax_pattern_rewrite(relax_context *ctx, const relax_module *modu
                                 .max_rounds = o.max_rounds };
     const rlx_module *out =
         host.loan ? rlx_rewrite_pattern(ctx, rlx_as_module(node_of(module)), &how) : NULL;
-    api_loan_free(host.loan);
+    rlx_api_borrow_free(host.loan);
     return give(ctx, out);
 }

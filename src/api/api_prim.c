@@ -9,32 +9,33 @@ static relax_prim_expr *new_var(relax_context *ctx, const char *name, size_t nam
                                 relax_dtype dtype)
 {
     rlx_slice slice;
-    if (!api_name(ctx, name, name_len, "name", &slice) || !api_dtype(ctx, dtype, false, "dtype"))
+    if (!rlx_api_name(ctx, name, name_len, "name", &slice) ||
+        !rlx_api_dtype(ctx, dtype, false, "dtype"))
         return give(ctx, NULL);
     const rlx_string *text = rlx_string_intern(ctx, slice);
     return give(ctx, text ? rlx_prim_var_new(ctx, text, dtype, RLX_NO_PLACE) : NULL);
 }
 
-relax_prim_expr *relax_shape_var(relax_context *ctx, const char *name, size_t name_len)
+relax_prim_expr *relax_shape_var_new(relax_context *ctx, const char *name, size_t name_len)
 {
-    return API_CONTEXT(ctx) ? new_var(ctx, name, name_len, RELAX_INT64) : NULL;
+    return RLX_API_CONTEXT(ctx) ? new_var(ctx, name, name_len, RELAX_INT64) : NULL;
 }
 
-relax_prim_expr *relax_prim_var(relax_context *ctx, const char *name, size_t name_len,
-                                relax_dtype dtype)
+relax_prim_expr *relax_prim_var_new(relax_context *ctx, const char *name, size_t name_len,
+                                    relax_dtype dtype)
 {
-    return API_CONTEXT(ctx) ? new_var(ctx, name, name_len, dtype) : NULL;
+    return RLX_API_CONTEXT(ctx) ? new_var(ctx, name, name_len, dtype) : NULL;
 }
 
-relax_prim_expr *relax_prim_int(relax_context *ctx, int64_t value)
+relax_prim_expr *relax_prim_int_new(relax_context *ctx, int64_t value)
 {
-    return API_CONTEXT(ctx) ? give(ctx, rlx_int64(ctx, value)) : NULL;
+    return RLX_API_CONTEXT(ctx) ? give(ctx, rlx_int64(ctx, value)) : NULL;
 }
 
-relax_prim_expr *relax_prim_int_of(relax_context *ctx, relax_dtype dtype, int64_t value)
+relax_prim_expr *relax_prim_int_of_dtype(relax_context *ctx, relax_dtype dtype, int64_t value)
 {
-    if (!API_CONTEXT(ctx) || !api_dtype(ctx, dtype, false, "dtype"))
-        return API_READS(ctx) ? give(ctx, NULL) : NULL;
+    if (!RLX_API_CONTEXT(ctx) || !rlx_api_dtype(ctx, dtype, false, "dtype"))
+        return RLX_API_READS(ctx) ? give(ctx, NULL) : NULL;
     bool integral = rlx_dtype_is_int(dtype) || rlx_dtype_is_bool(dtype);
     if (!integral || rlx_dtype_lanes(dtype) != 1 || !rlx_dtype_has_int(dtype, value, false))
         return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%lld is no value of that dtype",
@@ -42,10 +43,10 @@ relax_prim_expr *relax_prim_int_of(relax_context *ctx, relax_dtype dtype, int64_
     return give(ctx, rlx_int(ctx, dtype, value));
 }
 
-relax_prim_expr *relax_prim_float(relax_context *ctx, relax_dtype dtype, double value)
+relax_prim_expr *relax_prim_float_new(relax_context *ctx, relax_dtype dtype, double value)
 {
-    if (!API_CONTEXT(ctx) || !api_dtype(ctx, dtype, false, "dtype"))
-        return API_READS(ctx) ? give(ctx, NULL) : NULL;
+    if (!RLX_API_CONTEXT(ctx) || !rlx_api_dtype(ctx, dtype, false, "dtype"))
+        return RLX_API_READS(ctx) ? give(ctx, NULL) : NULL;
     if (!rlx_dtype_is_float(dtype) || rlx_dtype_lanes(dtype) != 1)
         return give(ctx,
                     rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "a float literal needs a float dtype"));
@@ -75,14 +76,15 @@ static const uint8_t node_of_op[] = {
     [RELAX_PRIM_OR] = RLX_NODE_OR,
 };
 
-relax_prim_expr *relax_prim_binary(relax_context *ctx, int32_t op, const relax_prim_expr *a,
-                                   const relax_prim_expr *b)
+relax_prim_expr *relax_prim_binary_new(relax_context *ctx, int32_t op, const relax_prim_expr *a,
+                                       const relax_prim_expr *b)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     if (op < 1 || (size_t)op >= RLX_COUNT(node_of_op))
         return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "there is no operator %d", op));
-    if (!api_family(ctx, a, RLX_FAMILY_PRIM, "a") || !api_family(ctx, b, RLX_FAMILY_PRIM, "b"))
+    if (!rlx_api_family(ctx, a, RLX_FAMILY_PRIM, "a") ||
+        !rlx_api_family(ctx, b, RLX_FAMILY_PRIM, "b"))
         return give(ctx, NULL);
     size_t errors = rlx_error_count(ctx);
     rlx_float_env host = rlx_float_enter();
@@ -95,31 +97,35 @@ relax_prim_expr *relax_prim_binary(relax_context *ctx, int32_t op, const relax_p
     return give(ctx, result);
 }
 
-relax_prim_expr *relax_prim_not(relax_context *ctx, const relax_prim_expr *a)
+relax_prim_expr *relax_prim_not_new(relax_context *ctx, const relax_prim_expr *a)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    return give(ctx, api_family(ctx, a, RLX_FAMILY_PRIM, "a") ? rlx_fold_not(ctx, PRIM(a)) : NULL);
+    return give(ctx,
+                rlx_api_family(ctx, a, RLX_FAMILY_PRIM, "a") ? rlx_fold_not(ctx, PRIM(a)) : NULL);
 }
 
-relax_prim_expr *relax_prim_cast(relax_context *ctx, relax_dtype dtype, const relax_prim_expr *a)
+relax_prim_expr *relax_prim_cast_new(relax_context *ctx, relax_dtype dtype,
+                                     const relax_prim_expr *a)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool ok = api_dtype(ctx, dtype, false, "dtype") && api_family(ctx, a, RLX_FAMILY_PRIM, "a");
+    bool ok =
+        rlx_api_dtype(ctx, dtype, false, "dtype") && rlx_api_family(ctx, a, RLX_FAMILY_PRIM, "a");
     rlx_float_env host = rlx_float_enter();
     const rlx_prim *result = ok ? rlx_fold_cast(ctx, dtype, PRIM(a)) : NULL;
     rlx_float_leave(host);
     return give(ctx, result);
 }
 
-relax_prim_expr *relax_prim_select(relax_context *ctx, const relax_prim_expr *cond,
-                                   const relax_prim_expr *a, const relax_prim_expr *b)
+relax_prim_expr *relax_prim_select_new(relax_context *ctx, const relax_prim_expr *cond,
+                                       const relax_prim_expr *a, const relax_prim_expr *b)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool ok = api_family(ctx, cond, RLX_FAMILY_PRIM, "cond") &&
-              api_family(ctx, a, RLX_FAMILY_PRIM, "a") && api_family(ctx, b, RLX_FAMILY_PRIM, "b");
+    bool ok = rlx_api_family(ctx, cond, RLX_FAMILY_PRIM, "cond") &&
+              rlx_api_family(ctx, a, RLX_FAMILY_PRIM, "a") &&
+              rlx_api_family(ctx, b, RLX_FAMILY_PRIM, "b");
     if (ok && (rlx_prim_dtype(PRIM(a)) != rlx_prim_dtype(PRIM(b)) ||
                !rlx_dtype_is_bool(rlx_prim_dtype(PRIM(cond)))))
         ok = rlx_error(ctx, RLX_OP02, RLX_NO_PLACE,

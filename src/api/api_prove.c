@@ -6,22 +6,22 @@
 #include "arith/arith.h"
 
 struct relax_prover {
-    API_TAG
+    RLX_API_TAG
     relax_context *ctx;
     rlx_scope scope;
 };
 
 relax_prover *relax_prover_create(relax_context *ctx)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     relax_prover *p = rlx_mem_alloc_zero(&ctx->memory, sizeof *p);
     if (!p) {
         rlx_no_memory(ctx);
         return give(ctx, NULL);
     }
-    API_SET_TAG(p, API_PROVER);
-    p->ctx = api_hold(ctx);
+    RLX_API_SET_TAG(p, API_PROVER);
+    p->ctx = rlx_api_hold(ctx);
     rlx_scope_init(&p->scope, ctx, NULL);
     p->scope.rewrites = true;
     return p;
@@ -29,26 +29,26 @@ relax_prover *relax_prover_create(relax_context *ctx)
 
 void relax_prover_destroy(relax_prover *p)
 {
-    if (!API_IS(p, API_PROVER))
+    if (!RLX_API_IS(p, API_PROVER))
         return;
     relax_context *ctx = p->ctx;
-    API_SET_TAG(p, API_GONE);
+    RLX_API_SET_TAG(p, API_GONE);
     rlx_scope_free(&p->scope);
     rlx_mem_free(&ctx->memory, p, sizeof *p);
-    api_let_go(ctx);
+    rlx_api_let_go(ctx);
 }
 
 /* ---- arguments and results */
 
 static bool are_prims(relax_prover *p, const void *a, const void *b)
 {
-    return api_family(p->ctx, a, RLX_FAMILY_PRIM, "a") &&
-           api_family(p->ctx, b, RLX_FAMILY_PRIM, "b");
+    return rlx_api_family(p->ctx, a, RLX_FAMILY_PRIM, "a") &&
+           rlx_api_family(p->ctx, b, RLX_FAMILY_PRIM, "b");
 }
 
 static const rlx_prim_var *variable(relax_context *ctx, const relax_prim_expr *var)
 {
-    if (!api_family(ctx, var, RLX_FAMILY_PRIM, "var"))
+    if (!rlx_api_family(ctx, var, RLX_FAMILY_PRIM, "var"))
         return NULL;
     const rlx_prim_var *v = rlx_as_prim_var(node_of(var));
     if (!v)
@@ -77,28 +77,28 @@ static int32_t misused(relax_context *ctx)
 relax_status relax_prover_bound(relax_prover *p, const relax_prim_expr *var, int64_t low,
                                 int64_t high)
 {
-    if (!API_IS(p, API_PROVER))
+    if (!RLX_API_IS(p, API_PROVER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t before = rlx_error_count(p->ctx);
     const rlx_prim_var *v = variable(p->ctx, var);
     bool good = v && rlx_scope_bound(&p->scope, v, low, high);
-    return give_status(p->ctx, good ? RELAX_OK : api_failed(p->ctx, before));
+    return give_status(p->ctx, good ? RELAX_OK : rlx_api_failed(p->ctx, before));
 }
 
 relax_status relax_prover_enter(relax_prover *p, const relax_struct_info *info)
 {
-    if (!API_IS(p, API_PROVER))
+    if (!RLX_API_IS(p, API_PROVER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t before = rlx_error_count(p->ctx);
-    bool good = api_family(p->ctx, info, RLX_FAMILY_SINFO, "info") &&
+    bool good = rlx_api_family(p->ctx, info, RLX_FAMILY_SINFO, "info") &&
                 rlx_scope_enter(&p->scope, node_of(info));
-    return give_status(p->ctx, good ? RELAX_OK : api_failed(p->ctx, before));
+    return give_status(p->ctx, good ? RELAX_OK : rlx_api_failed(p->ctx, before));
 }
 
 int32_t relax_prover_assume_equal(relax_prover *p, const relax_prim_expr *a,
                                   const relax_prim_expr *b)
 {
-    if (!API_IS(p, API_PROVER))
+    if (!RLX_API_IS(p, API_PROVER))
         return -1;
     if (!are_prims(p, a, b))
         return misused(p->ctx);
@@ -119,7 +119,7 @@ int32_t relax_prover_assume_equal(relax_prover *p, const relax_prim_expr *a,
 
 int32_t relax_prover_equal(relax_prover *p, const relax_prim_expr *a, const relax_prim_expr *b)
 {
-    if (!API_IS(p, API_PROVER))
+    if (!RLX_API_IS(p, API_PROVER))
         return -1;
     if (!are_prims(p, a, b))
         return misused(p->ctx);
@@ -130,9 +130,9 @@ int32_t relax_prover_equal(relax_prover *p, const relax_prim_expr *a, const rela
 
 int32_t relax_prover_holds(relax_prover *p, const relax_prim_expr *condition)
 {
-    if (!API_IS(p, API_PROVER))
+    if (!RLX_API_IS(p, API_PROVER))
         return -1;
-    if (!api_family(p->ctx, condition, RLX_FAMILY_PRIM, "condition"))
+    if (!rlx_api_family(p->ctx, condition, RLX_FAMILY_PRIM, "condition"))
         return misused(p->ctx);
     if (!rlx_dtype_is_bool(rlx_prim_dtype(node_of(condition)))) {
         rlx_error(p->ctx, RLX_OP02, RLX_NO_PLACE, "condition is %s, expected a truth value",
@@ -146,22 +146,22 @@ int32_t relax_prover_holds(relax_prover *p, const relax_prim_expr *condition)
 relax_status relax_prover_bounds(relax_prover *p, const relax_prim_expr *e, int64_t *low,
                                  int64_t *high)
 {
-    if (!API_IS(p, API_PROVER))
+    if (!RLX_API_IS(p, API_PROVER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t before = rlx_error_count(p->ctx);
-    if (api_family(p->ctx, e, RLX_FAMILY_PRIM, "e") && api_required(p->ctx, low, "low") &&
-        api_required(p->ctx, high, "high"))
+    if (rlx_api_family(p->ctx, e, RLX_FAMILY_PRIM, "e") && rlx_api_required(p->ctx, low, "low") &&
+        rlx_api_required(p->ctx, high, "high"))
         rlx_bounds(p->ctx, &p->scope, node_of(e), low, high);
-    return give_status(p->ctx, rlx_error_count(p->ctx) > before ? api_failed(p->ctx, before)
+    return give_status(p->ctx, rlx_error_count(p->ctx) > before ? rlx_api_failed(p->ctx, before)
                                                                 : RELAX_OK);
 }
 
 relax_prim_expr *relax_prover_simplify(relax_prover *p, const relax_prim_expr *e)
 {
-    if (!API_IS(p, API_PROVER))
+    if (!RLX_API_IS(p, API_PROVER))
         return NULL;
     size_t before = rlx_error_count(p->ctx);
-    const rlx_prim *shorter = api_family(p->ctx, e, RLX_FAMILY_PRIM, "e")
+    const rlx_prim *shorter = rlx_api_family(p->ctx, e, RLX_FAMILY_PRIM, "e")
                                   ? rlx_simplify(p->ctx, &p->scope, node_of(e))
                                   : NULL;
     return give(p->ctx, rlx_error_count(p->ctx) > before ? NULL : shorter);
@@ -170,10 +170,10 @@ relax_prim_expr *relax_prover_simplify(relax_prover *p, const relax_prim_expr *e
 int32_t relax_prover_solve(relax_prover *p, const relax_prim_expr *a, const relax_prim_expr *b,
                            const relax_prim_expr *var, relax_prim_expr **value)
 {
-    if (!API_IS(p, API_PROVER))
+    if (!RLX_API_IS(p, API_PROVER))
         return -1;
     const rlx_prim_var *v = are_prims(p, a, b) ? variable(p->ctx, var) : NULL;
-    if (!v || !api_required(p->ctx, value, "value"))
+    if (!v || !rlx_api_required(p->ctx, value, "value"))
         return misused(p->ctx);
     size_t before = rlx_error_count(p->ctx);
     const rlx_prim *root = NULL;
@@ -224,7 +224,7 @@ int64_t relax_prover_counterexample(relax_prover *p, const relax_prim_expr *a,
                                     const relax_prim_expr *b, const relax_prim_expr **vars,
                                     int64_t *values, size_t capacity)
 {
-    if (!API_IS(p, API_PROVER))
+    if (!RLX_API_IS(p, API_PROVER))
         return -1;
     if (!are_prims(p, a, b))
         return misused(p->ctx);
@@ -257,11 +257,12 @@ int32_t relax_prim_evaluate(relax_context *ctx, const relax_prim_expr *e,
                             const relax_prim_expr *const *vars, const int64_t *values,
                             size_t count, int64_t *out)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return -1;
-    bool good = api_family(ctx, e, RLX_FAMILY_PRIM, "e") && api_required(ctx, out, "out") &&
-                api_family_array(ctx, (const void *const *)vars, count, RLX_FAMILY_PRIM, "vars") &&
-                (!count || api_required(ctx, values, "values"));
+    bool good =
+        rlx_api_family(ctx, e, RLX_FAMILY_PRIM, "e") && rlx_api_required(ctx, out, "out") &&
+        rlx_api_family_array(ctx, (const void *const *)vars, count, RLX_FAMILY_PRIM, "vars") &&
+        (!count || rlx_api_required(ctx, values, "values"));
     for (size_t i = 0; good && i < count; i++)
         good = variable(ctx, vars[i]) != NULL;
     if (!good)

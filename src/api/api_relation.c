@@ -5,18 +5,18 @@
 #include "analysis/analysis.h"
 
 static const struct { int32_t ours, theirs; } parts[] = {
-#define PART(name) { RLX_PART_##name, RELAX_FIT_PART_##name }
+#define PART(name) { RLX_MISMATCH_##name, RELAX_MISMATCH_##name }
     PART(KIND),  PART(DTYPE),  PART(RANK),  PART(DIMENSION), PART(DEVICE), PART(SHAPE),
     PART(VALUE), PART(LENGTH), PART(ARITY), PART(PURITY),    PART(PARAM),  PART(RESULT),
 #undef PART
 };
 
-static int32_t part_number(const rlx_fit_reason *why)
+static int32_t part_number(const rlx_mismatch *why)
 {
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i].ours == why->part)
             return parts[i].theirs;
-    return RELAX_FIT_PART_NONE;
+    return RELAX_MISMATCH_NONE;
 }
 
 /* ---- two descriptions and what is known of their sizes */
@@ -41,10 +41,10 @@ static bool add_sizes(question *q, const void *node)
 static bool begin(question *q, relax_context *ctx, const void *a, const void *b,
                   enum rlx_family family)
 {
-    if (!API_READS(ctx))
+    if (!RLX_API_READS(ctx))
         return false;
-    if (!api_family(ctx, a, family, "the first operand") ||
-        !api_family(ctx, b, family, "the second operand"))
+    if (!rlx_api_family(ctx, a, family, "the first operand") ||
+        !rlx_api_family(ctx, b, family, "the second operand"))
         return give(ctx, NULL) != NULL;
     q->ctx = ctx;
     q->host = rlx_float_enter();
@@ -66,32 +66,32 @@ static int32_t end(question *q, int32_t answer)
 
 /* ---- fit */
 
-static relax_bytes *reason_text(relax_context *ctx, const rlx_fit_reason *why)
+static relax_bytes *reason_text(relax_context *ctx, const rlx_mismatch *why)
 {
-    api_bytes b;
-    if (!api_bytes_begin(&b, ctx))
+    rlx_api_bytes b;
+    if (!rlx_api_bytes_begin(&b, ctx))
         return rlx_no_memory(ctx), NULL;
-    rlx_fit_explain(&b.buf, why);
-    relax_bytes *out = api_bytes_end(&b);
+    rlx_assignable_explain(&b.buf, why);
+    relax_bytes *out = rlx_api_bytes_end(&b);
     if (!out)
         rlx_no_memory(ctx);
     return out;
 }
 
-int32_t relax_struct_info_fit_reason(relax_context *ctx, const relax_struct_info *a,
-                                     const relax_struct_info *b, int32_t *part, int32_t *index,
-                                     relax_bytes **text)
+int32_t relax_struct_info_assignable_reason(relax_context *ctx, const relax_struct_info *a,
+                                            const relax_struct_info *b, int32_t *part,
+                                            int32_t *index, relax_bytes **text)
 {
     question q;
-    rlx_fit_reason why;
+    rlx_mismatch why;
     if (text)
         *text = NULL;
-    if (!API_CONTEXT(ctx) || !begin(&q, ctx, a, b, RLX_FAMILY_SINFO))
+    if (!RLX_API_CONTEXT(ctx) || !begin(&q, ctx, a, b, RLX_FAMILY_SINFO))
         return -1;
-    enum rlx_fit answer = rlx_fit(ctx, &q.scope, node_of(a), node_of(b), &why);
-    bool fits = answer == RLX_FIT_YES;
+    enum rlx_assignability answer = rlx_assignable(ctx, &q.scope, node_of(a), node_of(b), &why);
+    bool fits = answer == RLX_ASSIGNABLE_YES;
     if (part)
-        *part = fits ? RELAX_FIT_PART_NONE : part_number(&why);
+        *part = fits ? RELAX_MISMATCH_NONE : part_number(&why);
     if (index)
         *index = fits ? -1 : why.index;
     if (text && !fits)
@@ -115,18 +115,18 @@ static const struct {
 static int32_t judge(question *q, const relax_struct_info *a, const relax_struct_info *b,
                      int32_t site, relax_place place)
 {
-    rlx_fit_reason why;
+    rlx_mismatch why;
     rlx_buf text;
-    enum rlx_fit answer = rlx_fit(q->ctx, &q->scope, node_of(a), node_of(b), &why);
-    if (answer == RLX_FIT_YES)
+    enum rlx_assignability answer = rlx_assignable(q->ctx, &q->scope, node_of(a), node_of(b), &why);
+    if (answer == RLX_ASSIGNABLE_YES)
         return 1;
     bool accepted =
-        answer == RLX_FIT_VALUE || (answer == RLX_FIT_KIND && sites[site].kind_warns);
+        answer == RLX_ASSIGNABLE_VALUE || (answer == RLX_ASSIGNABLE_KIND && sites[site].kind_warns);
     rlx_buf_init(&text, &q->ctx->memory);
     rlx_buf_format(&text, sites[site].text, rlx_show(q->ctx, node_of(a)),
                    rlx_show(q->ctx, node_of(b)));
     rlx_buf_lit(&text, ": ");
-    rlx_fit_explain(&text, &why);
+    rlx_assignable_explain(&text, &why);
     if (text.failed)
         rlx_no_memory(q->ctx);
     else
@@ -140,7 +140,7 @@ int32_t relax_struct_info_check(relax_context *ctx, const relax_struct_info *a,
                                 const relax_struct_info *b, int32_t site, relax_place place)
 {
     question q;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return -1;
     if (site < 0 || site > RELAX_SITE_CAST)
         return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "there is no site %d", (int)site),
@@ -154,19 +154,19 @@ static int32_t base_check(relax_context *ctx, const relax_struct_info *base,
     question q;
     if (!begin(&q, ctx, base, derived, RLX_FAMILY_SINFO))
         return -1;
-    return end(&q, (int32_t)rlx_fit(ctx, &q.scope, node_of(derived), node_of(base), NULL));
+    return end(&q, (int32_t)rlx_assignable(ctx, &q.scope, node_of(derived), node_of(base), NULL));
 }
 
 int32_t relax_struct_info_base_check(relax_context *ctx, const relax_struct_info *base,
                                      const relax_struct_info *derived)
 {
-    return API_CONTEXT(ctx) ? base_check(ctx, base, derived) : -1;
+    return RLX_API_CONTEXT(ctx) ? base_check(ctx, base, derived) : -1;
 }
 
 int32_t relax_struct_info_is_base_of(relax_context *ctx, const relax_struct_info *base,
                                      const relax_struct_info *derived)
 {
-    int32_t level = API_CONTEXT(ctx) ? base_check(ctx, base, derived) : -1;
+    int32_t level = RLX_API_CONTEXT(ctx) ? base_check(ctx, base, derived) : -1;
     return level < 0 ? level : level == RELAX_BASE_PASS;
 }
 
@@ -174,9 +174,9 @@ relax_prim_expr *relax_struct_info_precondition(relax_context *ctx, const relax_
                                                 const relax_struct_info *derived)
 {
     question q;
-    if (!API_CONTEXT(ctx) || !begin(&q, ctx, base, derived, RLX_FAMILY_SINFO))
+    if (!RLX_API_CONTEXT(ctx) || !begin(&q, ctx, base, derived, RLX_FAMILY_SINFO))
         return NULL;
-    const rlx_prim *p = rlx_fit_precondition(ctx, &q.scope, node_of(base), node_of(derived));
+    const rlx_prim *p = rlx_assignable_precondition(ctx, &q.scope, node_of(base), node_of(derived));
     return end(&q, 0) < 0 ? NULL : give(ctx, p);
 }
 
@@ -184,7 +184,7 @@ int32_t relax_struct_info_overlap(relax_context *ctx, const relax_struct_info *a
                                   const relax_struct_info *b)
 {
     question q;
-    if (!API_CONTEXT(ctx) || !begin(&q, ctx, a, b, RLX_FAMILY_SINFO))
+    if (!RLX_API_CONTEXT(ctx) || !begin(&q, ctx, a, b, RLX_FAMILY_SINFO))
         return -1;
     return end(&q, rlx_overlap(ctx, &q.scope, node_of(a), node_of(b), NULL));
 }
@@ -201,7 +201,7 @@ static bool is_shape(relax_context *ctx, const relax_expr *e)
 int32_t relax_prove_shapes_equal(relax_context *ctx, const relax_expr *a, const relax_expr *b)
 {
     question q;
-    if (!API_CONTEXT(ctx) || !begin(&q, ctx, a, b, RLX_FAMILY_EXPR))
+    if (!RLX_API_CONTEXT(ctx) || !begin(&q, ctx, a, b, RLX_FAMILY_EXPR))
         return -1;
     int32_t answer = is_shape(ctx, a) && is_shape(ctx, b)
                          ? (int32_t)rlx_prove_same_shape(ctx, &q.scope, node_of(a), node_of(b))
@@ -214,7 +214,7 @@ int32_t relax_prove_shapes_equal(relax_context *ctx, const relax_expr *a, const 
 uint64_t relax_node_hash_mapped(relax_context *ctx, const relax_node *node)
 {
     bool out_of_memory = false;
-    return API_READS(ctx) && node ? rlx_hash_mapped(&ctx->memory, node_of(node), &out_of_memory)
+    return RLX_API_READS(ctx) && node ? rlx_hash_mapped(&ctx->memory, node_of(node), &out_of_memory)
                                   : 0;
 }
 
@@ -224,17 +224,17 @@ int32_t relax_node_first_difference(relax_context *ctx, const relax_node *a, con
                                     relax_place *place_b, relax_bytes **path)
 {
     rlx_difference d = { 0 };
-    api_bytes text;
+    rlx_api_bytes text;
     bool lost = false;
     if (path)
         *path = NULL;
-    if (!API_CONTEXT(ctx) || !api_required(ctx, a, "a") || !api_required(ctx, b, "b"))
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
-    if (!api_bytes_begin(&text, ctx))
+    if (!RLX_API_CONTEXT(ctx) || !rlx_api_required(ctx, a, "a") || !rlx_api_required(ctx, b, "b"))
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    if (!rlx_api_bytes_begin(&text, ctx))
         return rlx_no_memory(ctx), -1;
     bool found = rlx_first_difference(&ctx->memory, node_of(a), node_of(b), map_free != 0, &d,
                                       &text.buf, &lost);
-    relax_bytes *said = api_bytes_end(&text);
+    relax_bytes *said = rlx_api_bytes_end(&text);
     lost |= !said;
     if (at_a)
         *at_a = (const relax_node *)(const void *)d.a;
@@ -308,15 +308,14 @@ relax_struct_info *relax_struct_info_erase_to(relax_context *ctx, const relax_st
         size_t num_shape_vars, const relax_expr *const *vars, const relax_expr *const *values,
         size_t num_vars)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-#define LIST(list, count, family, what) \
-    api_family_array(ctx, (const void *const *)(list), count, RLX_FAMILY_##family, what)
-    if (!api_family(ctx, info, RLX_FAMILY_SINFO, "info") ||
+#define LIST(list, count, family, what)                                                            \
+    rlx_api_family_array(ctx, (const void *const *)(list), count, RLX_FAMILY_##family, what)
+    if (!rlx_api_family(ctx, info, RLX_FAMILY_SINFO, "info") ||
         !LIST(shape_vars, num_shape_vars, PRIM, "shape_vars") ||
         (shape_values && !LIST(shape_values, num_shape_vars, PRIM, "shape_values")) ||
-        !LIST(vars, num_vars, EXPR, "vars") ||
-        (values && !LIST(values, num_vars, EXPR, "values")))
+        !LIST(vars, num_vars, EXPR, "vars") || (values && !LIST(values, num_vars, EXPR, "values")))
         return give(ctx, NULL);
 #undef LIST
     const rlx_prim **sizes = rlx_mem_alloc(&ctx->memory, (num_shape_vars + 1) * sizeof *sizes);
@@ -373,10 +372,11 @@ int64_t relax_struct_info_map(relax_context *ctx, const relax_struct_info *const
     rlx_prim_vars binders = { 0 };
     rlx_mapping m;
     question q = { .ctx = ctx };
-    if (!API_CONTEXT(ctx) ||
-        !api_family_array(ctx, (const void *const *)params, count, RLX_FAMILY_SINFO, "params") ||
-        !api_family_array(ctx, (const void *const *)args, count, RLX_FAMILY_SINFO, "args"))
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    if (!RLX_API_CONTEXT(ctx) ||
+        !rlx_api_family_array(ctx, (const void *const *)params, count, RLX_FAMILY_SINFO,
+                              "params") ||
+        !rlx_api_family_array(ctx, (const void *const *)args, count, RLX_FAMILY_SINFO, "args"))
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     q.host = rlx_float_enter();
     rlx_scope_init(&q.scope, ctx, NULL);
     bool good = mappable(ctx, params, count, &binders);
@@ -398,11 +398,11 @@ relax_struct_info *relax_struct_info_derive_call(relax_context *ctx,
                                                  size_t num_args, const relax_struct_info *stated,
                                                  relax_place place)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, callee, RLX_FAMILY_SINFO, "callee") ||
-        !api_family_array(ctx, (const void *const *)args, num_args, RLX_FAMILY_SINFO, "args") ||
-        (stated && !api_family(ctx, stated, RLX_FAMILY_SINFO, "stated")))
+    if (!rlx_api_family(ctx, callee, RLX_FAMILY_SINFO, "callee") ||
+        !rlx_api_family_array(ctx, (const void *const *)args, num_args, RLX_FAMILY_SINFO, "args") ||
+        (stated && !rlx_api_family(ctx, stated, RLX_FAMILY_SINFO, "stated")))
         return give(ctx, NULL);
     rlx_float_env host = rlx_float_enter();
     const rlx_sinfo *out =

@@ -18,7 +18,8 @@ static bool fits_variable(relax_context *ctx, const rlx_var *v, const rlx_expr *
     rlx_scope scope;
     rlx_scope_init(&scope, ctx, NULL);
     const rlx_sinfo *have = rlx_leaf_sinfo(ctx, NULL, leaf);
-    bool fits = !v->sinfo || (have && rlx_fit(ctx, &scope, have, v->sinfo, NULL) >= RLX_FIT_VALUE);
+    bool fits = !v->sinfo ||
+                (have && rlx_assignable(ctx, &scope, have, v->sinfo, NULL) >= RLX_ASSIGNABLE_VALUE);
     rlx_scope_free(&scope);
     if (!fits && !ctx->diags.out_of_memory)
         rlx_error(ctx, RLX_OP17, v->place, "%s, which is %s, does not take the place of %s, "
@@ -97,7 +98,7 @@ static const rlx_node *substitute(relax_context *ctx, const rlx_node *n,
 
 static bool is_substitutable(relax_context *ctx, const relax_node *node)
 {
-    if (!api_node(ctx, node, "node"))
+    if (!rlx_api_node(ctx, node, "node"))
         return false;
     enum rlx_family f = rlx_family_of(node_of(node));
     bool fits = f == RLX_FAMILY_EXPR || f == RLX_FAMILY_SINFO || f == RLX_FAMILY_PRIM ||
@@ -108,25 +109,25 @@ static bool is_substitutable(relax_context *ctx, const relax_node *node)
     return fits;
 }
 
-const relax_node *relax_substitute(relax_context *ctx, const relax_node *node,
-                                   const relax_node *const *from, const relax_node *const *to,
-                                   size_t count, int32_t renew)
+const relax_node *relax_node_substitute(relax_context *ctx, const relax_node *node,
+                                        const relax_node *const *from, const relax_node *const *to,
+                                        size_t count, int32_t renew)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     bool good = is_substitutable(ctx, node) &&
-                api_array(ctx, (const void *const *)from, count, "from") &&
-                api_array(ctx, (const void *const *)to, count, "to");
+                rlx_api_array(ctx, (const void *const *)from, count, "from") &&
+                rlx_api_array(ctx, (const void *const *)to, count, "to");
     for (size_t i = 0; good && i < count; i++)
-        good = api_node(ctx, from[i], "from") && api_node(ctx, to[i], "to");
+        good = rlx_api_node(ctx, from[i], "from") && rlx_api_node(ctx, to[i], "to");
     return give(ctx, good ? substitute(ctx, node_of(node), nodes_of(from), nodes_of(to), count,
                                        renew != 0)
                           : NULL);
 }
 
-const relax_node *relax_copy_renewed(relax_context *ctx, const relax_node *node)
+const relax_node *relax_node_copy_renewed(relax_context *ctx, const relax_node *node)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     return give(ctx, is_substitutable(ctx, node) ? rlx_copy_fresh(ctx, node_of(node)) : NULL);
 }
@@ -137,24 +138,24 @@ const relax_node *relax_copy_renewed(relax_context *ctx, const relax_node *node)
 static bool is_function_of(relax_context *ctx, const relax_module *module, const char *function,
                            size_t function_len, const rlx_global_var **gv)
 {
-    return api_family(ctx, module, RLX_FAMILY_MODULE, "module") &&
-           api_required(ctx, function, "function") &&
-           api_function(ctx, rlx_as_module(node_of(module)), function, function_len, gv);
+    return rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") &&
+           rlx_api_required(ctx, function, "function") &&
+           rlx_api_function(ctx, rlx_as_module(node_of(module)), function, function_len, gv);
 }
 
-relax_module *relax_extract_function(relax_context *ctx, const relax_module *module,
-                                     const char *function, size_t function_len,
-                                     const relax_binding *first, const relax_binding *last,
-                                     const char *name, size_t name_len)
+relax_module *relax_module_extract_function(relax_context *ctx, const relax_module *module,
+                                            const char *function, size_t function_len,
+                                            const relax_binding *first, const relax_binding *last,
+                                            const char *name, size_t name_len)
 {
     const rlx_global_var *gv = NULL;
     rlx_slice slice;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, first, RLX_FAMILY_BINDING, "first") ||
-        !api_family(ctx, last, RLX_FAMILY_BINDING, "last") ||
+    if (!rlx_api_family(ctx, first, RLX_FAMILY_BINDING, "first") ||
+        !rlx_api_family(ctx, last, RLX_FAMILY_BINDING, "last") ||
         !is_function_of(ctx, module, function, function_len, &gv) ||
-        !api_function_name(ctx, name, name_len, "name", &slice))
+        !rlx_api_function_name(ctx, name, name_len, "name", &slice))
         return give(ctx, NULL);
     rlx_float_env host = rlx_float_enter();
     const rlx_module *out = rlx_extract_function(ctx, rlx_as_module(node_of(module)), gv,
@@ -187,25 +188,25 @@ static const rlx_module *inlined(relax_context *ctx, const relax_module *module,
     return out;
 }
 
-relax_module *relax_inline_call(relax_context *ctx, const relax_module *module,
-                                const char *function, size_t function_len,
-                                const relax_binding *binding)
+relax_module *relax_module_inline_call(relax_context *ctx, const relax_module *module,
+                                       const char *function, size_t function_len,
+                                       const relax_binding *binding)
 {
     const rlx_global_var *gv = NULL;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, binding, RLX_FAMILY_BINDING, "binding") ||
+    if (!rlx_api_family(ctx, binding, RLX_FAMILY_BINDING, "binding") ||
         !is_function_of(ctx, module, function, function_len, &gv))
         return give(ctx, NULL);
     const rlx_global_var *callee = callee_of(ctx, node_of(binding));
     return give(ctx, callee ? inlined(ctx, module, callee, gv, node_of(binding)) : NULL);
 }
 
-relax_module *relax_inline_function(relax_context *ctx, const relax_module *module,
-                                    const char *function, size_t function_len)
+relax_module *relax_module_inline_function(relax_context *ctx, const relax_module *module,
+                                           const char *function, size_t function_len)
 {
     const rlx_global_var *gv = NULL;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     bool good = is_function_of(ctx, module, function, function_len, &gv);
     return give(ctx, good ? inlined(ctx, module, gv, NULL, NULL) : NULL);

@@ -9,13 +9,13 @@
 static bool prims(relax_context *ctx, const relax_prim_expr *const *values, size_t count,
                   const char *what)
 {
-    return api_family_array(ctx, (const void *const *)values, count, RLX_FAMILY_PRIM, what);
+    return rlx_api_family_array(ctx, (const void *const *)values, count, RLX_FAMILY_PRIM, what);
 }
 
 static bool infos(relax_context *ctx, const relax_struct_info *const *values, size_t count,
                   const char *what)
 {
-    return api_family_array(ctx, (const void *const *)values, count, RLX_FAMILY_SINFO, what);
+    return rlx_api_family_array(ctx, (const void *const *)values, count, RLX_FAMILY_SINFO, what);
 }
 
 /* Dimensions are int64; narrower literals are widened, anything else is refused by WX06 later. */
@@ -27,58 +27,59 @@ static bool rank_fits(relax_context *ctx, int32_t ndim)
     return false;
 }
 
-relax_struct_info *relax_struct_info_object(relax_context *ctx)
+relax_struct_info *relax_struct_info_object_new(relax_context *ctx)
 {
-    return API_CONTEXT(ctx) ? give(ctx, rlx_object_info(ctx)) : NULL;
+    return RLX_API_CONTEXT(ctx) ? give(ctx, rlx_object_info(ctx)) : NULL;
 }
 
-relax_struct_info *relax_struct_info_prim(relax_context *ctx, relax_dtype dtype,
-                                          const relax_prim_expr *value)
+relax_struct_info *relax_struct_info_prim_new(relax_context *ctx, relax_dtype dtype,
+                                              const relax_prim_expr *value)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool ok = api_dtype(ctx, dtype, false, "dtype") &&
-              (!value || api_family(ctx, value, RLX_FAMILY_PRIM, "value"));
+    bool ok = rlx_api_dtype(ctx, dtype, false, "dtype") &&
+              (!value || rlx_api_family(ctx, value, RLX_FAMILY_PRIM, "value"));
     if (ok && value && rlx_prim_dtype(node_of(value)) != dtype)
         ok = rlx_error(ctx, RLX_WF22, RLX_NO_PLACE,
                        "the value of R.Prim has another dtype than R.Prim says") != NULL;
     return give(ctx, ok ? rlx_prim_info(ctx, dtype, node_of(value)) : NULL);
 }
 
-relax_struct_info *relax_struct_info_shape(relax_context *ctx,
-                                           const relax_prim_expr *const *values, size_t count)
+relax_struct_info *relax_struct_info_shape_new(relax_context *ctx,
+                                               const relax_prim_expr *const *values, size_t count)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     return give(ctx, prims(ctx, values, count, "values")
                          ? rlx_shape_info(ctx, nodes_of(values), count)
                          : NULL);
 }
 
-relax_struct_info *relax_struct_info_shape_rank(relax_context *ctx, int32_t ndim)
+relax_struct_info *relax_struct_info_shape_of_rank(relax_context *ctx, int32_t ndim)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     return give(ctx, rank_fits(ctx, ndim) ? rlx_shape_info_rank(ctx, ndim) : NULL);
 }
 
-relax_struct_info *relax_struct_info_tensor(relax_context *ctx, const relax_prim_expr *const *dims,
-                                            size_t ndim, relax_dtype dtype)
+relax_struct_info *relax_struct_info_tensor_new(relax_context *ctx,
+                                                const relax_prim_expr *const *dims, size_t ndim,
+                                                relax_dtype dtype)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!prims(ctx, dims, ndim, "dims") || !api_dtype(ctx, dtype, true, "dtype"))
+    if (!prims(ctx, dims, ndim, "dims") || !rlx_api_dtype(ctx, dtype, true, "dtype"))
         return give(ctx, NULL);
-    const rlx_expr *shape = rlx_shape(ctx, nodes_of(dims), ndim);
+    const rlx_expr *shape = rlx_shape_new(ctx, nodes_of(dims), ndim);
     return give(ctx, shape ? rlx_tensor_info(ctx, shape, dtype, (int)ndim, NULL) : NULL);
 }
 
-relax_struct_info *relax_struct_info_tensor_static(relax_context *ctx, const int64_t *dims,
-                                                   size_t ndim, relax_dtype dtype)
+relax_struct_info *relax_struct_info_tensor_of_ints(relax_context *ctx, const int64_t *dims,
+                                                    size_t ndim, relax_dtype dtype)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if ((ndim && !api_required(ctx, dims, "dims")) || !api_dtype(ctx, dtype, true, "dtype"))
+    if ((ndim && !rlx_api_required(ctx, dims, "dims")) || !rlx_api_dtype(ctx, dtype, true, "dtype"))
         return give(ctx, NULL);
     for (size_t i = 0; i < ndim; i++)
         if (dims[i] < 0)
@@ -88,23 +89,23 @@ relax_struct_info *relax_struct_info_tensor_static(relax_context *ctx, const int
     return give(ctx, rlx_tensor_ints(ctx, dims, ndim, dtype));
 }
 
-relax_struct_info *relax_struct_info_tensor_rank(relax_context *ctx, int32_t ndim,
-                                                 relax_dtype dtype)
+relax_struct_info *relax_struct_info_tensor_of_rank(relax_context *ctx, int32_t ndim,
+                                                    relax_dtype dtype)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool ok = rank_fits(ctx, ndim) && api_dtype(ctx, dtype, true, "dtype");
+    bool ok = rank_fits(ctx, ndim) && rlx_api_dtype(ctx, dtype, true, "dtype");
     return give(ctx, ok ? rlx_tensor_info(ctx, NULL, dtype, ndim, NULL) : NULL);
 }
 
-relax_struct_info *relax_struct_info_on_device(relax_context *ctx,
-                                               const relax_struct_info *tensor,
-                                               const relax_attr *device)
+relax_struct_info *relax_struct_info_with_device(relax_context *ctx,
+                                                 const relax_struct_info *tensor,
+                                                 const relax_attr *device)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, tensor, RLX_FAMILY_SINFO, "tensor") ||
-        (device && !api_family(ctx, device, RLX_FAMILY_DEVICE, "device")))
+    if (!rlx_api_family(ctx, tensor, RLX_FAMILY_SINFO, "tensor") ||
+        (device && !rlx_api_family(ctx, device, RLX_FAMILY_DEVICE, "device")))
         return give(ctx, NULL);
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(node_of(tensor));
     const rlx_vdevice *v = rlx_as_vdevice(node_of(device));
@@ -126,9 +127,10 @@ const relax_attr *relax_struct_info_device(const relax_struct_info *info)
 relax_struct_info *relax_struct_info_tensor_of_shape(relax_context *ctx, const relax_expr *shape,
                                                      relax_dtype dtype)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, shape, RLX_FAMILY_EXPR, "shape") || !api_dtype(ctx, dtype, true, "dtype"))
+    if (!rlx_api_family(ctx, shape, RLX_FAMILY_EXPR, "shape") ||
+        !rlx_api_dtype(ctx, dtype, true, "dtype"))
         return give(ctx, NULL);
     const rlx_var *var = rlx_as_var(node_of(shape));
     const rlx_shape_sinfo *info = var ? rlx_as_shape_sinfo(var->sinfo) : NULL;
@@ -140,10 +142,10 @@ relax_struct_info *relax_struct_info_tensor_of_shape(relax_context *ctx, const r
     return give(ctx, rlx_tensor_info(ctx, &var->node, dtype, info->ndim, NULL));
 }
 
-relax_struct_info *relax_struct_info_tuple(relax_context *ctx,
-                                           const relax_struct_info *const *fields, size_t count)
+relax_struct_info *relax_struct_info_tuple_new(relax_context *ctx,
+                                               const relax_struct_info *const *fields, size_t count)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     return give(ctx, infos(ctx, fields, count, "fields")
                          ? rlx_tuple_info(ctx, nodes_of(fields), count)
@@ -157,26 +159,26 @@ static bool never_bound(void *user, const rlx_prim_var *v)
     return false;
 }
 
-relax_struct_info *relax_struct_info_func(relax_context *ctx,
-                                          const relax_struct_info *const *params,
-                                          size_t num_params, const relax_struct_info *ret,
-                                          int32_t pure)
+relax_struct_info *relax_struct_info_func_new(relax_context *ctx,
+                                              const relax_struct_info *const *params,
+                                              size_t num_params, const relax_struct_info *ret,
+                                              int32_t pure)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     if (!infos(ctx, params, num_params, "params") ||
-        !api_family(ctx, ret, RLX_FAMILY_SINFO, "ret"))
+        !rlx_api_family(ctx, ret, RLX_FAMILY_SINFO, "ret"))
         return give(ctx, NULL);
     const rlx_sinfo *open =
         rlx_func_info(ctx, NULL, 0, nodes_of(params), num_params, node_of(ret), pure != 0);
     return give(ctx, open ? rlx_close_binders(ctx, open, never_bound, NULL) : NULL);
 }
 
-relax_struct_info *relax_struct_info_opaque_func(relax_context *ctx, const relax_struct_info *ret,
-                                                 int32_t pure)
+relax_struct_info *relax_struct_info_opaque_func_new(relax_context *ctx,
+                                                     const relax_struct_info *ret, int32_t pure)
 {
-    if (!API_CONTEXT(ctx) || (ret && !api_family(ctx, ret, RLX_FAMILY_SINFO, "ret")))
-        return API_READS(ctx) ? give(ctx, NULL) : NULL;
+    if (!RLX_API_CONTEXT(ctx) || (ret && !rlx_api_family(ctx, ret, RLX_FAMILY_SINFO, "ret")))
+        return RLX_API_READS(ctx) ? give(ctx, NULL) : NULL;
     const rlx_sinfo *result = ret ? node_of(ret) : rlx_object_info(ctx);
     return give(ctx, rlx_opaque_func_info(ctx, ret ? RLX_DERIVE_CONST : RLX_DERIVE_EMPTY, NULL,
                                           result, pure != 0));
@@ -189,13 +191,13 @@ int32_t relax_struct_info_kind(const relax_struct_info *info)
     if (!info)
         return 0;
     switch (INFO(info)->kind) {
-    case RLX_NODE_OBJECT_SINFO: return RELAX_SINFO_OBJECT;
-    case RLX_NODE_PRIM_SINFO: return RELAX_SINFO_PRIM;
-    case RLX_NODE_SHAPE_SINFO: return RELAX_SINFO_SHAPE;
-    case RLX_NODE_TENSOR_SINFO: return RELAX_SINFO_TENSOR;
-    case RLX_NODE_TUPLE_SINFO: return RELAX_SINFO_TUPLE;
-    case RLX_NODE_FUNC_SINFO: return RELAX_SINFO_FUNC;
-    case RLX_NODE_HOST_SINFO: return RELAX_SINFO_HOST;
+    case RLX_NODE_OBJECT_SINFO: return RELAX_STRUCT_INFO_KIND_OBJECT;
+    case RLX_NODE_PRIM_SINFO: return RELAX_STRUCT_INFO_KIND_PRIM;
+    case RLX_NODE_SHAPE_SINFO: return RELAX_STRUCT_INFO_KIND_SHAPE;
+    case RLX_NODE_TENSOR_SINFO: return RELAX_STRUCT_INFO_KIND_TENSOR;
+    case RLX_NODE_TUPLE_SINFO: return RELAX_STRUCT_INFO_KIND_TUPLE;
+    case RLX_NODE_FUNC_SINFO: return RELAX_STRUCT_INFO_KIND_FUNC;
+    case RLX_NODE_EXTENSION_SINFO: return RELAX_STRUCT_INFO_KIND_EXTENSION;
     default: return 0;
     }
 }

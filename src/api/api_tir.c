@@ -6,7 +6,7 @@
 #include "tir/tir.h"
 
 struct relax_tir_builder {
-    API_TAG
+    RLX_API_TAG
     relax_context *ctx;
     rlx_tir t;
     rlx_error_mark errors; /* when it was made */
@@ -18,14 +18,14 @@ struct relax_tir_builder {
 
 relax_tir_builder *relax_tir_builder_create(relax_context *ctx, relax_place place)
 {
-    relax_tir_builder *b = API_CONTEXT(ctx) ? rlx_mem_alloc_zero(&ctx->memory, sizeof *b) : NULL;
+    relax_tir_builder *b = RLX_API_CONTEXT(ctx) ? rlx_mem_alloc_zero(&ctx->memory, sizeof *b) : NULL;
     if (!b) {
-        if (API_READS(ctx))
+        if (RLX_API_READS(ctx))
             rlx_no_memory(ctx);
         return NULL;
     }
-    API_SET_TAG(b, API_TIR_BUILDER);
-    b->ctx = api_hold(ctx);
+    RLX_API_SET_TAG(b, API_TIR_BUILDER);
+    b->ctx = rlx_api_hold(ctx);
     b->errors = rlx_errors_mark(ctx);
     rlx_tir_begin(&b->t, ctx, place);
     return b;
@@ -43,19 +43,19 @@ static void end(relax_tir_builder *b)
 
 void relax_tir_builder_destroy(relax_tir_builder *builder)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return;
     relax_context *ctx = builder->ctx;
     builder->t.failed = builder->t.failed || !builder->ended;
     end(builder);
-    API_SET_TAG(builder, API_GONE);
+    RLX_API_SET_TAG(builder, API_GONE);
     rlx_mem_free(&ctx->memory, builder, sizeof *builder);
-    api_let_go(ctx);
+    rlx_api_let_go(ctx);
 }
 
 relax_base_func *relax_tir_finish(relax_tir_builder *builder)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return NULL;
     end(builder);
     return give(builder->ctx, builder->func);
@@ -82,7 +82,7 @@ static const char *name_of(relax_tir_builder *b, const char *name, size_t len)
 {
     rlx_slice slice;
     const rlx_string *s =
-        api_name(b->ctx, name, len, "name", &slice) ? rlx_string_intern(b->ctx, slice) : NULL;
+        rlx_api_name(b->ctx, name, len, "name", &slice) ? rlx_string_intern(b->ctx, slice) : NULL;
     return latch(b, s != NULL) ? s->data : NULL;
 }
 
@@ -90,19 +90,19 @@ static bool prims(relax_tir_builder *b, const relax_prim_expr *const *items, siz
                   const char *what)
 {
     return latch(
-        b, api_family_array(b->ctx, (const void *const *)items, count, RLX_FAMILY_PRIM, what));
+        b, rlx_api_family_array(b->ctx, (const void *const *)items, count, RLX_FAMILY_PRIM, what));
 }
 
 static bool prim(relax_tir_builder *b, const relax_prim_expr *e, const char *what)
 {
-    return latch(b, api_family(b->ctx, e, RLX_FAMILY_PRIM, what));
+    return latch(b, rlx_api_family(b->ctx, e, RLX_FAMILY_PRIM, what));
 }
 
 static const rlx_buffer *buffer_of(relax_tir_builder *b, const relax_buffer *buffer)
 {
     size_t errors = rlx_error_count(b->ctx);
     const rlx_buffer *node =
-        api_node(b->ctx, buffer, "buffer") ? rlx_as_buffer(node_of(buffer)) : NULL;
+        rlx_api_node(b->ctx, buffer, "buffer") ? rlx_as_buffer(node_of(buffer)) : NULL;
     if (!node && buffer && rlx_error_count(b->ctx) == errors)
         rlx_error(b->ctx, RLX_OP02, RLX_NO_PLACE, "buffer is no buffer");
     latch(b, node != NULL);
@@ -142,7 +142,7 @@ static relax_status by_condition(relax_tir_builder *b, const relax_prim_expr *co
 
 relax_prim_expr *relax_tir_dim(relax_tir_builder *builder, const char *name, size_t name_len)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
     return give(builder->ctx, z ? rlx_tir_dim(&builder->t, z) : NULL);
@@ -156,15 +156,15 @@ static relax_buffer *make_buffer(relax_tir_builder *b, buffer_maker make, const 
                                  const relax_prim_expr *const *shape, size_t ndim)
 {
     const char *z = open(b) ? name_of(b, name, name_len) : NULL;
-    bool ok =
-        z && latch(b, api_dtype(b->ctx, dtype, false, "dtype")) && prims(b, shape, ndim, "shape");
+    bool ok = z && latch(b, rlx_api_dtype(b->ctx, dtype, false, "dtype")) &&
+              prims(b, shape, ndim, "shape");
     return give(b->ctx, ok ? make(&b->t, z, dtype, list_of(shape, ndim)) : NULL);
 }
 
 relax_buffer *relax_tir_param(relax_tir_builder *builder, const char *name, size_t name_len,
                               relax_dtype dtype, const relax_prim_expr *const *shape, size_t ndim)
 {
-    return API_IS(builder, API_TIR_BUILDER)
+    return RLX_API_IS(builder, API_TIR_BUILDER)
                ? make_buffer(builder, rlx_tir_param, name, name_len, dtype, shape, ndim)
                : NULL;
 }
@@ -172,7 +172,7 @@ relax_buffer *relax_tir_param(relax_tir_builder *builder, const char *name, size
 relax_buffer *relax_tir_alloc(relax_tir_builder *builder, const char *name, size_t name_len,
                               relax_dtype dtype, const relax_prim_expr *const *shape, size_t ndim)
 {
-    return API_IS(builder, API_TIR_BUILDER)
+    return RLX_API_IS(builder, API_TIR_BUILDER)
                ? make_buffer(builder, rlx_tir_alloc, name, name_len, dtype, shape, ndim)
                : NULL;
 }
@@ -192,10 +192,10 @@ relax_buffer *relax_tir_param_strided(relax_tir_builder *builder, const char *na
                                       const relax_prim_expr *const *strides, size_t ndim,
                                       const relax_prim_expr *offset)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
-    bool ok = z && latch(builder, api_dtype(builder->ctx, dtype, false, "dtype")) &&
+    bool ok = z && latch(builder, rlx_api_dtype(builder->ctx, dtype, false, "dtype")) &&
               good_layout(builder, shape, strides, ndim, offset);
     rlx_prim_list steps = list_of(strides, strides ? ndim : 0);
     return give(builder->ctx, ok ? rlx_tir_param_strided(&builder->t, z, dtype,
@@ -209,10 +209,10 @@ relax_buffer *relax_tir_view(relax_tir_builder *builder, const char *name, size_
                              const relax_prim_expr *const *strides, size_t ndim,
                              const relax_prim_expr *offset)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
-    const rlx_buffer *b = z && latch(builder, api_dtype(builder->ctx, dtype, false, "dtype"))
+    const rlx_buffer *b = z && latch(builder, rlx_api_dtype(builder->ctx, dtype, false, "dtype"))
                               ? buffer_of(builder, source)
                               : NULL;
     bool ok = b && good_layout(builder, shape, strides, ndim, offset);
@@ -225,16 +225,16 @@ relax_buffer *relax_tir_view(relax_tir_builder *builder, const char *name, size_
 relax_prim_expr *relax_tir_scalar(relax_tir_builder *builder, const char *name, size_t name_len,
                                   relax_dtype dtype)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
-    bool ok = z && latch(builder, api_dtype(builder->ctx, dtype, false, "dtype"));
+    bool ok = z && latch(builder, rlx_api_dtype(builder->ctx, dtype, false, "dtype"));
     return give(builder->ctx, ok ? rlx_tir_scalar(&builder->t, z, dtype) : NULL);
 }
 
 relax_status relax_tir_begin_block(relax_tir_builder *builder, const char *name, size_t name_len)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
     if (z)
@@ -257,7 +257,7 @@ static bool good_axis(relax_tir_builder *b, int32_t kind)
 relax_prim_expr *relax_tir_axis(relax_tir_builder *builder, int32_t kind, const char *name,
                                 size_t name_len, const relax_prim_expr *extent)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
     if (!z || !prim(builder, extent, "extent"))
@@ -272,7 +272,7 @@ relax_prim_expr *relax_tir_axis_at(relax_tir_builder *builder, int32_t kind, con
                                    size_t name_len, const relax_prim_expr *min,
                                    const relax_prim_expr *extent, const relax_prim_expr *value)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
     bool ok = z && (!min || prim(builder, min, "min")) && prim(builder, extent, "extent") &&
@@ -284,7 +284,7 @@ relax_prim_expr *relax_tir_axis_at(relax_tir_builder *builder, int32_t kind, con
 
 relax_status relax_tir_where(relax_tir_builder *builder, const relax_prim_expr *cond)
 {
-    return API_IS(builder, API_TIR_BUILDER) ? by_condition(builder, cond, rlx_tir_where)
+    return RLX_API_IS(builder, API_TIR_BUILDER) ? by_condition(builder, cond, rlx_tir_where)
                                             : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
@@ -303,7 +303,7 @@ relax_status relax_tir_reads(relax_tir_builder *builder, const relax_buffer *buf
                              const relax_prim_expr *const *mins,
                              const relax_prim_expr *const *extents, size_t ndim)
 {
-    return API_IS(builder, API_TIR_BUILDER)
+    return RLX_API_IS(builder, API_TIR_BUILDER)
                ? state_region(builder, false, buffer, mins, extents, ndim)
                : RELAX_ERROR_INVALID_ARGUMENT;
 }
@@ -312,7 +312,7 @@ relax_status relax_tir_writes(relax_tir_builder *builder, const relax_buffer *bu
                               const relax_prim_expr *const *mins,
                               const relax_prim_expr *const *extents, size_t ndim)
 {
-    return API_IS(builder, API_TIR_BUILDER)
+    return RLX_API_IS(builder, API_TIR_BUILDER)
                ? state_region(builder, true, buffer, mins, extents, ndim)
                : RELAX_ERROR_INVALID_ARGUMENT;
 }
@@ -322,7 +322,7 @@ relax_buffer *relax_tir_match(relax_tir_builder *builder, const char *name, size
                               const relax_prim_expr *const *extents, size_t ndim,
                               size_t match_ndim)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
     const rlx_buffer *b = z ? buffer_of(builder, source) : NULL;
@@ -335,10 +335,10 @@ relax_buffer *relax_tir_match(relax_tir_builder *builder, const char *name, size
 relax_status relax_tir_attr(relax_tir_builder *builder, const char *key, size_t key_len,
                             const relax_attr *value)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     const char *z = open(builder) ? name_of(builder, key, key_len) : NULL;
-    if (z && latch(builder, api_node(builder->ctx, value, "value")))
+    if (z && latch(builder, rlx_api_node(builder->ctx, value, "value")))
         rlx_tir_annotate(&builder->t, z, node_of(value));
     return status_of(builder);
 }
@@ -364,14 +364,14 @@ relax_status relax_tir_init(relax_tir_builder *builder, const relax_buffer *buff
                             const relax_prim_expr *const *indices, size_t num_indices,
                             const relax_prim_expr *value)
 {
-    return API_IS(builder, API_TIR_BUILDER)
+    return RLX_API_IS(builder, API_TIR_BUILDER)
                ? make_store(builder, rlx_tir_init, buffer, indices, num_indices, value)
                : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
 relax_status relax_tir_end_block(relax_tir_builder *builder)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (open(builder))
         rlx_tir_end_block(&builder->t);
@@ -386,7 +386,7 @@ relax_prim_expr *relax_tir_for(relax_tir_builder *builder, int32_t kind, const c
                                      [RELAX_LOOP_PARALLEL] = RLX_FOR_PARALLEL,
                                      [RELAX_LOOP_VECTORIZED] = RLX_FOR_VECTORIZED,
                                      [RELAX_LOOP_UNROLLED] = RLX_FOR_UNROLLED };
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
     if (!z || !prim(builder, extent, "extent") || (min && !prim(builder, min, "min")))
@@ -401,7 +401,7 @@ relax_prim_expr *relax_tir_for(relax_tir_builder *builder, int32_t kind, const c
 
 relax_status relax_tir_end_for(relax_tir_builder *builder)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (open(builder))
         rlx_tir_end_for(&builder->t);
@@ -412,7 +412,7 @@ relax_prim_expr *relax_tir_for_thread(relax_tir_builder *builder, const char *ta
                                       const char *name, size_t name_len,
                                       const relax_prim_expr *extent)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
     const char *axis = z ? name_of(builder, tag, tag_len) : NULL;
@@ -422,19 +422,19 @@ relax_prim_expr *relax_tir_for_thread(relax_tir_builder *builder, const char *ta
 
 relax_status relax_tir_if(relax_tir_builder *builder, const relax_prim_expr *cond)
 {
-    return API_IS(builder, API_TIR_BUILDER) ? by_condition(builder, cond, rlx_tir_if)
+    return RLX_API_IS(builder, API_TIR_BUILDER) ? by_condition(builder, cond, rlx_tir_if)
                                             : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
 relax_status relax_tir_while(relax_tir_builder *builder, const relax_prim_expr *cond)
 {
-    return API_IS(builder, API_TIR_BUILDER) ? by_condition(builder, cond, rlx_tir_while)
+    return RLX_API_IS(builder, API_TIR_BUILDER) ? by_condition(builder, cond, rlx_tir_while)
                                             : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
 relax_status relax_tir_end_while(relax_tir_builder *builder)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (open(builder))
         rlx_tir_end_while(&builder->t);
@@ -444,7 +444,7 @@ relax_status relax_tir_end_while(relax_tir_builder *builder)
 relax_prim_expr *relax_tir_let(relax_tir_builder *builder, const char *name, size_t name_len,
                                const relax_prim_expr *value)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
     bool ok = z && prim(builder, value, "value");
@@ -454,7 +454,7 @@ relax_prim_expr *relax_tir_let(relax_tir_builder *builder, const char *name, siz
 relax_status relax_tir_assert(relax_tir_builder *builder, const relax_prim_expr *cond,
                               const char *message, size_t message_len)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     const char *z =
         open(builder) && condition(builder, cond) ? name_of(builder, message, message_len) : NULL;
@@ -465,7 +465,7 @@ relax_status relax_tir_assert(relax_tir_builder *builder, const relax_prim_expr 
 
 relax_status relax_tir_evaluate(relax_tir_builder *builder, const relax_prim_expr *value)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (open(builder) && prim(builder, value, "value"))
         rlx_tir_evaluate(&builder->t, PRIM(value));
@@ -474,7 +474,7 @@ relax_status relax_tir_evaluate(relax_tir_builder *builder, const relax_prim_exp
 
 relax_status relax_tir_else(relax_tir_builder *builder)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (open(builder))
         rlx_tir_else(&builder->t);
@@ -483,7 +483,7 @@ relax_status relax_tir_else(relax_tir_builder *builder)
 
 relax_status relax_tir_end_if(relax_tir_builder *builder)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (open(builder))
         rlx_tir_end_if(&builder->t);
@@ -493,7 +493,7 @@ relax_status relax_tir_end_if(relax_tir_builder *builder)
 relax_prim_expr *relax_tir_load(relax_tir_builder *builder, const relax_buffer *buffer,
                                 const relax_prim_expr *const *indices, size_t num_indices)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const rlx_buffer *b = open(builder) ? buffer_of(builder, buffer) : NULL;
     bool ok = b && prims(builder, indices, num_indices, "indices");
@@ -505,7 +505,7 @@ relax_status relax_tir_store(relax_tir_builder *builder, const relax_buffer *buf
                              const relax_prim_expr *const *indices, size_t num_indices,
                              const relax_prim_expr *value)
 {
-    return API_IS(builder, API_TIR_BUILDER)
+    return RLX_API_IS(builder, API_TIR_BUILDER)
                ? make_store(builder, rlx_tir_store, buffer, indices, num_indices, value)
                : RELAX_ERROR_INVALID_ARGUMENT;
 }
@@ -516,7 +516,7 @@ static const rlx_prim *make_call(relax_tir_builder *builder, const char *name, s
     rlx_tir *t = &builder->t;
     rlx_slice slice;
     if (!open(builder) ||
-        !latch(builder, api_name(builder->ctx, name, name_len, "name", &slice)) ||
+        !latch(builder, rlx_api_name(builder->ctx, name, name_len, "name", &slice)) ||
         !prims(builder, args, num_args, "args"))
         return NULL;
     if (num_args == 3 && rlx_slice_is(slice, "if_then_else"))
@@ -538,7 +538,7 @@ static const rlx_prim *make_call(relax_tir_builder *builder, const char *name, s
 relax_prim_expr *relax_tir_call(relax_tir_builder *builder, const char *name, size_t name_len,
                                 const relax_prim_expr *const *args, size_t num_args)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return NULL;
     rlx_float_env host = rlx_float_enter(); /* arguments are cast to one dtype */
     const rlx_prim *call = make_call(builder, name, name_len, args, num_args);
@@ -550,10 +550,10 @@ relax_prim_expr *relax_tir_call_extern(relax_tir_builder *builder, relax_dtype d
                                        const char *symbol, size_t symbol_len,
                                        const relax_prim_expr *const *args, size_t num_args)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
+    if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, symbol, symbol_len) : NULL;
-    bool ok = z && latch(builder, api_dtype(builder->ctx, dtype, true, "dtype")) &&
+    bool ok = z && latch(builder, rlx_api_dtype(builder->ctx, dtype, true, "dtype")) &&
               prims(builder, args, num_args, "args");
     return give(builder->ctx,
                 ok ? rlx_tir_call_extern(&builder->t, dtype, z, list_of(args, num_args)) : NULL);

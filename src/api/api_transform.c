@@ -12,7 +12,7 @@ typedef struct host_pass {
 } host_pass;
 
 struct relax_pipeline {
-    API_TAG
+    RLX_API_TAG
     relax_context *ctx;
     RLX_VEC(rlx_pass_step) steps;
     void (*after)(void *user, const char *pass, const relax_module *module, double seconds,
@@ -28,10 +28,10 @@ static bool find_pass(relax_context *ctx, const char *pass, size_t pass_len,
 {
     rlx_slice name;
     *out = (rlx_pass_step){ .options = node_of(options) };
-    if (!api_name(ctx, pass, pass_len, "pass", &name))
+    if (!rlx_api_name(ctx, pass, pass_len, "pass", &name))
         return false;
     out->row = rlx_pass_find(name);
-    rlx_host_pass *host = out->row ? NULL : rlx_host_pass_find(ctx, name);
+    rlx_extension_pass *host = out->row ? NULL : rlx_extension_pass_find(ctx, name);
     if (host) {
         out->host = host->run;
         out->host_user = host;
@@ -39,35 +39,35 @@ static bool find_pass(relax_context *ctx, const char *pass, size_t pass_len,
         out->host_stays = true;
     }
     if (out->row || host)
-        return api_map_or_null(ctx, options, "options");
+        return rlx_api_map_or_null(ctx, options, "options");
     const char *near = rlx_pass_suggest(name);
-    near = near ? near : rlx_host_pass_suggest(ctx, name);
-    return rlx_error(ctx, RLX_OP10, RLX_NO_PLACE, "unknown pass %.*s%s%s", api_width(name),
+    near = near ? near : rlx_extension_pass_suggest(ctx, name);
+    return rlx_error(ctx, RLX_OP10, RLX_NO_PLACE, "unknown pass %.*s%s%s", rlx_api_width(name),
                      name.data, near ? "; did you mean " : "", near ? near : "") != NULL;
 }
 
-relax_module *relax_run_pass(relax_context *ctx, const relax_module *module, const char *pass,
+relax_module *relax_pass_run(relax_context *ctx, const relax_module *module, const char *pass,
                              size_t pass_len, const relax_attr *options)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     rlx_pass_step step;
     if (!find_pass(ctx, pass, pass_len, options, &step) ||
-        !api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
+        !rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
         return give(ctx, NULL);
     return give(ctx, rlx_run_passes(ctx, rlx_as_module(node_of(module)), &step, 1, NULL));
 }
 
 relax_pipeline *relax_pipeline_create(relax_context *ctx)
 {
-    relax_pipeline *p = API_CONTEXT(ctx) ? rlx_mem_alloc_zero(&ctx->memory, sizeof *p) : NULL;
+    relax_pipeline *p = RLX_API_CONTEXT(ctx) ? rlx_mem_alloc_zero(&ctx->memory, sizeof *p) : NULL;
     if (!p) {
-        if (API_READS(ctx))
+        if (RLX_API_READS(ctx))
             rlx_no_memory(ctx);
         return NULL;
     }
-    API_SET_TAG(p, API_PIPELINE);
-    p->ctx = api_hold(ctx);
+    RLX_API_SET_TAG(p, API_PIPELINE);
+    p->ctx = rlx_api_hold(ctx);
     return p;
 }
 
@@ -83,7 +83,7 @@ static void drop_step(relax_context *ctx, rlx_pass_step *step)
 
 void relax_pipeline_destroy(relax_pipeline *pipeline)
 {
-    if (!API_IS(pipeline, API_PIPELINE))
+    if (!RLX_API_IS(pipeline, API_PIPELINE))
         return;
     relax_context *ctx = pipeline->ctx;
     pipeline->given_up = true;
@@ -92,9 +92,9 @@ void relax_pipeline_destroy(relax_pipeline *pipeline)
     for (size_t i = 0; i < pipeline->steps.len; i++)
         drop_step(ctx, &pipeline->steps.data[i]);
     rlx_vec_free(&ctx->memory, &pipeline->steps);
-    API_SET_TAG(pipeline, API_GONE);
+    RLX_API_SET_TAG(pipeline, API_GONE);
     rlx_mem_free(&ctx->memory, pipeline, sizeof *pipeline);
-    api_let_go(ctx);
+    rlx_api_let_go(ctx);
 }
 
 /* False after a report: what runs is not to be changed or run inside. */
@@ -118,12 +118,12 @@ static relax_status append(relax_pipeline *p, rlx_pass_step step)
 relax_status relax_pipeline_add(relax_pipeline *pipeline, const char *pass, size_t pass_len,
                                 const relax_attr *options)
 {
-    if (!API_IS(pipeline, API_PIPELINE))
+    if (!RLX_API_IS(pipeline, API_PIPELINE))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(pipeline->ctx);
     rlx_pass_step step;
     if (!find_pass(pipeline->ctx, pass, pass_len, options, &step))
-        return api_failed(pipeline->ctx, errors);
+        return rlx_api_failed(pipeline->ctx, errors);
     return append(pipeline, step);
 }
 
@@ -153,7 +153,7 @@ static const rlx_module *run_host(rlx_pass_run *run, const rlx_module *m)
 
 static const rlx_module *run_registered(rlx_pass_run *run, const rlx_module *m)
 {
-    rlx_host_pass *p = run->user;
+    rlx_extension_pass *p = run->user;
     relax_pass_fn f = (relax_pass_fn)p->function;
     size_t errors = rlx_error_count(run->ctx);
     return taken(run,
@@ -166,22 +166,22 @@ static bool register_pass(relax_context *ctx, const char *name, size_t name_len,
                           void *user, void (*destroy)(void *user))
 {
     rlx_slice slice;
-    rlx_host_pass pass = { .run = run_registered,
-                           .function = (void (*)(void))run,
-                           .user = user,
-                           .destroy = destroy };
-    if (!has_callback(ctx, run != NULL, "run") || !api_name(ctx, name, name_len, "name", &slice))
+    rlx_extension_pass pass = {
+        .run = run_registered, .function = (void (*)(void))run, .user = user, .destroy = destroy
+    };
+    if (!has_callback(ctx, run != NULL, "run") ||
+        !rlx_api_name(ctx, name, name_len, "name", &slice))
         return false;
-    if (rlx_pass_find(slice) || rlx_host_pass_find(ctx, slice))
+    if (rlx_pass_find(slice) || rlx_extension_pass_find(ctx, slice))
         return rlx_error(ctx, RLX_OP16, RLX_NO_PLACE, "there is a pass named %.*s already",
-                         api_width(slice), slice.data) != NULL;
-    return rlx_host_pass_add(ctx, slice, &pass);
+                         rlx_api_width(slice), slice.data) != NULL;
+    return rlx_extension_pass_add(ctx, slice, &pass);
 }
 
 relax_status relax_pass_register(relax_context *ctx, const char *name, size_t name_len,
                                  relax_pass_fn run, void *user, void (*destroy)(void *user))
 {
-    if (!API_CONTEXT(ctx)) {
+    if (!RLX_API_CONTEXT(ctx)) {
         if (destroy)
             destroy(user);
         return RELAX_ERROR_INVALID_ARGUMENT;
@@ -189,7 +189,7 @@ relax_status relax_pass_register(relax_context *ctx, const char *name, size_t na
     size_t errors = rlx_error_count(ctx);
     if (!register_pass(ctx, name, name_len, run, user, destroy) && destroy)
         destroy(user);
-    return api_failed(ctx, errors);
+    return rlx_api_failed(ctx, errors);
 }
 
 relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name, size_t name_len,
@@ -199,9 +199,9 @@ relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name,
 {
     rlx_slice slice;
     relax_status status = RELAX_ERROR_INVALID_ARGUMENT;
-    relax_context *ctx = API_IS(pipeline, API_PIPELINE) ? pipeline->ctx : NULL;
+    relax_context *ctx = RLX_API_IS(pipeline, API_PIPELINE) ? pipeline->ctx : NULL;
     if (ctx && has_callback(ctx, run != NULL, "run") &&
-        api_name(ctx, name, name_len, "name", &slice)) {
+        rlx_api_name(ctx, name, name_len, "name", &slice)) {
         const rlx_string *text = rlx_string_intern(ctx, slice);
         host_pass *h = text ? rlx_mem_alloc(&ctx->memory, sizeof *h) : NULL;
         status = h ? RELAX_OK : (rlx_no_memory(ctx), RELAX_ERROR_OUT_OF_MEMORY);
@@ -221,7 +221,7 @@ relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name,
 
 relax_status relax_pipeline_add_build(relax_pipeline *pipeline, int32_t opt_level)
 {
-    if (!API_IS(pipeline, API_PIPELINE))
+    if (!RLX_API_IS(pipeline, API_PIPELINE))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (opt_level < 0 || opt_level > 2) {
         rlx_error(pipeline->ctx, RLX_OP03, RLX_NO_PLACE, "opt_level is 0, 1 or 2, found %d",
@@ -242,7 +242,7 @@ relax_status relax_pipeline_on_pass(relax_pipeline *pipeline,
                                                   int32_t changed),
                                     void *user)
 {
-    if (!API_IS(pipeline, API_PIPELINE))
+    if (!RLX_API_IS(pipeline, API_PIPELINE))
         return RELAX_ERROR_INVALID_ARGUMENT;
     pipeline->after = after;
     pipeline->after_user = user;
@@ -251,7 +251,7 @@ relax_status relax_pipeline_on_pass(relax_pipeline *pipeline,
 
 relax_status relax_pipeline_set_verify(relax_pipeline *pipeline, int32_t verify)
 {
-    if (!API_IS(pipeline, API_PIPELINE))
+    if (!RLX_API_IS(pipeline, API_PIPELINE))
         return RELAX_ERROR_INVALID_ARGUMENT;
     pipeline->verify = verify != 0;
     return RELAX_OK;
@@ -267,10 +267,10 @@ static void tell_host(void *user, const char *pass, const rlx_module *m, double 
 
 relax_module *relax_pipeline_run(relax_pipeline *pipeline, const relax_module *module)
 {
-    if (!API_IS(pipeline, API_PIPELINE))
+    if (!RLX_API_IS(pipeline, API_PIPELINE))
         return NULL;
     relax_context *ctx = pipeline->ctx;
-    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !is_idle(pipeline))
+    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !is_idle(pipeline))
         return give(ctx, NULL);
     rlx_pass_hooks hooks = { .after = tell_host, .user = pipeline, .verify = pipeline->verify };
     pipeline->running = true;

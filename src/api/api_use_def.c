@@ -9,17 +9,17 @@
 
 /* ---- definitions and uses */
 
-struct relax_use_def { API_TAG relax_context *ctx; rlx_use_def found; };
+struct relax_use_def { RLX_API_TAG relax_context *ctx; rlx_use_def found; };
 
 relax_use_def *relax_use_def_create(relax_context *ctx, const relax_node *node)
 {
-    if (!API_CONTEXT(ctx) || !api_node(ctx, node, "node"))
-        return API_READS(ctx) ? give(ctx, NULL) : NULL;
+    if (!RLX_API_CONTEXT(ctx) || !rlx_api_node(ctx, node, "node"))
+        return RLX_API_READS(ctx) ? give(ctx, NULL) : NULL;
     relax_use_def *u = rlx_mem_alloc_zero(&ctx->memory, sizeof *u);
     if (!u)
         return rlx_no_memory(ctx), give(ctx, NULL);
-    API_SET_TAG(u, API_USE_DEF);
-    u->ctx = api_hold(ctx);
+    RLX_API_SET_TAG(u, API_USE_DEF);
+    u->ctx = rlx_api_hold(ctx);
     if (rlx_use_def_find(&u->found, ctx, node_of(node)))
         return u;
     relax_use_def_destroy(u);
@@ -28,18 +28,18 @@ relax_use_def *relax_use_def_create(relax_context *ctx, const relax_node *node)
 
 void relax_use_def_destroy(relax_use_def *use_def)
 {
-    if (!API_IS(use_def, API_USE_DEF))
+    if (!RLX_API_IS(use_def, API_USE_DEF))
         return;
     relax_context *ctx = use_def->ctx;
     rlx_use_def_free(&use_def->found);
-    API_SET_TAG(use_def, API_GONE);
+    RLX_API_SET_TAG(use_def, API_GONE);
     rlx_mem_free(&ctx->memory, use_def, sizeof *use_def);
-    api_let_go(ctx);
+    rlx_api_let_go(ctx);
 }
 
 static const rlx_var_uses *uses_of(const relax_use_def *u, const relax_expr *var)
 {
-    return API_IS(u, API_USE_DEF) ? rlx_uses_of(&u->found, node_of(var)) : NULL;
+    return RLX_API_IS(u, API_USE_DEF) ? rlx_uses_of(&u->found, node_of(var)) : NULL;
 }
 
 const relax_binding *relax_use_def_binding(const relax_use_def *use_def, const relax_expr *var)
@@ -52,7 +52,7 @@ const relax_expr *relax_use_def_value(const relax_use_def *use_def, const relax_
 {
     const rlx_var_uses *v = uses_of(use_def, var);
     const rlx_var_binding *b = v ? rlx_as_var_binding(v->binding) : NULL;
-    return b ? API_EXPR(b->value) : NULL;
+    return b ? RLX_API_EXPR(b->value) : NULL;
 }
 
 int64_t relax_use_def_position(const relax_use_def *use_def, const relax_expr *var)
@@ -80,19 +80,19 @@ const relax_binding *relax_use_def_use(const relax_use_def *use_def, const relax
 
 size_t relax_use_def_num_outputs(const relax_use_def *use_def)
 {
-    return API_IS(use_def, API_USE_DEF) ? use_def->found.outputs.len : 0;
+    return RLX_API_IS(use_def, API_USE_DEF) ? use_def->found.outputs.len : 0;
 }
 
 const relax_expr *relax_use_def_output(const relax_use_def *use_def, size_t index)
 {
     return index < relax_use_def_num_outputs(use_def)
-               ? API_EXPR(use_def->found.outputs.data[index])
+               ? RLX_API_EXPR(use_def->found.outputs.data[index])
                : NULL;
 }
 
 static const rlx_name_list *list_of(const relax_use_def *u, const char *name, size_t name_len)
 {
-    if (!API_IS(u, API_USE_DEF) || !name)
+    if (!RLX_API_IS(u, API_USE_DEF) || !name)
         return NULL;
     uintptr_t at = (uintptr_t)rlx_map_get(&u->found.names, (rlx_slice){ name, name_len });
     return at ? &u->found.lists.data[at - 1] : NULL;
@@ -115,20 +115,20 @@ const relax_binding *relax_use_def_named(const relax_use_def *use_def, const cha
 
 /* ---- liveness */
 
-struct relax_liveness { API_TAG relax_context *ctx; rlx_liveness found; };
+struct relax_liveness { RLX_API_TAG relax_context *ctx; rlx_liveness found; };
 
 relax_liveness *relax_liveness_create(relax_context *ctx, const relax_base_func *func)
 {
-    if (!API_CONTEXT(ctx) || !api_node(ctx, func, "func"))
-        return API_READS(ctx) ? give(ctx, NULL) : NULL;
+    if (!RLX_API_CONTEXT(ctx) || !rlx_api_node(ctx, func, "func"))
+        return RLX_API_READS(ctx) ? give(ctx, NULL) : NULL;
     const rlx_function *f = rlx_as_function(node_of(func));
     if (!f || !f->body)
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no Relax function"));
     relax_liveness *l = rlx_mem_alloc_zero(&ctx->memory, sizeof *l);
     if (!l)
         return rlx_no_memory(ctx), give(ctx, NULL);
-    API_SET_TAG(l, API_LIVENESS);
-    l->ctx = api_hold(ctx);
+    RLX_API_SET_TAG(l, API_LIVENESS);
+    l->ctx = rlx_api_hold(ctx);
     if (rlx_liveness_find(&l->found, ctx, f))
         return l;
     relax_liveness_destroy(l);
@@ -137,13 +137,13 @@ relax_liveness *relax_liveness_create(relax_context *ctx, const relax_base_func 
 
 void relax_liveness_destroy(relax_liveness *liveness)
 {
-    if (!API_IS(liveness, API_LIVENESS))
+    if (!RLX_API_IS(liveness, API_LIVENESS))
         return;
     relax_context *ctx = liveness->ctx;
     rlx_liveness_free(&liveness->found);
-    API_SET_TAG(liveness, API_GONE);
+    RLX_API_SET_TAG(liveness, API_GONE);
     rlx_mem_free(&ctx->memory, liveness, sizeof *liveness);
-    api_let_go(ctx);
+    rlx_api_let_go(ctx);
 }
 
 typedef struct taking { const relax_expr **out; size_t capacity, count; } taking;
@@ -152,7 +152,7 @@ static void take(void *user, const rlx_var *v)
 {
     taking *t = user;
     if (t->out && t->count < t->capacity)
-        t->out[t->count] = API_EXPR(v);
+        t->out[t->count] = RLX_API_EXPR(v);
     t->count++;
 }
 
@@ -160,7 +160,7 @@ static int64_t live_at(const relax_liveness *l, const relax_binding *binding, bo
                        const relax_expr **out, size_t capacity)
 {
     taking t = { out, capacity, 0 };
-    if (!API_IS(l, API_LIVENESS) || !binding)
+    if (!RLX_API_IS(l, API_LIVENESS) || !binding)
         return -1;
     return rlx_liveness_at(&l->found, node_of(binding), after, take, &t) ? (int64_t)t.count : -1;
 }

@@ -7,16 +7,16 @@ typedef struct visit {
     relax_status answer;
 } visit;
 
-static const uint16_t expr_entries[RLX_NODE_COUNT] = API_EXPR_ENTRIES(relax_visitor, );
+static const uint16_t expr_entries[RLX_NODE_COUNT] = RLX_API_EXPR_ENTRIES(relax_visitor, );
 static const uint16_t value_entries[RLX_NODE_COUNT] =
-    API_EXPR_ENTRIES(relax_visitor, var_binding_);
-static const uint16_t info_entries[RLX_NODE_COUNT] = API_INFO_ENTRIES(relax_visitor);
+    RLX_API_EXPR_ENTRIES(relax_visitor, var_binding_);
+static const uint16_t info_entries[RLX_NODE_COUNT] = RLX_API_INFO_ENTRIES(relax_visitor);
 
 /* ---- one node */
 
 static relax_visit_expr_fn expr_entry(const relax_visitor *v, uint8_t kind)
 {
-    relax_visit_expr_fn f = API_ENTRY(relax_visit_expr_fn, v, expr_entries[kind]);
+    relax_visit_expr_fn f = RLX_API_ENTRY(relax_visit_expr_fn, v, expr_entries[kind]);
     return f || kind != RLX_NODE_DATAFLOW_VAR ? f : v->var;
 }
 
@@ -45,7 +45,7 @@ static int32_t visit_binding(const relax_visitor *v, const rlx_node *n)
     int32_t answer = v->binding ? v->binding(v->user, handle) : RELAX_VISIT_CHILDREN;
     relax_visit_binding_fn f = v->match_cast;
     if (b) {
-        f = API_ENTRY(relax_visit_binding_fn, v, b->value ? value_entries[b->value->kind] : 0);
+        f = RLX_API_ENTRY(relax_visit_binding_fn, v, b->value ? value_entries[b->value->kind] : 0);
         f = f ? f : v->var_binding;
     }
     return answer == RELAX_VISIT_CHILDREN && f ? f(v->user, handle) : answer;
@@ -65,7 +65,7 @@ static int32_t visit_info(const relax_visitor *v, const rlx_node *n, bool hangs)
 {
     const relax_struct_info *info = (const relax_struct_info *)(const void *)n;
     int32_t answer = hangs && v->sinfo_dep ? v->sinfo_dep(v->user, info) : RELAX_VISIT_CHILDREN;
-    relax_visit_info_fn f = API_ENTRY(relax_visit_info_fn, v, info_entries[n->kind]);
+    relax_visit_info_fn f = RLX_API_ENTRY(relax_visit_info_fn, v, info_entries[n->kind]);
     return answer == RELAX_VISIT_CHILDREN && f ? f(v->user, info) : answer;
 }
 
@@ -156,7 +156,7 @@ static relax_status run(relax_context *ctx, const rlx_node *n, const rlx_walker 
                         const relax_status *answer)
 {
     bool lost = false;
-    api_hold(ctx);
+    rlx_api_hold(ctx);
     enum rlx_step end = rlx_walk(&ctx->memory, n, walker, &lost);
     if (lost)
         rlx_no_memory(ctx);
@@ -164,21 +164,22 @@ static relax_status run(relax_context *ctx, const rlx_node *n, const rlx_walker 
                           : end == RLX_STEP_STOP ? *answer
                                                  : RELAX_OK;
     give_status(ctx, status);
-    api_let_go(ctx);
+    rlx_api_let_go(ctx);
     return status;
 }
 
-relax_status relax_visit(relax_context *ctx, const relax_node *node, const relax_visitor *visitor)
+relax_status relax_node_visit(relax_context *ctx, const relax_node *node,
+                              const relax_visitor *visitor)
 {
     visit w = { .v = { .struct_size = sizeof w.v } };
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(ctx);
-    if (!api_node(ctx, node, "node") || !api_required(ctx, visitor, "visitor"))
-        return api_failed(ctx, errors);
+    if (!rlx_api_node(ctx, node, "node") || !rlx_api_required(ctx, visitor, "visitor"))
+        return rlx_api_failed(ctx, errors);
     if (!rlx_options_read(&w.v, sizeof w.v, visitor)) {
         rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed relax_visitor");
-        return api_failed(ctx, errors);
+        return rlx_api_failed(ctx, errors);
     }
     rlx_walker walker = { .enter = enter, .leave = leave, .user = &w, .annotations = true };
     return run(ctx, node_of(node), &walker, &w.answer);
@@ -217,17 +218,17 @@ static enum rlx_step leave_once(void *user, const rlx_node *n)
     return p->answer ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
-relax_status relax_visit_post_order(relax_context *ctx, const relax_node *node,
-                                    relax_visit_expr_fn each, void *user)
+relax_status relax_node_visit_post_order(relax_context *ctx, const relax_node *node,
+                                         relax_visit_expr_fn each, void *user)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(ctx);
-    if (!api_node(ctx, node, "node"))
-        return api_failed(ctx, errors);
+    if (!rlx_api_node(ctx, node, "node"))
+        return rlx_api_failed(ctx, errors);
     if (!each) {
         rlx_error(ctx, RLX_OP01, RLX_NO_PLACE, "each is NULL");
-        return api_failed(ctx, errors);
+        return rlx_api_failed(ctx, errors);
     }
     post_order p = { .ctx = ctx, .each = each, .user = user };
     rlx_ptrmap_init(&p.done, &ctx->memory);

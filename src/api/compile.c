@@ -18,7 +18,7 @@ static bool read_weight(relax_context *ctx, const char *name, const relax_tensor
     const DLTensor *view = relax_tensor_view(tensor);
     rlx_fault why = { 0 };
     size_t bytes;
-    if (!api_name(ctx, name, strlen(name), "name", &w->name))
+    if (!rlx_api_name(ctx, name, strlen(name), "name", &w->name))
         return false;
     if (!view)
         return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "what is given for %s is no tensor", name) !=
@@ -36,18 +36,18 @@ static bool read_weight(relax_context *ctx, const char *name, const relax_tensor
     return w->data || rlx_no_memory(ctx);
 }
 
-relax_module *relax_bind_params(relax_context *ctx, const relax_module *module,
-                                const char *function, size_t function_len,
-                                const char *const *names, const relax_tensor *const *tensors,
-                                size_t count)
+relax_module *relax_module_bind_params(relax_context *ctx, const relax_module *module,
+                                       const char *function, size_t function_len,
+                                       const char *const *names, const relax_tensor *const *tensors,
+                                       size_t count)
 {
     rlx_slice only = { NULL, 0 };
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
-        !api_array(ctx, (const void *const *)names, count, "names") ||
-        !api_array(ctx, (const void *const *)tensors, count, "tensors") ||
-        (function && !api_name(ctx, function, function_len, "function", &only)))
+    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !rlx_api_array(ctx, (const void *const *)names, count, "names") ||
+        !rlx_api_array(ctx, (const void *const *)tensors, count, "tensors") ||
+        (function && !rlx_api_name(ctx, function, function_len, "function", &only)))
         return give(ctx, NULL);
     rlx_weight *weights = rlx_mem_alloc_zero(&ctx->memory, (count + 1) * sizeof *weights);
     bool ok = weights || rlx_no_memory(ctx);
@@ -84,7 +84,7 @@ static const rlx_target *find_target(relax_context *ctx, const char *name)
 {
     const rlx_target *t = name ? rlx_target_find(rlx_slice_z(name)) : rlx_target_at(0);
     rlx_slice text;
-    if (!t && api_name(ctx, name, strlen(name), "target", &text))
+    if (!t && rlx_api_name(ctx, name, strlen(name), "target", &text))
         rlx_error(ctx, RLX_CG09, RLX_NO_PLACE, "target %s is not part of this build", name);
     return t;
 }
@@ -245,13 +245,14 @@ static bool may_start(relax_context *ctx, const job *j)
                      j->target->name);
 }
 
-relax_executable *relax_compile(relax_context *ctx, const relax_module *module,
-                                const relax_compile_options *options)
+relax_executable *relax_module_compile(relax_context *ctx, const relax_module *module,
+                                       const relax_compile_options *options)
 {
     relax_compile_options o;
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !read_options(ctx, options, &o))
+    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !read_options(ctx, options, &o))
         return give(ctx, NULL);
     job j = { .o = &o, .target = find_target(ctx, o.target) };
     bool ok = j.target && may_start(ctx, &j);
@@ -261,19 +262,20 @@ relax_executable *relax_compile(relax_context *ctx, const relax_module *module,
     return give(ctx, exe);
 }
 
-relax_bytes *relax_compile_to_c(relax_context *ctx, const relax_module *module,
-                                const relax_compile_options *options)
+relax_bytes *relax_module_compile_to_c(relax_context *ctx, const relax_module *module,
+                                       const relax_compile_options *options)
 {
     relax_compile_options o;
-    api_bytes out;
-    if (!API_CONTEXT(ctx))
+    rlx_api_bytes out;
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !read_options(ctx, options, &o))
+    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !read_options(ctx, options, &o))
         return give(ctx, NULL);
     job j = { .o = &o, .target = find_target(ctx, o.target) };
     if (!j.target)
         return give(ctx, NULL);
-    if (!api_bytes_begin(&out, ctx)) {
+    if (!rlx_api_bytes_begin(&out, ctx)) {
         rlx_no_memory(ctx);
         return give(ctx, NULL);
     }
@@ -281,7 +283,7 @@ relax_bytes *relax_compile_to_c(relax_context *ctx, const relax_module *module,
     rlx_float_env host = rlx_float_enter();
     rlx_blob *file = compile(ctx, rlx_as_module(node_of(module)), &j);
     rlx_float_leave(host);
-    relax_bytes *text = api_bytes_end(&out);
+    relax_bytes *text = rlx_api_bytes_end(&out);
     if (!file) {
         relax_bytes_release(text);
         text = NULL;
@@ -291,11 +293,11 @@ relax_bytes *relax_compile_to_c(relax_context *ctx, const relax_module *module,
     return give(ctx, text);
 }
 
-relax_bytes *relax_c_header(relax_context *ctx)
+relax_bytes *relax_module_c_header(relax_context *ctx)
 {
-    api_bytes out;
-    if (!API_CONTEXT(ctx) || !api_bytes_begin(&out, ctx))
+    rlx_api_bytes out;
+    if (!RLX_API_CONTEXT(ctx) || !rlx_api_bytes_begin(&out, ctx))
         return NULL;
     rlx_c_header(&out.buf);
-    return api_bytes_end(&out);
+    return rlx_api_bytes_end(&out);
 }

@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "format/format.h"
 
-enum { VERSION_MAJOR = 0, VERSION_MINOR = 1, VERSION_PATCH = 0 };
+enum { VERSION_MAJOR = 0, VERSION_MINOR = 2, VERSION_PATCH = 0 };
 
 void relax_version(uint32_t *major, uint32_t *minor, uint32_t *patch)
 {

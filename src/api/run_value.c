@@ -10,43 +10,43 @@ static const rlx_slice no_text = { "", 0 };
 static int32_t kind_of_object(const relax_value *v)
 {
     if (rlx_value_has_mark(v, RLX_MARK_TUPLE))
-        return RELAX_KIND_TUPLE;
+        return RELAX_VALUE_KIND_TUPLE;
     if (rlx_value_has_mark(v, RLX_MARK_FUNCTION) || rlx_value_has_mark(v, RLX_MARK_EXTERN))
-        return RELAX_KIND_FUNCTION;
-    return RELAX_KIND_OTHER;
+        return RELAX_VALUE_KIND_FUNCTION;
+    return RELAX_VALUE_KIND_OTHER;
 }
 
 int32_t relax_value_kind(const relax_value *value)
 {
     static const uint8_t kinds[] = {
-        [RELAX_VALUE_NONE] = RELAX_KIND_NULL,
-        [RELAX_VALUE_INT] = RELAX_KIND_INT,
-        [RELAX_VALUE_BOOL] = RELAX_KIND_BOOL,
-        [RELAX_VALUE_FLOAT] = RELAX_KIND_FLOAT,
-        [RELAX_VALUE_POINTER] = RELAX_KIND_POINTER,
-        [RELAX_VALUE_DTYPE] = RELAX_KIND_DTYPE,
-        [RELAX_VALUE_DEVICE] = RELAX_KIND_DEVICE,
-        [RELAX_VALUE_TENSOR_VIEW] = RELAX_KIND_TENSOR,
-        [RELAX_VALUE_RAW_STRING] = RELAX_KIND_STRING,
-        [RELAX_VALUE_BYTE_ARRAY] = RELAX_KIND_BYTES,
-        [RELAX_VALUE_RVALUE_REF] = RELAX_KIND_OTHER,
-        [RELAX_VALUE_SMALL_STRING] = RELAX_KIND_STRING,
-        [RELAX_VALUE_SMALL_BYTES] = RELAX_KIND_BYTES,
-        [RELAX_VALUE_STRING] = RELAX_KIND_STRING,
-        [RELAX_VALUE_BYTES] = RELAX_KIND_BYTES,
-        [RELAX_VALUE_ERROR] = RELAX_KIND_ERROR,
-        [RELAX_VALUE_FUNCTION] = RELAX_KIND_FUNCTION,
-        [RELAX_VALUE_SHAPE] = RELAX_KIND_SHAPE,
-        [RELAX_VALUE_TENSOR] = RELAX_KIND_TENSOR,
+        [RELAX_VALUE_NONE] = RELAX_VALUE_KIND_NULL,
+        [RELAX_VALUE_INT] = RELAX_VALUE_KIND_INT,
+        [RELAX_VALUE_BOOL] = RELAX_VALUE_KIND_BOOL,
+        [RELAX_VALUE_FLOAT] = RELAX_VALUE_KIND_FLOAT,
+        [RELAX_VALUE_POINTER] = RELAX_VALUE_KIND_POINTER,
+        [RELAX_VALUE_DTYPE] = RELAX_VALUE_KIND_DTYPE,
+        [RELAX_VALUE_DEVICE] = RELAX_VALUE_KIND_DEVICE,
+        [RELAX_VALUE_TENSOR_VIEW] = RELAX_VALUE_KIND_TENSOR,
+        [RELAX_VALUE_RAW_STRING] = RELAX_VALUE_KIND_STRING,
+        [RELAX_VALUE_BYTE_ARRAY] = RELAX_VALUE_KIND_BYTES,
+        [RELAX_VALUE_RVALUE_REF] = RELAX_VALUE_KIND_OTHER,
+        [RELAX_VALUE_SMALL_STRING] = RELAX_VALUE_KIND_STRING,
+        [RELAX_VALUE_SMALL_BYTES] = RELAX_VALUE_KIND_BYTES,
+        [RELAX_VALUE_STRING] = RELAX_VALUE_KIND_STRING,
+        [RELAX_VALUE_BYTES] = RELAX_VALUE_KIND_BYTES,
+        [RELAX_VALUE_ERROR] = RELAX_VALUE_KIND_ERROR,
+        [RELAX_VALUE_FUNCTION] = RELAX_VALUE_KIND_FUNCTION,
+        [RELAX_VALUE_SHAPE] = RELAX_VALUE_KIND_SHAPE,
+        [RELAX_VALUE_TENSOR] = RELAX_VALUE_KIND_TENSOR,
     };
     if (!value)
-        return RELAX_KIND_NULL;
+        return RELAX_VALUE_KIND_NULL;
     int32_t tag = value->type_index;
     if (tag == RELAX_VALUE_OBJECT)
-        return value->v.p ? kind_of_object(value) : RELAX_KIND_OTHER;
+        return value->v.p ? kind_of_object(value) : RELAX_VALUE_KIND_OTHER;
     bool known = tag >= 0 && tag < (int32_t)RLX_COUNT(kinds) &&
                  (tag <= RELAX_VALUE_SMALL_BYTES || tag >= RLX_TAG_BOXED);
-    return known ? kinds[tag] : RELAX_KIND_OTHER;
+    return known ? kinds[tag] : RELAX_VALUE_KIND_OTHER;
 }
 
 void relax_value_retain(const relax_value *value)
@@ -314,7 +314,7 @@ int relax_value_set_user_error(relax_value *result, void *token, void (*destroy)
             destroy(token);
         return -1;
     }
-    e->status = RELAX_USER_ERROR;
+    e->status = RELAX_ERROR_USER;
     e->token = token;
     e->destroy = destroy;
     *result = rlx_value_object(RELAX_VALUE_ERROR, e);
@@ -323,19 +323,23 @@ int relax_value_set_user_error(relax_value *result, void *token, void (*destroy)
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-static rlx_packed *packed_of(const relax_function *f) { return (rlx_packed *)(uintptr_t)f; }
-static bool is_function(const relax_function *f) { return rlx_handle_is(f, RELAX_VALUE_FUNCTION); }
+static rlx_packed *packed_of(const relax_packed_func *f) { return (rlx_packed *)(uintptr_t)f; }
+static bool is_function(const relax_packed_func *f)
+{
+    return rlx_handle_is(f, RELAX_VALUE_FUNCTION);
+}
 
-relax_function *relax_function_create(relax_packed_fn fn, void *user, void (*destroy)(void *user))
+relax_packed_func *relax_packed_func_create(relax_packed_fn fn, void *user,
+                                            void (*destroy)(void *user))
 {
     if (fn)
-        return (relax_function *)rlx_packed_make(NULL, fn, user, destroy);
+        return (relax_packed_func *)rlx_packed_make(NULL, fn, user, destroy);
     if (destroy)
         destroy(user);
     return NULL;
 }
 
-relax_function *relax_function_retain(relax_function *function)
+relax_packed_func *relax_packed_func_retain(relax_packed_func *function)
 {
     if (!is_function(function))
         return NULL;
@@ -343,14 +347,14 @@ relax_function *relax_function_retain(relax_function *function)
     return function;
 }
 
-void relax_function_release(relax_function *function)
+void relax_packed_func_release(relax_packed_func *function)
 {
     if (is_function(function))
         rlx_object_release(function);
 }
 
-int relax_function_call(const relax_function *function, const relax_value *args, int32_t num_args,
-                        relax_value *result)
+int relax_packed_func_call(const relax_packed_func *function, const relax_value *args,
+                           int32_t num_args, relax_value *result)
 {
     const rlx_packed *f = packed_of(function);
     if (result)
@@ -360,7 +364,7 @@ int relax_function_call(const relax_function *function, const relax_value *args,
     return f->fn(f->user, args, num_args, result);
 }
 
-void relax_value_set_function(relax_value *out, relax_function *function)
+void relax_value_set_packed_func(relax_value *out, relax_packed_func *function)
 {
     if (!out)
         return;
@@ -369,7 +373,7 @@ void relax_value_set_function(relax_value *out, relax_function *function)
     relax_value_retain(out);
 }
 
-relax_function *relax_value_get_function(const relax_value *value)
+relax_packed_func *relax_value_get_packed_func(const relax_value *value)
 {
     bool ours = has_tag(value, RELAX_VALUE_FUNCTION) && rlx_packed_is_ours(value->v.p);
     return ours ? value->v.p : NULL;

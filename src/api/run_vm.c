@@ -134,8 +134,8 @@ relax_status relax_registry_register(relax_registry *registry, const char *name,
     return RELAX_OK;
 }
 
-relax_function *relax_registry_lookup(const relax_registry *registry, const char *name,
-                                      size_t name_len)
+relax_packed_func *relax_registry_find(const relax_registry *registry, const char *name,
+                                       size_t name_len)
 {
     return is_registry(registry) && name
                ? rlx_map_get(&registry->functions, (rlx_slice){ name, name_len })
@@ -408,10 +408,10 @@ static bool describe(const relax_executable *e, int32_t function, int32_t param,
 static int32_t scalar_kind(rlx_dtype t)
 {
     if (rlx_dtype_is_bool(t))
-        return RELAX_KIND_BOOL;
+        return RELAX_VALUE_KIND_BOOL;
     if (rlx_dtype_is_float(t))
-        return RELAX_KIND_FLOAT;
-    return rlx_dtype_is_int(t) ? RELAX_KIND_INT : RELAX_KIND_OTHER;
+        return RELAX_VALUE_KIND_FLOAT;
+    return rlx_dtype_is_int(t) ? RELAX_VALUE_KIND_INT : RELAX_VALUE_KIND_OTHER;
 }
 
 int32_t relax_executable_param_kind(const relax_executable *executable, int32_t function,
@@ -419,13 +419,13 @@ int32_t relax_executable_param_kind(const relax_executable *executable, int32_t 
 {
     rlx_desc_info info;
     static const uint8_t kinds[RLX_DESC_KINDS] = {
-        [RLX_DESC_OBJECT] = RELAX_KIND_OTHER, [RLX_DESC_PRIM] = RELAX_KIND_OTHER,
-        [RLX_DESC_SHAPE] = RELAX_KIND_SHAPE,  [RLX_DESC_TENSOR] = RELAX_KIND_TENSOR,
-        [RLX_DESC_TUPLE] = RELAX_KIND_TUPLE,  [RLX_DESC_FUNC] = RELAX_KIND_FUNCTION,
-        [RLX_DESC_PARAMS] = RELAX_KIND_OTHER,
+        [RLX_DESC_OBJECT] = RELAX_VALUE_KIND_OTHER, [RLX_DESC_PRIM] = RELAX_VALUE_KIND_OTHER,
+        [RLX_DESC_SHAPE] = RELAX_VALUE_KIND_SHAPE,  [RLX_DESC_TENSOR] = RELAX_VALUE_KIND_TENSOR,
+        [RLX_DESC_TUPLE] = RELAX_VALUE_KIND_TUPLE,  [RLX_DESC_FUNC] = RELAX_VALUE_KIND_FUNCTION,
+        [RLX_DESC_PARAMS] = RELAX_VALUE_KIND_OTHER,
     };
     if (!describe(executable, function, param, &info))
-        return RELAX_KIND_OTHER;
+        return RELAX_VALUE_KIND_OTHER;
     return info.kind == RLX_DESC_PRIM ? scalar_kind(info.dtype) : kinds[info.kind];
 }
 
@@ -448,9 +448,9 @@ int64_t relax_executable_param_dim(const relax_executable *executable, int32_t f
 {
     rlx_desc_info info;
     if (!describe(executable, function, param, &info) || !info.dims || dim < 0 ||
-        dim >= info.ndim || rlx_dim_tag(info.dims[dim]) != RLX_DIM_LITERAL)
+        dim >= info.ndim || rlx_desc_dim_tag_of(info.dims[dim]) != RLX_DIM_LITERAL)
         return -1;
-    return rlx_dim_value(info.dims[dim]);
+    return rlx_desc_dim_value(info.dims[dim]);
 }
 
 static relax_bytes *node_text(const relax_executable *e, const int64_t *node)
@@ -479,7 +479,7 @@ relax_bytes *relax_executable_result_text(const relax_executable *executable, in
         return NULL;
     if (f->signature != RLX_NO_INDEX) {
         const int64_t *node = rlx_item_node(executable->descs, f->signature);
-        return node_text(executable, rlx_desc_child_at(node, rlx_node_count(node)));
+        return node_text(executable, rlx_desc_child_at(node, rlx_desc_node_count(node)));
     }
     return f->result == RLX_NO_INDEX
                ? NULL

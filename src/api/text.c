@@ -10,13 +10,13 @@ static uint32_t add_source(relax_context *ctx, const char *name, size_t name_len
                            size_t text_len)
 {
     rlx_slice slice;
-    if (!api_text(ctx, name, name_len, "name", &slice) ||
-        (text_len && !api_required(ctx, text, "text")))
+    if (!rlx_api_text(ctx, name, name_len, "name", &slice) ||
+        (text_len && !rlx_api_required(ctx, text, "text")))
         return 0;
     uint32_t source = rlx_diags_add_read_source(&ctx->diags, slice, text ? text : "", text_len);
     if (!source)
         rlx_error(ctx, RLX_OP18, RLX_NO_PLACE,
-                  "%.*s is too large to read, or there are too many sources", api_width(slice),
+                  "%.*s is too large to read, or there are too many sources", rlx_api_width(slice),
                   slice.data);
     return source;
 }
@@ -25,7 +25,7 @@ relax_module *relax_module_parse(relax_context *ctx, const char *name, size_t na
                                  const char *text, size_t text_len)
 {
     rlx_parsed parsed = { 0 };
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
     uint32_t source = add_source(ctx, name, name_len, text, text_len);
     rlx_float_env host = rlx_float_enter();
@@ -47,10 +47,11 @@ relax_module *relax_module_parse(relax_context *ctx, const char *name, size_t na
 relax_struct_info *relax_struct_info_parse(relax_context *ctx, const char *text, size_t text_len,
                                            const relax_prim_expr *const *vars, size_t num_vars)
 {
-    if (!API_CONTEXT(ctx))
+    if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    bool ok = api_required(ctx, text, "text") &&
-              api_family_array(ctx, (const void *const *)vars, num_vars, RLX_FAMILY_PRIM, "vars");
+    bool ok =
+        rlx_api_required(ctx, text, "text") &&
+        rlx_api_family_array(ctx, (const void *const *)vars, num_vars, RLX_FAMILY_PRIM, "vars");
     for (size_t i = 0; ok && i < num_vars; i++)
         if (node_of(vars[i])->kind != RLX_NODE_PRIM_VAR)
             ok = rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "item %zu of vars is no variable", i) !=
@@ -124,12 +125,12 @@ static relax_status print_node(relax_context *ctx, const rlx_node *node,
                                 .no_struct_info = !o->struct_info,
                                 .module_name = o->module_name,
                                 .max_bytes = o->max_bytes };
-    api_bytes b;
-    if (!api_bytes_begin(&b, ctx))
+    rlx_api_bytes b;
+    if (!rlx_api_bytes_begin(&b, ctx))
         return rlx_error_no_memory(o->error);
     rlx_place stopped = rlx_script_print(&b.memory->memory, node, &inner, &b.buf);
     relax_status status = b.buf.too_large ? refuse(ctx, o, b.memory, stopped) : RELAX_OK;
-    *out = api_bytes_end(&b);
+    *out = rlx_api_bytes_end(&b);
     return *out || status ? status : rlx_error_no_memory(o->error);
 }
 
@@ -139,7 +140,7 @@ static relax_status print(relax_context *ctx, const relax_node *node,
 {
     relax_print_options o;
     *out = NULL;
-    if (!API_READS(ctx) || !node || node_of(node)->kind <= RLX_NODE_NONE ||
+    if (!RLX_API_READS(ctx) || !node || node_of(node)->kind <= RLX_NODE_NONE ||
         node_of(node)->kind >= RLX_NODE_COUNT || !read_print_options(options, &o))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (!o.max_bytes)

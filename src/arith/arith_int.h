@@ -215,8 +215,8 @@ const rlx_prim *rlx_prim_of_poly(rlx_query *q, rlx_dtype dtype, const rlx_poly *
 
 /* ---- bounds.c: INT64_MIN / INT64_MAX: none */
 typedef struct rlx_interval { int64_t low, high; } rlx_interval;
-int64_t rlx_low(rlx_query *q, const rlx_poly *p);
-int64_t rlx_high(rlx_query *q, const rlx_poly *p);
+int64_t rlx_poly_min(rlx_query *q, const rlx_poly *p);
+int64_t rlx_poly_max(rlx_query *q, const rlx_poly *p);
 rlx_interval rlx_interval_of(rlx_query *q, const rlx_poly *p);
 
 RLX_INLINE uint64_t rlx_gcd(uint64_t a, uint64_t b)

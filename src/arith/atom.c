@@ -18,9 +18,9 @@ static bool put_operand(rlx_query *q, min_list *l, const rlx_poly *p)
         if (!d)
             return false;
         if (rlx_poly_is_const(d, &value) || (q->use_scope && d->len <= 64)) {
-            if (rlx_poly_is_const(d, &value) ? value >= 0 : rlx_low(q, d) >= 0)
+            if (rlx_poly_is_const(d, &value) ? value >= 0 : rlx_poly_min(q, d) >= 0)
                 return true;
-            if (rlx_poly_is_const(d, &value) ? value < 0 : rlx_high(q, d) <= 0)
+            if (rlx_poly_is_const(d, &value) ? value < 0 : rlx_poly_max(q, d) <= 0)
                 l->ops[i--] = l->ops[--l->count];
         }
     }

@@ -283,7 +283,7 @@ static int64_t low_of(rlx_query *q, const rlx_poly *p)
     return better > plain ? better : plain;
 }
 
-int64_t rlx_low(rlx_query *q, const rlx_poly *p)
+int64_t rlx_poly_min(rlx_query *q, const rlx_poly *p)
 {
     if (!p)
         return NO_LOW;
@@ -292,9 +292,9 @@ int64_t rlx_low(rlx_query *q, const rlx_poly *p)
     return low == NO_HIGH ? NO_LOW : low;
 }
 
-int64_t rlx_high(rlx_query *q, const rlx_poly *p)
+int64_t rlx_poly_max(rlx_query *q, const rlx_poly *p)
 {
-    int64_t low = p ? rlx_low(q, rlx_poly_scale(q, p, -1)) : NO_LOW;
+    int64_t low = p ? rlx_poly_min(q, rlx_poly_scale(q, p, -1)) : NO_LOW;
     q->too_big = false;
     return low == NO_LOW ? NO_HIGH : -low;
 }

@@ -58,8 +58,8 @@ static bool equal_leaves(const rlx_scope *s, const rlx_prim *a, const rlx_prim *
 static bool fails_alone(rlx_query *q, const rlx_canon *a, const rlx_canon *b)
 {
     for (size_t i = 0; i < a->num_divisors; i++)
-        if (!rlx_canon_divides_by(b, a->divisors[i]) && rlx_low(q, a->divisors[i]) < 1 &&
-            rlx_high(q, a->divisors[i]) > -1)
+        if (!rlx_canon_divides_by(b, a->divisors[i]) && rlx_poly_min(q, a->divisors[i]) < 1 &&
+            rlx_poly_max(q, a->divisors[i]) > -1)
             return true;
     return false;
 }
@@ -77,7 +77,7 @@ static enum rlx_answer judge(rlx_query *q, const rlx_poly *d)
     uint64_t size = constant < 0 ? 0 - (uint64_t)constant : (uint64_t)constant;
     if (g > 1 && size % g)
         return RLX_DIFFERENT; /* all but the constant is a multiple of g */
-    int64_t low = rlx_low(q, d), high = rlx_high(q, d);
+    int64_t low = rlx_poly_min(q, d), high = rlx_poly_max(q, d);
     if (low > 0 || high < 0)
         return RLX_DIFFERENT;
     return low == 0 && high == 0 ? RLX_EQUAL : RLX_UNKNOWN;
@@ -163,9 +163,9 @@ static enum rlx_truth non_negative(rlx_query *q, const rlx_poly *d)
 {
     if (!d)
         return RLX_MAYBE;
-    if (rlx_low(q, d) >= 0)
+    if (rlx_poly_min(q, d) >= 0)
         return RLX_TRUE;
-    return rlx_high(q, d) < 0 ? RLX_FALSE : RLX_MAYBE;
+    return rlx_poly_max(q, d) < 0 ? RLX_FALSE : RLX_MAYBE;
 }
 
 /* a - b >= margin ? */
@@ -304,7 +304,7 @@ static void narrow(rlx_query *q, const rlx_poly *p, int64_t *low, int64_t *high)
     q->too_big = false;
     if (!p)
         return;
-    int64_t l = rlx_low(q, p), h = rlx_high(q, p);
+    int64_t l = rlx_poly_min(q, p), h = rlx_poly_max(q, p);
     *low = l > *low ? l : *low;
     *high = h < *high ? h : *high;
 }

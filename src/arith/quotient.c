@@ -92,7 +92,7 @@ static bool constant_quotient(rlx_query *q, const rlx_poly *p, int64_t c, int64_
 {
     if (!q->use_scope)
         return false;
-    int64_t low = rlx_low(q, p), high = low == INT64_MIN ? INT64_MAX : rlx_high(q, p);
+    int64_t low = rlx_poly_min(q, p), high = low == INT64_MIN ? INT64_MAX : rlx_poly_max(q, p);
     if (low == INT64_MIN || high == INT64_MAX || rlx_floor_div(low, c) != rlx_floor_div(high, c))
         return false;
     *value = rlx_floor_div(low, c);
@@ -305,9 +305,9 @@ static const rlx_poly *trunc_div_const(rlx_query *q, const rlx_poly *a, int64_t 
     const rlx_atom *inner = only_truncation(a, &b);
     if (inner && rlx_mul_i64(b, c, &product))
         return atom2(q, ATOM_TRUNC_DIV, inner->ops[0], rlx_poly_const(q, product));
-    if (q->use_scope && rlx_low(q, a) >= 0)
+    if (q->use_scope && rlx_poly_min(q, a) >= 0)
         return floor_div_const(q, a, c);
-    if (q->use_scope && rlx_high(q, a) <= 0)
+    if (q->use_scope && rlx_poly_max(q, a) <= 0)
         return rlx_poly_scale(q, floor_div_const(q, rlx_poly_scale(q, a, -1), c), -1);
     return atom2(q, ATOM_TRUNC_DIV, a, rlx_poly_const(q, c));
 }

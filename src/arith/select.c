@@ -46,7 +46,7 @@ enum rlx_truth rlx_condition_truth(rlx_query *q, rlx_condition c)
         return RLX_FALSE;
     if (!q->use_scope)
         return RLX_MAYBE;
-    int64_t low = rlx_low(q, c.p), high = rlx_high(q, c.p);
+    int64_t low = rlx_poly_min(q, c.p), high = rlx_poly_max(q, c.p);
     if (at_least)
         return low >= 0 ? RLX_TRUE : high < 0 ? RLX_FALSE : RLX_MAYBE;
     return low > 0 || high < 0 ? RLX_FALSE : low == 0 && high == 0 ? RLX_TRUE : RLX_MAYBE;

@@ -261,8 +261,8 @@ const rlx_prim *rlx_simplify(rlx_context *ctx, const rlx_scope *s, const rlx_pri
     return shorter && !q.failed && rlx_count_nodes(ctx, shorter, size) < size ? shorter : p;
 }
 
-/* Has p 2^k parts for some k, and neither of its operands? So the cost of looking at a sum that gets
- * longer by one variable after the other is in proportion to its length. */
+/* Has p 2^k parts for some k, and neither of its operands? So the cost of looking at a sum that
+ * gets longer by one variable after the other is in proportion to its length. */
 static bool has_doubled(const rlx_prim *p)
 {
     const rlx_binary *b = rlx_as_binary(p);

@@ -115,7 +115,7 @@ static bool fails_alone(rlx_query *q, const equation *e, const rlx_prim *value)
             continue;
         d = rlx_resolve(q, d);
         if (!d || (!is_divisor_of(q, e->a, d) && !is_divisor_of(q, e->b, d) &&
-                   rlx_low(q, d) < 1 && rlx_high(q, d) > -1))
+                   rlx_poly_min(q, d) < 1 && rlx_poly_max(q, d) > -1))
             return true;
     }
     return !c;
@@ -125,7 +125,7 @@ static bool outside(rlx_query *q, const rlx_poly *value, const rlx_prim_var *var
 {
     int64_t low, high;
     rlx_scope_fact(q->scope, var, &low, &high);
-    return rlx_low(q, value) > high || rlx_high(q, value) < low;
+    return rlx_poly_min(q, value) > high || rlx_poly_max(q, value) < low;
 }
 
 static enum rlx_solution solve(rlx_query *q, const equation *e, const rlx_prim_var *var,

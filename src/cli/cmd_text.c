@@ -23,8 +23,8 @@ static int check_one(const cli *c, const char *path)
     if (ctx) {
         relax_module *module = cli_parse_module(c, ctx, &file);
         if (module && !relax_context_num_errors(ctx) &&
-            relax_well_formed(ctx, module, RELAX_CHECK_ALL) == 1 &&
-            (module = relax_infer(ctx, module)) != NULL)
+            relax_module_well_formed(ctx, module, RELAX_CHECK_ALL) == 1 &&
+            (module = relax_module_infer(ctx, module)) != NULL)
             check_devices(ctx, module);
         status = cli_diagnostics(c, ctx, 0);
         if (!module && status == CLI_OK)

@@ -50,7 +50,7 @@ relax_module *cli_bind(const cli *c, relax_context *ctx, const relax_module *mod
             names[i] = params->items[i].name;
             tensors[i] = params->items[i].tensor;
         }
-        bound = relax_bind_params(ctx, module, NULL, 0, names, tensors, params->count);
+        bound = relax_module_bind_params(ctx, module, NULL, 0, names, tensors, params->count);
     } else {
         cli_error(c, "IN02", NULL, "out of memory");
     }
@@ -109,10 +109,10 @@ static void make(const cli *c, relax_context *ctx, const relax_module *module, p
     }
     cli_progress("compiling");
     if (p->as_c) {
-        p->source = relax_compile_to_c(ctx, module, &options);
-        p->header = relax_c_header(ctx);
+        p->source = relax_module_compile_to_c(ctx, module, &options);
+        p->header = relax_module_c_header(ctx);
     } else {
-        p->exe = relax_compile(ctx, module, &options);
+        p->exe = relax_module_compile(ctx, module, &options);
     }
     cli_compilers_are_gone();
     p->not_dumped = c->dump_after && !dumps_all(c) && !d.found;

@@ -1,4 +1,4 @@
-/* passes.c: --pass: a list of passes, options of each behind it in braces:
+/*- passes.c: --pass: a list of passes, options of each behind it in braces:
  *     normalize,bind_symbolic_vars{n=4,function=main},bind_params */
 #include "cli/cli.h"
 
@@ -30,10 +30,10 @@ static relax_attr *read_value(relax_context *ctx, const char *text, size_t len)
     if (len < sizeof number)
         memcpy(number, text, len);
     if (cli_parse_int(number, &value))
-        return relax_attr_int(ctx, value);
+        return relax_attr_int_new(ctx, value);
     if (!strcmp(number, "true") || !strcmp(number, "false"))
-        return relax_attr_bool(ctx, *number == 't');
-    return relax_attr_string(ctx, text, len);
+        return relax_attr_bool_new(ctx, *number == 't');
+    return relax_attr_string_new(ctx, text, len);
 }
 
 static bool has_option(const char *pass, size_t pass_len, const char *key, size_t len)

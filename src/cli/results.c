@@ -121,14 +121,16 @@ static void put_value(const relax_value *v)
                                          "tuple", "",       "function", "error", "object" };
     int32_t kind = relax_value_kind(v);
     switch (kind) {
-    case RELAX_KIND_INT: printf("int64 () [%lld]", (long long)v->v.i); break;
-    case RELAX_KIND_BOOL: printf("bool () [%s]", v->v.i ? "True" : "False"); break;
-    case RELAX_KIND_FLOAT: printf("float64 () [%.7g]", v->v.f); break;
-    case RELAX_KIND_TENSOR: put_tensor(relax_value_get_tensor(v)); break;
-    case RELAX_KIND_SHAPE: put_shape(v); break;
-    case RELAX_KIND_STRING: put_string(v); break;
-    case RELAX_KIND_DTYPE: put_dtype(v); break;
-    default: printf("%s", kind >= 0 && kind < RELAX_KIND_OTHER ? names[kind] : "object"); break;
+    case RELAX_VALUE_KIND_INT: printf("int64 () [%lld]", (long long)v->v.i); break;
+    case RELAX_VALUE_KIND_BOOL: printf("bool () [%s]", v->v.i ? "True" : "False"); break;
+    case RELAX_VALUE_KIND_FLOAT: printf("float64 () [%.7g]", v->v.f); break;
+    case RELAX_VALUE_KIND_TENSOR: put_tensor(relax_value_get_tensor(v)); break;
+    case RELAX_VALUE_KIND_SHAPE: put_shape(v); break;
+    case RELAX_VALUE_KIND_STRING: put_string(v); break;
+    case RELAX_VALUE_KIND_DTYPE: put_dtype(v); break;
+    default:
+        printf("%s", kind >= 0 && kind < RELAX_VALUE_KIND_OTHER ? names[kind] : "object");
+        break;
     }
 }
 
@@ -138,16 +140,16 @@ static void put_inline(const relax_value *v)
     const char *text = "";
     size_t len = 0;
     int32_t kind = relax_value_kind(v);
-    const relax_tensor *t = kind == RELAX_KIND_TENSOR ? relax_value_get_tensor(v) : NULL;
+    const relax_tensor *t = kind == RELAX_VALUE_KIND_TENSOR ? relax_value_get_tensor(v) : NULL;
     if (t && relax_tensor_ndim(t) == 0)
         put_element(relax_tensor_dtype(t), relax_tensor_data(t));
     else if (relax_value_get_string(v, &text, &len) == RELAX_OK)
         printf("%.*s", (int)len, text);
-    else if (kind == RELAX_KIND_INT)
+    else if (kind == RELAX_VALUE_KIND_INT)
         printf("%lld", (long long)v->v.i);
-    else if (kind == RELAX_KIND_BOOL)
+    else if (kind == RELAX_VALUE_KIND_BOOL)
         fputs(v->v.i ? "True" : "False", stdout);
-    else if (kind == RELAX_KIND_FLOAT)
+    else if (kind == RELAX_VALUE_KIND_FLOAT)
         printf("%.7g", v->v.f);
     else if (relax_value_tuple_size(v) >= 0)
         printf("tuple of %lld", (long long)relax_value_tuple_size(v));
@@ -189,7 +191,8 @@ static bool write_text(const cli *c, const char *path, const relax_value *v)
 
 static bool is_text(const relax_value *v)
 {
-    return relax_value_kind(v) == RELAX_KIND_STRING || relax_value_kind(v) == RELAX_KIND_DTYPE;
+    return relax_value_kind(v) == RELAX_VALUE_KIND_STRING ||
+           relax_value_kind(v) == RELAX_VALUE_KIND_DTYPE;
 }
 
 static bool write_value(const cli *c, const char *path, const relax_value *v)
@@ -199,15 +202,15 @@ static bool write_value(const cli *c, const char *path, const relax_value *v)
     uint8_t truth;
     relax_tensor *t;
     switch (relax_value_kind(v)) {
-    case RELAX_KIND_INT: return cli_npy_write(c, path, RELAX_INT64, NULL, 0, &v->v.i, 8);
-    case RELAX_KIND_FLOAT: return cli_npy_write(c, path, RELAX_FLOAT64, NULL, 0, &v->v.f, 8);
-    case RELAX_KIND_BOOL:
+    case RELAX_VALUE_KIND_INT: return cli_npy_write(c, path, RELAX_INT64, NULL, 0, &v->v.i, 8);
+    case RELAX_VALUE_KIND_FLOAT: return cli_npy_write(c, path, RELAX_FLOAT64, NULL, 0, &v->v.f, 8);
+    case RELAX_VALUE_KIND_BOOL:
         truth = v->v.i != 0;
         return cli_npy_write(c, path, RELAX_BOOL, NULL, 0, &truth, 1);
-    case RELAX_KIND_SHAPE:
+    case RELAX_VALUE_KIND_SHAPE:
         relax_value_get_shape(v, &dims, &ndim);
         return cli_npy_write(c, path, RELAX_INT64, &(int64_t){ (int64_t)ndim }, 1, dims, ndim * 8);
-    case RELAX_KIND_TENSOR:
+    case RELAX_VALUE_KIND_TENSOR:
         t = relax_value_get_tensor(v);
         return cli_npy_write(c, path, relax_tensor_dtype(t), relax_tensor_shape(t),
                              relax_tensor_ndim(t), relax_tensor_data(t), relax_tensor_bytes(t));

@@ -8,7 +8,7 @@
 #include "tir/tir.h"
 #include "format/format.h"
 #include "desc/desc.h"
-#include "codegen/c_writer.h"
+#include "codegen/cgen.h"
 #include "codegen/native.h"
 
 typedef struct rlx_codegen_options rlx_codegen_options;
@@ -17,7 +17,7 @@ typedef struct rlx_target {
     const char *name;                  /* "interp" */
     /* NULL: nothing. False with diagnostics; where the target's tools fail, a warning is
      * enough. hints: by kernel. */
-    bool (*add_code)(rlx_context *ctx, rlx_writer *w, const rlx_kernel_hints *hints,
+    bool (*add_code)(rlx_context *ctx, rlx_file_writer *w, const rlx_kernel_hints *hints,
                      const rlx_codegen_options *o);
     const char *help;
 } rlx_target;
@@ -37,9 +37,9 @@ struct rlx_codegen_options {
 rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_options *options);
 
 /* Target c, in native_section.c. */
-bool rlx_native_add(rlx_context *ctx, rlx_writer *w, const rlx_kernel_hints *hints,
+bool rlx_native_add(rlx_context *ctx, rlx_file_writer *w, const rlx_kernel_hints *hints,
                     const rlx_codegen_options *o);
-bool rlx_c_write_all(rlx_context *ctx, const rlx_writer *w, const rlx_kernel_hints *hints,
+bool rlx_c_write_all(rlx_context *ctx, const rlx_file_writer *w, const rlx_kernel_hints *hints,
                      bool unchecked, rlx_buf *out);
 
 #endif

@@ -5,18 +5,18 @@
 #define MOST_UNITS 4 /* so many compilers at a time */
 
 /* The kernels as the file has them. */
-static void kernel_at(const rlx_writer *w, const rlx_kernel_hints *hints, size_t i,
+static void kernel_at(const rlx_file_writer *w, const rlx_kernel_hints *hints, size_t i,
                       rlx_c_kernel *out)
 {
     const rlx_file_kernel *k = &w->kernels.data[i];
-    rlx_names names = rlx_writer_names((rlx_writer *)(uintptr_t)w);
+    rlx_names names = rlx_file_writer_names((rlx_file_writer *)(uintptr_t)w);
     *out = (rlx_c_kernel){ .name = rlx_name(&names, k->name),
                            .bytes = { w->kernel_bytes.data + k->offset, k->length },
                            .hints = hints[i].data,
                            .num_hints = hints[i].len };
 }
 
-static rlx_c_kernel *list_kernels(rlx_context *ctx, const rlx_writer *w,
+static rlx_c_kernel *list_kernels(rlx_context *ctx, const rlx_file_writer *w,
                                   const rlx_kernel_hints *hints)
 {
     rlx_c_kernel *all = rlx_new_zero(ctx, (w->kernels.len + 1) * sizeof *all);
@@ -25,7 +25,7 @@ static rlx_c_kernel *list_kernels(rlx_context *ctx, const rlx_writer *w,
     return all;
 }
 
-bool rlx_c_write_all(rlx_context *ctx, const rlx_writer *w, const rlx_kernel_hints *hints,
+bool rlx_c_write_all(rlx_context *ctx, const rlx_file_writer *w, const rlx_kernel_hints *hints,
                      bool unchecked, rlx_buf *out)
 {
     rlx_c_kernel *all = list_kernels(ctx, w, hints);
@@ -39,7 +39,7 @@ static void pad(rlx_buf *b)
         rlx_buf_char(b, 0);
 }
 
-static bool put_section(rlx_context *ctx, rlx_writer *w, const rlx_codegen_options *o,
+static bool put_section(rlx_context *ctx, rlx_file_writer *w, const rlx_codegen_options *o,
                         const rlx_native_unit *units, size_t count, size_t each)
 {
     rlx_file_native head = { .abi = RLX_NATIVE_ABI,
@@ -74,7 +74,7 @@ static bool put_section(rlx_context *ctx, rlx_writer *w, const rlx_codegen_optio
     return !out->failed || rlx_no_memory(ctx);
 }
 
-static bool write_units(rlx_context *ctx, const rlx_writer *w, const rlx_kernel_hints *hints,
+static bool write_units(rlx_context *ctx, const rlx_file_writer *w, const rlx_kernel_hints *hints,
                         const rlx_codegen_options *o, rlx_native_unit *units, size_t count,
                         size_t each)
 {
@@ -88,13 +88,13 @@ static bool write_units(rlx_context *ctx, const rlx_writer *w, const rlx_kernel_
     return ok;
 }
 
-bool rlx_native_add(rlx_context *ctx, rlx_writer *w, const rlx_kernel_hints *hints,
+bool rlx_native_add(rlx_context *ctx, rlx_file_writer *w, const rlx_kernel_hints *hints,
                     const rlx_codegen_options *o)
 {
     rlx_native_unit units[MOST_UNITS];
     size_t n = w->kernels.len, count = (n + KERNELS_PER_UNIT - 1) / KERNELS_PER_UNIT;
     bool cancelled = false;
-    if (!n || !rlx_writer_ok(w))
+    if (!n || !rlx_file_writer_ok(w))
         return true;
     count = count < MOST_UNITS ? count : MOST_UNITS;
     size_t each = (n + count - 1) / count;

@@ -35,7 +35,7 @@
 #define RLX_DESC_H
 
 #include "base/base.h"
-#include "desc/rlx_writer.h"
+#include "desc/file_writer.h"
 #include "format/format.h"
 
 enum rlx_item_type { RLX_ITEM_EXPR = 1, RLX_ITEM_DESC = 2, RLX_ITEM_PARAMS = 3 };
@@ -62,7 +62,7 @@ enum rlx_desc_flag {
     RLX_DESC_PACKED = 64,      /* FUNC, OPEN: a packed function only */
     RLX_DESC_BINDS = 128       /* something inside binds a symbol */
 };
-enum rlx_dim_tag {
+enum rlx_desc_dim_tag {
     RLX_DIM_LITERAL = 0,
     RLX_DIM_BIND = 1,        /* binds a size: must not be negative */
     RLX_DIM_SYMBOL = 2,      /* compared with a bound symbol */
@@ -90,7 +90,7 @@ typedef struct rlx_desc_env {
 /* ---- evaluating and matching: offsets must come from a verified section --------------------- */
 
 /* The value of the expression item at `offset`. RT14: overflow, division by zero. */
-bool rlx_expr_eval(const rlx_desc_env *env, uint32_t offset, int64_t *out, rlx_fault *why);
+bool rlx_desc_expr_eval(const rlx_desc_env *env, uint32_t offset, int64_t *out, rlx_fault *why);
 /* Checks v against the DESC item at `offset` and binds its symbols. On failure why->code is
  * RT02 .. RT05, RT13 or RT14 and the text names the path: "field 1, dimension 0 is 7, expected
  * 2 * m = 8". Symbols may then be bound already. */
@@ -109,26 +109,32 @@ bool rlx_fault_wrap(rlx_fault *why, enum rlx_code_id code, const char *format, .
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-RLX_INLINE enum rlx_desc_kind rlx_node_kind(const int64_t *node)
+RLX_INLINE enum rlx_desc_kind rlx_desc_kind_of(const int64_t *node)
 {
     return (enum rlx_desc_kind)(*node & 0xff);
 }
-RLX_INLINE uint32_t rlx_node_flags(const int64_t *node) { return (uint32_t)(*node >> 8) & 0xff; }
-RLX_INLINE uint32_t rlx_node_count(const int64_t *node)
+RLX_INLINE uint32_t rlx_desc_node_flags(const int64_t *node)
+{
+    return (uint32_t)(*node >> 8) & 0xff;
+}
+RLX_INLINE uint32_t rlx_desc_node_count(const int64_t *node)
 {
     return (uint32_t)(*node >> 16) & 0xffff;
 }
-RLX_INLINE uint32_t rlx_node_words(const int64_t *node)
+RLX_INLINE uint32_t rlx_desc_node_words(const int64_t *node)
 {
     return (uint32_t)((uint64_t)*node >> 32);
 }
-RLX_INLINE enum rlx_dim_tag rlx_dim_tag(int64_t dim) { return (enum rlx_dim_tag)(dim & 0xff); }
-RLX_INLINE int64_t rlx_dim_value(int64_t dim) { return dim >> 8; } /* LITERAL */
-RLX_INLINE uint32_t rlx_dim_slot(int64_t dim)
+RLX_INLINE enum rlx_desc_dim_tag rlx_desc_dim_tag_of(int64_t dim)
+{
+    return (enum rlx_desc_dim_tag)(dim & 0xff);
+}
+RLX_INLINE int64_t rlx_desc_dim_value(int64_t dim) { return dim >> 8; } /* LITERAL */
+RLX_INLINE uint32_t rlx_desc_dim_slot(int64_t dim)
 {
     return (uint32_t)(dim >> 8) & 0xffffff;
 } /* BIND, SYMBOL */
-RLX_INLINE uint32_t rlx_dim_index(int64_t dim)
+RLX_INLINE uint32_t rlx_desc_dim_index(int64_t dim)
 {
     return (uint32_t)((uint64_t)dim >> 32);
 } /* name, or offset of EXPR */
@@ -162,7 +168,7 @@ void rlx_desc_bound_text(const rlx_desc_env *env, const rlx_desc_bound *b, rlx_b
 const int64_t *rlx_desc_child_at(const int64_t *node, uint32_t i);
 /* Text as the language writes it: R.Tensor((n, 4), dtype="float32"). */
 void rlx_desc_text(const rlx_desc_env *env, const int64_t *node, rlx_buf *out);
-void rlx_expr_text(const rlx_desc_env *env, uint32_t offset, rlx_buf *out);
+void rlx_desc_expr_text(const rlx_desc_env *env, uint32_t offset, rlx_buf *out);
 
 /* ---- verifying ------------------------------------------------------------------------------ */
 
@@ -180,25 +186,25 @@ bool rlx_desc_usable(const int64_t *descs, size_t num_words, const uint64_t *sta
 /* ---- writing -------------------------------------------------------------------------------- */
 
 /* Dimensions. A literal that does not fit 56 bits becomes an expression. */
-int64_t rlx_dim_literal(rlx_writer *w, int64_t value);
+int64_t rlx_desc_dim_literal(rlx_file_writer *w, int64_t value);
 /* first stand-alone position */
-int64_t rlx_dim_bind(rlx_writer *w, uint32_t slot, rlx_slice name);
+int64_t rlx_desc_dim_bind(rlx_file_writer *w, uint32_t slot, rlx_slice name);
 /* the same, of a symbol that sizes nothing */
-int64_t rlx_dim_bind_signed(rlx_writer *w, uint32_t slot, rlx_slice name);
+int64_t rlx_desc_dim_bind_signed(rlx_file_writer *w, uint32_t slot, rlx_slice name);
 /* every other position */
-int64_t rlx_dim_symbol(rlx_writer *w, uint32_t slot, rlx_slice name);
+int64_t rlx_desc_dim_symbol(rlx_file_writer *w, uint32_t slot, rlx_slice name);
 /* placeholder of a function description */
-int64_t rlx_dim_binder(rlx_writer *w, rlx_slice name);
-int64_t rlx_dim_expr(uint32_t expr_offset);
+int64_t rlx_desc_dim_binder(rlx_file_writer *w, rlx_slice name);
+int64_t rlx_desc_dim_expr(uint32_t expr_offset);
 #define RLX_DIM_WILD ((int64_t)RLX_DIM_ANY)
 
 /*- Expressions, in postfix order:
  *
- *   an expression         rlx_expr_begin; symbol, int, op(MUL) ...; offset = rlx_expr_end
+ *   an expression         rlx_desc_expr_begin; symbol, int, op(MUL) ...; offset = rlx_desc_expr_end
  *   a conditional value   cond, then(), value, otherwise(), value, op(SELECT): evaluates one arm
  *   and, or               a, and_then(), b, op(AND): they stop early
  */
-enum rlx_expr_op {
+enum rlx_desc_expr_op {
     RLX_EXPR_INT = 0,    /* value i56 */
     RLX_EXPR_WIDE = 1,   /* value in the next word */
     RLX_EXPR_SYMBOL = 2, /* slot u24, name u32 */
@@ -217,42 +223,53 @@ enum rlx_expr_op {
     RLX_EXPR_LE,
     RLX_EXPR_GT,
     RLX_EXPR_GE,
-    RLX_EXPR_SHL, RLX_EXPR_SHR, RLX_EXPR_BIT_AND, RLX_EXPR_BIT_OR, RLX_EXPR_BIT_XOR,
-    RLX_EXPR_NOT, RLX_EXPR_BIT_NOT, RLX_EXPR_ABS,
+    RLX_EXPR_SHL,
+    RLX_EXPR_SHR,
+    RLX_EXPR_BIT_AND,
+    RLX_EXPR_BIT_OR,
+    RLX_EXPR_BIT_XOR,
+    RLX_EXPR_NOT,
+    RLX_EXPR_BIT_NOT,
+    RLX_EXPR_ABS,
     /* to the integer dtype in the upper 32 bits: RT14 if the value does not fit */
     RLX_EXPR_CAST,
-    RLX_EXPR_AND, RLX_EXPR_OR, RLX_EXPR_SELECT,
+    RLX_EXPR_AND,
+    RLX_EXPR_OR,
+    RLX_EXPR_SELECT,
     /* jumps: word to go to, in the upper 32 bits */
-    RLX_EXPR_AND_THEN, RLX_EXPR_OR_ELSE, RLX_EXPR_THEN, RLX_EXPR_OTHERWISE,
+    RLX_EXPR_AND_THEN,
+    RLX_EXPR_OR_ELSE,
+    RLX_EXPR_THEN,
+    RLX_EXPR_OTHERWISE,
     RLX_EXPR_OPS
 };
-typedef struct rlx_expr_writer {
-    rlx_writer *out;
+typedef struct rlx_desc_expr_writer {
+    rlx_file_writer *out;
     RLX_VEC(int64_t) words;
     RLX_VEC(uint32_t) open;  /* jumps without a target */
     uint32_t symbols;
-} rlx_expr_writer;
-void rlx_expr_begin(rlx_expr_writer *e, rlx_writer *w);
-void rlx_expr_int(rlx_expr_writer *e, int64_t value);
-void rlx_expr_symbol(rlx_expr_writer *e, uint32_t slot, rlx_slice name);
+} rlx_desc_expr_writer;
+void rlx_desc_expr_begin(rlx_desc_expr_writer *e, rlx_file_writer *w);
+void rlx_desc_expr_int(rlx_desc_expr_writer *e, int64_t value);
+void rlx_desc_expr_symbol(rlx_desc_expr_writer *e, uint32_t slot, rlx_slice name);
 /* ADD .. ABS, AND, OR, SELECT and the four jumps */
-void rlx_expr_op(rlx_expr_writer *e, enum rlx_expr_op op);
-void rlx_expr_cast(rlx_expr_writer *e, rlx_dtype dtype);
+void rlx_desc_expr_put_op(rlx_desc_expr_writer *e, enum rlx_desc_expr_op op);
+void rlx_desc_expr_cast(rlx_desc_expr_writer *e, rlx_dtype dtype);
 /* Offset of the item; failure latches in the writer: too_large if the stack would be deeper
  * than RLX_EXPR_MAX_STACK. Frees the expression writer. */
-uint32_t rlx_expr_end(rlx_expr_writer *e);
+uint32_t rlx_desc_expr_end(rlx_desc_expr_writer *e);
 
 /* Descriptions: rlx_desc_begin; one node (or params); offset = rlx_desc_end. Nodes of tuples,
  * functions and parameter lists come between their begin and rlx_desc_close. Expressions may be
  * written meanwhile. */
 typedef struct rlx_desc_writer {
-    rlx_writer *out;
+    rlx_file_writer *out;
     RLX_VEC(int64_t) words;
     RLX_VEC(uint32_t) open; /* nodes not closed */
     uint32_t symbols, registers;
     bool is_params;
 } rlx_desc_writer;
-void rlx_desc_begin(rlx_desc_writer *d, rlx_writer *w);
+void rlx_desc_begin(rlx_desc_writer *d, rlx_file_writer *w);
 void rlx_desc_object(rlx_desc_writer *d);
 void rlx_desc_prim(rlx_desc_writer *d, rlx_dtype dtype, const int64_t *value_or_null);
 void rlx_desc_shape(rlx_desc_writer *d, int32_t ndim, const int64_t *dims_or_null);
@@ -269,8 +286,8 @@ void rlx_desc_func(rlx_desc_writer *d, uint32_t flags);
 void rlx_desc_params(rlx_desc_writer *d);
 void rlx_desc_param(rlx_desc_writer *d, rlx_slice name); /* before the node of each parameter */
 /* After the last parameter: a symbol lies within bounds (INT64_MIN, INT64_MAX: none). */
-void rlx_desc_promise(rlx_desc_writer *d, uint32_t slot, rlx_slice name, int64_t low,
-                      int64_t high);
+void rlx_desc_assumption(rlx_desc_writer *d, uint32_t slot, rlx_slice name, int64_t low,
+                         int64_t high);
 void rlx_desc_close(rlx_desc_writer *d);
 /* Offset of the item. Frees the desc writer. */
 uint32_t rlx_desc_end(rlx_desc_writer *d);

@@ -1,7 +1,7 @@
 /* desc_expr.c: evaluating integer expressions, and their text. */
 #include "desc/desc_int.h"
 
-const rlx_expr_row rlx_expr_rows[RLX_EXPR_OPS] = {
+const rlx_desc_expr_row rlx_desc_expr_rows[RLX_EXPR_OPS] = {
     [RLX_EXPR_INT] = { 0, 1, 12, NULL, NULL },
     [RLX_EXPR_WIDE] = { 0, 1, 12, NULL, NULL },
     [RLX_EXPR_SYMBOL] = { 0, 1, 12, NULL, NULL },
@@ -114,7 +114,7 @@ static bool fits_dtype(int64_t v, rlx_dtype t)
 
 static enum outcome unary(int64_t word, int64_t a, int64_t *out)
 {
-    switch (rlx_expr_code(word)) {
+    switch (rlx_desc_expr_code(word)) {
     case RLX_EXPR_NOT: *out = !a; return FINE;
     case RLX_EXPR_BIT_NOT: *out = ~a; return FINE;
     case RLX_EXPR_ABS:
@@ -133,12 +133,12 @@ static bool arithmetic_failed(const rlx_desc_env *env, uint32_t offset, enum out
                                          [ZERO_DIVISOR] = "division by zero",
                                          [BAD_SHIFT] = "shift by less than 0 or more than 63" };
     char buffer[RLX_EXPR_TEXT];
-    rlx_line text = { buffer, sizeof buffer, 0 };
-    rlx_expr_line(env, offset, &text);
+    rlx_desc_line text = { buffer, sizeof buffer, 0 };
+    rlx_desc_expr_line(env, offset, &text);
     return rlx_fail(why, RLX_RT14, "%s in %s", texts[what], text.data);
 }
 
-bool rlx_expr_eval(const rlx_desc_env *env, uint32_t offset, int64_t *out, rlx_fault *why)
+bool rlx_desc_expr_eval(const rlx_desc_env *env, uint32_t offset, int64_t *out, rlx_fault *why)
 {
     const int64_t *code = env->descs + offset + RLX_ITEM_HEADER;
     uint32_t end = rlx_item_words(env->descs + offset) - RLX_ITEM_HEADER;
@@ -146,12 +146,12 @@ bool rlx_expr_eval(const rlx_desc_env *env, uint32_t offset, int64_t *out, rlx_f
     int64_t *top = stack; /* one past the last */
     for (uint32_t i = 0; i < end; i++) {
         int64_t w = code[i];
-        uint32_t op = rlx_expr_code(w);
+        uint32_t op = rlx_desc_expr_code(w);
         enum outcome result = FINE;
         switch (op) {
         case RLX_EXPR_INT: *top++ = w >> 8; break;
         case RLX_EXPR_WIDE: *top++ = code[++i]; break;
-        case RLX_EXPR_SYMBOL: *top++ = env->syms[rlx_dim_slot(w)]; break;
+        case RLX_EXPR_SYMBOL: *top++ = env->syms[rlx_desc_dim_slot(w)]; break;
         case RLX_EXPR_NOT:
         case RLX_EXPR_BIT_NOT:
         case RLX_EXPR_ABS:
@@ -159,19 +159,19 @@ bool rlx_expr_eval(const rlx_desc_env *env, uint32_t offset, int64_t *out, rlx_f
         case RLX_EXPR_SELECT: break; /* the arm's value is there already */
         case RLX_EXPR_AND_THEN:
             if (!top[-1])
-                i = rlx_dim_index(w) - 1;
+                i = rlx_desc_dim_index(w) - 1;
             break;
         case RLX_EXPR_OR_ELSE:
             if (top[-1]) {
                 top[-1] = 1;
-                i = rlx_dim_index(w) - 1;
+                i = rlx_desc_dim_index(w) - 1;
             }
             break;
         case RLX_EXPR_THEN:
             if (!*--top)
-                i = rlx_dim_index(w) - 1;
+                i = rlx_desc_dim_index(w) - 1;
             break;
-        case RLX_EXPR_OTHERWISE: i = rlx_dim_index(w) - 1; break;
+        case RLX_EXPR_OTHERWISE: i = rlx_desc_dim_index(w) - 1; break;
         default: {
             int64_t value = 0;
             result = binary(op, top[-2], top[-1], &value);
@@ -189,7 +189,7 @@ bool rlx_expr_eval(const rlx_desc_env *env, uint32_t offset, int64_t *out, rlx_f
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-void rlx_line_put(rlx_line *l, const char *data, size_t len)
+void rlx_desc_line_put(rlx_desc_line *l, const char *data, size_t len)
 {
     size_t room = l->cap - 1 - l->len;
     if (len > room)
@@ -199,7 +199,7 @@ void rlx_line_put(rlx_line *l, const char *data, size_t len)
     l->data[l->len] = 0;
 }
 
-void rlx_line_format(rlx_line *l, const char *format, ...)
+void rlx_line_format(rlx_desc_line *l, const char *format, ...)
 {
     char text[128];
     va_list args;
@@ -207,7 +207,7 @@ void rlx_line_format(rlx_line *l, const char *format, ...)
     int n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (n > 0)
-        rlx_line_put(l, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+        rlx_desc_line_put(l, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
 #define MAX_SHOWN 64 /* words; longer expressions are cut */
@@ -222,8 +222,8 @@ static bool make_tree(tree *t, uint32_t words)
     if (words > MAX_SHOWN)
         return false;
     for (uint32_t i = 0; i < words; i++) {
-        uint32_t op = rlx_expr_code(t->code[i]);
-        const rlx_expr_row *row = &rlx_expr_rows[op];
+        uint32_t op = rlx_desc_expr_code(t->code[i]);
+        const rlx_desc_expr_row *row = &rlx_desc_expr_rows[op];
         if (!row->pushes)
             continue;
         top -= row->pops;
@@ -247,29 +247,29 @@ static void push_node(pieces *p, uint8_t node, int precedence)
     p->data[p->len++] = (piece){ NULL, node, (uint8_t)precedence };
 }
 
-static void print_leaf(const rlx_desc_env *env, const int64_t *code, rlx_line *out)
+static void print_leaf(const rlx_desc_env *env, const int64_t *code, rlx_desc_line *out)
 {
     int64_t w = code[0];
-    if (rlx_expr_code(w) == RLX_EXPR_SYMBOL) {
-        rlx_slice name = rlx_name(env->names, rlx_dim_index(w));
+    if (rlx_desc_expr_code(w) == RLX_EXPR_SYMBOL) {
+        rlx_slice name = rlx_name(env->names, rlx_desc_dim_index(w));
         if (name.len)
-            rlx_line_put(out, name.data, name.len);
+            rlx_desc_line_put(out, name.data, name.len);
         else /* as operands are written */
-            rlx_line_format(out, "s%u", (unsigned)rlx_dim_slot(w));
+            rlx_line_format(out, "s%u", (unsigned)rlx_desc_dim_slot(w));
         return;
     }
     rlx_line_format(out, "%lld",
-                    (long long)(rlx_expr_code(w) == RLX_EXPR_WIDE ? code[1] : w >> 8));
+                    (long long)(rlx_desc_expr_code(w) == RLX_EXPR_WIDE ? code[1] : w >> 8));
 }
 
 /* Pushes the parts of a node, last one first. */
-static void expand(const tree *t, piece at, pieces *pending, rlx_line *out)
+static void expand(const tree *t, piece at, pieces *pending, rlx_desc_line *out)
 {
-    const rlx_expr_row *row = &rlx_expr_rows[rlx_expr_code(t->code[at.node])];
+    const rlx_desc_expr_row *row = &rlx_desc_expr_rows[rlx_desc_expr_code(t->code[at.node])];
     const uint8_t *operand = t->operand[at.node];
     bool parens = row->precedence < at.precedence, call = row->prefix && row->precedence == 12;
     if (parens)
-        rlx_line_put(out, "(", 1);
+        rlx_desc_line_put(out, "(", 1);
     if (parens || call)
         push_text(pending, ")");
     if (row->infix) {
@@ -283,19 +283,19 @@ static void expand(const tree *t, piece at, pieces *pending, rlx_line *out)
         if (k > 0)
             push_text(pending, ", ");
     }
-    rlx_line_put(out, row->prefix, strlen(row->prefix));
-    if (rlx_expr_code(t->code[at.node]) == RLX_EXPR_CAST) {
+    rlx_desc_line_put(out, row->prefix, strlen(row->prefix));
+    if (rlx_desc_expr_code(t->code[at.node]) == RLX_EXPR_CAST) {
         char name[RLX_DTYPE_TEXT];
         rlx_dtype_name((rlx_dtype)(t->code[at.node] >> 32), name);
         rlx_line_format(out, "\"%s\", ", name);
     }
 }
 
-void rlx_expr_line(const rlx_desc_env *env, uint32_t offset, rlx_line *out)
+void rlx_desc_expr_line(const rlx_desc_env *env, uint32_t offset, rlx_desc_line *out)
 {
     tree t = { .code = env->descs + offset + RLX_ITEM_HEADER };
     if (!make_tree(&t, rlx_item_words(env->descs + offset) - RLX_ITEM_HEADER)) {
-        rlx_line_put(out, "...", 3);
+        rlx_desc_line_put(out, "...", 3);
         return;
     }
     pieces pending = { .len = 0 };
@@ -303,38 +303,32 @@ void rlx_expr_line(const rlx_desc_env *env, uint32_t offset, rlx_line *out)
     while (pending.len) {
         piece p = pending.data[--pending.len];
         if (p.text)
-            rlx_line_put(out, p.text, strlen(p.text));
-        else if (rlx_expr_rows[rlx_expr_code(t.code[p.node])].pops == 0)
+            rlx_desc_line_put(out, p.text, strlen(p.text));
+        else if (rlx_desc_expr_rows[rlx_desc_expr_code(t.code[p.node])].pops == 0)
             print_leaf(env, t.code + p.node, out);
         else
             expand(&t, p, &pending, out);
     }
 }
 
-void rlx_dim_line(const rlx_desc_env *env, int64_t dim, rlx_line *out)
+void rlx_desc_dim_line(const rlx_desc_env *env, int64_t dim, rlx_desc_line *out)
 {
-    switch (rlx_dim_tag(dim)) {
-    case RLX_DIM_LITERAL:
-        rlx_line_format(out, "%lld", (long long)rlx_dim_value(dim));
-        break;
-    case RLX_DIM_EXPR:
-        rlx_expr_line(env, rlx_dim_index(dim), out);
-        break;
-    case RLX_DIM_ANY:
-        rlx_line_put(out, "?", 1);
-        break;
+    switch (rlx_desc_dim_tag_of(dim)) {
+    case RLX_DIM_LITERAL: rlx_line_format(out, "%lld", (long long)rlx_desc_dim_value(dim)); break;
+    case RLX_DIM_EXPR: rlx_desc_expr_line(env, rlx_desc_dim_index(dim), out); break;
+    case RLX_DIM_ANY: rlx_desc_line_put(out, "?", 1); break;
     default: {
-        rlx_slice name = rlx_name(env->names, rlx_dim_index(dim));
-        rlx_line_put(out, name.len ? name.data : "?", name.len ? name.len : 1);
+        rlx_slice name = rlx_name(env->names, rlx_desc_dim_index(dim));
+        rlx_desc_line_put(out, name.len ? name.data : "?", name.len ? name.len : 1);
     }
     }
 }
 
-void rlx_expr_text(const rlx_desc_env *env, uint32_t offset, rlx_buf *out)
+void rlx_desc_expr_text(const rlx_desc_env *env, uint32_t offset, rlx_buf *out)
 {
     char buffer[1024];
-    rlx_line line = { buffer, sizeof buffer, 0 };
-    rlx_line_put(&line, "", 0);
-    rlx_expr_line(env, offset, &line);
+    rlx_desc_line line = { buffer, sizeof buffer, 0 };
+    rlx_desc_line_put(&line, "", 0);
+    rlx_desc_expr_line(env, offset, &line);
     rlx_buf_put(out, line.data, line.len);
 }

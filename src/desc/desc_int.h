@@ -5,24 +5,24 @@
 #include "desc/desc.h"
 
 /* Bounded text, for messages that must not allocate. Always NUL-terminated; longer text is cut. */
-typedef struct rlx_line { char *data; size_t cap, len; } rlx_line;
-void rlx_line_put(rlx_line *l, const char *data, size_t len);
-RLX_PRINTF(2, 3) void rlx_line_format(rlx_line *l, const char *format, ...);
+typedef struct rlx_desc_line { char *data; size_t cap, len; } rlx_desc_line;
+void rlx_desc_line_put(rlx_desc_line *l, const char *data, size_t len);
+RLX_PRINTF(2, 3) void rlx_line_format(rlx_desc_line *l, const char *format, ...);
 
 #define RLX_EXPR_TEXT 160 /* room for an expression in a message */
 /* Text of an expression item; "..." where it would be long. */
-void rlx_expr_line(const rlx_desc_env *env, uint32_t offset, rlx_line *out);
+void rlx_desc_expr_line(const rlx_desc_env *env, uint32_t offset, rlx_desc_line *out);
 /* Text of a dim: a number, a name, an expression, "?". */
-void rlx_dim_line(const rlx_desc_env *env, int64_t dim, rlx_line *out);
+void rlx_desc_dim_line(const rlx_desc_env *env, int64_t dim, rlx_desc_line *out);
 
 /* Facts about operators of expressions. */
-typedef struct rlx_expr_row {
+typedef struct rlx_desc_expr_row {
     uint8_t pops, pushes, precedence;
     const char *infix;   /* " + ", or NULL */
     const char *prefix;  /* "T.min(", "not ", or NULL */
-} rlx_expr_row;
-extern const rlx_expr_row rlx_expr_rows[RLX_EXPR_OPS];
+} rlx_desc_expr_row;
+extern const rlx_desc_expr_row rlx_desc_expr_rows[RLX_EXPR_OPS];
 
-RLX_INLINE uint32_t rlx_expr_code(int64_t word) { return (uint32_t)word & 0xff; }
+RLX_INLINE uint32_t rlx_desc_expr_code(int64_t word) { return (uint32_t)word & 0xff; }
 
 #endif

@@ -26,7 +26,7 @@ typedef struct walk {
 /* ---- messages ------------------------------------------------------------------------------- */
 
 /* "argument 1 of f: field 2, " */
-static void put_path(const walk *w, rlx_line *out)
+static void put_path(const walk *w, rlx_desc_line *out)
 {
     for (int i = 0; i < w->depth; i++) {
         const level *l = &w->levels[i];
@@ -48,10 +48,10 @@ static RLX_NOINLINE bool mismatch(const walk *w, enum rlx_code_id code, const ch
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    rlx_line out = { w->why->text, sizeof w->why->text, 0 };
-    rlx_line_put(&out, "", 0);
+    rlx_desc_line out = { w->why->text, sizeof w->why->text, 0 };
+    rlx_desc_line_put(&out, "", 0);
     put_path(w, &out);
-    rlx_line_put(&out, text, strlen(text));
+    rlx_desc_line_put(&out, text, strlen(text));
     w->why->code = (uint16_t)code;
     w->why->inner = 0;
     return false;
@@ -63,14 +63,14 @@ bool rlx_fault_wrap(rlx_fault *why, enum rlx_code_id code, const char *format, .
         return false;
     char old[sizeof why->text];
     memcpy(old, why->text, sizeof old);
-    rlx_line out = { why->text, sizeof why->text, 0 };
+    rlx_desc_line out = { why->text, sizeof why->text, 0 };
     va_list args;
     va_start(args, format);
     int n = vsnprintf(why->text, sizeof why->text, format, args);
     va_end(args);
     out.len = n < 0 ? 0 : (size_t)n < out.cap ? (size_t)n : out.cap - 1;
-    rlx_line_put(&out, ": ", 2);
-    rlx_line_put(&out, old, strlen(old));
+    rlx_desc_line_put(&out, ": ", 2);
+    rlx_desc_line_put(&out, old, strlen(old));
     why->inner = why->code;
     why->code = (uint16_t)code;
     return false;
@@ -112,12 +112,12 @@ static bool wrong_dim(const walk *w, const char *what, int index, int64_t have, 
                       int64_t want)
 {
     char at[48], buffer[RLX_EXPR_TEXT];
-    rlx_line text = { buffer, sizeof buffer, 0 };
+    rlx_desc_line text = { buffer, sizeof buffer, 0 };
     snprintf(at, sizeof at, index < 0 ? "%s" : "%s %d", what, index);
-    rlx_dim_line(w->env, dim, &text);
-    if (rlx_dim_tag(dim) == RLX_DIM_LITERAL)
+    rlx_desc_dim_line(w->env, dim, &text);
+    if (rlx_desc_dim_tag_of(dim) == RLX_DIM_LITERAL)
         return mismatch(w, RLX_RT05, "%s is %lld, expected %s", at, (long long)have, text.data);
-    if (rlx_dim_tag(dim) == RLX_DIM_BIND)
+    if (rlx_desc_dim_tag_of(dim) == RLX_DIM_BIND)
         return mismatch(w, RLX_RT05, "%s is %lld, a size (%s) is not negative", at,
                         (long long)have, text.data);
     return mismatch(w, RLX_RT05, "%s is %lld, expected %s = %lld", at, (long long)have, text.data,
@@ -129,7 +129,7 @@ static RLX_NOINLINE bool check_expr(const walk *w, const char *what, int index, 
 {
     int64_t want;
     rlx_fault inner = { 0 };
-    if (!rlx_expr_eval(w->env, rlx_dim_index(dim), &want, &inner))
+    if (!rlx_desc_expr_eval(w->env, rlx_desc_dim_index(dim), &want, &inner))
         return mismatch(w, RLX_RT14, "%s", inner.text);
     return have == want || wrong_dim(w, what, index, have, dim, want);
 }
@@ -138,21 +138,21 @@ RLX_INLINE bool check_dim(walk *w, const char *what, int index, int64_t have, in
                           const enum phase phase)
 {
     int64_t want;
-    switch (rlx_dim_tag(dim)) {
+    switch (rlx_desc_dim_tag_of(dim)) {
     case RLX_DIM_LITERAL:
-        if (phase == FIRST || have == rlx_dim_value(dim))
+        if (phase == FIRST || have == rlx_desc_dim_value(dim))
             return true;
         return phase == FAST ? false : wrong_dim(w, what, index, have, dim, 0);
     case RLX_DIM_BIND:
     case RLX_DIM_BIND_SIGNED:
         if (phase == SECOND)
             return true;
-        if (have < 0 && rlx_dim_tag(dim) == RLX_DIM_BIND)
+        if (have < 0 && rlx_desc_dim_tag_of(dim) == RLX_DIM_BIND)
             return phase == FAST ? false : wrong_dim(w, what, index, have, dim, 0);
-        w->env->syms[rlx_dim_slot(dim)] = have;
+        w->env->syms[rlx_desc_dim_slot(dim)] = have;
         return true;
     case RLX_DIM_SYMBOL:
-        want = w->env->syms[rlx_dim_slot(dim)];
+        want = w->env->syms[rlx_desc_dim_slot(dim)];
         if (phase == FIRST || have == want)
             return true;
         return phase == FAST ? false : wrong_dim(w, what, index, have, dim, want);
@@ -217,7 +217,7 @@ RLX_INLINE bool check_tensor(walk *w, const int64_t *node, const relax_value *v,
                              const enum phase phase)
 {
     const DLTensor *t = rlx_value_view(v);
-    uint32_t flags = rlx_node_flags(node);
+    uint32_t flags = rlx_desc_node_flags(node);
     if (RLX_UNLIKELY(!t))
         return phase == FAST ? false : wrong_kind(w, v, "a tensor");
     if (phase != SECOND &&
@@ -231,7 +231,7 @@ RLX_INLINE bool check_tensor(walk *w, const int64_t *node, const relax_value *v,
         if (flags & RLX_DESC_HAS_REGISTER)
             return phase != SECOND || check_like(w, (uint32_t)*dims, t);
     }
-    return check_dims(w, t->shape, dims, rlx_node_count(node), phase);
+    return check_dims(w, t->shape, dims, rlx_desc_node_count(node), phase);
 }
 
 RLX_INLINE bool check_shape(walk *w, const int64_t *node, const relax_value *v,
@@ -244,7 +244,7 @@ RLX_INLINE bool check_shape(walk *w, const int64_t *node, const relax_value *v,
         return phase == FAST ? false
                              : mismatch(w, RLX_RT04, "rank is %zu, expected %lld", s->ndim,
                                         (long long)node[1]);
-    return check_dims(w, s->dims, node + 2, rlx_node_count(node), phase);
+    return check_dims(w, s->dims, node + 2, rlx_desc_node_count(node), phase);
 }
 
 static bool scalar_tag(rlx_dtype t, int32_t tag)
@@ -271,7 +271,7 @@ static bool check_prim(walk *w, const int64_t *node, const relax_value *v, enum 
                                                          : kind_of_value(v),
                         wanted);
     }
-    if (!(rlx_node_flags(node) & RLX_DESC_HAS_DIMS) || v->type_index == RELAX_VALUE_FLOAT)
+    if (!(rlx_desc_node_flags(node) & RLX_DESC_HAS_DIMS) || v->type_index == RELAX_VALUE_FLOAT)
         return true;
     return check_dim(w, "value", -1, v->v.i, node[2], phase);
 }
@@ -297,21 +297,22 @@ static bool nodes_clash(const int64_t *a, const int64_t *b)
         if (open && x.ndim >= 0 && y.ndim >= 0 && x.ndim != y.ndim)
             return true;
         for (int i = 0; open && x.dims && y.dims && i < x.ndim; i++)
-            if (rlx_dim_tag(x.dims[i]) == RLX_DIM_LITERAL &&
-                rlx_dim_tag(y.dims[i]) == RLX_DIM_LITERAL && x.dims[i] != y.dims[i])
+            if (rlx_desc_dim_tag_of(x.dims[i]) == RLX_DIM_LITERAL &&
+                rlx_desc_dim_tag_of(y.dims[i]) == RLX_DIM_LITERAL && x.dims[i] != y.dims[i])
                 return true;
         bool nested = open && (x.kind == RLX_DESC_TUPLE || x.kind == RLX_DESC_FUNC);
-        bool derive = nested && ((rlx_node_flags(a) | rlx_node_flags(b)) & RLX_DESC_OPEN);
-        if (nested && !derive && rlx_node_count(a) != rlx_node_count(b))
+        bool derive = nested && ((rlx_desc_node_flags(a) | rlx_desc_node_flags(b)) & RLX_DESC_OPEN);
+        if (nested && !derive && rlx_desc_node_count(a) != rlx_desc_node_count(b))
             return true;
-        uint32_t children = nested && !derive ? rlx_node_count(a) + (x.kind == RLX_DESC_FUNC) : 0;
+        uint32_t children =
+            nested && !derive ? rlx_desc_node_count(a) + (x.kind == RLX_DESC_FUNC) : 0;
         if (children && depth < RLX_DESC_MAX_NESTING * 2) {
-            stack[depth][0] = a + rlx_node_words(a);
-            stack[depth][1] = b + rlx_node_words(b);
+            stack[depth][0] = a + rlx_desc_node_words(a);
+            stack[depth][1] = b + rlx_desc_node_words(b);
             left[depth++] = children;
             a++, b++;
         } else {
-            a += rlx_node_words(a), b += rlx_node_words(b);
+            a += rlx_desc_node_words(a), b += rlx_desc_node_words(b);
         }
         while (depth && left[depth - 1] == 0) {
             depth--;
@@ -330,19 +331,19 @@ static bool check_func(const walk *w, const int64_t *node, const relax_value *v)
     if (!rlx_value_has_mark(v, RLX_MARK_FUNCTION))
         return wrong_kind(w, v, "a function");
     const rlx_module_function *f = v->v.p;
-    uint32_t flags = rlx_node_flags(node);
+    uint32_t flags = rlx_desc_node_flags(node);
     if (flags & RLX_DESC_PACKED)
         return mismatch(w, RLX_RT02, "found a function of the module, expected a packed function");
     if (f->signature == RLX_NO_INDEX)
         return true;
     const int64_t *have = rlx_item_node(f->descs, f->signature);
-    if ((flags & RLX_DESC_PURE) && !(rlx_node_flags(have) & RLX_DESC_PURE))
+    if ((flags & RLX_DESC_PURE) && !(rlx_desc_node_flags(have) & RLX_DESC_PURE))
         return mismatch(w, RLX_RT02, "found an impure function, expected a pure one");
-    if ((flags | rlx_node_flags(have)) & RLX_DESC_OPEN)
+    if ((flags | rlx_desc_node_flags(have)) & RLX_DESC_OPEN)
         return true;
-    if (rlx_node_count(have) != rlx_node_count(node))
+    if (rlx_desc_node_count(have) != rlx_desc_node_count(node))
         return mismatch(w, RLX_RT04, "function takes %u arguments, expected %u",
-                        rlx_node_count(have), rlx_node_count(node));
+                        rlx_desc_node_count(have), rlx_desc_node_count(node));
     return !nodes_clash(have, node) || mismatch(w, RLX_RT02, "the function has another signature");
 }
 
@@ -351,7 +352,7 @@ static bool check_func(const walk *w, const int64_t *node, const relax_value *v)
 static bool open_tuple(walk *w, const int64_t *node, const relax_value *v, enum phase phase)
 {
     const rlx_tuple_object *t = rlx_value_tuple(v);
-    uint32_t count = rlx_node_count(node);
+    uint32_t count = rlx_desc_node_count(node);
     if (!t)
         return wrong_kind(w, v, "a tuple");
     if (phase != SECOND && t->count != count)
@@ -363,7 +364,7 @@ static bool open_tuple(walk *w, const int64_t *node, const relax_value *v, enum 
 RLX_INLINE bool check_node(walk *w, const int64_t *node, const relax_value *v,
                            const enum phase phase)
 {
-    switch (rlx_node_kind(node)) {
+    switch (rlx_desc_kind_of(node)) {
     case RLX_DESC_TENSOR: return check_tensor(w, node, v, phase);
     case RLX_DESC_SHAPE: return check_shape(w, node, v, phase);
     case RLX_DESC_PRIM: return check_prim(w, node, v, phase);
@@ -384,7 +385,7 @@ RLX_INLINE bool run_levels(walk *w, const enum phase phase)
         }
         const int64_t *node = l->node + l->params;
         const relax_value *v = &l->values[l->index++];
-        l->node = node + rlx_node_words(node);
+        l->node = node + rlx_desc_node_words(node);
         if (RLX_UNLIKELY(!check_node(w, node, v, phase)))
             return false;
     }
@@ -409,7 +410,7 @@ bool rlx_desc_match(const rlx_desc_env *env, uint32_t offset, const relax_value 
     w.env = env;
     w.why = NULL;
     w.depth = 0;
-    bool late = rlx_node_flags(node) & RLX_DESC_LATE;
+    bool late = rlx_desc_node_flags(node) & RLX_DESC_LATE;
     bool fine = check_node(&w, node, v, FAST) && (w.depth == 0 || run_fast(&w));
     if (RLX_LIKELY(fine && !late))
         return true;
@@ -421,7 +422,7 @@ bool rlx_desc_match(const rlx_desc_env *env, uint32_t offset, const relax_value 
 
 static void open_params(walk *w, const int64_t *node, const relax_value *args)
 {
-    w->levels[0] = (level){ node + 1, args, 0, rlx_node_count(node), true };
+    w->levels[0] = (level){ node + 1, args, 0, rlx_desc_node_count(node), true };
     w->depth = 1;
 }
 
@@ -430,9 +431,9 @@ static bool fast_params(walk *w, const int64_t *node, const relax_value *args)
 {
     const int64_t *at = node + 1;
     w->depth = 0;
-    for (uint32_t i = 0, n = rlx_node_count(node); i < n; i++) {
+    for (uint32_t i = 0, n = rlx_desc_node_count(node); i < n; i++) {
         const int64_t *param = at + 1;
-        at = param + rlx_node_words(param);
+        at = param + rlx_desc_node_words(param);
         if (RLX_UNLIKELY(!check_node(w, param, &args[i], FAST) || (w->depth && !run_fast(w))))
             return false;
     }
@@ -446,12 +447,12 @@ static bool check_bounds(const walk *w, uint32_t offset)
     const rlx_desc_bound *b = rlx_desc_bounds(w->env->descs, offset, &count);
     for (uint32_t i = 0; i < count; i++) {
         char room[RLX_EXPR_TEXT];
-        rlx_line name = { room, sizeof room, 0 };
-        int64_t value = w->env->syms[rlx_dim_slot(b[i].symbol)];
+        rlx_desc_line name = { room, sizeof room, 0 };
+        int64_t value = w->env->syms[rlx_desc_dim_slot(b[i].symbol)];
         bool low = value < b[i].low;
         if (!low && value <= b[i].high)
             continue;
-        rlx_dim_line(w->env, b[i].symbol, &name);
+        rlx_desc_dim_line(w->env, b[i].symbol, &name);
         return rlx_fail(w->why, RLX_RT05, "%.*s: %s is %lld, but its attribute %s says %s %lld",
                         (int)w->function.len, w->function.data, name.data, (long long)value,
                         low ? "tir_non_negative_var" : "tir_var_upper_bound",
@@ -468,11 +469,11 @@ bool rlx_desc_match_params(const rlx_desc_env *env, uint32_t offset, const relax
     w.env = env;
     w.why = NULL;
     w.function = function;
-    if (RLX_UNLIKELY(num_args != rlx_node_count(node)))
+    if (RLX_UNLIKELY(num_args != rlx_desc_node_count(node)))
         return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %zu", (int)function.len,
-                        function.data, rlx_node_count(node), rlx_node_count(node) == 1 ? "" : "s",
-                        num_args);
-    uint32_t more = rlx_node_flags(node) & (RLX_DESC_LATE | RLX_DESC_BOUNDED);
+                        function.data, rlx_desc_node_count(node),
+                        rlx_desc_node_count(node) == 1 ? "" : "s", num_args);
+    uint32_t more = rlx_desc_node_flags(node) & (RLX_DESC_LATE | RLX_DESC_BOUNDED);
     bool fine = fast_params(&w, node, args);
     if (RLX_LIKELY(fine && !more))
         return true;
@@ -486,5 +487,5 @@ bool rlx_desc_match_params(const rlx_desc_env *env, uint32_t offset, const relax
 
 bool rlx_desc_binds(const int64_t *descs, uint32_t offset)
 {
-    return rlx_node_flags(rlx_item_node(descs, offset)) & RLX_DESC_BINDS;
+    return rlx_desc_node_flags(rlx_item_node(descs, offset)) & RLX_DESC_BINDS;
 }

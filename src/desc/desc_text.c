@@ -3,8 +3,8 @@
 
 void rlx_desc_describe(const int64_t *node, rlx_desc_info *out)
 {
-    uint32_t flags = rlx_node_flags(node);
-    *out = (rlx_desc_info){ rlx_node_kind(node), RELAX_VOID, -1, NULL };
+    uint32_t flags = rlx_desc_node_flags(node);
+    *out = (rlx_desc_info){ rlx_desc_kind_of(node), RELAX_VOID, -1, NULL };
     if (out->kind == RLX_DESC_PRIM) {
         out->dtype = (rlx_dtype)node[1];
         out->dims = (flags & RLX_DESC_HAS_DIMS) ? node + 2 : NULL;
@@ -27,10 +27,10 @@ const int64_t *rlx_desc_param_at(const int64_t *descs, uint32_t offset, uint32_t
 {
     const int64_t *list = rlx_item_node(descs, offset);
     const int64_t *at = list + 1;
-    if (i >= rlx_node_count(list))
+    if (i >= rlx_desc_node_count(list))
         return NULL;
     for (; i > 0; i--)
-        at += 1 + rlx_node_words(at + 1);
+        at += 1 + rlx_desc_node_words(at + 1);
     if (name)
         *name = (uint32_t)at[0];
     return at + 1;
@@ -40,22 +40,22 @@ const rlx_desc_bound *rlx_desc_bounds(const int64_t *descs, uint32_t offset, uin
 {
     const int64_t *list = rlx_item_node(descs, offset), *at = list + 1;
     *count = 0;
-    if (!(rlx_node_flags(list) & RLX_DESC_BOUNDED))
+    if (!(rlx_desc_node_flags(list) & RLX_DESC_BOUNDED))
         return NULL;
-    for (uint32_t i = rlx_node_count(list); i > 0; i--)
-        at += 1 + rlx_node_words(at + 1);
-    *count = (uint32_t)(list + rlx_node_words(list) - at) / RLX_DESC_BOUND_WORDS;
+    for (uint32_t i = rlx_desc_node_count(list); i > 0; i--)
+        at += 1 + rlx_desc_node_words(at + 1);
+    *count = (uint32_t)(list + rlx_desc_node_words(list) - at) / RLX_DESC_BOUND_WORDS;
     return (const rlx_desc_bound *)(const void *)at;
 }
 
 const int64_t *rlx_desc_child_at(const int64_t *node, uint32_t i)
 {
-    uint32_t count = rlx_node_count(node) + (rlx_node_kind(node) == RLX_DESC_FUNC);
+    uint32_t count = rlx_desc_node_count(node) + (rlx_desc_kind_of(node) == RLX_DESC_FUNC);
     const int64_t *at = node + 1;
     if (i >= count)
         return NULL;
     for (; i > 0; i--)
-        at += rlx_node_words(at);
+        at += rlx_desc_node_words(at);
     return at;
 }
 
@@ -64,9 +64,9 @@ const int64_t *rlx_desc_child_at(const int64_t *node, uint32_t i)
 static void put_dim(const rlx_desc_env *env, int64_t dim, rlx_buf *out)
 {
     char buffer[1024];
-    rlx_line line = { buffer, sizeof buffer, 0 };
-    rlx_line_put(&line, "", 0);
-    rlx_dim_line(env, dim, &line);
+    rlx_desc_line line = { buffer, sizeof buffer, 0 };
+    rlx_desc_line_put(&line, "", 0);
+    rlx_desc_dim_line(env, dim, &line);
     rlx_buf_put(out, line.data, line.len);
 }
 
@@ -94,7 +94,7 @@ static void put_tensor(const rlx_desc_env *env, const int64_t *node, rlx_buf *ou
     char name[RLX_DTYPE_TEXT];
     rlx_desc_describe(node, &info);
     bool ndim = !info.dims && info.ndim >= 0, dtype = !rlx_dtype_is_void(info.dtype);
-    bool device = rlx_node_flags(node) & RLX_DESC_HAS_DEVICE;
+    bool device = rlx_desc_node_flags(node) & RLX_DESC_HAS_DEVICE;
     rlx_buf_lit(out, "R.Tensor");
     if (!info.dims && !ndim && !dtype && !device)
         return;
@@ -168,9 +168,9 @@ static void put_between(const part *p, rlx_buf *out)
 
 static bool put_open(const int64_t *node, part *p, rlx_buf *out)
 {
-    uint32_t flags = rlx_node_flags(node);
-    bool func = rlx_node_kind(node) == RLX_DESC_FUNC;
-    *p = (part){ 0, rlx_node_count(node) + func, func, flags & RLX_DESC_OPEN,
+    uint32_t flags = rlx_desc_node_flags(node);
+    bool func = rlx_desc_kind_of(node) == RLX_DESC_FUNC;
+    *p = (part){ 0, rlx_desc_node_count(node) + func, func, flags & RLX_DESC_OPEN,
                  flags & RLX_DESC_PURE };
     if (!func) {
         rlx_buf_z(out, p->count ? "R.Tuple(" : "R.Tuple");
@@ -199,7 +199,7 @@ void rlx_desc_text(const rlx_desc_env *env, const int64_t *node, rlx_buf *out)
         default: rlx_buf_lit(out, "R.Object"); break;
         }
         depth += nested;
-        node += nested ? 1 : rlx_node_words(node);
+        node += nested ? 1 : rlx_desc_node_words(node);
         while (depth && parts[depth - 1].index == parts[depth - 1].count) {
             put_between(&parts[depth - 1], out);
             depth--;

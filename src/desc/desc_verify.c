@@ -70,12 +70,12 @@ static bool is_scalar_int(rlx_dtype t)
 static bool verify_operand(const check *c, const int64_t *code, uint32_t *i, uint32_t end)
 {
     int64_t w = code[*i];
-    if (rlx_expr_code(w) == RLX_EXPR_WIDE)
+    if (rlx_desc_expr_code(w) == RLX_EXPR_WIDE)
         return ++*i < end;
-    if (rlx_expr_code(w) == RLX_EXPR_SYMBOL)
-        return rlx_dim_slot(w) < c->syms &&
-               (rlx_dim_index(w) < c->num_names || rlx_dim_index(w) == UINT32_MAX);
-    if (rlx_expr_code(w) == RLX_EXPR_CAST)
+    if (rlx_desc_expr_code(w) == RLX_EXPR_SYMBOL)
+        return rlx_desc_dim_slot(w) < c->syms &&
+               (rlx_desc_dim_index(w) < c->num_names || rlx_desc_dim_index(w) == UINT32_MAX);
+    if (rlx_desc_expr_code(w) == RLX_EXPR_CAST)
         return is_scalar_int((rlx_dtype)(w >> 32));
     return true;
 }
@@ -86,7 +86,7 @@ static bool verify_expr(const check *c, const int64_t *code, uint32_t end)
     if (end > RLX_EXPR_MAX_WORDS)
         return bad(c, "expression is too long");
     for (uint32_t i = 0; i < end; i++) {
-        uint32_t op = rlx_expr_code(code[i]), at = i;
+        uint32_t op = rlx_desc_expr_code(code[i]), at = i;
         if (op >= RLX_EXPR_OPS)
             return bad(c, "unknown operator in an expression");
         if (!verify_operand(c, code, &i, end))
@@ -95,9 +95,9 @@ static bool verify_expr(const check *c, const int64_t *code, uint32_t end)
                       op == RLX_EXPR_OTHERWISE;
         if (closes && !close_jump(&s, op, at))
             return bad(c, "expression with a bad jump");
-        if (op >= RLX_EXPR_AND_THEN && !open_jump(&s, op, rlx_dim_index(code[at])))
+        if (op >= RLX_EXPR_AND_THEN && !open_jump(&s, op, rlx_desc_dim_index(code[at])))
             return bad(c, "expression with a bad jump");
-        const rlx_expr_row *row = &rlx_expr_rows[op];
+        const rlx_desc_expr_row *row = &rlx_desc_expr_rows[op];
         int base = s.num_open ? s.open[s.num_open - 1].base : 0;
         if (s.height - row->pops < (closes ? 0 : base))
             return bad(c, "expression takes more operands than there are");
@@ -114,8 +114,8 @@ typedef struct level { uint32_t left, end, header; bool params; } level;
 
 static bool verify_dim(check *c, int64_t dim, bool late)
 {
-    uint32_t index = rlx_dim_index(dim);
-    switch (rlx_dim_tag(dim)) {
+    uint32_t index = rlx_desc_dim_index(dim);
+    switch (rlx_desc_dim_tag_of(dim)) {
     case RLX_DIM_LITERAL:
     case RLX_DIM_ANY:
         return true;
@@ -130,7 +130,7 @@ static bool verify_dim(check *c, int64_t dim, bool late)
     case RLX_DIM_BIND:
     case RLX_DIM_BIND_SIGNED:
     case RLX_DIM_SYMBOL:
-        if (rlx_dim_slot(dim) >= c->syms)
+        if (rlx_desc_dim_slot(dim) >= c->syms)
             return false; /* fall through */
     case RLX_DIM_BINDER:
         return index < c->num_names || index == UINT32_MAX;
@@ -149,8 +149,8 @@ static bool verify_dims(check *c, const int64_t *dims, uint32_t count, bool late
 
 static bool verify_tensor(check *c, const int64_t *node, bool late)
 {
-    uint32_t flags = rlx_node_flags(node), count = rlx_node_count(node),
-             words = rlx_node_words(node);
+    uint32_t flags = rlx_desc_node_flags(node), count = rlx_desc_node_count(node),
+             words = rlx_desc_node_words(node);
     bool dims = flags & RLX_DESC_HAS_DIMS, reg = flags & RLX_DESC_HAS_REGISTER;
     uint32_t extra = ((flags & RLX_DESC_HAS_DEVICE) ? 1 : 0) + (reg ? 1 : 0);
     if (words != 3 + extra + count || (dims && reg) || (!dims && count))
@@ -169,9 +169,9 @@ static bool verify_tensor(check *c, const int64_t *node, bool late)
 
 static bool verify_shape(check *c, const int64_t *node, bool late)
 {
-    uint32_t count = rlx_node_count(node);
-    bool dims = rlx_node_flags(node) & RLX_DESC_HAS_DIMS;
-    if (rlx_node_words(node) != 2 + count || node[1] < -1 || node[1] > 0xffff ||
+    uint32_t count = rlx_desc_node_count(node);
+    bool dims = rlx_desc_node_flags(node) & RLX_DESC_HAS_DIMS;
+    if (rlx_desc_node_words(node) != 2 + count || node[1] < -1 || node[1] > 0xffff ||
         (dims ? node[1] != count : count != 0))
         return bad(c, "malformed shape");
     return verify_dims(c, node + 2, count, late);
@@ -179,9 +179,10 @@ static bool verify_shape(check *c, const int64_t *node, bool late)
 
 static bool verify_prim(check *c, const int64_t *node, bool late)
 {
-    uint32_t dims = rlx_node_flags(node) & RLX_DESC_HAS_DIMS ? 1 : 0;
+    uint32_t dims = rlx_desc_node_flags(node) & RLX_DESC_HAS_DIMS ? 1 : 0;
     rlx_dtype dtype = (rlx_dtype)node[1];
-    if (rlx_node_words(node) != 2 + dims || rlx_node_count(node) || (uint64_t)node[1] >> 32)
+    if (rlx_desc_node_words(node) != 2 + dims || rlx_desc_node_count(node) ||
+        (uint64_t)node[1] >> 32)
         return bad(c, "malformed scalar");
     if (rlx_dtype_is_int(dtype) && !is_scalar_int(dtype))
         return bad(c, "scalar of an integer dtype that no scalar has");
@@ -191,9 +192,10 @@ static bool verify_prim(check *c, const int64_t *node, bool late)
 /* A node without children. `late`: it and all that hold it are marked for the second round. */
 static bool verify_leaf(check *c, const int64_t *node, bool late)
 {
-    switch (rlx_node_kind(node)) {
+    switch (rlx_desc_kind_of(node)) {
     case RLX_DESC_OBJECT:
-        return (rlx_node_words(node) == 1 && !rlx_node_count(node)) || bad(c, "malformed object");
+        return (rlx_desc_node_words(node) == 1 && !rlx_desc_node_count(node)) ||
+               bad(c, "malformed object");
     case RLX_DESC_TENSOR: return verify_tensor(c, node, late);
     case RLX_DESC_SHAPE: return verify_shape(c, node, late);
     case RLX_DESC_PRIM: return verify_prim(c, node, late);
@@ -203,9 +205,9 @@ static bool verify_leaf(check *c, const int64_t *node, bool late)
 
 static bool all_late(const int64_t *content, const level *levels, int depth, const int64_t *node)
 {
-    bool late = rlx_node_flags(node) & RLX_DESC_LATE;
+    bool late = rlx_desc_node_flags(node) & RLX_DESC_LATE;
     for (int i = 0; i < depth; i++)
-        late = late && (rlx_node_flags(content + levels[i].header) & RLX_DESC_LATE);
+        late = late && (rlx_desc_node_flags(content + levels[i].header) & RLX_DESC_LATE);
     return late;
 }
 
@@ -213,12 +215,12 @@ static bool all_late(const int64_t *content, const level *levels, int depth, con
 static bool verify_bounds(const check *c, const int64_t *list, const int64_t *at,
                           const int64_t *end)
 {
-    bool bounded = rlx_node_flags(list) & RLX_DESC_BOUNDED;
+    bool bounded = rlx_desc_node_flags(list) & RLX_DESC_BOUNDED;
     if (bounded ? at == end || (end - at) % RLX_DESC_BOUND_WORDS : at != end)
         return bad(c, "description has another length than it says");
     for (; at != end; at += RLX_DESC_BOUND_WORDS)
-        if (rlx_dim_tag(at[0]) != RLX_DIM_SYMBOL || rlx_dim_slot(at[0]) >= c->syms ||
-            (rlx_dim_index(at[0]) >= c->num_names && rlx_dim_index(at[0]) != UINT32_MAX))
+        if (rlx_desc_dim_tag_of(at[0]) != RLX_DIM_SYMBOL || rlx_desc_dim_slot(at[0]) >= c->syms ||
+            (rlx_desc_dim_index(at[0]) >= c->num_names && rlx_desc_dim_index(at[0]) != UINT32_MAX))
             return bad(c, "malformed bound");
     return true;
 }
@@ -239,14 +241,14 @@ static bool verify_tree(check *c, const int64_t *content, uint32_t end, bool par
         if (at >= limit)
             return bad(c, "description breaks off");
         const int64_t *node = content + at;
-        uint32_t kind = rlx_node_kind(node), words = rlx_node_words(node),
-                 count = rlx_node_count(node);
+        uint32_t kind = rlx_desc_kind_of(node), words = rlx_desc_node_words(node),
+                 count = rlx_desc_node_count(node);
         if (words == 0 || words > limit - at ||
             (kind == RLX_DESC_PARAMS) != (params && depth == 0))
             return bad(c, "malformed node");
         if (kind == RLX_DESC_TUPLE || kind == RLX_DESC_FUNC || kind == RLX_DESC_PARAMS) {
             if (depth > RLX_DESC_MAX_NESTING - 1 ||
-                ((rlx_node_flags(node) & RLX_DESC_OPEN) && count))
+                ((rlx_desc_node_flags(node) & RLX_DESC_OPEN) && count))
                 return bad(c, "description is nested too deep");
             levels[depth++] = (level){ count + (kind == RLX_DESC_FUNC), at + words, at,
                                        kind == RLX_DESC_PARAMS };

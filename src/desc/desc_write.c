@@ -22,13 +22,14 @@ static int64_t literal_word(uint32_t tag, int64_t value)
 }
 
 /* Appends a finished item to the section and gives its offset. */
-static uint32_t append_item(rlx_writer *w, enum rlx_item_type type, uint32_t syms, uint32_t regs,
-                            const int64_t *words, size_t len)
+static uint32_t append_item(rlx_file_writer *w, enum rlx_item_type type, uint32_t syms,
+                            uint32_t regs, const int64_t *words, size_t len)
 {
     size_t at = w->descs.len;
     if (at + len + RLX_ITEM_HEADER >= RLX_OPERAND_MAX) /* offsets go into tagged operands */
         w->too_large = true;
-    if (!rlx_writer_ok(w) || !rlx_vec_reserve(w->memory, &w->descs, at + len + RLX_ITEM_HEADER)) {
+    if (!rlx_file_writer_ok(w) ||
+        !rlx_vec_reserve(w->memory, &w->descs, at + len + RLX_ITEM_HEADER)) {
         w->failed = w->failed || !w->too_large;
         return 0;
     }
@@ -42,57 +43,55 @@ static uint32_t append_item(rlx_writer *w, enum rlx_item_type type, uint32_t sym
 
 /* ---- dimensions ----------------------------------------------------------------------------- */
 
-int64_t rlx_dim_expr(uint32_t expr_offset)
-{
-    return word(RLX_DIM_EXPR, 0, expr_offset);
-}
+int64_t rlx_desc_dim_expr(uint32_t expr_offset) { return word(RLX_DIM_EXPR, 0, expr_offset); }
 
-int64_t rlx_dim_literal(rlx_writer *w, int64_t value)
+int64_t rlx_desc_dim_literal(rlx_file_writer *w, int64_t value)
 {
     if (fits_56(value))
         return literal_word(RLX_DIM_LITERAL, value);
-    rlx_expr_writer e;
-    rlx_expr_begin(&e, w);
-    rlx_expr_int(&e, value);
-    return rlx_dim_expr(rlx_expr_end(&e));
+    rlx_desc_expr_writer e;
+    rlx_desc_expr_begin(&e, w);
+    rlx_desc_expr_int(&e, value);
+    return rlx_desc_dim_expr(rlx_desc_expr_end(&e));
 }
 
-static int64_t symbol_dim(rlx_writer *w, enum rlx_dim_tag tag, uint32_t slot, rlx_slice name)
+static int64_t symbol_dim(rlx_file_writer *w, enum rlx_desc_dim_tag tag, uint32_t slot,
+                          rlx_slice name)
 {
     if (slot >= RLX_MAX_SYMBOLS)
         w->too_large = true;
-    return word(tag, slot & 0xffffff, rlx_writer_name(w, name));
+    return word(tag, slot & 0xffffff, rlx_file_writer_name(w, name));
 }
 
-int64_t rlx_dim_bind(rlx_writer *w, uint32_t slot, rlx_slice name)
+int64_t rlx_desc_dim_bind(rlx_file_writer *w, uint32_t slot, rlx_slice name)
 {
     return symbol_dim(w, RLX_DIM_BIND, slot, name);
 }
 
-int64_t rlx_dim_bind_signed(rlx_writer *w, uint32_t slot, rlx_slice name)
+int64_t rlx_desc_dim_bind_signed(rlx_file_writer *w, uint32_t slot, rlx_slice name)
 {
     return symbol_dim(w, RLX_DIM_BIND_SIGNED, slot, name);
 }
 
-int64_t rlx_dim_symbol(rlx_writer *w, uint32_t slot, rlx_slice name)
+int64_t rlx_desc_dim_symbol(rlx_file_writer *w, uint32_t slot, rlx_slice name)
 {
     return symbol_dim(w, RLX_DIM_SYMBOL, slot, name);
 }
 
-int64_t rlx_dim_binder(rlx_writer *w, rlx_slice name)
+int64_t rlx_desc_dim_binder(rlx_file_writer *w, rlx_slice name)
 {
     return symbol_dim(w, RLX_DIM_BINDER, 0, name);
 }
 
 /* ---- expressions ---------------------------------------------------------------------------- */
 
-void rlx_expr_begin(rlx_expr_writer *e, rlx_writer *w)
+void rlx_desc_expr_begin(rlx_desc_expr_writer *e, rlx_file_writer *w)
 {
     memset(e, 0, sizeof *e);
     e->out = w;
 }
 
-void rlx_expr_int(rlx_expr_writer *e, int64_t value)
+void rlx_desc_expr_int(rlx_desc_expr_writer *e, int64_t value)
 {
     if (fits_56(value)) {
         PUSH(e, literal_word(RLX_EXPR_INT, value));
@@ -102,7 +101,7 @@ void rlx_expr_int(rlx_expr_writer *e, int64_t value)
     PUSH(e, value);
 }
 
-void rlx_expr_symbol(rlx_expr_writer *e, uint32_t slot, rlx_slice name)
+void rlx_desc_expr_symbol(rlx_desc_expr_writer *e, uint32_t slot, rlx_slice name)
 {
     if (slot >= RLX_MAX_SYMBOLS) {
         e->out->too_large = true;
@@ -110,11 +109,11 @@ void rlx_expr_symbol(rlx_expr_writer *e, uint32_t slot, rlx_slice name)
     }
     if (slot >= e->symbols)
         e->symbols = slot + 1;
-    PUSH(e, word(RLX_EXPR_SYMBOL, slot, rlx_writer_name(e->out, name)));
+    PUSH(e, word(RLX_EXPR_SYMBOL, slot, rlx_file_writer_name(e->out, name)));
 }
 
 /* The jump opened last goes behind the word that is written next. */
-static void close_jump(rlx_expr_writer *e)
+static void close_jump(rlx_desc_expr_writer *e)
 {
     if (e->open.len == 0) {
         /* not a sentence of this language */
@@ -122,12 +121,12 @@ static void close_jump(rlx_expr_writer *e)
         return;
     }
     uint32_t at = rlx_vec_pop(&e->open);
-    if (rlx_writer_ok(e->out))
+    if (rlx_file_writer_ok(e->out))
         e->words.data[at] =
             word((uint32_t)e->words.data[at] & 0xff, 0, (uint32_t)e->words.len + 1);
 }
 
-void rlx_expr_op(rlx_expr_writer *e, enum rlx_expr_op op)
+void rlx_desc_expr_put_op(rlx_desc_expr_writer *e, enum rlx_desc_expr_op op)
 {
     bool jump = op >= RLX_EXPR_AND_THEN;
     if (op == RLX_EXPR_AND || op == RLX_EXPR_OR || op == RLX_EXPR_SELECT ||
@@ -138,13 +137,13 @@ void rlx_expr_op(rlx_expr_writer *e, enum rlx_expr_op op)
     PUSH(e, (int64_t)op);
 }
 
-void rlx_expr_cast(rlx_expr_writer *e, rlx_dtype dtype)
+void rlx_desc_expr_cast(rlx_desc_expr_writer *e, rlx_dtype dtype)
 {
     PUSH(e, word(RLX_EXPR_CAST, 0, (uint32_t)dtype));
 }
 
 /* Deepest stack, counted as if no jump were taken: never less than what a run needs. */
-static int deepest(const rlx_expr_writer *e)
+static int deepest(const rlx_desc_expr_writer *e)
 {
     int depth = 0, most = 0;
     for (size_t i = 0; i < e->words.len; i++) {
@@ -163,9 +162,9 @@ static int deepest(const rlx_expr_writer *e)
     return most;
 }
 
-static uint32_t intern_expr(rlx_expr_writer *e)
+static uint32_t intern_expr(rlx_desc_expr_writer *e)
 {
-    rlx_writer *w = e->out;
+    rlx_file_writer *w = e->out;
     size_t bytes = e->words.len * sizeof *e->words.data;
     uint64_t hash = rlx_hash_bytes(e->words.data, bytes);
     size_t at;
@@ -177,17 +176,18 @@ static uint32_t intern_expr(rlx_expr_writer *e)
             return (uint32_t)((uintptr_t)item - 1);
     }
     uint32_t offset = append_item(w, RLX_ITEM_EXPR, e->symbols, 0, e->words.data, e->words.len);
-    if (rlx_writer_ok(w) && !rlx_intern_add(&w->expr_table, hash, (void *)((uintptr_t)offset + 1)))
+    if (rlx_file_writer_ok(w) &&
+        !rlx_intern_add(&w->expr_table, hash, (void *)((uintptr_t)offset + 1)))
         w->failed = true;
     return offset;
 }
 
-uint32_t rlx_expr_end(rlx_expr_writer *e)
+uint32_t rlx_desc_expr_end(rlx_desc_expr_writer *e)
 {
-    rlx_writer *w = e->out;
+    rlx_file_writer *w = e->out;
     if (e->open.len || e->words.len > RLX_EXPR_MAX_WORDS || deepest(e) > RLX_EXPR_MAX_STACK)
         w->too_large = true;
-    uint32_t offset = rlx_writer_ok(w) ? intern_expr(e) : 0;
+    uint32_t offset = rlx_file_writer_ok(w) ? intern_expr(e) : 0;
     rlx_vec_free(w->memory, &e->words);
     rlx_vec_free(w->memory, &e->open);
     return offset;
@@ -195,7 +195,7 @@ uint32_t rlx_expr_end(rlx_expr_writer *e)
 
 /* ---- descriptions --------------------------------------------------------------------------- */
 
-void rlx_desc_begin(rlx_desc_writer *d, rlx_writer *w)
+void rlx_desc_begin(rlx_desc_writer *d, rlx_file_writer *w)
 {
     memset(d, 0, sizeof *d);
     d->out = w;
@@ -204,10 +204,10 @@ void rlx_desc_begin(rlx_desc_writer *d, rlx_writer *w)
 /* Counts the next node in the node that holds it. */
 static void count_child(rlx_desc_writer *d)
 {
-    if (d->open.len == 0 || !rlx_writer_ok(d->out))
+    if (d->open.len == 0 || !rlx_file_writer_ok(d->out))
         return;
     int64_t *parent = &d->words.data[rlx_vec_last(&d->open)];
-    if (rlx_node_count(parent) == 0xffff)
+    if (rlx_desc_node_count(parent) == 0xffff)
         d->out->too_large = true;
     else
         *parent += 1 << 16;
@@ -215,7 +215,7 @@ static void count_child(rlx_desc_writer *d)
 
 static void add_flags(rlx_desc_writer *d, uint32_t flags)
 {
-    if (!rlx_writer_ok(d->out))
+    if (!rlx_file_writer_ok(d->out))
         return;
     for (size_t i = 0; i < d->open.len; i++)
         d->words.data[d->open.data[i]] |= (int64_t)flags << 8;
@@ -232,17 +232,17 @@ static uint32_t dims_flags(rlx_desc_writer *d, const int64_t *dims, size_t count
 {
     uint32_t flags = RLX_DESC_HAS_DIMS;
     for (size_t i = 0; i < count; i++) {
-        enum rlx_dim_tag tag = rlx_dim_tag(dims[i]);
+        enum rlx_desc_dim_tag tag = rlx_desc_dim_tag_of(dims[i]);
         bool binds = tag == RLX_DIM_BIND || tag == RLX_DIM_BIND_SIGNED;
-        if ((binds || tag == RLX_DIM_SYMBOL) && rlx_dim_slot(dims[i]) >= d->symbols)
-            d->symbols = rlx_dim_slot(dims[i]) + 1;
+        if ((binds || tag == RLX_DIM_SYMBOL) && rlx_desc_dim_slot(dims[i]) >= d->symbols)
+            d->symbols = rlx_desc_dim_slot(dims[i]) + 1;
         if (binds)
             flags |= RLX_DESC_BINDS;
         if (tag != RLX_DIM_EXPR)
             continue;
         flags |= RLX_DESC_LATE;
-        if (rlx_writer_ok(d->out)) {
-            uint32_t used = (uint32_t)d->out->descs.data[rlx_dim_index(dims[i]) + 1];
+        if (rlx_file_writer_ok(d->out)) {
+            uint32_t used = (uint32_t)d->out->descs.data[rlx_desc_dim_index(dims[i]) + 1];
             d->symbols = used > d->symbols ? used : d->symbols;
         }
     }
@@ -382,13 +382,13 @@ void rlx_desc_params(rlx_desc_writer *d)
 
 void rlx_desc_param(rlx_desc_writer *d, rlx_slice name)
 {
-    PUSH(d, (int64_t)rlx_writer_name(d->out, name));
+    PUSH(d, (int64_t)rlx_file_writer_name(d->out, name));
 }
 
-void rlx_desc_promise(rlx_desc_writer *d, uint32_t slot, rlx_slice name, int64_t low,
-                      int64_t high)
+void rlx_desc_assumption(rlx_desc_writer *d, uint32_t slot, rlx_slice name, int64_t low,
+                         int64_t high)
 {
-    int64_t symbol = rlx_dim_symbol(d->out, slot, name);
+    int64_t symbol = rlx_desc_dim_symbol(d->out, slot, name);
     dims_flags(d, &symbol, 1);
     PUSH(d, symbol);
     PUSH(d, low);
@@ -398,17 +398,17 @@ void rlx_desc_promise(rlx_desc_writer *d, uint32_t slot, rlx_slice name, int64_t
 
 void rlx_desc_close(rlx_desc_writer *d)
 {
-    if (!rlx_writer_ok(d->out) || d->open.len == 0)
+    if (!rlx_file_writer_ok(d->out) || d->open.len == 0)
         return;
     uint32_t at = rlx_vec_pop(&d->open);
     int64_t *node = &d->words.data[at];
     uint64_t words = d->words.len - at;
     *node = (int64_t)((uint64_t)*node | words << 32);
-    if (rlx_node_kind(node) != RLX_DESC_FUNC)
+    if (rlx_desc_kind_of(node) != RLX_DESC_FUNC)
         return;
     /* The result is a child too, but not counted. Nothing in a function description binds or is
      * compared late. */
-    if (rlx_node_count(node) == 0)
+    if (rlx_desc_node_count(node) == 0)
         d->out->too_large = true;
     else
         *node -= 1 << 16;
@@ -416,7 +416,7 @@ void rlx_desc_close(rlx_desc_writer *d)
 
 uint32_t rlx_desc_end(rlx_desc_writer *d)
 {
-    rlx_writer *w = d->out;
+    rlx_file_writer *w = d->out;
     if (d->open.len || d->words.len == 0)
         w->too_large = w->too_large || !w->failed;
     uint32_t offset = append_item(w, d->is_params ? RLX_ITEM_PARAMS : RLX_ITEM_DESC, d->symbols,

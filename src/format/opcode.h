@@ -46,7 +46,7 @@ RLX_INLINE uint32_t rlx_operand_imm(int32_t value)
 {
     return (uint32_t)RLX_OPERAND_IMM << 29 | ((uint32_t)value & RLX_OPERAND_MAX);
 }
-RLX_INLINE uint32_t rlx_operand_kind(uint32_t x) { return x >> 29; }
+RLX_INLINE uint32_t rlx_operand_kind_of(uint32_t x) { return x >> 29; }
 RLX_INLINE uint32_t rlx_operand_index(uint32_t x) { return x & RLX_OPERAND_MAX; }
 RLX_INLINE int32_t rlx_operand_value(uint32_t x) { return (int32_t)(x << 3) >> 3; }
 

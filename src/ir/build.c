@@ -152,8 +152,8 @@ const rlx_expr *rlx_tuple_new(rlx_context *ctx, const rlx_expr *const *fields, s
     return &t->node;
 }
 
-const rlx_expr *rlx_seq(rlx_context *ctx, const rlx_node *const *blocks, size_t count,
-                        const rlx_expr *body, rlx_place place)
+const rlx_expr *rlx_seq_new(rlx_context *ctx, const rlx_node *const *blocks, size_t count,
+                            const rlx_expr *body, rlx_place place)
 {
     rlx_seq_expr *s =
         body && rlx_all_there(blocks, count) ? new_with_room(ctx, sizeof *s, count) : NULL;
@@ -167,8 +167,8 @@ const rlx_expr *rlx_seq(rlx_context *ctx, const rlx_node *const *blocks, size_t 
     return &s->node;
 }
 
-const rlx_expr *rlx_if(rlx_context *ctx, const rlx_expr *cond, const rlx_expr *true_branch,
-                       const rlx_expr *false_branch, rlx_place place)
+const rlx_expr *rlx_if_new(rlx_context *ctx, const rlx_expr *cond, const rlx_expr *true_branch,
+                           const rlx_expr *false_branch, rlx_place place)
 {
     rlx_if_expr *e = cond && true_branch && false_branch ? rlx_node_new(ctx, RLX_NODE_IF) : NULL;
     if (!e)
@@ -201,8 +201,8 @@ const rlx_expr *rlx_call_new(rlx_context *ctx, const rlx_expr *op, const rlx_exp
     return &c->node;
 }
 
-const rlx_expr *rlx_tuple_get(rlx_context *ctx, const rlx_expr *tuple, int64_t index,
-                              rlx_place place)
+const rlx_expr *rlx_tuple_get_item_new(rlx_context *ctx, const rlx_expr *tuple, int64_t index,
+                                       rlx_place place)
 {
     rlx_tuple_get_item *t = tuple ? rlx_node_new(ctx, RLX_NODE_TUPLE_GET_ITEM) : NULL;
     if (!t)
@@ -248,8 +248,8 @@ void rlx_function_take_places(const rlx_function *fresh, const rlx_function *old
     f->num_ret_places = old->num_ret_places;
 }
 
-const rlx_binding *rlx_bind(rlx_context *ctx, const rlx_var *var, const rlx_expr *value,
-                            rlx_place place)
+const rlx_binding *rlx_var_binding_new(rlx_context *ctx, const rlx_var *var, const rlx_expr *value,
+                                       rlx_place place)
 {
     rlx_var_binding *b = var && value ? rlx_new(ctx, sizeof *b) : NULL;
     if (!b)
@@ -261,8 +261,8 @@ const rlx_binding *rlx_bind(rlx_context *ctx, const rlx_var *var, const rlx_expr
     return &b->node;
 }
 
-const rlx_binding *rlx_match(rlx_context *ctx, const rlx_var *var, const rlx_sinfo *sinfo,
-                             const rlx_expr *value, rlx_place place)
+const rlx_binding *rlx_match_cast_new(rlx_context *ctx, const rlx_var *var, const rlx_sinfo *sinfo,
+                                      const rlx_expr *value, rlx_place place)
 {
     rlx_match_cast *b = sinfo && value ? rlx_node_new(ctx, RLX_NODE_MATCH_CAST) : NULL;
     if (!b)
@@ -306,7 +306,7 @@ const rlx_expr *rlx_dtype_imm_new(rlx_context *ctx, rlx_dtype dtype)
     return rlx_node_intern(ctx, &key.node);
 }
 
-const rlx_expr *rlx_extern(rlx_context *ctx, rlx_slice symbol)
+const rlx_expr *rlx_extern_func_new(rlx_context *ctx, rlx_slice symbol)
 {
     rlx_extern_func key = { .node.kind = RLX_NODE_EXTERN_FUNC,
                             .symbol = rlx_string_intern(ctx, symbol) };

@@ -34,22 +34,22 @@ const rlx_global_var *rlx_global_var_new(rlx_context *ctx, const rlx_string *nam
                                          rlx_place place);
 const rlx_expr *rlx_tuple_new(rlx_context *ctx, const rlx_expr *const *fields, size_t count,
                               rlx_place place);
-const rlx_expr *rlx_seq(rlx_context *ctx, const rlx_node *const *blocks, size_t count,
-                        const rlx_expr *body, rlx_place place);
+const rlx_expr *rlx_seq_new(rlx_context *ctx, const rlx_node *const *blocks, size_t count,
+                            const rlx_expr *body, rlx_place place);
 const rlx_expr *rlx_prim_value_new(rlx_context *ctx, const rlx_prim *value);
 const rlx_expr *rlx_string_imm_new(rlx_context *ctx, rlx_slice text);
 const rlx_expr *rlx_dtype_imm_new(rlx_context *ctx, rlx_dtype dtype);
-const rlx_expr *rlx_shape(rlx_context *ctx, const rlx_prim *const *values, size_t count);
-const rlx_expr *rlx_shape_ints(rlx_context *ctx, const int64_t *values, size_t count);
-const rlx_expr *rlx_extern(rlx_context *ctx, rlx_slice symbol);
+const rlx_expr *rlx_shape_new(rlx_context *ctx, const rlx_prim *const *values, size_t count);
+const rlx_expr *rlx_shape_of_ints(rlx_context *ctx, const int64_t *values, size_t count);
+const rlx_expr *rlx_extern_func_new(rlx_context *ctx, rlx_slice symbol);
 const rlx_expr *rlx_op_node(rlx_context *ctx, const rlx_op_row *row);
-const rlx_expr *rlx_if(rlx_context *ctx, const rlx_expr *cond, const rlx_expr *true_branch,
-                       const rlx_expr *false_branch, rlx_place place);
+const rlx_expr *rlx_if_new(rlx_context *ctx, const rlx_expr *cond, const rlx_expr *true_branch,
+                           const rlx_expr *false_branch, rlx_place place);
 const rlx_expr *rlx_call_new(rlx_context *ctx, const rlx_expr *op, const rlx_expr *const *args,
                              size_t num_args, const rlx_sinfo *const *sinfo_args,
                              size_t num_sinfo_args, const rlx_attr *attrs, rlx_place place);
-const rlx_expr *rlx_tuple_get(rlx_context *ctx, const rlx_expr *tuple, int64_t index,
-                              rlx_place place);
+const rlx_expr *rlx_tuple_get_item_new(rlx_context *ctx, const rlx_expr *tuple, int64_t index,
+                                       rlx_place place);
 const rlx_function *rlx_function_new(rlx_context *ctx, const rlx_expr *const *params,
                                      size_t num_params, const rlx_expr *body,
                                      const rlx_sinfo *ret_sinfo, bool ret_stated, bool is_pure,
@@ -58,11 +58,11 @@ const rlx_function *rlx_function_new(rlx_context *ctx, const rlx_expr *const *pa
 /* The attributes of `fresh`, made just now and not shared yet, stand where those of `old` do; so
  * does its result, if `result`. */
 void rlx_function_take_places(const rlx_function *fresh, const rlx_function *old, bool result);
-const rlx_binding *rlx_bind(rlx_context *ctx, const rlx_var *var, const rlx_expr *value,
-                            rlx_place place);
+const rlx_binding *rlx_var_binding_new(rlx_context *ctx, const rlx_var *var, const rlx_expr *value,
+                                       rlx_place place);
 /* var may be NULL */
-const rlx_binding *rlx_match(rlx_context *ctx, const rlx_var *var, const rlx_sinfo *sinfo,
-                             const rlx_expr *value, rlx_place place);
+const rlx_binding *rlx_match_cast_new(rlx_context *ctx, const rlx_var *var, const rlx_sinfo *sinfo,
+                                      const rlx_expr *value, rlx_place place);
 const rlx_node *rlx_block_new(rlx_context *ctx, bool dataflow, const rlx_binding *const *bindings,
                               size_t count, rlx_place place);
 
@@ -83,8 +83,8 @@ const rlx_sinfo *rlx_func_info(rlx_context *ctx, const rlx_prim *const *binders,
                                size_t num_binders, const rlx_sinfo *const *params,
                                size_t num_params, const rlx_sinfo *ret, bool is_pure);
 /* operands as node.def says */
-const rlx_sinfo *rlx_host_info(rlx_context *ctx, const rlx_string *name,
-                               const rlx_node *const *operands, size_t count);
+const rlx_sinfo *rlx_extension_info(rlx_context *ctx, const rlx_string *name,
+                                    const rlx_node *const *operands, size_t count);
 const rlx_sinfo *rlx_opaque_func_info(rlx_context *ctx, enum rlx_derive derive,
                                       const rlx_string *name, const rlx_sinfo *ret, bool is_pure);
 

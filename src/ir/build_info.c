@@ -53,7 +53,7 @@ static bool same_shape(const rlx_node *have, const void *key)
     return s && same_items(s->values, s->num_values, key);
 }
 
-const rlx_expr *rlx_shape(rlx_context *ctx, const rlx_prim *const *values, size_t count)
+const rlx_expr *rlx_shape_new(rlx_context *ctx, const rlx_prim *const *values, size_t count)
 {
     struct list_key k = { RLX_NODE_SHAPE_EXPR, count, values };
     uint64_t h = rlx_kind_hash(RLX_NODE_SHAPE_EXPR);
@@ -75,7 +75,7 @@ const rlx_expr *rlx_shape(rlx_context *ctx, const rlx_prim *const *values, size_
 
 #define SMALL_RANK 16
 
-const rlx_expr *rlx_shape_ints(rlx_context *ctx, const int64_t *values, size_t count)
+const rlx_expr *rlx_shape_of_ints(rlx_context *ctx, const int64_t *values, size_t count)
 {
     const rlx_node *room[SMALL_RANK] = { NULL }, **items = room;
     if (count > SMALL_RANK)
@@ -87,7 +87,7 @@ const rlx_expr *rlx_shape_ints(rlx_context *ctx, const int64_t *values, size_t c
     }
     for (size_t i = 0; i < count; i++)
         items[i] = rlx_int64(ctx, values[i]);
-    const rlx_expr *s = rlx_shape(ctx, items, count);
+    const rlx_expr *s = rlx_shape_new(ctx, items, count);
     if (items != room)
         rlx_mem_free(&ctx->memory, items, count * sizeof *items);
     return s;
@@ -182,7 +182,7 @@ const rlx_sinfo *rlx_tensor_info(rlx_context *ctx, const rlx_expr *shape, rlx_dt
 const rlx_sinfo *rlx_tensor_ints(rlx_context *ctx, const int64_t *shape, size_t ndim,
                                  rlx_dtype dtype)
 {
-    const rlx_expr *s = rlx_shape_ints(ctx, shape, ndim);
+    const rlx_expr *s = rlx_shape_of_ints(ctx, shape, ndim);
     return s ? rlx_tensor_info(ctx, s, dtype, -1, NULL) : NULL;
 }
 
@@ -220,12 +220,12 @@ const rlx_sinfo *rlx_opaque_func_info(rlx_context *ctx, enum rlx_derive derive,
     return rlx_node_intern(ctx, &key.node);
 }
 
-const rlx_sinfo *rlx_host_info(rlx_context *ctx, const rlx_string *name,
-                               const rlx_node *const *operands, size_t count)
+const rlx_sinfo *rlx_extension_info(rlx_context *ctx, const rlx_string *name,
+                                    const rlx_node *const *operands, size_t count)
 {
-    rlx_host_sinfo key = { .node.kind = RLX_NODE_HOST_SINFO,
-                           .name = name,
-                           .operands = operands,
-                           .num_operands = count };
+    rlx_extension_sinfo key = { .node.kind = RLX_NODE_EXTENSION_SINFO,
+                                .name = name,
+                                .operands = operands,
+                                .num_operands = count };
     return name && rlx_all_there(operands, count) ? rlx_node_intern(ctx, &key.node) : NULL;
 }

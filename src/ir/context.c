@@ -46,7 +46,7 @@ static void context_destroy(rlx_context *ctx)
     for (int i = RLX_ROOM_COUNT - 1; i >= 0; i--)
         if (ctx->rooms[i].destroy)
             ctx->rooms[i].destroy(ctx, ctx->rooms[i].state);
-    rlx_host_destroy(ctx);
+    rlx_extension_destroy(ctx);
     for (int i = RLX_MAX_LAYERS - 1; i >= 0; i--)
         layer_free(&ctx->layers[i], &ctx->memory);
     for (size_t i = 0; i < ctx->origins.len; i++)

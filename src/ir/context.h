@@ -53,7 +53,7 @@ struct relax_context {
     rlx_diag *newest;                   /* what rlx_note adds to; NULL: it was muted or lost */
     const struct rlx_op_table *ops;     /* installed by op at creation; NULL: no operators */
     rlx_room_state rooms[RLX_ROOM_COUNT];
-    struct rlx_host *host;              /* what the host has added (host.h); NULL: nothing */
+    struct rlx_extensions *extensions;  /* what the host has added (extension.h); NULL: nothing */
     const rlx_node *small_ints[2][258]; /* int64 and int32 literals -1 .. 256 */
     const rlx_node *object, *unit, *void_tensor; /* R.Object, R.Tuple(), R.Tensor */
     const rlx_node *underived; /* an R.Object with RLX_FLAG_AFTER_ERROR */

@@ -455,12 +455,12 @@ static const rlx_node *on_the_left(struct state *s, rlx_context *ctx, const rlx_
 /* Two descriptions that are not the same may be equal all the same if their host says so. */
 static bool says_equal(struct state *s, const rlx_node *a, const rlx_node *b)
 {
-    const rlx_host_kind *k = rlx_as_host_sinfo(a)->row;
-    bool asks = k && k->equal && k == rlx_as_host_sinfo(b)->row && !s->named &&
+    const rlx_extension_kind *k = rlx_as_extension_sinfo(a)->row;
+    bool asks = k && k->equal && k == rlx_as_extension_sinfo(b)->row && !s->named &&
                 s->m == &k->ctx->memory;
     const rlx_node *now = asks ? on_the_left(s, k->ctx, b) : NULL;
-    return now && (now == a ||
-                   rlx_host_ask(k->ctx, NULL, k, k->equal, "equality", 1, a, now) == 1);
+    return now &&
+           (now == a || rlx_extension_ask(k->ctx, NULL, k, k->equal, "equality", 1, a, now) == 1);
 }
 
 static const rlx_node *none_if_empty(const rlx_node *n)
@@ -491,7 +491,7 @@ static enum verdict compare(struct state *s, const rlx_node *a, const rlx_node *
         if (pairset_has(&s->equal, (struct pair){ a, b, s->scope }))
             return EQUAL;
     }
-    if (a->kind == RLX_NODE_HOST_SINFO && says_equal(s, a, b))
+    if (a->kind == RLX_NODE_EXTENSION_SINFO && says_equal(s, a, b))
         return EQUAL;
     return open_pair(s, a, b, false);
 }

@@ -108,8 +108,8 @@ static bool hash_at_once(struct state *s, const rlx_node *n, const rlx_field *vi
         *h = hash_values(n);
         return true;
     }
-    if (n->kind == RLX_NODE_HOST_SINFO) { /* the host may say that unlike operands are equal */
-        *h = rlx_hash_mix(rlx_kind_hash(n->kind), hash_string(rlx_as_host_sinfo(n)->name));
+    if (n->kind == RLX_NODE_EXTENSION_SINFO) { /* the host may say that unlike operands are equal */
+        *h = rlx_hash_mix(rlx_kind_hash(n->kind), hash_string(rlx_as_extension_sinfo(n)->name));
         return true;
     }
     if (!var && rlx_ptrmap_find(s->known, n, &known)) {

@@ -36,11 +36,11 @@ typedef struct rlx_op_attr {
 
 enum rlx_op_flags {
     RLX_OP_PURE = 1,
-    RLX_OP_VARARGS = 2,      /* the last argument repeats */
-    RLX_OP_SINFO_ARGS = 4,   /* takes sinfo_args */
-    RLX_OP_ALIAS = 8,        /* result may share memory with an argument */
-    RLX_OP_UNSTATED = 128,   /* does not say whether it is pure: counts as impure (PU04) */
-    RLX_OP_HOST = 64,        /* registered by the host: an rlx_host_op (host.h) */
+    RLX_OP_VARARGS = 2,    /* the last argument repeats */
+    RLX_OP_SINFO_ARGS = 4, /* takes sinfo_args */
+    RLX_OP_ALIAS = 8,      /* result may share memory with an argument */
+    RLX_OP_UNSTATED = 128, /* does not say whether it is pure: counts as impure (PU04) */
+    RLX_OP_HOST = 64,      /* registered by the host: an rlx_extension_op (extension.h) */
     /* normalize completes what was written short (reshape's 0 and -1): applied under
      * keep_op_form too */
     RLX_OP_NORMALIZE_ALWAYS = 32,
@@ -59,7 +59,7 @@ enum rlx_op_pattern {
 };
 
 typedef struct rlx_infer rlx_infer;
-typedef struct rlx_lower rlx_lower;
+typedef struct rlx_lower_request rlx_lower_request;
 /* A call about to be made: what prepare may complete in place. */
 #define RLX_OP_MAX_ARGS 8
 typedef struct rlx_op_draft {
@@ -86,7 +86,7 @@ struct rlx_op_row {
     /* Operator normal form (NF05): a replacement call or the call itself; NULL on failure. */
     const rlx_expr *(*normalize)(rlx_infer *in);
     /* Lowering to a PrimFunc: see op/op.h. NULL: none. */
-    const rlx_prim_func *(*lower)(rlx_lower *l);
+    const rlx_prim_func *(*lower)(rlx_lower_request *l);
     /* Fills in arguments and attributes whose default depends on others; false after a report.
      * NULL: nothing to do. */
     bool (*prepare)(rlx_op_draft *d);

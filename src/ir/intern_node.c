@@ -134,7 +134,7 @@ static bool count_parts(rlx_context *ctx, rlx_node *n)
     if (rlx_family_of(n) == RLX_FAMILY_PRIM)
         return n->id = prim_parts(n), true;
     if (n->kind != RLX_NODE_TUPLE_SINFO && n->kind != RLX_NODE_FUNC_SINFO &&
-        n->kind != RLX_NODE_HOST_SINFO)
+        n->kind != RLX_NODE_EXTENSION_SINFO)
         return true;
     size_t parts = parts_of(n);
     if (parts > RLX_MAX_INFO_PARTS)
@@ -157,8 +157,8 @@ static rlx_node *copy_key(rlx_context *ctx, const rlx_node *key)
     if (!n)
         return NULL;
     memcpy(n, key, info->size);
-    if (n->kind == RLX_NODE_HOST_SINFO)
-        ((rlx_host_sinfo *)n)->row = rlx_host_kind_of(ctx, key);
+    if (n->kind == RLX_NODE_EXTENSION_SINFO)
+        ((rlx_extension_sinfo *)n)->row = rlx_extension_kind_of(ctx, key);
     const rlx_node **room = (const rlx_node **)((char *)n + bytes);
     for (int i = 0; i < info->num_fields; i++) {
         const rlx_field *f = &info->fields[i];

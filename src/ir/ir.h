@@ -9,6 +9,6 @@
 #include "ir/device.h"
 #include "ir/walk.h"
 #include "ir/iface.h"
-#include "ir/host.h"
+#include "ir/extension.h"
 
 #endif

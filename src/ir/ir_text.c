@@ -698,7 +698,7 @@ static void func_info(struct state *s, const rlx_func_sinfo *n)
 }
 
 /* Operands as annotations have them: shapes in brackets, integers bare. */
-static void host_argument(struct state *s, const rlx_host_argument *a)
+static void host_argument(struct state *s, const rlx_extension_argument *a)
 {
     const rlx_node *operand = a->operand ? *a->operand : NULL;
     const rlx_shape_expr *shape = rlx_as_shape_expr(operand);
@@ -719,10 +719,10 @@ static void host_argument(struct state *s, const rlx_host_argument *a)
     }
 }
 
-static void host_info(struct state *s, const rlx_host_sinfo *n)
+static void host_info(struct state *s, const rlx_extension_sinfo *n)
 {
-    rlx_host_sink sink;
-    if (!rlx_host_arguments(s->b->memory, &n->node, &sink))
+    rlx_extension_sink sink;
+    if (!rlx_extension_arguments(s->b->memory, &n->node, &sink))
         s->b->failed = true;
     rlx_buf_lit(s->b, "R.");
     lit(s, n->name->data);
@@ -745,7 +745,7 @@ static bool sinfo(struct state *s, const rlx_node *n)
     case RLX_NODE_TENSOR_SINFO: tensor_info(s, (const rlx_tensor_sinfo *)n); return true;
     case RLX_NODE_TUPLE_SINFO: tuple_info(s, (const rlx_tuple_sinfo *)n); return true;
     case RLX_NODE_FUNC_SINFO: func_info(s, (const rlx_func_sinfo *)n); return true;
-    case RLX_NODE_HOST_SINFO: host_info(s, (const rlx_host_sinfo *)n); return true;
+    case RLX_NODE_EXTENSION_SINFO: host_info(s, (const rlx_extension_sinfo *)n); return true;
     case RLX_NODE_VDEVICE: vdevice(s, (const rlx_vdevice *)n); return true;
     default: return false;
     }
@@ -840,7 +840,7 @@ static void operator_name(struct state *s, const rlx_op *n)
     rlx_buf_put(s->b, full.data + (ours ? 6 : 0), full.len - (ours ? 6 : 0));
 }
 
-static void relax_call(struct state *s, const rlx_call *c)
+static void relax_call_new(struct state *s, const rlx_call *c)
 {
     node(s, c->op, ATOM_PREC);
     lit(s, "(");
@@ -881,7 +881,7 @@ static bool expr(struct state *s, const rlx_node *n)
         quoted_call(s, "R.ExternFunc(", ((const rlx_extern_func *)n)->symbol);
         return true;
     case RLX_NODE_OP: operator_name(s, (const rlx_op *)n); return true;
-    case RLX_NODE_CALL: relax_call(s, (const rlx_call *)n); return true;
+    case RLX_NODE_CALL: relax_call_new(s, (const rlx_call *)n); return true;
     case RLX_NODE_TUPLE_GET_ITEM: tuple_get(s, (const rlx_tuple_get_item *)n); return true;
     default: return false;
     }

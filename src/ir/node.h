@@ -19,7 +19,7 @@ typedef struct rlx_node {
     /* 0: source or builder; else number of the pass that made it, see rlx_context_origin */
     uint8_t origin;
     uint32_t id; /* VAR, DATAFLOW_VAR, GLOBAL_VAR, PRIM_VAR, BUFFER: serial number in the context
-                    (from 1); TUPLE_SINFO, FUNC_SINFO, HOST_SINFO, interned PRIM with operands:
+                    (from 1); TUPLE_SINFO, FUNC_SINFO, EXTENSION_SINFO, interned PRIM with operands:
                     nodes of it, counted as a tree; else 0 */
 } rlx_node;
 
@@ -152,7 +152,7 @@ RLX_AS(shape_sinfo, SHAPE_SINFO)
 RLX_AS(tensor_sinfo, TENSOR_SINFO)
 RLX_AS(tuple_sinfo, TUPLE_SINFO)
 RLX_AS(func_sinfo, FUNC_SINFO)
-RLX_AS(host_sinfo, HOST_SINFO)
+RLX_AS(extension_sinfo, EXTENSION_SINFO)
 RLX_AS(prim_var, PRIM_VAR)
 RLX_AS(int_imm, INT_IMM)
 RLX_AS(float_imm, FLOAT_IMM)

@@ -288,10 +288,10 @@ static bool same_attrs(const rlx_op_row *a, const rlx_op_row *b)
  * operator then has the row of that context. */
 static bool is_known_there(rlx_context *to, rlx_node *n)
 {
-    const rlx_host_sinfo *s = rlx_as_host_sinfo(n);
+    const rlx_extension_sinfo *s = rlx_as_extension_sinfo(n);
     rlx_op *op = n->kind == RLX_NODE_OP ? (rlx_op *)n : NULL;
     if (op && op->row && op->row->flags & RLX_OP_HOST) {
-        const rlx_host_op *there = rlx_host_op_find(to, rlx_slice_z(op->row->short_name));
+        const rlx_extension_op *there = rlx_extension_op_find(to, rlx_slice_z(op->row->short_name));
         if (there && same_attrs(&there->op, op->row)) {
             op->row = &there->op;
             return true;
@@ -300,7 +300,7 @@ static bool is_known_there(rlx_context *to, rlx_node *n)
                   op->row->short_name, there ? " with these attributes" : "");
         return false;
     }
-    if (!s || rlx_host_kind_of(to, n))
+    if (!s || rlx_extension_kind_of(to, n))
         return true;
     rlx_error(to, RLX_OP15, RLX_NO_PLACE, "struct info R.%s is not registered in this context",
               s->name->data);

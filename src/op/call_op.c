@@ -387,7 +387,7 @@ static const rlx_expr *as_shape(rlx_context *ctx, const rlx_expr *e)
         return rlx_no_memory(ctx), NULL;
     for (size_t i = 0; i < t->num_fields; i++)
         dims[i] = rlx_fold_cast(ctx, RELAX_INT64, rlx_as_prim_value(t->fields[i])->value);
-    const rlx_expr *shape = rlx_shape(ctx, dims, t->num_fields);
+    const rlx_expr *shape = rlx_shape_new(ctx, dims, t->num_fields);
     rlx_mem_free(&ctx->memory, dims, (t->num_fields + 1) * sizeof *dims);
     return shape;
 }

@@ -210,7 +210,7 @@ const rlx_sinfo *rlx_infer_dims_result(rlx_infer *in, const rlx_dims *d, rlx_dty
         if (d->at[i] && rlx_prim_parts(d->at[i]) > MAX_SIZE_PARTS)
             return rlx_infer_rank_result(in, (int64_t)d->count, dtype, vdevice);
     }
-    const rlx_expr *shape = rlx_shape(in->ctx, d->at, d->count);
+    const rlx_expr *shape = rlx_shape_new(in->ctx, d->at, d->count);
     return rlx_infer_done(
         in, shape ? rlx_tensor_info(in->ctx, shape, dtype, (int)d->count, vdevice) : NULL);
 }

@@ -183,31 +183,31 @@ static bool check_output(rlx_infer *in, rlx_mapping *m, const rlx_sinfo *param,
     }
     if (!implied)
         return in->failed = true, false;
-    rlx_fit_reason why;
-    enum rlx_fit fit = rlx_fit(in->ctx, in->scope, out, implied, &why);
-    if (fit == RLX_FIT_YES || (fit == RLX_FIT_VALUE && has_unmatched(in, m, param)))
+    rlx_mismatch why;
+    enum rlx_assignability fit = rlx_assignable(in->ctx, in->scope, out, implied, &why);
+    if (fit == RLX_ASSIGNABLE_YES || (fit == RLX_ASSIGNABLE_VALUE && has_unmatched(in, m, param)))
         return !in->failed;
     rlx_buf text;
     rlx_buf_init(&text, &in->ctx->memory);
-    rlx_fit_explain(&text, &why);
+    rlx_assignable_explain(&text, &why);
     const char *reason = text.data && !text.failed ? text.data : "";
-    if (fit == RLX_FIT_VALUE)
+    if (fit == RLX_ASSIGNABLE_VALUE)
         doubt(in, "output %zu is stated as %s, the function makes %s: %s", index,
               rlx_show(in->ctx, out), rlx_show(in->ctx, implied), reason);
     else
         misuse(in, "output %zu is stated as %s, the function makes %s: %s", index,
                rlx_show(in->ctx, out), rlx_show(in->ctx, implied), reason);
     rlx_buf_free(&text);
-    return fit == RLX_FIT_VALUE;
+    return fit == RLX_ASSIGNABLE_VALUE;
 }
 
 /* Says that an argument can never be what the function takes, and which part of it. */
 static bool wrong_input(rlx_infer *in, size_t index, const rlx_sinfo *arg, const rlx_sinfo *want,
-                        const rlx_fit_reason *why)
+                        const rlx_mismatch *why)
 {
     rlx_buf text;
     rlx_buf_init(&text, &in->ctx->memory);
-    rlx_fit_explain(&text, why);
+    rlx_assignable_explain(&text, why);
     misuse(in, "argument %zu is %s, expected %s: %s", index, rlx_show(in->ctx, arg),
            rlx_show(in->ctx, want), text.data && !text.failed ? text.data : "");
     rlx_buf_free(&text);
@@ -227,10 +227,10 @@ static bool check_inputs(rlx_infer *in, const tir_call *c, rlx_mapping *m)
     for (size_t i = 0; i < c->args->num_fields; i++) {
         const rlx_sinfo *arg = c->args->fields[i],
                         *want = rlx_mapping_apply(m, c->callee->params[i]);
-        rlx_fit_reason why;
+        rlx_mismatch why;
         if (!want)
             return in->failed = true, false;
-        if (rlx_fit(in->ctx, in->scope, arg, want, &why) == RLX_FIT_NO)
+        if (rlx_assignable(in->ctx, in->scope, arg, want, &why) == RLX_ASSIGNABLE_NO)
             return wrong_input(in, i, arg, want, &why);
     }
     return true;
@@ -360,7 +360,7 @@ const rlx_expr *rlx_normalize_arg_tuple(rlx_infer *in)
     if (!literal) {
         const rlx_expr **fields = rlx_new(in->ctx, (s->num_fields + 1) * sizeof *fields);
         for (size_t i = 0; fields && i < s->num_fields; i++)
-            if (!(fields[i] = rlx_tuple_get(in->ctx, tuple, (int64_t)i, call->place)))
+            if (!(fields[i] = rlx_tuple_get_item_new(in->ctx, tuple, (int64_t)i, call->place)))
                 return NULL;
         literal = fields ? rlx_tuple_new(in->ctx, fields, s->num_fields, call->place) : NULL;
     }
@@ -400,11 +400,9 @@ static const rlx_sinfo *derived_by_host(rlx_infer *in, const rlx_string *name)
     const rlx_call *plain =
         rlx_as_call(rlx_call_new(in->ctx, c->args[0], c->args + 1, c->num_args - 1, c->sinfo_args,
                                  c->num_sinfo_args, NULL, c->place));
-    rlx_host_view view = { .ctx = in->ctx,
-                           .call = plain,
-                           .arg_info = info_behind,
-                           .user = in,
-                           .quiet = in->quiet };
+    rlx_extension_view view = {
+        .ctx = in->ctx, .call = plain, .arg_info = info_behind, .user = in, .quiet = in->quiet
+    };
     return rlx_infer_done(in, plain ? rlx_derive_named(&view, in->scope, name) : NULL);
 }
 
@@ -447,7 +445,8 @@ const rlx_sinfo *rlx_infer_call_inplace_packed(rlx_infer *in)
         const rlx_sinfo *arg = indices[i] < 0 ? NULL : rlx_infer_arg(in, 1 + (size_t)indices[i]);
         if (indices[i] >= 0 && !arg)
             return NULL;
-        if (arg && rlx_fit(in->ctx, in->scope, arg, output_at(out, i), NULL) != RLX_FIT_YES)
+        if (arg &&
+            rlx_assignable(in->ctx, in->scope, arg, output_at(out, i), NULL) != RLX_ASSIGNABLE_YES)
             return misuse(in, "argument %lld is %s, which the stated result %s does not cover",
                           (long long)indices[i], rlx_show(in->ctx, arg),
                           rlx_show(in->ctx, output_at(out, i)));

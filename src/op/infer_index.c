@@ -438,12 +438,12 @@ const rlx_sinfo *rlx_infer_unique(rlx_infer *in)
     bool scalar = x->ndim == 0;
     parts[0] =
         scalar
-            ? rlx_tensor_info(in->ctx, rlx_shape_ints(in->ctx, &one, 1), x->dtype, 1, x->vdevice)
+            ? rlx_tensor_info(in->ctx, rlx_shape_of_ints(in->ctx, &one, 1), x->dtype, 1, x->vdevice)
             : rlx_tensor_info(in->ctx, NULL, x->dtype, has_axis ? x->ndim : 1, x->vdevice);
     for (size_t i = 0; i < 3; i++)
         if (flag[i])
             parts[count++] =
-                rlx_tensor_info(in->ctx, scalar ? rlx_shape_ints(in->ctx, &one, 1) : NULL,
+                rlx_tensor_info(in->ctx, scalar ? rlx_shape_of_ints(in->ctx, &one, 1) : NULL,
                                 RELAX_INT64, 1, x->vdevice);
     return rlx_infer_done(in, count == 1 ? parts[0] : rlx_tuple_info(in->ctx, parts, count));
 }

@@ -1,4 +1,4 @@
-/* infer_layout.c: layout_transform: the sizes that follow from an index map.
+/*- infer_layout.c: layout_transform: the sizes that follow from an index map.
  *
  * Each expression of the map has a span: its values are low, low + step, ... and lie below end.
  * A remainder counts in full, so tiles are whole and the last one is padded:

@@ -32,7 +32,7 @@ const rlx_sinfo *rlx_infer_alloc_tensor(rlx_infer *in)
     dtype_literal(in, 3, &dtype);
     const rlx_expr *shape = rlx_infer_expr(in, 2);
     if (!rlx_as_shape_expr(shape) && s->has_values)
-        shape = rlx_shape(in->ctx, s->values, s->num_values);
+        shape = rlx_shape_new(in->ctx, s->values, s->num_values);
     else if (!rlx_as_shape_expr(shape) && !rlx_as_var(shape))
         shape = NULL;
     return rlx_infer_done(in, rlx_tensor_info(in->ctx, shape, dtype, s->ndim, NULL));
@@ -170,7 +170,7 @@ const rlx_sinfo *rlx_infer_view(rlx_infer *in)
         !view_fits(in, &v))
         return NULL;
     const rlx_expr *shape = v.keep_shape ? v.x->shape
-                            : v.dims     ? rlx_shape(in->ctx, v.dims, v.n)
+                            : v.dims     ? rlx_shape_new(in->ctx, v.dims, v.n)
                                          : NULL;
     if (v.dims && !v.keep_shape && !shape)
         return rlx_infer_done(in, NULL);

@@ -153,7 +153,7 @@ const rlx_sinfo *rlx_infer_dropout(rlx_infer *in)
 
 static const rlx_sinfo *scalar_result(rlx_infer *in, rlx_dtype dtype, const rlx_node *vdevice)
 {
-    const rlx_expr *shape = rlx_shape(in->ctx, NULL, 0);
+    const rlx_expr *shape = rlx_shape_new(in->ctx, NULL, 0);
     return rlx_infer_done(in, shape ? rlx_tensor_info(in->ctx, shape, dtype, 0, vdevice) : NULL);
 }
 

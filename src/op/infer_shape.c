@@ -184,7 +184,7 @@ const rlx_sinfo *rlx_infer_reshape(rlx_infer *in)
     if (s->has_values && !same_elements(in, x, s->values, s->num_values))
         return NULL;
     const rlx_expr *shape = shape_of_arg(in, 1);
-    if (!written && s->has_values && !(shape = rlx_shape(in->ctx, s->values, s->num_values)))
+    if (!written && s->has_values && !(shape = rlx_shape_new(in->ctx, s->values, s->num_values)))
         return rlx_infer_done(in, NULL);
     return rlx_infer_done(in, rlx_tensor_info(in->ctx, shape, x->dtype, s->ndim, x->vdevice));
 }
@@ -207,7 +207,7 @@ const rlx_expr *rlx_normalize_reshape(rlx_infer *in)
     int found = written_sizes(in, x, written, &out);
     if (found <= 0)
         return found < 0 ? NULL : &call->node;
-    const rlx_expr *args[2] = { call->args[0], rlx_shape(in->ctx, out.at, out.count) };
+    const rlx_expr *args[2] = { call->args[0], rlx_shape_new(in->ctx, out.at, out.count) };
     if (args[1] == call->args[1])
         return &call->node;
     return args[1] ? rlx_call_new(in->ctx, call->op, args, 2, NULL, 0, call->attrs, call->place)

@@ -378,7 +378,7 @@ bool rlx_prepare_resize2d(rlx_op_draft *d)
     const rlx_prim *v = one ? one->value : s && s->num_values == 1 ? s->values[0] : NULL;
     const rlx_prim *both[2] = { v, v };
     if (v)
-        d->args[1] = rlx_shape(d->ctx, both, 2);
+        d->args[1] = rlx_shape_new(d->ctx, both, 2);
     return d->args[1] != NULL;
 }
 

@@ -13,9 +13,9 @@
 #include <math.h>
 
 typedef struct attention {
-    rlx_low b;
-    rlx_low_tensor q, k, v, bias, out;
-    rlx_low_tensor starts_q, starts_k;      /* var_len */
+    rlx_lowering b;
+    rlx_lowering_tensor q, k, v, bias, out;
+    rlx_lowering_tensor starts_q, starts_k; /* var_len */
     bool has_bias, var_len;
     const rlx_prim *scale;
     enum { NO_MASK, TOP_LEFT, BOTTOM_RIGHT } mask;
@@ -26,13 +26,10 @@ typedef struct attention {
     const rlx_buffer *base_q, *base_k, *end_k, *end_q;
 } attention;
 
-static const rlx_prim *size(const rlx_low_tensor *t, size_t i)
-{
-    return t->shape.sizes.at[i];
-}
+static const rlx_prim *size(const rlx_lowering_tensor *t, size_t i) { return t->shape.sizes.at[i]; }
 
 /* Query head n reads key head n // (heads of query / heads of key). */
-static const rlx_prim *shared_head(attention *a, const rlx_prim *n, const rlx_low_tensor *of)
+static const rlx_prim *shared_head(attention *a, const rlx_prim *n, const rlx_lowering_tensor *of)
 {
     rlx_tir *t = &a->b.t;
     const rlx_prim *heads = size(&a->q, 2), *have = size(of, 2);
@@ -67,7 +64,7 @@ static const rlx_prim *visible(attention *a, const rlx_prim *i, const rlx_prim *
     return ok;
 }
 
-static const rlx_prim *wide_load(attention *a, const rlx_low_tensor *x, rlx_prim_list at)
+static const rlx_prim *wide_load(attention *a, const rlx_lowering_tensor *x, rlx_prim_list at)
 {
     return rlx_tir_cast(&a->b.t, a->wide, rlx_tir_load(&a->b.t, x->buffer, at));
 }
@@ -98,15 +95,15 @@ static void mask_block(attention *a)
                    *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
     const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)),
                    *j = rlx_tir_spatial(t, "j", size(&a->k, 1));
-    rlx_low_list index = { .at = { b, n, i, j }, .n = 4 }, sizes = {
+    rlx_lowering_list index = { .at = { b, n, i, j }, .n = 4 }, sizes = {
         .at = { size(&a->q, 0), size(&a->q, 2), size(&a->q, 1), size(&a->k, 1) }, .n = 4
     };
     const rlx_prim *v = rlx_tir_mul(t, rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j)),
                                     a->scale),
                    *ok = visible(a, i, j);
     if (a->has_bias)
-        v = rlx_tir_add(t, v,
-                        rlx_tir_cast(t, a->wide, rlx_low_load(&a->b, &a->bias, &index, &sizes)));
+        v = rlx_tir_add(
+            t, v, rlx_tir_cast(t, a->wide, rlx_lowering_load(&a->b, &a->bias, &index, &sizes)));
     if (ok)
         v = rlx_tir_select(t, ok, v, rlx_tir_infinity(t, a->wide, true));
     rlx_tir_store(t, a->score, RLX_TIR_LIST(b, n, i, j), v);
@@ -168,13 +165,13 @@ static void product_block(attention *a)
 static void divide_block(attention *a)
 {
     rlx_tir *t = &a->b.t;
-    rlx_low_list index;
-    rlx_low_open(&a->b, a->b.l->name.data, &a->out.shape.sizes, &index);
+    rlx_lowering_list index;
+    rlx_lowering_open(&a->b, a->b.l->name.data, &a->out.shape.sizes, &index);
     const rlx_prim *total =
         rlx_tir_load(t, a->total, RLX_TIR_LIST(index.at[0], index.at[2], index.at[1]));
     const rlx_prim *zero = rlx_tir_number(t, a->wide, 0),
-                   *v = rlx_tir_div(t, rlx_tir_load(t, a->sum, rlx_low_items(&index)), total);
-    rlx_tir_store(t, a->out.buffer, rlx_low_items(&index),
+                   *v = rlx_tir_div(t, rlx_tir_load(t, a->sum, rlx_lowering_items(&index)), total);
+    rlx_tir_store(t, a->out.buffer, rlx_lowering_items(&index),
                   rlx_tir_select(t, rlx_tir_eq(t, total, zero), zero, v));
     rlx_tir_end_block(t);
 }
@@ -201,7 +198,7 @@ static void sequence_block(attention *a)
         rlx_tir_cast(t, RELAX_INT64, rlx_tir_load(t, a->starts_q.buffer, RLX_TIR_LIST(next)));
     rlx_tir_if(t, rlx_tir_and(t, rlx_tir_le(t, begin, i), rlx_tir_lt(t, i, end)));
     for (size_t k = 0; k < 4; k++) {
-        const rlx_low_tensor *from = k < 2 ? &a->starts_q : &a->starts_k;
+        const rlx_lowering_tensor *from = k < 2 ? &a->starts_q : &a->starts_k;
         const rlx_prim *v = rlx_tir_load(t, from->buffer, RLX_TIR_LIST(k % 2 ? next : s));
         rlx_tir_store(t, *to[k], RLX_TIR_LIST(i), rlx_tir_cast(t, RELAX_INT64, v));
     }
@@ -212,18 +209,19 @@ static void sequence_block(attention *a)
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-static bool read_attrs(attention *a, rlx_lower *l)
+static bool read_attrs(attention *a, rlx_lower_request *l)
 {
-    rlx_slice mask = rlx_attr_text(rlx_low_attr(l, 1));
-    const rlx_attr *scale = rlx_low_attr(l, 0);
+    rlx_slice mask = rlx_attr_text(rlx_lowering_attr(l, 1));
+    const rlx_attr *scale = rlx_lowering_attr(l, 0);
     rlx_tir *t = &a->b.t;
     int64_t h;
-    a->window = rlx_attr_is_none(rlx_low_attr(l, 2)) ? 0 : rlx_attr_as_int(rlx_low_attr(l, 2), 0);
+    a->window =
+        rlx_attr_is_none(rlx_lowering_attr(l, 2)) ? 0 : rlx_attr_as_int(rlx_lowering_attr(l, 2), 0);
     a->mask = rlx_slice_is(mask, "TopLeft")       ? TOP_LEFT
               : rlx_slice_is(mask, "BottomRight") ? BOTTOM_RIGHT
                                                   : NO_MASK;
     if ((mask.len && a->mask == NO_MASK) || a->window < 0)
-        return rlx_low_give_up(&a->b, "the mask is not known");
+        return rlx_lowering_give_up(&a->b, "the mask is not known");
     if (!rlx_attr_is_none(scale))
         a->scale = rlx_tir_number(t, a->wide, rlx_attr_as_float(scale, 1));
     else if (rlx_int_literal(size(&a->q, 3), &h))
@@ -235,85 +233,89 @@ static bool read_attrs(attention *a, rlx_lower *l)
 
 static void trust_sizes(attention *a)
 {
-    rlx_low *b = &a->b;
+    rlx_lowering *b = &a->b;
     for (size_t i = 1; i < 3; i++)
-        rlx_low_trust(b, 0, 0, i, 0);
-    rlx_low_trust(b, 1, 1, 2, 1);
-    rlx_low_trust(b, 0, 3, 1, 3);
+        rlx_lowering_trust(b, 0, 0, i, 0);
+    rlx_lowering_trust(b, 1, 1, 2, 1);
+    rlx_lowering_trust(b, 0, 3, 1, 3);
 }
 
 /* Groups of heads must be whole: checked where inference trusts it. */
-static void require_groups(attention *a, const rlx_low_tensor *of)
+static void require_groups(attention *a, const rlx_lowering_tensor *of)
 {
     rlx_tir *t = &a->b.t;
     const rlx_prim *zero = rlx_tir_int(t, 0), *rest;
     if (size(&a->q, 2) == size(of, 2))
         return;
-    rlx_low_require(&a->b, rlx_tir_gt(t, size(of, 2), zero),
-                    "RT05: there are no heads of keys or values");
+    rlx_lowering_require(&a->b, rlx_tir_gt(t, size(of, 2), zero),
+                         "RT05: there are no heads of keys or values");
     rest = rlx_tir_floor_mod(t, size(&a->q, 2), size(of, 2));
-    rlx_low_require(&a->b, rlx_tir_eq(t, rest, zero), "RT05: the heads do not divide into groups");
+    rlx_lowering_require(&a->b, rlx_tir_eq(t, rest, zero),
+                         "RT05: the heads do not divide into groups");
 }
 
 static bool check_bias(attention *a)
 {
-    const rlx_low_list want = {
+    const rlx_lowering_list want = {
         .at = { size(&a->q, 0), size(&a->q, 2), size(&a->q, 1), size(&a->k, 1) }, .n = 4
     };
     rlx_tir *t = &a->b.t;
     for (size_t i = 0; i < 4; i++) {
         const rlx_prim *have = size(&a->bias, i);
         if (have != want.at[i] && !(i < 3 && rlx_is_int_value(have, 1)))
-            rlx_low_require(&a->b,
-                            rlx_tir_or(t, rlx_tir_eq(t, have, want.at[i]),
-                                       rlx_tir_eq(t, have, rlx_tir_int(t, 1))),
-                            "RT05: sizes do not broadcast");
+            rlx_lowering_require(&a->b,
+                                 rlx_tir_or(t, rlx_tir_eq(t, have, want.at[i]),
+                                            rlx_tir_eq(t, have, rlx_tir_int(t, 1))),
+                                 "RT05: sizes do not broadcast");
     }
     return true;
 }
 
-static bool read_arguments(attention *a, rlx_lower *l)
+static bool read_arguments(attention *a, rlx_lower_request *l)
 {
-    rlx_low *b = &a->b;
+    rlx_lowering *b = &a->b;
     a->has_bias = l->row->num_args == 4;
     a->var_len = l->row->num_args > 4;
     trust_sizes(a);
-    if (!rlx_low_input(b, 0, &a->q) || !rlx_low_input(b, 1, &a->k) || !rlx_low_input(b, 2, &a->v))
+    if (!rlx_lowering_input(b, 0, &a->q) || !rlx_lowering_input(b, 1, &a->k) ||
+        !rlx_lowering_input(b, 2, &a->v))
         return false;
-    if (!rlx_low_is_float(a->q.dtype) || a->k.dtype != a->q.dtype || a->v.dtype != a->q.dtype ||
-        a->q.shape.sizes.n != 4 || a->k.shape.sizes.n != 4 || a->v.shape.sizes.n != 4)
-        return rlx_low_give_up(b, "the operator does not compute with these dtypes or ranks");
-    a->wide = rlx_low_accumulator(a->q.dtype);
+    if (!rlx_lowering_is_float(a->q.dtype) || a->k.dtype != a->q.dtype ||
+        a->v.dtype != a->q.dtype || a->q.shape.sizes.n != 4 || a->k.shape.sizes.n != 4 ||
+        a->v.shape.sizes.n != 4)
+        return rlx_lowering_give_up(b, "the operator does not compute with these dtypes or ranks");
+    a->wide = rlx_lowering_accumulator(a->q.dtype);
     if (a->has_bias &&
-        (!rlx_low_input(b, 3, &a->bias) || a->bias.shape.sizes.n != 4 || !check_bias(a)))
-        return rlx_low_give_up(b, "the bias has no rank of 4");
-    if (a->var_len && (!rlx_low_input(b, 3, &a->starts_q) || !rlx_low_input(b, 4, &a->starts_k)))
+        (!rlx_lowering_input(b, 3, &a->bias) || a->bias.shape.sizes.n != 4 || !check_bias(a)))
+        return rlx_lowering_give_up(b, "the bias has no rank of 4");
+    if (a->var_len &&
+        (!rlx_lowering_input(b, 3, &a->starts_q) || !rlx_lowering_input(b, 4, &a->starts_k)))
         return false;
     if (a->var_len && (a->starts_q.shape.sizes.n != 1 || a->starts_k.shape.sizes.n != 1))
-        return rlx_low_give_up(b, "the starts of sequences have no rank of 1");
+        return rlx_lowering_give_up(b, "the starts of sequences have no rank of 1");
     require_groups(a, &a->k);
     require_groups(a, &a->v);
-    rlx_low_shape shape = { .program = { a->q.shape.program[0], a->q.shape.program[1],
-                                         a->q.shape.program[2], a->v.shape.program[3] },
-                            .sizes = { .at = { size(&a->q, 0), size(&a->q, 1), size(&a->q, 2),
-                                               size(&a->v, 3) },
-                                       .n = 4 } };
-    return read_attrs(a, l) && rlx_low_output(b, &shape, &a->out);
+    rlx_lowering_shape shape = { .program = { a->q.shape.program[0], a->q.shape.program[1],
+                                              a->q.shape.program[2], a->v.shape.program[3] },
+                                 .sizes = { .at = { size(&a->q, 0), size(&a->q, 1), size(&a->q, 2),
+                                                    size(&a->v, 3) },
+                                            .n = 4 } };
+    return read_attrs(a, l) && rlx_lowering_output(b, &shape, &a->out);
 }
 
-const rlx_prim_func *rlx_lower_attention(rlx_lower *l)
+const rlx_prim_func *rlx_lower_attention(rlx_lower_request *l)
 {
     attention a = { .has_bias = false };
-    rlx_low_begin(&a.b, l);
+    rlx_lowering_begin(&a.b, l);
     rlx_tir *t = &a.b.t;
     if (!read_arguments(&a, l))
-        return rlx_low_end(&a.b);
+        return rlx_lowering_end(&a.b);
     const rlx_prim *batch = size(&a.q, 0), *heads = size(&a.q, 2), *queries = size(&a.q, 1);
     a.score =
         rlx_tir_alloc(t, "score", a.wide, RLX_TIR_LIST(batch, heads, queries, size(&a.k, 1)));
     a.top = rlx_tir_alloc(t, "top", a.wide, RLX_TIR_LIST(batch, heads, queries));
     a.total = rlx_tir_alloc(t, "total", a.wide, RLX_TIR_LIST(batch, heads, queries));
-    a.sum = rlx_tir_alloc(t, "sum", a.wide, rlx_low_items(&a.out.shape.sizes));
+    a.sum = rlx_tir_alloc(t, "sum", a.wide, rlx_lowering_items(&a.out.shape.sizes));
     if (a.var_len)
         sequence_block(&a);
     score_block(&a);
@@ -323,5 +325,5 @@ const rlx_prim_func *rlx_lower_attention(rlx_lower *l)
     fold_block(&a, "total", a.total, false);
     product_block(&a);
     divide_block(&a);
-    return rlx_low_end(&a.b);
+    return rlx_lowering_end(&a.b);
 }

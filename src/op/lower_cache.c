@@ -126,7 +126,7 @@ static uint64_t head(const rlx_sinfo *s, rlx_dtype t, int64_t ndim, unsigned for
 /* Rules tell a list of sizes from a variable that stands for one. */
 static bool put_tensor(rlx_lower_cache *c, const rlx_scope *scope, const rlx_tensor_sinfo *t)
 {
-    const rlx_prim *const *dims = rlx_low_program_dims(t);
+    const rlx_prim *const *dims = rlx_lowering_program_dims(t);
     unsigned form = !t->shape ? 0 : rlx_as_shape_expr(t->shape) ? 1 : dims ? 2 : 3;
     if (t->ndim < 0 || t->ndim > RLX_LOW_RANK || !put(c, head(&t->node, t->dtype, t->ndim, form)))
         return false;
@@ -143,7 +143,7 @@ static bool put_part(rlx_lower_cache *c, const rlx_scope *scope, const rlx_expr 
     if (rlx_as_tensor_sinfo(s))
         return put_tensor(c, scope, rlx_as_tensor_sinfo(s));
     if (scalar)
-        return put(c, head(s, scalar->dtype, 0, 0)) && put_pointer(c, rlx_low_literal(e));
+        return put(c, head(s, scalar->dtype, 0, 0)) && put_pointer(c, rlx_lowering_literal(e));
     if (!shape || shape->ndim > RLX_LOW_RANK ||
         !put(c, head(s, RELAX_VOID, shape->ndim, shape->has_values)))
         return false;
@@ -166,14 +166,14 @@ static bool put_arg(rlx_lower_cache *c, const rlx_scope *scope, const rlx_expr *
 }
 
 /* A result whose sizes are not known gets those that the lowering computes from the call. */
-static bool put_result(rlx_lower_cache *c, const rlx_lower *l, const rlx_sinfo *s)
+static bool put_result(rlx_lower_cache *c, const rlx_lower_request *l, const rlx_sinfo *s)
 {
     const rlx_tensor_sinfo *r = rlx_as_tensor_sinfo(s);
     return r && r->shape && put_tensor(c, l->scope, r);
 }
 
 /* Appends the key of the call to the words. */
-static bool put_key(rlx_lower_cache *c, const rlx_lower *l)
+static bool put_key(rlx_lower_cache *c, const rlx_lower_request *l)
 {
     c->num_sizes = c->num_classes = 0;
     if (l->call->num_sinfo_args || !put_pointer(c, l->row) || !put_pointer(c, l->call->attrs) ||
@@ -214,7 +214,7 @@ static const entry *find(const rlx_lower_cache *c, uint64_t hash, size_t key, si
 }
 
 /* Keeps the key that was put last. */
-static bool remember(rlx_lower_cache *c, const rlx_lower *l, const rlx_global_var *gv,
+static bool remember(rlx_lower_cache *c, const rlx_lower_request *l, const rlx_global_var *gv,
                      uint64_t hash, size_t key)
 {
     entry e = { gv,
@@ -231,14 +231,14 @@ static bool remember(rlx_lower_cache *c, const rlx_lower *l, const rlx_global_va
     return good || rlx_no_memory(c->ctx);
 }
 
-static const rlx_expr *call_again(rlx_lower_cache *c, rlx_lower *l, const entry *e)
+static const rlx_expr *call_again(rlx_lower_cache *c, rlx_lower_request *l, const entry *e)
 {
     c->inputs.len = 0;
     for (size_t i = 0; i < e->num_sources; i++) {
         rlx_input_source s = c->sources.data[e->source + i];
         const rlx_expr *in = l->call->args[s.arg];
         if (s.field >= 0)
-            in = rlx_low_field(l->ctx, in, (size_t)s.field, l->place);
+            in = rlx_lowering_field(l->ctx, in, (size_t)s.field, l->place);
         if (!in)
             return NULL;
         if (!rlx_vec_push(MEMORY(c), &c->inputs, in))
@@ -246,7 +246,7 @@ static const rlx_expr *call_again(rlx_lower_cache *c, rlx_lower *l, const entry 
     }
     l->inputs = c->inputs.data;
     l->num_inputs = c->inputs.len;
-    return rlx_low_call(l, e->gv);
+    return rlx_lowering_call(l, e->gv);
 }
 
 const rlx_expr *rlx_op_lower_cached(rlx_lower_cache *c, const rlx_scope *scope,
@@ -256,15 +256,15 @@ const rlx_expr *rlx_op_lower_cached(rlx_lower_cache *c, const rlx_scope *scope,
     const rlx_sinfo *args[RLX_OP_MAX_ARGS];
     const rlx_global_var *gv;
     const char *unused;
-    rlx_lower l;
+    rlx_lower_request l;
     why = why ? why : &unused;
-    if (!rlx_low_prepare(&l, args, rlx_module_builder_env(c->mb), scope, call, result, why))
+    if (!rlx_lowering_prepare(&l, args, rlx_module_builder_env(c->mb), scope, call, result, why))
         return NULL;
     size_t key = c->words.len;
     bool has_key = put_key(c, &l) && c->words.len - key <= MAX_WORDS;
     uint64_t hash = has_key ? hash_words(c->words.data + key, c->words.len - key) : 0;
     const entry *same = has_key ? find(c, hash, key, c->words.len - key) : NULL;
-    const rlx_expr *out = same ? call_again(c, &l, same) : rlx_low_lower(c->mb, &l, &gv, why);
+    const rlx_expr *out = same ? call_again(c, &l, same) : rlx_lowering_lower(c->mb, &l, &gv, why);
     /* For the next call: inputs must be told, and the result must be the caller's. */
     bool keep = has_key && !same && out && (l.sources || !l.num_inputs) && l.result == result;
     if (!keep)

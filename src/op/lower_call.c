@@ -6,14 +6,14 @@
 
 /* ---- one lowering --------------------------------------------------------------------------- */
 
-bool rlx_low_give_up(rlx_low *b, const char *why)
+bool rlx_lowering_give_up(rlx_lowering *b, const char *why)
 {
     if (!b->why)
         b->why = why;
     return false;
 }
 
-void rlx_low_begin(rlx_low *b, rlx_lower *l)
+void rlx_lowering_begin(rlx_lowering *b, rlx_lower_request *l)
 {
     memset(b, 0, sizeof *b);
     b->l = l;
@@ -22,10 +22,10 @@ void rlx_low_begin(rlx_low *b, rlx_lower *l)
     rlx_tir_attr(&b->t, "tir.noalias", rlx_int(l->ctx, RELAX_BOOL, 1));
 }
 
-const rlx_prim_func *rlx_low_end(rlx_low *b)
+const rlx_prim_func *rlx_lowering_end(rlx_lowering *b)
 {
     rlx_context *ctx = b->l->ctx;
-    rlx_lower *l = b->l;
+    rlx_lower_request *l = b->l;
     const rlx_prim_func *f = rlx_tir_end(&b->t);
     bool good = f && !b->why;
     l->why = b->why;
@@ -42,25 +42,25 @@ const rlx_prim_func *rlx_low_end(rlx_low *b)
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-static bool pair_sizes(rlx_low *b, const rlx_prim *program, const rlx_prim *size)
+static bool pair_sizes(rlx_lowering *b, const rlx_prim *program, const rlx_prim *size)
 {
-    rlx_low_size_pair pair = { program, size };
+    rlx_lowering_size_pair pair = { program, size };
     if (size && rlx_vec_push(&b->l->ctx->memory, &b->sizes, pair))
         return true;
     b->t.failed = true;
     return size ? rlx_no_memory(b->l->ctx) : false;
 }
 
-static const rlx_prim *fresh_size(rlx_low *b, const rlx_prim *program)
+static const rlx_prim *fresh_size(rlx_lowering *b, const rlx_prim *program)
 {
     char name[RLX_LOW_NAME];
     const rlx_prim_var *v = rlx_as_prim_var(program);
-    rlx_low_name(name, 'd', b->sizes.len);
+    rlx_lowering_name(name, 'd', b->sizes.len);
     const rlx_prim *size = rlx_tir_dim(&b->t, v && v->name ? v->name->data : name);
     return pair_sizes(b, program, size) ? size : NULL;
 }
 
-const rlx_prim *rlx_low_size(rlx_low *b, const rlx_prim *program)
+const rlx_prim *rlx_lowering_size(rlx_lowering *b, const rlx_prim *program)
 {
     int64_t v;
     if (rlx_int_literal(program, &v))
@@ -73,21 +73,21 @@ const rlx_prim *rlx_low_size(rlx_low *b, const rlx_prim *program)
     return fresh_size(b, program);
 }
 
-void rlx_low_alias(rlx_low *b, const rlx_prim *x, const rlx_prim *y)
+void rlx_lowering_alias(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y)
 {
     bool lx = rlx_is(x, RLX_NODE_INT_IMM), ly = rlx_is(y, RLX_NODE_INT_IMM);
     if (!x || !y || x == y || (lx && ly))
         return;
-    const rlx_prim *size = rlx_low_size(b, lx ? x : y);
+    const rlx_prim *size = rlx_lowering_size(b, lx ? x : y);
     pair_sizes(b, lx ? y : x, size);
 }
 
-void rlx_low_name(char out[RLX_LOW_NAME], char letter, size_t number)
+void rlx_lowering_name(char out[RLX_LOW_NAME], char letter, size_t number)
 {
     snprintf(out, RLX_LOW_NAME, "%c%zu", letter, number);
 }
 
-const rlx_prim *const *rlx_low_program_dims(const rlx_tensor_sinfo *t)
+const rlx_prim *const *rlx_lowering_program_dims(const rlx_tensor_sinfo *t)
 {
     const rlx_shape_expr *s = rlx_as_shape_expr(t->shape);
     const rlx_var *v = rlx_as_var(t->shape);
@@ -95,19 +95,20 @@ const rlx_prim *const *rlx_low_program_dims(const rlx_tensor_sinfo *t)
     return s ? s->values : vs && vs->has_values ? vs->values : NULL;
 }
 
-static bool read_shape(rlx_low *b, const rlx_tensor_sinfo *t, rlx_low_shape *out)
+static bool read_shape(rlx_lowering *b, const rlx_tensor_sinfo *t, rlx_lowering_shape *out)
 {
     if (t->ndim < 0 || t->ndim > RLX_LOW_RANK)
-        return rlx_low_give_up(b, t->ndim < 0 ? "the rank is not known" : "the rank is above 16");
+        return rlx_lowering_give_up(b,
+                                    t->ndim < 0 ? "the rank is not known" : "the rank is above 16");
     if (!rlx_dtype_is_computable(t->dtype))
-        return rlx_low_give_up(b, rlx_dtype_is_void(t->dtype)
-                                      ? "the dtype is not known"
-                                      : "no kernels compute with this dtype");
-    const rlx_prim *const *dims = rlx_low_program_dims(t);
+        return rlx_lowering_give_up(b, rlx_dtype_is_void(t->dtype)
+                                           ? "the dtype is not known"
+                                           : "no kernels compute with this dtype");
+    const rlx_prim *const *dims = rlx_lowering_program_dims(t);
     out->sizes.n = (size_t)t->ndim;
     for (size_t i = 0; i < out->sizes.n; i++) {
         out->program[i] = dims ? dims[i] : NULL;
-        out->sizes.at[i] = rlx_low_size(b, out->program[i]);
+        out->sizes.at[i] = rlx_lowering_size(b, out->program[i]);
     }
     return !b->t.failed;
 }
@@ -122,7 +123,7 @@ typedef struct input {
     const char *name;
 } input;
 
-static bool remember_input(rlx_low *b, const input *in)
+static bool remember_input(rlx_lowering *b, const input *in)
 {
     rlx_memory *m = &b->l->ctx->memory;
     if (rlx_vec_push(m, &b->inputs, in->e) && rlx_vec_push(m, &b->sources, in->source))
@@ -131,13 +132,13 @@ static bool remember_input(rlx_low *b, const input *in)
     return rlx_no_memory(b->l->ctx);
 }
 
-const rlx_attr *rlx_low_attr(const rlx_lower *l, size_t i)
+const rlx_attr *rlx_lowering_attr(const rlx_lower_request *l, size_t i)
 {
     const rlx_attrs *a = rlx_as_attrs(l->call->attrs);
     return a && i < a->num_values ? a->values[i] : NULL;
 }
 
-const rlx_prim *rlx_low_literal(const rlx_expr *e)
+const rlx_prim *rlx_lowering_literal(const rlx_expr *e)
 {
     const rlx_prim_value *v = rlx_as_prim_value(e);
     return v && (rlx_is(v->value, RLX_NODE_INT_IMM) || rlx_is(v->value, RLX_NODE_FLOAT_IMM))
@@ -145,81 +146,83 @@ const rlx_prim *rlx_low_literal(const rlx_expr *e)
                : NULL;
 }
 
-static bool scalar_input(rlx_low *b, const input *in, const rlx_prim_sinfo *p, rlx_low_tensor *out)
+static bool scalar_input(rlx_lowering *b, const input *in, const rlx_prim_sinfo *p,
+                         rlx_lowering_tensor *out)
 {
-    *out = (rlx_low_tensor){ .dtype = p->dtype, .scalar = rlx_low_literal(in->e) };
+    *out = (rlx_lowering_tensor){ .dtype = p->dtype, .scalar = rlx_lowering_literal(in->e) };
     if (!rlx_dtype_is_computable(p->dtype))
-        return rlx_low_give_up(b, "no kernels compute with this dtype");
+        return rlx_lowering_give_up(b, "no kernels compute with this dtype");
     if (out->scalar)
         return true;
     out->scalar = rlx_tir_scalar(&b->t, in->name, p->dtype);
     return remember_input(b, in) && out->scalar;
 }
 
-static bool take_input(rlx_low *b, const input *in, rlx_low_tensor *out)
+static bool take_input(rlx_lowering *b, const input *in, rlx_lowering_tensor *out)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(in->s);
     if (rlx_as_prim_sinfo(in->s))
         return scalar_input(b, in, rlx_as_prim_sinfo(in->s), out);
     if (!t)
-        return rlx_low_give_up(b, "an argument is not known to be a tensor");
-    *out = (rlx_low_tensor){ .dtype = t->dtype };
+        return rlx_lowering_give_up(b, "an argument is not known to be a tensor");
+    *out = (rlx_lowering_tensor){ .dtype = t->dtype };
     if (!read_shape(b, t, &out->shape))
         return false;
-    out->buffer = rlx_tir_param(&b->t, in->name, t->dtype, rlx_low_items(&out->shape.sizes));
+    out->buffer = rlx_tir_param(&b->t, in->name, t->dtype, rlx_lowering_items(&out->shape.sizes));
     return remember_input(b, in) && out->buffer;
 }
 
-static input argument(const rlx_low *b, size_t i)
+static input argument(const rlx_lowering *b, size_t i)
 {
     return (
         input){ b->l->call->args[i], b->l->args[i], { (uint32_t)i, -1 }, b->l->row->args[i].name };
 }
 
-bool rlx_low_input(rlx_low *b, size_t i, rlx_low_tensor *out)
+bool rlx_lowering_input(rlx_lowering *b, size_t i, rlx_lowering_tensor *out)
 {
     input in = argument(b, i);
     return take_input(b, &in, out);
 }
 
-const rlx_expr *rlx_low_field(rlx_context *ctx, const rlx_expr *e, size_t i, rlx_place place)
+const rlx_expr *rlx_lowering_field(rlx_context *ctx, const rlx_expr *e, size_t i, rlx_place place)
 {
     const rlx_tuple *t = rlx_as_tuple(e);
-    return t ? t->fields[i] : rlx_tuple_get(ctx, e, (int64_t)i, place);
+    return t ? t->fields[i] : rlx_tuple_get_item_new(ctx, e, (int64_t)i, place);
 }
 
-bool rlx_low_input_field(rlx_low *b, size_t arg, size_t i, const char *name, rlx_low_tensor *out)
+bool rlx_lowering_input_field(rlx_lowering *b, size_t arg, size_t i, const char *name,
+                              rlx_lowering_tensor *out)
 {
     const rlx_tuple_sinfo *fields = rlx_as_tuple_sinfo(b->l->args[arg]);
     if (!fields || i >= fields->num_fields)
-        return rlx_low_give_up(b, "the fields of a tuple are not known");
-    const rlx_expr *e = rlx_low_field(b->l->ctx, b->l->call->args[arg], i, b->l->place);
+        return rlx_lowering_give_up(b, "the fields of a tuple are not known");
+    const rlx_expr *e = rlx_lowering_field(b->l->ctx, b->l->call->args[arg], i, b->l->place);
     input in = { e, fields->fields[i], { (uint32_t)arg, (int32_t)i }, name };
     b->t.failed |= !e;
     return e && take_input(b, &in, out);
 }
 
-const rlx_prim *rlx_low_scalar(rlx_low *b, size_t i, rlx_dtype dtype)
+const rlx_prim *rlx_lowering_scalar(rlx_lowering *b, size_t i, rlx_dtype dtype)
 {
-    rlx_low_tensor s;
+    rlx_lowering_tensor s;
     input in = argument(b, i);
     const rlx_prim_sinfo *p = rlx_as_prim_sinfo(in.s);
     if (!p) {
-        rlx_low_give_up(b, "an argument is not known to be a scalar");
+        rlx_lowering_give_up(b, "an argument is not known to be a scalar");
         return NULL;
     }
     return scalar_input(b, &in, p, &s) ? rlx_tir_cast(&b->t, dtype, s.scalar) : NULL;
 }
 
 /* Struct info of a result with the sizes a lowering computed. NULL if they are not all known. */
-static const rlx_tensor_sinfo *with_sizes(rlx_low *b, const rlx_tensor_sinfo *r,
-                                          const rlx_low_shape *computed)
+static const rlx_tensor_sinfo *with_sizes(rlx_lowering *b, const rlx_tensor_sinfo *r,
+                                          const rlx_lowering_shape *computed)
 {
     rlx_context *ctx = b->l->ctx;
     for (size_t i = 0; i < computed->sizes.n; i++)
         if (!computed->program[i])
             return NULL;
-    const rlx_expr *shape = rlx_shape(ctx, computed->program, computed->sizes.n);
+    const rlx_expr *shape = rlx_shape_new(ctx, computed->program, computed->sizes.n);
     const rlx_sinfo *s =
         shape ? rlx_tensor_info(ctx, shape, r->dtype, (int)computed->sizes.n, r->vdevice) : NULL;
     b->t.failed |= !s;
@@ -227,47 +230,48 @@ static const rlx_tensor_sinfo *with_sizes(rlx_low *b, const rlx_tensor_sinfo *r,
 }
 
 /* One output; its struct info, with sizes, or NULL after giving up. */
-static const rlx_sinfo *take_output(rlx_low *b, const rlx_sinfo *s, const char *name,
-                                    const rlx_low_shape *computed, rlx_low_tensor *out)
+static const rlx_sinfo *take_output(rlx_lowering *b, const rlx_sinfo *s, const char *name,
+                                    const rlx_lowering_shape *computed, rlx_lowering_tensor *out)
 {
     const rlx_tensor_sinfo *r = rlx_as_tensor_sinfo(s);
     if (!r)
-        return rlx_low_give_up(b, "a result is not known to be a tensor"), NULL;
+        return rlx_lowering_give_up(b, "a result is not known to be a tensor"), NULL;
     if (!rlx_dtype_is_computable(r->dtype))
-        return rlx_low_give_up(b, rlx_dtype_is_void(r->dtype)
-                                      ? "the dtype is not known"
-                                      : "no kernels compute with this dtype"),
+        return rlx_lowering_give_up(b, rlx_dtype_is_void(r->dtype)
+                                           ? "the dtype is not known"
+                                           : "no kernels compute with this dtype"),
                NULL;
-    *out = (rlx_low_tensor){ .dtype = r->dtype };
+    *out = (rlx_lowering_tensor){ .dtype = r->dtype };
     if (!r->shape && !(computed && (r = with_sizes(b, r, computed))))
-        return rlx_low_give_up(b, "the sizes of the result are not known"), NULL;
+        return rlx_lowering_give_up(b, "the sizes of the result are not known"), NULL;
     if (computed)
         out->shape = *computed;
     else if (!read_shape(b, r, &out->shape))
         return NULL;
-    out->buffer = rlx_tir_param(&b->t, name, r->dtype, rlx_low_items(&out->shape.sizes));
+    out->buffer = rlx_tir_param(&b->t, name, r->dtype, rlx_lowering_items(&out->shape.sizes));
     return out->buffer ? &r->node : NULL;
 }
 
-bool rlx_low_output(rlx_low *b, const rlx_low_shape *computed, rlx_low_tensor *out)
+bool rlx_lowering_output(rlx_lowering *b, const rlx_lowering_shape *computed,
+                         rlx_lowering_tensor *out)
 {
     const rlx_sinfo *s = take_output(b, b->l->result, "out", computed, out);
     b->l->result = s ? s : b->l->result;
     return s != NULL;
 }
 
-bool rlx_low_outputs(rlx_low *b, const rlx_low_shape *const *computed, rlx_low_tensor *out,
-                     size_t n)
+bool rlx_lowering_outputs(rlx_lowering *b, const rlx_lowering_shape *const *computed,
+                          rlx_lowering_tensor *out, size_t n)
 {
     rlx_context *ctx = b->l->ctx;
     const rlx_tuple_sinfo *r = rlx_as_tuple_sinfo(b->l->result);
     char name[RLX_LOW_NAME + 4] = "out";
     if (!r || r->num_fields != n)
-        return rlx_low_give_up(b, "the result is not known to be a tuple of tensors");
+        return rlx_lowering_give_up(b, "the result is not known to be a tuple of tensors");
     const rlx_sinfo **fields = rlx_new_copy(ctx, r->fields, n * sizeof *fields);
     b->t.failed |= !fields;
     for (size_t i = 0; fields && i < n; i++) {
-        rlx_low_name(name + 2, 't', i);
+        rlx_lowering_name(name + 2, 't', i);
         if (!(fields[i] = take_output(b, fields[i], name, computed ? computed[i] : NULL, &out[i])))
             return false;
     }
@@ -279,7 +283,7 @@ bool rlx_low_outputs(rlx_low *b, const rlx_low_shape *const *computed, rlx_low_t
 
 /* ---- broadcasting --------------------------------------------------------------------------- */
 
-void rlx_low_require(rlx_low *b, const rlx_prim *cond, const char *message)
+void rlx_lowering_require(rlx_lowering *b, const rlx_prim *cond, const char *message)
 {
     int64_t v;
     if (rlx_int_literal(cond, &v) && v)
@@ -287,13 +291,13 @@ void rlx_low_require(rlx_low *b, const rlx_prim *cond, const char *message)
     rlx_tir_assert(&b->t, cond, message);
 }
 
-static const rlx_prim *equal(rlx_low *b, const rlx_prim *x, const rlx_prim *y)
+static const rlx_prim *equal(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y)
 {
     return rlx_tir_eq(&b->t, x, y);
 }
 
 /* select(a == 1, b, a) in the program; NULL if a part is not known. */
-static const rlx_prim *joined_program(rlx_low *b, const rlx_prim *x, const rlx_prim *y)
+static const rlx_prim *joined_program(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y)
 {
     rlx_context *ctx = b->l->ctx;
     const rlx_prim *one = rlx_int64(ctx, 1);
@@ -302,7 +306,8 @@ static const rlx_prim *joined_program(rlx_low *b, const rlx_prim *x, const rlx_p
     return rlx_fold_select(ctx, rlx_binary_new(ctx, RLX_NODE_EQ, x, one), y, x);
 }
 
-bool rlx_low_join(rlx_low *b, const rlx_low_shape *from, size_t i, rlx_low_shape *into, size_t at)
+bool rlx_lowering_join(rlx_lowering *b, const rlx_lowering_shape *from, size_t i,
+                       rlx_lowering_shape *into, size_t at)
 {
     const rlx_prim *x = into->sizes.at[at], *y = from->sizes.at[i];
     if (x == y || rlx_is_int_value(y, 1))
@@ -315,7 +320,7 @@ bool rlx_low_join(rlx_low *b, const rlx_low_shape *from, size_t i, rlx_low_shape
     const rlx_prim *one = rlx_tir_int(&b->t, 1);
     const rlx_prim *fits =
         rlx_tir_or(&b->t, equal(b, x, y), rlx_tir_or(&b->t, equal(b, x, one), equal(b, y, one)));
-    rlx_low_require(b, fits, "RT05: sizes do not broadcast");
+    rlx_lowering_require(b, fits, "RT05: sizes do not broadcast");
     /* A literal that is not 1 is the only size that passes the check. */
     bool literal = rlx_is(x, RLX_NODE_INT_IMM) || rlx_is(y, RLX_NODE_INT_IMM);
     into->sizes.at[at] = literal ? (rlx_is(x, RLX_NODE_INT_IMM) ? x : y)
@@ -324,8 +329,8 @@ bool rlx_low_join(rlx_low *b, const rlx_low_shape *from, size_t i, rlx_low_shape
     return !b->t.failed;
 }
 
-bool rlx_low_broadcast(rlx_low *b, const rlx_low_tensor *const *operands, size_t count,
-                       rlx_low_shape *out)
+bool rlx_lowering_broadcast(rlx_lowering *b, const rlx_lowering_tensor *const *operands,
+                            size_t count, rlx_lowering_shape *out)
 {
     memset(out, 0, sizeof *out);
     for (size_t k = 0; k < count; k++)
@@ -335,23 +340,23 @@ bool rlx_low_broadcast(rlx_low *b, const rlx_low_tensor *const *operands, size_t
         out->program[i] = rlx_int64(b->l->ctx, 1);
         out->sizes.at[i] = rlx_tir_int(&b->t, 1);
         for (size_t k = 0; k < count; k++) {
-            const rlx_low_shape *s = &operands[k]->shape;
+            const rlx_lowering_shape *s = &operands[k]->shape;
             size_t pad = out->sizes.n - s->sizes.n;
-            if (i >= pad && !rlx_low_join(b, s, i - pad, out, i))
+            if (i >= pad && !rlx_lowering_join(b, s, i - pad, out, i))
                 return false;
         }
     }
     return !b->t.failed;
 }
 
-const rlx_prim *rlx_low_load(rlx_low *b, const rlx_low_tensor *t, const rlx_low_list *index,
-                             const rlx_low_list *sizes)
+const rlx_prim *rlx_lowering_load(rlx_lowering *b, const rlx_lowering_tensor *t,
+                                  const rlx_lowering_list *index, const rlx_lowering_list *sizes)
 {
     if (t->scalar)
         return t->scalar;
     if (b->t.failed) /* the lists may be shorter then */
         return NULL;
-    rlx_low_list at = { .n = t->shape.sizes.n };
+    rlx_lowering_list at = { .n = t->shape.sizes.n };
     for (size_t i = 0; i < at.n; i++) {
         const rlx_prim *have = t->shape.sizes.at[i], *to = sizes->at[i + sizes->n - at.n],
                        *k = index->at[i + index->n - at.n];
@@ -365,10 +370,10 @@ const rlx_prim *rlx_low_load(rlx_low *b, const rlx_low_tensor *t, const rlx_low_
             at.at[i] = rlx_tir_if_then_else(&b->t, equal(b, have, rlx_tir_int(&b->t, 1)),
                                             rlx_tir_int(&b->t, 0), k);
     }
-    return rlx_tir_load(&b->t, t->buffer, rlx_low_items(&at));
+    return rlx_tir_load(&b->t, t->buffer, rlx_lowering_items(&at));
 }
 
-const rlx_prim *rlx_low_position(rlx_low *b, const rlx_prim *k, const rlx_prim *size)
+const rlx_prim *rlx_lowering_position(rlx_lowering *b, const rlx_prim *k, const rlx_prim *size)
 {
     rlx_tir *t = &b->t;
     bool may_be_negative = !k || rlx_dtype_code(rlx_prim_dtype(k)) != RELAX_DTYPE_UINT;
@@ -381,37 +386,38 @@ const rlx_prim *rlx_low_position(rlx_low *b, const rlx_prim *k, const rlx_prim *
     return rlx_tir_select(t, rlx_tir_lt(t, k, rlx_tir_int(t, 0)), rlx_tir_add(t, k, size), k);
 }
 
-bool rlx_low_axis(rlx_low *b, int64_t axis, size_t ndim, size_t *out)
+bool rlx_lowering_axis(rlx_lowering *b, int64_t axis, size_t ndim, size_t *out)
 {
     axis += axis < 0 ? (int64_t)ndim : 0;
     *out = (size_t)axis;
     return axis >= 0 && axis < (int64_t)ndim ? true
-                                             : rlx_low_give_up(b, "an axis is out of range");
+                                             : rlx_lowering_give_up(b, "an axis is out of range");
 }
 
-static const rlx_prim *size_in_program(const rlx_low *b, size_t arg, size_t i)
+static const rlx_prim *size_in_program(const rlx_lowering *b, size_t arg, size_t i)
 {
     const rlx_tensor_sinfo *t =
         arg < b->l->call->num_args ? rlx_as_tensor_sinfo(b->l->args[arg]) : NULL;
-    const rlx_prim *const *dims = t ? rlx_low_program_dims(t) : NULL;
+    const rlx_prim *const *dims = t ? rlx_lowering_program_dims(t) : NULL;
     return dims && i < (size_t)t->ndim ? dims[i] : NULL;
 }
 
-void rlx_low_trust(rlx_low *b, size_t x, size_t i, size_t y, size_t k)
+void rlx_lowering_trust(rlx_lowering *b, size_t x, size_t i, size_t y, size_t k)
 {
-    rlx_low_alias(b, size_in_program(b, x, i), size_in_program(b, y, k));
+    rlx_lowering_alias(b, size_in_program(b, x, i), size_in_program(b, y, k));
 }
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-static const rlx_prim *open_axis(rlx_low *b, size_t i, bool reduce, const rlx_prim *size)
+static const rlx_prim *open_axis(rlx_lowering *b, size_t i, bool reduce, const rlx_prim *size)
 {
     char name[RLX_LOW_NAME];
-    rlx_low_name(name, reduce ? 'k' : 'i', i);
+    rlx_lowering_name(name, reduce ? 'k' : 'i', i);
     return reduce ? rlx_tir_reduce(&b->t, name, size) : rlx_tir_spatial(&b->t, name, size);
 }
 
-void rlx_low_open(rlx_low *b, const char *name, const rlx_low_list *sizes, rlx_low_list *index)
+void rlx_lowering_open(rlx_lowering *b, const char *name, const rlx_lowering_list *sizes,
+                       rlx_lowering_list *index)
 {
     rlx_tir_begin_block(&b->t, name);
     index->n = sizes->n;
@@ -419,8 +425,8 @@ void rlx_low_open(rlx_low *b, const char *name, const rlx_low_list *sizes, rlx_l
         index->at[i] = open_axis(b, i, false, sizes->at[i]);
 }
 
-void rlx_low_open_reduce(rlx_low *b, const char *name, const rlx_low_list *sizes,
-                         const bool *reduced, rlx_low_list *index)
+void rlx_lowering_open_reduce(rlx_lowering *b, const char *name, const rlx_lowering_list *sizes,
+                              const bool *reduced, rlx_lowering_list *index)
 {
     size_t last = sizes->n; /* the spatial axis that goes innermost */
     for (size_t i = 0; i < sizes->n; i++)
@@ -438,7 +444,8 @@ void rlx_low_open_reduce(rlx_low *b, const char *name, const rlx_low_list *sizes
         index->at[last] = open_axis(b, last, false, sizes->at[last]);
 }
 
-const rlx_prim *rlx_low_product(rlx_low *b, const rlx_low_list *sizes, const bool *which)
+const rlx_prim *rlx_lowering_product(rlx_lowering *b, const rlx_lowering_list *sizes,
+                                     const bool *which)
 {
     const rlx_prim *p = rlx_tir_int(&b->t, 1);
     for (size_t i = 0; i < sizes->n; i++)
@@ -447,23 +454,23 @@ const rlx_prim *rlx_low_product(rlx_low *b, const rlx_low_list *sizes, const boo
     return p;
 }
 
-const rlx_prim_func *rlx_low_mapped(rlx_low *b, const rlx_low_tensor *out, rlx_low_value_fn value,
-                                    void *user)
+const rlx_prim_func *rlx_lowering_mapped(rlx_lowering *b, const rlx_lowering_tensor *out,
+                                         rlx_lowering_value_fn value, void *user)
 {
-    rlx_low_list index;
+    rlx_lowering_list index;
     if (b->why || b->t.failed)
-        return rlx_low_end(b);
-    rlx_low_open(b, b->l->name.data, &out->shape.sizes, &index);
+        return rlx_lowering_end(b);
+    rlx_lowering_open(b, b->l->name.data, &out->shape.sizes, &index);
     const rlx_prim *v = value(b, user, &index);
     if (v)
-        rlx_tir_store(&b->t, out->buffer, rlx_low_items(&index), v);
+        rlx_tir_store(&b->t, out->buffer, rlx_lowering_items(&index), v);
     else
-        rlx_low_give_up(b, "the operator does not compute with this dtype");
+        rlx_lowering_give_up(b, "the operator does not compute with this dtype");
     rlx_tir_end_block(&b->t);
-    return rlx_low_end(b);
+    return rlx_lowering_end(b);
 }
 
-rlx_dtype rlx_low_accumulator(rlx_dtype t)
+rlx_dtype rlx_lowering_accumulator(rlx_dtype t)
 {
     return t == RELAX_FLOAT16 || t == RELAX_BFLOAT16 ? RELAX_FLOAT32 : t;
 }
@@ -476,22 +483,22 @@ static rlx_slice func_name(const rlx_op_row *row)
     return rlx_slice_z(dot ? dot + 1 : row->short_name);
 }
 
-const rlx_expr *rlx_low_call(rlx_lower *l, const rlx_global_var *gv)
+const rlx_expr *rlx_lowering_call(rlx_lower_request *l, const rlx_global_var *gv)
 {
     const rlx_expr *args[3] = { &gv->node,
                                 rlx_tuple_new(l->ctx, l->inputs, l->num_inputs, l->place), NULL };
     size_t n = 2;
     if (l->tir_vars && l->tir_vars->len)
-        args[n++] = rlx_shape(l->ctx, l->tir_vars->data, l->tir_vars->len);
+        args[n++] = rlx_shape_new(l->ctx, l->tir_vars->data, l->tir_vars->len);
     const rlx_op_row *call_tir = rlx_op_find(RLX_SLICE("call_tir"));
     return args[1] && args[n - 1]
                ? rlx_call_op_sinfo(l->ctx, call_tir, args, n, &l->result, 1, NULL, l->place)
                : NULL;
 }
 
-bool rlx_low_prepare(rlx_lower *l, const rlx_sinfo **args, const rlx_env *env,
-                     const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result,
-                     const char **why)
+bool rlx_lowering_prepare(rlx_lower_request *l, const rlx_sinfo **args, const rlx_env *env,
+                          const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result,
+                          const char **why)
 {
     rlx_context *ctx = scope->ctx;
     const rlx_op *op = rlx_as_op(call->op);
@@ -504,7 +511,7 @@ bool rlx_low_prepare(rlx_lower *l, const rlx_sinfo **args, const rlx_env *env,
     for (size_t i = 0; i < call->num_args; i++)
         if (!(args[i] = rlx_leaf_sinfo(ctx, env, call->args[i])))
             return false;
-    *l = (rlx_lower){ .ctx = ctx,
+    *l = (rlx_lower_request){ .ctx = ctx,
                       .call = call,
                       .row = op->row,
                       .args = args,
@@ -516,8 +523,8 @@ bool rlx_low_prepare(rlx_lower *l, const rlx_sinfo **args, const rlx_env *env,
     return true;
 }
 
-const rlx_expr *rlx_low_lower(rlx_module_builder *mb, rlx_lower *l, const rlx_global_var **gv,
-                              const char **why)
+const rlx_expr *rlx_lowering_lower(rlx_module_builder *mb, rlx_lower_request *l,
+                                   const rlx_global_var **gv, const char **why)
 {
     rlx_prims tir_vars = { 0 };
     l->tir_vars = &tir_vars;
@@ -525,7 +532,7 @@ const rlx_expr *rlx_low_lower(rlx_module_builder *mb, rlx_lower *l, const rlx_gl
     if (!f)
         *why = l->why;
     *gv = f ? rlx_module_builder_add(mb, l->name, &f->node) : NULL;
-    const rlx_expr *call = *gv ? rlx_low_call(l, *gv) : NULL;
+    const rlx_expr *call = *gv ? rlx_lowering_call(l, *gv) : NULL;
     if (tir_vars.len)
         l->sources = NULL; /* another call would need sizes of its own */
     rlx_vec_free(&l->ctx->memory, &tir_vars);
@@ -539,9 +546,9 @@ const rlx_expr *rlx_op_lower(rlx_module_builder *mb, const rlx_scope *scope, con
     const rlx_sinfo *args[RLX_OP_MAX_ARGS];
     const rlx_global_var *gv;
     const char *unused;
-    rlx_lower l;
+    rlx_lower_request l;
     why = why ? why : &unused;
-    return rlx_low_prepare(&l, args, rlx_module_builder_env(mb), scope, call, result, why)
-               ? rlx_low_lower(mb, &l, &gv, why)
+    return rlx_lowering_prepare(&l, args, rlx_module_builder_env(mb), scope, call, result, why)
+               ? rlx_lowering_lower(mb, &l, &gv, why)
                : NULL;
 }

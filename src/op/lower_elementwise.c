@@ -6,9 +6,9 @@
 
 /* The value for element x of dtype t (float16 and bfloat16 arrive as float32). NULL: not for
  * this dtype. */
-typedef const rlx_prim *(*unary_fn)(rlx_low *b, const rlx_prim *x, rlx_dtype t);
+typedef const rlx_prim *(*unary_fn)(rlx_lowering *b, const rlx_prim *x, rlx_dtype t);
 
-static const rlx_prim *number(rlx_low *b, rlx_dtype t, double v)
+static const rlx_prim *number(rlx_lowering *b, rlx_dtype t, double v)
 {
     return rlx_tir_number(&b->t, t, v);
 }
@@ -18,9 +18,9 @@ static bool is_unsigned(rlx_dtype t)
     return rlx_dtype_code(t) == RELAX_DTYPE_UINT;
 }
 
-static const rlx_prim *unary_abs(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *unary_abs(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
-    if (rlx_low_is_float(t))
+    if (rlx_lowering_is_float(t))
         return rlx_tir_call1(&b->t, "fabs", x);
     if (is_unsigned(t))
         return x;
@@ -28,14 +28,14 @@ static const rlx_prim *unary_abs(rlx_low *b, const rlx_prim *x, rlx_dtype t)
     return rlx_tir_select(&b->t, rlx_tir_ge(&b->t, x, zero), x, rlx_tir_sub(&b->t, zero, x));
 }
 
-static const rlx_prim *unary_bitwise_not(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *unary_bitwise_not(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     if (rlx_dtype_is_bool(t))
         return rlx_tir_not(&b->t, x);
     return rlx_dtype_is_int(t) ? rlx_tir_call1(&b->t, "bitwise_not", x) : NULL;
 }
 
-static const rlx_prim *unary_logical_not(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *unary_logical_not(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     if (rlx_dtype_is_bool(t))
         return rlx_tir_not(&b->t, x);
@@ -43,15 +43,15 @@ static const rlx_prim *unary_logical_not(rlx_low *b, const rlx_prim *x, rlx_dtyp
 }
 
 /* Times -1, not 0 - x: the sign of zero turns too. */
-static const rlx_prim *unary_negative(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *unary_negative(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     if (rlx_dtype_is_bool(t))
         return NULL;
-    return rlx_low_is_float(t) ? rlx_tir_mul(&b->t, x, number(b, t, -1))
-                               : rlx_tir_sub(&b->t, number(b, t, 0), x);
+    return rlx_lowering_is_float(t) ? rlx_tir_mul(&b->t, x, number(b, t, -1))
+                                    : rlx_tir_sub(&b->t, number(b, t, 0), x);
 }
 
-static const rlx_prim *unary_sign(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *unary_sign(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     const rlx_prim *zero = number(b, t, 0), *one = number(b, t, 1);
     if (rlx_dtype_is_bool(t))
@@ -60,23 +60,23 @@ static const rlx_prim *unary_sign(rlx_low *b, const rlx_prim *x, rlx_dtype t)
     if (is_unsigned(t))
         return rlx_tir_select(&b->t, positive, one, zero);
     /* neither greater nor less: a zero or NaN */
-    const rlx_prim *rest = rlx_low_is_float(t) ? x : zero;
+    const rlx_prim *rest = rlx_lowering_is_float(t) ? x : zero;
     return rlx_tir_select(
         &b->t, positive, one,
         rlx_tir_select(&b->t, rlx_tir_lt(&b->t, x, zero), number(b, t, -1), rest));
 }
 
-static const rlx_prim *unary_square(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *unary_square(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     return rlx_dtype_is_bool(t) ? x : rlx_tir_mul(&b->t, x, x);
 }
 
-static const rlx_prim *unary_relu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *unary_relu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     return is_unsigned(t) ? x : rlx_tir_max(&b->t, x, number(b, t, 0));
 }
 
-static const rlx_prim *unary_gelu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *unary_gelu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     const rlx_prim *e =
         rlx_tir_call1(&b->t, "erf", rlx_tir_mul(&b->t, x, number(b, t, 0.70710678118654752440)));
@@ -84,7 +84,7 @@ static const rlx_prim *unary_gelu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
                        rlx_tir_add(&b->t, e, number(b, t, 1)));
 }
 
-static const rlx_prim *unary_gelu_tanh(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *unary_gelu_tanh(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     const rlx_prim *cube = rlx_tir_mul(&b->t, rlx_tir_mul(&b->t, x, x), x);
     const rlx_prim *inner =
@@ -96,7 +96,7 @@ static const rlx_prim *unary_gelu_tanh(rlx_low *b, const rlx_prim *x, rlx_dtype 
 }
 
 /* scale * (x > 0 ? x : alpha * (exp(x) - 1)) */
-static const rlx_prim *unary_selu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *unary_selu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     const rlx_prim *e = rlx_tir_sub(&b->t, rlx_tir_call1(&b->t, "exp", x), number(b, t, 1));
     const rlx_prim *low = rlx_tir_mul(&b->t, e, number(b, t, 1.6732632423543772848));
@@ -104,23 +104,23 @@ static const rlx_prim *unary_selu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
     return rlx_tir_mul(&b->t, y, number(b, t, 1.0507009873554804934));
 }
 
-static const rlx_prim *unary_silu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *unary_silu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     return rlx_tir_mul(&b->t, x, rlx_tir_call1(&b->t, "sigmoid", x));
 }
 
-static double attr_number(rlx_low *b, size_t i, double otherwise)
+static double attr_number(rlx_lowering *b, size_t i, double otherwise)
 {
-    return rlx_attr_as_float(rlx_low_attr(b->l, i), otherwise);
+    return rlx_attr_as_float(rlx_lowering_attr(b->l, i), otherwise);
 }
 
-static const rlx_prim *unary_leakyrelu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *unary_leakyrelu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     const rlx_prim *low = rlx_tir_mul(&b->t, x, number(b, t, attr_number(b, 0, 0.01)));
     return rlx_tir_select(&b->t, rlx_tir_gt(&b->t, x, number(b, t, 0)), x, low);
 }
 
-static const rlx_prim *unary_softplus(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *unary_softplus(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     const rlx_prim *beta = number(b, t, attr_number(b, 0, 1)),
                    *scaled = rlx_tir_mul(&b->t, x, beta);
@@ -172,12 +172,12 @@ static const struct { unary_fn make; const char *intrinsic; bool rounds, test; }
     [RLX_DETAIL_SOFTPLUS] = { unary_softplus, NULL, false, false },
 };
 
-static const rlx_prim *unary_value(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *unary_value(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     uint32_t which = b->l->row->detail;
     if (unaries[which].make)
         return unaries[which].make(b, x, t);
-    if (rlx_low_is_float(t))
+    if (rlx_lowering_is_float(t))
         return rlx_tir_call1(&b->t, unaries[which].intrinsic, x);
     if (unaries[which].test)
         return number(b, RELAX_BOOL, which == RLX_DETAIL_ISFINITE);
@@ -185,93 +185,95 @@ static const rlx_prim *unary_value(rlx_low *b, const rlx_prim *x, rlx_dtype t)
 }
 
 /* Opens the block of an elementwise operator whose result has the shape of x. */
-static bool open_like(rlx_low *b, rlx_low_tensor *x, rlx_low_tensor *out, rlx_low_list *index)
+static bool open_like(rlx_lowering *b, rlx_lowering_tensor *x, rlx_lowering_tensor *out,
+                      rlx_lowering_list *index)
 {
-    if (!rlx_low_input(b, 0, x) || !rlx_low_output(b, &x->shape, out))
+    if (!rlx_lowering_input(b, 0, x) || !rlx_lowering_output(b, &x->shape, out))
         return false;
-    rlx_low_open(b, b->l->name.data, &out->shape.sizes, index);
+    rlx_lowering_open(b, b->l->name.data, &out->shape.sizes, index);
     return !b->t.failed;
 }
 
-static const rlx_prim_func *finish(rlx_low *b, const rlx_low_tensor *out,
-                                   const rlx_low_list *index, const rlx_prim *value)
+static const rlx_prim_func *finish(rlx_lowering *b, const rlx_lowering_tensor *out,
+                                   const rlx_lowering_list *index, const rlx_prim *value)
 {
     if (value)
-        rlx_tir_store(&b->t, out->buffer, rlx_low_items(index), value);
+        rlx_tir_store(&b->t, out->buffer, rlx_lowering_items(index), value);
     rlx_tir_end_block(&b->t);
-    return rlx_low_end(b);
+    return rlx_lowering_end(b);
 }
 
-const rlx_prim_func *rlx_lower_unary(rlx_lower *l)
+const rlx_prim_func *rlx_lower_unary(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor x, out;
-    rlx_low_list index;
-    rlx_low_begin(&b, l);
+    rlx_lowering b;
+    rlx_lowering_tensor x, out;
+    rlx_lowering_list index;
+    rlx_lowering_begin(&b, l);
     if (!open_like(&b, &x, &out, &index))
-        return rlx_low_end(&b);
-    rlx_dtype t = rlx_low_accumulator(x.dtype);
-    const rlx_prim *v = rlx_tir_cast(&b.t, t, rlx_low_load(&b, &x, &index, &out.shape.sizes));
+        return rlx_lowering_end(&b);
+    rlx_dtype t = rlx_lowering_accumulator(x.dtype);
+    const rlx_prim *v = rlx_tir_cast(&b.t, t, rlx_lowering_load(&b, &x, &index, &out.shape.sizes));
     v = unary_value(&b, v, t);
     if (!v)
-        rlx_low_give_up(&b, "the operator does not compute with this dtype");
+        rlx_lowering_give_up(&b, "the operator does not compute with this dtype");
     return finish(&b, &out, &index, v);
 }
 
-const rlx_prim_func *rlx_lower_astype(rlx_lower *l)
+const rlx_prim_func *rlx_lower_astype(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor x, out;
-    rlx_low_list index;
-    rlx_low_begin(&b, l);
+    rlx_lowering b;
+    rlx_lowering_tensor x, out;
+    rlx_lowering_list index;
+    rlx_lowering_begin(&b, l);
     if (!open_like(&b, &x, &out, &index))
-        return rlx_low_end(&b);
-    const rlx_prim *v = rlx_low_load(&b, &x, &index, &out.shape.sizes);
+        return rlx_lowering_end(&b);
+    const rlx_prim *v = rlx_lowering_load(&b, &x, &index, &out.shape.sizes);
     bool to_bool = rlx_dtype_is_bool(out.dtype) && !rlx_dtype_is_bool(x.dtype);
     v = to_bool ? rlx_tir_ne(&b.t, v, number(&b, x.dtype, 0)) : rlx_tir_cast(&b.t, out.dtype, v);
     return finish(&b, &out, &index, v);
 }
 
 /* A bound in the dtype of x; a literal beyond its range is the end of the range. */
-static const rlx_prim *clip_bound(rlx_low *b, size_t i, rlx_dtype t)
+static const rlx_prim *clip_bound(rlx_lowering *b, size_t i, rlx_dtype t)
 {
     const rlx_prim_value *v = rlx_as_prim_value(b->l->call->args[i]);
     int64_t n = 0;
-    if (rlx_low_is_float(t) || !v || !rlx_int_literal(v->value, &n))
-        return rlx_low_scalar(b, i, t); /* a float saturates by itself */
+    if (rlx_lowering_is_float(t) || !v || !rlx_int_literal(v->value, &n))
+        return rlx_lowering_scalar(b, i, t); /* a float saturates by itself */
     bool large = rlx_dtype_is_large(rlx_prim_dtype(v->value), n);
     if (rlx_dtype_has_int(t, n, large))
         return rlx_tir_cast(&b->t, t, v->value);
     return n < 0 && !large ? rlx_tir_lowest(&b->t, t) : rlx_tir_highest(&b->t, t);
 }
 
-const rlx_prim_func *rlx_lower_clip(rlx_lower *l)
+const rlx_prim_func *rlx_lower_clip(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor x, out;
-    rlx_low_list index;
-    rlx_low_begin(&b, l);
-    if (!rlx_low_input(&b, 0, &x))
-        return rlx_low_end(&b);
+    rlx_lowering b;
+    rlx_lowering_tensor x, out;
+    rlx_lowering_list index;
+    rlx_lowering_begin(&b, l);
+    if (!rlx_lowering_input(&b, 0, &x))
+        return rlx_lowering_end(&b);
     const rlx_prim *low = clip_bound(&b, 1, x.dtype), *high = clip_bound(&b, 2, x.dtype);
-    if (!low || !high || !rlx_low_output(&b, &x.shape, &out))
-        return rlx_low_end(&b);
-    rlx_low_open(&b, "clip", &out.shape.sizes, &index);
-    const rlx_prim *v = rlx_tir_max(&b.t, rlx_low_load(&b, &x, &index, &out.shape.sizes), low);
+    if (!low || !high || !rlx_lowering_output(&b, &x.shape, &out))
+        return rlx_lowering_end(&b);
+    rlx_lowering_open(&b, "clip", &out.shape.sizes, &index);
+    const rlx_prim *v = rlx_tir_max(&b.t, rlx_lowering_load(&b, &x, &index, &out.shape.sizes), low);
     return finish(&b, &out, &index, rlx_tir_min(&b.t, v, high));
 }
 
 /* ---- two operands --------------------------------------------------------------------------- */
 
-typedef const rlx_prim *(*binary_fn)(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+typedef const rlx_prim *(*binary_fn)(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                      rlx_dtype t);
 
-static const rlx_prim *truth(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+static const rlx_prim *truth(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     return rlx_dtype_is_bool(t) ? x : rlx_tir_ne(&b->t, x, number(b, t, 0));
 }
 
-static const rlx_prim *signs_differ(rlx_low *b, const rlx_prim *r, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *signs_differ(rlx_lowering *b, const rlx_prim *r, const rlx_prim *y,
+                                    rlx_dtype t)
 {
     const rlx_prim *zero = number(b, t, 0);
     const rlx_prim *differ =
@@ -280,7 +282,7 @@ static const rlx_prim *signs_differ(rlx_low *b, const rlx_prim *r, const rlx_pri
 }
 
 /* As numpy: from the exact remainder, so that 1.0 // 0.1 is 9; x / 0 is IEEE's. */
-static const rlx_prim *float_floor_divide(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+static const rlx_prim *float_floor_divide(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                           rlx_dtype t)
 {
     const rlx_prim *r = rlx_tir_call2(&b->t, "fmod", x, y), *one = number(b, t, 1);
@@ -294,21 +296,23 @@ static const rlx_prim *float_floor_divide(rlx_low *b, const rlx_prim *x, const r
                           f);
 }
 
-static const rlx_prim *binary_floor_divide(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+static const rlx_prim *binary_floor_divide(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                            rlx_dtype t)
 {
-    return rlx_low_is_float(t) ? float_floor_divide(b, x, y, t) : rlx_tir_floor_div(&b->t, x, y);
+    return rlx_lowering_is_float(t) ? float_floor_divide(b, x, y, t)
+                                    : rlx_tir_floor_div(&b->t, x, y);
 }
 
-static const rlx_prim *binary_mod(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *binary_mod(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+                                  rlx_dtype t)
 {
-    return rlx_low_is_float(t) ? rlx_tir_call2(&b->t, "fmod", x, y) : rlx_tir_mod(&b->t, x, y);
+    return rlx_lowering_is_float(t) ? rlx_tir_call2(&b->t, "fmod", x, y) : rlx_tir_mod(&b->t, x, y);
 }
 
-static const rlx_prim *binary_floor_mod(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+static const rlx_prim *binary_floor_mod(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                         rlx_dtype t)
 {
-    if (!rlx_low_is_float(t))
+    if (!rlx_lowering_is_float(t))
         return rlx_tir_floor_mod(&b->t, x, y);
     const rlx_prim *r = rlx_tir_call2(&b->t, "fmod", x, y), *zero = number(b, t, 0);
     const rlx_prim *turned =
@@ -317,13 +321,13 @@ static const rlx_prim *binary_floor_mod(rlx_low *b, const rlx_prim *x, const rlx
                           rlx_tir_call2(&b->t, "copysign", zero, y), turned);
 }
 
-static const rlx_prim *logical(rlx_low *b, enum rlx_node_kind kind, const rlx_prim *x,
+static const rlx_prim *logical(rlx_lowering *b, enum rlx_node_kind kind, const rlx_prim *x,
                                const rlx_prim *y, rlx_dtype t)
 {
     return rlx_tir_cast(&b->t, t, rlx_tir_binary(&b->t, kind, truth(b, x, t), truth(b, y, t)));
 }
 
-static const rlx_prim *bits(rlx_low *b, const char *intrinsic, enum rlx_node_kind of_bool,
+static const rlx_prim *bits(rlx_lowering *b, const char *intrinsic, enum rlx_node_kind of_bool,
                             const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
 {
     if (rlx_dtype_is_bool(t))
@@ -333,7 +337,7 @@ static const rlx_prim *bits(rlx_low *b, const char *intrinsic, enum rlx_node_kin
 
 /* Whole powers of integers by squaring; a negative exponent of anything but 1 and -1 divides by
  * zero (RT14). */
-static const rlx_prim *int_power(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *int_power(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
 {
     rlx_tir *k = &b->t;
     const rlx_prim *zero = number(b, t, 0), *one = number(b, t, 1), *minus = number(b, t, -1);
@@ -362,49 +366,50 @@ static const rlx_prim *int_power(rlx_low *b, const rlx_prim *x, const rlx_prim *
     return rlx_tir_if_then_else(k, rlx_tir_lt(k, exponent, zero), inverse, whole);
 }
 
-static const rlx_prim *binary_power(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *binary_power(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+                                    rlx_dtype t)
 {
-    if (rlx_low_is_float(t))
+    if (rlx_lowering_is_float(t))
         return rlx_tir_call2(&b->t, "pow", x, y);
     return rlx_dtype_is_int(t) ? int_power(b, x, y, t) : NULL;
 }
 
-static const rlx_prim *binary_logical_xor(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+static const rlx_prim *binary_logical_xor(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                           rlx_dtype t)
 {
     return logical(b, RLX_NODE_NE, x, y, t);
 }
-static const rlx_prim *binary_logical_and(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+static const rlx_prim *binary_logical_and(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                           rlx_dtype t)
 {
     return logical(b, RLX_NODE_AND, x, y, t);
 }
-static const rlx_prim *binary_logical_or(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+static const rlx_prim *binary_logical_or(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                          rlx_dtype t)
 {
     return logical(b, RLX_NODE_OR, x, y, t);
 }
-static const rlx_prim *binary_bitwise_and(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+static const rlx_prim *binary_bitwise_and(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                           rlx_dtype t)
 {
     return bits(b, "bitwise_and", RLX_NODE_AND, x, y, t);
 }
-static const rlx_prim *binary_bitwise_or(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+static const rlx_prim *binary_bitwise_or(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                          rlx_dtype t)
 {
     return bits(b, "bitwise_or", RLX_NODE_OR, x, y, t);
 }
-static const rlx_prim *binary_bitwise_xor(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+static const rlx_prim *binary_bitwise_xor(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                           rlx_dtype t)
 {
     return bits(b, "bitwise_xor", RLX_NODE_NE, x, y, t);
 }
-static const rlx_prim *binary_left_shift(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+static const rlx_prim *binary_left_shift(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                          rlx_dtype t)
 {
     return rlx_dtype_is_int(t) ? rlx_tir_call2(&b->t, "shift_left", x, y) : NULL;
 }
-static const rlx_prim *binary_right_shift(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+static const rlx_prim *binary_right_shift(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                           rlx_dtype t)
 {
     return rlx_dtype_is_int(t) ? rlx_tir_call2(&b->t, "shift_right", x, y) : NULL;
@@ -445,12 +450,12 @@ static bool is_ordering(uint8_t kind)
            kind == RLX_NODE_GE;
 }
 
-static const rlx_prim *binary_value(rlx_low *b, const rlx_prim *x, const rlx_prim *y)
+static const rlx_prim *binary_value(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y)
 {
     uint32_t which = b->l->row->detail;
     if (!x || !y || !rlx_match_types(b->l->ctx, &x, &y))
         return NULL;
-    rlx_dtype t = rlx_prim_dtype(x), wide = binaries[which].wide ? rlx_low_accumulator(t) : t;
+    rlx_dtype t = rlx_prim_dtype(x), wide = binaries[which].wide ? rlx_lowering_accumulator(t) : t;
     uint8_t kind = rlx_dtype_is_bool(t) ? binaries[which].of_bool : binaries[which].node;
     if (rlx_dtype_is_bool(t) && !kind)
         return NULL;
@@ -462,39 +467,39 @@ static const rlx_prim *binary_value(rlx_low *b, const rlx_prim *x, const rlx_pri
                 : binaries[which].make(b, x, y, wide);
 }
 
-const rlx_prim_func *rlx_lower_binary(rlx_lower *l)
+const rlx_prim_func *rlx_lower_binary(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor x, y, out;
-    rlx_low_shape shape;
-    rlx_low_list index;
-    rlx_low_begin(&b, l);
+    rlx_lowering b;
+    rlx_lowering_tensor x, y, out;
+    rlx_lowering_shape shape;
+    rlx_lowering_list index;
+    rlx_lowering_begin(&b, l);
     if (!rlx_as_tensor_sinfo(l->args[0]) && !rlx_as_tensor_sinfo(l->args[1]))
-        rlx_low_give_up(&b, "both operands are scalars");
-    if (b.why || !rlx_low_input(&b, 0, &x) || !rlx_low_input(&b, 1, &y))
-        return rlx_low_end(&b);
-    const rlx_low_tensor *operands[2] = { &x, &y };
-    if (!rlx_low_broadcast(&b, operands, 2, &shape))
-        return rlx_low_end(&b);
+        rlx_lowering_give_up(&b, "both operands are scalars");
+    if (b.why || !rlx_lowering_input(&b, 0, &x) || !rlx_lowering_input(&b, 1, &y))
+        return rlx_lowering_end(&b);
+    const rlx_lowering_tensor *operands[2] = { &x, &y };
+    if (!rlx_lowering_broadcast(&b, operands, 2, &shape))
+        return rlx_lowering_end(&b);
     if (x.scalar || y.scalar) /* a scalar acts as a tensor of shape (1,) */
         if (shape.sizes.n == 0) {
-            shape.sizes = (rlx_low_list){ .at = { rlx_tir_int(&b.t, 1) }, .n = 1 };
+            shape.sizes = (rlx_lowering_list){ .at = { rlx_tir_int(&b.t, 1) }, .n = 1 };
             shape.program[0] = rlx_int64(l->ctx, 1);
         }
-    if (!rlx_low_output(&b, &shape, &out))
-        return rlx_low_end(&b);
-    rlx_low_open(&b, l->name.data, &out.shape.sizes, &index);
-    const rlx_prim *v = binary_value(&b, rlx_low_load(&b, &x, &index, &out.shape.sizes),
-                                     rlx_low_load(&b, &y, &index, &out.shape.sizes));
+    if (!rlx_lowering_output(&b, &shape, &out))
+        return rlx_lowering_end(&b);
+    rlx_lowering_open(&b, l->name.data, &out.shape.sizes, &index);
+    const rlx_prim *v = binary_value(&b, rlx_lowering_load(&b, &x, &index, &out.shape.sizes),
+                                     rlx_lowering_load(&b, &y, &index, &out.shape.sizes));
     if (!v)
-        rlx_low_give_up(&b, "the operator does not compute with this dtype");
+        rlx_lowering_give_up(&b, "the operator does not compute with this dtype");
     return finish(&b, &out, &index, v);
 }
 
 /* Narrow floats are rounded once. */
-static const rlx_prim *product_and_sum(rlx_low *b, const rlx_prim *const *v, rlx_dtype t)
+static const rlx_prim *product_and_sum(rlx_lowering *b, const rlx_prim *const *v, rlx_dtype t)
 {
-    rlx_dtype wide = rlx_low_accumulator(t);
+    rlx_dtype wide = rlx_lowering_accumulator(t);
     if (rlx_dtype_is_bool(t))
         return NULL;
     const rlx_prim *product =
@@ -503,50 +508,50 @@ static const rlx_prim *product_and_sum(rlx_low *b, const rlx_prim *const *v, rlx
 }
 
 /* where, ewise_fma: three operands that broadcast */
-const rlx_prim_func *rlx_lower_where(rlx_lower *l)
+const rlx_prim_func *rlx_lower_where(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor t[3], out;
-    rlx_low_shape shape;
-    rlx_low_list index;
-    rlx_low_begin(&b, l);
+    rlx_lowering b;
+    rlx_lowering_tensor t[3], out;
+    rlx_lowering_shape shape;
+    rlx_lowering_list index;
+    rlx_lowering_begin(&b, l);
     for (size_t i = 0; i < 3; i++)
-        if (!rlx_low_input(&b, i, &t[i]))
-            return rlx_low_end(&b);
-    const rlx_low_tensor *operands[3] = { &t[0], &t[1], &t[2] };
-    if (!rlx_low_broadcast(&b, operands, 3, &shape) || !rlx_low_output(&b, &shape, &out))
-        return rlx_low_end(&b);
-    rlx_low_open(&b, l->name.data, &out.shape.sizes, &index);
+        if (!rlx_lowering_input(&b, i, &t[i]))
+            return rlx_lowering_end(&b);
+    const rlx_lowering_tensor *operands[3] = { &t[0], &t[1], &t[2] };
+    if (!rlx_lowering_broadcast(&b, operands, 3, &shape) || !rlx_lowering_output(&b, &shape, &out))
+        return rlx_lowering_end(&b);
+    rlx_lowering_open(&b, l->name.data, &out.shape.sizes, &index);
     const rlx_prim *v[3];
     for (size_t i = 0; i < 3; i++)
-        v[i] = rlx_low_load(&b, &t[i], &index, &out.shape.sizes);
+        v[i] = rlx_lowering_load(&b, &t[i], &index, &out.shape.sizes);
     const rlx_prim *value = l->row->detail == RLX_DETAIL_FMA
                                 ? product_and_sum(&b, v, out.dtype)
                                 : rlx_tir_select(&b.t, v[0], v[1], v[2]);
     if (!value)
-        rlx_low_give_up(&b, "the operator does not compute with this dtype");
+        rlx_lowering_give_up(&b, "the operator does not compute with this dtype");
     return finish(&b, &out, &index, value);
 }
 
 /* ---- quantize, dequantize ------------------------------------------------------------------- */
 
-typedef struct quantized { rlx_low_tensor x, scale, zero, out; size_t axis; } quantized;
+typedef struct quantized { rlx_lowering_tensor x, scale, zero, out; size_t axis; } quantized;
 
 /* One value for all, or for each index of the axis; in float32. */
-static const rlx_prim *along_axis(rlx_low *b, const quantized *q, const rlx_low_tensor *t,
-                                  const rlx_low_list *index)
+static const rlx_prim *along_axis(rlx_lowering *b, const quantized *q, const rlx_lowering_tensor *t,
+                                  const rlx_lowering_list *index)
 {
     rlx_prim_list at = t->shape.sizes.n ? RLX_TIR_ITEMS(&index->at[q->axis], 1) : RLX_TIR_NONE;
     return rlx_tir_cast(&b->t, RELAX_FLOAT32, rlx_tir_load(&b->t, t->buffer, at));
 }
 
 /* The cast to integers saturates: that is the limit to the range. */
-static const rlx_prim *quantized_value(rlx_low *b, void *user, const rlx_low_list *index)
+static const rlx_prim *quantized_value(rlx_lowering *b, void *user, const rlx_lowering_list *index)
 {
     const quantized *q = user;
     rlx_tir *t = &b->t;
     const rlx_prim *x =
-        rlx_tir_cast(t, RELAX_FLOAT32, rlx_tir_load(t, q->x.buffer, rlx_low_items(index)));
+        rlx_tir_cast(t, RELAX_FLOAT32, rlx_tir_load(t, q->x.buffer, rlx_lowering_items(index)));
     const rlx_prim *scale = along_axis(b, q, &q->scale, index),
                    *zero = along_axis(b, q, &q->zero, index), *v;
     if (b->l->row->detail == RLX_DETAIL_QUANTIZE)
@@ -556,20 +561,20 @@ static const rlx_prim *quantized_value(rlx_low *b, void *user, const rlx_low_lis
     return rlx_tir_cast(t, q->out.dtype, v);
 }
 
-const rlx_prim_func *rlx_lower_quantize(rlx_lower *l)
+const rlx_prim_func *rlx_lower_quantize(rlx_lower_request *l)
 {
-    rlx_low b;
+    rlx_lowering b;
     quantized q = { .axis = 0 };
     const rlx_tensor_sinfo *x = rlx_as_tensor_sinfo(l->args[0]);
-    int64_t axis = rlx_attr_as_int(rlx_low_attr(l, 1), -1);
+    int64_t axis = rlx_attr_as_int(rlx_lowering_attr(l, 1), -1);
     axis += axis < 0 && x ? x->ndim : 0;
-    rlx_low_begin(&b, l);
+    rlx_lowering_begin(&b, l);
     for (size_t i = 1; i < 3; i++)
-        rlx_low_trust(&b, 0, (size_t)axis, i, 0);
-    if (!rlx_low_input(&b, 0, &q.x) || !rlx_low_input(&b, 1, &q.scale) ||
-        !rlx_low_input(&b, 2, &q.zero) ||
-        (q.x.shape.sizes.n && !rlx_low_axis(&b, axis, q.x.shape.sizes.n, &q.axis)) ||
-        !rlx_low_output(&b, &q.x.shape, &q.out))
-        return rlx_low_end(&b);
-    return rlx_low_mapped(&b, &q.out, quantized_value, &q);
+        rlx_lowering_trust(&b, 0, (size_t)axis, i, 0);
+    if (!rlx_lowering_input(&b, 0, &q.x) || !rlx_lowering_input(&b, 1, &q.scale) ||
+        !rlx_lowering_input(&b, 2, &q.zero) ||
+        (q.x.shape.sizes.n && !rlx_lowering_axis(&b, axis, q.x.shape.sizes.n, &q.axis)) ||
+        !rlx_lowering_output(&b, &q.x.shape, &q.out))
+        return rlx_lowering_end(&b);
+    return rlx_lowering_mapped(&b, &q.out, quantized_value, &q);
 }

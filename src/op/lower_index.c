@@ -5,19 +5,20 @@
 #include "op/lower_int.h"
 
 typedef struct pick {
-    rlx_low_tensor x, k, out;     /* data, indices */
+    rlx_lowering_tensor x, k, out; /* data, indices */
     size_t axis, batch, depth;
     const rlx_prim *begin[RLX_LOW_RANK];
     int64_t stride[RLX_LOW_RANK];
     const rlx_prim *on, *off;
 } pick;
 
-static const rlx_prim *load(rlx_low *b, const rlx_low_tensor *x, const rlx_low_list *index)
+static const rlx_prim *load(rlx_lowering *b, const rlx_lowering_tensor *x,
+                            const rlx_lowering_list *index)
 {
-    return rlx_tir_load(&b->t, x->buffer, rlx_low_items(index));
+    return rlx_tir_load(&b->t, x->buffer, rlx_lowering_items(index));
 }
 
-static void push_size(rlx_low_shape *out, const rlx_low_shape *from, size_t i)
+static void push_size(rlx_lowering_shape *out, const rlx_lowering_shape *from, size_t i)
 {
     if (out->sizes.n == RLX_LOW_RANK)
         return;
@@ -25,7 +26,8 @@ static void push_size(rlx_low_shape *out, const rlx_low_shape *from, size_t i)
     out->sizes.at[out->sizes.n++] = from->sizes.at[i];
 }
 
-static void push_sizes(rlx_low_shape *out, const rlx_low_shape *from, size_t begin, size_t end)
+static void push_sizes(rlx_lowering_shape *out, const rlx_lowering_shape *from, size_t begin,
+                       size_t end)
 {
     for (size_t i = begin; i < end; i++)
         push_size(out, from, i);
@@ -33,151 +35,153 @@ static void push_sizes(rlx_low_shape *out, const rlx_low_shape *from, size_t beg
 
 /* ---- take ----------------------------------------------------------------------------------- */
 
-static const rlx_prim *taken(rlx_low *b, void *user, const rlx_low_list *index)
+static const rlx_prim *taken(rlx_lowering *b, void *user, const rlx_lowering_list *index)
 {
     pick *p = user;
     size_t n = p->x.shape.sizes.n, m = p->k.shape.sizes.n;
-    rlx_low_list at = { .n = n }, from = { .n = m };
+    rlx_lowering_list at = { .n = n }, from = { .n = m };
     memcpy(from.at, index->at + p->axis, m * sizeof *from.at);
     for (size_t i = 0; i < n; i++)
         if (i != p->axis)
             at.at[i] = index->at[i < p->axis ? i : i + m - 1];
     const rlx_prim *k = p->k.scalar ? p->k.scalar : load(b, &p->k, &from);
-    at.at[p->axis] = rlx_low_position(b, k, p->x.shape.sizes.at[p->axis]);
+    at.at[p->axis] = rlx_lowering_position(b, k, p->x.shape.sizes.at[p->axis]);
     return load(b, &p->x, &at);
 }
 
-const rlx_prim_func *rlx_lower_take(rlx_lower *l)
+const rlx_prim_func *rlx_lower_take(rlx_lower_request *l)
 {
-    rlx_low b;
+    rlx_lowering b;
     pick p = { .axis = 0 };
-    rlx_low_shape shape = { .sizes = { .n = 0 } };
-    rlx_low_begin(&b, l);
-    const rlx_attr *axis = rlx_low_attr(l, 0);
-    if (!rlx_low_input(&b, 0, &p.x) || !rlx_low_input(&b, 1, &p.k) ||
-        !rlx_low_axis(&b, rlx_attr_is_none(axis) ? 0 : rlx_attr_as_int(axis, 0), p.x.shape.sizes.n,
-                      &p.axis))
-        return rlx_low_end(&b);
+    rlx_lowering_shape shape = { .sizes = { .n = 0 } };
+    rlx_lowering_begin(&b, l);
+    const rlx_attr *axis = rlx_lowering_attr(l, 0);
+    if (!rlx_lowering_input(&b, 0, &p.x) || !rlx_lowering_input(&b, 1, &p.k) ||
+        !rlx_lowering_axis(&b, rlx_attr_is_none(axis) ? 0 : rlx_attr_as_int(axis, 0),
+                           p.x.shape.sizes.n, &p.axis))
+        return rlx_lowering_end(&b);
     if (p.x.shape.sizes.n + p.k.shape.sizes.n > RLX_LOW_RANK + 1)
-        rlx_low_give_up(&b, "the rank is above 16");
+        rlx_lowering_give_up(&b, "the rank is above 16");
     push_sizes(&shape, &p.x.shape, 0, p.axis);
     push_sizes(&shape, &p.k.shape, 0, p.k.shape.sizes.n);
     push_sizes(&shape, &p.x.shape, p.axis + 1, p.x.shape.sizes.n);
-    return b.why || !rlx_low_output(&b, &shape, &p.out) ? rlx_low_end(&b)
-                                                        : rlx_low_mapped(&b, &p.out, taken, &p);
+    return b.why || !rlx_lowering_output(&b, &shape, &p.out)
+               ? rlx_lowering_end(&b)
+               : rlx_lowering_mapped(&b, &p.out, taken, &p);
 }
 
 /* ---- gather --------------------------------------------------------------------------------- */
 
-static const rlx_prim *gathered(rlx_low *b, void *user, const rlx_low_list *index)
+static const rlx_prim *gathered(rlx_lowering *b, void *user, const rlx_lowering_list *index)
 {
     pick *p = user;
-    rlx_low_list at = *index;
-    at.at[p->axis] = rlx_low_position(b, load(b, &p->k, index), p->x.shape.sizes.at[p->axis]);
+    rlx_lowering_list at = *index;
+    at.at[p->axis] = rlx_lowering_position(b, load(b, &p->k, index), p->x.shape.sizes.at[p->axis]);
     return load(b, &p->x, &at);
 }
 
-const rlx_prim_func *rlx_lower_gather_elements(rlx_lower *l)
+const rlx_prim_func *rlx_lower_gather_elements(rlx_lower_request *l)
 {
-    rlx_low b;
+    rlx_lowering b;
     pick p = { .axis = 0 };
-    rlx_low_begin(&b, l);
-    if (!rlx_low_input(&b, 0, &p.x) || !rlx_low_input(&b, 1, &p.k) ||
-        !rlx_low_axis(&b, rlx_attr_as_int(rlx_low_attr(l, 0), 0), p.x.shape.sizes.n, &p.axis))
-        return rlx_low_end(&b);
+    rlx_lowering_begin(&b, l);
+    if (!rlx_lowering_input(&b, 0, &p.x) || !rlx_lowering_input(&b, 1, &p.k) ||
+        !rlx_lowering_axis(&b, rlx_attr_as_int(rlx_lowering_attr(l, 0), 0), p.x.shape.sizes.n,
+                           &p.axis))
+        return rlx_lowering_end(&b);
     if (p.x.shape.sizes.n != p.k.shape.sizes.n)
-        rlx_low_give_up(&b, "the ranks differ");
-    return b.why || !rlx_low_output(&b, &p.k.shape, &p.out)
-               ? rlx_low_end(&b)
-               : rlx_low_mapped(&b, &p.out, gathered, &p);
+        rlx_lowering_give_up(&b, "the ranks differ");
+    return b.why || !rlx_lowering_output(&b, &p.k.shape, &p.out)
+               ? rlx_lowering_end(&b)
+               : rlx_lowering_mapped(&b, &p.out, gathered, &p);
 }
 
 /* The last dimension of indices, as a number. */
-static bool read_depth(rlx_low *b, pick *p)
+static bool read_depth(rlx_lowering *b, pick *p)
 {
     int64_t depth = -1;
     size_t m = p->k.shape.sizes.n, n = p->x.shape.sizes.n;
     if (!m || !rlx_int_literal(p->k.shape.sizes.at[m - 1], &depth) || depth < 0 ||
         p->batch + (size_t)depth > n || p->batch >= m)
-        return rlx_low_give_up(b, "the last dimension of indices is not known");
+        return rlx_lowering_give_up(b, "the last dimension of indices is not known");
     p->depth = (size_t)depth;
     return true;
 }
 
 /* Index of data for the first m - 1 indices of `lead`, followed by `rest`. */
-static rlx_low_list nd_index(rlx_low *b, const pick *p, const rlx_low_list *lead,
-                             const rlx_prim *const *rest)
+static rlx_lowering_list nd_index(rlx_lowering *b, const pick *p, const rlx_lowering_list *lead,
+                                  const rlx_prim *const *rest)
 {
     size_t m = p->k.shape.sizes.n;
-    rlx_low_list at = { .n = p->x.shape.sizes.n }, from = { .n = m };
+    rlx_lowering_list at = { .n = p->x.shape.sizes.n }, from = { .n = m };
     memcpy(from.at, lead->at, (m - 1) * sizeof *from.at);
     memcpy(at.at, lead->at, p->batch * sizeof *at.at);
     for (size_t i = 0; i < p->depth; i++) {
         from.at[m - 1] = rlx_tir_int(&b->t, (int64_t)i);
         at.at[p->batch + i] =
-            rlx_low_position(b, load(b, &p->k, &from), p->x.shape.sizes.at[p->batch + i]);
+            rlx_lowering_position(b, load(b, &p->k, &from), p->x.shape.sizes.at[p->batch + i]);
     }
     for (size_t i = p->batch + p->depth; i < at.n; i++)
         at.at[i] = rest[i - p->batch - p->depth];
     return at;
 }
 
-static const rlx_prim *gathered_nd(rlx_low *b, void *user, const rlx_low_list *index)
+static const rlx_prim *gathered_nd(rlx_lowering *b, void *user, const rlx_lowering_list *index)
 {
     pick *p = user;
-    rlx_low_list at = nd_index(b, p, index, index->at + p->k.shape.sizes.n - 1);
+    rlx_lowering_list at = nd_index(b, p, index, index->at + p->k.shape.sizes.n - 1);
     return load(b, &p->x, &at);
 }
 
-const rlx_prim_func *rlx_lower_gather_nd(rlx_lower *l)
+const rlx_prim_func *rlx_lower_gather_nd(rlx_lower_request *l)
 {
-    rlx_low b;
-    pick p = { .batch = (size_t)rlx_attr_as_int(rlx_low_attr(l, 0), 0) };
-    rlx_low_shape shape = { .sizes = { .n = 0 } };
-    rlx_low_begin(&b, l);
+    rlx_lowering b;
+    pick p = { .batch = (size_t)rlx_attr_as_int(rlx_lowering_attr(l, 0), 0) };
+    rlx_lowering_shape shape = { .sizes = { .n = 0 } };
+    rlx_lowering_begin(&b, l);
     for (size_t i = 0; i < p.batch; i++)
-        rlx_low_trust(&b, 0, i, 1, i);
-    if (!rlx_low_input(&b, 0, &p.x) || !rlx_low_input(&b, 1, &p.k) || !read_depth(&b, &p))
-        return rlx_low_end(&b);
+        rlx_lowering_trust(&b, 0, i, 1, i);
+    if (!rlx_lowering_input(&b, 0, &p.x) || !rlx_lowering_input(&b, 1, &p.k) || !read_depth(&b, &p))
+        return rlx_lowering_end(&b);
     size_t m = p.k.shape.sizes.n, n = p.x.shape.sizes.n;
     push_sizes(&shape, &p.k.shape, 0, m - 1);
     push_sizes(&shape, &p.x.shape, p.batch + p.depth, n);
     if (m - 1 + n - p.batch - p.depth > RLX_LOW_RANK)
-        rlx_low_give_up(&b, "the rank is above 16");
-    return b.why || !rlx_low_output(&b, &shape, &p.out)
-               ? rlx_low_end(&b)
-               : rlx_low_mapped(&b, &p.out, gathered_nd, &p);
+        rlx_lowering_give_up(&b, "the rank is above 16");
+    return b.why || !rlx_lowering_output(&b, &shape, &p.out)
+               ? rlx_lowering_end(&b)
+               : rlx_lowering_mapped(&b, &p.out, gathered_nd, &p);
 }
 
 /* ---- strided_slice -------------------------------------------------------------------------- */
 
 /* A bound by Python's rule: counted from the end if negative, limited to what the stride can
  * reach. */
-static const rlx_prim *first_element(rlx_low *b, const rlx_prim *begin, const rlx_prim *size,
+static const rlx_prim *first_element(rlx_lowering *b, const rlx_prim *begin, const rlx_prim *size,
                                      int64_t stride)
 {
     rlx_tir *t = &b->t;
     const rlx_prim *low = rlx_tir_int(t, stride > 0 ? 0 : -1), *high = rlx_tir_add(t, size, low);
-    begin = rlx_low_position(b, begin, size);
+    begin = rlx_lowering_position(b, begin, size);
     return rlx_tir_min(t, rlx_tir_max(t, begin, low), high);
 }
 
 /* Item i of tuple argument `arg` as int64. */
-static const rlx_prim *slice_number(rlx_low *b, size_t arg, size_t i)
+static const rlx_prim *slice_number(rlx_lowering *b, size_t arg, size_t i)
 {
-    rlx_low_tensor v;
-    if (!rlx_low_input_field(b, arg, i, b->l->row->args[arg].name, &v))
+    rlx_lowering_tensor v;
+    if (!rlx_lowering_input_field(b, arg, i, b->l->row->args[arg].name, &v))
         return NULL;
     if (v.scalar)
         return rlx_tir_cast(&b->t, RELAX_INT64, v.scalar);
-    rlx_low_give_up(b, "a bound is not known to be an integer");
+    rlx_lowering_give_up(b, "a bound is not known to be an integer");
     return NULL;
 }
 
-static bool read_slice(rlx_low *b, pick *p)
+static bool read_slice(rlx_lowering *b, pick *p)
 {
     const rlx_tuple_sinfo *axes = rlx_as_tuple_sinfo(b->l->args[1]);
-    bool inside = rlx_attr_as_bool(rlx_low_attr(b->l, 0), false);
+    bool inside = rlx_attr_as_bool(rlx_lowering_attr(b->l, 0), false);
     for (size_t i = 0; axes && i < axes->num_fields; i++) {
         int64_t axis;
         size_t at;
@@ -187,20 +191,20 @@ static bool read_slice(rlx_low *b, pick *p)
         const rlx_prim *begin = slice_number(b, 2, i);
         if (!number || !stride || !begin)
             return false;
-        if (!rlx_int_literal(number, &axis) || !rlx_low_axis(b, axis, p->x.shape.sizes.n, &at))
-            return rlx_low_give_up(b, "axes of a slice are not known");
+        if (!rlx_int_literal(number, &axis) || !rlx_lowering_axis(b, axis, p->x.shape.sizes.n, &at))
+            return rlx_lowering_give_up(b, "axes of a slice are not known");
         if (!rlx_int_literal(stride, &p->stride[at]) || p->stride[at] == 0)
-            return rlx_low_give_up(b, "strides of a slice are not known");
+            return rlx_lowering_give_up(b, "strides of a slice are not known");
         p->begin[at] =
             inside ? begin : first_element(b, begin, p->x.shape.sizes.at[at], p->stride[at]);
     }
-    return axes ? true : rlx_low_give_up(b, "axes of a slice are not known");
+    return axes ? true : rlx_lowering_give_up(b, "axes of a slice are not known");
 }
 
-static const rlx_prim *sliced(rlx_low *b, void *user, const rlx_low_list *index)
+static const rlx_prim *sliced(rlx_lowering *b, void *user, const rlx_lowering_list *index)
 {
     pick *p = user;
-    rlx_low_list at = *index;
+    rlx_lowering_list at = *index;
     for (size_t i = 0; i < at.n; i++)
         if (p->begin[i])
             at.at[i] =
@@ -209,48 +213,50 @@ static const rlx_prim *sliced(rlx_low *b, void *user, const rlx_low_list *index)
     return load(b, &p->x, &at);
 }
 
-const rlx_prim_func *rlx_lower_strided_slice(rlx_lower *l)
+const rlx_prim_func *rlx_lower_strided_slice(rlx_lower_request *l)
 {
-    rlx_low b;
+    rlx_lowering b;
     pick p = { .axis = 0 };
-    rlx_low_begin(&b, l);
-    if (!rlx_low_input(&b, 0, &p.x) || !read_slice(&b, &p) || !rlx_low_output(&b, NULL, &p.out))
-        return rlx_low_end(&b);
-    return rlx_low_mapped(&b, &p.out, sliced, &p);
+    rlx_lowering_begin(&b, l);
+    if (!rlx_lowering_input(&b, 0, &p.x) || !read_slice(&b, &p) ||
+        !rlx_lowering_output(&b, NULL, &p.out))
+        return rlx_lowering_end(&b);
+    return rlx_lowering_mapped(&b, &p.out, sliced, &p);
 }
 
 /* ---- one_hot -------------------------------------------------------------------------------- */
 
-static const rlx_prim *marked(rlx_low *b, void *user, const rlx_low_list *index)
+static const rlx_prim *marked(rlx_lowering *b, void *user, const rlx_lowering_list *index)
 {
     pick *p = user;
-    rlx_low_list from = { .n = index->n - 1 };
+    rlx_lowering_list from = { .n = index->n - 1 };
     for (size_t i = 0; i < from.n; i++)
         from.at[i] = index->at[i + (i >= p->axis)];
     const rlx_prim *k = rlx_tir_cast(&b->t, RELAX_INT64, load(b, &p->k, &from));
     return rlx_tir_select(&b->t, rlx_tir_eq(&b->t, k, index->at[p->axis]), p->on, p->off);
 }
 
-const rlx_prim_func *rlx_lower_one_hot(rlx_lower *l)
+const rlx_prim_func *rlx_lower_one_hot(rlx_lower_request *l)
 {
-    rlx_low b;
+    rlx_lowering b;
     pick p = { .axis = 0 };
-    rlx_low_shape shape = { .sizes = { .n = 0 } };
-    int64_t depth = rlx_attr_as_int(rlx_low_attr(l, 0), 0);
+    rlx_lowering_shape shape = { .sizes = { .n = 0 } };
+    int64_t depth = rlx_attr_as_int(rlx_lowering_attr(l, 0), 0);
     const rlx_tensor_sinfo *r = rlx_as_tensor_sinfo(l->result);
-    rlx_low_begin(&b, l);
-    if (!rlx_low_input(&b, 0, &p.k) ||
-        !rlx_low_axis(&b, rlx_attr_as_int(rlx_low_attr(l, 1), -1), p.k.shape.sizes.n + 1, &p.axis))
-        return rlx_low_end(&b);
-    p.on = rlx_low_scalar(&b, 1, r ? r->dtype : RELAX_VOID);
-    p.off = rlx_low_scalar(&b, 2, r ? r->dtype : RELAX_VOID);
+    rlx_lowering_begin(&b, l);
+    if (!rlx_lowering_input(&b, 0, &p.k) ||
+        !rlx_lowering_axis(&b, rlx_attr_as_int(rlx_lowering_attr(l, 1), -1), p.k.shape.sizes.n + 1,
+                           &p.axis))
+        return rlx_lowering_end(&b);
+    p.on = rlx_lowering_scalar(&b, 1, r ? r->dtype : RELAX_VOID);
+    p.off = rlx_lowering_scalar(&b, 2, r ? r->dtype : RELAX_VOID);
     push_sizes(&shape, &p.k.shape, 0, p.axis);
     shape.program[p.axis] = rlx_int64(l->ctx, depth);
     shape.sizes.at[shape.sizes.n++] = rlx_tir_int(&b.t, depth);
     push_sizes(&shape, &p.k.shape, p.axis, p.k.shape.sizes.n);
-    return !p.on || !p.off || !rlx_low_output(&b, &shape, &p.out)
-               ? rlx_low_end(&b)
-               : rlx_low_mapped(&b, &p.out, marked, &p);
+    return !p.on || !p.off || !rlx_lowering_output(&b, &shape, &p.out)
+               ? rlx_lowering_end(&b)
+               : rlx_lowering_mapped(&b, &p.out, marked, &p);
 }
 
 /* ---- scatter --------------------------------------------------------------------------------
@@ -259,9 +265,9 @@ const rlx_prim_func *rlx_lower_one_hot(rlx_lower *l)
  */
 
 typedef struct scatter {
-    rlx_low b;
+    rlx_lowering b;
     pick p;                       /* x, k, out; nd: depth */
-    rlx_low_tensor updates;
+    rlx_lowering_tensor updates;
     bool nd;
     enum how { UPDATE, ADD, MUL, MIN, MAX, MEAN } how;
     rlx_dtype wide;
@@ -276,7 +282,7 @@ static bool read_reduction(scatter *s, const rlx_attr *name)
             s->how = (enum how)i;
             return true;
         }
-    return rlx_low_give_up(&s->b, "the reduction is not known");
+    return rlx_lowering_give_up(&s->b, "the reduction is not known");
 }
 
 static const rlx_prim *joined(scatter *s, const rlx_prim *old, const rlx_prim *x)
@@ -292,30 +298,30 @@ static const rlx_prim *joined(scatter *s, const rlx_prim *old, const rlx_prim *x
     }
 }
 
-static void put_update(scatter *s, const rlx_low_list *index)
+static void put_update(scatter *s, const rlx_lowering_list *index)
 {
     rlx_tir *t = &s->b.t;
-    rlx_low_list at = *index;
+    rlx_lowering_list at = *index;
     if (s->nd)
         at = nd_index(&s->b, &s->p, index, index->at + s->p.k.shape.sizes.n - 1);
     else
-        at.at[s->p.axis] =
-            rlx_low_position(&s->b, load(&s->b, &s->p.k, index), s->p.x.shape.sizes.at[s->p.axis]);
+        at.at[s->p.axis] = rlx_lowering_position(&s->b, load(&s->b, &s->p.k, index),
+                                                 s->p.x.shape.sizes.at[s->p.axis]);
     for (size_t i = 0; i < at.n; i++)
         at.at[i] = rlx_tir_let(t, "at", at.at[i]);
     const rlx_prim *x = rlx_tir_cast(t, s->wide, load(&s->b, &s->updates, index));
-    const rlx_prim *old = rlx_tir_load(t, s->sum, rlx_low_items(&at));
-    rlx_tir_store(t, s->sum, rlx_low_items(&at), joined(s, old, x));
+    const rlx_prim *old = rlx_tir_load(t, s->sum, rlx_lowering_items(&at));
+    rlx_tir_store(t, s->sum, rlx_lowering_items(&at), joined(s, old, x));
     if (s->count)
         rlx_tir_store(
-            t, s->count, rlx_low_items(&at),
-            rlx_tir_add(t, rlx_tir_load(t, s->count, rlx_low_items(&at)), rlx_tir_int(t, 1)));
+            t, s->count, rlx_lowering_items(&at),
+            rlx_tir_add(t, rlx_tir_load(t, s->count, rlx_lowering_items(&at)), rlx_tir_int(t, 1)));
 }
 
 static void put_updates(scatter *s)
 {
     rlx_tir *t = &s->b.t;
-    rlx_low_list index = { .n = s->updates.shape.sizes.n };
+    rlx_lowering_list index = { .n = s->updates.shape.sizes.n };
     for (size_t i = 0; i < index.n; i++)
         index.at[i] = rlx_tir_for(t, "u", NULL, s->updates.shape.sizes.at[i], RLX_FOR_SERIAL);
     put_update(s, &index);
@@ -326,73 +332,74 @@ static void put_updates(scatter *s)
 static void copy_data(scatter *s)
 {
     rlx_tir *t = &s->b.t;
-    rlx_low_list index;
-    rlx_low_open(&s->b, "copy", &s->p.x.shape.sizes, &index);
-    rlx_tir_store(t, s->sum, rlx_low_items(&index),
+    rlx_lowering_list index;
+    rlx_lowering_open(&s->b, "copy", &s->p.x.shape.sizes, &index);
+    rlx_tir_store(t, s->sum, rlx_lowering_items(&index),
                   rlx_tir_cast(t, s->wide, load(&s->b, &s->p.x, &index)));
     if (s->count)
-        rlx_tir_store(t, s->count, rlx_low_items(&index), rlx_tir_int(t, 1));
+        rlx_tir_store(t, s->count, rlx_lowering_items(&index), rlx_tir_int(t, 1));
     rlx_tir_end_block(t);
 }
 
-static const rlx_prim *scattered(rlx_low *b, void *user, const rlx_low_list *index)
+static const rlx_prim *scattered(rlx_lowering *b, void *user, const rlx_lowering_list *index)
 {
     scatter *s = user;
     rlx_tir *t = &b->t;
-    const rlx_prim *v = rlx_tir_load(t, s->sum, rlx_low_items(index));
+    const rlx_prim *v = rlx_tir_load(t, s->sum, rlx_lowering_items(index));
     if (s->count)
-        v = rlx_tir_div(t, v,
-                        rlx_tir_cast(t, s->wide, rlx_tir_load(t, s->count, rlx_low_items(index))));
+        v = rlx_tir_div(
+            t, v, rlx_tir_cast(t, s->wide, rlx_tir_load(t, s->count, rlx_lowering_items(index))));
     return rlx_tir_cast(t, s->p.out.dtype, v);
 }
 
 /* Checks sizes that inference trusts: those of updates are those of indices, then those of
  * data. */
-static bool read_scatter(scatter *s, rlx_lower *l)
+static bool read_scatter(scatter *s, rlx_lower_request *l)
 {
     const rlx_tensor_sinfo *k = rlx_as_tensor_sinfo(l->args[1]),
                            *u = rlx_as_tensor_sinfo(l->args[2]),
                            *x = rlx_as_tensor_sinfo(l->args[0]);
     size_t lead = k && k->ndim > 0 ? (size_t)k->ndim - s->nd : 0;
     for (size_t i = 0; i < lead; i++)
-        rlx_low_trust(&s->b, 1, i, 2, i);
+        rlx_lowering_trust(&s->b, 1, i, 2, i);
     for (size_t i = lead; x && u && (int64_t)i < u->ndim && i + (size_t)x->ndim >= (size_t)u->ndim;
          i++)
-        rlx_low_trust(&s->b, 0, i + (size_t)x->ndim - (size_t)u->ndim, 2, i);
-    if (!rlx_low_input(&s->b, 0, &s->p.x) || !rlx_low_input(&s->b, 1, &s->p.k) ||
-        !rlx_low_input(&s->b, 2, &s->updates))
+        rlx_lowering_trust(&s->b, 0, i + (size_t)x->ndim - (size_t)u->ndim, 2, i);
+    if (!rlx_lowering_input(&s->b, 0, &s->p.x) || !rlx_lowering_input(&s->b, 1, &s->p.k) ||
+        !rlx_lowering_input(&s->b, 2, &s->updates))
         return false;
     size_t want = s->p.k.shape.sizes.n;
     if (s->nd) {
         if (!read_depth(&s->b, &s->p))
             return false;
         want += s->p.x.shape.sizes.n - s->p.depth - 1;
-    } else if (!rlx_low_axis(&s->b, rlx_attr_as_int(rlx_low_attr(l, 0), 0), s->p.x.shape.sizes.n,
-                             &s->p.axis)) {
+    } else if (!rlx_lowering_axis(&s->b, rlx_attr_as_int(rlx_lowering_attr(l, 0), 0),
+                                  s->p.x.shape.sizes.n, &s->p.axis)) {
         return false;
     }
     if (s->updates.shape.sizes.n != want || (!s->nd && want != s->p.x.shape.sizes.n))
-        return rlx_low_give_up(&s->b, "the ranks differ");
-    return read_reduction(s, rlx_low_attr(l, s->nd ? 0 : 1)) &&
-           rlx_low_output(&s->b, &s->p.x.shape, &s->p.out);
+        return rlx_lowering_give_up(&s->b, "the ranks differ");
+    return read_reduction(s, rlx_lowering_attr(l, s->nd ? 0 : 1)) &&
+           rlx_lowering_output(&s->b, &s->p.x.shape, &s->p.out);
 }
 
-const rlx_prim_func *rlx_lower_scatter(rlx_lower *l)
+const rlx_prim_func *rlx_lower_scatter(rlx_lower_request *l)
 {
     scatter s = { .nd = l->row->detail == RLX_DETAIL_ND };
-    rlx_low_begin(&s.b, l);
+    rlx_lowering_begin(&s.b, l);
     if (!read_scatter(&s, l))
-        return rlx_low_end(&s.b);
+        return rlx_lowering_end(&s.b);
     rlx_dtype t = s.p.out.dtype;
     bool adds = s.how == ADD || s.how == MUL || s.how == MEAN;
-    s.wide = adds ? rlx_low_accumulator(t) : t;
+    s.wide = adds ? rlx_lowering_accumulator(t) : t;
     s.sum = s.p.out.buffer;
     if (s.how == MEAN || s.wide != t)
-        s.sum = rlx_tir_alloc(&s.b.t, "sum", s.wide, rlx_low_items(&s.p.x.shape.sizes));
+        s.sum = rlx_tir_alloc(&s.b.t, "sum", s.wide, rlx_lowering_items(&s.p.x.shape.sizes));
     if (s.how == MEAN)
-        s.count = rlx_tir_alloc(&s.b.t, "count", RELAX_INT64, rlx_low_items(&s.p.x.shape.sizes));
+        s.count =
+            rlx_tir_alloc(&s.b.t, "count", RELAX_INT64, rlx_lowering_items(&s.p.x.shape.sizes));
     copy_data(&s);
     put_updates(&s);
-    return s.sum == s.p.out.buffer ? rlx_low_end(&s.b)
-                                   : rlx_low_mapped(&s.b, &s.p.out, scattered, &s);
+    return s.sum == s.p.out.buffer ? rlx_lowering_end(&s.b)
+                                   : rlx_lowering_mapped(&s.b, &s.p.out, scattered, &s);
 }

@@ -1,11 +1,11 @@
 /*- lower_int.h: what lowerings have in common. A lowering makes one PrimFunc:
  *
- *     rlx_low b;
- *     rlx_low_begin(&b, l);
- *     x := rlx_low_input(&b, 0)                          parameters, sizes bound by them
- *     out := rlx_low_output(&b, sizes)                   the last parameter
+ *     rlx_lowering b;
+ *     rlx_lowering_begin(&b, l);
+ *     x := rlx_lowering_input(&b, 0)                          parameters, sizes bound by them
+ *     out := rlx_lowering_output(&b, sizes)                   the last parameter
  *     blocks through &b.t
- *     return rlx_low_end(&b);
+ *     return rlx_lowering_end(&b);
  *
  * Sizes of the program become variables of the PrimFunc: literals stay, equal sizes share one
  * variable, which the first buffer with it binds and the others are checked against when the
@@ -21,123 +21,129 @@
 #define RLX_LOW_NAME 24
 
 /* A list of sizes or indices of the PrimFunc. */
-typedef struct rlx_low_list { const rlx_prim *at[RLX_LOW_RANK]; size_t n; } rlx_low_list;
-RLX_INLINE rlx_prim_list rlx_low_items(const rlx_low_list *l)
+typedef struct rlx_lowering_list { const rlx_prim *at[RLX_LOW_RANK]; size_t n; } rlx_lowering_list;
+RLX_INLINE rlx_prim_list rlx_lowering_items(const rlx_lowering_list *l)
 {
     return RLX_TIR_ITEMS(l->at, l->n);
 }
 
 /* Sizes of the program beside those of the PrimFunc; program[i] NULL: not known there. */
-typedef struct rlx_low_shape {
+typedef struct rlx_lowering_shape {
     const rlx_prim *program[RLX_LOW_RANK];
-    rlx_low_list sizes;
-} rlx_low_shape;
+    rlx_lowering_list sizes;
+} rlx_lowering_shape;
 
-typedef struct rlx_low_tensor {
+typedef struct rlx_lowering_tensor {
     const rlx_buffer *buffer;       /* NULL: a scalar */
     const rlx_prim *scalar;
     rlx_dtype dtype;
-    rlx_low_shape shape;
-} rlx_low_tensor;
+    rlx_lowering_shape shape;
+} rlx_lowering_tensor;
 
 /* Dimensions of a tensor as far as the program knows them: literal, or values of a shape
  * variable. NULL: not known. */
-const rlx_prim *const *rlx_low_program_dims(const rlx_tensor_sinfo *t);
+const rlx_prim *const *rlx_lowering_program_dims(const rlx_tensor_sinfo *t);
 /* Attribute i of the call, in the row's order; NULL: absent. */
-const rlx_attr *rlx_low_attr(const rlx_lower *l, size_t i);
+const rlx_attr *rlx_lowering_attr(const rlx_lower_request *l, size_t i);
 /* A scalar that needs no parameter: the literal. NULL: e is none. */
-const rlx_prim *rlx_low_literal(const rlx_expr *e);
+const rlx_prim *rlx_lowering_literal(const rlx_expr *e);
 /* Field i of tuple e: what the literal holds, else a projection. */
-const rlx_expr *rlx_low_field(rlx_context *ctx, const rlx_expr *e, size_t i, rlx_place place);
+const rlx_expr *rlx_lowering_field(rlx_context *ctx, const rlx_expr *e, size_t i, rlx_place place);
 /* call_tir(gv, (inputs), out_sinfo = result) */
-const rlx_expr *rlx_low_call(rlx_lower *l, const rlx_global_var *gv);
+const rlx_expr *rlx_lowering_call(rlx_lower_request *l, const rlx_global_var *gv);
 /* One call, not looked up. l lives as long as the caller reads it; *gv: the PrimFunc. NULL with
  * *why as rlx_op_lower. */
-const rlx_expr *rlx_low_lower(rlx_module_builder *mb, rlx_lower *l, const rlx_global_var **gv,
-                              const char **why);
+const rlx_expr *rlx_lowering_lower(rlx_module_builder *mb, rlx_lower_request *l,
+                                   const rlx_global_var **gv, const char **why);
 /* Fills *l and args (room for RLX_OP_MAX_ARGS). False with *why: there is nothing to lower. */
-bool rlx_low_prepare(rlx_lower *l, const rlx_sinfo **args, const rlx_env *env,
-                     const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result,
-                     const char **why);
+bool rlx_lowering_prepare(rlx_lower_request *l, const rlx_sinfo **args, const rlx_env *env,
+                          const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result,
+                          const char **why);
 
-typedef struct rlx_low_size_pair { const rlx_prim *program, *size; } rlx_low_size_pair;
-typedef struct rlx_low {
-    rlx_lower *l;
+typedef struct rlx_lowering_size_pair { const rlx_prim *program, *size; } rlx_lowering_size_pair;
+typedef struct rlx_lowering {
+    rlx_lower_request *l;
     rlx_tir t;
-    RLX_VEC(rlx_low_size_pair) sizes;
+    RLX_VEC(rlx_lowering_size_pair) sizes;
     RLX_VEC(const rlx_expr *) inputs;
     RLX_VEC(rlx_input_source) sources;  /* of the inputs */
     const char *why;
-} rlx_low;
+} rlx_lowering;
 
-void rlx_low_begin(rlx_low *b, rlx_lower *l);
+void rlx_lowering_begin(rlx_lowering *b, rlx_lower_request *l);
 /* The finished function, inputs handed to b->l; NULL with b->l->why when something failed. */
-const rlx_prim_func *rlx_low_end(rlx_low *b);
+const rlx_prim_func *rlx_lowering_end(rlx_lowering *b);
 /* Gives up: why is static text. Returns false. */
-bool rlx_low_give_up(rlx_low *b, const char *why);
+bool rlx_lowering_give_up(rlx_lowering *b, const char *why);
 
 /* Argument i (a tensor, or a scalar where the row takes one) as parameter. False after giving
  * up. */
-bool rlx_low_input(rlx_low *b, size_t i, rlx_low_tensor *out);
+bool rlx_lowering_input(rlx_lowering *b, size_t i, rlx_lowering_tensor *out);
 /* Field i of a tuple argument as parameter. False after giving up. */
-bool rlx_low_input_field(rlx_low *b, size_t arg, size_t i, const char *name, rlx_low_tensor *out);
+bool rlx_lowering_input_field(rlx_lowering *b, size_t arg, size_t i, const char *name,
+                              rlx_lowering_tensor *out);
 /* A scalar argument as an expression of the given dtype: literals directly, others as
  * parameter. */
-const rlx_prim *rlx_low_scalar(rlx_low *b, size_t i, rlx_dtype dtype);
+const rlx_prim *rlx_lowering_scalar(rlx_lowering *b, size_t i, rlx_dtype dtype);
 /* Shape of the result: as inferred, else `computed` (may be NULL), which then becomes that of
  * the result. */
-bool rlx_low_output(rlx_low *b, const rlx_low_shape *computed, rlx_low_tensor *out);
+bool rlx_lowering_output(rlx_lowering *b, const rlx_lowering_shape *computed,
+                         rlx_lowering_tensor *out);
 /* Shapes of a result that is a tuple of n tensors: as inferred, else `computed`, which may be
  * NULL, as may its items. */
-bool rlx_low_outputs(rlx_low *b, const rlx_low_shape *const *computed, rlx_low_tensor *out,
-                     size_t n);
+bool rlx_lowering_outputs(rlx_lowering *b, const rlx_lowering_shape *const *computed,
+                          rlx_lowering_tensor *out, size_t n);
 /* Size of the PrimFunc for a size of the program (NULL: a fresh one). */
-const rlx_prim *rlx_low_size(rlx_low *b, const rlx_prim *program);
+const rlx_prim *rlx_lowering_size(rlx_lowering *b, const rlx_prim *program);
 /* Two sizes of the program that inference trusts to be equal: from here on they are one size of
  * the PrimFunc, the literal one if there is one, so that the kernel's call checks it. NULL:
  * nothing. */
-void rlx_low_alias(rlx_low *b, const rlx_prim *x, const rlx_prim *y);
-/* Makes dimension i of argument x and dimension k of argument y one size, as rlx_low_alias
+void rlx_lowering_alias(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y);
+/* Makes dimension i of argument x and dimension k of argument y one size, as rlx_lowering_alias
  * does. */
-void rlx_low_trust(rlx_low *b, size_t x, size_t i, size_t y, size_t k);
+void rlx_lowering_trust(rlx_lowering *b, size_t x, size_t i, size_t y, size_t k);
 /* An axis from the front; false after giving up. */
-bool rlx_low_axis(rlx_low *b, int64_t axis, size_t ndim, size_t *out);
-void rlx_low_name(char out[RLX_LOW_NAME], char letter, size_t number); /* "x3" */
+bool rlx_lowering_axis(rlx_lowering *b, int64_t axis, size_t ndim, size_t *out);
+void rlx_lowering_name(char out[RLX_LOW_NAME], char letter, size_t number); /* "x3" */
 
 /* ---- broadcasting */
 /* Common shape of operands. What is not proved is checked in the kernel. */
-bool rlx_low_broadcast(rlx_low *b, const rlx_low_tensor *const *operands, size_t count,
-                       rlx_low_shape *out);
+bool rlx_lowering_broadcast(rlx_lowering *b, const rlx_lowering_tensor *const *operands,
+                            size_t count, rlx_lowering_shape *out);
 /* One pair of sizes; index names the dimension in messages. */
-bool rlx_low_join(rlx_low *b, const rlx_low_shape *from, size_t i, rlx_low_shape *into, size_t at);
+bool rlx_lowering_join(rlx_lowering *b, const rlx_lowering_shape *from, size_t i,
+                       rlx_lowering_shape *into, size_t at);
 /* Element of an operand that belongs to `index` of a result of the given sizes; a scalar is
  * itself. */
-const rlx_prim *rlx_low_load(rlx_low *b, const rlx_low_tensor *t, const rlx_low_list *index,
-                             const rlx_low_list *sizes);
+const rlx_prim *rlx_lowering_load(rlx_lowering *b, const rlx_lowering_tensor *t,
+                                  const rlx_lowering_list *index, const rlx_lowering_list *sizes);
 
 /* An index of the program as int64, counted from the end if negative. */
-const rlx_prim *rlx_low_position(rlx_low *b, const rlx_prim *k, const rlx_prim *size);
+const rlx_prim *rlx_lowering_position(rlx_lowering *b, const rlx_prim *k, const rlx_prim *size);
 
 /* ---- blocks over whole tensors */
 /* One block over the result: each element is value(index); the finished function. NULL value:
  * not for this dtype. */
-typedef const rlx_prim *(*rlx_low_value_fn)(rlx_low *b, void *user, const rlx_low_list *index);
-const rlx_prim_func *rlx_low_mapped(rlx_low *b, const rlx_low_tensor *out, rlx_low_value_fn value,
-                                    void *user);
+typedef const rlx_prim *(*rlx_lowering_value_fn)(rlx_lowering *b, void *user,
+                                                 const rlx_lowering_list *index);
+const rlx_prim_func *rlx_lowering_mapped(rlx_lowering *b, const rlx_lowering_tensor *out,
+                                         rlx_lowering_value_fn value, void *user);
 /* Opens a block with one spatial axis per size; their block variables in *index. */
-void rlx_low_open(rlx_low *b, const char *name, const rlx_low_list *sizes, rlx_low_list *index);
+void rlx_lowering_open(rlx_lowering *b, const char *name, const rlx_lowering_list *sizes,
+                       rlx_lowering_list *index);
 /* Opens a block with one axis per size, marked ones reduced: the last spatial axis is innermost,
  * so that stores run along it. */
-void rlx_low_open_reduce(rlx_low *b, const char *name, const rlx_low_list *sizes,
-                         const bool *reduced, rlx_low_list *index);
+void rlx_lowering_open_reduce(rlx_lowering *b, const char *name, const rlx_lowering_list *sizes,
+                              const bool *reduced, rlx_lowering_list *index);
 /* Fails the call with RT05 or RT14 ("RT05: ...") unless cond holds. Nothing is emitted for a
  * condition that is literally true. */
-void rlx_low_require(rlx_low *b, const rlx_prim *cond, const char *message);
+void rlx_lowering_require(rlx_lowering *b, const rlx_prim *cond, const char *message);
 /* which NULL: all */
-const rlx_prim *rlx_low_product(rlx_low *b, const rlx_low_list *sizes, const bool *which);
+const rlx_prim *rlx_lowering_product(rlx_lowering *b, const rlx_lowering_list *sizes,
+                                     const bool *which);
 
 /* float32 for narrower floats, else the dtype itself. */
-rlx_dtype rlx_low_accumulator(rlx_dtype t);
-RLX_INLINE bool rlx_low_is_float(rlx_dtype t) { return rlx_dtype_is_float(t); }
+rlx_dtype rlx_lowering_accumulator(rlx_dtype t);
+RLX_INLINE bool rlx_lowering_is_float(rlx_dtype t) { return rlx_dtype_is_float(t); }
 
 #endif

@@ -1,4 +1,4 @@
-/* lower_layout.c: layout_transform: each element of x at its new place, the rest of the result
+/*- lower_layout.c: layout_transform: each element of x at its new place, the rest of the result
  * padding.
  *
  * Where it can be seen that every place is taken, nothing is padded. The indices of the map are
@@ -20,7 +20,7 @@ typedef struct digit {
 
 typedef struct digits {
     const rlx_index_map *map;
-    const rlx_low_list *sizes;    /* of x */
+    const rlx_lowering_list *sizes; /* of x */
     digit at[MAX_DIGITS];
     size_t n;
 } digits;
@@ -131,7 +131,7 @@ static bool is_whole(const digits *s, size_t from)
 }
 
 /* No two elements of x go to one place. */
-static bool keeps_apart(const rlx_index_map *map, const rlx_low_list *sizes)
+static bool keeps_apart(const rlx_index_map *map, const rlx_lowering_list *sizes)
 {
     digits s = { .map = map, .sizes = sizes };
     for (size_t i = 0; i < map->num_final; i++)
@@ -145,15 +145,15 @@ static bool keeps_apart(const rlx_index_map *map, const rlx_low_list *sizes)
 
 /* ---- the PrimFunc --------------------------------------------------------------------------- */
 
-static const rlx_prim *pad_value(rlx_low *b, const rlx_low_tensor *out)
+static const rlx_prim *pad_value(rlx_lowering *b, const rlx_lowering_tensor *out)
 {
-    const rlx_prim_value *pad = rlx_as_prim_value(rlx_low_attr(b->l, 1));
+    const rlx_prim_value *pad = rlx_as_prim_value(rlx_lowering_attr(b->l, 1));
     return pad ? rlx_tir_cast(&b->t, out->dtype, pad->value)
                : rlx_tir_number(&b->t, out->dtype, 0);
 }
 
-static bool new_indices(rlx_low *b, const rlx_index_map *map, const rlx_low_list *index,
-                        rlx_low_list *out)
+static bool new_indices(rlx_lowering *b, const rlx_index_map *map, const rlx_lowering_list *index,
+                        rlx_lowering_list *out)
 {
     const rlx_prim *from[RLX_LOW_RANK];
     out->n = map->num_final;
@@ -168,54 +168,55 @@ static bool new_indices(rlx_low *b, const rlx_index_map *map, const rlx_low_list
 }
 
 /* Indices of int32 cannot name more. */
-static void require_narrow(rlx_low *b, const rlx_index_map *map, const rlx_low_list *sizes)
+static void require_narrow(rlx_lowering *b, const rlx_index_map *map,
+                           const rlx_lowering_list *sizes)
 {
     bool narrow = false;
     for (size_t i = 0; i < map->num_initial; i++)
         narrow |= rlx_prim_dtype(map->initial[i]) == RELAX_INT32;
     for (size_t i = 0; i < sizes->n && narrow; i++)
-        rlx_low_require(b, rlx_tir_le(&b->t, sizes->at[i], rlx_tir_int(&b->t, INT32_MAX)),
-                        "RT05: a size is too large for an index map of int32");
+        rlx_lowering_require(b, rlx_tir_le(&b->t, sizes->at[i], rlx_tir_int(&b->t, INT32_MAX)),
+                             "RT05: a size is too large for an index map of int32");
 }
 
-static void move_elements(rlx_low *b, const rlx_index_map *map, const rlx_low_tensor *x,
-                          const rlx_low_tensor *out)
+static void move_elements(rlx_lowering *b, const rlx_index_map *map, const rlx_lowering_tensor *x,
+                          const rlx_lowering_tensor *out)
 {
     rlx_tir *t = &b->t;
-    rlx_low_list index, to;
-    const rlx_prim *have = rlx_low_product(b, &x->shape.sizes, NULL),
-                   *room = rlx_low_product(b, &out->shape.sizes, NULL);
+    rlx_lowering_list index, to;
+    const rlx_prim *have = rlx_lowering_product(b, &x->shape.sizes, NULL),
+                   *room = rlx_lowering_product(b, &out->shape.sizes, NULL);
     bool apart = keeps_apart(map, &x->shape.sizes);
     require_narrow(b, map, &x->shape.sizes);
     require_narrow(b, map, &out->shape.sizes);
     if (!apart)
-        rlx_low_require(b, rlx_tir_le(t, have, room),
-                        "RT05: the index map moves several elements to one place");
+        rlx_lowering_require(b, rlx_tir_le(t, have, room),
+                             "RT05: the index map moves several elements to one place");
     if (!apart || rlx_prove_equal(b->l->ctx, NULL, have, room) != RLX_EQUAL) {
-        rlx_low_open(b, "pad", &out->shape.sizes, &index);
-        rlx_tir_store(t, out->buffer, rlx_low_items(&index), pad_value(b, out));
+        rlx_lowering_open(b, "pad", &out->shape.sizes, &index);
+        rlx_tir_store(t, out->buffer, rlx_lowering_items(&index), pad_value(b, out));
         rlx_tir_end_block(t);
     }
-    rlx_low_open(b, "layout_transform", &x->shape.sizes, &index);
+    rlx_lowering_open(b, "layout_transform", &x->shape.sizes, &index);
     if (new_indices(b, map, &index, &to))
-        rlx_tir_store(t, out->buffer, rlx_low_items(&to),
-                      rlx_tir_load(t, x->buffer, rlx_low_items(&index)));
+        rlx_tir_store(t, out->buffer, rlx_lowering_items(&to),
+                      rlx_tir_load(t, x->buffer, rlx_lowering_items(&index)));
     rlx_tir_end_block(t);
 }
 
-const rlx_prim_func *rlx_lower_layout_transform(rlx_lower *l)
+const rlx_prim_func *rlx_lower_layout_transform(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor x, out;
-    const rlx_index_map *map = rlx_as_index_map(rlx_low_attr(l, 0));
-    rlx_low_begin(&b, l);
+    rlx_lowering b;
+    rlx_lowering_tensor x, out;
+    const rlx_index_map *map = rlx_as_index_map(rlx_lowering_attr(l, 0));
+    rlx_lowering_begin(&b, l);
     if (!map || map->num_final > RLX_LOW_RANK)
-        rlx_low_give_up(&b, "the index map is not known");
-    if (b.why || !rlx_low_input(&b, 0, &x) || !rlx_low_output(&b, NULL, &out))
-        return rlx_low_end(&b);
+        rlx_lowering_give_up(&b, "the index map is not known");
+    if (b.why || !rlx_lowering_input(&b, 0, &x) || !rlx_lowering_output(&b, NULL, &out))
+        return rlx_lowering_end(&b);
     if (x.shape.sizes.n != map->num_initial || out.shape.sizes.n != map->num_final)
-        rlx_low_give_up(&b, "the index map does not fit the rank");
+        rlx_lowering_give_up(&b, "the index map does not fit the rank");
     else
         move_elements(&b, map, &x, &out);
-    return rlx_low_end(&b);
+    return rlx_lowering_end(&b);
 }

@@ -7,10 +7,10 @@
 #include "op/lower_int.h"
 
 typedef struct norm {
-    rlx_low b;
-    rlx_low_tensor x, out;
+    rlx_lowering b;
+    rlx_lowering_tensor x, out;
     rlx_dtype wide;
-    rlx_low_list view;                  /* loops of the statistics */
+    rlx_lowering_list view;             /* loops of the statistics */
     bool marked[RLX_LOW_RANK + 1];      /* which of them are reduced */
     /* axis of the groups in the view, SIZE_MAX: no axis is cut */
     size_t cut;
@@ -21,10 +21,10 @@ typedef struct norm {
 } norm;
 
 /* Index of data for an index of the view. */
-static rlx_low_list data_index(norm *n, const rlx_low_list *view)
+static rlx_lowering_list data_index(norm *n, const rlx_lowering_list *view)
 {
     rlx_tir *t = &n->b.t;
-    rlx_low_list at = { .n = 0 };
+    rlx_lowering_list at = { .n = 0 };
     for (size_t i = 0; i < view->n; i++) {
         if (i != n->cut) {
             at.at[at.n++] = view->at[i];
@@ -36,46 +36,47 @@ static rlx_low_list data_index(norm *n, const rlx_low_list *view)
     return at;
 }
 
-static rlx_low_list kept(const norm *n, const rlx_low_list *view)
+static rlx_lowering_list kept(const norm *n, const rlx_lowering_list *view)
 {
-    rlx_low_list k = { .n = 0 };
+    rlx_lowering_list k = { .n = 0 };
     for (size_t i = 0; i < view->n; i++)
         if (!n->marked[i])
             k.at[k.n++] = view->at[i];
     return k;
 }
 
-static const rlx_prim *element(norm *n, const rlx_low_list *view)
+static const rlx_prim *element(norm *n, const rlx_lowering_list *view)
 {
-    rlx_low_list at = data_index(n, view);
-    return rlx_tir_cast(&n->b.t, n->wide, rlx_tir_load(&n->b.t, n->x.buffer, rlx_low_items(&at)));
+    rlx_lowering_list at = data_index(n, view);
+    return rlx_tir_cast(&n->b.t, n->wide,
+                        rlx_tir_load(&n->b.t, n->x.buffer, rlx_lowering_items(&at)));
 }
 
 static const rlx_prim *count_of(norm *n)
 {
-    return rlx_tir_cast(&n->b.t, n->wide, rlx_low_product(&n->b, &n->view, n->marked));
+    return rlx_tir_cast(&n->b.t, n->wide, rlx_lowering_product(&n->b, &n->view, n->marked));
 }
 
 /* target[kept] = sum of x, or of squares of x - mean, divided by the count */
 static const rlx_buffer *statistic(norm *n, const char *name, bool squares)
 {
     rlx_tir *t = &n->b.t;
-    rlx_low_list index, sizes = kept(n, &n->view);
-    const rlx_buffer *sum = rlx_tir_alloc(t, name, n->wide, rlx_low_items(&sizes));
-    const rlx_buffer *average = rlx_tir_alloc(t, name, n->wide, rlx_low_items(&sizes));
-    rlx_low_open_reduce(&n->b, name, &n->view, n->marked, &index);
-    rlx_low_list at = kept(n, &index);
-    rlx_tir_init(t, sum, rlx_low_items(&at), rlx_tir_number(t, n->wide, 0));
+    rlx_lowering_list index, sizes = kept(n, &n->view);
+    const rlx_buffer *sum = rlx_tir_alloc(t, name, n->wide, rlx_lowering_items(&sizes));
+    const rlx_buffer *average = rlx_tir_alloc(t, name, n->wide, rlx_lowering_items(&sizes));
+    rlx_lowering_open_reduce(&n->b, name, &n->view, n->marked, &index);
+    rlx_lowering_list at = kept(n, &index);
+    rlx_tir_init(t, sum, rlx_lowering_items(&at), rlx_tir_number(t, n->wide, 0));
     const rlx_prim *x = element(n, &index);
     if (squares && n->mean)
-        x = rlx_tir_sub(t, x, rlx_tir_load(t, n->mean, rlx_low_items(&at)));
+        x = rlx_tir_sub(t, x, rlx_tir_load(t, n->mean, rlx_lowering_items(&at)));
     x = squares ? rlx_tir_mul(t, x, x) : x;
-    rlx_tir_store(t, sum, rlx_low_items(&at),
-                  rlx_tir_add(t, rlx_tir_load(t, sum, rlx_low_items(&at)), x));
+    rlx_tir_store(t, sum, rlx_lowering_items(&at),
+                  rlx_tir_add(t, rlx_tir_load(t, sum, rlx_lowering_items(&at)), x));
     rlx_tir_end_block(t);
-    rlx_low_open(&n->b, "average", &sizes, &index);
-    rlx_tir_store(t, average, rlx_low_items(&index),
-                  rlx_tir_div(t, rlx_tir_load(t, sum, rlx_low_items(&index)), count_of(n)));
+    rlx_lowering_open(&n->b, "average", &sizes, &index);
+    rlx_tir_store(t, average, rlx_lowering_items(&index),
+                  rlx_tir_div(t, rlx_tir_load(t, sum, rlx_lowering_items(&index)), count_of(n)));
     rlx_tir_end_block(t);
     return average;
 }
@@ -84,63 +85,64 @@ static const rlx_buffer *statistic(norm *n, const char *name, bool squares)
 static void invert_spread(norm *n)
 {
     rlx_tir *t = &n->b.t;
-    rlx_low_list index, sizes = kept(n, &n->view);
-    const rlx_buffer *factor = rlx_tir_alloc(t, "factor", n->wide, rlx_low_items(&sizes));
-    rlx_low_open(&n->b, "factor", &sizes, &index);
+    rlx_lowering_list index, sizes = kept(n, &n->view);
+    const rlx_buffer *factor = rlx_tir_alloc(t, "factor", n->wide, rlx_lowering_items(&sizes));
+    rlx_lowering_open(&n->b, "factor", &sizes, &index);
     const rlx_prim *v =
-        rlx_tir_add(t, rlx_tir_load(t, n->spread, rlx_low_items(&index)), n->epsilon);
-    rlx_tir_store(t, factor, rlx_low_items(&index), rlx_tir_call1(t, "rsqrt", v));
+        rlx_tir_add(t, rlx_tir_load(t, n->spread, rlx_lowering_items(&index)), n->epsilon);
+    rlx_tir_store(t, factor, rlx_lowering_items(&index), rlx_tir_call1(t, "rsqrt", v));
     rlx_tir_end_block(t);
     n->spread = factor;
 }
 
 /* A parameter of the operator and the axes of the view by which it is indexed; none: left out. */
-typedef struct weight { rlx_low_tensor t; const rlx_attr *axes; size_t axis; } weight;
+typedef struct weight { rlx_lowering_tensor t; const rlx_attr *axes; size_t axis; } weight;
 
-static const rlx_prim *weight_at(norm *n, const weight *w, const rlx_low_list *index)
+static const rlx_prim *weight_at(norm *n, const weight *w, const rlx_lowering_list *index)
 {
-    rlx_low_list at = { .n = w->axes ? rlx_attr_count(w->axes) : 1 };
+    rlx_lowering_list at = { .n = w->axes ? rlx_attr_count(w->axes) : 1 };
     for (size_t i = 0; i < at.n; i++) {
         int64_t axis = w->axes ? rlx_attr_item(w->axes, i) : (int64_t)w->axis;
         at.at[i] = index->at[axis < 0 ? (size_t)axis + index->n : (size_t)axis];
     }
-    return rlx_tir_cast(&n->b.t, n->wide, rlx_tir_load(&n->b.t, w->t.buffer, rlx_low_items(&at)));
+    return rlx_tir_cast(&n->b.t, n->wide,
+                        rlx_tir_load(&n->b.t, w->t.buffer, rlx_lowering_items(&at)));
 }
 
 /* out = (x - mean) * factor * gamma + beta */
 static void normalise(norm *n, const weight *gamma, const weight *beta)
 {
     rlx_tir *t = &n->b.t;
-    rlx_low_list view;
-    rlx_low_open(&n->b, n->b.l->name.data, &n->view, &view);
-    rlx_low_list at = kept(n, &view), index = data_index(n, &view);
+    rlx_lowering_list view;
+    rlx_lowering_open(&n->b, n->b.l->name.data, &n->view, &view);
+    rlx_lowering_list at = kept(n, &view), index = data_index(n, &view);
     const rlx_prim *v = element(n, &view);
     if (n->mean)
-        v = rlx_tir_sub(t, v, rlx_tir_load(t, n->mean, rlx_low_items(&at)));
-    v = rlx_tir_mul(t, v, rlx_tir_load(t, n->spread, rlx_low_items(&at)));
+        v = rlx_tir_sub(t, v, rlx_tir_load(t, n->mean, rlx_lowering_items(&at)));
+    v = rlx_tir_mul(t, v, rlx_tir_load(t, n->spread, rlx_lowering_items(&at)));
     if (gamma)
         v = rlx_tir_mul(t, v, weight_at(n, gamma, &index));
     if (beta)
         v = rlx_tir_add(t, v, weight_at(n, beta, &index));
-    rlx_tir_store(t, n->out.buffer, rlx_low_items(&index), v);
+    rlx_tir_store(t, n->out.buffer, rlx_lowering_items(&index), v);
     rlx_tir_end_block(t);
 }
 
-static bool begin(norm *n, rlx_lower *l)
+static bool begin(norm *n, rlx_lower_request *l)
 {
     memset(n, 0, sizeof *n);
     n->cut = SIZE_MAX;
-    rlx_low_begin(&n->b, l);
+    rlx_lowering_begin(&n->b, l);
     return true;
 }
 
 static bool read_data(norm *n, double epsilon)
 {
-    if (!rlx_low_input(&n->b, 0, &n->x))
+    if (!rlx_lowering_input(&n->b, 0, &n->x))
         return false;
-    if (!rlx_low_is_float(n->x.dtype))
-        return rlx_low_give_up(&n->b, "the operator does not compute with this dtype");
-    n->wide = rlx_low_accumulator(n->x.dtype);
+    if (!rlx_lowering_is_float(n->x.dtype))
+        return rlx_lowering_give_up(&n->b, "the operator does not compute with this dtype");
+    n->wide = rlx_lowering_accumulator(n->x.dtype);
     n->view = n->x.shape.sizes;
     n->epsilon = rlx_tir_number(&n->b.t, n->wide, epsilon);
     return true;
@@ -150,14 +152,14 @@ static bool mark(norm *n, const rlx_attr *axes)
 {
     for (size_t i = 0; i < rlx_attr_count(axes); i++) {
         size_t axis;
-        if (!rlx_low_axis(&n->b, rlx_attr_item(axes, i), n->x.shape.sizes.n, &axis))
+        if (!rlx_lowering_axis(&n->b, rlx_attr_item(axes, i), n->x.shape.sizes.n, &axis))
             return false;
         n->marked[axis] = true;
     }
     return true;
 }
 
-static const rlx_tensor_sinfo *data_info(const rlx_lower *l)
+static const rlx_tensor_sinfo *data_info(const rlx_lower_request *l)
 {
     return rlx_as_tensor_sinfo(l->args[0]);
 }
@@ -168,37 +170,37 @@ static void trust_axes(norm *n, size_t i, const rlx_attr *axes)
     const rlx_tensor_sinfo *x = data_info(n->b.l);
     for (size_t k = 0; x && x->ndim >= 0 && k < rlx_attr_count(axes); k++) {
         int64_t axis = rlx_attr_item(axes, k);
-        rlx_low_trust(&n->b, 0, (size_t)(axis < 0 ? axis + x->ndim : axis), i, k);
+        rlx_lowering_trust(&n->b, 0, (size_t)(axis < 0 ? axis + x->ndim : axis), i, k);
     }
 }
 
 /* layer_norm (data, gamma, beta), attributes axes, epsilon, center, scale; rms_norm (data,
  * weight), axes, epsilon */
-const rlx_prim_func *rlx_lower_norm(rlx_lower *l)
+const rlx_prim_func *rlx_lower_norm(rlx_lower_request *l)
 {
     norm n;
     weight w[2];
     bool rms = l->row->num_args == 2;
-    const rlx_attr *axes = rlx_low_attr(l, 0);
-    bool center = !rms && rlx_attr_as_bool(rlx_low_attr(l, 2), true),
-         scale = rms || rlx_attr_as_bool(rlx_low_attr(l, 3), true);
+    const rlx_attr *axes = rlx_lowering_attr(l, 0);
+    bool center = !rms && rlx_attr_as_bool(rlx_lowering_attr(l, 2), true),
+         scale = rms || rlx_attr_as_bool(rlx_lowering_attr(l, 3), true);
     begin(&n, l);
     for (size_t i = 1; i < l->row->num_args; i++)
         trust_axes(&n, i, axes);
-    if (!read_data(&n, rlx_attr_as_float(rlx_low_attr(l, 1), 1e-5)) || !mark(&n, axes))
-        return rlx_low_end(&n.b);
+    if (!read_data(&n, rlx_attr_as_float(rlx_lowering_attr(l, 1), 1e-5)) || !mark(&n, axes))
+        return rlx_lowering_end(&n.b);
     for (size_t i = 0; i + 1 < l->row->num_args; i++) {
         w[i] = (weight){ .axes = axes };
-        if (!rlx_low_input(&n.b, i + 1, &w[i].t))
-            return rlx_low_end(&n.b);
+        if (!rlx_lowering_input(&n.b, i + 1, &w[i].t))
+            return rlx_lowering_end(&n.b);
     }
-    if (!rlx_low_output(&n.b, &n.x.shape, &n.out))
-        return rlx_low_end(&n.b);
+    if (!rlx_lowering_output(&n.b, &n.x.shape, &n.out))
+        return rlx_lowering_end(&n.b);
     n.mean = rms ? NULL : statistic(&n, "mean", false);
     n.spread = statistic(&n, "spread", true);
     invert_spread(&n);
     normalise(&n, scale ? &w[0] : NULL, center ? &w[1] : NULL);
-    return rlx_low_end(&n.b);
+    return rlx_lowering_end(&n.b);
 }
 
 /* The view of group_norm: the channel axis as groups and channels in each. */
@@ -206,10 +208,10 @@ static bool cut_channels(norm *n, size_t channel, int64_t groups)
 {
     rlx_tir *t = &n->b.t;
     if (n->view.n == RLX_LOW_RANK)
-        return rlx_low_give_up(&n->b, "the rank is above 15");
+        return rlx_lowering_give_up(&n->b, "the rank is above 15");
     const rlx_prim *channels = n->view.at[channel], *k = rlx_tir_int(t, groups);
-    rlx_low_require(&n->b, rlx_tir_eq(t, rlx_tir_floor_mod(t, channels, k), rlx_tir_int(t, 0)),
-                    "RT05: the channels do not divide into the groups");
+    rlx_lowering_require(&n->b, rlx_tir_eq(t, rlx_tir_floor_mod(t, channels, k), rlx_tir_int(t, 0)),
+                         "RT05: the channels do not divide into the groups");
     memmove(n->view.at + channel + 1, n->view.at + channel,
             (n->view.n++ - channel) * sizeof *n->view.at);
     memmove(n->marked + channel + 1, n->marked + channel,
@@ -223,173 +225,177 @@ static bool cut_channels(norm *n, size_t channel, int64_t groups)
 }
 
 /* (data, gamma, beta), attributes num_groups, channel_axis, axes, epsilon, center, scale */
-const rlx_prim_func *rlx_lower_group_norm(rlx_lower *l)
+const rlx_prim_func *rlx_lower_group_norm(rlx_lower_request *l)
 {
     norm n;
     weight w[2];
     size_t channel = 0;
     const rlx_tensor_sinfo *x = data_info(l);
-    int64_t axis = rlx_attr_as_int(rlx_low_attr(l, 1), 0),
-            groups = rlx_attr_as_int(rlx_low_attr(l, 0), 1);
+    int64_t axis = rlx_attr_as_int(rlx_lowering_attr(l, 1), 0),
+            groups = rlx_attr_as_int(rlx_lowering_attr(l, 0), 1);
     axis += x && axis < 0 ? x->ndim : 0;
     begin(&n, l);
     for (size_t i = 1; i < 3; i++)
-        rlx_low_trust(&n.b, 0, (size_t)axis, i, 0);
-    if (!read_data(&n, rlx_attr_as_float(rlx_low_attr(l, 3), 1e-5)) ||
-        !rlx_low_axis(&n.b, axis, n.x.shape.sizes.n, &channel) || !mark(&n, rlx_low_attr(l, 2)) ||
-        !cut_channels(&n, channel, groups))
-        return rlx_low_end(&n.b);
+        rlx_lowering_trust(&n.b, 0, (size_t)axis, i, 0);
+    if (!read_data(&n, rlx_attr_as_float(rlx_lowering_attr(l, 3), 1e-5)) ||
+        !rlx_lowering_axis(&n.b, axis, n.x.shape.sizes.n, &channel) ||
+        !mark(&n, rlx_lowering_attr(l, 2)) || !cut_channels(&n, channel, groups))
+        return rlx_lowering_end(&n.b);
     for (size_t i = 0; i < 2; i++) {
         w[i] = (weight){ .axis = channel };
-        if (!rlx_low_input(&n.b, i + 1, &w[i].t))
-            return rlx_low_end(&n.b);
+        if (!rlx_lowering_input(&n.b, i + 1, &w[i].t))
+            return rlx_lowering_end(&n.b);
     }
-    if (!rlx_low_output(&n.b, &n.x.shape, &n.out))
-        return rlx_low_end(&n.b);
+    if (!rlx_lowering_output(&n.b, &n.x.shape, &n.out))
+        return rlx_lowering_end(&n.b);
     n.mean = statistic(&n, "mean", false);
     n.spread = statistic(&n, "spread", true);
     invert_spread(&n);
-    normalise(&n, rlx_attr_as_bool(rlx_low_attr(l, 5), true) ? &w[0] : NULL,
-              rlx_attr_as_bool(rlx_low_attr(l, 4), true) ? &w[1] : NULL);
-    return rlx_low_end(&n.b);
+    normalise(&n, rlx_attr_as_bool(rlx_lowering_attr(l, 5), true) ? &w[0] : NULL,
+              rlx_attr_as_bool(rlx_lowering_attr(l, 4), true) ? &w[1] : NULL);
+    return rlx_lowering_end(&n.b);
 }
 
 /* ---- batch_norm ----------------------------------------------------------------------------- */
 
 /* A given statistic in the wide dtype. */
-static const rlx_buffer *widened(norm *n, const char *name, const rlx_low_tensor *given)
+static const rlx_buffer *widened(norm *n, const char *name, const rlx_lowering_tensor *given)
 {
     rlx_tir *t = &n->b.t;
-    rlx_low_list index;
-    const rlx_buffer *wide = rlx_tir_alloc(t, name, n->wide, rlx_low_items(&given->shape.sizes));
-    rlx_low_open(&n->b, name, &given->shape.sizes, &index);
-    rlx_tir_store(t, wide, rlx_low_items(&index),
-                  rlx_tir_cast(t, n->wide, rlx_tir_load(t, given->buffer, rlx_low_items(&index))));
+    rlx_lowering_list index;
+    const rlx_buffer *wide =
+        rlx_tir_alloc(t, name, n->wide, rlx_lowering_items(&given->shape.sizes));
+    rlx_lowering_open(&n->b, name, &given->shape.sizes, &index);
+    rlx_tir_store(
+        t, wide, rlx_lowering_items(&index),
+        rlx_tir_cast(t, n->wide, rlx_tir_load(t, given->buffer, rlx_lowering_items(&index))));
     rlx_tir_end_block(t);
     return wide;
 }
 
 /* out = (1 - momentum) * given + momentum * batch, or the given statistic */
-static void give_moved(norm *n, const rlx_low_tensor *given, const rlx_buffer *batch,
-                       double momentum, const rlx_low_tensor *out)
+static void give_moved(norm *n, const rlx_lowering_tensor *given, const rlx_buffer *batch,
+                       double momentum, const rlx_lowering_tensor *out)
 {
     rlx_tir *t = &n->b.t;
-    rlx_low_list index;
-    rlx_low_open(&n->b, "moved", &given->shape.sizes, &index);
-    const rlx_prim *v = rlx_tir_load(t, given->buffer, rlx_low_items(&index));
+    rlx_lowering_list index;
+    rlx_lowering_open(&n->b, "moved", &given->shape.sizes, &index);
+    const rlx_prim *v = rlx_tir_load(t, given->buffer, rlx_lowering_items(&index));
     if (batch) {
         v = rlx_tir_mul(t, rlx_tir_cast(t, n->wide, v), rlx_tir_number(t, n->wide, 1 - momentum));
         v = rlx_tir_add(t, v,
-                        rlx_tir_mul(t, rlx_tir_load(t, batch, rlx_low_items(&index)),
+                        rlx_tir_mul(t, rlx_tir_load(t, batch, rlx_lowering_items(&index)),
                                     rlx_tir_number(t, n->wide, momentum)));
     }
-    rlx_tir_store(t, out->buffer, rlx_low_items(&index), v);
+    rlx_tir_store(t, out->buffer, rlx_lowering_items(&index), v);
     rlx_tir_end_block(t);
 }
 
 /* (data, gamma, beta, moving_mean, moving_var), attributes axis, epsilon, center, scale,
  * momentum, training */
-const rlx_prim_func *rlx_lower_batch_norm(rlx_lower *l)
+const rlx_prim_func *rlx_lower_batch_norm(rlx_lower_request *l)
 {
     norm n;
     weight w[4];
-    rlx_low_tensor out[3];
+    rlx_lowering_tensor out[3];
     size_t channel = 0;
     const rlx_tensor_sinfo *x = data_info(l);
-    int64_t axis = rlx_attr_as_int(rlx_low_attr(l, 0), 0);
+    int64_t axis = rlx_attr_as_int(rlx_lowering_attr(l, 0), 0);
     axis += x && axis < 0 ? x->ndim : 0;
-    bool training = rlx_attr_as_bool(rlx_low_attr(l, 5), true);
-    double momentum = rlx_attr_as_float(rlx_low_attr(l, 4), 0.1);
+    bool training = rlx_attr_as_bool(rlx_lowering_attr(l, 5), true);
+    double momentum = rlx_attr_as_float(rlx_lowering_attr(l, 4), 0.1);
     begin(&n, l);
     for (size_t i = 1; i < 5; i++)
-        rlx_low_trust(&n.b, 0, (size_t)axis, i, 0);
-    if (!read_data(&n, rlx_attr_as_float(rlx_low_attr(l, 1), 1e-5)) ||
-        !rlx_low_axis(&n.b, axis, n.x.shape.sizes.n, &channel))
-        return rlx_low_end(&n.b);
+        rlx_lowering_trust(&n.b, 0, (size_t)axis, i, 0);
+    if (!read_data(&n, rlx_attr_as_float(rlx_lowering_attr(l, 1), 1e-5)) ||
+        !rlx_lowering_axis(&n.b, axis, n.x.shape.sizes.n, &channel))
+        return rlx_lowering_end(&n.b);
     memset(n.marked, true, sizeof n.marked);
     n.marked[channel] = false;
     for (size_t i = 0; i < 4; i++) {
         w[i] = (weight){ .axis = channel };
-        if (!rlx_low_input(&n.b, i + 1, &w[i].t))
-            return rlx_low_end(&n.b);
+        if (!rlx_lowering_input(&n.b, i + 1, &w[i].t))
+            return rlx_lowering_end(&n.b);
     }
-    const rlx_low_shape *shapes[3] = { &n.x.shape, &w[2].t.shape, &w[3].t.shape };
-    if (!rlx_low_outputs(&n.b, shapes, out, 3))
-        return rlx_low_end(&n.b);
+    const rlx_lowering_shape *shapes[3] = { &n.x.shape, &w[2].t.shape, &w[3].t.shape };
+    if (!rlx_lowering_outputs(&n.b, shapes, out, 3))
+        return rlx_lowering_end(&n.b);
     n.out = out[0];
     n.mean = training ? statistic(&n, "mean", false) : widened(&n, "mean", &w[2].t);
     n.spread = training ? statistic(&n, "spread", true) : widened(&n, "spread", &w[3].t);
     give_moved(&n, &w[2].t, training ? n.mean : NULL, momentum, &out[1]);
     give_moved(&n, &w[3].t, training ? n.spread : NULL, momentum, &out[2]);
     invert_spread(&n);
-    normalise(&n, rlx_attr_as_bool(rlx_low_attr(l, 3), true) ? &w[0] : NULL,
-              rlx_attr_as_bool(rlx_low_attr(l, 2), true) ? &w[1] : NULL);
-    return rlx_low_end(&n.b);
+    normalise(&n, rlx_attr_as_bool(rlx_lowering_attr(l, 3), true) ? &w[0] : NULL,
+              rlx_attr_as_bool(rlx_lowering_attr(l, 2), true) ? &w[1] : NULL);
+    return rlx_lowering_end(&n.b);
 }
 
 /* ---- dropout: the identity, with a mask of ones --------------------------------------------- */
 
-const rlx_prim_func *rlx_lower_dropout(rlx_lower *l)
+const rlx_prim_func *rlx_lower_dropout(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor x, out[2];
-    rlx_low_list index;
-    rlx_low_begin(&b, l);
-    if (!rlx_low_input(&b, 0, &x))
-        return rlx_low_end(&b);
-    const rlx_low_shape *shapes[2] = { &x.shape, &x.shape };
-    if (!rlx_low_outputs(&b, shapes, out, 2))
-        return rlx_low_end(&b);
+    rlx_lowering b;
+    rlx_lowering_tensor x, out[2];
+    rlx_lowering_list index;
+    rlx_lowering_begin(&b, l);
+    if (!rlx_lowering_input(&b, 0, &x))
+        return rlx_lowering_end(&b);
+    const rlx_lowering_shape *shapes[2] = { &x.shape, &x.shape };
+    if (!rlx_lowering_outputs(&b, shapes, out, 2))
+        return rlx_lowering_end(&b);
     for (size_t i = 0; i < 2; i++) {
-        rlx_low_open(&b, i ? "mask" : "dropout", &x.shape.sizes, &index);
+        rlx_lowering_open(&b, i ? "mask" : "dropout", &x.shape.sizes, &index);
         const rlx_prim *v = i ? rlx_tir_number(&b.t, x.dtype, 1)
-                              : rlx_tir_load(&b.t, x.buffer, rlx_low_items(&index));
-        rlx_tir_store(&b.t, out[i].buffer, rlx_low_items(&index), v);
+                              : rlx_tir_load(&b.t, x.buffer, rlx_lowering_items(&index));
+        rlx_tir_store(&b.t, out[i].buffer, rlx_lowering_items(&index), v);
         rlx_tir_end_block(&b.t);
     }
-    return rlx_low_end(&b);
+    return rlx_lowering_end(&b);
 }
 
 /* ---- losses --------------------------------------------------------------------------------- */
 
 /* One cell that sums up. */
-static const rlx_buffer *cell(rlx_low *b, const char *name, rlx_dtype t)
+static const rlx_buffer *cell(rlx_lowering *b, const char *name, rlx_dtype t)
 {
     const rlx_buffer *c = rlx_tir_alloc(&b->t, name, t, RLX_TIR_NONE);
     rlx_tir_store(&b->t, c, RLX_TIR_NONE, rlx_tir_number(&b->t, t, 0));
     return c;
 }
 
-static void add_to(rlx_low *b, const rlx_buffer *c, const rlx_prim *v)
+static void add_to(rlx_lowering *b, const rlx_buffer *c, const rlx_prim *v)
 {
     rlx_tir_store(&b->t, c, RLX_TIR_NONE,
                   rlx_tir_add(&b->t, rlx_tir_load(&b->t, c, RLX_TIR_NONE), v));
 }
 
 /* -sum(predictions * labels), divided by the batch size for rank 2 and more */
-const rlx_prim_func *rlx_lower_cross_entropy(rlx_lower *l)
+const rlx_prim_func *rlx_lower_cross_entropy(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor p, y, out;
-    rlx_low_list index;
-    rlx_low_begin(&b, l);
+    rlx_lowering b;
+    rlx_lowering_tensor p, y, out;
+    rlx_lowering_list index;
+    rlx_lowering_begin(&b, l);
     rlx_tir *t = &b.t;
     const rlx_tensor_sinfo *x = data_info(l);
     for (size_t i = 0; x && (int)i < x->ndim; i++)
-        rlx_low_trust(&b, 0, i, 1, i);
-    if (!rlx_low_input(&b, 0, &p) || !rlx_low_input(&b, 1, &y) || !rlx_low_output(&b, NULL, &out))
-        return rlx_low_end(&b);
-    if (!rlx_low_is_float(p.dtype))
-        rlx_low_give_up(&b, "the operator does not compute with this dtype");
-    rlx_dtype wide = rlx_low_accumulator(p.dtype);
+        rlx_lowering_trust(&b, 0, i, 1, i);
+    if (!rlx_lowering_input(&b, 0, &p) || !rlx_lowering_input(&b, 1, &y) ||
+        !rlx_lowering_output(&b, NULL, &out))
+        return rlx_lowering_end(&b);
+    if (!rlx_lowering_is_float(p.dtype))
+        rlx_lowering_give_up(&b, "the operator does not compute with this dtype");
+    rlx_dtype wide = rlx_lowering_accumulator(p.dtype);
     const rlx_buffer *sum = cell(&b, "sum", wide);
     index.n = p.shape.sizes.n;
     for (size_t i = 0; i < index.n; i++)
         index.at[i] = rlx_tir_for(t, "i", NULL, p.shape.sizes.at[i], RLX_FOR_SERIAL);
-    const rlx_prim *a = rlx_tir_cast(t, wide, rlx_tir_load(t, p.buffer, rlx_low_items(&index)));
+    const rlx_prim *a =
+        rlx_tir_cast(t, wide, rlx_tir_load(t, p.buffer, rlx_lowering_items(&index)));
     add_to(&b, sum,
-           rlx_tir_mul(t, a,
-                       rlx_tir_cast(t, wide, rlx_tir_load(t, y.buffer, rlx_low_items(&index)))));
+           rlx_tir_mul(
+               t, a, rlx_tir_cast(t, wide, rlx_tir_load(t, y.buffer, rlx_lowering_items(&index)))));
     for (size_t i = 0; i < index.n; i++)
         rlx_tir_end_for(t);
     const rlx_prim *v =
@@ -397,44 +403,45 @@ const rlx_prim_func *rlx_lower_cross_entropy(rlx_lower *l)
     if (index.n > 1)
         v = rlx_tir_div(t, v, rlx_tir_cast(t, wide, p.shape.sizes.at[0]));
     rlx_tir_store(t, out.buffer, RLX_TIR_NONE, v);
-    return rlx_low_end(&b);
+    return rlx_lowering_end(&b);
 }
 
 typedef struct nll {
-    rlx_low b;
-    rlx_low_tensor p, y, w, out;
+    rlx_lowering b;
+    rlx_lowering_tensor p, y, w, out;
     bool weighted;
     rlx_dtype wide;
     int64_t ignore;
 } nll;
 
 /* Size i of the targets in program and kernel: that of predictions without the classes. */
-static bool read_nll(nll *n, rlx_lower *l)
+static bool read_nll(nll *n, rlx_lower_request *l)
 {
     const rlx_tensor_sinfo *p = data_info(l), *y = rlx_as_tensor_sinfo(l->args[1]);
     n->weighted = l->call->num_args > 2;
-    n->ignore = rlx_attr_as_int(rlx_low_attr(l, 1), -100);
+    n->ignore = rlx_attr_as_int(rlx_lowering_attr(l, 1), -100);
     for (size_t i = 0; y && (int)i < y->ndim; i++)
-        rlx_low_trust(&n->b, 0, i ? i + 1 : 0, 1, i);
+        rlx_lowering_trust(&n->b, 0, i ? i + 1 : 0, 1, i);
     if (n->weighted && p)
-        rlx_low_trust(&n->b, 0, p->ndim > 1, 2, 0);
-    if (!rlx_low_input(&n->b, 0, &n->p) || !rlx_low_input(&n->b, 1, &n->y) ||
-        (n->weighted && !rlx_low_input(&n->b, 2, &n->w)))
+        rlx_lowering_trust(&n->b, 0, p->ndim > 1, 2, 0);
+    if (!rlx_lowering_input(&n->b, 0, &n->p) || !rlx_lowering_input(&n->b, 1, &n->y) ||
+        (n->weighted && !rlx_lowering_input(&n->b, 2, &n->w)))
         return false;
-    if (!rlx_low_is_float(n->p.dtype) || n->p.shape.sizes.n != n->y.shape.sizes.n + 1)
-        return rlx_low_give_up(&n->b, "the ranks differ or the dtype is no float");
+    if (!rlx_lowering_is_float(n->p.dtype) || n->p.shape.sizes.n != n->y.shape.sizes.n + 1)
+        return rlx_lowering_give_up(&n->b, "the ranks differ or the dtype is no float");
     return true;
 }
 
 /* Loss and weight of one target, as lets in the open construct. */
-static void one_target(nll *n, const rlx_low_list *index, const rlx_prim **loss,
+static void one_target(nll *n, const rlx_lowering_list *index, const rlx_prim **loss,
                        const rlx_prim **share)
 {
     rlx_tir *t = &n->b.t;
-    const rlx_low_list *sizes = &n->p.shape.sizes;
+    const rlx_lowering_list *sizes = &n->p.shape.sizes;
     size_t class = sizes->n > 1;
     const rlx_prim *y = rlx_tir_let(
-        t, "y", rlx_tir_cast(t, RELAX_INT64, rlx_tir_load(t, n->y.buffer, rlx_low_items(index))));
+        t, "y",
+        rlx_tir_cast(t, RELAX_INT64, rlx_tir_load(t, n->y.buffer, rlx_lowering_items(index))));
     const rlx_prim *used = rlx_tir_ne(t, y, rlx_tir_int(t, n->ignore));
     const rlx_prim *zero = rlx_tir_int(t, 0), *one = rlx_tir_number(t, n->wide, 1),
                    *none = rlx_tir_number(t, n->wide, 0);
@@ -442,13 +449,14 @@ static void one_target(nll *n, const rlx_low_list *index, const rlx_prim **loss,
         rlx_tir_and(t, rlx_tir_ge(t, y, zero), rlx_tir_lt(t, y, sizes->at[class]));
     rlx_tir_assert(t, rlx_tir_or(t, fits, rlx_tir_not(t, used)),
                    "RT09: a target is none of the classes");
-    rlx_low_list at = { .n = sizes->n };
+    rlx_lowering_list at = { .n = sizes->n };
     for (size_t i = 0, k = 0; i < at.n; i++)
         at.at[i] = i == class ? y : index->at[k++];
     const rlx_prim *w =
         n->weighted ? rlx_tir_cast(t, n->wide, rlx_tir_load(t, n->w.buffer, RLX_TIR_LIST(y)))
                     : one;
-    const rlx_prim *p = rlx_tir_cast(t, n->wide, rlx_tir_load(t, n->p.buffer, rlx_low_items(&at)));
+    const rlx_prim *p =
+        rlx_tir_cast(t, n->wide, rlx_tir_load(t, n->p.buffer, rlx_lowering_items(&at)));
     *share = rlx_tir_let(t, "weight", rlx_tir_if_then_else(t, used, w, none));
     *loss = rlx_tir_if_then_else(t, used, rlx_tir_sub(t, none, rlx_tir_mul(t, p, *share)), none);
 }
@@ -458,7 +466,7 @@ static void sum_losses(nll *n, bool mean)
     rlx_tir *t = &n->b.t;
     const rlx_buffer *sum = cell(&n->b, "sum", n->wide), *used = cell(&n->b, "used", n->wide);
     const rlx_prim *loss, *share;
-    rlx_low_list index = { .n = n->y.shape.sizes.n };
+    rlx_lowering_list index = { .n = n->y.shape.sizes.n };
     for (size_t i = 0; i < index.n; i++)
         index.at[i] = rlx_tir_for(t, "i", NULL, n->y.shape.sizes.at[i], RLX_FOR_SERIAL);
     one_target(n, &index, &loss, &share);
@@ -472,24 +480,24 @@ static void sum_losses(nll *n, bool mean)
 }
 
 /* (predictions, targets, weights?), attributes reduction, ignore_index */
-const rlx_prim_func *rlx_lower_nll_loss(rlx_lower *l)
+const rlx_prim_func *rlx_lower_nll_loss(rlx_lower_request *l)
 {
     nll n = { .weighted = false };
-    rlx_low_list index;
+    rlx_lowering_list index;
     const rlx_prim *loss, *share;
-    rlx_slice how = rlx_attr_text(rlx_low_attr(l, 0));
+    rlx_slice how = rlx_attr_text(rlx_lowering_attr(l, 0));
     bool each = rlx_slice_is(how, "none");
-    rlx_low_begin(&n.b, l);
-    if (!read_nll(&n, l) || !rlx_low_output(&n.b, each ? &n.y.shape : NULL, &n.out))
-        return rlx_low_end(&n.b);
-    n.wide = rlx_low_accumulator(n.p.dtype);
+    rlx_lowering_begin(&n.b, l);
+    if (!read_nll(&n, l) || !rlx_lowering_output(&n.b, each ? &n.y.shape : NULL, &n.out))
+        return rlx_lowering_end(&n.b);
+    n.wide = rlx_lowering_accumulator(n.p.dtype);
     if (!each) {
         sum_losses(&n, rlx_slice_is(how, "mean"));
-        return rlx_low_end(&n.b);
+        return rlx_lowering_end(&n.b);
     }
-    rlx_low_open(&n.b, "nll_loss", &n.y.shape.sizes, &index);
+    rlx_lowering_open(&n.b, "nll_loss", &n.y.shape.sizes, &index);
     one_target(&n, &index, &loss, &share);
-    rlx_tir_store(&n.b.t, n.out.buffer, rlx_low_items(&index), loss);
+    rlx_tir_store(&n.b.t, n.out.buffer, rlx_lowering_items(&index), loss);
     rlx_tir_end_block(&n.b.t);
-    return rlx_low_end(&n.b);
+    return rlx_lowering_end(&n.b);
 }

@@ -2,7 +2,7 @@
 #include "op/lower_int.h"
 
 typedef struct moved {
-    rlx_low_tensor x, out;
+    rlx_lowering_tensor x, out;
     size_t axis;
     bool flat;                    /* repeat of the flattened tensor */
     int64_t count;
@@ -11,13 +11,14 @@ typedef struct moved {
     enum { CONSTANT, EDGE, REFLECT, CIRCULAR } mode;
 } moved;
 
-static const rlx_prim *load(rlx_low *b, const rlx_low_tensor *x, const rlx_low_list *index)
+static const rlx_prim *load(rlx_lowering *b, const rlx_lowering_tensor *x,
+                            const rlx_lowering_list *index)
 {
-    return rlx_tir_load(&b->t, x->buffer, rlx_low_items(index));
+    return rlx_tir_load(&b->t, x->buffer, rlx_lowering_items(index));
 }
 
 /* size * n, in program and kernel */
-static void scale_size(rlx_low *b, rlx_low_shape *s, size_t i, int64_t n)
+static void scale_size(rlx_lowering *b, rlx_lowering_shape *s, size_t i, int64_t n)
 {
     rlx_context *ctx = b->l->ctx;
     s->sizes.at[i] = rlx_tir_mul(&b->t, s->sizes.at[i], rlx_tir_int(&b->t, n));
@@ -26,36 +27,38 @@ static void scale_size(rlx_low *b, rlx_low_shape *s, size_t i, int64_t n)
 
 /* ---- flip, repeat, tile --------------------------------------------------------------------- */
 
-static const rlx_prim *flipped(rlx_low *b, void *user, const rlx_low_list *index)
+static const rlx_prim *flipped(rlx_lowering *b, void *user, const rlx_lowering_list *index)
 {
     moved *m = user;
-    rlx_low_list at = *index;
+    rlx_lowering_list at = *index;
     const rlx_prim *last = rlx_tir_sub(&b->t, m->x.shape.sizes.at[m->axis], rlx_tir_int(&b->t, 1));
     at.at[m->axis] = rlx_tir_sub(&b->t, last, index->at[m->axis]);
     return load(b, &m->x, &at);
 }
 
-const rlx_prim_func *rlx_lower_flip(rlx_lower *l)
+const rlx_prim_func *rlx_lower_flip(rlx_lower_request *l)
 {
-    rlx_low b;
+    rlx_lowering b;
     moved m = { .axis = 0 };
-    rlx_low_begin(&b, l);
-    if (!rlx_low_input(&b, 0, &m.x) ||
-        !rlx_low_axis(&b, rlx_attr_as_int(rlx_low_attr(l, 0), 0), m.x.shape.sizes.n, &m.axis))
-        return rlx_low_end(&b);
-    return rlx_low_output(&b, &m.x.shape, &m.out) ? rlx_low_mapped(&b, &m.out, flipped, &m)
-                                                  : rlx_low_end(&b);
+    rlx_lowering_begin(&b, l);
+    if (!rlx_lowering_input(&b, 0, &m.x) ||
+        !rlx_lowering_axis(&b, rlx_attr_as_int(rlx_lowering_attr(l, 0), 0), m.x.shape.sizes.n,
+                           &m.axis))
+        return rlx_lowering_end(&b);
+    return rlx_lowering_output(&b, &m.x.shape, &m.out)
+               ? rlx_lowering_mapped(&b, &m.out, flipped, &m)
+               : rlx_lowering_end(&b);
 }
 
-static const rlx_prim *repeated(rlx_low *b, void *user, const rlx_low_list *index)
+static const rlx_prim *repeated(rlx_lowering *b, void *user, const rlx_lowering_list *index)
 {
     moved *m = user;
-    rlx_low_list at = *index;
+    rlx_lowering_list at = *index;
     const rlx_prim *k =
         rlx_tir_floor_div(&b->t, index->at[m->axis], rlx_tir_int(&b->t, m->count ? m->count : 1));
     if (m->flat) {
         at.n = m->x.shape.sizes.n;
-        rlx_tir_unflatten(&b->t, k, rlx_low_items(&m->x.shape.sizes), at.at);
+        rlx_tir_unflatten(&b->t, k, rlx_lowering_items(&m->x.shape.sizes), at.at);
     } else {
         at.at[m->axis] = k;
     }
@@ -63,10 +66,11 @@ static const rlx_prim *repeated(rlx_low *b, void *user, const rlx_low_list *inde
 }
 
 /* All elements as one dimension. */
-static rlx_low_shape flat_shape(rlx_low *b, const rlx_low_shape *x)
+static rlx_lowering_shape flat_shape(rlx_lowering *b, const rlx_lowering_shape *x)
 {
-    rlx_low_shape s = { .program = { rlx_int64(b->l->ctx, 1) },
-                        .sizes = { .at = { rlx_low_product(b, &x->sizes, NULL) }, .n = 1 } };
+    rlx_lowering_shape s = { .program = { rlx_int64(b->l->ctx, 1) },
+                             .sizes = { .at = { rlx_lowering_product(b, &x->sizes, NULL) },
+                                        .n = 1 } };
     for (size_t i = 0; i < x->sizes.n; i++)
         s.program[0] = s.program[0] && x->program[i]
                            ? rlx_fold_mul(b->l->ctx, s.program[0], x->program[i])
@@ -74,28 +78,28 @@ static rlx_low_shape flat_shape(rlx_low *b, const rlx_low_shape *x)
     return s;
 }
 
-const rlx_prim_func *rlx_lower_repeat(rlx_lower *l)
+const rlx_prim_func *rlx_lower_repeat(rlx_lower_request *l)
 {
-    rlx_low b;
-    moved m = { .count = rlx_attr_as_int(rlx_low_attr(l, 0), 1) };
-    const rlx_attr *axis = rlx_low_attr(l, 1);
+    rlx_lowering b;
+    moved m = { .count = rlx_attr_as_int(rlx_lowering_attr(l, 0), 1) };
+    const rlx_attr *axis = rlx_lowering_attr(l, 1);
     m.flat = rlx_attr_is_none(axis);
-    rlx_low_begin(&b, l);
+    rlx_lowering_begin(&b, l);
     if (m.count < 0)
-        rlx_low_give_up(&b, "a number of repeats is negative");
-    if (b.why || !rlx_low_input(&b, 0, &m.x) ||
-        (!m.flat && !rlx_low_axis(&b, rlx_attr_as_int(axis, 0), m.x.shape.sizes.n, &m.axis)))
-        return rlx_low_end(&b);
-    rlx_low_shape shape = m.flat ? flat_shape(&b, &m.x.shape) : m.x.shape;
+        rlx_lowering_give_up(&b, "a number of repeats is negative");
+    if (b.why || !rlx_lowering_input(&b, 0, &m.x) ||
+        (!m.flat && !rlx_lowering_axis(&b, rlx_attr_as_int(axis, 0), m.x.shape.sizes.n, &m.axis)))
+        return rlx_lowering_end(&b);
+    rlx_lowering_shape shape = m.flat ? flat_shape(&b, &m.x.shape) : m.x.shape;
     scale_size(&b, &shape, m.axis, m.count);
-    return rlx_low_output(&b, &shape, &m.out) ? rlx_low_mapped(&b, &m.out, repeated, &m)
-                                              : rlx_low_end(&b);
+    return rlx_lowering_output(&b, &shape, &m.out) ? rlx_lowering_mapped(&b, &m.out, repeated, &m)
+                                                   : rlx_lowering_end(&b);
 }
 
-static const rlx_prim *tiled(rlx_low *b, void *user, const rlx_low_list *index)
+static const rlx_prim *tiled(rlx_lowering *b, void *user, const rlx_lowering_list *index)
 {
     moved *m = user;
-    rlx_low_list at = { .n = m->x.shape.sizes.n };
+    rlx_lowering_list at = { .n = m->x.shape.sizes.n };
     for (size_t i = 0; i < at.n; i++) {
         const rlx_prim *k = index->at[i + index->n - at.n], *size = m->x.shape.sizes.at[i];
         at.at[i] = m->out.shape.sizes.at[i + index->n - at.n] == size
@@ -105,19 +109,19 @@ static const rlx_prim *tiled(rlx_low *b, void *user, const rlx_low_list *index)
     return load(b, &m->x, &at);
 }
 
-const rlx_prim_func *rlx_lower_tile(rlx_lower *l)
+const rlx_prim_func *rlx_lower_tile(rlx_lower_request *l)
 {
-    rlx_low b;
+    rlx_lowering b;
     moved m = { .axis = 0 };
-    rlx_low_shape shape = { .sizes = { .n = 0 } };
-    const rlx_attr *list = rlx_low_attr(l, 0);
+    rlx_lowering_shape shape = { .sizes = { .n = 0 } };
+    const rlx_attr *list = rlx_lowering_attr(l, 0);
     size_t count = rlx_attr_count(list);
-    rlx_low_begin(&b, l);
-    if (!rlx_low_input(&b, 0, &m.x))
-        return rlx_low_end(&b);
+    rlx_lowering_begin(&b, l);
+    if (!rlx_lowering_input(&b, 0, &m.x))
+        return rlx_lowering_end(&b);
     size_t n = m.x.shape.sizes.n, rank = n > count ? n : count;
     if (rank > RLX_LOW_RANK)
-        rlx_low_give_up(&b, "the rank is above 16");
+        rlx_lowering_give_up(&b, "the rank is above 16");
     for (size_t i = 0; i < rank && !b.why; i++) {
         bool own = i >= rank - n;
         shape.program[i] = own ? m.x.shape.program[i - (rank - n)] : rlx_int64(l->ctx, 1);
@@ -125,11 +129,12 @@ const rlx_prim_func *rlx_lower_tile(rlx_lower *l)
         shape.sizes.n++;
         int64_t times = i >= rank - count ? rlx_attr_item(list, i - (rank - count)) : 1;
         if (times < 0)
-            rlx_low_give_up(&b, "a number of repeats is negative");
+            rlx_lowering_give_up(&b, "a number of repeats is negative");
         scale_size(&b, &shape, i, times);
     }
-    return b.why || !rlx_low_output(&b, &shape, &m.out) ? rlx_low_end(&b)
-                                                        : rlx_low_mapped(&b, &m.out, tiled, &m);
+    return b.why || !rlx_lowering_output(&b, &shape, &m.out)
+               ? rlx_lowering_end(&b)
+               : rlx_lowering_mapped(&b, &m.out, tiled, &m);
 }
 
 /* ---- split ---------------------------------------------------------------------------------- */
@@ -137,15 +142,16 @@ const rlx_prim_func *rlx_lower_tile(rlx_lower *l)
 #define MAX_PARTS 256
 
 /* Python's slice rule for one bound. */
-static const rlx_prim *bound(rlx_low *b, int64_t at, const rlx_prim *size)
+static const rlx_prim *bound(rlx_lowering *b, int64_t at, const rlx_prim *size)
 {
     rlx_tir *t = &b->t;
-    const rlx_prim *p = rlx_tir_min(t, rlx_low_position(b, rlx_tir_int(t, at), size), size);
+    const rlx_prim *p = rlx_tir_min(t, rlx_lowering_position(b, rlx_tir_int(t, at), size), size);
     return at < 0 ? rlx_tir_max(t, p, rlx_tir_int(t, 0)) : p;
 }
 
 /* Where part i begins. */
-static const rlx_prim *part_begin(rlx_low *b, const rlx_attr *how, size_t i, const rlx_prim *size)
+static const rlx_prim *part_begin(rlx_lowering *b, const rlx_attr *how, size_t i,
+                                  const rlx_prim *size)
 {
     rlx_tir *t = &b->t;
     if (rlx_as_attr_list(how))
@@ -156,45 +162,48 @@ static const rlx_prim *part_begin(rlx_low *b, const rlx_attr *how, size_t i, con
                        rlx_tir_int(t, (int64_t)i));
 }
 
-static void copy_part(rlx_low *b, moved *m, const rlx_low_tensor *out, const rlx_prim *begin)
+static void copy_part(rlx_lowering *b, moved *m, const rlx_lowering_tensor *out,
+                      const rlx_prim *begin)
 {
-    rlx_low_list index, from;
-    rlx_low_open(b, "split", &out->shape.sizes, &index);
+    rlx_lowering_list index, from;
+    rlx_lowering_open(b, "split", &out->shape.sizes, &index);
     from = index;
     from.at[m->axis] = rlx_tir_add(&b->t, begin, index.at[m->axis]);
-    rlx_tir_store(&b->t, out->buffer, rlx_low_items(&index), load(b, &m->x, &from));
+    rlx_tir_store(&b->t, out->buffer, rlx_lowering_items(&index), load(b, &m->x, &from));
     rlx_tir_end_block(&b->t);
 }
 
-const rlx_prim_func *rlx_lower_split(rlx_lower *l)
+const rlx_prim_func *rlx_lower_split(rlx_lower_request *l)
 {
-    rlx_low b;
+    rlx_lowering b;
     moved m = { .axis = 0 };
-    const rlx_attr *how = rlx_low_attr(l, 0);
+    const rlx_attr *how = rlx_lowering_attr(l, 0);
     const rlx_tuple_sinfo *parts = rlx_as_tuple_sinfo(l->result);
     size_t n = parts ? parts->num_fields : 1;
-    rlx_low_tensor one, *out = &one;
-    rlx_low_begin(&b, l);
+    rlx_lowering_tensor one, *out = &one;
+    rlx_lowering_begin(&b, l);
     if (n > MAX_PARTS)
-        rlx_low_give_up(&b, "more than 256 parts");
-    if (b.why || !rlx_low_input(&b, 0, &m.x) ||
-        !rlx_low_axis(&b, rlx_attr_as_int(rlx_low_attr(l, 1), 0), m.x.shape.sizes.n, &m.axis))
-        return rlx_low_end(&b);
+        rlx_lowering_give_up(&b, "more than 256 parts");
+    if (b.why || !rlx_lowering_input(&b, 0, &m.x) ||
+        !rlx_lowering_axis(&b, rlx_attr_as_int(rlx_lowering_attr(l, 1), 0), m.x.shape.sizes.n,
+                           &m.axis))
+        return rlx_lowering_end(&b);
     if (parts && n) {
         out = rlx_new(l->ctx, n * sizeof *out);
         b.t.failed |= !out;
     }
-    if (!out || !(parts ? rlx_low_outputs(&b, NULL, out, n) : rlx_low_output(&b, &m.x.shape, out)))
-        return rlx_low_end(&b);
+    if (!out || !(parts ? rlx_lowering_outputs(&b, NULL, out, n)
+                        : rlx_lowering_output(&b, &m.x.shape, out)))
+        return rlx_lowering_end(&b);
     for (size_t i = 0; i < n; i++)
         copy_part(&b, &m, &out[i], part_begin(&b, how, i, m.x.shape.sizes.at[m.axis]));
-    return rlx_low_end(&b);
+    return rlx_lowering_end(&b);
 }
 
 /* ---- pad ------------------------------------------------------------------------------------ */
 
 /* Position in x along axis i for position p of the result, which may lie outside. */
-static const rlx_prim *inner_position(rlx_low *b, const moved *m, size_t i, const rlx_prim *p)
+static const rlx_prim *inner_position(rlx_lowering *b, const moved *m, size_t i, const rlx_prim *p)
 {
     rlx_tir *t = &b->t;
     const rlx_prim *zero = rlx_tir_int(t, 0), *one = rlx_tir_int(t, 1),
@@ -212,11 +221,11 @@ static const rlx_prim *inner_position(rlx_low *b, const moved *m, size_t i, cons
     return rlx_tir_select(t, rlx_tir_lt(t, k, size), k, rlx_tir_sub(t, period, k));
 }
 
-static const rlx_prim *padded(rlx_low *b, void *user, const rlx_low_list *index)
+static const rlx_prim *padded(rlx_lowering *b, void *user, const rlx_lowering_list *index)
 {
     moved *m = user;
     rlx_tir *t = &b->t;
-    rlx_low_list at = { .n = index->n };
+    rlx_lowering_list at = { .n = index->n };
     const rlx_prim *inside = NULL;
     for (size_t i = 0; i < at.n; i++) {
         const rlx_prim *k = at.at[i] = inner_position(b, m, i, index->at[i]), *ok = NULL;
@@ -233,16 +242,16 @@ static const rlx_prim *padded(rlx_low *b, void *user, const rlx_low_list *index)
     return inside ? rlx_tir_if_then_else(t, inside, x, m->fill) : x;
 }
 
-static bool read_padding(rlx_low *b, moved *m)
+static bool read_padding(rlx_lowering *b, moved *m)
 {
     static const char *const modes[] = { "constant", "edge", "reflect", "circular" };
-    const rlx_attr *width = rlx_low_attr(b->l, 0);
-    rlx_slice mode = rlx_attr_text(rlx_low_attr(b->l, 2));
+    const rlx_attr *width = rlx_lowering_attr(b->l, 0);
+    rlx_slice mode = rlx_attr_text(rlx_lowering_attr(b->l, 2));
     size_t n = m->x.shape.sizes.n, k = 0;
     while (k < RLX_COUNT(modes) && !rlx_slice_is(mode, modes[k]))
         k++;
     if (k == RLX_COUNT(modes) || rlx_attr_count(width) != 2 * n)
-        return rlx_low_give_up(b, "the way of padding is not known");
+        return rlx_lowering_give_up(b, "the way of padding is not known");
     m->mode = (int)k;
     for (size_t i = 0; i < n; i++) {
         m->before[i] = rlx_attr_item(width, 2 * i);
@@ -251,27 +260,27 @@ static bool read_padding(rlx_low *b, moved *m)
     return true;
 }
 
-const rlx_prim_func *rlx_lower_pad(rlx_lower *l)
+const rlx_prim_func *rlx_lower_pad(rlx_lower_request *l)
 {
-    rlx_low b;
+    rlx_lowering b;
     moved m = { .axis = 0 };
-    rlx_low_begin(&b, l);
-    if (!rlx_low_input(&b, 0, &m.x) || !read_padding(&b, &m))
-        return rlx_low_end(&b);
-    rlx_low_shape shape = m.x.shape;
+    rlx_lowering_begin(&b, l);
+    if (!rlx_lowering_input(&b, 0, &m.x) || !read_padding(&b, &m))
+        return rlx_lowering_end(&b);
+    rlx_lowering_shape shape = m.x.shape;
     for (size_t i = 0; i < shape.sizes.n; i++) {
         const rlx_prim *size = shape.sizes.at[i];
         int64_t more = m.before[i] + m.after[i];
         if (m.mode != CONSTANT && (m.before[i] > 0 || m.after[i] > 0))
-            rlx_low_require(&b, rlx_tir_gt(&b.t, size, rlx_tir_int(&b.t, 0)),
-                            "RT05: an empty dimension has no elements to pad with");
+            rlx_lowering_require(&b, rlx_tir_gt(&b.t, size, rlx_tir_int(&b.t, 0)),
+                                 "RT05: an empty dimension has no elements to pad with");
         shape.sizes.at[i] = rlx_tir_add(&b.t, size, rlx_tir_int(&b.t, more));
         shape.program[i] = shape.program[i]
                                ? rlx_fold_add(l->ctx, shape.program[i], rlx_int64(l->ctx, more))
                                : NULL;
     }
-    double fill = rlx_attr_as_float(rlx_low_attr(l, 1), 0);
+    double fill = rlx_attr_as_float(rlx_lowering_attr(l, 1), 0);
     m.fill = rlx_tir_number(&b.t, m.x.dtype, fill);
-    return rlx_low_output(&b, &shape, &m.out) ? rlx_low_mapped(&b, &m.out, padded, &m)
-                                              : rlx_low_end(&b);
+    return rlx_lowering_output(&b, &shape, &m.out) ? rlx_lowering_mapped(&b, &m.out, padded, &m)
+                                                   : rlx_lowering_end(&b);
 }

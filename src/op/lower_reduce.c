@@ -3,15 +3,15 @@
 #include "op/lower_int.h"
 
 typedef struct reduction {
-    rlx_low b;
-    rlx_low_tensor x, out;
+    rlx_lowering b;
+    rlx_lowering_tensor x, out;
     bool marked[RLX_LOW_RANK];    /* axes of x that are reduced */
     bool keepdims;
-    rlx_low_list kept;            /* sizes of the axes that stay */
+    rlx_lowering_list kept; /* sizes of the axes that stay */
 } reduction;
 
 /* Axes in range: inference has checked them, unless it did not know the rank. */
-static bool mark_axes(rlx_low *b, const rlx_attr *list, size_t ndim, bool *marked)
+static bool mark_axes(rlx_lowering *b, const rlx_attr *list, size_t ndim, bool *marked)
 {
     bool all = rlx_attr_is_none(list);
     memset(marked, all, RLX_LOW_RANK * sizeof *marked);
@@ -19,16 +19,16 @@ static bool mark_axes(rlx_low *b, const rlx_attr *list, size_t ndim, bool *marke
         int64_t axis = rlx_attr_item(list, i);
         axis += axis < 0 ? (int64_t)ndim : 0;
         if (axis < 0 || axis >= (int64_t)ndim)
-            return rlx_low_give_up(b, "an axis is out of range");
+            return rlx_lowering_give_up(b, "an axis is out of range");
         marked[axis] = true;
     }
     return true;
 }
 
 /* Result sizes in the program and the kernel: reduced axes dropped or 1. */
-static void reduced_shape(reduction *r, rlx_low_shape *out)
+static void reduced_shape(reduction *r, rlx_lowering_shape *out)
 {
-    const rlx_low_shape *x = &r->x.shape;
+    const rlx_lowering_shape *x = &r->x.shape;
     memset(out, 0, sizeof *out);
     r->kept.n = 0;
     for (size_t i = 0; i < x->sizes.n; i++) {
@@ -41,32 +41,32 @@ static void reduced_shape(reduction *r, rlx_low_shape *out)
     }
 }
 
-static bool begin(reduction *r, rlx_lower *l)
+static bool begin(reduction *r, rlx_lower_request *l)
 {
-    rlx_low_shape shape;
+    rlx_lowering_shape shape;
     memset(r, 0, sizeof *r);
-    rlx_low_begin(&r->b, l);
-    if (!rlx_low_input(&r->b, 0, &r->x) ||
-        !mark_axes(&r->b, rlx_low_attr(l, 0), r->x.shape.sizes.n, r->marked))
+    rlx_lowering_begin(&r->b, l);
+    if (!rlx_lowering_input(&r->b, 0, &r->x) ||
+        !mark_axes(&r->b, rlx_lowering_attr(l, 0), r->x.shape.sizes.n, r->marked))
         return false;
-    r->keepdims = rlx_attr_as_bool(rlx_low_attr(l, 1), false);
+    r->keepdims = rlx_attr_as_bool(rlx_lowering_attr(l, 1), false);
     reduced_shape(r, &shape);
-    return rlx_low_output(&r->b, &shape, &r->out);
+    return rlx_lowering_output(&r->b, &shape, &r->out);
 }
 
 /* Index of a temporary (kept axes only), and of the result, for an index of x. */
-static rlx_low_list kept_index(const reduction *r, const rlx_low_list *index)
+static rlx_lowering_list kept_index(const reduction *r, const rlx_lowering_list *index)
 {
-    rlx_low_list k = { .n = 0 };
+    rlx_lowering_list k = { .n = 0 };
     for (size_t i = 0; i < index->n; i++)
         if (!r->marked[i])
             k.at[k.n++] = index->at[i];
     return k;
 }
 
-static rlx_low_list out_index(reduction *r, const rlx_low_list *kept)
+static rlx_lowering_list out_index(reduction *r, const rlx_lowering_list *kept)
 {
-    rlx_low_list k = { .n = 0 };
+    rlx_lowering_list k = { .n = 0 };
     for (size_t i = 0, from = 0; i < r->x.shape.sizes.n; i++) {
         if (!r->marked[i])
             k.at[k.n++] = kept->at[from++];
@@ -76,18 +76,18 @@ static rlx_low_list out_index(reduction *r, const rlx_low_list *kept)
     return k;
 }
 
-static const rlx_prim *element(reduction *r, const rlx_low_list *index, rlx_dtype t)
+static const rlx_prim *element(reduction *r, const rlx_lowering_list *index, rlx_dtype t)
 {
-    return rlx_tir_cast(&r->b.t, t, rlx_tir_load(&r->b.t, r->x.buffer, rlx_low_items(index)));
+    return rlx_tir_cast(&r->b.t, t, rlx_tir_load(&r->b.t, r->x.buffer, rlx_lowering_items(index)));
 }
 
 static void require_some(reduction *r, const char *message)
 {
-    const rlx_prim *count = rlx_low_product(&r->b, &r->x.shape.sizes, r->marked);
+    const rlx_prim *count = rlx_lowering_product(&r->b, &r->x.shape.sizes, r->marked);
     int64_t v;
     if (rlx_int_literal(count, &v) && v > 0)
         return;
-    rlx_low_require(&r->b, rlx_tir_gt(&r->b.t, count, rlx_tir_int(&r->b.t, 0)), message);
+    rlx_lowering_require(&r->b, rlx_tir_gt(&r->b.t, count, rlx_tir_int(&r->b.t, 0)), message);
 }
 
 /* ---- folding one value per place ------------------------------------------------------------ */
@@ -124,13 +124,13 @@ static const rlx_prim *fold_and(rlx_tir *t, const rlx_prim *a, const rlx_prim *x
 static void fold_block(reduction *r, const char *name, const rlx_buffer *target, bool to_out,
                        rlx_dtype t, const rlx_prim *first, fold_fn fold)
 {
-    rlx_low_list index;
-    rlx_low_open_reduce(&r->b, name, &r->x.shape.sizes, r->marked, &index);
-    rlx_low_list at = kept_index(r, &index);
+    rlx_lowering_list index;
+    rlx_lowering_open_reduce(&r->b, name, &r->x.shape.sizes, r->marked, &index);
+    rlx_lowering_list at = kept_index(r, &index);
     at = to_out ? out_index(r, &at) : at;
-    rlx_tir_init(&r->b.t, target, rlx_low_items(&at), first);
-    const rlx_prim *so_far = rlx_tir_load(&r->b.t, target, rlx_low_items(&at));
-    rlx_tir_store(&r->b.t, target, rlx_low_items(&at),
+    rlx_tir_init(&r->b.t, target, rlx_lowering_items(&at), first);
+    const rlx_prim *so_far = rlx_tir_load(&r->b.t, target, rlx_lowering_items(&at));
+    rlx_tir_store(&r->b.t, target, rlx_lowering_items(&at),
                   fold(&r->b.t, so_far, element(r, &index, t)));
     rlx_tir_end_block(&r->b.t);
 }
@@ -138,11 +138,11 @@ static void fold_block(reduction *r, const char *name, const rlx_buffer *target,
 static const rlx_prim *start_value(rlx_tir *t, uint32_t which, rlx_dtype dtype)
 {
     if (which == RLX_DETAIL_MAX || which == RLX_DETAIL_ARGMAX)
-        return rlx_low_is_float(dtype) ? rlx_tir_infinity(t, dtype, true)
-                                       : rlx_tir_lowest(t, dtype);
+        return rlx_lowering_is_float(dtype) ? rlx_tir_infinity(t, dtype, true)
+                                            : rlx_tir_lowest(t, dtype);
     if (which == RLX_DETAIL_MIN || which == RLX_DETAIL_ARGMIN)
-        return rlx_low_is_float(dtype) ? rlx_tir_infinity(t, dtype, false)
-                                       : rlx_tir_highest(t, dtype);
+        return rlx_lowering_is_float(dtype) ? rlx_tir_infinity(t, dtype, false)
+                                            : rlx_tir_highest(t, dtype);
     return rlx_tir_number(t, dtype, which == RLX_DETAIL_PROD);
 }
 
@@ -161,11 +161,11 @@ static fold_fn fold_of(uint32_t which, rlx_dtype t)
 static void finish_block(reduction *r, const char *name, const rlx_buffer *temporary,
                          const rlx_prim *(*value)(reduction *r, const rlx_prim *v))
 {
-    rlx_low_list index;
-    rlx_low_open(&r->b, name, &r->kept, &index);
-    rlx_low_list at = out_index(r, &index);
-    rlx_tir_store(&r->b.t, r->out.buffer, rlx_low_items(&at),
-                  value(r, rlx_tir_load(&r->b.t, temporary, rlx_low_items(&index))));
+    rlx_lowering_list index;
+    rlx_lowering_open(&r->b, name, &r->kept, &index);
+    rlx_lowering_list at = out_index(r, &index);
+    rlx_tir_store(&r->b.t, r->out.buffer, rlx_lowering_items(&at),
+                  value(r, rlx_tir_load(&r->b.t, temporary, rlx_lowering_items(&index))));
     rlx_tir_end_block(&r->b.t);
 }
 
@@ -177,7 +177,7 @@ static const rlx_prim *converted(reduction *r, const rlx_prim *v)
 static void fold_all(reduction *r)
 {
     uint32_t which = r->b.l->row->detail;
-    rlx_dtype t = rlx_low_accumulator(r->x.dtype);
+    rlx_dtype t = rlx_lowering_accumulator(r->x.dtype);
     const char *name = r->b.l->name.data;
     const rlx_prim *first =
         rlx_dtype_is_bool(t)
@@ -190,7 +190,7 @@ static void fold_all(reduction *r)
         fold_block(r, name, r->out.buffer, true, t, first, fold_of(which, t));
         return;
     }
-    const rlx_buffer *wide = rlx_tir_alloc(&r->b.t, "wide", t, rlx_low_items(&r->kept));
+    const rlx_buffer *wide = rlx_tir_alloc(&r->b.t, "wide", t, rlx_lowering_items(&r->kept));
     fold_block(r, name, wide, false, t, first, fold_of(which, t));
     finish_block(r, "narrow", wide, converted);
 }
@@ -201,8 +201,8 @@ static void fold_all(reduction *r)
 static rlx_dtype mean_dtype(const reduction *r)
 {
     rlx_dtype t = r->x.dtype;
-    if (rlx_low_is_float(t))
-        return rlx_low_accumulator(t);
+    if (rlx_lowering_is_float(t))
+        return rlx_lowering_accumulator(t);
     return rlx_dtype_code(t) == RELAX_DTYPE_UINT ? RELAX_UINT64 : RELAX_INT64;
 }
 
@@ -210,7 +210,7 @@ static const rlx_prim *divided(reduction *r, const rlx_prim *sum)
 {
     rlx_dtype t = rlx_prim_dtype(sum);
     const rlx_prim *count =
-        rlx_tir_cast(&r->b.t, t, rlx_low_product(&r->b, &r->x.shape.sizes, r->marked));
+        rlx_tir_cast(&r->b.t, t, rlx_lowering_product(&r->b, &r->x.shape.sizes, r->marked));
     const rlx_prim *q = rlx_tir_div(&r->b.t, sum, count);
     return rlx_dtype_is_bool(r->out.dtype) ? rlx_tir_ne(&r->b.t, q, rlx_tir_number(&r->b.t, t, 0))
                                            : converted(r, q);
@@ -219,7 +219,7 @@ static const rlx_prim *divided(reduction *r, const rlx_prim *sum)
 static void mean_all(reduction *r)
 {
     rlx_dtype t = mean_dtype(r);
-    const rlx_buffer *sum = rlx_tir_alloc(&r->b.t, "sum", t, rlx_low_items(&r->kept));
+    const rlx_buffer *sum = rlx_tir_alloc(&r->b.t, "sum", t, rlx_lowering_items(&r->kept));
     fold_block(r, "sum", sum, false, t, rlx_tir_number(&r->b.t, t, 0), fold_add);
     finish_block(r, "mean", sum, divided);
 }
@@ -228,7 +228,7 @@ static const rlx_prim *root_of_divided(reduction *r, const rlx_prim *sum)
 {
     rlx_dtype t = rlx_prim_dtype(sum);
     const rlx_prim *count =
-        rlx_tir_cast(&r->b.t, t, rlx_low_product(&r->b, &r->x.shape.sizes, r->marked));
+        rlx_tir_cast(&r->b.t, t, rlx_lowering_product(&r->b, &r->x.shape.sizes, r->marked));
     return converted(r, rlx_tir_call1(&r->b.t, "sqrt", rlx_tir_div(&r->b.t, sum, count)));
 }
 
@@ -237,46 +237,46 @@ static void spread_all(reduction *r)
 {
     rlx_tir *t = &r->b.t;
     rlx_dtype wide =
-        rlx_low_is_float(r->x.dtype) ? rlx_low_accumulator(r->x.dtype) : RELAX_FLOAT64;
-    const rlx_buffer *sum = rlx_tir_alloc(t, "sum", wide, rlx_low_items(&r->kept));
-    const rlx_buffer *squares = rlx_tir_alloc(t, "squares", wide, rlx_low_items(&r->kept));
+        rlx_lowering_is_float(r->x.dtype) ? rlx_lowering_accumulator(r->x.dtype) : RELAX_FLOAT64;
+    const rlx_buffer *sum = rlx_tir_alloc(t, "sum", wide, rlx_lowering_items(&r->kept));
+    const rlx_buffer *squares = rlx_tir_alloc(t, "squares", wide, rlx_lowering_items(&r->kept));
     const rlx_prim *zero = rlx_tir_number(t, wide, 0);
-    rlx_low_list index;
+    rlx_lowering_list index;
     fold_block(r, "sum", sum, false, wide, zero, fold_add);
-    rlx_low_open_reduce(&r->b, "squares", &r->x.shape.sizes, r->marked, &index);
-    rlx_low_list at = kept_index(r, &index);
+    rlx_lowering_open_reduce(&r->b, "squares", &r->x.shape.sizes, r->marked, &index);
+    rlx_lowering_list at = kept_index(r, &index);
     const rlx_prim *count =
-        rlx_tir_cast(t, wide, rlx_low_product(&r->b, &r->x.shape.sizes, r->marked));
-    rlx_tir_init(t, squares, rlx_low_items(&at), zero);
+        rlx_tir_cast(t, wide, rlx_lowering_product(&r->b, &r->x.shape.sizes, r->marked));
+    rlx_tir_init(t, squares, rlx_lowering_items(&at), zero);
     const rlx_prim *d =
         rlx_tir_sub(t, element(r, &index, wide),
-                    rlx_tir_div(t, rlx_tir_load(t, sum, rlx_low_items(&at)), count));
+                    rlx_tir_div(t, rlx_tir_load(t, sum, rlx_lowering_items(&at)), count));
     rlx_tir_store(
-        t, squares, rlx_low_items(&at),
-        rlx_tir_add(t, rlx_tir_load(t, squares, rlx_low_items(&at)), rlx_tir_mul(t, d, d)));
+        t, squares, rlx_lowering_items(&at),
+        rlx_tir_add(t, rlx_tir_load(t, squares, rlx_lowering_items(&at)), rlx_tir_mul(t, d, d)));
     rlx_tir_end_block(t);
     finish_block(r, r->b.l->name.data, squares,
                  r->b.l->row->detail == RLX_DETAIL_STD ? root_of_divided : divided);
 }
 
-const rlx_prim_func *rlx_lower_reduce(rlx_lower *l)
+const rlx_prim_func *rlx_lower_reduce(rlx_lower_request *l)
 {
     reduction r;
     if (!begin(&r, l))
-        return rlx_low_end(&r.b);
+        return rlx_lowering_end(&r.b);
     if (l->row->detail == RLX_DETAIL_MEAN)
         mean_all(&r);
     else if (l->row->detail == RLX_DETAIL_STD || l->row->detail == RLX_DETAIL_VARIANCE)
         spread_all(&r);
     else
         fold_all(&r);
-    return rlx_low_end(&r.b);
+    return rlx_lowering_end(&r.b);
 }
 
 /* ---- argmax, argmin ------------------------------------------------------------------------- */
 
 /* Row-major position among the reduced axes. */
-static const rlx_prim *position(reduction *r, const rlx_low_list *index)
+static const rlx_prim *position(reduction *r, const rlx_lowering_list *index)
 {
     const rlx_prim *p = rlx_tir_int(&r->b.t, 0);
     for (size_t i = 0; i < index->n; i++)
@@ -299,33 +299,32 @@ static const rlx_prim *better(rlx_tir *t, bool greatest, bool is_float, const rl
                                   rlx_tir_not(t, rlx_tir_call1(t, "isnan", best))));
 }
 
-const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower *l)
+const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower_request *l)
 {
     reduction r;
-    rlx_low_list index;
+    rlx_lowering_list index;
     if (!begin(&r, l))
-        return rlx_low_end(&r.b);
+        return rlx_lowering_end(&r.b);
     rlx_tir *t = &r.b.t;
     bool greatest = l->row->detail == RLX_DETAIL_ARGMAX;
     rlx_dtype wide = rlx_dtype_is_bool(r.x.dtype) ? RELAX_UINT8 : r.x.dtype;
     require_some(&r, greatest ? "RT14: position of the maximum of nothing"
                               : "RT14: position of the minimum of nothing");
-    const rlx_buffer *best = rlx_tir_alloc(t, "best", wide, rlx_low_items(&r.kept));
-    rlx_low_open_reduce(&r.b, l->name.data, &r.x.shape.sizes, r.marked, &index);
-    rlx_low_list at = kept_index(&r, &index), to = out_index(&r, &at);
-    rlx_tir_init(t, r.out.buffer, rlx_low_items(&to), rlx_tir_number(t, r.out.dtype, 0));
-    rlx_tir_init(t, best, rlx_low_items(&at), start_value(t, l->row->detail, wide));
+    const rlx_buffer *best = rlx_tir_alloc(t, "best", wide, rlx_lowering_items(&r.kept));
+    rlx_lowering_open_reduce(&r.b, l->name.data, &r.x.shape.sizes, r.marked, &index);
+    rlx_lowering_list at = kept_index(&r, &index), to = out_index(&r, &at);
+    rlx_tir_init(t, r.out.buffer, rlx_lowering_items(&to), rlx_tir_number(t, r.out.dtype, 0));
+    rlx_tir_init(t, best, rlx_lowering_items(&at), start_value(t, l->row->detail, wide));
     const rlx_prim *x = rlx_tir_let(t, "x", element(&r, &index, wide)),
-                   *so_far = rlx_tir_load(t, best, rlx_low_items(&at));
+                   *so_far = rlx_tir_load(t, best, rlx_lowering_items(&at));
     const rlx_prim *take =
-        rlx_tir_let(t, "take", better(t, greatest, rlx_low_is_float(wide), x, so_far));
-    const rlx_prim *old = rlx_tir_load(t, r.out.buffer, rlx_low_items(&to));
-    rlx_tir_store(
-        t, r.out.buffer, rlx_low_items(&to),
-        rlx_tir_select(t, take, rlx_tir_cast(t, r.out.dtype, position(&r, &index)), old));
-    rlx_tir_store(t, best, rlx_low_items(&at), rlx_tir_select(t, take, x, so_far));
+        rlx_tir_let(t, "take", better(t, greatest, rlx_lowering_is_float(wide), x, so_far));
+    const rlx_prim *old = rlx_tir_load(t, r.out.buffer, rlx_lowering_items(&to));
+    rlx_tir_store(t, r.out.buffer, rlx_lowering_items(&to),
+                  rlx_tir_select(t, take, rlx_tir_cast(t, r.out.dtype, position(&r, &index)), old));
+    rlx_tir_store(t, best, rlx_lowering_items(&at), rlx_tir_select(t, take, x, so_far));
     rlx_tir_end_block(t);
-    return rlx_low_end(&r.b);
+    return rlx_lowering_end(&r.b);
 }
 
 /* ---- softmax -------------------------------------------------------------------------------- */
@@ -337,36 +336,37 @@ static void normalise(reduction *r, rlx_dtype t, const rlx_buffer *greatest,
 {
     rlx_tir *k = &r->b.t;
     bool logarithm = r->b.l->row->detail == RLX_DETAIL_LOG_SOFTMAX;
-    rlx_low_list index;
-    rlx_low_open(&r->b, r->b.l->name.data, &r->x.shape.sizes, &index);
-    rlx_low_list at = kept_index(r, &index);
-    const rlx_prim *total = rlx_tir_load(k, sum, rlx_low_items(&at)), *v;
+    rlx_lowering_list index;
+    rlx_lowering_open(&r->b, r->b.l->name.data, &r->x.shape.sizes, &index);
+    rlx_lowering_list at = kept_index(r, &index);
+    const rlx_prim *total = rlx_tir_load(k, sum, rlx_lowering_items(&at)), *v;
     if (logarithm) {
-        v = rlx_tir_sub(k, element(r, &index, t), rlx_tir_load(k, greatest, rlx_low_items(&at)));
+        v = rlx_tir_sub(k, element(r, &index, t),
+                        rlx_tir_load(k, greatest, rlx_lowering_items(&at)));
         v = rlx_tir_sub(k, v, rlx_tir_call1(k, "log", total));
     } else {
-        v = rlx_tir_div(k, rlx_tir_load(k, shifted, rlx_low_items(&index)), total);
+        v = rlx_tir_div(k, rlx_tir_load(k, shifted, rlx_lowering_items(&index)), total);
     }
-    rlx_tir_store(k, r->out.buffer, rlx_low_items(&index), v);
+    rlx_tir_store(k, r->out.buffer, rlx_lowering_items(&index), v);
     rlx_tir_end_block(k);
 }
 
-static const rlx_prim *raised(reduction *r, const rlx_low_list *index, rlx_dtype t,
+static const rlx_prim *raised(reduction *r, const rlx_lowering_list *index, rlx_dtype t,
                               const rlx_buffer *greatest)
 {
-    rlx_low_list at = kept_index(r, index);
+    rlx_lowering_list at = kept_index(r, index);
     return rlx_tir_call1(&r->b.t, "exp",
                          rlx_tir_sub(&r->b.t, element(r, index, t),
-                                     rlx_tir_load(&r->b.t, greatest, rlx_low_items(&at))));
+                                     rlx_tir_load(&r->b.t, greatest, rlx_lowering_items(&at))));
 }
 
 /* exp(x - max) once per element, kept for the division. */
 static void raise_block(reduction *r, rlx_dtype t, const rlx_buffer *greatest,
                         const rlx_buffer *shifted)
 {
-    rlx_low_list index;
-    rlx_low_open(&r->b, "exp", &r->x.shape.sizes, &index);
-    rlx_tir_store(&r->b.t, shifted, rlx_low_items(&index), raised(r, &index, t, greatest));
+    rlx_lowering_list index;
+    rlx_lowering_open(&r->b, "exp", &r->x.shape.sizes, &index);
+    rlx_tir_store(&r->b.t, shifted, rlx_lowering_items(&index), raised(r, &index, t, greatest));
     rlx_tir_end_block(&r->b.t);
 }
 
@@ -374,42 +374,42 @@ static void sum_block(reduction *r, rlx_dtype t, const rlx_buffer *greatest,
                       const rlx_buffer *shifted, const rlx_buffer *sum)
 {
     rlx_tir *k = &r->b.t;
-    rlx_low_list index;
-    rlx_low_open_reduce(&r->b, "sum", &r->x.shape.sizes, r->marked, &index);
-    rlx_low_list at = kept_index(r, &index);
-    rlx_tir_init(k, sum, rlx_low_items(&at), rlx_tir_number(k, t, 0));
-    const rlx_prim *e =
-        shifted ? rlx_tir_load(k, shifted, rlx_low_items(&index)) : raised(r, &index, t, greatest);
-    rlx_tir_store(k, sum, rlx_low_items(&at),
-                  rlx_tir_add(k, rlx_tir_load(k, sum, rlx_low_items(&at)), e));
+    rlx_lowering_list index;
+    rlx_lowering_open_reduce(&r->b, "sum", &r->x.shape.sizes, r->marked, &index);
+    rlx_lowering_list at = kept_index(r, &index);
+    rlx_tir_init(k, sum, rlx_lowering_items(&at), rlx_tir_number(k, t, 0));
+    const rlx_prim *e = shifted ? rlx_tir_load(k, shifted, rlx_lowering_items(&index))
+                                : raised(r, &index, t, greatest);
+    rlx_tir_store(k, sum, rlx_lowering_items(&at),
+                  rlx_tir_add(k, rlx_tir_load(k, sum, rlx_lowering_items(&at)), e));
     rlx_tir_end_block(k);
 }
 
-const rlx_prim_func *rlx_lower_softmax(rlx_lower *l)
+const rlx_prim_func *rlx_lower_softmax(rlx_lower_request *l)
 {
     reduction r;
-    rlx_low_shape shape;
+    rlx_lowering_shape shape;
     memset(&r, 0, sizeof r);
-    rlx_low_begin(&r.b, l);
-    if (!rlx_low_input(&r.b, 0, &r.x) ||
-        !mark_axes(&r.b, rlx_low_attr(l, 0), r.x.shape.sizes.n, r.marked) ||
-        !rlx_low_output(&r.b, &r.x.shape, &r.out))
-        return rlx_low_end(&r.b);
-    if (!rlx_low_is_float(r.x.dtype)) {
-        rlx_low_give_up(&r.b, "the operator does not compute with this dtype");
-        return rlx_low_end(&r.b);
+    rlx_lowering_begin(&r.b, l);
+    if (!rlx_lowering_input(&r.b, 0, &r.x) ||
+        !mark_axes(&r.b, rlx_lowering_attr(l, 0), r.x.shape.sizes.n, r.marked) ||
+        !rlx_lowering_output(&r.b, &r.x.shape, &r.out))
+        return rlx_lowering_end(&r.b);
+    if (!rlx_lowering_is_float(r.x.dtype)) {
+        rlx_lowering_give_up(&r.b, "the operator does not compute with this dtype");
+        return rlx_lowering_end(&r.b);
     }
     reduced_shape(&r, &shape);
-    rlx_dtype t = rlx_low_accumulator(r.x.dtype);
-    const rlx_buffer *greatest = rlx_tir_alloc(&r.b.t, "greatest", t, rlx_low_items(&r.kept));
-    const rlx_buffer *sum = rlx_tir_alloc(&r.b.t, "sum", t, rlx_low_items(&r.kept)),
+    rlx_dtype t = rlx_lowering_accumulator(r.x.dtype);
+    const rlx_buffer *greatest = rlx_tir_alloc(&r.b.t, "greatest", t, rlx_lowering_items(&r.kept));
+    const rlx_buffer *sum = rlx_tir_alloc(&r.b.t, "sum", t, rlx_lowering_items(&r.kept)),
                      *shifted = NULL;
     if (l->row->detail == RLX_DETAIL_SOFTMAX)
-        shifted = rlx_tir_alloc(&r.b.t, "shifted", t, rlx_low_items(&r.x.shape.sizes));
+        shifted = rlx_tir_alloc(&r.b.t, "shifted", t, rlx_lowering_items(&r.x.shape.sizes));
     fold_block(&r, "max", greatest, false, t, start_value(&r.b.t, RLX_DETAIL_MAX, t), fold_max);
     if (shifted)
         raise_block(&r, t, greatest, shifted);
     sum_block(&r, t, greatest, shifted, sum);
     normalise(&r, t, greatest, shifted, sum);
-    return rlx_low_end(&r.b);
+    return rlx_lowering_end(&r.b);
 }

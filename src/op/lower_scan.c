@@ -14,9 +14,9 @@
 #include "op/lower_int.h"
 
 typedef struct scan {
-    rlx_low b;
-    rlx_low_tensor x, out;
-    rlx_low_list index;           /* of x */
+    rlx_lowering b;
+    rlx_lowering_tensor x, out;
+    rlx_lowering_list index; /* of x */
     /* axes begin .. end - 1 are scanned: one, or all in row-major order */
     size_t axis, begin, end;
     rlx_dtype wide;
@@ -53,17 +53,17 @@ static void give(scan *s)
 {
     rlx_tir *t = &s->b.t;
     bool flat = s->out.shape.sizes.n != s->x.shape.sizes.n || s->end - s->begin != 1;
-    const rlx_prim *position =
-        flat ? rlx_tir_flatten(t, rlx_low_items(&s->index), rlx_low_items(&s->x.shape.sizes))
-             : NULL;
-    rlx_tir_store(t, s->out.buffer, flat ? RLX_TIR_LIST(position) : rlx_low_items(&s->index),
+    const rlx_prim *position = flat ? rlx_tir_flatten(t, rlx_lowering_items(&s->index),
+                                                      rlx_lowering_items(&s->x.shape.sizes))
+                                    : NULL;
+    rlx_tir_store(t, s->out.buffer, flat ? RLX_TIR_LIST(position) : rlx_lowering_items(&s->index),
                   rlx_tir_load(t, s->so_far, inner(s)));
 }
 
 static void step(scan *s)
 {
     rlx_tir *t = &s->b.t;
-    const rlx_prim *x = rlx_tir_load(t, s->x.buffer, rlx_low_items(&s->index));
+    const rlx_prim *x = rlx_tir_load(t, s->x.buffer, rlx_lowering_items(&s->index));
     bool to_bool = rlx_dtype_is_bool(s->wide) && !rlx_dtype_is_bool(s->x.dtype);
     x = to_bool ? rlx_tir_ne(t, x, rlx_tir_number(t, s->x.dtype, 0)) : rlx_tir_cast(t, s->wide, x);
     if (s->exclusive) {
@@ -90,88 +90,90 @@ static void scan_loops(scan *s)
 }
 
 /* attributes axis, dtype, exclusive */
-const rlx_prim_func *rlx_lower_scan(rlx_lower *l)
+const rlx_prim_func *rlx_lower_scan(rlx_lower_request *l)
 {
     scan s = { .product = l->row->detail == RLX_DETAIL_PROD,
-               .exclusive = rlx_attr_as_bool(rlx_low_attr(l, 2), false) };
-    const rlx_attr *axis = rlx_low_attr(l, 0);
+               .exclusive = rlx_attr_as_bool(rlx_lowering_attr(l, 2), false) };
+    const rlx_attr *axis = rlx_lowering_attr(l, 0);
     bool all = rlx_attr_is_none(axis);
-    rlx_low_begin(&s.b, l);
-    if (!rlx_low_input(&s.b, 0, &s.x) ||
-        (!all && !rlx_low_axis(&s.b, rlx_attr_as_int(axis, 0), s.x.shape.sizes.n, &s.axis)))
-        return rlx_low_end(&s.b);
+    rlx_lowering_begin(&s.b, l);
+    if (!rlx_lowering_input(&s.b, 0, &s.x) ||
+        (!all && !rlx_lowering_axis(&s.b, rlx_attr_as_int(axis, 0), s.x.shape.sizes.n, &s.axis)))
+        return rlx_lowering_end(&s.b);
     s.index.n = s.x.shape.sizes.n;
     s.begin = all ? 0 : s.axis;
     s.end = all ? s.index.n : s.axis + 1;
-    rlx_low_shape shape = s.x.shape;
+    rlx_lowering_shape shape = s.x.shape;
     if (all) {
         shape.sizes =
-            (rlx_low_list){ .at = { rlx_low_product(&s.b, &s.x.shape.sizes, NULL) }, .n = 1 };
+            (rlx_lowering_list){ .at = { rlx_lowering_product(&s.b, &s.x.shape.sizes, NULL) },
+                                 .n = 1 };
         shape.program[0] = NULL;
     }
-    if (!rlx_low_output(&s.b, &shape, &s.out))
-        return rlx_low_end(&s.b);
-    s.wide = rlx_low_accumulator(s.out.dtype);
+    if (!rlx_lowering_output(&s.b, &shape, &s.out))
+        return rlx_lowering_end(&s.b);
+    s.wide = rlx_lowering_accumulator(s.out.dtype);
     scan_loops(&s);
-    return rlx_low_end(&s.b);
+    return rlx_lowering_end(&s.b);
 }
 
 /* ---- collapse_sum_to, collapse_sum_like ----------------------------------------------------- */
 
 /* Axis i of the target is axis i + lead of data; summed where the target has 1 and data is not
  * known to. */
-static bool mark_collapsed(rlx_low *b, const rlx_low_tensor *x, const rlx_low_tensor *out,
-                           bool *marked)
+static bool mark_collapsed(rlx_lowering *b, const rlx_lowering_tensor *x,
+                           const rlx_lowering_tensor *out, bool *marked)
 {
     size_t n = x->shape.sizes.n, m = out->shape.sizes.n;
     if (m > n)
-        return rlx_low_give_up(b, "the target has a higher rank");
+        return rlx_lowering_give_up(b, "the target has a higher rank");
     for (size_t i = 0; i < n; i++) {
         const rlx_prim *to = i < n - m ? NULL : out->shape.sizes.at[i - (n - m)],
                        *have = x->shape.sizes.at[i];
         marked[i] = !to || (rlx_is_int_value(to, 1) && !rlx_is_int_value(have, 1));
         if (!marked[i] && to != have)
-            rlx_low_require(b, rlx_tir_eq(&b->t, to, have), "RT05: sizes do not collapse");
+            rlx_lowering_require(b, rlx_tir_eq(&b->t, to, have), "RT05: sizes do not collapse");
     }
     return true;
 }
 
-static void collapse(rlx_low *b, const rlx_low_tensor *x, const rlx_low_tensor *out,
+static void collapse(rlx_lowering *b, const rlx_lowering_tensor *x, const rlx_lowering_tensor *out,
                      const bool *marked)
 {
     rlx_tir *t = &b->t;
-    rlx_low_list index, at = { .n = out->shape.sizes.n };
-    rlx_dtype wide = rlx_low_accumulator(x->dtype);
-    const rlx_buffer *sum = wide == out->dtype
-                                ? out->buffer
-                                : rlx_tir_alloc(t, "wide", wide, rlx_low_items(&out->shape.sizes));
-    rlx_low_open_reduce(b, "collapse", &x->shape.sizes, marked, &index);
+    rlx_lowering_list index, at = { .n = out->shape.sizes.n };
+    rlx_dtype wide = rlx_lowering_accumulator(x->dtype);
+    const rlx_buffer *sum =
+        wide == out->dtype ? out->buffer
+                           : rlx_tir_alloc(t, "wide", wide, rlx_lowering_items(&out->shape.sizes));
+    rlx_lowering_open_reduce(b, "collapse", &x->shape.sizes, marked, &index);
     for (size_t i = 0; i < at.n; i++) {
         size_t from = i + index.n - at.n;
         at.at[i] = marked[from] ? rlx_tir_int(t, 0) : index.at[from];
     }
-    rlx_tir_init(t, sum, rlx_low_items(&at), rlx_tir_number(t, wide, 0));
-    const rlx_prim *v = rlx_tir_cast(t, wide, rlx_tir_load(t, x->buffer, rlx_low_items(&index))),
-                   *old = rlx_tir_load(t, sum, rlx_low_items(&at));
-    rlx_tir_store(t, sum, rlx_low_items(&at),
+    rlx_tir_init(t, sum, rlx_lowering_items(&at), rlx_tir_number(t, wide, 0));
+    const rlx_prim *v = rlx_tir_cast(t, wide,
+                                     rlx_tir_load(t, x->buffer, rlx_lowering_items(&index))),
+                   *old = rlx_tir_load(t, sum, rlx_lowering_items(&at));
+    rlx_tir_store(t, sum, rlx_lowering_items(&at),
                   rlx_dtype_is_bool(wide) ? rlx_tir_or(t, old, v) : rlx_tir_add(t, old, v));
     rlx_tir_end_block(t);
     if (sum == out->buffer)
         return;
-    rlx_low_open(b, "narrow", &out->shape.sizes, &index);
-    rlx_tir_store(t, out->buffer, rlx_low_items(&index),
-                  rlx_tir_load(t, sum, rlx_low_items(&index)));
+    rlx_lowering_open(b, "narrow", &out->shape.sizes, &index);
+    rlx_tir_store(t, out->buffer, rlx_lowering_items(&index),
+                  rlx_tir_load(t, sum, rlx_lowering_items(&index)));
     rlx_tir_end_block(t);
 }
 
-const rlx_prim_func *rlx_lower_collapse(rlx_lower *l)
+const rlx_prim_func *rlx_lower_collapse(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor x, out;
+    rlx_lowering b;
+    rlx_lowering_tensor x, out;
     bool marked[RLX_LOW_RANK];
-    rlx_low_begin(&b, l);
-    if (rlx_low_input(&b, 0, &x) && rlx_low_output(&b, NULL, &out) &&
+    rlx_lowering_begin(&b, l);
+    if (rlx_lowering_input(&b, 0, &x) && rlx_lowering_output(&b, NULL, &out) &&
         mark_collapsed(&b, &x, &out, marked))
         collapse(&b, &x, &out, marked);
-    return rlx_low_end(&b);
+    return rlx_lowering_end(&b);
 }

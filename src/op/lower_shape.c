@@ -5,7 +5,7 @@
 
 /* Do the two lists agree once sizes of 1 are left out? Then map[i] is the axis of x for axis i
  * of the result, or -1. */
-static bool same_but_ones(const rlx_low_list *x, const rlx_low_list *out, int *map)
+static bool same_but_ones(const rlx_lowering_list *x, const rlx_lowering_list *out, int *map)
 {
     size_t k = 0;
     for (size_t i = 0; i < out->n; i++) {
@@ -25,8 +25,9 @@ static bool same_but_ones(const rlx_low_list *x, const rlx_low_list *out, int *m
 
 /* Index into x for an index of the result: dimensions matched one to one, or through the
  * row-major position. */
-static void source_index(rlx_low *b, const rlx_low_tensor *x, const rlx_low_tensor *out,
-                         const rlx_low_list *index, rlx_low_list *from)
+static void source_index(rlx_lowering *b, const rlx_lowering_tensor *x,
+                         const rlx_lowering_tensor *out, const rlx_lowering_list *index,
+                         rlx_lowering_list *from)
 {
     int map[RLX_LOW_RANK];
     from->n = x->shape.sizes.n;
@@ -39,84 +40,85 @@ static void source_index(rlx_low *b, const rlx_low_tensor *x, const rlx_low_tens
         return;
     }
     const rlx_prim *position =
-        rlx_tir_flatten(&b->t, rlx_low_items(index), rlx_low_items(&out->shape.sizes));
-    rlx_tir_unflatten(&b->t, position, rlx_low_items(&x->shape.sizes), from->at);
+        rlx_tir_flatten(&b->t, rlx_lowering_items(index), rlx_lowering_items(&out->shape.sizes));
+    rlx_tir_unflatten(&b->t, position, rlx_lowering_items(&x->shape.sizes), from->at);
 }
 
 /* squeeze trusts that symbolic sizes it drops are 1: the buffer says so, the call of the kernel
  * checks it. */
-static void trust_dropped(rlx_low *b)
+static void trust_dropped(rlx_lowering *b)
 {
-    const rlx_lower *l = b->l;
+    const rlx_lower_request *l = b->l;
     const rlx_tensor_sinfo *x = rlx_as_tensor_sinfo(l->args[0]);
     const rlx_shape_expr *s = x ? rlx_as_shape_expr(x->shape) : NULL;
-    const rlx_attr *axes = rlx_low_attr(l, 0);
+    const rlx_attr *axes = rlx_lowering_attr(l, 0);
     if (l->row->infer != rlx_infer_squeeze || !s || rlx_attr_is_none(axes))
         return;
     for (size_t i = 0; i < rlx_attr_count(axes); i++) {
         int64_t axis = rlx_attr_item(axes, i);
         axis += axis < 0 ? x->ndim : 0;
         if (axis >= 0 && axis < x->ndim)
-            rlx_low_alias(b, s->values[axis], rlx_int64(l->ctx, 1));
+            rlx_lowering_alias(b, s->values[axis], rlx_int64(l->ctx, 1));
     }
 }
 
-const rlx_prim_func *rlx_lower_reshape(rlx_lower *l)
+const rlx_prim_func *rlx_lower_reshape(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor x, out;
-    rlx_low_list index, from;
-    rlx_low_begin(&b, l);
+    rlx_lowering b;
+    rlx_lowering_tensor x, out;
+    rlx_lowering_list index, from;
+    rlx_lowering_begin(&b, l);
     trust_dropped(&b);
-    if (!rlx_low_input(&b, 0, &x) || !rlx_low_output(&b, NULL, &out))
-        return rlx_low_end(&b);
-    const rlx_prim *have = rlx_low_product(&b, &x.shape.sizes, NULL),
-                   *want = rlx_low_product(&b, &out.shape.sizes, NULL);
+    if (!rlx_lowering_input(&b, 0, &x) || !rlx_lowering_output(&b, NULL, &out))
+        return rlx_lowering_end(&b);
+    const rlx_prim *have = rlx_lowering_product(&b, &x.shape.sizes, NULL),
+                   *want = rlx_lowering_product(&b, &out.shape.sizes, NULL);
     if (have != want && rlx_prove_equal(l->ctx, NULL, have, want) != RLX_EQUAL)
-        rlx_low_require(&b, rlx_tir_eq(&b.t, have, want),
-                        "RT05: the new shape has another number of elements");
-    rlx_low_open(&b, l->name.data, &out.shape.sizes, &index);
+        rlx_lowering_require(&b, rlx_tir_eq(&b.t, have, want),
+                             "RT05: the new shape has another number of elements");
+    rlx_lowering_open(&b, l->name.data, &out.shape.sizes, &index);
     source_index(&b, &x, &out, &index, &from);
-    rlx_tir_store(&b.t, out.buffer, rlx_low_items(&index),
-                  rlx_tir_load(&b.t, x.buffer, rlx_low_items(&from)));
+    rlx_tir_store(&b.t, out.buffer, rlx_lowering_items(&index),
+                  rlx_tir_load(&b.t, x.buffer, rlx_lowering_items(&from)));
     rlx_tir_end_block(&b.t);
-    return rlx_low_end(&b);
+    return rlx_lowering_end(&b);
 }
 
 /* ---- permute_dims --------------------------------------------------------------------------- */
 
-const rlx_prim_func *rlx_lower_permute(rlx_lower *l)
+const rlx_prim_func *rlx_lower_permute(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor x, out;
-    rlx_low_shape shape = { .sizes = { .n = 0 } };
-    rlx_low_list index, from;
+    rlx_lowering b;
+    rlx_lowering_tensor x, out;
+    rlx_lowering_shape shape = { .sizes = { .n = 0 } };
+    rlx_lowering_list index, from;
     size_t map[RLX_LOW_RANK];
-    rlx_low_begin(&b, l);
-    if (!rlx_low_input(&b, 0, &x))
-        return rlx_low_end(&b);
+    rlx_lowering_begin(&b, l);
+    if (!rlx_lowering_input(&b, 0, &x))
+        return rlx_lowering_end(&b);
     size_t n = shape.sizes.n = from.n = x.shape.sizes.n;
     for (size_t i = 0; i < n; i++) {
-        int64_t axis = rlx_attr_is_none(rlx_low_attr(l, 0)) ? (int64_t)(n - 1 - i)
-                                                            : rlx_attr_item(rlx_low_attr(l, 0), i);
+        int64_t axis = rlx_attr_is_none(rlx_lowering_attr(l, 0))
+                           ? (int64_t)(n - 1 - i)
+                           : rlx_attr_item(rlx_lowering_attr(l, 0), i);
         axis += axis < 0 ? (int64_t)n : 0;
         if (axis < 0 || axis >= (int64_t)n) {
-            rlx_low_give_up(&b, "an axis is out of range");
-            return rlx_low_end(&b);
+            rlx_lowering_give_up(&b, "an axis is out of range");
+            return rlx_lowering_end(&b);
         }
         map[i] = (size_t)axis;
         shape.sizes.at[i] = x.shape.sizes.at[axis];
         shape.program[i] = x.shape.program[axis];
     }
-    if (!rlx_low_output(&b, &shape, &out))
-        return rlx_low_end(&b);
-    rlx_low_open(&b, "permute_dims", &out.shape.sizes, &index);
+    if (!rlx_lowering_output(&b, &shape, &out))
+        return rlx_lowering_end(&b);
+    rlx_lowering_open(&b, "permute_dims", &out.shape.sizes, &index);
     for (size_t i = 0; i < n; i++)
         from.at[map[i]] = index.at[i];
-    rlx_tir_store(&b.t, out.buffer, rlx_low_items(&index),
-                  rlx_tir_load(&b.t, x.buffer, rlx_low_items(&from)));
+    rlx_tir_store(&b.t, out.buffer, rlx_lowering_items(&index),
+                  rlx_tir_load(&b.t, x.buffer, rlx_lowering_items(&from)));
     rlx_tir_end_block(&b.t);
-    return rlx_low_end(&b);
+    return rlx_lowering_end(&b);
 }
 
 /* ---- concat --------------------------------------------------------------------------------- */
@@ -124,43 +126,45 @@ const rlx_prim_func *rlx_lower_permute(rlx_lower *l)
 #define MAX_INPUTS 256
 
 /* Sizes that must agree are declared to be those of the first input. */
-static bool read_inputs(rlx_low *b, const rlx_tuple_sinfo *tuple, rlx_low_tensor *in, size_t *axis)
+static bool read_inputs(rlx_lowering *b, const rlx_tuple_sinfo *tuple, rlx_lowering_tensor *in,
+                        size_t *axis)
 {
     const rlx_tensor_sinfo *first = rlx_as_tensor_sinfo(tuple->fields[0]);
     const rlx_shape_expr *lead = first ? rlx_as_shape_expr(first->shape) : NULL;
-    int64_t at =
-        rlx_attr_is_none(rlx_low_attr(b->l, 0)) ? 0 : rlx_attr_as_int(rlx_low_attr(b->l, 0), 0);
+    int64_t at = rlx_attr_is_none(rlx_lowering_attr(b->l, 0))
+                     ? 0
+                     : rlx_attr_as_int(rlx_lowering_attr(b->l, 0), 0);
     if (!first || first->ndim < 1 || at < -first->ndim || at >= first->ndim)
-        return rlx_low_give_up(b, "the rank is not known");
+        return rlx_lowering_give_up(b, "the rank is not known");
     *axis = (size_t)(at < 0 ? at + first->ndim : at);
     for (size_t i = 0; i < tuple->num_fields; i++) {
         const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(tuple->fields[i]);
         const rlx_shape_expr *s = t ? rlx_as_shape_expr(t->shape) : NULL;
         for (size_t k = 0; s && lead && k < s->num_values && k < lead->num_values; k++)
             if (k != *axis)
-                rlx_low_alias(b, lead->values[k], s->values[k]);
+                rlx_lowering_alias(b, lead->values[k], s->values[k]);
     }
     for (size_t i = 0; i < tuple->num_fields; i++) {
         char name[RLX_LOW_NAME] = "x";
-        rlx_low_name(name, 'x', i);
-        if (!rlx_low_input_field(b, 0, i, name, &in[i]))
+        rlx_lowering_name(name, 'x', i);
+        if (!rlx_lowering_input_field(b, 0, i, name, &in[i]))
             return false;
         if (in[i].shape.sizes.n != in[0].shape.sizes.n)
-            return rlx_low_give_up(b, "the ranks differ");
+            return rlx_lowering_give_up(b, "the ranks differ");
     }
     return true;
 }
 
-static bool joined_shape(rlx_low *b, const rlx_low_tensor *in, size_t count, size_t axis,
-                         rlx_low_shape *out)
+static bool joined_shape(rlx_lowering *b, const rlx_lowering_tensor *in, size_t count, size_t axis,
+                         rlx_lowering_shape *out)
 {
     *out = in[0].shape;
     for (size_t i = 1; i < count; i++) {
-        const rlx_low_shape *s = &in[i].shape;
+        const rlx_lowering_shape *s = &in[i].shape;
         for (size_t k = 0; k < out->sizes.n; k++)
             if (k != axis && s->sizes.at[k] != out->sizes.at[k])
-                rlx_low_require(b, rlx_tir_eq(&b->t, s->sizes.at[k], out->sizes.at[k]),
-                                "RT05: sizes of the joined tensors differ");
+                rlx_lowering_require(b, rlx_tir_eq(&b->t, s->sizes.at[k], out->sizes.at[k]),
+                                     "RT05: sizes of the joined tensors differ");
         out->sizes.at[axis] = rlx_tir_add(&b->t, out->sizes.at[axis], s->sizes.at[axis]);
         out->program[axis] = out->program[axis] && s->program[axis]
                                  ? rlx_fold_add(b->l->ctx, out->program[axis], s->program[axis])
@@ -170,109 +174,111 @@ static bool joined_shape(rlx_low *b, const rlx_low_tensor *in, size_t count, siz
 }
 
 /* One block for each input, at its offset. */
-static void copy_inputs(rlx_low *b, const rlx_low_tensor *in, size_t count, size_t axis,
-                        const rlx_low_tensor *out)
+static void copy_inputs(rlx_lowering *b, const rlx_lowering_tensor *in, size_t count, size_t axis,
+                        const rlx_lowering_tensor *out)
 {
     const rlx_prim *offset = rlx_tir_int(&b->t, 0);
     for (size_t i = 0; i < count; i++) {
-        rlx_low_list index, to;
-        rlx_low_open(b, "concat", &in[i].shape.sizes, &index);
+        rlx_lowering_list index, to;
+        rlx_lowering_open(b, "concat", &in[i].shape.sizes, &index);
         to = index;
         to.at[axis] = rlx_tir_add(&b->t, offset, index.at[axis]);
-        rlx_tir_store(&b->t, out->buffer, rlx_low_items(&to),
-                      rlx_tir_load(&b->t, in[i].buffer, rlx_low_items(&index)));
+        rlx_tir_store(&b->t, out->buffer, rlx_lowering_items(&to),
+                      rlx_tir_load(&b->t, in[i].buffer, rlx_lowering_items(&index)));
         rlx_tir_end_block(&b->t);
         offset = rlx_tir_add(&b->t, offset, in[i].shape.sizes.at[axis]);
     }
 }
 
-const rlx_prim_func *rlx_lower_concat(rlx_lower *l)
+const rlx_prim_func *rlx_lower_concat(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor out;
-    rlx_low_shape shape;
+    rlx_lowering b;
+    rlx_lowering_tensor out;
+    rlx_lowering_shape shape;
     size_t axis = 0;
-    rlx_low_begin(&b, l);
+    rlx_lowering_begin(&b, l);
     const rlx_tuple_sinfo *tuple = rlx_as_tuple_sinfo(l->args[0]);
     if (!tuple || tuple->num_fields == 0 || tuple->num_fields > MAX_INPUTS) {
-        rlx_low_give_up(&b, tuple && tuple->num_fields ? "more than 256 tensors are joined"
-                                                       : "the tensors are not known");
-        return rlx_low_end(&b);
+        rlx_lowering_give_up(&b, tuple && tuple->num_fields ? "more than 256 tensors are joined"
+                                                            : "the tensors are not known");
+        return rlx_lowering_end(&b);
     }
-    rlx_low_tensor *in = rlx_new(l->ctx, tuple->num_fields * sizeof *in);
+    rlx_lowering_tensor *in = rlx_new(l->ctx, tuple->num_fields * sizeof *in);
     b.t.failed |= !in;
     if (in && read_inputs(&b, tuple, in, &axis) &&
-        joined_shape(&b, in, tuple->num_fields, axis, &shape) && rlx_low_output(&b, &shape, &out))
+        joined_shape(&b, in, tuple->num_fields, axis, &shape) &&
+        rlx_lowering_output(&b, &shape, &out))
         copy_inputs(&b, in, tuple->num_fields, axis, &out);
-    return rlx_low_end(&b);
+    return rlx_lowering_end(&b);
 }
 
 /* ---- broadcast_to, filling ------------------------------------------------------------------ */
 
 /* Every size of x is 1 or that of the result. */
-static bool check_target(rlx_low *b, const rlx_low_tensor *x, const rlx_low_tensor *out)
+static bool check_target(rlx_lowering *b, const rlx_lowering_tensor *x,
+                         const rlx_lowering_tensor *out)
 {
     size_t pad = out->shape.sizes.n - x->shape.sizes.n;
     if (x->shape.sizes.n > out->shape.sizes.n)
-        return rlx_low_give_up(b, "the new shape has a lower rank");
+        return rlx_lowering_give_up(b, "the new shape has a lower rank");
     const rlx_prim *one = rlx_tir_int(&b->t, 1);
     for (size_t i = 0; i < x->shape.sizes.n; i++) {
         const rlx_prim *have = x->shape.sizes.at[i], *to = out->shape.sizes.at[i + pad];
         if (have != to && !rlx_is_int_value(have, 1))
-            rlx_low_require(
+            rlx_lowering_require(
                 b, rlx_tir_or(&b->t, rlx_tir_eq(&b->t, have, one), rlx_tir_eq(&b->t, have, to)),
                 "RT05: sizes do not broadcast");
     }
     return true;
 }
 
-const rlx_prim_func *rlx_lower_broadcast_to(rlx_lower *l)
+const rlx_prim_func *rlx_lower_broadcast_to(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor x, out;
-    rlx_low_list index;
-    rlx_low_begin(&b, l);
-    if (!rlx_low_input(&b, 0, &x) || !rlx_low_output(&b, NULL, &out) ||
+    rlx_lowering b;
+    rlx_lowering_tensor x, out;
+    rlx_lowering_list index;
+    rlx_lowering_begin(&b, l);
+    if (!rlx_lowering_input(&b, 0, &x) || !rlx_lowering_output(&b, NULL, &out) ||
         !check_target(&b, &x, &out))
-        return rlx_low_end(&b);
-    rlx_low_open(&b, "broadcast_to", &out.shape.sizes, &index);
-    rlx_tir_store(&b.t, out.buffer, rlx_low_items(&index),
-                  rlx_low_load(&b, &x, &index, &out.shape.sizes));
+        return rlx_lowering_end(&b);
+    rlx_lowering_open(&b, "broadcast_to", &out.shape.sizes, &index);
+    rlx_tir_store(&b.t, out.buffer, rlx_lowering_items(&index),
+                  rlx_lowering_load(&b, &x, &index, &out.shape.sizes));
     rlx_tir_end_block(&b.t);
-    return rlx_low_end(&b);
+    return rlx_lowering_end(&b);
 }
 
 /* zeros, ones and their _like: the argument is needed for its shape only */
-const rlx_prim_func *rlx_lower_fill(rlx_lower *l)
+const rlx_prim_func *rlx_lower_fill(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor out;
-    rlx_low_list index;
-    rlx_low_begin(&b, l);
-    if (!rlx_low_output(&b, NULL, &out))
-        return rlx_low_end(&b);
-    rlx_low_open(&b, l->row->detail == RLX_DETAIL_ONE ? "ones" : "zeros", &out.shape.sizes,
-                 &index);
-    rlx_tir_store(&b.t, out.buffer, rlx_low_items(&index),
+    rlx_lowering b;
+    rlx_lowering_tensor out;
+    rlx_lowering_list index;
+    rlx_lowering_begin(&b, l);
+    if (!rlx_lowering_output(&b, NULL, &out))
+        return rlx_lowering_end(&b);
+    rlx_lowering_open(&b, l->row->detail == RLX_DETAIL_ONE ? "ones" : "zeros", &out.shape.sizes,
+                      &index);
+    rlx_tir_store(&b.t, out.buffer, rlx_lowering_items(&index),
                   rlx_tir_number(&b.t, out.dtype, l->row->detail == RLX_DETAIL_ONE));
     rlx_tir_end_block(&b.t);
-    return rlx_low_end(&b);
+    return rlx_lowering_end(&b);
 }
 
-const rlx_prim_func *rlx_lower_full(rlx_lower *l)
+const rlx_prim_func *rlx_lower_full(rlx_lower_request *l)
 {
-    rlx_low b;
-    rlx_low_tensor v, out;
-    rlx_low_list index;
-    rlx_low_begin(&b, l);
-    if (!rlx_low_input(&b, 1, &v) || !rlx_low_output(&b, NULL, &out))
-        return rlx_low_end(&b);
-    rlx_low_open(&b, "full", &out.shape.sizes, &index);
+    rlx_lowering b;
+    rlx_lowering_tensor v, out;
+    rlx_lowering_list index;
+    rlx_lowering_begin(&b, l);
+    if (!rlx_lowering_input(&b, 1, &v) || !rlx_lowering_output(&b, NULL, &out))
+        return rlx_lowering_end(&b);
+    rlx_lowering_open(&b, "full", &out.shape.sizes, &index);
     const rlx_prim *x = rlx_tir_load(&b.t, v.buffer, RLX_TIR_NONE);
     bool to_bool = rlx_dtype_is_bool(out.dtype) && !rlx_dtype_is_bool(v.dtype);
     x = to_bool ? rlx_tir_ne(&b.t, x, rlx_tir_number(&b.t, v.dtype, 0))
                 : rlx_tir_cast(&b.t, out.dtype, x);
-    rlx_tir_store(&b.t, out.buffer, rlx_low_items(&index), x);
+    rlx_tir_store(&b.t, out.buffer, rlx_lowering_items(&index), x);
     rlx_tir_end_block(&b.t);
-    return rlx_low_end(&b);
+    return rlx_lowering_end(&b);
 }

@@ -15,14 +15,14 @@
 #define MAX_SPATIAL 3
 
 typedef struct side {
-    rlx_low_tensor t;
+    rlx_lowering_tensor t;
     rlx_layout layout;
     const char *axes;
     const rlx_prim *size[MAX_AXES];
 } side;
 
 typedef struct window {
-    rlx_low b;
+    rlx_lowering b;
     size_t n;                               /* spatial axes */
     side x, w, out;
     bool transposed, is_max, direct;        /* direct: data without padding */
@@ -70,7 +70,7 @@ static bool read_side(window *w, side *s, const rlx_attr *layout, const char *ax
     s->axes = axes;
     if (!rlx_layout_read(rlx_attr_text(layout), axes, &s->layout) ||
         s->layout.n != s->t.shape.sizes.n)
-        return rlx_low_give_up(&w->b, "a layout does not fit the rank");
+        return rlx_lowering_give_up(&w->b, "a layout does not fit the rank");
     for (size_t i = 0; i < s->layout.n; i++) {
         const rlx_prim **size = &s->size[axis_of(s, i)], *part = s->t.shape.sizes.at[i];
         *size = *size ? rlx_tir_mul(&w->b.t, *size, part) : part;
@@ -79,9 +79,9 @@ static bool read_side(window *w, side *s, const rlx_attr *layout, const char *ax
 }
 
 /* Indices in memory for indices in canonical order. */
-static rlx_low_list placed(window *w, const side *s, const rlx_prim *const *index)
+static rlx_lowering_list placed(window *w, const side *s, const rlx_prim *const *index)
 {
-    rlx_low_list at = { .n = s->layout.n };
+    rlx_lowering_list at = { .n = s->layout.n };
     for (size_t i = 0; i < at.n; i++) {
         const rlx_prim *k = index[axis_of(s, i)];
         int64_t split = split_of(s, s->layout.letter[i]);
@@ -118,7 +118,7 @@ static const rlx_prim *data_position(window *w, size_t i, const rlx_prim *j,
 static void spread_block(window *w)
 {
     rlx_tir *t = &w->b.t;
-    rlx_low_list sizes = { .at = { w->x.size[0], w->x.size[1] }, .n = 2 + w->n }, index;
+    rlx_lowering_list sizes = { .at = { w->x.size[0], w->x.size[1] }, .n = 2 + w->n }, index;
     const rlx_prim *from[MAX_AXES], *cond = NULL, *inside;
     for (size_t i = 0; i < w->n; i++) {
         const rlx_prim *last =
@@ -127,17 +127,18 @@ static void spread_block(window *w)
         sizes.at[2 + i] =
             rlx_tir_max(t, plus(w, plus(w, last, w->reach[i]), number(w, 1)), number(w, 0));
     }
-    w->spread = rlx_tir_alloc(t, "spread", w->x.t.dtype, rlx_low_items(&sizes));
-    rlx_low_open(&w->b, "spread", &sizes, &index);
+    w->spread = rlx_tir_alloc(t, "spread", w->x.t.dtype, rlx_lowering_items(&sizes));
+    rlx_lowering_open(&w->b, "spread", &sizes, &index);
     from[0] = index.at[0];
     from[1] = index.at[1];
     for (size_t i = 0; i < w->n; i++) {
         from[2 + i] = data_position(w, i, index.at[2 + i], &inside);
         cond = cond ? rlx_tir_and(t, cond, inside) : inside;
     }
-    rlx_low_list at = placed(w, &w->x, from);
-    const rlx_prim *x = rlx_tir_load(t, w->x.t.buffer, rlx_low_items(&at));
-    rlx_tir_store(t, w->spread, rlx_low_items(&index), rlx_tir_if_then_else(t, cond, x, w->fill));
+    rlx_lowering_list at = placed(w, &w->x, from);
+    const rlx_prim *x = rlx_tir_load(t, w->x.t.buffer, rlx_lowering_items(&at));
+    rlx_tir_store(t, w->spread, rlx_lowering_items(&index),
+                  rlx_tir_if_then_else(t, cond, x, w->fill));
     rlx_tir_end_block(t);
 }
 
@@ -152,13 +153,14 @@ static const rlx_prim *element(window *w, const rlx_prim *batch, const rlx_prim 
         index[2 + i] = w->transposed ? minus(w, plus(w, y[i], w->reach[i]), step)
                                      : plus(w, times(w, y[i], w->stride[i]), step);
     }
-    rlx_low_list at = { .n = 2 + w->n };
+    rlx_lowering_list at = { .n = 2 + w->n };
     if (w->direct)
         at = placed(w, &w->x, index);
     else
         memcpy(at.at, index, at.n * sizeof *index);
     return rlx_tir_cast(
-        t, w->wide, rlx_tir_load(t, w->direct ? w->x.t.buffer : w->spread, rlx_low_items(&at)));
+        t, w->wide,
+        rlx_tir_load(t, w->direct ? w->x.t.buffer : w->spread, rlx_lowering_items(&at)));
 }
 
 /* ---- the loops ------------------------------------------------------------------------------ */
@@ -180,11 +182,11 @@ static void open_window(window *w, const char *name, const rlx_prim *channels, c
             if (c)
                 *c = rlx_tir_reduce(t, "c", channels);
             for (size_t a = 0; a < w->n; a++) {
-                rlx_low_name(label, 'k', a);
+                rlx_lowering_name(label, 'k', a);
                 k[a] = rlx_tir_reduce(t, label, w->extent[a]);
             }
         }
-        rlx_low_name(label, 'i', order[i]);
+        rlx_lowering_name(label, 'i', order[i]);
         o[order[i]] = rlx_tir_spatial(t, label, w->out.size[order[i]]);
     }
 }
@@ -200,25 +202,25 @@ static void accumulate(window *w, const char *name, const rlx_prim *channels,
     rlx_tir *t = &w->b.t;
     const rlx_prim *o[MAX_AXES], *c = NULL, *k[MAX_SPATIAL];
     bool own = end || w->wide != w->out.t.dtype;
-    rlx_low_list sizes = { .n = 2 + w->n }, at;
+    rlx_lowering_list sizes = { .n = 2 + w->n }, at;
     memcpy(sizes.at, w->out.size, sizes.n * sizeof *sizes.at);
     const rlx_buffer *sum =
-        own ? rlx_tir_alloc(t, "sum", w->wide, rlx_low_items(&sizes)) : w->out.t.buffer;
+        own ? rlx_tir_alloc(t, "sum", w->wide, rlx_lowering_items(&sizes)) : w->out.t.buffer;
     open_window(w, name, channels, o, channels ? &c : NULL, k);
     at = sizes;
     memcpy(at.at, o, at.n * sizeof *at.at);
     at = own ? at : placed(w, &w->out, o);
-    rlx_tir_init(t, sum, rlx_low_items(&at), first);
-    rlx_tir_store(t, sum, rlx_low_items(&at),
-                  step(w, rlx_tir_load(t, sum, rlx_low_items(&at)), o, c, k));
+    rlx_tir_init(t, sum, rlx_lowering_items(&at), first);
+    rlx_tir_store(t, sum, rlx_lowering_items(&at),
+                  step(w, rlx_tir_load(t, sum, rlx_lowering_items(&at)), o, c, k));
     rlx_tir_end_block(t);
     if (!own)
         return;
-    rlx_low_list index;
-    rlx_low_open(&w->b, "result", &sizes, &index);
+    rlx_lowering_list index;
+    rlx_lowering_open(&w->b, "result", &sizes, &index);
     at = placed(w, &w->out, index.at);
-    const rlx_prim *v = rlx_tir_load(t, sum, rlx_low_items(&index));
-    rlx_tir_store(t, w->out.t.buffer, rlx_low_items(&at), end ? end(w, v, index.at) : v);
+    const rlx_prim *v = rlx_tir_load(t, sum, rlx_lowering_items(&index));
+    rlx_tir_store(t, w->out.t.buffer, rlx_lowering_items(&at), end ? end(w, v, index.at) : v);
     rlx_tir_end_block(t);
 }
 
@@ -244,9 +246,9 @@ static const rlx_prim *convolve(window *w, const rlx_prim *so_far, const rlx_pri
         }
     }
     memcpy(index + 2, k, w->n * sizeof *k);
-    rlx_low_list at = placed(w, &w->w, index);
+    rlx_lowering_list at = placed(w, &w->w, index);
     const rlx_prim *weight =
-        rlx_tir_cast(t, w->wide, rlx_tir_load(t, w->w.t.buffer, rlx_low_items(&at)));
+        rlx_tir_cast(t, w->wide, rlx_tir_load(t, w->w.t.buffer, rlx_lowering_items(&at)));
     return plus(w, so_far, rlx_tir_mul(t, element(w, o[0], channel, o + 2, k), weight));
 }
 
@@ -271,50 +273,50 @@ static void trust_channels(window *w, const rlx_attr *data, const rlx_attr *kern
     const char *c = memchr(x.data, 'C', x.len), *i = memchr(k.data, 'I', k.len);
     bool whole = x.len == w->n + 2 && k.len == w->n + 2;
     if (w->groups == 1 && c && i && whole)
-        rlx_low_trust(&w->b, 0, (size_t)(c - x.data), 1, (size_t)(i - k.data));
+        rlx_lowering_trust(&w->b, 0, (size_t)(c - x.data), 1, (size_t)(i - k.data));
 }
 
-static bool begin_conv(window *w, rlx_lower *l)
+static bool begin_conv(window *w, rlx_lower_request *l)
 {
     w->n = l->row->detail;
     w->transposed = l->row->infer == rlx_infer_conv_transpose;
     size_t at = w->transposed ? 3 : 2;
-    rlx_low_begin(&w->b, l);
-    w->groups = rlx_attr_as_int(rlx_low_attr(l, at + 1), 1);
-    trust_channels(w, rlx_low_attr(l, at + 2), rlx_low_attr(l, at + 3));
-    if (!rlx_low_input(&w->b, 0, &w->x.t) || !rlx_low_input(&w->b, 1, &w->w.t) ||
-        !rlx_low_output(&w->b, NULL, &w->out.t) ||
-        !read_side(w, &w->x, rlx_low_attr(l, at + 2), rlx_data_axes[w->n]) ||
-        !read_side(w, &w->w, rlx_low_attr(l, at + 3), rlx_kernel_axes[w->n]) ||
-        !read_side(w, &w->out, rlx_low_attr(l, at + 4), rlx_data_axes[w->n]))
+    rlx_lowering_begin(&w->b, l);
+    w->groups = rlx_attr_as_int(rlx_lowering_attr(l, at + 1), 1);
+    trust_channels(w, rlx_lowering_attr(l, at + 2), rlx_lowering_attr(l, at + 3));
+    if (!rlx_lowering_input(&w->b, 0, &w->x.t) || !rlx_lowering_input(&w->b, 1, &w->w.t) ||
+        !rlx_lowering_output(&w->b, NULL, &w->out.t) ||
+        !read_side(w, &w->x, rlx_lowering_attr(l, at + 2), rlx_data_axes[w->n]) ||
+        !read_side(w, &w->w, rlx_lowering_attr(l, at + 3), rlx_kernel_axes[w->n]) ||
+        !read_side(w, &w->out, rlx_lowering_attr(l, at + 4), rlx_data_axes[w->n]))
         return false;
     if (rlx_dtype_is_bool(w->out.t.dtype))
-        return rlx_low_give_up(&w->b, "the operator does not compute with this dtype");
+        return rlx_lowering_give_up(&w->b, "the operator does not compute with this dtype");
     memcpy(w->extent, w->w.size + 2, w->n * sizeof *w->extent);
     w->direct = !w->transposed;
-    read_lists(w, rlx_low_attr(l, 0), rlx_low_attr(l, 1), rlx_low_attr(l, at));
-    w->wide = rlx_low_accumulator(w->out.t.dtype);
+    read_lists(w, rlx_lowering_attr(l, 0), rlx_lowering_attr(l, 1), rlx_lowering_attr(l, at));
+    w->wide = rlx_lowering_accumulator(w->out.t.dtype);
     w->fill = rlx_tir_number(&w->b.t, w->x.t.dtype, 0);
     return true;
 }
 
-const rlx_prim_func *rlx_lower_conv(rlx_lower *l)
+const rlx_prim_func *rlx_lower_conv(rlx_lower_request *l)
 {
     window w = { .n = 0 };
     if (!begin_conv(&w, l))
-        return rlx_low_end(&w.b);
+        return rlx_lowering_end(&w.b);
     rlx_tir *t = &w.b.t;
     const rlx_prim *channels = w.w.size[1],
                    *have = w.transposed ? channels : times(&w, channels, w.groups);
     if (w.transposed && w.groups > 1)
         channels = rlx_tir_floor_div(t, channels, number(&w, w.groups));
     if (w.x.size[1] != have)
-        rlx_low_require(&w.b, rlx_tir_eq(t, w.x.size[1], have),
-                        "RT05: channels of data and kernel differ");
+        rlx_lowering_require(&w.b, rlx_tir_eq(t, w.x.size[1], have),
+                             "RT05: channels of data and kernel differ");
     if (!w.direct)
         spread_block(&w);
     accumulate(&w, l->name.data, channels, rlx_tir_number(t, w.wide, 0), convolve, NULL);
-    return rlx_low_end(&w.b);
+    return rlx_lowering_end(&w.b);
 }
 
 /* ---- pooling: attributes pool_size, strides, dilation, padding, ceil_mode, count_include_pad,
@@ -349,7 +351,7 @@ static const rlx_prim *averaged(window *w, const rlx_prim *v, const rlx_prim *co
 {
     rlx_tir *t = &w->b.t;
     const rlx_prim *count = number(w, 1);
-    bool padding = rlx_attr_as_bool(rlx_low_attr(w->b.l, 5), false);
+    bool padding = rlx_attr_as_bool(rlx_lowering_attr(w->b.l, 5), false);
     for (size_t i = 0; i < w->n; i++)
         count = rlx_tir_mul(t, count, count_along(w, i, o[2 + i], padding));
     return rlx_tir_cast(t, w->out.t.dtype, rlx_tir_div(t, v, rlx_tir_cast(t, w->wide, count)));
@@ -357,40 +359,40 @@ static const rlx_prim *averaged(window *w, const rlx_prim *v, const rlx_prim *co
 
 static rlx_dtype sum_dtype(rlx_dtype t)
 {
-    return rlx_low_is_float(t)                     ? rlx_low_accumulator(t)
+    return rlx_lowering_is_float(t)                ? rlx_lowering_accumulator(t)
            : rlx_dtype_code(t) == RELAX_DTYPE_UINT ? RELAX_UINT64
                                                    : RELAX_INT64;
 }
 
-const rlx_prim_func *rlx_lower_pool(rlx_lower *l)
+const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
 {
     window w = { .n = l->row->detail, .direct = true };
-    const rlx_attr *size = rlx_low_attr(l, 0);
-    rlx_low_begin(&w.b, l);
+    const rlx_attr *size = rlx_lowering_attr(l, 0);
+    rlx_lowering_begin(&w.b, l);
     rlx_tir *t = &w.b.t;
-    if (!rlx_low_input(&w.b, 0, &w.x.t) || !rlx_low_output(&w.b, NULL, &w.out.t) ||
-        !read_side(&w, &w.x, rlx_low_attr(l, 6), rlx_data_axes[w.n]) ||
-        !read_side(&w, &w.out, rlx_low_attr(l, 7), rlx_data_axes[w.n]))
-        return rlx_low_end(&w.b);
+    if (!rlx_lowering_input(&w.b, 0, &w.x.t) || !rlx_lowering_output(&w.b, NULL, &w.out.t) ||
+        !read_side(&w, &w.x, rlx_lowering_attr(l, 6), rlx_data_axes[w.n]) ||
+        !read_side(&w, &w.out, rlx_lowering_attr(l, 7), rlx_data_axes[w.n]))
+        return rlx_lowering_end(&w.b);
     rlx_dtype dtype = w.x.t.dtype;
     w.is_max = strstr(l->row->short_name, "max") != NULL;
     if (rlx_dtype_is_bool(dtype)) {
-        rlx_low_give_up(&w.b, "the operator does not compute with this dtype");
-        return rlx_low_end(&w.b);
+        rlx_lowering_give_up(&w.b, "the operator does not compute with this dtype");
+        return rlx_lowering_end(&w.b);
     }
     for (size_t i = 0; i < w.n; i++)
         w.extent[i] = number(&w, rlx_attr_item(size, i));
-    read_lists(&w, rlx_low_attr(l, 1), rlx_low_attr(l, 3), rlx_low_attr(l, 2));
-    w.direct &= !rlx_attr_as_bool(rlx_low_attr(l, 4), false);
+    read_lists(&w, rlx_lowering_attr(l, 1), rlx_lowering_attr(l, 3), rlx_lowering_attr(l, 2));
+    w.direct &= !rlx_attr_as_bool(rlx_lowering_attr(l, 4), false);
     w.wide = w.is_max ? dtype : sum_dtype(dtype);
-    w.fill = !w.is_max                 ? rlx_tir_number(t, dtype, 0)
-             : rlx_low_is_float(dtype) ? rlx_tir_infinity(t, dtype, true)
-                                       : rlx_tir_lowest(t, dtype);
+    w.fill = !w.is_max                      ? rlx_tir_number(t, dtype, 0)
+             : rlx_lowering_is_float(dtype) ? rlx_tir_infinity(t, dtype, true)
+                                            : rlx_tir_lowest(t, dtype);
     if (!w.direct)
         spread_block(&w);
     accumulate(&w, l->name.data, NULL, w.is_max ? w.fill : rlx_tir_number(t, w.wide, 0), pooled,
                w.is_max ? NULL : averaged);
-    return rlx_low_end(&w.b);
+    return rlx_lowering_end(&w.b);
 }
 
 /* ---- adaptive pooling: bin i covers floor(i * n / o) to ceil((i + 1) * n / o) --------------- */
@@ -419,9 +421,9 @@ static const rlx_prim *binned(window *w, const rlx_prim *so_far, const rlx_prim 
         const rlx_prim *ok = rlx_tir_lt(t, index[2 + i], bin_end(w, i, o[2 + i]));
         inside = inside ? rlx_tir_and(t, inside, ok) : ok;
     }
-    rlx_low_list at = placed(w, &w->x, index);
+    rlx_lowering_list at = placed(w, &w->x, index);
     const rlx_prim *x =
-        rlx_tir_cast(t, w->wide, rlx_tir_load(t, w->x.t.buffer, rlx_low_items(&at)));
+        rlx_tir_cast(t, w->wide, rlx_tir_load(t, w->x.t.buffer, rlx_lowering_items(&at)));
     return plus(w, so_far, rlx_tir_if_then_else(t, inside, x, rlx_tir_number(t, w->wide, 0)));
 }
 
@@ -436,14 +438,14 @@ static const rlx_prim *bin_average(window *w, const rlx_prim *v, const rlx_prim 
 }
 
 /* attributes output_size, layout, out_layout */
-const rlx_prim_func *rlx_lower_adaptive_pool(rlx_lower *l)
+const rlx_prim_func *rlx_lower_adaptive_pool(rlx_lower_request *l)
 {
     window w = { .n = l->row->detail, .direct = true };
-    rlx_low_begin(&w.b, l);
-    if (!rlx_low_input(&w.b, 0, &w.x.t) || !rlx_low_output(&w.b, NULL, &w.out.t) ||
-        !read_side(&w, &w.x, rlx_low_attr(l, 1), rlx_data_axes[w.n]) ||
-        !read_side(&w, &w.out, rlx_low_attr(l, 2), rlx_data_axes[w.n]))
-        return rlx_low_end(&w.b);
+    rlx_lowering_begin(&w.b, l);
+    if (!rlx_lowering_input(&w.b, 0, &w.x.t) || !rlx_lowering_output(&w.b, NULL, &w.out.t) ||
+        !read_side(&w, &w.x, rlx_lowering_attr(l, 1), rlx_data_axes[w.n]) ||
+        !read_side(&w, &w.out, rlx_lowering_attr(l, 2), rlx_data_axes[w.n]))
+        return rlx_lowering_end(&w.b);
     for (size_t i = 0; i < w.n; i++) {
         const rlx_prim *o = w.out.size[2 + i],
                        *up = minus(&w, plus(&w, w.x.size[2 + i], o), number(&w, 1));
@@ -452,5 +454,5 @@ const rlx_prim_func *rlx_lower_adaptive_pool(rlx_lower *l)
     }
     w.wide = sum_dtype(w.x.t.dtype);
     accumulate(&w, l->name.data, NULL, rlx_tir_number(&w.b.t, w.wide, 0), binned, bin_average);
-    return rlx_low_end(&w.b);
+    return rlx_lowering_end(&w.b);
 }

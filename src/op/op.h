@@ -51,9 +51,9 @@ bool rlx_op_default_fits(uint8_t type, const char *deflt);
 /* Limits of a row. */
 #define RLX_OP_MAX_ATTRS 12
 
-/* ---- operators of the host (host_op.c): the `infer` and `lower` of their rows */
+/* ---- operators of the host (extension_op.c): the `infer` and `lower` of their rows */
 const rlx_sinfo *rlx_infer_host(rlx_infer *in);
-const rlx_prim_func *rlx_lower_host(rlx_lower *l);
+const rlx_prim_func *rlx_lower_host(rlx_lower_request *l);
 /* The call of the row's packed function that does what `call` does; its value is `result`. NULL
  * after a report, or when an attribute has no value at run time (*why: static text). */
 const rlx_expr *rlx_op_packed(rlx_context *ctx, const rlx_call *call, const rlx_sinfo *result,
@@ -74,7 +74,7 @@ const rlx_sinfo *rlx_op_infer(rlx_context *ctx, const rlx_scope *scope, const rl
                               const rlx_call *call, bool quiet);
 
 /* ---- lowering: a PrimFunc that computes the call in destination-passing style. What it sees: */
-struct rlx_lower {
+struct rlx_lower_request {
     rlx_context *ctx;
     const rlx_call *call;
     const rlx_op_row *row;

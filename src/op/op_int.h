@@ -132,7 +132,7 @@ RULE(cross_entropy) RULE(nll_loss) RULE(attention) RULE(pad) RULE(quantize) RULE
 RULE(second) RULE(allgather) RULE(scatter_worker) RULE(conv) RULE(conv_transpose) RULE(pool)
 RULE(adaptive_pool) RULE(resize2d) RULE(einsum) RULE(layout_transform)
 #undef RULE
-#define LOWERING(name) const rlx_prim_func *rlx_lower_##name(rlx_lower *l);
+#define LOWERING(name) const rlx_prim_func *rlx_lower_##name(rlx_lower_request *l);
 LOWERING(unary) LOWERING(astype) LOWERING(clip) LOWERING(binary) LOWERING(where) LOWERING(reduce)
 LOWERING(arg_reduce) LOWERING(softmax) LOWERING(matmul) LOWERING(reshape) LOWERING(permute)
 LOWERING(concat) LOWERING(broadcast_to) LOWERING(fill) LOWERING(full) LOWERING(collapse)

@@ -110,7 +110,7 @@ size_t rlx_op_count(void)
 const rlx_op_row *rlx_op_find_in(const rlx_context *ctx, rlx_slice name)
 {
     const rlx_op_row *row = rlx_op_find(name);
-    const rlx_host_op *host = row ? NULL : rlx_host_op_find(ctx, rlx_op_short_name(name));
+    const rlx_extension_op *host = row ? NULL : rlx_extension_op_find(ctx, rlx_op_short_name(name));
     return row ? row : host ? &host->op : NULL;
 }
 
@@ -130,8 +130,8 @@ const char *rlx_op_suggest(const rlx_context *ctx, rlx_slice name)
     const char *found = NULL;
     for (size_t i = 0; i < RLX_COUNT(rows); i++)
         compare_name(name, rows[i].short_name, &best, &found);
-    for (size_t i = 0; ctx && ctx->host && i < ctx->host->ops.len; i++)
-        compare_name(name, ctx->host->ops.data[i]->op.short_name, &best, &found);
+    for (size_t i = 0; ctx && ctx->extensions && i < ctx->extensions->ops.len; i++)
+        compare_name(name, ctx->extensions->ops.data[i]->op.short_name, &best, &found);
     return found;
 }
 

@@ -47,8 +47,8 @@ static rlx_text put_text(char **at, const char *data, size_t len)
 
 relax_status rlx_fault_status(const rlx_fault *why, const struct relax_error *cause)
 {
-    if (cause && cause->status == RELAX_USER_ERROR)
-        return RELAX_USER_ERROR;
+    if (cause && cause->status == RELAX_ERROR_USER)
+        return RELAX_ERROR_USER;
     const rlx_code *row = rlx_code_row((enum rlx_code_id)why->code);
     return row ? row->status : RELAX_ERROR_RUNTIME;
 }

@@ -149,7 +149,7 @@ struct relax_error {
     void *extra_context;    /* NULL */
     int32_t status;
     uint16_t code, inner;   /* enum rlx_code_id */
-    void *token;            /* RELAX_USER_ERROR */
+    void *token;            /* RELAX_ERROR_USER */
     void (*destroy)(void *token);
     rlx_shared_memory *memory;
 };

@@ -71,7 +71,7 @@ typedef struct rlx_val {
 typedef struct rlx_functions {
     bool looked_relax, looked_tir;
     const struct rlx_relax_fn *relax; /* R.<name> with a meaning of its own */
-    const struct rlx_rt_fn *tir;     /* T.<name> with a meaning of its own */
+    const struct rlx_tir_reader_fn *tir; /* T.<name> with a meaning of its own */
     const rlx_op_row *row;      /* R.<name>, an operator */
     const struct rlx_op_params *params; /* its parameters, once looked at */
     /* the path below which it was looked up last, and what both are: nn, nn.relu */

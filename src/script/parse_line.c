@@ -167,7 +167,7 @@ static rlx_ast *parse_behind(rlx_parser *p, rlx_ast *(*parse)(rlx_parser *), con
     return parse(p);
 }
 
-static bool parse_assignment(rlx_parser *p, rlx_line *out)
+static bool parse_assignment(rlx_parser *p, rlx_source_line *out)
 {
     out->kind = RLX_LINE_ASSIGN;
     p->in_assignment = true;
@@ -190,7 +190,7 @@ static bool parse_assignment(rlx_parser *p, rlx_line *out)
     return true;
 }
 
-static bool parse_expression_line(rlx_parser *p, rlx_line *out)
+static bool parse_expression_line(rlx_parser *p, rlx_source_line *out)
 {
     rlx_ast *a = rlx_parse_expr_list(p);
     if (!a)
@@ -213,7 +213,7 @@ static bool parse_expression_line(rlx_parser *p, rlx_line *out)
 }
 
 /* a.b.c as text goes by; only the last part matters. */
-static bool parse_module_path(rlx_parser *p, rlx_line *out)
+static bool parse_module_path(rlx_parser *p, rlx_source_line *out)
 {
     while (rlx_parser_take(p, RLX_TOK_DOT))
         ;
@@ -226,7 +226,7 @@ static bool parse_module_path(rlx_parser *p, rlx_line *out)
     return true;
 }
 
-static bool parse_import(rlx_parser *p, rlx_line *out)
+static bool parse_import(rlx_parser *p, rlx_source_line *out)
 {
     bool from = p->lexer.tok.kind == RLX_TOK_FROM;
     rlx_lexer_next(&p->lexer);
@@ -241,12 +241,12 @@ static bool parse_import(rlx_parser *p, rlx_line *out)
         if (paren && p->lexer.tok.kind == RLX_TOK_RPAR)
             break;
         rlx_ast *item = rlx_ast_new(p, RLX_AST_PARAM, p->lexer.tok.begin);
-        rlx_line path = { 0 };
+        rlx_source_line path = { 0 };
         if (!item || !parse_module_path(p, &path))
             return false;
         item->name = path.name;
         if (rlx_parser_take(p, RLX_TOK_AS)) {
-            rlx_line alias = { 0 };
+            rlx_source_line alias = { 0 };
             item->base = rlx_ast_new(p, RLX_AST_NAME, p->lexer.tok.begin);
             if (!item->base || !parse_module_path(p, &alias))
                 return false;
@@ -259,7 +259,7 @@ static bool parse_import(rlx_parser *p, rlx_line *out)
     return !paren || rlx_parser_need(p, RLX_TOK_RPAR);
 }
 
-static bool parse_assert(rlx_parser *p, rlx_line *out)
+static bool parse_assert(rlx_parser *p, rlx_source_line *out)
 {
     rlx_lexer_next(&p->lexer);
     out->kind = RLX_LINE_ASSERT;
@@ -268,21 +268,21 @@ static bool parse_assert(rlx_parser *p, rlx_line *out)
     return !rlx_parser_take(p, RLX_TOK_COMMA) || (out->annotation = rlx_parse_expr(p));
 }
 
-static bool parse_return(rlx_parser *p, rlx_line *out)
+static bool parse_return(rlx_parser *p, rlx_source_line *out)
 {
     rlx_lexer_next(&p->lexer);
     out->kind = RLX_LINE_RETURN;
     return ends_statement(p->lexer.tok.kind) || (out->value = rlx_parse_expr_list(p));
 }
 
-static bool word_line(rlx_parser *p, rlx_line *out, uint8_t kind)
+static bool word_line(rlx_parser *p, rlx_source_line *out, uint8_t kind)
 {
     rlx_lexer_next(&p->lexer);
     out->kind = kind;
     return true;
 }
 
-static bool parse_nonlocal(rlx_parser *p, rlx_line *out)
+static bool parse_nonlocal(rlx_parser *p, rlx_source_line *out)
 {
     do
         rlx_lexer_next(&p->lexer);
@@ -293,7 +293,7 @@ static bool parse_nonlocal(rlx_parser *p, rlx_line *out)
 
 /* ---- headers -------------------------------------------------------------------------------- */
 
-static bool parse_condition(rlx_parser *p, rlx_line *out, uint8_t kind)
+static bool parse_condition(rlx_parser *p, rlx_source_line *out, uint8_t kind)
 {
     rlx_lexer_next(&p->lexer);
     out->kind = kind;
@@ -345,7 +345,7 @@ static rlx_ast *parse_target_list(rlx_parser *p)
     }
 }
 
-static bool parse_for(rlx_parser *p, rlx_line *out)
+static bool parse_for(rlx_parser *p, rlx_source_line *out)
 {
     rlx_lexer_next(&p->lexer);
     out->kind = RLX_LINE_FOR;
@@ -353,7 +353,7 @@ static bool parse_for(rlx_parser *p, rlx_line *out)
            (out->value = rlx_parse_expr_list(p));
 }
 
-static bool parse_with(rlx_parser *p, rlx_line *out)
+static bool parse_with(rlx_parser *p, rlx_source_line *out)
 {
     out->kind = RLX_LINE_WITH;
     rlx_ast **tail = &out->target;
@@ -398,7 +398,7 @@ static rlx_ast *parse_param(rlx_parser *p)
     return a;
 }
 
-static bool header_name(rlx_parser *p, rlx_line *out, const char *what)
+static bool header_name(rlx_parser *p, rlx_source_line *out, const char *what)
 {
     rlx_lexer_next(&p->lexer);
     if (p->lexer.tok.kind != RLX_TOK_NAME)
@@ -410,7 +410,7 @@ static bool header_name(rlx_parser *p, rlx_line *out, const char *what)
     return true;
 }
 
-static bool parse_def(rlx_parser *p, rlx_line *out)
+static bool parse_def(rlx_parser *p, rlx_source_line *out)
 {
     out->kind = RLX_LINE_DEF;
     if (!header_name(p, out, "the name of the function"))
@@ -438,7 +438,7 @@ static bool parse_def(rlx_parser *p, rlx_line *out)
            (out->annotation = parse_behind(p, rlx_parse_expr, ":"));
 }
 
-static bool parse_class(rlx_parser *p, rlx_line *out)
+static bool parse_class(rlx_parser *p, rlx_source_line *out)
 {
     out->kind = RLX_LINE_CLASS;
     if (!header_name(p, out, "the name of the module"))
@@ -448,7 +448,7 @@ static bool parse_class(rlx_parser *p, rlx_line *out)
     return true;
 }
 
-static bool parse_decorator(rlx_parser *p, rlx_line *out)
+static bool parse_decorator(rlx_parser *p, rlx_source_line *out)
 {
     rlx_lexer_next(&p->lexer);
     out->kind = RLX_LINE_DECORATOR;
@@ -457,7 +457,7 @@ static bool parse_decorator(rlx_parser *p, rlx_line *out)
 
 /* ---- one statement -------------------------------------------------------------------------- */
 
-static bool parse_statement(rlx_parser *p, rlx_line *out)
+static bool parse_statement(rlx_parser *p, rlx_source_line *out)
 {
     const rlx_tok *t = &p->lexer.tok;
     switch (t->kind) {
@@ -491,7 +491,7 @@ static bool parse_statement(rlx_parser *p, rlx_line *out)
 }
 
 /* The end of a statement: the ':' of a header, the end of a line, or a semicolon. */
-static bool end_statement(rlx_parser *p, rlx_line *out)
+static bool end_statement(rlx_parser *p, rlx_source_line *out)
 {
     p->line_ended = false;
     if (out->kind >= RLX_LINE_IF)
@@ -528,7 +528,7 @@ static rlx_word *bound_name(const rlx_parser *p, uint32_t begin)
     return w && !w->keyword ? w : NULL;
 }
 
-static void give_up(rlx_parser *p, rlx_line *out)
+static void give_up(rlx_parser *p, rlx_source_line *out)
 {
     out->name = bound_name(p, out->begin);
     rlx_lexer_resync(&p->lexer, out->begin);
@@ -537,7 +537,7 @@ static void give_up(rlx_parser *p, rlx_line *out)
     out->kind = RLX_LINE_ERROR;
 }
 
-void rlx_parse_line(rlx_parser *p, rlx_line *out)
+void rlx_parse_line(rlx_parser *p, rlx_source_line *out)
 {
     memset(out, 0, sizeof *out);
     p->lexer.reported = false;
@@ -604,7 +604,7 @@ bool rlx_suite_at_end(rlx_parser *p, rlx_suite *s)
 
 void rlx_suite_leave(rlx_parser *p, rlx_suite *s)
 {
-    rlx_line ignored;
+    rlx_source_line ignored;
     while (!rlx_suite_at_end(p, s)) { /* what is left was not asked for */
         rlx_region_mark mark = rlx_region_save(&p->region);
         rlx_parse_line(p, &ignored);

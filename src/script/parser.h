@@ -73,13 +73,13 @@ enum rlx_line_kind {
     RLX_LINE_CLASS     /* name */
 };
 
-typedef struct rlx_line {
+typedef struct rlx_source_line {
     uint8_t kind, op;
     uint32_t begin, end;       /* of the whole statement, of the header */
     rlx_ast *target, *annotation, *value;
     rlx_word *name;
     uint32_t name_begin, name_end;
-} rlx_line;
+} rlx_source_line;
 
 typedef struct rlx_parser {
     rlx_context *ctx;
@@ -110,7 +110,7 @@ void *rlx_parser_expected(rlx_parser *p, const char *what);
 rlx_ast *rlx_parse_single(rlx_parser *p);
 /* Parses the next statement, or the header of one up to and with its ':'. After an error the
  * kind is RLX_LINE_ERROR. */
-void rlx_parse_line(rlx_parser *p, rlx_line *out);
+void rlx_parse_line(rlx_parser *p, rlx_source_line *out);
 
 /* A suite: enter after a header, then parse lines until at_end. leave passes over what is left
  * of it. */

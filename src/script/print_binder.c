@@ -17,7 +17,7 @@ static bool define(rlx_printer *p, const rlx_node *binder, uint32_t *number)
 {
     const rlx_bound *b = p->where == RLX_PRINT_RELAX ? rlx_declare_symbolic(p, binder)
                                                     : rlx_define_at(p, binder, 0);
-    *number = b ? (uint32_t)(rlx_bearer_number(p, binder) - 1) : 0;
+    *number = b ? (uint32_t)(rlx_number_of_name(p, binder) - 1) : 0;
     return b != NULL;
 }
 
@@ -33,7 +33,7 @@ static size_t borrow(rlx_printer *p, const rlx_prim_var *binder)
     for (size_t at = first; at; at = p->lent.data[at - 1].next)
         if (!p->lent.data[at - 1].busy && p->lent.data[at - 1].dtype == binder->dtype)
             return at;
-    rlx_lent lent = { .dtype = binder->dtype, .next = first };
+    rlx_borrowed_name lent = { .dtype = binder->dtype, .next = first };
     if (!define(p, &binder->node, &lent.name))
         return 0;
     if (!rlx_vec_push(p->m, &p->lent, lent) ||
@@ -48,7 +48,7 @@ void rlx_print_open_binders(rlx_printer *p, const rlx_func_sinfo *f)
 {
     for (size_t i = 0; i < f->num_binders; i++) {
         const rlx_node *binder = f->binders[i];
-        rlx_hidden hidden = { .binder = binder, .before = rlx_bearer_number(p, binder) };
+        rlx_named_before hidden = { .binder = binder, .before = rlx_number_of_name(p, binder) };
         size_t lent = borrow(p, rlx_as_prim_var(binder));
         hidden.lent = lent;
         if (!lent || !rlx_vec_push(p->m, &p->hidden, hidden)) {
@@ -56,17 +56,17 @@ void rlx_print_open_binders(rlx_printer *p, const rlx_func_sinfo *f)
             return;
         }
         p->lent.data[lent - 1].busy = true;
-        rlx_lend_name(p, p->lent.data[lent - 1].name, binder);
+        rlx_borrow_name(p, p->lent.data[lent - 1].name, binder);
     }
 }
 
 void rlx_print_close_binders(rlx_printer *p, const rlx_func_sinfo *f)
 {
     for (size_t i = 0; i < f->num_binders && p->hidden.len; i++) {
-        rlx_hidden hidden = rlx_vec_pop(&p->hidden);
-        rlx_lent *lent = &p->lent.data[hidden.lent - 1];
+        rlx_named_before hidden = rlx_vec_pop(&p->hidden);
+        rlx_borrowed_name *lent = &p->lent.data[hidden.lent - 1];
         lent->busy = false;
-        rlx_take_name_back(p, lent->name, hidden.binder, hidden.before);
+        rlx_return_name(p, lent->name, hidden.binder, hidden.before);
     }
 }
 

@@ -38,13 +38,13 @@ typedef struct rlx_slot { uint32_t key, at; } rlx_slot; /* at: number + 1, 0: em
 typedef struct rlx_slots { rlx_slot *data; size_t len, cap; } rlx_slots;
 /* A name for binders of function descriptions (print_binder.c); and a binder that has one, with
  * what it was before: number + 1, 0: nothing. */
-typedef struct rlx_lent {
+typedef struct rlx_borrowed_name {
     uint32_t name;           /* its number in p->all */
     rlx_dtype dtype;
     size_t next;             /* of the same hint: number + 1, 0: none */
     bool busy;
-} rlx_lent;
-typedef struct rlx_hidden { const rlx_node *binder; size_t before, lent; } rlx_hidden;
+} rlx_borrowed_name;
+typedef struct rlx_named_before { const rlx_node *binder; size_t before, lent; } rlx_named_before;
 /* A size that is declared once the signature is there. */
 typedef struct rlx_declared { const rlx_node *var; const rlx_bound *name; } rlx_declared;
 typedef struct rlx_print_frame {
@@ -117,9 +117,9 @@ typedef struct rlx_printer {
     size_t body;
     rlx_ptrmap texts;      /* struct info, attributes of a call -> offset << 20 | length */
     RLX_VEC(rlx_declared) declare;
-    RLX_VEC(rlx_lent) lent;
+    RLX_VEC(rlx_borrowed_name) lent;
     rlx_ptrmap lent_by_hint;     /* name of the hint -> number + 1 of the newest lent for it */
-    RLX_VEC(rlx_hidden) hidden;  /* binders of the descriptions under way */
+    RLX_VEC(rlx_named_before) hidden; /* binders of the descriptions under way */
 
     /* the PrimFunc under way */
     const rlx_node *unit;        /* root of the analysis */
@@ -175,10 +175,10 @@ rlx_bound *rlx_find_bound(const rlx_printer *p, const rlx_node *node);
 /* Of a variable: the name that its hint makes, whoever bears it. */
 const rlx_bound *rlx_hint_name(rlx_printer *p, const rlx_node *var);
 /* Number of the name that `node` bears, + 1; 0: none. */
-size_t rlx_bearer_number(const rlx_printer *p, const rlx_node *node);
+size_t rlx_number_of_name(const rlx_printer *p, const rlx_node *node);
 /* A name in use goes to `node` as well; later nobody has it, and node bears what it did. */
-void rlx_lend_name(rlx_printer *p, uint32_t name, const rlx_node *node);
-void rlx_take_name_back(rlx_printer *p, uint32_t name, const rlx_node *node, size_t before);
+void rlx_borrow_name(rlx_printer *p, uint32_t name, const rlx_node *node);
+void rlx_return_name(rlx_printer *p, uint32_t name, const rlx_node *node, size_t before);
 void rlx_names_free(rlx_printer *p);
 void rlx_put_bound(rlx_printer *p, const rlx_bound *b);
 /* Name of a variable or buffer; one that nothing defines is declared where it belongs. */

@@ -330,18 +330,18 @@ const rlx_bound *rlx_hint_name(rlx_printer *p, const rlx_node *var)
     return b;
 }
 
-size_t rlx_bearer_number(const rlx_printer *p, const rlx_node *node)
+size_t rlx_number_of_name(const rlx_printer *p, const rlx_node *node)
 {
     uintptr_t number;
     return rlx_id_map_find(&p->bearers, node, &number) ? number + 1 : 0;
 }
 
-void rlx_lend_name(rlx_printer *p, uint32_t name, const rlx_node *node)
+void rlx_borrow_name(rlx_printer *p, uint32_t name, const rlx_node *node)
 {
     bear(p, p->all.data[name], node, name);
 }
 
-void rlx_take_name_back(rlx_printer *p, uint32_t name, const rlx_node *node, size_t before)
+void rlx_return_name(rlx_printer *p, uint32_t name, const rlx_node *node, size_t before)
 {
     p->all.data[name]->node = NULL;
     if (before && !rlx_id_map_put(&p->bearers, node, before - 1))

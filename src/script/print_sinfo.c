@@ -166,7 +166,7 @@ static void push_operand(rlx_printer *p, const rlx_node *const *operand)
     rlx_push_text(p, "(");
 }
 
-static void push_argument(rlx_printer *p, const rlx_host_argument *a)
+static void push_argument(rlx_printer *p, const rlx_extension_argument *a)
 {
     if (a->operand) {
         push_operand(p, a->operand);
@@ -181,10 +181,10 @@ static void push_argument(rlx_printer *p, const rlx_host_argument *a)
     }
 }
 
-static void step_host(rlx_printer *p, const rlx_host_sinfo *s)
+static void step_host(rlx_printer *p, const rlx_extension_sinfo *s)
 {
-    rlx_host_sink sink;
-    if (!rlx_host_arguments(p->m, &s->node, &sink))
+    rlx_extension_sink sink;
+    if (!rlx_extension_arguments(p->m, &s->node, &sink))
         rlx_print_fail(p);
     rlx_buf_put(p->out, s->name->data, s->name->len);
     rlx_put(p, "(");
@@ -218,7 +218,7 @@ static bool text_keeps(const rlx_printer *p, const rlx_sinfo *s)
     if (!(s->flags & RLX_FLAG_HAS_VARS))
         return true;
     if (p->signature || p->hidden.len || s->kind == RLX_NODE_TUPLE_SINFO ||
-        s->kind == RLX_NODE_FUNC_SINFO || s->kind == RLX_NODE_HOST_SINFO)
+        s->kind == RLX_NODE_FUNC_SINFO || s->kind == RLX_NODE_EXTENSION_SINFO)
         return false;
     return !t || rlx_is(t->shape, RLX_NODE_SHAPE_EXPR);
 }
@@ -237,7 +237,7 @@ void rlx_print_step_sinfo(rlx_printer *p, const rlx_sinfo *s, unsigned flags)
     case RLX_NODE_SHAPE_SINFO: step_shape(p, (const rlx_shape_sinfo *)s); break;
     case RLX_NODE_TENSOR_SINFO: step_tensor(p, (const rlx_tensor_sinfo *)s); break;
     case RLX_NODE_TUPLE_SINFO: step_tuple(p, (const rlx_tuple_sinfo *)s); break;
-    case RLX_NODE_HOST_SINFO: step_host(p, (const rlx_host_sinfo *)s); break;
+    case RLX_NODE_EXTENSION_SINFO: step_host(p, (const rlx_extension_sinfo *)s); break;
     default: step_func(p, (const rlx_func_sinfo *)s); break;
     }
 }

@@ -115,11 +115,11 @@ const char *rlx_nearest(const rlx_reader *r, rlx_slice text,
 
 /* ---- scopes --------------------------------------------------------------------------------- */
 
-uint32_t rlx_frame_mark(const rlx_reader *r) { return (uint32_t)r->bound.len; }
+uint32_t rlx_reader_frame_mark(const rlx_reader *r) { return (uint32_t)r->bound.len; }
 
 static bool hide(rlx_reader *r, const rlx_word *name, uint32_t frame, rlx_val value)
 {
-    rlx_hidden h = { name, frame, value };
+    rlx_shadowed h = { name, frame, value };
     return rlx_vec_push(&r->ctx->memory, &r->hidden, h) || rlx_no_memory(r->ctx);
 }
 
@@ -128,7 +128,7 @@ static bool hides(const rlx_reader *r, const rlx_word *name)
     return r->hidden.len && r->hidden.data[r->hidden.len - 1].name == name;
 }
 
-uint32_t rlx_frame_enter(rlx_reader *r)
+uint32_t rlx_reader_frame_enter(rlx_reader *r)
 {
     if (rlx_vec_reserve(&r->ctx->memory, &r->bound, r->bound.len + 1) &&
         hide(r, NULL, r->frame, (rlx_val){ 0 })) {
@@ -155,7 +155,7 @@ static void unbind(rlx_reader *r, rlx_word *name)
 {
     rlx_val before = { 0 };
     if (hides(r, name)) {
-        rlx_hidden h = rlx_vec_pop(&r->hidden);
+        rlx_shadowed h = rlx_vec_pop(&r->hidden);
         before = h.value;
         meaning_changes(r, &name->value, &before);
         name->frame = h.frame;
@@ -166,7 +166,7 @@ static void unbind(rlx_reader *r, rlx_word *name)
     name->value = before;
 }
 
-void rlx_frame_leave(rlx_reader *r, uint32_t mark)
+void rlx_reader_frame_leave(rlx_reader *r, uint32_t mark)
 {
     while (r->bound.len > mark)
         unbind(r, r->bound.data[--r->bound.len]);
@@ -205,7 +205,7 @@ bool rlx_word_fail(rlx_reader *r, rlx_word *name)
     return rlx_read_failed(r, name);
 }
 
-void rlx_line_failed(rlx_reader *r, const rlx_line *line)
+void rlx_line_failed(rlx_reader *r, const rlx_source_line *line)
 {
     r->syntax_errors++;
     if (line->name && (!line->name->value.kind || rlx_word_in_frame(r, line->name)))

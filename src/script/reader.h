@@ -59,7 +59,7 @@ enum rlx_special {
 
 /* Saved bindings of shadowed names, restored when the frame closes: there are few. Name NULL: a
  * frame begins here, `frame` is the outer one. */
-typedef struct rlx_hidden { const rlx_word *name; uint32_t frame; rlx_val value; } rlx_hidden;
+typedef struct rlx_shadowed { const rlx_word *name; uint32_t frame; rlx_val value; } rlx_shadowed;
 typedef struct rlx_meaning { rlx_word *name; rlx_val value; } rlx_meaning;
 
 /* An entry of R.func_attr or T.func_attr, the last one first. */
@@ -112,7 +112,7 @@ typedef struct rlx_reader {
     enum rlx_dialect dialect;
 
     RLX_VEC(rlx_word *) bound;          /* in open frames; NULL where one begins */
-    RLX_VEC(rlx_hidden) hidden;         /* of those, in the same order */
+    RLX_VEC(rlx_shadowed) hidden;       /* of those, in the same order */
     uint32_t frame, next_frame;         /* serial number of the current frame */
 
     rlx_module_builder *module;
@@ -132,14 +132,14 @@ typedef struct rlx_reader {
     const rlx_word *annotated;
     /* dimensions of which kind of struct info are being read; 0: none */
     uint8_t dims_of;
-    struct rlx_rt_state *tir;          /* the PrimFunc being read */
+    struct rlx_tir_reader_state *tir; /* the PrimFunc being read */
     struct rlx_metadata *metadata;
     rlx_region kept;                    /* metadata: lives as long as the reader */
 
     struct rlx_known_annotation *known; /* annotations by their text; see rlx_annotation_of */
     size_t num_known;                   /* slots, a power of two */
     /* attributes by the text of keywords; see reader_call.c */
-    struct rlx_known_keywords *keywords;
+    struct rlx_keyword_memo *keywords;
     /* changes with the meaning of any name that is not a Relax value */
     uint32_t known_epoch;
     rlx_ptrs stack;                     /* node arrays under construction */
@@ -174,9 +174,9 @@ const char *rlx_nearest(const rlx_reader *r, rlx_slice text,
 bool rlx_read_missing(rlx_reader *r, const rlx_ast *a);
 
 /* ---- scopes */
-uint32_t rlx_frame_enter(rlx_reader *r);             /* gives what leave takes */
-void rlx_frame_leave(rlx_reader *r, uint32_t mark);
-uint32_t rlx_frame_mark(const rlx_reader *r);
+uint32_t rlx_reader_frame_enter(rlx_reader *r); /* gives what leave takes */
+void rlx_reader_frame_leave(rlx_reader *r, uint32_t mark);
+uint32_t rlx_reader_frame_mark(const rlx_reader *r);
 bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value);
 RLX_INLINE bool rlx_word_in_frame(const rlx_reader *r, const rlx_word *n)
 {
@@ -195,7 +195,7 @@ bool rlx_read_failed(rlx_reader *r, const rlx_word *what);
 bool rlx_word_fail(rlx_reader *r, rlx_word *name);
 /* A statement that could not be parsed: the name it begins with (if it binds one) is known to
  * have failed. */
-void rlx_line_failed(rlx_reader *r, const rlx_line *line);
+void rlx_line_failed(rlx_reader *r, const rlx_source_line *line);
 
 /* ---- values */
 RLX_INLINE rlx_val rlx_val_node(uint8_t kind, const rlx_node *node, const rlx_ast *at)
@@ -243,7 +243,7 @@ bool rlx_read_unary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val 
 const rlx_ast *rlx_parse_text(rlx_reader *r, const rlx_ast *string);
 
 /* reports */
-bool rlx_prims_misfit(rlx_reader *r, const rlx_ast *at, const rlx_prim *a, const rlx_prim *b);
+bool rlx_prims_differ(rlx_reader *r, const rlx_ast *at, const rlx_prim *a, const rlx_prim *b);
 /* one integer; else reports */
 bool rlx_read_is_extent(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);
 /* The length of start:stop; start may become one of a wider type. */
@@ -285,7 +285,7 @@ const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_wo
 /* for the parser */
 struct rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end);
 /* Shape variables that strings in a parameter annotation define. */
-bool rlx_define_dims(rlx_reader *r, const rlx_ast *annotation);
+bool rlx_define_shape_vars(rlx_reader *r, const rlx_ast *annotation);
 const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice text);
 const rlx_node *rlx_make_vdevice(rlx_reader *r, const rlx_ast *call);
 
@@ -313,7 +313,7 @@ struct rlx_ast *rlx_known_keywords_at(void *reader, const struct rlx_ast *call, 
                                       uint32_t end);
 bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, const rlx_ast *at);
 /* T.name without a call: dtype or NULL. */
-bool rlx_rt_dtype_name(rlx_slice name, rlx_dtype *out);
+bool rlx_tir_reader_dtype_name(rlx_slice name, rlx_dtype *out);
 const rlx_attr *rlx_read_index_map(rlx_reader *r, const rlx_ast *lambda, rlx_dtype index_dtype,
                                    const rlx_attr *inverse);
 /* f(x) of another PrimFunc, in a PrimFunc. */
@@ -337,7 +337,7 @@ bool rlx_call_python(rlx_reader *r, int which, const rlx_ast *call, rlx_val *out
 /* ---- units */
 bool rlx_read_file(rlx_reader *r, rlx_parsed *out);
 /* Header of a Relax function: parameters and result into f; bindings made are kept in f->names. */
-bool rlx_relax_header(rlx_reader *r, const rlx_line *def, rlx_pending *f);
+bool rlx_relax_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *f);
 bool rlx_relax_body(rlx_reader *r, rlx_pending *f);
 /* WF05 for shape variables of p that no statement so far has bound. */
 void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);
@@ -349,8 +349,8 @@ bool rlx_order_bodies(rlx_reader *r, uint32_t *order);
 /* Bindings of the current frame since mark, kept for the body, and bound again there. */
 bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f);
 bool rlx_restore_names(rlx_reader *r, const rlx_pending *f);
-bool rlx_rt_header(rlx_reader *r, const rlx_line *def, rlx_pending *f);
-bool rlx_rt_body(rlx_reader *r, rlx_pending *f);
+bool rlx_tir_reader_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *f);
+bool rlx_tir_reader_body(rlx_reader *r, rlx_pending *f);
 /* Options of @R.function(...), @T.prim_func(...): literals pure, private, check_well_formed. */
 bool rlx_read_decorator(rlx_reader *r, const rlx_ast *decorator, rlx_pending *f);
 /* The attributes `before` and those that `call` states, for f (NULL: of a block). NULL after a

@@ -112,11 +112,11 @@ static const rlx_ast *argument(const rlx_ast *call, size_t position, const char 
     return a && a->kind != RLX_AST_KEYWORD ? a : rlx_keyword(call, keyword);
 }
 
-bool rlx_define_dims(rlx_reader *r, const rlx_ast *a)
+bool rlx_define_shape_vars(rlx_reader *r, const rlx_ast *a)
 {
     if (is_list(a)) {
         for (const rlx_ast *i = a->first; i; i = i->next)
-            if (!rlx_define_dims(r, i))
+            if (!rlx_define_shape_vars(r, i))
                 return false;
         return true;
     }
@@ -132,10 +132,10 @@ bool rlx_define_dims(rlx_reader *r, const rlx_ast *a)
     else if (rlx_slice_is(name, "Prim"))
         dims = rlx_keyword(a, "value");
     else if (rlx_slice_is(name, "Callable") || rlx_slice_is(name, "Func"))
-        return !(dims = argument(a, 0, "params")) || rlx_define_dims(r, dims);
+        return !(dims = argument(a, 0, "params")) || rlx_define_shape_vars(r, dims);
     else if (rlx_slice_is(name, "Tuple"))
         for (const rlx_ast *i = a->first; i; i = i->next)
-            if (!rlx_define_dims(r, i))
+            if (!rlx_define_shape_vars(r, i))
                 return false;
     if (dims && dims->kind == RLX_AST_STRING && !rlx_slice_is(name, "Prim"))
         return true; /* a lone string is the dtype */
@@ -252,7 +252,7 @@ static bool tensor_shape(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of,
     if (is_list(a)) {
         size_t mark = r->stack.len;
         if (read_dims(r, a, of))
-            *shape = rlx_shape(r->ctx, (const rlx_prim *const *)(r->stack.data + mark),
+            *shape = rlx_shape_new(r->ctx, (const rlx_prim *const *)(r->stack.data + mark),
                                r->stack.len - mark);
         r->stack.len = mark;
         return *shape != NULL;
@@ -475,9 +475,9 @@ static const rlx_sinfo *read_callable(rlx_reader *r, const rlx_ast *call)
 {
     if (!call || r->where.part != RLX_PART_RETURN)
         return read_description(r, call);
-    uint32_t frame = rlx_frame_enter(r);
-    const rlx_sinfo *s = rlx_define_dims(r, call) ? read_description(r, call) : NULL;
-    rlx_frame_leave(r, frame);
+    uint32_t frame = rlx_reader_frame_enter(r);
+    const rlx_sinfo *s = rlx_define_shape_vars(r, call) ? read_description(r, call) : NULL;
+    rlx_reader_frame_leave(r, frame);
     return s;
 }
 
@@ -518,7 +518,7 @@ static bool is_kind(rlx_reader *r, rlx_slice name)
     for (size_t i = 0; i < RLX_COUNT(kinds); i++)
         if (rlx_slice_is(name, kinds[i].name))
             return true;
-    return rlx_host_kind_find(r->ctx, name) != NULL;
+    return rlx_extension_kind_find(r->ctx, name) != NULL;
 }
 
 /* Does a say struct info: R.Tensor(...), R.Object? */
@@ -561,15 +561,15 @@ static const rlx_node *read_operand(rlx_reader *r, const rlx_ast *a)
         return rlx_read_sinfo(r, a);
     if (!is_list(a))
         n = read_leaf_operand(r, a);
-    else if (read_dims(r, a, RLX_NODE_HOST_SINFO))
-        n = rlx_shape(r->ctx, (const rlx_prim *const *)(r->stack.data + mark),
-                      r->stack.len - mark);
+    else if (read_dims(r, a, RLX_NODE_EXTENSION_SINFO))
+        n = rlx_shape_new(r->ctx, (const rlx_prim *const *)(r->stack.data + mark),
+                          r->stack.len - mark);
     r->stack.len = mark;
     r->places.len = places;
     return n;
 }
 
-static bool read_operands(rlx_reader *r, const rlx_host_kind *k, const rlx_ast *call)
+static bool read_operands(rlx_reader *r, const rlx_extension_kind *k, const rlx_ast *call)
 {
     size_t count = call ? call->count : 0;
     if (count < k->min_operands || count > k->max_operands)
@@ -587,7 +587,7 @@ static bool read_operands(rlx_reader *r, const rlx_host_kind *k, const rlx_ast *
 }
 
 /* The nodes of the arguments are on the stack from `mark` on. */
-static const rlx_sinfo *ask_host(rlx_reader *r, const rlx_host_kind *k, const rlx_ast *call,
+static const rlx_sinfo *ask_host(rlx_reader *r, const rlx_extension_kind *k, const rlx_ast *call,
                                  size_t mark)
 {
     size_t count = r->stack.len - mark, errors = rlx_error_count(r->ctx), i = 0;
@@ -596,8 +596,8 @@ static const rlx_sinfo *ask_host(rlx_reader *r, const rlx_host_kind *k, const rl
         return rlx_no_memory(r->ctx), NULL;
     for (const rlx_ast *a = call ? call->first : NULL; a; a = a->next)
         names[i++] = a->kind == RLX_AST_KEYWORD ? a->name->text->data : NULL;
-    const rlx_sinfo *s =
-        rlx_host_read(r->ctx, k, (const rlx_node *const *)(r->stack.data + mark), names, count);
+    const rlx_sinfo *s = rlx_extension_read(
+        r->ctx, k, (const rlx_node *const *)(r->stack.data + mark), names, count);
     rlx_mem_free(&r->ctx->memory, names, (count + 1) * sizeof *names);
     if (!s && rlx_error_count(r->ctx) == errors)
         rlx_read_error_at(r, RLX_PA12, call ? call->begin : 0, call ? call->end : 0,
@@ -626,7 +626,8 @@ static bool place_parts(rlx_reader *r, const rlx_ast *at, const rlx_sinfo *s)
     return good && (!lost || rlx_no_memory(r->ctx));
 }
 
-static const rlx_sinfo *read_by_host(rlx_reader *r, const rlx_host_kind *k, const rlx_ast *call)
+static const rlx_sinfo *read_by_host(rlx_reader *r, const rlx_extension_kind *k,
+                                     const rlx_ast *call)
 {
     size_t mark = r->stack.len, places = r->places.len;
     bool good = true;
@@ -638,15 +639,16 @@ static const rlx_sinfo *read_by_host(rlx_reader *r, const rlx_host_kind *k, cons
     return s && (!call || place_parts(r, call, s)) ? s : NULL;
 }
 
-static const rlx_sinfo *read_host(rlx_reader *r, const rlx_host_kind *k, const rlx_ast *call)
+static const rlx_sinfo *read_host(rlx_reader *r, const rlx_extension_kind *k, const rlx_ast *call)
 {
     size_t mark = r->stack.len;
     const rlx_sinfo *s = NULL;
     if (k->read)
         return read_by_host(r, k, call);
     if (read_operands(r, k, call))
-        s = rlx_host_info(r->ctx, rlx_string_intern(r->ctx, k->row.name),
-                          (const rlx_node *const *)(r->stack.data + mark), r->stack.len - mark);
+        s = rlx_extension_info(r->ctx, rlx_string_intern(r->ctx, k->row.name),
+                               (const rlx_node *const *)(r->stack.data + mark),
+                               r->stack.len - mark);
     r->stack.len = mark;
     return s;
 }
@@ -796,7 +798,7 @@ static const rlx_sinfo *by_name(rlx_reader *r, const rlx_ast *a, const rlx_word 
             rlx_read_note(r, a, "R.%s is a newer spelling of %s", kinds[i].name, kinds[i].modern);
         return kinds[i].read(r, call);
     }
-    const rlx_host_kind *host = rlx_host_kind_find(r->ctx, name);
+    const rlx_extension_kind *host = rlx_extension_kind_find(r->ctx, name);
     return host ? read_host(r, host, call) : unknown_kind(r, a, path);
 }
 

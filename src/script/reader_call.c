@@ -49,7 +49,7 @@ static bool push_out_info(rlx_reader *r, const rlx_ast *a)
 
 static const rlx_expr *function_argument(rlx_reader *r, const rlx_ast *a, const rlx_val *v)
 {
-    return v->kind == RLX_VAL_STR ? rlx_extern(r->ctx, v->s) : rlx_to_expr(r, a, v, false);
+    return v->kind == RLX_VAL_STR ? rlx_extern_func_new(r->ctx, v->s) : rlx_to_expr(r, a, v, false);
 }
 
 static const rlx_expr *dtype_argument(rlx_reader *r, const rlx_ast *a, const rlx_val *v)
@@ -261,15 +261,15 @@ static bool bind_op_args(rlx_reader *r, op_call *c)
 /* ---- keywords by their text: axes=[1, 0] gives the same attributes every time */
 
 /* One slot of a direct-mapped table, which has a quarter of the slots for annotations. */
-typedef struct rlx_known_keywords {
+typedef struct rlx_keyword_memo {
     uint32_t begin, len;
     size_t before;            /* how many arguments stand before them */
     const rlx_word *path;     /* of the operator */
     const rlx_attr *given;
-} rlx_known_keywords;
+} rlx_keyword_memo;
 
-static rlx_known_keywords *keywords_slot(rlx_reader *r, const rlx_word *path, uint32_t begin,
-                                         uint32_t len)
+static rlx_keyword_memo *keywords_slot(rlx_reader *r, const rlx_word *path, uint32_t begin,
+                                       uint32_t len)
 {
     return &r->keywords[(rlx_hash_bytes(r->parser.lexer.text + begin, len) ^ path->text->hash) &
                         (r->num_known / 4 - 1)];
@@ -299,7 +299,7 @@ rlx_ast *rlx_known_keywords_at(void *reader, const rlx_ast *call, uint32_t begin
     const char *text = r->parser.lexer.text;
     const rlx_word *path =
         r->keywords && r->dialect == RLX_DIALECT_RELAX ? known_path(call->base) : NULL;
-    const rlx_known_keywords *k = path ? keywords_slot(r, path, begin, end - begin) : NULL;
+    const rlx_keyword_memo *k = path ? keywords_slot(r, path, begin, end - begin) : NULL;
     for (const rlx_ast *i = call->first; i; i = i->next)
         if (i->kind == RLX_AST_STAR)
             return NULL;
@@ -359,7 +359,7 @@ static void remember_keywords(rlx_reader *r, const op_call *c, const rlx_word *p
     size_t bytes = r->num_known / 4 * sizeof *r->keywords;
     if (!r->keywords && !(r->keywords = rlx_region_zero(&r->kept, bytes)))
         return; /* nothing is lost */
-    *keywords_slot(r, path, begin, len) = (rlx_known_keywords){ begin, len, before, path, given };
+    *keywords_slot(r, path, begin, len) = (rlx_keyword_memo){ begin, len, before, path, given };
 }
 
 /* Attributes given, as a map; NULL in *given if there are none. */
@@ -774,7 +774,7 @@ static bool call_extern(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *ca
     if (slot[1])
         return rlx_read_error(r, RLX_PA16, slot[1],
                               "R.ExternFunc with an annotation is not supported");
-    return rlx_val_set(out, RLX_VAL_EXPR, rlx_extern(r->ctx, s), call);
+    return rlx_val_set(out, RLX_VAL_EXPR, rlx_extern_func_new(r->ctx, s), call);
 }
 
 static bool call_get_item(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
@@ -787,8 +787,8 @@ static bool call_get_item(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *
     const rlx_expr *t = rlx_read_expr(r, slot[0], false);
     if (!t || !rlx_read_value(r, slot[1], &v) || !rlx_to_int(r, slot[1], &v, &i))
         return false;
-    return rlx_val_set(out, RLX_VAL_EXPR, rlx_tuple_get(r->ctx, t, i, rlx_read_place(r, call)),
-                       call);
+    return rlx_val_set(out, RLX_VAL_EXPR,
+                       rlx_tuple_get_item_new(r->ctx, t, i, rlx_read_place(r, call)), call);
 }
 
 static bool call_annotation(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call,
@@ -1189,7 +1189,7 @@ bool rlx_call_relax(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val 
         return known->relax->call(r, known->relax, call, out);
     if (known->row)
         return rlx_call_row(r, path, known->row, call, out);
-    if (rlx_host_kind_find(r->ctx, rlx_string_slice(path->text)))
+    if (rlx_extension_kind_find(r->ctx, rlx_string_slice(path->text)))
         return call_annotation(r, NULL, call, out);
     return rlx_unknown_function(r, RLX_SPACE_R, path, call->base);
 }

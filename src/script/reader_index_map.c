@@ -41,9 +41,9 @@ static bool read_lambda(rlx_reader *r, const rlx_ast *lambda, const rlx_dtype *d
 {
     enum rlx_dialect dialect = r->dialect;
     r->dialect = RLX_DIALECT_TIR; /* arithmetic of scalars */
-    uint32_t frame = rlx_frame_enter(r);
+    uint32_t frame = rlx_reader_frame_enter(r);
     bool ok = bind_params(r, lambda, dtypes, dtype) && push_results(r, lambda->base);
-    rlx_frame_leave(r, frame);
+    rlx_reader_frame_leave(r, frame);
     r->dialect = dialect;
     return ok;
 }

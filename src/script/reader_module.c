@@ -128,7 +128,7 @@ static bool bind_import(rlx_reader *r, rlx_word *alias, const rlx_ast *item)
     return rlx_word_bind(r, alias, &v);
 }
 
-static void read_import(rlx_reader *r, const rlx_line *line)
+static void read_import(rlx_reader *r, const rlx_source_line *line)
 {
     for (const rlx_ast *i = line->target; i; i = i->next)
         bind_import(r, i->base ? i->base->name : i->name, i);
@@ -144,7 +144,7 @@ static const rlx_sinfo *provisional(rlx_reader *r, const rlx_pending *f)
                          !f->impure, NULL);
 }
 
-static rlx_pending *new_pending(rlx_reader *r, const rlx_line *def)
+static rlx_pending *new_pending(rlx_reader *r, const rlx_source_line *def)
 {
     rlx_pending *f = rlx_region_zero(&r->unit, sizeof *f);
     if (!f || !rlx_vec_push(&r->ctx->memory, &r->pending, f))
@@ -156,7 +156,7 @@ static rlx_pending *new_pending(rlx_reader *r, const rlx_line *def)
 }
 
 /* Header now, body later: every function can mention every other. */
-static void declare_function(rlx_reader *r, const rlx_line *def, const rlx_ast *decorator)
+static void declare_function(rlx_reader *r, const rlx_source_line *def, const rlx_ast *decorator)
 {
     rlx_pending *f = new_pending(r, def);
     if (!f)
@@ -165,7 +165,7 @@ static void declare_function(rlx_reader *r, const rlx_line *def, const rlx_ast *
     f->body = rlx_lexer_save(lx);
     f->indent = lx->indents[lx->num_indents - 1];
     f->broken = !rlx_read_decorator(r, decorator, f) ||
-                !(f->tir ? rlx_rt_header(r, def, f) : rlx_relax_header(r, def, f));
+                !(f->tir ? rlx_tir_reader_header(r, def, f) : rlx_relax_header(r, def, f));
     size_t errors = r->ctx->diags.num_errors;
     f->signature = provisional(r, f);
     f->gvar =
@@ -200,7 +200,7 @@ static void declare_extern(rlx_reader *r, const rlx_ast *name, const rlx_expr *f
         r->syntax_errors += r->ctx->diags.num_errors - errors;
 }
 
-static void read_alias(rlx_reader *r, const rlx_line *line, bool in_class)
+static void read_alias(rlx_reader *r, const rlx_source_line *line, bool in_class)
 {
     rlx_val v = { .kind = RLX_VAL_ERROR };
     if (line->target->kind != RLX_AST_NAME) {
@@ -219,7 +219,7 @@ static void read_alias(rlx_reader *r, const rlx_line *line, bool in_class)
 
 /* A statement that stands in a class as well as at the top of a file. False: it is none of
  * these. */
-static bool common_statement(rlx_reader *r, const rlx_line *line, const rlx_ast **decorator,
+static bool common_statement(rlx_reader *r, const rlx_source_line *line, const rlx_ast **decorator,
                              bool in_class)
 {
     rlx_val v;
@@ -238,7 +238,7 @@ static bool common_statement(rlx_reader *r, const rlx_line *line, const rlx_ast 
     }
 }
 
-static void misplaced(rlx_reader *r, const rlx_line *line, const char *where)
+static void misplaced(rlx_reader *r, const rlx_source_line *line, const char *where)
 {
     rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "this statement has no place %s",
                       where);
@@ -246,7 +246,7 @@ static void misplaced(rlx_reader *r, const rlx_line *line, const char *where)
         rlx_lexer_skip_suite(&r->parser.lexer);
 }
 
-static void stray_decorator(rlx_reader *r, const rlx_ast **decorator, const rlx_line *line)
+static void stray_decorator(rlx_reader *r, const rlx_ast **decorator, const rlx_source_line *line)
 {
     if (*decorator && line->kind != RLX_LINE_DEF && line->kind != RLX_LINE_CLASS &&
         line->kind != RLX_LINE_DECORATOR && line->kind != RLX_LINE_ERROR)
@@ -261,7 +261,7 @@ static void read_class_body(rlx_reader *r, rlx_suite *s)
     const rlx_ast *decorator = NULL;
     rlx_region_mark mark = rlx_region_save(&r->parser.region);
     while (!rlx_suite_at_end(&r->parser, s) && !r->ctx->diags.out_of_memory) {
-        rlx_line line;
+        rlx_source_line line;
         rlx_parse_line(&r->parser, &line);
         stray_decorator(r, &decorator, &line);
         if (!common_statement(r, &line, &decorator, true))
@@ -271,7 +271,7 @@ static void read_class_body(rlx_reader *r, rlx_suite *s)
     }
 }
 
-static void read_class(rlx_reader *r, const rlx_line *line, const rlx_ast *decorator)
+static void read_class(rlx_reader *r, const rlx_source_line *line, const rlx_ast *decorator)
 {
     rlx_suite s;
     rlx_val v = { .kind = RLX_VAL_MODULE, .begin = line->name_begin, .end = line->name_end };
@@ -303,7 +303,7 @@ static void read_body(rlx_reader *r, rlx_pending *f)
     r->parser.blocks = 0;
     rlx_region_mark unit = rlx_region_save(&r->unit), trees = rlx_region_save(&r->parser.region);
     size_t errors = rlx_error_count(r->ctx);
-    bool ok = f->tir ? rlx_rt_body(r, f) : rlx_relax_body(r, f);
+    bool ok = f->tir ? rlx_tir_reader_body(r, f) : rlx_relax_body(r, f);
     if (f->damaged && !f->ret && !rlx_ptrmap_put(&r->broken, f->gvar, 1))
         rlx_no_memory(r->ctx); /* its result is not known: calls of it are silent */
     r->ctx->diags.otherwise = RLX_NO_PLACE;
@@ -341,7 +341,7 @@ static size_t read_units(rlx_reader *r)
             rlx_lexer_next(&r->parser.lexer);
         if (r->parser.lexer.tok.kind == RLX_TOK_END)
             break;
-        rlx_line line;
+        rlx_source_line line;
         r->dialect = RLX_DIALECT_MODULE;
         rlx_parse_line(&r->parser, &line);
         stray_decorator(r, &decorator, &line);
@@ -368,7 +368,7 @@ static const rlx_module *damaged_module(rlx_reader *r)
         const rlx_pending *f = r->pending.data[i];
         if (!f->gvar || rlx_module_builder_function(r->module, f->gvar))
             continue;
-        const rlx_expr *nothing = rlx_extern(r->ctx, rlx_string_slice(f->gvar->name));
+        const rlx_expr *nothing = rlx_extern_func_new(r->ctx, rlx_string_slice(f->gvar->name));
         if (!nothing || !rlx_module_builder_define(r->module, f->gvar, nothing))
             return NULL;
     }

@@ -147,7 +147,7 @@ static const struct { uint8_t tok; const char *name;
     { RLX_TOK_CARET, "bitwise_xor" },     { RLX_TOK_POWER, "pow" },
 };
 
-bool rlx_prims_misfit(rlx_reader *r, const rlx_ast *at, const rlx_prim *a, const rlx_prim *b)
+bool rlx_prims_differ(rlx_reader *r, const rlx_ast *at, const rlx_prim *a, const rlx_prim *b)
 {
     char ta[RLX_DTYPE_TEXT], tb[RLX_DTYPE_TEXT];
     rlx_dtype_name(rlx_prim_dtype(a), ta);
@@ -219,7 +219,7 @@ const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim *
         return stop;
     const rlx_prim *d = rlx_fold_sub(r->ctx, stop, *start);
     if (!d)
-        return rlx_prims_misfit(r, at, *start, stop), NULL;
+        return rlx_prims_differ(r, at, *start, stop), NULL;
     length = rlx_simplify(r->ctx, NULL, d);
     return same_type(r, start, &length) ? length : NULL;
 }
@@ -236,7 +236,7 @@ const rlx_prim *rlx_read_region_length(rlx_reader *r, const rlx_ast *at, const r
     if (length)
         return length;
     const rlx_prim *d = rlx_fold_sub(r->ctx, end, *begin);
-    return d ? rlx_simplify(r->ctx, NULL, d) : (rlx_prims_misfit(r, at, *begin, end), NULL);
+    return d ? rlx_simplify(r->ctx, NULL, d) : (rlx_prims_differ(r, at, *begin, end), NULL);
 }
 
 /* From begin to end, which may be missing. The length keeps its form unless it is a number. */
@@ -251,7 +251,7 @@ const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim
     if (length)
         return same_numbers(r, &begin, &length) ? rlx_range_new(r->ctx, begin, length) : NULL;
     if (!(length = rlx_fold_sub(r->ctx, end, begin)))
-        return rlx_prims_misfit(r, at, begin, end), NULL;
+        return rlx_prims_differ(r, at, begin, end), NULL;
     const rlx_prim *number = rlx_simplify(r->ctx, NULL, length);
     length = rlx_is(number, RLX_NODE_INT_IMM) ? number : length;
     return number && same_type(r, &begin, &length) ? rlx_range_new(r->ctx, begin, length) : NULL;
@@ -272,7 +272,7 @@ bool rlx_prim_intrinsic(rlx_reader *r, const char *name, const rlx_ast *at, cons
     if (!a || !b)
         return false;
     if (!rlx_match_types(r->ctx, &a, &b))
-        return errors == rlx_error_count(r->ctx) ? rlx_prims_misfit(r, at, a, b) : false;
+        return errors == rlx_error_count(r->ctx) ? rlx_prims_differ(r, at, a, b) : false;
     return rlx_val_set(out, RLX_VAL_PRIM, rlx_fold_call(r->ctx, name, a, b), at);
 }
 
@@ -300,7 +300,7 @@ static bool prim_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_
     size_t errors = rlx_error_count(r->ctx);
     const rlx_prim *p = rlx_fold_binary(r->ctx, (enum rlx_node_kind)prim_kinds[op], a, b);
     if (!p && errors == rlx_error_count(r->ctx))
-        return rlx_prims_misfit(r, at, a, b);
+        return rlx_prims_differ(r, at, a, b);
     return rlx_val_set(out, RLX_VAL_PRIM, p, at);
 }
 

@@ -87,7 +87,7 @@ static bool close_params(rlx_reader *r, const rlx_sinfo **infos, size_t count,
     return ok;
 }
 
-static bool duplicate_params(rlx_reader *r, const rlx_line *def)
+static bool duplicate_params(rlx_reader *r, const rlx_source_line *def)
 {
     /* parameters bind in the header's own frame: a name bound there already is a second one, or
      * a dimension */
@@ -142,7 +142,7 @@ static const rlx_sinfo *param_annotation(rlx_reader *r, const rlx_ast *p)
     return s;
 }
 
-static void read_result_annotation(rlx_reader *r, const rlx_line *def, rlx_pending *f)
+static void read_result_annotation(rlx_reader *r, const rlx_source_line *def, rlx_pending *f)
 {
     size_t mark = r->places.len;
     if (!def->annotation)
@@ -158,7 +158,8 @@ static void read_result_annotation(rlx_reader *r, const rlx_line *def, rlx_pendi
 }
 
 /* The parameters get their names; one whose annotation failed is silent where it is used. */
-static bool bind_params(rlx_reader *r, const rlx_line *def, rlx_pending *f, const bool *failed)
+static bool bind_params(rlx_reader *r, const rlx_source_line *def, rlx_pending *f,
+                        const bool *failed)
 {
     size_t i = 0;
     for (const rlx_ast *p = def->target; p; p = p->next, i++) {
@@ -170,13 +171,13 @@ static bool bind_params(rlx_reader *r, const rlx_line *def, rlx_pending *f, cons
     return true;
 }
 
-static bool read_header(rlx_reader *r, const rlx_line *def, rlx_pending *f)
+static bool read_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *f)
 {
     size_t n = 0;
     bool ok = true;
     r->where = (rlx_whereabouts){ f, RLX_PART_HEADER, 0, NULL };
     for (const rlx_ast *p = def->target; p && ok; p = p->next, n++)
-        ok = !p->base || rlx_define_dims(r, p->base);
+        ok = !p->base || rlx_define_shape_vars(r, p->base);
     const rlx_sinfo **infos = rlx_region_array(&r->parser.region, n + 1, sizeof *infos);
     f->params = rlx_new(r->ctx, (n + 1) * sizeof *f->params);
     const rlx_place **places = rlx_region_array(&r->parser.region, n + 1, sizeof *places);
@@ -203,7 +204,7 @@ static bool read_header(rlx_reader *r, const rlx_line *def, rlx_pending *f)
     return bind_params(r, def, f, failed);
 }
 
-static bool read_params(rlx_reader *r, const rlx_line *def, rlx_pending *f)
+static bool read_params(rlx_reader *r, const rlx_source_line *def, rlx_pending *f)
 {
     rlx_whereabouts outer = r->where;
     bool ok = read_header(r, def, f);
@@ -233,20 +234,20 @@ bool rlx_restore_names(rlx_reader *r, const rlx_pending *f)
     return true;
 }
 
-bool rlx_relax_header(rlx_reader *r, const rlx_line *def, rlx_pending *f)
+bool rlx_relax_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *f)
 {
     enum rlx_dialect dialect = r->dialect;
     r->dialect = RLX_DIALECT_RELAX;
-    uint32_t frame = rlx_frame_enter(r);
+    uint32_t frame = rlx_reader_frame_enter(r);
     bool ok = read_params(r, def, f) && rlx_keep_names(r, frame, f);
-    rlx_frame_leave(r, frame);
+    rlx_reader_frame_leave(r, frame);
     r->dialect = dialect;
     return ok;
 }
 
 /* ---- bindings ------------------------------------------------------------------------------- */
 
-static rlx_place line_place(const rlx_reader *r, const rlx_line *line)
+static rlx_place line_place(const rlx_reader *r, const rlx_source_line *line)
 {
     return rlx_place_make(r->source, line->begin, line->end - line->begin);
 }
@@ -319,7 +320,7 @@ typedef struct target {
 #define ANYWHERE UINT32_MAX
 
 /* False as long as nobody looked ahead: most variables are made outputs when R.output is read. */
-static bool is_output(const rlx_reader *r, const rlx_line *line, const rlx_word *w)
+static bool is_output(const rlx_reader *r, const rlx_source_line *line, const rlx_word *w)
 {
     return r->relax->block && w->output_block == r->relax->block &&
            (w->last_bound == line->begin || w->last_bound == ANYWHERE);
@@ -345,8 +346,8 @@ static bool is_plain_value(rlx_reader *r, const target *t, const rlx_expr *e)
     if (!t->annotation)
         return true;
     const rlx_sinfo *have = rlx_leaf_sinfo(r->ctx, r->env, e);
-    return have && rlx_fit(r->ctx, rlx_builder_scope(r->builder), have, t->annotation, NULL) ==
-                       RLX_FIT_YES;
+    return have && rlx_assignable(r->ctx, rlx_builder_scope(r->builder), have, t->annotation,
+                                  NULL) == RLX_ASSIGNABLE_YES;
 }
 
 static bool branch_leaf(rlx_reader *r, relax_scope *scope, const target *t, const rlx_expr *e)
@@ -360,7 +361,7 @@ static bool branch_leaf(rlx_reader *r, relax_scope *scope, const target *t, cons
     return true;
 }
 
-static rlx_emit emit_how(rlx_reader *r, const rlx_line *line, const target *t)
+static rlx_emit emit_how(rlx_reader *r, const rlx_source_line *line, const target *t)
 {
     return (rlx_emit){ .name = t->word->text,
                        .number = -1,
@@ -374,7 +375,8 @@ static rlx_emit emit_how(rlx_reader *r, const rlx_line *line, const target *t)
 
 /* Struct info that names variables is another one where these are gone: then it matters from
  * the binding on whether the variable is an output. */
-static bool settle_output(rlx_reader *r, const rlx_line *line, const target *t, const rlx_var *v)
+static bool settle_output(rlx_reader *r, const rlx_source_line *line, const target *t,
+                          const rlx_var *v)
 {
     if (!r->relax->block || !rlx_builder_output_differs(v))
         return true;
@@ -382,7 +384,7 @@ static bool settle_output(rlx_reader *r, const rlx_line *line, const target *t, 
            (!is_output(r, line, t->word) || rlx_builder_output(r->builder, v));
 }
 
-static bool bound(rlx_reader *r, relax_scope *scope, const rlx_line *line, const target *t,
+static bool bound(rlx_reader *r, relax_scope *scope, const rlx_source_line *line, const target *t,
                   const rlx_var *v)
 {
     if (!v || !settle_output(r, line, t, v))
@@ -396,7 +398,7 @@ static bool bound(rlx_reader *r, relax_scope *scope, const rlx_line *line, const
     return bind_var(r, t->word, &v->node, t->begin, t->end);
 }
 
-static bool misplaced(rlx_reader *r, const rlx_line *line)
+static bool misplaced(rlx_reader *r, const rlx_source_line *line)
 {
     if (r->relax->block_closed)
         return rlx_read_error_at(r, RLX_PA27, line->begin, line->end,
@@ -407,7 +409,7 @@ static bool misplaced(rlx_reader *r, const rlx_line *line)
     return false;
 }
 
-static bool emit(rlx_reader *r, relax_scope *scope, const rlx_line *line, const target *t,
+static bool emit(rlx_reader *r, relax_scope *scope, const rlx_source_line *line, const target *t,
                  const rlx_expr *e)
 {
     if (!e || misplaced(r, line) || r->relax->block_closed || !begin(r))
@@ -465,11 +467,11 @@ static const rlx_var *match_nothing(rlx_reader *r, const rlx_sinfo *info, const 
     const rlx_expr *nothing = rlx_tuple_new(r->ctx, NULL, 0, how->place);
     const rlx_var *v = rlx_var_new(r->ctx, dataflow, how->name, how->number, info, how->var_place);
     const rlx_binding *b =
-        v && nothing ? rlx_match(r->ctx, v, info, nothing, how->place) : NULL;
+        v && nothing ? rlx_match_cast_new(r->ctx, v, info, nothing, how->place) : NULL;
     return b && rlx_builder_emit_binding(r->builder, b) ? v : NULL;
 }
 
-static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_line *line, target *t,
+static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_source_line *line, target *t,
                        const rlx_ast *call, bool older)
 {
     const rlx_ast *slot[2];
@@ -524,8 +526,8 @@ static bool declares_var(rlx_reader *r, const rlx_ast *value, rlx_dtype *dtype)
     if (base->kind != RLX_VAL_SPACE || base->sub != RLX_SPACE_T ||
         !rlx_read_value(r, value->base, &v))
         return false;
-    return rlx_rt_dtype_name(rlx_string_slice(v.fn.path->text), dtype) && *dtype != RELAX_HANDLE &&
-           *dtype != RELAX_VOID;
+    return rlx_tir_reader_dtype_name(rlx_string_slice(v.fn.path->text), dtype) &&
+           *dtype != RELAX_HANDLE && *dtype != RELAX_VOID;
 }
 
 static bool declare_var(rlx_reader *r, const rlx_ast *name, rlx_dtype dtype)
@@ -572,8 +574,8 @@ static bool makes_binding(const rlx_val *v, const rlx_sinfo *annotation)
            (v->kind == RLX_VAL_LIST && annotation);
 }
 
-static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_line *line, const target *t,
-                         const rlx_ast *at, rlx_val *v)
+static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_source_line *line,
+                         const target *t, const rlx_ast *at, rlx_val *v)
 {
     const rlx_word *w = t->word;
     if (makes_binding(v, t->annotation)) {
@@ -598,7 +600,7 @@ static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_line *line
     return rlx_val_keep(r, v) && rlx_word_bind(r, t->word, v);
 }
 
-static bool assign_one(rlx_reader *r, relax_scope *scope, const rlx_line *line,
+static bool assign_one(rlx_reader *r, relax_scope *scope, const rlx_source_line *line,
                        const rlx_ast *name, const rlx_ast *value, bool last)
 {
     target t = { .word = name->name, .begin = name->begin, .end = name->end, .last = last };
@@ -650,8 +652,8 @@ static bool check_names(rlx_reader *r, const rlx_ast *targets)
 }
 
 /* Field i of a tuple expression for each name. */
-static bool unpack_expr(rlx_reader *r, relax_scope *scope, const rlx_line *line, const rlx_expr *e,
-                        bool last)
+static bool unpack_expr(rlx_reader *r, relax_scope *scope, const rlx_source_line *line,
+                        const rlx_expr *e, bool last)
 {
     const rlx_ast *targets = line->target;
     if (!begin(r))
@@ -670,8 +672,8 @@ static bool unpack_expr(rlx_reader *r, relax_scope *scope, const rlx_line *line,
     for (const rlx_ast *a = targets->first; a; a = a->next, i++) {
         target t = { .word = a->name, .begin = a->begin, .end = a->end, .last = last && !a->next };
         const rlx_tuple *literal = rlx_as_tuple(e);
-        const rlx_expr *field =
-            literal ? literal->fields[i] : rlx_tuple_get(r->ctx, e, i, line_place(r, line));
+        const rlx_expr *field = literal ? literal->fields[i]
+                                        : rlx_tuple_get_item_new(r->ctx, e, i, line_place(r, line));
         if (!emit(r, scope, line, &t, field))
             return false;
     }
@@ -679,7 +681,7 @@ static bool unpack_expr(rlx_reader *r, relax_scope *scope, const rlx_line *line,
 }
 
 /* All values of the right side are known before the first name is bound: a, b = b, a */
-static bool assign_each(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last)
+static bool assign_each(rlx_reader *r, relax_scope *scope, const rlx_source_line *line, bool last)
 {
     const rlx_ast *value = line->value->first;
     rlx_val *values = rlx_region_array(&r->parser.region, line->target->count + 1, sizeof *values);
@@ -700,7 +702,7 @@ static bool assign_each(rlx_reader *r, relax_scope *scope, const rlx_line *line,
     return true;
 }
 
-static bool assign_tuple(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last)
+static bool assign_tuple(rlx_reader *r, relax_scope *scope, const rlx_source_line *line, bool last)
 {
     rlx_val v;
     if (line->annotation)
@@ -732,7 +734,7 @@ static void fail_branch(relax_scope *scope, rlx_word *name)
         scope->name = name;
 }
 
-static void read_assign(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last)
+static void read_assign(rlx_reader *r, relax_scope *scope, const rlx_source_line *line, bool last)
 {
     const rlx_ast *t = line->target;
     if (t->kind == RLX_AST_NAME) {
@@ -901,7 +903,8 @@ static void read_output(rlx_reader *r, const rlx_ast *call)
     s->block_closed = true;
 }
 
-static void read_expression(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last)
+static void read_expression(rlx_reader *r, relax_scope *scope, const rlx_source_line *line,
+                            bool last)
 {
     const rlx_ast *a = line->value;
     rlx_val v;
@@ -938,7 +941,7 @@ static void read_expression(rlx_reader *r, relax_scope *scope, const rlx_line *l
                        rlx_show(r->ctx, var->sinfo));
 }
 
-static void read_return(rlx_reader *r, const rlx_line *line, const relax_scope *scope)
+static void read_return(rlx_reader *r, const rlx_source_line *line, const relax_scope *scope)
 {
     rlx_relax_state *s = r->relax;
     rlx_val v = { .kind = RLX_VAL_TUPLE };
@@ -987,7 +990,7 @@ static void fail_suite(rlx_reader *r)
 
 /* last: it is known to be the last statement of its branch; otherwise that shows after its own
  * branches. */
-static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last);
+static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_source_line *line, bool last);
 
 static const rlx_expr *read_condition(rlx_reader *r, const rlx_ast *a)
 {
@@ -1003,12 +1006,12 @@ static const rlx_expr *read_condition(rlx_reader *r, const rlx_ast *a)
 
 /* A branch: statements of a suite, or an elif as the only statement. False if the builder could
  * not open it. */
-static const rlx_expr *read_branch(rlx_reader *r, relax_scope *branch, const rlx_line *elif,
-                                   const rlx_line *header)
+static const rlx_expr *read_branch(rlx_reader *r, relax_scope *branch, const rlx_source_line *elif,
+                                   const rlx_source_line *header)
 {
     rlx_suite s;
     bool open = rlx_builder_begin_branch(r->builder);
-    uint32_t frame = rlx_frame_enter(r);
+    uint32_t frame = rlx_reader_frame_enter(r);
     if (elif) {
         read_if(r, branch, elif, true);
     } else if (rlx_suite_enter(&r->parser, &s)) {
@@ -1017,7 +1020,7 @@ static const rlx_expr *read_branch(rlx_reader *r, relax_scope *branch, const rlx
     } else {
         r->syntax_errors++;
     }
-    rlx_frame_leave(r, frame);
+    rlx_reader_frame_leave(r, frame);
     if (!open)
         return NULL;
     rlx_place place = line_place(r, header);
@@ -1027,7 +1030,7 @@ static const rlx_expr *read_branch(rlx_reader *r, relax_scope *branch, const rlx
     return branch->value ? seq : NULL;
 }
 
-static void no_value(rlx_reader *r, const rlx_line *header, const relax_scope *branch,
+static void no_value(rlx_reader *r, const rlx_source_line *header, const relax_scope *branch,
                      size_t errors)
 {
     bool known = branch->value || branch->name || errors != r->syntax_errors;
@@ -1036,9 +1039,9 @@ static void no_value(rlx_reader *r, const rlx_line *header, const relax_scope *b
                           "a branch ends by binding its value to a name");
 }
 
-static bool emit_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, const rlx_expr *cond,
-                    const rlx_expr *yes, const rlx_expr *no, const relax_scope *branches,
-                    bool last)
+static bool emit_if(rlx_reader *r, relax_scope *scope, const rlx_source_line *line,
+                    const rlx_expr *cond, const rlx_expr *yes, const rlx_expr *no,
+                    const relax_scope *branches, bool last)
 {
     uint8_t next = r->parser.lexer.tok.kind;
     last = last || (scope->suffix && (next == RLX_TOK_DEDENT || next == RLX_TOK_END));
@@ -1051,11 +1054,11 @@ static bool emit_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, con
         return rlx_word_fail(r, name);
     }
     target t = { .word = name, .begin = branches[0].begin, .end = branches[0].end, .last = last };
-    return emit(r, scope, line, &t, rlx_if(r->ctx, cond, yes, no, line_place(r, line)));
+    return emit(r, scope, line, &t, rlx_if_new(r->ctx, cond, yes, no, line_place(r, line)));
 }
 
 /* WF07. The names that the branches would bind are known to have failed. */
-static bool if_in_block(rlx_reader *r, const rlx_line *line)
+static bool if_in_block(rlx_reader *r, const rlx_source_line *line)
 {
     rlx_lexer *lx = &r->parser.lexer;
     rlx_read_error_at(r, RLX_WF07, line->begin, line->end, "if inside a dataflow block");
@@ -1064,14 +1067,14 @@ static bool if_in_block(rlx_reader *r, const rlx_line *line)
     for (uint8_t kind = RLX_TOK_ELSE; kind == RLX_TOK_ELSE || kind == RLX_TOK_ELIF;) {
         fail_suite(r);
         kind = lx->tok.kind;
-        rlx_line other;
+        rlx_source_line other;
         if (kind == RLX_TOK_ELSE || kind == RLX_TOK_ELIF)
             rlx_parse_line(&r->parser, &other);
     }
     return false;
 }
 
-static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last)
+static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_source_line *line, bool last)
 {
     relax_scope branches[2] = { { .suffix = "_then", .begin = line->begin, .end = line->end },
                                 { .suffix = "_else" } };
@@ -1089,7 +1092,7 @@ static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, boo
         rlx_read_error_at(r, RLX_PA32, line->begin, line->end, "an if of Relax needs an else");
         return branches[0].name ? rlx_word_fail(r, branches[0].name) : false;
     }
-    rlx_line other;
+    rlx_source_line other;
     rlx_parse_line(&r->parser, &other);
     if (other.kind == RLX_LINE_ERROR)
         return r->syntax_errors++, false;
@@ -1242,7 +1245,7 @@ static bool look_ahead(rlx_reader *r)
     return !first || scan_block(r);
 }
 
-static void open_block(rlx_reader *r, const rlx_line *line, const rlx_suite *suite)
+static void open_block(rlx_reader *r, const rlx_source_line *line, const rlx_suite *suite)
 {
     rlx_relax_state *s = r->relax;
     const rlx_lexer *lx = &r->parser.lexer;
@@ -1265,7 +1268,7 @@ static void guess_outputs(rlx_reader *r, uint32_t mark)
             (void)output_of(r, r->bound.data[i]);
 }
 
-static void read_dataflow(rlx_reader *r, const rlx_line *line)
+static void read_dataflow(rlx_reader *r, const rlx_source_line *line)
 {
     rlx_relax_state *s = r->relax;
     rlx_suite suite;
@@ -1279,7 +1282,7 @@ static void read_dataflow(rlx_reader *r, const rlx_line *line)
             r->syntax_errors++;
         return;
     }
-    uint32_t frame = rlx_frame_enter(r);
+    uint32_t frame = rlx_reader_frame_enter(r);
     size_t errors = r->syntax_errors;
     relax_scope inside = { 0 };
     open_block(r, line, &suite);
@@ -1292,13 +1295,13 @@ static void read_dataflow(rlx_reader *r, const rlx_line *line)
     rlx_suite_leave(&r->parser, &suite);
     s->block = 0;
     s->block_closed = false;
-    rlx_frame_leave(r, frame);
+    rlx_reader_frame_leave(r, frame);
     for (size_t i = 0; i < s->outputs.len; i++)
         if (!rlx_word_bind(r, s->outputs.data[i].name, &s->outputs.data[i].value))
             break;
 }
 
-static void read_with(rlx_reader *r, const rlx_line *line)
+static void read_with(rlx_reader *r, const rlx_source_line *line)
 {
     const rlx_ast *item = line->target;
     bool dataflow = item && !item->next && !item->first && item->base->kind == RLX_AST_CALL &&
@@ -1381,7 +1384,7 @@ static const rlx_function *read_function(rlx_reader *r, rlx_pending *f, const rl
     size_t errors = r->syntax_errors;
     rlx_whereabouts around = r->where;
     r->relax = &state;
-    uint32_t frame = rlx_frame_enter(r);
+    uint32_t frame = rlx_reader_frame_enter(r);
     r->where = (rlx_whereabouts){ f, RLX_PART_BODY, r->frame, &around };
     if (rlx_restore_names(r, f)) {
         if (rlx_suite_enter(&r->parser, &s)) {
@@ -1400,7 +1403,7 @@ static const rlx_function *read_function(rlx_reader *r, rlx_pending *f, const rl
     }
     if (begin(r))
         fn = finish_function(r, &state, rlx_place_make(r->source, f->begin, f->end - f->begin));
-    rlx_frame_leave(r, frame);
+    rlx_reader_frame_leave(r, frame);
     rlx_vec_free(&r->ctx->memory, &state.outputs);
     r->relax = outer;
     r->where = around;
@@ -1409,7 +1412,7 @@ static const rlx_function *read_function(rlx_reader *r, rlx_pending *f, const rl
     return fn;
 }
 
-static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_line *def,
+static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_source_line *def,
                                 const rlx_ast *decorator)
 {
     rlx_pending f = {
@@ -1457,15 +1460,15 @@ static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_lin
 
 /* ---- statements ----------------------------------------------------------------------------- */
 
-static bool skip_header(rlx_reader *r, const rlx_line *line)
+static bool skip_header(rlx_reader *r, const rlx_source_line *line)
 {
     if (line->kind >= RLX_LINE_IF)
         rlx_lexer_skip_suite(&r->parser.lexer);
     return false;
 }
 
-static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s, const rlx_line *line,
-                           const rlx_ast **decorator)
+static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s,
+                           const rlx_source_line *line, const rlx_ast **decorator)
 {
     bool last = scope->suffix && line->kind < RLX_LINE_IF && rlx_suite_at_end(&r->parser, s);
     if (*decorator && line->kind != RLX_LINE_DEF && line->kind != RLX_LINE_DECORATOR) {
@@ -1498,7 +1501,7 @@ static void read_statements(rlx_reader *r, rlx_suite *s, relax_scope *scope)
     const rlx_ast *decorator = NULL;
     rlx_region_mark mark = rlx_region_save(&r->parser.region);
     while (!rlx_suite_at_end(&r->parser, s) && !r->ctx->diags.out_of_memory) {
-        rlx_line line;
+        rlx_source_line line;
         rlx_parse_line(&r->parser, &line);
         rlx_lexer_fetch_line(&r->parser.lexer);
         if (line.kind == RLX_LINE_IF) {

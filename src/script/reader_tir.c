@@ -3,13 +3,14 @@
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-bool rlx_rt_push(rlx_reader *r, rlx_ptrs *to, const void *node)
+bool rlx_tir_reader_push(rlx_reader *r, rlx_ptrs *to, const void *node)
 {
     return node &&
            (rlx_vec_push(&r->ctx->memory, to, (void *)(uintptr_t)node) || rlx_no_memory(r->ctx));
 }
 
-bool rlx_rt_copy(rlx_reader *r, const rlx_ptrs *from, const rlx_node *const **out, size_t *count)
+bool rlx_tir_reader_copy(rlx_reader *r, const rlx_ptrs *from, const rlx_node *const **out,
+                         size_t *count)
 {
     bool ok = true;
     *out = rlx_nodes_copy(r->ctx, (const rlx_node *const *)from->data, from->len, &ok);
@@ -19,11 +20,14 @@ bool rlx_rt_copy(rlx_reader *r, const rlx_ptrs *from, const rlx_node *const **ou
 
 /* ---- suites --------------------------------------------------------------------------------- */
 
-bool rlx_rt_add(rlx_reader *r, const rlx_stmt *s) { return rlx_rt_push(r, &r->tir->stmts, s); }
-
-bool rlx_rt_open_scoped(rlx_reader *r, rlx_node *node)
+bool rlx_tir_reader_add(rlx_reader *r, const rlx_stmt *s)
 {
-    rlx_rt_scoped s = { node, r->tir->stmts.len };
+    return rlx_tir_reader_push(r, &r->tir->stmts, s);
+}
+
+bool rlx_tir_reader_open_scoped(rlx_reader *r, rlx_node *node)
+{
+    rlx_tir_reader_scoped s = { node, r->tir->stmts.len };
     return node && (rlx_vec_push(&r->ctx->memory, &r->tir->scoped, s) || rlx_no_memory(r->ctx));
 }
 
@@ -78,25 +82,25 @@ static const rlx_node **body_of(rlx_node *n)
  * is around it. */
 static bool close_scoped(rlx_reader *r, size_t scoped)
 {
-    struct rlx_rt_state *t = r->tir;
+    struct rlx_tir_reader_state *t = r->tir;
     bool ok = true;
     while (t->scoped.len > scoped) {
-        rlx_rt_scoped s = rlx_vec_pop(&t->scoped);
+        rlx_tir_reader_scoped s = rlx_vec_pop(&t->scoped);
         const rlx_stmt *body = fold_stmts(r, s.mark);
         *body_of(s.node) = body;
-        ok &= body && rlx_rt_add(r, s.node);
+        ok &= body && rlx_tir_reader_add(r, s.node);
     }
     return ok;
 }
 
-static bool read_statement(rlx_reader *r, const rlx_line *line);
+static bool read_statement(rlx_reader *r, const rlx_source_line *line);
 
 static bool read_lines(rlx_reader *r, rlx_suite *s)
 {
     rlx_region_mark mark = rlx_region_save(&r->parser.region);
     bool ok = true;
     while (!rlx_suite_at_end(&r->parser, s) && !r->ctx->diags.out_of_memory) {
-        rlx_line line;
+        rlx_source_line line;
         rlx_parse_line(&r->parser, &line);
         ok &= read_statement(r, &line);
         rlx_region_rewind(&r->parser.region, mark);
@@ -104,9 +108,9 @@ static bool read_lines(rlx_reader *r, rlx_suite *s)
     return ok;
 }
 
-const rlx_stmt *rlx_rt_read_suite(rlx_reader *r)
+const rlx_stmt *rlx_tir_reader_read_suite(rlx_reader *r)
 {
-    struct rlx_rt_state *t = r->tir;
+    struct rlx_tir_reader_state *t = r->tir;
     size_t stmts = t->stmts.len, scoped = t->scoped.len;
     rlx_suite s;
     if (!rlx_suite_enter(&r->parser, &s)) {
@@ -133,7 +137,7 @@ static bool same_value(const rlx_val *a, const rlx_val *b)
            a->node == b->node;
 }
 
-bool rlx_rt_define(rlx_reader *r, const rlx_ast *target, const rlx_val *v)
+bool rlx_tir_reader_define(rlx_reader *r, const rlx_ast *target, const rlx_val *v)
 {
     rlx_word *w = target->name;
     if (rlx_word_in_frame(r, w) && w->value.kind != RLX_VAL_ERROR && !same_value(&w->value, v))
@@ -142,7 +146,7 @@ bool rlx_rt_define(rlx_reader *r, const rlx_ast *target, const rlx_val *v)
     return rlx_word_bind(r, w, v);
 }
 
-const rlx_ast *rlx_rt_one_target(rlx_reader *r, const rlx_ast *call, const rlx_ast *target)
+const rlx_ast *rlx_tir_reader_one_target(rlx_reader *r, const rlx_ast *call, const rlx_ast *target)
 {
     if (target && target->kind == RLX_AST_NAME)
         return target;
@@ -217,9 +221,9 @@ static bool bind_let(rlx_reader *r, const rlx_ast *target, const rlx_prim *value
         return false;
     name_var(&v, target->name->text);
     if (rlx_prim_dtype(var) != rlx_prim_dtype(value))
-        return rlx_prims_misfit(r, target, var, value);
-    return rlx_rt_define(r, target, &v) &&
-           rlx_rt_open_scoped(r, make_let(r, var, value, rlx_read_place(r, target)));
+        return rlx_prims_differ(r, target, var, value);
+    return rlx_tir_reader_define(r, target, &v) &&
+           rlx_tir_reader_open_scoped(r, make_let(r, var, value, rlx_read_place(r, target)));
 }
 
 /* The variable that an annotation describes: x: T.int32, x: T.handle("float32") */
@@ -237,9 +241,9 @@ static const rlx_prim *annotated_var(rlx_reader *r, const rlx_ast *a)
                : NULL;
 }
 
-static bool typed_let(rlx_reader *r, const rlx_line *line)
+static bool typed_let(rlx_reader *r, const rlx_source_line *line)
 {
-    const rlx_ast *target = rlx_rt_one_target(r, line->target, line->target);
+    const rlx_ast *target = rlx_tir_reader_one_target(r, line->target, line->target);
     const rlx_prim *var = target ? annotated_var(r, line->annotation) : NULL;
     rlx_val v;
     if (!var || !rlx_read_operand(r, line->value, &v))
@@ -253,7 +257,7 @@ static bool typed_let(rlx_reader *r, const rlx_line *line)
 }
 
 /* with T.LetStmt(value, type, var=x) as name */
-static bool let_stmt(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool let_stmt(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                      const rlx_ast *target)
 {
     const rlx_ast *slot[3];
@@ -267,15 +271,16 @@ static bool let_stmt(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
     if (var && !rlx_as_prim_var(var))
         return rlx_read_error(r, RLX_PA12, slot[2], "T.LetStmt binds a variable");
     if (target)
-        return (target = rlx_rt_one_target(r, call, target)) && bind_let(r, target, value, var);
+        return (target = rlx_tir_reader_one_target(r, call, target)) &&
+               bind_let(r, target, value, var);
     if (!var)
         return rlx_read_error(r, RLX_PA12, call,
                               "T.LetStmt needs a name: 'with T.LetStmt(...) as x:'");
-    return rlx_rt_open_scoped(r, make_let(r, var, value, rlx_read_place(r, call)));
+    return rlx_tir_reader_open_scoped(r, make_let(r, var, value, rlx_read_place(r, call)));
 }
 
 /* with T.let(x, value): the older form */
-static bool older_let(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool older_let(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                       const rlx_ast *target)
 {
     const rlx_ast *slot[2];
@@ -288,7 +293,7 @@ static bool older_let(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
                    *value = var ? rlx_read_prim_operand(r, slot[1]) : NULL;
     if (var && !rlx_as_prim_var(var))
         return rlx_read_error(r, RLX_PA12, slot[0], "T.let binds a variable");
-    return value && rlx_rt_open_scoped(r, make_let(r, var, value, rlx_read_place(r, call)));
+    return value && rlx_tir_reader_open_scoped(r, make_let(r, var, value, rlx_read_place(r, call)));
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -301,7 +306,7 @@ static bool push_extents(rlx_reader *r, const rlx_ast *a, rlx_ptrs *to)
     bool list = v.kind == RLX_VAL_TUPLE || v.kind == RLX_VAL_LIST;
     for (size_t i = 0; i < (list ? v.list.count : 1); i++) {
         const rlx_prim *p = rlx_to_prim(r, a, list ? &v.list.items[i] : &v);
-        if (!p || !rlx_read_is_extent(r, a, p) || !rlx_rt_push(r, to, p))
+        if (!p || !rlx_read_is_extent(r, a, p) || !rlx_tir_reader_push(r, to, p))
             return false;
     }
     return true;
@@ -311,7 +316,7 @@ static bool read_extents(rlx_reader *r, const rlx_ast *a, const rlx_node *const 
                          size_t *count)
 {
     rlx_ptrs list = { 0 };
-    bool ok = push_extents(r, a, &list) && rlx_rt_copy(r, &list, out, count);
+    bool ok = push_extents(r, a, &list) && rlx_tir_reader_copy(r, &list, out, count);
     rlx_vec_free(&r->ctx->memory, &list);
     return ok;
 }
@@ -338,12 +343,12 @@ static bool annotations(rlx_reader *r, const rlx_ast *a, const rlx_attr **out)
 }
 
 /* p = T.allocate([n], "float32", "global", condition) */
-static bool allocate(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool allocate(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                      const rlx_ast *target)
 {
     const rlx_ast *slot[5];
     rlx_allocate *n = rlx_node_new(r->ctx, RLX_NODE_ALLOCATE);
-    if (!n || !(target = rlx_rt_one_target(r, call, target)) ||
+    if (!n || !(target = rlx_tir_reader_one_target(r, call, target)) ||
         !rlx_bind_args(r, call, "T.allocate",
                        RLX_PARAMS("extents", "dtype", "scope", "condition", "annotations"), 2,
                        slot))
@@ -358,8 +363,8 @@ static bool allocate(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
     n->var =
         rlx_pointer_var(r->ctx, target->name->text, n->dtype, scope, rlx_read_place(r, target));
     rlx_val v = rlx_val_node(RLX_VAL_PRIM, n->var, target);
-    return n->condition && n->var && rlx_rt_define(r, target, &v) &&
-           rlx_rt_open_scoped(r, &n->node);
+    return n->condition && n->var && rlx_tir_reader_define(r, target, &v) &&
+           rlx_tir_reader_open_scoped(r, &n->node);
 }
 
 static bool same_shape(const rlx_constant *c, const rlx_allocate_const *n)
@@ -375,13 +380,13 @@ static bool same_shape(const rlx_constant *c, const rlx_allocate_const *n)
 }
 
 /* c = T.allocate_const([1, 2], "int32", [2]) */
-static bool allocate_const(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool allocate_const(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                            const rlx_ast *target)
 {
     const rlx_ast *slot[4];
     rlx_val data;
     rlx_allocate_const *n = rlx_node_new(r->ctx, RLX_NODE_ALLOCATE_CONST);
-    if (!n || !(target = rlx_rt_one_target(r, call, target)) ||
+    if (!n || !(target = rlx_tir_reader_one_target(r, call, target)) ||
         !rlx_bind_args(r, call, "T.allocate_const",
                        RLX_PARAMS("data", "dtype", "extents", "annotations"), 3, slot))
         return false;
@@ -400,7 +405,8 @@ static bool allocate_const(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *ca
                                      rlx_read_place(r, target))
                    : NULL;
     rlx_val v = rlx_val_node(RLX_VAL_PRIM, n->var, target);
-    return n->var && rlx_rt_define(r, target, &v) && rlx_rt_open_scoped(r, &n->node);
+    return n->var && rlx_tir_reader_define(r, target, &v) &&
+           rlx_tir_reader_open_scoped(r, &n->node);
 }
 
 static bool open_decl(rlx_reader *r, const rlx_buffer *b, rlx_place place)
@@ -410,21 +416,21 @@ static bool open_decl(rlx_reader *r, const rlx_buffer *b, rlx_place place)
         return false;
     n->place = place;
     n->buffer = &b->node;
-    return rlx_rt_open_scoped(r, &n->node);
+    return rlx_tir_reader_open_scoped(r, &n->node);
 }
 
 /* B = T.decl_buffer(shape, ...): without data= it brings its own memory */
-static bool decl_buffer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool decl_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                         const rlx_ast *target)
 {
     const rlx_ast *slot[RLX_BUF_COUNT];
-    if (!(target = rlx_rt_one_target(r, call, target)) ||
+    if (!(target = rlx_tir_reader_one_target(r, call, target)) ||
         !rlx_bind_args(r, call, "T.decl_buffer", RLX_PARAMS(RLX_BUF_PARAMS), 1, slot))
         return false;
     const rlx_buffer *b = rlx_make_buffer(r, target->name->text, target, slot, NULL);
     rlx_val v = rlx_val_node(RLX_VAL_BUFFER, b ? &b->node : NULL, target);
     rlx_place place = rlx_read_place(r, call);
-    if (!b || !rlx_rt_define(r, target, &v))
+    if (!b || !rlx_tir_reader_define(r, target, &v))
         return false;
     if (!slot[RLX_BUF_DATA] || slot[RLX_BUF_DATA]->kind == RLX_AST_NONE) {
         rlx_allocate *n = rlx_node_new(r->ctx, RLX_NODE_ALLOCATE);
@@ -435,14 +441,15 @@ static bool decl_buffer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
         n->extents = b->shape;
         n->num_extents = b->num_shape;
         n->var = b->data;
-        if (!rlx_rt_open_scoped(r, &n->node))
+        if (!rlx_tir_reader_open_scoped(r, &n->node))
             return false;
     }
     return open_decl(r, b, place);
 }
 
 /* T.realize(B[0:4], "scope", condition) */
-static bool realize(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool realize(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                    const rlx_ast *target)
 {
     const rlx_ast *slot[3];
     rlx_val v;
@@ -465,11 +472,11 @@ static bool realize(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, con
     n->bounds = region->region;
     n->num_bounds = region->num_region;
     n->condition = slot[2] ? rlx_read_prim_operand(r, slot[2]) : rlx_bool_prim(r, true);
-    return attr->key && attr->value && n->condition && rlx_rt_open_scoped(r, &attr->node) &&
-           rlx_rt_open_scoped(r, &n->node);
+    return attr->key && attr->value && n->condition && rlx_tir_reader_open_scoped(r, &attr->node) &&
+           rlx_tir_reader_open_scoped(r, &n->node);
 }
 
-static bool prefetch(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool prefetch(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                      const rlx_ast *target)
 {
     const rlx_ast *slot[2];
@@ -483,10 +490,11 @@ static bool prefetch(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
         return rlx_read_error(r, RLX_PA12, call, "T.prefetch takes a buffer and a list of ranges");
     bool ok = true;
     for (size_t i = 0; i < v.list.count && ok; i++)
-        ok = rlx_rt_push(r, &list, rlx_read_range(r, slot[1], &v.list.items[i]));
+        ok = rlx_tir_reader_push(r, &list, rlx_read_range(r, slot[1], &v.list.items[i]));
     n->place = rlx_read_place(r, call);
     n->buffer = b.node;
-    ok = ok && rlx_rt_copy(r, &list, &n->bounds, &n->num_bounds) && rlx_rt_add(r, &n->node);
+    ok = ok && rlx_tir_reader_copy(r, &list, &n->bounds, &n->num_bounds) &&
+         rlx_tir_reader_add(r, &n->node);
     rlx_vec_free(&r->ctx->memory, &list);
     return ok;
 }
@@ -503,11 +511,12 @@ static bool open_attr(rlx_reader *r, const rlx_node *node, const rlx_string *key
     n->target = node;
     n->key = key;
     n->value = value;
-    return rlx_rt_open_scoped(r, &n->node);
+    return rlx_tir_reader_open_scoped(r, &n->node);
 }
 
 /* T.attr(node, "key", value) */
-static bool attr(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool attr(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                 const rlx_ast *target)
 {
     const rlx_ast *slot[3];
     rlx_val v;
@@ -539,12 +548,12 @@ static const rlx_iter_var *make_thread(rlx_reader *r, const rlx_prim *var, const
 }
 
 /* tx = T.env_thread("threadIdx.x") */
-static bool env_thread(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool env_thread(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                        const rlx_ast *target)
 {
     const rlx_ast *slot[2];
     rlx_dtype t = RELAX_INT32;
-    if (!(target = rlx_rt_one_target(r, call, target)) ||
+    if (!(target = rlx_tir_reader_one_target(r, call, target)) ||
         !rlx_bind_args(r, call, "T.env_thread", RLX_PARAMS("thread_tag", "dtype"), 1, slot) ||
         (slot[1] && !read_dtype(r, slot[1], &t)))
         return false;
@@ -553,11 +562,11 @@ static bool env_thread(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
         tag ? rlx_prim_var_new(r->ctx, target->name->text, t, rlx_read_place(r, target)) : NULL;
     const rlx_iter_var *iter = var ? make_thread(r, &var->node, tag, NULL) : NULL;
     rlx_val v = rlx_val_node(RLX_VAL_ITER, iter ? &iter->node : NULL, target);
-    return iter && rlx_rt_define(r, target, &v);
+    return iter && rlx_tir_reader_define(r, target, &v);
 }
 
 /* tx = T.launch_thread("threadIdx.x", 32); with T.launch_thread(tx, 32) */
-static bool launch_thread(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool launch_thread(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                           const rlx_ast *target)
 {
     const rlx_ast *slot[2];
@@ -587,7 +596,8 @@ static bool launch_thread(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *cal
         return false;
     if (target) {
         rlx_val bound = rlx_val_node(RLX_VAL_ITER, &iter->node, target);
-        if (!(target = rlx_rt_one_target(r, call, target)) || !rlx_rt_define(r, target, &bound))
+        if (!(target = rlx_tir_reader_one_target(r, call, target)) ||
+            !rlx_tir_reader_define(r, target, &bound))
             return false;
     }
     bool virtual = strncmp(tag->data, "vthread", 7) == 0;
@@ -631,10 +641,10 @@ static bool open_assert(rlx_reader *r, const rlx_ast *cond, const rlx_ast *messa
         !(n->message = message_of(r, message ? message : &none)))
         return false;
     n->place = place;
-    return rlx_rt_open_scoped(r, &n->node);
+    return rlx_tir_reader_open_scoped(r, &n->node);
 }
 
-static bool assert_call(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool assert_call(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                         const rlx_ast *target)
 {
     const rlx_ast *slot[2];
@@ -642,17 +652,17 @@ static bool assert_call(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
            open_assert(r, slot[0], slot[1], rlx_read_place(r, call));
 }
 
-static bool evaluate_call(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool evaluate_call(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                           const rlx_ast *target)
 {
     const rlx_ast *slot[1];
     if (!rlx_bind_args(r, call, "T.evaluate", RLX_PARAMS("value"), 1, slot))
         return false;
     const rlx_stmt *s = evaluate(r, rlx_read_prim_operand(r, slot[0]), rlx_read_place(r, call));
-    return s && rlx_rt_add(r, s);
+    return s && rlx_tir_reader_add(r, s);
 }
 
-static bool buffer_store(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool buffer_store(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                          const rlx_ast *target)
 {
     const rlx_ast *slot[4];
@@ -677,10 +687,10 @@ static bool buffer_store(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call
     return value && rlx_read_store(r, &index, value, predicate, rlx_read_place(r, call));
 }
 
-static bool func_attr(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool func_attr(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                       const rlx_ast *target)
 {
-    struct rlx_rt_state *t = r->tir;
+    struct rlx_tir_reader_state *t = r->tir;
     if (t->level != 1 || t->block)
         return rlx_read_error(r, RLX_PA15, call, "T.func_attr stands at the top of the function");
     const rlx_attr *attrs = rlx_read_attr_dict(r, call, t->attrs, t->f, "T.func_attr");
@@ -692,29 +702,29 @@ static bool func_attr(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
     return attrs != NULL;
 }
 
-static bool misplaced(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool misplaced(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                       const rlx_ast *target)
 {
     return rlx_read_error(r, RLX_PA15, call, "T.%s stands %s", fn->name, fn->text);
 }
 
 #define IN_WITH "in a with statement"
-const rlx_rt_fn rlx_rt_statements[] = {
-    { "match_buffer", NULL, rlx_rt_match_buffer, 0, NULL },
-    { "alloc_buffer", NULL, rlx_rt_alloc_buffer, 0, NULL },
-    { "sblock_alloc_buffer", NULL, rlx_rt_alloc_buffer, 0, NULL },
-    { "axis.spatial", NULL, rlx_rt_axis, RLX_ITER_SPATIAL, NULL },
-    { "axis.S", NULL, rlx_rt_axis, RLX_ITER_SPATIAL, NULL },
-    { "axis.reduce", NULL, rlx_rt_axis, RLX_ITER_REDUCE, NULL },
-    { "axis.R", NULL, rlx_rt_axis, RLX_ITER_REDUCE, NULL },
-    { "axis.scan", NULL, rlx_rt_axis, RLX_ITER_SCAN, NULL },
-    { "axis.opaque", NULL, rlx_rt_axis, RLX_ITER_OPAQUE, NULL },
-    { "axis.remap", NULL, rlx_rt_remap, 0, NULL },
-    { "reads", NULL, rlx_rt_reads, 0, NULL },
-    { "writes", NULL, rlx_rt_reads, 1, NULL },
-    { "where", NULL, rlx_rt_where, 0, NULL },
-    { "block_attr", NULL, rlx_rt_block_attr, 0, NULL },
-    { "sblock_attr", NULL, rlx_rt_block_attr, 0, NULL },
+const rlx_tir_reader_fn rlx_tir_reader_statements[] = {
+    { "match_buffer", NULL, rlx_tir_reader_match_buffer, 0, NULL },
+    { "alloc_buffer", NULL, rlx_tir_reader_alloc_buffer, 0, NULL },
+    { "sblock_alloc_buffer", NULL, rlx_tir_reader_alloc_buffer, 0, NULL },
+    { "axis.spatial", NULL, rlx_tir_reader_axis, RLX_ITER_SPATIAL, NULL },
+    { "axis.S", NULL, rlx_tir_reader_axis, RLX_ITER_SPATIAL, NULL },
+    { "axis.reduce", NULL, rlx_tir_reader_axis, RLX_ITER_REDUCE, NULL },
+    { "axis.R", NULL, rlx_tir_reader_axis, RLX_ITER_REDUCE, NULL },
+    { "axis.scan", NULL, rlx_tir_reader_axis, RLX_ITER_SCAN, NULL },
+    { "axis.opaque", NULL, rlx_tir_reader_axis, RLX_ITER_OPAQUE, NULL },
+    { "axis.remap", NULL, rlx_tir_reader_remap, 0, NULL },
+    { "reads", NULL, rlx_tir_reader_reads, 0, NULL },
+    { "writes", NULL, rlx_tir_reader_reads, 1, NULL },
+    { "where", NULL, rlx_tir_reader_where, 0, NULL },
+    { "block_attr", NULL, rlx_tir_reader_block_attr, 0, NULL },
+    { "sblock_attr", NULL, rlx_tir_reader_block_attr, 0, NULL },
     { "allocate", NULL, allocate, 0, NULL },
     { "allocate_const", NULL, allocate_const, 0, NULL },
     { "decl_buffer", NULL, decl_buffer, 0, NULL },
@@ -755,12 +765,12 @@ static bool bind_value(rlx_reader *r, const rlx_ast *target, const rlx_ast *at, 
                 v->kind == RLX_VAL_BOOL;
     if (is_fresh(v)) {
         name_var(v, target->name->text);
-        return rlx_rt_define(r, target, v);
+        return rlx_tir_reader_define(r, target, v);
     }
     if (prim && !alias)
         return bind_let(r, target, rlx_to_prim(r, at, v), NULL);
     name_buffer(v, target->name->text);
-    return rlx_val_keep(r, v) && rlx_rt_define(r, target, v);
+    return rlx_val_keep(r, v) && rlx_tir_reader_define(r, target, v);
 }
 
 static bool is_meta_var(rlx_reader *r, const rlx_ast *a)
@@ -769,7 +779,7 @@ static bool is_meta_var(rlx_reader *r, const rlx_ast *a)
            rlx_is_function(r, a->base, RLX_SPACE_T, RLX_SPECIAL_meta_var);
 }
 
-static bool assign_list(rlx_reader *r, const rlx_line *line)
+static bool assign_list(rlx_reader *r, const rlx_source_line *line)
 {
     rlx_val v;
     const rlx_ast *target = line->target;
@@ -785,10 +795,11 @@ static bool assign_list(rlx_reader *r, const rlx_line *line)
     return true;
 }
 
-static bool read_assign(rlx_reader *r, const rlx_line *line)
+static bool read_assign(rlx_reader *r, const rlx_source_line *line)
 {
     const rlx_ast *target = line->target, *value = line->value;
-    const rlx_rt_fn *fn = value->kind == RLX_AST_CALL ? rlx_rt_callee(r, value->base) : NULL;
+    const rlx_tir_reader_fn *fn =
+        value->kind == RLX_AST_CALL ? rlx_tir_reader_callee(r, value->base) : NULL;
     rlx_val v;
     if (fn && fn->stmt)
         return fn->stmt(r, fn, value, target);
@@ -803,7 +814,7 @@ static bool read_assign(rlx_reader *r, const rlx_line *line)
            bind_value(r, target, value, &v, is_meta_var(r, value));
 }
 
-static bool read_augment(rlx_reader *r, const rlx_line *line)
+static bool read_augment(rlx_reader *r, const rlx_source_line *line)
 {
     rlx_val a, b, out;
     if (line->target->kind != RLX_AST_INDEX)
@@ -818,13 +829,14 @@ static bool read_augment(rlx_reader *r, const rlx_line *line)
 
 /* ---- other statements ----------------------------------------------------------------------- */
 
-static bool read_expression(rlx_reader *r, const rlx_line *line)
+static bool read_expression(rlx_reader *r, const rlx_source_line *line)
 {
     const rlx_ast *a = line->value;
     rlx_val v;
     if (a->kind == RLX_AST_STRING)
         return true; /* a comment */
-    const rlx_rt_fn *fn = a->kind == RLX_AST_CALL ? rlx_rt_callee(r, a->base) : NULL;
+    const rlx_tir_reader_fn *fn =
+        a->kind == RLX_AST_CALL ? rlx_tir_reader_callee(r, a->base) : NULL;
     if (fn && fn->stmt)
         return fn->stmt(r, fn, a, NULL);
     if (!rlx_read_operand(r, a, &v))
@@ -836,10 +848,10 @@ static bool read_expression(rlx_reader *r, const rlx_line *line)
                               rlx_val_text(&v));
     const rlx_prim *p = rlx_to_prim(r, a, &v);
     const rlx_stmt *s = evaluate(r, p, rlx_read_place(r, a));
-    return s && rlx_rt_add(r, s);
+    return s && rlx_tir_reader_add(r, s);
 }
 
-static bool read_return(rlx_reader *r, const rlx_line *line)
+static bool read_return(rlx_reader *r, const rlx_source_line *line)
 {
     if (!line->value)
         return rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
@@ -849,14 +861,14 @@ static bool read_return(rlx_reader *r, const rlx_line *line)
         p ? evaluate(r, rlx_prim_call_z(r->ctx, rlx_prim_dtype(p), "ret", &p, 1),
                      rlx_place_make(r->source, line->begin, line->end - line->begin))
           : NULL;
-    return s && rlx_rt_add(r, s);
+    return s && rlx_tir_reader_add(r, s);
 }
 
 static const rlx_stmt *read_frame_suite(rlx_reader *r)
 {
-    uint32_t frame = rlx_frame_enter(r);
-    const rlx_stmt *s = rlx_rt_read_suite(r);
-    rlx_frame_leave(r, frame);
+    uint32_t frame = rlx_reader_frame_enter(r);
+    const rlx_stmt *s = rlx_tir_reader_read_suite(r);
+    rlx_reader_frame_leave(r, frame);
     return s;
 }
 
@@ -872,17 +884,17 @@ static bool inline_suite(rlx_reader *r, bool taken)
     const rlx_seq_stmt *seq = rlx_as_seq_stmt(s);
     bool ok = s != NULL;
     for (size_t i = 0; ok && i < (seq ? seq->num_stmts : 1); i++)
-        ok = rlx_rt_add(r, seq ? seq->stmts[i] : s);
+        ok = rlx_tir_reader_add(r, seq ? seq->stmts[i] : s);
     return ok;
 }
 
-static bool read_if(rlx_reader *r, const rlx_line *line);
+static bool read_if(rlx_reader *r, const rlx_source_line *line);
 
 /* The else or elif after a suite, if there is one: *out is its statement. */
 static bool read_else(rlx_reader *r, bool constant, bool taken, const rlx_stmt **out)
 {
     uint8_t next = r->parser.lexer.tok.kind;
-    rlx_line other;
+    rlx_source_line other;
     if (next != RLX_TOK_ELSE && next != RLX_TOK_ELIF)
         return true;
     rlx_parse_line(&r->parser, &other);
@@ -895,16 +907,16 @@ static bool read_else(rlx_reader *r, bool constant, bool taken, const rlx_stmt *
         return rlx_read_error_at(r, RLX_PA09, other.begin, other.end, "more than %d nested blocks",
                                  RLX_SCRIPT_MAX_BLOCKS);
     }
-    struct rlx_rt_state *t = r->tir;
+    struct rlx_tir_reader_state *t = r->tir;
     size_t stmts = t->stmts.len, scoped = t->scoped.len;
-    uint32_t frame = rlx_frame_enter(r);
+    uint32_t frame = rlx_reader_frame_enter(r);
     r->parser.blocks++;
     t->level++;
     bool ok = read_if(r, &other);
     ok = close_scoped(r, scoped) && ok;
     t->level--;
     r->parser.blocks--;
-    rlx_frame_leave(r, frame);
+    rlx_reader_frame_leave(r, frame);
     if (!ok || (constant && taken))
         return ok;
     *out = constant ? NULL : fold_stmts(r, stmts);
@@ -912,7 +924,7 @@ static bool read_else(rlx_reader *r, bool constant, bool taken, const rlx_stmt *
     return constant || *out;
 }
 
-static bool read_if(rlx_reader *r, const rlx_line *line)
+static bool read_if(rlx_reader *r, const rlx_source_line *line)
 {
     rlx_val v;
     bool known = rlx_read_operand(r, line->value, &v), ok = known;
@@ -929,10 +941,10 @@ static bool read_if(rlx_reader *r, const rlx_line *line)
     n->cond = cond;
     n->then_case = read_frame_suite(r);
     ok = read_else(r, false, false, &n->else_case);
-    return ok && cond && n->then_case && rlx_rt_add(r, &n->node);
+    return ok && cond && n->then_case && rlx_tir_reader_add(r, &n->node);
 }
 
-static bool read_while(rlx_reader *r, const rlx_line *line)
+static bool read_while(rlx_reader *r, const rlx_source_line *line)
 {
     rlx_while_stmt *n = rlx_node_new(r->ctx, RLX_NODE_WHILE);
     const rlx_prim *cond = n ? rlx_read_prim_operand(r, line->value) : NULL;
@@ -942,12 +954,12 @@ static bool read_while(rlx_reader *r, const rlx_line *line)
     n->place = rlx_place_make(r->source, line->begin, line->end - line->begin);
     n->cond = cond;
     n->body = body;
-    return rlx_rt_add(r, &n->node);
+    return rlx_tir_reader_add(r, &n->node);
 }
 
 static bool read_init(rlx_reader *r, const rlx_ast *call)
 {
-    rlx_rt_open_block *b = r->tir->block;
+    rlx_tir_reader_open_block *b = r->tir->block;
     const rlx_stmt *body = read_frame_suite(r);
     if (!b)
         return rlx_read_error(r, RLX_PA15, call, "T.init stands in a block");
@@ -959,15 +971,15 @@ static bool read_init(rlx_reader *r, const rlx_ast *call)
 }
 
 /* with of scoped statements: they end where the suite ends */
-static bool read_scoped_with(rlx_reader *r, const rlx_line *line)
+static bool read_scoped_with(rlx_reader *r, const rlx_source_line *line)
 {
-    struct rlx_rt_state *t = r->tir;
+    struct rlx_tir_reader_state *t = r->tir;
     size_t scoped = t->scoped.len;
-    uint32_t frame = rlx_frame_enter(r);
+    uint32_t frame = rlx_reader_frame_enter(r);
     bool ok = true;
     for (const rlx_ast *item = line->target; item && ok; item = item->next) {
-        const rlx_rt_fn *fn =
-            item->base->kind == RLX_AST_CALL ? rlx_rt_callee(r, item->base->base) : NULL;
+        const rlx_tir_reader_fn *fn =
+            item->base->kind == RLX_AST_CALL ? rlx_tir_reader_callee(r, item->base->base) : NULL;
         size_t before = t->scoped.len;
         ok = fn && fn->stmt
                  ? fn->stmt(r, fn, item->base, item->first)
@@ -977,13 +989,13 @@ static bool read_scoped_with(rlx_reader *r, const rlx_line *line)
         if (!ok)
             fail_target(r, item->first);
     }
-    const rlx_stmt *body = rlx_rt_read_suite(r);
-    rlx_frame_leave(r, frame);
-    ok &= body && rlx_rt_add(r, body);
+    const rlx_stmt *body = rlx_tir_reader_read_suite(r);
+    rlx_reader_frame_leave(r, frame);
+    ok &= body && rlx_tir_reader_add(r, body);
     return close_scoped(r, scoped) && ok;
 }
 
-static bool read_with(rlx_reader *r, const rlx_line *line)
+static bool read_with(rlx_reader *r, const rlx_source_line *line)
 {
     const rlx_ast *item = line->target;
     if (item && !item->next && item->base->kind == RLX_AST_CALL) {
@@ -992,14 +1004,14 @@ static bool read_with(rlx_reader *r, const rlx_line *line)
         if (newer)
             rlx_read_note(r, call, "T.sblock is a newer spelling of T.block");
         if (newer || rlx_is_function(r, call->base, RLX_SPACE_T, RLX_SPECIAL_block))
-            return rlx_rt_read_block(r, call);
+            return rlx_tir_reader_read_block(r, call);
         if (rlx_is_function(r, call->base, RLX_SPACE_T, RLX_SPECIAL_init))
             return read_init(r, call);
     }
     return read_scoped_with(r, line);
 }
 
-static bool no_place(rlx_reader *r, const rlx_line *line)
+static bool no_place(rlx_reader *r, const rlx_source_line *line)
 {
     rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
                       "this statement has no place in a PrimFunc");
@@ -1008,7 +1020,7 @@ static bool no_place(rlx_reader *r, const rlx_line *line)
     return false;
 }
 
-static bool read_statement(rlx_reader *r, const rlx_line *line)
+static bool read_statement(rlx_reader *r, const rlx_source_line *line)
 {
     switch (line->kind) {
     case RLX_LINE_ERROR: rlx_line_failed(r, line); return false;
@@ -1021,7 +1033,7 @@ static bool read_statement(rlx_reader *r, const rlx_line *line)
         return open_assert(r, line->value, line->annotation,
                            rlx_place_make(r->source, line->begin, line->end - line->begin));
     case RLX_LINE_IF: return read_if(r, line);
-    case RLX_LINE_FOR: return rlx_rt_read_for(r, line);
+    case RLX_LINE_FOR: return rlx_tir_reader_read_for(r, line);
     case RLX_LINE_WHILE: return read_while(r, line);
     case RLX_LINE_WITH: return read_with(r, line);
     default: return no_place(r, line);
@@ -1092,7 +1104,7 @@ static bool read_param(rlx_reader *r, const rlx_ast *p, rlx_pending *f, size_t i
     f->params[i] =
         name ? (const rlx_expr *)rlx_prim_var_new(r->ctx, name, RELAX_HANDLE, rlx_read_place(r, p))
              : v.node;
-    return f->params[i] && rlx_rt_define(r, p, &v);
+    return f->params[i] && rlx_tir_reader_define(r, p, &v);
 }
 
 static bool read_result(rlx_reader *r, const rlx_ast *a, rlx_pending *f)
@@ -1110,7 +1122,7 @@ static bool read_result(rlx_reader *r, const rlx_ast *a, rlx_pending *f)
     return rlx_to_dtype(r, a, &v, &f->ret_dtype);
 }
 
-bool rlx_rt_header(rlx_reader *r, const rlx_line *def, rlx_pending *f)
+bool rlx_tir_reader_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *f)
 {
     enum rlx_dialect dialect = r->dialect;
     size_t n = 0, i = 0;
@@ -1121,13 +1133,13 @@ bool rlx_rt_header(rlx_reader *r, const rlx_line *def, rlx_pending *f)
     if (!f->params || !f->tir_buffers)
         return false;
     r->dialect = RLX_DIALECT_TIR;
-    uint32_t frame = rlx_frame_enter(r);
+    uint32_t frame = rlx_reader_frame_enter(r);
     bool ok = true;
     for (const rlx_ast *p = def->target; p; p = p->next)
         ok &= read_param(r, p, f, i++);
     f->num_params = n;
     ok = ok && read_result(r, def->annotation, f) && rlx_keep_names(r, frame, f);
-    rlx_frame_leave(r, frame);
+    rlx_reader_frame_leave(r, frame);
     r->dialect = dialect;
     return ok;
 }
@@ -1137,7 +1149,7 @@ bool rlx_rt_header(rlx_reader *r, const rlx_line *def, rlx_pending *f)
 /* Blocks that might have been the root but are not: their regions are found now. */
 static bool complete_rest(rlx_reader *r, const rlx_stmt *body)
 {
-    struct rlx_rt_state *t = r->tir;
+    struct rlx_tir_reader_state *t = r->tir;
     for (size_t i = 0; i < t->unfinished.len; i++) {
         rlx_block_realize *realize = t->unfinished.data[i];
         if (&realize->node == body)
@@ -1155,7 +1167,7 @@ static bool complete_rest(rlx_reader *r, const rlx_stmt *body)
 
 static const rlx_prim_func *make_func(rlx_reader *r, const rlx_stmt *body)
 {
-    struct rlx_rt_state *t = r->tir;
+    struct rlx_tir_reader_state *t = r->tir;
     const rlx_pending *f = t->f;
     if (!f->is_private && !rlx_attrs_get(t->attrs, "global_symbol")) {
         const rlx_attr *symbol = rlx_attr_string_new(r->ctx, rlx_string_slice(f->name->text));
@@ -1178,21 +1190,21 @@ static const rlx_prim_func *make_func(rlx_reader *r, const rlx_stmt *body)
     return p->body ? p : NULL;
 }
 
-bool rlx_rt_body(rlx_reader *r, rlx_pending *f)
+bool rlx_tir_reader_body(rlx_reader *r, rlx_pending *f)
 {
-    struct rlx_rt_state state = { .f = f, .buffers = f->tir_buffers };
+    struct rlx_tir_reader_state state = { .f = f, .buffers = f->tir_buffers };
     rlx_memory *m = &r->ctx->memory;
     const rlx_prim_func *p = NULL;
     r->dialect = RLX_DIALECT_TIR;
     r->tir = &state;
     rlx_ptrmap_init(&state.loops, m);
     rlx_ptrmap_init(&state.params, m);
-    uint32_t frame = rlx_frame_enter(r);
+    uint32_t frame = rlx_reader_frame_enter(r);
     if (rlx_restore_names(r, f)) {
-        const rlx_stmt *body = rlx_rt_read_suite(r);
+        const rlx_stmt *body = rlx_tir_reader_read_suite(r);
         p = body ? make_func(r, body) : NULL;
     }
-    rlx_frame_leave(r, frame);
+    rlx_reader_frame_leave(r, frame);
     rlx_vec_free(m, &state.stmts);
     rlx_vec_free(m, &state.scoped);
     rlx_vec_free(m, &state.root_allocs);

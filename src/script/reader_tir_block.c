@@ -229,14 +229,14 @@ static bool bind_loop_vars(rlx_reader *r, const rlx_ast *target, const loop_spec
             (!rlx_ptrmap_put(&r->tir->loops, vars[i], (uintptr_t)range) && !rlx_no_memory(r->ctx)))
             return false;
         items[i] = rlx_val_node(RLX_VAL_PRIM, &vars[i]->node, name);
-        if ((list || n == 1) && !rlx_rt_define(r, name, &items[i]))
+        if ((list || n == 1) && !rlx_tir_reader_define(r, name, &items[i]))
             return false;
         name = list ? name->next : name;
     }
     rlx_val all = {
         .kind = RLX_VAL_LIST, .begin = target->begin, .end = target->end, .list = { items, n }
     };
-    return list || n == 1 || rlx_rt_define(r, target, &all);
+    return list || n == 1 || rlx_tir_reader_define(r, target, &all);
 }
 
 static const rlx_stmt *make_loop(rlx_reader *r, const loop_spec *s, const rlx_prim_var *var,
@@ -265,13 +265,13 @@ static const rlx_stmt *make_loop(rlx_reader *r, const loop_spec *s, const rlx_pr
     return &f->node;
 }
 
-bool rlx_rt_read_for(rlx_reader *r, const rlx_line *line)
+bool rlx_tir_reader_read_for(rlx_reader *r, const rlx_source_line *line)
 {
     loop_spec *specs = NULL;
     size_t n = 0;
     bool grid = false;
     const rlx_prim_var **vars = NULL;
-    uint32_t frame = rlx_frame_enter(r);
+    uint32_t frame = rlx_reader_frame_enter(r);
     bool ok = read_specs(r, line->value, &specs, &n, &grid);
     if (ok && !(vars = rlx_region_array(&r->parser.region, n, sizeof *vars)))
         ok = rlx_no_memory(r->ctx);
@@ -284,19 +284,19 @@ bool rlx_rt_read_for(rlx_reader *r, const rlx_line *line)
             if (name->kind == RLX_AST_NAME)
                 rlx_word_fail(r, name->name);
     }
-    const rlx_stmt *body = rlx_rt_read_suite(r);
-    rlx_frame_leave(r, frame);
+    const rlx_stmt *body = rlx_tir_reader_read_suite(r);
+    rlx_reader_frame_leave(r, frame);
     if (!ok || !body)
         return false;
     for (size_t i = n; i-- > 0 && body;)
         body = make_loop(r, &specs[i], vars[i], body,
                          rlx_place_make(r->source, line->begin, line->end - line->begin));
-    return body && rlx_rt_add(r, body);
+    return body && rlx_tir_reader_add(r, body);
 }
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-static void free_block(rlx_reader *r, rlx_rt_open_block *b)
+static void free_block(rlx_reader *r, rlx_tir_reader_open_block *b)
 {
     rlx_memory *m = &r->ctx->memory;
     rlx_vec_free(m, &b->iters);
@@ -307,20 +307,21 @@ static void free_block(rlx_reader *r, rlx_rt_open_block *b)
     rlx_vec_free(m, &b->writes);
 }
 
-static bool fill_block(rlx_reader *r, rlx_rt_open_block *b, const rlx_stmt *body)
+static bool fill_block(rlx_reader *r, rlx_tir_reader_open_block *b, const rlx_stmt *body)
 {
     rlx_tir_block *t = b->block;
     t->body = body;
-    return rlx_rt_copy(r, &b->iters, &t->iter_vars, &t->num_iter_vars) &&
-           rlx_rt_copy(r, &b->reads, &t->reads, &t->num_reads) &&
-           rlx_rt_copy(r, &b->writes, &t->writes, &t->num_writes) &&
-           rlx_rt_copy(r, &b->allocs, &t->alloc_buffers, &t->num_alloc_buffers) &&
-           rlx_rt_copy(r, &b->matches, &t->match_buffers, &t->num_match_buffers);
+    return rlx_tir_reader_copy(r, &b->iters, &t->iter_vars, &t->num_iter_vars) &&
+           rlx_tir_reader_copy(r, &b->reads, &t->reads, &t->num_reads) &&
+           rlx_tir_reader_copy(r, &b->writes, &t->writes, &t->num_writes) &&
+           rlx_tir_reader_copy(r, &b->allocs, &t->alloc_buffers, &t->num_alloc_buffers) &&
+           rlx_tir_reader_copy(r, &b->matches, &t->match_buffers, &t->num_match_buffers);
 }
 
 /* Reads and writes that were left out are found by looking at the body; not for a block that
  * may be the root. */
-static const rlx_tir_block *complete(rlx_reader *r, const rlx_rt_open_block *b, bool maybe_root)
+static const rlx_tir_block *complete(rlx_reader *r, const rlx_tir_reader_open_block *b,
+                                     bool maybe_root)
 {
     if (maybe_root || (b->has_reads && b->has_writes))
         return b->block;
@@ -331,7 +332,7 @@ static const rlx_tir_block *complete(rlx_reader *r, const rlx_rt_open_block *b, 
     return t;
 }
 
-static bool finish_block(rlx_reader *r, rlx_rt_open_block *b, const rlx_stmt *body,
+static bool finish_block(rlx_reader *r, rlx_tir_reader_open_block *b, const rlx_stmt *body,
                          rlx_place place)
 {
     if (!fill_block(r, b, body))
@@ -341,7 +342,8 @@ static bool finish_block(rlx_reader *r, rlx_rt_open_block *b, const rlx_stmt *bo
     bool maybe_root = !b->outer && r->tir->level == 1 && !b->iters.len;
     const rlx_tir_block *t = complete(r, b, maybe_root);
     rlx_block_realize *realize = t ? rlx_node_new(r->ctx, RLX_NODE_BLOCK_REALIZE) : NULL;
-    if (!realize || !rlx_rt_copy(r, &b->values, &realize->iter_values, &realize->num_iter_values))
+    if (!realize ||
+        !rlx_tir_reader_copy(r, &b->values, &realize->iter_values, &realize->num_iter_values))
         return false;
     realize->place = place;
     realize->predicate = b->predicate ? b->predicate : rlx_bool_prim(r, true);
@@ -349,17 +351,17 @@ static bool finish_block(rlx_reader *r, rlx_rt_open_block *b, const rlx_stmt *bo
     if (!realize->predicate)
         return false;
     if (maybe_root && !(b->has_reads && b->has_writes) &&
-        !rlx_rt_push(r, &r->tir->unfinished, realize))
+        !rlx_tir_reader_push(r, &r->tir->unfinished, realize))
         return false;
-    return rlx_rt_add(r, b->no_realize ? &t->node : &realize->node);
+    return rlx_tir_reader_add(r, b->no_realize ? &t->node : &realize->node);
 }
 
-bool rlx_rt_read_block(rlx_reader *r, const rlx_ast *call)
+bool rlx_tir_reader_read_block(rlx_reader *r, const rlx_ast *call)
 {
     const rlx_ast *slot[2];
     rlx_val v;
-    rlx_rt_open_block b = { .outer = r->tir->block,
-                            .block = rlx_node_new(r->ctx, RLX_NODE_TIR_BLOCK) };
+    rlx_tir_reader_open_block b = { .outer = r->tir->block,
+                                    .block = rlx_node_new(r->ctx, RLX_NODE_TIR_BLOCK) };
     bool ok =
         b.block && rlx_bind_args(r, call, "T.block", RLX_PARAMS("name", "no_realize"), 0, slot);
     if (ok)
@@ -373,9 +375,9 @@ bool rlx_rt_read_block(rlx_reader *r, const rlx_ast *call)
     }
     b.block->place = rlx_read_place(r, call);
     r->tir->block = &b;
-    uint32_t frame = rlx_frame_enter(r);
-    const rlx_stmt *body = rlx_rt_read_suite(r);
-    rlx_frame_leave(r, frame);
+    uint32_t frame = rlx_reader_frame_enter(r);
+    const rlx_stmt *body = rlx_tir_reader_read_suite(r);
+    rlx_reader_frame_leave(r, frame);
     r->tir->block = b.outer;
     ok = ok && body && finish_block(r, &b, body, rlx_read_place(r, call));
     free_block(r, &b);
@@ -387,7 +389,7 @@ bool rlx_rt_read_block(rlx_reader *r, const rlx_ast *call)
 static bool add_axis(rlx_reader *r, const rlx_ast *target, const rlx_node *dom, rlx_dtype dtype,
                      uint8_t type, const rlx_prim *value)
 {
-    rlx_rt_open_block *b = r->tir->block;
+    rlx_tir_reader_open_block *b = r->tir->block;
     const rlx_prim_var *var =
         rlx_prim_var_new(r->ctx, target->name->text, dtype, rlx_read_place(r, target));
     rlx_iter_var *iter = var ? rlx_node_new(r->ctx, RLX_NODE_ITER_VAR) : NULL;
@@ -397,8 +399,8 @@ static bool add_axis(rlx_reader *r, const rlx_ast *target, const rlx_node *dom, 
     iter->dom = dom;
     iter->var = &var->node;
     iter->iter_type = type;
-    return rlx_rt_push(r, &b->iters, iter) && rlx_rt_push(r, &b->values, value) &&
-           rlx_rt_define(r, target, &v);
+    return rlx_tir_reader_push(r, &b->iters, iter) && rlx_tir_reader_push(r, &b->values, value) &&
+           rlx_tir_reader_define(r, target, &v);
 }
 
 static bool in_block(rlx_reader *r, const rlx_ast *call, const char *what)
@@ -407,12 +409,13 @@ static bool in_block(rlx_reader *r, const rlx_ast *call, const char *what)
 }
 
 /* v = T.axis.spatial(dom, value, dtype="int32") */
-bool rlx_rt_axis(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+bool rlx_tir_reader_axis(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                         const rlx_ast *target)
 {
     const rlx_ast *slot[3];
     rlx_val v;
     rlx_dtype t = RELAX_INT32;
-    if (!in_block(r, call, fn->name) || !(target = rlx_rt_one_target(r, call, target)) ||
+    if (!in_block(r, call, fn->name) || !(target = rlx_tir_reader_one_target(r, call, target)) ||
         !rlx_bind_args(r, call, fn->name, RLX_PARAMS("dom", "binding", "dtype"), 2, slot))
         return false;
     if (!rlx_read_value(r, slot[0], &v))
@@ -449,7 +452,8 @@ static bool remap_one(rlx_reader *r, const rlx_ast *at, char kind, const rlx_val
 }
 
 /* vi, vj = T.axis.remap("SR", [i, j]) */
-bool rlx_rt_remap(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+bool rlx_tir_reader_remap(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                          const rlx_ast *target)
 {
     const rlx_ast *slot[3];
     rlx_val kinds, v;
@@ -488,16 +492,17 @@ static bool push_regions(rlx_reader *r, const rlx_ast *a, rlx_ptrs *to)
     bool list = v.kind == RLX_VAL_LIST || v.kind == RLX_VAL_TUPLE;
     for (size_t i = 0; i < (list ? v.list.count : 1); i++) {
         const rlx_node *region = rlx_to_region(r, a, list ? &v.list.items[i] : &v);
-        if (!region || !rlx_rt_push(r, to, region))
+        if (!region || !rlx_tir_reader_push(r, to, region))
             return false;
     }
     return true;
 }
 
 /* T.reads(A[i, j], B[0:4]), T.writes */
-bool rlx_rt_reads(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+bool rlx_tir_reader_reads(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                          const rlx_ast *target)
 {
-    rlx_rt_open_block *b = r->tir->block;
+    rlx_tir_reader_open_block *b = r->tir->block;
     if (!in_block(r, call, fn->name))
         return false;
     bool *has = fn->what ? &b->has_writes : &b->has_reads;
@@ -512,7 +517,8 @@ bool rlx_rt_reads(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const
     return true;
 }
 
-bool rlx_rt_where(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+bool rlx_tir_reader_where(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                          const rlx_ast *target)
 {
     const rlx_ast *slot[1];
     if (!in_block(r, call, fn->name) ||
@@ -523,8 +529,8 @@ bool rlx_rt_where(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const
     return (r->tir->block->predicate = rlx_read_prim_operand(r, slot[0])) != NULL;
 }
 
-bool rlx_rt_block_attr(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
-                       const rlx_ast *target)
+bool rlx_tir_reader_block_attr(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                               const rlx_ast *target)
 {
     if (!in_block(r, call, fn->name))
         return false;
@@ -534,24 +540,26 @@ bool rlx_rt_block_attr(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
 }
 
 /* C = T.alloc_buffer((4, 4), ...): belongs to the block, or to the root block at function level */
-bool rlx_rt_alloc_buffer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
-                         const rlx_ast *target)
+bool rlx_tir_reader_alloc_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                                 const rlx_ast *target)
 {
     const rlx_ast *slot[RLX_BUF_COUNT];
-    if (!(target = rlx_rt_one_target(r, call, target)) ||
+    if (!(target = rlx_tir_reader_one_target(r, call, target)) ||
         !rlx_bind_args(r, call, "T.alloc_buffer", RLX_PARAMS(RLX_BUF_PARAMS), 1, slot))
         return false;
     const rlx_buffer *b = rlx_make_buffer(r, target->name->text, target, slot, NULL);
     rlx_val v = rlx_val_node(RLX_VAL_BUFFER, b ? &b->node : NULL, target);
-    return b && rlx_rt_push(r, r->tir->block ? &r->tir->block->allocs : &r->tir->root_allocs, b) &&
-           rlx_rt_define(r, target, &v);
+    return b &&
+           rlx_tir_reader_push(r, r->tir->block ? &r->tir->block->allocs : &r->tir->root_allocs,
+                               b) &&
+           rlx_tir_reader_define(r, target, &v);
 }
 
 static bool match_region(rlx_reader *r, const rlx_ast *at, const rlx_ast *target,
                          const rlx_ast *const *slot, const rlx_val *source)
 {
     const rlx_node *region = rlx_to_region(r, at, source);
-    rlx_rt_open_block *block = r->tir->block;
+    rlx_tir_reader_open_block *block = r->tir->block;
     if (!region)
         return false;
     if (!block)
@@ -564,7 +572,7 @@ static bool match_region(rlx_reader *r, const rlx_ast *at, const rlx_ast *target
     m->source = region;
     m->buffer = &b->node;
     rlx_val v = rlx_val_node(RLX_VAL_BUFFER, &b->node, target);
-    return rlx_rt_push(r, &block->matches, m) && rlx_rt_define(r, target, &v);
+    return rlx_tir_reader_push(r, &block->matches, m) && rlx_tir_reader_define(r, target, &v);
 }
 
 static bool number_params(rlx_reader *r)
@@ -594,7 +602,7 @@ static bool match_param(rlx_reader *r, const rlx_ast *at, const rlx_ast *target,
     const rlx_buffer *b = rlx_make_buffer(r, target->name->text, target, slot, NULL);
     rlx_val v = rlx_val_node(RLX_VAL_BUFFER, b ? &b->node : NULL, target);
     r->tir->buffers[i] = b ? &b->node : NULL;
-    return b && rlx_rt_define(r, target, &v);
+    return b && rlx_tir_reader_define(r, target, &v);
 }
 
 /* T.match_buffer(x, (n,), "float32") of the older dialect: names that mean nothing yet are
@@ -617,12 +625,12 @@ static bool define_extents(rlx_reader *r, const rlx_ast *shape)
     return true;
 }
 
-bool rlx_rt_match_buffer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
-                         const rlx_ast *target)
+bool rlx_tir_reader_match_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                                 const rlx_ast *target)
 {
     const rlx_ast *slot[RLX_BUF_COUNT + 1];
     rlx_val v;
-    if (!(target = rlx_rt_one_target(r, call, target)) ||
+    if (!(target = rlx_tir_reader_one_target(r, call, target)) ||
         !rlx_bind_args(r, call, "T.match_buffer", RLX_PARAMS("param", RLX_BUF_PARAMS), 1, slot))
         return false;
     if (!rlx_read_value(r, slot[0], &v) || !define_extents(r, slot[1]))

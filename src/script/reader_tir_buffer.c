@@ -48,7 +48,7 @@ static bool push_shape(rlx_reader *r, const rlx_ast *a)
             return rlx_read_error(r, RLX_PA28, &at,
                                   "a dimension is an integer expression, found %s",
                                   rlx_show(r->ctx, p));
-        if (!rlx_rt_push(r, &r->stack, p))
+        if (!rlx_tir_reader_push(r, &r->stack, p))
             return false;
     }
     return true;
@@ -57,7 +57,7 @@ static bool push_shape(rlx_reader *r, const rlx_ast *a)
 static bool push_region_shape(rlx_reader *r, const rlx_buffer_region *region)
 {
     for (size_t i = 0; i < region->num_region; i++)
-        if (!rlx_rt_push(r, &r->stack, ((const rlx_range *)region->region[i])->extent))
+        if (!rlx_tir_reader_push(r, &r->stack, ((const rlx_range *)region->region[i])->extent))
             return false;
     return true;
 }
@@ -87,7 +87,7 @@ static bool set_strides(rlx_reader *r, rlx_buffer *b, const rlx_ast *a)
         const rlx_prim *p = v.list.items[i].kind == RLX_VAL_STR
                                 ? stride_var(r, b, i)
                                 : rlx_to_prim(r, a, &v.list.items[i]);
-        ok = p && rlx_read_is_extent(r, a, p) && rlx_rt_push(r, &r->stack, p);
+        ok = p && rlx_read_is_extent(r, a, p) && rlx_tir_reader_push(r, &r->stack, p);
     }
     if (ok) {
         b->num_strides = r->stack.len - mark;
@@ -266,7 +266,7 @@ static const rlx_prim *ramp_index(rlx_reader *r, const rlx_buffer *b, size_t axi
         !rlx_read_is_extent(r, s, stop) || !rlx_read_is_extent(r, s, step))
         return NULL;
     if (!rlx_match_types(r->ctx, &start, &step))
-        return rlx_prims_misfit(r, s, start, step), NULL;
+        return rlx_prims_differ(r, s, start, step), NULL;
     const rlx_prim *one = rlx_int(r->ctx, RELAX_INT32, 1),
                    *room = rlx_fold_sub(r->ctx, stop, start);
     const rlx_prim *lanes =
@@ -274,7 +274,7 @@ static const rlx_prim *ramp_index(rlx_reader *r, const rlx_buffer *b, size_t axi
                                rlx_fold_sub(r->ctx, rlx_fold_add(r->ctx, room, step), one), step)
              : NULL;
     if (!lanes)
-        return rlx_prims_misfit(r, s, start, stop), NULL;
+        return rlx_prims_differ(r, s, start, stop), NULL;
     lanes = rlx_simplify(r->ctx, NULL, lanes);
     int64_t n;
     if (!lanes)
@@ -330,7 +330,7 @@ static bool push_indices(rlx_reader *r, const rlx_buffer *b, const rlx_ast *inde
         if (!rlx_dtype_is_int(t) && !rlx_dtype_is_bool(t))
             return rlx_read_error(r, RLX_PA18, a, "an index is an integer, found %s",
                                   rlx_show(r->ctx, p));
-        if (!rlx_rt_push(r, &r->stack, p))
+        if (!rlx_tir_reader_push(r, &r->stack, p))
             return false;
     }
     return true;
@@ -381,7 +381,7 @@ static bool read_region(rlx_reader *r, const rlx_buffer *b, const rlx_ast *index
     bool ok = index_count(r, b, index, index->count);
     for (const rlx_ast *a = index->first; a && ok; a = a->next, axis++) {
         const rlx_node *range = region_part(r, b, axis, a);
-        ok = range && rlx_rt_push(r, &r->stack, range);
+        ok = range && rlx_tir_reader_push(r, &r->stack, range);
     }
     const rlx_node *region = ok ? new_region(r, b, mark) : NULL;
     r->stack.len = mark;
@@ -424,7 +424,7 @@ const rlx_node *rlx_to_region(rlx_reader *r, const rlx_ast *at, const rlx_val *v
                       rlx_dtype_is_int(rlx_prim_dtype(min)) ? rlx_prim_dtype(min) : RELAX_INT32, 1)
                 : b->shape[i];
         const rlx_node *range = rlx_range_new(r->ctx, min, extent);
-        ok = range && rlx_rt_push(r, &r->stack, range);
+        ok = range && rlx_tir_reader_push(r, &r->stack, range);
     }
     const rlx_node *region = ok ? new_region(r, b, mark) : NULL;
     r->stack.len = mark;
@@ -477,7 +477,7 @@ bool rlx_read_store(rlx_reader *r, const rlx_ast *target, const rlx_prim *value,
     if (push_indices(r, (const rlx_buffer *)v.node, target))
         s = make_store(r, (const rlx_buffer *)v.node, target, value, mark, predicate, place);
     r->stack.len = mark;
-    return s && rlx_rt_add(r, s);
+    return s && rlx_tir_reader_add(r, s);
 }
 
 /* ---- methods -------------------------------------------------------------------------------- */
@@ -489,7 +489,7 @@ static bool push_index_list(rlx_reader *r, const rlx_buffer *b, const rlx_ast *a
     size_t n = 0;
     for (const rlx_ast *i = list ? a->first : a; i; i = list ? i->next : NULL, n++) {
         const rlx_prim *p = rlx_read_prim_operand(r, i);
-        if (!p || !rlx_rt_push(r, &r->stack, p))
+        if (!p || !rlx_tir_reader_push(r, &r->stack, p))
             return false;
     }
     return index_count(r, b, a, n);
@@ -537,7 +537,7 @@ static bool buffer_vstore(rlx_reader *r, const rlx_buffer *b, const rlx_ast *cal
         s = make_store(r, b, call, value, mark, predicate, rlx_read_place(r, call));
     r->stack.len = mark;
     *out = (rlx_val){ .kind = RLX_VAL_NONE, .begin = call->begin, .end = call->end };
-    return s && rlx_rt_add(r, s);
+    return s && rlx_tir_reader_add(r, s);
 }
 
 /* Position of an element: row-major, or by the strides. */

@@ -49,7 +49,7 @@ static size_t read_prims(rlx_reader *r, const rlx_ast *call, const rlx_prim **ou
 
 /* ---- dtypes as functions -------------------------------------------------------------------- */
 
-bool rlx_rt_dtype_name(rlx_slice name, rlx_dtype *out)
+bool rlx_tir_reader_dtype_name(rlx_slice name, rlx_dtype *out)
 {
     if (rlx_slice_is(name, "boolean"))
         return *out = RELAX_BOOL, true;
@@ -148,7 +148,7 @@ static bool call_dtype(rlx_reader *r, rlx_dtype t, const rlx_ast *call, rlx_val 
 }
 
 /* T.var("int32"), the older form of T.int32() */
-static bool call_var(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_var(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_ast *slot[2];
     rlx_dtype t = RELAX_INT32;
@@ -165,7 +165,8 @@ static bool call_var(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rl
 }
 
 /* T.Var("x", "int32"), T.SizeVar */
-static bool call_named_var(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_named_var(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                           rlx_val *out)
 {
     const rlx_ast *slot[2];
     rlx_dtype t = RELAX_INT32;
@@ -183,7 +184,8 @@ static bool call_named_var(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *ca
 
 /* ---- nodes as written ----------------------------------------------------------------------- */
 
-static bool node_binary(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool node_binary(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                        rlx_val *out)
 {
     const rlx_prim *p[2];
     if (read_prims(r, call, p, 2, 2) == SIZE_MAX)
@@ -194,13 +196,14 @@ static bool node_binary(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
         bool literal = rlx_is(a, RLX_NODE_INT_IMM) || rlx_is(b, RLX_NODE_INT_IMM) ||
                        rlx_is(a, RLX_NODE_FLOAT_IMM) || rlx_is(b, RLX_NODE_FLOAT_IMM);
         if (!literal || !rlx_match_types(r->ctx, &p[0], &p[1]))
-            return rlx_prims_misfit(r, call, a, b);
+            return rlx_prims_differ(r, call, a, b);
     }
     return set_prim(out, rlx_binary_new(r->ctx, (enum rlx_node_kind)fn->what, p[0], p[1]), call);
 }
 
 /* The function forms match types and fold: T.min, T.floordiv ... */
-static bool fold_binary(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool fold_binary(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                        rlx_val *out)
 {
     const rlx_prim *p[2];
     size_t errors = rlx_error_count(r->ctx);
@@ -212,25 +215,25 @@ static bool fold_binary(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
         return rlx_read_error(r, RLX_PA18, call, "division by zero");
     const rlx_prim *q = rlx_fold_binary(r->ctx, (enum rlx_node_kind)fn->what, p[0], p[1]);
     if (!q && errors == rlx_error_count(r->ctx))
-        return rlx_prims_misfit(r, call, p[0], p[1]);
+        return rlx_prims_differ(r, call, p[0], p[1]);
     return set_prim(out, q, call);
 }
 
-static bool fold_bits(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool fold_bits(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_prim *p[2];
     return read_prims(r, call, p, 2, 2) != SIZE_MAX &&
            rlx_prim_intrinsic(r, fn->name, call, p[0], p[1], out);
 }
 
-static bool call_not(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_not(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_prim *p[1];
     return read_prims(r, call, p, 1, 1) != SIZE_MAX && set_prim(out, rlx_not(r->ctx, p[0]), call);
 }
 
 /* T.Cast("float32", x) always, T.cast(x, "float32") folding */
-static bool call_cast(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_cast(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_ast *slot[2];
     rlx_dtype t;
@@ -250,17 +253,18 @@ static bool call_cast(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, r
     return p && set_prim(out, rlx_cast(r->ctx, t, p), call);
 }
 
-static bool call_select(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_select(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                        rlx_val *out)
 {
     const rlx_prim *p[3];
     if (read_prims(r, call, p, 3, 3) == SIZE_MAX)
         return false;
     if (rlx_prim_dtype(p[1]) != rlx_prim_dtype(p[2]))
-        return rlx_prims_misfit(r, call, p[1], p[2]);
+        return rlx_prims_differ(r, call, p[1], p[2]);
     return set_prim(out, rlx_select_new(r->ctx, p[0], p[1], p[2]), call);
 }
 
-static bool call_if_then_else(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool call_if_then_else(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                               rlx_val *out)
 {
     const rlx_prim *p[3];
@@ -269,7 +273,7 @@ static bool call_if_then_else(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast 
         return false;
     const rlx_prim *q = rlx_fold_select(r->ctx, p[0], p[1], p[2]);
     if (!q && errors == rlx_error_count(r->ctx))
-        return rlx_prims_misfit(r, call, p[1], p[2]);
+        return rlx_prims_differ(r, call, p[1], p[2]);
     return set_prim(out, q, call);
 }
 
@@ -281,14 +285,14 @@ static bool lanes_of(rlx_reader *r, const rlx_ast *at, const rlx_prim *p, int64_
            rlx_read_error(r, RLX_PA24, at, "%lld is no number of lanes", (long long)*lanes);
 }
 
-static bool call_ramp(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_ramp(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_prim *p[3];
     int64_t lanes;
     if (read_prims(r, call, p, 3, 3) == SIZE_MAX || !lanes_of(r, call, p[2], &lanes))
         return false;
     if (!rlx_match_types(r->ctx, &p[0], &p[1]))
-        return rlx_prims_misfit(r, call, p[0], p[1]);
+        return rlx_prims_differ(r, call, p[0], p[1]);
     rlx_ramp key = { .node = { .kind = RLX_NODE_RAMP },
                      .dtype = rlx_dtype_with_lanes(rlx_prim_dtype(p[0]), (int)lanes),
                      .base = p[0],
@@ -297,7 +301,8 @@ static bool call_ramp(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, r
     return set_prim(out, rlx_node_intern(r->ctx, &key.node), call);
 }
 
-static bool call_broadcast(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_broadcast(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                           rlx_val *out)
 {
     const rlx_prim *p[2];
     int64_t lanes;
@@ -318,13 +323,14 @@ static bool push_list(rlx_reader *r, const rlx_ast *a, size_t *count)
     *count = 0;
     for (const rlx_ast *i = a->first; i; i = i->next, ++*count) {
         const rlx_prim *p = rlx_read_prim_operand(r, i);
-        if (!p || !rlx_rt_push(r, &r->stack, p))
+        if (!p || !rlx_tir_reader_push(r, &r->stack, p))
             return false;
     }
     return true;
 }
 
-static bool call_shuffle(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_shuffle(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                         rlx_val *out)
 {
     const rlx_ast *slot[2];
     size_t mark = r->stack.len, n = 0, k = 0;
@@ -347,7 +353,7 @@ static bool call_shuffle(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call
 }
 
 /* T.Let(body, where={x: v}) */
-static bool call_let(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_let(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_ast *slot[2];
     if (!rlx_bind_args(r, call, "T.Let", RLX_PARAMS("expr", "where"), 2, slot))
@@ -361,7 +367,7 @@ static bool call_let(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rl
     if (!body)
         return false;
     if (!rlx_as_prim_var(var) || rlx_prim_dtype(var) != rlx_prim_dtype(value))
-        return rlx_as_prim_var(var) ? rlx_prims_misfit(r, pairs, var, value)
+        return rlx_as_prim_var(var) ? rlx_prims_differ(r, pairs, var, value)
                                     : rlx_read_error(r, RLX_PA12, pairs, "T.Let binds a variable");
     rlx_prim_let key = { .node = { .kind = RLX_NODE_PRIM_LET },
                          .dtype = rlx_prim_dtype(body),
@@ -371,7 +377,7 @@ static bool call_let(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rl
     return set_prim(out, rlx_node_intern(r->ctx, &key.node), call);
 }
 
-static bool call_literal_node(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+static bool call_literal_node(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                               rlx_val *out)
 {
     const rlx_ast *slot[2];
@@ -383,7 +389,8 @@ static bool call_literal_node(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast 
     return set_prim(out, cast_value(r, slot[1], &v, t), call);
 }
 
-static bool call_string(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_string(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                        rlx_val *out)
 {
     const rlx_ast *slot[1];
     if (!rlx_bind_args(r, call, "T.StringImm", RLX_PARAMS("value"), 1, slot))
@@ -393,14 +400,16 @@ static bool call_string(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
     return set_prim(out, key.value ? rlx_node_intern(r->ctx, &key.node) : NULL, call);
 }
 
-static bool call_reducer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_reducer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                         rlx_val *out)
 {
     return rlx_val_set(out, RLX_VAL_PRIM, rlx_read_reducer(r, call), call);
 }
 
 /* ---- values of other kinds ------------------------------------------------------------------ */
 
-static bool call_index_map(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_index_map(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                           rlx_val *out)
 {
     const rlx_ast *slot[3];
     rlx_dtype t = RELAX_INT64;
@@ -418,14 +427,16 @@ static bool call_index_map(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *ca
 
 /* T.target({...}) is the dictionary itself (or the text): the key of the attribute says what it
  * means */
-static bool call_target(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_target(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                        rlx_val *out)
 {
     const rlx_ast *slot[2];
     return rlx_bind_args(r, call, "T.target", RLX_PARAMS("target_config", "host"), 1, slot) &&
            rlx_read_value(r, slot[0], out);
 }
 
-static bool call_range(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_range(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                       rlx_val *out)
 {
     const rlx_ast *slot[2];
     if (!rlx_bind_args(r, call, "T.Range", RLX_PARAMS("begin", "end"), 1, slot))
@@ -434,7 +445,8 @@ static bool call_range(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, 
 }
 
 /* T.iter_var(v, T.Range(0, 8), "ThreadIndex", "threadIdx.x") */
-static bool call_iter_var(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_iter_var(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                          rlx_val *out)
 {
     static const struct { const char *text; uint8_t type;
     } types[] = {
@@ -470,7 +482,8 @@ static bool call_iter_var(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *cal
     return rlx_val_set(out, RLX_VAL_ITER, &iter->node, call);
 }
 
-static bool call_buffer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                        rlx_val *out)
 {
     const rlx_ast *slot[RLX_BUF_COUNT];
     if (!rlx_bind_args(r, call, "T.Buffer", RLX_PARAMS(RLX_BUF_PARAMS), 1, slot))
@@ -480,7 +493,8 @@ static bool call_buffer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
     return rlx_val_set(out, RLX_VAL_BUFFER, b ? &b->node : NULL, call);
 }
 
-static bool call_meta_var(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_meta_var(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                          rlx_val *out)
 {
     const rlx_ast *slot[1];
     return rlx_bind_args(r, call, "T.meta_var", RLX_PARAMS("value"), 1, slot) &&
@@ -489,7 +503,7 @@ static bool call_meta_var(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *cal
 
 /* ---- functions that expand while they are read ---------------------------------------------- */
 
-static bool call_abs(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_abs(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_prim *x;
     if (read_prims(r, call, &x, 1, 1) == SIZE_MAX)
@@ -504,7 +518,8 @@ static bool call_abs(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rl
                     call);
 }
 
-static bool call_ceildiv(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_ceildiv(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                         rlx_val *out)
 {
     const rlx_prim *p[2];
     if (read_prims(r, call, p, 2, 2) == SIZE_MAX)
@@ -514,7 +529,7 @@ static bool call_ceildiv(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call
     const rlx_prim *sum =
         rlx_fold_sub(r->ctx, rlx_fold_add(r->ctx, p[0], p[1]), rlx_int(r->ctx, RELAX_INT32, 1));
     const rlx_prim *q = sum ? rlx_fold_binary(r->ctx, RLX_NODE_FLOOR_DIV, sum, p[1]) : NULL;
-    return q ? set_prim(out, q, call) : rlx_prims_misfit(r, call, p[0], p[1]);
+    return q ? set_prim(out, q, call) : rlx_prims_differ(r, call, p[0], p[1]);
 }
 
 static const rlx_prim *is_inf(rlx_reader *r, const rlx_prim *x)
@@ -528,7 +543,8 @@ static const rlx_prim *is_inf(rlx_reader *r, const rlx_prim *x)
     return rlx_binary_new(r->ctx, RLX_NODE_AND, equal, rlx_not(r->ctx, nan));
 }
 
-static bool call_isinf(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_isinf(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                       rlx_val *out)
 {
     const rlx_prim *x;
     if (read_prims(r, call, &x, 1, 1) == SIZE_MAX)
@@ -545,7 +561,8 @@ static bool call_isinf(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, 
 }
 
 /* Rounding of an integer is the integer. */
-static bool call_round(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_round(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                       rlx_val *out)
 {
     const rlx_prim *x;
     if (read_prims(r, call, &x, 1, 1) == SIZE_MAX)
@@ -564,7 +581,8 @@ static double float_limit(rlx_dtype t)
 }
 
 /* T.max_value("int8"), T.min_value, T.infinity */
-static bool call_limit(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_limit(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                       rlx_val *out)
 {
     const rlx_ast *slot[1];
     rlx_dtype t;
@@ -645,7 +663,7 @@ static bool intrinsic(rlx_reader *r, const char *op, uint8_t rule, const rlx_ast
                                    rlx_slice_is(rlx_string_slice(a->name->text), "dtype"));
         const rlx_prim *p =
             dtype ? NULL : intrinsic_argument(r, a->kind == RLX_AST_KEYWORD ? a->base : a);
-        ok = dtype || (p && rlx_rt_push(r, &r->stack, p));
+        ok = dtype || (p && rlx_tir_reader_push(r, &r->stack, p));
     }
     const rlx_prim *const *args = (const rlx_prim *const *)(r->stack.data + mark);
     size_t n = r->stack.len - mark;
@@ -656,13 +674,15 @@ static bool intrinsic(rlx_reader *r, const char *op, uint8_t rule, const rlx_ast
     return set_prim(out, p, given);
 }
 
-static bool call_intrinsic(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_intrinsic(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                           rlx_val *out)
 {
     return intrinsic(r, fn->text ? fn->text : fn->name, fn->what, call, out);
 }
 
 /* T.call_intrin("float32", "tir.exp", x) */
-static bool call_by_name(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_by_name(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                         rlx_val *out)
 {
     const rlx_ast *name = call->first ? call->first->next : NULL;
     if (!name || name->kind == RLX_AST_KEYWORD)
@@ -679,7 +699,8 @@ static bool call_by_name(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call
                      out);
 }
 
-static bool not_supported(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool not_supported(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                          rlx_val *out)
 {
     return rlx_read_error(r, RLX_PA16, call, "T.%s is not supported", fn->name);
 }
@@ -689,7 +710,7 @@ static bool not_supported(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *cal
 #define CALL(name, rule) { name, call_intrinsic, NULL, rule, NULL }
 #define NAMED(name, rule, op) { name, call_intrinsic, NULL, rule, op }
 
-const rlx_rt_fn rlx_rt_values[] = {
+const rlx_tir_reader_fn rlx_tir_reader_values[] = {
     NODE("Add", ADD),
     NODE("Sub", SUB),
     NODE("Mul", MUL),
@@ -882,23 +903,23 @@ const rlx_rt_fn rlx_rt_values[] = {
 
 /* ---- look-up -------------------------------------------------------------------------------- */
 
-const rlx_rt_fn *rlx_rt_fn_of(rlx_reader *r, rlx_word *path)
+const rlx_tir_reader_fn *rlx_tir_reader_fn_of(rlx_reader *r, rlx_word *path)
 {
     rlx_functions *known = rlx_word_functions(&r->names, path);
     if (!known || known->looked_tir)
         return known ? known->tir : NULL;
     known->looked_tir = true;
     rlx_slice name = rlx_string_slice(path->text);
-    for (const rlx_rt_fn *f = rlx_rt_values; f->name && !known->tir; f++)
+    for (const rlx_tir_reader_fn *f = rlx_tir_reader_values; f->name && !known->tir; f++)
         if (rlx_slice_is(name, f->name))
             known->tir = f;
-    for (const rlx_rt_fn *f = rlx_rt_statements; f->name && !known->tir; f++)
+    for (const rlx_tir_reader_fn *f = rlx_tir_reader_statements; f->name && !known->tir; f++)
         if (rlx_slice_is(name, f->name))
             known->tir = f;
     return known->tir;
 }
 
-const rlx_rt_fn *rlx_rt_callee(rlx_reader *r, const rlx_ast *a)
+const rlx_tir_reader_fn *rlx_tir_reader_callee(rlx_reader *r, const rlx_ast *a)
 {
     rlx_val v;
     const rlx_ast *root = a;
@@ -908,24 +929,24 @@ const rlx_rt_fn *rlx_rt_callee(rlx_reader *r, const rlx_ast *a)
         root->name->value.sub != RLX_SPACE_T)
         return NULL;
     return rlx_read_value(r, a, &v) && v.kind == RLX_VAL_FUNC
-               ? rlx_rt_fn_of(r, (rlx_word *)v.fn.path)
+               ? rlx_tir_reader_fn_of(r, (rlx_word *)v.fn.path)
                : NULL;
 }
 
 static const char *tir_name_at(void *user, size_t i)
 {
     size_t values = 0;
-    while (rlx_rt_values[values].name)
+    while (rlx_tir_reader_values[values].name)
         values++;
-    return i < values ? rlx_rt_values[i].name : rlx_rt_statements[i - values].name;
+    return i < values ? rlx_tir_reader_values[i].name : rlx_tir_reader_statements[i - values].name;
 }
 
 static bool unknown(rlx_reader *r, const rlx_word *path, const rlx_ast *at)
 {
     size_t n = 0, k = 0;
-    while (rlx_rt_values[n].name)
+    while (rlx_tir_reader_values[n].name)
         n++;
-    while (rlx_rt_statements[k].name)
+    while (rlx_tir_reader_statements[k].name)
         k++;
     const char *near = rlx_nearest(r, rlx_string_slice(path->text), tir_name_at, NULL, n + k);
     return rlx_read_error(r, RLX_PA11, at, "T.%s is not known%s%s", path->text->data,
@@ -935,12 +956,12 @@ static bool unknown(rlx_reader *r, const rlx_word *path, const rlx_ast *at)
 bool rlx_call_tir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out)
 {
     rlx_dtype t;
-    const rlx_rt_fn *fn = rlx_rt_fn_of(r, path);
+    const rlx_tir_reader_fn *fn = rlx_tir_reader_fn_of(r, path);
     if (fn && fn->expr)
         return fn->expr(r, fn, call, out);
     if (fn)
         return rlx_read_error(r, RLX_PA15, call, "T.%s is a statement, not a value", fn->name);
-    if (rlx_rt_dtype_name(rlx_string_slice(path->text), &t))
+    if (rlx_tir_reader_dtype_name(rlx_string_slice(path->text), &t))
         return call_dtype(r, t, call, out);
     return unknown(r, path, call->base);
 }
@@ -959,7 +980,7 @@ bool rlx_call_sibling(rlx_reader *r, const rlx_expr *callee, const rlx_ast *call
     bool ok = true;
     for (const rlx_ast *a = call->first; a && ok; a = a->next) {
         const rlx_prim *p = intrinsic_argument(r, a->kind == RLX_AST_KEYWORD ? a->base : a);
-        ok = p && rlx_rt_push(r, &r->stack, p);
+        ok = p && rlx_tir_reader_push(r, &r->stack, p);
     }
     rlx_prim_call key = { .node = { .kind = RLX_NODE_PRIM_CALL },
                           .dtype = t,

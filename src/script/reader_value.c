@@ -116,7 +116,8 @@ bool rlx_to_dtype(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype 
     case RLX_VAL_DTYPE: *out = (rlx_dtype)v->i; return true;
     case RLX_VAL_STR: return dtype_text(r, at, v->s, out);
     case RLX_VAL_FUNC:
-        if (v->sub == RLX_SPACE_T && rlx_rt_dtype_name(rlx_string_slice(v->fn.path->text), out))
+        if (v->sub == RLX_SPACE_T &&
+            rlx_tir_reader_dtype_name(rlx_string_slice(v->fn.path->text), out))
             return true;
         break;
     default: break;
@@ -307,9 +308,10 @@ const rlx_expr *rlx_to_shape(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
         ok = p && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)p) ||
                    rlx_no_memory(r->ctx));
     }
-    const rlx_expr *shape = ok ? rlx_shape(r->ctx, (const rlx_prim *const *)(r->stack.data + mark),
-                                           r->stack.len - mark)
-                               : NULL;
+    const rlx_expr *shape =
+        ok ? rlx_shape_new(r->ctx, (const rlx_prim *const *)(r->stack.data + mark),
+                           r->stack.len - mark)
+           : NULL;
     r->stack.len = mark;
     return shape;
 }
@@ -616,7 +618,7 @@ static bool index_expr(rlx_reader *r, const rlx_ast *a, const rlx_val *base, rlx
     if (s)
         return rlx_val_set(out, RLX_VAL_PRIM, s->values[i], a);
     return rlx_val_set(out, RLX_VAL_EXPR,
-                       rlx_tuple_get(r->ctx, base->node, i, rlx_read_place(r, a)), a);
+                       rlx_tuple_get_item_new(r->ctx, base->node, i, rlx_read_place(r, a)), a);
 }
 
 static bool index_meta(rlx_reader *r, const rlx_ast *a, const rlx_val *base, rlx_val *out)

@@ -36,7 +36,7 @@ void rlx_builder_free(rlx_builder *b)
     rlx_memory *m = &b->ctx->memory;
     for (size_t i = 0; i < b->frames.len; i++) {
         rlx_scope_free(&b->frames.data[i]->scope);
-        rlx_mem_free(m, b->frames.data[i], sizeof(rlx_frame));
+        rlx_mem_free(m, b->frames.data[i], sizeof(rlx_builder_frame));
     }
     rlx_vec_free(m, &b->frames);
     rlx_vec_free(m, &b->segments);
@@ -92,7 +92,7 @@ bool rlx_builder_declare(rlx_builder *b, const rlx_prim_var *v)
     return b->depth && v && rlx_scope_add(&rlx_top_frame(b)->scope, v, false);
 }
 
-rlx_frame *rlx_function_frame(const rlx_builder *b)
+rlx_builder_frame *rlx_function_frame(const rlx_builder *b)
 {
     size_t i = b->depth;
     while (i > 1 && !b->frames.data[i - 1]->is_function)
@@ -124,7 +124,7 @@ static rlx_known *known_of(const rlx_builder *b, const rlx_var *v)
 bool rlx_builder_remember(rlx_builder *b, const rlx_var *v, const rlx_expr *value)
 {
     rlx_memory *m = &b->ctx->memory;
-    const rlx_frame *f = rlx_top_frame(b);
+    const rlx_builder_frame *f = rlx_top_frame(b);
     rlx_known k = { value, (uint32_t)b->depth,
                     v->node.kind == RLX_NODE_DATAFLOW_VAR ? f->block_serial : f->serial };
     uint32_t index = v->node.id - b->known_base;
@@ -153,7 +153,7 @@ bool rlx_builder_sees_var(const rlx_builder *b, const rlx_var *v)
     const rlx_known *k = known_of(b, v);
     if (!k || !k->depth || k->depth > b->depth)
         return false;
-    const rlx_frame *f = b->frames.data[k->depth - 1];
+    const rlx_builder_frame *f = b->frames.data[k->depth - 1];
     return v->node.kind == RLX_NODE_DATAFLOW_VAR ? f->in_dataflow && k->serial == f->block_serial
                                                  : k->serial == f->serial;
 }
@@ -244,12 +244,12 @@ static bool push_segment(rlx_builder *b, bool dataflow, rlx_place place)
            rlx_no_memory(b->ctx);
 }
 
-static rlx_frame *frame_at(rlx_builder *b, size_t depth)
+static rlx_builder_frame *frame_at(rlx_builder *b, size_t depth)
 {
     rlx_memory *m = &b->ctx->memory;
     if (depth < b->frames.len)
         return b->frames.data[depth];
-    rlx_frame *f = rlx_mem_alloc_zero(m, sizeof *f);
+    rlx_builder_frame *f = rlx_mem_alloc_zero(m, sizeof *f);
     if (!f)
         return rlx_no_memory(b->ctx), NULL;
     rlx_scope_init(&f->scope, b->ctx, NULL);
@@ -260,16 +260,16 @@ static rlx_frame *frame_at(rlx_builder *b, size_t depth)
 }
 
 /* Opens a frame with its first, ordinary, segment. The scope of a used frame keeps its memory. */
-static rlx_frame *push_frame(rlx_builder *b, bool is_function)
+static rlx_builder_frame *push_frame(rlx_builder *b, bool is_function)
 {
-    rlx_frame *f = frame_at(b, b->depth);
+    rlx_builder_frame *f = frame_at(b, b->depth);
     if (!f || !push_segment(b, false, RLX_NO_PLACE))
         return NULL;
     rlx_scope_forget(&f->scope, 0);
     rlx_scope_forget_equals(&f->scope, 0);
     rlx_scope scope = f->scope;
     scope.parent = b->depth ? &rlx_top_frame(b)->scope : NULL;
-    *f = (rlx_frame){ .scope = scope,
+    *f = (rlx_builder_frame){ .scope = scope,
                       .is_function = is_function,
                       .first_segment = b->segments.len - 1,
                       .first_binding = b->bindings.len,
@@ -286,7 +286,7 @@ static rlx_frame *push_frame(rlx_builder *b, bool is_function)
 
 static void pop_frame(rlx_builder *b)
 {
-    rlx_frame *f = rlx_top_frame(b);
+    rlx_builder_frame *f = rlx_top_frame(b);
     b->segments.len = f->first_segment;
     b->bindings.len = f->first_binding;
     b->opens.len = f->first_open;
@@ -301,7 +301,7 @@ static void pop_frame(rlx_builder *b)
 
 rlx_mark rlx_builder_mark(const rlx_builder *b)
 {
-    const rlx_frame *f = rlx_top_frame(b);
+    const rlx_builder_frame *f = rlx_top_frame(b);
     return (rlx_mark){ b->depth,      b->segments.len,    b->bindings.len, b->opens.len,
                        b->params.len, f->scope.facts.len, f->scope.equals.len,
                        f->in_dataflow, f->block_serial,   b->next_lv, b->next_gv };
@@ -316,7 +316,7 @@ void rlx_builder_rollback(rlx_builder *b, const rlx_mark *m)
     b->params.len = m->params;
     b->next_lv = m->next_lv;
     b->next_gv = m->next_gv;
-    rlx_frame *f = rlx_top_frame(b);
+    rlx_builder_frame *f = rlx_top_frame(b);
     f->in_dataflow = m->in_dataflow;
     f->block_serial = m->block_serial;
     rlx_scope_forget(&f->scope, m->facts);
@@ -334,7 +334,7 @@ bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, s
 {
     if (b->depth == 0)
         forget_function(b);
-    rlx_frame *f = push_frame(b, true);
+    rlx_builder_frame *f = push_frame(b, true);
     if (!f)
         return false;
     f->is_pure = is_pure;
@@ -353,7 +353,7 @@ bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, s
         if (ok && v->sinfo && (v->sinfo->flags & RLX_FLAG_HAS_VARS))
             ok = rlx_builder_enter_shape_vars(b, v->sinfo, NULL);
     }
-    ok = ok && rlx_scope_believe(&f->scope, 0, attrs);
+    ok = ok && rlx_scope_assume(&f->scope, 0, attrs);
     for (size_t i = 0; ok && i < count; i++)
         ok = !rlx_as_var(params[i])->sinfo ||
              rlx_builder_check_annotation(b, rlx_as_var(params[i])->sinfo,
@@ -380,7 +380,7 @@ bool rlx_builder_begin_block(rlx_builder *b, bool dataflow, rlx_place place)
 {
     if (!b->depth)
         return wrong_state(b, "a block begins outside of a function") != NULL;
-    rlx_frame *f = rlx_top_frame(b);
+    rlx_builder_frame *f = rlx_top_frame(b);
     bool opens = dataflow && !f->in_dataflow;
     if (f->in_dataflow && !dataflow)
         return rlx_error(b->ctx, RLX_NF07, place, "ordinary block inside a dataflow block") !=
@@ -400,7 +400,7 @@ bool rlx_builder_begin_block(rlx_builder *b, bool dataflow, rlx_place place)
 
 bool rlx_builder_end_block(rlx_builder *b)
 {
-    rlx_frame *f = b->depth ? rlx_top_frame(b) : NULL;
+    rlx_builder_frame *f = b->depth ? rlx_top_frame(b) : NULL;
     if (!f || b->opens.len == f->first_open)
         return wrong_state(b, "a block ends that did not begin") != NULL;
     if (rlx_vec_last(&b->opens) == OPEN_DATAFLOW) {
@@ -420,7 +420,7 @@ static rlx_place place_of_run(const rlx_builder *b, size_t first, size_t end, rl
 }
 
 /* The block of the old program that holds exactly these bindings, if it is the next one. */
-static const rlx_node *old_block(rlx_builder *b, rlx_frame *f, bool dataflow, size_t first,
+static const rlx_node *old_block(rlx_builder *b, rlx_builder_frame *f, bool dataflow, size_t first,
                                  size_t end)
 {
     const rlx_block *o = f->old && f->old_block < f->old->num_blocks
@@ -435,8 +435,8 @@ static const rlx_node *old_block(rlx_builder *b, rlx_frame *f, bool dataflow, si
                : NULL;
 }
 
-static bool make_block(rlx_builder *b, rlx_frame *f, bool dataflow, size_t first, size_t end,
-                       rlx_place place)
+static bool make_block(rlx_builder *b, rlx_builder_frame *f, bool dataflow, size_t first,
+                       size_t end, rlx_place place)
 {
     if (first == end)
         return true;
@@ -448,7 +448,7 @@ static bool make_block(rlx_builder *b, rlx_frame *f, bool dataflow, size_t first
 }
 
 /* NF04: neighbours of one kind are joined, empty ones vanish. */
-static bool make_blocks(rlx_builder *b, rlx_frame *f)
+static bool make_blocks(rlx_builder *b, rlx_builder_frame *f)
 {
     size_t first = f->first_binding;
     rlx_segment run = b->segments.data[f->first_segment];
@@ -469,7 +469,7 @@ static bool make_blocks(rlx_builder *b, rlx_frame *f)
 /* The SeqExpr of the innermost frame. NULL after a report. */
 static const rlx_expr *make_seq(rlx_builder *b, const rlx_expr *result, rlx_place place)
 {
-    rlx_frame *f = rlx_top_frame(b);
+    rlx_builder_frame *f = rlx_top_frame(b);
     if (!result || !make_blocks(b, f))
         return NULL;
     const rlx_seq_expr *old = f->old;
@@ -477,13 +477,13 @@ static const rlx_expr *make_seq(rlx_builder *b, const rlx_expr *result, rlx_plac
                 (!old->num_blocks ||
                  memcmp(old->blocks, b->blocks.data, old->num_blocks * sizeof *old->blocks) == 0);
     const rlx_expr *seq =
-        same ? &old->node : rlx_seq(b->ctx, b->blocks.data, b->blocks.len, result, place);
+        same ? &old->node : rlx_seq_new(b->ctx, b->blocks.data, b->blocks.len, result, place);
     return seq && (rlx_ptrmap_put(&b->made, seq, 1) || rlx_no_memory(b->ctx)) ? seq : NULL;
 }
 
 static bool can_end(rlx_builder *b, bool is_function)
 {
-    const rlx_frame *f = b->depth ? rlx_top_frame(b) : NULL;
+    const rlx_builder_frame *f = b->depth ? rlx_top_frame(b) : NULL;
     if (!f || f->is_function != is_function)
         return wrong_state(b, is_function ? "a function ends that did not begin"
                                           : "a branch ends that did not begin") != NULL;
@@ -518,20 +518,20 @@ void rlx_builder_result_at(rlx_builder *b, rlx_place result, rlx_place annotatio
 }
 
 /* A variable knows only where it was bound, not where it is returned. */
-static rlx_place result_place(const rlx_frame *f, const rlx_expr *result)
+static rlx_place result_place(const rlx_builder_frame *f, const rlx_expr *result)
 {
     return f->result_at ? f->result_at : f->old ? f->old->place : rlx_place_of(result);
 }
 
 /* TY07 */
-static bool check_return(rlx_builder *b, const rlx_frame *f, const rlx_sinfo *have,
+static bool check_return(rlx_builder *b, const rlx_builder_frame *f, const rlx_sinfo *have,
                          const rlx_sinfo *stated, const rlx_expr *result, rlx_place place)
 {
-    rlx_fit_reason why;
-    enum rlx_fit fit = rlx_fit(b->ctx, &f->scope, have, stated, &why);
-    bool device = fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE;
-    bool silent = fit == RLX_FIT_YES || (device && !rlx_builder_judges_device(b, result)) ||
-                  (fit != RLX_FIT_NO && !device && b->options.quiet_values);
+    rlx_mismatch why;
+    enum rlx_assignability fit = rlx_assignable(b->ctx, &f->scope, have, stated, &why);
+    bool device = fit == RLX_ASSIGNABLE_KIND && why.part == RLX_MISMATCH_DEVICE;
+    bool silent = fit == RLX_ASSIGNABLE_YES || (device && !rlx_builder_judges_device(b, result)) ||
+                  (fit != RLX_ASSIGNABLE_NO && !device && b->options.quiet_values);
     if (silent)
         return true;
     rlx_buf text;
@@ -541,9 +541,9 @@ static bool check_return(rlx_builder *b, const rlx_frame *f, const rlx_sinfo *ha
                    f->name.len ? f->name.data : "the function", rlx_show(b->ctx, have),
                    rlx_show(b->ctx, stated));
     rlx_place at = result_place(f, result);
-    bool error = fit == RLX_FIT_NO || b->options.strict_annotations;
-    rlx_report_fit(b, RLX_TY07, error ? RLX_SEVERITY_ERROR : RLX_SEVERITY_WARNING,
-                   at ? at : place, text.data ? text.data : "result does not fit", &why);
+    bool error = fit == RLX_ASSIGNABLE_NO || b->options.strict_annotations;
+    rlx_report_assignable(b, RLX_TY07, error ? RLX_SEVERITY_ERROR : RLX_SEVERITY_WARNING,
+                          at ? at : place, text.data ? text.data : "result does not fit", &why);
     if (f->ret_at)
         rlx_note(b->ctx, f->ret_at, "the annotation is here");
     rlx_buf_free(&text);
@@ -551,7 +551,7 @@ static bool check_return(rlx_builder *b, const rlx_frame *f, const rlx_sinfo *ha
 }
 
 /* Result as callers see it: only what the signature binds or the outside knows. */
-typedef struct outside { const rlx_builder *b; const rlx_frame *f; } outside;
+typedef struct outside { const rlx_builder *b; const rlx_builder_frame *f; } outside;
 
 static bool outside_sees_shape_var(void *user, const rlx_prim_var *v)
 {
@@ -571,7 +571,7 @@ static bool outside_sees_var(void *user, const rlx_var *v)
 }
 
 /* Loose annotations are tightened for callers (D15.5). */
-static const rlx_sinfo *result_for_callers(rlx_builder *b, const rlx_frame *f,
+static const rlx_sinfo *result_for_callers(rlx_builder *b, const rlx_builder_frame *f,
                                            const rlx_sinfo *have, const rlx_sinfo *stated)
 {
     outside o = { b, f };
@@ -579,10 +579,11 @@ static const rlx_sinfo *result_for_callers(rlx_builder *b, const rlx_frame *f,
         rlx_erase(b->ctx, have, &(rlx_visible){ outside_sees_shape_var, outside_sees_var, &o });
     if (!stated || !erased)
         return erased;
-    return rlx_fit(b->ctx, &f->scope, erased, stated, NULL) == RLX_FIT_YES ? erased : stated;
+    return rlx_assignable(b->ctx, &f->scope, erased, stated, NULL) == RLX_ASSIGNABLE_YES ? erased
+                                                                                         : stated;
 }
 
-static const rlx_sinfo *signature_of(rlx_builder *b, const rlx_frame *f,
+static const rlx_sinfo *signature_of(rlx_builder *b, const rlx_builder_frame *f,
                                      const rlx_expr *const *params, const rlx_sinfo *ret)
 {
     if (f->declared && f->declared_ret == ret)
@@ -590,9 +591,9 @@ static const rlx_sinfo *signature_of(rlx_builder *b, const rlx_frame *f,
     return rlx_signature(b->ctx, params, f->num_params, ret, f->is_pure, f->scope.parent);
 }
 
-static const rlx_function *finish_function(rlx_builder *b, rlx_frame *f, const rlx_expr *result,
-                                           const rlx_sinfo *stated, const rlx_attr *attrs,
-                                           rlx_place place)
+static const rlx_function *finish_function(rlx_builder *b, rlx_builder_frame *f,
+                                           const rlx_expr *result, const rlx_sinfo *stated,
+                                           const rlx_attr *attrs, rlx_place place)
 {
     const rlx_expr *const *params = b->params.data + b->params.len - f->num_params;
     if (f->num_params == 0)

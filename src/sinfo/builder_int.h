@@ -17,7 +17,7 @@
 typedef struct rlx_known { const rlx_expr *value; uint32_t depth, serial; } rlx_known;
 typedef struct rlx_segment { size_t first; rlx_place place; bool dataflow; } rlx_segment;
 
-typedef struct rlx_frame {
+typedef struct rlx_builder_frame {
     rlx_scope scope;
     bool is_function, is_pure, force_pure, in_dataflow;
     uint32_t serial;           /* of this frame; of the open dataflow block */
@@ -36,13 +36,13 @@ typedef struct rlx_frame {
     /* what the signature is if declared_ret is the result; or NULL */
     const rlx_sinfo *declared, *declared_ret;
     int32_t outer_lv, outer_gv; /* count_names: counters of the function around this one */
-} rlx_frame;
+} rlx_builder_frame;
 
 struct rlx_builder {
     rlx_context *ctx;
     rlx_env env;
     rlx_builder_options options;
-    RLX_VEC(rlx_frame *) frames;   /* kept for use again beyond `depth` */
+    RLX_VEC(rlx_builder_frame *) frames; /* kept for use again beyond `depth` */
     size_t depth;
     RLX_VEC(rlx_segment) segments;
     RLX_VEC(const rlx_binding *) bindings;
@@ -66,9 +66,12 @@ struct rlx_builder {
     struct rlx_work *work;               /* normal_form.c */
 };
 
-RLX_INLINE rlx_frame *rlx_top_frame(const rlx_builder *b) { return b->frames.data[b->depth - 1]; }
+RLX_INLINE rlx_builder_frame *rlx_top_frame(const rlx_builder *b)
+{
+    return b->frames.data[b->depth - 1];
+}
 /* innermost function; never NULL while a frame is open */
-rlx_frame *rlx_function_frame(const rlx_builder *b);
+rlx_builder_frame *rlx_function_frame(const rlx_builder *b);
 
 bool rlx_builder_remember(rlx_builder *b, const rlx_var *v, const rlx_expr *value);
 /* is it bound here and visible? */
@@ -85,8 +88,8 @@ const rlx_sinfo *rlx_builder_derive(rlx_builder *b, const rlx_expr *e);
 /* Does a device that is not known of e count? */
 bool rlx_builder_judges_device(const rlx_builder *b, const rlx_expr *e);
 /* Messages of fit, "X is A but B says C: part". `place` of the diagnostic. */
-void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,
-                    const char *text, const rlx_fit_reason *why);
+void rlx_report_assignable(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,
+                           const char *text, const rlx_mismatch *why);
 /* The annotation alone: TY14, TY15. */
 bool rlx_builder_check_annotation(rlx_builder *b, const rlx_sinfo *s, rlx_place place);
 

@@ -2,13 +2,13 @@
  * (language 5.10). */
 #include "sinfo/builder_int.h"
 
-void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,
-                    const char *text, const rlx_fit_reason *why)
+void rlx_report_assignable(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,
+                           const char *text, const rlx_mismatch *why)
 {
     rlx_buf reason;
     rlx_buf_init(&reason, &b->ctx->memory);
-    rlx_fit_explain(&reason, why);
-    if (why->part == RLX_PART_KIND && !why->depth) /* says nothing that `text` does not say */
+    rlx_assignable_explain(&reason, why);
+    if (why->part == RLX_MISMATCH_KIND && !why->depth) /* says nothing that `text` does not say */
         rlx_report(b->ctx, code, severity, place, "%s", text);
     else
         rlx_report(b->ctx, code, severity, place, "%s: %s", text, reason.data ? reason.data : "?");
@@ -19,7 +19,7 @@ void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx
 
 /* --- leaves --- */
 
-static bool is_self(const rlx_frame *f, const rlx_expr *e)
+static bool is_self(const rlx_builder_frame *f, const rlx_expr *e)
 {
     return f->is_function && f->self && f->self == e;
 }
@@ -29,7 +29,7 @@ static const rlx_sinfo *self_sinfo(rlx_builder *b, const rlx_expr *e)
 {
     size_t params = b->params.len;
     for (size_t i = b->depth; i--;) {
-        rlx_frame *f = b->frames.data[i];
+        rlx_builder_frame *f = b->frames.data[i];
         if (f->is_function)
             params -= f->num_params;
         if (!is_self(f, e))
@@ -116,7 +116,7 @@ static void check_purity(rlx_builder *b, const rlx_call *c, bool pure)
     if (RLX_LIKELY(pure))
         return;
     b->num_impure++;
-    const rlx_frame *f = rlx_function_frame(b);
+    const rlx_builder_frame *f = rlx_function_frame(b);
     const char *prefix = rlx_as_op(c->op) ? "R." : "";
     if (rlx_top_frame(b)->in_dataflow) {
         rlx_error(b->ctx, RLX_PU01, c->place, "impure call to %s%s inside a dataflow block",
@@ -199,7 +199,7 @@ static const rlx_sinfo *info_of_arg(void *user, size_t i)
 static const rlx_sinfo *named_call(rlx_builder *b, const rlx_call *c, const rlx_string *name)
 {
     asked a = { b, c };
-    rlx_host_view view = { .ctx = b->ctx, .call = c, .arg_info = info_of_arg, .user = &a };
+    rlx_extension_view view = { .ctx = b->ctx, .call = c, .arg_info = info_of_arg, .user = &a };
     if (RLX_UNLIKELY(b->ctx->diags.num_errors) && follows_from_error(b, c))
         return b->ctx->underived;
     const rlx_sinfo *s = rlx_derive_named(&view, &rlx_top_frame(b)->scope, name);
@@ -227,23 +227,25 @@ bool rlx_builder_judges_device(const rlx_builder *b, const rlx_expr *e)
 
 /* "argument 2 of f is A, expected B: part" */
 static bool report_argument(rlx_builder *b, const rlx_call *c, size_t i, const rlx_sinfo *have,
-                            const rlx_sinfo *want, enum rlx_fit fit, const rlx_fit_reason *why)
+                            const rlx_sinfo *want, enum rlx_assignability fit,
+                            const rlx_mismatch *why)
 {
     rlx_buf text;
     rlx_place place = rlx_place_of(c->args[i]);
     rlx_buf_init(&text, &b->ctx->memory);
     rlx_buf_format(&text, "argument %zu of %s is %s, expected %s", i + 1, callee_name(b, c->op),
                    rlx_show(b->ctx, have), rlx_show(b->ctx, want));
-    rlx_report_fit(b, RLX_TY04, fit == RLX_FIT_VALUE ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR,
-                   c->place, text.data ? text.data : "argument does not fit", why);
+    rlx_report_assignable(b, RLX_TY04,
+                          fit == RLX_ASSIGNABLE_VALUE ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR,
+                          c->place, text.data ? text.data : "argument does not fit", why);
     if (place && place != c->place)
         rlx_note(b->ctx, place, "the argument was bound here");
     note_callee(b, c);
-    if (fit == RLX_FIT_KIND)
+    if (fit == RLX_ASSIGNABLE_KIND)
         rlx_note(b->ctx, RLX_NO_PLACE, "say what it is: R.match_cast(%s, %s)",
                  rlx_show(b->ctx, c->args[i]), rlx_show(b->ctx, want));
     rlx_buf_free(&text);
-    return fit == RLX_FIT_VALUE;
+    return fit == RLX_ASSIGNABLE_VALUE;
 }
 
 static bool is_number(rlx_dtype t)
@@ -269,14 +271,14 @@ static bool converts(const rlx_builder *b, const rlx_call *c, const rlx_sinfo *h
 static bool check_argument(rlx_builder *b, const rlx_call *c, size_t i, const rlx_sinfo *have,
                            const rlx_sinfo *want, bool after_error)
 {
-    rlx_fit_reason why;
+    rlx_mismatch why;
     if (!have || !want)
         return false;
-    enum rlx_fit fit = rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, want, &why);
-    bool device = fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE;
-    if (fit == RLX_FIT_YES || (device && !rlx_builder_judges_device(b, c->args[i])) ||
-        (fit == RLX_FIT_VALUE && (b->options.quiet_values || after_error)) ||
-        (fit == RLX_FIT_NO && converts(b, c, have, want)))
+    enum rlx_assignability fit = rlx_assignable(b->ctx, &rlx_top_frame(b)->scope, have, want, &why);
+    bool device = fit == RLX_ASSIGNABLE_KIND && why.part == RLX_MISMATCH_DEVICE;
+    if (fit == RLX_ASSIGNABLE_YES || (device && !rlx_builder_judges_device(b, c->args[i])) ||
+        (fit == RLX_ASSIGNABLE_VALUE && (b->options.quiet_values || after_error)) ||
+        (fit == RLX_ASSIGNABLE_NO && converts(b, c, have, want)))
         return true; /* devices are judged after they have spread */
     return report_argument(b, c, i, have, want, fit, &why);
 }

@@ -23,14 +23,14 @@ static rlx_place annotation_place(const rlx_emit *how)
  * error. */
 static bool check_fit(rlx_builder *b, enum rlx_code_id code, bool kind_is_error, const char *what,
                       const rlx_sinfo *have, const rlx_expr *value, const rlx_emit *how,
-                      enum rlx_fit *out)
+                      enum rlx_assignability *out)
 {
-    rlx_fit_reason why;
-    enum rlx_fit fit = *out =
-        rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, how->annotation, &why);
-    bool soft = fit == RLX_FIT_VALUE || (fit == RLX_FIT_KIND && !kind_is_error);
-    bool device = fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE;
-    if (fit == RLX_FIT_YES || (device && !rlx_builder_judges_device(b, value)) ||
+    rlx_mismatch why;
+    enum rlx_assignability fit = *out =
+        rlx_assignable(b->ctx, &rlx_top_frame(b)->scope, have, how->annotation, &why);
+    bool soft = fit == RLX_ASSIGNABLE_VALUE || (fit == RLX_ASSIGNABLE_KIND && !kind_is_error);
+    bool device = fit == RLX_ASSIGNABLE_KIND && why.part == RLX_MISMATCH_DEVICE;
+    if (fit == RLX_ASSIGNABLE_YES || (device && !rlx_builder_judges_device(b, value)) ||
         (soft && !device && b->options.quiet_values))
         return true;
     /* What is not in scope is another mistake (WF14 - WF16) and the only one. */
@@ -42,8 +42,8 @@ static bool check_fit(rlx_builder *b, enum rlx_code_id code, bool kind_is_error,
     rlx_buf_init(&text, &b->ctx->memory);
     rlx_buf_format(&text, what, target_name(b, how), rlx_show(b->ctx, have),
                    rlx_show(b->ctx, how->annotation));
-    rlx_report_fit(b, code, soft ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR, place,
-                   text.data ? text.data : "value does not fit", &why);
+    rlx_report_assignable(b, code, soft ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR, place,
+                          text.data ? text.data : "value does not fit", &why);
     if (value_place && value_place != place)
         rlx_note(b->ctx, value_place, "the value is here");
     rlx_buf_free(&text);
@@ -54,14 +54,14 @@ static bool check_fit(rlx_builder *b, enum rlx_code_id code, bool kind_is_error,
 static const rlx_sinfo *annotated(rlx_builder *b, const rlx_expr *value, const rlx_sinfo *have,
                                   const rlx_emit *how)
 {
-    enum rlx_fit fit;
+    enum rlx_assignability fit;
     if (have == how->annotation)
         return have;
     if (!rlx_builder_check_annotation(b, how->annotation, annotation_place(how)) ||
         !check_fit(b, RLX_TY01, false, "value of %s is %s but its annotation says %s", have, value,
                    how, &fit))
         return NULL;
-    bool keeps = fit == RLX_FIT_YES && rlx_is_leaf(value) && !rlx_is_after_error(have);
+    bool keeps = fit == RLX_ASSIGNABLE_YES && rlx_is_leaf(value) && !rlx_is_after_error(have);
     return keeps ? have : how->annotation;
 }
 
@@ -77,7 +77,7 @@ static bool part_may_mention_var(const rlx_sinfo *s)
     if (t)
         return t->shape && t->shape->kind != RLX_NODE_SHAPE_EXPR;
     return s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO ||
-           s->kind == RLX_NODE_HOST_SINFO;
+           s->kind == RLX_NODE_EXTENSION_SINFO;
 }
 
 static bool may_mention_var(const rlx_sinfo *s)
@@ -264,7 +264,7 @@ static const rlx_binding *binding_for(rlx_builder *b, const rlx_var *v, const rl
     const rlx_var_binding *o = rlx_as_var_binding(old);
     if (o && o->var == &v->node && o->value == value && stays(how, old))
         return old;
-    return rlx_bind(b->ctx, v, value, how->place ? how->place : rlx_place_of(old));
+    return rlx_var_binding_new(b->ctx, v, value, how->place ? how->place : rlx_place_of(old));
 }
 
 const rlx_sinfo *rlx_builder_instead(const rlx_builder *b, const rlx_sinfo *stated)
@@ -317,7 +317,7 @@ static const rlx_binding *match_for(rlx_builder *b, const rlx_var *v, const rlx_
         stays(how, old))
         return old;
     const rlx_binding *binding =
-        rlx_match(b->ctx, v, sinfo, value, how->place ? how->place : rlx_place_of(old));
+        rlx_match_cast_new(b->ctx, v, sinfo, value, how->place ? how->place : rlx_place_of(old));
     rlx_match_cast *m = (rlx_match_cast *)(uintptr_t)rlx_as_match_cast(binding);
     if (m && how->num_cast_places) {
         m->sinfo_places = how->cast_places;
@@ -330,11 +330,11 @@ static const rlx_binding *match_for(rlx_builder *b, const rlx_var *v, const rlx_
 }
 
 static void warn_hopeless(rlx_builder *b, const rlx_expr *value, const rlx_emit *how,
-                          const rlx_fit_reason *why)
+                          const rlx_mismatch *why)
 {
     rlx_buf reason;
     rlx_buf_init(&reason, &b->ctx->memory);
-    rlx_fit_explain(&reason, why);
+    rlx_assignable_explain(&reason, why);
     rlx_report(b->ctx, RLX_TY09, RLX_SEVERITY_WARNING, how->place,
                "this cast always fails: %s: %s", rlx_show(b->ctx, value),
                reason.data ? reason.data : "?");
@@ -345,8 +345,8 @@ static void warn_hopeless(rlx_builder *b, const rlx_expr *value, const rlx_emit 
 static const rlx_sinfo *cast_sinfo(rlx_builder *b, const rlx_expr *value, const rlx_sinfo *sinfo,
                                    const rlx_emit *how)
 {
-    rlx_fit_reason why;
-    enum rlx_fit fit;
+    rlx_mismatch why;
+    enum rlx_assignability fit;
     const rlx_sinfo *have = rlx_builder_derive(b, value);
     if (!have || !rlx_builder_check_annotation(b, sinfo, how->place))
         return NULL;

@@ -28,7 +28,7 @@ enum { LONGEST_EXPR = 1 << 16 };
 
 /* A part still to be written: a node, or (node NULL) an operator behind its operands. */
 typedef struct job { const rlx_prim *node; uint8_t op; rlx_dtype cast; } job;
-typedef struct jobs { rlx_encoder *e; rlx_expr_writer x; RLX_VEC(job) stack; } jobs;
+typedef struct jobs { rlx_encoder *e; rlx_desc_expr_writer x; RLX_VEC(job) stack; } jobs;
 
 static const uint8_t binary_ops[RLX_NODE_COUNT] = {
     [RLX_NODE_ADD] = RLX_EXPR_ADD,
@@ -67,7 +67,10 @@ static bool push(jobs *w, job j)
 {
     return rlx_vec_push(&w->e->ctx->memory, &w->stack, j) || rlx_no_memory(w->e->ctx);
 }
-static bool push_op(jobs *w, enum rlx_expr_op op) { return push(w, (job){ .op = (uint8_t)op }); }
+static bool push_op(jobs *w, enum rlx_desc_expr_op op)
+{
+    return push(w, (job){ .op = (uint8_t)op });
+}
 static bool push_node(jobs *w, const rlx_prim *p) { return push(w, (job){ .node = p }); }
 
 /* Operands and operators of one node, the last first. */
@@ -77,9 +80,9 @@ static bool open_select(jobs *w, const rlx_prim *cond, const rlx_prim *yes, cons
            push_node(w, yes) && push_op(w, RLX_EXPR_THEN) && push_node(w, cond);
 }
 
-static bool open_binary(jobs *w, enum rlx_expr_op op, const rlx_prim *a, const rlx_prim *b)
+static bool open_binary(jobs *w, enum rlx_desc_expr_op op, const rlx_prim *a, const rlx_prim *b)
 {
-    enum rlx_expr_op early = op == RLX_EXPR_AND ? RLX_EXPR_AND_THEN : RLX_EXPR_OR_ELSE;
+    enum rlx_desc_expr_op early = op == RLX_EXPR_AND ? RLX_EXPR_AND_THEN : RLX_EXPR_OR_ELSE;
     return push_op(w, op) && push_node(w, b) && (op < RLX_EXPR_AND || push_op(w, early)) &&
            push_node(w, a);
 }
@@ -103,7 +106,7 @@ static bool open_call(jobs *w, const rlx_prim_call *c)
         if (!rlx_slice_is(rlx_string_slice(c->op), intrinsics[i].name) ||
             c->num_args != intrinsics[i].num_args)
             continue;
-        enum rlx_expr_op op = (enum rlx_expr_op)intrinsics[i].op;
+        enum rlx_desc_expr_op op = (enum rlx_desc_expr_op)intrinsics[i].op;
         if (c->num_args == 3)
             return open_select(w, c->args[0], c->args[1], c->args[2]);
         if (c->num_args == 2)
@@ -118,7 +121,7 @@ static bool put_variable(jobs *w, const rlx_prim_var *v)
     int32_t slot = w->e->slot_of(w->e->user, v);
     if (slot < 0)
         return not_known(w->e, &v->node);
-    rlx_expr_symbol(&w->x, (uint32_t)slot, name_of(w->e, v));
+    rlx_desc_expr_symbol(&w->x, (uint32_t)slot, name_of(w->e, v));
     return true;
 }
 
@@ -131,18 +134,18 @@ static bool open_node(jobs *w, const rlx_prim *p)
     if (rlx_dtype_is_float(dtype) || rlx_dtype_lanes(dtype) != 1)
         return not_known(w->e, p);
     if (b && w->e->computed && rlx_ptrmap_find(w->e->computed, p, &slot)) {
-        rlx_expr_symbol(&w->x, (uint32_t)slot - 1, RLX_SLICE(""));
+        rlx_desc_expr_symbol(&w->x, (uint32_t)slot - 1, RLX_SLICE(""));
         return true;
     }
     if (b)
-        return open_binary(w, (enum rlx_expr_op)binary_ops[p->kind], b->a, b->b);
+        return open_binary(w, (enum rlx_desc_expr_op)binary_ops[p->kind], b->a, b->b);
     if (s)
         return open_select(w, s->cond, s->true_value, s->false_value);
     switch (p->kind) {
     case RLX_NODE_INT_IMM:
         if (rlx_dtype_is_large(dtype, ((const rlx_int_imm *)p)->value))
             return not_known(w->e, p); /* these expressions compute in int64 */
-        rlx_expr_int(&w->x, ((const rlx_int_imm *)p)->value);
+        rlx_desc_expr_int(&w->x, ((const rlx_int_imm *)p)->value);
         return true;
     case RLX_NODE_PRIM_VAR: return put_variable(w, (const rlx_prim_var *)p);
     case RLX_NODE_NOT: return push_op(w, RLX_EXPR_NOT) && push_node(w, ((const rlx_unary *)p)->a);
@@ -155,15 +158,15 @@ static bool open_node(jobs *w, const rlx_prim *p)
 static void put_op(jobs *w, const job *j)
 {
     if (j->op == RLX_EXPR_CAST)
-        rlx_expr_cast(&w->x, j->cast);
+        rlx_desc_expr_cast(&w->x, j->cast);
     else if (j->op == RLX_EXPR_INT)
-        rlx_expr_int(&w->x, 0);
+        rlx_desc_expr_int(&w->x, 0);
     else
-        rlx_expr_op(&w->x, (enum rlx_expr_op)j->op);
+        rlx_desc_expr_put_op(&w->x, (enum rlx_desc_expr_op)j->op);
 }
 
 /* Ends the expression whatever came of it: its working memory goes with it. */
-static void abandon(rlx_expr_writer *x)
+static void abandon(rlx_desc_expr_writer *x)
 {
     rlx_vec_free(x->out->memory, &x->words);
     rlx_vec_free(x->out->memory, &x->open);
@@ -172,7 +175,7 @@ static void abandon(rlx_expr_writer *x)
 bool rlx_prim_encode(rlx_encoder *e, const rlx_prim *p, uint32_t *offset)
 {
     jobs w = { .e = e };
-    rlx_expr_begin(&w.x, e->out);
+    rlx_desc_expr_begin(&w.x, e->out);
     bool ok = push_node(&w, p);
     while (ok && w.stack.len) {
         job j = rlx_vec_pop(&w.stack);
@@ -182,14 +185,14 @@ bool rlx_prim_encode(rlx_encoder *e, const rlx_prim *p, uint32_t *offset)
             put_op(&w, &j);
         if (w.x.words.len > LONGEST_EXPR)
             e->out->too_large = true;
-        ok = ok && rlx_writer_ok(e->out);
+        ok = ok && rlx_file_writer_ok(e->out);
     }
     rlx_vec_free(&e->ctx->memory, &w.stack);
     if (ok)
-        *offset = rlx_expr_end(&w.x);
+        *offset = rlx_desc_expr_end(&w.x);
     else
         abandon(&w.x);
-    return ok && rlx_writer_ok(e->out);
+    return ok && rlx_file_writer_ok(e->out);
 }
 
 /* ---- dimensions ----------------------------------------------------------------------------- */
@@ -201,13 +204,13 @@ static bool encode_dim(rlx_encoder *e, const rlx_prim *p, int64_t *out)
     uint32_t offset;
     uintptr_t fresh = 0;
     if (rlx_int_literal(p, &value)) {
-        *out = rlx_dim_literal(e->out, value);
+        *out = rlx_desc_dim_literal(e->out, value);
         return true;
     }
     if (!v) {
         if (!rlx_prim_encode(e, p, &offset))
             return false;
-        *out = rlx_dim_expr(offset);
+        *out = rlx_desc_dim_expr(offset);
         return true;
     }
     int32_t slot = e->slot_of(e->user, v);
@@ -215,9 +218,10 @@ static bool encode_dim(rlx_encoder *e, const rlx_prim *p, int64_t *out)
         return not_known(e, &v->node);
     if (e->fresh && rlx_ptrmap_find(e->fresh, v, &fresh))
         rlx_ptrmap_remove(e->fresh, v);
-    *out = fresh == RLX_FRESH_SIZE     ? rlx_dim_bind(e->out, (uint32_t)slot, name_of(e, v))
-           : fresh == RLX_FRESH_SIGNED ? rlx_dim_bind_signed(e->out, (uint32_t)slot, name_of(e, v))
-                                       : rlx_dim_symbol(e->out, (uint32_t)slot, name_of(e, v));
+    *out = fresh == RLX_FRESH_SIZE ? rlx_desc_dim_bind(e->out, (uint32_t)slot, name_of(e, v))
+           : fresh == RLX_FRESH_SIGNED
+               ? rlx_desc_dim_bind_signed(e->out, (uint32_t)slot, name_of(e, v))
+               : rlx_desc_dim_symbol(e->out, (uint32_t)slot, name_of(e, v));
     return true;
 }
 
@@ -228,9 +232,9 @@ static int64_t placeholder(rlx_encoder *e, const rlx_prim *p)
     const rlx_prim_var *v = alone(p);
     int64_t value;
     if (rlx_int_literal(p, &value))
-        return value >= 0 && value < (int64_t)1 << 55 ? rlx_dim_literal(e->out, value)
+        return value >= 0 && value < (int64_t)1 << 55 ? rlx_desc_dim_literal(e->out, value)
                                                       : RLX_DIM_WILD;
-    return v ? rlx_dim_binder(e->out, name_of(e, v)) : RLX_DIM_WILD;
+    return v ? rlx_desc_dim_binder(e->out, name_of(e, v)) : RLX_DIM_WILD;
 }
 
 static bool encode_dims(rlx_encoder *e, const rlx_prim *const *values, size_t count, bool in_func,
@@ -343,7 +347,7 @@ static bool encode(rlx_encoder *e, const rlx_sinfo *s, rlx_desc_writer *d, bool 
         return rlx_no_memory(e->ctx);
     if (depth <= 0)
         e->out->too_large = true;
-    if (!rlx_writer_ok(e->out))
+    if (!rlx_file_writer_ok(e->out))
         return false;
     switch (s->kind) {
     case RLX_NODE_TENSOR_SINFO: return encode_tensor(e, (const rlx_tensor_sinfo *)s, d, in_func);
@@ -358,5 +362,5 @@ static bool encode(rlx_encoder *e, const rlx_sinfo *s, rlx_desc_writer *d, bool 
 
 bool rlx_sinfo_encode(rlx_encoder *e, const rlx_sinfo *s, rlx_desc_writer *d)
 {
-    return encode(e, s, d, false, RLX_DESC_MAX_NESTING) && rlx_writer_ok(e->out);
+    return encode(e, s, d, false, RLX_DESC_MAX_NESTING) && rlx_file_writer_ok(e->out);
 }

@@ -57,7 +57,7 @@ static const rlx_expr *erase_shape(eraser *e, const rlx_expr *shape)
     const rlx_prim *const *dims = rlx_shape_dims(shape, &count);
     if (!dims || !all_stay(e, dims, count))
         return NULL;
-    return v ? rlx_shape(e->ctx, dims, count) : shape;
+    return v ? rlx_shape_new(e->ctx, dims, count) : shape;
 }
 
 static const rlx_sinfo *erase_tensor(eraser *e, const rlx_tensor_sinfo *t)
@@ -133,10 +133,10 @@ static bool operand_stays(eraser *e, const rlx_node *operand)
     return rlx_all_prim_vars(e->ctx, operand, stays, e);
 }
 
-static const rlx_sinfo *ask_host(eraser *e, const rlx_host_sinfo *h, const int32_t *visible)
+static const rlx_sinfo *ask_host(eraser *e, const rlx_extension_sinfo *h, const int32_t *visible)
 {
-    const rlx_sinfo *out = rlx_host_erase(e->ctx, &h->node, visible);
-    const rlx_host_sinfo *again = rlx_as_host_sinfo(out);
+    const rlx_sinfo *out = rlx_extension_erase(e->ctx, &h->node, visible);
+    const rlx_extension_sinfo *again = rlx_as_extension_sinfo(out);
     for (size_t i = 0; again && i < again->num_operands; i++)
         if (!operand_stays(e, again->operands[i])) {
             rlx_error(e->ctx, RLX_OP17, RLX_NO_PLACE,
@@ -147,7 +147,7 @@ static const rlx_sinfo *ask_host(eraser *e, const rlx_host_sinfo *h, const int32
     return again || !out ? out : erase_any(e, out);
 }
 
-static const rlx_sinfo *erase_host(eraser *e, const rlx_host_sinfo *h)
+static const rlx_sinfo *erase_host(eraser *e, const rlx_extension_sinfo *h)
 {
     size_t bytes = (h->num_operands + 1) * sizeof(int32_t);
     int32_t *visible = rlx_mem_alloc(&e->ctx->memory, bytes);
@@ -174,7 +174,7 @@ static const rlx_sinfo *erase_kind(eraser *e, const rlx_sinfo *s)
         return all_stay(e, sh->values, sh->num_values) ? s : rlx_shape_info_rank(e->ctx, sh->ndim);
     case RLX_NODE_TENSOR_SINFO: return erase_tensor(e, rlx_as_tensor_sinfo(s));
     case RLX_NODE_TUPLE_SINFO: return erase_tuple(e, rlx_as_tuple_sinfo(s));
-    case RLX_NODE_HOST_SINFO: return erase_host(e, rlx_as_host_sinfo(s));
+    case RLX_NODE_EXTENSION_SINFO: return erase_host(e, rlx_as_extension_sinfo(s));
     default: return erase_function(e, rlx_as_func_sinfo(s));
     }
 }
@@ -235,7 +235,7 @@ static const rlx_sinfo *static_of(rlx_context *ctx, rlx_budget *budget, const rl
                                                false)
                         : static_list(ctx, budget, NULL, f);
         break;
-    case RLX_NODE_HOST_SINFO: out = rlx_host_static(ctx, s); break;
+    case RLX_NODE_EXTENSION_SINFO: out = rlx_extension_static(ctx, s); break;
     default: break;
     }
     rlx_budget_leave(budget);

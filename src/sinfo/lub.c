@@ -99,9 +99,9 @@ static bool join_params(joiner *j, const rlx_func_sinfo *a, rlx_mapping *m,
         const rlx_sinfo *p = a->params[i], *q = rlx_mapping_apply(m, b->params[i]);
         if (!q)
             return false;
-        if (rlx_fit(j->ctx, j->scope, p, q, NULL) == RLX_FIT_YES)
+        if (rlx_assignable(j->ctx, j->scope, p, q, NULL) == RLX_ASSIGNABLE_YES)
             out[i] = p;
-        else if (rlx_fit(j->ctx, j->scope, q, p, NULL) == RLX_FIT_YES)
+        else if (rlx_assignable(j->ctx, j->scope, q, p, NULL) == RLX_ASSIGNABLE_YES)
             out[i] = q;
         else
             return false;
@@ -157,7 +157,7 @@ static const rlx_sinfo *join_same_kind(joiner *j, const rlx_sinfo *a, const rlx_
     case RLX_NODE_TENSOR_SINFO:
         return join_tensors(j, rlx_as_tensor_sinfo(a), rlx_as_tensor_sinfo(b));
     case RLX_NODE_TUPLE_SINFO: return join_tuples(j, rlx_as_tuple_sinfo(a), rlx_as_tuple_sinfo(b));
-    case RLX_NODE_HOST_SINFO: return rlx_host_lub(j->ctx, j->scope, a, b);
+    case RLX_NODE_EXTENSION_SINFO: return rlx_extension_lub(j->ctx, j->scope, a, b);
     default: return join_functions(j, rlx_as_func_sinfo(a), rlx_as_func_sinfo(b));
     }
 }

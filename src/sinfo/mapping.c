@@ -148,7 +148,7 @@ static void map_any(rlx_mapping *m, rlx_budget *budget, const rlx_sinfo *p, cons
         t = rlx_as_tuple_sinfo(p), u = rlx_as_tuple_sinfo(s);
         map_list(m, budget, t->fields, t->num_fields, u->fields, u->num_fields, arg);
         break;
-    case RLX_NODE_HOST_SINFO: break; /* operands bind nothing */
+    case RLX_NODE_EXTENSION_SINFO: break; /* operands bind nothing */
     default: map_functions(m, budget, rlx_as_func_sinfo(p), rlx_as_func_sinfo(s), arg); break;
     }
     rlx_budget_leave(budget);

@@ -77,7 +77,7 @@ static bool push_operand(rlx_builder *b, const rlx_expr *e)
 
 /* --- operands that occur again (language 3.2.2) --- */
 
-static uint32_t open_block(const rlx_frame *f)
+static uint32_t open_block(const rlx_builder_frame *f)
 {
     return f->in_dataflow ? f->block_serial : 0;
 }
@@ -85,7 +85,7 @@ static uint32_t open_block(const rlx_frame *f)
 static const rlx_expr *bound_before(const rlx_builder *b, const rlx_expr *e)
 {
     const rlx_work *w = b->work;
-    const rlx_frame *f = rlx_top_frame(b);
+    const rlx_builder_frame *f = rlx_top_frame(b);
     uintptr_t at;
     if (!w->bound.len || !rlx_ptrmap_find(&w->bound_at, e, &at))
         return NULL;
@@ -97,7 +97,7 @@ static const rlx_expr *bound_before(const rlx_builder *b, const rlx_expr *e)
 static bool remember_bound(rlx_builder *b, job j, const rlx_expr *var)
 {
     rlx_work *w = b->work;
-    const rlx_frame *f = rlx_top_frame(b);
+    const rlx_builder_frame *f = rlx_top_frame(b);
     if (j.at != b->num_impure)
         return true;
     return (rlx_vec_push(&b->ctx->memory, &w->bound, ((bound){ var, f->serial, open_block(f) })) &&
@@ -149,7 +149,7 @@ static bool mentions_var(const rlx_sinfo *s)
         return false;
     return t ? rlx_as_var(t->shape) != NULL
              : s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO ||
-                   s->kind == RLX_NODE_HOST_SINFO;
+                   s->kind == RLX_NODE_EXTENSION_SINFO;
 }
 
 /* The hooks that see what is under way; NULL: none. */
@@ -441,7 +441,8 @@ static const rlx_expr *build(rlx_builder *b, const rlx_node *n, const rlx_expr *
         return same_items(values, t->fields, t->num_fields)
                    ? n
                    : rlx_tuple_new(b->ctx, values, t->num_fields, t->place);
-    return values[0] == g->tuple ? n : rlx_tuple_get(b->ctx, values[0], g->index, g->place);
+    return values[0] == g->tuple ? n
+                                 : rlx_tuple_get_item_new(b->ctx, values[0], g->index, g->place);
 }
 
 static const rlx_sinfo *sinfo_for_form(void *user, const rlx_expr *leaf)
@@ -519,7 +520,7 @@ static bool if_step(rlx_builder *b, job j)
         return end_branch(b, j, j.stage == 1 ? e->true_branch : e->false_branch);
     const rlx_expr *const *v = b->work->values.data + j.at;
     bool same = v[0] == e->cond && v[1] == e->true_branch && v[2] == e->false_branch;
-    const rlx_expr *out = same ? j.node : rlx_if(b->ctx, v[0], v[1], v[2], e->place);
+    const rlx_expr *out = same ? j.node : rlx_if_new(b->ctx, v[0], v[1], v[2], e->place);
     b->work->values.len = j.at;
     return give_value(b, out);
 }
@@ -534,7 +535,7 @@ static bool emit_block(rlx_builder *b, const rlx_block *block, bool is_ours)
 {
     const rlx_node *node = &block->node;
     const rlx_expr *none = rlx_tuple_new(b->ctx, NULL, 0, RLX_NO_PLACE);
-    const rlx_expr *seq = none ? rlx_seq(b->ctx, &node, 1, none, block->place) : NULL;
+    const rlx_expr *seq = none ? rlx_seq_new(b->ctx, &node, 1, none, block->place) : NULL;
     return seq && (is_ours ? value_unseen(b, seq) : rlx_builder_normalize(b, seq)) != NULL;
 }
 
@@ -664,9 +665,10 @@ static const rlx_sinfo *annotation_of(rlx_builder *b, const rlx_var *v, const rl
     if (!had || !b->work->mutator || b->work->mutator->rederive)
         return had;
     const rlx_sinfo *have = rlx_builder_derive(b, value);
-    enum rlx_fit fit =
-        have ? rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, had, NULL) : RLX_FIT_NO;
-    return fit == RLX_FIT_VALUE || fit == RLX_FIT_KIND ? had : NULL;
+    enum rlx_assignability fit =
+        have ? rlx_assignable(b->ctx, &rlx_top_frame(b)->scope, have, had, NULL)
+             : RLX_ASSIGNABLE_NO;
+    return fit == RLX_ASSIGNABLE_VALUE || fit == RLX_ASSIGNABLE_KIND ? had : NULL;
 }
 
 static bool finish_var_binding(rlx_builder *b, const rlx_var_binding *vb, const rlx_expr *value,
@@ -759,7 +761,8 @@ static const rlx_sinfo *stated_result(rlx_builder *b, const rlx_function *f, con
     if (!stated || !b->work->mutator || b->work->mutator->rederive)
         return stated;
     const rlx_sinfo *have = rlx_builder_derive(b, leaf);
-    return have && rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, stated, NULL) >= RLX_FIT_VALUE
+    return have && rlx_assignable(b->ctx, &rlx_top_frame(b)->scope, have, stated, NULL) >=
+                       RLX_ASSIGNABLE_VALUE
                ? stated
                : NULL;
 }

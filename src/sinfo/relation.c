@@ -35,7 +35,8 @@ static bool kinds_fit(asker *q, const rlx_tensor_sinfo *base, const rlx_tensor_s
 {
     const rlx_sinfo *bare =
         rlx_tensor_info(q->ctx, NULL, base->dtype, base->ndim, base->vdevice);
-    return bare && rlx_fit(q->ctx, q->scope, &derived->node, bare, NULL) == RLX_FIT_YES;
+    return bare &&
+           rlx_assignable(q->ctx, q->scope, &derived->node, bare, NULL) == RLX_ASSIGNABLE_YES;
 }
 
 static void require_tensor(asker *q, const rlx_tensor_sinfo *base, const rlx_tensor_sinfo *derived)
@@ -96,13 +97,15 @@ static void require(asker *q, const rlx_sinfo *base, const rlx_sinfo *derived)
     case RLX_NODE_TUPLE_SINFO:
         require_tuple(q, rlx_as_tuple_sinfo(base), rlx_as_tuple_sinfo(derived));
         break;
-    default: q->never |= rlx_fit(q->ctx, q->scope, derived, base, NULL) != RLX_FIT_YES; break;
+    default:
+        q->never |= rlx_assignable(q->ctx, q->scope, derived, base, NULL) != RLX_ASSIGNABLE_YES;
+        break;
     }
     rlx_budget_leave(&q->budget);
 }
 
-const rlx_prim *rlx_fit_precondition(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *base,
-                                     const rlx_sinfo *derived)
+const rlx_prim *rlx_assignable_precondition(rlx_context *ctx, const rlx_scope *s,
+                                            const rlx_sinfo *base, const rlx_sinfo *derived)
 {
     asker q = { .ctx = ctx,
                 .scope = s,

@@ -85,7 +85,7 @@ static const rlx_sinfo *buffer_sinfo(rlx_context *ctx, const rlx_buffer *b)
         return rlx_no_memory(ctx), NULL;
     for (size_t i = 0; i < n; i++)
         dims[i] = rlx_fold_cast(ctx, RELAX_INT64, b->shape[i]);
-    const rlx_expr *shape = rlx_shape(ctx, dims, n);
+    const rlx_expr *shape = rlx_shape_new(ctx, dims, n);
     if (dims != room)
         rlx_mem_free(&ctx->memory, dims, n * sizeof *dims);
     return shape ? rlx_tensor_info(ctx, shape, b->dtype, (int)n, NULL) : NULL;

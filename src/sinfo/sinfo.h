@@ -9,46 +9,51 @@
 
 /* ---- fit: may a value described by `a` be used where `b` is described? Worst first (language
  * 5.4) */
-enum rlx_fit { RLX_FIT_NO = 0, RLX_FIT_KIND = 1, RLX_FIT_VALUE = 2, RLX_FIT_YES = 3 };
+enum rlx_assignability {
+    RLX_ASSIGNABLE_NO = 0,
+    RLX_ASSIGNABLE_KIND = 1,
+    RLX_ASSIGNABLE_VALUE = 2,
+    RLX_ASSIGNABLE_YES = 3
+};
 /* Why not YES: the first part that decided. path: fields of tuples from the outside; part and
  * index name the place. */
-enum rlx_fit_part {
-    RLX_PART_NONE,
-    RLX_PART_KIND,
-    RLX_PART_DTYPE,
-    RLX_PART_RANK,
-    RLX_PART_DIMENSION,
-    RLX_PART_DEVICE,
-    RLX_PART_SHAPE,
-    RLX_PART_VALUE,
-    RLX_PART_LENGTH,
-    RLX_PART_ARITY,
-    RLX_PART_PURITY,
-    RLX_PART_PARAM,
-    RLX_PART_RESULT
+enum rlx_mismatch_part {
+    RLX_MISMATCH_NONE,
+    RLX_MISMATCH_KIND,
+    RLX_MISMATCH_DTYPE,
+    RLX_MISMATCH_RANK,
+    RLX_MISMATCH_DIMENSION,
+    RLX_MISMATCH_DEVICE,
+    RLX_MISMATCH_SHAPE,
+    RLX_MISMATCH_VALUE,
+    RLX_MISMATCH_LENGTH,
+    RLX_MISMATCH_ARITY,
+    RLX_MISMATCH_PURITY,
+    RLX_MISMATCH_PARAM,
+    RLX_MISMATCH_RESULT
 };
-typedef struct rlx_fit_reason {
+typedef struct rlx_mismatch {
     uint8_t part;
     uint8_t depth;
     int32_t index;
     int32_t path[6];
     const rlx_node *want, *have;
-} rlx_fit_reason;
+} rlx_mismatch;
 /* why may be NULL */
-enum rlx_fit rlx_fit(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a, const rlx_sinfo *b,
-                     rlx_fit_reason *why);
+enum rlx_assignability rlx_assignable(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a,
+                                      const rlx_sinfo *b, rlx_mismatch *why);
 /* "dtype is int32, expected float32", "dimension 1 is m, expected 4", "field 0: rank ..." */
-void rlx_fit_explain(rlx_buf *out, const rlx_fit_reason *why);
+void rlx_assignable_explain(rlx_buf *out, const rlx_mismatch *why);
 /* False: no value can satisfy both (language 5.4.3). */
 bool rlx_overlap(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a, const rlx_sinfo *b,
-                 rlx_fit_reason *why);
+                 rlx_mismatch *why);
 const rlx_sinfo *rlx_lub(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a,
                          const rlx_sinfo *b);
 
 /* A condition on sizes under which every value of `derived` is one of `base`; true and false as
  * literals. False as well where something other than sizes is missing. */
-const rlx_prim *rlx_fit_precondition(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *base,
-                                     const rlx_sinfo *derived);
+const rlx_prim *rlx_assignable_precondition(rlx_context *ctx, const rlx_scope *s,
+                                            const rlx_sinfo *base, const rlx_sinfo *derived);
 /* Two shapes, ShapeExpr or variable (language 5.3.4). */
 enum rlx_answer rlx_prove_same_shape(rlx_context *ctx, const rlx_scope *s, const rlx_expr *a,
                                      const rlx_expr *b);
@@ -120,24 +125,24 @@ const rlx_sinfo *rlx_close_binders(rlx_context *ctx, const rlx_sinfo *s,
 #define RLX_NON_NEGATIVE "tir_non_negative_var"
 typedef RLX_VEC(rlx_fact) rlx_facts;
 /* Adds what is promised of the variables (PRIM_VARs in the order of the signature). */
-bool rlx_promised(rlx_context *ctx, const rlx_attr *attrs, const rlx_prim *const *vars,
-                  size_t count, rlx_facts *out);
+bool rlx_assumed(rlx_context *ctx, const rlx_attr *attrs, const rlx_prim *const *vars, size_t count,
+                 rlx_facts *out);
 /* Adds what is promised of the variables that parameters bind. */
-bool rlx_promised_of_params(rlx_context *ctx, const rlx_attr *attrs,
-                            const rlx_expr *const *params, size_t count, rlx_facts *out);
+bool rlx_assumed_of_params(rlx_context *ctx, const rlx_attr *attrs, const rlx_expr *const *params,
+                           size_t count, rlx_facts *out);
 /* The facts of s from number `first` on are the variables of a signature: what is promised of
  * those that are not captured bounds them. */
-bool rlx_scope_believe(rlx_scope *s, size_t first, const rlx_attr *attrs);
+bool rlx_scope_assume(rlx_scope *s, size_t first, const rlx_attr *attrs);
 /* A cast of a value described by `have` to `want` has passed: sizes at one place are equal. */
 void rlx_scope_assume_cast(rlx_scope *scope, const rlx_sinfo *have, const rlx_sinfo *want);
 /* The upper bound that an entry states; negative: it is malformed. */
-int64_t rlx_promised_limit(const rlx_attr *value);
+int64_t rlx_assumed_limit(const rlx_attr *value);
 /* The attributes without promises of variables that the parameters do not bind (any more). */
-const rlx_attr *rlx_promises_of_params(rlx_context *ctx, const rlx_attr *attrs,
-                                       const rlx_expr *const *params, size_t count);
+const rlx_attr *rlx_assumptions_of_params(rlx_context *ctx, const rlx_attr *attrs,
+                                          const rlx_expr *const *params, size_t count);
 
 struct rlx_desc_writer; /* desc/desc.h */
-struct rlx_writer;
+struct rlx_file_writer;
 /* ---- packed form for the run side (desc). Whoever encodes numbers the symbols and says which
  * of them the item binds: the first position in text order where such a variable stands alone
  * binds it, all others refer to it. */
@@ -145,7 +150,7 @@ struct rlx_writer;
 enum rlx_fresh { RLX_FRESH_SIZE = 1, RLX_FRESH_SIGNED = 2 };
 typedef struct rlx_encoder {
     rlx_context *ctx;
-    struct rlx_writer *out;
+    struct rlx_file_writer *out;
     /* of a bound or fresh variable; -1: it has no value here */
     int32_t (*slot_of)(void *user, const rlx_prim_var *v);
     /* of a variable that is the shape of a tensor; -1: none. NULL: such shapes are left out */
@@ -168,12 +173,12 @@ bool rlx_prim_encode(rlx_encoder *e, const rlx_prim *p, uint32_t *offset);
 
 /* Asks the host for the struct info of R.NAME(args), names[i] before the `=` of args[i] or NULL.
  * NULL: it has reported why, or else the arguments are wrong. */
-const rlx_sinfo *rlx_host_read(rlx_context *ctx, const rlx_host_kind *k,
-                               const rlx_node *const *args, const char *const *names,
-                               size_t count);
+const rlx_sinfo *rlx_extension_read(rlx_context *ctx, const rlx_extension_kind *k,
+                                    const rlx_node *const *args, const char *const *names,
+                                    size_t count);
 /* Result of the host's derive function called `name` for view->call (its ctx, call, arg_info, user
  * and quiet are set). NULL after a report (TY16). */
-const rlx_sinfo *rlx_derive_named(rlx_host_view *view, const rlx_scope *scope,
+const rlx_sinfo *rlx_derive_named(rlx_extension_view *view, const rlx_scope *scope,
                                   const rlx_string *name);
 
 /* ---- struct info of expressions. env: what the module says of GlobalVars */

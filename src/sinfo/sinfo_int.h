@@ -35,22 +35,20 @@ const rlx_sinfo *rlx_var_sinfo(rlx_context *ctx, const rlx_var *v);
 bool rlx_all_prim_vars(rlx_context *ctx, const rlx_node *n,
                        bool (*test)(void *user, const rlx_prim_var *v), void *user);
 
-/* Kinds of the host (host_kind.c); a and b are HOST_SINFO. */
-enum rlx_fit rlx_host_fit(rlx_context *ctx, const rlx_scope *scope, const rlx_sinfo *a,
-                          const rlx_sinfo *b);
-const rlx_sinfo *rlx_host_lub(rlx_context *ctx, const rlx_scope *scope, const rlx_sinfo *a,
-                              const rlx_sinfo *b);
+/* Kinds of the host (extension_kind.c); a and b are EXTENSION_SINFO. */
+enum rlx_assignability rlx_extension_assignable(rlx_context *ctx, const rlx_scope *scope,
+                                                const rlx_sinfo *a, const rlx_sinfo *b);
+const rlx_sinfo *rlx_extension_lub(rlx_context *ctx, const rlx_scope *scope, const rlx_sinfo *a,
+                                   const rlx_sinfo *b);
 /* s without the operands whose `visible` is 0. The result may still mention them: a host may
  * err. */
-const rlx_sinfo *rlx_host_erase(rlx_context *ctx, const rlx_sinfo *s, const int32_t *visible);
-const rlx_sinfo *rlx_host_static(rlx_context *ctx, const rlx_sinfo *s);
+const rlx_sinfo *rlx_extension_erase(rlx_context *ctx, const rlx_sinfo *s, const int32_t *visible);
+const rlx_sinfo *rlx_extension_static(rlx_context *ctx, const rlx_sinfo *s);
 
 /* Does s describe, somewhere, what could not be derived? */
 RLX_INLINE bool rlx_is_after_error(const rlx_sinfo *s)
 {
     return (s->flags & RLX_FLAG_AFTER_ERROR) != 0;
 }
-/* Is e a leaf (NF01)? Op counts. */
-bool rlx_is_leaf(const rlx_expr *e);
 
 #endif

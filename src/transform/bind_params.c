@@ -142,7 +142,8 @@ static bool replace_param(binder *b, const rlx_var *param, const rlx_weight *w)
     rlx_env env = rlx_module_env(b->module);
     const rlx_sinfo *info = rlx_leaf_sinfo(b->ctx, &env, constant);
     const rlx_var *now = info ? rlx_var_like(b->ctx, param, false, info) : NULL;
-    const rlx_binding *first = now ? rlx_bind(b->ctx, now, constant, param->place) : NULL;
+    const rlx_binding *first =
+        now ? rlx_var_binding_new(b->ctx, now, constant, param->place) : NULL;
     return first && rlx_seq_replace(&b->seq, &param->node, &now->node) &&
            (rlx_vec_push(&b->ctx->memory, &b->first, first) || rlx_no_memory(b->ctx));
 }
@@ -165,8 +166,8 @@ static const rlx_expr *with_first(binder *b, const rlx_expr *body)
     ok = block && rlx_vec_push(&b->ctx->memory, &blocks, block);
     for (size_t i = skip; ok && seq && i < seq->num_blocks; i++)
         ok = rlx_vec_push(&b->ctx->memory, &blocks, seq->blocks[i]);
-    const rlx_expr *out = ok ? rlx_seq(b->ctx, blocks.data, blocks.len, seq ? seq->body : body,
-                                       rlx_place_of(body))
+    const rlx_expr *out = ok ? rlx_seq_new(b->ctx, blocks.data, blocks.len, seq ? seq->body : body,
+                                           rlx_place_of(body))
                              : (rlx_no_memory(b->ctx), NULL);
     rlx_vec_free(&b->ctx->memory, &blocks);
     return out;
@@ -240,7 +241,7 @@ static const rlx_node *rebuild(binder *b, const rlx_function *f)
     out->num_params = b->params.len;
     out->body = with_first(b, body->body);
     out->ret_sinfo = ret;
-    out->attrs = rlx_promises_of_params(ctx, attrs, out->params, out->num_params);
+    out->attrs = rlx_assumptions_of_params(ctx, attrs, out->params, out->num_params);
     out->sinfo = rlx_signature(ctx, out->params, out->num_params, ret, f->is_pure, NULL);
     return ok && out->body && out->sinfo && (out->attrs || !attrs) ? &out->node : NULL;
 }
@@ -251,8 +252,7 @@ static const rlx_node *bind_function(binder *b, const rlx_function *f)
     b->first.len = 0;
     rlx_ptrmap_clear(&b->seq.names.map);
     b->seq.num_names = 0;
-    if (!bind_weights(b, f, &any) ||
-        !rlx_keeps_promises(b->ctx, f, &b->seq.names.map, RLX_CG12))
+    if (!bind_weights(b, f, &any) || !rlx_meets_assumptions(b->ctx, f, &b->seq.names.map, RLX_CG12))
         return NULL;
     return any ? rebuild(b, f) : &f->node;
 }
@@ -344,7 +344,8 @@ const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_sli
     else if (function.len && rlx_module_find(m, function) < 0)
         rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "the module has no function named %.*s",
                   (int)(function.len < 200 ? function.len : 200), function.data);
-    else if (index_weights(&b) && rlx_find_written(ctx, m, &b.written) && bind_all(&b, function, functions) && all_used(&b, function) &&
+    else if (index_weights(&b) && rlx_find_written(ctx, m, &b.written) &&
+             bind_all(&b, function, functions) && all_used(&b, function) &&
              rlx_error_count(ctx) == errors)
         out = rlx_module_with(ctx, m, functions);
     rlx_seq_free(&b.seq);

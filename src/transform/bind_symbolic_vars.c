@@ -73,7 +73,7 @@ static bool keeps_promises(binder *b, const rlx_function *f)
     for (size_t i = 0; good && i < b->from.len; i++)
         good = rlx_ptrmap_put(&values, b->from.data[i], (uintptr_t)b->to.data[i]) ||
                rlx_no_memory(b->ctx);
-    good = good && rlx_keeps_promises(b->ctx, f, &values, RLX_OP11);
+    good = good && rlx_meets_assumptions(b->ctx, f, &values, RLX_OP11);
     rlx_ptrmap_free(&values);
     return good;
 }
@@ -100,7 +100,7 @@ static const rlx_node *substitute(binder *b, const rlx_function *f)
     if (!copy)
         return NULL;
     copy->node.layer = b->ctx->top;
-    copy->attrs = rlx_promises_of_params(b->ctx, f->attrs, copy->params, copy->num_params);
+    copy->attrs = rlx_assumptions_of_params(b->ctx, f->attrs, copy->params, copy->num_params);
     if (copy->attrs != f->attrs)
         copy->num_attr_places = 0;
     if (f->attrs && !copy->attrs)

@@ -198,8 +198,9 @@ static bool may_replace(rlx_block_edit *e, const rlx_var *old, const rlx_var *wi
     if (with->node.kind == RLX_NODE_DATAFLOW_VAR && is_used_after(e, old))
         return refuse(e, old, with, "that is used after the block; add an output for it");
     rlx_scope_init(&scope, e->ctx, NULL);
-    bool fits = !old->sinfo || !with->sinfo ||
-                rlx_fit(e->ctx, &scope, with->sinfo, old->sinfo, NULL) >= RLX_FIT_VALUE;
+    bool fits =
+        !old->sinfo || !with->sinfo ||
+        rlx_assignable(e->ctx, &scope, with->sinfo, old->sinfo, NULL) >= RLX_ASSIGNABLE_VALUE;
     rlx_scope_free(&scope);
     return fits || refuse(e, old, with, "its struct info does not fit");
 }

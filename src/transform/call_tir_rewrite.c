@@ -49,7 +49,7 @@ static int64_t device_index(const rlx_module *m, const rlx_node *vdevice)
 
 static const rlx_expr *shape_of_dims(rlx_context *ctx, const rlx_prim *const *dims, size_t ndim)
 {
-    return ndim ? rlx_shape(ctx, dims, ndim) : rlx_shape_ints(ctx, NULL, 0);
+    return ndim ? rlx_shape_new(ctx, dims, ndim) : rlx_shape_of_ints(ctx, NULL, 0);
 }
 
 /* A shape value whose numbers have no name gets names: a cast that binds fresh shape variables. */
@@ -65,7 +65,7 @@ static const rlx_expr *name_sizes(rlx_seq_pass *p, const rlx_expr *shape, size_t
         good =
             (vars[i] = (const rlx_prim *)rlx_prim_var_new(ctx, name, RELAX_INT64, place)) != NULL;
     const rlx_sinfo *target = good ? rlx_shape_info(ctx, vars, count) : NULL;
-    if (target && rlx_seq_emit(p, rlx_match(ctx, NULL, target, shape, place)))
+    if (target && rlx_seq_emit(p, rlx_match_cast_new(ctx, NULL, target, shape, place)))
         out = shape_of_dims(ctx, vars, count);
     rlx_mem_free(&ctx->memory, vars, (count + 1) * sizeof *vars);
     return out ? out : (rlx_no_memory(ctx), NULL);
@@ -132,7 +132,7 @@ static bool emit_call(rlx_seq_pass *p, const rlx_expr *callee, const rlx_sinfo *
         callee ? rlx_call_new(p->ctx, callee, r->args.data, r->args.len, NULL, 0, NULL, place)
                : NULL;
     const rlx_var *v = call ? rlx_var_new(p->ctx, false, r->blank, -1, result, place) : NULL;
-    return v && rlx_seq_emit(p, rlx_bind(p->ctx, v, call, place));
+    return v && rlx_seq_emit(p, rlx_var_binding_new(p->ctx, v, call, place));
 }
 
 /* ---- the call_tir family -------------------------------------------------------------------- */
@@ -186,7 +186,7 @@ static const rlx_expr *writable(rlx_seq_pass *p, size_t index, const rlx_sinfo *
         return arg;
     rlx_slice name = constant ? RLX_SLICE("vm.builtin.copy") : RLX_SLICE("vm.builtin.writable");
     const rlx_expr *call =
-        rlx_call_new(p->ctx, rlx_extern(p->ctx, name), &arg, 1, &out, 1, NULL, place);
+        rlx_call_new(p->ctx, rlx_extern_func_new(p->ctx, name), &arg, 1, &out, 1, NULL, place);
     const rlx_var *v =
         call ? rlx_seq_bind(p, constant ? "copy" : "writable", out, call, place) : NULL;
     if (!v || !remember_fresh(p, &v->node))
@@ -290,15 +290,16 @@ static const rlx_expr *as_tensor(rlx_seq_pass *p, const rlx_call *call, size_t i
     if (!v || (have && have->dtype != RELAX_VOID && have->ndim >= 0))
         return arg;
     const rlx_tensor_sinfo *want = parameter(p, call->args[0], index);
-    if (!want || rlx_fit(p->ctx, NULL, v->sinfo, &want->node, NULL) != RLX_FIT_KIND)
+    if (!want || rlx_assignable(p->ctx, NULL, v->sinfo, &want->node, NULL) != RLX_ASSIGNABLE_KIND)
         return arg;
     const rlx_sinfo *target =
         rlx_tensor_info(p->ctx, have && have->ndim >= 0 ? have->shape : NULL, want->dtype,
                         want->ndim, have ? have->vdevice : NULL);
     const rlx_var *now =
         target ? rlx_var_new(p->ctx, false, v->name, -1, target, call->place) : NULL;
-    return now && rlx_seq_emit(p, rlx_match(p->ctx, now, target, arg, call->place)) ? &now->node
-                                                                                     : NULL;
+    return now && rlx_seq_emit(p, rlx_match_cast_new(p->ctx, now, target, arg, call->place))
+               ? &now->node
+               : NULL;
 }
 
 static bool push_inputs(rlx_seq_pass *p, const rlx_call *call, const rlx_tuple *inputs)

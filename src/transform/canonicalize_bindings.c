@@ -137,7 +137,7 @@ static bool stands_for(rlx_seq_pass *p, const rlx_var *v, const rlx_expr *leaf)
         return false;
     return x->sinfo == v->sinfo ||
            (x->sinfo && v->sinfo &&
-            rlx_fit(p->ctx, &p->scope, x->sinfo, v->sinfo, NULL) == RLX_FIT_YES);
+            rlx_assignable(p->ctx, &p->scope, x->sinfo, v->sinfo, NULL) == RLX_ASSIGNABLE_YES);
 }
 
 /* The tuple that (t[0], t[1], ...) spells out; NULL: it does not. */
@@ -181,7 +181,7 @@ static bool is_redundant(rlx_seq_pass *p, const rlx_match_cast *cast)
     const rlx_sinfo *info = rlx_as_call(cast->value) || rlx_as_if_expr(cast->value)
                                 ? NULL
                                 : rlx_leaf_sinfo(p->ctx, &c->env, cast->value);
-    if (!info || rlx_fit(p->ctx, &p->scope, info, cast->sinfo, NULL) != RLX_FIT_YES)
+    if (!info || rlx_assignable(p->ctx, &p->scope, info, cast->sinfo, NULL) != RLX_ASSIGNABLE_YES)
         return false;
     bool good = rlx_each_position(p->ctx, cast->sinfo, find_unbound, &u) && u.good;
     bool binds = u.vars.len > 0;
@@ -219,7 +219,8 @@ static bool canonicalize_cast(rlx_seq_pass *p, const rlx_binding *old, const rlx
     if (stands_for(p, v, cast->value))
         return stand_in(p, old, v, cast->value);
     bool hidden = rlx_as_var(cast->value) && cast->value->kind == RLX_NODE_DATAFLOW_VAR;
-    return rlx_seq_emit(p, hidden ? now : rlx_bind(p->ctx, v, cast->value, cast->place)) &&
+    return rlx_seq_emit(p,
+                        hidden ? now : rlx_var_binding_new(p->ctx, v, cast->value, cast->place)) &&
            remember(p, v, cast->value);
 }
 

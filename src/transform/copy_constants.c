@@ -1,4 +1,4 @@
-/* copy_constants: a constant that somebody may write to is memory of its own.
+/*- copy_constants.c: a constant that somebody may write to is memory of its own.
  *     c = R.const([1.0, 2.0])        ->   c = R.call_pure_packed("vm.builtin.copy", R.const(...))
  *     _ = cls.increment(c)                _ = cls.increment(c)
  * A constant is a new tensor each time it is evaluated; all names for that tensor see what is
@@ -18,7 +18,8 @@ static const rlx_expr *copy_of(rlx_seq_pass *p, const rlx_expr *constant)
 {
     const copier *s = p->user;
     const rlx_sinfo *info = rlx_leaf_sinfo(p->ctx, &s->env, constant);
-    const rlx_expr *args[2] = { rlx_extern(p->ctx, RLX_SLICE("vm.builtin.copy")), constant };
+    const rlx_expr *args[2] = { rlx_extern_func_new(p->ctx, RLX_SLICE("vm.builtin.copy")),
+                                constant };
     return info && args[0] ? rlx_call_op_sinfo(p->ctx, s->packed, args, 2, &info, 1, NULL,
                                                rlx_place_of(constant))
                            : NULL;

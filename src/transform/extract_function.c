@@ -215,7 +215,7 @@ static bool make_params(extraction *x, rlx_mutator *m, exprs *params)
 
 static const rlx_expr *shape_of(extraction *x, const rlx_prim_vars *sizes)
 {
-    return rlx_shape(x->ctx, (const rlx_prim *const *)(const void *)sizes->data, sizes->len);
+    return rlx_shape_new(x->ctx, (const rlx_prim *const *)(const void *)sizes->data, sizes->len);
 }
 
 static const rlx_expr *make_result(extraction *x)
@@ -276,7 +276,7 @@ static const rlx_function *make_function(extraction *x, const rlx_node *run,
     rlx_mutator_init(&m, ctx, rlx_module_builder_env(mb), x);
     m.binding = at_inner_binding;
     const rlx_expr *result = make_params(x, &m, &params) ? make_result(x) : NULL;
-    const rlx_expr *body = result ? rlx_seq(ctx, &run, 1, result, RLX_NO_PLACE) : NULL;
+    const rlx_expr *body = result ? rlx_seq_new(ctx, &run, 1, result, RLX_NO_PLACE) : NULL;
     const rlx_function *f =
         body ? rlx_function_new(ctx, params.data, params.len, body, rlx_object_info(ctx), false,
                                 !impure || forced, inner_attrs(x, forced), NULL,
@@ -325,8 +325,8 @@ static bool emit_output(extraction *x, rlx_builder *b, const rlx_var *v, const r
         return false;
     how.var = v;
     how.var_place = v->place;
-    bool as_good = !v->sinfo || rlx_fit(x->ctx, rlx_builder_scope(b), have, v->sinfo, NULL) ==
-                                    RLX_FIT_YES;
+    bool as_good = !v->sinfo || rlx_assignable(x->ctx, rlx_builder_scope(b), have, v->sinfo,
+                                               NULL) == RLX_ASSIGNABLE_YES;
     return as_good ? rlx_builder_emit(b, flat, &how) != NULL
                    : rlx_builder_emit_match(b, flat, v->sinfo, &how, false) != NULL;
 }
@@ -353,12 +353,13 @@ static bool emit_call(extraction *x, rlx_builder *b)
     if (count == 1)
         return emit_new_sizes(x, b, &all->node, place);
     if (x->new_sizes.len &&
-        !emit_new_sizes(
-            x, b, rlx_tuple_get(x->ctx, &all->node, (int64_t)x->outputs.len, place), place))
+        !emit_new_sizes(x, b,
+                        rlx_tuple_get_item_new(x->ctx, &all->node, (int64_t)x->outputs.len, place),
+                        place))
         return false;
     for (size_t i = 0; i < x->outputs.len; i++)
         if (!emit_output(x, b, x->outputs.data[i],
-                         rlx_tuple_get(x->ctx, &all->node, (int64_t)i, place)))
+                         rlx_tuple_get_item_new(x->ctx, &all->node, (int64_t)i, place)))
             return false;
     return true;
 }

@@ -4,8 +4,8 @@
  *     s = shape_of(x)            ->   s = R.shape([n, 4])        with x: R.Tensor((n, 4))
  * needs: normal form, struct info. keeps: variables and their struct info. Operators are
  * lowered and run by the evaluator of tir, as are call_tirs of pure PrimFuncs of the module.
- * A value that somebody may write to is not known, and no call becomes one. Left alone: results over max_bytes or much larger than what goes in, calls that fail or take
- * more than max_steps. */
+ * A value that somebody may write to is not known, and no call becomes one. Left alone: results
+ * over max_bytes or much larger than what goes in, calls that fail or take more than max_steps. */
 #include "transform/transform_int.h"
 
 enum { MAY_GROW_TO = 4096 }; /* bytes: full(1.0, (1000, 1000)) is better computed than stored */
@@ -208,13 +208,13 @@ static const rlx_expr *fold_shape(rlx_seq_pass *p, const rlx_call *call)
     const rlx_expr *leaf = call->num_args == 1 ? known_leaf(p->user, call->args[0]) : NULL;
     const rlx_constant *c = rlx_as_constant(leaf);
     if (rlx_is_call_op(&call->node, "relax.shape_of"))
-        return c                                  ? rlx_shape_ints(p->ctx, c->shape, c->num_shape)
+        return c ? rlx_shape_of_ints(p->ctx, c->shape, c->num_shape)
                : t && rlx_as_shape_expr(t->shape) ? t->shape
                                                   : NULL;
     if (rlx_is_call_op(&call->node, "relax.tensor_to_shape") && c && c->dtype == RELAX_INT64 &&
         c->num_shape == 1)
-        return rlx_shape_ints(p->ctx, (const int64_t *)(const void *)c->data->data,
-                              (size_t)c->shape[0]);
+        return rlx_shape_of_ints(p->ctx, (const int64_t *)(const void *)c->data->data,
+                                 (size_t)c->shape[0]);
     return NULL;
 }
 

@@ -76,7 +76,7 @@ static const rlx_expr *checked(copy *c, const rlx_expr *e, const rlx_sinfo *want
     rlx_emit how = { .name = name, .number = -1, .place = c->place, .var_place = c->place };
     if (!have)
         return NULL;
-    if (rlx_fit(c->ctx, rlx_builder_scope(c->b), have, want, NULL) == RLX_FIT_YES)
+    if (rlx_assignable(c->ctx, rlx_builder_scope(c->b), have, want, NULL) == RLX_ASSIGNABLE_YES)
         return e;
     const rlx_var *v = rlx_builder_emit_match(c->b, e, want, &how, false);
     return v ? &v->node : NULL;
@@ -193,8 +193,7 @@ static const rlx_expr *emit_body(copy *c, const rlx_call *call, rlx_rewriter *na
 {
     const rlx_seq_expr *body = rlx_as_seq_expr(c->f->body);
     if (!map_sizes(c, call) || !take_args(c, call, names) ||
-        !rlx_promised_of_params(c->ctx, c->f->attrs, c->f->params, c->f->num_params,
-                                &c->promised) ||
+        !rlx_assumed_of_params(c->ctx, c->f->attrs, c->f->params, c->f->num_params, &c->promised) ||
         !check_promises(c))
         return NULL;
     const rlx_expr *e = body && rlx_builder_in_dataflow(c->b) ? body_for_dataflow(c, body, names)

@@ -108,7 +108,8 @@ static bool emit_lowered(rlx_seq_pass *p, const rlx_binding *now, const rlx_call
         return lowered && rlx_seq_emit(p, rlx_with_value(p->ctx, now, &lowered->node));
     const rlx_var *value =
         rlx_var_like(p->ctx, var, rlx_seq_in_dataflow(p), lowered->sinfo_args[0]);
-    return value && rlx_seq_emit(p, rlx_bind(p->ctx, value, &lowered->node, lowered->place)) &&
+    return value &&
+           rlx_seq_emit(p, rlx_var_binding_new(p->ctx, value, &lowered->node, lowered->place)) &&
            rlx_sized_put(&l->sized, &var->node, &value->node) &&
            rlx_seq_emit(p, rlx_with_value(p->ctx, now, &value->node));
 }

@@ -35,11 +35,11 @@ const rlx_prim *const *rlx_known_dims(const rlx_tensor_sinfo *t, size_t *ndim)
     return of_var->num_values ? of_var->values : none;
 }
 
-bool rlx_keeps_promises(rlx_context *ctx, const rlx_function *f, const rlx_ptrmap *values,
-                        enum rlx_code_id code)
+bool rlx_meets_assumptions(rlx_context *ctx, const rlx_function *f, const rlx_ptrmap *values,
+                           enum rlx_code_id code)
 {
     rlx_facts promised = { 0 };
-    bool ok = rlx_promised_of_params(ctx, f->attrs, f->params, f->num_params, &promised);
+    bool ok = rlx_assumed_of_params(ctx, f->attrs, f->params, f->num_params, &promised);
     for (size_t i = 0; ok && i < promised.len; i++) {
         const rlx_fact *p = &promised.data[i];
         const rlx_prim *value = rlx_ptrmap_get(values, p->var);

@@ -29,7 +29,7 @@ typedef struct planned {
 static const rlx_expr *storage_call(rlx_context *ctx, const rlx_plan_slot *s, rlx_place place)
 {
     const rlx_prim *bytes = s->size ? s->size : rlx_int64(ctx, s->bytes);
-    const rlx_expr *args[4] = { bytes ? rlx_shape(ctx, &bytes, 1) : NULL, s->device, s->scope,
+    const rlx_expr *args[4] = { bytes ? rlx_shape_new(ctx, &bytes, 1) : NULL, s->device, s->scope,
                                 rlx_dtype_imm_new(ctx, RELAX_UINT8) };
     return rlx_plain_call(ctx, "relax.memory.alloc_storage", args, 4, place);
 }
@@ -61,7 +61,7 @@ static bool emit_kill(rlx_seq_pass *p, const rlx_plan_slot *s, rlx_place place)
     const rlx_expr *storage = (const rlx_expr *)s->var;
     const rlx_expr *call = rlx_plain_call(p->ctx, "relax.memory.kill_storage", &storage, 1, place);
     const rlx_var *v = call ? rlx_var_new(p->ctx, false, d->blank, -1, p->ctx->unit, place) : NULL;
-    return v && rlx_seq_emit(p, rlx_bind(p->ctx, v, call, place));
+    return v && rlx_seq_emit(p, rlx_var_binding_new(p->ctx, v, call, place));
 }
 
 static bool place_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)

@@ -6,10 +6,10 @@
  * needs: normal form, struct info. keeps: normal form, struct info. A module that lists no
  * devices is left alone. Reports VD01 to VD03, and by inferring again what is not where an
  * annotation has it. */
-#include "transform/device_spread.h"
+#include "transform/device_propagation.h"
 #include "transform/transform_int.h"
 
-typedef struct realize { rlx_context *ctx; rlx_device_spread spread; } realize;
+typedef struct realize { rlx_context *ctx; rlx_device_propagation spread; } realize;
 
 /* ---- signatures ----------------------------------------------------------------------------- */
 
@@ -22,11 +22,11 @@ static const rlx_sinfo *signature(realize *r, const rlx_function *f, const rlx_s
     size_t bytes = (s->num_params + 1) * sizeof *s->params;
     const rlx_sinfo **params = rlx_mem_alloc(&r->ctx->memory, bytes), *out = NULL,
                     *like = rlx_device_result_info(r->ctx, f),
-                    *ret = rlx_device_spread_sinfo(&r->spread, &f->node, like, s->ret);
+                    *ret = rlx_device_propagation_sinfo(&r->spread, &f->node, like, s->ret);
     bool good = params || rlx_no_memory(r->ctx);
     for (size_t i = 0; good && i < s->num_params; i++) {
         const rlx_var *v = rlx_as_var(f->params[i]);
-        params[i] = v ? rlx_device_spread_sinfo(&r->spread, &v->node, v->sinfo, s->params[i])
+        params[i] = v ? rlx_device_propagation_sinfo(&r->spread, &v->node, v->sinfo, s->params[i])
                       : s->params[i];
         good = params[i] != NULL;
     }
@@ -51,7 +51,7 @@ static const rlx_function *with_signature(realize *r, const rlx_function *old,
 {
     const rlx_sinfo *like = rlx_device_result_info(r->ctx, old), *ret = now->ret_sinfo,
                     *sinfo = signature(r, old, old->sinfo);
-    ret = rlx_device_spread_sinfo(&r->spread, &old->node, like, ret);
+    ret = rlx_device_propagation_sinfo(&r->spread, &old->node, like, ret);
     if ((old->sinfo && !sinfo) || (now->ret_sinfo && !ret))
         return NULL;
     if (same_params(now, params) && ret == now->ret_sinfo && sinfo == now->sinfo)
@@ -93,7 +93,7 @@ static const rlx_expr *realized_hint(realize *r, const rlx_call *old, const rlx_
     const rlx_node *device = rlx_hinted_device(r->spread.module, old);
     if (!device)
         return RLX_BUG(r->ctx, "a hint names no device");
-    if (rlx_device_spread_is_on(&r->spread, old->args[0], device))
+    if (rlx_device_propagation_is_on(&r->spread, old->args[0], device))
         return now->args[0];
     return copied(r->ctx, now->args[0], device, now->place);
 }
@@ -109,7 +109,7 @@ static const rlx_expr *copied_tuple(rlx_seq_pass *p, const rlx_expr *x, const rl
     const rlx_expr **fields = rlx_mem_alloc(&p->ctx->memory, bytes), *out = NULL;
     bool good = fields || rlx_no_memory(p->ctx);
     for (size_t i = 0; good && i < a->num_fields; i++) {
-        const rlx_expr *item = rlx_tuple_get(p->ctx, x, (int64_t)i, place);
+        const rlx_expr *item = rlx_tuple_get_item_new(p->ctx, x, (int64_t)i, place);
         const rlx_var *v = rlx_seq_bind(p, "item", a->fields[i], item, place);
         const rlx_expr *copy =
             v ? copied_tuple(p, &v->node, a->fields[i], b->fields[i], device, place) : NULL;
@@ -145,7 +145,7 @@ static const rlx_expr *stated_call(realize *r, const rlx_node *owner, const rlx_
         states |= strcmp(row->name, names[i]) == 0;
     if (!states || c->num_sinfo_args != 1)
         return &c->node;
-    const rlx_sinfo *s = rlx_device_spread_sinfo(&r->spread, owner, like, c->sinfo_args[0]);
+    const rlx_sinfo *s = rlx_device_propagation_sinfo(&r->spread, owner, like, c->sinfo_args[0]);
     if (!s || s == c->sinfo_args[0])
         return s ? &c->node : NULL;
     return rlx_call_new(r->ctx, c->op, c->args, c->num_args, &s, 1, c->attrs, c->place);
@@ -177,16 +177,16 @@ static bool realize_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_b
     if (!value)
         return false;
     const rlx_var *v = cast ? NULL : rlx_binding_var(now);
-    if (v && rlx_device_spread_assumes(&r->spread, rlx_binding_var(old)))
-        return rlx_seq_emit(p, rlx_match(p->ctx, v, v->sinfo, value, rlx_place_of(now)));
+    if (v && rlx_device_propagation_assumes(&r->spread, rlx_binding_var(old)))
+        return rlx_seq_emit(p, rlx_match_cast_new(p->ctx, v, v->sinfo, value, rlx_place_of(now)));
     if (!cast)
         return rlx_seq_emit(p, rlx_with_value(p->ctx, now, value));
     const rlx_sinfo *target =
-        rlx_device_spread_sinfo(&r->spread, old, before->sinfo, cast->sinfo);
+        rlx_device_propagation_sinfo(&r->spread, old, before->sinfo, cast->sinfo);
     if (target == cast->sinfo)
         return rlx_seq_emit(p, rlx_with_value(p->ctx, now, value));
-    return target && rlx_seq_emit(p, rlx_match(p->ctx, rlx_binding_var(now), target, value,
-                                               rlx_place_of(now)));
+    return target && rlx_seq_emit(p, rlx_match_cast_new(p->ctx, rlx_binding_var(now), target, value,
+                                                        rlx_place_of(now)));
 }
 
 /* ---- module --------------------------------------------------------------------------------- */
@@ -203,13 +203,14 @@ static bool replace(rlx_seq_pass *p, const rlx_var *v, const rlx_sinfo *s)
 /* Variables as they are from now on. */
 static bool replace_vars(rlx_seq_pass *p, realize *r)
 {
-    rlx_device_spread *d = &r->spread;
+    rlx_device_propagation *d = &r->spread;
     for (size_t i = 0; i < d->vars.len; i++) {
         const rlx_var *v = rlx_as_var(d->vars.data[i].node);
         const rlx_node *constant = rlx_ptrmap_get(&d->scattered, v);
-        if (constant ? !rlx_seq_replace(p, &v->node, constant)
-                     : v->sinfo && !replace(p, v, rlx_device_spread_sinfo(d, &v->node, v->sinfo,
-                                                                          v->sinfo)))
+        if (constant
+                ? !rlx_seq_replace(p, &v->node, constant)
+                : v->sinfo &&
+                      !replace(p, v, rlx_device_propagation_sinfo(d, &v->node, v->sinfo, v->sinfo)))
             return false;
     }
     for (size_t i = 0; i < d->locals.len; i++) {
@@ -239,9 +240,9 @@ const rlx_module *rlx_pass_realize_vdevice(rlx_pass_run *run, const rlx_module *
     size_t errors = rlx_error_count(run->ctx);
     if (!rlx_listed_vdevices(m))
         return m;
-    bool found = rlx_device_spread_find(&r.spread, run->ctx, m);
+    bool found = rlx_device_propagation_find(&r.spread, run->ctx, m);
     const rlx_module *out =
         found && rlx_error_count(run->ctx) == errors ? rewritten(&r, m) : NULL;
-    rlx_device_spread_free(&r.spread);
+    rlx_device_propagation_free(&r.spread);
     return out ? rlx_infer_module_again(run->ctx, out, true) : NULL;
 }

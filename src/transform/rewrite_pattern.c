@@ -45,20 +45,21 @@ static void note_loose(void *user, uint32_t entry, bool into)
 static const rlx_expr *checked(rewriting *r, const rlx_var *v, const rlx_expr *value,
                                bool *is_same)
 {
-    rlx_fit_reason why;
+    rlx_mismatch why;
     rlx_builder *b = r->mutator.builder;
     const rlx_expr *e = rlx_builder_normalize(b, value);
     const rlx_sinfo *have = e ? rlx_builder_infer(b, e) : NULL;
-    enum rlx_fit fit =
-        have ? rlx_fit(r->ctx, rlx_builder_scope(b), have, v->sinfo, &why) : RLX_FIT_NO;
-    *is_same = fit == RLX_FIT_YES;
+    enum rlx_assignability fit =
+        have ? rlx_assignable(r->ctx, rlx_builder_scope(b), have, v->sinfo, &why)
+             : RLX_ASSIGNABLE_NO;
+    *is_same = fit == RLX_ASSIGNABLE_YES;
     if (!have)
         return NULL;
-    if (fit >= RLX_FIT_VALUE)
+    if (fit >= RLX_ASSIGNABLE_VALUE)
         return e;
     rlx_buf text;
     rlx_buf_init(&text, &r->ctx->memory);
-    rlx_fit_explain(&text, &why);
+    rlx_assignable_explain(&text, &why);
     rlx_error(r->ctx, RLX_OP17, v->place, "the replacement of %s is %s, which is no %s: %s",
               rlx_show(r->ctx, &v->node), rlx_show(r->ctx, have), rlx_show(r->ctx, v->sinfo),
               text.data ? text.data : "?");
@@ -173,9 +174,9 @@ static const rlx_expr *at_binding(rlx_mutator *m, const rlx_binding *old, const 
     }
     enum rlx_match_result found = rlx_match_entry(&r->matcher, entry);
     r->root = entry;
-    return found == RLX_MATCH_FAILED ? NULL
-           : found == RLX_MATCH_NO   ? value
-                                     : ask(r, vb, value, replaced);
+    return found == RLX_PATTERN_MATCH_FAILED ? NULL
+           : found == RLX_PATTERN_MATCH_NO   ? value
+                                             : ask(r, vb, value, replaced);
 }
 
 /* ---- what is left over */
@@ -289,8 +290,8 @@ static const rlx_function *without_dead(rewriting *r, const rlx_function *f,
 
 static enum rlx_match_result matches_anywhere(rewriting *r)
 {
-    enum rlx_match_result found = RLX_MATCH_NO;
-    for (size_t i = 0; found == RLX_MATCH_NO && i < r->scene.order.len; i++)
+    enum rlx_match_result found = RLX_PATTERN_MATCH_NO;
+    for (size_t i = 0; found == RLX_PATTERN_MATCH_NO && i < r->scene.order.len; i++)
         found = rlx_match_entry(&r->matcher, r->scene.order.data[i]);
     return found;
 }
@@ -330,8 +331,8 @@ static bool rewrite_function(rewriting *r, const rlx_pattern_plan *plan, const r
         return true;
     bool good = rlx_scene_init(&r->scene, r->ctx, m, f) &&
                 rlx_matcher_init(&r->matcher, plan, &r->scene, *steps);
-    enum rlx_match_result found = good ? matches_anywhere(r) : RLX_MATCH_FAILED;
-    if (found == RLX_MATCH_YES) {
+    enum rlx_match_result found = good ? matches_anywhere(r) : RLX_PATTERN_MATCH_FAILED;
+    if (found == RLX_PATTERN_MATCH_YES) {
         if (!r->mb && !(r->mb = rlx_module_builder_create(r->ctx, m)))
             rlx_no_memory(r->ctx);
         out = r->mb ? rewritten(r, f, gv) : NULL;
@@ -339,7 +340,7 @@ static bool rewrite_function(rewriting *r, const rlx_pattern_plan *plan, const r
     *steps = r->matcher.steps;
     rlx_matcher_free(&r->matcher);
     rlx_scene_free(&r->scene);
-    return found != RLX_MATCH_FAILED && out &&
+    return found != RLX_PATTERN_MATCH_FAILED && out &&
            (out == f || rlx_module_builder_define(r->mb, gv, &out->node));
 }
 

@@ -157,7 +157,7 @@ const rlx_var *rlx_seq_bind(rlx_seq_pass *p, const char *name, const rlx_sinfo *
     const rlx_var *v = text && sinfo && value
                            ? rlx_var_new(p->ctx, rlx_seq_in_dataflow(p), text, -1, sinfo, place)
                            : NULL;
-    return v && rlx_seq_emit(p, rlx_bind(p->ctx, v, value, place)) ? v : NULL;
+    return v && rlx_seq_emit(p, rlx_var_binding_new(p->ctx, v, value, place)) ? v : NULL;
 }
 
 /* Ends the open output block: the source block itself if it came through as it was. */
@@ -262,7 +262,7 @@ static const rlx_expr *pop_sequence(rlx_seq_pass *p)
                   (count == 0 || memcmp(blocks, seq->blocks, count * sizeof *blocks) == 0)
             : body == f->source)
         return f->source;
-    return rlx_seq(p->ctx, blocks, count, body, rlx_place_of(f->source));
+    return rlx_seq_new(p->ctx, blocks, count, body, rlx_place_of(f->source));
 }
 
 /* ---- bindings ------------------------------------------------------------------------------- */
@@ -305,8 +305,9 @@ static const rlx_binding *rebind(rlx_context *ctx, const rlx_binding *old, const
         return NULL;
     if (old->kind == RLX_NODE_VAR_BINDING) {
         const rlx_var_binding *b = (const rlx_var_binding *)old;
-        return &var->node == b->var && value == b->value ? old
-                                                         : rlx_bind(ctx, var, value, b->place);
+        return &var->node == b->var && value == b->value
+                   ? old
+                   : rlx_var_binding_new(ctx, var, value, b->place);
     }
     const rlx_match_cast *c = (const rlx_match_cast *)old;
     if ((const rlx_node *)var == c->var && value == c->value && sinfo == c->sinfo)
@@ -462,9 +463,9 @@ static bool resume(rlx_seq_pass *p, enum part part, const rlx_expr *result)
     }
     bool same = f->cond == branch->cond && f->then_branch == branch->true_branch &&
                 result == branch->false_branch;
-    return finish_binding(p, b, NULL,
-                          same ? &branch->node
-                               : rlx_if(p->ctx, f->cond, f->then_branch, result, branch->place));
+    return finish_binding(
+        p, b, NULL,
+        same ? &branch->node : rlx_if_new(p->ctx, f->cond, f->then_branch, result, branch->place));
 }
 
 static bool step(rlx_seq_pass *p)

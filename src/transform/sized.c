@@ -112,7 +112,7 @@ static const rlx_sinfo *named_tensor(const namer *n, const rlx_tensor_sinfo *t)
             return NULL;
     }
     const rlx_expr *shape =
-        count ? rlx_shape(n->ctx, dims, count) : rlx_shape_ints(n->ctx, NULL, 0);
+        count ? rlx_shape_new(n->ctx, dims, count) : rlx_shape_of_ints(n->ctx, NULL, 0);
     return shape ? rlx_tensor_info(n->ctx, shape, t->dtype, t->ndim, t->vdevice) : NULL;
 }
 
@@ -162,7 +162,7 @@ static const rlx_expr *cast(rlx_sized *s, const rlx_var *var, const rlx_sinfo *i
 {
     rlx_context *ctx = s->p->ctx;
     const rlx_var *v = rlx_var_like(ctx, var, rlx_seq_in_dataflow(s->p), info);
-    const rlx_binding *b = v ? rlx_match(ctx, v, info, &var->node, place) : NULL;
+    const rlx_binding *b = v ? rlx_match_cast_new(ctx, v, info, &var->node, place) : NULL;
     if (!b || !rlx_scope_enter(&s->p->scope, info) || !rlx_sized_put(s, &var->node, &v->node))
         return NULL;
     return rlx_vec_push(MEMORY(s), &s->casts, b) ? &v->node : (rlx_no_memory(ctx), NULL);

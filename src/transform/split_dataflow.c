@@ -181,7 +181,7 @@ static const rlx_node *cut_sequence(rlx_rewriter *r, const rlx_node *n)
                     : rlx_vec_push(&s->ctx->memory, &out, &b->node) || rlx_no_memory(s->ctx);
     }
     const rlx_node *now =
-        good && any ? rlx_seq(s->ctx, out.data, out.len, seq->body, seq->place) : n;
+        good && any ? rlx_seq_new(s->ctx, out.data, out.len, seq->body, seq->place) : n;
     rlx_vec_free(&s->ctx->memory, &out);
     r->failed |= !good || !now;
     return now;

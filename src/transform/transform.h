@@ -40,18 +40,18 @@ const char *rlx_pass_suggest(rlx_slice name);
 bool rlx_pass_is_named(const char *name, rlx_slice text);
 
 /* Passes of the host that a context knows by name; they live as long as it does. */
-typedef struct rlx_host_pass {
+typedef struct rlx_extension_pass {
     rlx_pass_fn run;                   /* run->user: this */
     void (*function)(void);            /* of the host; whoever made `run` knows what it is */
     void *user;
     void (*destroy)(void *user);       /* may be NULL */
     size_t name_len;
     char name[];                       /* with underscores */
-} rlx_host_pass;
-rlx_host_pass *rlx_host_pass_find(rlx_context *ctx, rlx_slice name);
+} rlx_extension_pass;
+rlx_extension_pass *rlx_extension_pass_find(rlx_context *ctx, rlx_slice name);
 /* Copies *pass; the name is not looked at. False: out of memory, nothing was destroyed. */
-bool rlx_host_pass_add(rlx_context *ctx, rlx_slice name, const rlx_host_pass *pass);
-const char *rlx_host_pass_suggest(rlx_context *ctx, rlx_slice name);
+bool rlx_extension_pass_add(rlx_context *ctx, rlx_slice name, const rlx_extension_pass *pass);
+const char *rlx_extension_pass_suggest(rlx_context *ctx, rlx_slice name);
 
 /* Runs one pass or a list in scratch layers of the context; the final module lives in the
  * context's own layer. Hooks may be NULL. After each pass of a debug build (or with verify) the

@@ -28,8 +28,8 @@ const rlx_expr *rlx_plain_call(rlx_context *ctx, const char *op, const rlx_expr 
 const rlx_prim *const *rlx_known_dims(const rlx_tensor_sinfo *t, size_t *ndim);
 /* Do the values that shape variables of f get (PRIM_VAR -> PRIM) lie within what f promises, as
  * far as they are numbers? False after a report. */
-bool rlx_keeps_promises(rlx_context *ctx, const rlx_function *f, const rlx_ptrmap *values,
-                        enum rlx_code_id code);
+bool rlx_meets_assumptions(rlx_context *ctx, const rlx_function *f, const rlx_ptrmap *values,
+                           enum rlx_code_id code);
 
 /* f, where the bindings of dataflow blocks that is_apart picks (it is asked about those that bind
  * a variable) stand in ordinary blocks: split_dataflow.c. *follow (a variable of f, or NULL) is

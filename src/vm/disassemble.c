@@ -23,7 +23,7 @@ static bool is_full(const listing *l) { return l->out->len > l->most; }
 static void put_expr(const listing *l, uint32_t offset)
 {
     if (l->e)
-        rlx_expr_text(&l->env, offset, l->out);
+        rlx_desc_expr_text(&l->env, offset, l->out);
     else
         rlx_buf_format(l->out, "e%u", offset);
 }
@@ -39,7 +39,7 @@ static void put_desc(const listing *l, uint32_t offset)
 static void put_tagged(const listing *l, uint32_t x)
 {
     uint32_t i = rlx_operand_index(x);
-    switch (rlx_operand_kind(x)) {
+    switch (rlx_operand_kind_of(x)) {
     case RLX_OPERAND_REGISTER: rlx_buf_format(l->out, "r%u", i); break;
     case RLX_OPERAND_CONST: rlx_buf_format(l->out, "c%u", i); break;
     case RLX_OPERAND_SYMBOL: rlx_buf_format(l->out, "s%u", i); break;
@@ -140,7 +140,7 @@ static void put_params(const listing *l, const rlx_file_function *f)
             rlx_buf_lit(l->out, ", ");
         rlx_buf_format(l->out, "r%u %s: ", i, rlx_name(&l->e->names, (uint32_t)at[0]).data);
         rlx_desc_text(&l->env, at + 1, l->out);
-        at += 1 + rlx_node_words(at + 1);
+        at += 1 + rlx_desc_node_words(at + 1);
     }
     rlx_buf_lit(l->out, ")");
     uint32_t count;

@@ -458,7 +458,7 @@ static bool check_function(const loading *l, uint32_t i, const rlx_file_function
     if (f->signature != RLX_NO_INDEX &&
         (!rlx_desc_usable(e->descs, e->num_descs, l->starts, f->signature, RLX_ITEM_DESC,
                           RLX_MAX_SYMBOLS, 0) ||
-         rlx_node_kind(rlx_item_node(e->descs, f->signature)) != RLX_DESC_FUNC))
+         rlx_desc_kind_of(rlx_item_node(e->descs, f->signature)) != RLX_DESC_FUNC))
         return bad_function(l, i, "malformed signature");
     if (f->flags & RLX_FUNCTION_KERNEL)
         return check_kernel_function(l, i, f);
@@ -472,9 +472,9 @@ static bool check_function(const loading *l, uint32_t i, const rlx_file_function
     uint64_t most = SMALL_FRAME + f->code_len;
     if (f->num_regs - f->num_params > most || f->num_syms > most + e->num_descs)
         return bad_function(l, i, "more registers or symbols than its code can name");
-    if (!rlx_desc_usable(e->descs, e->num_descs, l->starts, f->params, RLX_ITEM_PARAMS,
-                         f->num_syms, f->num_regs) ||
-        rlx_node_count(rlx_item_node(e->descs, f->params)) != f->num_params)
+    if (!rlx_desc_usable(e->descs, e->num_descs, l->starts, f->params, RLX_ITEM_PARAMS, f->num_syms,
+                         f->num_regs) ||
+        rlx_desc_node_count(rlx_item_node(e->descs, f->params)) != f->num_params)
         return bad_function(l, i, "malformed parameters");
     if (f->result != RLX_NO_INDEX && !rlx_desc_usable(e->descs, e->num_descs, l->starts, f->result,
                                                       RLX_ITEM_DESC, f->num_syms, f->num_regs))

@@ -59,7 +59,7 @@ static bool usable(const verify *v, uint32_t offset, enum rlx_item_type type)
 static bool operand_fits(const verify *v, uint32_t x, bool any)
 {
     uint32_t i = rlx_operand_index(x);
-    switch (rlx_operand_kind(x)) {
+    switch (rlx_operand_kind_of(x)) {
     case RLX_OPERAND_REGISTER: return any && i < v->f->num_regs;
     case RLX_OPERAND_CONST: return any && i < v->e->num_constants;
     case RLX_OPERAND_SYMBOL: return i < v->f->num_syms;
@@ -270,7 +270,7 @@ static bool follow_jump(verify *v, uint32_t target)
 
 static bool reads(verify *v, char letter, uint32_t w)
 {
-    if (letter == 'a' && rlx_operand_kind(w) != RLX_OPERAND_REGISTER)
+    if (letter == 'a' && rlx_operand_kind_of(w) != RLX_OPERAND_REGISTER)
         return true;
     if ((letter == 'r' || letter == 'a') && !holds(v, w))
         return bad(v, RLX_LD11, "register is read before it is written");

@@ -161,19 +161,19 @@ static const rlx_file_place *place_of(const relax_executable *e, uint32_t at)
 }
 
 /* The place of the function itself comes before that of its first binding. */
-static const rlx_file_place *place_of_border(const relax_executable *e, uint32_t code)
+static const rlx_file_place *place_of_boundary(const relax_executable *e, uint32_t code)
 {
     const rlx_file_place *p = place_of(e, code);
     return p && p > e->places && p[-1].word == code ? p - 1 : p;
 }
 
-static void put_frame(const relax_vm *vm, const rlx_frame *f, bool innermost, rlx_buf *out)
+static void put_frame(const relax_vm *vm, const rlx_vm_frame *f, bool innermost, rlx_buf *out)
 {
     const relax_executable *e = vm->exe;
     uint32_t at = f->pc ? (uint32_t)(f->pc - e->code) : f->fn->code;
     /* A caller waits behind its call. */
-    const rlx_file_place *p = !f->pc ? place_of_border(e, at)
-                                     : place_of(e, innermost || at == 0 ? at : at - 1);
+    const rlx_file_place *p =
+        !f->pc ? place_of_boundary(e, at) : place_of(e, innermost || at == 0 ? at : at - 1);
     rlx_buf_format(out, "  in %s", rlx_name(&e->names, f->fn->name).data);
     if (p && p->word >= f->fn->code) {
         if (p->binding != RLX_NO_INDEX)
@@ -188,7 +188,7 @@ static void put_frame(const relax_vm *vm, const rlx_frame *f, bool innermost, rl
 static void put_trace(const relax_vm *vm, rlx_buf *out)
 {
     size_t i = 0, depth = vm->depth;
-    for (const rlx_frame *f = vm->frame; f; f = f->parent, i++) {
+    for (const rlx_vm_frame *f = vm->frame; f; f = f->parent, i++) {
         if (i == TRACE_ENDS && depth > 2 * TRACE_ENDS)
             rlx_buf_format(out, "  ... %zu more\n", depth - 2 * TRACE_ENDS);
         if (i < TRACE_ENDS || i + TRACE_ENDS >= depth)
@@ -204,7 +204,7 @@ static rlx_slice kind_of(const struct relax_error *cause)
 static void unwind(relax_vm *vm)
 {
     while (vm->frame)
-        rlx_frame_pop(vm);
+        rlx_vm_frame_pop(vm);
 }
 
 /* For callers that do not want an error. */
@@ -311,7 +311,7 @@ static bool call_relax(relax_vm *vm, const rlx_file_function *fn, const relax_va
     if (num_args != fn->num_params)
         return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %zu", (int)(name.len & 0xff),
                         name.data, fn->num_params, fn->num_params == 1 ? "" : "s", num_args);
-    rlx_frame *f = rlx_frame_push(vm, fn, RLX_NO_INDEX, why);
+    rlx_vm_frame *f = rlx_vm_frame_push(vm, fn, RLX_NO_INDEX, why);
     return f && take_args(vm, f->regs, args, num_args, why) && rlx_vm_poll_slow(vm, why) &&
            rlx_vm_frame_enter(vm, false, why) && run(vm, result, why);
 }

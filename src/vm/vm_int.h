@@ -19,10 +19,10 @@ void rlx_free_native(relax_executable *e);
 /* ---- running -------------------------------------------------------------------------------- */
 
 typedef struct rlx_chunk_of_stack rlx_chunk_of_stack;
-/* One active function:  | rlx_frame | num_regs cells | num_syms slots |  in a chunk of the VM's
+/* One active function:  | rlx_vm_frame | num_regs cells | num_syms slots |  in a chunk of the VM's
  * stack. */
-typedef struct rlx_frame {
-    struct rlx_frame *parent;      /* NULL: called from outside */
+typedef struct rlx_vm_frame {
+    struct rlx_vm_frame *parent; /* NULL: called from outside */
     const rlx_file_function *fn;
     const uint32_t *pc;            /* while it waits or has failed: the instruction at hand */
     relax_value *regs;
@@ -30,7 +30,7 @@ typedef struct rlx_frame {
     uint32_t dst;                  /* register of the parent for the result, or RLX_NO_INDEX */
     rlx_chunk_of_stack *chunk;
     size_t before;                 /* chunk->used without this frame */
-} rlx_frame;
+} rlx_vm_frame;
 struct rlx_chunk_of_stack { rlx_chunk_of_stack *prev, *next; size_t size, used; };
 
 /* A packed function as this VM found it. All zero: not looked for yet. */
@@ -60,7 +60,7 @@ struct relax_vm {
     rlx_packed_slot *packed;
     relax_value *args;            /* room for the longest operand list */
     rlx_chunk_of_stack *stack;    /* the chunk in use */
-    rlx_frame *frame;             /* innermost */
+    rlx_vm_frame *frame;          /* innermost */
     size_t depth, max_depth;
     rlx_desc_env env;             /* of the innermost frame */
     int64_t deadline;             /* monotonic nanoseconds; INT64_MAX: none */
@@ -90,9 +90,10 @@ bool rlx_vm_run_profile(relax_vm *vm, relax_value *result, rlx_fault *why);
 
 /* A frame for fn on top of the stack, its cells beyond the parameters empty; it becomes
  * vm->frame. RT10, RT11. */
-rlx_frame *rlx_frame_push(relax_vm *vm, const rlx_file_function *fn, uint32_t dst, rlx_fault *why);
+rlx_vm_frame *rlx_vm_frame_push(relax_vm *vm, const rlx_file_function *fn, uint32_t dst,
+                                rlx_fault *why);
 /* Drops what the frame holds and takes it off the stack; its parent becomes vm->frame. */
-void rlx_frame_pop(relax_vm *vm);
+void rlx_vm_frame_pop(relax_vm *vm);
 /* Entry of the frame on top, whose parameters are filled: checks them and binds sizes. */
 bool rlx_vm_frame_enter(relax_vm *vm, bool proved, rlx_fault *why);
 /* Slow part of a poll. */
@@ -118,7 +119,7 @@ RLX_ALWAYS_INLINE void rlx_cell_put(relax_vm *vm, relax_value *cell, relax_value
 RLX_NODISCARD bool rlx_vm_int_slow(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why);
 RLX_ALWAYS_INLINE bool rlx_vm_int(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why)
 {
-    if (RLX_LIKELY(rlx_operand_kind(x) == RLX_OPERAND_SYMBOL)) {
+    if (RLX_LIKELY(rlx_operand_kind_of(x) == RLX_OPERAND_SYMBOL)) {
         *out = vm->env.syms[rlx_operand_index(x)];
         return true;
     }
@@ -133,7 +134,7 @@ RLX_ALWAYS_INLINE bool rlx_vm_args(relax_vm *vm, const uint32_t *operands, uint3
     const relax_value *regs = vm->env.regs;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t x = operands[i];
-        if (RLX_LIKELY(rlx_operand_kind(x) == RLX_OPERAND_REGISTER)) {
+        if (RLX_LIKELY(rlx_operand_kind_of(x) == RLX_OPERAND_REGISTER)) {
             relax_value v = regs[x];
             bool lend = views && v.type_index == RELAX_VALUE_TENSOR;
             out[i].type_index = lend ? RELAX_VALUE_TENSOR_VIEW : v.type_index;
@@ -147,28 +148,28 @@ RLX_ALWAYS_INLINE bool rlx_vm_args(relax_vm *vm, const uint32_t *operands, uint3
 }
 
 /* One instruction each; `pc` is its header. False: failed. */
-bool rlx_step_match(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
-bool rlx_step_shape(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
-bool rlx_step_alloc_storage(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
-bool rlx_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
-bool rlx_step_alloc_tensor(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
-bool rlx_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
-bool rlx_step_kernel(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
-bool rlx_step_builtin(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
-bool rlx_step_tuple(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
-bool rlx_step_get(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
-bool rlx_step_truth(const relax_value *v, bool *out, rlx_fault *why); /* condition of a BRANCH */
+bool rlx_vm_step_match(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_shape(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_alloc_storage(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_alloc_tensor(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_kernel(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_builtin(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_tuple(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_get(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_truth(const relax_value *v, bool *out, rlx_fault *why); /* condition of a BRANCH */
 /* These leave the frame that goes on in vm->frame. */
-bool rlx_step_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
-bool rlx_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 /* not found yet, or in the module */
-bool rlx_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
-bool rlx_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 /* Result of a packed function; a failure becomes RT16. */
 bool rlx_packed_finish(relax_vm *vm, int rc, relax_value *result, rlx_slice name, rlx_fault *why);
 /* Ends the innermost frame with register r. *done: it was the outermost, *result is the
  * caller's. */
-bool rlx_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *result, rlx_fault *why);
+bool rlx_vm_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *result, rlx_fault *why);
 
 /* ---- from outside, in vm_call.c and vm_profile.c -------------------------------------------- */
 

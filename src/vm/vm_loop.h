@@ -67,9 +67,9 @@ bool RLX_LOOP_NAME(relax_vm *vm, relax_value *result, rlx_fault *why)
     int64_t started = 0;
     uint32_t at_op = 0;
     const uint32_t *at_pc = NULL;
-    const rlx_frame *at_frame = NULL;
+    const rlx_vm_frame *at_frame = NULL;
 #endif
-    rlx_frame *frame = vm->frame;
+    rlx_vm_frame *frame = vm->frame;
     const uint32_t *pc = frame->pc;
     relax_value *regs = frame->regs;
     DISPATCH();
@@ -133,25 +133,25 @@ next:
         frame->syms[pc[1]] = i;
         NEXT(3);
     }
-    STEP(SHAPE, rlx_step_shape, 2)
-    STEP(MATCH, rlx_step_match, 5)
-    STEP(ALLOC_STORAGE, rlx_step_alloc_storage, 3)
-    STEP(ALLOC_VIEW, rlx_step_alloc_view, 5)
-    STEP(ALLOC_TENSOR, rlx_step_alloc_tensor, 3)
-    STEP(ALLOC_RESULT, rlx_step_alloc_result, 4)
-    STEP(CALL_KERNEL, rlx_step_kernel, 2)
-    STEP(CALL_BUILTIN, rlx_step_builtin, 3)
-    STEP(TUPLE, rlx_step_tuple, 2)
-    STEP(GET, rlx_step_get, 4)
-    SWITCH_FRAME(CALL, rlx_step_call)
-    SWITCH_FRAME(TAIL_CALL, rlx_step_tail_call)
-    SWITCH_FRAME(CALL_VALUE, rlx_step_value)
+    STEP(SHAPE, rlx_vm_step_shape, 2)
+    STEP(MATCH, rlx_vm_step_match, 5)
+    STEP(ALLOC_STORAGE, rlx_vm_step_alloc_storage, 3)
+    STEP(ALLOC_VIEW, rlx_vm_step_alloc_view, 5)
+    STEP(ALLOC_TENSOR, rlx_vm_step_alloc_tensor, 3)
+    STEP(ALLOC_RESULT, rlx_vm_step_alloc_result, 4)
+    STEP(CALL_KERNEL, rlx_vm_step_kernel, 2)
+    STEP(CALL_BUILTIN, rlx_vm_step_builtin, 3)
+    STEP(TUPLE, rlx_vm_step_tuple, 2)
+    STEP(GET, rlx_vm_step_get, 4)
+    SWITCH_FRAME(CALL, rlx_vm_step_call)
+    SWITCH_FRAME(TAIL_CALL, rlx_vm_step_tail_call)
+    SWITCH_FRAME(CALL_VALUE, rlx_vm_step_value)
     CASE(CALL_PACKED)
     {
         const rlx_packed_slot *slot = &vm->packed[pc[2]];
         uint32_t count = rlx_ins_count(*pc);
         if (RLX_UNLIKELY(!slot->fn)) {
-            if (!rlx_step_packed(vm, pc, why))
+            if (!rlx_vm_step_packed(vm, pc, why))
                 return false;
             goto resume;
         }
@@ -177,7 +177,7 @@ next:
         bool truth;
         if (RLX_LIKELY(v->type_index == RELAX_VALUE_BOOL))
             truth = v->v.i != 0;
-        else if (RLX_UNLIKELY(!rlx_step_truth(v, &truth, why)))
+        else if (RLX_UNLIKELY(!rlx_vm_step_truth(v, &truth, why)))
             goto failed;
         int32_t jump = truth ? 3 : (int32_t)pc[2];
         if (RLX_UNLIKELY(jump <= 0) && !rlx_vm_poll(vm, why))
@@ -194,7 +194,7 @@ next:
     CASE(RETURN)
     {
         bool done;
-        if (RLX_UNLIKELY(!rlx_step_return(vm, pc[1], &done, result, why)))
+        if (RLX_UNLIKELY(!rlx_vm_step_return(vm, pc[1], &done, result, why)))
             goto failed;
         if (!done)
             goto resume;

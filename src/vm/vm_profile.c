@@ -1,8 +1,8 @@
 /* vm_profile.c: the loop that times, and what it found. */
 #include "vm/vm_int.h"
 
-static void rlx_profile_add(relax_vm *vm, uint32_t op, const uint32_t *pc, const rlx_frame *frame,
-                            int64_t ns);
+static void rlx_profile_add(relax_vm *vm, uint32_t op, const uint32_t *pc,
+                            const rlx_vm_frame *frame, int64_t ns);
 
 #define RLX_LOOP_NAME rlx_vm_run_profile
 #define RLX_LOOP_THREADED 0
@@ -15,8 +15,8 @@ static void tally(rlx_tally *t, int64_t ns)
     t->nanoseconds += ns > 0 ? (uint64_t)ns : 0;
 }
 
-static void rlx_profile_add(relax_vm *vm, uint32_t op, const uint32_t *pc, const rlx_frame *frame,
-                            int64_t ns)
+static void rlx_profile_add(relax_vm *vm, uint32_t op, const uint32_t *pc,
+                            const rlx_vm_frame *frame, int64_t ns)
 {
     rlx_profile *p = vm->profile;
     vm->instructions++;

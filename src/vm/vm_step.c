@@ -28,10 +28,11 @@ static bool grow_stack(relax_vm *vm, size_t bytes)
     return true;
 }
 
-rlx_frame *rlx_frame_push(relax_vm *vm, const rlx_file_function *fn, uint32_t dst, rlx_fault *why)
+rlx_vm_frame *rlx_vm_frame_push(relax_vm *vm, const rlx_file_function *fn, uint32_t dst,
+                                rlx_fault *why)
 {
     size_t regs = (size_t)fn->num_regs * sizeof(relax_value),
-           bytes = sizeof(rlx_frame) + regs + ((size_t)fn->num_syms + 1) / 2 * 16;
+           bytes = sizeof(rlx_vm_frame) + regs + ((size_t)fn->num_syms + 1) / 2 * 16;
     if (RLX_UNLIKELY(vm->depth >= vm->max_depth)) {
         rlx_fail(why, RLX_RT11, "more than %zu calls are active", vm->max_depth);
         return NULL;
@@ -44,7 +45,7 @@ rlx_frame *rlx_frame_push(relax_vm *vm, const rlx_file_function *fn, uint32_t ds
         }
         chunk = vm->stack;
     }
-    rlx_frame *f = (rlx_frame *)(void *)((char *)chunk + chunk->used);
+    rlx_vm_frame *f = (rlx_vm_frame *)(void *)((char *)chunk + chunk->used);
     f->parent = vm->frame;
     f->fn = fn;
     f->pc = vm->exe->code + fn->code;
@@ -61,19 +62,19 @@ rlx_frame *rlx_frame_push(relax_vm *vm, const rlx_file_function *fn, uint32_t ds
     vm->env.syms = f->syms;
     return f;
 }
-_Static_assert(sizeof(rlx_frame) % 16 == 0 && sizeof(rlx_chunk_of_stack) % 16 == 0,
+_Static_assert(sizeof(rlx_vm_frame) % 16 == 0 && sizeof(rlx_chunk_of_stack) % 16 == 0,
                "cells behind them are aligned");
 
-static void drop_cells(relax_vm *vm, const rlx_frame *f)
+static void drop_cells(relax_vm *vm, const rlx_vm_frame *f)
 {
     for (uint32_t i = 0; i < f->fn->num_regs; i++)
         if (f->regs[i].reserved == RLX_HELD_BY_FRAME)
             rlx_pool_drop(&vm->pool, &f->regs[i]);
 }
 
-void rlx_frame_pop(relax_vm *vm)
+void rlx_vm_frame_pop(relax_vm *vm)
 {
-    rlx_frame *f = vm->frame;
+    rlx_vm_frame *f = vm->frame;
     drop_cells(vm, f);
     f->chunk->used = f->before;
     if (f->before == sizeof(rlx_chunk_of_stack) && f->chunk->prev)
@@ -86,7 +87,7 @@ void rlx_frame_pop(relax_vm *vm)
 
 bool rlx_vm_frame_enter(relax_vm *vm, bool proved, rlx_fault *why)
 {
-    const rlx_frame *f = vm->frame;
+    const rlx_vm_frame *f = vm->frame;
     if (proved && !rlx_desc_binds(vm->exe->descs, f->fn->params))
         return true;
     if (RLX_LIKELY(rlx_desc_match_params(&vm->env, f->fn->params, f->regs, f->fn->num_params,
@@ -132,10 +133,10 @@ int rlx_vm_poll_kernel(void *user)
 
 bool rlx_vm_int_slow(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why)
 {
-    if (rlx_operand_kind(x) == RLX_OPERAND_EXPR) {
+    if (rlx_operand_kind_of(x) == RLX_OPERAND_EXPR) {
         uint32_t at = rlx_operand_index(x);
         bool is_long = rlx_item_words(vm->exe->descs + at) > LONG_EXPR;
-        return (!is_long || rlx_vm_poll(vm, why)) && rlx_expr_eval(&vm->env, at, out, why);
+        return (!is_long || rlx_vm_poll(vm, why)) && rlx_desc_expr_eval(&vm->env, at, out, why);
     }
     *out = rlx_operand_value(x);
     return true;
@@ -144,7 +145,7 @@ bool rlx_vm_int_slow(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why)
 bool rlx_vm_arg_slow(relax_vm *vm, uint32_t x, bool views, relax_value *out, rlx_fault *why)
 {
     int64_t i;
-    if (rlx_operand_kind(x) == RLX_OPERAND_CONST) {
+    if (rlx_operand_kind_of(x) == RLX_OPERAND_CONST) {
         *out = vm->exe->constants[rlx_operand_index(x)];
         if (views && out->type_index == RELAX_VALUE_TENSOR) {
             out->type_index = RELAX_VALUE_TENSOR_VIEW;
@@ -169,7 +170,7 @@ static bool eval_dims(relax_vm *vm, const uint32_t *operands, uint32_t count, in
 
 /* ---- simple values -------------------------------------------------------------------------- */
 
-bool rlx_step_match(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+bool rlx_vm_step_match(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     if (RLX_UNLIKELY(!rlx_vm_poll(vm, why)))
         return false;
@@ -190,7 +191,7 @@ static bool no_memory(rlx_fault *why, const char *what)
     return rlx_fail(why, RLX_RT10, "out of memory for %s", what);
 }
 
-bool rlx_step_shape(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+bool rlx_vm_step_shape(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     uint32_t count = rlx_ins_count(pc[0]);
     rlx_shape_object *s = rlx_shape_make(&vm->pool, NULL, count);
@@ -205,7 +206,7 @@ bool rlx_step_shape(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     return true;
 }
 
-bool rlx_step_tuple(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+bool rlx_vm_step_tuple(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     uint32_t count = rlx_ins_count(pc[0]);
     rlx_tuple_object *t = rlx_tuple_make(&vm->pool, count);
@@ -224,7 +225,7 @@ bool rlx_step_tuple(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     return true;
 }
 
-bool rlx_step_get(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+bool rlx_vm_step_get(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     relax_value *from = &vm->frame->regs[pc[2]];
     const rlx_tuple_object *t = rlx_value_tuple(from);
@@ -240,7 +241,7 @@ bool rlx_step_get(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     return true;
 }
 
-bool rlx_step_truth(const relax_value *v, bool *out, rlx_fault *why)
+bool rlx_vm_step_truth(const relax_value *v, bool *out, rlx_fault *why)
 {
     const DLTensor *t = rlx_value_view(v);
     if (v->type_index == RELAX_VALUE_BOOL) {
@@ -255,7 +256,7 @@ bool rlx_step_truth(const relax_value *v, bool *out, rlx_fault *why)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-bool rlx_step_alloc_storage(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+bool rlx_vm_step_alloc_storage(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     int64_t size;
     if (!rlx_vm_int(vm, pc[2], &size, why))
@@ -271,7 +272,7 @@ bool rlx_step_alloc_storage(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     return true;
 }
 
-bool rlx_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+bool rlx_vm_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     int64_t dims[RLX_MAX_RANK], offset;
     uint32_t ndim = rlx_ins_count(pc[0]);
@@ -311,7 +312,7 @@ static bool put_tensor(relax_vm *vm, uint32_t reg, rlx_dtype dtype, uint32_t ndi
     return true;
 }
 
-bool rlx_step_alloc_tensor(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+bool rlx_vm_step_alloc_tensor(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     int64_t dims[RLX_MAX_RANK];
     uint32_t ndim = rlx_ins_count(pc[0]);
@@ -325,7 +326,7 @@ static bool same_shape(const DLTensor *t, rlx_dtype dtype, uint32_t ndim, const 
            memcmp(t->shape, dims, ndim * sizeof *dims) == 0;
 }
 
-bool rlx_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+bool rlx_vm_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     int64_t dims[RLX_MAX_RANK];
     uint32_t ndim = rlx_ins_count(pc[0]);
@@ -382,7 +383,7 @@ static bool run_kernel(relax_vm *vm, uint32_t number, int32_t num_args, rlx_faul
     return say_which(vm, why);
 }
 
-bool rlx_step_kernel(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+bool rlx_vm_step_kernel(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     uint32_t count = rlx_ins_count(pc[0]);
     return rlx_vm_poll(vm, why) && rlx_vm_args(vm, pc + 2, count, true, vm->args, why) &&
@@ -398,7 +399,7 @@ static void put_result(relax_vm *vm, uint32_t dst, relax_value v)
                      rlx_value_is_boxed(&v) ? RLX_HELD_BY_FRAME : RLX_HELD_BY_RUN);
 }
 
-bool rlx_step_builtin(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+bool rlx_vm_step_builtin(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     uint32_t count = rlx_ins_count(pc[0]);
     relax_value result = rlx_value_none();
@@ -496,7 +497,7 @@ static bool call_packed_slot(relax_vm *vm, uint32_t number, uint32_t dst, const 
     return true;
 }
 
-bool rlx_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+bool rlx_vm_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     vm->frame->pc = pc + 3 + rlx_ins_count(pc[0]);
     if (call_packed_slot(vm, pc[2], pc[1], pc + 3, rlx_ins_count(pc[0]), why))
@@ -513,7 +514,7 @@ static bool pass_args(relax_vm *vm, const relax_value *from, const uint32_t *ope
 {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t x = operands[i];
-        if (RLX_LIKELY(rlx_operand_kind(x) == RLX_OPERAND_REGISTER)) {
+        if (RLX_LIKELY(rlx_operand_kind_of(x) == RLX_OPERAND_REGISTER)) {
             to[i] = from[x];
             if (to[i].reserved == RLX_HELD_BY_FRAME)
                 to[i].reserved = RLX_HELD_BY_PARENT;
@@ -527,11 +528,11 @@ static bool pass_args(relax_vm *vm, const relax_value *from, const uint32_t *ope
 static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands,
                       uint32_t count, bool proved, rlx_fault *why)
 {
-    rlx_frame *caller = vm->frame;
+    rlx_vm_frame *caller = vm->frame;
     const rlx_file_function *fn = &vm->exe->functions[number];
     if (!rlx_vm_poll(vm, why))
         return false;
-    rlx_frame *f = rlx_frame_push(vm, fn, dst, why);
+    rlx_vm_frame *f = rlx_vm_frame_push(vm, fn, dst, why);
     if (!f)
         return false;
     /* Operands are read in the caller's frame. */
@@ -542,7 +543,7 @@ static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_
     vm->env.syms = f->syms;
     if (RLX_LIKELY(ok && rlx_vm_frame_enter(vm, proved, why)))
         return true;
-    rlx_frame_pop(vm);
+    rlx_vm_frame_pop(vm);
     return false;
 }
 
@@ -564,9 +565,9 @@ static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint3
     return push_call(vm, number, dst, operands, count, proved, why);
 }
 
-bool rlx_step_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+bool rlx_vm_step_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
-    rlx_frame *caller = vm->frame;
+    rlx_vm_frame *caller = vm->frame;
     uint32_t count = rlx_ins_count(pc[0]);
     caller->pc = pc + 4 + count;
     if (RLX_LIKELY(push_call(vm, pc[2], pc[1], pc + 4, count, pc[3] & RLX_CALL_PROVED, why)))
@@ -576,24 +577,24 @@ bool rlx_step_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 }
 
 /* A call whose arguments are kept alive by themselves: the frame they come from goes first. */
-bool rlx_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+bool rlx_vm_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
-    rlx_frame *old = vm->frame;
+    rlx_vm_frame *old = vm->frame;
     uint32_t count = rlx_ins_count(pc[0]), dst = old->dst;
     old->pc = pc;
     if (!rlx_vm_poll(vm, why) || !pass_args(vm, old->regs, pc + 3, count, vm->args, why))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t x = pc[3 + i];
-        bool own = rlx_operand_kind(x) == RLX_OPERAND_REGISTER &&
+        bool own = rlx_operand_kind_of(x) == RLX_OPERAND_REGISTER &&
                    old->regs[x].reserved == RLX_HELD_BY_FRAME;
         if (!own)
             continue;
         rlx_value_hold(&vm->args[i]);
         vm->args[i].reserved = RLX_HELD_BY_FRAME;
     }
-    rlx_frame_pop(vm);
-    rlx_frame *f = rlx_frame_push(vm, &vm->exe->functions[pc[1]], dst, why);
+    rlx_vm_frame_pop(vm);
+    rlx_vm_frame *f = rlx_vm_frame_push(vm, &vm->exe->functions[pc[1]], dst, why);
     if (!f) {
         for (uint32_t i = 0; i < count; i++)
             if (vm->args[i].reserved == RLX_HELD_BY_FRAME)
@@ -622,9 +623,9 @@ static bool call_object(relax_vm *vm, const relax_value *callee, const uint32_t 
     return true;
 }
 
-bool rlx_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
-    rlx_frame *caller = vm->frame;
+    rlx_vm_frame *caller = vm->frame;
     const relax_value *callee = &caller->regs[pc[2]];
     uint32_t count = rlx_ins_count(pc[0]);
     bool ok;
@@ -647,9 +648,9 @@ bool rlx_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     return ok;
 }
 
-bool rlx_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *result, rlx_fault *why)
+bool rlx_vm_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *result, rlx_fault *why)
 {
-    rlx_frame *f = vm->frame;
+    rlx_vm_frame *f = vm->frame;
     relax_value *from = &f->regs[r], v;
     if (f->fn->result != RLX_NO_INDEX && !rlx_desc_match(&vm->env, f->fn->result, from, why))
         return rlx_fault_wrap(why, RLX_RT07, "result of %.64s",
@@ -661,7 +662,7 @@ bool rlx_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *result, 
     }
     *from = rlx_value_none();
     uint32_t dst = f->dst;
-    rlx_frame_pop(vm);
+    rlx_vm_frame_pop(vm);
     *done = vm->frame == NULL;
     if (*done) {
         v.reserved = 0;

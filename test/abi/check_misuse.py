@@ -39,14 +39,14 @@ STRINGS = {
 # Handles of one side: each may be mistaken for another one of it.
 NODES = ["relax_struct_info", "relax_prim_expr", "relax_expr", "relax_base_func", "relax_binding", "relax_block", "relax_stmt",
          "relax_attr", "relax_module", "relax_buffer", "relax_pattern"]
-COUNTED = ["relax_tensor", "relax_function", "relax_error", "relax_executable", "relax_vm", "relax_registry", "relax_bytes"]
+COUNTED = ["relax_tensor", "relax_packed_func", "relax_error", "relax_executable", "relax_vm", "relax_registry", "relax_bytes"]
 # (wanted, given) that is no mistake: any node may be an attribute, function literals are expressions and members of modules.
 SAME = {("relax_expr", "relax_base_func"), ("relax_base_func", "relax_expr")} | {("relax_attr", n) for n in NODES}
 # Functions that take a handle of any kind or string of any content for what it is; relax_error_status gives a status as a fact.
 TAKES_ANY_HANDLE = re.compile(r"_as_node$|^relax_error_status$")
 TAKES_ANY_TEXT = {"relax_value_set_string.data"}
 # Lists in which NULL says something: any size.
-TAKES_NULL_INSIDE = {"relax_pattern_shape.dims", "relax_pattern_with_shape.dims"}
+TAKES_NULL_INSIDE = {"relax_pattern_shape_new.dims", "relax_pattern_with_shape.dims"}
 TAKES_ANY_BUT_NUL = {"relax_executable_save.path"}
 WRONG_STRINGS = [("NUL inside", r'"a\0b"', 3), ("not UTF-8", r'"\xff\xfe"', 2), ("cut character", r'"a\xc3"', 2), ("empty", '""', 0)]
 WRONG_NUMBERS = {"int32_t": ["INT32_MIN", "-1", "1", "2", "1000", "INT32_MAX"], "int64_t": ["INT64_MIN", "-1", "INT64_MAX"], "uint32_t": ["UINT32_MAX"],
@@ -57,16 +57,16 @@ COUNTS = re.compile(r"^(num_|count$|ndim$|capacity$|size$|.*_size$|.*_len$|len$)
 # Lists that may be NULL although their length is not 0, for what is said of neither is used.
 MAY_LACK = set()
 # Numbers that name one of a few things: others are refused.
-ENUMS = {"relax_well_formed.stage", "relax_prim_binary.op", "relax_tir_axis.kind", "relax_tir_for.kind", "relax_pipeline_add_build.opt_level"}
+ENUMS = {"relax_module_well_formed.stage", "relax_prim_binary_new.op", "relax_tir_axis.kind", "relax_tir_for.kind", "relax_pipeline_add_build.opt_level"}
 # Functions that take nodes of any context: they only read.
-ANY_CONTEXT = {"relax_module_copy", "relax_node_equal", "relax_node_hash", "relax_node_print", "relax_node_print_to", "relax_builder_lookup"}
+ANY_CONTEXT = {"relax_module_copy", "relax_node_equal", "relax_node_hash", "relax_node_print", "relax_node_print_to", "relax_builder_find"}
 # Handles that are gone with their last reference, and how it is given up.
 GIVEN_UP = {h: h + "_release" for h in COUNTED + ["relax_context"]} | {
     h: h + "_destroy" for h in ("relax_module_builder", "relax_builder", "relax_tir_builder", "relax_pipeline", "relax_prover", "relax_use_def",
                                     "relax_liveness", "relax_block_edit")}
 # Handles that no call with plain arguments gives.
 RECIPES = {
-    "relax_expr": 'relax_var(make_relax_context(), "x", 1, relax_struct_info_object(make_relax_context()), 0)',
+    "relax_expr": 'relax_var_new(make_relax_context(), "x", 1, relax_struct_info_object_new(make_relax_context()), 0)',
     "relax_module": "parsed(relax_text, sizeof relax_text - 1)",
     "relax_buffer": 'relax_tir_param(relax_tir_builder_create(make_relax_context(), 0), "A", 1, RELAX_FLOAT32, NULL, 0)',
     "relax_base_func": "relax_module_function(make_relax_module(), 0)",
@@ -122,10 +122,10 @@ static void within_relax_call_view(void)
     options.name = "host.op";
     options.name_len = 7;
     options.infer = run_in_infer;
-    relax_register_op(ctx, &options);
+    relax_op_register(ctx, &options);
     relax_builder *b = make_relax_builder();
     relax_builder_begin_function(b, "f", 1, NULL, 0, NULL);
-    relax_builder_infer(b, relax_call_op(ctx, "host.op", 7, NULL, 0, NULL, 0));
+    relax_builder_infer(b, relax_call_op_new(ctx, "host.op", 7, NULL, 0, NULL, 0));
 }
 
 static const relax_expr *run_in_mutator(void *user, relax_mutator *mutator, const relax_expr *expr)
@@ -138,7 +138,7 @@ static const relax_expr *run_in_mutator(void *user, relax_mutator *mutator, cons
 static void within_relax_mutator(void)
 {
     relax_mutations t = { .struct_size = sizeof t, .call = run_in_mutator };
-    relax_mutate(make_relax_context(), make_relax_module(), NULL, 0, &t);
+    relax_module_mutate(make_relax_context(), make_relax_module(), NULL, 0, &t);
 }
 
 static int32_t run_in_print(void *user, const relax_struct_info *info, relax_kind_sink *sink)
@@ -164,8 +164,8 @@ static void within_relax_kind_sink(void)
     options.name_len = 4;
     options.print = run_in_print;
     options.read = read_nothing;
-    relax_register_kind(ctx, &options);
-    relax_node_print(ctx, relax_struct_info_as_node(relax_struct_info_host(ctx, "Host", 4, NULL, 0)), NULL);
+    relax_kind_register(ctx, &options);
+    relax_node_print(ctx, relax_struct_info_as_node(relax_struct_info_extension_new(ctx, "Host", 4, NULL, 0)), NULL);
 }
 """
 NAMED = r"""
@@ -183,7 +183,7 @@ static int named(relax_context *ctx, const char *call)
 static void ready_builder(int inside)
 {
     relax_builder *b = make_relax_builder();
-    relax_expr *flag = relax_var(make_relax_context(), "c", 1, relax_struct_info_tensor_static(make_relax_context(), NULL, 0, RELAX_BOOL), 0);
+    relax_expr *flag = relax_var_new(make_relax_context(), "c", 1, relax_struct_info_tensor_of_ints(make_relax_context(), NULL, 0, RELAX_BOOL), 0);
     relax_builder_begin_function(b, "f", 1, NULL, 0, NULL);
     if (inside)
         relax_builder_begin_if(b, flag);

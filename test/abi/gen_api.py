@@ -459,7 +459,7 @@ def chained_map(functions):
         out += ["}" + (f" {before}" if before else "") + ";"]
         before = node
     if not nodes:
-        out += ["RELAX_0.1 {", "local:", "    *;", "};"]
+        out += ["RELAX_0.2 {", "local:", "    *;", "};"]
     return "\n".join(out) + "\n"
 
 

@@ -114,12 +114,13 @@ static const rlx_expr *call_in_tuple(maker *k)
 }
 static const rlx_expr *sequence(maker *k)
 {
-    return rlx_seq(k->ctx, NULL, 0, op1(k, "exp", k->x), RLX_NO_PLACE);
+    return rlx_seq_new(k->ctx, NULL, 0, op1(k, "exp", k->x), RLX_NO_PLACE);
 }
 static const rlx_expr *item_of_call(maker *k)
 {
     const rlx_expr *two[] = { op1(k, "exp", k->x) };
-    return rlx_tuple_get(k->ctx, rlx_tuple_new(k->ctx, two, 1, RLX_NO_PLACE), 0, RLX_NO_PLACE);
+    return rlx_tuple_get_item_new(k->ctx, rlx_tuple_new(k->ctx, two, 1, RLX_NO_PLACE), 0,
+                                  RLX_NO_PLACE);
 }
 static const rlx_expr *flat_call(maker *k) { return op1(k, "exp", k->x); }
 
@@ -141,14 +142,14 @@ static const rlx_module *build(maker *k, size_t i)
     const rlx_var *y = rlx_var_new(k->ctx, false, rlx_string_z(k->ctx, "y"), -1, s, RLX_NO_PLACE),
                   *z = rlx_var_new(k->ctx, false, rlx_string_z(k->ctx, "z"), -1, s, RLX_NO_PLACE);
     k->x = &x->node;
-    const rlx_binding *first = rlx_bind(k->ctx, y, forms[i].value(k), RLX_NO_PLACE),
-                      *second = rlx_bind(k->ctx, z, op1(k, "exp", k->x), RLX_NO_PLACE);
+    const rlx_binding *first = rlx_var_binding_new(k->ctx, y, forms[i].value(k), RLX_NO_PLACE),
+                      *second = rlx_var_binding_new(k->ctx, z, op1(k, "exp", k->x), RLX_NO_PLACE);
     const rlx_node *blocks[] = { rlx_block_new(k->ctx, false, &first, 1, RLX_NO_PLACE),
                                  rlx_block_new(k->ctx, false, &second, 1, RLX_NO_PLACE) };
     const rlx_expr *body =
         forms[i].bare_body
             ? forms[i].value(k)
-            : rlx_seq(k->ctx, blocks, forms[i].two_blocks ? 2 : 1, k->x, RLX_NO_PLACE);
+            : rlx_seq_new(k->ctx, blocks, forms[i].two_blocks ? 2 : 1, k->x, RLX_NO_PLACE);
     const rlx_expr *gv =
         &rlx_global_var_new(k->ctx, rlx_string_z(k->ctx, "main"), RLX_NO_PLACE)->node;
     const rlx_node *f = (const rlx_node *)rlx_function_new(k->ctx, &k->x, 1, body, s, true, true,

@@ -362,16 +362,16 @@ static const rlx_node *other_node(rlx_context *ctx, const parts *p, const rlx_no
     const rlx_tuple_get_item *g = rlx_as_tuple_get_item(old);
     const rlx_match_cast *c = rlx_as_match_cast(old);
     if (e && random_roll(state, 2))
-        return rlx_if(ctx, SOME(p->exprs, state), e->true_branch, e->false_branch, e->place);
+        return rlx_if_new(ctx, SOME(p->exprs, state), e->true_branch, e->false_branch, e->place);
     if (e)
-        return rlx_if(ctx, e->cond, e->false_branch, SOME(p->exprs, state), e->place);
+        return rlx_if_new(ctx, e->cond, e->false_branch, SOME(p->exprs, state), e->place);
     if (f)
         return other_function(ctx, p, f, state);
     if (g && random_roll(state, 2))
-        return rlx_tuple_get(ctx, g->tuple, (int64_t)random_roll(state, 5) - 1, g->place);
+        return rlx_tuple_get_item_new(ctx, g->tuple, (int64_t)random_roll(state, 5) - 1, g->place);
     if (g)
-        return rlx_tuple_get(ctx, SOME(p->exprs, state), g->index, g->place);
-    return rlx_match(ctx, rlx_as_var(c->var), SOME(p->infos, state), c->value, c->place);
+        return rlx_tuple_get_item_new(ctx, SOME(p->exprs, state), g->index, g->place);
+    return rlx_match_cast_new(ctx, rlx_as_var(c->var), SOME(p->infos, state), c->value, c->place);
 }
 
 static bool put_change(rlx_context *ctx, const parts *p, rlx_rewriter *r, uint64_t *state)

@@ -37,7 +37,7 @@ static const rlx_prim *new_size(maker *k)
 }
 static const rlx_sinfo *vec_of(maker *k, const rlx_prim *n)
 {
-    return rlx_tensor_info(k->ctx, rlx_shape(k->ctx, &n, 1), RELAX_FLOAT32, -1, NULL);
+    return rlx_tensor_info(k->ctx, rlx_shape_new(k->ctx, &n, 1), RELAX_FLOAT32, -1, NULL);
 }
 static const rlx_var *new_var(maker *k, const char *name, const rlx_sinfo *s)
 {
@@ -62,13 +62,13 @@ static const rlx_expr *apply(maker *k, const char *name, const rlx_var *a)
 }
 static const rlx_expr *packed(maker *k, const rlx_expr *a)
 {
-    const rlx_expr *args[] = { rlx_extern(k->ctx, RLX_SLICE("p")), a };
+    const rlx_expr *args[] = { rlx_extern_func_new(k->ctx, RLX_SLICE("p")), a };
     const rlx_sinfo *object = rlx_object_info(k->ctx);
     return rlx_call_new(k->ctx, op(k, "call_pure_packed"), args, 2, &object, 1, NULL, here(k));
 }
 static void bind(maker *k, const rlx_var *v, const rlx_expr *value)
 {
-    k->at->list[k->at->count++] = rlx_bind(k->ctx, v, value, here(k));
+    k->at->list[k->at->count++] = rlx_var_binding_new(k->ctx, v, value, here(k));
 }
 static const rlx_var *bound(maker *k, const char *name, const rlx_expr *value)
 {
@@ -83,7 +83,7 @@ static void object(maker *k, const rlx_expr *value)
 static void cast(maker *k, const rlx_sinfo *s)
 {
     k->at->list[k->at->count++] =
-        rlx_match(k->ctx, new_var(k, "v", s), s, packed(k, &k->x->node), here(k));
+        rlx_match_cast_new(k->ctx, new_var(k, "v", s), s, packed(k, &k->x->node), here(k));
 }
 static void end_block(maker *k, bool dataflow)
 {
@@ -96,11 +96,11 @@ static void end_block(maker *k, bool dataflow)
 static const rlx_expr *end_sequence(maker *k, const rlx_expr *result)
 {
     end_block(k, false);
-    return rlx_seq(k->ctx, k->at->blocks, k->at->num_blocks, result, here(k));
+    return rlx_seq_new(k->ctx, k->at->blocks, k->at->num_blocks, result, here(k));
 }
 static const rlx_expr *leaf_sequence(maker *k, const rlx_expr *result)
 {
-    return rlx_seq(k->ctx, NULL, 0, result, here(k));
+    return rlx_seq_new(k->ctx, NULL, 0, result, here(k));
 }
 static const rlx_function *function(maker *k, const rlx_var *const *params, size_t count,
                                     const rlx_expr *body, const rlx_sinfo *ret, bool pure,
@@ -164,8 +164,8 @@ static void out_of_branch(maker *k)
     const rlx_var *a = bound(k, "a", apply(k, "exp", k->x));
     const rlx_expr *yes = end_sequence(k, &a->node);
     k->at = around;
-    const rlx_var *r = bound(k, "r", rlx_if(k->ctx, &k->c->node, yes,
-                                            leaf_sequence(k, &k->x->node), here(k)));
+    const rlx_var *r =
+        bound(k, "r", rlx_if_new(k->ctx, &k->c->node, yes, leaf_sequence(k, &k->x->node), here(k)));
     bound(k, "u", apply(k, "sin", k->good ? r : a));
 }
 static void captured(maker *k)
@@ -192,7 +192,7 @@ static void shared_param(maker *k)
 static void size_in_expression(maker *k)
 {
     const rlx_prim *m = k->good ? k->n : new_size(k);
-    bind(k, new_var(k, "s", rlx_shape_info_rank(k->ctx, 1)), rlx_shape(k->ctx, &m, 1));
+    bind(k, new_var(k, "s", rlx_shape_info_rank(k->ctx, 1)), rlx_shape_new(k->ctx, &m, 1));
 }
 static void size_in_cast(maker *k)
 {
@@ -248,7 +248,7 @@ static const rlx_sinfo *shaped(maker *k, int ndim)
 }
 static void packed_as(maker *k, const rlx_sinfo *s)
 {
-    const rlx_expr *args[] = { rlx_extern(k->ctx, RLX_SLICE("p")), &k->x->node };
+    const rlx_expr *args[] = { rlx_extern_func_new(k->ctx, RLX_SLICE("p")), &k->x->node };
     object(k, rlx_call_new(k->ctx, op(k, "call_pure_packed"), args, 2, &s, 1, NULL, here(k)));
 }
 static void rank_of_argument(maker *k)
@@ -322,9 +322,8 @@ static void deep(maker *k)
 
 static void if_in_block(maker *k)
 {
-    const rlx_expr *choice =
-        rlx_if(k->ctx, &k->c->node, leaf_sequence(k, &k->x->node),
-               leaf_sequence(k, &k->x->node), here(k));
+    const rlx_expr *choice = rlx_if_new(k->ctx, &k->c->node, leaf_sequence(k, &k->x->node),
+                                        leaf_sequence(k, &k->x->node), here(k));
     end_block(k, false);
     bound(k, "y", choice);
     end_block(k, !k->good);
@@ -379,7 +378,7 @@ static void inline_prim_func(maker *k)
 }
 static void negative_index(maker *k)
 {
-    object(k, rlx_tuple_get(k->ctx, &k->x->node, k->good ? 0 : -1, here(k)));
+    object(k, rlx_tuple_get_item_new(k->ctx, &k->x->node, k->good ? 0 : -1, here(k)));
 }
 
 /* ---- normal form ---------------------------------------------------------------------------- */
@@ -431,20 +430,23 @@ static void unbound_literal(maker *k)
 }
 static void item_of_call(maker *k)
 {
-    object(k, rlx_tuple_get(k->ctx, k->good ? &k->x->node : apply(k, "exp", k->x), 0, here(k)));
+    object(k, rlx_tuple_get_item_new(k->ctx, k->good ? &k->x->node : apply(k, "exp", k->x), 0,
+                                     here(k)));
 }
 static void condition_no_leaf(maker *k)
 {
     const rlx_expr *cond = k->good ? &k->c->node : packed(k, &k->c->node);
-    bound(k, "y", rlx_if(k->ctx, cond, leaf_sequence(k, &k->x->node),
-                         leaf_sequence(k, &k->x->node), here(k)));
+    bound(k, "y",
+          rlx_if_new(k->ctx, cond, leaf_sequence(k, &k->x->node), leaf_sequence(k, &k->x->node),
+                     here(k)));
 }
 static void arguments_in_variable(maker *k)
 {
     const rlx_expr *x = &k->x->node, *tuple = rlx_tuple_new(k->ctx, &x, 1, here(k));
     const rlx_var *t = new_var(k, "t", rlx_tuple_info(k->ctx, &k->f32n, 1));
     bind(k, t, tuple);
-    const rlx_expr *args[] = { rlx_extern(k->ctx, RLX_SLICE("p")), k->good ? tuple : &t->node };
+    const rlx_expr *args[] = { rlx_extern_func_new(k->ctx, RLX_SLICE("p")),
+                               k->good ? tuple : &t->node };
     object(k, rlx_call_new(k->ctx, op(k, "call_tir"), args, 2, &k->f32n, 1, NULL, here(k)));
 }
 
@@ -535,8 +537,7 @@ static void plant_in_branch(maker *k, size_t row)
     plant(k, row);
     const rlx_expr *yes = end_sequence(k, &k->x->node);
     k->at = around;
-    bound(k, "r",
-          rlx_if(k->ctx, &k->c->node, yes, leaf_sequence(k, &k->x->node), here(k)));
+    bound(k, "r", rlx_if_new(k->ctx, &k->c->node, yes, leaf_sequence(k, &k->x->node), here(k)));
 }
 
 static void plant_in_local(maker *k, size_t row)

@@ -53,7 +53,7 @@ static const rlx_prim *size_var(maker *k, const char *name)
 }
 static const rlx_sinfo *vec_of(maker *k, const rlx_prim *n)
 {
-    return rlx_tensor_info(k->ctx, rlx_shape(k->ctx, &n, 1), RELAX_FLOAT32, -1, NULL);
+    return rlx_tensor_info(k->ctx, rlx_shape_new(k->ctx, &n, 1), RELAX_FLOAT32, -1, NULL);
 }
 static const rlx_var *make_var(maker *k, bool dataflow, const char *name, const rlx_sinfo *s)
 {
@@ -68,7 +68,7 @@ static const rlx_expr *apply(maker *k, const char *op, const rlx_var *a, const r
 
 static void bind(maker *k, const rlx_var *v, const rlx_expr *value)
 {
-    k->list[k->count++] = rlx_bind(k->ctx, v, value, RLX_NO_PLACE);
+    k->list[k->count++] = rlx_var_binding_new(k->ctx, v, value, RLX_NO_PLACE);
 }
 static void end_block(maker *k, bool dataflow)
 {
@@ -81,7 +81,7 @@ static const rlx_node *function_of(maker *k, const rlx_var *const *params, size_
 {
     if (k->count)
         end_block(k, false);
-    const rlx_expr *body = rlx_seq(k->ctx, k->blocks, k->num_blocks, result, RLX_NO_PLACE);
+    const rlx_expr *body = rlx_seq_new(k->ctx, k->blocks, k->num_blocks, result, RLX_NO_PLACE);
     k->num_blocks = 0;
     return (const rlx_node *)rlx_function_new(k->ctx, (const rlx_expr *const *)params, num_params,
                                               body, ret ? ret : rlx_object_info(k->ctx), true,
@@ -144,8 +144,10 @@ static const rlx_module *own_value(maker *k)
 static const rlx_module *too_early(maker *k)
 {
     const rlx_var *a = make_var(k, false, "a", k->f32n), *b = make_var(k, false, "b", k->f32n);
-    const rlx_binding *first = rlx_bind(k->ctx, a, apply(k, "exp", b, NULL), RLX_NO_PLACE),
-                      *second = rlx_bind(k->ctx, b, apply(k, "sin", k->x, NULL), RLX_NO_PLACE);
+    const rlx_binding *first =
+                          rlx_var_binding_new(k->ctx, a, apply(k, "exp", b, NULL), RLX_NO_PLACE),
+                      *second =
+                          rlx_var_binding_new(k->ctx, b, apply(k, "sin", k->x, NULL), RLX_NO_PLACE);
     k->list[k->count++] = k->good ? second : first;
     k->list[k->count++] = k->good ? first : second;
     return simple(k, &a->node);
@@ -155,12 +157,13 @@ static const rlx_module *after_branch(maker *k)
 {
     const rlx_var *c = make_var(k, false, "c", rlx_prim_info(k->ctx, RELAX_BOOL, NULL)),
                   *a = make_var(k, false, "a", k->f32n), *r = make_var(k, false, "r", k->f32n);
-    const rlx_binding *inner = rlx_bind(k->ctx, a, apply(k, "exp", k->x, NULL), RLX_NO_PLACE);
+    const rlx_binding *inner =
+        rlx_var_binding_new(k->ctx, a, apply(k, "exp", k->x, NULL), RLX_NO_PLACE);
     const rlx_node *block = rlx_block_new(k->ctx, false, &inner, 1, RLX_NO_PLACE);
-    const rlx_expr *then = rlx_seq(k->ctx, &block, 1, &a->node, RLX_NO_PLACE),
-                   *other = rlx_seq(k->ctx, NULL, 0, &k->x->node, RLX_NO_PLACE);
+    const rlx_expr *then = rlx_seq_new(k->ctx, &block, 1, &a->node, RLX_NO_PLACE),
+                   *other = rlx_seq_new(k->ctx, NULL, 0, &k->x->node, RLX_NO_PLACE);
     const rlx_var *params[] = { k->x, c };
-    bind(k, r, rlx_if(k->ctx, &c->node, then, other, RLX_NO_PLACE));
+    bind(k, r, rlx_if_new(k->ctx, &c->node, then, other, RLX_NO_PLACE));
     return module_of(k, function_of(k, params, 2, k->good ? &r->node : &a->node, NULL), NULL);
 }
 

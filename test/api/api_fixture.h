@@ -112,8 +112,8 @@ static inline char *printed(relax_context *ctx, const relax_node *node)
 static inline relax_struct_info *floats(relax_context *ctx, const relax_prim_expr *rows,
                                         int64_t columns)
 {
-    const relax_prim_expr *dims[] = { rows, relax_prim_int(ctx, columns) };
-    return relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32);
+    const relax_prim_expr *dims[] = { rows, relax_prim_int_new(ctx, columns) };
+    return relax_struct_info_tensor_new(ctx, dims, 2, RELAX_FLOAT32);
 }
 
 /* A float32 tensor with that content. */
@@ -131,7 +131,7 @@ static inline relax_tensor *tensor_of(const float *data, int64_t rows, int64_t c
 static inline void run_main(relax_context *ctx, const relax_module *module, relax_tensor *in,
                             float *out, size_t count)
 {
-    relax_executable *exe = relax_compile(ctx, module, NULL);
+    relax_executable *exe = relax_module_compile(ctx, module, NULL);
     relax_vm *vm = NULL;
     relax_error *error = NULL;
     relax_value arg, result;

@@ -13,7 +13,7 @@ static inline relax_module *parsed(relax_context *ctx, const char *text)
     relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(text));
     assert_quiet(ctx);
     assert_non_null(m);
-    assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
     return m;
 }
 
@@ -23,7 +23,7 @@ static inline void assert_same(relax_context *ctx, const relax_module *got,
 {
     assert_quiet(ctx);
     assert_non_null(got);
-    assert_int_equal(relax_well_formed(ctx, got, RELAX_CHECK_NORMAL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, got, RELAX_CHECK_NORMAL), 1);
     assert_quiet(ctx);
     if (relax_node_equal(ctx, relax_module_as_node(got), relax_module_as_node(want), 0) == 1)
         return;

@@ -25,24 +25,25 @@ static inline relax_struct_info *sparse_of(relax_context *ctx, const relax_node 
                                            const relax_node *dtype, const relax_node *nnz)
 {
     const relax_node *operands[] = { shape, dtype, nnz };
-    return relax_struct_info_host(ctx, Z("SparseTensor"), operands, nnz ? 3 : 2);
+    return relax_struct_info_extension_new(ctx, Z("SparseTensor"), operands, nnz ? 3 : 2);
 }
 
 /* RELAX_FIT_... of two integers or shapes. */
 static inline int32_t fit_sizes(relax_context *ctx, const relax_node *a, const relax_node *b)
 {
-    static const int32_t fits[] = { RELAX_FIT_VALUE, RELAX_FIT_YES, RELAX_FIT_NO };
+    static const int32_t fits[] = { RELAX_ASSIGNABLE_VALUE, RELAX_ASSIGNABLE_YES,
+                                    RELAX_ASSIGNABLE_NO };
     const relax_prim_expr *x = relax_node_as_prim_expr(a), *y = relax_node_as_prim_expr(b);
     const relax_expr *s = relax_node_as_expr(a), *t = relax_node_as_expr(b);
-    int32_t worst = RELAX_FIT_YES;
+    int32_t worst = RELAX_ASSIGNABLE_YES;
     if (x && y)
         return fits[relax_prim_prove_equal(ctx, x, y)];
-    if (relax_expr_kind(s) != RELAX_EXPR_SHAPE || relax_expr_kind(t) != RELAX_EXPR_SHAPE)
-        return a == b ? RELAX_FIT_YES : RELAX_FIT_VALUE;
+    if (relax_expr_kind(s) != RELAX_EXPR_KIND_SHAPE || relax_expr_kind(t) != RELAX_EXPR_KIND_SHAPE)
+        return a == b ? RELAX_ASSIGNABLE_YES : RELAX_ASSIGNABLE_VALUE;
     for (size_t i = 0; relax_expr_value(s, i) || relax_expr_value(t, i); i++) {
         x = relax_expr_value(s, i);
         y = relax_expr_value(t, i);
-        int32_t one = x && y ? fits[relax_prim_prove_equal(ctx, x, y)] : RELAX_FIT_NO;
+        int32_t one = x && y ? fits[relax_prim_prove_equal(ctx, x, y)] : RELAX_ASSIGNABLE_NO;
         worst = one < worst ? one : worst;
     }
     return worst;
@@ -56,11 +57,12 @@ static inline int32_t sparse_fit(void *user, relax_context *ctx, const relax_str
     if (s->wrong_fit)
         return s->wrong_fit;
     if (operand(a, 1) != operand(b, 1))
-        return RELAX_FIT_NO;
+        return RELAX_ASSIGNABLE_NO;
     int32_t fit = fit_sizes(ctx, operand(a, 0), operand(b, 0));
     if (!operand(b, 2) || !fit)
         return fit; /* any number of elements */
-    int32_t nnz = operand(a, 2) ? fit_sizes(ctx, operand(a, 2), operand(b, 2)) : RELAX_FIT_VALUE;
+    int32_t nnz =
+        operand(a, 2) ? fit_sizes(ctx, operand(a, 2), operand(b, 2)) : RELAX_ASSIGNABLE_VALUE;
     return nnz < fit ? nnz : fit;
 }
 
@@ -70,7 +72,7 @@ static inline int32_t sparse_equal(void *user, relax_context *ctx, const relax_s
     sparse *s = user;
     s->equal++;
     return s->loose && operand(a, 1) == operand(b, 1) &&
-           fit_sizes(ctx, operand(a, 0), operand(b, 0)) == RELAX_FIT_YES;
+           fit_sizes(ctx, operand(a, 0), operand(b, 0)) == RELAX_ASSIGNABLE_YES;
 }
 
 static inline const relax_struct_info *sparse_lub(void *user, relax_context *ctx,
@@ -82,7 +84,7 @@ static inline const relax_struct_info *sparse_lub(void *user, relax_context *ctx
     if (s->wrong)
         return s->wrong;
     if (operand(a, 1) != operand(b, 1) ||
-        fit_sizes(ctx, operand(a, 0), operand(b, 0)) != RELAX_FIT_YES)
+        fit_sizes(ctx, operand(a, 0), operand(b, 0)) != RELAX_ASSIGNABLE_YES)
         return NULL;
     return sparse_of(ctx, operand(a, 0), operand(a, 1), NULL);
 }

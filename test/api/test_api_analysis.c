@@ -83,16 +83,17 @@ static void variables_are_listed(void **state)
 static void sizes_are_not_negative(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *m = relax_shape_var(ctx, Z("m")),
-                          *four = relax_prim_int(ctx, 4), *minus = relax_prim_int(ctx, -1);
-    const relax_prim_expr *less = relax_prim_binary(ctx, RELAX_PRIM_SUB, n, four);
+    const relax_prim_expr *n = relax_shape_var_new(ctx, Z("n")),
+                          *m = relax_shape_var_new(ctx, Z("m")), *four = relax_prim_int_new(ctx, 4),
+                          *minus = relax_prim_int_new(ctx, -1);
+    const relax_prim_expr *less = relax_prim_binary_new(ctx, RELAX_PRIM_SUB, n, four);
     const relax_prim_expr *dims[] = { less, four, n, less }, *values[] = { m, minus };
     const relax_struct_info *fields[] = {
-        relax_struct_info_tensor(ctx, dims, 4, RELAX_FLOAT32),
-        relax_struct_info_prim(ctx, RELAX_INT64, relax_shape_var(ctx, Z("q"))),
-        relax_struct_info_shape(ctx, values, 2),
+        relax_struct_info_tensor_new(ctx, dims, 4, RELAX_FLOAT32),
+        relax_struct_info_prim_new(ctx, RELAX_INT64, relax_shape_var_new(ctx, Z("q"))),
+        relax_struct_info_shape_new(ctx, values, 2),
     };
-    const relax_struct_info *tuple = relax_struct_info_tuple(ctx, fields, 3);
+    const relax_struct_info *tuple = relax_struct_info_tuple_new(ctx, fields, 3);
     const relax_prim_expr *found[8];
     assert_int_equal(
         relax_non_negative_exprs(ctx, relax_struct_info_as_node(tuple), found, 8), 4);
@@ -211,7 +212,7 @@ static uint64_t free_in(sets *s, const relax_node *n)
     uint64_t set = 0;
     const relax_expr *e = relax_node_as_expr(n);
     int32_t kind = relax_expr_kind(e);
-    if (kind == RELAX_EXPR_VAR || kind == RELAX_EXPR_DATAFLOW_VAR)
+    if (kind == RELAX_EXPR_KIND_VAR || kind == RELAX_EXPR_KIND_DATAFLOW_VAR)
         return bit_of(s, e); /* its struct info is used where it is bound */
     int64_t count = n ? relax_free_vars(s->ctx, n, found, MAX_VARS) : 0;
     for (int64_t i = 0; i < count; i++)
@@ -253,15 +254,15 @@ static uint64_t binding_in(sets *s, const relax_binding *b, uint64_t out)
     if (var)
         in |= free_in(s, relax_struct_info_as_node(relax_expr_struct_info(var)));
     in |= free_in(s, relax_struct_info_as_node(relax_binding_match(b)));
-    if (kind == RELAX_EXPR_IF) {
+    if (kind == RELAX_EXPR_KIND_IF) {
         uint64_t after = in, t = sequence_in(s, relax_expr_operand(value, 1), after);
         in = t | sequence_in(s, relax_expr_operand(value, 2), after) |
              free_in(s, relax_expr_as_node(relax_expr_operand(value, 0)));
     } else {
-        if (kind == RELAX_EXPR_FUNCTION)
+        if (kind == RELAX_EXPR_KIND_FUNCTION)
             sequence_in(s, relax_expr_operand(value, relax_expr_num_operands(value) - 1), 0);
         in |= free_in(s, relax_expr_as_node(value));
-        if (kind == RELAX_EXPR_FUNCTION && var)
+        if (kind == RELAX_EXPR_KIND_FUNCTION && var)
             in &= ~bit_of(s, var);
     }
     if (given(s, relax_liveness_before(s->l, b, found, MAX_VARS), found) != in)
@@ -490,7 +491,7 @@ static void lowered_operators_are_told_apart(void **state)
         snprintf(text, sizeof text, PROGRAM("lowered operators are told apart"),
                  operators[i].result, operators[i].op);
         const relax_module *m =
-            relax_run_pass(ctx, read_module(ctx, text), Z("legalize_ops"), NULL);
+            relax_pass_run(ctx, read_module(ctx, text), Z("legalize_ops"), NULL);
         assert_quiet(ctx);
         assert_int_equal(relax_module_num_functions(m), 2);
         size_t at = relax_base_func_kind(relax_module_function(m, 0)) == RELAX_FUNC_PRIM ? 0 : 1;
@@ -511,23 +512,23 @@ static void memory_is_estimated(void **state)
     int64_t bytes = -1, planned = -1;
     assert_int_equal(relax_prim_int_value(tensors, &bytes), RELAX_OK);
     assert_int_equal(bytes, 0);
-    m = relax_run_pass(ctx, relax_run_pass(ctx, m, Z("legalize_ops"), NULL),
-                       Z("call_tir_rewrite"), NULL);
+    m = relax_pass_run(ctx, relax_pass_run(ctx, m, Z("legalize_ops"), NULL), Z("call_tir_rewrite"),
+                       NULL);
     assert_quiet(ctx);
     const relax_base_func *f = function_of(m, "main");
     const relax_prim_expr *n = relax_struct_info_dim(
         relax_expr_struct_info(relax_expr_operand(relax_base_func_as_expr(f), 0)), 0);
     /* four tensors of n * 4 floats */
     assert_int_equal(relax_memory_estimate(ctx, f, &tensors, &storages), 0);
-    const relax_prim_expr *want = relax_prim_binary(ctx, RELAX_PRIM_MUL, n,
-                                                    relax_prim_int(ctx, 4 * 4 * 4));
+    const relax_prim_expr *want =
+        relax_prim_binary_new(ctx, RELAX_PRIM_MUL, n, relax_prim_int_new(ctx, 4 * 4 * 4));
     assert_int_equal(relax_prim_prove_equal(ctx, tensors, want), RELAX_PROOF_EQUAL);
     assert_int_equal(relax_prim_prove_equal(ctx, storages, want), RELAX_PROOF_EQUAL);
     int64_t ten = 10;
     assert_int_equal(relax_memory_estimate_at(ctx, f, &n, &ten, 1, &bytes, &planned), 0);
     assert_true(bytes == 640 && planned == 640);
     /* two storages take turns; the result stands alone */
-    m = relax_run_pass(ctx, m, Z("plan_memory"), NULL);
+    m = relax_pass_run(ctx, m, Z("plan_memory"), NULL);
     assert_quiet(ctx);
     assert_int_equal(
         relax_memory_estimate_at(ctx, function_of(m, "main"), &n, &ten, 1, &bytes, &planned), 0);
@@ -555,20 +556,20 @@ static void memory_is_estimated_from_operators(void **state)
             relax_expr_operand(relax_base_func_as_expr(function_of(m, "part")), 0)), 0);
     int64_t ten = 10, bytes, planned;
     assert_int_equal(relax_memory_usage(ctx, m, Z("part"), &tensors, &storages), 0);
-    assert_int_equal(
-        relax_prim_prove_equal(
-            ctx, tensors, relax_prim_binary(ctx, RELAX_PRIM_MUL, n, relax_prim_int(ctx, 64))),
-        RELAX_PROOF_EQUAL);
-    assert_int_equal(
-        relax_prim_prove_equal(
-            ctx, storages, relax_prim_binary(ctx, RELAX_PRIM_MUL, relax_prim_int(ctx, 48), n)),
-        RELAX_PROOF_EQUAL);
+    assert_int_equal(relax_prim_prove_equal(ctx, tensors,
+                                            relax_prim_binary_new(ctx, RELAX_PRIM_MUL, n,
+                                                                  relax_prim_int_new(ctx, 64))),
+                     RELAX_PROOF_EQUAL);
+    assert_int_equal(relax_prim_prove_equal(ctx, storages,
+                                            relax_prim_binary_new(ctx, RELAX_PRIM_MUL,
+                                                                  relax_prim_int_new(ctx, 48), n)),
+                     RELAX_PROOF_EQUAL);
     assert_int_equal(relax_memory_usage_at(ctx, m, Z("part"), &n, &ten, 1, &bytes, &planned), 0);
     assert_true(bytes == 640 && planned == 480);
     static const char *const passes[] = { "legalize_ops", "call_tir_rewrite", "plan_memory" };
     const relax_module *lower = relax_module_set_public(ctx, m, Z("part"), 1);
     for (size_t i = 0; i < N(passes); i++) {
-        lower = relax_run_pass(ctx, lower, Z(passes[i]), NULL);
+        lower = relax_pass_run(ctx, lower, Z(passes[i]), NULL);
         bytes = planned = 0;
         assert_int_equal(
             relax_memory_usage_at(ctx, lower, Z("part"), &n, &ten, 1, &bytes, &planned), 0);

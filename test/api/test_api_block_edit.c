@@ -91,13 +91,13 @@ static void test_adding(void **state)
     const relax_expr *v = relax_block_edit_add(
         s.edit, relax_r_multiply(ctx, relax_r_abs(ctx, b), a), Z("v"), 1);
     assert_quiet(ctx);
-    assert_int_equal(relax_expr_kind(v), RELAX_EXPR_VAR);
+    assert_int_equal(relax_expr_kind(v), RELAX_EXPR_KIND_VAR);
     assert_int_equal(relax_block_edit_replace_uses(s.edit, out, v), RELAX_OK);
     /* no operand in the block: first of all */
     const relax_expr *x =
         relax_expr_operand(relax_base_func_as_expr(relax_module_function(s.m, 0)), 0);
     const relax_expr *first = relax_block_edit_add(s.edit, relax_r_sin(ctx, x), Z("p"), 0);
-    assert_int_equal(relax_expr_kind(first), RELAX_EXPR_DATAFLOW_VAR);
+    assert_int_equal(relax_expr_kind(first), RELAX_EXPR_KIND_DATAFLOW_VAR);
     assert_same(ctx, relax_block_edit_module(s.edit),
                 with_block(ctx, PROGRAM("adding"), "gv, out, v", "R.add(gv, v)"));
     assert_true(relax_expr_place(v) != 0);
@@ -106,8 +106,9 @@ static void test_adding(void **state)
         relax_binding_var(relax_block_binding(relax_seq_block(body(s.m), 2), 0));
     assert_null(relax_block_edit_add(s.edit, relax_r_exp(ctx, z), NULL, 0, 0));
     assert_said(ctx, "OP02");
-    const relax_expr *host = relax_extern_func(ctx, Z("host"));
-    assert_null(relax_block_edit_add(s.edit, relax_call(ctx, host, &a, 1, NULL, 0), NULL, 0, 0));
+    const relax_expr *host = relax_extern_func_new(ctx, Z("host"));
+    assert_null(
+        relax_block_edit_add(s.edit, relax_call_new(ctx, host, &a, 1, NULL, 0), NULL, 0, 0));
     assert_said(ctx, "PU01");
     relax_block_edit_destroy(s.edit);
 }
@@ -169,7 +170,7 @@ static void test_sizes_and_branches(void **state)
     /* after the cast, as it needs the size */
     const relax_prim_expr *n =
         relax_struct_info_dim(relax_expr_struct_info(var(block, "a")), 0);
-    const relax_expr *shape = relax_shape_expr(ctx, &n, 1);
+    const relax_expr *shape = relax_shape_expr_new(ctx, &n, 1);
     const relax_expr *v =
         relax_block_edit_add(e, relax_r_ones(ctx, shape, RELAX_FLOAT32), Z("v"), 0);
     assert_quiet(ctx);

@@ -17,8 +17,8 @@ static relax_expr *weights(relax_context *ctx, int seed, int64_t rows, int64_t c
     size_t count = (size_t)((rows ? rows : 1) * columns);
     for (size_t i = 0; i < count; i++)
         data[i] = weight(seed, (int)i);
-    return relax_constant(ctx, RELAX_FLOAT32, rows ? shape : shape + 1, rows ? 2 : 1, data,
-                          count * sizeof *data);
+    return relax_constant_new(ctx, RELAX_FLOAT32, rows ? shape : shape + 1, rows ? 2 : 1, data,
+                              count * sizeof *data);
 }
 
 /* softmax(relu(x @ w1 + b1) @ w2 + b2), nested as a host writes it: the builder binds the
@@ -27,8 +27,8 @@ static relax_module *network(relax_context *ctx)
 {
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
-    relax_prim_expr *batch = relax_shape_var(ctx, Z("batch"));
-    const relax_expr *x = relax_var(ctx, Z("x"), floats(ctx, batch, IN), 0);
+    relax_prim_expr *batch = relax_shape_var_new(ctx, Z("batch"));
+    const relax_expr *x = relax_var_new(ctx, Z("x"), floats(ctx, batch, IN), 0);
     assert_int_equal(relax_builder_begin_function(b, Z("main"), &x, 1, NULL), RELAX_OK);
     assert_int_equal(relax_builder_begin_dataflow(b), RELAX_OK);
     relax_expr *h =
@@ -116,9 +116,9 @@ static void getters_find_everything(void **state)
     const relax_base_func *func = relax_module_function(m, 0);
     const relax_expr *f = relax_base_func_as_expr(func);
     assert_int_equal(relax_base_func_kind(func), RELAX_FUNC_RELAX);
-    assert_int_equal(relax_expr_kind(f), RELAX_EXPR_FUNCTION);
+    assert_int_equal(relax_expr_kind(f), RELAX_EXPR_KIND_FUNCTION);
     assert_ptr_equal(relax_expr_as_base_func(f), func);
-    assert_string_equal(relax_attr_get_string(relax_expr_attr(f, Z("global_symbol")), &len),
+    assert_string_equal(relax_attr_string_value(relax_expr_attr(f, Z("global_symbol")), &len),
                         "main");
     assert_int_equal(len, 4);
     const relax_struct_info *sig = relax_base_func_struct_info(func);
@@ -128,7 +128,7 @@ static void getters_find_everything(void **state)
                      relax_struct_info_dim(relax_struct_info_ret(sig), 0));
 
     const relax_expr *body = relax_expr_operand(f, relax_expr_num_operands(f) - 1);
-    assert_int_equal(relax_expr_kind(body), RELAX_EXPR_SEQ);
+    assert_int_equal(relax_expr_kind(body), RELAX_EXPR_KIND_SEQ);
     assert_int_equal(relax_seq_num_blocks(body), 1);
     const relax_block *block = relax_seq_block(body, 0);
     assert_true(relax_block_is_dataflow(block));
@@ -136,12 +136,12 @@ static void getters_find_everything(void **state)
     assert_int_equal(relax_block_num_bindings(block), 6);
     const relax_binding *last = relax_block_binding(block, 5);
     assert_string_equal(relax_expr_name(relax_binding_var(last), NULL), "probabilities");
-    assert_int_equal(relax_expr_kind(relax_binding_var(last)), RELAX_EXPR_VAR);
+    assert_int_equal(relax_expr_kind(relax_binding_var(last)), RELAX_EXPR_KIND_VAR);
     assert_null(relax_binding_match(last));
     const relax_expr *call = relax_binding_value(last);
     assert_string_equal(relax_expr_name(relax_expr_operand(call, 0), NULL), "relax.nn.softmax");
     int64_t axis = 0;
-    assert_int_equal(relax_attr_get_int(relax_expr_attr(call, Z("axis")), &axis), RELAX_OK);
+    assert_int_equal(relax_attr_int_value(relax_expr_attr(call, Z("axis")), &axis), RELAX_OK);
     assert_int_equal(axis, 1);
     assert_quiet(ctx);
 }
@@ -151,7 +151,7 @@ static int32_t count_operators(void *user, const relax_node *node)
 {
     const relax_expr *e = relax_node_as_expr(node);
     int *count = user;
-    *count += relax_expr_kind(e) == RELAX_EXPR_OP;
+    *count += relax_expr_kind(e) == RELAX_EXPR_KIND_OP;
     if (e && relax_expr_as_node(e) != node)
         *count = -1000;
     return 0;
@@ -184,10 +184,10 @@ static void branches_and_recursion(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
-    relax_struct_info *flag = relax_struct_info_tensor_static(ctx, NULL, 0, RELAX_BOOL);
-    relax_prim_expr *n = relax_shape_var(ctx, Z("n"));
-    const relax_expr *x = relax_var(ctx, Z("x"), floats(ctx, n, 2), 0),
-                     *go = relax_var(ctx, Z("go"), flag, 0), *params[] = { go, x };
+    relax_struct_info *flag = relax_struct_info_tensor_of_ints(ctx, NULL, 0, RELAX_BOOL);
+    relax_prim_expr *n = relax_shape_var_new(ctx, Z("n"));
+    const relax_expr *x = relax_var_new(ctx, Z("x"), floats(ctx, n, 2), 0),
+                     *go = relax_var_new(ctx, Z("go"), flag, 0), *params[] = { go, x };
     assert_int_equal(relax_builder_begin_function(b, Z("pick"), params, 2, NULL), RELAX_OK);
     assert_int_equal(relax_builder_begin_if(b, go), RELAX_OK);
     relax_expr *yes = relax_builder_emit(b, relax_r_exp(ctx, x), NULL, 0, 0);
@@ -200,7 +200,7 @@ static void branches_and_recursion(void **state)
     relax_builder_destroy(b);
     relax_module_builder_destroy(mb);
     assert_non_null(m);
-    assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
     assert_quiet(ctx);
 }
 
@@ -210,8 +210,9 @@ static void a_local_function(void **state)
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
     relax_struct_info *info =
-        relax_struct_info_tensor_static(ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32);
-    const relax_expr *x = relax_var(ctx, Z("x"), info, 0), *y = relax_var(ctx, Z("y"), info, 0);
+        relax_struct_info_tensor_of_ints(ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32);
+    const relax_expr *x = relax_var_new(ctx, Z("x"), info, 0),
+                     *y = relax_var_new(ctx, Z("y"), info, 0);
     relax_builder_begin_function(b, Z("main"), &x, 1, NULL);
     relax_function_options options;
     relax_function_options_init(&options, sizeof options);
@@ -219,17 +220,20 @@ static void a_local_function(void **state)
     assert_int_equal(relax_builder_begin_function(b, Z("inner"), &y, 1, &options), RELAX_OK);
     relax_expr *inner =
         relax_builder_end_function(b, relax_builder_emit(b, relax_r_add(ctx, x, y), NULL, 0, 0));
-    assert_int_equal(relax_expr_kind(inner), RELAX_EXPR_VAR);
-    assert_int_equal(relax_struct_info_kind(relax_expr_struct_info(inner)), RELAX_SINFO_FUNC);
-    relax_expr *z = relax_builder_emit(b, relax_call(ctx, inner, &x, 1, NULL, 0), NULL, 0, 0);
-    assert_int_equal(relax_struct_info_kind(relax_expr_struct_info(z)), RELAX_SINFO_TENSOR);
+    assert_int_equal(relax_expr_kind(inner), RELAX_EXPR_KIND_VAR);
+    assert_int_equal(relax_struct_info_kind(relax_expr_struct_info(inner)),
+                     RELAX_STRUCT_INFO_KIND_FUNC);
+    relax_expr *z = relax_builder_emit(b, relax_call_new(ctx, inner, &x, 1, NULL, 0), NULL, 0, 0);
+    assert_int_equal(relax_struct_info_kind(relax_expr_struct_info(z)),
+                     RELAX_STRUCT_INFO_KIND_TENSOR);
     assert_non_null(relax_builder_end_function(b, z));
     const relax_module *m = relax_module_builder_finish(mb);
     relax_builder_destroy(b);
     relax_module_builder_destroy(mb);
     assert_non_null(m);
     assert_quiet(ctx);
-    assert_null(relax_compile(ctx, m, NULL)); /* closures are read and checked, not run yet */
+    assert_null(
+        relax_module_compile(ctx, m, NULL)); /* closures are read and checked, not run yet */
     assert_true(strncmp(relax_diagnostic_code(ctx, 0), "CG", 2) == 0);
 }
 
@@ -241,20 +245,20 @@ static void shared_operands(void **state)
     relax_function_options impure;
     relax_function_options_init(&impure, sizeof impure);
     impure.pure = 0;
-    const relax_struct_info *info = floats(ctx, relax_prim_int(ctx, 2), 3);
-    const relax_expr *x = relax_var(ctx, Z("x"), info, 0),
-                     *draw = relax_extern_func(ctx, Z("draw"));
+    const relax_struct_info *info = floats(ctx, relax_prim_int_new(ctx, 2), 3);
+    const relax_expr *x = relax_var_new(ctx, Z("x"), info, 0),
+                     *draw = relax_extern_func_new(ctx, Z("draw"));
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
     relax_builder_begin_function(b, Z("main"), &x, 1, &impure);
-    const relax_expr *y = relax_call_op(ctx, Z("exp"), &x, 1, NULL, 0),
-                     *r = relax_call(ctx, draw, &x, 1, info, 0);
+    const relax_expr *y = relax_call_op_new(ctx, Z("exp"), &x, 1, NULL, 0),
+                     *r = relax_call_new(ctx, draw, &x, 1, info, 0);
     for (int i = 0; i < 2; i++)
-        y = relax_call_op(ctx, Z("add"), (const relax_expr *[]){ y, y }, 2, NULL, 0);
+        y = relax_call_op_new(ctx, Z("add"), (const relax_expr *[]){ y, y }, 2, NULL, 0);
     y = relax_builder_emit(b, y, NULL, 0, 0);
     y = relax_builder_emit(
-        b, relax_call_op(ctx, Z("multiply"), (const relax_expr *[]){ r, r }, 2, NULL, 0), NULL, 0,
-        0);
+        b, relax_call_op_new(ctx, Z("multiply"), (const relax_expr *[]){ r, r }, 2, NULL, 0), NULL,
+        0, 0);
     assert_non_null(relax_builder_end_function(b, y));
     const relax_module *m = relax_module_builder_finish(mb);
     relax_builder_destroy(b);

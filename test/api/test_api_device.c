@@ -15,16 +15,16 @@ typedef struct world {
 static const relax_attr *pair_of_ints(relax_context *ctx, const char *a, int64_t x, const char *b,
                                       int64_t y)
 {
-    const relax_attr *map = relax_attr_map_with(ctx, NULL, Z(a), relax_attr_int(ctx, x));
-    return relax_attr_map_with(ctx, map, Z(b), relax_attr_int(ctx, y));
+    const relax_attr *map = relax_attr_map_with(ctx, NULL, Z(a), relax_attr_int_new(ctx, x));
+    return relax_attr_map_with(ctx, map, Z(b), relax_attr_int_new(ctx, y));
 }
 
 static relax_expr *emit(world *w, const char *op, const relax_expr *x, const relax_expr *y,
                         const relax_attr *attrs)
 {
     const relax_expr *args[] = { x, y };
-    return relax_builder_emit(
-        w->b, relax_call_op(w->ctx, Z(op), args, y ? 2 : 1, attrs, 0), NULL, 0, 0);
+    return relax_builder_emit(w->b, relax_call_op_new(w->ctx, Z(op), args, y ? 2 : 1, attrs, 0),
+                              NULL, 0, 0);
 }
 
 static relax_expr *hinted(world *w, const relax_expr *x, int64_t type, int64_t id)
@@ -67,15 +67,15 @@ static relax_expr *in_a_branch(world *w, relax_expr *const *p, body *inner)
 {
     relax_builder_begin_if(w->b, p[3]);
     const relax_expr *value = inner(w, p);
-    relax_builder_begin_else(w->b, relax_call_op(w->ctx, Z("shape_of"), &value, 1, NULL, 0));
+    relax_builder_begin_else(w->b, relax_call_op_new(w->ctx, Z("shape_of"), &value, 1, NULL, 0));
     return relax_builder_end_if(
-        w->b, relax_call_op(w->ctx, Z("shape_of"), (const relax_expr *const *)p, 1, NULL, 0),
+        w->b, relax_call_op_new(w->ctx, Z("shape_of"), (const relax_expr *const *)p, 1, NULL, 0),
         NULL, 0, 0);
 }
 
 static relax_expr *in_a_local_function(world *w, relax_expr *const *p, body *inner)
 {
-    relax_expr *own[4] = { relax_var(w->ctx, Z("a"), w->open, 0), p[1], p[2], p[3] };
+    relax_expr *own[4] = { relax_var_new(w->ctx, Z("a"), w->open, 0), p[1], p[2], p[3] };
     relax_builder_begin_function(w->b, Z("g"), (const relax_expr *const *)own, 1, NULL);
     return relax_builder_end_function(w->b, inner(w, own));
 }
@@ -83,10 +83,10 @@ static relax_expr *in_a_local_function(world *w, relax_expr *const *p, body *inn
 static void function(world *w, const char *name,
                      relax_expr *(*around)(world *, relax_expr *const *, body *), body *inner)
 {
-    relax_expr *p[] = { relax_var(w->ctx, Z("w"), w->open, 0),
-                        relax_var(w->ctx, Z("x"), w->on[0], 0),
-                        relax_var(w->ctx, Z("y"), w->on[1], 0),
-                        relax_var(w->ctx, Z("c"), w->truth, 0) };
+    relax_expr *p[] = { relax_var_new(w->ctx, Z("w"), w->open, 0),
+                        relax_var_new(w->ctx, Z("x"), w->on[0], 0),
+                        relax_var_new(w->ctx, Z("y"), w->on[1], 0),
+                        relax_var_new(w->ctx, Z("c"), w->truth, 0) };
     relax_builder_begin_function(w->b, Z(name), (const relax_expr *const *)p, 4, NULL);
     assert_non_null(relax_builder_end_function(w->b, around(w, p, inner)));
 }
@@ -95,7 +95,7 @@ static void function(world *w, const char *name,
 static const relax_module *module_with_devices(world *w)
 {
     relax_module_builder *mb = relax_module_builder_create(w->ctx, NULL);
-    const relax_attr *list = relax_attr_list(w->ctx, w->devices, 2);
+    const relax_attr *list = relax_attr_list_new(w->ctx, w->devices, 2);
     const relax_module *m = relax_module_set_global_infos(
         w->ctx, relax_module_builder_finish(mb),
         relax_attr_map_with(w->ctx, NULL, Z("vdevice"), list));
@@ -106,13 +106,13 @@ static const relax_module *module_with_devices(world *w)
 static void open_world(world *w, relax_context *ctx, bool good)
 {
     const int64_t four = 4;
-    const relax_attr *cuda = relax_attr_string(ctx, Z("cuda"));
+    const relax_attr *cuda = relax_attr_string_new(ctx, Z("cuda"));
     *w = (world){ .ctx = ctx, .good = good };
-    w->open = relax_struct_info_tensor_static(ctx, &four, 1, RELAX_FLOAT32);
-    w->truth = relax_struct_info_tensor_static(ctx, NULL, 0, RELAX_BOOL);
+    w->open = relax_struct_info_tensor_of_ints(ctx, &four, 1, RELAX_FLOAT32);
+    w->truth = relax_struct_info_tensor_of_ints(ctx, NULL, 0, RELAX_BOOL);
     for (int i = 0; i < 2; i++) {
-        w->devices[i] = relax_attr_vdevice(ctx, cuda, i, NULL, 0);
-        w->on[i] = relax_struct_info_on_device(ctx, w->open, w->devices[i]);
+        w->devices[i] = relax_attr_vdevice_new(ctx, cuda, i, NULL, 0);
+        w->on[i] = relax_struct_info_with_device(ctx, w->open, w->devices[i]);
     }
     w->mb = relax_module_builder_create(ctx, module_with_devices(w));
     w->b = relax_builder_create(ctx, w->mb);
@@ -161,7 +161,7 @@ static void codes_are_found(void **state)
             function(&w, "h", places[place].around, codes[code].inner);
         const relax_module *m = relax_module_builder_finish(w.mb);
         assert_quiet(ctx);
-        assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_ALL), 1);
+        assert_int_equal(relax_module_well_formed(ctx, m, RELAX_CHECK_ALL), 1);
         bool passes = realized(ctx, m) != NULL;
         assert_int_equal(passes, good || !codes[code].error);
         assert_int_equal(count_said(ctx, codes[code].code), good ? 0 : places[place].functions);
@@ -177,7 +177,8 @@ static void operands_are_compared_at_once(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     world w;
     open_world(&w, ctx, false);
-    relax_expr *p[] = { relax_var(ctx, Z("x"), w.on[0], 0), relax_var(ctx, Z("y"), w.on[1], 0) };
+    relax_expr *p[] = { relax_var_new(ctx, Z("x"), w.on[0], 0),
+                        relax_var_new(ctx, Z("y"), w.on[1], 0) };
     relax_builder_begin_function(w.b, Z("f"), (const relax_expr *const *)p, 2, NULL);
     assert_null(emit(&w, "add", p[0], p[1], NULL));
     assert_string_equal(relax_diagnostic_message(ctx, 0, NULL),
@@ -192,23 +193,23 @@ static void operands_are_compared_at_once(void **state)
 static void devices_are_values(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_attr *cuda = relax_attr_string(ctx, Z("cuda"));
-    const relax_attr *a = relax_attr_vdevice(ctx, cuda, 1, NULL, 0);
-    const relax_struct_info *x = relax_struct_info_tensor_rank(ctx, 2, RELAX_FLOAT32),
-                            *y = relax_struct_info_on_device(ctx, x, a);
-    assert_ptr_equal(a, relax_attr_vdevice(ctx, cuda, 1, Z("global")));
-    assert_ptr_not_equal(a, relax_attr_vdevice(ctx, cuda, 1, Z("shared")));
+    const relax_attr *cuda = relax_attr_string_new(ctx, Z("cuda"));
+    const relax_attr *a = relax_attr_vdevice_new(ctx, cuda, 1, NULL, 0);
+    const relax_struct_info *x = relax_struct_info_tensor_of_rank(ctx, 2, RELAX_FLOAT32),
+                            *y = relax_struct_info_with_device(ctx, x, a);
+    assert_ptr_equal(a, relax_attr_vdevice_new(ctx, cuda, 1, Z("global")));
+    assert_ptr_not_equal(a, relax_attr_vdevice_new(ctx, cuda, 1, Z("shared")));
     assert_ptr_equal(relax_struct_info_device(y), a);
     assert_null(relax_struct_info_device(x));
-    assert_ptr_equal(relax_struct_info_on_device(ctx, y, NULL), x);
+    assert_ptr_equal(relax_struct_info_with_device(ctx, y, NULL), x);
     assert_quiet(ctx);
-    assert_null(relax_attr_vdevice(ctx, cuda, -1, NULL, 0));
+    assert_null(relax_attr_vdevice_new(ctx, cuda, -1, NULL, 0));
     assert_said(ctx, "OP03");
-    assert_null(relax_attr_vdevice(ctx, a, 0, NULL, 0));
+    assert_null(relax_attr_vdevice_new(ctx, a, 0, NULL, 0));
     assert_said(ctx, "OP02");
-    assert_null(relax_struct_info_on_device(ctx, relax_struct_info_object(ctx), a));
+    assert_null(relax_struct_info_with_device(ctx, relax_struct_info_object_new(ctx), a));
     assert_said(ctx, "OP02");
-    assert_null(relax_struct_info_on_device(ctx, x, cuda));
+    assert_null(relax_struct_info_with_device(ctx, x, cuda));
     assert_said(ctx, "OP02");
 }
 

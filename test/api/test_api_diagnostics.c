@@ -74,16 +74,16 @@ static void places_of_a_host(void **state)
     assert_int_equal(relax_place_make(source, UINT32_MAX, 1), 0);
 
     relax_struct_info *info =
-        relax_struct_info_tensor_static(ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32);
+        relax_struct_info_tensor_of_ints(ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32);
     relax_struct_info *other =
-        relax_struct_info_tensor_static(ctx, (int64_t[]){ 3 }, 1, RELAX_FLOAT32);
-    const relax_expr *args[] = { relax_var(ctx, Z("x"), info, 0),
-                                 relax_var(ctx, Z("y"), other, 0) };
+        relax_struct_info_tensor_of_ints(ctx, (int64_t[]){ 3 }, 1, RELAX_FLOAT32);
+    const relax_expr *args[] = { relax_var_new(ctx, Z("x"), info, 0),
+                                 relax_var_new(ctx, Z("y"), other, 0) };
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
     relax_builder_begin_function(b, Z("main"), args, 2, NULL);
     assert_null(
-        relax_builder_emit(b, relax_call_op(ctx, Z("add"), args, 2, NULL, place), NULL, 0, 0));
+        relax_builder_emit(b, relax_call_op_new(ctx, Z("add"), args, 2, NULL, place), NULL, 0, 0));
     assert_true(relax_diagnostic_place(ctx, 0) == place);
     char *text = taken(relax_diagnostic_render(ctx, 0));
     assert_true(strncmp(text, "model.onnx", 10) == 0);
@@ -94,7 +94,7 @@ static void places_of_a_host(void **state)
     relax_context_clear_diagnostics(ctx);
     /* a call without a place takes that of its binding */
     assert_null(
-        relax_builder_emit(b, relax_call_op(ctx, Z("add"), args, 2, NULL, 0), NULL, 0, place));
+        relax_builder_emit(b, relax_call_op_new(ctx, Z("add"), args, 2, NULL, 0), NULL, 0, place));
     assert_true(relax_diagnostic_place(ctx, 0) == place);
     relax_builder_destroy(b);
     relax_module_builder_destroy(mb);
@@ -125,10 +125,10 @@ static void a_listener_hears_each_once(void **state)
     first.destroyed = 0;
     assert_int_equal(relax_context_on_diagnostic(ctx, hear, &first, gone), RELAX_OK);
     /* heard as soon as the call is back */
-    assert_null(relax_call_op(ctx, Z("nn.relo"), NULL, 0, NULL, 0));
+    assert_null(relax_call_op_new(ctx, Z("nn.relo"), NULL, 0, NULL, 0));
     assert_int_equal(first.heard, 1);
     assert_string_equal(first.code, "OP06");
-    assert_null(relax_shape_var(ctx, NULL, 0));
+    assert_null(relax_shape_var_new(ctx, NULL, 0));
     assert_int_equal(relax_builder_begin_if(NULL, NULL), RELAX_ERROR_INVALID_ARGUMENT);
     assert_int_equal(first.heard, 2);
     assert_int_equal(first.last, 1);
@@ -145,17 +145,17 @@ static void a_listener_hears_each_once(void **state)
 
     assert_int_equal(relax_context_on_diagnostic(ctx, hear, &second, gone), RELAX_OK);
     assert_int_equal(first.destroyed, 1);
-    assert_null(relax_shape_var(ctx, NULL, 0));
+    assert_null(relax_shape_var_new(ctx, NULL, 0));
     assert_int_equal(second.heard, 1);
     assert_int_equal(relax_context_on_diagnostic(ctx, NULL, NULL, NULL), RELAX_OK);
     assert_int_equal(second.destroyed, 1);
-    assert_null(relax_shape_var(ctx, NULL, 0));
+    assert_null(relax_shape_var_new(ctx, NULL, 0));
     assert_true(second.heard == 1 && first.destroyed == 1);
 
     relax_context *short_lived = relax_context_create(NULL);
     listener third = { 0 };
     relax_context_on_diagnostic(short_lived, hear, &third, gone);
-    assert_null(relax_shape_var(short_lived, NULL, 0));
+    assert_null(relax_shape_var_new(short_lived, NULL, 0));
     relax_context_release(short_lived);
     assert_true(third.heard == 1 && third.destroyed == 1);
 }
@@ -198,7 +198,7 @@ static void a_flood_is_counted(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     for (int i = 0; i < 250; i++)
-        assert_null(relax_shape_var(ctx, NULL, 0));
+        assert_null(relax_shape_var_new(ctx, NULL, 0));
     assert_int_equal(relax_context_num_errors(ctx), 250);
     assert_int_equal(relax_context_num_diagnostics(ctx), 100);
     relax_context_clear_diagnostics(ctx);
@@ -230,7 +230,7 @@ static void facts_of_the_library(void **state)
     char name[4];
     relax_dtype dtype = 0;
     relax_version(&major, &minor, NULL);
-    assert_true(major == 0 && minor == 1);
+    assert_true(major == 0 && minor == 2);
     assert_int_equal(relax_abi_version(), RELAX_HEADER_ABI);
     assert_int_equal(relax_check_abi(RELAX_HEADER_ABI, sizeof(void *), sizeof(relax_value)),
                      RELAX_OK);

@@ -79,12 +79,13 @@ static void the_first_difference_is_named(void **state)
 static void free_variables_may_be_mapped(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_struct_info *info = relax_struct_info_tensor_rank(ctx, 1, RELAX_FLOAT32);
-    const relax_expr *x = relax_var(ctx, Z("x"), info, 0), *y = relax_var(ctx, Z("y"), info, 0);
+    const relax_struct_info *info = relax_struct_info_tensor_of_rank(ctx, 1, RELAX_FLOAT32);
+    const relax_expr *x = relax_var_new(ctx, Z("x"), info, 0),
+                     *y = relax_var_new(ctx, Z("y"), info, 0);
     const relax_expr *xy[] = { x, y }, *yx[] = { y, x }, *xx[] = { x, x };
-    const relax_node *a = relax_expr_as_node(relax_call_op(ctx, Z("add"), xy, 2, NULL, 0)),
-                     *b = relax_expr_as_node(relax_call_op(ctx, Z("add"), yx, 2, NULL, 0)),
-                     *c = relax_expr_as_node(relax_call_op(ctx, Z("add"), xx, 2, NULL, 0));
+    const relax_node *a = relax_expr_as_node(relax_call_op_new(ctx, Z("add"), xy, 2, NULL, 0)),
+                     *b = relax_expr_as_node(relax_call_op_new(ctx, Z("add"), yx, 2, NULL, 0)),
+                     *c = relax_expr_as_node(relax_call_op_new(ctx, Z("add"), xx, 2, NULL, 0));
     const relax_node *at_a = NULL, *at_b = NULL;
     relax_bytes *path = NULL;
     assert_true(relax_node_hash_mapped(ctx, a) == relax_node_hash_mapped(ctx, b));

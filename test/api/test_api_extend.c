@@ -10,7 +10,7 @@ static int open_sparse(void **state)
     if (open_fixture(state))
         return -1;
     relax_kind_options o = sparse_options(&world);
-    return relax_register_kind(((fixture *)*state)->ctx, &o) == RELAX_OK ? 0 : -1;
+    return relax_kind_register(((fixture *)*state)->ctx, &o) == RELAX_OK ? 0 : -1;
 }
 
 static int close_sparse(void **state)
@@ -61,29 +61,32 @@ static void two_of(relax_context *ctx, const char *a, const char *b, const relax
 #define SPARSE(shape, rest) "R.SparseTensor(" shape ", R.dtype(\"float32\")" rest ")"
 #define HALF(shape) "R.SparseTensor(" shape ", R.dtype(\"float16\"))"
 
-static const struct { const char *a, *b; int32_t fit; const char *lub; } relations[] = {
+static const struct { const char *a, *b; int32_t fit; const char *lub;
+} relations[] = {
     /* the number of elements is ignored where it is not asked for */
-    { SPARSE("(n, 4)", ", 7"), SPARSE("(n, 4)", ""), RELAX_FIT_YES, SPARSE("(n, 4)", "") },
-    { SPARSE("(n, 4)", ""), SPARSE("(n, 4)", ", 7"), RELAX_FIT_VALUE, SPARSE("(n, 4)", "") },
-    { SPARSE("(n, 4)", ", 7"), SPARSE("(n, 4)", ", 8"), RELAX_FIT_NO, SPARSE("(n, 4)", "") },
-    { SPARSE("(n, 4)", ", 7"), SPARSE("(n, 4)", ", m"), RELAX_FIT_VALUE, SPARSE("(n, 4)", "") },
+    { SPARSE("(n, 4)", ", 7"), SPARSE("(n, 4)", ""), RELAX_ASSIGNABLE_YES, SPARSE("(n, 4)", "") },
+    { SPARSE("(n, 4)", ""), SPARSE("(n, 4)", ", 7"), RELAX_ASSIGNABLE_VALUE, SPARSE("(n, 4)", "") },
+    { SPARSE("(n, 4)", ", 7"), SPARSE("(n, 4)", ", 8"), RELAX_ASSIGNABLE_NO, SPARSE("(n, 4)", "") },
+    { SPARSE("(n, 4)", ", 7"), SPARSE("(n, 4)", ", m"), RELAX_ASSIGNABLE_VALUE,
+      SPARSE("(n, 4)", "") },
     /* proved by the library before the kind is asked */
-    { SPARSE("(n + m, 4)", ""), SPARSE("(m + n, 4)", ""), RELAX_FIT_YES,
+    { SPARSE("(n + m, 4)", ""), SPARSE("(m + n, 4)", ""), RELAX_ASSIGNABLE_YES,
       SPARSE("(n + m, 4)", "") },
-    { SPARSE("(n, 4)", ""), SPARSE("(m, 4)", ""), RELAX_FIT_VALUE, "R.Object" },
-    { SPARSE("(n, 4)", ""), SPARSE("(n + 1, 4)", ""), RELAX_FIT_NO, "R.Object" },
-    { SPARSE("(n, 4)", ""), SPARSE("(n,)", ""), RELAX_FIT_NO, "R.Object" },
-    { SPARSE("(n, 4)", ""), HALF("(n, 4)"), RELAX_FIT_NO, "R.Object" },
-    { SPARSE("t", ""), SPARSE("t", ", 3"), RELAX_FIT_VALUE, SPARSE("t", "") },
+    { SPARSE("(n, 4)", ""), SPARSE("(m, 4)", ""), RELAX_ASSIGNABLE_VALUE, "R.Object" },
+    { SPARSE("(n, 4)", ""), SPARSE("(n + 1, 4)", ""), RELAX_ASSIGNABLE_NO, "R.Object" },
+    { SPARSE("(n, 4)", ""), SPARSE("(n,)", ""), RELAX_ASSIGNABLE_NO, "R.Object" },
+    { SPARSE("(n, 4)", ""), HALF("(n, 4)"), RELAX_ASSIGNABLE_NO, "R.Object" },
+    { SPARSE("t", ""), SPARSE("t", ", 3"), RELAX_ASSIGNABLE_VALUE, SPARSE("t", "") },
     /* other kinds */
-    { SPARSE("(n, 4)", ""), "R.Object", RELAX_FIT_YES, "R.Object" },
-    { "R.Object", SPARSE("(n, 4)", ""), RELAX_FIT_KIND, "R.Object" },
-    { SPARSE("(n, 4)", ""), "R.Tensor((n, 4), dtype=\"float32\")", RELAX_FIT_NO, "R.Object" },
+    { SPARSE("(n, 4)", ""), "R.Object", RELAX_ASSIGNABLE_YES, "R.Object" },
+    { "R.Object", SPARSE("(n, 4)", ""), RELAX_ASSIGNABLE_KIND, "R.Object" },
+    { SPARSE("(n, 4)", ""), "R.Tensor((n, 4), dtype=\"float32\")", RELAX_ASSIGNABLE_NO,
+      "R.Object" },
     /* inside of others */
     { "R.Tuple(" SPARSE("(n,)", ", 7") ", R.Object)", "R.Tuple(" SPARSE("(n,)", "") ", R.Object)",
-      RELAX_FIT_YES, "R.Tuple(" SPARSE("(n,)", "") ", R.Object)" },
+      RELAX_ASSIGNABLE_YES, "R.Tuple(" SPARSE("(n,)", "") ", R.Object)" },
     { "R.Callable((" SPARSE("(4,)", "") ",), R.Object, True)",
-      "R.Callable((" SPARSE("(4,)", ", 7") ",), R.Object, True)", RELAX_FIT_YES, NULL },
+      "R.Callable((" SPARSE("(4,)", ", 7") ",), R.Object, True)", RELAX_ASSIGNABLE_YES, NULL },
 };
 
 static void relations_hold(void **state)
@@ -92,14 +95,14 @@ static void relations_hold(void **state)
     for (size_t i = 0; i < N(relations); i++) {
         const relax_struct_info *s[2], *want[2];
         two_of(ctx, relations[i].a, relations[i].b, s);
-        assert_int_equal(relax_struct_info_fit(ctx, s[0], s[0]), RELAX_FIT_YES);
-        int32_t fit = relax_struct_info_fit(ctx, s[0], s[1]);
+        assert_int_equal(relax_struct_info_assignable(ctx, s[0], s[0]), RELAX_ASSIGNABLE_YES);
+        int32_t fit = relax_struct_info_assignable(ctx, s[0], s[1]);
         if (fit != relations[i].fit)
             fail_msg("%s -> %s: %d", relations[i].a, relations[i].b, (int)fit);
         const relax_struct_info *lub = relax_struct_info_lub(ctx, s[0], s[1]);
         assert_non_null(lub);
-        assert_int_equal(relax_struct_info_fit(ctx, s[0], lub), RELAX_FIT_YES);
-        assert_int_equal(relax_struct_info_fit(ctx, s[1], lub), RELAX_FIT_YES);
+        assert_int_equal(relax_struct_info_assignable(ctx, s[0], lub), RELAX_ASSIGNABLE_YES);
+        assert_int_equal(relax_struct_info_assignable(ctx, s[1], lub), RELAX_ASSIGNABLE_YES);
         char *text = printed(ctx, relax_struct_info_as_node(lub));
         if (relations[i].lub && strstr(text, relations[i].lub) == NULL)
             fail_msg("lub of %s and %s: %s", relations[i].a, relations[i].b, text);
@@ -113,22 +116,23 @@ static void relations_hold(void **state)
 static const relax_struct_info *made(relax_context *ctx, const relax_prim_expr *rows,
                                      const relax_prim_expr *nnz)
 {
-    const relax_prim_expr *dims[] = { rows, relax_prim_int(ctx, 4) };
-    return sparse_of(ctx, relax_expr_as_node(relax_shape_expr(ctx, dims, 2)),
-                     relax_expr_as_node(relax_dtype_value(ctx, RELAX_FLOAT32)),
+    const relax_prim_expr *dims[] = { rows, relax_prim_int_new(ctx, 4) };
+    return sparse_of(ctx, relax_expr_as_node(relax_shape_expr_new(ctx, dims, 2)),
+                     relax_expr_as_node(relax_dtype_imm_new(ctx, RELAX_FLOAT32)),
                      relax_prim_expr_as_node(nnz));
 }
 
 static void nodes_are_interned_read_and_substituted(void **state)
 {
     relax_context *ctx = ctx_of(state);
-    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *k = relax_shape_var(ctx, Z("k"));
+    const relax_prim_expr *n = relax_shape_var_new(ctx, Z("n")),
+                          *k = relax_shape_var_new(ctx, Z("k"));
     const relax_struct_info *s = made(ctx, n, k);
     size_t len = 0;
     assert_ptr_equal(s, made(ctx, n, k));
     assert_ptr_not_equal(s, made(ctx, n, NULL));
-    assert_int_equal(relax_struct_info_kind(s), RELAX_SINFO_HOST);
-    assert_string_equal(relax_struct_info_host_name(s, &len), "SparseTensor");
+    assert_int_equal(relax_struct_info_kind(s), RELAX_STRUCT_INFO_KIND_EXTENSION);
+    assert_string_equal(relax_struct_info_extension_name(s, &len), "SparseTensor");
     assert_int_equal(len, 12);
     assert_int_equal(relax_struct_info_num_operands(s), 3);
     assert_ptr_equal(relax_node_as_prim_expr(relax_struct_info_operand(s, 2)), k);
@@ -140,8 +144,8 @@ static void nodes_are_interned_read_and_substituted(void **state)
                      0);
     assert_int_equal(relax_node_equal(ctx, node, relax_struct_info_as_node(made(ctx, k, n)), 1),
                      1);
-    assert_int_equal(relax_struct_info_num_operands(relax_struct_info_object(ctx)), -1);
-    assert_null(relax_struct_info_host_name(NULL, &len));
+    assert_int_equal(relax_struct_info_num_operands(relax_struct_info_object_new(ctx)), -1);
+    assert_null(relax_struct_info_extension_name(NULL, &len));
     assert_int_equal(len, 0);
     assert_quiet(ctx);
 }
@@ -149,18 +153,20 @@ static void nodes_are_interned_read_and_substituted(void **state)
 static void erasure_keeps_what_is_visible(void **state)
 {
     relax_context *ctx = ctx_of(state);
-    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *k = relax_shape_var(ctx, Z("k"));
+    const relax_prim_expr *n = relax_shape_var_new(ctx, Z("n")),
+                          *k = relax_shape_var_new(ctx, Z("k"));
     const relax_struct_info *s = made(ctx, n, k);
     const relax_prim_expr *both[] = { n, k };
     assert_ptr_equal(relax_struct_info_erase(ctx, s, both, 2), s);
     assert_int_equal(world.erasures, 0);
     assert_ptr_equal(relax_struct_info_erase(ctx, s, both, 1), made(ctx, n, NULL));
-    assert_ptr_equal(relax_struct_info_erase(ctx, s, both + 1, 1), relax_struct_info_object(ctx));
+    assert_ptr_equal(relax_struct_info_erase(ctx, s, both + 1, 1),
+                     relax_struct_info_object_new(ctx));
     const relax_struct_info *fields[] = { s, s };
-    assert_int_equal(
-        relax_struct_info_num_fields(relax_struct_info_erase(
-            ctx, relax_struct_info_tuple(ctx, fields, 2), both, 1)), 2);
-    assert_ptr_equal(relax_struct_info_static(ctx, s), relax_struct_info_object(ctx));
+    assert_int_equal(relax_struct_info_num_fields(relax_struct_info_erase(
+                         ctx, relax_struct_info_tuple_new(ctx, fields, 2), both, 1)),
+                     2);
+    assert_ptr_equal(relax_struct_info_static(ctx, s), relax_struct_info_object_new(ctx));
     assert_int_equal(world.types, 1);
     assert_quiet(ctx);
 }
@@ -178,14 +184,14 @@ static void text_prints_and_reads_back(void **state)
     free(text);
     assert_int_equal(relax_node_equal(ctx, relax_module_as_node(m), relax_module_as_node(again),
             0), 1);
-    assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_ALL), 1);
-    assert_non_null(relax_infer(ctx, m));
+    assert_int_equal(relax_module_well_formed(ctx, m, RELAX_CHECK_ALL), 1);
+    assert_non_null(relax_module_infer(ctx, m));
     assert_quiet(ctx);
 }
 
 static int32_t count_info(void *user, const relax_struct_info *info)
 {
-    assert_non_null(relax_struct_info_host_name(info, NULL));
+    assert_non_null(relax_struct_info_extension_name(info, NULL));
     ++*(size_t *)user;
     return RELAX_VISIT_CHILDREN;
 }
@@ -198,7 +204,7 @@ static void visitors_have_an_entry_for_kinds_of_the_host(void **state)
     relax_module *m = parsed(
         ctx, MAIN "x: R.SparseTensor((4,), R.dtype(\"int8\")), y: R.Tuple(R.SparseTensor((2,), "
                   "R.dtype(\"int8\")), R.Object)) -> R.Object:\n    return x\n");
-    assert_int_equal(relax_visit(ctx, relax_module_as_node(m), &v), RELAX_OK);
+    assert_int_equal(relax_node_visit(ctx, relax_module_as_node(m), &v), RELAX_OK);
     assert_int_equal(found, 2);
     assert_quiet(ctx);
 }
@@ -224,7 +230,7 @@ static void bad_text_is_refused(void **state)
         relax_module *m = relax_module_parse(ctx, Z("m.py"), text, strlen(text));
         if (m) {
             relax_context_clear_diagnostics(ctx);
-            assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_ALL), 0);
+            assert_int_equal(relax_module_well_formed(ctx, m, RELAX_CHECK_ALL), 0);
         }
         assert_said(ctx, refused[i].code);
     }
@@ -235,7 +241,7 @@ static void operands_are_uses(void **state)
 {
     relax_context *ctx = ctx_of(state);
     relax_module *m = parsed(ctx, PROGRAM("operands are uses"));
-    m = relax_run_pass(ctx, m, Z("dead_code_elimination"), NULL);
+    m = relax_pass_run(ctx, m, Z("dead_code_elimination"), NULL);
     char *text = printed(ctx, relax_module_as_node(m));
     assert_non_null(strstr(text, "    s: R.Shape([n, 4]) = R.shape_of(x)"));
     assert_null(strstr(text, "    t: R.Shape"));
@@ -280,7 +286,7 @@ static const relax_struct_info *csr_read(void *user, relax_context *ctx,
     const sparse *s = user;
     const relax_node *all[3] = { NULL };
     if (s->mode == 3)
-        return relax_struct_info_object(ctx);
+        return relax_struct_info_object_new(ctx);
     if (s->mode == 4)
         relax_context_report(ctx, 0, Z("no sparse tensors today"));
     for (size_t i = 0, at = 0; i < count; i++) {
@@ -289,7 +295,8 @@ static const relax_struct_info *csr_read(void *user, relax_context *ctx,
         at = !names[i] ? i : strcmp(names[i], "dtype") == 0 ? 1 : 2;
         all[at] = args[i];
     }
-    return all[0] && all[1] ? relax_struct_info_host(ctx, Z("Csr"), all, all[2] ? 3 : 2) : NULL;
+    return all[0] && all[1] ? relax_struct_info_extension_new(ctx, Z("Csr"), all, all[2] ? 3 : 2)
+                            : NULL;
 }
 
 #define CSR(more) "R.Csr((\"n\", 4), " more "dtype=R.dtype(\"float32\"), layout=R.str(\"csr\"))"
@@ -302,10 +309,10 @@ static void hosts_spell_their_kinds(void **state)
     o.name_len = 3;
     o.print = csr_print;
     o.destroy = NULL;
-    assert_int_equal(relax_register_kind(ctx, &o), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_kind_register(ctx, &o), RELAX_ERROR_INVALID_ARGUMENT);
     assert_said(ctx, "OP03");
     o.read = csr_read;
-    assert_int_equal(relax_register_kind(ctx, &o), RELAX_OK);
+    assert_int_equal(relax_kind_register(ctx, &o), RELAX_OK);
     /* in order or spelled: the same, and printed as spelled */
     relax_module *m = taking(ctx, "R.Tuple(" CSR("nnz=\"n * 2\", ") ", R.Tensor((\"n\",)))"),
                  *plain = taking(ctx, "R.Tuple(R.Csr((\"n\", 4), R.dtype(\"float32\"), "
@@ -394,11 +401,13 @@ static void hosts_say_what_is_equal(void **state)
     assert_said(ctx, "WX05");
     /* another context's kind is not asked, nor is one when any sizes may correspond */
     world.loose = 1;
-    assert_int_equal(relax_node_equal(ctx, relax_struct_info_as_node(
-                             made(ctx, relax_shape_var(ctx, Z("n")), NULL)),
-                         relax_struct_info_as_node(
-                             made(ctx, relax_shape_var(ctx, Z("m")), relax_prim_int(ctx, 3))), 1),
-                     0);
+    assert_int_equal(
+        relax_node_equal(
+            ctx, relax_struct_info_as_node(made(ctx, relax_shape_var_new(ctx, Z("n")), NULL)),
+            relax_struct_info_as_node(
+                made(ctx, relax_shape_var_new(ctx, Z("m")), relax_prim_int_new(ctx, 3))),
+            1),
+        0);
     assert_quiet(ctx);
 }
 
@@ -412,7 +421,7 @@ static void modules_move_where_the_kind_is_known(void **state)
     assert_null(relax_module_copy(other, ctx, m, 1));
     assert_said(other, "OP15");
     relax_kind_options o = sparse_options(&theirs);
-    assert_int_equal(relax_register_kind(other, &o), RELAX_OK);
+    assert_int_equal(relax_kind_register(other, &o), RELAX_OK);
     relax_module *copy = relax_module_copy(other, ctx, m, 1);
     assert_quiet(other);
     char *here = printed(ctx, relax_module_as_node(m)),
@@ -422,7 +431,7 @@ static void modules_move_where_the_kind_is_known(void **state)
     assert_int_equal(relax_context_collect(ctx, &m, 1), RELAX_OK);
     char *kept = printed(ctx, relax_module_as_node(m));
     assert_string_equal(here, kept);
-    assert_non_null(relax_infer(ctx, m));
+    assert_non_null(relax_module_infer(ctx, m));
     free(here);
     free(there);
     free(kept);
@@ -438,8 +447,8 @@ static void pipelines_leave_nothing(void **state)
     relax_module *m = parsed(ctx, PROGRAM("annotations of a host kind"));
     size_t bytes = 0;
     for (int i = 0; i < 1000; i++) {
-        assert_non_null(relax_run_pass(ctx, m, Z("canonicalize_bindings"), NULL));
-        assert_non_null(relax_infer(ctx, m));
+        assert_non_null(relax_pass_run(ctx, m, Z("canonicalize_bindings"), NULL));
+        assert_non_null(relax_module_infer(ctx, m));
         assert_int_equal(relax_context_collect(ctx, &m, 1), RELAX_OK);
         if (i == 10)
             bytes = relax_context_bytes(ctx);
@@ -461,7 +470,7 @@ static void bad_registrations_are_refused(void **state)
         relax_kind_options o = sparse_options(&mine);
         o.name = names[i];
         o.name_len = strlen(names[i]);
-        assert_int_not_equal(relax_register_kind(ctx, &o), RELAX_OK);
+        assert_int_not_equal(relax_kind_register(ctx, &o), RELAX_OK);
         assert_said(ctx, codes[i]);
         assert_int_equal(mine.destroyed, (int)i + 1);
     }
@@ -469,15 +478,15 @@ static void bad_registrations_are_refused(void **state)
     o.name = "Other";
     o.name_len = 5;
     o.min_operands = 4;
-    assert_int_equal(relax_register_kind(ctx, &o), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_kind_register(ctx, &o), RELAX_ERROR_INVALID_ARGUMENT);
     assert_said(ctx, "OP03");
-    const relax_node *wrong[] = { relax_attr_as_node(relax_attr_int(ctx, 1)),
-                                  relax_attr_as_node(relax_attr_int(ctx, 1)) };
-    assert_null(relax_struct_info_host(ctx, Z("SparseTensor"), wrong, 2));
+    const relax_node *wrong[] = { relax_attr_as_node(relax_attr_int_new(ctx, 1)),
+                                  relax_attr_as_node(relax_attr_int_new(ctx, 1)) };
+    assert_null(relax_struct_info_extension_new(ctx, Z("SparseTensor"), wrong, 2));
     assert_said(ctx, "OP02");
-    assert_null(relax_struct_info_host(ctx, Z("SparseTensor"), wrong, 0));
+    assert_null(relax_struct_info_extension_new(ctx, Z("SparseTensor"), wrong, 0));
     assert_said(ctx, "OP03");
-    assert_null(relax_struct_info_host(ctx, Z("Nothing"), wrong, 0));
+    assert_null(relax_struct_info_extension_new(ctx, Z("Nothing"), wrong, 0));
     assert_said(ctx, "OP15");
 }
 
@@ -486,27 +495,28 @@ static void bad_registrations_are_refused(void **state)
 static void nonsense_is_reported(void **state)
 {
     relax_context *ctx = ctx_of(state);
-    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *k = relax_shape_var(ctx, Z("k"));
+    const relax_prim_expr *n = relax_shape_var_new(ctx, Z("n")),
+                          *k = relax_shape_var_new(ctx, Z("k"));
     const relax_struct_info *a = made(ctx, n, k), *b = made(ctx, k, n);
     static const int32_t answers[] = { -1, -1000, 4, INT32_MAX };
     for (size_t i = 0; i < N(answers); i++) {
         world.wrong_fit = answers[i];
-        assert_int_equal(relax_struct_info_fit(ctx, a, b), RELAX_FIT_VALUE);
+        assert_int_equal(relax_struct_info_assignable(ctx, a, b), RELAX_ASSIGNABLE_VALUE);
         assert_said(ctx, "OP17");
     }
     world.wrong_fit = 0;
     /* no struct info, struct info that does not cover, and that mentions what is gone */
-    const void *wrong[] = { relax_attr_int(ctx, 3), relax_struct_info_shape_rank(ctx, 2),
+    const void *wrong[] = { relax_attr_int_new(ctx, 3), relax_struct_info_shape_of_rank(ctx, 2),
                             made(ctx, k, n) };
     for (size_t i = 0; i < N(wrong); i++) {
         world.wrong = wrong[i];
         assert_ptr_equal(relax_struct_info_lub(ctx, a, made(ctx, n, NULL)),
-                         relax_struct_info_object(ctx));
+                         relax_struct_info_object_new(ctx));
         assert_said(ctx, "OP17");
-        assert_ptr_equal(relax_struct_info_erase(ctx, a, &n, 1), relax_struct_info_object(ctx));
+        assert_ptr_equal(relax_struct_info_erase(ctx, a, &n, 1), relax_struct_info_object_new(ctx));
         assert_said(ctx, "OP17");
     }
-    assert_ptr_equal(relax_struct_info_static(ctx, a), relax_struct_info_object(ctx));
+    assert_ptr_equal(relax_struct_info_static(ctx, a), relax_struct_info_object_new(ctx));
     assert_said(ctx, "OP17");
 }
 
@@ -523,7 +533,9 @@ static int32_t fit_that_asks(void *user, relax_context *ctx, const relax_struct_
         relax_context_clear_diagnostics(ctx);
     if (s->mode == 4)
         relax_context_release(relax_context_retain(ctx));
-    return s->mode == 0 ? relax_struct_info_fit(ctx, a, b) : s->mode == 2 ? -1 : RELAX_FIT_YES;
+    return s->mode == 0   ? relax_struct_info_assignable(ctx, a, b)
+           : s->mode == 2 ? -1
+                          : RELAX_ASSIGNABLE_YES;
 }
 
 static void callbacks_may_call_back(void **state)
@@ -534,16 +546,17 @@ static void callbacks_may_call_back(void **state)
     o.name_len = 4;
     o.fit = fit_that_asks;
     o.destroy = NULL;
-    assert_int_equal(relax_register_kind(ctx, &o), RELAX_OK);
-    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *k = relax_shape_var(ctx, Z("k"));
+    assert_int_equal(relax_kind_register(ctx, &o), RELAX_OK);
+    const relax_prim_expr *n = relax_shape_var_new(ctx, Z("n")),
+                          *k = relax_shape_var_new(ctx, Z("k"));
     const relax_node *dims[] = { relax_prim_expr_as_node(n), relax_prim_expr_as_node(k) },
                      *turned[] = { dims[1], dims[0] };
-    const relax_struct_info *a = relax_struct_info_host(ctx, Z("Deep"), dims, 2),
-                            *b = relax_struct_info_host(ctx, Z("Deep"), turned, 2);
+    const relax_struct_info *a = relax_struct_info_extension_new(ctx, Z("Deep"), dims, 2),
+                            *b = relax_struct_info_extension_new(ctx, Z("Deep"), turned, 2);
     static const char *const said[] = { "OP17", "OP09", "OP17" };
     for (world.mode = 0; world.mode < 5; world.mode++) {
         world.fits = 0;
-        relax_struct_info_fit(ctx, a, b);
+        relax_struct_info_assignable(ctx, a, b);
         assert_in_range(world.fits, 1, 20);
         if (world.mode < 3)
             assert_said(ctx, said[world.mode]);

@@ -27,11 +27,11 @@ static const relax_struct_info *infer_scale(void *user, relax_context *ctx,
     if (!x || !s || mode == 1)
         return NULL;
     if (mode == 2)
-        return (const relax_struct_info *)(const void *)relax_prim_int(ctx, 1);
+        return (const relax_struct_info *)(const void *)relax_prim_int_new(ctx, 1);
     if (mode == 3)
         relax_context_report(ctx, 0, Z("no scaling today"));
-    if (relax_struct_info_kind(x) != RELAX_SINFO_TENSOR || relax_struct_info_ndim(x) != 2 ||
-        relax_struct_info_ndim(s) != 1) {
+    if (relax_struct_info_kind(x) != RELAX_STRUCT_INFO_KIND_TENSOR ||
+        relax_struct_info_ndim(x) != 2 || relax_struct_info_ndim(s) != 1) {
         relax_call_view_fail(view, Z("takes a matrix and a vector"));
         return NULL;
     }
@@ -54,11 +54,11 @@ static const relax_base_func *scale_body(relax_context *ctx, double bias, relax_
     relax_tir_begin_block(t, Z("scale"));
     const relax_prim_expr *at[] = { relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("i"), n),
                                     relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("j"), m) };
-    const relax_prim_expr *v = relax_prim_binary(ctx, RELAX_PRIM_MUL, relax_tir_load(t, x, at, 2),
-                                                 relax_tir_load(t, s, at, 1));
-    relax_tir_store(t, out, at, 2,
-                    relax_prim_binary(ctx, RELAX_PRIM_ADD, v,
-                                      relax_prim_float(ctx, dtype, bias)));
+    const relax_prim_expr *v = relax_prim_binary_new(
+        ctx, RELAX_PRIM_MUL, relax_tir_load(t, x, at, 2), relax_tir_load(t, s, at, 1));
+    relax_tir_store(
+        t, out, at, 2,
+        relax_prim_binary_new(ctx, RELAX_PRIM_ADD, v, relax_prim_float_new(ctx, dtype, bias)));
     relax_tir_end_block(t);
     const relax_base_func *f = relax_tir_finish(t);
     relax_tir_builder_destroy(t);
@@ -73,11 +73,11 @@ static const relax_base_func *lower_scale(void *user, relax_context *ctx,
     (void)user;
     assert_non_null(relax_call_view_result(view));
     assert_null(relax_call_view_arg_info(view, 2));
-    assert_int_equal(relax_attr_get_float(relax_expr_attr(call, Z("bias")), &bias), RELAX_OK);
+    assert_int_equal(relax_attr_float_value(relax_expr_attr(call, Z("bias")), &bias), RELAX_OK);
     if (mode == 4)
         return NULL;
     if (mode == 5)
-        return (const relax_base_func *)(const void *)relax_prim_int(ctx, 1);
+        return (const relax_base_func *)(const void *)relax_prim_int_new(ctx, 1);
     if (mode == 6)
         relax_call_view_fail(view, Z("rows are not scaled on Mondays"));
     return mode == 6 ? NULL : scale_body(ctx, bias, mode == 7 ? RELAX_FLOAT64 : RELAX_FLOAT32);
@@ -105,7 +105,7 @@ static relax_status add_scale(relax_context *ctx)
     o.help = "scales the rows of a matrix";
     o.help_len = strlen(o.help);
     o.destroy = count_destroy;
-    return relax_register_op(ctx, &o);
+    return relax_op_register(ctx, &o);
 }
 
 /* ---- host.sparse.from_dense, host.sparse.nnz: packed functions and the sparse kind ---------- */
@@ -117,11 +117,12 @@ static const relax_struct_info *infer_sparse(void *user, relax_context *ctx,
     const relax_prim_expr *dims[2];
     (void)user;
     if (relax_struct_info_ndim(x) != 2)
-        return relax_struct_info_object(ctx);
+        return relax_struct_info_object_new(ctx);
     for (size_t i = 0; i < 2; i++)
         dims[i] = relax_struct_info_dim(x, i);
-    return sparse_of(ctx, relax_expr_as_node(relax_shape_expr(ctx, dims, 2)),
-                     relax_expr_as_node(relax_dtype_value(ctx, relax_struct_info_dtype(x))), NULL);
+    return sparse_of(ctx, relax_expr_as_node(relax_shape_expr_new(ctx, dims, 2)),
+                     relax_expr_as_node(relax_dtype_imm_new(ctx, relax_struct_info_dtype(x))),
+                     NULL);
 }
 
 static const relax_struct_info *infer_count(void *user, relax_context *ctx,
@@ -129,8 +130,8 @@ static const relax_struct_info *infer_count(void *user, relax_context *ctx,
 {
     const relax_struct_info *s = relax_call_view_arg_info(view, 0);
     (void)user;
-    if (relax_struct_info_kind(s) == RELAX_SINFO_HOST)
-        return relax_struct_info_tensor_static(ctx, NULL, 0, RELAX_INT64);
+    if (relax_struct_info_kind(s) == RELAX_STRUCT_INFO_KIND_EXTENSION)
+        return relax_struct_info_tensor_of_ints(ctx, NULL, 0, RELAX_INT64);
     relax_call_view_fail(view, Z("takes a sparse tensor"));
     return NULL;
 }
@@ -149,7 +150,7 @@ static relax_status add_packed(relax_context *ctx, const char *name, relax_op_in
     o.num_attrs = attrs ? 4 : 0;
     o.pure = pure;
     o.destroy = count_destroy;
-    return relax_register_op(ctx, &o);
+    return relax_op_register(ctx, &o);
 }
 
 /* ---- host.sized: a derive function: the result has the shape that argument 0 has as a value - */
@@ -164,14 +165,14 @@ static const relax_struct_info *derive_sized(void *user, relax_context *ctx,
     if (mode == 1)
         return NULL;
     if (mode == 2)
-        return (const relax_struct_info *)(const void *)relax_prim_int(ctx, 1);
-    if (relax_struct_info_kind(s) != RELAX_SINFO_SHAPE) {
+        return (const relax_struct_info *)(const void *)relax_prim_int_new(ctx, 1);
+    if (relax_struct_info_kind(s) != RELAX_STRUCT_INFO_KIND_SHAPE) {
         relax_call_view_fail(view, Z("takes a shape"));
         return NULL;
     }
     while (n < 8 && (dims[n] = relax_struct_info_dim(s, n)) != NULL)
         n++;
-    return relax_struct_info_tensor(ctx, dims, n, RELAX_FLOAT32);
+    return relax_struct_info_tensor_new(ctx, dims, n, RELAX_FLOAT32);
 }
 
 enum { REGISTERED = 5 };
@@ -184,14 +185,13 @@ static int open_host(void **state)
         return -1;
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_kind_options o = sparse_options(&world);
-    bool good = relax_register_kind(ctx, &o) == RELAX_OK && add_scale(ctx) == RELAX_OK &&
-                add_packed(ctx, "host.sparse.from_dense", infer_sparse, "host.from_dense", true,
-                           true) == RELAX_OK &&
-                add_packed(ctx, "host.sparse.nnz", infer_count, "host.nnz", true, false) ==
-                    RELAX_OK &&
-                add_packed(ctx, "host.log", NULL, "host.log", false, false) == RELAX_OK &&
-                relax_register_derive(ctx, Z("host.sized"), derive_sized, NULL, count_destroy) ==
-                    RELAX_OK;
+    bool good =
+        relax_kind_register(ctx, &o) == RELAX_OK && add_scale(ctx) == RELAX_OK &&
+        add_packed(ctx, "host.sparse.from_dense", infer_sparse, "host.from_dense", true, true) ==
+            RELAX_OK &&
+        add_packed(ctx, "host.sparse.nnz", infer_count, "host.nnz", true, false) == RELAX_OK &&
+        add_packed(ctx, "host.log", NULL, "host.log", false, false) == RELAX_OK &&
+        relax_derive_register(ctx, Z("host.sized"), derive_sized, NULL, count_destroy) == RELAX_OK;
     return good ? 0 : -1;
 }
 
@@ -277,7 +277,7 @@ static int check_sparse(void *user, const relax_value *args, int32_t num_args, r
 
 static relax_vm *machine(relax_context *ctx, const relax_module *m)
 {
-    relax_executable *exe = relax_compile(ctx, m, NULL);
+    relax_executable *exe = relax_module_compile(ctx, m, NULL);
     relax_registry *registry = NULL;
     relax_vm_options options;
     relax_vm *vm = NULL;
@@ -308,7 +308,7 @@ static void lowered_by_a_prim_func(void **state)
     assert_int_equal(
         relax_node_equal(ctx, relax_module_as_node(m), relax_module_as_node(again), 0), 1);
     free(text);
-    assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_ALL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, m, RELAX_CHECK_ALL), 1);
     relax_vm *vm = machine(ctx, m);
     const float s[] = { 3, -0.5f };
     relax_tensor *x = tensor_of(matrix, 2, 3), *v = NULL;
@@ -376,12 +376,14 @@ static const relax_expr *emitted(relax_context *ctx, const char *op, const relax
     relax_function_options o;
     relax_function_options_init(&o, sizeof o);
     o.pure = pure;
-    const relax_expr *params[] = { relax_var(ctx, Z("x"), x, 0), relax_var(ctx, Z("s"), s, 0) };
+    const relax_expr *params[] = { relax_var_new(ctx, Z("x"), x, 0),
+                                   relax_var_new(ctx, Z("s"), s, 0) };
     relax_builder_begin_function(b, Z("main"), params, 2, &o);
     if (dataflow)
         relax_builder_begin_dataflow(b);
     const relax_expr *y = relax_builder_emit(
-        b, relax_call_op(ctx, Z(op), params, strcmp(op, "host.log") ? 2 : 1, NULL, 0), NULL, 0, 0);
+        b, relax_call_op_new(ctx, Z(op), params, strcmp(op, "host.log") ? 2 : 1, NULL, 0), NULL, 0,
+        0);
     relax_builder_destroy(b);
     relax_module_builder_destroy(mb);
     return y;
@@ -390,12 +392,12 @@ static const relax_expr *emitted(relax_context *ctx, const char *op, const relax
 static void derived_and_refused(void **state)
 {
     relax_context *ctx = ctx_of(state);
-    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *two[] = { n, n };
-    const relax_struct_info *square = relax_struct_info_tensor(ctx, two, 2, RELAX_FLOAT32),
-                            *row = relax_struct_info_tensor(ctx, two, 1, RELAX_FLOAT32);
-    const relax_prim_expr *longer = relax_prim_binary(ctx, RELAX_PRIM_ADD, n,
-            relax_prim_int(ctx, 1));
-    const relax_struct_info *more = relax_struct_info_tensor(ctx, &longer, 1, RELAX_FLOAT32);
+    const relax_prim_expr *n = relax_shape_var_new(ctx, Z("n")), *two[] = { n, n };
+    const relax_struct_info *square = relax_struct_info_tensor_new(ctx, two, 2, RELAX_FLOAT32),
+                            *row = relax_struct_info_tensor_new(ctx, two, 1, RELAX_FLOAT32);
+    const relax_prim_expr *longer =
+        relax_prim_binary_new(ctx, RELAX_PRIM_ADD, n, relax_prim_int_new(ctx, 1));
+    const relax_struct_info *more = relax_struct_info_tensor_new(ctx, &longer, 1, RELAX_FLOAT32);
     const relax_expr *y = emitted(ctx, "R.host.scale_rows", square, row, false, true);
     assert_ptr_equal(relax_expr_struct_info(y), square);
     assert_quiet(ctx);
@@ -415,10 +417,10 @@ static void derived_and_refused(void **state)
     assert_said(ctx, "PU02");
     emitted(ctx, "host.log", square, row, true, false);
     assert_said(ctx, "PU01");
-    const relax_expr *args[] = { relax_tuple(ctx, NULL, 0) };
-    assert_null(relax_call_op(ctx, Z("host.scale_rows"), args, 1, NULL, 0));
+    const relax_expr *args[] = { relax_tuple_new(ctx, NULL, 0) };
+    assert_null(relax_call_op_new(ctx, Z("host.scale_rows"), args, 1, NULL, 0));
     assert_said(ctx, "OP08");
-    assert_null(relax_call_op(ctx, Z("host.scale_row"), args, 1, NULL, 0));
+    assert_null(relax_call_op_new(ctx, Z("host.scale_row"), args, 1, NULL, 0));
     assert_non_null(strstr(relax_diagnostic_message(ctx, 0, NULL), "host.scale_rows"));
     assert_said(ctx, "OP06");
 }
@@ -428,14 +430,15 @@ static const relax_struct_info *infer_with(void *user, relax_context *ctx,
 {
     relax_builder *outer = user;
     (void)view;
-    assert_null(relax_builder_emit(outer, relax_tuple(ctx, NULL, 0), NULL, 0, 0));
+    assert_null(relax_builder_emit(outer, relax_tuple_new(ctx, NULL, 0), NULL, 0, 0));
     assert_said(ctx, "OP09");
     relax_builder_destroy(outer);
     assert_said(ctx, "OP09");
-    assert_ptr_equal(relax_expr_struct_info(emitted(ctx, "host.log", relax_struct_info_object(ctx),
-                                                    relax_struct_info_object(ctx), false, false)),
-                     relax_struct_info_object(ctx));
-    return relax_struct_info_shape_rank(ctx, 3);
+    assert_ptr_equal(
+        relax_expr_struct_info(emitted(ctx, "host.log", relax_struct_info_object_new(ctx),
+                                       relax_struct_info_object_new(ctx), false, false)),
+        relax_struct_info_object_new(ctx));
+    return relax_struct_info_shape_of_rank(ctx, 3);
 }
 
 /* A callback may build with a builder of its own, not with the one that asks. */
@@ -450,10 +453,10 @@ static void builders_under_way_are_refused(void **state)
     o.name_len = strlen(o.name);
     o.infer = infer_with;
     o.user = b;
-    assert_int_equal(relax_register_op(ctx, &o), RELAX_OK);
+    assert_int_equal(relax_op_register(ctx, &o), RELAX_OK);
     relax_builder_begin_function(b, Z("main"), NULL, 0, NULL);
-    const relax_expr *y =
-        relax_builder_emit(b, relax_call_op(ctx, Z("host.curious"), NULL, 0, NULL, 0), NULL, 0, 0);
+    const relax_expr *y = relax_builder_emit(
+        b, relax_call_op_new(ctx, Z("host.curious"), NULL, 0, NULL, 0), NULL, 0, 0);
     assert_int_equal(relax_struct_info_ndim(relax_expr_struct_info(y)), 3);
     assert_non_null(relax_builder_end_function(b, y));
     relax_builder_destroy(b);
@@ -470,7 +473,7 @@ static void bad_lowerings_are_reported(void **state)
     static const char *const codes[] = { "CG04", "OP17", "CG04", "OP17" };
     relax_module *m = parsed(ctx, PROGRAM("scaled twice"));
     for (mode = 4; mode <= 7; mode++) {
-        assert_null(relax_compile(ctx, m, NULL));
+        assert_null(relax_module_compile(ctx, m, NULL));
         if (mode == 6)
             assert_non_null(strstr(relax_diagnostic_message(ctx, 0, NULL), "on Mondays"));
         assert_said(ctx, codes[mode - 4]);
@@ -480,9 +483,9 @@ static void bad_lowerings_are_reported(void **state)
     relax_op_options_init(&o, sizeof o);
     o.name = "host.nothing";
     o.name_len = strlen(o.name);
-    assert_int_equal(relax_register_op(ctx, &o), RELAX_OK);
+    assert_int_equal(relax_op_register(ctx, &o), RELAX_OK);
     m = parsed(ctx, PROGRAM("bad lowerings are reported"));
-    assert_null(relax_compile(ctx, m, NULL));
+    assert_null(relax_module_compile(ctx, m, NULL));
     assert_said(ctx, "CG03");
 }
 
@@ -571,17 +574,16 @@ static void bad_registrations_are_refused(void **state)
         o.num_attrs = rows[i].deflt ? 1 : 0;
         o.destroy = count_destroy;
         destroyed = 0;
-        if (relax_register_op(ctx, &o) == RELAX_OK)
+        if (relax_op_register(ctx, &o) == RELAX_OK)
             fail_msg("row %zu was taken", i);
         assert_int_equal(destroyed, 1);
         assert_said(ctx, rows[i].code);
     }
     destroyed = 0;
-    assert_int_equal(relax_register_derive(ctx, Z("host.sized"), derive_sized, NULL,
-            count_destroy),
+    assert_int_equal(relax_derive_register(ctx, Z("host.sized"), derive_sized, NULL, count_destroy),
                      RELAX_ERROR_INVALID_ARGUMENT);
     assert_said(ctx, "OP16");
-    assert_int_equal(relax_register_derive(ctx, Z("x"), NULL, NULL, count_destroy),
+    assert_int_equal(relax_derive_register(ctx, Z("x"), NULL, NULL, count_destroy),
                      RELAX_ERROR_INVALID_ARGUMENT);
     assert_said(ctx, "OP01");
     assert_int_equal(destroyed, 2);
@@ -594,7 +596,7 @@ static void register_opaque(relax_context *ctx, const char *name, int32_t pure)
 {
     relax_op_options o = host_op_of_one(name, RELAX_OP_ARG_TENSOR, NULL, NULL);
     o.pure = pure;
-    assert_int_equal(relax_register_op(ctx, &o), RELAX_OK);
+    assert_int_equal(relax_op_register(ctx, &o), RELAX_OK);
 }
 
 /* What an explicit check says of calls of both, as "CODE:LINE". */
@@ -604,7 +606,7 @@ static void assert_told(relax_context *ctx, const char *decorator, const char *w
     snprintf(text, sizeof text, PROGRAM("assert told"), decorator);
     relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(text));
     if (m && !relax_context_num_errors(ctx))
-        relax_well_formed(ctx, m, RELAX_CHECK_ALL);
+        relax_module_well_formed(ctx, m, RELAX_CHECK_ALL);
     for (size_t i = 0; i < relax_context_num_diagnostics(ctx); i++) {
         uint32_t line = 0;
         relax_place_locate(ctx, relax_diagnostic_place(ctx, i), &line, NULL, NULL);
@@ -651,7 +653,7 @@ static void calls_derive(void **state)
     free(text);
     assert_int_equal(
         relax_node_equal(ctx, relax_module_as_node(m), relax_module_as_node(again), 0), 1);
-    assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_ALL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, m, RELAX_CHECK_ALL), 1);
     assert_quiet(ctx);
     m = parsed(ctx, DERIVED("host.sized") "    y = R.call_pure_packed(f, s)\n    return y\n");
     text = printed(ctx, relax_module_as_node(m));
@@ -671,10 +673,10 @@ static void calls_derive(void **state)
     m = relax_module_parse(ctx, Z("m.py"), unknown, strlen(unknown));
     relax_context_clear_diagnostics(ctx);
     if (m)
-        assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_ANY), 0);
+        assert_int_equal(relax_module_well_formed(ctx, m, RELAX_CHECK_ANY), 0);
     assert_said(ctx, "WF17");
-    const relax_struct_info *f = relax_struct_info_derived_func(ctx, Z("host.sized"), NULL, 1);
-    assert_int_equal(relax_struct_info_kind(f), RELAX_SINFO_FUNC);
+    const relax_struct_info *f = relax_struct_info_derived_func_new(ctx, Z("host.sized"), NULL, 1);
+    assert_int_equal(relax_struct_info_kind(f), RELAX_STRUCT_INFO_KIND_FUNC);
     assert_int_equal(relax_struct_info_is_pure(f), 1);
     assert_quiet(ctx);
 }
@@ -696,7 +698,7 @@ static void modules_move_where_the_operator_is_known(void **state)
     assert_int_equal(add_scale(other), RELAX_OK);
     relax_module *copy = relax_module_copy(other, ctx, m, 1);
     assert_quiet(other);
-    assert_non_null(relax_infer(other, copy));
+    assert_non_null(relax_module_infer(other, copy));
     relax_vm *vm = machine(other, copy);
     relax_vm_release(vm);
     relax_context_release(other);
@@ -711,8 +713,8 @@ static void pipelines_leave_nothing(void **state)
     relax_module *both[] = { m, c };
     size_t bytes = 0;
     for (int i = 0; i < 1000; i++) {
-        assert_non_null(relax_run_pass(ctx, both[0], Z("legalize_ops"), NULL));
-        assert_non_null(relax_run_pass(ctx, both[1], Z("legalize_ops"), NULL));
+        assert_non_null(relax_pass_run(ctx, both[0], Z("legalize_ops"), NULL));
+        assert_non_null(relax_pass_run(ctx, both[1], Z("legalize_ops"), NULL));
         assert_int_equal(relax_context_collect(ctx, both, 2), RELAX_OK);
         if (i == 10)
             bytes = relax_context_bytes(ctx);
@@ -761,17 +763,17 @@ static bool everything(relax_context *ctx)
     relax_kind_options o = sparse_options(&world);
     const char *const texts[] = { PROGRAM("scaled twice"), PROGRAM("counted"), DERIVED("host.sized")
             "    y = f(s)\n    return y\n" };
-    bool good = relax_register_kind(ctx, &o) == RELAX_OK && add_scale(ctx) == RELAX_OK;
+    bool good = relax_kind_register(ctx, &o) == RELAX_OK && add_scale(ctx) == RELAX_OK;
     good = good && add_packed(ctx, "host.sparse.from_dense", infer_sparse, "host.from_dense", true,
                               true) == RELAX_OK;
     good = good && add_packed(ctx, "host.sparse.nnz", infer_count, "host.nnz", true, false) ==
             RELAX_OK;
     good = good && add_packed(ctx, "host.log", NULL, "host.log", false, false) == RELAX_OK;
-    good = good && relax_register_derive(ctx, Z("host.sized"), derive_sized, NULL, NULL) ==
-            RELAX_OK;
+    good =
+        good && relax_derive_register(ctx, Z("host.sized"), derive_sized, NULL, NULL) == RELAX_OK;
     for (size_t i = 0; good && i < N(texts); i++) {
         relax_module *m = relax_module_parse(ctx, Z("m.py"), texts[i], strlen(texts[i]));
-        relax_executable *exe = m && i < 2 ? relax_compile(ctx, m, NULL) : NULL;
+        relax_executable *exe = m && i < 2 ? relax_module_compile(ctx, m, NULL) : NULL;
         good = m && (exe || i == 2) && relax_context_collect(ctx, &m, 1) == RELAX_OK;
         relax_executable_release(exe);
     }
@@ -805,7 +807,7 @@ static void casts_are_checked_or_refused(void **state)
 {
     relax_context *ctx = ctx_of(state);
     relax_module *m = parsed(ctx, PROGRAM("a cast to a sparse tensor"));
-    assert_null(relax_compile(ctx, m, NULL));
+    assert_null(relax_module_compile(ctx, m, NULL));
     assert_said(ctx, "CG02");
     relax_kind_options o = sparse_options(&world);
     o.name = "Checked";
@@ -813,7 +815,7 @@ static void casts_are_checked_or_refused(void **state)
     o.check = "host.check";
     o.check_len = strlen(o.check);
     o.destroy = NULL;
-    assert_int_equal(relax_register_kind(ctx, &o), RELAX_OK);
+    assert_int_equal(relax_kind_register(ctx, &o), RELAX_OK);
     relax_vm *vm = machine(ctx, parsed(ctx, PROGRAM("a cast to a checked kind")));
     relax_value args[2], result;
     relax_error *error = NULL;

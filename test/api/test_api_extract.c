@@ -27,7 +27,7 @@ static const relax_binding *binding(relax_context *ctx, const relax_module *m, c
     search s = { name, NULL };
     relax_visitor v = { .struct_size = sizeof v, .user = &s, .binding = look };
     const relax_node *f = relax_base_func_as_node(function(m, of));
-    assert_int_equal(relax_visit(ctx, f, &v), RELAX_OK);
+    assert_int_equal(relax_node_visit(ctx, f, &v), RELAX_OK);
     assert_non_null(s.found);
     return s.found;
 }
@@ -35,8 +35,8 @@ static const relax_binding *binding(relax_context *ctx, const relax_module *m, c
 static relax_module *extracted(relax_context *ctx, const relax_module *m, const char *first,
                                const char *last)
 {
-    return relax_extract_function(ctx, m, Z("main"), binding(ctx, m, "main", first),
-                                  binding(ctx, m, "main", last), Z("part"));
+    return relax_module_extract_function(ctx, m, Z("main"), binding(ctx, m, "main", first),
+                                         binding(ctx, m, "main", last), Z("part"));
 }
 
 /* Every binding has a place: its variable has, as visitors see it. */
@@ -68,13 +68,13 @@ static void test_a_run_of_a_dataflow_block(void **state)
     relax_module *out = extracted(ctx, m, "b", "d");
     assert_same(ctx, out, want);
     relax_visitor places = { .struct_size = sizeof places, .var_def = has_place };
-    assert_int_equal(relax_visit(ctx, relax_module_as_node(out), &places), 0);
+    assert_int_equal(relax_node_visit(ctx, relax_module_as_node(out), &places), 0);
     assert_same_numbers(ctx, m, out);
     /* and back: but for t, which nothing uses, and names */
-    relax_module *back = relax_inline_function(ctx, out, Z("part"));
+    relax_module *back = relax_module_inline_function(ctx, out, Z("part"));
     assert_same_numbers(ctx, m, back);
-    back = relax_run_pass(ctx, back, Z("canonicalize_bindings"), NULL);
-    back = relax_run_pass(ctx, back, Z("dead_code_elimination"), NULL);
+    back = relax_pass_run(ctx, back, Z("canonicalize_bindings"), NULL);
+    back = relax_pass_run(ctx, back, Z("dead_code_elimination"), NULL);
     assert_same(ctx, back, m);
 }
 
@@ -119,7 +119,7 @@ static void test_branches(void **state)
     assert_quiet(ctx);
     /* equal runs share a function */
     assert_int_equal(relax_module_num_functions(out), 2);
-    assert_int_equal(relax_well_formed(ctx, out, RELAX_CHECK_NORMAL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, out, RELAX_CHECK_NORMAL), 1);
 }
 
 static void test_refused_runs(void **state)
@@ -131,12 +131,12 @@ static void test_refused_runs(void **state)
     assert_null(extracted(ctx, m, "d", "a"));
     assert_said(ctx, "OP02");
     relax_module *other = parsed(ctx, PROGRAM("refused runs, other"));
-    assert_null(relax_extract_function(ctx, m, Z("main"), binding(ctx, other, "main", "a"),
-                                       binding(ctx, other, "main", "a"), Z("part")));
+    assert_null(relax_module_extract_function(ctx, m, Z("main"), binding(ctx, other, "main", "a"),
+                                              binding(ctx, other, "main", "a"), Z("part")));
     assert_said(ctx, "OP02");
-    assert_null(relax_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "a")));
+    assert_null(relax_module_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "a")));
     assert_said(ctx, "OP02");
-    assert_null(relax_inline_function(ctx, m, Z("none")));
+    assert_null(relax_module_inline_function(ctx, m, Z("none")));
     assert_said(ctx, "OP15");
 }
 
@@ -147,12 +147,13 @@ static void test_symbolic_call(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_module *m = parsed(ctx, PROGRAM("symbolic call")),
                  *want = parsed(ctx, PROGRAM("symbolic call, wanted"));
-    relax_module *out = relax_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "a"));
+    relax_module *out = relax_module_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "a"));
     assert_same(ctx, out, want);
-    assert_same(ctx, relax_inline_function(ctx, m, Z("f")), want);
+    assert_same(ctx, relax_module_inline_function(ctx, m, Z("f")), want);
     assert_ptr_equal(function(out, "f"), function(m, "f"));
     assert_same_numbers(ctx, m, out);
-    assert_ptr_equal(relax_inline_function(ctx, out, Z("f")), out); /* nothing calls it now */
+    assert_ptr_equal(relax_module_inline_function(ctx, out, Z("f")),
+                     out); /* nothing calls it now */
 }
 
 /* What the border of the function checks stays checked. */
@@ -162,7 +163,7 @@ static void test_checks(void **state)
     const char *text = PROGRAM("checks");
     relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(text)); /* warns: b may differ */
     relax_context_clear_diagnostics(ctx);
-    relax_module *out = relax_inline_function(ctx, m, Z("f"));
+    relax_module *out = relax_module_inline_function(ctx, m, Z("f"));
     assert_non_null(out);
     /* q is cast to as many rows as p has */
     const relax_binding *cast = binding(ctx, out, "main", "q");
@@ -178,7 +179,7 @@ static void test_into_a_dataflow_block(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_module *m = parsed(ctx, PROGRAM("into a dataflow block")),
                  *want = parsed(ctx, PROGRAM("into a dataflow block, wanted"));
-    assert_same(ctx, relax_inline_function(ctx, m, Z("f")), want);
+    assert_same(ctx, relax_module_inline_function(ctx, m, Z("f")), want);
     assert_same_numbers(ctx, m, want);
 }
 
@@ -190,12 +191,13 @@ static void test_splitting_a_dataflow_block(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_module *m = parsed(ctx, PROGRAM("splitting a dataflow block")),
                  *want = parsed(ctx, PROGRAM("splitting a dataflow block, wanted"));
-    relax_module *out = relax_inline_function(ctx, m, Z("f"));
+    relax_module *out = relax_module_inline_function(ctx, m, Z("f"));
     assert_same(ctx, out, want);
-    assert_same(ctx, relax_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "d")), want);
+    assert_same(ctx, relax_module_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "d")),
+                want);
     assert_same_numbers(ctx, m, out);
     relax_visitor v = { .struct_size = sizeof v, .var_def = has_place };
-    assert_int_equal(relax_visit(ctx, relax_module_as_node(out), &v), 0);
+    assert_int_equal(relax_node_visit(ctx, relax_module_as_node(out), &v), 0);
 }
 
 /* One of two calls; an output that is the call itself; a block that ends or begins with it. */
@@ -206,12 +208,13 @@ static void test_splitting_at_one_call(void **state)
                  *first = parsed(ctx, PROGRAM("splitting at one call, first")),
                  *last = parsed(ctx, PROGRAM("splitting at one call, last")),
                  *both = parsed(ctx, PROGRAM("splitting at one call, both"));
-    relax_module *out = relax_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "a"));
+    relax_module *out = relax_module_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "a"));
     assert_same(ctx, out, first);
     assert_same_numbers(ctx, m, out);
-    assert_same(ctx, relax_inline_function(ctx, out, Z("f")), both);
-    assert_same(ctx, relax_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "gv")), last);
-    assert_same(ctx, relax_inline_function(ctx, m, Z("f")), both);
+    assert_same(ctx, relax_module_inline_function(ctx, out, Z("f")), both);
+    assert_same(ctx, relax_module_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "gv")),
+                last);
+    assert_same(ctx, relax_module_inline_function(ctx, m, Z("f")), both);
     assert_same_numbers(ctx, m, both);
 }
 
@@ -230,7 +233,7 @@ static void test_impure_bodies(void **state)
         char before[2048], after[2048];
         snprintf(before, sizeof before, PROGRAM("impure bodies"), cases[i].main, impure);
         snprintf(after, sizeof after, PROGRAM("impure bodies, wanted"), cases[i].main, impure);
-        relax_module *out = relax_inline_function(ctx, parsed(ctx, before), Z("f"));
+        relax_module *out = relax_module_inline_function(ctx, parsed(ctx, before), Z("f"));
         if (!cases[i].said) {
             assert_same(ctx, out, parsed(ctx, after));
             continue;
@@ -247,10 +250,10 @@ static void test_local_functions(void **state)
     const char *local = PROGRAM("local functions, local");
     char text[2048];
     snprintf(text, sizeof text, PROGRAM("local functions"), local);
-    relax_module *m = parsed(ctx, text), *out = relax_inline_function(ctx, m, Z("f"));
+    relax_module *m = parsed(ctx, text), *out = relax_module_inline_function(ctx, m, Z("f"));
     assert_quiet(ctx);
     assert_non_null(out);
-    assert_int_equal(relax_well_formed(ctx, out, RELAX_CHECK_NORMAL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, out, RELAX_CHECK_NORMAL), 1);
     const relax_node *main = relax_base_func_as_node(function(out, "main"));
     assert_int_equal(relax_bound_vars(ctx, main, NULL, 0), 1 + 3 * 4 + 1);
     char *again = printed(ctx, relax_module_as_node(out));
@@ -264,7 +267,7 @@ static void test_recursion(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_module *m = parsed(ctx, PROGRAM("recursion")),
                  *want = parsed(ctx, PROGRAM("recursion, wanted"));
-    assert_same(ctx, relax_inline_function(ctx, m, Z("f")), want);
+    assert_same(ctx, relax_module_inline_function(ctx, m, Z("f")), want);
 }
 
 /* ---- substitution */
@@ -272,41 +275,43 @@ static void test_recursion(void **state)
 static void test_substitution(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *m = relax_shape_var(ctx, Z("m"));
+    const relax_prim_expr *n = relax_shape_var_new(ctx, Z("n")),
+                          *m = relax_shape_var_new(ctx, Z("m"));
     const relax_struct_info *rows = floats(ctx, n, 4);
-    const relax_expr *x = relax_var(ctx, Z("x"), rows, 0), *y = relax_var(ctx, Z("y"), rows, 0);
+    const relax_expr *x = relax_var_new(ctx, Z("x"), rows, 0),
+                     *y = relax_var_new(ctx, Z("y"), rows, 0);
     const relax_expr *sum = relax_r_add(ctx, x, y), *root = relax_r_exp(ctx, sum);
     const relax_node *from[] = { relax_expr_as_node(x), relax_expr_as_node(y) },
                      *swapped[] = { relax_expr_as_node(y), relax_expr_as_node(x) };
     /* all at once */
-    const relax_expr *out =
-        relax_node_as_expr(relax_substitute(ctx, relax_expr_as_node(root), from, swapped, 2, 0));
+    const relax_expr *out = relax_node_as_expr(
+        relax_node_substitute(ctx, relax_expr_as_node(root), from, swapped, 2, 0));
     assert_quiet(ctx);
     assert_ptr_equal(relax_expr_operand(relax_expr_operand(out, 1), 1), y);
     assert_ptr_equal(relax_expr_operand(relax_expr_operand(out, 1), 2), x);
     /* n and m exchanged in struct info */
     const relax_node *sizes[] = { relax_prim_expr_as_node(n), relax_prim_expr_as_node(m) },
                      *turned[] = { relax_prim_expr_as_node(m), relax_prim_expr_as_node(n) };
-    const relax_prim_expr *dims[] = { n, relax_prim_binary(ctx, RELAX_PRIM_ADD, m, n) };
-    const relax_struct_info *info = relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32);
+    const relax_prim_expr *dims[] = { n, relax_prim_binary_new(ctx, RELAX_PRIM_ADD, m, n) };
+    const relax_struct_info *info = relax_struct_info_tensor_new(ctx, dims, 2, RELAX_FLOAT32);
     const relax_struct_info *now = relax_node_as_struct_info(
-        relax_substitute(ctx, relax_struct_info_as_node(info), sizes, turned, 2, 0));
+        relax_node_substitute(ctx, relax_struct_info_as_node(info), sizes, turned, 2, 0));
     assert_ptr_equal(relax_struct_info_dim(now, 0), m);
     assert_ptr_equal(relax_prim_operand(relax_struct_info_dim(now, 1), 0), n);
     /* nothing to replace: the node itself */
-    const relax_node *node = relax_struct_info_as_node(floats(ctx, relax_prim_int(ctx, 2), 4));
-    assert_ptr_equal(relax_substitute(ctx, node, sizes, turned, 2, 0), node);
+    const relax_node *node = relax_struct_info_as_node(floats(ctx, relax_prim_int_new(ctx, 2), 4));
+    assert_ptr_equal(relax_node_substitute(ctx, node, sizes, turned, 2, 0), node);
     /* refusals */
-    const relax_node *three = relax_prim_expr_as_node(relax_prim_int(ctx, 3));
-    assert_null(relax_substitute(ctx, relax_expr_as_node(root), from, &three, 1, 0));
+    const relax_node *three = relax_prim_expr_as_node(relax_prim_int_new(ctx, 3));
+    assert_null(relax_node_substitute(ctx, relax_expr_as_node(root), from, &three, 1, 0));
     assert_said(ctx, "OP02");
-    const relax_node *flag = relax_prim_expr_as_node(relax_prim_int_of(ctx, RELAX_INT32, 3));
-    assert_null(relax_substitute(ctx, relax_expr_as_node(root), sizes, &flag, 1, 0));
+    const relax_node *flag = relax_prim_expr_as_node(relax_prim_int_of_dtype(ctx, RELAX_INT32, 3));
+    assert_null(relax_node_substitute(ctx, relax_expr_as_node(root), sizes, &flag, 1, 0));
     assert_said(ctx, "OP02");
     const relax_expr *small =
-        relax_var(ctx, Z("z"), relax_struct_info_tensor_static(ctx, NULL, 0, RELAX_INT32), 0);
+        relax_var_new(ctx, Z("z"), relax_struct_info_tensor_of_ints(ctx, NULL, 0, RELAX_INT32), 0);
     const relax_node *wrong = relax_expr_as_node(small);
-    assert_null(relax_substitute(ctx, relax_expr_as_node(root), from, &wrong, 1, 0));
+    assert_null(relax_node_substitute(ctx, relax_expr_as_node(root), from, &wrong, 1, 0));
     assert_said(ctx, "OP17");
 }
 
@@ -323,14 +328,14 @@ static void test_renewal(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_module *m = parsed(ctx, PROGRAM("renewal"));
     const relax_node *f = relax_base_func_as_node(function(m, "main")),
-                     *copy = relax_copy_renewed(ctx, f);
+                     *copy = relax_node_copy_renewed(ctx, f);
     assert_quiet(ctx);
     assert_int_equal(relax_node_equal(ctx, f, copy, 0), 1);
     names a = { .count = 0 }, b = { .count = 0 };
     relax_visitor v = { .struct_size = sizeof v, .user = &a, .var_def = collect };
-    assert_int_equal(relax_visit(ctx, f, &v), 0);
+    assert_int_equal(relax_node_visit(ctx, f, &v), 0);
     v.user = &b;
-    assert_int_equal(relax_visit(ctx, copy, &v), 0);
+    assert_int_equal(relax_node_visit(ctx, copy, &v), 0);
     assert_int_equal(a.count, 5);
     assert_int_equal(b.count, 5);
     for (size_t i = 0; i < a.count; i++)
@@ -340,16 +345,15 @@ static void test_renewal(void **state)
     const relax_prim_expr *n =
         relax_struct_info_dim(relax_expr_struct_info(a.vars[0]), 0);
     const relax_node *from = relax_prim_expr_as_node(n),
-                     *to = relax_prim_expr_as_node(relax_prim_int(ctx, 8));
-    const relax_expr *eight =
-        relax_node_as_expr(relax_substitute(ctx, f, &from, &to, 1, 1));
+                     *to = relax_prim_expr_as_node(relax_prim_int_new(ctx, 8));
+    const relax_expr *eight = relax_node_as_expr(relax_node_substitute(ctx, f, &from, &to, 1, 1));
     int64_t rows = 0;
     assert_int_equal(relax_prim_int_value(relax_struct_info_dim(relax_expr_struct_info(
                                               relax_expr_operand(eight, 0)), 0), &rows), RELAX_OK);
     assert_int_equal(rows, 8);
     /* a bound variable cannot be replaced */
     from = relax_expr_as_node(a.vars[0]);
-    assert_null(relax_substitute(ctx, f, &from, &from, 1, 0));
+    assert_null(relax_node_substitute(ctx, f, &from, &from, 1, 0));
     assert_said(ctx, "OP02");
 }
 

@@ -13,11 +13,11 @@ static const relax_module *note(void *user, relax_context *ctx, const relax_modu
                                 const relax_attr *options)
 {
     record *r = user;
-    const relax_attr *level = options ? relax_attr_get(options, Z("level")) : NULL;
+    const relax_attr *level = options ? relax_attr_find(options, Z("level")) : NULL;
     r->runs++;
     if (level)
-        assert_int_equal(relax_attr_get_int(level, &r->level), RELAX_OK);
-    return r->fails ? NULL : r->inner ? relax_run_pass(ctx, m, Z(r->inner), NULL) : m;
+        assert_int_equal(relax_attr_int_value(level, &r->level), RELAX_OK);
+    return r->fails ? NULL : r->inner ? relax_pass_run(ctx, m, Z(r->inner), NULL) : m;
 }
 
 static void gone(void *user) { ((record *)user)->destroyed++; }
@@ -39,10 +39,10 @@ static void test_by_name(void **state)
     assert_int_equal(relax_pass_register(ctx, Z("count-me"), note, &r, gone), RELAX_OK);
     assert_int_equal(relax_pass_register(ctx, Z("outer"), note, &outer, NULL), RELAX_OK);
     const relax_attr *options =
-        relax_attr_map_with(ctx, NULL, Z("level"), relax_attr_int(ctx, 3));
-    assert_ptr_equal(relax_run_pass(ctx, m, Z("count_me"), options), m);
+        relax_attr_map_with(ctx, NULL, Z("level"), relax_attr_int_new(ctx, 3));
+    assert_ptr_equal(relax_pass_run(ctx, m, Z("count_me"), options), m);
     assert_int_equal(r.level, 3);
-    assert_ptr_equal(relax_run_pass(ctx, m, Z("outer"), NULL), m);
+    assert_ptr_equal(relax_pass_run(ctx, m, Z("outer"), NULL), m);
     assert_int_equal(r.runs, 2);
 
     relax_pipeline *p = relax_pipeline_create(ctx);
@@ -58,7 +58,7 @@ static void test_by_name(void **state)
     assert_int_equal(r.destroyed, 0); /* it is the context's */
     /* collecting leaves it there */
     assert_int_equal(relax_context_collect(ctx, &out, 1), RELAX_OK);
-    assert_ptr_equal(relax_run_pass(ctx, out, Z("count_me"), NULL), out);
+    assert_ptr_equal(relax_pass_run(ctx, out, Z("count_me"), NULL), out);
     /* the list of passes is that of the library */
     for (int32_t i = 0; relax_pass_name(i); i++)
         assert_string_not_equal(relax_pass_name(i), "count_me");
@@ -90,9 +90,9 @@ static void test_refusals(void **state)
                      RELAX_ERROR_INVALID_ARGUMENT);
     assert_said(ctx, "OP16");
     assert_int_equal(r.destroyed, 6);
-    assert_null(relax_run_pass(ctx, m, Z("fails"), NULL));
+    assert_null(relax_pass_run(ctx, m, Z("fails"), NULL));
     assert_said(ctx, "OP17");
-    assert_null(relax_run_pass(ctx, m, Z("failz"), NULL));
+    assert_null(relax_pass_run(ctx, m, Z("failz"), NULL));
     assert_non_null(strstr(relax_diagnostic_message(ctx, 0, NULL), "did you mean fails"));
     assert_said(ctx, "OP10");
 }

@@ -435,7 +435,7 @@ static void *in_thread(void *argument)
     relax_context *ctx = relax_context_create(NULL);
     const char *program = PROGRAM_CELL(r->program->text);
     const relax_module *m = relax_module_parse(ctx, Z("hostile.py"), Z(program));
-    relax_executable *exe = m ? relax_compile(ctx, m, NULL) : NULL;
+    relax_executable *exe = m ? relax_module_compile(ctx, m, NULL) : NULL;
     for (size_t i = 0; !exe && i < relax_context_num_diagnostics(ctx); i++) {
         relax_bytes *text = relax_diagnostic_render(ctx, i);
         print_error("%s: %s", r->program->name, relax_bytes_data(text));
@@ -484,8 +484,8 @@ static void another_thread_cancels(void **state)
         relax_value arg, result;
         relax_tensor *t = NULL;
         pthread_t thread;
-        relax_executable *exe =
-            relax_compile(ctx, relax_module_parse(ctx, Z("m.py"), Z(PROGRAM_CELL(p->text))), NULL);
+        relax_executable *exe = relax_module_compile(
+            ctx, relax_module_parse(ctx, Z("m.py"), Z(PROGRAM_CELL(p->text))), NULL);
         relax_tensor_create(RELAX_FLOAT32, (int64_t[]){ 2 }, 1, NULL, &t, NULL);
         relax_tensor_copy_in(t, (const float[]){ 1, 1 }, 8);
         relax_value_set_tensor(&arg, t);

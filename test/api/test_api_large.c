@@ -33,15 +33,15 @@ typedef struct work {
 
 static relax_struct_info *vector(work *w)
 {
-    return relax_struct_info_tensor_static(w->ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32);
+    return relax_struct_info_tensor_of_ints(w->ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32);
 }
 static const relax_expr *var(work *w, const char *name, const relax_struct_info *info)
 {
-    return relax_var(w->ctx, Z(name), info, 0);
+    return relax_var_new(w->ctx, Z(name), info, 0);
 }
 static relax_expr *relu(work *w, const relax_expr *x)
 {
-    return relax_call_op(w->ctx, Z("nn.relu"), &x, 1, NULL, 0);
+    return relax_call_op_new(w->ctx, Z("nn.relu"), &x, 1, NULL, 0);
 }
 static relax_expr *emit(work *w, const relax_expr *e)
 {
@@ -54,9 +54,9 @@ static void begin(work *w, const char *name, const relax_expr *x)
 static void end(work *w, const relax_expr *result) { relax_builder_end_function(w->b, result); }
 static relax_prim_expr *binary(work *w, int op, const relax_prim_expr *a, const relax_prim_expr *b)
 {
-    return relax_prim_binary(w->ctx, op, a, b);
+    return relax_prim_binary_new(w->ctx, op, a, b);
 }
-static relax_prim_expr *num(work *w, int64_t v) { return relax_prim_int(w->ctx, v); }
+static relax_prim_expr *num(work *w, int64_t v) { return relax_prim_int_new(w->ctx, v); }
 
 static void vector_argument(work *w)
 {
@@ -110,7 +110,7 @@ static void nested_calls_shared(work *w) /* 2 to the power of size, if nobody lo
     const relax_expr *x = var(w, "x", vector(w)), *y = x;
     begin(w, "main", x);
     for (size_t i = 0; i < 24; i++)
-        y = relax_call_op(w->ctx, Z("add"), (const relax_expr *[]){ y, y }, 2, NULL, 0);
+        y = relax_call_op_new(w->ctx, Z("add"), (const relax_expr *[]){ y, y }, 2, NULL, 0);
     end(w, emit(w, y));
     vector_argument(w);
 }
@@ -121,7 +121,7 @@ static void tuple_type(work *w)
     vector_argument(w);
     for (size_t i = 0; i < w->size; i++) {
         relax_value inner = w->arg;
-        info = relax_struct_info_tuple(w->ctx, &info, 1);
+        info = relax_struct_info_tuple_new(w->ctx, &info, 1);
         relax_value_set_tuple(&w->arg, &inner, 1);
         relax_value_release(&inner);
     }
@@ -135,10 +135,10 @@ static void tuple_expr(work *w)
     const relax_expr *x = var(w, "x", vector(w)), *t = x;
     begin(w, "main", x);
     for (size_t i = 0; i < w->size; i++)
-        t = relax_tuple(w->ctx, &t, 1);
+        t = relax_tuple_new(w->ctx, &t, 1);
     t = emit(w, t);
     for (size_t i = 0; i < w->size; i++)
-        t = relax_tuple_get_item(w->ctx, t, 0);
+        t = relax_tuple_get_item_new(w->ctx, t, 0);
     end(w, emit(w, t));
     vector_argument(w);
 }
@@ -148,7 +148,7 @@ static void tuple_result(work *w)
     const relax_expr *x = var(w, "x", vector(w)), *t = x;
     begin(w, "main", x);
     for (size_t i = 0; i < w->size; i++)
-        t = emit(w, relax_tuple(w->ctx, &t, 1));
+        t = emit(w, relax_tuple_new(w->ctx, &t, 1));
     end(w, t);
     vector_argument(w);
 }
@@ -160,8 +160,8 @@ static void wide_tuple(work *w)
     begin(w, "main", x);
     for (size_t i = 0; i < w->size; i++)
         fields[i] = x;
-    const relax_expr *t = emit(w, relax_tuple(w->ctx, fields, w->size));
-    end(w, emit(w, relax_tuple_get_item(w->ctx, t, (int64_t)w->size - 1)));
+    const relax_expr *t = emit(w, relax_tuple_new(w->ctx, fields, w->size));
+    end(w, emit(w, relax_tuple_get_item_new(w->ctx, t, (int64_t)w->size - 1)));
     vector_argument(w);
     free(fields);
 }
@@ -169,16 +169,16 @@ static void wide_tuple(work *w)
 static void many_params(work *w)
 {
     const relax_expr **params = calloc(w->size, sizeof *params);
-    const relax_prim_expr *n = relax_shape_var(w->ctx, Z("n"));
+    const relax_prim_expr *n = relax_shape_var_new(w->ctx, Z("n"));
     for (size_t i = 0; i < w->size; i++)
-        params[i] = var(w, "p", relax_struct_info_tensor(w->ctx, &n, 1, RELAX_FLOAT32));
+        params[i] = var(w, "p", relax_struct_info_tensor_new(w->ctx, &n, 1, RELAX_FLOAT32));
     relax_builder_begin_function(w->b, Z("callee"), params, w->size, NULL);
     relax_expr *callee = relax_builder_end_function(w->b, params[w->size - 1]);
     const relax_expr *x = var(w, "x", vector(w));
     begin(w, "main", x);
     for (size_t i = 0; i < w->size; i++)
         params[i] = x;
-    end(w, emit(w, relax_call(w->ctx, callee, params, w->size, NULL, 0)));
+    end(w, emit(w, relax_call_new(w->ctx, callee, params, w->size, NULL, 0)));
     vector_argument(w);
     free(params);
 }
@@ -187,8 +187,8 @@ static void many_shape_vars(work *w)
 {
     const relax_expr **params = calloc(w->size, sizeof *params);
     for (size_t i = 0; i < w->size; i++) {
-        const relax_prim_expr *n = relax_shape_var(w->ctx, Z("n"));
-        params[i] = var(w, "p", relax_struct_info_tensor(w->ctx, &n, 1, RELAX_FLOAT32));
+        const relax_prim_expr *n = relax_shape_var_new(w->ctx, Z("n"));
+        params[i] = var(w, "p", relax_struct_info_tensor_new(w->ctx, &n, 1, RELAX_FLOAT32));
     }
     relax_builder_begin_function(w->b, Z("callee"), params, w->size, NULL);
     const relax_expr *y = params[0];
@@ -199,7 +199,7 @@ static void many_shape_vars(work *w)
     begin(w, "main", x);
     for (size_t i = 0; i < w->size; i++)
         params[i] = x;
-    end(w, emit(w, relax_call(w->ctx, callee, params, w->size, NULL, 0)));
+    end(w, emit(w, relax_call_new(w->ctx, callee, params, w->size, NULL, 0)));
     vector_argument(w);
     free(params);
 }
@@ -214,8 +214,8 @@ static void packed_args(work *w)
     relax_builder_begin_function(w->b, Z("main"), &x, 1, &options);
     for (size_t i = 0; i < w->size; i++)
         args[i] = x;
-    end(w, emit(w, relax_call(w->ctx, relax_extern_func(w->ctx, Z("take_all")), args, w->size,
-                              vector(w), 0)));
+    end(w, emit(w, relax_call_new(w->ctx, relax_extern_func_new(w->ctx, Z("take_all")), args,
+                                  w->size, vector(w), 0)));
     vector_argument(w);
     free(args);
 }
@@ -232,7 +232,7 @@ static void many_functions(work *w)
     const relax_expr *x = var(w, "x", vector(w));
     begin(w, "main", x);
     end(w,
-        emit(w, relax_call(w->ctx, relax_module_builder_lookup(w->mb, Z("f0")), &x, 1, NULL, 0)));
+        emit(w, relax_call_new(w->ctx, relax_module_builder_find(w->mb, Z("f0")), &x, 1, NULL, 0)));
     vector_argument(w);
 }
 
@@ -241,7 +241,7 @@ static void call_chain(work *w)
 {
     char name[32];
     const relax_struct_info *info = vector(w),
-                            *signature = relax_struct_info_func(w->ctx, &info, 1, info, 1);
+                            *signature = relax_struct_info_func_new(w->ctx, &info, 1, info, 1);
     for (size_t i = 0; i <= w->size; i++) {
         snprintf(name, sizeof name, "f%zu", i);
         relax_module_builder_declare(w->mb, Z(name), signature);
@@ -249,11 +249,11 @@ static void call_chain(work *w)
     for (size_t i = 0; i <= w->size; i++) {
         const relax_expr *x = var(w, "x", info), *y = x;
         snprintf(name, sizeof name, "f%zu", i + 1);
-        const relax_expr *next = i < w->size ? relax_module_builder_lookup(w->mb, Z(name)) : NULL;
+        const relax_expr *next = i < w->size ? relax_module_builder_find(w->mb, Z(name)) : NULL;
         snprintf(name, sizeof name, "f%zu", i);
         begin(w, name, x);
         if (next)
-            y = emit(w, relu(w, emit(w, relax_call(w->ctx, next, &x, 1, NULL, 0))));
+            y = emit(w, relu(w, emit(w, relax_call_new(w->ctx, next, &x, 1, NULL, 0))));
         end(w, y);
     }
     const relax_expr *x = var(w, "x", info);
@@ -265,7 +265,7 @@ static void call_chain(work *w)
 static void ifs(work *w)
 {
     const relax_expr *x = var(w, "x", vector(w)), *y = x;
-    const relax_expr *flag = relax_constant(w->ctx, RELAX_BOOL, NULL, 0, "\1", 1);
+    const relax_expr *flag = relax_constant_new(w->ctx, RELAX_BOOL, NULL, 0, "\1", 1);
     begin(w, "main", x);
     for (size_t i = 0; i < w->size; i++)
         relax_builder_begin_if(w->b, flag);
@@ -280,7 +280,7 @@ static void ifs(work *w)
 static void else_ifs(work *w)
 {
     const relax_expr *x = var(w, "x", vector(w)), *y = x;
-    const relax_expr *flag = relax_constant(w->ctx, RELAX_BOOL, NULL, 0, "\0", 1);
+    const relax_expr *flag = relax_constant_new(w->ctx, RELAX_BOOL, NULL, 0, "\0", 1);
     begin(w, "main", x);
     for (size_t i = 0; i < w->size; i++) {
         relax_builder_begin_if(w->b, flag);
@@ -299,10 +299,10 @@ static void local_functions(work *w)
     for (size_t i = 0; i < w->size; i++)
         begin(w, "local", var(w, "y", vector(w)));
     for (size_t i = 0; i < w->size; i++) {
-        const relax_expr *result = f ? emit(w, relax_call(w->ctx, f, &x, 1, NULL, 0)) : x;
+        const relax_expr *result = f ? emit(w, relax_call_new(w->ctx, f, &x, 1, NULL, 0)) : x;
         f = relax_builder_end_function(w->b, result);
     }
-    end(w, emit(w, relax_call(w->ctx, f, &x, 1, NULL, 0)));
+    end(w, emit(w, relax_call_new(w->ctx, f, &x, 1, NULL, 0)));
     vector_argument(w);
 }
 
@@ -312,7 +312,7 @@ static void rank(work *w)
     for (size_t i = 0; i < w->size; i++)
         dims[i] = 1;
     const relax_expr *x =
-        var(w, "x", relax_struct_info_tensor_static(w->ctx, dims, w->size, RELAX_FLOAT32));
+        var(w, "x", relax_struct_info_tensor_of_ints(w->ctx, dims, w->size, RELAX_FLOAT32));
     begin(w, "main", x);
     end(w, emit(w, relu(w, x)));
     free(dims);
@@ -322,9 +322,9 @@ static void symbolic_rank(work *w)
 {
     const relax_prim_expr **dims = calloc(w->size, sizeof *dims);
     for (size_t i = 0; i < w->size; i++)
-        dims[i] = relax_shape_var(w->ctx, Z("n"));
+        dims[i] = relax_shape_var_new(w->ctx, Z("n"));
     const relax_expr *x =
-        var(w, "x", relax_struct_info_tensor(w->ctx, dims, w->size, RELAX_FLOAT32));
+        var(w, "x", relax_struct_info_tensor_new(w->ctx, dims, w->size, RELAX_FLOAT32));
     begin(w, "main", x);
     end(w, emit(w, relu(w, x)));
     free(dims);
@@ -337,7 +337,7 @@ static void shape_value(work *w)
     for (size_t i = 0; i < w->size; i++)
         dims[i] = num(w, (int64_t)i);
     begin(w, "main", x);
-    emit(w, relax_shape_expr(w->ctx, dims, w->size));
+    emit(w, relax_shape_expr_new(w->ctx, dims, w->size));
     end(w, x);
     vector_argument(w);
     free(dims);
@@ -355,7 +355,9 @@ static const relax_prim_expr *deep_prim(work *w, const relax_prim_expr *n, int f
             e = binary(w, RELAX_PRIM_FLOOR_DIV, binary(w, RELAX_PRIM_ADD, e, num(w, 1)),
                        num(w, 2));
             break;
-        case 3: e = relax_prim_select(w->ctx, binary(w, RELAX_PRIM_LT, n, num(w, 7)), e, n); break;
+        case 3:
+            e = relax_prim_select_new(w->ctx, binary(w, RELAX_PRIM_LT, n, num(w, 7)), e, n);
+            break;
         case 8: e = binary(w, RELAX_PRIM_FLOOR_DIV, e, e); break;
         case 9: e = binary(w, RELAX_PRIM_ADD, e, e); break;
         case 10: e = binary(w, RELAX_PRIM_MAX, e, binary(w, RELAX_PRIM_MUL, e, num(w, 2))); break;
@@ -366,7 +368,7 @@ static const relax_prim_expr *deep_prim(work *w, const relax_prim_expr *n, int f
         case 5:
             e = binary(w, RELAX_PRIM_MUL, e, binary(w, RELAX_PRIM_ADD, n, num(w, (int64_t)i)));
             break;
-        case 6: e = relax_prim_cast(w->ctx, i % 2 ? RELAX_INT64 : RELAX_INT32, e); break;
+        case 6: e = relax_prim_cast_new(w->ctx, i % 2 ? RELAX_INT64 : RELAX_INT32, e); break;
         default:
             e = binary(w, RELAX_PRIM_FLOOR_MOD, binary(w, RELAX_PRIM_MUL, e, n),
                        binary(w, RELAX_PRIM_ADD, n, num(w, 3)));
@@ -377,22 +379,22 @@ static const relax_prim_expr *deep_prim(work *w, const relax_prim_expr *n, int f
 
 static void sizes(work *w, int form)
 {
-    const relax_prim_expr *n = relax_shape_var(w->ctx, Z("n")), *e = deep_prim(w, n, form);
-    const relax_expr *x = var(w, "x", relax_struct_info_tensor(w->ctx, &n, 1, RELAX_FLOAT32));
+    const relax_prim_expr *n = relax_shape_var_new(w->ctx, Z("n")), *e = deep_prim(w, n, form);
+    const relax_expr *x = var(w, "x", relax_struct_info_tensor_new(w->ctx, &n, 1, RELAX_FLOAT32));
     const relax_prim_expr *again = deep_prim(w, n, form);
     w->tree_is_huge = form >= 8;
     begin(w, "main", x);
     if (relax_prim_dtype(e) == RELAX_INT64) {
         relax_prim_prove_equal(w->ctx, e, binary(w, RELAX_PRIM_ADD, again, num(w, 1)));
         relax_prim_simplify(w->ctx, e);
-        emit(w, relax_shape_expr(w->ctx, &e, 1));
-        emit(w, relax_call_op(w->ctx, Z("zeros"),
-                              (const relax_expr *[]){ relax_shape_expr(w->ctx, &e, 1) }, 1,
-                              relax_attr_map_with(w->ctx, NULL, Z("dtype"),
-                                                  relax_attr_dtype(w->ctx, RELAX_FLOAT32)),
-                              0));
+        emit(w, relax_shape_expr_new(w->ctx, &e, 1));
+        emit(w, relax_call_op_new(w->ctx, Z("zeros"),
+                                  (const relax_expr *[]){ relax_shape_expr_new(w->ctx, &e, 1) }, 1,
+                                  relax_attr_map_with(w->ctx, NULL, Z("dtype"),
+                                                      relax_attr_dtype_new(w->ctx, RELAX_FLOAT32)),
+                                  0));
     }
-    emit(w, relax_prim_value(w->ctx, e));
+    emit(w, relax_prim_value_new(w->ctx, e));
     end(w, x);
     vector_argument(w);
 }
@@ -413,8 +415,8 @@ static void func_type(work *w)
 {
     const relax_struct_info *info = vector(w);
     for (size_t i = 0; i < w->size; i++)
-        info = i % 2 ? relax_struct_info_func(w->ctx, &info, 1, vector(w), 1)
-                     : relax_struct_info_func(w->ctx, NULL, 0, info, 1);
+        info = i % 2 ? relax_struct_info_func_new(w->ctx, &info, 1, vector(w), 1)
+                     : relax_struct_info_func_new(w->ctx, NULL, 0, info, 1);
     const relax_expr *x = var(w, "x", info);
     begin(w, "main", x);
     end(w, x);
@@ -422,10 +424,10 @@ static void func_type(work *w)
 
 static void attributes(work *w)
 {
-    const relax_attr *a = relax_attr_int(w->ctx, 1);
+    const relax_attr *a = relax_attr_int_new(w->ctx, 1);
     for (size_t i = 0; i < w->size; i++)
         a = i % 2 ? relax_attr_map_with(w->ctx, NULL, Z("key"), a)
-                  : relax_attr_list(w->ctx, &a, 1);
+                  : relax_attr_list_new(w->ctx, &a, 1);
     relax_function_options options;
     const relax_expr *x = var(w, "x", vector(w));
     relax_function_options_init(&options, sizeof options);
@@ -466,8 +468,9 @@ static void end_nest(work *w, nest *n)
     relax_tir_builder_destroy(n->t);
     const relax_expr *x = var(w, "x", vector(w));
     begin(w, "main", x);
-    const relax_expr *args[] = { kernel, relax_tuple(w->ctx, &x, 1) };
-    end(w, emit(w, relax_call_op_with_result(w->ctx, Z("call_tir"), args, 2, NULL, vector(w), 0)));
+    const relax_expr *args[] = { kernel, relax_tuple_new(w->ctx, &x, 1) };
+    end(w,
+        emit(w, relax_call_op_new_with_result(w->ctx, Z("call_tir"), args, 2, NULL, vector(w), 0)));
     vector_argument(w);
 }
 
@@ -494,7 +497,7 @@ static void tir_ifs(work *w)
 {
     nest n = begin_nest(w);
     const relax_prim_expr *cond =
-        binary(w, RELAX_PRIM_LT, load(&n), relax_prim_float(w->ctx, RELAX_FLOAT32, 5));
+        binary(w, RELAX_PRIM_LT, load(&n), relax_prim_float_new(w->ctx, RELAX_FLOAT32, 5));
     for (size_t i = 0; i < w->size; i++)
         relax_tir_if(n.t, cond);
     store(&n, load(&n));
@@ -507,7 +510,7 @@ static void tir_else_ifs(work *w)
 {
     nest n = begin_nest(w);
     const relax_prim_expr *cond =
-        binary(w, RELAX_PRIM_LT, load(&n), relax_prim_float(w->ctx, RELAX_FLOAT32, -5));
+        binary(w, RELAX_PRIM_LT, load(&n), relax_prim_float_new(w->ctx, RELAX_FLOAT32, -5));
     for (size_t i = 0; i < w->size; i++) {
         relax_tir_if(n.t, cond);
         store(&n, load(&n));
@@ -554,8 +557,8 @@ static void tir_indices(work *w) /* A[A[A[...]]] */
     nest n = begin_nest(w);
     const relax_prim_expr *e = n.zero;
     for (size_t i = 0; i < w->size; i++)
-        e = relax_prim_cast(w->ctx, RELAX_INT64, relax_tir_load(n.t, n.in, &e, 1));
-    store(&n, relax_prim_cast(w->ctx, RELAX_FLOAT32, e));
+        e = relax_prim_cast_new(w->ctx, RELAX_INT64, relax_tir_load(n.t, n.in, &e, 1));
+    store(&n, relax_prim_cast_new(w->ctx, RELAX_FLOAT32, e));
     end_nest(w, &n);
 }
 
@@ -638,8 +641,9 @@ static void tir_params(work *w)
     begin(w, "main", x);
     for (size_t i = 0; i < w->size; i++)
         args[i] = x;
-    const relax_expr *both[] = { kernel, relax_tuple(w->ctx, args, w->size) };
-    end(w, emit(w, relax_call_op_with_result(w->ctx, Z("call_tir"), both, 2, NULL, vector(w), 0)));
+    const relax_expr *both[] = { kernel, relax_tuple_new(w->ctx, args, w->size) };
+    end(w,
+        emit(w, relax_call_op_new_with_result(w->ctx, Z("call_tir"), both, 2, NULL, vector(w), 0)));
     vector_argument(w);
     free(args);
 }
@@ -753,8 +757,8 @@ static void use_tree(work *w, const relax_node *node)
 static void use_struct_info(work *w, const relax_struct_info *a, const relax_struct_info *b)
 {
     expect(w, "fit",
-           relax_struct_info_fit(w->ctx, a, b) >= RELAX_FIT_NO &&
-               relax_struct_info_fit(w->ctx, a, a) >= RELAX_FIT_NO);
+           relax_struct_info_assignable(w->ctx, a, b) >= RELAX_ASSIGNABLE_NO &&
+               relax_struct_info_assignable(w->ctx, a, a) >= RELAX_ASSIGNABLE_NO);
     expect(w, "lub", relax_struct_info_lub(w->ctx, a, b));
     expect(w, "erase", relax_struct_info_erase(w->ctx, a, NULL, 0));
     if (w->tree_is_huge)
@@ -786,8 +790,9 @@ static void analyse(work *w, const relax_module *m)
                relax_free_shape_vars(w->ctx, node, NULL, 0) == 0);
     copy(w, m);
     for (int stage = 0; stage < 3; stage++)
-        step(w, "well formed", relax_well_formed(w->ctx, m, stage) == 1);
-    const relax_module *normal = relax_normalize(w->ctx, m), *inferred = relax_infer(w->ctx, m);
+        step(w, "well formed", relax_module_well_formed(w->ctx, m, stage) == 1);
+    const relax_module *normal = relax_module_normalize(w->ctx, m),
+                       *inferred = relax_module_infer(w->ctx, m);
     expect(w, "normalize, infer", normal && inferred);
     for (size_t i = 0; i < relax_module_num_functions(m) && i < 2; i++) {
         const relax_base_func *f = relax_module_function(m, i);
@@ -803,7 +808,7 @@ static void analyse(work *w, const relax_module *m)
 static void transform(work *w, const relax_module *m)
 {
     for (int i = 0; relax_pass_name(i); i++) {
-        const relax_module *after = relax_run_pass(w->ctx, m, Z(relax_pass_name(i)), NULL);
+        const relax_module *after = relax_pass_run(w->ctx, m, Z(relax_pass_name(i)), NULL);
         step(w, relax_pass_name(i), after);
         m = after ? after : m;
     }
@@ -812,7 +817,7 @@ static void transform(work *w, const relax_module *m)
 static void build_and_run(work *w, const relax_module *m)
 {
     const char *want = w->program->refused;
-    relax_executable *exe = relax_compile(w->ctx, m, NULL), *loaded = NULL;
+    relax_executable *exe = relax_module_compile(w->ctx, m, NULL), *loaded = NULL;
     relax_bytes *bytes = NULL;
     if (want && *want != '*' &&
         (exe || strcmp(want, relax_diagnostic_code(w->ctx, 0) ? relax_diagnostic_code(w->ctx, 0)

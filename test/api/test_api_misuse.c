@@ -22,43 +22,43 @@ typedef struct wrong {
 #define WRONG(name, code, expression) \
     static const void *name(relax_context *ctx, const parts *p) { (void)p; return expression; }
 #define ROWS                                                                                      \
-    X(null_info, "OP01", relax_var(ctx, Z("x"), NULL, 0))                                         \
-    X(null_item, "OP01", relax_tuple(ctx, LIST(expr, NULL), 1))                                   \
-    X(null_list, "OP01", relax_tuple(ctx, NULL, 2))                                               \
-    X(null_name, "OP01", relax_shape_var(ctx, NULL, 3))                                           \
-    X(empty_name, "OP03", relax_shape_var(ctx, "", 0))                                            \
-    X(name_with_nul, "OP04", relax_var(ctx, "a\0b", 3, p->info, 0))                               \
-    X(name_not_utf8, "OP04", relax_attr_string(ctx, "\xff\xfe", 2))                               \
-    X(name_cut, "OP04", relax_string_value(ctx, "\xc3", 1))                                       \
-    X(attr_for_expr, "OP02", relax_tuple(ctx, LIST(expr, p->attr), 1))                            \
-    X(expr_for_info, "OP02", relax_var(ctx, Z("x"), AS(struct_info, p->expr), 0))                 \
-    X(info_for_prim, "OP02", relax_prim_value(ctx, AS(prim_expr, p->info)))                       \
-    X(prim_for_module, "OP02", relax_infer(ctx, AS(module, p->prim)))                             \
+    X(null_info, "OP01", relax_var_new(ctx, Z("x"), NULL, 0))                                     \
+    X(null_item, "OP01", relax_tuple_new(ctx, LIST(expr, NULL), 1))                               \
+    X(null_list, "OP01", relax_tuple_new(ctx, NULL, 2))                                           \
+    X(null_name, "OP01", relax_shape_var_new(ctx, NULL, 3))                                       \
+    X(empty_name, "OP03", relax_shape_var_new(ctx, "", 0))                                        \
+    X(name_with_nul, "OP04", relax_var_new(ctx, "a\0b", 3, p->info, 0))                           \
+    X(name_not_utf8, "OP04", relax_attr_string_new(ctx, "\xff\xfe", 2))                           \
+    X(name_cut, "OP04", relax_string_imm_new(ctx, "\xc3", 1))                                     \
+    X(attr_for_expr, "OP02", relax_tuple_new(ctx, LIST(expr, p->attr), 1))                        \
+    X(expr_for_info, "OP02", relax_var_new(ctx, Z("x"), AS(struct_info, p->expr), 0))             \
+    X(info_for_prim, "OP02", relax_prim_value_new(ctx, AS(prim_expr, p->info)))                   \
+    X(prim_for_module, "OP02", relax_module_infer(ctx, AS(module, p->prim)))                      \
     X(expr_for_map, "OP02",                                                                       \
-      relax_call_op(ctx, Z("add"), LIST(expr, p->expr), 1, AS(attr, p->expr), 0))                 \
+      relax_call_op_new(ctx, Z("add"), LIST(expr, p->expr), 1, AS(attr, p->expr), 0))             \
     X(list_for_map, "OP02",                                                                       \
-      relax_attr_map_with(ctx, relax_attr_ints(ctx, NULL, 0), Z("key"), p->attr))                 \
-    X(no_dtype, "OP03", relax_prim_var(ctx, Z("v"), 0x7777))                                      \
-    X(void_dtype, "OP03", relax_prim_var(ctx, Z("v"), RELAX_VOID))                                \
-    X(too_large, "OP03", relax_prim_int_of(ctx, RELAX_INT8, 128))                                 \
-    X(negative_rank, "OP03", relax_struct_info_tensor_rank(ctx, -2, RELAX_FLOAT32))               \
+      relax_attr_map_with(ctx, relax_attr_ints_new(ctx, NULL, 0), Z("key"), p->attr))             \
+    X(no_dtype, "OP03", relax_prim_var_new(ctx, Z("v"), 0x7777))                                  \
+    X(void_dtype, "OP03", relax_prim_var_new(ctx, Z("v"), RELAX_VOID))                            \
+    X(too_large, "OP03", relax_prim_int_of_dtype(ctx, RELAX_INT8, 128))                           \
+    X(negative_rank, "OP03", relax_struct_info_tensor_of_rank(ctx, -2, RELAX_FLOAT32))            \
     X(negative_size, "TY15",                                                                      \
-      relax_struct_info_tensor_static(ctx, (int64_t[]){ -1 }, 1, RELAX_FLOAT32))                  \
-    X(no_operator, "OP06", relax_call_op(ctx, Z("nn.relo"), LIST(expr, p->expr), 1, NULL, 0))     \
-    X(no_prim_operator, "OP03", relax_prim_binary(ctx, 99, p->prim, p->prim))                     \
+      relax_struct_info_tensor_of_ints(ctx, (int64_t[]){ -1 }, 1, RELAX_FLOAT32))                  \
+    X(no_operator, "OP06", relax_call_op_new(ctx, Z("nn.relo"), LIST(expr, p->expr), 1, NULL, 0)) \
+    X(no_prim_operator, "OP03", relax_prim_binary_new(ctx, 99, p->prim, p->prim))                 \
     X(constant_size, "OP03",                                                                      \
-      relax_constant(ctx, RELAX_FLOAT32, (int64_t[]){ 3 }, 1, "12345678", 8))                     \
+      relax_constant_new(ctx, RELAX_FLOAT32, (int64_t[]){ 3 }, 1, "12345678", 8))                 \
     X(constant_overflow, "OP03",                                                                  \
-      relax_constant(ctx, RELAX_FLOAT64, (int64_t[]){ INT64_MAX, INT64_MAX }, 2, "1", 1))         \
-    X(negative_index, "OP03", relax_tuple_get_item(ctx, p->expr, -1))                             \
-    X(unknown_pass, "OP10", relax_run_pass(ctx, p->module, Z("fold_constants"), NULL))            \
+      relax_constant_new(ctx, RELAX_FLOAT64, (int64_t[]){ INT64_MAX, INT64_MAX }, 2, "1", 1))     \
+    X(negative_index, "OP03", relax_tuple_get_item_new(ctx, p->expr, -1))                         \
+    X(unknown_pass, "OP10", relax_pass_run(ctx, p->module, Z("fold_constants"), NULL))            \
     X(unknown_target, "CG09",                                                                     \
-      relax_compile(ctx, p->module,                                                               \
+      relax_module_compile(ctx, p->module,                                                        \
                     &(relax_compile_options){ .struct_size = sizeof(relax_compile_options),       \
                                               .target = "quantum",                                \
                                               .opt_level = 1 }))                                  \
     X(opt_level, "OP03",                                                                          \
-      relax_compile(ctx, p->module,                                                               \
+      relax_module_compile(ctx, p->module,                                                        \
                     &(relax_compile_options){ .struct_size = sizeof(relax_compile_options),       \
                                               .opt_level = 7 }))                                  \
     X(annotation, "PA", relax_struct_info_parse(ctx, Z("R.Tensor((m, 4)"), NULL, 0))
@@ -73,10 +73,10 @@ static const wrong wrongs[] = {
 
 static parts make_parts(relax_context *ctx)
 {
-    parts p = { .info = relax_struct_info_tensor_static(ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32),
-                .prim = relax_prim_int(ctx, 3),
-                .attr = relax_attr_int(ctx, 1) };
-    p.expr = relax_var(ctx, Z("x"), p.info, 0);
+    parts p = { .info = relax_struct_info_tensor_of_ints(ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32),
+                .prim = relax_prim_int_new(ctx, 3),
+                .attr = relax_attr_int_new(ctx, 1) };
+    p.expr = relax_var_new(ctx, Z("x"), p.info, 0);
     p.module = relax_module_parse(
         ctx, Z("m.py"),
         Z("@R.function\ndef main(x: R.Tensor((2,), \"float32\")):\n    return x\n"));
@@ -136,7 +136,7 @@ static void getters_on_wrong_kinds(void **state)
                         relax_module_find(h, Z("main")) == -1 && !relax_module_attrs(h));
         if (h != p.attr)
             assert_true(!relax_attr_count(h) && !relax_attr_at(h, 0) &&
-                        !relax_attr_get_string(h, NULL) && relax_attr_get_int(h, &whole) &&
+                        !relax_attr_string_value(h, NULL) && relax_attr_int_value(h, &whole) &&
                         !whole);
         assert_true(!relax_base_func_kind(h) && !relax_base_func_as_expr(h) &&
                     !relax_base_func_body(h) && !relax_block_num_bindings(h) &&
@@ -153,7 +153,7 @@ static void run_side_kinds(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     parts p = make_parts(ctx);
     relax_tensor *t = tensor_of((const float[]){ 1, 2 }, 1, 2);
-    relax_executable *exe = relax_compile(ctx, p.module, NULL);
+    relax_executable *exe = relax_module_compile(ctx, p.module, NULL);
     relax_vm *vm = NULL;
     relax_registry *registry = NULL;
     relax_bytes *bytes = NULL;
@@ -183,15 +183,15 @@ static void run_side_kinds(void **state)
                             RELAX_ERROR_INVALID_ARGUMENT &&
                         !relax_vm_retain(h));
         if (h != registry)
-            assert_true(!relax_registry_lookup(h, Z("f")) && !relax_registry_retain(h));
+            assert_true(!relax_registry_find(h, Z("f")) && !relax_registry_retain(h));
         if (h != bytes)
             assert_true(!relax_bytes_data(h) && !relax_bytes_size(h) && !relax_bytes_retain(h));
         if (h != error)
             assert_true(relax_error_status(h) == RELAX_OK && !*relax_error_code(h) &&
                         !relax_error_retain(h));
-        assert_true(!relax_function_retain(h) && relax_function_call(h, NULL, 0, &v) == -1);
-        relax_value_set_function(&w, h);
-        assert_int_equal(relax_value_kind(&w), RELAX_KIND_NULL);
+        assert_true(!relax_packed_func_retain(h) && relax_packed_func_call(h, NULL, 0, &v) == -1);
+        relax_value_set_packed_func(&w, h);
+        assert_int_equal(relax_value_kind(&w), RELAX_VALUE_KIND_NULL);
     }
     relax_bytes_release(bytes);
     relax_error_release(error);
@@ -210,7 +210,7 @@ static void options_of_other_versions(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     struct { relax_context_options known; uint64_t tail[2]; } context = { { 0 }, { 0 } };
     struct { relax_print_options known; uint64_t tail; } print = { { 0 }, 0 };
-    const relax_node *node = relax_struct_info_as_node(relax_struct_info_object(ctx));
+    const relax_node *node = relax_struct_info_as_node(relax_struct_info_object_new(ctx));
     for (size_t size = 0; size <= sizeof context; size++) {
         bool fits = size >= sizeof(size_t) && size % sizeof(size_t) == 0;
         memset(&context, 0x55, sizeof context);
@@ -255,10 +255,10 @@ static making begin(relax_context *ctx)
 {
     making m = { .mb = relax_module_builder_create(ctx, NULL) };
     m.b = relax_builder_create(ctx, m.mb);
-    m.x = relax_var(ctx, Z("x"),
-                    relax_struct_info_tensor_static(ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32), 0);
-    m.flag =
-        relax_var(ctx, Z("flag"), relax_struct_info_tensor_static(ctx, NULL, 0, RELAX_BOOL), 0);
+    m.x = relax_var_new(
+        ctx, Z("x"), relax_struct_info_tensor_of_ints(ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32), 0);
+    m.flag = relax_var_new(ctx, Z("flag"),
+                           relax_struct_info_tensor_of_ints(ctx, NULL, 0, RELAX_BOOL), 0);
     return m;
 }
 
@@ -270,7 +270,7 @@ static void end(making *m)
 
 static relax_expr *relu(relax_context *ctx, const relax_expr *x)
 {
-    return relax_call_op(ctx, Z("nn.relu"), &x, 1, NULL, 0);
+    return relax_call_op_new(ctx, Z("nn.relu"), &x, 1, NULL, 0);
 }
 
 /* After whatever went wrong: forgiven, the same builder makes a whole function. One that was
@@ -298,7 +298,7 @@ static void errors_latch_and_are_forgiven(void **state)
     const relax_expr *bad[] = { m.x };
     relax_builder_begin_function(m.b, Z("f"), &m.x, 1, NULL);
     assert_null(
-        relax_builder_emit(m.b, relax_call_op(ctx, Z("matmul"), bad, 1, NULL, 0), NULL, 0, 0));
+        relax_builder_emit(m.b, relax_call_op_new(ctx, Z("matmul"), bad, 1, NULL, 0), NULL, 0, 0));
     relax_expr *y = relax_builder_emit(m.b, relu(ctx, m.x), NULL, 0, 0);
     assert_non_null(y);
     assert_null(relax_builder_end_function(m.b, y)); /* the result is fine, but an error stands */
@@ -328,7 +328,7 @@ static void ends_pair_after_failed_begins(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     making m = begin(ctx);
-    const relax_expr *not_var = relax_tuple(ctx, NULL, 0);
+    const relax_expr *not_var = relax_tuple_new(ctx, NULL, 0);
     assert_int_equal(relax_builder_begin_function(m.b, Z("f"), &not_var, 1, NULL),
                      RELAX_ERROR_INVALID_ARGUMENT);
     assert_int_equal(relax_context_num_errors(ctx), 1);
@@ -413,7 +413,7 @@ static void modules_latch(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     making m = begin(ctx);
     relax_expr *gv = relax_module_builder_declare(m.mb, Z("later"), NULL);
-    assert_ptr_equal(relax_module_builder_lookup(m.mb, Z("later")), gv);
+    assert_ptr_equal(relax_module_builder_find(m.mb, Z("later")), gv);
     assert_null(relax_module_builder_finish(m.mb)); /* declared, never defined */
     relax_context_clear_diagnostics(ctx);
     relax_builder_begin_function(m.b, Z("later"), &m.x, 1, NULL);
@@ -421,7 +421,7 @@ static void modules_latch(void **state)
     relax_builder_begin_function(m.b, Z("later"), &m.x, 1, NULL); /* twice */
     assert_null(relax_builder_end_function(m.b, m.x));
     assert_said(ctx, "WX05");
-    assert_int_equal(relax_module_builder_set_attrs(m.mb, relax_attr_int(ctx, 1)),
+    assert_int_equal(relax_module_builder_set_attrs(m.mb, relax_attr_int_new(ctx, 1)),
                      RELAX_ERROR_INVALID_ARGUMENT);
     works_again(ctx, &m, "g");
 }
@@ -450,31 +450,30 @@ static void debug_builds_see_more(void **state)
         making m = begin(ctx);
         relax_pipeline *pipeline = relax_pipeline_create(ctx);
         relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
-        assert_null(relax_tuple(ctx, LIST(expr, q.expr), 1));
-        assert_named(ctx, "relax_tuple: ");
-        assert_null(relax_var(ctx, Z("x"), q.info, 0));
-        assert_named(ctx, "relax_var: ");
-        assert_null(relax_call_op(ctx, Z("nn.relu"), LIST(expr, p.expr), 1, q.attr, 0));
-        assert_named(ctx, "relax_call_op: ");
-        assert_null(relax_attr_list(ctx, LIST(attr, q.attr), 1));
-        assert_named(ctx, "relax_attr_list: ");
+        assert_null(relax_tuple_new(ctx, LIST(expr, q.expr), 1));
+        assert_named(ctx, "relax_tuple_new: ");
+        assert_null(relax_var_new(ctx, Z("x"), q.info, 0));
+        assert_named(ctx, "relax_var_new: ");
+        assert_null(relax_call_op_new(ctx, Z("nn.relu"), LIST(expr, p.expr), 1, q.attr, 0));
+        assert_named(ctx, "relax_call_op_new: ");
+        assert_null(relax_attr_list_new(ctx, LIST(attr, q.attr), 1));
+        assert_named(ctx, "relax_attr_list_new: ");
         assert_int_equal(relax_free_vars(ctx, relax_expr_as_node(q.expr), NULL, 0), -1);
         assert_named(ctx, "relax_free_vars: ");
-        assert_null(relax_compile(other, p.module, NULL));
-        assert_named(other, "relax_compile: ");
+        assert_null(relax_module_compile(other, p.module, NULL));
+        assert_named(other, "relax_module_compile: ");
         assert_null(relax_builder_emit(m.b, q.expr, NULL, 0, 0));
-        assert_null(relax_tuple(AS(context, pipeline), NULL, 0)); /* no context */
+        assert_null(relax_tuple_new(AS(context, pipeline), NULL, 0)); /* no context */
         relax_context_clear_diagnostics(ctx);
         void *handles[] = { m.mb, m.b, pipeline, t };
         for (size_t i = 0; i < N(handles); i++) {
             void *h = handles[i];
             if (h != m.mb)
                 assert_true(!relax_module_builder_finish(h) &&
-                            !relax_module_builder_lookup(h, Z("f")) &&
-                            !relax_builder_create(ctx, h));
+                            !relax_module_builder_find(h, Z("f")) && !relax_builder_create(ctx, h));
             if (h != m.b)
                 assert_true(!relax_builder_emit(h, p.expr, NULL, 0, 0) &&
-                            !relax_builder_lookup(h, p.expr) && relax_builder_begin_dataflow(h));
+                            !relax_builder_find(h, p.expr) && relax_builder_begin_dataflow(h));
             if (h != pipeline)
                 assert_true(relax_pipeline_add(h, Z("normalize"), NULL) &&
                             !relax_pipeline_run(h, p.module));

@@ -51,7 +51,7 @@ static void copies_live_on_their_own(void **state)
     assert_int_equal(relax_place_locate(ctx, place, &line, NULL, NULL), RELAX_OK);
     assert_int_equal(line, 4);
     assert_int_equal(relax_expr_place(relax_base_func_as_expr(relax_module_function(bare, 0))), 0);
-    relax_executable *exe = relax_compile(ctx, placed, NULL);
+    relax_executable *exe = relax_module_compile(ctx, placed, NULL);
     assert_quiet(ctx);
     assert_non_null(exe);
     relax_executable_release(exe);
@@ -63,14 +63,14 @@ static void passes_by_name(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     const relax_module *m = read_program(ctx);
-    const relax_module *cleaned = relax_run_pass(ctx, m, Z("dead_code_elimination"), NULL);
+    const relax_module *cleaned = relax_pass_run(ctx, m, Z("dead_code_elimination"), NULL);
     assert_int_equal(bindings_of_main(m), 3);
     assert_int_equal(bindings_of_main(cleaned), 2);
     /* nothing to do: the same module */
-    assert_ptr_equal(relax_run_pass(ctx, cleaned, Z("dead-code-elimination"), NULL), cleaned);
-    assert_ptr_equal(relax_normalize(ctx, cleaned), cleaned);
+    assert_ptr_equal(relax_pass_run(ctx, cleaned, Z("dead-code-elimination"), NULL), cleaned);
+    assert_ptr_equal(relax_module_normalize(ctx, cleaned), cleaned);
     assert_quiet(ctx);
-    assert_null(relax_run_pass(ctx, m, Z("dead_code"), NULL));
+    assert_null(relax_pass_run(ctx, m, Z("dead_code"), NULL));
     assert_said(ctx, "OP10");
     int32_t count = 0;
     for (const char *name; (name = relax_pass_name(count)); count++) {
@@ -93,7 +93,7 @@ static const relax_module *host_pass(void *user, relax_context *ctx, const relax
 {
     host *h = user;
     h->runs++;
-    return h->answer ? h->answer : relax_run_pass(ctx, module, Z("dead_code_elimination"), NULL);
+    return h->answer ? h->answer : relax_pass_run(ctx, module, Z("dead_code_elimination"), NULL);
 }
 static const relax_module *failing_pass(void *user, relax_context *ctx, const relax_module *module)
 {
@@ -154,7 +154,7 @@ static void pipelines_with_passes_of_the_host(void **state)
 static const relax_base_func *square_plus(relax_context *ctx)
 {
     relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
-    const relax_prim_expr *n = relax_tir_dim(t, Z("n")), *four = relax_prim_int(ctx, 4),
+    const relax_prim_expr *n = relax_tir_dim(t, Z("n")), *four = relax_prim_int_new(ctx, 4),
                           *shape[] = { n, four };
     relax_buffer *a = relax_tir_param(t, Z("A"), RELAX_FLOAT32, shape, 2),
                  *b = relax_tir_param(t, Z("B"), RELAX_FLOAT32, shape, 2);
@@ -163,9 +163,9 @@ static const relax_base_func *square_plus(relax_context *ctx)
                           *j = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("j"), four),
                           *at[] = { i, j };
     const relax_prim_expr *x = relax_tir_load(t, a, at, 2),
-                          *position = relax_prim_cast(ctx, RELAX_FLOAT32, j);
-    const relax_prim_expr *value = relax_prim_binary(
-        ctx, RELAX_PRIM_ADD, relax_prim_binary(ctx, RELAX_PRIM_MUL, x, x), position);
+                          *position = relax_prim_cast_new(ctx, RELAX_FLOAT32, j);
+    const relax_prim_expr *value = relax_prim_binary_new(
+        ctx, RELAX_PRIM_ADD, relax_prim_binary_new(ctx, RELAX_PRIM_MUL, x, x), position);
     assert_int_equal(relax_tir_store(t, b, at, 2, value), RELAX_OK);
     assert_int_equal(relax_tir_end_block(t), RELAX_OK);
     const relax_base_func *f = relax_tir_finish(t);
@@ -187,13 +187,13 @@ static void prim_funcs_run(void **state)
     assert_non_null(relax_node_kind_name(relax_stmt_as_node(relax_base_func_body(f))));
     assert_null(relax_base_func_as_expr(f));
     relax_expr *gv = relax_module_builder_add(mb, Z("square"), f);
-    relax_prim_expr *n = relax_shape_var(ctx, Z("n"));
+    relax_prim_expr *n = relax_shape_var_new(ctx, Z("n"));
     relax_struct_info *info = floats(ctx, n, 4);
-    const relax_expr *x = relax_var(ctx, Z("x"), info, 0),
-                     *args[] = { gv, relax_tuple(ctx, &x, 1) };
+    const relax_expr *x = relax_var_new(ctx, Z("x"), info, 0),
+                     *args[] = { gv, relax_tuple_new(ctx, &x, 1) };
     relax_builder_begin_function(b, Z("main"), &x, 1, NULL);
     relax_expr *y = relax_builder_emit(
-        b, relax_call_op_with_result(ctx, Z("call_tir"), args, 2, NULL, info, 0), NULL, 0, 0);
+        b, relax_call_op_new_with_result(ctx, Z("call_tir"), args, 2, NULL, info, 0), NULL, 0, 0);
     assert_non_null(relax_builder_end_function(b, y));
     const relax_module *m = relax_module_builder_finish(mb);
     relax_builder_destroy(b);
@@ -212,7 +212,7 @@ static void prim_func_builder_latches(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
-    const relax_prim_expr *n = relax_prim_int(ctx, 4);
+    const relax_prim_expr *n = relax_prim_int_new(ctx, 4);
     relax_buffer *a = relax_tir_param(t, Z("A"), RELAX_FLOAT32, &n, 1);
     assert_non_null(a);
     assert_int_equal(relax_tir_begin_block(t, Z("b")), RELAX_OK);
@@ -242,10 +242,10 @@ static void analyses_answer(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     const relax_module *m = read_program(ctx);
-    assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
-    assert_int_equal(relax_well_formed(ctx, m, 9), -1);
+    assert_int_equal(relax_module_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, m, 9), -1);
     assert_said(ctx, "OP03");
-    assert_ptr_not_equal(relax_infer(ctx, m), NULL);
+    assert_ptr_not_equal(relax_module_infer(ctx, m), NULL);
     assert_null(relax_find_impure_call(ctx, m, relax_module_function(m, 0)));
     assert_null(relax_find_impure_call(ctx, m, (const relax_base_func *)(const void *)m));
     assert_said(ctx, "OP02");
@@ -257,20 +257,21 @@ static void analyses_answer(void **state)
     assert_int_equal(relax_bound_vars(ctx, f, vars, 2), 5);
     assert_non_null(vars[1]);
 
-    relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *two = relax_prim_int(ctx, 2);
-    relax_prim_expr *a = relax_prim_binary(ctx, RELAX_PRIM_ADD, n, n),
-                    *b = relax_prim_binary(ctx, RELAX_PRIM_MUL, n, two);
+    relax_prim_expr *n = relax_shape_var_new(ctx, Z("n")), *two = relax_prim_int_new(ctx, 2);
+    relax_prim_expr *a = relax_prim_binary_new(ctx, RELAX_PRIM_ADD, n, n),
+                    *b = relax_prim_binary_new(ctx, RELAX_PRIM_MUL, n, two);
     assert_int_equal(relax_prim_prove_equal(ctx, a, b), RELAX_PROOF_EQUAL);
     assert_int_equal(relax_prim_prove_equal(ctx, a, n), RELAX_PROOF_UNKNOWN);
     assert_int_equal(
-        relax_prim_prove_equal(ctx, relax_prim_binary(ctx, RELAX_PRIM_ADD, n, two), n),
+        relax_prim_prove_equal(ctx, relax_prim_binary_new(ctx, RELAX_PRIM_ADD, n, two), n),
         RELAX_PROOF_DIFFERENT);
     relax_struct_info *exact = floats(ctx, n, 4),
-                      *vague = relax_struct_info_tensor_rank(ctx, 2, RELAX_FLOAT32);
-    assert_int_equal(relax_struct_info_fit(ctx, exact, vague), RELAX_FIT_YES);
-    assert_int_equal(relax_struct_info_fit(ctx, vague, exact), RELAX_FIT_VALUE);
-    assert_int_equal(relax_struct_info_fit(ctx, exact, relax_struct_info_shape_rank(ctx, 2)),
-                     RELAX_FIT_NO);
+                      *vague = relax_struct_info_tensor_of_rank(ctx, 2, RELAX_FLOAT32);
+    assert_int_equal(relax_struct_info_assignable(ctx, exact, vague), RELAX_ASSIGNABLE_YES);
+    assert_int_equal(relax_struct_info_assignable(ctx, vague, exact), RELAX_ASSIGNABLE_VALUE);
+    assert_int_equal(
+        relax_struct_info_assignable(ctx, exact, relax_struct_info_shape_of_rank(ctx, 2)),
+        RELAX_ASSIGNABLE_NO);
     assert_int_equal(
         relax_struct_info_ndim(relax_struct_info_lub(ctx, exact, floats(ctx, two, 4))), 2);
     assert_null(relax_struct_info_dim(relax_struct_info_erase(ctx, exact, NULL, 0), 0));
@@ -295,20 +296,22 @@ static void weights_are_bound(void **state)
                  *wrong = tensor_of((const float[]){ 1, 2, 3 }, 1, 3);
     const char *name = "w", *other = "v";
     const relax_module *bound =
-        relax_bind_params(ctx, m, NULL, 0, &name, (const relax_tensor *const *)&w, 1);
+        relax_module_bind_params(ctx, m, NULL, 0, &name, (const relax_tensor *const *)&w, 1);
     assert_quiet(ctx);
     assert_non_null(bound);
     float x[] = { 1, 2, 3, 4 }, y[2];
     relax_tensor *in = tensor_of(x, 1, 4);
     run_main(ctx, bound, in, y, 2);
     assert_true(y[0] == 8 && y[1] == 11);
-    assert_null(relax_bind_params(ctx, m, NULL, 0, &other, (const relax_tensor *const *)&w, 1));
+    assert_null(
+        relax_module_bind_params(ctx, m, NULL, 0, &other, (const relax_tensor *const *)&w, 1));
     assert_said(ctx, "OP15");
-    assert_null(relax_bind_params(ctx, m, NULL, 0, &name, (const relax_tensor *const *)&wrong, 1));
+    assert_null(
+        relax_module_bind_params(ctx, m, NULL, 0, &name, (const relax_tensor *const *)&wrong, 1));
     assert_said(ctx, "CG12");
     const void *no_tensor = bound;
-    assert_null(
-        relax_bind_params(ctx, m, NULL, 0, &name, (const relax_tensor *const *)&no_tensor, 1));
+    assert_null(relax_module_bind_params(ctx, m, NULL, 0, &name,
+                                         (const relax_tensor *const *)&no_tensor, 1));
     assert_said(ctx, "OP02");
     relax_tensor_release(in);
     relax_tensor_release(w);

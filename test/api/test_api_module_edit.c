@@ -36,7 +36,7 @@ static void assert_reads_as(relax_context *ctx, const relax_module *m, const cha
         free(got);
         fail();
     }
-    assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
 }
 
 static const char pair[] = CLASS FUNCTION("main", "", "cls.helper(x)")
@@ -86,7 +86,7 @@ static void functions_are_removed_when_nobody_mentions_them(void **state)
     const relax_module *broken = relax_module_remove(ctx, m, Z("helper"), 1);
     assert_quiet(ctx);
     assert_int_equal(relax_module_num_functions(broken), 2);
-    assert_int_equal(relax_well_formed(ctx, broken, RELAX_CHECK_ANY), 0);
+    assert_int_equal(relax_module_well_formed(ctx, broken, RELAX_CHECK_ANY), 0);
     assert_said(ctx, "WX01");
     assert_null(relax_module_remove(ctx, m, Z("absent"), 1));
     assert_said(ctx, "OP15");
@@ -127,7 +127,7 @@ static void renaming_reaches_everywhere(void **state)
     const relax_module *m = read_module(ctx, before);
     assert_reads_as(ctx, relax_module_rename(ctx, m, Z("k"), Z("kernel")), after);
     const relax_module *now = relax_module_rename(ctx, m, Z("main"), Z("other"));
-    assert_int_equal(relax_well_formed(ctx, now, RELAX_CHECK_NORMAL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, now, RELAX_CHECK_NORMAL), 1);
     assert_ptr_equal(function_of(now, "k"), function_of(m, "k"));
 }
 
@@ -141,11 +141,11 @@ static void link_names_come_and_go(void **state)
                         FUNCTION("helper", "", "R.exp(x)"));
     assert_ptr_equal(relax_module_set_public(ctx, open, Z("helper"), 1), open);
     assert_reads_as(ctx, relax_module_set_public(ctx, open, Z("helper"), 0), pair);
-    const relax_module *all = relax_run_pass(ctx, m, Z("attach_global_symbol"), NULL);
+    const relax_module *all = relax_pass_run(ctx, m, Z("attach_global_symbol"), NULL);
     assert_int_equal(
         relax_node_equal(ctx, relax_module_as_node(all), relax_module_as_node(open), 0), 1);
     assert_ptr_equal(relax_module_function(all, 0), relax_module_function(m, 0));
-    assert_ptr_equal(relax_run_pass(ctx, all, Z("attach_global_symbol"), NULL), all);
+    assert_ptr_equal(relax_pass_run(ctx, all, Z("attach_global_symbol"), NULL), all);
     assert_null(relax_module_set_public(ctx, m, Z("absent"), 1));
     assert_said(ctx, "OP15");
 }
@@ -184,11 +184,11 @@ static void what_need_not_change_comes_back_by_pointer(void **state)
         differing(m, relax_module_replace(ctx, m, Z("f3"), function_of(m, "f9"))), 1);
     assert_int_equal(differing(m, relax_module_set_public(ctx, m, Z("f3"), 1)), 1);
     assert_int_equal(
-        differing(m, relax_module_set_attrs(ctx, m,
-                                            relax_attr_map_with(ctx, NULL, Z("a"),
-                                                                relax_attr_int(ctx, 1)))),
+        differing(m,
+                  relax_module_set_attrs(
+                      ctx, m, relax_attr_map_with(ctx, NULL, Z("a"), relax_attr_int_new(ctx, 1)))),
         0);
-    const relax_prim_expr *four = relax_prim_int(ctx, 4);
+    const relax_prim_expr *four = relax_prim_int_new(ctx, 4);
     const char *n = "n";
     assert_int_equal(
         differing(m, relax_module_bind_shape_names(ctx, m, Z("f3"), &n, &four, 1)), 1);
@@ -198,7 +198,7 @@ static void what_need_not_change_comes_back_by_pointer(void **state)
     /* seven is new, f500 calls it and stands beside the one that calls f7 */
     assert_int_equal(relax_module_num_functions(merged), MANY + 2);
     assert_non_null(function_of(merged, "f500_1"));
-    assert_int_equal(relax_well_formed(ctx, merged, RELAX_CHECK_NORMAL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, merged, RELAX_CHECK_NORMAL), 1);
 }
 
 /* ---- two modules ---------------------------------------------------------------------------- */
@@ -303,7 +303,7 @@ static void relatives_are_merged(void **state)
     const relax_module *m = relax_module_merge(ctx, a, b);
     assert_quiet(ctx);
     assert_int_equal(relax_module_num_functions(m), 4);
-    assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
     assert_quiet(ctx);
 }
 
@@ -313,9 +313,9 @@ static void attributes_are_set(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     const relax_module *m = read_module(ctx, pair);
-    const relax_attr *one = relax_attr_int(ctx, 1),
+    const relax_attr *one = relax_attr_int_new(ctx, 1),
                      *map = relax_attr_map_with(ctx, NULL, Z("a"), one),
-                     *list = relax_attr_list(ctx, &one, 1),
+                     *list = relax_attr_list_new(ctx, &one, 1),
                      *infos = relax_attr_map_with(ctx, NULL, Z("vdevice"), list);
     const relax_module *now = relax_module_set_attrs(ctx, m, map);
     assert_ptr_equal(relax_module_attrs(now), map);
@@ -349,21 +349,21 @@ static void shape_variables_are_bound(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     const relax_module *m = read_module(ctx, PROGRAM("sized"));
     const relax_prim_expr *n = size_of(m, 0), *k = size_of(m, 1);
-    const relax_prim_expr *sixteen = relax_prim_int(ctx, 16);
+    const relax_prim_expr *sixteen = relax_prim_int_new(ctx, 16);
     const char *by_number = PROGRAM("shape variables are bound, by number");
     const char *name = "n";
     assert_reads_as(ctx, relax_module_bind_shape_vars(ctx, m, &n, &sixteen, 1), by_number);
     assert_reads_as(ctx, relax_module_bind_shape_names(ctx, m, NULL, 0, &name, &sixteen, 1),
                     by_number);
-    const relax_attr *values = relax_attr_map_with(ctx, NULL, Z("n"), relax_attr_int(ctx, 16)),
+    const relax_attr *values = relax_attr_map_with(ctx, NULL, Z("n"), relax_attr_int_new(ctx, 16)),
                      *options = relax_attr_map_with(ctx, NULL, Z("values"), values);
-    assert_reads_as(ctx, relax_run_pass(ctx, m, Z("bind_symbolic_vars"), options), by_number);
+    assert_reads_as(ctx, relax_pass_run(ctx, m, Z("bind_symbolic_vars"), options), by_number);
     /* an expression of another variable of the function */
     const relax_prim_expr *twice =
-        relax_prim_binary(ctx, RELAX_PRIM_MUL, k, relax_prim_int(ctx, 2));
+        relax_prim_binary_new(ctx, RELAX_PRIM_MUL, k, relax_prim_int_new(ctx, 2));
     const relax_module *doubled = relax_module_bind_shape_vars(ctx, m, &n, &twice, 1);
     assert_quiet(ctx);
-    assert_int_equal(relax_well_formed(ctx, doubled, RELAX_CHECK_NORMAL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, doubled, RELAX_CHECK_NORMAL), 1);
     char *text = printed(ctx, relax_module_as_node(doubled));
     assert_non_null(strstr(text, "R.Tensor((\"k * 2\", \"k\"), dtype=\"float32\")"));
     free(text);
@@ -374,11 +374,11 @@ static void what_cannot_be_bound_is_refused(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     const relax_module *m = read_module(ctx, PROGRAM("sized"));
-    const relax_prim_expr *n = size_of(m, 0), *stranger = relax_shape_var(ctx, Z("s"));
-    const relax_prim_expr *four = relax_prim_int(ctx, 4);
+    const relax_prim_expr *n = size_of(m, 0), *stranger = relax_shape_var_new(ctx, Z("s"));
+    const relax_prim_expr *four = relax_prim_int_new(ctx, 4);
     const relax_prim_expr *more =
-        relax_prim_binary(ctx, RELAX_PRIM_ADD, stranger, relax_prim_int(ctx, 1));
-    const relax_prim_expr *half = relax_prim_float(ctx, RELAX_FLOAT32, 0.5);
+        relax_prim_binary_new(ctx, RELAX_PRIM_ADD, stranger, relax_prim_int_new(ctx, 1));
+    const relax_prim_expr *half = relax_prim_float_new(ctx, RELAX_FLOAT32, 0.5);
     const struct {
         const relax_prim_expr *vars[2], *values[2];
         size_t count;
@@ -413,17 +413,16 @@ static void parameters_become_constants(void **state)
     const relax_expr *w = relax_expr_operand(f, 1);
     float data[] = { 1, 2 };
     int64_t two = 2;
-    const relax_expr *constant =
-        relax_constant(ctx, RELAX_FLOAT32, &two, 1, data, sizeof data);
+    const relax_expr *constant = relax_constant_new(ctx, RELAX_FLOAT32, &two, 1, data, sizeof data);
     const relax_module *now = relax_module_bind_constants(ctx, m, &w, &constant, 1);
     assert_quiet(ctx);
     const relax_expr *bound = relax_base_func_as_expr(relax_module_function(now, 0));
     assert_int_equal(relax_expr_num_operands(bound), 3);
-    assert_int_equal(relax_well_formed(ctx, now, RELAX_CHECK_NORMAL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, now, RELAX_CHECK_NORMAL), 1);
     const relax_attr *params = relax_attr_map_with(ctx, NULL, Z("w"),
                                                    (const relax_attr *)(const void *)constant),
                      *options = relax_attr_map_with(ctx, NULL, Z("params"), params);
-    const relax_module *by_pass = relax_run_pass(ctx, m, Z("bind_params"), options);
+    const relax_module *by_pass = relax_pass_run(ctx, m, Z("bind_params"), options);
     assert_quiet(ctx);
     assert_int_equal(
         relax_node_equal(ctx, relax_module_as_node(by_pass), relax_module_as_node(now), 0), 1);
@@ -469,7 +468,7 @@ static void names_are_identifiers(void **state)
         o.name = op;
         o.name_len = strlen(op);
         if (strchr(names[i], '.') == NULL) {
-            assert_int_not_equal(relax_register_op(ctx, &o), RELAX_OK);
+            assert_int_not_equal(relax_op_register(ctx, &o), RELAX_OK);
             assert_said(ctx, "OP03");
         }
     }
@@ -490,14 +489,14 @@ static void calls_of_what_was_replaced_are_checked(void **state)
     };
     relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(PROGRAM("a caller and its callee")));
     assert_quiet(ctx);
-    assert_ptr_equal(relax_infer(ctx, m), m);
+    assert_ptr_equal(relax_module_infer(ctx, m), m);
     for (size_t i = 0; i < N(others); i++) {
         char text[512];
         snprintf(text, sizeof text, "@R.function\ndef f(%s):\n    return x\n", others[i].f);
         relax_module *other = relax_module_parse(ctx, Z("f.py"), Z(text));
         relax_module *now = relax_module_replace(ctx, m, Z("f"), relax_module_function(other, 0));
         assert_quiet(ctx);
-        relax_module *again = relax_infer(ctx, now);
+        relax_module *again = relax_module_infer(ctx, now);
         if (others[i].code) {
             assert_null(again);
             assert_said(ctx, others[i].code);

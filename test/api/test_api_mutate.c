@@ -18,8 +18,8 @@ static relax_module *body(relax_context *ctx, const char *lines)
 
 static bool is_call_of(const relax_expr *e, const char *op)
 {
-    const relax_expr *callee = relax_expr_kind(e) == RELAX_EXPR_CALL ? relax_expr_operand(e, 0)
-                                                                     : NULL;
+    const relax_expr *callee =
+        relax_expr_kind(e) == RELAX_EXPR_KIND_CALL ? relax_expr_operand(e, 0) : NULL;
     const char *name = callee ? relax_expr_name(callee, NULL) : NULL;
     return name && strcmp(name, op) == 0;
 }
@@ -27,7 +27,7 @@ static bool is_call_of(const relax_expr *e, const char *op)
 static relax_module *mutated(relax_context *ctx, const relax_module *m, relax_mutations t)
 {
     t.struct_size = sizeof t;
-    return relax_mutate(ctx, m, NULL, 0, &t);
+    return relax_module_mutate(ctx, m, NULL, 0, &t);
 }
 
 static void assert_refused(relax_context *ctx, const relax_module *m, relax_mutations t,
@@ -41,7 +41,7 @@ static void assert_refused(relax_context *ctx, const relax_module *m, relax_muta
 
 static const relax_expr *fuse_add(void *user, relax_mutator *m, const relax_expr *add)
 {
-    const relax_expr *mul = relax_mutator_lookup(m, relax_expr_operand(add, 1));
+    const relax_expr *mul = relax_mutator_find(m, relax_expr_operand(add, 1));
     if (!is_call_of(add, "relax.add") || !is_call_of(mul, "relax.multiply"))
         return add;
     return relax_r_ewise_fma(user, relax_expr_operand(mul, 1), relax_expr_operand(mul, 2),
@@ -64,7 +64,8 @@ static void test_fusing(void **state)
     m = body(ctx, "    a = R.multiply(x, y)\n    gv = R.add(a, z)\n    return gv\n");
     assert_ptr_equal(mutated(ctx, m, t), m);
     /* one function by its name */
-    assert_null(relax_mutate(ctx, m, Z("none"), &(relax_mutations){ .struct_size = sizeof t }));
+    assert_null(
+        relax_module_mutate(ctx, m, Z("none"), &(relax_mutations){ .struct_size = sizeof t }));
     assert_string_equal(relax_diagnostic_code(ctx, 0), "OP15");
 }
 
@@ -150,7 +151,7 @@ static int32_t spread_and_drop(void *user, relax_mutator *m, const relax_binding
     const relax_expr *v = relax_expr_operand(value, 1);
     v = relax_builder_emit(builder, relax_r_abs(ctx, v), NULL, 0, 0);
     v = relax_builder_emit(builder, relax_r_sqrt(ctx, v), NULL, 0, 0);
-    v = relax_expr_kind(var) == RELAX_EXPR_VAR
+    v = relax_expr_kind(var) == RELAX_EXPR_KIND_VAR
             ? relax_builder_emit_output(builder, relax_r_log(ctx, v), NULL, 0, 0)
             : relax_builder_emit(builder, relax_r_log(ctx, v), NULL, 0, 0);
     assert_int_equal(relax_mutator_replace(m, var, v), RELAX_OK);
@@ -237,7 +238,7 @@ static void test_places(void **state)
         relax_module *out = mutated(ctx, m, t);
         look.user = both[i];
         assert_quiet(ctx);
-        assert_int_equal(relax_visit(ctx, relax_module_as_node(out), &look), RELAX_OK);
+        assert_int_equal(relax_node_visit(ctx, relax_module_as_node(out), &look), RELAX_OK);
         assert_true(both[i]->spans >= 5);
         assert_int_equal(both[i]->bindings, both[i]->spans + 4);
     }
@@ -258,7 +259,7 @@ static const relax_prim_expr *twice(void *user, relax_mutator *m, const relax_pr
     (void)m;
     if (relax_prim_int_value(p, &value) != RELAX_OK)
         return p;
-    return relax_prim_int(user, value * 2);
+    return relax_prim_int_new(user, value * 2);
 }
 
 static const relax_struct_info *to_half(void *user, relax_mutator *m,
@@ -269,7 +270,7 @@ static const relax_struct_info *to_half(void *user, relax_mutator *m,
         return info;
     const relax_prim_expr *dims[] = { relax_struct_info_dim(info, 0),
                                       relax_struct_info_dim(info, 1) };
-    return relax_struct_info_tensor(user, dims, 2, RELAX_FLOAT16);
+    return relax_struct_info_tensor_new(user, dims, 2, RELAX_FLOAT16);
 }
 
 static void test_retyping(void **state)
@@ -303,7 +304,7 @@ static const relax_expr *rename_def(void *user, relax_mutator *m, const relax_ex
     char name[64];
     (void)m;
     snprintf(name, sizeof name, "new_%s", relax_expr_name(v, NULL));
-    return relax_var(user, Z(name), relax_expr_struct_info(v), 0);
+    return relax_var_new(user, Z(name), relax_expr_struct_info(v), 0);
 }
 
 static int32_t all_new(void *user, const relax_expr *v)
@@ -320,7 +321,7 @@ static void test_definitions(void **state)
     assert_same(ctx, out, m); /* names do not count, kinds of variables do */
     size_t count = 0;
     relax_visitor v = { .struct_size = sizeof v, .user = &count, .var_def = all_new };
-    assert_int_equal(relax_visit(ctx, relax_module_as_node(out), &v), 0);
+    assert_int_equal(relax_node_visit(ctx, relax_module_as_node(out), &v), 0);
     assert_int_equal(count, 3 + 4 + 1 + 2 + 3 + 4);
 }
 
@@ -368,8 +369,9 @@ static const relax_expr *no_expr(void *user, relax_mutator *m, const relax_expr 
 static const relax_expr *impure(void *user, relax_mutator *m, const relax_expr *e)
 {
     (void)m;
-    const relax_expr *host = relax_extern_func(user, Z("host")), *arg = relax_expr_operand(e, 1);
-    return relax_call(user, host, &arg, 1, NULL, 0);
+    const relax_expr *host = relax_extern_func_new(user, Z("host")),
+                     *arg = relax_expr_operand(e, 1);
+    return relax_call_new(user, host, &arg, 1, NULL, 0);
 }
 static const relax_expr *branching(void *user, relax_mutator *m, const relax_expr *e)
 {
@@ -462,10 +464,10 @@ static const relax_expr *sin_for_exp(void *user, relax_mutator *m, const relax_e
 /* Many bindings, an if in an if in an if. */
 static relax_module *large(relax_context *ctx, size_t bindings, size_t depth)
 {
-    relax_struct_info *info = relax_struct_info_tensor_static(ctx, NULL, 0, RELAX_FLOAT32),
-                      *flag = relax_struct_info_tensor_static(ctx, NULL, 0, RELAX_BOOL);
-    const relax_expr *x = relax_var(ctx, Z("x"), info, 0),
-                     *params[] = { x, relax_var(ctx, Z("c"), flag, 0) };
+    relax_struct_info *info = relax_struct_info_tensor_of_ints(ctx, NULL, 0, RELAX_FLOAT32),
+                      *flag = relax_struct_info_tensor_of_ints(ctx, NULL, 0, RELAX_BOOL);
+    const relax_expr *x = relax_var_new(ctx, Z("x"), info, 0),
+                     *params[] = { x, relax_var_new(ctx, Z("c"), flag, 0) };
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
     relax_builder_begin_function(b, Z("main"), params, 2, NULL);
@@ -500,7 +502,7 @@ static size_t num_calls_of(relax_context *ctx, const relax_module *m, const char
 {
     tally t = { op, 0 };
     relax_visitor v = { .struct_size = sizeof v, .user = &t, .call = tally_call };
-    assert_int_equal(relax_visit(ctx, relax_module_as_node(m), &v), 0);
+    assert_int_equal(relax_node_visit(ctx, relax_module_as_node(m), &v), 0);
     return t.count;
 }
 

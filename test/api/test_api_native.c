@@ -109,7 +109,7 @@ static void only_where_allowed(void **state)
     relax_compile_options_init(&defaults, sizeof defaults);
     assert_int_equal(defaults.allow_compiler, 0);
     j.options.allow_compiler = 0;
-    assert_null(relax_compile(j.ctx, j.module, &j.options));
+    assert_null(relax_module_compile(j.ctx, j.module, &j.options));
     assert_true(has_code(&j, "CG14"));
     end(&j);
 }
@@ -119,7 +119,7 @@ static void counted(void **state)
     job j;
     begin(&j, 2);
     errno = 33;
-    relax_executable *exe = relax_compile(j.ctx, j.module, &j.options);
+    relax_executable *exe = relax_module_compile(j.ctx, j.module, &j.options);
     assert_int_equal(errno, 33);
     assert_non_null(exe);
     for (size_t i = 0; i < relax_context_num_diagnostics(j.ctx); i++) {
@@ -161,7 +161,7 @@ static void cancelled(void **state)
     j.options.compiler = "sh -c 'exec sleep 1000'";
     j.options.cancelled = cancel_at_once;
     j.options.user = &asked;
-    assert_null(relax_compile(j.ctx, j.module, &j.options));
+    assert_null(relax_module_compile(j.ctx, j.module, &j.options));
     assert_true(asked > 0);
     assert_true(has_code(&j, "CG13"));
     end(&j);
@@ -175,7 +175,7 @@ static void wrong_options(void **state)
         j.options.allow_compiler = i == 0 ? 2 : 1;
         j.options.unchecked = i == 1 ? -1 : 0;
         j.options.compiler_seconds = i == 2 ? 1e9 : i == 3 ? -1 : 1;
-        assert_null(relax_compile(j.ctx, j.module, &j.options));
+        assert_null(relax_module_compile(j.ctx, j.module, &j.options));
         assert_true(has_code(&j, "OP03"));
         end(&j);
     }
@@ -198,7 +198,7 @@ static void cache_stays_small(void **state)
         j.options.compiler = flag;
         if (one)
             j.options.cache_bytes = one * 3 + one / 2;
-        relax_executable *exe = relax_compile(j.ctx, j.module, &j.options);
+        relax_executable *exe = relax_module_compile(j.ctx, j.module, &j.options);
         assert_non_null(exe);
         run(exe, 1, true);
         relax_executable_release(exe);
@@ -230,7 +230,7 @@ static void raised_privileges(void **state)
     job j;
     begin(&j, 5);
     assert_int_equal(seteuid(65534), 0);
-    relax_executable *exe = relax_compile(j.ctx, j.module, &j.options);
+    relax_executable *exe = relax_module_compile(j.ctx, j.module, &j.options);
     assert_int_equal(seteuid(0), 0);
     assert_non_null(exe);
     assert_true(has_code(&j, "CG13"));
@@ -253,7 +253,7 @@ static void children_of_the_host(void **state)
     if (own == 0)
         _exit(7);
     usleep(20000);
-    relax_executable *exe = relax_compile(j.ctx, j.module, &j.options);
+    relax_executable *exe = relax_module_compile(j.ctx, j.module, &j.options);
     assert_non_null(exe);
     run(exe, 1, true);
     relax_executable_release(exe);
@@ -284,7 +284,7 @@ static size_t compile_with(failing *l, size_t step)
     c.allow_compiler = 1;
     c.compiler = "false";
     l->fail_at = step ? first + step : 0;
-    relax_executable *exe = m ? relax_compile(ctx, m, &c) : NULL;
+    relax_executable *exe = m ? relax_module_compile(ctx, m, &c) : NULL;
     if (!exe && m)
         assert_true(relax_context_num_errors(ctx) > 0);
     relax_executable_release(exe);
@@ -314,15 +314,15 @@ static void c_as_text(void **state)
     begin(&j, 7);
     j.options.target = NULL;
     j.options.allow_compiler = 0; /* nothing is started */
-    relax_bytes *source = relax_compile_to_c(j.ctx, j.module, &j.options),
-                *header = relax_c_header(j.ctx);
+    relax_bytes *source = relax_module_compile_to_c(j.ctx, j.module, &j.options),
+                *header = relax_module_c_header(j.ctx);
     assert_non_null(source);
     assert_non_null(header);
     assert_non_null(strstr(relax_bytes_data(source), "#include \"relax_kernels.h\""));
     assert_non_null(strstr(relax_bytes_data(header), "typedef struct relax_kernel_table"));
     relax_bytes_release(source);
     relax_bytes_release(header);
-    assert_null(relax_compile_to_c(j.ctx, NULL, NULL));
+    assert_null(relax_module_compile_to_c(j.ctx, NULL, NULL));
     end(&j);
 }
 

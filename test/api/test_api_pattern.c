@@ -22,15 +22,15 @@ static const relax_base_func *main_of(const relax_module *m)
     return relax_module_function(m, (size_t)relax_module_find(m, Z("main")));
 }
 
-static pat any(relax_context *ctx) { return relax_pattern_any(ctx); }
+static pat any(relax_context *ctx) { return relax_pattern_any_new(ctx); }
 static pat op1(relax_context *ctx, const char *op, pat a)
 {
-    return relax_pattern_op(ctx, Z(op), &a, 1, 0);
+    return relax_pattern_op_new(ctx, Z(op), &a, 1, 0);
 }
 static pat op2(relax_context *ctx, const char *op, pat a, pat b, int32_t flags)
 {
     pat args[] = { a, b };
-    return relax_pattern_op(ctx, Z(op), args, 2, flags);
+    return relax_pattern_op_new(ctx, Z(op), args, 2, flags);
 }
 
 static int32_t count_match(void *user, const relax_match *match)
@@ -71,7 +71,7 @@ static const relax_expr *to_unary(void *user, relax_module_builder *mb, relax_bu
     const relax_expr *a = relax_match_expr(match, p->a);
     assert_non_null(a);
     p->calls++;
-    return p->leave ? NULL : relax_call_op(p->ctx, Z(p->op), &a, 1, NULL, 0);
+    return p->leave ? NULL : relax_call_op_new(p->ctx, Z(p->op), &a, 1, NULL, 0);
 }
 
 /* ewise_fma(a, b, c) */
@@ -82,7 +82,7 @@ static const relax_expr *to_fma(void *user, relax_module_builder *mb, relax_buil
     const relax_expr *args[] = { relax_match_expr(match, p->a), relax_match_expr(match, p->b),
                                  relax_match_expr(match, p->c) };
     p->calls++;
-    return relax_call_op(p->ctx, Z("ewise_fma"), args, 3, NULL, 0);
+    return relax_call_op_new(p->ctx, Z("ewise_fma"), args, 3, NULL, 0);
 }
 
 static relax_module *rewrite(plan *p, const relax_module *m, relax_rewrite_fn fn)
@@ -230,20 +230,23 @@ static void or_and_not(void **state)
     pat sin_ = op1(ctx, "sin", any(ctx)), cos_ = op1(ctx, "cos", any(ctx)),
         exp_ = op1(ctx, "exp", any(ctx));
     pat trig[] = { sin_, cos_ };
-    assert_int_equal(count(ctx, m, relax_pattern_or(ctx, trig, 2)), 4);
-    assert_int_equal(count(ctx, m, relax_pattern_and(ctx, trig, 2)), 0);
-    pat no_exp[] = { op1(ctx, "sin", any(ctx)), relax_pattern_not(ctx, op1(ctx, "sin", exp_)) };
-    assert_int_equal(count(ctx, m, relax_pattern_and(ctx, no_exp, 2)), 2);
+    assert_int_equal(count(ctx, m, relax_pattern_or_new(ctx, trig, 2)), 4);
+    assert_int_equal(count(ctx, m, relax_pattern_and_new(ctx, trig, 2)), 0);
+    pat no_exp[] = { op1(ctx, "sin", any(ctx)), relax_pattern_not_new(ctx, op1(ctx, "sin", exp_)) };
+    assert_int_equal(count(ctx, m, relax_pattern_and_new(ctx, no_exp, 2)), 2);
     assert_int_equal(
-        count(ctx, m, op1(ctx, "sin", relax_pattern_not(ctx, relax_pattern_or(ctx, trig, 2)))), 1);
-    assert_int_equal(count(ctx, m, relax_pattern_not(ctx, relax_pattern_not(ctx, exp_))), 1);
-    pat both[] = { relax_pattern_dataflow_var(ctx, NULL, 0), op1(ctx, "sin", any(ctx)) };
-    assert_int_equal(count(ctx, m, relax_pattern_and(ctx, both, 2)), 2);
+        count(ctx, m,
+              op1(ctx, "sin", relax_pattern_not_new(ctx, relax_pattern_or_new(ctx, trig, 2)))),
+        1);
+    assert_int_equal(count(ctx, m, relax_pattern_not_new(ctx, relax_pattern_not_new(ctx, exp_))),
+                     1);
+    pat both[] = { relax_pattern_dataflow_var_new(ctx, NULL, 0), op1(ctx, "sin", any(ctx)) };
+    assert_int_equal(count(ctx, m, relax_pattern_and_new(ctx, both, 2)), 2);
     /* an alternative chosen early is given up when it leads nowhere */
     pat x = any(ctx), any_first[] = { op1(ctx, "exp", x), op1(ctx, "cos", x) };
-    assert_int_equal(count(ctx, m, op1(ctx, "sin", relax_pattern_or(ctx, any_first, 2))), 2);
+    assert_int_equal(count(ctx, m, op1(ctx, "sin", relax_pattern_or_new(ctx, any_first, 2))), 2);
     /* the inside of a `not` and the other side of an `or` are not in the match */
-    pat not_exp = relax_pattern_not(ctx, exp_), root = op1(ctx, "sin", not_exp);
+    pat not_exp = relax_pattern_not_new(ctx, exp_), root = op1(ctx, "sin", not_exp);
     relax_match *match = relax_pattern_match_block(
         ctx, root, m, main_of(m),
         relax_seq_block(relax_expr_operand(relax_base_func_as_expr(main_of(m)), 3), 0));
@@ -251,7 +254,7 @@ static void or_and_not(void **state)
     assert_string_equal(relax_expr_name(relax_match_root(match), NULL), "d");
     assert_null(relax_match_expr(match, exp_));
     assert_string_equal(relax_expr_name(relax_match_expr(match, not_exp), NULL), "c");
-    assert_int_equal(relax_expr_kind(relax_match_value(match, not_exp)), RELAX_EXPR_CALL);
+    assert_int_equal(relax_expr_kind(relax_match_value(match, not_exp)), RELAX_EXPR_KIND_CALL);
     assert_null(relax_match_expr(match, cos_));
     relax_match_destroy(match);
     relax_match_destroy(NULL);
@@ -266,70 +269,73 @@ static void conditions(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_module *m = body(ctx, PROGRAM("conditions"));
-    pat sum = relax_pattern_op(ctx, Z("sum"), (pat[]){ any(ctx) }, 1, 0);
+    pat sum = relax_pattern_op_new(ctx, Z("sum"), (pat[]){ any(ctx) }, 1, 0);
     int64_t zero = 0;
     assert_int_equal(count(ctx, m, sum), 2);
+    assert_int_equal(
+        count(ctx, m,
+              relax_pattern_with_attrs(ctx, sum,
+                                       one_attr(ctx, "axis", relax_attr_ints_new(ctx, &zero, 1)))),
+        1);
     assert_int_equal(count(ctx, m,
                            relax_pattern_with_attrs(
-                               ctx, sum, one_attr(ctx, "axis", relax_attr_ints(ctx, &zero, 1)))),
+                               ctx, sum, one_attr(ctx, "keepdims", relax_attr_bool_new(ctx, 1)))),
                      1);
-    assert_int_equal(count(ctx, m,
-                           relax_pattern_with_attrs(
-                               ctx, sum, one_attr(ctx, "keepdims", relax_attr_bool(ctx, 1)))),
-                     1);
-    assert_int_equal(count(ctx, m,
-                           relax_pattern_with_attrs(
-                               ctx, any(ctx), one_attr(ctx, "nothing", relax_attr_bool(ctx, 1)))),
-                     0);
+    assert_int_equal(
+        count(ctx, m,
+              relax_pattern_with_attrs(ctx, any(ctx),
+                                       one_attr(ctx, "nothing", relax_attr_bool_new(ctx, 1)))),
+        0);
     assert_int_equal(count(ctx, m, relax_pattern_with_dtype(ctx, any(ctx), RELAX_INT32)), 1);
-    assert_int_equal(count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_constant(ctx), 0)),
-                     2);
     assert_int_equal(
-        count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_scalar(ctx, 2), 0)), 1);
+        count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_constant_new(ctx), 0)), 2);
     assert_int_equal(
-        count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_scalar(ctx, 3), 0)), 1);
+        count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_scalar_new(ctx, 2), 0)), 1);
     assert_int_equal(
-        count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_scalar(ctx, 4), 0)), 0);
+        count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_scalar_new(ctx, 3), 0)), 1);
+    assert_int_equal(
+        count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_scalar_new(ctx, 4), 0)), 0);
     pat fields[] = { any(ctx), op2(ctx, "multiply", any(ctx), any(ctx), 0) };
     assert_int_equal(
         count(ctx, m,
-              relax_pattern_tuple_get_item(ctx, relax_pattern_tuple(ctx, fields, 2, 0), 1)),
+              relax_pattern_tuple_get_item_new(ctx, relax_pattern_tuple_new(ctx, fields, 2, 0), 1)),
         1);
-    assert_int_equal(count(ctx, m,
-                           relax_pattern_tuple_get_item(
-                               ctx, relax_pattern_tuple(ctx, fields, 1, RELAX_PATTERN_OPEN), -1)),
-                     1);
-    assert_int_equal(count(ctx, m, relax_pattern_tuple_get_item(ctx, any(ctx), 0)), 0);
-    assert_int_equal(count(ctx, m, relax_pattern_tuple(ctx, fields, 1, 0)), 0);
-    assert_int_equal(count(ctx, m, relax_pattern_var(ctx, Z("c"))), 1);
-    assert_int_equal(count(ctx, m, op1(ctx, "astype", relax_pattern_var(ctx, Z("b")))), 1);
-    assert_int_equal(count(ctx, m, op1(ctx, "astype", relax_pattern_var(ctx, Z("a")))), 0);
+    assert_int_equal(
+        count(ctx, m,
+              relax_pattern_tuple_get_item_new(
+                  ctx, relax_pattern_tuple_new(ctx, fields, 1, RELAX_PATTERN_OPEN), -1)),
+        1);
+    assert_int_equal(count(ctx, m, relax_pattern_tuple_get_item_new(ctx, any(ctx), 0)), 0);
+    assert_int_equal(count(ctx, m, relax_pattern_tuple_new(ctx, fields, 1, 0)), 0);
+    assert_int_equal(count(ctx, m, relax_pattern_var_new(ctx, Z("c"))), 1);
+    assert_int_equal(count(ctx, m, op1(ctx, "astype", relax_pattern_var_new(ctx, Z("b")))), 1);
+    assert_int_equal(count(ctx, m, op1(ctx, "astype", relax_pattern_var_new(ctx, Z("a")))), 0);
     relax_module *digits =
         body(ctx, "        a1 = R.exp(x)\n        a2 = R.sin(a1)\n        gv = R.exp(a2)\n");
-    assert_int_equal(count(ctx, digits, relax_pattern_var(ctx, Z("a1"))), 1);
-    assert_int_equal(count(ctx, digits, op1(ctx, "exp", relax_pattern_var(ctx, Z("a2")))), 1);
-    assert_int_equal(count(ctx, digits, op1(ctx, "exp", relax_pattern_var(ctx, Z("a1")))), 0);
+    assert_int_equal(count(ctx, digits, relax_pattern_var_new(ctx, Z("a1"))), 1);
+    assert_int_equal(count(ctx, digits, op1(ctx, "exp", relax_pattern_var_new(ctx, Z("a2")))), 1);
+    assert_int_equal(count(ctx, digits, op1(ctx, "exp", relax_pattern_var_new(ctx, Z("a1")))), 0);
     assert_int_equal(
         count(ctx, m,
               relax_pattern_with_struct_info(
                   ctx, any(ctx),
-                  relax_struct_info_tensor_static(ctx, (int64_t[]){ 4, 1 }, 2, RELAX_FLOAT32))),
+                  relax_struct_info_tensor_of_ints(ctx, (int64_t[]){ 4, 1 }, 2, RELAX_FLOAT32))),
         4);
     const relax_expr *x = relax_expr_operand(relax_base_func_as_expr(main_of(m)), 0),
                      *w = relax_expr_operand(relax_base_func_as_expr(main_of(m)), 1);
     assert_int_equal(
         count(ctx, m,
-              relax_pattern_op(ctx, Z("sum"), (pat[]){ relax_pattern_expr(ctx, x) }, 1, 0)),
+              relax_pattern_op_new(ctx, Z("sum"), (pat[]){ relax_pattern_expr_new(ctx, x) }, 1, 0)),
         2);
     assert_int_equal(
         count(ctx, m,
-              relax_pattern_op(ctx, Z("sum"), (pat[]){ relax_pattern_expr(ctx, w) }, 1, 0)),
+              relax_pattern_op_new(ctx, Z("sum"), (pat[]){ relax_pattern_expr_new(ctx, w) }, 1, 0)),
         0);
     pat p = any(ctx);
     assert_int_equal(
         count(ctx, m,
               op2(ctx, "multiply", p,
-                  relax_pattern_with_same_shape(ctx, relax_pattern_constant(ctx), p), 0)),
+                  relax_pattern_with_same_shape(ctx, relax_pattern_constant_new(ctx), p), 0)),
         0);
     pat q = any(ctx), product = op2(ctx, "multiply", q, any(ctx), 0);
     assert_int_equal(count(ctx, m, relax_pattern_with_same_shape(ctx, product, q)), 2);
@@ -349,7 +355,7 @@ static void conditions(void **state)
     assert_null(relax_pattern_match(ctx, cast, m, NULL, c));
     match = relax_pattern_match(ctx, cast, m, main_of(m), c);
     assert_non_null(match);
-    assert_int_equal(relax_expr_kind(relax_match_value(match, sum)), RELAX_EXPR_CALL);
+    assert_int_equal(relax_expr_kind(relax_match_value(match, sum)), RELAX_EXPR_KIND_CALL);
     relax_match_destroy(match);
     assert_quiet(ctx);
 }
@@ -376,14 +382,14 @@ static void unordered_tuples(void **state)
         { { exp_ }, 1, RELAX_PATTERN_UNORDERED | RELAX_PATTERN_OPEN, 1 },
     };
     for (size_t i = 0; i < N(cases); i++) {
-        int got = count(ctx, m, relax_pattern_tuple(ctx, cases[i].parts, cases[i].count,
-                                                    cases[i].flags));
+        int got = count(
+            ctx, m, relax_pattern_tuple_new(ctx, cases[i].parts, cases[i].count, cases[i].flags));
         if (got != cases[i].want)
             fail_msg("row %zu: %d", i, got);
     }
-    assert_null(relax_pattern_tuple(ctx, cases[0].parts, 3, RELAX_PATTERN_COMMUTATIVE));
+    assert_null(relax_pattern_tuple_new(ctx, cases[0].parts, 3, RELAX_PATTERN_COMMUTATIVE));
     assert_said(ctx, "OP03");
-    assert_null(relax_pattern_op(ctx, Z("exp"), &exp_, 1, RELAX_PATTERN_UNORDERED));
+    assert_null(relax_pattern_op_new(ctx, Z("exp"), &exp_, 1, RELAX_PATTERN_UNORDERED));
     assert_said(ctx, "OP03");
 }
 
@@ -391,12 +397,13 @@ static void symbolic_shapes(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_module *m = parsed(ctx, PROGRAM("symbolic"));
-    const relax_prim_expr *p = relax_shape_var(ctx, Z("p")), *q = relax_shape_var(ctx, Z("q"));
+    const relax_prim_expr *p = relax_shape_var_new(ctx, Z("p")),
+                          *q = relax_shape_var_new(ctx, Z("q"));
     const relax_prim_expr *pq[] = { p, q }, *qp[] = { q, p }, *pp[] = { p, p },
                           *none[] = { NULL, NULL };
-    const relax_prim_expr *product = relax_prim_binary(ctx, RELAX_PRIM_MUL, p, q),
-                          *twice = relax_prim_binary(ctx, RELAX_PRIM_MUL, product,
-                                                     relax_prim_int(ctx, 2));
+    const relax_prim_expr *product = relax_prim_binary_new(ctx, RELAX_PRIM_MUL, p, q),
+                          *twice = relax_prim_binary_new(ctx, RELAX_PRIM_MUL, product,
+                                                         relax_prim_int_new(ctx, 2));
     pat left = relax_pattern_with_shape(ctx, any(ctx), pq, 2);
     assert_int_equal(
         count(ctx, m, op2(ctx, "matmul", left, relax_pattern_with_shape(ctx, any(ctx), qp, 2), 0)),
@@ -419,18 +426,18 @@ static void symbolic_shapes(void **state)
         0);
     /* sizes computed from sizes: p and q are bound inside, 2 * p * q is proved to be what
      * concat gives */
-    pat flat = relax_pattern_op(ctx, Z("reshape"),
-                                (pat[]){ matmul, relax_pattern_shape(ctx, &product, 1) }, 2, 0);
-    pat pair = relax_pattern_tuple(ctx, (pat[]){ flat, flat }, 2, 0);
-    pat cat = relax_pattern_op(ctx, Z("concat"), &pair, 1, 0);
+    pat flat = relax_pattern_op_new(
+        ctx, Z("reshape"), (pat[]){ matmul, relax_pattern_shape_new(ctx, &product, 1) }, 2, 0);
+    pat pair = relax_pattern_tuple_new(ctx, (pat[]){ flat, flat }, 2, 0);
+    pat cat = relax_pattern_op_new(ctx, Z("concat"), &pair, 1, 0);
     pat shaped = relax_pattern_with_shape(ctx, cat, &twice, 1);
     assert_int_equal(count(ctx, m, cat), 1);
     const relax_prim_expr *tests[] = { twice, product };
     for (int i = 0; i < 2; i++) {
-        pat sized = op1(
-            ctx, "exp",
-            relax_pattern_and(
-                ctx, (pat[]){ cat, relax_pattern_with_shape(ctx, any(ctx), &tests[i], 1) }, 2));
+        pat sized =
+            op1(ctx, "exp",
+                relax_pattern_and_new(
+                    ctx, (pat[]){ cat, relax_pattern_with_shape(ctx, any(ctx), &tests[i], 1) }, 2));
         assert_int_equal(count(ctx, m, sized), i == 0);
     }
     assert_non_null(shaped);
@@ -443,13 +450,13 @@ static void symbolic_shapes(void **state)
                      relax_struct_info_dim(relax_expr_struct_info(x), 0));
     assert_ptr_equal(relax_match_size(match, q),
                      relax_struct_info_dim(relax_expr_struct_info(x), 1));
-    assert_null(relax_match_size(match, relax_shape_var(ctx, Z("r"))));
+    assert_null(relax_match_size(match, relax_shape_var_new(ctx, Z("r"))));
     relax_match_destroy(match);
     /* the function's own variables are themselves */
     const relax_prim_expr *own[] = { relax_struct_info_dim(relax_expr_struct_info(x), 1),
                                      relax_struct_info_dim(relax_expr_struct_info(x), 0) };
-    const relax_prim_expr *mn = relax_prim_binary(ctx, RELAX_PRIM_MUL, own[0], own[1]),
-                          *nm = relax_prim_binary(ctx, RELAX_PRIM_MUL, own[1], own[0]);
+    const relax_prim_expr *mn = relax_prim_binary_new(ctx, RELAX_PRIM_MUL, own[0], own[1]),
+                          *nm = relax_prim_binary_new(ctx, RELAX_PRIM_MUL, own[1], own[0]);
     assert_int_equal(count(ctx, m, relax_pattern_with_shape(ctx, any(ctx), own, 2)), 0);
     assert_int_equal(count(ctx, m, relax_pattern_with_shape(ctx, any(ctx), &mn, 1)), 1);
     assert_int_equal(count(ctx, m, relax_pattern_with_shape(ctx, any(ctx), &nm, 1)), 1);
@@ -461,36 +468,39 @@ static void packed_and_tir(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_module *m = parsed(ctx, PROGRAM("calls"));
-    pat x = any(ctx), twice = relax_pattern_global_var(ctx, Z("twice"));
+    pat x = any(ctx), twice = relax_pattern_global_var_new(ctx, Z("twice"));
     const relax_base_func *impure =
         relax_module_function(m, (size_t)relax_module_find(m, Z("impure")));
-    assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, NULL, &x, 1, 0)), 2);
-    assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, twice, &x, 1, 0)), 1);
-    assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, NULL, NULL, 0, 0)), 0);
-    assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, NULL, NULL, 0, RELAX_PATTERN_OPEN)),
-                     2);
-    pat chain = relax_pattern_call_tir(
-        ctx, NULL, (pat[]){ relax_pattern_call_tir(ctx, twice, &x, 1, 0) }, 1, 0);
+    assert_int_equal(count(ctx, m, relax_pattern_call_tir_new(ctx, NULL, &x, 1, 0)), 2);
+    assert_int_equal(count(ctx, m, relax_pattern_call_tir_new(ctx, twice, &x, 1, 0)), 1);
+    assert_int_equal(count(ctx, m, relax_pattern_call_tir_new(ctx, NULL, NULL, 0, 0)), 0);
+    assert_int_equal(
+        count(ctx, m, relax_pattern_call_tir_new(ctx, NULL, NULL, 0, RELAX_PATTERN_OPEN)), 2);
+    pat chain = relax_pattern_call_tir_new(
+        ctx, NULL, (pat[]){ relax_pattern_call_tir_new(ctx, twice, &x, 1, 0) }, 1, 0);
     assert_int_equal(count(ctx, m, chain), 1);
     pat elementwise = relax_pattern_with_attrs(
-        ctx, any(ctx), one_attr(ctx, "op_pattern", relax_attr_int(ctx, 0)));
-    assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, elementwise, &x, 1, 0)), 1);
+        ctx, any(ctx), one_attr(ctx, "op_pattern", relax_attr_int_new(ctx, 0)));
+    assert_int_equal(count(ctx, m, relax_pattern_call_tir_new(ctx, elementwise, &x, 1, 0)), 1);
     /* by content: of another module, under another name */
     relax_module *other = parsed(ctx, PROGRAM("packed and tir"));
-    pat like = relax_pattern_function(ctx, relax_module_function(other, 0));
-    assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, like, &x, 1, 0)), 1);
+    pat like = relax_pattern_function_new(ctx, relax_module_function(other, 0));
+    assert_int_equal(count(ctx, m, relax_pattern_call_tir_new(ctx, like, &x, 1, 0)), 1);
     assert_int_equal(
-        count(ctx, m, relax_pattern_call(ctx, relax_pattern_function(ctx, NULL), &x, 1, 0)), 1);
-    assert_int_equal(
-        count(ctx, m, relax_pattern_call(ctx, relax_pattern_global_var(ctx, NULL, 0), &x, 1, 0)),
+        count(ctx, m, relax_pattern_call_new(ctx, relax_pattern_function_new(ctx, NULL), &x, 1, 0)),
         1);
-    assert_int_equal(count(ctx, m, relax_pattern_call_packed(ctx, NULL, 0, &x, 1, 0)), 2);
-    assert_int_equal(count(ctx, m, relax_pattern_call_packed(ctx, Z("my.pure"), &x, 1, 0)), 1);
-    assert_int_equal(count(ctx, m, relax_pattern_call_packed(ctx, Z("my.dps"), &x, 1, 0)), 1);
-    assert_int_equal(count(ctx, m, relax_pattern_call_packed(ctx, Z("my.dps"), &x, 1, 0)), 1);
-    assert_int_equal(count(ctx, m, relax_pattern_call_packed(ctx, Z("my.other"), &x, 1, 0)), 0);
-    pat effect = relax_pattern_call_packed(ctx, Z("my.effect"), &x, 1, 0),
-        direct = relax_pattern_call(ctx, relax_pattern_extern_func(ctx, Z("my.effect")), &x, 1, 0);
+    assert_int_equal(
+        count(ctx, m,
+              relax_pattern_call_new(ctx, relax_pattern_global_var_new(ctx, NULL, 0), &x, 1, 0)),
+        1);
+    assert_int_equal(count(ctx, m, relax_pattern_call_packed_new(ctx, NULL, 0, &x, 1, 0)), 2);
+    assert_int_equal(count(ctx, m, relax_pattern_call_packed_new(ctx, Z("my.pure"), &x, 1, 0)), 1);
+    assert_int_equal(count(ctx, m, relax_pattern_call_packed_new(ctx, Z("my.dps"), &x, 1, 0)), 1);
+    assert_int_equal(count(ctx, m, relax_pattern_call_packed_new(ctx, Z("my.dps"), &x, 1, 0)), 1);
+    assert_int_equal(count(ctx, m, relax_pattern_call_packed_new(ctx, Z("my.other"), &x, 1, 0)), 0);
+    pat effect = relax_pattern_call_packed_new(ctx, Z("my.effect"), &x, 1, 0),
+        direct = relax_pattern_call_new(ctx, relax_pattern_extern_func_new(ctx, Z("my.effect")), &x,
+                                        1, 0);
     assert_int_equal(count_in(ctx, m, impure, effect), 1);
     assert_int_equal(count_in(ctx, m, impure, direct), 1);
     /* an impure call inside a match stays, whatever becomes of its result */
@@ -559,8 +569,8 @@ static void graphs(void **state)
     /* inside a `not`: no sine uses it */
     pat unused[] = { op2(ctx, "matmul", any(ctx), any(ctx), 0), NULL };
     pat some = any(ctx), sine = op1(ctx, "sin", any(ctx));
-    unused[1] = relax_pattern_not(ctx, relax_pattern_with_use(ctx, some, some, sine, -1, 0));
-    assert_int_equal(count(ctx, m, relax_pattern_and(ctx, unused, 2)), 2);
+    unused[1] = relax_pattern_not_new(ctx, relax_pattern_with_use(ctx, some, some, sine, -1, 0));
+    assert_int_equal(count(ctx, m, relax_pattern_and_new(ctx, unused, 2)), 2);
 }
 
 /* ---- rewriting */
@@ -577,36 +587,36 @@ static const relax_expr *to_call(void *user, relax_module_builder *mb, relax_bui
                                relax_match_expr(match, f->bias) },
                      *params[3];
     for (int i = 0; i < 3; i++)
-        params[i] = relax_var(ctx, Z("p"), relax_expr_struct_info(in[i]),
-                              relax_expr_place(relax_match_root(match)));
+        params[i] = relax_var_new(ctx, Z("p"), relax_expr_struct_info(in[i]),
+                                  relax_expr_place(relax_match_root(match)));
     relax_builder *b = relax_builder_create(ctx, mb);
     relax_function_options o;
     relax_function_options_init(&o, sizeof o);
     o.is_private = 1;
-    o.attrs = one_attr(ctx, "Composite", relax_attr_string(ctx, Z("conv_bias_relu")));
+    o.attrs = one_attr(ctx, "Composite", relax_attr_string_new(ctx, Z("conv_bias_relu")));
     relax_builder_begin_function(b, Z("fused_conv"), params, 3, &o);
     relax_builder_begin_dataflow(b);
-    const relax_expr *conv = relax_call_op(ctx, Z("nn.conv2d"), params, 2,
-                                           relax_expr_attrs(relax_match_value(match, f->conv)), 0);
+    const relax_expr *conv = relax_call_op_new(
+        ctx, Z("nn.conv2d"), params, 2, relax_expr_attrs(relax_match_value(match, f->conv)), 0);
     relax_expr *out = relax_builder_emit_output(
         b, relax_r_nn_relu(ctx, relax_r_add(ctx, conv, params[2])), NULL, 0, 0);
     relax_builder_end_dataflow(b);
     relax_expr *gv = relax_builder_end_function(b, out);
     relax_builder_destroy(b);
-    return relax_call(ctx, gv, in, 3, NULL, 0);
+    return relax_call_new(ctx, gv, in, 3, NULL, 0);
 }
 
 static void private_function(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     fusion f = { .p = { .ctx = ctx, .a = any(ctx), .b = any(ctx) }, .bias = any(ctx) };
-    f.conv = relax_pattern_op(ctx, Z("nn.conv2d"), (pat[]){ f.p.a, f.p.b }, 2, 0);
+    f.conv = relax_pattern_op_new(ctx, Z("nn.conv2d"), (pat[]){ f.p.a, f.p.b }, 2, 0);
     f.p.root = op1(ctx, "nn.relu", op2(ctx, "add", f.conv, f.bias, RELAX_PATTERN_COMMUTATIVE));
     relax_module *m = parsed(ctx, PROGRAM("dense")),
                  *out = relax_pattern_rewrite(ctx, m, NULL, 0, f.p.root, to_call, &f, NULL);
     assert_quiet(ctx);
     assert_int_equal(relax_module_num_functions(out), 2);
-    assert_int_equal(relax_well_formed(ctx, out, RELAX_CHECK_NORMAL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, out, RELAX_CHECK_NORMAL), 1);
     const relax_expr *seq = relax_expr_operand(relax_base_func_as_expr(main_of(out)), 3);
     assert_int_equal(relax_block_num_bindings(relax_seq_block(seq, 0)), 1);
     char *text = printed(ctx, relax_module_as_node(out));
@@ -686,9 +696,9 @@ typedef struct parallel {
 static const relax_expr *slice(relax_context *ctx, const relax_expr *of, int64_t i)
 {
     const relax_expr *args[] = { of };
-    const relax_attr *attrs = one_attr(ctx, "indices_or_sections", relax_attr_int(ctx, 3));
-    attrs = relax_attr_map_with(ctx, attrs, Z("axis"), relax_attr_int(ctx, 1));
-    return relax_tuple_get_item(ctx, relax_call_op(ctx, Z("split"), args, 1, attrs, 0), i);
+    const relax_attr *attrs = one_attr(ctx, "indices_or_sections", relax_attr_int_new(ctx, 3));
+    attrs = relax_attr_map_with(ctx, attrs, Z("axis"), relax_attr_int_new(ctx, 1));
+    return relax_tuple_get_item_new(ctx, relax_call_op_new(ctx, Z("split"), args, 1, attrs, 0), i);
 }
 
 static const relax_expr *combine(void *user, relax_module_builder *mb, relax_builder *builder,
@@ -699,9 +709,9 @@ static const relax_expr *combine(void *user, relax_module_builder *mb, relax_bui
     const relax_expr *weights[3], *all;
     for (int i = 0; i < 3; i++)
         weights[i] = relax_match_expr(match, p->weights[i]);
-    all = relax_tuple(ctx, weights, 3);
-    all = relax_call_op(ctx, Z("concat"), &all, 1,
-                        one_attr(ctx, "axis", relax_attr_int(ctx, 1)), 0);
+    all = relax_tuple_new(ctx, weights, 3);
+    all = relax_call_op_new(ctx, Z("concat"), &all, 1,
+                            one_attr(ctx, "axis", relax_attr_int_new(ctx, 1)), 0);
     all = relax_r_matmul(ctx, relax_match_expr(match, p->x), all);
     all = relax_builder_emit(builder, all, Z("all"), 0);
     for (int i = 0; i < 3; i++)
@@ -753,13 +763,13 @@ static void several_values(void **state)
     for (int i = 0; i < 3; i++) {
         const relax_expr *param = relax_expr_operand(relax_base_func_as_expr(main_of(m)),
                                                      (size_t)(i + 1) % 3);
-        p.weights[i] = relax_pattern_expr(ctx, param);
+        p.weights[i] = relax_pattern_expr_new(ctx, param);
         p.products[i] = op2(ctx, "matmul", p.x, p.weights[i], 0);
     }
     relax_module *out = combined(&p, m);
     assert_quiet(ctx);
     assert_non_null(out);
-    assert_int_equal(relax_well_formed(ctx, out, RELAX_CHECK_ALL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, out, RELAX_CHECK_ALL), 1);
     char *text = printed(ctx, relax_module_as_node(out));
     /* the product before the root is still used there, by e */
     assert_int_equal(count(ctx, out, op2(ctx, "matmul", any(ctx), any(ctx), 0)), 2);
@@ -812,7 +822,7 @@ static void many_functions(void **state)
     for (size_t i = 0; i < FUNCTIONS; i++)
         assert_int_equal(relax_module_function(m, i) == relax_module_function(out, i), i != 700);
     assert_ptr_equal(relax_pattern_rewrite(ctx, m, Z("f699"), p.root, to_unary, &p, NULL), m);
-    assert_int_equal(relax_well_formed(ctx, out, RELAX_CHECK_NORMAL), 1);
+    assert_int_equal(relax_module_well_formed(ctx, out, RELAX_CHECK_NORMAL), 1);
 }
 
 /* ---- bounds */
@@ -821,8 +831,8 @@ static relax_module *chain(relax_context *ctx, int length, bool sums)
 {
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
-    const relax_expr *x = relax_var(
-        ctx, Z("x"), relax_struct_info_tensor_static(ctx, (int64_t[]){ 4 }, 1, RELAX_FLOAT32), 0);
+    const relax_expr *x = relax_var_new(
+        ctx, Z("x"), relax_struct_info_tensor_of_ints(ctx, (int64_t[]){ 4 }, 1, RELAX_FLOAT32), 0);
     relax_builder_begin_function(b, Z("main"), &x, 1, NULL);
     relax_builder_begin_dataflow(b);
     for (int i = 0; i < length; i++)
@@ -849,8 +859,9 @@ static void deep(void **state)
     plan p = { .ctx = ctx, .a = any(ctx), .op = "tanh" };
     pat inner = p.a;
     for (int i = 0; i < DEPTH; i++)
-        inner = i % 2 ? relax_pattern_not(ctx, relax_pattern_not(ctx, op1(ctx, "exp", inner)))
-                      : op1(ctx, "exp", inner);
+        inner = i % 2
+                    ? relax_pattern_not_new(ctx, relax_pattern_not_new(ctx, op1(ctx, "exp", inner)))
+                    : op1(ctx, "exp", inner);
     assert_int_equal(count(ctx, m, op1(ctx, "sin", inner)), 1);
     inner = p.a;
     for (int i = 0; i < DEPTH; i++)
@@ -871,12 +882,12 @@ static void too_many_ways(void **state)
     pat x = any(ctx), p = op1(ctx, "cos", any(ctx));
     for (int i = 0; i < 40; i++)
         p = op2(ctx, "add", p,
-                relax_pattern_or(ctx, (pat[]){ any(ctx), op1(ctx, "exp", any(ctx)), x }, 3),
+                relax_pattern_or_new(ctx, (pat[]){ any(ctx), op1(ctx, "exp", any(ctx)), x }, 3),
                 RELAX_PATTERN_COMMUTATIVE);
     clock_t begin = clock();
     int found = 0;
     pat one[] = { p, op1(ctx, "exp", any(ctx)) };
-    relax_status status = relax_pattern_match_all(ctx, relax_pattern_or(ctx, one, 2), m,
+    relax_status status = relax_pattern_match_all(ctx, relax_pattern_or_new(ctx, one, 2), m,
                                                   main_of(m), count_match, &found);
     if (status == RELAX_OK) /* fails soon enough: a search among bindings does not */
         assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
@@ -905,7 +916,7 @@ static const relax_expr *bad_callback(void *user, relax_module_builder *mb, rela
     plan *p = user;
     relax_context *ctx = p->ctx;
     const relax_expr *a = relax_match_expr(match, p->a);
-    relax_prim_expr *two = relax_prim_int(ctx, 2);
+    relax_prim_expr *two = relax_prim_int_new(ctx, 2);
     switch (p->leave) {
     case 0: return relax_r_sum(ctx, a);                                      /* another shape */
     case 1: return relax_r_matmul(ctx, a, relax_r_sum(ctx, a));              /* ill-typed */
@@ -968,22 +979,22 @@ static void misuse(void **state)
     assert_same(ctx, rewrite(&p, m, bad_callback), body(ctx, "        gv = R.sin(x)\n"));
     p.leave = 8;
     assert_ptr_equal(rewrite(&p, m, bad_callback), m);
-    assert_null(relax_pattern_op(ctx, Z("no.such"), NULL, 0, 0));
+    assert_null(relax_pattern_op_new(ctx, Z("no.such"), NULL, 0, 0));
     assert_said(ctx, "OP06");
-    assert_null(relax_pattern_or(ctx, NULL, 0));
+    assert_null(relax_pattern_or_new(ctx, NULL, 0));
     assert_said(ctx, "OP03");
-    assert_null(relax_pattern_op(ctx, Z("exp"), &p.a, 1, RELAX_PATTERN_COMMUTATIVE));
+    assert_null(relax_pattern_op_new(ctx, Z("exp"), &p.a, 1, RELAX_PATTERN_COMMUTATIVE));
     assert_said(ctx, "OP03");
-    assert_null(relax_pattern_not(ctx, (pat)(const void *)m));
+    assert_null(relax_pattern_not_new(ctx, (pat)(const void *)m));
     assert_said(ctx, "OP02");
-    assert_null(relax_call_op(ctx, Z("exp"),
-                              (const relax_expr *[]){ (const relax_expr *)(const void *)p.a }, 1,
-                              NULL, 0));
+    assert_null(relax_call_op_new(ctx, Z("exp"),
+                                  (const relax_expr *[]){ (const relax_expr *)(const void *)p.a },
+                                  1, NULL, 0));
     assert_said(ctx, "OP02");
     assert_null(relax_pattern_rewrite(ctx, m, Z("none"), p.root, to_a, &p, NULL));
     assert_said(ctx, "OP15");
     relax_context *other = relax_context_create(NULL);
-    assert_null(relax_pattern_not(other, p.a));
+    assert_null(relax_pattern_not_new(other, p.a));
     assert_said(other, "OP02");
     relax_context_release(other);
     relax_rewrite_options o;
@@ -1039,12 +1050,13 @@ static size_t attempt(size_t fail_at)
                  *branches = parsed(ctx, PROGRAM("branches"));
     size_t before = f.calls;
     f.fail_at = fail_at ? before + fail_at : 0;
-    const relax_prim_expr *pq[] = { relax_shape_var(ctx, Z("p")), relax_shape_var(ctx, Z("q")) };
+    const relax_prim_expr *pq[] = { relax_shape_var_new(ctx, Z("p")),
+                                    relax_shape_var_new(ctx, Z("q")) };
     plan p = { .ctx = ctx, .a = any(ctx) };
     pat add = op2(ctx, "add", p.a, any(ctx), RELAX_PATTERN_COMMUTATIVE),
         sized = relax_pattern_with_shape(ctx, add, pq, 2);
-    pat either[] = { relax_pattern_not(ctx, any(ctx)), sized };
-    p.root = op2(ctx, "matmul", relax_pattern_or(ctx, either, 2), any(ctx), 0);
+    pat either[] = { relax_pattern_not_new(ctx, any(ctx)), sized };
+    p.root = op2(ctx, "matmul", relax_pattern_or_new(ctx, either, 2), any(ctx), 0);
     relax_module *out = rewrite(&p, m, careful);
     pat mul = op2(ctx, "multiply", any(ctx), any(ctx), 0);
     p.root = relax_pattern_with_use(ctx, op2(ctx, "add", mul, p.a, 0), mul, any(ctx), -1, 1);

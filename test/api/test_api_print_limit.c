@@ -93,8 +93,8 @@ static void constants_are_free(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     float *data = calloc(COUNT, sizeof *data);
     relax_print_options o = with_error(NULL);
-    relax_expr *c = relax_constant(ctx, RELAX_FLOAT32, (int64_t[]){ COUNT }, 1, data,
-                                   COUNT * sizeof *data);
+    relax_expr *c =
+        relax_constant_new(ctx, RELAX_FLOAT32, (int64_t[]){ COUNT }, 1, data, COUNT * sizeof *data);
     o.max_bytes = 200;
     relax_bytes *text = relax_node_print(ctx, relax_expr_as_node(c), &o);
     assert_true(relax_bytes_size(text) > COUNT * sizeof *data);

@@ -9,7 +9,7 @@ static const relax_prim_expr *var(names *t, char letter)
 {
     const relax_prim_expr **v = &t->vars[letter - 'a'];
     if (!*v)
-        *v = relax_prim_var(t->ctx, &letter, 1, RELAX_INT64);
+        *v = relax_prim_var_new(t->ctx, &letter, 1, RELAX_INT64);
     return *v;
 }
 
@@ -25,15 +25,15 @@ static const relax_prim_expr *read_at(names *t, const char **at)
         (*at)++;
     char c = *(*at)++;
     if (c >= '0' && c <= '9')
-        return relax_prim_int(t->ctx, strtoll(*at - 1, (char **)(uintptr_t)at, 10));
+        return relax_prim_int_new(t->ctx, strtoll(*at - 1, (char **)(uintptr_t)at, 10));
     for (size_t i = 0; i < N(ops); i++)
         if (ops[i].sign == c) {
             const relax_prim_expr *a = read_at(t, at);
-            return relax_prim_binary(t->ctx, ops[i].op, a, read_at(t, at));
+            return relax_prim_binary_new(t->ctx, ops[i].op, a, read_at(t, at));
         }
     if (c == '?') {
         const relax_prim_expr *cond = read_at(t, at), *a = read_at(t, at);
-        return relax_prim_select(t->ctx, cond, a, read_at(t, at));
+        return relax_prim_select_new(t->ctx, cond, a, read_at(t, at));
     }
     assert_in_range(c, 'a', 'u');
     return var(t, c);
@@ -53,8 +53,7 @@ static void test_facts_decide(void **state)
     assert_non_null(p);
     assert_int_equal(relax_prover_equal(p, a, n), RELAX_PROOF_UNKNOWN);
     const relax_prim_expr *dims[] = { n, read_text(&t, "* m 4") };
-    relax_struct_info *info =
-        relax_struct_info_tensor(f->ctx, dims, 2, RELAX_FLOAT32);
+    relax_struct_info *info = relax_struct_info_tensor_new(f->ctx, dims, 2, RELAX_FLOAT32);
     assert_int_equal(relax_prover_enter(p, info), RELAX_OK);
     assert_int_equal(relax_prover_equal(p, a, n), RELAX_PROOF_EQUAL);
     /* m stands alone nowhere: it may be negative for all we know */
@@ -112,19 +111,20 @@ static void test_many_facts(void **state)
 {
     fixture *f = *state;
     relax_prover *p = relax_prover_create(f->ctx);
-    const relax_prim_expr *before = relax_prim_var(f->ctx, "x", 1, RELAX_INT64), *one =
-                              relax_prim_int(f->ctx, 1), *first = before;
+    const relax_prim_expr *before = relax_prim_var_new(f->ctx, "x", 1, RELAX_INT64),
+                          *one = relax_prim_int_new(f->ctx, 1), *first = before;
     int taken = 0;
     for (int i = 0; i < 1000; i++) {
-        const relax_prim_expr *next = relax_prim_var(f->ctx, "x", 1, RELAX_INT64);
+        const relax_prim_expr *next = relax_prim_var_new(f->ctx, "x", 1, RELAX_INT64);
         taken += relax_prover_assume_equal(
-                     p, next, relax_prim_binary(f->ctx, RELAX_PRIM_ADD, before, one)) ==
+                     p, next, relax_prim_binary_new(f->ctx, RELAX_PRIM_ADD, before, one)) ==
                  RELAX_FACT_TAKEN;
         before = next;
         if (i == 40)
             assert_int_equal(
-                relax_prover_equal(p, next, relax_prim_binary(
-                    f->ctx, RELAX_PRIM_ADD, first, relax_prim_int(f->ctx, 41))),
+                relax_prover_equal(p, next,
+                                   relax_prim_binary_new(f->ctx, RELAX_PRIM_ADD, first,
+                                                         relax_prim_int_new(f->ctx, 41))),
                 RELAX_PROOF_EQUAL);
     }
     assert_int_equal(taken, 64);
@@ -234,8 +234,9 @@ static void test_evaluation(void **state)
         assert_int_equal(got, rows[i].value);
     }
     int64_t got;
-    assert_int_equal(relax_prim_evaluate(f->ctx, relax_prim_float(f->ctx, RELAX_FLOAT32, 1), NULL,
-                                         NULL, 0, &got), RELAX_EVALUATION_UNSUPPORTED);
+    assert_int_equal(relax_prim_evaluate(f->ctx, relax_prim_float_new(f->ctx, RELAX_FLOAT32, 1),
+                                         NULL, NULL, 0, &got),
+                     RELAX_EVALUATION_UNSUPPORTED);
     assert_quiet(f->ctx);
 }
 

@@ -133,7 +133,7 @@ static void packed_functions(void **state)
         relax_vm_options options;
         relax_value arg, result;
         relax_error *error = NULL;
-        w.exe = relax_compile(ctx, m, NULL);
+        w.exe = relax_module_compile(ctx, m, NULL);
         assert_quiet(ctx);
         assert_int_equal(relax_registry_create(NULL, &w.registry, NULL), RELAX_OK);
         bind(&w, rows[i].fn);
@@ -189,7 +189,7 @@ static const relax_module *run_again(void *user, relax_context *ctx, const relax
     assert_int_equal(relax_pipeline_add(w->pipeline, Z("normalize"), NULL),
                      RELAX_ERROR_INVALID_ARGUMENT);
     assert_said(ctx, "OP09");
-    return relax_run_pass(ctx, m, Z("legalize_ops"), NULL); /* another run is fine */
+    return relax_pass_run(ctx, m, Z("legalize_ops"), NULL); /* another run is fine */
 }
 static const relax_module *destroy_it(void *user, relax_context *ctx, const relax_module *m)
 {
@@ -203,7 +203,7 @@ static void host_passes(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     const relax_module *m = parsed(ctx, RELU);
-    const relax_expr *unit = relax_tuple(ctx, NULL, 0);
+    const relax_expr *unit = relax_tuple_new(ctx, NULL, 0);
     const struct {
         const relax_module *(*run)(void *, relax_context *, const relax_module *);
         const void *give;
@@ -238,7 +238,7 @@ static void misbehave(void *user, relax_context *ctx, size_t index)
     relax_context_clear_diagnostics(ctx);
     assert_int_equal(relax_context_on_diagnostic(ctx, NULL, NULL, NULL),
                      RELAX_ERROR_INVALID_ARGUMENT);
-    assert_null(relax_tuple(ctx, NULL, 3));
+    assert_null(relax_tuple_new(ctx, NULL, 3));
 }
 
 static void listeners_only_look(void **state)
@@ -262,7 +262,7 @@ static void listeners_only_look(void **state)
     relax_context_clear_diagnostics(ctx);
     relax_module_builder_destroy(mb); /* before its builder */
     relax_builder_begin_function(b, Z("f"), NULL, 0, NULL);
-    assert_non_null(relax_builder_end_function(b, relax_tuple(ctx, NULL, 0)));
+    assert_non_null(relax_builder_end_function(b, relax_tuple_new(ctx, NULL, 0)));
     relax_builder_destroy(b);
     assert_quiet(ctx);
 }
@@ -272,7 +272,8 @@ static int32_t stop_later(void *user, const relax_node *node)
 {
     stopper *s = user;
     assert_non_null(relax_node_kind_name(node));
-    assert_non_null(relax_prim_int(s->ctx, 1000 + s->left)); /* making nodes meanwhile is fine */
+    assert_non_null(
+        relax_prim_int_new(s->ctx, 1000 + s->left)); /* making nodes meanwhile is fine */
     return s->left-- ? 0 : s->answer;
 }
 /* What is being walked may not be taken away. */
@@ -322,10 +323,10 @@ static int32_t count_node(void *user, const relax_node *node)
 static void shared_parts_are_opened_once(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_prim_expr *a = relax_shape_var(ctx, Z("n"));
+    const relax_prim_expr *a = relax_shape_var_new(ctx, Z("n"));
     size_t entered = 0, left = 0;
     for (int i = 0; i < 60; i++)
-        a = relax_prim_binary(ctx, RELAX_PRIM_MUL, a, a);
+        a = relax_prim_binary_new(ctx, RELAX_PRIM_MUL, a, a);
     const relax_node *node = relax_prim_expr_as_node(a);
     assert_int_equal(relax_node_walk(ctx, node, count_node, NULL, &entered), RELAX_OK);
     assert_int_equal(relax_node_walk(ctx, node, NULL, count_node, &left), RELAX_OK);
@@ -351,7 +352,7 @@ static void make_all(void *all[OBJECTS])
     relax_vm_options options;
     relax_value arg, result;
     relax_context *ctx = relax_context_create(NULL);
-    relax_executable *exe = relax_compile(ctx, parsed(ctx, PROGRAM("a packed call")), NULL);
+    relax_executable *exe = relax_module_compile(ctx, parsed(ctx, PROGRAM("a packed call")), NULL);
     relax_vm *vm = NULL;
     relax_registry *registry = NULL;
     relax_tensor *t = NULL;
@@ -371,7 +372,7 @@ static void make_all(void *all[OBJECTS])
     relax_value_release(&arg);
     assert_int_not_equal(relax_vm_call(vm, Z("nothing"), NULL, 0, &result, &error), RELAX_OK);
     assert_int_equal(relax_executable_serialize(exe, &bytes, NULL), RELAX_OK);
-    relax_function *f = relax_function_retain(relax_registry_lookup(registry, Z("host")));
+    relax_packed_func *f = relax_packed_func_retain(relax_registry_find(registry, Z("host")));
     void *made[OBJECTS] = { ctx, exe, vm, t, f, error, registry, bytes };
     memcpy(all, made, sizeof made);
 }
@@ -383,7 +384,7 @@ static void let_go(void *const all[OBJECTS], int which)
     case EXECUTABLE: relax_executable_release(all[which]); break;
     case VM: relax_vm_release(all[which]); break;
     case TENSOR: relax_tensor_release(all[which]); break;
-    case FUNCTION: relax_function_release(all[which]); break;
+    case FUNCTION: relax_packed_func_release(all[which]); break;
     case ERROR: relax_error_release(all[which]); break;
     case REGISTRY: relax_registry_release(all[which]); break;
     default: relax_bytes_release(all[which]); break;
@@ -422,7 +423,7 @@ static void *retain_and_release(void *user)
         relax_executable_release(relax_executable_retain(all[EXECUTABLE]));
         relax_vm_release(relax_vm_retain(all[VM]));
         relax_tensor_release(relax_tensor_retain(all[TENSOR]));
-        relax_function_release(relax_function_retain(all[FUNCTION]));
+        relax_packed_func_release(relax_packed_func_retain(all[FUNCTION]));
         relax_error_release(relax_error_retain(all[ERROR]));
         relax_registry_release(relax_registry_retain(all[REGISTRY]));
         relax_bytes_release(relax_bytes_retain(all[BYTES]));

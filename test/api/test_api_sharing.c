@@ -42,7 +42,7 @@ static const relax_binding *binding_of(const relax_module *m, size_t i)
 
 static bool is_call_of(const relax_expr *e, const char *op)
 {
-    const char *name = e && relax_expr_kind(e) == RELAX_EXPR_CALL
+    const char *name = e && relax_expr_kind(e) == RELAX_EXPR_KIND_CALL
                            ? relax_expr_name(relax_expr_operand(e, 0), NULL)
                            : NULL;
     return name && strcmp(name, op) == 0;
@@ -57,7 +57,7 @@ static const relax_expr *matmul_twice(void *user, relax_mutator *m, const relax_
 static relax_module *by_mutator(relax_context *ctx, const relax_module *m)
 {
     relax_mutations t = { .struct_size = sizeof t, .user = ctx, .call = matmul_twice };
-    return relax_mutate(ctx, m, Z("f700"), &t);
+    return relax_module_mutate(ctx, m, Z("f700"), &t);
 }
 
 static relax_module *by_edit(relax_context *ctx, const relax_module *m)
@@ -73,25 +73,25 @@ static relax_module *by_edit(relax_context *ctx, const relax_module *m)
 
 static relax_module *by_extraction(relax_context *ctx, const relax_module *m)
 {
-    return relax_extract_function(ctx, m, Z("f700"), binding_of(m, 1), binding_of(m, 1),
-                                  Z("part"));
+    return relax_module_extract_function(ctx, m, Z("f700"), binding_of(m, 1), binding_of(m, 1),
+                                         Z("part"));
 }
 
 static relax_module *by_inlining_a_call(relax_context *ctx, const relax_module *m)
 {
-    return relax_inline_call(ctx, m, Z("f700"), binding_of(m, 0));
+    return relax_module_inline_call(ctx, m, Z("f700"), binding_of(m, 0));
 }
 
 static relax_module *by_inlining(relax_context *ctx, const relax_module *m)
 {
-    return relax_inline_function(ctx, m, Z("helper"));
+    return relax_module_inline_function(ctx, m, Z("helper"));
 }
 
 /* Another function with variables of its own. */
 static const relax_base_func *another(relax_context *ctx, const relax_module *m)
 {
     return relax_node_as_base_func(
-        relax_copy_renewed(ctx, relax_base_func_as_node(function(m, "f1"))));
+        relax_node_copy_renewed(ctx, relax_base_func_as_node(function(m, "f1"))));
 }
 
 static relax_module *by_replacing(relax_context *ctx, const relax_module *m)
@@ -130,7 +130,7 @@ static relax_module *by_weights(relax_context *ctx, const relax_module *m)
     static const float data[16] = { 1 };
     const int64_t shape[] = { 4, 4 };
     const relax_expr *w = relax_expr_operand(relax_base_func_as_expr(function(m, "f700")), 1),
-                     *c = relax_constant(ctx, RELAX_FLOAT32, shape, 2, data, sizeof data);
+                     *c = relax_constant_new(ctx, RELAX_FLOAT32, shape, 2, data, sizeof data);
     assert_non_null(c);
     return relax_module_bind_constants(ctx, m, &w, &c, 1);
 }
@@ -139,33 +139,39 @@ static relax_module *by_sizes(relax_context *ctx, const relax_module *m)
 {
     const relax_expr *x = relax_expr_operand(relax_base_func_as_expr(function(m, "f700")), 0);
     const relax_prim_expr *n = relax_struct_info_dim(relax_expr_struct_info(x), 0),
-                          *seven = relax_prim_int(ctx, 7);
+                          *seven = relax_prim_int_new(ctx, 7);
     return relax_module_bind_shape_vars(ctx, m, &n, &seven, 1);
 }
 
 static relax_module *by_sizes_by_name(relax_context *ctx, const relax_module *m)
 {
     const char *n = "n";
-    const relax_prim_expr *seven = relax_prim_int(ctx, 7);
+    const relax_prim_expr *seven = relax_prim_int_new(ctx, 7);
     return relax_module_bind_shape_names(ctx, m, Z("f700"), &n, &seven, 1);
 }
 
 static relax_module *by_attributes(relax_context *ctx, const relax_module *m)
 {
-    return relax_module_set_attrs(ctx, m, relax_attr_map_with(ctx, NULL, Z("a"),
-                                                              relax_attr_int(ctx, 1)));
+    return relax_module_set_attrs(
+        ctx, m, relax_attr_map_with(ctx, NULL, Z("a"), relax_attr_int_new(ctx, 1)));
 }
 
 static const struct {
     const char *name;
     relax_module *(*change)(relax_context *ctx, const relax_module *m);
 } changes[] = {
-    { "relax_mutate", by_mutator }, { "relax_block_edit_module", by_edit },
-    { "relax_extract_function", by_extraction }, { "relax_inline_call", by_inlining_a_call },
-    { "relax_inline_function", by_inlining }, { "relax_module_replace", by_replacing },
-    { "relax_module_add", by_adding }, { "relax_module_remove", by_removing },
-    { "relax_module_rename", by_renaming }, { "relax_module_set_public", by_hiding },
-    { "relax_module_merge", by_merging }, { "relax_module_bind_constants", by_weights },
+    { "relax_module_mutate", by_mutator },
+    { "relax_block_edit_module", by_edit },
+    { "relax_module_extract_function", by_extraction },
+    { "relax_module_inline_call", by_inlining_a_call },
+    { "relax_module_inline_function", by_inlining },
+    { "relax_module_replace", by_replacing },
+    { "relax_module_add", by_adding },
+    { "relax_module_remove", by_removing },
+    { "relax_module_rename", by_renaming },
+    { "relax_module_set_public", by_hiding },
+    { "relax_module_merge", by_merging },
+    { "relax_module_bind_constants", by_weights },
     { "relax_module_bind_shape_vars", by_sizes },
     { "relax_module_bind_shape_names", by_sizes_by_name },
     { "relax_module_set_attrs", by_attributes },
@@ -195,7 +201,7 @@ static void test_changes(void **state)
         assert_ptr_not_equal(out, m);
         if (num_shared(m, out) < FUNCTIONS - 1)
             fail_msg("%s: %zu are shared", changes[i].name, num_shared(m, out));
-        assert_int_not_equal(relax_well_formed(ctx, out, RELAX_CHECK_NORMAL), 0);
+        assert_int_not_equal(relax_module_well_formed(ctx, out, RELAX_CHECK_NORMAL), 0);
         relax_context_clear_diagnostics(ctx);
     }
 }
@@ -216,7 +222,7 @@ static relax_module *ready_for(relax_context *ctx, const char *pass, relax_modul
 {
     if (strcmp(pass, "plan_memory") != 0)
         return m;
-    return relax_run_pass(ctx, relax_run_pass(ctx, m, Z("legalize_ops"), NULL),
+    return relax_pass_run(ctx, relax_pass_run(ctx, m, Z("legalize_ops"), NULL),
                           Z("call_tir_rewrite"), NULL);
 }
 
@@ -225,16 +231,16 @@ static void test_passes(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_module *m = thousand(ctx);
-    assert_ptr_equal(relax_normalize(ctx, m), m);
+    assert_ptr_equal(relax_module_normalize(ctx, m), m);
     for (int32_t i = 0; relax_pass_name(i); i++) {
         const char *name = relax_pass_name(i);
         if (has_required_options(i))
             continue;
         relax_module *given = ready_for(ctx, name, m);
-        relax_module *once = relax_run_pass(ctx, given, Z(name), NULL);
+        relax_module *once = relax_pass_run(ctx, given, Z(name), NULL);
         assert_non_null(once);
         relax_module *edited = relax_module_replace(ctx, once, Z("f700"), function(given, "f700"));
-        relax_module *twice = relax_run_pass(ctx, edited, Z(name), NULL);
+        relax_module *twice = relax_pass_run(ctx, edited, Z(name), NULL);
         assert_quiet(ctx);
         assert_non_null(twice);
         if (num_shared(once, twice) < FUNCTIONS - 1)

@@ -14,14 +14,14 @@ typedef struct kernel {
     prim shape[2];
 } kernel;
 
-static prim num(kernel *k, int64_t value) { return relax_prim_int(k->ctx, value); }
+static prim num(kernel *k, int64_t value) { return relax_prim_int_new(k->ctx, value); }
 static prim real(kernel *k, double value)
 {
-    return relax_prim_float(k->ctx, RELAX_FLOAT32, value);
+    return relax_prim_float_new(k->ctx, RELAX_FLOAT32, value);
 }
 static prim both(kernel *k, int32_t op, prim a, prim b)
 {
-    return relax_prim_binary(k->ctx, op, a, b);
+    return relax_prim_binary_new(k->ctx, op, a, b);
 }
 static prim loop(kernel *k, int32_t kind, const char *name, int64_t extent)
 {
@@ -97,10 +97,10 @@ static float at_least_five(const float *a, int i)
 
 static void lets_and_assertions(kernel *k)
 {
-    relax_attr *yes = relax_attr_bool(k->ctx, 1);
+    relax_attr *yes = relax_attr_bool_new(k->ctx, 1);
     relax_tir_attr(k->t, Z("tir.noalias"), yes);
     prim i = loop(k, RELAX_LOOP_SERIAL, "i", 2), j = loop(k, RELAX_LOOP_SERIAL, "j", 4);
-    relax_tir_attr(k->t, Z("pragma_note"), relax_attr_int(k->ctx, 3));
+    relax_tir_attr(k->t, Z("pragma_note"), relax_attr_int_new(k->ctx, 3));
     relax_tir_attr(k->t, Z("pragma_sure"), yes);
     prim x = relax_tir_let(k->t, Z("x"), load(k, i, j));
     relax_tir_assert(k->t, both(k, RELAX_PRIM_LT, x, real(k, 100)), Z("less than a hundred"));
@@ -124,7 +124,7 @@ static void guarded_block(kernel *k)
     relax_tir_where(k->t, both(k, RELAX_PRIM_LT, o, num(k, 2)));
     relax_tir_reads(k->t, k->a, at, ones, 2);
     relax_tir_writes(k->t, k->b, at, ones, 2);
-    relax_tir_attr(k->t, Z("note"), relax_attr_string(k->ctx, Z("kept")));
+    relax_tir_attr(k->t, Z("note"), relax_attr_string_new(k->ctx, Z("kept")));
     store(k, vi, vj, load(k, vi, vj));
     relax_tir_end_block(k->t);
     relax_tir_end_for(k->t);
@@ -216,13 +216,14 @@ static const relax_module *module_of(relax_context *ctx, const struct program *p
     relax_base_func *f = relax_tir_finish(k.t);
     relax_tir_builder_destroy(k.t);
     relax_expr *gv = f && b ? relax_module_builder_add(mb, Z("kernel"), f) : NULL;
-    relax_struct_info *info = gv ? floats(ctx, relax_prim_int(ctx, 2), 4) : NULL;
-    const relax_expr *x = info ? relax_var(ctx, Z("x"), info, 0) : NULL,
-                     *args[] = { gv, x ? relax_tuple(ctx, &x, 1) : NULL };
+    relax_struct_info *info = gv ? floats(ctx, relax_prim_int_new(ctx, 2), 4) : NULL;
+    const relax_expr *x = info ? relax_var_new(ctx, Z("x"), info, 0) : NULL,
+                     *args[] = { gv, x ? relax_tuple_new(ctx, &x, 1) : NULL };
     relax_module *m = NULL;
     if (args[1] && relax_builder_begin_function(b, Z("main"), &x, 1, NULL) == RELAX_OK) {
         relax_expr *y = relax_builder_emit(
-            b, relax_call_op_with_result(ctx, Z("call_tir"), args, 2, NULL, info, 0), NULL, 0, 0);
+            b, relax_call_op_new_with_result(ctx, Z("call_tir"), args, 2, NULL, info, 0), NULL, 0,
+            0);
         m = y && relax_builder_end_function(b, y) ? relax_module_builder_finish(mb) : NULL;
     }
     relax_builder_destroy(b);
@@ -239,7 +240,7 @@ static void check_run(relax_context *ctx, const struct program *p, const relax_m
     relax_vm *vm = NULL;
     relax_value arg, result;
     relax_tensor *in = tensor_of(input, 2, 4);
-    relax_executable *exe = relax_compile(ctx, m, options);
+    relax_executable *exe = relax_module_compile(ctx, m, options);
     assert_quiet(ctx);
     assert_int_equal(relax_executable_num_native_kernels(exe) > 0, options != NULL);
     assert_int_equal(relax_vm_create(exe, NULL, &vm, NULL), RELAX_OK);
@@ -277,7 +278,7 @@ static void by_text_and_bytecode(void **state)
         const relax_module *m = module_of(ctx, &programs[i]);
         assert_quiet(ctx);
         assert_non_null(m);
-        assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
+        assert_int_equal(relax_module_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
         reads_back(ctx, &programs[i], m);
         check_run(ctx, &programs[i], m, NULL);
     }
@@ -337,16 +338,16 @@ static void written_not_run(void **state)
 static void end_while_of_for(kernel *k) { loop(k, 1, "i", 2), relax_tir_end_while(k->t); }
 static void end_for_of_while(kernel *k)
 {
-    relax_tir_while(k->t, relax_prim_int_of(k->ctx, RELAX_BOOL, 1)), relax_tir_end_for(k->t);
+    relax_tir_while(k->t, relax_prim_int_of_dtype(k->ctx, RELAX_BOOL, 1)), relax_tir_end_for(k->t);
 }
 static void open_while(kernel *k)
 {
-    relax_tir_while(k->t, relax_prim_int_of(k->ctx, RELAX_BOOL, 1));
+    relax_tir_while(k->t, relax_prim_int_of_dtype(k->ctx, RELAX_BOOL, 1));
 }
 static void while_of_number(kernel *k) { relax_tir_while(k->t, num(k, 1)); }
 static void where_outside(kernel *k)
 {
-    relax_tir_where(k->t, relax_prim_int_of(k->ctx, RELAX_BOOL, 1));
+    relax_tir_where(k->t, relax_prim_int_of_dtype(k->ctx, RELAX_BOOL, 1));
 }
 static void where_of_nothing(kernel *k)
 {
@@ -515,7 +516,7 @@ static void shared_parts_cost_once(void **state)
     for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++) {
         const relax_module *m = module_of(ctx, &shared[i]);
         assert_quiet(ctx);
-        assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_ALL), 1);
+        assert_int_equal(relax_module_well_formed(ctx, m, RELAX_CHECK_ALL), 1);
         check_run(ctx, &shared[i], m, NULL);
     }
 }

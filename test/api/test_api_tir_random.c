@@ -60,9 +60,9 @@ static prim literal(gen *g, relax_dtype t)
     static const int64_t ints[] = { 0, 1, 2, 3, 7, 100 };
     static const double reals[] = { 0, 1, -1, 0.5, 1e10, -0.1, 3 };
     if (is_float(t))
-        return relax_prim_float(g->ctx, t, reals[roll(g, N(reals))]);
+        return relax_prim_float_new(g->ctx, t, reals[roll(g, N(reals))]);
     int64_t v = t == RELAX_BOOL ? roll(g, 2) : ints[roll(g, N(ints))];
-    return relax_prim_int_of(g->ctx, t, t == RELAX_INT32 && roll(g, 4) == 0 ? -v : v);
+    return relax_prim_int_of_dtype(g->ctx, t, t == RELAX_INT32 && roll(g, 4) == 0 ? -v : v);
 }
 
 static prim load(gen *g, size_t at, int depth)
@@ -91,13 +91,13 @@ static prim truth(gen *g, int depth)
     static const int32_t compares[] = { RELAX_PRIM_EQ, RELAX_PRIM_NE, RELAX_PRIM_LT,
                                         RELAX_PRIM_LE, RELAX_PRIM_GT, RELAX_PRIM_GE };
     switch (roll(g, 4)) {
-    case 0: return relax_prim_not(g->ctx, value(g, t, depth - 1));
+    case 0: return relax_prim_not_new(g->ctx, value(g, t, depth - 1));
     case 1: case 2:
-        return relax_prim_binary(g->ctx, compares[roll(g, N(compares))], value(g, t, depth - 1),
-                                 value(g, t, depth - 1));
+        return relax_prim_binary_new(g->ctx, compares[roll(g, N(compares))], value(g, t, depth - 1),
+                                     value(g, t, depth - 1));
     default:
-        return relax_prim_binary(g->ctx, roll(g, 2) ? RELAX_PRIM_AND : RELAX_PRIM_OR,
-                                 value(g, t, depth - 1), value(g, t, depth - 1));
+        return relax_prim_binary_new(g->ctx, roll(g, 2) ? RELAX_PRIM_AND : RELAX_PRIM_OR,
+                                     value(g, t, depth - 1), value(g, t, depth - 1));
     }
 }
 
@@ -127,14 +127,14 @@ static prim value(gen *g, relax_dtype t, int depth)
     if (t == RELAX_BOOL)
         return truth(g, depth);
     switch (roll(g, 8)) {
-    case 0: return relax_prim_cast(g->ctx, t, value(g, any_dtype(g), depth - 1));
+    case 0: return relax_prim_cast_new(g->ctx, t, value(g, any_dtype(g), depth - 1));
     case 1:
-        return relax_prim_select(g->ctx, truth(g, depth - 1), value(g, t, depth - 1),
-                                 value(g, t, depth - 1));
+        return relax_prim_select_new(g->ctx, truth(g, depth - 1), value(g, t, depth - 1),
+                                     value(g, t, depth - 1));
     case 2: return call(g, t, depth);
     default:
-        return relax_prim_binary(g->ctx, of_ints[roll(g, is_float(t) ? 6 : N(of_ints))],
-                                 value(g, t, depth - 1), value(g, t, depth - 1));
+        return relax_prim_binary_new(g->ctx, of_ints[roll(g, is_float(t) ? 6 : N(of_ints))],
+                                     value(g, t, depth - 1), value(g, t, depth - 1));
     }
 }
 
@@ -179,7 +179,7 @@ static void loop(gen *g)
     else
         add_var(g, relax_tir_for(g->t, (int32_t)roll(g, 4) + 1, Z(name), min, extent));
     if (roll(g, 4) == 0)
-        relax_tir_attr(g->t, Z("pragma"), relax_attr_int(g->ctx, 3));
+        relax_tir_attr(g->t, Z("pragma"), relax_attr_int_new(g->ctx, 3));
     statements(g);
     relax_tir_end_for(g->t);
 }
@@ -198,7 +198,7 @@ static void regions(gen *g)
 static void match(gen *g)
 {
     size_t at = roll(g, (uint32_t)g->num_buffers), keep = roll(g, (uint32_t)g->ndims[at] + 1);
-    prim one = relax_prim_int(g->ctx, 1), mins[2] = { integer(g, 1), integer(g, 2) },
+    prim one = relax_prim_int_new(g->ctx, 1), mins[2] = { integer(g, 1), integer(g, 2) },
          extents[2] = { g->ndims[at] > keep ? one : integer(g, 1), keep ? integer(g, 1) : one };
     add_buffer(g, relax_tir_match(g->t, Z(fresh(g, "m")), g->buffers[at], mins, extents,
                                   g->ndims[at], keep),
@@ -266,7 +266,8 @@ static void buffer(gen *g)
     size_t ndim = roll(g, 3), source = roll(g, (uint32_t)g->num_buffers);
     if (roll(g, 2)) { /* of literals and n, which temporaries of the function may be made of */
         prim two = literal(g, RELAX_INT64),
-             shape[2] = { g->vars[0], relax_prim_binary(g->ctx, RELAX_PRIM_MUL, g->vars[0], two) };
+             shape[2] = { g->vars[0],
+                          relax_prim_binary_new(g->ctx, RELAX_PRIM_MUL, g->vars[0], two) };
         add_buffer(g, relax_tir_alloc(g->t, Z(fresh(g, "T")), t, shape, ndim), t, ndim);
         return;
     }
@@ -318,7 +319,7 @@ static void statements(gen *g)
 
 static void parameters(gen *g)
 {
-    prim n = relax_tir_dim(g->t, Z("n")), four = relax_prim_int(g->ctx, 4),
+    prim n = relax_tir_dim(g->t, Z("n")), four = relax_prim_int_new(g->ctx, 4),
          shape[2] = { four, n }, steps[2] = { n, four };
     for (int i = 0; i < 5; i++) {
         relax_dtype t = i == 0 ? RELAX_FLOAT32 : any_dtype(g);

@@ -82,7 +82,7 @@ static void test_order_of_entries(void **state)
                         .op = note_op,
                         .var_def_var = note_var_def_var,
                         .var_def_dataflow_var = note_var_def_dataflow_var };
-    assert_int_equal(relax_visit(ctx, relax_module_as_node(m), &v), RELAX_OK);
+    assert_int_equal(relax_node_visit(ctx, relax_module_as_node(m), &v), RELAX_OK);
     assert_text(&s, "function var_def_var:x var_def_var:c var_def_var:s seq "
                     "call op:relax.add var:x constant var_def_dataflow_var:a "
                     "dataflow_var:a var_def_dataflow_var:b "
@@ -111,7 +111,7 @@ static size_t visited(relax_context *ctx, const relax_module *m, relax_visitor v
     size_t n = 0;
     v.struct_size = sizeof v;
     v.user = &n;
-    assert_int_equal(relax_visit(ctx, relax_module_as_node(m), &v), RELAX_OK);
+    assert_int_equal(relax_node_visit(ctx, relax_module_as_node(m), &v), RELAX_OK);
     return n;
 }
 
@@ -216,13 +216,13 @@ static void test_stopping(void **state)
     int32_t answers[] = { 1, -1, 42, INT32_MAX, INT32_MIN };
     for (size_t i = 0; i < N(answers); i++) {
         relax_visitor v = { .struct_size = sizeof v, .user = &answers[i], .if_expr = stop_at_if };
-        assert_int_equal(relax_visit(ctx, relax_module_as_node(m), &v), answers[i]);
+        assert_int_equal(relax_node_visit(ctx, relax_module_as_node(m), &v), answers[i]);
     }
     assert_quiet(ctx);
     /* `expr` comes before the entry of the kind, and instead of it */
     size_t n = 0;
     relax_visitor general = { sizeof general, &n, .expr = count, .call = stop_at_if };
-    assert_int_equal(relax_visit(ctx, relax_module_as_node(m), &general), RELAX_OK);
+    assert_int_equal(relax_node_visit(ctx, relax_module_as_node(m), &general), RELAX_OK);
     assert_int_equal(n, 1); /* the function: what is below was not asked for */
 }
 
@@ -242,15 +242,15 @@ static int32_t note_leave(void *user, const relax_node *n)
 static void test_leaving(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_struct_info *info = relax_struct_info_tensor_static(ctx, NULL, 0, RELAX_FLOAT32);
-    const relax_expr *x = relax_var(ctx, Z("x"), info, 0),
-                     *inner = relax_call_op(ctx, Z("exp"), &x, 1, NULL, 0),
-                     *outer = relax_call_op(ctx, Z("negative"), &inner, 1, NULL, 0);
+    relax_struct_info *info = relax_struct_info_tensor_of_ints(ctx, NULL, 0, RELAX_FLOAT32);
+    const relax_expr *x = relax_var_new(ctx, Z("x"), info, 0),
+                     *inner = relax_call_op_new(ctx, Z("exp"), &x, 1, NULL, 0),
+                     *outer = relax_call_op_new(ctx, Z("negative"), &inner, 1, NULL, 0);
     seen s = { .len = 0 };
     relax_visitor v = {
         .struct_size = sizeof v, .user = &s, .expr = note_enter, .leave = note_leave
     };
-    assert_int_equal(relax_visit(ctx, relax_expr_as_node(outer), &v), RELAX_OK);
+    assert_int_equal(relax_node_visit(ctx, relax_expr_as_node(outer), &v), RELAX_OK);
     assert_text(&s, "( (:relax.negative ):relax.negative ( (:relax.exp ):relax.exp (:x ):x ) ) ");
 }
 
@@ -265,25 +265,27 @@ static int32_t note_name(void *user, const relax_expr *e)
 static void test_post_order(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_struct_info *info = relax_struct_info_tensor_static(ctx, NULL, 0, RELAX_FLOAT32);
-    const relax_expr *x = relax_var(ctx, Z("x"), info, 0),
-                     *e = relax_call_op(ctx, Z("exp"), &x, 1, NULL, 0);
+    relax_struct_info *info = relax_struct_info_tensor_of_ints(ctx, NULL, 0, RELAX_FLOAT32);
+    const relax_expr *x = relax_var_new(ctx, Z("x"), info, 0),
+                     *e = relax_call_op_new(ctx, Z("exp"), &x, 1, NULL, 0);
     seen s = { .len = 0 };
     /* 2^60 ways to x */
     for (int i = 0; i < 60; i++) {
         const relax_expr *twice[] = { e, e };
-        e = relax_call_op(ctx, Z("add"), twice, 2, NULL, 0);
+        e = relax_call_op_new(ctx, Z("add"), twice, 2, NULL, 0);
     }
-    assert_int_equal(relax_visit_post_order(ctx, relax_expr_as_node(e), note_name, &s), RELAX_OK);
+    assert_int_equal(relax_node_visit_post_order(ctx, relax_expr_as_node(e), note_name, &s),
+                     RELAX_OK);
     assert_true(strncmp(s.text, "relax.add relax.exp x _ _ ", 26) == 0);
     assert_int_equal(s.len, strlen("relax.add relax.exp x _ ") + 2 * 60);
     int32_t answer = 9;
-    assert_int_equal(relax_visit_post_order(ctx, relax_expr_as_node(e), stop_at_if, &answer), 9);
+    assert_int_equal(relax_node_visit_post_order(ctx, relax_expr_as_node(e), stop_at_if, &answer),
+                     9);
     /* an operator is called before what follows it */
     relax_module *m = parsed(ctx, PROGRAM("post order"));
     s.len = 0;
     const relax_node *root = relax_module_as_node(m);
-    assert_int_equal(relax_visit_post_order(ctx, root, note_name, &s), RELAX_OK);
+    assert_int_equal(relax_node_visit_post_order(ctx, root, note_name, &s), RELAX_OK);
     assert_text(&s, "x relax.add _ y _ _ ");
 }
 
@@ -292,7 +294,7 @@ static void test_post_order(void **state)
 static const relax_expr *nested(relax_context *ctx, const relax_expr *x, size_t depth)
 {
     for (size_t i = 0; i < depth; i++)
-        x = relax_call_op(ctx, Z("exp"), &x, 1, NULL, 0);
+        x = relax_call_op_new(ctx, Z("exp"), &x, 1, NULL, 0);
     return x;
 }
 
@@ -300,14 +302,14 @@ static void test_deep_and_wide(void **state)
 {
     enum { MANY = 100000 };
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_struct_info *info = relax_struct_info_tensor_static(ctx, NULL, 0, RELAX_FLOAT32);
-    const relax_expr *x = relax_var(ctx, Z("x"), info, 0), *deep = nested(ctx, x, MANY);
+    relax_struct_info *info = relax_struct_info_tensor_of_ints(ctx, NULL, 0, RELAX_FLOAT32);
+    const relax_expr *x = relax_var_new(ctx, Z("x"), info, 0), *deep = nested(ctx, x, MANY);
     size_t calls = 0, all = 0;
     relax_visitor v = { sizeof v, &calls, .call = count };
-    assert_int_equal(relax_visit(ctx, relax_expr_as_node(deep), &v), RELAX_OK);
+    assert_int_equal(relax_node_visit(ctx, relax_expr_as_node(deep), &v), RELAX_OK);
     assert_int_equal(calls, 1);
     relax_visitor down = { .struct_size = sizeof down, .user = &all, .var = count };
-    assert_int_equal(relax_visit(ctx, relax_expr_as_node(deep), &down), RELAX_OK);
+    assert_int_equal(relax_node_visit(ctx, relax_expr_as_node(deep), &down), RELAX_OK);
     assert_int_equal(all, 1);
 
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
@@ -316,7 +318,7 @@ static void test_deep_and_wide(void **state)
     relax_builder_begin_dataflow(b);
     const relax_expr *y = x;
     for (size_t i = 0; i < MANY; i++)
-        y = relax_builder_emit(b, relax_call_op(ctx, Z("exp"), &y, 1, NULL, 0), NULL, 0, 0);
+        y = relax_builder_emit(b, relax_call_op_new(ctx, Z("exp"), &y, 1, NULL, 0), NULL, 0, 0);
     y = relax_builder_emit_output(b, y, NULL, 0, 0);
     relax_builder_end_dataflow(b);
     relax_builder_end_function(b, y);
@@ -336,15 +338,15 @@ static void test_misuse(void **state)
     relax_module *m = parsed(ctx, PROGRAM("every kind"));
     relax_visitor v = { .struct_size = 3 };
     const relax_node *root = relax_module_as_node(m);
-    assert_int_equal(relax_visit(ctx, root, NULL), RELAX_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(relax_visit(ctx, NULL, &v), RELAX_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(relax_visit(ctx, root, &v), RELAX_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(relax_visit_post_order(ctx, root, NULL, NULL),
+    assert_int_equal(relax_node_visit(ctx, root, NULL), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_node_visit(ctx, NULL, &v), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_node_visit(ctx, root, &v), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_node_visit_post_order(ctx, root, NULL, NULL),
                      RELAX_ERROR_INVALID_ARGUMENT);
     assert_int_equal(relax_context_num_diagnostics(ctx), 4);
     /* a table of an older host: nothing but its size */
     size_t old[2] = { sizeof old, 0 };
-    assert_int_equal(relax_visit(ctx, relax_module_as_node(m), (relax_visitor *)(void *)old),
+    assert_int_equal(relax_node_visit(ctx, relax_module_as_node(m), (relax_visitor *)(void *)old),
                      RELAX_OK);
 }
 

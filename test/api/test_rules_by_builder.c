@@ -20,25 +20,25 @@ static relax_expr *emit(world *w, relax_expr *e)
 }
 static relax_expr *unary(world *w, const char *op, const relax_expr *a)
 {
-    return relax_call_op(w->ctx, Z(op), &a, 1, NULL, here(w));
+    return relax_call_op_new(w->ctx, Z(op), &a, 1, NULL, here(w));
 }
 static relax_struct_info *vec(world *w, const relax_prim_expr *n, relax_dtype dtype)
 {
-    return relax_struct_info_tensor(w->ctx, &n, 1, dtype);
+    return relax_struct_info_tensor_new(w->ctx, &n, 1, dtype);
 }
 static relax_struct_info *four(world *w, relax_dtype dtype)
 {
-    return vec(w, relax_prim_int(w->ctx, 4), dtype);
+    return vec(w, relax_prim_int_new(w->ctx, 4), dtype);
 }
 static relax_expr *packed(world *w, const relax_expr *a, const relax_struct_info *result)
 {
-    const relax_expr *args[] = { relax_extern_func(w->ctx, Z("p")), a };
-    return relax_call_op_with_result(w->ctx, Z("call_pure_packed"), args, 2, NULL, result,
-                                     here(w));
+    const relax_expr *args[] = { relax_extern_func_new(w->ctx, Z("p")), a };
+    return relax_call_op_new_with_result(w->ctx, Z("call_pure_packed"), args, 2, NULL, result,
+                                         here(w));
 }
 static relax_expr *unknown(world *w)
 {
-    return emit(w, packed(w, w->x, relax_struct_info_object(w->ctx)));
+    return emit(w, packed(w, w->x, relax_struct_info_object_new(w->ctx)));
 }
 static void annotated(world *w, relax_expr *value, relax_struct_info *s)
 {
@@ -54,16 +54,16 @@ static void other_dtype(world *w)
 static void maybe_size(world *w)
 {
     annotated(w, unary(w, "exp", w->x),
-              vec(w, w->good ? w->n : relax_prim_int(w->ctx, 4), RELAX_FLOAT32));
+              vec(w, w->good ? w->n : relax_prim_int_new(w->ctx, 4), RELAX_FLOAT32));
 }
 static void no_function(world *w)
 {
     relax_expr *g = unknown(w);
     const relax_expr *args[] = { w->x };
     if (w->good)
-        g = relax_builder_emit_match_cast(w->b, g, relax_struct_info_opaque_func(w->ctx, NULL, 1),
-                                          NULL, 0, here(w));
-    emit(w, relax_call(w->ctx, g, args, 1, NULL, here(w)));
+        g = relax_builder_emit_match_cast(
+            w->b, g, relax_struct_info_opaque_func_new(w->ctx, NULL, 1), NULL, 0, here(w));
+    emit(w, relax_call_new(w->ctx, g, args, 1, NULL, here(w)));
 }
 static relax_expr *right(world *w)
 {
@@ -72,25 +72,25 @@ static relax_expr *right(world *w)
 static void argument_count(world *w)
 {
     const relax_expr *args[] = { right(w), w->x };
-    emit(w, relax_call(w->ctx, w->f, args, w->good ? 2 : 1, NULL, here(w)));
+    emit(w, relax_call_new(w->ctx, w->f, args, w->good ? 2 : 1, NULL, here(w)));
 }
 static void argument_dtype(world *w)
 {
     const relax_expr *args[] = {
         w->good ? right(w) : emit(w, packed(w, w->x, four(w, RELAX_FLOAT16))), w->x
     };
-    emit(w, relax_call(w->ctx, w->f, args, 2, NULL, here(w)));
+    emit(w, relax_call_new(w->ctx, w->f, args, 2, NULL, here(w)));
 }
 static void argument_unknown(world *w)
 {
     const relax_expr *args[] = { w->good ? right(w) : unknown(w), w->x };
-    emit(w, relax_call(w->ctx, w->f, args, 2, NULL, here(w)));
+    emit(w, relax_call_new(w->ctx, w->f, args, 2, NULL, here(w)));
 }
 static void item_out_of_range(world *w)
 {
     const relax_expr *fields[] = { w->x, w->cond };
-    relax_expr *t = emit(w, relax_tuple(w->ctx, fields, 2));
-    emit(w, relax_tuple_get_item(w->ctx, t, w->good ? 1 : 2));
+    relax_expr *t = emit(w, relax_tuple_new(w->ctx, fields, 2));
+    emit(w, relax_tuple_get_item_new(w->ctx, t, w->good ? 1 : 2));
 }
 static void bad_condition(world *w)
 {
@@ -112,33 +112,33 @@ static void bad_operands(world *w)
     const relax_expr *args[] = {
         w->x, w->good ? w->x : emit(w, packed(w, w->x, four(w, RELAX_INT32)))
     };
-    emit(w, relax_call_op(w->ctx, Z("add"), args, 2, NULL, here(w)));
+    emit(w, relax_call_op_new(w->ctx, Z("add"), args, 2, NULL, here(w)));
 }
 static void hopeless_cast(world *w)
 {
     relax_builder_emit_match_cast(
-        w->b, w->x, relax_struct_info_tensor_rank(w->ctx, w->good ? 1 : 2, RELAX_FLOAT32), NULL, 0,
-        here(w));
+        w->b, w->x, relax_struct_info_tensor_of_rank(w->ctx, w->good ? 1 : 2, RELAX_FLOAT32), NULL,
+        0, here(w));
 }
 static void impure_in_block(world *w)
 {
     const relax_expr *args[] = { w->x };
     relax_builder_begin_dataflow(w->b);
     emit(w, w->good ? unary(w, "exp", w->x)
-                    : relax_call(w->ctx, w->impure, args, 1, NULL, here(w)));
+                    : relax_call_new(w->ctx, w->impure, args, 1, NULL, here(w)));
     relax_builder_end_dataflow(w->b);
 }
 static void impure_in_pure(world *w)
 {
     const relax_expr *args[] = { w->x };
     emit(w, w->good ? unary(w, "exp", w->x)
-                    : relax_call(w->ctx, w->impure, args, 1, NULL, here(w)));
+                    : relax_call_new(w->ctx, w->impure, args, 1, NULL, here(w)));
 }
 static void impure_for_pure(world *w)
 {
-    relax_struct_info *object = relax_struct_info_object(w->ctx);
+    relax_struct_info *object = relax_struct_info_object_new(w->ctx);
     const relax_struct_info *params[] = { object };
-    annotated(w, w->impure, relax_struct_info_func(w->ctx, params, 1, object, !w->good));
+    annotated(w, w->impure, relax_struct_info_func_new(w->ctx, params, 1, object, !w->good));
 }
 
 /* ---- well-formedness ------------------------------------------------------------------------ */
@@ -153,7 +153,7 @@ static void outside_block(world *w)
 }
 static void never_bound(world *w)
 {
-    relax_expr *v = relax_var(w->ctx, Z("v"), vec(w, w->n, RELAX_FLOAT32), here(w));
+    relax_expr *v = relax_var_new(w->ctx, Z("v"), vec(w, w->n, RELAX_FLOAT32), here(w));
     emit(w, unary(w, "sin", w->good ? w->x : v));
 }
 static void out_of_branch(world *w)
@@ -176,12 +176,12 @@ static void if_in_block(world *w)
 }
 static void new_size_in_expression(world *w)
 {
-    const relax_prim_expr *k = w->good ? w->n : relax_shape_var(w->ctx, Z("k"));
-    emit(w, relax_shape_expr(w->ctx, &k, 1));
+    const relax_prim_expr *k = w->good ? w->n : relax_shape_var_new(w->ctx, Z("k"));
+    emit(w, relax_shape_expr_new(w->ctx, &k, 1));
 }
 static void new_size_in_annotation(world *w)
 {
-    const relax_prim_expr *k = w->good ? w->n : relax_shape_var(w->ctx, Z("k"));
+    const relax_prim_expr *k = w->good ? w->n : relax_shape_var_new(w->ctx, Z("k"));
     annotated(w, unary(w, "exp", w->x), vec(w, k, RELAX_FLOAT32));
 }
 static void captured(world *w)
@@ -245,20 +245,21 @@ static relax_module *program(world *w, size_t row, int where)
 {
     relax_module_builder *mb = relax_module_builder_create(w->ctx, NULL);
     w->b = relax_builder_create(w->ctx, mb);
-    relax_struct_info *object = relax_struct_info_object(w->ctx);
+    relax_struct_info *object = relax_struct_info_object_new(w->ctx);
     relax_function_options o;
-    relax_expr *p[] = { relax_var(w->ctx, Z("p"), four(w, RELAX_FLOAT32), 0),
-                        relax_var(w->ctx, Z("q"), object, 0) },
-               *r = relax_var(w->ctx, Z("r"), object, 0);
+    relax_expr *p[] = { relax_var_new(w->ctx, Z("p"), four(w, RELAX_FLOAT32), 0),
+                        relax_var_new(w->ctx, Z("q"), object, 0) },
+               *r = relax_var_new(w->ctx, Z("r"), object, 0);
     relax_builder_begin_function(w->b, Z("f"), (const relax_expr *const *)p, 2, NULL);
     w->f = relax_builder_end_function(w->b, p[1]);
     relax_function_options_init(&o, sizeof o);
     o.pure = 0;
     relax_builder_begin_function(w->b, Z("impure"), (const relax_expr *const *)&r, 1, &o);
     w->impure = relax_builder_end_function(w->b, r);
-    w->n = relax_shape_var(w->ctx, Z("n"));
-    w->x = relax_var(w->ctx, Z("x"), vec(w, w->n, RELAX_FLOAT32), here(w));
-    w->cond = relax_var(w->ctx, Z("c"), relax_struct_info_prim(w->ctx, RELAX_BOOL, NULL), here(w));
+    w->n = relax_shape_var_new(w->ctx, Z("n"));
+    w->x = relax_var_new(w->ctx, Z("x"), vec(w, w->n, RELAX_FLOAT32), here(w));
+    w->cond = relax_var_new(w->ctx, Z("c"), relax_struct_info_prim_new(w->ctx, RELAX_BOOL, NULL),
+                            here(w));
     const relax_expr *params[] = { w->x, w->cond };
     relax_builder_begin_function(w->b, Z("main"), params, 2, NULL);
     plant(w, row, where);
@@ -289,7 +290,7 @@ static void try_row(relax_context *ctx, size_t row, int where, bool good)
     w.source = relax_context_add_source(ctx, Z("host"), NULL, 0);
     relax_module *m = program(&w, row, where);
     if (m)
-        relax_well_formed(ctx, m, RELAX_CHECK_ALL);
+        relax_module_well_formed(ctx, m, RELAX_CHECK_ALL);
     size_t want = good ? 0 : where == TWICE ? 2 : 1;
     if (count_said(ctx, row) != want || relax_context_num_diagnostics(ctx) != want) {
         for (size_t i = 0; i < relax_context_num_diagnostics(ctx); i++)

@@ -1,6 +1,8 @@
 /* test_fold.c: folding constructors, simplification and evaluation. */
 #include "scope_fixture.h"
 
+#include <math.h>
+
 static const rlx_prim *parse(fixture *f, const char *text)
 {
     const rlx_prim *p = prim_parse(&f->names, text);
@@ -183,7 +185,8 @@ static void test_literal_casts(void **state)
         if (rlx_fold_cast(c, rows[i].to, rlx_float(c, RELAX_FLOAT64, rows[i].from)) !=
             rlx_int(c, rows[i].to, rows[i].want))
             fail_msg("%g to %x is wrong", rows[i].from, (unsigned)rows[i].to);
-    const rlx_prim *largest = rlx_int(c, RELAX_UINT64, -1), *tenth = rlx_float(c, RELAX_FLOAT32, 0.1);
+    const rlx_prim *largest = rlx_int(c, RELAX_UINT64, -1),
+                   *tenth = rlx_float(c, RELAX_FLOAT32, 0.1);
     assert_ptr_equal(rlx_fold_cast(c, RELAX_FLOAT64, largest),
                      rlx_float(c, RELAX_FLOAT64, 0x1p64));
     assert_ptr_equal(rlx_fold_retype(c, RELAX_FLOAT64, largest),
@@ -225,7 +228,8 @@ static void test_float_identities(void **state)
     assert_ptr_not_equal(rlx_float(c, RELAX_FLOAT32, 0.0), rlx_float(c, RELAX_FLOAT32, -0.0));
     assert_ptr_not_equal(rlx_float(c, RELAX_FLOAT32, (double)NAN),
                          rlx_float(c, RELAX_FLOAT32, -(double)NAN));
-    assert_ptr_equal(rlx_float(c, RELAX_FLOAT32, (double)NAN), rlx_float(c, RELAX_FLOAT32, nan("7")));
+    assert_ptr_equal(rlx_float(c, RELAX_FLOAT32, (double)NAN),
+                     rlx_float(c, RELAX_FLOAT32, nan("7")));
 }
 
 static void test_large_numbers(void **state)
@@ -242,7 +246,8 @@ static void test_large_numbers(void **state)
     fixture *f = *state;
     rlx_context *c = f->ctx;
     for (size_t i = 0; i < RLX_COUNT(rows); i++)
-        assert_ptr_equal(rlx_fold_binary(c, rows[i].kind, rlx_int(c, RELAX_UINT64, (int64_t)rows[i].a),
+        assert_ptr_equal(rlx_fold_binary(c, rows[i].kind,
+                                         rlx_int(c, RELAX_UINT64, (int64_t)rows[i].a),
                                          rlx_int(c, RELAX_UINT64, (int64_t)rows[i].b)),
                          rlx_int(c, RELAX_UINT64, (int64_t)rows[i].want));
     const rlx_prim *big = rlx_int(c, RELAX_UINT64, -2), *three = rlx_int(c, RELAX_UINT64, 3);

@@ -517,7 +517,7 @@ static void test_answers(void **state)
     assert_true(proved > pairs / 100 * 95);
 }
 
-/* --- facts, solutions and counterexamples: by the evaluator, over every point of a small box --- */
+/* --- facts, solutions and counterexamples: by the evaluator, over a small box --- */
 
 #define BOX 7
 #define BOX_LOW (-3)

@@ -117,7 +117,7 @@ rc, out, err = s.run("explain", "WF03")
 s.check("explain", rc == 0 and out.startswith("WF03:") and "Cure" in out, out)
 s.equal("explain nothing", s.run("explain", "QQ01")[0], 1)
 rc, out, err = s.run("version")
-s.check("version", rc == 0 and out.startswith("relax 0.1.0\n"), out)
+s.check("version", rc == 0 and out.startswith("relax 0.2.0\n"), out)
 
 # ---- passes: names, options, needs
 LOWER = "normalize,legalize_ops,call_tir_rewrite"

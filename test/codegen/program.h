@@ -52,7 +52,7 @@ static inline void program_try(program *p, const char *text)
     c.opt_level = p->opt_level;
     c.strip = p->strip;
     if (m && !relax_context_num_errors(p->ctx))
-        p->exe = relax_compile(p->ctx, m, &c);
+        p->exe = relax_module_compile(p->ctx, m, &c);
 }
 
 static inline void program_build_checked(program *p)

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "../base/failing.h"
-#include "codegen/c_writer.h"
+#include "codegen/cgen.h"
 #include "kernel_case.h"
 #include "kernel_c.h"
 

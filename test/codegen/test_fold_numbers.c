@@ -1,7 +1,8 @@
-/* Constants are what the same expression of variables is. Random expressions over all dtypes are
- * built three times: of literals, which fold while they are built, of elements of arrays that hold
- * the same numbers, and of both. Evaluator, lowered function, kernel and generated C compute all
- * three; every bit must agree. FOLD_SEED=n runs one program and shows it; RELAX_LONG=1 runs more. */
+/* test_fold_numbers.c: constants are what the same expression of variables is. Random expressions
+ * over all dtypes are built three times: of literals, which fold while they are built, of elements
+ * of arrays that hold the same numbers, and of both. Evaluator, lowered function, kernel and
+ * generated C compute all three; every bit must agree. FOLD_SEED=n runs one program and shows it,
+ * RELAX_LONG=1 more of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -382,10 +382,12 @@ static void test_trust(void **state)
 static int look_at_kinds(void *self, const relax_value *args, int32_t num_args,
                          relax_value *result)
 {
-    static const int32_t kinds[] = { RELAX_KIND_STRING, RELAX_KIND_DTYPE, RELAX_KIND_SHAPE,
-                                     RELAX_KIND_SHAPE,  RELAX_KIND_INT,   RELAX_KIND_INT,
-                                     RELAX_KIND_BOOL,   RELAX_KIND_BOOL,  RELAX_KIND_FLOAT,
-                                     RELAX_KIND_NULL,   RELAX_KIND_TUPLE, RELAX_KIND_TENSOR };
+    static const int32_t kinds[] = { RELAX_VALUE_KIND_STRING, RELAX_VALUE_KIND_DTYPE,
+                                     RELAX_VALUE_KIND_SHAPE,  RELAX_VALUE_KIND_SHAPE,
+                                     RELAX_VALUE_KIND_INT,    RELAX_VALUE_KIND_INT,
+                                     RELAX_VALUE_KIND_BOOL,   RELAX_VALUE_KIND_BOOL,
+                                     RELAX_VALUE_KIND_FLOAT,  RELAX_VALUE_KIND_NULL,
+                                     RELAX_VALUE_KIND_TUPLE,  RELAX_VALUE_KIND_TENSOR };
     const char *text;
     const int64_t *dims;
     size_t n;
@@ -440,8 +442,8 @@ static void test_packed_values(void **state)
         int calls = 0;
         program_register(p, "test.same", give_argument, &calls);
         program_f32(p, 2, (const float[]){ 1, 3 });
-        relax_value_set_function(program_arg(p),
-                                 relax_registry_lookup(p->registry, "test.same", 9));
+        relax_value_set_packed_func(program_arg(p),
+                                    relax_registry_find(p->registry, "test.same", 9));
         program_ok(p, "main");
         assert_int_equal(calls, 2);
         program_f32(p, 2, (const float[]){ 1, 3 });
@@ -609,16 +611,16 @@ static void test_options(void **state)
     assert_int_equal(relax_compile_options_init(&o, sizeof o), RELAX_OK);
     assert_int_equal(o.opt_level, 1);
     o.target = "gpu";
-    assert_null(relax_compile(p.ctx, m, &o));
+    assert_null(relax_module_compile(p.ctx, m, &o));
     assert_string_equal(relax_diagnostic_code(p.ctx, 0), "CG09");
     relax_context_clear_diagnostics(p.ctx);
     o.target = relax_target_name(0);
     o.opt_level = 3;
-    assert_null(relax_compile(p.ctx, m, &o));
+    assert_null(relax_module_compile(p.ctx, m, &o));
     assert_string_equal(relax_diagnostic_code(p.ctx, 0), "OP03");
     assert_null(relax_target_name(1000));
-    assert_null(relax_compile(NULL, m, NULL));
-    assert_null(relax_compile(p.ctx, NULL, NULL));
+    assert_null(relax_module_compile(NULL, m, NULL));
+    assert_null(relax_module_compile(p.ctx, NULL, NULL));
     program_end(&p);
 }
 
@@ -629,10 +631,10 @@ static void test_context_stays_small(void **state)
     program_build(&p, PROGRAM("factorial"));
     relax_module *m =
         relax_module_parse(p.ctx, "m.py", 4, PROGRAM("factorial"), strlen(PROGRAM("factorial")));
-    relax_executable_release(relax_compile(p.ctx, m, NULL));
+    relax_executable_release(relax_module_compile(p.ctx, m, NULL));
     uint64_t before = relax_context_bytes(p.ctx);
     for (int i = 0; i < 10; i++) {
-        relax_executable *e = relax_compile(p.ctx, m, NULL);
+        relax_executable *e = relax_module_compile(p.ctx, m, NULL);
         assert_non_null(e);
         relax_executable_release(e);
     }

@@ -40,8 +40,8 @@ static bool attempt(hard *h, int32_t level, size_t n)
     c.opt_level = level;
     h->f.calls = 0;
     h->f.fail_at = n;
-    relax_module *m = relax_bind_params(h->ctx, h->m, NULL, 0, names, tensors, 1);
-    relax_executable *e = relax_compile(h->ctx, m, &c);
+    relax_module *m = relax_module_bind_params(h->ctx, h->m, NULL, 0, names, tensors, 1);
+    relax_executable *e = relax_module_compile(h->ctx, m, &c);
     bool refused = n && h->f.calls >= n;
     h->f.fail_at = 0;
     assert_true(e || refused);

@@ -7,7 +7,7 @@
 
 typedef struct kit {
     rlx_memory memory;
-    rlx_writer w;
+    rlx_file_writer w;
     rlx_pool pool;
     rlx_names names;
     int64_t syms[4];
@@ -18,15 +18,15 @@ static void begin(kit *k)
 {
     memset(k, 0, sizeof *k);
     assert_true(rlx_memory_init(&k->memory, NULL, SIZE_MAX));
-    rlx_writer_init(&k->w, &k->memory);
+    rlx_file_writer_init(&k->w, &k->memory);
     k->pool.memory = rlx_shared_memory_create(NULL, SIZE_MAX);
 }
 
 /* After writing: the section may not grow any more. */
 static void seal(kit *k)
 {
-    assert_true(rlx_writer_ok(&k->w));
-    k->names = rlx_writer_names(&k->w);
+    assert_true(rlx_file_writer_ok(&k->w));
+    k->names = rlx_file_writer_names(&k->w);
     k->env = (rlx_desc_env){ k->w.descs.data, k->syms, NULL, &k->names };
     uint64_t starts[64] = { 0 };
     rlx_fault why = { 0 };
@@ -38,7 +38,7 @@ static void seal(kit *k)
 static void end(kit *k)
 {
     rlx_pool_free(&k->pool);
-    rlx_writer_free(&k->w);
+    rlx_file_writer_free(&k->w);
     assert_int_equal(rlx_mem_live(&k->memory), 0);
 }
 
@@ -49,18 +49,18 @@ static const char *const letters[] = { "n", "m", "k" };
 
 static uint32_t write_expr(kit *k, const int64_t *row)
 {
-    rlx_expr_writer e;
-    rlx_expr_begin(&e, &k->w);
+    rlx_desc_expr_writer e;
+    rlx_desc_expr_begin(&e, &k->w);
     for (; *row != END_; row++) {
         if (*row == INT_)
-            rlx_expr_int(&e, *++row);
+            rlx_desc_expr_int(&e, *++row);
         else if (*row == SYM_) {
             row++;
-            rlx_expr_symbol(&e, (uint32_t)*row, rlx_slice_z(letters[*row]));
+            rlx_desc_expr_symbol(&e, (uint32_t)*row, rlx_slice_z(letters[*row]));
         } else
-            rlx_expr_op(&e, (enum rlx_expr_op)*row);
+            rlx_desc_expr_put_op(&e, (enum rlx_desc_expr_op) * row);
     }
-    return rlx_expr_end(&e);
+    return rlx_desc_expr_end(&e);
 }
 
 #define N SYM_, 0
@@ -132,10 +132,10 @@ static void evaluates_expressions(void **state)
         rlx_fault why = { 0 };
         int64_t value = 0;
         rlx_buf_init(&text, &k.memory);
-        rlx_expr_text(&k.env, at[i], &text);
+        rlx_desc_expr_text(&k.env, at[i], &text);
         assert_string_equal(text.data, exprs[i].text);
         rlx_buf_free(&text);
-        bool ok = rlx_expr_eval(&k.env, at[i], &value, &why);
+        bool ok = rlx_desc_expr_eval(&k.env, at[i], &value, &why);
         if (exprs[i].fault) {
             assert_false(ok);
             assert_int_equal(why.code, RLX_RT14);
@@ -151,14 +151,14 @@ static void evaluates_expressions(void **state)
 static void refuses_expressions_that_are_too_deep(void **state)
 {
     kit k;
-    rlx_expr_writer e;
+    rlx_desc_expr_writer e;
     begin(&k);
-    rlx_expr_begin(&e, &k.w);
+    rlx_desc_expr_begin(&e, &k.w);
     for (int i = 0; i < 65; i++)
-        rlx_expr_int(&e, i);
+        rlx_desc_expr_int(&e, i);
     for (int i = 0; i < 64; i++)
-        rlx_expr_op(&e, RLX_EXPR_ADD);
-    rlx_expr_end(&e);
+        rlx_desc_expr_put_op(&e, RLX_EXPR_ADD);
+    rlx_desc_expr_end(&e);
     assert_true(k.w.too_large);
     end(&k);
 }
@@ -200,10 +200,10 @@ static void matches_kind_by_kind(void **state)
     kit k;
     begin(&k);
     rlx_desc_writer d;
-    int64_t four = rlx_dim_literal(&k.w, 4), bind = rlx_dim_bind(&k.w, 0, RLX_SLICE("n")),
-            use = rlx_dim_symbol(&k.w, 0, RLX_SLICE("n"));
+    int64_t four = rlx_desc_dim_literal(&k.w, 4), bind = rlx_desc_dim_bind(&k.w, 0, RLX_SLICE("n")),
+            use = rlx_desc_dim_symbol(&k.w, 0, RLX_SLICE("n"));
     int64_t two[] = { bind, four }, again[] = { bind, use },
-            any = rlx_dim_bind_signed(&k.w, 1, RLX_SLICE("m"));
+            any = rlx_desc_dim_bind_signed(&k.w, 1, RLX_SLICE("m"));
 #define DESC(name, ...) rlx_desc_begin(&d, &k.w); __VA_ARGS__; uint32_t name = rlx_desc_end(&d)
     DESC(object, rlx_desc_object(&d));
     DESC(any_prim, rlx_desc_prim(&d, RELAX_VOID, NULL));
@@ -282,8 +282,9 @@ static void binds_before_it_compares(void **state)
     kit k;
     begin(&k);
     uint32_t product = write_expr(&k, (int64_t[]){ N, M, RLX_EXPR_MUL, END_ });
-    int64_t first = rlx_dim_expr(product), second[] = { rlx_dim_bind(&k.w, 0, RLX_SLICE("n")),
-                                                        rlx_dim_bind(&k.w, 1, RLX_SLICE("m")) };
+    int64_t first = rlx_desc_dim_expr(product),
+            second[] = { rlx_desc_dim_bind(&k.w, 0, RLX_SLICE("n")),
+                         rlx_desc_dim_bind(&k.w, 1, RLX_SLICE("m")) };
     rlx_desc_writer d;
     rlx_desc_begin(&d, &k.w);
     rlx_desc_params(&d);
@@ -320,7 +321,7 @@ static void prints_descriptions(void **state)
     kit k;
     begin(&k);
     rlx_desc_writer d;
-    int64_t dims[] = { rlx_dim_bind(&k.w, 0, RLX_SLICE("n")), rlx_dim_literal(&k.w, 4) };
+    int64_t dims[] = { rlx_desc_dim_bind(&k.w, 0, RLX_SLICE("n")), rlx_desc_dim_literal(&k.w, 4) };
     rlx_desc_begin(&d, &k.w);
     rlx_desc_func(&d, RLX_DESC_PURE);
     rlx_desc_tensor(&d, RELAX_FLOAT16, 2, dims);
@@ -356,7 +357,7 @@ static void survives_flipped_bits(void **state)
     begin(&k);
     rlx_desc_writer d;
     uint32_t expr = write_expr(&k, exprs[12].row);
-    int64_t dims[] = { rlx_dim_bind(&k.w, 0, RLX_SLICE("n")), rlx_dim_expr(expr) };
+    int64_t dims[] = { rlx_desc_dim_bind(&k.w, 0, RLX_SLICE("n")), rlx_desc_dim_expr(expr) };
     rlx_desc_begin(&d, &k.w);
     rlx_desc_tuple(&d);
     rlx_desc_tensor(&d, RELAX_FLOAT32, 2, dims);
@@ -385,7 +386,7 @@ static void survives_flipped_bits(void **state)
         rlx_buf text;
         rlx_buf_init(&text, &k.memory);
         if (rlx_desc_usable(copy, words, starts, expr, RLX_ITEM_EXPR, 4, 0))
-            rlx_expr_eval(&env, expr, &value, &why);
+            rlx_desc_expr_eval(&env, expr, &value, &why);
         if (rlx_desc_usable(copy, words, starts, at, RLX_ITEM_DESC, 4, 0)) {
             rlx_desc_match(&env, at, &v, &why);
             rlx_desc_text(&env, rlx_item_node(copy, at), &text);
@@ -403,29 +404,30 @@ static void survives_failed_allocations(void **state)
     for (size_t n = 1;; n++) {
         failing f;
         rlx_memory m;
-        rlx_writer w;
+        rlx_file_writer w;
         rlx_desc_writer d;
-        rlx_expr_writer e;
+        rlx_desc_expr_writer e;
         rlx_buf out;
         failing_init(&f, &m, n);
-        rlx_writer_init(&w, &m);
-        rlx_expr_begin(&e, &w);
-        rlx_expr_symbol(&e, 0, RLX_SLICE("n"));
-        rlx_expr_int(&e, 3);
-        rlx_expr_op(&e, RLX_EXPR_MUL);
-        int64_t dims[] = { rlx_dim_expr(rlx_expr_end(&e)), rlx_dim_bind(&w, 0, RLX_SLICE("n")) };
+        rlx_file_writer_init(&w, &m);
+        rlx_desc_expr_begin(&e, &w);
+        rlx_desc_expr_symbol(&e, 0, RLX_SLICE("n"));
+        rlx_desc_expr_int(&e, 3);
+        rlx_desc_expr_put_op(&e, RLX_EXPR_MUL);
+        int64_t dims[] = { rlx_desc_dim_expr(rlx_desc_expr_end(&e)),
+                           rlx_desc_dim_bind(&w, 0, RLX_SLICE("n")) };
         rlx_desc_begin(&d, &w);
         rlx_desc_tuple(&d);
         rlx_desc_tensor(&d, RELAX_FLOAT32, 2, dims);
         rlx_desc_close(&d);
         rlx_desc_end(&d);
-        rlx_writer_packed(&w, RLX_SLICE("p"));
-        rlx_writer_const_scalar(&w, RLX_CONSTANT_INT, RELAX_INT64, 4);
-        bool ok = rlx_writer_finish(&w, &out);
+        rlx_file_writer_packed(&w, RLX_SLICE("p"));
+        rlx_file_writer_const_scalar(&w, RLX_CONSTANT_INT, RELAX_INT64, 4);
+        bool ok = rlx_file_writer_finish(&w, &out);
         assert_int_equal(ok, f.calls < n);
         assert_false(w.too_large);
         rlx_buf_free(&out);
-        rlx_writer_free(&w);
+        rlx_file_writer_free(&w);
         assert_int_equal(f.blocks, 0);
         if (ok)
             break;

@@ -14,7 +14,7 @@ static const relax_struct_info *marked(relax_context *ctx, const relax_struct_in
 {
     const relax_node *nodes[] = { relax_struct_info_operand(like, 0),
                                   relax_struct_info_operand(like, 1) };
-    return relax_struct_info_host(ctx, Z("Marked"), nodes, operands);
+    return relax_struct_info_extension_new(ctx, Z("Marked"), nodes, operands);
 }
 
 static int32_t marked_equal(void *user, relax_context *ctx, const relax_struct_info *a,
@@ -30,7 +30,7 @@ static int32_t marked_fit(void *user, relax_context *ctx, const relax_struct_inf
                           const relax_struct_info *b)
 {
     int32_t equal = relax_struct_info_operand(b, 0) ? marked_equal(user, ctx, a, b) : 1;
-    return equal < 0 ? -1 : equal ? RELAX_FIT_YES : RELAX_FIT_VALUE;
+    return equal < 0 ? -1 : equal ? RELAX_ASSIGNABLE_YES : RELAX_ASSIGNABLE_VALUE;
 }
 
 static const relax_struct_info *marked_lub(void *user, relax_context *ctx,
@@ -69,7 +69,7 @@ static const relax_struct_info *marked_read(void *user, relax_context *ctx,
                                             const char *const *names, size_t count)
 {
     (void)user, (void)names;
-    return relax_struct_info_host(ctx, Z("Marked"), args, count);
+    return relax_struct_info_extension_new(ctx, Z("Marked"), args, count);
 }
 
 static const relax_struct_info *infer_first(void *user, relax_context *ctx,
@@ -86,9 +86,9 @@ static const relax_struct_info *infer_mark(void *user, relax_context *ctx,
     const relax_struct_info *info = relax_call_view_arg_info(view, 0);
     const relax_prim_expr *dims[] = { relax_struct_info_dim(info, 0),
                                       relax_struct_info_dim(info, 1) };
-    const relax_node *operand = relax_expr_as_node(relax_shape_expr(ctx, dims, 2));
+    const relax_node *operand = relax_expr_as_node(relax_shape_expr_new(ctx, dims, 2));
     (void)user;
-    return relax_struct_info_host(ctx, Z("Marked"), &operand, 1);
+    return relax_struct_info_extension_new(ctx, Z("Marked"), &operand, 1);
 }
 
 static const relax_base_func *lower_halve(void *user, relax_context *ctx,
@@ -96,15 +96,16 @@ static const relax_base_func *lower_halve(void *user, relax_context *ctx,
 {
     relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
     (void)user, (void)view;
-    const relax_prim_expr *shape[] = { relax_tir_dim(t, Z("n")), relax_prim_int(ctx, 4) }, *at[2];
+    const relax_prim_expr *shape[] = { relax_tir_dim(t, Z("n")), relax_prim_int_new(ctx, 4) },
+                          *at[2];
     relax_buffer *a = relax_tir_param(t, Z("A"), RELAX_FLOAT32, shape, 2),
                  *b = relax_tir_param(t, Z("B"), RELAX_FLOAT32, shape, 2);
     relax_tir_begin_block(t, Z("halve"));
     at[0] = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("i"), shape[0]);
     at[1] = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("j"), shape[1]);
     relax_tir_store(t, b, at, 2,
-                    relax_prim_binary(ctx, RELAX_PRIM_MUL, relax_tir_load(t, a, at, 2),
-                                      relax_prim_float(ctx, RELAX_FLOAT32, 0.5)));
+                    relax_prim_binary_new(ctx, RELAX_PRIM_MUL, relax_tir_load(t, a, at, 2),
+                                          relax_prim_float_new(ctx, RELAX_FLOAT32, 0.5)));
     relax_tir_end_block(t);
     relax_base_func *f = relax_tir_finish(t);
     relax_tir_builder_destroy(t);
@@ -115,7 +116,7 @@ static const relax_module *pass_over(void *user, relax_context *ctx, const relax
                                      const relax_attr *options)
 {
     (void)user, (void)options;
-    return relax_run_pass(ctx, module, Z("legalize_ops"), NULL);
+    return relax_pass_run(ctx, module, Z("legalize_ops"), NULL);
 }
 
 static relax_status add_kind(relax_context *ctx, int *held)
@@ -135,7 +136,7 @@ static relax_status add_kind(relax_context *ctx, int *held)
     o.user = held;
     o.destroy = host_part_gone;
     ++*held;
-    return relax_register_kind(ctx, &o);
+    return relax_kind_register(ctx, &o);
 }
 
 static relax_status add_op(relax_context *ctx, const char *name, relax_op_infer_fn infer,
@@ -146,7 +147,7 @@ static relax_status add_op(relax_context *ctx, const char *name, relax_op_infer_
     o.user = held;
     o.destroy = host_part_gone;
     ++*held;
-    return relax_register_op(ctx, &o);
+    return relax_op_register(ctx, &o);
 }
 
 static inline relax_status add_host_parts(relax_context *ctx, int *held)
@@ -157,8 +158,8 @@ static inline relax_status add_host_parts(relax_context *ctx, int *held)
     if (s == RELAX_OK)
         s = add_op(ctx, "host.mark", infer_mark, NULL, "test.keep", held);
     if (s == RELAX_OK)
-        s = (++*held, relax_register_derive(ctx, Z("host.first"), infer_first, held,
-                                            host_part_gone));
+        s = (++*held,
+             relax_derive_register(ctx, Z("host.first"), infer_first, held, host_part_gone));
     if (s == RELAX_OK)
         s = (++*held,
              relax_pass_register(ctx, Z("host_pass"), pass_over, held, host_part_gone));

@@ -59,7 +59,7 @@ static void what_is_named_stays(void **state)
     fault f;
     world *w = open_world("recursion", &f, CONTEXT);
     relax_module *kept[2] = { read_again(w), NULL };
-    kept[1] = relax_run_pass(w->ctx, kept[0], Z("legalize_ops"), NULL);
+    kept[1] = relax_pass_run(w->ctx, kept[0], Z("legalize_ops"), NULL);
     char *before[] = { printed(w, kept[0]), printed(w, kept[1]) };
     uint32_t line = line_of(w, kept[0]);
     assert_true(line > 1);
@@ -72,12 +72,12 @@ static void what_is_named_stays(void **state)
     for (int i = 0; i < 2; i++) {
         char *after = printed(w, kept[i]);
         assert_string_equal(after, before[i]);
-        assert_int_equal(relax_well_formed(w->ctx, kept[i], RELAX_CHECK_ALL), 1);
+        assert_int_equal(relax_module_well_formed(w->ctx, kept[i], RELAX_CHECK_ALL), 1);
         free(after);
         free(before[i]);
     }
     assert_int_equal(line_of(w, kept[0]), line);
-    relax_executable *exe = relax_compile(w->ctx, kept[0], NULL);
+    relax_executable *exe = relax_module_compile(w->ctx, kept[0], NULL);
     assert_non_null(exe);
     relax_executable_release(exe);
     expect_closed(w, &f);
@@ -187,8 +187,8 @@ static void one_job(world *w)
 {
     w->module = read_again(w);
     w->bytes = relax_node_print(w->ctx, relax_module_as_node(w->module), NULL);
-    assert_int_equal(relax_well_formed(w->ctx, w->module, RELAX_CHECK_ALL), 1);
-    assert_non_null(relax_run_pass(w->ctx, w->module, Z("legalize_ops"), NULL));
+    assert_int_equal(relax_module_well_formed(w->ctx, w->module, RELAX_CHECK_ALL), 1);
+    assert_non_null(relax_pass_run(w->ctx, w->module, Z("legalize_ops"), NULL));
     assert_true(compile_to(w, 1, &w->exe) && open_machine(w) && make_input(w) && step_call(w));
     relax_value_release(&w->arg);
     relax_tensor_release(w->in);
@@ -238,8 +238,8 @@ static void a_thousand_passes_on_one_module(void **state)
     world *w = open_world("symbolic", &f, CONTEXT);
     relax_module *m = read_again(w);
     for (int i = 0; i < JOBS / 4; i++) {
-        relax_executable *exe = relax_compile(w->ctx, m, NULL);
-        assert_non_null(relax_run_pass(w->ctx, m, Z("legalize_ops"), NULL));
+        relax_executable *exe = relax_module_compile(w->ctx, m, NULL);
+        assert_non_null(relax_pass_run(w->ctx, m, Z("legalize_ops"), NULL));
         assert_non_null(exe);
         relax_executable_release(exe);
         assert_int_equal(relax_context_collect(w->ctx, &m, 1), RELAX_OK);

@@ -32,7 +32,7 @@ static bool compile_capped(world *w)
         good = step_pipeline(w);
     expect_answer(w, good, "pipeline");
     if (good)
-        w->exe = relax_compile(w->ctx, w->module, NULL), good = said(w, w->exe);
+        w->exe = relax_module_compile(w->ctx, w->module, NULL), good = said(w, w->exe);
     expect_answer(w, good, "compile");
     return good;
 }

@@ -80,15 +80,16 @@ static const relax_allocator *allocator_of(world *w)
 static relax_base_func *halve(relax_context *ctx)
 {
     relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
-    const relax_prim_expr *shape[] = { relax_tir_dim(t, Z("n")), relax_prim_int(ctx, 2) }, *at[2];
+    const relax_prim_expr *shape[] = { relax_tir_dim(t, Z("n")), relax_prim_int_new(ctx, 2) },
+                          *at[2];
     relax_buffer *a = relax_tir_param(t, Z("A"), RELAX_FLOAT32, shape, 2),
                  *b = relax_tir_param(t, Z("B"), RELAX_FLOAT32, shape, 2);
     relax_tir_begin_block(t, Z("halve"));
     at[0] = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("i"), shape[0]);
     at[1] = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("j"), shape[1]);
-    relax_prim_expr *half = relax_prim_float(ctx, RELAX_FLOAT32, 0.5);
+    relax_prim_expr *half = relax_prim_float_new(ctx, RELAX_FLOAT32, 0.5);
     relax_tir_store(t, b, at, 2,
-                    relax_prim_binary(ctx, RELAX_PRIM_MUL, relax_tir_load(t, a, at, 2), half));
+                    relax_prim_binary_new(ctx, RELAX_PRIM_MUL, relax_tir_load(t, a, at, 2), half));
     relax_tir_end_block(t);
     relax_base_func *f = relax_tir_finish(t);
     relax_tir_builder_destroy(t);
@@ -102,22 +103,22 @@ static const relax_module *build_network(world *w)
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
     relax_expr *gv = relax_module_builder_add(mb, Z("halve"), halve(ctx));
-    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")),
-                          *dims[] = { n, relax_prim_int(ctx, COLUMNS) },
-                          *out[] = { n, relax_prim_int(ctx, 2) };
+    const relax_prim_expr *n = relax_shape_var_new(ctx, Z("n")),
+                          *dims[] = { n, relax_prim_int_new(ctx, COLUMNS) },
+                          *out[] = { n, relax_prim_int_new(ctx, 2) };
     const relax_expr *x =
-        relax_var(ctx, Z("x"), relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32), 0);
-    relax_expr *c =
-        relax_constant(ctx, RELAX_FLOAT32, (int64_t[]){ COLUMNS, 2 }, 2, weights, sizeof weights);
-    relax_expr *d = relax_constant(ctx, RELAX_FLOAT32, (int64_t[]){ 2 }, 1, bias, sizeof bias);
+        relax_var_new(ctx, Z("x"), relax_struct_info_tensor_new(ctx, dims, 2, RELAX_FLOAT32), 0);
+    relax_expr *c = relax_constant_new(ctx, RELAX_FLOAT32, (int64_t[]){ COLUMNS, 2 }, 2, weights,
+                                       sizeof weights);
+    relax_expr *d = relax_constant_new(ctx, RELAX_FLOAT32, (int64_t[]){ 2 }, 1, bias, sizeof bias);
     relax_builder_begin_function(b, Z("main"), &x, 1, NULL);
     relax_builder_begin_dataflow(b);
     const relax_expr *h = relax_builder_emit(
         b, relax_r_nn_relu(ctx, relax_r_add(ctx, relax_r_matmul(ctx, x, c), d)), NULL, 0, 0);
-    const relax_expr *args[] = { gv, relax_tuple(ctx, &h, 1) };
-    relax_struct_info *info = relax_struct_info_tensor(ctx, out, 2, RELAX_FLOAT32);
+    const relax_expr *args[] = { gv, relax_tuple_new(ctx, &h, 1) };
+    relax_struct_info *info = relax_struct_info_tensor_new(ctx, out, 2, RELAX_FLOAT32);
     relax_expr *y = relax_builder_emit_output(
-        b, relax_call_op_with_result(ctx, Z("call_tir"), args, 2, NULL, info, 0), Z("y"), 0);
+        b, relax_call_op_new_with_result(ctx, Z("call_tir"), args, 2, NULL, info, 0), Z("y"), 0);
     relax_builder_end_dataflow(b);
     relax_builder_end_function(b, y);
     const relax_module *m = relax_module_builder_finish(mb);
@@ -132,28 +133,30 @@ static const relax_module *build_scopes(world *w)
     relax_context *ctx = w->ctx;
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
-    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *m = relax_shape_var(ctx, Z("m"));
-    const relax_prim_expr *dims[] = { n, relax_prim_int(ctx, COLUMNS) },
-                          *cast[] = { m, relax_prim_int(ctx, COLUMNS) };
-    relax_struct_info *info = relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32);
-    const relax_expr *x = relax_var(ctx, Z("x"), info, 0), *y = relax_var(ctx, Z("y"), info, 0);
+    const relax_prim_expr *n = relax_shape_var_new(ctx, Z("n")),
+                          *m = relax_shape_var_new(ctx, Z("m"));
+    const relax_prim_expr *dims[] = { n, relax_prim_int_new(ctx, COLUMNS) },
+                          *cast[] = { m, relax_prim_int_new(ctx, COLUMNS) };
+    relax_struct_info *info = relax_struct_info_tensor_new(ctx, dims, 2, RELAX_FLOAT32);
+    const relax_expr *x = relax_var_new(ctx, Z("x"), info, 0),
+                     *y = relax_var_new(ctx, Z("y"), info, 0);
     relax_builder_begin_function(b, Z("main"), &x, 1, NULL);
     relax_function_options options;
     relax_function_options_init(&options, sizeof options);
     options.ret = info;
     relax_builder_begin_function(b, Z("inner"), &y, 1, &options);
     relax_expr *inner = relax_builder_end_function(b, relax_r_add(ctx, x, y));
-    relax_expr *z = relax_builder_emit(b, relax_call(ctx, inner, &x, 1, NULL, 0), NULL, 0, 0);
+    relax_expr *z = relax_builder_emit(b, relax_call_new(ctx, inner, &x, 1, NULL, 0), NULL, 0, 0);
     const relax_expr *pair[] = { z, x };
-    relax_expr *t = relax_builder_emit(b, relax_tuple(ctx, pair, 2), NULL, 0, 0);
+    relax_expr *t = relax_builder_emit(b, relax_tuple_new(ctx, pair, 2), NULL, 0, 0);
     relax_expr *c = relax_builder_emit(
         b, relax_r_less(ctx, relax_r_sum(ctx, x), relax_r_sum(ctx, z)), NULL, 0, 0);
     relax_builder_begin_if(b, c);
     relax_builder_begin_else(b, relax_builder_emit(b, relax_r_exp(ctx, x), NULL, 0, 0));
-    relax_expr *r = relax_builder_end_if(b, relax_tuple_get_item(ctx, t, 0), Z("r"), 0);
+    relax_expr *r = relax_builder_end_if(b, relax_tuple_get_item_new(ctx, t, 0), Z("r"), 0);
     relax_expr *v = relax_builder_emit_match_cast(
-        b, r, relax_struct_info_tensor(ctx, cast, 2, RELAX_FLOAT32), NULL, 0, 0);
-    relax_builder_end_function(b, relax_tuple(ctx, (const relax_expr *[]){ v, t }, 2));
+        b, r, relax_struct_info_tensor_new(ctx, cast, 2, RELAX_FLOAT32), NULL, 0, 0);
+    relax_builder_end_function(b, relax_tuple_new(ctx, (const relax_expr *[]){ v, t }, 2));
     const relax_module *module = relax_module_builder_finish(mb);
     relax_builder_destroy(b);
     relax_module_builder_destroy(mb);
@@ -279,8 +282,8 @@ static const relax_module *build_example(world *w)
         status = tensor_of(w, &archive.at[i], &tensors[i]);
     }
     if (m && status == RELAX_OK)
-        m = relax_bind_params(w->ctx, m, Z(entry_of(w)), names,
-                              (const relax_tensor *const *)tensors, archive.count);
+        m = relax_module_bind_params(w->ctx, m, Z(entry_of(w)), names,
+                                     (const relax_tensor *const *)tensors, archive.count);
     for (size_t i = 0; i < archive.count; i++)
         relax_tensor_release(tensors[i]);
     w->refused = status == RELAX_ERROR_OUT_OF_MEMORY;
@@ -387,7 +390,7 @@ static bool compile_to(world *w, int32_t opt_level, relax_executable **out)
     load.allocator = allocator_of(w);
     o.opt_level = opt_level;
     o.load = &load;
-    *out = relax_compile(w->ctx, w->module, &o);
+    *out = relax_module_compile(w->ctx, w->module, &o);
     return said(w, *out);
 }
 
@@ -605,15 +608,15 @@ static bool step_module(world *w) { return make_module(w); }
 
 static bool step_check(world *w)
 {
-    w->number = relax_well_formed(w->ctx, w->module, RELAX_CHECK_ALL);
+    w->number = relax_module_well_formed(w->ctx, w->module, RELAX_CHECK_ALL);
     return said(w, w->number == 1 ? w : NULL);
 }
 
 static bool step_normalize(world *w)
 {
-    return said(w, w->out = relax_normalize(w->ctx, w->module));
+    return said(w, w->out = relax_module_normalize(w->ctx, w->module));
 }
-static bool step_infer(world *w) { return said(w, w->out = relax_infer(w->ctx, w->module)); }
+static bool step_infer(world *w) { return said(w, w->out = relax_module_infer(w->ctx, w->module)); }
 
 static bool step_print(world *w)
 {
@@ -720,7 +723,7 @@ static bool step_edit(world *w)
 static bool step_collect(world *w)
 {
     relax_module *kept[] = { (relax_module *)(uintptr_t)w->module,
-                             relax_normalize(w->ctx, w->module) };
+                             relax_module_normalize(w->ctx, w->module) };
     if (!said(w, kept[1]))
         return false;
     w->status = relax_context_collect(w->ctx, kept, N(kept));
@@ -731,7 +734,7 @@ static bool step_collect(world *w)
 
 static inline bool step_pass(world *w)
 {
-    return said(w, w->out = relax_run_pass(w->ctx, w->module, Z(w->pass), NULL));
+    return said(w, w->out = relax_pass_run(w->ctx, w->module, Z(w->pass), NULL));
 }
 
 static bool step_pipeline(world *w)
@@ -758,14 +761,14 @@ static int32_t count_expr(void *user, const relax_expr *e)
 static const relax_expr *rename_variable(void *user, relax_mutator *m, const relax_expr *v)
 {
     (void)m;
-    return relax_var(((world *)user)->ctx, Z("renamed"), relax_expr_struct_info(v), 0);
+    return relax_var_new(((world *)user)->ctx, Z("renamed"), relax_expr_struct_info(v), 0);
 }
 
 static const relax_expr *emit_again(void *user, relax_mutator *m, const relax_expr *e)
 {
     (void)user;
     relax_builder *b = relax_mutator_builder(m);
-    const relax_expr *v = relax_mutator_lookup(m, relax_expr_operand(e, 1));
+    const relax_expr *v = relax_mutator_find(m, relax_expr_operand(e, 1));
     return v ? relax_builder_emit(b, e, NULL, 0, 0) : e;
 }
 
@@ -791,9 +794,9 @@ static bool step_mutate(world *w)
                           .call = emit_again,
                           .sinfo_dep = same_info,
                           .var_def = rename_variable };
-    w->out = relax_mutate(w->ctx, w->module, NULL, 0, &t);
-    if (w->out && relax_visit_post_order(w->ctx, relax_module_as_node(w->out), count_expr, w) !=
-                      RELAX_OK)
+    w->out = relax_module_mutate(w->ctx, w->module, NULL, 0, &t);
+    if (w->out && relax_node_visit_post_order(w->ctx, relax_module_as_node(w->out), count_expr,
+                                              w) != RELAX_OK)
         w->out = NULL;
     return said(w, w->out);
 }
@@ -814,7 +817,7 @@ static bool step_visit(world *w)
 {
     const relax_node *all = relax_module_as_node(w->module);
     relax_visitor v = { .struct_size = sizeof v, .user = w, .expr = visit_expr };
-    w->status = relax_visit(w->ctx, all, &v);
+    w->status = relax_node_visit(w->ctx, all, &v);
     if (w->status == RELAX_OK)
         w->status = relax_node_walk(w->ctx, all, walk_node, walk_node, w);
     return w->status == RELAX_OK;
@@ -823,15 +826,15 @@ static bool step_visit(world *w)
 /* A call of a common operator, of float32. */
 static const relax_pattern *some_pattern(relax_context *ctx)
 {
-    const relax_pattern *x = relax_pattern_any(ctx);
+    const relax_pattern *x = relax_pattern_any_new(ctx);
     const relax_pattern *ops[] = {
-        relax_pattern_op(ctx, Z("add"), (const relax_pattern *const[]){ x, x }, 2,
-                         RELAX_PATTERN_COMMUTATIVE),
-        relax_pattern_op(ctx, Z("exp"), &x, 1, 0),
-        relax_pattern_op(ctx, Z("nn.relu"), &x, 1, 0),
-        relax_pattern_op(ctx, Z("multiply"), &x, 1, RELAX_PATTERN_OPEN),
+        relax_pattern_op_new(ctx, Z("add"), (const relax_pattern *const[]){ x, x }, 2,
+                             RELAX_PATTERN_COMMUTATIVE),
+        relax_pattern_op_new(ctx, Z("exp"), &x, 1, 0),
+        relax_pattern_op_new(ctx, Z("nn.relu"), &x, 1, 0),
+        relax_pattern_op_new(ctx, Z("multiply"), &x, 1, RELAX_PATTERN_OPEN),
     };
-    return relax_pattern_with_dtype(ctx, relax_pattern_or(ctx, ops, N(ops)), RELAX_FLOAT32);
+    return relax_pattern_with_dtype(ctx, relax_pattern_or_new(ctx, ops, N(ops)), RELAX_FLOAT32);
 }
 
 static const relax_expr *absolute(void *user, relax_module_builder *mb, relax_builder *b,
@@ -867,17 +870,18 @@ static bool step_rewrite(world *w)
 static bool ask(world *w, relax_prover *p)
 {
     relax_context *ctx = w->ctx;
-    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *m = relax_shape_var(ctx, Z("m")),
-                          *four = relax_prim_int(ctx, 4), *vars[2];
-    const relax_prim_expr *n4 = relax_prim_binary(ctx, RELAX_PRIM_MUL, n, four),
-                          *sum = relax_prim_binary(ctx, RELAX_PRIM_ADD, n4, m),
-                          *less = relax_prim_binary(ctx, RELAX_PRIM_LT, n, m),
+    const relax_prim_expr *n = relax_shape_var_new(ctx, Z("n")),
+                          *m = relax_shape_var_new(ctx, Z("m")), *four = relax_prim_int_new(ctx, 4),
+                          *vars[2];
+    const relax_prim_expr *n4 = relax_prim_binary_new(ctx, RELAX_PRIM_MUL, n, four),
+                          *sum = relax_prim_binary_new(ctx, RELAX_PRIM_ADD, n4, m),
+                          *less = relax_prim_binary_new(ctx, RELAX_PRIM_LT, n, m),
                           *dims[] = { n4, m };
     relax_prim_expr *value = NULL;
     int64_t low = 0, high = 0, values[2];
     int32_t solved = relax_prover_solve(p, n4, sum, m, &value);
     bool good = relax_prover_bound(p, n, 1, 100) == RELAX_OK && solved >= 0 &&
-                relax_prover_enter(p, relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32)) ==
+                relax_prover_enter(p, relax_struct_info_tensor_new(ctx, dims, 2, RELAX_FLOAT32)) ==
                     RELAX_OK &&
                 relax_prover_assume_equal(p, m, n4) >= 0 && relax_prover_holds(p, less) >= 0 &&
                 relax_prover_bounds(p, sum, &low, &high) == RELAX_OK &&
@@ -900,7 +904,8 @@ static const relax_block *first_block(const relax_module *m, const char **name)
 {
     for (size_t i = 0; i < relax_module_num_functions(m); i++) {
         const relax_expr *f = relax_base_func_as_expr(relax_module_function(m, i));
-        size_t count = relax_expr_kind(f) == RELAX_EXPR_FUNCTION ? relax_expr_num_operands(f) : 0;
+        size_t count =
+            relax_expr_kind(f) == RELAX_EXPR_KIND_FUNCTION ? relax_expr_num_operands(f) : 0;
         const relax_block *block =
             count ? relax_seq_block(relax_expr_operand(f, count - 1), 0) : NULL;
         *name = relax_expr_name(relax_module_global_var(m, i), NULL);
@@ -914,14 +919,14 @@ static const relax_block *first_block(const relax_module *m, const char **name)
 static bool step_extract(world *w)
 {
     const char *name;
-    const relax_module *m = relax_normalize(w->ctx, w->module);
+    const relax_module *m = relax_module_normalize(w->ctx, w->module);
     const relax_block *block = m ? first_block(m, &name) : NULL;
     const relax_binding *first = relax_block_binding(block, 0);
     w->out = m;
     if (block)
-        w->out = relax_extract_function(w->ctx, m, Z(name), first, first, Z("part"));
+        w->out = relax_module_extract_function(w->ctx, m, Z(name), first, first, Z("part"));
     if (block && w->out)
-        w->out = relax_inline_function(w->ctx, w->out, Z("part"));
+        w->out = relax_module_inline_function(w->ctx, w->out, Z("part"));
     return said(w, w->out);
 }
 
@@ -952,7 +957,7 @@ static bool step_compile_2(world *w) { return compile_to(w, 2, &w->loaded); }
 
 static bool step_emit_c(world *w)
 {
-    w->bytes = relax_compile_to_c(w->ctx, w->module, NULL);
+    w->bytes = relax_module_compile_to_c(w->ctx, w->module, NULL);
     return said(w, w->bytes);
 }
 
@@ -969,7 +974,7 @@ static bool compile_by(world *w, const char *compiler, relax_executable **out)
     o.compiler = compiler;
     o.temp_dir = w->temp;
     o.cache_dir = w->cache;
-    *out = relax_compile(w->ctx, w->module, &o);
+    *out = relax_module_compile(w->ctx, w->module, &o);
     return said(w, *out);
 }
 
@@ -1006,7 +1011,7 @@ static bool step_bind(world *w)
 {
     const char *names[] = { w->program->entry ? "prompt" : w->program->weights ? "images" : "x" };
     const relax_tensor *tensors[] = { w->in };
-    w->out = relax_bind_params(w->ctx, w->module, Z(entry_of(w)), names, tensors, 1);
+    w->out = relax_module_bind_params(w->ctx, w->module, Z(entry_of(w)), names, tensors, 1);
     return said(w, w->out);
 }
 
@@ -1168,11 +1173,11 @@ static bool step_values(world *w)
     if (w->status == RELAX_OK)
         w->status = relax_value_set_tuple(&w->result, fields, N(fields));
     w->kept++;
-    relax_function *f =
-        w->status == RELAX_OK ? relax_function_create(scale, &w->kept, let_go) : (w->kept--, NULL);
+    relax_packed_func *f = w->status == RELAX_OK ? relax_packed_func_create(scale, &w->kept, let_go)
+                                                 : (w->kept--, NULL);
     if (w->status == RELAX_OK && !f)
         w->status = RELAX_ERROR_OUT_OF_MEMORY;
-    relax_function_release(f);
+    relax_packed_func_release(f);
     for (size_t i = 0; i < N(fields); i++)
         relax_value_release(&fields[i]);
     return w->status == RELAX_OK;
@@ -1184,7 +1189,7 @@ static bool step_diagnostics(world *w)
     bool whole = true;
     w->out = relax_module_parse(w->ctx, Z(w->program->name), w->text, w->text_len);
     if (w->out)
-        relax_well_formed(w->ctx, w->out, RELAX_CHECK_ALL);
+        relax_module_well_formed(w->ctx, w->out, RELAX_CHECK_ALL);
     w->status = relax_context_status(w->ctx);
     for (size_t i = 0; i < relax_context_num_diagnostics(w->ctx); i++) {
         relax_bytes *text = relax_diagnostic_render(w->ctx, i),

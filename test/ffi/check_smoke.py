@@ -47,25 +47,25 @@ def diagnostics(ctx):
 def call_op(ctx, op, *args, result=None):
     handles = lib.handles(args)
     if result:
-        return lib.relax_call_op_with_result(ctx, *text(op), handles, len(args), None, result, 0)
-    return lib.relax_call_op(ctx, *text(op), handles, len(args), None, 0)
+        return lib.relax_call_op_new_with_result(ctx, *text(op), handles, len(args), None, result, 0)
+    return lib.relax_call_op_new(ctx, *text(op), handles, len(args), None, 0)
 
 
 def build(ctx):
     """main(x: (n, 4)) = host.twice(relu(x)) + 1"""
     builder = lib.relax_module_builder_create(ctx, None)
     b = lib.relax_builder_create(ctx, builder)
-    n = lib.relax_shape_var(ctx, *text("n"))
-    info = lib.relax_struct_info_tensor(ctx, lib.handles([n, lib.relax_prim_int(ctx, 4)]), 2, lib.RELAX_FLOAT32)
-    x = lib.relax_var(ctx, *text("x"), info, 0)
+    n = lib.relax_shape_var_new(ctx, *text("n"))
+    info = lib.relax_struct_info_tensor_new(ctx, lib.handles([n, lib.relax_prim_int_new(ctx, 4)]), 2, lib.RELAX_FLOAT32)
+    x = lib.relax_var_new(ctx, *text("x"), info, 0)
     lib.relax_builder_begin_function(b, *text("main"), lib.handles([x]), 1, None)
     lib.relax_builder_begin_dataflow(b)
     y = lib.relax_builder_emit(b, call_op(ctx, "nn.relu", x), None, 0, 0)
-    fields = lib.relax_tuple(ctx, lib.handles([y]), 1)
-    y = lib.relax_builder_emit(b, call_op(ctx, "call_dps_packed", lib.relax_extern_func(ctx, *text("host.twice")), fields, result=info),
+    fields = lib.relax_tuple_new(ctx, lib.handles([y]), 1)
+    y = lib.relax_builder_emit(b, call_op(ctx, "call_dps_packed", lib.relax_extern_func_new(ctx, *text("host.twice")), fields, result=info),
                                *text("twice"), 0)
     one = (ctypes.c_float * 1)(1.0)
-    constant = lib.relax_constant(ctx, lib.RELAX_FLOAT32, None, 0, ctypes.cast(one, ctypes.c_void_p), 4)
+    constant = lib.relax_constant_new(ctx, lib.RELAX_FLOAT32, None, 0, ctypes.cast(one, ctypes.c_void_p), 4)
     out = lib.relax_builder_emit_output(b, call_op(ctx, "add", y, constant), None, 0, 0)
     lib.relax_builder_end_dataflow(b)
     lib.relax_builder_end_function(b, out)
@@ -90,7 +90,7 @@ def build_and_read_back():
     s.check("bad text gives no module", lib.relax_module_parse(ctx, *text("bad.py"), *text("@R.function\ndef f(:\n")) is None)
     shown = "".join(diagnostics(ctx))
     s.check("and says where", shown.startswith("bad.py:2:7: error[PA") and "^" in shown, shown)
-    s.check("NULL gives NULL and counts", lib.relax_struct_info_tuple(ctx, None, 1) is None and lib.relax_context_num_errors(ctx) > 1)
+    s.check("NULL gives NULL and counts", lib.relax_struct_info_tuple_new(ctx, None, 1) is None and lib.relax_context_num_errors(ctx) > 1)
     lib.relax_context_release(ctx)
 
 
@@ -134,7 +134,7 @@ class Job:
     def __init__(self, host):
         self.held, self.host = [], host
         self.ctx = self.hold(lib.relax_context_create(None), "context")
-        self.exe = self.hold(lib.relax_compile(self.ctx, build(self.ctx), None), "executable")
+        self.exe = self.hold(lib.relax_module_compile(self.ctx, build(self.ctx), None), "executable")
         if not self.exe:
             print("".join(diagnostics(self.ctx)))
         out, host.alive = lib.out("relax_registry"), host.alive + 1
@@ -210,7 +210,7 @@ def run_and_fail():
 
     host.mode = "token"
     status, numbers, error = job.run([1, 2, 3, 4])
-    s.equal("token of the host", (status, numbers, lib.relax_error_user_token(error)), (lib.RELAX_USER_ERROR, None, 0x5eed))
+    s.equal("token of the host", (status, numbers, lib.relax_error_user_token(error)), (lib.RELAX_ERROR_USER, None, 0x5eed))
     s.equal("token is kept", host.tokens, 1)
 
     host.mode = "work"

@@ -61,7 +61,7 @@ class Module:
 
     def after(self, name):
         """The printed text of what a pass makes of it."""
-        made = lib.relax_run_pass(self.ctx, self.handle, *text(name), None)
+        made = lib.relax_pass_run(self.ctx, self.handle, *text(name), None)
         if not made:
             self.fail()
         return take_bytes(lib.relax_node_print(self.ctx, lib.relax_module_as_node(made), None))
@@ -76,7 +76,7 @@ class Module:
             options.allow_compiler, options.compiler = 1, (compiler or "cc").encode()
             load.allow_native = 1
             options.load = ctypes.pointer(load)
-        handle = lib.relax_compile(self.ctx, self.handle, options)
+        handle = lib.relax_module_compile(self.ctx, self.handle, options)
         if not handle:
             self.fail()
         return Executable(handle)
@@ -149,12 +149,12 @@ def put(cell, value):
 def flatten(value, found):
     """Tensors of a result depth first; a shape as an array of its sizes."""
     kind = lib.relax_value_kind(value)
-    if kind == lib.RELAX_KIND_TUPLE:
+    if kind == lib.RELAX_VALUE_KIND_TUPLE:
         for i in range(lib.relax_value_tuple_size(value)):
             field = lib.new("relax_value")
             lib.relax_value_tuple_get(value, i, field)
             flatten(field, found)
-    elif kind == lib.RELAX_KIND_TENSOR:
+    elif kind == lib.RELAX_VALUE_KIND_TENSOR:
         tensor = lib.relax_value_get_tensor(value)
         shape = lib.relax_tensor_shape(tensor)
         size = [shape[i] for i in range(lib.relax_tensor_ndim(tensor))]

@@ -30,7 +30,7 @@ static void rows_are_whole(void **unused)
         if (bad && bad[strlen(bad) - 1] != '\n')
             fail_msg("%s: the example ends with a line end", c->name);
         assert_true(c->severity <= RLX_SEVERITY_NOTE && c->status > RELAX_OK &&
-                    c->status < RELAX_USER_ERROR);
+                    c->status < RELAX_ERROR_USER);
         assert_ptr_equal(rlx_code_find(rlx_slice_z(c->name)), c);
         assert_int_equal(rlx_code_id_of(c), id);
     }

@@ -27,7 +27,7 @@ static inline const rlx_prim *dim(rlx_context *ctx, const char *name)
 
 static inline const rlx_sinfo *tensor1(rlx_context *ctx, const rlx_prim *a)
 {
-    return rlx_tensor_info(ctx, rlx_shape(ctx, &a, 1), RELAX_FLOAT32, -1, NULL);
+    return rlx_tensor_info(ctx, rlx_shape_new(ctx, &a, 1), RELAX_FLOAT32, -1, NULL);
 }
 
 static inline const rlx_var *var(rlx_context *ctx, const char *name, const rlx_sinfo *s)
@@ -39,7 +39,8 @@ static inline const rlx_expr *call2(rlx_context *ctx, const char *f, const rlx_e
                                     const rlx_expr *b)
 {
     const rlx_expr *args[] = { a, b };
-    return rlx_call_new(ctx, rlx_extern(ctx, rlx_slice_z(f)), args, b ? 2 : 1, NULL, 0, NULL, N);
+    return rlx_call_new(ctx, rlx_extern_func_new(ctx, rlx_slice_z(f)), args, b ? 2 : 1, NULL, 0,
+                        NULL, N);
 }
 
 static inline bool same(const rlx_node *a, const rlx_node *b)
@@ -63,10 +64,10 @@ static inline const rlx_function *small_function(rlx_context *ctx, const char *n
 {
     const rlx_prim *d = dim(ctx, n);
     const rlx_var *p = var(ctx, x, tensor1(ctx, d)), *y = var(ctx, "y", tensor1(ctx, d));
-    const rlx_binding *b =
-        rlx_bind(ctx, y, call2(ctx, callee, p ? &p->node : NULL, p ? &p->node : NULL), N);
+    const rlx_binding *b = rlx_var_binding_new(
+        ctx, y, call2(ctx, callee, p ? &p->node : NULL, p ? &p->node : NULL), N);
     const rlx_node *block = rlx_block_new(ctx, false, &b, 1, N);
-    const rlx_expr *body = rlx_seq(ctx, &block, 1, y ? &y->node : NULL, N),
+    const rlx_expr *body = rlx_seq_new(ctx, &block, 1, y ? &y->node : NULL, N),
                    *param = p ? &p->node : NULL;
     const rlx_sinfo *in = tensor1(ctx, d);
     return rlx_function_new(ctx, &param, 1, body, in, true, true, NULL,

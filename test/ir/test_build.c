@@ -30,9 +30,9 @@ static void both_ways_to_intern_agree(void **state)
 {
     rlx_context *c = new_context();
     const rlx_prim *n = dim(c, "n"), *dims[] = { n, rlx_int64(c, 4) };
-    const rlx_expr *shape = rlx_shape(c, dims, 2);
+    const rlx_expr *shape = rlx_shape_new(c, dims, 2);
     const rlx_node *made[] = { shape,
-                               rlx_shape(c, NULL, 0),
+                               rlx_shape_new(c, NULL, 0),
                                rlx_tensor_info(c, shape, RELAX_FLOAT16, -1, NULL),
                                rlx_shape_info(c, dims, 2),
                                rlx_shape_info(c, NULL, 0),
@@ -75,9 +75,9 @@ static void null_operands_pass_on(void **state)
     rlx_context *c = new_context();
     const rlx_prim *none[] = { NULL };
     assert_null(rlx_binary_new(c, RLX_NODE_ADD, NULL, rlx_int64(c, 1)));
-    assert_null(rlx_shape(c, none, 1));
-    assert_null(rlx_call_new(c, rlx_extern(c, RLX_SLICE("f")), none, 1, NULL, 0, NULL, N));
-    assert_null(rlx_bind(c, NULL, NULL, N));
+    assert_null(rlx_shape_new(c, none, 1));
+    assert_null(rlx_call_new(c, rlx_extern_func_new(c, RLX_SLICE("f")), none, 1, NULL, 0, NULL, N));
+    assert_null(rlx_var_binding_new(c, NULL, NULL, N));
     assert_null(rlx_tuple_info(c, none, 1));
     assert_int_equal(rlx_error_count(c), 0);
     rlx_context_release(c);
@@ -92,7 +92,7 @@ static void layers_stay_closed(void **state)
     const rlx_prim *up = rlx_binary_new(c, RLX_NODE_ADD, n, rlx_int64(c, 2000));
     const rlx_prim *m = dim(c, "m");
     const rlx_prim *dims[] = { up, m, below };
-    const rlx_sinfo *s = rlx_tensor_info(c, rlx_shape(c, dims, 3), RELAX_INT8, -1, NULL);
+    const rlx_sinfo *s = rlx_tensor_info(c, rlx_shape_new(c, dims, 3), RELAX_INT8, -1, NULL);
     const rlx_var *x = var(c, "in_scratch", s);
     assert_int_equal(up->layer, 1);
     assert_int_equal(rlx_int64(c, 9)->layer, 0); /* small literals never go up */
@@ -148,7 +148,7 @@ static void modules_find_by_name(void **state)
     for (int i = 0; i < 40; i++) {
         snprintf(text[i], sizeof text[i], "f%d", i);
         names[i] = text[i];
-        functions[i] = rlx_extern(c, rlx_slice_z(text[i]));
+        functions[i] = rlx_extern_func_new(c, rlx_slice_z(text[i]));
     }
     for (size_t count = 3; count <= 40; count += 37) {
         const rlx_module *m = module_of(c, names, functions, count);

@@ -21,7 +21,7 @@ static const rlx_node *two_params(rlx_context *c, bool swap_result, bool same_di
     const rlx_prim *n = dim(c, first), *m = same_dim ? n : dim(c, "m");
     const rlx_var *x = var(c, "x", tensor1(c, n)), *y = var(c, "y", tensor1(c, m));
     const rlx_expr *params[] = { &x->node, &y->node };
-    const rlx_expr *body = rlx_seq(c, NULL, 0, swap_result ? &y->node : &x->node, N);
+    const rlx_expr *body = rlx_seq_new(c, NULL, 0, swap_result ? &y->node : &x->node, N);
     return &rlx_function_new(c, params, 2, body, tensor1(c, swap_result ? m : n), true, true, NULL,
                              NULL, N)
                 ->node;
@@ -107,11 +107,11 @@ static const rlx_node *two_branches(rlx_context *c, const rlx_prim *first, const
     const rlx_prim *dims[] = { first, second };
     for (int i = 0; i < 2; i++) {
         const rlx_var *y = var(c, "y", tensor1(c, i && result ? result : dims[i]));
-        const rlx_binding *b = rlx_match(c, y, tensor1(c, dims[i]), &x->node, N);
+        const rlx_binding *b = rlx_match_cast_new(c, y, tensor1(c, dims[i]), &x->node, N);
         const rlx_node *block = rlx_block_new(c, false, &b, 1, N);
-        branch[i] = rlx_seq(c, &block, 1, &y->node, N);
+        branch[i] = rlx_seq_new(c, &block, 1, &y->node, N);
     }
-    const rlx_expr *body = rlx_if(c, &cond->node, branch[0], branch[1], N);
+    const rlx_expr *body = rlx_if_new(c, &cond->node, branch[0], branch[1], N);
     return &rlx_function_new(c, params, 2, body, NULL, false, true, NULL, NULL, N)->node;
 }
 
@@ -133,16 +133,17 @@ static const rlx_node *local_loop(rlx_context *c, const char *name, bool calls_i
     const rlx_var *loop = var(c, name, c->object), *i = var(c, "i", c->object),
                   *r = var(c, "r", c->object), *other = var(c, "other", c->object);
     const rlx_expr *arg = &i->node;
-    const rlx_binding *b = rlx_bind(
-        c, r,
-        rlx_call_new(c, calls_itself ? &loop->node : &other->node, &arg, 1, NULL, 0, NULL, N), N);
+    const rlx_binding *b = rlx_var_binding_new(
+        c, r, rlx_call_new(c, calls_itself ? &loop->node : &other->node, &arg, 1, NULL, 0, NULL, N),
+        N);
     const rlx_node *block = rlx_block_new(c, false, &b, 1, N);
-    const rlx_function *f = rlx_function_new(c, &arg, 1, rlx_seq(c, &block, 1, &r->node, N), NULL,
-                                             false, true, NULL, NULL, N);
-    const rlx_binding *bound[] = { rlx_bind(c, other, rlx_extern(c, RLX_SLICE("g")), N),
-                                   rlx_bind(c, loop, &f->node, N) };
+    const rlx_function *f = rlx_function_new(c, &arg, 1, rlx_seq_new(c, &block, 1, &r->node, N),
+                                             NULL, false, true, NULL, NULL, N);
+    const rlx_binding *bound[] = { rlx_var_binding_new(c, other,
+                                                       rlx_extern_func_new(c, RLX_SLICE("g")), N),
+                                   rlx_var_binding_new(c, loop, &f->node, N) };
     block = rlx_block_new(c, false, bound, 2, N);
-    return rlx_seq(c, &block, 1, &loop->node, N);
+    return rlx_seq_new(c, &block, 1, &loop->node, N);
 }
 
 static void local_functions_may_call_themselves(void **state)
@@ -173,7 +174,7 @@ static void plain_fields_count(void **state)
     for (size_t i = 0; i < RLX_COUNT(rows); i++)
         assert_int_equal(same(k, rows[i].other), rows[i].equal);
     const rlx_expr *x = &var(c, "x", NULL)->node;
-    assert_false(same(rlx_tuple_get(c, x, 0, N), rlx_tuple_get(c, x, 1, N)));
+    assert_false(same(rlx_tuple_get_item_new(c, x, 0, N), rlx_tuple_get_item_new(c, x, 1, N)));
     assert_true(same(rlx_call_new(c, x, NULL, 0, NULL, 0, NULL, N),
                      rlx_call_new(c, x, NULL, 0, NULL, 0, rlx_attrs_new(c, NULL, NULL, 0), N)));
     assert_false(same(&rlx_var_new(c, false, rlx_string_z(c, "v"), 1, NULL, N)->node,
@@ -260,13 +261,13 @@ static const rlx_expr *shared_tuple(rlx_context *c, int depth, const rlx_expr *l
 
 static const rlx_expr *nested_ifs(rlx_context *c, const rlx_var *x, int depth, bool share)
 {
-    const rlx_expr *e = rlx_seq(c, NULL, 0, &x->node, N);
+    const rlx_expr *e = rlx_seq_new(c, NULL, 0, &x->node, N);
     for (int i = 0; i < depth; i++) {
         const rlx_var *v = var(c, "v", c->object);
-        const rlx_expr *other = share ? e : rlx_seq(c, NULL, 0, &x->node, N);
-        const rlx_binding *b = rlx_bind(c, v, rlx_if(c, &x->node, e, other, N), N);
+        const rlx_expr *other = share ? e : rlx_seq_new(c, NULL, 0, &x->node, N);
+        const rlx_binding *b = rlx_var_binding_new(c, v, rlx_if_new(c, &x->node, e, other, N), N);
         const rlx_node *block = rlx_block_new(c, false, &b, 1, N);
-        e = rlx_seq(c, &block, 1, &v->node, N);
+        e = rlx_seq_new(c, &block, 1, &v->node, N);
     }
     return e;
 }

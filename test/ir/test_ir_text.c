@@ -146,7 +146,7 @@ static void tir_expressions(void **state)
 static void struct_info(void **state)
 {
     const rlx_prim *n4[] = { n, rlx_int64(c, 4) };
-    const rlx_expr *shape = rlx_shape(c, n4, 2),
+    const rlx_expr *shape = rlx_shape_new(c, n4, 2),
                    *s = &var(c, "s", rlx_shape_info_rank(c, 2))->node;
     const rlx_attr *cuda = rlx_attr_string_new(c, RLX_SLICE("cuda"));
     rlx_vdevice dev = {
@@ -157,8 +157,8 @@ static void struct_info(void **state)
     const struct { const rlx_sinfo *s; const char *want;
     } rows[] = {
         { t, "R.Tensor((n, 4), dtype=\"float32\")" },
-        { rlx_tensor_info(c, rlx_shape(c, n4, 1), RELAX_VOID, -1, NULL), "R.Tensor((n,))" },
-        { rlx_tensor_info(c, rlx_shape(c, NULL, 0), RELAX_BOOL, -1, NULL),
+        { rlx_tensor_info(c, rlx_shape_new(c, n4, 1), RELAX_VOID, -1, NULL), "R.Tensor((n,))" },
+        { rlx_tensor_info(c, rlx_shape_new(c, NULL, 0), RELAX_BOOL, -1, NULL),
           "R.Tensor((), dtype=\"bool\")" },
         { rlx_tensor_info(c, NULL, RELAX_INT8, 3, NULL), "R.Tensor(dtype=\"int8\", ndim=3)" },
         { rlx_tensor_info(c, NULL, RELAX_VOID, -1, NULL), "R.Tensor" },
@@ -174,8 +174,7 @@ static void struct_info(void **state)
         { rlx_tuple_info(c, params, 2), "R.Tuple(R.Tensor((n, 4), dtype=\"float32\"), R.Object)" },
         { rlx_func_info(c, &n, 1, params, 1, params[1], true),
           "R.Callable((R.Tensor((n, 4), dtype=\"float32\"),), R.Object, True)" },
-        { rlx_func_info(c, NULL, 0, NULL, 0, params[1], false),
-          "R.Callable((), R.Object, False)" },
+        { rlx_func_info(c, NULL, 0, NULL, 0, params[1], false), "R.Callable((), R.Object, False)" },
         { rlx_opaque_func_info(c, RLX_DERIVE_EMPTY, NULL, c->object, false), "R.Callable" },
         { rlx_opaque_func_info(c, RLX_DERIVE_CONST, NULL, c->void_tensor, true),
           "R.Callable(ret=R.Tensor, purity=True)" },
@@ -201,7 +200,7 @@ static void expressions(void **state)
         { rlx_tuple_new(c, xy, 2, N), "(lv3, lv)" },
         { rlx_tuple_new(c, xy, 1, N), "(lv3,)" },
         { rlx_tuple_new(c, NULL, 0, N), "R.tuple()" },
-        { rlx_tuple_get(c, x, 1, N), "lv3[1]" },
+        { rlx_tuple_get_item_new(c, x, 1, N), "lv3[1]" },
         { rlx_constant_new(c, RELAX_FLOAT32, NULL, 0, &f, N),
           "R.const(0.10000000149011612, \"float32\")" },
         { rlx_constant_new(c, RELAX_BOOL, NULL, 0, &t, N), "R.const(True, \"bool\")" },
@@ -210,12 +209,12 @@ static void expressions(void **state)
           "R.const(float(\"inf\"), \"float16\")" },
         { rlx_constant_new(c, RELAX_UINT8, two, 1, "ab", N),
           "R.const(<tensor of shape (2,)>, \"uint8\")" },
-        { rlx_shape(c, &n, 1), "R.shape([n])" },
+        { rlx_shape_new(c, &n, 1), "R.shape([n])" },
         { rlx_prim_value_new(c, add(n, k3)), "R.prim_value(n + 3)" },
         { rlx_string_imm_new(c, RLX_SLICE("a\"\\\n\x01\xc3\xa9\xff")),
           "R.str(\"a\\\"\\\\\\n\\x01\xc3\xa9\\xFF\")" },
         { rlx_dtype_imm_new(c, RELAX_FLOAT32), "R.dtype(\"float32\")" },
-        { rlx_extern(c, RLX_SLICE("f")), "R.ExternFunc(\"f\")" },
+        { rlx_extern_func_new(c, RLX_SLICE("f")), "R.ExternFunc(\"f\")" },
         { &rlx_global_var_new(c, rlx_string_z(c, "f"), N)->node, "cls.f" },
         { call2(c, "f", x, y), "R.ExternFunc(\"f\")(lv3, lv)" },
     };
@@ -236,7 +235,7 @@ static void a_printer_has_its_own_ways(void **state)
 {
     const rlx_text_style style = { .int_bare = true, .name = upper_name, .quotes = quotes_n };
     const rlx_prim *dims[] = { n, mul(n, rlx_int64(c, 2)), rlx_int64(c, 2) };
-    check(rlx_tensor_info(c, rlx_shape(c, dims, 3), RELAX_FLOAT32, -1, NULL), &style,
+    check(rlx_tensor_info(c, rlx_shape_new(c, dims, 3), RELAX_FLOAT32, -1, NULL), &style,
           "R.Tensor((\"N\", \"N * 2\", 2), dtype=\"float32\")");
 }
 

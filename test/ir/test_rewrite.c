@@ -59,7 +59,9 @@ static void walk_goes_in_evaluation_order(void **state)
 static const rlx_node *rename_callee(rlx_rewriter *r, const rlx_node *n)
 {
     const rlx_extern_func *f = rlx_as_extern_func(n);
-    return f && strcmp(f->symbol->data, r->user) == 0 ? rlx_extern(r->ctx, RLX_SLICE("other")) : n;
+    return f && strcmp(f->symbol->data, r->user) == 0
+               ? rlx_extern_func_new(r->ctx, RLX_SLICE("other"))
+               : n;
 }
 
 static void rewriting_keeps_what_does_not_change(void **state)
@@ -154,7 +156,7 @@ static void substitution_is_simultaneous(void **state)
     rlx_context *c = new_context();
     const rlx_prim *n = dim(c, "n"), *m = dim(c, "m"), *nm[] = { n, m }, *mn[] = { m, n };
     const rlx_prim *dims[] = { rlx_binary_new(c, RLX_NODE_SUB, n, m), n, rlx_int64(c, 3) };
-    const rlx_sinfo *t = rlx_tensor_info(c, rlx_shape(c, dims, 3), RELAX_FLOAT32, -1, NULL);
+    const rlx_sinfo *t = rlx_tensor_info(c, rlx_shape_new(c, dims, 3), RELAX_FLOAT32, -1, NULL);
     const rlx_sinfo *swapped = rlx_substitute(c, t, nm, mn, 2);
     assert_string_equal(rlx_show(c, swapped), "R.Tensor((m - n, m, 3), dtype=\"float32\")");
     assert_ptr_equal(rlx_substitute(c, swapped, mn, nm, 2), t);
@@ -216,7 +218,7 @@ static void fresh_copies_share_no_variables(void **state)
     assert_ptr_not_equal(f->ret_sinfo, g->ret_sinfo); /* another n */
     const rlx_var *free_var = var(c, "free", tensor1(c, dim(c, "q")));
     const rlx_var *y = var(c, "y", free_var->sinfo);
-    const rlx_binding *b = rlx_bind(c, y, call2(c, "g", &free_var->node, NULL), N);
+    const rlx_binding *b = rlx_var_binding_new(c, y, call2(c, "g", &free_var->node, NULL), N);
     const rlx_binding *copy = rlx_copy_fresh(c, b);
     assert_ptr_not_equal(rlx_as_var_binding(copy)->var, &y->node);
     assert_ptr_equal(rlx_as_call(rlx_as_var_binding(copy)->value)->args[0], &free_var->node);

@@ -29,7 +29,7 @@ static void use(void *library)
     FIND(relax_context_create);
     FIND(relax_context_release);
     FIND(relax_module_parse);
-    FIND(relax_compile);
+    FIND(relax_module_compile);
     FIND(relax_vm_create);
     FIND(relax_tensor_create);
     FIND(relax_vm_call);
@@ -41,7 +41,7 @@ static void use(void *library)
     FIND(relax_executable_release);
     relax_context *ctx = relax_context_create_(NULL);
     relax_executable *exe =
-        relax_compile_(ctx, relax_module_parse_(ctx, Z("main"), Z(PROGRAM("one addition"))), NULL);
+        relax_module_compile_(ctx, relax_module_parse_(ctx, Z("main"), Z(PROGRAM("one addition"))), NULL);
     relax_context_release_(ctx);
     relax_vm *vm = NULL;
     relax_tensor *in = NULL;

@@ -254,14 +254,14 @@ static void numbers_in_texts(void **state)
 static relax_module *build_numbers(relax_context *ctx)
 {
     relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
-    const relax_prim_expr *three = relax_prim_int(ctx, 3), *at;
+    const relax_prim_expr *three = relax_prim_int_new(ctx, 3), *at;
     relax_buffer *to = relax_tir_param(t, Z("A"), RELAX_FLOAT32, &three, 1);
-    relax_prim_expr *tenth = relax_prim_float(ctx, RELAX_FLOAT64, 0.1);
+    relax_prim_expr *tenth = relax_prim_float_new(ctx, RELAX_FLOAT64, 0.1);
     relax_tir_begin_block(t, Z("fill"));
     at = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("i"), three);
-    const relax_prim_expr *both[] = { tenth, relax_prim_binary(
+    const relax_prim_expr *both[] = { tenth, relax_prim_binary_new(
                                                  ctx, RELAX_PRIM_ADD, tenth,
-                                                 relax_prim_float(ctx, RELAX_FLOAT64, 0.2)) };
+                                                 relax_prim_float_new(ctx, RELAX_FLOAT64, 0.2)) };
     relax_tir_init(t, to, &at, 1, tenth);
     relax_tir_store(t, to, &at, 1, relax_tir_call(t, Z("pow"), both, 2));
     relax_tir_store(t, to, &at, 1, tenth);
@@ -272,15 +272,16 @@ static relax_module *build_numbers(relax_context *ctx)
     relax_builder_begin_function(b, Z("main"), NULL, 0, NULL);
     const relax_expr *range[3];
     for (int i = 0; i < 3; i++)
-        range[i] = relax_prim_value(ctx, relax_prim_float(ctx, RELAX_FLOAT64,
-                                                          i == 0   ? 0
-                                                          : i == 1 ? 3.0
-                                                                   : 0.3));
+        range[i] = relax_prim_value_new(ctx, relax_prim_float_new(ctx, RELAX_FLOAT64,
+                                                                  i == 0   ? 0
+                                                                  : i == 1 ? 3.0
+                                                                           : 0.3));
     const relax_expr *y = relax_builder_emit(
         b, relax_r_arange_with(ctx, range[0], range[1], range[2], RELAX_FLOAT64), Z("y"), 0);
     const relax_attr *slope =
-        relax_attr_map_with(ctx, NULL, Z("alpha"), relax_attr_int(ctx, ((int64_t)1 << 53) + 3));
-    y = relax_builder_emit(b, relax_call_op(ctx, Z("nn.leakyrelu"), &y, 1, slope, 0), Z("z"), 0);
+        relax_attr_map_with(ctx, NULL, Z("alpha"), relax_attr_int_new(ctx, ((int64_t)1 << 53) + 3));
+    y = relax_builder_emit(b, relax_call_op_new(ctx, Z("nn.leakyrelu"), &y, 1, slope, 0), Z("z"),
+                           0);
     relax_builder_end_function(b, y);
     relax_module *m = relax_module_builder_finish(mb);
     relax_builder_destroy(b);

@@ -163,7 +163,7 @@ static const rlx_sinfo *read_sinfo(reader *r)
         return rlx_tensor_info(r->ctx, NULL, t, -1, NULL);
     r->at++;
     size_t n = read_sizes(r, ']', sizes);
-    return rlx_tensor_info(r->ctx, rlx_shape(r->ctx, sizes, n), t, (int)n, NULL);
+    return rlx_tensor_info(r->ctx, rlx_shape_new(r->ctx, sizes, n), t, (int)n, NULL);
 }
 
 /* An argument: scalars and shapes as literals, tuples of arguments, everything else a variable. */
@@ -185,7 +185,7 @@ static const rlx_expr *read_arg(reader *r)
     const rlx_sinfo *s = read_sinfo(r);
     const rlx_shape_sinfo *shape = rlx_as_shape_sinfo(s);
     if (shape && shape->has_values)
-        return rlx_shape(r->ctx, shape->values, shape->num_values);
+        return rlx_shape_new(r->ctx, shape->values, shape->num_values);
     snprintf(name, sizeof name, "v%d", r->count++);
     r->args[r->count - 1] =
         &rlx_var_new(r->ctx, false, rlx_string_z(r->ctx, name), -1, s, RLX_NO_PLACE)->node;
@@ -251,8 +251,8 @@ static const rlx_sinfo *infer_line(reader *r, const char *op, const char *args, 
 
 static bool same(reader *r, const rlx_sinfo *got, const rlx_sinfo *want)
 {
-    return rlx_fit(r->ctx, &r->scope, got, want, NULL) == RLX_FIT_YES &&
-           rlx_fit(r->ctx, &r->scope, want, got, NULL) == RLX_FIT_YES;
+    return rlx_assignable(r->ctx, &r->scope, got, want, NULL) == RLX_ASSIGNABLE_YES &&
+           rlx_assignable(r->ctx, &r->scope, want, got, NULL) == RLX_ASSIGNABLE_YES;
 }
 
 static bool check_line(int number, const char *op, const char *args, const char *attrs,

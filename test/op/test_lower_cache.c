@@ -77,7 +77,7 @@ static const rlx_expr *argument(const bench *b, const char *shape, bool is_bool)
         char c = shape[i];
         dims[i] = c <= '9' ? rlx_int64(ctx, c - '0') : b->size[c == 'n' ? 0 : c == 'm' ? 1 : 2];
     }
-    const rlx_sinfo *info = rlx_tensor_info(ctx, rlx_shape(ctx, dims, n),
+    const rlx_sinfo *info = rlx_tensor_info(ctx, rlx_shape_new(ctx, dims, n),
                                             is_bool ? RELAX_BOOL : RELAX_FLOAT32, (int)n, NULL);
     return &rlx_var_new(ctx, false, rlx_string_z(ctx, "x"), -1, info, RLX_NO_PLACE)->node;
 }

@@ -12,7 +12,7 @@
 #include <relax/dlpack.h>
 #include <relax/value.h>
 #include "../base/failing.h"
-#include "codegen/kernel_writer.h"
+#include "codegen/kgen.h"
 #include "op/op.h"
 #include "runtime/kernel.h"
 
@@ -211,13 +211,13 @@ static const rlx_expr *arg_expr(bench *b, enum mode mode, const array *a, int i)
         return tuple_expr(b, a->ndim == IS_TUPLE ? MODE_LITERAL : mode, a->text);
     if (a->ndim == IS_SHAPE) {
         int64_t sizes[MAX_RANK * 2];
-        return rlx_shape_ints(b->ctx, sizes, (size_t)read_ints(a->text, sizes));
+        return rlx_shape_of_ints(b->ctx, sizes, (size_t)read_ints(a->text, sizes));
     }
     for (int k = 0; k < a->ndim; k++)
         dims[k] = size_of(b, mode, a->shape[k]);
     snprintf(name, sizeof name, "a%d", i);
-    const rlx_sinfo *s =
-        rlx_tensor_info(b->ctx, rlx_shape(b->ctx, dims, (size_t)a->ndim), a->dtype, a->ndim, NULL);
+    const rlx_sinfo *s = rlx_tensor_info(b->ctx, rlx_shape_new(b->ctx, dims, (size_t)a->ndim),
+                                         a->dtype, a->ndim, NULL);
     return &rlx_var_new(b->ctx, false, rlx_string_z(b->ctx, name), -1, s, RLX_NO_PLACE)->node;
 }
 

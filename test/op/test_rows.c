@@ -473,7 +473,7 @@ static void out_of_memory(void **state)
         const rlx_string *name = s ? rlx_string_z(ctx, "x") : NULL;
         const rlx_var *x = name ? rlx_var_new(ctx, false, name, -1, s, RLX_NO_PLACE) : NULL;
         const rlx_expr *args[2] = { x ? &x->node : NULL,
-                                    x ? rlx_shape_ints(ctx, (int64_t[]){ 8, -1 }, 2) : NULL };
+                                    x ? rlx_shape_of_ints(ctx, (int64_t[]){ 8, -1 }, 2) : NULL };
         const rlx_call *call =
             args[1] ? rlx_as_call(rlx_call_op_z(ctx, "reshape", args, 2, NULL, RLX_NO_PLACE))
                     : NULL;

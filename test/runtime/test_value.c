@@ -52,7 +52,7 @@ static void plain_values(void **state)
     int32_t b;
     double f;
     relax_value_set_int(&v, -5);
-    assert_int_equal(relax_value_kind(&v), RELAX_KIND_INT);
+    assert_int_equal(relax_value_kind(&v), RELAX_VALUE_KIND_INT);
     assert_int_equal(relax_value_get_int(&v, &i), RELAX_OK);
     assert_true(i == -5);
     assert_int_equal(relax_value_get_float(&v, &f), RELAX_OK);
@@ -62,12 +62,12 @@ static void plain_values(void **state)
     assert_int_equal(relax_value_get_bool(&v, &b), RELAX_OK);
     assert_int_equal(b, 1);
     assert_int_equal(relax_value_get_int(&v, &i), RELAX_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(relax_value_kind(NULL), RELAX_KIND_NULL);
+    assert_int_equal(relax_value_kind(NULL), RELAX_VALUE_KIND_NULL);
     v.type_index = 40;
-    assert_int_equal(relax_value_kind(&v), RELAX_KIND_OTHER);
+    assert_int_equal(relax_value_kind(&v), RELAX_VALUE_KIND_OTHER);
     v.type_index = 1000;
     v.v.p = NULL;
-    assert_int_equal(relax_value_kind(&v), RELAX_KIND_OTHER);
+    assert_int_equal(relax_value_kind(&v), RELAX_VALUE_KIND_OTHER);
     v.type_index = RELAX_VALUE_SMALL_STRING;
     v.reserved = 2;
     memcpy(v.v.bytes, "hi", 3);
@@ -89,7 +89,7 @@ static void deep_tuples_go_without_recursion(void **state)
     assert_int_equal(relax_value_tuple_size(&v), 1);
     assert_int_equal(relax_value_tuple_get(&v, 1, &inner), RELAX_ERROR_INVALID_ARGUMENT);
     relax_value_release(&v);
-    assert_int_equal(relax_value_kind(&v), RELAX_KIND_NULL);
+    assert_int_equal(relax_value_kind(&v), RELAX_VALUE_KIND_NULL);
 }
 
 /* A cell of a boxed kind with nothing in it is let go, but not kept: nobody could count it. */
@@ -100,9 +100,9 @@ static void cells_without_an_object(void **state)
     for (size_t i = 0; i < RLX_COUNT(types); i++) {
         relax_value empty = { types[i], 0, { 0 } }, kept = empty, tuple = empty;
         assert_int_equal(relax_value_keep(&empty, &kept), RELAX_ERROR_INVALID_ARGUMENT);
-        assert_int_equal(relax_value_kind(&kept), RELAX_KIND_NULL);
+        assert_int_equal(relax_value_kind(&kept), RELAX_VALUE_KIND_NULL);
         assert_int_equal(relax_value_set_tuple(&tuple, &empty, 1), RELAX_ERROR_INVALID_ARGUMENT);
-        assert_int_equal(relax_value_kind(&tuple), RELAX_KIND_NULL);
+        assert_int_equal(relax_value_kind(&tuple), RELAX_VALUE_KIND_NULL);
         relax_value_retain(&empty);
         relax_value_release(&empty);
     }
@@ -119,16 +119,16 @@ static void functions_end_once(void **state)
 {
     int user = 40;
     relax_value v, r;
-    relax_function *f = relax_function_create(answer, &user, counts);
-    relax_value_set_function(&v, f);
-    relax_function_release(f);
-    assert_ptr_equal(relax_value_get_function(&v), f);
+    relax_packed_func *f = relax_packed_func_create(answer, &user, counts);
+    relax_value_set_packed_func(&v, f);
+    relax_packed_func_release(f);
+    assert_ptr_equal(relax_value_get_packed_func(&v), f);
     relax_value args[2] = { v, v };
-    assert_int_equal(relax_function_call(f, args, 2, &r), 0);
+    assert_int_equal(relax_packed_func_call(f, args, 2, &r), 0);
     assert_int_equal(r.v.i, 42);
     relax_value_release(&v);
     assert_int_equal(user, 41);
-    assert_null(relax_function_create(NULL, &user, counts));
+    assert_null(relax_packed_func_create(NULL, &user, counts));
     assert_int_equal(user, 42);
     relax_registry *reg;
     assert_int_equal(relax_registry_create(NULL, &reg, NULL), RELAX_OK);
@@ -138,8 +138,8 @@ static void functions_end_once(void **state)
     assert_int_equal(relax_registry_register(reg, "\xff", 1, answer, &user, counts, NULL),
                      RELAX_ERROR_INVALID_ARGUMENT);
     assert_int_equal(user, 44);
-    assert_non_null(relax_registry_lookup(reg, "a", 1));
-    assert_null(relax_registry_lookup(reg, "b", 1));
+    assert_non_null(relax_registry_find(reg, "a", 1));
+    assert_null(relax_registry_find(reg, "b", 1));
     relax_registry_release(reg);
     assert_int_equal(user, 45);
 }

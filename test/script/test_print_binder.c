@@ -39,17 +39,17 @@ static void test_beside_sizes(void **state)
 static void test_before_sizes(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_prim_expr *n = relax_prim_var(ctx, Z("n"), RELAX_INT64);
+    const relax_prim_expr *n = relax_prim_var_new(ctx, Z("n"), RELAX_INT64);
     const relax_struct_info *matrix = floats(ctx, n, 4);
-    const relax_struct_info *callable = relax_struct_info_func(ctx, &matrix, 1, matrix, 1);
+    const relax_struct_info *callable = relax_struct_info_func_new(ctx, &matrix, 1, matrix, 1);
     const relax_expr *params[] = {
-        relax_var(ctx, Z("h"), callable, 0),
-        relax_var(ctx, Z("x"), floats(ctx, relax_prim_var(ctx, Z("n"), RELAX_INT64), 4), 0)
+        relax_var_new(ctx, Z("h"), callable, 0),
+        relax_var_new(ctx, Z("x"), floats(ctx, relax_prim_var_new(ctx, Z("n"), RELAX_INT64), 4), 0)
     };
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
     relax_builder_begin_function(b, Z("main"), params, 2, NULL);
-    relax_builder_emit(b, relax_call(ctx, params[0], &params[1], 1, NULL, 0), NULL, 0, 0);
+    relax_builder_emit(b, relax_call_new(ctx, params[0], &params[1], 1, NULL, 0), NULL, 0, 0);
     relax_builder_end_function(b, params[0]);
     relax_module *m = relax_module_builder_finish(mb);
     assert_quiet(ctx);
@@ -86,13 +86,13 @@ static void test_nested(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     const relax_struct_info *inner = NULL, *matrix = NULL;
     for (size_t i = 0; i < 3; i++) {
-        const relax_prim_expr *n = relax_prim_var(ctx, Z("n"), RELAX_INT64);
+        const relax_prim_expr *n = relax_prim_var_new(ctx, Z("n"), RELAX_INT64);
         const relax_struct_info *params[] = { floats(ctx, n, 4), inner };
         matrix = params[0];
-        inner = relax_struct_info_func(ctx, params, inner ? 2 : 1, matrix, 1);
+        inner = relax_struct_info_func_new(ctx, params, inner ? 2 : 1, matrix, 1);
     }
     assert_non_null(inner);
-    const relax_expr *h = relax_var(ctx, Z("h"), inner, 0);
+    const relax_expr *h = relax_var_new(ctx, Z("h"), inner, 0);
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
     relax_builder_begin_function(b, Z("main"), &h, 1, NULL);

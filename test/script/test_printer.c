@@ -64,7 +64,7 @@ static void lone_nodes(void **state)
 {
     const rlx_prim *n = size_var("n"),
                    *dims[] = { n, rlx_int64(ctx, 4), bin(RLX_NODE_MUL, n, rlx_int64(ctx, 2)) };
-    const rlx_sinfo *t = rlx_tensor_info(ctx, rlx_shape(ctx, dims, 3), RELAX_FLOAT32, 3, NULL);
+    const rlx_sinfo *t = rlx_tensor_info(ctx, rlx_shape_new(ctx, dims, 3), RELAX_FLOAT32, 3, NULL);
     const rlx_sinfo *both[] = { t, rlx_object_info(ctx) };
     check(t, NULL, "R.Tensor((n, 4, n * 2), dtype=\"float32\")");
     check(rlx_tuple_info(ctx, both, 2), NULL,
@@ -74,7 +74,8 @@ static void lone_nodes(void **state)
           NULL, "R.Callable(ret=R.Object, purity=False, derive_func=\"infer.x\")");
     check(bin(RLX_NODE_ADD, n, rlx_int64(ctx, 1)), NULL, "n + 1");
     check(rlx_prim_value_new(ctx, rlx_int(ctx, RELAX_UINT8, 7)), NULL, "R.prim_value(T.uint8(7))");
-    check(rlx_tuple_get(ctx, &named("t", -1, rlx_object_info(ctx))->node, 3, 0), NULL, "t[3]");
+    check(rlx_tuple_get_item_new(ctx, &named("t", -1, rlx_object_info(ctx))->node, 3, 0), NULL,
+          "t[3]");
     check(rlx_string_imm_new(ctx, RLX_SLICE("a\x01\xff\"")), NULL, "R.str(\"a\\x01\\xFF\\\"\")");
     check(
         rlx_attr_list_new(
@@ -110,7 +111,7 @@ static const rlx_function *function_of(const rlx_var *const *params, size_t coun
                                        const rlx_expr *result, const rlx_sinfo *ret)
 {
     const rlx_node *block = rlx_block_new(ctx, false, bindings, num, 0);
-    const rlx_expr *body = rlx_seq(ctx, num ? &block : NULL, num ? 1 : 0, result, 0);
+    const rlx_expr *body = rlx_seq_new(ctx, num ? &block : NULL, num ? 1 : 0, result, 0);
     const rlx_attr *key = rlx_attr_string_new(ctx, RLX_SLICE("global_symbol")),
                    *name = rlx_attr_string_new(ctx, RLX_SLICE("f"));
     return rlx_function_new(ctx, (const rlx_expr *const *)params, count, body, ret, true, true,
@@ -152,7 +153,7 @@ static void a_function_printed_twice(void **state)
 {
     const rlx_var *v = named("x", -1, rlx_object_info(ctx));
     const rlx_function *f = rlx_function_new(
-        ctx, (const rlx_expr *const[]){ &v->node }, 1, rlx_seq(ctx, NULL, 0, &v->node, 0),
+        ctx, (const rlx_expr *const[]){ &v->node }, 1, rlx_seq_new(ctx, NULL, 0, &v->node, 0),
         rlx_object_info(ctx), true, false, rlx_attrs_in_order(ctx, NULL, NULL, 0), NULL, 0);
     const rlx_expr *names[] = { &rlx_global_var_new(ctx, rlx_string_z(ctx, "b"), 0)->node,
                                 &rlx_global_var_new(ctx, rlx_string_z(ctx, "a"), 0)->node };
@@ -172,7 +173,7 @@ static void options(void **state)
     const rlx_expr *call = rlx_call_new(ctx, rlx_op_node(ctx, rlx_op_find(RLX_SLICE("add"))),
                                         (const rlx_expr *const[]){ &x->node, k }, 2, NULL, 0,
                                         rlx_attrs_in_order(ctx, NULL, NULL, 0), 0);
-    const rlx_binding *b = rlx_bind(ctx, y, call, 0);
+    const rlx_binding *b = rlx_var_binding_new(ctx, y, call, 0);
     const rlx_function *f = function_of(&x, 1, &b, 1, &y->node, x->sinfo);
     check(&f->node, &(rlx_print_options){ .no_metadata = true, .no_struct_info = true },
           PRINTED("options, no struct info"));
@@ -212,9 +213,9 @@ static void lone_statements(void **state)
           "for i in range(8):\n    A = T.Buffer((8,))\n    A[i] = T.float32(1.0)");
     check(rlx_seq_stmt_new(ctx, NULL, 0, 0), NULL, "pass");
     const rlx_var *y = named("y", -1, rlx_object_info(ctx));
-    check(rlx_bind(ctx, y, rlx_string_imm_new(ctx, RLX_SLICE("s")), 0), NULL,
+    check(rlx_var_binding_new(ctx, y, rlx_string_imm_new(ctx, RLX_SLICE("s")), 0), NULL,
           "y: R.Object = R.str(\"s\")");
-    check(rlx_match(ctx, NULL, rlx_object_info(ctx), &y->node, 0), NULL,
+    check(rlx_match_cast_new(ctx, NULL, rlx_object_info(ctx), &y->node, 0), NULL,
           "_ = R.match_cast(y, R.Object)");
 }
 
@@ -274,15 +275,15 @@ static void deep_statements(void **state)
         s = &l->node;
     }
     assert_in_range(printed_length(s), DEEP * 18, DEEP * 24);
-    const rlx_expr *body = rlx_seq(ctx, NULL, 0, rlx_string_imm_new(ctx, RLX_SLICE("x")), 0);
+    const rlx_expr *body = rlx_seq_new(ctx, NULL, 0, rlx_string_imm_new(ctx, RLX_SLICE("x")), 0);
     for (int i = 0; i < 300; i++) {
         const rlx_function *f =
             rlx_function_new(ctx, NULL, 0, body, rlx_object_info(ctx), true, true,
                              rlx_attrs_in_order(ctx, NULL, NULL, 0), NULL, 0);
         const rlx_var *g = named("g", i, rlx_object_info(ctx));
-        const rlx_binding *b = rlx_bind(ctx, g, &f->node, 0);
+        const rlx_binding *b = rlx_var_binding_new(ctx, g, &f->node, 0);
         const rlx_node *block = rlx_block_new(ctx, false, &b, 1, 0);
-        body = rlx_seq(ctx, &block, 1, &g->node, 0);
+        body = rlx_seq_new(ctx, &block, 1, &g->node, 0);
     }
     assert_in_range(printed_length(body), 300, 2000000);
 }
@@ -296,7 +297,7 @@ static void many_names(void **state)
     assert_non_null(b);
     for (int i = 0; i < MANY; i++) {
         const rlx_var *next = named("x", -1, rlx_object_info(ctx));
-        b[i] = rlx_bind(ctx, next, &v->node, 0);
+        b[i] = rlx_var_binding_new(ctx, next, &v->node, 0);
         v = next;
     }
     assert_in_range(
@@ -408,7 +409,7 @@ static void shared_parts(void **state)
     assert_too_large(rlx_store(ctx, a, i, &two, 1, store), MOST, store);
     assert_too_large(s, MOST, store);
     const rlx_var *x = named("x", -1, rlx_object_info(ctx));
-    const rlx_binding *b = rlx_bind(ctx, x, rlx_tuple_new(ctx, &t, 1, 0), seq);
+    const rlx_binding *b = rlx_var_binding_new(ctx, x, rlx_tuple_new(ctx, &t, 1, 0), seq);
     assert_too_large(rlx_block_new(ctx, false, &b, 1, 0), MOST, seq);
 }
 

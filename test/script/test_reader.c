@@ -226,7 +226,7 @@ static void one_annotation_or_expression(void **state)
     uint32_t d = rlx_diags_add_source(&c->diags, RLX_SLICE("d"), bad, sizeof bad - 1);
     const rlx_prim *dims[] = { &n->node, rlx_int64(c, 4) };
     assert_ptr_equal(rlx_script_parse_sinfo(c, a, &n, 1),
-                     rlx_tensor_info(c, rlx_shape(c, dims, 2), RELAX_FLOAT32, -1, NULL));
+                     rlx_tensor_info(c, rlx_shape_new(c, dims, 2), RELAX_FLOAT32, -1, NULL));
     const rlx_prim *want =
         rlx_binary_new(c, RLX_NODE_ADD, rlx_binary_new(c, RLX_NODE_MUL, &n->node, rlx_int64(c, 2)),
                        rlx_int64(c, 1));

@@ -83,14 +83,14 @@ static const rlx_expr *seq(fixture *f, bool dataflow, const rlx_binding *x, cons
 {
     const rlx_binding *list[] = { x, y };
     const rlx_node *block = rlx_block_new(f->ctx, dataflow, list, (x != NULL) + (y != NULL), 0);
-    return rlx_seq(f->ctx, &block, 1, body, 0);
+    return rlx_seq_new(f->ctx, &block, 1, body, 0);
 }
 
 static const rlx_binding *bind(fixture *f, const char *name, const rlx_expr *value,
                                const rlx_var **out)
 {
     *out = rlx_var_new(f->ctx, false, rlx_string_z(f->ctx, name), -1, NULL, 0);
-    return rlx_bind(f->ctx, *out, value, 0);
+    return rlx_var_binding_new(f->ctx, *out, value, 0);
 }
 
 static bool begin(fixture *f, const rlx_expr *const *params, size_t count)
@@ -262,9 +262,10 @@ static void test_operands_are_bound_first(void **state)
     expect_info(f, y, "Tensor[n, 4](float32)");
     const rlx_expr *t =
         emit_as(f, tuple2(f, x, tuple2(f, op2(f, "exp", y, NULL), x)), "t", NULL, false);
-    const rlx_expr *get = rlx_tuple_get(f->ctx, tuple2(f, op2(f, "exp", x, NULL), x), 0, 0);
+    const rlx_expr *get =
+        rlx_tuple_get_item_new(f->ctx, tuple2(f, op2(f, "exp", x, NULL), x), 0, 0);
     expect_info(f, emit(f, get), "Tensor[n, 4](float32)");
-    expect_body(f, end(f, op2(f, "add", y, rlx_tuple_get(f->ctx, t, 0, 0)), NULL),
+    expect_body(f, end(f, op2(f, "add", y, rlx_tuple_get_item_new(f->ctx, t, 0, 0)), NULL),
                 "{gv = exp(x); gv1 = tanh(x); gv2 = sin(gv1); y = add(gv, gv2); gv3 = exp(y); t = "
                 "(x, (gv3, x)); gv4 = exp(x); "
                 "gv5 = (gv4, x)[0]; gv6 = t[0]; gv7 = add(y, gv6)} gv7");
@@ -275,10 +276,10 @@ static void test_evaluation_order(void **state)
 {
     fixture *f = *state;
     const rlx_expr *x = variable(f, "x", "Tensor"), *params[] = { x };
-    const rlx_expr *pf = rlx_extern(f->ctx, RLX_SLICE("f")),
-                   *pg = rlx_extern(f->ctx, RLX_SLICE("g")),
-                   *ph = rlx_extern(f->ctx, RLX_SLICE("h")),
-                   *pk = rlx_extern(f->ctx, RLX_SLICE("k"));
+    const rlx_expr *pf = rlx_extern_func_new(f->ctx, RLX_SLICE("f")),
+                   *pg = rlx_extern_func_new(f->ctx, RLX_SLICE("g")),
+                   *ph = rlx_extern_func_new(f->ctx, RLX_SLICE("h")),
+                   *pk = rlx_extern_func_new(f->ctx, RLX_SLICE("k"));
     assert_true(
         rlx_builder_begin_function(f->b, params, 1, false, NULL, RLX_SLICE("main"), NULL));
     const rlx_function *fn =
@@ -532,7 +533,8 @@ static void test_calls_of_functions(void **state)
 static void test_packed_calls(void **state)
 {
     fixture *f = *state;
-    const rlx_expr *x = variable(f, "x", "Tensor"), *g = rlx_extern(f->ctx, RLX_SLICE("g"));
+    const rlx_expr *x = variable(f, "x", "Tensor"),
+                   *g = rlx_extern_func_new(f->ctx, RLX_SLICE("g"));
     assert_true(rlx_builder_begin_function(f->b, &x, 1, false, NULL, RLX_SLICE("main"), NULL));
     const rlx_sinfo *infos[] = { info(f, "Tensor[4](float32)"), info(f, "Shape") };
     expect_info(f, emit(f, invoke(f, g, x, NULL)), "Object");
@@ -548,7 +550,8 @@ static void test_packed_calls(void **state)
 static void test_purity(void **state)
 {
     fixture *f = *state;
-    const rlx_expr *x = variable(f, "x", "Tensor"), *g = rlx_extern(f->ctx, RLX_SLICE("g"));
+    const rlx_expr *x = variable(f, "x", "Tensor"),
+                   *g = rlx_extern_func_new(f->ctx, RLX_SLICE("g"));
     static const struct { bool pure, force, dataflow; const char *code;
     } rows[] = {
         { true, false, false, "PU02" }, { true, true, false, NULL },
@@ -581,10 +584,10 @@ static void test_tuple_items(void **state)
     const rlx_expr *t = variable(f, "t", "Tuple(Tensor[n](float32), Shape)"),
                    *o = variable(f, "o", "Object"), *params[] = { t, o };
     assert_true(begin(f, params, 2));
-    expect_info(f, emit(f, rlx_tuple_get(f->ctx, t, 1, 0)), "Shape");
-    assert_null(emit(f, rlx_tuple_get(f->ctx, t, 2, 0)));
+    expect_info(f, emit(f, rlx_tuple_get_item_new(f->ctx, t, 1, 0)), "Shape");
+    assert_null(emit(f, rlx_tuple_get_item_new(f->ctx, t, 2, 0)));
     expect_report(f, "TY05", ERROR, "index 2 is out of range for a tuple of 2 fields");
-    assert_null(emit(f, rlx_tuple_get(f->ctx, o, 0, 0)));
+    assert_null(emit(f, rlx_tuple_get_item_new(f->ctx, o, 0, 0)));
     expect_report(f, "TY05", ERROR, "cannot index R.Object");
 }
 
@@ -607,11 +610,12 @@ static void test_if(void **state)
                    *y = variable(f, "y", "Tensor[m, 4](float32)"), *params[] = { c, x, y };
     assert_true(begin(f, params, 3));
     const rlx_expr *r =
-        emit_as(f, rlx_if(f->ctx, c, branch(f, op2(f, "exp", x, NULL)), branch(f, y), 0), "r",
+        emit_as(f, rlx_if_new(f->ctx, c, branch(f, op2(f, "exp", x, NULL)), branch(f, y), 0), "r",
                 NULL, false);
     expect_info(f, r, "Tensor(2, float32)");
     /* nested, not normal yet: branches are wrapped and normalised */
-    const rlx_expr *nested = rlx_if(f->ctx, c, op2(f, "exp", op2(f, "sin", x, NULL), NULL), x, 0);
+    const rlx_expr *nested =
+        rlx_if_new(f->ctx, c, op2(f, "exp", op2(f, "sin", x, NULL), NULL), x, 0);
     const rlx_expr *q = emit_as(f, op2(f, "exp", nested, NULL), "q", NULL, false);
     expect_info(f, q, "Tensor[n, 4](float32)");
     expect_body(f, end(f, q, NULL),
@@ -635,7 +639,7 @@ static void test_branch_results_are_erased(void **state)
         sides[i] = rlx_builder_end_branch(f->b, &v->node, 0);
         assert_false(rlx_scope_has(rlx_builder_scope(f->b), prim_name(&f->names, "k")));
     }
-    expect_info(f, emit(f, rlx_if(f->ctx, c, sides[0], sides[1], 0)), "Tensor(1, float32)");
+    expect_info(f, emit(f, rlx_if_new(f->ctx, c, sides[0], sides[1], 0)), "Tensor(1, float32)");
     expect_silence(f);
 }
 
@@ -652,7 +656,7 @@ static void test_conditions(void **state)
         const rlx_expr *c = variable(f, "c", rows[i].cond), *x = variable(f, "x", "Tensor"),
                        *params[] = { c, x };
         assert_true(begin(f, params, 2));
-        const rlx_expr *r = emit(f, rlx_if(f->ctx, c, branch(f, x), branch(f, x), 0));
+        const rlx_expr *r = emit(f, rlx_if_new(f->ctx, c, branch(f, x), branch(f, x), 0));
         assert_int_equal(r == NULL, rows[i].severity == ERROR);
         if (rows[i].severity < 0)
             expect_silence(f);
@@ -663,7 +667,7 @@ static void test_conditions(void **state)
     const rlx_expr *c = variable(f, "c", "Tensor[](bool)");
     assert_true(begin(f, &c, 1));
     assert_true(rlx_builder_begin_block(f->b, true, 0));
-    assert_null(emit(f, rlx_if(f->ctx, c, c, c, 0)));
+    assert_null(emit(f, rlx_if_new(f->ctx, c, c, c, 0)));
     expect_report(f, "WF07", ERROR, "if inside a dataflow block");
 }
 
@@ -750,7 +754,7 @@ static void test_dataflow_variables_leave(void **state)
     assert_true(begin(f, &x, 1));
     assert_true(rlx_builder_begin_block(f->b, true, 0));
     const rlx_prim *dims[] = { &prim_name(&f->names, "n")->node };
-    const rlx_expr *s = emit(f, rlx_shape(f->ctx, dims, 1));
+    const rlx_expr *s = emit(f, rlx_shape_new(f->ctx, dims, 1));
     rlx_emit how = { .number = -1,
                      .annotation = rlx_tensor_info(f->ctx, s, RELAX_FLOAT32, 1, NULL),
                      .output = true };
@@ -775,10 +779,10 @@ static void test_wrong_use(void **state)
     expect_report(f, "OP09", ERROR, "an output is emitted outside a dataflow block");
     const rlx_var *d =
         rlx_var_new(f->ctx, true, rlx_string_z(f->ctx, "d"), -1, info(f, "Tensor"), 0);
-    assert_false(rlx_builder_emit_binding(f->b, rlx_bind(f->ctx, d, x, 0)));
+    assert_false(rlx_builder_emit_binding(f->b, rlx_var_binding_new(f->ctx, d, x, 0)));
     expect_report(f, "WF01", ERROR, "bound outside a dataflow block");
     assert_true(rlx_builder_begin_block(f->b, true, 0));
-    assert_true(rlx_builder_emit_binding(f->b, rlx_bind(f->ctx, d, x, 0)));
+    assert_true(rlx_builder_emit_binding(f->b, rlx_var_binding_new(f->ctx, d, x, 0)));
     assert_ptr_equal(rlx_builder_lookup(f->b, d), x);
     assert_null(end(f, x, NULL));
     expect_report(f, "OP09", ERROR, "a dataflow block is still open");
@@ -794,7 +798,7 @@ static void test_depth(void **state)
     for (int i = 0; i < 100000; i++)
         e = op2(f, "exp", e, NULL);
     for (int i = 0; i < 2000; i++)
-        t = rlx_if(f->ctx, c, t, x, 0);
+        t = rlx_if_new(f->ctx, c, t, x, 0);
     assert_true(begin(f, params, 2));
     expect_info(f, emit(f, e), "Tensor[n](float32)");
     expect_info(f, emit(f, t), "Tensor[n](float32)");
@@ -904,7 +908,7 @@ static const rlx_function *sample(fixture *f)
     const rlx_expr *t = rlx_builder_end_branch(f->b, op2(f, "add", &k->node, &k->node), 0);
     assert_true(rlx_builder_begin_branch(f->b));
     const rlx_expr *e = rlx_builder_end_branch(f->b, op2(f, "exp", &k->node, NULL), 0);
-    const rlx_expr *r = emit_as(f, rlx_if(f->ctx, c, t, e, 0), "r", NULL, false);
+    const rlx_expr *r = emit_as(f, rlx_if_new(f->ctx, c, t, e, 0), "r", NULL, false);
     const rlx_expr *y = variable(f, "y", "Tensor[j](float32)");
     assert_true(rlx_builder_begin_function(f->b, &y, 1, true, NULL, RLX_SLICE("g"), NULL));
     const rlx_function *g = end(f, op2(f, "add", y, y), NULL);
@@ -1021,7 +1025,7 @@ static bool scenario(rlx_context *ctx)
     f.mb = rlx_module_builder_create(ctx, NULL);
     f.b = f.mb ? rlx_builder_create(ctx, rlx_module_builder_env(f.mb), NULL) : NULL;
     const rlx_prim *dims[] = { (const rlx_prim *)prim_name(&f.names, "n"), rlx_int64(ctx, 4) };
-    const rlx_sinfo *s = rlx_tensor_info(ctx, rlx_shape(ctx, dims, 2), RELAX_FLOAT32, 2, NULL),
+    const rlx_sinfo *s = rlx_tensor_info(ctx, rlx_shape_new(ctx, dims, 2), RELAX_FLOAT32, 2, NULL),
                     *ranked = rlx_tensor_info(ctx, NULL, RELAX_FLOAT32, 2, NULL);
     const rlx_string *name = rlx_string_z(ctx, "x");
     const rlx_expr *x = (const rlx_expr *)rlx_var_new(ctx, false, name, -1, s, 0);
@@ -1034,8 +1038,9 @@ static bool scenario(rlx_context *ctx)
         rlx_emit how = { .number = -1, .output = true, .annotation = ranked };
         const rlx_expr *y = (const rlx_expr *)rlx_builder_emit(
             f.b, op2(&f, "add", op2(&f, "exp", x, NULL), x), &how);
-        const rlx_expr *i =
-            y && rlx_builder_end_block(f.b) ? rlx_if(ctx, c, op2(&f, "exp", y, NULL), y, 0) : NULL;
+        const rlx_expr *i = y && rlx_builder_end_block(f.b)
+                                ? rlx_if_new(ctx, c, op2(&f, "exp", y, NULL), y, 0)
+                                : NULL;
         const rlx_expr *r = (const rlx_expr *)rlx_builder_emit(f.b, i, NULL);
         const rlx_expr *m = (const rlx_expr *)rlx_builder_emit_match(f.b, r, s, NULL, false);
         const rlx_function *fn =

@@ -8,7 +8,7 @@
 
 typedef struct kit {
     rlx_context *ctx;
-    rlx_writer w;
+    rlx_file_writer w;
     rlx_ptrmap slots, fresh;
     rlx_encoder e;
     const rlx_prim *n, *m;
@@ -32,7 +32,7 @@ static void begin(kit *k)
 {
     memset(k, 0, sizeof *k);
     k->ctx = rlx_context_create(NULL, 0);
-    rlx_writer_init(&k->w, &k->ctx->memory);
+    rlx_file_writer_init(&k->w, &k->ctx->memory);
     rlx_ptrmap_init(&k->slots, &k->ctx->memory);
     rlx_ptrmap_init(&k->fresh, &k->ctx->memory);
     k->e = (rlx_encoder){
@@ -46,7 +46,7 @@ static void end(kit *k)
 {
     rlx_ptrmap_free(&k->slots);
     rlx_ptrmap_free(&k->fresh);
-    rlx_writer_free(&k->w);
+    rlx_file_writer_free(&k->w);
     rlx_context_release(k->ctx);
 }
 
@@ -54,11 +54,11 @@ static int64_t value(kit *k, const rlx_prim *p, int64_t n, int64_t m, bool *ok)
 {
     uint32_t offset = 0;
     int64_t syms[4] = { n, m, 0, 0 }, out = 0;
-    rlx_names names = rlx_writer_names(&k->w);
+    rlx_names names = rlx_file_writer_names(&k->w);
     rlx_fault why = { 0 };
     *ok = rlx_prim_encode(&k->e, p, &offset);
     rlx_desc_env env = { .descs = k->w.descs.data, .syms = syms, .names = &names };
-    *ok = *ok && rlx_expr_eval(&env, offset, &out, &why);
+    *ok = *ok && rlx_desc_expr_eval(&env, offset, &out, &why);
     return out;
 }
 
@@ -175,8 +175,8 @@ static void text_of(kit *k, const rlx_sinfo *s, rlx_buf *out)
     rlx_desc_begin(&d, &k->w);
     assert_true(rlx_sinfo_encode(&k->e, s, &d));
     uint32_t at = rlx_desc_end(&d);
-    assert_true(rlx_writer_ok(&k->w));
-    rlx_names names = rlx_writer_names(&k->w);
+    assert_true(rlx_file_writer_ok(&k->w));
+    rlx_names names = rlx_file_writer_names(&k->w);
     rlx_desc_env env = { .descs = k->w.descs.data, .names = &names };
     rlx_desc_text(&env, rlx_item_node(k->w.descs.data, at), out);
 }
@@ -189,7 +189,7 @@ static void test_text(void **state)
     const rlx_prim *dims[] = { k.n, rlx_binary_new(k.ctx, RLX_NODE_MUL, k.n, rlx_int64(k.ctx, 2)),
                                rlx_int64(k.ctx, 7) };
     const rlx_sinfo *tensor =
-        rlx_tensor_info(k.ctx, rlx_shape(k.ctx, dims, 3), RELAX_FLOAT16, 3, NULL);
+        rlx_tensor_info(k.ctx, rlx_shape_new(k.ctx, dims, 3), RELAX_FLOAT16, 3, NULL);
     const rlx_sinfo *fields[] = { tensor,
                                   rlx_shape_info(k.ctx, dims, 2),
                                   rlx_prim_info(k.ctx, RELAX_BOOL, NULL),
@@ -211,11 +211,11 @@ static void test_text(void **state)
     end(&k);
 }
 
-static enum rlx_dim_tag tag_of(kit *k, uint32_t item, uint32_t i)
+static enum rlx_desc_dim_tag tag_of(kit *k, uint32_t item, uint32_t i)
 {
     rlx_desc_info info;
     rlx_desc_describe(rlx_item_node(k->w.descs.data, item), &info);
-    return rlx_dim_tag(info.dims[i]);
+    return rlx_desc_dim_tag_of(info.dims[i]);
 }
 
 /* The first position that stands alone binds, whatever comes before it. */

@@ -11,7 +11,12 @@ static const rlx_sinfo *parse(fixture *f, const char *text)
     return s;
 }
 
-enum { N = RLX_FIT_NO, K = RLX_FIT_KIND, V = RLX_FIT_VALUE, Y = RLX_FIT_YES };
+enum {
+    N = RLX_ASSIGNABLE_NO,
+    K = RLX_ASSIGNABLE_KIND,
+    V = RLX_ASSIGNABLE_VALUE,
+    Y = RLX_ASSIGNABLE_YES
+};
 static const char fit_letters[] = "NKVY";
 
 static const struct { const char *a, *b; int want; const char *why;
@@ -148,14 +153,14 @@ static void test_fit(void **state)
     fixture *f = *state;
     int wrong = 0;
     for (size_t i = 0; i < RLX_COUNT(fits); i++) {
-        rlx_fit_reason why;
+        rlx_mismatch why;
         rlx_buf text;
         int want = fits[i].want;
-        enum rlx_fit got =
-            rlx_fit(f->ctx, &f->scope, parse(f, fits[i].a), parse(f, fits[i].b), &why);
+        enum rlx_assignability got =
+            rlx_assignable(f->ctx, &f->scope, parse(f, fits[i].a), parse(f, fits[i].b), &why);
         rlx_buf_init(&text, &f->ctx->memory);
-        if (got != RLX_FIT_YES)
-            rlx_fit_explain(&text, &why);
+        if (got != RLX_ASSIGNABLE_YES)
+            rlx_assignable_explain(&text, &why);
         if ((int)got != want ||
             (fits[i].why && (!text.data || strcmp(text.data, fits[i].why) != 0))) {
             print_error("fit(%s -> %s): wanted %c, got %c: %s\n", fits[i].a, fits[i].b,
@@ -163,9 +168,10 @@ static void test_fit(void **state)
             wrong++;
         }
         assert_int_equal(
-            rlx_fit(f->ctx, &f->scope, parse(f, fits[i].a), parse(f, fits[i].a), NULL), Y);
+            rlx_assignable(f->ctx, &f->scope, parse(f, fits[i].a), parse(f, fits[i].a), NULL), Y);
         assert_int_equal(
-            rlx_fit(f->ctx, &f->scope, parse(f, fits[i].b), rlx_object_info(f->ctx), NULL), Y);
+            rlx_assignable(f->ctx, &f->scope, parse(f, fits[i].b), rlx_object_info(f->ctx), NULL),
+            Y);
         rlx_buf_free(&text);
     }
     assert_int_equal(wrong, 0);
@@ -183,11 +189,14 @@ static void test_fit_of_shape_variables(void **state)
         (const rlx_expr *)rlx_var_new(ctx, false, name, -1, parse(f, "Shape[n, 4]"), 0);
     const rlx_sinfo *by_s = rlx_tensor_info(ctx, s, RELAX_FLOAT32, 2, NULL),
                     *by_t = rlx_tensor_info(ctx, t, RELAX_FLOAT32, 2, NULL);
-    assert_int_equal(rlx_fit(ctx, &f->scope, by_s, by_s, NULL), Y);
-    assert_int_equal(rlx_fit(ctx, &f->scope, by_s, by_t, NULL), V);
-    assert_int_equal(rlx_fit(ctx, &f->scope, by_t, parse(f, "Tensor[n, 4](float32)"), NULL), Y);
-    assert_int_equal(rlx_fit(ctx, &f->scope, by_t, parse(f, "Tensor[n, 5](float32)"), NULL), N);
-    assert_int_equal(rlx_fit(ctx, &f->scope, parse(f, "Tensor[n, 4](float32)"), by_s, NULL), V);
+    assert_int_equal(rlx_assignable(ctx, &f->scope, by_s, by_s, NULL), Y);
+    assert_int_equal(rlx_assignable(ctx, &f->scope, by_s, by_t, NULL), V);
+    assert_int_equal(rlx_assignable(ctx, &f->scope, by_t, parse(f, "Tensor[n, 4](float32)"), NULL),
+                     Y);
+    assert_int_equal(rlx_assignable(ctx, &f->scope, by_t, parse(f, "Tensor[n, 5](float32)"), NULL),
+                     N);
+    assert_int_equal(rlx_assignable(ctx, &f->scope, parse(f, "Tensor[n, 4](float32)"), by_s, NULL),
+                     V);
 }
 
 static const struct { const char *a, *b; bool want;
@@ -306,10 +315,10 @@ static void test_lub(void **state)
         /* It covers both sides, whichever comes first; parameters against the arrow may cost
          * certainty. */
         int least = got->kind == RLX_NODE_FUNC_SINFO ? V : Y;
-        assert_true((int)rlx_fit(f->ctx, &f->scope, a, got, NULL) >= least &&
-                    (int)rlx_fit(f->ctx, &f->scope, b, got, NULL) >= least);
-        assert_true((int)rlx_fit(f->ctx, &f->scope, got, back, NULL) >= least &&
-                    (int)rlx_fit(f->ctx, &f->scope, back, got, NULL) >= least);
+        assert_true((int)rlx_assignable(f->ctx, &f->scope, a, got, NULL) >= least &&
+                    (int)rlx_assignable(f->ctx, &f->scope, b, got, NULL) >= least);
+        assert_true((int)rlx_assignable(f->ctx, &f->scope, got, back, NULL) >= least &&
+                    (int)rlx_assignable(f->ctx, &f->scope, back, got, NULL) >= least);
     }
     assert_int_equal(wrong, 0);
 }
@@ -364,7 +373,7 @@ static void test_erase(void **state)
             show_difference(f, "erase", i, got, erasures[i].want);
             wrong++;
         }
-        assert_true((int)rlx_fit(f->ctx, &f->scope, s, got, NULL) >= V);
+        assert_true((int)rlx_assignable(f->ctx, &f->scope, s, got, NULL) >= V);
     }
     assert_int_equal(wrong, 0);
     /* a shape variable that goes may leave its sizes behind */
@@ -462,7 +471,7 @@ static void test_mapping_of_many(void **state)
     const rlx_sinfo *p = rlx_shape_info(ctx, from, MANY), *s = rlx_shape_info(ctx, to, MANY);
     const rlx_sinfo *by_v = rlx_tensor_info(ctx, &v->node, RELAX_FLOAT32, 1, NULL),
                     *seven =
-                        rlx_tensor_info(ctx, rlx_shape(ctx, to + 7, 1), RELAX_FLOAT32, 1, NULL);
+                        rlx_tensor_info(ctx, rlx_shape_new(ctx, to + 7, 1), RELAX_FLOAT32, 1, NULL);
     rlx_mapping m;
     rlx_mapping_init(&m, ctx, NULL, from, MANY);
     rlx_mapping_add(&m, p, s, 0);
@@ -528,9 +537,9 @@ static void test_prim_func_signature(void **state)
     assert_non_null(s);
     assert_int_equal(s->num_binders, 1);
     assert_int_equal(
-        rlx_fit(ctx, NULL, &s->node,
-                parse(f, "impure Func(Tensor[b, 4](float32), Object, Prim(int32) -> Tuple())"),
-                NULL),
+        rlx_assignable(
+            ctx, NULL, &s->node,
+            parse(f, "impure Func(Tensor[b, 4](float32), Object, Prim(int32) -> Tuple())"), NULL),
         Y);
     assert_false(s->is_pure);
     p->ret_dtype = RELAX_INT32;
@@ -549,7 +558,7 @@ static void test_deep_nesting(void **state)
         a = rlx_tuple_info(f->ctx, pa, i < 18 ? 2 : 1);
         b = rlx_tuple_info(f->ctx, pb, i < 18 ? 2 : 1);
     }
-    assert_int_equal(rlx_fit(f->ctx, &f->scope, a, b, NULL), V);
+    assert_int_equal(rlx_assignable(f->ctx, &f->scope, a, b, NULL), V);
     assert_true(rlx_overlap(f->ctx, &f->scope, a, b, NULL));
     assert_non_null(rlx_lub(f->ctx, &f->scope, a, b));
     assert_non_null(rlx_erase(f->ctx, a, &(rlx_visible){ NULL, NULL, NULL }));
@@ -583,7 +592,7 @@ static void test_largest_tuple(void **state)
     assert_non_null(less);
     assert_ptr_equal(less->fields[SIDE - 2], pair[0]);
     assert_ptr_equal(less->fields[SIDE - 1], parse(f, "Shape(1)"));
-    assert_int_equal(rlx_fit(f->ctx, &f->scope, a, b, NULL), N);
+    assert_int_equal(rlx_assignable(f->ctx, &f->scope, a, b, NULL), N);
 }
 
 int main(void)

@@ -203,12 +203,12 @@ static void make_argument(const relax_executable *exe, int32_t function, int32_t
     relax_value fields[2];
     relax_value_set_null(out);
     switch (relax_executable_param_kind(exe, function, param)) {
-    case RELAX_KIND_TENSOR: make_tensor(exe, function, param, out); break;
-    case RELAX_KIND_SHAPE: relax_value_set_shape(out, dims, 2); break;
-    case RELAX_KIND_INT: relax_value_set_int(out, 3); break;
-    case RELAX_KIND_BOOL: relax_value_set_bool(out, 1); break;
-    case RELAX_KIND_FLOAT: relax_value_set_float(out, 0.5); break;
-    case RELAX_KIND_TUPLE:
+    case RELAX_VALUE_KIND_TENSOR: make_tensor(exe, function, param, out); break;
+    case RELAX_VALUE_KIND_SHAPE: relax_value_set_shape(out, dims, 2); break;
+    case RELAX_VALUE_KIND_INT: relax_value_set_int(out, 3); break;
+    case RELAX_VALUE_KIND_BOOL: relax_value_set_bool(out, 1); break;
+    case RELAX_VALUE_KIND_FLOAT: relax_value_set_float(out, 0.5); break;
+    case RELAX_VALUE_KIND_TUPLE:
         relax_value_set_int(&fields[1], 3);
         make_tensor(exe, function, param, &fields[0]);
         relax_value_set_tuple(out, fields, 2);
@@ -256,7 +256,7 @@ static void call_once(host *h, int32_t function, const relax_value *args, size_t
     relax_status s = relax_vm_call_function(h->vm, function, args, num_args, &result, &error);
     h->report->calls++;
     h->report->succeeded += s == RELAX_OK;
-    if (s != RELAX_OK && relax_value_kind(&result) != RELAX_KIND_NULL)
+    if (s != RELAX_OK && relax_value_kind(&result) != RELAX_VALUE_KIND_NULL)
         complain(h, "a result beside a failure", error);
     check_error(h, "call", s, error, "RT");
     relax_value_release(&result);

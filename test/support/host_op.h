@@ -6,9 +6,10 @@
 
 #include <string.h>
 
-/* The operator `name` takes one argument, of one of RELAX_OP_ARG_*. The strings must outlive the registration. */
-static inline relax_op_options host_op_of_one(const char *name, int32_t kind, relax_op_infer_fn infer,
-                                              const char *packed)
+/* The operator `name` takes one argument, of one of RELAX_OP_ARG_*. The strings must outlive the
+ * registration. */
+static inline relax_op_options host_op_of_one(const char *name, int32_t kind,
+                                              relax_op_infer_fn infer, const char *packed)
 {
     static const char *const names[] = { "x" };
     static const int32_t tensor[] = { RELAX_OP_ARG_TENSOR }, any[] = { RELAX_OP_ARG_ANY };

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "kernel_c.h"
-#include "codegen/c_writer.h"
+#include "codegen/cgen.h"
 #include "codegen/native.h"
 #include "runtime/runtime.h"
 

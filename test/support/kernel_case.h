@@ -3,7 +3,7 @@
 #ifndef TEST_KERNEL_CASE_H
 #define TEST_KERNEL_CASE_H
 
-#include "codegen/kernel_writer.h"
+#include "codegen/kgen.h"
 #include "runtime/kernel.h"
 #include "tir/tir.h"
 

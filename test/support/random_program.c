@@ -856,7 +856,8 @@ static void statement(gen *g)
     bool nests = statements[i].write == if_tensor || statements[i].write == if_prim ||
                  statements[i].write == local || statements[i].write == dataflow;
     if ((where & NO_DATAFLOW && g->dataflow) || (where & IMPURE && g->pure) ||
-        (where & OUTERMOST && g->depth) || (where & NOT_BUILT && g->runnable) || (nests && g->depth > 2) || g->num_items > MAX_ITEMS - 8)
+        (where & OUTERMOST && g->depth) || (where & NOT_BUILT && g->runnable) ||
+        (nests && g->depth > 2) || g->num_items > MAX_ITEMS - 8)
         i = 0;
     else if (g->casts && !g->dataflow && !g->depth && roll(g, 2) && cast_block(g))
         return;

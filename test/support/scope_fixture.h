@@ -1,4 +1,5 @@
-/* scope_fixture.h: a context, a scope and names that enter it, for tests of expressions and struct info. */
+/* scope_fixture.h: a context, a scope and names that enter it, for tests of expressions and struct
+ * info. */
 #ifndef SCOPE_FIXTURE_H
 #define SCOPE_FIXTURE_H
 

@@ -72,7 +72,7 @@ static const rlx_sinfo *tensor(reader *r)
     int ndim = -1;
     if (take(r, "[")) {
         size_t n = dims(r, d);
-        shape = rlx_shape(r->t->ctx, d, n);
+        shape = rlx_shape_new(r->t->ctx, d, n);
         ndim = (int)n;
     }
     if (take(r, "(")) {

@@ -129,7 +129,8 @@ static int round_trip(state *s, relax_module *module, const char *after)
 
 static int checked(state *s, relax_module *module)
 {
-    if (relax_well_formed(s->ctx, module, RELAX_CHECK_ALL) != 1 || !relax_infer(s->ctx, module)) {
+    if (relax_module_well_formed(s->ctx, module, RELAX_CHECK_ALL) != 1 ||
+        !relax_module_infer(s->ctx, module)) {
         if (!relax_context_num_errors(s->ctx))
             broken(s, "refused without an error", "");
         sane_errors(s, 1);
@@ -143,7 +144,7 @@ static int checked(state *s, relax_module *module)
 static void excuse_ill_formed(state *s, relax_module *module)
 {
     relax_context_clear_diagnostics(s->ctx);
-    if (relax_well_formed(s->ctx, module, RELAX_CHECK_ALL) == 1)
+    if (relax_module_well_formed(s->ctx, module, RELAX_CHECK_ALL) == 1)
         return;
     s->out->broken = NULL;
     sane_errors(s, 1);
@@ -156,7 +157,7 @@ static int passes(state *s, relax_module *module)
                                          "legalize_ops",     "to_non_dataflow",
                                          "call_tir_rewrite", "plan_memory" };
     for (size_t i = 0; i < sizeof names / sizeof names[0] && module; i++) {
-        relax_module *next = relax_run_pass(s->ctx, module, names[i], strlen(names[i]), NULL);
+        relax_module *next = relax_pass_run(s->ctx, module, names[i], strlen(names[i]), NULL);
         if (!next || relax_context_num_errors(s->ctx)) {
             if (!relax_context_num_errors(s->ctx))
                 broken(s, "a pass failed without an error", names[i]);
@@ -178,7 +179,7 @@ static void compile(state *s, relax_module *module, const relax_allocator *alloc
     load.allocator = allocator;
     options.load = &load;
     relax_context_clear_diagnostics(s->ctx);
-    relax_executable *executable = relax_compile(s->ctx, module, &options);
+    relax_executable *executable = relax_module_compile(s->ctx, module, &options);
     s->out->compiled = executable != NULL;
     if (!executable && !relax_context_num_errors(s->ctx))
         broken(s, "not compiled without an error", "");

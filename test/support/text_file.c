@@ -54,7 +54,8 @@ static bool is_escaped(const char *line)
            strncmp(line, "\\\\", 2) == 0;
 }
 
-/* The text of the last part: what begins all, then its own lines without the blank ones at the end. */
+/* The text of the last part: what begins all, then its own lines without the blank ones at the
+ * end. */
 static void close_part(text_file *f, const char *preface, char *text, size_t len)
 {
     while (len > 1 && text[len - 1] == '\n' && text[len - 2] == '\n')

@@ -1,4 +1,4 @@
-/* text_file.h: programs that C tests read, kept in files of the shape of golden files.
+/*- text_file.h: programs that C tests read, kept in files of the shape of golden files.
  *
  *     from tvm.script import relax as R         what stands before the first name begins every text
  *     === a name
@@ -10,8 +10,8 @@
 
 #include <stddef.h>
 
-/* The text called `name` in test/ROOM/NAME.programs, for the tests in test/ROOM/test_NAME.c; lives as
- * long as the process. The test fails if there is none. */
+/* The text called `name` in test/ROOM/NAME.programs, for the tests in test/ROOM/test_NAME.c; lives
+ * as long as the process. The test fails if there is none. */
 #define PROGRAM(name) text_file_program(__FILE__, name)
 const char *text_file_program(const char *c_file, const char *name);
 

@@ -9,8 +9,9 @@ import tempfile
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent.parent
-SOURCES = {"src/base/plain.c": "int plain(void); int plain(void) { return 1; }\n",
-           "src/api/cold.c": "int cold(void); int cold(void) { return 2; }\n",
+ROOM = "src/"  # of the tree that is made here
+SOURCES = {ROOM + "base/plain.c": "int plain(void); int plain(void) { return 1; }\n",
+           ROOM + "api/cold.c": "int cold(void); int cold(void) { return 2; }\n",
            "src/runtime/kernel_strips.c": "int strips(void); int strips(void) { return 3; }\n",
            "src/cli/main.c": "int main(void) { return 0; }\n"}
 OBJECTS = {name: "build/release/" + name[:-1] + "o" for name in SOURCES}
@@ -57,9 +58,9 @@ for order in (list(SOURCES), list(reversed(SOURCES))):
 for flags in ("CFLAGS", "STRIPS_OPT", "COLD_OPT", "OPT"):
     check(f"{flags} changed", compiled(make(*OBJECTS.values(), f"{flags}=-O0")[1]) == sorted(SOURCES))
 make("all")
-(tree / "src/base/plain.c").write_text(SOURCES["src/base/plain.c"] + "\n")
-check("a source changed", compiled(make("all")[1]) == ["src/base/plain.c"])
-(tree / "src/base/plain.c").unlink()
+(tree / ROOM / "base/plain.c").write_text(SOURCES[ROOM + "base/plain.c"] + "\n")
+check("a source changed", compiled(make("all")[1]) == [ROOM + "base/plain.c"])
+(tree / ROOM / "base/plain.c").unlink()
 rc, text = make("all")
 check("a source gone", rc == 0 and not compiled(text) and "AR" in text and "LINK" in text, text)
 shutil.rmtree(tree)

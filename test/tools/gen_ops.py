@@ -35,7 +35,7 @@ HEAD = """\
  * In the twin NULL leaves an optional argument out (then also those after it); lists are a
  * pointer and a count; NULL for a string or a list is None where None is allowed and the
  * default elsewhere; strings end with NUL. Operators that state their result take it last. The
- * calls carry no place: that of the binding stands for them. Failure as in relax_call_op, which
+ * calls carry no place: that of the binding stands for them. Failure as in relax_call_op_new, which
  * does all the work: nothing here is part of the library, bindings of other languages generate
  * theirs from relax/op.h.
  */
@@ -69,29 +69,29 @@ static inline const relax_attr *relax_r_text(relax_context *ctx, const char *tex
     size_t len = 0;
     while (text && text[len])
         len++;
-    return text ? relax_attr_string(ctx, text, len) : NULL;
+    return text ? relax_attr_string_new(ctx, text, len) : NULL;
 }
 static inline const relax_attr *relax_r_text_or_none(relax_context *ctx, const char *text)
 {
-    return text ? relax_r_text(ctx, text) : relax_attr_none(ctx);
+    return text ? relax_r_text(ctx, text) : relax_attr_none_new(ctx);
 }
 static inline const relax_attr *relax_r_int_or_none(relax_context *ctx, const int64_t *value)
 {
-    return value ? relax_attr_int(ctx, *value) : relax_attr_none(ctx);
+    return value ? relax_attr_int_new(ctx, *value) : relax_attr_none_new(ctx);
 }
 static inline const relax_attr *relax_r_float_or_none(relax_context *ctx, const double *value)
 {
-    return value ? relax_attr_float(ctx, *value) : relax_attr_none(ctx);
+    return value ? relax_attr_float_new(ctx, *value) : relax_attr_none_new(ctx);
 }
 static inline const relax_attr *relax_r_ints(relax_context *ctx, const int64_t *values,
                                              size_t count)
 {
-    return values || count ? relax_attr_ints(ctx, values, count) : NULL;
+    return values || count ? relax_attr_ints_new(ctx, values, count) : NULL;
 }
 static inline const relax_attr *relax_r_ints_or_none(relax_context *ctx, const int64_t *values,
                                                      size_t count)
 {
-    return values || count ? relax_attr_ints(ctx, values, count) : relax_attr_none(ctx);
+    return values || count ? relax_attr_ints_new(ctx, values, count) : relax_attr_none_new(ctx);
 }
 
 /* ---- operators ------------------------------------------------------------------------------ */
@@ -113,11 +113,11 @@ class Attr:
         self.word = name + "_" if name in KEYWORDS else name
         w = self.word
         forms = {
-            lib.RELAX_OP_ATTR_INT: ([f"int64_t {w}"], f"relax_attr_int(ctx, {w})"),
-            lib.RELAX_OP_ATTR_BOOL: ([f"int32_t {w}"], f"relax_attr_bool(ctx, {w})"),
-            lib.RELAX_OP_ATTR_FLOAT: ([f"double {w}"], f"relax_attr_float(ctx, {w})"),
+            lib.RELAX_OP_ATTR_INT: ([f"int64_t {w}"], f"relax_attr_int_new(ctx, {w})"),
+            lib.RELAX_OP_ATTR_BOOL: ([f"int32_t {w}"], f"relax_attr_bool_new(ctx, {w})"),
+            lib.RELAX_OP_ATTR_FLOAT: ([f"double {w}"], f"relax_attr_float_new(ctx, {w})"),
             lib.RELAX_OP_ATTR_STRING: ([f"const char *{w}"], f"relax_r_text(ctx, {w})"),
-            lib.RELAX_OP_ATTR_DTYPE: ([f"relax_dtype {w}"], f"relax_attr_dtype(ctx, {w})"),
+            lib.RELAX_OP_ATTR_DTYPE: ([f"relax_dtype {w}"], f"relax_attr_dtype_new(ctx, {w})"),
             lib.RELAX_OP_ATTR_INTS: ([f"const int64_t *{w}", f"size_t num_{w}"], f"relax_r_ints(ctx, {w}, num_{w})"),
             lib.RELAX_OP_ATTR_INT_OR_NONE: ([f"const int64_t *{w}"], f"relax_r_int_or_none(ctx, {w})"),
             lib.RELAX_OP_ATTR_INTS_OR_NONE: ([f"const int64_t *{w}", f"size_t num_{w}"], f"relax_r_ints_or_none(ctx, {w}, num_{w})"),
@@ -183,7 +183,7 @@ class Op:
             count = f"relax_r_given(all, {self.required}, {len(names)})"
         args = "args" if self.list else "all" if names else "NULL"
         call = f'"{self.full}", {len(self.full)}, {args}, {count}, {"attrs" if attrs else "NULL"}'
-        body.append(f"return relax_call_op_with_result(ctx, {call}, result, 0);" if states else f"return relax_call_op(ctx, {call}, 0);")
+        body.append(f"return relax_call_op_new_with_result(ctx, {call}, result, 0);" if states else f"return relax_call_op_new(ctx, {call}, 0);")
         return self.head(self.name + ("_with" if everything else ""), params) + "\n{\n" + "".join(map(self.statement, body)) + "}\n"
 
     @staticmethod

@@ -60,7 +60,7 @@ static const rlx_expr *call(world *w, const rlx_expr *const *args, size_t count,
     if (w->taken && w->num_expected < MOST_CALLS)
         w->expected[w->num_expected++] = *number;
     rlx_slice name = is_condition ? RLX_SLICE("test.odd") : RLX_SLICE("test.note");
-    return rlx_call_new(w->ctx, rlx_extern(w->ctx, name), all, count + 1, &info, 1, NULL,
+    return rlx_call_new(w->ctx, rlx_extern_func_new(w->ctx, name), all, count + 1, &info, 1, NULL,
                         place_of(*number));
 }
 
@@ -83,7 +83,7 @@ static const rlx_expr *grow_tuple(world *w, int depth, bool item)
     for (size_t i = 0; i < count; i++)
         fields[i] = grow(w, depth - 1);
     const rlx_expr *t = rlx_tuple_new(w->ctx, fields, count, RLX_NO_PLACE);
-    return item ? rlx_tuple_get(w->ctx, t, (int64_t)pick(w, count), RLX_NO_PLACE) : t;
+    return item ? rlx_tuple_get_item_new(w->ctx, t, (int64_t)pick(w, count), RLX_NO_PLACE) : t;
 }
 
 static const rlx_expr *grow_if(world *w, int depth)
@@ -98,7 +98,7 @@ static const rlx_expr *grow_if(world *w, int depth)
         w->num_vars = vars;
     }
     w->taken = before;
-    return rlx_if(w->ctx, cond, branches[0], branches[1], RLX_NO_PLACE);
+    return rlx_if_new(w->ctx, cond, branches[0], branches[1], RLX_NO_PLACE);
 }
 
 static const rlx_binding *grow_binding(world *w, int depth)
@@ -109,7 +109,7 @@ static const rlx_binding *grow_binding(world *w, int depth)
     if (w->num_vars < 64)
         w->vars[w->num_vars++] = &v->node;
     rlx_place place = rlx_place_of(value);
-    return rlx_bind(w->ctx, v, value, place ? place : STATED);
+    return rlx_var_binding_new(w->ctx, v, value, place ? place : STATED);
 }
 
 /* One to three ordinary blocks, some of them empty, and a body. */
@@ -124,7 +124,7 @@ static const rlx_expr *grow_seq(world *w, int depth)
             bindings[k] = grow_binding(w, depth);
         blocks[i] = rlx_block_new(w->ctx, false, bindings, len, RLX_NO_PLACE);
     }
-    return rlx_seq(w->ctx, blocks, count, grow(w, depth - 1), RLX_NO_PLACE);
+    return rlx_seq_new(w->ctx, blocks, count, grow(w, depth - 1), RLX_NO_PLACE);
 }
 
 static const rlx_expr *grow(world *w, int depth)
@@ -167,7 +167,7 @@ static const rlx_expr *parameter(world *w)
 
 static const rlx_module *normalized(world *w, const rlx_module *m)
 {
-    const relax_module *out = relax_normalize(w->ctx, (const relax_module *)(const void *)m);
+    const relax_module *out = relax_module_normalize(w->ctx, (const relax_module *)(const void *)m);
     for (size_t i = 0; !out && i < relax_context_num_diagnostics(w->ctx); i++)
         print_error("%s\n", relax_diagnostic_message(w->ctx, i, NULL));
     return (const rlx_module *)(const void *)out;
@@ -215,7 +215,8 @@ static void run(world *w, const rlx_module *m)
     relax_error *error = NULL;
     relax_value arg = { 0 }, result = { 0 };
     relax_vm_options options;
-    relax_executable *exe = relax_compile(w->ctx, (const relax_module *)(const void *)m, NULL);
+    relax_executable *exe =
+        relax_module_compile(w->ctx, (const relax_module *)(const void *)m, NULL);
     for (size_t i = 0; !exe && i < relax_context_num_diagnostics(w->ctx); i++)
         print_error("%s\n", relax_diagnostic_message(w->ctx, i, NULL));
     assert_non_null(exe);
@@ -291,7 +292,8 @@ static void test_random_nestings(void **state)
 static const rlx_expr *pure(world *w, const rlx_expr *x)
 {
     const rlx_expr *fields[] = { x, x };
-    return rlx_tuple_get(w->ctx, rlx_tuple_new(w->ctx, fields, 2, RLX_NO_PLACE), 0, RLX_NO_PLACE);
+    return rlx_tuple_get_item_new(w->ctx, rlx_tuple_new(w->ctx, fields, 2, RLX_NO_PLACE), 0,
+                                  RLX_NO_PLACE);
 }
 
 /* outer block of one kind binds what an inner one of another kind gives */
@@ -301,14 +303,14 @@ static const rlx_expr *block_in_block(world *w, bool outer, bool inner, bool emp
                                    rlx_object_info(w->ctx), RLX_NO_PLACE),
                   *b = rlx_var_new(w->ctx, false, rlx_string_z(w->ctx, "b"), -1,
                                    rlx_object_info(w->ctx), RLX_NO_PLACE);
-    const rlx_binding *inside = rlx_bind(w->ctx, a, pure(w, w->vars[0]), RLX_NO_PLACE);
+    const rlx_binding *inside = rlx_var_binding_new(w->ctx, a, pure(w, w->vars[0]), RLX_NO_PLACE);
     const rlx_node *block =
         rlx_block_new(w->ctx, inner, &inside, empty ? 0 : 1, rlx_place_make(0, 5, 1));
     const rlx_expr *seq =
-        rlx_seq(w->ctx, &block, 1, empty ? w->vars[0] : &a->node, RLX_NO_PLACE);
-    const rlx_binding *outside = rlx_bind(w->ctx, b, seq, RLX_NO_PLACE);
+        rlx_seq_new(w->ctx, &block, 1, empty ? w->vars[0] : &a->node, RLX_NO_PLACE);
+    const rlx_binding *outside = rlx_var_binding_new(w->ctx, b, seq, RLX_NO_PLACE);
     block = rlx_block_new(w->ctx, outer, &outside, 1, RLX_NO_PLACE);
-    return rlx_seq(w->ctx, &block, 1, &b->node, RLX_NO_PLACE);
+    return rlx_seq_new(w->ctx, &block, 1, &b->node, RLX_NO_PLACE);
 }
 
 /* NF04, NF07: how many blocks of the kinds are left; -1: malformed. */
@@ -325,7 +327,7 @@ static void test_blocks_in_blocks(void **state)
         const rlx_module *m = module_of(
             &w, x, block_in_block(&w, rows[i].outer, rows[i].inner, rows[i].empty));
         if (rows[i].blocks < 0) {
-            assert_null(relax_normalize(w.ctx, (const relax_module *)(const void *)m));
+            assert_null(relax_module_normalize(w.ctx, (const relax_module *)(const void *)m));
             assert_int_equal(relax_context_num_errors(w.ctx), 1);
             assert_string_equal(relax_diagnostic_code(w.ctx, 0), "NF07");
         } else {
@@ -342,13 +344,14 @@ static const rlx_expr *deepen(world *w, const rlx_expr *e, int form)
 {
     const rlx_sinfo *info = rlx_object_info(w->ctx);
     const rlx_node *block = rlx_block_new(w->ctx, false, NULL, 0, RLX_NO_PLACE);
-    const rlx_expr *extern_fn = rlx_extern(w->ctx, RLX_SLICE("test.note"));
+    const rlx_expr *extern_fn = rlx_extern_func_new(w->ctx, RLX_SLICE("test.note"));
     switch (form) {
     case 0: return rlx_call_new(w->ctx, extern_fn, &e, 1, &info, 1, NULL, RLX_NO_PLACE);
-    case 1: return rlx_seq(w->ctx, &block, 1, e, RLX_NO_PLACE);
+    case 1: return rlx_seq_new(w->ctx, &block, 1, e, RLX_NO_PLACE);
     case 2:
-        return rlx_tuple_get(w->ctx, rlx_tuple_new(w->ctx, &e, 1, RLX_NO_PLACE), 0, RLX_NO_PLACE);
-    case 3: return rlx_if(w->ctx, w->vars[0], e, w->vars[0], RLX_NO_PLACE);
+        return rlx_tuple_get_item_new(w->ctx, rlx_tuple_new(w->ctx, &e, 1, RLX_NO_PLACE), 0,
+                                      RLX_NO_PLACE);
+    case 3: return rlx_if_new(w->ctx, w->vars[0], e, w->vars[0], RLX_NO_PLACE);
     default: { /* a literal, called */
         const rlx_expr *y =
             &rlx_var_new(w->ctx, false, rlx_string_z(w->ctx, "y"), -1, info, 0)->node;

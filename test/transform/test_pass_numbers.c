@@ -57,11 +57,11 @@ static void put_value(bytes *b, const relax_value *v)
     int64_t number;
     relax_value field;
     put(b, &kind, sizeof kind);
-    if (kind == RELAX_KIND_TENSOR)
+    if (kind == RELAX_VALUE_KIND_TENSOR)
         put_tensor(b, relax_value_get_tensor(v));
-    else if (kind == RELAX_KIND_INT && relax_value_get_int(v, &number) == RELAX_OK)
+    else if (kind == RELAX_VALUE_KIND_INT && relax_value_get_int(v, &number) == RELAX_OK)
         put(b, &number, sizeof number);
-    else if (kind == RELAX_KIND_SHAPE && relax_value_get_shape(v, &dims, &ndim) == RELAX_OK)
+    else if (kind == RELAX_VALUE_KIND_SHAPE && relax_value_get_shape(v, &dims, &ndim) == RELAX_OK)
         put(b, dims, ndim * sizeof *dims);
     for (int64_t i = 0; i < relax_value_tuple_size(v); i++)
         if (relax_value_tuple_get(v, (size_t)i, &field) == RELAX_OK)
@@ -166,7 +166,7 @@ static void make_args(uint64_t seed, relax_value *args)
     int64_t dims[2] = { LONG, ROWS };
     relax_value pair[2];
     relax_tensor *y = new_tensor("int32", LONG, 0);
-    relax_function *same = relax_function_create(host_same, NULL, NULL);
+    relax_packed_func *same = relax_packed_func_create(host_same, NULL, NULL);
     for (int i = 0; i < LONG; i++)
         ((int32_t *)relax_tensor_data(y))[i] = (int32_t)random_roll(&state, 100) - 50;
     set_tensor(&args[0], some_floats(&state, ROWS, 4));
@@ -179,8 +179,8 @@ static void make_args(uint64_t seed, relax_value *args)
     assert_int_equal(relax_value_set_tuple(&args[5], pair, 2), RELAX_OK);
     relax_value_release(&pair[0]);
     relax_value_release(&pair[1]);
-    relax_value_set_function(&args[6], same);
-    relax_function_release(same);
+    relax_value_set_packed_func(&args[6], same);
+    relax_packed_func_release(same);
 }
 
 /* ---- building and running ------------------------------------------------------------------- */
@@ -208,7 +208,7 @@ static bytes run(relax_context *ctx, const relax_module *m, int32_t level, uint6
     relax_error *error = NULL;
     relax_compile_options_init(&options, sizeof options);
     options.opt_level = level;
-    relax_executable *exe = relax_compile(ctx, m, &options);
+    relax_executable *exe = relax_module_compile(ctx, m, &options);
     if (!exe)
         complain(ctx, text, what);
     make_args(seed, args);
@@ -246,8 +246,8 @@ static void try_variant(relax_context *ctx, const relax_module *m, uint64_t seed
     for (uint32_t i = 0, count = 1 + random_roll(state, MOST_PASSES); i < count; i++) {
         const char *pass = passes[random_roll(state, N(passes))];
         len += snprintf(what + len, sizeof what - (size_t)len, " %s", pass);
-        m = relax_run_pass(ctx, m, Z(pass), NULL);
-        if (!m || relax_well_formed(ctx, m, RELAX_CHECK_NORMAL) != 1)
+        m = relax_pass_run(ctx, m, Z(pass), NULL);
+        if (!m || relax_module_well_formed(ctx, m, RELAX_CHECK_NORMAL) != 1)
             complain(ctx, text, what);
     }
     int32_t level = (int32_t)random_roll(state, 3);

@@ -66,13 +66,13 @@ static void try_program(scan *s, const char *text, size_t len)
 {
     s->ctx = relax_context_create(NULL);
     const relax_module *m = relax_module_parse(s->ctx, "m.py", 4, text, len);
-    if (m && relax_well_formed(s->ctx, m, RELAX_CHECK_ANY) == 1) {
+    if (m && relax_module_well_formed(s->ctx, m, RELAX_CHECK_ANY) == 1) {
         s->programs++;
         s->pass = "reading";
         check(s, m);
         for (int32_t i = 0; relax_pass_name(i); i++) {
             const relax_module *out =
-                relax_run_pass(s->ctx, m, relax_pass_name(i), strlen(relax_pass_name(i)), NULL);
+                relax_pass_run(s->ctx, m, relax_pass_name(i), strlen(relax_pass_name(i)), NULL);
             s->pass = relax_pass_name(i);
             if (out)
                 check(s, out);

@@ -9,7 +9,7 @@
 
 typedef struct kit {
     rlx_memory memory;
-    rlx_writer w;
+    rlx_file_writer w;
     rlx_buf file;
     relax_registry *registry;
     relax_executable *exe;
@@ -21,7 +21,7 @@ static inline void kit_begin(kit *k)
 {
     memset(k, 0, sizeof *k);
     assert_true(rlx_memory_init(&k->memory, NULL, SIZE_MAX));
-    rlx_writer_init(&k->w, &k->memory);
+    rlx_file_writer_init(&k->w, &k->memory);
 }
 
 static inline void kit_end(kit *k)
@@ -31,7 +31,7 @@ static inline void kit_end(kit *k)
     relax_executable_release(k->exe);
     relax_registry_release(k->registry);
     rlx_buf_free(&k->file);
-    rlx_writer_free(&k->w);
+    rlx_file_writer_free(&k->w);
     assert_int_equal(rlx_mem_live(&k->memory), 0);
 }
 
@@ -67,34 +67,34 @@ static inline uint32_t kit_objects(kit *k, size_t n)
 
 static inline int64_t kit_bind(kit *k, uint32_t slot, const char *name)
 {
-    return rlx_dim_bind(&k->w, slot, rlx_slice_z(name));
+    return rlx_desc_dim_bind(&k->w, slot, rlx_slice_z(name));
 }
 static inline int64_t kit_sym(kit *k, uint32_t slot, const char *name)
 {
-    return rlx_dim_symbol(&k->w, slot, rlx_slice_z(name));
+    return rlx_desc_dim_symbol(&k->w, slot, rlx_slice_z(name));
 }
 
 /* The code since `code` as function `number`. */
 static inline void kit_function(kit *k, uint32_t number, const char *name, uint32_t code,
                                 uint32_t params, uint32_t num_params, uint32_t regs, uint32_t syms)
 {
-    rlx_file_function f = { .name = rlx_writer_name(&k->w, rlx_slice_z(name)),
+    rlx_file_function f = { .name = rlx_file_writer_name(&k->w, rlx_slice_z(name)),
                             .flags = RLX_FUNCTION_PUBLIC,
                             .code = code,
-                            .code_len = rlx_writer_here(&k->w) - code,
+                            .code_len = rlx_file_writer_here(&k->w) - code,
                             .num_params = num_params,
                             .num_regs = regs,
                             .num_syms = syms,
                             .params = params,
                             .result = RLX_NO_INDEX,
                             .signature = RLX_NO_INDEX };
-    rlx_writer_set_function(&k->w, number, &f);
+    rlx_file_writer_set_function(&k->w, number, &f);
 }
 
 /* Writes, loads and makes a VM. */
 static inline void kit_load_with(kit *k, const relax_vm_options *options)
 {
-    assert_true(rlx_writer_finish(&k->w, &k->file));
+    assert_true(rlx_file_writer_finish(&k->w, &k->file));
     relax_status s = relax_executable_load(k->file.data, k->file.len, NULL, &k->exe, &k->err);
     if (s != RELAX_OK)
         fail_msg("load: %s: %s", relax_error_code(k->err), relax_error_message(k->err, NULL));
@@ -164,7 +164,7 @@ static inline void kit_fails(kit *k, const char *name, const relax_value *args, 
 {
     relax_value result;
     assert_int_not_equal(kit_call(k, name, args, n, &result), RELAX_OK);
-    assert_int_equal(relax_value_kind(&result), RELAX_KIND_NULL);
+    assert_int_equal(relax_value_kind(&result), RELAX_VALUE_KIND_NULL);
     assert_string_equal(relax_error_code(k->err), code);
     if (message)
         assert_string_equal(relax_error_message(k->err, NULL), message);

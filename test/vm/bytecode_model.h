@@ -316,8 +316,8 @@ static bool same(const model *m, uint32_t want, const relax_value *have, int dep
     if (depth > 6)
         return true;
     switch (v->kind) {
-    case INT: return relax_value_kind(have) == RELAX_KIND_INT && have->v.i == v->i;
-    case BOOL: return relax_value_kind(have) == RELAX_KIND_BOOL && have->v.i == v->i;
+    case INT: return relax_value_kind(have) == RELAX_VALUE_KIND_INT && have->v.i == v->i;
+    case BOOL: return relax_value_kind(have) == RELAX_VALUE_KIND_BOOL && have->v.i == v->i;
     case SHAPE:
         return relax_value_get_shape(have, &dims, &ndim) == RELAX_OK && ndim == v->count &&
                memcmp(dims, v->dims, ndim * sizeof *dims) == 0;

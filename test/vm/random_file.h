@@ -43,70 +43,71 @@ static void add_const(sample *s, uint32_t number, enum kind kind)
 
 static void make_constants(sample *s)
 {
-    rlx_writer *w = &s->kit.w;
+    rlx_file_writer *w = &s->kit.w;
     static const float data[] = { 1, 2, 3 };
     static const uint8_t yes[] = { 1 };
     int64_t three = 3, shape[] = { 2, 3 };
     double half = 0.5;
     uint64_t bits;
     memcpy(&bits, &half, sizeof bits);
-    add_const(s, rlx_writer_const_tensor(w, RELAX_FLOAT32, &three, 1, data, sizeof data), TENSOR);
-    add_const(s, rlx_writer_const_tensor(w, RELAX_BOOL, NULL, 0, yes, sizeof yes), BOOL);
-    add_const(s, rlx_writer_const_shape(w, shape, 2), SHAPE);
-    add_const(s, rlx_writer_const_shape(w, NULL, 0), SHAPE);
-    add_const(s, rlx_writer_const_string(w, RLX_SLICE("text")), ANY);
-    add_const(s, rlx_writer_const_scalar(w, RLX_CONSTANT_INT, RELAX_INT64, below(s, 5)), INT);
-    add_const(s, rlx_writer_const_scalar(w, RLX_CONSTANT_INT, RELAX_BOOL, below(s, 2)), BOOL);
-    add_const(s, rlx_writer_const_scalar(w, RLX_CONSTANT_FLOAT, RELAX_FLOAT64, bits), ANY);
-    add_const(s, rlx_writer_const_scalar(w, RLX_CONSTANT_DTYPE, RELAX_INT32, 0), ANY);
-    add_const(s, rlx_writer_const_scalar(w, RLX_CONSTANT_NULL, 0, 0), ANY);
+    add_const(s, rlx_file_writer_const_tensor(w, RELAX_FLOAT32, &three, 1, data, sizeof data),
+              TENSOR);
+    add_const(s, rlx_file_writer_const_tensor(w, RELAX_BOOL, NULL, 0, yes, sizeof yes), BOOL);
+    add_const(s, rlx_file_writer_const_shape(w, shape, 2), SHAPE);
+    add_const(s, rlx_file_writer_const_shape(w, NULL, 0), SHAPE);
+    add_const(s, rlx_file_writer_const_string(w, RLX_SLICE("text")), ANY);
+    add_const(s, rlx_file_writer_const_scalar(w, RLX_CONSTANT_INT, RELAX_INT64, below(s, 5)), INT);
+    add_const(s, rlx_file_writer_const_scalar(w, RLX_CONSTANT_INT, RELAX_BOOL, below(s, 2)), BOOL);
+    add_const(s, rlx_file_writer_const_scalar(w, RLX_CONSTANT_FLOAT, RELAX_FLOAT64, bits), ANY);
+    add_const(s, rlx_file_writer_const_scalar(w, RLX_CONSTANT_DTYPE, RELAX_INT32, 0), ANY);
+    add_const(s, rlx_file_writer_const_scalar(w, RLX_CONSTANT_NULL, 0, 0), ANY);
     for (uint32_t f = 0; f < FUNCTIONS; f++)
-        add_const(s, rlx_writer_const_scalar(w, RLX_CONSTANT_FUNCTION, 0, s->functions[f]),
+        add_const(s, rlx_file_writer_const_scalar(w, RLX_CONSTANT_FUNCTION, 0, s->functions[f]),
                   FUNCTION);
-    add_const(s, rlx_writer_const_scalar(w, RLX_CONSTANT_EXTERN, 0, s->packed[0]), FUNCTION);
+    add_const(s, rlx_file_writer_const_scalar(w, RLX_CONSTANT_EXTERN, 0, s->packed[0]), FUNCTION);
 }
 
-static void make_term(sample *s, rlx_expr_writer *e, int depth)
+static void make_term(sample *s, rlx_desc_expr_writer *e, int depth)
 {
-    static const enum rlx_expr_op two[] = {
+    static const enum rlx_desc_expr_op two[] = {
         RLX_EXPR_ADD,       RLX_EXPR_SUB,       RLX_EXPR_MUL,       RLX_EXPR_FLOOR_DIV,
         RLX_EXPR_FLOOR_MOD, RLX_EXPR_TRUNC_DIV, RLX_EXPR_TRUNC_MOD, RLX_EXPR_MIN,
         RLX_EXPR_MAX,       RLX_EXPR_EQ,        RLX_EXPR_NE,        RLX_EXPR_LT,
         RLX_EXPR_LE,        RLX_EXPR_GT,        RLX_EXPR_GE,        RLX_EXPR_SHL,
         RLX_EXPR_SHR,       RLX_EXPR_BIT_AND,   RLX_EXPR_BIT_OR,    RLX_EXPR_BIT_XOR
     };
-    static const enum rlx_expr_op one[] = { RLX_EXPR_NOT, RLX_EXPR_BIT_NOT, RLX_EXPR_ABS };
+    static const enum rlx_desc_expr_op one[] = { RLX_EXPR_NOT, RLX_EXPR_BIT_NOT, RLX_EXPR_ABS };
     uint32_t way = below(s, 8);
     if (depth >= 3 || way < 2) {
         if (below(s, 2))
-            rlx_expr_symbol(e, below(s, SYMS), RLX_SLICE("n"));
+            rlx_desc_expr_symbol(e, below(s, SYMS), RLX_SLICE("n"));
         else
-            rlx_expr_int(e, below(s, 30) ? (int64_t)below(s, 9) - 3
-                                         : INT64_MAX - (int64_t)below(s, 2));
+            rlx_desc_expr_int(e, below(s, 30) ? (int64_t)below(s, 9) - 3
+                                              : INT64_MAX - (int64_t)below(s, 2));
         return;
     }
     make_term(s, e, depth + 1);
     if (way == 2) {
-        rlx_expr_op(e, one[below(s, RLX_COUNT(one))]);
+        rlx_desc_expr_put_op(e, one[below(s, RLX_COUNT(one))]);
     } else if (way == 3) {
-        rlx_expr_cast(e, below(s, 2) ? RELAX_INT8 : RELAX_INT64);
+        rlx_desc_expr_cast(e, below(s, 2) ? RELAX_INT8 : RELAX_INT64);
     } else if (way == 4) {
         bool both = below(s, 2);
-        rlx_expr_op(e, both ? RLX_EXPR_AND_THEN : RLX_EXPR_OR_ELSE);
+        rlx_desc_expr_put_op(e, both ? RLX_EXPR_AND_THEN : RLX_EXPR_OR_ELSE);
         make_term(s, e, depth + 1);
-        rlx_expr_op(e, both ? RLX_EXPR_AND : RLX_EXPR_OR);
+        rlx_desc_expr_put_op(e, both ? RLX_EXPR_AND : RLX_EXPR_OR);
     } else if (way == 5) {
-        rlx_expr_op(e, RLX_EXPR_THEN);
+        rlx_desc_expr_put_op(e, RLX_EXPR_THEN);
         make_term(s, e, depth + 1);
-        rlx_expr_op(e, RLX_EXPR_OTHERWISE);
+        rlx_desc_expr_put_op(e, RLX_EXPR_OTHERWISE);
         make_term(s, e, depth + 1);
-        rlx_expr_op(e, RLX_EXPR_SELECT);
+        rlx_desc_expr_put_op(e, RLX_EXPR_SELECT);
     } else {
         if (below(s, 4)) /* dividing and shifting go well */
-            rlx_expr_int(e, 1 + (int64_t)below(s, 4));
+            rlx_desc_expr_int(e, 1 + (int64_t)below(s, 4));
         else
             make_term(s, e, depth + 1);
-        rlx_expr_op(e, two[below(s, RLX_COUNT(two))]);
+        rlx_desc_expr_put_op(e, two[below(s, RLX_COUNT(two))]);
     }
 }
 
@@ -115,13 +116,13 @@ static void make_descs(sample *s)
     kit *k = &s->kit;
     rlx_desc_writer d;
     for (uint32_t i = 0; i < EXPRS; i++) {
-        rlx_expr_writer e;
-        rlx_expr_begin(&e, &k->w);
+        rlx_desc_expr_writer e;
+        rlx_desc_expr_begin(&e, &k->w);
         make_term(s, &e, 0);
-        s->exprs[i] = rlx_expr_end(&e);
+        s->exprs[i] = rlx_desc_expr_end(&e);
     }
     int64_t dims[] = { kit_bind(k, 1, "m"), kit_bind(k, 2, "k") },
-            like[] = { rlx_dim_expr(s->exprs[0]), kit_sym(k, 1, "m") };
+            like[] = { rlx_desc_dim_expr(s->exprs[0]), kit_sym(k, 1, "m") };
     rlx_desc_begin(&d, &k->w);
     rlx_desc_object(&d);
     s->descs[0] = rlx_desc_end(&d);
@@ -147,7 +148,8 @@ static void make_kernels(sample *s)
         rlx_buf_init(&bytes, &s->kit.memory);
         rk_generate(&s->kernel_code[i], &s->random, i == 0);
         rk_write(&s->kernel_code[i], &bytes);
-        s->kernels[i] = rlx_writer_kernel(&s->kit.w, RLX_SLICE("random"), bytes.data, bytes.len);
+        s->kernels[i] =
+            rlx_file_writer_kernel(&s->kit.w, RLX_SLICE("random"), bytes.data, bytes.len);
         rlx_buf_free(&bytes);
     }
 }
@@ -209,7 +211,7 @@ static void emit(sample *s, enum rlx_opcode op, const uint32_t *fixed, const uin
                  size_t count)
 {
     written[op]++;
-    rlx_writer_emit(&s->kit.w, op, fixed, list, count);
+    rlx_file_writer_emit(&s->kit.w, op, fixed, list, count);
 }
 #define PUT(op, ...) emit(s, op, (const uint32_t[]){ __VA_ARGS__ }, NULL, 0)
 #define PUT_LIST(op, list, count, ...) emit(s, op, (const uint32_t[]){ __VA_ARGS__ }, list, count)
@@ -420,18 +422,18 @@ static void merge(sample *s, const enum kind *other)
 static void put_if(sample *s)
 {
     enum kind before[REGS], yes[REGS];
-    rlx_writer *w = &s->kit.w;
-    uint32_t cond = need(s, BOOL), branch = rlx_writer_here(w);
+    rlx_file_writer *w = &s->kit.w;
+    uint32_t cond = need(s, BOOL), branch = rlx_file_writer_here(w);
     PUT(RLX_OP_BRANCH, cond, 0);
     memcpy(before, s->regs, sizeof before);
     put_block(s, 1 + below(s, 3));
     memcpy(yes, s->regs, sizeof yes);
-    uint32_t jump = rlx_writer_here(w);
+    uint32_t jump = rlx_file_writer_here(w);
     PUT(RLX_OP_JUMP, 0);
-    rlx_writer_patch(w, branch, rlx_writer_here(w));
+    rlx_file_writer_patch(w, branch, rlx_file_writer_here(w));
     memcpy(s->regs, before, sizeof before);
     put_block(s, below(s, 3));
-    rlx_writer_patch(w, jump, rlx_writer_here(w));
+    rlx_file_writer_patch(w, jump, rlx_file_writer_here(w));
     merge(s, yes);
 }
 
@@ -439,30 +441,30 @@ static void put_if(sample *s)
  * adds. */
 static void put_loop(sample *s)
 {
-    rlx_writer *w = &s->kit.w;
-    rlx_expr_writer e;
+    rlx_file_writer *w = &s->kit.w;
+    rlx_desc_expr_writer e;
     uint32_t step, cond;
-    rlx_expr_begin(&e, w);
-    rlx_expr_symbol(&e, 3, RLX_SLICE("i"));
-    rlx_expr_int(&e, 1);
-    rlx_expr_op(&e, RLX_EXPR_SUB);
-    step = rlx_operand(RLX_OPERAND_EXPR, rlx_expr_end(&e));
-    rlx_expr_begin(&e, w);
-    rlx_expr_symbol(&e, 3, RLX_SLICE("i"));
-    rlx_expr_int(&e, 0);
-    rlx_expr_op(&e, RLX_EXPR_LE);
-    cond = rlx_operand(RLX_OPERAND_EXPR, rlx_expr_end(&e));
+    rlx_desc_expr_begin(&e, w);
+    rlx_desc_expr_symbol(&e, 3, RLX_SLICE("i"));
+    rlx_desc_expr_int(&e, 1);
+    rlx_desc_expr_put_op(&e, RLX_EXPR_SUB);
+    step = rlx_operand(RLX_OPERAND_EXPR, rlx_desc_expr_end(&e));
+    rlx_desc_expr_begin(&e, w);
+    rlx_desc_expr_symbol(&e, 3, RLX_SLICE("i"));
+    rlx_desc_expr_int(&e, 0);
+    rlx_desc_expr_put_op(&e, RLX_EXPR_LE);
+    cond = rlx_operand(RLX_OPERAND_EXPR, rlx_desc_expr_end(&e));
     PUT(RLX_OP_SYMBOL, 3, rlx_operand_imm((int32_t)below(s, 4)));
     PUT(RLX_OP_CONST, 1, s->consts[2]);
     PUT(RLX_OP_CONST, 2, s->consts[5]);
-    uint32_t begin = rlx_writer_here(w), list[] = { 1, 2 };
+    uint32_t begin = rlx_file_writer_here(w), list[] = { 1, 2 };
     PUT_LIST(RLX_OP_TUPLE, list, 2, 2);
     PUT_LIST(RLX_OP_SHAPE, (const uint32_t[]){ step }, 1, 1);
     PUT(RLX_OP_SYMBOL, 3, step);
     PUT(RLX_OP_PRIM, 3, RELAX_BOOL, cond);
-    uint32_t branch = rlx_writer_here(w);
+    uint32_t branch = rlx_file_writer_here(w);
     PUT(RLX_OP_BRANCH, 3, 0);
-    rlx_writer_patch(w, branch, begin);
+    rlx_file_writer_patch(w, branch, begin);
     s->regs[1] = SHAPE;
     s->regs[2] = TUPLE;
     s->regs[3] = BOOL;
@@ -487,13 +489,13 @@ static void make_function(sample *s, uint32_t number)
 {
     kit *k = &s->kit;
     char name[8];
-    uint32_t code = rlx_writer_here(&k->w);
+    uint32_t code = rlx_file_writer_here(&k->w);
     snprintf(name, sizeof name, "f%u", number);
     s->function = number;
     memset(s->regs, 0, sizeof s->regs);
     s->regs[0] = s->regs[1] = number ? ANY : INT;
     if (below(s, 2))
-        rlx_writer_place(&k->w, s->names[0], s->names[1], 1 + number, 1);
+        rlx_file_writer_place(&k->w, s->names[0], s->names[1], 1 + number, 1);
     put_block(s, 2 + below(s, 7));
     if (below(s, 6) == 0)
         put_call(s, RLX_OP_TAIL_CALL, 0);
@@ -508,17 +510,17 @@ static void generate(sample *s, uint64_t seed, bool simple)
     s->random.state = seed * 0x9e3779b97f4a7c15u + 1;
     s->simple = simple;
     kit_begin(&s->kit);
-    rlx_writer *w = &s->kit.w;
-    s->names[0] = rlx_writer_name(w, RLX_SLICE("lv"));
-    s->names[1] = rlx_writer_name(w, RLX_SLICE("m.py"));
-    s->packed[0] = rlx_writer_packed(w, RLX_SLICE("test.echo"));
-    s->packed[1] = rlx_writer_packed(w, RLX_SLICE("test.refuse"));
+    rlx_file_writer *w = &s->kit.w;
+    s->names[0] = rlx_file_writer_name(w, RLX_SLICE("lv"));
+    s->names[1] = rlx_file_writer_name(w, RLX_SLICE("m.py"));
+    s->packed[0] = rlx_file_writer_packed(w, RLX_SLICE("test.echo"));
+    s->packed[1] = rlx_file_writer_packed(w, RLX_SLICE("test.refuse"));
     for (size_t i = 0; rlx_builtin_at(i); i++) {
-        uint32_t n = rlx_writer_packed(w, rlx_slice_z(rlx_builtin_at(i)->name));
+        uint32_t n = rlx_file_writer_packed(w, rlx_slice_z(rlx_builtin_at(i)->name));
         s->first_builtin = i ? s->first_builtin : n;
     }
     for (int f = 0; f < FUNCTIONS; f++)
-        s->functions[f] = rlx_writer_function(w);
+        s->functions[f] = rlx_file_writer_function(w);
     make_constants(s);
     make_descs(s);
     make_kernels(s);

@@ -32,7 +32,7 @@ static image compile(const char *name)
     read_text(path, text, sizeof text, &size);
     relax_context *ctx = relax_context_create(NULL);
     relax_module *m = relax_module_parse(ctx, "m.py", 4, text, size);
-    relax_executable *exe = m ? relax_compile(ctx, m, NULL) : NULL;
+    relax_executable *exe = m ? relax_module_compile(ctx, m, NULL) : NULL;
     relax_bytes *bytes = NULL;
     if (!exe || relax_executable_serialize(exe, &bytes, NULL) != RELAX_OK)
         fail_msg("%s does not compile", path);
@@ -397,10 +397,10 @@ static void loops_end(void **state)
     for (int way = 0; way < 5; way++) {
         static const char *const want[] = { "RT12", NULL, "RT11", "RT12", "RT10" };
         kit_begin(k);
-        rlx_writer_function(&k->w);
+        rlx_file_writer_function(&k->w);
         uint32_t params = kit_objects(k, 0), one[] = { 0 }, size[] = { rlx_operand_imm(1 << 20) };
         RLX_EMIT_LIST(&k->w, RLX_OP_TUPLE, one, 0, 0);
-        uint32_t begin = rlx_writer_here(&k->w);
+        uint32_t begin = rlx_file_writer_here(&k->w);
         if (way == 1)
             RLX_EMIT_LIST(&k->w, RLX_OP_TUPLE, one, 1, 0);
         else if (way == 2)
@@ -412,7 +412,7 @@ static void loops_end(void **state)
             RLX_EMIT_LIST(&k->w, RLX_OP_TUPLE, ((uint32_t[]){ 0, 1 }), 2, 0);
         }
         uint32_t jump = EMIT(RLX_OP_JUMP, 0);
-        rlx_writer_patch(&k->w, jump, begin);
+        rlx_file_writer_patch(&k->w, jump, begin);
         load_main(k, params, 0, 2, 0);
         relax_value y;
         relax_vm_set_timeout(k->vm, 20000000);
@@ -425,14 +425,14 @@ static void loops_end(void **state)
 
 static uint32_t long_expr(kit *k, size_t terms)
 {
-    rlx_expr_writer e;
-    rlx_expr_begin(&e, &k->w);
-    rlx_expr_int(&e, 1);
+    rlx_desc_expr_writer e;
+    rlx_desc_expr_begin(&e, &k->w);
+    rlx_desc_expr_int(&e, 1);
     for (size_t i = 0; i < terms; i++) {
-        rlx_expr_int(&e, (int64_t)(i & 1));
-        rlx_expr_op(&e, RLX_EXPR_MAX);
+        rlx_desc_expr_int(&e, (int64_t)(i & 1));
+        rlx_desc_expr_put_op(&e, RLX_EXPR_MAX);
     }
-    return rlx_expr_end(&e);
+    return rlx_desc_expr_end(&e);
 }
 
 /* A small file in which everything refers to the same long expression. */
@@ -441,7 +441,7 @@ static void long_expressions_end(void **state)
     enum { USES = 20000 };
     kit kit_, *k = &kit_;
     kit_begin(k);
-    rlx_writer_function(&k->w);
+    rlx_file_writer_function(&k->w);
     uint32_t params = kit_objects(k, 0), *list = malloc(USES * sizeof *list);
     uint32_t expr = long_expr(k, RLX_EXPR_MAX_WORDS / 2 - 1);
     for (size_t i = 0; i < USES; i++)
@@ -465,12 +465,12 @@ static void refuses_longer_expressions(void **state)
     uint32_t expr = long_expr(k, RLX_EXPR_MAX_WORDS / 2 - 1);
     int64_t dims[RLX_DESC_MAX_WORK / RLX_EXPR_MAX_WORDS + 2];
     for (size_t i = 0; i < RLX_COUNT(dims); i++)
-        dims[i] = rlx_dim_expr(expr);
+        dims[i] = rlx_desc_dim_expr(expr);
     rlx_desc_writer d;
     rlx_desc_begin(&d, &k->w);
     rlx_desc_shape(&d, (int32_t)RLX_COUNT(dims), dims);
     rlx_desc_end(&d);
-    assert_true(rlx_writer_finish(&k->w, &k->file));
+    assert_true(rlx_file_writer_finish(&k->w, &k->file));
     expect_load((const unsigned char *)k->file.data, k->file.len, "LD10",
                 "a description of many long expressions");
     kit_end(k);
@@ -481,9 +481,9 @@ static void copies_end(void **state)
 {
     kit kit_, *k = &kit_;
     kit_begin(k);
-    rlx_writer_function(&k->w);
+    rlx_file_writer_function(&k->w);
     uint32_t params = kit_objects(k, 0), size[] = { rlx_operand_imm(2 << 20) }, one[] = { 0 };
-    uint32_t copy = rlx_writer_packed(&k->w, RLX_SLICE("vm.builtin.copy"));
+    uint32_t copy = rlx_file_writer_packed(&k->w, RLX_SLICE("vm.builtin.copy"));
     RLX_EMIT_LIST(&k->w, RLX_OP_ALLOC_TENSOR, size, 1, 0, RELAX_FLOAT32);
     for (int i = 0; i < 5000; i++)
         RLX_EMIT_LIST(&k->w, RLX_OP_CALL_BUILTIN, one, 1, 1, copy);
@@ -498,7 +498,7 @@ static void results_without_end_are_refused(void **state)
 {
     kit kit_, *k = &kit_;
     kit_begin(k);
-    rlx_writer_function(&k->w);
+    rlx_file_writer_function(&k->w);
     uint32_t params = kit_objects(k, 0), pair[] = { 0, 0 };
     RLX_EMIT_LIST(&k->w, RLX_OP_TUPLE, pair, 0, 0);
     for (int i = 0; i < 60; i++)
@@ -522,17 +522,18 @@ static void builtins_refuse_vectors(void **state)
         for (int way = 0; way < 2; way++) {
             kit kit_, *k = &kit_;
             kit_begin(k);
-            rlx_writer_function(&k->w);
+            rlx_file_writer_function(&k->w);
             uint32_t params = kit_objects(k, 0);
-            uint32_t dtype = rlx_writer_const_scalar(
+            uint32_t dtype = rlx_file_writer_const_scalar(
                 &k->w, RLX_CONSTANT_DTYPE, rlx_dtype_make(RELAX_DTYPE_INT, 32, lanes), 0);
             int64_t two = 2;
             uint32_t first =
-                way ? rlx_operand(RLX_OPERAND_CONST, rlx_writer_const_shape(&k->w, &two, 1))
+                way ? rlx_operand(RLX_OPERAND_CONST, rlx_file_writer_const_shape(&k->w, &two, 1))
                     : rlx_operand_imm(3);
             uint32_t list[] = { first, rlx_operand(RLX_OPERAND_CONST, dtype) };
-            uint32_t fn = rlx_writer_packed(&k->w, way ? RLX_SLICE("vm.builtin.alloc_tensor")
-                                                       : RLX_SLICE("vm.builtin.scalar_to_tensor"));
+            uint32_t fn =
+                rlx_file_writer_packed(&k->w, way ? RLX_SLICE("vm.builtin.alloc_tensor")
+                                                  : RLX_SLICE("vm.builtin.scalar_to_tensor"));
             RLX_EMIT_LIST(&k->w, RLX_OP_CALL_BUILTIN, list, 2, 0, fn);
             EMIT(RLX_OP_RETURN, 0);
             load_main(k, params, 0, 1, 0);
@@ -555,18 +556,18 @@ static void refuses_dtypes_without_bits(void **state)
             kit kit_, *k = &kit_;
             kit_begin(k);
             if (cast) {
-                rlx_expr_writer e;
-                rlx_expr_begin(&e, &k->w);
-                rlx_expr_int(&e, 5);
-                rlx_expr_cast(&e, dtypes[i]);
-                rlx_expr_end(&e);
+                rlx_desc_expr_writer e;
+                rlx_desc_expr_begin(&e, &k->w);
+                rlx_desc_expr_int(&e, 5);
+                rlx_desc_expr_cast(&e, dtypes[i]);
+                rlx_desc_expr_end(&e);
             } else {
                 rlx_desc_writer d;
                 rlx_desc_begin(&d, &k->w);
                 rlx_desc_prim(&d, dtypes[i], NULL);
                 rlx_desc_end(&d);
             }
-            assert_true(rlx_writer_finish(&k->w, &k->file));
+            assert_true(rlx_file_writer_finish(&k->w, &k->file));
             expect_load((const unsigned char *)k->file.data, k->file.len, i ? "LD10" : NULL,
                         cast ? "cast" : "scalar");
             kit_end(k);
@@ -582,8 +583,8 @@ static void listings_stay_in_proportion(void **state)
     memset(name, 'x', NAME);
     name[NAME] = 0;
     kit_begin(k);
-    rlx_writer_function(&k->w);
-    uint32_t params = kit_objects(k, 0), packed = rlx_writer_packed(&k->w, rlx_slice_z(name));
+    rlx_file_writer_function(&k->w);
+    uint32_t params = kit_objects(k, 0), packed = rlx_file_writer_packed(&k->w, rlx_slice_z(name));
     for (int i = 0; i < CALLS; i++)
         RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, &packed, 0, 0, packed);
     EMIT(RLX_OP_RETURN, 0);

@@ -60,7 +60,7 @@ static void compare_expressions(const sample *s)
             rlx_fault why = { 0 };
             uint32_t at = s->exprs[i];
             bool fine = model_expr(e->descs + at + 2, (uint32_t)e->descs[at] - 2, syms, &want);
-            if (rlx_expr_eval(&env, at, &have, &why) != fine || (fine && have != want))
+            if (rlx_desc_expr_eval(&env, at, &have, &why) != fine || (fine && have != want))
                 fail_msg("expression %d: %lld, wanted %lld (%d) %s", i, (long long)have,
                          (long long)want, fine, why.text);
         }

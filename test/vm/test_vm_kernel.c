@@ -2,7 +2,7 @@
  * sort. */
 #include "assemble.h"
 
-#include "codegen/kernel_writer.h"
+#include "codegen/kgen.h"
 #include "ir/ir.h"
 #include "tir/tir.h"
 
@@ -30,7 +30,7 @@ static uint32_t write_add(kit *k)
     rlx_buf_init(&bytes, &k->memory);
     assert_non_null(f);
     assert_true(rlx_kernel_write(ctx, f, RLX_SLICE("add"), &bytes));
-    uint32_t number = rlx_writer_kernel(&k->w, RLX_SLICE("add"), bytes.data, bytes.len);
+    uint32_t number = rlx_file_writer_kernel(&k->w, RLX_SLICE("add"), bytes.data, bytes.len);
     rlx_buf_free(&bytes);
     rlx_context_release(ctx);
     return number;
@@ -41,10 +41,11 @@ static void write_program(kit *k)
     float data[] = { 1, 1, 1, 1 };
     int64_t four = 4, dims[] = { kit_bind(k, 0, "n"), kit_bind(k, 1, "m") };
     uint32_t kernel = write_add(k),
-             weights = rlx_writer_const_tensor(&k->w, RELAX_FLOAT32, &four, 1, data, sizeof data);
-    uint32_t f = rlx_writer_function(&k->w), g = rlx_writer_function(&k->w),
-             h = rlx_writer_function(&k->w);
-    uint32_t params = kit_vectors(k, dims, 2), code = rlx_writer_here(&k->w),
+             weights =
+                 rlx_file_writer_const_tensor(&k->w, RELAX_FLOAT32, &four, 1, data, sizeof data);
+    uint32_t f = rlx_file_writer_function(&k->w), g = rlx_file_writer_function(&k->w),
+             h = rlx_file_writer_function(&k->w);
+    uint32_t params = kit_vectors(k, dims, 2), code = rlx_file_writer_here(&k->w),
              n = rlx_operand(RLX_OPERAND_SYMBOL, 0);
     uint32_t constant = rlx_operand(RLX_OPERAND_CONST, weights);
     RLX_EMIT_LIST(&k->w, RLX_OP_ALLOC_RESULT, &n, 1, 2, 0, RELAX_FLOAT32);
@@ -52,17 +53,17 @@ static void write_program(kit *k)
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_KERNEL, ((uint32_t[]){ constant, 2, 2 }), 3, kernel);
     EMIT(RLX_OP_RETURN, 2);
     kit_function(k, f, "main", code, params, 2, 3, 2);
-    code = rlx_writer_here(&k->w);
+    code = rlx_file_writer_here(&k->w);
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_KERNEL, ((uint32_t[]){ 0, 1, constant }), 3, kernel);
     EMIT(RLX_OP_RETURN, 0);
     kit_function(k, g, "spoils", code, params, 2, 2, 2);
-    rlx_file_function record = { .name = rlx_writer_name(&k->w, RLX_SLICE("add")),
+    rlx_file_function record = { .name = rlx_file_writer_name(&k->w, RLX_SLICE("add")),
                                  .flags = RLX_FUNCTION_PUBLIC | RLX_FUNCTION_KERNEL,
                                  .code = kernel,
                                  .params = RLX_NO_INDEX,
                                  .result = RLX_NO_INDEX,
                                  .signature = RLX_NO_INDEX };
-    rlx_writer_set_function(&k->w, h, &record);
+    rlx_file_writer_set_function(&k->w, h, &record);
 }
 
 static void runs_kernels(void **state)

@@ -18,43 +18,44 @@ static void write_sample(kit *k)
 {
     static const float weights[] = { 1, 2, 3, 4 };
     int64_t shape[] = { 2, 2 }, dims[] = { kit_bind(k, 0, "n"), kit_sym(k, 0, "n") };
-    uint32_t t = rlx_writer_const_tensor(&k->w, RELAX_FLOAT32, shape, 2, weights, sizeof weights);
-    rlx_writer_const_shape(&k->w, shape, 2);
-    rlx_writer_const_string(&k->w, RLX_SLICE("text"));
-    uint32_t f = rlx_writer_function(&k->w), g = rlx_writer_function(&k->w);
-    rlx_writer_const_scalar(&k->w, RLX_CONSTANT_FUNCTION, 0, g);
-    rlx_expr_writer e;
-    rlx_expr_begin(&e, &k->w);
-    rlx_expr_symbol(&e, 0, RLX_SLICE("n"));
-    rlx_expr_int(&e, 4);
-    rlx_expr_op(&e, RLX_EXPR_LT);
-    rlx_expr_op(&e, RLX_EXPR_THEN);
-    rlx_expr_int(&e, 4);
-    rlx_expr_op(&e, RLX_EXPR_OTHERWISE);
-    rlx_expr_symbol(&e, 0, RLX_SLICE("n"));
-    rlx_expr_op(&e, RLX_EXPR_SELECT);
-    uint32_t expr = rlx_expr_end(&e), params = kit_vectors(k, dims, 2),
-             code = rlx_writer_here(&k->w);
+    uint32_t t =
+        rlx_file_writer_const_tensor(&k->w, RELAX_FLOAT32, shape, 2, weights, sizeof weights);
+    rlx_file_writer_const_shape(&k->w, shape, 2);
+    rlx_file_writer_const_string(&k->w, RLX_SLICE("text"));
+    uint32_t f = rlx_file_writer_function(&k->w), g = rlx_file_writer_function(&k->w);
+    rlx_file_writer_const_scalar(&k->w, RLX_CONSTANT_FUNCTION, 0, g);
+    rlx_desc_expr_writer e;
+    rlx_desc_expr_begin(&e, &k->w);
+    rlx_desc_expr_symbol(&e, 0, RLX_SLICE("n"));
+    rlx_desc_expr_int(&e, 4);
+    rlx_desc_expr_put_op(&e, RLX_EXPR_LT);
+    rlx_desc_expr_put_op(&e, RLX_EXPR_THEN);
+    rlx_desc_expr_int(&e, 4);
+    rlx_desc_expr_put_op(&e, RLX_EXPR_OTHERWISE);
+    rlx_desc_expr_symbol(&e, 0, RLX_SLICE("n"));
+    rlx_desc_expr_put_op(&e, RLX_EXPR_SELECT);
+    uint32_t expr = rlx_desc_expr_end(&e), params = kit_vectors(k, dims, 2),
+             code = rlx_file_writer_here(&k->w);
     uint32_t list[] = { rlx_operand(RLX_OPERAND_EXPR, expr) }, args[] = { 0, 2 };
     RLX_EMIT_LIST(&k->w, RLX_OP_ALLOC_TENSOR, list, 1, 2, RELAX_FLOAT32);
-    rlx_writer_place(&k->w, rlx_writer_name(&k->w, RLX_SLICE("lv")),
-                     rlx_writer_name(&k->w, RLX_SLICE("m.py")), 3, 5);
+    rlx_file_writer_place(&k->w, rlx_file_writer_name(&k->w, RLX_SLICE("lv")),
+                          rlx_file_writer_name(&k->w, RLX_SLICE("m.py")), 3, 5);
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL, args, 2, 3, g, 0);
     EMIT(RLX_OP_CONST, 4, t);
     RLX_EMIT_LIST(&k->w, RLX_OP_TUPLE, ((uint32_t[]){ 3, 4 }), 2, 3);
     EMIT(RLX_OP_RETURN, 3);
     kit_function(k, f, "main", code, params, 2, 5, 1);
     params = kit_objects(k, 2);
-    code = rlx_writer_here(&k->w);
+    code = rlx_file_writer_here(&k->w);
     EMIT(RLX_OP_PRIM, 2, RELAX_BOOL, rlx_operand_imm(1));
     uint32_t branch = EMIT(RLX_OP_BRANCH, 2, 0);
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, args, 1, 2,
-                  rlx_writer_packed(&k->w, RLX_SLICE("test.touch")));
+                  rlx_file_writer_packed(&k->w, RLX_SLICE("test.touch")));
     uint32_t jump = EMIT(RLX_OP_JUMP, 0);
-    rlx_writer_patch(&k->w, branch, rlx_writer_here(&k->w));
+    rlx_file_writer_patch(&k->w, branch, rlx_file_writer_here(&k->w));
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_BUILTIN, args, 1, 2,
-                  rlx_writer_packed(&k->w, RLX_SLICE("vm.builtin.shape_of")));
-    rlx_writer_patch(&k->w, jump, rlx_writer_here(&k->w));
+                  rlx_file_writer_packed(&k->w, RLX_SLICE("vm.builtin.shape_of")));
+    rlx_file_writer_patch(&k->w, jump, rlx_file_writer_here(&k->w));
     EMIT(RLX_OP_RETURN, 2);
     kit_function(k, g, "inner", code, params, 2, 3, 0);
 }
@@ -82,7 +83,7 @@ static void loads_what_was_written(void **state)
     assert_null(relax_executable_function_name(k->exe, 2, NULL));
     assert_int_equal(relax_executable_num_params(k->exe, 0), 2);
     assert_string_equal(relax_executable_param_name(k->exe, 0, 1, NULL), "x1");
-    assert_int_equal(relax_executable_param_kind(k->exe, 0, 0), RELAX_KIND_TENSOR);
+    assert_int_equal(relax_executable_param_kind(k->exe, 0, 0), RELAX_VALUE_KIND_TENSOR);
     assert_int_equal(relax_executable_param_dtype(k->exe, 0, 0), RELAX_FLOAT32);
     assert_int_equal(relax_executable_param_ndim(k->exe, 0, 0), 1);
     assert_int_equal(relax_executable_param_dim(k->exe, 0, 0, 0), -1);
@@ -295,11 +296,11 @@ static void expect_code(const uint32_t *words, size_t count, const char *want)
 {
     kit kit_, *k = &kit_;
     kit_begin(k);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 2);
+    uint32_t f = rlx_file_writer_function(&k->w), params = kit_objects(k, 2);
     for (size_t i = 0; i < count; i++)
         assert_true(rlx_vec_push(&k->memory, &k->w.code, words[i]));
     kit_function(k, f, "main", 0, params, 2, 4, 1);
-    assert_true(rlx_writer_finish(&k->w, &k->file));
+    assert_true(rlx_file_writer_finish(&k->w, &k->file));
     relax_status s = relax_executable_load(k->file.data, k->file.len, NULL, &k->exe, &k->err);
     if (s == RELAX_OK ? want != NULL : !want || strcmp(relax_error_code(k->err), want) != 0)
         fail_msg("wanted %s, got %s %s", want ? want : "a program", relax_error_code(k->err),

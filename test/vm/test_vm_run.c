@@ -10,8 +10,8 @@ static void returns_its_argument(void **state)
     kit kit_, *k = &kit_;
     kit_begin(k);
     int64_t n = kit_bind(k, 0, "n");
-    uint32_t f = rlx_writer_function(&k->w), params = kit_vectors(k, &n, 1),
-             code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_file_writer_function(&k->w), params = kit_vectors(k, &n, 1),
+             code = rlx_file_writer_here(&k->w);
     EMIT(RLX_OP_RETURN, 0);
     kit_function(k, f, "main", code, params, 1, 1, 1);
     kit_load(k);
@@ -27,14 +27,14 @@ static void returns_its_argument(void **state)
 
 static uint32_t product_plus_one(kit *k)
 {
-    rlx_expr_writer e;
-    rlx_expr_begin(&e, &k->w);
-    rlx_expr_symbol(&e, 0, RLX_SLICE("n"));
-    rlx_expr_symbol(&e, 1, RLX_SLICE("m"));
-    rlx_expr_op(&e, RLX_EXPR_MUL);
-    rlx_expr_int(&e, 1);
-    rlx_expr_op(&e, RLX_EXPR_ADD);
-    return rlx_expr_end(&e);
+    rlx_desc_expr_writer e;
+    rlx_desc_expr_begin(&e, &k->w);
+    rlx_desc_expr_symbol(&e, 0, RLX_SLICE("n"));
+    rlx_desc_expr_symbol(&e, 1, RLX_SLICE("m"));
+    rlx_desc_expr_put_op(&e, RLX_EXPR_MUL);
+    rlx_desc_expr_int(&e, 1);
+    rlx_desc_expr_put_op(&e, RLX_EXPR_ADD);
+    return rlx_desc_expr_end(&e);
 }
 
 static void computes_with_symbols(void **state)
@@ -42,9 +42,9 @@ static void computes_with_symbols(void **state)
     kit kit_, *k = &kit_;
     kit_begin(k);
     int64_t dims[] = { kit_bind(k, 0, "n"), kit_bind(k, 1, "m") };
-    uint32_t f = rlx_writer_function(&k->w), params = kit_vectors(k, dims, 2),
+    uint32_t f = rlx_file_writer_function(&k->w), params = kit_vectors(k, dims, 2),
              expr = product_plus_one(k);
-    uint32_t code = rlx_writer_here(&k->w);
+    uint32_t code = rlx_file_writer_here(&k->w);
     EMIT(RLX_OP_SYMBOL, 2, rlx_operand(RLX_OPERAND_EXPR, expr));
     uint32_t list[] = { rlx_operand(RLX_OPERAND_SYMBOL, 2), rlx_operand_imm(-7),
                         rlx_operand(RLX_OPERAND_SYMBOL, 0) };
@@ -82,8 +82,8 @@ static void tuples_give_their_fields(void **state)
 {
     kit kit_, *k = &kit_;
     kit_begin(k);
-    uint32_t f = rlx_writer_function(&k->w), g = rlx_writer_function(&k->w),
-             params = kit_objects(k, 1), code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_file_writer_function(&k->w), g = rlx_file_writer_function(&k->w),
+             params = kit_objects(k, 1), code = rlx_file_writer_here(&k->w);
     uint32_t fields[] = { 0, 0 };
     RLX_EMIT_LIST(&k->w, RLX_OP_TUPLE, fields, 2, 1);
     EMIT(RLX_OP_GET, 1, 1, 1); /* the tuple goes, its field stays */
@@ -91,10 +91,10 @@ static void tuples_give_their_fields(void **state)
     EMIT(RLX_OP_TAKE, 1, 2);
     EMIT(RLX_OP_MOVE, 1, 1);
     uint32_t dead[] = { 2 };
-    rlx_writer_emit(&k->w, RLX_OP_KILL, NULL, dead, 1);
+    rlx_file_writer_emit(&k->w, RLX_OP_KILL, NULL, dead, 1);
     EMIT(RLX_OP_RETURN, 1);
     kit_function(k, f, "main", code, params, 1, 3, 0);
-    code = rlx_writer_here(&k->w);
+    code = rlx_file_writer_here(&k->w);
     EMIT(RLX_OP_GET, 1, 0, 2);
     EMIT(RLX_OP_RETURN, 1);
     kit_function(k, g, "third", code, params, 1, 2, 0);
@@ -129,14 +129,14 @@ static int add(void *self, const relax_value *args, int32_t n, relax_value *resu
 static void write_adder(kit *k, uint32_t number, const char *name)
 {
     int64_t dims[] = { kit_bind(k, 0, "n"), kit_sym(k, 0, "n") };
-    uint32_t params = kit_vectors(k, dims, 2), code = rlx_writer_here(&k->w),
+    uint32_t params = kit_vectors(k, dims, 2), code = rlx_file_writer_here(&k->w),
              n = rlx_operand(RLX_OPERAND_SYMBOL, 0);
     RLX_EMIT_LIST(&k->w, RLX_OP_ALLOC_RESULT, &n, 1, 2, 0, RELAX_FLOAT32);
     uint32_t args[] = { 0, 1, 2 };
-    rlx_writer_place(&k->w, rlx_writer_name(&k->w, RLX_SLICE("sum")),
-                     rlx_writer_name(&k->w, RLX_SLICE("m.py")), 4, 9);
+    rlx_file_writer_place(&k->w, rlx_file_writer_name(&k->w, RLX_SLICE("sum")),
+                          rlx_file_writer_name(&k->w, RLX_SLICE("m.py")), 4, 9);
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, args, 3, RLX_NO_INDEX,
-                  rlx_writer_packed(&k->w, RLX_SLICE("test.add")));
+                  rlx_file_writer_packed(&k->w, RLX_SLICE("test.add")));
     EMIT(RLX_OP_RETURN, 2);
     kit_function(k, number, name, code, params, 2, 3, 1);
 }
@@ -147,7 +147,7 @@ static void calls_packed_functions(void **state)
     int calls = 0;
     kit_begin(k);
     kit_register(k, "test.add", add, &calls);
-    uint32_t f = rlx_writer_function(&k->w);
+    uint32_t f = rlx_file_writer_function(&k->w);
     write_adder(k, f, "main");
     kit_load(k);
     relax_value args[] = { kit_vector(4, 0), kit_vector(4, 10) }, y;
@@ -191,7 +191,7 @@ static void reports_failing_packed_functions(void **state)
     kit kit_, *k = &kit_;
     kit_begin(k);
     kit_register(k, "test.add", fails, NULL);
-    write_adder(k, rlx_writer_function(&k->w), "main");
+    write_adder(k, rlx_file_writer_function(&k->w), "main");
     kit_load(k);
     relax_value args[] = { kit_vector(4, 0), kit_vector(4, 10) }, y;
     kit_fails(k, "main", args, 2, "RT16", "packed function test.add failed: ValueError: no good");
@@ -209,7 +209,7 @@ static void reports_failing_packed_functions(void **state)
     o.registry = k->registry;
     assert_int_equal(relax_vm_create(k->exe, &o, &again, NULL), RELAX_OK);
     relax_error_release(k->err);
-    assert_int_equal(relax_vm_call(again, "main", 4, args, 2, &y, &k->err), RELAX_USER_ERROR);
+    assert_int_equal(relax_vm_call(again, "main", 4, args, 2, &y, &k->err), RELAX_ERROR_USER);
     assert_ptr_equal(relax_error_user_token(k->err), &token);
     assert_int_equal(destroyed, 0);
     relax_error_release(k->err);
@@ -230,20 +230,20 @@ static void misses_packed_functions_only_when_reached(void **state)
 {
     kit kit_, *k = &kit_;
     kit_begin(k);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 1),
-             code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_file_writer_function(&k->w), params = kit_objects(k, 1),
+             code = rlx_file_writer_here(&k->w);
     uint32_t branch = EMIT(RLX_OP_BRANCH, 0, 0);
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, (uint32_t[]){ 0 }, 1, 1,
-                  rlx_writer_packed(&k->w, RLX_SLICE("nobody.has_it")));
+                  rlx_file_writer_packed(&k->w, RLX_SLICE("nobody.has_it")));
     EMIT(RLX_OP_RETURN, 1);
-    rlx_writer_patch(&k->w, branch, rlx_writer_here(&k->w));
+    rlx_file_writer_patch(&k->w, branch, rlx_file_writer_here(&k->w));
     EMIT(RLX_OP_RETURN, 0);
     kit_function(k, f, "main", code, params, 1, 2, 0);
     kit_load(k);
     relax_value no, y;
     relax_value_set_bool(&no, 0);
     kit_expect(k, "main", &no, 1, &y);
-    assert_int_equal(relax_value_kind(&y), RELAX_KIND_BOOL);
+    assert_int_equal(relax_value_kind(&y), RELAX_VALUE_KIND_BOOL);
     relax_value_set_bool(&no, 1);
     kit_fails(k, "main", &no, 1, "RT08", "no packed function nobody.has_it is registered");
     relax_value_set_int(&no, 1);
@@ -273,14 +273,14 @@ static void calls_relax_functions(void **state)
                                          "by_extern" };
     kit_begin(k);
     kit_register(k, "test.add", add, &calls);
-    uint32_t inner = rlx_writer_function(&k->w), ways[5], args[] = { 0, 1 };
+    uint32_t inner = rlx_file_writer_function(&k->w), ways[5], args[] = { 0, 1 };
     write_adder(k, inner, "inner");
-    uint32_t value = rlx_writer_const_scalar(&k->w, RLX_CONSTANT_FUNCTION, 0, inner);
-    uint32_t packed = rlx_writer_packed(&k->w, RLX_SLICE("inner"));
-    uint32_t outside = rlx_writer_const_scalar(&k->w, RLX_CONSTANT_EXTERN, 0, packed);
+    uint32_t value = rlx_file_writer_const_scalar(&k->w, RLX_CONSTANT_FUNCTION, 0, inner);
+    uint32_t packed = rlx_file_writer_packed(&k->w, RLX_SLICE("inner"));
+    uint32_t outside = rlx_file_writer_const_scalar(&k->w, RLX_CONSTANT_EXTERN, 0, packed);
     for (int way = 0; way < 5; way++) {
-        ways[way] = rlx_writer_function(&k->w);
-        uint32_t params = kit_objects(k, 2), code = rlx_writer_here(&k->w);
+        ways[way] = rlx_file_writer_function(&k->w);
+        uint32_t params = kit_objects(k, 2), code = rlx_file_writer_here(&k->w);
         switch (way) {
         case 0: RLX_EMIT_LIST(&k->w, RLX_OP_CALL, args, 2, 2, inner, 0); break;
         case 1: RLX_EMIT_LIST(&k->w, RLX_OP_TAIL_CALL, args, 2, inner, 0); break;
@@ -318,8 +318,8 @@ static void calls_only_functions(void **state)
     kit kit_, *k = &kit_;
     int calls = 0;
     kit_begin(k);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 2),
-             code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_file_writer_function(&k->w), params = kit_objects(k, 2),
+             code = rlx_file_writer_here(&k->w);
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_VALUE, ((uint32_t[]){ 1, 1, 1 }), 3, 1, 0);
     EMIT(RLX_OP_RETURN, 1);
     kit_function(k, f, "main", code, params, 2, 2, 0);
@@ -327,12 +327,12 @@ static void calls_only_functions(void **state)
     relax_value args[] = { kit_vector(1, 0), kit_vector(1, 2) }, y;
     kit_fails(k, "main", args, 2, "RT18", NULL);
     relax_value_release(&args[0]);
-    relax_function *fn = relax_function_create(add, &calls, NULL);
-    relax_value_set_function(&args[0], fn);
-    relax_function_release(fn);
+    relax_packed_func *fn = relax_packed_func_create(add, &calls, NULL);
+    relax_value_set_packed_func(&args[0], fn);
+    relax_packed_func_release(fn);
     kit_expect(k, "main", args, 2, &y);
     assert_int_equal(calls, 3);
-    assert_int_equal(relax_value_kind(&y), RELAX_KIND_NULL);
+    assert_int_equal(relax_value_kind(&y), RELAX_VALUE_KIND_NULL);
     relax_value_release(&args[0]);
     relax_value_release(&args[1]);
     kit_end(k);
@@ -343,8 +343,8 @@ static void calls_only_functions(void **state)
 /* loop(x) = loop(x), through CALL or TAIL_CALL, or a jump */
 static void write_endless(kit *k, const char *name, int way)
 {
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 1),
-             code = rlx_writer_here(&k->w), arg = 0;
+    uint32_t f = rlx_file_writer_function(&k->w), params = kit_objects(k, 1),
+             code = rlx_file_writer_here(&k->w), arg = 0;
     if (way == 0) {
         RLX_EMIT_LIST(&k->w, RLX_OP_CALL, &arg, 1, 1, f, 0);
         EMIT(RLX_OP_RETURN, 1);
@@ -374,9 +374,9 @@ static void stops_at_its_limits(void **state)
     write_endless(k, "call", 0);
     write_endless(k, "tail_call", 1);
     write_endless(k, "jump", 2);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0),
-             code = rlx_writer_here(&k->w);
-    uint32_t p = rlx_writer_packed(&k->w, RLX_SLICE("test.set_flag"));
+    uint32_t f = rlx_file_writer_function(&k->w), params = kit_objects(k, 0),
+             code = rlx_file_writer_here(&k->w);
+    uint32_t p = rlx_file_writer_packed(&k->w, RLX_SLICE("test.set_flag"));
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, NULL, 0, 0, p);
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, NULL, 0, 0, p);
     EMIT(RLX_OP_RETURN, 0);
@@ -411,8 +411,8 @@ static void obeys_its_memory_limit(void **state)
 {
     kit kit_, *k = &kit_;
     kit_begin(k);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0),
-             code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_file_writer_function(&k->w), params = kit_objects(k, 0),
+             code = rlx_file_writer_here(&k->w);
     uint32_t n = rlx_operand_imm(1 << 20);
     RLX_EMIT_LIST(&k->w, RLX_OP_ALLOC_TENSOR, &n, 1, 0, RELAX_FLOAT32);
     EMIT(RLX_OP_RETURN, 0);
@@ -440,10 +440,10 @@ static void refuses_to_run_twice(void **state)
     relax_status inner = RELAX_OK;
     kit_begin(k);
     kit_register(k, "test.back", call_back, &inner);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0),
-             code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_file_writer_function(&k->w), params = kit_objects(k, 0),
+             code = rlx_file_writer_here(&k->w);
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, NULL, 0, 0,
-                  rlx_writer_packed(&k->w, RLX_SLICE("test.back")));
+                  rlx_file_writer_packed(&k->w, RLX_SLICE("test.back")));
     EMIT(RLX_OP_RETURN, 0);
     kit_function(k, f, "main", code, params, 0, 1, 0);
     kit_load(k);
@@ -463,12 +463,12 @@ static void views_stay_inside_their_storage(void **state)
     rlx_desc_writer d;
     rlx_desc_begin(&d, &k->w);
     rlx_desc_params(&d);
-    int64_t value = rlx_dim_bind_signed(&k->w, 0, RLX_SLICE("at"));
+    int64_t value = rlx_desc_dim_bind_signed(&k->w, 0, RLX_SLICE("at"));
     rlx_desc_param(&d, RLX_SLICE("at"));
     rlx_desc_prim(&d, RELAX_INT64, &value);
     rlx_desc_close(&d);
-    uint32_t f = rlx_writer_function(&k->w), params = rlx_desc_end(&d),
-             code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_file_writer_function(&k->w), params = rlx_desc_end(&d),
+             code = rlx_file_writer_here(&k->w);
     EMIT(RLX_OP_ALLOC_STORAGE, 1, rlx_operand_imm(64));
     uint32_t n = rlx_operand_imm(8);
     RLX_EMIT_LIST(&k->w, RLX_OP_ALLOC_VIEW, &n, 1, 2, 1, rlx_operand(RLX_OPERAND_SYMBOL, 0),
@@ -501,7 +501,7 @@ static void steady_calls_allocate_nothing(void **state)
     int calls = 0;
     kit_begin(k);
     kit_register(k, "test.add", add, &calls);
-    write_adder(k, rlx_writer_function(&k->w), "main");
+    write_adder(k, rlx_file_writer_function(&k->w), "main");
     kit_load(k);
     relax_value args[] = { kit_vector(4, 0), kit_vector(4, 10) }, out = kit_vector(4, 0),
                 longer = kit_vector(5, 0);
@@ -542,7 +542,7 @@ static void anything_may_be_released_first(void **state)
         int calls = 0, left[] = { 0, 1, 2, 3 };
         kit_begin(k);
         kit_register(k, "test.add", add, &calls);
-        write_adder(k, rlx_writer_function(&k->w), "main");
+        write_adder(k, rlx_file_writer_function(&k->w), "main");
         kit_load(k);
         relax_value args[] = { kit_vector(4, 0), kit_vector(4, 10) }, y;
         kit_expect(k, "main", args, 2, &y);
@@ -576,18 +576,18 @@ static void casts_bind_and_check(void **state)
 {
     kit kit_, *k = &kit_;
     kit_begin(k);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 1);
-    rlx_expr_writer e;
-    rlx_expr_begin(&e, &k->w);
-    rlx_expr_int(&e, 2);
-    rlx_expr_symbol(&e, 0, RLX_SLICE("m"));
-    rlx_expr_op(&e, RLX_EXPR_MUL);
-    int64_t dims[] = { rlx_dim_expr(rlx_expr_end(&e)), kit_bind(k, 0, "m") };
+    uint32_t f = rlx_file_writer_function(&k->w), params = kit_objects(k, 1);
+    rlx_desc_expr_writer e;
+    rlx_desc_expr_begin(&e, &k->w);
+    rlx_desc_expr_int(&e, 2);
+    rlx_desc_expr_symbol(&e, 0, RLX_SLICE("m"));
+    rlx_desc_expr_put_op(&e, RLX_EXPR_MUL);
+    int64_t dims[] = { rlx_desc_dim_expr(rlx_desc_expr_end(&e)), kit_bind(k, 0, "m") };
     rlx_desc_writer d;
     rlx_desc_begin(&d, &k->w);
     rlx_desc_shape(&d, 2, dims);
-    uint32_t desc = rlx_desc_end(&d), code = rlx_writer_here(&k->w);
-    EMIT(RLX_OP_MATCH, 0, desc, RLX_MATCH_CAST, rlx_writer_name(&k->w, RLX_SLICE("a")));
+    uint32_t desc = rlx_desc_end(&d), code = rlx_file_writer_here(&k->w);
+    EMIT(RLX_OP_MATCH, 0, desc, RLX_MATCH_CAST, rlx_file_writer_name(&k->w, RLX_SLICE("a")));
     EMIT(RLX_OP_PRIM, 1, RELAX_INT64, rlx_operand(RLX_OPERAND_SYMBOL, 0));
     EMIT(RLX_OP_RETURN, 1);
     kit_function(k, f, "main", code, params, 1, 2, 1);
@@ -615,14 +615,14 @@ static void constants_are_shared_and_read_only(void **state)
     float data[] = { 1, 2, 3 };
     int64_t dim = 3;
     kit_begin(k);
-    uint32_t t = rlx_writer_const_tensor(&k->w, RELAX_FLOAT32, &dim, 1, data, sizeof data);
-    uint32_t text = rlx_writer_const_string(&k->w, RLX_SLICE("caf\xc3\xa9"));
+    uint32_t t = rlx_file_writer_const_tensor(&k->w, RELAX_FLOAT32, &dim, 1, data, sizeof data);
+    uint32_t text = rlx_file_writer_const_string(&k->w, RLX_SLICE("caf\xc3\xa9"));
     uint32_t half =
-        rlx_writer_const_scalar(&k->w, RLX_CONSTANT_FLOAT, RELAX_FLOAT64, 0x3fe0000000000000u);
-    uint32_t shape = rlx_writer_const_shape(&k->w, &dim, 1);
-    uint32_t type = rlx_writer_const_scalar(&k->w, RLX_CONSTANT_DTYPE, RELAX_BOOL, 0);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0),
-             code = rlx_writer_here(&k->w);
+        rlx_file_writer_const_scalar(&k->w, RLX_CONSTANT_FLOAT, RELAX_FLOAT64, 0x3fe0000000000000u);
+    uint32_t shape = rlx_file_writer_const_shape(&k->w, &dim, 1);
+    uint32_t type = rlx_file_writer_const_scalar(&k->w, RLX_CONSTANT_DTYPE, RELAX_BOOL, 0);
+    uint32_t f = rlx_file_writer_function(&k->w), params = kit_objects(k, 0),
+             code = rlx_file_writer_here(&k->w);
     EMIT(RLX_OP_CONST, 0, t);
     uint32_t fields[] = { 0, rlx_operand(RLX_OPERAND_CONST, text),
                           rlx_operand(RLX_OPERAND_CONST, half),
@@ -672,10 +672,10 @@ static void builtins_do_what_they_say(void **state)
         char full[64];
         uint32_t count = i == 1 ? 2 : 1, args[] = { 0, 1 };
         snprintf(full, sizeof full, "vm.builtin.%s", names[i]);
-        uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, count),
-                 code = rlx_writer_here(&k->w);
+        uint32_t f = rlx_file_writer_function(&k->w), params = kit_objects(k, count),
+                 code = rlx_file_writer_here(&k->w);
         RLX_EMIT_LIST(&k->w, RLX_OP_CALL_BUILTIN, args, count, 2,
-                      rlx_writer_packed(&k->w, rlx_slice_z(full)));
+                      rlx_file_writer_packed(&k->w, rlx_slice_z(full)));
         EMIT(RLX_OP_RETURN, 2);
         kit_function(k, f, names[i], code, params, count, 3, 0);
     }
@@ -722,13 +722,13 @@ static void packed_functions_may_keep_their_arguments(void **state)
     kit kit_, *k = &kit_;
     kit_begin(k);
     kit_register(k, "test.keep", keeps, NULL);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0),
-             code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_file_writer_function(&k->w), params = kit_objects(k, 0),
+             code = rlx_file_writer_here(&k->w);
     uint32_t n = rlx_operand_imm(4), arg = 0;
     RLX_EMIT_LIST(&k->w, RLX_OP_ALLOC_TENSOR, &n, 1, 0, RELAX_INT32);
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, &arg, 1, 1,
-                  rlx_writer_packed(&k->w, RLX_SLICE("test.keep")));
-    rlx_writer_emit(&k->w, RLX_OP_KILL, NULL, &arg, 1);
+                  rlx_file_writer_packed(&k->w, RLX_SLICE("test.keep")));
+    rlx_file_writer_emit(&k->w, RLX_OP_KILL, NULL, &arg, 1);
     EMIT(RLX_OP_RETURN, 1);
     kit_function(k, f, "main", code, params, 0, 2, 0);
     kit_load(k);
@@ -744,26 +744,26 @@ static void checks_the_result(void **state)
     kit kit_, *k = &kit_;
     kit_begin(k);
     int64_t dims[] = { kit_bind(k, 0, "n"), kit_bind(k, 1, "m") }, same = kit_sym(k, 0, "n");
-    uint32_t f = rlx_writer_function(&k->w), params = kit_vectors(k, dims, 2);
+    uint32_t f = rlx_file_writer_function(&k->w), params = kit_vectors(k, dims, 2);
     rlx_desc_writer d;
     rlx_desc_begin(&d, &k->w);
     rlx_desc_tuple(&d);
     rlx_desc_tensor(&d, RELAX_FLOAT32, 1, &same);
     rlx_desc_close(&d);
-    uint32_t result = rlx_desc_end(&d), code = rlx_writer_here(&k->w), arg = 1;
+    uint32_t result = rlx_desc_end(&d), code = rlx_file_writer_here(&k->w), arg = 1;
     RLX_EMIT_LIST(&k->w, RLX_OP_TUPLE, &arg, 1, 2);
     EMIT(RLX_OP_RETURN, 2);
-    rlx_file_function r = { .name = rlx_writer_name(&k->w, RLX_SLICE("main")),
+    rlx_file_function r = { .name = rlx_file_writer_name(&k->w, RLX_SLICE("main")),
                             .flags = RLX_FUNCTION_PUBLIC,
                             .code = code,
-                            .code_len = rlx_writer_here(&k->w) - code,
+                            .code_len = rlx_file_writer_here(&k->w) - code,
                             .num_params = 2,
                             .num_regs = 3,
                             .num_syms = 2,
                             .params = params,
                             .result = result,
                             .signature = RLX_NO_INDEX };
-    rlx_writer_set_function(&k->w, f, &r);
+    rlx_file_writer_set_function(&k->w, f, &r);
     kit_load(k);
     relax_value args[] = { kit_vector(4, 0), kit_vector(4, 10) }, y;
     kit_expect(k, "main", args, 2, &y);
@@ -784,7 +784,7 @@ static void profiles_as_json(void **state)
     int calls = 0;
     kit_begin(k);
     kit_register(k, "test.add", add, &calls);
-    write_adder(k, rlx_writer_function(&k->w), "main");
+    write_adder(k, rlx_file_writer_function(&k->w), "main");
     kit_load(k);
     relax_value args[] = { kit_vector(4, 0), kit_vector(4, 10) }, y;
     kit_expect(k, "main", args, 2, &y);

@@ -1,0 +1,17 @@
+/* kgen.h: a PrimFunc as kernel bytecode (format/kernel_format.h). */
+#ifndef RLX_CODEGEN_KERNEL_WRITER_H
+#define RLX_CODEGEN_KERNEL_WRITER_H
+
+#include "codegen/cgen.h"
+#include "tir/tir.h"
+
+/* Lowers the blocks of `f`, chooses strips and fused reductions, and appends the kernel's bytes
+ * to `out`. False with CG diagnostics for what kernels cannot do, or when out of memory.
+ * Nothing of `f` is changed. */
+bool rlx_kernel_write(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out);
+/* Writes a kernel as rlx_kernel_write does, and names its registers in hints, for readers of what
+ * is made of the bytes. The caller frees hints. */
+bool rlx_kernel_write_named(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out,
+                            rlx_kernel_hints *hints);
+
+#endif

@@ -1,0 +1,499 @@
+/* kgen_access.c: indices, range checks, loads and stores of kernels. */
+#include "codegen/kgen_int.h"
+
+#define MAX_LOAD_DEPTH 32 /* loads in indices of loads: bounds the recursion */
+
+/* ---- indices -------------------------------------------------------------------------------- */
+
+const rlx_prim *rlx_kgen_wide_index(rlx_kgen *w, const rlx_prim *p)
+{
+    size_t errors = rlx_error_count(w->ctx);
+    const rlx_prim *q = p ? rlx_fold_cast(w->ctx, RELAX_INT64, p) : NULL;
+    char type[RLX_DTYPE_TEXT];
+    if (!q && p && errors == rlx_error_count(w->ctx)) {
+        rlx_dtype_name(rlx_prim_dtype(p), type);
+        rlx_kgen_fail(w, "an index of type %s is not supported in kernels", type);
+    } else if (!q) {
+        rlx_kgen_no_memory(w);
+    }
+    return q;
+}
+
+rlx_kgen_value rlx_kgen_int64(rlx_kgen *w, const rlx_prim *p)
+{
+    const rlx_prim *q = rlx_kgen_wide_index(w, p);
+    rlx_kgen_value v = q && !w->failed ? rlx_kgen_expr(w, q, RLX_KGEN_ALWAYS) : rlx_kgen_failure();
+    if (v.wide && !w->failed)
+        rlx_kgen_fail(w, "a size depends on the inner loop");
+    return v;
+}
+
+typedef struct available { const rlx_kgen *w; int32_t level; bool no; } available;
+
+static enum rlx_step check_available(void *user, const rlx_node *n, const rlx_field *via,
+                                     const rlx_node *parent)
+{
+    available *a = user;
+    uintptr_t at;
+    if (n->kind == RLX_NODE_BUFFER_LOAD || n->kind == RLX_NODE_PRIM_LET)
+        a->no = true;
+    if (n->kind == RLX_NODE_PRIM_VAR)
+        a->no = !rlx_ptrmap_find(&a->w->vars, n, &at) ||
+                a->w->var_values.data[at - 1].level > a->level ||
+                a->w->var_values.data[at - 1].wide;
+    return a->no ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+/* Can it be computed in front of the nest, without touching memory or failing? */
+static bool is_available(rlx_kgen *w, const rlx_prim *p, int32_t level)
+{
+    if (p->kind == RLX_NODE_INT_IMM)
+        return true;
+    available a = { w, level, false };
+    rlx_walker walker = { .enter = check_available, .user = &a, .unique = true };
+    return rlx_walk(&w->ctx->memory, p, &walker, NULL) != RLX_STEP_STOP && !a.no;
+}
+
+static bool affine(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_prim *index, rlx_tir_affine *a)
+{
+    const rlx_prim *vars[RLX_KGEN_MAX_NEST];
+    for (size_t i = 0; i < n->count; i++)
+        vars[i] = n->loops[i].var;
+    if (!rlx_tir_affine_of(w->ctx, index, vars, n->count, a) ||
+        !is_available(w, a->base, n->level))
+        return false;
+    for (size_t i = 0; i < n->count; i++)
+        if (a->coeff[i] && !is_available(w, a->coeff[i], n->level))
+            return false;
+    return true;
+}
+
+static const rlx_prim *plus(rlx_kgen *w, const rlx_prim *a, const rlx_prim *b)
+{
+    return !a ? b : !b ? a : rlx_fold_add(w->ctx, a, b);
+}
+
+static const rlx_prim *times(rlx_kgen *w, const rlx_prim *a, const rlx_prim *b)
+{
+    return a && b ? rlx_fold_mul(w->ctx, rlx_kgen_wide_index(w, a), b) : NULL;
+}
+
+bool rlx_kgen_flatten(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_kgen_buffer *b,
+                      const rlx_prim *const *indices, size_t count, rlx_kgen_flat *out)
+{
+    *out = (rlx_kgen_flat){ .base = rlx_int64(w->ctx, 0) };
+    for (size_t d = 0; d < count; d++) {
+        rlx_tir_affine a;
+        if (!affine(w, n, indices[d], &a))
+            return false;
+        out->base = plus(w, out->base, times(w, a.base, b->strides[d]));
+        for (size_t i = 0; i < n->count; i++)
+            if (a.coeff[i])
+                out->coeff[i] = plus(w, out->coeff[i], times(w, a.coeff[i], b->strides[d]));
+    }
+    return out->base != NULL && !w->failed;
+}
+
+static const rlx_prim *last_of(rlx_kgen *w, const rlx_kgen_loop *l)
+{
+    return rlx_fold_sub(w->ctx, rlx_fold_add(w->ctx, l->min, l->extent), rlx_int64(w->ctx, 1));
+}
+
+/* Is p surely >= low? Literals, and differences that simplify to one. */
+static bool surely_at_least(rlx_kgen *w, const rlx_prim *p, int64_t low)
+{
+    int64_t v;
+    if (rlx_int_literal(p, &v))
+        return v >= low;
+    const rlx_prim *q = rlx_simplify(w->ctx, NULL, p);
+    return rlx_int_literal(q, &v) && v >= low;
+}
+
+static bool box_of(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_prim *index, const rlx_prim **low,
+                   const rlx_prim **high)
+{
+    rlx_tir_affine a;
+    if (!affine(w, n, index, &a))
+        return false;
+    *low = *high = rlx_kgen_wide_index(w, a.base);
+    for (size_t i = 0; i < n->count; i++) {
+        int64_t c;
+        const rlx_kgen_loop *l = &n->loops[i];
+        if (!a.coeff[i])
+            continue;
+        if (!rlx_int_literal(a.coeff[i], &c))
+            return false;
+        const rlx_prim *k = rlx_int64(w->ctx, c), *first = times(w, k, l->min),
+                       *last = times(w, k, last_of(w, l));
+        *low = plus(w, *low, c > 0 ? first : last);
+        *high = plus(w, *high, c > 0 ? last : first);
+    }
+    return *low && *high;
+}
+
+static bool check_dim_box(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_kgen_buffer *b, size_t d,
+                          const rlx_prim *index)
+{
+    const rlx_prim *low, *high;
+    if (!box_of(w, n, index, &low, &high))
+        return false;
+    const rlx_prim *room = rlx_fold_sub(w->ctx, b->shape[d], high);
+    if (surely_at_least(w, low, 0) && surely_at_least(w, room, 1))
+        return true;
+    uint32_t lo = rlx_kgen_int64(w, low).reg, hi = rlx_kgen_int64(w, high).reg;
+    RLX_KGEN_EMIT(w, n->level, RLX_K_CHECK, lo, hi, rlx_kgen_int64(w, b->shape[d]).reg, b->index,
+            (uint32_t)d);
+    return true;
+}
+
+bool rlx_kgen_check_box(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_kgen_buffer *b,
+                        const rlx_prim *const *indices, size_t count)
+{
+    for (size_t d = 0; d < count; d++)
+        if (!check_dim_box(w, n, b, d, indices[d]))
+            return false;
+    return true;
+}
+
+/* ---- accesses ------------------------------------------------------------------------------- */
+
+/* Where an access goes: scalar offset, or start and stride of a strip, or an offset per
+ * element. */
+typedef struct place_of {
+    enum { AT_ONE, AT_STRIP, AT_EACH } how;
+    /* AT_ONE, AT_STRIP: scalar; AT_EACH: strip or scalar, to be freed */
+    rlx_kgen_value off;
+    const rlx_prim *stride;        /* AT_STRIP: without variables of the nest */
+    rlx_kgen_value mask;
+    bool loads;
+} place_of;
+
+static rlx_kgen_value scalar_op(rlx_kgen *w, unsigned op, rlx_kgen_value a, rlx_kgen_value b)
+{
+    rlx_kgen_value d =
+        rlx_kgen_dest(w, RLX_CLASS_I64, RELAX_INT64, false, rlx_kgen_later(a.level, b.level));
+    d.loads = a.loads || b.loads;
+    RLX_KGEN_EMIT(w, d.level, op, d.reg, a.reg, b.reg);
+    return d;
+}
+
+static void check_scalar_index(rlx_kgen *w, const rlx_kgen_buffer *b, size_t d,
+                               const rlx_prim *index, rlx_kgen_value v)
+{
+    int64_t at, size;
+    if (rlx_int_literal(index, &at) && rlx_int_literal(b->shape[d], &size) && at >= 0 && at < size)
+        return;
+    rlx_kgen_value s = rlx_kgen_int64(w, b->shape[d]);
+    int32_t level = rlx_kgen_later(rlx_kgen_later(v.level, s.level), rlx_kgen_floor_level(w, NULL));
+    RLX_KGEN_EMIT(w, level, RLX_K_CHECK, v.reg, v.reg, s.reg, b->index, (uint32_t)d);
+}
+
+static void check_each_index(rlx_kgen *w, const rlx_kgen_buffer *b, size_t d, rlx_kgen_value v,
+                             rlx_kgen_value mask)
+{
+    rlx_kgen_value s = rlx_kgen_int64(w, b->shape[d]);
+    bool wide = v.wide || (!rlx_kgen_is_always(mask) && mask.wide);
+    int32_t level = wide
+                        ? w->nest->strip_level
+                        : rlx_kgen_later(rlx_kgen_later(v.level, s.level),
+                                         rlx_kgen_later(rlx_kgen_floor_level(w, NULL),
+                                                        rlx_kgen_is_always(mask) ? 0 : mask.level));
+    rlx_kgen_value index = wide ? rlx_kgen_widen(w, v) : v;
+    RLX_KGEN_EMIT(w, level, RLX_K_CHECK_EACH, index.reg, s.reg,
+            rlx_kgen_is_always(mask) ? RLX_KGEN_NO_REG : (wide ? rlx_kgen_widen(w, mask) : mask).reg,
+            b->index, (uint32_t)d);
+}
+
+/* Offset = sum of index * stride, element by element. */
+static bool place_each(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *const *indices,
+                       size_t count, rlx_kgen_value mask, const bool *boxed, place_of *out)
+{
+    rlx_kgen_value sum = rlx_kgen_literal(w, RLX_CLASS_I64, RELAX_INT64, 0);
+    bool own = false; /* sum is a temporary of ours */
+    for (size_t d = 0; d < count && !w->failed; d++) {
+        const rlx_prim *index = rlx_kgen_wide_index(w, indices[d]);
+        rlx_kgen_value v = rlx_kgen_real(w, rlx_kgen_expr(w, index, mask));
+        if (w->failed)
+            return false;
+        out->loads |= v.loads;
+        if (!boxed[d])
+            check_each_index(w, b, d, v, mask);
+        rlx_kgen_value part = v;
+        bool part_own = !rlx_is_int_value(b->strides[d], 1);
+        if (part_own)
+            part = rlx_kgen_apply2(w, RLX_K_MUL_I64, RLX_CLASS_I64, RELAX_INT64, v,
+                                   rlx_kgen_int64(w, b->strides[d]));
+        rlx_kgen_value next =
+            rlx_kgen_apply2(w, RLX_K_ADD_I64, RLX_CLASS_I64, RELAX_INT64, sum, part);
+        if (own)
+            rlx_kgen_free_temp(w, sum);
+        if (part_own)
+            rlx_kgen_free_temp(w, part);
+        sum = next;
+        own = true;
+    }
+    out->how = AT_EACH;
+    out->off = sum;
+    out->mask = mask;
+    return !w->failed;
+}
+
+/* Offset as start and stride: dimensions that the nest runs through evenly, and others that are
+ * the same all along. */
+static bool place_even(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *const *indices,
+                       const rlx_kgen_value *values, const bool *boxed, size_t count, place_of *out)
+{
+    const rlx_kgen_nest *n = w->nest;
+    const rlx_prim *even = rlx_int64(w->ctx, 0), *stride = NULL;
+    for (size_t d = 0; d < count; d++) {
+        rlx_kgen_flat f;
+        if (!boxed[d])
+            continue;
+        rlx_kgen_buffer one = { .strides = { b->strides[d] } };
+        if (!rlx_kgen_flatten(w, n, &one, &indices[d], 1, &f))
+            return w->failed ? false
+                             : rlx_kgen_fail(w, "an index of %s cannot be computed",
+                                             b->buffer->name ? b->buffer->name->data : "?");
+        even = plus(w, even, f.base);
+        for (size_t i = 0; i < n->count; i++) {
+            const rlx_kgen_loop *l = &n->loops[i];
+            bool is_strip = (int)i == n->strip && n->strip_level >= 0;
+            if (f.coeff[i])
+                even =
+                    plus(w, even, times(w, is_strip || l->merged ? l->min : l->var, f.coeff[i]));
+            if (f.coeff[i] && is_strip)
+                stride = plus(w, stride, f.coeff[i]);
+        }
+    }
+    rlx_kgen_value off = rlx_kgen_int64(w, even);
+    for (size_t d = 0; d < count && !w->failed; d++)
+        if (!boxed[d]) {
+            rlx_kgen_value part =
+                rlx_is_int_value(b->strides[d], 1)
+                    ? values[d]
+                    : scalar_op(w, RLX_K_XMUL, values[d], rlx_kgen_int64(w, b->strides[d]));
+            off = scalar_op(w, RLX_K_XADD, off, part);
+        }
+    out->off = off;
+    out->loads |= off.loads;
+    out->stride = stride && !rlx_is_int_value(stride, 0) ? stride : NULL;
+    out->how = out->stride ? AT_STRIP : AT_ONE;
+    out->mask = RLX_KGEN_ALWAYS;
+    return !w->failed;
+}
+
+static bool locate(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *const *indices,
+                   size_t count, rlx_kgen_value mask, place_of *out)
+{
+    bool boxed[RLX_TIR_MAX_DIMS] = { false }, each = !rlx_kgen_is_always(mask);
+    rlx_kgen_value values[RLX_TIR_MAX_DIMS];
+    *out = (place_of){ .how = AT_ONE };
+    if (count != b->buffer->num_shape)
+        return rlx_kgen_fail(w, "%s has %zu dimensions and is accessed with %zu indices",
+                             b->buffer->name ? b->buffer->name->data : "?", b->buffer->num_shape,
+                             count);
+    for (size_t d = 0; d < count && !each; d++) {
+        boxed[d] = w->nest && check_dim_box(w, w->nest, b, d, indices[d]);
+        if (boxed[d])
+            continue;
+        values[d] =
+            rlx_kgen_real(w, rlx_kgen_expr(w, rlx_kgen_wide_index(w, indices[d]), RLX_KGEN_ALWAYS));
+        if (w->failed)
+            return false;
+        each = values[d].wide;
+        out->loads |= values[d].loads;
+        if (!each)
+            check_scalar_index(w, b, d, indices[d], values[d]);
+    }
+    if (w->failed)
+        return false;
+    return each ? place_each(w, b, indices, count, mask, boxed, out)
+                : place_even(w, b, indices, values, boxed, count, out);
+}
+
+/* Start offset of the strip at work. */
+static uint32_t strip_offset(rlx_kgen *w, const place_of *p)
+{
+    const rlx_kgen_nest *n = w->nest;
+    uint32_t at = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0);
+    if (rlx_is_int_value(p->stride, 1))
+        RLX_KGEN_EMIT(w, n->strip_level, RLX_K_XADD, at, n->strip_reg, p->off.reg);
+    else
+        RLX_KGEN_EMIT(w, n->strip_level, RLX_K_XMADD, at, n->strip_reg, rlx_kgen_int64(w, p->stride).reg,
+                p->off.reg);
+    return at;
+}
+
+/* Memory that already is what a register holds. */
+static bool is_native(enum rlx_kernel_elem e)
+{
+    return e == RLX_ELEM_I32 || e == RLX_ELEM_I64 || e == RLX_ELEM_U64 || e == RLX_ELEM_F32 ||
+           e == RLX_ELEM_F64;
+}
+
+static rlx_kgen_value load_at(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_node *buffer,
+                              const place_of *p)
+{
+    unsigned klass = rlx_kernel_elems[b->elem].klass;
+    rlx_dtype dtype = rlx_kernel_elems[b->elem].dtype;
+    rlx_kgen_value d;
+    if (p->how == AT_ONE) {
+        d = rlx_kgen_dest(w, klass, dtype, false,
+                          rlx_kgen_later(p->off.level, rlx_kgen_floor_level(w, buffer)));
+        RLX_KGEN_EMIT(w, d.level, RLX_K_LOAD, d.reg, b->index, p->off.reg);
+    } else if (p->how == AT_EACH) {
+        bool wide = p->off.wide || (!rlx_kgen_is_always(p->mask) && p->mask.wide);
+        int32_t level =
+            rlx_kgen_later(rlx_kgen_later(p->off.level, rlx_kgen_floor_level(w, buffer)),
+                           rlx_kgen_is_always(p->mask) ? 0 : p->mask.level);
+        d = rlx_kgen_dest(w, klass, dtype, wide, wide ? w->nest->strip_level : level);
+        RLX_KGEN_EMIT(w, d.level, RLX_K_LOAD_EACH, d.reg, b->index,
+                (wide ? rlx_kgen_widen(w, p->off) : p->off).reg,
+                rlx_kgen_is_always(p->mask) ? RLX_KGEN_NO_REG
+                                            : (wide ? rlx_kgen_widen(w, p->mask) : p->mask).reg);
+        d.guard = p->mask.serial;
+        rlx_kgen_free_temp(w, p->off);
+    } else if (rlx_is_int_value(p->stride, 1) && is_native(b->elem)) {
+        uint32_t at = strip_offset(w, p);
+        d = rlx_kgen_dest(w, klass, dtype, false, w->nest->strip_level);
+        d.wide = d.view = true;
+        d.reg = rlx_kgen_new_reg(w, klass, RLX_KERNEL_VIEW_REG);
+        RLX_KGEN_EMIT(w, d.level, RLX_K_VIEW, d.reg, b->index, at);
+    } else {
+        uint32_t at = strip_offset(w, p);
+        d = rlx_kgen_dest(w, klass, dtype, true, w->nest->strip_level);
+        if (rlx_is_int_value(p->stride, 1))
+            RLX_KGEN_EMIT(w, d.level, RLX_K_LOAD, d.reg, b->index, at);
+        else
+            RLX_KGEN_EMIT(w, d.level, RLX_K_LOAD_STRIDED, d.reg, b->index, at,
+                    rlx_kgen_int64(w, p->stride).reg);
+    }
+    d.loads = true;
+    return d;
+}
+
+rlx_kgen_value rlx_kgen_load(rlx_kgen *w, const rlx_buffer_load *l, rlx_kgen_value mask)
+{
+    rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, l->buffer);
+    place_of p;
+    if (!b)
+        return rlx_kgen_failure();
+    if (l->predicate) {
+        rlx_kgen_fail(w, "a predicated load is not supported in kernels");
+        return rlx_kgen_failure();
+    }
+    if (w->load_depth >= MAX_LOAD_DEPTH) {
+        rlx_kgen_too_large(w, "loads inside each other");
+        return rlx_kgen_failure();
+    }
+    w->load_depth++;
+    bool ok = locate(w, b, l->indices, l->num_indices, mask, &p);
+    w->load_depth--;
+    return ok ? load_at(w, b, l->buffer, &p) : rlx_kgen_failure();
+}
+
+/* ---- stores --------------------------------------------------------------------------------- */
+
+/* The last instruction, if it made the strip `v` alone and can write to memory instead. */
+static bool redirect(rlx_kgen *w, rlx_kgen_value v, size_t last, uint32_t view)
+{
+    rlx_kgen_words *code = &w->levels[w->nest->strip_level].code;
+    if (w->failed || !v.wide || v.view || last >= code->len ||
+        code->data[last] < RLX_K_FIRST_VALUE || code->data[last + 1] != v.reg)
+        return false;
+    code->data[last + 1] = (uint16_t)view;
+    return true;
+}
+
+/* Position of the last instruction of the strip's code from `from` on. */
+static size_t last_instruction(const rlx_kgen *w, size_t from)
+{
+    const rlx_kgen_words *code = &w->levels[w->nest->strip_level].code;
+    size_t last = SIZE_MAX;
+    while (from < code->len) {
+        last = from;
+        from += rlx_kernel_op_words(code->data[from]);
+    }
+    return last;
+}
+
+/* Into contiguous memory of the register's own kind: the last operation writes there. */
+static void store_through(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_buffer_store *s,
+                          const place_of *p)
+{
+    uint32_t at = strip_offset(w, p),
+             view = rlx_kgen_new_reg(w, rlx_kernel_elems[b->elem].klass, RLX_KERNEL_VIEW_REG);
+    const rlx_prim *value = s->value;
+    rlx_kgen_memo *before = rlx_kgen_recall(w, value);
+    RLX_KGEN_EMIT(w, w->nest->strip_level, RLX_K_VIEW_OUT, view, b->index, at);
+    size_t from = rlx_kgen_length(w, w->nest->strip_level);
+    rlx_kgen_value v = rlx_kgen_expr(w, value, RLX_KGEN_ALWAYS);
+    if (w->failed)
+        return;
+    size_t last = before || !rlx_kgen_num_operands(value) ? SIZE_MAX : last_instruction(w, from);
+    if (last != SIZE_MAX && redirect(w, v, last, view)) {
+        rlx_kgen_free_temp(w, v);
+        rlx_kgen_forget(w, value);
+        return;
+    }
+    RLX_KGEN_EMIT(w, w->nest->strip_level, RLX_K_MOVE_I32 + v.klass, view, rlx_kgen_widen(w, v).reg);
+    rlx_kgen_done(w, value);
+}
+
+static void store_strip(rlx_kgen *w, const rlx_kgen_buffer *b, const place_of *p, rlx_kgen_value v)
+{
+    v = rlx_kgen_widen(w, rlx_kgen_real(w, v));
+    uint32_t at = strip_offset(w, p);
+    if (rlx_is_int_value(p->stride, 1))
+        RLX_KGEN_EMIT(w, w->nest->strip_level, RLX_K_STORE, b->index, at, v.reg);
+    else
+        RLX_KGEN_EMIT(w, w->nest->strip_level, RLX_K_STORE_STRIDED, b->index, at,
+                rlx_kgen_int64(w, p->stride).reg, v.reg);
+}
+
+static void store_each(rlx_kgen *w, const rlx_kgen_buffer *b, const place_of *p, rlx_kgen_value v)
+{
+    bool wide = p->off.wide || v.wide || (!rlx_kgen_is_always(p->mask) && p->mask.wide);
+    rlx_kgen_value at = p->off, mask = p->mask;
+    v = rlx_kgen_real(w, v);
+    if (wide) {
+        v = rlx_kgen_widen(w, v);
+        at = rlx_kgen_widen(w, at);
+        mask = rlx_kgen_is_always(mask) ? mask : rlx_kgen_widen(w, mask);
+    }
+    RLX_KGEN_EMIT(w, w->top, RLX_K_STORE_EACH, b->index, at.reg, mask.reg, v.reg);
+    rlx_kgen_free_temp(w, p->off);
+}
+
+bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask)
+{
+    rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, s->buffer);
+    place_of p;
+    rlx_kgen_begin_statement(w, &s->node);
+    if (!b || !locate(w, b, s->indices, s->num_indices, mask, &p))
+        return false;
+    if (rlx_prim_dtype(s->value) != rlx_kernel_elems[b->elem].dtype)
+        return rlx_kgen_fail(w, "a store to %s has another dtype",
+                             b->buffer->name ? b->buffer->name->data : "?");
+    if (w->rows.data[b->index].kind == RLX_KERNEL_BUFFER_CONST)
+        return rlx_kgen_fail(w, "a store to the constant %s",
+                             b->buffer->name ? b->buffer->name->data : "?");
+    if (p.how == AT_STRIP && rlx_is_int_value(p.stride, 1) && is_native(b->elem))
+        store_through(w, b, s, &p);
+    else {
+        rlx_kgen_value v = rlx_kgen_expr(w, s->value, mask);
+        if (w->failed)
+            return false;
+        if (p.how == AT_STRIP)
+            store_strip(w, b, &p, v);
+        else if (p.how == AT_EACH)
+            store_each(w, b, &p, v);
+        else if (v.wide)
+            return rlx_kgen_fail(w, "a store of many values to one place");
+        else
+            RLX_KGEN_EMIT(w, w->top, RLX_K_STORE, b->index, p.off.reg, v.reg);
+        rlx_kgen_done(w, s->value);
+    }
+    rlx_kgen_forget_loads(w);
+    return !w->failed;
+}

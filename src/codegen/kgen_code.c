@@ -1,0 +1,310 @@
+/* kgen_code.c: registers, constants, the code of open constructs, and the bytes of a kernel. */
+#include "codegen/kgen_int.h"
+
+bool rlx_kgen_fail(rlx_kgen *w, const char *format, ...)
+{
+    if (!w->failed) {
+        va_list args;
+        va_start(args, format);
+        rlx_verror(w->ctx, RLX_CG07, w->place, format, args);
+        va_end(args);
+    }
+    w->failed = true;
+    return false;
+}
+
+bool rlx_kgen_too_large(rlx_kgen *w, const char *what)
+{
+    if (!w->failed)
+        rlx_error(w->ctx, RLX_CG08, w->place, "kernel %.*s: too many %s", (int)w->name.len,
+                  w->name.data, what);
+    w->failed = true;
+    return false;
+}
+
+bool rlx_kgen_no_memory(rlx_kgen *w)
+{
+    w->failed = true;
+    return rlx_no_memory(w->ctx);
+}
+
+/* ---- registers ------------------------------------------------------------------------------ */
+
+/* Room that the loader leaves: constants take a cell each, strips begin at 64 bytes. */
+#define MOST_FRAME (RLX_KERNEL_MAX_FRAME - 8 * RLX_KGEN_CONST_BASE - 128)
+
+static size_t register_bytes(unsigned klass, unsigned kind)
+{
+    bool narrow = klass == RLX_CLASS_I32 || klass == RLX_CLASS_F32;
+    return kind & RLX_KERNEL_STRIP_REG ? RLX_KERNEL_STRIP * (narrow ? 4 : 8) : 8;
+}
+
+uint32_t rlx_kgen_new_reg(rlx_kgen *w, unsigned klass, unsigned kind)
+{
+    w->frame += register_bytes(klass, kind);
+    if (w->regs.len >= RLX_KGEN_CONST_BASE - 1 || w->frame > MOST_FRAME) {
+        rlx_kgen_too_large(w, "values");
+        return 0;
+    }
+    if (!rlx_vec_push(&w->ctx->memory, &w->regs, (uint8_t)(klass | kind)))
+        rlx_kgen_no_memory(w);
+    return w->failed ? 0 : (uint32_t)w->regs.len - 1;
+}
+
+uint32_t rlx_kgen_new_strip(rlx_kgen *w, unsigned klass, bool unused)
+{
+    if (!unused && w->free_strips[klass].len)
+        return rlx_vec_pop(&w->free_strips[klass]);
+    if (w->idle_strips[klass].len)
+        return rlx_vec_pop(&w->idle_strips[klass]);
+    uint32_t reg = rlx_kgen_new_reg(w, klass, RLX_KERNEL_STRIP_REG);
+    if (!w->failed && !rlx_vec_push(&w->ctx->memory, &w->strips, reg))
+        rlx_kgen_no_memory(w);
+    return reg;
+}
+
+void rlx_kgen_free_strip(rlx_kgen *w, uint32_t reg)
+{
+    if (!w->failed &&
+        !rlx_vec_push(&w->ctx->memory, &w->free_strips[w->regs.data[reg] & RLX_KERNEL_CLASS_MASK],
+                      reg))
+        rlx_kgen_no_memory(w);
+}
+
+void rlx_kgen_reset_strips(rlx_kgen *w)
+{
+    for (int k = 0; k < RLX_CLASS_COUNT; k++)
+        w->free_strips[k].len = w->idle_strips[k].len = 0;
+    for (size_t i = 0; i < w->strips.len && !w->failed; i++) {
+        uint32_t reg = w->strips.data[i];
+        if (!rlx_vec_push(&w->ctx->memory,
+                          &w->idle_strips[w->regs.data[reg] & RLX_KERNEL_CLASS_MASK], reg))
+            rlx_kgen_no_memory(w);
+    }
+}
+
+uint32_t rlx_kgen_const(rlx_kgen *w, unsigned klass, uint64_t bits)
+{
+    char key[9];
+    if (klass == RLX_CLASS_I32 || klass == RLX_CLASS_F32)
+        bits &= 0xffffffffu;
+    memcpy(key, &bits, 8);
+    key[8] = (char)klass;
+    uintptr_t at = (uintptr_t)rlx_map_get(&w->const_index, (rlx_slice){ key, 9 });
+    if (at)
+        return RLX_KGEN_CONST_BASE + (uint32_t)at - 1;
+    rlx_memory *m = &w->ctx->memory;
+    if (w->consts.len >= 20000) {
+        rlx_kgen_too_large(w, "constants");
+        return 0;
+    }
+    if (!rlx_vec_push(m, &w->consts, bits) ||
+        !rlx_vec_push(m, &w->const_classes, (uint8_t)klass) ||
+        !rlx_map_put(&w->const_index, (rlx_slice){ key, 9 }, (void *)(uintptr_t)w->consts.len)) {
+        rlx_kgen_no_memory(w);
+        return 0;
+    }
+    return RLX_KGEN_CONST_BASE + (uint32_t)w->consts.len - 1;
+}
+
+uint32_t rlx_kgen_const_i64(rlx_kgen *w, int64_t value)
+{
+    return rlx_kgen_const(w, RLX_CLASS_I64, (uint64_t)value);
+}
+
+/* ---- code ----------------------------------------------------------------------------------- */
+
+void rlx_kgen_emit(rlx_kgen *w, int32_t level, unsigned op, const uint32_t *operands)
+{
+    rlx_kgen_words *code = &w->levels[level].code;
+    const char *letters = rlx_kernel_ops[op].operands;
+    if (w->failed)
+        return;
+    if (code->len > RLX_KERNEL_MAX_WORDS / 2) {
+        rlx_kgen_too_large(w, "instructions");
+        return;
+    }
+    if (!rlx_vec_reserve(&w->ctx->memory, code, code->len + rlx_kernel_op_words(op))) {
+        rlx_kgen_no_memory(w);
+        return;
+    }
+    code->data[code->len++] = (uint16_t)op;
+    for (size_t i = 0; letters[i]; i++) {
+        uint32_t v = operands[i] == RLX_KGEN_NO_REG && letters[i] == 'm' ? RLX_KERNEL_NONE : operands[i];
+        code->data[code->len++] = (uint16_t)v;
+        if (letters[i] == 'j')
+            code->data[code->len++] = (uint16_t)(v >> 16);
+    }
+}
+
+size_t rlx_kgen_length(const rlx_kgen *w, int32_t level) { return w->levels[level].code.len; }
+
+void rlx_kgen_patch_jump(rlx_kgen *w, int32_t level, size_t at, unsigned operand, int64_t distance)
+{
+    if (w->failed)
+        return;
+    uint16_t *p = w->levels[level].code.data + at + 1 + operand;
+    p[0] = (uint16_t)distance;
+    p[1] = (uint16_t)((uint64_t)distance >> 16);
+}
+
+int32_t rlx_kgen_open(rlx_kgen *w, bool sure, const rlx_kgen_nest *nest)
+{
+    rlx_kgen_forget_loads(w);
+    if (w->top + 1 >= RLX_KGEN_MAX_LEVELS) {
+        rlx_kgen_too_large(w, "loops inside each other");
+        return w->top;
+    }
+    w->top++;
+    rlx_kgen_level *l = &w->levels[w->top];
+    l->code.len = 0;
+    l->memo.len = 0;
+    l->sure = sure;
+    l->nest = nest;
+    return w->top;
+}
+
+static void forget_level(rlx_kgen *w, rlx_kgen_level *l)
+{
+    for (size_t i = 0; i < l->memo.len; i++)
+        rlx_ptrmap_remove(&w->memo, l->memo.data[i]);
+    l->memo.len = 0;
+}
+
+void rlx_kgen_close(rlx_kgen *w)
+{
+    rlx_kgen_level *l = &w->levels[w->top], *below = l - 1;
+    rlx_kgen_forget_loads(w);
+    forget_level(w, l);
+    w->top--;
+    if (w->failed)
+        return;
+    if (below->code.len + l->code.len > RLX_KERNEL_MAX_WORDS / 2) {
+        rlx_kgen_too_large(w, "instructions");
+        return;
+    }
+    if (!rlx_vec_reserve(&w->ctx->memory, &below->code, below->code.len + l->code.len)) {
+        rlx_kgen_no_memory(w);
+        return;
+    }
+    if (l->code.len)
+        memcpy(below->code.data + below->code.len, l->code.data, l->code.len * sizeof(uint16_t));
+    below->code.len += l->code.len;
+}
+
+uint32_t rlx_kgen_name(rlx_kgen *w, rlx_slice text)
+{
+    uint32_t at = (uint32_t)w->names.len;
+    for (size_t i = 0; i < text.len; i++)
+        rlx_buf_char(&w->names, text.data[i] ? text.data[i] : '?');
+    rlx_buf_char(&w->names, 0);
+    return at;
+}
+
+/* ---- the bytes ------------------------------------------------------------------------------ */
+
+static void put(rlx_buf *b, uint64_t v, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        rlx_buf_char(b, (char)(v >> 8 * i));
+}
+
+static void pad(rlx_buf *b, size_t begin)
+{
+    while ((b->len - begin) % 8 && !b->failed)
+        rlx_buf_char(b, 0);
+}
+
+static uint16_t final_reg(const rlx_kgen *w, uint32_t reg)
+{
+    return (uint16_t)(reg >= RLX_KGEN_CONST_BASE ? reg - RLX_KGEN_CONST_BASE : reg + w->consts.len);
+}
+
+void rlx_kgen_hint(rlx_kgen *w, uint32_t reg, const rlx_prim *var)
+{
+    const rlx_prim_var *v = rlx_as_prim_var(var);
+    bool scalar = reg < RLX_KGEN_CONST_BASE && !w->failed &&
+                  !(w->regs.data[reg] & (RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG));
+    if (w->hints && v && v->name && scalar &&
+        !rlx_vec_push(&w->ctx->memory, w->hints, ((rlx_kernel_hint){ reg, v->name })))
+        rlx_kgen_no_memory(w);
+}
+
+static void put_code(rlx_kgen *w, rlx_buf *out)
+{
+    const rlx_kgen_words *code = &w->levels[0].code;
+    for (size_t at = 0; at < code->len;) {
+        unsigned op = code->data[at];
+        const char *letters = rlx_kernel_ops[op].operands;
+        put(out, op, 2);
+        for (size_t i = 1; i < rlx_kernel_op_words(op); i++) {
+            uint16_t v = code->data[at + i];
+            bool is_reg = letters[i - 1] && strchr("ilfdILFDvVxXsrwcm", letters[i - 1]);
+            put(out,
+                is_reg && !(letters[i - 1] == 'm' && v == RLX_KERNEL_NONE) ? final_reg(w, v) : v,
+                2);
+            if (letters[i - 1] == 'j')
+                put(out, code->data[at + ++i], 2);
+        }
+        at += rlx_kernel_op_words(op);
+    }
+}
+
+static void put_tables(rlx_kgen *w, rlx_buf *out, size_t begin)
+{
+    for (size_t i = 0; i < w->params.len; i++) {
+        const rlx_kgen_param *p = &w->params.data[i];
+        put(out, p->kind, 2);
+        put(out, p->kind == RLX_KERNEL_PARAM_SCALAR ? final_reg(w, p->index) : p->index, 2);
+        put(out, (uint32_t)p->dtype, 4);
+    }
+    for (size_t i = 0; i < w->rows.len; i++) {
+        const rlx_kgen_row *r = &w->rows.data[i];
+        put(out, (uint32_t)r->dtype, 4);
+        put(out, r->kind, 1);
+        put(out, r->rank, 3);
+        put(out, r->name, 4);
+        put(out, r->data, 4);
+        put(out, r->count, 8);
+    }
+    for (size_t i = 0; i < w->consts.len; i++)
+        put(out, w->const_classes.data[i], 1);
+    for (size_t i = 0; i < w->regs.len; i++)
+        put(out, w->regs.data[i], 1);
+    pad(out, begin);
+    for (size_t i = 0; i < w->consts.len; i++)
+        put(out, w->consts.data[i], 8);
+}
+
+bool rlx_kgen_serialise(rlx_kgen *w, rlx_buf *out)
+{
+    size_t begin = out->len;
+    uint32_t counts[RLX_KERNEL_PARTS] = { (uint32_t)w->params.len,
+                                          (uint32_t)w->rows.len,
+                                          (uint32_t)(w->regs.len + w->consts.len),
+                                          (uint32_t)w->consts.len,
+                                          (uint32_t)w->levels[0].code.len,
+                                          (uint32_t)w->names.len,
+                                          (uint32_t)w->data.len };
+    if (w->failed || w->names.failed || w->data.failed)
+        return w->failed ? false : rlx_kgen_no_memory(w);
+    put(out, RLX_KERNEL_MAGIC, 4);
+    put(out, RLX_KERNEL_VERSION, 4);
+    put(out, 0, 4);
+    for (int i = 0; i < RLX_KERNEL_PARTS; i++)
+        put(out, counts[i], 4);
+    put_tables(w, out, begin);
+    put_code(w, out);
+    pad(out, begin);
+    rlx_buf_put(out, w->names.data, w->names.len);
+    pad(out, begin);
+    rlx_buf_put(out, w->data.data, w->data.len);
+    pad(out, begin);
+    if (out->failed)
+        return rlx_kgen_no_memory(w);
+    for (size_t i = 0; w->hints && i < w->hints->len; i++)
+        w->hints->data[i].reg = final_reg(w, w->hints->data[i].reg);
+    for (int i = 0; i < 4; i++)
+        out->data[begin + 8 + (size_t)i] = (char)((out->len - begin) >> 8 * i);
+    return true;
+}

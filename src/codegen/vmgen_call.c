@@ -1,0 +1,497 @@
+/* vmgen_call.c: calls of functions, kernels, packed functions and operators. */
+#include "codegen/vmgen_int.h"
+
+bool rlx_vmgen_target_register(rlx_vmgen_fn *n, rlx_vmgen_target *t)
+{
+    if (!t->wanted || t->reg != RLX_NO_INDEX)
+        return true;
+    if (t->value)
+        return rlx_vmgen_define(n, t->value, &t->reg);
+    return rlx_vmgen_temp_register(n, true, &t->reg);
+}
+
+static bool wrote(rlx_vmgen_fn *n)
+{
+    return rlx_file_writer_ok(n->out) || rlx_vmgen_failed(n->w, n->place);
+}
+
+static const char *name_of(rlx_vmgen_fn *n, const rlx_expr *callee)
+{
+    const rlx_op *op = rlx_as_op(callee);
+    return op ? (op->row ? op->row->short_name : op->name->data) : rlx_show(n->ctx, callee);
+}
+
+static bool push_args(rlx_vmgen_fn *n, const rlx_expr *const *args, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!rlx_vmgen_push_arg(n, args[i]))
+            return false;
+    return true;
+}
+
+/* The value of what is called for its effect, if somebody looks at it. */
+static bool give_unit(rlx_vmgen_fn *n, rlx_vmgen_target *t)
+{
+    if (!t->wanted)
+        return true;
+    if (!rlx_vmgen_target_register(n, t))
+        return false;
+    RLX_EMIT_LIST(n->out, RLX_OP_TUPLE, NULL, 0, t->reg);
+    return wrote(n);
+}
+
+static bool is_unit(const rlx_sinfo *s)
+{
+    const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(s);
+    return t && !t->num_fields;
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static bool allocation_dtype(rlx_vmgen_fn *n, const rlx_expr *e, uint32_t *dtype)
+{
+    const rlx_dtype_imm *d = rlx_as_dtype_imm(e);
+    char text[RLX_DTYPE_TEXT] = "of no literal dtype";
+    if (d && rlx_dtype_is_computable(d->value) && rlx_dtype_lanes(d->value) == 1) {
+        *dtype = (uint32_t)d->value;
+        return true;
+    }
+    if (d)
+        rlx_dtype_name(d->value, text);
+    rlx_error(n->ctx, RLX_CG05, n->place, "a tensor of dtype %s cannot be allocated", text);
+    return false;
+}
+
+static bool push_dims(rlx_vmgen_fn *n, const rlx_shape_expr *shape)
+{
+    for (size_t i = 0; i < shape->num_values; i++)
+        if (!rlx_vmgen_push_int(n, shape->values[i]))
+            return false;
+    if (shape->num_values <= RLX_MAX_RANK)
+        return true;
+    rlx_error(n->ctx, RLX_CG08, n->place, "a tensor of rank %zu: at most %d are supported",
+              shape->num_values, RLX_MAX_RANK);
+    return false;
+}
+
+static bool call_builtin(rlx_vmgen_fn *n, rlx_slice name, const rlx_expr *const *args, size_t count,
+                         rlx_vmgen_target *t);
+
+/* Compiled code runs on the processor of the host. A device of no known kind passes. */
+static bool is_here(rlx_vmgen_fn *n, const rlx_node *device)
+{
+    int32_t type = rlx_vdevice_type(rlx_as_vdevice(device));
+    if (type == 0 || type == RLX_HOST_DEVICE)
+        return true;
+    rlx_error(n->ctx, RLX_CG09, n->place,
+              "device %s is not available: compiled code runs on the processor of the host",
+              rlx_show_vdevice(n->ctx, device));
+    return false;
+}
+
+/* Is the device at this position of the module's list here? Reports otherwise. */
+static bool index_is_here(rlx_vmgen_fn *n, const rlx_expr *index)
+{
+    const rlx_attr_list *list = rlx_listed_vdevices(n->w->m);
+    const rlx_prim_value *p = rlx_as_prim_value(index);
+    int64_t i;
+    return !list || !p || !rlx_int_literal(p->value, &i) || i < 0 ||
+           (uint64_t)i >= list->num_items || is_here(n, list->items[i]);
+}
+
+/* builtin.alloc_tensor(shape, dtype, device index, scope) */
+static bool alloc_tensor(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    const rlx_shape_expr *shape = rlx_as_shape_expr(call->args[0]);
+    uint32_t dtype, result = t->value ? t->value->result : RLX_NO_INDEX;
+    size_t first = n->args.len;
+    if (call->num_args > 2 && !index_is_here(n, call->args[2]))
+        return false;
+    if (!shape)
+        return call_builtin(n, RLX_SLICE("vm.builtin.alloc_tensor"), call->args, 2, t);
+    if (!t->wanted)
+        return true;
+    if (!allocation_dtype(n, call->args[1], &dtype) || !rlx_vmgen_flush(n) ||
+        !push_dims(n, shape) || !rlx_vmgen_target_register(n, t))
+        return false;
+    if (result == RLX_NO_INDEX)
+        return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_ALLOC_TENSOR, first, t->reg, dtype);
+    return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_ALLOC_RESULT, first, t->reg, result, dtype);
+}
+
+/* The one number of a shape value, or a scalar. */
+static const rlx_prim *single_number(rlx_vmgen_fn *n, const rlx_expr *e)
+{
+    const rlx_shape_expr *s = rlx_as_shape_expr(e);
+    const rlx_prim_value *p = rlx_as_prim_value(e);
+    if (p || (s && s->num_values == 1))
+        return p ? p->value : s->values[0];
+    rlx_error(n->ctx, RLX_CG02, n->place, "a number of bytes is written as one integer");
+    return NULL;
+}
+
+/* memory.alloc_storage(shape of one size in bytes, device index, scope, dtype) */
+static bool alloc_storage(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    const rlx_prim *bytes = single_number(n, call->args[0]);
+    uint32_t x;
+    if (call->num_args > 1 && !index_is_here(n, call->args[1]))
+        return false;
+    if (!bytes || !t->wanted)
+        return bytes != NULL;
+    if (!rlx_vmgen_flush(n) || !rlx_vmgen_int(n, bytes, &x) || !rlx_vmgen_target_register(n, t))
+        return false;
+    RLX_EMIT(n->out, RLX_OP_ALLOC_STORAGE, t->reg, x);
+    return wrote(n);
+}
+
+/* memory.alloc_tensor(storage, offset, shape, dtype) */
+static bool alloc_view(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    const rlx_shape_expr *shape = rlx_as_shape_expr(call->args[2]);
+    const rlx_prim *offset = single_number(n, call->args[1]);
+    uint32_t storage, x, dtype;
+    size_t first = n->args.len;
+    if (!shape)
+        rlx_error(n->ctx, RLX_CG02, n->place,
+                  "the shape of a tensor in storage is written as a list");
+    if (!shape || !offset || !t->wanted)
+        return shape && offset;
+    if (!allocation_dtype(n, call->args[3], &dtype) ||
+        !rlx_vmgen_register(n, call->args[0], &storage) || !rlx_vmgen_int(n, offset, &x) ||
+        !push_dims(n, shape) || !rlx_vmgen_target_register(n, t))
+        return false;
+    return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_ALLOC_VIEW, first, t->reg, storage, x, dtype);
+}
+
+/* The last use of a storage: it goes with what else is dead. */
+static bool kill_value(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    return give_unit(n, t);
+}
+
+static bool null_value(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    uint32_t number = rlx_file_writer_const_scalar(n->out, RLX_CONSTANT_NULL, 0, 0);
+    if (!t->wanted)
+        return true;
+    if (!rlx_vmgen_target_register(n, t))
+        return false;
+    RLX_EMIT(n->out, RLX_OP_CONST, t->reg, number);
+    return wrote(n);
+}
+
+/* ---- packed functions and builtins ---------------------------------------------------------- */
+
+#define BUILTIN_PREFIX "vm.builtin."
+
+static const struct { const char *name; size_t min_args, max_args; } builtins[] = {
+#define BUILTIN(function, name, least, most, help) { BUILTIN_PREFIX name, least, most },
+#include "format/builtin.def"
+#undef BUILTIN
+};
+
+static bool is_builtin_name(rlx_slice name)
+{
+    return name.len > sizeof BUILTIN_PREFIX - 1 &&
+           memcmp(name.data, BUILTIN_PREFIX, sizeof BUILTIN_PREFIX - 1) == 0;
+}
+
+static int find_builtin(rlx_slice name)
+{
+    for (size_t i = 0; i < RLX_COUNT(builtins); i++)
+        if (rlx_slice_is(name, builtins[i].name))
+            return (int)i;
+    return -1;
+}
+
+static bool call_builtin(rlx_vmgen_fn *n, rlx_slice name, const rlx_expr *const *args, size_t count,
+                         rlx_vmgen_target *t)
+{
+    int at = find_builtin(name);
+    size_t first = n->args.len;
+    if (at < 0 || count < builtins[at].min_args || count > builtins[at].max_args) {
+        const char *what = at < 0 ? "there is no run-time builtin"
+                                  : "wrong number of arguments for run-time builtin";
+        rlx_error(n->ctx, RLX_CG02, n->place, "%s %.*s", what, (int)(name.len & 0xff), name.data);
+        return false;
+    }
+    if (!rlx_vmgen_flush(n) || !push_args(n, args, count) || !rlx_vmgen_target_register(n, t))
+        return false;
+    return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_BUILTIN, first, t->reg,
+                        rlx_file_writer_packed(n->out, name));
+}
+
+/* A fresh tensor with the content of a constant, for a callee that may write to it. */
+static bool push_copy(rlx_vmgen_fn *n, const rlx_expr *constant)
+{
+    uint32_t reg, number;
+    size_t first = n->args.len;
+    if (!rlx_vmgen_temp_register(n, true, &reg) || !rlx_vmgen_constant(n->w, constant, &number) ||
+        !rlx_vec_push(&n->ctx->memory, &n->args, rlx_operand(RLX_OPERAND_CONST, number)))
+        return false;
+    if (!RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_BUILTIN, first, reg,
+                      rlx_file_writer_packed(n->out, RLX_SLICE(BUILTIN_PREFIX "copy"))))
+        return false;
+    return rlx_vec_push(&n->ctx->memory, &n->args, rlx_operand(RLX_OPERAND_REGISTER, reg)) ||
+           rlx_no_memory(n->ctx);
+}
+
+static const rlx_expr *constant_tensor(const rlx_vmgen_fn *n, const rlx_expr *e)
+{
+    const rlx_vmgen_value *v = rlx_vmgen_value_of(n, e);
+    const rlx_constant *c = rlx_as_constant(v && v->leaf ? v->leaf : e);
+    return c ? &c->node : NULL;
+}
+
+/* A function that promises nothing gets copies of constants: it might write to them. In a pure
+ * function somebody has vouched for it. */
+static bool push_packed_args(rlx_vmgen_fn *n, const rlx_call *call)
+{
+    for (size_t i = 0; i < call->num_args; i++) {
+        const rlx_expr *constant = n->f->is_pure ? NULL : constant_tensor(n, call->args[i]);
+        if (constant ? !push_copy(n, constant) : !rlx_vmgen_push_arg(n, call->args[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool call_packed(rlx_vmgen_fn *n, const rlx_call *call, rlx_slice name, rlx_vmgen_target *t)
+{
+    size_t first = n->args.len;
+    bool unit = call->num_sinfo_args == 1 && is_unit(call->sinfo_args[0]);
+    rlx_vmgen_target dropped = { .reg = RLX_NO_INDEX };
+    if (is_builtin_name(name))
+        return call_builtin(n, name, call->args, call->num_args, unit ? &dropped : t) &&
+               (!unit || give_unit(n, t));
+    if (!rlx_vmgen_flush(n) || !push_packed_args(n, call) ||
+        !rlx_vmgen_target_register(n, unit ? &dropped : t))
+        return false;
+    uint32_t number = rlx_file_writer_packed(n->out, name), reg = unit ? RLX_NO_INDEX : t->reg;
+    /* Whatever a function that is called for its effect gives back, its value is the unit. */
+    return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_PACKED, first, reg, number) && (!unit || give_unit(n, t));
+}
+
+/* ---- functions of the module ---------------------------------------------------------------- */
+
+static bool call_function(rlx_vmgen_fn *n, const rlx_call *call, size_t index, rlx_vmgen_target *t)
+{
+    size_t first = n->args.len;
+    uint32_t number = n->w->functions[index],
+             flags = rlx_vmgen_args_fit(n, call) ? RLX_CALL_PROVED : 0;
+    if (call->num_args != rlx_as_function(n->w->m->functions[index])->num_params) {
+        rlx_error(n->ctx, RLX_CG02, n->place, "%s is called with %zu arguments",
+                  name_of(n, call->op), call->num_args);
+        return false;
+    }
+    if (!rlx_vmgen_flush(n) || !push_args(n, call->args, call->num_args))
+        return false;
+    if (t->tail && n->result == RLX_NO_INDEX) {
+        n->ended = true;
+        return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_TAIL_CALL, first, number, flags);
+    }
+    return rlx_vmgen_target_register(n, t) &&
+           RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL, first, t->reg, number, flags);
+}
+
+static bool push_kernel_args(rlx_vmgen_fn *n, const rlx_call *call, size_t index)
+{
+    for (size_t i = 0; i < call->num_args; i++) {
+        const rlx_expr *constant = constant_tensor(n, call->args[i]);
+        bool written = false;
+        if (constant && !rlx_vmgen_kernel_writes(n->w, index, i, &written))
+            return false;
+        if (written ? !push_copy(n, constant) : !rlx_vmgen_push_arg(n, call->args[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool call_kernel(rlx_vmgen_fn *n, const rlx_call *call, size_t index, rlx_vmgen_target *t)
+{
+    const rlx_prim_func *f = rlx_as_prim_func(n->w->m->functions[index]);
+    size_t first = n->args.len;
+    uint32_t number;
+    if (call->num_args != f->num_params) {
+        rlx_error(n->ctx, RLX_CG02, n->place, "%s takes %zu arguments, found %zu",
+                  name_of(n, call->op), f->num_params, call->num_args);
+        return false;
+    }
+    return rlx_vmgen_kernel_number(n->w, index, &number) && push_kernel_args(n, call, index) &&
+           RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_KERNEL, first, number) && give_unit(n, t);
+}
+
+static bool call_global(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    int64_t index = rlx_module_index(n->w->m, rlx_as_global_var(call->op));
+    const rlx_node *f = index < 0 ? NULL : n->w->m->functions[index];
+    if (rlx_as_function(f))
+        return call_function(n, call, (size_t)index, t);
+    if (rlx_as_prim_func(f))
+        return call_kernel(n, call, (size_t)index, t);
+    if (rlx_as_extern_func(f))
+        return call_packed(n, call, rlx_string_slice(((const rlx_extern_func *)f)->symbol), t);
+    rlx_error(n->ctx, RLX_CG02, n->place, "function %s is not in the module",
+              name_of(n, call->op));
+    return false;
+}
+
+static bool call_value(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    size_t first = n->args.len;
+    uint32_t callee;
+    if (!rlx_vmgen_register(n, call->op, &callee) || !rlx_vmgen_flush(n) ||
+        !push_args(n, call->args, call->num_args) || !rlx_vmgen_target_register(n, t))
+        return false;
+    return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_VALUE, first, t->reg, callee);
+}
+
+/* ---- operators ------------------------------------------------------------------------------ */
+
+/* All devices that there are share their memory: a copy is a copy. */
+static bool to_vdevice(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    return is_here(n, rlx_call_attr(call, "dst_vdevice")) &&
+           call_builtin(n, RLX_SLICE(BUILTIN_PREFIX "copy"), call->args, 1, t);
+}
+
+/* Operators with code of their own, by name, with the number of arguments that the code reads. */
+static const struct {
+    const char *name;
+    size_t num_args;
+    bool (*write)(rlx_vmgen_fn *, const rlx_call *, rlx_vmgen_target *);
+} operators[] = {
+    { "relax.memory.alloc_tensor", 4, alloc_view },
+    { "relax.vm.alloc_tensor", 4, alloc_view },
+    { "relax.memory.alloc_storage", 1, alloc_storage },
+    { "relax.vm.alloc_storage", 1, alloc_storage },
+    { "relax.builtin.alloc_tensor", 2, alloc_tensor },
+    { "relax.null_value", 0, null_value },
+    { "relax.to_vdevice", 1, to_vdevice },
+    { "relax.memory.kill_storage", 0, kill_value },
+    { "relax.memory.kill_tensor", 0, kill_value },
+    { "relax.vm.kill_object", 0, kill_value },
+};
+
+static const char *const closures[] = { "relax.make_closure", "relax.invoke_closure",
+                                        "relax.invoke_pure_closure" };
+
+/* Why the operator is still here. */
+static bool refuse_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_row *row)
+{
+    const char *why = NULL;
+    size_t errors = rlx_error_count(n->ctx);
+    for (size_t i = 0; i < RLX_COUNT(closures); i++)
+        if (strcmp(row->name, closures[i]) == 0) {
+            rlx_error(n->ctx, RLX_CG01, n->place, "R.%s: closures cannot be compiled yet",
+                      row->short_name);
+            return false;
+        }
+    if (row->lower) {
+        rlx_module_builder *mb = rlx_module_builder_create(n->ctx, n->w->m);
+        const rlx_sinfo *result = rlx_vmgen_known(n, &call->node);
+        if (mb && result)
+            rlx_op_lower(mb, &n->scope, call, result, &why);
+        rlx_module_builder_free(mb);
+    }
+    if (rlx_error_count(n->ctx) > errors)
+        return false;
+    if (row->lower)
+        rlx_error(n->ctx, RLX_CG04, n->place, "R.%s cannot be compiled: %s", row->short_name,
+                  why ? why : "a rank, dtype or size is not known");
+    else
+        rlx_error(n->ctx, RLX_CG03, n->place, "R.%s has no lowering", row->short_name);
+    return false;
+}
+
+/* An attribute as an argument of a builtin; NULL: out of memory, or a kind that none takes. */
+static const rlx_expr *attr_argument(rlx_vmgen_fn *n, const rlx_op_attr *row, const rlx_attr *a)
+{
+    const rlx_attr_string *text = rlx_as_attr_string(a);
+    if (row->type == RLX_ATTR_DTYPE)
+        return rlx_dtype_imm_new(n->ctx, rlx_attr_as_dtype(a));
+    if (text)
+        return rlx_string_imm_new(n->ctx, rlx_string_slice(text->value));
+    int64_t v = row->type == RLX_ATTR_BOOL ? rlx_attr_as_bool(a, false) : rlx_attr_as_int(a, 0);
+    const rlx_prim *p = rlx_int64(n->ctx, v);
+    return p ? rlx_prim_value_new(n->ctx, p) : NULL;
+}
+
+#define MAX_BUILTIN_ARGS (RLX_OP_MAX_ARGS + 8)
+
+/* The arguments of the call, then the attributes in the order of the row. False after a report. */
+static bool builtin_arguments(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_row *row,
+                              const rlx_expr **out, size_t *count)
+{
+    const rlx_attrs *attrs = rlx_as_attrs(call->attrs);
+    size_t num_attrs = attrs ? attrs->num_values : 0;
+    if (call->num_args > RLX_OP_MAX_ARGS || num_attrs > MAX_BUILTIN_ARGS - RLX_OP_MAX_ARGS ||
+        num_attrs > row->num_attrs)
+        return refuse_operator(n, call, row);
+    memcpy(out, call->args, call->num_args * sizeof *out);
+    *count = call->num_args;
+    for (size_t i = 0; i < num_attrs; i++)
+        if (!(out[(*count)++] = attr_argument(n, &row->attrs[i], attrs->values[i])))
+            return rlx_no_memory(n->ctx);
+    return true;
+}
+
+/* An operator that is a run-time builtin, or a packed function of the host ("relax.run.print"). */
+static bool builtin_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_row *row,
+                             rlx_vmgen_target *t)
+{
+    static const char host_prefix[] = "relax.run.";
+    rlx_slice name = rlx_slice_z(row->builtin);
+    bool host = strncmp(row->builtin, host_prefix, sizeof host_prefix - 1) == 0;
+    char text[64];
+    int len = host ? snprintf(text, sizeof text, BUILTIN_PREFIX "%s",
+                              row->builtin + sizeof host_prefix - 1)
+                   : 0;
+    rlx_slice own =
+        host && len > 0 && (size_t)len < sizeof text ? (rlx_slice){ text, (size_t)len } : name;
+    const rlx_sinfo *info = rlx_vmgen_known(n, &call->node);
+    rlx_vmgen_target dropped = { .reg = RLX_NO_INDEX }, *to = is_unit(info) ? &dropped : t;
+    const rlx_expr *args[MAX_BUILTIN_ARGS];
+    size_t first = n->args.len, count = 0;
+    if (find_builtin(own) >= 0 && !call->attrs)
+        return call_builtin(n, own, call->args, call->num_args, to) &&
+               (to == t || give_unit(n, t));
+    if (find_builtin(own) >= 0)
+        return builtin_arguments(n, call, row, args, &count) &&
+               call_builtin(n, own, args, count, to);
+    if (!host)
+        return refuse_operator(n, call, row);
+    if (!rlx_vmgen_flush(n) || !push_args(n, call->args, call->num_args) ||
+        !rlx_vmgen_target_register(n, to))
+        return false;
+    return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_PACKED, first, to->reg,
+                        rlx_file_writer_packed(n->out, name)) &&
+           (to == t || give_unit(n, t));
+}
+
+static bool call_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op *op,
+                          rlx_vmgen_target *t)
+{
+    const rlx_op_row *row = op->row;
+    if (!row) {
+        rlx_error(n->ctx, RLX_CG03, n->place, "operator %s is not known", op->name->data);
+        return false;
+    }
+    for (size_t i = 0; i < RLX_COUNT(operators); i++)
+        if (strcmp(row->name, operators[i].name) == 0 && call->num_args >= operators[i].num_args)
+            return operators[i].write(n, call, t);
+    return row->builtin ? builtin_operator(n, call, row, t) : refuse_operator(n, call, row);
+}
+
+bool rlx_vmgen_call(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    const rlx_op *op = rlx_as_op(call->op);
+    if (op)
+        return call_operator(n, call, op, t);
+    if (rlx_as_global_var(call->op))
+        return call_global(n, call, t);
+    if (rlx_as_extern_func(call->op))
+        return call_packed(n, call, rlx_string_slice(((const rlx_extern_func *)call->op)->symbol),
+                           t);
+    return call_value(n, call, t);
+}

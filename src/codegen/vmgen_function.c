@@ -1,0 +1,507 @@
+/*- vmgen_function.c: one function.
+ *
+ *     if c:            BRANCH c, else
+ *         a = ...          ... a in the register of y
+ *                          JUMP end
+ *     else:            else:
+ *         b = ...          ... b in the register of y
+ *     y = (a or b)     end:
+ *
+ * Where the if is the last thing of the function its branches return by themselves.
+ */
+#include "codegen/vmgen_int.h"
+
+static bool wrote(rlx_vmgen_fn *n)
+{
+    return rlx_file_writer_ok(n->out) || rlx_vmgen_failed(n->w, n->place);
+}
+
+static const rlx_expr *value_of(const rlx_binding *b)
+{
+    const rlx_var_binding *v = rlx_as_var_binding(b);
+    const rlx_match_cast *c = rlx_as_match_cast(b);
+    return v ? v->value : c ? c->value : NULL;
+}
+
+static const rlx_var *var_of(const rlx_binding *b)
+{
+    const rlx_var_binding *v = rlx_as_var_binding(b);
+    const rlx_match_cast *c = rlx_as_match_cast(b);
+    return rlx_as_var(v ? v->var : c ? c->var : NULL);
+}
+
+/* ---- places --------------------------------------------------------------------------------- */
+
+static void put_place(rlx_vmgen_fn *n, const rlx_var *var, rlx_place place)
+{
+    uint32_t line = 0, column = 0, file = RLX_NO_INDEX;
+    rlx_diags *d = &n->ctx->diags;
+    n->place = place;
+    if (n->w->o->strip_names)
+        return;
+    if (place && rlx_diags_locate(d, place, &line, &column, NULL)) {
+        const rlx_source *s = rlx_diags_source(d, rlx_place_source(place));
+        file = s ? rlx_file_writer_name(n->out, (rlx_slice){ s->name, s->name_len }) : RLX_NO_INDEX;
+    }
+    rlx_file_writer_place(n->out, rlx_vmgen_var_name(n, var), file, line, column);
+}
+
+static rlx_place place_of_binding(const rlx_binding *b)
+{
+    const rlx_var *v = var_of(b);
+    rlx_place p = rlx_place_of(b);
+    if (!p)
+        p = rlx_place_of(value_of(b));
+    return p || !v ? p : v->place;
+}
+
+/* ---- bindings ------------------------------------------------------------------------------- */
+
+/* Is the value of this binding returned as it is? */
+static bool is_result(const rlx_vmgen_fn *n, const rlx_binding *b)
+{
+    const rlx_vmgen_part *p = rlx_vmgen_top(&n->order);
+    const rlx_var *v = var_of(b);
+    if (!p->tail || !v || (const rlx_expr *)v != p->result || !p->seq)
+        return false;
+    const rlx_block *last =
+        p->block < p->seq->num_blocks ? rlx_as_block(p->seq->blocks[p->block]) : NULL;
+    return last && p->block + 1 == p->seq->num_blocks && p->at == last->num_bindings;
+}
+
+/* Is it called for its effect, so that the unit stands for whatever it gives back? */
+static bool is_effect(const rlx_vmgen_fn *n, const rlx_expr *value)
+{
+    const rlx_call *call = rlx_as_call(value);
+    const rlx_global_var *gv = call ? rlx_as_global_var(call->op) : NULL;
+    int64_t index = gv ? rlx_module_index(n->w->m, gv) : -1;
+    const rlx_node *callee = index >= 0 ? n->w->m->functions[index] : call ? call->op : NULL;
+    const rlx_tuple_sinfo *stated =
+        call && call->num_sinfo_args == 1 ? rlx_as_tuple_sinfo(call->sinfo_args[0]) : NULL;
+    if (rlx_as_extern_func(callee))
+        return stated && !stated->num_fields;
+    return rlx_as_op(callee) || rlx_as_prim_func(callee);
+}
+
+/* Must the value be checked against what its variable says? */
+static bool needs_check(rlx_vmgen_fn *n, const rlx_var *var, const rlx_expr *value, bool *check)
+{
+    const rlx_sinfo *want = var ? var->sinfo : NULL;
+    const rlx_tuple_sinfo *unit = rlx_as_tuple_sinfo(want);
+    bool trust = n->w->o->trust_annotations || n->ctx->trust_annotations;
+    *check = false;
+    if (!want || want->kind == RLX_NODE_OBJECT_SINFO || trust)
+        return true;
+    if (unit && !unit->num_fields && is_effect(n, value))
+        return true;
+    const rlx_sinfo *have = rlx_vmgen_known(n, value);
+    if (!have)
+        return rlx_no_memory(n->ctx);
+    *check = !rlx_vmgen_surely_fits(n, have, want);
+    return true;
+}
+
+static bool get_item(rlx_vmgen_fn *n, const rlx_tuple_get_item *g, rlx_vmgen_target *t)
+{
+    uint32_t from;
+    if (!t->wanted)
+        return true;
+    if (g->index < 0 || g->index > UINT32_MAX) {
+        rlx_error(n->ctx, RLX_CG02, n->place, "index %lld of a tuple", (long long)g->index);
+        return false;
+    }
+    if (!rlx_vmgen_register(n, g->tuple, &from) || !rlx_vmgen_target_register(n, t))
+        return false;
+    RLX_EMIT(n->out, RLX_OP_GET, t->reg, from, (uint32_t)g->index);
+    return wrote(n);
+}
+
+/* The value of a binding that is no if and no copy of a variable. */
+static bool write_value(rlx_vmgen_fn *n, const rlx_expr *value, rlx_vmgen_target *t)
+{
+    const rlx_call *call = rlx_as_call(value);
+    const rlx_tuple_get_item *get = rlx_as_tuple_get_item(value);
+    if (call)
+        return rlx_vmgen_call(n, call, t);
+    if (get)
+        return get_item(n, get, t);
+    if (rlx_as_function(value)) {
+        rlx_error(n->ctx, RLX_CG01, n->place, "a local function cannot be compiled yet");
+        return false;
+    }
+    if (!value || value->kind == RLX_NODE_SEQ_EXPR || value->kind == RLX_NODE_OP) {
+        const char *what = value ? rlx_kinds[value->kind].name : "nothing";
+        rlx_error(n->ctx, RLX_CG02, n->place, "%s cannot be compiled as a value", what);
+        return false;
+    }
+    if (t->value && t->value->leaf)
+        return true; /* an operand where it is wanted */
+    return !t->wanted || (rlx_vmgen_target_register(n, t) && rlx_vmgen_load(n, value, t->reg));
+}
+
+/* A register with what the variable stands for. */
+static bool register_of_value(rlx_vmgen_fn *n, const rlx_var *var, const rlx_expr *value,
+                              uint32_t *reg)
+{
+    const rlx_vmgen_value *v = var ? rlx_vmgen_value_of(n, &var->node) : NULL;
+    if (v && v->reg != RLX_NO_INDEX) {
+        *reg = v->reg;
+        return true;
+    }
+    return rlx_vmgen_register(n, v && v->leaf ? v->leaf : value, reg);
+}
+
+static bool bind_variable(rlx_vmgen_fn *n, const rlx_binding *b)
+{
+    const rlx_var *var = var_of(b);
+    const rlx_expr *value = value_of(b);
+    const rlx_var *source = rlx_vmgen_copied(b);
+    rlx_vmgen_value *v = rlx_vmgen_value_of(n, &var->node);
+    bool check, copied = source && rlx_vmgen_value_of(n, &source->node) == v;
+    rlx_vmgen_target t = { .value = v, .reg = RLX_NO_INDEX };
+    uint32_t reg;
+    if (!needs_check(n, var, value, &check))
+        return false;
+    t.wanted = check || v->used;
+    t.tail = !check && is_result(n, b);
+    if (!copied && !write_value(n, value, &t))
+        return false;
+    if (!check || n->ended)
+        return true;
+    return register_of_value(n, var, value, &reg) &&
+           rlx_vmgen_match(n, reg, var->sinfo, RLX_MATCH_ASSUME, var);
+}
+
+/* ---- casts ---------------------------------------------------------------------------------- */
+
+static bool value_of_cast(rlx_vmgen_fn *n, const rlx_match_cast *c, bool wanted, uint32_t *reg)
+{
+    const rlx_var *var = rlx_as_var(c->var), *copied = rlx_vmgen_copied(&c->node);
+    rlx_vmgen_value *v = var ? rlx_vmgen_value_of(n, &var->node) : NULL;
+    rlx_vmgen_target t = { .value = v, .wanted = wanted || (v && v->used), .reg = RLX_NO_INDEX };
+    if (copied || (v && v->leaf))
+        return !wanted || rlx_vmgen_register(n, copied ? &copied->node : v->leaf, reg);
+    if (!write_value(n, c->value, &t))
+        return false;
+    *reg = t.reg;
+    return true;
+}
+
+static bool bind_cast(rlx_vmgen_fn *n, const rlx_match_cast *c)
+{
+    const rlx_var *var = rlx_as_var(c->var), *name = var ? var : rlx_as_var(c->value);
+    const rlx_sinfo *have = rlx_vmgen_known(n, c->value);
+    bool binds, trust = n->w->o->trust_annotations || n->ctx->trust_annotations;
+    uint32_t reg = RLX_NO_INDEX;
+    if (!have || !rlx_vmgen_fresh_symbols(n, c->sinfo, &binds))
+        return have ? false : rlx_no_memory(n->ctx);
+    bool check = binds || !rlx_vmgen_surely_fits(n, have, c->sinfo);
+    bool again = var && !trust && !rlx_vmgen_surely_fits(n, c->sinfo, var->sinfo);
+    if (!value_of_cast(n, c, check || again, &reg))
+        return false;
+    if (check && !rlx_vmgen_match(n, reg, c->sinfo, RLX_MATCH_CAST, name))
+        return false;
+    rlx_scope_assume_cast(&n->scope, have, c->sinfo);
+    return !again || rlx_vmgen_match(n, reg, var->sinfo, RLX_MATCH_ASSUME, var);
+}
+
+/* ---- branches ------------------------------------------------------------------------------- */
+
+/* A value made in a branch and returned by it is made where the result is wanted. */
+static void wish_for(rlx_vmgen_fn *n, const rlx_expr *result, uint32_t serial, uint32_t reg)
+{
+    rlx_vmgen_value *v = rlx_vmgen_value_of(n, result);
+    if (v && v->serial == serial && v->definition && !v->leaf && v->reg == RLX_NO_INDEX)
+        v->wish = reg;
+}
+
+static bool begin_if(rlx_vmgen_fn *n, rlx_vmgen_part *opened)
+{
+    const rlx_binding *b = n->order.binding;
+    const rlx_var *var = var_of(b);
+    const rlx_if_expr *e = (const rlx_if_expr *)value_of(b);
+    rlx_vmgen_value *y = rlx_vmgen_value_of(n, &var->node);
+    bool check;
+    uint32_t cond;
+    if (!needs_check(n, var, &e->node, &check) || !rlx_vmgen_register(n, e->cond, &cond) ||
+        !rlx_vmgen_flush(n))
+        return false;
+    opened->tail = !check && is_result(n, b);
+    opened->target = RLX_NO_INDEX;
+    opened->branch_at = RLX_EMIT(n->out, RLX_OP_BRANCH, cond, 0);
+    opened->num_facts = n->scope.facts.len;
+    opened->num_equals = n->scope.equals.len;
+    opened->num_bound = n->bound_list.len;
+    opened->num_computed = n->computed_list.len;
+    if (!opened->tail && (check || y->used) && !rlx_vmgen_define(n, y, &opened->target))
+        return false;
+    const rlx_seq_expr *yes = rlx_as_seq_expr(e->true_branch),
+                       *no = rlx_as_seq_expr(e->false_branch);
+    if (opened->target != RLX_NO_INDEX && yes)
+        wish_for(n, yes->body, y->branch[0], opened->target);
+    if (opened->target != RLX_NO_INDEX && no)
+        wish_for(n, no->body, y->branch[1], opened->target);
+    return wrote(n) && rlx_vmgen_end_binding(n);
+}
+
+/* The result of the branch that ends goes where the if is wanted. A value that ends with the
+ * branch is taken over. */
+static bool move_result(rlx_vmgen_fn *n, const rlx_vmgen_part *p)
+{
+    rlx_vmgen_value *v = rlx_vmgen_value_of(n, p->result);
+    if (p->target == RLX_NO_INDEX || (v && v->reg == p->target))
+        return true;
+    if (!v || v->leaf || v->reg == RLX_NO_INDEX || v->lent || !v->definition ||
+        v->last != n->order.number)
+        return rlx_vmgen_load(n, p->result, p->target);
+    RLX_EMIT(n->out, RLX_OP_TAKE, p->target, v->reg);
+    v->boxed = false; /* its register is empty */
+    return wrote(n);
+}
+
+static bool write_return(rlx_vmgen_fn *n, const rlx_expr *result)
+{
+    uint32_t reg;
+    if (n->ended)
+        return true;
+    if (!rlx_vmgen_register(n, result, &reg))
+        return false;
+    RLX_EMIT(n->out, RLX_OP_RETURN, reg);
+    n->ended = true;
+    return wrote(n);
+}
+
+/* Shape variables that the branch has bound, and sizes it has computed, are out of scope. */
+static void leave_scope(rlx_vmgen_fn *n, const rlx_vmgen_part *p)
+{
+    rlx_scope_forget(&n->scope, p->num_facts);
+    rlx_scope_forget_equals(&n->scope, p->num_equals);
+    while (n->bound_list.len > p->num_bound)
+        rlx_ptrmap_remove(&n->bound, rlx_vec_pop(&n->bound_list));
+    while (n->computed_list.len > p->num_computed)
+        rlx_ptrmap_remove(&n->computed, rlx_vec_pop(&n->computed_list));
+}
+
+static bool end_branch(rlx_vmgen_fn *n)
+{
+    rlx_vmgen_part *p = rlx_vmgen_top(&n->order);
+    bool ok = p->tail ? write_return(n, p->result) : n->ended || move_result(n, p);
+    ok = ok && rlx_vmgen_end_binding(n) && rlx_vmgen_die(n, n->order.number) &&
+         (n->ended ? rlx_vmgen_forget_dead(n) : rlx_vmgen_flush(n));
+    leave_scope(n, p);
+    return ok;
+}
+
+static bool end_then(rlx_vmgen_fn *n)
+{
+    rlx_vmgen_part *p = rlx_vmgen_top(&n->order);
+    if (!end_branch(n))
+        return false;
+    p->jump_at = n->ended ? RLX_NO_INDEX : RLX_EMIT(n->out, RLX_OP_JUMP, 0);
+    rlx_file_writer_patch(n->out, p->branch_at, rlx_file_writer_here(n->out));
+    n->ended = false;
+    return wrote(n);
+}
+
+/* Behind both branches: the variable of the if is bound. */
+static bool end_if(rlx_vmgen_fn *n)
+{
+    const rlx_vmgen_part p = *rlx_vmgen_top(&n->order);
+    const rlx_var *var = var_of(p.holder);
+    bool check = false;
+    if (!end_branch(n))
+        return false;
+    if (p.jump_at != RLX_NO_INDEX)
+        rlx_file_writer_patch(n->out, p.jump_at, rlx_file_writer_here(n->out));
+    n->ended = n->ended && p.jump_at == RLX_NO_INDEX;
+    put_place(n, var, place_of_binding(p.holder));
+    if (!n->ended && !needs_check(n, var, value_of(p.holder), &check))
+        return false;
+    if (check && !rlx_vmgen_match(n, p.target, var->sinfo, RLX_MATCH_ASSUME, var))
+        return false;
+    return rlx_vmgen_die(n, p.holder_number) && (!n->ended || rlx_vmgen_forget_dead(n));
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static bool write_binding(rlx_vmgen_fn *n)
+{
+    const rlx_binding *b = n->order.binding;
+    put_place(n, var_of(b), place_of_binding(b));
+    bool ok = rlx_as_match_cast(b) ? bind_cast(n, rlx_as_match_cast(b)) : bind_variable(n, b);
+    return ok && rlx_vmgen_end_binding(n) && rlx_vmgen_die(n, n->order.number);
+}
+
+static bool write_event(rlx_vmgen_fn *n, enum rlx_vmgen_event event, rlx_vmgen_part *opened)
+{
+    switch (event) {
+    case RLX_VMGEN_BIND: return write_binding(n);
+    case RLX_VMGEN_IF:
+        put_place(n, var_of(n->order.binding), place_of_binding(n->order.binding));
+        return begin_if(n, opened);
+    case RLX_VMGEN_THEN_END: return end_then(n);
+    case RLX_VMGEN_ELSE_END: return end_if(n);
+    default: return write_return(n, rlx_vmgen_top(&n->order)->result);
+    }
+}
+
+/* Passes the state that begin_if left on to the part that the next event opens. */
+static void hand_over(rlx_vmgen_part *to, const rlx_vmgen_part *from)
+{
+    to->tail = from->tail;
+    to->target = from->target;
+    to->branch_at = from->branch_at;
+    to->num_facts = from->num_facts;
+    to->num_equals = from->num_equals;
+    to->num_bound = from->num_bound;
+    to->num_computed = from->num_computed;
+}
+
+static bool write_body(rlx_vmgen_fn *n)
+{
+    enum rlx_vmgen_event event = RLX_VMGEN_BIND, before = RLX_VMGEN_BIND;
+    rlx_vmgen_part opened = { .target = RLX_NO_INDEX };
+    bool ok = rlx_vmgen_order_begin(&n->order, n->ctx, n->f->body);
+    while (ok && event != RLX_VMGEN_END) {
+        ok = rlx_vmgen_order_next(&n->order, n->ctx, &event);
+        if (ok && before == RLX_VMGEN_IF)
+            hand_over(rlx_vmgen_top(&n->order), &opened);
+        ok = ok && write_event(n, event, &opened);
+        before = event;
+    }
+    rlx_vmgen_order_free(&n->order, n->ctx);
+    return ok;
+}
+
+/* ---- entry and result ----------------------------------------------------------------------- */
+
+static const rlx_sinfo *param_info(const rlx_vmgen_fn *n, size_t i)
+{
+    const rlx_var *v = rlx_as_var(n->f->params[i]);
+    return v && v->sinfo ? v->sinfo : rlx_object_info(n->ctx);
+}
+
+/* Describes the bounds that attributes promise of the variables bound by parameters: believed
+ * here, checked when the function is entered. */
+static bool describe_promises(rlx_vmgen_fn *n, rlx_desc_writer *d)
+{
+    rlx_facts promised = { 0 };
+    bool ok =
+        rlx_assumed(n->ctx, n->f->attrs, (const rlx_prim *const *)(const void *)n->bound_list.data,
+                    n->bound_list.len, &promised);
+    for (size_t i = 0; ok && i < promised.len; i++) {
+        const rlx_fact *p = &promised.data[i];
+        uintptr_t slot = 0;
+        bool named = !n->w->o->strip_names;
+        rlx_ptrmap_find(&n->slots, p->var, &slot);
+        rlx_desc_assumption(d, (uint32_t)slot - 1,
+                            named ? rlx_string_slice(p->var->name) : RLX_SLICE(""), p->low,
+                            p->high);
+        ok = rlx_scope_bound(&n->scope, p->var, p->low, p->high);
+    }
+    rlx_vec_free(&n->ctx->memory, &promised);
+    return ok;
+}
+
+static bool describe_params(rlx_vmgen_fn *n, uint32_t *offset)
+{
+    rlx_desc_writer d;
+    rlx_encoder e;
+    bool any, ok = true;
+    for (size_t i = 0; ok && i < n->f->num_params; i++)
+        ok = rlx_vmgen_fresh_symbols(n, param_info(n, i), &any);
+    if (!ok || !rlx_vmgen_bind_fresh(n))
+        return false;
+    rlx_desc_begin(&d, n->out);
+    rlx_vmgen_encoder(n, &e);
+    rlx_desc_params(&d);
+    for (size_t i = 0; ok && i < n->f->num_params; i++) {
+        const rlx_var *v = rlx_as_var(n->f->params[i]);
+        uint32_t name = rlx_vmgen_var_name(n, v);
+        rlx_names names = rlx_file_writer_names(n->out);
+        rlx_desc_param(&d, name == RLX_NO_INDEX ? RLX_SLICE("") : rlx_name(&names, name));
+        ok = rlx_sinfo_encode(&e, param_info(n, i), &d);
+    }
+    if (ok && !describe_promises(n, &d)) {
+        rlx_vmgen_drop_description(n, &d);
+        return false;
+    }
+    rlx_desc_close(&d);
+    if (!ok) {
+        rlx_vmgen_drop_description(n, &d);
+        return rlx_vmgen_encode_failed(n, &e);
+    }
+    *offset = rlx_desc_end(&d);
+    rlx_ptrmap_clear(&n->fresh);
+    return wrote(n);
+}
+
+/* The result is checked unless what is returned surely fits. */
+static bool describe_result(rlx_vmgen_fn *n)
+{
+    const rlx_seq_expr *body = rlx_as_seq_expr(n->f->body);
+    const rlx_sinfo *want = n->f->ret_sinfo;
+    if (!want || want->kind == RLX_NODE_OBJECT_SINFO)
+        return true;
+    const rlx_sinfo *have = rlx_vmgen_known(n, body ? body->body : n->f->body);
+    if (!have)
+        return rlx_no_memory(n->ctx);
+    return rlx_vmgen_surely_fits(n, have, want) || rlx_vmgen_describe(n, want, &n->result);
+}
+
+static bool describe_signature(rlx_vmgen_fn *n, const rlx_global_var *gv, uint32_t *offset)
+{
+    const rlx_sinfo *s = n->w->env.global(n->w->env.user, gv);
+    *offset = RLX_NO_INDEX;
+    return !rlx_as_func_sinfo(s) || rlx_vmgen_describe(n, s, offset);
+}
+
+static bool write_function(rlx_vmgen_fn *n, const rlx_global_var *gv, uint32_t number)
+{
+    rlx_slice name = rlx_vmgen_public_name(&n->f->node);
+    rlx_file_function r = { .code = rlx_file_writer_here(n->out),
+                            .num_params = (uint32_t)n->f->num_params };
+    put_place(n, NULL, n->f->place ? n->f->place : gv->place);
+    n->num_regs = r.num_params;
+    if (!rlx_vmgen_find_values(n) || !describe_params(n, &r.params) || !describe_result(n) ||
+        !describe_signature(n, gv, &r.signature) || !rlx_vmgen_die(n, 0) || !write_body(n))
+        return false;
+    r.flags = (name.data ? RLX_FUNCTION_PUBLIC : 0) | (n->f->is_pure ? RLX_FUNCTION_PURE : 0);
+    r.name = rlx_file_writer_name(n->out, name.data ? name : rlx_string_slice(gv->name));
+    r.code_len = rlx_file_writer_here(n->out) - r.code;
+    r.num_regs = n->num_regs;
+    r.num_syms = n->num_syms;
+    r.result = n->result;
+    rlx_file_writer_set_function(n->out, number, &r);
+    return wrote(n);
+}
+
+bool rlx_vmgen_function(rlx_vmgen_module *w, const rlx_function *f, const rlx_global_var *gv,
+                        uint32_t number)
+{
+    rlx_memory *m = &w->ctx->memory;
+    rlx_vmgen_fn n = {
+        .w = w, .ctx = w->ctx, .out = &w->out, .f = f, .place = f->place, .result = RLX_NO_INDEX
+    };
+    rlx_ptrmap *maps[] = { &n.slots, &n.bound, &n.fresh, &n.exprs, &n.computed, &n.vars };
+    for (size_t i = 0; i < RLX_COUNT(maps); i++)
+        rlx_ptrmap_init(maps[i], m);
+    rlx_scope_init(&n.scope, w->ctx, NULL);
+    bool ok = f->body ? write_function(&n, gv, number)
+                      : rlx_error(w->ctx, RLX_CG02, f->place, "function %s has no body",
+                                  gv->name->data) != NULL;
+    rlx_scope_free(&n.scope);
+    for (size_t i = 0; i < RLX_COUNT(maps); i++)
+        rlx_ptrmap_free(maps[i]);
+    rlx_mem_free(m, n.dying, n.dying ? n.num_events * sizeof *n.dying : 0);
+    rlx_vec_free(m, &n.bound_list);
+    rlx_vec_free(m, &n.computed_list);
+    rlx_vec_free(m, &n.fresh_list);
+    rlx_vec_free(m, &n.values);
+    rlx_vec_free(m, &n.free);
+    rlx_vec_free(m, &n.dead);
+    rlx_vec_free(m, &n.temps);
+    rlx_vec_free(m, &n.args);
+    rlx_vec_free(m, &n.work);
+    return ok;
+}

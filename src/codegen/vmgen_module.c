@@ -1,0 +1,210 @@
+/* vmgen_module.c: a lowered module as a .rlx file. */
+#include "codegen/vmgen_int.h"
+#include "codegen/kgen.h"
+
+bool rlx_vmgen_failed(rlx_vmgen_module *w, rlx_place place)
+{
+    if (w->out.failed || w->ctx->diags.out_of_memory)
+        return rlx_no_memory(w->ctx);
+    if (w->out.too_large)
+        rlx_error(w->ctx, RLX_CG08, place,
+                  "the program is too large: registers, operands, words or an expression are "
+                  "beyond a limit of the file");
+    return false;
+}
+
+rlx_slice rlx_vmgen_public_name(const rlx_node *function)
+{
+    const rlx_function *f = rlx_as_function(function);
+    const rlx_prim_func *p = rlx_as_prim_func(function);
+    const rlx_attr_string *s = rlx_as_attr_string(rlx_attrs_get(f   ? f->attrs
+                                                                : p ? p->attrs
+                                                                    : NULL,
+                                                                "global_symbol"));
+    return s ? rlx_string_slice(s->value) : (rlx_slice){ NULL, 0 };
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+static const rlx_global_var *name_of(const rlx_vmgen_module *w, size_t index)
+{
+    return rlx_as_global_var(w->m->gvars[index]);
+}
+
+bool rlx_vmgen_kernel_number(rlx_vmgen_module *w, size_t index, uint32_t *out)
+{
+    const rlx_prim_func *f = rlx_as_prim_func(w->m->functions[index]);
+    rlx_vmgen_kernel *k = &w->kernels[index];
+    rlx_slice name = rlx_string_slice(name_of(w, index)->name);
+    rlx_buf bytes;
+    if (k->number != RLX_NO_INDEX) {
+        *out = k->number;
+        return true;
+    }
+    rlx_buf_init(&bytes, &w->ctx->memory);
+    rlx_kernel_hints hints = { 0 };
+    bool wants_hints = w->o->target->add_code || w->o->source;
+    bool ok = rlx_kernel_write_named(w->ctx, f, name, &bytes, wants_hints ? &hints : NULL) &&
+              !bytes.failed;
+    if (ok && wants_hints && !rlx_vec_push(&w->ctx->memory, &w->hints, hints))
+        ok = rlx_no_memory(w->ctx);
+    if (!ok)
+        rlx_vec_free(&w->ctx->memory, &hints);
+    if (ok)
+        *out = k->number = rlx_file_writer_kernel(&w->out, name, bytes.data, bytes.len);
+    if (bytes.failed)
+        rlx_no_memory(w->ctx);
+    rlx_buf_free(&bytes);
+    return ok && (rlx_file_writer_ok(&w->out) || rlx_vmgen_failed(w, f->place));
+}
+
+/* Description of the function at `index` for tools and for its use as a value. */
+static bool kernel_signature(rlx_vmgen_module *w, size_t index, uint32_t *offset)
+{
+    const rlx_sinfo *s = w->env.global(w->env.user, name_of(w, index));
+    rlx_encoder e = { .ctx = w->ctx, .out = &w->out, .no_names = w->o->strip_names };
+    rlx_desc_writer d;
+    *offset = RLX_NO_INDEX;
+    if (!rlx_as_func_sinfo(s))
+        return true;
+    rlx_desc_begin(&d, &w->out);
+    bool ok = rlx_sinfo_encode(&e, s, &d);
+    if (ok) {
+        *offset = rlx_desc_end(&d);
+    } else {
+        rlx_vec_free(w->out.memory, &d.words);
+        rlx_vec_free(w->out.memory, &d.open);
+    }
+    return ok || rlx_vmgen_failed(w, RLX_NO_PLACE);
+}
+
+bool rlx_vmgen_kernel_function(rlx_vmgen_module *w, size_t index, uint32_t *out)
+{
+    rlx_vmgen_kernel *k = &w->kernels[index];
+    rlx_slice name = rlx_vmgen_public_name(w->m->functions[index]);
+    rlx_file_function r = { .code_len = 0, .params = RLX_NO_INDEX, .result = RLX_NO_INDEX };
+    if (k->function != RLX_NO_INDEX) {
+        *out = k->function;
+        return true;
+    }
+    if (!rlx_vmgen_kernel_number(w, index, &r.code) || !kernel_signature(w, index, &r.signature))
+        return false;
+    *out = k->function = rlx_file_writer_function(&w->out);
+    r.flags = RLX_FUNCTION_KERNEL | (name.data ? RLX_FUNCTION_PUBLIC : 0);
+    r.num_params = (uint32_t)rlx_as_prim_func(w->m->functions[index])->num_params;
+    r.name =
+        rlx_file_writer_name(&w->out, name.data ? name : rlx_string_slice(name_of(w, index)->name));
+    rlx_file_writer_set_function(&w->out, *out, &r);
+    return rlx_file_writer_ok(&w->out) || rlx_vmgen_failed(w, RLX_NO_PLACE);
+}
+
+/* ---- which parameters a PrimFunc writes ----------------------------------------------------- */
+
+bool rlx_vmgen_kernel_writes(rlx_vmgen_module *w, size_t index, size_t param, bool *out)
+{
+    const rlx_prim_func *f = rlx_as_prim_func(w->m->functions[index]);
+    rlx_vmgen_kernel *k = &w->kernels[index];
+    if (!k->written) {
+        k->written = rlx_new_zero(w->ctx, f->num_params + 1);
+        if (!k->written || !rlx_stored_params(w->ctx, f, k->written))
+            return rlx_no_memory(w->ctx);
+    }
+    *out = param < f->num_params && k->written[param];
+    return true;
+}
+
+/* ---- functions ------------------------------------------------------------------------------ */
+
+/* Relax functions and public kernels, in the order of the module. */
+static bool number_functions(rlx_vmgen_module *w)
+{
+    for (size_t i = 0; i < w->m->num_functions; i++) {
+        const rlx_node *f = w->m->functions[i];
+        w->functions[i] = RLX_NO_INDEX;
+        w->kernels[i] = (rlx_vmgen_kernel){ .number = RLX_NO_INDEX, .function = RLX_NO_INDEX };
+        if (rlx_as_function(f))
+            w->functions[i] = rlx_file_writer_function(&w->out);
+        else if (rlx_as_prim_func(f) && rlx_vmgen_public_name(f).data &&
+                 !rlx_vmgen_kernel_function(w, i, &w->functions[i]))
+            return false;
+    }
+    return rlx_file_writer_ok(&w->out) || rlx_vmgen_failed(w, w->m->place);
+}
+
+/* Every function is tried, so that each that cannot be compiled is reported. */
+static bool write_functions(rlx_vmgen_module *w)
+{
+    bool ok = true;
+    for (size_t i = 0;
+         i < w->m->num_functions && rlx_file_writer_ok(&w->out) && !w->ctx->diags.out_of_memory;
+         i++) {
+        const rlx_function *f = rlx_as_function(w->m->functions[i]);
+        if (f && !rlx_vmgen_function(w, f, name_of(w, i), w->functions[i]))
+            ok = false;
+    }
+    return ok && (rlx_file_writer_ok(&w->out) || rlx_vmgen_failed(w, w->m->place));
+}
+
+/* Adds the target's code to the bytecode of kernels, or their source. */
+static bool add_code(rlx_vmgen_module *w)
+{
+    if (w->o->source)
+        return rlx_c_write_all(w->ctx, &w->out, w->hints.data,
+                               w->o->native && w->o->native->unchecked, w->o->source);
+    return !w->o->target->add_code || w->o->target->add_code(w->ctx, &w->out, w->hints.data, w->o);
+}
+
+static void free_file(void *memory, void *data, size_t size)
+{
+    rlx_mem_free(memory, data, size + 1);
+}
+
+/* The file as it was written, without a copy: weights may be large. */
+static rlx_blob *finish(rlx_vmgen_module *w)
+{
+    rlx_memory *m = &w->ctx->memory;
+    rlx_buf file;
+    if (!rlx_file_writer_finish(&w->out, &file)) {
+        rlx_buf_free(&file);
+        rlx_vmgen_failed(w, w->m->place);
+        return NULL;
+    }
+    char *exact = rlx_mem_resize(m, file.data, file.cap, file.len + 1);
+    if (!exact) {
+        rlx_buf_free(&file);
+        rlx_no_memory(w->ctx);
+        return NULL;
+    }
+    rlx_blob *out = rlx_blob_wrap(m, exact, file.len, free_file, m);
+    if (!out)
+        rlx_no_memory(w->ctx);
+    return out;
+}
+
+rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_options *options)
+{
+    rlx_memory *memory = &ctx->memory;
+    size_t n = m->num_functions + 1;
+    rlx_vmgen_module w = { .ctx = ctx, .m = m, .o = options, .env = rlx_module_env(m) };
+    rlx_blob *out = NULL;
+    rlx_file_writer_init(&w.out, memory);
+    rlx_ptrmap_init(&w.leaves, memory);
+    rlx_intern_init(&w.tensors, memory);
+    w.functions = rlx_mem_alloc(memory, n * sizeof *w.functions);
+    w.kernels = rlx_mem_alloc(memory, n * sizeof *w.kernels);
+    if (!w.functions || !w.kernels)
+        rlx_no_memory(ctx);
+    else if (number_functions(&w) && write_functions(&w) && add_code(&w))
+        out = finish(&w);
+    rlx_mem_free(memory, w.functions, w.functions ? n * sizeof *w.functions : 0);
+    rlx_mem_free(memory, w.kernels, w.kernels ? n * sizeof *w.kernels : 0);
+    for (size_t i = 0; i < w.hints.len; i++)
+        rlx_vec_free(memory, &w.hints.data[i]);
+    rlx_vec_free(memory, &w.hints);
+    rlx_vec_free(memory, &w.tensor_nodes);
+    rlx_vec_free(memory, &w.tensor_numbers);
+    rlx_intern_free(&w.tensors);
+    rlx_ptrmap_free(&w.leaves);
+    rlx_file_writer_free(&w.out);
+    return out;
+}

@@ -1,0 +1,388 @@
+/* file_writer.c: the sections of a .rlx file, collected in any order. */
+#include "desc/file_writer.h"
+
+void rlx_file_writer_init(rlx_file_writer *w, rlx_memory *m)
+{
+    memset(w, 0, sizeof *w);
+    w->memory = m;
+    rlx_buf_init(&w->name_bytes, m);
+    rlx_buf_init(&w->kernel_bytes, m);
+    rlx_buf_init(&w->constant_bytes, m);
+    rlx_buf_init(&w->module_text, m);
+    rlx_buf_init(&w->native, m);
+    rlx_intern_init(&w->name_table, m);
+    rlx_intern_init(&w->packed_table, m);
+    rlx_intern_init(&w->expr_table, m);
+}
+
+void rlx_file_writer_free(rlx_file_writer *w)
+{
+    rlx_buf_free(&w->name_bytes);
+    rlx_buf_free(&w->kernel_bytes);
+    rlx_buf_free(&w->constant_bytes);
+    rlx_buf_free(&w->module_text);
+    rlx_buf_free(&w->native);
+    rlx_intern_free(&w->name_table);
+    rlx_intern_free(&w->packed_table);
+    rlx_intern_free(&w->expr_table);
+    rlx_vec_free(w->memory, &w->name_offsets);
+    rlx_vec_free(w->memory, &w->functions);
+    rlx_vec_free(w->memory, &w->code);
+    rlx_vec_free(w->memory, &w->descs);
+    rlx_vec_free(w->memory, &w->packed);
+    rlx_vec_free(w->memory, &w->places);
+    rlx_vec_free(w->memory, &w->kernels);
+    rlx_vec_free(w->memory, &w->constants);
+}
+
+/* Pushes onto one of the writer's vectors, latching failure. */
+#define PUSH(w, v, item) ((void)(rlx_vec_push((w)->memory, (v), (item)) || ((w)->failed = true)))
+#define MAX_NUMBER 0xfffffff0u
+
+/* Numbers are 32 bits everywhere: the next index of a table, or 0 with too_large set. */
+static uint32_t next_number(rlx_file_writer *w, size_t len)
+{
+    if (len < MAX_NUMBER)
+        return (uint32_t)len;
+    w->too_large = true;
+    return 0;
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+rlx_names rlx_file_writer_names(rlx_file_writer *w)
+{
+    size_t n = w->name_offsets.len;
+    return (rlx_names){ w->name_offsets.data, w->name_bytes.data, n ? (uint32_t)(n - 1) : 0 };
+}
+
+static uint32_t add_name(rlx_file_writer *w, rlx_slice name, uint64_t hash)
+{
+    if (w->name_offsets.len == 0)
+        PUSH(w, &w->name_offsets, 0u);
+    size_t end = w->name_bytes.len + name.len + 1;
+    uint32_t number = next_number(w, w->name_offsets.len - (w->failed ? 0 : 1));
+    if (end >= MAX_NUMBER)
+        w->too_large = true;
+    if (!rlx_file_writer_ok(w))
+        return 0;
+    rlx_buf_put(&w->name_bytes, name.data, name.len);
+    rlx_buf_put(&w->name_bytes, "", 1);
+    if (w->name_bytes.failed ||
+        !rlx_intern_add(&w->name_table, hash, (void *)((uintptr_t)number + 1)))
+        w->failed = true;
+    PUSH(w, &w->name_offsets, (uint32_t)end);
+    return number;
+}
+
+uint32_t rlx_file_writer_name(rlx_file_writer *w, rlx_slice name)
+{
+    if (!rlx_file_writer_ok(w))
+        return 0;
+    uint64_t hash = rlx_hash_bytes(name.data, name.len);
+    rlx_names names = rlx_file_writer_names(w);
+    size_t at;
+    for (void *item = rlx_intern_first(&w->name_table, hash, &at); item;
+         item = rlx_intern_next(&w->name_table, hash, &at)) {
+        uint32_t number = (uint32_t)((uintptr_t)item - 1);
+        if (rlx_slice_equal(rlx_name(&names, number), name))
+            return number;
+    }
+    return add_name(w, name, hash);
+}
+
+/* ---- functions, packed functions, kernels --------------------------------------------------- */
+
+uint32_t rlx_file_writer_function(rlx_file_writer *w)
+{
+    uint32_t number = next_number(w, w->functions.len);
+    PUSH(w, &w->functions, (rlx_file_function){ .name = RLX_NO_INDEX });
+    return number;
+}
+
+void rlx_file_writer_set_function(rlx_file_writer *w, uint32_t number,
+                                  const rlx_file_function *record)
+{
+    if (!rlx_file_writer_ok(w) || number >= w->functions.len)
+        return;
+    w->functions.data[number] = *record;
+    memset(w->functions.data[number].reserved, 0, sizeof record->reserved);
+}
+
+uint32_t rlx_file_writer_packed(rlx_file_writer *w, rlx_slice name)
+{
+    uint32_t wanted = rlx_file_writer_name(w, name);
+    if (!rlx_file_writer_ok(w))
+        return 0;
+    uint64_t hash = rlx_hash_mix(1, wanted);
+    size_t at;
+    for (void *item = rlx_intern_first(&w->packed_table, hash, &at); item;
+         item = rlx_intern_next(&w->packed_table, hash, &at))
+        if (w->packed.data[(uintptr_t)item - 1] == wanted)
+            return (uint32_t)((uintptr_t)item - 1);
+    uint32_t number = next_number(w, w->packed.len);
+    PUSH(w, &w->packed, wanted);
+    if (!rlx_intern_add(&w->packed_table, hash, (void *)((uintptr_t)number + 1)))
+        w->failed = true;
+    return number;
+}
+
+static void pad(rlx_buf *b, size_t align)
+{
+    static const char zeros[RLX_FILE_ALIGN];
+    size_t over = b->len % align;
+    if (over)
+        rlx_buf_put(b, zeros, align - over);
+}
+
+uint32_t rlx_file_writer_kernel(rlx_file_writer *w, rlx_slice name, const void *bytes, size_t len)
+{
+    uint32_t number = next_number(w, w->kernels.len);
+    rlx_file_kernel k = { .name = rlx_file_writer_name(w, name),
+                          .offset = w->kernel_bytes.len,
+                          .length = len };
+    rlx_buf_put(&w->kernel_bytes, bytes, len);
+    pad(&w->kernel_bytes, RLX_FILE_ALIGN);
+    if (w->kernel_bytes.failed)
+        w->failed = true;
+    PUSH(w, &w->kernels, k);
+    return number;
+}
+
+/* ---- constants ------------------------------------------------------------------------------ */
+
+static uint32_t add_constant(rlx_file_writer *w, const rlx_file_constant *c)
+{
+    uint32_t number = next_number(w, w->constants.len);
+    if (number >= RLX_OPERAND_MAX)
+        w->too_large = true;
+    pad(&w->constant_bytes, RLX_FILE_ALIGN);
+    if (w->constant_bytes.failed)
+        w->failed = true;
+    PUSH(w, &w->constants, *c);
+    return number;
+}
+
+uint32_t rlx_file_writer_const_tensor(rlx_file_writer *w, int32_t dtype, const int64_t *dims,
+                                      size_t ndim, const void *data, size_t len)
+{
+    if (ndim > RLX_MAX_RANK) {
+        w->too_large = true;
+        return 0;
+    }
+    rlx_file_constant c = { .kind = RLX_CONSTANT_TENSOR, .dtype = dtype, .ndim = (uint32_t)ndim };
+    c.offset = w->constant_bytes.len;
+    rlx_buf_put(&w->constant_bytes, (const char *)dims, ndim * sizeof *dims);
+    pad(&w->constant_bytes, RLX_FILE_ALIGN);
+    rlx_buf_put(&w->constant_bytes, data, len);
+    c.length = w->constant_bytes.len - c.offset;
+    return add_constant(w, &c);
+}
+
+uint32_t rlx_file_writer_const_string(rlx_file_writer *w, rlx_slice text)
+{
+    rlx_file_constant c = { .kind = RLX_CONSTANT_STRING,
+                            .offset = w->constant_bytes.len,
+                            .length = text.len };
+    rlx_buf_put(&w->constant_bytes, text.data, text.len);
+    return add_constant(w, &c);
+}
+
+uint32_t rlx_file_writer_const_shape(rlx_file_writer *w, const int64_t *values, size_t ndim)
+{
+    if (ndim > RLX_MAX_OPERANDS) {
+        w->too_large = true;
+        return 0;
+    }
+    rlx_file_constant c = { .kind = RLX_CONSTANT_SHAPE,
+                            .ndim = (uint32_t)ndim,
+                            .offset = w->constant_bytes.len };
+    c.length = ndim * sizeof *values;
+    rlx_buf_put(&w->constant_bytes, (const char *)values, c.length);
+    return add_constant(w, &c);
+}
+
+uint32_t rlx_file_writer_const_scalar(rlx_file_writer *w, enum rlx_constant_kind kind,
+                                      int32_t dtype, uint64_t bits)
+{
+    rlx_file_constant c = { .kind = kind, .dtype = dtype, .bits = bits };
+    /* neighbours are what repeats: a full table would cost more than it saves */
+    size_t last = w->constants.len;
+    for (size_t i = last > 16 ? last - 16 : 0; i < last; i++) {
+        const rlx_file_constant *old = &w->constants.data[i];
+        if (old->kind == kind && old->dtype == dtype && old->bits == bits)
+            return (uint32_t)i;
+    }
+    return add_constant(w, &c);
+}
+
+/* ---- code ----------------------------------------------------------------------------------- */
+
+static size_t fixed_operands(const rlx_opcode_row *row)
+{
+    size_t n = strlen(row->layout);
+    return n && row->layout[n - 1] == '*' ? n - 2 : n;
+}
+
+uint32_t rlx_file_writer_emit(rlx_file_writer *w, enum rlx_opcode op, const uint32_t *fixed,
+                              const uint32_t *list, size_t count)
+{
+    const rlx_opcode_row *row = rlx_opcode_info(op);
+    uint32_t at = next_number(w, w->code.len);
+    if (!row || count > RLX_MAX_OPERANDS)
+        w->too_large = true;
+    if (!rlx_file_writer_ok(w))
+        return 0;
+    PUSH(w, &w->code, rlx_ins_header(op, (uint32_t)count));
+    for (size_t i = 0, n = fixed_operands(row); i < n; i++)
+        PUSH(w, &w->code, fixed[i]);
+    for (size_t i = 0; i < count; i++)
+        PUSH(w, &w->code, list[i]);
+    return at;
+}
+
+void rlx_file_writer_patch(rlx_file_writer *w, uint32_t at, uint32_t target)
+{
+    if (!rlx_file_writer_ok(w) || at >= w->code.len)
+        return;
+    size_t jump = rlx_ins_opcode(w->code.data[at]) == RLX_OP_BRANCH ? 2 : 1;
+    if (at + jump < w->code.len)
+        w->code.data[at + jump] = target - at; /* two's complement: also backwards */
+}
+
+void rlx_file_writer_place(rlx_file_writer *w, uint32_t binding, uint32_t file, uint32_t line,
+                           uint32_t column)
+{
+    rlx_file_place p = { rlx_file_writer_here(w), binding, file, line, column };
+    const rlx_file_place *last = w->places.len ? &rlx_vec_last(&w->places) : NULL;
+    bool same = last && last->word == p.word;
+    bool border = same && last->binding == RLX_NO_INDEX && binding != RLX_NO_INDEX &&
+                  (w->places.len < 2 || last[-1].word != p.word);
+    if (same && !border)
+        rlx_vec_last(&w->places) = p;
+    else
+        PUSH(w, &w->places, p);
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+typedef struct file_out { rlx_buf *buf; size_t table; } file_out;
+
+static void begin_section(file_out *o, rlx_file_section *s, uint32_t kind)
+{
+    pad(o->buf, RLX_FILE_ALIGN);
+    *s = (rlx_file_section){ .kind = kind, .offset = o->buf->len };
+}
+
+static void end_section(file_out *o, rlx_file_section *s)
+{
+    if (o->buf->failed)
+        return;
+    s->length = o->buf->len - s->offset;
+    s->checksum = rlx_crc32c(0, o->buf->data + s->offset, s->length);
+    memcpy(o->buf->data + o->table, s, sizeof *s);
+    o->table += sizeof *s;
+}
+
+static void put_plain(file_out *o, uint32_t kind, const void *data, size_t bytes)
+{
+    rlx_file_section s;
+    begin_section(o, &s, kind);
+    rlx_buf_put(o->buf, data, bytes);
+    end_section(o, &s);
+}
+
+static void put_names(file_out *o, rlx_file_writer *w)
+{
+    rlx_names names = rlx_file_writer_names(w);
+    static const uint32_t zero;
+    rlx_file_section s;
+    begin_section(o, &s, RLX_SECTION_NAMES);
+    rlx_buf_put(o->buf, (const char *)&names.count, sizeof names.count);
+    if (names.count)
+        rlx_buf_put(o->buf, (const char *)names.offsets,
+                    (names.count + (size_t)1) * sizeof *names.offsets);
+    else
+        rlx_buf_put(o->buf, (const char *)&zero, sizeof zero);
+    rlx_buf_put(o->buf, w->name_bytes.data, w->name_bytes.len);
+    end_section(o, &s);
+}
+
+static size_t table_bytes(size_t count, size_t record)
+{
+    size_t bytes = 2 * sizeof(uint32_t) + count * record;
+    return (bytes + RLX_FILE_ALIGN - 1) & ~(size_t)(RLX_FILE_ALIGN - 1);
+}
+
+/* KERNELS and CONSTANTS: count, records whose offsets are moved behind the table, payload. */
+#define PUT_TABLE(o, section, records, payload, has_payload)                           \
+    do {                                                                               \
+        rlx_file_section s_;                                                           \
+        begin_section((o), &s_, (section));                                            \
+        size_t shift_ = table_bytes((records)->len, sizeof *(records)->data);          \
+        const uint32_t head_[2] = { (uint32_t)(records)->len, 0 };                     \
+        rlx_buf_put((o)->buf, (const char *)head_, sizeof head_);                      \
+        for (size_t i_ = 0; i_ < (records)->len; i_++) {                               \
+            __typeof__(*(records)->data) r_ = (records)->data[i_];                     \
+            r_.offset += (has_payload) ? shift_ : 0;                                   \
+            rlx_buf_put((o)->buf, (const char *)&r_, sizeof r_);                       \
+        }                                                                              \
+        pad((o)->buf, RLX_FILE_ALIGN);                                                 \
+        rlx_buf_put((o)->buf, (payload)->data, (payload)->len);                        \
+        end_section((o), &s_);                                                         \
+    } while (0)
+
+static void put_sections(file_out *o, rlx_file_writer *w)
+{
+    put_names(o, w);
+    put_plain(o, RLX_SECTION_FUNCTIONS, w->functions.data,
+              w->functions.len * sizeof *w->functions.data);
+    put_plain(o, RLX_SECTION_CODE, w->code.data, w->code.len * sizeof *w->code.data);
+    PUT_TABLE(o, RLX_SECTION_KERNELS, &w->kernels, &w->kernel_bytes, true);
+    PUT_TABLE(o, RLX_SECTION_CONSTANTS, &w->constants, &w->constant_bytes,
+              r_.kind <= RLX_CONSTANT_SHAPE);
+    put_plain(o, RLX_SECTION_DESCS, w->descs.data, w->descs.len * sizeof *w->descs.data);
+    put_plain(o, RLX_SECTION_PACKED, w->packed.data, w->packed.len * sizeof *w->packed.data);
+    if (w->places.len)
+        put_plain(o, RLX_SECTION_PLACES, w->places.data, w->places.len * sizeof *w->places.data);
+    if (w->module_text.len)
+        put_plain(o, RLX_SECTION_MODULE, w->module_text.data, w->module_text.len);
+    if (w->native.len)
+        put_plain(o, RLX_SECTION_NATIVE, w->native.data, w->native.len);
+}
+
+static void put_header(rlx_buf *out, uint32_t num_sections)
+{
+    rlx_file_header h = { .major = RLX_FILE_MAJOR,
+                          .minor = RLX_FILE_MINOR,
+                          .num_sections = num_sections };
+    memcpy(h.magic, RLX_FILE_MAGIC, sizeof h.magic);
+    h.file_size = out->len;
+    memcpy(out->data, &h, sizeof h);
+    h.checksum = rlx_crc32c(0, out->data, sizeof h + num_sections * sizeof(rlx_file_section));
+    memcpy(out->data, &h, sizeof h);
+}
+
+bool rlx_file_writer_finish(rlx_file_writer *w, rlx_buf *out)
+{
+    rlx_buf_init(out, w->memory);
+    for (size_t i = 0; i < w->functions.len; i++)
+        if (w->functions.data[i].name == RLX_NO_INDEX)
+            w->too_large = true;
+    if (w->module_text.failed || w->native.failed)
+        w->failed = true;
+    if (!rlx_file_writer_ok(w))
+        return false;
+    uint32_t num_sections =
+        7u + (w->places.len > 0) + (w->module_text.len > 0) + (w->native.len > 0);
+    static const char zeros[sizeof(rlx_file_header) + RLX_SECTION_END * sizeof(rlx_file_section)];
+    file_out o = { out, sizeof(rlx_file_header) };
+    rlx_buf_put(out, zeros, sizeof(rlx_file_header) + num_sections * sizeof(rlx_file_section));
+    put_sections(&o, w);
+    if (out->failed) {
+        w->failed = true;
+        return false;
+    }
+    put_header(out, num_sections);
+    return true;
+}

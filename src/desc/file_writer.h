@@ -1,0 +1,95 @@
+/*- file_writer.h: builds a .rlx file in memory, section by section, in any order.
+ *
+ *     rlx_file_writer w;
+ *     rlx_file_writer_init(&w, memory);
+ *     uint32_t f = rlx_file_writer_function(&w);   number of the next function: calls may name
+ *     ...descriptions (desc/desc.h), instructions...                  it before it exists
+ *     rlx_file_writer_set_function(&w, f, &record);
+ *     rlx_buf out;
+ *     ok = rlx_file_writer_finish(&w, &out);
+ *     rlx_file_writer_free(&w);
+ *
+ * Failure latches: after the first failed allocation or broken limit every call is harmless
+ * (numbers are 0), rlx_file_writer_finish says false, and `failed` / `too_large` say which it was.
+ * Equal names, constants of scalars, packed functions and expressions are stored once.
+ */
+#ifndef RLX_DESC_RLX_WRITER_H
+#define RLX_DESC_RLX_WRITER_H
+
+#include "base/base.h"
+#include "format/opcode.h"
+#include "format/rlx_file.h"
+
+typedef struct rlx_blob_part { uint32_t name; rlx_buf bytes; } rlx_blob_part;
+
+typedef struct rlx_file_writer {
+    rlx_memory *memory;
+    bool failed;      /* out of memory */
+    bool too_large;   /* a number does not fit the file format */
+    rlx_buf name_bytes;
+    RLX_VEC(uint32_t) name_offsets; /* begin of each name */
+    rlx_intern name_table;          /* items: number + 1 */
+    RLX_VEC(rlx_file_function) functions;
+    RLX_VEC(uint32_t) code;
+    RLX_VEC(int64_t) descs;
+    rlx_intern expr_table;          /* items: offset + 1 of expressions */
+    RLX_VEC(uint32_t) packed;
+    rlx_intern packed_table;
+    RLX_VEC(rlx_file_place) places;
+    RLX_VEC(rlx_file_kernel) kernels;   /* offsets relative to kernel_bytes until finished */
+    rlx_buf kernel_bytes;
+    RLX_VEC(rlx_file_constant) constants; /* offsets relative to constant_bytes until finished */
+    rlx_buf constant_bytes;
+    rlx_buf module_text;
+    rlx_buf native;                     /* the section, complete */
+} rlx_file_writer;
+
+void rlx_file_writer_init(rlx_file_writer *w, rlx_memory *m);
+void rlx_file_writer_free(rlx_file_writer *w);
+RLX_INLINE bool rlx_file_writer_ok(const rlx_file_writer *w) { return !w->failed && !w->too_large; }
+
+/* Number of a name; the same text gives the same number. */
+uint32_t rlx_file_writer_name(rlx_file_writer *w, rlx_slice name);
+/* Names so far, for text and messages; valid until the next name is added. */
+rlx_names rlx_file_writer_names(rlx_file_writer *w);
+
+/* Reserves the next function number. */
+uint32_t rlx_file_writer_function(rlx_file_writer *w);
+/* Every reserved function must be set before finishing. `reserved` fields are ignored. */
+void rlx_file_writer_set_function(rlx_file_writer *w, uint32_t number,
+                                  const rlx_file_function *record);
+/* Number in PACKED of the packed function or builtin of that name. */
+uint32_t rlx_file_writer_packed(rlx_file_writer *w, rlx_slice name);
+/* Copies a verified kernel image; gives its kernel number. */
+uint32_t rlx_file_writer_kernel(rlx_file_writer *w, rlx_slice name, const void *bytes, size_t len);
+
+/* Constants: each gives its number. Tensor content is row-major, `len` bytes, copied. */
+uint32_t rlx_file_writer_const_tensor(rlx_file_writer *w, int32_t dtype, const int64_t *dims,
+                                      size_t ndim, const void *data, size_t len);
+uint32_t rlx_file_writer_const_string(rlx_file_writer *w, rlx_slice text);
+uint32_t rlx_file_writer_const_shape(rlx_file_writer *w, const int64_t *values, size_t ndim);
+/* INT (bool too), FLOAT (bits of the double), DTYPE, NULL, FUNCTION, EXTERN. */
+uint32_t rlx_file_writer_const_scalar(rlx_file_writer *w, enum rlx_constant_kind kind,
+                                      int32_t dtype, uint64_t bits);
+
+/* Appends an instruction: `fixed` has one word per letter of the layout before the list, `list`
+ * the words of the list. Returns the word at which it begins (relative to the whole CODE
+ * section). */
+uint32_t rlx_file_writer_emit(rlx_file_writer *w, enum rlx_opcode op, const uint32_t *fixed,
+                              const uint32_t *list, size_t count);
+#define RLX_EMIT(w, op, ...)                                                                       \
+    rlx_file_writer_emit((w), (op), (const uint32_t[]){ __VA_ARGS__ }, NULL, 0)
+#define RLX_EMIT_LIST(w, op, list, count, ...)                                                     \
+    rlx_file_writer_emit((w), (op), (const uint32_t[]){ __VA_ARGS__ }, (list), (count))
+/* Word of the next instruction. */
+RLX_INLINE uint32_t rlx_file_writer_here(const rlx_file_writer *w) { return (uint32_t)w->code.len; }
+/* Makes the jump operand of the BRANCH or JUMP at `at` go to `target`. */
+void rlx_file_writer_patch(rlx_file_writer *w, uint32_t at, uint32_t target);
+/* The place of the next instruction and those that follow, up to the next call. */
+void rlx_file_writer_place(rlx_file_writer *w, uint32_t binding, uint32_t file, uint32_t line,
+                           uint32_t column);
+
+/* The whole file into `out`, which is initialised here and freed by the caller. */
+bool rlx_file_writer_finish(rlx_file_writer *w, rlx_buf *out);
+
+#endif
