@@ -474,6 +474,14 @@ const rlx_sinfo *rlx_infer_concat(rlx_infer *in)
 
 /* ---- broadcasting to a shape, and back ------------------------------------------------------ */
 
+/* Does x surely not stretch to the new size? What is another size may still be 1. */
+static bool cannot_stretch(rlx_infer *in, const rlx_prim *x, const rlx_prim *to)
+{
+    const rlx_prim *one = rlx_int64(in->ctx, 1);
+    return one && rlx_infer_equal(in, x, to) == RLX_DIFFERENT &&
+           rlx_infer_equal(in, x, one) == RLX_DIFFERENT;
+}
+
 const rlx_sinfo *rlx_infer_broadcast_to(rlx_infer *in)
 {
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
@@ -486,7 +494,7 @@ const rlx_sinfo *rlx_infer_broadcast_to(rlx_infer *in)
     const rlx_prim *const *dims = rlx_infer_dims(in, x, &n);
     for (size_t i = 0; dims && s->has_values && i < n; i++) {
         const rlx_prim *to = s->values[i + s->num_values - n];
-        if (!rlx_is_int_value(dims[i], 1) && rlx_infer_equal(in, dims[i], to) == RLX_DIFFERENT)
+        if (cannot_stretch(in, dims[i], to))
             return rlx_infer_fail(in, "dimension %zu of x is %s, which does not broadcast to %s",
                                   i, rlx_show(in->ctx, dims[i]), rlx_show(in->ctx, to));
     }
