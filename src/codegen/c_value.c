@@ -210,8 +210,27 @@ static bool is_zero(const c_kernel *g, c_value v)
     return v.literal && v.len == 1 && !g->pool.failed && g->pool.data[v.at] == '0';
 }
 
+static bool is_float_zero(const c_kernel *g, c_value v)
+{
+    if (!v.literal || g->pool.failed)
+        return false;
+    rlx_slice text = { g->pool.data + v.at, v.len };
+    return rlx_slice_is(text, "0.0") || rlx_slice_is(text, "0.0f");
+}
+
+static c_value zero_minus(c_kernel *g, bool is_float32, c_value v)
+{
+    size_t begin = g->pool.len;
+    rlx_buf_z(&g->pool, is_float32 ? "rlx_zero_minus_f32(" : "rlx_zero_minus_f64(");
+    c_put(g, &g->pool, v, C_OTHER);
+    rlx_buf_char(&g->pool, ')');
+    return c_text(g, begin, C_ATOM);
+}
+
 static c_value sum(c_kernel *g, const sum_row *s, const c_value *v, bool wide)
 {
+    if ((s->op == RLX_K_SUB_F32 || s->op == RLX_K_SUB_F64) && is_float_zero(g, v[0]))
+        return zero_minus(g, s->op == RLX_K_SUB_F32, v[1]);
     if (s->rank == C_SUM && is_zero(g, v[1])) /* integers: the text of a float has a point */
         return v[0];
     size_t begin = g->pool.len;
