@@ -210,8 +210,27 @@ static bool is_zero(const rlx_cgen_kernel *g, rlx_cgen_value v)
     return v.literal && v.len == 1 && !g->pool.failed && g->pool.data[v.at] == '0';
 }
 
+static bool is_float_zero(const rlx_cgen_kernel *g, rlx_cgen_value v)
+{
+    if (!v.literal || g->pool.failed)
+        return false;
+    rlx_slice text = { g->pool.data + v.at, v.len };
+    return rlx_slice_is(text, "0.0") || rlx_slice_is(text, "0.0f");
+}
+
+static rlx_cgen_value zero_minus(rlx_cgen_kernel *g, bool is_float32, rlx_cgen_value v)
+{
+    size_t begin = g->pool.len;
+    rlx_buf_z(&g->pool, is_float32 ? "rlx_zero_minus_f32(" : "rlx_zero_minus_f64(");
+    rlx_cgen_put(g, &g->pool, v, C_OTHER);
+    rlx_buf_char(&g->pool, ')');
+    return rlx_cgen_text(g, begin, C_ATOM);
+}
+
 static rlx_cgen_value sum(rlx_cgen_kernel *g, const sum_row *s, const rlx_cgen_value *v, bool wide)
 {
+    if ((s->op == RLX_K_SUB_F32 || s->op == RLX_K_SUB_F64) && is_float_zero(g, v[0]))
+        return zero_minus(g, s->op == RLX_K_SUB_F32, v[1]);
     if (s->rank == C_SUM && is_zero(g, v[1])) /* integers: the text of a float has a point */
         return v[0];
     size_t begin = g->pool.len;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """PrimFuncs written by hand, called from Relax in every way, against numpy; several sizes each, zero and one among them."""
+import os
 import textwrap
 
 import numpy as np
@@ -25,8 +26,16 @@ def quarters(*shape, dtype="float32"):
     return (rng.integers(-12, 13, shape) / 4).astype(dtype)
 
 
-def case(what, text, inputs, f, tol=0.0):
-    """inputs: a list of argument lists; f: what the program computes. Every level, from text and from a file, the second print too."""
+def same_numbers(got, want, tol):
+    """Without a tolerance zeros have their signs."""
+    if tol:
+        return np.allclose(got, want, rtol=tol, atol=tol)
+    return np.array_equal(got, want) and (want.dtype.kind != "f" or np.array_equal(np.signbit(got), np.signbit(want)))
+
+
+def case(what, text, inputs, f, tol=0.0, native=False):
+    """inputs: a list of argument lists; f: what the program computes. Every level, from text and from a file, the second print too;
+    native: as C as well."""
     s.write("p.py", HEAD + textwrap.indent(textwrap.dedent(text), "    "))
     rc, printed, err = s.run("print", "p.py")
     if not s.check(f"{what}: is read", rc == 0, err[-800:]):
@@ -39,6 +48,10 @@ def case(what, text, inputs, f, tol=0.0):
         rc, out, err = s.run("build", "p.py", "-o", f"p{level}.rlx", "--opt", level, "--no-warn", "PU06")
         if s.check(f"{what}: builds at level {level}", rc == 0, err[-800:]):
             files.append(f"p{level}.rlx")
+    if native:
+        rc, out, err = s.run("build", "p.py", "-o", "pc.rlx", "--target", "c", env={"RELAX_CC": os.environ.get("CC", "cc")})
+        if s.equal(f"{what}: builds for target c", (rc, err), (0, "")):
+            files.append("pc.rlx")
     for n, args in enumerate(inputs):
         want = f(*args)
         want = want if isinstance(want, tuple) else (want,)
@@ -48,12 +61,12 @@ def case(what, text, inputs, f, tol=0.0):
                 np.save(s.path(f"a{i}.npy"), a)
             given += ["--input", f"a{i}.npy" if isinstance(a, np.ndarray) else a]
         for file in files:
-            rc, out, err = s.run("run", file, *given, "--output", "out")
+            rc, out, err = s.run("run", file, *given, "--output", "out", *(["--allow-native"] if file == "pc.rlx" else []))
             if not s.check(f"{what}: {file} runs on input {n}", rc == 0, err[-600:]):
                 continue
             for i, w in enumerate(want):
                 got, w = np.load(s.path(f"out/{i}.npy")), np.asarray(w)
-                same = got.shape == w.shape and got.dtype == w.dtype and (np.allclose(got, w, rtol=tol, atol=tol) if tol else np.array_equal(got, w))
+                same = got.shape == w.shape and got.dtype == w.dtype and same_numbers(got, w, tol)
                 s.check(f"{what}: {file}, result {i} of input {n}", same,
                         f"got {got.dtype}{got.shape} {got.ravel()[:12]}, wanted {w.dtype}{w.shape} {w.ravel()[:12]}")
 
@@ -286,6 +299,25 @@ def main(a: R.Tensor(("n",), "float32")):
      lambda a: np.where(a * 2 < -2, np.float32(-1), np.where((a * 2 > 2) & (np.arange(len(a)) % 2 == 0), a * 2,
                                                              np.where(np.abs(a * 2) < 1, 4 * a * a, np.maximum(a * 2, 0)))).astype("float32"))
 
+case("0.0 less a number that is 0", """
+@T.prim_func
+def negated(a: T.handle, b: T.handle, c: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "int32")
+    B = T.match_buffer(b, (n,), "float64")
+    C = T.match_buffer(c, (n,), "float32")
+    for i in range(n):
+        B[i] = T.float64(0.0) - T.Cast("float64", A[i])
+        C[i] = (T.float32(0.0) - T.Cast("float32", i)) * T.float32(2.0)
+
+@R.function
+def main(a: R.Tensor(("n",), "int32")):
+    n = T.int64()
+    cls = M
+    r = R.call_tir(cls.negated, (a,), out_sinfo=[R.Tensor((n,), "float64"), R.Tensor((n,), "float32")])
+    return r
+""", [[ints(9)], [np.zeros(3, "int32")], [ints(0)]], lambda a: (0.0 - a.astype("float64"), (0 - np.arange(len(a), dtype="float32")) * np.float32(2)), native=True)
+
 case("a name is read again after it was widened", """
 @T.prim_func
 def again(a: T.handle, b: T.handle):
@@ -302,7 +334,7 @@ def main(a: R.Tensor(("n",), "int64")):
     cls = M
     b = R.call_tir(cls.again, (a,), out_sinfo=R.Tensor((n,), "int64"))
     return b
-""", [[ints(20, low=0, dtype="int64")], [ints(0, dtype="int64")], [ints(300, low=0, dtype="int64")]], lambda a: np.where(a != 0, a, -1))
+""", [[ints(20, low=0, dtype="int64")], [ints(0, dtype="int64")], [ints(300, low=0, dtype="int64")]], lambda a: np.where(a != 0, a, -1), native=True)
 
 case("stages through a buffer of symbolic size", """
 @T.prim_func
