@@ -43,7 +43,7 @@ static bool grow_to(rlx_intern *t, size_t cap)
 {
     size_t bytes;
     if (cap < t->cap || !rlx_mul_size(cap, sizeof *t->slots, &bytes))
-        return false;
+        return rlx_mem_overflow(t->memory);
     rlx_intern_slot *slots = rlx_mem_alloc_zero(t->memory, bytes);
     if (!slots)
         return false;

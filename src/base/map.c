@@ -57,7 +57,7 @@ static rlx_map_entry *make_entry(rlx_memory *memory, rlx_slice key, void *value)
 {
     size_t size;
     if (key.len > UINT_MAX || !rlx_add_size(sizeof(rlx_map_entry), key.len, &size))
-        return NULL;
+        return rlx_mem_overflow(memory), NULL;
     rlx_map_entry *e = rlx_mem_alloc_zero(memory, size);
     if (!e)
         return NULL;

@@ -108,6 +108,8 @@ static void *refused(rlx_memory *m, size_t size)
     return NULL;
 }
 
+bool rlx_mem_overflow(rlx_memory *m) { return refused(m, SIZE_MAX) != NULL; }
+
 static void *alloc_raw(rlx_memory *m, size_t size, size_t align)
 {
     if (!book(m, size))

@@ -17,8 +17,8 @@ typedef struct rlx_memory {
     /* allocations ever made; with fail_at the n-th can be made to fail by a host */
     atomic_size_t count;
     size_t cap;           /* live may not exceed it; SIZE_MAX: none */
-    /* set when a request is refused, so that a failure that nobody passes on is known all the
-     * same; may be NULL */
+    /* Set when a request is refused or cannot be counted; may be NULL. On the compile side it is
+     * the only flag for memory: who fails for want of memory just says false or NULL. */
     bool *latch;
 } rlx_memory;
 
@@ -37,6 +37,8 @@ RLX_NODISCARD void *rlx_mem_resize(rlx_memory *m, void *ptr, size_t old_size, si
 /* NULL is fine. `size` is what was asked for. */
 void rlx_mem_free(rlx_memory *m, void *ptr, size_t size);
 void rlx_mem_free_aligned(rlx_memory *m, void *ptr, size_t size, size_t align);
+/* A size that cannot be counted is a request that is refused: sets the latch. Gives false. */
+bool rlx_mem_overflow(rlx_memory *m);
 size_t rlx_mem_live(const rlx_memory *m);
 
 /* Sizes from files and callers: false on overflow, *out untouched. */

@@ -110,7 +110,7 @@ static bool double_table(rlx_memory *m, rlx_ptrpages *p)
     page *old = p->table;
     size_t count = p->cap, bytes;
     if (!rlx_mul_size(count * 2, sizeof *old, &bytes))
-        return false;
+        return rlx_mem_overflow(m);
     page *table = rlx_mem_alloc_zero(m, bytes);
     if (!table)
         return false;

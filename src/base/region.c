@@ -146,7 +146,7 @@ static rlx_chunk *make_chunk(rlx_region *r, size_t payload)
 {
     size_t size;
     if (!rlx_add_size(payload, sizeof(rlx_chunk), &size))
-        return NULL;
+        return rlx_mem_overflow(r->memory), NULL;
     rlx_chunk *c = rlx_mem_alloc(r->memory, size);
     if (c)
         c->size = size;
@@ -174,7 +174,7 @@ static void choose_next_chunk(rlx_region *r)
 void *rlx_region_grow(rlx_region *r, size_t size)
 {
     if (size > SIZE_MAX - 7)
-        return NULL;
+        return rlx_mem_overflow(r->memory), NULL;
     size = (size + 7) & ~(size_t)7;
     bool single = size > r->next_chunk / 4;
     rlx_chunk *c = single ? make_chunk(r, size) : next_bump_chunk(r, size);
@@ -213,7 +213,7 @@ void *rlx_region_array(rlx_region *r, size_t count, size_t size)
 {
     size_t bytes;
     if (!rlx_mul_size(count, size, &bytes))
-        return NULL;
+        return rlx_mem_overflow(r->memory), NULL;
     return rlx_region_alloc(r, bytes);
 }
 

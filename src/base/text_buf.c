@@ -24,7 +24,7 @@ bool rlx_buf_grow(rlx_buf *b, size_t more)
     size_t want;
     if (!rlx_add_size(b->len, more, &want) || !rlx_add_size(want, 1, &want)) {
         b->failed = true;
-        return false;
+        return rlx_mem_overflow(b->memory);
     }
     if (b->most && want - 1 > b->most) {
         b->failed = b->too_large = true;

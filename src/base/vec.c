@@ -22,7 +22,7 @@ bool rlx_vec_reserve_bytes(rlx_memory *m, void **data, size_t *cap, size_t want,
         grown = want;
     size_t new_bytes;
     if (!rlx_mul_size(grown, item, &new_bytes))
-        return false;
+        return rlx_mem_overflow(m);
     void *p = rlx_mem_resize(m, *data, *cap * item, new_bytes);
     if (!p)
         return false;
