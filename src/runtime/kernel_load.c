@@ -470,8 +470,3 @@ bool rlx_kernel_param_is_written(const rlx_kernel *k, int32_t param)
     const rlx_kernel_param *p = &k->params[param];
     return p->kind == RLX_KERNEL_PARAM_BUFFER && k->buffers[p->index].written;
 }
-
-rlx_slice rlx_kernel_name(const rlx_kernel *k)
-{
-    return rlx_slice_z(k->names);
-}
