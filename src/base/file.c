@@ -1,4 +1,5 @@
 /* file.c: whole files in and out; crc32c. */
+/* built for size */
 #include "base/file.h"
 
 #include "base/crc32c_table.h"

@@ -1,4 +1,5 @@
 /* file_writer.c: the sections of a .rlx file, collected in any order. */
+/* built for size */
 #include "desc/file_writer.h"
 
 void rlx_file_writer_init(rlx_file_writer *w, rlx_memory *m)

@@ -1,6 +1,7 @@
 /* ir_text.c: text of struct info, integer expressions and leaf expressions. A node that is taken
  * off the stack writes its beginning and pushes the rest: literal pieces, children, a closing
  * piece. */
+/* built for size */
 #include "ir/ir_int.h"
 
 #include <math.h>

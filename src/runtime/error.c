@@ -1,4 +1,5 @@
 /* error.c: failures as objects, and bytes handed to the host. */
+/* built for size */
 #include "runtime/runtime_int.h"
 
 static void ignore_trace(void *self, const void *text, int32_t mode)

@@ -1,5 +1,6 @@
 /* kernel_load.c: from untrusted bytes to a kernel that may be trusted. Everything is checked
  * here once. */
+/* built for size */
 #include "runtime/kernel_int.h"
 
 typedef struct loading {

@@ -3,6 +3,7 @@
  * A sound file is loaded and shown with names. Of one that does not load the sections are
  * listed, with what is wrong, and the code as far as its words make instructions.
  */
+/* built for size */
 #include "vm/vm_int.h"
 
 /* ---- operands ------------------------------------------------------------------------------- */

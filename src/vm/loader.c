@@ -1,5 +1,6 @@
 /* loader.c: from bytes to an executable. Whatever gets past here can be run without a further
  * look at the file. */
+/* built for size */
 #include "vm/vm_int.h"
 
 typedef struct span { const unsigned char *data; uint64_t size; } span;
