@@ -112,28 +112,19 @@ STD_FLAGS := -std=c11 -g $(WARN) -ffp-contract=off -fno-strict-aliasing -fPIC -f
 INC_FLAGS := -Iinclude -Isrc -I$(GEN) -D_GNU_SOURCE
 COMPILE    = $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(EXTRA) $(CPPFLAGS) $(CFLAGS)
 
-# The strips of the kernel interpreter live on vectorised inner loops: twice as fast at -O3.
-# What runs once per function, pass or file, not once per binding or token, is built for size.
-# private: prerequisites, the record of the flags among them, do not inherit what is set for an object.
+# What runs once per function, pass or file, not once per binding or token, is built for size: the rooms with a file SIZE,
+# and files that say /* built for size */ on a line. The strips of the kernel interpreter live on vectorised inner loops,
+# twice as fast at -O3: /* built for speed */. A changed line is a changed file, so the record of the flags holds the rooms only.
+# private: prerequisites, that record among them, do not inherit what is set for an object.
 ifeq ($(VARIANT),release)
-  STRIPS     := src/runtime/kernel_strips.c
-  STRIPS_OPT := -O3 $(SECTIONS)
-  COLD_OPT   := -Os $(SMALL)
-  COLD := src/api/% src/transform/% src/codegen/% src/tir/% src/format/% src/op/lower% src/op/extension_op.c \
-          $(addprefix src/op/infer_,call.c create.c index.c layout.c memory.c misc.c nn.c window.c) \
-          src/script/reader_tir% src/script/print_tir.c src/script/metadata% src/script/reader_index_map.c \
-          src/script/reader_missing.c \
-          src/analysis/pattern_% $(addprefix src/analysis/,call_groups.c computable.c derive_call.c infer_module.c \
-                          memory_use.c mutation.c reach.c reshape_pattern.c written.c) \
-          $(addprefix src/arith/,evaluate.c solve.c) $(addprefix src/ir/,ir_text.c difference.c extension.c device.c) \
-          $(addprefix src/sinfo/,encode.c extension_kind.c mapping.c mutator.c relation.c) \
-          $(addprefix src/base/,json.c sha256.c cpu.c file.c diag.c) \
-          src/desc/desc_text.c src/desc/desc_verify.c src/desc/file_writer.c \
-          src/runtime/builtin% src/runtime/kernel_load.c src/runtime/kernel_dis.c src/runtime/native.c \
-          src/runtime/value_text.c src/runtime/error.c \
-          src/vm/disassemble.c src/vm/loader.c src/vm/verify.c src/vm/load_native.c
-  $(call obj,$(STRIPS)): private OPT := $(STRIPS_OPT)
-  $(call obj,$(filter $(COLD),$(LIB_SRC))): private OPT := $(COLD_OPT)
+  FAST_OPT   := -O3 $(SECTIONS)
+  SIZE_OPT   := -Os $(SMALL)
+  SIZE_ROOMS := $(dir $(wildcard src/*/SIZE))
+  says        = $(shell grep -lxF '/* built for $(1) */' $(LIB_SRC) /dev/null)
+  FAST       := $(call says,speed)
+  SIZE       := $(filter-out $(FAST),$(call says,size) $(filter $(SIZE_ROOMS:%=%%),$(LIB_SRC)))
+  $(call obj,$(FAST)): private OPT := $(FAST_OPT)
+  $(call obj,$(SIZE)): private OPT := $(SIZE_OPT)
 endif
 # Tests see test/support; nothing else does.
 $(TEST_OBJ): private EXTRA := -Itest/support
@@ -221,7 +212,7 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(call obj,$(SUPPORT_SRC)) $(ARCHIVE)
 .PHONY: FORCE
 quote    = '$(subst ','\'',$(1))'
 FLAGS   := $(strip $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(CPPFLAGS) $(CFLAGS) \
-               / $(STRIPS) $(STRIPS_OPT) / $(COLD) $(COLD_OPT))
+               / $(FAST_OPT) / $(SIZE_ROOMS) $(SIZE_OPT))
 INPUTS  := $(strip $(AR) $(LIB_OBJ) $(RUN_OBJ) $(CLI_OBJ) $(SO_FLAGS) $(LDFLAGS) $(LIBS) $(CLI_LIBS) $(MAP) $(VERSION))
 is_not   = $(if $(shell printf '%s\n' $(call quote,$(2)) | cmp -s - $(1) || echo changed),FORCE)
 remember = @mkdir -p $(@D); printf '%s\n' $(call quote,$(1)) > $@

@@ -53,7 +53,8 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(pipeline)
 relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name, size_t name_len,
         const relax_module *(*run)(void *user, relax_context *ctx, const relax_module *module),
         void *user, RELAX_NULLABLE void (*destroy)(void *user));
-/* Appends what a build at `opt_level` (0, 1, 2) runs before code generation. */
+/* Appends what a build at `opt_level` runs before code generation: 0 lowers only, 1 cleans up,
+ * 2 is as 1 (no fusion yet). */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(pipeline)
 relax_status relax_pipeline_add_build(relax_pipeline *pipeline, int32_t opt_level);
 /* `after` is called when a pass is done; the module given to it is valid during the call only.

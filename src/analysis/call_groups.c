@@ -1,5 +1,6 @@
 /* call_groups.c: the strongly connected groups of functions that mention each other (Tarjan),
  * callees first. */
+/* built for size */
 #include "analysis/wf_int.h"
 
 typedef struct visit { uint32_t node, edge; } visit;

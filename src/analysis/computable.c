@@ -1,5 +1,6 @@
 /* computable.c: what of a function is known before it is called (language: the attribute
  * num_input parts the parameters into inputs and weights). */
+/* built for size */
 #include "analysis/analysis.h"
 
 enum { UNKNOWN = 0, KNOWN = 1, LOCAL = 2 }; /* LOCAL: of a function literal */

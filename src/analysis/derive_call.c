@@ -1,5 +1,6 @@
 /* derive_call.c: the result of a call of which only descriptions are known: a call of a variable
  * with variables, derived by the builder (language 5.9, D14). */
+/* built for size */
 #include "analysis/analysis.h"
 
 typedef struct call_parts {

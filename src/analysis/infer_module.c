@@ -1,5 +1,6 @@
 /* infer_module.c: struct info derived anew for a whole module, callees first, so that deduced
  * results are known to callers. */
+/* built for size */
 #include "analysis/analysis.h"
 
 static const rlx_expr *keep_value(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value,

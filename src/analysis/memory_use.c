@@ -1,4 +1,5 @@
 /* memory_use.c: how much memory a function asks for, before and after planning. */
+/* built for size */
 #include "analysis/analysis.h"
 
 #include <string.h>

@@ -10,6 +10,7 @@
  * what they are made of; a call of a function is taken to return something new. What a function
  * that is not pure does to its parameters outside of dataflow blocks is an effect that it has
  * declared. */
+/* built for size */
 #include "analysis/analysis.h"
 
 #define MAX_ORIGINS 256 /* of one value; what has more is not followed further */

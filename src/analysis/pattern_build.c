@@ -1,4 +1,5 @@
 /* pattern_build.c: pattern nodes, and plans, which number the nodes of one pattern. */
+/* built for size */
 #include "analysis/pattern.h"
 
 #include <string.h>

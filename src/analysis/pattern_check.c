@@ -1,5 +1,6 @@
 /* pattern_check.c: conditions on what has been matched: names, equality, attributes, dtype,
  * sizes, struct info. */
+/* built for size */
 #include "analysis/pattern.h"
 
 #include <math.h>

@@ -12,6 +12,7 @@
  * Conditions that mention patterns not bound yet wait until nothing else is left; then, if need
  * be, what they mention is looked for.
  */
+/* built for size */
 #include "analysis/pattern.h"
 
 #include <string.h>

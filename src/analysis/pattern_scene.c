@@ -7,6 +7,7 @@
  *         gv = R.add(lv1, x)      3      0      add      3           nowhere: the result
  *     return gv
  */
+/* built for size */
 #include "analysis/analysis.h"
 
 typedef struct use { uint32_t used, user; } use;

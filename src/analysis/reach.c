@@ -1,4 +1,5 @@
 /* reach.c: which functions are mentioned, directly and along the mentions of others. */
+/* built for size */
 #include "analysis/analysis.h"
 
 typedef struct reaching {

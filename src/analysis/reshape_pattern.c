@@ -4,6 +4,7 @@
  *         B[i, j] = A[i * 4 + j]                   flat index read      i * 4 + j
  *
  * Yes only if both are proved equal, the elements as many, and every element written. */
+/* built for size */
 #include "analysis/analysis.h"
 
 typedef struct nest {

@@ -8,6 +8,7 @@
  * results of sequences, aliasing operators; arguments and parameters, calls and results of Relax
  * functions of the module. One write marks the class. So the answer errs on the side of written,
  * and one walk over the module is enough. / */
+/* built for size */
 #include "analysis/analysis.h"
 
 typedef struct search {

@@ -64,17 +64,13 @@ void *relax_error_user_token(const relax_error *error)
 
 relax_error *relax_error_retain(relax_error *error)
 {
-    if (!is_error(error))
-        return NULL;
-    if (error != &rlx_error_out_of_memory)
-        rlx_object_retain(error);
-    return error;
+    return is_error(error) ? rlx_error_retain(error) : NULL;
 }
 
 void relax_error_release(relax_error *error)
 {
-    if (is_error(error) && error != &rlx_error_out_of_memory)
-        rlx_object_release(error);
+    if (is_error(error))
+        rlx_error_release(error);
 }
 
 /* ---- bytes ---------------------------------------------------------------------------------- */
@@ -93,19 +89,11 @@ size_t relax_bytes_size(const relax_bytes *bytes)
 
 relax_bytes *relax_bytes_retain(relax_bytes *bytes)
 {
-    if (!is_bytes(bytes))
-        return NULL;
-    atomic_fetch_add_explicit(&bytes->refs, 1, memory_order_relaxed);
-    return bytes;
+    return is_bytes(bytes) ? rlx_bytes_retain(bytes) : NULL;
 }
 
 void relax_bytes_release(relax_bytes *bytes)
 {
-    if (!is_bytes(bytes) || atomic_fetch_sub_explicit(&bytes->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    rlx_shared_memory *memory = bytes->memory;
-    rlx_buf_free(&bytes->buf);
-    rlx_handle_ends(bytes);
-    rlx_mem_free(&memory->memory, bytes, sizeof *bytes);
-    rlx_shared_memory_release(memory);
+    if (is_bytes(bytes))
+        rlx_bytes_release(bytes);
 }

@@ -68,42 +68,20 @@ relax_status relax_registry_create(const relax_allocator *allocator, relax_regis
     if (!allocator_fits(allocator))
         return misuse(out_error, RLX_OP05, "relax_registry_create: malformed allocator");
     rlx_shared_memory *memory = rlx_shared_memory_create(allocator, SIZE_MAX);
-    relax_registry *r = memory ? rlx_mem_alloc_zero(&memory->memory, sizeof *r) : NULL;
-    if (!r) {
-        rlx_shared_memory_release(memory);
-        return rlx_error_no_memory(out_error);
-    }
-    atomic_init(&r->refs, 1);
-    r->tag = RLX_TAG_REGISTRY;
-    r->memory = memory;
-    rlx_map_init(&r->functions, &memory->memory);
-    *out = r;
-    return RELAX_OK;
+    *out = memory ? rlx_registry_make(memory) : NULL;
+    rlx_shared_memory_release(memory);
+    return *out ? RELAX_OK : rlx_error_no_memory(out_error);
 }
 
 relax_registry *relax_registry_retain(relax_registry *registry)
 {
-    if (!is_registry(registry))
-        return NULL;
-    atomic_fetch_add_explicit(&registry->refs, 1, memory_order_relaxed);
-    return registry;
+    return is_registry(registry) ? rlx_registry_retain(registry) : NULL;
 }
 
 void relax_registry_release(relax_registry *registry)
 {
-    rlx_map_entry *it = NULL;
-    rlx_slice name;
-    void *function;
-    if (!is_registry(registry) ||
-        atomic_fetch_sub_explicit(&registry->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    rlx_shared_memory *memory = registry->memory;
-    while (rlx_map_next(&registry->functions, &it, &name, &function))
-        rlx_object_release(function);
-    rlx_map_free(&registry->functions);
-    rlx_handle_ends(registry);
-    rlx_mem_free(&memory->memory, registry, sizeof *registry);
-    rlx_shared_memory_release(memory);
+    if (is_registry(registry))
+        rlx_registry_release(registry);
 }
 
 relax_status relax_registry_register(relax_registry *registry, const char *name, size_t name_len,
@@ -210,17 +188,16 @@ static char *copy_path(rlx_memory *m, const char *path, size_t len)
     return z;
 }
 
-/* file.h says why it failed as text; a failed allocation is one of them. */
 static relax_status file_failed(rlx_shared_memory *memory, relax_error **out_error,
                                 enum rlx_code_id code, const char *path, size_t path_len,
-                                const char *why_text)
+                                const rlx_file_why *why)
 {
-    rlx_fault why;
-    if (strcmp(why_text, "out of memory") == 0)
+    rlx_fault said;
+    if (why->failure == RLX_FILE_NO_MEMORY)
         return rlx_error_no_memory(out_error);
-    rlx_fail(&why, strcmp(why_text, "too large") == 0 ? RLX_LD13 : code, "%.*s: %s",
-             shown(path_len), path, why_text);
-    return rlx_error_give(memory, out_error, &why);
+    rlx_fail(&said, why->failure == RLX_FILE_TOO_LARGE ? RLX_LD13 : code, "%.*s: %s",
+             shown(path_len), path, why->text);
+    return rlx_error_give(memory, out_error, &said);
 }
 
 relax_status relax_executable_load_file(const char *path, size_t path_len,
@@ -228,7 +205,7 @@ relax_status relax_executable_load_file(const char *path, size_t path_len,
                                         relax_error **out_error)
 {
     relax_load_options o;
-    const char *why = "out of memory";
+    rlx_file_why why = rlx_file_no_memory;
     clear_error(out_error);
     if (out)
         *out = NULL;
@@ -249,30 +226,26 @@ relax_status relax_executable_load_file(const char *path, size_t path_len,
         rlx_mem_free(&memory->memory, z, path_len + 1);
     if (image)
         return load_image(memory, image, &o, out, out_error);
-    relax_status status = file_failed(memory, out_error, RLX_LD14, path, path_len, why);
+    relax_status status = file_failed(memory, out_error, RLX_LD14, path, path_len, &why);
     rlx_shared_memory_release(memory);
     return status;
 }
 
 relax_executable *relax_executable_retain(relax_executable *executable)
 {
-    if (!is_executable(executable))
-        return NULL;
-    atomic_fetch_add_explicit(&executable->refs, 1, memory_order_relaxed);
-    return executable;
+    return is_executable(executable) ? rlx_executable_retain(executable) : NULL;
 }
 
 void relax_executable_release(relax_executable *executable)
 {
-    if (is_executable(executable) &&
-        atomic_fetch_sub_explicit(&executable->refs, 1, memory_order_acq_rel) == 1)
-        rlx_executable_free(executable);
+    if (is_executable(executable))
+        rlx_executable_release(executable);
 }
 
 relax_status relax_executable_save(const relax_executable *executable, const char *path,
                                    size_t path_len, relax_error **out_error)
 {
-    const char *why = "out of memory";
+    rlx_file_why why = rlx_file_no_memory;
     clear_error(out_error);
     if (!is_executable(executable) || !path)
         return misuse(out_error, RLX_OP01,
@@ -286,7 +259,7 @@ relax_status relax_executable_save(const relax_executable *executable, const cha
     if (z)
         rlx_mem_free(m, z, path_len + 1);
     return ok ? RELAX_OK
-              : file_failed(executable->memory, out_error, RLX_IO02, path, path_len, why);
+              : file_failed(executable->memory, out_error, RLX_IO02, path, path_len, &why);
 }
 
 /* The content of a buffer as bytes of the host's. */

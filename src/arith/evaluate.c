@@ -1,6 +1,7 @@
 /* evaluate.c: evaluation for given values, in int64 without wrapping. One stack of nodes under
  * work, one memo, so that shared nodes are computed once; only the chosen arm of a select, and of
  * and / or as much as is needed, is looked at. */
+/* built for size */
 #include "arith/arith_int.h"
 
 typedef struct evaluator {

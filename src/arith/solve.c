@@ -1,5 +1,6 @@
 /* solve.c: solving for a variable, facts that two expressions are equal, and values for which they
  * are not. */
+/* built for size */
 #include "arith/arith_int.h"
 
 /* --- solving: a - b = k * var + rest --- */

@@ -27,6 +27,10 @@
 #define RLX_FETCH(p) __builtin_prefetch(p)
 /* Number of the lowest bit that is set; bits is not 0. */
 #define RLX_LOWEST_BIT(bits) ((unsigned)__builtin_ctzll(bits))
+/* Integers of any types: *out is the exact result cut to its type; true: it did not fit. */
+#define RLX_ADD_OVERFLOWS(a, b, out) __builtin_add_overflow(a, b, out)
+#define RLX_SUB_OVERFLOWS(a, b, out) __builtin_sub_overflow(a, b, out)
+#define RLX_MUL_OVERFLOWS(a, b, out) __builtin_mul_overflow(a, b, out)
 #define RLX_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The iterations of the next loop do not depend on each other: exact overlap of operands is

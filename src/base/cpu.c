@@ -1,4 +1,5 @@
 /* cpu.c: name and features of this machine's processor, as compilers spell them. */
+/* built for size */
 #include "base/cpu.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* diag.c: sources, places, diagnostics and their two forms: text with the line, and JSON. */
+/* built for size */
 #include "base/diag.h"
 
 #include "base/json.h"

@@ -1,4 +1,5 @@
 /* file.c: whole files in and out; crc32c. */
+/* built for size */
 #include "base/file.h"
 
 #include "base/crc32c_table.h"
@@ -14,7 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *reason(int error)
+const rlx_file_why rlx_file_no_memory = { RLX_FILE_NO_MEMORY, "out of memory" };
+static const rlx_file_why too_large = { RLX_FILE_TOO_LARGE, "too large" };
+
+static rlx_file_why refused(const char *text) { return (rlx_file_why){ RLX_FILE_REFUSED, text }; }
+
+static rlx_file_why reason(int error)
 {
     static const struct { int error; const char *text; } reasons[] = {
         { ENOENT, "no such file" },
@@ -29,14 +35,16 @@ static const char *reason(int error)
         { ENOSPC, "no space left on the device" },
         { EDQUOT, "disk quota exceeded" },
         { EROFS, "the file system is read-only" },
-        { EFBIG, "too large" },
-        { ENOMEM, "out of memory" },
         { EIO, "input/output error" },
     };
+    if (error == ENOMEM)
+        return rlx_file_no_memory;
+    if (error == EFBIG)
+        return too_large;
     for (size_t i = 0; i < RLX_COUNT(reasons); i++)
         if (reasons[i].error == error)
-            return reasons[i].text;
-    return "the system refused it";
+            return refused(reasons[i].text);
+    return refused("the system refused it");
 }
 
 static int open_retry(const char *path, int flags)
@@ -50,7 +58,7 @@ static int open_retry(const char *path, int flags)
 
 /* Opens a regular file for reading and tells its size. -1 and *why on failure. Non-blocking,
  * because opening a pipe that nobody writes to would wait for ever; regular files do not care. */
-static int open_regular(const char *path, size_t max, size_t *size, const char **why)
+static int open_regular(const char *path, size_t max, size_t *size, rlx_file_why *why)
 {
     struct stat st;
     int fd = open_retry(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -61,11 +69,11 @@ static int open_regular(const char *path, size_t max, size_t *size, const char *
     if (fstat(fd, &st) != 0)
         *why = reason(errno);
     else if (S_ISDIR(st.st_mode))
-        *why = "is a directory";
+        *why = refused("is a directory");
     else if (!S_ISREG(st.st_mode))
-        *why = "not a regular file";
+        *why = refused("not a regular file");
     else if ((uintmax_t)st.st_size > max || (uintmax_t)st.st_size >= SIZE_MAX)
-        *why = "too large";
+        *why = too_large;
     else {
         *size = (size_t)st.st_size;
         return fd;
@@ -75,14 +83,15 @@ static int open_regular(const char *path, size_t max, size_t *size, const char *
 }
 
 /* Exactly `size` bytes. */
-static bool read_all(int fd, unsigned char *to, size_t size, const char **why)
+static bool read_all(int fd, unsigned char *to, size_t size, rlx_file_why *why)
 {
     while (size) {
         ssize_t n = read(fd, to, size);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
-            *why = n < 0 ? reason(errno) : "the file became shorter while it was read";
+            *why = n < 0 ? reason(errno)
+                         : refused("the file became shorter while it was read");
             return false;
         }
         to += n;
@@ -91,11 +100,11 @@ static bool read_all(int fd, unsigned char *to, size_t size, const char **why)
     return true;
 }
 
-static rlx_blob *read_open(rlx_memory *m, int fd, size_t size, const char **why)
+static rlx_blob *read_open(rlx_memory *m, int fd, size_t size, rlx_file_why *why)
 {
     rlx_blob *b = rlx_blob_create(m, NULL, size);
     if (!b) {
-        *why = "out of memory";
+        *why = rlx_file_no_memory;
         return NULL;
     }
     if (!read_all(fd, b->data, size, why)) {
@@ -112,12 +121,12 @@ static void unmap(void *user, void *data, size_t size)
     errno = saved;
 }
 
-static rlx_blob *map_open(rlx_memory *m, int fd, size_t size, const char **why)
+static rlx_blob *map_open(rlx_memory *m, int fd, size_t size, rlx_file_why *why)
 {
     if (size == 0) { /* nothing cannot be mapped */
         rlx_blob *empty = rlx_blob_create(m, NULL, 0);
         if (!empty)
-            *why = "out of memory";
+            *why = rlx_file_no_memory;
         return empty;
     }
     void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -127,13 +136,13 @@ static rlx_blob *map_open(rlx_memory *m, int fd, size_t size, const char **why)
     }
     rlx_blob *b = rlx_blob_wrap(m, data, size, unmap, NULL); /* unmaps if it fails */
     if (!b)
-        *why = "out of memory";
+        *why = rlx_file_no_memory;
     return b;
 }
 
 /* A regular file's first `size` bytes as get_bytes gives them; leaves errno as it was. */
-static rlx_blob *get(rlx_memory *m, const char *path, size_t max, const char **why,
-                     rlx_blob *get_bytes(rlx_memory *, int fd, size_t size, const char **why))
+static rlx_blob *get(rlx_memory *m, const char *path, size_t max, rlx_file_why *why,
+                     rlx_blob *get_bytes(rlx_memory *, int fd, size_t size, rlx_file_why *why))
 {
     int saved = errno;
     size_t size = 0;
@@ -147,19 +156,19 @@ static rlx_blob *get(rlx_memory *m, const char *path, size_t max, const char **w
     return b;
 }
 
-rlx_blob *rlx_file_read(rlx_memory *m, const char *path, size_t max, const char **why)
+rlx_blob *rlx_file_read(rlx_memory *m, const char *path, size_t max, rlx_file_why *why)
 {
     return get(m, path, max, why, read_open);
 }
 
-rlx_blob *rlx_file_map(rlx_memory *m, const char *path, size_t max, const char **why)
+rlx_blob *rlx_file_map(rlx_memory *m, const char *path, size_t max, rlx_file_why *why)
 {
     return get(m, path, max, why, map_open);
 }
 
 /* --- writing --- */
 
-static bool write_all(int fd, const unsigned char *from, size_t size, const char **why)
+static bool write_all(int fd, const unsigned char *from, size_t size, rlx_file_why *why)
 {
     while (size) {
         ssize_t n = write(fd, from, size);
@@ -176,7 +185,7 @@ static bool write_all(int fd, const unsigned char *from, size_t size, const char
 }
 
 /* Writes and closes; some file systems report a full disk only at the end. */
-static bool write_and_close(int fd, const void *data, size_t size, const char **why)
+static bool write_and_close(int fd, const void *data, size_t size, rlx_file_why *why)
 {
     bool good = write_all(fd, data, size, why);
     if (close(fd) != 0 && good && errno != EINTR) {
@@ -209,7 +218,7 @@ static int create_beside(const char *path, char name[PATH_MAX])
 
 /* A new file replaces the old one as a whole and keeps its permissions. */
 static bool replace(const char *path, const struct stat *old, const void *data, size_t size,
-                    const char **why)
+                    rlx_file_why *why)
 {
     char name[PATH_MAX];
     int fd = create_beside(path, name);
@@ -230,7 +239,7 @@ static bool replace(const char *path, const struct stat *old, const void *data, 
 }
 
 /* Devices and pipes are written to, not replaced. */
-static bool write_into(const char *path, const void *data, size_t size, const char **why)
+static bool write_into(const char *path, const void *data, size_t size, rlx_file_why *why)
 {
     int fd = open_retry(path, O_WRONLY | O_NOCTTY);
     if (fd < 0) {
@@ -240,14 +249,14 @@ static bool write_into(const char *path, const void *data, size_t size, const ch
     return write_and_close(fd, data, size, why);
 }
 
-static bool write_path(const char *path, const void *data, size_t size, const char **why)
+static bool write_path(const char *path, const void *data, size_t size, rlx_file_why *why)
 {
     struct stat st;
     char target[PATH_MAX];
     if (stat(path, &st) != 0)
         return replace(path, NULL, data, size, why);
     if (S_ISDIR(st.st_mode)) {
-        *why = "is a directory";
+        *why = refused("is a directory");
         return false;
     }
     if (!S_ISREG(st.st_mode))
@@ -260,7 +269,7 @@ static bool write_path(const char *path, const void *data, size_t size, const ch
 }
 
 bool rlx_file_write(rlx_memory *m, const char *path, const void *data, size_t size,
-                    const char **why)
+                    rlx_file_why *why)
 {
     int saved = errno;
     bool good = write_path(path, data, size, why);

@@ -18,18 +18,6 @@ void rlx_intern_free(rlx_intern *t)
     rlx_intern_init(t, t->memory);
 }
 
-void rlx_intern_clear(rlx_intern *t)
-{
-    /* clearing costs no more than filling did */
-    if (t->cap > MOST_CLEARED_SLOTS && t->len < t->cap / 16) {
-        rlx_intern_free(t);
-        return;
-    }
-    if (t->len)
-        memset(t->slots, 0, t->cap * sizeof *t->slots);
-    t->len = 0;
-}
-
 static void place(rlx_intern_slot *slots, size_t mask, rlx_intern_slot slot)
 {
     size_t at = (size_t)slot.hash & mask;
@@ -54,14 +42,6 @@ static bool grow_to(rlx_intern *t, size_t cap)
     t->slots = slots;
     t->cap = cap;
     return true;
-}
-
-bool rlx_intern_reserve(rlx_intern *t, size_t items)
-{
-    size_t cap = FIRST_SLOTS;
-    while (cap / 2 < items && cap <= SIZE_MAX / 2)
-        cap *= 2;
-    return cap <= t->cap || grow_to(t, cap);
 }
 
 bool rlx_intern_add(rlx_intern *t, uint64_t hash, void *item)

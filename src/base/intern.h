@@ -22,8 +22,6 @@ typedef struct rlx_intern {
 
 void rlx_intern_init(rlx_intern *t, rlx_memory *memory);
 void rlx_intern_free(rlx_intern *t);
-void rlx_intern_clear(rlx_intern *t);
-bool rlx_intern_reserve(rlx_intern *t, size_t items); /* room for so many in all */
 bool rlx_intern_add(rlx_intern *t, uint64_t hash, void *item); /* does not look for equal items */
 
 RLX_INLINE void *rlx_intern_next(const rlx_intern *t, uint64_t hash, size_t *at)

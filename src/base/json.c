@@ -1,4 +1,5 @@
 /* json.c: reading JSON into a region, quoting strings, base64. */
+/* built for size */
 #include "base/json.h"
 
 #include "base/number.h"

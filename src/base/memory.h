@@ -44,23 +44,23 @@ size_t rlx_mem_live(const rlx_memory *m);
 /* Sizes from files and callers: false on overflow, *out untouched. */
 RLX_INLINE bool rlx_mul_size(size_t a, size_t b, size_t *out)
 {
-    return !__builtin_mul_overflow(a, b, out);
+    return !RLX_MUL_OVERFLOWS(a, b, out);
 }
 RLX_INLINE bool rlx_add_size(size_t a, size_t b, size_t *out)
 {
-    return !__builtin_add_overflow(a, b, out);
+    return !RLX_ADD_OVERFLOWS(a, b, out);
 }
 RLX_INLINE bool rlx_mul_i64(int64_t a, int64_t b, int64_t *out)
 {
-    return !__builtin_mul_overflow(a, b, out);
+    return !RLX_MUL_OVERFLOWS(a, b, out);
 }
 RLX_INLINE bool rlx_add_i64(int64_t a, int64_t b, int64_t *out)
 {
-    return !__builtin_add_overflow(a, b, out);
+    return !RLX_ADD_OVERFLOWS(a, b, out);
 }
 RLX_INLINE bool rlx_sub_i64(int64_t a, int64_t b, int64_t *out)
 {
-    return !__builtin_sub_overflow(a, b, out);
+    return !RLX_SUB_OVERFLOWS(a, b, out);
 }
 
 #endif

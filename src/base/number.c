@@ -146,8 +146,8 @@ bool rlx_parse_u64(rlx_slice text, uint64_t *out, bool *overflow)
         if (digit >= base)
             return false;
         after_digit = true;
-        too_large |= __builtin_mul_overflow(value, (uint64_t)base, &value);
-        too_large |= __builtin_add_overflow(value, (uint64_t)digit, &value);
+        too_large |= RLX_MUL_OVERFLOWS(value, (uint64_t)base, &value);
+        too_large |= RLX_ADD_OVERFLOWS(value, (uint64_t)digit, &value);
     }
     bool leading_zero = base == 10 && text.len > 1 && text.data[0] == '0' && (value || too_large);
     if (!after_digit || leading_zero)

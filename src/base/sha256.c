@@ -1,4 +1,5 @@
 /* sha256: FIPS 180-4, section 6.2, with its names. */
+/* built for size */
 #include "base/sha256.h"
 
 #include <string.h>

@@ -1,11 +1,12 @@
-/* cli.h: the tool bin/relax, a client of the public headers only. main.c holds the table of
- * commands, options.c that of options, cmd_*.c the commands. */
+/* cli.h: the tool bin/relax, a client of the public headers and base/compiler.h only. main.c holds
+ * the table of commands, options.c that of options, cmd_*.c the commands. */
 #ifndef RELAX_CLI_H
 #define RELAX_CLI_H
 
 #include <relax/relax.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include "base/compiler.h"
 
 /* Exit codes: a contract that scripts rely on. */
 enum { CLI_OK = 0, CLI_FAULT = 1, CLI_USAGE = 2, CLI_INTERNAL = 3 };
@@ -51,16 +52,17 @@ bool cli_make_directory(const cli *c, const char *path); /* fine if it exists. R
 /* ---- messages (report.c). All go to standard error. */
 /* `error[CODE]: message`, after "FILE: " if file is not NULL; as JSON with --diagnostics json.
  * Returns CLI_FAULT. */
-int cli_error(const cli *c, const char *code, const char *file, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+RLX_PRINTF(4, 5)
+int cli_error(const cli *c, const char *code, const char *file, const char *format, ...);
 /* Text that may come from a file, harmless for a terminal: control characters and broken UTF-8
  * become '?'. */
 void cli_put_text(FILE *out, const char *text);
 /* The same as a warning. */
-void cli_warning(const cli *c, const char *code, const char *file, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+RLX_PRINTF(4, 5)
+void cli_warning(const cli *c, const char *code, const char *file, const char *format, ...);
 /* returns CLI_USAGE */
-int cli_usage(const cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+RLX_PRINTF(2, 3)
+int cli_usage(const cli *c, const char *format, ...);
 /* releases it; returns CLI_FAULT or CLI_INTERNAL */
 int cli_run_error(const cli *c, const char *file, relax_error *error);
 /* Prints the diagnostics from index `first` on; CLI_OK if there were no errors. */

@@ -79,8 +79,8 @@ static bool take_size(cursor *at, int64_t *out)
     const char *from = at->p;
     int64_t value = 0;
     while (at->p < at->end && *at->p >= '0' && *at->p <= '9') {
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, *at->p - '0', &value))
+        if (RLX_MUL_OVERFLOWS(value, 10, &value) ||
+            RLX_ADD_OVERFLOWS(value, *at->p - '0', &value))
             return false;
         at->p++;
     }
@@ -199,11 +199,11 @@ static bool data_size(const header *h, size_t *count, size_t *bytes)
     for (int i = 0; i < h->ndim; i++)
         empty |= h->shape[i] == 0;
     for (int i = 0; i < h->ndim && !empty; i++)
-        if (__builtin_mul_overflow(*count, (size_t)h->shape[i], count))
+        if (RLX_MUL_OVERFLOWS(*count, (size_t)h->shape[i], count))
             return false;
     if (empty)
         *count = 0;
-    return !__builtin_mul_overflow(*count, relax_dtype_size(h->dtype), bytes);
+    return !RLX_MUL_OVERFLOWS(*count, relax_dtype_size(h->dtype), bytes);
 }
 
 static relax_tensor *make_tensor(const cli *c, const char *file, const header *h,

@@ -42,7 +42,7 @@ static const option_row rows[] = {
     { 'M', "--compiler-memory", NULL, INTEGER, AT(compiler_memory), 0, "BYTES",
       "target c: memory that each compiler may address (default 2 GiB)" },
     { 'O', "--opt", NULL, INTEGER, AT(opt_level), 0, "0|1|2",
-      "0 lowers only, 1 cleans up (default), 2 fuses and schedules" },
+      "0 lowers only, 1 cleans up (default), 2 as 1 (no fusion yet)" },
     { 'd', "--dump-after", NULL, TEXT, AT(dump_after), 0, "PASS|all",
       "print the module after a pass" },
     { 'e', "--entry", NULL, TEXT, AT(entry), 0, "NAME", "function to run (default main)" },
@@ -83,8 +83,8 @@ bool cli_parse_int(const char *text, int64_t *out)
     if (!*p)
         return false;
     for (; *p; p++) {
-        if (*p < '0' || *p > '9' || __builtin_mul_overflow(value, 10u, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
+        if (*p < '0' || *p > '9' || RLX_MUL_OVERFLOWS(value, 10u, &value) ||
+            RLX_ADD_OVERFLOWS(value, (uint64_t)(*p - '0'), &value))
             return false;
     }
     if (value > (uint64_t)INT64_MAX + negative)

@@ -1,4 +1,5 @@
 /* desc_text.c: reading descriptions, and their text. */
+/* built for size */
 #include "desc/desc_int.h"
 
 void rlx_desc_describe(const int64_t *node, rlx_desc_info *out)

@@ -1,5 +1,6 @@
 /* desc_verify.c: checking descriptions of unknown origin, once, so that matching and evaluating
  * can trust them. */
+/* built for size */
 #include "desc/desc_int.h"
 
 typedef struct check {

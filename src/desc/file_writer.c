@@ -1,4 +1,5 @@
 /* file_writer.c: the sections of a .rlx file, collected in any order. */
+/* built for size */
 #include "desc/file_writer.h"
 
 void rlx_file_writer_init(rlx_file_writer *w, rlx_memory *m)
@@ -315,7 +316,7 @@ static size_t table_bytes(size_t count, size_t record)
 }
 
 /* KERNELS and CONSTANTS: count, records whose offsets are moved behind the table, payload. */
-#define PUT_TABLE(o, section, records, payload, has_payload)                           \
+#define PUT_TABLE(o, section, record, records, payload, has_payload)                   \
     do {                                                                               \
         rlx_file_section s_;                                                           \
         begin_section((o), &s_, (section));                                            \
@@ -323,7 +324,7 @@ static size_t table_bytes(size_t count, size_t record)
         const uint32_t head_[2] = { (uint32_t)(records)->len, 0 };                     \
         rlx_buf_put((o)->buf, (const char *)head_, sizeof head_);                      \
         for (size_t i_ = 0; i_ < (records)->len; i_++) {                               \
-            __typeof__(*(records)->data) r_ = (records)->data[i_];                     \
+            record r_ = (records)->data[i_];                                           \
             r_.offset += (has_payload) ? shift_ : 0;                                   \
             rlx_buf_put((o)->buf, (const char *)&r_, sizeof r_);                       \
         }                                                                              \
@@ -338,8 +339,8 @@ static void put_sections(file_out *o, rlx_file_writer *w)
     put_plain(o, RLX_SECTION_FUNCTIONS, w->functions.data,
               w->functions.len * sizeof *w->functions.data);
     put_plain(o, RLX_SECTION_CODE, w->code.data, w->code.len * sizeof *w->code.data);
-    PUT_TABLE(o, RLX_SECTION_KERNELS, &w->kernels, &w->kernel_bytes, true);
-    PUT_TABLE(o, RLX_SECTION_CONSTANTS, &w->constants, &w->constant_bytes,
+    PUT_TABLE(o, RLX_SECTION_KERNELS, rlx_file_kernel, &w->kernels, &w->kernel_bytes, true);
+    PUT_TABLE(o, RLX_SECTION_CONSTANTS, rlx_file_constant, &w->constants, &w->constant_bytes,
               r_.kind <= RLX_CONSTANT_SHAPE);
     put_plain(o, RLX_SECTION_DESCS, w->descs.data, w->descs.len * sizeof *w->descs.data);
     put_plain(o, RLX_SECTION_PACKED, w->packed.data, w->packed.len * sizeof *w->packed.data);

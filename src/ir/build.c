@@ -118,8 +118,8 @@ const rlx_expr *rlx_constant_new(rlx_context *ctx, rlx_dtype dtype, const int64_
 
 /* ---- Relax expressions */
 
-const rlx_var *rlx_var_new(rlx_context *ctx, bool dataflow, const rlx_string *name, int32_t number,
-                           const rlx_sinfo *sinfo, rlx_place place)
+rlx_var *rlx_var_new(rlx_context *ctx, bool dataflow, const rlx_string *name, int32_t number,
+                     const rlx_sinfo *sinfo, rlx_place place)
 {
     rlx_var *v = name ? rlx_new(ctx, sizeof *v) : NULL;
     if (!v)

@@ -28,8 +28,8 @@ const rlx_expr *rlx_constant_new(rlx_context *ctx, rlx_dtype dtype, const int64_
 const rlx_expr *rlx_constant_blob(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape,
                                   size_t ndim, rlx_blob *data, rlx_place place);
 /* number -1: the name is complete */
-const rlx_var *rlx_var_new(rlx_context *ctx, bool dataflow, const rlx_string *name, int32_t number,
-                           const rlx_sinfo *sinfo, rlx_place place);
+rlx_var *rlx_var_new(rlx_context *ctx, bool dataflow, const rlx_string *name, int32_t number,
+                     const rlx_sinfo *sinfo, rlx_place place);
 const rlx_global_var *rlx_global_var_new(rlx_context *ctx, const rlx_string *name,
                                          rlx_place place);
 const rlx_expr *rlx_tuple_new(rlx_context *ctx, const rlx_expr *const *fields, size_t count,
@@ -96,8 +96,8 @@ RLX_INLINE const rlx_prim *rlx_int64(rlx_context *ctx, int64_t value)
     return rlx_int(ctx, RELAX_INT64, value);
 }
 const rlx_prim *rlx_float(rlx_context *ctx, rlx_dtype dtype, double value);
-const rlx_prim_var *rlx_prim_var_new(rlx_context *ctx, const rlx_string *name, rlx_dtype dtype,
-                                     rlx_place place);
+rlx_prim_var *rlx_prim_var_new(rlx_context *ctx, const rlx_string *name, rlx_dtype dtype,
+                               rlx_place place);
 const rlx_prim *rlx_pointer_var(rlx_context *ctx, const rlx_string *name, rlx_dtype elem,
                                 const rlx_string *scope, rlx_place place);
 /* comparisons give bool */

@@ -59,8 +59,8 @@ const rlx_prim *rlx_float(rlx_context *ctx, rlx_dtype dtype, double value)
     return rlx_node_intern(ctx, &key.node);
 }
 
-const rlx_prim_var *rlx_prim_var_new(rlx_context *ctx, const rlx_string *name, rlx_dtype dtype,
-                                     rlx_place place)
+rlx_prim_var *rlx_prim_var_new(rlx_context *ctx, const rlx_string *name, rlx_dtype dtype,
+                               rlx_place place)
 {
     rlx_prim_var *v = name ? rlx_node_new(ctx, RLX_NODE_PRIM_VAR) : NULL;
     if (!v)
@@ -74,7 +74,7 @@ const rlx_prim_var *rlx_prim_var_new(rlx_context *ctx, const rlx_string *name, r
 const rlx_prim *rlx_pointer_var(rlx_context *ctx, const rlx_string *name, rlx_dtype elem,
                                 const rlx_string *scope, rlx_place place)
 {
-    rlx_prim_var *v = (rlx_prim_var *)(uintptr_t)rlx_prim_var_new(ctx, name, RELAX_HANDLE, place);
+    rlx_prim_var *v = rlx_prim_var_new(ctx, name, RELAX_HANDLE, place);
     if (!v)
         return NULL;
     v->elem_dtype = elem;

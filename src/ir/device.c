@@ -1,4 +1,5 @@
 /* device.c: virtual devices: kind, number, text, and the list of a module. */
+/* built for size */
 #include "ir/ir_int.h"
 
 /* Of kinds that share a number the first names it. */

@@ -1,4 +1,5 @@
 /* difference.c: where two nodes differ, for people. */
+/* built for size */
 #include "ir/ir_int.h"
 
 static void put_names(rlx_buf *b, const rlx_string *x, const rlx_string *y)

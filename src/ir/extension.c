@@ -1,4 +1,5 @@
 /* extension.c: the table of what a host has added. */
+/* built for size */
 #include "ir/ir_int.h"
 
 rlx_extensions *rlx_extensions_of(rlx_context *ctx)

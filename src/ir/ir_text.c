@@ -1,6 +1,7 @@
 /* ir_text.c: text of struct info, integer expressions and leaf expressions. A node that is taken
  * off the stack writes its beginning and pushes the rest: literal pieces, children, a closing
  * piece. */
+/* built for size */
 #include "ir/ir_int.h"
 
 #include <math.h>
@@ -995,14 +996,6 @@ static void write(rlx_buf *b, const rlx_node *n, const rlx_text_style *style, si
 void rlx_text_sinfo(rlx_buf *b, const rlx_sinfo *s) { write(b, s, NULL, SIZE_MAX); }
 void rlx_text_prim(rlx_buf *b, const rlx_prim *p) { write(b, p, NULL, SIZE_MAX); }
 void rlx_text_expr(rlx_buf *b, const rlx_expr *e) { write(b, e, NULL, SIZE_MAX); }
-void rlx_text_prim_style(rlx_buf *b, const rlx_prim *p, const rlx_text_style *style)
-{
-    write(b, p, style, SIZE_MAX);
-}
-void rlx_text_sinfo_style(rlx_buf *b, const rlx_sinfo *s, const rlx_text_style *style)
-{
-    write(b, s, style, SIZE_MAX);
-}
 void rlx_text_expr_style(rlx_buf *b, const rlx_expr *e, const rlx_text_style *style)
 {
     write(b, e, style, SIZE_MAX);

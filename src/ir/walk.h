@@ -139,8 +139,6 @@ typedef struct rlx_text_style {
     /* text between the quotes; NULL: target and id */
     void (*vdevice)(void *user, rlx_buf *b, const rlx_node *vdevice);
 } rlx_text_style;
-void rlx_text_prim_style(rlx_buf *b, const rlx_prim *p, const rlx_text_style *style);
-void rlx_text_sinfo_style(rlx_buf *b, const rlx_sinfo *s, const rlx_text_style *style);
 void rlx_text_expr_style(rlx_buf *b, const rlx_expr *e, const rlx_text_style *style);
 
 #endif

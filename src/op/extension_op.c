@@ -1,5 +1,6 @@
 /* extension_op.c: operators that the host has registered. Their rows lead here; callbacks are
  * asked, and what they answer is looked at before anybody relies on it. */
+/* built for size */
 #include "op/op_int.h"
 
 #include "op/lower_int.h"

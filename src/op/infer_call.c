@@ -1,4 +1,5 @@
 /* infer_call.c: the call_tir family, packed functions, closures, printing. */
+/* built for size */
 #include "op/op_int.h"
 
 #include <stdarg.h>

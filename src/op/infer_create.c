@@ -1,4 +1,5 @@
 /* infer_create.c: tensors made from a shape and a value. */
+/* built for size */
 #include "op/op_int.h"
 
 static const rlx_expr *shape_of_arg(const rlx_infer *in, size_t i)

@@ -1,4 +1,5 @@
 /* infer_index.c: elements picked by position: slices, take, gather, scatter, sorting. */
+/* built for size */
 #include "op/op_int.h"
 
 static bool is_index_dtype(rlx_dtype t)

@@ -5,6 +5,7 @@
  *     i in 0 .. n:     i // 4   0 .. (n + 3) // 4      i % 4   0 .. 4      i * 2   0 .. 2 n, step 2
  * The size of the result is the end of the span, which has to begin at 0.
  */
+/* built for size */
 #include "op/op_int.h"
 
 typedef struct span {

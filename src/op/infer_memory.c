@@ -1,4 +1,5 @@
 /* infer_memory.c: storage, views, devices: what lowering puts into a program. */
+/* built for size */
 #include "op/op_int.h"
 
 static bool dtype_literal(rlx_infer *in, size_t i, rlx_dtype *out)

@@ -1,4 +1,5 @@
 /* infer_misc.c: gradients and collectives. */
+/* built for size */
 #include "op/op_int.h"
 
 /* The argument is a variable, which the pass that differentiates looks for. */

@@ -1,5 +1,6 @@
 /* infer_nn.c: normalisation, losses, attention, padding, quantisation. Convolutions and
  * pooling: infer_window.c. */
+/* built for size */
 #include "op/op_int.h"
 
 /* ---- normalisation -------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* infer_window.c: convolutions and pooling: windows that slide over the last dimensions.
  * row->detail: how many. */
+/* built for size */
 #include "op/op_int.h"
 
 /* ---- layouts --------------------------------------------------------------------------------

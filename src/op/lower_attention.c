@@ -8,6 +8,7 @@
  * Layout: (batch, sequence, heads, size). Sequences of attention_var_len lie one after another:
  * a key is seen only from its own sequence, masks count inside it.
  */
+/* built for size */
 #include "op/lower_int.h"
 
 #include <math.h>

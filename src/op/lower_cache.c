@@ -8,6 +8,7 @@
  *     words:   | key of entry 0 | key of entry 1 | ... | key under way
  *     sources: | inputs of entry 0 | ...
  */
+/* built for size */
 #include "op/lower_int.h"
 
 #define MAX_CLASSES 64     /* distinct sizes of one call */

@@ -1,5 +1,6 @@
 /* lower_call.c: from an operator call to a call_tir of a PrimFunc, and what lowerings have in
  * common. */
+/* built for size */
 #include "op/lower_int.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* lower_create.c: tensors whose elements follow from their positions: ranges, identity,
  * triangles. */
+/* built for size */
 #include "op/lower_int.h"
 
 typedef struct create {

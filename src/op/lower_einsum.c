@@ -5,6 +5,7 @@
  * last one; then the summed ones. Dimensions of the ellipsis are labels of their own, aligned
  * right. Sizes of 1 broadcast.
  */
+/* built for size */
 #include "op/lower_int.h"
 
 #define MAX_OPERANDS RLX_EINSUM_OPERANDS

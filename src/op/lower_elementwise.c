@@ -1,5 +1,6 @@
 /* lower_elementwise.c: unary and binary operators, comparisons, where, clip, astype. One block,
  * one store. */
+/* built for size */
 #include "op/lower_int.h"
 
 /* ---- one operand ---------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  * writes by position. Negative positions count from the end; a kernel checks each position
  * against its buffer (RT09).
  */
+/* built for size */
 #include "op/lower_int.h"
 
 typedef struct pick {

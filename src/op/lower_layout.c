@@ -8,6 +8,7 @@
  *     extent.
  * Otherwise what decides is the number of places; of elements that meet, the last one stays.
  */
+/* built for size */
 #include "op/lower_int.h"
 
 #define MAX_DIGITS 32

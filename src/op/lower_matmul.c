@@ -4,6 +4,7 @@
  * Operands of rank 1 lack i or j. The summed sizes are one variable for both operands, so the
  * kernel's call checks that they agree.
  */
+/* built for size */
 #include "op/lower_int.h"
 
 typedef struct product {

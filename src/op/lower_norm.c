@@ -4,6 +4,7 @@
  * in two (group, channel in the group). Two passes: the mean, then the mean of squared
  * distances from it. Narrow floats in float32.
  */
+/* built for size */
 #include "op/lower_int.h"
 
 typedef struct norm {

@@ -1,4 +1,5 @@
 /* lower_rearrange.c: elements of one tensor at other places: split, repeat, tile, flip, pad. */
+/* built for size */
 #include "op/lower_int.h"
 
 typedef struct moved {

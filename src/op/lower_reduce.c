@@ -1,5 +1,6 @@
 /* lower_reduce.c: sums, extremes, positions, softmax. Narrow floats accumulate in float32, in a
  * temporary. */
+/* built for size */
 #include "op/lower_int.h"
 
 typedef struct reduction {

@@ -11,6 +11,7 @@
  * Stores run along the innermost axis, each sum in its own order. Narrow floats accumulate in
  * float32.
  */
+/* built for size */
 #include "op/lower_int.h"
 
 typedef struct scan {

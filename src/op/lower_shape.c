@@ -1,4 +1,5 @@
 /* lower_shape.c: reshape and its relatives, permute, concat, broadcast_to, filling. */
+/* built for size */
 #include "op/lower_int.h"
 
 /* ---- reshape, flatten, expand_dims, squeeze ------------------------------------------------- */

@@ -9,6 +9,7 @@
  * stand. The loops run as the result lies in memory, its last axis innermost. Without padding
  * data is read directly. Narrow floats sum in float32.
  */
+/* built for size */
 #include "op/lower_int.h"
 
 #define MAX_AXES 5

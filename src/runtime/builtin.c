@@ -1,4 +1,5 @@
 /* builtin.c: the run-time builtins of builtin.def. */
+/* built for size */
 #include "runtime/runtime_int.h"
 
 static bool no_memory(rlx_fault *why, const char *what)

@@ -5,6 +5,7 @@
  * 0.0. Descending order is the order of inverted keys, so one stable merge sort of positions
  * serves all.
  */
+/* built for size */
 #include "runtime/runtime_int.h"
 
 /* Work between two questions whether to go on: keys compared or elements moved. */

@@ -1,4 +1,5 @@
 /* error.c: failures as objects, and bytes handed to the host. */
+/* built for size */
 #include "runtime/runtime_int.h"
 
 static void ignore_trace(void *self, const void *text, int32_t mode)
@@ -24,6 +25,19 @@ bool rlx_error_is_ours(const rlx_object *error)
 {
     return error->type_index == RELAX_VALUE_ERROR &&
            (rlx_object_is_ours(error) || error == &rlx_error_out_of_memory.base);
+}
+
+relax_error *rlx_error_retain(relax_error *error)
+{
+    if (error && error != &rlx_error_out_of_memory)
+        rlx_object_retain(error);
+    return error;
+}
+
+void rlx_error_release(relax_error *error)
+{
+    if (error && error != &rlx_error_out_of_memory)
+        rlx_object_release(error);
 }
 
 relax_status rlx_error_no_memory(relax_error **out)
@@ -123,6 +137,23 @@ relax_bytes *rlx_bytes_make(rlx_shared_memory *memory, rlx_buf *buf)
     b->buf = *buf;
     rlx_buf_init(buf, buf->memory);
     return b;
+}
+
+relax_bytes *rlx_bytes_retain(relax_bytes *bytes)
+{
+    atomic_fetch_add_explicit(&bytes->refs, 1, memory_order_relaxed);
+    return bytes;
+}
+
+void rlx_bytes_release(relax_bytes *bytes)
+{
+    if (atomic_fetch_sub_explicit(&bytes->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    rlx_shared_memory *memory = bytes->memory;
+    rlx_buf_free(&bytes->buf);
+    rlx_handle_ends(bytes);
+    rlx_mem_free(&memory->memory, bytes, sizeof *bytes);
+    rlx_shared_memory_release(memory);
 }
 
 /* Sizes of structs are whole words; no version of one comes near the upper limit. */

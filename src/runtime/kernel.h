@@ -22,7 +22,6 @@ RLX_NODISCARD bool rlx_kernel_load(rlx_memory *m, const uint8_t *bytes, size_t l
                                    rlx_kernel **out, rlx_fault *why);
 void rlx_kernel_free(rlx_kernel *k); /* NULL is fine */
 int rlx_kernel_num_params(const rlx_kernel *k);
-rlx_slice rlx_kernel_name(const rlx_kernel *k);
 /* May a run of k store into buffer parameter `param`? The VM then refuses constants and
  * read-only tensors there. */
 bool rlx_kernel_param_is_written(const rlx_kernel *k, int32_t param);

@@ -1,5 +1,6 @@
 /* kernel_dis.c: text of a kernel. Reads bytes that nobody has checked; stops at the first that
  * makes no sense. */
+/* built for size */
 #include "runtime/kernel_int.h"
 #include "base/base.h"
 

@@ -1,5 +1,6 @@
 /* kernel_load.c: from untrusted bytes to a kernel that may be trusted. Everything is checked
  * here once. */
+/* built for size */
 #include "runtime/kernel_int.h"
 
 typedef struct loading {
@@ -469,9 +470,4 @@ bool rlx_kernel_param_is_written(const rlx_kernel *k, int32_t param)
         return false;
     const rlx_kernel_param *p = &k->params[param];
     return p->kind == RLX_KERNEL_PARAM_BUFFER && k->buffers[p->index].written;
-}
-
-rlx_slice rlx_kernel_name(const rlx_kernel *k)
-{
-    return rlx_slice_z(k->names);
 }

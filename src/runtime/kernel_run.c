@@ -221,7 +221,7 @@ RLX_ALWAYS_INLINE int64_t *scalar(const running *r, uint32_t offset)
 RLX_ALWAYS_INLINE bool in_range(int64_t first, int64_t stride, int64_t n, int64_t count)
 {
     int64_t way, last;
-    if (__builtin_mul_overflow(n - 1, stride, &way) || __builtin_add_overflow(first, way, &last))
+    if (RLX_MUL_OVERFLOWS(n - 1, stride, &way) || RLX_ADD_OVERFLOWS(first, way, &last))
         return false;
     return (uint64_t)first < (uint64_t)count && (uint64_t)last < (uint64_t)count;
 }
@@ -339,8 +339,8 @@ static bool fused_in_range(running *r, uint32_t b, int64_t off, const int64_t *s
 {
     int64_t low = off, high = off, way;
     for (int i = 0; i < n; i++) {
-        if (__builtin_mul_overflow(extents[i] - 1, strides[i], &way) ||
-            __builtin_add_overflow(way < 0 ? low : high, way, way < 0 ? &low : &high))
+        if (RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way) ||
+            RLX_ADD_OVERFLOWS(way < 0 ? low : high, way, way < 0 ? &low : &high))
             return out_of_buffer(r, b, off);
     }
     return low >= 0 && high < r->views[b].count ? true : out_of_buffer(r, b, low < 0 ? low : high);

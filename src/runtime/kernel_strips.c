@@ -3,6 +3,7 @@
  *
  * One function per value instruction over n elements. Operands of one instruction overlap
  * exactly or not at all. */
+/* built for speed */
 #include "runtime/kernel_int.h"
 #include "base/base.h"
 #include "format/kernel_math.h"

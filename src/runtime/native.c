@@ -1,4 +1,5 @@
 /* native.c: shared objects of native kernels, loaded from memory. */
+/* built for size */
 #include "runtime/native.h"
 
 #include <dlfcn.h>

@@ -136,6 +136,10 @@ struct relax_registry {
     rlx_shared_memory *memory;
     rlx_map functions; /* name to rlx_packed, one reference each */
 };
+/* An empty registry, one reference; it holds one to the memory. NULL: out of memory. */
+struct relax_registry *rlx_registry_make(rlx_shared_memory *memory);
+struct relax_registry *rlx_registry_retain(struct relax_registry *registry); /* NULL gives NULL */
+void rlx_registry_release(struct relax_registry *registry);                  /* NULL is fine */
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
@@ -156,6 +160,9 @@ struct relax_error {
 /* One that needs no memory; never freed. */
 extern const struct relax_error rlx_error_out_of_memory;
 bool rlx_error_is_ours(const rlx_object *error);
+/* Both know the error that is never freed. NULL is fine. */
+relax_error *rlx_error_retain(relax_error *error);
+void rlx_error_release(relax_error *error);
 relax_status rlx_error_no_memory(relax_error **out); /* stores it if out is not NULL */
 /* From a fault. Takes over `cause` (may be NULL). Never NULL: the out-of-memory error if there
  * is no memory. */
@@ -180,6 +187,8 @@ struct relax_bytes {
 /* Takes over the content of `buf`, which must come from memory->memory; frees it on failure.
  * NULL: out of memory. */
 relax_bytes *rlx_bytes_make(rlx_shared_memory *memory, rlx_buf *buf);
+relax_bytes *rlx_bytes_retain(relax_bytes *bytes);
+void rlx_bytes_release(relax_bytes *bytes);
 
 /* Options structs of the host begin with their size. For relax_*_options_init: writes as much
  * of the defaults as `struct_size` covers. */

@@ -1,5 +1,6 @@
 /* value_text.c: values inside of messages. Short: scalars as numbers, the first elements of
  * tensors. */
+/* built for size */
 #include "runtime/runtime_int.h"
 
 #define SHOWN 6 /* elements of a tensor */

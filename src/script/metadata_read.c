@@ -6,6 +6,7 @@
  * Node 0 is null. The root maps type keys to arrays of nodes; metadata["key"][i] is made into
  * IR when it is first used, and every use of the same entry gives the same object.
  */
+/* built for size */
 #include "script/reader.h"
 
 struct rlx_metadata {

@@ -9,6 +9,7 @@
  *
  * Quotes are escaped once more, as the JSON stands in a Python string.
  */
+/* built for size */
 #include "script/print_int.h"
 
 static const char *const type_keys[] = { [RLX_META_CONSTANT] = "relax.expr.Constant",

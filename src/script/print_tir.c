@@ -7,6 +7,7 @@
  *     TASK_ELSE    the else branch
  *     TASK_BODY    what follows T.init() in a block
  */
+/* built for size */
 #include "script/print_int.h"
 
 enum { TASK_STMT, TASK_SEQ, TASK_LEAVE, TASK_ELSE, TASK_BODY };

@@ -1,5 +1,6 @@
 /* reader_index_map.c: lambdas: T.index_map and T.comm_reducer. Their parameters are fresh
  * variables. */
+/* built for size */
 #include "script/reader.h"
 
 static bool bind_params(rlx_reader *r, const rlx_ast *lambda, const rlx_dtype *dtypes,

@@ -1,5 +1,6 @@
 /* reader_missing.c: why a name means nothing where it stands. Only mistakes that are shown come
  * here, a hundred or so, so nothing needs to be fast. */
+/* built for size */
 #include "script/reader.h"
 
 /* Known names near an unknown one, from all names of the text in the order they came. */

@@ -1,4 +1,5 @@
 /* reader_tir.c: PrimFuncs: headers, suites, statements. */
+/* built for size */
 #include "script/reader_tir.h"
 
 /* ---- lists ---------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* reader_tir_block.c: loops and blocks of PrimFuncs. */
+/* built for size */
 #include "script/reader_tir.h"
 
 /* ---- ranges --------------------------------------------------------------------------------- */

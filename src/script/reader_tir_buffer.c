@@ -1,4 +1,5 @@
 /* reader_tir_buffer.c: buffers: declaration, attributes, indexing, loads and stores. */
+/* built for size */
 #include "script/reader_tir.h"
 
 static bool set_prim(rlx_val *out, const rlx_prim *p, const rlx_ast *at)

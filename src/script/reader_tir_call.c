@@ -1,4 +1,5 @@
 /* reader_tir_call.c: calls of T.name(...) that are values: casts, nodes, intrinsics. */
+/* built for size */
 #include <math.h>
 
 #include "script/reader_tir.h"

@@ -72,11 +72,6 @@ void rlx_builder_reset(rlx_builder *b)
     forget_function(b);
 }
 
-rlx_context *rlx_builder_context(const rlx_builder *b)
-{
-    return b->ctx;
-}
-
 rlx_scope *rlx_builder_scope(rlx_builder *b)
 {
     return b->depth ? &rlx_top_frame(b)->scope : NULL;

@@ -162,9 +162,9 @@ static bool keep_places(rlx_builder *b, rlx_var *v, const rlx_place *places, siz
 /* A variable like `old` with other struct info; uses of the old one follow. */
 static const rlx_var *retyped(rlx_builder *b, const rlx_var *old, const rlx_sinfo *s)
 {
-    const rlx_var *v = rlx_var_new(b->ctx, old->node.kind == RLX_NODE_DATAFLOW_VAR, old->name,
+    rlx_var *v = rlx_var_new(b->ctx, old->node.kind == RLX_NODE_DATAFLOW_VAR, old->name,
                                    old->number, s, old->place);
-    if (!v || !keep_places(b, (rlx_var *)(uintptr_t)v, old->sinfo_places, old->num_sinfo_places))
+    if (!v || !keep_places(b, v, old->sinfo_places, old->num_sinfo_places))
         return NULL;
     return rlx_builder_rename(b, old, &v->node) ? v : NULL;
 }
@@ -185,11 +185,10 @@ static const rlx_var *make_var(rlx_builder *b, const rlx_sinfo *s, const rlx_emi
         name = next_name(b, dataflow, &number);
     else if (!b->options.count_names)
         reserve_number(b, name, number);
-    const rlx_var *v = rlx_var_new(b->ctx, dataflow, name, number, s,
+    rlx_var *v = rlx_var_new(b->ctx, dataflow, name, number, s,
                                    how->var_place ? how->var_place : how->place);
     if (v && how->num_annotation_places &&
-        !keep_places(b, (rlx_var *)(uintptr_t)v, how->annotation_places,
-                     how->num_annotation_places))
+        !keep_places(b, v, how->annotation_places, how->num_annotation_places))
         return NULL;
     return v;
 }

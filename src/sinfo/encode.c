@@ -1,4 +1,5 @@
 /* encode.c: struct info and integer expressions in the flat form of desc. */
+/* built for size */
 #include "sinfo/sinfo_int.h"
 
 #include "desc/desc.h"

@@ -1,5 +1,6 @@
 /* extension_kind.c: struct info of kinds that the host has registered, and its derive functions.
  * Their callbacks decide; what is not answered, or answered wrongly, has the weakest sound answer. */
+/* built for size */
 #include "sinfo/sinfo_int.h"
 
 static rlx_slice name_of(const rlx_sinfo *s)

@@ -1,4 +1,5 @@
 /* mapping.c: mapping of a parameter description onto an argument's (language 5.8). */
+/* built for size */
 #include "sinfo/sinfo_int.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* mutator.c: the mutator's handle: a function rewritten binding by binding through a builder. */
+/* built for size */
 #include "sinfo/builder_int.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* relation.c: under which condition one description covers another; erasure with a mapping. */
+/* built for size */
 #include "sinfo/sinfo_int.h"
 
 /* ---- preconditions -------------------------------------------------------------------------- */

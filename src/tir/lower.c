@@ -547,12 +547,6 @@ static bool init_can_split(rlx_context *ctx, nest *n)
            reads_stay(ctx, n);
 }
 
-bool rlx_tir_init_splits(rlx_context *ctx, const rlx_stmt *s)
-{
-    nest n;
-    return find_nest(s, &n) && init_can_split(ctx, &n);
-}
-
 static const rlx_for_stmt *copy_loop(lowering *l, const rlx_for_stmt *s, const rlx_stmt *body)
 {
     rlx_for_stmt *f = body ? rlx_node_new(l->ctx, RLX_NODE_FOR) : NULL;

@@ -54,8 +54,4 @@ const rlx_stmt *rlx_lanes_evaluate(rlx_lanes *lanes, const rlx_evaluate *s);
 const rlx_buffer *rlx_lanes_name(rlx_lanes *lanes, const rlx_let_stmt *s);
 const rlx_stmt *rlx_lanes_fill(rlx_lanes *lanes, const rlx_let_stmt *s, const rlx_buffer *b);
 
-/* Is `s` the outermost loop of a nest around one block whose init gets a nest of its own (see
- * lower.c)? Then init also runs for each spatial point when a reduction loop is empty. */
-bool rlx_tir_init_splits(rlx_context *ctx, const rlx_stmt *s);
-
 #endif

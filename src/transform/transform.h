@@ -169,9 +169,9 @@ const rlx_block *rlx_block_edit_block(rlx_block_edit *e);
 /* The module, checked; *f (may be NULL): the function in it. NULL after a report. */
 const rlx_module *rlx_block_edit_module(rlx_block_edit *e, const rlx_function **f);
 
-/* The passes before code generation for an optimisation level (0 lowers only, 1 cleans up, 2
- * fuses and schedules when that exists). Fills steps (at least RLX_MAX_PIPELINE), returns the
- * count. */
+/* The passes before code generation for an optimisation level (0 lowers only, 1 cleans up, 2 does
+ * the same as 1 until there are passes that fuse). Fills steps (at least RLX_MAX_PIPELINE),
+ * returns the count. */
 #define RLX_MAX_PIPELINE 32
 size_t rlx_build_pipeline(int opt_level, rlx_pass_step *steps);
 

@@ -3,6 +3,7 @@
  * A sound file is loaded and shown with names. Of one that does not load the sections are
  * listed, with what is wrong, and the code as far as its words make instructions.
  */
+/* built for size */
 #include "vm/vm_int.h"
 
 /* ---- operands ------------------------------------------------------------------------------- */
@@ -317,7 +318,7 @@ static void put_image(rlx_shared_memory *memory, rlx_blob *image, rlx_buf *out)
     if (rlx_executable_load(memory, rlx_blob_retain(image),
                             (rlx_load_how){ .check_constants = true }, &e, &why)) {
         put_program(e, out);
-        relax_executable_release(e);
+        rlx_executable_release(e);
         return;
     }
     const rlx_code *row = rlx_code_row((enum rlx_code_id)why.code);

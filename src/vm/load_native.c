@@ -1,6 +1,7 @@
 /* load_native.c: native code in a file. Its form is always checked; it is loaded only where the
  * host allows it and only on the machine that it was made for. Kernels without it run their
  * bytecode. */
+/* built for size */
 #include "vm/vm_int.h"
 
 typedef struct layout {

@@ -1,5 +1,6 @@
 /* loader.c: from bytes to an executable. Whatever gets past here can be run without a further
  * look at the file. */
+/* built for size */
 #include "vm/vm_int.h"
 
 typedef struct span { const unsigned char *data; uint64_t size; } span;
@@ -541,6 +542,38 @@ static bool load_all(loading *l)
            rlx_load_native(l->e, native.data, native.size, l->how.allow_native, l->why);
 }
 
+static void free_executable(relax_executable *e)
+{
+    rlx_shared_memory *shared = e->memory;
+    rlx_memory *m = &shared->memory;
+    for (uint32_t i = 0; i < e->num_constants; i++)
+        rlx_value_drop(&e->constants[i]);
+    rlx_mem_free(m, e->constants, e->num_constants * sizeof *e->constants);
+    for (uint32_t i = 0; i < e->num_kernels; i++)
+        rlx_kernel_free(e->kernels[i]);
+    rlx_mem_free(m, e->kernels, e->num_kernels * sizeof *e->kernels);
+    rlx_free_native(e);
+    rlx_mem_free(m, e->builtins, e->num_packed * sizeof *e->builtins);
+    rlx_mem_free(m, e->public_functions, e->num_functions * sizeof *e->public_functions);
+    rlx_map_free(&e->by_name);
+    rlx_blob_release(e->image);
+    rlx_handle_ends(e);
+    rlx_mem_free(m, e, sizeof *e);
+    rlx_shared_memory_release(shared);
+}
+
+relax_executable *rlx_executable_retain(relax_executable *e)
+{
+    atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
+    return e;
+}
+
+void rlx_executable_release(relax_executable *e)
+{
+    if (atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) == 1)
+        free_executable(e);
+}
+
 bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, rlx_load_how how,
                          relax_executable **out, rlx_fault *why)
 {
@@ -564,28 +597,8 @@ bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, rlx_load_ho
     bool ok = load_all(&l);
     rlx_mem_free(&memory->memory, l.starts, l.starts_bytes);
     if (!ok)
-        rlx_executable_free(e);
+        free_executable(e);
     else
         *out = e;
     return ok;
-}
-
-void rlx_executable_free(relax_executable *e)
-{
-    rlx_shared_memory *shared = e->memory;
-    rlx_memory *m = &shared->memory;
-    for (uint32_t i = 0; i < e->num_constants; i++)
-        rlx_value_drop(&e->constants[i]);
-    rlx_mem_free(m, e->constants, e->num_constants * sizeof *e->constants);
-    for (uint32_t i = 0; i < e->num_kernels; i++)
-        rlx_kernel_free(e->kernels[i]);
-    rlx_mem_free(m, e->kernels, e->num_kernels * sizeof *e->kernels);
-    rlx_free_native(e);
-    rlx_mem_free(m, e->builtins, e->num_packed * sizeof *e->builtins);
-    rlx_mem_free(m, e->public_functions, e->num_functions * sizeof *e->public_functions);
-    rlx_map_free(&e->by_name);
-    rlx_blob_release(e->image);
-    rlx_handle_ends(e);
-    rlx_mem_free(m, e, sizeof *e);
-    rlx_shared_memory_release(shared);
 }

@@ -6,6 +6,7 @@
  * its set at the target, where the sets of all ways are intersected; a backward jump must come
  * with at least the registers that its target was reached with. One pass, no iteration.
  */
+/* built for size */
 #include "vm/vm_int.h"
 
 typedef struct label {

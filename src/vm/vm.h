@@ -53,7 +53,8 @@ typedef struct rlx_load_how {
 /* Takes over `image`, whose memory must be memory->memory, also on failure. */
 bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, rlx_load_how how,
                          relax_executable **out, rlx_fault *why);
-void rlx_executable_free(relax_executable *e); /* the last reference is gone */
+relax_executable *rlx_executable_retain(relax_executable *e);
+void rlx_executable_release(relax_executable *e);
 /* Text of a file, as far as it makes sense. */
 void rlx_disassemble(const void *data, size_t size, rlx_buf *out);
 

@@ -26,11 +26,11 @@ static void free_vm(relax_vm *vm)
     rlx_mem_free(m, vm->packed, vm->exe->num_packed * sizeof *vm->packed);
     rlx_mem_free(m, vm->args, (vm->exe->max_args + (size_t)1) * sizeof *vm->args);
     free_stack(vm);
-    relax_error_release(vm->cause);
+    rlx_error_release(vm->cause);
     rlx_kernel_env_free(&vm->kernels);
     rlx_pool_free(&vm->pool);
-    relax_registry_release(vm->registry);
-    relax_executable_release(vm->exe);
+    rlx_registry_release(vm->registry);
+    rlx_executable_release(vm->exe);
     rlx_handle_ends(vm);
     rlx_mem_free(m, vm, sizeof *vm);
     rlx_shared_memory_release(memory);
@@ -45,8 +45,8 @@ relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_re
     atomic_init(&vm->refs, 1);
     vm->tag = RLX_TAG_VM;
     vm->memory = rlx_shared_memory_retain(memory);
-    vm->exe = relax_executable_retain(exe);
-    vm->registry = relax_registry_retain(registry);
+    vm->exe = rlx_executable_retain(exe);
+    vm->registry = rlx_registry_retain(registry);
     vm->max_depth = max_depth;
     vm->deadline = INT64_MAX;
     vm->cancel = &vm->never;
@@ -212,7 +212,7 @@ static relax_status report_status(relax_vm *vm, const rlx_fault *why)
 {
     unwind(vm);
     relax_status status = rlx_fault_status(why, vm->cause);
-    relax_error_release(vm->cause);
+    rlx_error_release(vm->cause);
     vm->cause = NULL;
     return status;
 }

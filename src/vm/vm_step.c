@@ -429,7 +429,7 @@ static void take_error(relax_vm *vm, relax_value *result, rlx_slice name, rlx_fa
              e->kind.size ? ": " : "", (int)(e->message.size & 0xffff),
              e->message.size ? e->message.data : "");
     if (rlx_error_is_ours(&e->base)) {
-        relax_error_release(vm->cause);
+        rlx_error_release(vm->cause);
         vm->cause = result->v.p;
         *result = rlx_value_none();
     } else {

@@ -39,7 +39,7 @@ static void writes_and_reads(void **unused)
 {
     rlx_memory m;
     rlx_memory_init(&m, NULL, SIZE_MAX);
-    const char *why = NULL;
+    rlx_file_why why = rlx_file_no_memory;
     static const size_t sizes[] = { 0, 1, 4096, 100001 };
     unsigned char *data = malloc(100001);
     for (size_t i = 0; i < 100001; i++)
@@ -56,7 +56,8 @@ static void writes_and_reads(void **unused)
         rlx_blob_release(b);
         if (sizes[i]) {
             assert_null(rlx_file_read(&m, in_dir("f"), sizes[i] - 1, &why));
-            assert_string_equal(why, "too large");
+            assert_string_equal(why.text, "too large");
+            assert_int_equal(why.failure, RLX_FILE_TOO_LARGE);
         }
     }
     free(data);
@@ -69,31 +70,32 @@ static void tells_why_not(void **unused)
 {
     rlx_memory m;
     rlx_memory_init(&m, NULL, SIZE_MAX);
-    const char *why = NULL;
+    rlx_file_why why = rlx_file_no_memory;
     assert_null(rlx_file_read(&m, in_dir("absent"), SIZE_MAX, &why));
-    assert_string_equal(why, "no such file");
+    assert_string_equal(why.text, "no such file");
     assert_null(rlx_file_map(&m, dir, SIZE_MAX, &why));
-    assert_string_equal(why, "is a directory");
+    assert_string_equal(why.text, "is a directory");
     assert_int_equal(mkfifo(in_dir("pipe"), 0600), 0);
     /* and does not wait for a writer */
     assert_null(rlx_file_read(&m, in_dir("pipe"), SIZE_MAX, &why));
-    assert_string_equal(why, "not a regular file");
+    assert_string_equal(why.text, "not a regular file");
     assert_false(rlx_file_write(&m, in_dir("no/f"), "x", 1, &why));
-    assert_string_equal(why, "no such file");
+    assert_string_equal(why.text, "no such file");
     assert_false(rlx_file_write(&m, dir, "x", 1, &why));
-    assert_string_equal(why, "is a directory");
+    assert_string_equal(why.text, "is a directory");
     char longer[6000];
     memset(longer, 'a', sizeof longer - 1);
     longer[sizeof longer - 1] = 0;
     assert_false(rlx_file_write(&m, longer, "x", 1, &why));
-    assert_string_equal(why, "name too long");
+    assert_string_equal(why.text, "name too long");
+    assert_int_equal(why.failure, RLX_FILE_REFUSED);
 }
 
 static void replaces_without_harm(void **unused)
 {
     rlx_memory m;
     rlx_memory_init(&m, NULL, SIZE_MAX);
-    const char *why = NULL;
+    rlx_file_why why = rlx_file_no_memory;
     struct stat st;
     assert_true(rlx_file_write(&m, in_dir("real"), "old", 3, &why));
     assert_int_equal(chmod(in_dir("real"), 0640), 0);
@@ -111,7 +113,7 @@ static void replaces_without_harm(void **unused)
 
 static void survives_every_failure(void **unused)
 {
-    const char *why = NULL;
+    rlx_file_why why = rlx_file_no_memory;
     for (size_t n = 0; n < 4; n++) {
         rlx_memory m;
         failing f;
@@ -119,10 +121,10 @@ static void survives_every_failure(void **unused)
         assert_true(rlx_file_write(&m, in_dir("g"), "text", 4, &why));
         rlx_blob *a = rlx_file_read(&m, in_dir("g"), SIZE_MAX, &why);
         if (!a)
-            assert_string_equal(why, "out of memory");
+            assert_int_equal(why.failure, RLX_FILE_NO_MEMORY);
         rlx_blob *b = rlx_file_map(&m, in_dir("g"), SIZE_MAX, &why);
         if (!b)
-            assert_string_equal(why, "out of memory");
+            assert_int_equal(why.failure, RLX_FILE_NO_MEMORY);
         assert_int_equal(a != NULL, n != 1 && n != 2);
         rlx_blob_release(a);
         rlx_blob_release(b);
@@ -137,7 +139,7 @@ static void leaves_no_descriptor(void **unused)
     close(before);
     rlx_memory m;
     rlx_memory_init(&m, NULL, SIZE_MAX);
-    const char *why = NULL;
+    rlx_file_why why = rlx_file_no_memory;
     rlx_blob_release(rlx_file_read(&m, in_dir("f"), 1, &why));
     rlx_blob_release(rlx_file_map(&m, in_dir("f"), SIZE_MAX, &why));
     assert_true(rlx_file_write(&m, in_dir("f"), "", 0, &why));

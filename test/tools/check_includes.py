@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
-"""Checks the direction of includes between the rooms of src/ (doc/ARCHITECTURE.md, rooms).
+"""Checks the direction of includes and of calls between the rooms of src/ (doc/ARCHITECTURE.md, rooms).
+
+An object file names what it needs of others: a function that is declared twice, or in a public header, is no include
+and is found so. Objects are those of the build (RELAX_BUILD, else build/release).
 
 Prints `file:line: what is wrong` for each violation and exits 1 if there is one.
     check_includes.py [TOP]
 """
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -83,11 +88,11 @@ def check_quoted(path, room, line, name):
     other = parts[0]
     if other not in ROOMS:
         complain(path, line, f'"{name}" is in no room')
-    elif other != room:
+    elif other != room and name not in OPEN_FILES:
         why = may_see(path, room, other)
         if why:
             complain(path, line, f'"{name}": {why}')
-        elif name != f"{other}/{other}.h" and other not in OPEN_ROOMS and name not in OPEN_FILES:
+        elif name != f"{other}/{other}.h" and other not in OPEN_ROOMS:
             complain(path, line, f'"{name}": other rooms include "{other}/{other}.h" only')
 
 
@@ -136,6 +141,52 @@ def check_public(path):
             complain(path, line, f"a public header includes <stddef.h>, <stdint.h> and its like, not {name}")
 
 
+def symbols(objects):
+    """{object: (what it defines, what it needs)}"""
+    found = {path: (set(), set()) for path in objects}
+    out = subprocess.run(["nm", "-A", "-g", *map(str, objects)], stdout=subprocess.PIPE, text=True, check=True).stdout
+    for line in out.splitlines():
+        path, _, rest = line.partition(":")
+        kind, name = rest.split()[-2:]
+        found[Path(path)][kind in "Uwv"].add(name)
+    return found
+
+
+def check_call(path, room, name, home):
+    """A symbol that the object of `path` needs and that of `home` defines."""
+    other = home.relative_to(TOP / "src").parts[0]
+    if room == "cli":
+        why = None if name.startswith("relax_") or other == "cli" else "the tool is a client of the public headers"
+    elif room == other:
+        run_only = room == "api" and is_run_api(path) and not is_run_api(home)
+        why = "api/run_* belongs to the run-only library" if run_only else None
+    else:
+        why = may_see(path, room, other)
+    if why:
+        complain(path, 1, f"needs {name} of {home.relative_to(TOP)}: {why}")
+
+
+def check_calls(sources):
+    """Calls, and tables that are read, follow the order of the includes. How many objects there were."""
+    build = TOP / (os.environ.get("RELAX_BUILD") or "build/release")
+    objects = {}
+    for path in sources:
+        target = build / path.relative_to(TOP).with_suffix(".o")
+        if path.suffix == ".c" and path.relative_to(TOP / "src").parts[0] in ROOMS and target.exists():
+            objects[target] = path
+        elif path.suffix == ".c" and os.environ.get("RELAX_BUILD"):
+            complain(path, 1, f"was not built: there is no {target}")
+    if not objects:
+        return 0
+    found = symbols(objects)
+    homes = {name: objects[target] for target, (defined, _) in found.items() for name in defined}
+    for target, (_, needed) in found.items():
+        path = objects[target]
+        for name in sorted(needed & homes.keys()):
+            check_call(path, path.relative_to(TOP / "src").parts[0], name, homes[name])
+    return len(objects)
+
+
 def main():
     sources = [p for p in sorted((TOP / "src").rglob("*")) if p.suffix in (".c", ".h", ".def")]
     names = {}
@@ -148,7 +199,9 @@ def main():
             names[path.name] = path
     for path in sorted((TOP / "include").rglob("*.h")):
         check_public(path)
-    print("\n".join(violations) if violations else f"{len(sources)} files in {len(ROOMS)} rooms include as they may")
+    objects = check_calls(sources)
+    print("\n".join(violations) if violations else
+          f"{len(sources)} files in {len(ROOMS)} rooms include, {objects} objects call as they may")
     return 1 if violations else 0
 
 

@@ -68,8 +68,29 @@ SOURCES = {
     "src/api/api_int.h": ('#include "ir/ir.h"\n', None),
     "src/api/run_call.c": ('#include "api/api_int.h"\n', "src/api/run_call.c:1"),
     "src/cli/main.c": ('#include "base/base.h"\n', "src/cli/main.c:1"),
+    "src/base/compiler.h": ("", None),
+    "src/cli/files.c": ('#include "base/compiler.h"\n', None),
     "src/arith/table.c": ("#include <uthash.h>\n", "src/arith/table.c:1"),
     "include/relax/a.h": ("#include <stdio.h>\n", "include/relax/a.h:1"),
+}
+
+# file: (text, what its object is blamed for, None for nothing). Declarations beside the headers are what includes do not show.
+CALLS = {
+    "src/base/low.c": ("int rlx_low(void) { return 1; }\n", None),
+    "src/ir/down.c": ("int rlx_low(void);\nint rlx_down(void) { return rlx_low(); }\n", None),
+    "src/base/climbs.c": ("int rlx_down(void);\nint rlx_climbs(void) { return rlx_down(); }\n", "rlx_down of src/ir/down.c"),
+    "src/base/reads.c": ("extern const int rlx_table[];\nint rlx_reads(void) { return rlx_table[0]; }\n",
+                         "rlx_table of src/ir/table.c"),
+    "src/ir/table.c": ("const int rlx_table[] = { 1 };\n", None),
+    "src/api/run_count.c": ("void relax_x_release(void *x) { (void)x; }\n", None),
+    "src/vm/calls.c": ("void relax_x_release(void *x);\nvoid rlx_calls(void) { relax_x_release(0); }\n",
+                       "relax_x_release of src/api/run_count.c"),
+    "src/vm/crosses.c": ("int rlx_down(void);\nint rlx_crosses(void) { return rlx_down(); }\n", "rlx_down of src/ir/down.c"),
+    "src/api/other.c": ("int relax_other(void) { return 1; }\n", None),
+    "src/api/run_half.c": ("int relax_other(void);\nint relax_half(void) { return relax_other(); }\n",
+                           "relax_other of src/api/other.c"),
+    "src/cli/main.c": ("void relax_x_release(void *);\nint rlx_low(void);\n"
+                       "int main(void) { relax_x_release(0); return rlx_low(); }\n", "rlx_low of src/base/low.c"),
 }
 
 HEADER = """
@@ -149,12 +170,32 @@ def programs(_):
 def includes(root):
     for name, (text, _) in SOURCES.items():
         put(root, name, text)
-    code, output = run(sys.executable, TOP / "test/tools/check_includes.py", root)
+    code, output = run(sys.executable, TOP / "test/tools/check_includes.py", root, RELAX_BUILD="")
     blamed = {line.rsplit(": ", 1)[0] for line in output.splitlines()}
     for name, (_, want) in SOURCES.items():
         found = any(line.startswith((want or name) + ":") for line in output.splitlines())
         yield f"include: {name}", found == bool(want), output
     yield "include: exit", code == 1 and len(blamed) > 0, output
+
+
+def calls(root):
+    compiler = os.environ.get("CC") or "cc"
+    for name, (text, _) in CALLS.items():
+        path = put(root, name, text)
+        target = root / "build/release" / Path(name).with_suffix(".o")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        code, output = run(*compiler.split(), "-c", "-o", target, path)
+        yield f"call: {name} compiles", code == 0, output
+    checker = TOP / "test/tools/check_includes.py"
+    code, output = run(sys.executable, checker, root, RELAX_BUILD="build/release")
+    for name, (_, want) in CALLS.items():
+        blamed = [line for line in output.splitlines() if line.startswith(name + ":")]
+        good = len(blamed) == 1 and f": needs {want}: " in blamed[0] if want else not blamed
+        yield f"call: {name}", good, output
+    yield "call: exit", code == 1, output
+    (root / "build/release/src/ir/down.o").unlink()
+    output = run(sys.executable, checker, root, RELAX_BUILD="build/release")[1]
+    yield "call: an object that is missing", "src/ir/down.c:1: was not built" in output, output
 
 
 def manifest(root):
@@ -185,7 +226,7 @@ def manifest(root):
 
 def main():
     passed = failed = 0
-    for part in (golden, suites, programs, includes, manifest):
+    for part in (golden, suites, programs, includes, calls, manifest):
         with tempfile.TemporaryDirectory() as name:
             for what, good, output in part(Path(name)):
                 passed, failed = passed + bool(good), failed + (not good)

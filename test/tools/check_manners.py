@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the manners of the library: it never prints, exits, aborts, reads the environment or a locale,
-takes memory past base/memory.c, or keeps mutable global state.
+takes memory past base/memory.c, keeps mutable global state, or spells a compiler extension outside base/compiler.h.
 
 Looks at the words of the sources and at the symbols of the built libraries. Prints `file:line: word` or the
 symbol for each violation, then `N passed, N failed`.
@@ -33,6 +33,7 @@ WORDS = [
     ("posix_spawn posix_spawnp vfork execve _exit sigaction kill waitpid wait4", ("src/codegen/native_process.c",)),
     ("dlopen memfd_create", ("src/runtime/native.c",)),
 ]
+EXTENSION = re.compile(r"\b(__builtin_\w+|__attribute__|__typeof__|typeof|__extension__|__asm__|_Pragma)\b")
 STRIP_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 NEEDED_MAY = re.compile(r"^(libc|libm|libpthread|libdl)\.so\.\d+$|^ld-linux.*\.so\.\d+$")
 
@@ -54,6 +55,17 @@ def words_in_sources():
             for match in pattern.finditer(line):
                 if not line.lstrip().startswith("#define RLX_ASSERT"):
                     yield f"{name}:{number}: {match.group(1)}"
+
+
+def extensions_in_sources():
+    """Spellings of one compiler; the tool is held to it as well."""
+    for path in sorted((TOP / "src").rglob("*.[ch]")):
+        name = path.relative_to(TOP).as_posix()
+        if name == "src/base/compiler.h":
+            continue
+        for number, line in enumerate(code_only(path.read_text(encoding="utf-8")).split("\n"), 1):
+            for match in EXTENSION.finditer(line):
+                yield f"{name}:{number}: {match.group(1)}: base/compiler.h has or gets a macro for it"
 
 
 def tool(*command):
@@ -115,7 +127,7 @@ def runs_alone():
         yield link.stderr.strip()
 
 
-CHECKS = [("forbidden calls", words_in_sources)]
+CHECKS = [("forbidden calls", words_in_sources), ("compiler extensions", extensions_in_sources)]
 # Other variants add symbols of the sanitizers and of assert.
 if VARIANT == "release":
     CHECKS += [("imports", imports), ("needed libraries", needed), ("global state", globals_of_archive),
