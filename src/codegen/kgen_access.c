@@ -28,70 +28,19 @@ rlx_kgen_value rlx_kgen_int64(rlx_kgen *w, const rlx_prim *p)
     return v;
 }
 
-typedef struct available { const rlx_kgen *w; int32_t level; bool no; } available;
-
-static enum rlx_step check_available(void *user, const rlx_node *n, const rlx_field *via,
-                                     const rlx_node *parent)
+static bool is_known(const void *user, const rlx_prim *var)
 {
-    available *a = user;
+    const rlx_kgen_nest *n = user;
     uintptr_t at;
-    if (n->kind == RLX_NODE_BUFFER_LOAD || n->kind == RLX_NODE_PRIM_LET)
-        a->no = true;
-    if (n->kind == RLX_NODE_PRIM_VAR)
-        a->no = !rlx_ptrmap_find(&a->w->vars, n, &at) ||
-                a->w->var_values.data[at - 1].level > a->level ||
-                a->w->var_values.data[at - 1].wide;
-    return a->no ? RLX_STEP_STOP : RLX_STEP_ON;
-}
-
-/* Can it be computed in front of the nest, without touching memory or failing? */
-static bool is_available(rlx_kgen *w, const rlx_prim *p, int32_t level)
-{
-    if (p->kind == RLX_NODE_INT_IMM)
-        return true;
-    available a = { w, level, false };
-    rlx_walker walker = { .enter = check_available, .user = &a, .unique = true };
-    return rlx_walk(&w->ctx->memory, p, &walker, NULL) != RLX_STEP_STOP && !a.no;
-}
-
-static bool affine(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_prim *index, rlx_tir_affine *a)
-{
-    const rlx_prim *vars[RLX_KGEN_MAX_NEST];
-    for (size_t i = 0; i < n->count; i++)
-        vars[i] = n->loops[i].var;
-    if (!rlx_tir_affine_of(w->ctx, index, vars, n->count, a) ||
-        !is_available(w, a->base, n->level))
+    if (!rlx_ptrmap_find(&n->writer->vars, var, &at))
         return false;
-    for (size_t i = 0; i < n->count; i++)
-        if (a->coeff[i] && !is_available(w, a->coeff[i], n->level))
-            return false;
-    return true;
+    const rlx_kgen_value *v = &n->writer->var_values.data[at - 1];
+    return v->level <= n->level && !v->wide;
 }
 
-static const rlx_prim *plus(rlx_kgen *w, const rlx_prim *a, const rlx_prim *b)
+rlx_kgen_scope rlx_kgen_scope_of(const rlx_kgen_nest *n)
 {
-    return !a ? b : !b ? a : rlx_fold_add(w->ctx, a, b);
-}
-
-static const rlx_prim *times(rlx_kgen *w, const rlx_prim *a, const rlx_prim *b)
-{
-    return a && b ? rlx_fold_mul(w->ctx, rlx_kgen_wide_index(w, a), b) : NULL;
-}
-
-bool rlx_kgen_flatten(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_kgen_buffer *b,
-                      const rlx_prim *const *indices, size_t count, rlx_kgen_flat *out)
-{
-    *out = (rlx_kgen_flat){ .base = rlx_int64(w->ctx, 0) };
-    for (size_t d = 0; d < count; d++) {
-        rlx_tir_affine a;
-        if (!affine(w, n, indices[d], &a))
-            return false;
-        out->base = plus(w, out->base, times(w, a.base, b->strides[d]));
-        for (size_t i = 0; i < n->count; i++)
-            if (a.coeff[i])
-                out->coeff[i] = plus(w, out->coeff[i], times(w, a.coeff[i], b->strides[d]));
-    }
-    return out->base != NULL && !w->failed;
+    return (rlx_kgen_scope){ is_known, n };
 }
 
 static const rlx_prim *last_of(rlx_kgen *w, const rlx_kgen_loop *l)
@@ -113,20 +62,20 @@ static bool box_of(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_prim *index, c
                    const rlx_prim **high)
 {
     rlx_tir_affine a;
-    if (!affine(w, n, index, &a))
+    rlx_kgen_scope front = rlx_kgen_scope_of(n);
+    if (!rlx_kgen_affine(w->ctx, &front, n->plan, index, &a))
         return false;
     *low = *high = rlx_kgen_wide_index(w, a.base);
-    for (size_t i = 0; i < n->count; i++) {
+    for (size_t i = 0; i < n->plan->count; i++) {
         int64_t c;
-        const rlx_kgen_loop *l = &n->loops[i];
+        const rlx_kgen_loop *l = &n->plan->loops[i];
         if (!a.coeff[i])
             continue;
         if (!rlx_int_literal(a.coeff[i], &c))
             return false;
-        const rlx_prim *k = rlx_int64(w->ctx, c), *first = times(w, k, l->min),
-                       *last = times(w, k, last_of(w, l));
-        *low = plus(w, *low, c > 0 ? first : last);
-        *high = plus(w, *high, c > 0 ? last : first);
+        const rlx_prim *first = l->min, *last = last_of(w, l);
+        *low = rlx_kgen_add_product(w->ctx, *low, a.coeff[i], c > 0 ? first : last);
+        *high = rlx_kgen_add_product(w->ctx, *high, a.coeff[i], c > 0 ? last : first);
     }
     return *low && *high;
 }
@@ -244,25 +193,27 @@ static bool place_even(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
                        const rlx_kgen_value *values, const bool *boxed, size_t count, place_of *out)
 {
     const rlx_kgen_nest *n = w->nest;
+    rlx_kgen_scope front = rlx_kgen_scope_of(n);
     const rlx_prim *even = rlx_int64(w->ctx, 0), *stride = NULL;
     for (size_t d = 0; d < count; d++) {
-        rlx_kgen_flat f;
+        rlx_tir_affine f;
         if (!boxed[d])
             continue;
-        rlx_kgen_buffer one = { .strides = { b->strides[d] } };
-        if (!rlx_kgen_flatten(w, n, &one, &indices[d], 1, &f))
-            return w->failed ? false
-                             : rlx_kgen_fail(w, "an index of %s cannot be computed",
-                                             b->buffer->name ? b->buffer->name->data : "?");
-        even = plus(w, even, f.base);
-        for (size_t i = 0; i < n->count; i++) {
-            const rlx_kgen_loop *l = &n->loops[i];
-            bool is_strip = (int)i == n->strip && n->strip_level >= 0;
+        if (!rlx_kgen_flatten(w->ctx, &front, n->plan, &b->strides[d], &indices[d], 1, &f))
+            return w->ctx->diags.out_of_memory
+                       ? rlx_kgen_no_memory(w)
+                       : rlx_kgen_fail(w, "an index of %s cannot be computed",
+                                       b->buffer->name ? b->buffer->name->data : "?");
+        even = rlx_fold_add(w->ctx, even, f.base);
+        for (size_t i = 0; i < n->plan->count; i++) {
+            const rlx_kgen_loop *l = &n->plan->loops[i];
+            bool is_strip = l->role == RLX_KGEN_STRIP_LOOP && n->strip_level >= 0;
             if (f.coeff[i])
-                even =
-                    plus(w, even, times(w, is_strip || l->merged ? l->min : l->var, f.coeff[i]));
+                even = rlx_kgen_add_product(
+                    w->ctx, even, is_strip || l->role == RLX_KGEN_MERGED ? l->min : l->var,
+                    f.coeff[i]);
             if (f.coeff[i] && is_strip)
-                stride = plus(w, stride, f.coeff[i]);
+                stride = stride ? rlx_fold_add(w->ctx, stride, f.coeff[i]) : f.coeff[i];
         }
     }
     rlx_kgen_value off = rlx_kgen_int64(w, even);

@@ -1,7 +1,8 @@
 /*- kgen_int.h: the parts of the kernel writer.
  *
  *   kgen_stmt.c     the function: parameters, statements
- *   kgen_nest.c       loop nests: may they be reordered, the loop that is the strip, reductions
+ *   kgen_plan.c     loop nests: the order of their loops, the strip, reductions; writes nothing
+ *   kgen_nest.c     the code of a nest as its plan says
  *   kgen_expr.c       expressions without recursion, values remembered, strips free again
  *   kgen_value.c      one operation: registers, level, masks, dtypes
  *   kgen_operator.c   TIR operators and intrinsics as operations
@@ -17,11 +18,11 @@
 
 #include "arith/arith.h"
 #include "codegen/kgen.h"
+#include "codegen/kgen_plan.h"
 #include "format/kernel_format.h"
 
 #define RLX_KGEN_MAX_LEVELS 400
 #define RLX_KGEN_MAX_DEPTH 256           /* statements inside each other */
-#define RLX_KGEN_MAX_NEST (RLX_TIR_MAX_DIMS * 2)
 #define RLX_KGEN_CONST_BASE 32768u       /* registers from here on are constants until the end */
 #define RLX_KGEN_NO_REG UINT32_MAX
 
@@ -67,22 +68,13 @@ typedef struct rlx_kgen_row {
 } rlx_kgen_row;
 typedef struct rlx_kgen_param { uint8_t kind; uint32_t index; rlx_dtype dtype; } rlx_kgen_param;
 
-/* A loop of a nest under construction. */
-typedef struct rlx_kgen_loop {
-    const rlx_for_stmt *stmt;
-    const rlx_prim *var, *min, *extent;  /* min, extent: int64, without variables of the nest */
-    bool merged;                         /* runs inside the strip loop's range */
-} rlx_kgen_loop;
+/* A nest whose code is being written. */
 typedef struct rlx_kgen_nest {
-    rlx_kgen_loop loops[RLX_KGEN_MAX_NEST];
-    size_t count;
-    const rlx_stmt *body;
-    int strip;                     /* which loop is the strip; -1: none */
-    const rlx_prim *strip_extent;  /* with merged loops, int64 */
+    const struct rlx_kgen *writer;
+    const rlx_kgen_nest_plan *plan;
     int32_t level;                 /* of the nest's own code, in front of its loops */
     int32_t strip_level;           /* -1: not open */
     uint32_t strip_reg, extent_reg;
-    rlx_ptrmap stored;             /* buffers stored in the body */
 } rlx_kgen_nest;
 
 typedef struct rlx_kgen {
@@ -217,11 +209,8 @@ size_t rlx_kgen_num_operands(const rlx_prim *p);
 rlx_kgen_value rlx_kgen_int64(rlx_kgen *w, const rlx_prim *p);
 rlx_kgen_value rlx_kgen_load(rlx_kgen *w, const rlx_buffer_load *l, rlx_kgen_value mask);
 bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask);
-/* Offset in elements as int64 expressions: for each loop its coefficient, the rest in base.
- * False: not affine. */
-typedef struct rlx_kgen_flat { const rlx_prim *base, *coeff[RLX_KGEN_MAX_NEST]; } rlx_kgen_flat;
-bool rlx_kgen_flatten(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_kgen_buffer *b,
-                      const rlx_prim *const *indices, size_t count, rlx_kgen_flat *out);
+/* What has a value in front of the nest. */
+rlx_kgen_scope rlx_kgen_scope_of(const rlx_kgen_nest *n);
 /* CHECKs in front of the nest for an access that it always makes. False: not possible there. */
 bool rlx_kgen_check_box(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_kgen_buffer *b,
                         const rlx_prim *const *indices, size_t count);

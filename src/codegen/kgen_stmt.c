@@ -37,13 +37,10 @@ static uint32_t add_row(rlx_kgen *w, const rlx_buffer *b, const rlx_prim *data,
 static bool lay_out(rlx_kgen *w, rlx_kgen_buffer *info)
 {
     const rlx_buffer *b = info->buffer;
-    const rlx_prim *stride = rlx_int64(w->ctx, 1);
-    for (size_t d = b->num_shape; d-- > 0;) {
+    for (size_t d = b->num_shape; d-- > 0;)
         info->shape[d] = rlx_kgen_wide_index(w, b->shape[d]);
-        info->strides[d] = stride;
-        stride = info->shape[d] && stride ? rlx_fold_mul(w->ctx, info->shape[d], stride) : NULL;
-    }
-    return stride != NULL || rlx_kgen_no_memory(w);
+    return rlx_kgen_strides(w->ctx, info->shape, b->num_shape, info->strides) ||
+           (!w->failed && rlx_kgen_no_memory(w));
 }
 
 /* Strides given as variables take the compact ones; given as numbers they must be those. */

@@ -1,0 +1,625 @@
+/* kgen_plan.c: the order of a nest's loops, its strip loop or its fused instruction. */
+#include "codegen/kgen_plan.h"
+
+#include "arith/arith.h"
+#include "format/kernel_format.h"
+
+/* ---- indices -------------------------------------------------------------------------------- */
+
+typedef struct search { const rlx_kgen_scope *scope; bool unknown; } search;
+
+static enum rlx_step find_unknown(void *user, const rlx_node *n, const rlx_field *via,
+                                  const rlx_node *parent)
+{
+    search *s = user;
+    s->unknown = n->kind == RLX_NODE_BUFFER_LOAD || n->kind == RLX_NODE_PRIM_LET ||
+                 (n->kind == RLX_NODE_PRIM_VAR && !s->scope->knows(s->scope->user, n));
+    return s->unknown ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+/* Can it be computed in front of the nest, without touching memory or failing? */
+static bool is_available(rlx_context *ctx, const rlx_kgen_scope *scope, const rlx_prim *p)
+{
+    if (p->kind == RLX_NODE_INT_IMM)
+        return true;
+    search s = { scope, false };
+    rlx_walker walker = { .enter = find_unknown, .user = &s, .unique = true };
+    return rlx_walk(&ctx->memory, p, &walker, NULL) != RLX_STEP_STOP && !s.unknown;
+}
+
+bool rlx_kgen_affine(rlx_context *ctx, const rlx_kgen_scope *scope, const rlx_kgen_nest_plan *plan,
+                     const rlx_prim *index, rlx_tir_affine *out)
+{
+    const rlx_prim *vars[RLX_KGEN_MAX_NEST];
+    for (size_t i = 0; i < plan->count; i++)
+        vars[i] = plan->loops[i].var;
+    if (!rlx_tir_affine_of(ctx, index, vars, plan->count, out) ||
+        !is_available(ctx, scope, out->base))
+        return false;
+    for (size_t i = 0; i < plan->count; i++)
+        if (out->coeff[i] && !is_available(ctx, scope, out->coeff[i]))
+            return false;
+    return true;
+}
+
+const rlx_prim *rlx_kgen_add_product(rlx_context *ctx, const rlx_prim *sum, const rlx_prim *a,
+                                     const rlx_prim *b)
+{
+    const rlx_prim *product = rlx_fold_mul(ctx, rlx_fold_cast(ctx, RELAX_INT64, a), b);
+    return sum ? rlx_fold_add(ctx, sum, product) : product;
+}
+
+bool rlx_kgen_flatten(rlx_context *ctx, const rlx_kgen_scope *scope,
+                      const rlx_kgen_nest_plan *plan, const rlx_prim *const *strides,
+                      const rlx_prim *const *indices, size_t count, rlx_tir_affine *out)
+{
+    *out = (rlx_tir_affine){ .base = rlx_int64(ctx, 0) };
+    for (size_t d = 0; d < count; d++) {
+        rlx_tir_affine a;
+        if (!rlx_kgen_affine(ctx, scope, plan, indices[d], &a))
+            return false;
+        out->base = rlx_kgen_add_product(ctx, out->base, a.base, strides[d]);
+        for (size_t i = 0; i < plan->count; i++)
+            if (a.coeff[i])
+                out->coeff[i] = rlx_kgen_add_product(ctx, out->coeff[i], a.coeff[i], strides[d]);
+    }
+    return out->base != NULL;
+}
+
+bool rlx_kgen_strides(rlx_context *ctx, const rlx_prim *const *shape, size_t ndim,
+                      const rlx_prim **strides)
+{
+    const rlx_prim *stride = rlx_int64(ctx, 1);
+    for (size_t d = ndim; d-- > 0;) {
+        strides[d] = stride;
+        stride = rlx_fold_mul(ctx, shape[d], stride);
+    }
+    return stride != NULL;
+}
+
+/* ---- what the body does --------------------------------------------------------------------- */
+
+typedef struct planner {
+    rlx_context *ctx;
+    const rlx_kgen_scope *scope;
+    rlx_kgen_nest_plan *plan;
+    size_t num_stores;              /* accesses before the loads */
+    bool straight;                  /* stores, lets and ifs only */
+    bool guarded;                   /* ifs or values that are only wanted sometimes */
+    rlx_ptrmap raw;                 /* variables used other than as an index */
+} planner;
+
+static void push_access(planner *p, rlx_kgen_access a)
+{
+    (void)rlx_vec_push(&p->ctx->memory, &p->plan->accesses, a);
+}
+
+static void push_stmt(planner *p, rlx_ptrs *pending, const rlx_stmt *stmt)
+{
+    if (stmt)
+        (void)rlx_vec_push(&p->ctx->memory, pending, (void *)stmt);
+}
+
+static void scan_stmt(planner *p, rlx_ptrs *pending, const rlx_stmt *stmt)
+{
+    switch (stmt->kind) {
+    case RLX_NODE_BUFFER_STORE: {
+        const rlx_buffer_store *s = (const rlx_buffer_store *)stmt;
+        push_access(p, (rlx_kgen_access){ .node = stmt,
+                                          .buffer = s->buffer,
+                                          .indices = s->indices,
+                                          .num_indices = s->num_indices,
+                                          .stores = true });
+        (void)rlx_ptrmap_put(&p->plan->stored, s->buffer, 1);
+        return;
+    }
+    case RLX_NODE_LET_STMT: push_stmt(p, pending, ((const rlx_let_stmt *)stmt)->body); return;
+    case RLX_NODE_IF_THEN_ELSE:
+        p->guarded = true;
+        push_stmt(p, pending, ((const rlx_if_stmt *)stmt)->then_case);
+        push_stmt(p, pending, ((const rlx_if_stmt *)stmt)->else_case);
+        return;
+    case RLX_NODE_SEQ_STMT:
+        for (size_t i = 0; i < ((const rlx_seq_stmt *)stmt)->num_stmts; i++)
+            push_stmt(p, pending, ((const rlx_seq_stmt *)stmt)->stmts[i]);
+        return;
+    default: p->straight = false; return;
+    }
+}
+
+/* Does the parent hold its child as an index? */
+static bool is_index(const rlx_field *via, const rlx_node *parent)
+{
+    return parent && ((parent->kind == RLX_NODE_BUFFER_LOAD &&
+                       via->offset == offsetof(rlx_buffer_load, indices)) ||
+                      (parent->kind == RLX_NODE_BUFFER_STORE &&
+                       via->offset == offsetof(rlx_buffer_store, indices)));
+}
+
+static enum rlx_step scan_value(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
+{
+    planner *p = user;
+    if (n->kind == RLX_NODE_BUFFER)
+        return RLX_STEP_SKIP;
+    if (n->kind == RLX_NODE_BUFFER_LOAD) {
+        const rlx_buffer_load *l = (const rlx_buffer_load *)n;
+        push_access(p, (rlx_kgen_access){ .node = n,
+                                          .buffer = l->buffer,
+                                          .indices = l->indices,
+                                          .num_indices = l->num_indices });
+    }
+    if (n->kind == RLX_NODE_PRIM_CALL || n->kind == RLX_NODE_AND || n->kind == RLX_NODE_OR) {
+        const rlx_prim_call *c = rlx_as_prim_call(n);
+        p->guarded |= !c || !c->op || rlx_slice_is(rlx_string_slice(c->op), "if_then_else");
+    }
+    /* A variable that is an index by itself is never computed in a merged loop; one inside of an
+     * index may be. */
+    if (n->kind == RLX_NODE_PRIM_VAR && via && !rlx_field_is_def(via) && !is_index(via, parent))
+        (void)rlx_ptrmap_put(&p->raw, n, 1);
+    return RLX_STEP_ON;
+}
+
+/* How an access moves along a loop. */
+static enum rlx_kgen_walk walk_along(const rlx_kgen_access *a, size_t loop)
+{
+    const rlx_prim *c = a->affine ? a->offset.coeff[loop] : NULL;
+    return !a->affine                ? RLX_KGEN_SCATTERED
+           : !c                      ? RLX_KGEN_FIXED
+           : rlx_is_int_value(c, 1) ? RLX_KGEN_CONTIGUOUS
+                                     : RLX_KGEN_STRIDED;
+}
+
+static void measure_access(planner *p, rlx_kgen_access *a)
+{
+    const rlx_buffer *b = rlx_as_buffer(a->buffer);
+    const rlx_prim *shape[RLX_TIR_MAX_DIMS], *strides[RLX_TIR_MAX_DIMS];
+    rlx_tir_affine one;
+    int64_t c;
+    if (!b || b->num_shape > RLX_TIR_MAX_DIMS || a->num_indices != b->num_shape)
+        return;
+    for (size_t d = 0; d < b->num_shape; d++)
+        shape[d] = rlx_fold_cast(p->ctx, RELAX_INT64, b->shape[d]);
+    a->affine = rlx_kgen_strides(p->ctx, shape, b->num_shape, strides) &&
+                rlx_kgen_flatten(p->ctx, p->scope, p->plan, strides, a->indices, a->num_indices,
+                                 &a->offset);
+    a->literal = a->affine;
+    for (size_t d = 0; d < a->num_indices && a->literal; d++) {
+        a->literal = rlx_kgen_affine(p->ctx, p->scope, p->plan, a->indices[d], &one);
+        for (size_t i = 0; i < p->plan->count && a->literal; i++)
+            a->literal = !one.coeff[i] || rlx_int_literal(one.coeff[i], &c);
+    }
+}
+
+static void scan_body(planner *p)
+{
+    rlx_ptrs pending = { 0 };
+    rlx_walker walker = { .enter = scan_value, .user = p, .terse = true };
+    push_stmt(p, &pending, p->plan->body);
+    p->straight = true;
+    while (p->straight && pending.len)
+        scan_stmt(p, &pending, rlx_vec_pop(&pending));
+    rlx_vec_free(&p->ctx->memory, &pending);
+    p->num_stores = p->plan->accesses.len;
+    if (p->straight)
+        rlx_walk(&p->ctx->memory, p->plan->body, &walker, NULL);
+}
+
+static enum rlx_step find_load_or_var(void *user, const rlx_node *n, const rlx_field *via,
+                                      const rlx_node *parent)
+{
+    return n->kind == RLX_NODE_BUFFER_LOAD ||
+                   (n->kind == RLX_NODE_PRIM_VAR && rlx_ptrmap_has(user, n))
+               ? RLX_STEP_STOP
+               : RLX_STEP_ON;
+}
+
+/* All loops that stand directly in each other and whose bounds are known in front of them. False:
+ * a bound is not one integer. */
+static bool collect_loops(rlx_context *ctx, const rlx_for_stmt *s, rlx_kgen_nest_plan *n)
+{
+    rlx_ptrmap vars;
+    bool ok = true;
+    rlx_walker walker = { .enter = find_load_or_var, .user = &vars, .terse = true };
+    rlx_ptrmap_init(&vars, &ctx->memory);
+    n->body = &s->node;
+    while (ok && n->body->kind == RLX_NODE_FOR && n->count < RLX_KGEN_MAX_NEST) {
+        const rlx_for_stmt *f = (const rlx_for_stmt *)n->body;
+        if (rlx_walk(&ctx->memory, f->min, &walker, NULL) == RLX_STEP_STOP ||
+            rlx_walk(&ctx->memory, f->extent, &walker, NULL) == RLX_STEP_STOP ||
+            f->for_kind == RLX_FOR_THREAD_BINDING)
+            break;
+        rlx_kgen_loop *l = &n->loops[n->count++];
+        *l = (rlx_kgen_loop){ .var = f->loop_var,
+                              .min = rlx_fold_cast(ctx, RELAX_INT64, f->min),
+                              .extent = rlx_fold_cast(ctx, RELAX_INT64, f->extent) };
+        ok = l->min && l->extent && rlx_ptrmap_put(&vars, f->loop_var, 1);
+        n->body = f->body;
+    }
+    rlx_ptrmap_free(&vars);
+    return ok;
+}
+
+/* A loop that never runs: no place of a store tells the iterations of the others apart then. */
+static bool is_empty(const rlx_kgen_nest_plan *n)
+{
+    int64_t extent;
+    for (size_t i = 0; i < n->count; i++)
+        if (rlx_int_literal(n->loops[i].extent, &extent) && extent <= 0)
+            return true;
+    return false;
+}
+
+/* ---- may the loops be reordered? ------------------------------------------------------------ */
+
+static bool same_place(const rlx_kgen_access *a, const rlx_kgen_access *b)
+{
+    bool same = a->num_indices == b->num_indices;
+    for (size_t i = 0; i < a->num_indices && same; i++)
+        same = a->indices[i] == b->indices[i];
+    return same;
+}
+
+/* Each stored buffer is touched at one place per iteration: the one of its first store. */
+static bool has_one_place_each(planner *p)
+{
+    rlx_ptrmap first; /* stored buffer -> its first store */
+    bool one = true;
+    rlx_ptrmap_init(&first, &p->ctx->memory);
+    for (size_t i = 0; i < p->plan->accesses.len && one; i++) {
+        const rlx_kgen_access *a = &p->plan->accesses.data[i],
+                              *f = rlx_ptrmap_get(&first, a->buffer);
+        if (f)
+            one = same_place(f, a);
+        else if (a->stores)
+            one = rlx_ptrmap_put(&first, a->buffer, (uintptr_t)a);
+    }
+    rlx_ptrmap_free(&first);
+    return one;
+}
+
+/* Which loops one index determines: alone in it, or digits of a mixed-radix number. */
+static void mark_digits(rlx_context *ctx, const rlx_kgen_nest_plan *n, const rlx_prim *index,
+                        bool *yes)
+{
+    rlx_tir_affine a;
+    const rlx_prim *vars[RLX_KGEN_MAX_NEST];
+    bool used[RLX_KGEN_MAX_NEST] = { false };
+    int64_t below = 1, c, extent;
+    size_t total = 0, found = 0;
+    for (size_t i = 0; i < n->count; i++)
+        vars[i] = n->loops[i].var;
+    if (!rlx_tir_affine_of(ctx, index, vars, n->count, &a))
+        return;
+    for (size_t i = 0; i < n->count; i++)
+        total += a.coeff[i] != NULL && !rlx_is_int_value(a.coeff[i], 0);
+    for (; found < total; found++) {
+        size_t at = n->count;
+        int64_t best = INT64_MAX;
+        for (size_t i = 0; i < n->count; i++)
+            if (a.coeff[i] && !used[i] && rlx_int_literal(a.coeff[i], &c) && c != 0 &&
+                c != INT64_MIN && (c < 0 ? -c : c) < best)
+                best = c < 0 ? -c : c, at = i;
+        if (at == n->count || best < below)
+            return;
+        used[at] = true;
+        if (!rlx_int_literal(n->loops[at].extent, &extent) || !rlx_mul_i64(best, extent, &below))
+            below = INT64_MAX;
+    }
+    for (size_t i = 0; i < n->count; i++)
+        yes[i] |= used[i];
+}
+
+static void find_determined(planner *p)
+{
+    rlx_kgen_nest_plan *n = p->plan;
+    for (size_t i = 0; i < n->count; i++)
+        n->loops[i].determined = true;
+    for (size_t k = 0; k < p->num_stores; k++) {
+        const rlx_kgen_access *a = &n->accesses.data[k];
+        bool yes[RLX_KGEN_MAX_NEST] = { false };
+        for (size_t d = 0; d < a->num_indices; d++)
+            mark_digits(p->ctx, n, a->indices[d], yes);
+        for (size_t i = 0; i < n->count; i++)
+            n->loops[i].determined &= yes[i];
+    }
+}
+
+/* ---- which strip? --------------------------------------------------------------------------- */
+
+static int64_t likely_extent(const rlx_kgen_loop *l)
+{
+    int64_t e;
+    return rlx_int_literal(l->extent, &e) ? e : 64;
+}
+
+/* Contiguous memory counts most, then loads that stay put; strips of a few elements are poor. */
+static int64_t score_strip(const planner *p, size_t loop)
+{
+    static const int8_t points_of[2][4] = {
+        [false] = { [RLX_KGEN_SCATTERED] = -2, [RLX_KGEN_FIXED] = 3, [RLX_KGEN_CONTIGUOUS] = 4 },
+        [true] = { [RLX_KGEN_SCATTERED] = -4, [RLX_KGEN_CONTIGUOUS] = 8 },
+    };
+    int64_t points = 0, extent = likely_extent(&p->plan->loops[loop]);
+    for (size_t i = 0; i < p->plan->accesses.len; i++) {
+        const rlx_kgen_access *a = &p->plan->accesses.data[i];
+        points += points_of[a->stores][walk_along(a, loop)];
+    }
+    return points * 16 + (extent < 4 ? -400 : extent < 16 ? -100 : 0);
+}
+
+static void choose_strip(planner *p)
+{
+    rlx_kgen_nest_plan *n = p->plan;
+    int64_t best = INT64_MIN;
+    for (size_t i = 0; i < n->count; i++) {
+        int64_t points = n->loops[i].determined ? score_strip(p, i) : INT64_MIN;
+        if (n->loops[i].determined && points >= best) {
+            best = points;
+            n->strip = (int)i;
+        }
+    }
+}
+
+/* Does an access go on in loop `outer` where the strip's range ends? */
+static bool continues_at(const planner *p, const rlx_kgen_access *a, size_t outer)
+{
+    const rlx_kgen_nest_plan *n = p->plan;
+    const rlx_prim *zero = rlx_int64(p->ctx, 0), *inner = a->offset.coeff[n->strip],
+                   *next = a->offset.coeff[outer];
+    if (!a->literal)
+        return false;
+    const rlx_prim *end = rlx_fold_mul(p->ctx, n->strip_extent, inner ? inner : zero);
+    return end && end == (next ? next : zero);
+}
+
+static bool can_merge(const planner *p, size_t loop)
+{
+    const rlx_kgen_nest_plan *n = p->plan;
+    bool can = n->loops[loop].role == RLX_KGEN_LOOP && n->loops[loop].determined &&
+               !rlx_ptrmap_has(&p->raw, n->loops[loop].var);
+    for (size_t k = 0; can && k < n->accesses.len; k++)
+        can = continues_at(p, &n->accesses.data[k], loop);
+    return can;
+}
+
+/* Loops around the strip that only continue it: rows that follow each other in memory. */
+static void merge_loops(planner *p)
+{
+    rlx_kgen_nest_plan *n = p->plan;
+    bool changed = !p->guarded && !rlx_ptrmap_has(&p->raw, n->loops[n->strip].var);
+    while (changed) {
+        changed = false;
+        for (size_t i = 0; i < n->count && !changed; i++)
+            if (can_merge(p, i)) {
+                /* the new extent goes on the left, as the strides of outer dimensions do */
+                n->strip_extent = rlx_fold_mul(p->ctx, n->loops[i].extent, n->strip_extent);
+                n->loops[i].role = RLX_KGEN_MERGED;
+                changed = n->strip_extent != NULL;
+            }
+    }
+}
+
+/* ---- one instruction? ----------------------------------------------------------------------- */
+
+static size_t find_access(const rlx_kgen_nest_plan *n, const rlx_prim *load)
+{
+    size_t at = 0;
+    while (at < n->accesses.len && n->accesses.data[at].node != load)
+        at++;
+    return at;
+}
+
+static bool reduce_op(enum rlx_node_kind kind, uint8_t *op)
+{
+    switch (kind) {
+    case RLX_NODE_ADD: *op = RLX_KERNEL_REDUCE_ADD; return true;
+    case RLX_NODE_MUL: *op = RLX_KERNEL_REDUCE_MUL; return true;
+    case RLX_NODE_MIN: *op = RLX_KERNEL_REDUCE_MIN; return true;
+    case RLX_NODE_MAX: *op = RLX_KERNEL_REDUCE_MAX; return true;
+    default: return false;
+    }
+}
+
+/* B[..] = B[..] op value: value is a load, or for op + a product of two. */
+static bool match_update(rlx_kgen_nest_plan *n)
+{
+    const rlx_buffer_store *s = rlx_as_buffer_store(n->body);
+    const rlx_binary *update = s ? rlx_as_binary(s->value) : NULL;
+    rlx_kgen_fused *f = &n->fused;
+    if (!update || !reduce_op((enum rlx_node_kind)update->node.kind, &f->op))
+        return false;
+    const rlx_binary *product =
+        f->op == RLX_KERNEL_REDUCE_ADD && update->b->kind == RLX_NODE_MUL ? rlx_as_binary(update->b)
+                                                                         : NULL;
+    const rlx_buffer_load *own = rlx_as_buffer_load(update->a),
+                          *a = rlx_as_buffer_load(product ? product->a : update->b),
+                          *b = product ? rlx_as_buffer_load(product->b) : a;
+    if (!own || !a || !b || own->buffer != s->buffer || a->buffer == s->buffer ||
+        b->buffer == s->buffer || s->predicate || own->predicate || a->predicate || b->predicate)
+        return false;
+    size_t own_at = find_access(n, &own->node);
+    f->contract = product != NULL;
+    f->acc = 0;
+    f->a = find_access(n, &a->node);
+    f->b = find_access(n, &b->node);
+    return own_at < n->accesses.len && f->a < n->accesses.len && f->b < n->accesses.len &&
+           same_place(&n->accesses.data[own_at], &n->accesses.data[f->acc]);
+}
+
+/* Only what kernel_strips has a function for; the element types are then all alike. */
+static bool can_update(const rlx_kgen_nest_plan *n)
+{
+    const rlx_kgen_fused *f = &n->fused;
+    rlx_dtype dtype = rlx_as_buffer(n->accesses.data[f->acc].buffer)->dtype;
+    enum rlx_kernel_elem e = rlx_kernel_elem_of(dtype);
+    bool order = f->op == RLX_KERNEL_REDUCE_MIN || f->op == RLX_KERNEL_REDUCE_MAX;
+    if (rlx_as_buffer(n->accesses.data[f->a].buffer)->dtype != dtype ||
+        rlx_as_buffer(n->accesses.data[f->b].buffer)->dtype != dtype)
+        return false;
+    return e == RLX_ELEM_F32 || e == RLX_ELEM_F64 || e == RLX_ELEM_I32 || e == RLX_ELEM_I64 ||
+           (!order && (e == RLX_ELEM_U32 || e == RLX_ELEM_U64));
+}
+
+static bool moves_along(const rlx_kgen_access *a, int loop)
+{
+    return a->offset.coeff[loop] && !rlx_is_int_value(a->offset.coeff[loop], 0);
+}
+
+static bool is_unit(const rlx_kgen_access *a, int loop)
+{
+    return rlx_is_int_value(a->offset.coeff[loop], 1);
+}
+
+/* Columns: contiguous in the result and in one operand, the other standing still. */
+static int score_column(const rlx_kgen_nest_plan *n, int i)
+{
+    const rlx_kgen_fused *f = &n->fused;
+    const rlx_kgen_access *acc = &n->accesses.data[f->acc], *a = &n->accesses.data[f->a],
+                          *b = &n->accesses.data[f->b];
+    bool plain = f->contract && ((is_unit(b, i) && !moves_along(a, i)) ||
+                                 (is_unit(a, i) && !moves_along(b, i)));
+    return 4 * is_unit(acc, i) + 8 * plain + (!f->contract && is_unit(a, i) ? 4 : 0) +
+           (likely_extent(&n->loops[i]) >= 8);
+}
+
+/* Rows: what moves the first operand and not the second. */
+static int score_row(const rlx_kgen_nest_plan *n, int i)
+{
+    const rlx_kgen_fused *f = &n->fused;
+    return 2 * (f->contract && moves_along(&n->accesses.data[f->a], i) &&
+                !moves_along(&n->accesses.data[f->b], i)) +
+           (likely_extent(&n->loops[i]) >= 8);
+}
+
+/* The best of the determined loops but `not`; of equals the innermost. */
+static int choose_loop(const rlx_kgen_nest_plan *n, int not,
+                       int (*score)(const rlx_kgen_nest_plan *n, int i))
+{
+    int best = -1, chosen = -1;
+    for (int i = 0; i < (int)n->count; i++) {
+        int points = n->loops[i].determined && i != not ? score(n, i) : -1;
+        if (points >= 0 && points >= best) {
+            best = points;
+            chosen = i;
+        }
+    }
+    return chosen;
+}
+
+static void choose_roles(rlx_kgen_nest_plan *n)
+{
+    rlx_kgen_fused *f = &n->fused;
+    f->step = -1;
+    for (int i = 0; i < (int)n->count; i++)
+        if (!n->loops[i].determined)
+            f->step = i; /* the innermost one stays */
+    f->column = choose_loop(n, -1, score_column);
+    if (f->contract && f->column >= 0 && moves_along(&n->accesses.data[f->a], f->column) &&
+        !moves_along(&n->accesses.data[f->b], f->column)) {
+        /* the operand that stands still along the columns comes first */
+        size_t a = f->a;
+        f->a = f->b;
+        f->b = a;
+    }
+    f->row = choose_loop(n, f->column, score_row);
+}
+
+static enum rlx_kgen_reason plan_fused(rlx_kgen_nest_plan *n)
+{
+    const rlx_kgen_fused *f = &n->fused;
+    if (!match_update(n))
+        return RLX_KGEN_NO_UPDATE;
+    if (!can_update(n))
+        return RLX_KGEN_UPDATE_DTYPE;
+    if (!n->accesses.data[f->acc].literal || !n->accesses.data[f->a].literal ||
+        !n->accesses.data[f->b].literal)
+        return RLX_KGEN_UPDATE_INDEX;
+    choose_roles(n);
+    if (f->step < 0)
+        return RLX_KGEN_NO_STEP;
+    for (size_t i = 0; i < n->count; i++)
+        if (!n->loops[i].determined && moves_along(&n->accesses.data[f->acc], (int)i))
+            return RLX_KGEN_PLACE_MOVES;
+    return RLX_KGEN_NO_REASON;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+/* Roles are given: what is left are loops, in their order. */
+static void finish_plan(rlx_kgen_nest_plan *n, enum rlx_kgen_form form, int innermost)
+{
+    n->form = (uint8_t)form;
+    for (size_t i = 0; i < n->count; i++)
+        if (n->loops[i].role == RLX_KGEN_LOOP)
+            n->order[n->num_order++] = (uint8_t)i;
+    for (size_t i = 0; i < n->accesses.len && innermost >= 0; i++)
+        n->accesses.data[i].walk =
+            (uint8_t)walk_along(&n->accesses.data[i], (size_t)innermost);
+}
+
+static enum rlx_kgen_reason plan_strip(planner *p)
+{
+    rlx_kgen_nest_plan *n = p->plan;
+    choose_strip(p);
+    if (n->strip < 0)
+        return RLX_KGEN_NOTHING_DETERMINED;
+    n->strip_extent = n->loops[n->strip].extent;
+    n->loops[n->strip].role = RLX_KGEN_STRIP_LOOP;
+    merge_loops(p);
+    finish_plan(n, RLX_KGEN_STRIP, n->strip);
+    return RLX_KGEN_NO_REASON;
+}
+
+static enum rlx_kgen_reason plan_body(planner *p)
+{
+    rlx_kgen_nest_plan *n = p->plan;
+    scan_body(p);
+    if (!p->straight)
+        return RLX_KGEN_OTHER_STATEMENT;
+    if (!p->num_stores)
+        return RLX_KGEN_NO_STORE;
+    if (!has_one_place_each(p))
+        return RLX_KGEN_TWO_PLACES;
+    find_determined(p);
+    for (size_t i = 0; i < n->accesses.len; i++)
+        measure_access(p, &n->accesses.data[i]);
+    enum rlx_kgen_reason why = plan_fused(n), worse;
+    const rlx_kgen_fused *f = &n->fused;
+    if (why) {
+        worse = plan_strip(p);
+        return worse ? worse : why;
+    }
+    if (f->row >= 0)
+        n->loops[f->row].role = RLX_KGEN_ROW;
+    if (f->column >= 0)
+        n->loops[f->column].role = RLX_KGEN_COLUMN;
+    n->loops[f->step].role = RLX_KGEN_STEP;
+    finish_plan(n, RLX_KGEN_FUSED, f->column);
+    return RLX_KGEN_NO_REASON;
+}
+
+bool rlx_kgen_plan(rlx_context *ctx, const rlx_kgen_scope *scope, const rlx_for_stmt *nest,
+                   rlx_kgen_nest_plan *plan)
+{
+    planner p = { .ctx = ctx, .scope = scope, .plan = plan };
+    *plan = (rlx_kgen_nest_plan){ .strip = -1 };
+    rlx_ptrmap_init(&plan->stored, &ctx->memory);
+    rlx_ptrmap_init(&p.raw, &ctx->memory);
+    if (!collect_loops(ctx, nest, plan))
+        plan->reason = RLX_KGEN_BOUND_TYPE;
+    else if (!plan->count)
+        plan->reason = RLX_KGEN_NO_LOOP;
+    else if (is_empty(plan))
+        plan->form = RLX_KGEN_EMPTY;
+    else
+        plan->reason = (uint8_t)plan_body(&p);
+    rlx_ptrmap_free(&p.raw);
+    return !ctx->diags.out_of_memory;
+}
+
+void rlx_kgen_plan_free(rlx_context *ctx, rlx_kgen_nest_plan *plan)
+{
+    rlx_vec_free(&ctx->memory, &plan->accesses);
+    rlx_ptrmap_free(&plan->stored);
+}
