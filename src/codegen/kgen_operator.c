@@ -74,7 +74,7 @@ rlx_kgen_value rlx_kgen_binary(rlx_kgen *w, const rlx_binary *b, rlx_kgen_value 
         return divide(w, RLX_K_DIV_I32, RLX_K_DIV_U64, t, v, b->b, mask);
     case RLX_NODE_MOD:
         if (is_float)
-            return arithmetic(w, RLX_K_FMOD_F32 - RLX_CLASS_F32, t, v);
+            return arithmetic(w, RLX_K_fmod_F32 - RLX_CLASS_F32, t, v);
         return divide(w, RLX_K_MOD_I32, RLX_K_MOD_U64, t, v, b->b, mask);
     case RLX_NODE_FLOOR_DIV:
         return is_float ? unsupported(w, "floor division", t)
@@ -107,26 +107,10 @@ rlx_kgen_value rlx_kgen_choose(rlx_kgen *w, rlx_dtype t, rlx_kgen_value *v)
 
 /* Float instructions by intrinsic: that of float32, that of float64 follows it. */
 static const uint16_t float_ops[RLX_TIR_NUM_INTRINSICS] = {
-    [RLX_TIR_acos] = RLX_K_ACOS_F32,         [RLX_TIR_acosh] = RLX_K_ACOSH_F32,
-    [RLX_TIR_asin] = RLX_K_ASIN_F32,         [RLX_TIR_asinh] = RLX_K_ASINH_F32,
-    [RLX_TIR_atan] = RLX_K_ATAN_F32,         [RLX_TIR_atanh] = RLX_K_ATANH_F32,
-    [RLX_TIR_ceil] = RLX_K_CEIL_F32,         [RLX_TIR_cos] = RLX_K_COS_F32,
-    [RLX_TIR_cosh] = RLX_K_COSH_F32,         [RLX_TIR_erf] = RLX_K_ERF_F32,
-    [RLX_TIR_exp] = RLX_K_EXP_F32,           [RLX_TIR_exp2] = RLX_K_EXP2_F32,
-    [RLX_TIR_exp10] = RLX_K_EXP10_F32,       [RLX_TIR_fabs] = RLX_K_ABS_F32,
-    [RLX_TIR_floor] = RLX_K_FLOOR_F32,       [RLX_TIR_log] = RLX_K_LOG_F32,
-    [RLX_TIR_log1p] = RLX_K_LOG1P_F32,       [RLX_TIR_log2] = RLX_K_LOG2_F32,
-    [RLX_TIR_log10] = RLX_K_LOG10_F32,       [RLX_TIR_nearbyint] = RLX_K_ROUND_F32,
-    [RLX_TIR_round] = RLX_K_ROUND_F32,       [RLX_TIR_rsqrt] = RLX_K_RSQRT_F32,
-    [RLX_TIR_sigmoid] = RLX_K_SIGMOID_F32,   [RLX_TIR_sin] = RLX_K_SIN_F32,
-    [RLX_TIR_sinh] = RLX_K_SINH_F32,         [RLX_TIR_sqrt] = RLX_K_SQRT_F32,
-    [RLX_TIR_tan] = RLX_K_TAN_F32,           [RLX_TIR_tanh] = RLX_K_TANH_F32,
-    [RLX_TIR_trunc] = RLX_K_TRUNC_F32,       [RLX_TIR_atan2] = RLX_K_ATAN2_F32,
-    [RLX_TIR_copysign] = RLX_K_COPYSIGN_F32, [RLX_TIR_fmod] = RLX_K_FMOD_F32,
-    [RLX_TIR_hypot] = RLX_K_HYPOT_F32,       [RLX_TIR_nextafter] = RLX_K_NEXTAFTER_F32,
-    [RLX_TIR_pow] = RLX_K_POW_F32,           [RLX_TIR_fma] = RLX_K_FMA_F32,
-    [RLX_TIR_isnan] = RLX_K_ISNAN_F32,       [RLX_TIR_isinf] = RLX_K_ISINF_F32,
-    [RLX_TIR_isfinite] = RLX_K_ISFINITE_F32,
+#define SCALAR_FLOAT(name, kind, rule, f32, f64) [RLX_TIR_##name] = RLX_K_##name##_F32,
+#define SCALAR_SYNONYM(name, of, kind, rule) [RLX_TIR_##name] = RLX_K_##of##_F32,
+#define SCALAR_OTHER(name, kind, rule) [RLX_TIR_##name] = 0,
+#include "format/scalar_op.def"
 };
 
 static rlx_kgen_value float_call(rlx_kgen *w, enum rlx_tir_intrinsic id, rlx_dtype t,
@@ -254,7 +238,7 @@ rlx_kgen_value rlx_kgen_call(rlx_kgen *w, const rlx_prim_call *c, rlx_kgen_value
                                                           RELAX_INT64) };
         if (!rlx_kgen_is_float(klass) || rlx_kgen_is_float(v[1].klass))
             return unsupported(w, "ldexp", t);
-        rlx_kgen_value d = rlx_kgen_apply(w, RLX_K_LDEXP_F32 + (klass - RLX_CLASS_F32), klass, t,
+        rlx_kgen_value d = rlx_kgen_apply(w, float_ops[id] + (klass - RLX_CLASS_F32), klass, t,
                                           pair, 2, false, RLX_KGEN_ALWAYS);
         rlx_kgen_free_temp(w, pair[1]);
         return rlx_kgen_narrow(w, d, rlx_kgen_elem_of(w, t));
@@ -263,10 +247,7 @@ rlx_kgen_value rlx_kgen_call(rlx_kgen *w, const rlx_prim_call *c, rlx_kgen_value
     }
     if (rlx_kgen_is_float(klass) && float_ops[id])
         return float_call(w, id, t, v, (int)c->num_args);
-    /* rounding leaves integers alone */
-    if (!rlx_kgen_is_float(klass) &&
-        (id == RLX_TIR_floor || id == RLX_TIR_ceil || id == RLX_TIR_round || id == RLX_TIR_trunc ||
-         id == RLX_TIR_nearbyint))
+    if (!rlx_kgen_is_float(klass) && rlx_tir_intrinsics[id].rule == RLX_TIR_RULE_ROUND)
         return rlx_kgen_apply1(w, RLX_K_MOVE_I32 + klass, klass, t, v[0]);
     return rlx_kgen_is_float(klass) ? unsupported(w, rlx_tir_intrinsics[id].name, t)
                                     : int_call(w, id, t, v, mask);

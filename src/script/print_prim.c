@@ -4,6 +4,7 @@
  * the node's own constructor is written: T.Add(n, 0).
  */
 #include "script/print_int.h"
+#include "tir/tir.h"
 
 enum { PREC_NONE, PREC_OR, PREC_AND, PREC_NOT, PREC_COMPARE, PREC_SUM, PREC_PRODUCT };
 
@@ -319,69 +320,28 @@ void rlx_print_step_index_map(rlx_printer *p, const rlx_index_map *m, unsigned f
 
 /* ---- calls of intrinsics */
 
-/* What the result's dtype is when the text does not say it: that of an argument, or a fixed
- * one. STATED, LAST: the text says it, first or last. FOLD, ROUND, CHOICE: that of an argument,
- * but reading may make something else of the call. */
-enum rule { SAME, SECOND, BOOL, INT32, UINT32, HANDLE, VOID, STATED, LAST, FOLD, ROUND, CHOICE };
-/* By bytes of the name. What is not here prints as T.call_intrin("dtype", "tir.name", ...). */
 static const struct { const char *name; uint8_t rule; } intrinsics[] = {
-    { "TVMBackendAllocWorkspace", HANDLE }, { "TVMBackendFreeWorkspace", INT32 },
-    { "acos", SAME }, { "acosh", SAME }, { "address_of", HANDLE }, { "anylist_getitem", HANDLE },
-    { "anylist_resetitem", INT32 }, { "anylist_setitem_call_cpacked", INT32 },
-    { "anylist_setitem_call_packed", INT32 }, { "asin", SAME }, { "asinh", SAME },
-    { "assume", BOOL }, { "atan", SAME }, { "atan2", SAME }, { "atanh", SAME },
-    { "bitwise_and", FOLD }, { "bitwise_not", SAME }, { "bitwise_or", FOLD },
-    { "bitwise_xor", FOLD }, { "call_extern", STATED }, { "call_llvm_intrin", STATED },
-    { "call_llvm_pure_intrin", STATED }, { "call_pure_extern", STATED }, { "ceil", ROUND },
-    { "clz", INT32 }, { "copysign", SAME }, { "cos", SAME }, { "cosh", SAME },
-    { "create_barriers", VOID }, { "dp4a", INT32 }, { "end_profile_intrinsic", HANDLE },
-    { "erf", SAME }, { "exp", SAME }, { "exp10", SAME }, { "exp2", SAME }, { "fabs", SAME },
-    { "floor", ROUND }, { "fma", SAME }, { "fmod", SAME }, { "get_active_lane_mask", STATED },
-    { "hypot", SAME }, { "if_then_else", CHOICE }, { "ignore_loop_partition", SAME },
-    { "isnan", BOOL }, { "isnullptr", BOOL }, { "ldexp", SAME }, { "likely", SAME },
-    { "log", SAME }, { "log10", SAME }, { "log1p", SAME }, { "log2", SAME },
-    { "lookup_param", HANDLE }, { "make_filled_simdgroup_matrix", HANDLE },
-    { "mma_fill", STATED }, { "mma_store", STATED }, { "nearbyint", ROUND },
-    { "nextafter", SAME }, { "popcount", SAME }, { "pow", SAME }, { "power", SAME },
-    { "ptx_arrive_barrier", VOID }, { "ptx_arrive_barrier_expect_tx", VOID },
-    { "ptx_commit_group", VOID }, { "ptx_cp_async", STATED }, { "ptx_cp_async_barrier", VOID },
-    { "ptx_cp_async_bulk", STATED }, { "ptx_init_barrier_thread_count", VOID },
-    { "ptx_ldmatrix", STATED }, { "ptx_mma", STATED }, { "ptx_mma_sp", STATED },
-    { "ptx_wait_barrier", VOID }, { "ptx_wait_group", VOID }, { "q_multiply_shift", INT32 },
-    { "q_multiply_shift_per_axis", INT32 }, { "reinterpret", STATED }, { "ret", SAME },
-    { "round", ROUND }, { "rsqrt", SAME }, { "shift_left", FOLD }, { "shift_right", FOLD },
-    { "sigmoid", SAME }, { "simdgroup_load", HANDLE },
-    { "simdgroup_multiply_accumulate", HANDLE }, { "simdgroup_store", HANDLE }, { "sin", SAME },
-    { "sinh", SAME }, { "sqrt", SAME }, { "start_profile_intrinsic", HANDLE }, { "tan", SAME },
-    { "tanh", SAME }, { "trunc", ROUND }, { "tvm_access_ptr", HANDLE },
-    { "tvm_bmma_sync", HANDLE }, { "tvm_call_cpacked", INT32 },
-    { "tvm_call_cpacked_lowered", INT32 }, { "tvm_call_packed", INT32 },
-    { "tvm_call_packed_lowered", INT32 }, { "tvm_check_return", INT32 },
-    { "tvm_fill_fragment", HANDLE }, { "tvm_load_matrix_sync", HANDLE },
-    { "tvm_mma_sync", HANDLE }, { "tvm_stack_alloca", HANDLE },
-    { "tvm_stack_make_array", HANDLE }, { "tvm_stack_make_shape", HANDLE },
-    { "tvm_storage_sync", INT32 }, { "tvm_store_matrix_sync", HANDLE },
-    { "tvm_struct_get", LAST }, { "tvm_struct_set", INT32 }, { "tvm_thread_allreduce", HANDLE },
-    { "tvm_thread_invariant", SAME }, { "tvm_throw_last_error", HANDLE }, { "tvm_tuple", HANDLE },
-    { "tvm_warp_activemask", UINT32 }, { "tvm_warp_shuffle", SECOND },
-    { "tvm_warp_shuffle_down", SECOND }, { "tvm_warp_shuffle_up", SECOND },
-    { "type_annotation", STATED }, { "undef", INT32 }, { "vectorcombine", STATED },
-    { "vectorhigh", STATED }, { "vectorlow", STATED }, { "vscale", INT32 },
+#define TIR_CALL(name, rule) { #name, RLX_TIR_RULE_##rule },
+#include "script/tir_call.def"
+};
+
+/* Lengths of the names: a look-up compares only names of its own length. */
+static const uint8_t lengths[RLX_COUNT(intrinsics)] = {
+#define TIR_CALL(name, rule) sizeof(#name) - 1,
+#include "script/tir_call.def"
 };
 
 /* Row of a name, or -1. */
 static int find_intrinsic(const rlx_string *name)
 {
-    int low = 0, high = (int)RLX_COUNT(intrinsics) - 1;
-    while (low <= high) {
-        int mid = (low + high) / 2, order = strcmp(intrinsics[mid].name, name->data);
-        if (order == 0)
-            return mid;
-        if (order < 0)
-            low = mid + 1;
-        else
-            high = mid - 1;
-    }
+    const uint8_t *end = lengths + RLX_COUNT(lengths);
+    rlx_slice text = rlx_string_slice(name);
+    if (text.len > UINT8_MAX)
+        return -1;
+    for (const uint8_t *at = lengths;
+         (at = memchr(at, (int)text.len, (size_t)(end - at))) != NULL; at++)
+        if (memcmp(intrinsics[at - lengths].name, text.data, text.len) == 0)
+            return (int)(at - lengths);
     return -1;
 }
 
@@ -391,36 +351,37 @@ static rlx_dtype argument_dtype(const rlx_prim_call *c, size_t i)
 }
 
 /* The dtype that reading gives to T.name(arguments). */
-static rlx_dtype usual_dtype(const rlx_prim_call *c, enum rule rule)
+static rlx_dtype usual_dtype(const rlx_prim_call *c, enum rlx_tir_rule rule)
 {
     switch (rule) {
-    case SECOND: case CHOICE: return argument_dtype(c, 1);
-    case BOOL:
+    case RLX_TIR_RULE_SECOND: case RLX_TIR_RULE_CHOICE: return argument_dtype(c, 1);
+    case RLX_TIR_RULE_BOOL:
         return c->num_args
                    ? rlx_dtype_with_lanes(RELAX_BOOL, rlx_dtype_lanes(argument_dtype(c, 0)))
                    : RELAX_BOOL;
-    case INT32: return RELAX_INT32;
-    case UINT32: return RELAX_UINT32;
-    case HANDLE: return RELAX_HANDLE;
-    case VOID: return RELAX_VOID;
-    case STATED: case LAST: return c->dtype;
+    case RLX_TIR_RULE_I32: return RELAX_INT32;
+    case RLX_TIR_RULE_U32: return RELAX_UINT32;
+    case RLX_TIR_RULE_HANDLE: return RELAX_HANDLE;
+    case RLX_TIR_RULE_VOID: return RELAX_VOID;
+    case RLX_TIR_RULE_FIRST: case RLX_TIR_RULE_LAST: return c->dtype;
     default: return argument_dtype(c, 0);
     }
 }
 
 /* Does T.name(arguments) read as this call? */
-static bool reads_back(const rlx_prim_call *c, enum rule rule)
+static bool reads_back(const rlx_prim_call *c, enum rlx_tir_rule rule)
 {
     if (usual_dtype(c, rule) != c->dtype)
         return false;
     switch (rule) {
-    case FOLD:
+    case RLX_TIR_RULE_FOLD:
         return c->num_args == 2 && argument_dtype(c, 0) == argument_dtype(c, 1) &&
                !(is_literal(c->args[0]) && is_literal(c->args[1]));
-    case ROUND: return c->num_args == 1 && rlx_dtype_is_float(argument_dtype(c, 0));
-    case CHOICE:
+    case RLX_TIR_RULE_ROUND: return c->num_args == 1 && rlx_dtype_is_float(argument_dtype(c, 0));
+    case RLX_TIR_RULE_CHOICE:
         return c->num_args == 3 && argument_dtype(c, 1) == argument_dtype(c, 2) &&
                !is_literal(c->args[0]);
+    case RLX_TIR_RULE_EXPANDED: return false;
     default: return true;
     }
 }
@@ -440,7 +401,7 @@ static void comma_before_args(rlx_printer *p, const rlx_prim_call *c)
 static void open_intrinsic(rlx_printer *p, const rlx_prim_call *c, int row)
 {
     rlx_put_t(p);
-    if (row < 0 || !reads_back(c, (enum rule)intrinsics[row].rule)) {
+    if (row < 0 || !reads_back(c, (enum rlx_tir_rule)intrinsics[row].rule)) {
         rlx_put(p, "call_intrin(");
         rlx_put_dtype(p, c->dtype);
         rlx_put(p, ", ");
@@ -450,17 +411,18 @@ static void open_intrinsic(rlx_printer *p, const rlx_prim_call *c, int row)
     }
     rlx_buf_z(p->out, printed_name(c->op));
     rlx_put(p, "(");
-    if (intrinsics[row].rule == STATED) {
+    if (intrinsics[row].rule == RLX_TIR_RULE_FIRST) {
         rlx_put_dtype(p, c->dtype);
         comma_before_args(p, c);
     }
 }
 
 /* Literals among arguments say their dtype, but for two values of which the other says it. */
-static unsigned call_flags(const rlx_prim_call *c, enum rule rule, unsigned flags)
+static unsigned call_flags(const rlx_prim_call *c, enum rlx_tir_rule rule, unsigned flags)
 {
-    size_t first = rule == CHOICE ? 1 : 0;
-    bool pair = (rule == FOLD && c->num_args == 2) || (rule == CHOICE && c->num_args == 3);
+    size_t first = rule == RLX_TIR_RULE_CHOICE ? 1 : 0;
+    bool pair = (rule == RLX_TIR_RULE_FOLD && c->num_args == 2) ||
+                (rule == RLX_TIR_RULE_CHOICE && c->num_args == 3);
     if (pair && !(is_literal(c->args[first]) && is_literal(c->args[first + 1])))
         return flags;
     for (size_t i = 0; i < c->num_args; i++)
@@ -472,6 +434,8 @@ static unsigned call_flags(const rlx_prim_call *c, enum rule rule, unsigned flag
 static void step_prim_call(rlx_printer *p, const rlx_prim_call *c, unsigned flags)
 {
     int row = c->op ? find_intrinsic(c->op) : -1;
+    enum rlx_tir_rule rule =
+        row < 0 ? RLX_TIR_RULE_SAME : (enum rlx_tir_rule)intrinsics[row].rule;
     if (c->callee) {
         rlx_print_leaf(p, c->callee, 0);
         rlx_put(p, "(");
@@ -479,15 +443,14 @@ static void step_prim_call(rlx_printer *p, const rlx_prim_call *c, unsigned flag
         open_intrinsic(p, c, row);
     }
     rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_REST, .ptr = c });
-    rlx_push_list(p, c->args, c->num_args,
-                  call_flags(c, row < 0 ? SAME : (enum rule)intrinsics[row].rule, flags));
+    rlx_push_list(p, c->args, c->num_args, call_flags(c, rule, flags));
 }
 
 /* After the arguments. */
 void rlx_print_step_call_end(rlx_printer *p, const rlx_prim_call *c)
 {
     int row = c->op && !c->callee ? find_intrinsic(c->op) : -1;
-    if (row >= 0 && intrinsics[row].rule == LAST) {
+    if (row >= 0 && intrinsics[row].rule == RLX_TIR_RULE_LAST) {
         comma_before_args(p, c);
         rlx_put_dtype(p, c->dtype);
     }

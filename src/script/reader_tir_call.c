@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "script/reader_tir.h"
+#include "tir/tir.h"
 
 /* ---- helpers -------------------------------------------------------------------------------- */
 
@@ -607,22 +608,20 @@ static bool call_limit(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast
 
 /* ---- intrinsics ----------------------------------------------------------------------------- */
 
-/* How the result's dtype is found. FIRST: the call's first argument names it; LAST: its last. */
-enum { SAME, SECOND, BOOL, I32, U32, HANDLE, VOID, FIRST, LAST };
-
 static rlx_dtype result_dtype(uint8_t rule, const rlx_prim *const *args, size_t n)
 {
-    static const rlx_dtype fixed[] = { [BOOL] = RELAX_BOOL,
-                                       [I32] = RELAX_INT32,
-                                       [U32] = RELAX_UINT32,
-                                       [HANDLE] = RELAX_HANDLE,
-                                       [VOID] = RELAX_VOID };
-    size_t from = rule == SECOND;
-    if (rule == SAME || rule == SECOND)
+    static const rlx_dtype fixed[] = { [RLX_TIR_RULE_BOOL] = RELAX_BOOL,
+                                       [RLX_TIR_RULE_I32] = RELAX_INT32,
+                                       [RLX_TIR_RULE_U32] = RELAX_UINT32,
+                                       [RLX_TIR_RULE_HANDLE] = RELAX_HANDLE,
+                                       [RLX_TIR_RULE_VOID] = RELAX_VOID };
+    size_t from = rule == RLX_TIR_RULE_SECOND;
+    if (rule == RLX_TIR_RULE_SAME || rule == RLX_TIR_RULE_SECOND)
         return from < n ? rlx_prim_dtype(args[from]) : RELAX_INT32;
     rlx_dtype t = fixed[rule];
-    return rule == BOOL && n ? rlx_dtype_with_lanes(t, rlx_dtype_lanes(rlx_prim_dtype(args[0])))
-                             : t;
+    return rule == RLX_TIR_RULE_BOOL && n
+               ? rlx_dtype_with_lanes(t, rlx_dtype_lanes(rlx_prim_dtype(args[0])))
+               : t;
 }
 
 /* The dtype a call states: by keyword anywhere, else its first (or last) positional argument,
@@ -635,10 +634,10 @@ static bool stated_dtype(rlx_reader *r, uint8_t rule, const rlx_ast *call, rlx_d
     for (const rlx_ast *i = call->first; i; i = i->next)
         last = i->kind == RLX_AST_KEYWORD ? last : i;
     if (!a)
-        *skip = a = rule == LAST ? last : call->first;
+        *skip = a = rule == RLX_TIR_RULE_LAST ? last : call->first;
     if (!a || a->kind == RLX_AST_KEYWORD)
         return rlx_read_error(r, RLX_PA12, call, "this call states its dtype %s",
-                              rule == LAST ? "last" : "first");
+                              rule == RLX_TIR_RULE_LAST ? "last" : "first");
     return read_dtype(r, a, t);
 }
 
@@ -658,7 +657,8 @@ static bool intrinsic(rlx_reader *r, const char *op, uint8_t rule, const rlx_ast
     size_t mark = r->stack.len;
     const rlx_ast *skip = NULL, *call = rlx_expand_stars(r, given);
     rlx_dtype t = RELAX_VOID;
-    bool ok = call && ((rule != FIRST && rule != LAST) || stated_dtype(r, rule, call, &t, &skip));
+    bool states = rule == RLX_TIR_RULE_FIRST || rule == RLX_TIR_RULE_LAST;
+    bool ok = call && (!states || stated_dtype(r, rule, call, &t, &skip));
     for (const rlx_ast *a = ok ? call->first : NULL; a && ok; a = a->next) {
         bool dtype = a == skip || (a->kind == RLX_AST_KEYWORD &&
                                    rlx_slice_is(rlx_string_slice(a->name->text), "dtype"));
@@ -668,7 +668,7 @@ static bool intrinsic(rlx_reader *r, const char *op, uint8_t rule, const rlx_ast
     }
     const rlx_prim *const *args = (const rlx_prim *const *)(r->stack.data + mark);
     size_t n = r->stack.len - mark;
-    if (ok && rule != FIRST && rule != LAST)
+    if (ok && !states)
         t = result_dtype(rule, args, n);
     const rlx_prim *p = ok ? rlx_prim_call_z(r->ctx, t, op, args, n) : NULL;
     r->stack.len = mark;
@@ -696,8 +696,8 @@ static bool call_by_name(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_a
     rest.first = &dtype;
     dtype.next = name->next;
     rest.count--;
-    return intrinsic(r, strncmp(op->data, "tir.", 4) == 0 ? op->data + 4 : op->data, FIRST, &rest,
-                     out);
+    return intrinsic(r, strncmp(op->data, "tir.", 4) == 0 ? op->data + 4 : op->data,
+                     RLX_TIR_RULE_FIRST, &rest, out);
 }
 
 static bool not_supported(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
@@ -708,8 +708,22 @@ static bool not_supported(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_
 
 #define NODE(name, kind) { name, node_binary, NULL, RLX_NODE_##kind, NULL }
 #define FOLD(name, kind) { name, fold_binary, NULL, RLX_NODE_##kind, NULL }
-#define CALL(name, rule) { name, call_intrinsic, NULL, rule, NULL }
-#define NAMED(name, rule, op) { name, call_intrinsic, NULL, rule, op }
+#define NAMED(name, rule, op) { name, call_intrinsic, NULL, RLX_TIR_RULE_##rule, op }
+/* How a row of tir_call.def is read, by its rule; isinf and isfinite have rows below. */
+#define READ_SAME(name) { name, call_intrinsic, NULL, RLX_TIR_RULE_SAME, NULL },
+#define READ_SECOND(name) { name, call_intrinsic, NULL, RLX_TIR_RULE_SECOND, NULL },
+#define READ_BOOL(name) { name, call_intrinsic, NULL, RLX_TIR_RULE_BOOL, NULL },
+#define READ_I32(name) { name, call_intrinsic, NULL, RLX_TIR_RULE_I32, NULL },
+#define READ_U32(name) { name, call_intrinsic, NULL, RLX_TIR_RULE_U32, NULL },
+#define READ_HANDLE(name) { name, call_intrinsic, NULL, RLX_TIR_RULE_HANDLE, NULL },
+#define READ_VOID(name) { name, call_intrinsic, NULL, RLX_TIR_RULE_VOID, NULL },
+#define READ_FIRST(name) { name, call_intrinsic, NULL, RLX_TIR_RULE_FIRST, NULL },
+#define READ_LAST(name) { name, call_intrinsic, NULL, RLX_TIR_RULE_LAST, NULL },
+#define READ_FOLD(name) { name, fold_bits, NULL, 0, NULL },
+#define READ_ROUND(name) { name, call_round, NULL, 0, NULL },
+#define READ_CHOICE(name) { name, call_if_then_else, NULL, 0, NULL },
+#define READ_EXPANDED(name)
+#define TIR_CALL(name, rule) READ_##rule(#name)
 
 const rlx_tir_reader_fn rlx_tir_reader_values[] = {
     NODE("Add", ADD),
@@ -735,16 +749,10 @@ const rlx_tir_reader_fn rlx_tir_reader_values[] = {
     FOLD("floormod", FLOOR_MOD),
     FOLD("truncdiv", DIV),
     FOLD("truncmod", MOD),
-    { "bitwise_and", fold_bits, NULL, 0, NULL },
-    { "bitwise_or", fold_bits, NULL, 0, NULL },
-    { "bitwise_xor", fold_bits, NULL, 0, NULL },
-    { "shift_left", fold_bits, NULL, 0, NULL },
-    { "shift_right", fold_bits, NULL, 0, NULL },
     { "Not", call_not, NULL, 0, NULL },
     { "Cast", call_cast, NULL, 1, NULL },
     { "cast", call_cast, NULL, 0, NULL },
     { "Select", call_select, NULL, 0, NULL },
-    { "if_then_else", call_if_then_else, NULL, 0, NULL },
     { "Ramp", call_ramp, NULL, 0, NULL },
     { "ramp", call_ramp, NULL, 0, NULL },
     { "Broadcast", call_broadcast, NULL, 0, NULL },
@@ -770,130 +778,15 @@ const rlx_tir_reader_fn rlx_tir_reader_values[] = {
     { "ceildiv", call_ceildiv, NULL, 0, NULL },
     { "isinf", call_isinf, NULL, 0, NULL },
     { "isfinite", call_isinf, NULL, 1, NULL },
-    { "round", call_round, NULL, 0, NULL },
-    { "floor", call_round, NULL, 0, NULL },
-    { "ceil", call_round, NULL, 0, NULL },
-    { "trunc", call_round, NULL, 0, NULL },
-    { "nearbyint", call_round, NULL, 0, NULL },
     { "max_value", call_limit, NULL, 1, NULL },
     { "min_value", call_limit, NULL, 0, NULL },
     { "infinity", call_limit, NULL, 2, NULL },
-    CALL("fabs", SAME),
-    CALL("acos", SAME),
-    CALL("acosh", SAME),
-    CALL("asin", SAME),
-    CALL("asinh", SAME),
-    CALL("atan", SAME),
-    CALL("atan2", SAME),
-    CALL("atanh", SAME),
-    CALL("clz", I32),
-    CALL("copysign", SAME),
-    CALL("cos", SAME),
-    CALL("cosh", SAME),
-    CALL("erf", SAME),
-    CALL("exp", SAME),
-    CALL("exp2", SAME),
-    CALL("exp10", SAME),
-    CALL("fmod", SAME),
-    CALL("hypot", SAME),
-    CALL("ldexp", SAME),
-    CALL("log", SAME),
-    CALL("log1p", SAME),
-    CALL("log2", SAME),
-    CALL("log10", SAME),
-    CALL("nextafter", SAME),
-    CALL("popcount", SAME),
-    CALL("pow", SAME),
-    CALL("power", SAME),
-    CALL("rsqrt", SAME),
-    CALL("sigmoid", SAME),
-    CALL("sin", SAME),
-    CALL("sinh", SAME),
-    CALL("sqrt", SAME),
-    CALL("tan", SAME),
-    CALL("tanh", SAME),
-    CALL("isnan", BOOL),
-    CALL("isnullptr", BOOL),
-    CALL("likely", SAME),
-    CALL("bitwise_not", SAME),
-    CALL("fma", SAME),
-    CALL("q_multiply_shift", I32),
-    CALL("q_multiply_shift_per_axis", I32),
-    CALL("vscale", I32),
-    CALL("reinterpret", FIRST),
+#include "script/tir_call.def"
     NAMED("call_packed", I32, "tvm_call_packed"),
     NAMED("call_cpacked", I32, "tvm_call_cpacked"),
     NAMED("call_packed_lowered", I32, "tvm_call_packed_lowered"),
     NAMED("call_cpacked_lowered", I32, "tvm_call_cpacked_lowered"),
-    CALL("tvm_call_packed", I32),
-    CALL("tvm_call_cpacked", I32),
-    CALL("tvm_call_packed_lowered", I32),
-    CALL("tvm_call_cpacked_lowered", I32),
-    CALL("call_extern", FIRST),
-    CALL("call_pure_extern", FIRST),
     { "call_intrin", call_by_name, NULL, 0, NULL },
-    CALL("call_llvm_intrin", FIRST),
-    CALL("call_llvm_pure_intrin", FIRST),
-    CALL("ret", SAME),
-    CALL("lookup_param", HANDLE),
-    CALL("address_of", HANDLE),
-    CALL("type_annotation", FIRST),
-    CALL("tvm_access_ptr", HANDLE),
-    CALL("tvm_throw_last_error", HANDLE),
-    CALL("tvm_stack_alloca", HANDLE),
-    CALL("tvm_stack_make_shape", HANDLE),
-    CALL("tvm_stack_make_array", HANDLE),
-    CALL("tvm_check_return", I32),
-    CALL("tvm_tuple", HANDLE),
-    CALL("tvm_struct_set", I32),
-    CALL("tvm_struct_get", LAST),
-    CALL("anylist_getitem", HANDLE),
-    CALL("anylist_resetitem", I32),
-    CALL("anylist_setitem_call_packed", I32),
-    CALL("anylist_setitem_call_cpacked", I32),
-    CALL("TVMBackendAllocWorkspace", HANDLE),
-    CALL("TVMBackendFreeWorkspace", I32),
-    CALL("start_profile_intrinsic", HANDLE),
-    CALL("end_profile_intrinsic", HANDLE),
-    CALL("assume", BOOL),
-    CALL("undef", I32),
-    CALL("ignore_loop_partition", SAME),
-    CALL("tvm_thread_invariant", SAME),
-    CALL("tvm_thread_allreduce", HANDLE),
-    CALL("tvm_load_matrix_sync", HANDLE),
-    CALL("tvm_mma_sync", HANDLE),
-    CALL("tvm_bmma_sync", HANDLE),
-    CALL("tvm_fill_fragment", HANDLE),
-    CALL("tvm_store_matrix_sync", HANDLE),
-    CALL("tvm_storage_sync", I32),
-    CALL("tvm_warp_shuffle", SECOND),
-    CALL("tvm_warp_shuffle_up", SECOND),
-    CALL("tvm_warp_shuffle_down", SECOND),
-    CALL("tvm_warp_activemask", U32),
-    CALL("ptx_mma", FIRST),
-    CALL("ptx_mma_sp", FIRST),
-    CALL("ptx_ldmatrix", FIRST),
-    CALL("ptx_cp_async", FIRST),
-    CALL("ptx_cp_async_bulk", FIRST),
-    CALL("ptx_wait_group", VOID),
-    CALL("ptx_commit_group", VOID),
-    CALL("ptx_cp_async_barrier", VOID),
-    CALL("ptx_init_barrier_thread_count", VOID),
-    CALL("ptx_arrive_barrier", VOID),
-    CALL("ptx_arrive_barrier_expect_tx", VOID),
-    CALL("ptx_wait_barrier", VOID),
-    CALL("create_barriers", VOID),
-    CALL("make_filled_simdgroup_matrix", HANDLE),
-    CALL("simdgroup_load", HANDLE),
-    CALL("simdgroup_store", HANDLE),
-    CALL("simdgroup_multiply_accumulate", HANDLE),
-    CALL("mma_store", FIRST),
-    CALL("mma_fill", FIRST),
-    CALL("vectorlow", FIRST),
-    CALL("vectorhigh", FIRST),
-    CALL("vectorcombine", FIRST),
-    CALL("dp4a", I32),
-    CALL("get_active_lane_mask", FIRST),
     { "Reduce", not_supported, NULL, 0, NULL },
     { "ProducerLoad", not_supported, NULL, 0, NULL },
     { "Call", not_supported, NULL, 0, NULL },

@@ -102,89 +102,56 @@ static bool binary(machine *m, const rlx_binary *b, value x, value y, value *out
 
 /* ---- intrinsics ----------------------------------------------------------------------------- */
 
-typedef struct float_row {
-    float (*f1)(float);
-    double (*d1)(double);
-    float (*f2)(float, float);
-    double (*d2)(double, double);
-} float_row;
+/* A float intrinsic in the C of its row, computed in T; a test gives 0 or 1. */
+#define ONE(T, expr) { T a = (T)v[0].f; return expr; }
+#define TWO(T, expr) { T a = (T)v[0].f, b = (T)v[1].f; return expr; }
+#define THREE(T, expr) { T a = (T)v[0].f, b = (T)v[1].f, c = (T)v[2].f; return expr; }
+#define SCALED(T, expr) { T a = (T)v[0].f; int64_t b = v[1].i; return expr; }
+#define EVAL_FLOAT1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
+#define EVAL_WIDE1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
+#define EVAL_TEST1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
+#define EVAL_FLOAT2(name, T, expr) case RLX_TIR_##name: TWO(T, expr)
+#define EVAL_FLOAT3(name, T, expr) case RLX_TIR_##name: THREE(T, expr)
+#define EVAL_LDEXP(name, T, expr) case RLX_TIR_##name: SCALED(T, expr)
 
-static float exp_f(float x) { return rlx_exp_f32(x); }
-static float sigmoid_f(float x) { return rlx_sigmoid_f32(x); }
-static double sigmoid_d(double x) { return rlx_sigmoid_f64(x); }
-static float rsqrt_f(float x) { return rlx_rsqrt_f32(x); }
-static double rsqrt_d(double x) { return rlx_rsqrt_f64(x); }
-static float round_f(float x) { return rlx_round_f32(x); }
-static double round_d(double x) { return rlx_round_f64(x); }
-static float exp10_f(float x) { return rlx_exp10_f32(x); }
-static double exp10_d(double x) { return rlx_exp10_f64(x); }
+static float float32_value(enum rlx_tir_intrinsic id, const value *v)
+{
+    switch (id) {
+#define SCALAR_FLOAT(name, kind, rule, f32, f64) EVAL_##kind(name, float, f32)
+#define SCALAR_SYNONYM(name, of, kind, rule)
+#define SCALAR_OTHER(name, kind, rule)
+#include "format/scalar_op.def"
+    default: return 0;
+    }
+}
 
-#define F1(name) [RLX_TIR_##name] = { .f1 = name##f, .d1 = name }
-#define F2(name) [RLX_TIR_##name] = { .f2 = name##f, .d2 = name }
-static const float_row floats[RLX_TIR_NUM_INTRINSICS] = {
-    F1(acos),
-    F1(acosh),
-    F1(asin),
-    F1(asinh),
-    F1(atan),
-    F1(atanh),
-    F1(ceil),
-    F1(cos),
-    F1(cosh),
-    F1(erf),
-    F1(exp2),
-    F1(fabs),
-    F1(floor),
-    F1(log),
-    F1(log1p),
-    F1(log2),
-    F1(log10),
-    F1(sin),
-    F1(sinh),
-    F1(sqrt),
-    F1(tan),
-    F1(tanh),
-    F1(trunc),
-    F2(atan2),
-    F2(copysign),
-    F2(fmod),
-    F2(hypot),
-    F2(nextafter),
-    F2(pow),
-    [RLX_TIR_exp] = { .f1 = exp_f, .d1 = exp },
-    [RLX_TIR_exp10] = { .f1 = exp10_f, .d1 = exp10_d },
-    [RLX_TIR_sigmoid] = { .f1 = sigmoid_f, .d1 = sigmoid_d },
-    [RLX_TIR_rsqrt] = { .f1 = rsqrt_f, .d1 = rsqrt_d },
-    [RLX_TIR_round] = { .f1 = round_f, .d1 = round_d },
-    [RLX_TIR_nearbyint] = { .f1 = round_f, .d1 = round_d },
+static double float64_value(enum rlx_tir_intrinsic id, const value *v)
+{
+    switch (id) {
+#define SCALAR_FLOAT(name, kind, rule, f32, f64) EVAL_##kind(name, double, f64)
+#define SCALAR_SYNONYM(name, of, kind, rule)
+#define SCALAR_OTHER(name, kind, rule)
+#include "format/scalar_op.def"
+    default: return 0;
+    }
+}
+
+/* The name under which an intrinsic of floats has its C; none: it does not compute with them. */
+static const uint8_t float_names[RLX_TIR_NUM_INTRINSICS] = {
+#define SCALAR_FLOAT(name, kind, rule, f32, f64) [RLX_TIR_##name] = RLX_TIR_##name,
+#define SCALAR_SYNONYM(name, of, kind, rule) [RLX_TIR_##name] = RLX_TIR_##of,
+#define SCALAR_OTHER(name, kind, rule) [RLX_TIR_##name] = RLX_TIR_NO_INTRINSIC,
+#include "format/scalar_op.def"
 };
 
 static bool float_call(machine *m, enum rlx_tir_intrinsic id, rlx_dtype t, const value *v,
                        value *out)
 {
-    const float_row *r = &floats[id];
-    bool wide = t == RELAX_FLOAT64;
-    float a = (float)v[0].f;
-    switch (id) {
-    case RLX_TIR_isnan: *out = int_value(v[0].f != v[0].f); return true;
-    case RLX_TIR_isinf: *out = int_value(fabs(v[0].f) == (double)INFINITY); return true;
-    case RLX_TIR_isfinite: *out = int_value(fabs(v[0].f) < (double)INFINITY); return true;
-    case RLX_TIR_fma:
-        *out = float_value(t, wide ? fma(v[0].f, v[1].f, v[2].f)
-                                   : (double)fmaf(a, (float)v[1].f, (float)v[2].f));
-        return true;
-    case RLX_TIR_ldexp:
-        *out = float_value(t, wide ? ldexp(v[0].f, rlx_ldexp_count(v[1].i))
-                                   : (double)ldexpf(a, rlx_ldexp_count(v[1].i)));
-        return true;
-    default: break;
-    }
-    if (r->f1)
-        *out = float_value(t, wide ? r->d1(v[0].f) : (double)r->f1(a));
-    else if (r->f2)
-        *out = float_value(t, wide ? r->d2(v[0].f, v[1].f) : (double)r->f2(a, (float)v[1].f));
-    else
+    enum rlx_tir_intrinsic same = (enum rlx_tir_intrinsic)float_names[id];
+    if (same == RLX_TIR_NO_INTRINSIC)
         return unsupported(m, rlx_tir_intrinsics[id].name);
+    double r = t == RELAX_FLOAT64 ? float64_value(same, v) : (double)float32_value(same, v);
+    *out = rlx_tir_intrinsics[id].result == RLX_TIR_BOOL ? int_value(r != 0) : float_value(t, r);
     return true;
 }
 
@@ -198,17 +165,14 @@ static bool int_call(machine *m, enum rlx_tir_intrinsic id, rlx_dtype t, const v
         *out = int_value(0);
         return succeeds(m, rlx_scalar_bits(op, t, a, b, &out->i), rlx_tir_intrinsics[id].name);
     }
+    if (rlx_tir_intrinsics[id].rule == RLX_TIR_RULE_ROUND) {
+        *out = int_value(a);
+        return true;
+    }
     switch (id) {
     case RLX_TIR_bitwise_not: r = ~a; break;
     case RLX_TIR_popcount: r = rlx_popcount_u64(raw); break;
     case RLX_TIR_clz: *out = int_value(rlx_clz_u64(raw) - (64 - bits)); return true;
-    case RLX_TIR_floor:
-    case RLX_TIR_ceil:
-    case RLX_TIR_round:
-    case RLX_TIR_trunc:
-    case RLX_TIR_nearbyint:
-        r = a;
-        break;
     case RLX_TIR_pow:
         if (t != RELAX_UINT64 && rlx_pow_fails(a, b))
             return rlx_fail(m->why, RLX_RT14, "negative exponent of an integer");

@@ -8,8 +8,22 @@
 #include <stdio.h>
 
 const rlx_tir_intrinsic_row rlx_tir_intrinsics[RLX_TIR_NUM_INTRINSICS] = {
-#define INTRINSIC(name, num_args, result) [RLX_TIR_##name] = { #name, num_args, RLX_TIR_##result },
-#include "tir/intrinsic.def"
+#define ROW(name, args_and_result, rule) \
+    [RLX_TIR_##name] = { #name, args_and_result, RLX_TIR_RULE_##rule },
+#define OF_FLOAT1 1, RLX_TIR_SAME
+#define OF_WIDE1 1, RLX_TIR_SAME
+#define OF_FLOAT2 2, RLX_TIR_SAME
+#define OF_FLOAT3 3, RLX_TIR_SAME
+#define OF_LDEXP 2, RLX_TIR_SAME
+#define OF_TEST1 1, RLX_TIR_BOOL
+#define OF_SAME1 1, RLX_TIR_SAME
+#define OF_SAME2 2, RLX_TIR_SAME
+#define OF_COUNT1 1, RLX_TIR_I32
+#define OF_CHOICE3 3, RLX_TIR_SAME
+#define SCALAR_FLOAT(name, kind, rule, f32, f64) ROW(name, OF_##kind, rule)
+#define SCALAR_SYNONYM(name, of, kind, rule) ROW(name, OF_##kind, rule)
+#define SCALAR_OTHER(name, kind, rule) ROW(name, OF_##kind, rule)
+#include "format/scalar_op.def"
 };
 
 enum rlx_tir_intrinsic rlx_tir_find_intrinsic(rlx_slice name)

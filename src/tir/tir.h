@@ -200,18 +200,40 @@ size_t rlx_tir_num_operands(const rlx_prim *p);
 const rlx_prim *rlx_tir_operand(const rlx_prim *p, size_t i); /* i < num_operands */
 
 /* ---- intrinsics ----------------------------------------------------------------------------- */
-/* Intrinsics that kernels can compute: name without "tir.", number of arguments, result. The
- * evaluator, the kernel writer and the purity test read this table. */
+/* Intrinsics that kernels can compute: the rows of format/scalar_op.def by name without "tir.".
+ * The evaluator, the kernel writer, the operators and the purity test read this table. */
 enum rlx_tir_intrinsic {
     RLX_TIR_NO_INTRINSIC,
-#define INTRINSIC(name, num_args, result) RLX_TIR_##name,
-#include "tir/intrinsic.def"
+#define SCALAR_FLOAT(name, kind, rule, f32, f64) RLX_TIR_##name,
+#define SCALAR_SYNONYM(name, of, kind, rule) RLX_TIR_##name,
+#define SCALAR_OTHER(name, kind, rule) RLX_TIR_##name,
+#include "format/scalar_op.def"
     RLX_TIR_NUM_INTRINSICS
 };
+/* The text T.name(...): the dtype of its result, or another reason why it may read as something
+ * else. SAME, SECOND: that of an argument; FIRST, LAST: the text says it, first or last. FOLD,
+ * ROUND, CHOICE: that of an argument, but reading may make something else of the call.
+ * EXPANDED: reads as an expression without the call. */
+enum rlx_tir_rule {
+    RLX_TIR_RULE_SAME,
+    RLX_TIR_RULE_SECOND,
+    RLX_TIR_RULE_BOOL,
+    RLX_TIR_RULE_I32,
+    RLX_TIR_RULE_U32,
+    RLX_TIR_RULE_HANDLE,
+    RLX_TIR_RULE_VOID,
+    RLX_TIR_RULE_FIRST,
+    RLX_TIR_RULE_LAST,
+    RLX_TIR_RULE_FOLD,
+    RLX_TIR_RULE_ROUND,
+    RLX_TIR_RULE_CHOICE,
+    RLX_TIR_RULE_EXPANDED
+};
+/* SAME: the dtype of the first argument (for if_then_else: of the second). */
 enum rlx_tir_result { RLX_TIR_SAME, RLX_TIR_BOOL, RLX_TIR_I32 };
 typedef struct rlx_tir_intrinsic_row {
     const char *name;
-    uint8_t num_args, result;
+    uint8_t num_args, result, rule;
 } rlx_tir_intrinsic_row;
 extern const rlx_tir_intrinsic_row rlx_tir_intrinsics[RLX_TIR_NUM_INTRINSICS];
 /* RLX_TIR_NO_INTRINSIC if there is none of that name. */
