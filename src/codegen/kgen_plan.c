@@ -546,7 +546,8 @@ static enum rlx_kgen_reason plan_fused(rlx_kgen_nest_plan *n)
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-/* The roles are given: the other loops stay, in their order. Accesses are seen along `innermost`. */
+/* The roles are given: the other loops stay, in their order. Accesses are seen along the loop
+ * `innermost`. */
 static void finish_plan(rlx_kgen_nest_plan *n, enum rlx_kgen_form form, int innermost)
 {
     n->form = (uint8_t)form;
