@@ -28,7 +28,7 @@ rlx_kgen_value rlx_kgen_int64(rlx_kgen *w, const rlx_prim *p)
     return v;
 }
 
-static bool is_known(const void *user, const rlx_prim *var)
+static bool is_known_in_front(const void *user, const rlx_prim *var)
 {
     const rlx_kgen_nest *n = user;
     uintptr_t at;
@@ -40,12 +40,7 @@ static bool is_known(const void *user, const rlx_prim *var)
 
 rlx_kgen_scope rlx_kgen_scope_of(const rlx_kgen_nest *n)
 {
-    return (rlx_kgen_scope){ is_known, n };
-}
-
-static const rlx_prim *last_of(rlx_kgen *w, const rlx_kgen_loop *l)
-{
-    return rlx_fold_sub(w->ctx, rlx_fold_add(w->ctx, l->min, l->extent), rlx_int64(w->ctx, 1));
+    return (rlx_kgen_scope){ is_known_in_front, n };
 }
 
 /* Is p surely >= low? Literals, and differences that simplify to one. */
@@ -73,7 +68,9 @@ static bool box_of(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_prim *index, c
             continue;
         if (!rlx_int_literal(a.coeff[i], &c))
             return false;
-        const rlx_prim *first = l->min, *last = last_of(w, l);
+        const rlx_prim *first = l->min,
+                       *last = rlx_fold_sub(w->ctx, rlx_fold_add(w->ctx, l->min, l->extent),
+                                            rlx_int64(w->ctx, 1));
         *low = rlx_kgen_add_product(w->ctx, *low, a.coeff[i], c > 0 ? first : last);
         *high = rlx_kgen_add_product(w->ctx, *high, a.coeff[i], c > 0 ? last : first);
     }
@@ -149,7 +146,8 @@ static void check_each_index(rlx_kgen *w, const rlx_kgen_buffer *b, size_t d, rl
                                                         rlx_kgen_is_always(mask) ? 0 : mask.level));
     rlx_kgen_value index = wide ? rlx_kgen_widen(w, v) : v;
     RLX_KGEN_EMIT(w, level, RLX_K_CHECK_EACH, index.reg, s.reg,
-            rlx_kgen_is_always(mask) ? RLX_KGEN_NO_REG : (wide ? rlx_kgen_widen(w, mask) : mask).reg,
+            rlx_kgen_is_always(mask) ? RLX_KGEN_NO_REG
+                                     : (wide ? rlx_kgen_widen(w, mask) : mask).reg,
             b->index, (uint32_t)d);
 }
 
@@ -233,8 +231,8 @@ static bool place_even(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
     return !w->failed;
 }
 
-static bool locate(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *const *indices,
-                   size_t count, rlx_kgen_value mask, place_of *out)
+static bool find_place(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *const *indices,
+                       size_t count, rlx_kgen_value mask, place_of *out)
 {
     bool boxed[RLX_TIR_MAX_DIMS] = { false }, each = !rlx_kgen_is_always(mask);
     rlx_kgen_value values[RLX_TIR_MAX_DIMS];
@@ -270,8 +268,8 @@ static uint32_t strip_offset(rlx_kgen *w, const place_of *p)
     if (rlx_is_int_value(p->stride, 1))
         RLX_KGEN_EMIT(w, n->strip_level, RLX_K_XADD, at, n->strip_reg, p->off.reg);
     else
-        RLX_KGEN_EMIT(w, n->strip_level, RLX_K_XMADD, at, n->strip_reg, rlx_kgen_int64(w, p->stride).reg,
-                p->off.reg);
+        RLX_KGEN_EMIT(w, n->strip_level, RLX_K_XMADD, at, n->strip_reg,
+                rlx_kgen_int64(w, p->stride).reg, p->off.reg);
     return at;
 }
 
@@ -338,15 +336,15 @@ rlx_kgen_value rlx_kgen_load(rlx_kgen *w, const rlx_buffer_load *l, rlx_kgen_val
         return rlx_kgen_failure();
     }
     w->load_depth++;
-    bool ok = locate(w, b, l->indices, l->num_indices, mask, &p);
+    bool ok = find_place(w, b, l->indices, l->num_indices, mask, &p);
     w->load_depth--;
     return ok ? load_at(w, b, l->buffer, &p) : rlx_kgen_failure();
 }
 
 /* ---- stores --------------------------------------------------------------------------------- */
 
-/* The last instruction, if it made the strip `v` alone and can write to memory instead. */
-static bool redirect(rlx_kgen *w, rlx_kgen_value v, size_t last, uint32_t view)
+/* Lets the instruction at `last` write to memory instead of a strip, if it computed `v`. */
+static bool redirect_to_view(rlx_kgen *w, rlx_kgen_value v, size_t last, uint32_t view)
 {
     rlx_kgen_words *code = &w->levels[w->nest->strip_level].code;
     if (w->failed || !v.wide || v.view || last >= code->len ||
@@ -382,12 +380,13 @@ static void store_through(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_buffe
     if (w->failed)
         return;
     size_t last = before || !rlx_kgen_num_operands(value) ? SIZE_MAX : last_instruction(w, from);
-    if (last != SIZE_MAX && redirect(w, v, last, view)) {
+    if (last != SIZE_MAX && redirect_to_view(w, v, last, view)) {
         rlx_kgen_free_temp(w, v);
         rlx_kgen_forget(w, value);
         return;
     }
-    RLX_KGEN_EMIT(w, w->nest->strip_level, RLX_K_MOVE_I32 + v.klass, view, rlx_kgen_widen(w, v).reg);
+    RLX_KGEN_EMIT(w, w->nest->strip_level, RLX_K_MOVE_I32 + v.klass, view,
+            rlx_kgen_widen(w, v).reg);
     rlx_kgen_done(w, value);
 }
 
@@ -421,7 +420,7 @@ bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask)
     rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, s->buffer);
     place_of p;
     rlx_kgen_begin_statement(w, &s->node);
-    if (!b || !locate(w, b, s->indices, s->num_indices, mask, &p))
+    if (!b || !find_place(w, b, s->indices, s->num_indices, mask, &p))
         return false;
     if (rlx_prim_dtype(s->value) != rlx_kernel_elems[b->elem].dtype)
         return rlx_kgen_fail(w, "a store to %s has another dtype",

@@ -130,7 +130,8 @@ void rlx_kgen_emit(rlx_kgen *w, int32_t level, unsigned op, const uint32_t *oper
     }
     code->data[code->len++] = (uint16_t)op;
     for (size_t i = 0; letters[i]; i++) {
-        uint32_t v = operands[i] == RLX_KGEN_NO_REG && letters[i] == 'm' ? RLX_KERNEL_NONE : operands[i];
+        bool no_mask = operands[i] == RLX_KGEN_NO_REG && letters[i] == 'm';
+        uint32_t v = no_mask ? RLX_KERNEL_NONE : operands[i];
         code->data[code->len++] = (uint16_t)v;
         if (letters[i] == 'j')
             code->data[code->len++] = (uint16_t)(v >> 16);
@@ -164,18 +165,13 @@ int32_t rlx_kgen_open(rlx_kgen *w, bool sure, const rlx_kgen_nest *nest)
     return w->top;
 }
 
-static void forget_level(rlx_kgen *w, rlx_kgen_level *l)
-{
-    for (size_t i = 0; i < l->memo.len; i++)
-        rlx_ptrmap_remove(&w->memo, l->memo.data[i]);
-    l->memo.len = 0;
-}
-
 void rlx_kgen_close(rlx_kgen *w)
 {
     rlx_kgen_level *l = &w->levels[w->top], *below = l - 1;
     rlx_kgen_forget_loads(w);
-    forget_level(w, l);
+    for (size_t i = 0; i < l->memo.len; i++)
+        rlx_ptrmap_remove(&w->memo, l->memo.data[i]);
+    l->memo.len = 0;
     w->top--;
     if (w->failed)
         return;
@@ -203,13 +199,13 @@ uint32_t rlx_kgen_name(rlx_kgen *w, rlx_slice text)
 
 /* ---- the bytes ------------------------------------------------------------------------------ */
 
-static void put(rlx_buf *b, uint64_t v, int bytes)
+static void put_little_endian(rlx_buf *b, uint64_t v, int bytes)
 {
     for (int i = 0; i < bytes; i++)
         rlx_buf_char(b, (char)(v >> 8 * i));
 }
 
-static void pad(rlx_buf *b, size_t begin)
+static void pad_to_8(rlx_buf *b, size_t begin)
 {
     while ((b->len - begin) % 8 && !b->failed)
         rlx_buf_char(b, 0);
@@ -236,15 +232,14 @@ static void put_code(rlx_kgen *w, rlx_buf *out)
     for (size_t at = 0; at < code->len;) {
         unsigned op = code->data[at];
         const char *letters = rlx_kernel_ops[op].operands;
-        put(out, op, 2);
+        put_little_endian(out, op, 2);
         for (size_t i = 1; i < rlx_kernel_op_words(op); i++) {
             uint16_t v = code->data[at + i];
             bool is_reg = letters[i - 1] && strchr("ilfdILFDvVxXsrwcm", letters[i - 1]);
-            put(out,
-                is_reg && !(letters[i - 1] == 'm' && v == RLX_KERNEL_NONE) ? final_reg(w, v) : v,
-                2);
+            is_reg = is_reg && !(letters[i - 1] == 'm' && v == RLX_KERNEL_NONE);
+            put_little_endian(out, is_reg ? final_reg(w, v) : v, 2);
             if (letters[i - 1] == 'j')
-                put(out, code->data[at + ++i], 2);
+                put_little_endian(out, code->data[at + ++i], 2);
         }
         at += rlx_kernel_op_words(op);
     }
@@ -254,26 +249,27 @@ static void put_tables(rlx_kgen *w, rlx_buf *out, size_t begin)
 {
     for (size_t i = 0; i < w->params.len; i++) {
         const rlx_kgen_param *p = &w->params.data[i];
-        put(out, p->kind, 2);
-        put(out, p->kind == RLX_KERNEL_PARAM_SCALAR ? final_reg(w, p->index) : p->index, 2);
-        put(out, (uint32_t)p->dtype, 4);
+        put_little_endian(out, p->kind, 2);
+        put_little_endian(
+            out, p->kind == RLX_KERNEL_PARAM_SCALAR ? final_reg(w, p->index) : p->index, 2);
+        put_little_endian(out, (uint32_t)p->dtype, 4);
     }
     for (size_t i = 0; i < w->rows.len; i++) {
         const rlx_kgen_row *r = &w->rows.data[i];
-        put(out, (uint32_t)r->dtype, 4);
-        put(out, r->kind, 1);
-        put(out, r->rank, 3);
-        put(out, r->name, 4);
-        put(out, r->data, 4);
-        put(out, r->count, 8);
+        put_little_endian(out, (uint32_t)r->dtype, 4);
+        put_little_endian(out, r->kind, 1);
+        put_little_endian(out, r->rank, 3);
+        put_little_endian(out, r->name, 4);
+        put_little_endian(out, r->data, 4);
+        put_little_endian(out, r->count, 8);
     }
     for (size_t i = 0; i < w->consts.len; i++)
-        put(out, w->const_classes.data[i], 1);
+        put_little_endian(out, w->const_classes.data[i], 1);
     for (size_t i = 0; i < w->regs.len; i++)
-        put(out, w->regs.data[i], 1);
-    pad(out, begin);
+        put_little_endian(out, w->regs.data[i], 1);
+    pad_to_8(out, begin);
     for (size_t i = 0; i < w->consts.len; i++)
-        put(out, w->consts.data[i], 8);
+        put_little_endian(out, w->consts.data[i], 8);
 }
 
 bool rlx_kgen_serialise(rlx_kgen *w, rlx_buf *out)
@@ -288,18 +284,18 @@ bool rlx_kgen_serialise(rlx_kgen *w, rlx_buf *out)
                                           (uint32_t)w->data.len };
     if (w->failed || w->names.failed || w->data.failed)
         return w->failed ? false : rlx_kgen_no_memory(w);
-    put(out, RLX_KERNEL_MAGIC, 4);
-    put(out, RLX_KERNEL_VERSION, 4);
-    put(out, 0, 4);
+    put_little_endian(out, RLX_KERNEL_MAGIC, 4);
+    put_little_endian(out, RLX_KERNEL_VERSION, 4);
+    put_little_endian(out, 0, 4);
     for (int i = 0; i < RLX_KERNEL_PARTS; i++)
-        put(out, counts[i], 4);
+        put_little_endian(out, counts[i], 4);
     put_tables(w, out, begin);
     put_code(w, out);
-    pad(out, begin);
+    pad_to_8(out, begin);
     rlx_buf_put(out, w->names.data, w->names.len);
-    pad(out, begin);
+    pad_to_8(out, begin);
     rlx_buf_put(out, w->data.data, w->data.len);
-    pad(out, begin);
+    pad_to_8(out, begin);
     if (out->failed)
         return rlx_kgen_no_memory(w);
     for (size_t i = 0; w->hints && i < w->hints->len; i++)

@@ -24,7 +24,7 @@ rlx_kgen_memo *rlx_kgen_recall(rlx_kgen *w, const rlx_prim *p)
     return rlx_ptrmap_find(&w->memo, p, &at) ? &w->memos.data[at - 1] : NULL;
 }
 
-static void remember(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value v)
+static void remember_value(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value v)
 {
     uintptr_t uses = 1;
     rlx_memory *m = &w->ctx->memory;
@@ -183,7 +183,7 @@ static void remember_own(rlx_kgen *w, const rlx_prim *p, const rlx_prim *var, rl
     uintptr_t at;
     bool own = !rlx_ptrmap_find(&w->vars, var, &at) || w->var_values.data[at - 1].reg != v.reg;
     if (own && !w->failed)
-        remember(w, p, v);
+        remember_value(w, p, v);
 }
 
 /* ---- expressions without recursion ---------------------------------------------------------- */
@@ -233,7 +233,7 @@ static rlx_kgen_value negated(rlx_kgen *w, rlx_kgen_value v, rlx_dtype dtype)
                            rlx_kgen_zero(w, RLX_CLASS_I32));
 }
 
-static rlx_kgen_value combine(rlx_kgen *w, const frame *f)
+static rlx_kgen_value apply_operator(rlx_kgen *w, const frame *f)
 {
     rlx_kgen_value v[3] = { f->v[0], f->v[1], f->v[2] };
     switch (f->p->kind) {
@@ -275,7 +275,7 @@ static bool check_operands(rlx_kgen *w, const rlx_prim *p)
 }
 
 /* Leaves and what is remembered. False: its operands come first. */
-static bool at_once(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value mask, rlx_kgen_value *out)
+static bool find_at_once(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value mask, rlx_kgen_value *out)
 {
     const rlx_kgen_memo *m;
     *out = rlx_kgen_failure();
@@ -313,7 +313,7 @@ static bool at_once(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value mask, rlx_kge
     if (p->kind == RLX_NODE_BUFFER_LOAD) {
         *out = rlx_kgen_load(w, (const rlx_buffer_load *)p, mask);
         if (!w->failed)
-            remember(w, p, *out);
+            remember_value(w, p, *out);
         return true;
     }
     if (!rlx_kgen_num_operands(p)) {
@@ -332,7 +332,7 @@ static void name_value(rlx_kgen *w, const frame *f)
     rlx_kgen_bind_var(w, ((const rlx_prim_let *)f->p)->var, rlx_kgen_real(w, f->v[0]));
 }
 
-static rlx_kgen_value finish(rlx_kgen *w, frame *f)
+static rlx_kgen_value finish_operands(rlx_kgen *w, frame *f)
 {
     if (f->p->kind == RLX_NODE_PRIM_LET)
         return f->v[1];
@@ -342,11 +342,11 @@ static rlx_kgen_value finish(rlx_kgen *w, frame *f)
         guarded |= f->v[i].guard != 0;
         rlx_kgen_done(w, rlx_tir_operand(f->p, i));
     }
-    rlx_kgen_value d = combine(w, f);
+    rlx_kgen_value d = apply_operator(w, f);
     if (guarded)
         d.guard = f->mask.serial;
     if (!w->failed)
-        remember(w, f->p, d);
+        remember_value(w, f->p, d);
     return d;
 }
 
@@ -355,7 +355,7 @@ rlx_kgen_value rlx_kgen_expr(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value mask
     RLX_VEC(frame) stack = { 0 };
     rlx_memory *m = &w->ctx->memory;
     rlx_kgen_value result;
-    if (w->failed || at_once(w, p, mask, &result))
+    if (w->failed || find_at_once(w, p, mask, &result))
         return w->failed ? rlx_kgen_failure() : result;
     if (!rlx_vec_push(m, &stack, ((frame){ .p = p, .mask = mask })))
         rlx_kgen_no_memory(w);
@@ -363,7 +363,7 @@ rlx_kgen_value rlx_kgen_expr(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value mask
     while (stack.len && !w->failed) {
         frame *f = &rlx_vec_last(&stack);
         if (f->at == rlx_kgen_num_operands(f->p)) {
-            result = finish(w, f);
+            result = finish_operands(w, f);
             (void)rlx_vec_pop(&stack);
             if (stack.len) {
                 f = &rlx_vec_last(&stack);
@@ -376,7 +376,7 @@ rlx_kgen_value rlx_kgen_expr(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value mask
         rlx_kgen_value v, inner = operand_mask(w, f);
         /* before the push below, which may move the stack */
         const rlx_prim *next = rlx_tir_operand(f->p, f->at);
-        if (at_once(w, next, inner, &v)) {
+        if (find_at_once(w, next, inner, &v)) {
             f = &rlx_vec_last(&stack);
             f->v[f->at++] = v;
             if (f->p->kind == RLX_NODE_PRIM_LET && f->at == 1)

@@ -132,7 +132,7 @@ uint32_t rlx_kgen_const_i64(rlx_kgen *w, int64_t value);
 /* Appends an instruction to a level; operands by number as in the table (jumps: one operand, 32
  * bits). */
 void rlx_kgen_emit(rlx_kgen *w, int32_t level, unsigned op, const uint32_t *operands);
-#define RLX_KGEN_EMIT(w, level, op, ...)                                                                 \
+#define RLX_KGEN_EMIT(w, level, op, ...) \
     rlx_kgen_emit((w), (level), (op), (const uint32_t[]){ __VA_ARGS__ })
 int32_t rlx_kgen_open(rlx_kgen *w, bool sure, const rlx_kgen_nest *nest); /* the new level */
 /* appends the top level's code to the one below */
@@ -145,7 +145,8 @@ void rlx_kgen_hint(rlx_kgen *w, uint32_t reg, const rlx_prim *var);
 bool rlx_kgen_serialise(rlx_kgen *w, rlx_buf *out);
 
 /* ---- kgen_value.c */
-#define RLX_KGEN_ALWAYS ((rlx_kgen_value){ .reg = RLX_KGEN_NO_REG }) /* the mask that is on everywhere */
+/* the mask that is on everywhere */
+#define RLX_KGEN_ALWAYS ((rlx_kgen_value){ .reg = RLX_KGEN_NO_REG })
 RLX_INLINE bool rlx_kgen_is_always(rlx_kgen_value mask) { return mask.reg == RLX_KGEN_NO_REG; }
 RLX_INLINE rlx_kgen_value rlx_kgen_failure(void)
 {

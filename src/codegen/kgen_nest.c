@@ -81,7 +81,8 @@ static void write_strip(rlx_kgen *w, rlx_kgen_nest *n)
     rlx_kgen_stmt(w, plan->body, RLX_KGEN_ALWAYS);
     size_t length = rlx_kgen_length(w, w->top), head = rlx_kernel_op_words(RLX_K_STRIP),
            tail = rlx_kernel_op_words(RLX_K_NEXT_STRIP);
-    RLX_KGEN_EMIT(w, w->top, RLX_K_NEXT_STRIP, n->strip_reg, n->extent_reg, (uint32_t)-(int32_t)length);
+    RLX_KGEN_EMIT(w, w->top, RLX_K_NEXT_STRIP, n->strip_reg, n->extent_reg,
+            (uint32_t)-(int32_t)length);
     RLX_KGEN_EMIT(w, w->top - 1, RLX_K_STRIP, n->strip_reg, n->extent_reg,
             (uint32_t)(head + length + tail));
     rlx_kgen_close(w);
@@ -128,30 +129,35 @@ static uint32_t extent_reg(rlx_kgen *w, const rlx_kgen_nest_plan *plan, int loop
     return loop < 0 ? rlx_kgen_const_i64(w, 1) : rlx_kgen_int64(w, plan->loops[loop].extent).reg;
 }
 
+/* Registers in a fixed order, which is that of the code that computes them. */
 static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
 {
     const rlx_kgen_nest_plan *plan = n->plan;
     const rlx_kgen_fused *f = &plan->fused;
-    const rlx_kgen_access *acc = &plan->accesses.data[f->acc], *a = &plan->accesses.data[f->a],
-                          *b = &plan->accesses.data[f->b];
-    uint32_t acc_buffer = rlx_kgen_buffer_of(w, acc->buffer)->index,
-             a_buffer = rlx_kgen_buffer_of(w, a->buffer)->index,
-             b_buffer = rlx_kgen_buffer_of(w, b->buffer)->index;
-    uint32_t at_acc = start_reg(w, plan, acc), at_a = start_reg(w, plan, a);
+    const rlx_kgen_access *all = plan->accesses.data,
+                          *touched[3] = { &all[f->acc], &all[f->a], &all[f->b] };
+    uint32_t at[3], operands[1 + 3 * 5 + 3];
+    size_t count = 0;
+    at[0] = start_reg(w, plan, touched[0]);
+    at[1] = start_reg(w, plan, touched[1]);
     uint32_t rows = extent_reg(w, plan, f->row), columns = extent_reg(w, plan, f->column),
              depth = extent_reg(w, plan, f->step);
-    if (!f->contract) {
-        RLX_KGEN_EMIT(w, w->top, RLX_K_REDUCE, f->op, acc_buffer, at_acc, stride_reg(w, acc, f->row),
-                stride_reg(w, acc, f->column), a_buffer, at_a, stride_reg(w, a, f->row),
-                stride_reg(w, a, f->column), stride_reg(w, a, f->step), rows, columns, depth);
-        return;
+    if (f->contract)
+        at[2] = start_reg(w, plan, touched[2]);
+    else
+        operands[count++] = f->op;
+    for (int i = 0; i < (f->contract ? 3 : 2); i++) {
+        operands[count++] = rlx_kgen_buffer_of(w, touched[i]->buffer)->index;
+        operands[count++] = at[i];
+        operands[count++] = stride_reg(w, touched[i], f->row);
+        operands[count++] = stride_reg(w, touched[i], f->column);
+        if (i > 0) /* the result stands still along the steps */
+            operands[count++] = stride_reg(w, touched[i], f->step);
     }
-    uint32_t at_b = start_reg(w, plan, b);
-    RLX_KGEN_EMIT(w, w->top, RLX_K_CONTRACT, acc_buffer, at_acc, stride_reg(w, acc, f->row),
-            stride_reg(w, acc, f->column), a_buffer, at_a, stride_reg(w, a, f->row),
-            stride_reg(w, a, f->column), stride_reg(w, a, f->step), b_buffer, at_b,
-            stride_reg(w, b, f->row), stride_reg(w, b, f->column), stride_reg(w, b, f->step), rows,
-            columns, depth);
+    operands[count++] = rows;
+    operands[count++] = columns;
+    operands[count++] = depth;
+    rlx_kgen_emit(w, w->top, f->contract ? RLX_K_CONTRACT : RLX_K_REDUCE, operands);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */

@@ -546,16 +546,16 @@ static enum rlx_kgen_reason plan_fused(rlx_kgen_nest_plan *n)
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-/* Roles are given: what is left are loops, in their order. */
+/* The roles are given: the other loops stay, in their order. Accesses are seen along the loop
+ * `innermost`. */
 static void finish_plan(rlx_kgen_nest_plan *n, enum rlx_kgen_form form, int innermost)
 {
     n->form = (uint8_t)form;
     for (size_t i = 0; i < n->count; i++)
         if (n->loops[i].role == RLX_KGEN_LOOP)
             n->order[n->num_order++] = (uint8_t)i;
-    for (size_t i = 0; i < n->accesses.len && innermost >= 0; i++)
-        n->accesses.data[i].walk =
-            (uint8_t)walk_along(&n->accesses.data[i], (size_t)innermost);
+    for (size_t i = 0; i < n->accesses.len; i++)
+        n->accesses.data[i].walk = (uint8_t)walk_along(&n->accesses.data[i], (size_t)innermost);
 }
 
 static enum rlx_kgen_reason plan_strip(planner *p)
@@ -595,7 +595,7 @@ static enum rlx_kgen_reason plan_body(planner *p)
     if (f->column >= 0)
         n->loops[f->column].role = RLX_KGEN_COLUMN;
     n->loops[f->step].role = RLX_KGEN_STEP;
-    finish_plan(n, RLX_KGEN_FUSED, f->column);
+    finish_plan(n, RLX_KGEN_FUSED, f->column >= 0 ? f->column : f->step);
     return RLX_KGEN_NO_REASON;
 }
 

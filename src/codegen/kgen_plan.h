@@ -91,7 +91,8 @@ typedef struct rlx_kgen_access {
     const rlx_prim *const *indices;
     size_t num_indices;
     bool stores;
-    uint8_t walk;                  /* enum rlx_kgen_walk along the strip or column loop */
+    uint8_t walk;                  /* enum rlx_kgen_walk along the strip, the column, or the step
+                                      where there is no column */
     bool affine;                   /* `offset` is known */
     bool literal;                  /* affine, and each index has literal coefficients: its range can
                                       be checked in front of the nest */

@@ -194,7 +194,8 @@ static bool loop_stmt(rlx_kgen *w, const rlx_for_stmt *s)
     size_t length = rlx_kgen_length(w, w->top), head = rlx_kernel_op_words(RLX_K_LOOP),
            tail = rlx_kernel_op_words(RLX_K_NEXT);
     RLX_KGEN_EMIT(w, w->top, RLX_K_NEXT, var, limit, (uint32_t)-(int32_t)length);
-    RLX_KGEN_EMIT(w, w->top - 1, RLX_K_LOOP, var, min, extent, limit, (uint32_t)(head + length + tail));
+    RLX_KGEN_EMIT(w, w->top - 1, RLX_K_LOOP, var, min, extent, limit,
+            (uint32_t)(head + length + tail));
     rlx_kgen_close(w);
     return !w->failed;
 }
@@ -226,7 +227,7 @@ static bool while_stmt(rlx_kgen *w, const rlx_while_stmt *s)
 }
 
 /* Code that is skipped unless `cond` holds. */
-static bool branch(rlx_kgen *w, const rlx_stmt *s, uint32_t cond)
+static bool write_branch(rlx_kgen *w, const rlx_stmt *s, uint32_t cond)
 {
     rlx_kgen_open(w, false, NULL);
     rlx_kgen_stmt(w, s, RLX_KGEN_ALWAYS);
@@ -255,8 +256,8 @@ static bool if_stmt(rlx_kgen *w, const rlx_if_stmt *s, rlx_kgen_value mask)
     /* known before the first side runs, which may change what it was computed from */
     if (s->else_case && negated.level > w->top)
         return rlx_kgen_fail(w, "a condition cannot be compiled");
-    return branch(w, s->then_case, cond.reg) &&
-           (!s->else_case || branch(w, s->else_case, negated.reg));
+    return write_branch(w, s->then_case, cond.reg) &&
+           (!s->else_case || write_branch(w, s->else_case, negated.reg));
 }
 
 static bool evaluate_stmt(rlx_kgen *w, const rlx_evaluate *s)
@@ -287,7 +288,8 @@ static bool attr_stmt(rlx_kgen *w, const rlx_attr_stmt *s)
 }
 
 /* A statement that covers the rest of its suite makes its own code; *body: the rest. */
-static bool cover(rlx_kgen *w, const rlx_stmt *s, rlx_kgen_value mask, const rlx_stmt **body)
+static bool write_covering(rlx_kgen *w, const rlx_stmt *s, rlx_kgen_value mask,
+                           const rlx_stmt **body)
 {
     bool outside = !in_strip(w);
     *body = NULL;
@@ -344,7 +346,7 @@ bool rlx_kgen_stmt(rlx_kgen *w, const rlx_stmt *s, rlx_kgen_value mask)
     for (;;) {
         if (rlx_place_of(s))
             w->place = rlx_place_of(s);
-        if (!cover(w, s, mask, &body) && !w->failed)
+        if (!write_covering(w, s, mask, &body) && !w->failed)
             rlx_kgen_fail(w, "%s is not supported here", rlx_kinds[s->kind].name);
         if (w->failed || !body)
             break;
@@ -358,7 +360,7 @@ bool rlx_kgen_stmt(rlx_kgen *w, const rlx_stmt *s, rlx_kgen_value mask)
 
 /* ---- the function --------------------------------------------------------------------------- */
 
-static rlx_kgen_value fresh(rlx_kgen *w, rlx_dtype dtype)
+static rlx_kgen_value new_scalar(rlx_kgen *w, rlx_dtype dtype)
 {
     unsigned klass = rlx_kernel_elems[rlx_kernel_elem_of(dtype)].klass;
     return (rlx_kgen_value){ .reg = rlx_kgen_new_reg(w, klass, 0),
@@ -379,16 +381,11 @@ static bool scalar_param(rlx_kgen *w, const rlx_prim_var *v)
         w->failed = true;
         return false;
     }
-    rlx_kgen_value x = fresh(w, v->dtype);
+    rlx_kgen_value x = new_scalar(w, v->dtype);
     rlx_kgen_bind_var(w, &v->node, x);
     return rlx_vec_push(&w->ctx->memory, &w->params,
                         ((rlx_kgen_param){ RLX_KERNEL_PARAM_SCALAR, x.reg, v->dtype })) ||
            rlx_kgen_no_memory(w);
-}
-
-static bool is_bound(const rlx_kgen *w, const rlx_prim *var)
-{
-    return rlx_ptrmap_has(&w->vars, var);
 }
 
 /* Sizes that stand alone in a dimension get their value there. */
@@ -396,24 +393,16 @@ static bool bind_dims(rlx_kgen *w, const rlx_buffer *b, uint32_t row)
 {
     for (size_t d = 0; d < b->num_shape; d++) {
         const rlx_prim *p = b->shape[d];
-        if (p->kind != RLX_NODE_PRIM_VAR || is_bound(w, p))
+        if (p->kind != RLX_NODE_PRIM_VAR || rlx_ptrmap_has(&w->vars, p))
             continue;
-        rlx_kgen_value x = fresh(w, RELAX_INT64);
+        rlx_kgen_value x = new_scalar(w, RELAX_INT64);
         RLX_KGEN_EMIT(w, 0, RLX_K_DIM, x.reg, row, (uint32_t)d);
         rlx_kgen_bind_var(w, p, x);
     }
     return !w->failed;
 }
 
-/* All others are compared. */
-static bool want_dims(rlx_kgen *w, const rlx_buffer *b, uint32_t row)
-{
-    for (size_t d = 0; d < b->num_shape; d++)
-        RLX_KGEN_EMIT(w, 0, RLX_K_WANT_DIM, row, (uint32_t)d, rlx_kgen_int64(w, b->shape[d]).reg);
-    return !w->failed;
-}
-
-static bool params(rlx_kgen *w, const rlx_prim_func *f)
+static bool write_params(rlx_kgen *w, const rlx_prim_func *f)
 {
     if (f->num_params > RLX_KERNEL_MAX_PARAMS)
         return rlx_kgen_too_large(w, "parameters");
@@ -438,13 +427,18 @@ static bool params(rlx_kgen *w, const rlx_prim_func *f)
     for (size_t i = 0; i < f->num_params; i++) {
         const rlx_buffer *b = rlx_as_buffer(f->buffers[i]);
         rlx_kgen_buffer *info = b ? add_buffer(w, b, row) : NULL;
-        if (b && (!info || !bind_strides(w, info) || !want_dims(w, b, row++)))
+        if (b && (!info || !bind_strides(w, info)))
             return false;
+        /* all sizes are compared, also those that gave a variable its value */
+        for (size_t d = 0; b && d < b->num_shape; d++)
+            RLX_KGEN_EMIT(w, 0, RLX_K_WANT_DIM, row, (uint32_t)d,
+                    rlx_kgen_int64(w, b->shape[d]).reg);
+        row += b != NULL;
     }
     return !w->failed;
 }
 
-static void init(rlx_kgen *w, rlx_context *ctx, rlx_slice name, rlx_place place)
+static void init_writer(rlx_kgen *w, rlx_context *ctx, rlx_slice name, rlx_place place)
 {
     memset(w, 0, sizeof *w);
     w->ctx = ctx;
@@ -460,7 +454,7 @@ static void init(rlx_kgen *w, rlx_context *ctx, rlx_slice name, rlx_place place)
     rlx_buf_init(&w->data, &ctx->memory);
 }
 
-static void release(rlx_kgen *w)
+static void release_writer(rlx_kgen *w)
 {
     rlx_memory *m = &w->ctx->memory;
     for (int i = 0; i < RLX_KGEN_MAX_LEVELS; i++) {
@@ -492,12 +486,12 @@ static void release(rlx_kgen *w)
     rlx_mem_free(m, w, sizeof *w);
 }
 
-static bool compile(rlx_kgen *w, const rlx_prim_func *f, rlx_buf *out)
+static bool compile_kernel(rlx_kgen *w, const rlx_prim_func *f, rlx_buf *out)
 {
     rlx_kgen_name(w, w->name);
     if (f->ret_dtype != RELAX_VOID)
         return rlx_kgen_fail(w, "a PrimFunc that returns a value cannot be a kernel");
-    if (!params(w, f) || !rlx_kgen_stmt(w, f->body, RLX_KGEN_ALWAYS))
+    if (!write_params(w, f) || !rlx_kgen_stmt(w, f->body, RLX_KGEN_ALWAYS))
         return false;
     rlx_kgen_emit(w, 0, RLX_K_END, NULL);
     return rlx_kgen_serialise(w, out);
@@ -514,10 +508,10 @@ bool rlx_kernel_write_named(rlx_context *ctx, const rlx_prim_func *f, rlx_slice 
             rlx_no_memory(ctx);
         return false;
     }
-    init(w, ctx, name, f->place);
+    init_writer(w, ctx, name, f->place);
     w->hints = hints;
-    bool ok = compile(w, plain, out);
-    release(w);
+    bool ok = compile_kernel(w, plain, out);
+    release_writer(w);
     return ok;
 }
 

@@ -1,0 +1,237 @@
+/*- test_kgen_plan.c: what is decided about loop nests, before any code is written. The programs
+ * stand in kgen_plan.programs, each with the plans of its nests, in order:
+ *
+ *     k | strip j merged i [n * m] | C= contiguous, A fixed | no update
+ *
+ * the loops that stay loops; the strip loop with those that are merged and the elements that it
+ * runs over; how each access moves along it (`=`: a store); why it is not one instruction. One
+ * that is: `contract A B` or `sum A` with `row`, `column`, `step`. A nest whose loops stay as they
+ * stand is `plain` with the reason, and is looked into. `--- plan: sizes unknown` plans as where no
+ * size has a value. */
+#include <stdlib.h>
+
+#include "../base/cmocka_all.h"
+#include "codegen/kgen_plan.h"
+#include "format/kernel_format.h"
+#include "text_file.h"
+#include "text_module.h"
+
+static const char *const reasons[] = {
+    [RLX_KGEN_NO_LOOP] = "no loop",
+    [RLX_KGEN_BOUND_TYPE] = "bound type",
+    [RLX_KGEN_OTHER_STATEMENT] = "other statement",
+    [RLX_KGEN_NO_STORE] = "no store",
+    [RLX_KGEN_TWO_PLACES] = "two places",
+    [RLX_KGEN_NOTHING_DETERMINED] = "nothing determined",
+    [RLX_KGEN_NO_UPDATE] = "no update",
+    [RLX_KGEN_UPDATE_DTYPE] = "update dtype",
+    [RLX_KGEN_UPDATE_INDEX] = "update index",
+    [RLX_KGEN_NO_STEP] = "no step",
+    [RLX_KGEN_PLACE_MOVES] = "place moves",
+};
+static const char *const walks[] = { [RLX_KGEN_SCATTERED] = "scattered",
+                                     [RLX_KGEN_FIXED] = "fixed",
+                                     [RLX_KGEN_CONTIGUOUS] = "contiguous",
+                                     [RLX_KGEN_STRIDED] = "strided" };
+static const char *const reductions[] = { [RLX_KERNEL_REDUCE_ADD] = "sum",
+                                          [RLX_KERNEL_REDUCE_MUL] = "product",
+                                          [RLX_KERNEL_REDUCE_MIN] = "min",
+                                          [RLX_KERNEL_REDUCE_MAX] = "max" };
+
+typedef struct case_run {
+    rlx_context *ctx;
+    rlx_ptrmap known;               /* variables that have a value */
+    rlx_buf text;
+} case_run;
+
+static bool knows(const void *user, const rlx_prim *var)
+{
+    return rlx_ptrmap_has(&((const case_run *)user)->known, var);
+}
+
+/* ---- a plan as text ------------------------------------------------------------------------- */
+
+static void write_loop(rlx_buf *out, const rlx_kgen_nest_plan *p, const char *what, int loop)
+{
+    if (loop >= 0) {
+        rlx_buf_z(out, what);
+        rlx_text_prim(out, p->loops[loop].var);
+    }
+}
+
+static const char *name_of(const rlx_kgen_access *a)
+{
+    return rlx_as_buffer(a->buffer)->name->data;
+}
+
+static void write_innermost(rlx_buf *out, const rlx_kgen_nest_plan *p)
+{
+    if (p->form == RLX_KGEN_FUSED) {
+        rlx_buf_format(out, "| %s", p->fused.contract ? "contract" : reductions[p->fused.op]);
+        rlx_buf_format(out, " %s", name_of(&p->accesses.data[p->fused.a]));
+        if (p->fused.contract)
+            rlx_buf_format(out, " %s", name_of(&p->accesses.data[p->fused.b]));
+        write_loop(out, p, " row ", p->fused.row);
+        write_loop(out, p, " column ", p->fused.column);
+        write_loop(out, p, " step ", p->fused.step);
+        return;
+    }
+    write_loop(out, p, "| strip ", p->strip);
+    for (size_t i = 0; i < p->count; i++)
+        if (p->loops[i].role == RLX_KGEN_MERGED)
+            write_loop(out, p, " merged ", (int)i);
+    rlx_buf_z(out, " [");
+    rlx_text_prim(out, p->strip_extent);
+    rlx_buf_z(out, "]");
+}
+
+static void write_plan(rlx_buf *out, const rlx_kgen_nest_plan *p)
+{
+    if (p->form == RLX_KGEN_EMPTY || p->form == RLX_KGEN_PLAIN) {
+        rlx_buf_z(out, p->form == RLX_KGEN_EMPTY ? "empty" : "plain: ");
+        rlx_buf_z(out, p->form == RLX_KGEN_EMPTY ? "" : reasons[p->reason]);
+        rlx_buf_z(out, "\n");
+        return;
+    }
+    for (size_t i = 0; i < p->num_order; i++) {
+        write_loop(out, p, "", p->order[i]);
+        rlx_buf_z(out, " ");
+    }
+    write_innermost(out, p);
+    for (size_t i = 0; i < p->accesses.len; i++) {
+        const rlx_kgen_access *a = &p->accesses.data[i];
+        rlx_buf_format(out, "%s%s%s %s", i ? ", " : " | ", name_of(a), a->stores ? "=" : "",
+                       walks[a->walk]);
+    }
+    if (p->form == RLX_KGEN_STRIP)
+        rlx_buf_format(out, " | %s", reasons[p->reason]);
+    rlx_buf_z(out, "\n");
+}
+
+/* ---- laws ----------------------------------------------------------------------------------- */
+
+/* When a loop of the plan runs: those in `order` by their place there, all others innermost. */
+static size_t rank_of(const rlx_kgen_nest_plan *p, size_t loop)
+{
+    size_t at = 0;
+    while (at < p->num_order && p->order[at] != loop)
+        at++;
+    return at;
+}
+
+/* Every loop is in the order or innermost, once; of two that change places one is determined. */
+static void check_plan(const rlx_kgen_nest_plan *p)
+{
+    size_t innermost = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        assert_int_equal(rank_of(p, i) < p->num_order, p->loops[i].role == RLX_KGEN_LOOP);
+        innermost += p->loops[i].role != RLX_KGEN_LOOP;
+        for (size_t k = i + 1; k < p->count; k++)
+            if (rank_of(p, i) > rank_of(p, k))
+                assert_true(p->loops[i].determined || p->loops[k].determined);
+    }
+    assert_int_equal(innermost + p->num_order, p->count);
+    if (p->form == RLX_KGEN_STRIP)
+        assert_true(p->loops[p->strip].determined &&
+                    p->loops[p->strip].role == RLX_KGEN_STRIP_LOOP);
+    else {
+        const rlx_kgen_fused *f = &p->fused;
+        assert_true(!p->loops[f->step].determined && p->reason == RLX_KGEN_NO_REASON);
+        assert_true(f->row < 0 || p->loops[f->row].determined);
+        assert_true(f->column < 0 || p->loops[f->column].determined);
+        assert_true(p->accesses.data[f->acc].literal && p->accesses.data[f->a].literal &&
+                    p->accesses.data[f->b].literal);
+    }
+}
+
+/* ---- programs ------------------------------------------------------------------------------- */
+
+static enum rlx_step plan_nest(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
+{
+    case_run *run = user;
+    const rlx_kgen_scope scope = { knows, run };
+    const rlx_for_stmt *loop = rlx_as_for_stmt(n);
+    rlx_kgen_nest_plan plan;
+    if (n->kind == RLX_NODE_LET_STMT)
+        rlx_ptrmap_put(&run->known, ((const rlx_let_stmt *)n)->var, 1);
+    if (!loop)
+        return RLX_STEP_ON;
+    size_t errors = rlx_error_count(run->ctx);
+    assert_true(rlx_kgen_plan(run->ctx, &scope, loop, &plan));
+    assert_int_equal(rlx_error_count(run->ctx), errors);
+    bool plain = plan.form == RLX_KGEN_PLAIN;
+    write_plan(&run->text, &plan);
+    if (!plain && plan.form != RLX_KGEN_EMPTY)
+        check_plan(&plan);
+    rlx_kgen_plan_free(run->ctx, &plan);
+    rlx_ptrmap_put(&run->known, loop->loop_var, 1);
+    return plain ? RLX_STEP_ON : RLX_STEP_SKIP;
+}
+
+static void know_params(case_run *run, const rlx_prim_func *f)
+{
+    rlx_prim_vars sizes = { 0 };
+    for (size_t i = 0; i < f->num_params; i++) {
+        const rlx_buffer *b = rlx_as_buffer(f->buffers[i]);
+        rlx_ptrmap_put(&run->known, f->params[i], 1);
+        for (size_t d = 0; b && d < b->num_shape; d++)
+            assert_true(rlx_collect_prim_vars(&run->ctx->memory, b->shape[d], false, &sizes));
+    }
+    for (size_t i = 0; i < sizes.len; i++)
+        rlx_ptrmap_put(&run->known, sizes.data[i], 1);
+    rlx_vec_free(&run->ctx->memory, &sizes);
+}
+
+/* The plans of the function f of a program, as text; to be freed. */
+static char *plans_of(const char *program, bool knows_sizes)
+{
+    case_run run = { .ctx = rlx_context_create(NULL, 0) };
+    const rlx_module *m = text_module(run.ctx, program);
+    if (!m || rlx_error_count(run.ctx)) {
+        char *said = text_diagnostics(run.ctx);
+        print_message("%s", said);
+        free(said);
+        fail();
+    }
+    int64_t at = rlx_module_find(m, RLX_SLICE("f"));
+    const rlx_prim_func *f =
+        at < 0 ? NULL : rlx_tir_lower_blocks(run.ctx, rlx_as_prim_func(m->functions[at]));
+    assert_non_null(f);
+    rlx_ptrmap_init(&run.known, &run.ctx->memory);
+    rlx_buf_init(&run.text, &run.ctx->memory);
+    if (knows_sizes)
+        know_params(&run, f);
+    const rlx_walker walker = { .enter = plan_nest, .user = &run };
+    rlx_walk(&run.ctx->memory, f->body, &walker, NULL);
+    rlx_buf_char(&run.text, 0);
+    char *text = strdup(run.text.data);
+    rlx_buf_free(&run.text);
+    rlx_ptrmap_free(&run.known);
+    rlx_context_release(run.ctx);
+    return text;
+}
+
+static void plans(void **state)
+{
+    size_t count = 0, cases = 0, wrong = 0;
+    const text_part *parts = text_file_parts("test/codegen/kgen_plan.programs", &count);
+    assert_non_null(parts);
+    for (size_t i = 0; i + 1 < count; i += 2, cases++) {
+        assert_string_equal(parts[i + 1].kind, "plan");
+        char *got = plans_of(parts[i].text, strcmp(parts[i + 1].argument, "sizes unknown") != 0);
+        if (strcmp(got, parts[i + 1].text) != 0) {
+            print_message("%s\nwanted:\n%sgot:\n%s\n", parts[i].name, parts[i + 1].text, got);
+            wrong++;
+        }
+        free(got);
+    }
+    assert_int_equal(wrong, 0);
+    assert_true(cases >= 40);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(plans) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
