@@ -347,8 +347,8 @@ const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower_request *l)
 
 /* ---- softmax -------------------------------------------------------------------------------- */
 
-/* out = exp(x - max) / sum, or, without `shifted`, x - max - log(sum): a row of -inf only gives NaN, as -inf - -inf
- * does. */
+/* out = exp(x - max) / sum, or, without `shifted`, x - max - log(sum): a row of -inf only gives
+ * NaN, as -inf - -inf does. */
 static void normalise(reduction *r, rlx_dtype t, const rlx_buffer *greatest,
                       const rlx_buffer *shifted, const rlx_buffer *sum)
 {

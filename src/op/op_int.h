@@ -128,7 +128,8 @@ RULE(alloc_builtin) RULE(alloc_tensor) RULE(view) RULE(to_vdevice) RULE(inspect_
 RULE(inspect_axis) RULE(take) RULE(strided_slice) RULE(dynamic_slice) RULE(gather_elements)
 RULE(gather_nd) RULE(scatter_elements) RULE(scatter_nd) RULE(argsort) RULE(topk) RULE(unique)
 RULE(nonzero) RULE(multinomial) RULE(norm) RULE(batch_norm) RULE(group_norm) RULE(dropout)
-RULE(cross_entropy) RULE(nll_loss) RULE(attention) RULE(pad) RULE(quantize) RULE(dequantize) RULE(checkpoint)
+RULE(cross_entropy) RULE(nll_loss) RULE(attention) RULE(pad) RULE(quantize) RULE(dequantize)
+RULE(checkpoint)
 RULE(second) RULE(allgather) RULE(scatter_worker) RULE(conv) RULE(conv_transpose) RULE(pool)
 RULE(adaptive_pool) RULE(resize2d) RULE(einsum) RULE(layout_transform)
 #undef RULE
@@ -167,9 +168,9 @@ struct rlx_lowering;
 UNARY(abs) UNARY(bitwise_not) UNARY(logical_not) UNARY(negative) UNARY(sign) UNARY(square)
 UNARY(relu) UNARY(gelu) UNARY(gelu_tanh) UNARY(selu) UNARY(silu) UNARY(leakyrelu) UNARY(softplus)
 #undef UNARY
-#define BINARY(name)                                                                              \
-    const rlx_prim *rlx_binary_##name(struct rlx_lowering *b, const rlx_prim *x, const rlx_prim *y, \
-                                      rlx_dtype t);
+#define BINARY(name)                                                         \
+    const rlx_prim *rlx_binary_##name(struct rlx_lowering *b, const rlx_prim *x, \
+                                      const rlx_prim *y, rlx_dtype t);
 BINARY(abs) BINARY(bitwise_not) BINARY(logical_not) BINARY(negative) BINARY(sign) BINARY(square)
 BINARY(relu) BINARY(gelu) BINARY(gelu_tanh) BINARY(selu) BINARY(silu) BINARY(leakyrelu)
 BINARY(softplus) BINARY(floor_divide) BINARY(power) BINARY(mod) BINARY(floor_mod)
