@@ -72,14 +72,21 @@ typedef struct rlx_op_draft {
     const rlx_attr *given;
     rlx_place place;
 } rlx_op_draft;
+struct rlx_lowering;
 struct rlx_op_row {
     const char *name;                 /* "relax.nn.softmax" */
     const char *short_name;           /* "nn.softmax": after R. */
     const rlx_op_arg *args; uint8_t num_args, min_args;
     const rlx_op_attr *attrs; uint8_t num_attrs;
     uint16_t flags; uint8_t pattern;
-    /* for the family's functions: which of its members this is */
-    uint32_t detail;
+    /* what the row's lowering and rule ask of their family: each knows which of these it is */
+    union {
+        uint32_t number;              /* an intrinsic, a fold, axes ... */
+        struct { uint8_t kind, of_bool; } node; /* enum rlx_node_kind; of_bool 0: none */
+        const rlx_prim *(*unary)(struct rlx_lowering *b, const rlx_prim *x, rlx_dtype t);
+        const rlx_prim *(*binary)(struct rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+                                  rlx_dtype t);
+    } member;
     /* Struct info of the call, or NULL after rlx_infer_fail. NULL pointer: no rule, result is
      * Object. */
     const rlx_sinfo *(*infer)(rlx_infer *in);

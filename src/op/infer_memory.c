@@ -243,11 +243,11 @@ const rlx_sinfo *rlx_infer_inspect_dtype(rlx_infer *in)
     if (!x)
         return NULL;
     bool known = !rlx_dtype_is_void(x->dtype);
-    switch (in->row->detail) {
-    case RLX_DETAIL_CODE: return known_int(in, RELAX_UINT8, known, rlx_dtype_code(x->dtype));
-    case RLX_DETAIL_BITS: return known_int(in, RELAX_UINT8, known, rlx_dtype_bits(x->dtype));
-    case RLX_DETAIL_LANES: return known_int(in, RELAX_UINT16, known, rlx_dtype_lanes(x->dtype));
-    case RLX_DETAIL_NDIM: return known_int(in, RELAX_INT32, x->ndim >= 0, x->ndim);
+    switch ((enum rlx_inspected)in->row->member.number) {
+    case RLX_INSPECT_CODE: return known_int(in, RELAX_UINT8, known, rlx_dtype_code(x->dtype));
+    case RLX_INSPECT_BITS: return known_int(in, RELAX_UINT8, known, rlx_dtype_bits(x->dtype));
+    case RLX_INSPECT_LANES: return known_int(in, RELAX_UINT16, known, rlx_dtype_lanes(x->dtype));
+    case RLX_INSPECT_NDIM: return known_int(in, RELAX_INT32, x->ndim >= 0, x->ndim);
     default: return known_int(in, RELAX_UINT64, x->shape != NULL, 0); /* offsets */
     }
 }
@@ -271,7 +271,7 @@ const rlx_sinfo *rlx_infer_inspect_axis(rlx_infer *in)
     const rlx_prim *const *dims = rlx_infer_dims(in, x, &n);
     if (!literal || !dims)
         return rlx_infer_done(in, rlx_prim_info(in->ctx, RELAX_INT64, NULL));
-    const rlx_prim *v = in->row->detail == RLX_DETAIL_STRIDE
+    const rlx_prim *v = in->row->member.number == RLX_INSPECT_STRIDE
                             ? rlx_dims_product(in->ctx, dims + axis + 1, n - (size_t)axis - 1)
                             : dims[axis];
     return rlx_infer_done(in, v ? rlx_prim_info(in->ctx, rlx_prim_dtype(v), v) : NULL);

@@ -375,7 +375,7 @@ static bool check_per_axis(rlx_infer *in, size_t i, const rlx_tensor_sinfo *x, s
 }
 
 /* quantize, dequantize: attributes out_dtype, axis */
-const rlx_sinfo *rlx_infer_quantize(rlx_infer *in)
+static const rlx_sinfo *quantized(rlx_infer *in, bool forward)
 {
     static const rlx_dtype narrow[] = { RELAX_INT8,  RELAX_UINT8,   RELAX_INT16,  RELAX_UINT16,
                                         RELAX_INT32, RELAX_FLOAT16, RELAX_FLOAT32 };
@@ -383,7 +383,6 @@ const rlx_sinfo *rlx_infer_quantize(rlx_infer *in)
                            zeros[] = { RELAX_INT8, RELAX_FLOAT16 };
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     rlx_dtype to = rlx_attr_as_dtype(rlx_infer_attr(in, 0));
-    bool forward = in->row->detail == RLX_DETAIL_QUANTIZE;
     size_t axis;
     char a[RLX_DTYPE_TEXT];
     if (!x)
@@ -401,6 +400,16 @@ const rlx_sinfo *rlx_infer_quantize(rlx_infer *in)
     if (!check_per_axis(in, 1, x, axis, floats, 2) || !check_per_axis(in, 2, x, axis, zeros, 2))
         return NULL;
     return rlx_infer_with_dtype(in, x, to);
+}
+
+const rlx_sinfo *rlx_infer_quantize(rlx_infer *in)
+{
+    return quantized(in, true);
+}
+
+const rlx_sinfo *rlx_infer_dequantize(rlx_infer *in)
+{
+    return quantized(in, false);
 }
 
 /* attention_var_len: keys share the starts and the greatest length of the queries if they have

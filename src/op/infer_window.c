@@ -1,5 +1,5 @@
 /* infer_window.c: convolutions and pooling: windows that slide over the last dimensions.
- * row->detail: how many. */
+ * row->member.number: how many. */
 /* built for size */
 #include "op/op_int.h"
 
@@ -173,7 +173,7 @@ typedef struct conv {
 
 static bool read_conv(rlx_infer *in, conv *c)
 {
-    c->n = in->row->detail;
+    c->n = in->row->member.number;
     c->at = c->transposed ? 3 : 2;
     c->x = rlx_infer_tensor(in, 0);
     c->w = c->x ? rlx_infer_tensor(in, 1) : NULL;
@@ -303,7 +303,7 @@ static const rlx_prim *pooled_size(rlx_infer *in, const rlx_prim *size, size_t i
 const rlx_sinfo *rlx_infer_pool(rlx_infer *in)
 {
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
-    size_t spatial = in->row->detail, n;
+    size_t spatial = in->row->member.number, n;
     const rlx_prim *sizes[MAX_AXES];
     layout data, out;
     if (!x || !read_layout(in, 6, rlx_data_axes[spatial], &data) ||
@@ -327,7 +327,7 @@ const rlx_sinfo *rlx_infer_adaptive_pool(rlx_infer *in)
 {
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     const rlx_attr *size = rlx_infer_attr(in, 0);
-    size_t spatial = in->row->detail, n;
+    size_t spatial = in->row->member.number, n;
     const rlx_prim *sizes[MAX_AXES];
     layout data, out;
     if (!x || !read_layout(in, 1, rlx_data_axes[spatial], &data) ||
@@ -412,7 +412,7 @@ static bool fill_list(rlx_op_draft *d, size_t i, size_t n)
 
 bool rlx_prepare_window(rlx_op_draft *d)
 {
-    size_t n = d->row->detail, layout_at = SIZE_MAX;
+    size_t n = d->row->member.number, layout_at = SIZE_MAX;
     for (size_t i = 0; i < d->row->num_attrs; i++) {
         const rlx_op_attr *a = &d->row->attrs[i];
         if (strcmp(a->name, "data_layout") == 0 || strcmp(a->name, "layout") == 0)

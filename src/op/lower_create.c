@@ -23,7 +23,7 @@ static const rlx_prim *in_triangle(rlx_lowering *b, void *user, const rlx_loweri
     create *c = user;
     const rlx_prim *row = rlx_tir_add(&b->t, index->at[index->n - 2], c->start),
                    *column = index->at[index->n - 1];
-    enum rlx_node_kind kind = b->l->row->detail == RLX_DETAIL_TRIL ? RLX_NODE_LE : RLX_NODE_GE;
+    enum rlx_node_kind kind = (enum rlx_node_kind)b->l->row->member.node.kind;
     const rlx_prim *x = rlx_tir_load(&b->t, c->x.buffer, rlx_lowering_items(index));
     return rlx_tir_select(&b->t, rlx_tir_binary(&b->t, kind, column, row), x,
                           rlx_tir_number(&b->t, c->out.dtype, 0));

@@ -5,10 +5,6 @@
 
 /* ---- one operand ---------------------------------------------------------------------------- */
 
-/* The value for element x of dtype t (float16 and bfloat16 arrive as float32). NULL: not for
- * this dtype. */
-typedef const rlx_prim *(*unary_fn)(rlx_lowering *b, const rlx_prim *x, rlx_dtype t);
-
 static const rlx_prim *number(rlx_lowering *b, rlx_dtype t, double v)
 {
     return rlx_tir_number(&b->t, t, v);
@@ -19,7 +15,7 @@ static bool is_unsigned(rlx_dtype t)
     return rlx_dtype_code(t) == RELAX_DTYPE_UINT;
 }
 
-static const rlx_prim *unary_abs(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
+const rlx_prim *rlx_unary_abs(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     if (rlx_lowering_is_float(t))
         return rlx_tir_call1(&b->t, "fabs", x);
@@ -29,14 +25,14 @@ static const rlx_prim *unary_abs(rlx_lowering *b, const rlx_prim *x, rlx_dtype t
     return rlx_tir_select(&b->t, rlx_tir_ge(&b->t, x, zero), x, rlx_tir_sub(&b->t, zero, x));
 }
 
-static const rlx_prim *unary_bitwise_not(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
+const rlx_prim *rlx_unary_bitwise_not(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     if (rlx_dtype_is_bool(t))
         return rlx_tir_not(&b->t, x);
     return rlx_dtype_is_int(t) ? rlx_tir_call1(&b->t, "bitwise_not", x) : NULL;
 }
 
-static const rlx_prim *unary_logical_not(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
+const rlx_prim *rlx_unary_logical_not(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     if (rlx_dtype_is_bool(t))
         return rlx_tir_not(&b->t, x);
@@ -44,7 +40,7 @@ static const rlx_prim *unary_logical_not(rlx_lowering *b, const rlx_prim *x, rlx
 }
 
 /* Times -1, not 0 - x: the sign of zero turns too. */
-static const rlx_prim *unary_negative(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
+const rlx_prim *rlx_unary_negative(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     if (rlx_dtype_is_bool(t))
         return NULL;
@@ -52,7 +48,7 @@ static const rlx_prim *unary_negative(rlx_lowering *b, const rlx_prim *x, rlx_dt
                                     : rlx_tir_sub(&b->t, number(b, t, 0), x);
 }
 
-static const rlx_prim *unary_sign(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
+const rlx_prim *rlx_unary_sign(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     const rlx_prim *zero = number(b, t, 0), *one = number(b, t, 1);
     if (rlx_dtype_is_bool(t))
@@ -67,17 +63,17 @@ static const rlx_prim *unary_sign(rlx_lowering *b, const rlx_prim *x, rlx_dtype 
         rlx_tir_select(&b->t, rlx_tir_lt(&b->t, x, zero), number(b, t, -1), rest));
 }
 
-static const rlx_prim *unary_square(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
+const rlx_prim *rlx_unary_square(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     return rlx_dtype_is_bool(t) ? x : rlx_tir_mul(&b->t, x, x);
 }
 
-static const rlx_prim *unary_relu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
+const rlx_prim *rlx_unary_relu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     return is_unsigned(t) ? x : rlx_tir_max(&b->t, x, number(b, t, 0));
 }
 
-static const rlx_prim *unary_gelu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
+const rlx_prim *rlx_unary_gelu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     const rlx_prim *e =
         rlx_tir_call1(&b->t, "erf", rlx_tir_mul(&b->t, x, number(b, t, 0.70710678118654752440)));
@@ -85,7 +81,7 @@ static const rlx_prim *unary_gelu(rlx_lowering *b, const rlx_prim *x, rlx_dtype 
                        rlx_tir_add(&b->t, e, number(b, t, 1)));
 }
 
-static const rlx_prim *unary_gelu_tanh(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
+const rlx_prim *rlx_unary_gelu_tanh(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     const rlx_prim *cube = rlx_tir_mul(&b->t, rlx_tir_mul(&b->t, x, x), x);
     const rlx_prim *inner =
@@ -97,7 +93,7 @@ static const rlx_prim *unary_gelu_tanh(rlx_lowering *b, const rlx_prim *x, rlx_d
 }
 
 /* scale * (x > 0 ? x : alpha * (exp(x) - 1)) */
-static const rlx_prim *unary_selu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
+const rlx_prim *rlx_unary_selu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     const rlx_prim *e = rlx_tir_sub(&b->t, rlx_tir_call1(&b->t, "exp", x), number(b, t, 1));
     const rlx_prim *low = rlx_tir_mul(&b->t, e, number(b, t, 1.6732632423543772848));
@@ -105,7 +101,7 @@ static const rlx_prim *unary_selu(rlx_lowering *b, const rlx_prim *x, rlx_dtype 
     return rlx_tir_mul(&b->t, y, number(b, t, 1.0507009873554804934));
 }
 
-static const rlx_prim *unary_silu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
+const rlx_prim *rlx_unary_silu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     return rlx_tir_mul(&b->t, x, rlx_tir_call1(&b->t, "sigmoid", x));
 }
@@ -115,13 +111,13 @@ static double attr_number(rlx_lowering *b, size_t i, double otherwise)
     return rlx_attr_as_float(rlx_lowering_attr(b->l, i), otherwise);
 }
 
-static const rlx_prim *unary_leakyrelu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
+const rlx_prim *rlx_unary_leakyrelu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     const rlx_prim *low = rlx_tir_mul(&b->t, x, number(b, t, attr_number(b, 0, 0.01)));
     return rlx_tir_select(&b->t, rlx_tir_gt(&b->t, x, number(b, t, 0)), x, low);
 }
 
-static const rlx_prim *unary_softplus(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
+const rlx_prim *rlx_unary_softplus(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     const rlx_prim *beta = number(b, t, attr_number(b, 0, 1)),
                    *scaled = rlx_tir_mul(&b->t, x, beta);
@@ -131,58 +127,16 @@ static const rlx_prim *unary_softplus(rlx_lowering *b, const rlx_prim *x, rlx_dt
                           soft);
 }
 
-/* intrinsic: one call. rounds: of integers the value itself. test: of integers no element is
- * special. */
-static const struct { unary_fn make; const char *intrinsic; bool rounds, test; } unaries[] = {
-    [RLX_DETAIL_ABS] = { unary_abs, NULL, false, false },
-    [RLX_DETAIL_ACOS] = { NULL, "acos", false, false },
-    [RLX_DETAIL_ACOSH] = { NULL, "acosh", false, false },
-    [RLX_DETAIL_ASIN] = { NULL, "asin", false, false },
-    [RLX_DETAIL_ASINH] = { NULL, "asinh", false, false },
-    [RLX_DETAIL_ATAN] = { NULL, "atan", false, false },
-    [RLX_DETAIL_ATANH] = { NULL, "atanh", false, false },
-    [RLX_DETAIL_BITWISE_NOT] = { unary_bitwise_not, NULL, false, false },
-    [RLX_DETAIL_CEIL] = { NULL, "ceil", true, false },
-    [RLX_DETAIL_COS] = { NULL, "cos", false, false },
-    [RLX_DETAIL_COSH] = { NULL, "cosh", false, false },
-    [RLX_DETAIL_EXP] = { NULL, "exp", false, false },
-    [RLX_DETAIL_FLOOR] = { NULL, "floor", true, false },
-    [RLX_DETAIL_LOG] = { NULL, "log", false, false },
-    [RLX_DETAIL_LOGICAL_NOT] = { unary_logical_not, NULL, false, false },
-    [RLX_DETAIL_NEGATIVE] = { unary_negative, NULL, false, false },
-    [RLX_DETAIL_ROUND] = { NULL, "nearbyint", true, false },
-    [RLX_DETAIL_RSQRT] = { NULL, "rsqrt", false, false },
-    [RLX_DETAIL_SIGMOID] = { NULL, "sigmoid", false, false },
-    [RLX_DETAIL_SIGN] = { unary_sign, NULL, false, false },
-    [RLX_DETAIL_SIN] = { NULL, "sin", false, false },
-    [RLX_DETAIL_SINH] = { NULL, "sinh", false, false },
-    [RLX_DETAIL_SQUARE] = { unary_square, NULL, false, false },
-    [RLX_DETAIL_SQRT] = { NULL, "sqrt", false, false },
-    [RLX_DETAIL_TAN] = { NULL, "tan", false, false },
-    [RLX_DETAIL_TANH] = { NULL, "tanh", false, false },
-    [RLX_DETAIL_ERF] = { NULL, "erf", false, false },
-    [RLX_DETAIL_ISFINITE] = { NULL, "isfinite", false, true },
-    [RLX_DETAIL_ISINF] = { NULL, "isinf", false, true },
-    [RLX_DETAIL_ISNAN] = { NULL, "isnan", false, true },
-    [RLX_DETAIL_RELU] = { unary_relu, NULL, false, false },
-    [RLX_DETAIL_GELU] = { unary_gelu, NULL, false, false },
-    [RLX_DETAIL_GELU_TANH] = { unary_gelu_tanh, NULL, false, false },
-    [RLX_DETAIL_SELU] = { unary_selu, NULL, false, false },
-    [RLX_DETAIL_SILU] = { unary_silu, NULL, false, false },
-    [RLX_DETAIL_LEAKYRELU] = { unary_leakyrelu, NULL, false, false },
-    [RLX_DETAIL_SOFTPLUS] = { unary_softplus, NULL, false, false },
-};
-
-static const rlx_prim *unary_value(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
+/* One intrinsic of floats. Of integers rounding is the value itself, and no element is special. */
+static const rlx_prim *intrinsic(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
-    uint32_t which = b->l->row->detail;
-    if (unaries[which].make)
-        return unaries[which].make(b, x, t);
+    uint32_t id = b->l->row->member.number;
+    const rlx_tir_intrinsic_row *f = &rlx_tir_intrinsics[id];
     if (rlx_lowering_is_float(t))
-        return rlx_tir_call1(&b->t, unaries[which].intrinsic, x);
-    if (unaries[which].test)
-        return number(b, RELAX_BOOL, which == RLX_DETAIL_ISFINITE);
-    return unaries[which].rounds ? x : NULL;
+        return rlx_tir_call1(&b->t, f->name, x);
+    if (f->result == RLX_TIR_BOOL)
+        return number(b, RELAX_BOOL, id == RLX_TIR_isfinite);
+    return f->rule == RLX_TIR_RULE_ROUND ? x : NULL;
 }
 
 /* Opens the block of an elementwise operator whose result has the shape of x. */
@@ -204,7 +158,10 @@ static const rlx_prim_func *finish(rlx_lowering *b, const rlx_lowering_tensor *o
     return rlx_lowering_end(b);
 }
 
-const rlx_prim_func *rlx_lower_unary(rlx_lower_request *l)
+/* Narrow floats arrive as float32. */
+static const rlx_prim_func *lower_unary(rlx_lower_request *l,
+                                        const rlx_prim *(*value)(rlx_lowering *b, const rlx_prim *x,
+                                                                 rlx_dtype t))
 {
     rlx_lowering b;
     rlx_lowering_tensor x, out;
@@ -214,10 +171,20 @@ const rlx_prim_func *rlx_lower_unary(rlx_lower_request *l)
         return rlx_lowering_end(&b);
     rlx_dtype t = rlx_lowering_accumulator(x.dtype);
     const rlx_prim *v = rlx_tir_cast(&b.t, t, rlx_lowering_load(&b, &x, &index, &out.shape.sizes));
-    v = unary_value(&b, v, t);
+    v = value(&b, v, t);
     if (!v)
         rlx_lowering_give_up(&b, "the operator does not compute with this dtype");
     return finish(&b, &out, &index, v);
+}
+
+const rlx_prim_func *rlx_lower_intrinsic(rlx_lower_request *l)
+{
+    return lower_unary(l, intrinsic);
+}
+
+const rlx_prim_func *rlx_lower_unary(rlx_lower_request *l)
+{
+    return lower_unary(l, l->row->member.unary);
 }
 
 const rlx_prim_func *rlx_lower_astype(rlx_lower_request *l)
@@ -265,9 +232,6 @@ const rlx_prim_func *rlx_lower_clip(rlx_lower_request *l)
 
 /* ---- two operands --------------------------------------------------------------------------- */
 
-typedef const rlx_prim *(*binary_fn)(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
-                                     rlx_dtype t);
-
 static const rlx_prim *truth(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
     return rlx_dtype_is_bool(t) ? x : rlx_tir_ne(&b->t, x, number(b, t, 0));
@@ -297,22 +261,28 @@ static const rlx_prim *float_floor_divide(rlx_lowering *b, const rlx_prim *x, co
                           f);
 }
 
-static const rlx_prim *binary_floor_divide(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+const rlx_prim *rlx_binary_floor_divide(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                            rlx_dtype t)
 {
+    if (rlx_dtype_is_bool(t))
+        return NULL;
     return rlx_lowering_is_float(t) ? float_floor_divide(b, x, y, t)
                                     : rlx_tir_floor_div(&b->t, x, y);
 }
 
-static const rlx_prim *binary_mod(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+const rlx_prim *rlx_binary_mod(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                   rlx_dtype t)
 {
+    if (rlx_dtype_is_bool(t))
+        return NULL;
     return rlx_lowering_is_float(t) ? rlx_tir_call2(&b->t, "fmod", x, y) : rlx_tir_mod(&b->t, x, y);
 }
 
-static const rlx_prim *binary_floor_mod(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+const rlx_prim *rlx_binary_floor_mod(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                         rlx_dtype t)
 {
+    if (rlx_dtype_is_bool(t))
+        return NULL;
     if (!rlx_lowering_is_float(t))
         return rlx_tir_floor_mod(&b->t, x, y);
     const rlx_prim *r = rlx_tir_call2(&b->t, "fmod", x, y), *zero = number(b, t, 0);
@@ -367,7 +337,7 @@ static const rlx_prim *int_power(rlx_lowering *b, const rlx_prim *x, const rlx_p
     return rlx_tir_if_then_else(k, rlx_tir_lt(k, exponent, zero), inverse, whole);
 }
 
-static const rlx_prim *binary_power(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+const rlx_prim *rlx_binary_power(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                     rlx_dtype t)
 {
     if (rlx_lowering_is_float(t))
@@ -375,75 +345,46 @@ static const rlx_prim *binary_power(rlx_lowering *b, const rlx_prim *x, const rl
     return rlx_dtype_is_int(t) ? int_power(b, x, y, t) : NULL;
 }
 
-static const rlx_prim *binary_logical_xor(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+const rlx_prim *rlx_binary_logical_xor(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                           rlx_dtype t)
 {
     return logical(b, RLX_NODE_NE, x, y, t);
 }
-static const rlx_prim *binary_logical_and(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+const rlx_prim *rlx_binary_logical_and(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                           rlx_dtype t)
 {
     return logical(b, RLX_NODE_AND, x, y, t);
 }
-static const rlx_prim *binary_logical_or(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+const rlx_prim *rlx_binary_logical_or(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                          rlx_dtype t)
 {
     return logical(b, RLX_NODE_OR, x, y, t);
 }
-static const rlx_prim *binary_bitwise_and(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+const rlx_prim *rlx_binary_bitwise_and(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                           rlx_dtype t)
 {
     return bits(b, "bitwise_and", RLX_NODE_AND, x, y, t);
 }
-static const rlx_prim *binary_bitwise_or(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+const rlx_prim *rlx_binary_bitwise_or(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                          rlx_dtype t)
 {
     return bits(b, "bitwise_or", RLX_NODE_OR, x, y, t);
 }
-static const rlx_prim *binary_bitwise_xor(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+const rlx_prim *rlx_binary_bitwise_xor(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                           rlx_dtype t)
 {
     return bits(b, "bitwise_xor", RLX_NODE_NE, x, y, t);
 }
-static const rlx_prim *binary_left_shift(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+const rlx_prim *rlx_binary_left_shift(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                          rlx_dtype t)
 {
     return rlx_dtype_is_int(t) ? rlx_tir_call2(&b->t, "shift_left", x, y) : NULL;
 }
-static const rlx_prim *binary_right_shift(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+const rlx_prim *rlx_binary_right_shift(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                           rlx_dtype t)
 {
     return rlx_dtype_is_int(t) ? rlx_tir_call2(&b->t, "shift_right", x, y) : NULL;
 }
-
-/* node: one node of this kind; of_bool: the same for bool, 0: no such operation on bool. wide:
- * computed in float32 for narrower floats because it takes several steps. */
-static const struct { binary_fn make; uint8_t node, of_bool; bool wide; } binaries[] = {
-    [RLX_DETAIL_ADD] = { NULL, RLX_NODE_ADD, RLX_NODE_OR, false },
-    [RLX_DETAIL_SUBTRACT] = { NULL, RLX_NODE_SUB, 0, false },
-    [RLX_DETAIL_MULTIPLY] = { NULL, RLX_NODE_MUL, RLX_NODE_AND, false },
-    [RLX_DETAIL_DIVIDE] = { NULL, RLX_NODE_DIV, 0, false },
-    [RLX_DETAIL_FLOOR_DIVIDE] = { binary_floor_divide, 0, 0, true },
-    [RLX_DETAIL_POWER] = { binary_power, 0, 0, true },
-    [RLX_DETAIL_MOD] = { binary_mod, 0, 0, false },
-    [RLX_DETAIL_FLOOR_MOD] = { binary_floor_mod, 0, 0, true },
-    [RLX_DETAIL_MINIMUM] = { NULL, RLX_NODE_MIN, RLX_NODE_AND, false },
-    [RLX_DETAIL_MAXIMUM] = { NULL, RLX_NODE_MAX, RLX_NODE_OR, false },
-    [RLX_DETAIL_LOGICAL_AND] = { binary_logical_and, 0, RLX_NODE_AND, false },
-    [RLX_DETAIL_LOGICAL_OR] = { binary_logical_or, 0, RLX_NODE_OR, false },
-    [RLX_DETAIL_LOGICAL_XOR] = { binary_logical_xor, 0, RLX_NODE_NE, false },
-    [RLX_DETAIL_BITWISE_AND] = { binary_bitwise_and, 0, RLX_NODE_AND, false },
-    [RLX_DETAIL_BITWISE_OR] = { binary_bitwise_or, 0, RLX_NODE_OR, false },
-    [RLX_DETAIL_BITWISE_XOR] = { binary_bitwise_xor, 0, RLX_NODE_NE, false },
-    [RLX_DETAIL_LEFT_SHIFT] = { binary_left_shift, 0, 0, false },
-    [RLX_DETAIL_RIGHT_SHIFT] = { binary_right_shift, 0, 0, false },
-    [RLX_DETAIL_EQUAL] = { NULL, RLX_NODE_EQ, RLX_NODE_EQ, false },
-    [RLX_DETAIL_NOT_EQUAL] = { NULL, RLX_NODE_NE, RLX_NODE_NE, false },
-    [RLX_DETAIL_LESS] = { NULL, RLX_NODE_LT, RLX_NODE_LT, false },
-    [RLX_DETAIL_LESS_EQUAL] = { NULL, RLX_NODE_LE, RLX_NODE_LE, false },
-    [RLX_DETAIL_GREATER] = { NULL, RLX_NODE_GT, RLX_NODE_GT, false },
-    [RLX_DETAIL_GREATER_EQUAL] = { NULL, RLX_NODE_GE, RLX_NODE_GE, false },
-};
 
 static bool is_ordering(uint8_t kind)
 {
@@ -451,24 +392,24 @@ static bool is_ordering(uint8_t kind)
            kind == RLX_NODE_GE;
 }
 
-static const rlx_prim *binary_value(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y)
+static const rlx_prim *node(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
 {
-    uint32_t which = b->l->row->detail;
-    if (!x || !y || !rlx_match_types(b->l->ctx, &x, &y))
+    bool is_bool = rlx_dtype_is_bool(t);
+    uint8_t kind = is_bool ? b->l->row->member.node.of_bool : b->l->row->member.node.kind;
+    if (!kind)
         return NULL;
-    rlx_dtype t = rlx_prim_dtype(x), wide = binaries[which].wide ? rlx_lowering_accumulator(t) : t;
-    uint8_t kind = rlx_dtype_is_bool(t) ? binaries[which].of_bool : binaries[which].node;
-    if (rlx_dtype_is_bool(t) && !kind)
-        return NULL;
-    if (rlx_dtype_is_bool(t) && is_ordering(kind))
-        wide = RELAX_UINT8;
-    x = rlx_tir_cast(&b->t, wide, x);
-    y = rlx_tir_cast(&b->t, wide, y);
-    return kind ? rlx_tir_binary(&b->t, (enum rlx_node_kind)kind, x, y)
-                : binaries[which].make(b, x, y, wide);
+    if (is_bool && is_ordering(kind)) {
+        x = rlx_tir_cast(&b->t, RELAX_UINT8, x);
+        y = rlx_tir_cast(&b->t, RELAX_UINT8, y);
+    }
+    return rlx_tir_binary(&b->t, (enum rlx_node_kind)kind, x, y);
 }
 
-const rlx_prim_func *rlx_lower_binary(rlx_lower_request *l)
+typedef const rlx_prim *(*binary_fn)(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+                                     rlx_dtype t);
+
+/* wide: computed in float32 for narrower floats because it takes several steps. */
+static const rlx_prim_func *lower_binary(rlx_lower_request *l, binary_fn value, bool wide)
 {
     rlx_lowering b;
     rlx_lowering_tensor x, y, out;
@@ -490,11 +431,30 @@ const rlx_prim_func *rlx_lower_binary(rlx_lower_request *l)
     if (!rlx_lowering_output(&b, &shape, &out))
         return rlx_lowering_end(&b);
     rlx_lowering_open(&b, l->name.data, &out.shape.sizes, &index);
-    const rlx_prim *v = binary_value(&b, rlx_lowering_load(&b, &x, &index, &out.shape.sizes),
-                                     rlx_lowering_load(&b, &y, &index, &out.shape.sizes));
+    const rlx_prim *p = rlx_lowering_load(&b, &x, &index, &out.shape.sizes),
+                   *q = rlx_lowering_load(&b, &y, &index, &out.shape.sizes), *v = NULL;
+    if (p && q && rlx_match_types(l->ctx, &p, &q)) {
+        rlx_dtype t = wide ? rlx_lowering_accumulator(rlx_prim_dtype(p)) : rlx_prim_dtype(p);
+        v = value(&b, rlx_tir_cast(&b.t, t, p), rlx_tir_cast(&b.t, t, q), t);
+    }
     if (!v)
         rlx_lowering_give_up(&b, "the operator does not compute with this dtype");
     return finish(&b, &out, &index, v);
+}
+
+const rlx_prim_func *rlx_lower_node(rlx_lower_request *l)
+{
+    return lower_binary(l, node, false);
+}
+
+const rlx_prim_func *rlx_lower_binary(rlx_lower_request *l)
+{
+    return lower_binary(l, l->row->member.binary, false);
+}
+
+const rlx_prim_func *rlx_lower_wide_binary(rlx_lower_request *l)
+{
+    return lower_binary(l, l->row->member.binary, true);
 }
 
 /* Narrow floats are rounded once. */
@@ -508,8 +468,16 @@ static const rlx_prim *product_and_sum(rlx_lowering *b, const rlx_prim *const *v
     return rlx_tir_add(&b->t, product, rlx_tir_cast(&b->t, wide, v[2]));
 }
 
-/* where, ewise_fma: three operands that broadcast */
-const rlx_prim_func *rlx_lower_where(rlx_lower_request *l)
+static const rlx_prim *chosen(rlx_lowering *b, const rlx_prim *const *v, rlx_dtype t)
+{
+    return rlx_tir_select(&b->t, v[0], v[1], v[2]);
+}
+
+/* Three operands that broadcast. */
+static const rlx_prim_func *lower_ternary(rlx_lower_request *l,
+                                          const rlx_prim *(*make)(rlx_lowering *b,
+                                                                  const rlx_prim *const *v,
+                                                                  rlx_dtype t))
 {
     rlx_lowering b;
     rlx_lowering_tensor t[3], out;
@@ -526,17 +494,29 @@ const rlx_prim_func *rlx_lower_where(rlx_lower_request *l)
     const rlx_prim *v[3];
     for (size_t i = 0; i < 3; i++)
         v[i] = rlx_lowering_load(&b, &t[i], &index, &out.shape.sizes);
-    const rlx_prim *value = l->row->detail == RLX_DETAIL_FMA
-                                ? product_and_sum(&b, v, out.dtype)
-                                : rlx_tir_select(&b.t, v[0], v[1], v[2]);
+    const rlx_prim *value = make(&b, v, out.dtype);
     if (!value)
         rlx_lowering_give_up(&b, "the operator does not compute with this dtype");
     return finish(&b, &out, &index, value);
 }
 
+const rlx_prim_func *rlx_lower_where(rlx_lower_request *l)
+{
+    return lower_ternary(l, chosen);
+}
+
+const rlx_prim_func *rlx_lower_ewise_fma(rlx_lower_request *l)
+{
+    return lower_ternary(l, product_and_sum);
+}
+
 /* ---- quantize, dequantize ------------------------------------------------------------------- */
 
-typedef struct quantized { rlx_lowering_tensor x, scale, zero, out; size_t axis; } quantized;
+typedef struct quantized {
+    rlx_lowering_tensor x, scale, zero, out;
+    size_t axis;
+    bool forward;
+} quantized;
 
 /* One value for all, or for each index of the axis; in float32. */
 static const rlx_prim *along_axis(rlx_lowering *b, const quantized *q, const rlx_lowering_tensor *t,
@@ -555,17 +535,17 @@ static const rlx_prim *quantized_value(rlx_lowering *b, void *user, const rlx_lo
         rlx_tir_cast(t, RELAX_FLOAT32, rlx_tir_load(t, q->x.buffer, rlx_lowering_items(index)));
     const rlx_prim *scale = along_axis(b, q, &q->scale, index),
                    *zero = along_axis(b, q, &q->zero, index), *v;
-    if (b->l->row->detail == RLX_DETAIL_QUANTIZE)
+    if (q->forward)
         v = rlx_tir_add(t, rlx_tir_call1(t, "nearbyint", rlx_tir_div(t, x, scale)), zero);
     else
         v = rlx_tir_mul(t, rlx_tir_sub(t, x, zero), scale);
     return rlx_tir_cast(t, q->out.dtype, v);
 }
 
-const rlx_prim_func *rlx_lower_quantize(rlx_lower_request *l)
+static const rlx_prim_func *lower_quantized(rlx_lower_request *l, bool forward)
 {
     rlx_lowering b;
-    quantized q = { .axis = 0 };
+    quantized q = { .forward = forward };
     const rlx_tensor_sinfo *x = rlx_as_tensor_sinfo(l->args[0]);
     int64_t axis = rlx_attr_as_int(rlx_lowering_attr(l, 1), -1);
     axis += axis < 0 && x ? x->ndim : 0;
@@ -578,4 +558,14 @@ const rlx_prim_func *rlx_lower_quantize(rlx_lower_request *l)
         !rlx_lowering_output(&b, &q.x.shape, &q.out))
         return rlx_lowering_end(&b);
     return rlx_lowering_mapped(&b, &q.out, quantized_value, &q);
+}
+
+const rlx_prim_func *rlx_lower_quantize(rlx_lower_request *l)
+{
+    return lower_quantized(l, true);
+}
+
+const rlx_prim_func *rlx_lower_dequantize(rlx_lower_request *l)
+{
+    return lower_quantized(l, false);
 }

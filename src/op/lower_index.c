@@ -384,9 +384,9 @@ static bool read_scatter(scatter *s, rlx_lower_request *l)
            rlx_lowering_output(&s->b, &s->p.x.shape, &s->p.out);
 }
 
-const rlx_prim_func *rlx_lower_scatter(rlx_lower_request *l)
+static const rlx_prim_func *lower_scatter(rlx_lower_request *l, bool nd)
 {
-    scatter s = { .nd = l->row->detail == RLX_DETAIL_ND };
+    scatter s = { .nd = nd };
     rlx_lowering_begin(&s.b, l);
     if (!read_scatter(&s, l))
         return rlx_lowering_end(&s.b);
@@ -403,4 +403,14 @@ const rlx_prim_func *rlx_lower_scatter(rlx_lower_request *l)
     put_updates(&s);
     return s.sum == s.p.out.buffer ? rlx_lowering_end(&s.b)
                                    : rlx_lowering_mapped(&s.b, &s.p.out, scattered, &s);
+}
+
+const rlx_prim_func *rlx_lower_scatter_elements(rlx_lower_request *l)
+{
+    return lower_scatter(l, false);
+}
+
+const rlx_prim_func *rlx_lower_scatter_nd(rlx_lower_request *l)
+{
+    return lower_scatter(l, true);
 }

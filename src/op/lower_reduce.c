@@ -136,24 +136,24 @@ static void fold_block(reduction *r, const char *name, const rlx_buffer *target,
     rlx_tir_end_block(&r->b.t);
 }
 
-static const rlx_prim *start_value(rlx_tir *t, uint32_t which, rlx_dtype dtype)
+static const rlx_prim *start_value(rlx_tir *t, enum rlx_fold which, rlx_dtype dtype)
 {
-    if (which == RLX_DETAIL_MAX || which == RLX_DETAIL_ARGMAX)
+    if (which == RLX_FOLD_MAX)
         return rlx_lowering_is_float(dtype) ? rlx_tir_infinity(t, dtype, true)
                                             : rlx_tir_lowest(t, dtype);
-    if (which == RLX_DETAIL_MIN || which == RLX_DETAIL_ARGMIN)
+    if (which == RLX_FOLD_MIN)
         return rlx_lowering_is_float(dtype) ? rlx_tir_infinity(t, dtype, false)
                                             : rlx_tir_highest(t, dtype);
-    return rlx_tir_number(t, dtype, which == RLX_DETAIL_PROD);
+    return rlx_tir_number(t, dtype, which == RLX_FOLD_PROD);
 }
 
-static fold_fn fold_of(uint32_t which, rlx_dtype t)
+static fold_fn fold_of(enum rlx_fold which, rlx_dtype t)
 {
     bool logical = rlx_dtype_is_bool(t);
     switch (which) {
-    case RLX_DETAIL_SUM: return logical ? fold_or : fold_add;
-    case RLX_DETAIL_PROD: return logical ? fold_and : fold_mul;
-    case RLX_DETAIL_MAX: return logical ? fold_or : fold_max;
+    case RLX_FOLD_SUM: return logical ? fold_or : fold_add;
+    case RLX_FOLD_PROD: return logical ? fold_and : fold_mul;
+    case RLX_FOLD_MAX: return logical ? fold_or : fold_max;
     default: return logical ? fold_and : fold_min;
     }
 }
@@ -177,15 +177,15 @@ static const rlx_prim *converted(reduction *r, const rlx_prim *v)
 
 static void fold_all(reduction *r)
 {
-    uint32_t which = r->b.l->row->detail;
+    enum rlx_fold which = (enum rlx_fold)r->b.l->row->member.number;
     rlx_dtype t = rlx_lowering_accumulator(r->x.dtype);
     const char *name = r->b.l->name.data;
     const rlx_prim *first =
         rlx_dtype_is_bool(t)
-            ? rlx_tir_number(&r->b.t, t, which == RLX_DETAIL_PROD || which == RLX_DETAIL_MIN)
+            ? rlx_tir_number(&r->b.t, t, which == RLX_FOLD_PROD || which == RLX_FOLD_MIN)
             : start_value(&r->b.t, which, t);
-    if (which == RLX_DETAIL_MAX || which == RLX_DETAIL_MIN)
-        require_some(r, which == RLX_DETAIL_MAX ? "RT14: maximum of nothing"
+    if (which == RLX_FOLD_MAX || which == RLX_FOLD_MIN)
+        require_some(r, which == RLX_FOLD_MAX ? "RT14: maximum of nothing"
                                                 : "RT14: minimum of nothing");
     if (t == r->x.dtype) {
         fold_block(r, name, r->out.buffer, true, t, first, fold_of(which, t));
@@ -234,7 +234,7 @@ static const rlx_prim *root_of_divided(reduction *r, const rlx_prim *sum)
 }
 
 /* Two passes: the mean, then the mean of squared distances from it. Integers in float64. */
-static void spread_all(reduction *r)
+static void spread_all(reduction *r, const rlx_prim *(*value)(reduction *r, const rlx_prim *sum))
 {
     rlx_tir *t = &r->b.t;
     rlx_dtype wide =
@@ -256,21 +256,38 @@ static void spread_all(reduction *r)
         t, squares, rlx_lowering_items(&at),
         rlx_tir_add(t, rlx_tir_load(t, squares, rlx_lowering_items(&at)), rlx_tir_mul(t, d, d)));
     rlx_tir_end_block(t);
-    finish_block(r, r->b.l->name.data, squares,
-                 r->b.l->row->detail == RLX_DETAIL_STD ? root_of_divided : divided);
+    finish_block(r, r->b.l->name.data, squares, value);
 }
 
-const rlx_prim_func *rlx_lower_reduce(rlx_lower_request *l)
+const rlx_prim_func *rlx_lower_fold(rlx_lower_request *l)
 {
     reduction r;
-    if (!begin(&r, l))
-        return rlx_lowering_end(&r.b);
-    if (l->row->detail == RLX_DETAIL_MEAN)
-        mean_all(&r);
-    else if (l->row->detail == RLX_DETAIL_STD || l->row->detail == RLX_DETAIL_VARIANCE)
-        spread_all(&r);
-    else
+    if (begin(&r, l))
         fold_all(&r);
+    return rlx_lowering_end(&r.b);
+}
+
+const rlx_prim_func *rlx_lower_mean(rlx_lower_request *l)
+{
+    reduction r;
+    if (begin(&r, l))
+        mean_all(&r);
+    return rlx_lowering_end(&r.b);
+}
+
+const rlx_prim_func *rlx_lower_std(rlx_lower_request *l)
+{
+    reduction r;
+    if (begin(&r, l))
+        spread_all(&r, root_of_divided);
+    return rlx_lowering_end(&r.b);
+}
+
+const rlx_prim_func *rlx_lower_variance(rlx_lower_request *l)
+{
+    reduction r;
+    if (begin(&r, l))
+        spread_all(&r, divided);
     return rlx_lowering_end(&r.b);
 }
 
@@ -307,7 +324,8 @@ const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower_request *l)
     if (!begin(&r, l))
         return rlx_lowering_end(&r.b);
     rlx_tir *t = &r.b.t;
-    bool greatest = l->row->detail == RLX_DETAIL_ARGMAX;
+    enum rlx_fold which = (enum rlx_fold)l->row->member.number;
+    bool greatest = which == RLX_FOLD_MAX;
     rlx_dtype wide = rlx_dtype_is_bool(r.x.dtype) ? RELAX_UINT8 : r.x.dtype;
     require_some(&r, greatest ? "RT14: position of the maximum of nothing"
                               : "RT14: position of the minimum of nothing");
@@ -315,7 +333,7 @@ const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower_request *l)
     rlx_lowering_open_reduce(&r.b, l->name.data, &r.x.shape.sizes, r.marked, &index);
     rlx_lowering_list at = kept_index(&r, &index), to = out_index(&r, &at);
     rlx_tir_init(t, r.out.buffer, rlx_lowering_items(&to), rlx_tir_number(t, r.out.dtype, 0));
-    rlx_tir_init(t, best, rlx_lowering_items(&at), start_value(t, l->row->detail, wide));
+    rlx_tir_init(t, best, rlx_lowering_items(&at), start_value(t, which, wide));
     const rlx_prim *x = rlx_tir_let(t, "x", element(&r, &index, wide)),
                    *so_far = rlx_tir_load(t, best, rlx_lowering_items(&at));
     const rlx_prim *take =
@@ -330,18 +348,17 @@ const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower_request *l)
 
 /* ---- softmax -------------------------------------------------------------------------------- */
 
-/* out = exp(x - max) / sum, or x - max - log(sum): a row of -inf only gives NaN, as -inf - -inf
- * does. */
+/* out = exp(x - max) / sum, or, without `shifted`, x - max - log(sum): a row of -inf only gives
+ * NaN, as -inf - -inf does. */
 static void normalise(reduction *r, rlx_dtype t, const rlx_buffer *greatest,
                       const rlx_buffer *shifted, const rlx_buffer *sum)
 {
     rlx_tir *k = &r->b.t;
-    bool logarithm = r->b.l->row->detail == RLX_DETAIL_LOG_SOFTMAX;
     rlx_lowering_list index;
     rlx_lowering_open(&r->b, r->b.l->name.data, &r->x.shape.sizes, &index);
     rlx_lowering_list at = kept_index(r, &index);
     const rlx_prim *total = rlx_tir_load(k, sum, rlx_lowering_items(&at)), *v;
-    if (logarithm) {
+    if (!shifted) {
         v = rlx_tir_sub(k, element(r, &index, t),
                         rlx_tir_load(k, greatest, rlx_lowering_items(&at)));
         v = rlx_tir_sub(k, v, rlx_tir_call1(k, "log", total));
@@ -386,7 +403,7 @@ static void sum_block(reduction *r, rlx_dtype t, const rlx_buffer *greatest,
     rlx_tir_end_block(k);
 }
 
-const rlx_prim_func *rlx_lower_softmax(rlx_lower_request *l)
+static const rlx_prim_func *lower_softmax(rlx_lower_request *l, bool logarithm)
 {
     reduction r;
     rlx_lowering_shape shape;
@@ -405,12 +422,22 @@ const rlx_prim_func *rlx_lower_softmax(rlx_lower_request *l)
     const rlx_buffer *greatest = rlx_tir_alloc(&r.b.t, "greatest", t, rlx_lowering_items(&r.kept));
     const rlx_buffer *sum = rlx_tir_alloc(&r.b.t, "sum", t, rlx_lowering_items(&r.kept)),
                      *shifted = NULL;
-    if (l->row->detail == RLX_DETAIL_SOFTMAX)
+    if (!logarithm)
         shifted = rlx_tir_alloc(&r.b.t, "shifted", t, rlx_lowering_items(&r.x.shape.sizes));
-    fold_block(&r, "max", greatest, false, t, start_value(&r.b.t, RLX_DETAIL_MAX, t), fold_max);
+    fold_block(&r, "max", greatest, false, t, start_value(&r.b.t, RLX_FOLD_MAX, t), fold_max);
     if (shifted)
         raise_block(&r, t, greatest, shifted);
     sum_block(&r, t, greatest, shifted, sum);
     normalise(&r, t, greatest, shifted, sum);
     return rlx_lowering_end(&r.b);
+}
+
+const rlx_prim_func *rlx_lower_softmax(rlx_lower_request *l)
+{
+    return lower_softmax(l, false);
+}
+
+const rlx_prim_func *rlx_lower_log_softmax(rlx_lower_request *l)
+{
+    return lower_softmax(l, true);
 }

@@ -93,7 +93,7 @@ static void scan_loops(scan *s)
 /* attributes axis, dtype, exclusive */
 const rlx_prim_func *rlx_lower_scan(rlx_lower_request *l)
 {
-    scan s = { .product = l->row->detail == RLX_DETAIL_PROD,
+    scan s = { .product = l->row->member.number == RLX_FOLD_PROD,
                .exclusive = rlx_attr_as_bool(rlx_lowering_attr(l, 2), false) };
     const rlx_attr *axis = rlx_lowering_attr(l, 0);
     bool all = rlx_attr_is_none(axis);

@@ -258,10 +258,10 @@ const rlx_prim_func *rlx_lower_fill(rlx_lower_request *l)
     rlx_lowering_begin(&b, l);
     if (!rlx_lowering_output(&b, NULL, &out))
         return rlx_lowering_end(&b);
-    rlx_lowering_open(&b, l->row->detail == RLX_DETAIL_ONE ? "ones" : "zeros", &out.shape.sizes,
-                      &index);
+    uint32_t value = l->row->member.number;
+    rlx_lowering_open(&b, value ? "ones" : "zeros", &out.shape.sizes, &index);
     rlx_tir_store(&b.t, out.buffer, rlx_lowering_items(&index),
-                  rlx_tir_number(&b.t, out.dtype, l->row->detail == RLX_DETAIL_ONE));
+                  rlx_tir_number(&b.t, out.dtype, value));
     rlx_tir_end_block(&b.t);
     return rlx_lowering_end(&b);
 }

@@ -279,7 +279,7 @@ static void trust_channels(window *w, const rlx_attr *data, const rlx_attr *kern
 
 static bool begin_conv(window *w, rlx_lower_request *l)
 {
-    w->n = l->row->detail;
+    w->n = l->row->member.number;
     w->transposed = l->row->infer == rlx_infer_conv_transpose;
     size_t at = w->transposed ? 3 : 2;
     rlx_lowering_begin(&w->b, l);
@@ -367,7 +367,7 @@ static rlx_dtype sum_dtype(rlx_dtype t)
 
 const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
 {
-    window w = { .n = l->row->detail, .direct = true };
+    window w = { .n = l->row->member.number, .direct = true };
     const rlx_attr *size = rlx_lowering_attr(l, 0);
     rlx_lowering_begin(&w.b, l);
     rlx_tir *t = &w.b.t;
@@ -441,7 +441,7 @@ static const rlx_prim *bin_average(window *w, const rlx_prim *v, const rlx_prim 
 /* attributes output_size, layout, out_layout */
 const rlx_prim_func *rlx_lower_adaptive_pool(rlx_lower_request *l)
 {
-    window w = { .n = l->row->detail, .direct = true };
+    window w = { .n = l->row->member.number, .direct = true };
     rlx_lowering_begin(&w.b, l);
     if (!rlx_lowering_input(&w.b, 0, &w.x.t) || !rlx_lowering_output(&w.b, NULL, &w.out.t) ||
         !read_side(&w, &w.x, rlx_lowering_attr(l, 1), rlx_data_axes[w.n]) ||

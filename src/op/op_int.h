@@ -128,17 +128,20 @@ RULE(alloc_builtin) RULE(alloc_tensor) RULE(view) RULE(to_vdevice) RULE(inspect_
 RULE(inspect_axis) RULE(take) RULE(strided_slice) RULE(dynamic_slice) RULE(gather_elements)
 RULE(gather_nd) RULE(scatter_elements) RULE(scatter_nd) RULE(argsort) RULE(topk) RULE(unique)
 RULE(nonzero) RULE(multinomial) RULE(norm) RULE(batch_norm) RULE(group_norm) RULE(dropout)
-RULE(cross_entropy) RULE(nll_loss) RULE(attention) RULE(pad) RULE(quantize) RULE(checkpoint)
+RULE(cross_entropy) RULE(nll_loss) RULE(attention) RULE(pad) RULE(quantize) RULE(dequantize)
+RULE(checkpoint)
 RULE(second) RULE(allgather) RULE(scatter_worker) RULE(conv) RULE(conv_transpose) RULE(pool)
 RULE(adaptive_pool) RULE(resize2d) RULE(einsum) RULE(layout_transform)
 #undef RULE
 #define LOWERING(name) const rlx_prim_func *rlx_lower_##name(rlx_lower_request *l);
-LOWERING(unary) LOWERING(astype) LOWERING(clip) LOWERING(binary) LOWERING(where) LOWERING(reduce)
+LOWERING(intrinsic) LOWERING(unary) LOWERING(node) LOWERING(binary) LOWERING(wide_binary)
+LOWERING(astype) LOWERING(clip) LOWERING(where) LOWERING(ewise_fma) LOWERING(fold) LOWERING(mean)
+LOWERING(std) LOWERING(variance) LOWERING(log_softmax) LOWERING(dequantize) LOWERING(scatter_nd)
 LOWERING(arg_reduce) LOWERING(softmax) LOWERING(matmul) LOWERING(reshape) LOWERING(permute)
 LOWERING(concat) LOWERING(broadcast_to) LOWERING(fill) LOWERING(full) LOWERING(collapse)
 LOWERING(scan) LOWERING(split) LOWERING(repeat) LOWERING(tile) LOWERING(flip) LOWERING(pad)
 LOWERING(eye) LOWERING(triangle) LOWERING(arange) LOWERING(one_hot) LOWERING(take)
-LOWERING(strided_slice) LOWERING(gather_elements) LOWERING(gather_nd) LOWERING(scatter)
+LOWERING(strided_slice) LOWERING(gather_elements) LOWERING(gather_nd) LOWERING(scatter_elements)
 LOWERING(einsum) LOWERING(quantize) LOWERING(layout_transform) LOWERING(conv) LOWERING(pool)
 LOWERING(adaptive_pool) LOWERING(norm) LOWERING(group_norm) LOWERING(batch_norm) LOWERING(dropout)
 LOWERING(cross_entropy) LOWERING(nll_loss) LOWERING(attention)
@@ -157,86 +160,30 @@ bool rlx_prepare_var_len(rlx_op_draft *d);
 bool rlx_prepare_window(rlx_op_draft *d);
 bool rlx_prepare_resize2d(rlx_op_draft *d);
 
-/* Which member of its family an operator is: rlx_op_row.detail. */
-enum rlx_op_detail {
-    RLX_DETAIL_NONE,
-    RLX_DETAIL_ABS,
-    RLX_DETAIL_ACOS,
-    RLX_DETAIL_ACOSH,
-    RLX_DETAIL_ASIN,
-    RLX_DETAIL_ASINH,
-    RLX_DETAIL_ATAN,
-    RLX_DETAIL_ATANH,
-    RLX_DETAIL_BITWISE_NOT,
-    RLX_DETAIL_CEIL,
-    RLX_DETAIL_COS,
-    RLX_DETAIL_COSH,
-    RLX_DETAIL_EXP,
-    RLX_DETAIL_FLOOR,
-    RLX_DETAIL_LOG,
-    RLX_DETAIL_LOGICAL_NOT,
-    RLX_DETAIL_NEGATIVE,
-    RLX_DETAIL_ROUND,
-    RLX_DETAIL_RSQRT,
-    RLX_DETAIL_SIGMOID,
-    RLX_DETAIL_SIGN,
-    RLX_DETAIL_SIN,
-    RLX_DETAIL_SINH,
-    RLX_DETAIL_SQUARE,
-    RLX_DETAIL_SQRT,
-    RLX_DETAIL_TAN,
-    RLX_DETAIL_TANH,
-    RLX_DETAIL_ERF,
-    RLX_DETAIL_ISFINITE,
-    RLX_DETAIL_ISINF,
-    RLX_DETAIL_ISNAN,
-    RLX_DETAIL_RELU,
-    RLX_DETAIL_GELU,
-    RLX_DETAIL_GELU_TANH,
-    RLX_DETAIL_SELU, RLX_DETAIL_SILU, RLX_DETAIL_LEAKYRELU, RLX_DETAIL_SOFTPLUS,
-    RLX_DETAIL_ADD,
-    RLX_DETAIL_SUBTRACT,
-    RLX_DETAIL_MULTIPLY,
-    RLX_DETAIL_DIVIDE,
-    RLX_DETAIL_FLOOR_DIVIDE,
-    RLX_DETAIL_POWER,
-    RLX_DETAIL_MOD,
-    RLX_DETAIL_FLOOR_MOD,
-    RLX_DETAIL_MINIMUM,
-    RLX_DETAIL_MAXIMUM,
-    RLX_DETAIL_LOGICAL_AND,
-    RLX_DETAIL_LOGICAL_OR,
-    RLX_DETAIL_LOGICAL_XOR,
-    RLX_DETAIL_BITWISE_AND,
-    RLX_DETAIL_BITWISE_OR,
-    RLX_DETAIL_BITWISE_XOR,
-    RLX_DETAIL_LEFT_SHIFT,
-    RLX_DETAIL_RIGHT_SHIFT,
-    RLX_DETAIL_EQUAL,
-    RLX_DETAIL_NOT_EQUAL,
-    RLX_DETAIL_LESS,
-    RLX_DETAIL_LESS_EQUAL, RLX_DETAIL_GREATER, RLX_DETAIL_GREATER_EQUAL,
-    RLX_DETAIL_SUM,
-    RLX_DETAIL_MEAN,
-    RLX_DETAIL_PROD,
-    RLX_DETAIL_MAX,
-    RLX_DETAIL_MIN,
-    RLX_DETAIL_STD,
-    RLX_DETAIL_VARIANCE,
-    RLX_DETAIL_ARGMAX, RLX_DETAIL_ARGMIN, RLX_DETAIL_SOFTMAX, RLX_DETAIL_LOG_SOFTMAX,
-    RLX_DETAIL_ZERO,
-    RLX_DETAIL_ONE,
-    RLX_DETAIL_FMA,
-    RLX_DETAIL_ND,
-    RLX_DETAIL_TRIL,
-    RLX_DETAIL_TRIU,
-    RLX_DETAIL_CODE,
-    RLX_DETAIL_BITS,
-    RLX_DETAIL_LANES,
-    RLX_DETAIL_NDIM,
-    RLX_DETAIL_OFFSET,
-    RLX_DETAIL_STRIDE,
-    RLX_DETAIL_QUANTIZE
+/* Elementwise operators that are more than an intrinsic or a node (lower_elementwise.c): the value
+ * for elements x and y of dtype t; NULL: not for this dtype. */
+struct rlx_lowering;
+#define UNARY(name) \
+    const rlx_prim *rlx_unary_##name(struct rlx_lowering *b, const rlx_prim *x, rlx_dtype t);
+UNARY(abs) UNARY(bitwise_not) UNARY(logical_not) UNARY(negative) UNARY(sign) UNARY(square)
+UNARY(relu) UNARY(gelu) UNARY(gelu_tanh) UNARY(selu) UNARY(silu) UNARY(leakyrelu) UNARY(softplus)
+#undef UNARY
+#define BINARY(name)                                                         \
+    const rlx_prim *rlx_binary_##name(struct rlx_lowering *b, const rlx_prim *x, \
+                                      const rlx_prim *y, rlx_dtype t);
+BINARY(abs) BINARY(bitwise_not) BINARY(logical_not) BINARY(negative) BINARY(sign) BINARY(square)
+BINARY(relu) BINARY(gelu) BINARY(gelu_tanh) BINARY(selu) BINARY(silu) BINARY(leakyrelu)
+BINARY(softplus) BINARY(floor_divide) BINARY(power) BINARY(mod) BINARY(floor_mod)
+BINARY(logical_and) BINARY(logical_or) BINARY(logical_xor) BINARY(bitwise_and) BINARY(bitwise_or)
+BINARY(bitwise_xor) BINARY(left_shift) BINARY(right_shift)
+#undef BINARY
+
+/* Members of families in rlx_op_row.member.number: how reductions and scans combine two elements,
+ * what is looked at. */
+enum rlx_fold { RLX_FOLD_SUM, RLX_FOLD_PROD, RLX_FOLD_MAX, RLX_FOLD_MIN };
+enum rlx_inspected {
+    RLX_INSPECT_CODE, RLX_INSPECT_BITS, RLX_INSPECT_LANES, RLX_INSPECT_NDIM, RLX_INSPECT_OFFSET,
+    RLX_INSPECT_SHAPE, RLX_INSPECT_STRIDE
 };
 
 #endif

@@ -7,8 +7,19 @@
     .min_args = (required)
 #define ATTRS(...) \
     .attrs = (const rlx_op_attr[]){ __VA_ARGS__ }, .num_attrs = NELEM(rlx_op_attr, __VA_ARGS__)
-#define LOWER(family, member) .lower = rlx_lower_##family, .detail = RLX_DETAIL_##member
-#define DETAIL(member) .detail = RLX_DETAIL_##member
+#define LOWER(name) .lower = rlx_lower_##name
+#define INTRINSIC(f) LOWER(intrinsic), .member.number = RLX_TIR_##f
+#define FUNCTION(f) LOWER(unary), .member.unary = rlx_unary_##f
+#define NODE(kind) LOWER(node), .member.node = { RLX_NODE_##kind, 0 }
+#define NODE_OR_BOOL(kind, of_bool) \
+    LOWER(node), .member.node = { RLX_NODE_##kind, RLX_NODE_##of_bool }
+#define FUNCTION2(f) LOWER(binary), .member.binary = rlx_binary_##f
+#define WIDE2(f) LOWER(wide_binary), .member.binary = rlx_binary_##f
+#define MEMBER(which) .member.number = RLX_##which
+#define FOLD(kind) LOWER(fold), MEMBER(FOLD_##kind)
+#define FILL(value) LOWER(fill), .member.number = (value)
+#define TRIANGLE(kind) LOWER(triangle), .member.node = { RLX_NODE_##kind, 0 }
+#define SPATIAL(axes) .member.number = (axes)
 #define BUILTIN(symbol) .builtin = (symbol)
 #define NORMALIZE(function) .normalize = rlx_normalize_##function
 #define PREPARE(function) .prepare = rlx_prepare_##function
