@@ -50,19 +50,6 @@ bool rlx_defined_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *
 /* the same without placeholders of function descriptions */
 bool rlx_scope_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out);
 
-/* ---- positions: where a struct info describes a number (dimensions, shape values, values of
- * scalars) outside function descriptions, depth first. is_size: false for the value of a
- * scalar. False: out of memory. */
-typedef void rlx_position_fn(void *user, const rlx_prim *p, bool is_size);
-bool rlx_each_position(rlx_context *ctx, const rlx_sinfo *s, rlx_position_fn *each, void *user);
-/* The variable that stands alone in a position (widened to int64 too), NULL: something else. */
-const rlx_prim_var *rlx_position_var(const rlx_prim *p);
-/* Brings the variables that stand alone in positions of s into scope. */
-bool rlx_scope_enter(rlx_scope *scope, const rlx_sinfo *s);
-/* Brings the shape variables that the parameters of f bind into scope, with the bounds that its
- * attributes promise of those that are new. */
-bool rlx_scope_enter_function(rlx_scope *scope, const rlx_function *f);
-
 /* ---- purity: the first impure call in a function body or expression (nested functions are not
  * entered), NULL: none. Calls to `own` (GlobalVar or variable) are ignored. */
 const rlx_call *rlx_find_impure_call(rlx_context *ctx, const rlx_env *env, const rlx_node *n,

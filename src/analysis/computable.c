@@ -48,7 +48,7 @@ static bool set_with_sizes(finder *f, const rlx_var *v, const rlx_sinfo *s, uint
 {
     binding_sizes b = { f, state };
     return (!v || set(f, &v->node, state)) &&
-           (!s || rlx_each_position(f->ctx, s, set_size, &b)) && !f->failed;
+           (!s || rlx_each_position(&f->ctx->memory, s, set_size, &b)) && !f->failed;
 }
 
 /* Inputs bind their sizes first: what is also a size of a weight is known all the same. */

@@ -11,17 +11,6 @@
 
 #include "ir/ir.h"
 
-RLX_INLINE const rlx_expr *rlx_binding_value(const rlx_binding *b)
-{
-    return b->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)b)->value
-                                           : ((const rlx_match_cast *)b)->value;
-}
-RLX_INLINE const rlx_var *rlx_binding_var(const rlx_binding *b) /* NULL: a cast without variable */
-{
-    return rlx_as_var(b->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)b)->var
-                                                      : ((const rlx_match_cast *)b)->var);
-}
-
 enum rlx_event_kind { RLX_EVENT_BIND, RLX_EVENT_ENTER, RLX_EVENT_LEAVE };
 enum rlx_flow_part { RLX_FLOW_BODY, RLX_FLOW_THEN, RLX_FLOW_ELSE, RLX_FLOW_LITERAL };
 

@@ -32,15 +32,10 @@ static enum rlx_step out_of_memory(rlx_mentions *m)
     return RLX_STEP_STOP;
 }
 
-static bool is_def(const rlx_field *via)
-{
-    return via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS);
-}
-
 static bool is_passed_over(const rlx_mentions *m, const rlx_node *n)
 {
     return n->kind == RLX_NODE_CONSTANT || n->kind == RLX_NODE_GLOBAL_VAR ||
-           (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS)) ||
+           rlx_node_is_closed(n) ||
            (!m->sizes && rlx_family_of(n) == RLX_FAMILY_PRIM);
 }
 
@@ -50,9 +45,9 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
     rlx_mentions *m = user;
     uintptr_t known = 0;
     if (rlx_as_var(n))
-        return is_def(via) ? RLX_STEP_ON : take(m, n);
+        return rlx_field_is_def(via) ? RLX_STEP_ON : take(m, n);
     if (n->kind == RLX_NODE_PRIM_VAR)
-        return m->sizes && !is_def(via) ? take(m, n) : RLX_STEP_SKIP;
+        return m->sizes && !rlx_field_is_def(via) ? take(m, n) : RLX_STEP_SKIP;
     if (is_passed_over(m, n))
         return RLX_STEP_SKIP;
     rlx_ptrmap_find(&m->state, n, &known);

@@ -281,12 +281,6 @@ static void use(search *s, const rlx_expr *var)
     }
 }
 
-static const rlx_expr *bound_value(const rlx_node *binding)
-{
-    const rlx_match_cast *cast = rlx_as_match_cast(binding);
-    return cast ? cast->value : ((const rlx_var_binding *)binding)->value;
-}
-
 /* ---- the walk ------------------------------------------------------------------------------- */
 
 /* Mutations of one branch have not happened in the other. */
@@ -325,7 +319,7 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
         use(s, n);
     else if (put(s, &s->depth, n, s->functions) && parent &&
              rlx_family_of(parent) == RLX_FAMILY_BINDING)
-        put(s, &s->values, n, (uintptr_t)kept_value(s, bound_value(parent)));
+        put(s, &s->values, n, (uintptr_t)kept_value(s, rlx_binding_value(parent)));
     return s->no_memory ? RLX_STEP_STOP : RLX_STEP_SKIP;
 }
 

@@ -261,16 +261,13 @@ static const rlx_sinfo *sinfo_of(rlx_matcher *m, const rlx_expr *e)
 /* Known sizes of a tensor or shape; NULL: not known. */
 static const rlx_prim *const *sizes_of(const rlx_sinfo *s, size_t *ndim)
 {
-    static const rlx_prim *const none[1] = { NULL };
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
-    const rlx_shape_expr *list = t ? rlx_as_shape_expr(t->shape) : NULL;
-    const rlx_var *var = t && t->shape ? rlx_as_var(t->shape) : NULL;
-    const rlx_shape_sinfo *values = rlx_as_shape_sinfo(var ? var->sinfo : s);
-    if (list)
-        return *ndim = list->num_values, list->num_values ? list->values : none;
-    if (!values || !values->has_values)
-        return NULL;
-    return *ndim = values->num_values, values->num_values ? values->values : none;
+    const rlx_shape_sinfo *shape = rlx_as_shape_sinfo(s);
+    static const rlx_prim *const none[1];
+    if (!shape || !shape->has_values)
+        return t ? rlx_shape_dims(t->shape, ndim) : NULL;
+    *ndim = shape->num_values;
+    return *ndim ? shape->values : none;
 }
 
 static bool check_attrs(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e)

@@ -112,7 +112,7 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
     build *b = user;
     enum rlx_step step = RLX_STEP_ON;
     if (n->kind == RLX_NODE_CONSTANT ||
-        (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS)))
+        rlx_node_is_closed(n))
         return RLX_STEP_SKIP;
     if (rlx_family_of(n) == RLX_FAMILY_BLOCK)
         step = enter_block(b, rlx_as_block(n));

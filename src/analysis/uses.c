@@ -9,11 +9,10 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
 {
     count *c = user;
     uintptr_t so_far = 0;
-    bool def = via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS);
     if (n->kind == RLX_NODE_CONSTANT ||
-        (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS)))
+        rlx_node_is_closed(n))
         return RLX_STEP_SKIP;
-    if (!rlx_as_var(n) || def)
+    if (!rlx_as_var(n) || rlx_field_is_def(via))
         return RLX_STEP_ON;
     rlx_ptrmap_find(c->counts, n, &so_far);
     c->failed = !rlx_ptrmap_put(c->counts, n, so_far + 1);

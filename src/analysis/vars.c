@@ -20,19 +20,13 @@ static enum rlx_step note(collect *c, const rlx_node *n, unsigned bit)
     return c->failed ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
-static bool is_def(const rlx_field *via)
-{
-    return via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS);
-}
-
 /* Relax variables: bound where they are defined. */
 static enum rlx_step enter_var(void *user, const rlx_node *n, const rlx_field *via,
                                const rlx_node *parent)
 {
     if (rlx_as_var(n))
-        return note(user, n, is_def(via) ? BOUND : MENTIONED);
-    return n->kind == RLX_NODE_CONSTANT || n->kind == RLX_NODE_OP ||
-                   (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS))
+        return note(user, n, rlx_field_is_def(via) ? BOUND : MENTIONED);
+    return n->kind == RLX_NODE_CONSTANT || n->kind == RLX_NODE_OP || rlx_node_is_closed(n)
                ? RLX_STEP_SKIP
                : RLX_STEP_ON;
 }
@@ -99,12 +93,12 @@ static enum rlx_step enter_size(void *user, const rlx_node *n, const rlx_field *
     const rlx_match_cast *cast = rlx_as_match_cast(n);
     const rlx_func_sinfo *s = rlx_as_func_sinfo(n);
     if (n->kind == RLX_NODE_PRIM_VAR)
-        return note(c, n, is_def(via) ? BOUND : MENTIONED);
+        return note(c, n, rlx_field_is_def(via) ? BOUND : MENTIONED);
     for (size_t i = 0; f && i < f->num_params; i++)
-        c->failed |=
-            !rlx_each_position(c->ctx, ((const rlx_var *)f->params[i])->sinfo, bind_position, c);
+        c->failed |= !rlx_each_position(&c->ctx->memory, ((const rlx_var *)f->params[i])->sinfo,
+                                        bind_position, c);
     if (cast)
-        c->failed |= !rlx_each_position(c->ctx, cast->sinfo, bind_position, c);
+        c->failed |= !rlx_each_position(&c->ctx->memory, cast->sinfo, bind_position, c);
     for (size_t i = 0; s && i < s->num_binders; i++)
         note(c, s->binders[i], BOUND | PLACEHOLDER);
     return c->failed ? RLX_STEP_STOP : RLX_STEP_ON;

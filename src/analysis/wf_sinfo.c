@@ -240,7 +240,7 @@ static void enter_func(rlx_wf *w, const rlx_func_sinfo *s, uint32_t depth, rlx_w
         if (rlx_as_prim_var(s->binders[i]))
             open_binder(w, (const rlx_prim_var *)s->binders[i]);
     for (size_t i = 0; i < s->num_params; i++)
-        if (!rlx_each_position(w->ctx, s->params[i], open_position, w))
+        if (!rlx_each_position(MEMORY(w), s->params[i], open_position, w))
             rlx_wf_no_memory(w);
     push_part(w, NULL, depth, mark);
     rlx_wf_new_epoch(w);
@@ -352,6 +352,7 @@ static void bind_position(void *user, const rlx_prim *p, bool is_size)
 void rlx_wf_bind_sinfo(rlx_wf *w, const rlx_sinfo *s, rlx_place place)
 {
     binding b = { w, place };
-    if (s && s->flags & RLX_FLAG_HAS_VARS && !rlx_each_position(w->ctx, s, bind_position, &b))
+    if (s && s->flags & RLX_FLAG_HAS_VARS &&
+        !rlx_each_position(MEMORY(w), s, bind_position, &b))
         rlx_wf_no_memory(w);
 }

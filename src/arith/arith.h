@@ -101,6 +101,8 @@ void rlx_scope_free(rlx_scope *s);
  * (language 10.3.1). Again: bounds are intersected. */
 bool rlx_scope_add(rlx_scope *s, const rlx_prim_var *var, bool non_negative);
 bool rlx_scope_bound(rlx_scope *s, const rlx_prim_var *var, int64_t low, int64_t high);
+/* Brings the variables in binding positions of `info` (may be NULL) into scope. */
+bool rlx_scope_enter(rlx_scope *s, const rlx_sinfo *info);
 bool rlx_scope_has(const rlx_scope *s, const rlx_prim_var *var); /* here or in a parent */
 /* Outcomes of a fact that two expressions are equal. */
 enum rlx_fact_use {

@@ -64,6 +64,24 @@ bool rlx_scope_add(rlx_scope *s, const rlx_prim_var *var, bool non_negative)
     return rlx_scope_bound(s, var, non_negative ? 0 : INT64_MIN, INT64_MAX);
 }
 
+typedef struct entering { rlx_scope *scope; bool good; } entering;
+
+static void enter_position(void *user, const rlx_prim *p, bool is_size)
+{
+    entering *e = user;
+    const rlx_prim_var *v = rlx_position_var(p);
+    if (v && e->good)
+        e->good = rlx_scope_add(e->scope, v, is_size);
+}
+
+bool rlx_scope_enter(rlx_scope *scope, const rlx_sinfo *s)
+{
+    entering e = { scope, true };
+    if (!s || !(s->flags & RLX_FLAG_HAS_VARS))
+        return true;
+    return rlx_each_position(&scope->ctx->memory, s, enter_position, &e) && e.good;
+}
+
 bool rlx_scope_has(const rlx_scope *s, const rlx_prim_var *var)
 {
     return known(s, var) != NULL;

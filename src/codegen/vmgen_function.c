@@ -16,20 +16,6 @@ static bool wrote(rlx_vmgen_fn *n)
     return rlx_file_writer_ok(n->out) || rlx_vmgen_failed(n->w, n->place);
 }
 
-static const rlx_expr *value_of(const rlx_binding *b)
-{
-    const rlx_var_binding *v = rlx_as_var_binding(b);
-    const rlx_match_cast *c = rlx_as_match_cast(b);
-    return v ? v->value : c ? c->value : NULL;
-}
-
-static const rlx_var *var_of(const rlx_binding *b)
-{
-    const rlx_var_binding *v = rlx_as_var_binding(b);
-    const rlx_match_cast *c = rlx_as_match_cast(b);
-    return rlx_as_var(v ? v->var : c ? c->var : NULL);
-}
-
 /* ---- places --------------------------------------------------------------------------------- */
 
 static void put_place(rlx_vmgen_fn *n, const rlx_var *var, rlx_place place)
@@ -48,10 +34,10 @@ static void put_place(rlx_vmgen_fn *n, const rlx_var *var, rlx_place place)
 
 static rlx_place place_of_binding(const rlx_binding *b)
 {
-    const rlx_var *v = var_of(b);
+    const rlx_var *v = rlx_binding_var(b);
     rlx_place p = rlx_place_of(b);
     if (!p)
-        p = rlx_place_of(value_of(b));
+        p = rlx_place_of(rlx_binding_value(b));
     return p || !v ? p : v->place;
 }
 
@@ -61,7 +47,7 @@ static rlx_place place_of_binding(const rlx_binding *b)
 static bool is_result(const rlx_vmgen_fn *n, const rlx_binding *b)
 {
     const rlx_vmgen_part *p = rlx_vmgen_top(&n->order);
-    const rlx_var *v = var_of(b);
+    const rlx_var *v = rlx_binding_var(b);
     if (!p->tail || !v || (const rlx_expr *)v != p->result || !p->seq)
         return false;
     const rlx_block *last =
@@ -153,8 +139,8 @@ static bool register_of_value(rlx_vmgen_fn *n, const rlx_var *var, const rlx_exp
 
 static bool bind_variable(rlx_vmgen_fn *n, const rlx_binding *b)
 {
-    const rlx_var *var = var_of(b);
-    const rlx_expr *value = value_of(b);
+    const rlx_var *var = rlx_binding_var(b);
+    const rlx_expr *value = rlx_binding_value(b);
     const rlx_var *source = rlx_vmgen_copied(b);
     rlx_vmgen_value *v = rlx_vmgen_value_of(n, &var->node);
     bool check, copied = source && rlx_vmgen_value_of(n, &source->node) == v;
@@ -218,8 +204,8 @@ static void wish_for(rlx_vmgen_fn *n, const rlx_expr *result, uint32_t serial, u
 static bool begin_if(rlx_vmgen_fn *n, rlx_vmgen_part *opened)
 {
     const rlx_binding *b = n->order.binding;
-    const rlx_var *var = var_of(b);
-    const rlx_if_expr *e = (const rlx_if_expr *)value_of(b);
+    const rlx_var *var = rlx_binding_var(b);
+    const rlx_if_expr *e = (const rlx_if_expr *)rlx_binding_value(b);
     rlx_vmgen_value *y = rlx_vmgen_value_of(n, &var->node);
     bool check;
     uint32_t cond;
@@ -307,7 +293,7 @@ static bool end_then(rlx_vmgen_fn *n)
 static bool end_if(rlx_vmgen_fn *n)
 {
     const rlx_vmgen_part p = *rlx_vmgen_top(&n->order);
-    const rlx_var *var = var_of(p.holder);
+    const rlx_var *var = rlx_binding_var(p.holder);
     bool check = false;
     if (!end_branch(n))
         return false;
@@ -315,7 +301,7 @@ static bool end_if(rlx_vmgen_fn *n)
         rlx_file_writer_patch(n->out, p.jump_at, rlx_file_writer_here(n->out));
     n->ended = n->ended && p.jump_at == RLX_NO_INDEX;
     put_place(n, var, place_of_binding(p.holder));
-    if (!n->ended && !needs_check(n, var, value_of(p.holder), &check))
+    if (!n->ended && !needs_check(n, var, rlx_binding_value(p.holder), &check))
         return false;
     if (check && !rlx_vmgen_match(n, p.target, var->sinfo, RLX_MATCH_ASSUME, var))
         return false;
@@ -327,7 +313,7 @@ static bool end_if(rlx_vmgen_fn *n)
 static bool write_binding(rlx_vmgen_fn *n)
 {
     const rlx_binding *b = n->order.binding;
-    put_place(n, var_of(b), place_of_binding(b));
+    put_place(n, rlx_binding_var(b), place_of_binding(b));
     bool ok = rlx_as_match_cast(b) ? bind_cast(n, rlx_as_match_cast(b)) : bind_variable(n, b);
     return ok && rlx_vmgen_end_binding(n) && rlx_vmgen_die(n, n->order.number);
 }
@@ -337,7 +323,7 @@ static bool write_event(rlx_vmgen_fn *n, enum rlx_vmgen_event event, rlx_vmgen_p
     switch (event) {
     case RLX_VMGEN_BIND: return write_binding(n);
     case RLX_VMGEN_IF:
-        put_place(n, var_of(n->order.binding), place_of_binding(n->order.binding));
+        put_place(n, rlx_binding_var(n->order.binding), place_of_binding(n->order.binding));
         return begin_if(n, opened);
     case RLX_VMGEN_THEN_END: return end_then(n);
     case RLX_VMGEN_ELSE_END: return end_if(n);

@@ -145,7 +145,7 @@ bool rlx_vmgen_fresh_symbols(rlx_vmgen_fn *n, const rlx_sinfo *s, bool *any)
     *any = false;
     if (!s || !(s->flags & RLX_FLAG_HAS_VARS))
         return true;
-    if (!rlx_each_position(n->ctx, s, note_position, n) || n->ctx->diags.out_of_memory)
+    if (!rlx_each_position(&n->ctx->memory, s, note_position, n) || n->ctx->diags.out_of_memory)
         return false;
     if (n->num_syms > RLX_MAX_SYMBOLS) {
         n->out->too_large = true;

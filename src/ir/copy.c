@@ -81,9 +81,9 @@ static void mark_matched(struct fresh *f, const rlx_node *n)
         return;
     mark(f, b->data, DEFINED);
     for (size_t i = 0; i < b->num_shape; i++)
-        mark(f, rlx_alone(b->shape[i]) ? &rlx_alone(b->shape[i])->node : NULL, DEFINED);
+        mark(f, (const rlx_node *)rlx_position_var(b->shape[i]), DEFINED);
     for (size_t i = 0; i < b->num_strides; i++)
-        mark(f, rlx_alone(b->strides[i]) ? &rlx_alone(b->strides[i])->node : NULL, DEFINED);
+        mark(f, (const rlx_node *)rlx_position_var(b->strides[i]), DEFINED);
     mark(f, rlx_is(b->elem_offset, RLX_NODE_PRIM_VAR) ? b->elem_offset : NULL, DEFINED);
 }
 
@@ -133,8 +133,7 @@ static enum rlx_step find_definitions(void *user, const rlx_node *n, const rlx_f
         mark_implied(f, n);
     if (f->failed)
         return RLX_STEP_STOP;
-    return (n->flags & RLX_FLAG_INTERNED) && !(n->flags & RLX_FLAG_HAS_VARS) ? RLX_STEP_SKIP
-                                                                             : RLX_STEP_ON;
+    return rlx_node_is_closed(n) ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
 static bool is_defined(const struct fresh *f, const rlx_node *n)
@@ -147,7 +146,7 @@ static bool is_defined(const struct fresh *f, const rlx_node *n)
 static bool enter_fresh(rlx_rebuild *b, const rlx_node *n, const rlx_field *via,
                         const rlx_node **out)
 {
-    bool closed = (n->flags & RLX_FLAG_INTERNED) && !(n->flags & RLX_FLAG_HAS_VARS);
+    bool closed = rlx_node_is_closed(n);
     bool free_var = rlx_kinds[n->kind].mode == RLX_MODE_IDENT && n->kind != RLX_NODE_BUFFER &&
                     !is_defined(b->user, n);
     if (closed || free_var)

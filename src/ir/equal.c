@@ -227,33 +227,31 @@ static bool all_is_itself(const struct state *s)
     return !s->differing && !s->map_free;
 }
 
-/* ---- definitions of shape variables by standing alone */
+/* ---- definitions of shape variables by binding positions */
 
 static bool define_here(struct state *s, const rlx_node *a, const rlx_node *b)
 {
-    const rlx_prim_var *x = rlx_alone(a), *y = rlx_alone(b);
+    const rlx_prim_var *x = rlx_position_var(a), *y = rlx_position_var(b);
     if (!x || !y || !is_unlinked(s, &x->node, &y->node) || !same_values(&x->node, &y->node))
         return true;
     return link_pair(s, &x->node, &y->node);
 }
 
 /* Pushes the corresponding parts of a and b, the first on top. */
-static bool push_alone_parts(struct state *s, rlx_ptrs *stack, const rlx_node *a,
+static bool push_parts(struct state *s, rlx_ptrs *stack, const rlx_node *a,
                              const rlx_node *b)
 {
     size_t num_a, num_b;
-    const rlx_node *const *x = rlx_alone_parts(a, &num_a), *const *y = rlx_alone_parts(b, &num_b);
-    for (size_t i = num_a == num_b ? num_a : 0; i > 0; i--) {
-        if (!x[i - 1] || !y[i - 1])
-            continue;
+    const rlx_node *const *x = rlx_position_parts(a, &num_a),
+                          *const *y = rlx_position_parts(b, &num_b);
+    for (size_t i = num_a == num_b ? num_a : 0; i > 0; i--)
         if (!rlx_vec_push(s->m, stack, (void *)(uintptr_t)x[i - 1]) ||
             !rlx_vec_push(s->m, stack, (void *)(uintptr_t)y[i - 1]))
             return false;
-    }
     return true;
 }
 
-/* Links the variables that stand alone at the same positions of two struct infos. Differences
+/* Links the variables in the same binding positions of two struct infos. Differences
  * are found later. */
 static bool define_alone(struct state *s, const rlx_node *a, const rlx_node *b)
 {
@@ -272,7 +270,7 @@ static bool define_alone(struct state *s, const rlx_node *a, const rlx_node *b)
             bool tuple = a->kind == RLX_NODE_TUPLE_SINFO; /* only tuples nest */
             if (tuple && pairset_has(&seen, p))
                 continue;
-            ok = (!tuple || pairset_add(s->m, &seen, p)) && push_alone_parts(s, &stack, a, b);
+            ok = (!tuple || pairset_add(s->m, &seen, p)) && push_parts(s, &stack, a, b);
         }
     }
     rlx_vec_free(s->m, &stack);
@@ -331,11 +329,6 @@ static bool defines_outward(const rlx_node *n)
         return true;
     default: return false;
     }
-}
-
-static bool is_closed(const rlx_node *n)
-{
-    return (n->flags & RLX_FLAG_INTERNED) && !(n->flags & RLX_FLAG_HAS_VARS);
 }
 
 static bool same_names(const rlx_module *a, const rlx_module *b)
@@ -477,7 +470,7 @@ static enum verdict compare(struct state *s, const rlx_node *a, const rlx_node *
     b = none_if_empty(b);
     if (!a || !b || a->kind != b->kind)
         return verdict(a == b);
-    if (a == b && is_closed(a))
+    if (a == b && rlx_node_is_closed(a))
         return EQUAL;
     if (rlx_field_is_def(via) && parent->kind == RLX_NODE_BUFFER && !define_here(s, a, b))
         return UNEQUAL; /* a buffer defines only what is not known yet */

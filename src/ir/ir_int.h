@@ -187,11 +187,4 @@ bool rlx_move_roots(rlx_context *ctx, const rlx_node **roots, size_t count, bool
 const uint32_t *rlx_module_table(rlx_context *ctx, const rlx_node *const *gvars, size_t count,
                                  bool *ok);
 
-/* ---- binding positions (prim_vars.c)
- * The variable that p consists of, alone or widened to int64; NULL: p is something else. */
-const rlx_prim_var *rlx_alone(const rlx_prim *p);
-/* Parts of a struct info (or shape) that may be, or contain, a variable standing alone; none
- * for function descriptions. */
-const rlx_node *const *rlx_alone_parts(const rlx_node *n, size_t *count);
-
 #endif

@@ -148,3 +148,15 @@ const rlx_node *rlx_child(const rlx_node *n, size_t i)
     }
     return NULL;
 }
+
+const rlx_prim *const *rlx_shape_dims(const rlx_expr *shape, size_t *count)
+{
+    static const rlx_prim *const none[1];
+    const rlx_shape_expr *list = rlx_as_shape_expr(shape);
+    const rlx_var *v = rlx_as_var(shape);
+    const rlx_shape_sinfo *s = v ? rlx_as_shape_sinfo(v->sinfo) : NULL;
+    if (!list && !(s && s->has_values))
+        return NULL;
+    *count = list ? list->num_values : s->num_values;
+    return !*count ? none : list ? list->values : s->values;
+}

@@ -209,6 +209,24 @@ RLX_INLINE bool rlx_sinfo_is_void(const rlx_sinfo *s)
     return t && t->num_fields == 0;
 }
 RLX_INLINE bool rlx_is(const rlx_node *n, enum rlx_node_kind k) { return n && n->kind == k; }
+/* Is n the same wherever it stands: interned, and no variable in it? */
+RLX_INLINE bool rlx_node_is_closed(const rlx_node *n)
+{
+    return (n->flags & (RLX_FLAG_INTERNED | RLX_FLAG_HAS_VARS)) == RLX_FLAG_INTERNED;
+}
+RLX_INLINE const rlx_expr *rlx_binding_value(const rlx_binding *b)
+{
+    return b->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)b)->value
+                                           : ((const rlx_match_cast *)b)->value;
+}
+RLX_INLINE const rlx_var *rlx_binding_var(const rlx_binding *b) /* NULL: a cast without variable */
+{
+    return rlx_as_var(b->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)b)->var
+                                                      : ((const rlx_match_cast *)b)->var);
+}
+/* The dimensions of a tensor's shape that are known: its list, or the values of the variable that
+ * it is. NULL: they are not (or shape is NULL); of rank 0, which is known, never NULL. */
+const rlx_prim *const *rlx_shape_dims(const rlx_expr *shape, size_t *count);
 
 /* The field table: what generic walks see. */
 enum rlx_field_type {

@@ -1,36 +1,5 @@
-/* prim_vars.c: the shape variables of a node; which of them stand alone. */
+/* prim_vars.c: the shape variables of a node: all, or those in binding positions. */
 #include "ir/ir_int.h"
-
-const rlx_prim_var *rlx_alone(const rlx_prim *p)
-{
-    if (p && p->kind == RLX_NODE_CAST && ((const rlx_unary *)p)->dtype == RELAX_INT64)
-        p = ((const rlx_unary *)p)->a;
-    return rlx_as_prim_var(p);
-}
-
-const rlx_node *const *rlx_alone_parts(const rlx_node *n, size_t *count)
-{
-    *count = 0;
-    switch (n->kind) {
-    case RLX_NODE_TENSOR_SINFO: {
-        const rlx_tensor_sinfo *t = (const rlx_tensor_sinfo *)n;
-        *count = rlx_is(t->shape, RLX_NODE_SHAPE_EXPR);
-        return &t->shape;
-    }
-    case RLX_NODE_PRIM_SINFO: *count = 1; return &((const rlx_prim_sinfo *)n)->value;
-    case RLX_NODE_PRIM_VALUE: *count = 1; return &((const rlx_prim_value *)n)->value;
-    case RLX_NODE_SHAPE_EXPR:
-        *count = ((const rlx_shape_expr *)n)->num_values;
-        return ((const rlx_shape_expr *)n)->values;
-    case RLX_NODE_SHAPE_SINFO:
-        *count = ((const rlx_shape_sinfo *)n)->num_values;
-        return ((const rlx_shape_sinfo *)n)->values;
-    case RLX_NODE_TUPLE_SINFO:
-        *count = ((const rlx_tuple_sinfo *)n)->num_fields;
-        return ((const rlx_tuple_sinfo *)n)->fields;
-    default: return NULL;
-    }
-}
 
 /* ---- all variables: a walk that meets each node once */
 
@@ -40,7 +9,7 @@ static enum rlx_step take_var(void *user, const rlx_node *n, const rlx_field *vi
                               const rlx_node *parent)
 {
     struct all *a = user;
-    if ((n->flags & RLX_FLAG_INTERNED) && !(n->flags & RLX_FLAG_HAS_VARS))
+    if (rlx_node_is_closed(n))
         return RLX_STEP_SKIP;
     if (n->kind != RLX_NODE_PRIM_VAR || rlx_ptrmap_has(&a->seen, n))
         return RLX_STEP_ON;
@@ -62,75 +31,33 @@ static bool collect_all(rlx_memory *m, const rlx_node *n, rlx_prim_vars *out)
 
 /* ---- variables in binding positions */
 
-struct alone { rlx_memory *m; rlx_ptrmap seen; rlx_ptrs stack; rlx_prim_vars *out; };
+/* The first few are compared one by one: hardly any struct info has more. */
+#define FEW 8
+struct alone { rlx_memory *m; size_t first; rlx_ptrmap rest; rlx_prim_vars *out; bool failed; };
 
-static bool push_node(struct alone *a, const rlx_node *n)
+static bool is_taken(const struct alone *a, const rlx_prim_var *v)
 {
-    return !n || rlx_vec_push(a->m, &a->stack, (void *)(uintptr_t)n);
+    for (size_t i = a->first; i < a->out->len && i - a->first < FEW; i++)
+        if (a->out->data[i] == v)
+            return true;
+    return rlx_ptrmap_has(&a->rest, v);
 }
 
-/* Backwards, so that the first comes off the stack first. */
-static bool push_parts(struct alone *a, const rlx_node *n)
+static void take_alone(void *user, const rlx_prim *p, bool is_size)
 {
-    size_t count;
-    const rlx_node *const *parts = rlx_alone_parts(n, &count);
-    while (count > 0)
-        if (!push_node(a, parts[--count]))
-            return false;
-    return true;
+    struct alone *a = user;
+    const rlx_prim_var *v = rlx_position_var(p);
+    if (!v || a->failed || is_taken(a, v))
+        return;
+    a->failed = !rlx_vec_push(a->m, a->out, v) ||
+                (a->out->len - a->first > FEW && !rlx_ptrmap_put(&a->rest, v, 1));
 }
 
-static bool push_params(struct alone *a, const rlx_function *f)
+static bool take_params(struct alone *a, const rlx_function *f)
 {
-    for (size_t i = f->num_params; i > 0; i--)
-        if (rlx_is_relax_var(f->params[i - 1]) &&
-            !push_node(a, ((const rlx_var *)f->params[i - 1])->sinfo))
-            return false;
-    return true;
-}
-
-static bool start_alone(struct alone *a, const rlx_node *n)
-{
-    switch (n->kind) {
-    case RLX_NODE_FUNCTION: return push_params(a, (const rlx_function *)n);
-    case RLX_NODE_MATCH_CAST: return push_node(a, ((const rlx_match_cast *)n)->sinfo);
-    case RLX_NODE_VAR:
-    case RLX_NODE_DATAFLOW_VAR: return push_node(a, ((const rlx_var *)n)->sinfo);
-    default: return push_node(a, n);
-    }
-}
-
-static bool take_alone(struct alone *a, const rlx_node *n)
-{
-    const rlx_prim_var *v = rlx_family_of(n) == RLX_FAMILY_PRIM ? rlx_alone(n) : NULL;
-    const rlx_node *key = v ? &v->node : n;
-    if (!v && !(n->flags & RLX_FLAG_HAS_VARS))
-        return true;
-    if (rlx_ptrmap_has(&a->seen, key))
-        return true;
-    if (!rlx_ptrmap_put(&a->seen, key, 1))
-        return false;
-    return v ? rlx_vec_push(a->m, a->out, v) : push_parts(a, n);
-}
-
-/* A tensor of few dimensions, as nearly all are: their variables, each once. */
-#define FEW_DIMS 8
-static const rlx_shape_expr *few_dims(const rlx_node *n)
-{
-    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(n);
-    const rlx_shape_expr *s = t ? rlx_as_shape_expr(t->shape) : NULL;
-    return s && s->num_values <= FEW_DIMS ? s : NULL;
-}
-
-static bool collect_dims(rlx_memory *m, const rlx_shape_expr *s, rlx_prim_vars *out)
-{
-    size_t first = out->len;
-    for (size_t i = 0; i < s->num_values; i++) {
-        const rlx_prim_var *v = rlx_alone(s->values[i]);
-        size_t k = first;
-        while (v && k < out->len && out->data[k] != v)
-            k++;
-        if (v && k == out->len && !rlx_vec_push(m, out, v))
+    for (size_t i = 0; i < f->num_params; i++) {
+        const rlx_var *v = rlx_as_var(f->params[i]);
+        if (v && !rlx_each_position(a->m, v->sinfo, take_alone, a))
             return false;
     }
     return true;
@@ -138,17 +65,15 @@ static bool collect_dims(rlx_memory *m, const rlx_shape_expr *s, rlx_prim_vars *
 
 static bool collect_alone(rlx_memory *m, const rlx_node *n, rlx_prim_vars *out)
 {
-    const rlx_shape_expr *dims = few_dims(n);
-    if (dims)
-        return collect_dims(m, dims, out);
-    struct alone a = { .m = m, .out = out };
-    rlx_ptrmap_init(&a.seen, m);
-    bool ok = start_alone(&a, n);
-    while (ok && a.stack.len)
-        ok = take_alone(&a, rlx_vec_pop(&a.stack));
-    rlx_ptrmap_free(&a.seen);
-    rlx_vec_free(m, &a.stack);
-    return ok;
+    struct alone a = { .m = m, .first = out->len, .out = out };
+    const rlx_function *f = rlx_as_function(n);
+    const rlx_match_cast *cast = rlx_as_match_cast(n);
+    const rlx_var *v = rlx_as_var(n);
+    rlx_ptrmap_init(&a.rest, m);
+    bool ok = f ? take_params(&a, f)
+                : rlx_each_position(m, cast ? cast->sinfo : v ? v->sinfo : n, take_alone, &a);
+    rlx_ptrmap_free(&a.rest);
+    return ok && !a.failed;
 }
 
 bool rlx_collect_prim_vars(rlx_memory *m, const rlx_node *n, bool alone, rlx_prim_vars *out)

@@ -130,7 +130,7 @@ static bool enter_substitute(rlx_rebuild *b, const rlx_node *n, const rlx_field 
                              const rlx_node **out)
 {
     struct substitution *s = b->user;
-    bool closed = (n->flags & RLX_FLAG_INTERNED) && !(n->flags & RLX_FLAG_HAS_VARS);
+    bool closed = rlx_node_is_closed(n);
     if (closed || (rlx_is_relax_var(n) && !rlx_field_is_def(via))) {
         *out = n;
         return true;
@@ -178,7 +178,7 @@ const rlx_node *rlx_substitute(rlx_context *ctx, const rlx_node *n, const rlx_pr
 {
     if (!n || !rlx_all_there(from, count) || !rlx_all_there(to, count))
         return NULL;
-    if (!count || ((n->flags & RLX_FLAG_INTERNED) && !(n->flags & RLX_FLAG_HAS_VARS)))
+    if (!count || rlx_node_is_closed(n))
         return n;
     return substitute(ctx, n, from, to, count, 0);
 }

@@ -105,9 +105,8 @@ const rlx_node *rlx_copy_to(rlx_context *to, const rlx_node *n, const uint32_t *
                             size_t num_sources);
 
 /* Variables of an integer expression, shape, struct info or any node, in order of first
- * occurrence (binders included), appended to *out. False: out of memory. alone: only those
- * standing alone in a dimension, shape value or Prim value, outside function descriptions
- * (binding positions). */
+ * occurrence (binders included), appended to *out. False: out of memory. alone: only those in
+ * binding positions (ir/binding.h; of a function its parameters, of a cast its target). */
 typedef RLX_VEC(const rlx_prim_var *) rlx_prim_vars;
 typedef RLX_VEC(const rlx_prim *) rlx_prims;
 bool rlx_collect_prim_vars(rlx_memory *m, const rlx_node *n, bool alone, rlx_prim_vars *out);

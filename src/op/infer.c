@@ -175,27 +175,9 @@ bool rlx_dims_init(rlx_infer *in, rlx_dims *d, size_t n)
     return d->at != NULL;
 }
 
-static const rlx_prim *const no_dims[1];
-
 const rlx_prim *const *rlx_literal_dims(const rlx_tensor_sinfo *t, size_t *ndim)
 {
-    const rlx_shape_expr *s = rlx_as_shape_expr(t->shape);
-    if (!s)
-        return NULL;
-    *ndim = s->num_values;
-    return s->num_values ? s->values : no_dims;
-}
-
-const rlx_prim *const *rlx_infer_dims(rlx_infer *in, const rlx_tensor_sinfo *t, size_t *ndim)
-{
-    const rlx_var *v = rlx_as_var(t->shape);
-    const rlx_shape_sinfo *s = v ? rlx_as_shape_sinfo(v->sinfo) : NULL;
-    if (!s)
-        return rlx_literal_dims(t, ndim);
-    if (!s->has_values)
-        return NULL;
-    *ndim = s->num_values;
-    return s->num_values ? s->values : no_dims;
+    return rlx_as_shape_expr(t->shape) ? rlx_shape_dims(t->shape, ndim) : NULL;
 }
 
 /* Of one size. A size of which the next ones are made twice over has no text any more after some

@@ -62,7 +62,7 @@ static bool read_operand(rlx_infer *in, size_t i, operand *o)
         o->dtype = o->tensor->dtype;
         o->ndim = o->tensor->ndim;
         o->vdevice = o->tensor->vdevice;
-        o->dims = rlx_infer_dims(in, o->tensor, &n);
+        o->dims = rlx_shape_dims(o->tensor->shape, &n);
         return true;
     }
     const rlx_prim_sinfo *p = rlx_as_prim_sinfo(s);

@@ -203,7 +203,7 @@ const rlx_sinfo *rlx_infer_strided_slice(rlx_infer *in)
     if (!x || !read_slice(in, &a))
         return NULL;
     size_t n;
-    const rlx_prim *const *dims = rlx_infer_dims(in, x, &n);
+    const rlx_prim *const *dims = rlx_shape_dims(x->shape, &n);
     for (size_t i = 0; a.part[0] && i < a.part[0]->num_fields; i++) {
         int64_t axis;
         size_t unused;

@@ -247,7 +247,7 @@ const rlx_sinfo *rlx_infer_layout_transform(rlx_infer *in)
                               map->num_initial);
     rlx_dims out;
     size_t n;
-    const rlx_prim *const *dims = rlx_infer_dims(in, x, &n);
+    const rlx_prim *const *dims = rlx_shape_dims(x->shape, &n);
     if (!dims || !rlx_dims_init(in, &out, map->num_final))
         return dims ? NULL
                     : rlx_infer_rank_result(in, (int64_t)map->num_final, x->dtype, x->vdevice);

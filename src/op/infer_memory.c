@@ -64,7 +64,7 @@ static bool view_shape(rlx_infer *in, view *v)
         return false;
     v->keep_shape = is_unit(s);
     v->ndim = v->x->ndim;
-    v->dims = v->keep_shape ? rlx_infer_dims(in, v->x, &v->n) : NULL;
+    v->dims = v->keep_shape ? rlx_shape_dims(v->x->shape, &v->n) : NULL;
     const rlx_shape_sinfo *shape = rlx_as_shape_sinfo(s);
     if (!v->keep_shape && !shape)
         return rlx_infer_fail(in, "shape is %s, expected a shape or R.tuple()",
@@ -136,7 +136,7 @@ static const rlx_prim *offset_units(rlx_infer *in, const view *v, bool bytes)
 static bool view_fits(rlx_infer *in, const view *v)
 {
     size_t n = 0;
-    const rlx_prim *const *have = rlx_infer_dims(in, v->x, &n), *const *want = v->dims;
+    const rlx_prim *const *have = rlx_shape_dims(v->x->shape, &n), *const *want = v->dims;
     int64_t from_size = element_size(v->x->dtype), to_size = element_size(v->dtype);
     bool elements = have && want, bytes = from_size && to_size, same_dtype = v->keep_dtype;
     const rlx_prim *zero = rlx_int64(in->ctx, 0);
@@ -268,7 +268,7 @@ const rlx_sinfo *rlx_infer_inspect_axis(rlx_infer *in)
         return rlx_infer_fail(in, "axis %lld is out of range for a tensor of rank %d",
                               (long long)axis, x->ndim);
     size_t n;
-    const rlx_prim *const *dims = rlx_infer_dims(in, x, &n);
+    const rlx_prim *const *dims = rlx_shape_dims(x->shape, &n);
     if (!literal || !dims)
         return rlx_infer_done(in, rlx_prim_info(in->ctx, RELAX_INT64, NULL));
     const rlx_prim *v = in->row->member.number == RLX_INSPECT_STRIDE

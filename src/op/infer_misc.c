@@ -30,7 +30,7 @@ static const rlx_sinfo *rescaled(rlx_infer *in, const rlx_tensor_sinfo *x, size_
 {
     rlx_dims out;
     size_t n;
-    const rlx_prim *const *dims = rlx_infer_dims(in, x, &n),
+    const rlx_prim *const *dims = rlx_shape_dims(x->shape, &n),
                           *workers = rlx_int64(in->ctx, rlx_attr_as_int(rlx_infer_attr(in, 0), 1));
     if (!workers || !rlx_dims_init(in, &out, n))
         return rlx_infer_done(in, NULL);
@@ -55,7 +55,7 @@ const rlx_sinfo *rlx_infer_allgather(rlx_infer *in)
     size_t n;
     if (!x || !some_workers(in))
         return NULL;
-    if (!rlx_infer_dims(in, x, &n))
+    if (!rlx_shape_dims(x->shape, &n))
         return &x->node;
     return n ? rescaled(in, x, 0, RLX_NODE_MUL)
              : rlx_infer_fail(in, "x has rank 0, expected at least 1");
@@ -67,7 +67,7 @@ const rlx_sinfo *rlx_infer_scatter_worker(rlx_infer *in)
     size_t n, axis;
     if (!x || !some_workers(in))
         return NULL;
-    const rlx_prim *const *dims = rlx_infer_dims(in, x, &n);
+    const rlx_prim *const *dims = rlx_shape_dims(x->shape, &n);
     if (!dims)
         return rlx_infer_fail(in, "x is %s, expected a known shape", rlx_show(in->ctx, &x->node));
     if (!rlx_infer_axis(in, rlx_attr_as_int(rlx_infer_attr(in, 1), 0), (int64_t)n, &axis))

@@ -169,7 +169,8 @@ const rlx_sinfo *rlx_infer_cross_entropy(rlx_infer *in)
         return NULL;
     if (a->ndim >= 0 && b->ndim >= 0 && a->ndim != b->ndim)
         return rlx_infer_fail(in, "ranks differ: %d and %d", a->ndim, b->ndim);
-    const rlx_prim *const *x = rlx_infer_dims(in, a, &n), *const *y = rlx_infer_dims(in, b, &m);
+    const rlx_prim *const *x = rlx_shape_dims(a->shape, &n),
+                          *const *y = rlx_shape_dims(b->shape, &m);
     for (size_t i = 0; x && y && i < n; i++)
         if (rlx_infer_equal(in, x[i], y[i]) == RLX_DIFFERENT)
             return rlx_infer_fail(in, "dimension %zu is %s and %s", i, rlx_show(in->ctx, x[i]),

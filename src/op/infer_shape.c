@@ -106,7 +106,7 @@ static int written_sizes(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_sha
     if (!special)
         return 0;
     size_t n;
-    const rlx_prim *const *have = rlx_infer_dims(in, x, &n);
+    const rlx_prim *const *have = rlx_shape_dims(x->shape, &n);
     if (!have) {
         rlx_infer_fail(in, "0 and -1 need an operand of known shape, found %s",
                        rlx_show(in->ctx, &x->node));
@@ -152,7 +152,7 @@ static bool same_elements(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_pr
                           size_t n_to)
 {
     size_t n;
-    const rlx_prim *const *from = rlx_infer_dims(in, x, &n);
+    const rlx_prim *const *from = rlx_shape_dims(x->shape, &n);
     if (!from || (n_to <= 64 && keeps_unknown_sizes(from, n, to, n_to)))
         return true;
     const rlx_prim *a = rlx_dims_product(in->ctx, from, n),
@@ -322,7 +322,7 @@ const rlx_sinfo *rlx_infer_squeeze(rlx_infer *in)
     if (!x)
         return NULL;
     size_t n, kept = 0;
-    const rlx_prim *const *dims = rlx_infer_dims(in, x, &n);
+    const rlx_prim *const *dims = rlx_shape_dims(x->shape, &n);
     if (!rlx_attr_is_none(list) && rlx_attr_count(list) == 0)
         return &x->node;
     if (x->ndim < 0)
@@ -491,7 +491,7 @@ const rlx_sinfo *rlx_infer_broadcast_to(rlx_infer *in)
     if (s->ndim >= 0 && x->ndim > s->ndim)
         return rlx_infer_fail(in, "x has rank %d, the new shape only %d", x->ndim, s->ndim);
     size_t n;
-    const rlx_prim *const *dims = rlx_infer_dims(in, x, &n);
+    const rlx_prim *const *dims = rlx_shape_dims(x->shape, &n);
     for (size_t i = 0; dims && s->has_values && i < n; i++) {
         const rlx_prim *to = s->values[i + s->num_values - n];
         if (cannot_stretch(in, dims[i], to))
@@ -527,7 +527,8 @@ const rlx_sinfo *rlx_infer_collapse_sum_like(rlx_infer *in)
     size_t n, m;
     if (!to)
         return NULL;
-    const rlx_prim *const *a = rlx_infer_dims(in, x, &n), *const *b = rlx_infer_dims(in, to, &m);
+    const rlx_prim *const *a = rlx_shape_dims(x->shape, &n),
+                          *const *b = rlx_shape_dims(to->shape, &m);
     if (a && b && !collapses(in, a, n, b, m))
         return NULL;
     return rlx_infer_with_dtype(in, to, x->dtype);
@@ -540,7 +541,7 @@ const rlx_sinfo *rlx_infer_collapse_sum_to(rlx_infer *in)
     size_t n;
     if (!s)
         return NULL;
-    const rlx_prim *const *dims = rlx_infer_dims(in, x, &n);
+    const rlx_prim *const *dims = rlx_shape_dims(x->shape, &n);
     if (dims && s->has_values && !collapses(in, dims, n, s->values, s->num_values))
         return NULL;
     return rlx_infer_done(

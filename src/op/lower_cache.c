@@ -127,11 +127,12 @@ static uint64_t head(const rlx_sinfo *s, rlx_dtype t, int64_t ndim, unsigned for
 /* Rules tell a list of sizes from a variable that stands for one. */
 static bool put_tensor(rlx_lower_cache *c, const rlx_scope *scope, const rlx_tensor_sinfo *t)
 {
-    const rlx_prim *const *dims = rlx_lowering_program_dims(t);
+    size_t known = 0;
+    const rlx_prim *const *dims = rlx_shape_dims(t->shape, &known);
     unsigned form = !t->shape ? 0 : rlx_as_shape_expr(t->shape) ? 1 : dims ? 2 : 3;
     if (t->ndim < 0 || t->ndim > RLX_LOW_RANK || !put(c, head(&t->node, t->dtype, t->ndim, form)))
         return false;
-    return !dims || put_sizes(c, scope, dims, (size_t)t->ndim);
+    return !dims || put_sizes(c, scope, dims, known);
 }
 
 /* Writes the part of the key that struct info of e gives (NULL: a field of a variable): tensors,

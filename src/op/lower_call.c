@@ -88,14 +88,6 @@ void rlx_lowering_name(char out[RLX_LOW_NAME], char letter, size_t number)
     snprintf(out, RLX_LOW_NAME, "%c%zu", letter, number);
 }
 
-const rlx_prim *const *rlx_lowering_program_dims(const rlx_tensor_sinfo *t)
-{
-    const rlx_shape_expr *s = rlx_as_shape_expr(t->shape);
-    const rlx_var *v = rlx_as_var(t->shape);
-    const rlx_shape_sinfo *vs = v ? rlx_as_shape_sinfo(v->sinfo) : NULL;
-    return s ? s->values : vs && vs->has_values ? vs->values : NULL;
-}
-
 static bool read_shape(rlx_lowering *b, const rlx_tensor_sinfo *t, rlx_lowering_shape *out)
 {
     if (t->ndim < 0 || t->ndim > RLX_LOW_RANK)
@@ -105,7 +97,8 @@ static bool read_shape(rlx_lowering *b, const rlx_tensor_sinfo *t, rlx_lowering_
         return rlx_lowering_give_up(b, rlx_dtype_is_void(t->dtype)
                                            ? "the dtype is not known"
                                            : "no kernels compute with this dtype");
-    const rlx_prim *const *dims = rlx_lowering_program_dims(t);
+    size_t known = 0;
+    const rlx_prim *const *dims = rlx_shape_dims(t->shape, &known);
     out->sizes.n = (size_t)t->ndim;
     for (size_t i = 0; i < out->sizes.n; i++) {
         out->program[i] = dims ? dims[i] : NULL;
@@ -399,8 +392,9 @@ static const rlx_prim *size_in_program(const rlx_lowering *b, size_t arg, size_t
 {
     const rlx_tensor_sinfo *t =
         arg < b->l->call->num_args ? rlx_as_tensor_sinfo(b->l->args[arg]) : NULL;
-    const rlx_prim *const *dims = t ? rlx_lowering_program_dims(t) : NULL;
-    return dims && i < (size_t)t->ndim ? dims[i] : NULL;
+    size_t known = 0;
+    const rlx_prim *const *dims = t ? rlx_shape_dims(t->shape, &known) : NULL;
+    return dims && i < known ? dims[i] : NULL;
 }
 
 void rlx_lowering_trust(rlx_lowering *b, size_t x, size_t i, size_t y, size_t k)

@@ -40,9 +40,6 @@ typedef struct rlx_lowering_tensor {
     rlx_lowering_shape shape;
 } rlx_lowering_tensor;
 
-/* Dimensions of a tensor as far as the program knows them: literal, or values of a shape
- * variable. NULL: not known. */
-const rlx_prim *const *rlx_lowering_program_dims(const rlx_tensor_sinfo *t);
 /* Attribute i of the call, in the row's order; NULL: absent. */
 const rlx_attr *rlx_lowering_attr(const rlx_lower_request *l, size_t i);
 /* A scalar that needs no parameter: the literal. NULL: e is none. */

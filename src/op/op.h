@@ -66,8 +66,6 @@ const rlx_sinfo *rlx_infer_arg(rlx_infer *in, size_t i);
 const rlx_tensor_sinfo *rlx_infer_tensor(rlx_infer *in, size_t i);
 /* TY08 "nn.softmax: ..."; returns NULL */
 const rlx_sinfo *rlx_infer_fail(rlx_infer *in, const char *format, ...) RLX_PRINTF(2, 3);
-/* known values (literal, or Var with values), else NULL */
-const rlx_prim *const *rlx_infer_dims(rlx_infer *in, const rlx_tensor_sinfo *t, size_t *ndim);
 /* Struct info of an operator call outside a builder (passes): NULL after a report (or silently
  * when quiet). */
 const rlx_sinfo *rlx_op_infer(rlx_context *ctx, const rlx_scope *scope, const rlx_env *env,

@@ -33,7 +33,7 @@ int64_t rlx_attr_item(const rlx_attr *a, size_t i);
 rlx_slice rlx_attr_text(const rlx_attr *a);                        /* empty if no string */
 double rlx_attr_as_float(const rlx_attr *a, double otherwise);
 
-/* Literal dimensions only (a shape that is a variable counts as unknown). Not NULL for rank 0. */
+/* rlx_shape_dims of a shape that is written as a list; one that is a variable counts as unknown. */
 const rlx_prim *const *rlx_literal_dims(const rlx_tensor_sinfo *t, size_t *ndim);
 /* Shape struct info of argument i; NULL after a report. */
 const rlx_shape_sinfo *rlx_infer_shape_arg(rlx_infer *in, size_t i);

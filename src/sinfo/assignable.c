@@ -34,19 +34,6 @@ static enum rlx_assignability fit_of(enum rlx_answer a)
                                 : RLX_ASSIGNABLE_VALUE;
 }
 
-const rlx_prim *const *rlx_shape_dims(const rlx_expr *shape, size_t *count)
-{
-    const rlx_shape_expr *e = rlx_as_shape_expr(shape);
-    const rlx_var *v = rlx_as_var(shape);
-    const rlx_shape_sinfo *s = v ? rlx_as_shape_sinfo(v->sinfo) : NULL;
-    static const rlx_prim *const none[1];
-    if (!e && !(s && s->has_values))
-        return NULL;
-    *count = e ? e->num_values : s->num_values;
-    const rlx_prim *const *dims = e ? e->values : s->values;
-    return dims ? dims : none; /* rank 0 is known */
-}
-
 /* Lists of equal length. */
 static enum rlx_answer prove_dims(rlx_context *ctx, const rlx_scope *s, const rlx_prim *const *a,
                                   const rlx_prim *const *b, size_t count, int32_t *index)

@@ -115,6 +115,15 @@ bool rlx_scope_assume(rlx_scope *s, size_t first, const rlx_attr *attrs)
     return ok;
 }
 
+bool rlx_scope_enter_function(rlx_scope *scope, const rlx_function *f)
+{
+    size_t first = scope->facts.len;
+    for (size_t i = 0; i < f->num_params; i++)
+        if (!rlx_scope_enter(scope, ((const rlx_var *)f->params[i])->sinfo))
+            return false;
+    return rlx_scope_assume(scope, first, f->attrs);
+}
+
 /* ---- by parameters -------------------------------------------------------------------------- */
 
 /* The variables that stand alone in parameters, in order. */

@@ -185,51 +185,6 @@ const rlx_sinfo *rlx_builder_erase(rlx_builder *b, const rlx_sinfo *s)
     return rlx_erase(b->ctx, s, &(rlx_visible){ sees_shape_var, sees_var, b });
 }
 
-static bool enter_values(rlx_builder *b, const rlx_prim *const *values, size_t count, bool is_size,
-                         bool *bound)
-{
-    rlx_scope *s = &rlx_top_frame(b)->scope;
-    for (size_t i = 0; i < count; i++) {
-        const rlx_prim_var *v = rlx_as_prim_var(values[i]);
-        if (!v)
-            continue;
-        if (bound && !*bound)
-            *bound = !rlx_scope_has(s, v);
-        if (!rlx_scope_add(s, v, is_size))
-            return false;
-    }
-    return true;
-}
-
-bool rlx_builder_enter_shape_vars(rlx_builder *b, const rlx_sinfo *root, bool *bound)
-{
-    RLX_VEC(const rlx_sinfo *) stack = { 0 };
-    rlx_memory *m = &b->ctx->memory;
-    size_t looked_at = 0;
-    bool ok = true;
-    if (bound)
-        *bound = false;
-    for (const rlx_sinfo *s = root; ok && s;) {
-        const rlx_prim_sinfo *p = rlx_as_prim_sinfo(s);
-        const rlx_shape_sinfo *sh = rlx_as_shape_sinfo(s);
-        const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
-        const rlx_tuple_sinfo *fields = rlx_as_tuple_sinfo(s);
-        const rlx_shape_expr *dims = t ? rlx_as_shape_expr(t->shape) : NULL;
-        if (p && p->value)
-            ok = enter_values(b, &p->value, 1, false, bound);
-        else if (sh)
-            ok = enter_values(b, sh->values, sh->num_values, true, bound);
-        else if (dims)
-            ok = enter_values(b, dims->values, dims->num_values, true, bound);
-        for (size_t i = fields ? fields->num_fields : 0; ok && i--;)
-            if ((fields->fields[i]->flags & RLX_FLAG_HAS_VARS) && looked_at++ < RLX_SINFO_PARTS)
-                ok = rlx_vec_push(m, &stack, fields->fields[i]) || rlx_no_memory(b->ctx);
-        s = stack.len ? rlx_vec_pop(&stack) : NULL;
-    }
-    rlx_vec_free(m, &stack);
-    return ok;
-}
-
 /* --- frames --- */
 
 static bool push_segment(rlx_builder *b, bool dataflow, rlx_place place)
@@ -345,8 +300,7 @@ bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, s
         ok = ok && (rlx_vec_push(&b->ctx->memory, &b->params, params[i]) || rlx_no_memory(b->ctx));
         f->num_params += ok;
         ok = ok && rlx_builder_remember(b, v, NULL);
-        if (ok && v->sinfo && (v->sinfo->flags & RLX_FLAG_HAS_VARS))
-            ok = rlx_builder_enter_shape_vars(b, v->sinfo, NULL);
+        ok = ok && rlx_scope_enter(&f->scope, v->sinfo);
     }
     ok = ok && rlx_scope_assume(&f->scope, 0, attrs);
     for (size_t i = 0; ok && i < count; i++)

@@ -79,9 +79,6 @@ bool rlx_builder_sees_var(const rlx_builder *b, const rlx_var *v);
 bool rlx_builder_is_made(const rlx_builder *b, const rlx_expr *e);
 /* Erases what is not visible from the innermost frame. */
 const rlx_sinfo *rlx_builder_erase(rlx_builder *b, const rlx_sinfo *s);
-/* Shape variables that s binds (alone, not in scope) enter the scope. *bound (may be NULL): was
- * there one? */
-bool rlx_builder_enter_shape_vars(rlx_builder *b, const rlx_sinfo *s, bool *bound);
 
 /* derive.c: struct info of a normalised expression, reported errors: NULL. */
 const rlx_sinfo *rlx_builder_derive(rlx_builder *b, const rlx_expr *e);

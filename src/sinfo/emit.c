@@ -407,7 +407,7 @@ const rlx_var *rlx_builder_bind_match(rlx_builder *b, const rlx_expr *value,
         return NULL;
     const rlx_binding *binding = match_for(b, v, sinfo, value, how, old);
     if (!binding || (v && !rlx_builder_remember(b, v, NULL)) || !rlx_builder_append(b, binding) ||
-        !rlx_builder_enter_shape_vars(b, sinfo, NULL))
+        !rlx_scope_enter(&rlx_top_frame(b)->scope, sinfo))
         return NULL;
     const rlx_var *source = rlx_as_var(value);
     if (source && source->sinfo)
@@ -496,7 +496,7 @@ bool rlx_builder_emit_binding(rlx_builder *b, const rlx_binding *binding)
     rlx_mark mark = rlx_builder_mark(b);
     bool ok = (!v || rlx_builder_remember(b, v, vb ? vb->value : NULL)) &&
               rlx_builder_append(b, binding);
-    ok = ok && (!mc || rlx_builder_enter_shape_vars(b, mc->sinfo, NULL));
+    ok = ok && (!mc || rlx_scope_enter(&rlx_top_frame(b)->scope, mc->sinfo));
     if (!ok)
         rlx_builder_rollback(b, &mark);
     return ok;

@@ -15,13 +15,6 @@ static bool not_known(rlx_encoder *e, const rlx_node *n)
     return false;
 }
 
-/* A 32-bit variable widened to a size counts as the variable. */
-static const rlx_prim_var *alone(const rlx_prim *p)
-{
-    const rlx_unary *cast = rlx_is(p, RLX_NODE_CAST) ? (const rlx_unary *)p : NULL;
-    return rlx_as_prim_var(cast && cast->dtype == RELAX_INT64 ? cast->a : p);
-}
-
 /* ---- expressions: postfix order with an explicit stack -------------------------------------- */
 
 /* words: nodes may be shared, so that a small graph is a huge sum */
@@ -200,7 +193,7 @@ bool rlx_prim_encode(rlx_encoder *e, const rlx_prim *p, uint32_t *offset)
 
 static bool encode_dim(rlx_encoder *e, const rlx_prim *p, int64_t *out)
 {
-    const rlx_prim_var *v = alone(p);
+    const rlx_prim_var *v = rlx_position_var(p);
     int64_t value;
     uint32_t offset;
     uintptr_t fresh = 0;
@@ -230,7 +223,7 @@ static bool encode_dim(rlx_encoder *e, const rlx_prim *p, int64_t *out)
  * the rest is open. */
 static int64_t placeholder(rlx_encoder *e, const rlx_prim *p)
 {
-    const rlx_prim_var *v = alone(p);
+    const rlx_prim_var *v = rlx_position_var(p);
     int64_t value;
     if (rlx_int_literal(p, &value))
         return value >= 0 && value < (int64_t)1 << 55 ? rlx_desc_dim_literal(e->out, value)

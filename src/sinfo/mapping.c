@@ -93,7 +93,7 @@ static void map_tensors(rlx_mapping *m, const rlx_tensor_sinfo *p, const rlx_ten
 {
     size_t np, ns;
     const rlx_shape_expr *dims = rlx_as_shape_expr(p->shape);
-    const rlx_prim *const *values = s->shape ? rlx_shape_dims(s->shape, &ns) : NULL;
+    const rlx_prim *const *values = rlx_shape_dims(s->shape, &ns);
     if (!p->shape || !s->shape)
         return;
     if (!dims) {

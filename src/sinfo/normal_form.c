@@ -577,12 +577,6 @@ static bool start_block(rlx_builder *b, job *j, const rlx_block *block)
     return rlx_builder_begin_block(b, true, block->place);
 }
 
-static const rlx_expr *value_of(const rlx_binding *binding)
-{
-    const rlx_var_binding *vb = rlx_as_var_binding(binding);
-    return vb ? vb->value : rlx_as_match_cast(binding) ? rlx_as_match_cast(binding)->value : NULL;
-}
-
 static bool binding_step(rlx_builder *b, job j);
 
 /* A local function may call itself: its variable is settled before its body. */
@@ -612,7 +606,7 @@ static bool start_binding(rlx_builder *b, const rlx_binding *binding)
     enum rlx_begin begin = h && h->begin ? h->begin(m, binding, &bind.place) : RLX_BEGIN_REWRITE;
     if (begin != RLX_BEGIN_REWRITE)
         return begin == RLX_BEGIN_DONE;
-    const rlx_expr *e = value_of(binding);
+    const rlx_expr *e = rlx_binding_value(binding);
     if (e && !h && (e->kind == RLX_NODE_CALL || rlx_is_leaf(e)) && rlx_builder_is_flat(b, e))
         return push_value(b, e) && binding_step(b, bind); /* most are: no jobs for them */
     if (h && rlx_is(e, RLX_NODE_FUNCTION) && !define_local(b, binding))
@@ -653,7 +647,7 @@ static bool keep_binding(rlx_builder *b, const rlx_binding *binding)
     const rlx_var *v = rlx_as_var(m ? m->var : rlx_as_var_binding(binding)->var);
     return (!v || rlx_builder_remember(b, v, m ? NULL : rlx_as_var_binding(binding)->value)) &&
            rlx_builder_append(b, binding) &&
-           (!m || rlx_builder_enter_shape_vars(b, m->sinfo, NULL));
+           (!m || rlx_scope_enter(&rlx_top_frame(b)->scope, m->sinfo));
 }
 
 /* A rewritten value keeps what its variable was said to be where that cannot be seen any more

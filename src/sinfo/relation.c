@@ -47,7 +47,7 @@ static void require_tensor(asker *q, const rlx_tensor_sinfo *base, const rlx_ten
     if (!base->shape || base->shape == derived->shape || q->never)
         return;
     const rlx_prim *const *b = rlx_shape_dims(base->shape, &nb);
-    const rlx_prim *const *d = derived->shape ? rlx_shape_dims(derived->shape, &nd) : NULL;
+    const rlx_prim *const *d = rlx_shape_dims(derived->shape, &nd);
     q->never |= !b || !d;
     if (!q->never)
         require_list(q, b, nb, d, nd);

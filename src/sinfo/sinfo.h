@@ -133,6 +133,9 @@ bool rlx_assumed_of_params(rlx_context *ctx, const rlx_attr *attrs, const rlx_ex
 /* The facts of s from number `first` on are the variables of a signature: what is promised of
  * those that are not captured bounds them. */
 bool rlx_scope_assume(rlx_scope *s, size_t first, const rlx_attr *attrs);
+/* Brings the shape variables that the parameters of f bind into scope, with the bounds that its
+ * attributes promise of those that are new. */
+bool rlx_scope_enter_function(rlx_scope *scope, const rlx_function *f);
 /* A cast of a value described by `have` to `want` has passed: sizes at one place are equal. */
 void rlx_scope_assume_cast(rlx_scope *scope, const rlx_sinfo *have, const rlx_sinfo *want);
 /* The upper bound that an entry states; negative: it is malformed. */

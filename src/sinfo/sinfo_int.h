@@ -22,9 +22,6 @@ RLX_INLINE bool rlx_budget_enter(rlx_budget *b)
 }
 RLX_INLINE void rlx_budget_leave(rlx_budget *b) { b->depth++; }
 
-/* Dimensions of a shape: its own, or those that a variable of Shape kind is known to have.
- * NULL: not known. */
-const rlx_prim *const *rlx_shape_dims(const rlx_expr *shape, size_t *count);
 /* Two shapes of tensors (language 5.3.4); *index: the dimension that decided, -1: none did. */
 enum rlx_answer rlx_prove_shapes(rlx_context *ctx, const rlx_scope *s, const rlx_expr *a,
                                  const rlx_expr *b, int32_t *index);

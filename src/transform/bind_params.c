@@ -67,16 +67,20 @@ static bool misfit(binder *b, const rlx_var *param, const char *what, int64_t ha
     return false;
 }
 
-/* A dimension that is one variable fixes it; later sights, numbers and expressions are
+/* A dimension that is one variable, widened or not, fixes it; later sights, numbers and expressions are
  * compared. */
 static bool bind_dimension(binder *b, const rlx_var *param, const rlx_prim *dim, int64_t have,
                            size_t index)
 {
-    const rlx_node *now = rlx_seq_rename(&b->seq, dim);
+    const rlx_prim_var *v = rlx_position_var(dim);
+    const rlx_node *now = rlx_seq_rename(&b->seq, v ? &v->node : dim);
     int64_t want;
     if (rlx_as_prim_var(now)) {
         const rlx_prim *value = rlx_int(b->ctx, rlx_prim_dtype(now), have);
-        return value && rlx_seq_replace(&b->seq, now, value);
+        if (rlx_dtype_wrap(rlx_prim_dtype(now), have) != have)
+            return misfit(b, param, "a dimension of size", have, "one that fits int32");
+        return value && rlx_seq_replace(&b->seq, now, value) &&
+               (dim == now || rlx_seq_replace(&b->seq, dim, rlx_int64(b->ctx, have)));
     }
     rlx_assignment none = { 0 };
     if (!now || !rlx_prim_evaluate(now, &none, &b->ctx->memory, &want))
@@ -110,7 +114,7 @@ static bool fits(binder *b, const rlx_var *param, const rlx_weight *w, bool alon
     }
     if (t->ndim >= 0 && (size_t)t->ndim != w->ndim)
         return misfit(b, param, "rank", (int64_t)w->ndim, rlx_show(b->ctx, &t->node));
-    const rlx_prim *const *dims = rlx_known_dims(t, &ndim);
+    const rlx_prim *const *dims = rlx_shape_dims(t->shape, &ndim);
     for (size_t i = 0; dims && i < ndim && i < w->ndim; i++)
         if ((rlx_position_var(dims[i]) != NULL) == alone &&
             !bind_dimension(b, param, dims[i], w->shape[i], i))

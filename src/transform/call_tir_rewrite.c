@@ -76,7 +76,7 @@ static const rlx_expr *name_sizes(rlx_seq_pass *p, const rlx_expr *shape, size_t
 static const rlx_expr *output_shape(rlx_seq_pass *p, const rlx_tensor_sinfo *t, rlx_place place)
 {
     size_t ndim;
-    const rlx_prim *const *dims = rlx_known_dims(t, &ndim);
+    const rlx_prim *const *dims = rlx_shape_dims(t->shape, &ndim);
     const rlx_shape_sinfo *s = t->shape && rlx_as_var(t->shape)
                                    ? rlx_as_shape_sinfo(((const rlx_var *)t->shape)->sinfo)
                                    : NULL;

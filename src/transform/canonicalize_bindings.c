@@ -106,7 +106,7 @@ static bool before_cast(rlx_seq_pass *p, const rlx_binding *old)
                                 : rlx_leaf_sinfo(p->ctx, &c->env, value);
     unbound u = { p, { 0 }, true };
     rlx_mapping m;
-    bool good = rlx_each_position(p->ctx, cast->sinfo, find_unbound, &u) &&
+    bool good = rlx_each_position(&p->ctx->memory, cast->sinfo, find_unbound, &u) &&
                 (u.good || rlx_no_memory(p->ctx));
     if (good && info && u.vars.len) {
         rlx_mapping_init(&m, p->ctx, &p->scope, u.vars.data, u.vars.len);
@@ -183,7 +183,7 @@ static bool is_redundant(rlx_seq_pass *p, const rlx_match_cast *cast)
                                 : rlx_leaf_sinfo(p->ctx, &c->env, cast->value);
     if (!info || rlx_assignable(p->ctx, &p->scope, info, cast->sinfo, NULL) != RLX_ASSIGNABLE_YES)
         return false;
-    bool good = rlx_each_position(p->ctx, cast->sinfo, find_unbound, &u) && u.good;
+    bool good = rlx_each_position(&p->ctx->memory, cast->sinfo, find_unbound, &u) && u.good;
     bool binds = u.vars.len > 0;
     rlx_vec_free(&p->ctx->memory, &u.vars);
     return good && !binds;

@@ -38,7 +38,7 @@ static enum rlx_step mark_node(void *user, const rlx_node *n, const rlx_field *v
     bool interned = n->flags & RLX_FLAG_INTERNED;
     if (n->kind == RLX_NODE_GLOBAL_VAR)
         return reach(d, (const rlx_global_var *)n) ? RLX_STEP_SKIP : RLX_STEP_STOP;
-    if (n->kind == RLX_NODE_CONSTANT || (interned && !(n->flags & RLX_FLAG_HAS_VARS)))
+    if (n->kind == RLX_NODE_CONSTANT || rlx_node_is_closed(n))
         return RLX_STEP_SKIP;
     bool is_var = rlx_as_var(n) || n->kind == RLX_NODE_PRIM_VAR;
     if (!is_var && !interned)
@@ -113,7 +113,8 @@ static bool result_used(eliminate *d, const rlx_binding *b, bool *used)
     const rlx_var *v = rlx_binding_var(b);
     const rlx_match_cast *cast = rlx_as_match_cast(b);
     bound_use u = { d, v && is_used(d, v) };
-    bool good = !cast || u.used || rlx_each_position(d->ctx, cast->sinfo, look_at_position, &u);
+    bool good = !cast || u.used ||
+                rlx_each_position(&d->ctx->memory, cast->sinfo, look_at_position, &u);
     *used = u.used;
     return good;
 }
@@ -206,7 +207,7 @@ static bool begin_params(eliminate *d, const rlx_function *f)
     rlx_ptrmap_clear(&d->given);
     for (size_t i = 0; g.good && i < f->num_params; i++) {
         const rlx_sinfo *s = ((const rlx_var *)f->params[i])->sinfo;
-        g.good = mark(d, s) && rlx_each_position(d->ctx, s, give_position, &g) && g.good;
+        g.good = mark(d, s) && rlx_each_position(&d->ctx->memory, s, give_position, &g) && g.good;
     }
     return g.good;
 }

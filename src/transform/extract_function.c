@@ -102,9 +102,9 @@ static enum rlx_step look_outside(void *user, const rlx_node *n, const rlx_field
     if ((rlx_as_var(n) && !rlx_field_is_def(via)) || n->kind == RLX_NODE_PRIM_VAR)
         put(x, &x->used, n);
     for (size_t i = 0; f && !x->passed && i < f->num_params; i++)
-        x->failed |= !rlx_each_position(x->ctx, rlx_as_var(f->params[i])->sinfo, note_bound, x);
+        x->failed |= !rlx_each_position(MEMORY(x), rlx_as_var(f->params[i])->sinfo, note_bound, x);
     if (cast && !x->passed)
-        x->failed |= !rlx_each_position(x->ctx, cast->sinfo, note_bound, x);
+        x->failed |= !rlx_each_position(MEMORY(x), cast->sinfo, note_bound, x);
     return x->failed ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 

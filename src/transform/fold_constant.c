@@ -33,7 +33,7 @@ static const rlx_expr *known_leaf(const fold *f, const rlx_expr *e)
     if (c)
         return c;
     bool fixed = e->kind == RLX_NODE_CONSTANT ||
-                 (e->flags & RLX_FLAG_INTERNED && !(e->flags & RLX_FLAG_HAS_VARS));
+                 rlx_node_is_closed(e);
     return fixed ? e : NULL;
 }
 
@@ -91,7 +91,7 @@ static const rlx_call *known_call(rlx_seq_pass *p, const rlx_call *call)
 static bool fixed_size(const fold *f, const rlx_tensor_sinfo *t, int64_t *shape, size_t *bytes)
 {
     size_t ndim;
-    const rlx_prim *const *dims = rlx_known_dims(t, &ndim);
+    const rlx_prim *const *dims = t ? rlx_shape_dims(t->shape, &ndim) : NULL;
     *bytes = t ? rlx_dtype_bytes(t->dtype) : 0;
     if (!dims || ndim > RLX_TIR_MAX_DIMS || !rlx_dtype_is_computable(t->dtype))
         return false;

@@ -19,22 +19,6 @@ const rlx_expr *rlx_plain_call(rlx_context *ctx, const char *op, const rlx_expr 
                : RLX_BUG(ctx, "operator %s has no row", op);
 }
 
-const rlx_prim *const *rlx_known_dims(const rlx_tensor_sinfo *t, size_t *ndim)
-{
-    static const rlx_prim *const none[1] = { NULL };
-    const rlx_shape_expr *list = t ? rlx_as_shape_expr(t->shape) : NULL;
-    const rlx_var *var = t && t->shape ? rlx_as_var(t->shape) : NULL;
-    const rlx_shape_sinfo *of_var = var ? rlx_as_shape_sinfo(var->sinfo) : NULL;
-    if (list) {
-        *ndim = list->num_values;
-        return list->num_values ? list->values : none;
-    }
-    if (!of_var || !of_var->has_values)
-        return NULL;
-    *ndim = of_var->num_values;
-    return of_var->num_values ? of_var->values : none;
-}
-
 bool rlx_meets_assumptions(rlx_context *ctx, const rlx_function *f, const rlx_ptrmap *values,
                            enum rlx_code_id code)
 {

@@ -190,7 +190,7 @@ static enum rlx_step count_var(void *user, const rlx_node *n, const rlx_field *v
     uintptr_t count = 0;
     bool is_definition = via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS);
     if (n->kind == RLX_NODE_CONSTANT ||
-        (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS)))
+        rlx_node_is_closed(n))
         return RLX_STEP_SKIP;
     if (!rlx_as_var(n) || is_definition)
         return RLX_STEP_ON;

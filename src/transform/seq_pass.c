@@ -40,7 +40,7 @@ static const rlx_node *stop_at_leaf(rlx_rewriter *r, const rlx_node *n)
     case RLX_NODE_OP: case RLX_NODE_EXTERN_FUNC:
         return n;
     default:
-        return n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS) ? n : NULL;
+        return rlx_node_is_closed(n) ? n : NULL;
     }
 }
 
@@ -81,7 +81,7 @@ static const rlx_node *rename_leaf(const rlx_seq_pass *p, const rlx_node *n)
     case RLX_NODE_GLOBAL_VAR: case RLX_NODE_OP: case RLX_NODE_EXTERN_FUNC: case RLX_NODE_CONSTANT:
         return n;
     default:
-        if (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS))
+        if (rlx_node_is_closed(n))
             return n;
         return rlx_ptrmap_find(&p->names.map, n, &now) ? (const rlx_node *)now
                : rlx_as_var(n)                         ? n

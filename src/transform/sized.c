@@ -105,7 +105,7 @@ static const rlx_sinfo *named_tensor(const namer *n, const rlx_tensor_sinfo *t)
 {
     const rlx_prim *dims[RLX_TIR_MAX_DIMS];
     size_t count = (size_t)t->ndim;
-    const rlx_prim *const *known = rlx_known_dims(t, &count);
+    const rlx_prim *const *known = rlx_shape_dims(t->shape, &count);
     for (size_t i = 0; i < count; i++) {
         bool keep = known && !rlx_is_long_size(known[i]);
         if (!(dims[i] = keep ? known[i] : name_size(n, i)))

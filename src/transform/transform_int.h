@@ -22,10 +22,6 @@ const rlx_op_row *rlx_callee_op(const rlx_expr *e);
  * memory or a NULL argument. */
 const rlx_expr *rlx_plain_call(rlx_context *ctx, const char *op, const rlx_expr *const *args,
                                size_t num_args, rlx_place place);
-/* Dimensions of a tensor whose sizes are all known: of the list, or of the struct info of the
- * variable that is its shape. NULL: not known. *ndim is set for rank 0 too (the result is then
- * not NULL). */
-const rlx_prim *const *rlx_known_dims(const rlx_tensor_sinfo *t, size_t *ndim);
 /* Do the values that shape variables of f get (PRIM_VAR -> PRIM) lie within what f promises, as
  * far as they are numbers? False after a report. */
 bool rlx_meets_assumptions(rlx_context *ctx, const rlx_function *f, const rlx_ptrmap *values,

@@ -76,9 +76,41 @@ static void test_called_inside(void **state)
     rlx_context_release(ctx);
 }
 
+/* The size of the weight is a 32-bit variable. */
+static void test_widened(void **state)
+{
+    rlx_context *ctx = rlx_context_create(NULL, 0);
+    float data[6] = { 0 };
+    int64_t shape[] = { 3, 2 }, large[] = { (int64_t)1 << 31, 0 };
+    char room[256];
+    const rlx_module *m = text_module(ctx, PROGRAM("sizes and weights"));
+    const rlx_function *f = rlx_as_function(m->functions[0]);
+    const rlx_shape_expr *dims =
+        rlx_as_shape_expr(rlx_as_tensor_sinfo(rlx_as_var(f->params[1])->sinfo)->shape);
+    const rlx_prim *k = dims->values[0], *narrow = &rlx_prim_var_new(ctx, rlx_as_prim_var(k)->name,
+                                                                     RELAX_INT32, 0)->node,
+                   *wide = rlx_cast(ctx, RELAX_INT64, narrow);
+    m = (const rlx_module *)rlx_substitute(ctx, &m->node, &k, &wide, 1);
+    rlx_blob *blob = rlx_blob_create(&ctx->memory, data, sizeof data);
+    rlx_weight w = { RLX_SLICE("w"), RELAX_FLOAT32, shape, 2, blob, NULL };
+    const rlx_module *out = rlx_bind_params(ctx, m, RLX_SLICE("main"), &w, 1);
+    assert_string_equal(text_codes(ctx, room), "");
+    char *text = text_print(out);
+    assert_non_null(strstr(text, "def main(x: R.Tensor((\"n\", 3), dtype=\"float32\")) -> "));
+    assert_null(strstr(text, "int32"));
+    free(text);
+    assert_true(rlx_well_formed(ctx, out, RLX_STAGE_NORMAL));
+    w.shape = large;
+    assert_null(rlx_bind_params(ctx, m, RLX_SLICE("main"), &w, 1));
+    assert_string_equal(text_codes(ctx, room), "CG12");
+    rlx_blob_release(blob);
+    rlx_context_release(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows),
+                                        cmocka_unit_test(test_widened),
                                         cmocka_unit_test(test_called_inside) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
