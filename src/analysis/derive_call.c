@@ -2,6 +2,8 @@
  * with variables, derived by the builder (language 5.9, D14). */
 #include "analysis/analysis.h"
 
+#include "sinfo/builder.h"
+
 typedef struct call_parts {
     rlx_context *ctx;
     rlx_builder *b;

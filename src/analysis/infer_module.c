@@ -2,6 +2,8 @@
  * results are known to callers. */
 #include "analysis/analysis.h"
 
+#include "sinfo/builder.h"
+
 static const rlx_expr *keep_value(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value,
                                   bool *replaced)
 {

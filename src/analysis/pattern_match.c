@@ -12,7 +12,7 @@
  * Conditions that mention patterns not bound yet wait until nothing else is left; then, if need
  * be, what they mention is looked for.
  */
-#include "analysis/pattern.h"
+#include "analysis/pattern_int.h"
 
 #include <string.h>
 

@@ -7,6 +7,8 @@
  *         gv = R.add(lv1, x)      3      0      add      3           nowhere: the result
  *     return gv
  */
+#include "analysis/pattern.h"
+
 #include "analysis/analysis.h"
 
 typedef struct use { uint32_t used, user; } use;
