@@ -106,14 +106,14 @@ enum rlx_family {
 
 /* rlx_as_call(n): n as const rlx_call * if it is a CALL, else NULL (also for NULL). Several kinds
  * share rlx_var, rlx_block, rlx_binary, rlx_unary and rlx_attr_int: any of them is taken. */
-#define CAST(first, last)                                                                \
-    RLX_INLINE const RLX_NODE_NAME(rlx_) *RLX_NODE_NAME(rlx_as_)(const rlx_node *n)      \
-    {                                                                                    \
-        return n && n->kind >= RLX_NODE_##first && n->kind <= RLX_NODE_##last            \
-                   ? (const RLX_NODE_NAME(rlx_) *)n                                      \
-                   : NULL;                                                               \
+#define RLX_DEFINE_AS(test)                                                         \
+    RLX_INLINE const RLX_NODE_NAME(rlx_) *RLX_NODE_NAME(rlx_as_)(const rlx_node *n) \
+    {                                                                               \
+        return n && (test) ? (const RLX_NODE_NAME(rlx_) *)n : NULL;                 \
     }
-#define KIND(kind, family, mode, text) CAST(kind, kind)
+#define KIND(kind_name, family, mode, text) RLX_DEFINE_AS(n->kind == RLX_NODE_##kind_name)
+#define CAST(first, last) \
+    RLX_DEFINE_AS(n->kind >= RLX_NODE_##first && n->kind <= RLX_NODE_##last)
 #define SHARED(kind, family, mode, text)
 #include "ir/node.def"
 
