@@ -101,7 +101,7 @@ typedef struct rlx_whereabouts {
     const struct rlx_whereabouts *outer; /* of a body: what is around the function */
 } rlx_whereabouts;
 
-/* The text and what it may still say. */
+/* The source, and what has been reported and copied of it. */
 typedef struct rlx_reader_text {
     const rlx_parse_options *options;
     uint32_t source;
@@ -153,11 +153,11 @@ typedef struct rlx_reader_annotation {
     RLX_VEC(rlx_place) places;          /* of its parts */
 } rlx_reader_annotation;
 
-/* What has been read before, by its text. */
+/* What has been read before, by its text; rlx_recall asks for it. */
 typedef struct rlx_reader_cache {
     struct rlx_known_annotation *annotations; /* see rlx_annotation_of */
     struct rlx_keyword_memo *keywords;  /* attributes of calls; see reader_call.c */
-    size_t slots;                       /* of both, a power of two */
+    size_t slots;                       /* of annotations, a power of two; keywords: 1/4 */
     /* changes with the meaning of any name that is not a Relax value */
     uint32_t epoch;
 } rlx_reader_cache;

@@ -22,8 +22,8 @@ ROOMS = {
     "api": ("api", 8), "cli": ("cli", 9),
 }
 # A room's front doors, which other rooms may include, are the headers that the paragraph "Front doors: ..." of its
-# README names; where there is none, ROOM/ROOM.h alone. Beside them others may include: all of format, which is tables and inline helpers only, and the
-# spelling of compiler extensions.
+# README names; where there is none, ROOM/ROOM.h alone. Beside them others may include: all of format, which is tables
+# and inline helpers only, and the spelling of compiler extensions.
 OPEN_ROOMS = {"format"}
 OPEN_FILES = {"base/compiler.h"}
 # System headers that only these files may include.
