@@ -6,6 +6,7 @@
 
 #include "bench.h"
 #include "op/op.h"
+#include "sinfo/builder.h"
 
 enum { RUNS = 9 };
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "codegen/kgen.h"
+#include "tir/tir.h"
 #include "runtime/kernel.h"
 
 static double now(void)

@@ -18,8 +18,11 @@
 #include <sys/mman.h>
 
 #include "bench.h"
+#include "analysis/well_formed.h"
 #include "codegen/codegen.h"
-#include "script/script.h"
+#include "op/op.h"
+#include "script/print.h"
+#include "script/read.h"
 #include "transform/transform.h"
 #include "vm/vm.h"
 

@@ -7,6 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/analysis.h"
+#include "analysis/well_formed.h"
+#include "op/op.h"
+#include "sinfo/builder.h"
 #include "transform/transform.h"
 
 enum { RUNS = 3, MAX_STEPS = RLX_MAX_PIPELINE + 3 };

@@ -3,6 +3,8 @@
 /* built for size */
 #include "analysis/analysis.h"
 
+#include "sinfo/builder.h"
+
 typedef struct call_parts {
     rlx_context *ctx;
     rlx_builder *b;

@@ -3,6 +3,8 @@
 /* built for size */
 #include "analysis/analysis.h"
 
+#include "sinfo/builder.h"
+
 static const rlx_expr *keep_value(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value,
                                   bool *replaced)
 {

@@ -1,13 +1,14 @@
 /* pattern_check.c: conditions on what has been matched: names, equality, attributes, dtype,
  * sizes, struct info. */
 /* built for size */
-#include "analysis/pattern.h"
+#include "analysis/pattern_int.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "arith/arith.h"
+#include "sinfo/builder.h"
 
 /* Costs, in steps, of what is dearer than a look at a few pointers. */
 enum { COST_PROOF = 64, COST_EQUAL = 16, COST_FUNCTION = 1024 };

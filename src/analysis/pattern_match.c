@@ -13,7 +13,7 @@
  * be, what they mention is looked for.
  */
 /* built for size */
-#include "analysis/pattern.h"
+#include "analysis/pattern_int.h"
 
 #include <string.h>
 

@@ -8,6 +8,8 @@
  *     return gv
  */
 /* built for size */
+#include "analysis/pattern.h"
+
 #include "analysis/analysis.h"
 
 typedef struct use { uint32_t used, user; } use;

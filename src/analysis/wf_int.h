@@ -6,6 +6,7 @@
 #define RLX_WF_INT_H
 
 #include "analysis/analysis.h"
+#include "analysis/well_formed.h"
 
 /* ---- findings: a code, which of its messages, and what they name */
 enum rlx_wf_detail {

@@ -1,4 +1,6 @@
 /* wf_normal.c: is a function in normal form? One pass, explicit stack of sequences. */
+#include "analysis/well_formed.h"
+
 #include "analysis/analysis.h"
 
 typedef struct check {

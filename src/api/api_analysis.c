@@ -3,8 +3,11 @@
 #include "api/api_int.h"
 
 #include "analysis/analysis.h"
+#include "analysis/well_formed.h"
 #include "arith/arith.h"
+#include "sinfo/builder.h"
 #include "sinfo/sinfo.h"
+#include "transform/edit.h"
 #include "transform/transform.h"
 
 int32_t relax_module_well_formed(relax_context *ctx, const relax_module *module, int32_t stage)

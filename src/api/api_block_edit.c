@@ -2,6 +2,7 @@
 #include <relax/rewrite.h>
 #include "api/api_int.h"
 
+#include "transform/edit.h"
 #include "transform/transform.h"
 
 struct relax_block_edit {

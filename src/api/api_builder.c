@@ -3,6 +3,7 @@
 #include "api/api_int.h"
 
 #include "op/op.h"
+#include "sinfo/builder.h"
 #include "sinfo/sinfo.h"
 
 struct relax_module_builder {

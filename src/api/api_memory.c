@@ -4,6 +4,7 @@
 
 #include "analysis/analysis.h"
 #include "arith/arith.h"
+#include "transform/edit.h"
 #include "transform/transform.h"
 
 /* ---- arguments */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "transform/edit.h"
 #include "transform/transform.h"
 
 static const rlx_module *in(const relax_module *m) { return rlx_as_module(node_of(m)); }

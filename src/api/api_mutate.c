@@ -4,6 +4,8 @@
 #include "api/api_entries.h"
 
 #include "op/op.h"
+#include "sinfo/builder.h"
+#include "transform/edit.h"
 #include "transform/transform.h"
 
 struct relax_mutator {

@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "analysis/pattern.h"
 #include "op/op.h"
+#include "sinfo/builder.h"
+#include "transform/edit.h"
 #include "transform/transform.h"
 
 /* While a callback runs it shows the matcher; one that the host keeps has copies. */

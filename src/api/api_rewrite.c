@@ -3,6 +3,7 @@
 #include "api/api_int.h"
 
 #include "analysis/analysis.h"
+#include "transform/edit.h"
 #include "transform/transform.h"
 
 /* ---- substitution */

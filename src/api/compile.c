@@ -5,7 +5,10 @@
 #include "api/api_int.h"
 
 #include "analysis/analysis.h"
+#include "analysis/well_formed.h"
+#include "codegen/cgen.h"
 #include "codegen/codegen.h"
+#include "codegen/native.h"
 #include "transform/transform.h"
 #include "vm/vm.h"
 

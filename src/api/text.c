@@ -4,7 +4,9 @@
 #include "api/api_int.h"
 
 #include "analysis/analysis.h"
-#include "script/script.h"
+#include "analysis/well_formed.h"
+#include "script/print.h"
+#include "script/read.h"
 
 static uint32_t add_source(relax_context *ctx, const char *name, size_t name_len, const char *text,
                            size_t text_len)

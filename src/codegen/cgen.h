@@ -1,13 +1,10 @@
-/* cgen.h: kernels as C. */
+/* cgen.h: kernel bytecode as C. */
 #ifndef RLX_CODEGEN_C_WRITER_H
 #define RLX_CODEGEN_C_WRITER_H
 
+#include "codegen/kgen.h"
 #include "format/native_abi.h"
 #include "ir/ir.h"
-
-/* Names that the kernel writer had for registers: for readers only. */
-typedef struct rlx_kernel_hint { uint32_t reg; const rlx_string *name; } rlx_kernel_hint;
-typedef struct rlx_kernel_hints { rlx_kernel_hint *data; size_t len, cap; } rlx_kernel_hints;
 
 /* A kernel as the kernel writer wrote it. */
 typedef struct rlx_c_kernel {

@@ -3,13 +3,10 @@
 #define RLX_CODEGEN_H
 
 #include "ir/ir.h"
-#include "sinfo/sinfo.h"
-#include "op/op.h"
-#include "tir/tir.h"
-#include "format/format.h"
-#include "desc/desc.h"
-#include "codegen/cgen.h"
-#include "codegen/native.h"
+
+struct rlx_file_writer;    /* desc/file_writer.h */
+struct rlx_kernel_hints;   /* kgen.h */
+struct rlx_native_options; /* native.h */
 
 typedef struct rlx_codegen_options rlx_codegen_options;
 /* Form of the PrimFuncs of a module in its file: bytecode always, and what the target adds. */
@@ -17,8 +14,8 @@ typedef struct rlx_target {
     const char *name;                  /* "interp" */
     /* NULL: nothing. False with diagnostics; where the target's tools fail, a warning is
      * enough. hints: by kernel. */
-    bool (*add_code)(rlx_context *ctx, rlx_file_writer *w, const rlx_kernel_hints *hints,
-                     const rlx_codegen_options *o);
+    bool (*add_code)(rlx_context *ctx, struct rlx_file_writer *w,
+                     const struct rlx_kernel_hints *hints, const rlx_codegen_options *o);
     const char *help;
 } rlx_target;
 const rlx_target *rlx_target_find(rlx_slice name); /* NULL: unknown (or not part of this build) */
@@ -28,18 +25,12 @@ struct rlx_codegen_options {
     const rlx_target *target;
     bool strip_names;                  /* leave parameter, variable names and places out */
     bool trust_annotations;            /* no checks for unproved annotations */
-    const rlx_native_options *native;  /* of target c */
+    const struct rlx_native_options *native; /* of target c */
     uint32_t *compiler_processes;      /* counts those that were started */
     rlx_buf *source;                   /* NULL, or gets the kernels as C; then no code is added */
 };
 /* The module is in the form the build pipeline leaves (see transform.h): normal, call_tir
  * rewritten, storage planned. CG diagnostics and NULL on failure. */
 rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_options *options);
-
-/* Target c, in native_section.c. */
-bool rlx_native_add(rlx_context *ctx, rlx_file_writer *w, const rlx_kernel_hints *hints,
-                    const rlx_codegen_options *o);
-bool rlx_c_write_all(rlx_context *ctx, const rlx_file_writer *w, const rlx_kernel_hints *hints,
-                     bool unchecked, rlx_buf *out);
 
 #endif

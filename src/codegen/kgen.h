@@ -2,8 +2,11 @@
 #ifndef RLX_CODEGEN_KERNEL_WRITER_H
 #define RLX_CODEGEN_KERNEL_WRITER_H
 
-#include "codegen/cgen.h"
-#include "tir/tir.h"
+#include "ir/ir.h"
+
+/* Names that the kernel writer had for registers: for readers only. */
+typedef struct rlx_kernel_hint { uint32_t reg; const rlx_string *name; } rlx_kernel_hint;
+typedef struct rlx_kernel_hints { rlx_kernel_hint *data; size_t len, cap; } rlx_kernel_hints;
 
 /* Lowers the blocks of `f`, chooses strips and fused reductions, and appends the kernel's bytes
  * to `out`. False with CG diagnostics for what kernels cannot do, or when out of memory.

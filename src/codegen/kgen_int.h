@@ -20,6 +20,7 @@
 #include "codegen/kgen.h"
 #include "codegen/kgen_plan.h"
 #include "format/kernel_format.h"
+#include "tir/tir.h"
 
 #define RLX_KGEN_MAX_LEVELS 400
 #define RLX_KGEN_MAX_DEPTH 256           /* statements inside each other */

@@ -3,7 +3,7 @@
  * What is not in the cache is compiled in a private directory, all units at a time, one process
  * each. The directory is also the compiler's TMPDIR, so that nothing stays behind of a compiler
  * that was stopped. */
-#include "codegen/native.h"
+#include "codegen/native_int.h"
 
 #include <errno.h>
 #include <fcntl.h>

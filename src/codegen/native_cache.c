@@ -4,7 +4,7 @@
  * directory of ours that nobody else can enter, reached without a link at its end. Files carry
  * their digest in front of the object; both are read from one open descriptor, and what was
  * read is what is used. Written to a temporary file and renamed. */
-#include "codegen/native.h"
+#include "codegen/native_int.h"
 
 #include <errno.h>
 #include <fcntl.h>

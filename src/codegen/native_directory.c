@@ -3,7 +3,7 @@
  * A directory that is in use holds a file `lock` that its process has locked. The system lets go
  * of the lock however that process ends: what a killed one left behind, directory and what works
  * in it, goes when the next directory is made. */
-#include "codegen/native.h"
+#include "codegen/native_int.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  * here they would come too late: hence vfork, with nothing but system calls in the child. Whether
  * it is done is seen from its pipe and from waitpid; where the host ignores SIGCHLD, waitpid
  * knows nothing, and the caller judges by the output file. */
-#include "codegen/native.h"
+#include "codegen/native_int.h"
 
 #include <errno.h>
 #include <fcntl.h>

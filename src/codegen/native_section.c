@@ -1,5 +1,9 @@
 /* native_section: the kernels of a file as C, compiled, and as a section of the file. */
+#include "codegen/native.h"
+
+#include "codegen/cgen.h"
 #include "codegen/codegen.h"
+#include "desc/desc.h"
 
 #define KERNELS_PER_UNIT 32
 #define MOST_UNITS 4 /* so many compilers at a time */

@@ -1,5 +1,6 @@
 /* target.c: the targets of this build. */
 #include "codegen/codegen.h"
+#include "codegen/native.h"
 
 static const rlx_target targets[] = {
     { "interp", NULL, "kernel bytecode: portable, needs nothing else" },

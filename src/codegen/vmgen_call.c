@@ -1,6 +1,8 @@
 /* vmgen_call.c: calls of functions, kernels, packed functions and operators. */
 #include "codegen/vmgen_int.h"
 
+#include "sinfo/builder.h"
+
 bool rlx_vmgen_target_register(rlx_vmgen_fn *n, rlx_vmgen_target *t)
 {
     if (!t->wanted || t->reg != RLX_NO_INDEX)

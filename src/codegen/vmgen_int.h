@@ -18,6 +18,10 @@
 
 #include "analysis/analysis.h"
 #include "codegen/codegen.h"
+#include "codegen/kgen.h"
+#include "desc/desc.h"
+#include "format/format.h"
+#include "op/op.h"
 
 /* ---- a module ------------------------------------------------------------------------------- */
 

@@ -1,6 +1,8 @@
 /* vmgen_module.c: a lowered module as a .rlx file. */
 #include "codegen/vmgen_int.h"
-#include "codegen/kgen.h"
+
+#include "codegen/native.h"
+#include "sinfo/builder.h"
 
 bool rlx_vmgen_failed(rlx_vmgen_module *w, rlx_place place)
 {

@@ -1,5 +1,5 @@
-/*- desc.h: structural information and integer expressions, flat: the form in which a compiled
- * program carries them.
+/*- desc.h: packed descriptions: struct info and integer expressions as flat words, the form in
+ * which a compiled program carries them.
  *
  * Everything is 64-bit words in one section (DESCS), a chain of items; offsets are in words:
  *

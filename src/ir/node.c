@@ -2,84 +2,46 @@
 #include "ir/ir_int.h"
 
 /* The field lists, one per struct, made from node.def. */
-#define REF(s, w, n) { .type = RLX_FIELD_REF, .offset = offsetof(rlx_##s, n), .name = #n },
-#define DEF(s, w, n) { .type = RLX_FIELD_DEF, .offset = offsetof(rlx_##s, n), .name = #n },
-#define NOTE(s, w, n) { .type = RLX_FIELD_NOTE, .offset = offsetof(rlx_##s, n), .name = #n },
-#define COUNTED(s, t, n)                                   \
-    { .type = t,                                           \
-      .offset = offsetof(rlx_##s, n),                      \
-      .count_offset = offsetof(rlx_##s, num_##n),          \
+#define FIELDS RLX_NODE_NAME(fields_of_)
+#define VALUE(t, n) { .type = t, .offset = offsetof(RLX_NODE_NAME(rlx_), n), .name = #n },
+#define COUNTED(t, n)                                          \
+    { .type = t,                                               \
+      .offset = offsetof(RLX_NODE_NAME(rlx_), n),              \
+      .count_offset = offsetof(RLX_NODE_NAME(rlx_), num_##n),  \
       .name = #n },
-#define REFS(s, w, n) COUNTED(s, RLX_FIELD_REFS, n)
-#define DEFS(s, w, n) COUNTED(s, RLX_FIELD_DEFS, n)
-#define PLACES(s, n) COUNTED(s, RLX_FIELD_PLACES, n)
-#define DIMS(s, n) COUNTED(s, RLX_FIELD_DIMS, n)
-#define VALUE(s, t, n) { .type = t, .offset = offsetof(rlx_##s, n), .name = #n },
-#define STR(s, n) VALUE(s, RLX_FIELD_STR, n)
-#define HINT(s, n) VALUE(s, RLX_FIELD_HINT, n)
-#define HINT32(s, n) VALUE(s, RLX_FIELD_HINT32, n)
-#define I64(s, n) VALUE(s, RLX_FIELD_I64, n)
-#define F64(s, n) VALUE(s, RLX_FIELD_F64, n)
-#define I32(s, n) VALUE(s, RLX_FIELD_I32, n)
-#define DTYPE(s, n) VALUE(s, RLX_FIELD_DTYPE, n)
-#define PLACE(s) { .type = RLX_FIELD_PLACE, .offset = offsetof(rlx_##s, place), .name = "place" },
-#define BLOB(s, n) VALUE(s, RLX_FIELD_BLOB, n)
-#define ROW(s, n) VALUE(s, RLX_FIELD_ROW, n)
-#define EXTRA(s, t, n)
-#define KIND(kind, s, family, mode, text)
-#define STRUCT(s) static const rlx_field s##_fields[] = {
-#define END(s) { .name = NULL } };
+#define REF(w, n) VALUE(RLX_FIELD_REF, n)
+#define REFS(w, n) COUNTED(RLX_FIELD_REFS, n)
+#define DEF(w, n) VALUE(RLX_FIELD_DEF, n)
+#define DEFS(w, n) COUNTED(RLX_FIELD_DEFS, n)
+#define NOTE(w, n) VALUE(RLX_FIELD_NOTE, n)
+#define STR(n) VALUE(RLX_FIELD_STR, n)
+#define HINT(n) VALUE(RLX_FIELD_HINT, n)
+#define HINT32(n) VALUE(RLX_FIELD_HINT32, n)
+#define I64(n) VALUE(RLX_FIELD_I64, n)
+#define F64(n) VALUE(RLX_FIELD_F64, n)
+#define I32(n) VALUE(RLX_FIELD_I32, n)
+#define DTYPE(n) VALUE(RLX_FIELD_DTYPE, n)
+#define PLACE VALUE(RLX_FIELD_PLACE, place)
+#define PLACES(n) COUNTED(RLX_FIELD_PLACES, n)
+#define DIMS(n) COUNTED(RLX_FIELD_DIMS, n)
+#define BLOB(n) VALUE(RLX_FIELD_BLOB, n)
+#define ROW(n) VALUE(RLX_FIELD_ROW, n)
+#define STRUCT static const rlx_field FIELDS[] = {
+#define END { .name = NULL } };
 #include "ir/node.def"
 
 /* The kinds table takes one thing from the fields: where the place is. */
-#define REF(s, w, n)
-#define REFS(s, w, n)
-#define DEF(s, w, n)
-#define DEFS(s, w, n)
-#define NOTE(s, w, n)
-#undef STR
-#define STR(s, n)
-#define HINT(s, n)
-#define HINT32(s, n)
-#define I64(s, n)
-#define F64(s, n)
-#define I32(s, n)
-#define DTYPE(s, n)
-#define PLACE(s) + (int)offsetof(rlx_##s, place) + 1
-#define PLACES(s, n)
-#define DIMS(s, n)
-#define BLOB(s, n)
-#define ROW(s, n)
-#define EXTRA(s, t, n)
-#define KIND(kind, s, family, mode, text)
-#define STRUCT(s) enum { s##_place = -1
-#define END(s) };
+#define PLACE_AT RLX_NODE_NAME(place_of_)
+#define STRUCT enum { PLACE_AT = -1
+#define PLACE + (int)offsetof(RLX_NODE_NAME(rlx_), place) + 1
+#define END };
 #include "ir/node.def"
 
-#define REF(s, w, n)
-#define REFS(s, w, n)
-#define DEF(s, w, n)
-#define DEFS(s, w, n)
-#define NOTE(s, w, n)
-#define STR(s, n)
-#define HINT(s, n)
-#define HINT32(s, n)
-#define I64(s, n)
-#define F64(s, n)
-#define I32(s, n)
-#define DTYPE(s, n)
-#define PLACE(s)
-#define PLACES(s, n)
-#define DIMS(s, n)
-#define BLOB(s, n)
-#define ROW(s, n)
-#define EXTRA(s, t, n)
-#define STRUCT(s)
-#define END(s)
-#define KIND(k, s, f, m, text)                                                          \
-    [RLX_NODE_##k] = { .name = text, .size = sizeof(rlx_##s), .family = RLX_FAMILY_##f, \
-                       .mode = RLX_MODE_##m, .num_fields = RLX_COUNT(s##_fields) - 1,   \
-                       .place_offset = s##_place, .fields = s##_fields },
+#define KIND(k, f, m, text)                                                                    \
+    [RLX_NODE_##k] = { .name = text, .size = sizeof(RLX_NODE_NAME(rlx_)),                      \
+                       .family = RLX_FAMILY_##f, .mode = RLX_MODE_##m,                         \
+                       .num_fields = RLX_COUNT(FIELDS) - 1, .place_offset = PLACE_AT,          \
+                       .fields = FIELDS },
 const rlx_kind_info rlx_kinds[RLX_NODE_COUNT] = {
     [RLX_NODE_NONE] = { .name = "none", .place_offset = -1 },
 #include "ir/node.def"

@@ -57,27 +57,7 @@ RLX_INLINE bool rlx_string_equal(const rlx_string *a, const rlx_string *b)
 
 enum rlx_node_kind {
     RLX_NODE_NONE,
-#define STRUCT(name)
-#define END(name)
-#define KIND(kind, name, family, mode, text) RLX_NODE_##kind,
-#define REF(s, w, n)
-#define REFS(s, w, n)
-#define DEF(s, w, n)
-#define DEFS(s, w, n)
-#define NOTE(s, w, n)
-#define STR(s, n)
-#define HINT(s, n)
-#define HINT32(s, n)
-#define I64(s, n)
-#define F64(s, n)
-#define I32(s, n)
-#define DTYPE(s, n)
-#define PLACE(s)
-#define PLACES(s, n)
-#define DIMS(s, n)
-#define BLOB(s, n)
-#define ROW(s, n)
-#define EXTRA(s, t, n)
+#define KIND(kind, family, mode, text) RLX_NODE_##kind,
 #include "ir/node.def"
     RLX_NODE_COUNT
 };
@@ -97,110 +77,45 @@ enum rlx_family {
     RLX_FAMILY_MODULE
 };
 
-/* struct rlx_call { rlx_node node; rlx_place place; const rlx_node *op; ... } and so on */
-#define STRUCT(name) typedef struct rlx_##name { rlx_node node;
-#define END(name) } rlx_##name;
-#define KIND(kind, name, family, mode, text)
-#define REF(s, w, n) const rlx_node *n;
-#define REFS(s, w, n) const rlx_node *const *n; size_t num_##n;
-#define DEF(s, w, n) const rlx_node *n;
-#define DEFS(s, w, n) const rlx_node *const *n; size_t num_##n;
-#define NOTE(s, w, n) const rlx_node *n;
-#define STR(s, n) const rlx_string *n;
-#define HINT(s, n) const rlx_string *n;
-#define HINT32(s, n) int32_t n;
-#define I64(s, n) int64_t n;
-#define F64(s, n) double n;
-#define I32(s, n) int32_t n;
-#define DTYPE(s, n) rlx_dtype n;
-#define PLACE(s) rlx_place place;
-#define PLACES(s, n) const rlx_place *n; uint32_t num_##n;
-#define DIMS(s, n) const int64_t *n; size_t num_##n;
-#define BLOB(s, n) rlx_blob *n;
-#define ROW(s, n) const rlx_op_row *n;
-#define EXTRA(s, t, n) t n;
+/* struct rlx_call { rlx_node node; rlx_place place; const rlx_node *op; ... } and so on.
+ * RLX_NODE_NAME(rlx_) is rlx_call where node.def describes the struct. */
+#define RLX_NODE_PASTE(prefix, name) prefix##name
+#define RLX_NODE_PASTE_NAME(prefix, name) RLX_NODE_PASTE(prefix, name)
+#define RLX_NODE_NAME(prefix) RLX_NODE_PASTE_NAME(prefix, S)
+#define STRUCT typedef struct RLX_NODE_NAME(rlx_) { rlx_node node;
+#define END } RLX_NODE_NAME(rlx_);
+#define REF(w, n) const rlx_node *n;
+#define REFS(w, n) const rlx_node *const *n; size_t num_##n;
+#define DEF(w, n) const rlx_node *n;
+#define DEFS(w, n) const rlx_node *const *n; size_t num_##n;
+#define NOTE(w, n) const rlx_node *n;
+#define STR(n) const rlx_string *n;
+#define HINT(n) const rlx_string *n;
+#define HINT32(n) int32_t n;
+#define I64(n) int64_t n;
+#define F64(n) double n;
+#define I32(n) int32_t n;
+#define DTYPE(n) rlx_dtype n;
+#define PLACE rlx_place place;
+#define PLACES(n) const rlx_place *n; uint32_t num_##n;
+#define DIMS(n) const int64_t *n; size_t num_##n;
+#define BLOB(n) rlx_blob *n;
+#define ROW(n) const rlx_op_row *n;
+#define EXTRA(t, n) t n;
 #include "ir/node.def"
 
-/* rlx_as_call(n): n as const rlx_call * if it is a CALL, else NULL (also for NULL). One per
- * KIND that has its struct to itself; shared structs: rlx_as_var, rlx_as_block, rlx_as_binary
- * below. */
-#define RLX_DEFINE_AS(name, test)                                 \
-    RLX_INLINE const rlx_##name *rlx_as_##name(const rlx_node *n) \
-    {                                                             \
-        return n && (test) ? (const rlx_##name *)n : NULL;        \
+/* rlx_as_call(n): n as const rlx_call * if it is a CALL, else NULL (also for NULL). Several kinds
+ * share rlx_var, rlx_block, rlx_binary, rlx_unary and rlx_attr_int: any of them is taken. */
+#define RLX_DEFINE_AS(test)                                                         \
+    RLX_INLINE const RLX_NODE_NAME(rlx_) *RLX_NODE_NAME(rlx_as_)(const rlx_node *n) \
+    {                                                                               \
+        return n && (test) ? (const RLX_NODE_NAME(rlx_) *)n : NULL;                 \
     }
-#define RLX_AS(name, kind_name) RLX_DEFINE_AS(name, n->kind == RLX_NODE_##kind_name)
-RLX_AS(constant, CONSTANT)
-RLX_AS(global_var, GLOBAL_VAR)
-RLX_AS(tuple, TUPLE)
-RLX_AS(seq_expr, SEQ_EXPR)
-RLX_AS(prim_value, PRIM_VALUE)
-RLX_AS(string_imm, STRING_IMM)
-RLX_AS(dtype_imm, DTYPE_IMM)
-RLX_AS(shape_expr, SHAPE_EXPR)
-RLX_AS(extern_func, EXTERN_FUNC)
-RLX_AS(op, OP)
-RLX_AS(function, FUNCTION)
-RLX_AS(if_expr, IF)
-RLX_AS(call, CALL)
-RLX_AS(tuple_get_item, TUPLE_GET_ITEM)
-RLX_AS(var_binding, VAR_BINDING)
-RLX_AS(match_cast, MATCH_CAST)
-RLX_AS(object_sinfo, OBJECT_SINFO)
-RLX_AS(prim_sinfo, PRIM_SINFO)
-RLX_AS(shape_sinfo, SHAPE_SINFO)
-RLX_AS(tensor_sinfo, TENSOR_SINFO)
-RLX_AS(tuple_sinfo, TUPLE_SINFO)
-RLX_AS(func_sinfo, FUNC_SINFO)
-RLX_AS(extension_sinfo, EXTENSION_SINFO)
-RLX_AS(prim_var, PRIM_VAR)
-RLX_AS(int_imm, INT_IMM)
-RLX_AS(float_imm, FLOAT_IMM)
-RLX_AS(tir_string, TIR_STRING)
-RLX_AS(select, SELECT)
-RLX_AS(prim_call, PRIM_CALL)
-RLX_AS(buffer_load, BUFFER_LOAD)
-RLX_AS(ramp, RAMP)
-RLX_AS(broadcast, BROADCAST)
-RLX_AS(shuffle, SHUFFLE)
-RLX_AS(prim_let, PRIM_LET)
-RLX_AS(comm_reducer, COMM_REDUCER)
-RLX_AS(reduce, REDUCE)
-RLX_AS(index_map, INDEX_MAP)
-RLX_AS(buffer, BUFFER)
-RLX_AS(range, RANGE)
-RLX_AS(iter_var, ITER_VAR)
-RLX_AS(buffer_region, BUFFER_REGION)
-RLX_AS(match_buffer_region, MATCH_BUFFER_REGION)
-RLX_AS(seq_stmt, SEQ_STMT)
-RLX_AS(evaluate, EVALUATE)
-RLX_AS(buffer_store, BUFFER_STORE)
-RLX_AS(let_stmt, LET_STMT)
-RLX_AS(for_stmt, FOR)
-RLX_AS(while_stmt, WHILE)
-RLX_AS(if_stmt, IF_THEN_ELSE)
-RLX_AS(assert_stmt, ASSERT_STMT)
-RLX_AS(attr_stmt, ATTR_STMT)
-RLX_AS(allocate, ALLOCATE)
-RLX_AS(allocate_const, ALLOCATE_CONST)
-RLX_AS(decl_buffer, DECL_BUFFER)
-RLX_AS(tir_block, TIR_BLOCK)
-RLX_AS(block_realize, BLOCK_REALIZE)
-RLX_AS(buffer_realize, BUFFER_REALIZE)
-RLX_AS(prefetch, PREFETCH)
-RLX_AS(prim_func, PRIM_FUNC)
-RLX_AS(attr_float, ATTR_FLOAT)
-RLX_AS(attr_string, ATTR_STRING)
-RLX_AS(attr_dtype, ATTR_DTYPE)
-RLX_AS(attr_list, ATTR_LIST)
-RLX_AS(attrs, ATTRS)
-RLX_AS(vdevice, VDEVICE)
-RLX_AS(module, MODULE)
-RLX_DEFINE_AS(var, n->kind == RLX_NODE_VAR || n->kind == RLX_NODE_DATAFLOW_VAR)
-RLX_DEFINE_AS(block, n->kind == RLX_NODE_BINDING_BLOCK || n->kind == RLX_NODE_DATAFLOW_BLOCK)
-RLX_DEFINE_AS(binary, n->kind >= RLX_NODE_ADD && n->kind <= RLX_NODE_OR)
-RLX_DEFINE_AS(unary, n->kind == RLX_NODE_NOT || n->kind == RLX_NODE_CAST)
-RLX_DEFINE_AS(attr_int, n->kind == RLX_NODE_ATTR_INT || n->kind == RLX_NODE_ATTR_BOOL)
+#define KIND(kind_name, family, mode, text) RLX_DEFINE_AS(n->kind == RLX_NODE_##kind_name)
+#define CAST(first, last) \
+    RLX_DEFINE_AS(n->kind >= RLX_NODE_##first && n->kind <= RLX_NODE_##last)
+#define SHARED(kind, family, mode, text)
+#include "ir/node.def"
 
 /* Does it say that there is no value? The empty tuple is the only one of this struct info. */
 RLX_INLINE bool rlx_sinfo_is_void(const rlx_sinfo *s)

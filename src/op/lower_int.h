@@ -16,6 +16,7 @@
 #define RLX_LOWER_INT_H
 
 #include "op/op_int.h"
+#include "sinfo/builder.h"
 
 #define RLX_LOW_RANK RLX_TIR_MAX_DIMS
 #define RLX_LOW_NAME 24

@@ -12,6 +12,8 @@
 #include "sinfo/sinfo.h"
 #include "tir/tir.h"
 
+struct rlx_module_builder; /* sinfo/builder.h */
+
 const rlx_op_table *rlx_op_table_get(void);
 /* "relax.add", "R.add", "add". NULL: unknown. */
 const rlx_op_row *rlx_op_find(rlx_slice name);
@@ -98,14 +100,14 @@ typedef struct rlx_input_source { uint32_t arg; int32_t field; } rlx_input_sourc
 /* call_tir that computes `call`: PrimFunc made by the row's lowering, added to `mb` (equal ones
  * shared), ready to be emitted. `scope` may not be NULL. NULL without report when the operator
  * has no lowering or shapes are not known enough (*why: static text). */
-const rlx_expr *rlx_op_lower(rlx_module_builder *mb, const rlx_scope *scope, const rlx_call *call,
+const rlx_expr *rlx_op_lower(struct rlx_module_builder *mb, const rlx_scope *scope, const rlx_call *call,
                              const rlx_sinfo *result, const char **why);
 
 /* Lowers many calls: what was lowered through a cache is found again by operator, attributes and
  * struct info, up to the names of sizes. Belongs to one module builder and one layer of the
  * context. NULL: out of memory. */
 typedef struct rlx_lower_cache rlx_lower_cache;
-rlx_lower_cache *rlx_lower_cache_create(rlx_context *ctx, rlx_module_builder *mb);
+rlx_lower_cache *rlx_lower_cache_create(rlx_context *ctx, struct rlx_module_builder *mb);
 void rlx_lower_cache_free(rlx_lower_cache *c); /* NULL is fine */
 const rlx_expr *rlx_op_lower_cached(rlx_lower_cache *c, const rlx_scope *scope,
                                     const rlx_call *call, const rlx_sinfo *result,

@@ -41,11 +41,12 @@ struct rlx_metadata *rlx_metadata_load(rlx_reader *r, const rlx_ast *at, rlx_sli
     const char *why = NULL;
     /* slices point into the text, which lives in the tree of the statement: everything moves to
      * a region of its own */
-    char *copy = rlx_region_copy(&r->kept, text.len ? text.data : "", text.len);
-    struct rlx_metadata *m = copy ? rlx_region_zero(&r->kept, sizeof *m) : NULL;
+    char *copy = rlx_region_copy(&r->module.kept, text.len ? text.data : "", text.len);
+    struct rlx_metadata *m = copy ? rlx_region_zero(&r->module.kept, sizeof *m) : NULL;
     if (!m)
         return rlx_no_memory(r->ctx), NULL;
-    const rlx_json *j = rlx_json_parse(&r->kept, (rlx_slice){ copy, text.len }, &error_at, &why);
+    const rlx_json *j =
+        rlx_json_parse(&r->module.kept, (rlx_slice){ copy, text.len }, &error_at, &why);
     if (!j)
         return broken(r, at, why ? why : "no JSON");
     const rlx_json *root = rlx_json_member(j, "root"), *nodes = rlx_json_member(j, "nodes"),
@@ -57,11 +58,11 @@ struct rlx_metadata *rlx_metadata_load(rlx_reader *r, const rlx_ast *at, rlx_sli
     if (root->integer < 0 || (uint64_t)root->integer >= nodes->count)
         return broken(r, at, "the root is no node");
     m->num_nodes = nodes->count;
-    m->nodes = children(&r->kept, nodes);
-    m->made = rlx_region_array(&r->kept, nodes->count + 1, sizeof *m->made);
+    m->nodes = children(&r->module.kept, nodes);
+    m->made = rlx_region_array(&r->module.kept, nodes->count + 1, sizeof *m->made);
     if (is_kind(arrays, RLX_JSON_ARRAY)) {
         m->num_arrays = arrays->count;
-        m->arrays = children(&r->kept, arrays);
+        m->arrays = children(&r->module.kept, arrays);
     }
     if (!m->nodes || !m->made || (m->num_arrays && !m->arrays))
         return rlx_no_memory(r->ctx), NULL;
@@ -137,14 +138,15 @@ static const rlx_node *make_constant(rlx_reader *r, const rlx_ast *at, const rlx
 {
     size_t i = 0, len = 0;
     unsigned char *bytes = NULL;
-    if (!index_of(attribute(node, "data"), r->metadata->num_arrays, &i) ||
-        !is_kind(r->metadata->arrays[i], RLX_JSON_STRING))
+    if (!index_of(attribute(node, "data"), r->module.metadata->num_arrays, &i) ||
+        !is_kind(r->module.metadata->arrays[i], RLX_JSON_STRING))
         return broken(r, at, "a constant has no tensor"), NULL;
-    rlx_region_mark mark = rlx_region_save(&r->kept);
-    const rlx_expr *e = rlx_base64_decode(r->metadata->arrays[i]->string, &r->kept, &bytes, &len)
+    rlx_region_mark mark = rlx_region_save(&r->module.kept);
+    rlx_slice text = r->module.metadata->arrays[i]->string;
+    const rlx_expr *e = rlx_base64_decode(text, &r->module.kept, &bytes, &len)
                             ? decode_array(r, at, bytes, len)
                             : (broken(r, at, "a tensor is no base64"), NULL);
-    rlx_region_rewind(&r->kept, mark);
+    rlx_region_rewind(&r->module.kept, mark);
     return e;
 }
 
@@ -160,7 +162,7 @@ static bool text_of(rlx_reader *r, const rlx_json *node, rlx_slice *out)
     if (is_kind(plain, RLX_JSON_STRING))
         return *out = plain->string, true;
     if (!is_kind(coded, RLX_JSON_STRING) ||
-        !rlx_base64_decode(coded->string, &r->kept, &bytes, &len) || len < 8 ||
+        !rlx_base64_decode(coded->string, &r->module.kept, &bytes, &len) || len < 8 ||
         read_u64(bytes) != len - 8)
         return false;
     *out = (rlx_slice){ (const char *)bytes + 8, len - 8 };
@@ -173,9 +175,9 @@ static const rlx_node *make_string(rlx_reader *r, const rlx_ast *at, const rlx_j
     rlx_slice text;
     size_t i = 0;
     if (tir) {
-        if (!index_of(attribute(node, "value"), r->metadata->num_nodes, &i))
+        if (!index_of(attribute(node, "value"), r->module.metadata->num_nodes, &i))
             return broken(r, at, "a string has no text"), NULL;
-        node = r->metadata->nodes[i];
+        node = r->module.metadata->nodes[i];
     }
     if (!text_of(r, node, &text))
         return broken(r, at, "a string has no text"), NULL;
@@ -221,10 +223,10 @@ static const rlx_json *entries(const struct rlx_metadata *m, rlx_slice type_key)
 const rlx_node *rlx_metadata_get(rlx_reader *r, const rlx_ast *at, rlx_slice type_key,
                                  int64_t index)
 {
-    struct rlx_metadata *m = r->metadata;
+    struct rlx_metadata *m = r->module.metadata;
     const rlx_json *list = m ? entries(m, type_key) : NULL;
     if (list && list != m->list) {
-        m->items = children(&r->kept, list);
+        m->items = children(&r->module.kept, list);
         m->list = m->items ? list : NULL;
         if (!m->items)
             return rlx_no_memory(r->ctx), NULL;

@@ -203,11 +203,12 @@ rlx_ast *rlx_parser_skip(rlx_parser *p, rlx_ast *known, uint32_t end)
 rlx_ast *rlx_known_item(rlx_parser *p, uint32_t begin, uint32_t name_end, uint32_t *end)
 {
     const char *text = p->lexer.text, *after = text + name_end;
-    if (after[0] != '.' || after[1] < 'A' || after[1] > 'Z' || !p->in_assignment || !p->known)
+    if (after[0] != '.' || after[1] < 'A' || after[1] > 'Z' || !p->in_assignment ||
+        !p->recall.reader)
         return NULL;
     *end = rlx_lexer_group_end(&p->lexer, name_end);
     char next = text[*end];
-    return next == ',' || next == ')' || next == ']' ? p->known(p->user, begin, *end) : NULL;
+    return next == ',' || next == ')' || next == ']' ? rlx_recall_annotation(p, begin, *end) : NULL;
 }
 
 static rlx_ast *known_item(rlx_parser *p)
@@ -224,14 +225,14 @@ rlx_ast *rlx_known_keywords(rlx_parser *p, rlx_ast *call, uint32_t begin, uint32
 {
     enum { LONGEST = 256 };
     const char *text = p->lexer.text;
-    if (text[name_end] != '=' || !p->in_assignment || !p->known_keywords ||
+    if (text[name_end] != '=' || !p->in_assignment || !p->recall.reader ||
         call->kind != RLX_AST_CALL || call->op)
         return NULL;
     uint32_t left = p->lexer.len - name_end;
     const char *close = memchr(text + name_end, ')', left < LONGEST ? left : LONGEST);
     *end = close ? (uint32_t)(close - text) : 0;
     call->op = close != NULL;
-    return close ? p->known_keywords(p->user, call, begin, *end) : NULL;
+    return close ? p->recall.keywords(p->recall.reader, call, begin, *end) : NULL;
 }
 
 static rlx_ast *known_keywords(rlx_parser *p, rlx_ast *call)

@@ -5,8 +5,7 @@ void rlx_parser_init(rlx_parser *p, rlx_context *ctx, rlx_words *names, uint32_t
                      const char *text, uint32_t begin, uint32_t end, bool single)
 {
     p->ctx = ctx;
-    p->known = NULL;
-    p->known_keywords = NULL;
+    p->recall = (rlx_recall){ 0 };
     p->in_assignment = false;
     p->depth = p->blocks = 0;
     p->line_ended = true;
@@ -142,7 +141,7 @@ static rlx_ast *known_annotation(rlx_parser *p)
     const char *text = p->lexer.text;
     uint32_t begin = p->lexer.tok.end + (text[p->lexer.tok.end] == ' ');
     const char *at = text + begin;
-    if (!p->known || begin >= p->lexer.len)
+    if (!p->recall.reader || begin >= p->lexer.len)
         return NULL;
     const char *stop =
         p->lexer.len - begin > LONGEST ? text + begin + LONGEST : text + p->lexer.len;
@@ -154,7 +153,7 @@ static rlx_ast *known_annotation(rlx_parser *p)
     while (at > text + begin && at[-1] == ' ')
         at--;
     uint32_t end = (uint32_t)(at - text);
-    return end == begin ? NULL : rlx_parser_skip(p, p->known(p->user, begin, end), end);
+    return end == begin ? NULL : rlx_parser_skip(p, rlx_recall_annotation(p, begin, end), end);
 }
 
 /* The expression behind the current token, in front of a character of `ends` as a rule. */

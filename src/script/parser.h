@@ -81,6 +81,17 @@ typedef struct rlx_source_line {
     uint32_t name_begin, name_end;
 } rlx_source_line;
 
+/* What the reader has read before, by its text: the tree of the text begin..end if it is known,
+ * else NULL. */
+struct rlx_reader;
+typedef struct rlx_recall {
+    struct rlx_reader *reader;   /* NULL: nothing is known */
+    /* of an annotation: a RLX_AST_VALUE */
+    rlx_ast *(*annotation)(struct rlx_reader *r, uint32_t begin, uint32_t end);
+    /* of all keywords of the call, behind its arguments: a RLX_AST_KEYWORDS */
+    rlx_ast *(*keywords)(struct rlx_reader *r, const rlx_ast *call, uint32_t begin, uint32_t end);
+} rlx_recall;
+
 typedef struct rlx_parser {
     rlx_context *ctx;
     rlx_lexer lexer;
@@ -89,14 +100,7 @@ typedef struct rlx_parser {
     uint32_t blocks;        /* suites entered */
     bool line_ended;        /* the last simple statement ended its line */
     bool in_assignment;     /* behind a target: annotations are looked up before they are parsed */
-    /* Gives the tree (a RLX_AST_VALUE) of an annotation if the text begin..end is known. May be
-     * NULL. */
-    struct rlx_ast *(*known)(void *user, uint32_t begin, uint32_t end);
-    /* Gives the tree (a RLX_AST_KEYWORDS) of the keywords begin..end behind that many arguments
-     * of a call, if the text is known. */
-    struct rlx_ast *(*known_keywords)(void *user, const struct rlx_ast *call, uint32_t begin,
-                                      uint32_t end);
-    void *user;
+    rlx_recall recall;
 } rlx_parser;
 
 void rlx_parser_init(rlx_parser *p, rlx_context *ctx, rlx_words *names, uint32_t source,

@@ -13,6 +13,10 @@ RLX_INLINE rlx_ast *rlx_ast_new(rlx_parser *p, uint8_t kind, uint32_t begin)
     *a = (rlx_ast){ .kind = kind, .begin = begin };
     return a;
 }
+RLX_INLINE rlx_ast *rlx_recall_annotation(rlx_parser *p, uint32_t begin, uint32_t end)
+{
+    return p->recall.annotation(p->recall.reader, begin, end);
+}
 /* Up to eight digits, the first no 0 unless alone: what most numbers are. */
 bool rlx_short_number(const char *digits, size_t len, uint64_t *out);
 /* The tree of R.Tensor(...) and its like among arguments, whose first name is begin..name_end, if

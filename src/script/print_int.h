@@ -17,7 +17,7 @@
 #ifndef RLX_PRINT_INT_H
 #define RLX_PRINT_INT_H
 
-#include "script/script.h"
+#include "script/print.h"
 
 /* ---- names */
 enum rlx_bound_how { RLX_BOUND_NAME, RLX_BOUND_DATA, RLX_BOUND_STRIDE, RLX_BOUND_OFFSET };

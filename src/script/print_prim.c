@@ -6,6 +6,8 @@
 #include "script/print_int.h"
 #include "tir/tir.h"
 
+#include "arith/arith.h"
+
 enum { PREC_NONE, PREC_OR, PREC_AND, PREC_NOT, PREC_COMPARE, PREC_SUM, PREC_PRODUCT };
 
 /* op NULL: a function; raw: the constructor, as for T.Add */

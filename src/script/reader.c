@@ -5,7 +5,7 @@
 
 rlx_place rlx_read_place(const rlx_reader *r, const rlx_ast *at)
 {
-    return rlx_place_make(r->source, at->begin, at->end > at->begin ? at->end - at->begin : 0);
+    return rlx_place_make(r->text.source, at->begin, at->end > at->begin ? at->end - at->begin : 0);
 }
 
 const rlx_expr *rlx_read_op_call(rlx_reader *r, const char *op, const rlx_expr *const *args,
@@ -20,7 +20,7 @@ static bool report(rlx_reader *r, enum rlx_code_id code, rlx_place place, const 
                    va_list args)
 {
     rlx_verror(r->ctx, code, place, format, args);
-    r->syntax_errors++;
+    r->text.syntax_errors++;
     return false;
 }
 
@@ -39,14 +39,15 @@ bool rlx_read_error_at(rlx_reader *r, enum rlx_code_id code, uint32_t begin, uin
 {
     va_list args;
     va_start(args, format);
-    report(r, code, rlx_place_make(r->source, begin, end > begin ? end - begin : 0), format, args);
+    report(r, code, rlx_place_make(r->text.source, begin, end > begin ? end - begin : 0), format,
+           args);
     va_end(args);
     return false;
 }
 
 void rlx_read_note(rlx_reader *r, const rlx_ast *at, const char *format, ...)
 {
-    if (!r->notes)
+    if (!r->text.notes)
         return;
     va_list args;
     va_start(args, format);
@@ -115,29 +116,29 @@ const char *rlx_nearest(const rlx_reader *r, rlx_slice text,
 
 /* ---- scopes --------------------------------------------------------------------------------- */
 
-uint32_t rlx_reader_frame_mark(const rlx_reader *r) { return (uint32_t)r->bound.len; }
+uint32_t rlx_reader_frame_mark(const rlx_reader *r) { return (uint32_t)r->scope.bound.len; }
 
 static bool hide(rlx_reader *r, const rlx_word *name, uint32_t frame, rlx_val value)
 {
     rlx_shadowed h = { name, frame, value };
-    return rlx_vec_push(&r->ctx->memory, &r->hidden, h) || rlx_no_memory(r->ctx);
+    return rlx_vec_push(&r->ctx->memory, &r->scope.hidden, h) || rlx_no_memory(r->ctx);
 }
 
 static bool hides(const rlx_reader *r, const rlx_word *name)
 {
-    return r->hidden.len && r->hidden.data[r->hidden.len - 1].name == name;
+    return r->scope.hidden.len && r->scope.hidden.data[r->scope.hidden.len - 1].name == name;
 }
 
 uint32_t rlx_reader_frame_enter(rlx_reader *r)
 {
-    if (rlx_vec_reserve(&r->ctx->memory, &r->bound, r->bound.len + 1) &&
-        hide(r, NULL, r->frame, (rlx_val){ 0 })) {
-        r->bound.data[r->bound.len++] = NULL;
-        r->frame = ++r->next_frame;
+    if (rlx_vec_reserve(&r->ctx->memory, &r->scope.bound, r->scope.bound.len + 1) &&
+        hide(r, NULL, r->scope.frame, (rlx_val){ 0 })) {
+        r->scope.bound.data[r->scope.bound.len++] = NULL;
+        r->scope.frame = ++r->scope.next_frame;
     } else {
         rlx_no_memory(r->ctx);
     }
-    return (uint32_t)r->bound.len;
+    return (uint32_t)r->scope.bound.len;
 }
 
 /* Annotations are remembered by their text: that holds as long as names in it mean the same.
@@ -145,9 +146,9 @@ uint32_t rlx_reader_frame_enter(rlx_reader *r)
 static void meaning_changes(rlx_reader *r, const rlx_val *from, const rlx_val *to)
 {
     if (from->kind > RLX_VAL_ERROR && from->kind != RLX_VAL_EXPR)
-        r->known_epoch++;
+        r->cache.epoch++;
     else if (to->kind > RLX_VAL_ERROR && to->kind != RLX_VAL_EXPR)
-        r->known_epoch++;
+        r->cache.epoch++;
 }
 
 /* Gives the name the meaning it had around the frame; a variable leaves a trace. */
@@ -155,7 +156,7 @@ static void unbind(rlx_reader *r, rlx_word *name)
 {
     rlx_val before = { 0 };
     if (hides(r, name)) {
-        rlx_shadowed h = rlx_vec_pop(&r->hidden);
+        rlx_shadowed h = rlx_vec_pop(&r->scope.hidden);
         before = h.value;
         meaning_changes(r, &name->value, &before);
         name->frame = h.frame;
@@ -168,24 +169,24 @@ static void unbind(rlx_reader *r, rlx_word *name)
 
 void rlx_reader_frame_leave(rlx_reader *r, uint32_t mark)
 {
-    while (r->bound.len > mark)
-        unbind(r, r->bound.data[--r->bound.len]);
-    if (mark && r->bound.len == mark && !r->bound.data[mark - 1]) {
-        r->bound.len--;
-        r->frame = rlx_vec_pop(&r->hidden).frame;
+    while (r->scope.bound.len > mark)
+        unbind(r, r->scope.bound.data[--r->scope.bound.len]);
+    if (mark && r->scope.bound.len == mark && !r->scope.bound.data[mark - 1]) {
+        r->scope.bound.len--;
+        r->scope.frame = rlx_vec_pop(&r->scope.hidden).frame;
     }
 }
 
 bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value)
 {
     meaning_changes(r, &name->value, value);
-    if (name->frame != r->frame || !name->value.kind) {
-        if (!rlx_vec_reserve(&r->ctx->memory, &r->bound, r->bound.len + 1))
+    if (name->frame != r->scope.frame || !name->value.kind) {
+        if (!rlx_vec_reserve(&r->ctx->memory, &r->scope.bound, r->scope.bound.len + 1))
             return rlx_no_memory(r->ctx);
         if (name->value.kind && !hide(r, name, name->frame, name->value))
             return false;
-        r->bound.data[r->bound.len++] = name;
-        name->frame = r->frame;
+        r->scope.bound.data[r->scope.bound.len++] = name;
+        name->frame = r->scope.frame;
     }
     name->value = *value;
     return true;
@@ -193,7 +194,7 @@ bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value)
 
 bool rlx_read_failed(rlx_reader *r, const rlx_word *what)
 {
-    if (!r->syntax_errors && rlx_error_count(r->ctx) == r->errors_before)
+    if (!r->text.syntax_errors && rlx_error_count(r->ctx) == r->text.errors_before)
         RLX_BUG(r->ctx, "%s failed without a reason", what ? what->text->data : "a value");
     return false;
 }
@@ -207,7 +208,7 @@ bool rlx_word_fail(rlx_reader *r, rlx_word *name)
 
 void rlx_line_failed(rlx_reader *r, const rlx_source_line *line)
 {
-    r->syntax_errors++;
+    r->text.syntax_errors++;
     if (line->name && (!line->name->value.kind || rlx_word_in_frame(r, line->name)))
         rlx_word_fail(r, line->name);
 }
@@ -215,11 +216,11 @@ void rlx_line_failed(rlx_reader *r, const rlx_source_line *line)
 bool rlx_take_items(rlx_reader *r, const rlx_ast *at, size_t count)
 {
     size_t most = RLX_SCRIPT_MAX_COPIES + (size_t)r->parser.lexer.len;
-    if (count > most - r->items_copied)
+    if (count > most - r->text.items_copied)
         return rlx_read_error(
             r, RLX_PA20, at,
             "lists that are copied and put together have more than %zu items in all", most);
-    r->items_copied += count;
+    r->text.items_copied += count;
     return true;
 }
 
@@ -228,7 +229,7 @@ bool rlx_take_items(rlx_reader *r, const rlx_ast *at, size_t count)
 static bool keep(rlx_reader *r, rlx_val *v, unsigned depth)
 {
     if (v->kind == RLX_VAL_STR) {
-        v->s.data = rlx_region_copy(&r->unit, v->s.len ? v->s.data : "", v->s.len);
+        v->s.data = rlx_region_copy(&r->unit.region, v->s.len ? v->s.data : "", v->s.len);
         return v->s.data || rlx_no_memory(r->ctx);
     }
     if (v->kind != RLX_VAL_TUPLE && v->kind != RLX_VAL_LIST && v->kind != RLX_VAL_DICT &&
@@ -240,7 +241,7 @@ static bool keep(rlx_reader *r, rlx_val *v, unsigned depth)
                               RLX_SCRIPT_MAX_BRACKETS);
     if (!rlx_take_items(r, &at, v->list.count))
         return false;
-    rlx_val *items = rlx_region_copy(&r->unit, v->list.items, v->list.count * sizeof *items);
+    rlx_val *items = rlx_region_copy(&r->unit.region, v->list.items, v->list.count * sizeof *items);
     if (!items)
         return rlx_no_memory(r->ctx);
     v->list.items = items;
@@ -356,7 +357,8 @@ const rlx_ast *rlx_expand_stars(rlx_reader *r, const rlx_ast *call)
 
 bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, enum rlx_special name)
 {
-    if (a->kind != RLX_AST_ATTR || a->name != r->specials[name] || a->base->kind != RLX_AST_NAME)
+    if (a->kind != RLX_AST_ATTR || a->name != r->text.specials[name] ||
+        a->base->kind != RLX_AST_NAME)
         return false;
     const rlx_val *base = &a->base->name->value;
     return base->kind == RLX_VAL_SPACE && base->sub == space;
@@ -373,7 +375,7 @@ static const char *padded(rlx_reader *r, rlx_slice text)
 
 const rlx_ast *rlx_parse_text(rlx_reader *r, const rlx_ast *string)
 {
-    if (r->depth >= 4)
+    if (r->text.depth >= 4)
         return rlx_read_error(r, RLX_PA09, string, "strings inside strings are nested too deep"),
                NULL;
     rlx_parser p;
@@ -385,7 +387,8 @@ const rlx_ast *rlx_parse_text(rlx_reader *r, const rlx_ast *string)
     uint32_t begin = plain ? (uint32_t)(s.data - text) : 0;
     if (!text)
         return NULL;
-    rlx_parser_init(&p, r->ctx, &r->names, r->source, text, begin, begin + (uint32_t)s.len, true);
+    rlx_parser_init(&p, r->ctx, &r->names, r->text.source, text, begin, begin + (uint32_t)s.len,
+                    true);
     /* the tree must live as long as the statement: it goes where the statement's tree is */
     rlx_region own = p.region;
     p.region = r->parser.region;
@@ -394,7 +397,7 @@ const rlx_ast *rlx_parse_text(rlx_reader *r, const rlx_ast *string)
     p.region = own;
     rlx_parser_free(&p);
     if (!a)
-        r->syntax_errors++;
+        r->text.syntax_errors++;
     return a;
 }
 
@@ -426,7 +429,7 @@ static bool bind_globals(rlx_reader *r)
 #undef X
     };
     for (size_t i = 0; i < RLX_COUNT(specials); i++)
-        if (!(r->specials[i] = rlx_words_get(&r->names, rlx_slice_z(specials[i]))))
+        if (!(r->text.specials[i] = rlx_words_get(&r->names, rlx_slice_z(specials[i]))))
             return false;
     for (size_t i = 0; i < RLX_COUNT(spaces); i++)
         if (!bind_space(r, spaces[i].text, RLX_VAL_SPACE, spaces[i].space))
@@ -520,43 +523,43 @@ static bool start(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_so
 {
     memset(r, 0, sizeof *r);
     r->ctx = ctx;
-    r->options = options;
-    r->source = source;
-    r->errors_before = rlx_error_count(ctx);
-    r->notes = !options || !options->no_notes;
-    r->next_frame = r->frame = 1;
-    r->num_known = choose_known(s->len);
-    rlx_ptrmap_init(&r->broken, &ctx->memory);
-    rlx_device_table_init(&r->devices, &ctx->memory);
+    r->text.options = options;
+    r->text.source = source;
+    r->text.errors_before = rlx_error_count(ctx);
+    r->text.notes = !options || !options->no_notes;
+    r->scope.next_frame = r->scope.frame = 1;
+    r->cache.slots = choose_known(s->len);
+    rlx_ptrmap_init(&r->module.broken, &ctx->memory);
+    rlx_device_table_init(&r->module.devices, &ctx->memory);
     rlx_words_init(&r->names, ctx, s->len);
-    rlx_region_init(&r->unit, &ctx->memory);
-    rlx_region_init(&r->kept, &ctx->memory);
+    rlx_region_init(&r->unit.region, &ctx->memory);
+    rlx_region_init(&r->module.kept, &ctx->memory);
     rlx_region_init(&r->parser.region, &ctx->memory);
     if (!check_bytes(r, s) || !bind_globals(r))
         return false;
     uint32_t bom = s->len >= 3 && memcmp(s->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     rlx_parser_init(&r->parser, ctx, &r->names, source, s->text, bom, (uint32_t)s->len, single);
-    r->parser.known = rlx_known_annotation_at;
-    r->parser.known_keywords = rlx_known_keywords_at;
-    r->parser.user = r;
+    r->parser.recall = (rlx_recall){ .reader = r,
+                                     .annotation = rlx_known_annotation_at,
+                                     .keywords = rlx_known_keywords_at };
     return true;
 }
 
 static void stop(rlx_reader *r)
 {
     rlx_memory *m = &r->ctx->memory;
-    rlx_vec_free(m, &r->bound);
-    rlx_vec_free(m, &r->hidden);
-    rlx_vec_free(m, &r->pending);
+    rlx_vec_free(m, &r->scope.bound);
+    rlx_vec_free(m, &r->scope.hidden);
+    rlx_vec_free(m, &r->module.pending);
     rlx_vec_free(m, &r->stack);
-    rlx_vec_free(m, &r->places);
-    rlx_ptrmap_free(&r->broken);
-    rlx_device_table_free(&r->devices);
+    rlx_vec_free(m, &r->annotation.places);
+    rlx_ptrmap_free(&r->module.broken);
+    rlx_device_table_free(&r->module.devices);
     rlx_builder_free(r->builder);
-    rlx_module_builder_free(r->module);
+    rlx_module_builder_free(r->module.builder);
     rlx_parser_free(&r->parser);
-    rlx_region_drop(&r->unit);
-    rlx_region_drop(&r->kept);
+    rlx_region_drop(&r->unit.region);
+    rlx_region_drop(&r->module.kept);
     rlx_words_free(&r->names);
 }
 
@@ -587,7 +590,7 @@ static const rlx_ast *start_single(rlx_reader *r, rlx_context *ctx, uint32_t sou
     }
     if (!start(r, ctx, source, s, NULL, true))
         return NULL;
-    r->dialect = RLX_DIALECT_RELAX;
+    r->unit.dialect = RLX_DIALECT_RELAX;
     for (size_t i = 0; i < count; i++) {
         rlx_word *n = rlx_words_get(&r->names, rlx_string_slice(vars[i]->name));
         rlx_val v = { .kind = RLX_VAL_PRIM, .node = &vars[i]->node };

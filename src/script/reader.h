@@ -10,7 +10,8 @@
 #define RLX_READER_H
 
 #include "script/parser.h"
-#include "script/script.h"
+#include "script/read.h"
+#include "sinfo/builder.h"
 
 enum rlx_val_kind {
     RLX_VAL_UNBOUND,  /* a name without a meaning */
@@ -100,58 +101,82 @@ typedef struct rlx_whereabouts {
     const struct rlx_whereabouts *outer; /* of a body: what is around the function */
 } rlx_whereabouts;
 
-typedef struct rlx_reader {
-    rlx_context *ctx;
+/* The source, and what has been reported and copied of it. */
+typedef struct rlx_reader_text {
     const rlx_parse_options *options;
     uint32_t source;
-    rlx_words names;
     const rlx_word *specials[RLX_SPECIAL_COUNT];
-    rlx_parser parser;
-    rlx_region unit;                    /* values that live as long as the function being read */
     uint32_t depth;                     /* recursion of evaluation through strings */
-    enum rlx_dialect dialect;
-
-    RLX_VEC(rlx_word *) bound;          /* in open frames; NULL where one begins */
-    RLX_VEC(rlx_shadowed) hidden;       /* of those, in the same order */
-    uint32_t frame, next_frame;         /* serial number of the current frame */
-
-    rlx_module_builder *module;
-    const rlx_env *env;
-    rlx_builder *builder;
-    bool in_module;                     /* inside a class */
-    rlx_word *module_name;
-    rlx_place class_at;
-    RLX_VEC(rlx_pending *) pending;
-    const rlx_attr *module_attrs, *global_infos;
-    rlx_place devices_at;               /* of I.module_global_infos */
-    rlx_device_table devices;
-    rlx_ptrmap broken;                  /* GlobalVars of functions whose headers failed */
-    struct rlx_relax_state *relax;      /* the Relax function being read */
-    struct rlx_whereabouts where;       /* for what is said about missing names */
-    /* the variable whose annotation is being read; NULL in other annotations */
-    const rlx_word *annotated;
-    /* dimensions of which kind of struct info are being read; 0: none */
-    uint8_t dims_of;
-    struct rlx_tir_reader_state *tir; /* the PrimFunc being read */
-    struct rlx_metadata *metadata;
-    rlx_region kept;                    /* metadata: lives as long as the reader */
-
-    struct rlx_known_annotation *known; /* annotations by their text; see rlx_annotation_of */
-    size_t num_known;                   /* slots, a power of two */
-    /* attributes by the text of keywords; see reader_call.c */
-    struct rlx_keyword_memo *keywords;
-    /* changes with the meaning of any name that is not a Relax value */
-    uint32_t known_epoch;
-    rlx_ptrs stack;                     /* node arrays under construction */
-    RLX_VEC(rlx_place) places;          /* of the annotation being read */
-    size_t names_compared;              /* with unknown ones, for suggestions */
     bool notes;                         /* report older and newer spellings */
     size_t syntax_errors;               /* errors of the text itself: no module comes of it */
     size_t errors_before;               /* errors of the context when reading began */
+    size_t names_compared;              /* with unknown ones, for suggestions */
     size_t items_copied;                /* of lists: see RLX_SCRIPT_MAX_COPIES */
+} rlx_reader_text;
+
+/* Open frames. */
+typedef struct rlx_reader_scope {
+    RLX_VEC(rlx_word *) bound;          /* in open frames; NULL where one begins */
+    RLX_VEC(rlx_shadowed) hidden;       /* of those, in the same order */
+    uint32_t frame, next_frame;         /* serial number of the current frame */
+} rlx_reader_scope;
+
+/* The module, as long as it is read. */
+typedef struct rlx_reader_module {
+    rlx_module_builder *builder;
+    const rlx_env *env;
+    bool in_class;
+    rlx_word *name;
+    rlx_place class_at;
+    RLX_VEC(rlx_pending *) pending;
+    const rlx_attr *attrs, *global_infos;
+    rlx_place devices_at;               /* of I.module_global_infos */
+    rlx_device_table devices;
+    rlx_ptrmap broken;                  /* GlobalVars of functions whose headers failed */
+    struct rlx_metadata *metadata;
+    rlx_region kept;                    /* metadata and caches: lives as long as the reader */
+} rlx_reader_module;
+
+/* One function, or the header of one. */
+typedef struct rlx_reader_unit {
+    rlx_region region;                  /* values that live as long as it is read */
+    enum rlx_dialect dialect;
+    struct rlx_relax_state *relax;      /* the Relax function being read */
+    struct rlx_tir_reader_state *tir;   /* the PrimFunc being read */
+    struct rlx_whereabouts where;       /* for what is said about missing names */
+} rlx_reader_unit;
+
+/* One annotation. */
+typedef struct rlx_reader_annotation {
+    const rlx_word *variable;           /* whose it is; NULL in other annotations */
+    uint8_t dims_of;                    /* dimensions of which kind are being read; 0: none */
+    RLX_VEC(rlx_place) places;          /* of its parts */
+} rlx_reader_annotation;
+
+/* What has been read before, by its text; rlx_recall asks for it. */
+typedef struct rlx_reader_cache {
+    struct rlx_known_annotation *annotations; /* see rlx_annotation_of */
+    struct rlx_keyword_memo *keywords;  /* attributes of calls; see reader_call.c */
+    size_t slots;                       /* of annotations, a power of two; keywords: 1/4 */
+    /* changes with the meaning of any name that is not a Relax value */
+    uint32_t epoch;
+} rlx_reader_cache;
+
+typedef struct rlx_reader {
+    rlx_context *ctx;
+    rlx_builder *builder;
+    rlx_parser parser;
+    rlx_words names;
+    rlx_ptrs stack;                     /* node arrays under construction */
+    rlx_reader_text text;
+    rlx_reader_scope scope;
+    rlx_reader_module module;
+    rlx_reader_unit unit;
+    rlx_reader_annotation annotation;
+    rlx_reader_cache cache;
 } rlx_reader;
 
-/* ---- reports. All return false. begin, end: bytes of the text */
+/* ---- reader.c: reports. All return false. begin, end: bytes of the text */
 bool rlx_read_error(rlx_reader *r, enum rlx_code_id code, const rlx_ast *at, const char *format,
                     ...) RLX_PRINTF(4, 5);
 bool rlx_read_error_at(rlx_reader *r, enum rlx_code_id code, uint32_t begin, uint32_t end,
@@ -169,18 +194,14 @@ bool rlx_read_expected(rlx_reader *r, const rlx_ast *at, const char *what, const
 const char *rlx_nearest(const rlx_reader *r, rlx_slice text,
                         const char *(*name_at)(void *user, size_t i), void *user, size_t count);
 
-/* A name that means nothing here: says why as exactly as it can (WF01 - WF06, else PA10).
- * True: it has got a meaning (a shape variable, in a parameter), so that reading goes on. */
-bool rlx_read_missing(rlx_reader *r, const rlx_ast *a);
-
-/* ---- scopes */
+/* ---- reader.c: scopes */
 uint32_t rlx_reader_frame_enter(rlx_reader *r); /* gives what leave takes */
 void rlx_reader_frame_leave(rlx_reader *r, uint32_t mark);
 uint32_t rlx_reader_frame_mark(const rlx_reader *r);
 bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value);
 RLX_INLINE bool rlx_word_in_frame(const rlx_reader *r, const rlx_word *n)
 {
-    return n->value.kind && n->frame == r->frame;
+    return n->value.kind && n->frame == r->scope.frame;
 }
 /* Makes lists of a value live until the function ends, so that a name can stand for it. */
 bool rlx_val_keep(rlx_reader *r, rlx_val *v);
@@ -197,7 +218,31 @@ bool rlx_word_fail(rlx_reader *r, rlx_word *name);
  * have failed. */
 void rlx_line_failed(rlx_reader *r, const rlx_source_line *line);
 
-/* ---- values */
+/* ---- reader.c: values */
+/* Text of a string as one expression of the current scope. The tree lives in the reader's tree
+ * region. NULL after a report. */
+const rlx_ast *rlx_parse_text(rlx_reader *r, const rlx_ast *string);
+
+/* ---- reader.c: arguments of calls */
+/* params: names, NULL at the end; the first `required` must be given. slots: one per parameter,
+ * NULL if absent. */
+bool rlx_bind_args(rlx_reader *r, const rlx_ast *call, const char *what, const char *const *params,
+                   size_t required, const rlx_ast **slots);
+#define RLX_PARAMS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+/* *list among the arguments becomes its items. The call itself if there is none. */
+const rlx_ast *rlx_expand_stars(rlx_reader *r, const rlx_ast *call);
+/* value of name=..., NULL if absent */
+const rlx_ast *rlx_keyword(const rlx_ast *call, const char *name);
+RLX_INLINE bool rlx_ast_is_call(const rlx_ast *a) { return a->kind == RLX_AST_CALL; }
+/* Does `a` (a callee) name function `name` of the space? Does not evaluate calls. */
+bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, enum rlx_special name);
+
+/* ---- reader_missing.c: names without a meaning */
+/* A name that means nothing here: says why as exactly as it can (WF01 - WF06, else PA10).
+ * True: it has got a meaning (a shape variable, in a parameter), so that reading goes on. */
+bool rlx_read_missing(rlx_reader *r, const rlx_ast *a);
+
+/* ---- reader_value.c: expressions to values, and values to IR */
 RLX_INLINE rlx_val rlx_val_node(uint8_t kind, const rlx_node *node, const rlx_ast *at)
 {
     return (rlx_val){ .kind = kind, .begin = at->begin, .end = at->end, .node = node };
@@ -234,15 +279,13 @@ const rlx_expr *rlx_to_shape(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
 const rlx_expr *rlx_to_shape_value(rlx_reader *r, const rlx_ast *at, const rlx_val *v);
 const rlx_expr *rlx_to_scalar_value(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);
 const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v);
+
+/* ---- reader_operator.c: operators and builtins of Python; ranges and regions */
 /* Literals and operators of Python, and of IR where an operand is IR. */
 bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a,
                      const rlx_val *b, rlx_val *out);
 bool rlx_read_unary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a, rlx_val *out);
-/* Text of a string as one expression of the current scope. The tree lives in the reader's tree
- * region. NULL after a report. */
-const rlx_ast *rlx_parse_text(rlx_reader *r, const rlx_ast *string);
-
-/* reports */
+/* The report that their types do not fit together. False. */
 bool rlx_prims_differ(rlx_reader *r, const rlx_ast *at, const rlx_prim *a, const rlx_prim *b);
 /* one integer; else reports */
 bool rlx_read_is_extent(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);
@@ -258,73 +301,6 @@ const rlx_node *rlx_read_range_of(rlx_reader *r, const rlx_ast *call, const rlx_
 /* Call of a two-operand intrinsic; bit operations of literals fold. */
 bool rlx_prim_intrinsic(rlx_reader *r, const char *name, const rlx_ast *at, const rlx_prim *a,
                         const rlx_prim *b, rlx_val *out);
-
-/* ---- arguments of calls */
-/* params: names, NULL at the end; the first `required` must be given. slots: one per parameter,
- * NULL if absent. */
-bool rlx_bind_args(rlx_reader *r, const rlx_ast *call, const char *what, const char *const *params,
-                   size_t required, const rlx_ast **slots);
-#define RLX_PARAMS(...) ((const char *const[]){ __VA_ARGS__, NULL })
-/* *list among the arguments becomes its items. The call itself if there is none. */
-const rlx_ast *rlx_expand_stars(rlx_reader *r, const rlx_ast *call);
-/* value of name=..., NULL if absent */
-const rlx_ast *rlx_keyword(const rlx_ast *call, const char *name);
-RLX_INLINE bool rlx_ast_is_call(const rlx_ast *a) { return a->kind == RLX_AST_CALL; }
-/* Does `a` (a callee) name function `name` of the space? Does not evaluate calls. */
-bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, enum rlx_special name);
-
-/* ---- annotations */
-/* Struct info; places of its parts are appended to r->places. NULL after a report. */
-const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a);
-/* Places collected since `mark`, copied into the context; r->places is cut back. */
-const rlx_place *rlx_take_places(rlx_reader *r, size_t mark, size_t *count);
-/* Annotation of the variable `name` that is bound, and the places of its parts, which live as
- * long as its tree. Remembers by text what it read. NULL after a report. */
-const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_word *name,
-                                   const rlx_place **places, size_t *num_places);
-/* for the parser */
-struct rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end);
-/* Shape variables that strings in a parameter annotation define. */
-bool rlx_define_shape_vars(rlx_reader *r, const rlx_ast *annotation);
-const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice text);
-const rlx_node *rlx_make_vdevice(rlx_reader *r, const rlx_ast *call);
-
-/* ---- functions of R, T, I */
-typedef bool (*rlx_relax_handler)(rlx_reader *r, const struct rlx_relax_fn *fn,
-                                  const rlx_ast *call, rlx_val *out);
-typedef struct rlx_relax_fn {
-    const char *name;
-    rlx_relax_handler call;
-    uint8_t what;
-    const char *text;
-} rlx_relax_fn;
-bool rlx_call_relax(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out);
-bool rlx_call_tir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out);
-bool rlx_call_ir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out);
-/* A constant from a number or nested lists; RELAX_VOID: int32, float32 or bool. NULL after a
- * report. */
-const rlx_expr *rlx_const_of(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype dtype);
-/* Call of an operator by its row with arguments as written. path: its name, which remembers the
- * parameters; may be NULL. */
-bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rlx_ast *call,
-                  rlx_val *out);
-/* for the parser */
-struct rlx_ast *rlx_known_keywords_at(void *reader, const struct rlx_ast *call, uint32_t begin,
-                                      uint32_t end);
-bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, const rlx_ast *at);
-/* T.name without a call: dtype or NULL. */
-bool rlx_tir_reader_dtype_name(rlx_slice name, rlx_dtype *out);
-const rlx_attr *rlx_read_index_map(rlx_reader *r, const rlx_ast *lambda, rlx_dtype index_dtype,
-                                   const rlx_attr *inverse);
-/* f(x) of another PrimFunc, in a PrimFunc. */
-bool rlx_call_sibling(rlx_reader *r, const rlx_expr *callee, const rlx_ast *call, rlx_val *out);
-const rlx_prim *rlx_read_reducer(rlx_reader *r, const rlx_ast *call); /* T.comm_reducer */
-bool rlx_buffer_attr(rlx_reader *r, const rlx_buffer *b, rlx_word *name, const rlx_ast *at,
-                     rlx_val *out);
-bool rlx_buffer_method(rlx_reader *r, const rlx_val *method, const rlx_ast *call, rlx_val *out);
-bool rlx_buffer_index(rlx_reader *r, const rlx_buffer *b, const rlx_ast *index, bool vector,
-                      rlx_val *out);
-
 /* Python builtins that have a meaning here, by number in RLX_VAL_BUILTIN. */
 #define RLX_BUILTIN_NAMES \
     "range", "len", "float", "int", "bool", "max", "min", "tuple", "list", "str", "abs"
@@ -334,8 +310,45 @@ enum rlx_python {
 };
 bool rlx_call_python(rlx_reader *r, int which, const rlx_ast *call, rlx_val *out);
 
-/* ---- units */
-bool rlx_read_file(rlx_reader *r, rlx_parsed *out);
+/* ---- reader_annotation.c: struct info, shape variables, devices */
+/* Struct info; places of its parts are appended to r->annotation.places. NULL after a report. */
+const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a);
+/* Places collected since `mark`, copied into the context; r->annotation.places is cut back. */
+const rlx_place *rlx_take_places(rlx_reader *r, size_t mark, size_t *count);
+/* Annotation of the variable `name` that is bound, and the places of its parts, which live as
+ * long as its tree. Remembers by text what it read. NULL after a report. */
+const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_word *name,
+                                   const rlx_place **places, size_t *num_places);
+/* for the parser */
+struct rlx_ast *rlx_known_annotation_at(rlx_reader *r, uint32_t begin, uint32_t end);
+/* Shape variables that strings in a parameter annotation define. */
+bool rlx_define_shape_vars(rlx_reader *r, const rlx_ast *annotation);
+const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice text);
+const rlx_node *rlx_make_vdevice(rlx_reader *r, const rlx_ast *call);
+
+/* ---- reader_call.c: functions of R */
+typedef bool (*rlx_relax_handler)(rlx_reader *r, const struct rlx_relax_fn *fn,
+                                  const rlx_ast *call, rlx_val *out);
+typedef struct rlx_relax_fn {
+    const char *name;
+    rlx_relax_handler call;
+    uint8_t what;
+    const char *text;
+} rlx_relax_fn;
+bool rlx_call_relax(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out);
+/* A constant from a number or nested lists; RELAX_VOID: int32, float32 or bool. NULL after a
+ * report. */
+const rlx_expr *rlx_const_of(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype dtype);
+/* Call of an operator by its row with arguments as written. path: its name, which remembers the
+ * parameters; may be NULL. */
+bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rlx_ast *call,
+                  rlx_val *out);
+/* for the parser */
+struct rlx_ast *rlx_known_keywords_at(rlx_reader *r, const struct rlx_ast *call, uint32_t begin,
+                                      uint32_t end);
+bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, const rlx_ast *at);
+
+/* ---- reader_relax.c: Relax functions */
 /* Header of a Relax function: parameters and result into f; bindings made are kept in f->names. */
 bool rlx_relax_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *f);
 bool rlx_relax_body(rlx_reader *r, rlx_pending *f);
@@ -344,15 +357,9 @@ void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);
 /* Does the local function that is being read capture the dataflow variable that w names? False for
  * outputs of the block, and for names of functions around what is read. */
 bool rlx_read_is_captured(const rlx_reader *r, const rlx_word *w);
-/* The order in which bodies are read: one entry for each pending function. */
-bool rlx_order_bodies(rlx_reader *r, uint32_t *order);
 /* Bindings of the current frame since mark, kept for the body, and bound again there. */
 bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f);
 bool rlx_restore_names(rlx_reader *r, const rlx_pending *f);
-bool rlx_tir_reader_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *f);
-bool rlx_tir_reader_body(rlx_reader *r, rlx_pending *f);
-/* Options of @R.function(...), @T.prim_func(...): literals pure, private, check_well_formed. */
-bool rlx_read_decorator(rlx_reader *r, const rlx_ast *decorator, rlx_pending *f);
 /* The attributes `before` and those that `call` states, for f (NULL: of a block). NULL after a
  * report. */
 const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx_attr *before,
@@ -361,7 +368,40 @@ const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx
 const rlx_place *rlx_attr_places(rlx_reader *r, const rlx_pending *f, const rlx_attr *attrs,
                                  uint32_t *count);
 
-/* ---- metadata */
+/* ---- reader_tir.c: PrimFuncs */
+bool rlx_tir_reader_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *f);
+bool rlx_tir_reader_body(rlx_reader *r, rlx_pending *f);
+
+/* ---- reader_tir_buffer.c: attributes and elements of buffers */
+bool rlx_buffer_attr(rlx_reader *r, const rlx_buffer *b, rlx_word *name, const rlx_ast *at,
+                     rlx_val *out);
+bool rlx_buffer_method(rlx_reader *r, const rlx_val *method, const rlx_ast *call, rlx_val *out);
+bool rlx_buffer_index(rlx_reader *r, const rlx_buffer *b, const rlx_ast *index, bool vector,
+                      rlx_val *out);
+
+/* ---- reader_tir_call.c: functions of T */
+bool rlx_call_tir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out);
+/* T.name without a call: dtype or NULL. */
+bool rlx_tir_reader_dtype_name(rlx_slice name, rlx_dtype *out);
+/* f(x) of another PrimFunc, in a PrimFunc. */
+bool rlx_call_sibling(rlx_reader *r, const rlx_expr *callee, const rlx_ast *call, rlx_val *out);
+
+/* ---- reader_index_map.c: lambdas */
+const rlx_attr *rlx_read_index_map(rlx_reader *r, const rlx_ast *lambda, rlx_dtype index_dtype,
+                                   const rlx_attr *inverse);
+const rlx_prim *rlx_read_reducer(rlx_reader *r, const rlx_ast *call); /* T.comm_reducer */
+
+/* ---- reader_order.c: which body is read when */
+/* The order in which bodies are read: one entry for each pending function. */
+bool rlx_order_bodies(rlx_reader *r, uint32_t *order);
+
+/* ---- reader_module.c: files, decorators, functions of I */
+bool rlx_call_ir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out);
+bool rlx_read_file(rlx_reader *r, rlx_parsed *out);
+/* Options of @R.function(...), @T.prim_func(...): literals pure, private, check_well_formed. */
+bool rlx_read_decorator(rlx_reader *r, const rlx_ast *decorator, rlx_pending *f);
+
+/* ---- metadata_read.c: the metadata block */
 /* Text of tvm.ir.load_json. NULL after a report. */
 struct rlx_metadata *rlx_metadata_load(rlx_reader *r, const rlx_ast *at, rlx_slice json);
 const rlx_node *rlx_metadata_get(rlx_reader *r, const rlx_ast *at, rlx_slice type_key,

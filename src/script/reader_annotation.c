@@ -4,16 +4,17 @@
 
 static bool push_place(rlx_reader *r, const rlx_ast *a)
 {
-    return rlx_vec_push(&r->ctx->memory, &r->places, rlx_read_place(r, a)) ||
+    return rlx_vec_push(&r->ctx->memory, &r->annotation.places, rlx_read_place(r, a)) ||
            rlx_no_memory(r->ctx);
 }
 
 const rlx_place *rlx_take_places(rlx_reader *r, size_t mark, size_t *count)
 {
-    size_t found = r->places.len - mark;
-    r->places.len = mark;
+    size_t found = r->annotation.places.len - mark;
+    r->annotation.places.len = mark;
     const rlx_place *places =
-        found ? rlx_new_copy(r->ctx, r->places.data + mark, found * sizeof *places) : NULL;
+        found ? rlx_new_copy(r->ctx, r->annotation.places.data + mark, found * sizeof *places)
+              : NULL;
     *count = places ? found : 0;
     return places;
 }
@@ -65,10 +66,10 @@ static const rlx_prim *read_dim(rlx_reader *r, const rlx_ast *a)
 static bool read_dims(rlx_reader *r, const rlx_ast *list, enum rlx_node_kind of)
 {
     bool ok = true;
-    r->dims_of = (uint8_t)of;
+    r->annotation.dims_of = (uint8_t)of;
     for (const rlx_ast *a = list->first; a; a = a->next)
         ok &= push_node(r, read_dim(r, a));
-    r->dims_of = 0;
+    r->annotation.dims_of = 0;
     return ok;
 }
 
@@ -77,7 +78,7 @@ static bool define_dim(rlx_reader *r, rlx_word *w, const rlx_ast *at)
     if (!w || rlx_word_in_frame(r, w))
         return w != NULL;
     /* of a function in the result, where parameters have been read */
-    if (r->where.part == RLX_PART_RETURN && w->value.kind == RLX_VAL_PRIM)
+    if (r->unit.where.part == RLX_PART_RETURN && w->value.kind == RLX_VAL_PRIM)
         return true;
     const rlx_prim_var *v = rlx_prim_var_new(r->ctx, w->text, RELAX_INT64, rlx_read_place(r, at));
     rlx_val value = {
@@ -159,16 +160,16 @@ const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice tex
         if (!rlx_parse_u64(digits, &index, &overflow) || overflow)
             return rlx_read_error(r, RLX_PA12, at, "a device is written \"cuda:0\""), NULL;
     }
-    const rlx_attr_list *list = rlx_as_attr_list(rlx_attrs_get(r->global_infos, "vdevice"));
-    if (list && !rlx_device_table_fill(&r->devices, list))
+    const rlx_attr_list *list = rlx_as_attr_list(rlx_attrs_get(r->module.global_infos, "vdevice"));
+    if (list && !rlx_device_table_fill(&r->module.devices, list))
         return rlx_no_memory(r->ctx), NULL;
-    const rlx_node *found = rlx_device_find(&r->devices, kind, index);
+    const rlx_node *found = rlx_device_find(&r->module.devices, kind, index);
     if (found)
         return found;
     rlx_read_error(r, RLX_WF24, at, "device %.*s is not listed in the module",
                    (int)(text.len > 60 ? 60 : text.len), text.data);
     if (list)
-        rlx_note(r->ctx, r->devices_at, "the list is here");
+        rlx_note(r->ctx, r->module.devices_at, "the list is here");
     else
         rlx_note(r->ctx, RLX_NO_PLACE, "the module lists no devices");
     return NULL;
@@ -272,9 +273,9 @@ static bool tensor_shape(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of,
 static void rank_differs(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of, int64_t says,
                          size_t gives)
 {
-    if (r->annotated)
+    if (r->annotation.variable)
         rlx_read_error(r, RLX_WF10, a, "annotation of %s says rank %lld but gives %zu dimensions",
-                       r->annotated->text->data, (long long)says, gives);
+                       r->annotation.variable->text->data, (long long)says, gives);
     else
         rlx_read_error(r, of == RLX_NODE_SHAPE_SINFO ? RLX_WF15 : RLX_WF14, a,
                        "%s says rank %lld but gives %zu dimensions",
@@ -360,12 +361,12 @@ static const rlx_prim *prim_value(rlx_reader *r, const rlx_ast *a)
 {
     rlx_val v;
     const rlx_prim *value = NULL;
-    r->dims_of = RLX_NODE_PRIM_SINFO;
+    r->annotation.dims_of = RLX_NODE_PRIM_SINFO;
     if (a->kind == RLX_AST_STRING)
         value = read_dim(r, a);
     else if (push_place(r, a) && rlx_read_value(r, a, &v))
         value = v.kind == RLX_VAL_INT && !v.sub ? rlx_int64(r->ctx, v.i) : rlx_to_prim(r, a, &v);
-    r->dims_of = 0;
+    r->annotation.dims_of = 0;
     return value;
 }
 
@@ -473,7 +474,7 @@ static const rlx_sinfo *read_description(rlx_reader *r, const rlx_ast *call)
 /* Sizes of a function in a result that no parameter binds are its own. */
 static const rlx_sinfo *read_callable(rlx_reader *r, const rlx_ast *call)
 {
-    if (!call || r->where.part != RLX_PART_RETURN)
+    if (!call || r->unit.where.part != RLX_PART_RETURN)
         return read_description(r, call);
     uint32_t frame = rlx_reader_frame_enter(r);
     const rlx_sinfo *s = rlx_define_shape_vars(r, call) ? read_description(r, call) : NULL;
@@ -555,7 +556,7 @@ static const rlx_node *read_leaf_operand(rlx_reader *r, const rlx_ast *a)
 /* Operands that are no struct info share the place of the whole. */
 static const rlx_node *read_operand(rlx_reader *r, const rlx_ast *a)
 {
-    size_t places = r->places.len, mark = r->stack.len;
+    size_t places = r->annotation.places.len, mark = r->stack.len;
     const rlx_node *n = NULL;
     if (says_kind(r, a))
         return rlx_read_sinfo(r, a);
@@ -565,7 +566,7 @@ static const rlx_node *read_operand(rlx_reader *r, const rlx_ast *a)
         n = rlx_shape_new(r->ctx, (const rlx_prim *const *)(r->stack.data + mark),
                           r->stack.len - mark);
     r->stack.len = mark;
-    r->places.len = places;
+    r->annotation.places.len = places;
     return n;
 }
 
@@ -629,13 +630,13 @@ static bool place_parts(rlx_reader *r, const rlx_ast *at, const rlx_sinfo *s)
 static const rlx_sinfo *read_by_host(rlx_reader *r, const rlx_extension_kind *k,
                                      const rlx_ast *call)
 {
-    size_t mark = r->stack.len, places = r->places.len;
+    size_t mark = r->stack.len, places = r->annotation.places.len;
     bool good = true;
     for (const rlx_ast *a = call ? call->first : NULL; a && good; a = a->next)
         good = push_node(r, read_operand(r, a->kind == RLX_AST_KEYWORD ? a->base : a));
     const rlx_sinfo *s = good ? ask_host(r, k, call, mark) : NULL;
     r->stack.len = mark;
-    r->places.len = places;
+    r->annotation.places.len = places;
     return s && (!call || place_parts(r, call, s)) ? s : NULL;
 }
 
@@ -722,17 +723,17 @@ typedef struct known_ast { rlx_ast ast; known_value known; } known_ast;
 
 static rlx_known_annotation *slot_of(rlx_reader *r, uint32_t begin, uint32_t len)
 {
-    return &r->known[rlx_hash_bytes(r->parser.lexer.text + begin, len) & (r->num_known - 1)];
+    uint64_t hash = rlx_hash_bytes(r->parser.lexer.text + begin, len);
+    return &r->cache.annotations[hash & (r->cache.slots - 1)];
 }
 
-rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end)
+rlx_ast *rlx_known_annotation_at(rlx_reader *r, uint32_t begin, uint32_t end)
 {
-    rlx_reader *r = reader;
     const char *text = r->parser.lexer.text;
-    if (!r->known || r->dialect != RLX_DIALECT_RELAX)
+    if (!r->cache.annotations || r->unit.dialect != RLX_DIALECT_RELAX)
         return NULL;
     const rlx_known_annotation *k = slot_of(r, begin, end - begin);
-    if (!k->sinfo || k->epoch != r->known_epoch || k->len != end - begin ||
+    if (!k->sinfo || k->epoch != r->cache.epoch || k->len != end - begin ||
         memcmp(text + k->begin, text + begin, k->len) != 0)
         return NULL;
     known_ast *a = rlx_region_alloc(&r->parser.region, sizeof *a);
@@ -758,14 +759,14 @@ static bool is_known(const rlx_ast *a)
 
 static rlx_place known_place(const rlx_reader *r, const known_value *k, uint32_t i)
 {
-    return rlx_place_make(r->source, k->value.begin + k->places[2 * i], k->places[2 * i + 1]);
+    return rlx_place_make(r->text.source, k->value.begin + k->places[2 * i], k->places[2 * i + 1]);
 }
 
 static bool push_known_places(rlx_reader *r, const rlx_ast *a)
 {
     const known_value *k = (const known_value *)a->value;
     for (uint32_t i = 0; i < k->num_places; i++)
-        if (!rlx_vec_push(&r->ctx->memory, &r->places, known_place(r, k, i)))
+        if (!rlx_vec_push(&r->ctx->memory, &r->annotation.places, known_place(r, k, i)))
             return rlx_no_memory(r->ctx);
     return true;
 }
@@ -864,20 +865,21 @@ static bool can_remember(const rlx_sinfo *s)
 static void remember(rlx_reader *r, const rlx_ast *a, const rlx_sinfo *s, const rlx_place *places,
                      size_t count)
 {
-    if (!r->known && !(r->known = rlx_region_zero(&r->kept, r->num_known * sizeof *r->known)))
+    rlx_known_annotation **all = &r->cache.annotations;
+    if (!*all && !(*all = rlx_region_zero(&r->module.kept, r->cache.slots * sizeof **all)))
         return;
     uint32_t len = a->end - a->begin;
     if (memchr(r->parser.lexer.text + a->begin, '\n', len))
         return; /* lines are counted while they are read */
     rlx_known_annotation *k = slot_of(r, a->begin, len);
-    uint32_t *relative = rlx_region_alloc(&r->kept, 2 * count * sizeof *relative);
+    uint32_t *relative = rlx_region_alloc(&r->module.kept, 2 * count * sizeof *relative);
     if (!relative)
         return; /* nothing is lost */
     for (size_t i = 0; i < count; i++) {
         relative[2 * i] = rlx_place_begin(places[i]) - a->begin;
         relative[2 * i + 1] = rlx_place_len(places[i]);
     }
-    *k = (rlx_known_annotation){ a->begin, len, r->known_epoch, (uint32_t)count, s, relative };
+    *k = (rlx_known_annotation){ a->begin, len, r->cache.epoch, (uint32_t)count, s, relative };
 }
 
 /* The struct info that rlx_annotation_of gives for text that is known. */
@@ -898,14 +900,15 @@ const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_wo
 {
     if (is_known(a))
         return known_annotation(r, a, places, num_places);
-    size_t mark = r->places.len, diags = r->ctx->diags.num_diags;
-    r->annotated = name;
+    size_t mark = r->annotation.places.len, diags = r->ctx->diags.num_diags;
+    r->annotation.variable = name;
     const rlx_sinfo *s = rlx_read_sinfo(r, a);
-    r->annotated = NULL;
-    *num_places = r->places.len - mark;
+    r->annotation.variable = NULL;
+    *num_places = r->annotation.places.len - mark;
     *places =
-        rlx_region_copy(&r->parser.region, r->places.data + mark, *num_places * sizeof **places);
-    r->places.len = mark;
+        rlx_region_copy(&r->parser.region, r->annotation.places.data + mark,
+                        *num_places * sizeof **places);
+    r->annotation.places.len = mark;
     if (!*places)
         return rlx_no_memory(r->ctx), NULL;
     if (s && can_remember(s) && diags == r->ctx->diags.num_diags && *num_places)

@@ -18,7 +18,7 @@ static const rlx_node *const *stacked(const rlx_reader *r, size_t mark)
 
 static bool push_infos(rlx_reader *r, const rlx_ast *a)
 {
-    size_t mark = r->places.len;
+    size_t mark = r->annotation.places.len;
     bool ok = true;
     if (a->kind == RLX_AST_LIST || a->kind == RLX_AST_TUPLE) {
         for (const rlx_ast *i = a->first; i && ok; i = i->next)
@@ -26,7 +26,7 @@ static bool push_infos(rlx_reader *r, const rlx_ast *a)
     } else {
         ok = push_node(r, rlx_read_sinfo(r, a));
     }
-    r->places.len = mark;
+    r->annotation.places.len = mark;
     return ok;
 }
 
@@ -271,8 +271,8 @@ typedef struct rlx_keyword_memo {
 static rlx_keyword_memo *keywords_slot(rlx_reader *r, const rlx_word *path, uint32_t begin,
                                        uint32_t len)
 {
-    return &r->keywords[(rlx_hash_bytes(r->parser.lexer.text + begin, len) ^ path->text->hash) &
-                        (r->num_known / 4 - 1)];
+    uint64_t hash = rlx_hash_bytes(r->parser.lexer.text + begin, len) ^ path->text->hash;
+    return &r->cache.keywords[hash & (r->cache.slots / 4 - 1)];
 }
 
 /* R.add, R.nn.relu: the path below R, if it was looked up before; else NULL. */
@@ -293,12 +293,11 @@ static const rlx_word *known_path(const rlx_ast *callee)
                : NULL;
 }
 
-rlx_ast *rlx_known_keywords_at(void *reader, const rlx_ast *call, uint32_t begin, uint32_t end)
+rlx_ast *rlx_known_keywords_at(rlx_reader *r, const rlx_ast *call, uint32_t begin, uint32_t end)
 {
-    rlx_reader *r = reader;
     const char *text = r->parser.lexer.text;
     const rlx_word *path =
-        r->keywords && r->dialect == RLX_DIALECT_RELAX ? known_path(call->base) : NULL;
+        r->cache.keywords && r->unit.dialect == RLX_DIALECT_RELAX ? known_path(call->base) : NULL;
     const rlx_keyword_memo *k = path ? keywords_slot(r, path, begin, end - begin) : NULL;
     for (const rlx_ast *i = call->first; i; i = i->next)
         if (i->kind == RLX_AST_STAR)
@@ -356,8 +355,8 @@ static void remember_keywords(rlx_reader *r, const op_call *c, const rlx_word *p
              len = c->call->end - 1 - begin;
     if (!begin || memchr(text + begin, ')', len) || memchr(text + begin, '\n', len))
         return;
-    size_t bytes = r->num_known / 4 * sizeof *r->keywords;
-    if (!r->keywords && !(r->keywords = rlx_region_zero(&r->kept, bytes)))
+    size_t bytes = r->cache.slots / 4 * sizeof *r->cache.keywords;
+    if (!r->cache.keywords && !(r->cache.keywords = rlx_region_zero(&r->module.kept, bytes)))
         return; /* nothing is lost */
     *keywords_slot(r, path, begin, len) = (rlx_keyword_memo){ begin, len, before, path, given };
 }
@@ -462,7 +461,8 @@ static const struct rlx_op_params *params_for(rlx_reader *r, rlx_functions *know
                                               const rlx_op_row *row)
 {
     bool keep = known && known->row == row;
-    struct rlx_op_params *p = rlx_region_alloc(keep ? &r->kept : &r->parser.region, sizeof *p);
+    struct rlx_op_params *p =
+        rlx_region_alloc(keep ? &r->module.kept : &r->parser.region, sizeof *p);
     if (!p)
         return rlx_no_memory(r->ctx), NULL;
     p->count = params_of(r, row, p->items);
@@ -794,9 +794,9 @@ static bool call_get_item(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *
 static bool call_annotation(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call,
                             rlx_val *out)
 {
-    size_t mark = r->places.len;
+    size_t mark = r->annotation.places.len;
     const rlx_sinfo *s = rlx_read_sinfo(r, call);
-    r->places.len = mark;
+    r->annotation.places.len = mark;
     return rlx_val_set(out, RLX_VAL_SINFO, s, call);
 }
 

@@ -40,12 +40,12 @@ static bool push_results(rlx_reader *r, const rlx_ast *body)
 static bool read_lambda(rlx_reader *r, const rlx_ast *lambda, const rlx_dtype *dtypes,
                         rlx_dtype dtype)
 {
-    enum rlx_dialect dialect = r->dialect;
-    r->dialect = RLX_DIALECT_TIR; /* arithmetic of scalars */
+    enum rlx_dialect dialect = r->unit.dialect;
+    r->unit.dialect = RLX_DIALECT_TIR; /* arithmetic of scalars */
     uint32_t frame = rlx_reader_frame_enter(r);
     bool ok = bind_params(r, lambda, dtypes, dtype) && push_results(r, lambda->base);
     rlx_reader_frame_leave(r, frame);
-    r->dialect = dialect;
+    r->unit.dialect = dialect;
     return ok;
 }
 

@@ -17,8 +17,8 @@ static const char *known_at(void *user, size_t i)
 static bool unknown(rlx_reader *r, const rlx_ast *a)
 {
     const char *name = a->name->text->data;
-    bool affordable = r->names.len <= MOST_COMPARED - r->names_compared;
-    r->names_compared += affordable ? r->names.len : 0;
+    bool affordable = r->names.len <= MOST_COMPARED - r->text.names_compared;
+    r->text.names_compared += affordable ? r->names.len : 0;
     const char *near =
         affordable ? rlx_nearest(r, rlx_string_slice(a->name->text), known_at, &r->names,
                                  r->names.len)
@@ -33,8 +33,8 @@ static bool unknown(rlx_reader *r, const rlx_ast *a)
  * counts; the checker knows what was said of it. */
 static bool missing_in_header(rlx_reader *r, const rlx_ast *a)
 {
-    const char *name = a->name->text->data, *function = r->where.function->name->text->data;
-    if (r->where.part == RLX_PART_HEADER) {
+    const char *name = a->name->text->data, *function = r->unit.where.function->name->text->data;
+    if (r->unit.where.part == RLX_PART_HEADER) {
         rlx_read_error(r, RLX_WF06, a,
                        "shape variable %s of %s has no dimension of its own in any parameter",
                        name, function);
@@ -136,7 +136,7 @@ static uint32_t later_binding(const rlx_pending *function, rlx_slice text, uint3
 /* The module's function around what is being read. */
 static const rlx_whereabouts *outermost_body(const rlx_reader *r)
 {
-    const rlx_whereabouts *body = &r->where;
+    const rlx_whereabouts *body = &r->unit.where;
     while (body->outer && body->outer->part == RLX_PART_BODY)
         body = body->outer;
     return body;
@@ -163,7 +163,7 @@ static bool bound_later(rlx_reader *r, const rlx_ast *a)
         rlx_read_error(r, RLX_WF03, a, "variable %s is used before it is bound", name.data);
     if (value_of_def(text, found + 4, name))
         found += 4;
-    rlx_note(r->ctx, rlx_place_make(r->source, found, (uint32_t)name.len),
+    rlx_note(r->ctx, rlx_place_make(r->text.source, found, (uint32_t)name.len),
              is_size ? "it is declared here" : "it is bound here");
     return true;
 }
@@ -171,8 +171,8 @@ static bool bound_later(rlx_reader *r, const rlx_ast *a)
 /* A dimension that nothing declares, in the annotation of a variable. */
 static bool missing_in_dims(rlx_reader *r, const rlx_ast *a)
 {
-    enum rlx_code_id code = r->dims_of == RLX_NODE_SHAPE_SINFO  ? RLX_WF15
-                            : r->dims_of == RLX_NODE_PRIM_SINFO ? RLX_WF16
+    enum rlx_code_id code = r->annotation.dims_of == RLX_NODE_SHAPE_SINFO  ? RLX_WF15
+                            : r->annotation.dims_of == RLX_NODE_PRIM_SINFO ? RLX_WF16
                                                                 : RLX_WF14;
     rlx_read_error(r, code, a, "shape variable %s%s is not in scope", a->name->text->data,
                    code == RLX_WF15 ? " of a shape annotation" : "");
@@ -186,10 +186,10 @@ bool rlx_read_missing(rlx_reader *r, const rlx_ast *a)
     if (rlx_diags_full(&r->ctx->diags))
         return rlx_read_error(r, RLX_PA10, a, "%.60s is not defined", a->name->text->data);
     bool in_text = a->end > a->begin && a->end <= r->parser.lexer.len;
-    if (r->where.part == RLX_PART_HEADER || r->where.part == RLX_PART_RETURN)
+    if (r->unit.where.part == RLX_PART_HEADER || r->unit.where.part == RLX_PART_RETURN)
         return missing_in_header(r, a);
-    bool in_dims = r->annotated && r->dims_of;
-    if (r->where.part != RLX_PART_BODY || !in_text)
+    bool in_dims = r->annotation.variable && r->annotation.dims_of;
+    if (r->unit.where.part != RLX_PART_BODY || !in_text)
         return in_dims ? missing_in_dims(r, a) : unknown(r, a);
     if (a->name->value.node && a->name->frame >= outermost_body(r)->body_frame)
         return out_of_scope(r, a);

@@ -121,7 +121,7 @@ static bool bind_import(rlx_reader *r, rlx_word *alias, const rlx_ast *item)
                            .end = item->end,
                            .fn = { item->name, NULL } };
     if (!v.kind) {
-        if (r->notes)
+        if (r->text.notes)
             rlx_error(r->ctx, RLX_PA29, rlx_read_place(r, item), "this import has no effect");
         return true;
     }
@@ -146,8 +146,8 @@ static const rlx_sinfo *provisional(rlx_reader *r, const rlx_pending *f)
 
 static rlx_pending *new_pending(rlx_reader *r, const rlx_source_line *def)
 {
-    rlx_pending *f = rlx_region_zero(&r->unit, sizeof *f);
-    if (!f || !rlx_vec_push(&r->ctx->memory, &r->pending, f))
+    rlx_pending *f = rlx_region_zero(&r->unit.region, sizeof *f);
+    if (!f || !rlx_vec_push(&r->ctx->memory, &r->module.pending, f))
         return rlx_no_memory(r->ctx), NULL;
     f->name = def->name;
     f->begin = def->name_begin;
@@ -169,14 +169,14 @@ static void declare_function(rlx_reader *r, const rlx_source_line *def, const rl
     size_t errors = r->ctx->diags.num_errors;
     f->signature = provisional(r, f);
     f->gvar =
-        rlx_module_builder_declare(r->module, rlx_string_slice(f->name->text), f->signature,
-                                   rlx_place_make(r->source, f->begin, f->end - f->begin));
+        rlx_module_builder_declare(r->module.builder, rlx_string_slice(f->name->text), f->signature,
+                                   rlx_place_make(r->text.source, f->begin, f->end - f->begin));
     if (!f->gvar) {
         f->broken = true;
-        r->syntax_errors += r->ctx->diags.num_errors - errors;
+        r->text.syntax_errors += r->ctx->diags.num_errors - errors;
     }
     f->body_end = f->body.tok.begin;
-    if (f->broken && f->gvar && !rlx_ptrmap_put(&r->broken, f->gvar, 1))
+    if (f->broken && f->gvar && !rlx_ptrmap_put(&r->module.broken, f->gvar, 1))
         rlx_no_memory(r->ctx);
     if (!rlx_lexer_skip_suite(&r->parser.lexer)) {
         f->broken = true;
@@ -193,11 +193,11 @@ static void declare_extern(rlx_reader *r, const rlx_ast *name, const rlx_expr *f
         rlx_opaque_func_info(r->ctx, RLX_DERIVE_DEFAULT, NULL, r->ctx->object, false);
     size_t errors = r->ctx->diags.num_errors;
     const rlx_global_var *gv =
-        s ? rlx_module_builder_declare(r->module, rlx_string_slice(name->name->text), s,
+        s ? rlx_module_builder_declare(r->module.builder, rlx_string_slice(name->name->text), s,
                                        rlx_read_place(r, name))
           : NULL;
-    if (!gv || !rlx_module_builder_define(r->module, gv, func))
-        r->syntax_errors += r->ctx->diags.num_errors - errors;
+    if (!gv || !rlx_module_builder_define(r->module.builder, gv, func))
+        r->text.syntax_errors += r->ctx->diags.num_errors - errors;
 }
 
 static void read_alias(rlx_reader *r, const rlx_source_line *line, bool in_class)
@@ -275,22 +275,23 @@ static void read_class(rlx_reader *r, const rlx_source_line *line, const rlx_ast
 {
     rlx_suite s;
     rlx_val v = { .kind = RLX_VAL_MODULE, .begin = line->name_begin, .end = line->name_end };
-    size_t errors = r->syntax_errors;
+    size_t errors = r->text.syntax_errors;
     if (!decorator)
         rlx_read_error_at(r, RLX_PA23, line->begin, line->end,
                           "a module class needs the decorator @I.ir_module");
-    else if (decorator_kind(r, decorator) != DECORATOR_MODULE && errors == r->syntax_errors)
+    else if (decorator_kind(r, decorator) != DECORATOR_MODULE && errors == r->text.syntax_errors)
         rlx_read_error(r, RLX_PA23, decorator, "a class has the decorator @I.ir_module");
-    r->module_name = line->name;
-    r->class_at = rlx_place_make(r->source, line->name_begin, line->name_end - line->name_begin);
-    r->in_module = true;
+    r->module.name = line->name;
+    r->module.class_at =
+        rlx_place_make(r->text.source, line->name_begin, line->name_end - line->name_begin);
+    r->module.in_class = true;
     if (!rlx_word_bind(r, line->name, &v) || !rlx_suite_enter(&r->parser, &s)) {
-        r->syntax_errors++;
+        r->text.syntax_errors++;
     } else {
         read_class_body(r, &s);
         rlx_suite_leave(&r->parser, &s);
     }
-    r->in_module = false;
+    r->module.in_class = false;
 }
 
 /* ---- bodies --------------------------------------------------------------------------------- */
@@ -301,27 +302,28 @@ static void read_body(rlx_reader *r, rlx_pending *f)
     rlx_lexer_restore(lx, f->body);
     lx->indents[lx->num_indents - 1] = f->indent;
     r->parser.blocks = 0;
-    rlx_region_mark unit = rlx_region_save(&r->unit), trees = rlx_region_save(&r->parser.region);
+    rlx_region_mark unit = rlx_region_save(&r->unit.region);
+    rlx_region_mark trees = rlx_region_save(&r->parser.region);
     size_t errors = rlx_error_count(r->ctx);
     bool ok = f->tir ? rlx_tir_reader_body(r, f) : rlx_relax_body(r, f);
-    if (f->damaged && !f->ret && !rlx_ptrmap_put(&r->broken, f->gvar, 1))
+    if (f->damaged && !f->ret && !rlx_ptrmap_put(&r->module.broken, f->gvar, 1))
         rlx_no_memory(r->ctx); /* its result is not known: calls of it are silent */
     r->ctx->diags.otherwise = RLX_NO_PLACE;
-    if (!ok && !r->syntax_errors && errors == rlx_error_count(r->ctx))
+    if (!ok && !r->text.syntax_errors && errors == rlx_error_count(r->ctx))
         RLX_BUG(r->ctx, "body of %s failed without a reason", f->name->text->data);
-    rlx_region_rewind(&r->unit, unit);
+    rlx_region_rewind(&r->unit.region, unit);
     rlx_region_rewind(&r->parser.region, trees);
 }
 
 /* PrimFuncs first: what they are is known from their bodies, and Relax functions call them. */
 static void read_bodies(rlx_reader *r)
 {
-    size_t n = r->pending.len;
+    size_t n = r->module.pending.len;
     uint32_t *order = rlx_mem_alloc(&r->ctx->memory, (n + 1) * sizeof *order);
     bool ok = order ? rlx_order_bodies(r, order) : rlx_no_memory(r->ctx);
     for (int tir = 1; ok && tir >= 0; tir--)
         for (size_t i = 0; i < n && !r->ctx->diags.out_of_memory; i++) {
-            rlx_pending *f = r->pending.data[order[i]];
+            rlx_pending *f = r->module.pending.data[order[i]];
             if (f->tir == (bool)tir && !f->broken)
                 read_body(r, f);
         }
@@ -342,7 +344,7 @@ static size_t read_units(rlx_reader *r)
         if (r->parser.lexer.tok.kind == RLX_TOK_END)
             break;
         rlx_source_line line;
-        r->dialect = RLX_DIALECT_MODULE;
+        r->unit.dialect = RLX_DIALECT_MODULE;
         rlx_parse_line(&r->parser, &line);
         stray_decorator(r, &decorator, &line);
         if (line.kind == RLX_LINE_CLASS) {
@@ -364,37 +366,38 @@ static size_t read_units(rlx_reader *r)
  * stands for each other one. */
 static const rlx_module *damaged_module(rlx_reader *r)
 {
-    for (size_t i = 0; i < r->pending.len; i++) {
-        const rlx_pending *f = r->pending.data[i];
-        if (!f->gvar || rlx_module_builder_function(r->module, f->gvar))
+    for (size_t i = 0; i < r->module.pending.len; i++) {
+        const rlx_pending *f = r->module.pending.data[i];
+        if (!f->gvar || rlx_module_builder_function(r->module.builder, f->gvar))
             continue;
         const rlx_expr *nothing = rlx_extern_func_new(r->ctx, rlx_string_slice(f->gvar->name));
-        if (!nothing || !rlx_module_builder_define(r->module, f->gvar, nothing))
+        if (!nothing || !rlx_module_builder_define(r->module.builder, f->gvar, nothing))
             return NULL;
     }
-    return rlx_module_builder_finish(r->module, r->class_at);
+    return rlx_module_builder_finish(r->module.builder, r->module.class_at);
 }
 
 bool rlx_read_file(rlx_reader *r, rlx_parsed *out)
 {
-    r->module = rlx_module_builder_create(r->ctx, NULL);
-    if (!r->module)
+    r->module.builder = rlx_module_builder_create(r->ctx, NULL);
+    if (!r->module.builder)
         return rlx_no_memory(r->ctx);
-    r->class_at = rlx_place_make(r->source, 0, 0);
-    r->env = rlx_module_builder_env(r->module);
+    r->module.class_at = rlx_place_make(r->text.source, 0, 0);
+    r->module.env = rlx_module_builder_env(r->module.builder);
     size_t classes = read_units(r);
-    if (!classes && !r->pending.len && !r->syntax_errors && !r->ctx->diags.out_of_memory)
+    if (!classes && !r->module.pending.len && !r->text.syntax_errors &&
+        !r->ctx->diags.out_of_memory)
         rlx_read_error_at(r, RLX_PA33, 0, 0, "the text holds no module and no function");
     read_bodies(r);
-    rlx_module_builder_set_attrs(r->module, r->module_attrs, r->global_infos);
+    rlx_module_builder_set_attrs(r->module.builder, r->module.attrs, r->module.global_infos);
     if (r->ctx->diags.out_of_memory)
         return false;
-    if (r->syntax_errors) {
+    if (r->text.syntax_errors) {
         out->damaged = damaged_module(r);
         return false;
     }
-    out->module = rlx_module_builder_finish(r->module, r->class_at);
-    out->standalone = !classes && r->pending.len == 1;
+    out->module = rlx_module_builder_finish(r->module.builder, r->module.class_at);
+    out->standalone = !classes && r->module.pending.len == 1;
     return out->module != NULL;
 }
 
@@ -402,7 +405,7 @@ bool rlx_read_file(rlx_reader *r, rlx_parsed *out)
 
 static bool in_class(rlx_reader *r, const rlx_ast *call, const char *what)
 {
-    return (r->in_module && r->dialect == RLX_DIALECT_MODULE) ||
+    return (r->module.in_class && r->unit.dialect == RLX_DIALECT_MODULE) ||
            rlx_read_error(r, RLX_PA15, call, "%s stands in the class of a module", what);
 }
 
@@ -423,10 +426,10 @@ static bool module_attrs(rlx_reader *r, const rlx_ast *call, rlx_val *out)
     }
     if (v.kind != RLX_VAL_DICT)
         return rlx_read_expected(r, slot[0], "a dictionary", &v);
-    if (r->module_attrs && !overwrite)
+    if (r->module.attrs && !overwrite)
         return rlx_read_error(r, RLX_PA13, call, "a module has one I.module_attrs");
     *out = (rlx_val){ .kind = RLX_VAL_NONE };
-    return (r->module_attrs = rlx_to_attr(r, slot[0], &v)) != NULL;
+    return (r->module.attrs = rlx_to_attr(r, slot[0], &v)) != NULL;
 }
 
 static bool global_infos(rlx_reader *r, const rlx_ast *call, rlx_val *out)
@@ -442,11 +445,11 @@ static bool global_infos(rlx_reader *r, const rlx_ast *call, rlx_val *out)
     for (size_t i = 1; i < v.list.count; i += 2)
         if (v.list.items[i].kind != RLX_VAL_LIST)
             return rlx_read_expected(r, slot[0], "a list for each name", &v.list.items[i]);
-    if (r->global_infos)
+    if (r->module.global_infos)
         return rlx_read_error(r, RLX_PA13, call, "a module has one I.module_global_infos");
     *out = (rlx_val){ .kind = RLX_VAL_NONE };
-    r->devices_at = rlx_read_place(r, call);
-    return (r->global_infos = rlx_to_attr(r, slot[0], &v)) != NULL;
+    r->module.devices_at = rlx_read_place(r, call);
+    return (r->module.global_infos = rlx_to_attr(r, slot[0], &v)) != NULL;
 }
 
 static bool vdevice(rlx_reader *r, const rlx_ast *call, rlx_val *out)
@@ -504,9 +507,9 @@ static bool load_json(rlx_reader *r, const rlx_ast *call, rlx_val *out)
     if (!rlx_bind_args(r, call, "tvm.ir.load_json", RLX_PARAMS("json_str"), 1, slot) ||
         !rlx_read_value(r, slot[0], &v) || !rlx_to_string(r, slot[0], &v, &text))
         return false;
-    r->metadata = rlx_metadata_load(r, slot[0], text);
+    r->module.metadata = rlx_metadata_load(r, slot[0], text);
     *out = (rlx_val){ .kind = RLX_VAL_META, .begin = call->begin, .end = call->end };
-    return r->metadata != NULL;
+    return r->module.metadata != NULL;
 }
 
 bool rlx_call_ir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out)

@@ -405,7 +405,7 @@ bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val
         return join_lists(r, at, a, b, out);
     bool relax = (a->kind == RLX_VAL_EXPR && !rlx_as_prim_value(a->node)) ||
                  (b->kind == RLX_VAL_EXPR && !rlx_as_prim_value(b->node));
-    if (relax && r->dialect == RLX_DIALECT_RELAX)
+    if (relax && r->unit.dialect == RLX_DIALECT_RELAX)
         return relax_binary(r, op, at, a, b, out);
     const rlx_prim *x = prim_operand(r, op, a, b), *y = x ? prim_operand(r, op, b, a) : NULL;
     return prim_binary(r, op, at, x, y, out);
@@ -474,7 +474,7 @@ bool rlx_read_unary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val 
     if (is_number(a))
         return number_unary(r, op, at, a, out);
     if (a->kind == RLX_VAL_EXPR && !rlx_as_prim_value(a->node) &&
-        r->dialect == RLX_DIALECT_RELAX) {
+        r->unit.dialect == RLX_DIALECT_RELAX) {
         if (op != RLX_TOK_MINUS)
             return rlx_read_error(r, RLX_PA16, at, "%s has no meaning for Relax expressions",
                                   rlx_tok_text(op));

@@ -24,7 +24,7 @@ static bool states_no_result(const rlx_pending *f)
  * UINT32_MAX: none. */
 static uint32_t next_mention(search *s, visit *v)
 {
-    const rlx_pending *f = s->r->pending.data[v->function];
+    const rlx_pending *f = s->r->module.pending.data[v->function];
     const char *text = s->r->parser.lexer.text;
     rlx_slice name;
     while ((name = rlx_next_name(text, &v->at, f->body_end)).len) {
@@ -38,7 +38,7 @@ static uint32_t next_mention(search *s, visit *v)
 
 static bool enter(search *s, uint32_t function)
 {
-    visit v = { function, s->r->pending.data[function]->body.tok.begin };
+    visit v = { function, s->r->module.pending.data[function]->body.tok.begin };
     s->seen[function] = true;
     return rlx_vec_push(&s->r->ctx->memory, &s->open, v) || rlx_no_memory(s->r->ctx);
 }
@@ -48,7 +48,7 @@ static bool sort(search *s, uint32_t *order)
 {
     uint32_t count = 0;
     bool ok = true;
-    for (uint32_t i = 0; ok && i < s->r->pending.len; i++) {
+    for (uint32_t i = 0; ok && i < s->r->module.pending.len; i++) {
         ok = s->seen[i] || enter(s, i);
         while (ok && s->open.len) {
             uint32_t next = next_mention(s, &rlx_vec_last(&s->open));
@@ -64,8 +64,8 @@ static bool sort(search *s, uint32_t *order)
 static bool collect(search *s)
 {
     bool ok = true;
-    for (size_t i = 0; ok && i < s->r->pending.len; i++) {
-        const rlx_pending *f = s->r->pending.data[i];
+    for (size_t i = 0; ok && i < s->r->module.pending.len; i++) {
+        const rlx_pending *f = s->r->module.pending.data[i];
         ok = !states_no_result(f) || rlx_ptrmap_put(&s->unstated, f->name, i + 1) ||
              rlx_no_memory(s->r->ctx);
     }
@@ -75,7 +75,7 @@ static bool collect(search *s)
 bool rlx_order_bodies(rlx_reader *r, uint32_t *order)
 {
     rlx_memory *m = &r->ctx->memory;
-    size_t n = r->pending.len;
+    size_t n = r->module.pending.len;
     search s = { .r = r };
     rlx_ptrmap_init(&s.unstated, m);
     bool ok = collect(&s);

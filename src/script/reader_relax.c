@@ -58,7 +58,7 @@ static const rlx_sinfo *close_annotation(rlx_reader *r, const rlx_sinfo *s)
 {
     if (!s || !(s->flags & RLX_FLAG_HAS_FUNC))
         return s;
-    bound_vars b = { .outer = r->builder && r->relax && r->relax->begun
+    bound_vars b = { .outer = r->builder && r->unit.relax && r->unit.relax->begun
                                   ? rlx_builder_scope(r->builder)
                                   : NULL };
     return rlx_close_binders(r->ctx, s, is_bound, &b);
@@ -72,7 +72,7 @@ static bool close_params(rlx_reader *r, const rlx_sinfo **infos, size_t count,
         any |= (infos[i]->flags & RLX_FLAG_HAS_FUNC) != 0;
     if (!any)
         return true;
-    bound_vars b = { .outer = r->builder && r->relax && r->relax->begun
+    bound_vars b = { .outer = r->builder && r->unit.relax && r->unit.relax->begun
                                   ? rlx_builder_scope(r->builder)
                                   : NULL };
     bool ok = true;
@@ -136,18 +136,18 @@ static const rlx_sinfo *param_annotation(rlx_reader *r, const rlx_ast *p)
         return rlx_read_error(r, RLX_PA17, p, "parameter %s needs an annotation",
                               p->name->text->data),
                NULL;
-    r->annotated = p->name;
+    r->annotation.variable = p->name;
     const rlx_sinfo *s = rlx_read_sinfo(r, p->base);
-    r->annotated = NULL;
+    r->annotation.variable = NULL;
     return s;
 }
 
 static void read_result_annotation(rlx_reader *r, const rlx_source_line *def, rlx_pending *f)
 {
-    size_t mark = r->places.len;
+    size_t mark = r->annotation.places.len;
     if (!def->annotation)
         return;
-    r->where.part = RLX_PART_RETURN;
+    r->unit.where.part = RLX_PART_RETURN;
     f->ret = rlx_read_sinfo(r, def->annotation);
     f->ret_places = rlx_take_places(r, mark, &f->num_ret_places);
     if (f->ret)
@@ -175,7 +175,7 @@ static bool read_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *
 {
     size_t n = 0;
     bool ok = true;
-    r->where = (rlx_whereabouts){ f, RLX_PART_HEADER, 0, NULL };
+    r->unit.where = (rlx_whereabouts){ f, RLX_PART_HEADER, 0, NULL };
     for (const rlx_ast *p = def->target; p && ok; p = p->next, n++)
         ok = !p->base || rlx_define_shape_vars(r, p->base);
     const rlx_sinfo **infos = rlx_region_array(&r->parser.region, n + 1, sizeof *infos);
@@ -186,7 +186,7 @@ static bool read_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *
     if (!ok || !infos || !f->params || !places || !counts || !failed)
         return ok ? rlx_no_memory(r->ctx) : false;
     for (const rlx_ast *p = def->target; p; p = p->next, i++) {
-        size_t mark = r->places.len;
+        size_t mark = r->annotation.places.len;
         infos[i] = param_annotation(r, p);
         places[i] = rlx_take_places(r, mark, &counts[i]);
         failed[i] = !infos[i];
@@ -206,21 +206,22 @@ static bool read_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *
 
 static bool read_params(rlx_reader *r, const rlx_source_line *def, rlx_pending *f)
 {
-    rlx_whereabouts outer = r->where;
+    rlx_whereabouts outer = r->unit.where;
     bool ok = read_header(r, def, f);
-    r->where = outer;
+    r->unit.where = outer;
     return ok;
 }
 
 /* Bindings of the frame since `mark`, bound again when the body is read. */
 bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f)
 {
-    size_t n = r->bound.len - mark;
-    rlx_meaning *names = rlx_region_array(&r->unit, n + 1, sizeof *names);
+    size_t n = r->scope.bound.len - mark;
+    rlx_meaning *names = rlx_region_array(&r->unit.region, n + 1, sizeof *names);
     if (!names)
         return rlx_no_memory(r->ctx);
     for (size_t i = 0; i < n; i++)
-        names[i] = (rlx_meaning){ r->bound.data[mark + i], r->bound.data[mark + i]->value };
+        names[i] = (rlx_meaning){ r->scope.bound.data[mark + i],
+                                  r->scope.bound.data[mark + i]->value };
     f->names = names;
     f->num_names = n;
     return true;
@@ -236,12 +237,12 @@ bool rlx_restore_names(rlx_reader *r, const rlx_pending *f)
 
 bool rlx_relax_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *f)
 {
-    enum rlx_dialect dialect = r->dialect;
-    r->dialect = RLX_DIALECT_RELAX;
+    enum rlx_dialect dialect = r->unit.dialect;
+    r->unit.dialect = RLX_DIALECT_RELAX;
     uint32_t frame = rlx_reader_frame_enter(r);
     bool ok = read_params(r, def, f) && rlx_keep_names(r, frame, f);
     rlx_reader_frame_leave(r, frame);
-    r->dialect = dialect;
+    r->unit.dialect = dialect;
     return ok;
 }
 
@@ -249,13 +250,13 @@ bool rlx_relax_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *f)
 
 static rlx_place line_place(const rlx_reader *r, const rlx_source_line *line)
 {
-    return rlx_place_make(r->source, line->begin, line->end - line->begin);
+    return rlx_place_make(r->text.source, line->begin, line->end - line->begin);
 }
 
 /* The builder gets the function when its first binding comes: by then its attributes are known. */
 static bool begin(rlx_reader *r)
 {
-    rlx_relax_state *s = r->relax;
+    rlx_relax_state *s = r->unit.relax;
     if (s->begun)
         return true;
     const rlx_pending *f = s->f;
@@ -276,7 +277,7 @@ void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p)
 {
     rlx_prim_vars vars = { 0 };
     int64_t literal;
-    if (r->dialect != RLX_DIALECT_RELAX || r->where.part != RLX_PART_BODY ||
+    if (r->unit.dialect != RLX_DIALECT_RELAX || r->unit.where.part != RLX_PART_BODY ||
         rlx_int_literal(p, &literal) || !begin(r))
         return;
     const rlx_scope *scope = rlx_builder_scope(r->builder);
@@ -322,7 +323,7 @@ typedef struct target {
 /* False as long as nobody looked ahead: most variables are made outputs when R.output is read. */
 static bool is_output(const rlx_reader *r, const rlx_source_line *line, const rlx_word *w)
 {
-    return r->relax->block && w->output_block == r->relax->block &&
+    return r->unit.relax->block && w->output_block == r->unit.relax->block &&
            (w->last_bound == line->begin || w->last_bound == ANYWHERE);
 }
 
@@ -345,7 +346,7 @@ static bool is_plain_value(rlx_reader *r, const target *t, const rlx_expr *e)
 {
     if (!t->annotation)
         return true;
-    const rlx_sinfo *have = rlx_leaf_sinfo(r->ctx, r->env, e);
+    const rlx_sinfo *have = rlx_leaf_sinfo(r->ctx, r->module.env, e);
     return have && rlx_assignable(r->ctx, rlx_builder_scope(r->builder), have, t->annotation,
                                   NULL) == RLX_ASSIGNABLE_YES;
 }
@@ -370,7 +371,7 @@ static rlx_emit emit_how(rlx_reader *r, const rlx_source_line *line, const targe
                        .num_annotation_places = t->num_places,
                        .output = is_output(r, line, t->word),
                        .place = line_place(r, line),
-                       .var_place = rlx_place_make(r->source, t->begin, t->end - t->begin) };
+                       .var_place = rlx_place_make(r->text.source, t->begin, t->end - t->begin) };
 }
 
 /* Struct info that names variables is another one where these are gone: then it matters from
@@ -378,7 +379,7 @@ static rlx_emit emit_how(rlx_reader *r, const rlx_source_line *line, const targe
 static bool settle_output(rlx_reader *r, const rlx_source_line *line, const target *t,
                           const rlx_var *v)
 {
-    if (!r->relax->block || !rlx_builder_output_differs(v))
+    if (!r->unit.relax->block || !rlx_builder_output_differs(v))
         return true;
     return look_ahead(r) &&
            (!is_output(r, line, t->word) || rlx_builder_output(r->builder, v));
@@ -400,10 +401,10 @@ static bool bound(rlx_reader *r, relax_scope *scope, const rlx_source_line *line
 
 static bool misplaced(rlx_reader *r, const rlx_source_line *line)
 {
-    if (r->relax->block_closed)
+    if (r->unit.relax->block_closed)
         return rlx_read_error_at(r, RLX_PA27, line->begin, line->end,
                                  "nothing is bound after R.output in a dataflow block");
-    if (r->relax->returned)
+    if (r->unit.relax->returned)
         return rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
                                  "nothing follows the return of a function");
     return false;
@@ -412,7 +413,7 @@ static bool misplaced(rlx_reader *r, const rlx_source_line *line)
 static bool emit(rlx_reader *r, relax_scope *scope, const rlx_source_line *line, const target *t,
                  const rlx_expr *e)
 {
-    if (!e || misplaced(r, line) || r->relax->block_closed || !begin(r))
+    if (!e || misplaced(r, line) || r->unit.relax->block_closed || !begin(r))
         return rlx_word_fail(r, t->word);
     rlx_emit how = emit_how(r, line, t);
     if (t->last && scope->suffix) {
@@ -475,7 +476,7 @@ static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_source_line 
                        const rlx_ast *call, bool older)
 {
     const rlx_ast *slot[2];
-    if (misplaced(r, line) || r->relax->block_closed || !begin(r))
+    if (misplaced(r, line) || r->unit.relax->block_closed || !begin(r))
         return rlx_word_fail(r, t->word);
     if (rlx_keyword(call, "ty"))
         rlx_read_note(r, call, "ty= is a newer spelling of struct_info=");
@@ -486,7 +487,7 @@ static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_source_line 
         return rlx_word_fail(r, t->word);
     const rlx_expr *value = rlx_read_expr(r, slot[0], true);
     const rlx_sinfo *info = NULL;
-    size_t mark = r->places.len, count;
+    size_t mark = r->annotation.places.len, count;
     if (value && older) {
         rlx_read_note(r, call, "R.match_shape is an older spelling of R.match_cast");
         info = older_pattern(r, value, slot[1]);
@@ -810,13 +811,13 @@ static bool note_entries(rlx_reader *r, const rlx_val *dict, rlx_pending *f)
         const rlx_val *key = &dict->list.items[i], *value = key + 1;
         const rlx_ast at = { .begin = key->begin, .end = key->end };
         rlx_slice text;
-        rlx_attr_entry *entry = rlx_region_alloc(&r->unit, sizeof *entry);
+        rlx_attr_entry *entry = rlx_region_alloc(&r->unit.region, sizeof *entry);
         if (!entry)
             return rlx_no_memory(r->ctx);
         if (!rlx_to_string(r, &at, key, &text))
             return false;
         *entry = (rlx_attr_entry){ .key = rlx_attr_string_new(r->ctx, text),
-                                   .place = rlx_place_make(r->source, key->begin,
+                                   .place = rlx_place_make(r->text.source, key->begin,
                                                            value->end - key->begin),
                                    .before = f->attr_entries };
         f->attr_entries = entry;
@@ -863,13 +864,14 @@ const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx
 static void read_func_attr(rlx_reader *r, const rlx_ast *call)
 {
     const rlx_attr *attrs =
-        rlx_read_attr_dict(r, call, r->relax->attrs, r->relax->f, "R.func_attr");
+        rlx_read_attr_dict(r, call, r->unit.relax->attrs, r->unit.relax->f, "R.func_attr");
     if (!attrs)
         return;
     const rlx_attr_string *symbol = rlx_as_attr_string(rlx_attrs_get(attrs, "global_symbol"));
-    if (r->relax->f->is_private && symbol && !rlx_attrs_get(r->relax->attrs, "global_symbol"))
+    if (r->unit.relax->f->is_private && symbol &&
+        !rlx_attrs_get(r->unit.relax->attrs, "global_symbol"))
         rlx_read_error(r, RLX_PA23, call, "a private function has no global_symbol");
-    r->relax->attrs = attrs;
+    r->unit.relax->attrs = attrs;
 }
 
 /* The variable that the open block has bound under this name, now an ordinary one. NULL: there
@@ -884,7 +886,7 @@ static const rlx_var *output_of(rlx_reader *r, const rlx_word *w)
 
 static void read_output(rlx_reader *r, const rlx_ast *call)
 {
-    rlx_relax_state *s = r->relax;
+    rlx_relax_state *s = r->unit.relax;
     if (!s->block || s->block_closed) {
         rlx_read_error(r, RLX_PA27, call,
                        s->block ? "a dataflow block has one R.output"
@@ -943,7 +945,7 @@ static void read_expression(rlx_reader *r, relax_scope *scope, const rlx_source_
 
 static void read_return(rlx_reader *r, const rlx_source_line *line, const relax_scope *scope)
 {
-    rlx_relax_state *s = r->relax;
+    rlx_relax_state *s = r->unit.relax;
     rlx_val v = { .kind = RLX_VAL_TUPLE };
     if (scope->suffix) {
         rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
@@ -1018,7 +1020,7 @@ static const rlx_expr *read_branch(rlx_reader *r, relax_scope *branch, const rlx
         read_statements(r, &s, branch);
         rlx_suite_leave(&r->parser, &s);
     } else {
-        r->syntax_errors++;
+        r->text.syntax_errors++;
     }
     rlx_reader_frame_leave(r, frame);
     if (!open)
@@ -1033,7 +1035,7 @@ static const rlx_expr *read_branch(rlx_reader *r, relax_scope *branch, const rlx
 static void no_value(rlx_reader *r, const rlx_source_line *header, const relax_scope *branch,
                      size_t errors)
 {
-    bool known = branch->value || branch->name || errors != r->syntax_errors;
+    bool known = branch->value || branch->name || errors != r->text.syntax_errors;
     if (!known && !r->ctx->diags.out_of_memory)
         rlx_read_error_at(r, RLX_PA32, header->begin, header->end,
                           "a branch ends by binding its value to a name");
@@ -1062,7 +1064,7 @@ static bool if_in_block(rlx_reader *r, const rlx_source_line *line)
 {
     rlx_lexer *lx = &r->parser.lexer;
     rlx_read_error_at(r, RLX_WF07, line->begin, line->end, "if inside a dataflow block");
-    rlx_note(r->ctx, r->relax->block_at, "the block begins here");
+    rlx_note(r->ctx, r->unit.relax->block_at, "the block begins here");
     rlx_note(r->ctx, RLX_NO_PLACE, "move it out of the block");
     for (uint8_t kind = RLX_TOK_ELSE; kind == RLX_TOK_ELSE || kind == RLX_TOK_ELIF;) {
         fail_suite(r);
@@ -1078,8 +1080,8 @@ static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_source_line *li
 {
     relax_scope branches[2] = { { .suffix = "_then", .begin = line->begin, .end = line->end },
                                 { .suffix = "_else" } };
-    size_t errors = r->syntax_errors;
-    if (r->relax->block)
+    size_t errors = r->text.syntax_errors;
+    if (r->unit.relax->block)
         return if_in_block(r, line);
     bool usable = !misplaced(r, line) && begin(r);
     const rlx_expr *cond = usable ? read_condition(r, line->value) : NULL;
@@ -1095,7 +1097,7 @@ static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_source_line *li
     rlx_source_line other;
     rlx_parse_line(&r->parser, &other);
     if (other.kind == RLX_LINE_ERROR)
-        return r->syntax_errors++, false;
+        return r->text.syntax_errors++, false;
     bool deep = other.kind == RLX_LINE_ELIF && r->parser.blocks >= RLX_SCRIPT_MAX_BLOCKS;
     if (deep)
         rlx_read_error_at(r, RLX_PA09, other.begin, other.end, "more than %d nested blocks",
@@ -1145,8 +1147,8 @@ static bool mark_outputs(rlx_reader *r, uint32_t at, uint32_t end, uint32_t last
         rlx_word *w = name.len ? rlx_words_get(&r->names, name) : NULL;
         if (name.len && !w)
             return false;
-        if (w && w->output_block != r->relax->block) {
-            w->output_block = r->relax->block;
+        if (w && w->output_block != r->unit.relax->block) {
+            w->output_block = r->unit.relax->block;
             w->last_bound = last_bound;
             ++*missing;
         }
@@ -1160,7 +1162,7 @@ static bool mark_outputs(rlx_reader *r, uint32_t at, uint32_t end, uint32_t last
 static void mark_last(rlx_reader *r, rlx_slice name, uint32_t line, size_t *missing)
 {
     rlx_word *w = rlx_words_find(&r->names, name);
-    if (w && w->output_block == r->relax->block && w->last_bound == NOT_FOUND) {
+    if (w && w->output_block == r->unit.relax->block && w->last_bound == NOT_FOUND) {
         w->last_bound = line;
         --*missing;
     }
@@ -1209,7 +1211,7 @@ typedef struct line_span { uint32_t begin, end; } line_span;
 /* Marks what the block's lines say it outputs, and where that is bound last. */
 static bool scan_block(rlx_reader *r)
 {
-    const struct block_text *from = &r->relax->block_text;
+    const struct block_text *from = &r->unit.relax->block_text;
     rlx_lines l = { .text = r->parser.lexer.text, .pos = from->line, .len = r->parser.lexer.len };
     size_t missing = 0;
     if (!from->lines) {
@@ -1239,7 +1241,7 @@ static bool scan_block(rlx_reader *r)
  * matters sooner, its lines are looked through, once. */
 static bool look_ahead(rlx_reader *r)
 {
-    rlx_relax_state *s = r->relax;
+    rlx_relax_state *s = r->unit.relax;
     bool first = s->block && !s->looked_ahead;
     s->looked_ahead = true;
     return !first || scan_block(r);
@@ -1247,9 +1249,9 @@ static bool look_ahead(rlx_reader *r)
 
 static void open_block(rlx_reader *r, const rlx_source_line *line, const rlx_suite *suite)
 {
-    rlx_relax_state *s = r->relax;
+    rlx_relax_state *s = r->unit.relax;
     const rlx_lexer *lx = &r->parser.lexer;
-    s->block = r->frame;
+    s->block = r->scope.frame;
     s->block_at = line_place(r, line);
     s->block_closed = s->looked_ahead = false;
     s->block_text = (struct block_text){ suite->block, lx->line, lx->tok.begin,
@@ -1263,14 +1265,14 @@ static void guess_outputs(rlx_reader *r, uint32_t mark)
 {
     if (!look_ahead(r))
         return;
-    for (size_t i = mark; i < r->bound.len; i++)
-        if (r->bound.data[i]->output_block == r->relax->block)
-            (void)output_of(r, r->bound.data[i]);
+    for (size_t i = mark; i < r->scope.bound.len; i++)
+        if (r->scope.bound.data[i]->output_block == r->unit.relax->block)
+            (void)output_of(r, r->scope.bound.data[i]);
 }
 
 static void read_dataflow(rlx_reader *r, const rlx_source_line *line)
 {
-    rlx_relax_state *s = r->relax;
+    rlx_relax_state *s = r->unit.relax;
     rlx_suite suite;
     if (s->block)
         rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "dataflow blocks do not nest");
@@ -1279,16 +1281,16 @@ static void read_dataflow(rlx_reader *r, const rlx_source_line *line)
         if (!usable)
             fail_suite(r);
         else
-            r->syntax_errors++;
+            r->text.syntax_errors++;
         return;
     }
     uint32_t frame = rlx_reader_frame_enter(r);
-    size_t errors = r->syntax_errors;
+    size_t errors = r->text.syntax_errors;
     relax_scope inside = { 0 };
     open_block(r, line, &suite);
     if (rlx_builder_begin_block(r->builder, true, line_place(r, line))) {
         read_statements(r, &suite, &inside);
-        if (!s->block_closed || errors != r->syntax_errors)
+        if (!s->block_closed || errors != r->text.syntax_errors)
             guess_outputs(r, frame);
         rlx_builder_end_block(r->builder);
     }
@@ -1364,10 +1366,11 @@ static const rlx_function *finish_function(rlx_reader *r, rlx_relax_state *s,
 /* The functions around have looked ahead for what their blocks output. */
 bool rlx_read_is_captured(const rlx_reader *r, const rlx_word *w)
 {
-    bool local = r->where.part == RLX_PART_BODY && r->where.outer && r->where.outer->function;
-    if (!local || w->frame >= r->where.body_frame)
+    const rlx_whereabouts *where = &r->unit.where;
+    bool local = where->part == RLX_PART_BODY && where->outer && where->outer->function;
+    if (!local || w->frame >= r->unit.where.body_frame)
         return false;
-    for (const rlx_relax_state *s = r->relax; s; s = s->outer)
+    for (const rlx_relax_state *s = r->unit.relax; s; s = s->outer)
         if (s->self == w->value.node || (s->block && s->block == w->output_block))
             return false;
     return true;
@@ -1377,24 +1380,24 @@ bool rlx_read_is_captured(const rlx_reader *r, const rlx_word *w)
  * function. */
 static const rlx_function *read_function(rlx_reader *r, rlx_pending *f, const rlx_expr *self)
 {
-    rlx_relax_state *outer = r->relax, state = { .outer = outer, .f = f, .self = self };
+    rlx_relax_state *outer = r->unit.relax, state = { .outer = outer, .f = f, .self = self };
     rlx_suite s;
     relax_scope scope = { 0 };
     const rlx_function *fn = NULL;
-    size_t errors = r->syntax_errors;
-    rlx_whereabouts around = r->where;
-    r->relax = &state;
+    size_t errors = r->text.syntax_errors;
+    rlx_whereabouts around = r->unit.where;
+    r->unit.relax = &state;
     uint32_t frame = rlx_reader_frame_enter(r);
-    r->where = (rlx_whereabouts){ f, RLX_PART_BODY, r->frame, &around };
+    r->unit.where = (rlx_whereabouts){ f, RLX_PART_BODY, r->scope.frame, &around };
     if (rlx_restore_names(r, f)) {
         if (rlx_suite_enter(&r->parser, &s)) {
             read_statements(r, &s, &scope);
             rlx_suite_leave(&r->parser, &s);
         } else {
-            r->syntax_errors++;
+            r->text.syntax_errors++;
         }
     }
-    if (!state.returned && errors == r->syntax_errors && !r->ctx->diags.out_of_memory)
+    if (!state.returned && errors == r->text.syntax_errors && !r->ctx->diags.out_of_memory)
         rlx_read_error_at(r, RLX_PA14, f->begin, f->end, "function %s has no return",
                           f->name->text->data);
     if (!f->is_private && !rlx_attrs_get(state.attrs, "global_symbol")) {
@@ -1402,13 +1405,14 @@ static const rlx_function *read_function(rlx_reader *r, rlx_pending *f, const rl
         state.attrs = symbol ? rlx_attrs_with(r->ctx, state.attrs, "global_symbol", symbol) : NULL;
     }
     if (begin(r))
-        fn = finish_function(r, &state, rlx_place_make(r->source, f->begin, f->end - f->begin));
+        fn = finish_function(r, &state,
+                             rlx_place_make(r->text.source, f->begin, f->end - f->begin));
     rlx_reader_frame_leave(r, frame);
     rlx_vec_free(&r->ctx->memory, &state.outputs);
-    r->relax = outer;
-    r->where = around;
+    r->unit.relax = outer;
+    r->unit.where = around;
     /* a damaged function has what could be read: it is looked at, not returned */
-    f->damaged = errors != r->syntax_errors;
+    f->damaged = errors != r->text.syntax_errors;
     return fn;
 }
 
@@ -1520,16 +1524,16 @@ static void read_statements(rlx_reader *r, rlx_suite *s, relax_scope *scope)
 
 bool rlx_relax_body(rlx_reader *r, rlx_pending *f)
 {
-    r->dialect = RLX_DIALECT_RELAX;
+    r->unit.dialect = RLX_DIALECT_RELAX;
     if (!r->builder) {
         rlx_builder_options options = { .keep_op_form = true,
                                         .count_names = true,
                                         .keep_going = true };
-        r->builder = rlx_builder_create(r->ctx, r->env, &options);
+        r->builder = rlx_builder_create(r->ctx, r->module.env, &options);
         if (!r->builder)
             return rlx_no_memory(r->ctx);
     }
     rlx_builder_reset(r->builder);
     const rlx_function *fn = read_function(r, f, &f->gvar->node);
-    return fn && rlx_module_builder_define(r->module, f->gvar, &fn->node) && !f->damaged;
+    return fn && rlx_module_builder_define(r->module.builder, f->gvar, &fn->node) && !f->damaged;
 }

@@ -23,13 +23,14 @@ bool rlx_tir_reader_copy(rlx_reader *r, const rlx_ptrs *from, const rlx_node *co
 
 bool rlx_tir_reader_add(rlx_reader *r, const rlx_stmt *s)
 {
-    return rlx_tir_reader_push(r, &r->tir->stmts, s);
+    return rlx_tir_reader_push(r, &r->unit.tir->stmts, s);
 }
 
 bool rlx_tir_reader_open_scoped(rlx_reader *r, rlx_node *node)
 {
-    rlx_tir_reader_scoped s = { node, r->tir->stmts.len };
-    return node && (rlx_vec_push(&r->ctx->memory, &r->tir->scoped, s) || rlx_no_memory(r->ctx));
+    rlx_tir_reader_scoped s = { node, r->unit.tir->stmts.len };
+    return node &&
+           (rlx_vec_push(&r->ctx->memory, &r->unit.tir->scoped, s) || rlx_no_memory(r->ctx));
 }
 
 static const rlx_stmt *evaluate(rlx_reader *r, const rlx_prim *value, rlx_place place)
@@ -52,7 +53,7 @@ static bool is_nothing(const rlx_stmt *s)
  * holds it. */
 static const rlx_stmt *fold_stmts(rlx_reader *r, size_t mark)
 {
-    rlx_ptrs *s = &r->tir->stmts;
+    rlx_ptrs *s = &r->unit.tir->stmts;
     size_t n = mark;
     const rlx_stmt *first = s->len > mark ? s->data[mark] : NULL;
     for (size_t i = mark; i < s->len; i++)
@@ -83,7 +84,7 @@ static const rlx_node **body_of(rlx_node *n)
  * is around it. */
 static bool close_scoped(rlx_reader *r, size_t scoped)
 {
-    struct rlx_tir_reader_state *t = r->tir;
+    struct rlx_tir_reader_state *t = r->unit.tir;
     bool ok = true;
     while (t->scoped.len > scoped) {
         rlx_tir_reader_scoped s = rlx_vec_pop(&t->scoped);
@@ -111,11 +112,11 @@ static bool read_lines(rlx_reader *r, rlx_suite *s)
 
 const rlx_stmt *rlx_tir_reader_read_suite(rlx_reader *r)
 {
-    struct rlx_tir_reader_state *t = r->tir;
+    struct rlx_tir_reader_state *t = r->unit.tir;
     size_t stmts = t->stmts.len, scoped = t->scoped.len;
     rlx_suite s;
     if (!rlx_suite_enter(&r->parser, &s)) {
-        r->syntax_errors++;
+        r->text.syntax_errors++;
         return NULL;
     }
     t->level++;
@@ -691,7 +692,7 @@ static bool buffer_store(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_a
 static bool func_attr(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                       const rlx_ast *target)
 {
-    struct rlx_tir_reader_state *t = r->tir;
+    struct rlx_tir_reader_state *t = r->unit.tir;
     if (t->level != 1 || t->block)
         return rlx_read_error(r, RLX_PA15, call, "T.func_attr stands at the top of the function");
     const rlx_attr *attrs = rlx_read_attr_dict(r, call, t->attrs, t->f, "T.func_attr");
@@ -808,7 +809,7 @@ static bool read_assign(rlx_reader *r, const rlx_source_line *line)
         return typed_let(r, line);
     if (target->kind == RLX_AST_INDEX)
         return rlx_read_store(r, target, rlx_read_prim_operand(r, value), NULL,
-                              rlx_place_make(r->source, line->begin, line->end - line->begin));
+                              rlx_place_make(r->text.source, line->begin, line->end - line->begin));
     if (target->kind == RLX_AST_TUPLE || target->kind == RLX_AST_LIST)
         return assign_list(r, line);
     return rlx_read_operand(r, value, &v) &&
@@ -825,7 +826,7 @@ static bool read_augment(rlx_reader *r, const rlx_source_line *line)
         !rlx_read_binary(r, line->op, line->value, &a, &b, &out))
         return false;
     return rlx_read_store(r, line->target, rlx_to_prim(r, line->value, &out), NULL,
-                          rlx_place_make(r->source, line->begin, line->end - line->begin));
+                          rlx_place_make(r->text.source, line->begin, line->end - line->begin));
 }
 
 /* ---- other statements ----------------------------------------------------------------------- */
@@ -860,7 +861,7 @@ static bool read_return(rlx_reader *r, const rlx_source_line *line)
     const rlx_prim *p = rlx_read_prim_operand(r, line->value);
     const rlx_stmt *s =
         p ? evaluate(r, rlx_prim_call_z(r->ctx, rlx_prim_dtype(p), "ret", &p, 1),
-                     rlx_place_make(r->source, line->begin, line->end - line->begin))
+                     rlx_place_make(r->text.source, line->begin, line->end - line->begin))
           : NULL;
     return s && rlx_tir_reader_add(r, s);
 }
@@ -900,7 +901,7 @@ static bool read_else(rlx_reader *r, bool constant, bool taken, const rlx_stmt *
         return true;
     rlx_parse_line(&r->parser, &other);
     if (other.kind == RLX_LINE_ERROR)
-        return r->syntax_errors++, false;
+        return r->text.syntax_errors++, false;
     if (other.kind == RLX_LINE_ELSE)
         return constant ? inline_suite(r, taken) : (*out = read_frame_suite(r)) != NULL;
     if (r->parser.blocks >= RLX_SCRIPT_MAX_BLOCKS) {
@@ -908,7 +909,7 @@ static bool read_else(rlx_reader *r, bool constant, bool taken, const rlx_stmt *
         return rlx_read_error_at(r, RLX_PA09, other.begin, other.end, "more than %d nested blocks",
                                  RLX_SCRIPT_MAX_BLOCKS);
     }
-    struct rlx_tir_reader_state *t = r->tir;
+    struct rlx_tir_reader_state *t = r->unit.tir;
     size_t stmts = t->stmts.len, scoped = t->scoped.len;
     uint32_t frame = rlx_reader_frame_enter(r);
     r->parser.blocks++;
@@ -938,7 +939,7 @@ static bool read_if(rlx_reader *r, const rlx_source_line *line)
     const rlx_prim *cond = known ? rlx_to_prim(r, line->value, &v) : NULL;
     if ((n = rlx_node_new(r->ctx, RLX_NODE_IF_THEN_ELSE)) == NULL)
         return false;
-    n->place = rlx_place_make(r->source, line->begin, line->end - line->begin);
+    n->place = rlx_place_make(r->text.source, line->begin, line->end - line->begin);
     n->cond = cond;
     n->then_case = read_frame_suite(r);
     ok = read_else(r, false, false, &n->else_case);
@@ -952,7 +953,7 @@ static bool read_while(rlx_reader *r, const rlx_source_line *line)
     const rlx_stmt *body = read_frame_suite(r);
     if (!cond || !body)
         return false;
-    n->place = rlx_place_make(r->source, line->begin, line->end - line->begin);
+    n->place = rlx_place_make(r->text.source, line->begin, line->end - line->begin);
     n->cond = cond;
     n->body = body;
     return rlx_tir_reader_add(r, &n->node);
@@ -960,7 +961,7 @@ static bool read_while(rlx_reader *r, const rlx_source_line *line)
 
 static bool read_init(rlx_reader *r, const rlx_ast *call)
 {
-    rlx_tir_reader_open_block *b = r->tir->block;
+    rlx_tir_reader_open_block *b = r->unit.tir->block;
     const rlx_stmt *body = read_frame_suite(r);
     if (!b)
         return rlx_read_error(r, RLX_PA15, call, "T.init stands in a block");
@@ -974,7 +975,7 @@ static bool read_init(rlx_reader *r, const rlx_ast *call)
 /* with of scoped statements: they end where the suite ends */
 static bool read_scoped_with(rlx_reader *r, const rlx_source_line *line)
 {
-    struct rlx_tir_reader_state *t = r->tir;
+    struct rlx_tir_reader_state *t = r->unit.tir;
     size_t scoped = t->scoped.len;
     uint32_t frame = rlx_reader_frame_enter(r);
     bool ok = true;
@@ -1032,7 +1033,7 @@ static bool read_statement(rlx_reader *r, const rlx_source_line *line)
     case RLX_LINE_RETURN: return read_return(r, line);
     case RLX_LINE_ASSERT:
         return open_assert(r, line->value, line->annotation,
-                           rlx_place_make(r->source, line->begin, line->end - line->begin));
+                           rlx_place_make(r->text.source, line->begin, line->end - line->begin));
     case RLX_LINE_IF: return read_if(r, line);
     case RLX_LINE_FOR: return rlx_tir_reader_read_for(r, line);
     case RLX_LINE_WHILE: return read_while(r, line);
@@ -1125,7 +1126,7 @@ static bool read_result(rlx_reader *r, const rlx_ast *a, rlx_pending *f)
 
 bool rlx_tir_reader_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *f)
 {
-    enum rlx_dialect dialect = r->dialect;
+    enum rlx_dialect dialect = r->unit.dialect;
     size_t n = 0, i = 0;
     for (const rlx_ast *p = def->target; p; p = p->next)
         n++;
@@ -1133,7 +1134,7 @@ bool rlx_tir_reader_header(rlx_reader *r, const rlx_source_line *def, rlx_pendin
     f->tir_buffers = rlx_new_zero(r->ctx, (n + 1) * sizeof *f->tir_buffers);
     if (!f->params || !f->tir_buffers)
         return false;
-    r->dialect = RLX_DIALECT_TIR;
+    r->unit.dialect = RLX_DIALECT_TIR;
     uint32_t frame = rlx_reader_frame_enter(r);
     bool ok = true;
     for (const rlx_ast *p = def->target; p; p = p->next)
@@ -1141,7 +1142,7 @@ bool rlx_tir_reader_header(rlx_reader *r, const rlx_source_line *def, rlx_pendin
     f->num_params = n;
     ok = ok && read_result(r, def->annotation, f) && rlx_keep_names(r, frame, f);
     rlx_reader_frame_leave(r, frame);
-    r->dialect = dialect;
+    r->unit.dialect = dialect;
     return ok;
 }
 
@@ -1150,7 +1151,7 @@ bool rlx_tir_reader_header(rlx_reader *r, const rlx_source_line *def, rlx_pendin
 /* Blocks that might have been the root but are not: their regions are found now. */
 static bool complete_rest(rlx_reader *r, const rlx_stmt *body)
 {
-    struct rlx_tir_reader_state *t = r->tir;
+    struct rlx_tir_reader_state *t = r->unit.tir;
     for (size_t i = 0; i < t->unfinished.len; i++) {
         rlx_block_realize *realize = t->unfinished.data[i];
         if (&realize->node == body)
@@ -1158,7 +1159,7 @@ static bool complete_rest(rlx_reader *r, const rlx_stmt *body)
         const rlx_tir_block *b = (const rlx_tir_block *)realize->block;
         size_t errors = r->ctx->diags.num_errors;
         b = rlx_tir_complete_block(r->ctx, b, !b->num_reads, !b->num_writes);
-        r->syntax_errors += r->ctx->diags.num_errors - errors;
+        r->text.syntax_errors += r->ctx->diags.num_errors - errors;
         if (!b)
             return false;
         realize->block = &b->node;
@@ -1168,7 +1169,7 @@ static bool complete_rest(rlx_reader *r, const rlx_stmt *body)
 
 static const rlx_prim_func *make_func(rlx_reader *r, const rlx_stmt *body)
 {
-    struct rlx_tir_reader_state *t = r->tir;
+    struct rlx_tir_reader_state *t = r->unit.tir;
     const rlx_pending *f = t->f;
     if (!f->is_private && !rlx_attrs_get(t->attrs, "global_symbol")) {
         const rlx_attr *symbol = rlx_attr_string_new(r->ctx, rlx_string_slice(f->name->text));
@@ -1178,7 +1179,7 @@ static const rlx_prim_func *make_func(rlx_reader *r, const rlx_stmt *body)
     rlx_prim_func *p = rlx_node_new(r->ctx, RLX_NODE_PRIM_FUNC);
     if (!p || !complete_rest(r, body))
         return NULL;
-    p->place = rlx_place_make(r->source, f->begin, f->end - f->begin);
+    p->place = rlx_place_make(r->text.source, f->begin, f->end - f->begin);
     p->params = f->params;
     p->num_params = f->num_params;
     p->buffers = t->buffers;
@@ -1196,8 +1197,8 @@ bool rlx_tir_reader_body(rlx_reader *r, rlx_pending *f)
     struct rlx_tir_reader_state state = { .f = f, .buffers = f->tir_buffers };
     rlx_memory *m = &r->ctx->memory;
     const rlx_prim_func *p = NULL;
-    r->dialect = RLX_DIALECT_TIR;
-    r->tir = &state;
+    r->unit.dialect = RLX_DIALECT_TIR;
+    r->unit.tir = &state;
     rlx_ptrmap_init(&state.loops, m);
     rlx_ptrmap_init(&state.params, m);
     uint32_t frame = rlx_reader_frame_enter(r);
@@ -1212,6 +1213,6 @@ bool rlx_tir_reader_body(rlx_reader *r, rlx_pending *f)
     rlx_vec_free(m, &state.unfinished);
     rlx_ptrmap_free(&state.loops);
     rlx_ptrmap_free(&state.params);
-    r->tir = NULL;
-    return p && rlx_module_builder_define(r->module, f->gvar, &p->node);
+    r->unit.tir = NULL;
+    return p && rlx_module_builder_define(r->module.builder, f->gvar, &p->node);
 }

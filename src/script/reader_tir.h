@@ -3,6 +3,7 @@
 #define RLX_READER_TIR_H
 
 #include "script/reader.h"
+#include "tir/tir.h"
 
 /* A block being read: `with T.block(...)`. */
 typedef struct rlx_tir_reader_open_block {

@@ -213,7 +213,7 @@ static bool bind_loop_vars(rlx_reader *r, const rlx_ast *target, const loop_spec
     if (list && target->count != n)
         return rlx_read_error(r, RLX_PA30, target, "%u variables for %zu loops",
                               (unsigned)target->count, n);
-    rlx_val *items = rlx_region_array(&r->unit, n, sizeof *items);
+    rlx_val *items = rlx_region_array(&r->unit.region, n, sizeof *items);
     if (!items)
         return rlx_no_memory(r->ctx);
     for (size_t i = 0; i < n; i++) {
@@ -227,7 +227,8 @@ static bool bind_loop_vars(rlx_reader *r, const rlx_ast *target, const loop_spec
         const rlx_node *range =
             vars[i] ? rlx_range_new(r->ctx, specs[i].min, specs[i].extent) : NULL;
         if (!range ||
-            (!rlx_ptrmap_put(&r->tir->loops, vars[i], (uintptr_t)range) && !rlx_no_memory(r->ctx)))
+            (!rlx_ptrmap_put(&r->unit.tir->loops, vars[i], (uintptr_t)range) &&
+             !rlx_no_memory(r->ctx)))
             return false;
         items[i] = rlx_val_node(RLX_VAL_PRIM, &vars[i]->node, name);
         if ((list || n == 1) && !rlx_tir_reader_define(r, name, &items[i]))
@@ -291,7 +292,7 @@ bool rlx_tir_reader_read_for(rlx_reader *r, const rlx_source_line *line)
         return false;
     for (size_t i = n; i-- > 0 && body;)
         body = make_loop(r, &specs[i], vars[i], body,
-                         rlx_place_make(r->source, line->begin, line->end - line->begin));
+                         rlx_place_make(r->text.source, line->begin, line->end - line->begin));
     return body && rlx_tir_reader_add(r, body);
 }
 
@@ -329,7 +330,7 @@ static const rlx_tir_block *complete(rlx_reader *r, const rlx_tir_reader_open_bl
     size_t errors = r->ctx->diags.num_errors;
     const rlx_tir_block *t =
         rlx_tir_complete_block(r->ctx, b->block, !b->has_reads, !b->has_writes);
-    r->syntax_errors += r->ctx->diags.num_errors - errors;
+    r->text.syntax_errors += r->ctx->diags.num_errors - errors;
     return t;
 }
 
@@ -340,7 +341,7 @@ static bool finish_block(rlx_reader *r, rlx_tir_reader_open_block *b, const rlx_
         return false;
     /* a block without axes at the function's own level is the root if nothing else is there:
      * decided at the end */
-    bool maybe_root = !b->outer && r->tir->level == 1 && !b->iters.len;
+    bool maybe_root = !b->outer && r->unit.tir->level == 1 && !b->iters.len;
     const rlx_tir_block *t = complete(r, b, maybe_root);
     rlx_block_realize *realize = t ? rlx_node_new(r->ctx, RLX_NODE_BLOCK_REALIZE) : NULL;
     if (!realize ||
@@ -352,7 +353,7 @@ static bool finish_block(rlx_reader *r, rlx_tir_reader_open_block *b, const rlx_
     if (!realize->predicate)
         return false;
     if (maybe_root && !(b->has_reads && b->has_writes) &&
-        !rlx_tir_reader_push(r, &r->tir->unfinished, realize))
+        !rlx_tir_reader_push(r, &r->unit.tir->unfinished, realize))
         return false;
     return rlx_tir_reader_add(r, b->no_realize ? &t->node : &realize->node);
 }
@@ -361,7 +362,7 @@ bool rlx_tir_reader_read_block(rlx_reader *r, const rlx_ast *call)
 {
     const rlx_ast *slot[2];
     rlx_val v;
-    rlx_tir_reader_open_block b = { .outer = r->tir->block,
+    rlx_tir_reader_open_block b = { .outer = r->unit.tir->block,
                                     .block = rlx_node_new(r->ctx, RLX_NODE_TIR_BLOCK) };
     bool ok =
         b.block && rlx_bind_args(r, call, "T.block", RLX_PARAMS("name", "no_realize"), 0, slot);
@@ -375,11 +376,11 @@ bool rlx_tir_reader_read_block(rlx_reader *r, const rlx_ast *call)
         return false;
     }
     b.block->place = rlx_read_place(r, call);
-    r->tir->block = &b;
+    r->unit.tir->block = &b;
     uint32_t frame = rlx_reader_frame_enter(r);
     const rlx_stmt *body = rlx_tir_reader_read_suite(r);
     rlx_reader_frame_leave(r, frame);
-    r->tir->block = b.outer;
+    r->unit.tir->block = b.outer;
     ok = ok && body && finish_block(r, &b, body, rlx_read_place(r, call));
     free_block(r, &b);
     return ok;
@@ -390,7 +391,7 @@ bool rlx_tir_reader_read_block(rlx_reader *r, const rlx_ast *call)
 static bool add_axis(rlx_reader *r, const rlx_ast *target, const rlx_node *dom, rlx_dtype dtype,
                      uint8_t type, const rlx_prim *value)
 {
-    rlx_tir_reader_open_block *b = r->tir->block;
+    rlx_tir_reader_open_block *b = r->unit.tir->block;
     const rlx_prim_var *var =
         rlx_prim_var_new(r->ctx, target->name->text, dtype, rlx_read_place(r, target));
     rlx_iter_var *iter = var ? rlx_node_new(r->ctx, RLX_NODE_ITER_VAR) : NULL;
@@ -406,7 +407,7 @@ static bool add_axis(rlx_reader *r, const rlx_ast *target, const rlx_node *dom, 
 
 static bool in_block(rlx_reader *r, const rlx_ast *call, const char *what)
 {
-    return r->tir->block || rlx_read_error(r, RLX_PA15, call, "T.%s stands in a block", what);
+    return r->unit.tir->block || rlx_read_error(r, RLX_PA15, call, "T.%s stands in a block", what);
 }
 
 /* v = T.axis.spatial(dom, value, dtype="int32") */
@@ -440,7 +441,7 @@ static bool remap_one(rlx_reader *r, const rlx_ast *at, char kind, const rlx_val
         uint8_t type;
     } kinds[] = { { 'S', RLX_ITER_SPATIAL }, { 'R', RLX_ITER_REDUCE } };
     const rlx_prim *p = rlx_to_prim(r, at, binding);
-    const rlx_node *dom = p ? rlx_ptrmap_get(&r->tir->loops, p) : NULL;
+    const rlx_node *dom = p ? rlx_ptrmap_get(&r->unit.tir->loops, p) : NULL;
     if (!p)
         return false;
     if (!dom)
@@ -503,7 +504,7 @@ static bool push_regions(rlx_reader *r, const rlx_ast *a, rlx_ptrs *to)
 bool rlx_tir_reader_reads(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                           const rlx_ast *target)
 {
-    rlx_tir_reader_open_block *b = r->tir->block;
+    rlx_tir_reader_open_block *b = r->unit.tir->block;
     if (!in_block(r, call, fn->name))
         return false;
     bool *has = fn->what ? &b->has_writes : &b->has_reads;
@@ -525,9 +526,9 @@ bool rlx_tir_reader_where(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_
     if (!in_block(r, call, fn->name) ||
         !rlx_bind_args(r, call, "T.where", RLX_PARAMS("predicate"), 1, slot))
         return false;
-    if (r->tir->block->predicate)
+    if (r->unit.tir->block->predicate)
         return rlx_read_error(r, RLX_PA13, call, "a block has one T.where");
-    return (r->tir->block->predicate = rlx_read_prim_operand(r, slot[0])) != NULL;
+    return (r->unit.tir->block->predicate = rlx_read_prim_operand(r, slot[0])) != NULL;
 }
 
 bool rlx_tir_reader_block_attr(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
@@ -535,7 +536,7 @@ bool rlx_tir_reader_block_attr(rlx_reader *r, const rlx_tir_reader_fn *fn, const
 {
     if (!in_block(r, call, fn->name))
         return false;
-    rlx_tir_block *b = r->tir->block->block;
+    rlx_tir_block *b = r->unit.tir->block->block;
     return (b->annotations = rlx_read_attr_dict(r, call, b->annotations, NULL,
                                                 "T.block_attr")) != NULL;
 }
@@ -551,7 +552,9 @@ bool rlx_tir_reader_alloc_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, con
     const rlx_buffer *b = rlx_make_buffer(r, target->name->text, target, slot, NULL);
     rlx_val v = rlx_val_node(RLX_VAL_BUFFER, b ? &b->node : NULL, target);
     return b &&
-           rlx_tir_reader_push(r, r->tir->block ? &r->tir->block->allocs : &r->tir->root_allocs,
+           rlx_tir_reader_push(r,
+                               r->unit.tir->block ? &r->unit.tir->block->allocs
+                                                  : &r->unit.tir->root_allocs,
                                b) &&
            rlx_tir_reader_define(r, target, &v);
 }
@@ -560,7 +563,7 @@ static bool match_region(rlx_reader *r, const rlx_ast *at, const rlx_ast *target
                          const rlx_ast *const *slot, const rlx_val *source)
 {
     const rlx_node *region = rlx_to_region(r, at, source);
-    rlx_tir_reader_open_block *block = r->tir->block;
+    rlx_tir_reader_open_block *block = r->unit.tir->block;
     if (!region)
         return false;
     if (!block)
@@ -578,9 +581,9 @@ static bool match_region(rlx_reader *r, const rlx_ast *at, const rlx_ast *target
 
 static bool number_params(rlx_reader *r)
 {
-    const rlx_pending *f = r->tir->f;
+    const rlx_pending *f = r->unit.tir->f;
     for (size_t i = 0; i < f->num_params; i++)
-        if (!rlx_ptrmap_put(&r->tir->params, f->params[i], i))
+        if (!rlx_ptrmap_put(&r->unit.tir->params, f->params[i], i))
             return rlx_no_memory(r->ctx);
     return true;
 }
@@ -589,20 +592,20 @@ static bool match_param(rlx_reader *r, const rlx_ast *at, const rlx_ast *target,
                         const rlx_ast *const *slot, const rlx_prim *param)
 {
     uintptr_t i = 0;
-    if (!r->tir->params.len && !number_params(r))
+    if (!r->unit.tir->params.len && !number_params(r))
         return false;
-    if (!rlx_ptrmap_find(&r->tir->params, param, &i) || rlx_prim_dtype(param) != RELAX_HANDLE)
+    if (!rlx_ptrmap_find(&r->unit.tir->params, param, &i) || rlx_prim_dtype(param) != RELAX_HANDLE)
         return rlx_read_error(
             r, RLX_PA12, at,
             "T.match_buffer takes a handle parameter or, in a block, a region of a buffer");
-    if (r->tir->level != 1 || r->tir->block)
+    if (r->unit.tir->level != 1 || r->unit.tir->block)
         return rlx_read_error(r, RLX_PA15, at,
                               "a parameter is matched at the top of the function");
-    if (r->tir->buffers[i])
+    if (r->unit.tir->buffers[i])
         return rlx_read_error(r, RLX_PA13, at, "this parameter already has a buffer");
     const rlx_buffer *b = rlx_make_buffer(r, target->name->text, target, slot, NULL);
     rlx_val v = rlx_val_node(RLX_VAL_BUFFER, b ? &b->node : NULL, target);
-    r->tir->buffers[i] = b ? &b->node : NULL;
+    r->unit.tir->buffers[i] = b ? &b->node : NULL;
     return b && rlx_tir_reader_define(r, target, &v);
 }
 

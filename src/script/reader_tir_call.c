@@ -867,9 +867,9 @@ bool rlx_call_sibling(rlx_reader *r, const rlx_expr *callee, const rlx_ast *call
     if (!gv)
         return rlx_read_error(r, RLX_PA12, call,
                               "only functions of the module are called in a PrimFunc");
-    for (size_t i = 0; i < r->pending.len; i++)
-        if (r->pending.data[i]->gvar == gv)
-            t = r->pending.data[i]->ret_dtype;
+    for (size_t i = 0; i < r->module.pending.len; i++)
+        if (r->module.pending.data[i]->gvar == gv)
+            t = r->module.pending.data[i]->ret_dtype;
     size_t mark = r->stack.len;
     bool ok = true;
     for (const rlx_ast *a = call->first; a && ok; a = a->next) {

@@ -152,7 +152,7 @@ const rlx_prim *rlx_to_prim(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
     case RLX_VAL_BOOL: return rlx_int(r->ctx, RELAX_BOOL, v->i != 0);
     case RLX_VAL_FLOAT: return rlx_float(r->ctx, RELAX_FLOAT32, v->f);
     case RLX_VAL_STR:
-        if (r->dialect == RLX_DIALECT_TIR)
+        if (r->unit.dialect == RLX_DIALECT_TIR)
             return string_prim(r, v->s);
         break;
     case RLX_VAL_ITER: return ((const rlx_iter_var *)v->node)->var;
@@ -369,7 +369,7 @@ const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
     switch (v->kind) {
     case RLX_VAL_NONE: return rlx_attr_none(r->ctx);
     case RLX_VAL_BOOL: /* in a PrimFunc printed, hence also read, as T.bool(...) */
-        return r->dialect == RLX_DIALECT_TIR
+        return r->unit.dialect == RLX_DIALECT_TIR
                    ? (const rlx_attr *)rlx_int(r->ctx, RELAX_BOOL, v->i != 0)
                    : rlx_attr_bool_new(r->ctx, v->i != 0);
     case RLX_VAL_INT:
@@ -377,7 +377,7 @@ const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
             return rlx_does_not_fit(r, at, v, RELAX_INT64), NULL;
         return rlx_attr_int_new(r->ctx, v->i);
     case RLX_VAL_FLOAT: /* a plain number, in TIR T.float32(...) */
-        return r->dialect == RLX_DIALECT_TIR
+        return r->unit.dialect == RLX_DIALECT_TIR
                    ? (const rlx_attr *)rlx_float(r->ctx, RELAX_FLOAT32, v->f)
                    : rlx_attr_float_new(r->ctx, v->f);
     case RLX_VAL_STR: return rlx_attr_string_new(r->ctx, v->s);
@@ -406,7 +406,7 @@ static void check_capture(rlx_reader *r, const rlx_ast *a)
     /* the text is read all the same */
     rlx_error(r->ctx, RLX_WF11, rlx_read_place(r, a),
               "function %s captures dataflow variable %s",
-              r->where.function->name->text->data, a->name->text->data);
+              r->unit.where.function->name->text->data, a->name->text->data);
     rlx_note(r->ctx, rlx_place_of(a->name->value.node), "%s is bound here",
              a->name->text->data);
     rlx_note(r->ctx, RLX_NO_PLACE,
@@ -433,10 +433,12 @@ static bool read_name(rlx_reader *r, const rlx_ast *a, rlx_val *out)
         return false;
     /* a sibling function without the module's name: the older dialect */
     const rlx_global_var *gv =
-        r->module ? rlx_module_builder_lookup(r->module, rlx_string_slice(n->text)) : NULL;
+        r->module.builder
+            ? rlx_module_builder_lookup(r->module.builder, rlx_string_slice(n->text))
+            : NULL;
     if (gv) {
         rlx_read_note(r, a, "a function of the module is written cls.%s (with cls = %s)",
-                      n->text->data, r->module_name ? r->module_name->text->data : "Module");
+                      n->text->data, r->module.name ? r->module.name->text->data : "Module");
         return rlx_val_set(out, RLX_VAL_EXPR, &gv->node, a);
     }
     if (!rlx_read_missing(r, a))
@@ -462,7 +464,7 @@ static rlx_word *join_path(rlx_reader *r, const rlx_ast *at, rlx_word *path)
         return rlx_read_error(r, RLX_PA11, at, "a name of more than %d bytes is not known",
                               LONGEST_PATH), NULL;
     char small[96],
-        *text = a + b + 1 <= sizeof small ? small : rlx_region_alloc(&r->unit, a + b + 1);
+        *text = a + b + 1 <= sizeof small ? small : rlx_region_alloc(&r->unit.region, a + b + 1);
     if (!text)
         return rlx_no_memory(r->ctx), NULL;
     memcpy(text, path->text->data, a);
@@ -475,22 +477,23 @@ static rlx_word *join_path(rlx_reader *r, const rlx_ast *at, rlx_word *path)
 static const char *gvar_at(void *user, size_t i)
 {
     const rlx_reader *r = user;
-    return r->pending.data[i]->name->text->data;
+    return r->module.pending.data[i]->name->text->data;
 }
 
 /* A function without a readable header: what calls it is not told that it cannot be called. */
 static bool is_broken(const rlx_reader *r, const rlx_global_var *gv)
 {
-    return r->broken.len && rlx_ptrmap_has(&r->broken, gv);
+    return r->module.broken.len && rlx_ptrmap_has(&r->module.broken, gv);
 }
 
 static bool module_member(rlx_reader *r, const rlx_ast *a, rlx_val *out)
 {
     rlx_slice name = rlx_string_slice(a->name->text);
-    const rlx_global_var *gv = r->module ? rlx_module_builder_lookup(r->module, name) : NULL;
+    const rlx_global_var *gv =
+        r->module.builder ? rlx_module_builder_lookup(r->module.builder, name) : NULL;
     if (gv)
         return !is_broken(r, gv) && rlx_val_set(out, RLX_VAL_EXPR, &gv->node, a);
-    const char *near = rlx_nearest(r, name, gvar_at, r, r->pending.len);
+    const char *near = rlx_nearest(r, name, gvar_at, r, r->module.pending.len);
     return rlx_read_error(r, RLX_WX01, a, "cls.%s is not a function of this module%s%s",
                           a->name->text->data, near ? "; did you mean " : "", near ? near : "");
 }
@@ -735,7 +738,7 @@ static bool call_callee(rlx_reader *r, const rlx_val *callee, const rlx_ast *a, 
         }
     case RLX_VAL_BUILTIN: return rlx_call_python(r, (int)callee->i, a, out);
     case RLX_VAL_EXPR:
-        if (r->dialect == RLX_DIALECT_TIR)
+        if (r->unit.dialect == RLX_DIALECT_TIR)
             return rlx_call_sibling(r, callee->node, a, out);
         return call_expr(r, callee, a, out);
     case RLX_VAL_METHOD: return call_method(r, callee, a, out);
@@ -786,7 +789,7 @@ static bool read_choice(rlx_reader *r, const rlx_ast *a, rlx_val *out)
         return false;
     if (cond.kind == RLX_VAL_BOOL || cond.kind == RLX_VAL_INT)
         return rlx_read_value(r, cond.i ? yes : no, out);
-    if (r->dialect != RLX_DIALECT_TIR)
+    if (r->unit.dialect != RLX_DIALECT_TIR)
         return rlx_read_expected(r, a->first, "True or False", &cond);
     const rlx_prim *c = rlx_to_prim(r, a->first, &cond), *t = c ? rlx_read_prim(r, yes) : NULL,
                    *f = t ? rlx_read_prim(r, no) : NULL;

@@ -12,6 +12,7 @@
 #ifndef RLX_BUILDER_INT_H
 #define RLX_BUILDER_INT_H
 
+#include "sinfo/builder.h"
 #include "sinfo/sinfo_int.h"
 
 typedef struct rlx_known { const rlx_expr *value; uint32_t depth, serial; } rlx_known;

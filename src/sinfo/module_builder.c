@@ -1,5 +1,6 @@
 /* module_builder.c: a module under construction. Private functions that are equal are one
  * function: they are found by structural hash. */
+#include "sinfo/builder.h"
 #include "sinfo/sinfo_int.h"
 
 #include <string.h>

@@ -1,7 +1,9 @@
 /* block_edit.c: edits of a dataflow block. Lists are searched: an operation costs what the block
  * does. */
+#include "transform/edit.h"
 #include "transform/seq_pass.h"
 #include "transform/transform_int.h"
+#include "analysis/well_formed.h"
 
 struct rlx_block_edit {
     rlx_context *ctx;

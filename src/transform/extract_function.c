@@ -7,8 +7,10 @@
  * Parameters: the free variables, then one R.Shape of the sizes that those do not bind, and one
  * R.Prim for each scalar variable. Results: what is used after the run; sizes that the run binds
  * and that are used after it come as a shape that is cast where the run was. */
+#include "transform/edit.h"
 #include "transform/seq_pass.h"
 #include "transform/transform_int.h"
+#include "analysis/well_formed.h"
 
 typedef struct extraction {
     rlx_context *ctx;

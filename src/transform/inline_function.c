@@ -11,8 +11,10 @@
  * those that the parameters bind. In a dataflow block ordinary blocks of the body become part of
  * it; if there is in the body what must not be there (impure calls, ifs), the block is split
  * around it. */
+#include "transform/edit.h"
 #include "transform/seq_pass.h"
 #include "transform/transform_int.h"
+#include "analysis/well_formed.h"
 
 typedef struct inlining {
     rlx_context *ctx;

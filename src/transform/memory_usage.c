@@ -1,6 +1,7 @@
 /* memory_usage.c: what a function asks for in memory when it is built, with and without planning.
  * It is lowered for that as plain building does (level 1), not more: the module stays what it is.
  * Sizes are those of the function that was given; what it finds out while it runs is not known. */
+#include "transform/edit.h"
 #include "transform/transform_int.h"
 
 static bool count_in(rlx_context *ctx, const rlx_module *m, rlx_slice name,

@@ -3,7 +3,9 @@
  *     lv = R.add(x, x)            ->     lv = R.multiply(x, 2)
  * needs: nothing; what comes out is normal. keeps: places, struct info that can be kept. Functions
  * in which nothing changes are shared with the module that was given. */
+#include "transform/edit.h"
 #include "transform/transform_int.h"
+#include "analysis/well_formed.h"
 
 static const rlx_function *rewritten(rlx_context *ctx, const rlx_function *f,
                                      const rlx_global_var *gv, rlx_mutation *how)

@@ -6,6 +6,7 @@
  * needs: nothing. keeps: meaning; a function that is normal already is not touched. Operators that
  * demand more (NF05) are asked by the builder. */
 #include "transform/transform_int.h"
+#include "analysis/well_formed.h"
 
 static const rlx_expr *keep_value(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value,
                                   bool *replaced)

@@ -1,6 +1,7 @@
 /* pass_manager.c: runs lists of passes in a scratch layer, so that a context does not grow with
  * their number. */
 #include "transform/transform_int.h"
+#include "analysis/well_formed.h"
 #include <time.h>
 
 /* ---- options -------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #ifndef RLX_PLAN_LIFETIME_H
 #define RLX_PLAN_LIFETIME_H
 
+#include "analysis/analysis.h"
 #include "transform/seq_pass.h"
 
 typedef struct rlx_lifetimes {

@@ -8,7 +8,9 @@
  * Matching sees the function as it was; the mutator goes through it in the same order and asks
  * at each binding. Variables that the host gets are those of the old function: the mutator's
  * renaming makes them the new ones wherever they end up. */
+#include "transform/edit.h"
 #include "transform/transform_int.h"
+#include "analysis/well_formed.h"
 
 typedef struct rewriting {
     const rlx_pattern_rewrite *how;

@@ -7,6 +7,8 @@
  */
 #include "transform/seq_pass.h"
 
+#include "analysis/analysis.h"
+
 /* Part of the binding that a sequence is. */
 enum part { PART_BODY, PART_THEN, PART_ELSE, PART_LITERAL };
 

@@ -10,7 +10,8 @@
 #ifndef RLX_SEQ_PASS_H
 #define RLX_SEQ_PASS_H
 
-#include "transform/transform.h"
+#include "arith/arith.h"
+#include "ir/ir.h"
 
 typedef struct rlx_seq_pass rlx_seq_pass;
 typedef struct rlx_seq_frame rlx_seq_frame;

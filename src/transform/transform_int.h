@@ -3,8 +3,11 @@
 #ifndef RLX_TRANSFORM_INT_H
 #define RLX_TRANSFORM_INT_H
 
-#include "transform/transform.h"
+#include "analysis/analysis.h"
+#include "op/op.h"
+#include "sinfo/builder.h"
 #include "transform/seq_pass.h"
+#include "transform/transform.h"
 
 #define PASS(name, options, stage, needs, keeps, help) \
     const rlx_module *rlx_pass_##name(rlx_pass_run *run, const rlx_module *m);

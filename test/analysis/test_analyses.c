@@ -9,6 +9,8 @@
 
 #include "text_module.h"
 #include "analysis/analysis.h"
+#include "analysis/well_formed.h"
+#include "sinfo/builder.h"
 #include "transform/transform.h"
 #include "text_file.h"
 

@@ -17,7 +17,10 @@
 #include "analysis/analysis.h"
 #include "random_program.h"
 #include "text_module.h"
+#include "analysis/well_formed.h"
+#include "script/print.h"
 #include "transform/seq_pass.h"
+#include "transform/transform.h"
 
 #define PROGRAMS 100
 #define LONG_PROGRAMS 3000

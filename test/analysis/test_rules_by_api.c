@@ -12,6 +12,7 @@
 
 #include "text_module.h"
 #include "analysis/analysis.h"
+#include "analysis/well_formed.h"
 
 /* ---- making programs ------------------------------------------------------------------------ */
 

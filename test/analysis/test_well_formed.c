@@ -10,6 +10,7 @@
 #include "text_file.h"
 #include "text_module.h"
 #include "analysis/analysis.h"
+#include "analysis/well_formed.h"
 
 /* What is wrong stands in the program of that name, beside it the corrected one. message: part
  * of the text, with the line and column of the place. */

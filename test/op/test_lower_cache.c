@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "op/op.h"
+#include "sinfo/builder.h"
 
 enum { MAX_DIMS = 4 };
 

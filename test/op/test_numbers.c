@@ -15,6 +15,7 @@
 #include "codegen/kgen.h"
 #include "op/op.h"
 #include "runtime/kernel.h"
+#include "sinfo/builder.h"
 
 #define MAX_ARGS 8
 #define MAX_OUTS 4

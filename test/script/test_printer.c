@@ -12,7 +12,8 @@
 
 #include "arith/arith.h"
 #include "op/op.h"
-#include "script/script.h"
+#include "script/print.h"
+#include "script/read.h"
 #include "text_file.h"
 
 static rlx_context *ctx;

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "op/op.h"
+#include "script/read.h"
 #include "script/reader.h"
-#include "script/script.h"
 #include "text_file.h"
 
 typedef struct reading { rlx_context *ctx; rlx_parsed parsed; bool ok; } reading;
@@ -578,13 +578,13 @@ static void places_without_memory(void **state)
     rlx_reader r = { .ctx = rlx_context_create(NULL, 0) };
     size_t count = 0;
     for (int i = 0; i < MANY; i++)
-        assert_true(rlx_vec_push(&r.ctx->memory, &r.places, rlx_place_make(1, 1, 1)));
+        assert_true(rlx_vec_push(&r.ctx->memory, &r.annotation.places, rlx_place_make(1, 1, 1)));
     r.ctx->memory.cap = 1;
     assert_null(rlx_take_places(&r, 0, &count));
     assert_int_equal(count, 0);
     assert_true(r.ctx->diags.out_of_memory);
     r.ctx->memory.cap = SIZE_MAX;
-    rlx_vec_free(&r.ctx->memory, &r.places);
+    rlx_vec_free(&r.ctx->memory, &r.annotation.places);
     rlx_context_release(r.ctx);
 }
 

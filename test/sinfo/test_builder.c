@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "op/op.h"
+#include "sinfo/builder.h"
 #include "sinfo_text.h"
 
 typedef struct fixture {

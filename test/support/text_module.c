@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "op/op.h"
+#include "script/print.h"
+#include "script/read.h"
 
 const rlx_module *text_module(rlx_context *ctx, const char *text)
 {

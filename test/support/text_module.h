@@ -2,7 +2,7 @@
 #ifndef TEXT_MODULE_H
 #define TEXT_MODULE_H
 
-#include "script/script.h"
+#include "script/read.h"
 
 /* The module of a text, NULL after errors of syntax; errors of inference leave a module. The
  * three imports need not be there. */

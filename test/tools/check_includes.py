@@ -7,6 +7,7 @@ and is found so. Objects are those of the build (RELAX_BUILD, else build/release
 Prints `file:line: what is wrong` for each violation and exits 1 if there is one.
     check_includes.py [TOP]
 """
+import functools
 import os
 import re
 import subprocess
@@ -25,8 +26,9 @@ ROOMS = {
     "runtime": ("run", 2), "vm": ("run", 3),
     "api": ("api", 8), "cli": ("cli", 9),
 }
-# Beside ROOM/ROOM.h others may include: all of format, which is tables and inline helpers only, and the
-# spelling of compiler extensions.
+# A room's front doors, which other rooms may include, are the headers that the paragraph "Front doors: ..." of its
+# README names; where there is none, ROOM/ROOM.h alone. Beside them others may include: all of format, which is tables
+# and inline helpers only, and the spelling of compiler extensions.
 OPEN_ROOMS = {"format"}
 OPEN_FILES = {"base/compiler.h"}
 # System headers that only these files may include.
@@ -34,6 +36,8 @@ GUARDED = {"uthash.h": ("src/base/map.c", "src/base/map.h"), "utarray.h": (), "u
            "assert.h": ("src/base/compiler.h",)}
 PUBLIC_MAY = {"stddef.h", "stdint.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
+
+DOORS = re.compile(r"^Front doors:.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 
 violations = []
 
@@ -46,6 +50,29 @@ def includes(path):
         if match:
             found.append((number, match.group(1) is not None, match.group(1) or match.group(2)))
     return found
+
+
+def doors_paragraph(room):
+    readme = TOP / "src" / room / "README.md"
+    text = readme.read_text(encoding="utf-8") if readme.exists() else ""
+    return readme, text, DOORS.search(text)
+
+
+@functools.cache
+def doors(room):
+    """The headers of a room that other rooms may include."""
+    _, _, paragraph = doors_paragraph(room)
+    return re.findall(r"`(\w+\.h)`", paragraph.group()) if paragraph else [f"{room}.h"]
+
+
+def check_doors(room):
+    readme, text, paragraph = doors_paragraph(room)
+    for name in doors(room) if paragraph else ():
+        line = text.count("\n", 0, paragraph.start()) + 1
+        if name.endswith("_int.h"):
+            complain(readme, line, f"{name} is for the room alone")
+        elif not (readme.parent / name).exists():
+            complain(readme, line, f"there is no {name}")
 
 
 def complain(path, line, text):
@@ -92,8 +119,8 @@ def check_quoted(path, room, line, name):
         why = may_see(path, room, other)
         if why:
             complain(path, line, f'"{name}": {why}')
-        elif name != f"{other}/{other}.h" and other not in OPEN_ROOMS:
-            complain(path, line, f'"{name}": other rooms include "{other}/{other}.h" only')
+        elif "/".join(parts[1:]) not in doors(other) and other not in OPEN_ROOMS and name not in OPEN_FILES:
+            complain(path, line, f'"{name}": other rooms include {", ".join(doors(other))} only')
 
 
 def check_source(path):
@@ -190,6 +217,8 @@ def check_calls(sources):
 def main():
     sources = [p for p in sorted((TOP / "src").rglob("*")) if p.suffix in (".c", ".h", ".def")]
     names = {}
+    for room in ROOMS:
+        check_doors(room)
     for path in sources:
         check_source(path)
         if path.suffix == ".c" and path.relative_to(TOP / "src").parts[0] in ROOMS:

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "text_module.h"
+#include "analysis/well_formed.h"
 #include "transform/transform.h"
 #include "text_file.h"
 

@@ -15,6 +15,7 @@
 
 #include <relax/relax.h>
 #include "analysis/analysis.h"
+#include "analysis/well_formed.h"
 #include "ir/ir.h"
 
 #define MOST_CALLS 400

@@ -10,6 +10,7 @@
 
 #include "../base/failing.h"
 #include "text_module.h"
+#include "analysis/well_formed.h"
 #include "transform/transform.h"
 #include "text_file.h"
 
