@@ -4,7 +4,7 @@
 
 /* ---- one operand ---------------------------------------------------------------------------- */
 
-/* The value for element x of dtype t (float16 and bfloat16 arrive as float32). NULL: not for
+/* The value for element x of dtype t (narrow floats arrive as float32). NULL: not for
  * this dtype. */
 typedef const rlx_prim *(*unary_fn)(rlx_lowering *b, const rlx_prim *x, rlx_dtype t);
 
