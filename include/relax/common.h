@@ -86,6 +86,8 @@ enum relax_dtype_value {
     RELAX_FLOAT32 = 0x00012002,
     RELAX_FLOAT64 = 0x00014002,
     RELAX_BFLOAT16 = 0x00011004,
+    RELAX_FLOAT8_E4M3FN = 0x0001080a, /* without infinities: what is too large becomes NaN */
+    RELAX_FLOAT8_E5M2 = 0x0001080c,
     RELAX_HANDLE = 0x00014003
 };
 

@@ -20,7 +20,7 @@ typedef struct DLDevice {
 } DLDevice;
 
 typedef struct DLDataType {
-    uint8_t code; /* 0 int, 1 uint, 2 float, 4 bfloat, 6 bool */
+    uint8_t code; /* 0 int, 1 uint, 2 float, 4 bfloat, 6 bool, 10 float8_e4m3fn, 12 float8_e5m2 */
     uint8_t bits;
     uint16_t lanes;
 } DLDataType;

@@ -126,20 +126,6 @@ static uint64_t load(const unsigned char *bytes, size_t size)
     return bits;
 }
 
-static double float_of(rlx_dtype dtype, uint64_t bits)
-{
-    uint32_t low = (uint32_t)bits;
-    float f;
-    double d;
-    if (dtype == RELAX_FLOAT16)
-        return (double)rlx_half_to_float((uint16_t)bits);
-    if (dtype == RELAX_BFLOAT16)
-        return (double)rlx_bfloat_to_float((uint16_t)bits);
-    memcpy(&f, &low, sizeof f);
-    memcpy(&d, &bits, sizeof d);
-    return dtype == RELAX_FLOAT32 ? (double)f : d;
-}
-
 /* Is it an integer of that value, exactly? */
 static bool is_integer(double value, uint64_t bits, bool is_signed)
 {
@@ -158,7 +144,7 @@ static bool constant_is(const rlx_constant *c, double value)
         return false;
     uint64_t bits = load(c->data->data, size);
     if (rlx_dtype_is_float(c->dtype))
-        return same_float(float_of(c->dtype, bits), value);
+        return same_float(rlx_dtype_load_float(c->dtype, c->data->data), value);
     bool is_signed =
         rlx_dtype_code(c->dtype) == rlx_dtype_code(RELAX_INT64) && !rlx_dtype_is_bool(c->dtype);
     unsigned unused = 64 - 8 * (unsigned)size;

@@ -58,8 +58,6 @@ enum rlx_scalar_trouble {
     RLX_SCALAR_SHIFT,    /* by a negative count */
     RLX_SCALAR_UNKNOWN   /* not computed here */
 };
-/* The nearest number of a float type. */
-double rlx_scalar_round(rlx_dtype t, double v);
 /* Integers wrap, floats become the nearest integer toward zero, within the range; NaN is 0. */
 rlx_scalar rlx_scalar_convert(rlx_dtype to, rlx_dtype from, rlx_scalar v);
 /* ADD ... GE of operands of dtype t. */

@@ -34,7 +34,7 @@ static rlx_scalar value_of(const rlx_prim *p)
     const rlx_int_imm *i = rlx_as_int_imm(p);
     const rlx_float_imm *f = rlx_as_float_imm(p);
     return i ? (rlx_scalar){ .i = rlx_dtype_wrap(i->dtype, i->value) }
-             : (rlx_scalar){ .f = rlx_scalar_round(f->dtype, f->value) };
+             : (rlx_scalar){ .f = rlx_dtype_round(f->dtype, f->value) };
 }
 
 static folded fold_int_literals(enum rlx_node_kind kind, rlx_dtype dtype, rlx_scalar a,
@@ -60,7 +60,7 @@ static folded fold_float_literals(enum rlx_node_kind kind, rlx_dtype dtype, rlx_
         kind == RLX_NODE_MOD)
         return keep;
     if (kind == RLX_NODE_FLOOR_DIV)
-        out.f = rlx_scalar_round(dtype, floor(a.f / b.f));
+        out.f = rlx_dtype_round(dtype, floor(a.f / b.f));
     else if (rlx_scalar_binary(kind, dtype, a, b, &out) != RLX_SCALAR_FINE)
         return keep;
     /* the sign of a NaN that comes out of an operation is the machine's to choose */

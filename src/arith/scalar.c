@@ -9,22 +9,12 @@ static bool is_u64(rlx_dtype t)
     return rlx_dtype_code(t) == RELAX_DTYPE_UINT && rlx_dtype_bits(t) == 64;
 }
 
-double rlx_scalar_round(rlx_dtype t, double v)
-{
-    switch (t) {
-    case RELAX_FLOAT16: return (double)rlx_half_to_float(rlx_double_to_half(v));
-    case RELAX_BFLOAT16: return (double)rlx_bfloat_to_float(rlx_double_to_bfloat(v));
-    case RELAX_FLOAT32: return (double)(float)v;
-    default: return v;
-    }
-}
-
 static double int_to_float(rlx_dtype to, rlx_dtype from, int64_t v)
 {
     bool large = rlx_dtype_is_large(from, v);
     if (to == RELAX_FLOAT32) /* one rounding */
         return large ? (double)(float)(uint64_t)v : (double)(float)v;
-    return rlx_scalar_round(to, large ? (double)(uint64_t)v : (double)v);
+    return rlx_dtype_round(to, large ? (double)(uint64_t)v : (double)v);
 }
 
 static int64_t float_to_int(rlx_dtype to, double v)
@@ -44,7 +34,7 @@ rlx_scalar rlx_scalar_convert(rlx_dtype to, rlx_dtype from, rlx_scalar v)
     if (rlx_dtype_is_bool(to))
         out.i = is_float ? v.f != 0 : v.i != 0;
     else if (rlx_dtype_is_float(to))
-        out.f = is_float ? rlx_scalar_round(to, v.f) : int_to_float(to, from, v.i);
+        out.f = is_float ? rlx_dtype_round(to, v.f) : int_to_float(to, from, v.i);
     else
         out.i = is_float ? float_to_int(to, v.f) : rlx_dtype_wrap(to, v.i);
     return out;
@@ -100,7 +90,7 @@ static enum rlx_scalar_trouble float_binary(enum rlx_node_kind kind, rlx_dtype t
     case RLX_NODE_MAX: *out = rlx_max_f64(a, b); break;
     default: return RLX_SCALAR_UNKNOWN;
     }
-    *out = rlx_scalar_round(t, *out);
+    *out = rlx_dtype_round(t, *out);
     return RLX_SCALAR_FINE;
 }
 

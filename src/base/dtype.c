@@ -1,6 +1,7 @@
-/* dtype.c: the table of dtype names; conversion of 16-bit floats. */
+/* dtype.c: names of dtypes; what dtype.def says of those that compute; conversion of narrow floats. */
 #include "base/dtype.h"
 
+#include <float.h>
 #include <string.h>
 
 /* Codes beyond relax_dtype_code: the numbers of DLPack, for extension dtypes that we only
@@ -10,9 +11,7 @@ enum {
     CODE_FLOAT8_E3M4 = 7,
     CODE_FLOAT8_E4M3 = 8,
     CODE_FLOAT8_E4M3B11FNUZ = 9,
-    CODE_FLOAT8_E4M3FN = 10,
     CODE_FLOAT8_E4M3FNUZ = 11,
-    CODE_FLOAT8_E5M2 = 12,
     CODE_FLOAT8_E5M2FNUZ = 13,
     CODE_FLOAT8_E8M0FNU = 14,
     CODE_FLOAT6_E2M3FN = 15,
@@ -20,18 +19,21 @@ enum {
     CODE_FLOAT4_E2M1FN = 17
 };
 
-/* Longest names first where one begins another. `fixed`: the width is part of the name. */
+/* `fixed`: the width is part of the name. Rows of dtype.def whose names are no kind and a width
+ * stand here by themselves. */
 static const struct {
     const char *name;
     uint8_t code, bits;
     bool fixed;
 } kinds[] = {
+#define NAMED_16(text, code)
+#define NAMED_8(text, code) { text, code, 8, true },
+#define NARROW(name, elem, text, code, bits, ...) NAMED_##bits(text, code)
+#include "base/dtype.def"
     { "float8_e4m3b11fnuz", CODE_FLOAT8_E4M3B11FNUZ, 8, true },
     { "float8_e4m3fnuz", CODE_FLOAT8_E4M3FNUZ, 8, true },
-    { "float8_e4m3fn", CODE_FLOAT8_E4M3FN, 8, true },
     { "float8_e4m3", CODE_FLOAT8_E4M3, 8, true },
     { "float8_e5m2fnuz", CODE_FLOAT8_E5M2FNUZ, 8, true },
-    { "float8_e5m2", CODE_FLOAT8_E5M2, 8, true },
     { "float8_e3m4", CODE_FLOAT8_E3M4, 8, true },
     { "float8_e8m0fnu", CODE_FLOAT8_E8M0FNU, 8, true },
     { "float6_e2m3fn", CODE_FLOAT6_E2M3FN, 6, true },
@@ -61,13 +63,12 @@ bool rlx_dtype_is_float(rlx_dtype t)
 bool rlx_dtype_is_computable(rlx_dtype t)
 {
     switch (t) {
-    case RELAX_BOOL:
-    case RELAX_INT8: case RELAX_INT16: case RELAX_INT32: case RELAX_INT64:
-    case RELAX_UINT8: case RELAX_UINT16: case RELAX_UINT32: case RELAX_UINT64:
-    case RELAX_FLOAT16: case RELAX_BFLOAT16: case RELAX_FLOAT32: case RELAX_FLOAT64:
+#define INTEGER(name, ...) case RELAX_##name:
+#define NARROW(name, ...) case RELAX_##name:
+#define REAL(name, ...) case RELAX_##name:
+#include "base/dtype.def"
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -231,7 +232,7 @@ size_t rlx_dtype_name(rlx_dtype t, char out[RLX_DTYPE_TEXT])
     return (size_t)(at - out);
 }
 
-/* --- float16 and bfloat16 --- */
+/* --- floats --- */
 
 #define RLX_SHARED
 #define MATH(name, ...) __VA_ARGS__
@@ -242,3 +243,96 @@ const rlx_function_text rlx_half_texts[] = {
 #include "base/half.def"
 };
 const size_t rlx_half_num_texts = RLX_COUNT(rlx_half_texts);
+
+#define PACKED(name, code, bits) \
+    _Static_assert(RELAX_##name == ((code) | (bits) << 8 | 1 << 16), "dtype.def has the dtypes of the header");
+#define INTEGER(name, elem, text, code, bits, ...) PACKED(name, code, bits)
+#define NARROW(name, elem, text, code, bits, ...) PACKED(name, code, bits)
+#define REAL(name, elem, text, code, bits, ...) PACKED(name, code, bits)
+#include "base/dtype.def"
+
+#define NARROW(name, elem, text, code, bits, C, function, greatest, npy) \
+    static double load_##name(const void *at)                            \
+    {                                                                    \
+        C element;                                                       \
+        memcpy(&element, at, sizeof element);                            \
+        return (double)rlx_##function##_to_float(element);               \
+    }                                                                    \
+    static void store_##name(void *at, double v)                         \
+    {                                                                    \
+        C element = rlx_double_to_##function(v);                         \
+        memcpy(at, &element, sizeof element);                            \
+    }
+#define REAL(name, elem, text, code, bits, klass, C, greatest, npy) \
+    static double load_##name(const void *at)                       \
+    {                                                               \
+        C element;                                                  \
+        memcpy(&element, at, sizeof element);                       \
+        return (double)element;                                     \
+    }                                                               \
+    static void store_##name(void *at, double v)                    \
+    {                                                               \
+        C element = (C)v;                                           \
+        memcpy(at, &element, sizeof element);                       \
+    }
+#include "base/dtype.def"
+
+typedef struct float_row {
+    double (*load)(const void *at);
+    void (*store)(void *at, double v);
+    double greatest;
+} float_row;
+
+static const float_row *float_row_of(rlx_dtype t)
+{
+    switch (t) {
+#define ROW(name, greatest)                                                              \
+    case RELAX_##name: {                                                                 \
+        static const float_row row = { load_##name, store_##name, greatest };            \
+        return &row;                                                                     \
+    }
+#define NARROW(name, elem, text, code, bits, C, function, greatest, npy) ROW(name, greatest)
+#define REAL(name, elem, text, code, bits, klass, C, greatest, npy) ROW(name, greatest)
+#include "base/dtype.def"
+    default: return NULL;
+    }
+}
+
+bool rlx_dtype_is_narrow_float(rlx_dtype t)
+{
+    switch (t) {
+#define NARROW(name, ...) case RELAX_##name:
+#include "base/dtype.def"
+        return true;
+    default: return false;
+    }
+}
+
+double rlx_dtype_load_float(rlx_dtype t, const void *at)
+{
+    const float_row *row = float_row_of(t);
+    return row ? row->load(at) : 0;
+}
+
+void rlx_dtype_store_float(rlx_dtype t, void *at, double v)
+{
+    const float_row *row = float_row_of(t);
+    if (row)
+        row->store(at, v);
+}
+
+double rlx_dtype_round(rlx_dtype t, double v)
+{
+    const float_row *row = float_row_of(t);
+    unsigned char room[sizeof v];
+    if (!row)
+        return v;
+    row->store(room, v);
+    return row->load(room);
+}
+
+double rlx_dtype_greatest(rlx_dtype t)
+{
+    const float_row *row = float_row_of(t);
+    return row ? row->greatest : DBL_MAX;
+}

@@ -22,7 +22,7 @@ RLX_INLINE bool rlx_dtype_is_void(rlx_dtype t) { return t == RELAX_VOID; }
 RLX_INLINE bool rlx_dtype_is_bool(rlx_dtype t) { return (t & 0xffff) == (RELAX_BOOL & 0xffff); }
 bool rlx_dtype_is_int(rlx_dtype t);      /* signed or unsigned, bool excluded */
 bool rlx_dtype_is_float(rlx_dtype t);    /* float, bfloat (float8/float4 codes too) */
-/* Can tensors of it be stored and computed with (bool, int8-64, uint8-64, f16, bf16, f32, f64)? */
+/* Can tensors of it be stored and computed with? Those of dtype.def. */
 bool rlx_dtype_is_computable(rlx_dtype t);
 size_t rlx_dtype_bytes(rlx_dtype t);     /* per element, lanes included; bool 1; void 0 */
 
@@ -48,16 +48,30 @@ bool rlx_dtype_parse(rlx_slice text, rlx_dtype *out);
 /* NUL-terminated name into out; returns its length. */
 size_t rlx_dtype_name(rlx_dtype t, char out[RLX_DTYPE_TEXT]);
 
+/* Floats of dtype.def. Narrow ones have fewer than 32 bits and compute in float32. */
+bool rlx_dtype_is_narrow_float(rlx_dtype t);
+double rlx_dtype_round(rlx_dtype t, double v);            /* the nearest number of t; other dtypes: v */
+double rlx_dtype_greatest(rlx_dtype t);                   /* finite; of another dtype: float64's */
+/* An element in memory, which need not be aligned. */
+double rlx_dtype_load_float(rlx_dtype t, const void *at);
+void rlx_dtype_store_float(rlx_dtype t, void *at, double v);   /* one rounding */
+
 /* Functions as text, for generated C: each uses only those before it. */
 typedef struct rlx_function_text { const char *name, *text; } rlx_function_text;
 extern const rlx_function_text rlx_half_texts[];
 extern const size_t rlx_half_num_texts;
-/* float16 and bfloat16 to and from float32, round to nearest even. */
+/* The narrow floats to and from float32 and float64: to nearest even, one rounding. */
 float rlx_half_to_float(uint16_t h);
 uint16_t rlx_float_to_half(float f);
 float rlx_bfloat_to_float(uint16_t b);
 uint16_t rlx_float_to_bfloat(float f);
-uint16_t rlx_double_to_half(double d);   /* one rounding */
+uint16_t rlx_double_to_half(double d);
 uint16_t rlx_double_to_bfloat(double d);
+float rlx_e4m3fn_to_float(uint8_t b);
+uint8_t rlx_float_to_e4m3fn(float f);
+uint8_t rlx_double_to_e4m3fn(double d);
+float rlx_e5m2_to_float(uint8_t b);
+uint8_t rlx_float_to_e5m2(float f);
+uint8_t rlx_double_to_e5m2(double d);
 
 #endif

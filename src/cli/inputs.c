@@ -71,7 +71,9 @@ static int read_scalar(const cli *c, relax_dtype dtype, const char *text, relax_
 {
     int64_t i;
     double f;
-    bool is_bool = dtype == RELAX_BOOL, is_float = (dtype & 0xff) == RELAX_DTYPE_FLOAT;
+    int code = dtype & 0xff;
+    bool is_bool = dtype == RELAX_BOOL,
+         is_float = code != RELAX_DTYPE_INT && code != RELAX_DTYPE_UINT;
     if (is_bool && (!strcmp(text, "true") || !strcmp(text, "True") || !strcmp(text, "1")))
         return relax_value_set_bool(out, 1), CLI_OK;
     if (is_bool && (!strcmp(text, "false") || !strcmp(text, "False") || !strcmp(text, "0")))

@@ -17,20 +17,10 @@
 
 static const struct { const char *descr; relax_dtype dtype;
 } dtypes[] = {
-    { "|b1", RELAX_BOOL },
-    { "|i1", RELAX_INT8 },
-    { "<i2", RELAX_INT16 },
-    { "<i4", RELAX_INT32 },
-    { "<i8", RELAX_INT64 },
-    { "|u1", RELAX_UINT8 },
-    { "<u2", RELAX_UINT16 },
-    { "<u4", RELAX_UINT32 },
-    { "<u8", RELAX_UINT64 },
-    { "<f2", RELAX_FLOAT16 },
-    /* what numpy writes for ml_dtypes.bfloat16 */
-    { "<f4", RELAX_FLOAT32 },
-    { "<f8", RELAX_FLOAT64 },
-    { "<V2", RELAX_BFLOAT16 },
+#define INTEGER(name, elem, text, code, bits, klass, C, npy) { npy, RELAX_##name },
+#define NARROW(name, elem, text, code, bits, C, function, greatest, npy) { npy, RELAX_##name },
+#define REAL(name, elem, text, code, bits, klass, C, greatest, npy) { npy, RELAX_##name },
+#include "base/dtype.def"
 };
 
 typedef struct header {

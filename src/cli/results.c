@@ -7,21 +7,26 @@
 
 #define SHOWN 6 /* first values in a summary */
 
-static float half_to_float(uint16_t h)
-{
-    int exponent = h >> 10 & 31, fraction = h & 1023;
-    float value = exponent == 31 ? (fraction ? NAN : INFINITY)
-                  : exponent     ? ldexpf((float)(fraction + 1024), exponent - 25)
-                                 : ldexpf((float)fraction, -24);
-    return h & 0x8000 ? -value : value;
-}
+#define RLX_INLINE static inline
+#define RLX_SHARED static inline
+#define MATH(name, ...) __VA_ARGS__
+#include "base/half.def"
 
-static float bfloat_to_float(uint16_t b)
+static double float_at(relax_dtype dtype, const void *p)
 {
-    uint32_t bits = (uint32_t)b << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    switch (dtype) {
+#define LOAD(name, C, function)             \
+    case RELAX_##name: {                    \
+        C element;                          \
+        memcpy(&element, p, sizeof element); \
+        return (double)function(element);   \
+    }
+#define NARROW(name, elem, text, code, bits, C, function, greatest, npy) \
+    LOAD(name, C, rlx_##function##_to_float)
+#define REAL(name, elem, text, code, bits, klass, C, greatest, npy) LOAD(name, C, )
+#include "base/dtype.def"
+    default: return 0;
+    }
 }
 
 static void put_int(const void *p, int bits, bool is_signed)
@@ -44,17 +49,7 @@ static void put_element(relax_dtype dtype, const void *p)
     } else if (code == RELAX_DTYPE_INT || code == RELAX_DTYPE_UINT) {
         put_int(p, bits, code == RELAX_DTYPE_INT);
     } else {
-        double d;
-        float f;
-        uint16_t h;
-        memcpy(&h, p, sizeof h);
-        if (bits == 64)
-            memcpy(&d, p, sizeof d);
-        else if (bits == 32)
-            memcpy(&f, p, sizeof f), d = (double)f;
-        else
-            d = (double)(code == RELAX_DTYPE_BFLOAT ? bfloat_to_float(h) : half_to_float(h));
-        printf("%.7g", d);
+        printf("%.7g", float_at(dtype, p));
     }
 }
 

@@ -99,8 +99,10 @@ bool rlx_cgen_leaves_while(rlx_cgen_kernel *g, uint32_t target);
 RLX_INLINE rlx_cgen_region *rlx_cgen_top(rlx_cgen_kernel *g) { return &rlx_vec_last(&g->regions); }
 
 /* ---- cgen_value.c */
-extern const char *const rlx_cgen_class_types[RLX_CLASS_COUNT],
-    *const rlx_cgen_elem_types[RLX_ELEM_COUNT];
+extern const char *const rlx_cgen_class_types[RLX_CLASS_COUNT];
+/* load, store: beginnings of calls; NULL: by a conversion */
+typedef struct rlx_cgen_elem_row { const char *type, *load, *store; } rlx_cgen_elem_row;
+extern const rlx_cgen_elem_row rlx_cgen_elems[RLX_ELEM_COUNT];
 rlx_cgen_value rlx_cgen_operand(rlx_cgen_kernel *g, uint32_t r);
 /* in parentheses unless it binds as tightly */
 void rlx_cgen_put(rlx_cgen_kernel *g, rlx_buf *b, rlx_cgen_value v, int rank);

@@ -232,12 +232,9 @@ static enum rlx_kernel_elem elem_of(const rlx_cgen_kernel *g, uint32_t row)
 static void store(rlx_cgen_kernel *g, uint32_t row, rlx_cgen_value offset, rlx_cgen_value v)
 {
     enum rlx_kernel_elem e = elem_of(g, row);
-    const char *call = e == RLX_ELEM_F16    ? "rlx_float_to_half("
-                       : e == RLX_ELEM_BF16 ? "rlx_float_to_bfloat("
-                                            : "";
-    bool narrows =
-        e != RLX_ELEM_BOOL && e != RLX_ELEM_F16 && e != RLX_ELEM_BF16 &&
-        strcmp(rlx_cgen_elem_types[e], rlx_cgen_class_types[rlx_kernel_elems[e].klass]) != 0;
+    const char *type = rlx_cgen_elems[e].type, *call = rlx_cgen_elems[e].store;
+    bool narrows = e != RLX_ELEM_BOOL && !call &&
+                   strcmp(type, rlx_cgen_class_types[rlx_kernel_elems[e].klass]) != 0;
     rlx_buf line = g->line;
     rlx_buf_init(&g->line, g->memory);
     settle(g, false); /* what else was read from memory keeps its value */
@@ -248,10 +245,10 @@ static void store(rlx_cgen_kernel *g, uint32_t row, rlx_cgen_value offset, rlx_c
     say_value(g, offset);
     say(g, "] = ");
     if (narrows)
-        rlx_buf_format(&g->line, "(%s)", rlx_cgen_elem_types[e]);
-    say(g, call);
+        rlx_buf_format(&g->line, "(%s)", type);
+    say(g, call ? call : "");
     rlx_cgen_put(g, &g->line, v, e == RLX_ELEM_BOOL ? C_ATOM : narrows ? C_UNARY : C_OTHER);
-    say(g, *call ? ");" : e == RLX_ELEM_BOOL ? " != 0;" : ";");
+    say(g, call ? ");" : e == RLX_ELEM_BOOL ? " != 0;" : ";");
     end_line(g);
 }
 
@@ -660,7 +657,7 @@ static void want_dim(rlx_cgen_kernel *g, uint32_t at)
 
 static void say_pointer(rlx_cgen_kernel *g, uint32_t row)
 {
-    const char *type = rlx_cgen_elem_types[elem_of(g, row)],
+    const char *type = rlx_cgen_elems[elem_of(g, row)].type,
                *is_const = g->written[row] ? "" : "const ";
     rlx_buf_format(&g->line, "%s%s *restrict ", is_const, type);
     say_value(g, g->buffers[row]);

@@ -7,12 +7,12 @@
 
 const char *const rlx_cgen_class_types[RLX_CLASS_COUNT] = { "int32_t", "int64_t", "float",
                                                             "double" };
-const char *const rlx_cgen_elem_types[RLX_ELEM_COUNT] = {
-    [RLX_ELEM_BOOL] = "uint8_t", [RLX_ELEM_I8] = "int8_t",     [RLX_ELEM_U8] = "uint8_t",
-    [RLX_ELEM_I16] = "int16_t",  [RLX_ELEM_U16] = "uint16_t",  [RLX_ELEM_I32] = "int32_t",
-    [RLX_ELEM_U32] = "uint32_t", [RLX_ELEM_I64] = "int64_t",   [RLX_ELEM_U64] = "uint64_t",
-    [RLX_ELEM_F16] = "uint16_t", [RLX_ELEM_BF16] = "uint16_t", [RLX_ELEM_F32] = "float",
-    [RLX_ELEM_F64] = "double",
+const rlx_cgen_elem_row rlx_cgen_elems[RLX_ELEM_COUNT] = {
+#define INTEGER(name, elem, text, code, bits, klass, C, npy) [RLX_ELEM_##elem] = { #C, NULL, NULL },
+#define NARROW(name, elem, text, code, bits, C, function, greatest, npy) \
+    [RLX_ELEM_##elem] = { #C, "rlx_" #function "_to_float(", "rlx_float_to_" #function "(" },
+#define REAL(name, elem, text, code, bits, klass, C, ...) [RLX_ELEM_##elem] = { #C, NULL, NULL },
+#include "base/dtype.def"
 };
 
 typedef struct value_row {
@@ -250,12 +250,11 @@ static const char *result_cast(const value_row *r, unsigned klass)
         return NULL;
     if (strcmp(r->result, natural) != 0)
         return natural; /* computed unsigned */
-    if (strcmp(r->result, r->type) == 0 || (klass == RLX_CLASS_I32 && strcmp(r->text, "a") != 0 &&
+    bool is_narrow = klass == RLX_CLASS_I32 || klass == RLX_CLASS_F32;
+    if (strcmp(r->result, r->type) == 0 || (is_narrow && strcmp(r->text, "a") != 0 &&
                                             strncmp(r->text, "rlx_saturate", 12) != 0))
         return NULL;
-    return strncmp(r->text, "rlx_half", 8) == 0 || strncmp(r->text, "rlx_bfloat", 10) == 0
-               ? NULL
-               : natural;
+    return natural;
 }
 
 static int rank_of(const char *text)
@@ -348,13 +347,11 @@ rlx_cgen_value rlx_cgen_load(rlx_cgen_kernel *g, uint32_t row, rlx_cgen_value of
 {
     enum rlx_kernel_elem e =
         rlx_kernel_elem_of((int32_t)rlx_get_u32(g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row));
-    const char *before = e == RLX_ELEM_F16                        ? "rlx_half_to_float("
-                         : e == RLX_ELEM_BF16                     ? "rlx_bfloat_to_float("
+    const char *call = rlx_cgen_elems[e].load;
+    const char *before = call                                     ? call
                          : e == RLX_ELEM_U32 || e == RLX_ELEM_U64 ? "(int64_t)"
                                                                   : "";
-    const char *after = e == RLX_ELEM_F16 || e == RLX_ELEM_BF16 ? "])"
-                        : e == RLX_ELEM_BOOL                    ? "] != 0"
-                                                                : "]";
+    const char *after = call ? "])" : e == RLX_ELEM_BOOL ? "] != 0" : "]";
     size_t begin = g->pool.len;
     rlx_buf_z(&g->pool, before);
     rlx_cgen_put(g, &g->pool, g->buffers[row], C_ATOM);

@@ -129,9 +129,7 @@ static rlx_kgen_value float_literal(rlx_kgen *w, const rlx_float_imm *f)
 {
     enum rlx_kernel_elem e = rlx_kgen_elem_of(w, f->dtype);
     uint64_t bits = 0;
-    float v = e == RLX_ELEM_F16    ? rlx_half_to_float(rlx_double_to_half(f->value))
-              : e == RLX_ELEM_BF16 ? rlx_bfloat_to_float(rlx_double_to_bfloat(f->value))
-                                   : (float)f->value;
+    float v = (float)rlx_dtype_round(f->dtype, f->value);
     uint32_t low;
     memcpy(&low, &v, 4);
     memcpy(&bits, &f->value, 8);

@@ -197,9 +197,8 @@ static rlx_kgen_value int_call(rlx_kgen *w, enum rlx_tir_intrinsic id, rlx_dtype
 static rlx_kgen_value reinterpret(rlx_kgen *w, rlx_dtype from, rlx_dtype to, rlx_kgen_value v)
 {
     enum rlx_kernel_elem f = rlx_kgen_elem_of(w, from), e = rlx_kgen_elem_of(w, to);
-    if (rlx_kernel_elems[f].bytes != rlx_kernel_elems[e].bytes || f == RLX_ELEM_F16 ||
-        f == RLX_ELEM_BF16 || e == RLX_ELEM_F16 || e == RLX_ELEM_BF16 || f == RLX_ELEM_BOOL ||
-        e == RLX_ELEM_BOOL)
+    if (rlx_kernel_elems[f].bytes != rlx_kernel_elems[e].bytes || rlx_dtype_is_narrow_float(from) ||
+        rlx_dtype_is_narrow_float(to) || f == RLX_ELEM_BOOL || e == RLX_ELEM_BOOL)
         return unsupported(w, "reinterpret", to);
     if (!rlx_kgen_is_float(v.klass) && !rlx_kgen_is_float(rlx_kernel_elems[e].klass))
         return rlx_kgen_int_to_int(w, v, e, to);

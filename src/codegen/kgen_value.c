@@ -170,16 +170,25 @@ enum rlx_kernel_elem rlx_kgen_elem_of(rlx_kgen *w, rlx_dtype dtype)
 /* Back to the narrow type after an operation of its class; 0: nothing to do. */
 static unsigned narrowing(enum rlx_kernel_elem e)
 {
-    switch (e) {
-    case RLX_ELEM_I8: return RLX_K_WRAP_I8;
-    case RLX_ELEM_U8: return RLX_K_WRAP_U8;
-    case RLX_ELEM_I16: return RLX_K_WRAP_I16;
-    case RLX_ELEM_U16: return RLX_K_WRAP_U16;
-    case RLX_ELEM_U32: return RLX_K_WRAP_U32;
-    case RLX_ELEM_F16: return RLX_K_ROUND_F16;
-    case RLX_ELEM_BF16: return RLX_K_ROUND_BF16;
-    default: return 0;
-    }
+    static const uint16_t ops[RLX_ELEM_COUNT] = {
+        [RLX_ELEM_I8] = RLX_K_WRAP_I8,   [RLX_ELEM_U8] = RLX_K_WRAP_U8,
+        [RLX_ELEM_I16] = RLX_K_WRAP_I16, [RLX_ELEM_U16] = RLX_K_WRAP_U16,
+        [RLX_ELEM_U32] = RLX_K_WRAP_U32,
+#define NARROW(name, elem, ...) [RLX_ELEM_##elem] = RLX_K_ROUND_##elem,
+#include "base/dtype.def"
+    };
+    return ops[e];
+}
+
+/* From float64 to a float that computes in float32. */
+static unsigned from_double(enum rlx_kernel_elem e)
+{
+    static const uint16_t ops[RLX_ELEM_COUNT] = {
+        [RLX_ELEM_F32] = RLX_K_F64_TO_F32,
+#define NARROW(name, elem, ...) [RLX_ELEM_##elem] = RLX_K_ROUND_F64_##elem,
+#include "base/dtype.def"
+    };
+    return ops[e];
 }
 
 rlx_kgen_value rlx_kgen_narrow(rlx_kgen *w, rlx_kgen_value v, enum rlx_kernel_elem e)
@@ -213,8 +222,7 @@ static rlx_kgen_value int_to_float(rlx_kgen *w, rlx_kgen_value v, enum rlx_kerne
     rlx_kgen_value d = rlx_kgen_apply1(w, f64, RLX_CLASS_F64, dtype, v);
     if (to == RLX_ELEM_F64)
         return d;
-    return rlx_kgen_step(w, to == RLX_ELEM_F16 ? RLX_K_ROUND_F64_F16 : RLX_K_ROUND_F64_BF16,
-                         RLX_CLASS_F32, dtype, d);
+    return rlx_kgen_step(w, from_double(to), RLX_CLASS_F32, dtype, d);
 }
 
 static rlx_kgen_value float_to_float(rlx_kgen *w, rlx_kgen_value v, enum rlx_kernel_elem to,
@@ -222,12 +230,8 @@ static rlx_kgen_value float_to_float(rlx_kgen *w, rlx_kgen_value v, enum rlx_ker
 {
     if (to == RLX_ELEM_F64)
         return rlx_kgen_apply1(w, RLX_K_F32_TO_F64, RLX_CLASS_F64, dtype, v);
-    if (v.klass == RLX_CLASS_F64) {
-        unsigned op = to == RLX_ELEM_F16    ? RLX_K_ROUND_F64_F16
-                      : to == RLX_ELEM_BF16 ? RLX_K_ROUND_F64_BF16
-                                            : RLX_K_F64_TO_F32;
-        return rlx_kgen_apply1(w, op, RLX_CLASS_F32, dtype, v);
-    }
+    if (v.klass == RLX_CLASS_F64)
+        return rlx_kgen_apply1(w, from_double(to), RLX_CLASS_F32, dtype, v);
     return rlx_kgen_apply1(w, narrowing(to) ? narrowing(to) : RLX_K_MOVE_F32, RLX_CLASS_F32, dtype,
                            v);
 }

@@ -70,17 +70,13 @@ enum rlx_kernel_op {
     RLX_K_FIRST_VALUE = RLX_K_MOVE_I32
 };
 typedef struct rlx_kernel_op_row { const char *text, *operands; } rlx_kernel_op_row;
-/* Element type of a buffer in memory, and the class it computes in. */
+/* Element type of a buffer in memory (dtype.def), and the class it computes in. */
 enum rlx_kernel_elem {
-    RLX_ELEM_BOOL,
-    RLX_ELEM_I8,
-    RLX_ELEM_U8,
-    RLX_ELEM_I16,
-    RLX_ELEM_U16,
-    RLX_ELEM_I32,
-    RLX_ELEM_U32,
-    RLX_ELEM_I64,
-    RLX_ELEM_U64, RLX_ELEM_F16, RLX_ELEM_BF16, RLX_ELEM_F32, RLX_ELEM_F64, RLX_ELEM_COUNT
+#define INTEGER(name, elem, ...) RLX_ELEM_##elem,
+#define NARROW(name, elem, ...) RLX_ELEM_##elem,
+#define REAL(name, elem, ...) RLX_ELEM_##elem,
+#include "base/dtype.def"
+    RLX_ELEM_COUNT
 };
 typedef struct rlx_kernel_elem_row { int32_t dtype; uint8_t bytes, klass; } rlx_kernel_elem_row;
 extern const rlx_kernel_elem_row rlx_kernel_elems[RLX_ELEM_COUNT];

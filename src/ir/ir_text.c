@@ -754,20 +754,6 @@ static bool sinfo(struct state *s, const rlx_node *n)
 
 /* ---- expressions */
 
-static double float_element(rlx_dtype t, const void *data)
-{
-    uint16_t h;
-    float f;
-    double d;
-    switch (t) {
-    case RELAX_FLOAT64: memcpy(&d, data, sizeof d); return d;
-    case RELAX_FLOAT32: memcpy(&f, data, sizeof f); return (double)f;
-    default:
-        memcpy(&h, data, sizeof h);
-        return (double)(t == RELAX_FLOAT16 ? rlx_half_to_float(h) : rlx_bfloat_to_float(h));
-    }
-}
-
 static uint64_t int_element(const unsigned char *data, size_t bytes, bool is_signed)
 {
     uint64_t v = 0;
@@ -784,7 +770,7 @@ static void scalar(rlx_buf *b, const rlx_constant *c)
     if (rlx_dtype_is_bool(c->dtype))
         rlx_buf_z(b, data[0] ? "True" : "False");
     else if (rlx_dtype_is_float(c->dtype))
-        write_float(b, float_element(c->dtype, data), "float(\"", "\")");
+        write_float(b, rlx_dtype_load_float(c->dtype, data), "float(\"", "\")");
     else if (rlx_dtype_code(c->dtype) == RELAX_DTYPE_INT)
         rlx_buf_i64(b, (int64_t)int_element(data, rlx_dtype_bytes(c->dtype), true));
     else

@@ -308,7 +308,7 @@ bool rlx_infer_float(rlx_infer *in, rlx_dtype t)
 {
     int code = rlx_dtype_code(t);
     if (RLX_LIKELY(code == RELAX_DTYPE_FLOAT || code == RELAX_DTYPE_BFLOAT) ||
-        rlx_dtype_is_void(t))
+        rlx_dtype_is_narrow_float(rlx_dtype_with_lanes(t, 1)) || rlx_dtype_is_void(t))
         return true;
     char x[RLX_DTYPE_TEXT];
     rlx_infer_fail(in, "takes floating point, found %s (convert with R.astype)",

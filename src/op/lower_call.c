@@ -467,7 +467,7 @@ const rlx_prim_func *rlx_lowering_mapped(rlx_lowering *b, const rlx_lowering_ten
 
 rlx_dtype rlx_lowering_accumulator(rlx_dtype t)
 {
-    return t == RELAX_FLOAT16 || t == RELAX_BFLOAT16 ? RELAX_FLOAT32 : t;
+    return rlx_dtype_is_narrow_float(t) ? RELAX_FLOAT32 : t;
 }
 
 /* ---- the call ------------------------------------------------------------------------------- */

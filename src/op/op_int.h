@@ -66,7 +66,7 @@ bool rlx_infer_common_device(rlx_infer *in, const rlx_node *a, const rlx_node *b
                              const rlx_node **out);
 /* n devices: the first present, none if a later one differs. */
 const rlx_node *rlx_device_join(const rlx_node *first, const rlx_node *next);
-bool rlx_infer_float(rlx_infer *in, rlx_dtype t); /* float or bfloat16 or unknown; else reports */
+bool rlx_infer_float(rlx_infer *in, rlx_dtype t); /* or unknown; else reports */
 /* One dimension of a broadcast. 1: *out is set; 0: not provable; -1: two different literals. */
 int rlx_broadcast_dim(rlx_infer *in, const rlx_prim *a, const rlx_prim *b, const rlx_prim **out);
 enum rlx_answer rlx_infer_equal(rlx_infer *in, const rlx_prim *a, const rlx_prim *b);

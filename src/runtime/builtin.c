@@ -288,17 +288,11 @@ static bool builtin_assert_op(rlx_pool *p, const relax_value *args, int32_t n, r
 
 static void store_scalar(unsigned char *at, rlx_dtype dtype, const relax_value *v)
 {
-    double f = v->type_index == RELAX_VALUE_FLOAT ? v->v.f : (double)v->v.i;
-    float single = (float)f;
-    uint16_t half = rlx_dtype_code(dtype) == RELAX_DTYPE_BFLOAT ? rlx_double_to_bfloat(f)
-                                                                : rlx_double_to_half(f);
-    size_t bytes = rlx_dtype_bytes(dtype);
-    if (!rlx_dtype_is_float(dtype))
-        memcpy(at, &v->v.i, bytes); /* little-endian: the low bytes come first */
-    else if (bytes == 8)
-        memcpy(at, &f, bytes);
+    if (rlx_dtype_is_float(dtype))
+        rlx_dtype_store_float(dtype, at,
+                              v->type_index == RELAX_VALUE_FLOAT ? v->v.f : (double)v->v.i);
     else
-        memcpy(at, bytes == 4 ? (const void *)&single : (const void *)&half, bytes);
+        memcpy(at, &v->v.i, rlx_dtype_bytes(dtype)); /* little-endian: the low bytes come first */
 }
 
 static bool builtin_scalar_to_tensor(rlx_pool *p, const relax_value *args, int32_t n,
@@ -319,25 +313,6 @@ static bool builtin_scalar_to_tensor(rlx_pool *p, const relax_value *args, int32
     return give_tensor(t, result, why);
 }
 
-static double load_float(const DLTensor *t)
-{
-    const void *at = rlx_view_data(t);
-    uint16_t half;
-    float single;
-    double f;
-    if (t->dtype.bits == 64) {
-        memcpy(&f, at, sizeof f);
-    } else if (t->dtype.bits == 32) {
-        memcpy(&single, at, sizeof single);
-        f = (double)single;
-    } else {
-        memcpy(&half, at, sizeof half);
-        f = t->dtype.code == RELAX_DTYPE_BFLOAT ? rlx_bfloat_to_float(half)
-                                                : rlx_half_to_float(half);
-    }
-    return f;
-}
-
 static bool builtin_tensor_to_scalar(rlx_pool *p, const relax_value *args, int32_t n,
                                      relax_value *result, rlx_fault *why)
 {
@@ -349,7 +324,7 @@ static bool builtin_tensor_to_scalar(rlx_pool *p, const relax_value *args, int32
         return rlx_fail(why, RLX_RT04, "tensor_to_scalar: rank is %d, expected 0", t->ndim);
     rlx_dtype dtype = rlx_dl_dtype(t);
     if (rlx_dtype_is_float(dtype)) {
-        *result = rlx_value_float(load_float(t));
+        *result = rlx_value_float(rlx_dtype_load_float(dtype, rlx_view_data(t)));
         return true;
     }
     if (!load_int(t, 0, &i))

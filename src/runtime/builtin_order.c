@@ -76,11 +76,9 @@ static void close_sorter(sorter *s)
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-static uint64_t float_key(uint64_t bits, unsigned width, uint64_t infinity)
+static uint64_t float_key(uint64_t bits, unsigned width)
 {
     uint64_t sign = (uint64_t)1 << (width - 1), size = bits & ~sign;
-    if (size > infinity)
-        return UINT64_MAX;
     if (size == 0)
         return sign;
     return bits & sign ? sign - size : sign + size;
@@ -92,11 +90,8 @@ static uint64_t key_of(rlx_dtype t, const unsigned char *at)
     uint64_t u = 0;
     memcpy(&u, at, bytes <= sizeof u ? bytes : 0);
     if (rlx_dtype_is_float(t)) {
-        uint64_t infinity = rlx_dtype_code(t) == RELAX_DTYPE_BFLOAT ? 0x7f80
-                            : bytes == 2                            ? 0x7c00
-                            : bytes == 4                            ? 0x7f800000
-                                                                    : 0x7ff0000000000000;
-        return float_key(u, (unsigned)(8 * bytes), infinity);
+        double v = rlx_dtype_load_float(t, at);
+        return v != v ? UINT64_MAX : float_key(u, (unsigned)(8 * bytes));
     }
     return rlx_dtype_code(t) == RELAX_DTYPE_INT && !rlx_dtype_is_bool(t)
                ? u ^ (uint64_t)1 << (8 * bytes - 1)
@@ -244,16 +239,10 @@ static bool give_unless(const work *w, rlx_pool *p, rlx_tensor_object *t, const 
 
 static void store_number(rlx_dtype t, unsigned char *to, int64_t v)
 {
-    size_t bytes = rlx_dtype_bytes(t);
-    double d = (double)v;
-    float f = (float)v;
-    uint16_t half =
-        rlx_dtype_code(t) == RELAX_DTYPE_BFLOAT ? rlx_double_to_bfloat(d) : rlx_double_to_half(d);
-    const void *from = !rlx_dtype_is_float(t) ? (const void *)&v
-                       : bytes == 8           ? (const void *)&d
-                       : bytes == 4           ? (const void *)&f
-                                              : (const void *)&half;
-    memcpy(to, from, bytes);
+    if (rlx_dtype_is_float(t))
+        rlx_dtype_store_float(t, to, (double)v);
+    else
+        memcpy(to, &v, rlx_dtype_bytes(t));
 }
 
 /* ---- sort, argsort, topk -------------------------------------------------------------------- */

@@ -132,12 +132,9 @@ static bool bind_scalar(const rlx_kernel *k, uint32_t i, const relax_value *arg,
                             "kernel %s: parameter %u is a number, another kind of value came",
                             k->names, i);
         double d = is_int ? (double)arg->v.i : arg->v.f;
-        float f = (float)d;
+        float f = (float)rlx_dtype_round(p->dtype, d);
         memcpy(cell, p->klass == RLX_CLASS_F64 ? (void *)&d : (void *)&f,
                p->klass == RLX_CLASS_F64 ? 8 : 4);
-        if (p->dtype == RELAX_FLOAT16 || p->dtype == RELAX_BFLOAT16)
-            rlx_value_fns[p->dtype == RELAX_FLOAT16 ? RLX_K_ROUND_F64_F16 : RLX_K_ROUND_F64_BF16](
-                cell, &d, NULL, NULL, 1);
         return true;
     }
     if (!is_int)

@@ -193,25 +193,27 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
         return -1;                                                                                \
     }
 
-ACCESS(BOOL, uint8_t, int32_t, v != 0, v != 0)
-ACCESS(I8, int8_t, int32_t, v, v)
-ACCESS(U8, uint8_t, int32_t, v, v)
-ACCESS(I16, int16_t, int32_t, v, v)
-ACCESS(U16, uint16_t, int32_t, v, v)
-ACCESS(I32, int32_t, int32_t, v, v)
-ACCESS(U32, uint32_t, int64_t, v, v)
-ACCESS(I64, int64_t, int64_t, v, v)
-ACCESS(F16, uint16_t, float, rlx_half_to_float(v), rlx_float_to_half(v))
-ACCESS(BF16, uint16_t, float, rlx_bfloat_to_float(v), rlx_float_to_bfloat(v))
-ACCESS(F32, float, float, v, v)
-ACCESS(F64, double, double, v, v)
-#define ROW(E, name)                                                                         \
-    [RLX_ELEM_##E] = { load_##name, load_strided_##name, store_##name, store_strided_##name, \
-                       load_each_##name, store_each_##name }
+#define REG_I32 int32_t
+#define REG_I64 int64_t
+#define INTEGER(name, elem, text, code, bits, klass, C, npy) INTEGER_##bits(elem, C, REG_##klass)
+#define INTEGER_1(elem, C, R) ACCESS(elem, C, R, v != 0, v != 0)
+#define INTEGER_8(elem, C, R) ACCESS(elem, C, R, v, v)
+#define INTEGER_16(elem, C, R) ACCESS(elem, C, R, v, v)
+#define INTEGER_32(elem, C, R) ACCESS(elem, C, R, v, v)
+#define INTEGER_64(elem, C, R) ACCESS(elem, C, R, v, v)
+#define NARROW(name, elem, text, code, bits, C, function, greatest, npy) \
+    ACCESS(elem, C, float, rlx_##function##_to_float(v), rlx_float_to_##function(v))
+#define REAL(name, elem, text, code, bits, klass, C, greatest, npy) ACCESS(elem, C, C, v, v)
+#include "base/dtype.def"
+
+#define ROW(E)                                                                   \
+    [RLX_ELEM_##E] = { load_##E, load_strided_##E, store_##E, store_strided_##E, \
+                       load_each_##E, store_each_##E },
 const rlx_access_row rlx_access_fns[RLX_ELEM_COUNT] = {
-    ROW(BOOL, BOOL), ROW(I8, I8),   ROW(U8, U8),   ROW(I16, I16), ROW(U16, U16),
-    ROW(I32, I32),   ROW(U32, U32), ROW(I64, I64), ROW(U64, I64), ROW(F16, F16),
-    ROW(BF16, BF16), ROW(F32, F32), ROW(F64, F64),
+#define INTEGER(name, elem, ...) ROW(elem)
+#define NARROW(name, elem, ...) ROW(elem)
+#define REAL(name, elem, ...) ROW(elem)
+#include "base/dtype.def"
 };
 
 /* ---- fused reductions -----------------------------------------------------------------------

@@ -20,23 +20,11 @@ static void put_element(rlx_buf *b, rlx_dtype t, const unsigned char *at)
 {
     size_t bytes = rlx_dtype_bytes(t);
     uint64_t u = 0;
-    uint16_t half;
-    float f;
-    double d;
     memcpy(&u, at, bytes <= 8 ? bytes : 0);
-    memcpy(&half, &u, sizeof half);
-    memcpy(&f, &u, sizeof f);
-    memcpy(&d, &u, sizeof d);
     if (rlx_dtype_is_bool(t))
         rlx_buf_z(b, u ? "True" : "False");
     else if (rlx_dtype_is_float(t))
-        rlx_print_double_g(b,
-                           bytes == 8   ? d
-                           : bytes == 4 ? (double)f
-                           : rlx_dtype_code(t) == RELAX_DTYPE_BFLOAT
-                               ? (double)rlx_bfloat_to_float(half)
-                               : (double)rlx_half_to_float(half),
-                           7);
+        rlx_print_double_g(b, rlx_dtype_load_float(t, at), 7);
     else if (rlx_dtype_code(t) == RELAX_DTYPE_UINT)
         rlx_buf_u64(b, u);
     else

@@ -1,20 +1,12 @@
 /* print_call.c: Relax calls, constants and attribute values. */
 #include "script/print_int.h"
 
+#include <math.h>
+
 /* ---- constants */
 static double float_at(const rlx_constant *c, size_t i)
 {
-    const unsigned char *at = c->data->data + i * rlx_dtype_bytes(c->dtype);
-    uint16_t h;
-    float f;
-    double d;
-    switch (c->dtype) {
-    case RELAX_FLOAT16: memcpy(&h, at, sizeof h); return rlx_half_to_float(h);
-    case RELAX_BFLOAT16: memcpy(&h, at, sizeof h); return rlx_bfloat_to_float(h);
-    case RELAX_FLOAT32: memcpy(&f, at, sizeof f); return f;
-    case RELAX_FLOAT64: memcpy(&d, at, sizeof d); return d;
-    default: return *at;
-    }
+    return rlx_dtype_load_float(c->dtype, c->data->data + i * rlx_dtype_bytes(c->dtype));
 }
 
 /* Little-endian, widened by its sign where it has one. */
@@ -33,13 +25,10 @@ static int64_t int_at(const rlx_constant *c, size_t i)
 /* The NaN that float("nan") or float("-nan") reads as; any other keeps its bits in the metadata. */
 static bool is_plain_nan(const rlx_constant *c)
 {
-    static const unsigned char half[] = { 0, 0x7e }, single[] = { 0, 0, 0xc0, 0x7f },
-                               twice[] = { 0, 0, 0, 0, 0, 0, 0xf8, 0x7f };
-    const unsigned char *want = c->dtype == RELAX_FLOAT16   ? half
-                                : c->dtype == RELAX_FLOAT32 ? single
-                                                            : twice;
+    unsigned char want[8];
+    rlx_dtype_store_float(c->dtype, want, (double)NAN);
     size_t last = rlx_dtype_bytes(c->dtype) - 1;
-    return memcmp(c->data->data, want, last) == 0 && (c->data->data[last] & 0x7f) == want[last];
+    return memcmp(c->data->data, want, last) == 0 && ((c->data->data[last] ^ want[last]) & 0x7f) == 0;
 }
 
 static bool is_printable(const rlx_constant *c)

@@ -626,18 +626,6 @@ static bool store_int(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dt
     return true;
 }
 
-static void store_float(double d, rlx_dtype t, unsigned char *to)
-{
-    float f = (float)d;
-    uint16_t half = t == RELAX_FLOAT16 ? rlx_double_to_half(d) : rlx_double_to_bfloat(d);
-    if (t == RELAX_FLOAT64)
-        memcpy(to, &d, sizeof d);
-    else if (t == RELAX_FLOAT32)
-        memcpy(to, &f, sizeof f);
-    else
-        memcpy(to, &half, sizeof half);
-}
-
 static const rlx_expr *make_const(rlx_reader *r, const rlx_ast *at, const const_data *d)
 {
     if (!rlx_dtype_is_computable(d->dtype)) {
@@ -654,7 +642,7 @@ static const rlx_expr *make_const(rlx_reader *r, const rlx_ast *at, const const_
     for (size_t i = 0; i < d->count; i++) {
         const rlx_val *v = d->items[i];
         if (rlx_dtype_is_float(d->dtype))
-            store_float(rlx_val_number(v), d->dtype, data + i * bytes);
+            rlx_dtype_store_float(d->dtype, data + i * bytes, rlx_val_number(v));
         else if (!store_int(r, at, v, d->dtype, data + i * bytes))
             return NULL;
     }

@@ -574,14 +574,6 @@ static bool call_round(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast
                     call);
 }
 
-static double float_limit(rlx_dtype t)
-{
-    return t == RELAX_FLOAT16    ? 65504.0
-           : t == RELAX_BFLOAT16 ? 3.3895313892515355e38
-           : t == RELAX_FLOAT32  ? 3.4028234663852886e38
-                                 : 1.7976931348623157e308;
-}
-
 /* T.max_value("int8"), T.min_value, T.infinity */
 static bool call_limit(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                        rlx_val *out)
@@ -596,8 +588,8 @@ static bool call_limit(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast
         return set_prim(out,
                         rlx_float(r->ctx, t,
                                   fn->what == 2 ? INFINITY
-                                  : fn->what    ? float_limit(t)
-                                                : -float_limit(t)),
+                                  : fn->what    ? rlx_dtype_greatest(t)
+                                                : -rlx_dtype_greatest(t)),
                         call);
     if (fn->what == 2 || !(rlx_dtype_is_int(t) || rlx_dtype_is_bool(t)))
         return rlx_read_error(r, RLX_PA18, call, "this dtype has no such value");

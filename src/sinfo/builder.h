@@ -92,7 +92,6 @@ const rlx_expr *rlx_builder_lookup(const rlx_builder *b, const rlx_var *var);
 rlx_scope *rlx_builder_scope(rlx_builder *b);
 /* brings a shape variable into scope by hand */
 bool rlx_builder_declare(rlx_builder *b, const rlx_prim_var *v);
-rlx_context *rlx_builder_context(const rlx_builder *b);
 /* A point to come back to: what was emitted and opened since goes away. */
 typedef struct rlx_mark {
     size_t depth, segments, bindings, opens, params, facts, equals;

@@ -63,7 +63,7 @@ static enum rlx_kernel_elem elem(rlx_dtype t)
 
 static bool is_float(enum rlx_kernel_elem e)
 {
-    return e >= RLX_ELEM_F16 && e < RLX_ELEM_COUNT;
+    return e < RLX_ELEM_COUNT && rlx_dtype_is_float(rlx_kernel_elems[e].dtype);
 }
 
 static value int_value(int64_t v)
@@ -73,7 +73,7 @@ static value int_value(int64_t v)
 
 static value float_value(rlx_dtype t, double v)
 {
-    return (value){ .f = rlx_scalar_round(t, v) };
+    return (value){ .f = rlx_dtype_round(t, v) };
 }
 
 static bool unsupported(machine *m, const char *what)
@@ -191,8 +191,8 @@ static bool reinterpret(machine *m, enum rlx_kernel_elem from, rlx_dtype dtype, 
     float f = (float)v.f;
     uint32_t low = (uint32_t)v.i;
     int64_t bits = v.i;
-    if (rlx_kernel_elems[from].bytes != rlx_kernel_elems[to].bytes || from == RLX_ELEM_F16 ||
-        from == RLX_ELEM_BF16 || to == RLX_ELEM_F16 || to == RLX_ELEM_BF16)
+    if (rlx_kernel_elems[from].bytes != rlx_kernel_elems[to].bytes ||
+        rlx_dtype_is_narrow_float(rlx_kernel_elems[from].dtype) || rlx_dtype_is_narrow_float(dtype))
         return unsupported(m, "reinterpret");
     if (from == RLX_ELEM_F32) {
         memcpy(&low, &f, 4);
@@ -271,8 +271,8 @@ static value get(enum rlx_kernel_elem e, const unsigned char *p)
     int32_t i32;
     uint32_t u32;
     int64_t i64;
-    float f;
-    double d;
+    if (is_float(e))
+        return (value){ .f = rlx_dtype_load_float(rlx_kernel_elems[e].dtype, p) };
     switch (e) {
     case RLX_ELEM_BOOL: return int_value(*p != 0);
     case RLX_ELEM_I8: memcpy(&i8, p, 1); return int_value(i8);
@@ -281,29 +281,18 @@ static value get(enum rlx_kernel_elem e, const unsigned char *p)
     case RLX_ELEM_U16: memcpy(&u16, p, 2); return int_value(u16);
     case RLX_ELEM_I32: memcpy(&i32, p, 4); return int_value(i32);
     case RLX_ELEM_U32: memcpy(&u32, p, 4); return int_value(u32);
-    case RLX_ELEM_F16: memcpy(&u16, p, 2); return (value){ .f = (double)rlx_half_to_float(u16) };
-    case RLX_ELEM_BF16:
-        memcpy(&u16, p, 2);
-        return (value){ .f = (double)rlx_bfloat_to_float(u16) };
-    case RLX_ELEM_F32: memcpy(&f, p, 4); return (value){ .f = (double)f };
-    case RLX_ELEM_F64: memcpy(&d, p, 8); return (value){ .f = d };
     default: memcpy(&i64, p, 8); return int_value(i64);
     }
 }
 
 static void put(enum rlx_kernel_elem e, unsigned char *p, value v)
 {
-    float f = (float)v.f;
-    uint16_t half = e == RLX_ELEM_F16 ? rlx_float_to_half(f) : rlx_float_to_bfloat(f);
     uint64_t u = (uint64_t)v.i;
-    switch (e) {
-    case RLX_ELEM_F16: case RLX_ELEM_BF16: memcpy(p, &half, 2); return;
-    case RLX_ELEM_F32: memcpy(p, &f, 4); return;
-    case RLX_ELEM_F64: memcpy(p, &v.f, 8); return;
-    case RLX_ELEM_BOOL: *p = v.i != 0; return;
-    default: break;
-    }
-    if (rlx_kernel_elems[e].bytes == 1)
+    if (is_float(e))
+        rlx_dtype_store_float(rlx_kernel_elems[e].dtype, p, v.f);
+    else if (e == RLX_ELEM_BOOL)
+        *p = v.i != 0;
+    else if (rlx_kernel_elems[e].bytes == 1)
         *p = (uint8_t)u;
     else if (rlx_kernel_elems[e].bytes == 2)
         memcpy(p, &(uint16_t){ (uint16_t)u }, 2);

@@ -904,20 +904,12 @@ const rlx_prim *rlx_tir_number(rlx_tir *t, rlx_dtype dtype, double value)
     return keep(t, rlx_int(t->ctx, dtype, v.i));
 }
 
-/* The greatest finite value of a float type. */
-static double float_limit(rlx_dtype dtype)
-{
-    if (rlx_dtype_code(dtype) == RELAX_DTYPE_BFLOAT)
-        return 0x1.fep127;
-    return rlx_dtype_bits(dtype) == 16 ? 65504.0 : rlx_dtype_bits(dtype) == 64 ? DBL_MAX : FLT_MAX;
-}
-
 const rlx_prim *rlx_tir_lowest(rlx_tir *t, rlx_dtype dtype)
 {
     if (t->failed)
         return NULL;
     if (rlx_dtype_is_float(dtype))
-        return rlx_tir_float(t, dtype, -float_limit(dtype));
+        return rlx_tir_float(t, dtype, -rlx_dtype_greatest(dtype));
     bool is_signed = rlx_dtype_code(dtype) == RELAX_DTYPE_INT;
     return keep(t,
                 rlx_int(t->ctx, dtype, is_signed ? INT64_MIN >> (64 - rlx_dtype_bits(dtype)) : 0));
@@ -928,7 +920,7 @@ const rlx_prim *rlx_tir_highest(rlx_tir *t, rlx_dtype dtype)
     if (t->failed)
         return NULL;
     if (rlx_dtype_is_float(dtype))
-        return rlx_tir_float(t, dtype, float_limit(dtype));
+        return rlx_tir_float(t, dtype, rlx_dtype_greatest(dtype));
     int bits = rlx_dtype_bits(dtype) - (rlx_dtype_code(dtype) == RELAX_DTYPE_INT);
     return keep(t, rlx_int(t->ctx, dtype, (int64_t)(UINT64_MAX >> (64 - bits))));
 }

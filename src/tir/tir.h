@@ -302,7 +302,7 @@ typedef struct rlx_tir_limits {
 } rlx_tir_limits;
 /* Runs f, blocks and all, on the arguments: slow, obvious, the meaning of a PrimFunc. limits
  * may be NULL. Arguments are checked as a kernel does (RT01 count, RT03 dtype, RT04 rank, RT05
- * size); RT09 index out of range, RT14 arithmetic. Float16 and bfloat16: each operation in
+ * size); RT09 index out of range, RT14 arithmetic. Narrow floats: each operation in
  * float32, rounded. */
 bool rlx_tir_eval(rlx_memory *m, const rlx_prim_func *f, const rlx_tir_arg *args, size_t num_args,
                   const rlx_tir_limits *limits, rlx_fault *why);

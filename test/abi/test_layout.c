@@ -72,6 +72,8 @@ static const struct { const char *what; int64_t got, want; } numbers[] = {
     { "int64", RELAX_INT64, 0 | 64 << 8 | 1 << 16 },
     { "uint8", RELAX_UINT8, 1 | 8 << 8 | 1 << 16 },
     { "bfloat16", RELAX_BFLOAT16, 4 | 16 << 8 | 1 << 16 },
+    { "float8_e4m3fn", RELAX_FLOAT8_E4M3FN, 10 | 8 << 8 | 1 << 16 },
+    { "float8_e5m2", RELAX_FLOAT8_E5M2, 12 | 8 << 8 | 1 << 16 },
 };
 
 static void layouts_are_those_of_the_others(void **state)

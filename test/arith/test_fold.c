@@ -211,7 +211,8 @@ static void test_float_identities(void **state)
         { RLX_NODE_MIN, 0.0, false, false }, { RLX_NODE_MAX, (double)NAN, false, false },
     };
     static const rlx_dtype types[] = { RELAX_FLOAT32, RELAX_FLOAT64, RELAX_FLOAT16,
-                                       RELAX_BFLOAT16 };
+                                       RELAX_BFLOAT16, RELAX_FLOAT8_E4M3FN,
+                                       RELAX_FLOAT8_E5M2 };
     fixture *f = *state;
     rlx_context *c = f->ctx;
     for (size_t i = 0; i < RLX_COUNT(rows) * RLX_COUNT(types); i++) {

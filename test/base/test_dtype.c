@@ -1,6 +1,7 @@
-/* test_dtype.c: dtype names, and the 16-bit floats exhaustively. */
+/* test_dtype.c: dtype names, and the narrow floats exhaustively. */
 #include "cmocka_all.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "base/base.h"
@@ -109,7 +110,10 @@ static void knows_kinds(void **unused)
                 !rlx_dtype_is_int(RELAX_BOOL));
     assert_true(rlx_dtype_is_float(RELAX_BFLOAT16) && rlx_dtype_is_float(0x0001080a) &&
                 !rlx_dtype_is_float(RELAX_INT8));
-    assert_true(rlx_dtype_is_computable(RELAX_BOOL) && !rlx_dtype_is_computable(0x0001080a));
+    assert_true(rlx_dtype_is_computable(RELAX_BOOL) && rlx_dtype_is_computable(0x0001080a) &&
+                !rlx_dtype_is_computable(0x00010808 /* float8_e4m3 */));
+    assert_true(rlx_dtype_is_narrow_float(RELAX_FLOAT8_E5M2) &&
+                !rlx_dtype_is_narrow_float(RELAX_FLOAT32) && !rlx_dtype_is_narrow_float(0x00010808));
     assert_false(rlx_dtype_is_computable(0x00042002) || rlx_dtype_is_computable(RELAX_VOID));
     for (int code = 0; code < 256; code++) { /* every name fits, whatever the code */
         char name[RLX_DTYPE_TEXT];
@@ -197,6 +201,76 @@ static void bfloats_round_to_nearest_even(void **unused)
     assert_int_equal(rlx_float_to_bfloat(from_bits(0x7f800001)), 0x7fc0);
 }
 
+/* infinite: has infinities; otherwise all bits set are the only NaN. */
+static double byte_value(unsigned b, int mantissa, int bias, bool infinite)
+{
+    unsigned low = b & 127, exponent = low >> mantissa, rest = low & ((1u << mantissa) - 1);
+    double v = exponent ? ldexp((1u << mantissa) + rest, (int)exponent - bias - mantissa)
+                        : ldexp(rest, 1 - bias - mantissa);
+    if (infinite && low >= 0x7c)
+        v = low == 0x7c ? (double)INFINITY : (double)NAN;
+    if (!infinite && low == 0x7f)
+        v = (double)NAN;
+    return b & 128 ? -v : v;
+}
+
+static const struct eighth {
+    rlx_dtype dtype;
+    int mantissa, bias;
+    bool infinite;
+    unsigned beyond; /* bits of what is too large */
+    float (*load)(uint8_t);
+    uint8_t (*store)(float), (*store_double)(double);
+} eighths[] = {
+    { RELAX_FLOAT8_E4M3FN, 3, 7, false, 0x7f, rlx_e4m3fn_to_float, rlx_float_to_e4m3fn,
+      rlx_double_to_e4m3fn },
+    { RELAX_FLOAT8_E5M2, 2, 15, true, 0x7c, rlx_e5m2_to_float, rlx_float_to_e5m2,
+      rlx_double_to_e5m2 },
+};
+
+static void every_float8_round_trips(void **unused)
+{
+    for (size_t i = 0; i < RLX_COUNT(eighths); i++) {
+        const struct eighth *e = &eighths[i];
+        for (unsigned b = 0; b < 256; b++) {
+            float f = e->load((uint8_t)b);
+            double want = byte_value(b, e->mantissa, e->bias, e->infinite);
+            assert_true(isnan(want) ? isnan(f) : bits(f) == bits((float)want));
+            assert_int_equal(signbit(f) != 0, b >> 7);
+            assert_int_equal(e->store(f), b);
+            if (!isnan(f))
+                assert_int_equal(e->store_double(f), b);
+        }
+        assert_int_equal(e->store(INFINITY), e->beyond);
+        assert_int_equal(e->store(-FLT_MAX), e->beyond | 0x80);
+        assert_int_equal(e->store_double(-1e300), e->beyond | 0x80);
+        assert_int_equal(e->store_double(-5e-324), 0x80);
+        assert_true(isnan(e->load(e->store(NAN))) && isnan(e->load(e->store(from_bits(0xff800001)))));
+        assert_true(rlx_dtype_greatest(e->dtype) == e->load((uint8_t)(e->beyond - 1)));
+    }
+}
+
+/* Also where the next number would be too large: halfway there ends what is finite. */
+static void float8s_round_to_nearest_even(void **unused)
+{
+    for (size_t i = 0; i < RLX_COUNT(eighths); i++) {
+        const struct eighth *e = &eighths[i];
+        for (unsigned b = 0; b < e->beyond; b++) {
+            double low = byte_value(b, e->mantissa, e->bias, false),
+                   high = b == 0x7e ? 480 : byte_value(b + 1, e->mantissa, e->bias, false),
+                   middle = (low + high) / 2;
+            unsigned even = b & 1 ? b + 1 : b;
+            assert_int_equal(e->store((float)middle), even);
+            assert_int_equal(e->store_double(middle), even);
+            assert_int_equal(e->store(nextafterf((float)middle, 0)), b);
+            assert_int_equal(e->store(nextafterf((float)-middle, -INFINITY)), (b + 1) | 0x80);
+            assert_int_equal(e->store_double(nextafter(middle, 0)), b);
+            assert_int_equal(e->store_double(nextafter(middle, INFINITY)), b + 1);
+            assert_true(rlx_dtype_round(e->dtype, nextafter(middle, 0)) == low);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +281,8 @@ int main(void)
         cmocka_unit_test(every_half_round_trips),
         cmocka_unit_test(halves_round_to_nearest_even),
         cmocka_unit_test(bfloats_round_to_nearest_even),
+        cmocka_unit_test(every_float8_round_trips),
+        cmocka_unit_test(float8s_round_to_nearest_even),
     };
     return cmocka_run_group_tests_name("dtype", tests, NULL, NULL);
 }

@@ -1,20 +1,25 @@
 """How results are compared with numpy's: bit for bit where both must have the same, else within what rounding does."""
 import numpy as np
 
-from numpy_programs import BFLOAT
-from relax_run import BFLOAT16
+import numpy_ops as ref
+from relax_run import NARROW
 
-RTOL = {BFLOAT: 6e-2, "float16": 3e-2, "float32": 3e-4, "float64": 1e-9}
+RTOL = {name: row.rtol for name, row in ref.NARROW.items()} | {"float16": 3e-2, "float32": 3e-4, "float64": 1e-9}
 
 
 def to_library(x, dtype):
-    """An argument; bfloat16 is float32 with an empty half here."""
-    return (np.asarray(x).view("uint32") >> np.uint32(16)).astype("uint16").view(BFLOAT16) if dtype == BFLOAT else x
+    """An argument; narrow floats are float32 here."""
+    return ref.NARROW[dtype].encode(x).view(NARROW[dtype]) if dtype in NARROW else x
+
+
+def narrow_name(dtype):
+    return next((name for name, bits in NARROW.items() if bits == dtype), None)
 
 
 def plain(x):
-    """A result; bfloat16 as float32."""
-    return (x.view("uint16").astype("uint32") << np.uint32(16)).view("float32") if x.dtype == BFLOAT16 else x
+    """A result; narrow floats as float32."""
+    row = ref.NARROW.get(narrow_name(x.dtype))
+    return row.decode(x.view(row.unsigned)) if row else x
 
 
 def equal(a, b, signed=True):
@@ -40,7 +45,7 @@ def agree(got, value, want):
 
 def close(got, value, want):
     """Is `got` the array `want`, by the dtype and the kind of `value`?"""
-    if (value.dtype == BFLOAT) != (got.dtype == BFLOAT16):
+    if narrow_name(got.dtype) != (value.dtype if value.dtype in NARROW else None):
         return False
     got = plain(got)
     return got.shape == want.shape and got.dtype == want.dtype and bool(np.all(agree(got, value, want)))

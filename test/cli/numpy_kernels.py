@@ -3,18 +3,18 @@
 Everything is known while the text is written: an expression is its text and its values over the loops around it, for each
 assignment of the symbolic sizes. So an index is taken only where it is in range, a divisor only where it is not 0. `exact`
 values have the same bits everywhere; what is not (exp and the like) is stored and read no more. Integers wrap, narrow floats
-round after each operation, bfloat16 is float32 rounded to it.
+round after each operation; those that numpy does not know are float32 rounded to them.
 """
 import random
 
 import numpy as np
 
 import numpy_ops as ref
-from numpy_programs import BFLOAT, FLOATS, Reject, Values
+from numpy_programs import FLOATS, NARROW, Reject, Values
 
 SIZES = (0, 1, 2, 3, 5, 16, 17, 65, 260)
 CELLS = 3000        # of the loops of a stage
-DTYPES = (*ref.ALL, BFLOAT)
+DTYPES = (*ref.ALL, *NARROW)
 K = 3               # assignments of the sizes
 
 
@@ -39,7 +39,7 @@ class Buffer:
 
 
 def numpy_dtype(dtype):
-    return "float32" if dtype == BFLOAT else dtype
+    return ref.held(dtype)
 
 
 def bits(dtype):
@@ -128,8 +128,7 @@ class Kernel:
 
     @staticmethod
     def ends(dtype):
-        ends = ref.ends(numpy_dtype(dtype))
-        return ref.brain(ends) if dtype == BFLOAT else ends
+        return ref.ends(dtype)
 
     def param(self, dims):
         dtype = self.rng.choice(DTYPES)
@@ -481,7 +480,7 @@ class Kernel:
                 if f in (np.minimum, np.maximum) and dtype in FLOATS:
                     signed = signed and not np.any((out == 0) & (rows[..., i] == 0) & (np.signbit(out) != np.signbit(rows[..., i])))
                 out = np.asarray(f(out, rows[..., i]))
-                out = ref.brain(out) if dtype == BFLOAT else out.astype(start.dtype)
+                out = ref.rounded(out, dtype).astype(start.dtype)
             values.append(out)
         self.finish(b, values, e.exact, signed)
 
@@ -559,7 +558,7 @@ class Kernel:
     def running(self, output):
         """A scan: each element needs the one before."""
         self.axes = self.spatial(1)
-        dtype = self.rng.choice([*ref.INTS, "float32", "float16", BFLOAT, "float64"])
+        dtype = self.rng.choice([*ref.INTS, "float32", "float16", *NARROW, "float64"])
         b, v = self.target(output, dtype, self.axes), self.axes[0].name
         self.body(f"for {v} in range({self.axes[0].text}):")
         x = self.value(dtype, 2)
@@ -577,7 +576,7 @@ class Kernel:
         for k in range(K):
             a = self.full(k, x.values[k]).copy()
             for i in range(1, len(a)):
-                a[i:i + 1] = convert(np.asarray(f(a[i - 1:i], a[i:i + 1])), dtype) if dtype == BFLOAT else f(a[i - 1:i], a[i:i + 1])
+                a[i:i + 1] = convert(np.asarray(f(a[i - 1:i], a[i:i + 1])), dtype) if dtype in NARROW else f(a[i - 1:i], a[i:i + 1])
             values.append(a)
         self.finish(b, values, x.exact, x.signed)
 

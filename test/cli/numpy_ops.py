@@ -11,16 +11,69 @@ NUMBERS = FLOATS + INTS
 ALL = NUMBERS + ("bool",)
 
 
-def brain(x):
-    """Rounded to the nearest bfloat16, as float32."""
-    x = np.asarray(x, "float32")
-    bits = x.view("uint32")
-    rounded = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) & np.uint32(0xFFFF0000)
-    return np.where(np.isnan(x), x, np.asarray(rounded, "uint32").view("float32"))
+def every_number(bits, mantissa, infinite):
+    """The numbers of a float of so many bits by their bits, sign not set; an infinity where it has one, NaN behind it."""
+    width = bits - 1 - mantissa
+    bias, m = 2 ** (width - 1) - 1, 2 ** mantissa
+    i = np.arange(2 ** (bits - 1))
+    e, f = i // m, i % m
+    values = np.where(e == 0, f * 2.0 ** (1 - bias - mantissa), (m + f) * 2.0 ** (np.maximum(e, 1) - bias - mantissa))
+    if infinite:
+        values[e == 2 ** width - 1] = np.nan
+        values[(2 ** width - 1) * m] = np.inf
+    else:
+        values[-1] = np.nan
+    return values
+
+
+class Narrow:
+    """A float that numpy does not know: what it computes is float32, rounded to it after each operation."""
+
+    def __init__(self, bits, mantissa, infinite, rtol):
+        self.bytes, self.precision, self.rtol = bits // 8, mantissa + 1, rtol
+        self.unsigned, values = f"uint{bits}", every_number(bits, mantissa, infinite)
+        self.values = np.concatenate([values, -values]).astype("float32")
+        self.numbers = values[np.isfinite(values)]
+        # what the next number would be, with the same exponent or the next one: halfway to it ends what is finite
+        self.ends = np.append(self.numbers, 2 * self.numbers[-1] - self.numbers[-2])
+        self.beyond = np.inf if infinite else np.nan
+
+    def encode(self, x):
+        """The bits of the nearest numbers, of two as near of the even one."""
+        x = np.asarray(x, "float32")
+        size = np.abs(x).astype("float64")
+        bounded = np.where(size < self.ends[-1], size, self.ends[-1])
+        high = np.searchsorted(self.ends, bounded)
+        low = np.maximum(high - 1, 0)
+        up, down = self.ends[high] - bounded, bounded - self.ends[low]
+        at = np.where((up < down) | ((up == down) & (high % 2 == 0)), high, low)
+        at = np.where(np.isnan(x), len(self.values) // 2 - 1, at)
+        return (at + np.where(np.signbit(x), len(self.values) // 2, 0)).astype(self.unsigned)
+
+    def decode(self, bits):
+        return self.values[bits]
+
+    def round(self, x):
+        return np.asarray(self.decode(self.encode(x)), "float32")
+
+
+NARROW = {"bfloat16": Narrow(16, 7, True, 6e-2), "float8_e4m3fn": Narrow(8, 3, False, 0.4), "float8_e5m2": Narrow(8, 2, True, 0.8)}
+
+
+def held(dtype):
+    """The dtype of numpy that holds the numbers of `dtype`."""
+    return "float32" if dtype in NARROW else dtype
+
+
+def rounded(x, dtype):
+    return NARROW[dtype].round(x) if dtype in NARROW else x
 
 
 def ends(dtype):
     """Where a dtype ends, and what is special."""
+    if dtype in NARROW:
+        n = NARROW[dtype].numbers
+        return rounded(np.append(ends("float32"), [n[-1], -n[-1], n[1], -n[1], n[-1] * 1.05, n[1] / 2, n[1] * 1.5]), dtype)
     if np.dtype(dtype).kind in "iu":
         i = np.iinfo(dtype)
         return np.array([i.min, i.max, i.min + 1, i.max - 1, i.max // 2 + 1, i.max // 3, 0, 1], dtype)
@@ -123,8 +176,8 @@ BINARY = {
 
 
 def astype(x, dtype):
-    if dtype == "bfloat16":
-        return brain(x)
+    if dtype in NARROW:
+        return rounded(x, dtype)
     to = np.dtype(dtype)
     if is_float(x) and to.kind in "iu":
         info, w = np.iinfo(to), np.trunc(x.astype("float64"))

@@ -5,7 +5,7 @@ text is written, so an operator is taken only where numpy can do it, and a size 
 value in all of them. Numbers are kept where comparing makes sense: `exact` values have the same bits everywhere; what jumps
 (rounding, comparing, converting to integers) is done with exact values only. Tame programs keep magnitudes small. Wild ones
 have NaN, infinities, -0.0, the ends of every dtype; there an inexact value that is not tame is a result at most.
-bfloat16 is float32 rounded to it after each operation.
+bfloat16 and the floats of 8 bits are float32 rounded to them after each operation (numpy_ops.NARROW).
 """
 import random
 
@@ -23,13 +23,13 @@ class Reject(Exception):
 
 
 class Values(list):
-    """One array per assignment, with the name of the dtype, which numpy does not know where it is bfloat16."""
+    """One array per assignment, with the name of the dtype, which numpy does not know where it is one of NARROW."""
 
     def __init__(self, values, dtype=None):
         super().__init__(map(np.asarray, values))
         self.dtype = dtype or getattr(values, "dtype", None) or self[0].dtype.name
-        if self.dtype == BFLOAT:
-            self[:] = map(ref.brain, self)
+        if self.dtype in NARROW:
+            self[:] = (ref.rounded(v, self.dtype) for v in self)
 
 
 class Value:
@@ -80,10 +80,10 @@ def on_grid(x, bits):
     return False
 
 
-BFLOAT = "bfloat16"
-FLOATS = (*ref.FLOATS, BFLOAT)
-NUMBERS = (*ref.NUMBERS, BFLOAT)
-BITS = {BFLOAT: 8, "float16": 11, "float32": 24, "float64": 53}
+NARROW = tuple(ref.NARROW)
+FLOATS = (*ref.FLOATS, *NARROW)
+NUMBERS = (*ref.NUMBERS, *NARROW)
+BITS = {name: row.precision for name, row in ref.NARROW.items()} | {"float16": 11, "float32": 24, "float64": 53}
 # Where continuous functions stay tame: name -> least and greatest input
 DOMAIN = {
     "sqrt": (0.1, 900), "rsqrt": (0.1, 900), "exp": (-8, 4), "log": (0.1, 900), "sin": (-50, 50), "cos": (-50, 50), "tanh": (-50, 50),
@@ -98,8 +98,8 @@ ZERO_SHOWS = {"divide", "floor_divide", "power", "rsqrt"}
 
 
 def takes(dtypes, v):
-    """May v be an operand where numpy's dtypes are these? bfloat16 goes where float32 goes."""
-    return ("float32" if v.dtype == BFLOAT else v.dtype) in dtypes
+    """May v be an operand where numpy's dtypes are these? Narrow floats go where float32 goes."""
+    return ref.held(v.dtype) in dtypes
 
 
 def number_text(x):
@@ -202,12 +202,12 @@ class Function:
         return v.text if v.text and self.rng.random() < 0.2 else v.name
 
     def apply(self, f, *operands, dtype=None):
-        """f of the operands' values. A float32 of bfloat16 operands is a bfloat16, unless `dtype` says what it is."""
+        """f of the operands' values. A float32 of narrow operands is as narrow, unless `dtype` says what it is."""
         if len(operands) > 1 and max(np.prod([float(o.values[k].size) for o in operands]) for k in range(self.k)) > 300000:
             raise Reject("slow")
         values = [np.asarray(f(*xs)) for xs in zip(*(o.values for o in operands))]
-        brain = values[0].dtype == np.float32 and any(o.dtype == BFLOAT for o in operands)
-        return Values(values, dtype or (BFLOAT if brain else None))
+        narrow = [o.dtype for o in operands if o.dtype in NARROW] if values[0].dtype == np.float32 else []
+        return Values(values, dtype or (narrow[0] if narrow else None))
 
     # ---- parameters and constants
     def random_array(self, shape, dtype):
@@ -218,15 +218,14 @@ class Function:
             return g.integers(0, 9, shape).astype(dtype)
         if dtype in ref.SIGNED:
             return g.integers(-6, 7, shape).astype(dtype)
-        return (g.integers(-12, 13, shape) / 4).astype("float32" if dtype == BFLOAT else dtype)
+        return (g.integers(-12, 13, shape) / 4).astype(ref.held(dtype))
 
     def wild_array(self, shape, dtype):
         """Where dtypes end, here and there."""
         x = np.asarray(self.random_array(shape, dtype))
         if dtype == "bool":
             return x
-        ends = ref.ends("float32" if dtype == BFLOAT else dtype)
-        ends = ref.brain(ends) if dtype == BFLOAT else ends
+        ends = ref.ends(dtype)
         g = self.program.np_rng
         return np.where(g.random(shape) < g.choice([0.05, 0.3, 0.8]), g.choice(ends, shape), x).astype(x.dtype)
 
@@ -237,7 +236,7 @@ class Function:
         return Values([self.array(tuple(d[k] for d in dims), dtype) for k in range(self.k)], dtype)
 
     def random_dtype(self):
-        return self.rng.choice(["float32"] * 6 + ["int64", *ref.ALL, BFLOAT])
+        return self.rng.choice(["float32"] * 6 + ["int64", *ref.ALL, *NARROW])
 
     def param(self, dims, dtype):
         v = Value(self.fresh("p"), self.arrays(dims, dtype), True, True)
@@ -352,13 +351,13 @@ class Function:
         self.emit(f"R.clip({self.use(x)}, {text})", self.apply(lambda v: ref.clip(v, low, high), x), x.exact, x.sure, signed=False)
 
     def astype(self):
-        to = self.rng.choice((*ref.ALL, BFLOAT))
+        to = self.rng.choice((*ref.ALL, *NARROW))
         x = self.pick(lambda v: v.exact or to in FLOATS and BITS[to] <= BITS.get(v.dtype, 99))
         values = self.apply(lambda v: ref.astype(v, to), x, dtype=to)
         self.emit(f'R.astype({self.use(x)}, "{to}")', values, x.exact, x.sure)
 
     def matmul(self):
-        a = self.pick(lambda v: v.dtype in ("float16", "float32", "float64", BFLOAT, "int32", "int64", "int8", "uint8") and v.ndim >= 1 and self.sums(v))
+        a = self.pick(lambda v: v.dtype in ("float16", "float32", "float64", *NARROW, "int32", "int64", "int8", "uint8") and v.ndim >= 1 and self.sums(v))
         b = self.pick(lambda v: v.dtype == a.dtype and v.ndim >= 1 and self.sums(v))
         if any(x.size == 0 or y.size == 0 for x, y in zip(a.values, b.values)) and self.rng.random() < 0.3:
             raise Reject("often enough")
@@ -496,7 +495,7 @@ class Function:
         y = self.pick()
         dtype = self.random_dtype()
         name, f = self.rng.choice([("zeros", np.zeros), ("ones", np.ones)])
-        made = Values([f(v.shape, "float32" if dtype == BFLOAT else dtype) for v in y.values], dtype)
+        made = Values([f(v.shape, ref.held(dtype)) for v in y.values], dtype)
         texts = self.shape_text(y.dims())
         kind = self.rng.randrange(4)
         if kind == 0:
@@ -648,7 +647,7 @@ class Function:
         text = f'pad_width={flat}, pad_mode="{name}"'
         if mode == "constant":
             value = self.rng.choice([0, 0, 1, 2.5, 3, -3.0, 300.0, -0.0]) if self.program.wild else self.rng.choice([0, 1, 2.5])
-            more["constant_values"] = ref.astype(np.asarray(value, "float64"), "float32" if x.dtype == BFLOAT else x.dtype)
+            more["constant_values"] = ref.astype(np.asarray(value, "float64"), ref.held(x.dtype))
             text += f", pad_value={value}"
         elif any(max(w) > (n if mode == "wrap" else n - (mode == "reflect")) for v in x.values for w, n in zip(width, v.shape)):
             raise Reject("pads further than there is")
@@ -660,14 +659,14 @@ class Function:
         axis = self.axis(x) if x.ndim and self.rng.random() < 0.8 else None
         exclusive = self.rng.random() < 0.3
         to = self.rng.choice(["int64", "int32", "uint8"]) if x.dtype in ref.INTS and self.rng.random() < 0.3 else x.dtype
-        work = {"float16": "float32", BFLOAT: "float32"}.get(to, to)
+        work = "float32" if to == "float16" else ref.held(to)
 
         def scanned(v):
             w = f(v.astype(work), axis, dtype=work)
             if exclusive:
                 along = 0 if axis is None else axis
                 w = np.insert(np.delete(w, -1, along), 0, name == "cumprod", along) if w.shape[along] else w
-            return w if to == BFLOAT else w.astype(to)
+            return w if to in NARROW else w.astype(to)
         exact = to in ref.INTS or name == "cumsum" and x.exact and all(on_grid(v, BITS[to]) for v in x.values)
         more = f', dtype="{to}"' if to != x.dtype else ""
         self.emit(f"R.{name}({self.use(x)}, axis={axis}{more}, exclusive={exclusive})", self.apply(scanned, x, dtype=to), exact and x.exact, signed=False)

@@ -32,7 +32,8 @@ typedef struct gen {
 static const rlx_dtype dtypes[] = { RELAX_BOOL,    RELAX_INT8,     RELAX_INT16,   RELAX_INT32,
                                     RELAX_INT64,   RELAX_UINT8,    RELAX_UINT16,  RELAX_UINT32,
                                     RELAX_UINT64,  RELAX_UINT64,   RELAX_FLOAT16, RELAX_BFLOAT16,
-                                    RELAX_FLOAT32, RELAX_FLOAT64 };
+                                    RELAX_FLOAT32, RELAX_FLOAT64,  RELAX_FLOAT8_E4M3FN,
+                                    RELAX_FLOAT8_E5M2 };
 
 /* The first two and the first four have identities of their own, and come more often. */
 static const int64_t ints[] = {
@@ -57,14 +58,10 @@ static uint32_t roll(gen *g, uint32_t n)
 
 static void put(rlx_dtype t, unsigned char *at, int64_t i, double d)
 {
-    float f = (float)d;
-    uint16_t half = t == RELAX_FLOAT16 ? rlx_double_to_half(d) : rlx_double_to_bfloat(d);
-    if (t == RELAX_FLOAT64)
-        memcpy(at, &d, 8);
-    else if (t == RELAX_FLOAT32)
-        memcpy(at, &f, 4);
+    if (rlx_dtype_is_float(t))
+        rlx_dtype_store_float(t, at, d);
     else
-        memcpy(at, rlx_dtype_is_float(t) ? (void *)&half : (void *)&i, rlx_dtype_bytes(t));
+        memcpy(at, &i, rlx_dtype_bytes(t));
 }
 
 static forms leaf_of(gen *g, leaves *l, int64_t i, double d)

@@ -41,7 +41,8 @@ static uint32_t roll(gen *g, uint32_t n)
 static const rlx_dtype dtypes[] = { RELAX_FLOAT32, RELAX_FLOAT32, RELAX_FLOAT32, RELAX_INT32,
                                     RELAX_INT64,   RELAX_FLOAT64, RELAX_INT8,    RELAX_UINT8,
                                     RELAX_FLOAT16, RELAX_BOOL,    RELAX_UINT32,  RELAX_UINT64,
-                                    RELAX_BFLOAT16, RELAX_INT16,  RELAX_UINT16 };
+                                    RELAX_BFLOAT16, RELAX_INT16,  RELAX_UINT16,
+                                    RELAX_FLOAT8_E4M3FN, RELAX_FLOAT8_E5M2 };
 
 static rlx_dtype any_dtype(gen *g)
 {

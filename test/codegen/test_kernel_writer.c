@@ -14,7 +14,8 @@
 static const rlx_dtype dtypes[] = { RELAX_BOOL,   RELAX_INT8,    RELAX_INT16,    RELAX_INT32,
                                     RELAX_INT64,  RELAX_UINT8,   RELAX_UINT16,   RELAX_UINT32,
                                     RELAX_UINT64, RELAX_FLOAT16, RELAX_BFLOAT16, RELAX_FLOAT32,
-                                    RELAX_FLOAT64 };
+                                    RELAX_FLOAT64, RELAX_FLOAT8_E4M3FN,
+                                    RELAX_FLOAT8_E5M2 };
 #define L RLX_TIR_LIST
 
 static rlx_context *begin(rlx_tir *t)

@@ -3,7 +3,7 @@
     module = Module(text)                                   # Failed with its diagnostics where it cannot be read
     results = module.compile(2).call("main", [array, ...])  # a flat list of arrays; Failed with code and message
 
-numpy has no bfloat16: BFLOAT16 is the dtype of its bits. An argument may also be a list (a tuple) or "shape:2,3".
+numpy has no bfloat16 and no floats of 8 bits: NARROW has dtypes of their bits. An argument may also be a list (a tuple) or "shape:2,3".
 """
 import ctypes
 
@@ -13,9 +13,9 @@ import relax_ffi
 
 lib = relax_ffi.load()
 text = relax_ffi.text
-BFLOAT16 = np.dtype([("bfloat16", "<u2")])
+NARROW = {name: np.dtype([(name, bits)]) for name, bits in (("bfloat16", "<u2"), ("float8_e4m3fn", "u1"), ("float8_e5m2", "u1"))}
 NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
-CODES = {np.dtype(name): getattr(lib, f"RELAX_{name.upper()}") for name in NAMES} | {BFLOAT16: lib.RELAX_BFLOAT16}
+CODES = {np.dtype(name): getattr(lib, f"RELAX_{name.upper()}") for name in NAMES} | {dtype: getattr(lib, f"RELAX_{name.upper()}") for name, dtype in NARROW.items()}
 DTYPES = {code: dtype for dtype, code in CODES.items()}
 
 

@@ -262,18 +262,7 @@ static const rlx_attr *attrs_of(rlx_context *ctx, const number_case *c)
 
 static double element(const array *a, const unsigned char *bytes, size_t i)
 {
-    size_t n = rlx_dtype_bytes(a->dtype);
-    uint64_t raw = 0;
-    memcpy(&raw, bytes + i * n, n);
-    uint16_t half = (uint16_t)raw;
-    float f;
-    double d;
-    switch (a->dtype) {
-    case RELAX_FLOAT16: return rlx_half_to_float(half);
-    case RELAX_BFLOAT16: return rlx_bfloat_to_float(half);
-    case RELAX_FLOAT32: return memcpy(&f, bytes + i * n, 4), f;
-    default: return memcpy(&d, bytes + i * n, 8), d;
-    }
+    return rlx_dtype_load_float(a->dtype, bytes + i * rlx_dtype_bytes(a->dtype));
 }
 
 static bool near(double got, double want, double tol)

@@ -34,12 +34,12 @@ static void fill(kc *c, kc_arg *a)
     for (size_t i = 0; i < kc_count(a); i++) {
         double v = ((double)(next(c) % 4001) - 2000.0) / 500.0;
         uint32_t bits = next(c);
-        float f = (float)v;
+        size_t at = i * rlx_dtype_bytes(a->dtype);
+        if (rlx_dtype_is_float(a->dtype)) {
+            rlx_dtype_store_float(a->dtype, (unsigned char *)a->data + at, v);
+            continue;
+        }
         switch (a->dtype) {
-        case RELAX_FLOAT64: ((double *)a->data)[i] = v; break;
-        case RELAX_FLOAT32: ((float *)a->data)[i] = f; break;
-        case RELAX_FLOAT16: ((uint16_t *)a->data)[i] = rlx_float_to_half(f); break;
-        case RELAX_BFLOAT16: ((uint16_t *)a->data)[i] = rlx_float_to_bfloat(f); break;
         case RELAX_BOOL: ((uint8_t *)a->data)[i] = bits & 1; break;
         case RELAX_INT64:
         case RELAX_UINT64:
@@ -170,22 +170,10 @@ static int run_kernel(rlx_context *ctx, const rlx_prim_func *f, kc *c, char *tex
 
 static bool both_nan(rlx_dtype t, const unsigned char *a, const unsigned char *b)
 {
-    double x, y;
-    float f, g;
-    uint16_t h, k;
-    switch (t) {
-    case RELAX_FLOAT64: memcpy(&x, a, 8), memcpy(&y, b, 8); return x != x && y != y;
-    case RELAX_FLOAT32: memcpy(&f, a, 4), memcpy(&g, b, 4); return f != f && g != g;
-    case RELAX_FLOAT16:
-        memcpy(&h, a, 2), memcpy(&k, b, 2);
-        f = rlx_half_to_float(h), g = rlx_half_to_float(k);
-        return f != f && g != g;
-    case RELAX_BFLOAT16:
-        memcpy(&h, a, 2), memcpy(&k, b, 2);
-        f = rlx_bfloat_to_float(h), g = rlx_bfloat_to_float(k);
-        return f != f && g != g;
-    default: return false;
-    }
+    if (!rlx_dtype_is_float(t))
+        return false;
+    double x = rlx_dtype_load_float(t, a), y = rlx_dtype_load_float(t, b);
+    return x != x && y != y;
 }
 
 void kc_expect_same(const kc_arg *a, int arg, const void *want, const void *got, const char *who)
