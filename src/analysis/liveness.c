@@ -92,23 +92,13 @@ static bool gather(finder *f, const rlx_function *function)
 static bool sort_uses(finder *f)
 {
     rlx_liveness *l = f->l;
-    size_t at = 0;
     l->num_uses = f->raw.len;
     l->uses = rlx_mem_alloc(f->m, (l->num_uses + 1) * sizeof *l->uses);
     if (!l->uses)
         return false;
+    rlx_vec_group(&f->raw, var, event, &l->vars, l->uses);
     for (size_t i = 0; i < f->raw.len; i++)
-        l->vars.data[f->raw.data[i].var].count++;
-    for (size_t i = 0; i < l->vars.len; i++) {
-        l->vars.data[i].first = at;
-        at += l->vars.data[i].count;
-        l->vars.data[i].count = 0;
-    }
-    for (size_t i = 0; i < f->raw.len; i++) {
-        rlx_live_var *v = &l->vars.data[f->raw.data[i].var];
-        l->uses[v->first + v->count++] = f->raw.data[i].event;
-        v->until = f->raw.data[i].event;
-    }
+        l->vars.data[f->raw.data[i].var].until = f->raw.data[i].event;
     return true;
 }
 

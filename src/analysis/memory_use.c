@@ -85,9 +85,8 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
 {
     summing *s = user;
     const rlx_call *c = rlx_as_call(n);
-    const rlx_op *op = c ? rlx_as_op(c->op) : NULL;
-    for (size_t i = 0; op && i < RLX_COUNT(allocators); i++)
-        if (strcmp(op->name->data, allocators[i].name) == 0)
+    for (size_t i = 0; c && i < RLX_COUNT(allocators); i++)
+        if (rlx_is_op(c->op, allocators[i].name))
             add_call(s, c, i);
     return s->failed                                ? RLX_STEP_STOP
            : c || n->kind == RLX_NODE_CONSTANT ? RLX_STEP_SKIP

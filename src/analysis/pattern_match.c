@@ -362,16 +362,10 @@ static bool match_tuple(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e)
     return t && match_args(m, p, t->fields, t->num_fields);
 }
 
-static bool is_op(const rlx_call *c, const char *name)
-{
-    const rlx_op *op = rlx_as_op(c->op);
-    return op && strcmp(op->name->data, name) == 0;
-}
-
 static bool match_packed(rlx_matcher *m, const rlx_pattern *p, const rlx_call *c)
 {
-    bool is_pure = is_op(c, "relax.call_pure_packed"),
-         in_place = is_op(c, "relax.call_dps_packed");
+    bool is_pure = rlx_is_op(c->op, "relax.call_pure_packed"),
+         in_place = rlx_is_op(c->op, "relax.call_dps_packed");
     const rlx_extern_func *f =
         rlx_as_extern_func((is_pure || in_place) && c->num_args ? c->args[0] : c->op);
     if (!f || !rlx_check_name(p->name, f->symbol, -1))
@@ -391,8 +385,8 @@ static bool match_call(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *val
     case RLX_PATTERN_OP: return op && op->row == p->row && match_args(m, p, c->args, c->num_args);
     case RLX_PATTERN_PACKED: return match_packed(m, p, c);
     case RLX_PATTERN_CALL_TIR:
-        return is_op(c, "relax.call_tir") && c->num_args >= 2 && match_tuple(m, p, c->args[1]) &&
-               must_match(m, p->parts[0], c->args[0]);
+        return rlx_is_op(c->op, "relax.call_tir") && c->num_args >= 2 &&
+               match_tuple(m, p, c->args[1]) && must_match(m, p->parts[0], c->args[0]);
     default: return match_args(m, p, c->args, c->num_args) && must_match(m, p->parts[0], c->op);
     }
 }

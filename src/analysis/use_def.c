@@ -202,42 +202,22 @@ static enum rlx_step leave(void *user, const rlx_node *n)
 static bool sort_uses(finder *f)
 {
     rlx_use_def *u = f->u;
-    size_t at = 0;
     u->num_uses = f->raw.len;
     u->uses = rlx_mem_alloc(f->m, (u->num_uses + 1) * sizeof *u->uses);
     if (!u->uses)
         return false;
-    for (size_t i = 0; i < f->raw.len; i++)
-        u->vars.data[f->raw.data[i].var].count++;
-    for (size_t i = 0; i < u->vars.len; i++) {
-        u->vars.data[i].first = at;
-        at += u->vars.data[i].count;
-        u->vars.data[i].count = 0;
-    }
-    for (size_t i = 0; i < f->raw.len; i++) {
-        rlx_var_uses *v = &u->vars.data[f->raw.data[i].var];
-        u->uses[v->first + v->count++] = f->raw.data[i].use;
-    }
+    rlx_vec_group(&f->raw, var, use, &u->vars, u->uses);
     return true;
 }
 
 static bool sort_names(finder *f)
 {
     rlx_use_def *u = f->u;
-    size_t at = 0;
     u->num_named = f->raw_names.len;
     u->named = rlx_mem_alloc(f->m, (u->num_named + 1) * sizeof *u->named);
     if (!u->named)
         return false;
-    for (size_t i = 0; i < u->lists.len; i++) {
-        u->lists.data[i].first = at;
-        at += u->lists.data[i].count;
-        u->lists.data[i].count = 0;
-    }
-    for (size_t i = 0; i < f->raw_names.len; i++) {
-        rlx_name_list *l = &u->lists.data[f->raw_names.data[i].list];
-        u->named[l->first + l->count++] = f->raw_names.data[i].binding;
-    }
+    rlx_vec_group(&f->raw_names, list, binding, &u->lists, u->named);
     return true;
 }
 

@@ -25,6 +25,7 @@
 #define RLX_ARITH_INT_H
 
 #include "arith/arith.h"
+#include "format/kernel_math.h"
 
 enum atom_kind {
     ATOM_VAR, ATOM_FLOOR_DIV, ATOM_FLOOR_MOD, ATOM_TRUNC_DIV, ATOM_TRUNC_MOD, ATOM_MIN,
@@ -227,13 +228,6 @@ RLX_INLINE uint64_t rlx_gcd(uint64_t a, uint64_t b)
         b = r;
     }
     return a;
-}
-
-/* Division rounded down; b is not 0 and the quotient fits. */
-RLX_INLINE int64_t rlx_floor_div(int64_t a, int64_t b)
-{
-    int64_t r = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? r - 1 : r;
 }
 
 #endif

@@ -100,9 +100,9 @@ static rlx_interval quotient_interval(rlx_interval p, int64_t c, bool floors)
 {
     rlx_interval out = everything;
     if (p.low != NO_LOW)
-        out.low = floors ? rlx_floor_div(p.low, c) : p.low / c;
+        out.low = floors ? rlx_floor_div_i64(p.low, c) : p.low / c;
     if (p.high != NO_HIGH)
-        out.high = floors ? rlx_floor_div(p.high, c) : p.high / c;
+        out.high = floors ? rlx_floor_div_i64(p.high, c) : p.high / c;
     return out;
 }
 
@@ -243,7 +243,7 @@ static int64_t low_without_quotient(rlx_query *q, const rlx_poly *p, const rlx_a
         return NO_LOW;
     }
     low = low_of(q, all);
-    return low == NO_LOW ? NO_LOW : -rlx_floor_div(-low, c);
+    return low == NO_LOW ? NO_LOW : -rlx_floor_div_i64(-low, c);
 }
 
 /* Greatest (where the smallest operand counts against us) or least of the bounds with t

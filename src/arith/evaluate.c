@@ -39,12 +39,8 @@ static bool divide(enum rlx_node_kind kind, int64_t a, int64_t b, int64_t *out)
     switch (kind) {
     case RLX_NODE_DIV: *out = a / b; return true;
     case RLX_NODE_MOD: *out = a % b; return true;
-    case RLX_NODE_FLOOR_DIV: *out = rlx_floor_div(a, b); return true;
-    default: /* the quotient times b may not fit */
-        *out = a % b;
-        if (*out && (*out < 0) != (b < 0))
-            *out += b;
-        return true;
+    case RLX_NODE_FLOOR_DIV: *out = rlx_floor_div_i64(a, b); return true;
+    default: *out = rlx_floor_mod_i64(a, b); return true;
     }
 }
 

@@ -286,7 +286,7 @@ const rlx_poly *rlx_poly_floor_coefs(rlx_query *q, const rlx_poly *p, int64_t g)
 {
     rlx_poly *out = g == 1 || !p ? NULL : new_poly(q, p->len);
     for (size_t i = 0; out && i < p->len; i++) {
-        int64_t coef = rlx_floor_div(p->terms[i].coef, g);
+        int64_t coef = rlx_floor_div_i64(p->terms[i].coef, g);
         if (coef)
             add_term(out, coef, p->terms[i].mono);
     }

@@ -43,7 +43,7 @@ static bool split(rlx_query *q, const rlx_poly *p, int64_t c, const rlx_poly **w
     if (!w || !r)
         return false;
     for (size_t i = 0; i < p->len; i++) {
-        int64_t quotient = rlx_floor_div(p->terms[i].coef, c);
+        int64_t quotient = rlx_floor_div_i64(p->terms[i].coef, c);
         put(w, quotient, p->terms[i].mono);
         put(r, p->terms[i].coef - quotient * c, p->terms[i].mono);
     }
@@ -93,9 +93,10 @@ static bool constant_quotient(rlx_query *q, const rlx_poly *p, int64_t c, int64_
     if (!q->use_scope)
         return false;
     int64_t low = rlx_poly_min(q, p), high = low == INT64_MIN ? INT64_MAX : rlx_poly_max(q, p);
-    if (low == INT64_MIN || high == INT64_MAX || rlx_floor_div(low, c) != rlx_floor_div(high, c))
+    if (low == INT64_MIN || high == INT64_MAX ||
+        rlx_floor_div_i64(low, c) != rlx_floor_div_i64(high, c))
         return false;
-    *value = rlx_floor_div(low, c);
+    *value = rlx_floor_div_i64(low, c);
     return true;
 }
 
@@ -189,7 +190,7 @@ static const rlx_term *first_multiple(rlx_query *q, const rlx_poly *a, rlx_term 
     const rlx_term *best = NULL;
     for (size_t i = 0; i < a->len; i++) {
         const rlx_term *t = &a->terms[i];
-        if (rlx_floor_div(t->coef, lead.coef) == 0 ||
+        if (rlx_floor_div_i64(t->coef, lead.coef) == 0 ||
             (best && rlx_mono_compare(t->mono, best->mono) > 0))
             continue;
         const rlx_mono *m = rlx_mono_quotient(q, t->mono, lead.mono);
@@ -215,7 +216,7 @@ static bool divide_out(rlx_query *q, const rlx_poly *a, const rlx_poly *b, const
         const rlx_term *t = first_multiple(q, *rest, lead, &by);
         if (!t)
             return !q->failed;
-        const rlx_poly *k = rlx_poly_term(q, rlx_floor_div(t->coef, lead.coef), by);
+        const rlx_poly *k = rlx_poly_term(q, rlx_floor_div_i64(t->coef, lead.coef), by);
         *whole = rlx_poly_combine(q, *whole, 1, k, 1);
         *rest = rlx_poly_combine(q, *rest, 1, rlx_poly_mul(q, k, b), -1);
     }

@@ -26,4 +26,26 @@ bool rlx_vec_reserve_bytes(rlx_memory *m, void **data, size_t *cap, size_t want,
     (rlx_mem_free((m), (v)->data, (v)->cap * sizeof *(v)->data), (v)->data = NULL, \
      (v)->len = (v)->cap = 0)
 
+/* Sorts by counting. Items of the vector `from` say with their field `group` to which item of the
+ * vector `groups` they belong; their field `item` goes to `out`, which has room for all. Those of
+ * group g are then out[first] ... out[first + count - 1], in their order: its own two fields. */
+#define rlx_vec_group(from, group, item, groups, out)                           \
+    do {                                                                        \
+        size_t rlx_at = 0;                                                      \
+        for (size_t rlx_g = 0; rlx_g < (groups)->len; rlx_g++)                  \
+            (groups)->data[rlx_g].count = 0;                                    \
+        for (size_t rlx_i = 0; rlx_i < (from)->len; rlx_i++)                    \
+            (groups)->data[(from)->data[rlx_i].group].count++;                  \
+        for (size_t rlx_g = 0; rlx_g < (groups)->len; rlx_g++) {                \
+            (groups)->data[rlx_g].first = rlx_at;                               \
+            rlx_at += (groups)->data[rlx_g].count;                              \
+            (groups)->data[rlx_g].count = 0;                                    \
+        }                                                                       \
+        for (size_t rlx_i = 0; rlx_i < (from)->len; rlx_i++) {                  \
+            size_t rlx_g = (from)->data[rlx_i].group;                           \
+            (out)[(groups)->data[rlx_g].first + (groups)->data[rlx_g].count++] = \
+                (from)->data[rlx_i].item;                                       \
+        }                                                                       \
+    } while (0)
+
 #endif

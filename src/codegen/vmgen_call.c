@@ -384,7 +384,7 @@ static bool refuse_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_
     const char *why = NULL;
     size_t errors = rlx_error_count(n->ctx);
     for (size_t i = 0; i < RLX_COUNT(closures); i++)
-        if (strcmp(row->name, closures[i]) == 0) {
+        if (rlx_is_op(call->op, closures[i])) {
             rlx_error(n->ctx, RLX_CG01, n->place, "R.%s: closures cannot be compiled yet",
                       row->short_name);
             return false;
@@ -480,7 +480,7 @@ static bool call_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op *o
         return false;
     }
     for (size_t i = 0; i < RLX_COUNT(operators); i++)
-        if (strcmp(row->name, operators[i].name) == 0 && call->num_args >= operators[i].num_args)
+        if (rlx_is_op(call->op, operators[i].name) && call->num_args >= operators[i].num_args)
             return operators[i].write(n, call, t);
     return row->builtin ? builtin_operator(n, call, row, t) : refuse_operator(n, call, row);
 }

@@ -1,6 +1,8 @@
 /* desc_expr.c: evaluating integer expressions, and their text. */
 #include "desc/desc_int.h"
 
+#include "format/kernel_math.h"
+
 const rlx_desc_expr_row rlx_desc_expr_rows[RLX_EXPR_OPS] = {
     [RLX_EXPR_INT] = { 0, 1, 12, NULL, NULL },
     [RLX_EXPR_WIDE] = { 0, 1, 12, NULL, NULL },
@@ -46,18 +48,14 @@ static enum outcome divide(uint32_t op, int64_t a, int64_t b, int64_t *out)
 {
     if (b == 0)
         return ZERO_DIVISOR;
-    if (b == -1) { /* the quotient of the smallest number overflows, and traps in hardware */
-        bool remainder = op == RLX_EXPR_FLOOR_MOD || op == RLX_EXPR_TRUNC_MOD;
-        *out = 0;
-        return remainder || rlx_sub_i64(0, a, out) ? FINE : OVERFLOW;
-    }
-    int64_t q = a / b, r = a % b;
-    bool down = r != 0 && (r < 0) != (b < 0);
+    bool remainder = op == RLX_EXPR_FLOOR_MOD || op == RLX_EXPR_TRUNC_MOD;
+    if (a == INT64_MIN && b == -1 && !remainder)
+        return OVERFLOW;
     switch (op) {
-    case RLX_EXPR_FLOOR_DIV: *out = q - down; break;
-    case RLX_EXPR_FLOOR_MOD: *out = down ? r + b : r; break;
-    case RLX_EXPR_TRUNC_DIV: *out = q; break;
-    default: *out = r; break;
+    case RLX_EXPR_FLOOR_DIV: *out = rlx_floor_div_i64(a, b); break;
+    case RLX_EXPR_FLOOR_MOD: *out = rlx_floor_mod_i64(a, b); break;
+    case RLX_EXPR_TRUNC_DIV: *out = rlx_div_i64(a, b); break;
+    default: *out = rlx_mod_i64(a, b); break;
     }
     return FINE;
 }

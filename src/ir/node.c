@@ -1,4 +1,5 @@
-/* node.c: the field lists and kinds of nodes, made from node.def; children by number. */
+/* node.c: the field lists and kinds of nodes, made from node.def; children by number; what many
+ * rooms ask of a node. */
 #include "ir/ir_int.h"
 
 /* The field lists, one per struct, made from node.def. */
@@ -121,4 +122,16 @@ const rlx_prim *const *rlx_shape_dims(const rlx_expr *shape, size_t *count)
         return NULL;
     *count = list ? list->num_values : s->num_values;
     return !*count ? none : list ? list->values : s->values;
+}
+
+bool rlx_is_op(const rlx_node *n, const char *name)
+{
+    const rlx_op *op = rlx_as_op(n);
+    return op && strcmp(op->name->data, name) == 0;
+}
+
+const rlx_call *rlx_is_call_op(const rlx_expr *e, const char *name)
+{
+    const rlx_call *call = rlx_as_call(e);
+    return call && rlx_is_op(call->op, name) ? call : NULL;
 }

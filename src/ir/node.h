@@ -139,6 +139,9 @@ RLX_INLINE const rlx_var *rlx_binding_var(const rlx_binding *b) /* NULL: a cast 
     return rlx_as_var(b->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)b)->var
                                                       : ((const rlx_match_cast *)b)->var);
 }
+/* Is n the operator called name ("relax.call_tir")? Is e a call of it: e, else NULL. */
+bool rlx_is_op(const rlx_node *n, const char *name);
+const rlx_call *rlx_is_call_op(const rlx_expr *e, const char *name);
 /* The dimensions of a tensor's shape that are known: its list, or the values of the variable that
  * it is. NULL: they are not (or shape is NULL); of rank 0, which is known, never NULL. */
 const rlx_prim *const *rlx_shape_dims(const rlx_expr *shape, size_t *count);

@@ -520,13 +520,6 @@ const rlx_expr *rlx_call_op_z(rlx_context *ctx, const char *name, const rlx_expr
 
 /* ---- looking at calls ----------------------------------------------------------------------- */
 
-const rlx_call *rlx_is_call_op(const rlx_expr *e, const char *name)
-{
-    const rlx_call *call = rlx_as_call(e);
-    const rlx_op *op = call ? rlx_as_op(call->op) : NULL;
-    return op && op->row && strcmp(op->row->name, name) == 0 ? call : NULL;
-}
-
 bool rlx_call_is_pure(const rlx_env *env, rlx_context *ctx, const rlx_call *call)
 {
     const rlx_op *op = rlx_as_op(call->op);

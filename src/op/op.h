@@ -38,8 +38,6 @@ const rlx_expr *rlx_call_op_sinfo(rlx_context *ctx, const rlx_op_row *row,
                                   const rlx_attr *given, rlx_place place);
 const rlx_expr *rlx_call_op_z(rlx_context *ctx, const char *name, const rlx_expr *const *args,
                               size_t num_args, const rlx_attr *given, rlx_place place);
-/* Is e a call of the operator called name ("relax.call_tir")? */
-const rlx_call *rlx_is_call_op(const rlx_expr *e, const char *name);
 bool rlx_call_is_pure(const rlx_env *env, rlx_context *ctx, const rlx_call *call);
 
 /* Attributes of an operator call, by index in the row. */

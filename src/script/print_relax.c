@@ -114,14 +114,9 @@ static bool same_sinfo(rlx_printer *p, const rlx_sinfo *a, const rlx_sinfo *b)
 static bool says_result(rlx_printer *p, const rlx_var *v, const rlx_expr *value)
 {
     const rlx_call *c = rlx_as_call(value);
-    const rlx_op *op = c ? rlx_as_op(c->op) : NULL;
-    if (!op || c->num_sinfo_args != 1 ||
-        memcmp(op->name->data, "relax.call_", op->name->len < 11 ? op->name->len : 11) != 0)
-        return false;
-    if (strcmp(op->name->data, "relax.call_tir") != 0 &&
-        strcmp(op->name->data, "relax.call_dps_packed") != 0)
-        return false;
-    return same_sinfo(p, v->sinfo, c->sinfo_args[0]);
+    return c && c->num_sinfo_args == 1 &&
+           (rlx_is_op(c->op, "relax.call_tir") || rlx_is_op(c->op, "relax.call_dps_packed")) &&
+           same_sinfo(p, v->sinfo, c->sinfo_args[0]);
 }
 
 static bool is_deducible(const rlx_expr *value)

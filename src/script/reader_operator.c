@@ -1,6 +1,7 @@
 /* reader_operator.c: operators and builtin functions of Python, on Python values and on IR. */
 #include <math.h>
 
+#include "format/kernel_math.h"
 #include "script/reader.h"
 
 /* ---- Python numbers ------------------------------------------------------------------------- */
@@ -8,15 +9,6 @@
 static bool is_number(const rlx_val *v)
 {
     return v->kind == RLX_VAL_INT || v->kind == RLX_VAL_BOOL || v->kind == RLX_VAL_FLOAT;
-}
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-static int64_t floor_mod(int64_t a, int64_t b)
-{
-    return a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);
 }
 
 static bool int_power(int64_t a, int64_t b, int64_t *out)
@@ -44,9 +36,9 @@ static bool int_result(uint8_t op, int64_t a, int64_t b, int64_t *out)
     case RLX_TOK_MINUS: return rlx_sub_i64(a, b, out);
     case RLX_TOK_STAR: return rlx_mul_i64(a, b, out);
     case RLX_TOK_DSLASH:
-        return b && !(a == INT64_MIN && b == -1) && (*out = floor_div(a, b), true);
+        return b && !(a == INT64_MIN && b == -1) && (*out = rlx_floor_div_i64(a, b), true);
     case RLX_TOK_PERCENT:
-        return b && b != -1 ? (*out = floor_mod(a, b), true) : b ? (*out = 0, true) : false;
+        return b && (*out = rlx_floor_mod_i64(a, b), true);
     case RLX_TOK_POWER: return b >= 0 && int_power(a, b, out);
     case RLX_TOK_SHL: return b >= 0 && b < 63 && rlx_mul_i64(a, (int64_t)1 << b, out);
     case RLX_TOK_SHR:

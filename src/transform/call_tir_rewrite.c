@@ -370,7 +370,7 @@ static const rule *rule_of(const rlx_expr *value)
     const rlx_op_row *row = rlx_callee_op(value);
     if (row && row->flags & RLX_OP_NO_LOWER)
         for (size_t i = 0; i < RLX_COUNT(rules); i++)
-            if (strcmp(row->name, rules[i].op) == 0)
+            if (rlx_is_call_op(value, rules[i].op))
                 return &rules[i];
     return NULL;
 }

@@ -93,8 +93,7 @@ static bool has_effect(eliminate *d, const rlx_event *e)
         return false;
     if (!rlx_call_is_pure(&d->env, d->ctx, call))
         return true;
-    const rlx_op_row *row = rlx_callee_op(&call->node);
-    bool function = row ? strcmp(row->name, "relax.invoke_pure_closure") == 0 : true;
+    bool function = !rlx_callee_op(&call->node) || rlx_is_op(call->op, "relax.invoke_pure_closure");
     return function && !e->dataflow;
 }
 

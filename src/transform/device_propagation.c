@@ -334,14 +334,14 @@ static bool operation(rlx_device_propagation *d, const rlx_call *c, const rlx_si
 }
 
 /* Operators that call what may move tensors. */
-static bool is_opaque(const rlx_op_row *row)
+static bool is_opaque(const rlx_expr *callee)
 {
     static const char *const names[] = {
         "relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_closure",
         "relax.invoke_pure_closure", "relax.call_builtin_with_ctx",
     };
     for (size_t i = 0; i < RLX_COUNT(names); i++)
-        if (strcmp(row->name, names[i]) == 0)
+        if (rlx_is_op(callee, names[i]))
             return true;
     return false;
 }
@@ -349,12 +349,11 @@ static bool is_opaque(const rlx_op_row *row)
 static bool operator_call(rlx_device_propagation *d, const rlx_call *c, const rlx_sinfo *s,
                           uint32_t base)
 {
-    const rlx_op_row *row = rlx_as_op(c->op)->row;
-    if (!row || is_opaque(row))
+    if (!rlx_as_op(c->op)->row || is_opaque(c->op))
         return true;
-    if (strcmp(row->name, "relax.hint_on_device") == 0)
+    if (rlx_is_op(c->op, "relax.hint_on_device"))
         return hint(d, c, s, base);
-    if (strcmp(row->name, "relax.to_vdevice") == 0) {
+    if (rlx_is_op(c->op, "relax.to_vdevice")) {
         say_all(d, s, base, rlx_call_attr(c, "dst_vdevice"), c->place, RLX_SAID_COPY);
         return true;
     }
@@ -410,7 +409,7 @@ static bool gives(const rlx_device_propagation *d, const rlx_expr *e)
 {
     const rlx_call *c = rlx_as_call(e);
     const rlx_op_row *row = rlx_callee_op(e);
-    return c && (row ? is_opaque(row) : !rlx_as_prim_func(callee_of(d, c)));
+    return c && (row ? is_opaque(c->op) : !rlx_as_prim_func(callee_of(d, c)));
 }
 
 static bool call(rlx_device_propagation *d, const rlx_call *c, const rlx_sinfo *s, uint32_t base)
@@ -458,8 +457,7 @@ static bool names_device(const rlx_sinfo *s, const rlx_node *device, int depth)
 static void unsay_result(rlx_device_propagation *d, const rlx_call *c, const rlx_sinfo *s,
                          uint32_t base)
 {
-    const rlx_op_row *row = rlx_callee_op(&c->node);
-    bool says = row && (is_opaque(row) || strcmp(row->name, "relax.to_vdevice") == 0);
+    bool says = is_opaque(c->op) || rlx_is_op(c->op, "relax.to_vdevice");
     for (size_t k = 0, n = says ? 0 : num_tensors(d, s); k < n; k++) {
         rlx_device_point *p = &d->points.data[base + k];
         for (size_t i = 0; p->device && i < c->num_args; i++)

@@ -139,10 +139,9 @@ static const rlx_expr *stated_call(realize *r, const rlx_node *owner, const rlx_
 {
     static const char *const names[] = { "relax.call_tir", "relax.call_tir_inplace",
                                          "relax.call_tir_with_grad", "relax.call_dps_packed" };
-    const rlx_op_row *row = rlx_callee_op(&c->node);
     bool states = false;
-    for (size_t i = 0; row && i < RLX_COUNT(names); i++)
-        states |= strcmp(row->name, names[i]) == 0;
+    for (size_t i = 0; i < RLX_COUNT(names); i++)
+        states |= rlx_is_op(c->op, names[i]);
     if (!states || c->num_sinfo_args != 1)
         return &c->node;
     const rlx_sinfo *s = rlx_device_propagation_sinfo(&r->spread, owner, like, c->sinfo_args[0]);

@@ -206,6 +206,75 @@ static void variables_are_collected(void **state)
     rlx_context_release(c);
 }
 
+struct told { const rlx_prim *at[64]; size_t count, sizes; };
+
+static void note_position(void *user, const rlx_prim *p, bool is_size)
+{
+    struct told *t = user;
+    assert_true(t->count < 64);
+    t->at[t->count++] = p;
+    t->sizes += is_size;
+}
+
+static void positions_are_told_once_in_order(void **state)
+{
+    rlx_context *c = new_context();
+    const rlx_prim_var *narrow = rlx_prim_var_new(c, rlx_string_z(c, "k"), RELAX_INT32, N);
+    const rlx_prim *n = dim(c, "n"), *k = rlx_cast(c, RELAX_INT64, &narrow->node),
+                   *sum = rlx_binary_new(c, RLX_NODE_ADD, n, k), *dims[] = { sum, k, n };
+    const rlx_sinfo *in = tensor1(c, n);
+    const rlx_sinfo *fields[] = { rlx_shape_info(c, dims, 3), rlx_prim_info(c, RELAX_INT64, n),
+                                  rlx_func_info(c, NULL, 0, &in, 1, in, true) };
+    const rlx_sinfo *t = rlx_tuple_info(c, fields, 3);
+    struct told told = { 0 };
+    for (int i = 0; i < 16; i++)
+        t = rlx_tuple_info(c, (const rlx_sinfo *[]){ t, t }, 2);
+    assert_true(rlx_each_position(&c->memory, t, note_position, &told));
+    assert_int_equal(told.count, 4);
+    assert_int_equal(told.sizes, 3);
+    assert_ptr_equal(told.at[0], sum);
+    assert_ptr_equal(told.at[1], k);
+    assert_ptr_equal(told.at[2], n);
+    assert_ptr_equal(told.at[3], n);
+    assert_null(rlx_position_var(sum));
+    assert_ptr_equal(rlx_position_var(k), narrow);
+    assert_null(rlx_position_var(rlx_cast(c, RELAX_INT32, n)));
+    assert_true(rlx_each_position(&c->memory, NULL, note_position, &told));
+    assert_int_equal(told.count, 4);
+    rlx_context_release(c);
+}
+
+static void many_variables_are_collected_once(void **state)
+{
+    rlx_context *c = new_context();
+    const rlx_prim *dims[60];
+    rlx_prim_vars alone = { 0 };
+    for (size_t i = 0; i < 60; i++)
+        dims[i] = i < 30 ? dim(c, "n") : dims[i - 30];
+    assert_true(rlx_collect_prim_vars(&c->memory, rlx_shape_info(c, dims, 60), true, &alone));
+    assert_int_equal(alone.len, 30);
+    for (size_t i = 0; i < 30; i++)
+        assert_ptr_equal(alone.data[i], dims[i]);
+    rlx_vec_free(&c->memory, &alone);
+    rlx_context_release(c);
+}
+
+static void rank_0_is_known(void **state)
+{
+    rlx_context *c = new_context();
+    const rlx_var *s = var(c, "s", rlx_shape_info(c, NULL, 0)),
+                  *u = var(c, "u", rlx_shape_info_rank(c, 1));
+    size_t count = 7;
+    assert_non_null(rlx_shape_dims(rlx_shape_new(c, NULL, 0), &count));
+    assert_int_equal(count, 0);
+    count = 7;
+    assert_non_null(rlx_shape_dims(&s->node, &count));
+    assert_int_equal(count, 0);
+    assert_null(rlx_shape_dims(NULL, &count));
+    assert_null(rlx_shape_dims(&u->node, &count));
+    rlx_context_release(c);
+}
+
 /* ---- copies */
 
 static void fresh_copies_share_no_variables(void **state)
@@ -259,6 +328,9 @@ int main(void)
         cmocka_unit_test(substitution_is_simultaneous),
         cmocka_unit_test(substitution_does_not_capture),
         cmocka_unit_test(variables_are_collected),
+        cmocka_unit_test(positions_are_told_once_in_order),
+        cmocka_unit_test(many_variables_are_collected_once),
+        cmocka_unit_test(rank_0_is_known),
         cmocka_unit_test(fresh_copies_share_no_variables),
         cmocka_unit_test(copies_outlive_their_context),
     };
