@@ -7,6 +7,7 @@
 #include "ir/context.h"
 #include "ir/build.h"
 #include "ir/device.h"
+#include "ir/flow.h"
 #include "ir/walk.h"
 #include "ir/iface.h"
 #include "ir/extension.h"
