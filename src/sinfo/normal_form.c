@@ -2,7 +2,8 @@
  * (language 11.3), which is the same walk with a hook.
  *
  * No recursion: what is to be done waits as jobs on a stack, values come back on another. A job
- * that needs the values of children pushes itself again, below them, in its next stage.
+ * that needs the values of children pushes itself again, below them, in its next stage; that of a
+ * sequence holds the cursor of ir/flow.h.
  */
 #include "sinfo/builder_int.h"
 
@@ -19,10 +20,15 @@ enum job_kind {
 
 typedef struct job {
     uint8_t kind, stage;
-    const rlx_node *node;
-    const rlx_node *extra;  /* VALUE of a function: the variable it is bound to */
-    size_t at, sub;         /* BUILD: first of its values. SEQ: block, binding */
     rlx_place place;        /* BINDING, FINISH: of what is bound */
+    const rlx_node *node;
+    union {
+        struct {
+            const rlx_node *extra; /* VALUE of a function: the variable it is bound to */
+            size_t at;             /* BUILD: first of its values */
+        };
+        rlx_seq_cursor seq; /* SEQ: how far it has come */
+    };
 } job;
 
 /* An operand that was bound: while its frame and block are open, the same node is the same
@@ -375,8 +381,7 @@ static bool value_step(rlx_builder *b, job j)
         j.at = b->work->values.len;
         return push_again(b, j, 0) && push_operand(b, rlx_as_if_expr(j.node)->cond);
     case RLX_NODE_SEQ_EXPR:
-        j.kind = JOB_SEQ;
-        return push_again(b, j, 0);
+        return push_again(b, (job){ .kind = JOB_SEQ, .seq = rlx_seq_cursor_begin(j.node) }, 0);
     case RLX_NODE_FUNCTION: return start_function(b, j);
     default:
         if (rlx_is_leaf(j.node))
@@ -527,8 +532,6 @@ static bool if_step(rlx_builder *b, job j)
 
 /* --- sequences --- */
 
-enum { BLOCK_STARTED = 1, BLOCK_OPENED = 2 };
-
 /* A block that hooks do not see, or that the host gives instead: its bindings are emitted
  * here. */
 static bool emit_block(rlx_builder *b, const rlx_block *block, bool is_ours)
@@ -563,18 +566,29 @@ static bool end_block(rlx_builder *b, const rlx_block *block)
            (!h || !h->block_end || h->block_end(b->work->mutator, block));
 }
 
-static bool start_block(rlx_builder *b, job *j, const rlx_block *block)
+/* *opened: a block of the builder was begun for it. */
+static bool start_block(rlx_builder *b, const rlx_block *block, bool *opened)
 {
     bool dataflow = block->node.kind == RLX_NODE_DATAFLOW_BLOCK,
          inside = rlx_top_frame(b)->in_dataflow;
-    j->stage = BLOCK_STARTED;
     if (!dataflow && inside && block->num_bindings)
         return rlx_error(b->ctx, RLX_NF07, block->place,
                          "ordinary block inside a dataflow block") != NULL;
-    if (!dataflow || inside)
-        return true;
-    j->stage |= BLOCK_OPENED;
-    return rlx_builder_begin_block(b, true, block->place);
+    *opened = dataflow && !inside;
+    return !*opened || rlx_builder_begin_block(b, true, block->place);
+}
+
+/* A block of a sequence is met. Stage 1: it is to be ended. */
+static bool meet_block(rlx_builder *b, job *j)
+{
+    bool done = false, opened = false;
+    if (!ask_block(b, j->seq.block, &done) ||
+        (!done && !start_block(b, j->seq.block, &opened)))
+        return false;
+    if (done)
+        rlx_seq_cursor_skip_block(&j->seq);
+    j->stage = opened;
+    return true;
 }
 
 static const rlx_expr *value_of(const rlx_binding *binding)
@@ -626,23 +640,21 @@ static bool start_binding(rlx_builder *b, const rlx_binding *binding)
 /* Flattens into the current block (NF02); its result takes its place. */
 static bool seq_step(rlx_builder *b, job j)
 {
-    const rlx_seq_expr *s = rlx_as_seq_expr(j.node);
-    while (j.at < s->num_blocks) {
-        const rlx_block *block = rlx_as_block(s->blocks[j.at]);
-        bool done = false, is_new = !(j.stage & BLOCK_STARTED);
-        if (is_new && (!ask_block(b, block, &done) || (!done && !start_block(b, &j, block))))
-            return false;
-        if (j.sub < block->num_bindings && !done) {
-            const rlx_binding *binding = block->bindings[j.sub++];
-            return push_again(b, j, j.stage) && start_binding(b, binding);
+    for (;;)
+        switch (rlx_seq_cursor_next(&j.seq)) {
+        case RLX_EVENT_BLOCK:
+            if (!meet_block(b, &j))
+                return false;
+            break;
+        case RLX_EVENT_VALUE:
+            return push_again(b, j, j.stage) && start_binding(b, j.seq.binding);
+        case RLX_EVENT_BLOCK_END:
+            if (j.stage && !end_block(b, j.seq.block))
+                return false;
+            break;
+        case RLX_EVENT_LEAVE: return push_job(b, JOB_VALUE, rlx_seq_cursor_result(&j.seq));
+        default: break; /* the job of a binding binds it */
         }
-        if ((j.stage & BLOCK_OPENED) && !end_block(b, block))
-            return false;
-        j.stage = 0;
-        j.sub = 0;
-        j.at++;
-    }
-    return push_job(b, JOB_VALUE, s->body);
 }
 
 /* --- bindings --- */
