@@ -71,10 +71,10 @@ enum rlx_event_kind rlx_body_next(rlx_body_walk *w)
         const rlx_expr *holder = rlx_binding_value(rlx_body_holder(w)->binding);
         f->at = rlx_seq_cursor_begin(((const rlx_if_expr *)holder)->false_branch);
         f->part = RLX_FLOW_ELSE;
-    } else if (--w->frames.len == 0) {
-        return RLX_EVENT_DONE;
+        return rlx_seq_cursor_turn(&f->at);
     }
-    return rlx_seq_cursor_next(&rlx_body_top(w)->at);
+    /* What waited for the sequence is bound. */
+    return --w->frames.len ? (rlx_body_top(w)->at.event = RLX_EVENT_BIND) : RLX_EVENT_DONE;
 }
 
 void rlx_body_free(rlx_body_walk *w) { rlx_vec_free(MEMORY(w->ctx), &w->frames); }
