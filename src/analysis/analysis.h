@@ -6,7 +6,6 @@
 #include "ir/ir.h"
 #include "sinfo/sinfo.h"
 #include "op/op.h"
-#include "analysis/flow.h"
 #include "analysis/use_def.h"
 #include "analysis/liveness.h"
 

@@ -2,7 +2,7 @@
 #ifndef RLX_LIVENESS_H
 #define RLX_LIVENESS_H
 
-#include "analysis/flow.h"
+#include "ir/ir.h"
 
 /* A point lies before the event of that number, or at the end. `from`: first point at which the
  * variable is there; uses[first] ... ascending events; `until`: the last of them. */

@@ -621,6 +621,7 @@ static void release(rlx_wf *w)
     rlx_vec_free(MEMORY(w), &w->open_dataflow);
     rlx_vec_free(MEMORY(w), &w->open_sizes);
     rlx_vec_free(MEMORY(w), &w->tasks);
+    rlx_vec_free(MEMORY(w), &w->sequences);
     rlx_vec_free(MEMORY(w), &w->marks);
     rlx_vec_free(MEMORY(w), &w->functions);
     rlx_vec_free(MEMORY(w), &w->mentions);

@@ -87,7 +87,6 @@ typedef struct rlx_wf_mark { size_t vars, dataflow, sizes; uint32_t block; } rlx
 typedef struct rlx_wf_task {
     const rlx_node *node;
     rlx_place around;
-    uint32_t index;
     uint8_t kind;
 } rlx_wf_task;
 /* A part of an annotation; s NULL: a function description ends, its binders leave scope and the
@@ -136,6 +135,7 @@ typedef struct rlx_wf {
     rlx_place block_at;                            /* where that block, or the last one, begins */
     uint32_t step;                                 /* bindings and signatures so far */
     RLX_VEC(rlx_wf_task) tasks;
+    RLX_VEC(rlx_seq_cursor) sequences;             /* under way */
     RLX_VEC(rlx_wf_mark) marks;
     RLX_VEC(rlx_wf_function) functions;
     RLX_VEC(rlx_wf_mention) mentions;

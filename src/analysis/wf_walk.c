@@ -1,25 +1,27 @@
 /* wf_walk.c: one walk over a module in text order, before or after normalisation. An explicit
- * stack of tasks; expressions that occur twice are entered once, as long as nothing they
- * mention has left scope. */
+ * stack of tasks, and a cursor (ir/flow.h) for each sequence under way: what is in the value of a
+ * binding is done before the cursor goes on. Expressions that occur twice are entered once, as
+ * long as nothing they mention has left scope. */
 #include "analysis/wf_int.h"
 
 #define MEMORY(w) (&(w)->ctx->memory)
 
 enum task {
-    TASK_EXPR, TASK_SEQ, TASK_BLOCKS, TASK_BINDINGS, TASK_BIND, TASK_END_SCOPE, TASK_END_BLOCK,
+    TASK_EXPR, TASK_SEQ,
+    TASK_ALONG,              /* on along the sequence on top */
     TASK_END_FUNCTION
 };
 
-static void push_at(rlx_wf *w, enum task kind, const rlx_node *n, size_t index, rlx_place around)
+static void push_at(rlx_wf *w, enum task kind, const rlx_node *n, rlx_place around)
 {
-    rlx_wf_task t = { n, around, (uint32_t)index, (uint8_t)kind };
+    rlx_wf_task t = { n, around, (uint8_t)kind };
     if (!rlx_vec_push(MEMORY(w), &w->tasks, t))
         rlx_wf_no_memory(w);
 }
 
-static void push(rlx_wf *w, enum task kind, const rlx_node *n, size_t index)
+static void push(rlx_wf *w, enum task kind, const rlx_node *n)
 {
-    push_at(w, kind, n, index, RLX_NO_PLACE);
+    push_at(w, kind, n, RLX_NO_PLACE);
 }
 
 static rlx_place place_or(const rlx_node *n, rlx_place otherwise)
@@ -82,9 +84,9 @@ static void begin_function(rlx_wf *w, const rlx_function *f, const rlx_node *nam
         rlx_wf_found(w, RLX_WF21, RLX_WF_PLAIN, rlx_attr_place(&f->node, "relax.force_pure"),
                      name);
     rlx_wf_assumptions(w, f, name);
-    push(w, TASK_END_FUNCTION, &f->node, 0);
+    push(w, TASK_END_FUNCTION, &f->node);
     if (f->body && enter_once(w, &f->node))
-        push(w, TASK_SEQ, f->body, 0);
+        push(w, TASK_SEQ, f->body);
 }
 
 static void end_function(rlx_wf *w, const rlx_function *f)
@@ -238,9 +240,9 @@ static void visit_call(rlx_wf *w, const rlx_call *call)
     if ((callee_done && deep == call->num_args) || seen_before(w, &call->node))
         return;
     for (size_t i = call->num_args; i-- > (callee_done ? deep : 0);)
-        push_at(w, TASK_EXPR, call->args[i], 0, call->place);
+        push_at(w, TASK_EXPR, call->args[i], call->place);
     if (!callee_done)
-        push_at(w, TASK_EXPR, call->op, 0, call->place);
+        push_at(w, TASK_EXPR, call->op, call->place);
 }
 
 /* A leaf that is no tuple is checked on the spot. */
@@ -298,9 +300,9 @@ static void visit_if(rlx_wf *w, const rlx_if_expr *e)
         f->around = w->block_at;
     if (seen_before(w, &e->node))
         return;
-    push(w, TASK_SEQ, e->false_branch, 0);
-    push(w, TASK_SEQ, e->true_branch, 0);
-    push_at(w, TASK_EXPR, e->cond, 0, e->place);
+    push(w, TASK_SEQ, e->false_branch);
+    push(w, TASK_SEQ, e->true_branch);
+    push_at(w, TASK_EXPR, e->cond, e->place);
 }
 
 static void visit(rlx_wf *w, const rlx_expr *e, rlx_place around)
@@ -312,7 +314,7 @@ static void visit(rlx_wf *w, const rlx_expr *e, rlx_place around)
     case RLX_NODE_TUPLE:
         if (!seen_before(w, e))
             for (size_t i = ((const rlx_tuple *)e)->num_fields; i-- > 0;)
-                push_at(w, TASK_EXPR, ((const rlx_tuple *)e)->fields[i], 0, here);
+                push_at(w, TASK_EXPR, ((const rlx_tuple *)e)->fields[i], here);
         break;
     case RLX_NODE_CALL:
         visit_call(w, (const rlx_call *)e);
@@ -321,7 +323,7 @@ static void visit(rlx_wf *w, const rlx_expr *e, rlx_place around)
         if (((const rlx_tuple_get_item *)e)->index < 0)
             rlx_wf_found(w, RLX_WX08, RLX_WF_PLAIN, here, e);
         if (!seen_before(w, e))
-            push_at(w, TASK_EXPR, ((const rlx_tuple_get_item *)e)->tuple, 0, here);
+            push_at(w, TASK_EXPR, ((const rlx_tuple_get_item *)e)->tuple, here);
         break;
     case RLX_NODE_IF:
         visit_if(w, (const rlx_if_expr *)e);
@@ -330,7 +332,7 @@ static void visit(rlx_wf *w, const rlx_expr *e, rlx_place around)
         begin_function(w, (const rlx_function *)e, NULL);
         break;
     case RLX_NODE_SEQ_EXPR:
-        push(w, TASK_SEQ, e, 0);
+        push(w, TASK_SEQ, e);
         break;
     default:
         rlx_wf_found(w, RLX_WX08, RLX_WF_PLAIN, here, e);
@@ -357,28 +359,20 @@ static void visit_sequence(rlx_wf *w, const rlx_expr *e)
         return;
     }
     rlx_wf_open_scope(w);
-    push(w, TASK_END_SCOPE, e, 0);
-    push_at(w, TASK_EXPR, seq ? seq->body : e, 0, rlx_place_of(seq ? e : NULL));
-    if (seq)
-        push(w, TASK_BLOCKS, e, 0);
+    if (!rlx_vec_push(MEMORY(w), &w->sequences, rlx_seq_cursor_begin(e)))
+        rlx_wf_no_memory(w);
+    push(w, TASK_ALONG, e);
 }
 
-static void visit_blocks(rlx_wf *w, const rlx_seq_expr *seq, size_t i)
+static void open_block(rlx_wf *w, const rlx_seq_cursor *at)
 {
-    const rlx_block *b = i < seq->num_blocks ? rlx_as_block(seq->blocks[i]) : NULL;
-    if (i >= seq->num_blocks)
-        return;
-    push(w, TASK_BLOCKS, &seq->node, i + 1);
-    if (!b) {
-        rlx_wf_found(w, RLX_WX08, RLX_WF_PLAIN, seq->place, seq->blocks[i]);
-        return;
-    }
-    if (b->node.kind == RLX_NODE_DATAFLOW_BLOCK) {
+    const rlx_seq_expr *seq = (const rlx_seq_expr *)at->source;
+    if (!at->block) {
+        rlx_wf_found(w, RLX_WX08, RLX_WF_PLAIN, seq->place, seq->blocks[at->num_blocks - 1]);
+    } else if (rlx_seq_cursor_in_dataflow(at)) {
         rlx_wf_open_block(w);
-        w->block_at = b->place;
-        push(w, TASK_END_BLOCK, &b->node, 0);
+        w->block_at = at->block->place;
     }
-    push(w, TASK_BINDINGS, &b->node, 0);
 }
 
 static void bind_cast(rlx_wf *w, const rlx_match_cast *c)
@@ -422,15 +416,7 @@ static void bind_variable(rlx_wf *w, const rlx_var_binding *b)
         rlx_wf_bind_var(w, v, place_or(b->var, b->place), false);
 }
 
-static void bind(rlx_wf *w, const rlx_node *n)
-{
-    if (n->kind == RLX_NODE_MATCH_CAST)
-        bind_cast(w, (const rlx_match_cast *)n);
-    else
-        bind_variable(w, (const rlx_var_binding *)n);
-}
-
-static void visit_binding(rlx_wf *w, const rlx_node *n)
+static void visit_value(rlx_wf *w, const rlx_node *n)
 {
     const rlx_var_binding *b = rlx_as_var_binding(n);
     const rlx_match_cast *c = rlx_as_match_cast(n);
@@ -443,45 +429,55 @@ static void visit_binding(rlx_wf *w, const rlx_node *n)
     }
     if (b && v && value->kind == RLX_NODE_FUNCTION) {
         rlx_wf_bind_var(w, v, place_or(b->var, b->place), false);
-        push(w, TASK_BIND, n, 0);
         begin_function(w, (const rlx_function *)value, &v->node);
         return;
     }
     if (v)
         rlx_wf_own_value(w, v);
-    size_t before = w->tasks.len;
     visit(w, value, rlx_place_of(n));
-    if (w->tasks.len == before) {
-        bind(w, n);
-        return;
-    }
-    /* What was pushed comes first: the binding goes below it. */
-    push(w, TASK_BIND, n, 0);
-    if (w->failed)
-        return;
-    rlx_wf_task t = rlx_vec_last(&w->tasks);
-    memmove(w->tasks.data + before + 1, w->tasks.data + before,
-            (w->tasks.len - 1 - before) * sizeof t);
-    w->tasks.data[before] = t;
 }
 
-static void visit_bindings(rlx_wf *w, const rlx_block *b, size_t i)
+static void bind(rlx_wf *w, const rlx_node *n)
 {
-    size_t level = w->tasks.len;
-    /* Straight-line code without the stack. */
-    for (; i < b->num_bindings && !w->failed; i++) {
-        visit_binding(w, b->bindings[i]);
-        if (w->tasks.len > level) {
-            push(w, TASK_BINDINGS, &b->node, i + 1);
-            if (w->failed)
-                return;
-            rlx_wf_task t = rlx_vec_last(&w->tasks);
-            memmove(w->tasks.data + level + 1, w->tasks.data + level,
-                    (w->tasks.len - 1 - level) * sizeof t);
-            w->tasks.data[level] = t;
-            return;
-        }
+    const rlx_var_binding *b = rlx_as_var_binding(n);
+    const rlx_match_cast *c = rlx_as_match_cast(n);
+    if (c && c->value)
+        bind_cast(w, c);
+    else if (b && b->value)
+        bind_variable(w, b);
+}
+
+/* The next event of the sequence on top. What it asks for waits above on the stack of tasks. */
+static void follow_sequence(rlx_wf *w)
+{
+    rlx_seq_cursor *at = &rlx_vec_last(&w->sequences);
+    switch (rlx_seq_cursor_next(at)) {
+    case RLX_EVENT_BLOCK: open_block(w, at); break;
+    case RLX_EVENT_VALUE: visit_value(w, at->binding); break;
+    case RLX_EVENT_BIND: bind(w, at->binding); break;
+    case RLX_EVENT_BLOCK_END:
+        if (rlx_seq_cursor_in_dataflow(at))
+            rlx_wf_close_block(w);
+        break;
+    case RLX_EVENT_LEAVE:
+        push_at(w, TASK_EXPR, rlx_seq_cursor_result(at),
+                rlx_place_of(rlx_as_seq_expr(at->source) ? at->source : NULL));
+        break;
+    case RLX_EVENT_DONE:
+        rlx_wf_close_scope(w);
+        w->sequences.len--;
+        w->tasks.len--;
+        break;
+    default: break;
     }
+}
+
+/* Straight-line code goes by without the stack. */
+static void go_along(rlx_wf *w, rlx_wf_task t)
+{
+    push(w, TASK_ALONG, t.node);
+    for (size_t level = w->tasks.len; !w->failed && w->tasks.len == level;)
+        follow_sequence(w);
 }
 
 /* ---- the walk ------------------------------------------------------------------------------- */
@@ -491,11 +487,7 @@ static void run(rlx_wf *w, rlx_wf_task t)
     switch ((enum task)t.kind) {
     case TASK_EXPR: visit(w, t.node, t.around); break;
     case TASK_SEQ: visit_sequence(w, t.node); break;
-    case TASK_BLOCKS: visit_blocks(w, (const rlx_seq_expr *)t.node, t.index); break;
-    case TASK_BINDINGS: visit_bindings(w, (const rlx_block *)t.node, t.index); break;
-    case TASK_BIND: bind(w, t.node); break;
-    case TASK_END_SCOPE: rlx_wf_close_scope(w); break;
-    case TASK_END_BLOCK: rlx_wf_close_block(w); break;
+    case TASK_ALONG: go_along(w, t); break;
     case TASK_END_FUNCTION: end_function(w, (const rlx_function *)t.node); break;
     }
 }

@@ -46,13 +46,11 @@ static rlx_place place_of_binding(const rlx_binding *b)
 /* Is the value of this binding returned as it is? */
 static bool is_result(const rlx_vmgen_fn *n, const rlx_binding *b)
 {
-    const rlx_vmgen_part *p = rlx_vmgen_top(&n->order);
+    const rlx_seq_cursor *at = rlx_vmgen_at(&n->order);
+    const rlx_seq_expr *seq = rlx_as_seq_expr(at->source);
     const rlx_var *v = rlx_binding_var(b);
-    if (!p->tail || !v || (const rlx_expr *)v != p->result || !p->seq)
-        return false;
-    const rlx_block *last =
-        p->block < p->seq->num_blocks ? rlx_as_block(p->seq->blocks[p->block]) : NULL;
-    return last && p->block + 1 == p->seq->num_blocks && p->at == last->num_bindings;
+    return rlx_vmgen_top(&n->order)->tail && v && seq && (const rlx_expr *)v == seq->body &&
+           at->num_blocks == seq->num_blocks && at->num_bindings == at->block->num_bindings;
 }
 
 /* Is it called for its effect, so that the unit stands for whatever it gives back? */
@@ -201,45 +199,46 @@ static void wish_for(rlx_vmgen_fn *n, const rlx_expr *result, uint32_t serial, u
         v->wish = reg;
 }
 
-static bool begin_if(rlx_vmgen_fn *n, rlx_vmgen_part *opened)
+static bool begin_if(rlx_vmgen_fn *n, const rlx_binding *b)
 {
-    const rlx_binding *b = n->order.binding;
     const rlx_var *var = rlx_binding_var(b);
     const rlx_if_expr *e = (const rlx_if_expr *)rlx_binding_value(b);
     rlx_vmgen_value *y = rlx_vmgen_value_of(n, &var->node);
+    rlx_vmgen_part opened = { .target = RLX_NO_INDEX };
     bool check;
     uint32_t cond;
+    put_place(n, var, place_of_binding(b));
     if (!needs_check(n, var, &e->node, &check) || !rlx_vmgen_register(n, e->cond, &cond) ||
         !rlx_vmgen_flush(n))
         return false;
-    opened->tail = !check && is_result(n, b);
-    opened->target = RLX_NO_INDEX;
-    opened->branch_at = RLX_EMIT(n->out, RLX_OP_BRANCH, cond, 0);
-    opened->num_facts = n->scope.facts.len;
-    opened->num_equals = n->scope.equals.len;
-    opened->num_bound = n->bound_list.len;
-    opened->num_computed = n->computed_list.len;
-    if (!opened->tail && (check || y->used) && !rlx_vmgen_define(n, y, &opened->target))
+    opened.tail = !check && is_result(n, b);
+    opened.branch_at = RLX_EMIT(n->out, RLX_OP_BRANCH, cond, 0);
+    opened.num_facts = n->scope.facts.len;
+    opened.num_equals = n->scope.equals.len;
+    opened.num_bound = n->bound_list.len;
+    opened.num_computed = n->computed_list.len;
+    if (!opened.tail && (check || y->used) && !rlx_vmgen_define(n, y, &opened.target))
         return false;
     const rlx_seq_expr *yes = rlx_as_seq_expr(e->true_branch),
                        *no = rlx_as_seq_expr(e->false_branch);
-    if (opened->target != RLX_NO_INDEX && yes)
-        wish_for(n, yes->body, y->branch[0], opened->target);
-    if (opened->target != RLX_NO_INDEX && no)
-        wish_for(n, no->body, y->branch[1], opened->target);
-    return wrote(n) && rlx_vmgen_end_binding(n);
+    if (opened.target != RLX_NO_INDEX && yes)
+        wish_for(n, yes->body, y->branch[0], opened.target);
+    if (opened.target != RLX_NO_INDEX && no)
+        wish_for(n, no->body, y->branch[1], opened.target);
+    return wrote(n) && rlx_vmgen_end_binding(n) && rlx_vmgen_order_into(&n->order, opened);
 }
 
 /* The result of the branch that ends goes where the if is wanted. A value that ends with the
  * branch is taken over. */
 static bool move_result(rlx_vmgen_fn *n, const rlx_vmgen_part *p)
 {
-    rlx_vmgen_value *v = rlx_vmgen_value_of(n, p->result);
+    const rlx_expr *result = rlx_vmgen_result(&n->order);
+    rlx_vmgen_value *v = rlx_vmgen_value_of(n, result);
     if (p->target == RLX_NO_INDEX || (v && v->reg == p->target))
         return true;
     if (!v || v->leaf || v->reg == RLX_NO_INDEX || v->lent || !v->definition ||
         v->last != n->order.number)
-        return rlx_vmgen_load(n, p->result, p->target);
+        return rlx_vmgen_load(n, result, p->target);
     RLX_EMIT(n->out, RLX_OP_TAKE, p->target, v->reg);
     v->boxed = false; /* its register is empty */
     return wrote(n);
@@ -270,8 +269,9 @@ static void leave_scope(rlx_vmgen_fn *n, const rlx_vmgen_part *p)
 
 static bool end_branch(rlx_vmgen_fn *n)
 {
-    rlx_vmgen_part *p = rlx_vmgen_top(&n->order);
-    bool ok = p->tail ? write_return(n, p->result) : n->ended || move_result(n, p);
+    const rlx_vmgen_part *p = rlx_vmgen_top(&n->order);
+    bool ok = p->tail ? write_return(n, rlx_vmgen_result(&n->order))
+                      : n->ended || move_result(n, p);
     ok = ok && rlx_vmgen_end_binding(n) && rlx_vmgen_die(n, n->order.number) &&
          (n->ended ? rlx_vmgen_forget_dead(n) : rlx_vmgen_flush(n));
     leave_scope(n, p);
@@ -290,72 +290,57 @@ static bool end_then(rlx_vmgen_fn *n)
 }
 
 /* Behind both branches: the variable of the if is bound. */
-static bool end_if(rlx_vmgen_fn *n)
+static bool end_if(rlx_vmgen_fn *n, const rlx_binding *b)
 {
-    const rlx_vmgen_part p = *rlx_vmgen_top(&n->order);
-    const rlx_var *var = rlx_binding_var(p.holder);
+    const rlx_vmgen_part p = rlx_vec_pop(&n->order.parts);
+    const rlx_var *var = rlx_binding_var(b);
     bool check = false;
-    if (!end_branch(n))
-        return false;
     if (p.jump_at != RLX_NO_INDEX)
         rlx_file_writer_patch(n->out, p.jump_at, rlx_file_writer_here(n->out));
     n->ended = n->ended && p.jump_at == RLX_NO_INDEX;
-    put_place(n, var, place_of_binding(p.holder));
-    if (!n->ended && !needs_check(n, var, rlx_binding_value(p.holder), &check))
+    put_place(n, var, place_of_binding(b));
+    if (!n->ended && !needs_check(n, var, rlx_binding_value(b), &check))
         return false;
     if (check && !rlx_vmgen_match(n, p.target, var->sinfo, RLX_MATCH_ASSUME, var))
         return false;
-    return rlx_vmgen_die(n, p.holder_number) && (!n->ended || rlx_vmgen_forget_dead(n));
+    return rlx_vmgen_die(n, n->order.number) && (!n->ended || rlx_vmgen_forget_dead(n));
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static bool write_binding(rlx_vmgen_fn *n)
+static bool write_binding(rlx_vmgen_fn *n, const rlx_binding *b)
 {
-    const rlx_binding *b = n->order.binding;
     put_place(n, rlx_binding_var(b), place_of_binding(b));
     bool ok = rlx_as_match_cast(b) ? bind_cast(n, rlx_as_match_cast(b)) : bind_variable(n, b);
     return ok && rlx_vmgen_end_binding(n) && rlx_vmgen_die(n, n->order.number);
 }
 
-static bool write_event(rlx_vmgen_fn *n, enum rlx_vmgen_event event, rlx_vmgen_part *opened)
+static bool end_sequence(rlx_vmgen_fn *n)
 {
-    switch (event) {
-    case RLX_VMGEN_BIND: return write_binding(n);
-    case RLX_VMGEN_IF:
-        put_place(n, rlx_binding_var(n->order.binding), place_of_binding(n->order.binding));
-        return begin_if(n, opened);
-    case RLX_VMGEN_THEN_END: return end_then(n);
-    case RLX_VMGEN_ELSE_END: return end_if(n);
-    default: return write_return(n, rlx_vmgen_top(&n->order)->result);
+    switch (rlx_body_top(&n->order.walk)->part) {
+    case RLX_FLOW_THEN: return end_then(n);
+    case RLX_FLOW_ELSE: return end_branch(n);
+    default: return write_return(n, rlx_vmgen_result(&n->order));
     }
 }
 
-/* Passes the state that begin_if left on to the part that the next event opens. */
-static void hand_over(rlx_vmgen_part *to, const rlx_vmgen_part *from)
+static bool write_event(rlx_vmgen_fn *n, enum rlx_event_kind event)
 {
-    to->tail = from->tail;
-    to->target = from->target;
-    to->branch_at = from->branch_at;
-    to->num_facts = from->num_facts;
-    to->num_equals = from->num_equals;
-    to->num_bound = from->num_bound;
-    to->num_computed = from->num_computed;
+    const rlx_binding *b = rlx_vmgen_at(&n->order)->binding;
+    switch (event) {
+    case RLX_EVENT_VALUE: return begin_if(n, b);
+    case RLX_EVENT_BIND: return rlx_vmgen_is_if(b) ? end_if(n, b) : write_binding(n, b);
+    default: return end_sequence(n);
+    }
 }
 
 static bool write_body(rlx_vmgen_fn *n)
 {
-    enum rlx_vmgen_event event = RLX_VMGEN_BIND, before = RLX_VMGEN_BIND;
-    rlx_vmgen_part opened = { .target = RLX_NO_INDEX };
+    enum rlx_event_kind event;
     bool ok = rlx_vmgen_order_begin(&n->order, n->ctx, n->f->body);
-    while (ok && event != RLX_VMGEN_END) {
-        ok = rlx_vmgen_order_next(&n->order, n->ctx, &event);
-        if (ok && before == RLX_VMGEN_IF)
-            hand_over(rlx_vmgen_top(&n->order), &opened);
-        ok = ok && write_event(n, event, &opened);
-        before = event;
-    }
-    rlx_vmgen_order_free(&n->order, n->ctx);
+    while (ok && (event = rlx_vmgen_order_next(&n->order)) != RLX_EVENT_DONE)
+        ok = write_event(n, event);
+    rlx_vmgen_order_free(&n->order);
     return ok;
 }
 

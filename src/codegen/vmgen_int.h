@@ -3,7 +3,7 @@
  *   vmgen_module.c        a module: numbers of functions and kernels, the file
  *   vmgen_constant.c    constants, each content once
  *   vmgen_function.c    one function: entry, bindings in order, branches, result
- *   vmgen_order.c       the order in which the parts of a function are met
+ *   vmgen_order.c       numbers for what is met on the way through a function
  *   vmgen_register.c    values, how long each is needed, the register it is in
  *   vmgen_operand.c     leaves and numbers as operands
  *   vmgen_call.c        calls
@@ -66,16 +66,10 @@ bool rlx_vmgen_failed(rlx_vmgen_module *w, rlx_place place);
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* IF comes before its branches. Each event has a number, in order. */
-enum rlx_vmgen_event { RLX_VMGEN_BIND, RLX_VMGEN_IF, RLX_VMGEN_THEN_END, RLX_VMGEN_ELSE_END, RLX_VMGEN_END };
-/* A sequence under way: the body of the function, or a branch (the second takes the place of
- * the first). */
+/* A sequence under way: the body of the function, or the branch of an if at hand (the second takes
+ * the place of the first, until the if is bound). */
 typedef struct rlx_vmgen_part {
-    const rlx_seq_expr *seq;      /* NULL: only a result */
-    const rlx_expr *result;
-    size_t block, at;
-    const rlx_binding *holder;    /* of the if; NULL: the body */
-    uint32_t holder_number;
+    uint32_t holder_number;       /* of the if */
     uint32_t serial[2];           /* of the sequences: body or first branch, second branch */
     bool second;
     /* while code is written */
@@ -84,20 +78,40 @@ typedef struct rlx_vmgen_part {
     uint32_t branch_at, jump_at;  /* to be patched */
     size_t num_facts, num_equals, num_bound, num_computed; /* of the function when it began */
 } rlx_vmgen_part;
+/* The walk of ir/flow.h with a number for each event, in order; the VALUE of an if and its BIND
+ * have one. */
 typedef struct rlx_vmgen_order {
+    rlx_body_walk walk;
     RLX_VEC(rlx_vmgen_part) parts;
-    const rlx_binding *binding;   /* of BIND and IF */
     uint32_t number, next_number, next_serial;
-    enum rlx_vmgen_event last;
 } rlx_vmgen_order;
 bool rlx_vmgen_order_begin(rlx_vmgen_order *o, rlx_context *ctx, const rlx_expr *body);
-bool rlx_vmgen_order_next(rlx_vmgen_order *o, rlx_context *ctx, enum rlx_vmgen_event *event);
-void rlx_vmgen_order_free(rlx_vmgen_order *o, rlx_context *ctx);
+/* VALUE of an if, BIND, LEAVE, or DONE. */
+enum rlx_event_kind rlx_vmgen_order_next(rlx_vmgen_order *o);
+/* After VALUE of an if: its branches come next, `part` is theirs. At BIND it is on top and to be
+ * taken off. */
+bool rlx_vmgen_order_into(rlx_vmgen_order *o, rlx_vmgen_part part);
+void rlx_vmgen_order_free(rlx_vmgen_order *o);
 RLX_INLINE rlx_vmgen_part *rlx_vmgen_top(const rlx_vmgen_order *o)
 {
     return &rlx_vec_last(&o->parts);
 }
 RLX_INLINE uint32_t rlx_vmgen_serial(const rlx_vmgen_part *p) { return p->serial[p->second]; }
+/* Where the walk stands, and what the sequence there gives. */
+RLX_INLINE const rlx_seq_cursor *rlx_vmgen_at(const rlx_vmgen_order *o)
+{
+    return &rlx_body_top(&o->walk)->at;
+}
+RLX_INLINE const rlx_expr *rlx_vmgen_result(const rlx_vmgen_order *o)
+{
+    return rlx_seq_cursor_result(rlx_vmgen_at(o));
+}
+/* Other values that have sequences are refused. */
+RLX_INLINE bool rlx_vmgen_is_if(const rlx_binding *b)
+{
+    const rlx_var_binding *v = rlx_as_var_binding(b);
+    return v && rlx_as_if_expr(v->value);
+}
 
 /* ---- a function ----------------------------------------------------------------------------- */
 

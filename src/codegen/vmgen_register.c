@@ -130,34 +130,27 @@ static bool find_in_binding(rlx_vmgen_fn *n, const rlx_binding *b)
     return add_value(n, var, value_of_binding(b));
 }
 
-/* The variable of an if is bound behind its branches, in the sequence around. */
-static bool find_if_result(rlx_vmgen_fn *n)
+/* The branches of an if have ended: its variable is bound in the sequence around. */
+static bool find_if_result(rlx_vmgen_fn *n, const rlx_binding *b)
 {
-    const rlx_vmgen_part *p = rlx_vmgen_top(&n->order);
-    uint32_t serials[2] = { p->serial[0], p->serial[1] };
-    const rlx_binding *holder = p->holder;
-    uint32_t number = n->order.number;
-    n->order.number = p->holder_number;
-    n->order.parts.len--;
-    bool ok = find_in_binding(n, holder);
-    n->order.parts.len++;
-    n->order.number = number;
-    const rlx_var *var = var_of_binding(holder);
+    const rlx_vmgen_part p = rlx_vec_pop(&n->order.parts);
+    const rlx_var *var = var_of_binding(b);
+    bool ok = find_in_binding(n, b);
     rlx_vmgen_value *v = ok && var ? rlx_vmgen_value_of(n, &var->node) : NULL;
     if (v)
-        memcpy(v->branch, serials, sizeof serials);
+        memcpy(v->branch, p.serial, sizeof p.serial);
     return ok;
 }
 
-static bool find_in_event(rlx_vmgen_fn *n, enum rlx_vmgen_event event)
+static bool find_in_event(rlx_vmgen_fn *n, enum rlx_event_kind event)
 {
-    const rlx_vmgen_part *p = rlx_vmgen_top(&n->order);
+    const rlx_binding *b = rlx_vmgen_at(&n->order)->binding;
     switch (event) {
-    case RLX_VMGEN_BIND: return find_in_binding(n, n->order.binding);
-    case RLX_VMGEN_IF: return use_all(n, ((const rlx_if_expr *)value_of_binding(n->order.binding))->cond);
-    case RLX_VMGEN_THEN_END: return use_all(n, p->result);
-    case RLX_VMGEN_ELSE_END: return use_all(n, p->result) && find_if_result(n);
-    default: return use_all(n, p->result);
+    case RLX_EVENT_VALUE:
+        return use_all(n, ((const rlx_if_expr *)value_of_binding(b))->cond) &&
+               rlx_vmgen_order_into(&n->order, (rlx_vmgen_part){ .target = RLX_NO_INDEX });
+    case RLX_EVENT_BIND: return rlx_vmgen_is_if(b) ? find_if_result(n, b) : find_in_binding(n, b);
+    default: return use_all(n, rlx_vmgen_result(&n->order));
     }
 }
 
@@ -259,15 +252,15 @@ static bool list_deaths(rlx_vmgen_fn *n)
 
 bool rlx_vmgen_find_values(rlx_vmgen_fn *n)
 {
-    enum rlx_vmgen_event event = RLX_VMGEN_BIND;
+    enum rlx_event_kind event;
     bool ok = rlx_vmgen_order_begin(&n->order, n->ctx, n->f->body) && find_params(n);
-    while (ok && event != RLX_VMGEN_END)
-        ok = rlx_vmgen_order_next(&n->order, n->ctx, &event) && find_in_event(n, event);
+    while (ok && (event = rlx_vmgen_order_next(&n->order)) != RLX_EVENT_DONE)
+        ok = find_in_event(n, event);
     n->num_events = n->order.next_number;
     /* The check of the result looks at them at every return. */
     ok = ok && rlx_vmgen_each_shape_var(n, n->f->ret_sinfo, keep) && mark_results(n) &&
          list_deaths(n);
-    rlx_vmgen_order_free(&n->order, n->ctx);
+    rlx_vmgen_order_free(&n->order);
     return ok;
 }
 

@@ -8,6 +8,7 @@
 #include "ir/build.h"
 #include "ir/device.h"
 #include "ir/binding.h"
+#include "ir/flow.h"
 #include "ir/walk.h"
 #include "ir/iface.h"
 #include "ir/extension.h"

@@ -2,7 +2,8 @@
  * (language 11.3), which is the same walk with a hook.
  *
  * No recursion: what is to be done waits as jobs on a stack, values come back on another. A job
- * that needs the values of children pushes itself again, below them, in its next stage.
+ * that needs the values of children pushes itself again, below them, in its next stage. How far a
+ * sequence has come its cursor says (ir/flow.h), on a stack of their own.
  */
 #include "sinfo/builder_int.h"
 
@@ -19,10 +20,10 @@ enum job_kind {
 
 typedef struct job {
     uint8_t kind, stage;
+    rlx_place place;        /* BINDING, FINISH: of what is bound */
     const rlx_node *node;
     const rlx_node *extra;  /* VALUE of a function: the variable it is bound to */
-    size_t at, sub;         /* BUILD: first of its values. SEQ: block, binding */
-    rlx_place place;        /* BINDING, FINISH: of what is bound */
+    size_t at;              /* BUILD: first of its values */
 } job;
 
 /* An operand that was bound: while its frame and block are open, the same node is the same
@@ -31,6 +32,7 @@ typedef struct bound { const rlx_expr *var; uint32_t serial, block_serial; } bou
 
 typedef struct rlx_work {
     RLX_VEC(job) jobs;
+    RLX_VEC(rlx_seq_cursor) sequences; /* one for each job SEQ */
     RLX_VEC(const rlx_expr *) values;
     RLX_VEC(bound) bound;
     /* operand -> index in bound. Hosts share nodes: what is nested n deep may be 2^n calls */
@@ -44,6 +46,7 @@ void rlx_work_free(rlx_builder *b)
     if (!w)
         return;
     rlx_vec_free(&b->ctx->memory, &w->jobs);
+    rlx_vec_free(&b->ctx->memory, &w->sequences);
     rlx_vec_free(&b->ctx->memory, &w->values);
     rlx_vec_free(&b->ctx->memory, &w->bound);
     rlx_ptrmap_free(&w->bound_at);
@@ -375,8 +378,9 @@ static bool value_step(rlx_builder *b, job j)
         j.at = b->work->values.len;
         return push_again(b, j, 0) && push_operand(b, rlx_as_if_expr(j.node)->cond);
     case RLX_NODE_SEQ_EXPR:
-        j.kind = JOB_SEQ;
-        return push_again(b, j, 0);
+        return (rlx_vec_push(&b->ctx->memory, &b->work->sequences, rlx_seq_cursor_begin(j.node)) ||
+                rlx_no_memory(b->ctx)) &&
+               push_job(b, JOB_SEQ, j.node);
     case RLX_NODE_FUNCTION: return start_function(b, j);
     default:
         if (rlx_is_leaf(j.node))
@@ -527,8 +531,6 @@ static bool if_step(rlx_builder *b, job j)
 
 /* --- sequences --- */
 
-enum { BLOCK_STARTED = 1, BLOCK_OPENED = 2 };
-
 /* A block that hooks do not see, or that the host gives instead: its bindings are emitted
  * here. */
 static bool emit_block(rlx_builder *b, const rlx_block *block, bool is_ours)
@@ -563,18 +565,28 @@ static bool end_block(rlx_builder *b, const rlx_block *block)
            (!h || !h->block_end || h->block_end(b->work->mutator, block));
 }
 
-static bool start_block(rlx_builder *b, job *j, const rlx_block *block)
+/* *opened: a block of the builder was begun for it. */
+static bool start_block(rlx_builder *b, const rlx_block *block, bool *opened)
 {
     bool dataflow = block->node.kind == RLX_NODE_DATAFLOW_BLOCK,
          inside = rlx_top_frame(b)->in_dataflow;
-    j->stage = BLOCK_STARTED;
     if (!dataflow && inside && block->num_bindings)
         return rlx_error(b->ctx, RLX_NF07, block->place,
                          "ordinary block inside a dataflow block") != NULL;
-    if (!dataflow || inside)
-        return true;
-    j->stage |= BLOCK_OPENED;
-    return rlx_builder_begin_block(b, true, block->place);
+    *opened = dataflow && !inside;
+    return !*opened || rlx_builder_begin_block(b, true, block->place);
+}
+
+/* A block of the sequence on top is met. Stage 1: it is to be ended. */
+static bool meet_block(rlx_builder *b, const rlx_block *block, job *j)
+{
+    bool done = false, opened = false;
+    if (!ask_block(b, block, &done) || (!done && !start_block(b, block, &opened)))
+        return false;
+    if (done)
+        rlx_seq_cursor_skip_block(&rlx_vec_last(&b->work->sequences));
+    j->stage = opened;
+    return true;
 }
 
 static bool binding_step(rlx_builder *b, job j);
@@ -620,23 +632,24 @@ static bool start_binding(rlx_builder *b, const rlx_binding *binding)
 /* Flattens into the current block (NF02); its result takes its place. */
 static bool seq_step(rlx_builder *b, job j)
 {
-    const rlx_seq_expr *s = rlx_as_seq_expr(j.node);
-    while (j.at < s->num_blocks) {
-        const rlx_block *block = rlx_as_block(s->blocks[j.at]);
-        bool done = false, is_new = !(j.stage & BLOCK_STARTED);
-        if (is_new && (!ask_block(b, block, &done) || (!done && !start_block(b, &j, block))))
-            return false;
-        if (j.sub < block->num_bindings && !done) {
-            const rlx_binding *binding = block->bindings[j.sub++];
-            return push_again(b, j, j.stage) && start_binding(b, binding);
+    for (;;) {
+        rlx_seq_cursor *at = &rlx_vec_last(&b->work->sequences);
+        switch (rlx_seq_cursor_next(at)) {
+        case RLX_EVENT_BLOCK:
+            if (!meet_block(b, at->block, &j))
+                return false;
+            break;
+        case RLX_EVENT_VALUE: return push_again(b, j, j.stage) && start_binding(b, at->binding);
+        case RLX_EVENT_BLOCK_END:
+            if (j.stage && !end_block(b, at->block))
+                return false;
+            break;
+        case RLX_EVENT_LEAVE:
+            b->work->sequences.len--;
+            return push_job(b, JOB_VALUE, rlx_as_seq_expr(j.node)->body);
+        default: break; /* the job of a binding binds it */
         }
-        if ((j.stage & BLOCK_OPENED) && !end_block(b, block))
-            return false;
-        j.stage = 0;
-        j.sub = 0;
-        j.at++;
     }
-    return push_job(b, JOB_VALUE, s->body);
 }
 
 /* --- bindings --- */
@@ -822,6 +835,7 @@ static bool have_work(rlx_builder *b)
 static const rlx_expr *run(rlx_builder *b, size_t base, size_t values)
 {
     rlx_work *w = b->work;
+    size_t sequences = w->sequences.len;
     bool ok = true;
     while (ok && w->jobs.len > base) {
         job j = rlx_vec_pop(&w->jobs);
@@ -829,6 +843,7 @@ static const rlx_expr *run(rlx_builder *b, size_t base, size_t values)
     }
     const rlx_expr *out = ok && w->values.len > values ? rlx_vec_last(&w->values) : NULL;
     w->jobs.len = base;
+    w->sequences.len = sequences;
     w->values.len = values;
     if (!base || !out) /* after a failure variables are taken back */
         forget_bound(w);

@@ -1,6 +1,7 @@
 /* seq_pass.c: the walk of seq_pass.h.
  *
- * Frames are sequences under way, the body of the function lowest. Two stacks hold what has
+ * The order is that of ir/flow.h. Frames are the sequences under way, as the walk has them: what
+ * is emitted for each. Two stacks hold what has
  * been emitted, shared by all frames: finished blocks, and the bindings of the block that is
  * open. A nested sequence works on top of what its parent has there and leaves both stacks as
  * it found them.
@@ -9,23 +10,17 @@
 
 #include "analysis/analysis.h"
 
-/* Part of the binding that a sequence is. */
-enum part { PART_BODY, PART_THEN, PART_ELSE, PART_LITERAL };
-
 struct rlx_seq_frame {
     /* a SeqExpr, or a bare result where the program is not normal */
     const rlx_expr *source;
-    const rlx_node *const *blocks;     /* of the source */
-    size_t num_blocks, block, binding; /* the next one */
     size_t first_block, first_binding; /* where our output begins */
     const rlx_block *opened;           /* source of the open output block, NULL: none is open */
     /* source block under way of which nothing has been emitted yet */
     const rlx_block *coming;
     bool dataflow;                     /* kind of the source block under way */
-    uint8_t part;
-    const rlx_binding *pending;        /* waits for a nested sequence */
     const rlx_var *pending_var;        /* a local function's own variable, known before its body */
-    const rlx_expr *cond, *then_branch;
+    /* of the binding under way: the new condition, branches or body */
+    const rlx_expr *cond, *then_branch, *last;
 };
 
 #define MEMORY(p) (&(p)->ctx->memory)
@@ -48,7 +43,7 @@ static const rlx_node *stop_at_leaf(rlx_rewriter *r, const rlx_node *n)
 
 void rlx_seq_init(rlx_seq_pass *p, rlx_context *ctx, const rlx_module *m, void *user)
 {
-    *p = (rlx_seq_pass){ .ctx = ctx, .module = m, .user = user };
+    *p = (rlx_seq_pass){ .ctx = ctx, .module = m, .user = user, .walk.ctx = ctx };
     rlx_scope_init(&p->scope, ctx, NULL);
     rlx_rewriter_init(&p->names, ctx);
     p->names.before = stop_at_leaf;
@@ -58,6 +53,7 @@ void rlx_seq_free(rlx_seq_pass *p)
 {
     rlx_scope_free(&p->scope);
     rlx_rewriter_free(&p->names);
+    rlx_body_free(&p->walk);
     rlx_vec_free(MEMORY(p), &p->frames);
     rlx_vec_free(MEMORY(p), &p->bindings);
     rlx_vec_free(MEMORY(p), &p->blocks);
@@ -218,15 +214,11 @@ static bool open_block(rlx_seq_pass *p, rlx_seq_frame *f, const rlx_block *b)
 
 /* ---- sequences in and out ------------------------------------------------------------------- */
 
-static bool push_sequence(rlx_seq_pass *p, const rlx_expr *source, enum part part)
+static bool enter_sequence(rlx_seq_pass *p, const rlx_expr *source)
 {
-    const rlx_seq_expr *seq = rlx_as_seq_expr(source);
     rlx_seq_frame f = { .source = source,
-                        .blocks = seq ? seq->blocks : NULL,
-                        .num_blocks = seq ? seq->num_blocks : 0,
                         .first_block = p->blocks.len,
-                        .first_binding = p->bindings.len,
-                        .part = (uint8_t)part };
+                        .first_binding = p->bindings.len };
     return source && (rlx_vec_push(MEMORY(p), &p->frames, f) || rlx_no_memory(p->ctx));
 }
 
@@ -431,63 +423,64 @@ static bool begin_binding(rlx_seq_pass *p, const rlx_binding *b)
     rlx_seq_frame *f = &rlx_vec_last(&p->frames);
     if (p->before && !p->before(p, b))
         return false;
-    if (!branch && !literal)
-        return finish_binding(p, b, NULL,
-                              p->renames_itself && p->renames_itself(p, value)
-                                  ? value
-                                  : rlx_seq_rename(p, value));
-    f->pending = b;
     f->pending_var = NULL;
-    if (branch) {
-        f->cond = rlx_seq_rename(p, branch->cond);
-        return f->cond && push_sequence(p, branch->true_branch, PART_THEN);
-    }
-    if (!define(p, rlx_binding_var(b), &f->pending_var) || !define_params(p, literal))
+    if (branch && !(f->cond = rlx_seq_rename(p, branch->cond)))
         return false;
-    if (p->use_scope && !rlx_scope_enter_function(&p->scope, literal))
+    if (literal &&
+        (!define(p, rlx_binding_var(b), &f->pending_var) || !define_params(p, literal) ||
+         (p->use_scope && !rlx_scope_enter_function(&p->scope, literal))))
         return false;
-    return push_sequence(p, literal->body, PART_LITERAL);
+    return rlx_body_into(&p->walk);
 }
 
-/* A nested sequence has ended with `result`: the binding that waited goes on. */
-static bool resume(rlx_seq_pass *p, enum part part, const rlx_expr *result)
+static const rlx_expr *finish_if(rlx_seq_pass *p, const rlx_seq_frame *f, const rlx_if_expr *old)
 {
-    rlx_seq_frame *f = &rlx_vec_last(&p->frames);
-    const rlx_binding *b = f->pending;
-    if (part == PART_LITERAL)
-        return finish_binding(
-            p, b, f->pending_var,
-            finish_literal(p, (const rlx_function *)rlx_binding_value(b), result));
-    const rlx_if_expr *branch = (const rlx_if_expr *)rlx_binding_value(b);
-    if (part == PART_THEN) {
-        f->then_branch = result;
-        return push_sequence(p, branch->false_branch, PART_ELSE);
-    }
-    bool same = f->cond == branch->cond && f->then_branch == branch->true_branch &&
-                result == branch->false_branch;
-    return finish_binding(
-        p, b, NULL,
-        same ? &branch->node : rlx_if_new(p->ctx, f->cond, f->then_branch, result, branch->place));
+    bool same = f->cond == old->cond && f->then_branch == old->true_branch &&
+                f->last == old->false_branch;
+    return same ? &old->node : rlx_if_new(p->ctx, f->cond, f->then_branch, f->last, old->place);
 }
 
-static bool step(rlx_seq_pass *p)
+static bool end_binding(rlx_seq_pass *p, const rlx_binding *b)
 {
-    rlx_seq_frame *f = &rlx_vec_last(&p->frames);
-    if (f->block < f->num_blocks) {
-        const rlx_block *b = (const rlx_block *)f->blocks[f->block];
-        if (f->binding == 0 && !open_block(p, f, b))
-            return false;
-        if (f->binding < b->num_bindings)
-            return begin_binding(p, b->bindings[f->binding++]);
-        f->block++;
-        f->binding = 0;
-        return true;
+    const rlx_seq_frame *f = &rlx_vec_last(&p->frames);
+    const rlx_expr *value = rlx_binding_value(b);
+    if (rlx_as_if_expr(value))
+        return finish_binding(p, b, NULL, finish_if(p, f, (const rlx_if_expr *)value));
+    if (rlx_as_function(value)) {
+        const rlx_var *var = f->pending_var;
+        return finish_binding(p, b, var, finish_literal(p, (const rlx_function *)value, f->last));
     }
-    enum part part = (enum part)f->part;
+    if (p->before && !p->before(p, b))
+        return false;
+    bool stays = p->renames_itself && p->renames_itself(p, value);
+    return finish_binding(p, b, NULL, stays ? value : rlx_seq_rename(p, value));
+}
+
+/* The sequence on top has ended: what it has become is for the binding that holds it. */
+static bool leave_sequence(rlx_seq_pass *p, enum rlx_flow_part part)
+{
     const rlx_expr *result = pop_sequence(p);
-    if (part == PART_BODY)
+    rlx_seq_frame *f = p->frames.len ? &rlx_vec_last(&p->frames) : NULL;
+    if (!f)
         p->result = result;
-    return result && (part == PART_BODY || resume(p, part, result));
+    else if (part == RLX_FLOW_THEN)
+        f->then_branch = result;
+    else
+        f->last = result;
+    return result != NULL;
+}
+
+static bool step(rlx_seq_pass *p, enum rlx_event_kind event)
+{
+    const rlx_body_frame *at = rlx_body_top(&p->walk);
+    switch (event) {
+    case RLX_EVENT_ENTER: return enter_sequence(p, at->at.source);
+    case RLX_EVENT_BLOCK: return open_block(p, &rlx_vec_last(&p->frames), at->at.block);
+    case RLX_EVENT_VALUE: return begin_binding(p, at->at.binding);
+    case RLX_EVENT_BIND: return end_binding(p, at->at.binding);
+    case RLX_EVENT_LEAVE: return leave_sequence(p, at->part);
+    default: return true;
+    }
 }
 
 /* ---- functions and modules ------------------------------------------------------------------ */
@@ -505,13 +498,16 @@ static void reset(rlx_seq_pass *p)
 
 const rlx_function *rlx_seq_function(rlx_seq_pass *p, const rlx_function *f)
 {
+    enum rlx_event_kind event;
     reset(p);
     if (p->use_scope && !rlx_scope_enter_function(&p->scope, f))
         return NULL;
-    if (!f->body || !push_sequence(p, f->body, PART_BODY))
-        return f->body ? NULL : f;
-    while (p->frames.len)
-        if (!step(p))
+    if (!f->body)
+        return f;
+    if (!rlx_body_begin(&p->walk, p->ctx, f->body))
+        return NULL;
+    while ((event = rlx_body_next(&p->walk)) != RLX_EVENT_DONE)
+        if (!step(p, event))
             return NULL;
     const rlx_expr *done = p->result ? finish_literal(p, f, p->result) : NULL;
     return rlx_as_function(done);

@@ -1,8 +1,8 @@
 /* seq_pass.h: rewriting the bindings of a function in normal form as they stand, without
  * inferring again.
  *
- * For passes below the level of struct info: cleaning up and lowering. A walk goes through the
- * blocks in order, into branches and local functions first, and hands each binding, its
+ * For passes below the level of struct info: cleaning up and lowering. A walk (ir/flow.h) goes
+ * through the blocks in order, into branches and local functions first, and hands each binding, its
  * operands renamed, to the pass, which emits what is to stand for it. What comes out is joined
  * to blocks as NF04 wants it; a sequence, function or module in which nothing changed comes
  * back as the same node. Linear; explicit stack.
@@ -44,6 +44,7 @@ struct rlx_seq_pass {
     /* old variable or shape variable -> what stands for it; and what was rewritten with that */
     rlx_rewriter names;
     size_t num_names;
+    rlx_body_walk walk;
     RLX_VEC(rlx_seq_frame) frames;
     RLX_VEC(const rlx_binding *) bindings;
     RLX_VEC(const rlx_node *) blocks;
