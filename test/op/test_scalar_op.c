@@ -16,7 +16,12 @@
 #include "text_module.h"
 
 enum kind { FLOAT1, WIDE1, FLOAT2, FLOAT3, LDEXP, TEST1, SAME1, SAME2, COUNT1, CHOICE3 };
-typedef struct row { const char *name; enum kind kind; enum rlx_tir_rule rule; bool of_floats; } row;
+typedef struct row {
+    const char *name;
+    enum kind kind;
+    enum rlx_tir_rule rule;
+    bool of_floats;
+} row;
 static const row rows[] = {
 #define SCALAR_FLOAT(name, kind, rule, f32, f64) { #name, kind, RLX_TIR_RULE_##rule, true },
 #define SCALAR_SYNONYM(name, of, kind, rule) { #name, kind, RLX_TIR_RULE_##rule, true },
