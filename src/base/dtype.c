@@ -1,4 +1,5 @@
-/* dtype.c: names of dtypes; what dtype.def says of those that compute; conversion of narrow floats. */
+/* dtype.c: names of dtypes; what dtype.def says of those that compute; conversion of narrow
+ * floats. */
 #include "base/dtype.h"
 
 #include <float.h>
@@ -244,8 +245,9 @@ const rlx_function_text rlx_half_texts[] = {
 };
 const size_t rlx_half_num_texts = RLX_COUNT(rlx_half_texts);
 
-#define PACKED(name, code, bits) \
-    _Static_assert(RELAX_##name == ((code) | (bits) << 8 | 1 << 16), "dtype.def has the dtypes of the header");
+#define PACKED(name, code, bits)                                     \
+    _Static_assert(RELAX_##name == ((code) | (bits) << 8 | 1 << 16), \
+                   "dtype.def has the dtypes of the header");
 #define INTEGER(name, elem, text, code, bits, ...) PACKED(name, code, bits)
 #define NARROW(name, elem, text, code, bits, ...) PACKED(name, code, bits)
 #define REAL(name, elem, text, code, bits, ...) PACKED(name, code, bits)
@@ -286,10 +288,10 @@ typedef struct float_row {
 static const float_row *float_row_of(rlx_dtype t)
 {
     switch (t) {
-#define ROW(name, greatest)                                                              \
-    case RELAX_##name: {                                                                 \
-        static const float_row row = { load_##name, store_##name, greatest };            \
-        return &row;                                                                     \
+#define ROW(name, greatest)                                                   \
+    case RELAX_##name: {                                                      \
+        static const float_row row = { load_##name, store_##name, greatest }; \
+        return &row;                                                          \
     }
 #define NARROW(name, elem, text, code, bits, C, function, greatest, npy) ROW(name, greatest)
 #define REAL(name, elem, text, code, bits, klass, C, greatest, npy) ROW(name, greatest)

@@ -1,5 +1,6 @@
 /* results.c: what a run returned: a line each, and .npy files. */
 #include "cli/cli.h"
+#include "base/compiler.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +8,6 @@
 
 #define SHOWN 6 /* first values in a summary */
 
-#define RLX_INLINE static inline
 #define RLX_SHARED static inline
 #define MATH(name, ...) __VA_ARGS__
 #include "base/half.def"
@@ -15,11 +15,11 @@
 static double float_at(relax_dtype dtype, const void *p)
 {
     switch (dtype) {
-#define LOAD(name, C, function)             \
-    case RELAX_##name: {                    \
-        C element;                          \
+#define LOAD(name, C, function)              \
+    case RELAX_##name: {                     \
+        C element;                           \
         memcpy(&element, p, sizeof element); \
-        return (double)function(element);   \
+        return (double)function(element);    \
     }
 #define NARROW(name, elem, text, code, bits, C, function, greatest, npy) \
     LOAD(name, C, rlx_##function##_to_float)

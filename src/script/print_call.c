@@ -28,7 +28,8 @@ static bool is_plain_nan(const rlx_constant *c)
     unsigned char want[8];
     rlx_dtype_store_float(c->dtype, want, (double)NAN);
     size_t last = rlx_dtype_bytes(c->dtype) - 1;
-    return memcmp(c->data->data, want, last) == 0 && ((c->data->data[last] ^ want[last]) & 0x7f) == 0;
+    return memcmp(c->data->data, want, last) == 0 &&
+           ((c->data->data[last] ^ want[last]) & 0x7f) == 0;
 }
 
 static bool is_printable(const rlx_constant *c)

@@ -927,7 +927,9 @@ const rlx_prim *rlx_tir_highest(rlx_tir *t, rlx_dtype dtype)
 
 const rlx_prim *rlx_tir_infinity(rlx_tir *t, rlx_dtype dtype, bool negative)
 {
-    return rlx_tir_float(t, dtype, negative ? -(double)INFINITY : (double)INFINITY);
+    double v = rlx_dtype_round(dtype, (double)INFINITY);
+    v = v == v ? v : rlx_dtype_greatest(dtype);
+    return rlx_tir_float(t, dtype, negative ? -v : v);
 }
 
 const rlx_prim *rlx_tir_load(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices)

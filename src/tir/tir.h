@@ -143,7 +143,8 @@ const rlx_prim *rlx_tir_number(rlx_tir *t, rlx_dtype dtype, double value);
 /* Least and greatest finite value of a dtype; for floats -max. */
 const rlx_prim *rlx_tir_lowest(rlx_tir *t, rlx_dtype dtype);
 const rlx_prim *rlx_tir_highest(rlx_tir *t, rlx_dtype dtype);
-const rlx_prim *rlx_tir_infinity(rlx_tir *t, rlx_dtype dtype, bool negative);    /* floats */
+/* Nothing is beyond it: the greatest number of a float that has no infinity. */
+const rlx_prim *rlx_tir_infinity(rlx_tir *t, rlx_dtype dtype, bool negative);
 const rlx_prim *rlx_tir_load(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices);
 /* kind: RLX_NODE_ADD ... RLX_NODE_OR. Comparisons match operand types and do not fold. */
 const rlx_prim *rlx_tir_binary(rlx_tir *t, enum rlx_node_kind kind, const rlx_prim *a,

@@ -280,6 +280,34 @@ static void refuses_what_it_cannot_share(void **state)
     }
 }
 
+/* The codes are DLPack's. */
+static void narrow_floats_cross_the_border(void **state)
+{
+    static const struct { uint8_t code, bits; relax_dtype dtype;
+    } rows[] = {
+        { 2, 16, RELAX_FLOAT16 },
+        { 4, 16, RELAX_BFLOAT16 },
+        { 10, 8, RELAX_FLOAT8_E4M3FN },
+        { 12, 8, RELAX_FLOAT8_E5M2 },
+    };
+    for (size_t i = 0; i < RLX_COUNT(rows); i++) {
+        lender l = lend();
+        relax_tensor *t;
+        struct DLManagedTensorVersioned *back;
+        point(&l);
+        l.m.dl_tensor.dtype = (DLDataType){ rows[i].code, rows[i].bits, 1 };
+        assert_int_equal(relax_tensor_from_dlpack(&l.m, &t, NULL), RELAX_OK);
+        assert_int_equal(relax_tensor_dtype(t), rows[i].dtype);
+        assert_int_equal(relax_tensor_bytes(t), 6 * rows[i].bits / 8);
+        assert_int_equal(relax_tensor_to_dlpack(t, &back, NULL), RELAX_OK);
+        relax_tensor_release(t);
+        assert_int_equal(back->dl_tensor.dtype.code, rows[i].code);
+        assert_int_equal(back->dl_tensor.dtype.bits, rows[i].bits);
+        back->deleter(back);
+        assert_int_equal(l.ended, 1);
+    }
+}
+
 static void bools_and_read_only_cross_the_border(void **state)
 {
     lender l = lend();
@@ -393,6 +421,7 @@ int main(void)
         cmocka_unit_test(imports_without_a_copy),
         cmocka_unit_test(imports_nothing_of_any_size),
         cmocka_unit_test(refuses_what_it_cannot_share),
+        cmocka_unit_test(narrow_floats_cross_the_border),
         cmocka_unit_test(bools_and_read_only_cross_the_border),
         cmocka_unit_test(finds_its_tensors_again),
         cmocka_unit_test(survives_failed_allocations),
