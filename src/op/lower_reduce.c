@@ -88,7 +88,8 @@ static void require_some(reduction *r, const char *message)
     int64_t v;
     if (rlx_int_literal(count, &v) && v > 0)
         return;
-    rlx_lowering_require(&r->b, rlx_tir_gt(&r->b.t, count, rlx_tir_int(&r->b.t, 0)), message);
+    rlx_lowering_require(&r->b, rlx_tir_gt(&r->b.t, count, rlx_tir_int(&r->b.t, 0)),
+                         RLX_ASSERTION_VALUE, message);
 }
 
 /* ---- folding one value per place ------------------------------------------------------------ */
@@ -185,8 +186,7 @@ static void fold_all(reduction *r)
             ? rlx_tir_number(&r->b.t, t, which == RLX_DETAIL_PROD || which == RLX_DETAIL_MIN)
             : start_value(&r->b.t, which, t);
     if (which == RLX_DETAIL_MAX || which == RLX_DETAIL_MIN)
-        require_some(r, which == RLX_DETAIL_MAX ? "RT14: maximum of nothing"
-                                                : "RT14: minimum of nothing");
+        require_some(r, which == RLX_DETAIL_MAX ? "maximum of nothing" : "minimum of nothing");
     if (t == r->x.dtype) {
         fold_block(r, name, r->out.buffer, true, t, first, fold_of(which, t));
         return;
@@ -309,8 +309,8 @@ const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower_request *l)
     rlx_tir *t = &r.b.t;
     bool greatest = l->row->detail == RLX_DETAIL_ARGMAX;
     rlx_dtype wide = rlx_dtype_is_bool(r.x.dtype) ? RELAX_UINT8 : r.x.dtype;
-    require_some(&r, greatest ? "RT14: position of the maximum of nothing"
-                              : "RT14: position of the minimum of nothing");
+    require_some(&r, greatest ? "position of the maximum of nothing"
+                              : "position of the minimum of nothing");
     const rlx_buffer *best = rlx_tir_alloc(t, "best", wide, rlx_lowering_items(&r.kept));
     rlx_lowering_open_reduce(&r.b, l->name.data, &r.x.shape.sizes, r.marked, &index);
     rlx_lowering_list at = kept_index(&r, &index), to = out_index(&r, &at);

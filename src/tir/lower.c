@@ -754,7 +754,8 @@ static const rlx_stmt *recover(lowering *l, const rlx_stmt *s, const rlx_stmt *b
         rlx_assert_stmt *c = rlx_node_new(l->ctx, RLX_NODE_ASSERT_STMT);
         if (!c)
             return NULL;
-        *c = (rlx_assert_stmt){ c->node, a->place, condition(l, a->cond), a->message, body };
+        *c = (rlx_assert_stmt){ c->node, a->place, condition(l, a->cond), a->message,
+                                a->assertion, body };
         return c->cond ? &c->node : NULL;
     }
     return with_body(l->ctx, s, covered_by(s), body);
