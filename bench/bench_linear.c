@@ -156,7 +156,7 @@ static void load(bench *b, rlx_blob *file)
     end(b, "load");
     if (!ok)
         bench_die("load", "the file is refused");
-    rlx_executable_free(exe);
+    rlx_executable_release(exe);
     rlx_shared_memory_release(shared);
     rlx_blob_release(file);
 }
