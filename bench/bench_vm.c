@@ -59,9 +59,9 @@ static uint32_t tensors(program *p, uint32_t count, bool symbolic)
     rlx_desc_begin(&d, &p->w);
     rlx_desc_params(&d);
     for (uint32_t i = 0; i < count; i++) {
-        int64_t n = i || !symbolic ? rlx_dim_symbol(&p->w, 0, RLX_SLICE("n"))
-                                   : rlx_dim_bind(&p->w, 0, RLX_SLICE("n"));
-        int64_t dims[] = { symbolic ? n : rlx_dim_literal(&p->w, 16), rlx_dim_literal(&p->w, 64) };
+        int64_t n = i || !symbolic ? rlx_desc_dim_symbol(&p->w, 0, RLX_SLICE("n"))
+                                   : rlx_desc_dim_bind(&p->w, 0, RLX_SLICE("n"));
+        int64_t dims[] = { symbolic ? n : rlx_desc_dim_literal(&p->w, 16), rlx_desc_dim_literal(&p->w, 64) };
         rlx_desc_param(&d, RLX_SLICE("x"));
         rlx_desc_tensor(&d, RELAX_FLOAT32, 2, dims);
     }
@@ -74,7 +74,7 @@ static uint32_t cast_to(program *p, uint32_t rank)
     rlx_desc_writer d;
     int64_t dims[8];
     for (uint32_t i = 0; i < rank; i++)
-        dims[i] = rlx_dim_bind(&p->w, i, RLX_SLICE("d"));
+        dims[i] = rlx_desc_dim_bind(&p->w, i, RLX_SLICE("d"));
     rlx_desc_begin(&d, &p->w);
     rlx_desc_tensor(&d, RELAX_FLOAT32, (int32_t)rank, dims);
     return rlx_desc_end(&d);
