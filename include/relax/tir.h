@@ -185,7 +185,8 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(builder)
 RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_let(relax_tir_builder *builder,
         const char *name, size_t name_len, const relax_prim_expr *value);
 /* Guards the rest of the innermost open construct: it runs only if `cond` (bool scalar) holds,
- * else the call fails with RT15 and the message. */
+ * else the call fails with RT15 and the message; one that begins "RT05: ", "RT09: " or "RT14: "
+ * names its code instead. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(builder)
 relax_status relax_tir_assert(relax_tir_builder *builder, const relax_prim_expr *cond,
                               const char *message, size_t message_len);

@@ -459,7 +459,7 @@ relax_status relax_tir_assert(relax_tir_builder *builder, const relax_prim_expr 
     const char *z =
         open(builder) && condition(builder, cond) ? name_of(builder, message, message_len) : NULL;
     if (z)
-        rlx_tir_assert(&builder->t, PRIM(cond), z);
+        rlx_tir_assert_text(&builder->t, PRIM(cond), z);
     return status_of(builder);
 }
 

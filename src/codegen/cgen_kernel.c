@@ -688,8 +688,8 @@ static void assertion(rlx_cgen_kernel *g, uint32_t at)
     rlx_cgen_put(g, &g->line, v, C_UNARY);
     say(g, ")");
     end_line(g);
-    rlx_buf_format(&g->line, "    return call->fail(call, RELAX_KERNEL_ASSERTION, %u, 0, 0, 0);",
-                   c_word_at(g, at + 2));
+    rlx_buf_format(&g->line, "    return call->fail(call, RELAX_KERNEL_ASSERTION, %u, %u, 0, 0);",
+                   c_word_at(g, at + 3), c_word_at(g, at + 2));
     end_line(g);
 }
 

@@ -173,7 +173,7 @@ static bool assert_stmt(rlx_kgen *w, const rlx_assert_stmt *s)
     rlx_kgen_value v = rlx_kgen_expr(w, s->cond, RLX_KGEN_ALWAYS);
     if (v.klass != RLX_CLASS_I32 && !w->failed)
         return rlx_kgen_fail(w, "a condition must be a bool");
-    RLX_KGEN_EMIT(w, w->top, RLX_K_ASSERT, v.reg,
+    RLX_KGEN_EMIT(w, w->top, RLX_K_ASSERT, v.reg, (uint32_t)s->assertion,
             rlx_kgen_name(w, text ? rlx_string_slice(text->value) : RLX_SLICE("assertion failed")));
     return !w->failed;
 }

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "base/compiler.h"
+#include "base/base.h"
 #include "format/codes.h"
 
 typedef struct rlx_fault {
@@ -31,18 +31,19 @@ static inline bool rlx_fail(rlx_fault *f, enum rlx_code_id code, const char *for
     return false;
 }
 
-/* Code of a failed assertion of a kernel: "RT05: sizes differ" names its own (*text then loses
- * it), others are RT15. Lowered operators check so what inference took on trust. */
-static inline enum rlx_code_id rlx_assertion_code(const char **text)
-{
-    static const struct {
-        char name[7];
-        enum rlx_code_id code;
-    } named[] = { { "RT05: ", RLX_RT05 }, { "RT09: ", RLX_RT09 }, { "RT14: ", RLX_RT14 } };
-    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
-        if (strncmp(*text, named[i].name, 6) == 0)
-            return *text += 6, named[i].code;
-    return RLX_RT15;
-}
+/* What the failure of an assertion is. Statements and kernels hold the number, so numbers stay. */
+enum rlx_assertion {
+    RLX_ASSERTION_OTHER, /* RT15: what a program asserts by itself */
+    RLX_ASSERTION_SIZES, /* RT05: sizes that inference took on trust */
+    RLX_ASSERTION_INDEX, /* RT09 */
+    RLX_ASSERTION_VALUE, /* RT14 */
+    RLX_ASSERTION_COUNT
+};
+enum rlx_code_id rlx_assertion_code(uint32_t assertion); /* RT15 also for a number that is none */
+
+/* In a program's text the message begins with the code: "RT05: sizes differ". What stands before
+ * the message, "" for OTHER; and the other way: what a message begins with, which is taken off. */
+const char *rlx_assertion_mark(uint32_t assertion);
+enum rlx_assertion rlx_assertion_take(rlx_slice *message);
 
 #endif

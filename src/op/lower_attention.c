@@ -249,10 +249,10 @@ static void require_groups(attention *a, const rlx_lowering_tensor *of)
     if (size(&a->q, 2) == size(of, 2))
         return;
     rlx_lowering_require(&a->b, rlx_tir_gt(t, size(of, 2), zero),
-                         "RT05: there are no heads of keys or values");
+                         RLX_ASSERTION_SIZES, "there are no heads of keys or values");
     rest = rlx_tir_floor_mod(t, size(&a->q, 2), size(of, 2));
     rlx_lowering_require(&a->b, rlx_tir_eq(t, rest, zero),
-                         "RT05: the heads do not divide into groups");
+                         RLX_ASSERTION_SIZES, "the heads do not divide into groups");
 }
 
 static bool check_bias(attention *a)
@@ -267,7 +267,7 @@ static bool check_bias(attention *a)
             rlx_lowering_require(&a->b,
                                  rlx_tir_or(t, rlx_tir_eq(t, have, want.at[i]),
                                             rlx_tir_eq(t, have, rlx_tir_int(t, 1))),
-                                 "RT05: sizes do not broadcast");
+                                 RLX_ASSERTION_SIZES, "sizes do not broadcast");
     }
     return true;
 }

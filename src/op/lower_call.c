@@ -277,12 +277,13 @@ bool rlx_lowering_outputs(rlx_lowering *b, const rlx_lowering_shape *const *comp
 
 /* ---- broadcasting --------------------------------------------------------------------------- */
 
-void rlx_lowering_require(rlx_lowering *b, const rlx_prim *cond, const char *message)
+void rlx_lowering_require(rlx_lowering *b, const rlx_prim *cond, enum rlx_assertion assertion,
+                          const char *message)
 {
     int64_t v;
     if (rlx_int_literal(cond, &v) && v)
         return;
-    rlx_tir_assert(&b->t, cond, message);
+    rlx_tir_assert(&b->t, cond, assertion, message);
 }
 
 static const rlx_prim *equal(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y)
@@ -314,7 +315,7 @@ bool rlx_lowering_join(rlx_lowering *b, const rlx_lowering_shape *from, size_t i
     const rlx_prim *one = rlx_tir_int(&b->t, 1);
     const rlx_prim *fits =
         rlx_tir_or(&b->t, equal(b, x, y), rlx_tir_or(&b->t, equal(b, x, one), equal(b, y, one)));
-    rlx_lowering_require(b, fits, "RT05: sizes do not broadcast");
+    rlx_lowering_require(b, fits, RLX_ASSERTION_SIZES, "sizes do not broadcast");
     /* A literal that is not 1 is the only size that passes the check. */
     bool literal = rlx_is(x, RLX_NODE_INT_IMM) || rlx_is(y, RLX_NODE_INT_IMM);
     into->sizes.at[at] = literal ? (rlx_is(x, RLX_NODE_INT_IMM) ? x : y)

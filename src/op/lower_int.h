@@ -133,9 +133,10 @@ void rlx_lowering_open(rlx_lowering *b, const char *name, const rlx_lowering_lis
  * so that stores run along it. */
 void rlx_lowering_open_reduce(rlx_lowering *b, const char *name, const rlx_lowering_list *sizes,
                               const bool *reduced, rlx_lowering_list *index);
-/* Fails the call with RT05 or RT14 ("RT05: ...") unless cond holds. Nothing is emitted for a
+/* Fails the call with the code of `assertion` unless cond holds. Nothing is emitted for a
  * condition that is literally true. */
-void rlx_lowering_require(rlx_lowering *b, const rlx_prim *cond, const char *message);
+void rlx_lowering_require(rlx_lowering *b, const rlx_prim *cond, enum rlx_assertion assertion,
+                          const char *message);
 /* which NULL: all */
 const rlx_prim *rlx_lowering_product(rlx_lowering *b, const rlx_lowering_list *sizes,
                                      const bool *which);

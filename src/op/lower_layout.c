@@ -177,7 +177,7 @@ static void require_narrow(rlx_lowering *b, const rlx_index_map *map,
         narrow |= rlx_prim_dtype(map->initial[i]) == RELAX_INT32;
     for (size_t i = 0; i < sizes->n && narrow; i++)
         rlx_lowering_require(b, rlx_tir_le(&b->t, sizes->at[i], rlx_tir_int(&b->t, INT32_MAX)),
-                             "RT05: a size is too large for an index map of int32");
+                             RLX_ASSERTION_SIZES, "a size is too large for an index map of int32");
 }
 
 static void move_elements(rlx_lowering *b, const rlx_index_map *map, const rlx_lowering_tensor *x,
@@ -192,7 +192,8 @@ static void move_elements(rlx_lowering *b, const rlx_index_map *map, const rlx_l
     require_narrow(b, map, &out->shape.sizes);
     if (!apart)
         rlx_lowering_require(b, rlx_tir_le(t, have, room),
-                             "RT05: the index map moves several elements to one place");
+                             RLX_ASSERTION_SIZES,
+                             "the index map moves several elements to one place");
     if (!apart || rlx_prove_equal(b->l->ctx, NULL, have, room) != RLX_EQUAL) {
         rlx_lowering_open(b, "pad", &out->shape.sizes, &index);
         rlx_tir_store(t, out->buffer, rlx_lowering_items(&index), pad_value(b, out));

@@ -46,7 +46,7 @@ static bool begin(product *p, rlx_lower_request *l)
     const rlx_prim *kc = p->y.shape.sizes.at[p->column ? p->y.shape.sizes.n - 2 : 0];
     if (ka != kc)
         rlx_lowering_require(&p->b, rlx_tir_eq(&p->b.t, ka, kc),
-                             "RT05: the sizes that are summed over differ");
+                             RLX_ASSERTION_SIZES, "the sizes that are summed over differ");
     return true;
 }
 

@@ -212,7 +212,7 @@ static bool cut_channels(norm *n, size_t channel, int64_t groups)
         return rlx_lowering_give_up(&n->b, "the rank is above 15");
     const rlx_prim *channels = n->view.at[channel], *k = rlx_tir_int(t, groups);
     rlx_lowering_require(&n->b, rlx_tir_eq(t, rlx_tir_floor_mod(t, channels, k), rlx_tir_int(t, 0)),
-                         "RT05: the channels do not divide into the groups");
+                         RLX_ASSERTION_SIZES, "the channels do not divide into the groups");
     memmove(n->view.at + channel + 1, n->view.at + channel,
             (n->view.n++ - channel) * sizeof *n->view.at);
     memmove(n->marked + channel + 1, n->marked + channel,
@@ -449,7 +449,7 @@ static void one_target(nll *n, const rlx_lowering_list *index, const rlx_prim **
     const rlx_prim *fits =
         rlx_tir_and(t, rlx_tir_ge(t, y, zero), rlx_tir_lt(t, y, sizes->at[class]));
     rlx_tir_assert(t, rlx_tir_or(t, fits, rlx_tir_not(t, used)),
-                   "RT09: a target is none of the classes");
+                   RLX_ASSERTION_INDEX, "a target is none of the classes");
     rlx_lowering_list at = { .n = sizes->n };
     for (size_t i = 0, k = 0; i < at.n; i++)
         at.at[i] = i == class ? y : index->at[k++];

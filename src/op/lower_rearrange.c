@@ -274,7 +274,8 @@ const rlx_prim_func *rlx_lower_pad(rlx_lower_request *l)
         int64_t more = m.before[i] + m.after[i];
         if (m.mode != CONSTANT && (m.before[i] > 0 || m.after[i] > 0))
             rlx_lowering_require(&b, rlx_tir_gt(&b.t, size, rlx_tir_int(&b.t, 0)),
-                                 "RT05: an empty dimension has no elements to pad with");
+                                 RLX_ASSERTION_SIZES,
+                                 "an empty dimension has no elements to pad with");
         shape.sizes.at[i] = rlx_tir_add(&b.t, size, rlx_tir_int(&b.t, more));
         shape.program[i] = shape.program[i]
                                ? rlx_fold_add(l->ctx, shape.program[i], rlx_int64(l->ctx, more))

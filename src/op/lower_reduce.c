@@ -88,7 +88,8 @@ static void require_some(reduction *r, const char *message)
     int64_t v;
     if (rlx_int_literal(count, &v) && v > 0)
         return;
-    rlx_lowering_require(&r->b, rlx_tir_gt(&r->b.t, count, rlx_tir_int(&r->b.t, 0)), message);
+    rlx_lowering_require(&r->b, rlx_tir_gt(&r->b.t, count, rlx_tir_int(&r->b.t, 0)),
+                         RLX_ASSERTION_VALUE, message);
 }
 
 /* ---- folding one value per place ------------------------------------------------------------ */
@@ -185,8 +186,7 @@ static void fold_all(reduction *r)
             ? rlx_tir_number(&r->b.t, t, which == RLX_FOLD_PROD || which == RLX_FOLD_MIN)
             : start_value(&r->b.t, which, t);
     if (which == RLX_FOLD_MAX || which == RLX_FOLD_MIN)
-        require_some(r, which == RLX_FOLD_MAX ? "RT14: maximum of nothing"
-                                                : "RT14: minimum of nothing");
+        require_some(r, which == RLX_FOLD_MAX ? "maximum of nothing" : "minimum of nothing");
     if (t == r->x.dtype) {
         fold_block(r, name, r->out.buffer, true, t, first, fold_of(which, t));
         return;
@@ -327,8 +327,8 @@ const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower_request *l)
     enum rlx_fold which = (enum rlx_fold)l->row->member.number;
     bool greatest = which == RLX_FOLD_MAX;
     rlx_dtype wide = rlx_dtype_is_bool(r.x.dtype) ? RELAX_UINT8 : r.x.dtype;
-    require_some(&r, greatest ? "RT14: position of the maximum of nothing"
-                              : "RT14: position of the minimum of nothing");
+    require_some(&r, greatest ? "position of the maximum of nothing"
+                              : "position of the minimum of nothing");
     const rlx_buffer *best = rlx_tir_alloc(t, "best", wide, rlx_lowering_items(&r.kept));
     rlx_lowering_open_reduce(&r.b, l->name.data, &r.x.shape.sizes, r.marked, &index);
     rlx_lowering_list at = kept_index(&r, &index), to = out_index(&r, &at);

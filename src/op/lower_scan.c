@@ -133,7 +133,8 @@ static bool mark_collapsed(rlx_lowering *b, const rlx_lowering_tensor *x,
                        *have = x->shape.sizes.at[i];
         marked[i] = !to || (rlx_is_int_value(to, 1) && !rlx_is_int_value(have, 1));
         if (!marked[i] && to != have)
-            rlx_lowering_require(b, rlx_tir_eq(&b->t, to, have), "RT05: sizes do not collapse");
+            rlx_lowering_require(b, rlx_tir_eq(&b->t, to, have), RLX_ASSERTION_SIZES,
+                                 "sizes do not collapse");
     }
     return true;
 }

@@ -76,7 +76,7 @@ const rlx_prim_func *rlx_lower_reshape(rlx_lower_request *l)
                    *want = rlx_lowering_product(&b, &out.shape.sizes, NULL);
     if (have != want && rlx_prove_equal(l->ctx, NULL, have, want) != RLX_EQUAL)
         rlx_lowering_require(&b, rlx_tir_eq(&b.t, have, want),
-                             "RT05: the new shape has another number of elements");
+                             RLX_ASSERTION_SIZES, "the new shape has another number of elements");
     rlx_lowering_open(&b, l->name.data, &out.shape.sizes, &index);
     source_index(&b, &x, &out, &index, &from);
     rlx_tir_store(&b.t, out.buffer, rlx_lowering_items(&index),
@@ -165,7 +165,7 @@ static bool joined_shape(rlx_lowering *b, const rlx_lowering_tensor *in, size_t 
         for (size_t k = 0; k < out->sizes.n; k++)
             if (k != axis && s->sizes.at[k] != out->sizes.at[k])
                 rlx_lowering_require(b, rlx_tir_eq(&b->t, s->sizes.at[k], out->sizes.at[k]),
-                                     "RT05: sizes of the joined tensors differ");
+                                     RLX_ASSERTION_SIZES, "sizes of the joined tensors differ");
         out->sizes.at[axis] = rlx_tir_add(&b->t, out->sizes.at[axis], s->sizes.at[axis]);
         out->program[axis] = out->program[axis] && s->program[axis]
                                  ? rlx_fold_add(b->l->ctx, out->program[axis], s->program[axis])
@@ -228,7 +228,7 @@ static bool check_target(rlx_lowering *b, const rlx_lowering_tensor *x,
         if (have != to && !rlx_is_int_value(have, 1))
             rlx_lowering_require(
                 b, rlx_tir_or(&b->t, rlx_tir_eq(&b->t, have, one), rlx_tir_eq(&b->t, have, to)),
-                "RT05: sizes do not broadcast");
+                RLX_ASSERTION_SIZES, "sizes do not broadcast");
     }
     return true;
 }

@@ -313,7 +313,7 @@ const rlx_prim_func *rlx_lower_conv(rlx_lower_request *l)
         channels = rlx_tir_floor_div(t, channels, number(&w, w.groups));
     if (w.x.size[1] != have)
         rlx_lowering_require(&w.b, rlx_tir_eq(t, w.x.size[1], have),
-                             "RT05: channels of data and kernel differ");
+                             RLX_ASSERTION_SIZES, "channels of data and kernel differ");
     if (!w.direct)
         spread_block(&w);
     accumulate(&w, l->name.data, channels, rlx_tir_number(t, w.wide, 0), convolve, NULL);

@@ -61,7 +61,7 @@ bool rlx_kernel_out_of_dim(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int
 bool rlx_kernel_wrong_size(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int64_t found,
                            int64_t expected);
 bool rlx_kernel_troubled(rlx_kernel_run *r, int trouble); /* enum rlx_kernel_trouble */
-bool rlx_kernel_failed_assertion(rlx_kernel_run *r, const char *text);
+bool rlx_kernel_failed_assertion(rlx_kernel_run *r, uint32_t assertion, const char *text);
 bool rlx_kernel_run_native(rlx_kernel_run *r);            /* kernel_native.c */
 
 /* ---- strips: n elements of a register */

@@ -375,6 +375,7 @@ static bool check_rest(loading *l, instruction *in)
         ok = operand(l, in, 'n') < RLX_KERNEL_REDUCE_COUNT &&
              rlx_reduce_fns[operand(l, in, 'n')][in->elem];
         break;
+    case RLX_K_ASSERT: ok = operand(l, in, 'n') < RLX_ASSERTION_COUNT; break;
     default: break;
     }
     return ok ? true : bad_operand(l, in);

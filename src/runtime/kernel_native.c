@@ -41,7 +41,7 @@ static int fail(relax_kernel_call *call, int32_t why, int64_t a, int64_t b, int6
     else if (why == RELAX_KERNEL_SIZE && buffer)
         rlx_kernel_wrong_size(r, (uint32_t)a, (uint32_t)b, c, d);
     else if (why == RELAX_KERNEL_ASSERTION && a >= 0 && a < r->k->names_size)
-        rlx_kernel_failed_assertion(r, r->k->names + a);
+        rlx_kernel_failed_assertion(r, (uint32_t)b, r->k->names + a);
     else
         rlx_kernel_troubled(r, why == RELAX_KERNEL_TROUBLE && a > 0 && a <= RLX_TROUBLE_EXPONENT
                                    ? (int)a

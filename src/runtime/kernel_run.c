@@ -417,10 +417,9 @@ static bool do_fused(running *r, const uint32_t *w, bool contract)
                      r->k->buffers[acc[0]].bytes);
 }
 
-bool rlx_kernel_failed_assertion(running *r, const char *text)
+bool rlx_kernel_failed_assertion(running *r, uint32_t assertion, const char *text)
 {
-    enum rlx_code_id code = rlx_assertion_code(&text);
-    return rlx_fail(r->why, code, "kernel %s: %s", r->k->names, text);
+    return rlx_fail(r->why, rlx_assertion_code(assertion), "kernel %s: %s", r->k->names, text);
 }
 
 bool rlx_kernel_wrong_size(running *r, uint32_t b, uint32_t dim, int64_t found, int64_t expected)
@@ -558,8 +557,8 @@ static bool run(running *r)
             int32_t cond;
             memcpy(&cond, r->frame + w[1], 4);
             if (!cond)
-                return rlx_kernel_failed_assertion(r, r->k->names + w[2]);
-            STEP(2)
+                return rlx_kernel_failed_assertion(r, w[2], r->k->names + w[3]);
+            STEP(3)
         }
         case RLX_K_DIM: X(1) = r->views[w[2]].shape[w[3]]; STEP(3)
         case RLX_K_WANT_DIM: TRY(do_want_dim(r, w), 3)

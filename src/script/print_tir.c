@@ -354,7 +354,12 @@ static void print_assert(rlx_printer *p, const rlx_assert_stmt *a, bool concise)
     }
     rlx_print_expr(p, a->cond, 0);
     rlx_put(p, ", ");
-    rlx_print_expr(p, a->message, 0);
+    const rlx_tir_string *text = rlx_as_tir_string(a->message);
+    if (text && a->assertion)
+        rlx_put_named_string(p, rlx_assertion_mark((uint32_t)a->assertion),
+                             rlx_string_slice(text->value));
+    else
+        rlx_print_expr(p, a->message, 0);
     if (!concise)
         rlx_put(p, ")");
     end_scope(p, &s);

@@ -610,6 +610,13 @@ static bool launch_thread(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_
 
 /* ---- assert, evaluate ----------------------------------------------------------------------- */
 
+static const rlx_prim *string_node(rlx_reader *r, rlx_slice text)
+{
+    rlx_tir_string key = { .node = { .kind = RLX_NODE_TIR_STRING },
+                           .value = rlx_string_intern(r->ctx, text) };
+    return key.value ? rlx_node_intern(r->ctx, &key.node) : (rlx_no_memory(r->ctx), NULL);
+}
+
 /* A message; newer texts have ("RuntimeError", ["part", ...]). */
 static const rlx_prim *message_of(rlx_reader *r, const rlx_ast *a)
 {
@@ -624,14 +631,22 @@ static const rlx_prim *message_of(rlx_reader *r, const rlx_ast *a)
             if (v.list.items[1].list.items[i].kind == RLX_VAL_STR)
                 rlx_buf_put(&b, v.list.items[1].list.items[i].s.data,
                             v.list.items[1].list.items[i].s.len);
-        rlx_tir_string key = {
-            .node = { .kind = RLX_NODE_TIR_STRING },
-            .value = b.failed ? NULL : rlx_string_intern(r->ctx, (rlx_slice){ b.data, b.len })
-        };
+        const rlx_prim *text = b.failed ? (rlx_no_memory(r->ctx), NULL)
+                                        : string_node(r, (rlx_slice){ b.data, b.len });
         rlx_buf_free(&b);
-        return key.value ? rlx_node_intern(r->ctx, &key.node) : (rlx_no_memory(r->ctx), NULL);
+        return text;
     }
     return rlx_to_prim(r, a, &v);
+}
+
+/* The code at the beginning of a message becomes data. */
+static bool set_message(rlx_reader *r, rlx_assert_stmt *n, const rlx_prim *message)
+{
+    const rlx_tir_string *said = rlx_as_tir_string(message);
+    rlx_slice text = said ? rlx_string_slice(said->value) : RLX_SLICE("");
+    n->assertion = rlx_assertion_take(&text);
+    n->message = n->assertion ? string_node(r, text) : message;
+    return n->message != NULL;
 }
 
 static bool open_assert(rlx_reader *r, const rlx_ast *cond, const rlx_ast *message,
@@ -640,7 +655,7 @@ static bool open_assert(rlx_reader *r, const rlx_ast *cond, const rlx_ast *messa
     const rlx_ast none = { .kind = RLX_AST_STRING, .op = 1, .string = { "", 0 } };
     rlx_assert_stmt *n = rlx_node_new(r->ctx, RLX_NODE_ASSERT_STMT);
     if (!n || !(n->cond = rlx_read_prim_operand(r, cond)) ||
-        !(n->message = message_of(r, message ? message : &none)))
+        !set_message(r, n, message_of(r, message ? message : &none)))
         return false;
     n->place = place;
     return rlx_tir_reader_open_scoped(r, &n->node);

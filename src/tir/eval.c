@@ -773,8 +773,8 @@ static bool assertion(machine *m, const rlx_assert_stmt *s)
     if (!evaluate_truth(m, s->cond, &go))
         return false;
     const char *said = text ? text->value->data : "assertion failed";
-    enum rlx_code_id code = rlx_assertion_code(&said);
-    return go ? true : rlx_fail(m->why, code, "%s", said);
+    return go ? true
+              : rlx_fail(m->why, rlx_assertion_code((uint32_t)s->assertion), "%s", said);
 }
 
 static bool allocate(machine *m, const rlx_allocate *a)

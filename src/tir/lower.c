@@ -354,7 +354,7 @@ typedef struct nest {
     const rlx_tir_block *block;
 } nest;
 
-static bool find_nest(const rlx_stmt *s, nest *n)
+RLX_NOINLINE static bool find_nest(const rlx_stmt *s, nest *n)
 {
     n->count = 0;
     for (; s && s->kind == RLX_NODE_FOR && n->count < MAX_LOOPS;
@@ -540,7 +540,8 @@ static bool init_loads_nothing(rlx_context *ctx, const nest *n)
     return rlx_walk(&ctx->memory, n->block->init, &w, NULL) != RLX_STEP_STOP;
 }
 
-static bool init_can_split(rlx_context *ctx, nest *n)
+/* Not inlined: what they need of the stack would be needed once per nested loop. */
+RLX_NOINLINE static bool init_can_split(rlx_context *ctx, nest *n)
 {
     return n->block->num_alloc_buffers == 0 && n->block->num_match_buffers == 0 &&
            init_loads_nothing(ctx, n) && points_are_distinct(ctx, n) && rest_reduces(ctx, n) &&
@@ -754,7 +755,8 @@ static const rlx_stmt *recover(lowering *l, const rlx_stmt *s, const rlx_stmt *b
         rlx_assert_stmt *c = rlx_node_new(l->ctx, RLX_NODE_ASSERT_STMT);
         if (!c)
             return NULL;
-        *c = (rlx_assert_stmt){ c->node, a->place, condition(l, a->cond), a->message, body };
+        *c = (rlx_assert_stmt){ c->node, a->place, condition(l, a->cond), a->message,
+                                a->assertion, body };
         return c->cond ? &c->node : NULL;
     }
     return with_body(l->ctx, s, covered_by(s), body);

@@ -44,6 +44,7 @@ typedef struct item {
     const rlx_stmt *stmt;
     const rlx_prim_var *var;
     const rlx_prim *value, *message;
+    enum rlx_assertion assertion;
     const rlx_buffer *buffer;
 } item;
 typedef RLX_VEC(item) items;
@@ -212,6 +213,7 @@ static const rlx_stmt *cover(rlx_tir *t, const item *it, const rlx_stmt *rest)
     a->place = t->place;
     a->cond = it->value;
     a->message = it->message;
+    a->assertion = it->assertion;
     a->body = rest;
     return &a->node;
 }
@@ -873,13 +875,22 @@ static const rlx_prim *string_node(rlx_context *ctx, const char *text)
     return key.value ? rlx_node_intern(ctx, &key.node) : NULL;
 }
 
-void rlx_tir_assert(rlx_tir *t, const rlx_prim *cond, const char *message)
+void rlx_tir_assert(rlx_tir *t, const rlx_prim *cond, enum rlx_assertion assertion,
+                    const char *message)
 {
     if (!keep(t, cond))
         return;
     const rlx_prim *text = keep(t, string_node(t->ctx, message));
     if (text)
-        add(t, &t->top->body, (item){ .kind = ITEM_ASSERT, .value = cond, .message = text });
+        add(t, &t->top->body,
+            (item){ .kind = ITEM_ASSERT, .value = cond, .message = text, .assertion = assertion });
+}
+
+void rlx_tir_assert_text(rlx_tir *t, const rlx_prim *cond, const char *text)
+{
+    rlx_slice message = rlx_slice_z(text);
+    enum rlx_assertion assertion = rlx_assertion_take(&message);
+    rlx_tir_assert(t, cond, assertion, message.data); /* the end of `text` */
 }
 
 /* ---- expressions ---------------------------------------------------------------------------- */

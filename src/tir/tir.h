@@ -130,10 +130,12 @@ const rlx_prim *rlx_tir_let(rlx_tir *t, const char *name, const rlx_prim *value)
 void rlx_tir_store(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const rlx_prim *value);
 /* Computes a value for its effect. */
 void rlx_tir_evaluate(rlx_tir *t, const rlx_prim *value);
-/* The rest of the construct runs only if cond holds, else the kernel fails with RT15 and the
- * message; a message that begins "RT05: ", "RT09: " or "RT14: " names the code
- * (rlx_assertion_code). */
-void rlx_tir_assert(rlx_tir *t, const rlx_prim *cond, const char *message);
+/* The rest of the construct runs only if cond holds, else the kernel fails with the message and
+ * the code of `assertion`. */
+void rlx_tir_assert(rlx_tir *t, const rlx_prim *cond, enum rlx_assertion assertion,
+                    const char *message);
+/* The same for a message as a program's text has it (rlx_assertion_take). */
+void rlx_tir_assert_text(rlx_tir *t, const rlx_prim *cond, const char *text);
 
 /* Expressions: the folding constructors of arith, with matching of operand types. */
 const rlx_prim *rlx_tir_int(rlx_tir *t, int64_t value);                          /* int64 */

@@ -947,14 +947,22 @@ static void assertions(void **state)
     char text[256];
     const rlx_prim *n = rlx_tir_dim(&t, "n");
     const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_FLOAT32, L(n));
-    rlx_tir_assert(&t, rlx_tir_gt(&t, n, rlx_tir_int(&t, 3)), "more than 3 elements are needed");
+    rlx_tir_assert(&t, rlx_tir_gt(&t, n, rlx_tir_int(&t, 3)), RLX_ASSERTION_OTHER,
+                   "more than 3 elements are needed");
+    rlx_tir_assert(&t, rlx_tir_lt(&t, n, rlx_tir_int(&t, 5)), RLX_ASSERTION_SIZES, "too many");
+    rlx_tir_assert_text(&t, rlx_tir_lt(&t, n, rlx_tir_int(&t, 6)), "RT14: never reached");
     rlx_tir_store(&t, a, L(rlx_tir_int(&t, 0)), rlx_tir_float(&t, RELAX_FLOAT32, 1));
     const rlx_prim_func *f = rlx_tir_end(&t);
-    for (int64_t size = 3; size < 5; size++) {
+    static const struct { int64_t size; int code; const char *text; } rows[] = {
+        { 3, RLX_RT15, "kernel k: more than 3 elements are needed" },
+        { 4, RLX_CODE_NONE, "" },
+        { 5, RLX_RT05, "kernel k: too many" },
+    };
+    for (size_t i = 0; i < RLX_COUNT(rows); i++) {
         kc c = { .seed = 2 };
-        kc_tensor1(&c, RELAX_FLOAT32, size);
-        assert_int_equal(kc_run(ctx, f, &c, text), size == 3 ? RLX_RT15 : RLX_CODE_NONE);
-        assert_string_equal(text, size == 3 ? "kernel k: more than 3 elements are needed" : "");
+        kc_tensor1(&c, RELAX_FLOAT32, rows[i].size);
+        assert_int_equal(kc_run(ctx, f, &c, text), rows[i].code);
+        assert_string_equal(text, rows[i].text);
         kc_free(&c);
     }
     rlx_context_release(ctx);
