@@ -24,7 +24,11 @@
  *     for b, i, j, k:                    order b; row i, column j, step k
  *         C[b, i, j] += A[b, i, k] * B[b, k, j]
  *
- * Row and column are determined; the step is the innermost of the other loops. */
+ * Row and column are determined; the step is the innermost of the other loops.
+ *
+ * kgen_nest.c writes what the plan says. The class of an access serves the choice of the strip; its
+ * address is found again while code is written (kgen_access.c), where lets of the body have values
+ * and masks are known. */
 #ifndef RLX_CODEGEN_KGEN_PLAN_H
 #define RLX_CODEGEN_KGEN_PLAN_H
 
