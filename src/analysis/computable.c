@@ -2,8 +2,6 @@
  * num_input parts the parameters into inputs and weights). */
 #include "analysis/analysis.h"
 
-#include "sinfo/builder.h"
-
 enum { UNKNOWN = 0, KNOWN = 1, LOCAL = 2 }; /* LOCAL: of a function literal */
 
 typedef struct finder {
