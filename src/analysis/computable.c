@@ -3,8 +3,6 @@
 /* built for size */
 #include "analysis/analysis.h"
 
-#include "sinfo/builder.h"
-
 enum { UNKNOWN = 0, KNOWN = 1, LOCAL = 2 }; /* LOCAL: of a function literal */
 
 typedef struct finder {

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "arith/arith.h"
-#include "sinfo/builder.h"
 
 /* Costs, in steps, of what is dearer than a look at a few pointers. */
 enum { COST_PROOF = 64, COST_EQUAL = 16, COST_FUNCTION = 1024 };

@@ -3,8 +3,6 @@
  * file says them. */
 #include "analysis/wf_int.h"
 
-#include "sinfo/builder.h"
-
 #define MEMORY(w) (&(w)->ctx->memory)
 
 typedef void say_fn(rlx_wf *w, const rlx_finding *f);

@@ -5,7 +5,6 @@
 #include "analysis/analysis.h"
 #include "analysis/well_formed.h"
 #include "arith/arith.h"
-#include "sinfo/builder.h"
 #include "sinfo/sinfo.h"
 #include "transform/edit.h"
 #include "transform/transform.h"

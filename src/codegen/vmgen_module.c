@@ -2,7 +2,6 @@
 #include "codegen/vmgen_int.h"
 
 #include "codegen/native.h"
-#include "sinfo/builder.h"
 
 bool rlx_vmgen_failed(rlx_vmgen_module *w, rlx_place place)
 {

@@ -127,8 +127,6 @@ void rlx_module_builder_set_attrs(rlx_module_builder *mb, const rlx_attr *attrs,
                                   const rlx_attr *global_infos);
 /* same pointer as base if nothing changed */
 const rlx_module *rlx_module_builder_finish(rlx_module_builder *mb, rlx_place place);
-/* Env of a finished module. */
-rlx_env rlx_module_env(const rlx_module *m);
 
 /* ---- mutator: rewriting at the binding level through a builder (language 11.3). Iterative
  * over blocks, branches, local functions. */

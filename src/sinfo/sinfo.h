@@ -189,6 +189,8 @@ typedef struct rlx_env {
     void *user;
     bool (*is_prim_func)(void *user, const rlx_global_var *gv); /* NULL: none is */
 } rlx_env;
+/* Env of a finished module. */
+rlx_env rlx_module_env(const rlx_module *m);
 /* Is e a leaf (NF01)? Op counts. */
 bool rlx_is_leaf(const rlx_expr *e);
 /* Struct info of a leaf or tuple-get (variables have theirs; GlobalVar by env). NULL: Op, or
