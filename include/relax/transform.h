@@ -46,13 +46,14 @@ void relax_pipeline_destroy(relax_pipeline *pipeline);
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(pipeline)
 relax_status relax_pipeline_add(relax_pipeline *pipeline, const char *pass, size_t pass_len,
                                 RELAX_NULLABLE const relax_attr *options);
-/* Appends a pass of the host: `run` gets the module and returns it, another one, or NULL for
- * failure. `destroy` (may be NULL) runs once with `user`, also if this call fails.
- */
+/* Appends a pass of the host that need not be registered; `name` is used in messages only, and
+ * `run` is given `options` (map or NULL). `destroy` (may be NULL) runs once with `user`, also if
+ * this call fails. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(pipeline)
 relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name, size_t name_len,
-        const relax_module *(*run)(void *user, relax_context *ctx, const relax_module *module),
-        void *user, RELAX_NULLABLE void (*destroy)(void *user));
+                                     RELAX_NULLABLE const relax_attr *options, relax_pass_fn run,
+                                     RELAX_NULLABLE void *user,
+                                     RELAX_NULLABLE void (*destroy)(void *user));
 /* Appends what a build at `opt_level` (0, 1, 2) runs before code generation. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(pipeline)
 relax_status relax_pipeline_add_build(relax_pipeline *pipeline, int32_t opt_level);

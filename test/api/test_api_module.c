@@ -85,18 +85,23 @@ static void passes_by_name(void **state)
 
 typedef struct host {
     int runs, destroyed, hooks, changed;
+    const relax_attr *options;
     const relax_module *answer;
     char names[256];
 } host;
 
-static const relax_module *host_pass(void *user, relax_context *ctx, const relax_module *module)
+static const relax_module *host_pass(void *user, relax_context *ctx, const relax_module *module,
+                                     const relax_attr *options)
 {
     host *h = user;
     h->runs++;
+    h->options = options;
     return h->answer ? h->answer : relax_pass_run(ctx, module, Z("dead_code_elimination"), NULL);
 }
-static const relax_module *failing_pass(void *user, relax_context *ctx, const relax_module *module)
+static const relax_module *failing_pass(void *user, relax_context *ctx, const relax_module *module,
+                                        const relax_attr *options)
 {
+    (void)options;
     (void)user;
     (void)ctx;
     (void)module;
@@ -121,26 +126,33 @@ static void pipelines_with_passes_of_the_host(void **state)
     host h = { 0 }, other = { 0 };
     relax_pipeline *p = relax_pipeline_create(ctx);
     assert_int_equal(relax_pipeline_add(p, Z("normalize"), NULL), RELAX_OK);
-    assert_int_equal(relax_pipeline_add_host(p, Z("mine"), host_pass, &h, host_gone), RELAX_OK);
+    const relax_attr *three = relax_attr_int_new(ctx, 3);
+    const relax_attr *options = relax_attr_map_with(ctx, NULL, Z("level"), three);
+    assert_int_equal(relax_pipeline_add_host(p, Z("mine"), options, host_pass, &h, host_gone),
+                     RELAX_OK);
     assert_int_equal(relax_pipeline_on_pass(p, after_pass, &h), RELAX_OK);
     assert_int_equal(relax_pipeline_set_verify(p, 1), RELAX_OK);
     const relax_module *out = relax_pipeline_run(p, m);
     assert_quiet(ctx);
     assert_int_equal(bindings_of_main(out), 2);
     assert_string_equal(h.names, "normalize mine ");
-    assert_true(h.runs == 1 && h.changed == 1);
-    assert_int_equal(relax_pipeline_add_host(p, Z("bad"), failing_pass, &other, host_gone),
+    assert_true(h.runs == 1 && h.changed == 1 && h.options == options);
+    assert_int_equal(relax_pipeline_add_host(p, Z("bad"), NULL, failing_pass, &other, host_gone),
                      RELAX_OK);
     assert_null(relax_pipeline_run(p, m));
     assert_said(ctx, "OP17");
-    assert_int_equal(relax_pipeline_add_host(p, Z("none"), NULL, &other, host_gone),
+    assert_int_equal(relax_pipeline_add_host(p, Z("none"), NULL, NULL, &other, host_gone),
                      RELAX_ERROR_INVALID_ARGUMENT);
     assert_int_equal(other.destroyed, 1); /* also where it was refused */
     assert_said(ctx, "OP01");
+    assert_int_equal(relax_pipeline_add_host(p, Z("odd"), three, host_pass, &other, host_gone),
+                     RELAX_ERROR_INVALID_ARGUMENT); /* options are a map */
+    assert_int_equal(other.destroyed, 2);
+    relax_context_clear_diagnostics(ctx);
     assert_null(relax_pipeline_run(p, NULL));
     assert_said(ctx, "OP01");
     relax_pipeline_destroy(p);
-    assert_true(h.destroyed == 1 && other.destroyed == 2);
+    assert_true(h.destroyed == 1 && other.destroyed == 3);
 
     p = relax_pipeline_create(ctx);
     for (int32_t level = 0; level <= 2; level++)
