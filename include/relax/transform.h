@@ -74,17 +74,17 @@ RELAX_BORROWED RELAX_NULLABLE relax_module *relax_pipeline_run(relax_pipeline *p
 
 /* Passes of the library by number from 0: name, static; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_name(int32_t pass);
+RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_name(size_t pass);
 /* One line about a pass, static; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_help(int32_t pass);
+RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_help(size_t pass);
 /* Requirements of a pass on the module, static; NULL: none. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_needs(int32_t pass);
+RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_needs(size_t pass);
 /* Options by number from 0: name, static; NULL past the end. Default and help may be NULL
  * pointers. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_option(int32_t pass, int32_t option,
+RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_option(size_t pass, size_t option,
                                                             RELAX_NULLABLE const char **deflt,
                                                             RELAX_NULLABLE const char **help);
 

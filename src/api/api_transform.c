@@ -288,20 +288,29 @@ relax_module *relax_pipeline_run(relax_pipeline *pipeline, const relax_module *m
 
 /* ---- the table of passes */
 
-static const rlx_pass_row *row_at(int32_t pass)
+const char *relax_pass_name(size_t pass)
 {
-    return pass >= 0 ? rlx_pass_at((size_t)pass) : NULL;
+    const rlx_pass_row *row = rlx_pass_at(pass);
+    return row ? row->name : NULL;
 }
 
-const char *relax_pass_name(int32_t pass) { return row_at(pass) ? row_at(pass)->name : NULL; }
-const char *relax_pass_help(int32_t pass) { return row_at(pass) ? row_at(pass)->help : NULL; }
-const char *relax_pass_needs(int32_t pass) { return row_at(pass) ? row_at(pass)->needs : NULL; }
-
-const char *relax_pass_option(int32_t pass, int32_t option, const char **deflt, const char **help)
+const char *relax_pass_help(size_t pass)
 {
-    const rlx_pass_row *row = row_at(pass);
+    const rlx_pass_row *row = rlx_pass_at(pass);
+    return row ? row->help : NULL;
+}
+
+const char *relax_pass_needs(size_t pass)
+{
+    const rlx_pass_row *row = rlx_pass_at(pass);
+    return row ? row->needs : NULL;
+}
+
+const char *relax_pass_option(size_t pass, size_t option, const char **deflt, const char **help)
+{
+    const rlx_pass_row *row = rlx_pass_at(pass);
     const rlx_pass_option *o =
-        row && option >= 0 && option < row->num_options ? &row->options[option] : NULL;
+        row && option < (size_t)row->num_options ? &row->options[option] : NULL;
     if (deflt)
         *deflt = o ? o->deflt : NULL;
     if (help)

@@ -39,8 +39,8 @@ static relax_attr *read_value(relax_context *ctx, const char *text, size_t len)
 static bool has_option(const char *pass, size_t pass_len, const char *key, size_t len)
 {
     const char *name, *option;
-    for (int32_t i = 0; (name = relax_pass_name(i)); i++)
-        for (int32_t k = 0; cli_same_pass(pass, pass_len, name) &&
+    for (size_t i = 0; (name = relax_pass_name(i)); i++)
+        for (size_t k = 0; cli_same_pass(pass, pass_len, name) &&
                             (option = relax_pass_option(i, k, NULL, NULL));
              k++)
             if (strlen(option) == len && !memcmp(option, key, len))

@@ -14,7 +14,7 @@ static const relax_module *read_program(relax_context *ctx)
 static size_t bindings_of_main(const relax_module *m)
 {
     const relax_expr *f =
-        relax_base_func_as_expr(relax_module_function(m, (size_t)relax_module_find(m, Z("main"))));
+        relax_base_func_as_expr(relax_module_function(m, relax_module_find(m, Z("main"))));
     const relax_expr *body = relax_expr_operand(f, relax_expr_num_operands(f) - 1);
     size_t count = 0;
     for (size_t i = 0; i < relax_seq_num_blocks(body); i++)
@@ -255,7 +255,7 @@ static void analyses_answer(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     const relax_module *m = read_program(ctx);
     assert_int_equal(relax_module_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
-    assert_int_equal(relax_module_well_formed(ctx, m, 9), -1);
+    assert_int_equal(relax_module_well_formed(ctx, m, 9), 0);
     assert_said(ctx, "OP03");
     assert_ptr_not_equal(relax_module_infer(ctx, m), NULL);
     assert_null(relax_find_impure_call(ctx, m, relax_module_function(m, 0)));
@@ -335,9 +335,10 @@ static void weights_are_bound(void **state)
 static void operators_describe_themselves(void **state)
 {
     (void)state;
-    int32_t softmax = relax_op_find(Z("nn.softmax")), kind = 0, optional = 0, type = 0;
+    size_t softmax = relax_op_find(Z("nn.softmax"));
+    int32_t kind = 0, optional = 0, type = 0;
     const char *deflt = NULL, *help = NULL;
-    assert_true(softmax >= 0 && relax_op_find(Z("R.nn.softmax")) == softmax &&
+    assert_true(softmax != RELAX_NOT_FOUND && relax_op_find(Z("R.nn.softmax")) == softmax &&
                 relax_op_find(Z("relax.nn.softmax")) == softmax);
     assert_string_equal(relax_op_name(softmax), "relax.nn.softmax");
     assert_int_equal(relax_op_flags(softmax), RELAX_OP_FLAG_PURE | RELAX_OP_FLAG_LOWERS);
@@ -348,17 +349,17 @@ static void operators_describe_themselves(void **state)
     assert_string_equal(deflt, "-1");
     assert_null(relax_op_arg(softmax, 1, &kind, &optional));
     assert_null(relax_op_attr(softmax, 1, NULL, NULL, NULL));
-    assert_int_equal(relax_op_find(Z("nn.softmaxx")), -1);
+    assert_int_equal(relax_op_find(Z("nn.softmaxx")), RELAX_NOT_FOUND);
     assert_non_null(strstr(relax_op_suggest(Z("nn.sofmax")), "softmax"));
-    int32_t count = relax_op_count();
+    size_t count = relax_op_count();
     assert_true(count >= 190 && !relax_op_name(count) && !relax_op_name(-1) &&
-                !relax_op_flags(count) && !relax_op_help(INT32_MIN));
-    for (int32_t i = 0; i < count; i++) {
+                !relax_op_flags(count) && !relax_op_help(SIZE_MAX / 2));
+    for (size_t i = 0; i < count; i++) {
         if (relax_op_find(Z(relax_op_name(i))) != i || !relax_op_help(i) || !*relax_op_help(i))
-            fail_msg("operator %d, %s, is not found or has no help", i, relax_op_name(i));
-        for (int32_t a = 0; relax_op_arg(i, a, &kind, &optional); a++)
+            fail_msg("operator %zu, %s, is not found or has no help", i, relax_op_name(i));
+        for (size_t a = 0; relax_op_arg(i, a, &kind, &optional); a++)
             if (kind < RELAX_OP_ARG_TENSOR || kind > RELAX_OP_ARG_ANY)
-                fail_msg("argument %d of %s has kind %d", a, relax_op_name(i), kind);
+                fail_msg("argument %zu of %s has kind %d", a, relax_op_name(i), kind);
     }
 }
 

@@ -54,7 +54,7 @@ static int gives_a_number(world *w, const relax_value *args, relax_value *result
 static int gives_a_tuple(world *w, const relax_value *args, relax_value *result)
 {
     (void)w;
-    return (int)relax_value_set_tuple(result, args, 1);
+    return (int)relax_value_set_tuple(result, args, 1, NULL);
 }
 static int gives_no_kind(world *w, const relax_value *args, relax_value *result)
 {

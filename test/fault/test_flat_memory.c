@@ -264,7 +264,7 @@ static void call_with(world *w, int64_t rows, bool into)
     if (into) {
         assert_int_equal(new_tensor(w, rows, COLUMNS, &out), RELAX_OK);
         assert_int_equal(relax_vm_call_into(w->vm,
-                                            relax_executable_find_function(w->exe, Z("main")),
+                                            relax_executable_find(w->exe, Z("main")),
                                             &arg, 1, &out, 1, NULL),
                          RELAX_OK);
     } else {
