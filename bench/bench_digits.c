@@ -17,7 +17,7 @@ static void check(relax_status status, relax_error *error)
         bench_die("bench_digits", relax_error_message(error, NULL));
 }
 
-typedef struct call { relax_vm *vm; int32_t entry; relax_value image; relax_tensor *result; } call;
+typedef struct call { relax_vm *vm; size_t entry; relax_value image; relax_tensor *result; } call;
 
 static void prepare(call *c, const char *path, float *images, float *out, int64_t batch)
 {
@@ -29,7 +29,7 @@ static void prepare(call *c, const char *path, float *images, float *out, int64_
     options.allow_native = 1; /* of files that have any */
     check(relax_executable_load_file(path, strlen(path), &options, &exe, &e), e);
     check(relax_vm_create(exe, NULL, &c->vm, &e), e);
-    c->entry = relax_executable_find_function(exe, "main", 4);
+    c->entry = relax_executable_find(exe, "main", 4);
     check(relax_tensor_from_memory(RELAX_FLOAT32, (int64_t[]){ batch, PIXELS }, 2, images, NULL,
                                    NULL, &in, &e),
           e);

@@ -10,7 +10,7 @@ enum { PROMPTS = 200, PROMPT = 8, ANSWER = 5, VOCABULARY = 13, WIDTH = 64, CACHE
 /* One sequence under way. */
 typedef struct speaker {
     relax_vm *vm;
-    int32_t prefill, decode;
+    size_t prefill, decode;
     relax_value caches[CACHES]; /* keys and values of both layers, room for ROOM tokens */
 } speaker;
 
@@ -28,8 +28,8 @@ static inline void speaker_init(speaker *s, const char *path)
 {
     static float memory[CACHES][ROOM * WIDTH];
     s->vm = load(path);
-    s->prefill = relax_executable_find_function(relax_vm_executable(s->vm), "prefill", 7);
-    s->decode = relax_executable_find_function(relax_vm_executable(s->vm), "decode", 6);
+    s->prefill = relax_executable_find(relax_vm_executable(s->vm), "prefill", 7);
+    s->decode = relax_executable_find(relax_vm_executable(s->vm), "decode", 6);
     for (int i = 0; i < CACHES; i++) {
         relax_tensor *t = view(RELAX_FLOAT32, ROOM, WIDTH, memory[i]);
         relax_value_set_tensor(&s->caches[i], t);
@@ -54,7 +54,7 @@ static inline void call(speaker *s, int64_t *tokens, int64_t count, int64_t past
                  *out = view(RELAX_FLOAT32, count, VOCABULARY, logits);
     relax_value_set_tensor(&args[0], in);
     if (past >= 0)
-        check(relax_value_set_shape(&args[n++], &past, 1), NULL);
+        check(relax_value_set_shape(&args[n++], &past, 1, NULL), NULL);
     memcpy(args + n, s->caches, sizeof s->caches);
     check(relax_vm_call_into(s->vm, past < 0 ? s->prefill : s->decode, args, n + CACHES, &out, 1,
                              &error),

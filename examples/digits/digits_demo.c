@@ -24,7 +24,7 @@ static void classify(relax_vm *vm, float *images, int64_t count, float *out)
                                    NULL, &result, &error),
           error);
     relax_value_set_tensor(&arg, in);
-    int32_t entry = relax_executable_find_function(relax_vm_executable(vm), "main", 4);
+    size_t entry = relax_executable_find(relax_vm_executable(vm), "main", 4);
     check(relax_vm_call_into(vm, entry, &arg, 1, &result, 1, &error), error);
     relax_value_release(&arg);
     relax_tensor_release(in);

@@ -40,8 +40,13 @@ extern "C" {
 #define RELAX_NULLABLE
 #define RELAX_INOUT
 
+/* Counts and indices are size_t. This one stands for "none": no such name, nothing to count, or the
+ * call failed; the comment of each function says which. */
+#define RELAX_NOT_FOUND ((size_t)-1)
+
 /* Result of every call that can fail and has no handle to return. Numbers never change. */
 typedef int32_t relax_status;
+/* Values of relax_status. */
 enum relax_status_code {
     RELAX_OK = 0,
     RELAX_ERROR_INVALID_ARGUMENT = 1, /* NULL, out of range, wrong kind, bad options (OP) */
@@ -64,6 +69,7 @@ enum relax_status_code {
  * integer of 1 bit (stored one byte per element); "not known" is RELAX_VOID.
  */
 typedef int32_t relax_dtype;
+/* The code of a dtype, its lowest byte. */
 enum relax_dtype_code {
     RELAX_DTYPE_INT = 0,
     RELAX_DTYPE_UINT = 1,
@@ -71,6 +77,7 @@ enum relax_dtype_code {
     RELAX_DTYPE_HANDLE = 3,
     RELAX_DTYPE_BFLOAT = 4
 };
+/* The dtypes of one lane that have a name. */
 enum relax_dtype_value {
     RELAX_VOID = 0x00000003,
     RELAX_BOOL = 0x00010101,

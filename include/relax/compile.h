@@ -85,7 +85,7 @@ RELAX_API RELAX_SINCE(0, 2)
     RELAX_EXCL(ctx) RELAX_OWN RELAX_NULLABLE relax_bytes *relax_module_c_header(relax_context *ctx);
 /* Targets of this build by number from 0 ("interp"), static; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_target_name(int32_t target);
+RELAX_BORROWED RELAX_NULLABLE const char *relax_target_name(size_t target);
 
 #ifdef __cplusplus
 }

@@ -39,10 +39,10 @@ relax_status relax_check_abi(int32_t header_abi, size_t pointer_size, size_t val
 /* Facts about the build, numbered from 0: "version", "abi", "compiler", "machine", "debug",
  * "targets". NULL past the end. Static. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_build_info_key(int32_t index);
+RELAX_BORROWED RELAX_NULLABLE const char *relax_build_info_key(size_t index);
 /* The value to that key; NULL past the end. Static. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_build_info_value(int32_t index);
+RELAX_BORROWED RELAX_NULLABLE const char *relax_build_info_value(size_t index);
 
 /* ---- contexts ------------------------------------------------------------------------------- */
 
@@ -108,7 +108,9 @@ void relax_place_get(relax_place place, RELAX_NULLABLE uint32_t *source,
 
 /* ---- diagnostics ---------------------------------------------------------------------------- */
 
+/* How grave a diagnostic is. */
 enum relax_severity {
+    RELAX_SEVERITY_NONE = -1, /* there is no such diagnostic */
     RELAX_SEVERITY_ERROR = 0,
     RELAX_SEVERITY_WARNING = 1,
     RELAX_SEVERITY_NOTE = 2
@@ -127,7 +129,7 @@ size_t relax_context_num_errors(const relax_context *ctx);
  */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 relax_status relax_context_status(const relax_context *ctx);
-/* RELAX_SEVERITY_...; -1 if there is no such diagnostic. */
+/* enum relax_severity. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_diagnostic_severity(const relax_context *ctx, size_t index);
 /* Stable code ("WF03"), static. NULL if there is no such diagnostic. */
@@ -176,7 +178,7 @@ relax_status relax_context_on_diagnostic(relax_context *ctx,
 
 /* Code by number from 0 ("NF01", ...), static; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_code_at(int32_t index);
+RELAX_BORROWED RELAX_NULLABLE const char *relax_code_at(size_t index);
 /* Explains a code, in static texts; each pointer may be NULL; a text that does not exist is NULL.
  * RELAX_ERROR_NOT_FOUND for an unknown code. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY

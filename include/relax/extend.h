@@ -40,7 +40,7 @@ relax_status relax_context_report(relax_context *ctx, relax_place place, const c
  * a is b and b is c, a is c. Hashes count the name of the kind alone, so equal ones have one. */
 typedef int32_t (*relax_kind_equal_fn)(void *user, relax_context *ctx, const relax_struct_info *a,
                                        const relax_struct_info *b);
-/* May a value of `a` be used where `b` is described? RELAX_FIT_..., or -1: failed. Both are of the
+/* May a value of `a` be used where `b` is described? enum relax_assignability. Both are of the
  * kind. RELAX_ASSIGNABLE_NO also says that no value is of both, so that a cast cannot succeed. */
 typedef int32_t (*relax_kind_assignable_fn)(void *user, relax_context *ctx,
                                             const relax_struct_info *a, const relax_struct_info *b);
@@ -127,9 +127,9 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE relax_
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY RELAX_BORROWED RELAX_NULLABLE const
     char *relax_struct_info_extension_name(const relax_struct_info *info,
                                            RELAX_NULLABLE size_t *len);
-/* Number of operands; -1 for other kinds. */
+/* Number of operands; RELAX_NOT_FOUND for other kinds. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-int64_t relax_struct_info_num_operands(const relax_struct_info *info);
+size_t relax_struct_info_num_operands(const relax_struct_info *info);
 /* One of them (relax_node_as_... tells its family); NULL if there is none. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_node *relax_struct_info_operand(
@@ -212,33 +212,34 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) relax_status
 /* Number of operators: those of the library, and behind them those registered in `ctx`, numbered
  * on. Texts of registered ones live as long as the context. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
-int32_t relax_context_op_count(const relax_context *ctx);
-/* Number of an operator by name, as relax_op_find; of `ctx` too; -1 if there is none. */
+size_t relax_context_op_count(const relax_context *ctx);
+/* Number of an operator by name, as relax_op_find; of `ctx` too; RELAX_NOT_FOUND if there is
+ * none. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
-int32_t relax_context_op_find(const relax_context *ctx, const char *name, size_t name_len);
+size_t relax_context_op_find(const relax_context *ctx, const char *name, size_t name_len);
 /* Name of an operator, as relax_op_name: "relax.nn.softmax"; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_name(const relax_context *ctx,
-                                                                int32_t op);
+                                                                size_t op);
 /* One line about an operator, as relax_op_help; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_help(const relax_context *ctx,
-                                                                int32_t op);
+                                                                size_t op);
 /* Sum of RELAX_OP_FLAG_..., as relax_op_flags; 0 past the end. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
-int32_t relax_context_op_flags(const relax_context *ctx, int32_t op);
+int32_t relax_context_op_flags(const relax_context *ctx, size_t op);
 /* Argument of an operator by number from 0, as relax_op_arg: its name, NULL past the end. *kind
  * (may be NULL) gets RELAX_OP_ARG_..., *optional 1 if it may be left out. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_arg(
-        const relax_context *ctx, int32_t op, int32_t arg, RELAX_NULLABLE int32_t *kind,
+        const relax_context *ctx, size_t op, size_t arg, RELAX_NULLABLE int32_t *kind,
         RELAX_NULLABLE int32_t *optional);
 /* Attribute of an operator by number from 0, as relax_op_attr: its name, NULL past the end. *type
  * gets RELAX_OP_ATTR_..., *deflt the default as text (NULL: required), *help one line. Each
  * pointer may be NULL. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_attr(
-        const relax_context *ctx, int32_t op, int32_t attr, RELAX_NULLABLE int32_t *type,
+        const relax_context *ctx, size_t op, size_t attr, RELAX_NULLABLE int32_t *type,
         RELAX_NULLABLE const char **deflt, RELAX_NULLABLE const char **help);
 
 /* ---- derive functions ----------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
  * Nodes never change once built, are shared freely and live as long as their context. Handles
  * below stand for families; the _kind functions tell which member a node is. Getters read
  * stored fields only and report nothing: for NULL and for a node that they do not fit they give
- * NULL, 0 or -1. What makes nodes reports a wrong kind as an OP diagnostic. All nodes given to
- * one call must belong to the same context.
+ * NULL, 0, RELAX_NOT_FOUND or, for a rank, -1. What makes nodes reports a wrong kind as an OP
+ * diagnostic. All nodes given to one call must belong to the same context.
  */
 #ifndef RELAX_IR_H
 #define RELAX_IR_H
@@ -33,6 +33,7 @@ typedef struct relax_node relax_node;               /* any of them; see relax_*_
 
 /* ---- struct info ---------------------------------------------------------------------------- */
 
+/* Kinds of struct info, by relax_struct_info_kind. */
 enum relax_struct_info_kind_code {
     RELAX_STRUCT_INFO_KIND_OBJECT = 1,
     RELAX_STRUCT_INFO_KIND_PRIM = 2,
@@ -101,7 +102,7 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE relax_
     *relax_struct_info_opaque_func_new(relax_context *ctx,
                                        RELAX_NULLABLE const relax_struct_info *ret, int32_t pure);
 
-/* RELAX_SINFO_...; 0 for NULL. */
+/* enum relax_struct_info_kind_code; 0 for NULL. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int32_t relax_struct_info_kind(const relax_struct_info *info);
 /* dtype of a Tensor or Prim; RELAX_VOID if not known or of another kind. */
@@ -114,10 +115,10 @@ int32_t relax_struct_info_ndim(const relax_struct_info *info);
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_prim_expr *relax_struct_info_dim(
         const relax_struct_info *info, size_t index);
-/* Fields of a Tuple, parameters of a Func; -1 for a Func without parameters given and for other
- * kinds. */
+/* Fields of a Tuple, parameters of a Func; RELAX_NOT_FOUND for a Func without parameters given and
+ * for other kinds. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-int64_t relax_struct_info_num_fields(const relax_struct_info *info);
+size_t relax_struct_info_num_fields(const relax_struct_info *info);
 /* Field of a Tuple, parameter of a Func; NULL if there is none. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_struct_info_field(
@@ -132,6 +133,7 @@ int32_t relax_struct_info_is_pure(const relax_struct_info *info);
 
 /* ---- integer and scalar expressions --------------------------------------------------------- */
 
+/* Operators of scalar expressions. */
 enum relax_prim_op {
     RELAX_PRIM_ADD = 1, RELAX_PRIM_SUB = 2, RELAX_PRIM_MUL = 3,
     RELAX_PRIM_DIV = 4,       /* integers toward zero, floats real division */
@@ -142,6 +144,7 @@ enum relax_prim_op {
     RELAX_PRIM_GT = 14, RELAX_PRIM_GE = 15,
     RELAX_PRIM_AND = 16, RELAX_PRIM_OR = 17
 };
+/* Kinds of scalar expressions, by relax_prim_kind. */
 enum relax_prim_kind_code {
     RELAX_PRIM_KIND_VAR = 1,
     RELAX_PRIM_KIND_INT = 2,
@@ -218,6 +221,7 @@ RELAX_BORROWED RELAX_NULLABLE const char *relax_prim_name(const relax_prim_expr 
 
 /* ---- attributes ----------------------------------------------------------------------------- */
 
+/* Kinds of attributes, by relax_attr_kind. */
 enum relax_attr_kind_code {
     RELAX_ATTR_KIND_NONE = 1,
     RELAX_ATTR_KIND_INT = 2,
@@ -299,6 +303,7 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_ANY RELAX_BORROWED RELAX_NULLABLE const
 
 /* ---- Relax expressions ---------------------------------------------------------------------- */
 
+/* Kinds of expressions, by relax_expr_kind. */
 enum relax_expr_kind_code {
     RELAX_EXPR_KIND_CONSTANT = 1,
     RELAX_EXPR_KIND_VAR = 2,
@@ -333,7 +338,7 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE
 /* Field `index` of a tuple. */
 RELAX_API RELAX_SINCE(0, 2)
     RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE relax_expr *relax_tuple_get_item_new(
-        relax_context *ctx, const relax_expr *tuple, int64_t index);
+        relax_context *ctx, const relax_expr *tuple, size_t index);
 /* A shape value. */
 RELAX_API RELAX_SINCE(0, 2)
     RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE relax_expr *relax_shape_expr_new(
@@ -402,9 +407,9 @@ RELAX_BORROWED RELAX_NULLABLE const relax_attr *relax_expr_attrs(const relax_exp
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_attr *relax_expr_attr(const relax_expr *e,
         const char *name, size_t name_len);
-/* Index of a TupleGetItem; -1 for others. */
+/* Index of a TupleGetItem; RELAX_NOT_FOUND for others. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-int64_t relax_expr_index(const relax_expr *e);
+size_t relax_expr_index(const relax_expr *e);
 /* Value of a PrimValue (index 0), dimensions of a ShapeExpr; NULL if there is none. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_prim_expr *relax_expr_value(const relax_expr *e,
@@ -446,6 +451,7 @@ RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_binding_match(
 
 /* ---- modules -------------------------------------------------------------------------------- */
 
+/* Kinds of functions, by relax_base_func_kind. */
 enum relax_func_kind { RELAX_FUNC_RELAX = 1, RELAX_FUNC_PRIM = 2, RELAX_FUNC_EXTERN = 3 };
 
 /* Number of functions. */
@@ -459,9 +465,9 @@ RELAX_BORROWED RELAX_NULLABLE const relax_base_func *relax_module_function(
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_module_global_var(const relax_module *module,
         size_t index);
-/* Position of the function called `name`, or -1. */
+/* Position of the function called `name`, or RELAX_NOT_FOUND. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-int64_t relax_module_find(const relax_module *module, const char *name, size_t name_len);
+size_t relax_module_find(const relax_module *module, const char *name, size_t name_len);
 /* Attributes of the module; NULL if there are none. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_attr *relax_module_attrs(const relax_module *module);
@@ -551,9 +557,8 @@ RELAX_BORROWED RELAX_NULLABLE const relax_module *relax_node_as_module(const rel
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_node_kind_name(const relax_node *node);
 /* 1 if structurally equal: variables defined inside correspond by position, names do not count;
- * free variables must be the same unless `map_free`. 0 if not; -1 on misuse (NULL) or when out
- * of memory. `ctx` lends working memory.
- */
+ * free variables must be the same unless `map_free`. 0 if not, on misuse (NULL: OP), or when out of
+ * memory. `ctx` lends working memory. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_node_equal(relax_context *ctx, const relax_node *a, const relax_node *b,
                          int32_t map_free);
@@ -564,11 +569,12 @@ uint64_t relax_node_hash(relax_context *ctx, const relax_node *node);
  * hashes. 0 when out of memory or for NULL. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 uint64_t relax_node_hash_mapped(relax_context *ctx, const relax_node *node);
-/* The first difference of two nodes, in order of evaluation: 1, and what is asked for (each may be
- * NULL): the two nodes there (NULL where there is nothing on that side), their places or those of
- * what is around them, and the way there with what differs, the caller's:
+/* 1 if two nodes differ, and of the first difference, in order of evaluation, what is asked for
+ * (each may be NULL): the two nodes there (NULL where there is nothing on that side), their places
+ * or those of what is around them, and the way there with what differs, the caller's:
  * `functions["main"].body.blocks[0].bindings[2].value.index: 0 and 1`. 0: they are equal as
- * relax_node_equal says. -1 on misuse or when out of memory. */
+ * relax_node_equal says, or it could not be answered (OP, or out of memory), which is said by a
+ * diagnostic. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_node_first_difference(relax_context *ctx, const relax_node *a, const relax_node *b,
                                     int32_t map_free, RELAX_NULLABLE const relax_node **at_a,

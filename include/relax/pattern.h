@@ -46,6 +46,7 @@ extern "C" {
 typedef struct relax_pattern relax_pattern;
 typedef struct relax_match relax_match;     /* what matched what */
 
+/* What `flags` of a pattern adds up. */
 enum relax_pattern_flag {
     RELAX_PATTERN_OPEN = 1,       /* more arguments or fields may follow */
     RELAX_PATTERN_COMMUTATIVE = 2, /* the first two arguments in either order */
@@ -126,10 +127,12 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE const
 RELAX_API RELAX_SINCE(0, 2)
     RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE const relax_pattern *relax_pattern_tuple_new(
         relax_context *ctx, const relax_pattern *const *fields, size_t count, int32_t flags);
-/* Field `index` (-1: any) of a tuple. */
+/* In place of an index or the number of an argument: any. */
+#define RELAX_PATTERN_ANYWHERE ((size_t)-1)
+/* Field `index` (RELAX_PATTERN_ANYWHERE: any) of a tuple. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE const
     relax_pattern *relax_pattern_tuple_get_item_new(relax_context *ctx, const relax_pattern *tuple,
-                                                    int64_t index);
+                                                    size_t index);
 
 /* ---- connectives ---------------------------------------------------------------------------- */
 
@@ -178,14 +181,14 @@ RELAX_BORROWED RELAX_NULLABLE const relax_pattern *relax_pattern_with_same_shape
 /* ---- graphs --------------------------------------------------------------------------------- */
 
 /* What `pattern` matches, if the variable that `used` matches is used by the binding that
- * `user` matches: as argument number `argument` of the call, or anywhere in it for -1. `only`:
- * and by nothing else, the result of the function and struct info included. `used` or `user`
- * may be no part of `pattern` otherwise: it is then looked for among the bindings of the block.
- */
+ * `user` matches: as argument number `argument` of the call, or (RELAX_PATTERN_ANYWHERE) anywhere
+ * in it. `only`: and by nothing else, the result of the function and struct info included. `used`
+ * or `user` may be no part of `pattern` otherwise: it is then looked for among the bindings of the
+ * block. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const relax_pattern *relax_pattern_with_use(relax_context *ctx,
         const relax_pattern *pattern, const relax_pattern *used, const relax_pattern *user,
-        int64_t argument, int32_t only);
+        size_t argument, int32_t only);
 /* Several patterns, each matched by a binding of its own in one block; the first one is the
  * root of the match. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)

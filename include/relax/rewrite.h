@@ -7,22 +7,31 @@
  *
  * Counting definitions needs one entry, counting those inside of dataflow blocks the narrower
  * one:
- *     static int32_t count_def(void *user, const relax_expr *var) { ++*(size_t *)user; return 0; }
+ *     static int32_t count_def(void *user, const relax_expr *var)
+ *     {
+ *         ++*(size_t *)user;
+ *         return RELAX_VISIT_DONE;
+ *     }
  *     relax_visitor all = { .struct_size = sizeof all, .user = &n, .var_def = count_def };
  *     relax_visitor some = { sizeof some, &n, .var_def_dataflow_var = count_def };
  *     relax_node_visit(ctx, relax_module_as_node(module), &all);
  *
  * a * b + c becomes fma(a, b, c); the product stays for others that use it, or for
  * dead_code_elimination:
+ *     static int is_call_of(const relax_expr *e, const char *op)
+ *     {
+ *         const char *name = relax_expr_name(relax_expr_operand(e, 0), NULL);
+ *         return relax_expr_kind(e) == RELAX_EXPR_KIND_CALL && name && !strcmp(name, op);
+ *     }
  *     static const relax_expr *fuse(void *user, relax_mutator *m, const relax_expr *add)
  *     {
  *         const relax_expr *mul = relax_mutator_find(m, relax_expr_operand(add, 1));
  *         if (!is_call_of(add, "relax.add") || !is_call_of(mul, "relax.multiply"))
  *             return add;
- *         return relax_r_ewise_fma(ctx, relax_expr_operand(mul, 1), relax_expr_operand(mul, 2),
+ *         return relax_r_ewise_fma(user, relax_expr_operand(mul, 1), relax_expr_operand(mul, 2),
  *                                  relax_expr_operand(add, 2));
  *     }
- *     relax_mutations fma = { .struct_size = sizeof fma, .call = fuse };
+ *     relax_mutations fma = { .struct_size = sizeof fma, .user = ctx, .call = fuse };
  *     module = relax_module_mutate(ctx, module, NULL, 0, &fma);
  */
 #ifndef RELAX_REWRITE_H
@@ -48,10 +57,10 @@ typedef int32_t (*relax_visit_prim_fn)(void *user, const relax_prim_expr *prim);
 typedef int32_t (*relax_visit_place_fn)(void *user, relax_place place);
 typedef int32_t (*relax_visit_node_fn)(void *user, const relax_node *node);
 
-/* Set struct_size, and what is to be called. Entries are asked in this order: `expr`, `binding`,
- * `block`, `var_def` and `sinfo_dep` first, if set, and when they answer RELAX_VISIT_CHILDREN
- * the entry of the kind. Where that is NULL: `var` for dataflow_var, `var_def_var` for
- * var_def_dataflow_var, `binding_block` for dataflow_block, `var_binding` for
+/* What is to be called (relax_visitor_init, or struct_size and zeros). Entries are asked in this
+ * order: `expr`, `binding`, `block`, `var_def` and `sinfo_dep` first, if set, and when they answer
+ * RELAX_VISIT_CHILDREN the entry of the kind. Where that is NULL: `var` for dataflow_var,
+ * `var_def_var` for var_def_dataflow_var, `binding_block` for dataflow_block, `var_binding` for
  * var_binding_<kind of the value>; where those are NULL, the default, which visits the children
  * in evaluation order.
  *
@@ -123,6 +132,9 @@ typedef struct relax_visitor {
     relax_visit_info_fn sinfo_host; /* of a kind of the host */
     relax_visit_node_fn leave;
 } relax_visitor;
+/* Fills `visitor` with the defaults: no entry, which visits everything and calls nobody. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+relax_status relax_visitor_init(relax_visitor *visitor, size_t struct_size);
 
 /* Visits `node` and what is below it: an expression, function, binding, block, struct info or
  * module. RELAX_OK, or what the callback returned that ended the walk; for
@@ -159,6 +171,7 @@ typedef const relax_struct_info *(*relax_mutate_info_fn)(void *user, relax_mutat
 typedef relax_place (*relax_mutate_place_fn)(void *user, relax_mutator *mutator,
                                              relax_place place);
 
+/* What `flags` of relax_mutations adds up. */
 enum relax_mutate_flag {
     /* expression and struct info entries get nodes whose children are final: their variables are
      * those of the new program, and their struct info is known. Not `seq`. */
@@ -243,6 +256,9 @@ typedef struct relax_mutations {
     relax_mutate_info_fn sinfo_host;
     relax_mutate_place_fn span; /* before the entries of the binding */
 } relax_mutations;
+/* Fills `mutations` with the defaults: no entry, which changes nothing. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+relax_status relax_mutations_init(relax_mutations *mutations, size_t struct_size);
 
 /* Rewrites the Relax function called `function`, or (NULL) all of them. The module is the same
  * if nothing changed; functions that did not change are shared with it. A binding made on the

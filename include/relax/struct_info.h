@@ -31,14 +31,14 @@ enum relax_mismatch_part {
     RELAX_MISMATCH_PARAM = 11,
     RELAX_MISMATCH_RESULT = 12
 };
-/* RELAX_ASSIGNABLE_..., as relax_struct_info_assignable. *part (may be NULL): RELAX_MISMATCH_...;
- * *index (may be NULL): number of the dimension or parameter, else -1; *text (may be NULL): the
- * reason in words, the caller's, with the fields of tuples that lead there ("field 1: dtype is
- * int32, expected float32"), NULL for a fit. -1 on misuse or when out of memory. */
+/* enum relax_assignability, as relax_struct_info_assignable. *part (may be NULL): enum
+ * relax_mismatch_part; *index (may be NULL): number of the dimension or parameter, else
+ * RELAX_NOT_FOUND; *text (may be NULL): the reason in words, the caller's, with the fields of
+ * tuples that lead there ("field 1: dtype is int32, expected float32"), NULL for a fit. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) int32_t
     relax_struct_info_assignable_reason(relax_context *ctx, const relax_struct_info *a,
                                         const relax_struct_info *b, RELAX_NULLABLE int32_t *part,
-                                        RELAX_NULLABLE int32_t *index,
+                                        RELAX_NULLABLE size_t *index,
                                         RELAX_OWN RELAX_NULLABLE relax_bytes **text);
 
 /* Places where a description meets another one that it must fit. */
@@ -51,24 +51,25 @@ enum relax_assign_site {
 };
 /* Judges `a`, which stands where `b` is asked for, as the language does at that site: 1 if it is
  * accepted, with a warning where it is not proved; 0 if not: an error. Both at `place` (may be
- * 0), with the site's code. -1 on misuse or when out of memory. */
+ * 0), with the site's code. 0 also on misuse (OP). */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_struct_info_check(relax_context *ctx, const relax_struct_info *a,
                                 const relax_struct_info *b, int32_t site, relax_place place);
 
 /* Levels of a base check, worst first: the four answers of fit under other names. */
 enum relax_base_level {
+    RELAX_BASE_FAILED = -1, /* could not be answered: misuse (OP), or out of memory */
     /* RELAX_ASSIGNABLE_NO: no value of `derived` is one of `base`, or that is forbidden */
     RELAX_BASE_FAIL_L0 = 0,
     RELAX_BASE_FAIL_L1 = 1, /* RELAX_ASSIGNABLE_KIND: `derived` lacks kind information */
     RELAX_BASE_FAIL_L2 = 2, /* RELAX_ASSIGNABLE_VALUE: sizes are missing or not proved equal */
     RELAX_BASE_PASS = 3     /* RELAX_ASSIGNABLE_YES */
 };
-/* Does `base` cover `derived`? RELAX_BASE_...; -1 on misuse. */
+/* Does `base` cover `derived`? enum relax_base_level. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_struct_info_base_check(relax_context *ctx, const relax_struct_info *base,
                                      const relax_struct_info *derived);
-/* 1 if that is RELAX_BASE_PASS, 0 if not; -1 on misuse. */
+/* 1 if that is RELAX_BASE_PASS, 0 if not. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_struct_info_is_base_of(relax_context *ctx, const relax_struct_info *base,
                                      const relax_struct_info *derived);
@@ -77,13 +78,18 @@ int32_t relax_struct_info_is_base_of(relax_context *ctx, const relax_struct_info
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_struct_info_precondition(relax_context *ctx,
         const relax_struct_info *base, const relax_struct_info *derived);
-/* 0 if no value can be of both, so that a cast from one to the other always fails; else 1. -1 on
- * misuse. */
+/* Can a value be of both descriptions? */
+enum relax_overlap {
+    RELAX_OVERLAP_FAILED = -1, /* could not be answered: misuse (OP), or out of memory */
+    RELAX_OVERLAP_NONE = 0,    /* no: a cast from one to the other always fails */
+    RELAX_OVERLAP_POSSIBLE = 1
+};
+/* enum relax_overlap. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_struct_info_overlap(relax_context *ctx, const relax_struct_info *a,
                                   const relax_struct_info *b);
 /* Do two shapes (ShapeExpr, or variables of Shape kind) have the same dimensions for all sizes?
- * RELAX_PROOF_...; -1 on misuse. */
+ * enum relax_proof. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 int32_t relax_prove_shapes_equal(relax_context *ctx, const relax_expr *a, const relax_expr *b);
 
@@ -102,12 +108,13 @@ RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_erase_to(rela
 /* Which values make the descriptions `params` of parameters those of the arguments `args`: shape
  * variables standing alone in params[i], by what stands in their place in args[i], the first
  * sight counts. Writes up to `capacity` pairs to `vars` and `values` (may be NULL) and returns how
- * many there are. TY12 and -1 if a variable would have two values that differ. */
+ * many there are. TY12 and
+ * RELAX_NOT_FOUND if a variable would have two values that differ. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
-int64_t relax_struct_info_map(relax_context *ctx, const relax_struct_info *const *params,
-                              const relax_struct_info *const *args, size_t count,
-                              RELAX_NULLABLE const relax_prim_expr **vars,
-                              RELAX_NULLABLE const relax_prim_expr **values, size_t capacity);
+size_t relax_struct_info_map(relax_context *ctx, const relax_struct_info *const *params,
+                             const relax_struct_info *const *args, size_t count,
+                             RELAX_NULLABLE const relax_prim_expr **vars,
+                             RELAX_NULLABLE const relax_prim_expr **values, size_t capacity);
 /* Struct info of a call of a function described by `callee` with arguments described by `args`.
  * `stated` (may be NULL) is what a packed function is said to return. Shape variables that the
  * descriptions mention without binding them are those of the place where the call stands. NULL and

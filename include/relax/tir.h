@@ -34,6 +34,7 @@ enum relax_axis_kind {
     RELAX_AXIS_SCAN = 3,
     RELAX_AXIS_OPAQUE = 4
 };
+/* How the rounds of a loop may be run. */
 enum relax_loop_kind {
     RELAX_LOOP_SERIAL = 1,
     RELAX_LOOP_PARALLEL = 2,

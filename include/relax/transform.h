@@ -46,13 +46,14 @@ void relax_pipeline_destroy(relax_pipeline *pipeline);
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(pipeline)
 relax_status relax_pipeline_add(relax_pipeline *pipeline, const char *pass, size_t pass_len,
                                 RELAX_NULLABLE const relax_attr *options);
-/* Appends a pass of the host: `run` gets the module and returns it, another one, or NULL for
- * failure. `destroy` (may be NULL) runs once with `user`, also if this call fails.
- */
+/* Appends a pass of the host that need not be registered; `name` is used in messages only, and
+ * `run` is given `options` (map or NULL). `destroy` (may be NULL) runs once with `user`, also if
+ * this call fails. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(pipeline)
 relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name, size_t name_len,
-        const relax_module *(*run)(void *user, relax_context *ctx, const relax_module *module),
-        void *user, RELAX_NULLABLE void (*destroy)(void *user));
+                                     RELAX_NULLABLE const relax_attr *options, relax_pass_fn run,
+                                     RELAX_NULLABLE void *user,
+                                     RELAX_NULLABLE void (*destroy)(void *user));
 /* Appends what a build at `opt_level` runs before code generation: 0 lowers only, 1 cleans up,
  * 2 is as 1 (no fusion yet). */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(pipeline)
@@ -74,17 +75,17 @@ RELAX_BORROWED RELAX_NULLABLE relax_module *relax_pipeline_run(relax_pipeline *p
 
 /* Passes of the library by number from 0: name, static; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_name(int32_t pass);
+RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_name(size_t pass);
 /* One line about a pass, static; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_help(int32_t pass);
+RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_help(size_t pass);
 /* Requirements of a pass on the module, static; NULL: none. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_needs(int32_t pass);
+RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_needs(size_t pass);
 /* Options by number from 0: name, static; NULL past the end. Default and help may be NULL
  * pointers. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_option(int32_t pass, int32_t option,
+RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_option(size_t pass, size_t option,
                                                             RELAX_NULLABLE const char **deflt,
                                                             RELAX_NULLABLE const char **help);
 

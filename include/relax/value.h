@@ -6,6 +6,11 @@
  * above) are counted objects, opaque, read through the functions below only. A cell that a
  * function fills owns one reference; give it back with relax_value_release. Cells handed to a
  * packed function are borrowed.
+ *
+ * Memory of values: what is asked for with an allocator (NULL: malloc) comes from it: strings,
+ * shapes, tuples and the strings copied into them, tensors. What has no such parameter comes from
+ * malloc: relax_value_keep, errors, packed functions. Values that a VM makes come from that of its
+ * options.
  */
 #ifndef RELAX_VALUE_H
 #define RELAX_VALUE_H
@@ -142,24 +147,27 @@ relax_status relax_value_get_dtype(const relax_value *value, relax_dtype *out);
 
 /* ---- strings, shapes, tuples ---------------------------------------------------------------- */
 
-/* A copy of `data`, which may be any bytes. Memory comes from malloc. */
+/* A copy of `data`, which may be any bytes. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-relax_status relax_value_set_string(relax_value *out, const char *data, size_t len);
+relax_status relax_value_set_string(relax_value *out, const char *data, size_t len,
+                                    RELAX_NULLABLE const relax_allocator *allocator);
 /* Bytes live as long as the value (for small strings: as long as the cell itself). */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_value_get_string(const relax_value *value, const char **data, size_t *len);
 /* A shape value with a copy of `dims`; `ndim` 0 is a shape of rank 0. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-relax_status relax_value_set_shape(relax_value *out, const int64_t *dims, size_t ndim);
+relax_status relax_value_set_shape(relax_value *out, const int64_t *dims, size_t ndim,
+                                   RELAX_NULLABLE const relax_allocator *allocator);
 /* Dimensions live as long as the value. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_value_get_shape(const relax_value *value, const int64_t **dims, size_t *ndim);
 /* A tuple of `count` fields, each kept as by relax_value_keep. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-relax_status relax_value_set_tuple(relax_value *out, const relax_value *fields, size_t count);
-/* Number of fields; -1 if the value is no tuple. */
+relax_status relax_value_set_tuple(relax_value *out, const relax_value *fields, size_t count,
+                                   RELAX_NULLABLE const relax_allocator *allocator);
+/* Number of fields; RELAX_NOT_FOUND if the value is no tuple. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-int64_t relax_value_tuple_size(const relax_value *value);
+size_t relax_value_tuple_size(const relax_value *value);
 /* Lends field `index`: *out must not be released and lives as long as the tuple. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_value_tuple_get(const relax_value *value, size_t index,
@@ -168,8 +176,8 @@ relax_status relax_value_tuple_get(const relax_value *value, size_t index,
 /* ---- failing in a packed function ----------------------------------------------------------- */
 
 /* Puts an error into the result of a packed function that returns non-zero. `kind` is a class
- * name like "ValueError" (may be empty); memory comes from malloc. Always returns -1, so that a
- * function can end with `return relax_value_set_error(...)`.
+ * name like "ValueError" (may be empty). Always returns -1, so that a function
+ * can end with `return relax_value_set_error(...)`.
  */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int relax_value_set_error(relax_value *result, const char *kind, size_t kind_len,

@@ -107,7 +107,7 @@ relax_status relax_executable_serialize(const relax_executable *executable,
 /* Number of kernels that run as native code: in the file, for this machine, and allowed by the
  * options of loading. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-uint32_t relax_executable_num_native_kernels(const relax_executable *executable);
+size_t relax_executable_num_native_kernels(const relax_executable *executable);
 /* Why native code that the options of loading allowed is not used, and its kernels are
  * interpreted; "": none was refused. Lives as long as the executable. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
@@ -115,55 +115,55 @@ RELAX_BORROWED const char *relax_executable_native_refused(const relax_executabl
 /* Number of compiler processes that relax_module_compile started to make the program. 0 for one
  * that was loaded. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-uint32_t relax_executable_compiler_processes(const relax_executable *executable);
+size_t relax_executable_compiler_processes(const relax_executable *executable);
 
 /* Public functions are numbered from 0 in the order of the module. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-int32_t relax_executable_num_functions(const relax_executable *executable);
+size_t relax_executable_num_functions(const relax_executable *executable);
 /* NUL-terminated, lives as long as the executable; NULL if there is no such function. `len` may
  * be NULL. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_executable_function_name(
-        const relax_executable *executable, int32_t function, RELAX_NULLABLE size_t *len);
-/* Number of the public function of that name, or -1. */
+        const relax_executable *executable, size_t function, RELAX_NULLABLE size_t *len);
+/* Number of the public function of that name, or RELAX_NOT_FOUND. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-int32_t relax_executable_find_function(const relax_executable *executable, const char *name,
-                                       size_t name_len);
-/* -1 if there is no such function. */
+size_t relax_executable_find(const relax_executable *executable, const char *name,
+                                      size_t name_len);
+/* Number of parameters; RELAX_NOT_FOUND if there is no such function. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-int32_t relax_executable_num_params(const relax_executable *executable, int32_t function);
+size_t relax_executable_num_params(const relax_executable *executable, size_t function);
 /* Name of a parameter; NUL-terminated, lives as long as the executable. NULL if there is none
  * or names were stripped. `len` may be NULL. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_executable_param_name(
-        const relax_executable *executable, int32_t function, int32_t param,
+        const relax_executable *executable, size_t function, size_t param,
         RELAX_NULLABLE size_t *len);
-/* Kind of value that a parameter takes (RELAX_VALUE_KIND_TENSOR, _SHAPE, _TUPLE, _INT, _BOOL,
- * _FLOAT, _FUNCTION; RELAX_VALUE_KIND_OTHER: anything). */
+/* Kind of value that a parameter takes, enum relax_value_kind_code (RELAX_VALUE_KIND_TENSOR,
+ * _SHAPE, _TUPLE, _INT, _BOOL, _FLOAT, _FUNCTION; RELAX_VALUE_KIND_OTHER: anything). */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-int32_t relax_executable_param_kind(const relax_executable *executable, int32_t function,
-                                    int32_t param);
+int32_t relax_executable_param_kind(const relax_executable *executable, size_t function,
+                                    size_t param);
 /* dtype of a tensor or scalar parameter; RELAX_VOID if not known. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-relax_dtype relax_executable_param_dtype(const relax_executable *executable, int32_t function,
-                                         int32_t param);
+relax_dtype relax_executable_param_dtype(const relax_executable *executable, size_t function,
+                                         size_t param);
 /* Rank of a tensor or shape parameter; -1 if not known. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-int32_t relax_executable_param_ndim(const relax_executable *executable, int32_t function,
-                                    int32_t param);
+int32_t relax_executable_param_ndim(const relax_executable *executable, size_t function,
+                                    size_t param);
 /* A size of a parameter that is a plain number; -1 if it is symbolic or not known. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
-int64_t relax_executable_param_dim(const relax_executable *executable, int32_t function,
-                                   int32_t param, int32_t dim);
+int64_t relax_executable_param_dim(const relax_executable *executable, size_t function,
+                                   size_t param, size_t dim);
 /* The description of a parameter as text: `R.Tensor((n, 64), dtype="float32")`. NULL if there is
  * none or out of memory. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_OWN RELAX_NULLABLE relax_bytes *relax_executable_param_text(
-        const relax_executable *executable, int32_t function, int32_t param);
+        const relax_executable *executable, size_t function, size_t param);
 /* The description of the result as text. NULL if there is none or out of memory. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_OWN RELAX_NULLABLE relax_bytes *relax_executable_result_text(
-        const relax_executable *executable, int32_t function);
+        const relax_executable *executable, size_t function);
 /* The program as text: sections, functions, instructions, kernels. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_executable_disassemble(const relax_executable *executable,
@@ -216,10 +216,10 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len,
                            const relax_value *args, size_t num_args, RELAX_OWN relax_value *result,
                            RELAX_OWN relax_error **out_error);
-/* Calls a public function by number (relax_executable_find_function), without the look-up by name.
+/* Calls a public function by number (relax_executable_find), without the look-up by name.
  * Otherwise as relax_vm_call. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
-relax_status relax_vm_call_function(relax_vm *vm, int32_t function, const relax_value *args,
+relax_status relax_vm_call_function(relax_vm *vm, size_t function, const relax_value *args,
                                     size_t num_args, RELAX_OWN relax_value *result,
                                     RELAX_OWN relax_error **out_error);
 /* Calls with buffers for the results: the tensors of the result, tuples flattened depth first,
@@ -229,7 +229,7 @@ relax_status relax_vm_call_function(relax_vm *vm, int32_t function, const relax_
  * another buffer.
  */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
-relax_status relax_vm_call_into(relax_vm *vm, int32_t function, const relax_value *args,
+relax_status relax_vm_call_into(relax_vm *vm, size_t function, const relax_value *args,
                                 size_t num_args, relax_tensor *const *buffers, size_t num_buffers,
                                 RELAX_OWN relax_error **out_error);
 

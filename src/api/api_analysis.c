@@ -12,15 +12,15 @@
 int32_t relax_module_well_formed(relax_context *ctx, const relax_module *module, int32_t stage)
 {
     if (!RLX_API_CONTEXT(ctx) || !rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
-        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), 0) : 0;
     if (stage < RELAX_CHECK_ANY || stage > RELAX_CHECK_ALL)
         return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "there is no stage %d", stage),
-               give(ctx, NULL), -1;
+               give(ctx, NULL), 0;
     rlx_float_env host = rlx_float_enter();
     bool ok = rlx_well_formed(ctx, rlx_as_module(node_of(module)), (enum rlx_stage)stage);
     rlx_float_leave(host);
     rlx_diags_flush(&ctx->diags);
-    return ctx->diags.out_of_memory ? -1 : ok;
+    return ok && !ctx->diags.out_of_memory;
 }
 
 relax_module *relax_module_normalize(relax_context *ctx, const relax_module *module)
@@ -72,10 +72,11 @@ int32_t relax_struct_info_assignable(relax_context *ctx, const relax_struct_info
 {
     rlx_scope scope;
     if (!RLX_API_CONTEXT(ctx) || !two(ctx, a, b, RLX_FAMILY_SINFO))
-        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), RELAX_ASSIGNABLE_FAILED)
+                                  : RELAX_ASSIGNABLE_FAILED;
     int32_t answer = scope_of(&scope, ctx, a, b)
                          ? (int32_t)rlx_assignable(ctx, &scope, node_of(a), node_of(b), NULL)
-                         : -1;
+                         : RELAX_ASSIGNABLE_FAILED;
     rlx_scope_free(&scope);
     return answer;
 }
@@ -130,10 +131,10 @@ int32_t relax_prim_prove_equal(relax_context *ctx, const relax_prim_expr *a,
 {
     rlx_scope scope;
     if (!RLX_API_CONTEXT(ctx) || !two(ctx, a, b, RLX_FAMILY_PRIM))
-        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), RELAX_PROOF_FAILED) : RELAX_PROOF_FAILED;
     int32_t answer = scope_of(&scope, ctx, a, b)
                          ? (int32_t)rlx_prove_equal(ctx, &scope, node_of(a), node_of(b))
-                         : -1;
+                         : RELAX_PROOF_FAILED;
     rlx_scope_free(&scope);
     return answer;
 }
@@ -156,24 +157,24 @@ relax_prim_expr *relax_prim_simplify(relax_context *ctx, const relax_prim_expr *
 typedef RLX_VEC(const rlx_node *) node_list;
 typedef bool find_nodes(rlx_context *ctx, const rlx_node *n, node_list *out);
 
-static int64_t give_list(relax_context *ctx, node_list *list, bool ok, const void *out,
-                         size_t capacity)
+static size_t give_list(relax_context *ctx, node_list *list, bool ok, const void *out,
+                        size_t capacity)
 {
     const rlx_node **to = (const rlx_node **)(uintptr_t)out;
     for (size_t i = 0; to && i < list->len && i < capacity; i++)
         to[i] = list->data[i];
-    int64_t count = ok ? (int64_t)list->len : -1;
+    size_t count = ok ? list->len : RELAX_NOT_FOUND;
     rlx_vec_free(&ctx->memory, list);
     rlx_diags_flush(&ctx->diags);
     return count;
 }
 
-static int64_t list_of(relax_context *ctx, const relax_node *node, find_nodes *find,
-                       const void *out, size_t capacity)
+static size_t list_of(relax_context *ctx, const relax_node *node, find_nodes *find,
+                      const void *out, size_t capacity)
 {
     node_list list = { 0 };
     if (!rlx_api_node(ctx, node, "node"))
-        return give(ctx, NULL), -1;
+        return give(ctx, NULL), RELAX_NOT_FOUND;
     bool ok = find(ctx, node_of(node), &list);
     return give_list(ctx, &list, ok, out, capacity);
 }
@@ -198,10 +199,11 @@ LIST(global_vars, rlx_mentioned_globals(ctx, n, false, (rlx_global_vars *)(void 
 LIST(called_vars, rlx_mentioned_globals(ctx, n, true, (rlx_global_vars *)(void *)out))
 
 #define LISTED(name, type, find)                                                    \
-    int64_t name(relax_context *ctx, const relax_node *node, const type **out,      \
-                 size_t capacity)                                                   \
+    size_t name(relax_context *ctx, const relax_node *node, const type **out,       \
+                size_t capacity)                                                    \
     {                                                                               \
-        return RLX_API_CONTEXT(ctx) ? list_of(ctx, node, find, out, capacity) : -1;     \
+        return RLX_API_CONTEXT(ctx) ? list_of(ctx, node, find, out, capacity)       \
+                                    : RELAX_NOT_FOUND;                              \
     }
 LISTED(relax_all_vars, relax_expr, all_vars)
 LISTED(relax_free_vars, relax_expr, free_vars)
@@ -222,12 +224,12 @@ static const rlx_module *module_of(relax_context *ctx, const relax_module *modul
                                                                     : NULL;
 }
 
-int64_t relax_function_groups(relax_context *ctx, const relax_module *module, int64_t *group,
-                              int32_t *recursive, size_t capacity)
+size_t relax_function_groups(relax_context *ctx, const relax_module *module, size_t *group,
+                             int32_t *recursive, size_t capacity)
 {
     const rlx_module *m = RLX_API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
     if (!m)
-        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), RELAX_NOT_FOUND) : RELAX_NOT_FOUND;
     rlx_memory *memory = &ctx->memory;
     size_t n = m->num_functions;
     uint32_t *numbers = rlx_mem_alloc(memory, (n + 1) * sizeof *numbers), groups = 0;
@@ -242,7 +244,7 @@ int64_t relax_function_groups(relax_context *ctx, const relax_module *module, in
     }
     rlx_mem_free(memory, numbers, numbers ? (n + 1) * sizeof *numbers : 0);
     rlx_mem_free(memory, around, around ? n + 1 : 0);
-    return good ? (int64_t)groups : -1;
+    return good ? groups : RELAX_NOT_FOUND;
 }
 
 /* Marks where the search begins; false after a report. */
@@ -262,15 +264,15 @@ static bool mark_entries(relax_context *ctx, const rlx_module *m,
     return true;
 }
 
-int64_t relax_reachable_functions(relax_context *ctx, const relax_module *module,
-                                  const relax_expr *const *entries, size_t num_entries,
-                                  const relax_expr **out, size_t capacity)
+size_t relax_reachable_functions(relax_context *ctx, const relax_module *module,
+                                 const relax_expr *const *entries, size_t num_entries,
+                                 const relax_expr **out, size_t capacity)
 {
     node_list list = { 0 };
     const rlx_module *m = RLX_API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
     if (!m || (entries && !rlx_api_family_array(ctx, (const void *const *)entries, num_entries,
                                                 RLX_FAMILY_EXPR, "entries")))
-        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), RELAX_NOT_FOUND) : RELAX_NOT_FOUND;
     size_t n = m->num_functions;
     bool *reached = rlx_mem_alloc_zero(&ctx->memory, n + 1);
     bool good = (reached || rlx_no_memory(ctx)) &&
@@ -308,7 +310,7 @@ int32_t relax_contains_impure_call(relax_context *ctx, const relax_module *modul
         *call = NULL;
     if (!m || !rlx_api_family(ctx, expr, RLX_FAMILY_EXPR, "expr") ||
         (own && !rlx_api_family(ctx, own, RLX_FAMILY_EXPR, "own")))
-        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), 0) : 0;
     rlx_env env = rlx_module_env(m);
     const rlx_call *found = rlx_find_impure_call(ctx, &env, node_of(expr), node_of(own));
     if (call)
@@ -317,7 +319,7 @@ int32_t relax_contains_impure_call(relax_context *ctx, const relax_module *modul
         rlx_report(ctx, RLX_PU02, RLX_SEVERITY_NOTE, found->place, "impure call to %s",
                    rlx_show(ctx, found->op));
     give(ctx, NULL);
-    return ctx->diags.out_of_memory ? -1 : found != NULL;
+    return found != NULL;
 }
 
 /* ---- what a function needs */
@@ -332,15 +334,15 @@ static const rlx_function *relax_function_of(relax_context *ctx, const relax_bas
                : rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no Relax function");
 }
 
-int64_t relax_computable_at_compile_time(relax_context *ctx, const relax_module *module,
-                                         const relax_base_func *func, const relax_expr **out,
-                                         size_t capacity)
+size_t relax_computable_at_compile_time(relax_context *ctx, const relax_module *module,
+                                        const relax_base_func *func, const relax_expr **out,
+                                        size_t capacity)
 {
     node_list list = { 0 };
     const rlx_module *m = RLX_API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
     const rlx_function *f = m ? relax_function_of(ctx, func) : NULL;
     if (!f)
-        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), RELAX_NOT_FOUND) : RELAX_NOT_FOUND;
     bool ok = rlx_computable_before(ctx, m, f, (rlx_vars *)(void *)&list);
     return give_list(ctx, &list, ok, out, capacity);
 }
@@ -348,13 +350,13 @@ int64_t relax_computable_at_compile_time(relax_context *ctx, const relax_module 
 int32_t relax_has_reshape_pattern(relax_context *ctx, const relax_base_func *func)
 {
     if (!RLX_API_CONTEXT(ctx) || !rlx_api_node(ctx, func, "func"))
-        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), 0) : 0;
     const rlx_prim_func *f = rlx_as_prim_func(node_of(func));
     if (!f)
-        return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no PrimFunc"), give(ctx, NULL), -1;
+        return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no PrimFunc"), give(ctx, NULL), 0;
     rlx_float_env host = rlx_float_enter();
     bool yes = rlx_is_reshape(ctx, f);
     rlx_float_leave(host);
     rlx_diags_flush(&ctx->diags);
-    return ctx->diags.out_of_memory ? -1 : yes;
+    return yes && !ctx->diags.out_of_memory;
 }

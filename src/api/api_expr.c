@@ -57,14 +57,15 @@ relax_expr *relax_tuple_new(relax_context *ctx, const relax_expr *const *fields,
                          : NULL);
 }
 
-relax_expr *relax_tuple_get_item_new(relax_context *ctx, const relax_expr *tuple, int64_t index)
+relax_expr *relax_tuple_get_item_new(relax_context *ctx, const relax_expr *tuple, size_t index)
 {
     if (!RLX_API_CONTEXT(ctx) || !rlx_api_family(ctx, tuple, RLX_FAMILY_EXPR, "tuple"))
         return RLX_API_READS(ctx) ? give(ctx, NULL) : NULL;
-    if (index < 0)
+    if (index > INT64_MAX)
         return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE,
-                                   "an index is 0 or more, found %lld", (long long)index));
-    return give(ctx, rlx_tuple_get_item_new(ctx, node_of(tuple), index, RLX_NO_PLACE));
+                                   "an index is at most %lld, found %zu", (long long)INT64_MAX,
+                                   index));
+    return give(ctx, rlx_tuple_get_item_new(ctx, node_of(tuple), (int64_t)index, RLX_NO_PLACE));
 }
 
 relax_expr *relax_shape_expr_new(relax_context *ctx, const relax_prim_expr *const *values,

@@ -292,10 +292,10 @@ const char *relax_struct_info_extension_name(const relax_struct_info *info, size
     return s ? s->name->data : NULL;
 }
 
-int64_t relax_struct_info_num_operands(const relax_struct_info *info)
+size_t relax_struct_info_num_operands(const relax_struct_info *info)
 {
     const rlx_extension_sinfo *s = rlx_as_extension_sinfo(node_of(info));
-    return s ? (int64_t)s->num_operands : -1;
+    return s ? s->num_operands : RELAX_NOT_FOUND;
 }
 
 const relax_node *relax_struct_info_operand(const relax_struct_info *info, size_t index)

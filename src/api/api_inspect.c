@@ -138,10 +138,10 @@ const relax_attr *relax_expr_attr(const relax_expr *e, const char *name, size_t 
     return relax_attr_find(relax_expr_attrs(e), name, name_len);
 }
 
-int64_t relax_expr_index(const relax_expr *e)
+size_t relax_expr_index(const relax_expr *e)
 {
     const rlx_tuple_get_item *t = rlx_as_tuple_get_item(EXPR(e));
-    return t ? t->index : -1;
+    return t ? (size_t)t->index : RELAX_NOT_FOUND;
 }
 
 const relax_prim_expr *relax_expr_value(const relax_expr *e, size_t index)
@@ -240,10 +240,11 @@ const relax_expr *relax_module_global_var(const relax_module *module, size_t ind
     return AS(expr, m && index < m->num_gvars ? m->gvars[index] : NULL);
 }
 
-int64_t relax_module_find(const relax_module *module, const char *name, size_t name_len)
+size_t relax_module_find(const relax_module *module, const char *name, size_t name_len)
 {
     const rlx_module *m = module_of(module);
-    return m && name ? rlx_module_find(m, (rlx_slice){ name, name_len }) : -1;
+    int64_t at = m && name ? rlx_module_find(m, (rlx_slice){ name, name_len }) : -1;
+    return at >= 0 ? (size_t)at : RELAX_NOT_FOUND;
 }
 
 const relax_attr *relax_module_attrs(const relax_module *module)
@@ -363,11 +364,11 @@ int32_t relax_node_equal(relax_context *ctx, const relax_node *a, const relax_no
 {
     bool out_of_memory = false;
     if (!RLX_API_CONTEXT(ctx))
-        return -1;
+        return 0;
     if (!rlx_api_required(ctx, a, "a") || !rlx_api_required(ctx, b, "b"))
-        return give(ctx, NULL), -1;
+        return give(ctx, NULL), 0;
     bool equal = rlx_equal(&ctx->memory, node_of(a), node_of(b), map_free != 0, &out_of_memory);
-    return out_of_memory ? -1 : equal;
+    return equal && !out_of_memory;
 }
 
 uint64_t relax_node_hash(relax_context *ctx, const relax_node *node)

@@ -15,73 +15,73 @@ static bool has_room(relax_context *ctx, const void *tensors, const void *storag
     return rlx_api_required(ctx, tensors, "tensors") && rlx_api_required(ctx, storages, "storages");
 }
 
-static int64_t refused(relax_context *ctx)
+static size_t refused(relax_context *ctx)
 {
     if (RLX_API_READS(ctx))
         give(ctx, NULL);
-    return -1;
+    return RELAX_NOT_FOUND;
 }
 
-/* ---- counting: number of sizes that are not given; -1 after a report */
+/* ---- counting: number of sizes that are not given; RELAX_NOT_FOUND after a report */
 
-static int64_t count_as_it_stands(relax_context *ctx, const relax_base_func *func,
-                                  rlx_memory_estimate *found)
+static size_t count_as_it_stands(relax_context *ctx, const relax_base_func *func,
+                                 rlx_memory_estimate *found)
 {
     const rlx_function *f = rlx_as_function(node_of(func));
     if (!rlx_api_node(ctx, func, "func"))
-        return -1;
+        return RELAX_NOT_FOUND;
     if (!f || !f->body)
-        return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no Relax function"), -1;
+        return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no Relax function"), RELAX_NOT_FOUND;
     rlx_float_env host = rlx_float_enter();
     bool good = rlx_estimate_memory(ctx, f, NULL, found);
     rlx_float_leave(host);
-    return good ? (int64_t)found->unknown : -1;
+    return good ? found->unknown : RELAX_NOT_FOUND;
 }
 
-static int64_t count_lowered(relax_context *ctx, const relax_module *module, const char *function,
-                             size_t function_len, rlx_memory_estimate *found)
+static size_t count_lowered(relax_context *ctx, const relax_module *module, const char *function,
+                            size_t function_len, rlx_memory_estimate *found)
 {
     const rlx_global_var *gv = NULL;
     const rlx_module *m = rlx_as_module(node_of(module));
     if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
         !rlx_api_required(ctx, function, "function") ||
         !rlx_api_function(ctx, m, function, function_len, &gv))
-        return -1;
+        return RELAX_NOT_FOUND;
     rlx_float_env host = rlx_float_enter();
     bool good = rlx_memory_usage(ctx, m, gv, found);
     rlx_float_leave(host);
-    return good ? (int64_t)found->unknown : -1;
+    return good ? found->unknown : RELAX_NOT_FOUND;
 }
 
 /* ---- as expressions */
 
-static int64_t give_sums(relax_context *ctx, int64_t unknown, const rlx_memory_estimate *found,
-                         const relax_prim_expr **tensors, const relax_prim_expr **storages)
+static size_t give_sums(relax_context *ctx, size_t unknown, const rlx_memory_estimate *found,
+                        const relax_prim_expr **tensors, const relax_prim_expr **storages)
 {
-    *tensors = unknown < 0 ? NULL : give(ctx, found->tensors);
-    *storages = unknown < 0 ? NULL : give(ctx, found->storages);
+    *tensors = unknown == RELAX_NOT_FOUND ? NULL : give(ctx, found->tensors);
+    *storages = unknown == RELAX_NOT_FOUND ? NULL : give(ctx, found->storages);
     rlx_diags_flush(&ctx->diags);
     return unknown;
 }
 
-int64_t relax_memory_estimate(relax_context *ctx, const relax_base_func *func,
-                              const relax_prim_expr **tensors, const relax_prim_expr **storages)
+size_t relax_memory_estimate(relax_context *ctx, const relax_base_func *func,
+                             const relax_prim_expr **tensors, const relax_prim_expr **storages)
 {
     rlx_memory_estimate found;
     if (!RLX_API_CONTEXT(ctx) || !has_room(ctx, tensors, storages))
         return refused(ctx);
-    int64_t unknown = count_as_it_stands(ctx, func, &found);
+    size_t unknown = count_as_it_stands(ctx, func, &found);
     return give_sums(ctx, unknown, &found, tensors, storages);
 }
 
-int64_t relax_memory_usage(relax_context *ctx, const relax_module *module, const char *function,
-                           size_t function_len, const relax_prim_expr **tensors,
-                           const relax_prim_expr **storages)
+size_t relax_memory_usage(relax_context *ctx, const relax_module *module, const char *function,
+                          size_t function_len, const relax_prim_expr **tensors,
+                          const relax_prim_expr **storages)
 {
     rlx_memory_estimate found;
     if (!RLX_API_CONTEXT(ctx) || !has_room(ctx, tensors, storages))
         return refused(ctx);
-    int64_t unknown = count_lowered(ctx, module, function, function_len, &found);
+    size_t unknown = count_lowered(ctx, module, function, function_len, &found);
     return give_sums(ctx, unknown, &found, tensors, storages);
 }
 
@@ -110,38 +110,38 @@ static bool evaluate(relax_context *ctx, const rlx_prim *p, const rlx_assignment
     return false;
 }
 
-static int64_t give_bytes(relax_context *ctx, int64_t unknown, const rlx_memory_estimate *found,
-                          const rlx_assignment *at, int64_t *tensors, int64_t *storages)
+static size_t give_bytes(relax_context *ctx, size_t unknown, const rlx_memory_estimate *found,
+                         const rlx_assignment *at, int64_t *tensors, int64_t *storages)
 {
-    bool good = unknown >= 0 && evaluate(ctx, found->tensors, at, tensors) &&
+    bool good = unknown != RELAX_NOT_FOUND && evaluate(ctx, found->tensors, at, tensors) &&
                 evaluate(ctx, found->storages, at, storages);
     rlx_diags_flush(&ctx->diags);
-    return good ? unknown : -1;
+    return good ? unknown : RELAX_NOT_FOUND;
 }
 
-int64_t relax_memory_estimate_at(relax_context *ctx, const relax_base_func *func,
-                                 const relax_prim_expr *const *vars, const int64_t *values,
-                                 size_t count, int64_t *tensors, int64_t *storages)
+size_t relax_memory_estimate_at(relax_context *ctx, const relax_base_func *func,
+                                const relax_prim_expr *const *vars, const int64_t *values,
+                                size_t count, int64_t *tensors, int64_t *storages)
 {
     rlx_memory_estimate found;
     if (!RLX_API_CONTEXT(ctx) || !has_room(ctx, tensors, storages) ||
         !are_sizes(ctx, vars, values, count))
         return refused(ctx);
     rlx_assignment at = { (const rlx_prim_var *const *)(const void *)vars, values, count };
-    int64_t unknown = count_as_it_stands(ctx, func, &found);
+    size_t unknown = count_as_it_stands(ctx, func, &found);
     return give_bytes(ctx, unknown, &found, &at, tensors, storages);
 }
 
-int64_t relax_memory_usage_at(relax_context *ctx, const relax_module *module, const char *function,
-                              size_t function_len, const relax_prim_expr *const *vars,
-                              const int64_t *values, size_t count, int64_t *tensors,
-                              int64_t *storages)
+size_t relax_memory_usage_at(relax_context *ctx, const relax_module *module, const char *function,
+                             size_t function_len, const relax_prim_expr *const *vars,
+                             const int64_t *values, size_t count, int64_t *tensors,
+                             int64_t *storages)
 {
     rlx_memory_estimate found;
     if (!RLX_API_CONTEXT(ctx) || !has_room(ctx, tensors, storages) ||
         !are_sizes(ctx, vars, values, count))
         return refused(ctx);
     rlx_assignment at = { (const rlx_prim_var *const *)(const void *)vars, values, count };
-    int64_t unknown = count_lowered(ctx, module, function, function_len, &found);
+    size_t unknown = count_lowered(ctx, module, function, function_len, &found);
     return give_bytes(ctx, unknown, &found, &at, tensors, storages);
 }

@@ -485,3 +485,9 @@ relax_status relax_mutator_keep(relax_mutator *mutator)
     mutator->keeps = true;
     return give_status(mutator->ctx, RELAX_OK);
 }
+
+relax_status relax_mutations_init(relax_mutations *mutations, size_t struct_size)
+{
+    static const relax_mutations defaults = { .struct_size = sizeof defaults };
+    return rlx_options_init(mutations, struct_size, &defaults, sizeof defaults);
+}

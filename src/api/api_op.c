@@ -5,31 +5,31 @@
 
 #include "op/op.h"
 
-static const rlx_op_row *row_at(int32_t op) { return op >= 0 ? rlx_op_at((size_t)op) : NULL; }
-
 /* Operators of the context come after those of the table. */
-static const rlx_op_row *row_in(const relax_context *ctx, int32_t op)
+static const rlx_op_row *row_in(const relax_context *ctx, size_t op)
 {
     const rlx_extensions *h = RLX_API_READS(ctx) ? ctx->extensions : NULL;
-    size_t own = op < relax_op_count() ? SIZE_MAX : (size_t)(op - relax_op_count());
-    return own == SIZE_MAX ? row_at(op) : h && own < h->ops.len ? &h->ops.data[own]->op : NULL;
+    size_t own = relax_op_count();
+    if (op < own)
+        return rlx_op_at(op);
+    return h && op - own < h->ops.len ? &h->ops.data[op - own]->op : NULL;
 }
 
-int32_t relax_op_count(void)
+size_t relax_op_count(void)
 {
-    int32_t n = 0;
-    while (rlx_op_at((size_t)n))
+    size_t n = 0;
+    while (rlx_op_at(n))
         n++;
     return n;
 }
 
-int32_t relax_op_find(const char *name, size_t name_len)
+size_t relax_op_find(const char *name, size_t name_len)
 {
     const rlx_op_row *row = name ? rlx_op_find((rlx_slice){ name, name_len }) : NULL;
-    for (int32_t i = 0; row && rlx_op_at((size_t)i); i++)
-        if (rlx_op_at((size_t)i) == row)
+    for (size_t i = 0; row && rlx_op_at(i); i++)
+        if (rlx_op_at(i) == row)
             return i;
-    return -1;
+    return RELAX_NOT_FOUND;
 }
 
 const char *relax_op_suggest(const char *name, size_t name_len)
@@ -37,20 +37,20 @@ const char *relax_op_suggest(const char *name, size_t name_len)
     return name ? rlx_op_suggest(NULL, (rlx_slice){ name, name_len }) : NULL;
 }
 
-int32_t relax_context_op_count(const relax_context *ctx)
+size_t relax_context_op_count(const relax_context *ctx)
 {
     const rlx_extensions *h = RLX_API_READS(ctx) ? ctx->extensions : NULL;
-    return relax_op_count() + (h ? (int32_t)h->ops.len : 0);
+    return relax_op_count() + (h ? h->ops.len : 0);
 }
 
-int32_t relax_context_op_find(const relax_context *ctx, const char *name, size_t name_len)
+size_t relax_context_op_find(const relax_context *ctx, const char *name, size_t name_len)
 {
     const rlx_op_row *row =
         name && RLX_API_READS(ctx) ? rlx_op_find_in(ctx, (rlx_slice){ name, name_len }) : NULL;
-    for (int32_t i = 0; row && i < relax_context_op_count(ctx); i++)
+    for (size_t i = 0; row && i < relax_context_op_count(ctx); i++)
         if (row_in(ctx, i) == row)
             return i;
-    return -1;
+    return RELAX_NOT_FOUND;
 }
 
 static const char *name_of(const rlx_op_row *row) { return row ? row->name : NULL; }
@@ -66,7 +66,7 @@ static int32_t flags_of(const rlx_op_row *row)
            (row->lower || row->builtin || row->packed ? RELAX_OP_FLAG_LOWERS : 0);
 }
 
-static const char *arg_of(const rlx_op_row *row, int32_t arg, int32_t *kind, int32_t *optional)
+static const char *arg_of(const rlx_op_row *row, size_t arg, int32_t *kind, int32_t *optional)
 {
     static const int32_t kinds[] = {
         [RLX_ARG_TENSOR] = RELAX_OP_ARG_TENSOR,
@@ -79,7 +79,7 @@ static const char *arg_of(const rlx_op_row *row, int32_t arg, int32_t *kind, int
         [RLX_ARG_DTYPE] = RELAX_OP_ARG_DTYPE,
         [RLX_ARG_ANY] = RELAX_OP_ARG_ANY,
     };
-    const rlx_op_arg *a = row && arg >= 0 && arg < row->num_args ? &row->args[arg] : NULL;
+    const rlx_op_arg *a = row && arg < (size_t)row->num_args ? &row->args[arg] : NULL;
     if (kind)
         *kind = a ? kinds[a->kind] : 0;
     if (optional)
@@ -87,7 +87,7 @@ static const char *arg_of(const rlx_op_row *row, int32_t arg, int32_t *kind, int
     return a ? a->name : NULL;
 }
 
-static const char *attr_of(const rlx_op_row *row, int32_t attr, int32_t *type, const char **deflt,
+static const char *attr_of(const rlx_op_row *row, size_t attr, int32_t *type, const char **deflt,
                            const char **help)
 {
     static const int32_t types[] = {
@@ -103,7 +103,7 @@ static const char *attr_of(const rlx_op_row *row, int32_t attr, int32_t *type, c
         [RLX_ATTR_STRING_OR_NONE] = RELAX_OP_ATTR_STRING_OR_NONE,
         [RLX_ATTR_INT_OR_INTS] = RELAX_OP_ATTR_INT_OR_INTS,
     };
-    const rlx_op_attr *a = row && attr >= 0 && attr < row->num_attrs ? &row->attrs[attr] : NULL;
+    const rlx_op_attr *a = row && attr < (size_t)row->num_attrs ? &row->attrs[attr] : NULL;
     int32_t known = a && a->type < RLX_COUNT(types) ? types[a->type] : RELAX_OP_ATTR_OTHER;
     if (type)
         *type = a ? known : 0;
@@ -114,43 +114,43 @@ static const char *attr_of(const rlx_op_row *row, int32_t attr, int32_t *type, c
     return a ? a->name : NULL;
 }
 
-const char *relax_op_name(int32_t op) { return name_of(row_at(op)); }
-const char *relax_op_help(int32_t op) { return help_of(row_at(op)); }
-int32_t relax_op_flags(int32_t op) { return flags_of(row_at(op)); }
+const char *relax_op_name(size_t op) { return name_of(rlx_op_at(op)); }
+const char *relax_op_help(size_t op) { return help_of(rlx_op_at(op)); }
+int32_t relax_op_flags(size_t op) { return flags_of(rlx_op_at(op)); }
 
-const char *relax_op_arg(int32_t op, int32_t arg, int32_t *kind, int32_t *optional)
+const char *relax_op_arg(size_t op, size_t arg, int32_t *kind, int32_t *optional)
 {
-    return arg_of(row_at(op), arg, kind, optional);
+    return arg_of(rlx_op_at(op), arg, kind, optional);
 }
 
-const char *relax_op_attr(int32_t op, int32_t attr, int32_t *type, const char **deflt,
+const char *relax_op_attr(size_t op, size_t attr, int32_t *type, const char **deflt,
                           const char **help)
 {
-    return attr_of(row_at(op), attr, type, deflt, help);
+    return attr_of(rlx_op_at(op), attr, type, deflt, help);
 }
 
-const char *relax_context_op_name(const relax_context *ctx, int32_t op)
+const char *relax_context_op_name(const relax_context *ctx, size_t op)
 {
     return name_of(row_in(ctx, op));
 }
 
-const char *relax_context_op_help(const relax_context *ctx, int32_t op)
+const char *relax_context_op_help(const relax_context *ctx, size_t op)
 {
     return help_of(row_in(ctx, op));
 }
 
-int32_t relax_context_op_flags(const relax_context *ctx, int32_t op)
+int32_t relax_context_op_flags(const relax_context *ctx, size_t op)
 {
     return flags_of(row_in(ctx, op));
 }
 
-const char *relax_context_op_arg(const relax_context *ctx, int32_t op, int32_t arg, int32_t *kind,
+const char *relax_context_op_arg(const relax_context *ctx, size_t op, size_t arg, int32_t *kind,
                                  int32_t *optional)
 {
     return arg_of(row_in(ctx, op), arg, kind, optional);
 }
 
-const char *relax_context_op_attr(const relax_context *ctx, int32_t op, int32_t attr,
+const char *relax_context_op_attr(const relax_context *ctx, size_t op, size_t attr,
                                   int32_t *type, const char **deflt, const char **help)
 {
     return attr_of(row_in(ctx, op), attr, type, deflt, help);

@@ -75,6 +75,16 @@ static bool is_from(relax_context *ctx, int64_t number, int64_t low, const char 
     return number >= low;
 }
 
+/* RELAX_PATTERN_ANYWHERE is one as well. */
+static bool is_index(relax_context *ctx, size_t index, const char *what)
+{
+    bool good = index <= INT64_MAX || index == RELAX_PATTERN_ANYWHERE;
+    if (!good)
+        rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%s is %zu, expected %lld or less", what, index,
+                  (long long)INT64_MAX);
+    return good;
+}
+
 static const relax_pattern *make(relax_context *ctx, bool good, rlx_pattern how, const void *first)
 {
     return give(ctx, good ? rlx_pattern_new(ctx, &how, first) : NULL);
@@ -264,12 +274,12 @@ const relax_pattern *relax_pattern_tuple_new(relax_context *ctx, const relax_pat
 }
 
 const relax_pattern *relax_pattern_tuple_get_item_new(relax_context *ctx,
-                                                      const relax_pattern *tuple, int64_t index)
+                                                      const relax_pattern *tuple, size_t index)
 {
     rlx_pattern p = kind_of(RLX_PATTERN_ITEM);
-    p.index = index;
+    p.index = index == RELAX_PATTERN_ANYWHERE ? -1 : (int64_t)index;
     return RLX_API_CONTEXT(ctx)
-               ? make(ctx, is_pattern(ctx, tuple, "tuple") && is_from(ctx, index, -1, "index"), p,
+               ? make(ctx, is_pattern(ctx, tuple, "tuple") && is_index(ctx, index, "index"), p,
                       tuple)
                : NULL;
 }
@@ -368,15 +378,15 @@ const relax_pattern *relax_pattern_with_same_shape(relax_context *ctx,
 
 const relax_pattern *relax_pattern_with_use(relax_context *ctx, const relax_pattern *pattern,
                                             const relax_pattern *used, const relax_pattern *user,
-                                            int64_t argument, int32_t only)
+                                            size_t argument, int32_t only)
 {
     const relax_pattern *ends[] = { used, user };
     rlx_pattern p = list_of(RLX_PATTERN_USE, ends, 2, only ? RLX_PATTERN_ONLY : 0);
-    p.index = argument;
+    p.index = argument == RELAX_PATTERN_ANYWHERE ? -1 : (int64_t)argument;
     if (!RLX_API_CONTEXT(ctx))
         return NULL;
     bool good = is_pattern(ctx, pattern, "pattern") && is_pattern(ctx, used, "used") &&
-                is_pattern(ctx, user, "user") && is_from(ctx, argument, -1, "argument");
+                is_pattern(ctx, user, "user") && is_index(ctx, argument, "argument");
     return make(ctx, good, p, pattern);
 }
 

@@ -220,26 +220,27 @@ static bool all_variables(relax_prover *p, const void *a, const void *b, rlx_pri
     return good || rlx_no_memory(p->ctx);
 }
 
-int64_t relax_prover_counterexample(relax_prover *p, const relax_prim_expr *a,
-                                    const relax_prim_expr *b, const relax_prim_expr **vars,
-                                    int64_t *values, size_t capacity)
+size_t relax_prover_counterexample(relax_prover *p, const relax_prim_expr *a,
+                                   const relax_prim_expr *b, const relax_prim_expr **vars,
+                                   int64_t *values, size_t capacity)
 {
     if (!RLX_API_IS(p, API_PROVER))
-        return -1;
+        return RELAX_NOT_FOUND;
     if (!are_prims(p, a, b))
-        return misused(p->ctx);
+        return give(p->ctx, NULL), RELAX_NOT_FOUND;
     rlx_memory *m = &p->ctx->memory;
     rlx_prim_vars all = { 0 };
-    int64_t *point = NULL, found = -1;
+    int64_t *point = NULL;
+    size_t found = RELAX_NOT_FOUND;
     if (all_variables(p, node_of(a), node_of(b), &all)) {
         point = rlx_mem_alloc(m, (all.len + 1) * sizeof *point);
         if (!point)
             rlx_no_memory(p->ctx);
         else if (rlx_counterexample(p->ctx, &p->scope, node_of(a), node_of(b), all.data, all.len,
                                     point))
-            found = (int64_t)all.len;
+            found = all.len;
     }
-    for (size_t i = 0; found > 0 && i < all.len && i < capacity; i++) {
+    for (size_t i = 0; found != RELAX_NOT_FOUND && i < all.len && i < capacity; i++) {
         if (vars)
             vars[i] = (const relax_prim_expr *)(const void *)all.data[i];
         if (values)

@@ -80,20 +80,20 @@ static relax_bytes *reason_text(relax_context *ctx, const rlx_mismatch *why)
 
 int32_t relax_struct_info_assignable_reason(relax_context *ctx, const relax_struct_info *a,
                                             const relax_struct_info *b, int32_t *part,
-                                            int32_t *index, relax_bytes **text)
+                                            size_t *index, relax_bytes **text)
 {
     question q;
     rlx_mismatch why;
     if (text)
         *text = NULL;
     if (!RLX_API_CONTEXT(ctx) || !begin(&q, ctx, a, b, RLX_FAMILY_SINFO))
-        return -1;
+        return RELAX_ASSIGNABLE_FAILED;
     enum rlx_assignability answer = rlx_assignable(ctx, &q.scope, node_of(a), node_of(b), &why);
     bool fits = answer == RLX_ASSIGNABLE_YES;
     if (part)
         *part = fits ? RELAX_MISMATCH_NONE : part_number(&why);
     if (index)
-        *index = fits ? -1 : why.index;
+        *index = fits || why.index < 0 ? RELAX_NOT_FOUND : (size_t)why.index;
     if (text && !fits)
         *text = reason_text(ctx, &why);
     return end(&q, (int32_t)answer);
@@ -141,11 +141,12 @@ int32_t relax_struct_info_check(relax_context *ctx, const relax_struct_info *a,
 {
     question q;
     if (!RLX_API_CONTEXT(ctx))
-        return -1;
+        return 0;
     if (site < 0 || site > RELAX_SITE_CAST)
         return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "there is no site %d", (int)site),
-               give(ctx, NULL), -1;
-    return begin(&q, ctx, a, b, RLX_FAMILY_SINFO) ? end(&q, judge(&q, a, b, site, place)) : -1;
+               give(ctx, NULL), 0;
+    return begin(&q, ctx, a, b, RLX_FAMILY_SINFO) &&
+           end(&q, judge(&q, a, b, site, place)) == 1;
 }
 
 static int32_t base_check(relax_context *ctx, const relax_struct_info *base,
@@ -153,21 +154,20 @@ static int32_t base_check(relax_context *ctx, const relax_struct_info *base,
 {
     question q;
     if (!begin(&q, ctx, base, derived, RLX_FAMILY_SINFO))
-        return -1;
+        return RELAX_BASE_FAILED;
     return end(&q, (int32_t)rlx_assignable(ctx, &q.scope, node_of(derived), node_of(base), NULL));
 }
 
 int32_t relax_struct_info_base_check(relax_context *ctx, const relax_struct_info *base,
                                      const relax_struct_info *derived)
 {
-    return RLX_API_CONTEXT(ctx) ? base_check(ctx, base, derived) : -1;
+    return RLX_API_CONTEXT(ctx) ? base_check(ctx, base, derived) : RELAX_BASE_FAILED;
 }
 
 int32_t relax_struct_info_is_base_of(relax_context *ctx, const relax_struct_info *base,
                                      const relax_struct_info *derived)
 {
-    int32_t level = RLX_API_CONTEXT(ctx) ? base_check(ctx, base, derived) : -1;
-    return level < 0 ? level : level == RELAX_BASE_PASS;
+    return RLX_API_CONTEXT(ctx) && base_check(ctx, base, derived) == RELAX_BASE_PASS;
 }
 
 relax_prim_expr *relax_struct_info_precondition(relax_context *ctx, const relax_struct_info *base,
@@ -185,7 +185,7 @@ int32_t relax_struct_info_overlap(relax_context *ctx, const relax_struct_info *a
 {
     question q;
     if (!RLX_API_CONTEXT(ctx) || !begin(&q, ctx, a, b, RLX_FAMILY_SINFO))
-        return -1;
+        return RELAX_OVERLAP_FAILED;
     return end(&q, rlx_overlap(ctx, &q.scope, node_of(a), node_of(b), NULL));
 }
 
@@ -202,10 +202,10 @@ int32_t relax_prove_shapes_equal(relax_context *ctx, const relax_expr *a, const 
 {
     question q;
     if (!RLX_API_CONTEXT(ctx) || !begin(&q, ctx, a, b, RLX_FAMILY_EXPR))
-        return -1;
+        return RELAX_PROOF_FAILED;
     int32_t answer = is_shape(ctx, a) && is_shape(ctx, b)
                          ? (int32_t)rlx_prove_same_shape(ctx, &q.scope, node_of(a), node_of(b))
-                         : -1;
+                         : RELAX_PROOF_FAILED;
     return end(&q, answer);
 }
 
@@ -229,9 +229,9 @@ int32_t relax_node_first_difference(relax_context *ctx, const relax_node *a, con
     if (path)
         *path = NULL;
     if (!RLX_API_CONTEXT(ctx) || !rlx_api_required(ctx, a, "a") || !rlx_api_required(ctx, b, "b"))
-        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), 0) : 0;
     if (!rlx_api_bytes_begin(&text, ctx))
-        return rlx_no_memory(ctx), -1;
+        return rlx_no_memory(ctx);
     bool found = rlx_first_difference(&ctx->memory, node_of(a), node_of(b), map_free != 0, &d,
                                       &text.buf, &lost);
     relax_bytes *said = rlx_api_bytes_end(&text);
@@ -248,7 +248,7 @@ int32_t relax_node_first_difference(relax_context *ctx, const relax_node *a, con
         *path = said;
     else
         relax_bytes_release(said);
-    return lost ? (rlx_no_memory(ctx), -1) : found;
+    return lost ? rlx_no_memory(ctx) : found;
 }
 
 /* ---- other descriptions from one */
@@ -347,8 +347,8 @@ static bool mappable(relax_context *ctx, const relax_struct_info *const *params,
     return good;
 }
 
-static int64_t give_pairs(const rlx_mapping *m, const relax_prim_expr **vars,
-                          const relax_prim_expr **values, size_t capacity)
+static size_t give_pairs(const rlx_mapping *m, const relax_prim_expr **vars,
+                         const relax_prim_expr **values, size_t capacity)
 {
     for (size_t i = 0; i < m->list.len && i < capacity; i++) {
         if (vars)
@@ -361,13 +361,13 @@ static int64_t give_pairs(const rlx_mapping *m, const relax_prim_expr **vars,
                   "%s would be both %s (argument %d) and %s (argument %d)",
                   m->conflict->name->data, rlx_show(m->ctx, m->first), (int)m->first_arg + 1,
                   rlx_show(m->ctx, m->second), (int)m->second_arg + 1);
-    return m->failed || m->conflict ? -1 : (int64_t)m->list.len;
+    return m->failed || m->conflict ? RELAX_NOT_FOUND : m->list.len;
 }
 
-int64_t relax_struct_info_map(relax_context *ctx, const relax_struct_info *const *params,
-                              const relax_struct_info *const *args, size_t count,
-                              const relax_prim_expr **vars, const relax_prim_expr **values,
-                              size_t capacity)
+size_t relax_struct_info_map(relax_context *ctx, const relax_struct_info *const *params,
+                             const relax_struct_info *const *args, size_t count,
+                             const relax_prim_expr **vars, const relax_prim_expr **values,
+                             size_t capacity)
 {
     rlx_prim_vars binders = { 0 };
     rlx_mapping m;
@@ -376,7 +376,7 @@ int64_t relax_struct_info_map(relax_context *ctx, const relax_struct_info *const
         !rlx_api_family_array(ctx, (const void *const *)params, count, RLX_FAMILY_SINFO,
                               "params") ||
         !rlx_api_family_array(ctx, (const void *const *)args, count, RLX_FAMILY_SINFO, "args"))
-        return RLX_API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+        return RLX_API_READS(ctx) ? (give(ctx, NULL), RELAX_NOT_FOUND) : RELAX_NOT_FOUND;
     q.host = rlx_float_enter();
     rlx_scope_init(&q.scope, ctx, NULL);
     bool good = mappable(ctx, params, count, &binders);
@@ -386,10 +386,10 @@ int64_t relax_struct_info_map(relax_context *ctx, const relax_struct_info *const
                      binders.len);
     for (size_t i = 0; good && i < count; i++)
         rlx_mapping_add(&m, node_of(params[i]), node_of(args[i]), (int32_t)i);
-    int64_t found = good ? give_pairs(&m, vars, values, capacity) : -1;
+    size_t found = good ? give_pairs(&m, vars, values, capacity) : RELAX_NOT_FOUND;
     rlx_mapping_free(&m);
     rlx_vec_free(&ctx->memory, &binders);
-    return end(&q, 0) < 0 ? -1 : found;
+    return end(&q, 0) < 0 ? RELAX_NOT_FOUND : found;
 }
 
 relax_struct_info *relax_struct_info_derive_call(relax_context *ctx,

@@ -232,13 +232,13 @@ const relax_prim_expr *relax_struct_info_dim(const relax_struct_info *info, size
     return (const relax_prim_expr *)(const void *)dim;
 }
 
-int64_t relax_struct_info_num_fields(const relax_struct_info *info)
+size_t relax_struct_info_num_fields(const relax_struct_info *info)
 {
     const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(INFO(info));
     const rlx_func_sinfo *f = rlx_as_func_sinfo(INFO(info));
     if (t)
-        return (int64_t)t->num_fields;
-    return f && f->derive == RLX_DERIVE_NONE ? (int64_t)f->num_params : -1;
+        return t->num_fields;
+    return f && f->derive == RLX_DERIVE_NONE ? f->num_params : RELAX_NOT_FOUND;
 }
 
 const relax_struct_info *relax_struct_info_field(const relax_struct_info *info, size_t index)

@@ -6,7 +6,7 @@
 
 /* A pass of the host, reached through the runner's user pointer. */
 typedef struct host_pass {
-    const relax_module *(*run)(void *user, relax_context *ctx, const relax_module *module);
+    relax_pass_fn run;
     void *user;
     void (*destroy)(void *user);
 } host_pass;
@@ -143,23 +143,26 @@ static const rlx_module *taken(rlx_pass_run *run, const relax_module *result, si
     return out;
 }
 
+static const rlx_module *call_host(rlx_pass_run *run, relax_pass_fn f, void *user,
+                                   const rlx_module *m)
+{
+    size_t errors = rlx_error_count(run->ctx);
+    return taken(run,
+                 f(user, run->ctx, (const relax_module *)(const void *)m,
+                   (const relax_attr *)(const void *)run->options),
+                 errors);
+}
+
 static const rlx_module *run_host(rlx_pass_run *run, const rlx_module *m)
 {
     host_pass *h = run->user;
-    size_t errors = rlx_error_count(run->ctx);
-    const relax_module *module = (const relax_module *)(const void *)m;
-    return taken(run, h->run(h->user, run->ctx, module), errors);
+    return call_host(run, h->run, h->user, m);
 }
 
 static const rlx_module *run_registered(rlx_pass_run *run, const rlx_module *m)
 {
     rlx_extension_pass *p = run->user;
-    relax_pass_fn f = (relax_pass_fn)p->function;
-    size_t errors = rlx_error_count(run->ctx);
-    return taken(run,
-                 f(p->user, run->ctx, (const relax_module *)(const void *)m,
-                   (const relax_attr *)(const void *)run->options),
-                 errors);
+    return call_host(run, (relax_pass_fn)p->function, p->user, m);
 }
 
 static bool register_pass(relax_context *ctx, const char *name, size_t name_len, relax_pass_fn run,
@@ -193,23 +196,23 @@ relax_status relax_pass_register(relax_context *ctx, const char *name, size_t na
 }
 
 relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name, size_t name_len,
-                                     const relax_module *(*run)(void *user, relax_context *ctx,
-                                                                const relax_module *module),
-                                     void *user, void (*destroy)(void *user))
+                                     const relax_attr *options, relax_pass_fn run, void *user,
+                                     void (*destroy)(void *user))
 {
     rlx_slice slice;
     relax_status status = RELAX_ERROR_INVALID_ARGUMENT;
     relax_context *ctx = RLX_API_IS(pipeline, API_PIPELINE) ? pipeline->ctx : NULL;
     if (ctx && has_callback(ctx, run != NULL, "run") &&
-        rlx_api_name(ctx, name, name_len, "name", &slice)) {
+        rlx_api_name(ctx, name, name_len, "name", &slice) &&
+        rlx_api_map_or_null(ctx, options, "options")) {
         const rlx_string *text = rlx_string_intern(ctx, slice);
         host_pass *h = text ? rlx_mem_alloc(&ctx->memory, sizeof *h) : NULL;
         status = h ? RELAX_OK : (rlx_no_memory(ctx), RELAX_ERROR_OUT_OF_MEMORY);
         if (h) {
             *h = (host_pass){ run, user, destroy };
-            status = append(
-                pipeline,
-                (rlx_pass_step){ .host = run_host, .host_user = h, .host_name = text->data });
+            status = append(pipeline, (rlx_pass_step){ .options = node_of(options),
+                                                       .host = run_host, .host_user = h,
+                                                       .host_name = text->data });
         }
         if (h && status != RELAX_OK)
             rlx_mem_free(&ctx->memory, h, sizeof *h);
@@ -285,20 +288,29 @@ relax_module *relax_pipeline_run(relax_pipeline *pipeline, const relax_module *m
 
 /* ---- the table of passes */
 
-static const rlx_pass_row *row_at(int32_t pass)
+const char *relax_pass_name(size_t pass)
 {
-    return pass >= 0 ? rlx_pass_at((size_t)pass) : NULL;
+    const rlx_pass_row *row = rlx_pass_at(pass);
+    return row ? row->name : NULL;
 }
 
-const char *relax_pass_name(int32_t pass) { return row_at(pass) ? row_at(pass)->name : NULL; }
-const char *relax_pass_help(int32_t pass) { return row_at(pass) ? row_at(pass)->help : NULL; }
-const char *relax_pass_needs(int32_t pass) { return row_at(pass) ? row_at(pass)->needs : NULL; }
-
-const char *relax_pass_option(int32_t pass, int32_t option, const char **deflt, const char **help)
+const char *relax_pass_help(size_t pass)
 {
-    const rlx_pass_row *row = row_at(pass);
+    const rlx_pass_row *row = rlx_pass_at(pass);
+    return row ? row->help : NULL;
+}
+
+const char *relax_pass_needs(size_t pass)
+{
+    const rlx_pass_row *row = rlx_pass_at(pass);
+    return row ? row->needs : NULL;
+}
+
+const char *relax_pass_option(size_t pass, size_t option, const char **deflt, const char **help)
+{
+    const rlx_pass_row *row = rlx_pass_at(pass);
     const rlx_pass_option *o =
-        row && option >= 0 && option < row->num_options ? &row->options[option] : NULL;
+        row && option < (size_t)row->num_options ? &row->options[option] : NULL;
     if (deflt)
         *deflt = o ? o->deflt : NULL;
     if (help)

@@ -55,10 +55,10 @@ const relax_expr *relax_use_def_value(const relax_use_def *use_def, const relax_
     return b ? RLX_API_EXPR(b->value) : NULL;
 }
 
-int64_t relax_use_def_position(const relax_use_def *use_def, const relax_expr *var)
+size_t relax_use_def_position(const relax_use_def *use_def, const relax_expr *var)
 {
     const rlx_var_uses *v = uses_of(use_def, var);
-    return v ? v->position : -1;
+    return v && v->position >= 0 ? (size_t)v->position : RELAX_NOT_FOUND;
 }
 
 size_t relax_use_def_num_uses(const relax_use_def *use_def, const relax_expr *var)
@@ -156,23 +156,24 @@ static void take(void *user, const rlx_var *v)
     t->count++;
 }
 
-static int64_t live_at(const relax_liveness *l, const relax_binding *binding, bool after,
-                       const relax_expr **out, size_t capacity)
+static size_t live_at(const relax_liveness *l, const relax_binding *binding, bool after,
+                      const relax_expr **out, size_t capacity)
 {
     taking t = { out, capacity, 0 };
     if (!RLX_API_IS(l, API_LIVENESS) || !binding)
-        return -1;
-    return rlx_liveness_at(&l->found, node_of(binding), after, take, &t) ? (int64_t)t.count : -1;
+        return RELAX_NOT_FOUND;
+    return rlx_liveness_at(&l->found, node_of(binding), after, take, &t) ? t.count
+                                                                         : RELAX_NOT_FOUND;
 }
 
-int64_t relax_liveness_before(const relax_liveness *liveness, const relax_binding *binding,
-                              const relax_expr **out, size_t capacity)
+size_t relax_liveness_before(const relax_liveness *liveness, const relax_binding *binding,
+                             const relax_expr **out, size_t capacity)
 {
     return live_at(liveness, binding, false, out, capacity);
 }
 
-int64_t relax_liveness_after(const relax_liveness *liveness, const relax_binding *binding,
-                             const relax_expr **out, size_t capacity)
+size_t relax_liveness_after(const relax_liveness *liveness, const relax_binding *binding,
+                            const relax_expr **out, size_t capacity)
 {
     return live_at(liveness, binding, true, out, capacity);
 }

@@ -237,3 +237,9 @@ relax_status relax_node_visit_post_order(relax_context *ctx, const relax_node *n
     rlx_ptrmap_free(&p.done);
     return status;
 }
+
+relax_status relax_visitor_init(relax_visitor *visitor, size_t struct_size)
+{
+    static const relax_visitor defaults = { .struct_size = sizeof defaults };
+    return rlx_options_init(visitor, struct_size, &defaults, sizeof defaults);
+}

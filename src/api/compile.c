@@ -77,9 +77,9 @@ relax_status relax_compile_options_init(relax_compile_options *options, size_t s
     return rlx_options_init(options, struct_size, &defaults, sizeof defaults);
 }
 
-const char *relax_target_name(int32_t target)
+const char *relax_target_name(size_t target)
 {
-    const rlx_target *t = target >= 0 ? rlx_target_at((size_t)target) : NULL;
+    const rlx_target *t = rlx_target_at(target);
     return t ? t->name : NULL;
 }
 

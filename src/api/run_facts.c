@@ -44,19 +44,19 @@ static const char *const facts[][2] = {
     { "machine", TARGET },      { "debug", DEBUG_TEXT }, { "targets", "interp, c" },
 };
 
-const char *relax_build_info_key(int32_t index)
+const char *relax_build_info_key(size_t index)
 {
-    return index >= 0 && (size_t)index < RLX_COUNT(facts) ? facts[index][0] : NULL;
+    return index < RLX_COUNT(facts) ? facts[index][0] : NULL;
 }
 
-const char *relax_build_info_value(int32_t index)
+const char *relax_build_info_value(size_t index)
 {
-    return index >= 0 && (size_t)index < RLX_COUNT(facts) ? facts[index][1] : NULL;
+    return index < RLX_COUNT(facts) ? facts[index][1] : NULL;
 }
 
-const char *relax_code_at(int32_t index)
+const char *relax_code_at(size_t index)
 {
-    if (index < 0 || index >= RLX_CODE_COUNT - 1)
+    if (index >= RLX_CODE_COUNT - 1)
         return NULL;
     const rlx_code *row = rlx_code_row((enum rlx_code_id)(index + 1));
     return row ? row->name : NULL;

@@ -64,7 +64,9 @@ void relax_value_release(relax_value *value)
     *value = rlx_value_none();
 }
 
-relax_status relax_value_keep(const relax_value *value, relax_value *out)
+/* A copy, if one must be made, comes from `allocator`. */
+static relax_status keep(const relax_value *value, const relax_allocator *allocator,
+                         relax_value *out)
 {
     if (!out)
         return RELAX_ERROR_INVALID_ARGUMENT;
@@ -80,13 +82,13 @@ relax_status relax_value_keep(const relax_value *value, relax_value *out)
         v = rlx_value_object(RELAX_VALUE_TENSOR, t);
     } else if (v.type_index == RELAX_VALUE_RAW_STRING) {
         const char *text = v.v.s ? v.v.s : "";
-        status = relax_value_set_string(&v, text, strlen(text));
+        status = relax_value_set_string(&v, text, strlen(text), allocator);
         *out = v;
         return status;
     /* `reserved` is not ours to use outside the cell it is in */
     } else if (v.type_index == RELAX_VALUE_SMALL_STRING) {
         return relax_value_set_string(out, (const char *)v.v.bytes,
-                                      v.reserved > 7 ? 7 : v.reserved);
+                                      v.reserved > 7 ? 7 : v.reserved, allocator);
     } else if (v.type_index == RELAX_VALUE_SMALL_BYTES || v.type_index == RELAX_VALUE_BYTE_ARRAY ||
                v.type_index == RELAX_VALUE_RVALUE_REF || (rlx_value_is_boxed(&v) && !v.v.p)) {
         return RELAX_ERROR_INVALID_ARGUMENT;
@@ -94,6 +96,11 @@ relax_status relax_value_keep(const relax_value *value, relax_value *out)
     relax_value_retain(&v);
     *out = v;
     return RELAX_OK;
+}
+
+relax_status relax_value_keep(const relax_value *value, relax_value *out)
+{
+    return keep(value, NULL, out);
 }
 
 /* ---- plain values --------------------------------------------------------------------------- */
@@ -175,11 +182,14 @@ relax_status relax_value_get_dtype(const relax_value *value, relax_dtype *out)
 /* ---- boxed values --------------------------------------------------------------------------- */
 
 /* Memory for one object of the host's. */
-static bool open_pool(rlx_pool *p)
+static relax_status open_pool(rlx_pool *p, const relax_allocator *allocator)
 {
+    rlx_memory probe;
     memset(p, 0, sizeof *p);
-    p->memory = rlx_shared_memory_create(NULL, SIZE_MAX);
-    return p->memory != NULL;
+    if (!rlx_memory_init(&probe, allocator, 0))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    p->memory = rlx_shared_memory_create(allocator, SIZE_MAX);
+    return p->memory ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
 }
 
 static relax_status box(relax_value *out, int32_t tag, void *object)
@@ -190,14 +200,16 @@ static relax_status box(relax_value *out, int32_t tag, void *object)
     return RELAX_OK;
 }
 
-relax_status relax_value_set_string(relax_value *out, const char *data, size_t len)
+relax_status relax_value_set_string(relax_value *out, const char *data, size_t len,
+                                    const relax_allocator *allocator)
 {
     rlx_pool p;
     relax_value_set_null(out);
     if (!out || (!data && len))
         return RELAX_ERROR_INVALID_ARGUMENT;
-    if (!open_pool(&p))
-        return RELAX_ERROR_OUT_OF_MEMORY;
+    relax_status status = open_pool(&p, allocator);
+    if (status != RELAX_OK)
+        return status;
     rlx_string_object *s = rlx_string_make(&p, len ? (rlx_slice){ data, len } : no_text);
     rlx_pool_free(&p);
     return box(out, RELAX_VALUE_STRING, s);
@@ -225,14 +237,16 @@ relax_status relax_value_get_string(const relax_value *value, const char **data,
     return *data ? RELAX_OK : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
-relax_status relax_value_set_shape(relax_value *out, const int64_t *dims, size_t ndim)
+relax_status relax_value_set_shape(relax_value *out, const int64_t *dims, size_t ndim,
+                                   const relax_allocator *allocator)
 {
     rlx_pool p;
     relax_value_set_null(out);
     if (!out || (!dims && ndim))
         return RELAX_ERROR_INVALID_ARGUMENT;
-    if (!open_pool(&p))
-        return RELAX_ERROR_OUT_OF_MEMORY;
+    relax_status status = open_pool(&p, allocator);
+    if (status != RELAX_OK)
+        return status;
     rlx_shape_object *s = rlx_shape_make(&p, dims, ndim);
     rlx_pool_free(&p);
     return box(out, RELAX_VALUE_SHAPE, s);
@@ -249,19 +263,21 @@ relax_status relax_value_get_shape(const relax_value *value, const int64_t **dim
     return ok ? RELAX_OK : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
-relax_status relax_value_set_tuple(relax_value *out, const relax_value *fields, size_t count)
+relax_status relax_value_set_tuple(relax_value *out, const relax_value *fields, size_t count,
+                                   const relax_allocator *allocator)
 {
     rlx_pool p;
     relax_value_set_null(out);
     if (!out || (!fields && count))
         return RELAX_ERROR_INVALID_ARGUMENT;
-    if (!open_pool(&p))
-        return RELAX_ERROR_OUT_OF_MEMORY;
+    relax_status status = open_pool(&p, allocator);
+    if (status != RELAX_OK)
+        return status;
     rlx_tuple_object *t = rlx_tuple_make(&p, count);
     rlx_pool_free(&p);
-    relax_status status = t ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
+    status = t ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; t && i < count && status == RELAX_OK; i++)
-        status = relax_value_keep(&fields[i], &t->fields[i]);
+        status = keep(&fields[i], allocator, &t->fields[i]);
     if (status == RELAX_OK)
         return box(out, RELAX_VALUE_OBJECT, t);
     rlx_object_release(t);
@@ -273,10 +289,10 @@ static const rlx_tuple_object *tuple_in(const relax_value *value)
     return value && value->v.p ? rlx_value_tuple(value) : NULL;
 }
 
-int64_t relax_value_tuple_size(const relax_value *value)
+size_t relax_value_tuple_size(const relax_value *value)
 {
     const rlx_tuple_object *t = tuple_in(value);
-    return t ? (int64_t)t->count : -1;
+    return t ? t->count : RELAX_NOT_FOUND;
 }
 
 relax_status relax_value_tuple_get(const relax_value *value, size_t index, relax_value *out)

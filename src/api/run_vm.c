@@ -287,14 +287,14 @@ relax_status relax_executable_serialize(const relax_executable *executable, rela
 
 /* ---- what is in it -------------------------------------------------------------------------- */
 
-static const rlx_file_function *function_at(const relax_executable *e, int32_t i)
+static const rlx_file_function *function_at(const relax_executable *e, size_t i)
 {
-    return is_executable(e) && i >= 0 && (uint32_t)i < e->num_public
+    return is_executable(e) && i < e->num_public
                ? &e->functions[e->public_functions[i]]
                : NULL;
 }
 
-uint32_t relax_executable_num_native_kernels(const relax_executable *executable)
+size_t relax_executable_num_native_kernels(const relax_executable *executable)
 {
     return is_executable(executable) ? executable->num_native_kernels : 0;
 }
@@ -304,17 +304,17 @@ const char *relax_executable_native_refused(const relax_executable *executable)
     return is_executable(executable) ? executable->native_why : "";
 }
 
-uint32_t relax_executable_compiler_processes(const relax_executable *executable)
+size_t relax_executable_compiler_processes(const relax_executable *executable)
 {
     return is_executable(executable) ? executable->compiler_processes : 0;
 }
 
-int32_t relax_executable_num_functions(const relax_executable *executable)
+size_t relax_executable_num_functions(const relax_executable *executable)
 {
-    return is_executable(executable) ? (int32_t)executable->num_public : 0;
+    return is_executable(executable) ? executable->num_public : 0;
 }
 
-const char *relax_executable_function_name(const relax_executable *executable, int32_t function,
+const char *relax_executable_function_name(const relax_executable *executable, size_t function,
                                            size_t *len)
 {
     const rlx_file_function *f = function_at(executable, function);
@@ -323,32 +323,32 @@ const char *relax_executable_function_name(const relax_executable *executable, i
     return give_name((rlx_slice){ NULL, 0 }, len);
 }
 
-int32_t relax_executable_find_function(const relax_executable *executable, const char *name,
-                                       size_t name_len)
+size_t relax_executable_find(const relax_executable *executable, const char *name,
+                                      size_t name_len)
 {
     if (!is_executable(executable) || !name)
-        return -1;
-    return (int32_t)(uintptr_t)rlx_map_get(&executable->by_name, (rlx_slice){ name, name_len }) -
-           1;
+        return RELAX_NOT_FOUND;
+    /* 0, which is no number counted from 1, becomes RELAX_NOT_FOUND */
+    return (size_t)(uintptr_t)rlx_map_get(&executable->by_name, (rlx_slice){ name, name_len }) - 1;
 }
 
-int32_t relax_executable_num_params(const relax_executable *executable, int32_t function)
+size_t relax_executable_num_params(const relax_executable *executable, size_t function)
 {
     const rlx_file_function *f = function_at(executable, function);
     if (!f)
-        return -1;
+        return RELAX_NOT_FOUND;
     return (f->flags & RLX_FUNCTION_KERNEL)
-               ? (int32_t)rlx_kernel_num_params(executable->kernels[f->code])
-               : (int32_t)f->num_params;
+               ? (size_t)rlx_kernel_num_params(executable->kernels[f->code])
+               : f->num_params;
 }
 
 /* The node of a parameter; PrimFuncs have one only if their signature is in the file. */
-static const int64_t *param_node(const relax_executable *e, int32_t function, int32_t param,
+static const int64_t *param_node(const relax_executable *e, size_t function, size_t param,
                                  uint32_t *name)
 {
     const rlx_file_function *f = function_at(e, function);
     *name = RLX_NO_INDEX;
-    if (!f || param < 0)
+    if (!f || param >= RLX_NO_INDEX)
         return NULL;
     if (!(f->flags & RLX_FUNCTION_KERNEL))
         return rlx_desc_param_at(e->descs, f->params, (uint32_t)param, name);
@@ -357,18 +357,19 @@ static const int64_t *param_node(const relax_executable *e, int32_t function, in
                : rlx_desc_child_at(rlx_item_node(e->descs, f->signature), (uint32_t)param);
 }
 
-const char *relax_executable_param_name(const relax_executable *executable, int32_t function,
-                                        int32_t param, size_t *len)
+const char *relax_executable_param_name(const relax_executable *executable, size_t function,
+                                        size_t param, size_t *len)
 {
     uint32_t name;
-    if (param >= 0 && param < relax_executable_num_params(executable, function)) {
+    if (function_at(executable, function) &&
+        param < relax_executable_num_params(executable, function)) {
         param_node(executable, function, param, &name);
         return give_name(rlx_name(&executable->names, name), len);
     }
     return give_name((rlx_slice){ NULL, 0 }, len);
 }
 
-static bool describe(const relax_executable *e, int32_t function, int32_t param,
+static bool describe(const relax_executable *e, size_t function, size_t param,
                      rlx_desc_info *info)
 {
     uint32_t name;
@@ -387,8 +388,8 @@ static int32_t scalar_kind(rlx_dtype t)
     return rlx_dtype_is_int(t) ? RELAX_VALUE_KIND_INT : RELAX_VALUE_KIND_OTHER;
 }
 
-int32_t relax_executable_param_kind(const relax_executable *executable, int32_t function,
-                                    int32_t param)
+int32_t relax_executable_param_kind(const relax_executable *executable, size_t function,
+                                    size_t param)
 {
     rlx_desc_info info;
     static const uint8_t kinds[RLX_DESC_KINDS] = {
@@ -402,26 +403,26 @@ int32_t relax_executable_param_kind(const relax_executable *executable, int32_t 
     return info.kind == RLX_DESC_PRIM ? scalar_kind(info.dtype) : kinds[info.kind];
 }
 
-relax_dtype relax_executable_param_dtype(const relax_executable *executable, int32_t function,
-                                         int32_t param)
+relax_dtype relax_executable_param_dtype(const relax_executable *executable, size_t function,
+                                         size_t param)
 {
     rlx_desc_info info;
     return describe(executable, function, param, &info) ? info.dtype : RELAX_VOID;
 }
 
-int32_t relax_executable_param_ndim(const relax_executable *executable, int32_t function,
-                                    int32_t param)
+int32_t relax_executable_param_ndim(const relax_executable *executable, size_t function,
+                                    size_t param)
 {
     rlx_desc_info info;
     return describe(executable, function, param, &info) ? info.ndim : -1;
 }
 
-int64_t relax_executable_param_dim(const relax_executable *executable, int32_t function,
-                                   int32_t param, int32_t dim)
+int64_t relax_executable_param_dim(const relax_executable *executable, size_t function,
+                                   size_t param, size_t dim)
 {
     rlx_desc_info info;
-    if (!describe(executable, function, param, &info) || !info.dims || dim < 0 ||
-        dim >= info.ndim || rlx_desc_dim_tag_of(info.dims[dim]) != RLX_DIM_LITERAL)
+    if (!describe(executable, function, param, &info) || !info.dims || info.ndim < 0 ||
+        dim >= (size_t)info.ndim || rlx_desc_dim_tag_of(info.dims[dim]) != RLX_DIM_LITERAL)
         return -1;
     return rlx_desc_dim_value(info.dims[dim]);
 }
@@ -437,15 +438,15 @@ static relax_bytes *node_text(const relax_executable *e, const int64_t *node)
     return rlx_bytes_make(e->memory, &buf);
 }
 
-relax_bytes *relax_executable_param_text(const relax_executable *executable, int32_t function,
-                                         int32_t param)
+relax_bytes *relax_executable_param_text(const relax_executable *executable, size_t function,
+                                         size_t param)
 {
     uint32_t name;
     const int64_t *node = param_node(executable, function, param, &name);
     return node ? node_text(executable, node) : NULL;
 }
 
-relax_bytes *relax_executable_result_text(const relax_executable *executable, int32_t function)
+relax_bytes *relax_executable_result_text(const relax_executable *executable, size_t function)
 {
     const rlx_file_function *f = function_at(executable, function);
     if (!f)
@@ -548,7 +549,7 @@ relax_executable *relax_vm_executable(const relax_vm *vm)
 }
 
 /* Checks that every call makes; fills *status and says whether it may go on. */
-static bool may_call(relax_vm *vm, int32_t function, const relax_value *args, size_t num_args,
+static bool may_call(relax_vm *vm, size_t function, const relax_value *args, size_t num_args,
                      relax_error **out_error, relax_status *status)
 {
     if (!is_vm(vm) || (!args && num_args))
@@ -557,7 +558,7 @@ static bool may_call(relax_vm *vm, int32_t function, const relax_value *args, si
     else if (rlx_vm_is_running(vm))
         *status = fault(rlx_vm_memory(vm), out_error, RLX_OP09,
                         "the VM is running: a packed function cannot call the VM that called it");
-    else if (function < 0 || (uint32_t)function >= rlx_vm_executable(vm)->num_public)
+    else if (function >= rlx_vm_executable(vm)->num_public)
         *status = fault(rlx_vm_memory(vm), out_error, RLX_OP03,
                         "the program has no public function of that number");
     else
@@ -565,7 +566,7 @@ static bool may_call(relax_vm *vm, int32_t function, const relax_value *args, si
     return false;
 }
 
-relax_status relax_vm_call_function(relax_vm *vm, int32_t function, const relax_value *args,
+relax_status relax_vm_call_function(relax_vm *vm, size_t function, const relax_value *args,
                                     size_t num_args, relax_value *result, relax_error **out_error)
 {
     relax_status status;
@@ -589,15 +590,15 @@ relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len,
     if (!is_vm(vm) || !name || !result)
         return misuse(out_error, RLX_OP01,
                       "relax_vm_call: an argument is NULL or of another kind");
-    int32_t function = relax_executable_find_function(rlx_vm_executable(vm), name, name_len);
-    if (function >= 0)
+    size_t function = relax_executable_find(rlx_vm_executable(vm), name, name_len);
+    if (function != RELAX_NOT_FOUND)
         return relax_vm_call_function(vm, function, args, num_args, result, out_error);
     rlx_fault why;
     rlx_fail(&why, RLX_RT20, "the program has no public function %.*s", shown(name_len), name);
     return rlx_error_give(rlx_vm_memory(vm), out_error, &why);
 }
 
-relax_status relax_vm_call_into(relax_vm *vm, int32_t function, const relax_value *args,
+relax_status relax_vm_call_into(relax_vm *vm, size_t function, const relax_value *args,
                                 size_t num_args, relax_tensor *const *buffers, size_t num_buffers,
                                 relax_error **out_error)
 {

@@ -146,7 +146,7 @@ char cli_name_byte(char b); /* the byte of a weight's name for this one of a mem
 void cli_arrays_free(cli_arrays *a);
 
 /* ---- arguments and results of a run (inputs.c, results.c) */
-int cli_bind_inputs(const cli *c, const relax_executable *exe, int32_t function,
+int cli_bind_inputs(const cli *c, const relax_executable *exe, size_t function,
                     const cli_arrays *params, relax_value **args, size_t *num_args);
 void cli_release_values(relax_value *values, size_t count);
 /* summary lines, and files with --output */

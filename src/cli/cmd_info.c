@@ -25,18 +25,18 @@ static const char *name_of(const char *const *names, size_t count, int32_t index
     return index > 0 && (size_t)index < count ? names[index] : names[0];
 }
 
-static void show_op(int32_t op)
+static void show_op(size_t op)
 {
     int32_t flags = relax_op_flags(op), kind, optional, type;
     const char *name, *deflt, *help;
     printf("%s: %s\n", relax_op_name(op), relax_op_help(op) ? relax_op_help(op) : "");
     printf("  %s%s\n", flags & RELAX_OP_FLAG_PURE ? "pure" : "impure",
            flags & RELAX_OP_FLAG_LOWERS ? "" : ", no kernel of its own");
-    for (int32_t i = 0; (name = relax_op_arg(op, i, &kind, &optional)); i++)
+    for (size_t i = 0; (name = relax_op_arg(op, i, &kind, &optional)); i++)
         printf("  argument   %-24s %s%s\n", name,
                name_of(arg_kinds, sizeof arg_kinds / sizeof *arg_kinds, kind),
                optional ? ", optional" : "");
-    for (int32_t i = 0; (name = relax_op_attr(op, i, &type, &deflt, &help)); i++) {
+    for (size_t i = 0; (name = relax_op_attr(op, i, &type, &deflt, &help)); i++) {
         char left[128];
         snprintf(left, sizeof left, "%s%s%s", name, deflt ? "=" : "", deflt ? deflt : "");
         printf("  attribute  %-24s %s%s%s%s\n", left,
@@ -48,13 +48,13 @@ static void show_op(int32_t op)
 int cli_ops(cli *c)
 {
     if (!c->num_files) {
-        for (int32_t i = 0; i < relax_op_count(); i++)
+        for (size_t i = 0; i < relax_op_count(); i++)
             printf("%-36s %s\n", relax_op_name(i), relax_op_help(i) ? relax_op_help(i) : "");
         return CLI_OK;
     }
     const char *name = c->files[0];
-    int32_t op = relax_op_find(name, strlen(name));
-    if (op >= 0) {
+    size_t op = relax_op_find(name, strlen(name));
+    if (op != RELAX_NOT_FOUND) {
         show_op(op);
         return CLI_OK;
     }
@@ -63,13 +63,13 @@ int cli_ops(cli *c)
                      near ? "; did you mean " : "", near ? near : "");
 }
 
-static void show_pass(int32_t pass)
+static void show_pass(size_t pass)
 {
     const char *name, *deflt, *help, *needs = relax_pass_needs(pass);
     printf("%s: %s\n", relax_pass_name(pass), relax_pass_help(pass) ? relax_pass_help(pass) : "");
     if (needs)
         printf("  needs      %s\n", needs);
-    for (int32_t i = 0; (name = relax_pass_option(pass, i, &deflt, &help)); i++)
+    for (size_t i = 0; (name = relax_pass_option(pass, i, &deflt, &help)); i++)
         printf("  option     %s%s%s%s%s\n", name, deflt ? "=" : "", deflt ? deflt : "",
                help ? ": " : "", help ? help : "");
 }
@@ -77,7 +77,7 @@ static void show_pass(int32_t pass)
 int cli_passes(cli *c)
 {
     const char *name;
-    for (int32_t i = 0; (name = relax_pass_name(i)); i++) {
+    for (size_t i = 0; (name = relax_pass_name(i)); i++) {
         if (!c->num_files) {
             printf("%-28s %s\n", name, relax_pass_help(i) ? relax_pass_help(i) : "");
         } else if (cli_same_pass(c->files[0], strlen(c->files[0]), name)) {
@@ -123,7 +123,7 @@ int cli_version(cli *c)
     (void)c;
     relax_version(&major, &minor, &patch);
     printf("relax %u.%u.%u\n", major, minor, patch);
-    for (int32_t i = 0; (key = relax_build_info_key(i)); i++)
+    for (size_t i = 0; (key = relax_build_info_key(i)); i++)
         if (strcmp(key, "version"))
             printf("%s: %s\n", key, relax_build_info_value(i));
     return CLI_OK;

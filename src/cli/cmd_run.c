@@ -89,7 +89,7 @@ static void show_times(double *times, size_t count)
            times[count / 2] * 1e3, count);
 }
 
-static int call(const cli *c, relax_vm *vm, int32_t function, const relax_value *args,
+static int call(const cli *c, relax_vm *vm, size_t function, const relax_value *args,
                 size_t num_args, relax_value *result)
 {
     size_t runs = (size_t)c->repeat;
@@ -130,15 +130,15 @@ static int write_profile(const cli *c, relax_vm *vm)
     return status;
 }
 
-static int find_entry(const cli *c, const relax_executable *exe, int32_t *function)
+static int find_entry(const cli *c, const relax_executable *exe, size_t *function)
 {
     const char *entry = c->entry ? c->entry : "main";
-    *function = relax_executable_find_function(exe, entry, strlen(entry));
-    if (*function >= 0)
+    *function = relax_executable_find(exe, entry, strlen(entry));
+    if (*function != RELAX_NOT_FOUND)
         return CLI_OK;
     char names[256] = "";
     size_t used = 0;
-    for (int32_t i = 0; i < relax_executable_num_functions(exe) && used + 2 < sizeof names; i++)
+    for (size_t i = 0; i < relax_executable_num_functions(exe) && used + 2 < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
                                  relax_executable_function_name(exe, i, NULL));
     return cli_error(c, "RT20", c->files[0],
@@ -148,7 +148,7 @@ static int find_entry(const cli *c, const relax_executable *exe, int32_t *functi
 
 static int run_executable(const cli *c, relax_executable *exe, const cli_arrays *params)
 {
-    int32_t function;
+    size_t function;
     int status = find_entry(c, exe, &function);
     if (status != CLI_OK)
         return status;

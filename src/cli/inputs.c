@@ -62,7 +62,7 @@ static int read_shape(const cli *c, const char *text, relax_value *out)
             return cli_usage(c, "shape:2,3 lists numbers, found shape:%s", text);
         p += len + (p[len] == ',');
     }
-    return relax_value_set_shape(out, dims, ndim) == RELAX_OK
+    return relax_value_set_shape(out, dims, ndim, NULL) == RELAX_OK
                ? CLI_OK
                : cli_error(c, "IN02", NULL, "out of memory");
 }
@@ -90,7 +90,7 @@ static int read_value(const cli *c, const char *text, relax_value *out)
     const char *colon = strrchr(text, ':'), *first = strchr(text, ':');
     relax_dtype dtype;
     if (!strncmp(text, "str:", 4))
-        return relax_value_set_string(out, text + 4, strlen(text + 4)) == RELAX_OK
+        return relax_value_set_string(out, text + 4, strlen(text + 4), NULL) == RELAX_OK
                    ? CLI_OK
                    : cli_error(c, "IN02", NULL, "out of memory");
     if (!strncmp(text, "shape:", 6))
@@ -112,16 +112,15 @@ static int read_value(const cli *c, const char *text, relax_value *out)
 
 /* ---- where it goes -------------------------------------------------------------------------- */
 
-static int32_t find_param(const relax_executable *exe, int32_t function, const char *name,
-                          size_t len)
+static size_t find_param(const relax_executable *exe, size_t function, const char *name, size_t len)
 {
-    for (int32_t i = 0; i < relax_executable_num_params(exe, function); i++) {
+    for (size_t i = 0; i < relax_executable_num_params(exe, function); i++) {
         size_t n;
         const char *p = relax_executable_param_name(exe, function, i, &n);
         if (p && n == len && !memcmp(p, name, len))
             return i;
     }
-    return -1;
+    return RELAX_NOT_FOUND;
 }
 
 /* Field `index` of a tuple under construction; NULL when it is no sensible number or memory is
@@ -148,13 +147,13 @@ static slot *field_of(slot *s, const char *text, size_t len)
 }
 
 /* "NAME.0.1" -> slot. */
-static slot *named_slot(const cli *c, const relax_executable *exe, int32_t function, slot *slots,
+static slot *named_slot(const cli *c, const relax_executable *exe, size_t function, slot *slots,
                         const char *name, size_t len)
 {
     const char *dot = memchr(name, '.', len);
     size_t head = dot ? (size_t)(dot - name) : len;
-    int32_t param = find_param(exe, function, name, head);
-    if (param < 0) {
+    size_t param = find_param(exe, function, name, head);
+    if (param == RELAX_NOT_FOUND) {
         cli_error(c, "RT01", NULL, "the function has no parameter %.*s", (int)head, name);
         return NULL;
     }
@@ -182,7 +181,7 @@ static size_t name_length(const char *text)
     return text[n] == '=' ? n : 0;
 }
 
-static int place_input(const cli *c, const relax_executable *exe, int32_t function, slot *slots,
+static int place_input(const cli *c, const relax_executable *exe, size_t function, slot *slots,
                        size_t count, size_t *position, const char *text)
 {
     size_t len = name_length(text);
@@ -218,7 +217,8 @@ static int close_tuple(const cli *c, slot *s)
         if (status == CLI_OK)
             values[i] = s->fields[i].value;
     }
-    if (status == CLI_OK && relax_value_set_tuple(&s->value, values, s->num_fields) != RELAX_OK)
+    if (status == CLI_OK &&
+        relax_value_set_tuple(&s->value, values, s->num_fields, NULL) != RELAX_OK)
         status = cli_error(c, "IN02", NULL, "out of memory");
     s->set = status == CLI_OK;
     free(values);
@@ -234,7 +234,7 @@ static bool is_weight_of(const char *weight, const char *param, size_t len)
     return same;
 }
 
-static int fill_from_params(const cli *c, const relax_executable *exe, int32_t function,
+static int fill_from_params(const cli *c, const relax_executable *exe, size_t function,
                             const cli_arrays *params, slot *slots, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -243,7 +243,7 @@ static int fill_from_params(const cli *c, const relax_executable *exe, int32_t f
         if (slots[i].set)
             continue;
         size_t len = 0;
-        const char *name = relax_executable_param_name(exe, function, (int32_t)i, &len);
+        const char *name = relax_executable_param_name(exe, function, i, &len);
         for (size_t k = 0; name && k < params->count && !slots[i].set; k++) {
             if (!is_weight_of(params->items[k].name, name, len))
                 continue;
@@ -260,11 +260,10 @@ static int fill_from_params(const cli *c, const relax_executable *exe, int32_t f
     return CLI_OK;
 }
 
-int cli_bind_inputs(const cli *c, const relax_executable *exe, int32_t function,
+int cli_bind_inputs(const cli *c, const relax_executable *exe, size_t function,
                     const cli_arrays *params, relax_value **args, size_t *num_args)
 {
-    int32_t n = relax_executable_num_params(exe, function);
-    size_t count = n > 0 ? (size_t)n : 0, position = 0;
+    size_t count = relax_executable_num_params(exe, function), position = 0;
     slot *slots = calloc(count + 1, sizeof *slots);
     *args = calloc(count + 1, sizeof **args);
     int status = slots && *args ? CLI_OK : cli_error(c, "IN02", NULL, "out of memory");

@@ -39,8 +39,8 @@ static relax_attr *read_value(relax_context *ctx, const char *text, size_t len)
 static bool has_option(const char *pass, size_t pass_len, const char *key, size_t len)
 {
     const char *name, *option;
-    for (int32_t i = 0; (name = relax_pass_name(i)); i++)
-        for (int32_t k = 0; cli_same_pass(pass, pass_len, name) &&
+    for (size_t i = 0; (name = relax_pass_name(i)); i++)
+        for (size_t k = 0; cli_same_pass(pass, pass_len, name) &&
                             (option = relax_pass_option(i, k, NULL, NULL));
              k++)
             if (strlen(option) == len && !memcmp(option, key, len))
@@ -74,9 +74,11 @@ static bool read_options(list *l, const char *pass, size_t pass_len, const char 
 
 /* ---- the list ------------------------------------------------------------------------------- */
 
-static const relax_module *bind_weights(void *user, relax_context *ctx, const relax_module *module)
+static const relax_module *bind_weights(void *user, relax_context *ctx, const relax_module *module,
+                                        const relax_attr *options)
 {
     const list *l = user;
+    (void)options;
     return cli_bind(l->c, ctx, module, l->params);
 }
 
@@ -87,7 +89,7 @@ static int add_weights(list *l, bool has_options)
     if (has_options)
         return cli_usage(l->c, "--pass bind_params has no options here");
     l->bound = true;
-    relax_pipeline_add_host(l->pipeline, "bind_params", 11, bind_weights, l, NULL);
+    relax_pipeline_add_host(l->pipeline, "bind_params", 11, NULL, bind_weights, l, NULL);
     return CLI_OK;
 }
 

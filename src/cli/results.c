@@ -146,8 +146,8 @@ static void put_inline(const relax_value *v)
         fputs(v->v.i ? "True" : "False", stdout);
     else if (kind == RELAX_VALUE_KIND_FLOAT)
         printf("%.7g", v->v.f);
-    else if (relax_value_tuple_size(v) >= 0)
-        printf("tuple of %lld", (long long)relax_value_tuple_size(v));
+    else if (kind == RELAX_VALUE_KIND_TUPLE)
+        printf("tuple of %zu", relax_value_tuple_size(v));
     else
         put_value(v);
 }
@@ -237,15 +237,15 @@ static bool next_leaf(level **stack, size_t *depth, size_t *capacity, size_t *pa
 {
     while (*depth && *parts <= MAX_PARTS) {
         level *top = &(*stack)[*depth - 1];
-        int64_t size = relax_value_tuple_size(&top->tuple);
-        if (size < 0) {
+        size_t size = relax_value_tuple_size(&top->tuple);
+        if (size == RELAX_NOT_FOUND) {
             *out = top->tuple;
             --*depth;
             return true;
         }
         relax_value field;
         ++*parts;
-        if ((int64_t)top->next == size)
+        if (top->next == size)
             --*depth;
         else if (relax_value_tuple_get(&top->tuple, top->next++, &field) != RELAX_OK ||
                  !push(stack, depth, capacity, &field))

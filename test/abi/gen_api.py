@@ -78,6 +78,9 @@ class Header:
         match = re.match(r"(RELAX_\w+)\s+\(?(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\)?\s*(?:/\*.*)?$", rest)
         if match:
             self.macros[match.group(1)] = int(match.group(2), 0)
+        match = re.match(r"(RELAX_\w+)\s+\(\(size_t\)-1\)$", rest)
+        if match:                                        # its number is the platform's
+            self.macros[match.group(1)] = "SIZE_MAX"
 
     def split(self):
         """Yields (line, comment, text with inner comments turned to blanks)."""
@@ -100,8 +103,9 @@ class Header:
                 gap = text[last_comment_end:pos] if last_comment_end >= 0 else "\n\n"
                 if gap.count("\n") > 1 or comment.startswith("/* ---"):
                     comment = ""
-                # Declarations without a blank line between them are a group; the first one's comment is for all.
-                if not comment and group_end >= 0 and text[group_end:pos].count("\n") == 1:
+                # Handles and callbacks without a blank line between them are a group; the first one's comment is for all.
+                follows = group_end >= 0 and text[group_end:pos].count("\n") == 1
+                if not comment and follows and text.startswith("typedef", pos):
                     comment = group
             buffer.append(char)
             depth += (char == "{") - (char == "}")
@@ -115,7 +119,7 @@ class Header:
                 yield line, clean_comment(used), " ".join("".join(buffer).split())
                 if tail:
                     pos += tail.end()
-                group, group_end = used, pos
+                group, group_end = (used, pos) if text.startswith("typedef", start) else ("", -1)
                 start, comment, last_comment_end = None, "", -1
         if start is not None:
             raise Malformed(f"{self.name}: the last declaration has no end")
@@ -352,6 +356,30 @@ class Api:
                 entry["kind"] = self.kind_of(entry, kinds)
         for struct in self.structs:
             self.classify_fields(struct["fields"], kinds)
+        for handle in self.handles.values():
+            ends = [f["name"] for f in self.functions if f["name"] in (handle["name"] + "_release", handle["name"] + "_destroy")]
+            if ends:
+                handle["release"] = ends[0]
+        for function in self.functions:
+            self.add_enums(function)
+            for place, param in enumerate(function["params"]):
+                length = length_of(function["params"], place)
+                if length:
+                    param["length"] = length
+
+    def add_enums(self, function):
+        """The enum whose numbers an int32_t result has, as the comment says: `enum relax_x` or `RELAX_X_...`."""
+        returns = function["returns"]
+        if returns["base"] != "int32_t" or returns["pointer"]:
+            return
+        named = re.search(r"\benum\s+(relax_\w+)", function["comment"])
+        prefix = re.search(r"\b(RELAX_\w+_)\.\.\.", function["comment"])
+        of_prefix = [e["name"] for e in self.enums if prefix and all(v["name"].startswith(prefix.group(1)) for v in e["values"])]
+        known = {e["name"] for e in self.enums}
+        if named and named.group(1) in known:
+            returns["enum"] = named.group(1)
+        elif len(of_prefix) == 1 and not named:
+            returns["enum"] = of_prefix[0]
 
     def classify_fields(self, fields, kinds):
         for field in fields:
@@ -394,6 +422,25 @@ class Api:
                 "functions": functions, "inline": self.inline}
 
 
+def length_of(params, place):
+    """Name of the parameter that says how long a string or array parameter is; None: it ends by itself, or as the comment says."""
+    param = params[place]
+    if param["kind"] not in ("string", "array", "handle_array", "handle_inout", "string_array", "buffer", "opaque", "handle_out", "out"):
+        return None
+    counts = [p["name"] for p in params if p.get("base") in ("size_t", "int32_t") and not p["pointer"]]
+    direct = [c for c in (param["name"] + "_len", "num_" + param["name"]) if c in counts]
+    if direct:
+        return direct[0]
+    if param["kind"] == "string":
+        after = params[place + 1]["name"] if place + 1 < len(params) else ""
+        return after if after == "len" else None
+    if param["kind"] in ("handle_out", "out"):
+        return "capacity" if "capacity" in counts else None
+    later = [p["name"] for p in params[place + 1:] if p["name"] in counts]
+    words = {"opaque": ("size",), "buffer": ("capacity",)}.get(param["kind"], ("count", "ndim", "num_args", "num_params"))
+    return next((c for c in later if c in words or c.startswith("num_")), None)
+
+
 # --- the rules of the headers ----------------------------------------------------------------------
 
 def broken_rules(api):
@@ -424,7 +471,54 @@ def broken_rules(api):
         sized = fields and fields[0].get("name") == "struct_size"
         if not sized and s["name"] not in FIXED_STRUCTS and not s["name"].startswith("DL"):
             yield f"include/relax/{s['header']}: {s['name']} does not begin with struct_size"
+    for e in api.enums:
+        if not e["comment"]:
+            yield f"include/relax/{e['header']}: enum {e['name']} has no comment directly above"
+    for f in api.functions:
+        yield from broken_names(f)
+        yield from broken_numbers(f)
     yield from unknown_names()
+
+
+# Names and numbers that are not as relax.h says, with the reason.
+EXCEPTIONS = {
+    "relax_value_tuple_get": "fields of a value are read like its other contents, by relax_value_get_...",
+    "relax_context_add_source": "the number of a source is part of a place, which has 32 bits for it",
+    "relax_packed_func_call": "num_args as in relax_packed_fn, whose layout is that of tvm-ffi",
+    "relax_abi_version": "a version, not an answer",
+    "relax_prim_operator": "the enum depends on the kind of the expression",
+}
+RANKS = re.compile(r"_ndim$")
+
+
+def broken_names(f):
+    """Makers and look-ups are called by what they do."""
+    at, name, returns = f["where"], f["name"], f["returns"]
+    if re.search(r"_(lookup|search|index_of)(_|$)", name):
+        yield f"{at}: {name}: a look-up is called _find"
+    if name.endswith("_create") and returns["kind"] == "handle" and returns.get("ownership") != "own":
+        yield f"{at}: {name} gives a borrowed handle; a maker of those is called _new"
+    if name.endswith("_new") and returns.get("ownership") != "borrowed":
+        yield f"{at}: {name} gives an owned handle; a maker of those is called _create"
+    if re.search(r"_(init)$", name) and returns["base"] != "relax_status":
+        yield f"{at}: {name} fills a struct and answers with a status"
+
+
+def broken_numbers(f):
+    """Counts and indices are size_t; an int32_t is 0 or 1, a rank, a sum of flags, or of an enum that is named."""
+    at, name, returns = f["where"], f["name"], f["returns"]
+    if name in EXCEPTIONS:
+        return
+    for p in f["params"]:
+        if re.match(r"^(num_\w+|count|capacity|index|\w+_len|len)$", p["name"]) and p.get("base") != "size_t":
+            yield f"{at}: {name}: {p['name']} is a count or an index, so size_t"
+    if returns["pointer"] or returns["base"] not in ("int32_t", "int64_t", "uint32_t", "uint64_t"):
+        return
+    if re.search(r"_(count|find|index|size|position)$|_num_", name):
+        yield f"{at}: {name} gives a count or an index, so size_t"
+    elif returns["base"] == "int32_t" and "enum" not in returns and not RANKS.search(name) and \
+            not re.search(r"(^|[ ,.;:(])[1](:| if| for| means)|^Is |Sum of", f["comment"]):
+        yield f"{at}: {name}: the comment says neither what 1 means nor which enum the answer is of"
 
 
 def unknown_names():
@@ -434,7 +528,7 @@ def unknown_names():
     for header, text in texts.items():
         for comment in re.findall(r"/\*.*?\*/", text, flags=re.S):
             for name in re.findall(r"\brelax_\w+\b(?!\.h)", comment):
-                if name not in known and not (name.endswith("_") and any(k.startswith(name) for k in known)):
+                if name not in known and "NAME" not in name and "_X" not in name and not (name.endswith("_") and any(k.startswith(name) for k in known)):
                     yield f"include/relax/{header}: a comment mentions {name}, which there is not"
 
 

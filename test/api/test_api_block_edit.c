@@ -73,7 +73,7 @@ static void test_replacing(void **state)
     assert_said(ctx, "OP17");
     const relax_expr *x =
         relax_expr_operand(relax_base_func_as_expr(relax_module_function(s.m, 0)), 0);
-    const relax_expr *small = relax_block_edit_add(s.edit, relax_r_sum(ctx, x), Z("s"), 0);
+    const relax_expr *small = relax_block_edit_add(s.edit, relax_r_sum(ctx, x, NULL), Z("s"), 0);
     assert_quiet(ctx);
     assert_non_null(small);
     assert_int_equal(relax_block_edit_replace_uses(s.edit, d, small),

@@ -131,7 +131,7 @@ static void test_the_border_checks(void **state)
     for (int64_t n = 63; n <= 65; n++) {
         relax_value s = { 0 }, out = { 0 };
         relax_error *error = NULL;
-        assert_int_equal(relax_value_set_shape(&s, &n, 1), RELAX_OK);
+        assert_int_equal(relax_value_set_shape(&s, &n, 1, NULL), RELAX_OK);
         relax_status status = relax_vm_call(vm, Z("main"), &s, 1, &out, &error);
         assert_int_equal(status == RELAX_OK, n <= 64);
         if (error) {

@@ -31,15 +31,18 @@ static relax_module *network(relax_context *ctx)
     const relax_expr *x = relax_var_new(ctx, Z("x"), floats(ctx, batch, IN), 0);
     assert_int_equal(relax_builder_begin_function(b, Z("main"), &x, 1, NULL), RELAX_OK);
     assert_int_equal(relax_builder_begin_dataflow(b), RELAX_OK);
-    relax_expr *h =
-        relax_r_nn_relu(ctx, relax_r_add(ctx, relax_r_matmul(ctx, x, weights(ctx, 1, IN, HIDDEN)),
-                                         weights(ctx, 2, 0, HIDDEN)));
+    relax_expr *product = relax_r_matmul(ctx, x, weights(ctx, 1, IN, HIDDEN), NULL);
+    relax_expr *h = relax_r_nn_relu(ctx, relax_r_add(ctx, product, weights(ctx, 2, 0, HIDDEN)));
     relax_expr *scores = relax_builder_emit(
         b,
-        relax_r_add(ctx, relax_r_matmul(ctx, h, weights(ctx, 3, HIDDEN, CLASSES)),
+        relax_r_add(ctx, relax_r_matmul(ctx, h, weights(ctx, 3, HIDDEN, CLASSES), NULL),
                     weights(ctx, 4, 0, CLASSES)),
         Z("scores"), 0);
-    relax_expr *out = relax_builder_emit_output(b, relax_r_nn_softmax_with(ctx, scores, 1),
+    relax_nn_softmax_attrs softmax;
+    relax_nn_softmax_attrs_init(&softmax);
+    assert_int_equal(softmax.axis, -1);
+    softmax.axis = 1;
+    relax_expr *out = relax_builder_emit_output(b, relax_r_nn_softmax(ctx, scores, &softmax),
                                                 Z("probabilities"), 0);
     assert_int_equal(relax_builder_end_dataflow(b), RELAX_OK);
     assert_non_null(relax_builder_end_function(b, out));
@@ -269,13 +272,37 @@ static void shared_operands(void **state)
     free(text);
 }
 
+/* What _init gives is what NULL stands for. */
+static void defaults_of_operators(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    const relax_expr *x = relax_var_new(ctx, Z("x"), relax_struct_info_object_new(ctx), 0);
+#define SAME(name, ...)                                                                            \
+    do {                                                                                           \
+        relax_##name##_attrs how;                                                                  \
+        relax_##name##_attrs_init(&how);                                                           \
+        assert_int_equal(                                                                          \
+            relax_node_equal(ctx, relax_expr_as_node(relax_r_##name(ctx, __VA_ARGS__, NULL)),      \
+                             relax_expr_as_node(relax_r_##name(ctx, __VA_ARGS__, &how)), 0),       \
+            1);                                                                                    \
+    } while (0)
+    SAME(sum, x);
+    SAME(concat, x);
+    SAME(topk, x);
+    SAME(arange, x);
+    SAME(nn_conv2d, x, x);
+    SAME(nn_softplus, x);
+    SAME(image_resize2d, x, x);
+#undef SAME
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
     const struct CMUnitTest tests[] = {
         TEST(network_runs),    TEST(printed_reads_back),     TEST(getters_find_everything),
         TEST(walks_and_casts), TEST(branches_and_recursion), TEST(a_local_function),
-        TEST(shared_operands),
+        TEST(shared_operands), TEST(defaults_of_operators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,7 +138,7 @@ static void a_listener_hears_each_once(void **state)
     relax_pipeline *p = relax_pipeline_create(ctx);
     int before = first.heard;
     assert_int_not_equal(relax_pipeline_add(p, Z("no_such_pass"), NULL), RELAX_OK);
-    assert_int_not_equal(relax_pipeline_add_host(p, "", 0, NULL, NULL, NULL), RELAX_OK);
+    assert_int_not_equal(relax_pipeline_add_host(p, "", 0, NULL, NULL, NULL, NULL), RELAX_OK);
     assert_int_not_equal(relax_pipeline_add_build(p, 9), RELAX_OK);
     assert_int_equal(first.heard, before + 3);
     relax_pipeline_destroy(p);

@@ -232,9 +232,9 @@ static int from_dense(void *user, const relax_value *args, int32_t num_args, rel
         relax_value_tuple_get(&args[2], i, &axis);
         relax_value_get_int(&axis, &seen_axes[i]);
     }
-    seen_limit = (size_t)relax_value_tuple_size(&args[4]);
+    seen_limit = relax_value_tuple_size(&args[4]);
     /* a "sparse tensor" is a tuple that holds the dense one */
-    return (int)relax_value_set_tuple(result, args, 1);
+    return (int)relax_value_set_tuple(result, args, 1, NULL);
 }
 
 static int nnz(void *user, const relax_value *args, int32_t num_args, relax_value *result)
@@ -261,7 +261,7 @@ static int log_it(void *user, const relax_value *args, int32_t num_args, relax_v
     (void)user;
     (void)args;
     logged += num_args;
-    return (int)relax_value_set_tuple(result, NULL, 0);
+    return (int)relax_value_set_tuple(result, NULL, 0, NULL);
 }
 
 /* A value is sparse if it is a tuple. */
@@ -270,7 +270,7 @@ static int check_sparse(void *user, const relax_value *args, int32_t num_args, r
     (void)user;
     checked = num_args;
     relax_value_set_null(result);
-    return relax_value_tuple_size(&args[0]) >= 0
+    return relax_value_tuple_size(&args[0]) != RELAX_NOT_FOUND
                ? 0
                : relax_value_set_error(result, Z("TypeError"), Z("this is not sparse"));
 }
@@ -496,10 +496,10 @@ static void listed_by_context(void **state)
     relax_context *ctx = ctx_of(state);
     const char *deflt = NULL;
     int32_t type = 0, kind = 0, optional = 1;
-    int32_t own = relax_op_count(), at = relax_context_op_find(ctx, Z("R.host.scale_rows"));
+    size_t own = relax_op_count(), at = relax_context_op_find(ctx, Z("R.host.scale_rows"));
     assert_int_equal(relax_context_op_count(ctx), own + 4);
     assert_int_equal(at, own);
-    assert_int_equal(relax_op_find(Z("host.scale_rows")), -1);
+    assert_int_equal(relax_op_find(Z("host.scale_rows")), RELAX_NOT_FOUND);
     assert_int_equal(relax_context_op_find(ctx, Z("relax.add")), relax_op_find(Z("add")));
     assert_string_equal(relax_context_op_name(ctx, at), "relax.host.scale_rows");
     assert_string_equal(relax_context_op_help(ctx, at), "scales the rows of a matrix");
@@ -820,8 +820,8 @@ static void casts_are_checked_or_refused(void **state)
     relax_value args[2], result;
     relax_error *error = NULL;
     const int64_t dims[] = { 2, 3 };
-    relax_value_set_tuple(&args[0], NULL, 0);
-    relax_value_set_shape(&args[1], dims, 2);
+    relax_value_set_tuple(&args[0], NULL, 0, NULL);
+    relax_value_set_shape(&args[1], dims, 2, NULL);
     assert_int_equal(relax_vm_call(vm, Z("main"), args, 2, &result, NULL), RELAX_OK);
     assert_int_equal(checked, 4);
     relax_value_release(&result);

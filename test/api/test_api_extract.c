@@ -7,7 +7,7 @@
 
 static const relax_base_func *function(const relax_module *m, const char *name)
 {
-    return relax_module_function(m, (size_t)relax_module_find(m, Z(name)));
+    return relax_module_function(m, relax_module_find(m, Z(name)));
 }
 
 /* The binding of a variable by its name. */

@@ -411,7 +411,7 @@ static void run_compiled(run *r, relax_executable *exe)
     relax_tensor_create(RELAX_FLOAT32, (int64_t[]){ 2 }, 1, NULL, &t, NULL);
     relax_tensor_copy_in(t, (const float[]){ 1, 1 }, 8);
     if (ndim)
-        relax_value_set_shape(&arg, p->dims, ndim);
+        relax_value_set_shape(&arg, p->dims, ndim, NULL);
     else
         relax_value_set_tensor(&arg, t);
     for (int again = 0; again < 2; again++) { /* the VM is as good as new after a failure */

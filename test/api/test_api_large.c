@@ -122,7 +122,7 @@ static void tuple_type(work *w)
     for (size_t i = 0; i < w->size; i++) {
         relax_value inner = w->arg;
         info = relax_struct_info_tuple_new(w->ctx, &info, 1);
-        relax_value_set_tuple(&w->arg, &inner, 1);
+        relax_value_set_tuple(&w->arg, &inner, 1, NULL);
         relax_value_release(&inner);
     }
     const relax_expr *x = var(w, "x", info);
@@ -786,7 +786,7 @@ static void analyse(work *w, const relax_module *m)
     expect(w, "hash", relax_node_hash(w->ctx, node) != 0);
     expect(w, "free vars",
            relax_free_vars(w->ctx, node, NULL, 0) == 0 &&
-               relax_bound_vars(w->ctx, node, NULL, 0) >= 0 &&
+               relax_bound_vars(w->ctx, node, NULL, 0) != RELAX_NOT_FOUND &&
                relax_free_shape_vars(w->ctx, node, NULL, 0) == 0);
     copy(w, m);
     for (int stage = 0; stage < 3; stage++)
@@ -836,7 +836,7 @@ static void build_and_run(work *w, const relax_module *m)
     bytes = NULL;
     if (!w->tree_is_huge) {
         expect(w, "disassemble", !relax_executable_disassemble(exe, &bytes, NULL));
-        for (int32_t i = 0; i < relax_executable_num_params(exe, 0) && i < 2; i++)
+        for (size_t i = 0; i < relax_executable_num_params(exe, 0) && i < 2; i++)
             relax_bytes_release(relax_executable_param_text(exe, 0, i));
         relax_bytes_release(bytes);
     }

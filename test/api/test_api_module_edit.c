@@ -20,8 +20,8 @@ static const relax_module *read_module(relax_context *ctx, const char *text)
 
 static const relax_base_func *function_of(const relax_module *m, const char *name)
 {
-    int64_t at = relax_module_find(m, Z(name));
-    return at < 0 ? NULL : relax_module_function(m, (size_t)at);
+    size_t at = relax_module_find(m, Z(name));
+    return at == RELAX_NOT_FOUND ? NULL : relax_module_function(m, at);
 }
 
 /* Equal to a module read from text, and well-formed. */

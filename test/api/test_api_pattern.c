@@ -19,7 +19,7 @@ static relax_module *body(relax_context *ctx, const char *lines)
 
 static const relax_base_func *main_of(const relax_module *m)
 {
-    return relax_module_function(m, (size_t)relax_module_find(m, Z("main")));
+    return relax_module_function(m, relax_module_find(m, Z("main")));
 }
 
 static pat any(relax_context *ctx) { return relax_pattern_any_new(ctx); }
@@ -126,7 +126,7 @@ static void used_outside(void **state)
         "        a = R.multiply(x, w)\n        b = R.add(a, z)\n        gv = (a, b)\n";
     plan p = fma_plan(ctx, 0);
     pat mul = op2(ctx, "multiply", p.a, p.b, 0), add = op2(ctx, "add", mul, p.c, 0);
-    pat only = relax_pattern_with_use(ctx, add, mul, add, -1, 1),
+    pat only = relax_pattern_with_use(ctx, add, mul, add, RELAX_PATTERN_ANYWHERE, 1),
         some = relax_pattern_with_use(ctx, add, mul, add, 0, 0);
     pat wrong = relax_pattern_with_use(ctx, add, mul, add, 1, 0);
     assert_int_equal(count(ctx, body(ctx, outside), only), 0);
@@ -303,7 +303,8 @@ static void conditions(void **state)
     assert_int_equal(
         count(ctx, m,
               relax_pattern_tuple_get_item_new(
-                  ctx, relax_pattern_tuple_new(ctx, fields, 1, RELAX_PATTERN_OPEN), -1)),
+                  ctx, relax_pattern_tuple_new(ctx, fields, 1, RELAX_PATTERN_OPEN),
+                  RELAX_PATTERN_ANYWHERE)),
         1);
     assert_int_equal(count(ctx, m, relax_pattern_tuple_get_item_new(ctx, any(ctx), 0)), 0);
     assert_int_equal(count(ctx, m, relax_pattern_tuple_new(ctx, fields, 1, 0)), 0);
@@ -470,7 +471,7 @@ static void packed_and_tir(void **state)
     relax_module *m = parsed(ctx, PROGRAM("calls"));
     pat x = any(ctx), twice = relax_pattern_global_var_new(ctx, Z("twice"));
     const relax_base_func *impure =
-        relax_module_function(m, (size_t)relax_module_find(m, Z("impure")));
+        relax_module_function(m, relax_module_find(m, Z("impure")));
     assert_int_equal(count(ctx, m, relax_pattern_call_tir_new(ctx, NULL, &x, 1, 0)), 2);
     assert_int_equal(count(ctx, m, relax_pattern_call_tir_new(ctx, twice, &x, 1, 0)), 1);
     assert_int_equal(count(ctx, m, relax_pattern_call_tir_new(ctx, NULL, NULL, 0, 0)), 0);
@@ -512,7 +513,7 @@ static void packed_and_tir(void **state)
     assert_non_null(strstr(text, "my.effect"));
     assert_non_null(strstr(text, "R.sin(x)"));
     free(text);
-    impure = relax_module_function(out, (size_t)relax_module_find(out, Z("impure")));
+    impure = relax_module_function(out, relax_module_find(out, Z("impure")));
     assert_int_equal(count_in(ctx, out, impure, effect), 1);
     assert_int_equal(count_in(ctx, out, impure, op1(ctx, "exp", x)), 0);
 }
@@ -539,7 +540,8 @@ static void graphs(void **state)
     pat matmul = op2(ctx, "matmul", any(ctx), any(ctx), 0), exp_ = op1(ctx, "exp", any(ctx)),
         sin_ = op1(ctx, "sin", any(ctx)), add = op2(ctx, "add", any(ctx), any(ctx), 0);
     pat fork = relax_pattern_with_use(
-        ctx, relax_pattern_with_use(ctx, matmul, matmul, exp_, -1, 0), matmul, sin_, -1, 0);
+        ctx, relax_pattern_with_use(ctx, matmul, matmul, exp_, RELAX_PATTERN_ANYWHERE, 0), matmul,
+        sin_, RELAX_PATTERN_ANYWHERE, 0);
     pat join = relax_pattern_with_use(ctx, relax_pattern_with_use(ctx, fork, exp_, add, 0, 1),
                                       sin_, add, 1, 1);
     match = relax_pattern_match_block(ctx, join, m, main_of(m), block);
@@ -547,7 +549,8 @@ static void graphs(void **state)
     assert_string_equal(relax_expr_name(relax_match_expr(match, add), NULL), "g");
     assert_string_equal(relax_expr_name(relax_match_expr(match, matmul), NULL), "a");
     relax_match_destroy(match);
-    assert_int_equal(count(ctx, m, relax_pattern_with_use(ctx, matmul, matmul, exp_, -1, 1)), 0);
+    pat by_exp = relax_pattern_with_use(ctx, matmul, matmul, exp_, RELAX_PATTERN_ANYWHERE, 1);
+    assert_int_equal(count(ctx, m, by_exp), 0);
     pat back = relax_pattern_with_use(ctx, add, matmul, add, 1, 0);
     match = relax_pattern_match_block(ctx, back, m, main_of(m), block);
     assert_non_null(match);
@@ -555,7 +558,7 @@ static void graphs(void **state)
     relax_match_destroy(match);
     /* neither end is known: searched for */
     pat elsewhere = relax_pattern_with_use(ctx, relax_pattern_with_dtype(ctx, add, RELAX_FLOAT32),
-                                           matmul, sin_, -1, 0);
+                                           matmul, sin_, RELAX_PATTERN_ANYWHERE, 0);
     match = relax_pattern_match_block(ctx, elsewhere, m, main_of(m), block);
     assert_non_null(match);
     assert_string_equal(relax_expr_name(relax_match_expr(match, sin_), NULL), "s");
@@ -569,7 +572,8 @@ static void graphs(void **state)
     /* inside a `not`: no sine uses it */
     pat unused[] = { op2(ctx, "matmul", any(ctx), any(ctx), 0), NULL };
     pat some = any(ctx), sine = op1(ctx, "sin", any(ctx));
-    unused[1] = relax_pattern_not_new(ctx, relax_pattern_with_use(ctx, some, some, sine, -1, 0));
+    unused[1] = relax_pattern_not_new(
+        ctx, relax_pattern_with_use(ctx, some, some, sine, RELAX_PATTERN_ANYWHERE, 0));
     assert_int_equal(count(ctx, m, relax_pattern_and_new(ctx, unused, 2)), 2);
 }
 
@@ -712,7 +716,7 @@ static const relax_expr *combine(void *user, relax_module_builder *mb, relax_bui
     all = relax_tuple_new(ctx, weights, 3);
     all = relax_call_op_new(ctx, Z("concat"), &all, 1,
                             one_attr(ctx, "axis", relax_attr_int_new(ctx, 1)), 0);
-    all = relax_r_matmul(ctx, relax_match_expr(match, p->x), all);
+    all = relax_r_matmul(ctx, relax_match_expr(match, p->x), all, NULL);
     all = relax_builder_emit(builder, all, Z("all"), 0);
     for (int i = 0; i < 3; i++)
         if (i != p->order)
@@ -918,8 +922,8 @@ static const relax_expr *bad_callback(void *user, relax_module_builder *mb, rela
     const relax_expr *a = relax_match_expr(match, p->a);
     relax_prim_expr *two = relax_prim_int_new(ctx, 2);
     switch (p->leave) {
-    case 0: return relax_r_sum(ctx, a);                                      /* another shape */
-    case 1: return relax_r_matmul(ctx, a, relax_r_sum(ctx, a));              /* ill-typed */
+    case 0: return relax_r_sum(ctx, a, NULL);                                /* another shape */
+    case 1: return relax_r_matmul(ctx, a, relax_r_sum(ctx, a, NULL), NULL);  /* ill-typed */
     case 2: return (const relax_expr *)(const void *)two;                    /* no expression */
     case 3: relax_builder_end_dataflow(b); return NULL;
     case 4: relax_builder_begin_function(b, Z("f"), &a, 1, NULL); return NULL;
@@ -1059,7 +1063,8 @@ static size_t attempt(size_t fail_at)
     p.root = op2(ctx, "matmul", relax_pattern_or_new(ctx, either, 2), any(ctx), 0);
     relax_module *out = rewrite(&p, m, careful);
     pat mul = op2(ctx, "multiply", any(ctx), any(ctx), 0);
-    p.root = relax_pattern_with_use(ctx, op2(ctx, "add", mul, p.a, 0), mul, any(ctx), -1, 1);
+    p.root = relax_pattern_with_use(ctx, op2(ctx, "add", mul, p.a, 0), mul, any(ctx),
+                                    RELAX_PATTERN_ANYWHERE, 1);
     relax_module *out2 = rewrite(&p, branches, careful);
     const relax_block *block =
         relax_seq_block(relax_expr_operand(relax_base_func_as_expr(main_of(m)), 3), 0);

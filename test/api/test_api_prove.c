@@ -192,17 +192,17 @@ static void test_counterexamples(void **state)
         const relax_prim_expr *vars[8];
         const relax_prim_expr *a = read_text(&t, rows[i].a), *b = read_text(&t, rows[i].b);
         int64_t values[8], va = 0, vb = 0;
-        int64_t count = relax_prover_counterexample(p, a, b, vars, values, 8);
-        if ((count >= 0) != rows[i].found)
+        size_t count = relax_prover_counterexample(p, a, b, vars, values, 8);
+        if ((count != RELAX_NOT_FOUND) != rows[i].found)
             fail_msg("%s and %s: %d variables", rows[i].a, rows[i].b, (int)count);
-        if (count < 0)
+        if (count == RELAX_NOT_FOUND)
             continue;
-        assert_int_equal(relax_prim_evaluate(f->ctx, a, vars, values, (size_t)count, &va),
+        assert_int_equal(relax_prim_evaluate(f->ctx, a, vars, values, count, &va),
                          RELAX_EVALUATED);
-        assert_int_equal(relax_prim_evaluate(f->ctx, b, vars, values, (size_t)count, &vb),
+        assert_int_equal(relax_prim_evaluate(f->ctx, b, vars, values, count, &vb),
                          RELAX_EVALUATED);
         assert_true(va != vb);
-        for (int64_t k = 0; k < count; k++)
+        for (size_t k = 0; k < count; k++)
             if (vars[k] == var(&t, 'n'))
                 assert_in_range(values[k], 10, 1000);
         assert_int_equal(relax_prover_counterexample(p, a, b, NULL, NULL, 0), count);

@@ -54,7 +54,7 @@ static int gives_a_number(world *w, const relax_value *args, relax_value *result
 static int gives_a_tuple(world *w, const relax_value *args, relax_value *result)
 {
     (void)w;
-    return (int)relax_value_set_tuple(result, args, 1);
+    return (int)relax_value_set_tuple(result, args, 1, NULL);
 }
 static int gives_no_kind(world *w, const relax_value *args, relax_value *result)
 {
@@ -175,14 +175,18 @@ typedef struct pass_world {
 } pass_world;
 
 static void count_destroy(void *user) { ((pass_world *)user)->destroyed++; }
-static const relax_module *give_that(void *user, relax_context *ctx, const relax_module *m)
+static const relax_module *give_that(void *user, relax_context *ctx, const relax_module *m,
+                                     const relax_attr *options)
 {
+    (void)options;
     (void)ctx;
     (void)m;
     return ((pass_world *)user)->give;
 }
-static const relax_module *run_again(void *user, relax_context *ctx, const relax_module *m)
+static const relax_module *run_again(void *user, relax_context *ctx, const relax_module *m,
+                                     const relax_attr *options)
 {
+    (void)options;
     pass_world *w = user;
     assert_null(relax_pipeline_run(w->pipeline, m));
     assert_said(ctx, "OP09");
@@ -191,8 +195,10 @@ static const relax_module *run_again(void *user, relax_context *ctx, const relax
     assert_said(ctx, "OP09");
     return relax_pass_run(ctx, m, Z("legalize_ops"), NULL); /* another run is fine */
 }
-static const relax_module *destroy_it(void *user, relax_context *ctx, const relax_module *m)
+static const relax_module *destroy_it(void *user, relax_context *ctx, const relax_module *m,
+                                     const relax_attr *options)
 {
+    (void)options;
     (void)ctx;
     relax_pipeline_destroy(((pass_world *)user)->pipeline);
     relax_pipeline_destroy(((pass_world *)user)->pipeline);
@@ -205,7 +211,7 @@ static void host_passes(void **state)
     const relax_module *m = parsed(ctx, RELU);
     const relax_expr *unit = relax_tuple_new(ctx, NULL, 0);
     const struct {
-        const relax_module *(*run)(void *, relax_context *, const relax_module *);
+        relax_pass_fn run;
         const void *give;
         const char *code;
     } rows[] = {
@@ -215,7 +221,7 @@ static void host_passes(void **state)
     for (size_t i = 0; i < N(rows); i++) {
         pass_world w = { relax_pipeline_create(ctx), rows[i].give, ctx, m, 0 };
         assert_int_equal(
-            relax_pipeline_add_host(w.pipeline, Z("host"), rows[i].run, &w, count_destroy),
+            relax_pipeline_add_host(w.pipeline, Z("host"), NULL, rows[i].run, &w, count_destroy),
             RELAX_OK);
         assert_int_equal(relax_pipeline_add(w.pipeline, Z("normalize"), NULL), RELAX_OK);
         const relax_module *out = relax_pipeline_run(w.pipeline, m);

@@ -23,8 +23,8 @@ static relax_module *thousand(relax_context *ctx)
 
 static const relax_base_func *function(const relax_module *m, const char *name)
 {
-    int64_t at = relax_module_find(m, Z(name));
-    return at < 0 ? NULL : relax_module_function(m, (size_t)at);
+    size_t at = relax_module_find(m, Z(name));
+    return at == RELAX_NOT_FOUND ? NULL : relax_module_function(m, at);
 }
 
 /* What is bound in CHANGED. */

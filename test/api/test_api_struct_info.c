@@ -106,12 +106,13 @@ static void fit_names_the_part(void **state)
           NO }, /* it may be impure */
     };
     for (size_t i = 0; i < N(rows); i++) {
-        int32_t part = -1, index = -2;
+        int32_t part = -1;
+        size_t index = 99;
         relax_bytes *text;
         int32_t got =
             relax_struct_info_assignable_reason(ctx, rows[i].a, rows[i].b, &part, &index, &text);
-        if (got != rows[i].want || part != rows[i].part || index != rows[i].index)
-            fail_msg("row %zu: fit %d, part %d, index %d", i, got, part, index);
+        if (got != rows[i].want || part != rows[i].part || index != (size_t)rows[i].index)
+            fail_msg("row %zu: fit %d, part %d, index %zu", i, got, part, index);
         assert_int_equal(text == NULL, got == YES);
         relax_bytes_release(text);
         int32_t back =
@@ -166,7 +167,7 @@ static void sites_have_their_policy(void **state)
             }
             relax_context_clear_diagnostics(ctx);
         }
-    assert_int_equal(relax_struct_info_check(ctx, want, want, 5, 0), -1);
+    assert_int_equal(relax_struct_info_check(ctx, want, want, 5, 0), 0);
     assert_said(ctx, "OP03");
 }
 

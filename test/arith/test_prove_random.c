@@ -623,22 +623,23 @@ static bool check_counterexample(question *t)
     int64_t values[NUM_VARS + 1], a = 0, b = 0;
     int64_t x[NUM_VARS] = { 0 };
     bool named[NUM_VARS] = { false };
-    int64_t count = relax_prover_counterexample(t->prover, HANDLE(t->pa), HANDLE(t->pb), vars,
-                                                values, NUM_VARS + 1);
+    size_t count = relax_prover_counterexample(t->prover, HANDLE(t->pa), HANDLE(t->pb), vars,
+                                               values, NUM_VARS + 1);
     for (int i = 0; i < NUM_VARS; i++)
         x[i] = t->low[i];
-    assert_true(count <= NUM_VARS);
-    for (int64_t i = 0; i < count; i++)
+    bool found = count != RELAX_NOT_FOUND;
+    assert_true(!found || count <= NUM_VARS);
+    for (size_t i = 0; found && i < count; i++)
         for (int k = 0; k < NUM_VARS; k++)
             if (vars[i] == HANDLE(t->w->vars[k])) {
                 assert_false(named[k]);
                 named[k] = true;
                 x[k] = values[i];
             }
-    if (count >= 0 && (!admits(t, x) || !evaluated(t, t->pa, x, &a) ||
-                       !evaluated(t, t->pb, x, &b) || a == b))
+    if (found && (!admits(t, x) || !evaluated(t, t->pa, x, &a) ||
+                  !evaluated(t, t->pb, x, &b) || a == b))
         refute(t->w, "no counterexample", t->a, t->b, x);
-    return count >= 0;
+    return found;
 }
 
 static void test_points(void **state)

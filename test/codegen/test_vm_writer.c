@@ -251,11 +251,11 @@ static void test_scalars(void **state)
     const char *source = PROGRAM("scalars");
     EACH_LEVEL(p, source) {
         relax_value_set_int(program_arg(p), -5);
-        relax_value_set_shape(program_arg(p), (const int64_t[]){ 1, 5 }, 2);
+        relax_value_set_shape(program_arg(p), (const int64_t[]){ 1, 5 }, 2, NULL);
         program_ok(p, "main");
         expect_f32(p, 3, (const float[]){ 2, 2, 2 });
         relax_value_set_int(program_arg(p), 2);
-        relax_value_set_shape(program_arg(p), (const int64_t[]){ 1, -5 }, 2);
+        relax_value_set_shape(program_arg(p), (const int64_t[]){ 1, -5 }, 2, NULL);
         program_fails(p, "main", "RT05", "", "argument 2 of main: ");
         relax_value_set_int(program_arg(p), 2);
         relax_value_set_int(program_arg(p), 2);
@@ -458,7 +458,7 @@ static void test_failing_sizes(void **state)
     const char *source = PROGRAM("failing sizes");
     EACH_LEVEL(p, source) {
         program_f32(p, 2, NULL);
-        relax_value_set_shape(program_arg(p), (const int64_t[]){ 0 }, 1);
+        relax_value_set_shape(program_arg(p), (const int64_t[]){ 0 }, 1, NULL);
         program_fails(p, "divide", "RT14", "", NULL);
         program_f32(p, 1, NULL);
         program_fails(p, "shrink", "RT05", "", NULL);
@@ -478,7 +478,7 @@ static void test_kernels(void **state)
 {
     EACH_LEVEL(p, PROGRAM("kernel")) {
         program_f32(p, 4, (const float[]){ 1, 2, 3, 4 });
-        relax_value_set_shape(program_arg(p), (const int64_t[]){ 2 }, 1);
+        relax_value_set_shape(program_arg(p), (const int64_t[]){ 2 }, 1, NULL);
         program_ok(p, "main");
         expect_f32(p, 4, (const float[]){ 4, 8, 12, 16 });
         /* public: called by the host; private: not */

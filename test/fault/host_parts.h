@@ -58,8 +58,8 @@ static const relax_struct_info *marked_type(void *user, relax_context *ctx,
 static int32_t marked_print(void *user, const relax_struct_info *info, relax_kind_sink *sink)
 {
     (void)user;
-    for (int64_t i = 0; i < relax_struct_info_num_operands(info); i++)
-        if (relax_kind_sink_operand(sink, i ? "mark" : NULL, (size_t)i) != RELAX_OK)
+    for (size_t i = 0; i < relax_struct_info_num_operands(info); i++)
+        if (relax_kind_sink_operand(sink, i ? "mark" : NULL, i) != RELAX_OK)
             return -1;
     return 0;
 }

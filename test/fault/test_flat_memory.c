@@ -159,8 +159,9 @@ static void refused_while_nodes_are_held(void **state)
 }
 
 static const relax_module *collect_inside(void *user, relax_context *ctx,
-                                          const relax_module *module)
+                                          const relax_module *module, const relax_attr *options)
 {
+    (void)options;
     *(relax_status *)user = relax_context_collect(ctx, NULL, 0);
     relax_context_clear_diagnostics(ctx);
     return module;
@@ -173,7 +174,7 @@ static void refused_inside_a_pipeline(void **state)
     world *w = open_world("tuples", &f, MODULE);
     relax_status inside = RELAX_OK;
     relax_pipeline *p = relax_pipeline_create(w->ctx);
-    relax_pipeline_add_host(p, Z("collects"), collect_inside, &inside, NULL);
+    relax_pipeline_add_host(p, Z("collects"), NULL, collect_inside, &inside, NULL);
     assert_non_null(relax_pipeline_run(p, w->module));
     relax_pipeline_destroy(p);
     assert_int_equal(inside, RELAX_ERROR_INVALID_ARGUMENT);
@@ -263,7 +264,7 @@ static void call_with(world *w, int64_t rows, bool into)
     if (into) {
         assert_int_equal(new_tensor(w, rows, COLUMNS, &out), RELAX_OK);
         assert_int_equal(relax_vm_call_into(w->vm,
-                                            relax_executable_find_function(w->exe, Z("main")),
+                                            relax_executable_find(w->exe, Z("main")),
                                             &arg, 1, &out, 1, NULL),
                          RELAX_OK);
     } else {

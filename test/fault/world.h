@@ -114,7 +114,7 @@ static const relax_module *build_network(world *w)
     relax_builder_begin_function(b, Z("main"), &x, 1, NULL);
     relax_builder_begin_dataflow(b);
     const relax_expr *h = relax_builder_emit(
-        b, relax_r_nn_relu(ctx, relax_r_add(ctx, relax_r_matmul(ctx, x, c), d)), NULL, 0, 0);
+        b, relax_r_nn_relu(ctx, relax_r_add(ctx, relax_r_matmul(ctx, x, c, NULL), d)), NULL, 0, 0);
     const relax_expr *args[] = { gv, relax_tuple_new(ctx, &h, 1) };
     relax_struct_info *info = relax_struct_info_tensor_new(ctx, out, 2, RELAX_FLOAT32);
     relax_expr *y = relax_builder_emit_output(
@@ -150,7 +150,7 @@ static const relax_module *build_scopes(world *w)
     const relax_expr *pair[] = { z, x };
     relax_expr *t = relax_builder_emit(b, relax_tuple_new(ctx, pair, 2), NULL, 0, 0);
     relax_expr *c = relax_builder_emit(
-        b, relax_r_less(ctx, relax_r_sum(ctx, x), relax_r_sum(ctx, z)), NULL, 0, 0);
+        b, relax_r_less(ctx, relax_r_sum(ctx, x, NULL), relax_r_sum(ctx, z, NULL)), NULL, 0, 0);
     relax_builder_begin_if(b, c);
     relax_builder_begin_else(b, relax_builder_emit(b, relax_r_exp(ctx, x), NULL, 0, 0));
     relax_expr *r = relax_builder_end_if(b, relax_tuple_get_item_new(ctx, t, 0), Z("r"), 0);
@@ -675,14 +675,17 @@ static bool analyse_function(world *w, const relax_base_func *func)
     const relax_expr *vars[4];
     const relax_prim_expr *tensors, *storages;
     if (relax_base_func_kind(func) == RELAX_FUNC_PRIM)
-        return relax_has_reshape_pattern(w->ctx, func) >= 0;
+        return relax_has_reshape_pattern(w->ctx, func) || said(w, w);
     if (relax_base_func_kind(func) != RELAX_FUNC_RELAX)
         return true;
     relax_liveness *l = relax_liveness_create(w->ctx, func);
-    bool good = l && relax_computable_at_compile_time(w->ctx, w->module, func, vars, 4) >= 0 &&
-                relax_memory_estimate(w->ctx, func, &tensors, &storages) >= 0 &&
-                relax_contains_impure_call(w->ctx, w->module, relax_base_func_as_expr(func), NULL,
-                                           NULL, 0) >= 0;
+    bool good = l &&
+                relax_computable_at_compile_time(w->ctx, w->module, func, vars, 4) !=
+                    RELAX_NOT_FOUND &&
+                relax_memory_estimate(w->ctx, func, &tensors, &storages) != RELAX_NOT_FOUND &&
+                (relax_contains_impure_call(w->ctx, w->module, relax_base_func_as_expr(func), NULL,
+                                            NULL, 0) ||
+                 said(w, w));
     relax_liveness_destroy(l);
     return good;
 }
@@ -693,10 +696,10 @@ static bool step_analyse(world *w)
     relax_use_def *u = relax_use_def_create(w->ctx, all);
     w->number = u ? (int64_t)relax_use_def_num_outputs(u) : -1;
     relax_use_def_destroy(u);
-    bool good = u && relax_global_vars(w->ctx, all, NULL, 0) >= 0 &&
-                relax_called_global_vars(w->ctx, all, NULL, 0) >= 0 &&
-                relax_function_groups(w->ctx, w->module, NULL, NULL, 0) >= 0 &&
-                relax_reachable_functions(w->ctx, w->module, NULL, 0, NULL, 0) >= 0;
+    bool good = u && relax_global_vars(w->ctx, all, NULL, 0) != RELAX_NOT_FOUND &&
+                relax_called_global_vars(w->ctx, all, NULL, 0) != RELAX_NOT_FOUND &&
+                relax_function_groups(w->ctx, w->module, NULL, NULL, 0) != RELAX_NOT_FOUND &&
+                relax_reachable_functions(w->ctx, w->module, NULL, 0, NULL, 0) != RELAX_NOT_FOUND;
     for (size_t i = 0; good && i < relax_module_num_functions(w->module); i++)
         good = analyse_function(w, relax_module_function(w->module, i));
     return said(w, good ? w : NULL);
@@ -886,9 +889,10 @@ static bool ask(world *w, relax_prover *p)
                 relax_prover_assume_equal(p, m, n4) >= 0 && relax_prover_holds(p, less) >= 0 &&
                 relax_prover_bounds(p, sum, &low, &high) == RELAX_OK &&
                 relax_prover_simplify(p, sum) != NULL && relax_prover_equal(p, sum, n4) >= 0;
-    int64_t found = good ? relax_prover_counterexample(p, sum, n, vars, values, 2) : -1;
-    w->number = low + high + solved + found;
-    return good && found >= 0;
+    size_t found =
+        good ? relax_prover_counterexample(p, sum, n, vars, values, 2) : RELAX_NOT_FOUND;
+    w->number = low + high + solved + (int64_t)found;
+    return good && found != RELAX_NOT_FOUND;
 }
 
 static bool step_prove(world *w)
@@ -1054,7 +1058,7 @@ static bool step_texts(world *w)
 {
     relax_bytes *result = relax_executable_result_text(w->exe, 0);
     w->bytes = relax_executable_param_text(
-        w->exe, relax_executable_find_function(w->exe, Z(entry_of(w))), 0);
+        w->exe, relax_executable_find(w->exe, Z(entry_of(w))), 0);
     w->status = w->bytes && (result || !relax_executable_num_functions(w->exe))
                     ? RELAX_OK
                     : RELAX_ERROR_OUT_OF_MEMORY;
@@ -1125,7 +1129,7 @@ static bool step_profile(world *w)
 /* Results into buffers of the caller, for programs with one tensor as result. */
 static bool step_call_into(world *w)
 {
-    int32_t main = relax_executable_find_function(w->exe, Z(entry_of(w)));
+    size_t main = relax_executable_find(w->exe, Z(entry_of(w)));
     relax_value args[1 + CACHES];
     if (!step_call(w))
         return false;
@@ -1166,12 +1170,13 @@ static bool step_values(world *w)
 {
     relax_value fields[3] = { { 0 } };
     int64_t dims[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
-    w->status = relax_value_set_string(&fields[0], Z("a string that does not fit into a cell"));
+    w->status = relax_value_set_string(&fields[0], Z("a string that does not fit into a cell"),
+                                       NULL);
     if (w->status == RELAX_OK)
-        w->status = relax_value_set_shape(&fields[1], dims, N(dims));
+        w->status = relax_value_set_shape(&fields[1], dims, N(dims), NULL);
     relax_value_set_tensor(&fields[2], w->in);
     if (w->status == RELAX_OK)
-        w->status = relax_value_set_tuple(&w->result, fields, N(fields));
+        w->status = relax_value_set_tuple(&w->result, fields, N(fields), NULL);
     w->kept++;
     relax_packed_func *f = w->status == RELAX_OK ? relax_packed_func_create(scale, &w->kept, let_go)
                                                  : (w->kept--, NULL);
@@ -1290,9 +1295,10 @@ static uint64_t mix_value(uint64_t h, const relax_value *v)
     if (t)
         return mix(mix(h, relax_tensor_shape(t), (size_t)relax_tensor_ndim(t) * sizeof(int64_t)),
                    relax_tensor_data(t), relax_tensor_bytes(t));
-    for (int64_t i = 0, n = relax_value_tuple_size(v); i < n; i++) {
+    size_t n = relax_value_tuple_size(v);
+    for (size_t i = 0; n != RELAX_NOT_FOUND && i < n; i++) {
         relax_value field;
-        relax_value_tuple_get(v, (size_t)i, &field);
+        relax_value_tuple_get(v, i, &field);
         h = mix_value(h + 1, &field); /* the programs nest three deep */
     }
     return h;

@@ -76,7 +76,7 @@ class Library:
         for name in self.struct_entries:
             self.struct(name)
         for name, value in manifest["constants"].items():
-            setattr(self, name, value)
+            setattr(self, name, ctypes.c_size_t(-1).value if value == "SIZE_MAX" else value)
         for enum in manifest["enums"]:
             for row in enum["values"]:
                 setattr(self, row["name"], row["value"])

@@ -132,11 +132,12 @@ class Arguments:
 def put(cell, value):
     if isinstance(value, list):
         fields = Arguments(value)
-        lib.relax_value_set_tuple(cell, fields.cells, fields.count)
+        lib.relax_value_set_tuple(cell, fields.cells, fields.count, None)
         return
     if isinstance(value, str):
         dims = [int(d) for d in value.partition(":")[2].split(",") if d]
-        lib.relax_value_set_shape(cell, (ctypes.c_int64 * max(1, len(dims)))(*dims), len(dims))
+        array = (ctypes.c_int64 * max(1, len(dims)))(*dims)
+        lib.relax_value_set_shape(cell, array, len(dims), None)
         return
     out, value = lib.out("relax_tensor"), np.asarray(value)
     value = value if value.flags.c_contiguous else value.copy()

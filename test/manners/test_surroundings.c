@@ -276,8 +276,9 @@ static relax_module *build_numbers(relax_context *ctx)
                                                                   i == 0   ? 0
                                                                   : i == 1 ? 3.0
                                                                            : 0.3));
-    const relax_expr *y = relax_builder_emit(
-        b, relax_r_arange_with(ctx, range[0], range[1], range[2], RELAX_FLOAT64), Z("y"), 0);
+    const relax_arange_attrs rest = { range[1], range[2], RELAX_FLOAT64 };
+    const relax_expr *y =
+        relax_builder_emit(b, relax_r_arange(ctx, range[0], &rest), Z("y"), 0);
     const relax_attr *slope =
         relax_attr_map_with(ctx, NULL, Z("alpha"), relax_attr_int_new(ctx, ((int64_t)1 << 53) + 3));
     y = relax_builder_emit(b, relax_call_op_new(ctx, Z("nn.leakyrelu"), &y, 1, slope, 0), Z("z"),

@@ -31,7 +31,7 @@ static void layouts_are_those_of_tvm_ffi(void **state)
 static void foreign_hosts_can_count_our_objects(void **state)
 {
     relax_value v;
-    assert_int_equal(relax_value_set_string(&v, "abc", 3), RELAX_OK);
+    assert_int_equal(relax_value_set_string(&v, "abc", 3, NULL), RELAX_OK);
     rlx_object *o = v.v.p;
     atomic_fetch_add(&o->refs, 1);
     assert_int_equal(atomic_fetch_sub(&o->refs, 1), ((uint64_t)1 << 32) + 2);
@@ -41,6 +41,35 @@ static void foreign_hosts_can_count_our_objects(void **state)
     atomic_fetch_sub(&o->refs, (uint64_t)1 << 32);
     assert_int_equal(atomic_fetch_sub(&o->refs, (uint64_t)1 << 32), (uint64_t)1 << 32);
     o->deleter(o, 2);
+}
+
+/* Strings, shapes, tuples and what is copied into them come from the allocator given; each request
+ * may be refused. */
+static void memory_comes_from_the_allocator(void **state)
+{
+    static const int64_t dims[] = { 2, 3 };
+    relax_value raw = { .type_index = RELAX_VALUE_RAW_STRING, .v.s = "a string of some length" };
+    for (size_t fail_at = 0; fail_at < 8; fail_at++) {
+        failing f;
+        rlx_memory probe;
+        relax_value v[3];
+        failing_init(&f, &probe, fail_at);
+        relax_status status[] = {
+            relax_value_set_string(&v[0], "a longer string", 15, &f.allocator),
+            relax_value_set_shape(&v[1], dims, 2, &f.allocator),
+            relax_value_set_tuple(&v[2], &raw, 1, &f.allocator),
+        };
+        assert_true(f.calls > 0);
+        for (int i = 0; i < 3; i++) {
+            assert_true(status[i] == RELAX_OK || (fail_at && status[i] == RELAX_ERROR_OUT_OF_MEMORY));
+            relax_value_release(&v[i]);
+        }
+        assert_true(!f.live && !f.blocks);
+    }
+    relax_allocator odd = { .struct_size = sizeof odd };
+    relax_value v;
+    assert_int_equal(relax_value_set_string(&v, "a", 1, &odd), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(v.type_index, RELAX_VALUE_NONE);
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -83,7 +112,7 @@ static void deep_tuples_go_without_recursion(void **state)
     relax_value_set_int(&v, 1);
     for (int i = 0; i < 200000; i++) {
         inner = v;
-        assert_int_equal(relax_value_set_tuple(&v, &inner, 1), RELAX_OK);
+        assert_int_equal(relax_value_set_tuple(&v, &inner, 1, NULL), RELAX_OK);
         relax_value_release(&inner);
     }
     assert_int_equal(relax_value_tuple_size(&v), 1);
@@ -101,7 +130,8 @@ static void cells_without_an_object(void **state)
         relax_value empty = { types[i], 0, { 0 } }, kept = empty, tuple = empty;
         assert_int_equal(relax_value_keep(&empty, &kept), RELAX_ERROR_INVALID_ARGUMENT);
         assert_int_equal(relax_value_kind(&kept), RELAX_VALUE_KIND_NULL);
-        assert_int_equal(relax_value_set_tuple(&tuple, &empty, 1), RELAX_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(relax_value_set_tuple(&tuple, &empty, 1, NULL),
+                         RELAX_ERROR_INVALID_ARGUMENT);
         assert_int_equal(relax_value_kind(&tuple), RELAX_VALUE_KIND_NULL);
         relax_value_retain(&empty);
         relax_value_release(&empty);
@@ -413,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_are_those_of_tvm_ffi),
         cmocka_unit_test(foreign_hosts_can_count_our_objects),
+        cmocka_unit_test(memory_comes_from_the_allocator),
         cmocka_unit_test(plain_values),
         cmocka_unit_test(deep_tuples_go_without_recursion),
         cmocka_unit_test(cells_without_an_object),

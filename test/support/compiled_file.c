@@ -160,7 +160,7 @@ static void check_error(host *h, const char *what, relax_status status, relax_er
 static int echo(void *self, const relax_value *args, int32_t n, relax_value *result)
 {
     if (n == 0)
-        return relax_value_set_string(result, "nothing", 7);
+        return relax_value_set_string(result, "nothing", 7, NULL);
     return relax_value_keep(&args[0], result) == RELAX_OK
                ? 0
                : relax_value_set_error(result, "ValueError", 10, "cannot keep", 11);
@@ -196,7 +196,7 @@ static void make_tensor(const relax_executable *exe, int32_t function, int32_t p
     relax_tensor_release(t);
 }
 
-static void make_argument(const relax_executable *exe, int32_t function, int32_t param,
+static void make_argument(const relax_executable *exe, size_t function, size_t param,
                           relax_value *out)
 {
     static const int64_t dims[] = { 2, 3 };
@@ -204,14 +204,14 @@ static void make_argument(const relax_executable *exe, int32_t function, int32_t
     relax_value_set_null(out);
     switch (relax_executable_param_kind(exe, function, param)) {
     case RELAX_VALUE_KIND_TENSOR: make_tensor(exe, function, param, out); break;
-    case RELAX_VALUE_KIND_SHAPE: relax_value_set_shape(out, dims, 2); break;
+    case RELAX_VALUE_KIND_SHAPE: relax_value_set_shape(out, dims, 2, NULL); break;
     case RELAX_VALUE_KIND_INT: relax_value_set_int(out, 3); break;
     case RELAX_VALUE_KIND_BOOL: relax_value_set_bool(out, 1); break;
     case RELAX_VALUE_KIND_FLOAT: relax_value_set_float(out, 0.5); break;
     case RELAX_VALUE_KIND_TUPLE:
         relax_value_set_int(&fields[1], 3);
         make_tensor(exe, function, param, &fields[0]);
-        relax_value_set_tuple(out, fields, 2);
+        relax_value_set_tuple(out, fields, 2, NULL);
         relax_value_release(&fields[0]);
         break;
     default: make_tensor(exe, function, param, out); break;
@@ -223,19 +223,20 @@ static void read_facts(host *h)
 {
     const relax_executable *exe = h->exe;
     relax_bytes *text = NULL;
-    for (int32_t f = -1; f <= relax_executable_num_functions(exe); f++) {
+    size_t count = relax_executable_num_functions(exe);
+    for (size_t f = SIZE_MAX; f == SIZE_MAX || f <= count; f++) {
         size_t len = 0;
         const char *name = relax_executable_function_name(exe, f, &len);
-        if (name && relax_executable_find_function(exe, name, len) != f)
+        if (name && relax_executable_find(exe, name, len) != f)
             complain(h, "a function is not found by its name", NULL);
-        int32_t params = relax_executable_num_params(exe, f);
-        for (int32_t p = -1; p <= params && p < 64; p++) {
+        size_t params = f < count ? relax_executable_num_params(exe, f) : 0;
+        for (size_t p = SIZE_MAX; p == SIZE_MAX || (p <= params && p < 64); p++) {
             relax_executable_param_name(exe, f, p, NULL);
             relax_executable_param_kind(exe, f, p);
             relax_executable_param_dtype(exe, f, p);
             int32_t ndim = relax_executable_param_ndim(exe, f, p);
             for (int32_t d = -1; d <= ndim && d < 64; d++)
-                relax_executable_param_dim(exe, f, p, d);
+                relax_executable_param_dim(exe, f, p, (size_t)d);
             relax_bytes_release(relax_executable_param_text(exe, f, p));
         }
         relax_bytes_release(relax_executable_result_text(exe, f));
@@ -248,7 +249,7 @@ static void read_facts(host *h)
 
 #define MAX_ARGS 64
 
-static void call_once(host *h, int32_t function, const relax_value *args, size_t num_args)
+static void call_once(host *h, size_t function, const relax_value *args, size_t num_args)
 {
     relax_value result;
     relax_error *error = NULL;
@@ -262,7 +263,7 @@ static void call_once(host *h, int32_t function, const relax_value *args, size_t
     relax_value_release(&result);
 }
 
-static void call_into(host *h, int32_t function, const relax_value *args, size_t num_args)
+static void call_into(host *h, size_t function, const relax_value *args, size_t num_args)
 {
     static const int64_t shape[] = { 3 };
     relax_tensor *buffer = NULL;
@@ -279,25 +280,25 @@ static void call_into(host *h, int32_t function, const relax_value *args, size_t
     relax_tensor_release(buffer);
 }
 
-static void call_function(host *h, int32_t function)
+static void call_function(host *h, size_t function)
 {
     relax_value args[MAX_ARGS];
-    int32_t n = relax_executable_num_params(h->exe, function);
+    size_t n = relax_executable_num_params(h->exe, function);
     relax_bytes *profile = NULL;
-    if (n < 0 || n > MAX_ARGS)
+    if (n > MAX_ARGS)
         n = 0;
-    for (int32_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         make_argument(h->exe, function, i, &args[i]);
-    call_once(h, function, args, (size_t)n);
+    call_once(h, function, args, n);
     if (h->limits->every_loop) {
         relax_vm_profile_start(h->vm);
-        call_once(h, function, args, (size_t)n);
+        call_once(h, function, args, n);
         relax_vm_profile_stop(h->vm);
         if (relax_vm_profile_json(h->vm, &profile, NULL) == RELAX_OK)
             relax_bytes_release(profile);
-        call_into(h, function, args, (size_t)n);
+        call_into(h, function, args, n);
     }
-    for (int32_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         relax_value_release(&args[i]);
 }
 
@@ -314,8 +315,8 @@ static void run_all(host *h)
     o.max_memory = h->limits->run_memory;
     o.max_depth = 200;
     check_error(h, "machine", relax_vm_create(h->exe, &o, &h->vm, &error), error, "RT");
-    int32_t count = h->vm ? relax_executable_num_functions(h->exe) : 0;
-    for (int32_t f = 0; f < count && f < 16; f++)
+    size_t count = h->vm ? relax_executable_num_functions(h->exe) : 0;
+    for (size_t f = 0; f < count && f < 16; f++)
         call_function(h, f);
     relax_vm_release(h->vm);
     relax_registry_release(h->registry);

@@ -18,26 +18,31 @@ import relax_ffi  # noqa: E402  (found by the line above)
 KEYWORDS = set("auto bool break case catch char class const continue default delete do double else enum export extern false "
                "float for friend goto if inline int long mutable namespace new operator private protected public register "
                "restrict return short signed sizeof static struct switch template this throw true try typedef union unsigned "
-               "using virtual void volatile while ctx attrs result and or not xor".split())
+               "using virtual void volatile while ctx attrs all given result and or not xor".split())
 WIDTH = 99
 
 HEAD = """\
 /* ops.h: the operators as C functions, for those who write C by hand. Written by `make abi`
  * from the operator table.
  *
- * `R.nn.softmax(x)` is relax_r_nn_softmax(ctx, x): arguments and attributes that must be given,
- * the others have their defaults. Where something may be left out there is a twin that takes
- * everything: relax_r_nn_softmax_with(ctx, x, 0).
+ * `R.matmul(a, b)` is relax_r_matmul(ctx, a, b, NULL): arguments and attributes that must be given
+ * are parameters. What may be left out is in a struct, relax_NAME_attrs, which comes last; NULL
+ * stands for the defaults, those of relax_NAME_attrs_init:
  *
  *     int64_t axes[] = { 0, 2 };
- *     relax_expr *y = relax_r_sum_with(ctx, x, axes, 2, 1);
+ *     relax_sum_attrs how;
+ *     relax_sum_attrs_init(&how);
+ *     how.axis = axes;
+ *     how.num_axis = 2;
+ *     how.keepdims = 1;
+ *     relax_expr *y = relax_r_sum(ctx, x, &how);
  *
- * In the twin NULL leaves an optional argument out (then also those after it); lists are a
+ * In a struct NULL leaves an optional argument out (then also those after it); lists are a
  * pointer and a count; NULL for a string or a list is None where None is allowed and the
- * default elsewhere; strings end with NUL. Operators that state their result take it last. The
- * calls carry no place: that of the binding stands for them. Failure as in relax_call_op_new, which
- * does all the work: nothing here is part of the library, bindings of other languages generate
- * theirs from relax/op.h.
+ * default elsewhere; strings end with NUL. Operators that state their result take it before the
+ * struct. The calls carry no place: that of the binding stands for them. Failure as in
+ * relax_call_op_new, which does all the work: nothing here is part of the library, and its structs
+ * may differ between versions; bindings of other languages generate theirs from relax/op.h.
  */
 #ifndef RELAX_OPS_H
 #define RELAX_OPS_H
@@ -111,20 +116,42 @@ class Attr:
     def __init__(self, lib, name, kind, default):
         self.name, self.default = name, default
         self.word = name + "_" if name in KEYWORDS else name
-        w = self.word
+        w = self.word if default is None else "attrs->" + self.word
+        self.lib, self.kind = lib, kind
         forms = {
-            lib.RELAX_OP_ATTR_INT: ([f"int64_t {w}"], f"relax_attr_int_new(ctx, {w})"),
-            lib.RELAX_OP_ATTR_BOOL: ([f"int32_t {w}"], f"relax_attr_bool_new(ctx, {w})"),
-            lib.RELAX_OP_ATTR_FLOAT: ([f"double {w}"], f"relax_attr_float_new(ctx, {w})"),
-            lib.RELAX_OP_ATTR_STRING: ([f"const char *{w}"], f"relax_r_text(ctx, {w})"),
-            lib.RELAX_OP_ATTR_DTYPE: ([f"relax_dtype {w}"], f"relax_attr_dtype_new(ctx, {w})"),
-            lib.RELAX_OP_ATTR_INTS: ([f"const int64_t *{w}", f"size_t num_{w}"], f"relax_r_ints(ctx, {w}, num_{w})"),
-            lib.RELAX_OP_ATTR_INT_OR_NONE: ([f"const int64_t *{w}"], f"relax_r_int_or_none(ctx, {w})"),
-            lib.RELAX_OP_ATTR_INTS_OR_NONE: ([f"const int64_t *{w}", f"size_t num_{w}"], f"relax_r_ints_or_none(ctx, {w}, num_{w})"),
-            lib.RELAX_OP_ATTR_FLOAT_OR_NONE: ([f"const double *{w}"], f"relax_r_float_or_none(ctx, {w})"),
-            lib.RELAX_OP_ATTR_STRING_OR_NONE: ([f"const char *{w}"], f"relax_r_text_or_none(ctx, {w})"),
+            lib.RELAX_OP_ATTR_INT: (["int64_t "], f"relax_attr_int_new(ctx, {w})"),
+            lib.RELAX_OP_ATTR_BOOL: (["int32_t "], f"relax_attr_bool_new(ctx, {w})"),
+            lib.RELAX_OP_ATTR_FLOAT: (["double "], f"relax_attr_float_new(ctx, {w})"),
+            lib.RELAX_OP_ATTR_STRING: (["const char *"], f"relax_r_text(ctx, {w})"),
+            lib.RELAX_OP_ATTR_DTYPE: (["relax_dtype "], f"relax_attr_dtype_new(ctx, {w})"),
+            lib.RELAX_OP_ATTR_INTS: (["const int64_t *", "size_t num_"], f"relax_r_ints(ctx, {w}, {self.counted(w)})"),
+            lib.RELAX_OP_ATTR_INT_OR_NONE: (["const int64_t *"], f"relax_r_int_or_none(ctx, {w})"),
+            lib.RELAX_OP_ATTR_INTS_OR_NONE: (["const int64_t *", "size_t num_"], f"relax_r_ints_or_none(ctx, {w}, {self.counted(w)})"),
+            lib.RELAX_OP_ATTR_FLOAT_OR_NONE: (["const double *"], f"relax_r_float_or_none(ctx, {w})"),
+            lib.RELAX_OP_ATTR_STRING_OR_NONE: (["const char *"], f"relax_r_text_or_none(ctx, {w})"),
         }
-        self.params, self.value = forms.get(kind, ([f"const relax_attr *{w}"], w))
+        types, self.value = forms.get(kind, (["const relax_attr *"], w))
+        self.params = [type_ + self.word for type_ in types]
+
+    def set(self):
+        return f'map = relax_r_set(ctx, map, "{self.name}", {len(self.name)}, {self.value});'
+
+    def counted(self, word):
+        return word.replace(self.word, "num_" + self.word)
+
+    def initial(self):
+        """(declaration or None, value of each field): the defaults; NULL and 0 stand for those that have no form in C."""
+        lib, text = self.lib, self.default.decode()
+        numbers = (lib.RELAX_OP_ATTR_INT, lib.RELAX_OP_ATTR_FLOAT)
+        if self.kind == lib.RELAX_OP_ATTR_INT_OR_NONE and text != "None":
+            return f"static const int64_t {self.word} = {text};", [f"&{self.word}"]
+        if self.kind in numbers:
+            return None, [text]
+        spelled = {lib.RELAX_OP_ATTR_BOOL: "1" if text == "True" else "0", lib.RELAX_OP_ATTR_STRING: f'"{text}"',
+                   lib.RELAX_OP_ATTR_DTYPE: f"RELAX_{text.upper()}"}
+        if self.kind in (lib.RELAX_OP_ATTR_FLOAT_OR_NONE, lib.RELAX_OP_ATTR_STRING_OR_NONE, lib.RELAX_OP_ATTR_INTS_OR_NONE) and text != "None":
+            raise SystemExit(f"{self.name}: NULL is None, not {text}")
+        return None, [spelled.get(self.kind, "NULL"), "0"][:len(self.params)]
 
 
 class Op:
@@ -151,8 +178,28 @@ class Op:
             yield Attr(self.lib, name.decode(), kind.value, default.value)
             index += 1
 
-    def has_twin(self):
+    def has_struct(self):
         return any(a.default is not None for a in self.attrs) or (self.required < len(self.args) and not self.list)
+
+    def struct_name(self):
+        return self.name.replace("relax_r_", "relax_", 1) + "_attrs"
+
+    def optional(self):
+        """(arguments, attributes) that may be left out."""
+        return ([] if self.list else [n for n, _ in self.args[self.required:]]), [a for a in self.attrs if a.default is not None]
+
+    def struct(self):
+        """The struct of what may be left out, and its defaults."""
+        args, attrs = self.optional()
+        name = self.struct_name()
+        fields = [f"const relax_expr *{n};" for n in args] + [f"{p};" for a in attrs for p in a.params]
+        defaults = [a.initial() for a in attrs]
+        fields_of = [p.split("*")[-1].split(" ")[-1] for a in attrs for p in a.params]
+        body = [declared for declared, _ in defaults if declared] + [f"attrs->{n} = NULL;" for n in args]
+        body += [f"attrs->{field} = {value};" for field, value in zip(fields_of, (v for _, values in defaults for v in values))]
+        return (f"typedef struct {name} {{\n" + "".join(f"    {f}\n" for f in fields) + f"}} {name};\n" +
+                self.wrapped(f"static inline void {name}_init(", [f"{name} *attrs)"], 8) + "\n{\n" +
+                "".join(map(self.statement, body)) + "}\n")
 
     def comment(self):
         spelled = "R." + self.full.removeprefix("relax.")
@@ -165,26 +212,32 @@ class Op:
         lines = [part for line in lines for part in textwrap.wrap(line, WIDTH - 6, subsequent_indent="  ")]
         return "/* " + "\n * ".join(lines) + (" */" if len(lines) == 1 else "\n */")
 
-    def function(self, everything):
-        """One wrapper, with everything or with what must be given."""
-        names = [n for n, _ in (self.args if everything else self.args[:self.required])]
-        attrs = [a for a in self.attrs if everything or a.default is None]
+    def function(self):
+        """The wrapper."""
+        names = [n for n, _ in self.args[:self.required]]
+        optional, _ = self.optional()
         states = bool(self.flags & self.lib.RELAX_OP_FLAG_RESULT)
         params = ["relax_context *ctx"]
         params += ["const relax_expr *const *args", "size_t num_args"] if self.list else [f"const relax_expr *{n}" for n in names]
-        params += [p for a in attrs for p in a.params] + (["const relax_struct_info *result"] if states else [])
+        params += [p for a in self.attrs if a.default is None for p in a.params] + (["const relax_struct_info *result"] if states else [])
         body = []
-        if names and not self.list:
-            body.append(f"const relax_expr *all[] = {{ {', '.join(names)} }};")
-        body += ["const relax_attr *attrs = NULL;"] if attrs else []
-        body += [f'attrs = relax_r_set(ctx, attrs, "{a.name}", {len(a.name)}, {a.value});' for a in attrs]
+        if self.has_struct():
+            params.append(f"const {self.struct_name()} *attrs")
+        arguments = names + [f"attrs ? attrs->{n} : NULL" for n in optional]
+        if arguments and not self.list:
+            body.append(f"const relax_expr *given[] = {{ {', '.join(arguments)} }};")
+        if self.attrs:
+            body.append("const relax_attr *map = NULL;")
+        body += [a.set() for a in self.attrs if a.default is None]
+        if any(a.default is not None for a in self.attrs):
+            body += ["if (attrs) {"] + ["    " + a.set() for a in self.attrs if a.default is not None] + ["}"]
         count = "num_args" if self.list else str(len(names))
-        if everything and self.required < len(names) and not self.list:
-            count = f"relax_r_given(all, {self.required}, {len(names)})"
-        args = "args" if self.list else "all" if names else "NULL"
-        call = f'"{self.full}", {len(self.full)}, {args}, {count}, {"attrs" if attrs else "NULL"}'
+        if optional:
+            count = f"relax_r_given(given, {self.required}, {len(arguments)})"
+        args = "args" if self.list else "given" if arguments else "NULL"
+        call = f'"{self.full}", {len(self.full)}, {args}, {count}, {"map" if self.attrs else "NULL"}'
         body.append(f"return relax_call_op_new_with_result(ctx, {call}, result, 0);" if states else f"return relax_call_op_new(ctx, {call}, 0);")
-        return self.head(self.name + ("_with" if everything else ""), params) + "\n{\n" + "".join(map(self.statement, body)) + "}\n"
+        return self.head(self.name, params) + "\n{\n" + "".join(map(self.statement, body)) + "}\n"
 
     @staticmethod
     def wrapped(line, pieces, indent):
@@ -204,17 +257,18 @@ class Op:
 
     def statement(self, text):
         """One line of a body; where it is too long broken behind commas."""
-        return self.wrapped("    ", re.split(r"(?<=,) ", text), 8) + "\n" if len(text) + 4 > WIDTH else f"    {text}\n"
+        inner = len(text) - len(text.lstrip())
+        return self.wrapped("    " + " " * inner, re.split(r"(?<=,) ", text.lstrip()), 8 + inner) + "\n" if len(text) + 4 > WIDTH else f"    {text}\n"
 
     def text(self):
-        plain = self.function(False)
-        return "\n" + self.comment() + "\n" + plain + (self.function(True) if self.has_twin() else "")
+        return "\n" + self.comment() + "\n" + (self.struct() if self.has_struct() else "") + self.function()
 
 
 def main():
     lib = relax_ffi.load()
     ops = sorted((Op(lib, i) for i in range(lib.relax_op_count())), key=lambda op: op.name)
-    names = [n for op in ops for n in (op.name, op.name + "_with")]
+    names = [op.name for op in ops] + [n for op in ops if op.has_struct() for n in (op.struct_name(), op.struct_name() + "_init")]
+    names += lib.functions
     clashes = {n for n in names if names.count(n) > 1}
     if clashes:
         print("operators with one C name: " + ", ".join(sorted(clashes)))

@@ -322,7 +322,7 @@ static bool same(const model *m, uint32_t want, const relax_value *have, int dep
         return relax_value_get_shape(have, &dims, &ndim) == RELAX_OK && ndim == v->count &&
                memcmp(dims, v->dims, ndim * sizeof *dims) == 0;
     case TUPLE:
-        if (relax_value_tuple_size(have) != (int64_t)v->count)
+        if (relax_value_tuple_size(have) != v->count)
             return false;
         for (uint32_t i = 0; i < v->count; i++)
             if (relax_value_tuple_get(have, i, &field) != RELAX_OK ||

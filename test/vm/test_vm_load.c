@@ -10,7 +10,7 @@
 
 static int touch(void *self, const relax_value *args, int32_t n, relax_value *result)
 {
-    return relax_value_set_string(result, "done", 4);
+    return relax_value_set_string(result, "done", 4, NULL);
 }
 
 /* A program with a bit of everything. */
@@ -181,7 +181,7 @@ static bool survives(kit *k, const unsigned char *file, size_t size)
     o.max_memory = 1 << 24;
     assert_int_equal(relax_vm_create(exe, &o, &vm, NULL), RELAX_OK);
     relax_vm_set_timeout(vm, 5000000);
-    for (int32_t f = 0; f < relax_executable_num_functions(exe); f++) {
+    for (size_t f = 0; f < relax_executable_num_functions(exe); f++) {
         relax_value args[] = { kit_vector(3, 0), kit_vector(3, 1) }, y;
         relax_vm_call_function(vm, f, args, 2, &y, NULL);
         relax_value_release(&y);

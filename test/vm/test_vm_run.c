@@ -104,7 +104,7 @@ static void tuples_give_their_fields(void **state)
     assert_ptr_equal(relax_value_get_tensor(&x), relax_value_get_tensor(&y));
     relax_value_release(&y);
     kit_fails(k, "third", &x, 1, "RT02", "field 2 of a value that is no tuple");
-    assert_int_equal(relax_value_set_tuple(&pair, two, 2), RELAX_OK);
+    assert_int_equal(relax_value_set_tuple(&pair, two, 2, NULL), RELAX_OK);
     kit_fails(k, "third", &pair, 1, "RT09", "field 2 of a tuple of 2");
     relax_value_release(&pair);
     relax_value_release(&x);
@@ -594,16 +594,16 @@ static void casts_bind_and_check(void **state)
     kit_load(k);
     relax_value s, y;
     int64_t good[] = { 8, 4 }, bad[] = { 7, 4 }, huge[] = { 1, INT64_MAX }, number;
-    relax_value_set_shape(&s, good, 2);
+    relax_value_set_shape(&s, good, 2, NULL);
     kit_expect(k, "main", &s, 1, &y);
     assert_int_equal(relax_value_get_int(&y, &number), RELAX_OK);
     assert_int_equal(number, 4);
     relax_value_release(&s);
-    relax_value_set_shape(&s, bad, 2);
+    relax_value_set_shape(&s, bad, 2, NULL);
     kit_fails(k, "main", &s, 1, "RT06", "match_cast of a: dimension 0 is 7, expected 2 * m = 8");
     assert_string_equal(relax_error_inner_code(k->err), "RT05");
     relax_value_release(&s);
-    relax_value_set_shape(&s, huge, 2);
+    relax_value_set_shape(&s, huge, 2, NULL);
     kit_fails(k, "main", &s, 1, "RT06", "match_cast of a: overflow of 64-bit integers in 2 * m");
     relax_value_release(&s);
     kit_end(k);
@@ -682,7 +682,7 @@ static void builtins_do_what_they_say(void **state)
     kit_load(k);
     relax_value args[] = { kit_vector(6, 0), { 0 } }, y, z;
     int64_t to[] = { 2, -1 }, wrong[] = { 4, -1 };
-    relax_value_set_shape(&args[1], to, 2);
+    relax_value_set_shape(&args[1], to, 2, NULL);
     kit_expect(k, "reshape", args, 2, &y);
     relax_tensor *t = relax_value_get_tensor(&y);
     assert_int_equal(relax_tensor_shape(t)[1], 3);
@@ -704,7 +704,7 @@ static void builtins_do_what_they_say(void **state)
                          relax_tensor_data(relax_value_get_tensor(&args[0])));
     relax_value_release(&y);
     relax_value_release(&args[1]);
-    relax_value_set_shape(&args[1], wrong, 2);
+    relax_value_set_shape(&args[1], wrong, 2, NULL);
     kit_fails(k, "reshape", args, 2, "RT05", "reshape: 6 elements cannot fill that shape");
     kit_fails(k, "reshape", (relax_value[]){ args[1], args[1] }, 2, "RT02", NULL);
     relax_value_release(&args[0]);
