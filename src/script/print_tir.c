@@ -10,6 +10,8 @@
 /* built for size */
 #include "script/print_int.h"
 
+#include "format/fault.h"
+
 enum { TASK_STMT, TASK_SEQ, TASK_LEAVE, TASK_ELSE, TASK_BODY };
 enum { CONCISE = 1 };
 
