@@ -109,7 +109,7 @@ bool rlx_wf_groups(rlx_context *ctx, size_t count, const rlx_wf_mention *edges, 
     rlx_mem_free(t.m, t.on_stack, t.on_stack ? count + 1 : 0);
     rlx_vec_free(t.m, &t.stack);
     rlx_vec_free(t.m, &t.frames);
-    return good || rlx_no_memory(ctx);
+    return good;
 }
 
 /* ---- of a module ---------------------------------------------------------------------------- */
@@ -144,9 +144,9 @@ bool rlx_call_groups(rlx_context *ctx, const rlx_module *m, uint32_t *group, boo
         w.code = rlx_is(m->functions[i], RLX_NODE_FUNCTION);
         rlx_walk(&ctx->memory, m->functions[i], &w, &lost);
     }
-    bool good = !c.failed && !lost ? rlx_wf_groups(ctx, m->num_functions, c.edges.data,
-                                                   c.edges.len, group, recursive)
-                                   : rlx_no_memory(ctx);
+    bool good = !c.failed && !lost ? rlx_wf_groups(ctx, m->num_functions, c.edges.data, c.edges.len,
+                                                   group, recursive)
+                                   : false;
     rlx_vec_free(&ctx->memory, &c.edges);
     return good;
 }

@@ -30,7 +30,7 @@ static bool look(void *user, const rlx_node *var)
 
 static bool set(finder *f, const rlx_node *v, uintptr_t state)
 {
-    return rlx_ptrmap_put(&f->state, v, state) || rlx_no_memory(f->ctx);
+    return rlx_ptrmap_put(&f->state, v, state);
 }
 
 typedef struct binding_sizes { finder *f; uintptr_t state; } binding_sizes;
@@ -59,8 +59,7 @@ static bool take_params(finder *f, int64_t num_input)
         const rlx_var *v = (const rlx_var *)f->function->params[i];
         if ((int64_t)i < num_input)
             continue;
-        good = set_with_sizes(f, v, v->sinfo, KNOWN) &&
-               (rlx_vec_push(&f->ctx->memory, f->out, v) || rlx_no_memory(f->ctx));
+        good = set_with_sizes(f, v, v->sinfo, KNOWN) && rlx_vec_push(&f->ctx->memory, f->out, v);
     }
     return good;
 }
@@ -118,8 +117,7 @@ static bool open_sequence(finder *f, const rlx_event *e, const rlx_flow_seq *s)
         good = mentions_known(f, ((const rlx_if_expr *)value)->cond);
     spoil(f);
     f->literals += s->part == RLX_FLOW_LITERAL;
-    good = good && (rlx_vec_push(&f->ctx->memory, &f->open, (uint8_t)f->all_known) ||
-                    rlx_no_memory(f->ctx));
+    good = good && rlx_vec_push(&f->ctx->memory, &f->open, (uint8_t)f->all_known);
     return good && (s->part != RLX_FLOW_LITERAL || take_literal_params(f, rlx_as_function(value)));
 }
 
@@ -135,7 +133,7 @@ static bool bind(finder *f, const rlx_event *e)
     spoil(f);
     uintptr_t state = f->literals ? LOCAL : f->all_known ? KNOWN : UNKNOWN;
     if (v && state == KNOWN && !rlx_vec_push(&f->ctx->memory, f->out, v))
-        return rlx_no_memory(f->ctx);
+        return false;
     return set_with_sizes(f, v, cast ? cast->sinfo : NULL, state);
 }
 
@@ -169,5 +167,5 @@ bool rlx_computable_before(rlx_context *ctx, const rlx_module *m, const rlx_func
     rlx_mentions_free(&f.mentions);
     rlx_ptrmap_free(&f.state);
     rlx_vec_free(&ctx->memory, &f.open);
-    return good || rlx_no_memory(ctx);
+    return good;
 }

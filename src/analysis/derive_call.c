@@ -28,7 +28,7 @@ static bool see_sizes(call_parts *c, const rlx_sinfo *s)
     for (size_t i = 0; good && i < vars.len; i++)
         good = rlx_scope_add(rlx_builder_scope(c->b), vars.data[i], true);
     rlx_vec_free(&c->ctx->memory, &vars);
-    return good || rlx_no_memory(c->ctx);
+    return good;
 }
 
 static const rlx_sinfo *infer(call_parts *c, const rlx_sinfo *callee, const rlx_sinfo *const *info,

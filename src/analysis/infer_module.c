@@ -50,8 +50,6 @@ static const rlx_module *infer(rlx_context *ctx, const rlx_module *m, bool reder
     rlx_module_builder *mb = rlx_module_builder_create(ctx, m);
     const rlx_module *out = NULL;
     bool good = room && recursive && mb;
-    if (!good)
-        rlx_no_memory(ctx);
     if (good && (good = rlx_call_groups(ctx, m, room, recursive))) {
         uint32_t *begin = room + n, *order = room + 2 * n + 1;
         sort_by_group(room, n, begin, order);

@@ -32,7 +32,7 @@ static bool use(void *user, const rlx_node *v)
     if (!rlx_ptrmap_find(&f->index, v, &at)) /* of a function around this one, or nobody's */
         return true;
     raw_use r = { (uint32_t)at - 1, f->at };
-    return rlx_vec_push(f->m, &f->raw, r) || rlx_no_memory(f->l->ctx);
+    return rlx_vec_push(f->m, &f->raw, r);
 }
 
 static bool use_info(finder *f, const rlx_var *v)
@@ -133,7 +133,7 @@ bool rlx_liveness_find(rlx_liveness *l, rlx_context *ctx, const rlx_function *fu
     rlx_mentions_free(&f.mentions);
     rlx_ptrmap_free(&f.index);
     rlx_vec_free(f.m, &f.raw);
-    return good || rlx_no_memory(ctx);
+    return good;
 }
 
 void rlx_liveness_free(rlx_liveness *l)
@@ -169,7 +169,7 @@ static bool look_outward(question *q, uint32_t seq)
         uint32_t other = w->events.data[s->leave + 1].seq;
         gap g = { s->leave + 1, w->seqs.data[other].leave };
         if (!rlx_vec_push(&q->l->ctx->memory, &q->gaps, g))
-            return rlx_no_memory(q->l->ctx);
+            return false;
     }
     return true;
 }

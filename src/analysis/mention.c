@@ -27,7 +27,6 @@ static enum rlx_step take(rlx_mentions *m, const rlx_node *var)
 
 static enum rlx_step out_of_memory(rlx_mentions *m)
 {
-    rlx_no_memory(m->ctx);
     m->failed = true;
     return RLX_STEP_STOP;
 }
@@ -82,5 +81,5 @@ bool rlx_each_mention(rlx_mentions *m, const rlx_node *n)
     m->counts.len = 0;
     m->failed = false;
     rlx_walk(&m->ctx->memory, n, &w, &lost);
-    return !m->failed && (!lost || rlx_no_memory(m->ctx));
+    return !m->failed && !lost;
 }

@@ -362,5 +362,5 @@ bool rlx_report_mutations(rlx_context *ctx, const rlx_module *m)
     rlx_ptrmap_free(&s.depth);
     rlx_ptrmap_free(&s.captured);
     rlx_ptrmap_free(&s.newest);
-    return (!s.no_memory && !lost) || rlx_no_memory(ctx);
+    return !s.no_memory && !lost;
 }

@@ -31,7 +31,7 @@ static bool equal_nodes(rlx_matcher *m, const rlx_node *a, const rlx_node *b, ui
         return false;
     bool equal = rlx_equal(&m->ctx->memory, a, b, false, &lost);
     if (lost)
-        m->failed = !rlx_no_memory(m->ctx);
+        m->failed = true;
     return equal && !lost;
 }
 
@@ -199,7 +199,7 @@ static const rlx_prim *resolved(rlx_matcher *m, const rlx_prim *dim)
     rlx_vec_free(memory, &old);
     rlx_vec_free(memory, &now);
     if (!good)
-        m->failed = !rlx_no_memory(m->ctx);
+        m->failed = true;
     return good && known && !m->failed ? out : NULL;
 }
 

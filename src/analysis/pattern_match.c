@@ -77,7 +77,7 @@ bool rlx_match_spend(rlx_matcher *m, uint64_t steps)
 static bool no_memory(rlx_matcher *m)
 {
     m->failed = true;
-    return rlx_no_memory(m->ctx);
+    return false;
 }
 
 /* ---- bindings of patterns */
@@ -670,7 +670,7 @@ bool rlx_matcher_init(rlx_matcher *m, const rlx_pattern_plan *plan, rlx_scene *s
     m->bound = rlx_mem_alloc_zero(memory, plan->nodes.len * sizeof *m->bound);
     m->sizes = rlx_mem_alloc_zero(memory, (plan->sizes.len + 1) * sizeof *m->sizes);
     m->taken = rlx_mem_alloc_zero(memory, m->num_taken + 1);
-    return (m->bound && m->sizes && m->taken) || rlx_no_memory(plan->ctx);
+    return m->bound && m->sizes && m->taken;
 }
 
 void rlx_matcher_free(rlx_matcher *m)

@@ -174,7 +174,7 @@ bool rlx_scene_init(rlx_scene *s, rlx_context *ctx, const rlx_module *m, const r
     rlx_vec_free(&ctx->memory, &b.open_blocks);
     rlx_vec_free(&ctx->memory, &b.open_bindings);
     rlx_vec_free(&ctx->memory, &b.uses);
-    return good || rlx_no_memory(ctx);
+    return good;
 }
 
 void rlx_scene_free(rlx_scene *s)
@@ -206,5 +206,5 @@ rlx_scope *rlx_scene_scope(rlx_scene *s)
         const rlx_sinfo *info = cast ? cast->sinfo : e->var ? e->var->sinfo : NULL;
         good = !binds || !info || rlx_scope_enter(&s->scope, info);
     }
-    return good ? &s->scope : (rlx_no_memory(s->ctx), NULL);
+    return good ? &s->scope : NULL;
 }

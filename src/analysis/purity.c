@@ -31,7 +31,5 @@ const rlx_call *rlx_find_impure_call(rlx_context *ctx, const rlx_env *env, const
     rlx_walker w = { .enter = enter, .user = &s, .unique = true };
     bool lost = false;
     rlx_walk(&ctx->memory, n, &w, &lost);
-    if (lost)
-        rlx_no_memory(ctx);
     return s.found;
 }

@@ -36,7 +36,7 @@ bool rlx_reach(rlx_context *ctx, const rlx_module *m, bool *reached)
         good = !lost && !r.failed;
     }
     rlx_vec_free(&ctx->memory, &r.work);
-    return good || rlx_no_memory(ctx);
+    return good;
 }
 
 /* ---- in one node ---------------------------------------------------------------------------- */
@@ -94,5 +94,5 @@ bool rlx_mentioned_globals(rlx_context *ctx, const rlx_node *n, bool called, rlx
     if (!m)
         rlx_walk(&ctx->memory, n, &w, &lost);
     rlx_ptrmap_free(&c.seen);
-    return (!lost && !c.failed) || rlx_no_memory(ctx);
+    return !lost && !c.failed;
 }

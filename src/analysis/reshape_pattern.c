@@ -204,7 +204,5 @@ bool rlx_is_reshape(rlx_context *ctx, const rlx_prim_func *f)
     rlx_vec_free(&ctx->memory, &n.loops);
     rlx_vec_free(&ctx->memory, &n.from);
     rlx_vec_free(&ctx->memory, &n.to);
-    if (n.failed)
-        rlx_no_memory(ctx);
     return yes && !ctx->diags.out_of_memory;
 }

@@ -239,7 +239,7 @@ bool rlx_use_def_find(rlx_use_def *u, rlx_context *ctx, const rlx_node *n)
     rlx_vec_free(f.m, &f.raw);
     rlx_vec_free(f.m, &f.raw_names);
     rlx_vec_free(f.m, &f.last);
-    return good || rlx_no_memory(ctx);
+    return good;
 }
 
 void rlx_use_def_free(rlx_use_def *u)

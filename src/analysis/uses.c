@@ -25,5 +25,5 @@ bool rlx_count_uses(rlx_context *ctx, const rlx_function *f, rlx_ptrmap *counts)
     rlx_walker w = { .enter = enter, .user = &c, .annotations = true };
     bool lost = false;
     rlx_walk(&ctx->memory, &f->node, &w, &lost);
-    return (!c.failed && !lost) || rlx_no_memory(ctx);
+    return !c.failed && !lost;
 }

@@ -37,7 +37,7 @@ static bool walk_vars(collect *c, const rlx_node *n)
     bool lost = false;
     rlx_ptrmap_init(&c->seen, &c->ctx->memory);
     rlx_walk(&c->ctx->memory, n, &w, &lost);
-    return (!c->failed && !lost) || rlx_no_memory(c->ctx);
+    return !c->failed && !lost;
 }
 
 /* Those of c->order whose bits under `mask` equal `want`. */
@@ -48,7 +48,7 @@ static bool pick(collect *c, uintptr_t mask, uintptr_t want, rlx_vars *out)
         rlx_ptrmap_find(&c->seen, c->order.data[i], &bits);
         if ((bits & mask) == want &&
             !rlx_vec_push(&c->ctx->memory, out, (const rlx_var *)c->order.data[i]))
-            return rlx_no_memory(c->ctx);
+            return false;
     }
     return true;
 }
@@ -112,7 +112,7 @@ static bool collect_sizes(rlx_context *ctx, const rlx_node *n, uintptr_t mask, u
     bool lost = false;
     rlx_ptrmap_init(&c.seen, &ctx->memory);
     rlx_walk(&ctx->memory, n, &w, &lost);
-    bool good = (!c.failed && !lost) || rlx_no_memory(ctx);
+    bool good = !c.failed && !lost;
     for (size_t i = 0; good && i < c.order.len; i++) {
         uintptr_t bits = 0;
         rlx_ptrmap_find(&c.seen, c.order.data[i], &bits);

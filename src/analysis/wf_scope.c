@@ -7,7 +7,7 @@
 bool rlx_wf_no_memory(rlx_wf *w)
 {
     w->failed = true;
-    return rlx_no_memory(w->ctx);
+    return false;
 }
 
 rlx_finding *rlx_wf_found(rlx_wf *w, enum rlx_code_id code, enum rlx_wf_detail detail,

@@ -147,7 +147,7 @@ bool rlx_stored_params(rlx_context *ctx, const rlx_prim_func *f, uint8_t *writte
     if (!lost)
         rlx_walk(&ctx->memory, f->body, &walker, &lost);
     rlx_ptrmap_free(&s.param_of);
-    return !(lost || s.lost) || rlx_no_memory(ctx);
+    return !(lost || s.lost);
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -320,7 +320,7 @@ bool rlx_find_written(rlx_context *ctx, const rlx_module *m, rlx_written *out)
     rlx_vec_free(&ctx->memory, &s.around);
     rlx_vec_free(&ctx->memory, &s.pending);
     rlx_vec_free(&ctx->memory, &s.stored);
-    return (!s.no_memory && !lost) || rlx_no_memory(ctx);
+    return !s.no_memory && !lost;
 }
 
 bool rlx_is_written(const rlx_written *w, const rlx_node *key)

@@ -59,7 +59,7 @@ static bool scope_of(rlx_scope *scope, relax_context *ctx, const void *a, const 
     for (size_t i = 0; ok && i < vars.len; i++)
         ok = rlx_scope_has(around, vars.data[i]) || rlx_scope_add(scope, vars.data[i], true);
     rlx_vec_free(&ctx->memory, &vars);
-    return ok || rlx_no_memory(ctx);
+    return ok;
 }
 
 static bool two(relax_context *ctx, const void *a, const void *b, enum rlx_family family)
@@ -190,10 +190,8 @@ LIST(free_vars, rlx_free_vars(ctx, n, (rlx_vars *)(void *)out))
 LIST(bound_vars, rlx_bound_vars(ctx, n, (rlx_vars *)(void *)out))
 LIST(free_sizes, rlx_free_shape_vars(ctx, n, (rlx_prim_vars *)(void *)out))
 LIST(bound_sizes, rlx_defined_shape_vars(ctx, n, (rlx_prim_vars *)(void *)out))
-LIST(all_sizes, rlx_collect_prim_vars(&ctx->memory, n, false, (rlx_prim_vars *)(void *)out) ||
-                    rlx_no_memory(ctx))
-LIST(definable_sizes, rlx_collect_prim_vars(&ctx->memory, n, true, (rlx_prim_vars *)(void *)out) ||
-                          rlx_no_memory(ctx))
+LIST(all_sizes, rlx_collect_prim_vars(&ctx->memory, n, false, (rlx_prim_vars *)(void *)out))
+LIST(definable_sizes, rlx_collect_prim_vars(&ctx->memory, n, true, (rlx_prim_vars *)(void *)out))
 LIST(non_negative, rlx_non_negative(ctx, n, (rlx_prims *)(void *)out))
 LIST(global_vars, rlx_mentioned_globals(ctx, n, false, (rlx_global_vars *)(void *)out))
 LIST(called_vars, rlx_mentioned_globals(ctx, n, true, (rlx_global_vars *)(void *)out))
@@ -234,7 +232,7 @@ size_t relax_function_groups(relax_context *ctx, const relax_module *module, siz
     size_t n = m->num_functions;
     uint32_t *numbers = rlx_mem_alloc(memory, (n + 1) * sizeof *numbers), groups = 0;
     bool *around = rlx_mem_alloc_zero(memory, n + 1);
-    bool good = numbers && around ? rlx_call_groups(ctx, m, numbers, around) : rlx_no_memory(ctx);
+    bool good = numbers && around ? rlx_call_groups(ctx, m, numbers, around) : false;
     for (size_t i = 0; good && i < n; i++) {
         groups = numbers[i] >= groups ? numbers[i] + 1 : groups;
         if (group && i < capacity)
@@ -275,10 +273,10 @@ size_t relax_reachable_functions(relax_context *ctx, const relax_module *module,
         return RLX_API_READS(ctx) ? (give(ctx, NULL), RELAX_NOT_FOUND) : RELAX_NOT_FOUND;
     size_t n = m->num_functions;
     bool *reached = rlx_mem_alloc_zero(&ctx->memory, n + 1);
-    bool good = (reached || rlx_no_memory(ctx)) &&
-                mark_entries(ctx, m, entries, num_entries, reached) && rlx_reach(ctx, m, reached);
+    bool good = (reached) && mark_entries(ctx, m, entries, num_entries, reached) &&
+                rlx_reach(ctx, m, reached);
     for (size_t i = 0; good && i < n; i++)
-        good = !reached[i] || rlx_vec_push(&ctx->memory, &list, m->gvars[i]) || rlx_no_memory(ctx);
+        good = !reached[i] || rlx_vec_push(&ctx->memory, &list, m->gvars[i]);
     rlx_mem_free(&ctx->memory, reached, reached ? n + 1 : 0);
     return give_list(ctx, &list, good, out, capacity);
 }

@@ -69,8 +69,7 @@ relax_attr *relax_attr_ints_new(relax_context *ctx, const int64_t *values, size_
     bool ok = rlx_vec_reserve(&ctx->memory, &items, count) || !count;
     for (size_t i = 0; ok && i < count; i++)
         ok = (items.data[i] = rlx_attr_int_new(ctx, values[i])) != NULL;
-    const rlx_attr *list =
-        ok ? rlx_attr_list_new(ctx, items.data, count) : (rlx_no_memory(ctx), NULL);
+    const rlx_attr *list = ok ? rlx_attr_list_new(ctx, items.data, count) : NULL;
     rlx_vec_free(&ctx->memory, &items);
     return give(ctx, list);
 }

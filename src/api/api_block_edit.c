@@ -25,7 +25,7 @@ relax_block_edit *relax_block_edit_create(relax_context *ctx, const relax_module
         return give(ctx, NULL);
     relax_block_edit *e = rlx_mem_alloc_zero(&ctx->memory, sizeof *e);
     if (!e)
-        return rlx_no_memory(ctx), give(ctx, NULL);
+        return give(ctx, NULL);
     e->edit = rlx_block_edit_create(ctx, rlx_as_module(node_of(module)), gv,
                                     rlx_as_block(node_of(block)));
     if (!e->edit) {

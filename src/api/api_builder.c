@@ -64,7 +64,6 @@ relax_module_builder *relax_module_builder_create(relax_context *ctx, const rela
         mb->mb = rlx_module_builder_create(ctx, rlx_as_module(node_of(base)));
     if (!mb || !mb->mb) {
         rlx_mem_free(&ctx->memory, mb, sizeof *mb);
-        rlx_no_memory(ctx);
         return give(ctx, NULL);
     }
     RLX_API_SET_TAG(mb, API_MODULE_BUILDER);
@@ -215,7 +214,6 @@ relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb
         b->b = rlx_builder_create(ctx, rlx_module_builder_env(mb->mb), NULL);
     if (!b || !b->b) {
         rlx_mem_free(&ctx->memory, b, sizeof *b);
-        rlx_no_memory(ctx);
         return give(ctx, NULL);
     }
     RLX_API_SET_TAG(b, API_BUILDER);
@@ -255,8 +253,7 @@ static bool wrong_state(relax_builder *b, const char *what)
 /* The begin of `kind` failed: its end will find this. */
 static relax_status begin_dead(relax_builder *b, enum frame_kind kind, size_t errors)
 {
-    if (!rlx_vec_push(&b->ctx->memory, &b->frames, ((frame){ .kind = kind, .dead = true })))
-        rlx_no_memory(b->ctx);
+    (void)rlx_vec_push(&b->ctx->memory, &b->frames, ((frame){ .kind = kind, .dead = true }));
     relax_status status = rlx_api_failed(b->ctx, errors);
     return status == RELAX_OK ? RELAX_ERROR_INVALID_ARGUMENT : status;
 }
@@ -643,7 +640,6 @@ rlx_api_borrow *rlx_api_borrow_create(relax_context *ctx)
     if (!loan || !mb || !rlx_vec_reserve(&ctx->memory, &loan->b.frames, 1)) {
         rlx_mem_free(&ctx->memory, loan, loan ? sizeof *loan : 0);
         rlx_mem_free(&ctx->memory, mb, mb ? sizeof *mb : 0);
-        rlx_no_memory(ctx);
         return NULL;
     }
     RLX_API_SET_TAG(mb, API_MODULE_BUILDER);

@@ -25,8 +25,6 @@ void *rlx_api_row_new(relax_context *ctx, size_t size)
 {
     rlx_extensions *h = rlx_extensions_of(ctx);
     void *row = h ? rlx_region_zero(&h->region, size) : NULL;
-    if (!row)
-        rlx_no_memory(ctx);
     return row;
 }
 
@@ -34,7 +32,7 @@ bool rlx_api_row_text(relax_context *ctx, const char *text, size_t len, rlx_slic
 {
     char *copy = rlx_region_alloc(&ctx->extensions->region, len + 1);
     if (!copy)
-        return rlx_no_memory(ctx);
+        return false;
     if (len)
         memcpy(copy, text, len);
     copy[len] = 0;
@@ -175,7 +173,7 @@ static bool add_kind(relax_context *ctx, const relax_kind_options *o)
                                    .read = o->read ? ask_read : NULL };
     return rlx_api_row_text(ctx, name.data, name.len, &k->row.row.name) &&
            rlx_api_row_text(ctx, check.data, check.len, &k->row.check) &&
-           (rlx_vec_push(&ctx->memory, &ctx->extensions->kinds, &k->row) || rlx_no_memory(ctx));
+           rlx_vec_push(&ctx->memory, &ctx->extensions->kinds, &k->row);
 }
 
 relax_status relax_kind_register(relax_context *ctx, const relax_kind_options *options)

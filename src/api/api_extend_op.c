@@ -254,7 +254,7 @@ static bool add_op(relax_context *ctx, const relax_op_options *o)
         return false;
     host_op *h = rlx_api_row_new(ctx, sizeof *h);
     return h && fill_row(ctx, o, name, h) &&
-           (rlx_vec_push(&ctx->memory, &ctx->extensions->ops, &h->op) || rlx_no_memory(ctx));
+           rlx_vec_push(&ctx->memory, &ctx->extensions->ops, &h->op);
 }
 
 relax_status relax_op_register(relax_context *ctx, const relax_op_options *options)
@@ -289,7 +289,7 @@ static bool add_derive(relax_context *ctx, rlx_slice name, host_derive like)
         return false;
     *d = like;
     return rlx_api_row_text(ctx, name.data, name.len, &d->row.row.name) &&
-           (rlx_vec_push(&ctx->memory, &ctx->extensions->derives, &d->row) || rlx_no_memory(ctx));
+           rlx_vec_push(&ctx->memory, &ctx->extensions->derives, &d->row);
 }
 
 relax_status relax_derive_register(relax_context *ctx, const char *name, size_t name_len,

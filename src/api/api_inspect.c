@@ -467,8 +467,7 @@ relax_module *relax_module_copy(relax_context *to, relax_context *from, const re
     size_t count = with_sources ? from->diags.sources.len + 1 : 1;
     uint32_t *map = rlx_mem_alloc_zero(&to->memory, count * sizeof *map);
     bool ok = map && (!with_sources || copy_sources(to, from, map));
-    const rlx_node *copy =
-        ok ? rlx_copy_to(to, node_of(module), map, count) : (rlx_no_memory(to), NULL);
+    const rlx_node *copy = ok ? rlx_copy_to(to, node_of(module), map, count) : NULL;
     rlx_mem_free(&to->memory, map, count * sizeof *map);
     return give(to, copy);
 }

@@ -202,8 +202,8 @@ relax_module *relax_module_bind_constants(relax_context *ctx, const relax_module
                              .ndim = c->num_shape,
                              .data = c->data };
     }
-    const rlx_module *out = w ? rlx_bind_params(ctx, in(module), (rlx_slice){ NULL, 0 }, w, count)
-                              : (rlx_no_memory(ctx), NULL);
+    const rlx_module *out =
+        w ? rlx_bind_params(ctx, in(module), (rlx_slice){ NULL, 0 }, w, count) : NULL;
     rlx_mem_free(&ctx->memory, w, w ? (count + 1) * sizeof *w : 0);
     return give(ctx, out);
 }
@@ -229,7 +229,7 @@ relax_module *relax_module_bind_shape_vars(relax_context *ctx, const relax_modul
         !rlx_api_family_array(ctx, (const void *const *)values, count, RLX_FAMILY_PRIM, "values"))
         return give(ctx, NULL);
     rlx_shape_binding *b = rlx_mem_alloc_zero(&ctx->memory, (count + 1) * sizeof *b);
-    bool good = b || rlx_no_memory(ctx);
+    bool good = b;
     for (size_t i = 0; good && i < count; i++) {
         b[i] = (rlx_shape_binding){ .var = rlx_as_prim_var(node_of(vars[i])),
                                     .value = node_of(values[i]) };
@@ -257,7 +257,7 @@ static bool read_names(relax_context *ctx, const char *const *names,
             good = rlx_error(ctx, RLX_OP16, RLX_NO_PLACE, "shape variable %.*s is bound twice",
                              rlx_api_width(b[i].name), b[i].name.data) != NULL;
         else if (good)
-            good = rlx_map_put(&seen, b[i].name, b) || rlx_no_memory(ctx);
+            good = rlx_map_put(&seen, b[i].name, b);
     }
     rlx_map_free(&seen);
     return good;
@@ -277,7 +277,7 @@ relax_module *relax_module_bind_shape_names(relax_context *ctx, const relax_modu
         !rlx_api_family_array(ctx, (const void *const *)values, count, RLX_FAMILY_PRIM, "values"))
         return give(ctx, NULL);
     rlx_shape_binding *b = rlx_mem_alloc_zero(&ctx->memory, (count + 1) * sizeof *b);
-    bool good = b ? read_names(ctx, names, values, count, b) : rlx_no_memory(ctx);
+    bool good = b ? read_names(ctx, names, values, count, b) : false;
     relax_module *out = bind_sizes(ctx, in(module), only, good ? b : NULL, count);
     rlx_mem_free(&ctx->memory, b, b ? (count + 1) * sizeof *b : 0);
     return out;

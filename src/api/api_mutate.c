@@ -292,7 +292,7 @@ static bool note_placeholders(relax_mutator *h, const rlx_func_sinfo *f)
 {
     for (size_t i = 0; f && i < f->num_binders; i++)
         if (!rlx_ptrmap_put(&h->placeholders, f->binders[i], 1))
-            return rlx_no_memory(h->ctx);
+            return false;
     return true;
 }
 

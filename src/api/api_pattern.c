@@ -424,7 +424,7 @@ static relax_match *kept(const rlx_matcher *m)
     rlx_memory *memory = &m->ctx->memory;
     relax_match *match = rlx_mem_alloc_zero(memory, sizeof *match);
     if (!match)
-        return rlx_no_memory(m->ctx), NULL;
+        return NULL;
     match->node.id = MATCH_ID;
     match->ctx = rlx_api_hold(m->ctx);
     bool good = rlx_pattern_plan_init(&match->plan, m->ctx, m->plan->root);
@@ -435,7 +435,6 @@ static relax_match *kept(const rlx_matcher *m)
         match->sizes = rlx_mem_alloc_zero(memory, (sizes + 1) * sizeof *match->sizes);
     }
     if (!match->exprs || !match->values || !match->sizes) {
-        rlx_no_memory(m->ctx);
         relax_match_destroy(match);
         return NULL;
     }

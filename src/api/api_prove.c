@@ -17,7 +17,6 @@ relax_prover *relax_prover_create(relax_context *ctx)
         return NULL;
     relax_prover *p = rlx_mem_alloc_zero(&ctx->memory, sizeof *p);
     if (!p) {
-        rlx_no_memory(ctx);
         return give(ctx, NULL);
     }
     RLX_API_SET_TAG(p, API_PROVER);
@@ -109,8 +108,6 @@ int32_t relax_prover_assume_equal(relax_prover *p, const relax_prim_expr *a,
     for (size_t i = 0; good && i < vars.len; i++)
         good = rlx_scope_add(&p->scope, vars.data[i], false);
     rlx_vec_free(&p->ctx->memory, &vars);
-    if (!good)
-        rlx_no_memory(p->ctx);
     return answer(p->ctx, before,
                   good ? (int32_t)rlx_scope_equal(&p->scope, node_of(a), node_of(b)) : -1);
 }
@@ -217,7 +214,7 @@ static bool all_variables(relax_prover *p, const void *a, const void *b, rlx_pri
     }
     rlx_ptrmap_free(&v.known);
     *out = v.all;
-    return good || rlx_no_memory(p->ctx);
+    return good;
 }
 
 size_t relax_prover_counterexample(relax_prover *p, const relax_prim_expr *a,
@@ -271,7 +268,6 @@ int32_t relax_prim_evaluate(relax_context *ctx, const relax_prim_expr *e,
     rlx_assignment given = { (const rlx_prim_var *const *)(const void *)vars, values, count };
     enum rlx_evaluation why = rlx_prim_evaluate_why(node_of(e), &given, &ctx->memory, out);
     if (why == RLX_EVAL_NO_MEMORY) {
-        rlx_no_memory(ctx);
         return misused(ctx);
     }
     return (int32_t)why;

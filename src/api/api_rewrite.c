@@ -41,7 +41,7 @@ static bool take_variable(relax_context *ctx, pairs *p, const rlx_var *v, const 
     if (!fits_variable(ctx, v, to))
         return false;
     p->num_names++;
-    return rlx_ptrmap_put(&p->names.map, v, (uintptr_t)to) || rlx_no_memory(ctx);
+    return rlx_ptrmap_put(&p->names.map, v, (uintptr_t)to);
 }
 
 static bool take_size(relax_context *ctx, pairs *p, const rlx_prim_var *v, const rlx_node *to)
@@ -50,8 +50,7 @@ static bool take_size(relax_context *ctx, pairs *p, const rlx_prim_var *v, const
         return rlx_error(ctx, RLX_OP02, v->place,
                          "a shape variable is replaced by an integer expression of its dtype, "
                          "found %s", rlx_kinds[to->kind].name) != NULL;
-    return (rlx_vec_push(&ctx->memory, &p->from, &v->node) &&
-            rlx_vec_push(&ctx->memory, &p->to, to)) || rlx_no_memory(ctx);
+    return rlx_vec_push(&ctx->memory, &p->from, &v->node) && rlx_vec_push(&ctx->memory, &p->to, to);
 }
 
 static bool take_pairs(relax_context *ctx, pairs *p, const rlx_node *n,
@@ -62,7 +61,7 @@ static bool take_pairs(relax_context *ctx, pairs *p, const rlx_node *n,
     rlx_ptrmap_init(&set, &ctx->memory);
     bool good = rlx_bound_vars(ctx, n, &bound);
     for (size_t i = 0; good && i < bound.len; i++)
-        good = rlx_ptrmap_put(&set, bound.data[i], 1) || rlx_no_memory(ctx);
+        good = rlx_ptrmap_put(&set, bound.data[i], 1);
     for (size_t i = 0; good && i < count; i++) {
         if (rlx_as_var(from[i]))
             good = take_variable(ctx, p, rlx_as_var(from[i]), to[i], &set);

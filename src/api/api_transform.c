@@ -111,7 +111,6 @@ static relax_status append(relax_pipeline *p, rlx_pass_step step)
         return give_status(p->ctx, RELAX_ERROR_INVALID_ARGUMENT);
     if (rlx_vec_push(&p->ctx->memory, &p->steps, step))
         return give_status(p->ctx, RELAX_OK);
-    rlx_no_memory(p->ctx);
     return give_status(p->ctx, RELAX_ERROR_OUT_OF_MEMORY);
 }
 
@@ -207,7 +206,7 @@ relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name,
         rlx_api_map_or_null(ctx, options, "options")) {
         const rlx_string *text = rlx_string_intern(ctx, slice);
         host_pass *h = text ? rlx_mem_alloc(&ctx->memory, sizeof *h) : NULL;
-        status = h ? RELAX_OK : (rlx_no_memory(ctx), RELAX_ERROR_OUT_OF_MEMORY);
+        status = h ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
         if (h) {
             *h = (host_pass){ run, user, destroy };
             status = append(pipeline, (rlx_pass_step){ .options = node_of(options),

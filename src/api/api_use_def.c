@@ -17,7 +17,7 @@ relax_use_def *relax_use_def_create(relax_context *ctx, const relax_node *node)
         return RLX_API_READS(ctx) ? give(ctx, NULL) : NULL;
     relax_use_def *u = rlx_mem_alloc_zero(&ctx->memory, sizeof *u);
     if (!u)
-        return rlx_no_memory(ctx), give(ctx, NULL);
+        return give(ctx, NULL);
     RLX_API_SET_TAG(u, API_USE_DEF);
     u->ctx = rlx_api_hold(ctx);
     if (rlx_use_def_find(&u->found, ctx, node_of(node)))
@@ -126,7 +126,7 @@ relax_liveness *relax_liveness_create(relax_context *ctx, const relax_base_func 
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no Relax function"));
     relax_liveness *l = rlx_mem_alloc_zero(&ctx->memory, sizeof *l);
     if (!l)
-        return rlx_no_memory(ctx), give(ctx, NULL);
+        return give(ctx, NULL);
     RLX_API_SET_TAG(l, API_LIVENESS);
     l->ctx = rlx_api_hold(ctx);
     if (rlx_liveness_find(&l->found, ctx, f))

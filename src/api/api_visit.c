@@ -158,8 +158,6 @@ static relax_status run(relax_context *ctx, const rlx_node *n, const rlx_walker 
     bool lost = false;
     rlx_api_hold(ctx);
     enum rlx_step end = rlx_walk(&ctx->memory, n, walker, &lost);
-    if (lost)
-        rlx_no_memory(ctx);
     relax_status status = lost                    ? RELAX_ERROR_OUT_OF_MEMORY
                           : end == RLX_STEP_STOP ? *answer
                                                  : RELAX_OK;
@@ -210,7 +208,6 @@ static enum rlx_step leave_once(void *user, const rlx_node *n)
     if (rlx_family_of(n) != RLX_FAMILY_EXPR || rlx_ptrmap_has(&p->done, n))
         return RLX_STEP_ON;
     if (rlx_as_var(n) && !rlx_ptrmap_put(&p->done, n, 1)) {
-        rlx_no_memory(p->ctx);
         p->answer = RELAX_ERROR_OUT_OF_MEMORY;
         return RLX_STEP_STOP;
     }

@@ -158,7 +158,6 @@ static void state_shrink(rlx_arith *a, uint8_t layer)
     if (!move_all(&next, a, layer)) {
         tables_free(&next);
         state_clear(a);
-        rlx_no_memory(a->ctx);
         return;
     }
     rlx_region_inherit(&next.keep, &a->keep, CACHE_BYTES);
@@ -217,7 +216,7 @@ bool rlx_query_begin(rlx_query *q, rlx_context *ctx, const rlx_scope *s)
     if (a && a->keep.bytes > CACHE_BYTES)
         state_shrink(a, UINT8_MAX);
     if (!a || (!a->one && !the_empty_product(a)))
-        return rlx_no_memory(ctx);
+        return false;
     q->mark = rlx_region_save(&a->temp);
     return true;
 }
@@ -230,7 +229,6 @@ void rlx_query_end(rlx_query *q)
 void *rlx_query_fail(rlx_query *q)
 {
     q->failed = true;
-    rlx_no_memory(q->a->ctx);
     return NULL;
 }
 

@@ -274,7 +274,6 @@ enum rlx_truth rlx_prove(rlx_context *ctx, const rlx_scope *s, const rlx_prim *c
         if (is_logical(p)) {
             frame f = { p, 1, p->kind == RLX_NODE_OR ? RLX_FALSE : RLX_TRUE };
             if (!rlx_vec_push(m, &stack, f)) {
-                rlx_no_memory(ctx);
                 break;
             }
             p = operand_of(p, 0);

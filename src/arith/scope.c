@@ -51,7 +51,7 @@ bool rlx_scope_bound(rlx_scope *s, const rlx_prim_var *var, int64_t low, int64_t
 {
     rlx_fact *fact = own_fact(s, var);
     if (!fact)
-        return rlx_no_memory(s->ctx);
+        return false;
     if (low > fact->low)
         fact->low = low;
     if (high < fact->high)

@@ -226,7 +226,6 @@ enum rlx_fact_use rlx_scope_equal(rlx_scope *s, const rlx_prim *a, const rlx_pri
     if (taken && !rlx_scope_has(s, e.var))
         taken = false;
     if (taken && !rlx_vec_push(&s->ctx->memory, &s->equals, e)) {
-        rlx_no_memory(s->ctx);
         taken = false;
     }
     rlx_query_end(&q);

@@ -4,7 +4,7 @@
 static bool no_memory(rlx_cgen_kernel *g)
 {
     g->failed = true;
-    return rlx_no_memory(g->ctx);
+    return false;
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ bool rlx_kgen_too_large(rlx_kgen *w, const char *what)
 bool rlx_kgen_no_memory(rlx_kgen *w)
 {
     w->failed = true;
-    return rlx_no_memory(w->ctx);
+    return false;
 }
 
 /* ---- registers ------------------------------------------------------------------------------ */

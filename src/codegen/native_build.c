@@ -140,10 +140,10 @@ static bool read_command(build *b)
 {
     const char *command = b->o->compiler ? b->o->compiler : "cc";
     if (!split_command(b, command) || b->text.failed)
-        return b->text.failed ? rlx_no_memory(b->ctx) : false;
+        return b->text.failed ? false : false;
     if (find_program(b, b->text.data + b->word_at[0], &b->program))
         return true;
-    return b->program.failed ? rlx_no_memory(b->ctx) : failed(b, "there is no such program");
+    return b->program.failed ? false : failed(b, "there is no such program");
 }
 
 /* ---- what an object depends on -------------------------------------------------------------- */
@@ -201,7 +201,7 @@ static bool make_key(build *b, const rlx_native_unit *u, char key[2 * RLX_SHA256
         snprintf(key + 2 * i, 3, "%02x", digest[i]);
     bool ok = !path.failed;
     rlx_buf_free(&path);
-    return ok || rlx_no_memory(b->ctx);
+    return ok;
 }
 
 /* ---- running it ----------------------------------------------------------------------------- */
@@ -235,7 +235,7 @@ static bool make_environment(build *b)
     rlx_buf_format(&b->text, "TMPDIR=%s%cLC_ALL=C%c", b->directory.path, 0, 0);
     put_path(b);
     if (b->text.failed)
-        return rlx_no_memory(b->ctx);
+        return false;
     for (const char *const *e = b->o->environment; ok && e && *e; e++) {
         bool chosen = false;
         for (size_t i = 0; i < RLX_COUNT(ours); i++)
@@ -245,7 +245,7 @@ static bool make_environment(build *b)
     for (char *own = b->text.data + at; ok && own < b->text.data + b->text.len;
          own += strlen(own) + 1)
         ok = rlx_vec_push(m, &b->environment, own);
-    return (ok && rlx_vec_push(m, &b->environment, NULL)) || rlx_no_memory(b->ctx);
+    return ok && rlx_vec_push(m, &b->environment, NULL);
 }
 
 static bool write_file(build *b, const char *path, const rlx_buf *content)
@@ -333,7 +333,7 @@ static bool collect(build *b, rlx_native_unit *u, const rlx_process *p, size_t n
     if (fd >= 0)
         close(fd);
     if (u->object.failed)
-        return rlx_no_memory(b->ctx);
+        return false;
     if (!ok)
         return failed(b, "it said that all was well and made nothing");
     return fits(u) ||
@@ -394,7 +394,7 @@ static bool build_units(build *b, rlx_native_unit *units, size_t count, uint32_t
     for (size_t i = 0; i < count && ok; i++) {
         ok = make_key(b, &units[i], keys[i]);
         if (ok && !from_cache(&cache, keys[i], &units[i])) {
-            ok = !units[i].object.failed || rlx_no_memory(b->ctx);
+            ok = !units[i].object.failed;
             missing_key[n] = i;
             missing[n++] = &units[i];
         }

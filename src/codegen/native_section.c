@@ -75,7 +75,7 @@ static bool put_section(rlx_context *ctx, rlx_file_writer *w, const rlx_codegen_
         pad(out);
         rlx_buf_put(out, units[i].object.data, units[i].object.len);
     }
-    return !out->failed || rlx_no_memory(ctx);
+    return !out->failed;
 }
 
 static bool write_units(rlx_context *ctx, const rlx_file_writer *w, const rlx_kernel_hints *hints,

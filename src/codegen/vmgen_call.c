@@ -235,8 +235,7 @@ static bool push_copy(rlx_vmgen_fn *n, const rlx_expr *constant)
     if (!RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_BUILTIN, first, reg,
                       rlx_file_writer_packed(n->out, RLX_SLICE(BUILTIN_PREFIX "copy"))))
         return false;
-    return rlx_vec_push(&n->ctx->memory, &n->args, rlx_operand(RLX_OPERAND_REGISTER, reg)) ||
-           rlx_no_memory(n->ctx);
+    return rlx_vec_push(&n->ctx->memory, &n->args, rlx_operand(RLX_OPERAND_REGISTER, reg));
 }
 
 static const rlx_expr *constant_tensor(const rlx_vmgen_fn *n, const rlx_expr *e)
@@ -434,7 +433,7 @@ static bool builtin_arguments(rlx_vmgen_fn *n, const rlx_call *call, const rlx_o
     *count = call->num_args;
     for (size_t i = 0; i < num_attrs; i++)
         if (!(out[(*count)++] = attr_argument(n, &row->attrs[i], attrs->values[i])))
-            return rlx_no_memory(n->ctx);
+            return false;
     return true;
 }
 

@@ -65,9 +65,8 @@ static bool tensor_constant(rlx_vmgen_module *w, const rlx_constant *c, uint32_t
                                    c->data->size);
     if (!rlx_file_writer_ok(&w->out))
         return rlx_vmgen_failed(w, c->place);
-    return (rlx_vec_push(m, &w->tensor_nodes, c) && rlx_vec_push(m, &w->tensor_numbers, *out) &&
-            rlx_intern_add(&w->tensors, hash, (void *)w->tensor_nodes.len)) ||
-           rlx_no_memory(w->ctx);
+    return rlx_vec_push(m, &w->tensor_nodes, c) && rlx_vec_push(m, &w->tensor_numbers, *out) &&
+           rlx_intern_add(&w->tensors, hash, (void *)w->tensor_nodes.len);
 }
 
 /* ---- the others ----------------------------------------------------------------------------- */
@@ -77,7 +76,7 @@ static bool shape_constant(rlx_vmgen_module *w, const rlx_shape_expr *s, uint32_
     rlx_memory *m = &w->ctx->memory;
     int64_t *values = rlx_mem_alloc(m, (s->num_values + 1) * sizeof *values);
     if (!values)
-        return rlx_no_memory(w->ctx);
+        return false;
     for (size_t i = 0; i < s->num_values; i++)
         values[i] = ((const rlx_int_imm *)s->values[i])->value;
     *out = rlx_file_writer_const_shape(&w->out, values, s->num_values);
@@ -154,5 +153,5 @@ bool rlx_vmgen_constant(rlx_vmgen_module *w, const rlx_expr *e, uint32_t *out)
         return false;
     if (!rlx_file_writer_ok(&w->out))
         return rlx_vmgen_failed(w, rlx_place_of(e));
-    return rlx_ptrmap_put(&w->leaves, e, (uintptr_t)*out + 1) || rlx_no_memory(w->ctx);
+    return rlx_ptrmap_put(&w->leaves, e, (uintptr_t)*out + 1);
 }

@@ -80,7 +80,7 @@ static bool needs_check(rlx_vmgen_fn *n, const rlx_var *var, const rlx_expr *val
         return true;
     const rlx_sinfo *have = rlx_vmgen_known(n, value);
     if (!have)
-        return rlx_no_memory(n->ctx);
+        return false;
     *check = !rlx_vmgen_surely_fits(n, have, want);
     return true;
 }
@@ -178,7 +178,7 @@ static bool bind_cast(rlx_vmgen_fn *n, const rlx_match_cast *c)
     bool binds, trust = n->w->o->trust_annotations || n->ctx->trust_annotations;
     uint32_t reg = RLX_NO_INDEX;
     if (!have || !rlx_vmgen_fresh_symbols(n, c->sinfo, &binds))
-        return have ? false : rlx_no_memory(n->ctx);
+        return have ? false : false;
     bool check = binds || !rlx_vmgen_surely_fits(n, have, c->sinfo);
     bool again = var && !trust && !rlx_vmgen_surely_fits(n, c->sinfo, var->sinfo);
     if (!value_of_cast(n, c, check || again, &reg))
@@ -416,7 +416,7 @@ static bool describe_result(rlx_vmgen_fn *n)
         return true;
     const rlx_sinfo *have = rlx_vmgen_known(n, body ? body->body : n->f->body);
     if (!have)
-        return rlx_no_memory(n->ctx);
+        return false;
     return rlx_vmgen_surely_fits(n, have, want) || rlx_vmgen_describe(n, want, &n->result);
 }
 

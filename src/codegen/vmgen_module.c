@@ -6,7 +6,7 @@
 bool rlx_vmgen_failed(rlx_vmgen_module *w, rlx_place place)
 {
     if (w->out.failed || w->ctx->diags.out_of_memory)
-        return rlx_no_memory(w->ctx);
+        return false;
     if (w->out.too_large)
         rlx_error(w->ctx, RLX_CG08, place,
                   "the program is too large: registers, operands, words or an expression are "
@@ -53,8 +53,6 @@ bool rlx_vmgen_kernel_number(rlx_vmgen_module *w, size_t index, uint32_t *out)
         rlx_vec_free(&w->ctx->memory, &hints);
     if (ok)
         *out = k->number = rlx_file_writer_kernel(&w->out, name, bytes.data, bytes.len);
-    if (bytes.failed)
-        rlx_no_memory(w->ctx);
     rlx_buf_free(&bytes);
     return ok && (rlx_file_writer_ok(&w->out) || rlx_vmgen_failed(w, f->place));
 }
@@ -108,7 +106,7 @@ bool rlx_vmgen_kernel_writes(rlx_vmgen_module *w, size_t index, size_t param, bo
     if (!k->written) {
         k->written = rlx_new_zero(w->ctx, f->num_params + 1);
         if (!k->written || !rlx_stored_params(w->ctx, f, k->written))
-            return rlx_no_memory(w->ctx);
+            return false;
     }
     *out = param < f->num_params && k->written[param];
     return true;
@@ -173,12 +171,9 @@ static rlx_blob *finish(rlx_vmgen_module *w)
     char *exact = rlx_mem_resize(m, file.data, file.cap, file.len + 1);
     if (!exact) {
         rlx_buf_free(&file);
-        rlx_no_memory(w->ctx);
         return NULL;
     }
     rlx_blob *out = rlx_blob_wrap(m, exact, file.len, free_file, m);
-    if (!out)
-        rlx_no_memory(w->ctx);
     return out;
 }
 

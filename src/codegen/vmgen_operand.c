@@ -16,7 +16,7 @@ static bool expression(rlx_vmgen_fn *n, const rlx_prim *p, uint32_t *offset)
     rlx_vmgen_encoder(n, &e);
     if (!rlx_prim_encode(&e, p, offset))
         return rlx_vmgen_encode_failed(n, &e);
-    return rlx_ptrmap_put(&n->exprs, p, (uintptr_t)*offset + 1) || rlx_no_memory(n->ctx);
+    return rlx_ptrmap_put(&n->exprs, p, (uintptr_t)*offset + 1);
 }
 
 /* A long size is computed once, from those that have been: a sum that grows by one operand at a
@@ -39,7 +39,7 @@ static bool computed(rlx_vmgen_fn *n, const rlx_prim *p, uint32_t *operand)
         RLX_EMIT(n->out, RLX_OP_SYMBOL, (uint32_t)slot - 1,
                  rlx_operand(RLX_OPERAND_EXPR, offset));
         if (!rlx_ptrmap_put(&n->computed, p, slot) || !rlx_vec_push(m, &n->computed_list, p))
-            return rlx_no_memory(n->ctx);
+            return false;
     }
     *operand = rlx_operand(RLX_OPERAND_SYMBOL, (uint32_t)slot - 1);
     return rlx_file_writer_ok(n->out) || rlx_vmgen_failed(n->w, n->place);
@@ -54,7 +54,7 @@ bool rlx_vmgen_int(rlx_vmgen_fn *n, const rlx_prim *p, uint32_t *operand)
     int64_t value;
     uintptr_t slot;
     if (!p)
-        return rlx_no_memory(n->ctx);
+        return false;
     if (rlx_int_literal(p, &value) && fits_imm(value)) {
         *operand = rlx_operand_imm((int32_t)value);
         return true;
@@ -73,7 +73,7 @@ bool rlx_vmgen_int(rlx_vmgen_fn *n, const rlx_prim *p, uint32_t *operand)
 
 static bool push_operand(rlx_vmgen_fn *n, uint32_t operand)
 {
-    return rlx_vec_push(&n->ctx->memory, &n->args, operand) || rlx_no_memory(n->ctx);
+    return rlx_vec_push(&n->ctx->memory, &n->args, operand);
 }
 
 bool rlx_vmgen_push_int(rlx_vmgen_fn *n, const rlx_prim *p)

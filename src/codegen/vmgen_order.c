@@ -5,16 +5,14 @@ bool rlx_vmgen_order_begin(rlx_vmgen_order *o, rlx_context *ctx, const rlx_expr 
 {
     rlx_vmgen_part p = { .target = RLX_NO_INDEX, .tail = true };
     *o = (rlx_vmgen_order){ .next_number = 1 }; /* 0: the entry */
-    return rlx_body_begin(&o->walk, ctx, body) &&
-           (rlx_vec_push(&ctx->memory, &o->parts, p) || rlx_no_memory(ctx));
+    return rlx_body_begin(&o->walk, ctx, body) && rlx_vec_push(&ctx->memory, &o->parts, p);
 }
 
 bool rlx_vmgen_order_into(rlx_vmgen_order *o, rlx_vmgen_part part)
 {
     rlx_context *ctx = o->walk.ctx;
     part.holder_number = o->number;
-    return (rlx_vec_push(&ctx->memory, &o->parts, part) || rlx_no_memory(ctx)) &&
-           rlx_body_into(&o->walk);
+    return (rlx_vec_push(&ctx->memory, &o->parts, part)) && rlx_body_into(&o->walk);
 }
 
 static void enter_sequence(rlx_vmgen_order *o)

@@ -21,7 +21,7 @@ static bool map_args(rlx_vmgen_fn *n, rlx_mapping *m, const rlx_func_sinfo *f, c
         if (have)
             rlx_mapping_add(m, f->params[i], have, (int32_t)i);
     }
-    return !m->failed || rlx_no_memory(n->ctx);
+    return !m->failed;
 }
 
 /* Every placeholder of the callee stands for something known here. Else one that is left over
@@ -134,8 +134,7 @@ static void note_position(void *user, const rlx_prim *p, bool is_size)
     if (!seen && !rlx_vec_push(&n->ctx->memory, &n->fresh_list, v))
         rlx_no_memory(n->ctx);
     kind = is_size || (seen && kind == RLX_FRESH_SIZE) ? RLX_FRESH_SIZE : RLX_FRESH_SIGNED;
-    if (!rlx_ptrmap_put(&n->fresh, v, kind))
-        rlx_no_memory(n->ctx);
+    (void)rlx_ptrmap_put(&n->fresh, v, kind);
     if (!rlx_ptrmap_find(&n->slots, v, &slot) && !rlx_ptrmap_put(&n->slots, v, ++n->num_syms))
         rlx_no_memory(n->ctx);
 }
@@ -166,7 +165,7 @@ bool rlx_vmgen_bind_fresh(rlx_vmgen_fn *n)
              rlx_scope_add(&n->scope, v, kind == RLX_FRESH_SIZE);
     }
     n->fresh_list.len = 0;
-    return ok || rlx_no_memory(n->ctx);
+    return ok;
 }
 
 /* ---- descriptions --------------------------------------------------------------------------- */
@@ -261,15 +260,14 @@ static bool push_operand(rlx_vmgen_fn *n, const rlx_node *operand)
         return true;
     if (rlx_family_of(operand) == RLX_FAMILY_PRIM)
         e = rlx_prim_value_new(n->ctx, operand);
-    return e ? rlx_vmgen_push_arg(n, e) : rlx_no_memory(n->ctx);
+    return e ? rlx_vmgen_push_arg(n, e) : false;
 }
 
 static bool call_check(rlx_vmgen_fn *n, uint32_t reg, const rlx_extension_sinfo *s, rlx_slice check)
 {
     size_t first = n->args.len;
     bool ok = rlx_vmgen_flush(n) &&
-              (rlx_vec_push(&n->ctx->memory, &n->args, rlx_operand(RLX_OPERAND_REGISTER, reg)) ||
-               rlx_no_memory(n->ctx));
+              rlx_vec_push(&n->ctx->memory, &n->args, rlx_operand(RLX_OPERAND_REGISTER, reg));
     for (size_t i = 0; ok && i < s->num_operands; i++)
         ok = push_operand(n, s->operands[i]);
     return ok && RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_PACKED, first, RLX_NO_INDEX,
@@ -285,8 +283,7 @@ static const rlx_extension_sinfo *host_part(rlx_vmgen_fn *n, const rlx_sinfo *s)
         const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(at);
         found = rlx_as_extension_sinfo(at);
         for (size_t i = t ? t->num_fields : 0; i-- > 0;)
-            if (!rlx_vec_push(&n->ctx->memory, &n->work, t->fields[i]))
-                rlx_no_memory(n->ctx);
+            (void)rlx_vec_push(&n->ctx->memory, &n->work, t->fields[i]);
         at = n->work.len > floor ? rlx_vec_pop(&n->work) : NULL;
     }
     n->work.len = floor;
@@ -336,8 +333,7 @@ bool rlx_vmgen_each_shape_var(rlx_vmgen_fn *n, const rlx_sinfo *s,
     bool ok = true;
     if (!s || !(s->flags & RLX_FLAG_HAS_VARS))
         return true;
-    for (ok = rlx_vec_push(&n->ctx->memory, &n->work, s) || rlx_no_memory(n->ctx);
-         ok && n->work.len > floor;) {
+    for (ok = rlx_vec_push(&n->ctx->memory, &n->work, s); ok && n->work.len > floor;) {
         const rlx_node *at = rlx_vec_pop(&n->work);
         const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(at);
         const rlx_tuple_sinfo *fields = rlx_as_tuple_sinfo(at);
@@ -347,8 +343,7 @@ bool rlx_vmgen_each_shape_var(rlx_vmgen_fn *n, const rlx_sinfo *s,
         for (size_t i = 0; ok && h && i < h->num_operands; i++)
             ok = !rlx_as_var(h->operands[i]) || use(n, h->operands[i]);
         for (size_t i = 0; ok && fields && i < fields->num_fields; i++)
-            ok = rlx_vec_push(&n->ctx->memory, &n->work, fields->fields[i]) ||
-                 rlx_no_memory(n->ctx);
+            ok = rlx_vec_push(&n->ctx->memory, &n->work, fields->fields[i]);
     }
     n->work.len = floor;
     return ok;

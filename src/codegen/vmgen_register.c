@@ -69,7 +69,7 @@ static bool keep(rlx_vmgen_fn *n, const rlx_expr *var)
 
 static bool push_work(rlx_vmgen_fn *n, const rlx_expr *e)
 {
-    return rlx_vec_push(&n->ctx->memory, &n->work, e) || rlx_no_memory(n->ctx);
+    return rlx_vec_push(&n->ctx->memory, &n->work, e);
 }
 
 /* Variables of a flat value. */
@@ -107,7 +107,7 @@ static bool add_value(rlx_vmgen_fn *n, const rlx_var *var, const rlx_expr *defin
                  : NULL;
     bool ok = rlx_vec_push(&n->ctx->memory, &n->values, v) &&
               rlx_ptrmap_put(&n->vars, var, n->values.len);
-    return ok || rlx_no_memory(n->ctx);
+    return ok;
 }
 
 static bool find_in_binding(rlx_vmgen_fn *n, const rlx_binding *b)
@@ -126,7 +126,7 @@ static bool find_in_binding(rlx_vmgen_fn *n, const rlx_binding *b)
     if (!var)
         return true;
     if (copied && rlx_ptrmap_find(&n->vars, copied, &at))
-        return rlx_ptrmap_put(&n->vars, var, at) || rlx_no_memory(n->ctx);
+        return rlx_ptrmap_put(&n->vars, var, at);
     return add_value(n, var, value_of_binding(b));
 }
 
@@ -175,10 +175,7 @@ static bool find_params(rlx_vmgen_fn *n)
 typedef struct part { const rlx_expr *e; uint32_t serial, index; } part;
 typedef struct parts { rlx_vmgen_fn *n; RLX_VEC(part) pending; } parts;
 
-static bool push_part(parts *w, part p)
-{
-    return rlx_vec_push(&w->n->ctx->memory, &w->pending, p) || rlx_no_memory(w->n->ctx);
-}
+static bool push_part(parts *w, part p) { return rlx_vec_push(&w->n->ctx->memory, &w->pending, p); }
 
 /* Fields of a tuple are numbered on as long as each is one tensor. */
 static bool push_fields(parts *w, const rlx_tuple *t, part p)
@@ -239,7 +236,7 @@ static bool list_deaths(rlx_vmgen_fn *n)
 {
     n->dying = rlx_mem_alloc_zero(&n->ctx->memory, n->num_events * sizeof *n->dying);
     if (!n->dying)
-        return rlx_no_memory(n->ctx);
+        return false;
     for (size_t i = n->values.len; i-- > 0;) {
         rlx_vmgen_value *v = &n->values.data[i];
         if (v->last == RLX_VMGEN_FOREVER)
@@ -295,15 +292,14 @@ bool rlx_vmgen_define(rlx_vmgen_fn *n, rlx_vmgen_value *v, uint32_t *reg)
 bool rlx_vmgen_temp_register(rlx_vmgen_fn *n, bool boxed, uint32_t *reg)
 {
     return rlx_vmgen_take(n, reg) &&
-           (rlx_vec_push(&n->ctx->memory, &n->temps, ((rlx_vmgen_temp){ *reg, boxed })) ||
-            rlx_no_memory(n->ctx));
+           rlx_vec_push(&n->ctx->memory, &n->temps, ((rlx_vmgen_temp){ *reg, boxed }));
 }
 
 bool rlx_vmgen_release(rlx_vmgen_fn *n, uint32_t reg, bool boxed)
 {
     bool ok = boxed ? rlx_vec_push(&n->ctx->memory, &n->dead, reg)
                     : rlx_vec_push(&n->ctx->memory, &n->free, reg);
-    return ok || rlx_no_memory(n->ctx);
+    return ok;
 }
 
 bool rlx_vmgen_die(rlx_vmgen_fn *n, uint32_t number)
@@ -332,7 +328,7 @@ bool rlx_vmgen_forget_dead(rlx_vmgen_fn *n)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < n->dead.len; i++)
-        ok = rlx_vec_push(&n->ctx->memory, &n->free, n->dead.data[i]) || rlx_no_memory(n->ctx);
+        ok = rlx_vec_push(&n->ctx->memory, &n->free, n->dead.data[i]);
     n->dead.len = 0;
     return ok;
 }

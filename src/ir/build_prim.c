@@ -26,7 +26,6 @@ static const rlx_node *small_int(rlx_context *ctx, const rlx_node **slot, rlx_dt
 {
     rlx_int_imm *i = rlx_region_alloc(&ctx->layers[0].region, sizeof *i);
     if (!i) {
-        rlx_no_memory(ctx);
         return NULL;
     }
     fill_int(ctx, i, dtype, value);

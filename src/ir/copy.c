@@ -168,7 +168,6 @@ static const rlx_node *copy_fresh(struct fresh *f, const rlx_node *n)
     rlx_walker w = { .enter = find_definitions, .user = f, .annotations = true, .unique = true };
     rlx_walk(&f->ctx->memory, n, &w, &out_of_memory);
     if (f->failed || out_of_memory) {
-        rlx_no_memory(f->ctx);
         return NULL;
     }
     rlx_ptrmap map;

@@ -51,8 +51,6 @@ const char *rlx_show_vdevice(rlx_context *ctx, const rlx_node *vdevice)
     if (v->scope && !rlx_slice_is(rlx_string_slice(v->scope), "global"))
         rlx_buf_format(&b, ":%.200s", v->scope->data);
     const char *copy = b.failed ? NULL : rlx_new_copy(ctx, b.data, b.len + 1);
-    if (b.failed)
-        rlx_no_memory(ctx);
     rlx_buf_free(&b);
     return copy ? copy : "?";
 }

@@ -8,7 +8,7 @@ rlx_extensions *rlx_extensions_of(rlx_context *ctx)
         return ctx->extensions;
     rlx_extensions *h = rlx_mem_alloc_zero(&ctx->memory, sizeof *h);
     if (!h)
-        return rlx_no_memory(ctx), NULL;
+        return NULL;
     rlx_region_init(&h->region, &ctx->memory);
     return ctx->extensions = h;
 }

@@ -34,7 +34,7 @@ enum rlx_event_kind rlx_seq_cursor_turn(rlx_seq_cursor *c)
 static bool push_frame(rlx_body_walk *w, const rlx_expr *source, enum rlx_flow_part part)
 {
     rlx_body_frame f = { rlx_seq_cursor_begin(source), part };
-    return rlx_vec_push(MEMORY(w->ctx), &w->frames, f) || rlx_no_memory(w->ctx);
+    return rlx_vec_push(MEMORY(w->ctx), &w->frames, f);
 }
 
 bool rlx_body_begin(rlx_body_walk *w, rlx_context *ctx, const rlx_expr *body)
@@ -92,9 +92,9 @@ static bool add_event(builder *b, enum rlx_event_kind kind, const rlx_seq_cursor
 {
     bool dataflow = kind != RLX_EVENT_ENTER && rlx_seq_cursor_in_dataflow(at);
     if (b->w->events.len >= UINT32_MAX - 1)
-        return rlx_no_memory(b->ctx);
+        return false;
     rlx_event e = { at->binding, seq, (uint8_t)kind, dataflow };
-    return rlx_vec_push(MEMORY(b->ctx), &b->w->events, e) || rlx_no_memory(b->ctx);
+    return rlx_vec_push(MEMORY(b->ctx), &b->w->events, e);
 }
 
 static bool enter_sequence(builder *b)
@@ -110,7 +110,7 @@ static bool enter_sequence(builder *b)
     b->seq = (uint32_t)b->w->seqs.len;
     if (holder && !add_event(b, RLX_EVENT_ENTER, holder, b->seq))
         return false;
-    return rlx_vec_push(MEMORY(b->ctx), &b->w->seqs, s) || rlx_no_memory(b->ctx);
+    return rlx_vec_push(MEMORY(b->ctx), &b->w->seqs, s);
 }
 
 static bool leave_sequence(builder *b)
@@ -136,8 +136,7 @@ static bool bind(builder *b)
     const rlx_var *v = rlx_binding_var(at->binding);
     if (!add_event(b, RLX_EVENT_BIND, at, b->seq))
         return false;
-    return !v || rlx_ptrmap_put(&b->w->vars, v, (uintptr_t)b->w->events.len) ||
-           rlx_no_memory(b->ctx);
+    return !v || rlx_ptrmap_put(&b->w->vars, v, (uintptr_t)b->w->events.len);
 }
 
 bool rlx_flow_build(rlx_flow *w, rlx_context *ctx, const rlx_function *f)

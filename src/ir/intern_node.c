@@ -5,7 +5,6 @@ const rlx_node *rlx_intern_enter(rlx_context *ctx, uint64_t hash, rlx_node *node
 {
     if (rlx_intern_add(&ctx->layers[ctx->top].nodes, hash, node))
         return node;
-    rlx_no_memory(ctx);
     return NULL;
 }
 
@@ -186,7 +185,6 @@ static const rlx_node *intern_with_binders(rlx_context *ctx, const rlx_node *key
     uint64_t hash = rlx_hash(&ctx->memory, key, &k.out_of_memory);
     const rlx_node *have = k.out_of_memory ? NULL : rlx_intern_find(ctx, hash, same_named, &k);
     if (k.out_of_memory) {
-        rlx_no_memory(ctx);
         return NULL;
     }
     return have ? have : enter_copy(ctx, hash, key);

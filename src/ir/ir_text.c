@@ -1001,8 +1001,6 @@ const char *rlx_show(rlx_context *ctx, const rlx_node *n)
         rlx_buf_lit(&b, "...");
     }
     const char *copy = b.failed ? NULL : rlx_new_copy(ctx, b.len ? b.data : "", b.len + 1);
-    if (b.failed)
-        rlx_no_memory(ctx);
     rlx_buf_free(&b);
     return copy ? copy : "?";
 }

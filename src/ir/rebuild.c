@@ -12,7 +12,7 @@ struct state {
 
 static bool remember(struct state *s, const rlx_node *n, const rlx_node *result)
 {
-    return rlx_ptrmap_put(s->r->map, n, (uintptr_t)result) || rlx_no_memory(s->r->ctx);
+    return rlx_ptrmap_put(s->r->map, n, (uintptr_t)result);
 }
 
 /* Where a variable is defined only a variable can stand; in a buffer and among binders anything
@@ -31,7 +31,7 @@ static const rlx_node *fit_definition(const rlx_node *parent, const rlx_field *v
 static bool push_frame(struct state *s, const rlx_node *n, bool silent)
 {
     struct frame f = { rlx_cursor_at(n), s->done.len, silent };
-    return rlx_vec_push(s->m, &s->frames, f) || rlx_no_memory(s->r->ctx);
+    return rlx_vec_push(s->m, &s->frames, f);
 }
 
 /* The result for n if it is known or needs no descent; *out NULL and true: descend. False:
@@ -81,7 +81,7 @@ static bool visit(struct state *s, const rlx_node *n, const rlx_field *via, bool
         if (s->frames.len && !silent)
             out = fit_definition(rlx_vec_last(&s->frames).cursor.node, via, n, out);
     }
-    return silent || rlx_vec_push(s->m, &s->done, out) || rlx_no_memory(s->r->ctx);
+    return silent || rlx_vec_push(s->m, &s->done, out);
 }
 
 /* All children of the top frame are there: the node itself. */
@@ -102,7 +102,7 @@ static bool finish_frame(struct state *s)
         const rlx_field *via = c->index ? c->field : c->field - 1;
         result = fit_definition(c->node, via, n, result);
     }
-    return rlx_vec_push(s->m, &s->done, result) || rlx_no_memory(s->r->ctx);
+    return rlx_vec_push(s->m, &s->done, result);
 }
 
 static bool run(struct state *s, const rlx_node *root)
@@ -206,11 +206,11 @@ static bool take_blob(rlx_context *ctx, rlx_node *n, const rlx_field *f, bool fo
                             : rlx_blob_retain(old);
     RLX_AT(n, f->offset, rlx_blob *) = b;
     if (old && !b)
-        return rlx_no_memory(ctx);
+        return false;
     if (!b || rlx_vec_push(&ctx->memory, &ctx->layers[ctx->top].blobs, b))
         return true;
     rlx_blob_release(b);
-    return rlx_no_memory(ctx);
+    return false;
 }
 
 /* A node's parts that are no nodes come into the new place too. */

@@ -78,7 +78,7 @@ static bool find_mentioned(struct substitution *s)
         ok = rlx_ptrmap_put(&s->mentioned, vars.data[i], 1);
     rlx_vec_free(&s->ctx->memory, &vars);
     s->have_mentioned = true;
-    return ok || rlx_no_memory(s->ctx);
+    return ok;
 }
 
 static bool is_from(const struct substitution *s, const rlx_node *var)
@@ -104,7 +104,6 @@ static const rlx_node *substitute_renamed(struct substitution *s, const rlx_func
     const rlx_prim **from = rlx_mem_alloc(&s->ctx->memory, bytes),
                    **to = from + s->count + f->num_binders;
     if (!from) {
-        rlx_no_memory(s->ctx);
         return NULL;
     }
     memcpy(from, s->from, count * sizeof *from);
@@ -166,8 +165,6 @@ static const rlx_node *substitute(rlx_context *ctx, const rlx_node *n, const rlx
         .ctx = ctx, .map = &map, .user = &s, .enter = enter_substitute, .leave = leave_substitute
     };
     const rlx_node *result = ok ? rlx_rebuild_run(&b, n) : NULL;
-    if (!ok)
-        rlx_no_memory(ctx);
     rlx_ptrmap_free(&map);
     rlx_ptrmap_free(&s.mentioned);
     return result;

@@ -72,7 +72,7 @@ static const rlx_attr *list_attr(rlx_context *ctx, const rlx_attr *a, convert_fn
                                         ? few
                                         : rlx_mem_alloc(&ctx->memory, n * sizeof *out);
     if (!out)
-        return rlx_no_memory(ctx), NULL;
+        return NULL;
     bool changed = !list, good = true;
     for (size_t i = 0; i < n && good; i++) {
         out[i] = item(ctx, items[i]);
@@ -384,7 +384,7 @@ static const rlx_expr *as_shape(rlx_context *ctx, const rlx_expr *e)
             return e;
     const rlx_prim **dims = rlx_mem_alloc(&ctx->memory, (t->num_fields + 1) * sizeof *dims);
     if (!dims)
-        return rlx_no_memory(ctx), NULL;
+        return NULL;
     for (size_t i = 0; i < t->num_fields; i++)
         dims[i] = rlx_fold_cast(ctx, RELAX_INT64, rlx_as_prim_value(t->fields[i])->value);
     const rlx_expr *shape = rlx_shape_new(ctx, dims, t->num_fields);

@@ -70,7 +70,7 @@ static bool want(lowering *w, const rlx_expr *input, const rlx_sinfo *info)
         return give_up(w, input ? "an argument is not known to be a tensor"
                                 : "a result is not known to be a tensor");
     if (!rlx_vec_push(m, &w->wants, info) || (input && !rlx_vec_push(m, &w->inputs, input)))
-        return rlx_no_memory(w->l->ctx);
+        return false;
     return true;
 }
 
@@ -213,7 +213,7 @@ static const rlx_expr *attr_argument(rlx_context *ctx, const rlx_attr *a)
         return value_of(ctx, a);
     for (size_t i = 0; good && i < list->num_items; i++) {
         const rlx_expr *e = value_of(ctx, list->items[i]);
-        good = e && (rlx_vec_push(&ctx->memory, &items, e) || rlx_no_memory(ctx));
+        good = e && rlx_vec_push(&ctx->memory, &items, e);
     }
     const rlx_expr *tuple =
         good ? rlx_tuple_new(ctx, items.data, items.len, RLX_NO_PLACE) : NULL;
@@ -226,12 +226,12 @@ static bool packed_arguments(rlx_context *ctx, const rlx_call *call, const char 
     const rlx_attrs *attrs = rlx_as_attrs(call->attrs);
     bool good = true;
     for (size_t i = 0; good && i < call->num_args; i++)
-        good = rlx_vec_push(&ctx->memory, out, call->args[i]) || rlx_no_memory(ctx);
+        good = rlx_vec_push(&ctx->memory, out, call->args[i]);
     for (size_t i = 0; good && attrs && i < attrs->num_values; i++) {
         const rlx_expr *e = attr_argument(ctx, attrs->values[i]);
         if (!e)
             *why = "an attribute has no value when the program runs";
-        good = e && (rlx_vec_push(&ctx->memory, out, e) || rlx_no_memory(ctx));
+        good = e && rlx_vec_push(&ctx->memory, out, e);
     }
     return good;
 }
@@ -243,8 +243,7 @@ const rlx_expr *rlx_op_packed(rlx_context *ctx, const rlx_call *call, const rlx_
     const rlx_expr *callee = rlx_extern_func_new(ctx, rlx_slice_z(row->packed)), *out = NULL;
     bool pure = row->flags & RLX_OP_PURE;
     exprs args = { 0 };
-    bool good = callee && (!pure || rlx_vec_push(&ctx->memory, &args, callee) ||
-                           rlx_no_memory(ctx));
+    bool good = callee && (!pure || rlx_vec_push(&ctx->memory, &args, callee));
     if (good && packed_arguments(ctx, call, why, &args))
         out = pure ? rlx_call_op_sinfo(ctx, rlx_op_find(RLX_SLICE("call_pure_packed")), args.data,
                                        args.len, &result, 1, NULL, call->place)

@@ -162,7 +162,7 @@ static bool has_unmatched(rlx_infer *in, const rlx_mapping *m, const rlx_sinfo *
     rlx_prim_vars vars = { 0 };
     bool some = false;
     if (!rlx_collect_prim_vars(&in->ctx->memory, param, false, &vars))
-        in->failed = !rlx_no_memory(in->ctx);
+        in->failed = true;
     for (size_t i = 0; i < vars.len && !some; i++)
         some = !rlx_ptrmap_has(&m->pairs, vars.data[i]);
     rlx_vec_free(&in->ctx->memory, &vars);

@@ -648,8 +648,6 @@ const rlx_sinfo *rlx_infer_split(rlx_infer *in)
         return &x->node;
     const rlx_sinfo **parts = rlx_mem_alloc(&in->ctx->memory, count * sizeof *parts);
     bool good = parts != NULL;
-    if (!parts)
-        rlx_no_memory(in->ctx);
     for (size_t i = 0; good && i < count; i++)
         good = (parts[i] = split_part(in, x, axis, how, i, count)) != NULL;
     const rlx_sinfo *result = good ? rlx_tuple_info(in->ctx, parts, count) : NULL;

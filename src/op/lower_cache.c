@@ -42,7 +42,7 @@ rlx_lower_cache *rlx_lower_cache_create(rlx_context *ctx, rlx_module_builder *mb
 {
     rlx_lower_cache *c = rlx_mem_alloc_zero(&ctx->memory, sizeof *c);
     if (!c)
-        return rlx_no_memory(ctx), NULL;
+        return NULL;
     c->ctx = ctx;
     c->mb = mb;
     rlx_intern_init(&c->table, &ctx->memory);
@@ -66,7 +66,7 @@ void rlx_lower_cache_free(rlx_lower_cache *c)
 
 static bool put(rlx_lower_cache *c, uint64_t word)
 {
-    return rlx_vec_push(MEMORY(c), &c->words, word) || rlx_no_memory(c->ctx);
+    return rlx_vec_push(MEMORY(c), &c->words, word);
 }
 
 static bool put_pointer(rlx_lower_cache *c, const void *p)
@@ -227,10 +227,10 @@ static bool remember(rlx_lower_cache *c, const rlx_lower_request *l, const rlx_g
                 l->num_inputs };
     for (size_t i = 0; i < l->num_inputs; i++)
         if (!rlx_vec_push(MEMORY(c), &c->sources, l->sources[i]))
-            return rlx_no_memory(c->ctx);
+            return false;
     bool good = rlx_vec_push(MEMORY(c), &c->entries, e) &&
                 rlx_intern_add(&c->table, hash, (void *)(uintptr_t)c->entries.len);
-    return good || rlx_no_memory(c->ctx);
+    return good;
 }
 
 static const rlx_expr *call_again(rlx_lower_cache *c, rlx_lower_request *l, const entry *e)
@@ -244,7 +244,7 @@ static const rlx_expr *call_again(rlx_lower_cache *c, rlx_lower_request *l, cons
         if (!in)
             return NULL;
         if (!rlx_vec_push(MEMORY(c), &c->inputs, in))
-            return rlx_no_memory(c->ctx), NULL;
+            return NULL;
     }
     l->inputs = c->inputs.data;
     l->num_inputs = c->inputs.len;

@@ -49,7 +49,7 @@ static bool pair_sizes(rlx_lowering *b, const rlx_prim *program, const rlx_prim 
     if (size && rlx_vec_push(&b->l->ctx->memory, &b->sizes, pair))
         return true;
     b->t.failed = true;
-    return size ? rlx_no_memory(b->l->ctx) : false;
+    return size ? false : false;
 }
 
 static const rlx_prim *fresh_size(rlx_lowering *b, const rlx_prim *program)
@@ -123,7 +123,7 @@ static bool remember_input(rlx_lowering *b, const input *in)
     if (rlx_vec_push(m, &b->inputs, in->e) && rlx_vec_push(m, &b->sources, in->source))
         return true;
     b->t.failed = true;
-    return rlx_no_memory(b->l->ctx);
+    return false;
 }
 
 const rlx_attr *rlx_lowering_attr(const rlx_lower_request *l, size_t i)

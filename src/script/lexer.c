@@ -194,7 +194,7 @@ static RLX_NOINLINE bool grow_names(rlx_words *t)
     size_t cap = t->cap ? t->cap * 2 : t->first_cap;
     rlx_word_slot *slots = rlx_mem_alloc_zero(&t->ctx->memory, cap * sizeof *slots);
     if (!slots)
-        return rlx_no_memory(t->ctx);
+        return false;
     for (size_t i = 0; i < t->cap; i++) {
         size_t at = t->slots[i].hash & (cap - 1);
         if (!t->slots[i].number)
@@ -248,7 +248,7 @@ static RLX_NOINLINE rlx_word *new_name(rlx_words *t, const name_key *key)
         numbered ? rlx_string_new(t->ctx, key->text) : rlx_string_intern(t->ctx, key->text);
     rlx_word *w = string ? next_word(t) : NULL;
     if (!w)
-        return rlx_no_memory(t->ctx), NULL;
+        return NULL;
     *w = (rlx_word){ .begin = { key->begin[0], key->begin[1] },
                      .text = string,
                      .keyword = keyword_of(key->text) };

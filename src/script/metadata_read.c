@@ -44,7 +44,7 @@ struct rlx_metadata *rlx_metadata_load(rlx_reader *r, const rlx_ast *at, rlx_sli
     char *copy = rlx_region_copy(&r->module.kept, text.len ? text.data : "", text.len);
     struct rlx_metadata *m = copy ? rlx_region_zero(&r->module.kept, sizeof *m) : NULL;
     if (!m)
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     const rlx_json *j =
         rlx_json_parse(&r->module.kept, (rlx_slice){ copy, text.len }, &error_at, &why);
     if (!j)
@@ -65,7 +65,7 @@ struct rlx_metadata *rlx_metadata_load(rlx_reader *r, const rlx_ast *at, rlx_sli
         m->arrays = children(&r->module.kept, arrays);
     }
     if (!m->nodes || !m->made || (m->num_arrays && !m->arrays))
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     memset(m->made, 0, (nodes->count + 1) * sizeof *m->made);
     m->root = m->nodes[root->integer];
     return m;
@@ -229,7 +229,7 @@ const rlx_node *rlx_metadata_get(rlx_reader *r, const rlx_ast *at, rlx_slice typ
         m->items = children(&r->module.kept, list);
         m->list = m->items ? list : NULL;
         if (!m->items)
-            return rlx_no_memory(r->ctx), NULL;
+            return NULL;
     }
     const rlx_json *entry =
         list && index >= 0 && (uint64_t)index < list->count ? m->items[index] : NULL;

@@ -93,7 +93,7 @@ bool rlx_parse_string(rlx_parser *p, const rlx_tok *tok, rlx_buf *out)
         }
         at += took + 1;
     }
-    return !out->failed || rlx_no_memory(p->ctx);
+    return !out->failed;
 }
 
 /* ---- simple statements ---------------------------------------------------------------------- */

@@ -9,7 +9,7 @@ RLX_INLINE rlx_ast *rlx_ast_new(rlx_parser *p, uint8_t kind, uint32_t begin)
 {
     rlx_ast *a = rlx_region_alloc(&p->region, sizeof *a);
     if (RLX_UNLIKELY(!a))
-        return rlx_no_memory(p->ctx), NULL;
+        return NULL;
     *a = (rlx_ast){ .kind = kind, .begin = begin };
     return a;
 }

@@ -121,7 +121,7 @@ uint32_t rlx_reader_frame_mark(const rlx_reader *r) { return (uint32_t)r->scope.
 static bool hide(rlx_reader *r, const rlx_word *name, uint32_t frame, rlx_val value)
 {
     rlx_shadowed h = { name, frame, value };
-    return rlx_vec_push(&r->ctx->memory, &r->scope.hidden, h) || rlx_no_memory(r->ctx);
+    return rlx_vec_push(&r->ctx->memory, &r->scope.hidden, h);
 }
 
 static bool hides(const rlx_reader *r, const rlx_word *name)
@@ -136,7 +136,6 @@ uint32_t rlx_reader_frame_enter(rlx_reader *r)
         r->scope.bound.data[r->scope.bound.len++] = NULL;
         r->scope.frame = ++r->scope.next_frame;
     } else {
-        rlx_no_memory(r->ctx);
     }
     return (uint32_t)r->scope.bound.len;
 }
@@ -182,7 +181,7 @@ bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value)
     meaning_changes(r, &name->value, value);
     if (name->frame != r->scope.frame || !name->value.kind) {
         if (!rlx_vec_reserve(&r->ctx->memory, &r->scope.bound, r->scope.bound.len + 1))
-            return rlx_no_memory(r->ctx);
+            return false;
         if (name->value.kind && !hide(r, name, name->frame, name->value))
             return false;
         r->scope.bound.data[r->scope.bound.len++] = name;
@@ -230,7 +229,7 @@ static bool keep(rlx_reader *r, rlx_val *v, unsigned depth)
 {
     if (v->kind == RLX_VAL_STR) {
         v->s.data = rlx_region_copy(&r->unit.region, v->s.len ? v->s.data : "", v->s.len);
-        return v->s.data || rlx_no_memory(r->ctx);
+        return v->s.data;
     }
     if (v->kind != RLX_VAL_TUPLE && v->kind != RLX_VAL_LIST && v->kind != RLX_VAL_DICT &&
         v->kind != RLX_VAL_SLICE)
@@ -243,7 +242,7 @@ static bool keep(rlx_reader *r, rlx_val *v, unsigned depth)
         return false;
     rlx_val *items = rlx_region_copy(&r->unit.region, v->list.items, v->list.count * sizeof *items);
     if (!items)
-        return rlx_no_memory(r->ctx);
+        return false;
     v->list.items = items;
     for (size_t i = 0; i < v->list.count; i++)
         if (!keep(r, &items[i], depth + 1))
@@ -308,7 +307,7 @@ static rlx_ast *value_node(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
 {
     rlx_ast *a = rlx_region_zero(&r->parser.region, sizeof *a);
     if (!a)
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     a->kind = RLX_AST_VALUE;
     a->begin = at->begin;
     a->end = at->end;
@@ -326,7 +325,7 @@ const rlx_ast *rlx_expand_stars(rlx_reader *r, const rlx_ast *call)
     rlx_ast *copy = rlx_region_copy(&r->parser.region, call, sizeof *call),
             **tail = copy ? &copy->first : NULL;
     if (!copy)
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     copy->count = 0;
     for (const rlx_ast *a = call->first; a; a = a->next) {
         rlx_val one = { 0 }, *items = &one;
@@ -346,7 +345,7 @@ const rlx_ast *rlx_expand_stars(rlx_reader *r, const rlx_ast *call)
                                 ? value_node(r, a, &items[i])
                                 : rlx_region_copy(&r->parser.region, a, sizeof *a);
             if (!node)
-                return rlx_no_memory(r->ctx), NULL;
+                return NULL;
             *tail = node;
             tail = &node->next;
             node->next = NULL;
@@ -369,7 +368,7 @@ static const char *padded(rlx_reader *r, rlx_slice text)
 {
     char *copy = rlx_region_zero(&r->parser.region, text.len + RLX_TEXT_PADDING);
     if (!copy)
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     return text.len ? memcpy(copy, text.data, text.len) : copy;
 }
 

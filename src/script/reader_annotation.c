@@ -4,8 +4,7 @@
 
 static bool push_place(rlx_reader *r, const rlx_ast *a)
 {
-    return rlx_vec_push(&r->ctx->memory, &r->annotation.places, rlx_read_place(r, a)) ||
-           rlx_no_memory(r->ctx);
+    return rlx_vec_push(&r->ctx->memory, &r->annotation.places, rlx_read_place(r, a));
 }
 
 const rlx_place *rlx_take_places(rlx_reader *r, size_t mark, size_t *count)
@@ -21,8 +20,7 @@ const rlx_place *rlx_take_places(rlx_reader *r, size_t mark, size_t *count)
 
 static bool push_node(rlx_reader *r, const rlx_node *n)
 {
-    return n && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)n) ||
-                 rlx_no_memory(r->ctx));
+    return n && rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)n);
 }
 
 static bool is_list(const rlx_ast *a)
@@ -162,7 +160,7 @@ const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice tex
     }
     const rlx_attr_list *list = rlx_as_attr_list(rlx_attrs_get(r->module.global_infos, "vdevice"));
     if (list && !rlx_device_table_fill(&r->module.devices, list))
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     const rlx_node *found = rlx_device_find(&r->module.devices, kind, index);
     if (found)
         return found;
@@ -594,7 +592,7 @@ static const rlx_sinfo *ask_host(rlx_reader *r, const rlx_extension_kind *k, con
     size_t count = r->stack.len - mark, errors = rlx_error_count(r->ctx), i = 0;
     const char **names = rlx_mem_alloc(&r->ctx->memory, (count + 1) * sizeof *names);
     if (!names)
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     for (const rlx_ast *a = call ? call->first : NULL; a; a = a->next)
         names[i++] = a->kind == RLX_AST_KEYWORD ? a->name->text->data : NULL;
     const rlx_sinfo *s = rlx_extension_read(
@@ -624,7 +622,7 @@ static bool place_parts(rlx_reader *r, const rlx_ast *at, const rlx_sinfo *s)
     rlx_walk(&r->ctx->memory, s, &w, &lost);
     while (parts-- && good)
         good = push_place(r, at);
-    return good && (!lost || rlx_no_memory(r->ctx));
+    return good && !lost;
 }
 
 static const rlx_sinfo *read_by_host(rlx_reader *r, const rlx_extension_kind *k,
@@ -767,7 +765,7 @@ static bool push_known_places(rlx_reader *r, const rlx_ast *a)
     const known_value *k = (const known_value *)a->value;
     for (uint32_t i = 0; i < k->num_places; i++)
         if (!rlx_vec_push(&r->ctx->memory, &r->annotation.places, known_place(r, k, i)))
-            return rlx_no_memory(r->ctx);
+            return false;
     return true;
 }
 
@@ -892,7 +890,7 @@ static const rlx_sinfo *known_annotation(rlx_reader *r, const rlx_ast *a,
         copy[i] = known_place(r, k, i);
     *places = copy;
     *num_places = k->num_places;
-    return copy ? a->value->node : (rlx_no_memory(r->ctx), NULL);
+    return copy ? a->value->node : NULL;
 }
 
 const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_word *name,
@@ -910,7 +908,7 @@ const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_wo
                         *num_places * sizeof **places);
     r->annotation.places.len = mark;
     if (!*places)
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     if (s && can_remember(s) && diags == r->ctx->diags.num_diags && *num_places)
         remember(r, a, s, *places, *num_places);
     return s;

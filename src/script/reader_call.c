@@ -6,8 +6,7 @@
 
 static bool push_node(rlx_reader *r, const rlx_node *n)
 {
-    return n && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)n) ||
-                 rlx_no_memory(r->ctx));
+    return n && rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)n);
 }
 static const rlx_node *const *stacked(const rlx_reader *r, size_t mark)
 {
@@ -369,7 +368,7 @@ static bool read_given(rlx_reader *r, const op_call *c, const rlx_attr **given)
         return *given = c->known, true;
     const rlx_attr **keys = rlx_region_array(&r->parser.region, 2 * c->num_params, sizeof *keys);
     if (!keys)
-        return rlx_no_memory(r->ctx);
+        return false;
     const rlx_attr **values = keys + c->num_params;
     for (size_t i = 0; i < c->num_params; i++) {
         if (c->params[i].what != PARAM_ATTR || !c->slots[i])
@@ -410,7 +409,7 @@ static bool push_args(rlx_reader *r, const op_call *c)
             !(e = rlx_string_imm_new(r->ctx, RLX_SLICE(""))))
             return false;
         if (!rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)e))
-            return rlx_no_memory(r->ctx);
+            return false;
         last = e ? r->stack.len : last;
     }
     if (!varargs) {
@@ -464,7 +463,7 @@ static const struct rlx_op_params *params_for(rlx_reader *r, rlx_functions *know
     struct rlx_op_params *p =
         rlx_region_alloc(keep ? &r->module.kept : &r->parser.region, sizeof *p);
     if (!p)
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     p->count = params_of(r, row, p->items);
     if (keep)
         known->params = p;
@@ -550,7 +549,7 @@ bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rl
                   .num_params = params->count };
     c.slots = rlx_region_zero(&r->parser.region, c.num_params * sizeof *c.slots);
     if (!c.slots)
-        return rlx_no_memory(r->ctx);
+        return false;
     c.call = rlx_expand_stars(r, call);
     return c.call && finish_op(r, &c, path, out);
 }
@@ -578,7 +577,7 @@ static bool const_shape(rlx_reader *r, const rlx_ast *at, const rlx_val *v, cons
             return rlx_read_error(r, RLX_PA20, at, "this constant is too large");
     }
     d->items = rlx_region_array(&r->parser.region, total ? total : 1, sizeof *d->items);
-    return d->items || rlx_no_memory(r->ctx);
+    return d->items;
 }
 
 static bool const_items(rlx_reader *r, const rlx_ast *at, const rlx_val *v, const_data *d,
@@ -638,7 +637,7 @@ static const rlx_expr *make_const(rlx_reader *r, const rlx_ast *at, const const_
         return rlx_read_error(r, RLX_PA20, at, "this constant is too large"), NULL;
     unsigned char *data = rlx_region_alloc(&r->parser.region, total + 8);
     if (!data)
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     for (size_t i = 0; i < d->count; i++) {
         const rlx_val *v = d->items[i];
         if (rlx_dtype_is_float(d->dtype))
@@ -794,7 +793,7 @@ static const rlx_attr *attrs_of_pairs(rlx_reader *r, const rlx_attr *const *pair
 {
     const rlx_attr **keys = rlx_region_array(&r->parser.region, 2 * count, sizeof *keys);
     if (!keys)
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     for (size_t i = 0; i < count; i++) {
         keys[i] = pairs[2 * i];
         keys[count + i] = pairs[2 * i + 1];
@@ -824,7 +823,7 @@ static bool packed_attrs(rlx_reader *r, const rlx_ast *call, const rlx_attr **ou
         const rlx_attr *key = rlx_attr_string_new(r->ctx, name);
         if (!key || !rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)key) ||
             !rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)v))
-            return rlx_no_memory(r->ctx);
+            return false;
         count++;
     }
     if (count &&
@@ -909,7 +908,7 @@ static const rlx_ast *modern_call_tir(rlx_reader *r, const rlx_op_row *row, cons
     rlx_val *v = info ? rlx_region_alloc(&r->parser.region, sizeof *v) : NULL;
     rlx_ast *copies = rlx_region_array(&r->parser.region, 4, sizeof *copies);
     if (!v || !copies || call->count < 2)
-        return info && v ? (rlx_no_memory(r->ctx), NULL) : NULL;
+        return info && v ? NULL : NULL;
     *v = rlx_val_node(RLX_VAL_SINFO, info, shape);
     copies[0] = *call;
     copies[1] = *call->first;
@@ -949,7 +948,7 @@ static bool call_device(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *ca
     int64_t type = fn->what, id = 0;
     bool general = fn->what == 0;
     if (!items)
-        return rlx_no_memory(r->ctx);
+        return false;
     if (general ? !rlx_bind_args(r, call, "R.device", RLX_PARAMS("dev_type", "dev_id"), 1, slot)
                 : !rlx_bind_args(r, call, fn->name, RLX_PARAMS("dev_id"), 0, slot + 1))
         return false;

@@ -12,7 +12,7 @@ static bool bind_params(rlx_reader *r, const rlx_ast *lambda, const rlx_dtype *d
                                                  rlx_read_place(r, p));
         rlx_val value = rlx_val_node(RLX_VAL_PRIM, v ? &v->node : NULL, p);
         if (!v || !rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)v))
-            return rlx_no_memory(r->ctx);
+            return false;
         if (rlx_word_in_frame(r, p->name))
             return rlx_read_error(r, RLX_PA13, p, "%s stands twice among the parameters",
                                   p->name->text->data);
@@ -32,7 +32,7 @@ static bool push_results(rlx_reader *r, const rlx_ast *body)
     for (size_t i = 0; i < (list ? v.list.count : 1); i++) {
         const rlx_prim *p = rlx_to_prim(r, body, list ? &v.list.items[i] : &v);
         if (!p || !rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)p))
-            return p ? rlx_no_memory(r->ctx) : false;
+            return p ? false : false;
     }
     return true;
 }
@@ -94,8 +94,7 @@ const rlx_prim *rlx_read_reducer(rlx_reader *r, const rlx_ast *call)
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++) {
         const rlx_prim *p = rlx_to_prim(r, slot[1], &v.list.items[i]);
-        ok = p && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)p) ||
-                   rlx_no_memory(r->ctx));
+        ok = p && rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)p);
         dtypes[i] = dtypes[n + i] = p ? rlx_prim_dtype(p) : RELAX_VOID;
     }
     const rlx_prim *result = NULL;

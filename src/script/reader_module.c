@@ -148,7 +148,7 @@ static rlx_pending *new_pending(rlx_reader *r, const rlx_source_line *def)
 {
     rlx_pending *f = rlx_region_zero(&r->unit.region, sizeof *f);
     if (!f || !rlx_vec_push(&r->ctx->memory, &r->module.pending, f))
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     f->name = def->name;
     f->begin = def->name_begin;
     f->end = def->name_end;
@@ -320,7 +320,7 @@ static void read_bodies(rlx_reader *r)
 {
     size_t n = r->module.pending.len;
     uint32_t *order = rlx_mem_alloc(&r->ctx->memory, (n + 1) * sizeof *order);
-    bool ok = order ? rlx_order_bodies(r, order) : rlx_no_memory(r->ctx);
+    bool ok = order ? rlx_order_bodies(r, order) : false;
     for (int tir = 1; ok && tir >= 0; tir--)
         for (size_t i = 0; i < n && !r->ctx->diags.out_of_memory; i++) {
             rlx_pending *f = r->module.pending.data[order[i]];
@@ -381,7 +381,7 @@ bool rlx_read_file(rlx_reader *r, rlx_parsed *out)
 {
     r->module.builder = rlx_module_builder_create(r->ctx, NULL);
     if (!r->module.builder)
-        return rlx_no_memory(r->ctx);
+        return false;
     r->module.class_at = rlx_place_make(r->text.source, 0, 0);
     r->module.env = rlx_module_builder_env(r->module.builder);
     size_t classes = read_units(r);

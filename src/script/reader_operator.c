@@ -340,7 +340,7 @@ static bool join_lists(rlx_reader *r, const rlx_ast *at, const rlx_val *a, const
         return false;
     rlx_val *items = rlx_region_array(&r->parser.region, n ? n : 1, sizeof *items);
     if (!items)
-        return rlx_no_memory(r->ctx);
+        return false;
     memcpy(items, a->list.items, a->list.count * sizeof *items);
     memcpy(items + a->list.count, b->list.items, b->list.count * sizeof *items);
     *out = (rlx_val){ .kind = a->kind, .begin = at->begin, .end = at->end, .list = { items, n } };

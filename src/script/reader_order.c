@@ -40,7 +40,7 @@ static bool enter(search *s, uint32_t function)
 {
     visit v = { function, s->r->module.pending.data[function]->body.tok.begin };
     s->seen[function] = true;
-    return rlx_vec_push(&s->r->ctx->memory, &s->open, v) || rlx_no_memory(s->r->ctx);
+    return rlx_vec_push(&s->r->ctx->memory, &s->open, v);
 }
 
 /* Depth first, from each function in text order. */
@@ -66,8 +66,7 @@ static bool collect(search *s)
     bool ok = true;
     for (size_t i = 0; ok && i < s->r->module.pending.len; i++) {
         const rlx_pending *f = s->r->module.pending.data[i];
-        ok = !states_no_result(f) || rlx_ptrmap_put(&s->unstated, f->name, i + 1) ||
-             rlx_no_memory(s->r->ctx);
+        ok = !states_no_result(f) || rlx_ptrmap_put(&s->unstated, f->name, i + 1);
     }
     return ok;
 }

@@ -77,8 +77,7 @@ static bool close_params(rlx_reader *r, const rlx_sinfo **infos, size_t count,
                                   : NULL };
     bool ok = true;
     for (size_t i = 0; i < count && ok; i++)
-        ok = rlx_collect_prim_vars(&r->ctx->memory, infos[i], true, &b.vars) ||
-             rlx_no_memory(r->ctx);
+        ok = rlx_collect_prim_vars(&r->ctx->memory, infos[i], true, &b.vars);
     for (size_t i = 0; i < count && ok; i++)
         ok = (infos[i] = rlx_close_binders(r->ctx, infos[i], is_bound, &b)) != NULL;
     if (ok && *ret)
@@ -184,7 +183,7 @@ static bool read_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *
     size_t *counts = rlx_region_array(&r->parser.region, n + 1, sizeof *counts), i = 0;
     bool *failed = rlx_region_array(&r->parser.region, n + 1, sizeof *failed);
     if (!ok || !infos || !f->params || !places || !counts || !failed)
-        return ok ? rlx_no_memory(r->ctx) : false;
+        return ok ? false : false;
     for (const rlx_ast *p = def->target; p; p = p->next, i++) {
         size_t mark = r->annotation.places.len;
         infos[i] = param_annotation(r, p);
@@ -218,7 +217,7 @@ bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f)
     size_t n = r->scope.bound.len - mark;
     rlx_meaning *names = rlx_region_array(&r->unit.region, n + 1, sizeof *names);
     if (!names)
-        return rlx_no_memory(r->ctx);
+        return false;
     for (size_t i = 0; i < n; i++)
         names[i] = (rlx_meaning){ r->scope.bound.data[mark + i],
                                   r->scope.bound.data[mark + i]->value };
@@ -284,8 +283,7 @@ void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p)
     const rlx_binary *b = rlx_as_binary(p);
     if (b ? is_known_size(scope, b->a) && is_known_size(scope, b->b) : is_known_size(scope, p))
         return; /* nearly all are n or n + 1 */
-    if (!rlx_collect_prim_vars(&r->ctx->memory, p, false, &vars))
-        rlx_no_memory(r->ctx);
+    (void)rlx_collect_prim_vars(&r->ctx->memory, p, false, &vars);
     for (size_t i = 0; i < vars.len; i++)
         if (!rlx_scope_has(scope, vars.data[i]))
             rlx_error(r->ctx, RLX_WF05, rlx_read_place(r, at),
@@ -334,7 +332,7 @@ static const rlx_string *with_suffix(rlx_reader *r, const rlx_word *w, const cha
     size_t a = w->text->len, b = strlen(suffix);
     char *text = rlx_region_alloc(&r->parser.region, a + b + 1);
     if (!text)
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     memcpy(text, w->text->data, a);
     memcpy(text + a, suffix, b);
     return rlx_string_intern(r->ctx, (rlx_slice){ text, a + b });
@@ -687,7 +685,7 @@ static bool assign_each(rlx_reader *r, relax_scope *scope, const rlx_source_line
     const rlx_ast *value = line->value->first;
     rlx_val *values = rlx_region_array(&r->parser.region, line->target->count + 1, sizeof *values);
     if (!values)
-        return rlx_no_memory(r->ctx);
+        return false;
     size_t i = 0;
     rlx_dtype dtype;
     for (const rlx_ast *a = value; a; a = a->next, i++)
@@ -759,8 +757,7 @@ static void read_assign(rlx_reader *r, relax_scope *scope, const rlx_source_line
 
 static bool push(rlx_reader *r, const rlx_attr *a)
 {
-    return a && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)a) ||
-                 rlx_no_memory(r->ctx));
+    return a && rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)a);
 }
 
 /* Keys are interned: the same text, the same node. */
@@ -774,7 +771,7 @@ static bool push_key(rlx_reader *r, rlx_ptrmap *seen, const rlx_val *key)
     if (a && rlx_ptrmap_has(seen, a))
         return rlx_read_error(r, RLX_PA13, &at, "attribute \"%.*s\" is given twice",
                               (int)(text.len > 60 ? 60 : text.len), text.data);
-    return push(r, a) && (rlx_ptrmap_put(seen, a, 1) || rlx_no_memory(r->ctx));
+    return push(r, a) && rlx_ptrmap_put(seen, a, 1);
 }
 
 /* The entries of `before` (may be NULL) and those of a dictionary, made into a map at once. */
@@ -786,8 +783,7 @@ static const rlx_attr *join_attrs(rlx_reader *r, const rlx_attrs *before, const 
     bool ok = true;
     rlx_ptrmap_init(&seen, &r->ctx->memory);
     for (size_t i = 0; i < old && ok; i++)
-        ok = push(r, before->keys[i]) &&
-             (rlx_ptrmap_put(&seen, before->keys[i], 1) || rlx_no_memory(r->ctx));
+        ok = push(r, before->keys[i]) && rlx_ptrmap_put(&seen, before->keys[i], 1);
     for (size_t i = 0; i < dict->list.count && ok; i += 2)
         ok = push_key(r, &seen, &dict->list.items[i]);
     for (size_t i = 0; i < old && ok; i++)
@@ -813,7 +809,7 @@ static bool note_entries(rlx_reader *r, const rlx_val *dict, rlx_pending *f)
         rlx_slice text;
         rlx_attr_entry *entry = rlx_region_alloc(&r->unit.region, sizeof *entry);
         if (!entry)
-            return rlx_no_memory(r->ctx);
+            return false;
         if (!rlx_to_string(r, &at, key, &text))
             return false;
         *entry = (rlx_attr_entry){ .key = rlx_attr_string_new(r->ctx, text),
@@ -837,7 +833,7 @@ const rlx_place *rlx_attr_places(rlx_reader *r, const rlx_pending *f, const rlx_
     rlx_ptrmap_init(&at, &r->ctx->memory);
     bool ok = places != NULL;
     for (const rlx_attr_entry *e = f->attr_entries; e && ok; e = e->before)
-        ok = rlx_ptrmap_put(&at, e->key, (uintptr_t)e) || rlx_no_memory(r->ctx);
+        ok = rlx_ptrmap_put(&at, e->key, (uintptr_t)e);
     for (size_t i = 0; i < map->num_keys && ok; i++) {
         const rlx_attr_entry *e = rlx_ptrmap_get(&at, map->keys[i]);
         places[i] = e ? e->place : RLX_NO_PLACE;
@@ -1202,7 +1198,7 @@ static bool marks_no_output(rlx_reader *r, uint32_t line, uint32_t end, size_t *
         !member.data || rlx_slice_is(member, "output") || rlx_slice_is(member, "outputs");
     if (output && !mark_outputs(r, at + (member.data ? 1 + (uint32_t)member.len : 0), end,
                                 NOT_FOUND, missing))
-        return rlx_no_memory(r->ctx);
+        return false;
     return false;
 }
 
@@ -1531,7 +1527,7 @@ bool rlx_relax_body(rlx_reader *r, rlx_pending *f)
                                         .keep_going = true };
         r->builder = rlx_builder_create(r->ctx, r->module.env, &options);
         if (!r->builder)
-            return rlx_no_memory(r->ctx);
+            return false;
     }
     rlx_builder_reset(r->builder);
     const rlx_function *fn = read_function(r, f, &f->gvar->node);

@@ -6,8 +6,7 @@
 
 bool rlx_tir_reader_push(rlx_reader *r, rlx_ptrs *to, const void *node)
 {
-    return node &&
-           (rlx_vec_push(&r->ctx->memory, to, (void *)(uintptr_t)node) || rlx_no_memory(r->ctx));
+    return node && rlx_vec_push(&r->ctx->memory, to, (void *)(uintptr_t)node);
 }
 
 bool rlx_tir_reader_copy(rlx_reader *r, const rlx_ptrs *from, const rlx_node *const **out,
@@ -29,8 +28,7 @@ bool rlx_tir_reader_add(rlx_reader *r, const rlx_stmt *s)
 bool rlx_tir_reader_open_scoped(rlx_reader *r, rlx_node *node)
 {
     rlx_tir_reader_scoped s = { node, r->unit.tir->stmts.len };
-    return node &&
-           (rlx_vec_push(&r->ctx->memory, &r->unit.tir->scoped, s) || rlx_no_memory(r->ctx));
+    return node && rlx_vec_push(&r->ctx->memory, &r->unit.tir->scoped, s);
 }
 
 static const rlx_stmt *evaluate(rlx_reader *r, const rlx_prim *value, rlx_place place)
@@ -614,7 +612,7 @@ static const rlx_prim *string_node(rlx_reader *r, rlx_slice text)
 {
     rlx_tir_string key = { .node = { .kind = RLX_NODE_TIR_STRING },
                            .value = rlx_string_intern(r->ctx, text) };
-    return key.value ? rlx_node_intern(r->ctx, &key.node) : (rlx_no_memory(r->ctx), NULL);
+    return key.value ? rlx_node_intern(r->ctx, &key.node) : NULL;
 }
 
 /* A message; newer texts have ("RuntimeError", ["part", ...]). */
@@ -631,8 +629,7 @@ static const rlx_prim *message_of(rlx_reader *r, const rlx_ast *a)
             if (v.list.items[1].list.items[i].kind == RLX_VAL_STR)
                 rlx_buf_put(&b, v.list.items[1].list.items[i].s.data,
                             v.list.items[1].list.items[i].s.len);
-        const rlx_prim *text = b.failed ? (rlx_no_memory(r->ctx), NULL)
-                                        : string_node(r, (rlx_slice){ b.data, b.len });
+        const rlx_prim *text = b.failed ? NULL : string_node(r, (rlx_slice){ b.data, b.len });
         rlx_buf_free(&b);
         return text;
     }
@@ -1064,8 +1061,7 @@ static const rlx_string *handle_name(rlx_reader *r, const rlx_string *name)
     rlx_buf b;
     rlx_buf_init(&b, &r->ctx->memory);
     rlx_buf_format(&b, "%s_handle", name->data);
-    const rlx_string *s = b.failed ? (rlx_no_memory(r->ctx), NULL)
-                                   : rlx_string_intern(r->ctx, (rlx_slice){ b.data, b.len });
+    const rlx_string *s = b.failed ? NULL : rlx_string_intern(r->ctx, (rlx_slice){ b.data, b.len });
     rlx_buf_free(&b);
     return s;
 }

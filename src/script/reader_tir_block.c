@@ -166,7 +166,7 @@ static bool read_specs(rlx_reader *r, const rlx_ast *iter, loop_spec **specs, si
     *count = *grid ? call->count : 1;
     *specs = rlx_region_array(&r->parser.region, *count + 1, sizeof **specs);
     if (!*specs)
-        return rlx_no_memory(r->ctx);
+        return false;
     memset(*specs, 0, (*count + 1) * sizeof **specs);
     if (range)
         return read_range_loop(r, call, *specs);
@@ -198,8 +198,7 @@ static const rlx_string *numbered(rlx_reader *r, const rlx_string *base, size_t 
     rlx_buf b;
     rlx_buf_init(&b, &r->ctx->memory);
     rlx_buf_format(&b, "%s_%zu", base->data, i);
-    const rlx_string *s = b.failed ? (rlx_no_memory(r->ctx), NULL)
-                                   : rlx_string_intern(r->ctx, (rlx_slice){ b.data, b.len });
+    const rlx_string *s = b.failed ? NULL : rlx_string_intern(r->ctx, (rlx_slice){ b.data, b.len });
     rlx_buf_free(&b);
     return s;
 }
@@ -215,7 +214,7 @@ static bool bind_loop_vars(rlx_reader *r, const rlx_ast *target, const loop_spec
                               (unsigned)target->count, n);
     rlx_val *items = rlx_region_array(&r->unit.region, n, sizeof *items);
     if (!items)
-        return rlx_no_memory(r->ctx);
+        return false;
     for (size_t i = 0; i < n; i++) {
         if (name->kind != RLX_AST_NAME)
             return rlx_read_error(r, RLX_PA26, name, "a loop variable is a name");
@@ -226,9 +225,7 @@ static bool bind_loop_vars(rlx_reader *r, const rlx_ast *target, const loop_spec
                        : NULL;
         const rlx_node *range =
             vars[i] ? rlx_range_new(r->ctx, specs[i].min, specs[i].extent) : NULL;
-        if (!range ||
-            (!rlx_ptrmap_put(&r->unit.tir->loops, vars[i], (uintptr_t)range) &&
-             !rlx_no_memory(r->ctx)))
+        if (!range || (!rlx_ptrmap_put(&r->unit.tir->loops, vars[i], (uintptr_t)range) && true))
             return false;
         items[i] = rlx_val_node(RLX_VAL_PRIM, &vars[i]->node, name);
         if ((list || n == 1) && !rlx_tir_reader_define(r, name, &items[i]))
@@ -584,7 +581,7 @@ static bool number_params(rlx_reader *r)
     const rlx_pending *f = r->unit.tir->f;
     for (size_t i = 0; i < f->num_params; i++)
         if (!rlx_ptrmap_put(&r->unit.tir->params, f->params[i], i))
-            return rlx_no_memory(r->ctx);
+            return false;
     return true;
 }
 

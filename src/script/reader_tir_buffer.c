@@ -69,9 +69,8 @@ static const rlx_prim *stride_var(rlx_reader *r, const rlx_buffer *b, size_t i)
     rlx_buf text;
     rlx_buf_init(&text, &r->ctx->memory);
     rlx_buf_format(&text, "%s_s%zu", b->name->data, i);
-    const rlx_string *name = text.failed
-                                 ? (rlx_no_memory(r->ctx), NULL)
-                                 : rlx_string_intern(r->ctx, (rlx_slice){ text.data, text.len });
+    const rlx_string *name =
+        text.failed ? NULL : rlx_string_intern(r->ctx, (rlx_slice){ text.data, text.len });
     rlx_buf_free(&text);
     rlx_dtype t = b->num_shape ? rlx_prim_dtype(b->shape[0]) : RELAX_INT32;
     return name ? (const rlx_prim *)rlx_prim_var_new(r->ctx, name, t, b->place) : NULL;
@@ -198,7 +197,7 @@ static bool prim_tuple(rlx_reader *r, const rlx_node *const *nodes, size_t n, co
 {
     rlx_val *items = rlx_region_array(&r->parser.region, n ? n : 1, sizeof *items);
     if (!items)
-        return rlx_no_memory(r->ctx);
+        return false;
     for (size_t i = 0; i < n; i++)
         items[i] = rlx_val_node(RLX_VAL_PRIM, nodes[i], at);
     *out = (rlx_val){

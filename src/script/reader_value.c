@@ -218,8 +218,7 @@ static const rlx_expr *tuple_of(rlx_reader *r, const rlx_ast *at, const rlx_val 
     for (size_t i = 0; i < v->list.count && ok; i++) {
         const rlx_ast place = { .begin = v->list.items[i].begin, .end = v->list.items[i].end };
         const rlx_expr *e = rlx_to_expr(r, &place, &v->list.items[i], convert);
-        ok = e && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)e) ||
-                   rlx_no_memory(r->ctx));
+        ok = e && rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)e);
     }
     if (ok)
         result = rlx_tuple_new(r->ctx, (const rlx_expr *const *)(r->stack.data + mark),
@@ -305,8 +304,7 @@ const rlx_expr *rlx_to_shape(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
     bool ok = true;
     for (size_t i = 0; i < v->list.count && ok; i++) {
         const rlx_prim *p = dim_of(r, &v->list.items[i]);
-        ok = p && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)p) ||
-                   rlx_no_memory(r->ctx));
+        ok = p && rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)p);
     }
     const rlx_expr *shape =
         ok ? rlx_shape_new(r->ctx, (const rlx_prim *const *)(r->stack.data + mark),
@@ -353,7 +351,7 @@ static const rlx_attr *attr_list(rlx_reader *r, const rlx_val *v, bool dict)
             if (dict && part == 0 && item->kind != RLX_VAL_STR)
                 ok = rlx_read_expected(r, &at, "a string as key", item);
             const rlx_attr *a = ok ? rlx_to_attr(r, &at, item) : NULL;
-            ok = a && (rlx_vec_push(m, &r->stack, (void *)(uintptr_t)a) || rlx_no_memory(r->ctx));
+            ok = a && rlx_vec_push(m, &r->stack, (void *)(uintptr_t)a);
         }
     const rlx_attr *const *data = (const rlx_attr *const *)(r->stack.data + mark);
     const rlx_attr *result = !ok    ? NULL
@@ -466,7 +464,7 @@ static rlx_word *join_path(rlx_reader *r, const rlx_ast *at, rlx_word *path)
     char small[96],
         *text = a + b + 1 <= sizeof small ? small : rlx_region_alloc(&r->unit.region, a + b + 1);
     if (!text)
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     memcpy(text, path->text->data, a);
     text[a] = '.';
     memcpy(text + a + 1, name->text->data, b);
@@ -563,7 +561,7 @@ static bool read_list(rlx_reader *r, const rlx_ast *a, uint8_t kind, rlx_val *ou
         from ? rlx_region_array(&r->parser.region, from->count ? from->count : 1, sizeof *items)
              : NULL;
     if (!items)
-        return from ? rlx_no_memory(r->ctx) : false;
+        return from ? false : false;
     size_t n = 0;
     for (const rlx_ast *i = from->first; i; i = i->next)
         if (!rlx_read_value(r, i, &items[n++]))
@@ -695,8 +693,7 @@ static bool call_expr(rlx_reader *r, const rlx_val *callee, const rlx_ast *call,
             ok = rlx_read_error(r, RLX_PA12, a,
                                 "a function of the program takes its arguments by position");
         const rlx_expr *e = ok ? rlx_read_expr(r, a, true) : NULL;
-        ok = e && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)e) ||
-                   rlx_no_memory(r->ctx));
+        ok = e && rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)e);
     }
     const rlx_expr *e =
         ok ? rlx_call_new(r->ctx, callee->node, (const rlx_expr *const *)(r->stack.data + mark),
@@ -765,7 +762,7 @@ static bool read_binary(rlx_reader *r, const rlx_ast *a, rlx_val *out)
                                          ? few
                                          : rlx_region_array(&r->parser.region, n, sizeof *spine);
     if (!spine)
-        return rlx_no_memory(r->ctx);
+        return false;
     const rlx_ast *i = a;
     for (size_t k = n; k-- > 0; i = i->base)
         spine[k] = i;

@@ -226,8 +226,6 @@ static void fit_functions(fitter *f, const rlx_func_sinfo *a, const rlx_func_sin
                  rlx_equal(&f->ctx->memory, &a->node, &b->node, false, &lost))) {
         fit_params(f, a, b);
     }
-    if (lost)
-        rlx_no_memory(f->ctx);
 }
 
 static void fit_same_kind(fitter *f, const rlx_sinfo *a, const rlx_sinfo *b)

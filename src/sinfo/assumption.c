@@ -20,7 +20,7 @@ static promise *promise_of(promises *p, const rlx_string *name, bool make)
         promise none = { INT64_MIN, INT64_MAX, false };
         if (!rlx_vec_push(&p->ctx->memory, &p->list, none) ||
             !rlx_ptrmap_put(&p->at, name, p->list.len))
-            return rlx_no_memory(p->ctx), NULL;
+            return NULL;
         at = p->list.len;
     }
     return at ? &p->list.data[at - 1] : NULL;
@@ -71,7 +71,7 @@ static bool claim(promises *p, const rlx_prim_var *v, rlx_facts *out)
         return true;
     one->taken = true;
     rlx_fact fact = { v, one->low, one->high };
-    return rlx_vec_push(&p->ctx->memory, out, fact) || rlx_no_memory(p->ctx);
+    return rlx_vec_push(&p->ctx->memory, out, fact);
 }
 
 static bool makes_promises(const rlx_attr *attrs)
@@ -105,7 +105,7 @@ bool rlx_scope_assume(rlx_scope *s, size_t first, const rlx_attr *attrs)
         return true;
     for (size_t i = first; ok && i < s->facts.len; i++)
         if (!s->parent || !rlx_scope_has(s->parent, s->facts.data[i].var))
-            ok = rlx_vec_push(m, &vars, &s->facts.data[i].var->node) || rlx_no_memory(s->ctx);
+            ok = rlx_vec_push(m, &vars, &s->facts.data[i].var->node);
     ok = ok && rlx_assumed(s->ctx, attrs, vars.data, vars.len, &promised);
     for (size_t i = 0; ok && i < promised.len; i++)
         ok = rlx_scope_bound(s, promised.data[i].var, promised.data[i].low,
@@ -136,7 +136,7 @@ static bool vars_of_params(rlx_context *ctx, const rlx_expr *const *params, size
         if (v && v->sinfo && (v->sinfo->flags & RLX_FLAG_HAS_VARS))
             ok = rlx_collect_prim_vars(&ctx->memory, v->sinfo, true, out);
     }
-    return ok || rlx_no_memory(ctx);
+    return ok;
 }
 
 bool rlx_assumed_of_params(rlx_context *ctx, const rlx_attr *attrs, const rlx_expr *const *params,
@@ -161,7 +161,7 @@ static const rlx_attr *without_gone(rlx_context *ctx, const rlx_attr *attrs, con
     size_t bytes = 2 * (count + 1) * sizeof *names, kept = 0;
     const rlx_node **room = rlx_mem_alloc(&ctx->memory, bytes), *now;
     if (!room)
-        return rlx_no_memory(ctx), NULL;
+        return NULL;
     for (size_t i = 0; i < count; i++) {
         const rlx_attr_string *name = rlx_as_attr_string(names[i]);
         if (name && !rlx_ptrmap_has(there, name->value))
@@ -191,7 +191,7 @@ const rlx_attr *rlx_assumptions_of_params(rlx_context *ctx, const rlx_attr *attr
     for (size_t i = 0; ok && i < vars.len; i++) {
         const rlx_string *name = vars.data[i]->name;
         name = name ? rlx_string_interned(ctx, name) : NULL;
-        ok = !name || rlx_ptrmap_put(&there, name, 1) || rlx_no_memory(ctx);
+        ok = !name || rlx_ptrmap_put(&there, name, 1);
     }
     if (!ok)
         attrs = NULL;

@@ -11,7 +11,7 @@ rlx_builder *rlx_builder_create(rlx_context *ctx, const rlx_env *env,
 {
     rlx_builder *b = rlx_mem_alloc_zero(&ctx->memory, sizeof *b);
     if (!b)
-        return rlx_no_memory(ctx), NULL;
+        return NULL;
     b->ctx = ctx;
     if (env)
         b->env = *env;
@@ -125,7 +125,7 @@ bool rlx_builder_remember(rlx_builder *b, const rlx_var *v, const rlx_expr *valu
     uint32_t index = v->node.id - b->known_base;
     if (v->node.id >= b->known_base && index < b->known.len + MAX_GAP) {
         if (!rlx_vec_reserve(m, &b->known, (size_t)index + 1))
-            return rlx_no_memory(b->ctx);
+            return false;
         if (index > b->known.len)
             memset(b->known.data + b->known.len, 0, (index - b->known.len) * sizeof k);
         if (index >= b->known.len)
@@ -138,9 +138,8 @@ bool rlx_builder_remember(rlx_builder *b, const rlx_var *v, const rlx_expr *valu
         *have = k;
         return true;
     }
-    return (rlx_vec_push(m, &b->known_rest, k) &&
-            rlx_ptrmap_put(&b->known_old, v, b->known_rest.len - 1)) ||
-           rlx_no_memory(b->ctx);
+    return rlx_vec_push(m, &b->known_rest, k) &&
+           rlx_ptrmap_put(&b->known_old, v, b->known_rest.len - 1);
 }
 
 bool rlx_builder_sees_var(const rlx_builder *b, const rlx_var *v)
@@ -161,8 +160,7 @@ const rlx_expr *rlx_builder_lookup(const rlx_builder *b, const rlx_var *var)
 
 bool rlx_builder_rename(rlx_builder *b, const rlx_var *from, const rlx_expr *to)
 {
-    return (const rlx_expr *)from == to || rlx_ptrmap_put(b->renames, from, (uintptr_t)to) ||
-           rlx_no_memory(b->ctx);
+    return (const rlx_expr *)from == to || rlx_ptrmap_put(b->renames, from, (uintptr_t)to);
 }
 
 /* --- what is visible --- */
@@ -190,8 +188,7 @@ const rlx_sinfo *rlx_builder_erase(rlx_builder *b, const rlx_sinfo *s)
 static bool push_segment(rlx_builder *b, bool dataflow, rlx_place place)
 {
     return rlx_vec_push(&b->ctx->memory, &b->segments,
-                        ((rlx_segment){ b->bindings.len, place, dataflow })) ||
-           rlx_no_memory(b->ctx);
+                        ((rlx_segment){ b->bindings.len, place, dataflow }));
 }
 
 static rlx_builder_frame *frame_at(rlx_builder *b, size_t depth)
@@ -201,12 +198,12 @@ static rlx_builder_frame *frame_at(rlx_builder *b, size_t depth)
         return b->frames.data[depth];
     rlx_builder_frame *f = rlx_mem_alloc_zero(m, sizeof *f);
     if (!f)
-        return rlx_no_memory(b->ctx), NULL;
+        return NULL;
     rlx_scope_init(&f->scope, b->ctx, NULL);
     if (rlx_vec_push(m, &b->frames, f))
         return f;
     rlx_mem_free(m, f, sizeof *f);
-    return rlx_no_memory(b->ctx), NULL;
+    return NULL;
 }
 
 /* Opens a frame with its first, ordinary, segment. The scope of a used frame keeps its memory. */
@@ -297,7 +294,7 @@ bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, s
         if (!v)
             ok = rlx_error(b->ctx, RLX_OP02, RLX_NO_PLACE,
                            "parameter %zu of a function is no variable", i + 1) != NULL;
-        ok = ok && (rlx_vec_push(&b->ctx->memory, &b->params, params[i]) || rlx_no_memory(b->ctx));
+        ok = ok && rlx_vec_push(&b->ctx->memory, &b->params, params[i]);
         f->num_params += ok;
         ok = ok && rlx_builder_remember(b, v, NULL);
         ok = ok && rlx_scope_enter(&f->scope, v->sinfo);
@@ -335,7 +332,7 @@ bool rlx_builder_begin_block(rlx_builder *b, bool dataflow, rlx_place place)
         return rlx_error(b->ctx, RLX_NF07, place, "ordinary block inside a dataflow block") !=
                NULL;
     if (!rlx_vec_push(&b->ctx->memory, &b->opens, opens ? OPEN_DATAFLOW : OPEN_JOINED))
-        return rlx_no_memory(b->ctx);
+        return false;
     if (!opens)
         return true;
     if (!push_segment(b, true, place)) {
@@ -393,7 +390,7 @@ static bool make_block(rlx_builder *b, rlx_builder_frame *f, bool dataflow, size
     if (!block)
         block = rlx_block_new(b->ctx, dataflow, b->bindings.data + first, end - first,
                               place_of_run(b, first, end, place));
-    return block && (rlx_vec_push(&b->ctx->memory, &b->blocks, block) || rlx_no_memory(b->ctx));
+    return block && rlx_vec_push(&b->ctx->memory, &b->blocks, block);
 }
 
 /* NF04: neighbours of one kind are joined, empty ones vanish. */
@@ -427,7 +424,7 @@ static const rlx_expr *make_seq(rlx_builder *b, const rlx_expr *result, rlx_plac
                  memcmp(old->blocks, b->blocks.data, old->num_blocks * sizeof *old->blocks) == 0);
     const rlx_expr *seq =
         same ? &old->node : rlx_seq_new(b->ctx, b->blocks.data, b->blocks.len, result, place);
-    return seq && (rlx_ptrmap_put(&b->made, seq, 1) || rlx_no_memory(b->ctx)) ? seq : NULL;
+    return seq && (rlx_ptrmap_put(&b->made, seq, 1)) ? seq : NULL;
 }
 
 static bool can_end(rlx_builder *b, bool is_function)
@@ -575,6 +572,6 @@ const rlx_function *rlx_builder_end_function(rlx_builder *b, const rlx_expr *res
     const rlx_function *f = finish_function(b, rlx_top_frame(b), result, stated_ret, attrs, place);
     pop_frame(b);
     if (f && b->depth && !rlx_ptrmap_put(&b->made, f, 1))
-        return rlx_no_memory(b->ctx), NULL;
+        return NULL;
     return f;
 }

@@ -12,8 +12,6 @@ void rlx_report_assignable(rlx_builder *b, enum rlx_code_id code, uint8_t severi
         rlx_report(b->ctx, code, severity, place, "%s", text);
     else
         rlx_report(b->ctx, code, severity, place, "%s: %s", text, reason.data ? reason.data : "?");
-    if (reason.failed)
-        rlx_no_memory(b->ctx);
     rlx_buf_free(&reason);
 }
 
@@ -506,7 +504,7 @@ bool rlx_builder_check_annotation(rlx_builder *b, const rlx_sinfo *root, rlx_pla
         ok = !t || check_tensor(b, t, place);
         for (size_t i = fields ? fields->num_fields : 0; ok && i--;)
             if (looked_at++ < RLX_SINFO_PARTS)
-                ok = rlx_vec_push(m, &stack, fields->fields[i]) || rlx_no_memory(b->ctx);
+                ok = rlx_vec_push(m, &stack, fields->fields[i]);
         s = stack.len ? rlx_vec_pop(&stack) : NULL;
     }
     rlx_vec_free(m, &stack);

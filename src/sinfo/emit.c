@@ -120,8 +120,6 @@ static void reserve_old_names(rlx_builder *b)
     bool lost = false;
     b->names_of = NULL;
     rlx_walk(&b->ctx->memory, f, &w, &lost);
-    if (lost)
-        rlx_no_memory(b->ctx);
 }
 
 static const rlx_string *next_name(rlx_builder *b, bool dataflow, int32_t *number)
@@ -248,7 +246,7 @@ static bool sizes_are_sane(rlx_builder *b, const rlx_sinfo *s, rlx_place place)
 
 bool rlx_builder_append(rlx_builder *b, const rlx_binding *binding)
 {
-    return rlx_vec_push(&b->ctx->memory, &b->bindings, binding) || rlx_no_memory(b->ctx);
+    return rlx_vec_push(&b->ctx->memory, &b->bindings, binding);
 }
 
 /* Is the old binding where the new one is to stand? */

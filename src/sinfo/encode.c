@@ -57,10 +57,7 @@ static const struct { const char *name; uint8_t num_args, op;
     { "likely", 1, RLX_EXPR_OPS }, /* no operator: its operand */
 };
 
-static bool push(jobs *w, job j)
-{
-    return rlx_vec_push(&w->e->ctx->memory, &w->stack, j) || rlx_no_memory(w->e->ctx);
-}
+static bool push(jobs *w, job j) { return rlx_vec_push(&w->e->ctx->memory, &w->stack, j); }
 static bool push_op(jobs *w, enum rlx_desc_expr_op op)
 {
     return push(w, (job){ .op = (uint8_t)op });
@@ -291,7 +288,7 @@ static bool encode_shape(rlx_encoder *e, const rlx_shape_sinfo *s, rlx_desc_writ
         return true;
     }
     int64_t *dims = rlx_mem_alloc(m, (n + 1) * sizeof *dims);
-    bool ok = dims ? encode_dims(e, s->values, n, in_func, dims) : rlx_no_memory(e->ctx);
+    bool ok = dims ? encode_dims(e, s->values, n, in_func, dims) : false;
     if (ok && n > 0xffff)
         e->out->too_large = true;
     else if (ok)
@@ -338,7 +335,7 @@ static bool encode_func(rlx_encoder *e, const rlx_func_sinfo *f, rlx_desc_writer
 static bool encode(rlx_encoder *e, const rlx_sinfo *s, rlx_desc_writer *d, bool in_func, int depth)
 {
     if (!s)
-        return rlx_no_memory(e->ctx);
+        return false;
     if (depth <= 0)
         e->out->too_large = true;
     if (!rlx_file_writer_ok(e->out))

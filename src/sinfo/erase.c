@@ -9,7 +9,7 @@ bool rlx_all_prim_vars(rlx_context *ctx, const rlx_node *n,
         return true;
     if (n->kind == RLX_NODE_PRIM_VAR)
         return test && test(user, (const rlx_prim_var *)n);
-    bool all = rlx_collect_prim_vars(&ctx->memory, n, false, &vars) || rlx_no_memory(ctx);
+    bool all = rlx_collect_prim_vars(&ctx->memory, n, false, &vars);
     for (size_t i = 0; all && i < vars.len; i++)
         all = test && test(user, vars.data[i]);
     rlx_vec_free(&ctx->memory, &vars);
@@ -89,7 +89,7 @@ static const rlx_sinfo *erase_tuple(eraser *e, const rlx_tuple_sinfo *t)
     bool changed = false;
     const rlx_sinfo **fields = rlx_mem_alloc(m, (t->num_fields + 1) * sizeof *fields), *out = NULL;
     if (!fields)
-        return rlx_no_memory(e->ctx), NULL;
+        return NULL;
     if (erase_list(e, t->fields, t->num_fields, fields, &changed))
         out = changed ? rlx_tuple_info(e->ctx, fields, t->num_fields) : &t->node;
     rlx_mem_free(m, fields, (t->num_fields + 1) * sizeof *fields);
@@ -104,7 +104,7 @@ static const rlx_sinfo *erase_function(eraser *e, const rlx_func_sinfo *f)
     const rlx_sinfo **params = rlx_mem_alloc(m, (f->num_params + 1) * sizeof *params), *ret = NULL,
                     *out = NULL;
     if (!params)
-        return rlx_no_memory(e->ctx), NULL;
+        return NULL;
     e->binders = &frame;
     if (erase_list(e, f->params, f->num_params, params, &changed) &&
         (ret = erase_any(e, f->ret)) != NULL) {
@@ -153,7 +153,7 @@ static const rlx_sinfo *erase_host(eraser *e, const rlx_extension_sinfo *h)
     int32_t *visible = rlx_mem_alloc(&e->ctx->memory, bytes);
     bool all = true;
     if (!visible)
-        return rlx_no_memory(e->ctx), NULL;
+        return NULL;
     for (size_t i = 0; i < h->num_operands; i++) {
         visible[i] = operand_stays(e, h->operands[i]);
         all &= visible[i] != 0;
@@ -208,7 +208,7 @@ static const rlx_sinfo *static_list(rlx_context *ctx, rlx_budget *budget, const 
     const rlx_sinfo **items = rlx_mem_alloc(&ctx->memory, (count + 1) * sizeof *items),
                     *out = NULL;
     if (!items)
-        return rlx_no_memory(ctx), NULL;
+        return NULL;
     while (i < count && (items[i] = static_of(ctx, budget, in[i])) != NULL)
         i++;
     if (i == count)

@@ -113,7 +113,7 @@ static const rlx_sinfo *tuple_sinfo(rlx_context *ctx, const rlx_env *env, const 
     if (!rlx_budget_enter(budget))
         return NULL;
     if (n > FEW && !(fields = rlx_mem_alloc(&ctx->memory, n * sizeof *fields)))
-        return rlx_no_memory(ctx), NULL;
+        return NULL;
     while (i < n && (fields[i] = leaf_sinfo(ctx, env, t->fields[i], budget)) != NULL)
         i++;
     if (i == n)

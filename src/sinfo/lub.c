@@ -45,7 +45,7 @@ static const rlx_sinfo *join_tuples(joiner *j, const rlx_tuple_sinfo *a, const r
     const rlx_sinfo **fields = rlx_mem_alloc(&j->ctx->memory, (n + 1) * sizeof *fields),
                     *out = NULL;
     if (!fields)
-        return rlx_no_memory(j->ctx), NULL;
+        return NULL;
     while (i < n && (fields[i] = join(j, a->fields[i], b->fields[i])) != NULL)
         i++;
     if (i == n)
@@ -123,7 +123,7 @@ static const rlx_sinfo *join_params_form(joiner *j, const rlx_func_sinfo *a,
     const rlx_sinfo **params = rlx_mem_alloc(&j->ctx->memory, (n + 1) * sizeof *params),
                     *out = NULL;
     if (!params)
-        return rlx_no_memory(j->ctx), NULL;
+        return NULL;
     rlx_mapping_init(&m, j->ctx, j->scope, b->binders, b->num_binders);
     for (size_t i = 0; i < n; i++)
         rlx_mapping_add(&m, b->params[i], a->params[i], (int32_t)i);

@@ -26,7 +26,6 @@ void rlx_mapping_free(rlx_mapping *m)
 static void fail(rlx_mapping *m)
 {
     m->failed = true;
-    rlx_no_memory(m->ctx);
 }
 
 #define FEW 16
@@ -193,8 +192,7 @@ static const rlx_sinfo *apply_mentioned(rlx_mapping *m, const rlx_sinfo *s)
         ok = !value || (rlx_vec_push(memory, &from, &vars.data[i]->node) &&
                         rlx_vec_push(memory, &to, value));
     }
-    const rlx_sinfo *out = ok ? rlx_substitute(m->ctx, s, from.data, to.data, from.len)
-                              : (rlx_no_memory(m->ctx), NULL);
+    const rlx_sinfo *out = ok ? rlx_substitute(m->ctx, s, from.data, to.data, from.len) : NULL;
     rlx_vec_free(memory, &vars);
     rlx_vec_free(memory, &from);
     rlx_vec_free(memory, &to);
@@ -236,7 +234,7 @@ static enum rlx_step note_scalar(void *user, const rlx_node *n, const rlx_field 
         return RLX_STEP_ON;
     if (rlx_ptrmap_put(&t->written, n, 1))
         return RLX_STEP_SKIP;
-    t->mapping->failed = !rlx_no_memory(t->mapping->ctx);
+    t->mapping->failed = true;
     return RLX_STEP_STOP;
 }
 
@@ -258,7 +256,7 @@ const rlx_sinfo *rlx_mapping_result(rlx_mapping *m, const rlx_sinfo *ret)
     bool lost = false;
     rlx_walk(&m->ctx->memory, ret, &(rlx_walker){ .enter = note_scalar, .user = &t }, &lost);
     if (lost)
-        m->failed = !rlx_no_memory(m->ctx);
+        m->failed = true;
     rlx_rewriter r;
     rlx_rewriter_init(&r, m->ctx);
     r.user = &t;

@@ -81,13 +81,13 @@ static bool add_entry(rlx_module_builder *mb, const rlx_global_var *gv, const rl
     entry e = { gv, function, signature, false };
     size_t index = mb->entries.len + 1;
     if (!rlx_vec_push(&mb->ctx->memory, &mb->entries, e))
-        return rlx_no_memory(mb->ctx);
+        return false;
     if (rlx_ptrmap_put(&mb->by_var, gv, index) &&
         rlx_map_put(&mb->names, rlx_string_slice(gv->name), (void *)(uintptr_t)index))
         return true;
     rlx_ptrmap_remove(&mb->by_var, gv);
     (void)rlx_vec_pop(&mb->entries);
-    return rlx_no_memory(mb->ctx);
+    return false;
 }
 
 static bool take_base(rlx_module_builder *mb, const rlx_module *m)
@@ -107,7 +107,7 @@ rlx_module_builder *rlx_module_builder_create(rlx_context *ctx, const rlx_module
 {
     rlx_module_builder *mb = rlx_mem_alloc_zero(&ctx->memory, sizeof *mb);
     if (!mb)
-        return rlx_no_memory(ctx), NULL;
+        return NULL;
     mb->ctx = ctx;
     mb->env = (rlx_env){ global_signature, mb, global_is_prim_func };
     rlx_map_init(&mb->names, &ctx->memory);
@@ -235,14 +235,12 @@ static bool remember_hash(rlx_module_builder *mb, size_t index, uint64_t hash)
     rlx_memory *m = &mb->ctx->memory;
     hashed h = { index, mb->entries.data[index].function, 0 };
     if (!rlx_vec_push(m, &mb->hashes, h))
-        return rlx_no_memory(mb->ctx);
+        return false;
     size_t number = mb->hashes.len;
     alike *a = alike_of(mb, hash);
     if (!a)
-        return (rlx_vec_push(m, &mb->alike, ((alike){ number, number })) &&
-                rlx_intern_add(&mb->private_functions, hash,
-                               (void *)(uintptr_t)mb->alike.len)) ||
-               rlx_no_memory(mb->ctx);
+        return rlx_vec_push(m, &mb->alike, ((alike){ number, number })) &&
+               rlx_intern_add(&mb->private_functions, hash, (void *)(uintptr_t)mb->alike.len);
     *(a->first ? &mb->hashes.data[a->last - 1].next : &a->first) = number;
     a->last = number;
     return true;
@@ -258,7 +256,7 @@ static bool hash_all(rlx_module_builder *mb)
             continue;
         uint64_t hash = rlx_hash(&mb->ctx->memory, e->function, &lost);
         if (lost || !remember_hash(mb, mb->num_hashed, hash))
-            return rlx_no_memory(mb->ctx);
+            return false;
     }
     return true;
 }
@@ -287,8 +285,6 @@ static const rlx_global_var *find_equal(rlx_module_builder *mb, const rlx_node *
             return e->gv;
         at = h->next;
     }
-    if (lost)
-        rlx_no_memory(mb->ctx);
     return NULL;
 }
 
@@ -306,8 +302,8 @@ static const rlx_string *fresh_name(rlx_module_builder *mb, rlx_slice hint)
         n++;
     } while (!text.failed && rlx_map_has(&mb->names, (rlx_slice){ text.data, text.len }));
     bool ok = !text.failed && rlx_map_put(&mb->next_number, hint, (void *)n);
-    const rlx_string *name = ok ? rlx_string_intern(mb->ctx, (rlx_slice){ text.data, text.len })
-                                : (rlx_no_memory(mb->ctx), NULL);
+    const rlx_string *name =
+        ok ? rlx_string_intern(mb->ctx, (rlx_slice){ text.data, text.len }) : NULL;
     rlx_buf_free(&text);
     return name;
 }
@@ -318,7 +314,7 @@ const rlx_global_var *rlx_module_builder_add(rlx_module_builder *mb, rlx_slice h
     bool lost = false, share = is_private(function);
     uint64_t hash = share && hash_all(mb) ? rlx_hash(&mb->ctx->memory, function, &lost) : 0;
     if (!function || lost || mb->ctx->diags.out_of_memory)
-        return function && lost ? (rlx_no_memory(mb->ctx), NULL) : NULL;
+        return function && lost ? NULL : NULL;
     const rlx_global_var *same = share ? find_equal(mb, function, hash) : NULL;
     if (same)
         return same;
@@ -359,7 +355,7 @@ const rlx_module *rlx_module_builder_finish(rlx_module_builder *mb, rlx_place pl
         return mb->base;
     const rlx_node **gvars = rlx_mem_alloc(m, room * sizeof *gvars),
                    **functions = rlx_mem_alloc(m, room * sizeof *functions);
-    bool ok = (gvars && functions) || rlx_no_memory(mb->ctx);
+    bool ok = gvars && functions;
     for (size_t i = 0; ok && i < mb->entries.len; i++) {
         const entry *e = &mb->entries.data[i];
         if (e->removed)

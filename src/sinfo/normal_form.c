@@ -57,19 +57,18 @@ void rlx_work_free(rlx_builder *b)
 static bool push_job(rlx_builder *b, enum job_kind kind, const rlx_node *node)
 {
     return rlx_vec_push(&b->ctx->memory, &b->work->jobs,
-                        ((job){ .kind = (uint8_t)kind, .node = node })) ||
-           rlx_no_memory(b->ctx);
+                        ((job){ .kind = (uint8_t)kind, .node = node }));
 }
 
 static bool push_again(rlx_builder *b, job j, uint8_t stage)
 {
     j.stage = stage;
-    return rlx_vec_push(&b->ctx->memory, &b->work->jobs, j) || rlx_no_memory(b->ctx);
+    return rlx_vec_push(&b->ctx->memory, &b->work->jobs, j);
 }
 
 static bool push_value(rlx_builder *b, const rlx_expr *e)
 {
-    return e && (rlx_vec_push(&b->ctx->memory, &b->work->values, e) || rlx_no_memory(b->ctx));
+    return e && rlx_vec_push(&b->ctx->memory, &b->work->values, e);
 }
 
 static bool push_operand(rlx_builder *b, const rlx_expr *e)
@@ -103,8 +102,8 @@ static bool remember_bound(rlx_builder *b, job j, const rlx_expr *var)
     const rlx_builder_frame *f = rlx_top_frame(b);
     if (j.at != b->num_impure)
         return true;
-    return (rlx_vec_push(&b->ctx->memory, &w->bound, ((bound){ var, f->serial, open_block(f) })) &&
-            rlx_ptrmap_put(&w->bound_at, j.node, w->bound.len - 1)) || rlx_no_memory(b->ctx);
+    return rlx_vec_push(&b->ctx->memory, &w->bound, ((bound){ var, f->serial, open_block(f) })) &&
+           rlx_ptrmap_put(&w->bound_at, j.node, w->bound.len - 1);
 }
 
 static void forget_bound(rlx_work *w)
@@ -183,8 +182,7 @@ static const rlx_node *part_of(rlx_builder *b, const rlx_node *n)
     if (known)
         return known;
     const rlx_node *now = h->part(m, n);
-    return now && (rlx_ptrmap_put(&m->parts, n, (uintptr_t)now) || rlx_no_memory(b->ctx)) ? now
-                                                                                          : NULL;
+    return now && (rlx_ptrmap_put(&m->parts, n, (uintptr_t)now)) ? now : NULL;
 }
 
 static const rlx_sinfo *follow(rlx_builder *b, const rlx_sinfo *s)
@@ -287,7 +285,7 @@ static bool begin_function(rlx_builder *b, job j, rlx_slice name, const rlx_expr
     const rlx_function *f = rlx_as_function(j.node);
     rlx_memory *m = &b->ctx->memory;
     const rlx_expr **params = rlx_mem_alloc(m, (f->num_params + 1) * sizeof *params);
-    bool ok = params ? follow_params(b, f, params) : rlx_no_memory(b->ctx);
+    bool ok = params ? follow_params(b, f, params) : false;
     ok = ok && rlx_builder_begin_function(b, params, f->num_params, f->is_pure, f->attrs, name,
                                           self);
     if (params)
@@ -378,8 +376,7 @@ static bool value_step(rlx_builder *b, job j)
         j.at = b->work->values.len;
         return push_again(b, j, 0) && push_operand(b, rlx_as_if_expr(j.node)->cond);
     case RLX_NODE_SEQ_EXPR:
-        return (rlx_vec_push(&b->ctx->memory, &b->work->sequences, rlx_seq_cursor_begin(j.node)) ||
-                rlx_no_memory(b->ctx)) &&
+        return (rlx_vec_push(&b->ctx->memory, &b->work->sequences, rlx_seq_cursor_begin(j.node))) &&
                push_job(b, JOB_SEQ, j.node);
     case RLX_NODE_FUNCTION: return start_function(b, j);
     default:
@@ -419,7 +416,7 @@ static const rlx_expr *build_call(rlx_builder *b, const rlx_call *c, const rlx_e
     size_t n = c->num_sinfo_args;
     bool same = values[0] == c->op && same_items(values + 1, c->args, c->num_args), ok = true;
     if (n > FEW && !(infos = rlx_mem_alloc(&b->ctx->memory, n * sizeof *infos)))
-        return rlx_no_memory(b->ctx), NULL;
+        return NULL;
     for (size_t i = 0; i < n; i++) {
         infos[i] = follow(b, c->sinfo_args[i]);
         same = same && infos[i] == c->sinfo_args[i];
@@ -800,7 +797,7 @@ static bool function_end(rlx_builder *b, const rlx_function *f)
     rlx_function_take_places(n, f, n->ret_stated && n->ret_sinfo == f->ret_sinfo);
     const rlx_node *out = same_function(n, f) ? &f->node : &n->node;
     if (b->depth && !rlx_ptrmap_put(&b->made, out, 1))
-        return rlx_no_memory(b->ctx);
+        return false;
     return b->depth ? give_value(b, out) : push_value(b, out);
 }
 
@@ -826,7 +823,7 @@ static bool have_work(rlx_builder *b)
         return true;
     b->work = rlx_mem_alloc_zero(&b->ctx->memory, sizeof *b->work);
     if (!b->work)
-        return rlx_no_memory(b->ctx);
+        return false;
     rlx_ptrmap_init(&b->work->bound_at, &b->ctx->memory);
     return true;
 }

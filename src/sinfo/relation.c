@@ -144,7 +144,7 @@ static bool fill(replacer *r)
     for (size_t i = 0; good && i < w->num_vars; i++)
         good = rlx_ptrmap_put(&r->map, w->vars[i],
                               (uintptr_t)(w->var_values ? w->var_values[i] : w->vars[i]));
-    return good || rlx_no_memory(r->ctx);
+    return good;
 }
 
 static enum rlx_step note_old(void *user, const rlx_node *n, const rlx_field *via,
@@ -176,7 +176,7 @@ static const rlx_sinfo *replace(replacer *r, const rlx_sinfo *s)
     rlx_walker walker = { .enter = note_old, .user = &r->old, .unique = true };
     rlx_rewriter w;
     if (rlx_walk(&r->ctx->memory, s, &walker, NULL) == RLX_STEP_STOP)
-        return rlx_no_memory(r->ctx), NULL;
+        return NULL;
     if (with->size_values)
         s = rlx_substitute(r->ctx, s, with->sizes, with->size_values, with->num_sizes);
     rlx_rewriter_init(&w, r->ctx);

@@ -22,7 +22,7 @@ static bool keep_binders(rlx_context *ctx, bool (*bound)(void *user, const rlx_p
     }
     out->len = kept;
     rlx_ptrmap_free(&seen);
-    return ok || rlx_no_memory(ctx);
+    return ok;
 }
 
 /* Shape variables standing alone in the list's struct infos, outside function descriptions,
@@ -34,7 +34,7 @@ static bool collect_binders(rlx_context *ctx, const rlx_sinfo *const *params, si
     for (size_t i = 0; i < count; i++)
         if (params[i] && (params[i]->flags & RLX_FLAG_HAS_VARS) &&
             !rlx_collect_prim_vars(&ctx->memory, params[i], true, out))
-            return rlx_no_memory(ctx);
+            return false;
     return keep_binders(ctx, bound, user, out);
 }
 
@@ -66,8 +66,6 @@ const rlx_sinfo *rlx_signature(rlx_context *ctx, const rlx_expr *const *params, 
         const rlx_var *v = rlx_as_var(params[i]);
         ok = (infos[i] = v ? rlx_var_sinfo(ctx, v) : NULL) != NULL;
     }
-    if (!infos)
-        rlx_no_memory(ctx);
     if (ok)
         out = close_list(ctx, infos, count, ret ? ret : rlx_object_info(ctx), is_pure, in_scope,
                          (void *)(uintptr_t)outer);
@@ -82,7 +80,7 @@ static const rlx_sinfo *buffer_sinfo(rlx_context *ctx, const rlx_buffer *b)
     const rlx_prim *room[16], **dims = room;
     size_t n = b->num_shape;
     if (n > 16 && !(dims = rlx_mem_alloc(&ctx->memory, n * sizeof *dims)))
-        return rlx_no_memory(ctx), NULL;
+        return NULL;
     for (size_t i = 0; i < n; i++)
         dims[i] = rlx_fold_cast(ctx, RELAX_INT64, b->shape[i]);
     const rlx_expr *shape = rlx_shape_new(ctx, dims, n);
@@ -117,7 +115,7 @@ static const rlx_sinfo *widen_alone(rlx_context *ctx, const rlx_sinfo *s, rlx_re
         if (!twin)
             return NULL;
         if (!rlx_ptrmap_put(&r->map, &cast->node, (uintptr_t)twin))
-            return rlx_no_memory(ctx), NULL;
+            return NULL;
     }
     return s;
 }
@@ -159,7 +157,7 @@ const rlx_sinfo *rlx_prim_func_signature(rlx_context *ctx, const rlx_prim_func *
     const rlx_sinfo **infos = rlx_mem_alloc(&ctx->memory, (n + 1) * sizeof *infos), *out = NULL;
     rlx_rewriter r;
     rlx_rewriter_init(&r, ctx);
-    bool ok = infos != NULL || rlx_no_memory(ctx);
+    bool ok = infos != NULL;
     for (size_t i = 0; ok && i < n; i++) {
         infos[i] = tir_param_sinfo(ctx, f->params[i], i < f->num_buffers ? f->buffers[i] : NULL);
         ok = infos[i] && widen_alone(ctx, infos[i], &r);
@@ -207,7 +205,7 @@ static const rlx_sinfo *close_items(closing *c, const rlx_tuple_sinfo *t, const 
     size_t n = t ? t->num_fields : f->num_params, i = 0;
     const rlx_sinfo **items = rlx_mem_alloc(&c->ctx->memory, (n + 1) * sizeof *items), *out = NULL;
     if (!items)
-        return rlx_no_memory(c->ctx), NULL;
+        return NULL;
     while (i < n && (items[i] = close_any(c, in[i])) != NULL)
         i++;
     if (i == n && t)

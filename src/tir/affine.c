@@ -38,8 +38,6 @@ bool rlx_tir_mentions(rlx_context *ctx, const rlx_prim *p, const rlx_ptrmap *var
     rlx_walker w = { .enter = find_var, .user = (void *)vars, .unique = true };
     bool no_memory = false;
     bool found = rlx_walk(&ctx->memory, p, &w, &no_memory) == RLX_STEP_STOP;
-    if (no_memory)
-        rlx_no_memory(ctx);
     return found || no_memory; /* the careful answer */
 }
 
@@ -115,8 +113,6 @@ static bool mentions(affine_work *w, const rlx_prim *p)
     if (!w->looked)
         rlx_walk(&w->ctx->memory, w->whole, &all, &w->failed);
     w->looked = true;
-    if (w->failed)
-        rlx_no_memory(w->ctx);
     return w->failed || rlx_ptrmap_has(&w->mentioning, p); /* the careful answer */
 }
 

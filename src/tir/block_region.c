@@ -153,7 +153,7 @@ static bool add_access(finder *f, accesses *list, const rlx_buffer *b, span *spa
     if (!rlx_ptrmap_find(&list->index, b, &number))
         return (rlx_vec_push(&f->ctx->memory, &list->all, ((access){ b, spans })) &&
                 rlx_ptrmap_put(&list->index, b, list->all.len)) ||
-               (rlx_no_memory(f->ctx), fail(f));
+               fail(f);
     for (size_t d = 0; d < b->num_shape; d++)
         if (!unite(f, &list->all.data[number - 1].spans[d], &spans[d], b->shape[d]))
             return fail(f);
@@ -255,7 +255,7 @@ static bool enter_loop(finder *f, const rlx_for_stmt *s)
 {
     return (rlx_vec_push(&f->ctx->memory, &f->order, s) &&
             rlx_ptrmap_put(&f->loops, s->loop_var, f->order.len)) ||
-           (rlx_no_memory(f->ctx), fail(f));
+           fail(f);
 }
 
 static enum rlx_step visit(void *user, const rlx_node *n, const rlx_field *via,
@@ -312,7 +312,7 @@ static bool search(finder *f, const rlx_stmt *s)
     if (s && rlx_walk(&f->ctx->memory, s, &w, &no_memory) == RLX_STEP_STOP)
         fail(f);
     if (no_memory)
-        rlx_no_memory(f->ctx), fail(f);
+        fail(f);
     return !f->failed;
 }
 

@@ -507,8 +507,6 @@ static bool walk_all(rlx_context *ctx, const rlx_stmt *s, init_check *c,
     rlx_walker w = { .enter = enter, .user = c, .terse = true };
     bool no_memory = false;
     rlx_walk(&ctx->memory, s, &w, &no_memory);
-    if (no_memory)
-        rlx_no_memory(ctx);
     return !c->bad && !no_memory;
 }
 
@@ -773,7 +771,6 @@ static const rlx_stmt *lower(lowering *l, const rlx_stmt *s)
     l->depth++;
     for (const rlx_stmt *body; (body = covered_by(s)); s = body)
         if (!rlx_vec_push(m, &covers, (void *)s) || !enter_cover(l, s)) {
-            rlx_no_memory(l->ctx);
             goto done;
         }
     result = lower_one(l, s);

@@ -104,7 +104,6 @@ static rlx_memory *memory_of(rlx_tir *t)
 
 static bool no_memory(rlx_tir *t)
 {
-    rlx_no_memory(t->ctx);
     return fail(t);
 }
 

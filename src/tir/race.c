@@ -97,7 +97,7 @@ static bool look_inside(rlx_context *ctx, const rlx_for_stmt *loop)
     }
     rlx_ptrmap_free(&s.moving);
     rlx_ptrmap_free(&s.own);
-    return (!lost && !s.no_memory) || rlx_no_memory(ctx);
+    return !lost && !s.no_memory;
 }
 
 #define MAX_LOOPS 64 /* looked into in one function: they may stand inside each other */
@@ -124,5 +124,5 @@ bool rlx_tir_report_races(rlx_context *ctx, const rlx_prim_func *f)
     rlx_walker w = { .enter = find_loop, .user = &s };
     bool lost = false;
     rlx_walk(&ctx->memory, f->body, &w, &lost);
-    return !s.no_memory && (!lost || rlx_no_memory(ctx));
+    return !s.no_memory && !lost;
 }

@@ -463,5 +463,5 @@ bool rlx_tir_report_regions(rlx_context *ctx, const rlx_prim_func *f)
     rlx_ptrmap_free(&w.said);
     rlx_vec_free(&ctx->memory, &w.loops);
     rlx_vec_free(&ctx->memory, &s.blocks);
-    return !w.no_memory || rlx_no_memory(ctx);
+    return !w.no_memory;
 }

@@ -30,8 +30,6 @@ static uintptr_t weight_by_name(binder *b, const rlx_var *param)
     rlx_text_var_name(&text, param);
     uintptr_t at =
         text.failed ? 0 : (uintptr_t)rlx_map_get(&b->by_name, (rlx_slice){ text.data, text.len });
-    if (text.failed)
-        rlx_no_memory(b->ctx);
     rlx_buf_free(&text);
     return at;
 }
@@ -54,7 +52,7 @@ static bool index_weights(binder *b)
         bool good = w->param ? rlx_ptrmap_put(&b->by_var, w->param, i + 1)
                              : rlx_map_put(&b->by_name, w->name, (void *)(uintptr_t)(i + 1));
         if (!good)
-            return rlx_no_memory(b->ctx);
+            return false;
     }
     return true;
 }
@@ -149,7 +147,7 @@ static bool replace_param(binder *b, const rlx_var *param, const rlx_weight *w)
     const rlx_binding *first =
         now ? rlx_var_binding_new(b->ctx, now, constant, param->place) : NULL;
     return first && rlx_seq_replace(&b->seq, &param->node, &now->node) &&
-           (rlx_vec_push(&b->ctx->memory, &b->first, first) || rlx_no_memory(b->ctx));
+           rlx_vec_push(&b->ctx->memory, &b->first, first);
 }
 
 /* The body with the first bindings in front, in its first block if that is an ordinary one. */
@@ -172,7 +170,7 @@ static const rlx_expr *with_first(binder *b, const rlx_expr *body)
         ok = rlx_vec_push(&b->ctx->memory, &blocks, seq->blocks[i]);
     const rlx_expr *out = ok ? rlx_seq_new(b->ctx, blocks.data, blocks.len, seq ? seq->body : body,
                                            rlx_place_of(body))
-                             : (rlx_no_memory(b->ctx), NULL);
+                             : NULL;
     rlx_vec_free(&b->ctx->memory, &blocks);
     return out;
 }
@@ -214,7 +212,7 @@ static bool keep_params(binder *b, const rlx_function *f, int64_t *inputs_bound,
                 return false;
         }
         if (!rlx_vec_push(&b->ctx->memory, &b->params, &now->node))
-            return rlx_no_memory(b->ctx);
+            return false;
     }
     return true;
 }
@@ -283,7 +281,7 @@ static bool nobody_calls(binder *b, const rlx_node *gv)
     for (size_t i = 0; i < b->module->num_functions && !m.at && !lost; i++)
         rlx_walk(&b->ctx->memory, b->module->functions[i], &w, &lost);
     if (lost)
-        return rlx_no_memory(b->ctx);
+        return false;
     if (m.at)
         rlx_error(b->ctx, RLX_CG12, rlx_place_of(m.at),
                   "parameters of %s cannot be bound: it is called here, with all its arguments",

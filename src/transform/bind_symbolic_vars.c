@@ -43,9 +43,8 @@ static bool bind(binder *b, size_t i, const rlx_prim_var *v, const rlx_function 
         return false;
     }
     b->used[i] = true;
-    return (value && rlx_vec_push(&b->ctx->memory, &b->from, &v->node) &&
-            rlx_vec_push(&b->ctx->memory, &b->to, value)) ||
-           rlx_no_memory(b->ctx);
+    return value && rlx_vec_push(&b->ctx->memory, &b->from, &v->node) &&
+           rlx_vec_push(&b->ctx->memory, &b->to, value);
 }
 
 /* Which of the variables that f defines does binding i mean? */
@@ -71,8 +70,7 @@ static bool keeps_promises(binder *b, const rlx_function *f)
     bool good = true;
     rlx_ptrmap_init(&values, &b->ctx->memory);
     for (size_t i = 0; good && i < b->from.len; i++)
-        good = rlx_ptrmap_put(&values, b->from.data[i], (uintptr_t)b->to.data[i]) ||
-               rlx_no_memory(b->ctx);
+        good = rlx_ptrmap_put(&values, b->from.data[i], (uintptr_t)b->to.data[i]);
     good = good && rlx_meets_assumptions(b->ctx, f, &values, RLX_OP11);
     rlx_ptrmap_free(&values);
     return good;

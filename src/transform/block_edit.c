@@ -79,7 +79,7 @@ static bool look_around(rlx_block_edit *e)
     rlx_vec_free(MEMORY(e), &a.open);
     rlx_vec_free(MEMORY(e), &a.marks);
     if (lost || a.failed)
-        return rlx_no_memory(e->ctx);
+        return false;
     return a.found || rlx_error(e->ctx, RLX_OP02, e->block->place, "the block is none of %s",
                                 e->gv->name->data) != NULL;
 }
@@ -95,15 +95,15 @@ rlx_block_edit *rlx_block_edit_create(rlx_context *ctx, const rlx_module *m,
                                                             : "a function without a body");
     rlx_block_edit *e = rlx_mem_alloc_zero(&ctx->memory, sizeof *e);
     if (!e)
-        return rlx_no_memory(ctx), NULL;
+        return NULL;
     *e = (rlx_block_edit){ .ctx = ctx, .module = m, .gv = gv, .function = f, .block = block };
     rlx_ptrmap *maps[] = { &e->mine, &e->visible, &e->outside, &e->renamed };
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_init(maps[i], &ctx->memory);
     bool good = true;
     for (size_t i = 0; good && i < block->num_bindings; i++)
-        good = (rlx_vec_push(MEMORY(e), &e->bindings, block->bindings[i]) &&
-                rlx_ptrmap_put(&e->mine, block->bindings[i], 1)) || rlx_no_memory(ctx);
+        good = rlx_vec_push(MEMORY(e), &e->bindings, block->bindings[i]) &&
+               rlx_ptrmap_put(&e->mine, block->bindings[i], 1);
     if (good && look_around(e))
         return e;
     rlx_block_edit_free(e);
@@ -192,7 +192,7 @@ static bool may_replace(rlx_block_edit *e, const rlx_var *old, const rlx_var *wi
     bool lost = false;
     size_t bound = index_of(e, with), used = first_use(e, &old->node, &lost);
     if (lost)
-        return rlx_no_memory(e->ctx);
+        return false;
     if (bound == e->bindings.len && !rlx_ptrmap_has(&e->visible, with))
         return refuse(e, old, with, "it is not bound where the block stands");
     if (bound < e->bindings.len && used <= bound)
@@ -214,7 +214,7 @@ static bool rename_after(rlx_block_edit *e, const rlx_var *v, const rlx_var *now
         const rlx_var *old = rlx_binding_var(e->block->bindings[i]);
         const rlx_var *is = old ? rlx_ptrmap_get(&e->renamed, old) : NULL;
         if (old && (is ? is : old) == v && !rlx_ptrmap_put(&e->renamed, old, (uintptr_t)now))
-            return rlx_no_memory(e->ctx);
+            return false;
     }
     return true;
 }
@@ -246,7 +246,7 @@ bool rlx_block_edit_replace(rlx_block_edit *e, const rlx_var *old, const rlx_var
     if (!may_replace(e, old, with))
         return false;
     rlx_rewriter_init(&r, e->ctx);
-    bool good = rlx_ptrmap_put(&r.map, old, (uintptr_t)with) || rlx_no_memory(e->ctx);
+    bool good = rlx_ptrmap_put(&r.map, old, (uintptr_t)with);
     good = good && rewrite_bindings(e, &r, old) && rename_after(e, old, with);
     rlx_rewriter_free(&r);
     return good;
@@ -286,7 +286,7 @@ static bool find_position(rlx_block_edit *e, const rlx_vars *operands, const rlx
     for (size_t i = *at; i < e->bindings.len; i++)
         if (binds_size(e->bindings.data[i], sizes, MEMORY(e), &lost))
             *at = i + 1;
-    return !lost || rlx_no_memory(e->ctx);
+    return !lost;
 }
 
 /* The bindings that expr needs, made in a function of their own. */
@@ -301,7 +301,7 @@ static const rlx_block *bind(rlx_block_edit *e, const rlx_expr *expr, const rlx_
                 rlx_builder_begin_function(b, NULL, 0, true, NULL,
                                            rlx_string_slice(e->gv->name), NULL);
     for (size_t i = 0; good && i < sizes->len; i++)
-        good = rlx_builder_declare(b, sizes->data[i]) || rlx_no_memory(e->ctx);
+        good = rlx_builder_declare(b, sizes->data[i]);
     good = good && rlx_builder_begin_block(b, true, e->block->place);
     *out = good ? rlx_builder_emit(b, expr, how) : NULL;
     good = *out && rlx_builder_end_block(b);
@@ -316,7 +316,7 @@ static bool insert(rlx_block_edit *e, size_t at, const rlx_block *new)
 {
     size_t count = new->num_bindings;
     if (!rlx_vec_reserve(MEMORY(e), &e->bindings, e->bindings.len + count))
-        return rlx_no_memory(e->ctx);
+        return false;
     memmove(e->bindings.data + at + count, e->bindings.data + at,
             (e->bindings.len - at) * sizeof *e->bindings.data);
     memcpy(e->bindings.data + at, new->bindings, count * sizeof *e->bindings.data);
@@ -331,7 +331,7 @@ static bool sizes_of(rlx_block_edit *e, const rlx_expr *expr, const rlx_vars *op
     for (size_t i = 0; good && i < operands->len; i++)
         good = !operands->data[i]->sinfo ||
                rlx_collect_prim_vars(MEMORY(e), operands->data[i]->sinfo, false, sizes);
-    return good || rlx_no_memory(e->ctx);
+    return good;
 }
 
 const rlx_var *rlx_block_edit_add(rlx_block_edit *e, const rlx_expr *expr, const rlx_string *name,
@@ -393,7 +393,7 @@ bool rlx_block_edit_remove(rlx_block_edit *e, const rlx_var *v, bool even_if_use
                 (is_used_after(e, v) || first_use(e, &v->node, &lost) < e->bindings.len ||
                  binds_used_size(e, at, &lost));
     if (lost)
-        return rlx_no_memory(e->ctx);
+        return false;
     if (used)
         return rlx_error(e->ctx, RLX_OP09, v->place, "%s is used: replace its uses first",
                          rlx_show(e->ctx, &v->node)) != NULL;
@@ -444,7 +444,7 @@ bool rlx_block_edit_remove_unused(rlx_block_edit *e)
     }
     rlx_ptrmap_free(&c.used);
     if (c.failed)
-        return rlx_no_memory(e->ctx);
+        return false;
     memmove(e->bindings.data, e->bindings.data + kept,
             (e->bindings.len - kept) * sizeof *e->bindings.data);
     e->bindings.len -= kept;

@@ -34,7 +34,7 @@ typedef struct rewrite {
 static bool push_arg(rlx_seq_pass *p, const rlx_expr *arg)
 {
     rewrite *r = p->user;
-    return arg && (rlx_vec_push(&p->ctx->memory, &r->args, arg) || rlx_no_memory(p->ctx));
+    return arg && rlx_vec_push(&p->ctx->memory, &r->args, arg);
 }
 
 /* Position of a device in the module's list; 0 if there is none. */
@@ -68,7 +68,7 @@ static const rlx_expr *name_sizes(rlx_seq_pass *p, const rlx_expr *shape, size_t
     if (target && rlx_seq_emit(p, rlx_match_cast_new(ctx, NULL, target, shape, place)))
         out = shape_of_dims(ctx, vars, count);
     rlx_mem_free(&ctx->memory, vars, (count + 1) * sizeof *vars);
-    return out ? out : (rlx_no_memory(ctx), NULL);
+    return out ? out : NULL;
 }
 
 /* The sizes of an output as a list: as written, as known of the variable that gives them, or
@@ -161,7 +161,7 @@ static bool push_tir_vars(rlx_seq_pass *p, const rlx_expr *shape, rlx_place plac
 static bool remember_fresh(rlx_seq_pass *p, const rlx_expr *var)
 {
     rewrite *r = p->user;
-    return rlx_vec_push(&p->ctx->memory, &r->made, var) || rlx_no_memory(p->ctx);
+    return rlx_vec_push(&p->ctx->memory, &r->made, var);
 }
 
 /* False also when out of memory, which is latched. */
@@ -170,7 +170,7 @@ static bool is_fresh(rlx_seq_pass *p, const rlx_expr *var)
     rewrite *r = p->user;
     for (; r->num_fresh < r->made.len; r->num_fresh++)
         if (!rlx_ptrmap_put(&r->fresh, r->made.data[r->num_fresh], 1))
-            return rlx_no_memory(p->ctx);
+            return false;
     return rlx_ptrmap_has(&r->fresh, var);
 }
 
@@ -244,7 +244,7 @@ static bool make_outputs(rlx_seq_pass *p, const rlx_binding *now, const rlx_call
                                            info, index, num_args, call->place);
         if (!made || !rlx_vec_push(&p->ctx->memory, &r->results, made) ||
             (index < 0 && !push_arg(p, made)))
-            return made ? rlx_no_memory(p->ctx) : false;
+            return made ? false : false;
     }
     return true;
 }
@@ -258,7 +258,7 @@ static bool bind_result(rlx_seq_pass *p, const rlx_binding *old, const rlx_bindi
     if (rlx_as_tuple_sinfo(out)) {
         const rlx_expr *tuple = rlx_tuple_new(p->ctx, r->results.data, r->results.len, place);
         if (tuple && var && !rlx_ptrmap_put(&r->tuples, var, (uintptr_t)tuple))
-            return rlx_no_memory(p->ctx);
+            return false;
         return tuple && rlx_seq_emit(p, rlx_with_value(p->ctx, now, tuple));
     }
     const rlx_expr *only = r->results.data[0];

@@ -21,7 +21,7 @@ typedef struct canonicalize {
 
 static bool put(rlx_seq_pass *p, rlx_ptrmap *map, const void *key, const void *value)
 {
-    return rlx_ptrmap_put(map, key, (uintptr_t)value) || rlx_no_memory(p->ctx);
+    return rlx_ptrmap_put(map, key, (uintptr_t)value);
 }
 
 /* ---- outputs of dataflow blocks ------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static bool before_cast(rlx_seq_pass *p, const rlx_binding *old)
     unbound u = { p, { 0 }, true };
     rlx_mapping m;
     bool good = rlx_each_position(&p->ctx->memory, cast->sinfo, find_unbound, &u) &&
-                (u.good || rlx_no_memory(p->ctx));
+                u.good;
     if (good && info && u.vars.len) {
         rlx_mapping_init(&m, p->ctx, &p->scope, u.vars.data, u.vars.len);
         rlx_mapping_add(&m, cast->sinfo, info, 0);

@@ -28,7 +28,7 @@ static bool reach(eliminate *d, const rlx_global_var *gv)
     if (i < 0 || d->reached[i])
         return true;
     d->reached[i] = true;
-    return rlx_vec_push(&d->ctx->memory, &d->work, (size_t)i) || rlx_no_memory(d->ctx);
+    return rlx_vec_push(&d->ctx->memory, &d->work, (size_t)i);
 }
 
 static enum rlx_step mark_node(void *user, const rlx_node *n, const rlx_field *via,
@@ -46,7 +46,6 @@ static enum rlx_step mark_node(void *user, const rlx_node *n, const rlx_field *v
     if (rlx_ptrmap_has(&d->used, n))
         return RLX_STEP_SKIP;
     if (!rlx_ptrmap_put(&d->used, n, 1)) {
-        rlx_no_memory(d->ctx);
         return RLX_STEP_STOP;
     }
     return is_var ? RLX_STEP_SKIP : RLX_STEP_ON;
@@ -63,8 +62,7 @@ static bool mark(eliminate *d, const rlx_node *n)
     if (rlx_as_var(n) || n->kind == RLX_NODE_CONSTANT || n->kind == RLX_NODE_OP ||
         n->kind == RLX_NODE_GLOBAL_VAR)
         return mark_node(d, n, NULL, NULL) != RLX_STEP_STOP;
-    return (rlx_walk(&d->ctx->memory, n, &w, &lost) != RLX_STEP_STOP && !lost) ||
-           rlx_no_memory(d->ctx);
+    return rlx_walk(&d->ctx->memory, n, &w, &lost) != RLX_STEP_STOP && !lost;
 }
 
 /* A call's operands one by one: most are variables. Other values by a walk. */
@@ -134,10 +132,7 @@ static bool count_effects(eliminate *d, const rlx_flow *w, uint32_t *effects)
     return true;
 }
 
-static bool drop(eliminate *d, const rlx_binding *b)
-{
-    return rlx_ptrmap_put(&d->dead, b, 1) || rlx_no_memory(d->ctx);
-}
+static bool drop(eliminate *d, const rlx_binding *b) { return rlx_ptrmap_put(&d->dead, b, 1); }
 
 static bool mark_binding(eliminate *d, const rlx_binding *b)
 {
@@ -196,7 +191,7 @@ static void give_position(void *user, const rlx_prim *p, bool is_size)
     giving *g = user;
     const rlx_prim_var *v = rlx_position_var(p);
     if (v && g->good)
-        g->good = rlx_ptrmap_put(&g->d->given, v, 1) || rlx_no_memory(g->d->ctx);
+        g->good = rlx_ptrmap_put(&g->d->given, v, 1);
 }
 
 /* Parameters bind their shape variables; what else their struct info mentions is used. */
@@ -219,9 +214,8 @@ static bool find_dead(eliminate *d, const rlx_function *f)
     uint32_t *effects = good ? rlx_mem_alloc(&d->ctx->memory, (n + 1) * sizeof *effects) : NULL;
     rlx_ptrmap_clear(&d->used);
     rlx_ptrmap_clear(&d->dead);
-    good = good && (effects || rlx_no_memory(d->ctx)) && count_effects(d, &w, effects) &&
-           mark(d, w.seqs.data[0].result) && mark(d, f->ret_sinfo) && mark(d, f->attrs) &&
-           begin_params(d, f);
+    good = good && effects && count_effects(d, &w, effects) && mark(d, w.seqs.data[0].result) &&
+           mark(d, f->ret_sinfo) && mark(d, f->attrs) && begin_params(d, f);
     for (uint32_t at = (uint32_t)n; good && at > 0;) {
         at--;
         good = visit(d, &w, effects, &at);
@@ -281,8 +275,7 @@ static bool reach_from_prim_func(eliminate *d, const rlx_node *f)
 {
     rlx_walker w = { .enter = reach_callee, .user = d, .unique = true };
     bool lost = false;
-    return (rlx_walk(&d->ctx->memory, f, &w, &lost) != RLX_STEP_STOP && !lost) ||
-           rlx_no_memory(d->ctx);
+    return rlx_walk(&d->ctx->memory, f, &w, &lost) != RLX_STEP_STOP && !lost;
 }
 
 static bool clean_reached(eliminate *d, rlx_seq_pass *p, const rlx_node **functions)
@@ -307,7 +300,7 @@ static const rlx_module *without_unreached(eliminate *d, const rlx_node **functi
     size_t kept = 0, n = m->num_functions;
     const rlx_expr **names = rlx_mem_alloc(&d->ctx->memory, (n + 1) * sizeof *names);
     if (!names)
-        return rlx_no_memory(d->ctx), NULL;
+        return NULL;
     for (size_t i = 0; i < n; i++)
         if (d->reached[i]) {
             names[kept] = m->gvars[i];
@@ -338,7 +331,6 @@ const rlx_module *rlx_pass_dead_code_elimination(rlx_pass_run *run, const rlx_mo
     rlx_ptrmap_init(&d.given, memory);
     p.binding = keep_living;
     if (!functions || !d.reached) {
-        rlx_no_memory(ctx);
         goto done;
     }
     if (n)

@@ -29,8 +29,7 @@ static size_t count_tensors(rlx_device_propagation *d, const rlx_sinfo *s, int d
     }
     if (!depth)
         return SIZE_MAX;
-    if (!rlx_ptrmap_put(&d->sizes, s, sum))
-        rlx_no_memory(d->ctx);
+    (void)rlx_ptrmap_put(&d->sizes, s, sum);
     return sum;
 }
 
@@ -43,9 +42,8 @@ static size_t num_tensors(rlx_device_propagation *d, const rlx_sinfo *s)
 static bool add_point(rlx_device_propagation *d, const rlx_node *owner)
 {
     if (d->points.len >= UINT32_MAX / 4)
-        return rlx_no_memory(d->ctx);
-    return rlx_vec_push(MEMORY(d), &d->points, ((rlx_device_point){ .owner = owner })) ||
-           rlx_no_memory(d->ctx);
+        return false;
+    return rlx_vec_push(MEMORY(d), &d->points, ((rlx_device_point){ .owner = owner }));
 }
 
 /* A device that names no target says nothing. */
@@ -93,11 +91,10 @@ static bool base_of(rlx_device_propagation *d, const rlx_node *owner, const rlx_
         if (!add_point(d, rlx_as_match_cast(owner) ? NULL : owner))
             return false;
     if (!rlx_ptrmap_put(&d->base, owner, *base + (uintptr_t)1))
-        return rlx_no_memory(d->ctx);
+        return false;
     say_all(d, s, *base, NULL, place, RLX_SAID_ANNOTATION);
     return !rlx_as_var(owner) ||
-           rlx_vec_push(MEMORY(d), &d->vars, ((rlx_device_owner){ owner, *base })) ||
-           rlx_no_memory(d->ctx);
+           rlx_vec_push(MEMORY(d), &d->vars, ((rlx_device_owner){ owner, *base }));
 }
 
 static bool base_of_var(rlx_device_propagation *d, const rlx_var *v, uint32_t *base)
@@ -120,8 +117,7 @@ static bool base_of_result(rlx_device_propagation *d, const rlx_function *f, uin
 
 static bool add_site(rlx_device_propagation *d, rlx_place place)
 {
-    return rlx_vec_push(MEMORY(d), &d->sites, ((rlx_device_site){ place, false })) ||
-           rlx_no_memory(d->ctx);
+    return rlx_vec_push(MEMORY(d), &d->sites, ((rlx_device_site){ place, false }));
 }
 
 /* Edges belong to the newest site. */
@@ -131,8 +127,8 @@ static bool join(rlx_device_propagation *d, uint32_t from, uint32_t to, bool one
                           .site = (uint32_t)d->sites.len - 1,
                           .one_way = one_way };
     if (d->edges.len >= UINT32_MAX / 4)
-        return rlx_no_memory(d->ctx);
-    return rlx_vec_push(MEMORY(d), &d->edges, e) || rlx_no_memory(d->ctx);
+        return false;
+    return rlx_vec_push(MEMORY(d), &d->edges, e);
 }
 
 /* Joins what two descriptions have in common. Depth is bounded, so recursion is. */
@@ -162,8 +158,7 @@ static bool point_of_use(rlx_device_propagation *d, const rlx_var *v, uint32_t *
         return base_of_var(d, v, base);
     *base = (uint32_t)d->points.len;
     return add_point(d, &v->node) &&
-           (rlx_vec_push(MEMORY(d), &d->uses, ((rlx_device_owner){ &v->node, *base })) ||
-            rlx_no_memory(d->ctx));
+           rlx_vec_push(MEMORY(d), &d->uses, ((rlx_device_owner){ &v->node, *base }));
 }
 
 /* Joins a leaf (variable, tuple of leaves) with what describes it elsewhere. */
@@ -271,8 +266,7 @@ static bool hint(rlx_device_propagation *d, const rlx_call *c, const rlx_sinfo *
     if (!v || num_tensors(d, v->sinfo) != 1)
         return true;
     return point_of_use(d, v, &at) &&
-           (rlx_vec_push(MEMORY(d), &d->hints, ((rlx_device_hint){ at, device })) ||
-            rlx_no_memory(d->ctx));
+           rlx_vec_push(MEMORY(d), &d->hints, ((rlx_device_hint){ at, device }));
 }
 
 /* Every tensor of an operand is where the operation is. */
@@ -322,7 +316,7 @@ static bool operation(rlx_device_propagation *d, const rlx_call *c, const rlx_si
     uint32_t hub = (uint32_t)d->points.len;
     if (!add_point(d, &c->node) ||
         !rlx_vec_push(MEMORY(d), &d->operations, ((rlx_device_owner){ &c->node, hub })))
-        return rlx_no_memory(d->ctx);
+        return false;
     bool good = true;
     for (size_t i = 0; good && i < c->num_args; i++)
         good = join_operand(d, hub, c->args[i], MAX_TUPLE_DEPTH);
@@ -507,12 +501,12 @@ static bool binding(rlx_device_propagation *d, const rlx_binding *b)
                (!v || join_all(d, cast->sinfo, target, v->sinfo, base, false)) &&
                value(d, e, cast->sinfo, target);
     if (t && is_open(t->vdevice) && rlx_as_constant(e))
-        return rlx_ptrmap_put(&d->constants, v, (uintptr_t)e) || rlx_no_memory(d->ctx);
+        return rlx_ptrmap_put(&d->constants, v, (uintptr_t)e);
     if (v)
         unsay_inferred(d, e, v->sinfo, base);
     if (v && gives(d, e) &&
         !rlx_ptrmap_put(&d->given, v, (uintptr_t)called_function(d, rlx_as_call(e))))
-        return rlx_no_memory(d->ctx);
+        return false;
     return !v || value(d, e, v->sinfo, base);
 }
 
@@ -551,10 +545,9 @@ static bool enter(rlx_device_propagation *d, const rlx_binding *holder)
     uint32_t at;
     if (!f || !v)
         return true;
-    return (rlx_ptrmap_put(&d->literals, v, (uintptr_t)f) || rlx_no_memory(d->ctx)) &&
-           begin_function(d, f) && base_of_result(d, f, &at) &&
-           (rlx_vec_push(MEMORY(d), &d->locals, ((rlx_device_owner){ &v->node, at })) ||
-            rlx_no_memory(d->ctx));
+    return (rlx_ptrmap_put(&d->literals, v, (uintptr_t)f)) && begin_function(d, f) &&
+           base_of_result(d, f, &at) &&
+           rlx_vec_push(MEMORY(d), &d->locals, ((rlx_device_owner){ &v->node, at }));
 }
 
 static bool leave(rlx_device_propagation *d, const rlx_binding *holder, const rlx_expr *result)
@@ -693,7 +686,7 @@ static bool cross(rlx_device_propagation *d, uint32_t edge, uint32_t side)
     }
     to->device = from->device;
     to->cause = edge + 1;
-    return rlx_vec_push(MEMORY(d), &d->queue, e->end[!side]) || rlx_no_memory(d->ctx);
+    return rlx_vec_push(MEMORY(d), &d->queue, e->end[!side]);
 }
 
 /* From the points in the queue on. */
@@ -717,14 +710,14 @@ static bool spread_from(rlx_device_propagation *d, uint32_t at, const rlx_node *
     p->device = device;
     p->place = place;
     p->said = (uint8_t)said;
-    return (rlx_vec_push(MEMORY(d), &d->queue, at) || rlx_no_memory(d->ctx)) && spread(d);
+    return (rlx_vec_push(MEMORY(d), &d->queue, at)) && spread(d);
 }
 
 static bool spread_sayings(rlx_device_propagation *d)
 {
     for (size_t i = 0; i < d->points.len; i++)
         if (d->points.data[i].device && !rlx_vec_push(MEMORY(d), &d->queue, (uint32_t)i))
-            return rlx_no_memory(d->ctx);
+            return false;
     return spread(d);
 }
 
@@ -792,7 +785,7 @@ static bool settle_constants(rlx_device_propagation *d)
         if (!p->device)
             p->device = device;
         else if (!rlx_ptrmap_put(&d->scattered, v, (uintptr_t)rlx_ptrmap_get(&d->constants, v)))
-            return rlx_no_memory(d->ctx);
+            return false;
     }
     return true;
 }
@@ -851,7 +844,7 @@ static const rlx_sinfo *with_devices(rlx_device_propagation *d, const rlx_sinfo 
         return s;
     size_t bytes = tuple->num_fields * sizeof *tuple->fields;
     const rlx_sinfo **fields = rlx_mem_alloc(MEMORY(d), bytes), *out = NULL;
-    bool good = fields || rlx_no_memory(d->ctx);
+    bool good = fields;
     for (size_t i = 0; good && i < tuple->num_fields; i++) {
         good = (fields[i] = with_devices(d, tuple->fields[i], base)) != NULL;
         base += (uint32_t)num_tensors(d, tuple->fields[i]);

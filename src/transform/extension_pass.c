@@ -43,7 +43,7 @@ bool rlx_extension_pass_add(rlx_context *ctx, rlx_slice name, const rlx_extensio
     rlx_extension_pass *p = r ? rlx_mem_alloc(&ctx->memory, bytes) : NULL;
     if (!p || !rlx_vec_push(&ctx->memory, &r->passes, p)) {
         rlx_mem_free(&ctx->memory, p, p ? bytes : 0);
-        return rlx_no_memory(ctx);
+        return false;
     }
     *p = *pass;
     p->name_len = name.len;

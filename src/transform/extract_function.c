@@ -68,7 +68,7 @@ static bool find_run(extraction *x, const rlx_binding *first, const rlx_binding 
     bool lost = false;
     rlx_walk(MEMORY(x), &x->outer->node, &w, &lost);
     if (lost)
-        return rlx_no_memory(x->ctx);
+        return false;
     if (!x->block || !x->end)
         return rlx_error(x->ctx, RLX_OP02, rlx_place_of(first),
                          "expected the first and the last binding of a run, in one block of the "
@@ -77,7 +77,7 @@ static bool find_run(extraction *x, const rlx_binding *first, const rlx_binding 
                                   : "no block of it with the first") != NULL;
     for (size_t i = x->first; i < x->end; i++)
         put(x, &x->run, x->block->bindings[i]);
-    return !x->failed || rlx_no_memory(x->ctx);
+    return !x->failed;
 }
 
 /* ---- what goes in and out */
@@ -120,7 +120,7 @@ static bool find_outputs(extraction *x)
         if (v && rlx_ptrmap_has(&x->used, v))
             x->failed = !rlx_vec_push(MEMORY(x), &x->outputs, v) || !put(x, &x->is_output, v);
     }
-    return (!lost && !x->failed) || rlx_no_memory(x->ctx);
+    return !lost && !x->failed;
 }
 
 static bool take_size(extraction *x, rlx_ptrmap *known, const rlx_prim_var *v)
@@ -134,7 +134,7 @@ static bool take_size(extraction *x, rlx_ptrmap *known, const rlx_prim_var *v)
                                        : rlx_vec_push(MEMORY(x), &x->scalars, v);
     else if (good && after && v->dtype == RELAX_INT64)
         good = rlx_vec_push(MEMORY(x), &x->new_sizes, v);
-    return good || rlx_no_memory(x->ctx);
+    return good;
 }
 
 /* Sizes of the run and of its inputs that no input binds. */
@@ -154,7 +154,7 @@ static bool find_sizes(extraction *x, const rlx_node *run)
     }
     for (size_t i = 0; good && i < bound.len; i++)
         good = put(x, &known, bound.data[i]);
-    good = good || rlx_no_memory(x->ctx);
+    good = good;
     for (size_t i = 0; good && i < all.len; i++)
         good = take_size(x, &known, all.data[i]);
     rlx_vec_free(m, &bound);
@@ -169,7 +169,7 @@ typedef RLX_VEC(const rlx_expr *) exprs;
 
 static bool push(extraction *x, exprs *list, const void *e)
 {
-    return e && (rlx_vec_push(MEMORY(x), list, (const rlx_expr *)e) || rlx_no_memory(x->ctx));
+    return e && rlx_vec_push(MEMORY(x), list, (const rlx_expr *)e);
 }
 
 static const rlx_expr *param(extraction *x, const char *name, const rlx_sinfo *s)
@@ -202,8 +202,7 @@ static bool make_params(extraction *x, rlx_mutator *m, exprs *params)
         const rlx_sinfo *info = param_info(x, old);
         const rlx_var *p =
             info ? rlx_var_new(ctx, false, old->name, old->number, info, old->place) : NULL;
-        good = push(x, params, p) && (rlx_ptrmap_put(&m->vars, old, (uintptr_t)p) ||
-                                      rlx_no_memory(ctx));
+        good = push(x, params, p) && rlx_ptrmap_put(&m->vars, old, (uintptr_t)p);
     }
     const rlx_prim *const *sizes = (const rlx_prim *const *)(const void *)x->sizes.data;
     if (good && x->sizes.len)

@@ -170,7 +170,7 @@ static const rlx_expr *run_call(rlx_seq_pass *p, const rlx_call *call)
         return NULL;
     rlx_blob *data = rlx_blob_create(&p->ctx->memory, NULL, bytes);
     if (!data)
-        return rlx_no_memory(p->ctx), NULL;
+        return NULL;
     memset(data->data, 0, bytes);
     rlx_tir_arg output = {
         .dtype = out->dtype, .data = data->data, .shape = shape, .ndim = out->ndim
@@ -239,7 +239,7 @@ static bool fold_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_bind
     const rlx_expr *bound = folded ? folded : value;
     if (v && !written && now->kind == RLX_NODE_VAR_BINDING && bound->kind == RLX_NODE_CONSTANT &&
         !rlx_ptrmap_put(&f->constants, v, (uintptr_t)bound))
-        return rlx_no_memory(p->ctx);
+        return false;
     return rlx_seq_emit(p, folded ? rlx_with_value(p->ctx, now, folded) : now);
 }
 

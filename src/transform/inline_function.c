@@ -49,8 +49,7 @@ static bool map_sizes(copy *c, const rlx_call *call)
     rlx_mapping map;
     bool good = true;
     for (size_t i = 0; good && i < call->num_args; i++)
-        good = rlx_collect_prim_vars(m, rlx_as_var(c->f->params[i])->sinfo, true, &c->sizes) ||
-               rlx_no_memory(c->ctx);
+        good = rlx_collect_prim_vars(m, rlx_as_var(c->f->params[i])->sinfo, true, &c->sizes);
     rlx_mapping_init(&map, c->ctx, rlx_builder_scope(c->b),
                      (const rlx_prim *const *)(const void *)c->sizes.data, c->sizes.len);
     for (size_t i = 0; good && i < call->num_args; i++) {
@@ -62,8 +61,8 @@ static bool map_sizes(copy *c, const rlx_call *call)
     for (size_t i = 0; good && i < c->sizes.len; i++) {
         const rlx_prim *to = rlx_ptrmap_get(&map.pairs, c->sizes.data[i]);
         if (to)
-            good = (rlx_vec_push(m, &c->from, &c->sizes.data[i]->node) &&
-                    rlx_vec_push(m, &c->to, to)) || rlx_no_memory(c->ctx);
+            good =
+                rlx_vec_push(m, &c->from, &c->sizes.data[i]->node) && rlx_vec_push(m, &c->to, to);
     }
     good = good && !map.failed;
     rlx_mapping_free(&map);
@@ -93,7 +92,7 @@ static bool take_args(copy *c, const rlx_call *call, rlx_rewriter *names)
         if (!arg)
             return false;
         if (!rlx_ptrmap_put(&names->map, p, (uintptr_t)arg))
-            return rlx_no_memory(c->ctx);
+            return false;
     }
     return true;
 }
@@ -153,7 +152,7 @@ static bool hide_variables(copy *c, const rlx_seq_expr *body, rlx_rewriter *name
     rlx_walker w = { .enter = stop_at_function, .code = true };
     bool lost = false;
     if (rlx_walk(&c->ctx->memory, &body->node, &w, &lost) == RLX_STEP_STOP)
-        return !lost || rlx_no_memory(c->ctx);
+        return !lost;
     for (size_t i = 0; i < body->num_blocks; i++) {
         const rlx_block *block = rlx_as_block(body->blocks[i]);
         for (size_t k = 0; k < block->num_bindings; k++) {
@@ -163,7 +162,7 @@ static bool hide_variables(copy *c, const rlx_seq_expr *body, rlx_rewriter *name
             const rlx_sinfo *s = v->sinfo ? rlx_rewrite(names, v->sinfo) : NULL;
             const rlx_var *now = v->sinfo && !s ? NULL : rlx_var_like(c->ctx, v, true, s);
             if (!now || !rlx_ptrmap_put(&names->map, v, (uintptr_t)now))
-                return now ? rlx_no_memory(c->ctx) : false;
+                return now ? false : false;
         }
     }
     return true;
@@ -265,7 +264,7 @@ static bool needs_ordinary_block(const inlining *in, const rlx_env *env)
     const rlx_node *body = in->callee->body;
     bool lost = false;
     if (rlx_walk(&in->ctx->memory, body, &w, &lost) == RLX_STEP_STOP)
-        return !lost || rlx_no_memory(in->ctx);
+        return !lost;
     return rlx_find_impure_call(in->ctx, env, body, NULL) != NULL;
 }
 

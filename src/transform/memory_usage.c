@@ -34,7 +34,7 @@ bool rlx_memory_usage(rlx_context *ctx, const rlx_module *m, const rlx_global_va
     rlx_prim_vars known = { 0 };
     if (!f->body)
         return rlx_error(ctx, RLX_OP02, f->place, "%s has no body", gv->name->data) != NULL;
-    bool good = rlx_collect_prim_vars(&ctx->memory, &f->node, false, &known) || rlx_no_memory(ctx);
+    bool good = rlx_collect_prim_vars(&ctx->memory, &f->node, false, &known);
     /* a private function that nothing mentions would go; this one is asked about */
     m = good ? rlx_module_publish(ctx, m, name, true) : NULL;
     good = m && count_lowered(ctx, m, name, &known, out);

@@ -54,7 +54,7 @@ static bool find_mentions(merge *m)
         m->caller = (uint32_t)i;
         rlx_walk(&m->ctx->memory, m->b->functions[i], &w, &lost);
     }
-    return (!m->failed && !lost) || rlx_no_memory(m->ctx);
+    return !m->failed && !lost;
 }
 
 static bool compare(merge *m)
@@ -69,7 +69,7 @@ static bool compare(merge *m)
         if (!m->shared[i] && !rlx_vec_push(&m->ctx->memory, &m->work, (uint32_t)i))
             lost = true;
     }
-    return !lost || rlx_no_memory(m->ctx);
+    return !lost;
 }
 
 /* Who mentions what is not shared is not shared either. */
@@ -83,7 +83,7 @@ static bool spread(merge *m)
                 continue;
             m->shared[caller] = false;
             if (!rlx_vec_push(&m->ctx->memory, &m->work, caller))
-                return rlx_no_memory(m->ctx);
+                return false;
         }
     }
     return true;
@@ -107,7 +107,7 @@ static bool take_names(merge *m)
     }
     for (size_t i = 0; good && i < m->b->num_functions; i++)
         good = rlx_map_put(&m->names, name_at(m->b, i), m);
-    return good || rlx_no_memory(m->ctx);
+    return good;
 }
 
 static rlx_place place_at(const rlx_module *m, size_t i)
@@ -131,7 +131,7 @@ static const rlx_node *renamed(merge *m, const rlx_node *old, rlx_ptrmap *map)
     const rlx_node *gv =
         name ? (const rlx_node *)rlx_global_var_new(m->ctx, name, rlx_place_of(old)) : NULL;
     if (gv && !rlx_ptrmap_put(map, old, (uintptr_t)gv))
-        return rlx_no_memory(m->ctx), NULL;
+        return NULL;
     return gv;
 }
 
@@ -154,7 +154,7 @@ static bool note_params(merge *m)
         for (size_t k = 0; good && k < count; k++)
             good = rlx_ptrmap_put(&m->params, params[k], 1);
     }
-    return good || rlx_no_memory(m->ctx);
+    return good;
 }
 
 /* A function made from one of a shares its variables: it is copied with its own. NULL: out of
@@ -195,9 +195,7 @@ static bool add_from_b(merge *m, size_t i)
     uintptr_t same_link = link ? (uintptr_t)rlx_map_get(&m->symbols, rlx_string_slice(link)) : 0;
     if (m->shared[i])
         return m->b->gvars[i] == m->a->gvars[m->twin[i]] ||
-               rlx_ptrmap_put(&m->in_b, m->b->gvars[i],
-                              (uintptr_t)m->a->gvars[m->twin[i]]) ||
-               rlx_no_memory(m->ctx);
+               rlx_ptrmap_put(&m->in_b, m->b->gvars[i], (uintptr_t)m->a->gvars[m->twin[i]]);
     if (m->twin[i] != NOWHERE)
         return add_beside_twin(m, i, m->twin[i]);
     if (same_link) {
@@ -229,7 +227,7 @@ static const rlx_attr *merge_attrs(merge *m, const rlx_attr *a, const rlx_attr *
         if (!out)
             m->failed = true;
     }
-    m->failed |= lost && !rlx_no_memory(m->ctx);
+    m->failed |= lost && true;
     return out;
 }
 
@@ -251,8 +249,7 @@ static const rlx_attr *joined(merge *m, const rlx_attr *a, const rlx_attr *b)
         good = rlx_vec_push(&m->ctx->memory, &all, x->items[i]);
     for (size_t i = 0; good && y && i < y->num_items; i++)
         good = in_list(x, y->items[i]) || rlx_vec_push(&m->ctx->memory, &all, y->items[i]);
-    const rlx_attr *out = good ? rlx_attr_list_new(m->ctx, all.data, all.len)
-                               : (rlx_no_memory(m->ctx), NULL);
+    const rlx_attr *out = good ? rlx_attr_list_new(m->ctx, all.data, all.len) : NULL;
     rlx_vec_free(&m->ctx->memory, &all);
     return out;
 }
@@ -302,9 +299,8 @@ const rlx_module *rlx_merge_modules(rlx_context *ctx, const rlx_module *a, const
     rlx_ptrmap_init(&m.in_a, memory);
     rlx_ptrmap_init(&m.in_b, memory);
     bool good = rlx_module_draft_begin(&m.draft, ctx, a, n) &&
-                ((m.twin && m.shared && m.callers) || rlx_no_memory(ctx)) && find_mentions(&m) &&
-                compare(&m) && spread(&m) && take_names(&m) &&
-                note_params(&m) && put_together(&m);
+                ((m.twin && m.shared && m.callers)) && find_mentions(&m) && compare(&m) &&
+                spread(&m) && take_names(&m) && note_params(&m) && put_together(&m);
     const rlx_module *out = rlx_module_draft_end(&m.draft, good);
     rlx_map_free(&m.names);
     rlx_map_free(&m.symbols);

@@ -19,7 +19,7 @@ bool rlx_module_draft_begin(rlx_module_draft *d, rlx_context *ctx, const rlx_mod
     d->gvars = rlx_mem_alloc(&ctx->memory, d->room * sizeof *d->gvars);
     d->functions = rlx_mem_alloc(&ctx->memory, d->room * sizeof *d->functions);
     if (!d->gvars || !d->functions)
-        return rlx_no_memory(ctx);
+        return false;
     if (n) {
         memcpy(d->gvars, base->gvars, n * sizeof *d->gvars);
         memcpy(d->functions, base->functions, n * sizeof *d->functions);
@@ -125,8 +125,6 @@ static const rlx_node *mention_in(rlx_context *ctx, const rlx_node *function, se
     rlx_walker w = { .enter = find_mention, .user = &s, .unique = true };
     bool lost = false;
     rlx_walk(&ctx->memory, function, &w, &lost);
-    if (lost)
-        rlx_no_memory(ctx);
     return s.at;
 }
 
@@ -278,7 +276,7 @@ static bool rename_at(rlx_module_draft *d, size_t at, rlx_slice to, rlx_ptrmap *
                 !(d->functions[at] = rlx_with_link_name(ctx, d->functions[at], name))))
         return false;
     d->gvars[at] = gv;
-    return rlx_ptrmap_put(renamed, old, (uintptr_t)gv) || rlx_no_memory(ctx);
+    return rlx_ptrmap_put(renamed, old, (uintptr_t)gv);
 }
 
 const rlx_module *rlx_module_rename(rlx_context *ctx, const rlx_module *m, rlx_slice from,
@@ -325,8 +323,7 @@ static const rlx_string *prefixed(rlx_context *ctx, const rlx_string *prefix,
     rlx_buf_init(&b, &ctx->memory);
     rlx_buf_put(&b, prefix->data, prefix->len);
     rlx_buf_put(&b, name->data, name->len);
-    const rlx_string *out = b.failed ? (rlx_no_memory(ctx), NULL)
-                                     : rlx_string_intern(ctx, (rlx_slice){ b.data, b.len });
+    const rlx_string *out = b.failed ? NULL : rlx_string_intern(ctx, (rlx_slice){ b.data, b.len });
     rlx_buf_free(&b);
     return out;
 }
@@ -384,7 +381,7 @@ const rlx_string *rlx_fresh_name(rlx_context *ctx, rlx_map *names, rlx_slice nam
     rlx_slice found = { text.data, text.len };
     const rlx_string *out = text.failed ? NULL : rlx_string_intern(ctx, found);
     if (!out || !rlx_map_put(names, rlx_string_slice(out), (void *)(uintptr_t)out))
-        out = (rlx_no_memory(ctx), NULL);
+        out = NULL;
     rlx_buf_free(&text);
     return out;
 }
@@ -407,7 +404,7 @@ static bool note_link_names(rlx_context *ctx, const rlx_module *m, rlx_map *name
             rlx_note(ctx, place_at(m, first - 1), "the first one is here");
             good = false;
         } else if (link && !rlx_map_put(names, rlx_string_slice(link), (void *)(i + 1))) {
-            return rlx_no_memory(ctx);
+            return false;
         }
     }
     return good;
@@ -420,7 +417,7 @@ static bool note_own_names(rlx_context *ctx, const rlx_module *m, rlx_map *names
         bool is_private = !rlx_link_name(m->functions[i]);
         gives_way[i] = is_private && rlx_map_has(names, name_at(m, i));
         if (is_private && !gives_way[i] && !rlx_map_put(names, name_at(m, i), (void *)(i + 1)))
-            return rlx_no_memory(ctx);
+            return false;
     }
     return true;
 }
@@ -449,8 +446,8 @@ const rlx_module *rlx_normalize_global_vars(rlx_context *ctx, const rlx_module *
     bool *gives_way = rlx_mem_alloc_zero(&ctx->memory, m->num_functions + 1);
     rlx_map_init(&names, &ctx->memory);
     rlx_ptrmap_init(&renamed, &ctx->memory);
-    bool good = (gives_way || rlx_no_memory(ctx)) && note_link_names(ctx, m, &names) &&
-                note_own_names(ctx, m, &names, gives_way);
+    bool good =
+        (gives_way) && note_link_names(ctx, m, &names) && note_own_names(ctx, m, &names, gives_way);
     bool begun = rlx_module_draft_begin(&d, ctx, m, 0);
     good = good && begun && settle_names(&d, &names, gives_way, &renamed) &&
            rlx_rename_mentions(ctx, &renamed, d.functions, d.count);

@@ -35,8 +35,6 @@ static bool is_settled(rlx_context *ctx, const rlx_function *f)
         return false;
     rlx_walker w = { .enter = find_own_form, .user = &found, .unique = true, .code = true };
     (void)rlx_walk(&ctx->memory, &f->node, &w, &lost);
-    if (lost)
-        rlx_no_memory(ctx);
     return !found;
 }
 
@@ -62,7 +60,7 @@ const rlx_module *rlx_pass_normalize(rlx_pass_run *run, const rlx_module *m)
     const rlx_module *out = NULL;
     rlx_env env = rlx_module_env(m);
     if (!functions)
-        return rlx_no_memory(ctx), NULL;
+        return NULL;
     for (size_t i = 0; i < m->num_functions; i++) {
         const rlx_function *f = rlx_as_function(m->functions[i]);
         functions[i] =

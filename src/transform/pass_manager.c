@@ -236,7 +236,7 @@ const rlx_module *rlx_run_passes(rlx_context *ctx, const rlx_module *m, const rl
         return m;
     uint8_t *origins = rlx_mem_alloc_zero(&ctx->memory, count);
     if (!origins)
-        return rlx_no_memory(ctx), NULL;
+        return NULL;
     if (!number_steps(ctx, steps, count, origins))
         goto done;
     /* A list run from inside a pass works in the layer of the outer one. */

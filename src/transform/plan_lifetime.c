@@ -39,7 +39,7 @@ static bool use_leaf(finder *f, const rlx_expr *e, use u)
     rlx_ptrmap_clear(&f->seen);
     f->pending.len = 0;
     if (!rlx_vec_push(m, &f->pending, e))
-        return rlx_no_memory(f->ctx);
+        return false;
     while (f->pending.len) {
         const rlx_expr *top = rlx_vec_pop(&f->pending);
         const rlx_tuple *t = rlx_as_tuple(top);
@@ -47,10 +47,10 @@ static bool use_leaf(finder *f, const rlx_expr *e, use u)
         if (!t || rlx_ptrmap_has(&f->seen, t))
             continue;
         if (!rlx_ptrmap_put(&f->seen, t, 1))
-            return rlx_no_memory(f->ctx);
+            return false;
         for (size_t i = 0; i < t->num_fields; i++)
             if (!rlx_vec_push(m, &f->pending, t->fields[i]))
-                return rlx_no_memory(f->ctx);
+                return false;
     }
     return true;
 }
@@ -134,7 +134,7 @@ bool rlx_lifetimes_find(rlx_lifetimes *l, rlx_context *ctx, const rlx_module *m,
     *l = (rlx_lifetimes){ rlx_mem_alloc(&ctx->memory, (n + 1) * sizeof *l->end),
                           rlx_mem_alloc_zero(&ctx->memory, n + 1), n };
     if (!l->end || !l->escapes)
-        return rlx_no_memory(ctx);
+        return false;
     rlx_ptrmap_init(&f.seen, &ctx->memory);
     for (size_t i = 0; i < n; i++)
         l->end[i] = (uint32_t)i;

@@ -107,8 +107,7 @@ static bool worth_killing(const rlx_flow *w, uint32_t at)
 
 static bool note_event(planned *d, rlx_context *ctx, uint32_t at)
 {
-    return rlx_ptrmap_put(&d->event_of, d->flow.events.data[at].binding, at + 1) ||
-           rlx_no_memory(ctx);
+    return rlx_ptrmap_put(&d->event_of, d->flow.events.data[at].binding, at + 1);
 }
 
 static bool schedule(planned *d, rlx_context *ctx)
@@ -145,7 +144,6 @@ static const rlx_function *plan_one(rlx_seq_pass *p, const rlx_module *m, const 
         goto done;
     d->kills = rlx_mem_alloc_zero(&ctx->memory, (d->flow.events.len + 1) * sizeof *d->kills);
     if (!d->kills) {
-        rlx_no_memory(ctx);
         goto done;
     }
     if (!d->plan.storages.len)
@@ -173,7 +171,6 @@ const rlx_module *rlx_pass_plan_memory(rlx_pass_run *run, const rlx_module *m)
     rlx_seq_init(&p, ctx, m, &d);
     p.binding = place_binding;
     if (!functions || !d.blank) {
-        rlx_no_memory(ctx);
         goto done;
     }
     for (size_t i = 0; i < m->num_functions; i++) {

@@ -176,7 +176,7 @@ static uint32_t new_storage(scan *s, const demand *d, uint32_t seq)
     };
     uint32_t n = (uint32_t)s->plan->storages.len;
     if (!rlx_vec_push(m, &s->plan->storages, a) || !rlx_vec_push(m, &s->open, n))
-        return rlx_no_memory(s->ctx), RLX_NO_STORAGE;
+        return RLX_NO_STORAGE;
     return n;
 }
 
@@ -185,8 +185,7 @@ static bool give_back(scan *s, uint32_t n, uint32_t at)
     rlx_plan_slot *a = &s->plan->storages.data[n];
     a->last = at;
     a->idle = true;
-    return rlx_vec_push(&s->ctx->memory, &s->shelf[a->size ? SYMBOLIC : shelf_of(a->bytes)], n) ||
-           rlx_no_memory(s->ctx);
+    return rlx_vec_push(&s->ctx->memory, &s->shelf[a->size ? SYMBOLIC : shelf_of(a->bytes)], n);
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
@@ -268,7 +267,7 @@ bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_function *f, 
     s.dying = rlx_mem_alloc_zero(m, (n + 1) * sizeof(uint32_t));
     s.next = rlx_mem_alloc_zero(m, (n + 1) * sizeof(uint32_t));
     rlx_scope_init(&s.scope, ctx, NULL);
-    bool good = (plan->storage_of && s.dying && s.next) || rlx_no_memory(ctx);
+    bool good = plan->storage_of && s.dying && s.next;
     for (size_t i = 0; good && i < n; i++)
         plan->storage_of[i] = RLX_NO_STORAGE;
     good = good && rlx_scope_enter_function(&s.scope, f);

@@ -23,7 +23,7 @@ static const rlx_sinfo *signature(realize *r, const rlx_function *f, const rlx_s
     const rlx_sinfo **params = rlx_mem_alloc(&r->ctx->memory, bytes), *out = NULL,
                     *like = rlx_device_result_info(r->ctx, f),
                     *ret = rlx_device_propagation_sinfo(&r->spread, &f->node, like, s->ret);
-    bool good = params || rlx_no_memory(r->ctx);
+    bool good = params;
     for (size_t i = 0; good && i < s->num_params; i++) {
         const rlx_var *v = rlx_as_var(f->params[i]);
         params[i] = v ? rlx_device_propagation_sinfo(&r->spread, &v->node, v->sinfo, s->params[i])
@@ -69,7 +69,7 @@ static const rlx_function *realize_function(rlx_seq_pass *p, const rlx_function 
 {
     size_t bytes = (now->num_params + 1) * sizeof *now->params;
     const rlx_expr **params = rlx_mem_alloc(&p->ctx->memory, bytes);
-    bool good = params || rlx_no_memory(p->ctx);
+    bool good = params;
     for (size_t i = 0; good && i < now->num_params; i++)
         good = (params[i] = rlx_seq_rename(p, now->params[i])) != NULL;
     const rlx_function *f = good ? with_signature(p->user, old, now, params) : NULL;
@@ -107,7 +107,7 @@ static const rlx_expr *copied_tuple(rlx_seq_pass *p, const rlx_expr *x, const rl
         return copied(p->ctx, x, device, place);
     size_t bytes = (a->num_fields + 1) * sizeof(const rlx_expr *);
     const rlx_expr **fields = rlx_mem_alloc(&p->ctx->memory, bytes), *out = NULL;
-    bool good = fields || rlx_no_memory(p->ctx);
+    bool good = fields;
     for (size_t i = 0; good && i < a->num_fields; i++) {
         const rlx_expr *item = rlx_tuple_get_item_new(p->ctx, x, (int64_t)i, place);
         const rlx_var *v = rlx_seq_bind(p, "item", a->fields[i], item, place);

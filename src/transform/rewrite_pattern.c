@@ -88,7 +88,7 @@ static bool replace_bound(rewriting *r, const rlx_var *v, const rlx_expr *leaf)
     bool escapes = v->node.kind == RLX_NODE_VAR && rlx_builder_in_dataflow(b);
     if (escapes && !(leaf = (const rlx_expr *)rlx_builder_emit(b, leaf, &how)))
         return false;
-    return rlx_ptrmap_put(&r->mutator.vars, v, (uintptr_t)leaf) || rlx_no_memory(r->ctx);
+    return rlx_ptrmap_put(&r->mutator.vars, v, (uintptr_t)leaf);
 }
 
 static bool replace_too(rewriting *r, rlx_match_swap too)
@@ -207,7 +207,7 @@ static bool uncount(rewriting *r, rlx_ptrmap *counts, const rlx_binding *b)
     rlx_walker w = { .enter = count_var, .user = &c, .annotations = true };
     bool lost = false;
     rlx_walk(&r->ctx->memory, b, &w, &lost);
-    return (!lost && !c.failed) || rlx_no_memory(r->ctx);
+    return !lost && !c.failed;
 }
 
 static enum rlx_step note_binding(void *user, const rlx_node *n, const rlx_field *via,
@@ -231,7 +231,7 @@ static bool find_loose(rewriting *r, const rlx_function *f, rlx_ptrmap *bindings
         good = !r->loose[i] || rlx_ptrmap_put(bindings, r->now[i], 0);
     if (good)
         rlx_walk(&r->ctx->memory, &f->node, &w, &lost);
-    return (good && !lost && !c.failed) || rlx_no_memory(r->ctx);
+    return good && !lost && !c.failed;
 }
 
 static bool is_pure(rewriting *r, const rlx_expr *value)
@@ -263,7 +263,7 @@ static bool find_dead(rewriting *r, const rlx_function *f, rlx_ptrmap *bindings,
         if (dead)
             good = uncount(r, &counts, b);
         else
-            good = rlx_ptrmap_put(bindings, r->now[i], 0) || rlx_no_memory(r->ctx);
+            good = rlx_ptrmap_put(bindings, r->now[i], 0);
     }
     rlx_ptrmap_free(&counts);
     return good;

@@ -62,7 +62,7 @@ void rlx_seq_free(rlx_seq_pass *p)
 bool rlx_seq_replace(rlx_seq_pass *p, const rlx_node *old, const rlx_node *with)
 {
     p->num_names++;
-    return with && (rlx_ptrmap_put(&p->names.map, old, (uintptr_t)with) || rlx_no_memory(p->ctx));
+    return with && rlx_ptrmap_put(&p->names.map, old, (uintptr_t)with);
 }
 
 /* ---- renaming ------------------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ static bool close_block(rlx_seq_pass *p, rlx_seq_frame *f)
     f->opened = NULL;
     if (!block)
         return !count;
-    return rlx_vec_push(MEMORY(p), &p->blocks, block) || rlx_no_memory(p->ctx);
+    return rlx_vec_push(MEMORY(p), &p->blocks, block);
 }
 
 /* The first binding of a source block: it goes on in the open output block if that is of its
@@ -199,7 +199,7 @@ bool rlx_seq_emit(rlx_seq_pass *p, const rlx_binding *b)
     rlx_seq_frame *f = &rlx_vec_last(&p->frames);
     if (!b || (f->coming && !begin_output(p, f)))
         return false;
-    return rlx_vec_push(MEMORY(p), &p->bindings, b) || rlx_no_memory(p->ctx);
+    return rlx_vec_push(MEMORY(p), &p->bindings, b);
 }
 
 static bool open_block(rlx_seq_pass *p, rlx_seq_frame *f, const rlx_block *b)
@@ -219,7 +219,7 @@ static bool enter_sequence(rlx_seq_pass *p, const rlx_expr *source)
     rlx_seq_frame f = { .source = source,
                         .first_block = p->blocks.len,
                         .first_binding = p->bindings.len };
-    return source && (rlx_vec_push(MEMORY(p), &p->frames, f) || rlx_no_memory(p->ctx));
+    return source && rlx_vec_push(MEMORY(p), &p->frames, f);
 }
 
 /* The result as the pass wants it, with what it emits for that in an ordinary block. */
@@ -392,7 +392,7 @@ static const rlx_function *rename_head(rlx_seq_pass *p, const rlx_function *f)
     for (size_t i = 0; good && i < f->num_params; i++) {
         const rlx_expr *now = rlx_seq_rename(p, f->params[i]);
         same &= now == f->params[i];
-        good = rlx_vec_push(MEMORY(p), &params, now) || rlx_no_memory(p->ctx);
+        good = rlx_vec_push(MEMORY(p), &params, now);
     }
     const rlx_function *now =
         !good  ? NULL
@@ -519,7 +519,7 @@ const rlx_module *rlx_seq_module(rlx_seq_pass *p, const rlx_module *m)
         rlx_mem_alloc(MEMORY(p), (m->num_functions + 1) * sizeof *functions);
     const rlx_module *out = NULL;
     if (!functions)
-        return rlx_no_memory(p->ctx), NULL;
+        return NULL;
     for (size_t i = 0; i < m->num_functions; i++) {
         const rlx_function *f = rlx_as_function(m->functions[i]);
         functions[i] = f ? (const rlx_node *)rlx_seq_function(p, f) : m->functions[i];

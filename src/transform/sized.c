@@ -37,7 +37,7 @@ bool rlx_sized_put(rlx_sized *s, const rlx_expr *var, const rlx_expr *with)
     if (rlx_vec_push(MEMORY(s), &s->entries, e) &&
         rlx_ptrmap_put(&s->index, var, s->entries.len - 1))
         return true;
-    return rlx_no_memory(s->p->ctx);
+    return false;
 }
 
 /* Sequences inside of a dataflow block are functions: they do not see its variables. */
@@ -165,7 +165,7 @@ static const rlx_expr *cast(rlx_sized *s, const rlx_var *var, const rlx_sinfo *i
     const rlx_binding *b = v ? rlx_match_cast_new(ctx, v, info, &var->node, place) : NULL;
     if (!b || !rlx_scope_enter(&s->p->scope, info) || !rlx_sized_put(s, &var->node, &v->node))
         return NULL;
-    return rlx_vec_push(MEMORY(s), &s->casts, b) ? &v->node : (rlx_no_memory(ctx), NULL);
+    return rlx_vec_push(MEMORY(s), &s->casts, b) ? &v->node : NULL;
 }
 
 static const rlx_expr *sized_var(rlx_sized *s, const rlx_var *var, rlx_place place)
@@ -175,7 +175,7 @@ static const rlx_expr *sized_var(rlx_sized *s, const rlx_var *var, rlx_place pla
     const rlx_sinfo *info = have ? NULL : named(&n, var->sinfo);
     if (have || info == var->sinfo)
         return have ? have : &var->node;
-    return info ? cast(s, var, info, place) : (rlx_no_memory(s->p->ctx), NULL);
+    return info ? cast(s, var, info, place) : NULL;
 }
 
 static const rlx_expr *sized_tuple(rlx_sized *s, const rlx_tuple *t, rlx_place place)
@@ -184,7 +184,7 @@ static const rlx_expr *sized_tuple(rlx_sized *s, const rlx_tuple *t, rlx_place p
     const rlx_expr **fields = rlx_mem_alloc(MEMORY(s), bytes), *out = &t->node;
     bool changed = false;
     if (!fields)
-        return rlx_no_memory(s->p->ctx), NULL;
+        return NULL;
     for (size_t i = 0; out && i < t->num_fields; i++) {
         const rlx_var *v = rlx_as_var(t->fields[i]);
         fields[i] = v && v->sinfo ? sized_var(s, v, place) : t->fields[i];

@@ -39,7 +39,7 @@ static enum rlx_step find_block(void *user, const rlx_node *n, const rlx_field *
         if (!picks(s, b->bindings[i]))
             continue;
         if (!rlx_vec_push(&s->ctx->memory, &s->blocks, b))
-            return rlx_no_memory(s->ctx), RLX_STEP_STOP;
+            return RLX_STEP_STOP;
         break;
     }
     return RLX_STEP_ON;
@@ -50,7 +50,7 @@ static bool find_blocks(split *s, const rlx_function *f)
     rlx_walker w = { .enter = find_block, .user = s, .code = true };
     bool lost = false;
     bool stopped = rlx_walk(&s->ctx->memory, &f->node, &w, &lost) == RLX_STEP_STOP;
-    return lost ? rlx_no_memory(s->ctx) : !stopped;
+    return lost ? false : !stopped;
 }
 
 /* ---- what crosses */
@@ -71,7 +71,7 @@ static bool each_binding(split *s, const rlx_block *block,
 
 static bool put(split *s, rlx_ptrmap *map, const void *key, uintptr_t value)
 {
-    return rlx_ptrmap_put(map, key, value) || rlx_no_memory(s->ctx);
+    return rlx_ptrmap_put(map, key, value);
 }
 
 static bool note_piece(split *s, const rlx_binding *b, bool goes_out)
@@ -101,7 +101,7 @@ static bool note_uses(split *s, const rlx_binding *b, bool goes_out)
     bool lost = false;
     (void)goes_out;
     bool stopped = rlx_walk(&s->ctx->memory, b, &w, &lost) == RLX_STEP_STOP;
-    return lost ? rlx_no_memory(s->ctx) : !stopped;
+    return lost ? false : !stopped;
 }
 
 static bool renew(split *s, const rlx_binding *b, bool goes_out)
@@ -154,7 +154,7 @@ static bool cut(split *s, const rlx_block *block, blocks *out)
         if (!run)
             return false;
         if (!rlx_vec_push(&s->ctx->memory, out, run))
-            return rlx_no_memory(s->ctx);
+            return false;
     }
     return true;
 }
@@ -177,8 +177,7 @@ static const rlx_node *cut_sequence(rlx_rewriter *r, const rlx_node *n)
         const rlx_block *b = rlx_as_block(seq->blocks[i]);
         bool here = is_cut(s, b);
         any |= here;
-        good = here ? cut(s, b, &out)
-                    : rlx_vec_push(&s->ctx->memory, &out, &b->node) || rlx_no_memory(s->ctx);
+        good = here ? cut(s, b, &out) : rlx_vec_push(&s->ctx->memory, &out, &b->node);
     }
     const rlx_node *now =
         good && any ? rlx_seq_new(s->ctx, out.data, out.len, seq->body, seq->place) : n;

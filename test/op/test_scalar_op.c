@@ -13,6 +13,7 @@
 #include "ir/walk.h"
 #include "kernel_c.h"
 #include "op/op.h"
+#include "script/print.h"
 #include "text_module.h"
 
 enum kind { FLOAT1, WIDE1, FLOAT2, FLOAT3, LDEXP, TEST1, SAME1, SAME2, COUNT1, CHOICE3 };

@@ -168,9 +168,10 @@ def programs(_):
     """Every named program is read by the test beside it."""
     for path in sorted(TOP.glob("test/*/*.programs")):
         source = next(p for p in (path.with_name(f"test_{path.stem}.c"), path.with_suffix(".c")) if p.exists()).read_text()
+        all_read = f'text_file_parts("{path.relative_to(TOP)}"' in source
         for name in re.findall(r"^=== (.*)$", path.read_text(), re.M):
             plain = name.removesuffix(", corrected")     # analysis/well_formed puts the second half of those names on
-            yield f"{path.name}: {name} is read", f'"{plain}"' in source or f'"= {plain}"' in source, ""
+            yield f"{path.name}: {name} is read", all_read or f'"{plain}"' in source or f'"= {plain}"' in source, ""
 
 
 def includes(root):
