@@ -102,6 +102,7 @@ CALLS = {
 HEADER = """
 #define RELAX_LIMIT 0x10u
 typedef struct relax_ctx relax_ctx; /* everything */
+/* Letters. */
 enum relax_kind { RELAX_A = 1, RELAX_B = RELAX_A << 4 };
 /* Made with care. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
