@@ -61,7 +61,8 @@ static uint32_t tensors(program *p, uint32_t count, bool symbolic)
     for (uint32_t i = 0; i < count; i++) {
         int64_t n = i || !symbolic ? rlx_desc_dim_symbol(&p->w, 0, RLX_SLICE("n"))
                                    : rlx_desc_dim_bind(&p->w, 0, RLX_SLICE("n"));
-        int64_t dims[] = { symbolic ? n : rlx_desc_dim_literal(&p->w, 16), rlx_desc_dim_literal(&p->w, 64) };
+        int64_t dims[] = { symbolic ? n : rlx_desc_dim_literal(&p->w, 16),
+                           rlx_desc_dim_literal(&p->w, 64) };
         rlx_desc_param(&d, RLX_SLICE("x"));
         rlx_desc_tensor(&d, RELAX_FLOAT32, 2, dims);
     }

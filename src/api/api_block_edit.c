@@ -110,7 +110,8 @@ relax_status relax_block_edit_remove_unused(relax_block_edit *edit)
 
 const relax_block *relax_block_edit_block(relax_block_edit *edit)
 {
-    return RLX_API_IS(edit, API_BLOCK_EDIT) ? give(edit->ctx, rlx_block_edit_block(edit->edit)) : NULL;
+    return RLX_API_IS(edit, API_BLOCK_EDIT) ? give(edit->ctx, rlx_block_edit_block(edit->edit))
+                                            : NULL;
 }
 
 const relax_base_func *relax_block_edit_function(relax_block_edit *edit)
@@ -124,6 +125,7 @@ const relax_base_func *relax_block_edit_function(relax_block_edit *edit)
 
 relax_module *relax_block_edit_module(relax_block_edit *edit)
 {
-    return RLX_API_IS(edit, API_BLOCK_EDIT) ? give(edit->ctx, rlx_block_edit_module(edit->edit, NULL))
-                                        : NULL;
+    return RLX_API_IS(edit, API_BLOCK_EDIT)
+               ? give(edit->ctx, rlx_block_edit_module(edit->edit, NULL))
+               : NULL;
 }

@@ -13,12 +13,12 @@ struct relax_module_builder {
     rlx_error_mark errors; /* when it was made */
     /* the host and the builders of its functions: the last to go frees it */
     size_t users;
-    bool lent; /* to a callback of the host, see rlx_api_borrow */
+    bool borrowed; /* to a callback of the host, see rlx_api_borrow */
 };
 
 /* One open function or if of a builder. One whose begin failed is kept as a dead frame, so that
  * begins and ends still pair: what stands between them does nothing, without further reports. */
-enum frame_kind { FRAME_FUNCTION, FRAME_THEN, FRAME_ELSE, FRAME_LENT };
+enum frame_kind { FRAME_FUNCTION, FRAME_THEN, FRAME_ELSE, FRAME_BORROWED };
 typedef struct frame {
     enum frame_kind kind;
     const rlx_expr *self;        /* function: GlobalVar or local variable */
@@ -37,7 +37,7 @@ struct relax_builder {
     relax_module_builder *module;
     rlx_builder *b;
     RLX_VEC(frame) frames;
-    bool lent, lent_dataflow;    /* the builder of a rewriting; in whose dataflow block */
+    bool borrowed, borrowed_dataflow;    /* the builder of a rewriting; in whose dataflow block */
     uint32_t made_in;            /* callbacks of the host under way when it was made */
     rlx_place otherwise;         /* of bindings that are given none */
 };
@@ -85,7 +85,7 @@ static void leave_module(relax_module_builder *mb)
 
 void relax_module_builder_destroy(relax_module_builder *mb)
 {
-    if (!RLX_API_IS(mb, API_MODULE_BUILDER) || mb->lent)
+    if (!RLX_API_IS(mb, API_MODULE_BUILDER) || mb->borrowed)
         return;
     RLX_API_SET_TAG(mb, API_GONE);
     leave_module(mb);
@@ -226,7 +226,7 @@ relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb
 
 void relax_builder_destroy(relax_builder *builder)
 {
-    if (!IS_READY(builder) || builder->lent)
+    if (!IS_READY(builder) || builder->borrowed)
         return;
     relax_context *ctx = builder->ctx;
     rlx_builder_free(builder->b);
@@ -474,7 +474,7 @@ relax_status relax_builder_end_dataflow(relax_builder *builder)
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (!rlx_builder_in_dataflow(builder->b))
         wrong_state(builder, "no dataflow block is open");
-    else if (builder->lent_dataflow && rlx_vec_last(&builder->frames).kind == FRAME_LENT)
+    else if (builder->borrowed_dataflow && rlx_vec_last(&builder->frames).kind == FRAME_BORROWED)
         wrong_state(builder, "the dataflow block is that of the function that is rewritten");
     else if (!rlx_builder_end_block(builder->b) && rlx_error_count(builder->ctx) == errors)
         rlx_no_memory(builder->ctx);
@@ -615,7 +615,7 @@ relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false
     bool has_else = top && top->kind == FRAME_ELSE;
     if (!has_else && !(top && top->dead))
         wrong_state(builder, "end_if without begin_else");
-    if (!top || top->kind == FRAME_FUNCTION || top->kind == FRAME_LENT)
+    if (!top || top->kind == FRAME_FUNCTION || top->kind == FRAME_BORROWED)
         return give(ctx, NULL);
     frame f = rlx_vec_pop(&builder->frames);
     if (f.dead)
@@ -631,55 +631,55 @@ relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false
     return emitted(builder, e ? emit(builder->b, e, &how) : NULL);
 }
 
-/* ---- lent to callbacks */
+/* ---- borrowed by callbacks */
 
 rlx_api_borrow *rlx_api_borrow_create(relax_context *ctx)
 {
-    rlx_api_borrow *loan = rlx_mem_alloc_zero(&ctx->memory, sizeof *loan);
+    rlx_api_borrow *borrow = rlx_mem_alloc_zero(&ctx->memory, sizeof *borrow);
     relax_module_builder *mb = rlx_mem_alloc_zero(&ctx->memory, sizeof *mb);
-    if (!loan || !mb || !rlx_vec_reserve(&ctx->memory, &loan->b.frames, 1)) {
-        rlx_mem_free(&ctx->memory, loan, loan ? sizeof *loan : 0);
+    if (!borrow || !mb || !rlx_vec_reserve(&ctx->memory, &borrow->b.frames, 1)) {
+        rlx_mem_free(&ctx->memory, borrow, borrow ? sizeof *borrow : 0);
         rlx_mem_free(&ctx->memory, mb, mb ? sizeof *mb : 0);
         return NULL;
     }
     RLX_API_SET_TAG(mb, API_MODULE_BUILDER);
-    RLX_API_SET_TAG(&loan->b, API_BUILDER);
+    RLX_API_SET_TAG(&borrow->b, API_BUILDER);
     mb->ctx = rlx_api_hold(ctx);
     mb->users = 1;
-    mb->lent = loan->b.lent = true;
-    loan->b.ctx = ctx;
-    loan->b.module = loan->mb = mb;
-    return loan;
+    mb->borrowed = borrow->b.borrowed = true;
+    borrow->b.ctx = ctx;
+    borrow->b.module = borrow->mb = mb;
+    return borrow;
 }
 
 /* Its parts belong to others. A builder that the callback forgot keeps the empty shell until it is
  * destroyed. */
-void rlx_api_borrow_free(rlx_api_borrow *loan)
+void rlx_api_borrow_free(rlx_api_borrow *borrow)
 {
-    if (!loan)
+    if (!borrow)
         return;
-    relax_context *ctx = loan->b.ctx;
-    relax_module_builder *mb = loan->mb;
-    rlx_vec_free(&ctx->memory, &loan->b.frames);
-    rlx_mem_free(&ctx->memory, loan, sizeof *loan);
+    relax_context *ctx = borrow->b.ctx;
+    relax_module_builder *mb = borrow->mb;
+    rlx_vec_free(&ctx->memory, &borrow->b.frames);
+    rlx_mem_free(&ctx->memory, borrow, sizeof *borrow);
     mb->mb = NULL;
     RLX_API_SET_TAG(mb, API_GONE);
     leave_module(mb);
 }
 
-relax_builder *rlx_api_borrow_begin(rlx_api_borrow *loan, rlx_module_builder *mb, rlx_builder *b,
+relax_builder *rlx_api_borrow_begin(rlx_api_borrow *borrow, rlx_module_builder *mb, rlx_builder *b,
                                     rlx_place place, relax_module_builder **out)
 {
-    relax_builder *builder = &loan->b;
-    loan->mb->mb = mb;
-    loan->mb->errors = rlx_errors_mark(builder->ctx);
+    relax_builder *builder = &borrow->b;
+    borrow->mb->mb = mb;
+    borrow->mb->errors = rlx_errors_mark(builder->ctx);
     builder->b = b;
     builder->made_in = callbacks_under_way(builder->ctx);
     builder->otherwise = place;
-    builder->lent_dataflow = rlx_builder_in_dataflow(b);
-    builder->frames.data[0] = (frame){ .kind = FRAME_LENT, .errors = loan->mb->errors };
+    builder->borrowed_dataflow = rlx_builder_in_dataflow(b);
+    builder->frames.data[0] = (frame){ .kind = FRAME_BORROWED, .errors = borrow->mb->errors };
     builder->frames.len = 1;
-    *out = loan->mb;
+    *out = borrow->mb;
     return builder;
 }
 
@@ -697,18 +697,18 @@ static void drop_frame(relax_builder *b)
     rlx_builder_end_function(b->b, no_value(b), NULL, f.attrs, f.place);
 }
 
-bool rlx_api_borrow_end(rlx_api_borrow *loan)
+bool rlx_api_borrow_end(rlx_api_borrow *borrow)
 {
-    relax_builder *b = &loan->b;
+    relax_builder *b = &borrow->b;
     bool good = b->frames.len == 1;
     while (b->frames.len > 1)
         drop_frame(b);
-    if (rlx_builder_in_dataflow(b->b) && !b->lent_dataflow) {
+    if (rlx_builder_in_dataflow(b->b) && !b->borrowed_dataflow) {
         rlx_builder_end_block(b->b);
         good = false;
     }
     b->frames.len = 0;
-    good = good && loan->mb->users == 1;
+    good = good && borrow->mb->users == 1;
     return good ||
            wrong_state(b,
                        "the callback left a function, an if, a dataflow block or a builder open");

@@ -94,7 +94,7 @@ enum api_tag {
 #define RLX_API_IS(handle, kind) ((handle) != NULL)
 #endif
 
-/* ---- builders lent to a callback of the host (api_builder.c): they cannot be destroyed, and
+/* ---- builders borrowed by a callback of the host (api_builder.c): they cannot be destroyed, and
  * what is open cannot be ended by it. */
 typedef struct rlx_api_borrow rlx_api_borrow;
 struct rlx_builder;
@@ -103,13 +103,13 @@ struct relax_builder;
 struct relax_module_builder;
 rlx_api_borrow *
 rlx_api_borrow_create(relax_context *ctx);      /* NULL: out of memory; holds the context */
-void rlx_api_borrow_free(rlx_api_borrow *loan); /* NULL is fine */
+void rlx_api_borrow_free(rlx_api_borrow *borrow); /* NULL is fine */
 /* For one call: a builder that stands where b does. Bindings without a place get `place`. */
-struct relax_builder *rlx_api_borrow_begin(rlx_api_borrow *loan, struct rlx_module_builder *mb,
+struct relax_builder *rlx_api_borrow_begin(rlx_api_borrow *borrow, struct rlx_module_builder *mb,
                                            struct rlx_builder *b, rlx_place place,
                                            struct relax_module_builder **out);
 /* False after a report if the callback left something open, which is ended. */
-bool rlx_api_borrow_end(rlx_api_borrow *loan);
+bool rlx_api_borrow_end(rlx_api_borrow *borrow);
 
 /* ---- bytes: text made with the context's allocator, living on its own */
 typedef struct rlx_api_bytes { rlx_shared_memory *memory; rlx_buf buf; } rlx_api_bytes;

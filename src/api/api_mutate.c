@@ -14,7 +14,7 @@ struct relax_mutator {
     relax_mutations t;
     rlx_mutation how;
     rlx_mutator *m;        /* of the function under way */
-    rlx_api_borrow *loan;
+    rlx_api_borrow *borrow;
     /* while a callback runs */
     relax_builder *builder;
     relax_module_builder *module_builder;
@@ -40,7 +40,7 @@ static void enter_host(relax_mutator *h, const rlx_node *about)
     h->keeps = false;
     h->errors = rlx_error_count(h->ctx);
     h->builder =
-        rlx_api_borrow_begin(h->loan, h->how.mb, h->m->builder, h->place, &h->module_builder);
+        rlx_api_borrow_begin(h->borrow, h->how.mb, h->m->builder, h->place, &h->module_builder);
     rlx_float_leave(h->host);
 }
 
@@ -51,7 +51,7 @@ static bool leave_host(relax_mutator *h)
     h->asked = NULL;
     h->builder = NULL;
     h->module_builder = NULL;
-    bool closed = rlx_api_borrow_end(h->loan);
+    bool closed = rlx_api_borrow_end(h->borrow);
     h->ctx->diags.otherwise = h->place;
     return closed && rlx_error_count(h->ctx) == h->errors;
 }
@@ -416,9 +416,9 @@ relax_module *relax_module_mutate(relax_context *ctx, const relax_module *module
         !read_table(ctx, mutations, &h.t) ||
         !rlx_api_function(ctx, rlx_as_module(node_of(module)), function, function_len, &h.how.gv))
         return give(ctx, NULL);
-    h.loan = rlx_api_borrow_create(ctx);
-    const rlx_module *out = h.loan ? run(&h, rlx_as_module(node_of(module))) : NULL;
-    rlx_api_borrow_free(h.loan);
+    h.borrow = rlx_api_borrow_create(ctx);
+    const rlx_module *out = h.borrow ? run(&h, rlx_as_module(node_of(module))) : NULL;
+    rlx_api_borrow_free(h.borrow);
     RLX_API_SET_TAG(&h, API_GONE);
     return give(ctx, out);
 }

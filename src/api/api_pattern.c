@@ -115,8 +115,9 @@ const relax_pattern *relax_pattern_expr_new(relax_context *ctx, const relax_expr
 {
     rlx_pattern p = kind_of(RLX_PATTERN_EXPR);
     p.like = node_of(expr);
-    return RLX_API_CONTEXT(ctx) ? make(ctx, rlx_api_family(ctx, expr, RLX_FAMILY_EXPR, "expr"), p, NULL)
-                            : NULL;
+    return RLX_API_CONTEXT(ctx)
+               ? make(ctx, rlx_api_family(ctx, expr, RLX_FAMILY_EXPR, "expr"), p, NULL)
+               : NULL;
 }
 
 static const relax_pattern *named(relax_context *ctx, enum rlx_pattern_kind kind, const char *name,
@@ -626,7 +627,7 @@ relax_status relax_rewrite_options_init(relax_rewrite_options *options, size_t s
     return rlx_options_init(options, struct_size, &rewrite_defaults, sizeof rewrite_defaults);
 }
 
-typedef struct hosted { relax_rewrite_fn rewrite; void *user; rlx_api_borrow *loan; } hosted;
+typedef struct hosted { relax_rewrite_fn rewrite; void *user; rlx_api_borrow *borrow; } hosted;
 
 static const rlx_expr *ask_host(void *user, rlx_module_builder *mb, rlx_builder *b,
                                 const rlx_matcher *matcher, rlx_match_swaps *also)
@@ -637,9 +638,9 @@ static const rlx_expr *ask_host(void *user, rlx_module_builder *mb, rlx_builder 
     relax_match match = shown(matcher);
     match.also = also;
     relax_builder *builder =
-        rlx_api_borrow_begin(h->loan, mb, b, ctx->diags.otherwise, &module_builder);
+        rlx_api_borrow_begin(h->borrow, mb, b, ctx->diags.otherwise, &module_builder);
     const relax_expr *e = h->rewrite(h->user, module_builder, builder, &match);
-    if (!rlx_api_borrow_end(h->loan) || !e ||
+    if (!rlx_api_borrow_end(h->borrow) || !e ||
         !rlx_api_family(ctx, e, RLX_FAMILY_EXPR, "the replacement"))
         return NULL;
     return node_of(e);
@@ -698,7 +699,7 @@ relax_module *relax_pattern_rewrite(relax_context *ctx, const relax_module *modu
                                 .max_steps = o.max_steps,
                                 .max_rounds = o.max_rounds };
     const rlx_module *out =
-        host.loan ? rlx_rewrite_pattern(ctx, rlx_as_module(node_of(module)), &how) : NULL;
-    rlx_api_borrow_free(host.loan);
+        host.borrow ? rlx_rewrite_pattern(ctx, rlx_as_module(node_of(module)), &how) : NULL;
+    rlx_api_borrow_free(host.borrow);
     return give(ctx, out);
 }

@@ -18,7 +18,8 @@ struct relax_tir_builder {
 
 relax_tir_builder *relax_tir_builder_create(relax_context *ctx, relax_place place)
 {
-    relax_tir_builder *b = RLX_API_CONTEXT(ctx) ? rlx_mem_alloc_zero(&ctx->memory, sizeof *b) : NULL;
+    relax_tir_builder *b =
+        RLX_API_CONTEXT(ctx) ? rlx_mem_alloc_zero(&ctx->memory, sizeof *b) : NULL;
     if (!b) {
         if (RLX_API_READS(ctx))
             rlx_no_memory(ctx);

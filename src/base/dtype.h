@@ -50,7 +50,7 @@ size_t rlx_dtype_name(rlx_dtype t, char out[RLX_DTYPE_TEXT]);
 
 /* Floats of dtype.def. Narrow ones have fewer than 32 bits and compute in float32. */
 bool rlx_dtype_is_narrow_float(rlx_dtype t);
-double rlx_dtype_round(rlx_dtype t, double v);            /* the nearest number of t; other dtypes: v */
+double rlx_dtype_round(rlx_dtype t, double v); /* the nearest number of t; other dtypes: v */
 double rlx_dtype_greatest(rlx_dtype t);       /* finite; of another dtype: float64's */
 /* An element in memory, which need not be aligned. */
 double rlx_dtype_load_float(rlx_dtype t, const void *at);

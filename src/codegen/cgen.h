@@ -1,6 +1,6 @@
 /* cgen.h: kernel bytecode as C. */
-#ifndef RLX_CODEGEN_C_WRITER_H
-#define RLX_CODEGEN_C_WRITER_H
+#ifndef RLX_CGEN_H
+#define RLX_CGEN_H
 
 #include "codegen/kgen.h"
 #include "format/native_abi.h"

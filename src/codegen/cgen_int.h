@@ -11,8 +11,8 @@
  * elements. A register that is read once becomes part of the expression that reads it; all
  * others become constants with a name.
  */
-#ifndef RLX_C_INT_H
-#define RLX_C_INT_H
+#ifndef RLX_CGEN_INT_H
+#define RLX_CGEN_INT_H
 
 #include "base/base.h"
 #include "codegen/cgen.h"

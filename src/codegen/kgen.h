@@ -1,6 +1,6 @@
 /* kgen.h: a PrimFunc as kernel bytecode (format/kernel_format.h). */
-#ifndef RLX_CODEGEN_KERNEL_WRITER_H
-#define RLX_CODEGEN_KERNEL_WRITER_H
+#ifndef RLX_KGEN_H
+#define RLX_KGEN_H
 
 #include "ir/ir.h"
 

@@ -13,8 +13,8 @@
  * where its operands are known, so invariant work leaves the loops by itself; when a level
  * closes, its code is appended to the one around it. All jumps are relative, so appending needs
  * no fixing. Scalar registers are written once (loop variables apart). */
-#ifndef RLX_KERNEL_WRITER_INT_H
-#define RLX_KERNEL_WRITER_INT_H
+#ifndef RLX_KGEN_INT_H
+#define RLX_KGEN_INT_H
 
 #include "arith/arith.h"
 #include "codegen/kgen.h"

@@ -24,7 +24,8 @@ static rlx_kgen_value divide(rlx_kgen *w, unsigned op, unsigned op_u64, rlx_dtyp
     int32_t top = w->top;
     if (safe && !v[0].wide && !v[1].wide)
         w->top = rlx_kgen_later(v[0].level, v[1].level);
-    rlx_kgen_value d = rlx_kgen_apply(w, chosen, klass, t, v, 2, true, safe ? RLX_KGEN_ALWAYS : mask);
+    rlx_kgen_value d =
+        rlx_kgen_apply(w, chosen, klass, t, v, 2, true, safe ? RLX_KGEN_ALWAYS : mask);
     w->top = top;
     if (safe)
         d.guard = v[0].guard;
@@ -35,7 +36,8 @@ static rlx_kgen_value arithmetic(rlx_kgen *w, unsigned op, rlx_dtype t, rlx_kgen
 {
     if (rlx_kgen_elem_of(w, t) == RLX_ELEM_BOOL)
         return unsupported(w, "arithmetic", t);
-    rlx_kgen_value d = rlx_kgen_apply(w, op + v[0].klass, v[0].klass, t, v, 2, false, RLX_KGEN_ALWAYS);
+    rlx_kgen_value d =
+        rlx_kgen_apply(w, op + v[0].klass, v[0].klass, t, v, 2, false, RLX_KGEN_ALWAYS);
     return rlx_kgen_narrow(w, d, rlx_kgen_elem_of(w, t));
 }
 
@@ -102,7 +104,8 @@ rlx_kgen_value rlx_kgen_choose(rlx_kgen *w, rlx_dtype t, rlx_kgen_value *v)
         rlx_kgen_fail(w, "the sides of a choice have different dtypes");
         return rlx_kgen_failure();
     }
-    return rlx_kgen_apply(w, RLX_K_SELECT_I32 + v[1].klass, v[1].klass, t, v, 3, false, RLX_KGEN_ALWAYS);
+    return rlx_kgen_apply(w, RLX_K_SELECT_I32 + v[1].klass, v[1].klass, t, v, 3, false,
+                          RLX_KGEN_ALWAYS);
 }
 
 /* Float instructions by intrinsic: that of float32, that of float64 follows it. */
@@ -145,8 +148,8 @@ static rlx_kgen_value count_zeros(rlx_kgen *w, rlx_kgen_value v, enum rlx_kernel
         return d;
     rlx_kgen_value pair[2] = { d,
                                rlx_kgen_literal(w, RLX_CLASS_I32, RELAX_INT32, (uint64_t)spare) };
-    rlx_kgen_value r =
-        rlx_kgen_apply(w, RLX_K_SUB_I32, RLX_CLASS_I32, RELAX_INT32, pair, 2, false, RLX_KGEN_ALWAYS);
+    rlx_kgen_value r = rlx_kgen_apply(w, RLX_K_SUB_I32, RLX_CLASS_I32, RELAX_INT32, pair, 2, false,
+                                      RLX_KGEN_ALWAYS);
     rlx_kgen_free_temp(w, d);
     return r;
 }

@@ -83,8 +83,8 @@ rlx_kgen_value rlx_kgen_apply(rlx_kgen *w, unsigned op, unsigned klass, rlx_dtyp
     for (int i = 0; i < n; i++)
         operands[1 + i] = (wide ? rlx_kgen_widen(w, v[i]) : v[i]).reg;
     if (masked)
-        operands[1 + n] =
-            rlx_kgen_is_always(mask) ? RLX_KGEN_NO_REG : (wide ? rlx_kgen_widen(w, mask) : mask).reg;
+        operands[1 + n] = rlx_kgen_is_always(mask) ? RLX_KGEN_NO_REG
+                                                   : (wide ? rlx_kgen_widen(w, mask) : mask).reg;
     rlx_kgen_value d = rlx_kgen_dest(w, klass, dtype, wide, level);
     d.loads = loads;
     d.guard = masked ? mask.serial : 0;

@@ -270,7 +270,8 @@ static bool call_packed(rlx_vmgen_fn *n, const rlx_call *call, rlx_slice name, r
         return false;
     uint32_t number = rlx_file_writer_packed(n->out, name), reg = unit ? RLX_NO_INDEX : t->reg;
     /* Whatever a function that is called for its effect gives back, its value is the unit. */
-    return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_PACKED, first, reg, number) && (!unit || give_unit(n, t));
+    return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_PACKED, first, reg, number) &&
+           (!unit || give_unit(n, t));
 }
 
 /* ---- functions of the module ---------------------------------------------------------------- */

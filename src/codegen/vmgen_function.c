@@ -236,7 +236,7 @@ static bool move_result(rlx_vmgen_fn *n, const rlx_vmgen_part *p)
     rlx_vmgen_value *v = rlx_vmgen_value_of(n, result);
     if (p->target == RLX_NO_INDEX || (v && v->reg == p->target))
         return true;
-    if (!v || v->leaf || v->reg == RLX_NO_INDEX || v->lent || !v->definition ||
+    if (!v || v->leaf || v->reg == RLX_NO_INDEX || v->borrowed || !v->definition ||
         v->last != n->order.number)
         return rlx_vmgen_load(n, result, p->target);
     RLX_EMIT(n->out, RLX_OP_TAKE, p->target, v->reg);

@@ -13,8 +13,8 @@
  * then to write code. Failure: a function that returns bool and says false has reported why, or
  * memory is out.
  */
-#ifndef RLX_VM_WRITER_INT_H
-#define RLX_VM_WRITER_INT_H
+#ifndef RLX_VMGEN_INT_H
+#define RLX_VMGEN_INT_H
 
 #include "analysis/analysis.h"
 #include "codegen/codegen.h"
@@ -131,7 +131,7 @@ typedef struct rlx_vmgen_value {
     uint32_t branch[2];           /* of an if: serials of its branches */
     /* which tensor of the function's result it is; RLX_NO_INDEX: none */
     uint32_t result;
-    bool used, boxed, lent;       /* boxed: may hold memory; lent: its register is not its own */
+    bool used, boxed, borrowed; /* boxed: may hold memory; borrowed: its register is not its own */
 } rlx_vmgen_value;
 
 typedef struct rlx_vmgen_temp { uint32_t reg; bool boxed; } rlx_vmgen_temp;
@@ -201,7 +201,7 @@ bool rlx_vmgen_push_int(rlx_vmgen_fn *n, const rlx_prim *p);
 bool rlx_vmgen_register(rlx_vmgen_fn *n, const rlx_expr *leaf, uint32_t *reg);
 bool rlx_vmgen_load(rlx_vmgen_fn *n, const rlx_expr *leaf, uint32_t reg);
 /* Appends an instruction whose list are the args from `first` on, and takes them off. */
-#define RLX_VMGEN_EMIT_ARGS(n, op, first, ...)                                                            \
+#define RLX_VMGEN_EMIT_ARGS(n, op, first, ...)                                                    \
     (RLX_EMIT_LIST((n)->out, op, (n)->args.data + (first), (n)->args.len - (first), __VA_ARGS__),  \
      (n)->args.len = (first),                                                                      \
      rlx_file_writer_ok((n)->out) || rlx_vmgen_failed((n)->w, (n)->place))

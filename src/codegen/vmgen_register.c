@@ -281,7 +281,7 @@ bool rlx_vmgen_define(rlx_vmgen_fn *n, rlx_vmgen_value *v, uint32_t *reg)
 {
     if (v->wish != RLX_NO_INDEX) {
         v->reg = v->wish;
-        v->lent = true;
+        v->borrowed = true;
     } else if (!rlx_vmgen_take(n, &v->reg)) {
         return false;
     }
@@ -308,7 +308,7 @@ bool rlx_vmgen_die(rlx_vmgen_fn *n, uint32_t number)
     for (uint32_t i = n->dying[number]; ok && i; i = n->values.data[i - 1].next) {
         rlx_vmgen_value *v = &n->values.data[i - 1];
         /* What a parameter holds is the caller's. */
-        if (v->reg != RLX_NO_INDEX && !v->lent)
+        if (v->reg != RLX_NO_INDEX && !v->borrowed)
             ok = rlx_vmgen_release(n, v->reg, v->boxed && v->definition);
         v->reg = RLX_NO_INDEX;
     }

@@ -13,8 +13,8 @@
  * (numbers are 0), rlx_file_writer_finish says false, and `failed` / `too_large` say which it was.
  * Equal names, constants of scalars, packed functions and expressions are stored once.
  */
-#ifndef RLX_DESC_RLX_WRITER_H
-#define RLX_DESC_RLX_WRITER_H
+#ifndef RLX_DESC_FILE_WRITER_H
+#define RLX_DESC_FILE_WRITER_H
 
 #include "base/base.h"
 #include "format/opcode.h"

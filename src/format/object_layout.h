@@ -140,7 +140,7 @@ RLX_INLINE const rlx_tuple_object *rlx_value_tuple(const relax_value *v)
 {
     return rlx_value_has_mark(v, RLX_MARK_TUPLE) ? v->v.p : NULL;
 }
-/* The tensor's description, boxed or lent; NULL if v is no tensor. */
+/* The tensor's description, boxed or borrowed; NULL if v is no tensor. */
 RLX_INLINE const DLTensor *rlx_value_view(const relax_value *v)
 {
     if (RLX_LIKELY(v->type_index == RELAX_VALUE_TENSOR))

@@ -2,8 +2,8 @@
  * functions. Rows live as long as the context and never move. Their callbacks are asked through
  * the functions of the rooms that need the answer (sinfo, op), which also judge it; this file
  * only finds rows and counts callbacks under way. */
-#ifndef RLX_IR_HOST_H
-#define RLX_IR_HOST_H
+#ifndef RLX_IR_EXTENSION_H
+#define RLX_IR_EXTENSION_H
 
 #include "ir/iface.h"
 

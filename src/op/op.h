@@ -98,8 +98,8 @@ typedef struct rlx_input_source { uint32_t arg; int32_t field; } rlx_input_sourc
 /* call_tir that computes `call`: PrimFunc made by the row's lowering, added to `mb` (equal ones
  * shared), ready to be emitted. `scope` may not be NULL. NULL without report when the operator
  * has no lowering or shapes are not known enough (*why: static text). */
-const rlx_expr *rlx_op_lower(struct rlx_module_builder *mb, const rlx_scope *scope, const rlx_call *call,
-                             const rlx_sinfo *result, const char **why);
+const rlx_expr *rlx_op_lower(struct rlx_module_builder *mb, const rlx_scope *scope,
+                             const rlx_call *call, const rlx_sinfo *result, const char **why);
 
 /* Lowers many calls: what was lowered through a cache is found again by operator, attributes and
  * struct info, up to the names of sizes. Belongs to one module builder and one layer of the

@@ -103,12 +103,12 @@ RLX_INLINE unsigned char *rlx_view_data(const DLTensor *t)
 }
 
 extern const char rlx_tensor_mark;
-/* The boxed tensor of ours that a lent DLTensor belongs to; NULL if it is not one of ours. */
+/* The boxed tensor of ours that a borrowed DLTensor belongs to; NULL if it is not one of ours. */
 rlx_tensor_object *rlx_tensor_of_view(const DLTensor *view);
 /* The boxed tensor of ours in a cell, or NULL. */
 rlx_tensor_object *rlx_value_tensor(const relax_value *v);
 /* Makes a value that a packed function gave back fit to live in a frame: raw strings are
- * copied, lent tensors of ours boxed, foreign tensors checked. False (RT16): a raw tensor that
+ * copied, borrowed tensors of ours boxed, foreign tensors checked. False (RT16): a raw tensor that
  * nobody owns, or one that is not compact on the CPU. */
 bool rlx_value_adopt(rlx_pool *p, relax_value *v, rlx_fault *why);
 

@@ -65,8 +65,8 @@ static bool misfit(binder *b, const rlx_var *param, const char *what, int64_t ha
     return false;
 }
 
-/* A dimension that is one variable, widened or not, fixes it; later sights, numbers and expressions are
- * compared. */
+/* A dimension that is one variable, widened or not, fixes it; later sights, numbers and
+ * expressions are compared. */
 static bool bind_dimension(binder *b, const rlx_var *param, const rlx_prim *dim, int64_t have,
                            size_t index)
 {

@@ -1,4 +1,4 @@
-/* device_propagation.c: points and edges of a module, and how devices spread over them. */
+/* device_propagation.c: points and edges of a module, and how devices propagate along them. */
 #include "transform/device_propagation.h"
 #include "transform/transform_int.h"
 
@@ -421,8 +421,8 @@ static bool call(rlx_device_propagation *d, const rlx_call *c, const rlx_sinfo *
 
 /* ---- what inference said -------------------------------------------------------------------- */
 
-/* Struct info was inferred before devices spread: what it says of a result because an operand
- * says it too is no saying of its own (behind a hint it is wrong). */
+/* Struct info was inferred before devices were propagated: what it says of a result because an
+ * operand says it too is no saying of its own (behind a hint it is wrong). */
 static void unsay_like(rlx_device_propagation *d, const rlx_sinfo *s, uint32_t base,
                        const rlx_sinfo *from)
 {
@@ -690,7 +690,7 @@ static bool cross(rlx_device_propagation *d, uint32_t edge, uint32_t side)
 }
 
 /* From the points in the queue on. */
-static bool spread(rlx_device_propagation *d)
+static bool propagate(rlx_device_propagation *d)
 {
     for (size_t i = 0; i < d->queue.len; i++)
         for (uint32_t at = d->points.data[d->queue.data[i]].first; at;
@@ -710,7 +710,7 @@ static bool spread_from(rlx_device_propagation *d, uint32_t at, const rlx_node *
     p->device = device;
     p->place = place;
     p->said = (uint8_t)said;
-    return (rlx_vec_push(MEMORY(d), &d->queue, at)) && spread(d);
+    return (rlx_vec_push(MEMORY(d), &d->queue, at)) && propagate(d);
 }
 
 static bool spread_sayings(rlx_device_propagation *d)
@@ -718,7 +718,7 @@ static bool spread_sayings(rlx_device_propagation *d)
     for (size_t i = 0; i < d->points.len; i++)
         if (d->points.data[i].device && !rlx_vec_push(MEMORY(d), &d->queue, (uint32_t)i))
             return false;
-    return spread(d);
+    return propagate(d);
 }
 
 /* Operands of hints are where the hints want them, if nothing else is known. */

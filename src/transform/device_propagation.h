@@ -12,8 +12,8 @@
  * between two sayings; then the operands of hints, one after the other; then the first device of
  * the list for calls that nothing was said of.
  */
-#ifndef RLX_DEVICE_SPREAD_H
-#define RLX_DEVICE_SPREAD_H
+#ifndef RLX_DEVICE_PROPAGATION_H
+#define RLX_DEVICE_PROPAGATION_H
 
 #include "transform/seq_pass.h"
 

@@ -3,8 +3,8 @@
  *                                        gv = R.negative(lv)
  * needs: normal form. keeps: places (those of the body's bindings), purity, checks: where an
  * argument is not proved to be what the parameter says, or the result what is stated, a
- * match_cast stands for the check at the border of the function; likewise where a size is not
- * proved to lie within the bounds that the function promises. Calls inside of what was inlined
+ * match_cast stands for the check at the boundary of the function; likewise where a size is not
+ * proved to lie within the bounds that the function assumes. Calls inside of what was inlined
  * stay, so recursion comes to an end.
  *
  * The body is copied with variables of its own; sizes that the arguments give take the place of
@@ -33,7 +33,7 @@ typedef struct copy {
     rlx_place place;           /* of the call */
     rlx_prim_vars sizes;       /* that its parameters bind */
     rlx_prims from, to;        /* what arguments give for them */
-    rlx_facts promised;        /* of them */
+    rlx_facts assumed;        /* of them */
     const rlx_expr **args;     /* in place of the parameters */
 } copy;
 
@@ -119,8 +119,8 @@ static bool check_bound(copy *c, const rlx_prim_var *var, enum rlx_node_kind kin
 
 static bool check_promises(copy *c)
 {
-    for (size_t i = 0; i < c->promised.len; i++) {
-        const rlx_fact *p = &c->promised.data[i];
+    for (size_t i = 0; i < c->assumed.len; i++) {
+        const rlx_fact *p = &c->assumed.data[i];
         if ((p->low != INT64_MIN && !check_bound(c, p->var, RLX_NODE_GE, p->low)) ||
             (p->high != INT64_MAX && !check_bound(c, p->var, RLX_NODE_LE, p->high)))
             return false;
@@ -194,7 +194,7 @@ static const rlx_expr *emit_body(copy *c, const rlx_call *call, rlx_rewriter *na
 {
     const rlx_seq_expr *body = rlx_as_seq_expr(c->f->body);
     if (!map_sizes(c, call) || !take_args(c, call, names) ||
-        !rlx_assumed_of_params(c->ctx, c->f->attrs, c->f->params, c->f->num_params, &c->promised) ||
+        !rlx_assumed_of_params(c->ctx, c->f->attrs, c->f->params, c->f->num_params, &c->assumed) ||
         !check_promises(c))
         return NULL;
     const rlx_expr *e = body && rlx_builder_in_dataflow(c->b) ? body_for_dataflow(c, body, names)
@@ -224,7 +224,7 @@ static const rlx_expr *inlined(inlining *in, rlx_builder *b, const rlx_call *cal
     rlx_vec_free(&ctx->memory, &c.sizes);
     rlx_vec_free(&ctx->memory, &c.from);
     rlx_vec_free(&ctx->memory, &c.to);
-    rlx_vec_free(&ctx->memory, &c.promised);
+    rlx_vec_free(&ctx->memory, &c.assumed);
     ctx->diags.otherwise = before;
     return out;
 }

@@ -22,10 +22,10 @@ const rlx_expr *rlx_plain_call(rlx_context *ctx, const char *op, const rlx_expr 
 bool rlx_meets_assumptions(rlx_context *ctx, const rlx_function *f, const rlx_ptrmap *values,
                            enum rlx_code_id code)
 {
-    rlx_facts promised = { 0 };
-    bool ok = rlx_assumed_of_params(ctx, f->attrs, f->params, f->num_params, &promised);
-    for (size_t i = 0; ok && i < promised.len; i++) {
-        const rlx_fact *p = &promised.data[i];
+    rlx_facts assumed = { 0 };
+    bool ok = rlx_assumed_of_params(ctx, f->attrs, f->params, f->num_params, &assumed);
+    for (size_t i = 0; ok && i < assumed.len; i++) {
+        const rlx_fact *p = &assumed.data[i];
         const rlx_prim *value = rlx_ptrmap_get(values, p->var);
         int64_t n;
         if (!value || !rlx_int_literal(value, &n) || (n >= p->low && n <= p->high))
@@ -36,6 +36,6 @@ bool rlx_meets_assumptions(rlx_context *ctx, const rlx_function *f, const rlx_pt
                        p->var->name->data, (long long)n, key, n < p->low ? "least" : "most",
                        (long long)(n < p->low ? p->low : p->high)) != NULL;
     }
-    rlx_vec_free(&ctx->memory, &promised);
+    rlx_vec_free(&ctx->memory, &assumed);
     return ok;
 }

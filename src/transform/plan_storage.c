@@ -4,7 +4,7 @@
  * bytes up to below 2^(k+1)); a tensor takes the first that is large enough from its own shelf
  * or one of the next, else the largest smaller one, which then grows. Symbolic sizes lie on a
  * shelf of their own, where only storage that is provably large enough is taken. Each search
- * looks at a bounded number of storages, so that the scan is linear. Where the function promises
+ * looks at a bounded number of storages, so that the scan is linear. Where the function assumes
  * upper bounds of its sizes (tir_var_upper_bound), what they bound is planned at its largest, and
  * so is static.
  *
@@ -23,7 +23,7 @@ typedef struct scan {
     const rlx_flow *w;
     const rlx_lifetimes *l;
     rlx_scope scope;             /* what is known of sizes */
-    bool bounded;                /* the function promises upper bounds: storage is made for them */
+    bool bounded;                /* the function assumes upper bounds: storage is made for them */
     numbers shelf[SHELVES];      /* free storages, by number */
     numbers open;                /* storages of the sequences under way, inner ones last */
     uint32_t *dying, *next;      /* by event: tensors (by event + 1) that die after it, chained */

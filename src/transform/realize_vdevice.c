@@ -9,7 +9,7 @@
 #include "transform/device_propagation.h"
 #include "transform/transform_int.h"
 
-typedef struct realize { rlx_context *ctx; rlx_device_propagation spread; } realize;
+typedef struct realize { rlx_context *ctx; rlx_device_propagation propagation; } realize;
 
 /* ---- signatures ----------------------------------------------------------------------------- */
 
@@ -22,12 +22,13 @@ static const rlx_sinfo *signature(realize *r, const rlx_function *f, const rlx_s
     size_t bytes = (s->num_params + 1) * sizeof *s->params;
     const rlx_sinfo **params = rlx_mem_alloc(&r->ctx->memory, bytes), *out = NULL,
                     *like = rlx_device_result_info(r->ctx, f),
-                    *ret = rlx_device_propagation_sinfo(&r->spread, &f->node, like, s->ret);
+                    *ret = rlx_device_propagation_sinfo(&r->propagation, &f->node, like, s->ret);
     bool good = params;
     for (size_t i = 0; good && i < s->num_params; i++) {
         const rlx_var *v = rlx_as_var(f->params[i]);
-        params[i] = v ? rlx_device_propagation_sinfo(&r->spread, &v->node, v->sinfo, s->params[i])
-                      : s->params[i];
+        params[i] =
+            v ? rlx_device_propagation_sinfo(&r->propagation, &v->node, v->sinfo, s->params[i])
+              : s->params[i];
         good = params[i] != NULL;
     }
     if (good && ret)
@@ -51,7 +52,7 @@ static const rlx_function *with_signature(realize *r, const rlx_function *old,
 {
     const rlx_sinfo *like = rlx_device_result_info(r->ctx, old), *ret = now->ret_sinfo,
                     *sinfo = signature(r, old, old->sinfo);
-    ret = rlx_device_propagation_sinfo(&r->spread, &old->node, like, ret);
+    ret = rlx_device_propagation_sinfo(&r->propagation, &old->node, like, ret);
     if ((old->sinfo && !sinfo) || (now->ret_sinfo && !ret))
         return NULL;
     if (same_params(now, params) && ret == now->ret_sinfo && sinfo == now->sinfo)
@@ -90,10 +91,10 @@ static const rlx_expr *copied(rlx_context *ctx, const rlx_expr *x, const rlx_nod
 /* The value in place of a hint: its operand where it is there already, else a copy. */
 static const rlx_expr *realized_hint(realize *r, const rlx_call *old, const rlx_call *now)
 {
-    const rlx_node *device = rlx_hinted_device(r->spread.module, old);
+    const rlx_node *device = rlx_hinted_device(r->propagation.module, old);
     if (!device)
         return RLX_BUG(r->ctx, "a hint names no device");
-    if (rlx_device_propagation_is_on(&r->spread, old->args[0], device))
+    if (rlx_device_propagation_is_on(&r->propagation, old->args[0], device))
         return now->args[0];
     return copied(r->ctx, now->args[0], device, now->place);
 }
@@ -144,7 +145,8 @@ static const rlx_expr *stated_call(realize *r, const rlx_node *owner, const rlx_
         states |= rlx_is_op(c->op, names[i]);
     if (!states || c->num_sinfo_args != 1)
         return &c->node;
-    const rlx_sinfo *s = rlx_device_propagation_sinfo(&r->spread, owner, like, c->sinfo_args[0]);
+    const rlx_sinfo *s =
+        rlx_device_propagation_sinfo(&r->propagation, owner, like, c->sinfo_args[0]);
     if (!s || s == c->sinfo_args[0])
         return s ? &c->node : NULL;
     return rlx_call_new(r->ctx, c->op, c->args, c->num_args, &s, 1, c->attrs, c->place);
@@ -176,12 +178,12 @@ static bool realize_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_b
     if (!value)
         return false;
     const rlx_var *v = cast ? NULL : rlx_binding_var(now);
-    if (v && rlx_device_propagation_assumes(&r->spread, rlx_binding_var(old)))
+    if (v && rlx_device_propagation_assumes(&r->propagation, rlx_binding_var(old)))
         return rlx_seq_emit(p, rlx_match_cast_new(p->ctx, v, v->sinfo, value, rlx_place_of(now)));
     if (!cast)
         return rlx_seq_emit(p, rlx_with_value(p->ctx, now, value));
     const rlx_sinfo *target =
-        rlx_device_propagation_sinfo(&r->spread, old, before->sinfo, cast->sinfo);
+        rlx_device_propagation_sinfo(&r->propagation, old, before->sinfo, cast->sinfo);
     if (target == cast->sinfo)
         return rlx_seq_emit(p, rlx_with_value(p->ctx, now, value));
     return target && rlx_seq_emit(p, rlx_match_cast_new(p->ctx, rlx_binding_var(now), target, value,
@@ -202,7 +204,7 @@ static bool replace(rlx_seq_pass *p, const rlx_var *v, const rlx_sinfo *s)
 /* Variables as they are from now on. */
 static bool replace_vars(rlx_seq_pass *p, realize *r)
 {
-    rlx_device_propagation *d = &r->spread;
+    rlx_device_propagation *d = &r->propagation;
     for (size_t i = 0; i < d->vars.len; i++) {
         const rlx_var *v = rlx_as_var(d->vars.data[i].node);
         const rlx_node *constant = rlx_ptrmap_get(&d->scattered, v);
@@ -239,9 +241,9 @@ const rlx_module *rlx_pass_realize_vdevice(rlx_pass_run *run, const rlx_module *
     size_t errors = rlx_error_count(run->ctx);
     if (!rlx_listed_vdevices(m))
         return m;
-    bool found = rlx_device_propagation_find(&r.spread, run->ctx, m);
+    bool found = rlx_device_propagation_find(&r.propagation, run->ctx, m);
     const rlx_module *out =
         found && rlx_error_count(run->ctx) == errors ? rewritten(&r, m) : NULL;
-    rlx_device_propagation_free(&r.spread);
+    rlx_device_propagation_free(&r.propagation);
     return out ? rlx_infer_module_again(run->ctx, out, true) : NULL;
 }

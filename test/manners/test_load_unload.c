@@ -40,8 +40,8 @@ static void use(void *library)
     FIND(relax_vm_release);
     FIND(relax_executable_release);
     relax_context *ctx = relax_context_create_(NULL);
-    relax_executable *exe =
-        relax_module_compile_(ctx, relax_module_parse_(ctx, Z("main"), Z(PROGRAM("one addition"))), NULL);
+    relax_executable *exe = relax_module_compile_(
+        ctx, relax_module_parse_(ctx, Z("main"), Z(PROGRAM("one addition"))), NULL);
     relax_context_release_(ctx);
     relax_vm *vm = NULL;
     relax_tensor *in = NULL;

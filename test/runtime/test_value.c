@@ -61,7 +61,8 @@ static void memory_comes_from_the_allocator(void **state)
         };
         assert_true(f.calls > 0);
         for (int i = 0; i < 3; i++) {
-            assert_true(status[i] == RELAX_OK || (fail_at && status[i] == RELAX_ERROR_OUT_OF_MEMORY));
+            assert_true(status[i] == RELAX_OK ||
+                        (fail_at && status[i] == RELAX_ERROR_OUT_OF_MEMORY));
             relax_value_release(&v[i]);
         }
         assert_true(!f.live && !f.blocks);
