@@ -31,7 +31,8 @@ def check(what, ok, detail=""):
 
 def make(*arguments):
     """What make did, a line each."""
-    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "CFLAGS", "CPPFLAGS", "LDFLAGS", "T")}
+    outer = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "CFLAGS", "CPPFLAGS", "LDFLAGS", "T", "SAN", "DEBUG", "TSAN", "O")
+    environment = {k: v for k, v in os.environ.items() if k not in outer}
     r = subprocess.run([os.environ.get("MAKE", "make"), *arguments], cwd=tree, env=environment, capture_output=True, text=True, check=False)
     return r.returncode, r.stdout + r.stderr
 
