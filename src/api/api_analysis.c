@@ -232,7 +232,7 @@ size_t relax_function_groups(relax_context *ctx, const relax_module *module, siz
     size_t n = m->num_functions;
     uint32_t *numbers = rlx_mem_alloc(memory, (n + 1) * sizeof *numbers), groups = 0;
     bool *around = rlx_mem_alloc_zero(memory, n + 1);
-    bool good = numbers && around ? rlx_call_groups(ctx, m, numbers, around) : false;
+    bool good = numbers && around && rlx_call_groups(ctx, m, numbers, around);
     for (size_t i = 0; good && i < n; i++) {
         groups = numbers[i] >= groups ? numbers[i] + 1 : groups;
         if (group && i < capacity)

@@ -12,7 +12,7 @@ bool rlx_vmgen_order_into(rlx_vmgen_order *o, rlx_vmgen_part part)
 {
     rlx_context *ctx = o->walk.ctx;
     part.holder_number = o->number;
-    return (rlx_vec_push(&ctx->memory, &o->parts, part)) && rlx_body_into(&o->walk);
+    return rlx_vec_push(&ctx->memory, &o->parts, part) && rlx_body_into(&o->walk);
 }
 
 static void enter_sequence(rlx_vmgen_order *o)

@@ -320,7 +320,7 @@ static void read_bodies(rlx_reader *r)
 {
     size_t n = r->module.pending.len;
     uint32_t *order = rlx_mem_alloc(&r->ctx->memory, (n + 1) * sizeof *order);
-    bool ok = order ? rlx_order_bodies(r, order) : false;
+    bool ok = order && rlx_order_bodies(r, order);
     for (int tir = 1; ok && tir >= 0; tir--)
         for (size_t i = 0; i < n && !r->ctx->diags.out_of_memory; i++) {
             rlx_pending *f = r->module.pending.data[order[i]];

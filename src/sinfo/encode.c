@@ -288,7 +288,7 @@ static bool encode_shape(rlx_encoder *e, const rlx_shape_sinfo *s, rlx_desc_writ
         return true;
     }
     int64_t *dims = rlx_mem_alloc(m, (n + 1) * sizeof *dims);
-    bool ok = dims ? encode_dims(e, s->values, n, in_func, dims) : false;
+    bool ok = dims && encode_dims(e, s->values, n, in_func, dims);
     if (ok && n > 0xffff)
         e->out->too_large = true;
     else if (ok)

@@ -285,7 +285,7 @@ static bool begin_function(rlx_builder *b, job j, rlx_slice name, const rlx_expr
     const rlx_function *f = rlx_as_function(j.node);
     rlx_memory *m = &b->ctx->memory;
     const rlx_expr **params = rlx_mem_alloc(m, (f->num_params + 1) * sizeof *params);
-    bool ok = params ? follow_params(b, f, params) : false;
+    bool ok = params && follow_params(b, f, params);
     ok = ok && rlx_builder_begin_function(b, params, f->num_params, f->is_pure, f->attrs, name,
                                           self);
     if (params)
@@ -376,7 +376,7 @@ static bool value_step(rlx_builder *b, job j)
         j.at = b->work->values.len;
         return push_again(b, j, 0) && push_operand(b, rlx_as_if_expr(j.node)->cond);
     case RLX_NODE_SEQ_EXPR:
-        return (rlx_vec_push(&b->ctx->memory, &b->work->sequences, rlx_seq_cursor_begin(j.node))) &&
+        return rlx_vec_push(&b->ctx->memory, &b->work->sequences, rlx_seq_cursor_begin(j.node)) &&
                push_job(b, JOB_SEQ, j.node);
     case RLX_NODE_FUNCTION: return start_function(b, j);
     default:

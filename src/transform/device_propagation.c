@@ -545,7 +545,7 @@ static bool enter(rlx_device_propagation *d, const rlx_binding *holder)
     uint32_t at;
     if (!f || !v)
         return true;
-    return (rlx_ptrmap_put(&d->literals, v, (uintptr_t)f)) && begin_function(d, f) &&
+    return rlx_ptrmap_put(&d->literals, v, (uintptr_t)f) && begin_function(d, f) &&
            base_of_result(d, f, &at) &&
            rlx_vec_push(MEMORY(d), &d->locals, ((rlx_device_owner){ &v->node, at }));
 }
@@ -710,7 +710,7 @@ static bool spread_from(rlx_device_propagation *d, uint32_t at, const rlx_node *
     p->device = device;
     p->place = place;
     p->said = (uint8_t)said;
-    return (rlx_vec_push(MEMORY(d), &d->queue, at)) && propagate(d);
+    return rlx_vec_push(MEMORY(d), &d->queue, at) && propagate(d);
 }
 
 static bool spread_sayings(rlx_device_propagation *d)
