@@ -1,0 +1,84 @@
+/* build.c: what schedules are made of. */
+#include "schedule/schedule_int.h"
+
+const rlx_prim *rlx_ceil_div(rlx_context *ctx, const rlx_prim *a, int64_t b)
+{
+    return rlx_fold_binary(ctx, RLX_NODE_FLOOR_DIV, rlx_fold_add(ctx, a, rlx_int64(ctx, b - 1)),
+                           rlx_int64(ctx, b));
+}
+
+const rlx_prim *rlx_least(rlx_context *ctx, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_prove_compare(ctx, NULL, RLX_NODE_LE, a, b) == RLX_TRUE   ? a
+           : rlx_prove_compare(ctx, NULL, RLX_NODE_LE, b, a) == RLX_TRUE ? b
+                                                                         : rlx_fold_binary(ctx, RLX_NODE_MIN, a, b);
+}
+
+rlx_sched_loop rlx_sched_loop_new(rlx_context *ctx, const char *name, const rlx_prim *extent)
+{
+    rlx_sched_loop l = { .extent = extent };
+    if (rlx_is_int_value(extent, 1)) {
+        l.var = rlx_int64(ctx, 0);
+        return l;
+    }
+    const rlx_string *text = rlx_str(ctx, name);
+    rlx_prim_var *v = text ? rlx_prim_var_new(ctx, text, RELAX_INT64, RLX_NO_PLACE) : NULL;
+    l.var = v ? &v->node : NULL;
+    return l;
+}
+
+const rlx_stmt *rlx_sched_wrap(rlx_context *ctx, const rlx_sched_loop *l, const rlx_stmt *body,
+                               rlx_place place)
+{
+    const rlx_prim_var *v = l->var ? rlx_as_prim_var(l->var) : NULL;
+    if (!body || !l->var || !v)
+        return l->var ? body : NULL;
+    return rlx_for(ctx, v, rlx_int64(ctx, 0), l->extent, RLX_FOR_SERIAL, body, place);
+}
+
+const rlx_buffer *rlx_view_new(rlx_context *ctx, const rlx_buffer *b, const rlx_prim *const *shape,
+                               size_t ndim)
+{
+    rlx_buffer *view = rlx_node_new(ctx, RLX_NODE_BUFFER);
+    const rlx_prim **copy = view ? rlx_new_copy(ctx, shape, ndim * sizeof *copy) : NULL;
+    if (!copy)
+        return NULL;
+    rlx_node head = view->node;
+    *view = *b;
+    view->node = head;
+    view->shape = copy;
+    view->num_shape = ndim;
+    view->strides = NULL;
+    view->num_strides = 0;
+    view->elem_offset = rlx_int64(ctx, 0);
+    return view->elem_offset ? view : NULL;
+}
+
+const rlx_stmt *rlx_declare_view(rlx_context *ctx, const rlx_buffer *view, const rlx_stmt *body,
+                                 rlx_place place)
+{
+    rlx_decl_buffer *d = view && body ? rlx_node_new(ctx, RLX_NODE_DECL_BUFFER) : NULL;
+    if (!d)
+        return NULL;
+    d->place = place;
+    d->buffer = &view->node;
+    d->body = body;
+    return &d->node;
+}
+
+const rlx_stmt *rlx_allocate_around(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body,
+                                    rlx_place place)
+{
+    rlx_allocate *a = b && body ? rlx_node_new(ctx, RLX_NODE_ALLOCATE) : NULL;
+    const rlx_stmt *declared = a ? rlx_declare_view(ctx, b, body, place) : NULL;
+    if (!declared)
+        return NULL;
+    a->place = place;
+    a->dtype = b->dtype;
+    a->extents = b->shape;
+    a->num_extents = b->num_shape;
+    a->condition = rlx_int(ctx, RELAX_BOOL, 1);
+    a->var = b->data;
+    a->body = declared;
+    return a->condition ? &a->node : NULL;
+}

@@ -1,0 +1,588 @@
+/*- contract.c: sums of products in tiles.
+ *
+ *     for i, j, k:                           for ko:                        512 steps of k at a time
+ *         C[i, j] += A[i, k] * B[k, j]           for jo:                    128 columns
+ *                                                    P[jp, k, l] = B[..]    panels of 32 columns, the last one filled up with 0
+ *                                                    for io:                128 rows
+ *                                                        for jp:
+ *                                                            for i, j, k:   one instruction
+ *                                                                C[..] += A[..] * P[jp, k, j]
+ *
+ * Which loop is a row, a column or a step of the sum (depth) follows from what it moves: a row C and A, a column C and
+ * B, depth not C; what moves all three stays a loop around everything, as a batch does. Columns are on the side where C
+ * is contiguous. Up to three loops are one depth, up to two are one row or column if C goes on from one to the other
+ * (the pixels of a convolution), all in the order in which they stand: sums keep theirs.
+ *
+ * Loops that are one in a compact buffer are one dimension of a view of it; where they are not, packing takes them apart.
+ *
+ * Rows are packed, too, in panels of 8, where they cannot be read in place: their depth is several loops that A is not
+ * contiguous in, or rows lie so that they fall into the same lines of a cache.
+ */
+#include "schedule/schedule_int.h"
+
+enum {
+    DEPTH_TILE = 512, COLUMN_TILE = 128, ROW_TILE = 128, PACKED_ROWS = 1024,
+    COLUMN_PANEL = 32, ROW_PANEL = 8,
+    FEW_ROWS = 4,           /* that many read B in place */
+    MAX_DEPTH = 3
+};
+
+/* Loops of the nest that are one loop, outermost first. */
+typedef struct digits { int at[MAX_DEPTH]; int count; const rlx_prim *extent; } digits;
+
+/* An operand, and how it is read. */
+typedef struct side {
+    const rlx_plan_access *access;
+    const rlx_buffer *buffer;        /* its own, or a view in which loops that are one are one dimension */
+    const rlx_buffer *panel;         /* NULL: in place */
+    bool packed;
+    digits lanes;                    /* rows or columns */
+} side;
+
+typedef struct tiling {
+    rlx_context *ctx;
+    const rlx_nest_plan *plan;
+    rlx_place place;
+    const rlx_plan_access *acc;
+    const rlx_buffer *acc_buffer;
+    side row, column;
+    digits depth;
+    bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */
+} tiling;
+
+static const rlx_prim *coefficient(const rlx_plan_access *a, int loop)
+{
+    const rlx_prim *c = a->offset.coeff[loop];
+    return c && !rlx_is_int_value(c, 0) ? c : NULL;
+}
+
+static const rlx_prim *number(const tiling *t, int64_t v) { return rlx_int64(t->ctx, v); }
+
+static const rlx_prim *mul(const tiling *t, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_fold_mul(t->ctx, a, b);
+}
+
+static const rlx_prim *add(const tiling *t, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_fold_add(t->ctx, a, b);
+}
+
+static const rlx_prim *extent_of(const tiling *t, int loop) { return t->plan->loops[loop].extent; }
+static int last(const digits *d) { return d->at[d->count - 1]; }
+
+/* ---- which loop is what --------------------------------------------------------------------- */
+
+/* The dimension in which an access has these loops one after the other as its indices, each as long as its dimension:
+ * together they are one index. -1: there is none. */
+static int merged_at(const tiling *t, const rlx_plan_access *a, const digits *d)
+{
+    const rlx_buffer *b = rlx_as_buffer(a->buffer);
+    for (int p = 0; p + d->count <= (int)a->num_indices; p++) {
+        bool all = true;
+        for (int i = 0; i < d->count && all; i++)
+            all = a->indices[p + i] == t->plan->loops[d->at[i]].var &&
+                  (i == 0 ||
+                   rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[p + i]) == extent_of(t, d->at[i]));
+        if (all)
+            return p;
+    }
+    return -1;
+}
+
+static bool is_straight(const tiling *t, const rlx_plan_access *a, const digits *d)
+{
+    return d->count == 1 || merged_at(t, a, d) >= 0;
+}
+
+static bool is_lane_of(const tiling *t, int loop, const rlx_plan_access *mine,
+                       const rlx_plan_access *other)
+{
+    return t->plan->loops[loop].determined && coefficient(t->acc, loop) &&
+           coefficient(mine, loop) && !coefficient(other, loop);
+}
+
+/* The innermost lane of a side: for columns the one in which C is contiguous. */
+static int find_lane(const tiling *t, const rlx_plan_access *mine, const rlx_plan_access *other,
+                     bool contiguous)
+{
+    int found = -1;
+    for (int i = 0; i < (int)t->plan->count; i++)
+        if (is_lane_of(t, i, mine, other) && !rlx_is_int_value(extent_of(t, i), 1) &&
+            (!contiguous || rlx_is_int_value(coefficient(t->acc, i), 1)))
+            found = i;
+    return found;
+}
+
+/* The lanes of a side that end in loop `inner`: a second loop joins where C has both as one index. */
+static void collect_lanes(tiling *t, side *s, const side *other, int inner)
+{
+    s->lanes = (digits){ .at = { inner }, .count = 1, .extent = extent_of(t, inner) };
+    for (int i = 0; i < (int)t->plan->count && s->lanes.count == 1; i++) {
+        digits two = { .at = { i, inner },
+                       .count = 2,
+                       .extent = mul(t, extent_of(t, i), extent_of(t, inner)) };
+        if (i != inner && is_lane_of(t, i, s->access, other->access) &&
+            merged_at(t, t->acc, &two) >= 0)
+            s->lanes = two;
+    }
+}
+
+/* Chooses the sides. False: there is no column, or no row. */
+static bool choose_sides(tiling *t)
+{
+    const rlx_plan_access *all = t->plan->accesses.data, *a = &all[t->plan->fused.a],
+                          *b = &all[t->plan->fused.b];
+    int column = find_lane(t, b, a, true);
+    if (column < 0) {
+        const rlx_plan_access *other = a;
+        a = b;
+        b = other;
+        column = find_lane(t, b, a, true);
+    }
+    int row = find_lane(t, a, b, false);
+    t->row.access = a;
+    t->column.access = b;
+    if (column < 0 || row < 0)
+        return false;
+    collect_lanes(t, &t->column, &t->row, column);
+    collect_lanes(t, &t->row, &t->column, row);
+    return true;
+}
+
+static bool is_lane(const digits *d, int loop)
+{
+    return d->at[0] == loop || (d->count > 1 && d->at[1] == loop);
+}
+
+/* The loops that are summed over, in their order. False: there are too many. */
+static bool collect_depth(tiling *t)
+{
+    digits *d = &t->depth;
+    d->count = 0;
+    d->extent = number(t, 1);
+    for (int i = 0; i < (int)t->plan->count; i++) {
+        bool once = rlx_is_int_value(extent_of(t, i), 1);
+        t->outer[i] = (once || coefficient(t->acc, i)) && !is_lane(&t->row.lanes, i) &&
+                      !is_lane(&t->column.lanes, i);
+        if (coefficient(t->acc, i) || once)
+            continue;
+        if (t->plan->loops[i].determined || d->count == MAX_DEPTH)
+            return false;
+        d->at[d->count++] = i;
+        d->extent = mul(t, d->extent, extent_of(t, i));
+    }
+    return d->count > 0 && d->extent;
+}
+
+/* Rows a power of two apart share lines of the cache. */
+static bool rows_collide(const tiling *t)
+{
+    const rlx_prim *stride = coefficient(t->row.access, last(&t->row.lanes));
+    int64_t elements, depth;
+    size_t bytes = rlx_dtype_bytes(rlx_as_buffer(t->row.access->buffer)->dtype);
+    return rlx_int_literal(stride, &elements) && elements > 0 &&
+           (size_t)elements * bytes % 2048 == 0 &&
+           (!rlx_int_literal(t->depth.extent, &depth) || depth >= 128);
+}
+
+static bool is_at_most(const rlx_prim *extent, int64_t limit)
+{
+    int64_t v;
+    return rlx_int_literal(extent, &v) && v <= limit;
+}
+
+/* Views are made of compact buffers only. */
+static bool is_compact(const rlx_buffer *b)
+{
+    return b->num_strides == 0 &&
+           (!b->elem_offset || b->elem_offset->kind == RLX_NODE_PRIM_VAR ||
+            rlx_is_int_value(b->elem_offset, 0));
+}
+
+/* ---- elements ------------------------------------------------------------------------------- */
+
+/* What loops that belong together are in the tile: one position, or (position NULL) each its own. */
+typedef struct group {
+    const digits *d;
+    const rlx_prim *position;
+    const rlx_prim *each[MAX_DEPTH];
+} group;
+
+/* A view of the buffer of an access in which loops of the groups that are one are one dimension; the buffer itself
+ * where none has more than one loop. NULL: out of memory. */
+static const rlx_buffer *merged_view(const tiling *t, const rlx_plan_access *a,
+                                     const digits *const *groups, int num_groups)
+{
+    const rlx_buffer *b = rlx_as_buffer(a->buffer);
+    const rlx_prim *shape[RLX_TIR_MAX_DIMS];
+    size_t ndim = 0;
+    for (int p = 0; p < (int)b->num_shape; p++) {
+        int width = 1;
+        for (int g = 0; g < num_groups; g++)
+            if (groups[g]->count > 1 && merged_at(t, a, groups[g]) == p)
+                width = groups[g]->count;
+        const rlx_prim *size = rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[p]);
+        for (int i = 1; i < width; i++)
+            size = mul(t, size, rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[p + i]));
+        shape[ndim++] = size;
+        p += width - 1;
+    }
+    return ndim == b->num_shape ? b : rlx_view_new(t->ctx, b, shape, ndim);
+}
+
+/* An access of `buffer`, its own or a view of that, in the tile. The number of indices, 0: out of memory. */
+static size_t indices_in(const tiling *t, const rlx_plan_access *a, const rlx_buffer *buffer,
+                         const group *groups, int num_groups, const rlx_prim **out)
+{
+    rlx_rewriter r;
+    size_t n = 0;
+    bool ok = true, viewed = &buffer->node != a->buffer;
+    rlx_tir_folder_init(&r, t->ctx);
+    for (int g = 0; g < num_groups && ok; g++) {
+        const digits *d = groups[g].d;
+        for (int i = 0; i < d->count && ok; i++) {
+            const rlx_prim *value = !groups[g].position ? groups[g].each[i]
+                                    : d->count == 1     ? groups[g].position
+                                                        : NULL;
+            ok = !value || rlx_ptrmap_put(&r.map, t->plan->loops[d->at[i]].var, (uintptr_t)value);
+        }
+    }
+    for (int p = 0; p < (int)a->num_indices && ok; p++) {
+        const group *here = NULL;
+        for (int g = 0; g < num_groups && viewed; g++)
+            if (groups[g].d->count > 1 && merged_at(t, a, groups[g].d) == p)
+                here = &groups[g];
+        out[n++] = here ? here->position
+                        : rlx_fold_cast(t->ctx, RELAX_INT64, rlx_rewrite(&r, a->indices[p]));
+        ok = out[n - 1] != NULL;
+        p += here ? here->d->count - 1 : 0;
+    }
+    rlx_rewriter_free(&r);
+    return ok ? n : 0;
+}
+
+static const rlx_prim *load_in(const tiling *t, const rlx_plan_access *a, const rlx_buffer *buffer,
+                               const group *groups, int num_groups)
+{
+    const rlx_prim *at[RLX_TIR_MAX_DIMS];
+    size_t n = indices_in(t, a, buffer, groups, num_groups, at);
+    return n ? rlx_fold_cast(t->ctx, t->acc_buffer->dtype, rlx_load(t->ctx, buffer, at, n)) : NULL;
+}
+
+/* Lane number `position` of a side: one position, or the digits of that number. */
+static group lanes_at(const tiling *t, const side *s, bool split, const rlx_prim *position)
+{
+    group g = { .d = &s->lanes, .position = position };
+    if (split && s->lanes.count > 1) {
+        const rlx_prim *width = extent_of(t, s->lanes.at[1]);
+        g.position = NULL;
+        g.each[0] = rlx_fold_binary(t->ctx, RLX_NODE_FLOOR_DIV, position, width);
+        g.each[1] = rlx_fold_binary(t->ctx, RLX_NODE_FLOOR_MOD, position, width);
+    }
+    return g;
+}
+
+/* ---- pieces of the schedule ----------------------------------------------------------------- */
+
+/* Steps of the sum: blocks of the outermost depth loop. */
+typedef struct depth_tile {
+    rlx_sched_loop loop;
+    const rlx_prim *begin, *count;   /* of the outermost depth loop */
+    const rlx_prim *rest;            /* steps in one of them */
+    const rlx_prim *steps;           /* of this tile */
+    const rlx_prim *most;            /* of any tile */
+} depth_tile;
+
+static depth_tile tile_depth(const tiling *t)
+{
+    const rlx_prim *outermost = extent_of(t, t->depth.at[0]);
+    depth_tile d = { .rest = number(t, 1) };
+    int64_t rest, whole;
+    for (int i = 1; i < t->depth.count; i++)
+        d.rest = mul(t, d.rest, extent_of(t, t->depth.at[i]));
+    bool small = rlx_int_literal(t->depth.extent, &whole) && whole <= DEPTH_TILE + DEPTH_TILE / 2;
+    if (small || !rlx_int_literal(d.rest, &rest) || rest < 1) {
+        d.loop = rlx_sched_loop_new(t->ctx, "ko", number(t, 1));
+        d.begin = number(t, 0);
+        d.count = outermost;
+        d.most = t->depth.extent;
+    } else {
+        int64_t tile = rest < DEPTH_TILE ? DEPTH_TILE / rest : 1;
+        d.loop = rlx_sched_loop_new(t->ctx, "ko", rlx_ceil_div(t->ctx, outermost, tile));
+        d.begin = mul(t, d.loop.var, number(t, tile));
+        d.count = rlx_least(t->ctx, number(t, tile), rlx_fold_sub(t->ctx, outermost, d.begin));
+        d.most = number(t, tile * rest);
+    }
+    d.steps = mul(t, d.count, d.rest);
+    return d;
+}
+
+/* A part of the lanes of a side. */
+typedef struct lane_tile {
+    rlx_sched_loop loop;
+    const rlx_prim *begin, *count;
+} lane_tile;
+
+/* `size` lanes of [begin, begin + whole) at a time. */
+static lane_tile tile_lanes(const tiling *t, const char *name, const rlx_prim *begin,
+                            const rlx_prim *whole, int64_t size)
+{
+    lane_tile l = { .loop = rlx_sched_loop_new(t->ctx, name, rlx_ceil_div(t->ctx, whole, size)) };
+    const rlx_prim *done = mul(t, l.loop.var, number(t, size));
+    l.begin = add(t, begin, done);
+    l.count = rlx_least(t->ctx, number(t, size), rlx_fold_sub(t->ctx, whole, done));
+    return l;
+}
+
+/* Panels of a tile of lanes:
+ *     for p, d.., l:  panel[p, d, l] = if_then_else(p * W + l < count, X[begin + p * W + l, d..], 0) */
+static const rlx_stmt *pack(const tiling *t, const side *s, const depth_tile *d,
+                            const lane_tile *lanes, int64_t width)
+{
+    rlx_context *ctx = t->ctx;
+    rlx_sched_loop loops[2 + MAX_DEPTH];
+    int n = 0;
+    const rlx_prim *step = number(t, 0);
+    rlx_sched_loop p = rlx_sched_loop_new(ctx, "p", rlx_ceil_div(ctx, lanes->count, width)),
+                   l = rlx_sched_loop_new(ctx, "l", number(t, width));
+    const rlx_prim *lane = add(t, mul(t, p.var, number(t, width)), l.var);
+    group groups[2] = { lanes_at(t, s, true, add(t, lanes->begin, lane)), { .d = &t->depth } };
+    loops[n++] = p;
+    for (int i = 0; i < t->depth.count; i++) {
+        const char name[3] = { 'd', (char)('0' + i), 0 };
+        rlx_sched_loop k = rlx_sched_loop_new(ctx, name,
+                                              i == 0 ? d->count : extent_of(t, t->depth.at[i]));
+        step = add(t, mul(t, step, k.extent), k.var);
+        groups[1].each[i] = i == 0 ? add(t, d->begin, k.var) : k.var;
+        loops[n++] = k;
+    }
+    loops[n++] = l;
+    const rlx_prim *value = load_in(t, s->access, rlx_as_buffer(s->access->buffer), groups, 2),
+                   *choice[3] = { rlx_binary_new(ctx, RLX_NODE_LT, lane, lanes->count), value,
+                                  rlx_dtype_is_float(s->panel->dtype)
+                                      ? rlx_float(ctx, s->panel->dtype, 0)
+                                      : rlx_int(ctx, s->panel->dtype, 0) };
+    int64_t whole;
+    if (!rlx_int_literal(lanes->count, &whole) || whole % width)
+        value = choice[0] && choice[1] && choice[2]
+                    ? rlx_prim_call_z(ctx, s->panel->dtype, "if_then_else", choice, 3)
+                    : NULL;
+    const rlx_prim *to[3] = { p.var, step, l.var };
+    const rlx_stmt *body = rlx_store(ctx, s->panel, value, to, 3, t->place);
+    while (n-- > 0)
+        body = rlx_sched_wrap(ctx, &loops[n], body, t->place);
+    return body;
+}
+
+/* An operand in the innermost nest: a lane of the tile, step k of it. */
+static const rlx_prim *read(const tiling *t, const side *s, const depth_tile *d,
+                            const lane_tile *lanes, const rlx_prim *panel, const rlx_prim *lane,
+                            const rlx_prim *k)
+{
+    const rlx_prim *at[3] = { panel, k, lane };
+    if (s->panel)
+        return rlx_load(t->ctx, s->panel, at, 3);
+    group groups[2] = { lanes_at(t, s, false, add(t, lanes->begin, lane)),
+                        { .d = &t->depth, .position = add(t, mul(t, d->begin, d->rest), k) } };
+    return load_in(t, s->access, s->buffer, groups, 2);
+}
+
+/* for i, j, k: C[..] = C[..] + a * b, with or without a rounding of the product as it was written */
+static const rlx_stmt *innermost(const tiling *t, const depth_tile *d, const lane_tile *rows,
+                                 const rlx_prim *row_panel, const lane_tile *columns,
+                                 const rlx_prim *column_panel)
+{
+    rlx_context *ctx = t->ctx;
+    rlx_sched_loop i = rlx_sched_loop_new(ctx, "i", rows->count),
+                   j = rlx_sched_loop_new(ctx, "j", columns->count),
+                   k = rlx_sched_loop_new(ctx, "k", d->steps);
+    group groups[2] = { lanes_at(t, &t->row, false, add(t, rows->begin, i.var)),
+                        lanes_at(t, &t->column, false, add(t, columns->begin, j.var)) };
+    const rlx_prim *at[RLX_TIR_MAX_DIMS], *value;
+    size_t n = indices_in(t, t->acc, t->acc_buffer, groups, 2, at);
+    const rlx_prim *own = n ? rlx_load(ctx, t->acc_buffer, at, n) : NULL,
+                   *a = read(t, &t->row, d, rows, row_panel, i.var, k.var),
+                   *b = read(t, &t->column, d, columns, column_panel, j.var, k.var),
+                   *terms[3] = { a, b, own };
+    if (!a || !b || !own)
+        return NULL;
+    value = t->plan->fused.exact
+                ? rlx_prim_call_z(ctx, t->acc_buffer->dtype, "fma", terms, 3)
+                : rlx_binary_new(ctx, RLX_NODE_ADD, own, rlx_binary_new(ctx, RLX_NODE_MUL, a, b));
+    const rlx_stmt *body = rlx_store(ctx, t->acc_buffer, value, at, n, t->place);
+    body = rlx_sched_wrap(ctx, &k, body, t->place);
+    body = rlx_sched_wrap(ctx, &j, body, t->place);
+    return rlx_sched_wrap(ctx, &i, body, t->place);
+}
+
+static const rlx_stmt *both(const tiling *t, const rlx_stmt *first, const rlx_stmt *second)
+{
+    const rlx_stmt *parts[2] = { first, second };
+    return first && second ? rlx_seq_stmt_new(t->ctx, parts, 2, t->place) : NULL;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+/* A temporary of as many panels as the lanes of a tile have. */
+static const rlx_buffer *new_panel(const tiling *t, const side *s, const char *name,
+                                   const depth_tile *d, int64_t tile, int64_t width)
+{
+    int64_t whole;
+    bool known = rlx_int_literal(s->lanes.extent, &whole) && whole < tile;
+    const rlx_prim *shape[3] = { number(t, ((known ? whole : tile) + width - 1) / width), d->most,
+                                 number(t, width) };
+    rlx_string *text = rlx_str(t->ctx, name);
+    return text ? rlx_buffer_new(t->ctx, text, t->acc_buffer->dtype, shape, 3, NULL, t->place) : NULL;
+}
+
+/* Tiles of rows for a tile of columns, whose panels are there. */
+static const rlx_stmt *rows_of(const tiling *t, const depth_tile *d, const lane_tile *rows,
+                               const lane_tile *columns)
+{
+    rlx_context *ctx = t->ctx;
+    lane_tile row = tile_lanes(t, "io", rows->begin, rows->count, ROW_TILE),
+              panel = t->column.panel
+                          ? tile_lanes(t, "jp", columns->begin, columns->count, COLUMN_PANEL)
+                          : *columns;
+    const rlx_stmt *body;
+    if (t->row.panel) {
+        lane_tile eight = tile_lanes(t, "ip", row.begin, row.count, ROW_PANEL);
+        const rlx_prim *at = add(t, mul(t, row.loop.var, number(t, ROW_TILE / ROW_PANEL)),
+                                 eight.loop.var);
+        body = innermost(t, d, &eight, at, &panel, panel.loop.var);
+        body = rlx_sched_wrap(ctx, &eight.loop, body, t->place);
+    } else
+        body = innermost(t, d, &row, NULL, &panel, panel.loop.var);
+    if (t->column.panel)
+        body = rlx_sched_wrap(ctx, &panel.loop, body, t->place);
+    return rlx_sched_wrap(ctx, &row.loop, body, t->place);
+}
+
+static const rlx_stmt *tiles(tiling *t)
+{
+    rlx_context *ctx = t->ctx;
+    depth_tile d = tile_depth(t);
+    const rlx_prim *zero = number(t, 0);
+    lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent }, columns;
+    if (t->row.packed) {
+        t->row.panel = new_panel(t, &t->row, "rows", &d, PACKED_ROWS, ROW_PANEL);
+        rows = tile_lanes(t, "ib", zero, t->row.lanes.extent, PACKED_ROWS);
+    }
+    columns = (lane_tile){ { zero, number(t, 1) }, zero, t->column.lanes.extent };
+    if (t->column.packed) {
+        t->column.panel = new_panel(t, &t->column, "columns", &d, COLUMN_TILE, COLUMN_PANEL);
+        columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, COLUMN_TILE);
+    }
+    const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
+    if (t->column.panel)
+        body = both(t, pack(t, &t->column, &d, &columns, COLUMN_PANEL), body);
+    body = rlx_sched_wrap(ctx, &columns.loop, body, t->place);
+    if (t->row.panel)
+        body = both(t, pack(t, &t->row, &d, &rows, ROW_PANEL), body);
+    body = rlx_sched_wrap(ctx, &rows.loop, body, t->place);
+    body = rlx_sched_wrap(ctx, &d.loop, body, t->place);
+    for (int i = (int)t->plan->count; i-- > 0;)
+        if (t->outer[i])
+            body = rlx_sched_wrap(
+                ctx, &(rlx_sched_loop){ t->plan->loops[i].var, extent_of(t, i) }, body, t->place);
+    if (t->row.panel)
+        body = rlx_allocate_around(ctx, t->row.panel, body, t->place);
+    if (t->column.panel)
+        body = rlx_allocate_around(ctx, t->column.panel, body, t->place);
+    return body;
+}
+
+/* Which operands are packed. few: a few rows may be read in place. False: the nest is as good as it stands. */
+static bool choose_packing(tiling *t, bool *few)
+{
+    const rlx_prim *stride = coefficient(t->column.access, last(&t->column.lanes));
+    bool rows_are_straight = is_straight(t, t->row.access, &t->row.lanes) &&
+                             is_straight(t, t->row.access, &t->depth);
+    *few = rows_are_straight && rlx_is_int_value(stride, 1) &&
+           is_straight(t, t->column.access, &t->column.lanes) &&
+           is_straight(t, t->column.access, &t->depth);
+    if (*few && is_at_most(t->row.lanes.extent, FEW_ROWS))
+        return t->depth.count > 1; /* in place; what is gained is one depth */
+    t->column.packed = true;
+    t->row.packed = !rows_are_straight || rows_collide(t);
+    return true;
+}
+
+static bool is_schedulable(const tiling *t)
+{
+    const rlx_plan_access *all[3] = { t->acc, t->row.access, t->column.access };
+    for (size_t i = 0; i < t->plan->count; i++)
+        if (!rlx_is_int_value(t->plan->loops[i].min, 0))
+            return false;
+    for (int i = 0; i < 3; i++)
+        if (!all[i]->affine || !is_compact(rlx_as_buffer(all[i]->buffer)))
+            return false;
+    return true;
+}
+
+static bool find_views(tiling *t)
+{
+    const digits *of_acc[2] = { &t->row.lanes, &t->column.lanes };
+    side *sides[2] = { &t->row, &t->column };
+    t->acc_buffer = merged_view(t, t->acc, of_acc, 2);
+    for (int i = 0; i < 2; i++) {
+        const digits *groups[2] = { &sides[i]->lanes, &t->depth };
+        sides[i]->buffer = sides[i]->packed ? rlx_as_buffer(sides[i]->access->buffer)
+                                            : merged_view(t, sides[i]->access, groups, 2);
+    }
+    return t->acc_buffer && t->row.buffer && t->column.buffer;
+}
+
+static const rlx_stmt *declare_views(const tiling *t, const rlx_stmt *body)
+{
+    const struct { const rlx_buffer *view; const rlx_node *own; } all[3] = {
+        { t->acc_buffer, t->acc->buffer },
+        { t->row.buffer, t->row.access->buffer },
+        { t->column.buffer, t->column.access->buffer }
+    };
+    for (int i = 0; i < 3; i++)
+        if (&all[i].view->node != all[i].own)
+            body = rlx_declare_view(t->ctx, all[i].view, body, t->place);
+    return body;
+}
+
+/* With rows that only the run can count: few of them read in place. */
+static const rlx_stmt *choose_by_rows(const tiling *t, const rlx_for_stmt *nest,
+                                      const rlx_stmt *body)
+{
+    const rlx_prim *extent = t->row.lanes.extent;
+    if (extent->kind == RLX_NODE_INT_IMM || !body)
+        return body;
+    rlx_if_stmt *s = rlx_node_new(t->ctx, RLX_NODE_IF_THEN_ELSE);
+    if (!s)
+        return NULL;
+    s->place = t->place;
+    s->cond = rlx_binary_new(t->ctx, RLX_NODE_LE, extent, number(t, FEW_ROWS));
+    s->then_case = rlx_copy_fresh(t->ctx, &nest->node);
+    s->else_case = body;
+    return s->cond && s->then_case ? &s->node : NULL;
+}
+
+static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *nest)
+{
+    bool few;
+    t->acc = &t->plan->accesses.data[t->plan->fused.acc];
+    if (!choose_sides(t) || !collect_depth(t) || !is_schedulable(t) || !choose_packing(t, &few))
+        return &nest->node;
+    if (!find_views(t))
+        return NULL;
+    const rlx_stmt *body = declare_views(t, tiles(t));
+    return few && t->column.packed ? choose_by_rows(t, nest, body) : body;
+}
+
+const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_for_stmt *nest)
+{
+    rlx_nest_plan plan;
+    tiling t = { .ctx = ctx, .plan = &plan, .place = nest->place };
+    const rlx_stmt *out = NULL;
+    if (rlx_plan_nest(ctx, &everywhere, nest, &plan))
+        out = plan.form == RLX_PLAN_FUSED && plan.fused.contract ? schedule(&t, nest) : &nest->node;
+    rlx_plan_free(ctx, &plan);
+    return ctx->diags.out_of_memory ? NULL : out;
+}

@@ -1,0 +1,16 @@
+/*- schedule.h: in which order the loops of a PrimFunc run, and what is copied where before it is read.
+ *
+ * A schedule changes no number: each sum keeps the order of its steps. What comes out is TIR, which prints, runs in
+ * the evaluator, and ends in nests that kernels have one instruction for (schedule/plan.h).
+ */
+#ifndef RLX_SCHEDULE_H
+#define RLX_SCHEDULE_H
+
+#include "tir/tir.h"
+
+/* f with its blocks lowered, contractions in tiles and their operands packed; f itself where there is nothing to
+ * gain, or where it says that it is scheduled (attribute tir.is_scheduled). NULL with a diagnostic, or when out of
+ * memory. */
+const rlx_prim_func *rlx_schedule(rlx_context *ctx, const rlx_prim_func *f);
+
+#endif
