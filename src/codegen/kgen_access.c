@@ -38,9 +38,9 @@ static bool is_known_in_front(const void *user, const rlx_prim *var)
     return v->level <= n->level && !v->wide;
 }
 
-rlx_kgen_scope rlx_kgen_scope_of(const rlx_kgen_nest *n)
+rlx_plan_scope rlx_kgen_scope_of(const rlx_kgen_nest *n)
 {
-    return (rlx_kgen_scope){ is_known_in_front, n };
+    return (rlx_plan_scope){ is_known_in_front, n };
 }
 
 /* Is p surely >= low? Literals, and differences that simplify to one. */
@@ -56,15 +56,15 @@ static bool surely_at_least(rlx_kgen *w, const rlx_prim *p, int64_t low)
 static bool box_of(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_prim *index, const rlx_prim **low,
                    const rlx_prim **high)
 {
-    rlx_kgen_view room;
-    rlx_kgen_scope front = rlx_kgen_scope_of(n);
-    const rlx_tir_affine *a = rlx_kgen_affine(w->ctx, &front, n->plan, index, &room);
+    rlx_plan_view room;
+    rlx_plan_scope front = rlx_kgen_scope_of(n);
+    const rlx_tir_affine *a = rlx_plan_affine(w->ctx, &front, n->plan, index, &room);
     if (!a)
         return false;
     *low = *high = rlx_kgen_wide_index(w, a->base);
     for (size_t i = 0; i < n->plan->count; i++) {
         int64_t c;
-        const rlx_kgen_loop *l = &n->plan->loops[i];
+        const rlx_nest_loop *l = &n->plan->loops[i];
         if (!a->coeff[i])
             continue;
         if (!rlx_int_literal(a->coeff[i], &c))
@@ -72,8 +72,8 @@ static bool box_of(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_prim *index, c
         const rlx_prim *first = l->min,
                        *last = rlx_fold_sub(w->ctx, rlx_fold_add(w->ctx, l->min, l->extent),
                                             rlx_int64(w->ctx, 1));
-        *low = rlx_kgen_add_product(w->ctx, *low, a->coeff[i], c > 0 ? first : last);
-        *high = rlx_kgen_add_product(w->ctx, *high, a->coeff[i], c > 0 ? last : first);
+        *low = rlx_plan_add_product(w->ctx, *low, a->coeff[i], c > 0 ? first : last);
+        *high = rlx_plan_add_product(w->ctx, *high, a->coeff[i], c > 0 ? last : first);
     }
     return *low && *high;
 }
@@ -192,24 +192,24 @@ static bool place_even(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
                        const rlx_kgen_value *values, const bool *boxed, size_t count, place_of *out)
 {
     const rlx_kgen_nest *n = w->nest;
-    rlx_kgen_scope front = rlx_kgen_scope_of(n);
+    rlx_plan_scope front = rlx_kgen_scope_of(n);
     const rlx_prim *even = rlx_int64(w->ctx, 0), *stride = NULL;
     for (size_t d = 0; d < count; d++) {
         rlx_tir_affine f;
         if (!boxed[d])
             continue;
-        if (!rlx_kgen_flatten(w->ctx, &front, n->plan, &b->strides[d], &indices[d], 1, &f))
+        if (!rlx_plan_flatten(w->ctx, &front, n->plan, &b->strides[d], &indices[d], 1, &f))
             return w->ctx->diags.out_of_memory
                        ? rlx_kgen_no_memory(w)
                        : rlx_kgen_fail(w, "an index of %s cannot be computed",
                                        b->buffer->name ? b->buffer->name->data : "?");
         even = rlx_fold_add(w->ctx, even, f.base);
         for (size_t i = 0; i < n->plan->count; i++) {
-            const rlx_kgen_loop *l = &n->plan->loops[i];
-            bool is_strip = l->role == RLX_KGEN_STRIP_LOOP && n->strip_level >= 0;
+            const rlx_nest_loop *l = &n->plan->loops[i];
+            bool is_strip = l->role == RLX_PLAN_STRIP_LOOP && n->strip_level >= 0;
             if (f.coeff[i])
-                even = rlx_kgen_add_product(
-                    w->ctx, even, is_strip || l->role == RLX_KGEN_MERGED ? l->min : l->var,
+                even = rlx_plan_add_product(
+                    w->ctx, even, is_strip || l->role == RLX_PLAN_MERGED ? l->min : l->var,
                     f.coeff[i]);
             if (f.coeff[i] && is_strip)
                 stride = stride ? rlx_fold_add(w->ctx, stride, f.coeff[i]) : f.coeff[i];

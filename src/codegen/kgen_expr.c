@@ -149,7 +149,7 @@ static rlx_kgen_value var_value(rlx_kgen *w, const rlx_prim_var *v, bool as_int6
     const rlx_kgen_nest *n = w->nest;
     rlx_kgen_value x;
     if (n && n->strip_level >= 0 && n->plan->loops[n->plan->strip].var == &v->node) {
-        const rlx_kgen_loop *l = &n->plan->loops[n->plan->strip];
+        const rlx_nest_loop *l = &n->plan->loops[n->plan->strip];
         uint32_t start = n->strip_reg;
         if (!rlx_is_int_value(l->min, 0)) {
             start = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0);

@@ -1,7 +1,7 @@
 /*- kgen_int.h: the parts of the kernel writer.
  *
  *   kgen_stmt.c     the function: parameters, statements
- *   kgen_plan.c     loop nests: the order of their loops, the strip, reductions; writes nothing
+ *   schedule/plan.c     loop nests: the order of their loops, the strip, reductions; writes nothing
  *   kgen_nest.c     the code of a nest as its plan says
  *   kgen_expr.c       expressions without recursion, values remembered, strips free again
  *   kgen_value.c      one operation: registers, level, masks, dtypes
@@ -18,7 +18,7 @@
 
 #include "arith/arith.h"
 #include "codegen/kgen.h"
-#include "codegen/kgen_plan.h"
+#include "schedule/plan.h"
 #include "format/kernel_format.h"
 #include "tir/tir.h"
 
@@ -72,7 +72,7 @@ typedef struct rlx_kgen_param { uint8_t kind; uint32_t index; rlx_dtype dtype; }
 /* A nest whose code is being written. */
 typedef struct rlx_kgen_nest {
     const struct rlx_kgen *writer;
-    const rlx_kgen_nest_plan *plan;
+    const rlx_nest_plan *plan;
     int32_t level;                 /* of the nest's own code, in front of its loops */
     int32_t strip_level;           /* -1: not open */
     uint32_t strip_reg, extent_reg;
@@ -212,7 +212,7 @@ rlx_kgen_value rlx_kgen_int64(rlx_kgen *w, const rlx_prim *p);
 rlx_kgen_value rlx_kgen_load(rlx_kgen *w, const rlx_buffer_load *l, rlx_kgen_value mask);
 bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask);
 /* What has a value in front of the nest. */
-rlx_kgen_scope rlx_kgen_scope_of(const rlx_kgen_nest *n);
+rlx_plan_scope rlx_kgen_scope_of(const rlx_kgen_nest *n);
 /* CHECKs in front of the nest for an access that it always makes. False: not possible there. */
 bool rlx_kgen_check_box(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_kgen_buffer *b,
                         const rlx_prim *const *indices, size_t count);

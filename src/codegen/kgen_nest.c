@@ -1,4 +1,4 @@
-/* kgen_nest.c: the code of a loop nest as its plan says (kgen_plan.h): the loops that stay loops,
+/* kgen_nest.c: the code of a loop nest as its plan says (schedule/plan.h): the loops that stay loops,
  * in their order, and innermost a strip loop or one instruction. */
 #include "codegen/kgen_int.h"
 
@@ -19,7 +19,7 @@ static bool open_nest(rlx_kgen *w, rlx_kgen_nest *n)
 
 static void close_nest(rlx_kgen *w, const rlx_kgen_nest *n)
 {
-    const rlx_kgen_nest_plan *plan = n->plan;
+    const rlx_nest_plan *plan = n->plan;
     int64_t value;
     size_t length = rlx_kgen_length(w, n->level), jumps = 0;
     w->nest = NULL;
@@ -43,7 +43,7 @@ static void close_nest(rlx_kgen *w, const rlx_kgen_nest *n)
 typedef struct open_loop { uint32_t var, limit; } open_loop;
 
 /* A loop level; its body is collected in the level on top. */
-static open_loop begin_loop(rlx_kgen *w, const rlx_kgen_loop *l, const rlx_kgen_nest *n)
+static open_loop begin_loop(rlx_kgen *w, const rlx_nest_loop *l, const rlx_kgen_nest *n)
 {
     open_loop o = { rlx_kgen_new_reg(w, RLX_CLASS_I64, 0), rlx_kgen_new_reg(w, RLX_CLASS_I64, 0) };
     int32_t level = rlx_kgen_open(w, true, n);
@@ -54,7 +54,7 @@ static open_loop begin_loop(rlx_kgen *w, const rlx_kgen_loop *l, const rlx_kgen_
     return o;
 }
 
-static void end_loop(rlx_kgen *w, const rlx_kgen_loop *l, open_loop o)
+static void end_loop(rlx_kgen *w, const rlx_nest_loop *l, open_loop o)
 {
     size_t length = rlx_kgen_length(w, w->top), loop_words = rlx_kernel_op_words(RLX_K_LOOP),
            next_words = rlx_kernel_op_words(RLX_K_NEXT);
@@ -73,7 +73,7 @@ static void end_loop(rlx_kgen *w, const rlx_kgen_loop *l, open_loop o)
 
 static void write_strip(rlx_kgen *w, rlx_kgen_nest *n)
 {
-    const rlx_kgen_nest_plan *plan = n->plan;
+    const rlx_nest_plan *plan = n->plan;
     n->extent_reg = rlx_kgen_int64(w, plan->strip_extent).reg;
     n->strip_reg = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0);
     rlx_kgen_hint(w, n->strip_reg, plan->loops[plan->strip].var);
@@ -94,10 +94,10 @@ static void write_strip(rlx_kgen *w, rlx_kgen_nest *n)
 /* The checks of all that it touches. */
 static bool check_fused(rlx_kgen *w, const rlx_kgen_nest *n)
 {
-    const rlx_kgen_fused *f = &n->plan->fused;
+    const rlx_plan_fused *f = &n->plan->fused;
     const size_t touched[3] = { f->acc, f->a, f->b };
     for (int i = 0; i < 3; i++) {
-        const rlx_kgen_access *a = &n->plan->accesses.data[touched[i]];
+        const rlx_plan_access *a = &n->plan->accesses.data[touched[i]];
         const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, a->buffer);
         if (!b || !rlx_kgen_check_box(w, n, b, a->indices, a->num_indices))
             return w->failed ? false : rlx_kgen_fail(w, "a reduction cannot be compiled");
@@ -106,25 +106,25 @@ static bool check_fused(rlx_kgen *w, const rlx_kgen_nest *n)
 }
 
 /* Where the access is in the first iteration of the instruction. */
-static uint32_t start_reg(rlx_kgen *w, const rlx_kgen_nest_plan *plan, const rlx_kgen_access *a)
+static uint32_t start_reg(rlx_kgen *w, const rlx_nest_plan *plan, const rlx_plan_access *a)
 {
     const rlx_prim *at = a->offset.base;
     for (size_t i = 0; i < plan->count; i++) {
-        const rlx_kgen_loop *l = &plan->loops[i];
+        const rlx_nest_loop *l = &plan->loops[i];
         if (a->offset.coeff[i])
-            at = rlx_kgen_add_product(w->ctx, at, l->role == RLX_KGEN_LOOP ? l->var : l->min,
+            at = rlx_plan_add_product(w->ctx, at, l->role == RLX_PLAN_LOOP ? l->var : l->min,
                                       a->offset.coeff[i]);
     }
     return rlx_kgen_int64(w, at).reg;
 }
 
-static uint32_t stride_reg(rlx_kgen *w, const rlx_kgen_access *a, int loop)
+static uint32_t stride_reg(rlx_kgen *w, const rlx_plan_access *a, int loop)
 {
     return loop < 0 || !a->offset.coeff[loop] ? rlx_kgen_const_i64(w, 0)
                                               : rlx_kgen_int64(w, a->offset.coeff[loop]).reg;
 }
 
-static uint32_t extent_reg(rlx_kgen *w, const rlx_kgen_nest_plan *plan, int loop)
+static uint32_t extent_reg(rlx_kgen *w, const rlx_nest_plan *plan, int loop)
 {
     return loop < 0 ? rlx_kgen_const_i64(w, 1) : rlx_kgen_int64(w, plan->loops[loop].extent).reg;
 }
@@ -132,9 +132,9 @@ static uint32_t extent_reg(rlx_kgen *w, const rlx_kgen_nest_plan *plan, int loop
 /* Registers in a fixed order, which is that of the code that computes them. */
 static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
 {
-    const rlx_kgen_nest_plan *plan = n->plan;
-    const rlx_kgen_fused *f = &plan->fused;
-    const rlx_kgen_access *all = plan->accesses.data,
+    const rlx_nest_plan *plan = n->plan;
+    const rlx_plan_fused *f = &plan->fused;
+    const rlx_plan_access *all = plan->accesses.data,
                           *touched[3] = { &all[f->acc], &all[f->a], &all[f->b] };
     uint32_t at[3], operands[1 + 3 * 5 + 3];
     size_t count = 0;
@@ -164,13 +164,13 @@ static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
 
 static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
 {
-    const rlx_kgen_nest_plan *plan = n->plan;
-    open_loop open[RLX_KGEN_MAX_NEST];
-    if (!open_nest(w, n) || (plan->form == RLX_KGEN_FUSED && !check_fused(w, n)))
+    const rlx_nest_plan *plan = n->plan;
+    open_loop open[RLX_PLAN_MAX_NEST];
+    if (!open_nest(w, n) || (plan->form == RLX_PLAN_FUSED && !check_fused(w, n)))
         return false;
     for (size_t i = 0; i < plan->num_order; i++)
         open[i] = begin_loop(w, &plan->loops[plan->order[i]], n);
-    if (plan->form == RLX_KGEN_FUSED)
+    if (plan->form == RLX_PLAN_FUSED)
         write_fused(w, n);
     else if (!w->failed)
         write_strip(w, n);
@@ -182,13 +182,13 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
 
 bool rlx_kgen_try_nest(rlx_kgen *w, const rlx_for_stmt *stmt, bool *done)
 {
-    rlx_kgen_nest_plan plan;
+    rlx_nest_plan plan;
     rlx_kgen_nest n = { .writer = w, .plan = &plan, .level = w->top, .strip_level = -1 };
-    rlx_kgen_scope front = rlx_kgen_scope_of(&n);
-    bool ok = rlx_kgen_plan(w->ctx, &front, stmt, &plan) || rlx_kgen_no_memory(w);
-    *done = ok && plan.form != RLX_KGEN_PLAIN;
-    if (*done && plan.form != RLX_KGEN_EMPTY)
+    rlx_plan_scope front = rlx_kgen_scope_of(&n);
+    bool ok = rlx_plan_nest(w->ctx, &front, stmt, &plan) || rlx_kgen_no_memory(w);
+    *done = ok && plan.form != RLX_PLAN_PLAIN;
+    if (*done && plan.form != RLX_PLAN_EMPTY)
         ok = write_nest(w, &n);
-    rlx_kgen_plan_free(w->ctx, &plan);
+    rlx_nest_plan_free(w->ctx, &plan);
     return ok;
 }

@@ -39,7 +39,7 @@ static bool lay_out(rlx_kgen *w, rlx_kgen_buffer *info)
     const rlx_buffer *b = info->buffer;
     for (size_t d = b->num_shape; d-- > 0;)
         info->shape[d] = rlx_kgen_wide_index(w, b->shape[d]);
-    return rlx_kgen_strides(w->ctx, info->shape, b->num_shape, info->strides) ||
+    return rlx_plan_strides(w->ctx, info->shape, b->num_shape, info->strides) ||
            (!w->failed && rlx_kgen_no_memory(w));
 }
 

@@ -21,7 +21,7 @@ rlx_sched_loop rlx_sched_loop_new(rlx_context *ctx, const char *name, const rlx_
         l.var = rlx_int64(ctx, 0);
         return l;
     }
-    const rlx_string *text = rlx_str(ctx, name);
+    const rlx_string *text = rlx_string_z(ctx, name);
     rlx_prim_var *v = text ? rlx_prim_var_new(ctx, text, RELAX_INT64, RLX_NO_PLACE) : NULL;
     l.var = v ? &v->node : NULL;
     return l;

@@ -311,7 +311,9 @@ static depth_tile tile_depth(const tiling *t)
         int64_t tile = rest < DEPTH_TILE ? DEPTH_TILE / rest : 1;
         d.loop = rlx_sched_loop_new(t->ctx, "ko", rlx_ceil_div(t->ctx, outermost, tile));
         d.begin = mul(t, d.loop.var, number(t, tile));
-        d.count = rlx_least(t->ctx, number(t, tile), rlx_fold_sub(t->ctx, outermost, d.begin));
+        d.count = rlx_int_literal(outermost, &whole) && whole % tile == 0
+                      ? number(t, tile)
+                      : rlx_least(t->ctx, number(t, tile), rlx_fold_sub(t->ctx, outermost, d.begin));
         d.most = number(t, tile * rest);
     }
     d.steps = mul(t, d.count, d.rest);
@@ -330,8 +332,11 @@ static lane_tile tile_lanes(const tiling *t, const char *name, const rlx_prim *b
 {
     lane_tile l = { .loop = rlx_sched_loop_new(t->ctx, name, rlx_ceil_div(t->ctx, whole, size)) };
     const rlx_prim *done = mul(t, l.loop.var, number(t, size));
+    int64_t all;
     l.begin = add(t, begin, done);
-    l.count = rlx_least(t->ctx, number(t, size), rlx_fold_sub(t->ctx, whole, done));
+    l.count = rlx_int_literal(whole, &all) && all % size == 0
+                  ? number(t, size)
+                  : rlx_least(t->ctx, number(t, size), rlx_fold_sub(t->ctx, whole, done));
     return l;
 }
 
@@ -432,7 +437,7 @@ static const rlx_buffer *new_panel(const tiling *t, const side *s, const char *n
     bool known = rlx_int_literal(s->lanes.extent, &whole) && whole < tile;
     const rlx_prim *shape[3] = { number(t, ((known ? whole : tile) + width - 1) / width), d->most,
                                  number(t, width) };
-    rlx_string *text = rlx_str(t->ctx, name);
+    const rlx_string *text = rlx_string_z(t->ctx, name);
     return text ? rlx_buffer_new(t->ctx, text, t->acc_buffer->dtype, shape, 3, NULL, t->place) : NULL;
 }
 
@@ -492,6 +497,9 @@ static const rlx_stmt *tiles(tiling *t)
         body = rlx_allocate_around(ctx, t->column.panel, body, t->place);
     return body;
 }
+
+static bool knows_all(const void *user, const rlx_prim *var) { return true; }
+static const rlx_plan_scope everywhere = { .knows = knows_all };
 
 /* Which operands are packed. few: a few rows may be read in place. False: the nest is as good as it stands. */
 static bool choose_packing(tiling *t, bool *few)
@@ -583,6 +591,6 @@ const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_for_stmt *n
     const rlx_stmt *out = NULL;
     if (rlx_plan_nest(ctx, &everywhere, nest, &plan))
         out = plan.form == RLX_PLAN_FUSED && plan.fused.contract ? schedule(&t, nest) : &nest->node;
-    rlx_plan_free(ctx, &plan);
+    rlx_nest_plan_free(ctx, &plan);
     return ctx->diags.out_of_memory ? NULL : out;
 }

@@ -291,6 +291,10 @@ typedef struct rlx_tir_affine {
 bool rlx_tir_affine_of(rlx_context *ctx, const rlx_prim *p, const rlx_prim *const *vars,
                        size_t num_vars, rlx_tir_affine *out);
 
+/* A rewriter that folds what it rebuilds; variables to replace are put into its map (old ->
+ * new). */
+void rlx_tir_folder_init(rlx_rewriter *r, rlx_context *ctx);
+
 /* ---- the evaluator -------------------------------------------------------------------------- */
 typedef struct rlx_tir_arg {
     rlx_dtype dtype;           /* of the elements, or of the scalar */

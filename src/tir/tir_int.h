@@ -5,9 +5,6 @@
 #include "arith/arith.h"
 #include "tir/tir.h"
 
-/* A rewriter that folds what it rebuilds; variables to replace are put into its map (old ->
- * new). */
-void rlx_tir_folder_init(rlx_rewriter *r, rlx_context *ctx);
 /* r->after of such a rewriter. */
 const rlx_node *rlx_tir_refold(rlx_rewriter *r, const rlx_node *n);
 

@@ -1,4 +1,4 @@
-/*- test_kgen_plan.c: what is decided about loop nests, before any code is written. The programs
+/*- test_schedule/plan.c: what is decided about loop nests, before any code is written. The programs
  * stand in kgen_plan.programs, each with the plans of its nests, in order:
  *
  *     k | strip j merged i [n * m] | C= contiguous, A fixed | no update
@@ -11,28 +11,28 @@
 #include <stdlib.h>
 
 #include "../base/cmocka_all.h"
-#include "codegen/kgen_plan.h"
+#include "schedule/plan.h"
 #include "format/kernel_format.h"
 #include "text_file.h"
 #include "text_module.h"
 
 static const char *const reasons[] = {
-    [RLX_KGEN_NO_LOOP] = "no loop",
-    [RLX_KGEN_BOUND_TYPE] = "bound type",
-    [RLX_KGEN_OTHER_STATEMENT] = "other statement",
-    [RLX_KGEN_NO_STORE] = "no store",
-    [RLX_KGEN_TWO_PLACES] = "two places",
-    [RLX_KGEN_NOTHING_DETERMINED] = "nothing determined",
-    [RLX_KGEN_NO_UPDATE] = "no update",
-    [RLX_KGEN_UPDATE_DTYPE] = "update dtype",
-    [RLX_KGEN_UPDATE_INDEX] = "update index",
-    [RLX_KGEN_NO_STEP] = "no step",
-    [RLX_KGEN_PLACE_MOVES] = "place moves",
+    [RLX_PLAN_NO_LOOP] = "no loop",
+    [RLX_PLAN_BOUND_TYPE] = "bound type",
+    [RLX_PLAN_OTHER_STATEMENT] = "other statement",
+    [RLX_PLAN_NO_STORE] = "no store",
+    [RLX_PLAN_TWO_PLACES] = "two places",
+    [RLX_PLAN_NOTHING_DETERMINED] = "nothing determined",
+    [RLX_PLAN_NO_UPDATE] = "no update",
+    [RLX_PLAN_UPDATE_DTYPE] = "update dtype",
+    [RLX_PLAN_UPDATE_INDEX] = "update index",
+    [RLX_PLAN_NO_STEP] = "no step",
+    [RLX_PLAN_PLACE_MOVES] = "place moves",
 };
-static const char *const walks[] = { [RLX_KGEN_SCATTERED] = "scattered",
-                                     [RLX_KGEN_FIXED] = "fixed",
-                                     [RLX_KGEN_CONTIGUOUS] = "contiguous",
-                                     [RLX_KGEN_STRIDED] = "strided" };
+static const char *const walks[] = { [RLX_PLAN_SCATTERED] = "scattered",
+                                     [RLX_PLAN_FIXED] = "fixed",
+                                     [RLX_PLAN_CONTIGUOUS] = "contiguous",
+                                     [RLX_PLAN_STRIDED] = "strided" };
 static const char *const reductions[] = { [RLX_KERNEL_REDUCE_ADD] = "sum",
                                           [RLX_KERNEL_REDUCE_MUL] = "product",
                                           [RLX_KERNEL_REDUCE_MIN] = "min",
@@ -51,7 +51,7 @@ static bool knows(const void *user, const rlx_prim *var)
 
 /* ---- a plan as text ------------------------------------------------------------------------- */
 
-static void write_loop(rlx_buf *out, const rlx_kgen_nest_plan *p, const char *what, int loop)
+static void write_loop(rlx_buf *out, const rlx_nest_plan *p, const char *what, int loop)
 {
     if (loop >= 0) {
         rlx_buf_z(out, what);
@@ -59,14 +59,14 @@ static void write_loop(rlx_buf *out, const rlx_kgen_nest_plan *p, const char *wh
     }
 }
 
-static const char *name_of(const rlx_kgen_access *a)
+static const char *name_of(const rlx_plan_access *a)
 {
     return rlx_as_buffer(a->buffer)->name->data;
 }
 
-static void write_innermost(rlx_buf *out, const rlx_kgen_nest_plan *p)
+static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
 {
-    if (p->form == RLX_KGEN_FUSED) {
+    if (p->form == RLX_PLAN_FUSED) {
         rlx_buf_format(out, "| %s", p->fused.contract ? "contract" : reductions[p->fused.op]);
         rlx_buf_format(out, " %s", name_of(&p->accesses.data[p->fused.a]));
         if (p->fused.contract)
@@ -78,18 +78,18 @@ static void write_innermost(rlx_buf *out, const rlx_kgen_nest_plan *p)
     }
     write_loop(out, p, "| strip ", p->strip);
     for (size_t i = 0; i < p->count; i++)
-        if (p->loops[i].role == RLX_KGEN_MERGED)
+        if (p->loops[i].role == RLX_PLAN_MERGED)
             write_loop(out, p, " merged ", (int)i);
     rlx_buf_z(out, " [");
     rlx_text_prim(out, p->strip_extent);
     rlx_buf_z(out, "]");
 }
 
-static void write_plan(rlx_buf *out, const rlx_kgen_nest_plan *p)
+static void write_plan(rlx_buf *out, const rlx_nest_plan *p)
 {
-    if (p->form == RLX_KGEN_EMPTY || p->form == RLX_KGEN_PLAIN) {
-        rlx_buf_z(out, p->form == RLX_KGEN_EMPTY ? "empty" : "plain: ");
-        rlx_buf_z(out, p->form == RLX_KGEN_EMPTY ? "" : reasons[p->reason]);
+    if (p->form == RLX_PLAN_EMPTY || p->form == RLX_PLAN_PLAIN) {
+        rlx_buf_z(out, p->form == RLX_PLAN_EMPTY ? "empty" : "plain: ");
+        rlx_buf_z(out, p->form == RLX_PLAN_EMPTY ? "" : reasons[p->reason]);
         rlx_buf_z(out, "\n");
         return;
     }
@@ -99,11 +99,11 @@ static void write_plan(rlx_buf *out, const rlx_kgen_nest_plan *p)
     }
     write_innermost(out, p);
     for (size_t i = 0; i < p->accesses.len; i++) {
-        const rlx_kgen_access *a = &p->accesses.data[i];
+        const rlx_plan_access *a = &p->accesses.data[i];
         rlx_buf_format(out, "%s%s%s %s", i ? ", " : " | ", name_of(a), a->stores ? "=" : "",
                        walks[a->walk]);
     }
-    if (p->form == RLX_KGEN_STRIP)
+    if (p->form == RLX_PLAN_STRIP)
         rlx_buf_format(out, " | %s", reasons[p->reason]);
     rlx_buf_z(out, "\n");
 }
@@ -111,7 +111,7 @@ static void write_plan(rlx_buf *out, const rlx_kgen_nest_plan *p)
 /* ---- laws ----------------------------------------------------------------------------------- */
 
 /* When a loop of the plan runs: those in `order` by their place there, all others innermost. */
-static size_t rank_of(const rlx_kgen_nest_plan *p, size_t loop)
+static size_t rank_of(const rlx_nest_plan *p, size_t loop)
 {
     size_t at = 0;
     while (at < p->num_order && p->order[at] != loop)
@@ -120,23 +120,23 @@ static size_t rank_of(const rlx_kgen_nest_plan *p, size_t loop)
 }
 
 /* Every loop is in the order or innermost, once; of two that change places one is determined. */
-static void check_plan(const rlx_kgen_nest_plan *p)
+static void check_plan(const rlx_nest_plan *p)
 {
     size_t innermost = 0;
     for (size_t i = 0; i < p->count; i++) {
-        assert_int_equal(rank_of(p, i) < p->num_order, p->loops[i].role == RLX_KGEN_LOOP);
-        innermost += p->loops[i].role != RLX_KGEN_LOOP;
+        assert_int_equal(rank_of(p, i) < p->num_order, p->loops[i].role == RLX_PLAN_LOOP);
+        innermost += p->loops[i].role != RLX_PLAN_LOOP;
         for (size_t k = i + 1; k < p->count; k++)
             if (rank_of(p, i) > rank_of(p, k))
                 assert_true(p->loops[i].determined || p->loops[k].determined);
     }
     assert_int_equal(innermost + p->num_order, p->count);
-    if (p->form == RLX_KGEN_STRIP)
+    if (p->form == RLX_PLAN_STRIP)
         assert_true(p->loops[p->strip].determined &&
-                    p->loops[p->strip].role == RLX_KGEN_STRIP_LOOP);
+                    p->loops[p->strip].role == RLX_PLAN_STRIP_LOOP);
     else {
-        const rlx_kgen_fused *f = &p->fused;
-        assert_true(!p->loops[f->step].determined && p->reason == RLX_KGEN_NO_REASON);
+        const rlx_plan_fused *f = &p->fused;
+        assert_true(!p->loops[f->step].determined && p->reason == RLX_PLAN_NO_REASON);
         assert_true(f->row < 0 || p->loops[f->row].determined);
         assert_true(f->column < 0 || p->loops[f->column].determined);
         assert_true(p->accesses.data[f->acc].literal && p->accesses.data[f->a].literal &&
@@ -150,21 +150,21 @@ static enum rlx_step plan_nest(void *user, const rlx_node *n, const rlx_field *v
                                const rlx_node *parent)
 {
     case_run *run = user;
-    const rlx_kgen_scope scope = { knows, run };
+    const rlx_plan_scope scope = { knows, run };
     const rlx_for_stmt *loop = rlx_as_for_stmt(n);
-    rlx_kgen_nest_plan plan;
+    rlx_nest_plan plan;
     if (n->kind == RLX_NODE_LET_STMT)
         rlx_ptrmap_put(&run->known, ((const rlx_let_stmt *)n)->var, 1);
     if (!loop)
         return RLX_STEP_ON;
     size_t errors = rlx_error_count(run->ctx);
-    assert_true(rlx_kgen_plan(run->ctx, &scope, loop, &plan));
+    assert_true(rlx_plan_nest(run->ctx, &scope, loop, &plan));
     assert_int_equal(rlx_error_count(run->ctx), errors);
-    bool plain = plan.form == RLX_KGEN_PLAIN;
+    bool plain = plan.form == RLX_PLAN_PLAIN;
     write_plan(&run->text, &plan);
-    if (!plain && plan.form != RLX_KGEN_EMPTY)
+    if (!plain && plan.form != RLX_PLAN_EMPTY)
         check_plan(&plan);
-    rlx_kgen_plan_free(run->ctx, &plan);
+    rlx_nest_plan_free(run->ctx, &plan);
     rlx_ptrmap_put(&run->known, loop->loop_var, 1);
     return plain ? RLX_STEP_ON : RLX_STEP_SKIP;
 }

@@ -1,12 +1,12 @@
-/* kgen_plan.c: the order of a nest's loops, its strip loop or its fused instruction. */
-#include "codegen/kgen_plan.h"
+/* plan.c: the order of a nest's loops, its strip loop or its fused instruction. */
+#include "schedule/plan.h"
 
 #include "arith/arith.h"
 #include "format/kernel_format.h"
 
 /* ---- indices -------------------------------------------------------------------------------- */
 
-typedef struct search { const rlx_kgen_scope *scope; bool unknown; } search;
+typedef struct search { const rlx_plan_scope *scope; bool unknown; } search;
 
 static enum rlx_step find_unknown(void *user, const rlx_node *n, const rlx_field *via,
                                   const rlx_node *parent)
@@ -18,7 +18,7 @@ static enum rlx_step find_unknown(void *user, const rlx_node *n, const rlx_field
 }
 
 /* Can it be computed in front of the nest, without touching memory or failing? */
-static bool is_available(rlx_context *ctx, const rlx_kgen_scope *scope, const rlx_prim *p)
+static bool is_available(rlx_context *ctx, const rlx_plan_scope *scope, const rlx_prim *p)
 {
     if (p->kind == RLX_NODE_INT_IMM)
         return true;
@@ -28,8 +28,8 @@ static bool is_available(rlx_context *ctx, const rlx_kgen_scope *scope, const rl
 }
 
 /* What the view is made of can be computed in front of the nest. */
-static bool is_view_available(rlx_context *ctx, const rlx_kgen_scope *scope,
-                              const rlx_kgen_nest_plan *plan, const rlx_tir_affine *index)
+static bool is_view_available(rlx_context *ctx, const rlx_plan_scope *scope,
+                              const rlx_nest_plan *plan, const rlx_tir_affine *index)
 {
     bool is = is_available(ctx, scope, index->base);
     for (size_t i = 0; i < plan->count && is; i++)
@@ -37,22 +37,22 @@ static bool is_view_available(rlx_context *ctx, const rlx_kgen_scope *scope,
     return is;
 }
 
-static void view_index(rlx_context *ctx, const rlx_kgen_scope *scope,
-                       const rlx_kgen_nest_plan *plan, const rlx_prim *index, rlx_kgen_view *out)
+static void view_index(rlx_context *ctx, const rlx_plan_scope *scope,
+                       const rlx_nest_plan *plan, const rlx_prim *index, rlx_plan_view *out)
 {
-    const rlx_prim *vars[RLX_KGEN_MAX_NEST];
+    const rlx_prim *vars[RLX_PLAN_MAX_NEST];
     for (size_t i = 0; i < plan->count; i++)
         vars[i] = plan->loops[i].var;
     out->affine = rlx_tir_affine_of(ctx, index, vars, plan->count, &out->index);
     out->available = out->affine && is_view_available(ctx, scope, plan, &out->index);
 }
 
-const rlx_tir_affine *rlx_kgen_affine(rlx_context *ctx, const rlx_kgen_scope *scope,
-                                      const rlx_kgen_nest_plan *plan, const rlx_prim *index,
-                                      rlx_kgen_view *room)
+const rlx_tir_affine *rlx_plan_affine(rlx_context *ctx, const rlx_plan_scope *scope,
+                                      const rlx_nest_plan *plan, const rlx_prim *index,
+                                      rlx_plan_view *room)
 {
     uintptr_t at;
-    const rlx_kgen_view *v = room;
+    const rlx_plan_view *v = room;
     if (!rlx_ptrmap_find(&plan->view_of, index, &at))
         view_index(ctx, scope, plan, index, room);
     else if (v = &plan->views.data[at], v->affine && !v->available)
@@ -60,32 +60,32 @@ const rlx_tir_affine *rlx_kgen_affine(rlx_context *ctx, const rlx_kgen_scope *sc
     return v->available ? &v->index : NULL;
 }
 
-const rlx_prim *rlx_kgen_add_product(rlx_context *ctx, const rlx_prim *sum, const rlx_prim *a,
+const rlx_prim *rlx_plan_add_product(rlx_context *ctx, const rlx_prim *sum, const rlx_prim *a,
                                      const rlx_prim *b)
 {
     const rlx_prim *product = rlx_fold_mul(ctx, rlx_fold_cast(ctx, RELAX_INT64, a), b);
     return sum ? rlx_fold_add(ctx, sum, product) : product;
 }
 
-bool rlx_kgen_flatten(rlx_context *ctx, const rlx_kgen_scope *scope,
-                      const rlx_kgen_nest_plan *plan, const rlx_prim *const *strides,
+bool rlx_plan_flatten(rlx_context *ctx, const rlx_plan_scope *scope,
+                      const rlx_nest_plan *plan, const rlx_prim *const *strides,
                       const rlx_prim *const *indices, size_t count, rlx_tir_affine *out)
 {
     *out = (rlx_tir_affine){ .base = rlx_int64(ctx, 0) };
     for (size_t d = 0; d < count; d++) {
-        rlx_kgen_view room;
-        const rlx_tir_affine *a = rlx_kgen_affine(ctx, scope, plan, indices[d], &room);
+        rlx_plan_view room;
+        const rlx_tir_affine *a = rlx_plan_affine(ctx, scope, plan, indices[d], &room);
         if (!a)
             return false;
-        out->base = rlx_kgen_add_product(ctx, out->base, a->base, strides[d]);
+        out->base = rlx_plan_add_product(ctx, out->base, a->base, strides[d]);
         for (size_t i = 0; i < plan->count; i++)
             if (a->coeff[i])
-                out->coeff[i] = rlx_kgen_add_product(ctx, out->coeff[i], a->coeff[i], strides[d]);
+                out->coeff[i] = rlx_plan_add_product(ctx, out->coeff[i], a->coeff[i], strides[d]);
     }
     return out->base != NULL;
 }
 
-bool rlx_kgen_strides(rlx_context *ctx, const rlx_prim *const *shape, size_t ndim,
+bool rlx_plan_strides(rlx_context *ctx, const rlx_prim *const *shape, size_t ndim,
                       const rlx_prim **strides)
 {
     const rlx_prim *stride = rlx_int64(ctx, 1);
@@ -100,8 +100,8 @@ bool rlx_kgen_strides(rlx_context *ctx, const rlx_prim *const *shape, size_t ndi
 
 typedef struct planner {
     rlx_context *ctx;
-    const rlx_kgen_scope *scope;
-    rlx_kgen_nest_plan *plan;
+    const rlx_plan_scope *scope;
+    rlx_nest_plan *plan;
     size_t num_stores;              /* accesses before the loads */
     bool straight;                  /* stores, lets and ifs only */
     bool guarded;                   /* ifs or values that are only wanted sometimes */
@@ -109,20 +109,20 @@ typedef struct planner {
 } planner;
 
 /* Out of memory is latched: an index without a view is taken apart where it is asked for. */
-static void view_indices(planner *p, const rlx_kgen_access *a)
+static void view_indices(planner *p, const rlx_plan_access *a)
 {
-    rlx_kgen_nest_plan *n = p->plan;
+    rlx_nest_plan *n = p->plan;
     for (size_t d = 0; d < a->num_indices; d++) {
         if (rlx_ptrmap_has(&n->view_of, a->indices[d]))
             continue;
-        rlx_kgen_view v;
+        rlx_plan_view v;
         view_index(p->ctx, p->scope, n, a->indices[d], &v);
         if (rlx_vec_push(&p->ctx->memory, &n->views, v))
             (void)rlx_ptrmap_put(&n->view_of, a->indices[d], n->views.len - 1);
     }
 }
 
-static void push_access(planner *p, rlx_kgen_access a)
+static void push_access(planner *p, rlx_plan_access a)
 {
     (void)rlx_vec_push(&p->ctx->memory, &p->plan->accesses, a);
 }
@@ -138,7 +138,7 @@ static void scan_stmt(planner *p, rlx_ptrs *pending, const rlx_stmt *stmt)
     switch (stmt->kind) {
     case RLX_NODE_BUFFER_STORE: {
         const rlx_buffer_store *s = (const rlx_buffer_store *)stmt;
-        push_access(p, (rlx_kgen_access){ .node = stmt,
+        push_access(p, (rlx_plan_access){ .node = stmt,
                                           .buffer = s->buffer,
                                           .indices = s->indices,
                                           .num_indices = s->num_indices,
@@ -177,7 +177,7 @@ static enum rlx_step scan_value(void *user, const rlx_node *n, const rlx_field *
         return RLX_STEP_SKIP;
     if (n->kind == RLX_NODE_BUFFER_LOAD) {
         const rlx_buffer_load *l = (const rlx_buffer_load *)n;
-        push_access(p, (rlx_kgen_access){ .node = n,
+        push_access(p, (rlx_plan_access){ .node = n,
                                           .buffer = l->buffer,
                                           .indices = l->indices,
                                           .num_indices = l->num_indices });
@@ -194,32 +194,32 @@ static enum rlx_step scan_value(void *user, const rlx_node *n, const rlx_field *
 }
 
 /* How an access moves along a loop. */
-static enum rlx_kgen_walk walk_along(const rlx_kgen_access *a, size_t loop)
+static enum rlx_plan_walk walk_along(const rlx_plan_access *a, size_t loop)
 {
     const rlx_prim *c = a->affine ? a->offset.coeff[loop] : NULL;
-    return !a->affine                ? RLX_KGEN_SCATTERED
-           : !c                      ? RLX_KGEN_FIXED
-           : rlx_is_int_value(c, 1) ? RLX_KGEN_CONTIGUOUS
-                                     : RLX_KGEN_STRIDED;
+    return !a->affine                ? RLX_PLAN_SCATTERED
+           : !c                      ? RLX_PLAN_FIXED
+           : rlx_is_int_value(c, 1) ? RLX_PLAN_CONTIGUOUS
+                                     : RLX_PLAN_STRIDED;
 }
 
-static void measure_access(planner *p, rlx_kgen_access *a)
+static void measure_access(planner *p, rlx_plan_access *a)
 {
     const rlx_buffer *b = rlx_as_buffer(a->buffer);
     const rlx_prim *shape[RLX_TIR_MAX_DIMS], *strides[RLX_TIR_MAX_DIMS];
-    rlx_kgen_view room;
+    rlx_plan_view room;
     int64_t c;
     if (!b || b->num_shape > RLX_TIR_MAX_DIMS || a->num_indices != b->num_shape)
         return;
     for (size_t d = 0; d < b->num_shape; d++)
         shape[d] = rlx_fold_cast(p->ctx, RELAX_INT64, b->shape[d]);
-    a->affine = rlx_kgen_strides(p->ctx, shape, b->num_shape, strides) &&
-                rlx_kgen_flatten(p->ctx, p->scope, p->plan, strides, a->indices, a->num_indices,
+    a->affine = rlx_plan_strides(p->ctx, shape, b->num_shape, strides) &&
+                rlx_plan_flatten(p->ctx, p->scope, p->plan, strides, a->indices, a->num_indices,
                                  &a->offset);
     a->literal = a->affine;
     for (size_t d = 0; d < a->num_indices && a->literal; d++) {
         const rlx_tir_affine *one =
-            rlx_kgen_affine(p->ctx, p->scope, p->plan, a->indices[d], &room);
+            rlx_plan_affine(p->ctx, p->scope, p->plan, a->indices[d], &room);
         a->literal = one != NULL;
         for (size_t i = 0; i < p->plan->count && a->literal; i++)
             a->literal = !one->coeff[i] || rlx_int_literal(one->coeff[i], &c);
@@ -251,21 +251,21 @@ static enum rlx_step find_load_or_var(void *user, const rlx_node *n, const rlx_f
 
 /* All loops that stand directly in each other and whose bounds are known in front of them. False:
  * a bound is not one integer. */
-static bool collect_loops(rlx_context *ctx, const rlx_for_stmt *s, rlx_kgen_nest_plan *n)
+static bool collect_loops(rlx_context *ctx, const rlx_for_stmt *s, rlx_nest_plan *n)
 {
     rlx_ptrmap vars;
     bool ok = true;
     rlx_walker walker = { .enter = find_load_or_var, .user = &vars, .terse = true };
     rlx_ptrmap_init(&vars, &ctx->memory);
     n->body = &s->node;
-    while (ok && n->body->kind == RLX_NODE_FOR && n->count < RLX_KGEN_MAX_NEST) {
+    while (ok && n->body->kind == RLX_NODE_FOR && n->count < RLX_PLAN_MAX_NEST) {
         const rlx_for_stmt *f = (const rlx_for_stmt *)n->body;
         if (rlx_walk(&ctx->memory, f->min, &walker, NULL) == RLX_STEP_STOP ||
             rlx_walk(&ctx->memory, f->extent, &walker, NULL) == RLX_STEP_STOP ||
             f->for_kind == RLX_FOR_THREAD_BINDING)
             break;
-        rlx_kgen_loop *l = &n->loops[n->count++];
-        *l = (rlx_kgen_loop){ .var = f->loop_var,
+        rlx_nest_loop *l = &n->loops[n->count++];
+        *l = (rlx_nest_loop){ .var = f->loop_var,
                               .min = rlx_fold_cast(ctx, RELAX_INT64, f->min),
                               .extent = rlx_fold_cast(ctx, RELAX_INT64, f->extent) };
         ok = l->min && l->extent && rlx_ptrmap_put(&vars, f->loop_var, 1);
@@ -276,7 +276,7 @@ static bool collect_loops(rlx_context *ctx, const rlx_for_stmt *s, rlx_kgen_nest
 }
 
 /* A loop that never runs: no place of a store tells the iterations of the others apart then. */
-static bool is_empty(const rlx_kgen_nest_plan *n)
+static bool is_empty(const rlx_nest_plan *n)
 {
     int64_t extent;
     for (size_t i = 0; i < n->count; i++)
@@ -287,7 +287,7 @@ static bool is_empty(const rlx_kgen_nest_plan *n)
 
 /* ---- may the loops be reordered? ------------------------------------------------------------ */
 
-static bool same_place(const rlx_kgen_access *a, const rlx_kgen_access *b)
+static bool same_place(const rlx_plan_access *a, const rlx_plan_access *b)
 {
     bool same = a->num_indices == b->num_indices;
     for (size_t i = 0; i < a->num_indices && same; i++)
@@ -302,7 +302,7 @@ static bool has_one_place_each(planner *p)
     bool one = true;
     rlx_ptrmap_init(&first, &p->ctx->memory);
     for (size_t i = 0; i < p->plan->accesses.len && one; i++) {
-        const rlx_kgen_access *a = &p->plan->accesses.data[i],
+        const rlx_plan_access *a = &p->plan->accesses.data[i],
                               *f = rlx_ptrmap_get(&first, a->buffer);
         if (f)
             one = same_place(f, a);
@@ -314,10 +314,10 @@ static bool has_one_place_each(planner *p)
 }
 
 /* Which loops one index determines: alone in it, or digits of a mixed-radix number. */
-static void mark_digits(const rlx_kgen_nest_plan *n, const rlx_prim *index, bool *yes)
+static void mark_digits(const rlx_nest_plan *n, const rlx_prim *index, bool *yes)
 {
     uintptr_t at_view;
-    bool used[RLX_KGEN_MAX_NEST] = { false };
+    bool used[RLX_PLAN_MAX_NEST] = { false };
     int64_t below = 1, c, extent;
     size_t total = 0, found = 0;
     if (!rlx_ptrmap_find(&n->view_of, index, &at_view) || !n->views.data[at_view].affine)
@@ -344,12 +344,12 @@ static void mark_digits(const rlx_kgen_nest_plan *n, const rlx_prim *index, bool
 
 static void find_determined(planner *p)
 {
-    rlx_kgen_nest_plan *n = p->plan;
+    rlx_nest_plan *n = p->plan;
     for (size_t i = 0; i < n->count; i++)
         n->loops[i].determined = true;
     for (size_t k = 0; k < p->num_stores; k++) {
-        const rlx_kgen_access *a = &n->accesses.data[k];
-        bool yes[RLX_KGEN_MAX_NEST] = { false };
+        const rlx_plan_access *a = &n->accesses.data[k];
+        bool yes[RLX_PLAN_MAX_NEST] = { false };
         for (size_t d = 0; d < a->num_indices; d++)
             mark_digits(n, a->indices[d], yes);
         for (size_t i = 0; i < n->count; i++)
@@ -359,7 +359,7 @@ static void find_determined(planner *p)
 
 /* ---- which strip? --------------------------------------------------------------------------- */
 
-static int64_t likely_extent(const rlx_kgen_loop *l)
+static int64_t likely_extent(const rlx_nest_loop *l)
 {
     int64_t e;
     return rlx_int_literal(l->extent, &e) ? e : 64;
@@ -369,12 +369,12 @@ static int64_t likely_extent(const rlx_kgen_loop *l)
 static int64_t score_strip(const planner *p, size_t loop)
 {
     static const int8_t points_of[2][4] = {
-        [false] = { [RLX_KGEN_SCATTERED] = -2, [RLX_KGEN_FIXED] = 3, [RLX_KGEN_CONTIGUOUS] = 4 },
-        [true] = { [RLX_KGEN_SCATTERED] = -4, [RLX_KGEN_CONTIGUOUS] = 8 },
+        [false] = { [RLX_PLAN_SCATTERED] = -2, [RLX_PLAN_FIXED] = 3, [RLX_PLAN_CONTIGUOUS] = 4 },
+        [true] = { [RLX_PLAN_SCATTERED] = -4, [RLX_PLAN_CONTIGUOUS] = 8 },
     };
     int64_t points = 0, extent = likely_extent(&p->plan->loops[loop]);
     for (size_t i = 0; i < p->plan->accesses.len; i++) {
-        const rlx_kgen_access *a = &p->plan->accesses.data[i];
+        const rlx_plan_access *a = &p->plan->accesses.data[i];
         points += points_of[a->stores][walk_along(a, loop)];
     }
     return points * 16 + (extent < 4 ? -400 : extent < 16 ? -100 : 0);
@@ -382,7 +382,7 @@ static int64_t score_strip(const planner *p, size_t loop)
 
 static void choose_strip(planner *p)
 {
-    rlx_kgen_nest_plan *n = p->plan;
+    rlx_nest_plan *n = p->plan;
     int64_t best = INT64_MIN;
     for (size_t i = 0; i < n->count; i++) {
         int64_t points = n->loops[i].determined ? score_strip(p, i) : INT64_MIN;
@@ -394,9 +394,9 @@ static void choose_strip(planner *p)
 }
 
 /* Does an access go on in loop `outer` where the strip's range ends? */
-static bool continues_at(const planner *p, const rlx_kgen_access *a, size_t outer)
+static bool continues_at(const planner *p, const rlx_plan_access *a, size_t outer)
 {
-    const rlx_kgen_nest_plan *n = p->plan;
+    const rlx_nest_plan *n = p->plan;
     const rlx_prim *zero = rlx_int64(p->ctx, 0), *inner = a->offset.coeff[n->strip],
                    *next = a->offset.coeff[outer];
     if (!a->literal)
@@ -407,8 +407,8 @@ static bool continues_at(const planner *p, const rlx_kgen_access *a, size_t oute
 
 static bool can_merge(const planner *p, size_t loop)
 {
-    const rlx_kgen_nest_plan *n = p->plan;
-    bool can = n->loops[loop].role == RLX_KGEN_LOOP && n->loops[loop].determined &&
+    const rlx_nest_plan *n = p->plan;
+    bool can = n->loops[loop].role == RLX_PLAN_LOOP && n->loops[loop].determined &&
                !rlx_ptrmap_has(&p->raw, n->loops[loop].var);
     for (size_t k = 0; can && k < n->accesses.len; k++)
         can = continues_at(p, &n->accesses.data[k], loop);
@@ -418,7 +418,7 @@ static bool can_merge(const planner *p, size_t loop)
 /* Loops around the strip that only continue it: rows that follow each other in memory. */
 static void merge_loops(planner *p)
 {
-    rlx_kgen_nest_plan *n = p->plan;
+    rlx_nest_plan *n = p->plan;
     bool changed = !p->guarded && !rlx_ptrmap_has(&p->raw, n->loops[n->strip].var);
     while (changed) {
         changed = false;
@@ -426,7 +426,7 @@ static void merge_loops(planner *p)
             if (can_merge(p, i)) {
                 /* the new extent goes on the left, as the strides of outer dimensions do */
                 n->strip_extent = rlx_fold_mul(p->ctx, n->loops[i].extent, n->strip_extent);
-                n->loops[i].role = RLX_KGEN_MERGED;
+                n->loops[i].role = RLX_PLAN_MERGED;
                 changed = n->strip_extent != NULL;
             }
     }
@@ -434,7 +434,7 @@ static void merge_loops(planner *p)
 
 /* ---- one instruction? ----------------------------------------------------------------------- */
 
-static size_t find_access(const rlx_kgen_nest_plan *n, const rlx_prim *load)
+static size_t find_access(const rlx_nest_plan *n, const rlx_prim *load)
 {
     size_t at = 0;
     while (at < n->accesses.len && n->accesses.data[at].node != load)
@@ -453,25 +453,43 @@ static bool reduce_op(enum rlx_node_kind kind, uint8_t *op)
     }
 }
 
-/* B[..] = B[..] op value: value is a load, or for op + a product of two. */
-static bool match_update(rlx_kgen_nest_plan *n)
+/* own + a * b, or T.fma(a, b, own); else own op a, and *b is *a. */
+static bool match_value(rlx_plan_fused *f, const rlx_prim *value, const rlx_prim **own,
+                        const rlx_prim **a, const rlx_prim **b)
 {
-    const rlx_buffer_store *s = rlx_as_buffer_store(n->body);
-    const rlx_binary *update = s ? rlx_as_binary(s->value) : NULL;
-    rlx_kgen_fused *f = &n->fused;
+    const rlx_binary *update = rlx_as_binary(value);
+    const rlx_prim_call *call = rlx_as_prim_call(value);
+    f->exact = call && call->op && call->num_args == 3 &&
+               rlx_slice_is(rlx_string_slice(call->op), "fma");
+    if (f->exact) {
+        f->op = RLX_KERNEL_REDUCE_ADD;
+        *a = call->args[0], *b = call->args[1], *own = call->args[2];
+        return f->contract = true;
+    }
     if (!update || !reduce_op((enum rlx_node_kind)update->node.kind, &f->op))
         return false;
-    const rlx_binary *product =
-        f->op == RLX_KERNEL_REDUCE_ADD && update->b->kind == RLX_NODE_MUL ? rlx_as_binary(update->b)
-                                                                         : NULL;
-    const rlx_buffer_load *own = rlx_as_buffer_load(update->a),
-                          *a = rlx_as_buffer_load(product ? product->a : update->b),
-                          *b = product ? rlx_as_buffer_load(product->b) : a;
+    f->contract = f->op == RLX_KERNEL_REDUCE_ADD && update->b->kind == RLX_NODE_MUL;
+    const rlx_binary *product = f->contract ? rlx_as_binary(update->b) : NULL;
+    *own = update->a;
+    *a = product ? product->a : update->b;
+    *b = product ? product->b : update->b;
+    return true;
+}
+
+/* The store is an update of one place by one or two loads. */
+static bool match_update(rlx_nest_plan *n)
+{
+    const rlx_buffer_store *s = rlx_as_buffer_store(n->body);
+    const rlx_prim *values[3];
+    rlx_plan_fused *f = &n->fused;
+    if (!s || !match_value(f, s->value, &values[0], &values[1], &values[2]))
+        return false;
+    const rlx_buffer_load *own = rlx_as_buffer_load(values[0]), *a = rlx_as_buffer_load(values[1]),
+                          *b = rlx_as_buffer_load(values[2]);
     if (!own || !a || !b || own->buffer != s->buffer || a->buffer == s->buffer ||
         b->buffer == s->buffer || s->predicate || own->predicate || a->predicate || b->predicate)
         return false;
     size_t own_at = find_access(n, &own->node);
-    f->contract = product != NULL;
     f->acc = 0;
     f->a = find_access(n, &a->node);
     f->b = find_access(n, &b->node);
@@ -480,9 +498,9 @@ static bool match_update(rlx_kgen_nest_plan *n)
 }
 
 /* Only what kernel_strips has a function for; the element types are then all alike. */
-static bool can_update(const rlx_kgen_nest_plan *n)
+static bool can_update(const rlx_nest_plan *n)
 {
-    const rlx_kgen_fused *f = &n->fused;
+    const rlx_plan_fused *f = &n->fused;
     rlx_dtype dtype = rlx_as_buffer(n->accesses.data[f->acc].buffer)->dtype;
     enum rlx_kernel_elem e = rlx_kernel_elem_of(dtype);
     bool order = f->op == RLX_KERNEL_REDUCE_MIN || f->op == RLX_KERNEL_REDUCE_MAX;
@@ -493,21 +511,21 @@ static bool can_update(const rlx_kgen_nest_plan *n)
            (!order && (e == RLX_ELEM_U32 || e == RLX_ELEM_U64));
 }
 
-static bool moves_along(const rlx_kgen_access *a, int loop)
+static bool moves_along(const rlx_plan_access *a, int loop)
 {
     return a->offset.coeff[loop] && !rlx_is_int_value(a->offset.coeff[loop], 0);
 }
 
-static bool is_unit(const rlx_kgen_access *a, int loop)
+static bool is_unit(const rlx_plan_access *a, int loop)
 {
     return rlx_is_int_value(a->offset.coeff[loop], 1);
 }
 
 /* Columns: contiguous in the result and in one operand, the other standing still. */
-static int score_column(const rlx_kgen_nest_plan *n, int i)
+static int score_column(const rlx_nest_plan *n, int i)
 {
-    const rlx_kgen_fused *f = &n->fused;
-    const rlx_kgen_access *acc = &n->accesses.data[f->acc], *a = &n->accesses.data[f->a],
+    const rlx_plan_fused *f = &n->fused;
+    const rlx_plan_access *acc = &n->accesses.data[f->acc], *a = &n->accesses.data[f->a],
                           *b = &n->accesses.data[f->b];
     bool plain = f->contract && ((is_unit(b, i) && !moves_along(a, i)) ||
                                  (is_unit(a, i) && !moves_along(b, i)));
@@ -516,17 +534,17 @@ static int score_column(const rlx_kgen_nest_plan *n, int i)
 }
 
 /* Rows: what moves the first operand and not the second. */
-static int score_row(const rlx_kgen_nest_plan *n, int i)
+static int score_row(const rlx_nest_plan *n, int i)
 {
-    const rlx_kgen_fused *f = &n->fused;
+    const rlx_plan_fused *f = &n->fused;
     return 2 * (f->contract && moves_along(&n->accesses.data[f->a], i) &&
                 !moves_along(&n->accesses.data[f->b], i)) +
            (likely_extent(&n->loops[i]) >= 8);
 }
 
 /* The best of the determined loops but `not`; of equals the innermost. */
-static int choose_loop(const rlx_kgen_nest_plan *n, int not,
-                       int (*score)(const rlx_kgen_nest_plan *n, int i))
+static int choose_loop(const rlx_nest_plan *n, int not,
+                       int (*score)(const rlx_nest_plan *n, int i))
 {
     int best = -1, chosen = -1;
     for (int i = 0; i < (int)n->count; i++) {
@@ -539,9 +557,9 @@ static int choose_loop(const rlx_kgen_nest_plan *n, int not,
     return chosen;
 }
 
-static void choose_roles(rlx_kgen_nest_plan *n)
+static void choose_roles(rlx_nest_plan *n)
 {
-    rlx_kgen_fused *f = &n->fused;
+    rlx_plan_fused *f = &n->fused;
     f->step = -1;
     for (int i = 0; i < (int)n->count; i++)
         if (!n->loops[i].determined)
@@ -557,103 +575,103 @@ static void choose_roles(rlx_kgen_nest_plan *n)
     f->row = choose_loop(n, f->column, score_row);
 }
 
-static enum rlx_kgen_reason plan_fused(rlx_kgen_nest_plan *n)
+static enum rlx_plan_reason plan_fused(rlx_nest_plan *n)
 {
-    const rlx_kgen_fused *f = &n->fused;
+    const rlx_plan_fused *f = &n->fused;
     if (!match_update(n))
-        return RLX_KGEN_NO_UPDATE;
+        return RLX_PLAN_NO_UPDATE;
     if (!can_update(n))
-        return RLX_KGEN_UPDATE_DTYPE;
+        return RLX_PLAN_UPDATE_DTYPE;
     if (!n->accesses.data[f->acc].literal || !n->accesses.data[f->a].literal ||
         !n->accesses.data[f->b].literal)
-        return RLX_KGEN_UPDATE_INDEX;
+        return RLX_PLAN_UPDATE_INDEX;
     choose_roles(n);
     if (f->step < 0)
-        return RLX_KGEN_NO_STEP;
+        return RLX_PLAN_NO_STEP;
     for (size_t i = 0; i < n->count; i++)
         if (!n->loops[i].determined && moves_along(&n->accesses.data[f->acc], (int)i))
-            return RLX_KGEN_PLACE_MOVES;
-    return RLX_KGEN_NO_REASON;
+            return RLX_PLAN_PLACE_MOVES;
+    return RLX_PLAN_NO_REASON;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 /* The roles are given: the other loops stay, in their order. Accesses are seen along the loop
  * `innermost`. */
-static void finish_plan(rlx_kgen_nest_plan *n, enum rlx_kgen_form form, int innermost)
+static void finish_plan(rlx_nest_plan *n, enum rlx_plan_form form, int innermost)
 {
     n->form = (uint8_t)form;
     for (size_t i = 0; i < n->count; i++)
-        if (n->loops[i].role == RLX_KGEN_LOOP)
+        if (n->loops[i].role == RLX_PLAN_LOOP)
             n->order[n->num_order++] = (uint8_t)i;
     for (size_t i = 0; i < n->accesses.len; i++)
         n->accesses.data[i].walk = (uint8_t)walk_along(&n->accesses.data[i], (size_t)innermost);
 }
 
-static enum rlx_kgen_reason plan_strip(planner *p)
+static enum rlx_plan_reason plan_strip(planner *p)
 {
-    rlx_kgen_nest_plan *n = p->plan;
+    rlx_nest_plan *n = p->plan;
     choose_strip(p);
     if (n->strip < 0)
-        return RLX_KGEN_NOTHING_DETERMINED;
+        return RLX_PLAN_NOTHING_DETERMINED;
     n->strip_extent = n->loops[n->strip].extent;
-    n->loops[n->strip].role = RLX_KGEN_STRIP_LOOP;
+    n->loops[n->strip].role = RLX_PLAN_STRIP_LOOP;
     merge_loops(p);
-    finish_plan(n, RLX_KGEN_STRIP, n->strip);
-    return RLX_KGEN_NO_REASON;
+    finish_plan(n, RLX_PLAN_STRIP, n->strip);
+    return RLX_PLAN_NO_REASON;
 }
 
-static enum rlx_kgen_reason plan_body(planner *p)
+static enum rlx_plan_reason plan_body(planner *p)
 {
-    rlx_kgen_nest_plan *n = p->plan;
+    rlx_nest_plan *n = p->plan;
     scan_body(p);
     if (!p->straight)
-        return RLX_KGEN_OTHER_STATEMENT;
+        return RLX_PLAN_OTHER_STATEMENT;
     if (!p->num_stores)
-        return RLX_KGEN_NO_STORE;
+        return RLX_PLAN_NO_STORE;
     if (!has_one_place_each(p))
-        return RLX_KGEN_TWO_PLACES;
+        return RLX_PLAN_TWO_PLACES;
     for (size_t i = 0; i < n->accesses.len; i++)
         view_indices(p, &n->accesses.data[i]);
     find_determined(p);
     for (size_t i = 0; i < n->accesses.len; i++)
         measure_access(p, &n->accesses.data[i]);
-    enum rlx_kgen_reason why = plan_fused(n), worse;
-    const rlx_kgen_fused *f = &n->fused;
+    enum rlx_plan_reason why = plan_fused(n), worse;
+    const rlx_plan_fused *f = &n->fused;
     if (why) {
         worse = plan_strip(p);
         return worse ? worse : why;
     }
     if (f->row >= 0)
-        n->loops[f->row].role = RLX_KGEN_ROW;
+        n->loops[f->row].role = RLX_PLAN_ROW;
     if (f->column >= 0)
-        n->loops[f->column].role = RLX_KGEN_COLUMN;
-    n->loops[f->step].role = RLX_KGEN_STEP;
-    finish_plan(n, RLX_KGEN_FUSED, f->column >= 0 ? f->column : f->step);
-    return RLX_KGEN_NO_REASON;
+        n->loops[f->column].role = RLX_PLAN_COLUMN;
+    n->loops[f->step].role = RLX_PLAN_STEP;
+    finish_plan(n, RLX_PLAN_FUSED, f->column >= 0 ? f->column : f->step);
+    return RLX_PLAN_NO_REASON;
 }
 
-bool rlx_kgen_plan(rlx_context *ctx, const rlx_kgen_scope *scope, const rlx_for_stmt *nest,
-                   rlx_kgen_nest_plan *plan)
+bool rlx_plan_nest(rlx_context *ctx, const rlx_plan_scope *scope, const rlx_for_stmt *nest,
+                   rlx_nest_plan *plan)
 {
     planner p = { .ctx = ctx, .scope = scope, .plan = plan };
-    *plan = (rlx_kgen_nest_plan){ .strip = -1 };
+    *plan = (rlx_nest_plan){ .strip = -1 };
     rlx_ptrmap_init(&plan->stored, &ctx->memory);
     rlx_ptrmap_init(&plan->view_of, &ctx->memory);
     rlx_ptrmap_init(&p.raw, &ctx->memory);
     if (!collect_loops(ctx, nest, plan))
-        plan->reason = RLX_KGEN_BOUND_TYPE;
+        plan->reason = RLX_PLAN_BOUND_TYPE;
     else if (!plan->count)
-        plan->reason = RLX_KGEN_NO_LOOP;
+        plan->reason = RLX_PLAN_NO_LOOP;
     else if (is_empty(plan))
-        plan->form = RLX_KGEN_EMPTY;
+        plan->form = RLX_PLAN_EMPTY;
     else
         plan->reason = (uint8_t)plan_body(&p);
     rlx_ptrmap_free(&p.raw);
     return !ctx->diags.out_of_memory;
 }
 
-void rlx_kgen_plan_free(rlx_context *ctx, rlx_kgen_nest_plan *plan)
+void rlx_nest_plan_free(rlx_context *ctx, rlx_nest_plan *plan)
 {
     rlx_vec_free(&ctx->memory, &plan->accesses);
     rlx_vec_free(&ctx->memory, &plan->views);
