@@ -86,7 +86,7 @@ GEN := $(if $(O),$(O),build)/gen
 ROOMS    := $(if $(ROOMS),$(ROOMS),*)
 LIB_SRC  := $(sort $(filter-out src/cli/%,$(wildcard $(ROOMS:%=src/%/*.c))))
 CLI_SRC  := $(sort $(wildcard src/cli/*.c))
-RUN_ROOM := base format desc runtime vm
+RUN_ROOM := base format desc micro runtime vm
 RUN_SRC  := $(filter $(RUN_ROOM:%=src/%/%) src/api/run_%,$(LIB_SRC))
 TEST_SRC := $(sort $(wildcard test/*/test_*.c))
 SUPPORT_SRC := $(sort $(wildcard test/support/*.c))

@@ -144,8 +144,7 @@ static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
              depth = extent_reg(w, plan, f->step);
     if (f->contract)
         at[2] = start_reg(w, plan, touched[2]);
-    else
-        operands[count++] = f->op;
+    operands[count++] = f->contract ? f->exact : f->op;
     for (int i = 0; i < (f->contract ? 3 : 2); i++) {
         operands[count++] = rlx_kgen_buffer_of(w, touched[i]->buffer)->index;
         operands[count++] = at[i];
@@ -160,18 +159,67 @@ static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
     rlx_kgen_emit(w, w->top, f->contract ? RLX_K_CONTRACT : RLX_K_REDUCE, operands);
 }
 
+/* ---- panels --------------------------------------------------------------------------------- */
+
+static uint32_t int64_reg(rlx_kgen *w, const rlx_prim *e) { return rlx_kgen_int64(w, e).reg; }
+
+static bool check_panel(rlx_kgen *w, const rlx_kgen_nest *n)
+{
+    const rlx_plan_access *to = &n->plan->accesses.data[0];
+    const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, to->buffer);
+    return b && (rlx_kgen_check_box(w, n, b, to->indices, to->num_indices) ||
+                 (!w->failed && rlx_kgen_fail(w, "a copy into panels cannot be compiled")));
+}
+
+/* Inside of the loops that stay: the range of what is read, and the instruction. */
+static void write_panels(rlx_kgen *w, const rlx_kgen_nest *n)
+{
+    const rlx_nest_plan *plan = n->plan;
+    const rlx_plan_pack *k = &plan->pack;
+    const rlx_plan_access *to = &plan->accesses.data[0], *from = &plan->accesses.data[1];
+    const rlx_kgen_buffer *source = rlx_kgen_buffer_of(w, from->buffer),
+                          *panel = rlx_kgen_buffer_of(w, to->buffer);
+    uint32_t x[16];
+    if (!source || !panel)
+        return;
+    for (size_t d = 0; d < from->num_indices && !w->failed; d++)
+        if (k->least[d]) {
+            uint32_t least = int64_reg(w, k->least[d]), greatest = int64_reg(w, k->greatest[d]);
+            RLX_KGEN_EMIT(w, w->top, RLX_K_CHECK, least, greatest,
+                          int64_reg(w, source->shape[d]), source->index, (uint32_t)d);
+        }
+    x[0] = (uint32_t)k->panel;
+    x[1] = panel->index;
+    x[2] = start_reg(w, plan, to);
+    x[3] = source->index;
+    x[4] = int64_reg(w, k->from);
+    x[5] = int64_reg(w, k->lanes);
+    x[6] = int64_reg(w, k->start);
+    x[7] = int64_reg(w, k->width);
+    x[8] = int64_reg(w, k->high);
+    x[9] = int64_reg(w, k->low);
+    for (int i = 0; i < 3; i++) {
+        x[10 + i] = extent_reg(w, plan, k->depth[i]);
+        x[13 + i] = int64_reg(w, k->depth_stride[i]);
+    }
+    rlx_kgen_emit(w, w->top, RLX_K_PACK, x);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
 {
     const rlx_nest_plan *plan = n->plan;
     open_loop open[RLX_PLAN_MAX_NEST];
-    if (!open_nest(w, n) || (plan->form == RLX_PLAN_FUSED && !check_fused(w, n)))
+    if (!open_nest(w, n) || (plan->form == RLX_PLAN_FUSED && !check_fused(w, n)) ||
+        (plan->form == RLX_PLAN_PACK && !check_panel(w, n)))
         return false;
     for (size_t i = 0; i < plan->num_order; i++)
         open[i] = begin_loop(w, &plan->loops[plan->order[i]], n);
     if (plan->form == RLX_PLAN_FUSED)
         write_fused(w, n);
+    else if (plan->form == RLX_PLAN_PACK)
+        write_panels(w, n);
     else if (!w->failed)
         write_strip(w, n);
     for (size_t i = plan->num_order; i-- > 0;)

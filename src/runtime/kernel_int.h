@@ -3,6 +3,7 @@
 #define RLX_RUNTIME_KERNEL_INT_H
 
 #include "format/kernel_format.h"
+#include "micro/micro.h"
 #include "runtime/kernel.h"
 
 /* ---- loaded kernels. Code keeps the word positions of the file, one uint32 per word: register
@@ -52,10 +53,17 @@ typedef struct rlx_kernel_run {
     unsigned char *frame;
     rlx_kernel_view *views;
     rlx_fault *why;
+    const rlx_micro_set *micro;
 } rlx_kernel_run;
 bool rlx_kernel_stopped(rlx_kernel_run *r);     /* fills the fuel up; true: the call ends */
+bool rlx_kernel_spend(rlx_kernel_run *r, int64_t work);     /* false: the call ends */
 bool rlx_kernel_alloc(rlx_kernel_run *r, uint32_t buffer, int64_t count);
+/* COPY, PACK, CONTRACT or REDUCE with the operands of that instruction, in their order: numbers and buffers as they
+ * stand, registers by their values. The loader's checks of numbers and element types hold. */
+#define RLX_KERNEL_BLOCK_OPERANDS 18
+bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, const int64_t *operands);
 /* All give false. */
+bool rlx_kernel_out_of_buffer(rlx_kernel_run *r, uint32_t buffer, int64_t offset);
 bool rlx_kernel_out_of_dim(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int64_t index,
                            int64_t size);
 bool rlx_kernel_wrong_size(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int64_t found,
@@ -88,17 +96,5 @@ extern const rlx_access_row rlx_access_fns[RLX_ELEM_COUNT];
 
 void rlx_fill_strip(void *d, const void *a, int klass, size_t n);
 void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n);
-
-/* Fused reductions over memory; strides in elements. acc[i, j] for i < rows, j < columns; k
- * ascending for each. */
-typedef struct rlx_reduction {
-    void *acc; const void *a, *b;
-    int64_t acc_i, acc_j, a_i, a_j, a_k, b_i, b_j, b_k;
-    int64_t rows, columns, depth;
-} rlx_reduction;
-typedef void rlx_reduction_fn(const rlx_reduction *r);
-/* NULL where there is none for this element type. */
-extern rlx_reduction_fn *const rlx_contract_fns[RLX_ELEM_COUNT];
-extern rlx_reduction_fn *const rlx_reduce_fns[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUNT];
 
 #endif

@@ -370,10 +370,19 @@ static bool check_rest(loading *l, instruction *in)
              in->elem != RLX_ELEM_BOOL;
         break;
     case RLX_K_BROADCAST: ok = in->wide == 1; break;
-    case RLX_K_CONTRACT: ok = rlx_contract_fns[in->elem] != NULL; break;
+    case RLX_K_CONTRACT:
+        ok = operand(l, in, 'n') < 2 && rlx_micro_find(NULL)->contract[operand(l, in, 'n')][in->elem];
+        break;
+    case RLX_K_PACK:
+        ok = (operand(l, in, 'n') == RLX_PANEL_COLUMNS || operand(l, in, 'n') == RLX_PANEL_ROWS) &&
+             rlx_micro_find(NULL)->pack[l->buffers[operand(l, in, 'B')].elem][in->elem];
+        break;
+    case RLX_K_COPY:
+        ok = rlx_micro_find(NULL)->copy[l->buffers[operand(l, in, 'B')].elem][in->elem];
+        break;
     case RLX_K_REDUCE:
         ok = operand(l, in, 'n') < RLX_KERNEL_REDUCE_COUNT &&
-             rlx_reduce_fns[operand(l, in, 'n')][in->elem];
+             rlx_micro_find(NULL)->reduce[operand(l, in, 'n')][in->elem];
         break;
     case RLX_K_ASSERT: ok = operand(l, in, 'n') < RLX_ASSERTION_COUNT; break;
     default: break;

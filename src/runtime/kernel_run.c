@@ -6,7 +6,6 @@
 
 #define FUEL 10000                  /* units of work of about 50 to 100 ns between two polls */
 #define FUEL_PER_STRIP 16
-#define FUSED_STEP ((int64_t)1 << 20) /* multiply-adds between two polls */
 
 void rlx_kernel_env_init(rlx_kernel_env *env, rlx_memory *m)
 {
@@ -194,7 +193,7 @@ bool rlx_kernel_stopped(running *r)
     return true;
 }
 
-static bool spend(running *r, int64_t work)
+bool rlx_kernel_spend(running *r, int64_t work)
 {
     r->env->fuel -= work;
     return r->env->fuel >= 0 || !rlx_kernel_stopped(r);
@@ -223,7 +222,7 @@ RLX_ALWAYS_INLINE bool in_range(int64_t first, int64_t stride, int64_t n, int64_
     return (uint64_t)first < (uint64_t)count && (uint64_t)last < (uint64_t)count;
 }
 
-static bool out_of_buffer(running *r, uint32_t b, int64_t offset)
+bool rlx_kernel_out_of_buffer(running *r, uint32_t b, int64_t offset)
 {
     return rlx_fail(r->why, RLX_RT09,
                     "kernel %s: offset %" PRId64 " is outside %s, which has %" PRId64 " elements",
@@ -296,7 +295,7 @@ static bool do_access(running *r, const uint32_t *w, size_t n, bool strided, boo
     if (n == 0)
         return true;
     if (RLX_UNLIKELY(!in_range(off, stride, (int64_t)n, v->count)))
-        return out_of_buffer(r, b, off);
+        return rlx_kernel_out_of_buffer(r, b, off);
     const rlx_access_row *f = &rlx_access_fns[r->k->buffers[b].elem];
     unsigned char *p = v->data + (size_t)off * r->k->buffers[b].bytes;
     if (!store)
@@ -316,7 +315,7 @@ static bool do_each(running *r, const uint32_t *w, size_t n, bool store)
     const rlx_access_row *f = &rlx_access_fns[r->k->buffers[b].elem];
     int64_t wrong = store ? f->store_each(v->data, at, mask, reg(r, w[4]), n, v->count)
                           : f->load_each(reg(r, w[1]), v->data, at, mask, n, v->count);
-    return wrong < 0 ? true : out_of_buffer(r, b, at[wrong]);
+    return wrong < 0 ? true : rlx_kernel_out_of_buffer(r, b, at[wrong]);
 }
 
 static bool do_view(running *r, const uint32_t *w, size_t n)
@@ -324,97 +323,10 @@ static bool do_view(running *r, const uint32_t *w, size_t n)
     const rlx_kernel_view *v = &r->views[w[2]];
     int64_t off = *scalar(r, w[3]);
     if (RLX_UNLIKELY(n && !in_range(off, 1, (int64_t)n, v->count)))
-        return out_of_buffer(r, w[2], off);
+        return rlx_kernel_out_of_buffer(r, w[2], off);
     unsigned char *p = v->data + (n ? (size_t)off * r->k->buffers[w[2]].bytes : 0);
     memcpy(r->frame + (w[1] & ~1u), &p, sizeof p);
     return true;
-}
-
-/* Least and greatest offset of a fused operand lie in its buffer. */
-static bool fused_in_range(running *r, uint32_t b, int64_t off, const int64_t *strides,
-                           const int64_t *extents, int n)
-{
-    int64_t low = off, high = off, way;
-    for (int i = 0; i < n; i++) {
-        if (RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way) ||
-            RLX_ADD_OVERFLOWS(way < 0 ? low : high, way, way < 0 ? &low : &high))
-            return out_of_buffer(r, b, off);
-    }
-    return low >= 0 && high < r->views[b].count ? true : out_of_buffer(r, b, low < 0 ? low : high);
-}
-
-static void *fused_pointer(running *r, uint32_t b, int64_t off)
-{
-    return r->views[b].data + (size_t)off * r->k->buffers[b].bytes;
-}
-
-/* In pieces, so that a long one can be stopped; pieces of k come after each other, which keeps
- * each sum's order. */
-static bool run_fused(running *r, rlx_reduction_fn *f, rlx_reduction *whole, size_t bytes)
-{
-    int64_t columns = whole->columns < FUSED_STEP ? whole->columns : FUSED_STEP;
-    int64_t depth = FUSED_STEP / columns < whole->depth ? FUSED_STEP / columns : whole->depth;
-    int64_t rows = FUSED_STEP / (columns * depth);
-    if (rows >= whole->rows && columns == whole->columns && depth == whole->depth) {
-        f(whole);
-        return spend(r, whole->rows * columns * depth >> 8);
-    }
-    for (int64_t i = 0; i < whole->rows; i += rows)
-        for (int64_t j = 0; j < whole->columns; j += columns)
-            for (int64_t k = 0; k < whole->depth; k += depth) {
-                rlx_reduction part = *whole;
-                part.rows = whole->rows - i < rows ? whole->rows - i : rows;
-                part.columns = whole->columns - j < columns ? whole->columns - j : columns;
-                part.depth = whole->depth - k < depth ? whole->depth - k : depth;
-                part.acc =
-                    (char *)whole->acc + (i * whole->acc_i + j * whole->acc_j) * (int64_t)bytes;
-                part.a = (const char *)whole->a +
-                         (i * whole->a_i + j * whole->a_j + k * whole->a_k) * (int64_t)bytes;
-                part.b = whole->b ? (const char *)whole->b +
-                                        (i * whole->b_i + j * whole->b_j + k * whole->b_k) *
-                                            (int64_t)bytes
-                                  : NULL;
-                f(&part);
-                if (!spend(r, (part.rows * part.columns * part.depth >> 8) + 1))
-                    return false;
-            }
-    return true;
-}
-
-static bool do_fused(running *r, const uint32_t *w, bool contract)
-{
-    const uint32_t *acc = w + (contract ? 1 : 2), *a = acc + 4, *b = a + 5,
-                   *e = contract ? b + 5 : b;
-    int64_t extents[3] = { *scalar(r, e[0]), *scalar(r, e[1]), *scalar(r, e[2]) };
-    if (extents[0] <= 0 || extents[1] <= 0 || extents[2] <= 0)
-        return true;
-    int64_t s_acc[3] = { *scalar(r, acc[2]), *scalar(r, acc[3]), 0 };
-    int64_t s_a[3] = { *scalar(r, a[2]), *scalar(r, a[3]), *scalar(r, a[4]) };
-    int64_t s_b[3] = { 0, 0, 0 };
-    if (!fused_in_range(r, acc[0], *scalar(r, acc[1]), s_acc, extents, 2) ||
-        !fused_in_range(r, a[0], *scalar(r, a[1]), s_a, extents, 3))
-        return false;
-    rlx_reduction red = { .acc = fused_pointer(r, acc[0], *scalar(r, acc[1])),
-                          .a = fused_pointer(r, a[0], *scalar(r, a[1])),
-                          .acc_i = s_acc[0],
-                          .acc_j = s_acc[1],
-                          .a_i = s_a[0],
-                          .a_j = s_a[1],
-                          .a_k = s_a[2],
-                          .rows = extents[0],
-                          .columns = extents[1],
-                          .depth = extents[2] };
-    if (contract) {
-        for (int i = 0; i < 3; i++)
-            s_b[i] = *scalar(r, b[2 + i]);
-        if (!fused_in_range(r, b[0], *scalar(r, b[1]), s_b, extents, 3))
-            return false;
-        red.b = fused_pointer(r, b[0], *scalar(r, b[1]));
-        red.b_i = s_b[0], red.b_j = s_b[1], red.b_k = s_b[2];
-    }
-    uint8_t elem = r->k->buffers[acc[0]].elem;
-    return run_fused(r, contract ? rlx_contract_fns[elem] : rlx_reduce_fns[w[1]][elem], &red,
-                     r->k->buffers[acc[0]].bytes);
 }
 
 bool rlx_kernel_failed_assertion(running *r, uint32_t assertion, const char *text)
@@ -427,6 +339,16 @@ bool rlx_kernel_wrong_size(running *r, uint32_t b, uint32_t dim, int64_t found, 
     return rlx_fail(r->why, RLX_RT05,
                     "kernel %s: dimension %u of %s is %" PRId64 ", expected %" PRId64, r->k->names,
                     dim, buffer_name(r->k, b), found, expected);
+}
+
+/* Operands by value, but for those that `plain` has a bit of: numbers and buffers. */
+static bool do_block(running *r, const uint32_t *w, uint32_t op, uint32_t plain)
+{
+    int64_t x[RLX_KERNEL_BLOCK_OPERANDS];
+    int n = (int)strlen(rlx_kernel_ops[op].operands);
+    for (int i = 0; i < n; i++)
+        x[i] = plain >> i & 1 ? (int64_t)w[1 + i] : *scalar(r, w[1 + i]);
+    return rlx_kernel_block(r, op, x);
 }
 
 static bool do_want_dim(running *r, const uint32_t *w)
@@ -542,7 +464,7 @@ static bool run(running *r)
             continue;
         case RLX_K_NEXT_STRIP: {
             int64_t left = wrap_sub(X(2), wrap_add(X(1), RLX_KERNEL_STRIP));
-            if (!spend(r, FUEL_PER_STRIP))
+            if (!rlx_kernel_spend(r, FUEL_PER_STRIP))
                 return false;
             strip = 0;
             if (left > 0) {
@@ -586,8 +508,10 @@ static bool run(running *r)
             STEP(3)
         }
         case RLX_K_IOTA: rlx_iota_strip(reg(r, w[1]), X(2), X(3), n); STEP(3)
-        case RLX_K_CONTRACT: TRY(do_fused(r, w, true), 17)
-        case RLX_K_REDUCE: TRY(do_fused(r, w, false), 13)
+        case RLX_K_COPY: TRY(do_block(r, w, op, 0x5), 16)
+        case RLX_K_PACK: TRY(do_block(r, w, op, 0xb), 16)
+        case RLX_K_CONTRACT: TRY(do_block(r, w, op, 0x423), 18)
+        case RLX_K_REDUCE: TRY(do_block(r, w, op, 0x23), 13)
         default: return rlx_fail(r->why, RLX_RT14, "kernel %s: unknown instruction", r->k->names);
         }
     }
@@ -631,7 +555,7 @@ bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value
                      k->num_temps > env->num_slots) &&
         !grow_env(k, env, why))
         return false;
-    running r = { k, env, env->frame, env->views, why };
+    running r = { k, env, env->frame, env->views, why, rlx_micro_find(NULL) };
     if (k->native) {
         if (!bind(k, env, args, true, why))
             return false;

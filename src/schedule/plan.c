@@ -1,8 +1,7 @@
 /* plan.c: the order of a nest's loops, its strip loop or its fused instruction. */
-#include "schedule/plan.h"
+#include "schedule/plan_int.h"
 
 #include "arith/arith.h"
-#include "format/kernel_format.h"
 
 /* ---- indices -------------------------------------------------------------------------------- */
 
@@ -638,6 +637,14 @@ static enum rlx_plan_reason plan_body(planner *p)
         measure_access(p, &n->accesses.data[i]);
     enum rlx_plan_reason why = plan_fused(n), worse;
     const rlx_plan_fused *f = &n->fused;
+    if (why == RLX_PLAN_NO_UPDATE && rlx_plan_packing(p->ctx, p->scope, n)) {
+        n->loops[n->pack.lane].role = RLX_PLAN_LANE;
+        for (int i = 0; i < 3; i++)
+            if (n->pack.depth[i] >= 0)
+                n->loops[n->pack.depth[i]].role = RLX_PLAN_DEPTH;
+        finish_plan(n, RLX_PLAN_PACK, n->pack.lane);
+        return RLX_PLAN_NO_REASON;
+    }
     if (why) {
         worse = plan_strip(p);
         return worse ? worse : why;

@@ -46,7 +46,8 @@ enum rlx_plan_form {
     RLX_PLAN_PLAIN,                /* loops as they stand; `reason` says why */
     RLX_PLAN_EMPTY,                /* some loop never runs: no code at all */
     RLX_PLAN_STRIP,                /* `order`, then the strip loop */
-    RLX_PLAN_FUSED                 /* `order`, then one instruction */
+    RLX_PLAN_FUSED,                /* `order`, then one instruction */
+    RLX_PLAN_PACK                  /* `order`, then panels are filled */
 };
 
 /* Why a nest is PLAIN, or why its body is not one instruction. */
@@ -71,7 +72,8 @@ enum rlx_loop_role {
     RLX_PLAN_LOOP,                 /* a loop of its own, in `order` */
     RLX_PLAN_STRIP_LOOP,
     RLX_PLAN_MERGED,               /* runs inside the strip loop's range */
-    RLX_PLAN_ROW, RLX_PLAN_COLUMN, RLX_PLAN_STEP /* of the fused instruction */
+    RLX_PLAN_ROW, RLX_PLAN_COLUMN, RLX_PLAN_STEP, /* of the fused instruction */
+    RLX_PLAN_LANE, RLX_PLAN_DEPTH                 /* of panels */
 };
 
 typedef struct rlx_nest_loop {
@@ -120,6 +122,20 @@ typedef struct rlx_plan_fused {
     int row, column, step;         /* loops; -1: none */
 } rlx_plan_fused;
 
+/* A nest that fills panels as one instruction, PACK. Expressions have the values of the loops that
+ * stay loops. */
+typedef struct rlx_plan_pack {
+    int lane, depth[3];            /* loops, outermost first; -1: none */
+    int64_t panel;                 /* lanes of a panel */
+    const rlx_prim *lanes;         /* that there are in this one; the others are 0 */
+    const rlx_prim *from;          /* offset of what is read, the lane and depth at 0 */
+    const rlx_prim *start, *width; /* the lane is start + l, a number of digits of this width */
+    const rlx_prim *high, *low;    /* strides of its digits */
+    const rlx_prim *depth_stride[3];
+    /* indices of what is read, by dimension; least NULL: it is proved that they are in range */
+    const rlx_prim *least[RLX_TIR_MAX_DIMS], *greatest[RLX_TIR_MAX_DIMS];
+} rlx_plan_pack;
+
 typedef struct rlx_nest_plan {
     uint8_t form, reason;          /* enum rlx_plan_form, rlx_plan_reason */
     rlx_nest_loop loops[RLX_PLAN_MAX_NEST]; /* as they stand, outermost first */
@@ -130,6 +146,7 @@ typedef struct rlx_nest_plan {
     int strip;                     /* -1: none */
     const rlx_prim *strip_extent;  /* with merged loops, int64 */
     rlx_plan_fused fused;
+    rlx_plan_pack pack;
     RLX_VEC(rlx_plan_access) accesses;
     RLX_VEC(rlx_plan_view) views;
     rlx_ptrmap view_of;            /* index -> its view */

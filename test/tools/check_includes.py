@@ -23,7 +23,7 @@ ROOMS = {
     "ir": ("compile", 1), "arith": ("compile", 2), "sinfo": ("compile", 3), "tir": ("compile", 3),
     "schedule": ("compile", 4), "op": ("compile", 4), "script": ("compile", 4), "analysis": ("compile", 5), "frontend": ("compile", 5),
     "transform": ("compile", 6), "codegen": ("compile", 7),
-    "runtime": ("run", 2), "vm": ("run", 3),
+    "micro": ("run", 1), "runtime": ("run", 2), "vm": ("run", 3),
     "api": ("api", 8), "cli": ("cli", 9),
 }
 # A room's front doors, which other rooms may include, are the headers that the paragraph "Front doors: ..." of its

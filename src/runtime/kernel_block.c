@@ -1,0 +1,192 @@
+/* kernel_block.c: instructions that work on a block of memory: copy, pack, contract, reduce. Each operand is a box in a
+ * buffer, whose corners are checked here; the rest is done by micro-kernels. */
+#include "runtime/kernel_int.h"
+
+#define PIECE ((int64_t)1 << 20) /* multiply-adds between two polls */
+
+/* ---- boxes ---------------------------------------------------------------------------------- */
+
+/* Least and greatest offset of a box lie in its buffer. Extents are at least 1. */
+static bool box_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const int64_t *strides,
+                         const int64_t *extents, int n)
+{
+    int64_t low = off, high = off, way;
+    for (int i = 0; i < n; i++) {
+        if (RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way) ||
+            RLX_ADD_OVERFLOWS(way < 0 ? low : high, way, way < 0 ? &low : &high))
+            return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
+    }
+    return low >= 0 && high < r->views[b].count
+               ? true
+               : rlx_kernel_out_of_buffer(r, (uint32_t)b, low < 0 ? low : high);
+}
+
+static void *element(rlx_kernel_run *r, int64_t b, int64_t off)
+{
+    return r->views[b].data + (size_t)off * r->k->buffers[b].bytes;
+}
+
+static enum rlx_kernel_elem elem_of(const rlx_kernel_run *r, int64_t b)
+{
+    return (enum rlx_kernel_elem)r->k->buffers[b].elem;
+}
+
+static bool any_empty(const int64_t *extents, int n)
+{
+    bool empty = false;
+    for (int i = 0; i < n; i++)
+        empty |= extents[i] <= 0;
+    return empty;
+}
+
+/* Elements of a box, or INT64_MAX if they cannot be counted. */
+static int64_t volume(const int64_t *extents, int n)
+{
+    int64_t all = 1;
+    for (int i = 0; i < n; i++)
+        if (!rlx_mul_i64(all, extents[i], &all))
+            return INT64_MAX;
+    return all;
+}
+
+/* ---- copies --------------------------------------------------------------------------------- */
+
+/* Buffer and offset of both sides, extents, strides written, strides read. */
+static bool run_copy(rlx_kernel_run *r, const int64_t *x)
+{
+    const int64_t *extent = x + 4, *to = x + 8, *from = x + 12;
+    if (any_empty(extent, 4))
+        return true;
+    if (!box_in_range(r, x[0], x[1], to, extent, 4) || !box_in_range(r, x[2], x[3], from, extent, 4))
+        return false;
+    rlx_micro_box box = { .dst = element(r, x[0], x[1]), .src = element(r, x[2], x[3]) };
+    memcpy(box.extent, extent, sizeof box.extent);
+    memcpy(box.dst_stride, to, sizeof box.dst_stride);
+    memcpy(box.src_stride, from, sizeof box.src_stride);
+    r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])](&box);
+    return rlx_kernel_spend(r, (volume(extent, 4) >> 8) + 1);
+}
+
+/* What a pack reads, as a box of high digit, low digit and depth: where lanes of two high digits are read, the low
+ * one may be any. */
+static bool pack_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const rlx_micro_pack *p)
+{
+    int64_t end, first = p->start / p->width, low = p->start % p->width, from = off;
+    int64_t extents[5], strides[5];
+    if (RLX_ADD_OVERFLOWS(p->start, p->lanes - 1, &end))
+        return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
+    int64_t rows = end / p->width - first + 1;
+    extents[0] = rows;
+    extents[1] = rows > 1 ? p->width : p->lanes;
+    memcpy(extents + 2, p->depth, sizeof p->depth);
+    memcpy(strides, p->lane_stride, sizeof p->lane_stride);
+    memcpy(strides + 2, p->depth_stride, sizeof p->depth_stride);
+    if (rows > 1)
+        low = 0;
+    if (RLX_MUL_OVERFLOWS(first, strides[0], &first) || RLX_ADD_OVERFLOWS(from, first, &from) ||
+        RLX_MUL_OVERFLOWS(low, strides[1], &low) || RLX_ADD_OVERFLOWS(from, low, &from))
+        return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
+    return box_in_range(r, b, from, strides, extents, 5);
+}
+
+/* Lanes of a panel; buffer and offset of both sides; lanes, start, width, high, low; extents and strides of depth. */
+static bool run_pack(rlx_kernel_run *r, const int64_t *x)
+{
+    rlx_micro_pack p = { .panel = (int32_t)x[0],
+                         .lanes = x[5],
+                         .start = x[6],
+                         .width = x[7],
+                         .lane_stride = { x[8], x[9] },
+                         .depth = { x[10], x[11], x[12] },
+                         .depth_stride = { x[13], x[14], x[15] } };
+    if (any_empty(p.depth, 3))
+        return true;
+    if (p.lanes < 0)
+        p.lanes = 0;
+    if (p.start < 0 || p.width <= 0 || p.lanes > INT64_MAX - p.panel)
+        return rlx_kernel_out_of_buffer(r, (uint32_t)x[3], p.start);
+    int64_t whole[2] = { volume(p.depth, 3), p.lanes ? (p.lanes + p.panel - 1) / p.panel * p.panel : p.panel },
+            strides[2] = { whole[1], 1 };
+    if (!box_in_range(r, x[1], x[2], strides, whole, 2) || (p.lanes && !pack_in_range(r, x[3], x[4], &p)))
+        return false;
+    p.dst = element(r, x[1], x[2]);
+    p.src = p.lanes ? element(r, x[3], x[4]) : NULL;
+    r->micro->pack[elem_of(r, x[1])][elem_of(r, x[3])](&p);
+    return rlx_kernel_spend(r, (whole[0] * whole[1] >> 8) + 1);
+}
+
+/* ---- sums ----------------------------------------------------------------------------------- */
+
+static void *at(const void *base, int64_t elements, size_t bytes)
+{
+    return (char *)(uintptr_t)base + elements * (int64_t)bytes;
+}
+
+/* In pieces, so that a long one can be stopped; pieces of k come after each other, which keeps each sum's order. */
+static bool run_in_pieces(rlx_kernel_run *r, rlx_micro_sum_fn *f, const rlx_micro_sum *whole,
+                          size_t bytes)
+{
+    int64_t columns = whole->columns < PIECE ? whole->columns : PIECE;
+    int64_t depth = PIECE / columns < whole->depth ? PIECE / columns : whole->depth;
+    int64_t rows = PIECE / (columns * depth);
+    if (rows >= whole->rows && columns == whole->columns && depth == whole->depth) {
+        f(whole);
+        return rlx_kernel_spend(r, whole->rows * columns * depth >> 8);
+    }
+    for (int64_t i = 0; i < whole->rows; i += rows)
+        for (int64_t j = 0; j < whole->columns; j += columns)
+            for (int64_t k = 0; k < whole->depth; k += depth) {
+                rlx_micro_sum part = *whole;
+                part.rows = whole->rows - i < rows ? whole->rows - i : rows;
+                part.columns = whole->columns - j < columns ? whole->columns - j : columns;
+                part.depth = whole->depth - k < depth ? whole->depth - k : depth;
+                part.acc = at(whole->acc, i * whole->acc_i + j * whole->acc_j, bytes);
+                part.a = at(whole->a, i * whole->a_i + j * whole->a_j + k * whole->a_k, bytes);
+                part.b = !whole->b ? NULL
+                                   : at(whole->b,
+                                        i * whole->b_i + j * whole->b_j + k * whole->b_k, bytes);
+                f(&part);
+                if (!rlx_kernel_spend(r, (part.rows * part.columns * part.depth >> 8) + 1))
+                    return false;
+            }
+    return true;
+}
+
+/* What; buffer, offset and strides of acc, a and (contract) b; extents. */
+static bool run_sum(rlx_kernel_run *r, const int64_t *x, bool contract)
+{
+    const int64_t *acc = x + 1, *a = x + 5, *b = x + 10, *extents = contract ? x + 15 : x + 10;
+    const int64_t still[3] = { acc[2], acc[3], 0 };
+    if (any_empty(extents, 3))
+        return true;
+    if (!box_in_range(r, acc[0], acc[1], still, extents, 2) ||
+        !box_in_range(r, a[0], a[1], a + 2, extents, 3) ||
+        (contract && !box_in_range(r, b[0], b[1], b + 2, extents, 3)))
+        return false;
+    rlx_micro_sum s = { .acc = element(r, acc[0], acc[1]),
+                        .a = element(r, a[0], a[1]),
+                        .acc_i = acc[2],
+                        .acc_j = acc[3],
+                        .a_i = a[2],
+                        .a_j = a[3],
+                        .a_k = a[4],
+                        .rows = extents[0],
+                        .columns = extents[1],
+                        .depth = extents[2] };
+    if (contract) {
+        s.b = element(r, b[0], b[1]);
+        s.b_i = b[2], s.b_j = b[3], s.b_k = b[4];
+    }
+    enum rlx_kernel_elem e = elem_of(r, acc[0]);
+    return run_in_pieces(r, contract ? r->micro->contract[x[0]][e] : r->micro->reduce[x[0]][e], &s,
+                         r->k->buffers[acc[0]].bytes);
+}
+
+bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, const int64_t *x)
+{
+    switch (op) {
+    case RLX_K_COPY: return run_copy(r, x);
+    case RLX_K_PACK: return run_pack(r, x);
+    default: return run_sum(r, x, op == RLX_K_CONTRACT);
+    }
+}

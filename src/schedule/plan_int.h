@@ -1,0 +1,12 @@
+/* plan_int.h: inside the plans of nests. */
+#ifndef RLX_SCHEDULE_PLAN_INT_H
+#define RLX_SCHEDULE_PLAN_INT_H
+
+#include "format/kernel_format.h"
+#include "format/kernel_math.h"
+#include "schedule/plan.h"
+
+/* Is it a nest that fills panels? Then plan->pack is filled in. Accesses have been measured. */
+bool rlx_plan_packing(rlx_context *ctx, const rlx_plan_scope *scope, rlx_nest_plan *plan);
+
+#endif

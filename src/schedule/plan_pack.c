@@ -1,0 +1,329 @@
+/*- plan_pack.c: nests that fill panels.
+ *
+ *     for p, d.., l:    panel[p, d.., l] = if_then_else(lane < count, X[.. lane .. d ..], 0)
+ *
+ * l runs over the 8 or 32 lanes of a panel; depth loops are those that the panel goes on in, as long as they do not
+ * move the lane. The lane is an expression with l in it, or in each index either its quotient or its remainder by one
+ * width: two digits of one number (the pixels of an image).
+ */
+#include "arith/arith.h"
+#include "schedule/plan_int.h"
+
+/* Where X is read, by the loops and the two digits of the lane, which come behind them. */
+typedef struct packing {
+    rlx_context *ctx;
+    const rlx_plan_scope *scope;
+    rlx_nest_plan *plan;
+    rlx_plan_pack *pack;
+    const rlx_prim *lane_var;
+    const rlx_prim *number, *width;         /* what the digits are of; NULL: there are none */
+    const rlx_prim *quotient, *remainder;   /* variables that stand for the digits */
+    rlx_rewriter digits;
+    rlx_tir_affine index[RLX_TIR_MAX_DIMS]; /* of X */
+    bool bad;
+} packing;
+
+#define QUOTIENT(p) ((p)->plan->count)
+#define REMAINDER(p) ((p)->plan->count + 1)
+
+/* ---- the statement -------------------------------------------------------------------------- */
+
+static bool is_zero(const rlx_prim *v)
+{
+    const rlx_float_imm *f = rlx_as_float_imm(v);
+    return rlx_is_int_value(v, 0) || (f && rlx_double_bits(f->value) == 0);
+}
+
+/* X[..], widened or not, in range or 0. */
+static const rlx_buffer_load *match_value(const rlx_prim *value, const rlx_prim **guard)
+{
+    const rlx_prim_call *c = rlx_as_prim_call(value);
+    *guard = NULL;
+    if (c && c->op && c->num_args == 3 &&
+        rlx_slice_is(rlx_string_slice(c->op), "if_then_else") && is_zero(c->args[2])) {
+        *guard = c->args[0];
+        value = c->args[1];
+    }
+    if (value->kind == RLX_NODE_CAST)
+        value = ((const rlx_unary *)value)->a;
+    return rlx_as_buffer_load(value);
+}
+
+static bool elements_fit(const rlx_buffer *to, const rlx_buffer *from)
+{
+    enum rlx_kernel_elem d = rlx_kernel_elem_of(to->dtype), s = rlx_kernel_elem_of(from->dtype);
+    bool narrow = d == RLX_ELEM_F32 && s != RLX_ELEM_COUNT && rlx_dtype_is_float(from->dtype) &&
+                  rlx_dtype_bits(from->dtype) < 32;
+    return (d == s && d != RLX_ELEM_COUNT && d != RLX_ELEM_BOOL) || narrow;
+}
+
+/* ---- loops of the panel --------------------------------------------------------------------- */
+
+static int loop_with_stride(const rlx_nest_plan *n, const rlx_prim *stride)
+{
+    for (int i = 0; i < (int)n->count; i++)
+        if (n->loops[i].role == RLX_PLAN_LOOP && n->accesses.data[0].offset.coeff[i] == stride)
+            return i;
+    return -1;
+}
+
+static bool find_lane(packing *p)
+{
+    rlx_nest_plan *n = p->plan;
+    int lane = loop_with_stride(n, rlx_int64(p->ctx, 1));
+    if (lane < 0 || !(rlx_is_int_value(n->loops[lane].extent, 8) ||
+                      rlx_is_int_value(n->loops[lane].extent, 32)))
+        return false;
+    p->pack->lane = lane;
+    p->pack->panel = ((const rlx_int_imm *)n->loops[lane].extent)->value;
+    p->lane_var = n->loops[lane].var;
+    return true;
+}
+
+static bool moves(const rlx_tir_affine *a, size_t loop)
+{
+    return a->coeff[loop] && !rlx_is_int_value(a->coeff[loop], 0);
+}
+
+/* Up to three loops in which the panel goes on; those that move the lane stay loops. */
+static void find_depth(packing *p, const rlx_tir_affine *lane)
+{
+    rlx_nest_plan *n = p->plan;
+    const rlx_prim *stride = rlx_int64(p->ctx, p->pack->panel);
+    int found[3], count = 0, loop;
+    while (count < 3 && (loop = loop_with_stride(n, stride)) >= 0 && loop != p->pack->lane &&
+           !(lane && moves(lane, (size_t)loop))) {
+        found[count++] = loop;
+        stride = rlx_fold_mul(p->ctx, n->loops[loop].extent, stride);
+    }
+    for (int i = 0; i < 3; i++)
+        p->pack->depth[i] = i < 3 - count ? -1 : found[2 - i];
+}
+
+/* ---- the lane ------------------------------------------------------------------------------- */
+
+static bool mentions_lane(packing *p, const rlx_prim *e)
+{
+    rlx_tir_affine a;
+    return !rlx_tir_affine_of(p->ctx, e, &p->lane_var, 1, &a) || moves(&a, 0);
+}
+
+/* A quotient or remainder with the lane in it becomes a variable. */
+static const rlx_node *take_digit(rlx_rewriter *r, const rlx_node *n)
+{
+    packing *p = r->user;
+    if (n->kind != RLX_NODE_FLOOR_DIV && n->kind != RLX_NODE_FLOOR_MOD)
+        return NULL;
+    const rlx_binary *b = rlx_as_binary(n);
+    if (!mentions_lane(p, b->a) || mentions_lane(p, b->b))
+        return NULL;
+    p->bad |= p->number && (p->number != b->a || p->width != b->b);
+    p->number = b->a;
+    p->width = b->b;
+    return n->kind == RLX_NODE_FLOOR_DIV ? p->quotient : p->remainder;
+}
+
+static bool affine(packing *p, const rlx_prim *e, rlx_tir_affine *out)
+{
+    const rlx_prim *vars[RLX_PLAN_MAX_NEST + 2];
+    for (size_t i = 0; i < p->plan->count; i++)
+        vars[i] = p->plan->loops[i].var;
+    vars[QUOTIENT(p)] = p->quotient;
+    vars[REMAINDER(p)] = p->remainder;
+    if (p->plan->count + 2 > RLX_COUNT(out->coeff) ||
+        !rlx_tir_affine_of(p->ctx, e, vars, p->plan->count + 2, out))
+        return false;
+    out->base = rlx_fold_cast(p->ctx, RELAX_INT64, out->base);
+    return out->base != NULL;
+}
+
+static bool read_indices(packing *p, const rlx_plan_access *x)
+{
+    for (size_t d = 0; d < x->num_indices; d++) {
+        const rlx_prim *now = rlx_rewrite(&p->digits, x->indices[d]);
+        if (!now || !affine(p, now, &p->index[d]))
+            return false;
+        if (p->number && moves(&p->index[d], (size_t)p->pack->lane))
+            return false;
+    }
+    return !p->bad;
+}
+
+/* e with the lane at 0 and outer loops as they are; NULL: not of that form, or depth moves it. */
+static const rlx_prim *at_first_lane(packing *p, const rlx_tir_affine *a)
+{
+    const rlx_prim *at = a->base;
+    for (int i = 0; i < (int)p->plan->count; i++) {
+        bool deep = i == p->pack->depth[0] || i == p->pack->depth[1] || i == p->pack->depth[2];
+        if (!moves(a, (size_t)i) || i == p->pack->lane)
+            continue;
+        if (deep)
+            return NULL;
+        at = rlx_plan_add_product(p->ctx, at, p->plan->loops[i].var, a->coeff[i]);
+    }
+    return at;
+}
+
+/* From `lane < count`, how many lanes there are. */
+static bool count_lanes(packing *p, const rlx_prim *guard)
+{
+    const rlx_prim *all = rlx_int64(p->ctx, p->pack->panel);
+    rlx_tir_affine lane, limit;
+    p->pack->lanes = all;
+    if (!guard)
+        return true;
+    const rlx_binary *b = guard->kind == RLX_NODE_LT ? rlx_as_binary(guard) : NULL;
+    if (!b || !affine(p, b->a, &lane) || !affine(p, b->b, &limit) ||
+        !rlx_is_int_value(lane.coeff[p->pack->lane], 1) || moves(&limit, (size_t)p->pack->lane))
+        return false;
+    const rlx_prim *first = at_first_lane(p, &lane), *end = at_first_lane(p, &limit);
+    if (!first || !end)
+        return false;
+    p->pack->lanes =
+        rlx_fold_binary(p->ctx, RLX_NODE_MIN, all, rlx_fold_sub(p->ctx, end, first));
+    return p->pack->lanes != NULL;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------ */
+
+/* Strides of the lane and of depth, and where the first lane is read. */
+static bool find_addresses(packing *p, const rlx_plan_access *x)
+{
+    const rlx_buffer *b = rlx_as_buffer(x->buffer);
+    const rlx_prim *shape[RLX_TIR_MAX_DIMS], *strides[RLX_TIR_MAX_DIMS],
+        *zero = rlx_int64(p->ctx, 0);
+    rlx_plan_pack *k = p->pack;
+    for (size_t d = 0; d < b->num_shape; d++)
+        shape[d] = rlx_fold_cast(p->ctx, RELAX_INT64, b->shape[d]);
+    if (!rlx_plan_strides(p->ctx, shape, b->num_shape, strides))
+        return false;
+    k->from = k->high = k->low = zero;
+    for (int i = 0; i < 3; i++)
+        k->depth_stride[i] = zero;
+    for (size_t d = 0; d < x->num_indices; d++) {
+        const rlx_tir_affine *a = &p->index[d];
+        k->from = rlx_plan_add_product(p->ctx, k->from, a->base, strides[d]);
+        for (size_t i = 0; i < p->plan->count + 2; i++) {
+            const rlx_prim **sum = i == QUOTIENT(p) ? &k->high
+                                   : i == REMAINDER(p) || (int)i == k->lane ? &k->low
+                                                                            : NULL;
+            for (int j = 0; j < 3; j++)
+                if (k->depth[j] == (int)i)
+                    sum = &k->depth_stride[j];
+            if (a->coeff[i])
+                *(sum ? sum : &k->from) = rlx_plan_add_product(
+                    p->ctx, sum ? *sum : k->from,
+                    sum ? a->coeff[i]
+                        : rlx_fold_mul(p->ctx, p->plan->loops[i].var, a->coeff[i]),
+                    strides[d]);
+        }
+    }
+    return k->from && k->high && k->low;
+}
+
+/* ---- ranges --------------------------------------------------------------------------------- */
+
+static const rlx_prim *minus_one(packing *p, const rlx_prim *e)
+{
+    return rlx_fold_sub(p->ctx, e, rlx_int64(p->ctx, 1));
+}
+
+/* Least and greatest index of a dimension in one iteration of the loops that stay. False: not known, or not told
+ * from what the instruction reads. */
+static bool find_range(packing *p, size_t d, const rlx_prim *size)
+{
+    rlx_plan_pack *k = p->pack;
+    const rlx_tir_affine *a = &p->index[d];
+    const rlx_prim *low = a->base, *high = low,
+                   *end = rlx_fold_add(p->ctx, k->start, minus_one(p, k->lanes));
+    for (size_t i = 0; i < p->plan->count + 2; i++) {
+        const rlx_prim *first = rlx_int64(p->ctx, 0), *last;
+        bool deep = (int)i == k->depth[0] || (int)i == k->depth[1] || (int)i == k->depth[2];
+        int64_t c;
+        if (!moves(a, i))
+            continue;
+        if (i == QUOTIENT(p)) {
+            first = rlx_fold_binary(p->ctx, RLX_NODE_FLOOR_DIV, k->start, k->width);
+            last = rlx_fold_binary(p->ctx, RLX_NODE_FLOOR_DIV, end, k->width);
+        } else if (i == REMAINDER(p))
+            last = minus_one(p, k->width);
+        else if ((int)i == k->lane)
+            last = minus_one(p, k->lanes);
+        else if (deep)
+            last = minus_one(p, p->plan->loops[i].extent);
+        else
+            first = last = p->plan->loops[i].var;
+        if (!rlx_int_literal(a->coeff[i], &c))
+            return false;
+        low = rlx_plan_add_product(p->ctx, low, c < 0 ? last : first, a->coeff[i]);
+        high = rlx_plan_add_product(p->ctx, high, c < 0 ? first : last, a->coeff[i]);
+    }
+    if (!low || !high)
+        return false;
+    bool proved = rlx_prove_compare(p->ctx, NULL, RLX_NODE_GE, low, rlx_int64(p->ctx, 0)) ==
+                      RLX_TRUE &&
+                  rlx_prove_compare(p->ctx, NULL, RLX_NODE_LT, high, size) == RLX_TRUE;
+    /* a remainder may not take all of its values: only what holds for all may be said of it */
+    if (!proved && moves(a, REMAINDER(p)))
+        return false;
+    k->least[d] = proved ? NULL : low;
+    k->greatest[d] = high;
+    return true;
+}
+
+static bool find_ranges(packing *p, const rlx_plan_access *x)
+{
+    const rlx_buffer *b = rlx_as_buffer(x->buffer);
+    for (size_t d = 0; d < x->num_indices; d++)
+        if (!find_range(p, d, rlx_fold_cast(p->ctx, RELAX_INT64, b->shape[d])))
+            return false;
+    return true;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+static bool read_nest(packing *p)
+{
+    rlx_nest_plan *n = p->plan;
+    const rlx_plan_access *to = &n->accesses.data[0], *from = &n->accesses.data[1];
+    const rlx_buffer_store *s = rlx_as_buffer_store(n->body);
+    const rlx_prim *guard;
+    const rlx_buffer_load *load = s ? match_value(s->value, &guard) : NULL;
+    rlx_tir_affine lane;
+    if (!load || s->predicate || load->predicate || &load->node != from->node ||
+        from->buffer == to->buffer || !to->literal || from->num_indices > RLX_TIR_MAX_DIMS ||
+        !elements_fit(rlx_as_buffer(to->buffer), rlx_as_buffer(from->buffer)) || !find_lane(p) ||
+        !read_indices(p, from))
+        return false;
+    if (p->number && (!affine(p, p->number, &lane) ||
+                      !rlx_is_int_value(lane.coeff[p->pack->lane], 1)))
+        return false;
+    find_depth(p, p->number ? &lane : NULL);
+    p->pack->start = p->number ? at_first_lane(p, &lane) : rlx_int64(p->ctx, 0);
+    p->pack->width = p->number ? rlx_fold_cast(p->ctx, RELAX_INT64, p->width)
+                               : rlx_int64(p->ctx, p->pack->panel);
+    return p->pack->start && p->pack->width && count_lanes(p, guard) &&
+           find_addresses(p, from) && find_ranges(p, from);
+}
+
+bool rlx_plan_packing(rlx_context *ctx, const rlx_plan_scope *scope, rlx_nest_plan *plan)
+{
+    packing p = { .ctx = ctx, .scope = scope, .plan = plan, .pack = &plan->pack };
+    bool fits = plan->accesses.len == 2 && plan->accesses.data[0].affine;
+    for (size_t i = 0; i < plan->count; i++)
+        fits = fits && plan->loops[i].determined && rlx_is_int_value(plan->loops[i].min, 0);
+    if (!fits)
+        return false;
+    rlx_prim_var *q = rlx_prim_var_new(ctx, rlx_string_z(ctx, "high"), RELAX_INT64, RLX_NO_PLACE),
+                 *r = rlx_prim_var_new(ctx, rlx_string_z(ctx, "low"), RELAX_INT64, RLX_NO_PLACE);
+    if (!q || !r)
+        return false;
+    p.quotient = &q->node;
+    p.remainder = &r->node;
+    rlx_tir_folder_init(&p.digits, ctx);
+    p.digits.before = take_digit;
+    p.digits.user = &p;
+    bool ok = read_nest(&p);
+    rlx_rewriter_free(&p.digits);
+    return ok;
+}
