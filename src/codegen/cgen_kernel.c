@@ -590,48 +590,31 @@ static void end_strip(rlx_cgen_kernel *g)
     g->spent = !chunked;
 }
 
-/* ---- fused reductions ----------------------------------------------------------------------- */
+/* ---- blocks of memory ----------------------------------------------------------------------- */
 
-/* buffer + offset and `strides` strides */
-static void say_array(rlx_cgen_kernel *g, uint32_t at, int strides)
+/* Done by the caller, who has the same functions for the interpreter: the operands in their order, numbers and buffers
+ * as they stand. The memory comes along so that compilers know what is written and read there. */
+static void block(rlx_cgen_kernel *g, uint32_t at, const char *name)
 {
-    rlx_cgen_value offset = rlx_cgen_operand(g, c_word_at(g, at + 1));
-    say(g, ", ");
-    say_value(g, g->buffers[c_word_at(g, at)]);
-    if (!(offset.literal && offset.len == 1 && !g->pool.failed &&
-          g->pool.data[offset.at] == '0')) {
-        say(g, " + ");
-        rlx_cgen_put(g, &g->line, offset, C_PRODUCT);
-    }
-    for (int i = 0; i < strides; i++) {
-        say(g, ", ");
-        say_value(g, rlx_cgen_operand(g, c_word_at(g, at + 2 + (uint32_t)i)));
-    }
-}
-
-static void fused(rlx_cgen_kernel *g, uint32_t at, bool contract)
-{
-    static const char *const reductions[] = { "reduce_add", "reduce_mul", "reduce_min",
-                                              "reduce_max" };
-    static const char *const elems[RLX_ELEM_COUNT] = {
-        [RLX_ELEM_I32] = "i32", [RLX_ELEM_U32] = "u32", [RLX_ELEM_I64] = "i64",
-        [RLX_ELEM_U64] = "u64", [RLX_ELEM_F32] = "f32", [RLX_ELEM_F64] = "f64",
-    };
-    uint32_t acc = at + (contract ? 1 : 2), a = acc + 4, b = a + 5, extents = contract ? b + 5 : b;
+    const char *letters = rlx_kernel_ops[c_word_at(g, at)].operands;
     settle(g, false);
     take(g, at);
-    rlx_buf_format(&g->line, "RELAX_TRY(rlx_%s_%s(call",
-                   contract ? "contract" : reductions[c_word_at(g, at + 1)],
-                   elems[elem_of(g, c_word_at(g, acc))]);
-    say_array(g, acc, 2);
-    say_array(g, a, 3);
-    if (contract)
-        say_array(g, b, 3);
-    for (uint32_t i = 0; i < 3; i++) {
+    rlx_buf_format(&g->line, "RELAX_TRY(call->block(call, RELAX_KERNEL_%s, RELAX_LIST(int64_t", name);
+    for (uint32_t i = 0; letters[i]; i++) {
         say(g, ", ");
-        say_value(g, rlx_cgen_operand(g, c_word_at(g, extents + i)));
+        if (letters[i] == 'r')
+            say_value(g, rlx_cgen_operand(g, c_word_at(g, at + 1 + i)));
+        else
+            rlx_buf_format(&g->line, "%u", c_word_at(g, at + 1 + i));
     }
-    say(g, "));");
+    say(g, "), RELAX_LIST(void *");
+    for (uint32_t i = 0; letters[i]; i++) {
+        if (letters[i] != 'b' && letters[i] != 'B')
+            continue;
+        say(g, ", (void *)");
+        say_value(g, g->buffers[c_word_at(g, at + 1 + i)]);
+    }
+    say(g, ")));");
     end_line(g);
 }
 
@@ -764,7 +747,10 @@ static void instruction(rlx_cgen_kernel *g, uint32_t at)
     case RLX_K_VIEW_OUT: g->values[c_word_at(g, at + 1)] = place_of_view(g, at); return;
     case RLX_K_BROADCAST: broadcast(g, at); return;
     case RLX_K_IOTA: define(g, at, rlx_cgen_operand(g, c_word_at(g, at + 2)), true); return;
-    case RLX_K_CONTRACT: case RLX_K_REDUCE: fused(g, at, op == RLX_K_CONTRACT); return;
+    case RLX_K_COPY: block(g, at, "COPY"); return;
+    case RLX_K_PACK: block(g, at, "PACK"); return;
+    case RLX_K_CONTRACT: block(g, at, "CONTRACT"); return;
+    case RLX_K_REDUCE: block(g, at, "REDUCE"); return;
     default: value(g, at, op); return;
     }
 }

@@ -5,176 +5,9 @@
 #include "format/native_abi.h"
 
 #define MAX_HELPERS 200
-#define TEXT(...) #__VA_ARGS__
-/* acc[i, j] += a[i, j, k] * b[i, j, k], k ascending for each sum. Where acc and b are
- * contiguous in j and a stands still, sums of 4 rows and 2 vectors of columns stay in registers
- * while k runs. */
-#define CONTRACT_ROWS(name, T, R)                                                                 \
-    { "rlx_contract_" #R "_rows_" #name,                                                          \
-      TEXT(RELAX_ALWAYS_INLINE void rlx_contract_##R##_rows_##name(T *restrict acc,               \
-               int64_t acc_i, const T *restrict a, int64_t a_i, int64_t a_k,                      \
-               const T *restrict b, int64_t b_k, int64_t depth)                                   \
-      {                                                                                           \
-          typedef RELAX_VECTOR(T) vector;                                                         \
-          vector s[R][2];                                                                         \
-          for (int i = 0; i < R; i++)                                                             \
-              for (int j = 0; j < 2; j++)                                                         \
-                  s[i][j] = *(const vector *)(acc + i * acc_i + j * RELAX_LANES(T));              \
-          for (int64_t k = 0; k < depth; k++)                                                     \
-              for (int j = 0; j < 2; j++) {                                                       \
-                  vector y = *(const vector *)(b + k * b_k + j * RELAX_LANES(T));                 \
-                  for (int i = 0; i < R; i++)                                                     \
-                      s[i][j] += a[i * a_i + k * a_k] * y;                                        \
-              }                                                                                   \
-          for (int i = 0; i < R; i++)                                                             \
-              for (int j = 0; j < 2; j++)                                                         \
-                  *(vector *)(acc + i * acc_i + j * RELAX_LANES(T)) = s[i][j];                    \
-      }) }
-#define CONTRACT(name, T)                                                                         \
-    CONTRACT_ROWS(name, T, 4), CONTRACT_ROWS(name, T, 1),                                         \
-    { "rlx_contract_part_" #name,                                                                 \
-      TEXT(static inline void rlx_contract_part_##name(T *restrict acc,                           \
-               int64_t acc_i, int64_t acc_j, const T *restrict a, int64_t a_i,                    \
-               int64_t a_j, int64_t a_k, const T *restrict b, int64_t b_i, int64_t b_j,           \
-               int64_t b_k, int64_t rows, int64_t columns, int64_t depth)                         \
-      {                                                                                           \
-          int64_t done = 0;                                                                       \
-          if (acc_j == 1 && a_j == 0 && b_j == 1 && (b_i == 0 || rows == 1)) {                    \
-              for (; done + 2 * RELAX_LANES(T) <= columns; done += 2 * RELAX_LANES(T)) {          \
-                  int64_t i = 0;                                                                  \
-                  for (; i + 4 <= rows; i += 4)                                                   \
-                      rlx_contract_4_rows_##name(acc + i * acc_i + done, acc_i, a + i * a_i,      \
-                                                 a_i, a_k, b + done, b_k, depth);                 \
-                  for (; i < rows; i++)                                                           \
-                      rlx_contract_1_rows_##name(acc + i * acc_i + done, acc_i, a + i * a_i,      \
-                                                 a_i, a_k, b + done, b_k, depth);                 \
-              }                                                                                   \
-          }                                                                                       \
-          for (int64_t i = 0; i < rows; i++) {                                                    \
-              int64_t j = done;                                                                   \
-              for (; j + 4 <= columns; j += 4) {                                                  \
-                  T s[4];                                                                         \
-                  for (int c = 0; c < 4; c++)                                                     \
-                      s[c] = acc[i * acc_i + (j + c) * acc_j];                                    \
-                  for (int64_t k = 0; k < depth; k++)                                             \
-                      for (int c = 0; c < 4; c++)                                                 \
-                          s[c] += a[i * a_i + (j + c) * a_j + k * a_k] *                          \
-                                  b[i * b_i + (j + c) * b_j + k * b_k];                           \
-                  for (int c = 0; c < 4; c++)                                                     \
-                      acc[i * acc_i + (j + c) * acc_j] = s[c];                                    \
-              }                                                                                   \
-              for (; j < columns; j++) {                                                          \
-                  T s = acc[i * acc_i + j * acc_j];                                               \
-                  for (int64_t k = 0; k < depth; k++)                                             \
-                      s += a[i * a_i + j * a_j + k * a_k] * b[i * b_i + j * b_j + k * b_k];       \
-                  acc[i * acc_i + j * acc_j] = s;                                                 \
-              }                                                                                   \
-          }                                                                                       \
-      }) },                                                                                       \
-    { "rlx_contract_" #name,                                                                      \
-      TEXT(RELAX_NOINLINE static int rlx_contract_##name(relax_kernel_call *call,                 \
-               T *restrict acc, int64_t acc_i, int64_t acc_j,                                     \
-               const T *restrict a, int64_t a_i, int64_t a_j, int64_t a_k, const T *restrict b,   \
-               int64_t b_i, int64_t b_j, int64_t b_k, int64_t rows, int64_t columns,              \
-               int64_t depth)                                                                     \
-      {                                                                                           \
-          int64_t deep = RELAX_MIN(depth, 65536), wide = RELAX_MIN(columns, 4096),                \
-                  high = 1 + (1 << 22) / (1 + deep * wide) * 4;                                   \
-          for (int64_t i = 0; i < rows; i += high)                                                \
-              for (int64_t j = 0; j < columns; j += wide)                                         \
-                  for (int64_t k = 0; k < depth; k += deep) {                                     \
-                      int64_t r = RELAX_MIN(rows - i, high), c = RELAX_MIN(columns - j, wide),    \
-                              d = RELAX_MIN(depth - k, deep);                                     \
-                      rlx_contract_part_##name(acc + i * acc_i + j * acc_j, acc_i, acc_j,         \
-                                               a + i * a_i + j * a_j + k * a_k, a_i, a_j, a_k,    \
-                                               b + i * b_i + j * b_j + k * b_k, b_i, b_j, b_k,    \
-                                               r, c, d);                                          \
-                      RELAX_SPEND((r * c * d >> 8) + 1);                                          \
-                  }                                                                               \
-          return 0;                                                                               \
-      }) }
-/* acc[i, j] = acc[i, j] op a[i, j, k]: contiguous columns one behind the other, others eight
- * side by side. */
-#define REDUCE(op, name, T, expr)                                                                 \
-    { "rlx_reduce_" #op "_" #name,                                                                \
-      TEXT(RELAX_NOINLINE static int rlx_reduce_##op##_##name(relax_kernel_call *call,            \
-               T *restrict acc, int64_t acc_i, int64_t acc_j,                                     \
-               const T *restrict a, int64_t a_i, int64_t a_j, int64_t a_k, int64_t rows,          \
-               int64_t columns, int64_t depth)                                                    \
-      {                                                                                           \
-          for (int64_t i = 0; i < rows; i++, acc += acc_i, a += a_i) {                            \
-              int64_t j = 0;                                                                      \
-              if (acc_j == 1 && a_j == 1 && columns >= 8) {                                       \
-                  for (int64_t k = 0; k < depth; k++) {                                           \
-                      for (int64_t c = 0; c < columns; c++) {                                     \
-                          T x = acc[c], y = a[c + k * a_k];                                       \
-                          acc[c] = expr;                                                          \
-                      }                                                                           \
-                      RELAX_SPEND((columns >> 6) + 1);                                            \
-                  }                                                                               \
-                  continue;                                                                       \
-              }                                                                                   \
-              for (; j + 8 <= columns; j += 8) {                                                  \
-                  T s[8];                                                                         \
-                  for (int c = 0; c < 8; c++)                                                     \
-                      s[c] = acc[(j + c) * acc_j];                                                \
-                  for (int64_t k0 = 0; k0 < depth; k0 += 65536) {                                 \
-                      int64_t k1 = RELAX_MIN(depth, k0 + 65536);                                  \
-                      for (int64_t k = k0; k < k1; k++)                                           \
-                          for (int c = 0; c < 8; c++) {                                           \
-                              T x = s[c], y = a[(j + c) * a_j + k * a_k];                         \
-                              s[c] = expr;                                                        \
-                          }                                                                       \
-                      RELAX_SPEND(((k1 - k0) >> 4) + 1);                                          \
-                  }                                                                               \
-                  for (int c = 0; c < 8; c++)                                                     \
-                      acc[(j + c) * acc_j] = s[c];                                                \
-              }                                                                                   \
-              for (; j < columns; j++) {                                                          \
-                  T x = acc[j * acc_j];                                                           \
-                  for (int64_t k0 = 0; k0 < depth; k0 += 65536) {                                 \
-                      int64_t k1 = RELAX_MIN(depth, k0 + 65536);                                  \
-                      for (int64_t k = k0; k < k1; k++) {                                         \
-                          T y = a[j * a_j + k * a_k];                                             \
-                          x = expr;                                                               \
-                      }                                                                           \
-                      RELAX_SPEND(((k1 - k0) >> 6) + 1);                                          \
-                  }                                                                               \
-                  acc[j * acc_j] = x;                                                             \
-              }                                                                                   \
-          }                                                                                       \
-          return 0;                                                                               \
-      }) }
-
 static const rlx_function_text helpers[] = {
 #define MATH(name, ...) { #name, #__VA_ARGS__ },
 #include "format/kernel_math.def"
-    CONTRACT(f32, float),
-    CONTRACT(f64, double),
-    CONTRACT(i32, int32_t),
-    CONTRACT(u32, uint32_t),
-    CONTRACT(i64, int64_t),
-    CONTRACT(u64, uint64_t),
-    REDUCE(add, f32, float, x + y),
-    REDUCE(add, f64, double, x + y),
-    REDUCE(add, i32, int32_t, x + y),
-    REDUCE(add, u32, uint32_t, x + y),
-    REDUCE(add, i64, int64_t, x + y),
-    REDUCE(add, u64, uint64_t, x + y),
-    REDUCE(mul, f32, float, x *y),
-    REDUCE(mul, f64, double, x *y),
-    REDUCE(mul, i32, int32_t, x *y),
-    REDUCE(mul, u32, uint32_t, x *y),
-    REDUCE(mul, i64, int64_t, x *y),
-    REDUCE(mul, u64, uint64_t, x *y),
-    REDUCE(min, f32, float, rlx_min_f32(x, y)),
-    REDUCE(min, f64, double, rlx_min_f64(x, y)),
-    REDUCE(min, i32, int32_t, x < y ? x : y),
-    REDUCE(min, i64, int64_t, x < y ? x : y),
-    REDUCE(max, f32, float, rlx_max_f32(x, y)),
-    REDUCE(max, f64, double, rlx_max_f64(x, y)),
-    REDUCE(max, i32, int32_t, x > y ? x : y),
-    REDUCE(max, i64, int64_t, x > y ? x : y),
 };
 
 _Static_assert(RLX_COUNT(helpers) + 16 <= MAX_HELPERS, "every helper has a flag");
@@ -298,6 +131,7 @@ void rlx_c_header(rlx_buf *out)
     rlx_buf_lit(
         out,
         "\n#define RELAX_MIN(a, b) ((a) < (b) ? (a) : (b))\n"
+        "#define RELAX_LIST(T, ...) (T const[]){ __VA_ARGS__ }\n"
         "#define RELAX_TRY(service) \\\n    do { \\\n        if (service) \\\n            return "
         "1; \\\n    } while (0)\n"
         "#define RELAX_SPEND(work) RELAX_TRY((call->fuel -= (work)) < 0 && call->poll(call))\n"
@@ -313,21 +147,6 @@ void rlx_c_header(rlx_buf *out)
         "        if (found_ != size_) \\\n"
         "            return call->fail(call, RELAX_KERNEL_SIZE, buffer, dim, found_, size_); \\\n "
         "   } while (0)\n"
-        "/* Large helpers stand once, however many kernels call them. */\n"
-        "#if defined(__GNUC__)\n#define RELAX_NOINLINE __attribute__((noinline))\n#else\n#define "
-        "RELAX_NOINLINE\n#endif\n"
-        "#if defined(__GNUC__)\n#define RELAX_ALWAYS_INLINE static inline "
-        "__attribute__((always_inline))\n#else\n"
-        "#define RELAX_ALWAYS_INLINE static inline\n#endif\n"
-        "/* Memory seen as vectors of this machine; elsewhere one element at a time. */\n"
-        "#if defined(__AVX512F__)\n#define RELAX_VECTOR_BYTES 64\n#elif defined(__AVX__)\n#define "
-        "RELAX_VECTOR_BYTES 32\n"
-        "#else\n#define RELAX_VECTOR_BYTES 16\n#endif\n"
-        "#if defined(__GNUC__)\n"
-        "#define RELAX_VECTOR(T) T __attribute__((vector_size(RELAX_VECTOR_BYTES), "
-        "aligned(sizeof(T)), may_alias))\n"
-        "#define RELAX_LANES(T) (RELAX_VECTOR_BYTES / (int)sizeof(T))\n"
-        "#else\n#define RELAX_VECTOR(T) T\n#define RELAX_LANES(T) 1\n#endif\n"
         "\n#endif\n");
 }
 

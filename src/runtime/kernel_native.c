@@ -49,6 +49,21 @@ static int fail(relax_kernel_call *call, int32_t why, int64_t a, int64_t b, int6
     return 1;
 }
 
+static int block(relax_kernel_call *call, uint32_t what, const int64_t *operands,
+                 void *const *memory)
+{
+    static const unsigned ops[] = { [RELAX_KERNEL_COPY] = RLX_K_COPY,
+                                    [RELAX_KERNEL_PACK] = RLX_K_PACK,
+                                    [RELAX_KERNEL_CONTRACT] = RLX_K_CONTRACT,
+                                    [RELAX_KERNEL_REDUCE] = RLX_K_REDUCE };
+    native_call *n = native_of(call);
+    rlx_kernel_env *env = n->run->env;
+    env->fuel = call->fuel;
+    bool ok = what >= 1 && what < RLX_COUNT(ops) && rlx_kernel_block(n->run, ops[what], operands);
+    call->fuel = env->fuel;
+    return !ok;
+}
+
 bool rlx_kernel_run_native(rlx_kernel_run *r)
 {
     native_call n = { .call = { .struct_size = sizeof(relax_kernel_call),
@@ -57,7 +72,8 @@ bool rlx_kernel_run_native(rlx_kernel_run *r)
                                 .fuel = r->env->fuel,
                                 .poll = poll,
                                 .allocate = allocate,
-                                .fail = fail },
+                                .fail = fail,
+                                .block = block },
                       .run = r };
     int failed = r->k->native(&n.call);
     r->env->fuel = n.call.fuel;

@@ -20,6 +20,8 @@ typedef struct packing {
     const rlx_prim *quotient, *remainder;   /* variables that stand for the digits */
     rlx_rewriter digits;
     rlx_tir_affine index[RLX_TIR_MAX_DIMS]; /* of X */
+    const rlx_prim *guard;                  /* NULL: none */
+    rlx_tir_affine lane, guarded, limit;    /* of the digits' number, of `guarded < limit` */
     bool bad;
 } packing;
 
@@ -85,14 +87,20 @@ static bool moves(const rlx_tir_affine *a, size_t loop)
     return a->coeff[loop] && !rlx_is_int_value(a->coeff[loop], 0);
 }
 
+static bool moves_lane(const packing *p, size_t loop)
+{
+    return (p->number && moves(&p->lane, loop)) ||
+           (p->guard && (moves(&p->guarded, loop) || moves(&p->limit, loop)));
+}
+
 /* Up to three loops in which the panel goes on; those that move the lane stay loops. */
-static void find_depth(packing *p, const rlx_tir_affine *lane)
+static void find_depth(packing *p)
 {
     rlx_nest_plan *n = p->plan;
     const rlx_prim *stride = rlx_int64(p->ctx, p->pack->panel);
     int found[3], count = 0, loop;
     while (count < 3 && (loop = loop_with_stride(n, stride)) >= 0 && loop != p->pack->lane &&
-           !(lane && moves(lane, (size_t)loop))) {
+           !moves_lane(p, (size_t)loop)) {
         found[count++] = loop;
         stride = rlx_fold_mul(p->ctx, n->loops[loop].extent, stride);
     }
@@ -149,39 +157,41 @@ static bool read_indices(packing *p, const rlx_plan_access *x)
     return !p->bad;
 }
 
-/* e with the lane at 0 and outer loops as they are; NULL: not of that form, or depth moves it. */
+/* The lane as a number of digits, and as what is compared: each goes up by one with the loop of lanes. */
+static bool read_lane(packing *p)
+{
+    int lane = p->pack->lane;
+    if (p->number && (!affine(p, p->number, &p->lane) || !rlx_is_int_value(p->lane.coeff[lane], 1)))
+        return false;
+    if (!p->guard)
+        return true;
+    const rlx_binary *b = p->guard->kind == RLX_NODE_LT ? rlx_as_binary(p->guard) : NULL;
+    return b && affine(p, b->a, &p->guarded) && affine(p, b->b, &p->limit) &&
+           rlx_is_int_value(p->guarded.coeff[lane], 1) && !moves(&p->limit, (size_t)lane);
+}
+
+/* The expression with the lane at 0 and the loops that stay as they are. */
 static const rlx_prim *at_first_lane(packing *p, const rlx_tir_affine *a)
 {
     const rlx_prim *at = a->base;
-    for (int i = 0; i < (int)p->plan->count; i++) {
-        bool deep = i == p->pack->depth[0] || i == p->pack->depth[1] || i == p->pack->depth[2];
-        if (!moves(a, (size_t)i) || i == p->pack->lane)
-            continue;
-        if (deep)
-            return NULL;
-        at = rlx_plan_add_product(p->ctx, at, p->plan->loops[i].var, a->coeff[i]);
-    }
+    for (int i = 0; i < (int)p->plan->count; i++)
+        if (moves(a, (size_t)i) && i != p->pack->lane)
+            at = rlx_plan_add_product(p->ctx, at, p->plan->loops[i].var, a->coeff[i]);
     return at;
 }
 
-/* From `lane < count`, how many lanes there are. */
-static bool count_lanes(packing *p, const rlx_prim *guard)
+static bool place_lane(packing *p)
 {
-    const rlx_prim *all = rlx_int64(p->ctx, p->pack->panel);
-    rlx_tir_affine lane, limit;
-    p->pack->lanes = all;
-    if (!guard)
-        return true;
-    const rlx_binary *b = guard->kind == RLX_NODE_LT ? rlx_as_binary(guard) : NULL;
-    if (!b || !affine(p, b->a, &lane) || !affine(p, b->b, &limit) ||
-        !rlx_is_int_value(lane.coeff[p->pack->lane], 1) || moves(&limit, (size_t)p->pack->lane))
-        return false;
-    const rlx_prim *first = at_first_lane(p, &lane), *end = at_first_lane(p, &limit);
-    if (!first || !end)
-        return false;
-    p->pack->lanes =
-        rlx_fold_binary(p->ctx, RLX_NODE_MIN, all, rlx_fold_sub(p->ctx, end, first));
-    return p->pack->lanes != NULL;
+    rlx_plan_pack *k = p->pack;
+    k->start = p->number ? at_first_lane(p, &p->lane) : rlx_int64(p->ctx, 0);
+    k->width = p->number ? rlx_fold_cast(p->ctx, RELAX_INT64, p->width)
+                         : rlx_int64(p->ctx, k->panel);
+    k->lanes = rlx_int64(p->ctx, k->panel);
+    if (p->guard)
+        k->lanes = rlx_fold_binary(p->ctx, RLX_NODE_MIN, k->lanes,
+                                   rlx_fold_sub(p->ctx, at_first_lane(p, &p->limit),
+                                                at_first_lane(p, &p->guarded)));
+    return k->start && k->width && k->lanes;
 }
 
 /* ---- addresses ------------------------------------------------------------------------------ */
@@ -287,23 +297,14 @@ static bool read_nest(packing *p)
     rlx_nest_plan *n = p->plan;
     const rlx_plan_access *to = &n->accesses.data[0], *from = &n->accesses.data[1];
     const rlx_buffer_store *s = rlx_as_buffer_store(n->body);
-    const rlx_prim *guard;
-    const rlx_buffer_load *load = s ? match_value(s->value, &guard) : NULL;
-    rlx_tir_affine lane;
+    const rlx_buffer_load *load = s ? match_value(s->value, &p->guard) : NULL;
     if (!load || s->predicate || load->predicate || &load->node != from->node ||
         from->buffer == to->buffer || !to->literal || from->num_indices > RLX_TIR_MAX_DIMS ||
         !elements_fit(rlx_as_buffer(to->buffer), rlx_as_buffer(from->buffer)) || !find_lane(p) ||
-        !read_indices(p, from))
+        !read_indices(p, from) || !read_lane(p))
         return false;
-    if (p->number && (!affine(p, p->number, &lane) ||
-                      !rlx_is_int_value(lane.coeff[p->pack->lane], 1)))
-        return false;
-    find_depth(p, p->number ? &lane : NULL);
-    p->pack->start = p->number ? at_first_lane(p, &lane) : rlx_int64(p->ctx, 0);
-    p->pack->width = p->number ? rlx_fold_cast(p->ctx, RELAX_INT64, p->width)
-                               : rlx_int64(p->ctx, p->pack->panel);
-    return p->pack->start && p->pack->width && count_lanes(p, guard) &&
-           find_addresses(p, from) && find_ranges(p, from);
+    find_depth(p);
+    return place_lane(p) && find_addresses(p, from) && find_ranges(p, from);
 }
 
 bool rlx_plan_packing(rlx_context *ctx, const rlx_plan_scope *scope, rlx_nest_plan *plan)
