@@ -116,9 +116,8 @@ static bool collect_sizes(rlx_context *ctx, const rlx_node *n, uintptr_t mask, u
     for (size_t i = 0; good && i < c.order.len; i++) {
         uintptr_t bits = 0;
         rlx_ptrmap_find(&c.seen, c.order.data[i], &bits);
-        if ((bits & mask) == want &&
-            !rlx_vec_push(&ctx->memory, out, (const rlx_prim_var *)c.order.data[i]))
-            good = rlx_no_memory(ctx);
+        if ((bits & mask) == want)
+            good = rlx_vec_push(&ctx->memory, out, (const rlx_prim_var *)c.order.data[i]);
     }
     rlx_ptrmap_free(&c.seen);
     rlx_vec_free(&ctx->memory, &c.order);

@@ -20,11 +20,8 @@ relax_tir_builder *relax_tir_builder_create(relax_context *ctx, relax_place plac
 {
     relax_tir_builder *b =
         RLX_API_CONTEXT(ctx) ? rlx_mem_alloc_zero(&ctx->memory, sizeof *b) : NULL;
-    if (!b) {
-        if (RLX_API_READS(ctx))
-            rlx_no_memory(ctx);
+    if (!b)
         return NULL;
-    }
     RLX_API_SET_TAG(b, API_TIR_BUILDER);
     b->ctx = rlx_api_hold(ctx);
     b->errors = rlx_errors_mark(ctx);

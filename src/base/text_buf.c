@@ -108,6 +108,8 @@ void rlx_buf_vformat(rlx_buf *b, const char *format, va_list args)
     va_end(again);
     errno = saved;
     if (len < 0) {
+        if (!b->failed) /* more than an int counts, or no memory inside of vsnprintf */
+            rlx_mem_overflow(b->memory);
         b->failed = true;
         b->data[b->len] = 0;
         return;

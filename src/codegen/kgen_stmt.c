@@ -500,14 +500,10 @@ static bool compile_kernel(rlx_kgen *w, const rlx_prim_func *f, rlx_buf *out)
 bool rlx_kernel_write_named(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out,
                             rlx_kernel_hints *hints)
 {
-    size_t errors = rlx_error_count(ctx);
     const rlx_prim_func *plain = f ? rlx_tir_lower_blocks(ctx, f) : NULL;
     rlx_kgen *w = plain ? rlx_mem_alloc(&ctx->memory, sizeof *w) : NULL;
-    if (!w) {
-        if (rlx_error_count(ctx) == errors)
-            rlx_no_memory(ctx);
+    if (!w)
         return false;
-    }
     init_writer(w, ctx, name, f->place);
     w->hints = hints;
     bool ok = compile_kernel(w, plain, out);

@@ -47,8 +47,7 @@ bool rlx_vmgen_kernel_number(rlx_vmgen_module *w, size_t index, uint32_t *out)
     bool wants_hints = w->o->target->add_code || w->o->source;
     bool ok = rlx_kernel_write_named(w->ctx, f, name, &bytes, wants_hints ? &hints : NULL) &&
               !bytes.failed;
-    if (ok && wants_hints && !rlx_vec_push(&w->ctx->memory, &w->hints, hints))
-        ok = rlx_no_memory(w->ctx);
+    ok = ok && (!wants_hints || rlx_vec_push(&w->ctx->memory, &w->hints, hints));
     if (!ok)
         rlx_vec_free(&w->ctx->memory, &hints);
     if (ok)
@@ -188,9 +187,7 @@ rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_o
     rlx_intern_init(&w.tensors, memory);
     w.functions = rlx_mem_alloc(memory, n * sizeof *w.functions);
     w.kernels = rlx_mem_alloc(memory, n * sizeof *w.kernels);
-    if (!w.functions || !w.kernels)
-        rlx_no_memory(ctx);
-    else if (number_functions(&w) && write_functions(&w) && add_code(&w))
+    if (w.functions && w.kernels && number_functions(&w) && write_functions(&w) && add_code(&w))
         out = finish(&w);
     rlx_mem_free(memory, w.functions, w.functions ? n * sizeof *w.functions : 0);
     rlx_mem_free(memory, w.kernels, w.kernels ? n * sizeof *w.kernels : 0);

@@ -131,12 +131,12 @@ static void note_position(void *user, const rlx_prim *p, bool is_size)
     if (!v || rlx_ptrmap_has(&n->bound, v))
         return;
     bool seen = rlx_ptrmap_find(&n->fresh, v, &kind);
-    if (!seen && !rlx_vec_push(&n->ctx->memory, &n->fresh_list, v))
-        rlx_no_memory(n->ctx);
+    if (!seen)
+        (void)rlx_vec_push(&n->ctx->memory, &n->fresh_list, v);
     kind = is_size || (seen && kind == RLX_FRESH_SIZE) ? RLX_FRESH_SIZE : RLX_FRESH_SIGNED;
     (void)rlx_ptrmap_put(&n->fresh, v, kind);
-    if (!rlx_ptrmap_find(&n->slots, v, &slot) && !rlx_ptrmap_put(&n->slots, v, ++n->num_syms))
-        rlx_no_memory(n->ctx);
+    if (!rlx_ptrmap_find(&n->slots, v, &slot))
+        (void)rlx_ptrmap_put(&n->slots, v, ++n->num_syms);
 }
 
 bool rlx_vmgen_fresh_symbols(rlx_vmgen_fn *n, const rlx_sinfo *s, bool *any)

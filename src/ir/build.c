@@ -5,10 +5,8 @@
 static void *new_with_room(rlx_context *ctx, size_t size, size_t count)
 {
     size_t bytes;
-    if (!rlx_mul_size(count, sizeof(rlx_node *), &bytes) || !rlx_add_size(bytes, size, &bytes)) {
-        rlx_no_memory(ctx);
-        return NULL;
-    }
+    if (!rlx_mul_size(count, sizeof(rlx_node *), &bytes) || !rlx_add_size(bytes, size, &bytes))
+        return rlx_mem_overflow(&ctx->memory), NULL;
     return rlx_new(ctx, bytes);
 }
 
@@ -23,7 +21,7 @@ static const rlx_node *const *fill(void *room, const rlx_node *const *items, siz
 static bool take_id(rlx_context *ctx, rlx_node *n)
 {
     if (ctx->next_id == UINT32_MAX)
-        return rlx_no_memory(ctx);
+        return rlx_no_memory(ctx); /* the numbers have run out, and no more nodes can be had */
     n->id = ctx->next_id++;
     return true;
 }
@@ -71,7 +69,7 @@ static bool keep_blob(rlx_context *ctx, rlx_blob *blob)
     if (rlx_vec_push(&ctx->memory, &ctx->layers[ctx->top].blobs, blob))
         return true;
     rlx_blob_release(blob);
-    return rlx_no_memory(ctx);
+    return false;
 }
 
 const rlx_expr *rlx_constant_blob(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape,
@@ -102,16 +100,12 @@ const rlx_expr *rlx_constant_new(rlx_context *ctx, rlx_dtype dtype, const int64_
     size_t bytes;
     if (ndim && !shape)
         return NULL;
-    if (!tensor_bytes(dtype, shape, ndim, &bytes)) {
-        rlx_no_memory(ctx);
-        return NULL;
-    }
+    if (!tensor_bytes(dtype, shape, ndim, &bytes))
+        return rlx_mem_overflow(&ctx->memory), NULL;
     rlx_constant *c = constant_head(ctx, dtype, shape, ndim, place);
     rlx_blob *blob = c ? rlx_blob_create(&ctx->memory, data, bytes) : NULL;
-    if (!blob || !keep_blob(ctx, blob)) {
-        rlx_no_memory(ctx);
+    if (!blob || !keep_blob(ctx, blob))
         return NULL;
-    }
     c->data = blob;
     return &c->node;
 }

@@ -112,10 +112,10 @@ static bool get_room(rlx_context *ctx, size_t count, struct sort_room *r)
 {
     size_t each = 2 * sizeof(struct entry) + 2 * sizeof(rlx_node *);
     if (!rlx_mul_size(count ? count : 1, each, &r->bytes))
-        return rlx_no_memory(ctx);
+        return rlx_mem_overflow(&ctx->memory);
     r->block = rlx_mem_alloc(&ctx->memory, r->bytes);
     if (!r->block)
-        return rlx_no_memory(ctx);
+        return false;
     r->entries = r->block;
     r->spare = r->entries + count;
     r->keys = (const rlx_node **)(r->spare + count);

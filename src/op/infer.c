@@ -13,9 +13,7 @@ static void fail(rlx_infer *in, enum rlx_code_id code, const char *format, va_li
     rlx_buf text;
     rlx_buf_init(&text, &in->ctx->memory);
     rlx_buf_vformat(&text, format, args);
-    if (text.failed)
-        rlx_no_memory(in->ctx);
-    else
+    if (!text.failed)
         rlx_error(in->ctx, code, in->call->place, "%s: %s", in->row->short_name, text.data);
     rlx_buf_free(&text);
 }

@@ -292,8 +292,8 @@ rlx_word *rlx_words_find(const rlx_words *t, rlx_slice text)
 
 rlx_functions *rlx_word_functions(rlx_words *t, rlx_word *w)
 {
-    if (!w->functions && !(w->functions = rlx_region_zero(&t->region, sizeof *w->functions)))
-        rlx_no_memory(t->ctx);
+    if (!w->functions)
+        w->functions = rlx_region_zero(&t->region, sizeof *w->functions);
     return w->functions;
 }
 

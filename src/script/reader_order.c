@@ -78,9 +78,7 @@ bool rlx_order_bodies(rlx_reader *r, uint32_t *order)
     search s = { .r = r };
     rlx_ptrmap_init(&s.unstated, m);
     bool ok = collect(&s);
-    s.seen = ok ? rlx_mem_alloc_zero(m, n + 1) : NULL;
-    if (ok && !s.seen)
-        ok = rlx_no_memory(r->ctx);
+    ok = ok && (s.seen = rlx_mem_alloc_zero(m, n + 1)) != NULL;
     for (size_t i = 0; ok && !s.unstated.len && i < n; i++)
         order[i] = (uint32_t)i;
     if (ok && s.unstated.len)

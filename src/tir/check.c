@@ -46,8 +46,6 @@ bool rlx_tir_is_pure(rlx_context *ctx, const rlx_prim_func *f)
     if (!e.impure)
         rlx_walk(&ctx->memory, f->body, &w, &no_memory);
     rlx_ptrmap_free(&e.own);
-    if (no_memory || e.no_memory)
-        rlx_no_memory(ctx);
     return !e.impure && !no_memory && !e.no_memory;
 }
 

@@ -111,7 +111,7 @@ static bool before_cast(rlx_seq_pass *p, const rlx_binding *old)
     if (good && info && u.vars.len) {
         rlx_mapping_init(&m, p->ctx, &p->scope, u.vars.data, u.vars.len);
         rlx_mapping_add(&m, cast->sinfo, info, 0);
-        good = m.failed ? rlx_no_memory(p->ctx) : m.conflict || replace_known(p, &m);
+        good = !p->ctx->diags.out_of_memory && (m.conflict || replace_known(p, &m));
         rlx_mapping_free(&m);
     }
     rlx_vec_free(&p->ctx->memory, &u.vars);

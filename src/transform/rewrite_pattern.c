@@ -309,9 +309,7 @@ static const rlx_function *rewritten(rewriting *r, const rlx_function *f, const 
     rlx_mutator_init(&r->mutator, r->ctx, rlx_module_builder_env(r->mb), r);
     r->mutator.binding = at_binding;
     r->replaced = false;
-    if (!r->loose || !r->now || !r->instead)
-        rlx_no_memory(r->ctx);
-    else
+    if (r->loose && r->now && r->instead)
         out = rlx_mutate_function(&r->mutator, f, gv);
     rlx_mutator_free(&r->mutator);
     if (out && !r->replaced)
@@ -335,8 +333,8 @@ static bool rewrite_function(rewriting *r, const rlx_pattern_plan *plan, const r
                 rlx_matcher_init(&r->matcher, plan, &r->scene, *steps);
     enum rlx_match_result found = good ? matches_anywhere(r) : RLX_PATTERN_MATCH_FAILED;
     if (found == RLX_PATTERN_MATCH_YES) {
-        if (!r->mb && !(r->mb = rlx_module_builder_create(r->ctx, m)))
-            rlx_no_memory(r->ctx);
+        if (!r->mb)
+            r->mb = rlx_module_builder_create(r->ctx, m);
         out = r->mb ? rewritten(r, f, gv) : NULL;
     }
     *steps = r->matcher.steps;
