@@ -53,7 +53,7 @@ typedef struct rlx_cgen_kernel {
     rlx_context *ctx;
     rlx_memory *memory;
     const rlx_c_kernel *source;
-    bool unchecked, failed;
+    bool unchecked;
     bool spent;               /* the last statement did */
     const uint8_t *part[RLX_KERNEL_PARTS];
     uint32_t count[RLX_KERNEL_PARTS];

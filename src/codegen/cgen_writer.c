@@ -11,9 +11,8 @@ static bool write_kernel(rlx_context *ctx, const rlx_c_kernel *k, size_t number,
     };
     if (rlx_cgen_open(&g))
         rlx_cgen_kernel_write(&g, number);
-    bool ok = !g.failed;
     rlx_cgen_close(&g);
-    return ok;
+    return !ctx->diags.out_of_memory;
 }
 
 static void put_table(const rlx_c_kernel *kernels, size_t count, rlx_buf *out, char *key)
