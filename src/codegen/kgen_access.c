@@ -21,7 +21,8 @@ const rlx_prim *rlx_kgen_wide_index(rlx_kgen *w, const rlx_prim *p)
 rlx_kgen_value rlx_kgen_int64(rlx_kgen *w, const rlx_prim *p)
 {
     const rlx_prim *q = rlx_kgen_wide_index(w, p);
-    rlx_kgen_value v = q && !rlx_kgen_failed(w) ? rlx_kgen_expr(w, q, RLX_KGEN_ALWAYS) : rlx_kgen_failure();
+    rlx_kgen_value v = q && !rlx_kgen_failed(w) ? rlx_kgen_expr(w, q, RLX_KGEN_ALWAYS)
+                                                : rlx_kgen_failure();
     if (v.wide && !rlx_kgen_failed(w))
         rlx_kgen_fail(w, "a size depends on the inner loop");
     return v;
