@@ -119,7 +119,6 @@ typedef struct collect {
     const rlx_module *m;
     uint32_t from;
     RLX_VEC(rlx_wf_mention) edges;
-    bool failed;
 } collect;
 
 static enum rlx_step mention(void *user, const rlx_node *n, const rlx_field *via,
@@ -129,24 +128,22 @@ static enum rlx_step mention(void *user, const rlx_node *n, const rlx_field *via
     int64_t at = rlx_module_named_by(c->m, n);
     rlx_wf_mention e = { .from = c->from, .to = (uint32_t)at, .place = rlx_place_of(parent) };
     if (at >= 0 && !rlx_vec_push(&c->ctx->memory, &c->edges, e))
-        c->failed = true;
-    return c->failed ? RLX_STEP_STOP : n->kind == RLX_NODE_CONSTANT ? RLX_STEP_SKIP : RLX_STEP_ON;
+        return RLX_STEP_STOP;
+    return n->kind == RLX_NODE_CONSTANT ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
 bool rlx_call_groups(rlx_context *ctx, const rlx_module *m, uint32_t *group, bool *recursive)
 {
     collect c = { .ctx = ctx, .m = m };
     rlx_walker w = { .enter = mention, .user = &c, .unique = true };
-    bool lost = false;
-    for (size_t i = 0; i < m->num_functions && !c.failed && !lost; i++) {
+    for (size_t i = 0; i < m->num_functions && !ctx->diags.out_of_memory; i++) {
         c.from = (uint32_t)i;
         /* TIR calls functions from within interned expressions */
         w.code = rlx_is(m->functions[i], RLX_NODE_FUNCTION);
-        rlx_walk(&ctx->memory, m->functions[i], &w, &lost);
+        rlx_walk(&ctx->memory, m->functions[i], &w, NULL);
     }
-    bool good = !c.failed && !lost ? rlx_wf_groups(ctx, m->num_functions, c.edges.data, c.edges.len,
-                                                   group, recursive)
-                                   : false;
+    bool good = !ctx->diags.out_of_memory && rlx_wf_groups(ctx, m->num_functions, c.edges.data,
+                                                           c.edges.len, group, recursive);
     rlx_vec_free(&ctx->memory, &c.edges);
     return good;
 }

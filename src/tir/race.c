@@ -13,7 +13,6 @@ typedef struct inside {
     /* variables that differ between iterations; data pointers made inside */
     rlx_ptrmap moving, own;
     const rlx_buffer_store *found;
-    bool no_memory;
 } inside;
 
 static enum rlx_step find_load(void *user, const rlx_node *n, const rlx_field *via,
@@ -32,7 +31,8 @@ static bool may_move(inside *s, const rlx_prim *p)
 
 static void put(inside *s, rlx_ptrmap *map, const rlx_node *n)
 {
-    s->no_memory |= n && !rlx_ptrmap_put(map, n, 1);
+    if (n)
+        (void)rlx_ptrmap_put(map, n, 1);
 }
 
 static enum rlx_step enter_realize(inside *s, const rlx_block_realize *r)
@@ -64,7 +64,7 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
     const rlx_let_stmt *let = n->kind == RLX_NODE_LET_STMT ? (const rlx_let_stmt *)n : NULL;
     const rlx_for_stmt *loop = n->kind == RLX_NODE_FOR ? (const rlx_for_stmt *)n : NULL;
     if (rlx_family_of(n) == RLX_FAMILY_PRIM || n->kind == RLX_NODE_IF_THEN_ELSE ||
-        n->kind == RLX_NODE_WHILE || s->no_memory)
+        n->kind == RLX_NODE_WHILE || s->ctx->diags.out_of_memory)
         return RLX_STEP_SKIP;
     if (let && may_move(s, let->value))
         put(s, &s->moving, let->var);
@@ -80,16 +80,15 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
                                             : RLX_STEP_ON;
 }
 
-static bool look_inside(rlx_context *ctx, const rlx_for_stmt *loop)
+static void look_inside(rlx_context *ctx, const rlx_for_stmt *loop)
 {
     inside s = { .ctx = ctx };
     rlx_walker w = { .enter = enter, .user = &s };
-    bool lost = false;
     rlx_ptrmap_init(&s.moving, &ctx->memory);
     rlx_ptrmap_init(&s.own, &ctx->memory);
     put(&s, &s.moving, loop->loop_var);
-    rlx_walk(&ctx->memory, loop->body, &w, &lost);
-    if (s.found && !s.no_memory) {
+    rlx_walk(&ctx->memory, loop->body, &w, NULL);
+    if (s.found && !ctx->diags.out_of_memory) {
         rlx_error(ctx, RLX_WX11, s.found->place ? s.found->place : loop->place,
                   "all iterations of the %s loop over %s write this element of %s",
                   loop->for_kind == RLX_FOR_PARALLEL ? "parallel" : "vectorized",
@@ -97,11 +96,10 @@ static bool look_inside(rlx_context *ctx, const rlx_for_stmt *loop)
     }
     rlx_ptrmap_free(&s.moving);
     rlx_ptrmap_free(&s.own);
-    return !lost && !s.no_memory;
 }
 
 #define MAX_LOOPS 64 /* looked into in one function: they may stand inside each other */
-typedef struct search { rlx_context *ctx; size_t loops; bool no_memory; } search;
+typedef struct search { rlx_context *ctx; size_t loops; } search;
 
 static enum rlx_step find_loop(void *user, const rlx_node *n, const rlx_field *via,
                                const rlx_node *parent)
@@ -114,15 +112,14 @@ static enum rlx_step find_loop(void *user, const rlx_node *n, const rlx_field *v
     bool at_once =
         loop && (loop->for_kind == RLX_FOR_PARALLEL || loop->for_kind == RLX_FOR_VECTORIZED);
     if (at_once && rlx_int_literal(loop->extent, &extent) && extent > 1 && s->loops++ < MAX_LOOPS)
-        s->no_memory |= !look_inside(s->ctx, loop);
-    return s->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+        look_inside(s->ctx, loop);
+    return s->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
 bool rlx_tir_report_races(rlx_context *ctx, const rlx_prim_func *f)
 {
     search s = { .ctx = ctx };
     rlx_walker w = { .enter = find_loop, .user = &s };
-    bool lost = false;
-    rlx_walk(&ctx->memory, f->body, &w, &lost);
-    return !s.no_memory && !lost;
+    rlx_walk(&ctx->memory, f->body, &w, NULL);
+    return !ctx->diags.out_of_memory;
 }

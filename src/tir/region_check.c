@@ -26,7 +26,6 @@ typedef struct watch {
     rlx_ptrmap own, said;               /* buffers made inside; buffers warned of */
     size_t conditions;                  /* around the access */
     rlx_place place;
-    bool no_memory;
 } watch;
 
 typedef struct access {
@@ -40,7 +39,8 @@ typedef struct access {
 
 static void put(watch *w, rlx_ptrmap *map, const rlx_node *n, uintptr_t value)
 {
-    w->no_memory |= n && !rlx_ptrmap_put(map, n, value);
+    if (n)
+        (void)rlx_ptrmap_put(map, n, value);
 }
 
 static void know(watch *w, const rlx_node *buffer)
@@ -271,7 +271,6 @@ static void name_value(watch *w, const rlx_node *var, const rlx_prim *value)
 {
     const rlx_node *now =
         rlx_fold_cast(w->ctx, rlx_prim_dtype(var), rlx_rewrite(&w->names, value));
-    w->no_memory |= !now;
     if (now)
         put(w, &w->names.map, var, (uintptr_t)now);
 }
@@ -287,9 +286,9 @@ static void enter_inner(watch *w, const rlx_block_realize *r)
         name_value(w, ((const rlx_iter_var *)b->iter_vars[i])->var, r->iter_values[i]);
     for (size_t i = 0; i < b->num_alloc_buffers; i++)
         put(w, &w->own, b->alloc_buffers[i], 1);
-    for (size_t i = 0; i < b->num_reads && !w->no_memory; i++)
+    for (size_t i = 0; i < b->num_reads && !w->ctx->diags.out_of_memory; i++)
         check_region(w, b->reads[i], false);
-    for (size_t i = 0; i < b->num_writes && !w->no_memory; i++)
+    for (size_t i = 0; i < b->num_writes && !w->ctx->diags.out_of_memory; i++)
         check_region(w, b->writes[i], true);
 }
 
@@ -298,8 +297,7 @@ static enum rlx_step enter_loop(watch *w, const rlx_for_stmt *s)
     if (is_empty(s->extent))
         return RLX_STEP_SKIP;
     put(w, &w->inner, s->loop_var, 1);
-    w->no_memory |= !rlx_vec_push(&w->ctx->memory, &w->loops, s);
-    return w->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+    return rlx_vec_push(&w->ctx->memory, &w->loops, s) ? RLX_STEP_ON : RLX_STEP_STOP;
 }
 
 /* Nodes whose content may not be evaluated, whatever the loops around them do. */
@@ -342,7 +340,7 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
     case RLX_NODE_BUFFER: return RLX_STEP_SKIP;
     default: break;
     }
-    return w->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+    return w->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
 static enum rlx_step leave(void *user, const rlx_node *n)
@@ -357,13 +355,11 @@ static enum rlx_step leave(void *user, const rlx_node *n)
 static void look_through(watch *w, const rlx_stmt *s)
 {
     rlx_walker walker = { .enter = enter, .leave = leave, .user = w, .unique = true };
-    bool lost = false;
     w->conditions = 0;
     w->loops.len = 0;
     w->place = w->block->place;
-    if (s && !w->no_memory)
-        rlx_walk(&w->ctx->memory, s, &walker, &lost);
-    w->no_memory |= lost;
+    if (s && !w->ctx->diags.out_of_memory)
+        rlx_walk(&w->ctx->memory, s, &walker, NULL);
 }
 
 static void know_axis(watch *w, const rlx_iter_var *axis)
@@ -373,8 +369,8 @@ static void know_axis(watch *w, const rlx_iter_var *axis)
     if (!dom || !rlx_int_literal(dom->min, &min))
         return;
     bool ends = rlx_int_literal(dom->extent, &extent) && extent > 0 && min <= INT64_MAX - extent;
-    w->no_memory |= !rlx_scope_bound(&w->axes, (const rlx_prim_var *)axis->var, min,
-                                     ends ? min + extent - 1 : INT64_MAX);
+    (void)rlx_scope_bound(&w->axes, (const rlx_prim_var *)axis->var, min,
+                          ends ? min + extent - 1 : INT64_MAX);
 }
 
 static void check_block(watch *w, const rlx_tir_block *b)
@@ -412,8 +408,8 @@ static enum rlx_step find_block(void *user, const rlx_node *n, const rlx_field *
     for (size_t i = 0; b && i < b->num_alloc_buffers; i++)
         know(s->watch, b->alloc_buffers[i]);
     if (b)
-        s->watch->no_memory |= !rlx_vec_push(&s->watch->ctx->memory, &s->blocks, b);
-    return s->watch->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+        (void)rlx_vec_push(&s->watch->ctx->memory, &s->blocks, b);
+    return s->watch->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
 /* The block around a whole function states nothing. */
@@ -427,21 +423,19 @@ static void know_sizes(watch *w, const rlx_buffer *b)
 {
     for (size_t i = 0; i < b->num_shape; i++)
         if (b->shape[i]->kind == RLX_NODE_PRIM_VAR)
-            w->no_memory |= !rlx_scope_add(&w->sizes, (const rlx_prim_var *)b->shape[i], true);
+            (void)rlx_scope_add(&w->sizes, (const rlx_prim_var *)b->shape[i], true);
 }
 
 static void check_function(watch *w, search *s, const rlx_prim_func *f)
 {
     rlx_walker walker = { .enter = find_block, .user = s };
-    bool lost = false;
     for (size_t i = 0; i < f->num_params; i++)
         if (f->buffers[i]) {
             know(w, f->buffers[i]);
             know_sizes(w, rlx_as_buffer(f->buffers[i]));
         }
-    rlx_walk(&w->ctx->memory, f->body, &walker, &lost);
-    w->no_memory |= lost;
-    for (size_t i = 0; i < s->blocks.len && !w->no_memory; i++)
+    rlx_walk(&w->ctx->memory, f->body, &walker, NULL);
+    for (size_t i = 0; i < s->blocks.len && !w->ctx->diags.out_of_memory; i++)
         if (!is_root(f, s->blocks.data[i]))
             check_block(w, s->blocks.data[i]);
 }
@@ -463,5 +457,5 @@ bool rlx_tir_report_regions(rlx_context *ctx, const rlx_prim_func *f)
     rlx_ptrmap_free(&w.said);
     rlx_vec_free(&ctx->memory, &w.loops);
     rlx_vec_free(&ctx->memory, &s.blocks);
-    return !w.no_memory;
+    return !ctx->diags.out_of_memory;
 }
