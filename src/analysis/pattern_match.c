@@ -74,10 +74,9 @@ bool rlx_match_spend(rlx_matcher *m, uint64_t steps)
     return true;
 }
 
-static bool no_memory(rlx_matcher *m)
+static bool has_stopped(const rlx_matcher *m)
 {
-    m->failed = true;
-    return false;
+    return m->too_many || m->ctx->diags.out_of_memory;
 }
 
 /* ---- bindings of patterns */
@@ -97,7 +96,7 @@ const rlx_expr *rlx_match_of(const rlx_matcher *m, const rlx_pattern *p)
 
 static bool note(rlx_matcher *m, size_t number)
 {
-    return rlx_vec_push(&m->ctx->memory, &m->trail, (uint32_t)number) || no_memory(m);
+    return rlx_vec_push(&m->ctx->memory, &m->trail, (uint32_t)number);
 }
 
 bool rlx_match_set_size(rlx_matcher *m, uint32_t size, const rlx_prim *value)
@@ -153,9 +152,9 @@ static bool same(rlx_matcher *m, const rlx_expr *a, const rlx_expr *b)
 
 static bool push_goal(rlx_matcher *m, goal g)
 {
-    if (m->goals.len >= NO_GOAL - 1 || !rlx_vec_push(&m->ctx->memory, &m->goals, g))
-        return no_memory(m);
-    return true;
+    if (m->goals.len >= NO_GOAL - 1)
+        return rlx_mem_overflow(&m->ctx->memory);
+    return rlx_vec_push(&m->ctx->memory, &m->goals, g);
 }
 
 static bool before_head(rlx_matcher *m, goal g)
@@ -187,7 +186,7 @@ static bool push_choice(rlx_matcher *m, choice c)
     c.waiting = m->waiting;
     c.num_trail = m->trail.len;
     c.num_goals = m->goals.len;
-    return rlx_vec_push(&m->ctx->memory, &m->choices, c) || no_memory(m);
+    return rlx_vec_push(&m->ctx->memory, &m->choices, c);
 }
 
 static bool match_all(rlx_matcher *m, const rlx_pattern *const *parts, const rlx_expr *const *args,
@@ -294,7 +293,7 @@ static bool advance(rlx_matcher *m)
 
 static bool backtrack(rlx_matcher *m)
 {
-    while (m->choices.len && !m->failed && !m->too_many) {
+    while (m->choices.len && !has_stopped(m)) {
         choice *c = &rlx_vec_last(&m->choices);
         size_t before = m->choices.len;
         undo(m, c->num_trail);
@@ -630,12 +629,12 @@ static enum rlx_match_result run(rlx_matcher *m, const rlx_expr *e)
     m->head = m->waiting = NO_GOAL;
     m->spent = 0;
     bool good = must_match(m, m->plan->root, e);
-    while (good && !done && !m->failed && !m->too_many)
-        good = step(m, &done) || (!m->failed && !m->too_many && backtrack(m));
+    while (good && !done && !has_stopped(m))
+        good = step(m, &done) || (!has_stopped(m) && backtrack(m));
     if (m->too_many)
         rlx_error(m->ctx, RLX_OP18, rlx_place_of(e), "too many ways to match the pattern at %s",
                   rlx_show(m->ctx, e));
-    if (m->failed || m->too_many)
+    if (has_stopped(m))
         return RLX_PATTERN_MATCH_FAILED;
     return good && done ? RLX_PATTERN_MATCH_YES : RLX_PATTERN_MATCH_NO;
 }

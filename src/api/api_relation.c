@@ -359,7 +359,7 @@ static size_t give_pairs(const rlx_mapping *m, const relax_prim_expr **vars,
                   "%s would be both %s (argument %d) and %s (argument %d)",
                   m->conflict->name->data, rlx_show(m->ctx, m->first), (int)m->first_arg + 1,
                   rlx_show(m->ctx, m->second), (int)m->second_arg + 1);
-    return m->failed || m->conflict ? RELAX_NOT_FOUND : m->list.len;
+    return m->ctx->diags.out_of_memory || m->conflict ? RELAX_NOT_FOUND : m->list.len;
 }
 
 size_t relax_struct_info_map(relax_context *ctx, const relax_struct_info *const *params,

@@ -21,7 +21,7 @@ static bool map_args(rlx_vmgen_fn *n, rlx_mapping *m, const rlx_func_sinfo *f, c
         if (have)
             rlx_mapping_add(m, f->params[i], have, (int32_t)i);
     }
-    return !m->failed;
+    return !m->ctx->diags.out_of_memory;
 }
 
 /* Every placeholder of the callee stands for something known here. Else one that is left over

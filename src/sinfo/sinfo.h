@@ -96,7 +96,6 @@ typedef struct rlx_mapping {
     const rlx_prim_var *conflict; const rlx_prim *first, *second; int32_t first_arg, second_arg;
     /* a second sight was neither equal nor different */
     bool unproved;
-    bool failed;
 } rlx_mapping;
 void rlx_mapping_init(rlx_mapping *m, rlx_context *ctx, const rlx_scope *scope,
                       const rlx_prim *const *binders, size_t count);

@@ -48,7 +48,7 @@ typedef struct rlx_tir_frame rlx_tir_frame;
 typedef struct rlx_tir {
     rlx_context *ctx;
     rlx_place place;               /* given to every statement, buffer and variable made */
-    bool failed;
+    bool incomplete;               /* something of it failed, also once the latch is cleared */
     rlx_tir_frame *top;            /* innermost open construct; region memory of the context */
     rlx_ptrs params, buffers;      /* parallel; buffers hold NULL for scalars */
     const rlx_attr *attrs;
