@@ -42,6 +42,7 @@ typedef struct machine {
     int depth;
 } machine;
 
+/* Its memory is the caller's, so this is a fault like others. */
 static bool no_memory(machine *m)
 {
     return rlx_fail(m->why, RLX_RT10, "out of memory");
