@@ -63,7 +63,7 @@ static const rlx_expr *not_leaf(check *c, const rlx_expr *e)
         const rlx_expr *top = rlx_vec_pop(&c->fields);
         const rlx_tuple *t = rlx_as_tuple(top);
         if (!t) {
-            bad = not_leaf(c, top); /* one level: top is no tuple */
+            bad = top;
             continue;
         }
         if (rlx_ptrmap_has(&c->tuples, t))
@@ -71,7 +71,7 @@ static const rlx_expr *not_leaf(check *c, const rlx_expr *e)
         if (!rlx_ptrmap_put(&c->tuples, t, 1))
             return no_memory(c), NULL;
         for (size_t i = t->num_fields; i-- > 0;)
-            if (!rlx_vec_push(&c->ctx->memory, &c->fields, t->fields[i]))
+            if (!is_plain(t->fields[i]) && !rlx_vec_push(&c->ctx->memory, &c->fields, t->fields[i]))
                 return no_memory(c), NULL;
     }
     /* A tuple that fails is reported each time it occurs. */
