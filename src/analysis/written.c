@@ -10,7 +10,6 @@
  * and one walk over the module is enough. */
 /* built for size */
 #include "analysis/analysis.h"
-#include "ir/flow.h"
 
 typedef struct search {
     rlx_context *ctx;
