@@ -44,7 +44,8 @@ typedef struct rlx_written {
     RLX_VEC(rlx_written_class) classes;
     bool any;
 } rlx_written;
-/* False: out of memory; to be freed in any case. */
+/* The answer begins zeroed; it is found once, asking again costs nothing. False: out of memory; to
+ * be freed in any case. */
 bool rlx_find_written(rlx_context *ctx, const rlx_module *m, rlx_written *out);
 bool rlx_is_written(const rlx_written *w, const rlx_node *key);
 void rlx_written_free(rlx_written *w);

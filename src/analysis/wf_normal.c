@@ -41,16 +41,20 @@ static void violated(check *c, enum rlx_code_id code, const rlx_expr *e, const r
                   kind_name(e));
 }
 
+/* Is it a leaf, whatever is in it? Most operands are. */
+static bool is_plain(const rlx_expr *e)
+{
+    return e->kind != RLX_NODE_TUPLE && e->kind != RLX_NODE_CALL &&
+           e->kind != RLX_NODE_TUPLE_GET_ITEM && e->kind != RLX_NODE_IF &&
+           e->kind != RLX_NODE_SEQ_EXPR && e->kind != RLX_NODE_FUNCTION;
+}
+
 /* The sub-expression that keeps e from being a leaf; NULL: e is one. */
 static const rlx_expr *not_leaf(check *c, const rlx_expr *e)
 {
     const rlx_expr *bad = NULL;
     if (e->kind != RLX_NODE_TUPLE)
-        return e->kind == RLX_NODE_CALL || e->kind == RLX_NODE_TUPLE_GET_ITEM ||
-                       e->kind == RLX_NODE_IF || e->kind == RLX_NODE_SEQ_EXPR ||
-                       e->kind == RLX_NODE_FUNCTION
-                   ? e
-                   : NULL;
+        return is_plain(e) ? NULL : e;
     c->fields.len = 0;
     if (!rlx_vec_push(&c->ctx->memory, &c->fields, e))
         return NULL;
@@ -58,7 +62,7 @@ static const rlx_expr *not_leaf(check *c, const rlx_expr *e)
         const rlx_expr *top = rlx_vec_pop(&c->fields);
         const rlx_tuple *t = rlx_as_tuple(top);
         if (!t) {
-            bad = not_leaf(c, top); /* one level: top is no tuple */
+            bad = top;
             continue;
         }
         if (rlx_ptrmap_has(&c->tuples, t))
@@ -66,7 +70,7 @@ static const rlx_expr *not_leaf(check *c, const rlx_expr *e)
         if (!rlx_ptrmap_put(&c->tuples, t, 1))
             return NULL;
         for (size_t i = t->num_fields; i-- > 0;)
-            if (!rlx_vec_push(&c->ctx->memory, &c->fields, t->fields[i]))
+            if (!is_plain(t->fields[i]) && !rlx_vec_push(&c->ctx->memory, &c->fields, t->fields[i]))
                 return NULL;
     }
     /* A tuple that fails is reported each time it occurs. */
@@ -85,29 +89,33 @@ static enum rlx_code_id code_for(const rlx_expr *bad, enum rlx_code_id otherwise
 static void operand(check *c, enum rlx_code_id code, const rlx_expr *e, const rlx_node *owner,
                     const char *what)
 {
-    const rlx_expr *bad = not_leaf(c, e);
+    const rlx_expr *bad = is_plain(e) ? NULL : not_leaf(c, e);
     if (bad)
         violated(c, code_for(bad, code), bad, owner, what);
 }
 
-static void call_operands(check *c, const rlx_call *call)
+static void bad_argument(check *c, const rlx_call *call, size_t i, const rlx_expr *bad)
 {
     const rlx_op *op = rlx_as_op(call->op);
     const char *name = op ? op->row ? op->row->short_name : op->name->data : "the call";
     char what[96];
+    rlx_buf text;
+    rlx_buf_init(&text, &c->ctx->memory);
+    rlx_buf_format(&text, "argument %zu of %s", i + 1, name);
+    size_t n = text.len < sizeof what - 1 ? text.len : sizeof what - 1;
+    memcpy(what, text.data ? text.data : "", n);
+    what[n] = 0;
+    rlx_buf_free(&text);
+    violated(c, code_for(bad, RLX_NF01), bad, &call->node, what);
+}
+
+static void call_operands(check *c, const rlx_call *call)
+{
     operand(c, RLX_NF01, call->op, &call->node, "callee");
     for (size_t i = 0; i < call->num_args; i++) {
-        const rlx_expr *bad = not_leaf(c, call->args[i]);
-        if (!bad)
-            continue;
-        rlx_buf text;
-        rlx_buf_init(&text, &c->ctx->memory);
-        rlx_buf_format(&text, "argument %zu of %s", i + 1, name);
-        size_t n = text.len < sizeof what - 1 ? text.len : sizeof what - 1;
-        memcpy(what, text.data ? text.data : "", n);
-        what[n] = 0;
-        rlx_buf_free(&text);
-        violated(c, code_for(bad, RLX_NF01), bad, &call->node, what);
+        const rlx_expr *arg = call->args[i], *bad = is_plain(arg) ? NULL : not_leaf(c, arg);
+        if (bad)
+            bad_argument(c, call, i, bad);
     }
 }
 

@@ -7,7 +7,7 @@
  * Values that may share memory are one class: copies, casts, tuples and their fields, branches,
  * results of sequences, aliasing operators; arguments and parameters, calls and results of Relax
  * functions of the module. One write marks the class. So the answer errs on the side of written,
- * and one walk over the module is enough. / */
+ * and one walk over the module is enough. */
 /* built for size */
 #include "analysis/analysis.h"
 
@@ -15,6 +15,7 @@ typedef struct search {
     rlx_context *ctx;
     const rlx_module *m;
     rlx_written *out;
+    rlx_body_walk walk;
     RLX_VEC(const rlx_function *) around;       /* functions whose body is walked */
     RLX_VEC(const rlx_expr *) pending;
     RLX_VEC(uint8_t) stored;                    /* parameters of the PrimFunc under way */
@@ -266,32 +267,65 @@ static void visit_binding(search *s, const rlx_node *var, const rlx_expr *value)
     }
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+/* Can the call write, for all that is seen of it alone? */
+static bool may_write(const search *s, const rlx_call *call)
 {
-    search *s = user;
-    const rlx_var_binding *bound = rlx_as_var_binding(n);
-    const rlx_match_cast *cast = rlx_as_match_cast(n);
-    const rlx_seq_expr *seq = rlx_as_seq_expr(n);
-    if (n->flags & RLX_FLAG_INTERNED || n->kind == RLX_NODE_CONSTANT)
-        return RLX_STEP_SKIP;
-    if (n->kind == RLX_NODE_FUNCTION)
-        (void)rlx_vec_push(&s->ctx->memory, &s->around, (const rlx_function *)n);
-    else if (bound)
-        visit_binding(s, bound->var, bound->value);
-    else if (cast)
-        visit_binding(s, cast->var, cast->value);
-    else if (seq)
-        join(s, n, seq->body);
-    return s->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+    const rlx_op *op = rlx_as_op(call->op);
+    const rlx_global_var *gv = rlx_as_global_var(call->op);
+    int64_t index = gv ? rlx_module_index(s->m, gv) : -1;
+    return op ? op->row == s->in_place || op->row == s->in_place_packed || op->row == s->closure
+              : index < 0 || s->m->functions[index]->kind != RLX_NODE_FUNCTION;
 }
 
-static enum rlx_step leave(void *user, const rlx_node *n)
+/* Enters a function, a branch or a literal, or leaves it. */
+static void cross(search *s, const rlx_body_frame *f, bool entered)
 {
-    search *s = user;
-    if (n->kind == RLX_NODE_FUNCTION && s->around.len)
+    const rlx_seq_cursor *holder = rlx_body_holder(&s->walk);
+    bool literal = f->part == RLX_FLOW_LITERAL;
+    if (!entered)
+        join(s, f->at.source, rlx_seq_cursor_result(&f->at));
+    if (literal && entered) {
+        const rlx_expr *value = rlx_binding_value(holder->binding);
+        (void)rlx_vec_push(&s->ctx->memory, &s->around, (const rlx_function *)value);
+    } else if (literal) {
         (void)rlx_vec_pop(&s->around);
-    return s->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+    }
+}
+
+/* Goes along a function. only_look: it ends at a call that may write, and joins nothing. True:
+ * there is such a call. */
+static bool go_along(search *s, const rlx_function *f, bool only_look)
+{
+    enum rlx_event_kind event;
+    s->around.len = 0;
+    (void)rlx_vec_push(&s->ctx->memory, &s->around, f);
+    (void)rlx_body_begin(&s->walk, s->ctx, f->body);
+    while (!s->ctx->diags.out_of_memory && (event = rlx_body_next(&s->walk)) != RLX_EVENT_DONE) {
+        const rlx_body_frame *top = rlx_body_top(&s->walk);
+        const rlx_expr *value =
+            event == RLX_EVENT_BIND ? rlx_binding_value(top->at.binding) : NULL;
+        if (event == RLX_EVENT_VALUE)
+            (void)rlx_body_into(&s->walk);
+        else if (only_look && rlx_as_call(value) && may_write(s, rlx_as_call(value)))
+            return true;
+        else if (only_look)
+            continue;
+        else if (value)
+            visit_binding(s, (const rlx_node *)rlx_binding_var(top->at.binding), value);
+        else if (event == RLX_EVENT_ENTER || event == RLX_EVENT_LEAVE)
+            cross(s, top, event == RLX_EVENT_ENTER);
+    }
+    return false;
+}
+
+static bool go_along_all(search *s, bool only_look)
+{
+    bool found = false;
+    for (size_t i = 0; i < s->m->num_functions && !s->ctx->diags.out_of_memory && !found; i++) {
+        const rlx_function *f = rlx_as_function(s->m->functions[i]);
+        found = f && f->body && go_along(s, f, only_look);
+    }
+    return found;
 }
 
 bool rlx_find_written(rlx_context *ctx, const rlx_module *m, rlx_written *out)
@@ -304,16 +338,16 @@ bool rlx_find_written(rlx_context *ctx, const rlx_module *m, rlx_written *out)
                  .pure_packed = rlx_op_find(RLX_SLICE("call_pure_packed")),
                  .closure = rlx_op_find(RLX_SLICE("invoke_closure")),
                  .pure_closure = rlx_op_find(RLX_SLICE("invoke_pure_closure")) };
-    rlx_walker w = { .enter = enter, .leave = leave, .user = &s };
+    if (out->memory)
+        return true;
     *out = (rlx_written){ .memory = &ctx->memory };
     rlx_ptrmap_init(&out->numbers, &ctx->memory);
-    for (size_t i = 0; i < m->num_functions && !ctx->diags.out_of_memory; i++) {
-        s.around.len = 0;
-        if (m->functions[i]->kind == RLX_NODE_FUNCTION)
-            rlx_walk(&ctx->memory, m->functions[i], &w, NULL);
-    }
+    /* Most modules write nothing: the classes are made where somebody may. */
+    if (go_along_all(&s, true))
+        (void)go_along_all(&s, false);
     for (uint32_t i = 0; i < out->classes.len; i++)
         shorten(out, i);
+    rlx_body_free(&s.walk);
     rlx_vec_free(&ctx->memory, &s.around);
     rlx_vec_free(&ctx->memory, &s.pending);
     rlx_vec_free(&ctx->memory, &s.stored);
@@ -329,6 +363,8 @@ bool rlx_is_written(const rlx_written *w, const rlx_node *key)
 
 void rlx_written_free(rlx_written *w)
 {
+    if (!w->memory)
+        return;
     rlx_vec_free(w->memory, &w->classes);
     rlx_ptrmap_free(&w->numbers);
 }

@@ -37,14 +37,23 @@ static rlx_scalar value_of(const rlx_prim *p)
              : (rlx_scalar){ .f = rlx_dtype_round(f->dtype, f->value) };
 }
 
-static folded fold_int_literals(enum rlx_node_kind kind, rlx_dtype dtype, rlx_scalar a,
-                                rlx_scalar b)
+static folded fold_int_literals(enum rlx_node_kind kind, const rlx_int_imm *a,
+                                const rlx_int_imm *b)
 {
     bool rest = kind == RLX_NODE_MOD || kind == RLX_NODE_FLOOR_MOD;
+    rlx_dtype dtype = a->dtype;
     rlx_scalar out;
     if (rest && !is_index(dtype))
         return keep;
-    return rlx_scalar_binary(kind, dtype, a, b, &out) == RLX_SCALAR_FINE ? an_int(out.i) : keep;
+    /* Most literals are sizes and offsets. */
+    if (dtype == RELAX_INT64 && (kind == RLX_NODE_ADD || kind == RLX_NODE_MUL)) {
+        uint64_t x = (uint64_t)a->value, y = (uint64_t)b->value;
+        return an_int((int64_t)(kind == RLX_NODE_ADD ? x + y : x * y));
+    }
+    return rlx_scalar_binary(kind, dtype, value_of(&a->node), value_of(&b->node), &out) ==
+                   RLX_SCALAR_FINE
+               ? an_int(out.i)
+               : keep;
 }
 
 static folded fold_float_literals(enum rlx_node_kind kind, rlx_dtype dtype, rlx_scalar a,
@@ -120,7 +129,7 @@ static folded fold(enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b
         return keep; /* comparisons, and, or */
     const rlx_int_imm *ia = rlx_as_int_imm(a), *ib = rlx_as_int_imm(b);
     if (ia && ib)
-        return fold_int_literals(kind, ia->dtype, value_of(a), value_of(b));
+        return fold_int_literals(kind, ia, ib);
     if (ia || ib)
         return fold_int_identity(kind, ia ? ia->dtype : ib->dtype, int_literal(ia),
                                  int_literal(ib));
@@ -253,7 +262,9 @@ static const rlx_prim *cast_scalar(rlx_context *ctx, rlx_dtype to, const rlx_pri
         return rlx_cast(ctx, to, a);
     if (retypes && keeps_digits(to, a, &digits))
         return rlx_float(ctx, to, digits);
-    rlx_scalar v = rlx_scalar_convert(to, from, value_of(a));
+    rlx_scalar v = value_of(a);
+    if (to != RELAX_INT64 || rlx_dtype_is_float(from)) /* any integer is one of 64 bits already */
+        v = rlx_scalar_convert(to, from, v);
     return rlx_dtype_is_float(to) ? rlx_float(ctx, to, v.f) : rlx_int(ctx, to, v.i);
 }
 

@@ -235,7 +235,8 @@ size_t rlx_dtype_name(rlx_dtype t, char out[RLX_DTYPE_TEXT])
 
 /* --- floats --- */
 
-#define RLX_SHARED
+/* Each once: what loads and stores elements would have a copy of its own. */
+#define RLX_SHARED RLX_NOINLINE
 #define MATH(name, ...) __VA_ARGS__
 #include "base/half.def"
 

@@ -56,23 +56,24 @@ static bool surely_at_least(rlx_kgen *w, const rlx_prim *p, int64_t low)
 static bool box_of(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_prim *index, const rlx_prim **low,
                    const rlx_prim **high)
 {
-    rlx_tir_affine a;
+    rlx_kgen_view room;
     rlx_kgen_scope front = rlx_kgen_scope_of(n);
-    if (!rlx_kgen_affine(w->ctx, &front, n->plan, index, &a))
+    const rlx_tir_affine *a = rlx_kgen_affine(w->ctx, &front, n->plan, index, &room);
+    if (!a)
         return false;
-    *low = *high = rlx_kgen_wide_index(w, a.base);
+    *low = *high = rlx_kgen_wide_index(w, a->base);
     for (size_t i = 0; i < n->plan->count; i++) {
         int64_t c;
         const rlx_kgen_loop *l = &n->plan->loops[i];
-        if (!a.coeff[i])
+        if (!a->coeff[i])
             continue;
-        if (!rlx_int_literal(a.coeff[i], &c))
+        if (!rlx_int_literal(a->coeff[i], &c))
             return false;
         const rlx_prim *first = l->min,
                        *last = rlx_fold_sub(w->ctx, rlx_fold_add(w->ctx, l->min, l->extent),
                                             rlx_int64(w->ctx, 1));
-        *low = rlx_kgen_add_product(w->ctx, *low, a.coeff[i], c > 0 ? first : last);
-        *high = rlx_kgen_add_product(w->ctx, *high, a.coeff[i], c > 0 ? last : first);
+        *low = rlx_kgen_add_product(w->ctx, *low, a->coeff[i], c > 0 ? first : last);
+        *high = rlx_kgen_add_product(w->ctx, *high, a->coeff[i], c > 0 ? last : first);
     }
     return *low && *high;
 }

@@ -27,19 +27,37 @@ static bool is_available(rlx_context *ctx, const rlx_kgen_scope *scope, const rl
     return rlx_walk(&ctx->memory, p, &walker, NULL) != RLX_STEP_STOP && !s.unknown;
 }
 
-bool rlx_kgen_affine(rlx_context *ctx, const rlx_kgen_scope *scope, const rlx_kgen_nest_plan *plan,
-                     const rlx_prim *index, rlx_tir_affine *out)
+/* What the view is made of can be computed in front of the nest. */
+static bool is_view_available(rlx_context *ctx, const rlx_kgen_scope *scope,
+                              const rlx_kgen_nest_plan *plan, const rlx_tir_affine *index)
+{
+    bool is = is_available(ctx, scope, index->base);
+    for (size_t i = 0; i < plan->count && is; i++)
+        is = !index->coeff[i] || is_available(ctx, scope, index->coeff[i]);
+    return is;
+}
+
+static void view_index(rlx_context *ctx, const rlx_kgen_scope *scope,
+                       const rlx_kgen_nest_plan *plan, const rlx_prim *index, rlx_kgen_view *out)
 {
     const rlx_prim *vars[RLX_KGEN_MAX_NEST];
     for (size_t i = 0; i < plan->count; i++)
         vars[i] = plan->loops[i].var;
-    if (!rlx_tir_affine_of(ctx, index, vars, plan->count, out) ||
-        !is_available(ctx, scope, out->base))
-        return false;
-    for (size_t i = 0; i < plan->count; i++)
-        if (out->coeff[i] && !is_available(ctx, scope, out->coeff[i]))
-            return false;
-    return true;
+    out->affine = rlx_tir_affine_of(ctx, index, vars, plan->count, &out->index);
+    out->available = out->affine && is_view_available(ctx, scope, plan, &out->index);
+}
+
+const rlx_tir_affine *rlx_kgen_affine(rlx_context *ctx, const rlx_kgen_scope *scope,
+                                      const rlx_kgen_nest_plan *plan, const rlx_prim *index,
+                                      rlx_kgen_view *room)
+{
+    uintptr_t at;
+    const rlx_kgen_view *v = room;
+    if (!rlx_ptrmap_find(&plan->view_of, index, &at))
+        view_index(ctx, scope, plan, index, room);
+    else if (v = &plan->views.data[at], v->affine && !v->available)
+        return is_view_available(ctx, scope, plan, &v->index) ? &v->index : NULL;
+    return v->available ? &v->index : NULL;
 }
 
 const rlx_prim *rlx_kgen_add_product(rlx_context *ctx, const rlx_prim *sum, const rlx_prim *a,
@@ -55,13 +73,14 @@ bool rlx_kgen_flatten(rlx_context *ctx, const rlx_kgen_scope *scope,
 {
     *out = (rlx_tir_affine){ .base = rlx_int64(ctx, 0) };
     for (size_t d = 0; d < count; d++) {
-        rlx_tir_affine a;
-        if (!rlx_kgen_affine(ctx, scope, plan, indices[d], &a))
+        rlx_kgen_view room;
+        const rlx_tir_affine *a = rlx_kgen_affine(ctx, scope, plan, indices[d], &room);
+        if (!a)
             return false;
-        out->base = rlx_kgen_add_product(ctx, out->base, a.base, strides[d]);
+        out->base = rlx_kgen_add_product(ctx, out->base, a->base, strides[d]);
         for (size_t i = 0; i < plan->count; i++)
-            if (a.coeff[i])
-                out->coeff[i] = rlx_kgen_add_product(ctx, out->coeff[i], a.coeff[i], strides[d]);
+            if (a->coeff[i])
+                out->coeff[i] = rlx_kgen_add_product(ctx, out->coeff[i], a->coeff[i], strides[d]);
     }
     return out->base != NULL;
 }
@@ -88,6 +107,20 @@ typedef struct planner {
     bool guarded;                   /* ifs or values that are only wanted sometimes */
     rlx_ptrmap raw;                 /* variables used other than as an index */
 } planner;
+
+/* Out of memory is latched: an index without a view is taken apart where it is asked for. */
+static void view_indices(planner *p, const rlx_kgen_access *a)
+{
+    rlx_kgen_nest_plan *n = p->plan;
+    for (size_t d = 0; d < a->num_indices; d++) {
+        if (rlx_ptrmap_has(&n->view_of, a->indices[d]))
+            continue;
+        rlx_kgen_view v;
+        view_index(p->ctx, p->scope, n, a->indices[d], &v);
+        if (rlx_vec_push(&p->ctx->memory, &n->views, v))
+            (void)rlx_ptrmap_put(&n->view_of, a->indices[d], n->views.len - 1);
+    }
+}
 
 static void push_access(planner *p, rlx_kgen_access a)
 {
@@ -174,7 +207,7 @@ static void measure_access(planner *p, rlx_kgen_access *a)
 {
     const rlx_buffer *b = rlx_as_buffer(a->buffer);
     const rlx_prim *shape[RLX_TIR_MAX_DIMS], *strides[RLX_TIR_MAX_DIMS];
-    rlx_tir_affine one;
+    rlx_kgen_view room;
     int64_t c;
     if (!b || b->num_shape > RLX_TIR_MAX_DIMS || a->num_indices != b->num_shape)
         return;
@@ -185,9 +218,11 @@ static void measure_access(planner *p, rlx_kgen_access *a)
                                  &a->offset);
     a->literal = a->affine;
     for (size_t d = 0; d < a->num_indices && a->literal; d++) {
-        a->literal = rlx_kgen_affine(p->ctx, p->scope, p->plan, a->indices[d], &one);
+        const rlx_tir_affine *one =
+            rlx_kgen_affine(p->ctx, p->scope, p->plan, a->indices[d], &room);
+        a->literal = one != NULL;
         for (size_t i = 0; i < p->plan->count && a->literal; i++)
-            a->literal = !one.coeff[i] || rlx_int_literal(one.coeff[i], &c);
+            a->literal = !one->coeff[i] || rlx_int_literal(one->coeff[i], &c);
     }
 }
 
@@ -279,25 +314,22 @@ static bool has_one_place_each(planner *p)
 }
 
 /* Which loops one index determines: alone in it, or digits of a mixed-radix number. */
-static void mark_digits(rlx_context *ctx, const rlx_kgen_nest_plan *n, const rlx_prim *index,
-                        bool *yes)
+static void mark_digits(const rlx_kgen_nest_plan *n, const rlx_prim *index, bool *yes)
 {
-    rlx_tir_affine a;
-    const rlx_prim *vars[RLX_KGEN_MAX_NEST];
+    uintptr_t at_view;
     bool used[RLX_KGEN_MAX_NEST] = { false };
     int64_t below = 1, c, extent;
     size_t total = 0, found = 0;
-    for (size_t i = 0; i < n->count; i++)
-        vars[i] = n->loops[i].var;
-    if (!rlx_tir_affine_of(ctx, index, vars, n->count, &a))
+    if (!rlx_ptrmap_find(&n->view_of, index, &at_view) || !n->views.data[at_view].affine)
         return;
+    const rlx_tir_affine *a = &n->views.data[at_view].index;
     for (size_t i = 0; i < n->count; i++)
-        total += a.coeff[i] != NULL && !rlx_is_int_value(a.coeff[i], 0);
+        total += a->coeff[i] != NULL && !rlx_is_int_value(a->coeff[i], 0);
     for (; found < total; found++) {
         size_t at = n->count;
         int64_t best = INT64_MAX;
         for (size_t i = 0; i < n->count; i++)
-            if (a.coeff[i] && !used[i] && rlx_int_literal(a.coeff[i], &c) && c != 0 &&
+            if (a->coeff[i] && !used[i] && rlx_int_literal(a->coeff[i], &c) && c != 0 &&
                 c != INT64_MIN && (c < 0 ? -c : c) < best)
                 best = c < 0 ? -c : c, at = i;
         if (at == n->count || best < below)
@@ -319,7 +351,7 @@ static void find_determined(planner *p)
         const rlx_kgen_access *a = &n->accesses.data[k];
         bool yes[RLX_KGEN_MAX_NEST] = { false };
         for (size_t d = 0; d < a->num_indices; d++)
-            mark_digits(p->ctx, n, a->indices[d], yes);
+            mark_digits(n, a->indices[d], yes);
         for (size_t i = 0; i < n->count; i++)
             n->loops[i].determined &= yes[i];
     }
@@ -581,6 +613,8 @@ static enum rlx_kgen_reason plan_body(planner *p)
         return RLX_KGEN_NO_STORE;
     if (!has_one_place_each(p))
         return RLX_KGEN_TWO_PLACES;
+    for (size_t i = 0; i < n->accesses.len; i++)
+        view_indices(p, &n->accesses.data[i]);
     find_determined(p);
     for (size_t i = 0; i < n->accesses.len; i++)
         measure_access(p, &n->accesses.data[i]);
@@ -605,6 +639,7 @@ bool rlx_kgen_plan(rlx_context *ctx, const rlx_kgen_scope *scope, const rlx_for_
     planner p = { .ctx = ctx, .scope = scope, .plan = plan };
     *plan = (rlx_kgen_nest_plan){ .strip = -1 };
     rlx_ptrmap_init(&plan->stored, &ctx->memory);
+    rlx_ptrmap_init(&plan->view_of, &ctx->memory);
     rlx_ptrmap_init(&p.raw, &ctx->memory);
     if (!collect_loops(ctx, nest, plan))
         plan->reason = RLX_KGEN_BOUND_TYPE;
@@ -621,5 +656,7 @@ bool rlx_kgen_plan(rlx_context *ctx, const rlx_kgen_scope *scope, const rlx_for_
 void rlx_kgen_plan_free(rlx_context *ctx, rlx_kgen_nest_plan *plan)
 {
     rlx_vec_free(&ctx->memory, &plan->accesses);
+    rlx_vec_free(&ctx->memory, &plan->views);
+    rlx_ptrmap_free(&plan->view_of);
     rlx_ptrmap_free(&plan->stored);
 }

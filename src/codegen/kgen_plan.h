@@ -103,6 +103,14 @@ typedef struct rlx_kgen_access {
     rlx_tir_affine offset;         /* in elements, int64; coefficients by number of loop */
 } rlx_kgen_access;
 
+/* An index of an access, taken apart once; what is asked of it again is answered from here. */
+typedef struct rlx_kgen_view {
+    bool affine;                   /* else nothing is known */
+    bool available;                /* base and coefficients are known in front of the nest; not,
+                                      they may be once lets of the body have values */
+    rlx_tir_affine index;
+} rlx_kgen_view;
+
 /* The fused instruction: REDUCE of access a, or CONTRACT of accesses a and b, into acc. */
 typedef struct rlx_kgen_fused {
     bool contract;
@@ -122,6 +130,8 @@ typedef struct rlx_kgen_nest_plan {
     const rlx_prim *strip_extent;  /* with merged loops, int64 */
     rlx_kgen_fused fused;
     RLX_VEC(rlx_kgen_access) accesses;
+    RLX_VEC(rlx_kgen_view) views;
+    rlx_ptrmap view_of;            /* index -> its view */
     rlx_ptrmap stored;             /* buffers stored in the body */
 } rlx_kgen_nest_plan;
 
@@ -131,9 +141,11 @@ bool rlx_kgen_plan(rlx_context *ctx, const rlx_kgen_scope *scope, const rlx_for_
                    rlx_kgen_nest_plan *plan);
 void rlx_kgen_plan_free(rlx_context *ctx, rlx_kgen_nest_plan *plan);
 
-/* An index by the loops of a nest; what is left of it is known in front of the nest. */
-bool rlx_kgen_affine(rlx_context *ctx, const rlx_kgen_scope *scope, const rlx_kgen_nest_plan *plan,
-                     const rlx_prim *index, rlx_tir_affine *out);
+/* An index by the loops of a nest; what is left of it is known in front of the nest. NULL: it is
+ * not of that form. The answer is in the plan, or in `room` if the plan has not seen the index. */
+const rlx_tir_affine *rlx_kgen_affine(rlx_context *ctx, const rlx_kgen_scope *scope,
+                                      const rlx_kgen_nest_plan *plan, const rlx_prim *index,
+                                      rlx_kgen_view *room);
 /* The sum of index * stride likewise, int64. */
 bool rlx_kgen_flatten(rlx_context *ctx, const rlx_kgen_scope *scope,
                       const rlx_kgen_nest_plan *plan, const rlx_prim *const *strides,

@@ -134,41 +134,19 @@ static uint64_t load_some(const char *p, size_t len)
     return rlx_load8(bytes);
 }
 
-/* The low bits of the last character of a name, whose last eight bytes or fewer are in `last`,
- * and where they are. They decide alone about the low bits of the hash. */
-#define LOW_BITS ((uint32_t)7)
-static inline uint32_t end_shift(size_t len) { return (uint32_t)(len - 1) % 8 * 8; }
-static inline uint64_t low_bits(uint64_t last, size_t len)
-{
-    return last >> end_shift(len) & LOW_BITS;
-}
-
-static inline uint32_t joined(uint64_t mixed_others, uint64_t low)
-{
-    return ((uint32_t)mixed_others & ~LOW_BITS) | (uint32_t)low;
-}
-
 /* Hash of a name of 1 to 8 bytes, of 9 to 15. */
-static inline uint32_t hash_of_few(uint64_t first, size_t len)
+static inline uint32_t hash_of_few(uint64_t first) { return (uint32_t)mixed(first, 0); }
+static inline uint32_t hash_of_more(uint64_t first, uint64_t second)
 {
-    uint64_t low = low_bits(first, len);
-    return joined(mixed(first ^ low << end_shift(len), 0), low);
-}
-static inline uint32_t hash_of_more(uint64_t first, uint64_t second, size_t len)
-{
-    uint64_t low = low_bits(second, len);
-    return joined(mixed(first, second ^ low << end_shift(len)), low);
+    return (uint32_t)mixed(first, second);
 }
 
 static RLX_NOINLINE uint32_t hash_of_long(rlx_slice text)
 {
-    uint64_t hash = load_some(text.data, 8),
-             low = (unsigned char)text.data[text.len - 1] & LOW_BITS;
-    for (size_t at = 8; at < text.len; at += 8) {
-        uint64_t part = load_some(text.data + at, text.len - at);
-        hash = mixed(hash, text.len - at > 8 ? part : part ^ low << end_shift(text.len));
-    }
-    return joined(hash, low);
+    uint64_t hash = load_some(text.data, 8);
+    for (size_t at = 8; at < text.len; at += 8)
+        hash = mixed(hash, load_some(text.data + at, text.len - at));
+    return (uint32_t)hash;
 }
 
 static RLX_NOINLINE name_key key_of(rlx_slice text)
@@ -179,15 +157,11 @@ static RLX_NOINLINE name_key key_of(rlx_slice text)
     if (text.len > 8)
         key.begin[1] = load_some(text.data + 8, text.len - 8);
     key.hash = text.len < 1    ? 0
-               : text.len <= 8 ? hash_of_few(key.begin[0], text.len)
-               : text.len < 16 ? hash_of_more(key.begin[0], key.begin[1], text.len)
+               : text.len <= 8 ? hash_of_few(key.begin[0])
+               : text.len < 16 ? hash_of_more(key.begin[0], key.begin[1])
                                : hash_of_long(text);
     return key;
 }
-
-/* From a slot that is taken to the next one to try: beyond the names that are numbered alike,
- * which lie side by side. Odd, so that every slot is tried. */
-#define NEXT_SLOT ((size_t)9)
 
 static RLX_NOINLINE bool grow_names(rlx_words *t)
 {
@@ -200,7 +174,7 @@ static RLX_NOINLINE bool grow_names(rlx_words *t)
         if (!t->slots[i].number)
             continue;
         while (slots[at].number)
-            at = (at + NEXT_SLOT) & (cap - 1);
+            at = (at + 1) & (cap - 1);
         slots[at] = t->slots[i];
     }
     rlx_mem_free(&t->ctx->memory, t->slots, t->cap * sizeof *t->slots);
@@ -220,7 +194,7 @@ static inline bool is_called(const rlx_word *w, const name_key *key)
 /* Where the entry is, or belongs. */
 static inline rlx_word_slot *slot_of(const rlx_words *t, const name_key *key)
 {
-    for (size_t at = key->hash;; at += NEXT_SLOT) {
+    for (size_t at = key->hash;; at++) {
         rlx_word_slot *slot = &t->slots[at & (t->cap - 1)];
         if (!slot->number || (slot->hash == key->hash &&
                               is_called(rlx_words_at(t, slot->number - 1), key)))
@@ -685,7 +659,7 @@ static inline name_key name_at(const char *text)
     if (RLX_LIKELY(end)) {
         rlx_slice name = { text, rlx_first_byte(end) };
         first &= bytes_below(end);
-        return (name_key){ name, { first, 0 }, hash_of_few(first, name.len) };
+        return (name_key){ name, { first, 0 }, hash_of_few(first) };
     }
     second = rlx_load8(text + 8);
     end = outside_names(second);
@@ -694,8 +668,8 @@ static inline name_key name_at(const char *text)
     rlx_slice name = { text, 8 + rlx_first_byte(end) };
     second &= bytes_below(end);
     return (name_key){ name, { first, second },
-                       name.len > 8 ? hash_of_more(first, second, name.len)
-                                    : hash_of_few(first, 8) };
+                       name.len > 8 ? hash_of_more(first, second)
+                                    : hash_of_few(first) };
 }
 
 /* A word that is no name known before: a new one, or a string. */

@@ -354,8 +354,7 @@ const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_sli
     rlx_ptrmap_free(&b.by_var);
     rlx_vec_free(&ctx->memory, &b.params);
     rlx_vec_free(&ctx->memory, &b.first);
-    if (b.written.memory)
-        rlx_written_free(&b.written);
+    rlx_written_free(&b.written);
     rlx_mem_free(&ctx->memory, b.used, b.used ? count + 1 : 0);
     rlx_mem_free(&ctx->memory, functions,
                  functions ? (m->num_functions + 1) * sizeof *functions : 0);

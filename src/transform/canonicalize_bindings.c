@@ -239,9 +239,12 @@ static bool canonicalize_binding(rlx_seq_pass *p, const rlx_binding *old, const 
         return stand_in(p, old, v, leaf);
     /* A field that is no variable, a constant for instance, is bound as it is; one that is written
      * stays the memory that the tuple has. */
-    bool written = rlx_is_written(&c->written, (const rlx_node *)rlx_binding_var(old));
-    if (leaf && !written && !rlx_as_var(leaf) && leaf->kind != RLX_NODE_TUPLE)
-        return rlx_seq_emit(p, rlx_with_value(p->ctx, now, leaf));
+    if (leaf && !rlx_as_var(leaf) && leaf->kind != RLX_NODE_TUPLE) {
+        if (!rlx_find_written(p->ctx, p->module, &c->written))
+            return false;
+        if (!rlx_is_written(&c->written, (const rlx_node *)rlx_binding_var(old)))
+            return rlx_seq_emit(p, rlx_with_value(p->ctx, now, leaf));
+    }
     return rlx_seq_emit(p, now) && remember(p, v, value);
 }
 
@@ -257,8 +260,7 @@ const rlx_module *rlx_pass_canonicalize_bindings(rlx_pass_run *run, const rlx_mo
     p.before = before_cast;
     p.enter_block = enter_block;
     p.use_scope = true;
-    const rlx_module *out =
-        rlx_find_written(run->ctx, m, &c.written) ? rlx_seq_module(&p, m) : NULL;
+    const rlx_module *out = rlx_seq_module(&p, m);
     rlx_seq_free(&p);
     rlx_written_free(&c.written);
     for (size_t i = 0; i < RLX_COUNT(maps); i++)

@@ -220,6 +220,16 @@ static const rlx_expr *fold_shape(rlx_seq_pass *p, const rlx_call *call)
 
 /* ---- the pass ------------------------------------------------------------------------------- */
 
+/* Asked only where a constant is met: in most programs nobody has to look. False: out of memory. */
+static bool ask_written(rlx_seq_pass *p, const rlx_binding *b, bool *written)
+{
+    fold *f = p->user;
+    if (!rlx_find_written(p->ctx, f->module, &f->written))
+        return false;
+    *written = rlx_is_written(&f->written, (const rlx_node *)rlx_binding_var(b));
+    return true;
+}
+
 static bool fold_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
 {
     fold *f = p->user;
@@ -228,11 +238,14 @@ static bool fold_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_bind
     const rlx_op_row *row = rlx_callee_op(value);
     size_t errors = rlx_error_count(p->ctx);
     const rlx_expr *folded = row ? fold_shape(p, call) : NULL;
-    bool written = rlx_is_written(&f->written, (const rlx_node *)rlx_binding_var(old));
-    if (row && !folded && !written && row->flags & RLX_OP_PURE) {
-        const rlx_call *known = known_call(p, call);
-        folded = known ? fold_call(p, known, row) : NULL;
-    }
+    const rlx_call *known =
+        row && !folded && row->flags & RLX_OP_PURE ? known_call(p, call) : NULL;
+    bool written = false;
+    if ((known || rlx_is(folded ? folded : value, RLX_NODE_CONSTANT)) &&
+        !ask_written(p, old, &written))
+        return false;
+    if (known && !written)
+        folded = fold_call(p, known, row);
     if (rlx_error_count(p->ctx) > errors)
         return false;
     const rlx_var *v = rlx_binding_var(now);
@@ -257,8 +270,7 @@ const rlx_module *rlx_pass_fold_constant(rlx_pass_run *run, const rlx_module *m)
     rlx_ptrmap_init(&f.constants, &run->ctx->memory);
     p.binding = fold_binding;
     p.use_scope = true;
-    const rlx_module *out =
-        rlx_find_written(run->ctx, m, &f.written) ? rlx_seq_module(&p, m) : NULL;
+    const rlx_module *out = rlx_seq_module(&p, m);
     rlx_seq_free(&p);
     rlx_ptrmap_free(&f.constants);
     rlx_written_free(&f.written);

@@ -113,6 +113,38 @@ static bool is_normal(rlx_context *ctx, const rlx_module *m)
     return true;
 }
 
+/* What a lowering pass would have to look at. */
+typedef struct left_over { bool operators, calls, dataflow; } left_over;
+
+static void look_at(left_over *left, const rlx_body_frame *f, enum rlx_event_kind event)
+{
+    const rlx_op_row *row =
+        event == RLX_EVENT_BIND ? rlx_callee_op(rlx_binding_value(f->at.binding)) : NULL;
+    left->operators |= row && (row->lower || row->packed);
+    left->calls |= row && row->flags & RLX_OP_SINFO_ARGS && row->flags & RLX_OP_NO_LOWER;
+    left->dataflow |= event == RLX_EVENT_BLOCK && rlx_seq_cursor_in_dataflow(&f->at);
+}
+
+/* False: out of memory. */
+static bool look_for_work(rlx_context *ctx, const rlx_module *m, left_over *left)
+{
+    rlx_body_walk walk = { 0 };
+    enum rlx_event_kind event;
+    bool ok = true;
+    for (size_t i = 0; i < m->num_functions && ok; i++) {
+        const rlx_function *f = rlx_as_function(m->functions[i]);
+        ok = !f || !f->body || rlx_body_begin(&walk, ctx, f->body);
+        while (f && f->body && ok && (event = rlx_body_next(&walk)) != RLX_EVENT_DONE) {
+            if (event == RLX_EVENT_VALUE)
+                ok = rlx_body_into(&walk);
+            else
+                look_at(left, rlx_body_top(&walk), event);
+        }
+    }
+    rlx_body_free(&walk);
+    return ok;
+}
+
 /* A pass that lowers leaves alone what it has nothing to do for. */
 static bool is_done(rlx_context *ctx, rlx_pass_fn pass, const rlx_module *m)
 {
@@ -124,11 +156,14 @@ static bool is_done(rlx_context *ctx, rlx_pass_fn pass, const rlx_module *m)
  * of the module, however it came to be so. */
 static const char *missing_pass(rlx_context *ctx, const rlx_module *m, const rlx_pass_row *row)
 {
+    left_over left = { false };
     if (row->stage >= RLX_PASS_NORMAL && !is_normal(ctx, m))
         return "normalize";
-    if (row->stage >= RLX_PASS_LOWERED && !is_done(ctx, rlx_pass_legalize_ops, m))
+    if (row->stage < RLX_PASS_LOWERED || !look_for_work(ctx, m, &left))
+        return NULL;
+    if (left.operators && !is_done(ctx, rlx_pass_legalize_ops, m))
         return "legalize_ops";
-    if (row->stage >= RLX_PASS_LOWERED && !is_done(ctx, rlx_pass_call_tir_rewrite, m))
+    if ((left.calls || left.dataflow) && !is_done(ctx, rlx_pass_call_tir_rewrite, m))
         return "call_tir_rewrite";
     return NULL;
 }
