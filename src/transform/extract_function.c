@@ -154,7 +154,6 @@ static bool find_sizes(extraction *x, const rlx_node *run)
     }
     for (size_t i = 0; good && i < bound.len; i++)
         good = put(x, &known, bound.data[i]);
-    good = good;
     for (size_t i = 0; good && i < all.len; i++)
         good = take_size(x, &known, all.data[i]);
     rlx_vec_free(m, &bound);
