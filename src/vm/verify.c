@@ -90,7 +90,10 @@ static bool word_fits(const verify *v, char letter, uint32_t w)
     case 'D': return usable(v, w, RLX_ITEM_DESC);
     case 'n': return w < e->names.count || w == RLX_NO_INDEX;
     case 't': return rlx_dtype_is_computable((rlx_dtype)w) && rlx_dtype_lanes((rlx_dtype)w) == 1;
-    default: return true; /* z and u depend on the instruction, j is checked with the labels */
+    case 'z':
+    case 'u':
+    case 'j': return true; /* z and u depend on the instruction, j is checked with the labels */
+    default: return false;
     }
 }
 
