@@ -126,10 +126,10 @@ static enum rlx_step look_for_effects(void *user, const rlx_node *n, const rlx_f
 {
     const rlx_prim_call *c = rlx_as_prim_call(n);
     static const char *const harmless[] = {
-        "ret",        "if_then_else", "likely",      "shift_left", "shift_right", "bitwise_and",
-        "bitwise_or", "bitwise_xor",  "bitwise_not", "exp",        "log",         "sqrt",
-        "tanh",       "sigmoid",      "pow",         "fabs",       "floor",       "ceil",
-        "round",      "sin",          "cos"
+#define SCALAR_FLOAT(name, ...) #name,
+#define SCALAR_SYNONYM(name, ...) #name,
+#define SCALAR_OTHER(name, ...) #name,
+#include "format/scalar_op.def"
     };
     bool effect = n->kind == RLX_NODE_BUFFER_STORE || n->kind == RLX_NODE_BUFFER_LOAD ||
                   n->kind == RLX_NODE_TIR_BLOCK || n->kind == RLX_NODE_ALLOCATE;

@@ -322,26 +322,17 @@ static void put_kernel(sample *s, uint32_t d)
 
 static void put_plain(sample *s)
 {
-    static const enum rlx_opcode all[] = { RLX_OP_MOVE,
-                                           RLX_OP_TAKE,
-                                           RLX_OP_KILL,
-                                           RLX_OP_CONST,
-                                           RLX_OP_PRIM,
-                                           RLX_OP_SHAPE,
-                                           RLX_OP_SYMBOL,
-                                           RLX_OP_TUPLE,
-                                           RLX_OP_GET,
-                                           RLX_OP_MATCH,
-                                           RLX_OP_CALL,
-                                           RLX_OP_CALL_BUILTIN,
-                                           /* what follows is not modelled */ RLX_OP_ALLOC_STORAGE,
-                                           RLX_OP_ALLOC_VIEW,
-                                           RLX_OP_ALLOC_TENSOR,
-                                           RLX_OP_ALLOC_RESULT,
-                                           RLX_OP_CALL_KERNEL,
-                                           RLX_OP_CALL_PACKED,
-                                           RLX_OP_CALL_VALUE };
-    enum rlx_opcode op = all[below(s, s->simple ? 12 : (uint32_t)RLX_COUNT(all))];
+    static const enum rlx_opcode modelled[] = { RLX_OP_MOVE,  RLX_OP_TAKE,  RLX_OP_KILL,
+                                                RLX_OP_CONST, RLX_OP_PRIM,  RLX_OP_SHAPE,
+                                                RLX_OP_SYMBOL, RLX_OP_TUPLE, RLX_OP_GET,
+                                                RLX_OP_MATCH, RLX_OP_CALL,  RLX_OP_CALL_BUILTIN },
+                                 others[] = { RLX_OP_ALLOC_STORAGE, RLX_OP_ALLOC_VIEW,
+                                              RLX_OP_ALLOC_TENSOR,  RLX_OP_ALLOC_RESULT,
+                                              RLX_OP_CALL_KERNEL,   RLX_OP_CALL_PACKED,
+                                              RLX_OP_CALL_VALUE };
+    enum { MODELLED = RLX_COUNT(modelled), ALL = MODELLED + RLX_COUNT(others) };
+    uint32_t way = below(s, s->simple ? MODELLED : ALL);
+    enum rlx_opcode op = way < MODELLED ? modelled[way] : others[way - MODELLED];
     uint32_t d = target(s), r = pick(s, ANY), list[4];
     enum kind kind = ANY;
     switch (op) {
