@@ -34,15 +34,15 @@ static const rlx_expr *arg(const rlx_call *c, size_t i)
 
 /* Where the operators that ask for memory have its shape and dtype, and what they add to. */
 static const struct {
-    const char *name;
+    enum rlx_op_id id;
     uint8_t shape, dtype;
     bool tensor, storage;
 } allocators[] = {
-    { "relax.builtin.alloc_tensor", 0, 1, true, true }, /* not planned: both */
-    { "relax.memory.alloc_tensor", 2, 3, true, false },
-    { "relax.memory.alloc_storage", 0, 3, false, true },
-    { "relax.vm.alloc_tensor", 2, 3, true, false },
-    { "relax.vm.alloc_storage", 0, 2, false, true },
+    { RLX_OP_ID_BUILTIN_ALLOC_TENSOR, 0, 1, true, true }, /* not planned: both */
+    { RLX_OP_ID_MEMORY_ALLOC_TENSOR, 2, 3, true, false },
+    { RLX_OP_ID_MEMORY_ALLOC_STORAGE, 0, 3, false, true },
+    { RLX_OP_ID_VM_ALLOC_TENSOR, 2, 3, true, false },
+    { RLX_OP_ID_VM_ALLOC_STORAGE, 0, 2, false, true },
 };
 
 static enum rlx_step stop_at_unknown(void *user, const rlx_node *n, const rlx_field *via,
@@ -86,7 +86,7 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
     summing *s = user;
     const rlx_call *c = rlx_as_call(n);
     for (size_t i = 0; c && i < RLX_COUNT(allocators); i++)
-        if (rlx_is_op(c->op, allocators[i].name))
+        if (rlx_is_op(c->op, allocators[i].id))
             add_call(s, c, i);
     return s->failed                                ? RLX_STEP_STOP
            : c || n->kind == RLX_NODE_CONSTANT ? RLX_STEP_SKIP

@@ -115,7 +115,7 @@ static bool says_result(rlx_printer *p, const rlx_var *v, const rlx_expr *value)
 {
     const rlx_call *c = rlx_as_call(value);
     return c && c->num_sinfo_args == 1 &&
-           (rlx_is_op(c->op, "relax.call_tir") || rlx_is_op(c->op, "relax.call_dps_packed")) &&
+           (rlx_is_op(c->op, RLX_OP_ID_CALL_TIR) || rlx_is_op(c->op, RLX_OP_ID_CALL_DPS_PACKED)) &&
            same_sinfo(p, v->sinfo, c->sinfo_args[0]);
 }
 

@@ -330,14 +330,14 @@ static bool operation(rlx_device_propagation *d, const rlx_call *c, const rlx_si
 /* Operators that call what may move tensors. */
 static bool is_opaque(const rlx_expr *callee)
 {
-    static const char *const names[] = {
-        "relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_closure",
-        "relax.invoke_pure_closure", "relax.call_builtin_with_ctx",
-    };
-    for (size_t i = 0; i < RLX_COUNT(names); i++)
-        if (rlx_is_op(callee, names[i]))
-            return true;
-    return false;
+    switch (rlx_op_id_of(callee)) {
+    case RLX_OP_ID_CALL_PURE_PACKED:
+    case RLX_OP_ID_CALL_INPLACE_PACKED:
+    case RLX_OP_ID_INVOKE_CLOSURE:
+    case RLX_OP_ID_INVOKE_PURE_CLOSURE:
+    case RLX_OP_ID_CALL_BUILTIN_WITH_CTX: return true;
+    default: return false;
+    }
 }
 
 static bool operator_call(rlx_device_propagation *d, const rlx_call *c, const rlx_sinfo *s,
@@ -345,9 +345,9 @@ static bool operator_call(rlx_device_propagation *d, const rlx_call *c, const rl
 {
     if (!rlx_as_op(c->op)->row || is_opaque(c->op))
         return true;
-    if (rlx_is_op(c->op, "relax.hint_on_device"))
+    if (rlx_is_op(c->op, RLX_OP_ID_HINT_ON_DEVICE))
         return hint(d, c, s, base);
-    if (rlx_is_op(c->op, "relax.to_vdevice")) {
+    if (rlx_is_op(c->op, RLX_OP_ID_TO_VDEVICE)) {
         say_all(d, s, base, rlx_call_attr(c, "dst_vdevice"), c->place, RLX_SAID_COPY);
         return true;
     }
@@ -451,7 +451,7 @@ static bool names_device(const rlx_sinfo *s, const rlx_node *device, int depth)
 static void unsay_result(rlx_device_propagation *d, const rlx_call *c, const rlx_sinfo *s,
                          uint32_t base)
 {
-    bool says = is_opaque(c->op) || rlx_is_op(c->op, "relax.to_vdevice");
+    bool says = is_opaque(c->op) || rlx_is_op(c->op, RLX_OP_ID_TO_VDEVICE);
     for (size_t k = 0, n = says ? 0 : num_tensors(d, s); k < n; k++) {
         rlx_device_point *p = &d->points.data[base + k];
         for (size_t i = 0; p->device && i < c->num_args; i++)

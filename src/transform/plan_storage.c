@@ -87,7 +87,7 @@ static const rlx_call *allocation(const rlx_event *e)
 {
     const rlx_call *call =
         e->kind == RLX_EVENT_BIND && e->binding->kind == RLX_NODE_VAR_BINDING
-            ? rlx_is_call_op(rlx_binding_value(e->binding), "relax.builtin.alloc_tensor")
+            ? rlx_is_call_op(rlx_binding_value(e->binding), RLX_OP_ID_BUILTIN_ALLOC_TENSOR)
             : NULL;
     return call && call->num_args == 4 && rlx_as_shape_expr(call->args[0]) &&
                    rlx_as_dtype_imm(call->args[1])
