@@ -45,7 +45,7 @@ bool rlx_vmgen_kernel_number(rlx_vmgen_module *w, size_t index, uint32_t *out)
     rlx_buf_init(&bytes, &w->ctx->memory);
     rlx_kernel_hints hints = { 0 };
     bool wants_hints = w->o->target->add_code || w->o->source;
-    bool ok = rlx_kernel_write_named(w->ctx, f, name, &bytes, wants_hints ? &hints : NULL) &&
+    bool ok = rlx_kernel_write(w->ctx, f, name, &bytes, wants_hints ? &hints : NULL) &&
               !bytes.failed;
     if (ok && wants_hints && !rlx_vec_push(&w->ctx->memory, &w->hints, hints))
         ok = rlx_no_memory(w->ctx);

@@ -1,55 +1,5 @@
-/* check.c: purity and well-formedness of PrimFuncs. */
+/* check.c: well-formedness of PrimFuncs. */
 #include "tir/tir_int.h"
-
-/* ---- purity (language D16) ------------------------------------------------------------------ */
-
-static bool is_harmless_call(const rlx_prim_call *c)
-{
-    return c->op && !c->callee &&
-           rlx_tir_find_intrinsic(rlx_string_slice(c->op)) != RLX_TIR_NO_INTRINSIC;
-}
-
-typedef struct effects { rlx_ptrmap own; bool impure, no_memory; } effects;
-
-static enum rlx_step find_effect(void *user, const rlx_node *n, const rlx_field *via,
-                                 const rlx_node *parent)
-{
-    effects *e = user;
-    switch (n->kind) {
-    case RLX_NODE_BUFFER: return RLX_STEP_SKIP;
-    case RLX_NODE_ALLOCATE:
-        e->no_memory |= !rlx_ptrmap_put(&e->own, ((const rlx_allocate *)n)->var, 1);
-        break;
-    case RLX_NODE_TIR_BLOCK: {
-        const rlx_tir_block *b = (const rlx_tir_block *)n;
-        for (size_t i = 0; i < b->num_alloc_buffers; i++)
-            e->no_memory |= !rlx_ptrmap_put(&e->own, rlx_as_buffer(b->alloc_buffers[i])->data, 1);
-        break;
-    }
-    case RLX_NODE_BUFFER_STORE:
-        e->impure |=
-            !rlx_ptrmap_has(&e->own, rlx_as_buffer(((const rlx_buffer_store *)n)->buffer)->data);
-        break;
-    case RLX_NODE_PRIM_CALL: e->impure |= !is_harmless_call((const rlx_prim_call *)n); break;
-    case RLX_NODE_PREFETCH: case RLX_NODE_BUFFER_REALIZE: e->impure = true; break;
-    default: break;
-    }
-    return e->impure || e->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
-}
-
-bool rlx_tir_is_pure(rlx_context *ctx, const rlx_prim_func *f)
-{
-    effects e = { .impure = f->ret_dtype == RELAX_VOID };
-    bool no_memory = false;
-    rlx_walker w = { .enter = find_effect, .user = &e, .terse = true };
-    rlx_ptrmap_init(&e.own, &ctx->memory);
-    if (!e.impure)
-        rlx_walk(&ctx->memory, f->body, &w, &no_memory);
-    rlx_ptrmap_free(&e.own);
-    if (no_memory || e.no_memory)
-        rlx_no_memory(ctx);
-    return !e.impure && !no_memory && !e.no_memory;
-}
 
 /* ---- verification --------------------------------------------------------------------------- */
 

@@ -58,14 +58,21 @@ static bool use_leaf(finder *f, const rlx_expr *e, use u)
 /* Does the callee keep or return what it is given? */
 enum keeps { KEEPS_NOTHING, KEEPS_IN_RESULT, KEEPS_ANYWHERE };
 
+/* Operators that are known although they have neither builtin nor lowering: the writer of VM code
+ * has code of their own for them, or drops them. */
+static bool has_own_code(enum rlx_op_id id)
+{
+    return id == RLX_OP_ID_BUILTIN_ALLOC_TENSOR || id == RLX_OP_ID_BUILTIN_STOP_LIFT_PARAMS ||
+           id == RLX_OP_ID_MEMORY_ALLOC_STORAGE || id == RLX_OP_ID_MEMORY_ALLOC_TENSOR ||
+           id == RLX_OP_ID_MEMORY_KILL_STORAGE || id == RLX_OP_ID_MEMORY_KILL_TENSOR;
+}
+
 static enum keeps callee_keeps(const finder *f, const rlx_call *call)
 {
     const rlx_op *op = rlx_as_op(call->op);
     const rlx_global_var *gv = rlx_as_global_var(call->op);
     if (op && op->row) {
-        bool storage = strncmp(op->row->name, "relax.memory.", 13) == 0 ||
-                       strncmp(op->row->name, "relax.builtin.", 14) == 0;
-        bool known = op->row->builtin || op->row->lower || storage;
+        bool known = op->row->builtin || op->row->lower || has_own_code(op->row->id);
         return !known                          ? KEEPS_ANYWHERE
                : op->row->flags & RLX_OP_ALIAS ? KEEPS_IN_RESULT
                                                : KEEPS_NOTHING;

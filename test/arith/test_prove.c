@@ -307,9 +307,14 @@ static void test_divisible(void **state)
         { "12", 4, true },
         { "n * 6", 4, false },
     };
-    for (size_t i = 0; i < RLX_COUNT(rows); i++)
-        if (rlx_divisible(f->ctx, &f->scope, parse(f, rows[i].text), rows[i].by) != rows[i].want)
+    for (size_t i = 0; i < RLX_COUNT(rows); i++) {
+        const rlx_prim *by = rlx_int64(f->ctx, rows[i].by), *zero = rlx_int64(f->ctx, 0);
+        const rlx_prim *rest =
+            rlx_fold_binary(f->ctx, RLX_NODE_FLOOR_MOD, parse(f, rows[i].text), by);
+        bool divides = rlx_prove_equal(f->ctx, &f->scope, rest, zero) == RLX_EQUAL;
+        if (divides != rows[i].want)
             fail_msg("%s by %lld: wanted %d", rows[i].text, (long long)rows[i].by, rows[i].want);
+    }
 }
 
 /* Hostile or merely large expressions end soon. */

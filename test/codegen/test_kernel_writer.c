@@ -978,7 +978,7 @@ static void what_cannot_be_compiled(void **state)
     rlx_tir_store(&t, a, L(zero), rlx_prim_call_z(ctx, RELAX_FLOAT32, "call_extern", &zero, 1));
     const rlx_prim_func *f = rlx_tir_end(&t);
     rlx_buf_init(&out, &ctx->memory);
-    assert_false(rlx_kernel_write(ctx, f, RLX_SLICE("k"), &out));
+    assert_false(rlx_kernel_write(ctx, f, RLX_SLICE("k"), &out, NULL));
     assert_non_null(ctx->diags.first);
     assert_string_equal(ctx->diags.first->code->name, "CG07");
     rlx_buf_free(&out);

@@ -60,7 +60,7 @@ void kc_c_before(rlx_context *ctx, const rlx_prim_func *f, const kc *c)
     record *r = &recording.all[recording.len++];
     memset(r, 0, sizeof *r);
     rlx_buf_init(&bytes, &ctx->memory);
-    assert_true(rlx_kernel_write_named(ctx, f, RLX_SLICE("k"), &bytes, &hints));
+    assert_true(rlx_kernel_write(ctx, f, RLX_SLICE("k"), &bytes, &hints));
     r->bytes = malloc(bytes.len);
     memcpy(r->bytes, bytes.data, r->len = bytes.len);
     r->hints = malloc((hints.len + 1) * sizeof *r->hints);
