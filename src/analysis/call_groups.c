@@ -92,20 +92,20 @@ bool rlx_wf_groups(rlx_context *ctx, size_t count, const rlx_wf_mention *edges, 
         .m = &ctx->memory, .count = count, .edges = edges, .group = group, .recursive = recursive
     };
     size_t words = 3 * count + num_edges + 1;
-    uint32_t *room = count < UINT32_MAX && num_edges < UINT32_MAX
-                         ? rlx_mem_alloc_zero(t.m, words * sizeof *room)
+    uint32_t *numbers = count < UINT32_MAX && num_edges < UINT32_MAX
+                         ? rlx_mem_alloc_zero(t.m, words * sizeof *numbers)
                          : NULL;
     t.on_stack = rlx_mem_alloc_zero(t.m, count + 1);
-    bool good = room && t.on_stack;
+    bool good = numbers && t.on_stack;
     if (good) {
-        t.first = room;
-        t.order = room + count;
-        t.low = room + 2 * count;
-        t.next = room + 3 * count;
+        t.first = numbers;
+        t.order = numbers + count;
+        t.low = numbers + 2 * count;
+        t.next = numbers + 3 * count;
         memset(recursive, 0, count);
         good = run(&t, num_edges);
     }
-    rlx_mem_free(t.m, room, room ? words * sizeof *room : 0);
+    rlx_mem_free(t.m, numbers, numbers ? words * sizeof *numbers : 0);
     rlx_mem_free(t.m, t.on_stack, t.on_stack ? count + 1 : 0);
     rlx_vec_free(t.m, &t.stack);
     rlx_vec_free(t.m, &t.frames);

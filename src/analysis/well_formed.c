@@ -24,10 +24,10 @@ static const char *function_name(rlx_wf *w, int64_t index)
                                                                 : "?";
 }
 
-static const char *dtype_text(int64_t t, char room[RLX_DTYPE_TEXT])
+static const char *dtype_text(int64_t t, char text[RLX_DTYPE_TEXT])
 {
-    rlx_dtype_name((rlx_dtype)t, room);
-    return room;
+    rlx_dtype_name((rlx_dtype)t, text);
+    return text;
 }
 
 /* The report; false if it was muted or lost: then no note belongs to it. */

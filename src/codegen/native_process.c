@@ -148,8 +148,8 @@ static void listen(rlx_process *p)
     for (;;) {
         ssize_t n = read(p->output, part, sizeof part);
         if (n > 0) {
-            size_t room = p->said->len < MOST_SAID ? MOST_SAID - p->said->len : 0;
-            rlx_buf_put(p->said, part, (size_t)n < room ? (size_t)n : room);
+            size_t space = p->said->len < MOST_SAID ? MOST_SAID - p->said->len : 0;
+            rlx_buf_put(p->said, part, (size_t)n < space ? (size_t)n : space);
         } else if (n < 0 && errno == EINTR) {
             continue;
         } else {

@@ -216,16 +216,16 @@ static const rlx_prim *mapped_size(mapping *m, size_t at)
 }
 
 /* Fewer places than elements: two elements would share one. */
-static bool has_room(rlx_infer *in, const rlx_prim *const *dims, size_t n, const rlx_dims *out)
+static bool has_places(rlx_infer *in, const rlx_prim *const *dims, size_t n, const rlx_dims *out)
 {
     const rlx_prim *have = rlx_dims_total(in->ctx, dims, n, 1),
-                   *room = rlx_dims_total(in->ctx, out->at, out->count, 1);
-    if (!have || !room)
+                   *places = rlx_dims_total(in->ctx, out->at, out->count, 1);
+    if (!have || !places)
         return true;
-    if (rlx_prove_compare(in->ctx, in->scope, RLX_NODE_LT, room, have) != RLX_TRUE)
+    if (rlx_prove_compare(in->ctx, in->scope, RLX_NODE_LT, places, have) != RLX_TRUE)
         return true;
     return rlx_infer_fail(in, "the index map moves the %s elements of x to only %s places",
-                          rlx_show(in->ctx, have), rlx_show(in->ctx, room)),
+                          rlx_show(in->ctx, have), rlx_show(in->ctx, places)),
            false;
 }
 
@@ -257,7 +257,7 @@ const rlx_sinfo *rlx_infer_layout_transform(rlx_infer *in)
             return in->failed
                        ? NULL
                        : rlx_infer_rank_result(in, (int64_t)out.count, x->dtype, x->vdevice);
-    if (!has_room(in, dims, n, &out))
+    if (!has_places(in, dims, n, &out))
         return NULL;
     return rlx_infer_dims_result(in, &out, x->dtype, x->vdevice);
 }

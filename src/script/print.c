@@ -110,7 +110,7 @@ static bool goes_before(const rlx_insert *a, const rlx_insert *b)
 }
 
 /* Bottom-up merge sort; result in `a`. */
-static void sort_inserts(rlx_insert *a, rlx_insert *room, size_t count)
+static void sort_inserts(rlx_insert *a, rlx_insert *spare, size_t count)
 {
     for (size_t width = 1; width < count; width *= 2) {
         for (size_t start = 0; start < count; start += 2 * width) {
@@ -118,10 +118,10 @@ static void sort_inserts(rlx_insert *a, rlx_insert *room, size_t count)
             size_t end = mid + width < count ? mid + width : count;
             for (size_t i = start, j = mid, k = start; k < end; k++) {
                 bool left = i < mid && (j >= end || !goes_before(&a[j], &a[i]));
-                room[k] = left ? a[i++] : a[j++];
+                spare[k] = left ? a[i++] : a[j++];
             }
         }
-        memcpy(a, room, count * sizeof *a);
+        memcpy(a, spare, count * sizeof *a);
     }
 }
 
@@ -149,13 +149,13 @@ static void place_inserts(rlx_printer *p)
     size_t count = p->inserts.len, extra = 0;
     if (!count || p->failed || p->out->failed)
         return;
-    rlx_insert *room = rlx_mem_alloc(p->m, count * sizeof *room);
-    if (!room) {
+    rlx_insert *spare = rlx_mem_alloc(p->m, count * sizeof *spare);
+    if (!spare) {
         rlx_print_fail(p);
         return;
     }
-    sort_inserts(p->inserts.data, room, count);
-    rlx_mem_free(p->m, room, count * sizeof *room);
+    sort_inserts(p->inserts.data, spare, count);
+    rlx_mem_free(p->m, spare, count * sizeof *spare);
     for (size_t i = 0; i < count; i++)
         extra += p->inserts.data[i].len;
     spread(p, extra);
@@ -199,7 +199,7 @@ static bool entry_before(const entry *a, const entry *b)
     return order ? order < 0 : a->name->len < b->name->len;
 }
 
-static void sort_entries(entry *a, entry *room, size_t count)
+static void sort_entries(entry *a, entry *spare, size_t count)
 {
     for (size_t width = 1; width < count; width *= 2) {
         for (size_t start = 0; start < count; start += 2 * width) {
@@ -207,10 +207,10 @@ static void sort_entries(entry *a, entry *room, size_t count)
             size_t end = mid + width < count ? mid + width : count;
             for (size_t i = start, j = mid, k = start; k < end; k++) {
                 bool left = i < mid && (j >= end || !entry_before(&a[j], &a[i]));
-                room[k] = left ? a[i++] : a[j++];
+                spare[k] = left ? a[i++] : a[j++];
             }
         }
-        memcpy(a, room, count * sizeof *a);
+        memcpy(a, spare, count * sizeof *a);
     }
 }
 

@@ -332,12 +332,12 @@ static bool is_unchanged(const rlx_module_builder *mb)
 const rlx_module *rlx_module_builder_finish(rlx_module_builder *mb, rlx_place place)
 {
     rlx_memory *m = &mb->ctx->memory;
-    size_t room = mb->entries.len + 1, n = 0;
+    size_t capacity = mb->entries.len + 1, n = 0;
     const rlx_module *out = NULL;
     if (is_unchanged(mb))
         return mb->base;
-    const rlx_node **gvars = rlx_mem_alloc(m, room * sizeof *gvars),
-                   **functions = rlx_mem_alloc(m, room * sizeof *functions);
+    const rlx_node **gvars = rlx_mem_alloc(m, capacity * sizeof *gvars),
+                   **functions = rlx_mem_alloc(m, capacity * sizeof *functions);
     bool ok = gvars && functions;
     for (size_t i = 0; ok && i < mb->entries.len; i++) {
         const entry *e = &mb->entries.data[i];
@@ -352,8 +352,8 @@ const rlx_module *rlx_module_builder_finish(rlx_module_builder *mb, rlx_place pl
                              place      ? place
                              : mb->base ? mb->base->place
                                         : RLX_NO_PLACE);
-    rlx_mem_free(m, gvars, gvars ? room * sizeof *gvars : 0);
-    rlx_mem_free(m, functions, functions ? room * sizeof *functions : 0);
+    rlx_mem_free(m, gvars, gvars ? capacity * sizeof *gvars : 0);
+    rlx_mem_free(m, functions, functions ? capacity * sizeof *functions : 0);
     return out;
 }
 

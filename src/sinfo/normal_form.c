@@ -412,7 +412,7 @@ static bool same_items(const rlx_expr *const *a, const rlx_expr *const *b, size_
 
 static const rlx_expr *build_call(rlx_builder *b, const rlx_call *c, const rlx_expr *const *values)
 {
-    const rlx_sinfo *room[FEW], **infos = room;
+    const rlx_sinfo *few[FEW], **infos = few;
     size_t n = c->num_sinfo_args;
     bool same = values[0] == c->op && same_items(values + 1, c->args, c->num_args), ok = true;
     if (n > FEW && !(infos = rlx_mem_alloc(&b->ctx->memory, n * sizeof *infos)))
@@ -426,7 +426,7 @@ static const rlx_expr *build_call(rlx_builder *b, const rlx_call *c, const rlx_e
                           : same ? &c->node
                                  : rlx_call_new(b->ctx, values[0], values + 1, c->num_args, infos,
                                                 n, c->attrs, c->place);
-    if (infos != room)
+    if (infos != few)
         rlx_mem_free(&b->ctx->memory, infos, n * sizeof *infos);
     return out;
 }

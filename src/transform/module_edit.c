@@ -12,12 +12,12 @@ bool rlx_module_draft_begin(rlx_module_draft *d, rlx_context *ctx, const rlx_mod
     size_t n = base->num_functions;
     *d = (rlx_module_draft){ .ctx = ctx,
                              .base = base,
-                             .room = n + more + 1,
+                             .capacity = n + more + 1,
                              .count = n,
                              .attrs = base->attrs,
                              .infos = base->global_infos };
-    d->gvars = rlx_mem_alloc(&ctx->memory, d->room * sizeof *d->gvars);
-    d->functions = rlx_mem_alloc(&ctx->memory, d->room * sizeof *d->functions);
+    d->gvars = rlx_mem_alloc(&ctx->memory, d->capacity * sizeof *d->gvars);
+    d->functions = rlx_mem_alloc(&ctx->memory, d->capacity * sizeof *d->functions);
     if (!d->gvars || !d->functions)
         return false;
     if (n) {
@@ -45,7 +45,7 @@ static bool is_as_base(const rlx_module_draft *d)
 const rlx_module *rlx_module_draft_end(rlx_module_draft *d, bool good)
 {
     const rlx_module *out = NULL;
-    size_t bytes = d->room * sizeof *d->gvars;
+    size_t bytes = d->capacity * sizeof *d->gvars;
     if (good)
         out = is_as_base(d) ? d->base
                             : rlx_module_new(d->ctx, d->gvars, d->functions, d->count, d->attrs,

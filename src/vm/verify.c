@@ -323,7 +323,7 @@ static bool second_pass(verify *v)
 
 /* ---- all functions -------------------------------------------------------------------------- */
 
-static bool make_room(verify *v)
+static bool make_buffers(verify *v)
 {
     rlx_memory *m = &v->e->memory->memory;
     v->words = (size_t)v->f->num_regs / 64 + 1;
@@ -350,7 +350,7 @@ static bool verify_function(verify *v)
     v->code = v->e->code + v->f->code;
     v->at = 0;
     v->labels.len = 0;
-    if (!make_room(v))
+    if (!make_buffers(v))
         return false;
     bool ok = first_pass(v) && find_labels(v) && second_pass(v);
     for (size_t i = 0; i < v->labels.len; i++)

@@ -58,7 +58,7 @@ struct relax_vm {
     rlx_pool pool;
     rlx_kernel_env kernels;
     rlx_packed_slot *packed;
-    relax_value *args;            /* room for the longest operand list */
+    relax_value *args;            /* capacity: the longest operand list */
     rlx_chunk_of_stack *stack;    /* the chunk in use */
     rlx_vm_frame *frame;          /* innermost */
     size_t depth, max_depth;
