@@ -19,7 +19,7 @@ typedef struct tarjan {
     bool *recursive;
 } tarjan;
 
-static bool enter(tarjan *t, uint32_t node)
+static bool enter_node(tarjan *t, uint32_t node)
 {
     visit v = { node, t->first[node] };
     t->order[node] = t->low[node] = ++t->counter;
@@ -28,7 +28,7 @@ static bool enter(tarjan *t, uint32_t node)
 }
 
 /* A node whose edges have all been followed: the root of a group takes the group off the stack. */
-static void leave(tarjan *t, uint32_t node)
+static void leave_node(tarjan *t, uint32_t node)
 {
     t->frames.len--;
     if (t->frames.len) {
@@ -48,11 +48,11 @@ static void leave(tarjan *t, uint32_t node)
     t->groups++;
 }
 
-static bool step(tarjan *t)
+static bool follow_edge(tarjan *t)
 {
     visit *v = &rlx_vec_last(&t->frames);
     if (!v->edge) {
-        leave(t, v->node);
+        leave_node(t, v->node);
         return true;
     }
     uint32_t from = v->node, to = t->edges[v->edge - 1].to;
@@ -60,7 +60,7 @@ static bool step(tarjan *t)
     if (from == to)
         t->recursive[from] = true;
     if (!t->order[to])
-        return enter(t, to);
+        return enter_node(t, to);
     if (t->on_stack[to] && t->order[to] < t->low[from])
         t->low[from] = t->order[to];
     return true;
@@ -76,10 +76,10 @@ static bool run(tarjan *t, size_t num_edges)
     for (uint32_t i = 0; i < t->count; i++) {
         if (t->order[i])
             continue;
-        if (!enter(t, i))
+        if (!enter_node(t, i))
             return false;
         while (t->frames.len)
-            if (!step(t))
+            if (!follow_edge(t))
                 return false;
     }
     return true;

@@ -21,7 +21,7 @@ static const rlx_prim *tensor_bytes(rlx_context *ctx, const rlx_shape_expr *shap
     return bytes;
 }
 
-static void add(summing *s, const rlx_prim **sum, const rlx_prim *bytes)
+static void add_bytes(summing *s, const rlx_prim **sum, const rlx_prim *bytes)
 {
     *sum = bytes && *sum ? rlx_fold_add(s->ctx, *sum, bytes) : NULL;
     s->failed |= !*sum;
@@ -75,13 +75,13 @@ static void add_call(summing *s, const rlx_call *c, size_t row)
     }
     const rlx_prim *bytes = tensor_bytes(s->ctx, shape, dtype->value);
     if (allocators[row].tensor)
-        add(s, &s->out->tensors, bytes);
+        add_bytes(s, &s->out->tensors, bytes);
     if (allocators[row].storage)
-        add(s, &s->out->storages, bytes);
+        add_bytes(s, &s->out->storages, bytes);
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step sum_call(void *user, const rlx_node *n, const rlx_field *via,
+                              const rlx_node *parent)
 {
     summing *s = user;
     const rlx_call *c = rlx_as_call(n);
@@ -99,7 +99,7 @@ bool rlx_estimate_memory(rlx_context *ctx, const rlx_function *f, const rlx_prim
     const rlx_prim *none = rlx_int64(ctx, 0);
     *out = (rlx_memory_estimate){ .tensors = none, .storages = none };
     summing s = { .ctx = ctx, .out = out, .all_known = !known, .failed = !none };
-    rlx_walker w = { .enter = enter, .user = &s, .unique = true, .code = true };
+    rlx_walker w = { .enter = sum_call, .user = &s, .unique = true, .code = true };
     bool lost = false;
     rlx_ptrmap_init(&s.known, &ctx->memory);
     for (size_t i = 0; known && i < known->len && !s.failed; i++)

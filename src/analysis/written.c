@@ -268,8 +268,8 @@ static void visit_binding(search *s, const rlx_node *var, const rlx_expr *value)
     }
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step find_write(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
 {
     search *s = user;
     const rlx_var_binding *bound = rlx_as_var_binding(n);
@@ -306,7 +306,7 @@ bool rlx_find_written(rlx_context *ctx, const rlx_module *m, rlx_written *out)
                  .pure_packed = rlx_op_find(RLX_SLICE("call_pure_packed")),
                  .closure = rlx_op_find(RLX_SLICE("invoke_closure")),
                  .pure_closure = rlx_op_find(RLX_SLICE("invoke_pure_closure")) };
-    rlx_walker w = { .enter = enter, .leave = leave, .user = &s };
+    rlx_walker w = { .enter = find_write, .leave = leave, .user = &s };
     bool lost = false;
     *out = (rlx_written){ .memory = &ctx->memory };
     rlx_ptrmap_init(&out->numbers, &ctx->memory);

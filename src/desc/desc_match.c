@@ -440,7 +440,7 @@ static bool fast_params(walk *w, const int64_t *node, const relax_value *args)
     return true;
 }
 
-/* Symbols are bound. */
+/* The shape variables are bound. */
 static bool check_bounds(const walk *w, uint32_t offset)
 {
     uint32_t count;

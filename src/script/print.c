@@ -364,7 +364,7 @@ static bool printer_init(rlx_printer *p)
     rlx_ptrmap_init(&p->loops, p->m);
     rlx_ptrmap_init(&p->handles, p->m);
     rlx_ptrmap_init(&p->texts, p->m);
-    rlx_ptrmap_init(&p->lent_by_hint, p->m);
+    rlx_ptrmap_init(&p->borrowed_by_hint, p->m);
     rlx_id_map_init(&p->bearers, p->m);
     rlx_ptrmap_init(&p->meta_index, p->m);
     rlx_buf_init(&p->side, p->m);
@@ -385,7 +385,7 @@ static void printer_free(rlx_printer *p)
     rlx_vec_free(p->m, &p->tasks);
     rlx_vec_free(p->m, &p->inserts);
     rlx_vec_free(p->m, &p->declare);
-    rlx_vec_free(p->m, &p->lent);
+    rlx_vec_free(p->m, &p->borrowed);
     rlx_vec_free(p->m, &p->hidden);
     for (size_t i = 0; i < RLX_COUNT(p->meta); i++)
         rlx_vec_free(p->m, &p->meta[i]);
@@ -393,7 +393,7 @@ static void printer_free(rlx_printer *p)
     rlx_buf_free(&p->side);
     rlx_ptrmap_free(&p->meta_index);
     rlx_ptrmap_free(&p->texts);
-    rlx_ptrmap_free(&p->lent_by_hint);
+    rlx_ptrmap_free(&p->borrowed_by_hint);
     rlx_device_table_free(&p->devices);
     rlx_ptrmap_free(&p->frame_at);
     rlx_ptrmap_free(&p->loops);

@@ -520,7 +520,7 @@ static bool step_function(rlx_printer *p, size_t task)
 }
 
 /* ---- running */
-static bool step(rlx_printer *p, size_t task)
+static bool run_task(rlx_printer *p, size_t task)
 {
     switch (p->tasks.data[task].what) {
     case TASK_FUNCTION: return step_function(p, task);
@@ -534,7 +534,7 @@ static void run(rlx_printer *p)
 {
     while (p->tasks.len && !p->failed && !p->out->failed) {
         size_t task = p->tasks.len - 1;
-        if (step(p, task))
+        if (run_task(p, task))
             p->tasks.len--;
     }
     p->tasks.len = 0;

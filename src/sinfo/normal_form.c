@@ -803,7 +803,7 @@ static bool function_end(rlx_builder *b, const rlx_function *f)
 
 /* --- the loop --- */
 
-static bool step(rlx_builder *b, job j)
+static bool do_job(rlx_builder *b, job j)
 {
     switch (j.kind) {
     case JOB_VALUE: return value_step(b, j);
@@ -836,7 +836,7 @@ static const rlx_expr *run(rlx_builder *b, size_t base, size_t values)
     bool ok = true;
     while (ok && w->jobs.len > base) {
         job j = rlx_vec_pop(&w->jobs);
-        ok = step(b, j);
+        ok = do_job(b, j);
     }
     const rlx_expr *out = ok && w->values.len > values ? rlx_vec_last(&w->values) : NULL;
     w->jobs.len = base;

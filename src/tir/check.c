@@ -130,8 +130,8 @@ static void enter_block(verifier *v, const rlx_tir_block *b)
             v, rlx_as_buffer(((const rlx_match_buffer_region *)b->match_buffers[i])->buffer));
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step check_node(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
 {
     verifier *v = user;
     if (rlx_place_of(n) && rlx_family_of(n) == RLX_FAMILY_STMT)
@@ -220,7 +220,7 @@ static enum rlx_step enter_defining(void *user, const rlx_node *n, const rlx_fie
         (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS) && parent &&
         (parent->kind == RLX_NODE_LET_STMT || parent->kind == RLX_NODE_PRIM_LET))
         define(v, n);
-    return enter(user, n, via, parent);
+    return check_node(user, n, via, parent);
 }
 
 bool rlx_tir_verify(rlx_context *ctx, const rlx_prim_func *f, bool quiet)

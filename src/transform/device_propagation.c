@@ -538,7 +538,7 @@ static bool end_function(rlx_device_propagation *d, const rlx_function *f, const
     return join_value(d, s, at, result);
 }
 
-static bool enter(rlx_device_propagation *d, const rlx_binding *holder)
+static bool enter_literal(rlx_device_propagation *d, const rlx_binding *holder)
 {
     const rlx_function *f = rlx_as_function(rlx_binding_value(holder));
     const rlx_var *v = rlx_binding_var(holder);
@@ -573,7 +573,7 @@ static bool look_at_function(rlx_device_propagation *d, const rlx_function *f)
     for (size_t i = 0; good && i < w.events.len; i++) {
         const rlx_event *e = &w.events.data[i];
         good = e->kind == RLX_EVENT_BIND    ? binding(d, e->binding)
-               : e->kind == RLX_EVENT_ENTER ? enter(d, e->binding)
+               : e->kind == RLX_EVENT_ENTER ? enter_literal(d, e->binding)
                                             : leave(d, e->binding, w.seqs.data[e->seq].result);
     }
     good = good && end_function(d, f, w.seqs.data[0].result);

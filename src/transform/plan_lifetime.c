@@ -116,7 +116,7 @@ static bool use_result(finder *f, uint32_t at, const rlx_flow_seq *s)
                     (use){ f->l->end[s->owner], made_here || f->l->escapes[s->owner] });
 }
 
-static bool step(finder *f, uint32_t at)
+static bool note_event(finder *f, uint32_t at)
 {
     const rlx_event *e = &f->w->events.data[at];
     const rlx_flow_seq *s = &f->w->seqs.data[e->seq];
@@ -147,7 +147,7 @@ bool rlx_lifetimes_find(rlx_lifetimes *l, rlx_context *ctx, const rlx_module *m,
         l->end[i] = (uint32_t)i;
     bool good = use_leaf(&f, w->seqs.data[0].result, (use){ (uint32_t)n, true });
     for (size_t i = n; good && i-- > 0;)
-        good = step(&f, (uint32_t)i);
+        good = note_event(&f, (uint32_t)i);
     rlx_vec_free(&ctx->memory, &f.pending);
     rlx_ptrmap_free(&f.seen);
     return good;

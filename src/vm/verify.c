@@ -207,8 +207,8 @@ static bool find_labels(verify *v)
 /* ---- second pass: registers ----------------------------------------------------------------- */
 
 static bool holds(const verify *v, uint32_t r) { return v->set[r / 64] >> (r % 64) & 1; }
-static void add(verify *v, uint32_t r) { v->set[r / 64] |= (uint64_t)1 << (r % 64); }
-static void take(verify *v, uint32_t r) { v->set[r / 64] &= ~((uint64_t)1 << (r % 64)); }
+static void add_register(verify *v, uint32_t r) { v->set[r / 64] |= (uint64_t)1 << (r % 64); }
+static void take_register(verify *v, uint32_t r) { v->set[r / 64] &= ~((uint64_t)1 << (r % 64)); }
 
 static bool spend(verify *v)
 {
@@ -292,9 +292,9 @@ static bool check_registers(verify *v)
         return bad(v, RLX_LD11, "register is read before it is written");
     for (size_t i = 0; i < fixed + count; i++)
         if (layout[i < fixed ? i : fixed] == 'k')
-            take(v, w[1 + i]);
+            take_register(v, w[1 + i]);
     if (layout[0] == 'd' && w[1] != RLX_NO_INDEX)
-        add(v, w[1]);
+        add_register(v, w[1]);
     return true;
 }
 
@@ -304,7 +304,7 @@ static bool second_pass(verify *v)
         return false;
     memset(v->set, 0, v->words * sizeof *v->set);
     for (uint32_t r = 0; r < v->f->num_params; r++)
-        add(v, r);
+        add_register(v, r);
     v->reachable = true;
     for (v->at = 0; v->at < v->f->code_len; v->at += length_of(v->code + v->at)) {
         uint32_t index = v->marks[v->at] & ~BEGIN, offset, op = rlx_ins_opcode(v->code[v->at]);
