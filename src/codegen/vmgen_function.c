@@ -429,7 +429,7 @@ static bool describe_signature(rlx_vmgen_fn *n, const rlx_global_var *gv, uint32
 
 static bool write_function(rlx_vmgen_fn *n, const rlx_global_var *gv, uint32_t number)
 {
-    rlx_slice name = rlx_vmgen_public_name(&n->f->node);
+    const rlx_string *name = rlx_link_name(&n->f->node);
     rlx_file_function r = { .code = rlx_file_writer_here(n->out),
                             .num_params = (uint32_t)n->f->num_params };
     put_place(n, NULL, n->f->place ? n->f->place : gv->place);
@@ -437,8 +437,8 @@ static bool write_function(rlx_vmgen_fn *n, const rlx_global_var *gv, uint32_t n
     if (!rlx_vmgen_find_values(n) || !describe_params(n, &r.params) || !describe_result(n) ||
         !describe_signature(n, gv, &r.signature) || !rlx_vmgen_die(n, 0) || !write_body(n))
         return false;
-    r.flags = (name.data ? RLX_FUNCTION_PUBLIC : 0) | (n->f->is_pure ? RLX_FUNCTION_PURE : 0);
-    r.name = rlx_file_writer_name(n->out, name.data ? name : rlx_string_slice(gv->name));
+    r.flags = (name ? RLX_FUNCTION_PUBLIC : 0) | (n->f->is_pure ? RLX_FUNCTION_PURE : 0);
+    r.name = rlx_file_writer_name(n->out, rlx_string_slice(name ? name : gv->name));
     r.code_len = rlx_file_writer_here(n->out) - r.code;
     r.num_regs = n->num_regs;
     r.num_syms = n->num_syms;

@@ -55,7 +55,6 @@ bool rlx_vmgen_kernel_function(rlx_vmgen_module *w, size_t index, uint32_t *out)
 /* Does that PrimFunc store into its parameter i? */
 bool rlx_vmgen_kernel_writes(rlx_vmgen_module *w, size_t index, size_t param, bool *out);
 /* The public name of a function; .data NULL: it is private. */
-rlx_slice rlx_vmgen_public_name(const rlx_node *function);
 /* Number of a constant with the content of e: CONSTANT, STRING_IMM, DTYPE_IMM, EXTERN_FUNC,
  * GLOBAL_VAR, SHAPE_EXPR of literals, PRIM_VALUE of a literal. */
 bool rlx_vmgen_constant(rlx_vmgen_module *w, const rlx_expr *e, uint32_t *out);

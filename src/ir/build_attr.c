@@ -159,6 +159,19 @@ const rlx_attr *rlx_attrs_get(const rlx_attr *attrs, const char *key)
     return at != SIZE_MAX ? a->values[at] : NULL;
 }
 
+const rlx_attr *rlx_function_attrs(const rlx_node *function)
+{
+    const rlx_function *f = rlx_as_function(function);
+    const rlx_prim_func *p = rlx_as_prim_func(function);
+    return f ? f->attrs : p ? p->attrs : NULL;
+}
+
+const rlx_string *rlx_link_name(const rlx_node *function)
+{
+    const rlx_attr *name = rlx_attrs_get(rlx_function_attrs(function), "global_symbol");
+    return rlx_as_attr_string(name) ? rlx_as_attr_string(name)->value : NULL;
+}
+
 bool rlx_flag_attr(const rlx_attr *attrs, const char *name)
 {
     const rlx_attr *value = rlx_attrs_get(attrs, name);

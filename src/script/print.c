@@ -288,9 +288,9 @@ static void print_class(rlx_printer *p, const rlx_module *m)
 
 static rlx_slice standalone_name(const rlx_module *m, const rlx_node *f)
 {
-    rlx_slice symbol = rlx_function_symbol(f);
-    if (symbol.data)
-        return symbol;
+    const rlx_string *link = rlx_link_name(f);
+    if (link)
+        return rlx_string_slice(link);
     return m && m->num_gvars ? rlx_string_slice(rlx_as_global_var(m->gvars[0])->name)
                              : RLX_SLICE("main");
 }

@@ -265,7 +265,6 @@ void rlx_put_creation(rlx_printer *p, const rlx_node *var); /* T.int64() */
 /* "@R.function(...)\n" and the like; attrs of a function without the symbol that its name says
  * already. */
 void rlx_print_func_attrs(rlx_printer *p, const rlx_attr *attrs, rlx_slice name, bool tir);
-rlx_slice rlx_function_symbol(const rlx_node *f); /* global_symbol; data NULL: none */
 
 /* ---- TIR */
 void rlx_print_prim_func(rlx_printer *p, const rlx_prim_func *f, rlx_slice name);

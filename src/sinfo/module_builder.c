@@ -201,9 +201,8 @@ bool rlx_module_builder_define(rlx_module_builder *mb, const rlx_global_var *gv,
 
 static bool is_private(const rlx_node *function)
 {
-    const rlx_function *f = rlx_as_function(function);
-    const rlx_prim_func *p = rlx_as_prim_func(function);
-    return (f || p) && !rlx_attrs_get(f ? f->attrs : p->attrs, "global_symbol");
+    return (rlx_as_function(function) || rlx_as_prim_func(function)) &&
+           !rlx_attrs_get(rlx_function_attrs(function), "global_symbol");
 }
 
 static alike *alike_of(const rlx_module_builder *mb, uint64_t hash)

@@ -57,20 +57,6 @@ const rlx_module *rlx_module_draft_end(rlx_module_draft *d, bool good)
 
 /* ---- link names ----------------------------------------------------------------------------- */
 
-const rlx_attr *rlx_function_attrs(const rlx_node *function)
-{
-    const rlx_function *f = rlx_as_function(function);
-    const rlx_prim_func *p = rlx_as_prim_func(function);
-    return f ? f->attrs : p ? p->attrs : NULL;
-}
-
-const rlx_string *rlx_link_name(const rlx_node *function)
-{
-    const rlx_attr_string *s =
-        rlx_as_attr_string(rlx_attrs_get(rlx_function_attrs(function), "global_symbol"));
-    return s ? s->value : NULL;
-}
-
 const rlx_node *rlx_with_function_attrs(rlx_context *ctx, const rlx_node *function,
                                         const rlx_attr *attrs)
 {

@@ -1,5 +1,6 @@
 /* test_prove.c: the prover: every row of the tables of required answers, and random expressions
  * against enumeration. */
+#include "few_requests.h"
 #include "scope_fixture.h"
 
 static const struct {
@@ -654,30 +655,6 @@ static void test_random_expressions(void **state)
 /* --- every allocation failed in turn: an answer that memory cost is unknown, and the context
  * knows why --- */
 
-static void *fail_alloc(void *user, size_t size, size_t align)
-{
-    void *p = NULL;
-    return (*(long *)user)-- > 0 &&
-                   posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, size) == 0
-               ? p
-               : NULL;
-}
-
-static void *fail_resize(void *user, void *ptr, size_t old_size, size_t new_size, size_t align)
-{
-    void *p = fail_alloc(user, new_size, align);
-    if (p && ptr) {
-        memcpy(p, ptr, old_size < new_size ? old_size : new_size);
-        free(ptr);
-    }
-    return p;
-}
-
-static void fail_free(void *user, void *ptr, size_t size, size_t align)
-{
-    free(ptr);
-}
-
 static bool answers(rlx_context *ctx)
 {
     rlx_scope scope;
@@ -733,7 +710,7 @@ static void test_failing_allocations(void **state)
     (void)state;
     for (; !done && n < 10000; n++) {
         long left = n;
-        relax_allocator host = { sizeof host, &left, fail_alloc, fail_resize, fail_free };
+        relax_allocator host = few_requests(&left);
         rlx_context *ctx = rlx_context_create(&host, 0);
         if (!ctx)
             continue;

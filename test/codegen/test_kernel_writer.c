@@ -985,18 +985,6 @@ static void what_cannot_be_compiled(void **state)
     rlx_context_release(ctx);
 }
 
-static int begin_c(void **state)
-{
-    kc_c_begin(getenv("RELAX_LONG") ? 1 : 16);
-    return 0;
-}
-
-static int end_c(void **state)
-{
-    kc_c_end();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1031,5 +1019,6 @@ int main(void)
         cmocka_unit_test(assertions),
         cmocka_unit_test(what_cannot_be_compiled),
     };
-    return cmocka_run_group_tests(tests, begin_c, end_c);
+    kc_c_begin(getenv("RELAX_LONG") ? 1 : 16);
+    return cmocka_run_group_tests(tests, NULL, kc_c_teardown);
 }

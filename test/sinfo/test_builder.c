@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "few_requests.h"
 #include "op/op.h"
 #include "sinfo/builder.h"
 #include "sinfo_text.h"
@@ -990,33 +991,6 @@ static void test_mutator_retypes(void **state)
 
 /* --- every allocation failed in turn --- */
 
-typedef struct failing { long left; } failing;
-
-static void *fail_alloc(void *user, size_t size, size_t align)
-{
-    failing *f = user;
-    void *p = NULL;
-    return f->left-- > 0 &&
-                   posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, size) == 0
-               ? p
-               : NULL;
-}
-
-static void *fail_resize(void *user, void *ptr, size_t old_size, size_t new_size, size_t align)
-{
-    void *p = fail_alloc(user, new_size, align);
-    if (p && ptr) {
-        memcpy(p, ptr, old_size < new_size ? old_size : new_size);
-        free(ptr);
-    }
-    return p;
-}
-
-static void fail_free(void *user, void *ptr, size_t size, size_t align)
-{
-    free(ptr);
-}
-
 /* A function with nested operands, a branch, a cast, a call and a second pass over it. False:
  * something failed. */
 static bool scenario(rlx_context *ctx)
@@ -1068,8 +1042,8 @@ static void test_failing_allocations(void **state)
     long n = 0;
     bool done = false;
     for (; !done && n < 100000; n++) {
-        failing counter = { n };
-        relax_allocator host = { sizeof host, &counter, fail_alloc, fail_resize, fail_free };
+        long left = n;
+        relax_allocator host = few_requests(&left);
         rlx_context *ctx = rlx_context_create(&host, 0);
         if (!ctx)
             continue;

@@ -203,3 +203,24 @@ void kc_c_end(void)
     memset(&recording, 0, sizeof recording);
     rlx_context_release(ctx);
 }
+
+int kc_c_teardown(void **state)
+{
+    (void)state;
+    kc_c_end();
+    return 0;
+}
+
+void kc_each_seed(const char *variable, uint64_t count, unsigned every,
+                  void (*one)(uint64_t seed, bool shows))
+{
+    const char *named = getenv(variable);
+    uint64_t first = named ? strtoull(named, NULL, 10) : 1, end = first + (named ? 1 : count);
+    kc_c_begin(named ? 1 : every);
+    for (uint64_t s = first; s < end; s++) {
+        print_message("%s=%llu\r", variable, (unsigned long long)s);
+        one(s, named != NULL);
+    }
+    print_message("                      \r");
+    kc_c_end();
+}
