@@ -31,8 +31,8 @@ static bool is_passed_over(const rlx_mentions *m, const rlx_node *n)
            (!m->sizes && rlx_family_of(n) == RLX_FAMILY_PRIM);
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step find_mention(void *user, const rlx_node *n, const rlx_field *via,
+                                  const rlx_node *parent)
 {
     rlx_mentions *m = user;
     uintptr_t known = 0;
@@ -66,7 +66,7 @@ static enum rlx_step leave(void *user, const rlx_node *n)
 
 bool rlx_each_mention(rlx_mentions *m, const rlx_node *n)
 {
-    rlx_walker w = { .enter = enter, .leave = leave, .user = m, .annotations = true };
+    rlx_walker w = { .enter = find_mention, .leave = leave, .user = m, .annotations = true };
     if (!n)
         return true;
     m->walk++;

@@ -43,7 +43,7 @@ typedef struct search {
     uintptr_t functions;                /* around what is walked now */
 } search;
 
-static bool put(search *s, rlx_ptrmap *map, const void *key, uintptr_t value)
+static bool put_in_map(search *s, rlx_ptrmap *map, const void *key, uintptr_t value)
 {
     return rlx_ptrmap_put(map, key, value);
 }
@@ -180,7 +180,7 @@ static void add_mutation(search *s, const rlx_expr *origin, const rlx_call *call
     rlx_ptrmap_find(&s->newest, origin, &before);
     (void)rlx_vec_push(&s->ctx->memory, &s->mutations,
                        ((mutation){ call, arg, (size_t)before }));
-    put(s, &s->newest, origin, s->mutations.len);
+    put_in_map(s, &s->newest, origin, s->mutations.len);
 }
 
 static void mutate(search *s, const rlx_call *call, const rlx_expr *arg)
@@ -260,7 +260,7 @@ static void use_origin(search *s, const rlx_expr *origin, const rlx_expr *var)
     }
     *last_hidden = 0;
     if (due)
-        put(s, &s->newest, origin, hidden);
+        put_in_map(s, &s->newest, origin, hidden);
     for (; due; due = s->mutations.data[due - 1].before)
         report_use(s, &s->mutations.data[due - 1], var);
 }
@@ -274,7 +274,7 @@ static void use(search *s, const rlx_expr *var)
     find_origins(s, var);
     for (size_t i = 0; i < s->num_origins; i++) {
         if (depth != s->functions)
-            put(s, &s->captured, s->origins[i], 1);
+            put_in_map(s, &s->captured, s->origins[i], 1);
         use_origin(s, s->origins[i], var);
     }
 }
@@ -299,8 +299,8 @@ static bool is_scope(const rlx_node *n)
     return n->kind == RLX_NODE_FUNCTION || n->kind == RLX_NODE_DATAFLOW_BLOCK;
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step find_mutation(void *user, const rlx_node *n, const rlx_field *via,
+                                   const rlx_node *parent)
 {
     search *s = user;
     bool def = via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS);
@@ -314,9 +314,9 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
         return s->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
     if (!def)
         use(s, n);
-    else if (put(s, &s->depth, n, s->functions) && parent &&
+    else if (put_in_map(s, &s->depth, n, s->functions) && parent &&
              rlx_family_of(parent) == RLX_FAMILY_BINDING)
-        put(s, &s->values, n, (uintptr_t)kept_value(s, rlx_binding_value(parent)));
+        put_in_map(s, &s->values, n, (uintptr_t)kept_value(s, rlx_binding_value(parent)));
     return s->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_SKIP;
 }
 
@@ -342,7 +342,7 @@ bool rlx_report_mutations(rlx_context *ctx, const rlx_module *m)
     rlx_ptrmap_init(&s.depth, &ctx->memory);
     rlx_ptrmap_init(&s.captured, &ctx->memory);
     rlx_ptrmap_init(&s.newest, &ctx->memory);
-    rlx_walker w = { .enter = enter, .leave = leave, .user = &s };
+    rlx_walker w = { .enter = find_mutation, .leave = leave, .user = &s };
     for (size_t i = 0; i < m->num_functions && !ctx->diags.out_of_memory; i++) {
         s.mutations.len = s.branches.len = s.scopes.len = 0;
         rlx_ptrmap_clear(&s.newest);

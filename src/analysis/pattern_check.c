@@ -193,7 +193,8 @@ static const rlx_prim *resolved(rlx_matcher *m, const rlx_prim *dim)
     return good && known && !m->ctx->diags.out_of_memory ? out : NULL;
 }
 
-/* Same as wanted, or the first sight of a variable that stands for a size. */
+/* Same as wanted, or the first sight of a variable that stands for a size: one that is widened has
+ * another dtype. */
 static bool check_size(rlx_matcher *m, const rlx_prim *wanted, const rlx_prim *have)
 {
     uintptr_t at;

@@ -363,8 +363,8 @@ static bool match_tuple(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e)
 
 static bool match_packed(rlx_matcher *m, const rlx_pattern *p, const rlx_call *c)
 {
-    bool is_pure = rlx_is_op(c->op, "relax.call_pure_packed"),
-         in_place = rlx_is_op(c->op, "relax.call_dps_packed");
+    bool is_pure = rlx_is_op(c->op, RLX_OP_ID_CALL_PURE_PACKED),
+         in_place = rlx_is_op(c->op, RLX_OP_ID_CALL_DPS_PACKED);
     const rlx_extern_func *f =
         rlx_as_extern_func((is_pure || in_place) && c->num_args ? c->args[0] : c->op);
     if (!f || !rlx_check_name(p->name, f->symbol, -1))
@@ -384,7 +384,7 @@ static bool match_call(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *val
     case RLX_PATTERN_OP: return op && op->row == p->row && match_args(m, p, c->args, c->num_args);
     case RLX_PATTERN_PACKED: return match_packed(m, p, c);
     case RLX_PATTERN_CALL_TIR:
-        return rlx_is_op(c->op, "relax.call_tir") && c->num_args >= 2 &&
+        return rlx_is_op(c->op, RLX_OP_ID_CALL_TIR) && c->num_args >= 2 &&
                match_tuple(m, p, c->args[1]) && must_match(m, p->parts[0], c->args[0]);
     default: return match_args(m, p, c->args, c->num_args) && must_match(m, p->parts[0], c->op);
     }

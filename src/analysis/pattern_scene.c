@@ -107,8 +107,8 @@ static enum rlx_step enter_var(build *b, const rlx_node *n, bool is_definition)
     return rlx_vec_push(&b->scene->ctx->memory, &b->uses, u) ? RLX_STEP_SKIP : RLX_STEP_STOP;
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step note_scene(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
 {
     build *b = user;
     if (n->kind == RLX_NODE_CONSTANT ||
@@ -163,7 +163,7 @@ static bool sort_uses(rlx_scene *s, const use *uses, size_t count)
 bool rlx_scene_init(rlx_scene *s, rlx_context *ctx, const rlx_module *m, const rlx_function *f)
 {
     build b = { .scene = s };
-    rlx_walker w = { .enter = enter, .leave = leave, .user = &b, .annotations = true };
+    rlx_walker w = { .enter = note_scene, .leave = leave, .user = &b, .annotations = true };
     *s = (rlx_scene){ .ctx = ctx, .module = m, .func = f };
     rlx_ptrmap_init(&s->at, &ctx->memory);
     bool good = rlx_walk(&ctx->memory, &f->node, &w, NULL) != RLX_STEP_STOP &&

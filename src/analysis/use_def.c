@@ -155,8 +155,8 @@ static bool seen_here(finder *f, const rlx_node *n)
     return false;
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step note_use_or_def(void *user, const rlx_node *n, const rlx_field *via,
+                                     const rlx_node *parent)
 {
     finder *f = user;
     int family = rlx_family_of(n);
@@ -213,7 +213,7 @@ static bool sort_names(finder *f)
 bool rlx_use_def_find(rlx_use_def *u, rlx_context *ctx, const rlx_node *n)
 {
     finder f = { .u = u, .ctx = ctx, .m = &ctx->memory, .root = n, .kind = RLX_USE_VALUE };
-    rlx_walker w = { .enter = enter, .leave = leave, .user = &f, .annotations = true };
+    rlx_walker w = { .enter = note_use_or_def, .leave = leave, .user = &f, .annotations = true };
     *u = (rlx_use_def){ .ctx = ctx };
     rlx_ptrmap_init(&u->index, f.m);
     rlx_map_init(&u->names, f.m);

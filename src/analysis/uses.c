@@ -4,8 +4,8 @@
 
 typedef struct count { rlx_context *ctx; rlx_ptrmap *counts; } count;
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step note_use(void *user, const rlx_node *n, const rlx_field *via,
+                              const rlx_node *parent)
 {
     count *c = user;
     uintptr_t so_far = 0;
@@ -21,7 +21,7 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
 bool rlx_count_uses(rlx_context *ctx, const rlx_function *f, rlx_ptrmap *counts)
 {
     count c = { ctx, counts };
-    rlx_walker w = { .enter = enter, .user = &c, .annotations = true };
+    rlx_walker w = { .enter = note_use, .user = &c, .annotations = true };
     rlx_walk(&ctx->memory, &f->node, &w, NULL);
     return !ctx->diags.out_of_memory;
 }

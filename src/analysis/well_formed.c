@@ -24,10 +24,10 @@ static const char *function_name(rlx_wf *w, int64_t index)
                                                                 : "?";
 }
 
-static const char *dtype_text(int64_t t, char room[RLX_DTYPE_TEXT])
+static const char *dtype_text(int64_t t, char text[RLX_DTYPE_TEXT])
 {
-    rlx_dtype_name((rlx_dtype)t, room);
-    return room;
+    rlx_dtype_name((rlx_dtype)t, text);
+    return text;
 }
 
 /* The report; false if it was muted or lost: then no note belongs to it. */
@@ -466,12 +466,7 @@ static void say_stage(rlx_wf *w, enum rlx_stage stage)
 
 static const rlx_attr_string *symbol_of(const rlx_node *function)
 {
-    const rlx_function *f = rlx_as_function(function);
-    const rlx_prim_func *prim = rlx_as_prim_func(function);
-    return rlx_as_attr_string(rlx_attrs_get(f      ? f->attrs
-                                            : prim ? prim->attrs
-                                                   : NULL,
-                                            "global_symbol"));
+    return rlx_as_attr_string(rlx_attrs_get(rlx_function_attrs(function), "global_symbol"));
 }
 
 static rlx_place function_place(const rlx_wf *w, size_t i)

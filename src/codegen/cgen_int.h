@@ -45,7 +45,7 @@ typedef struct rlx_cgen_region {
     uint32_t end;             /* of if and while: the word behind */
     uint32_t number;
     uint32_t names;           /* names declared around it */
-    bool chunked;             /* a strip in two loops */
+    bool chunked;             /* a vector strip in two loops */
     int64_t work;             /* of a strip of known length */
 } rlx_cgen_region;
 

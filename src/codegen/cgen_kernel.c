@@ -17,12 +17,12 @@ static void end_line(rlx_cgen_kernel *g)
     for (size_t i = 0; i < g->regions.len; i++)
         indent += g->regions.data[i].chunked ? 4 : 0;
     for (bool first = true; at < g->line.len; first = false) {
-        size_t room = MAX_COLUMN - (indent < 60 ? indent : 60), left = g->line.len - at, n = left;
-        if (left > room) {
-            for (n = room; n > 20 && g->line.data[at + n] != ' '; n--)
+        size_t width = MAX_COLUMN - (indent < 60 ? indent : 60), left = g->line.len - at, n = left;
+        if (left > width) {
+            for (n = width; n > 20 && g->line.data[at + n] != ' '; n--)
                 ;
             if (n <= 20)
-                for (n = room; n < left && g->line.data[at + n] != ' '; n++)
+                for (n = width; n < left && g->line.data[at + n] != ' '; n++)
                     ;
         }
         for (size_t i = 0; i < indent + (first ? 0 : 4); i++)

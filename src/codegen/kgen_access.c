@@ -84,8 +84,8 @@ static bool check_dim_box(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_kgen_bu
     const rlx_prim *low, *high;
     if (!box_of(w, n, index, &low, &high))
         return false;
-    const rlx_prim *room = rlx_fold_sub(w->ctx, b->shape[d], high);
-    if (surely_at_least(w, low, 0) && surely_at_least(w, room, 1))
+    const rlx_prim *rest = rlx_fold_sub(w->ctx, b->shape[d], high);
+    if (surely_at_least(w, low, 0) && surely_at_least(w, rest, 1))
         return true;
     uint32_t lo = rlx_kgen_int64(w, low).reg, hi = rlx_kgen_int64(w, high).reg;
     RLX_KGEN_EMIT(w, n->level, RLX_K_CHECK, lo, hi, rlx_kgen_int64(w, b->shape[d]).reg, b->index,

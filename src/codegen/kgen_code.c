@@ -24,7 +24,7 @@ bool rlx_kgen_too_large(rlx_kgen *w, const char *what)
 
 /* ---- registers ------------------------------------------------------------------------------ */
 
-/* Room that the loader leaves: constants take a cell each, strips begin at 64 bytes. */
+/* Without what the loader takes: constants take a cell each, strips begin at 64 bytes. */
 #define MOST_FRAME (RLX_KERNEL_MAX_FRAME - 8 * RLX_KGEN_CONST_BASE - 128)
 
 static size_t register_bytes(unsigned klass, unsigned kind)

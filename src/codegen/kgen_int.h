@@ -34,7 +34,7 @@ typedef struct rlx_kgen_value {
     uint32_t reg;                  /* RLX_KGEN_NO_REG: failure */
     int32_t level;                 /* level after whose code it is known */
     uint8_t klass;
-    bool wide, view, loads;        /* a strip; a view of memory; depends on memory */
+    bool wide, view, loads;        /* a vector strip; a view of memory; depends on memory */
     uint32_t serial;               /* of a mask: its own number */
     uint32_t guard;                /* number of the mask under which it was computed; 0: none */
     rlx_dtype dtype;

@@ -493,8 +493,8 @@ static bool compile_kernel(rlx_kgen *w, const rlx_prim_func *f, rlx_buf *out)
     return rlx_kgen_serialise(w, out);
 }
 
-bool rlx_kernel_write_named(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out,
-                            rlx_kernel_hints *hints)
+bool rlx_kernel_write(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out,
+                      rlx_kernel_hints *hints)
 {
     const rlx_prim_func *plain = f ? rlx_tir_lower_blocks(ctx, f) : NULL;
     rlx_kgen *w = plain ? rlx_mem_alloc(&ctx->memory, sizeof *w) : NULL;
@@ -505,9 +505,4 @@ bool rlx_kernel_write_named(rlx_context *ctx, const rlx_prim_func *f, rlx_slice 
     bool ok = compile_kernel(w, plain, out);
     release_writer(w);
     return ok;
-}
-
-bool rlx_kernel_write(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out)
-{
-    return rlx_kernel_write_named(ctx, f, name, out, NULL);
 }

@@ -75,7 +75,7 @@ const rlx_expr *rlx_shape_new(rlx_context *ctx, const rlx_prim *const *values, s
 
 const rlx_expr *rlx_shape_of_ints(rlx_context *ctx, const int64_t *values, size_t count)
 {
-    const rlx_node *room[SMALL_RANK] = { NULL }, **items = room;
+    const rlx_node *few[SMALL_RANK] = { NULL }, **items = few;
     if (count > SIZE_MAX / sizeof *items)
         return rlx_mem_overflow(&ctx->memory), NULL;
     if (count > SMALL_RANK)
@@ -85,7 +85,7 @@ const rlx_expr *rlx_shape_of_ints(rlx_context *ctx, const int64_t *values, size_
     for (size_t i = 0; i < count; i++)
         items[i] = rlx_int64(ctx, values[i]);
     const rlx_expr *s = rlx_shape_new(ctx, items, count);
-    if (items != room)
+    if (items != few)
         rlx_mem_free(&ctx->memory, items, count * sizeof *items);
     return s;
 }

@@ -202,7 +202,7 @@ static inline rlx_word_slot *slot_of(const rlx_words *t, const name_key *key)
     }
 }
 
-/* Room for one more. */
+/* Capacity for one more. */
 static rlx_word *next_word(rlx_words *t)
 {
     if (t->len % RLX_WORDS_A_BLOCK == 0) {

@@ -25,7 +25,8 @@ void rlx_mapping_free(rlx_mapping *m)
 
 #define FEW 16
 
-/* Few binders are looked through; of many a set is made when the first is asked for. */
+/* Variables alone only: one that is widened has another dtype than the size that it would map to.
+ * Few binders are looked through; of many a set is made when the first is asked for. */
 static bool mappable(rlx_mapping *m, const rlx_prim *p)
 {
     if (p->kind != RLX_NODE_PRIM_VAR)

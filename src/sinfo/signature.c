@@ -77,14 +77,14 @@ const rlx_sinfo *rlx_signature(rlx_context *ctx, const rlx_expr *const *params, 
 
 static const rlx_sinfo *buffer_sinfo(rlx_context *ctx, const rlx_buffer *b)
 {
-    const rlx_prim *room[16], **dims = room;
+    const rlx_prim *few[16], **dims = few;
     size_t n = b->num_shape;
     if (n > 16 && !(dims = rlx_mem_alloc(&ctx->memory, n * sizeof *dims)))
         return NULL;
     for (size_t i = 0; i < n; i++)
         dims[i] = rlx_fold_cast(ctx, RELAX_INT64, b->shape[i]);
     const rlx_expr *shape = rlx_shape_new(ctx, dims, n);
-    if (dims != room)
+    if (dims != few)
         rlx_mem_free(&ctx->memory, dims, n * sizeof *dims);
     return shape ? rlx_tensor_info(ctx, shape, b->dtype, (int)n, NULL) : NULL;
 }

@@ -1,52 +1,5 @@
-/* check.c: purity and well-formedness of PrimFuncs. */
+/* check.c: well-formedness of PrimFuncs. */
 #include "tir/tir_int.h"
-
-/* ---- purity (language D16) ------------------------------------------------------------------ */
-
-static bool is_harmless_call(const rlx_prim_call *c)
-{
-    return c->op && !c->callee &&
-           rlx_tir_find_intrinsic(rlx_string_slice(c->op)) != RLX_TIR_NO_INTRINSIC;
-}
-
-typedef struct effects { rlx_context *ctx; rlx_ptrmap own; bool impure; } effects;
-
-static enum rlx_step find_effect(void *user, const rlx_node *n, const rlx_field *via,
-                                 const rlx_node *parent)
-{
-    effects *e = user;
-    switch (n->kind) {
-    case RLX_NODE_BUFFER: return RLX_STEP_SKIP;
-    case RLX_NODE_ALLOCATE:
-        (void)rlx_ptrmap_put(&e->own, ((const rlx_allocate *)n)->var, 1);
-        break;
-    case RLX_NODE_TIR_BLOCK: {
-        const rlx_tir_block *b = (const rlx_tir_block *)n;
-        for (size_t i = 0; i < b->num_alloc_buffers; i++)
-            (void)rlx_ptrmap_put(&e->own, rlx_as_buffer(b->alloc_buffers[i])->data, 1);
-        break;
-    }
-    case RLX_NODE_BUFFER_STORE:
-        e->impure |=
-            !rlx_ptrmap_has(&e->own, rlx_as_buffer(((const rlx_buffer_store *)n)->buffer)->data);
-        break;
-    case RLX_NODE_PRIM_CALL: e->impure |= !is_harmless_call((const rlx_prim_call *)n); break;
-    case RLX_NODE_PREFETCH: case RLX_NODE_BUFFER_REALIZE: e->impure = true; break;
-    default: break;
-    }
-    return e->impure || e->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
-}
-
-bool rlx_tir_is_pure(rlx_context *ctx, const rlx_prim_func *f)
-{
-    effects e = { .ctx = ctx, .impure = f->ret_dtype == RELAX_VOID };
-    rlx_walker w = { .enter = find_effect, .user = &e, .terse = true };
-    rlx_ptrmap_init(&e.own, &ctx->memory);
-    if (!e.impure)
-        rlx_walk(&ctx->memory, f->body, &w, NULL);
-    rlx_ptrmap_free(&e.own);
-    return !e.impure && !ctx->diags.out_of_memory;
-}
 
 /* ---- verification --------------------------------------------------------------------------- */
 
@@ -177,8 +130,8 @@ static void enter_block(verifier *v, const rlx_tir_block *b)
             v, rlx_as_buffer(((const rlx_match_buffer_region *)b->match_buffers[i])->buffer));
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step check_node(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
 {
     verifier *v = user;
     if (rlx_place_of(n) && rlx_family_of(n) == RLX_FAMILY_STMT)
@@ -267,7 +220,7 @@ static enum rlx_step enter_defining(void *user, const rlx_node *n, const rlx_fie
         (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS) && parent &&
         (parent->kind == RLX_NODE_LET_STMT || parent->kind == RLX_NODE_PRIM_LET))
         define(v, n);
-    return enter(user, n, via, parent);
+    return check_node(user, n, via, parent);
 }
 
 bool rlx_tir_verify(rlx_context *ctx, const rlx_prim_func *f, bool quiet)

@@ -147,7 +147,7 @@ static rlx_tir_frame *expect(rlx_tir *t, enum frame_kind kind)
     return NULL;
 }
 
-static bool add(rlx_tir *t, items *list, item it)
+static bool add_item(rlx_tir *t, items *list, item it)
 {
     return rlx_vec_push(memory_of(t), list, it) || fail(t);
 }
@@ -157,7 +157,7 @@ static void emit(rlx_tir *t, const rlx_stmt *s)
     if (!s)
         fail(t);
     if (!t->incomplete)
-        add(t, &t->top->body, (item){ .kind = ITEM_STMT, .stmt = s });
+        add_item(t, &t->top->body, (item){ .kind = ITEM_STMT, .stmt = s });
 }
 
 
@@ -430,7 +430,7 @@ const rlx_buffer *rlx_tir_view(rlx_tir *t, const char *name, rlx_dtype dtype,
     if (!b)
         fail(t);
     else
-        add(t, &t->top->body, (item){ .kind = ITEM_VIEW, .buffer = b });
+        add_item(t, &t->top->body, (item){ .kind = ITEM_VIEW, .buffer = b });
     return t->incomplete ? NULL : b;
 }
 
@@ -628,7 +628,7 @@ void rlx_tir_init(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const 
     if (!s)
         fail(t);
     else
-        add(t, &f->first, (item){ .kind = ITEM_STMT, .stmt = s });
+        add_item(t, &f->first, (item){ .kind = ITEM_STMT, .stmt = s });
 }
 
 static const rlx_node *const *copied(rlx_tir *t, const rlx_ptrs *list, size_t *count, bool *ok)
@@ -840,7 +840,7 @@ const rlx_prim *rlx_tir_let(rlx_tir *t, const char *name, const rlx_prim *value)
     if (!v)
         fail(t);
     else
-        add(t, &t->top->body, (item){ .kind = ITEM_LET, .var = v, .value = value });
+        add_item(t, &t->top->body, (item){ .kind = ITEM_LET, .var = v, .value = value });
     return keep(t, v ? &v->node : NULL);
 }
 
@@ -876,8 +876,11 @@ void rlx_tir_assert(rlx_tir *t, const rlx_prim *cond, enum rlx_assertion asserti
         return;
     const rlx_prim *text = keep(t, string_node(t->ctx, message));
     if (text)
-        add(t, &t->top->body,
-            (item){ .kind = ITEM_ASSERT, .value = cond, .message = text, .assertion = assertion });
+        add_item(t, &t->top->body,
+                 (item){ .kind = ITEM_ASSERT,
+                         .value = cond,
+                         .message = text,
+                         .assertion = assertion });
 }
 
 void rlx_tir_assert_text(rlx_tir *t, const rlx_prim *cond, const char *text)

@@ -29,7 +29,7 @@ static bool may_move(inside *s, const rlx_prim *p)
            rlx_walk(&s->ctx->memory, p, &w, NULL) == RLX_STEP_STOP;
 }
 
-static void put(inside *s, rlx_ptrmap *map, const rlx_node *n)
+static void put_in_map(inside *s, rlx_ptrmap *map, const rlx_node *n)
 {
     if (n)
         (void)rlx_ptrmap_put(map, n, 1);
@@ -42,9 +42,9 @@ static enum rlx_step enter_realize(inside *s, const rlx_block_realize *r)
         return RLX_STEP_SKIP;
     for (size_t i = 0; i < b->num_iter_vars && i < r->num_iter_values; i++)
         if (may_move(s, r->iter_values[i]))
-            put(s, &s->moving, ((const rlx_iter_var *)b->iter_vars[i])->var);
+            put_in_map(s, &s->moving, ((const rlx_iter_var *)b->iter_vars[i])->var);
     for (size_t i = 0; i < b->num_alloc_buffers; i++)
-        put(s, &s->own, rlx_as_buffer(b->alloc_buffers[i])->data);
+        put_in_map(s, &s->own, rlx_as_buffer(b->alloc_buffers[i])->data);
     return b->num_match_buffers ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
@@ -57,8 +57,8 @@ static enum rlx_step enter_store(inside *s, const rlx_buffer_store *store)
     return same ? RLX_STEP_STOP : RLX_STEP_SKIP;
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step find_race(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
 {
     inside *s = user;
     const rlx_let_stmt *let = n->kind == RLX_NODE_LET_STMT ? (const rlx_let_stmt *)n : NULL;
@@ -67,13 +67,13 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
         n->kind == RLX_NODE_WHILE || s->ctx->diags.out_of_memory)
         return RLX_STEP_SKIP;
     if (let && may_move(s, let->value))
-        put(s, &s->moving, let->var);
+        put_in_map(s, &s->moving, let->var);
     if (loop && (may_move(s, loop->min) || may_move(s, loop->extent)))
-        put(s, &s->moving, loop->loop_var);
+        put_in_map(s, &s->moving, loop->loop_var);
     if (loop && !rlx_tir_positive(loop->extent))
         return RLX_STEP_SKIP;
     if (n->kind == RLX_NODE_ALLOCATE)
-        put(s, &s->own, ((const rlx_allocate *)n)->var);
+        put_in_map(s, &s->own, ((const rlx_allocate *)n)->var);
     if (n->kind == RLX_NODE_BLOCK_REALIZE)
         return enter_realize(s, (const rlx_block_realize *)n);
     return n->kind == RLX_NODE_BUFFER_STORE ? enter_store(s, (const rlx_buffer_store *)n)
@@ -83,10 +83,10 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
 static void look_inside(rlx_context *ctx, const rlx_for_stmt *loop)
 {
     inside s = { .ctx = ctx };
-    rlx_walker w = { .enter = enter, .user = &s };
+    rlx_walker w = { .enter = find_race, .user = &s };
     rlx_ptrmap_init(&s.moving, &ctx->memory);
     rlx_ptrmap_init(&s.own, &ctx->memory);
-    put(&s, &s.moving, loop->loop_var);
+    put_in_map(&s, &s.moving, loop->loop_var);
     rlx_walk(&ctx->memory, loop->body, &w, NULL);
     if (s.found && !ctx->diags.out_of_memory) {
         rlx_error(ctx, RLX_WX11, s.found->place ? s.found->place : loop->place,

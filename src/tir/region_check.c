@@ -37,7 +37,7 @@ typedef struct access {
 
 /* ---- what is compared ----------------------------------------------------------------------- */
 
-static void put(watch *w, rlx_ptrmap *map, const rlx_node *n, uintptr_t value)
+static void put_in_map(watch *w, rlx_ptrmap *map, const rlx_node *n, uintptr_t value)
 {
     if (n)
         (void)rlx_ptrmap_put(map, n, value);
@@ -47,7 +47,7 @@ static void know(watch *w, const rlx_node *buffer)
 {
     const rlx_buffer *b = rlx_as_buffer(buffer);
     if (b)
-        put(w, &w->known, b->data, rlx_ptrmap_has(&w->known, b->data) ? 0 : (uintptr_t)b);
+        put_in_map(w, &w->known, b->data, rlx_ptrmap_has(&w->known, b->data) ? 0 : (uintptr_t)b);
 }
 
 static bool is_known(const watch *w, const rlx_buffer *b)
@@ -225,7 +225,7 @@ static void compare(watch *w, access *a, rlx_tir_span *spans)
     else if ((found = find_outside(w, a, spans)) >= 0)
         warn_outside(w, a, found, &spans[found]);
     if (!a->num_stated || found >= 0)
-        put(w, &w->said, &a->buffer->node, 1);
+        put_in_map(w, &w->said, &a->buffer->node, 1);
 }
 
 static void check_point(watch *w, const rlx_node *buffer, const rlx_prim *const *indices,
@@ -272,7 +272,7 @@ static void name_value(watch *w, const rlx_node *var, const rlx_prim *value)
     const rlx_node *now =
         rlx_fold_cast(w->ctx, rlx_prim_dtype(var), rlx_rewrite(&w->names, value));
     if (now)
-        put(w, &w->names.map, var, (uintptr_t)now);
+        put_in_map(w, &w->names.map, var, (uintptr_t)now);
 }
 
 static void enter_inner(watch *w, const rlx_block_realize *r)
@@ -285,7 +285,7 @@ static void enter_inner(watch *w, const rlx_block_realize *r)
     for (size_t i = 0; i < b->num_iter_vars; i++)
         name_value(w, ((const rlx_iter_var *)b->iter_vars[i])->var, r->iter_values[i]);
     for (size_t i = 0; i < b->num_alloc_buffers; i++)
-        put(w, &w->own, b->alloc_buffers[i], 1);
+        put_in_map(w, &w->own, b->alloc_buffers[i], 1);
     for (size_t i = 0; i < b->num_reads && !w->ctx->diags.out_of_memory; i++)
         check_region(w, b->reads[i], false);
     for (size_t i = 0; i < b->num_writes && !w->ctx->diags.out_of_memory; i++)
@@ -296,7 +296,7 @@ static enum rlx_step enter_loop(watch *w, const rlx_for_stmt *s)
 {
     if (is_empty(s->extent))
         return RLX_STEP_SKIP;
-    put(w, &w->inner, s->loop_var, 1);
+    put_in_map(w, &w->inner, s->loop_var, 1);
     return rlx_vec_push(&w->ctx->memory, &w->loops, s) ? RLX_STEP_ON : RLX_STEP_STOP;
 }
 
@@ -309,8 +309,8 @@ static bool is_condition(const rlx_node *n)
            (call && call->op && rlx_slice_is(rlx_string_slice(call->op), "if_then_else"));
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step check_access(void *user, const rlx_node *n, const rlx_field *via,
+                                  const rlx_node *parent)
 {
     watch *w = user;
     if (rlx_family_of(n) == RLX_FAMILY_STMT && rlx_place_of(n))
@@ -354,7 +354,7 @@ static enum rlx_step leave(void *user, const rlx_node *n)
 
 static void look_through(watch *w, const rlx_stmt *s)
 {
-    rlx_walker walker = { .enter = enter, .leave = leave, .user = w, .unique = true };
+    rlx_walker walker = { .enter = check_access, .leave = leave, .user = w, .unique = true };
     w->conditions = 0;
     w->loops.len = 0;
     w->place = w->block->place;
@@ -384,7 +384,7 @@ static void check_block(watch *w, const rlx_tir_block *b)
     for (size_t i = 0; i < b->num_iter_vars; i++)
         know_axis(w, rlx_as_iter_var(b->iter_vars[i]));
     for (size_t i = 0; i < b->num_alloc_buffers; i++)
-        put(w, &w->own, b->alloc_buffers[i], 1);
+        put_in_map(w, &w->own, b->alloc_buffers[i], 1);
     look_through(w, b->init);
     look_through(w, b->body);
     rlx_rewriter_free(&w->names);

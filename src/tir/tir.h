@@ -258,8 +258,6 @@ const rlx_stmt *rlx_tir_add_root(rlx_context *ctx, const rlx_stmt *body,
                                  rlx_place place);
 
 /* ---- questions ------------------------------------------------------------------------------ */
-/* language D16: a PrimFunc with no effect on memory it was given and no opaque call. */
-bool rlx_tir_is_pure(rlx_context *ctx, const rlx_prim_func *f);
 /* Every variable and buffer defined before use, also in sizes of buffers; indices as many as
  * dimensions; dtypes of stores, conditions, let bindings and operands agree. False with WX08
  * diagnostics, with none when `quiet`. */

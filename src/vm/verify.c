@@ -214,8 +214,8 @@ static bool find_labels(verify *v)
 /* ---- second pass: registers ----------------------------------------------------------------- */
 
 static bool holds(const verify *v, uint32_t r) { return v->set[r / 64] >> (r % 64) & 1; }
-static void add(verify *v, uint32_t r) { v->set[r / 64] |= (uint64_t)1 << (r % 64); }
-static void take(verify *v, uint32_t r) { v->set[r / 64] &= ~((uint64_t)1 << (r % 64)); }
+static void add_register(verify *v, uint32_t r) { v->set[r / 64] |= (uint64_t)1 << (r % 64); }
+static void take_register(verify *v, uint32_t r) { v->set[r / 64] &= ~((uint64_t)1 << (r % 64)); }
 
 static bool spend(verify *v)
 {
@@ -298,11 +298,11 @@ static bool check_registers(verify *v)
     for (size_t i = 0; i < fixed + count; i++) {
         char letter = layout[i < fixed ? i : fixed];
         if (letter == 'k' || letter == 'g')
-            take(v, w[1 + i]);
+            take_register(v, w[1 + i]);
     }
     for (size_t i = 0; i < fixed; i++)
         if (layout[i] == 'd' || (layout[i] == 'o' && w[1 + i] != RLX_NO_INDEX))
-            add(v, w[1 + i]);
+            add_register(v, w[1 + i]);
     return true;
 }
 
@@ -312,7 +312,7 @@ static bool second_pass(verify *v)
         return false;
     memset(v->set, 0, v->words * sizeof *v->set);
     for (uint32_t r = 0; r < v->f->num_params; r++)
-        add(v, r);
+        add_register(v, r);
     v->reachable = true;
     for (v->at = 0; v->at < v->f->code_len; v->at += length_of(v->code + v->at)) {
         uint32_t index = v->marks[v->at] & ~BEGIN, offset, op = rlx_ins_opcode(v->code[v->at]);
@@ -331,7 +331,7 @@ static bool second_pass(verify *v)
 
 /* ---- all functions -------------------------------------------------------------------------- */
 
-static bool make_room(verify *v)
+static bool make_buffers(verify *v)
 {
     rlx_memory *m = &v->e->memory->memory;
     v->words = (size_t)v->f->num_regs / 64 + 1;
@@ -358,7 +358,7 @@ static bool verify_function(verify *v)
     v->code = v->e->code + v->f->code;
     v->at = 0;
     v->labels.len = 0;
-    if (!make_room(v))
+    if (!make_buffers(v))
         return false;
     bool ok = first_pass(v) && find_labels(v) && second_pass(v);
     for (size_t i = 0; i < v->labels.len; i++)
