@@ -140,7 +140,7 @@ static void add_layer(rlx_context *ctx, layer *l, const char *name, const rlx_pr
     rlx_buf bytes;
     rlx_fault why = { 0 };
     rlx_buf_init(&bytes, &ctx->memory);
-    if (!f || !rlx_kernel_write(ctx, f, rlx_slice_z(name), &bytes)) {
+    if (!f || !rlx_kernel_write(ctx, f, rlx_slice_z(name), &bytes, NULL)) {
         for (const rlx_diag *d = ctx->diags.first; d; d = d->next)
             printf("%s: %s\n", name, d->message);
         exit(1);

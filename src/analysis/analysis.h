@@ -70,7 +70,6 @@ typedef struct rlx_mentions {
     RLX_VEC(size_t) counts;
     size_t found;
     uint32_t walk;
-    bool failed;
 } rlx_mentions;
 void rlx_mentions_init(rlx_mentions *m, rlx_context *ctx,
                        bool (*each)(void *user, const rlx_node *var), void *user);

@@ -19,7 +19,7 @@ typedef struct tarjan {
     bool *recursive;
 } tarjan;
 
-static bool enter(tarjan *t, uint32_t node)
+static bool enter_node(tarjan *t, uint32_t node)
 {
     visit v = { node, t->first[node] };
     t->order[node] = t->low[node] = ++t->counter;
@@ -28,7 +28,7 @@ static bool enter(tarjan *t, uint32_t node)
 }
 
 /* A node whose edges have all been followed: the root of a group takes the group off the stack. */
-static void leave(tarjan *t, uint32_t node)
+static void leave_node(tarjan *t, uint32_t node)
 {
     t->frames.len--;
     if (t->frames.len) {
@@ -48,11 +48,11 @@ static void leave(tarjan *t, uint32_t node)
     t->groups++;
 }
 
-static bool step(tarjan *t)
+static bool follow_edge(tarjan *t)
 {
     visit *v = &rlx_vec_last(&t->frames);
     if (!v->edge) {
-        leave(t, v->node);
+        leave_node(t, v->node);
         return true;
     }
     uint32_t from = v->node, to = t->edges[v->edge - 1].to;
@@ -60,7 +60,7 @@ static bool step(tarjan *t)
     if (from == to)
         t->recursive[from] = true;
     if (!t->order[to])
-        return enter(t, to);
+        return enter_node(t, to);
     if (t->on_stack[to] && t->order[to] < t->low[from])
         t->low[from] = t->order[to];
     return true;
@@ -76,10 +76,10 @@ static bool run(tarjan *t, size_t num_edges)
     for (uint32_t i = 0; i < t->count; i++) {
         if (t->order[i])
             continue;
-        if (!enter(t, i))
+        if (!enter_node(t, i))
             return false;
         while (t->frames.len)
-            if (!step(t))
+            if (!follow_edge(t))
                 return false;
     }
     return true;
@@ -92,20 +92,20 @@ bool rlx_wf_groups(rlx_context *ctx, size_t count, const rlx_wf_mention *edges, 
         .m = &ctx->memory, .count = count, .edges = edges, .group = group, .recursive = recursive
     };
     size_t words = 3 * count + num_edges + 1;
-    uint32_t *room = count < UINT32_MAX && num_edges < UINT32_MAX
-                         ? rlx_mem_alloc_zero(t.m, words * sizeof *room)
+    uint32_t *numbers = count < UINT32_MAX && num_edges < UINT32_MAX
+                         ? rlx_mem_alloc_zero(t.m, words * sizeof *numbers)
                          : NULL;
     t.on_stack = rlx_mem_alloc_zero(t.m, count + 1);
-    bool good = room && t.on_stack;
+    bool good = numbers && t.on_stack;
     if (good) {
-        t.first = room;
-        t.order = room + count;
-        t.low = room + 2 * count;
-        t.next = room + 3 * count;
+        t.first = numbers;
+        t.order = numbers + count;
+        t.low = numbers + 2 * count;
+        t.next = numbers + 3 * count;
         memset(recursive, 0, count);
         good = run(&t, num_edges);
     }
-    rlx_mem_free(t.m, room, room ? words * sizeof *room : 0);
+    rlx_mem_free(t.m, numbers, numbers ? words * sizeof *numbers : 0);
     rlx_mem_free(t.m, t.on_stack, t.on_stack ? count + 1 : 0);
     rlx_vec_free(t.m, &t.stack);
     rlx_vec_free(t.m, &t.frames);
@@ -119,7 +119,6 @@ typedef struct collect {
     const rlx_module *m;
     uint32_t from;
     RLX_VEC(rlx_wf_mention) edges;
-    bool failed;
 } collect;
 
 static enum rlx_step mention(void *user, const rlx_node *n, const rlx_field *via,
@@ -129,24 +128,22 @@ static enum rlx_step mention(void *user, const rlx_node *n, const rlx_field *via
     int64_t at = rlx_module_named_by(c->m, n);
     rlx_wf_mention e = { .from = c->from, .to = (uint32_t)at, .place = rlx_place_of(parent) };
     if (at >= 0 && !rlx_vec_push(&c->ctx->memory, &c->edges, e))
-        c->failed = true;
-    return c->failed ? RLX_STEP_STOP : n->kind == RLX_NODE_CONSTANT ? RLX_STEP_SKIP : RLX_STEP_ON;
+        return RLX_STEP_STOP;
+    return n->kind == RLX_NODE_CONSTANT ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
 bool rlx_call_groups(rlx_context *ctx, const rlx_module *m, uint32_t *group, bool *recursive)
 {
     collect c = { .ctx = ctx, .m = m };
     rlx_walker w = { .enter = mention, .user = &c, .unique = true };
-    bool lost = false;
-    for (size_t i = 0; i < m->num_functions && !c.failed && !lost; i++) {
+    for (size_t i = 0; i < m->num_functions && !ctx->diags.out_of_memory; i++) {
         c.from = (uint32_t)i;
         /* TIR calls functions from within interned expressions */
         w.code = rlx_is(m->functions[i], RLX_NODE_FUNCTION);
-        rlx_walk(&ctx->memory, m->functions[i], &w, &lost);
+        rlx_walk(&ctx->memory, m->functions[i], &w, NULL);
     }
-    bool good = !c.failed && !lost ? rlx_wf_groups(ctx, m->num_functions, c.edges.data, c.edges.len,
-                                                   group, recursive)
-                                   : false;
+    bool good = !ctx->diags.out_of_memory && rlx_wf_groups(ctx, m->num_functions, c.edges.data,
+                                                           c.edges.len, group, recursive);
     rlx_vec_free(&ctx->memory, &c.edges);
     return good;
 }

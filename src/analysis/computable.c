@@ -13,7 +13,6 @@ typedef struct finder {
     rlx_mentions mentions;
     bool all_known;              /* of what is being looked at */
     bool closed;                 /* was everything in the sequence that ended last? */
-    bool failed;
     size_t literals;             /* open around the event */
     RLX_VEC(uint8_t) open;       /* by open sequence: is everything in it known so far? */
     rlx_vars *out;
@@ -40,15 +39,16 @@ static void set_size(void *user, const rlx_prim *p, bool is_size)
 {
     binding_sizes *b = user;
     const rlx_prim_var *v = rlx_position_var(p);
-    if (v && !rlx_ptrmap_has(&b->f->state, v) && !set(b->f, &v->node, b->state))
-        b->f->failed = true;
+    if (v && !rlx_ptrmap_has(&b->f->state, v))
+        (void)set(b->f, &v->node, b->state);
 }
 
 static bool set_with_sizes(finder *f, const rlx_var *v, const rlx_sinfo *s, uintptr_t state)
 {
     binding_sizes b = { f, state };
     return (!v || set(f, &v->node, state)) &&
-           (!s || rlx_each_position(&f->ctx->memory, s, set_size, &b)) && !f->failed;
+           (!s || rlx_each_position(&f->ctx->memory, s, set_size, &b)) &&
+           !f->ctx->diags.out_of_memory;
 }
 
 /* Inputs bind their sizes first: what is also a size of a weight is known all the same. */

@@ -62,8 +62,6 @@ const rlx_sinfo *rlx_derive_call(rlx_context *ctx, const rlx_sinfo *callee,
     const rlx_sinfo *out = NULL;
     if (c.b && c.args)
         out = infer(&c, callee, args, stated, place);
-    else
-        rlx_no_memory(ctx);
     if (c.b)
         rlx_builder_free(c.b);
     rlx_mem_free(m, c.args, c.args ? (count + 1) * sizeof *c.args : 0);

@@ -45,14 +45,14 @@ static const rlx_module *infer(rlx_context *ctx, const rlx_module *m, bool reder
 {
     rlx_memory *memory = &ctx->memory;
     size_t n = m->num_functions, errors = rlx_error_count(ctx);
-    uint32_t *room = rlx_mem_alloc_zero(memory, (3 * n + 2) * sizeof *room);
+    uint32_t *numbers = rlx_mem_alloc_zero(memory, (3 * n + 2) * sizeof *numbers);
     bool *recursive = rlx_mem_alloc_zero(memory, n + 1);
     rlx_module_builder *mb = rlx_module_builder_create(ctx, m);
     const rlx_module *out = NULL;
-    bool good = room && recursive && mb;
-    if (good && (good = rlx_call_groups(ctx, m, room, recursive))) {
-        uint32_t *begin = room + n, *order = room + 2 * n + 1;
-        sort_by_group(room, n, begin, order);
+    bool good = numbers && recursive && mb;
+    if (good && (good = rlx_call_groups(ctx, m, numbers, recursive))) {
+        uint32_t *begin = numbers + n, *order = numbers + 2 * n + 1;
+        sort_by_group(numbers, n, begin, order);
         /* A function with errors does not keep the others from being looked at. */
         for (size_t i = 0; i < n; i++)
             good &= infer_function(ctx, mb, m, order[i], rederive, judge_devices);
@@ -61,7 +61,7 @@ static const rlx_module *infer(rlx_context *ctx, const rlx_module *m, bool reder
         out = rlx_module_builder_finish(mb, m->place);
     if (mb)
         rlx_module_builder_free(mb);
-    rlx_mem_free(memory, room, room ? (3 * n + 2) * sizeof *room : 0);
+    rlx_mem_free(memory, numbers, numbers ? (3 * n + 2) * sizeof *numbers : 0);
     rlx_mem_free(memory, recursive, recursive ? n + 1 : 0);
     return out;
 }

@@ -60,7 +60,7 @@ static bool use_value(finder *f, const rlx_binding *b)
            use_info(f, rlx_binding_var(b));
 }
 
-static bool step(finder *f, const rlx_event *e)
+static bool note_event(finder *f, const rlx_event *e)
 {
     const rlx_flow_seq *s = &f->l->flow.seqs.data[e->seq];
     const rlx_expr *value = rlx_binding_value(e->binding);
@@ -82,7 +82,7 @@ static bool gather(finder *f, const rlx_function *function)
     bool good = take_params(f, function, 0);
     for (size_t i = 0; good && i < w->events.len; i++) {
         f->at = (uint32_t)i;
-        good = step(f, &w->events.data[i]);
+        good = note_event(f, &w->events.data[i]);
     }
     f->at = (uint32_t)w->events.len;
     return good && rlx_each_mention(&f->mentions, w->seqs.data[0].result) &&

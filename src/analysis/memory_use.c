@@ -9,7 +9,6 @@ typedef struct summing {
     rlx_memory_estimate *out;
     bool all_known;
     rlx_ptrmap known;      /* variables that sizes may mention */
-    bool failed;
 } summing;
 
 /* bytes of a tensor of these dimensions; NULL: out of memory. */
@@ -21,10 +20,9 @@ static const rlx_prim *tensor_bytes(rlx_context *ctx, const rlx_shape_expr *shap
     return bytes;
 }
 
-static void add(summing *s, const rlx_prim **sum, const rlx_prim *bytes)
+static void add_bytes(summing *s, const rlx_prim **sum, const rlx_prim *bytes)
 {
     *sum = bytes && *sum ? rlx_fold_add(s->ctx, *sum, bytes) : NULL;
-    s->failed |= !*sum;
 }
 
 static const rlx_expr *arg(const rlx_call *c, size_t i)
@@ -34,15 +32,15 @@ static const rlx_expr *arg(const rlx_call *c, size_t i)
 
 /* Where the operators that ask for memory have its shape and dtype, and what they add to. */
 static const struct {
-    const char *name;
+    enum rlx_op_id id;
     uint8_t shape, dtype;
     bool tensor, storage;
 } allocators[] = {
-    { "relax.builtin.alloc_tensor", 0, 1, true, true }, /* not planned: both */
-    { "relax.memory.alloc_tensor", 2, 3, true, false },
-    { "relax.memory.alloc_storage", 0, 3, false, true },
-    { "relax.vm.alloc_tensor", 2, 3, true, false },
-    { "relax.vm.alloc_storage", 0, 2, false, true },
+    { RLX_OP_ID_BUILTIN_ALLOC_TENSOR, 0, 1, true, true }, /* not planned: both */
+    { RLX_OP_ID_MEMORY_ALLOC_TENSOR, 2, 3, true, false },
+    { RLX_OP_ID_MEMORY_ALLOC_STORAGE, 0, 3, false, true },
+    { RLX_OP_ID_VM_ALLOC_TENSOR, 2, 3, true, false },
+    { RLX_OP_ID_VM_ALLOC_STORAGE, 0, 2, false, true },
 };
 
 static enum rlx_step stop_at_unknown(void *user, const rlx_node *n, const rlx_field *via,
@@ -57,12 +55,9 @@ static enum rlx_step stop_at_unknown(void *user, const rlx_node *n, const rlx_fi
 static bool is_known(summing *s, const rlx_shape_expr *shape)
 {
     rlx_walker w = { .enter = stop_at_unknown, .user = s, .unique = true };
-    bool lost = false;
     if (s->all_known || !(shape->node.flags & RLX_FLAG_HAS_VARS))
         return true;
-    enum rlx_step end = rlx_walk(&s->ctx->memory, &shape->node, &w, &lost);
-    s->failed |= lost;
-    return end != RLX_STEP_STOP;
+    return rlx_walk(&s->ctx->memory, &shape->node, &w, NULL) != RLX_STEP_STOP;
 }
 
 static void add_call(summing *s, const rlx_call *c, size_t row)
@@ -75,22 +70,22 @@ static void add_call(summing *s, const rlx_call *c, size_t row)
     }
     const rlx_prim *bytes = tensor_bytes(s->ctx, shape, dtype->value);
     if (allocators[row].tensor)
-        add(s, &s->out->tensors, bytes);
+        add_bytes(s, &s->out->tensors, bytes);
     if (allocators[row].storage)
-        add(s, &s->out->storages, bytes);
+        add_bytes(s, &s->out->storages, bytes);
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step sum_call(void *user, const rlx_node *n, const rlx_field *via,
+                              const rlx_node *parent)
 {
     summing *s = user;
     const rlx_call *c = rlx_as_call(n);
     for (size_t i = 0; c && i < RLX_COUNT(allocators); i++)
-        if (rlx_is_op(c->op, allocators[i].name))
+        if (rlx_is_op(c->op, allocators[i].id))
             add_call(s, c, i);
-    return s->failed                                ? RLX_STEP_STOP
+    return s->ctx->diags.out_of_memory         ? RLX_STEP_STOP
            : c || n->kind == RLX_NODE_CONSTANT ? RLX_STEP_SKIP
-                                                    : RLX_STEP_ON;
+                                               : RLX_STEP_ON;
 }
 
 bool rlx_estimate_memory(rlx_context *ctx, const rlx_function *f, const rlx_prim_vars *known,
@@ -98,16 +93,16 @@ bool rlx_estimate_memory(rlx_context *ctx, const rlx_function *f, const rlx_prim
 {
     const rlx_prim *none = rlx_int64(ctx, 0);
     *out = (rlx_memory_estimate){ .tensors = none, .storages = none };
-    summing s = { .ctx = ctx, .out = out, .all_known = !known, .failed = !none };
-    rlx_walker w = { .enter = enter, .user = &s, .unique = true, .code = true };
-    bool lost = false;
+    summing s = { .ctx = ctx, .out = out, .all_known = !known };
+    rlx_walker w = { .enter = sum_call, .user = &s, .unique = true, .code = true };
+    bool good = none != NULL;
     rlx_ptrmap_init(&s.known, &ctx->memory);
-    for (size_t i = 0; known && i < known->len && !s.failed; i++)
-        s.failed = !rlx_ptrmap_put(&s.known, known->data[i], 1);
-    if (!s.failed)
-        rlx_walk(&ctx->memory, &f->node, &w, &lost);
+    for (size_t i = 0; good && known && i < known->len; i++)
+        good = rlx_ptrmap_put(&s.known, known->data[i], 1);
+    if (good)
+        rlx_walk(&ctx->memory, &f->node, &w, NULL);
     rlx_ptrmap_free(&s.known);
-    if (lost || s.failed)
+    if (ctx->diags.out_of_memory || !out->tensors || !out->storages)
         return false;
     out->tensors = rlx_simplify(ctx, NULL, out->tensors);
     out->storages = out->tensors ? rlx_simplify(ctx, NULL, out->storages) : NULL;

@@ -21,14 +21,7 @@ void rlx_mentions_free(rlx_mentions *m)
 static enum rlx_step take(rlx_mentions *m, const rlx_node *var)
 {
     m->found++;
-    m->failed = !m->each(m->user, var);
-    return m->failed ? RLX_STEP_STOP : RLX_STEP_SKIP;
-}
-
-static enum rlx_step out_of_memory(rlx_mentions *m)
-{
-    m->failed = true;
-    return RLX_STEP_STOP;
+    return m->each(m->user, var) ? RLX_STEP_SKIP : RLX_STEP_STOP;
 }
 
 static bool is_passed_over(const rlx_mentions *m, const rlx_node *n)
@@ -38,8 +31,8 @@ static bool is_passed_over(const rlx_mentions *m, const rlx_node *n)
            (!m->sizes && rlx_family_of(n) == RLX_FAMILY_PRIM);
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step find_mention(void *user, const rlx_node *n, const rlx_field *via,
+                                  const rlx_node *parent)
 {
     rlx_mentions *m = user;
     uintptr_t known = 0;
@@ -54,7 +47,7 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
         m->found += known != NONE && known & 1; /* what is around mentions it too */
         return RLX_STEP_SKIP;
     }
-    return rlx_vec_push(&m->ctx->memory, &m->counts, m->found) ? RLX_STEP_ON : out_of_memory(m);
+    return rlx_vec_push(&m->ctx->memory, &m->counts, m->found) ? RLX_STEP_ON : RLX_STEP_STOP;
 }
 
 static enum rlx_step leave(void *user, const rlx_node *n)
@@ -68,18 +61,16 @@ static enum rlx_step leave(void *user, const rlx_node *n)
     bool lasting = n->flags & RLX_FLAG_INTERNED && !some;
     return rlx_ptrmap_put(&m->state, n, lasting ? NONE : (uintptr_t)m->walk * 2 + some)
                ? RLX_STEP_ON
-               : out_of_memory(m);
+               : RLX_STEP_STOP;
 }
 
 bool rlx_each_mention(rlx_mentions *m, const rlx_node *n)
 {
-    rlx_walker w = { .enter = enter, .leave = leave, .user = m, .annotations = true };
-    bool lost = false;
+    rlx_walker w = { .enter = find_mention, .leave = leave, .user = m, .annotations = true };
     if (!n)
         return true;
     m->walk++;
     m->counts.len = 0;
-    m->failed = false;
-    rlx_walk(&m->ctx->memory, n, &w, &lost);
-    return !m->failed && !lost;
+    return rlx_walk(&m->ctx->memory, n, &w, NULL) != RLX_STEP_STOP &&
+           !m->ctx->diags.out_of_memory;
 }

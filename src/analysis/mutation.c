@@ -41,13 +41,11 @@ typedef struct search {
     const rlx_expr *origins[MAX_ORIGINS];
     size_t num_origins;
     uintptr_t functions;                /* around what is walked now */
-    bool no_memory;
 } search;
 
-static bool put(search *s, rlx_ptrmap *map, const void *key, uintptr_t value)
+static bool put_in_map(search *s, rlx_ptrmap *map, const void *key, uintptr_t value)
 {
-    s->no_memory |= !rlx_ptrmap_put(map, key, value);
-    return !s->no_memory;
+    return rlx_ptrmap_put(map, key, value);
 }
 
 /* ---- origins -------------------------------------------------------------------------------- */
@@ -55,7 +53,7 @@ static bool put(search *s, rlx_ptrmap *map, const void *key, uintptr_t value)
 static void later(search *s, const rlx_expr *e)
 {
     if (e && s->pending.len < MAX_ORIGINS)
-        s->no_memory |= !rlx_vec_push(&s->ctx->memory, &s->pending, e);
+        (void)rlx_vec_push(&s->ctx->memory, &s->pending, e);
 }
 
 static void add_origin(search *s, const rlx_expr *e)
@@ -180,9 +178,9 @@ static void add_mutation(search *s, const rlx_expr *origin, const rlx_call *call
 {
     uintptr_t before = 0;
     rlx_ptrmap_find(&s->newest, origin, &before);
-    s->no_memory |= !rlx_vec_push(&s->ctx->memory, &s->mutations,
-                                  ((mutation){ call, arg, (size_t)before }));
-    put(s, &s->newest, origin, s->mutations.len);
+    (void)rlx_vec_push(&s->ctx->memory, &s->mutations,
+                       ((mutation){ call, arg, (size_t)before }));
+    put_in_map(s, &s->newest, origin, s->mutations.len);
 }
 
 static void mutate(search *s, const rlx_call *call, const rlx_expr *arg)
@@ -262,7 +260,7 @@ static void use_origin(search *s, const rlx_expr *origin, const rlx_expr *var)
     }
     *last_hidden = 0;
     if (due)
-        put(s, &s->newest, origin, hidden);
+        put_in_map(s, &s->newest, origin, hidden);
     for (; due; due = s->mutations.data[due - 1].before)
         report_use(s, &s->mutations.data[due - 1], var);
 }
@@ -276,7 +274,7 @@ static void use(search *s, const rlx_expr *var)
     find_origins(s, var);
     for (size_t i = 0; i < s->num_origins; i++) {
         if (depth != s->functions)
-            put(s, &s->captured, s->origins[i], 1);
+            put_in_map(s, &s->captured, s->origins[i], 1);
         use_origin(s, s->origins[i], var);
     }
 }
@@ -293,8 +291,7 @@ static void enter_branch(search *s, const rlx_node *n, const rlx_node *parent)
     if (s->branches.len && rlx_vec_last(&s->branches).node == choice)
         rlx_vec_last(&s->branches).end = now;
     else
-        s->no_memory |=
-            !rlx_vec_push(&s->ctx->memory, &s->branches, ((branch){ choice, now, now }));
+        (void)rlx_vec_push(&s->ctx->memory, &s->branches, ((branch){ choice, now, now }));
 }
 
 static bool is_scope(const rlx_node *n)
@@ -302,8 +299,8 @@ static bool is_scope(const rlx_node *n)
     return n->kind == RLX_NODE_FUNCTION || n->kind == RLX_NODE_DATAFLOW_BLOCK;
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step find_mutation(void *user, const rlx_node *n, const rlx_field *via,
+                                   const rlx_node *parent)
 {
     search *s = user;
     bool def = via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS);
@@ -312,15 +309,15 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
     enter_branch(s, n, parent);
     s->functions += n->kind == RLX_NODE_FUNCTION;
     if (is_scope(n))
-        s->no_memory |= !rlx_vec_push(&s->ctx->memory, &s->scopes, n);
+        (void)rlx_vec_push(&s->ctx->memory, &s->scopes, n);
     if (!rlx_as_var(n))
-        return s->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+        return s->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
     if (!def)
         use(s, n);
-    else if (put(s, &s->depth, n, s->functions) && parent &&
+    else if (put_in_map(s, &s->depth, n, s->functions) && parent &&
              rlx_family_of(parent) == RLX_FAMILY_BINDING)
-        put(s, &s->values, n, (uintptr_t)kept_value(s, rlx_binding_value(parent)));
-    return s->no_memory ? RLX_STEP_STOP : RLX_STEP_SKIP;
+        put_in_map(s, &s->values, n, (uintptr_t)kept_value(s, rlx_binding_value(parent)));
+    return s->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_SKIP;
 }
 
 static enum rlx_step leave(void *user, const rlx_node *n)
@@ -333,26 +330,25 @@ static enum rlx_step leave(void *user, const rlx_node *n)
         overwrite(s, (const rlx_call *)n);
     if (n->kind == RLX_NODE_IF && s->branches.len && &rlx_vec_last(&s->branches).node->node == n)
         (void)rlx_vec_pop(&s->branches);
-    return s->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+    return s->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
 bool rlx_report_mutations(rlx_context *ctx, const rlx_module *m)
 {
     search s = { .ctx = ctx };
-    bool lost = false;
     s.rows[0] = rlx_op_find(RLX_SLICE("call_tir_inplace"));
     s.rows[1] = rlx_op_find(RLX_SLICE("call_inplace_packed"));
     rlx_ptrmap_init(&s.values, &ctx->memory);
     rlx_ptrmap_init(&s.depth, &ctx->memory);
     rlx_ptrmap_init(&s.captured, &ctx->memory);
     rlx_ptrmap_init(&s.newest, &ctx->memory);
-    rlx_walker w = { .enter = enter, .leave = leave, .user = &s };
-    for (size_t i = 0; i < m->num_functions && !s.no_memory && !lost; i++) {
+    rlx_walker w = { .enter = find_mutation, .leave = leave, .user = &s };
+    for (size_t i = 0; i < m->num_functions && !ctx->diags.out_of_memory; i++) {
         s.mutations.len = s.branches.len = s.scopes.len = 0;
         rlx_ptrmap_clear(&s.newest);
         s.functions = 0;
         if (m->functions[i]->kind == RLX_NODE_FUNCTION)
-            rlx_walk(&ctx->memory, m->functions[i], &w, &lost);
+            rlx_walk(&ctx->memory, m->functions[i], &w, NULL);
     }
     rlx_vec_free(&ctx->memory, &s.mutations);
     rlx_vec_free(&ctx->memory, &s.branches);
@@ -362,5 +358,5 @@ bool rlx_report_mutations(rlx_context *ctx, const rlx_module *m)
     rlx_ptrmap_free(&s.depth);
     rlx_ptrmap_free(&s.captured);
     rlx_ptrmap_free(&s.newest);
-    return !s.no_memory && !lost;
+    return !ctx->diags.out_of_memory;
 }

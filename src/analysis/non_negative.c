@@ -5,7 +5,6 @@ typedef struct collecting {
     rlx_context *ctx;
     rlx_prims *out;
     rlx_ptrmap seen;
-    bool failed;
 } collecting;
 
 static void take_size(void *user, const rlx_prim *p, bool is_size)
@@ -14,8 +13,8 @@ static void take_size(void *user, const rlx_prim *p, bool is_size)
     int64_t value;
     if (!is_size || (rlx_int_literal(p, &value) && value >= 0) || rlx_ptrmap_has(&c->seen, p))
         return;
-    if (!rlx_ptrmap_put(&c->seen, p, 1) || !rlx_vec_push(&c->ctx->memory, c->out, p))
-        c->failed = true;
+    if (rlx_ptrmap_put(&c->seen, p, 1))
+        (void)rlx_vec_push(&c->ctx->memory, c->out, p);
 }
 
 static bool take_sizes(collecting *c, const rlx_node *n)
@@ -29,7 +28,7 @@ static bool take_sizes(collecting *c, const rlx_node *n)
                                  take_size, c);
     if (!f && s && rlx_family_of(s) == RLX_FAMILY_SINFO)
         good = rlx_each_position(&c->ctx->memory, s, take_size, c);
-    return good && !c->failed;
+    return good && !c->ctx->diags.out_of_memory;
 }
 
 bool rlx_non_negative(rlx_context *ctx, const rlx_node *n, rlx_prims *out)

@@ -131,7 +131,7 @@ typedef struct rlx_matcher {
     uint8_t *taken;              /* by entry: belongs to a match */
     size_t num_taken;
     uint32_t block;
-    bool too_many, failed;
+    bool too_many;               /* steps, which is reported */
     RLX_VEC(uint32_t) trail;
     RLX_VEC(struct rlx_goal) goals;
     RLX_VEC(struct rlx_choice) choices;

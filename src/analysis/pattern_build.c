@@ -10,7 +10,7 @@ static bool copy_parts(rlx_context *ctx, rlx_pattern *p, const rlx_pattern *firs
     if (!count)
         return true;
     if (count < p->num_parts || !rlx_mul_size(count, sizeof(void *), &size))
-        return rlx_no_memory(ctx);
+        return rlx_mem_overflow(&ctx->memory);
     const rlx_pattern **parts = rlx_new(ctx, size);
     if (!parts)
         return false;
@@ -30,9 +30,9 @@ const rlx_pattern *rlx_pattern_new(rlx_context *ctx, const rlx_pattern *how,
     if (!p || !copy_parts(ctx, p, first))
         return NULL;
     if (p->num_dims) {
-        p->dims = rlx_mul_size(p->num_dims, sizeof *p->dims, &size)
-                      ? rlx_new_copy(ctx, how->dims, size)
-                      : (rlx_no_memory(ctx), NULL);
+        if (!rlx_mul_size(p->num_dims, sizeof *p->dims, &size))
+            return rlx_mem_overflow(&ctx->memory), NULL;
+        p->dims = rlx_new_copy(ctx, how->dims, size);
         if (!p->dims)
             return NULL;
     }
@@ -82,7 +82,7 @@ bool rlx_pattern_plan_init(rlx_pattern_plan *plan, rlx_context *ctx, const rlx_p
         for (size_t k = 0; good && k < p->num_parts; k++)
             good = add_node(plan, p->parts[k]);
     }
-    return good || rlx_no_memory(ctx);
+    return good;
 }
 
 void rlx_pattern_plan_free(rlx_pattern_plan *plan)

@@ -26,13 +26,8 @@ bool rlx_check_name(const rlx_string *wanted, const rlx_string *name, int32_t nu
 
 static bool equal_nodes(rlx_matcher *m, const rlx_node *a, const rlx_node *b, uint64_t cost)
 {
-    bool lost = false;
-    if (!rlx_match_spend(m, cost))
-        return false;
-    bool equal = rlx_equal(&m->ctx->memory, a, b, false, &lost);
-    if (lost)
-        m->failed = true;
-    return equal && !lost;
+    return rlx_match_spend(m, cost) && rlx_equal(&m->ctx->memory, a, b, false, NULL) &&
+           !m->ctx->diags.out_of_memory;
 }
 
 bool rlx_check_equal(rlx_matcher *m, const rlx_expr *a, const rlx_expr *b)
@@ -72,16 +67,14 @@ static const rlx_attr *without_symbol(rlx_matcher *m, const rlx_attr *attrs)
 {
     if (!rlx_attrs_get(attrs, "global_symbol"))
         return attrs;
-    const rlx_attr *rest = rlx_attrs_with(m->ctx, attrs, "global_symbol", NULL);
-    m->failed |= !rest;
-    return rest;
+    return rlx_attrs_with(m->ctx, attrs, "global_symbol", NULL);
 }
 
 static bool equal_functions(rlx_matcher *m, const rlx_node *a, const rlx_node *b)
 {
     const rlx_attr *attrs_a = without_symbol(m, attrs_of(a)),
                    *attrs_b = without_symbol(m, attrs_of(b));
-    if (m->failed || a->kind != b->kind)
+    if (m->ctx->diags.out_of_memory || a->kind != b->kind)
         return false;
     if (rlx_as_function(a)) {
         rlx_function x = *rlx_as_function(a), y = *rlx_as_function(b);
@@ -170,7 +163,6 @@ bool rlx_check_scalar(const rlx_pattern *p, const rlx_expr *value)
 static bool is_bound_by_function(rlx_matcher *m, const rlx_prim_var *v)
 {
     rlx_scope *scope = m->scene ? rlx_scene_scope(m->scene) : NULL;
-    m->failed |= m->scene && !scope;
     return scope && rlx_scope_has(scope, v);
 }
 
@@ -198,12 +190,11 @@ static const rlx_prim *resolved(rlx_matcher *m, const rlx_prim *dim)
     rlx_vec_free(memory, &vars);
     rlx_vec_free(memory, &old);
     rlx_vec_free(memory, &now);
-    if (!good)
-        m->failed = true;
-    return good && known && !m->failed ? out : NULL;
+    return good && known && !m->ctx->diags.out_of_memory ? out : NULL;
 }
 
-/* Same as wanted, or the first sight of a variable that stands for a size. */
+/* Same as wanted, or the first sight of a variable that stands for a size: one that is widened has
+ * another dtype. */
 static bool check_size(rlx_matcher *m, const rlx_prim *wanted, const rlx_prim *have)
 {
     uintptr_t at;
@@ -212,7 +203,7 @@ static bool check_size(rlx_matcher *m, const rlx_prim *wanted, const rlx_prim *h
         return true;
     if (v && rlx_ptrmap_find(&m->plan->index, v, &at) && !m->sizes[at] &&
         !is_bound_by_function(m, v))
-        return !m->failed && rlx_match_set_size(m, (uint32_t)at, have);
+        return !m->ctx->diags.out_of_memory && rlx_match_set_size(m, (uint32_t)at, have);
     const rlx_prim *size = resolved(m, wanted);
     rlx_scope *scope = m->scene && size ? rlx_scene_scope(m->scene) : NULL;
     return size && rlx_match_spend(m, COST_PROOF) &&
@@ -228,7 +219,7 @@ bool rlx_check_sizes(rlx_matcher *m, const rlx_pattern *p, const rlx_prim *const
         for (size_t i = 0; good && i < ndim; i++)
             if ((rlx_as_prim_var(p->dims[i]) != NULL) == alone)
                 good = check_size(m, p->dims[i], dims[i]);
-    return good && !m->failed;
+    return good && !m->ctx->diags.out_of_memory;
 }
 
 /* ---- struct info */
@@ -240,8 +231,7 @@ static const rlx_sinfo *sinfo_of(rlx_matcher *m, const rlx_expr *e)
     rlx_env none = { .global = unknown_global };
     rlx_env env = m->scene && m->scene->module ? rlx_module_env(m->scene->module) : none;
     const rlx_sinfo *s = rlx_leaf_sinfo(m->ctx, &env, e);
-    m->failed |= m->ctx->diags.out_of_memory;
-    return m->failed ? NULL : s;
+    return m->ctx->diags.out_of_memory ? NULL : s;
 }
 
 /* Known sizes of a tensor or shape; NULL: not known. */

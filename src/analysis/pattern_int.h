@@ -4,7 +4,7 @@
 
 #include "analysis/pattern.h"
 
-/* False also after a failure (m->failed). */
+/* False also when out of memory. */
 bool rlx_check_name(const rlx_string *wanted, const rlx_string *name, int32_t number);
 bool rlx_check_equal(rlx_matcher *m, const rlx_expr *a, const rlx_expr *b);
 bool rlx_check_function(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *value);

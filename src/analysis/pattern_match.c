@@ -74,10 +74,9 @@ bool rlx_match_spend(rlx_matcher *m, uint64_t steps)
     return true;
 }
 
-static bool no_memory(rlx_matcher *m)
+static bool has_stopped(const rlx_matcher *m)
 {
-    m->failed = true;
-    return false;
+    return m->too_many || m->ctx->diags.out_of_memory;
 }
 
 /* ---- bindings of patterns */
@@ -97,7 +96,7 @@ const rlx_expr *rlx_match_of(const rlx_matcher *m, const rlx_pattern *p)
 
 static bool note(rlx_matcher *m, size_t number)
 {
-    return rlx_vec_push(&m->ctx->memory, &m->trail, (uint32_t)number) || no_memory(m);
+    return rlx_vec_push(&m->ctx->memory, &m->trail, (uint32_t)number);
 }
 
 bool rlx_match_set_size(rlx_matcher *m, uint32_t size, const rlx_prim *value)
@@ -153,9 +152,9 @@ static bool same(rlx_matcher *m, const rlx_expr *a, const rlx_expr *b)
 
 static bool push_goal(rlx_matcher *m, goal g)
 {
-    if (m->goals.len >= NO_GOAL - 1 || !rlx_vec_push(&m->ctx->memory, &m->goals, g))
-        return no_memory(m);
-    return true;
+    if (m->goals.len >= NO_GOAL - 1)
+        return rlx_mem_overflow(&m->ctx->memory);
+    return rlx_vec_push(&m->ctx->memory, &m->goals, g);
 }
 
 static bool before_head(rlx_matcher *m, goal g)
@@ -187,7 +186,7 @@ static bool push_choice(rlx_matcher *m, choice c)
     c.waiting = m->waiting;
     c.num_trail = m->trail.len;
     c.num_goals = m->goals.len;
-    return rlx_vec_push(&m->ctx->memory, &m->choices, c) || no_memory(m);
+    return rlx_vec_push(&m->ctx->memory, &m->choices, c);
 }
 
 static bool match_all(rlx_matcher *m, const rlx_pattern *const *parts, const rlx_expr *const *args,
@@ -294,7 +293,7 @@ static bool advance(rlx_matcher *m)
 
 static bool backtrack(rlx_matcher *m)
 {
-    while (m->choices.len && !m->failed && !m->too_many) {
+    while (m->choices.len && !has_stopped(m)) {
         choice *c = &rlx_vec_last(&m->choices);
         size_t before = m->choices.len;
         undo(m, c->num_trail);
@@ -364,8 +363,8 @@ static bool match_tuple(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e)
 
 static bool match_packed(rlx_matcher *m, const rlx_pattern *p, const rlx_call *c)
 {
-    bool is_pure = rlx_is_op(c->op, "relax.call_pure_packed"),
-         in_place = rlx_is_op(c->op, "relax.call_dps_packed");
+    bool is_pure = rlx_is_op(c->op, RLX_OP_ID_CALL_PURE_PACKED),
+         in_place = rlx_is_op(c->op, RLX_OP_ID_CALL_DPS_PACKED);
     const rlx_extern_func *f =
         rlx_as_extern_func((is_pure || in_place) && c->num_args ? c->args[0] : c->op);
     if (!f || !rlx_check_name(p->name, f->symbol, -1))
@@ -385,7 +384,7 @@ static bool match_call(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *val
     case RLX_PATTERN_OP: return op && op->row == p->row && match_args(m, p, c->args, c->num_args);
     case RLX_PATTERN_PACKED: return match_packed(m, p, c);
     case RLX_PATTERN_CALL_TIR:
-        return rlx_is_op(c->op, "relax.call_tir") && c->num_args >= 2 &&
+        return rlx_is_op(c->op, RLX_OP_ID_CALL_TIR) && c->num_args >= 2 &&
                match_tuple(m, p, c->args[1]) && must_match(m, p->parts[0], c->args[0]);
     default: return match_args(m, p, c->args, c->num_args) && must_match(m, p->parts[0], c->op);
     }
@@ -630,12 +629,12 @@ static enum rlx_match_result run(rlx_matcher *m, const rlx_expr *e)
     m->head = m->waiting = NO_GOAL;
     m->spent = 0;
     bool good = must_match(m, m->plan->root, e);
-    while (good && !done && !m->failed && !m->too_many)
-        good = step(m, &done) || (!m->failed && !m->too_many && backtrack(m));
+    while (good && !done && !has_stopped(m))
+        good = step(m, &done) || (!has_stopped(m) && backtrack(m));
     if (m->too_many)
         rlx_error(m->ctx, RLX_OP18, rlx_place_of(e), "too many ways to match the pattern at %s",
                   rlx_show(m->ctx, e));
-    if (m->failed || m->too_many)
+    if (has_stopped(m))
         return RLX_PATTERN_MATCH_FAILED;
     return good && done ? RLX_PATTERN_MATCH_YES : RLX_PATTERN_MATCH_NO;
 }

@@ -18,7 +18,6 @@ typedef struct build {
     rlx_scene *scene;
     RLX_VEC(uint32_t) open_blocks, open_bindings;
     RLX_VEC(use) uses;
-    bool failed;
 } build;
 
 uint32_t rlx_scene_entry_of(const rlx_scene *s, const rlx_expr *var)
@@ -108,22 +107,20 @@ static enum rlx_step enter_var(build *b, const rlx_node *n, bool is_definition)
     return rlx_vec_push(&b->scene->ctx->memory, &b->uses, u) ? RLX_STEP_SKIP : RLX_STEP_STOP;
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step note_scene(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
 {
     build *b = user;
-    enum rlx_step step = RLX_STEP_ON;
     if (n->kind == RLX_NODE_CONSTANT ||
         rlx_node_is_closed(n))
         return RLX_STEP_SKIP;
     if (rlx_family_of(n) == RLX_FAMILY_BLOCK)
-        step = enter_block(b, rlx_as_block(n));
-    else if (rlx_family_of(n) == RLX_FAMILY_BINDING)
-        step = enter_binding(b, n);
-    else if (rlx_as_var(n))
-        step = enter_var(b, n, via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS));
-    b->failed |= step == RLX_STEP_STOP;
-    return step;
+        return enter_block(b, rlx_as_block(n));
+    if (rlx_family_of(n) == RLX_FAMILY_BINDING)
+        return enter_binding(b, n);
+    if (rlx_as_var(n))
+        return enter_var(b, n, via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS));
+    return RLX_STEP_ON;
 }
 
 static enum rlx_step leave(void *user, const rlx_node *n)
@@ -133,9 +130,10 @@ static enum rlx_step leave(void *user, const rlx_node *n)
         b->open_blocks.len--;
     } else if (rlx_family_of(n) == RLX_FAMILY_BINDING) {
         uint32_t at = rlx_vec_pop(&b->open_bindings);
-        b->failed = !rlx_vec_push(&b->scene->ctx->memory, &b->scene->order, at);
+        if (!rlx_vec_push(&b->scene->ctx->memory, &b->scene->order, at))
+            return RLX_STEP_STOP;
     }
-    return b->failed ? RLX_STEP_STOP : RLX_STEP_ON;
+    return RLX_STEP_ON;
 }
 
 /* Uses sorted by what is used. */
@@ -143,7 +141,7 @@ static bool sort_uses(rlx_scene *s, const use *uses, size_t count)
 {
     uint32_t first = 0;
     if (count >= RLX_NOWHERE)
-        return false;
+        return rlx_mem_overflow(&s->ctx->memory);
     s->users = rlx_mem_alloc(&s->ctx->memory, (count + 1) * sizeof *s->users);
     if (!s->users)
         return false;
@@ -165,12 +163,11 @@ static bool sort_uses(rlx_scene *s, const use *uses, size_t count)
 bool rlx_scene_init(rlx_scene *s, rlx_context *ctx, const rlx_module *m, const rlx_function *f)
 {
     build b = { .scene = s };
-    rlx_walker w = { .enter = enter, .leave = leave, .user = &b, .annotations = true };
-    bool lost = false;
+    rlx_walker w = { .enter = note_scene, .leave = leave, .user = &b, .annotations = true };
     *s = (rlx_scene){ .ctx = ctx, .module = m, .func = f };
     rlx_ptrmap_init(&s->at, &ctx->memory);
-    rlx_walk(&ctx->memory, &f->node, &w, &lost);
-    bool good = !lost && !b.failed && sort_uses(s, b.uses.data, b.uses.len);
+    bool good = rlx_walk(&ctx->memory, &f->node, &w, NULL) != RLX_STEP_STOP &&
+                !ctx->diags.out_of_memory && sort_uses(s, b.uses.data, b.uses.len);
     rlx_vec_free(&ctx->memory, &b.open_blocks);
     rlx_vec_free(&ctx->memory, &b.open_bindings);
     rlx_vec_free(&ctx->memory, &b.uses);

@@ -10,8 +10,8 @@ typedef struct search {
     const rlx_call *found;
 } search;
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step find_impure_call(void *user, const rlx_node *n, const rlx_field *via,
+                                      const rlx_node *parent)
 {
     search *s = user;
     const rlx_call *call = rlx_as_call(n);
@@ -28,7 +28,7 @@ const rlx_call *rlx_find_impure_call(rlx_context *ctx, const rlx_env *env, const
                                      const rlx_expr *own)
 {
     search s = { ctx, env, own, n, NULL };
-    rlx_walker w = { .enter = enter, .user = &s, .unique = true };
+    rlx_walker w = { .enter = find_impure_call, .user = &s, .unique = true };
     bool lost = false;
     rlx_walk(&ctx->memory, n, &w, &lost);
     return s.found;

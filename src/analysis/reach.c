@@ -7,7 +7,6 @@ typedef struct reaching {
     const rlx_module *m;
     bool *reached;
     RLX_VEC(size_t) work;
-    bool failed;
 } reaching;
 
 static enum rlx_step reach(void *user, const rlx_node *n, const rlx_field *via,
@@ -20,20 +19,19 @@ static enum rlx_step reach(void *user, const rlx_node *n, const rlx_field *via,
     if (at < 0 || r->reached[at])
         return RLX_STEP_ON;
     r->reached[at] = true;
-    r->failed = !rlx_vec_push(&r->ctx->memory, &r->work, (size_t)at);
-    return r->failed ? RLX_STEP_STOP : RLX_STEP_ON;
+    return rlx_vec_push(&r->ctx->memory, &r->work, (size_t)at) ? RLX_STEP_ON : RLX_STEP_STOP;
 }
 
 bool rlx_reach(rlx_context *ctx, const rlx_module *m, bool *reached)
 {
     reaching r = { .ctx = ctx, .m = m, .reached = reached };
     rlx_walker w = { .enter = reach, .user = &r, .unique = true };
-    bool lost = false, good = true;
+    bool good = true;
     for (size_t i = 0; good && i < m->num_functions; i++)
         good = !reached[i] || rlx_vec_push(&ctx->memory, &r.work, i);
     while (good && r.work.len) {
-        rlx_walk(&ctx->memory, m->functions[rlx_vec_pop(&r.work)], &w, &lost);
-        good = !lost && !r.failed;
+        rlx_walk(&ctx->memory, m->functions[rlx_vec_pop(&r.work)], &w, NULL);
+        good = !ctx->diags.out_of_memory;
     }
     rlx_vec_free(&ctx->memory, &r.work);
     return good;
@@ -45,16 +43,15 @@ typedef struct collecting {
     rlx_context *ctx;
     rlx_global_vars *out;
     rlx_ptrmap seen;
-    bool called, failed;
+    bool called;
 } collecting;
 
 static enum rlx_step take(collecting *c, const rlx_node *n)
 {
     const rlx_global_var *gv = rlx_as_global_var(n);
-    if (gv && !rlx_ptrmap_has(&c->seen, gv))
-        c->failed = !rlx_ptrmap_put(&c->seen, gv, 1) ||
-                    !rlx_vec_push(&c->ctx->memory, c->out, gv);
-    return c->failed ? RLX_STEP_STOP : RLX_STEP_ON;
+    bool good = !gv || rlx_ptrmap_has(&c->seen, gv) ||
+                (rlx_ptrmap_put(&c->seen, gv, 1) && rlx_vec_push(&c->ctx->memory, c->out, gv));
+    return good ? RLX_STEP_ON : RLX_STEP_STOP;
 }
 
 /* Collects the callees of a call: its own, and a function handed to an operator. */
@@ -86,13 +83,12 @@ bool rlx_mentioned_globals(rlx_context *ctx, const rlx_node *n, bool called, rlx
     collecting c = { .ctx = ctx, .out = out, .called = called };
     rlx_walker w = { .enter = collect, .user = &c, .unique = true };
     const rlx_module *m = rlx_as_module(n);
-    bool lost = false;
     rlx_ptrmap_init(&c.seen, &ctx->memory);
     /* One by one: a module's own list of names would come first, and each node comes once. */
-    for (size_t i = 0; m && i < m->num_functions && !lost && !c.failed; i++)
-        rlx_walk(&ctx->memory, m->functions[i], &w, &lost);
+    for (size_t i = 0; m && i < m->num_functions && !ctx->diags.out_of_memory; i++)
+        rlx_walk(&ctx->memory, m->functions[i], &w, NULL);
     if (!m)
-        rlx_walk(&ctx->memory, n, &w, &lost);
+        rlx_walk(&ctx->memory, n, &w, NULL);
     rlx_ptrmap_free(&c.seen);
-    return !lost && !c.failed;
+    return !ctx->diags.out_of_memory;
 }

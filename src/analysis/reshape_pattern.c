@@ -13,20 +13,11 @@ typedef struct nest {
     RLX_VEC(const rlx_for_stmt *) loops;
     RLX_VEC(const rlx_prim *) from, to;   /* variables of blocks -> what they stand for */
     const rlx_buffer_store *store;
-    bool failed;                          /* out of memory */
 } nest;
-
-static bool lost(nest *n)
-{
-    n->failed = true;
-    return false;
-}
 
 static const rlx_prim *in_loops(nest *n, const rlx_prim *p)
 {
-    const rlx_prim *out = rlx_substitute(n->ctx, p, n->from.data, n->to.data, n->from.len);
-    n->failed |= !out;
-    return out;
+    return rlx_substitute(n->ctx, p, n->from.data, n->to.data, n->from.len);
 }
 
 /* ---- down to the store ---------------------------------------------------------------------- */
@@ -38,11 +29,9 @@ static bool enter_loop(nest *n, const rlx_for_stmt *f)
     if (!rlx_is_int_value(f->min, 0) || f->thread_binding || !v)
         return false;
     bool fixed = rlx_int_literal(f->extent, &extent);
-    if (!rlx_scope_add(&n->scope, v, true) ||
-        (fixed && extent > 0 && !rlx_scope_bound(&n->scope, v, 0, extent - 1)) ||
-        !rlx_vec_push(&n->ctx->memory, &n->loops, f))
-        return lost(n);
-    return true;
+    return rlx_scope_add(&n->scope, v, true) &&
+           (!fixed || extent <= 0 || rlx_scope_bound(&n->scope, v, 0, extent - 1)) &&
+           rlx_vec_push(&n->ctx->memory, &n->loops, f);
 }
 
 static bool enter_block(nest *n, const rlx_block_realize *r)
@@ -61,7 +50,7 @@ static bool enter_block(nest *n, const rlx_block_realize *r)
             rlx_substitute(n->ctx, r->iter_values[i], n->from.data, n->to.data, known);
         if (!value || !rlx_vec_push(&n->ctx->memory, &n->from, iter->var) ||
             !rlx_vec_push(&n->ctx->memory, &n->to, value))
-            return lost(n);
+            return false;
     }
     return true;
 }
@@ -98,7 +87,6 @@ static const rlx_prim *flat(nest *n, const rlx_prim *const *indices, const rlx_p
                     : NULL;
         sum = sum ? rlx_fold_add(n->ctx, sum, rlx_fold_cast(n->ctx, RELAX_INT64, index)) : NULL;
     }
-    n->failed |= !sum;
     return sum;
 }
 
@@ -107,7 +95,6 @@ static const rlx_prim *product(nest *n, const rlx_prim *const *dims, size_t coun
     const rlx_prim *p = rlx_int64(n->ctx, 1);
     for (size_t i = 0; p && i < count; i++)
         p = rlx_fold_mul(n->ctx, p, rlx_fold_cast(n->ctx, RELAX_INT64, dims[i]));
-    n->failed |= !p;
     return p;
 }
 
@@ -132,7 +119,7 @@ static bool covers_by_dimension(nest *n, const rlx_buffer *b)
         else
             yes = k < n->loops.len && !rlx_ptrmap_has(&used, index) &&
                   equal(n, n->loops.data[k]->extent, b->shape[i]) &&
-                  (rlx_ptrmap_put(&used, index, 1) || lost(n));
+                  rlx_ptrmap_put(&used, index, 1);
     }
     rlx_ptrmap_free(&used);
     return yes;
@@ -149,7 +136,6 @@ static bool covers_by_counting(nest *n, const rlx_prim *written, const rlx_prim 
         count = extent ? rlx_fold_mul(n->ctx, count, extent) : NULL;
         count = count && var ? rlx_fold_add(n->ctx, count, var) : NULL;
     }
-    n->failed |= !count || !all;
     return equal(n, written, count) && equal(n, all, elements);
 }
 
@@ -174,7 +160,7 @@ static bool add_sizes(nest *n, const rlx_buffer *b)
     for (size_t i = 0; good && i < vars.len; i++)
         good = rlx_scope_add(&n->scope, vars.data[i], true);
     rlx_vec_free(&n->ctx->memory, &vars);
-    return good || lost(n);
+    return good;
 }
 
 static bool copies_in_order(nest *n, const rlx_prim_func *f)

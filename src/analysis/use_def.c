@@ -24,14 +24,7 @@ typedef struct finder {
     uint8_t kind;
     int64_t position;
     uintptr_t serial;           /* changes wherever `by` does */
-    bool failed;
 } finder;
-
-static enum rlx_step fail(finder *f)
-{
-    f->failed = true;
-    return RLX_STEP_STOP;
-}
 
 /* Number of a variable, given one if it is new; SIZE_MAX when out of memory. */
 static size_t number_of(finder *f, const rlx_node *var)
@@ -65,10 +58,7 @@ static bool add_use(finder *f, const rlx_node *var, uint8_t kind)
 
 static bool use_in_info(void *user, const rlx_node *var)
 {
-    finder *f = user;
-    if (!add_use(f, var, RLX_USE_STRUCT_INFO))
-        f->failed = true;
-    return !f->failed;
+    return add_use(user, var, RLX_USE_STRUCT_INFO);
 }
 
 /* ---- definitions ---------------------------------------------------------------------------- */
@@ -132,7 +122,7 @@ static enum rlx_step open_place(finder *f, const rlx_node *n, const rlx_binding 
 {
     place p = { n, f->by, f->kind };
     if (!rlx_vec_push(f->m, &f->places, p))
-        return fail(f);
+        return RLX_STEP_STOP;
     f->by = by;
     f->kind = kind;
     f->serial++;
@@ -145,11 +135,11 @@ static enum rlx_step enter_var(finder *f, const rlx_node *n, const rlx_field *vi
     bool def = via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS);
     uint8_t kind = via && is_result(via, n, parent) ? RLX_USE_RESULT : f->kind;
     if (def ? !define(f, n, parent) : !add_use(f, n, kind))
-        return fail(f);
+        return RLX_STEP_STOP;
     if (!def)
         return RLX_STEP_SKIP;
     const rlx_sinfo *s = ((const rlx_var *)n)->sinfo;
-    return !s || rlx_each_mention(&f->mentions, s) ? RLX_STEP_SKIP : fail(f);
+    return !s || rlx_each_mention(&f->mentions, s) ? RLX_STEP_SKIP : RLX_STEP_STOP;
 }
 
 /* An operand seen before in the same binding adds nothing. */
@@ -161,13 +151,12 @@ static bool seen_here(finder *f, const rlx_node *n)
         return false;
     if (rlx_ptrmap_find(&f->seen, n, &in) && in == here)
         return true;
-    if (!rlx_ptrmap_put(&f->seen, n, here))
-        f->failed = true;
+    (void)rlx_ptrmap_put(&f->seen, n, here);
     return false;
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step note_use_or_def(void *user, const rlx_node *n, const rlx_field *via,
+                                     const rlx_node *parent)
 {
     finder *f = user;
     int family = rlx_family_of(n);
@@ -177,13 +166,13 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
         n->kind == RLX_NODE_PRIM_FUNC || family == RLX_FAMILY_ATTR || family == RLX_FAMILY_PRIM)
         return RLX_STEP_SKIP;
     if (n->flags & RLX_FLAG_INTERNED)
-        return rlx_each_mention(&f->mentions, n) ? RLX_STEP_SKIP : fail(f);
+        return rlx_each_mention(&f->mentions, n) ? RLX_STEP_SKIP : RLX_STEP_STOP;
     if (family == RLX_FAMILY_BINDING)
         return open_place(f, n, n, RLX_USE_VALUE);
     if (via && is_result(via, n, parent))
         return open_place(f, n, f->by, RLX_USE_RESULT);
     bool seen = seen_here(f, n);
-    return f->failed ? RLX_STEP_STOP : seen ? RLX_STEP_SKIP : RLX_STEP_ON;
+    return f->ctx->diags.out_of_memory ? RLX_STEP_STOP : seen ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
 static enum rlx_step leave(void *user, const rlx_node *n)
@@ -224,15 +213,14 @@ static bool sort_names(finder *f)
 bool rlx_use_def_find(rlx_use_def *u, rlx_context *ctx, const rlx_node *n)
 {
     finder f = { .u = u, .ctx = ctx, .m = &ctx->memory, .root = n, .kind = RLX_USE_VALUE };
-    rlx_walker w = { .enter = enter, .leave = leave, .user = &f, .annotations = true };
-    bool lost = false;
+    rlx_walker w = { .enter = note_use_or_def, .leave = leave, .user = &f, .annotations = true };
     *u = (rlx_use_def){ .ctx = ctx };
     rlx_ptrmap_init(&u->index, f.m);
     rlx_map_init(&u->names, f.m);
     rlx_ptrmap_init(&f.seen, f.m);
     rlx_mentions_init(&f.mentions, ctx, use_in_info, &f);
-    rlx_walk(f.m, n, &w, &lost);
-    bool good = !lost && !f.failed && sort_uses(&f) && sort_names(&f);
+    bool good = rlx_walk(f.m, n, &w, NULL) != RLX_STEP_STOP && !ctx->diags.out_of_memory &&
+                sort_uses(&f) && sort_names(&f);
     rlx_mentions_free(&f.mentions);
     rlx_ptrmap_free(&f.seen);
     rlx_vec_free(f.m, &f.places);

@@ -6,7 +6,6 @@ typedef struct collect {
     rlx_context *ctx;
     rlx_ptrmap seen;      /* variable -> bits */
     RLX_VEC(const rlx_node *) order;  /* by first occurrence */
-    bool failed;
 } collect;
 enum { MENTIONED = 1, BOUND = 2, PLACEHOLDER = 4 };
 
@@ -14,10 +13,9 @@ static enum rlx_step note(collect *c, const rlx_node *n, unsigned bit)
 {
     uintptr_t bits = 0;
     bool known = rlx_ptrmap_find(&c->seen, n, &bits);
-    if (!rlx_ptrmap_put(&c->seen, n, bits | bit) ||
-        (!known && !rlx_vec_push(&c->ctx->memory, &c->order, n)))
-        c->failed = true;
-    return c->failed ? RLX_STEP_STOP : RLX_STEP_ON;
+    bool good = rlx_ptrmap_put(&c->seen, n, bits | bit) &&
+                (known || rlx_vec_push(&c->ctx->memory, &c->order, n));
+    return good ? RLX_STEP_ON : RLX_STEP_STOP;
 }
 
 /* Relax variables: bound where they are defined. */
@@ -34,10 +32,9 @@ static enum rlx_step enter_var(void *user, const rlx_node *n, const rlx_field *v
 static bool walk_vars(collect *c, const rlx_node *n)
 {
     rlx_walker w = { .enter = enter_var, .user = c, .annotations = true, .unique = true };
-    bool lost = false;
     rlx_ptrmap_init(&c->seen, &c->ctx->memory);
-    rlx_walk(&c->ctx->memory, n, &w, &lost);
-    return !c->failed && !lost;
+    rlx_walk(&c->ctx->memory, n, &w, NULL);
+    return !c->ctx->diags.out_of_memory;
 }
 
 /* Those of c->order whose bits under `mask` equal `want`. */
@@ -95,13 +92,13 @@ static enum rlx_step enter_size(void *user, const rlx_node *n, const rlx_field *
     if (n->kind == RLX_NODE_PRIM_VAR)
         return note(c, n, rlx_field_is_def(via) ? BOUND : MENTIONED);
     for (size_t i = 0; f && i < f->num_params; i++)
-        c->failed |= !rlx_each_position(&c->ctx->memory, ((const rlx_var *)f->params[i])->sinfo,
-                                        bind_position, c);
+        (void)rlx_each_position(&c->ctx->memory, ((const rlx_var *)f->params[i])->sinfo,
+                                bind_position, c);
     if (cast)
-        c->failed |= !rlx_each_position(&c->ctx->memory, cast->sinfo, bind_position, c);
+        (void)rlx_each_position(&c->ctx->memory, cast->sinfo, bind_position, c);
     for (size_t i = 0; s && i < s->num_binders; i++)
         note(c, s->binders[i], BOUND | PLACEHOLDER);
-    return c->failed ? RLX_STEP_STOP : RLX_STEP_ON;
+    return c->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
 static bool collect_sizes(rlx_context *ctx, const rlx_node *n, uintptr_t mask, uintptr_t want,
@@ -109,16 +106,14 @@ static bool collect_sizes(rlx_context *ctx, const rlx_node *n, uintptr_t mask, u
 {
     collect c = { .ctx = ctx };
     rlx_walker w = { .enter = enter_size, .user = &c, .annotations = true, .unique = true };
-    bool lost = false;
     rlx_ptrmap_init(&c.seen, &ctx->memory);
-    rlx_walk(&ctx->memory, n, &w, &lost);
-    bool good = !c.failed && !lost;
+    rlx_walk(&ctx->memory, n, &w, NULL);
+    bool good = !ctx->diags.out_of_memory;
     for (size_t i = 0; good && i < c.order.len; i++) {
         uintptr_t bits = 0;
         rlx_ptrmap_find(&c.seen, c.order.data[i], &bits);
-        if ((bits & mask) == want &&
-            !rlx_vec_push(&ctx->memory, out, (const rlx_prim_var *)c.order.data[i]))
-            good = rlx_no_memory(ctx);
+        if ((bits & mask) == want)
+            good = rlx_vec_push(&ctx->memory, out, (const rlx_prim_var *)c.order.data[i]);
     }
     rlx_ptrmap_free(&c.seen);
     rlx_vec_free(&ctx->memory, &c.order);

@@ -24,10 +24,10 @@ static const char *function_name(rlx_wf *w, int64_t index)
                                                                 : "?";
 }
 
-static const char *dtype_text(int64_t t, char room[RLX_DTYPE_TEXT])
+static const char *dtype_text(int64_t t, char text[RLX_DTYPE_TEXT])
 {
-    rlx_dtype_name((rlx_dtype)t, room);
-    return room;
+    rlx_dtype_name((rlx_dtype)t, text);
+    return text;
 }
 
 /* The report; false if it was muted or lost: then no note belongs to it. */
@@ -466,12 +466,7 @@ static void say_stage(rlx_wf *w, enum rlx_stage stage)
 
 static const rlx_attr_string *symbol_of(const rlx_node *function)
 {
-    const rlx_function *f = rlx_as_function(function);
-    const rlx_prim_func *prim = rlx_as_prim_func(function);
-    return rlx_as_attr_string(rlx_attrs_get(f      ? f->attrs
-                                            : prim ? prim->attrs
-                                                   : NULL,
-                                            "global_symbol"));
+    return rlx_as_attr_string(rlx_attrs_get(rlx_function_attrs(function), "global_symbol"));
 }
 
 static rlx_place function_place(const rlx_wf *w, size_t i)
@@ -492,8 +487,7 @@ static void claim_name(rlx_wf *w, rlx_ptrmap *taken, const rlx_string *text, siz
 {
     uintptr_t other;
     if (!rlx_ptrmap_find(taken, text, &other)) {
-        if (!rlx_ptrmap_put(taken, text, i))
-            rlx_wf_no_memory(w);
+        (void)rlx_ptrmap_put(taken, text, i);
         return;
     }
     rlx_finding *f = other != i ? rlx_wf_found(w, RLX_WX05, symbol ? RLX_WF_SYMBOL : RLX_WF_PLAIN,
@@ -511,7 +505,7 @@ static void check_names(rlx_wf *w)
     rlx_ptrmap taken;
     bool any_public = false;
     rlx_ptrmap_init(&taken, MEMORY(w));
-    for (size_t i = 0; i < w->module->num_functions && !w->failed; i++) {
+    for (size_t i = 0; i < w->module->num_functions && !w->ctx->diags.out_of_memory; i++) {
         const rlx_global_var *gv = rlx_as_global_var(w->module->gvars[i]);
         const rlx_attr_string *symbol = symbol_of(w->module->functions[i]);
         claim_name(w, &taken, gv->name, i, NULL);
@@ -536,7 +530,7 @@ static void check_names(rlx_wf *w)
 
 static void find_recursive_calls(rlx_wf *w, const uint32_t *group)
 {
-    for (size_t i = 0; i < w->mentions.len && !w->failed; i++) {
+    for (size_t i = 0; i < w->mentions.len && !w->ctx->diags.out_of_memory; i++) {
         const rlx_wf_mention m = w->mentions.data[i];
         if (!m.in_block || group[m.from] != group[m.to])
             continue;
@@ -559,7 +553,7 @@ static void find_unstated_results(rlx_wf *w, const uint32_t *group, const bool *
         if (group[w->mentions.data[i].from] == group[w->mentions.data[i].to] &&
             !mention[w->mentions.data[i].to])
             mention[w->mentions.data[i].to] = w->mentions.data[i].place;
-    for (size_t i = 0; i < w->module->num_functions && !w->failed; i++) {
+    for (size_t i = 0; i < w->module->num_functions && !w->ctx->diags.out_of_memory; i++) {
         const rlx_function *f = rlx_as_function(w->module->functions[i]);
         rlx_finding *found = f && recursive[i] && !f->ret_stated
                                  ? rlx_wf_found(w, RLX_WF08, RLX_WF_PLAIN, function_place(w, i),
@@ -575,15 +569,13 @@ static void find_unstated_results(rlx_wf *w, const uint32_t *group, const bool *
 static void check_recursion(rlx_wf *w)
 {
     size_t n = w->module->num_functions;
-    if (!w->mentions.len || w->failed)
+    if (!w->mentions.len || w->ctx->diags.out_of_memory)
         return;
     uint32_t *group = rlx_mem_alloc_zero(MEMORY(w), n * sizeof *group);
     bool *recursive = rlx_mem_alloc_zero(MEMORY(w), n);
     rlx_place *mention = rlx_mem_alloc_zero(MEMORY(w), n * sizeof *mention);
-    if (!group || !recursive || !mention ||
-        !rlx_wf_groups(w->ctx, n, w->mentions.data, w->mentions.len, group, recursive)) {
-        rlx_wf_no_memory(w);
-    } else {
+    if (group && recursive && mention &&
+        rlx_wf_groups(w->ctx, n, w->mentions.data, w->mentions.len, group, recursive)) {
         find_recursive_calls(w, group);
         find_unstated_results(w, group, recursive, mention);
     }
@@ -668,14 +660,14 @@ static bool check(rlx_context *ctx, const rlx_module *m, const rlx_module *befor
     say_stage(&w, RLX_STAGE_ANY);
     /* Later stages only make sense on what passed the first. */
     if ((stage == RLX_STAGE_NORMAL || stage == RLX_STAGE_EXPLICIT) &&
-        rlx_error_count(ctx) == errors && !w.failed) {
+        rlx_error_count(ctx) == errors && !ctx->diags.out_of_memory) {
         check_normal_form(&w);
         say_stage(&w, RLX_STAGE_NORMAL);
     }
     if (stage == RLX_STAGE_EXPLICIT)
         say_stage(&w, RLX_STAGE_EXPLICIT);
     /* Once for a program, not after each pass. */
-    if (w.warns && rlx_error_count(ctx) == errors && !w.failed)
+    if (w.warns && rlx_error_count(ctx) == errors && !ctx->diags.out_of_memory)
         warn(&w);
     release(&w);
     return rlx_error_count(ctx) == errors;

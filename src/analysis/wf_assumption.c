@@ -32,8 +32,8 @@ static void note_names(stating *s)
     for (size_t i = rlx_vec_last(&w->marks).sizes; i < w->open_sizes.len; i++) {
         const rlx_prim_var *v = w->sizes.data[w->open_sizes.data[i]].var;
         const rlx_string *name = v->name ? rlx_string_interned(w->ctx, v->name) : NULL;
-        if (name && !rlx_ptrmap_put(&s->bound, name, 1))
-            rlx_wf_no_memory(w);
+        if (name)
+            (void)rlx_ptrmap_put(&s->bound, name, 1);
     }
 }
 
@@ -94,8 +94,7 @@ static const rlx_scope *facts(rlx_wf *w)
         return &w->facts;
     rlx_scope_forget(&w->facts, 0);
     w->facts_of = f;
-    if (!rlx_scope_enter_function(&w->facts, f))
-        rlx_wf_no_memory(w);
+    (void)rlx_scope_enter_function(&w->facts, f);
     return &w->facts;
 }
 
@@ -145,8 +144,6 @@ static void check_promised(rlx_wf *w, const rlx_call *call, const rlx_function *
         if (rlx_ptrmap_find(&pairs, promised->data[i].var, &at))
             check_pair(w, call, callee, &promised->data[i], &m->list.data[at - 1]);
     }
-    if (!ok)
-        rlx_wf_no_memory(w);
     rlx_ptrmap_free(&pairs);
 }
 
@@ -157,8 +154,7 @@ void rlx_wf_call_assumptions(rlx_wf *w, const rlx_call *call, const rlx_function
     rlx_mapping m;
     if (!s || s->derive || s->num_params != call->num_args)
         return;
-    if (!rlx_assumed(w->ctx, callee->attrs, s->binders, s->num_binders, &promised))
-        rlx_wf_no_memory(w);
+    (void)rlx_assumed(w->ctx, callee->attrs, s->binders, s->num_binders, &promised);
     rlx_mapping_init(&m, w->ctx, promised.len ? facts(w) : NULL, s->binders, s->num_binders);
     for (size_t i = 0; promised.len && i < call->num_args; i++) {
         const rlx_sinfo *have =

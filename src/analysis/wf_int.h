@@ -111,7 +111,6 @@ typedef struct rlx_wf {
     enum rlx_stage stage;
     rlx_device_table devices;                      /* that the module lists */
     const rlx_diag *known, *known_end;             /* what had been reported before; or NULL */
-    bool failed;                                   /* out of memory */
     bool warns;                                    /* of what is allowed: once for a program */
     bool notes, notes_scalars;                     /* what is a note on request; WF18 of them */
     bool mutates;                                  /* there is an in-place call */
@@ -146,10 +145,9 @@ typedef struct rlx_wf {
     const rlx_function *facts_of; /* of rlx_wf_call_assumptions */
 } rlx_wf;
 
-/* New finding; NULL when out of memory (failed is set). */
+/* New finding; NULL when out of memory. */
 rlx_finding *rlx_wf_found(rlx_wf *w, enum rlx_code_id code, enum rlx_wf_detail detail,
                           rlx_place place, const rlx_node *a);
-bool rlx_wf_no_memory(rlx_wf *w);
 RLX_INLINE bool rlx_wf_known_good(const rlx_wf *w, const void *n)
 {
     uintptr_t epoch;
@@ -157,8 +155,7 @@ RLX_INLINE bool rlx_wf_known_good(const rlx_wf *w, const void *n)
 }
 RLX_INLINE void rlx_wf_remember(rlx_wf *w, const void *n)
 {
-    if (!rlx_ptrmap_put(&w->checked, n, w->epoch))
-        rlx_wf_no_memory(w);
+    (void)rlx_ptrmap_put(&w->checked, n, w->epoch);
 }
 
 /* Forgets what was found in order so far: it is looked at again. */

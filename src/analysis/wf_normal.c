@@ -5,7 +5,7 @@
 
 typedef struct check {
     rlx_context *ctx;
-    bool report, good, failed;           /* failed: out of memory */
+    bool report, good;
     RLX_VEC(const rlx_seq_expr *) pending;  /* sequences still to be looked at */
     RLX_VEC(const rlx_expr *) fields;    /* of tuples */
     rlx_ptrmap tuples;                   /* tuples of leaves: shared ones are looked at once */
@@ -24,10 +24,9 @@ static const char *kind_name(const rlx_expr *e)
     }
 }
 
-static bool no_memory(check *c)
+static bool goes_on(const check *c)
 {
-    c->failed = true;
-    return false;
+    return (c->good || c->report) && !c->ctx->diags.out_of_memory;
 }
 
 /* Violation `code`; what: text for "... is a call; it must be a variable", with place of e or
@@ -58,21 +57,21 @@ static const rlx_expr *not_leaf(check *c, const rlx_expr *e)
         return is_plain(e) ? NULL : e;
     c->fields.len = 0;
     if (!rlx_vec_push(&c->ctx->memory, &c->fields, e))
-        return no_memory(c), NULL;
+        return NULL;
     while (c->fields.len && !bad) {
         const rlx_expr *top = rlx_vec_pop(&c->fields);
         const rlx_tuple *t = rlx_as_tuple(top);
         if (!t) {
-            bad = not_leaf(c, top); /* one level: top is no tuple */
+            bad = top;
             continue;
         }
         if (rlx_ptrmap_has(&c->tuples, t))
             continue;
         if (!rlx_ptrmap_put(&c->tuples, t, 1))
-            return no_memory(c), NULL;
+            return NULL;
         for (size_t i = t->num_fields; i-- > 0;)
-            if (!rlx_vec_push(&c->ctx->memory, &c->fields, t->fields[i]))
-                return no_memory(c), NULL;
+            if (!is_plain(t->fields[i]) && !rlx_vec_push(&c->ctx->memory, &c->fields, t->fields[i]))
+                return NULL;
     }
     /* A tuple that fails is reported each time it occurs. */
     if (bad)
@@ -125,8 +124,7 @@ static void body(check *c, const rlx_expr *e, const char *what)
 {
     const rlx_seq_expr *seq = rlx_as_seq_expr(e);
     if (seq) {
-        if (!rlx_vec_push(&c->ctx->memory, &c->pending, seq))
-            no_memory(c);
+        (void)rlx_vec_push(&c->ctx->memory, &c->pending, seq);
         return;
     }
     c->good = false;
@@ -171,7 +169,7 @@ static void block(check *c, const rlx_block *b, const rlx_block *before)
         if (c->report)
             rlx_error(c->ctx, RLX_NF04, b->place, "%s", what);
     }
-    for (size_t i = 0; i < b->num_bindings && (c->good || c->report) && !c->failed; i++) {
+    for (size_t i = 0; i < b->num_bindings && goes_on(c); i++) {
         const rlx_node *n = b->bindings[i];
         value(c, n->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)n)->value
                                                  : ((const rlx_match_cast *)n)->value);
@@ -181,7 +179,7 @@ static void block(check *c, const rlx_block *b, const rlx_block *before)
 static void sequence(check *c, const rlx_seq_expr *seq)
 {
     const rlx_block *before = NULL;
-    for (size_t i = 0; i < seq->num_blocks && (c->good || c->report) && !c->failed; i++) {
+    for (size_t i = 0; i < seq->num_blocks && goes_on(c); i++) {
         const rlx_block *b = rlx_as_block(seq->blocks[i]);
         block(c, b, before);
         before = b;
@@ -194,10 +192,10 @@ bool rlx_is_normal(rlx_context *ctx, const rlx_function *f, bool report)
     check c = { .ctx = ctx, .report = report, .good = true };
     rlx_ptrmap_init(&c.tuples, &ctx->memory);
     body(&c, f->body, "function body");
-    while (c.pending.len && (c.good || report) && !c.failed)
+    while (c.pending.len && goes_on(&c))
         sequence(&c, rlx_vec_pop(&c.pending));
     rlx_vec_free(&ctx->memory, &c.pending);
     rlx_vec_free(&ctx->memory, &c.fields);
     rlx_ptrmap_free(&c.tuples);
-    return c.good && !c.failed;
+    return c.good && !ctx->diags.out_of_memory;
 }

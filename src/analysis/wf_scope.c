@@ -4,21 +4,11 @@
 
 #define MEMORY(w) (&(w)->ctx->memory)
 
-bool rlx_wf_no_memory(rlx_wf *w)
-{
-    w->failed = true;
-    return false;
-}
-
 rlx_finding *rlx_wf_found(rlx_wf *w, enum rlx_code_id code, enum rlx_wf_detail detail,
                           rlx_place place, const rlx_node *a)
 {
     rlx_finding f = { .code = (uint16_t)code, .detail = (uint8_t)detail, .place = place, .a = a };
-    if (!rlx_vec_push(MEMORY(w), &w->findings, f)) {
-        rlx_wf_no_memory(w);
-        return NULL;
-    }
-    return &rlx_vec_last(&w->findings);
+    return rlx_vec_push(MEMORY(w), &w->findings, f) ? &rlx_vec_last(&w->findings) : NULL;
 }
 
 /* ---- variables ------------------------------------------------------------------------------ */
@@ -30,10 +20,8 @@ static rlx_wf_var *var_info(rlx_wf *w, const rlx_var *v, enum rlx_wf_state state
         return &w->vars.data[at];
     rlx_wf_var info = { .var = v, .state = (uint8_t)state, .function = UINT32_MAX };
     at = w->vars.len;
-    if (!rlx_vec_push(MEMORY(w), &w->vars, info) || !rlx_id_map_put(&w->var_at, &v->node, at)) {
-        rlx_wf_no_memory(w);
+    if (!rlx_vec_push(MEMORY(w), &w->vars, info) || !rlx_id_map_put(&w->var_at, &v->node, at))
         return NULL;
-    }
     return &w->vars.data[at];
 }
 
@@ -53,9 +41,10 @@ static void open_var(rlx_wf *w, rlx_wf_var *info, bool dataflow, bool param)
     info->block = dataflow ? w->block : 0;
     info->literals = (uint32_t)w->functions.len;
     info->param = param;
-    if (info->block ? !rlx_vec_push(MEMORY(w), &w->open_dataflow, at)
-                    : !rlx_vec_push(MEMORY(w), &w->open_vars, at))
-        rlx_wf_no_memory(w);
+    if (info->block)
+        (void)rlx_vec_push(MEMORY(w), &w->open_dataflow, at);
+    else
+        (void)rlx_vec_push(MEMORY(w), &w->open_vars, at);
 }
 
 static void bound_again(rlx_wf *w, rlx_wf_var *info, rlx_place place, bool param)
@@ -172,7 +161,6 @@ size_t rlx_wf_size_index(rlx_wf *w, const rlx_prim_var *v)
     at = w->sizes.len;
     if (rlx_vec_push(MEMORY(w), &w->sizes, info) && rlx_id_map_put(&w->size_at, &v->node, at))
         return at;
-    rlx_wf_no_memory(w);
     return SIZE_MAX;
 }
 
@@ -202,8 +190,7 @@ void rlx_wf_bind_size(rlx_wf *w, const rlx_prim_var *v, rlx_place place)
     is_shared(w, info, place);
     info->state = RLX_WF_OPEN;
     info->function = w->function;
-    if (!rlx_vec_push(MEMORY(w), &w->open_sizes, (uint32_t)at))
-        rlx_wf_no_memory(w);
+    (void)rlx_vec_push(MEMORY(w), &w->open_sizes, (uint32_t)at);
 }
 
 /* One complaint about a variable in each binding; none about what was only derived from an
@@ -247,8 +234,7 @@ void rlx_wf_use_size(rlx_wf *w, const rlx_prim_var *v, const rlx_wf_spot *spot, 
 void rlx_wf_open_scope(rlx_wf *w)
 {
     rlx_wf_mark m = { w->open_vars.len, w->open_dataflow.len, w->open_sizes.len, w->block };
-    if (!rlx_vec_push(MEMORY(w), &w->marks, m))
-        rlx_wf_no_memory(w);
+    (void)rlx_vec_push(MEMORY(w), &w->marks, m);
 }
 
 static void close_down_to(rlx_wf *w, rlx_wf_mark m)

@@ -26,7 +26,7 @@ static bool is_arithmetic(const rlx_prim *p)
 
 static bool push_prim(rlx_wf *w, const rlx_prim *p)
 {
-    return rlx_vec_push(MEMORY(w), &w->pending, p) || rlx_wf_no_memory(w);
+    return rlx_vec_push(MEMORY(w), &w->pending, p);
 }
 
 /* Variables in scope, kinds allowed. Shared parts are looked at once. */
@@ -35,7 +35,7 @@ static void check_prim(rlx_wf *w, const rlx_prim *p, rlx_wf_spot *spot)
     size_t found = w->findings.len;
     w->pending.len = 0;
     push_prim(w, p);
-    while (w->pending.len && !w->failed) {
+    while (w->pending.len && !w->ctx->diags.out_of_memory) {
         const rlx_prim *n = rlx_vec_pop(&w->pending);
         if (n->kind == RLX_NODE_PRIM_VAR) {
             rlx_wf_use_size(w, (const rlx_prim_var *)n, spot, n != p);
@@ -117,8 +117,7 @@ static void check_dtype(rlx_wf *w, rlx_dtype t, rlx_place place)
 void rlx_wf_device(rlx_wf *w, const rlx_node *vdevice, rlx_place place)
 {
     const rlx_attr_list *list = rlx_listed_vdevices(w->module);
-    if (!rlx_device_table_fill(&w->devices, list))
-        rlx_wf_no_memory(w);
+    (void)rlx_device_table_fill(&w->devices, list);
     if (rlx_device_number(&w->devices, vdevice) >= 0)
         return;
     rlx_finding *f = rlx_wf_found(w, RLX_WF24, RLX_WF_PLAIN, place, vdevice);
@@ -208,8 +207,7 @@ static void open_binder(rlx_wf *w, const rlx_prim_var *v)
     if (at == SIZE_MAX || w->sizes.data[at].state == RLX_WF_OPEN)
         return;
     w->sizes.data[at].state = RLX_WF_OPEN;
-    if (!rlx_vec_push(MEMORY(w), &w->binders, (uint32_t)at))
-        rlx_wf_no_memory(w);
+    (void)rlx_vec_push(MEMORY(w), &w->binders, (uint32_t)at);
 }
 
 static void open_position(void *user, const rlx_prim *p, bool is_size)
@@ -221,8 +219,7 @@ static void open_position(void *user, const rlx_prim *p, bool is_size)
 static void push_part(rlx_wf *w, const rlx_sinfo *s, uint32_t depth, uint32_t binders)
 {
     rlx_wf_part part = { s, depth, binders, w->epoch };
-    if (!rlx_vec_push(MEMORY(w), &w->parts, part))
-        rlx_wf_no_memory(w);
+    (void)rlx_vec_push(MEMORY(w), &w->parts, part);
 }
 
 /* Binders of a description are in scope within it: its own, and what stands alone in its
@@ -240,8 +237,7 @@ static void enter_func(rlx_wf *w, const rlx_func_sinfo *s, uint32_t depth, rlx_w
         if (rlx_as_prim_var(s->binders[i]))
             open_binder(w, (const rlx_prim_var *)s->binders[i]);
     for (size_t i = 0; i < s->num_params; i++)
-        if (!rlx_each_position(MEMORY(w), s->params[i], open_position, w))
-            rlx_wf_no_memory(w);
+        (void)rlx_each_position(MEMORY(w), s->params[i], open_position, w);
     push_part(w, NULL, depth, mark);
     rlx_wf_new_epoch(w);
     if (s->ret)
@@ -323,7 +319,7 @@ void rlx_wf_sinfo(rlx_wf *w, const rlx_sinfo *s, rlx_wf_spot spot)
         return;
     w->parts.len = 0;
     push_part(w, s, 0, 0);
-    while (w->parts.len && !w->failed) {
+    while (w->parts.len && !w->ctx->diags.out_of_memory) {
         rlx_wf_part part = rlx_vec_pop(&w->parts);
         if (!part.s)
             leave_func(w, part.binders, part.epoch);
@@ -352,7 +348,6 @@ static void bind_position(void *user, const rlx_prim *p, bool is_size)
 void rlx_wf_bind_sinfo(rlx_wf *w, const rlx_sinfo *s, rlx_place place)
 {
     binding b = { w, place };
-    if (s && s->flags & RLX_FLAG_HAS_VARS &&
-        !rlx_each_position(MEMORY(w), s, bind_position, &b))
-        rlx_wf_no_memory(w);
+    if (s && s->flags & RLX_FLAG_HAS_VARS)
+        (void)rlx_each_position(MEMORY(w), s, bind_position, &b);
 }

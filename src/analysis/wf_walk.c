@@ -15,8 +15,7 @@ enum task {
 static void push_at(rlx_wf *w, enum task kind, const rlx_node *n, rlx_place around)
 {
     rlx_wf_task t = { n, around, (uint8_t)kind };
-    if (!rlx_vec_push(MEMORY(w), &w->tasks, t))
-        rlx_wf_no_memory(w);
+    (void)rlx_vec_push(MEMORY(w), &w->tasks, t);
 }
 
 static void push(rlx_wf *w, enum task kind, const rlx_node *n)
@@ -35,7 +34,7 @@ static bool enter_once(rlx_wf *w, const rlx_node *n)
 {
     if (rlx_ptrmap_has(&w->entered, n))
         return false;
-    return rlx_ptrmap_put(&w->entered, n, 1) || rlx_wf_no_memory(w);
+    return rlx_ptrmap_put(&w->entered, n, 1);
 }
 
 /* ---- functions ------------------------------------------------------------------------------ */
@@ -65,9 +64,8 @@ static void begin_function(rlx_wf *w, const rlx_function *f, const rlx_node *nam
 {
     rlx_wf_function frame = { .function = f, .name = name };
     rlx_wf_open_scope(w);
-    if (!rlx_vec_push(MEMORY(w), &w->functions, frame))
-        rlx_wf_no_memory(w);
-    if (w->failed)
+    (void)rlx_vec_push(MEMORY(w), &w->functions, frame);
+    if (w->ctx->diags.out_of_memory)
         return;
     w->block = 0;
     w->step++;
@@ -117,9 +115,8 @@ static void use_global(rlx_wf *w, const rlx_global_var *gv, rlx_place place, boo
         return;
     }
     /* Only Relax functions can lead back here. */
-    if (rlx_is(w->module->functions[at], RLX_NODE_FUNCTION) &&
-        !rlx_vec_push(MEMORY(w), &w->mentions, m))
-        rlx_wf_no_memory(w);
+    if (rlx_is(w->module->functions[at], RLX_NODE_FUNCTION))
+        (void)rlx_vec_push(MEMORY(w), &w->mentions, m);
 }
 
 /* A call of the local function around it, in a dataflow block. */
@@ -359,8 +356,7 @@ static void visit_sequence(rlx_wf *w, const rlx_expr *e)
         return;
     }
     rlx_wf_open_scope(w);
-    if (!rlx_vec_push(MEMORY(w), &w->sequences, rlx_seq_cursor_begin(e)))
-        rlx_wf_no_memory(w);
+    (void)rlx_vec_push(MEMORY(w), &w->sequences, rlx_seq_cursor_begin(e));
     push(w, TASK_ALONG, e);
 }
 
@@ -476,7 +472,7 @@ static void follow_sequence(rlx_wf *w)
 static void go_along(rlx_wf *w, rlx_wf_task t)
 {
     push(w, TASK_ALONG, t.node);
-    for (size_t level = w->tasks.len; !w->failed && w->tasks.len == level;)
+    for (size_t level = w->tasks.len; !w->ctx->diags.out_of_memory && w->tasks.len == level;)
         follow_sequence(w);
 }
 
@@ -510,12 +506,9 @@ static enum rlx_step check_tir_node(void *user, const rlx_node *n, const rlx_fie
 static void walk_prim_func(rlx_wf *w, const rlx_node *f)
 {
     rlx_walker walker = { .enter = check_tir_node, .user = w, .unique = true };
-    bool lost = false;
     rlx_wf_open_scope(w);
-    rlx_walk(MEMORY(w), f, &walker, &lost);
+    rlx_walk(MEMORY(w), f, &walker, NULL);
     rlx_wf_close_scope(w);
-    if (lost)
-        rlx_wf_no_memory(w);
 }
 
 /* As long as nothing was found, the normal form is looked at here, while the function is in the
@@ -523,12 +516,13 @@ static void walk_prim_func(rlx_wf *w, const rlx_node *f)
 static void look_at_form(rlx_wf *w, const rlx_function *f)
 {
     if (w->stage != RLX_STAGE_ANY && !w->odd_form && f->body)
-        w->odd_form = w->findings.len || w->failed || !rlx_is_normal(w->ctx, f, false);
+        w->odd_form = w->findings.len || w->ctx->diags.out_of_memory ||
+                      !rlx_is_normal(w->ctx, f, false);
 }
 
 void rlx_wf_walk(rlx_wf *w)
 {
-    for (size_t i = 0; i < w->module->num_functions && !w->failed; i++) {
+    for (size_t i = 0; i < w->module->num_functions && !w->ctx->diags.out_of_memory; i++) {
         const rlx_function *f = rlx_as_function(w->module->functions[i]);
         w->function = (uint32_t)i;
         w->block = 0;
@@ -540,7 +534,7 @@ void rlx_wf_walk(rlx_wf *w)
         if (!f)
             continue;
         begin_function(w, f, w->module->gvars[i]);
-        while (w->tasks.len && !w->failed)
+        while (w->tasks.len && !w->ctx->diags.out_of_memory)
             run(w, rlx_vec_pop(&w->tasks));
         look_at_form(w, f);
     }

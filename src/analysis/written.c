@@ -10,7 +10,6 @@
  * and one walk over the module is enough. */
 /* built for size */
 #include "analysis/analysis.h"
-#include "ir/flow.h"
 
 typedef struct search {
     rlx_context *ctx;
@@ -21,7 +20,6 @@ typedef struct search {
     RLX_VEC(const rlx_expr *) pending;
     RLX_VEC(uint8_t) stored;                    /* parameters of the PrimFunc under way */
     const rlx_op_row *in_place, *in_place_packed, *pure_packed, *closure, *pure_closure;
-    bool no_memory;
 } search;
 
 /* ---- classes -------------------------------------------------------------------------------- */
@@ -52,15 +50,15 @@ static uint32_t class_of(search *s, const rlx_node *key)
         return shorten(w, (uint32_t)at);
     uint32_t number = (uint32_t)w->classes.len;
     rlx_written_class fresh = { .parent = number };
-    s->no_memory |= !rlx_vec_push(&s->ctx->memory, &w->classes, fresh) ||
-                    !rlx_ptrmap_put(&w->numbers, key, number);
+    if (rlx_vec_push(&s->ctx->memory, &w->classes, fresh))
+        (void)rlx_ptrmap_put(&w->numbers, key, number);
     return number;
 }
 
 static void join_classes(search *s, const rlx_node *a, const rlx_node *b)
 {
     uint32_t x = class_of(s, a), y = class_of(s, b);
-    if (s->no_memory || x == y)
+    if (s->ctx->diags.out_of_memory || x == y)
         return;
     s->out->classes.data[y].parent = x;
     s->out->classes.data[x].written |= s->out->classes.data[y].written;
@@ -69,7 +67,7 @@ static void join_classes(search *s, const rlx_node *a, const rlx_node *b)
 static void mark(search *s, const rlx_node *key)
 {
     uint32_t at = class_of(s, key);
-    if (!s->no_memory)
+    if (!s->ctx->diags.out_of_memory)
         s->out->any = s->out->classes.data[at].written = true;
 }
 
@@ -77,12 +75,13 @@ static void mark(search *s, const rlx_node *key)
 static void each_variable(search *s, const rlx_expr *leaf, const rlx_node *with)
 {
     s->pending.len = 0;
-    s->no_memory |= leaf && !rlx_vec_push(&s->ctx->memory, &s->pending, leaf);
-    while (s->pending.len && !s->no_memory) {
+    if (leaf)
+        (void)rlx_vec_push(&s->ctx->memory, &s->pending, leaf);
+    while (s->pending.len && !s->ctx->diags.out_of_memory) {
         const rlx_expr *e = rlx_vec_pop(&s->pending);
         const rlx_tuple *t = rlx_as_tuple(e);
-        for (size_t i = 0; t && i < t->num_fields && !s->no_memory; i++)
-            s->no_memory = !rlx_vec_push(&s->ctx->memory, &s->pending, t->fields[i]);
+        for (size_t i = 0; t && i < t->num_fields; i++)
+            (void)rlx_vec_push(&s->ctx->memory, &s->pending, t->fields[i]);
         if (rlx_as_var(e) && with)
             join_classes(s, with, e);
         else if (rlx_as_var(e))
@@ -107,7 +106,7 @@ static void join_all(search *s, const rlx_node *with, const rlx_call *call)
 typedef struct stores {
     rlx_ptrmap param_of;   /* data pointer of a buffer -> parameter + 1 */
     uint8_t *written;
-    bool lost;
+    rlx_context *ctx;
 } stores;
 
 /* A buffer that is part of another one has a pointer of its own. */
@@ -117,9 +116,8 @@ static void note_part(stores *s, const rlx_match_buffer_region *m)
     const rlx_buffer *whole = source ? rlx_as_buffer(source->buffer) : NULL,
                      *part = rlx_as_buffer(m->buffer);
     uintptr_t param;
-    if (whole && part && rlx_ptrmap_find(&s->param_of, whole->data, &param) &&
-        !rlx_ptrmap_put(&s->param_of, part->data, param))
-        s->lost = true;
+    if (whole && part && rlx_ptrmap_find(&s->param_of, whole->data, &param))
+        (void)rlx_ptrmap_put(&s->param_of, part->data, param);
 }
 
 static enum rlx_step look_for_stores(void *user, const rlx_node *n, const rlx_field *via,
@@ -133,23 +131,23 @@ static enum rlx_step look_for_stores(void *user, const rlx_node *n, const rlx_fi
         note_part(s, rlx_as_match_buffer_region(n));
     if (b && rlx_ptrmap_find(&s->param_of, b->data, &param))
         s->written[param - 1] = 1;
-    return s->lost ? RLX_STEP_STOP : RLX_STEP_ON;
+    return s->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
 bool rlx_stored_params(rlx_context *ctx, const rlx_prim_func *f, uint8_t *written)
 {
-    stores s = { .written = written };
+    stores s = { .written = written, .ctx = ctx };
     rlx_walker walker = { .enter = look_for_stores, .user = &s, .terse = true };
-    bool lost = false;
+    bool good = true;
     rlx_ptrmap_init(&s.param_of, &ctx->memory);
-    for (size_t i = 0; i < f->num_params && !lost; i++) {
+    for (size_t i = 0; good && i < f->num_params; i++) {
         const rlx_buffer *b = i < f->num_buffers ? rlx_as_buffer(f->buffers[i]) : NULL;
-        lost = b && !rlx_ptrmap_put(&s.param_of, b->data, i + 1);
+        good = !b || rlx_ptrmap_put(&s.param_of, b->data, i + 1);
     }
-    if (!lost)
-        rlx_walk(&ctx->memory, f->body, &walker, &lost);
+    if (good)
+        rlx_walk(&ctx->memory, f->body, &walker, NULL);
     rlx_ptrmap_free(&s.param_of);
-    return !(lost || s.lost);
+    return !ctx->diags.out_of_memory;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -157,12 +155,11 @@ bool rlx_stored_params(rlx_context *ctx, const rlx_prim_func *f, uint8_t *writte
 static void store_into(search *s, const rlx_prim_func *f, const rlx_call *call)
 {
     s->stored.len = 0;
-    for (size_t i = 0; i < f->num_params && !s->no_memory; i++)
-        s->no_memory = !rlx_vec_push(&s->ctx->memory, &s->stored, 0);
-    if (s->no_memory || !rlx_stored_params(s->ctx, f, s->stored.data)) {
-        s->no_memory = true;
+    bool good = true;
+    for (size_t i = 0; good && i < f->num_params; i++)
+        good = rlx_vec_push(&s->ctx->memory, &s->stored, 0);
+    if (!good || !rlx_stored_params(s->ctx, f, s->stored.data))
         return;
-    }
     for (size_t i = 0; i < call->num_args && i < s->stored.len; i++)
         if (s->stored.data[i])
             each_variable(s, call->args[i], NULL);
@@ -289,7 +286,7 @@ static void cross(search *s, const rlx_body_frame *f, bool entered)
         join(s, f->at.source, rlx_seq_cursor_result(&f->at));
     if (literal && entered) {
         const rlx_expr *value = rlx_binding_value(holder->binding);
-        s->no_memory |= !rlx_vec_push(&s->ctx->memory, &s->around, (const rlx_function *)value);
+        (void)rlx_vec_push(&s->ctx->memory, &s->around, (const rlx_function *)value);
     } else if (literal) {
         (void)rlx_vec_pop(&s->around);
     }
@@ -301,14 +298,14 @@ static bool go_along(search *s, const rlx_function *f, bool only_look)
 {
     enum rlx_event_kind event;
     s->around.len = 0;
-    s->no_memory |= !rlx_vec_push(&s->ctx->memory, &s->around, f) ||
-                    !rlx_body_begin(&s->walk, s->ctx, f->body);
-    while (!s->no_memory && (event = rlx_body_next(&s->walk)) != RLX_EVENT_DONE) {
+    (void)rlx_vec_push(&s->ctx->memory, &s->around, f);
+    (void)rlx_body_begin(&s->walk, s->ctx, f->body);
+    while (!s->ctx->diags.out_of_memory && (event = rlx_body_next(&s->walk)) != RLX_EVENT_DONE) {
         const rlx_body_frame *top = rlx_body_top(&s->walk);
         const rlx_expr *value =
             event == RLX_EVENT_BIND ? rlx_binding_value(top->at.binding) : NULL;
         if (event == RLX_EVENT_VALUE)
-            s->no_memory |= !rlx_body_into(&s->walk);
+            (void)rlx_body_into(&s->walk);
         else if (only_look && rlx_as_call(value) && may_write(s, rlx_as_call(value)))
             return true;
         else if (only_look)
@@ -324,7 +321,7 @@ static bool go_along(search *s, const rlx_function *f, bool only_look)
 static bool go_along_all(search *s, bool only_look)
 {
     bool found = false;
-    for (size_t i = 0; i < s->m->num_functions && !s->no_memory && !found; i++) {
+    for (size_t i = 0; i < s->m->num_functions && !s->ctx->diags.out_of_memory && !found; i++) {
         const rlx_function *f = rlx_as_function(s->m->functions[i]);
         found = f && f->body && go_along(s, f, only_look);
     }
@@ -354,7 +351,7 @@ bool rlx_find_written(rlx_context *ctx, const rlx_module *m, rlx_written *out)
     rlx_vec_free(&ctx->memory, &s.around);
     rlx_vec_free(&ctx->memory, &s.pending);
     rlx_vec_free(&ctx->memory, &s.stored);
-    return !s.no_memory;
+    return !ctx->diags.out_of_memory;
 }
 
 bool rlx_is_written(const rlx_written *w, const rlx_node *key)

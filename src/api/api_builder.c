@@ -380,11 +380,8 @@ relax_status relax_builder_begin_function(relax_builder *builder, const char *na
         !rlx_api_map_or_null(ctx, o.attrs, "attrs") ||
         (o.ret && !rlx_api_family(ctx, o.ret, RLX_FAMILY_SINFO, "ret")))
         return begin_dead(builder, FRAME_FUNCTION, errors);
-    if (!open_function(builder, &f, slice, params, num_params, &o)) {
-        if (rlx_error_count(ctx) == errors)
-            rlx_no_memory(ctx);
+    if (!open_function(builder, &f, slice, params, num_params, &o))
         return begin_dead(builder, FRAME_FUNCTION, errors);
-    }
     rlx_vec_push(&ctx->memory, &builder->frames, f);
     return give_status(ctx, RELAX_OK);
 }
@@ -459,9 +456,8 @@ relax_status relax_builder_begin_dataflow(relax_builder *builder)
         wrong_state(builder, "a dataflow block needs an open function");
     else if (rlx_builder_in_dataflow(builder->b))
         wrong_state(builder, "a dataflow block inside a dataflow block");
-    else if (!rlx_builder_begin_block(builder->b, true, RLX_NO_PLACE) &&
-             rlx_error_count(builder->ctx) == errors)
-        rlx_no_memory(builder->ctx);
+    else
+        (void)rlx_builder_begin_block(builder->b, true, RLX_NO_PLACE);
     return rlx_api_failed(builder->ctx, errors);
 }
 
@@ -476,8 +472,8 @@ relax_status relax_builder_end_dataflow(relax_builder *builder)
         wrong_state(builder, "no dataflow block is open");
     else if (builder->borrowed_dataflow && rlx_vec_last(&builder->frames).kind == FRAME_BORROWED)
         wrong_state(builder, "the dataflow block is that of the function that is rewritten");
-    else if (!rlx_builder_end_block(builder->b) && rlx_error_count(builder->ctx) == errors)
-        rlx_no_memory(builder->ctx);
+    else
+        (void)rlx_builder_end_block(builder->b);
     return rlx_api_failed(builder->ctx, errors);
 }
 
@@ -576,11 +572,8 @@ relax_status relax_builder_begin_if(relax_builder *builder, const relax_expr *co
     f.cond = ok ? rlx_builder_operand(builder->b, node_of(cond)) : NULL;
     rlx_float_leave(host);
     if (!f.cond || !rlx_vec_reserve(&ctx->memory, &builder->frames, builder->frames.len + 1) ||
-        !rlx_builder_begin_branch(builder->b)) {
-        if (rlx_error_count(ctx) == errors)
-            rlx_no_memory(ctx);
+        !rlx_builder_begin_branch(builder->b))
         return begin_dead(builder, FRAME_THEN, errors);
-    }
     rlx_vec_push(&ctx->memory, &builder->frames, f);
     return give_status(ctx, RELAX_OK);
 }
@@ -599,8 +592,6 @@ relax_status relax_builder_begin_else(relax_builder *builder, const relax_expr *
         return RELAX_ERROR_INVALID_ARGUMENT;
     f->true_branch = close_branch(builder, true_value, "true_value");
     f->dead = !rlx_builder_begin_branch(builder->b);
-    if ((!f->true_branch || f->dead) && rlx_error_count(ctx) == errors)
-        rlx_no_memory(ctx);
     return rlx_api_failed(ctx, errors);
 }
 

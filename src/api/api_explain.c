@@ -20,7 +20,7 @@ static const struct { const char *bad, *good; } examples[RLX_CODE_COUNT] = {
 #undef EXAMPLE
 };
 
-static void put(const char **out, const char *text)
+static void put_text(const char **out, const char *text)
 {
     if (out)
         *out = text && *text ? text : NULL;
@@ -33,10 +33,10 @@ relax_status relax_code_explain(const char *code, size_t code_len, const char **
     enum rlx_code_id id = rlx_code_id_of(row);
     const explanation *e = row ? &explanations[id] : NULL;
     const char *bad = examples[id].bad ? examples[id].bad : e ? e->bad : NULL;
-    put(title, e ? e->title : NULL);
-    put(rule, e ? e->rule : NULL);
-    put(bad_example, bad);
-    put(cure, e ? e->cure : NULL);
+    put_text(title, e ? e->title : NULL);
+    put_text(rule, e ? e->rule : NULL);
+    put_text(bad_example, bad);
+    put_text(cure, e ? e->cure : NULL);
     return row ? RELAX_OK : RELAX_ERROR_NOT_FOUND;
 }
 

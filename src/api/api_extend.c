@@ -182,10 +182,7 @@ relax_status relax_kind_register(relax_context *ctx, const relax_kind_options *o
     if (!RLX_API_CONTEXT(ctx))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(ctx);
-    bool read =
-        rlx_api_required(ctx, options, "options") && rlx_options_read(&o, sizeof o, options);
-    if (options && !read)
-        rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed relax_kind_options");
+    bool read = rlx_api_options(ctx, &o, sizeof o, options, "relax_kind_options");
     return rlx_api_registered(ctx, read && add_kind(ctx, &o), errors, o.user, o.destroy);
 }
 

@@ -263,10 +263,7 @@ relax_status relax_op_register(relax_context *ctx, const relax_op_options *optio
     if (!RLX_API_CONTEXT(ctx))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(ctx);
-    bool read =
-        rlx_api_required(ctx, options, "options") && rlx_options_read(&o, sizeof o, options);
-    if (options && !read)
-        rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed relax_op_options");
+    bool read = rlx_api_options(ctx, &o, sizeof o, options, "relax_op_options");
     return rlx_api_registered(ctx, read && add_op(ctx, &o), errors, o.user, o.destroy);
 }
 

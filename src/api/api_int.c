@@ -52,6 +52,17 @@ bool rlx_api_required(rlx_context *ctx, const void *p, const char *what)
     return false;
 }
 
+bool rlx_api_options(rlx_context *ctx, void *o, size_t size, const void *options,
+                     const char *what)
+{
+    if (!rlx_api_required(ctx, options, "options"))
+        return false;
+    if (rlx_options_read(o, size, options))
+        return true;
+    misused(ctx, RLX_OP05, "malformed %s", what);
+    return false;
+}
+
 bool rlx_api_array(rlx_context *ctx, const void *const *items, size_t count, const char *what)
 {
     if (count && !rlx_api_required(ctx, items, what))

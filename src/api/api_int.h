@@ -41,6 +41,9 @@ int rlx_api_width(rlx_slice text);
  * refuse nodes of another context. False after a report on ctx (which must not be NULL); `what`
  * names the parameter. */
 bool rlx_api_required(rlx_context *ctx, const void *p, const char *what);
+/* Options as the host laid them out, into *o; what: the name of their struct. */
+bool rlx_api_options(rlx_context *ctx, void *o, size_t size, const void *options,
+                     const char *what);
 /* An array: NULL only for count 0; no NULL inside. */
 bool rlx_api_array(rlx_context *ctx, const void *const *items, size_t count, const char *what);
 /* UTF-8 without NUL; NULL only for length 0. */

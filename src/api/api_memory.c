@@ -10,7 +10,7 @@
 /* ---- arguments */
 
 /* Is there somewhere for both sums to go to? */
-static bool has_room(relax_context *ctx, const void *tensors, const void *storages)
+static bool are_given(relax_context *ctx, const void *tensors, const void *storages)
 {
     return rlx_api_required(ctx, tensors, "tensors") && rlx_api_required(ctx, storages, "storages");
 }
@@ -68,7 +68,7 @@ size_t relax_memory_estimate(relax_context *ctx, const relax_base_func *func,
                              const relax_prim_expr **tensors, const relax_prim_expr **storages)
 {
     rlx_memory_estimate found;
-    if (!RLX_API_CONTEXT(ctx) || !has_room(ctx, tensors, storages))
+    if (!RLX_API_CONTEXT(ctx) || !are_given(ctx, tensors, storages))
         return refused(ctx);
     size_t unknown = count_as_it_stands(ctx, func, &found);
     return give_sums(ctx, unknown, &found, tensors, storages);
@@ -79,7 +79,7 @@ size_t relax_memory_usage(relax_context *ctx, const relax_module *module, const 
                           const relax_prim_expr **storages)
 {
     rlx_memory_estimate found;
-    if (!RLX_API_CONTEXT(ctx) || !has_room(ctx, tensors, storages))
+    if (!RLX_API_CONTEXT(ctx) || !are_given(ctx, tensors, storages))
         return refused(ctx);
     size_t unknown = count_lowered(ctx, module, function, function_len, &found);
     return give_sums(ctx, unknown, &found, tensors, storages);
@@ -124,7 +124,7 @@ size_t relax_memory_estimate_at(relax_context *ctx, const relax_base_func *func,
                                 size_t count, int64_t *tensors, int64_t *storages)
 {
     rlx_memory_estimate found;
-    if (!RLX_API_CONTEXT(ctx) || !has_room(ctx, tensors, storages) ||
+    if (!RLX_API_CONTEXT(ctx) || !are_given(ctx, tensors, storages) ||
         !are_sizes(ctx, vars, values, count))
         return refused(ctx);
     rlx_assignment at = { (const rlx_prim_var *const *)(const void *)vars, values, count };
@@ -138,7 +138,7 @@ size_t relax_memory_usage_at(relax_context *ctx, const relax_module *module, con
                              int64_t *storages)
 {
     rlx_memory_estimate found;
-    if (!RLX_API_CONTEXT(ctx) || !has_room(ctx, tensors, storages) ||
+    if (!RLX_API_CONTEXT(ctx) || !are_given(ctx, tensors, storages) ||
         !are_sizes(ctx, vars, values, count))
         return refused(ctx);
     rlx_assignment at = { (const rlx_prim_var *const *)(const void *)vars, values, count };

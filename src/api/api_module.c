@@ -178,8 +178,8 @@ static bool are_params(relax_context *ctx, const relax_expr *const *params,
         else if (twice)
             rlx_error(ctx, RLX_OP16, RLX_NO_PLACE, "parameter %s is bound twice",
                       rlx_show(ctx, node_of(params[i])));
-        else if (!rlx_ptrmap_put(&seen, params[i], 1))
-            good = rlx_no_memory(ctx);
+        else
+            good = rlx_ptrmap_put(&seen, params[i], 1);
     }
     rlx_ptrmap_free(&seen);
     return good;

@@ -473,8 +473,8 @@ relax_status relax_mutator_replace(relax_mutator *mutator, const relax_expr *var
     if (!v || !rlx_is_leaf(leaf))
         rlx_error(ctx, RLX_OP02, mutator->place, "a variable is replaced by a variable or another "
                   "leaf, found %s by %s", rlx_show(ctx, node_of(var)), rlx_kinds[leaf->kind].name);
-    else if (leaf != &v->node && !rlx_ptrmap_put(&mutator->m->vars, v, (uintptr_t)leaf))
-        rlx_no_memory(ctx);
+    else if (leaf != &v->node)
+        (void)rlx_ptrmap_put(&mutator->m->vars, v, (uintptr_t)leaf);
     return rlx_api_failed(ctx, errors);
 }
 

@@ -661,9 +661,8 @@ relax_status relax_match_replace(const relax_match *match, const relax_pattern *
                   "a match is replaced while a rewriting asks for it");
     else if (!v)
         rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "the pattern matched no variable");
-    else if (!rlx_vec_push(&ctx->memory, match->also,
-                           ((rlx_match_swap){ v, node_of(with) })))
-        rlx_no_memory(ctx);
+    else
+        (void)rlx_vec_push(&ctx->memory, match->also, ((rlx_match_swap){ v, node_of(with) }));
     return rlx_api_failed(ctx, errors);
 }
 

@@ -231,10 +231,8 @@ size_t relax_prover_counterexample(relax_prover *p, const relax_prim_expr *a,
     size_t found = RELAX_NOT_FOUND;
     if (all_variables(p, node_of(a), node_of(b), &all)) {
         point = rlx_mem_alloc(m, (all.len + 1) * sizeof *point);
-        if (!point)
-            rlx_no_memory(p->ctx);
-        else if (rlx_counterexample(p->ctx, &p->scope, node_of(a), node_of(b), all.data, all.len,
-                                    point))
+        if (point && rlx_counterexample(p->ctx, &p->scope, node_of(a), node_of(b), all.data,
+                                        all.len, point))
             found = all.len;
     }
     for (size_t i = 0; found != RELAX_NOT_FOUND && i < all.len && i < capacity; i++) {

@@ -34,7 +34,7 @@ static bool add_sizes(question *q, const void *node)
     for (size_t i = 0; good && i < vars.len; i++)
         good = rlx_scope_add(&q->scope, vars.data[i], true);
     rlx_vec_free(&q->ctx->memory, &vars);
-    return good || rlx_no_memory(q->ctx);
+    return good;
 }
 
 /* False after a report, or without a context; else the question must be ended. */
@@ -69,12 +69,13 @@ static int32_t end(question *q, int32_t answer)
 static relax_bytes *reason_text(relax_context *ctx, const rlx_mismatch *why)
 {
     rlx_api_bytes b;
-    if (!rlx_api_bytes_begin(&b, ctx))
-        return rlx_no_memory(ctx), NULL;
-    rlx_assignable_explain(&b.buf, why);
-    relax_bytes *out = rlx_api_bytes_end(&b);
+    relax_bytes *out = NULL;
+    if (rlx_api_bytes_begin(&b, ctx)) {
+        rlx_assignable_explain(&b.buf, why);
+        out = rlx_api_bytes_end(&b);
+    }
     if (!out)
-        rlx_no_memory(ctx);
+        rlx_no_memory(ctx); /* the host's bytes have memory of their own */
     return out;
 }
 
@@ -127,9 +128,7 @@ static int32_t judge(question *q, const relax_struct_info *a, const relax_struct
                    rlx_show(q->ctx, node_of(b)));
     rlx_buf_lit(&text, ": ");
     rlx_assignable_explain(&text, &why);
-    if (text.failed)
-        rlx_no_memory(q->ctx);
-    else
+    if (!text.failed)
         rlx_report(q->ctx, sites[site].code,
                    accepted ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR, place, "%s", text.data);
     rlx_buf_free(&text);
@@ -231,11 +230,10 @@ int32_t relax_node_first_difference(relax_context *ctx, const relax_node *a, con
     if (!RLX_API_CONTEXT(ctx) || !rlx_api_required(ctx, a, "a") || !rlx_api_required(ctx, b, "b"))
         return RLX_API_READS(ctx) ? (give(ctx, NULL), 0) : 0;
     if (!rlx_api_bytes_begin(&text, ctx))
-        return rlx_no_memory(ctx);
+        return rlx_no_memory(ctx); /* the host's bytes have memory of their own */
     bool found = rlx_first_difference(&ctx->memory, node_of(a), node_of(b), map_free != 0, &d,
                                       &text.buf, &lost);
     relax_bytes *said = rlx_api_bytes_end(&text);
-    lost |= !said;
     if (at_a)
         *at_a = (const relax_node *)(const void *)d.a;
     if (at_b)
@@ -244,11 +242,13 @@ int32_t relax_node_first_difference(relax_context *ctx, const relax_node *a, con
         *place_a = d.place_a;
     if (place_b)
         *place_b = d.place_b;
-    if (path && found && !lost)
+    if (!said)
+        rlx_no_memory(ctx); /* the same */
+    if (path && found && !ctx->diags.out_of_memory)
         *path = said;
     else
         relax_bytes_release(said);
-    return lost ? rlx_no_memory(ctx) : found;
+    return found && !ctx->diags.out_of_memory;
 }
 
 /* ---- other descriptions from one */
@@ -325,10 +325,8 @@ relax_struct_info *relax_struct_info_erase_to(relax_context *ctx, const relax_st
                              (const rlx_expr *const *)(const void *)values, num_vars };
     const rlx_sinfo *out = NULL;
     rlx_float_env host = rlx_float_enter();
-    if (!sizes)
-        rlx_no_memory(ctx);
-    else if (are_sizes(ctx, shape_vars, shape_values, sizes, num_shape_vars) &&
-             are_shapes(ctx, vars, values, num_vars))
+    if (sizes && are_sizes(ctx, shape_vars, shape_values, sizes, num_shape_vars) &&
+        are_shapes(ctx, vars, values, num_vars))
         out = rlx_erase_to(ctx, node_of(info), &with);
     rlx_float_leave(host);
     rlx_mem_free(&ctx->memory, sizes, sizes ? (num_shape_vars + 1) * sizeof *sizes : 0);
@@ -361,7 +359,7 @@ static size_t give_pairs(const rlx_mapping *m, const relax_prim_expr **vars,
                   "%s would be both %s (argument %d) and %s (argument %d)",
                   m->conflict->name->data, rlx_show(m->ctx, m->first), (int)m->first_arg + 1,
                   rlx_show(m->ctx, m->second), (int)m->second_arg + 1);
-    return m->failed || m->conflict ? RELAX_NOT_FOUND : m->list.len;
+    return m->ctx->diags.out_of_memory || m->conflict ? RELAX_NOT_FOUND : m->list.len;
 }
 
 size_t relax_struct_info_map(relax_context *ctx, const relax_struct_info *const *params,

@@ -20,11 +20,8 @@ relax_tir_builder *relax_tir_builder_create(relax_context *ctx, relax_place plac
 {
     relax_tir_builder *b =
         RLX_API_CONTEXT(ctx) ? rlx_mem_alloc_zero(&ctx->memory, sizeof *b) : NULL;
-    if (!b) {
-        if (RLX_API_READS(ctx))
-            rlx_no_memory(ctx);
+    if (!b)
         return NULL;
-    }
     RLX_API_SET_TAG(b, API_TIR_BUILDER);
     b->ctx = rlx_api_hold(ctx);
     b->errors = rlx_errors_mark(ctx);
@@ -47,7 +44,7 @@ void relax_tir_builder_destroy(relax_tir_builder *builder)
     if (!RLX_API_IS(builder, API_TIR_BUILDER))
         return;
     relax_context *ctx = builder->ctx;
-    builder->t.failed = builder->t.failed || !builder->ended;
+    builder->t.incomplete = builder->t.incomplete || !builder->ended;
     end(builder);
     RLX_API_SET_TAG(builder, API_GONE);
     rlx_mem_free(&ctx->memory, builder, sizeof *builder);
@@ -66,7 +63,7 @@ relax_base_func *relax_tir_finish(relax_tir_builder *builder)
 static bool open(relax_tir_builder *b)
 {
     if (!b->ended)
-        return !b->t.failed;
+        return !b->t.incomplete;
     rlx_error(b->ctx, RLX_OP09, RLX_NO_PLACE, "the function is finished");
     return false;
 }
@@ -74,7 +71,7 @@ static bool open(relax_tir_builder *b)
 static bool latch(relax_tir_builder *b, bool ok)
 {
     if (!ok)
-        b->t.failed = true;
+        b->t.incomplete = true;
     return ok;
 }
 
@@ -115,7 +112,7 @@ static relax_status status_of(relax_tir_builder *b)
     rlx_diags_flush(&b->ctx->diags);
     if (b->ctx->diags.out_of_memory)
         return RELAX_ERROR_OUT_OF_MEMORY;
-    return b->t.failed || b->ended ? RELAX_ERROR_INVALID_ARGUMENT : RELAX_OK;
+    return b->t.incomplete || b->ended ? RELAX_ERROR_INVALID_ARGUMENT : RELAX_OK;
 }
 
 static rlx_prim_list list_of(const relax_prim_expr *const *items, size_t count)
@@ -294,7 +291,7 @@ static relax_status state_region(relax_tir_builder *b, bool written, const relax
                                  const relax_prim_expr *const *extents, size_t ndim)
 {
     const rlx_buffer *node = open(b) && buffer ? buffer_of(b, buffer) : NULL;
-    if (!b->t.failed && !b->ended && prims(b, mins, ndim, "mins") &&
+    if (!b->t.incomplete && !b->ended && prims(b, mins, ndim, "mins") &&
         prims(b, extents, ndim, "extents"))
         rlx_tir_region(&b->t, written, node, list_of(mins, ndim), list_of(extents, ndim));
     return status_of(b);

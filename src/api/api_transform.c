@@ -61,11 +61,8 @@ relax_module *relax_pass_run(relax_context *ctx, const relax_module *module, con
 relax_pipeline *relax_pipeline_create(relax_context *ctx)
 {
     relax_pipeline *p = RLX_API_CONTEXT(ctx) ? rlx_mem_alloc_zero(&ctx->memory, sizeof *p) : NULL;
-    if (!p) {
-        if (RLX_API_READS(ctx))
-            rlx_no_memory(ctx);
+    if (!p)
         return NULL;
-    }
     RLX_API_SET_TAG(p, API_PIPELINE);
     p->ctx = rlx_api_hold(ctx);
     return p;

@@ -121,8 +121,8 @@ static int32_t dispatch(const relax_visitor *v, const rlx_node *n, const rlx_fie
     }
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step enter_visited(void *user, const rlx_node *n, const rlx_field *via,
+                                   const rlx_node *parent)
 {
     visit *w = user;
     const relax_visitor *v = &w->v;
@@ -179,7 +179,7 @@ relax_status relax_node_visit(relax_context *ctx, const relax_node *node,
         rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed relax_visitor");
         return rlx_api_failed(ctx, errors);
     }
-    rlx_walker walker = { .enter = enter, .leave = leave, .user = &w, .annotations = true };
+    rlx_walker walker = { .enter = enter_visited, .leave = leave, .user = &w, .annotations = true };
     return run(ctx, node_of(node), &walker, &w.answer);
 }
 

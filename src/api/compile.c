@@ -36,7 +36,7 @@ static bool read_weight(relax_context *ctx, const char *name, const relax_tensor
         return false;
     }
     w->data = rlx_blob_create(&ctx->memory, bytes ? rlx_view_data(view) : NULL, bytes);
-    return w->data || rlx_no_memory(ctx);
+    return w->data != NULL;
 }
 
 relax_module *relax_module_bind_params(relax_context *ctx, const relax_module *module,
@@ -53,7 +53,7 @@ relax_module *relax_module_bind_params(relax_context *ctx, const relax_module *m
         (function && !rlx_api_name(ctx, function, function_len, "function", &only)))
         return give(ctx, NULL);
     rlx_weight *weights = rlx_mem_alloc_zero(&ctx->memory, (count + 1) * sizeof *weights);
-    bool ok = weights || rlx_no_memory(ctx);
+    bool ok = weights != NULL;
     for (size_t i = 0; ok && i < count; i++)
         ok = read_weight(ctx, names[i], tensors[i], &weights[i]);
     const rlx_module *out =
@@ -228,7 +228,7 @@ static relax_executable *load(relax_context *ctx, const rlx_blob *file, const jo
         return exe;
     }
     if (status == RELAX_ERROR_OUT_OF_MEMORY)
-        rlx_no_memory(ctx);
+        rlx_no_memory(ctx); /* the run side's, which says so by its status alone */
     else if (status == RELAX_ERROR_INVALID_ARGUMENT || (err && err->code == RLX_LD13))
         rlx_error(ctx, err ? (enum rlx_code_id)err->code : RLX_OP05, RLX_NO_PLACE, "%.*s",
                   err ? (int)(err->message.size & 0xffff) : 0, err ? err->message.data : "");
@@ -279,7 +279,7 @@ relax_bytes *relax_module_compile_to_c(relax_context *ctx, const relax_module *m
     if (!j.target)
         return give(ctx, NULL);
     if (!rlx_api_bytes_begin(&out, ctx)) {
-        rlx_no_memory(ctx);
+        rlx_no_memory(ctx); /* the host's bytes have memory of their own */
         return give(ctx, NULL);
     }
     j.source = &out.buf;
@@ -291,7 +291,7 @@ relax_bytes *relax_module_compile_to_c(relax_context *ctx, const relax_module *m
         relax_bytes_release(text);
         text = NULL;
     } else if (!text)
-        rlx_no_memory(ctx);
+        rlx_no_memory(ctx); /* the same */
     rlx_blob_release(file);
     return give(ctx, text);
 }

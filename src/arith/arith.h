@@ -149,8 +149,6 @@ const rlx_prim *rlx_simplify(rlx_context *ctx, const rlx_scope *s, const rlx_pri
  * are written. For sizes that are made of sizes, which would grow with each step: like terms are
  * collected, so n + n + ... stays as small as n * 40. Long ones are looked at now and then. */
 const rlx_prim *rlx_keep_small(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p);
-/* Does c > 0 divide p for all values? */
-bool rlx_divisible(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t c);
 /* Which value of var makes a and b equal, whatever the others are? *value: written without var;
  * NULL if none is known. It divides by zero nowhere where a and b do not. */
 enum rlx_solution { RLX_SOLUTION_UNKNOWN = 0, RLX_SOLUTION_ONE = 1, RLX_SOLUTION_NONE = 2 };

@@ -165,7 +165,7 @@ static bool step_call(evaluator *e, const rlx_prim_call *c, int64_t *out, bool *
            no_value(e, is_shift(op) ? RLX_EVAL_OVERFLOW : RLX_EVAL_UNSUPPORTED);
 }
 
-static bool step(evaluator *e, const rlx_prim *p, int64_t *out, bool *wait)
+static bool evaluate_node(evaluator *e, const rlx_prim *p, int64_t *out, bool *wait)
 {
     const rlx_binary *b = rlx_as_binary(p);
     const rlx_unary *u = rlx_as_unary(p);
@@ -198,7 +198,7 @@ static bool run(evaluator *e, const rlx_prim *root, int64_t *out)
         const rlx_prim *p = rlx_vec_last(&e->stack);
         bool wait = false;
         int64_t v = 0;
-        if (!step(e, p, &v, &wait))
+        if (!evaluate_node(e, p, &v, &wait))
             return false;
         if (wait)
             continue;

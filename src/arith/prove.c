@@ -332,29 +332,3 @@ void rlx_bounds(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t
     }
     rlx_query_end(&q);
 }
-
-bool rlx_divisible(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t c)
-{
-    rlx_query q;
-    int64_t value;
-    if (!p || c <= 0 || !is_integer(p))
-        return false;
-    if (rlx_int_literal(p, &value))
-        return number_of(p, value) % c == 0;
-    if (!rlx_query_begin(&q, ctx, s))
-        return false;
-    const rlx_canon *form = rlx_canonical(&q, p);
-    bool yes = false;
-    if (form) {
-        rlx_query_budget(&q, QUERY_STEPS);
-        const rlx_poly *rest = rlx_make_floor_mod(&q, form->poly, rlx_poly_const(&q, c));
-        yes = rest && !rest->len;
-        if (!yes && rest && rest->depth) {
-            rest = rlx_resolve(&q, rest);
-            yes = rest && !rest->len;
-        }
-    }
-    yes = yes && !q.failed;
-    rlx_query_end(&q);
-    return yes;
-}

@@ -27,7 +27,7 @@ static rlx_poly *empty_like(rlx_query *q, const rlx_poly *p)
     return out;
 }
 
-static void put(rlx_poly *p, int64_t coef, const rlx_mono *mono)
+static void put_term(rlx_poly *p, int64_t coef, const rlx_mono *mono)
 {
     if (!coef)
         return;
@@ -44,8 +44,8 @@ static bool split(rlx_query *q, const rlx_poly *p, int64_t c, const rlx_poly **w
         return false;
     for (size_t i = 0; i < p->len; i++) {
         int64_t quotient = rlx_floor_div_i64(p->terms[i].coef, c);
-        put(w, quotient, p->terms[i].mono);
-        put(r, p->terms[i].coef - quotient * c, p->terms[i].mono);
+        put_term(w, quotient, p->terms[i].mono);
+        put_term(r, p->terms[i].coef - quotient * c, p->terms[i].mono);
     }
     *whole = w;
     *rest = r;

@@ -24,7 +24,7 @@ rlx_blob *rlx_blob_create(rlx_memory *m, const void *data_or_null, size_t size)
 {
     size_t bytes;
     if (!rlx_add_size(size, 1, &bytes))
-        return NULL;
+        return rlx_mem_overflow(m), NULL;
     unsigned char *data = rlx_mem_alloc_aligned(m, bytes, RLX_BLOB_ALIGN);
     if (!data)
         return NULL;

@@ -12,7 +12,7 @@
     __attribute__((format(printf, format_index, first_arg)))
 #define RLX_NODISCARD __attribute__((warn_unused_result))
 #define RLX_NOINLINE __attribute__((noinline))
-/* Small enough that the compiler may decide; RLX_ALWAYS_INLINE is for the strips of kernels. */
+/* Small enough that the compiler may decide; RLX_ALWAYS_INLINE is for vector strips. */
 #define RLX_INLINE static inline
 /* Jumping to a label taken from a table. A compiler without it gets the plain switch of the VM
  * only. */

@@ -199,11 +199,11 @@ static const char *format_text(rlx_region *r, size_t *len, const char *format, v
     va_list again;
     va_copy(again, args);
     int needed = vsnprintf(NULL, 0, format, args);
-    size_t room =
+    size_t bytes =
         (size_t)needed > LONGEST_MESSAGE ? LONGEST_MESSAGE + sizeof "..." : (size_t)needed + 1;
-    char *text = needed >= 0 ? rlx_region_alloc(r, room) : NULL;
+    char *text = needed >= 0 ? rlx_region_alloc(r, bytes) : NULL;
     if (text) {
-        vsnprintf(text, room, format, again);
+        vsnprintf(text, bytes, format, again);
         *len =
             (size_t)needed > LONGEST_MESSAGE ? cut_at(text, LONGEST_MESSAGE) + 3 : (size_t)needed;
         if ((size_t)needed > LONGEST_MESSAGE)

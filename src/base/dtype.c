@@ -235,7 +235,8 @@ size_t rlx_dtype_name(rlx_dtype t, char out[RLX_DTYPE_TEXT])
 
 /* --- floats --- */
 
-#define RLX_SHARED
+/* Each once: what loads and stores elements would have a copy of its own. */
+#define RLX_SHARED RLX_NOINLINE
 #define MATH(name, ...) __VA_ARGS__
 #include "base/half.def"
 
@@ -326,11 +327,11 @@ void rlx_dtype_store_float(rlx_dtype t, void *at, double v)
 double rlx_dtype_round(rlx_dtype t, double v)
 {
     const float_row *row = float_row_of(t);
-    unsigned char room[sizeof v];
+    unsigned char bytes[sizeof v];
     if (!row)
         return v;
-    row->store(room, v);
-    return row->load(room);
+    row->store(bytes, v);
+    return row->load(bytes);
 }
 
 double rlx_dtype_greatest(rlx_dtype t)

@@ -60,18 +60,12 @@ void rlx_dtype_store_float(rlx_dtype t, void *at, double v);   /* one rounding *
 typedef struct rlx_function_text { const char *name, *text; } rlx_function_text;
 extern const rlx_function_text rlx_half_texts[];
 extern const size_t rlx_half_num_texts;
-/* The narrow floats to and from float32 and float64: to nearest even, one rounding. */
-float rlx_half_to_float(uint16_t h);
-uint16_t rlx_float_to_half(float f);
-float rlx_bfloat_to_float(uint16_t b);
-uint16_t rlx_float_to_bfloat(float f);
-uint16_t rlx_double_to_half(double d);
-uint16_t rlx_double_to_bfloat(double d);
-float rlx_e4m3fn_to_float(uint8_t b);
-uint8_t rlx_float_to_e4m3fn(float f);
-uint8_t rlx_double_to_e4m3fn(double d);
-float rlx_e5m2_to_float(uint8_t b);
-uint8_t rlx_float_to_e5m2(float f);
-uint8_t rlx_double_to_e5m2(double d);
+/* The narrow floats to and from float32 and float64, to nearest even, one rounding:
+ * rlx_half_to_float, rlx_float_to_half, rlx_double_to_half, and so on for each row. */
+#define NARROW(name, elem, text, code, bits, C, function, ...) \
+    float rlx_##function##_to_float(C element);                \
+    C rlx_float_to_##function(float f);                        \
+    C rlx_double_to_##function(double d);
+#include "base/dtype.def"
 
 #endif

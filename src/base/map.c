@@ -108,11 +108,6 @@ bool rlx_map_remove(rlx_map *m, rlx_slice key)
     return true;
 }
 
-size_t rlx_map_count(const rlx_map *m)
-{
-    return HASH_COUNT(m->head);
-}
-
 bool rlx_map_next(const rlx_map *m, rlx_map_entry **it, rlx_slice *key, void **value)
 {
     rlx_map_entry *e = *it ? (*it)->hh.next : m->head;

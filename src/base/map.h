@@ -19,7 +19,6 @@ bool rlx_map_put(rlx_map *m, rlx_slice key, void *value);
 void *rlx_map_get(const rlx_map *m, rlx_slice key);              /* NULL: absent */
 bool rlx_map_has(const rlx_map *m, rlx_slice key);
 bool rlx_map_remove(rlx_map *m, rlx_slice key);
-size_t rlx_map_count(const rlx_map *m);
 /* Walk in insertion order: start with *it = NULL; false at the end. */
 bool rlx_map_next(const rlx_map *m, rlx_map_entry **it, rlx_slice *key, void **value);
 

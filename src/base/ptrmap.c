@@ -123,7 +123,7 @@ static bool double_table(rlx_memory *m, rlx_ptrpages *p)
     return true;
 }
 
-/* A new page gets room for as many keys as pages have, so that few grow. */
+/* A new page gets a capacity of as many keys as pages have, so that few grow. */
 static size_t usual_slots(const rlx_ptrpages *p, size_t keys)
 {
     size_t want = p->len ? keys / p->len + keys / p->len / 2 : 0, cap = FIRST_PAGE_SLOTS;

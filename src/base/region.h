@@ -41,7 +41,7 @@ RLX_NODISCARD void *rlx_region_grow(rlx_region *r, size_t size);
 RLX_INLINE void *rlx_region_alloc(rlx_region *r, size_t size)
 {
     if (RLX_UNLIKELY(size > SIZE_MAX - 7))
-        return NULL;
+        return rlx_region_grow(r, size); /* which refuses it */
     size = (size + 7) & ~(size_t)7;
     if (RLX_UNLIKELY(size > (size_t)(r->end - r->next)))
         return rlx_region_grow(r, size);

@@ -59,7 +59,7 @@ typedef struct rlx_buf {
 
 void rlx_buf_init(rlx_buf *b, rlx_memory *m);
 void rlx_buf_free(rlx_buf *b);              /* usable again */
-bool rlx_buf_grow(rlx_buf *b, size_t more); /* room for `more` bytes plus NUL */
+bool rlx_buf_grow(rlx_buf *b, size_t more); /* capacity for `more` bytes plus NUL */
 RLX_INLINE void rlx_buf_put(rlx_buf *b, const char *data, size_t len)
 {
     if (RLX_UNLIKELY(len >= b->cap - b->len) && !rlx_buf_grow(b, len))

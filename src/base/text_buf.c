@@ -97,9 +97,9 @@ void rlx_buf_vformat(rlx_buf *b, const char *format, va_list args)
     int saved = errno;
     va_list again;
     va_copy(again, args);
-    size_t room = b->cap - b->len;
-    int len = vsnprintf(b->data + b->len, room, format, args);
-    if (len >= 0 && (size_t)len >= room) {
+    size_t space = b->cap - b->len;
+    int len = vsnprintf(b->data + b->len, space, format, args);
+    if (len >= 0 && (size_t)len >= space) {
         if (rlx_buf_grow(b, (size_t)len))
             vsnprintf(b->data + b->len, b->cap - b->len, format, again);
         else
@@ -108,6 +108,8 @@ void rlx_buf_vformat(rlx_buf *b, const char *format, va_list args)
     va_end(again);
     errno = saved;
     if (len < 0) {
+        if (!b->failed) /* more than an int counts, or no memory inside of vsnprintf */
+            rlx_mem_overflow(b->memory);
         b->failed = true;
         b->data[b->len] = 0;
         return;

@@ -27,7 +27,7 @@ bool rlx_vec_reserve_bytes(rlx_memory *m, void **data, size_t *cap, size_t want,
      (v)->len = (v)->cap = 0)
 
 /* Sorts by counting. Items of the vector `from` say with their field `group` to which item of the
- * vector `groups` they belong; their field `item` goes to `out`, which has room for all. Those of
+ * vector `groups` they belong; their field `item` goes to `out`, which is long enough. Those of
  * group g are then out[first] ... out[first + count - 1], in their order: its own two fields. */
 #define rlx_vec_group(from, group, item, groups, out)                           \
     do {                                                                        \

@@ -44,7 +44,7 @@ static bool add_array(cli_arrays *out, const char *name, size_t len, relax_tenso
 }
 
 /* Keeps count of what members take. */
-static bool has_room(archive *a, const char *label, const cli_zip_member *m)
+static bool fits_memory(archive *a, const char *label, const cli_zip_member *m)
 {
     a->packed += m->packed;
     a->unpacked += m->unpacked;
@@ -76,7 +76,7 @@ static unsigned char *read_member(archive *a, const char *label, const cli_zip_m
                          "the archive states a size of %llu bytes, which cannot be",
                          (unsigned long long)m->unpacked),
                NULL;
-    if (!has_room(a, label, m))
+    if (!fits_memory(a, label, m))
         return NULL;
     unsigned char *data = malloc((size_t)m->unpacked + 1);
     const char *code = "IN02", *why = "out of memory";

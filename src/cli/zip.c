@@ -202,7 +202,7 @@ static bool find_data(const cli_zip *z, const cli_zip_member *m, uint64_t *at)
 
 static const char damaged[] = "the member is truncated or its compressed data is damaged";
 
-/* `to` has room for one byte more than there should be: too much is seen by it. */
+/* `to` has capacity for one byte more than there should be: too much is seen by it. */
 static const char *unpack(const cli_zip *z, const cli_zip_member *m, uint64_t at,
                           unsigned char *to)
 {
@@ -221,9 +221,9 @@ static const char *unpack(const cli_zip *z, const cli_zip_member *m, uint64_t at
             s.avail_in = (uInt)n;
             at += n, left -= n;
         }
-        uint64_t room = m->unpacked + 1 - done;
+        uint64_t capacity = m->unpacked + 1 - done;
         s.next_out = to + done;
-        s.avail_out = room < 1u << 30 ? (uInt)room : 1u << 30;
+        s.avail_out = capacity < 1u << 30 ? (uInt)capacity : 1u << 30;
         result = inflate(&s, Z_NO_FLUSH);
         done = (uint64_t)(s.next_out - to);
     }

@@ -45,7 +45,7 @@ typedef struct rlx_cgen_region {
     uint32_t end;             /* of if and while: the word behind */
     uint32_t number;
     uint32_t names;           /* names declared around it */
-    bool chunked;             /* a strip in two loops */
+    bool chunked;             /* a vector strip in two loops */
     int64_t work;             /* of a strip of known length */
 } rlx_cgen_region;
 
@@ -53,7 +53,7 @@ typedef struct rlx_cgen_kernel {
     rlx_context *ctx;
     rlx_memory *memory;
     const rlx_c_kernel *source;
-    bool unchecked, failed;
+    bool unchecked;
     bool spent;               /* the last statement did */
     const uint8_t *part[RLX_KERNEL_PARTS];
     uint32_t count[RLX_KERNEL_PARTS];

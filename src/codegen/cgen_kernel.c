@@ -17,12 +17,12 @@ static void end_line(rlx_cgen_kernel *g)
     for (size_t i = 0; i < g->regions.len; i++)
         indent += g->regions.data[i].chunked ? 4 : 0;
     for (bool first = true; at < g->line.len; first = false) {
-        size_t room = MAX_COLUMN - (indent < 60 ? indent : 60), left = g->line.len - at, n = left;
-        if (left > room) {
-            for (n = room; n > 20 && g->line.data[at + n] != ' '; n--)
+        size_t width = MAX_COLUMN - (indent < 60 ? indent : 60), left = g->line.len - at, n = left;
+        if (left > width) {
+            for (n = width; n > 20 && g->line.data[at + n] != ' '; n--)
                 ;
             if (n <= 20)
-                for (n = room; n < left && g->line.data[at + n] != ' '; n++)
+                for (n = width; n < left && g->line.data[at + n] != ' '; n++)
                     ;
         }
         for (size_t i = 0; i < indent + (first ? 0 : 4); i++)
@@ -41,12 +41,6 @@ static void say(rlx_cgen_kernel *g, const char *text) { rlx_buf_z(&g->line, text
 static void say_value(rlx_cgen_kernel *g, rlx_cgen_value v)
 {
     rlx_cgen_put(g, &g->line, v, C_OTHER);
-}
-
-static bool no_memory(rlx_cgen_kernel *g)
-{
-    g->failed = true;
-    return false;
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -111,9 +105,8 @@ static rlx_cgen_value declare(rlx_cgen_kernel *g, rlx_slice wish)
         rlx_buf_format(&g->pool, "_%u", n);
     }
     rlx_cgen_value v = rlx_cgen_text(g, begin, C_ATOM);
-    if (g->pool.failed || !rlx_map_put(&g->names, (rlx_slice){ g->pool.data + begin, v.len }, g) ||
-        !rlx_vec_push(g->memory, &g->declared, v))
-        no_memory(g);
+    if (!g->pool.failed && rlx_map_put(&g->names, (rlx_slice){ g->pool.data + begin, v.len }, g))
+        (void)rlx_vec_push(g->memory, &g->declared, v);
     return v;
 }
 
@@ -200,8 +193,7 @@ static void define(rlx_cgen_kernel *g, uint32_t at, rlx_cgen_value v, bool is_in
     }
     v.pending = true;
     g->values[r] = v;
-    if (!rlx_vec_push(g->memory, &g->pending, r))
-        no_memory(g);
+    (void)rlx_vec_push(g->memory, &g->pending, r);
 }
 
 static bool is_constant(const rlx_cgen_kernel *g, uint32_t r)
@@ -516,7 +508,7 @@ static void begin_loop(rlx_cgen_kernel *g, uint32_t at)
     rlx_cgen_value var = declare(g, loop_name(g, r));
     for_head(g, var, min, limit);
     rlx_cgen_push(g, C_LOOP, UINT32_MAX);
-    if (!g->failed)
+    if (!g->ctx->diags.out_of_memory)
         rlx_cgen_top(g)->names = names; /* the variable goes with the loop */
     g->values[r] = var;
 }
@@ -561,7 +553,7 @@ static void begin_strip(rlx_cgen_kernel *g, uint32_t at)
         for_head(g, var, from, to);
     }
     rlx_cgen_push(g, C_STRIP, UINT32_MAX);
-    if (g->failed)
+    if (g->ctx->diags.out_of_memory)
         return;
     rlx_cgen_top(g)->names = names;
     rlx_cgen_top(g)->chunked = length > CHUNK;
@@ -575,7 +567,7 @@ static void end_strip(rlx_cgen_kernel *g)
     bool chunked = rlx_cgen_top(g)->chunked;
     int64_t length = chunked ? CHUNK : rlx_cgen_top(g)->work;
     close_region(g);
-    if (g->failed)
+    if (g->ctx->diags.out_of_memory)
         return;
     snprintf(work, sizeof work, "%d", (int)((length < 0 ? 0 : length) >> WORK_SHIFT) + 1);
     say(g, chunked ? "    }" : "}");
@@ -819,13 +811,11 @@ void rlx_cgen_kernel_write(rlx_cgen_kernel *g, size_t number)
     if (!rlx_cgen_push(g, C_FUNCTION, UINT32_MAX))
         return;
     parameters(g);
-    for (uint32_t at = 0; at < g->count[RLX_KERNEL_CODE] && !g->failed;
+    for (uint32_t at = 0; at < g->count[RLX_KERNEL_CODE] && !g->ctx->diags.out_of_memory;
          at += rlx_kernel_op_words(c_word_at(g, at))) {
         if (!rlx_cgen_enter(g, at, closed, begin_while))
             return;
         instruction(g, at);
     }
     rlx_buf_lit(g->out, "}\n");
-    if (g->pool.failed || g->line.failed)
-        no_memory(g);
 }

@@ -1,12 +1,6 @@
 /* cgen_scan.c: a kernel's tables, the statements its jumps make, and where its values are used. */
 #include "codegen/cgen_int.h"
 
-static bool no_memory(rlx_cgen_kernel *g)
-{
-    g->failed = true;
-    return false;
-}
-
 /* ---- tables --------------------------------------------------------------------------------- */
 
 static void find_parts(rlx_cgen_kernel *g)
@@ -32,7 +26,7 @@ static bool make_tables(rlx_cgen_kernel *g)
     g->written = rlx_mem_alloc_zero(g->memory, n[RLX_KERNEL_BUFFERS] + 1);
     g->buffers = rlx_mem_alloc_zero(g->memory, (n[RLX_KERNEL_BUFFERS] + 1) * sizeof *g->buffers);
     if (!g->words || !g->values || !g->hints || !g->used || !g->written || !g->buffers)
-        return no_memory(g);
+        return false;
     for (size_t i = 0; i < g->source->num_hints; i++)
         if (g->source->hints[i].reg < n[RLX_KERNEL_REGS])
             g->hints[g->source->hints[i].reg] = g->source->hints[i].name;
@@ -78,7 +72,7 @@ bool rlx_cgen_push(rlx_cgen_kernel *g, enum rlx_cgen_region_kind kind, uint32_t 
     rlx_cgen_region r = {
         .kind = kind, .end = end, .number = ++g->num_regions, .names = (uint32_t)g->declared.len
     };
-    return rlx_vec_push(g->memory, &g->regions, r) || no_memory(g);
+    return rlx_vec_push(g->memory, &g->regions, r);
 }
 
 bool rlx_cgen_leaves_while(rlx_cgen_kernel *g, uint32_t target)
@@ -181,7 +175,7 @@ bool rlx_cgen_open(rlx_cgen_kernel *g)
     uint32_t *made_at = rlx_mem_alloc(g->memory, bytes);
     for (size_t i = 0; made_at && i <= g->count[RLX_KERNEL_REGS]; i++)
         made_at[i] = g->count[RLX_KERNEL_CODE]; /* parameters and constants: nowhere */
-    bool ok = made_at ? scan(g, made_at) : no_memory(g);
+    bool ok = made_at && scan(g, made_at);
     rlx_mem_free(g->memory, made_at, made_at ? bytes : 0);
     return ok;
 }

@@ -11,9 +11,8 @@ static bool write_kernel(rlx_context *ctx, const rlx_c_kernel *k, size_t number,
     };
     if (rlx_cgen_open(&g))
         rlx_cgen_kernel_write(&g, number);
-    bool ok = !g.failed;
     rlx_cgen_close(&g);
-    return ok;
+    return !ctx->diags.out_of_memory;
 }
 
 static void put_table(const rlx_c_kernel *kernels, size_t count, rlx_buf *out, char *key)
@@ -53,7 +52,8 @@ bool rlx_c_write(rlx_context *ctx, const rlx_c_kernel *kernels, size_t count, bo
         rlx_c_prelude(&ctx->memory, (rlx_slice){ body.data, body.len }, out);
     rlx_buf_put(out, body.data, body.len);
     put_table(kernels, count, out, key);
-    if (ok && (body.failed || out->failed))
+    ok = ok && !body.failed;
+    if (ok && out->failed) /* bytes for the host lie beside the context's allocator */
         ok = rlx_no_memory(ctx);
     rlx_buf_free(&body);
     return ok;

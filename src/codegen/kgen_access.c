@@ -13,17 +13,17 @@ const rlx_prim *rlx_kgen_wide_index(rlx_kgen *w, const rlx_prim *p)
     if (!q && p && errors == rlx_error_count(w->ctx)) {
         rlx_dtype_name(rlx_prim_dtype(p), type);
         rlx_kgen_fail(w, "an index of type %s is not supported in kernels", type);
-    } else if (!q) {
-        rlx_kgen_no_memory(w);
     }
+    w->refused |= !q; /* or what it is made of has failed before */
     return q;
 }
 
 rlx_kgen_value rlx_kgen_int64(rlx_kgen *w, const rlx_prim *p)
 {
     const rlx_prim *q = rlx_kgen_wide_index(w, p);
-    rlx_kgen_value v = q && !w->failed ? rlx_kgen_expr(w, q, RLX_KGEN_ALWAYS) : rlx_kgen_failure();
-    if (v.wide && !w->failed)
+    rlx_kgen_value v = q && !rlx_kgen_failed(w) ? rlx_kgen_expr(w, q, RLX_KGEN_ALWAYS)
+                                                : rlx_kgen_failure();
+    if (v.wide && !rlx_kgen_failed(w))
         rlx_kgen_fail(w, "a size depends on the inner loop");
     return v;
 }
@@ -84,8 +84,8 @@ static bool check_dim_box(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_kgen_bu
     const rlx_prim *low, *high;
     if (!box_of(w, n, index, &low, &high))
         return false;
-    const rlx_prim *room = rlx_fold_sub(w->ctx, b->shape[d], high);
-    if (surely_at_least(w, low, 0) && surely_at_least(w, room, 1))
+    const rlx_prim *rest = rlx_fold_sub(w->ctx, b->shape[d], high);
+    if (surely_at_least(w, low, 0) && surely_at_least(w, rest, 1))
         return true;
     uint32_t lo = rlx_kgen_int64(w, low).reg, hi = rlx_kgen_int64(w, high).reg;
     RLX_KGEN_EMIT(w, n->level, RLX_K_CHECK, lo, hi, rlx_kgen_int64(w, b->shape[d]).reg, b->index,
@@ -158,10 +158,10 @@ static bool place_each(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
 {
     rlx_kgen_value sum = rlx_kgen_literal(w, RLX_CLASS_I64, RELAX_INT64, 0);
     bool own = false; /* sum is a temporary of ours */
-    for (size_t d = 0; d < count && !w->failed; d++) {
+    for (size_t d = 0; d < count && !rlx_kgen_failed(w); d++) {
         const rlx_prim *index = rlx_kgen_wide_index(w, indices[d]);
         rlx_kgen_value v = rlx_kgen_real(w, rlx_kgen_expr(w, index, mask));
-        if (w->failed)
+        if (rlx_kgen_failed(w))
             return false;
         out->loads |= v.loads;
         if (!boxed[d])
@@ -183,7 +183,7 @@ static bool place_each(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
     out->how = AT_EACH;
     out->off = sum;
     out->mask = mask;
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }
 
 /* Offset as start and stride: dimensions that the nest runs through evenly, and others that are
@@ -199,10 +199,9 @@ static bool place_even(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
         if (!boxed[d])
             continue;
         if (!rlx_plan_flatten(w->ctx, &front, n->plan, &b->strides[d], &indices[d], 1, &f))
-            return w->ctx->diags.out_of_memory
-                       ? rlx_kgen_no_memory(w)
-                       : rlx_kgen_fail(w, "an index of %s cannot be computed",
-                                       b->buffer->name ? b->buffer->name->data : "?");
+            return !w->ctx->diags.out_of_memory &&
+                   rlx_kgen_fail(w, "an index of %s cannot be computed",
+                                 b->buffer->name ? b->buffer->name->data : "?");
         even = rlx_fold_add(w->ctx, even, f.base);
         for (size_t i = 0; i < n->plan->count; i++) {
             const rlx_nest_loop *l = &n->plan->loops[i];
@@ -216,7 +215,7 @@ static bool place_even(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
         }
     }
     rlx_kgen_value off = rlx_kgen_int64(w, even);
-    for (size_t d = 0; d < count && !w->failed; d++)
+    for (size_t d = 0; d < count && !rlx_kgen_failed(w); d++)
         if (!boxed[d]) {
             rlx_kgen_value part =
                 rlx_is_int_value(b->strides[d], 1)
@@ -229,7 +228,7 @@ static bool place_even(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
     out->stride = stride && !rlx_is_int_value(stride, 0) ? stride : NULL;
     out->how = out->stride ? AT_STRIP : AT_ONE;
     out->mask = RLX_KGEN_ALWAYS;
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }
 
 static bool find_place(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *const *indices,
@@ -248,14 +247,14 @@ static bool find_place(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
             continue;
         values[d] =
             rlx_kgen_real(w, rlx_kgen_expr(w, rlx_kgen_wide_index(w, indices[d]), RLX_KGEN_ALWAYS));
-        if (w->failed)
+        if (rlx_kgen_failed(w))
             return false;
         each = values[d].wide;
         out->loads |= values[d].loads;
         if (!each)
             check_scalar_index(w, b, d, indices[d], values[d]);
     }
-    if (w->failed)
+    if (rlx_kgen_failed(w))
         return false;
     return each ? place_each(w, b, indices, count, mask, boxed, out)
                 : place_even(w, b, indices, values, boxed, count, out);
@@ -348,7 +347,7 @@ rlx_kgen_value rlx_kgen_load(rlx_kgen *w, const rlx_buffer_load *l, rlx_kgen_val
 static bool redirect_to_view(rlx_kgen *w, rlx_kgen_value v, size_t last, uint32_t view)
 {
     rlx_kgen_words *code = &w->levels[w->nest->strip_level].code;
-    if (w->failed || !v.wide || v.view || last >= code->len ||
+    if (rlx_kgen_failed(w) || !v.wide || v.view || last >= code->len ||
         code->data[last] < RLX_K_FIRST_VALUE || code->data[last + 1] != v.reg)
         return false;
     code->data[last + 1] = (uint16_t)view;
@@ -378,7 +377,7 @@ static void store_through(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_buffe
     RLX_KGEN_EMIT(w, w->nest->strip_level, RLX_K_VIEW_OUT, view, b->index, at);
     size_t from = rlx_kgen_length(w, w->nest->strip_level);
     rlx_kgen_value v = rlx_kgen_expr(w, value, RLX_KGEN_ALWAYS);
-    if (w->failed)
+    if (rlx_kgen_failed(w))
         return;
     size_t last = before || !rlx_kgen_num_operands(value) ? SIZE_MAX : last_instruction(w, from);
     if (last != SIZE_MAX && redirect_to_view(w, v, last, view)) {
@@ -433,7 +432,7 @@ bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask)
         store_through(w, b, s, &p);
     else {
         rlx_kgen_value v = rlx_kgen_expr(w, s->value, mask);
-        if (w->failed)
+        if (rlx_kgen_failed(w))
             return false;
         if (p.how == AT_STRIP)
             store_strip(w, b, &p, v);
@@ -446,5 +445,5 @@ bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask)
         rlx_kgen_done(w, s->value);
     }
     rlx_kgen_forget_loads(w);
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }

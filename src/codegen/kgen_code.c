@@ -3,34 +3,28 @@
 
 bool rlx_kgen_fail(rlx_kgen *w, const char *format, ...)
 {
-    if (!w->failed) {
+    if (!rlx_kgen_failed(w)) {
         va_list args;
         va_start(args, format);
         rlx_verror(w->ctx, RLX_CG07, w->place, format, args);
         va_end(args);
     }
-    w->failed = true;
+    w->refused = true;
     return false;
 }
 
 bool rlx_kgen_too_large(rlx_kgen *w, const char *what)
 {
-    if (!w->failed)
+    if (!rlx_kgen_failed(w))
         rlx_error(w->ctx, RLX_CG08, w->place, "kernel %.*s: too many %s", (int)w->name.len,
                   w->name.data, what);
-    w->failed = true;
-    return false;
-}
-
-bool rlx_kgen_no_memory(rlx_kgen *w)
-{
-    w->failed = true;
+    w->refused = true;
     return false;
 }
 
 /* ---- registers ------------------------------------------------------------------------------ */
 
-/* Room that the loader leaves: constants take a cell each, strips begin at 64 bytes. */
+/* Without what the loader takes: constants take a cell each, strips begin at 64 bytes. */
 #define MOST_FRAME (RLX_KERNEL_MAX_FRAME - 8 * RLX_KGEN_CONST_BASE - 128)
 
 static size_t register_bytes(unsigned klass, unsigned kind)
@@ -46,9 +40,8 @@ uint32_t rlx_kgen_new_reg(rlx_kgen *w, unsigned klass, unsigned kind)
         rlx_kgen_too_large(w, "values");
         return 0;
     }
-    if (!rlx_vec_push(&w->ctx->memory, &w->regs, (uint8_t)(klass | kind)))
-        rlx_kgen_no_memory(w);
-    return w->failed ? 0 : (uint32_t)w->regs.len - 1;
+    bool good = rlx_vec_push(&w->ctx->memory, &w->regs, (uint8_t)(klass | kind));
+    return good && !rlx_kgen_failed(w) ? (uint32_t)w->regs.len - 1 : 0;
 }
 
 uint32_t rlx_kgen_new_strip(rlx_kgen *w, unsigned klass, bool unused)
@@ -58,28 +51,26 @@ uint32_t rlx_kgen_new_strip(rlx_kgen *w, unsigned klass, bool unused)
     if (w->idle_strips[klass].len)
         return rlx_vec_pop(&w->idle_strips[klass]);
     uint32_t reg = rlx_kgen_new_reg(w, klass, RLX_KERNEL_STRIP_REG);
-    if (!w->failed && !rlx_vec_push(&w->ctx->memory, &w->strips, reg))
-        rlx_kgen_no_memory(w);
+    if (!rlx_kgen_failed(w))
+        (void)rlx_vec_push(&w->ctx->memory, &w->strips, reg);
     return reg;
 }
 
 void rlx_kgen_free_strip(rlx_kgen *w, uint32_t reg)
 {
-    if (!w->failed &&
-        !rlx_vec_push(&w->ctx->memory, &w->free_strips[w->regs.data[reg] & RLX_KERNEL_CLASS_MASK],
-                      reg))
-        rlx_kgen_no_memory(w);
+    if (!rlx_kgen_failed(w))
+        (void)rlx_vec_push(&w->ctx->memory,
+                           &w->free_strips[w->regs.data[reg] & RLX_KERNEL_CLASS_MASK], reg);
 }
 
 void rlx_kgen_reset_strips(rlx_kgen *w)
 {
     for (int k = 0; k < RLX_CLASS_COUNT; k++)
         w->free_strips[k].len = w->idle_strips[k].len = 0;
-    for (size_t i = 0; i < w->strips.len && !w->failed; i++) {
+    for (size_t i = 0; i < w->strips.len && !rlx_kgen_failed(w); i++) {
         uint32_t reg = w->strips.data[i];
-        if (!rlx_vec_push(&w->ctx->memory,
-                          &w->idle_strips[w->regs.data[reg] & RLX_KERNEL_CLASS_MASK], reg))
-            rlx_kgen_no_memory(w);
+        (void)rlx_vec_push(&w->ctx->memory,
+                           &w->idle_strips[w->regs.data[reg] & RLX_KERNEL_CLASS_MASK], reg);
     }
 }
 
@@ -100,10 +91,8 @@ uint32_t rlx_kgen_const(rlx_kgen *w, unsigned klass, uint64_t bits)
     }
     if (!rlx_vec_push(m, &w->consts, bits) ||
         !rlx_vec_push(m, &w->const_classes, (uint8_t)klass) ||
-        !rlx_map_put(&w->const_index, (rlx_slice){ key, 9 }, (void *)(uintptr_t)w->consts.len)) {
-        rlx_kgen_no_memory(w);
+        !rlx_map_put(&w->const_index, (rlx_slice){ key, 9 }, (void *)(uintptr_t)w->consts.len))
         return 0;
-    }
     return RLX_KGEN_CONST_BASE + (uint32_t)w->consts.len - 1;
 }
 
@@ -118,16 +107,14 @@ void rlx_kgen_emit(rlx_kgen *w, int32_t level, unsigned op, const uint32_t *oper
 {
     rlx_kgen_words *code = &w->levels[level].code;
     const char *letters = rlx_kernel_ops[op].operands;
-    if (w->failed)
+    if (rlx_kgen_failed(w))
         return;
     if (code->len > RLX_KERNEL_MAX_WORDS / 2) {
         rlx_kgen_too_large(w, "instructions");
         return;
     }
-    if (!rlx_vec_reserve(&w->ctx->memory, code, code->len + rlx_kernel_op_words(op))) {
-        rlx_kgen_no_memory(w);
+    if (!rlx_vec_reserve(&w->ctx->memory, code, code->len + rlx_kernel_op_words(op)))
         return;
-    }
     code->data[code->len++] = (uint16_t)op;
     for (size_t i = 0; letters[i]; i++) {
         bool no_mask = operands[i] == RLX_KGEN_NO_REG && letters[i] == 'm';
@@ -142,7 +129,7 @@ size_t rlx_kgen_length(const rlx_kgen *w, int32_t level) { return w->levels[leve
 
 void rlx_kgen_patch_jump(rlx_kgen *w, int32_t level, size_t at, unsigned operand, int64_t distance)
 {
-    if (w->failed)
+    if (rlx_kgen_failed(w))
         return;
     uint16_t *p = w->levels[level].code.data + at + 1 + operand;
     p[0] = (uint16_t)distance;
@@ -173,16 +160,14 @@ void rlx_kgen_close(rlx_kgen *w)
         rlx_ptrmap_remove(&w->memo, l->memo.data[i]);
     l->memo.len = 0;
     w->top--;
-    if (w->failed)
+    if (rlx_kgen_failed(w))
         return;
     if (below->code.len + l->code.len > RLX_KERNEL_MAX_WORDS / 2) {
         rlx_kgen_too_large(w, "instructions");
         return;
     }
-    if (!rlx_vec_reserve(&w->ctx->memory, &below->code, below->code.len + l->code.len)) {
-        rlx_kgen_no_memory(w);
+    if (!rlx_vec_reserve(&w->ctx->memory, &below->code, below->code.len + l->code.len))
         return;
-    }
     if (l->code.len)
         memcpy(below->code.data + below->code.len, l->code.data, l->code.len * sizeof(uint16_t));
     below->code.len += l->code.len;
@@ -219,11 +204,10 @@ static uint16_t final_reg(const rlx_kgen *w, uint32_t reg)
 void rlx_kgen_hint(rlx_kgen *w, uint32_t reg, const rlx_prim *var)
 {
     const rlx_prim_var *v = rlx_as_prim_var(var);
-    bool scalar = reg < RLX_KGEN_CONST_BASE && !w->failed &&
+    bool scalar = reg < RLX_KGEN_CONST_BASE && !rlx_kgen_failed(w) &&
                   !(w->regs.data[reg] & (RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG));
-    if (w->hints && v && v->name && scalar &&
-        !rlx_vec_push(&w->ctx->memory, w->hints, ((rlx_kernel_hint){ reg, v->name })))
-        rlx_kgen_no_memory(w);
+    if (w->hints && v && v->name && scalar)
+        (void)rlx_vec_push(&w->ctx->memory, w->hints, ((rlx_kernel_hint){ reg, v->name }));
 }
 
 static void put_code(rlx_kgen *w, rlx_buf *out)
@@ -282,8 +266,8 @@ bool rlx_kgen_serialise(rlx_kgen *w, rlx_buf *out)
                                           (uint32_t)w->levels[0].code.len,
                                           (uint32_t)w->names.len,
                                           (uint32_t)w->data.len };
-    if (w->failed || w->names.failed || w->data.failed)
-        return w->failed ? false : rlx_kgen_no_memory(w);
+    if (rlx_kgen_failed(w) || w->names.failed || w->data.failed)
+        return false;
     put_little_endian(out, RLX_KERNEL_MAGIC, 4);
     put_little_endian(out, RLX_KERNEL_VERSION, 4);
     put_little_endian(out, 0, 4);
@@ -297,7 +281,7 @@ bool rlx_kgen_serialise(rlx_kgen *w, rlx_buf *out)
     rlx_buf_put(out, w->data.data, w->data.len);
     pad_to_8(out, begin);
     if (out->failed)
-        return rlx_kgen_no_memory(w);
+        return false;
     for (size_t i = 0; w->hints && i < w->hints->len; i++)
         w->hints->data[i].reg = final_reg(w, w->hints->data[i].reg);
     for (int i = 0; i < 4; i++)

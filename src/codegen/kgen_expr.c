@@ -29,13 +29,12 @@ static void remember_value(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value v)
     uintptr_t uses = 1;
     rlx_memory *m = &w->ctx->memory;
     rlx_ptrmap_find(&w->uses, p, &uses);
-    if (w->failed)
+    if (rlx_kgen_failed(w))
         return;
-    if (!rlx_vec_push(m, &w->memos, ((rlx_kgen_memo){ p, v, (uint32_t)uses, true })) ||
-        !rlx_ptrmap_put(&w->memo, p, w->memos.len) ||
-        !rlx_vec_push(m, &w->levels[v.level].memo, (void *)p) ||
-        (v.loads && !rlx_vec_push(m, &w->load_memos, (uint32_t)w->memos.len - 1)))
-        rlx_kgen_no_memory(w);
+    if (rlx_vec_push(m, &w->memos, ((rlx_kgen_memo){ p, v, (uint32_t)uses, true })) &&
+        rlx_ptrmap_put(&w->memo, p, w->memos.len) &&
+        rlx_vec_push(m, &w->levels[v.level].memo, (void *)p) && v.loads)
+        (void)rlx_vec_push(m, &w->load_memos, (uint32_t)w->memos.len - 1);
 }
 
 void rlx_kgen_forget(rlx_kgen *w, const rlx_prim *p)
@@ -107,19 +106,17 @@ void rlx_kgen_begin_statement(rlx_kgen *w, const rlx_stmt *s)
             ok = count_use(&c, rlx_child(n, i));
     }
     rlx_vec_free(&w->ctx->memory, &c.pending);
-    if (!ok)
-        rlx_kgen_no_memory(w);
-    if (!w->failed && w->nest && w->nest->strip_level >= 0)
+    if (ok && !rlx_kgen_failed(w) && w->nest && w->nest->strip_level >= 0)
         recount_strips(w);
 }
 
 void rlx_kgen_bind_var(rlx_kgen *w, const rlx_prim *var, rlx_kgen_value v)
 {
     rlx_memory *m = &w->ctx->memory;
-    if (w->failed)
+    if (rlx_kgen_failed(w))
         return;
     if (!rlx_vec_push(m, &w->var_values, v) || !rlx_ptrmap_put(&w->vars, var, w->var_values.len))
-        rlx_kgen_no_memory(w);
+        return;
     rlx_kgen_hint(w, v.reg, var);
 }
 
@@ -180,7 +177,7 @@ static void remember_own(rlx_kgen *w, const rlx_prim *p, const rlx_prim *var, rl
 {
     uintptr_t at;
     bool own = !rlx_ptrmap_find(&w->vars, var, &at) || w->var_values.data[at - 1].reg != v.reg;
-    if (own && !w->failed)
+    if (own && !rlx_kgen_failed(w))
         remember_value(w, p, v);
 }
 
@@ -278,7 +275,7 @@ static bool find_at_once(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value mask, rl
     const rlx_kgen_memo *m;
     *out = rlx_kgen_failure();
     if (!p) {
-        rlx_kgen_no_memory(w);
+        w->refused = true; /* what should have made it has failed */
         return true;
     }
     switch (p->kind) {
@@ -310,7 +307,7 @@ static bool find_at_once(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value mask, rl
     }
     if (p->kind == RLX_NODE_BUFFER_LOAD) {
         *out = rlx_kgen_load(w, (const rlx_buffer_load *)p, mask);
-        if (!w->failed)
+        if (!rlx_kgen_failed(w))
             remember_value(w, p, *out);
         return true;
     }
@@ -343,7 +340,7 @@ static rlx_kgen_value finish_operands(rlx_kgen *w, frame *f)
     rlx_kgen_value d = apply_operator(w, f);
     if (guarded)
         d.guard = f->mask.serial;
-    if (!w->failed)
+    if (!rlx_kgen_failed(w))
         remember_value(w, f->p, d);
     return d;
 }
@@ -353,12 +350,11 @@ rlx_kgen_value rlx_kgen_expr(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value mask
     RLX_VEC(frame) stack = { 0 };
     rlx_memory *m = &w->ctx->memory;
     rlx_kgen_value result;
-    if (w->failed || find_at_once(w, p, mask, &result))
-        return w->failed ? rlx_kgen_failure() : result;
-    if (!rlx_vec_push(m, &stack, ((frame){ .p = p, .mask = mask })))
-        rlx_kgen_no_memory(w);
+    if (rlx_kgen_failed(w) || find_at_once(w, p, mask, &result))
+        return rlx_kgen_failed(w) ? rlx_kgen_failure() : result;
+    (void)rlx_vec_push(m, &stack, ((frame){ .p = p, .mask = mask }));
     result = rlx_kgen_failure();
-    while (stack.len && !w->failed) {
+    while (stack.len && !rlx_kgen_failed(w)) {
         frame *f = &rlx_vec_last(&stack);
         if (f->at == rlx_kgen_num_operands(f->p)) {
             result = finish_operands(w, f);
@@ -379,9 +375,10 @@ rlx_kgen_value rlx_kgen_expr(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value mask
             f->v[f->at++] = v;
             if (f->p->kind == RLX_NODE_PRIM_LET && f->at == 1)
                 name_value(w, f);
-        } else if (!rlx_vec_push(m, &stack, ((frame){ .p = next, .mask = inner })))
-            rlx_kgen_no_memory(w);
+        } else {
+            (void)rlx_vec_push(m, &stack, ((frame){ .p = next, .mask = inner }));
+        }
     }
     rlx_vec_free(m, &stack);
-    return w->failed ? rlx_kgen_failure() : result;
+    return rlx_kgen_failed(w) ? rlx_kgen_failure() : result;
 }

@@ -34,7 +34,7 @@ typedef struct rlx_kgen_value {
     uint32_t reg;                  /* RLX_KGEN_NO_REG: failure */
     int32_t level;                 /* level after whose code it is known */
     uint8_t klass;
-    bool wide, view, loads;        /* a strip; a view of memory; depends on memory */
+    bool wide, view, loads;        /* a vector strip; a view of memory; depends on memory */
     uint32_t serial;               /* of a mask: its own number */
     uint32_t guard;                /* number of the mask under which it was computed; 0: none */
     rlx_dtype dtype;
@@ -82,7 +82,7 @@ typedef struct rlx_kgen {
     rlx_context *ctx;
     rlx_place place;               /* of the statement at work, for messages */
     rlx_slice name;
-    bool failed;
+    bool refused;                  /* it cannot be a kernel, which is reported */
     int depth, load_depth;         /* of statements; of loads in indices of loads */
     uint32_t num_masks;
     rlx_kgen_level levels[RLX_KGEN_MAX_LEVELS];
@@ -120,7 +120,10 @@ typedef struct rlx_kgen {
 /* ---- kgen_code.c */
 bool rlx_kgen_fail(rlx_kgen *w, const char *format, ...) RLX_PRINTF(2, 3); /* CG07 at w->place */
 bool rlx_kgen_too_large(rlx_kgen *w, const char *what);                    /* CG08 */
-bool rlx_kgen_no_memory(rlx_kgen *w);
+RLX_INLINE bool rlx_kgen_failed(const rlx_kgen *w)
+{
+    return w->refused || w->ctx->diags.out_of_memory;
+}
 /* kind: 0, RLX_KERNEL_STRIP_REG, RLX_KERNEL_VIEW_REG */
 uint32_t rlx_kgen_new_reg(rlx_kgen *w, unsigned klass, unsigned kind);
 /* one given back; `unused`: not used in this nest */

@@ -14,7 +14,7 @@ static bool open_nest(rlx_kgen *w, rlx_kgen_nest *n)
     n->level = rlx_kgen_open(w, false, NULL);
     w->nest = n;
     rlx_ptrmap_clear(&w->broadcasts);
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }
 
 static void close_nest(rlx_kgen *w, const rlx_kgen_nest *n)
@@ -27,7 +27,7 @@ static void close_nest(rlx_kgen *w, const rlx_kgen_nest *n)
     for (size_t i = 0; i < plan->count; i++)
         jumps += !rlx_int_literal(plan->loops[i].extent, &value);
     w->top--; /* the jumps stand in front of the nest's level */
-    for (size_t i = 0; i < plan->count && !w->failed; i++)
+    for (size_t i = 0; i < plan->count && !rlx_kgen_failed(w); i++)
         if (!rlx_int_literal(plan->loops[i].extent, &value)) {
             uint32_t extent = rlx_kgen_int64(w, plan->loops[i].extent).reg;
             RLX_KGEN_EMIT(w, w->top, RLX_K_JUMP_IF_EMPTY, extent,
@@ -100,7 +100,7 @@ static bool check_fused(rlx_kgen *w, const rlx_kgen_nest *n)
         const rlx_plan_access *a = &n->plan->accesses.data[touched[i]];
         const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, a->buffer);
         if (!b || !rlx_kgen_check_box(w, n, b, a->indices, a->num_indices))
-            return w->failed ? false : rlx_kgen_fail(w, "a reduction cannot be compiled");
+            return rlx_kgen_failed(w) ? false : rlx_kgen_fail(w, "a reduction cannot be compiled");
     }
     return true;
 }
@@ -168,7 +168,7 @@ static bool check_panel(rlx_kgen *w, const rlx_kgen_nest *n)
     const rlx_plan_access *to = &n->plan->accesses.data[0];
     const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, to->buffer);
     return b && (rlx_kgen_check_box(w, n, b, to->indices, to->num_indices) ||
-                 (!w->failed && rlx_kgen_fail(w, "a copy into panels cannot be compiled")));
+                 (!rlx_kgen_failed(w) && rlx_kgen_fail(w, "a copy into panels cannot be compiled")));
 }
 
 /* Inside of the loops that stay: the range of what is read, and the instruction. */
@@ -182,7 +182,7 @@ static void write_panels(rlx_kgen *w, const rlx_kgen_nest *n)
     uint32_t x[16];
     if (!source || !panel)
         return;
-    for (size_t d = 0; d < from->num_indices && !w->failed; d++)
+    for (size_t d = 0; d < from->num_indices && !rlx_kgen_failed(w); d++)
         if (k->least[d]) {
             uint32_t least = int64_reg(w, k->least[d]), greatest = int64_reg(w, k->greatest[d]);
             RLX_KGEN_EMIT(w, w->top, RLX_K_CHECK, least, greatest,
@@ -220,12 +220,12 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
         write_fused(w, n);
     else if (plan->form == RLX_PLAN_PACK)
         write_panels(w, n);
-    else if (!w->failed)
+    else if (!rlx_kgen_failed(w))
         write_strip(w, n);
     for (size_t i = plan->num_order; i-- > 0;)
         end_loop(w, &plan->loops[plan->order[i]], open[i]);
     close_nest(w, n);
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }
 
 bool rlx_kgen_try_nest(rlx_kgen *w, const rlx_for_stmt *stmt, bool *done)
@@ -233,7 +233,7 @@ bool rlx_kgen_try_nest(rlx_kgen *w, const rlx_for_stmt *stmt, bool *done)
     rlx_nest_plan plan;
     rlx_kgen_nest n = { .writer = w, .plan = &plan, .level = w->top, .strip_level = -1 };
     rlx_plan_scope front = rlx_kgen_scope_of(&n);
-    bool ok = rlx_plan_nest(w->ctx, &front, stmt, &plan) || rlx_kgen_no_memory(w);
+    bool ok = rlx_plan_nest(w->ctx, &front, stmt, &plan);
     *done = ok && plan.form != RLX_PLAN_PLAIN;
     if (*done && plan.form != RLX_PLAN_EMPTY)
         ok = write_nest(w, &n);

@@ -27,9 +27,8 @@ static uint32_t add_row(rlx_kgen *w, const rlx_buffer *b, const rlx_prim *data,
         rlx_kgen_too_large(w, "buffers");
         return 0;
     }
-    if (!rlx_vec_push(&w->ctx->memory, &w->rows, row) ||
-        (data && !rlx_ptrmap_put(&w->storage, data, w->rows.len)))
-        rlx_kgen_no_memory(w);
+    if (rlx_vec_push(&w->ctx->memory, &w->rows, row) && data)
+        (void)rlx_ptrmap_put(&w->storage, data, w->rows.len);
     return (uint32_t)w->rows.len - 1;
 }
 
@@ -39,8 +38,8 @@ static bool lay_out(rlx_kgen *w, rlx_kgen_buffer *info)
     const rlx_buffer *b = info->buffer;
     for (size_t d = b->num_shape; d-- > 0;)
         info->shape[d] = rlx_kgen_wide_index(w, b->shape[d]);
-    return rlx_plan_strides(w->ctx, info->shape, b->num_shape, info->strides) ||
-           (!w->failed && rlx_kgen_no_memory(w));
+    w->refused |= !rlx_plan_strides(w->ctx, info->shape, b->num_shape, info->strides);
+    return !rlx_kgen_failed(w);
 }
 
 /* Strides given as variables take the compact ones; given as numbers they must be those. */
@@ -64,7 +63,7 @@ static bool bind_strides(rlx_kgen *w, const rlx_kgen_buffer *info)
     else if (b->elem_offset && !rlx_is_int_value(b->elem_offset, 0))
         return rlx_kgen_fail(w, "buffer %s: an element offset is not supported in kernels",
                              name_of(b));
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }
 
 static rlx_kgen_buffer *add_buffer(rlx_kgen *w, const rlx_buffer *b, uint32_t row)
@@ -74,25 +73,23 @@ static rlx_kgen_buffer *add_buffer(rlx_kgen *w, const rlx_buffer *b, uint32_t ro
     char text[RLX_DTYPE_TEXT];
     rlx_dtype_name(b->dtype, text);
     if (e == RLX_ELEM_COUNT || b->num_shape > RLX_TIR_MAX_DIMS) {
-        if (e == RLX_ELEM_COUNT && !w->failed)
+        if (e == RLX_ELEM_COUNT && !rlx_kgen_failed(w))
             rlx_error(w->ctx, RLX_CG05, w->place, "buffer %s: kernels do not compute with %s",
                       name_of(b), text);
         else
             rlx_kgen_too_large(w, "dimensions");
-        w->failed = true;
+        w->refused = true;
         return NULL;
     }
-    if (!info) {
-        rlx_kgen_no_memory(w);
+    if (!info)
         return NULL;
-    }
     *info = (rlx_kgen_buffer){ .buffer = b, .index = row, .elem = e };
-    if (w->failed || !lay_out(w, info))
+    if (rlx_kgen_failed(w) || !lay_out(w, info))
         return NULL;
     if (!rlx_vec_push(&w->ctx->memory, &w->buffer_infos, info) ||
         !rlx_ptrmap_put(&w->buffers, b, w->buffer_infos.len))
-        rlx_kgen_no_memory(w);
-    return w->failed ? NULL : info;
+        return NULL;
+    return info;
 }
 
 /* A buffer over memory that is there already. */
@@ -123,7 +120,7 @@ static bool allocate(rlx_kgen *w, const rlx_allocate *a)
     uint32_t row = add_row(w, &like, a->var, RLX_KERNEL_BUFFER_TEMP);
     rlx_kgen_value n = rlx_kgen_int64(w, count);
     RLX_KGEN_EMIT(w, w->top, RLX_K_ALLOC, row, n.reg);
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }
 
 static bool allocate_const(rlx_kgen *w, const rlx_allocate_const *a)
@@ -136,7 +133,7 @@ static bool allocate_const(rlx_kgen *w, const rlx_allocate_const *a)
     if (!c || !c->data || e == RLX_ELEM_COUNT || c->dtype != a->dtype)
         return rlx_kgen_fail(w, "constant data of this form is not supported in kernels");
     uint32_t row = add_row(w, &like, a->var, RLX_KERNEL_BUFFER_CONST);
-    if (w->failed)
+    if (rlx_kgen_failed(w))
         return false;
     while (w->data.len % 64 && !w->data.failed)
         rlx_buf_char(&w->data, 0);
@@ -159,11 +156,11 @@ static bool let_stmt(rlx_kgen *w, const rlx_let_stmt *s, rlx_kgen_value mask)
     rlx_kgen_value value = rlx_kgen_real(w, rlx_kgen_expr(w, s->value, mask));
     /* the name keeps the register: what memory held then, whatever is stored later */
     uintptr_t at;
-    if (!w->failed && rlx_ptrmap_find(&w->memo, s->value, &at) &&
+    if (!rlx_kgen_failed(w) && rlx_ptrmap_find(&w->memo, s->value, &at) &&
         w->memos.data[at - 1].value.reg == value.reg)
         w->memos.data[at - 1].uses = UINT32_MAX;
     rlx_kgen_bind_var(w, s->var, value);
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }
 
 static bool assert_stmt(rlx_kgen *w, const rlx_assert_stmt *s)
@@ -171,11 +168,11 @@ static bool assert_stmt(rlx_kgen *w, const rlx_assert_stmt *s)
     const rlx_tir_string *text = rlx_as_tir_string(s->message);
     rlx_kgen_begin_statement(w, &s->node);
     rlx_kgen_value v = rlx_kgen_expr(w, s->cond, RLX_KGEN_ALWAYS);
-    if (v.klass != RLX_CLASS_I32 && !w->failed)
+    if (v.klass != RLX_CLASS_I32 && !rlx_kgen_failed(w))
         return rlx_kgen_fail(w, "a condition must be a bool");
     RLX_KGEN_EMIT(w, w->top, RLX_K_ASSERT, v.reg, (uint32_t)s->assertion,
             rlx_kgen_name(w, text ? rlx_string_slice(text->value) : RLX_SLICE("assertion failed")));
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }
 
 static bool loop_stmt(rlx_kgen *w, const rlx_for_stmt *s)
@@ -197,7 +194,7 @@ static bool loop_stmt(rlx_kgen *w, const rlx_for_stmt *s)
     RLX_KGEN_EMIT(w, w->top - 1, RLX_K_LOOP, var, min, extent, limit,
             (uint32_t)(head + length + tail));
     rlx_kgen_close(w);
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }
 
 static bool for_stmt(rlx_kgen *w, const rlx_for_stmt *s)
@@ -223,7 +220,7 @@ static bool while_stmt(rlx_kgen *w, const rlx_while_stmt *s)
     RLX_KGEN_EMIT(w, w->top, RLX_K_JUMP, (uint32_t)-(int32_t)back);
     rlx_kgen_patch_jump(w, w->top, jump, 1, (int64_t)(rlx_kgen_length(w, w->top) - jump));
     rlx_kgen_close(w);
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }
 
 /* Code that is skipped unless `cond` holds. */
@@ -235,18 +232,18 @@ static bool write_branch(rlx_kgen *w, const rlx_stmt *s, uint32_t cond)
     RLX_KGEN_EMIT(w, w->top - 1, RLX_K_JUMP_IF_NOT, cond,
             (uint32_t)(length + rlx_kernel_op_words(RLX_K_JUMP_IF_NOT)));
     rlx_kgen_close(w);
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }
 
 static bool if_stmt(rlx_kgen *w, const rlx_if_stmt *s, rlx_kgen_value mask)
 {
     rlx_kgen_begin_statement(w, &s->node);
     rlx_kgen_value cond = rlx_kgen_real(w, rlx_kgen_expr(w, s->cond, mask));
-    if (cond.klass != RLX_CLASS_I32 && !w->failed)
+    if (cond.klass != RLX_CLASS_I32 && !rlx_kgen_failed(w))
         return rlx_kgen_fail(w, "a condition must be a bool");
     if (in_strip(w)) {
         uintptr_t at;
-        if (!w->failed && rlx_ptrmap_find(&w->memo, s->cond, &at))
+        if (!rlx_kgen_failed(w) && rlx_ptrmap_find(&w->memo, s->cond, &at))
             w->memos.data[at - 1].uses = UINT32_MAX; /* wanted until both sides are done */
         if (!rlx_kgen_stmt(w, s->then_case, rlx_kgen_and(w, mask, cond, false)))
             return false;
@@ -276,7 +273,7 @@ static bool evaluate_stmt(rlx_kgen *w, const rlx_evaluate *s)
                              c->op ? c->op->data : "another function");
     rlx_kgen_begin_statement(w, &s->node);
     rlx_kgen_expr(w, s->value, RLX_KGEN_ALWAYS); /* it may fail */
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }
 
 static bool attr_stmt(rlx_kgen *w, const rlx_attr_stmt *s)
@@ -346,16 +343,16 @@ bool rlx_kgen_stmt(rlx_kgen *w, const rlx_stmt *s, rlx_kgen_value mask)
     for (;;) {
         if (rlx_place_of(s))
             w->place = rlx_place_of(s);
-        if (!write_covering(w, s, mask, &body) && !w->failed)
+        if (!write_covering(w, s, mask, &body) && !rlx_kgen_failed(w))
             rlx_kgen_fail(w, "%s is not supported here", rlx_kinds[s->kind].name);
-        if (w->failed || !body)
+        if (rlx_kgen_failed(w) || !body)
             break;
         s = body;
     }
-    bool ok = !w->failed && plain_stmt(w, s, mask);
+    bool ok = !rlx_kgen_failed(w) && plain_stmt(w, s, mask);
     w->depth--;
     w->place = place;
-    return ok && !w->failed;
+    return ok && !rlx_kgen_failed(w);
 }
 
 /* ---- the function --------------------------------------------------------------------------- */
@@ -378,14 +375,13 @@ static bool scalar_param(rlx_kgen *w, const rlx_prim_var *v)
         rlx_error(w->ctx, RLX_CG05, w->place,
                   "parameter %s: kernels do not compute with its dtype",
                   v->name ? v->name->data : "?");
-        w->failed = true;
+        w->refused = true;
         return false;
     }
     rlx_kgen_value x = new_scalar(w, v->dtype);
     rlx_kgen_bind_var(w, &v->node, x);
     return rlx_vec_push(&w->ctx->memory, &w->params,
-                        ((rlx_kgen_param){ RLX_KERNEL_PARAM_SCALAR, x.reg, v->dtype })) ||
-           rlx_kgen_no_memory(w);
+                        ((rlx_kgen_param){ RLX_KERNEL_PARAM_SCALAR, x.reg, v->dtype }));
 }
 
 /* Sizes that stand alone in a dimension get their value there. */
@@ -399,7 +395,7 @@ static bool bind_dims(rlx_kgen *w, const rlx_buffer *b, uint32_t row)
         RLX_KGEN_EMIT(w, 0, RLX_K_DIM, x.reg, row, (uint32_t)d);
         rlx_kgen_bind_var(w, p, x);
     }
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }
 
 static bool write_params(rlx_kgen *w, const rlx_prim_func *f)
@@ -415,7 +411,7 @@ static bool write_params(rlx_kgen *w, const rlx_prim_func *f)
                                ((rlx_kgen_param){ RLX_KERNEL_PARAM_BUFFER,
                                                   add_row(w, b, b->data, RLX_KERNEL_BUFFER_PARAM),
                                                   b->dtype })))
-            return rlx_kgen_no_memory(w);
+            return false;
         if (!b && !scalar_param(w, rlx_as_prim_var(f->params[i])))
             return false;
     }
@@ -435,7 +431,7 @@ static bool write_params(rlx_kgen *w, const rlx_prim_func *f)
                     rlx_kgen_int64(w, b->shape[d]).reg);
         row += b != NULL;
     }
-    return !w->failed;
+    return !rlx_kgen_failed(w);
 }
 
 static void init_writer(rlx_kgen *w, rlx_context *ctx, rlx_slice name, rlx_place place)
@@ -497,25 +493,16 @@ static bool compile_kernel(rlx_kgen *w, const rlx_prim_func *f, rlx_buf *out)
     return rlx_kgen_serialise(w, out);
 }
 
-bool rlx_kernel_write_named(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out,
-                            rlx_kernel_hints *hints)
+bool rlx_kernel_write(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out,
+                      rlx_kernel_hints *hints)
 {
-    size_t errors = rlx_error_count(ctx);
     const rlx_prim_func *plain = f ? rlx_tir_lower_blocks(ctx, f) : NULL;
     rlx_kgen *w = plain ? rlx_mem_alloc(&ctx->memory, sizeof *w) : NULL;
-    if (!w) {
-        if (rlx_error_count(ctx) == errors)
-            rlx_no_memory(ctx);
+    if (!w)
         return false;
-    }
     init_writer(w, ctx, name, f->place);
     w->hints = hints;
     bool ok = compile_kernel(w, plain, out);
     release_writer(w);
     return ok;
-}
-
-bool rlx_kernel_write(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out)
-{
-    return rlx_kernel_write_named(ctx, f, name, out, NULL);
 }

@@ -26,7 +26,7 @@ rlx_kgen_value rlx_kgen_dest(rlx_kgen *w, unsigned klass, rlx_dtype dtype, bool 
 /* A scalar in all lanes; made in front of the strip loop, as early as its value is known. */
 rlx_kgen_value rlx_kgen_widen(rlx_kgen *w, rlx_kgen_value v)
 {
-    if (v.wide || w->failed || !w->nest)
+    if (v.wide || rlx_kgen_failed(w) || !w->nest)
         return v;
     const void *key = (const void *)((uintptr_t)v.reg + 1);
     uintptr_t at;
@@ -41,9 +41,8 @@ rlx_kgen_value rlx_kgen_widen(rlx_kgen *w, rlx_kgen_value v)
     strip.reg = rlx_kgen_new_strip(w, v.klass, true);
     RLX_KGEN_EMIT(w, level, RLX_K_BROADCAST, strip.reg, v.reg, w->nest->extent_reg);
     /* one made in the strip itself is made anew each time: only this use may count on it */
-    if (level < w->nest->strip_level &&
-        !rlx_ptrmap_put(&w->broadcasts, key, (uintptr_t)strip.reg + 1))
-        rlx_kgen_no_memory(w);
+    if (level < w->nest->strip_level)
+        (void)rlx_ptrmap_put(&w->broadcasts, key, (uintptr_t)strip.reg + 1);
     return strip;
 }
 

@@ -148,8 +148,8 @@ static void listen(rlx_process *p)
     for (;;) {
         ssize_t n = read(p->output, part, sizeof part);
         if (n > 0) {
-            size_t room = p->said->len < MOST_SAID ? MOST_SAID - p->said->len : 0;
-            rlx_buf_put(p->said, part, (size_t)n < room ? (size_t)n : room);
+            size_t space = p->said->len < MOST_SAID ? MOST_SAID - p->said->len : 0;
+            rlx_buf_put(p->said, part, (size_t)n < space ? (size_t)n : space);
         } else if (n < 0 && errno == EINTR) {
             continue;
         } else {
@@ -205,7 +205,7 @@ static void end_now(rlx_process *p)
     p->output = -1;
 }
 
-static size_t step(rlx_process *p, size_t count)
+static size_t poll_processes(rlx_process *p, size_t count)
 {
     struct pollfd fds[8];
     size_t n = 0, left = 0;
@@ -232,7 +232,7 @@ const char *rlx_process_wait(rlx_process *p, size_t count, double seconds,
     int saved = errno;
     int64_t until = now_ms() + (int64_t)(seconds * 1000);
     const char *why = NULL;
-    while (step(p, count)) {
+    while (poll_processes(p, count)) {
         if (cancelled && cancelled(user))
             why = "it was cancelled";
         else if (now_ms() > until)

@@ -357,38 +357,40 @@ static bool to_vdevice(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *
            call_builtin(n, RLX_SLICE(BUILTIN_PREFIX "copy"), call->args, 1, t);
 }
 
-/* Operators with code of their own, by name, with the number of arguments that the code reads. */
+/* Operators with code of their own, with the number of arguments that the code reads. */
 static const struct {
-    const char *name;
+    enum rlx_op_id id;
     size_t num_args;
     bool (*write)(rlx_vmgen_fn *, const rlx_call *, rlx_vmgen_target *);
 } operators[] = {
-    { "relax.memory.alloc_tensor", 4, alloc_view },
-    { "relax.vm.alloc_tensor", 4, alloc_view },
-    { "relax.memory.alloc_storage", 1, alloc_storage },
-    { "relax.vm.alloc_storage", 1, alloc_storage },
-    { "relax.builtin.alloc_tensor", 2, alloc_tensor },
-    { "relax.null_value", 0, null_value },
-    { "relax.to_vdevice", 1, to_vdevice },
-    { "relax.memory.kill_storage", 0, kill_value },
-    { "relax.memory.kill_tensor", 0, kill_value },
-    { "relax.vm.kill_object", 0, kill_value },
+    { RLX_OP_ID_MEMORY_ALLOC_TENSOR, 4, alloc_view },
+    { RLX_OP_ID_VM_ALLOC_TENSOR, 4, alloc_view },
+    { RLX_OP_ID_MEMORY_ALLOC_STORAGE, 1, alloc_storage },
+    { RLX_OP_ID_VM_ALLOC_STORAGE, 1, alloc_storage },
+    { RLX_OP_ID_BUILTIN_ALLOC_TENSOR, 2, alloc_tensor },
+    { RLX_OP_ID_NULL_VALUE, 0, null_value },
+    { RLX_OP_ID_TO_VDEVICE, 1, to_vdevice },
+    { RLX_OP_ID_MEMORY_KILL_STORAGE, 0, kill_value },
+    { RLX_OP_ID_MEMORY_KILL_TENSOR, 0, kill_value },
+    { RLX_OP_ID_VM_KILL_OBJECT, 0, kill_value },
 };
 
-static const char *const closures[] = { "relax.make_closure", "relax.invoke_closure",
-                                        "relax.invoke_pure_closure" };
+static bool is_closure(enum rlx_op_id id)
+{
+    return id == RLX_OP_ID_MAKE_CLOSURE || id == RLX_OP_ID_INVOKE_CLOSURE ||
+           id == RLX_OP_ID_INVOKE_PURE_CLOSURE;
+}
 
 /* Why the operator is still here. */
 static bool refuse_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_row *row)
 {
     const char *why = NULL;
     size_t errors = rlx_error_count(n->ctx);
-    for (size_t i = 0; i < RLX_COUNT(closures); i++)
-        if (rlx_is_op(call->op, closures[i])) {
-            rlx_error(n->ctx, RLX_CG01, n->place, "R.%s: closures cannot be compiled yet",
-                      row->short_name);
-            return false;
-        }
+    if (is_closure(row->id)) {
+        rlx_error(n->ctx, RLX_CG01, n->place, "R.%s: closures cannot be compiled yet",
+                  row->short_name);
+        return false;
+    }
     if (row->lower) {
         rlx_module_builder *mb = rlx_module_builder_create(n->ctx, n->w->m);
         const rlx_sinfo *result = rlx_vmgen_known(n, &call->node);
@@ -480,7 +482,7 @@ static bool call_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op *o
         return false;
     }
     for (size_t i = 0; i < RLX_COUNT(operators); i++)
-        if (rlx_is_op(call->op, operators[i].name) && call->num_args >= operators[i].num_args)
+        if (operators[i].id == row->id && call->num_args >= operators[i].num_args)
             return operators[i].write(n, call, t);
     return row->builtin ? builtin_operator(n, call, row, t) : refuse_operator(n, call, row);
 }

@@ -177,7 +177,7 @@ static bool bind_cast(rlx_vmgen_fn *n, const rlx_match_cast *c)
     const rlx_sinfo *have = rlx_vmgen_known(n, c->value);
     bool binds, trust = n->w->o->trust_annotations || n->ctx->trust_annotations;
     uint32_t reg = RLX_NO_INDEX;
-    if (!have || !rlx_vmgen_fresh_symbols(n, c->sinfo, &binds))
+    if (!have || !rlx_vmgen_note_vars(n, c->sinfo, &binds))
         return have ? false : false;
     bool check = binds || !rlx_vmgen_surely_fits(n, have, c->sinfo);
     bool again = var && !trust && !rlx_vmgen_surely_fits(n, c->sinfo, var->sinfo);
@@ -380,8 +380,8 @@ static bool describe_params(rlx_vmgen_fn *n, uint32_t *offset)
     rlx_encoder e;
     bool any, ok = true;
     for (size_t i = 0; ok && i < n->f->num_params; i++)
-        ok = rlx_vmgen_fresh_symbols(n, param_info(n, i), &any);
-    if (!ok || !rlx_vmgen_bind_fresh(n))
+        ok = rlx_vmgen_note_vars(n, param_info(n, i), &any);
+    if (!ok || !rlx_vmgen_bind_vars(n))
         return false;
     rlx_desc_begin(&d, n->out);
     rlx_vmgen_encoder(n, &e);
@@ -403,7 +403,7 @@ static bool describe_params(rlx_vmgen_fn *n, uint32_t *offset)
         return rlx_vmgen_encode_failed(n, &e);
     }
     *offset = rlx_desc_end(&d);
-    rlx_ptrmap_clear(&n->fresh);
+    rlx_ptrmap_clear(&n->to_bind);
     return wrote(n);
 }
 
@@ -429,7 +429,7 @@ static bool describe_signature(rlx_vmgen_fn *n, const rlx_global_var *gv, uint32
 
 static bool write_function(rlx_vmgen_fn *n, const rlx_global_var *gv, uint32_t number)
 {
-    rlx_slice name = rlx_vmgen_public_name(&n->f->node);
+    const rlx_string *name = rlx_link_name(&n->f->node);
     rlx_file_function r = { .code = rlx_file_writer_here(n->out),
                             .num_params = (uint32_t)n->f->num_params };
     put_place(n, NULL, n->f->place ? n->f->place : gv->place);
@@ -437,8 +437,8 @@ static bool write_function(rlx_vmgen_fn *n, const rlx_global_var *gv, uint32_t n
     if (!rlx_vmgen_find_values(n) || !describe_params(n, &r.params) || !describe_result(n) ||
         !describe_signature(n, gv, &r.signature) || !rlx_vmgen_die(n, 0) || !write_body(n))
         return false;
-    r.flags = (name.data ? RLX_FUNCTION_PUBLIC : 0) | (n->f->is_pure ? RLX_FUNCTION_PURE : 0);
-    r.name = rlx_file_writer_name(n->out, name.data ? name : rlx_string_slice(gv->name));
+    r.flags = (name ? RLX_FUNCTION_PUBLIC : 0) | (n->f->is_pure ? RLX_FUNCTION_PURE : 0);
+    r.name = rlx_file_writer_name(n->out, rlx_string_slice(name ? name : gv->name));
     r.code_len = rlx_file_writer_here(n->out) - r.code;
     r.num_regs = n->num_regs;
     r.num_syms = n->num_syms;
@@ -454,7 +454,7 @@ bool rlx_vmgen_function(rlx_vmgen_module *w, const rlx_function *f, const rlx_gl
     rlx_vmgen_fn n = {
         .w = w, .ctx = w->ctx, .out = &w->out, .f = f, .place = f->place, .result = RLX_NO_INDEX
     };
-    rlx_ptrmap *maps[] = { &n.slots, &n.bound, &n.fresh, &n.exprs, &n.computed, &n.vars };
+    rlx_ptrmap *maps[] = { &n.slots, &n.bound, &n.to_bind, &n.exprs, &n.computed, &n.vars };
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_init(maps[i], m);
     rlx_scope_init(&n.scope, w->ctx, NULL);
@@ -467,7 +467,7 @@ bool rlx_vmgen_function(rlx_vmgen_module *w, const rlx_function *f, const rlx_gl
     rlx_mem_free(m, n.dying, n.dying ? n.num_events * sizeof *n.dying : 0);
     rlx_vec_free(m, &n.bound_list);
     rlx_vec_free(m, &n.computed_list);
-    rlx_vec_free(m, &n.fresh_list);
+    rlx_vec_free(m, &n.to_bind_list);
     rlx_vec_free(m, &n.values);
     rlx_vec_free(m, &n.free);
     rlx_vec_free(m, &n.dead);

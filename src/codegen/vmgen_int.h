@@ -55,7 +55,6 @@ bool rlx_vmgen_kernel_function(rlx_vmgen_module *w, size_t index, uint32_t *out)
 /* Does that PrimFunc store into its parameter i? */
 bool rlx_vmgen_kernel_writes(rlx_vmgen_module *w, size_t index, size_t param, bool *out);
 /* The public name of a function; .data NULL: it is private. */
-rlx_slice rlx_vmgen_public_name(const rlx_node *function);
 /* Number of a constant with the content of e: CONSTANT, STRING_IMM, DTYPE_IMM, EXTERN_FUNC,
  * GLOBAL_VAR, SHAPE_EXPR of literals, PRIM_VALUE of a literal. */
 bool rlx_vmgen_constant(rlx_vmgen_module *w, const rlx_expr *e, uint32_t *out);
@@ -147,8 +146,8 @@ typedef struct rlx_vmgen_fn {
     rlx_ptrmap slots;              /* PRIM_VAR -> slot + 1 */
     rlx_ptrmap bound;              /* those that have a value here */
     RLX_VEC(const rlx_prim_var *) bound_list;
-    rlx_ptrmap fresh;              /* to be bound by the next description */
-    RLX_VEC(const rlx_prim_var *) fresh_list;
+    rlx_ptrmap to_bind;            /* to be bound by the next description */
+    RLX_VEC(const rlx_prim_var *) to_bind_list;
     rlx_ptrmap exprs;              /* PRIM -> offset + 1 */
     rlx_ptrmap computed;           /* long PRIM -> slot + 1, where it has been computed */
     RLX_VEC(const rlx_prim *) computed_list;
@@ -225,13 +224,13 @@ const rlx_sinfo *rlx_vmgen_known(rlx_vmgen_fn *n, const rlx_expr *e);
 bool rlx_vmgen_args_fit(rlx_vmgen_fn *n, const rlx_call *call);
 bool rlx_vmgen_surely_fits(rlx_vmgen_fn *n, const rlx_sinfo *have, const rlx_sinfo *want);
 /* Slots for the variables that s binds, not bound yet; *any: there is one. */
-bool rlx_vmgen_fresh_symbols(rlx_vmgen_fn *n, const rlx_sinfo *s, bool *any);
+bool rlx_vmgen_note_vars(rlx_vmgen_fn *n, const rlx_sinfo *s, bool *any);
 /* They have a value from here on; what is described next binds them. */
-bool rlx_vmgen_bind_fresh(rlx_vmgen_fn *n);
+bool rlx_vmgen_bind_vars(rlx_vmgen_fn *n);
 void rlx_vmgen_encoder(rlx_vmgen_fn *n, rlx_encoder *e);
 void rlx_vmgen_drop_description(rlx_vmgen_fn *n,
                                 rlx_desc_writer *d); /* begun, and will not be finished */
-/* A description of s; binds the fresh symbols. */
+/* A description of s; binds the variables of `to_bind`. */
 bool rlx_vmgen_describe(rlx_vmgen_fn *n, const rlx_sinfo *s, uint32_t *offset);
 bool rlx_vmgen_encode_failed(rlx_vmgen_fn *n, const rlx_encoder *e);
 /* MATCH of a register. name may be NULL. */

@@ -14,17 +14,6 @@ bool rlx_vmgen_failed(rlx_vmgen_module *w, rlx_place place)
     return false;
 }
 
-rlx_slice rlx_vmgen_public_name(const rlx_node *function)
-{
-    const rlx_function *f = rlx_as_function(function);
-    const rlx_prim_func *p = rlx_as_prim_func(function);
-    const rlx_attr_string *s = rlx_as_attr_string(rlx_attrs_get(f   ? f->attrs
-                                                                : p ? p->attrs
-                                                                    : NULL,
-                                                                "global_symbol"));
-    return s ? rlx_string_slice(s->value) : (rlx_slice){ NULL, 0 };
-}
-
 /* ---- kernels -------------------------------------------------------------------------------- */
 
 static const rlx_global_var *name_of(const rlx_vmgen_module *w, size_t index)
@@ -45,10 +34,9 @@ bool rlx_vmgen_kernel_number(rlx_vmgen_module *w, size_t index, uint32_t *out)
     rlx_buf_init(&bytes, &w->ctx->memory);
     rlx_kernel_hints hints = { 0 };
     bool wants_hints = w->o->target->add_code || w->o->source;
-    bool ok = rlx_kernel_write_named(w->ctx, f, name, &bytes, wants_hints ? &hints : NULL) &&
+    bool ok = rlx_kernel_write(w->ctx, f, name, &bytes, wants_hints ? &hints : NULL) &&
               !bytes.failed;
-    if (ok && wants_hints && !rlx_vec_push(&w->ctx->memory, &w->hints, hints))
-        ok = rlx_no_memory(w->ctx);
+    ok = ok && (!wants_hints || rlx_vec_push(&w->ctx->memory, &w->hints, hints));
     if (!ok)
         rlx_vec_free(&w->ctx->memory, &hints);
     if (ok)
@@ -80,7 +68,7 @@ static bool kernel_signature(rlx_vmgen_module *w, size_t index, uint32_t *offset
 bool rlx_vmgen_kernel_function(rlx_vmgen_module *w, size_t index, uint32_t *out)
 {
     rlx_vmgen_kernel *k = &w->kernels[index];
-    rlx_slice name = rlx_vmgen_public_name(w->m->functions[index]);
+    const rlx_string *name = rlx_link_name(w->m->functions[index]);
     rlx_file_function r = { .code_len = 0, .params = RLX_NO_INDEX, .result = RLX_NO_INDEX };
     if (k->function != RLX_NO_INDEX) {
         *out = k->function;
@@ -89,10 +77,11 @@ bool rlx_vmgen_kernel_function(rlx_vmgen_module *w, size_t index, uint32_t *out)
     if (!rlx_vmgen_kernel_number(w, index, &r.code) || !kernel_signature(w, index, &r.signature))
         return false;
     *out = k->function = rlx_file_writer_function(&w->out);
-    r.flags = RLX_FUNCTION_KERNEL | (name.data ? RLX_FUNCTION_PUBLIC : 0);
+    r.flags = RLX_FUNCTION_KERNEL | (name ? RLX_FUNCTION_PUBLIC : 0);
     r.num_params = (uint32_t)rlx_as_prim_func(w->m->functions[index])->num_params;
-    r.name =
-        rlx_file_writer_name(&w->out, name.data ? name : rlx_string_slice(name_of(w, index)->name));
+    if (!name)
+        name = name_of(w, index)->name;
+    r.name = rlx_file_writer_name(&w->out, rlx_string_slice(name));
     rlx_file_writer_set_function(&w->out, *out, &r);
     return rlx_file_writer_ok(&w->out) || rlx_vmgen_failed(w, RLX_NO_PLACE);
 }
@@ -123,7 +112,7 @@ static bool number_functions(rlx_vmgen_module *w)
         w->kernels[i] = (rlx_vmgen_kernel){ .number = RLX_NO_INDEX, .function = RLX_NO_INDEX };
         if (rlx_as_function(f))
             w->functions[i] = rlx_file_writer_function(&w->out);
-        else if (rlx_as_prim_func(f) && rlx_vmgen_public_name(f).data &&
+        else if (rlx_as_prim_func(f) && rlx_link_name(f) &&
                  !rlx_vmgen_kernel_function(w, i, &w->functions[i]))
             return false;
     }
@@ -188,9 +177,7 @@ rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_o
     rlx_intern_init(&w.tensors, memory);
     w.functions = rlx_mem_alloc(memory, n * sizeof *w.functions);
     w.kernels = rlx_mem_alloc(memory, n * sizeof *w.kernels);
-    if (!w.functions || !w.kernels)
-        rlx_no_memory(ctx);
-    else if (number_functions(&w) && write_functions(&w) && add_code(&w))
+    if (w.functions && w.kernels && number_functions(&w) && write_functions(&w) && add_code(&w))
         out = finish(&w);
     rlx_mem_free(memory, w.functions, w.functions ? n * sizeof *w.functions : 0);
     rlx_mem_free(memory, w.kernels, w.kernels ? n * sizeof *w.kernels : 0);

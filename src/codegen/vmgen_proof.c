@@ -21,7 +21,7 @@ static bool map_args(rlx_vmgen_fn *n, rlx_mapping *m, const rlx_func_sinfo *f, c
         if (have)
             rlx_mapping_add(m, f->params[i], have, (int32_t)i);
     }
-    return !m->failed;
+    return !m->ctx->diags.out_of_memory;
 }
 
 /* Every placeholder of the callee stands for something known here. Else one that is left over
@@ -120,9 +120,9 @@ bool rlx_vmgen_args_fit(rlx_vmgen_fn *n, const rlx_call *call)
     return fits;
 }
 
-/* ---- symbols -------------------------------------------------------------------------------- */
+/* ---- shape variables ------------------------------------------------------------------------ */
 
-/* Widens `fresh` by the positions of one struct info. */
+/* Widens `to_bind` by the positions of one struct info. */
 static void note_position(void *user, const rlx_prim *p, bool is_size)
 {
     rlx_vmgen_fn *n = user;
@@ -130,16 +130,16 @@ static void note_position(void *user, const rlx_prim *p, bool is_size)
     uintptr_t kind, slot;
     if (!v || rlx_ptrmap_has(&n->bound, v))
         return;
-    bool seen = rlx_ptrmap_find(&n->fresh, v, &kind);
-    if (!seen && !rlx_vec_push(&n->ctx->memory, &n->fresh_list, v))
-        rlx_no_memory(n->ctx);
-    kind = is_size || (seen && kind == RLX_FRESH_SIZE) ? RLX_FRESH_SIZE : RLX_FRESH_SIGNED;
-    (void)rlx_ptrmap_put(&n->fresh, v, kind);
-    if (!rlx_ptrmap_find(&n->slots, v, &slot) && !rlx_ptrmap_put(&n->slots, v, ++n->num_syms))
-        rlx_no_memory(n->ctx);
+    bool seen = rlx_ptrmap_find(&n->to_bind, v, &kind);
+    if (!seen)
+        (void)rlx_vec_push(&n->ctx->memory, &n->to_bind_list, v);
+    kind = is_size || (seen && kind == RLX_BINDS_SIZE) ? RLX_BINDS_SIZE : RLX_BINDS_SIGNED;
+    (void)rlx_ptrmap_put(&n->to_bind, v, kind);
+    if (!rlx_ptrmap_find(&n->slots, v, &slot))
+        (void)rlx_ptrmap_put(&n->slots, v, ++n->num_syms);
 }
 
-bool rlx_vmgen_fresh_symbols(rlx_vmgen_fn *n, const rlx_sinfo *s, bool *any)
+bool rlx_vmgen_note_vars(rlx_vmgen_fn *n, const rlx_sinfo *s, bool *any)
 {
     *any = false;
     if (!s || !(s->flags & RLX_FLAG_HAS_VARS))
@@ -150,21 +150,21 @@ bool rlx_vmgen_fresh_symbols(rlx_vmgen_fn *n, const rlx_sinfo *s, bool *any)
         n->out->too_large = true;
         return rlx_vmgen_failed(n->w, n->place);
     }
-    *any = n->fresh_list.len > 0;
+    *any = n->to_bind_list.len > 0;
     return true;
 }
 
-bool rlx_vmgen_bind_fresh(rlx_vmgen_fn *n)
+bool rlx_vmgen_bind_vars(rlx_vmgen_fn *n)
 {
     bool ok = true;
-    for (size_t i = 0; ok && i < n->fresh_list.len; i++) {
-        const rlx_prim_var *v = n->fresh_list.data[i];
-        uintptr_t kind = RLX_FRESH_SIGNED;
-        rlx_ptrmap_find(&n->fresh, v, &kind);
+    for (size_t i = 0; ok && i < n->to_bind_list.len; i++) {
+        const rlx_prim_var *v = n->to_bind_list.data[i];
+        uintptr_t kind = RLX_BINDS_SIGNED;
+        rlx_ptrmap_find(&n->to_bind, v, &kind);
         ok = rlx_ptrmap_put(&n->bound, v, 1) && rlx_vec_push(&n->ctx->memory, &n->bound_list, v) &&
-             rlx_scope_add(&n->scope, v, kind == RLX_FRESH_SIZE);
+             rlx_scope_add(&n->scope, v, kind == RLX_BINDS_SIZE);
     }
-    n->fresh_list.len = 0;
+    n->to_bind_list.len = 0;
     return ok;
 }
 
@@ -191,7 +191,7 @@ void rlx_vmgen_encoder(rlx_vmgen_fn *n, rlx_encoder *e)
                         .slot_of = slot_of,
                         .register_of = register_of,
                         .user = n,
-                        .fresh = &n->fresh,
+                        .to_bind = &n->to_bind,
                         .no_names = n->w->o->strip_names };
 }
 
@@ -222,7 +222,7 @@ bool rlx_vmgen_describe(rlx_vmgen_fn *n, const rlx_sinfo *s, uint32_t *offset)
 {
     rlx_desc_writer d;
     rlx_encoder e;
-    if (!rlx_vmgen_bind_fresh(n))
+    if (!rlx_vmgen_bind_vars(n))
         return false;
     rlx_desc_begin(&d, n->out);
     rlx_vmgen_encoder(n, &e);
@@ -231,7 +231,7 @@ bool rlx_vmgen_describe(rlx_vmgen_fn *n, const rlx_sinfo *s, uint32_t *offset)
         return rlx_vmgen_encode_failed(n, &e);
     }
     *offset = rlx_desc_end(&d);
-    rlx_ptrmap_clear(&n->fresh);
+    rlx_ptrmap_clear(&n->to_bind);
     return rlx_file_writer_ok(n->out) || rlx_vmgen_failed(n->w, n->place);
 }
 

@@ -33,8 +33,8 @@ const rlx_var *rlx_vmgen_copied(const rlx_binding *b)
 {
     const rlx_expr *value = value_of_binding(b);
     const rlx_call *call = rlx_as_call(value);
-    bool same = call && (rlx_is_call_op(value, "relax.builtin.stop_lift_params") ||
-                         rlx_is_call_op(value, "relax.hint_on_device"));
+    bool same = call && (rlx_is_call_op(value, RLX_OP_ID_BUILTIN_STOP_LIFT_PARAMS) ||
+                         rlx_is_call_op(value, RLX_OP_ID_HINT_ON_DEVICE));
     return rlx_as_var(same && call->num_args ? call->args[0] : value);
 }
 

@@ -25,7 +25,7 @@
  *
  * A symbol (shape variable) lives in a slot of the frame. Its first stand-alone position in
  * text order is BIND, all later ones SYMBOL; whoever encodes knows which is which. Expressions
- * that are more than one symbol are EXPR.
+ * that are more than one variable are EXPR.
  *
  * Matching does what the language says: kinds, ranks, dtypes and binding positions first, in
  * text order, then all other sizes. Where no expression is involved one pass decides; only a
@@ -57,15 +57,15 @@ enum rlx_desc_flag {
     RLX_DESC_HAS_REGISTER = 4, /* the shape is the shape value in a register */
     RLX_DESC_LATE = 8,         /* something inside needs the second round */
     RLX_DESC_PURE = 16,        /* FUNC */
-    RLX_DESC_BOUNDED = 16,     /* PARAMS: bounds of symbols follow the parameters */
+    RLX_DESC_BOUNDED = 16,     /* PARAMS: bounds of variables follow the parameters */
     RLX_DESC_OPEN = 32,        /* FUNC: parameters not known (derive form) */
     RLX_DESC_PACKED = 64,      /* FUNC, OPEN: a packed function only */
-    RLX_DESC_BINDS = 128       /* something inside binds a symbol */
+    RLX_DESC_BINDS = 128       /* something inside binds a variable */
 };
 enum rlx_desc_dim_tag {
     RLX_DIM_LITERAL = 0,
     RLX_DIM_BIND = 1,        /* binds a size: must not be negative */
-    RLX_DIM_SYMBOL = 2,      /* compared with a bound symbol */
+    RLX_DIM_SYMBOL = 2,      /* compared with a bound variable */
     RLX_DIM_EXPR = 3,        /* compared with an expression, in the second round */
     RLX_DIM_ANY = 4,         /* not looked at */
     RLX_DIM_BINDER = 5,      /* placeholder of a FUNC node: has a name only */
@@ -91,16 +91,16 @@ typedef struct rlx_desc_env {
 
 /* The value of the expression item at `offset`. RT14: overflow, division by zero. */
 bool rlx_desc_expr_eval(const rlx_desc_env *env, uint32_t offset, int64_t *out, rlx_fault *why);
-/* Checks v against the DESC item at `offset` and binds its symbols. On failure why->code is
+/* Checks v against the DESC item at `offset` and binds its shape variables. On failure why->code is
  * RT02 .. RT05, RT13 or RT14 and the text names the path: "field 1, dimension 0 is 7, expected
- * 2 * m = 8". Symbols may then be bound already. */
+ * 2 * m = 8". Variables may then be bound already. */
 bool rlx_desc_match(const rlx_desc_env *env, uint32_t offset, const relax_value *v,
                     rlx_fault *why);
 /* Checks arguments against the PARAMS item at `offset` in the order of a function boundary;
  * RT01 too. Texts begin "argument 1 of NAME: ". */
 bool rlx_desc_match_params(const rlx_desc_env *env, uint32_t offset, const relax_value *args,
                            size_t num_args, rlx_slice function, rlx_fault *why);
-/* Does the item bind symbols? */
+/* Does the item bind shape variables? */
 bool rlx_desc_binds(const int64_t *descs, uint32_t offset);
 /* Puts "PREFIX: " before the text of *why and turns its code into `code`, the old one becoming
  * the inner code. */
@@ -156,7 +156,7 @@ void rlx_desc_describe(const int64_t *node, rlx_desc_info *out);
  * parameter. */
 const int64_t *rlx_desc_param_at(const int64_t *descs, uint32_t offset, uint32_t i,
                                  uint32_t *name);
-/* Bounds of a symbol that a PARAMS item promises, checked when its parameters fit. */
+/* Bounds of a shape variable that a PARAMS item promises, checked when its parameters fit. */
 typedef struct rlx_desc_bound { int64_t symbol, low, high; } rlx_desc_bound;
 #define RLX_DESC_BOUND_WORDS 3
 /* The bounds of a PARAMS item; NULL: it promises none. */
@@ -189,7 +189,7 @@ bool rlx_desc_usable(const int64_t *descs, size_t num_words, const uint64_t *sta
 int64_t rlx_desc_dim_literal(rlx_file_writer *w, int64_t value);
 /* first stand-alone position */
 int64_t rlx_desc_dim_bind(rlx_file_writer *w, uint32_t slot, rlx_slice name);
-/* the same, of a symbol that sizes nothing */
+/* the same, of a variable that sizes nothing */
 int64_t rlx_desc_dim_bind_signed(rlx_file_writer *w, uint32_t slot, rlx_slice name);
 /* every other position */
 int64_t rlx_desc_dim_symbol(rlx_file_writer *w, uint32_t slot, rlx_slice name);
@@ -285,7 +285,7 @@ void rlx_desc_tuple(rlx_desc_writer *d);
 void rlx_desc_func(rlx_desc_writer *d, uint32_t flags);
 void rlx_desc_params(rlx_desc_writer *d);
 void rlx_desc_param(rlx_desc_writer *d, rlx_slice name); /* before the node of each parameter */
-/* After the last parameter: a symbol lies within bounds (INT64_MIN, INT64_MAX: none). */
+/* After the last parameter: a variable lies within bounds (INT64_MIN, INT64_MAX: none). */
 void rlx_desc_assumption(rlx_desc_writer *d, uint32_t slot, rlx_slice name, int64_t low,
                          int64_t high);
 void rlx_desc_close(rlx_desc_writer *d);

@@ -189,9 +189,9 @@ bool rlx_desc_expr_eval(const rlx_desc_env *env, uint32_t offset, int64_t *out, 
 
 void rlx_desc_line_put(rlx_desc_line *l, const char *data, size_t len)
 {
-    size_t room = l->cap - 1 - l->len;
-    if (len > room)
-        len = room;
+    size_t space = l->cap - 1 - l->len;
+    if (len > space)
+        len = space;
     memcpy(l->data + l->len, data, len);
     l->len += len;
     l->data[l->len] = 0;

@@ -9,7 +9,7 @@ typedef struct rlx_desc_line { char *data; size_t cap, len; } rlx_desc_line;
 void rlx_desc_line_put(rlx_desc_line *l, const char *data, size_t len);
 RLX_PRINTF(2, 3) void rlx_line_format(rlx_desc_line *l, const char *format, ...);
 
-#define RLX_EXPR_TEXT 160 /* room for an expression in a message */
+#define RLX_EXPR_TEXT 160 /* bytes of an expression in a message */
 /* Text of an expression item; "..." where it would be long. */
 void rlx_desc_expr_line(const rlx_desc_env *env, uint32_t offset, rlx_desc_line *out);
 /* Text of a dim: a number, a name, an expression, "?". */

@@ -440,14 +440,14 @@ static bool fast_params(walk *w, const int64_t *node, const relax_value *args)
     return true;
 }
 
-/* Symbols are bound. */
+/* The shape variables are bound. */
 static bool check_bounds(const walk *w, uint32_t offset)
 {
     uint32_t count;
     const rlx_desc_bound *b = rlx_desc_bounds(w->env->descs, offset, &count);
     for (uint32_t i = 0; i < count; i++) {
-        char room[RLX_EXPR_TEXT];
-        rlx_desc_line name = { room, sizeof room, 0 };
+        char text[RLX_EXPR_TEXT];
+        rlx_desc_line name = { text, sizeof text, 0 };
         int64_t value = w->env->syms[rlx_desc_dim_slot(b[i].symbol)];
         bool low = value < b[i].low;
         if (!low && value <= b[i].high)

@@ -246,8 +246,8 @@ void rlx_file_writer_patch(rlx_file_writer *w, uint32_t at, uint32_t target)
 {
     if (!rlx_file_writer_ok(w) || at >= w->code.len)
         return;
-    size_t jump = rlx_ins_opcode(w->code.data[at]) == RLX_OP_BRANCH ? 2 : 1;
-    if (at + jump < w->code.len)
+    size_t jump = rlx_opcode_jump(rlx_ins_opcode(w->code.data[at]));
+    if (jump && at + jump < w->code.len)
         w->code.data[at + jump] = target - at; /* two's complement: also backwards */
 }
 

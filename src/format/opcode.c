@@ -14,6 +14,12 @@ const rlx_opcode_row *rlx_opcode_info(uint32_t opcode)
     return opcode < RLX_OPCODE_COUNT ? &rows[opcode] : NULL;
 }
 
+uint32_t rlx_opcode_jump(uint32_t opcode)
+{
+    const char *jump = opcode < RLX_OPCODE_COUNT ? strchr(rows[opcode].layout, 'j') : NULL;
+    return jump ? (uint32_t)(jump - rows[opcode].layout) + 1 : 0;
+}
+
 const char *rlx_section_name(uint32_t kind)
 {
     static const char *const names[RLX_SECTION_END] = {

@@ -21,6 +21,9 @@ const rlx_opcode_row *rlx_opcode_info(uint32_t opcode);
 #define RLX_MAX_SYMBOLS (1u << 24)
 #define RLX_MAX_RANK 64
 
+/* Word of an instruction that says how far it jumps; 0: it does not. No list stands before it. */
+uint32_t rlx_opcode_jump(uint32_t opcode);
+
 RLX_INLINE uint32_t rlx_ins_header(enum rlx_opcode op, uint32_t count)
 {
     return (uint32_t)op | count << 16;

@@ -2,28 +2,26 @@
 #include "ir/ir_int.h"
 
 /* Nodes with a list have it behind themselves, in the same block. */
-static void *new_with_room(rlx_context *ctx, size_t size, size_t count)
+static void *new_with_list(rlx_context *ctx, size_t size, size_t count)
 {
     size_t bytes;
-    if (!rlx_mul_size(count, sizeof(rlx_node *), &bytes) || !rlx_add_size(bytes, size, &bytes)) {
-        rlx_no_memory(ctx);
-        return NULL;
-    }
+    if (!rlx_mul_size(count, sizeof(rlx_node *), &bytes) || !rlx_add_size(bytes, size, &bytes))
+        return rlx_mem_overflow(&ctx->memory), NULL;
     return rlx_new(ctx, bytes);
 }
 
-static const rlx_node *const *fill(void *room, const rlx_node *const *items, size_t count)
+static const rlx_node *const *fill(void *list, const rlx_node *const *items, size_t count)
 {
     if (!count)
         return NULL;
-    memcpy(room, items, count * sizeof *items);
-    return room;
+    memcpy(list, items, count * sizeof *items);
+    return list;
 }
 
 static bool take_id(rlx_context *ctx, rlx_node *n)
 {
     if (ctx->next_id == UINT32_MAX)
-        return rlx_no_memory(ctx);
+        return rlx_no_memory(ctx); /* the numbers have run out, and no more nodes can be had */
     n->id = ctx->next_id++;
     return true;
 }
@@ -42,7 +40,7 @@ void *rlx_node_new(rlx_context *ctx, enum rlx_node_kind kind)
 const rlx_node *const *rlx_nodes_copy(rlx_context *ctx, const rlx_node *const *nodes, size_t count,
                                       bool *ok)
 {
-    const rlx_node **copy = count ? new_with_room(ctx, 0, count) : NULL;
+    const rlx_node **copy = count ? new_with_list(ctx, 0, count) : NULL;
     *ok = !count || copy;
     return *ok ? fill(copy, nodes, count) : NULL;
 }
@@ -52,7 +50,7 @@ const rlx_node *const *rlx_nodes_copy(rlx_context *ctx, const rlx_node *const *n
 static rlx_constant *constant_head(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape,
                                    size_t ndim, rlx_place place)
 {
-    rlx_constant *c = new_with_room(ctx, sizeof *c, ndim);
+    rlx_constant *c = new_with_list(ctx, sizeof *c, ndim);
     if (!c)
         return NULL;
     rlx_node_head(ctx, &c->node, RLX_NODE_CONSTANT, 0);
@@ -71,7 +69,7 @@ static bool keep_blob(rlx_context *ctx, rlx_blob *blob)
     if (rlx_vec_push(&ctx->memory, &ctx->layers[ctx->top].blobs, blob))
         return true;
     rlx_blob_release(blob);
-    return rlx_no_memory(ctx);
+    return false;
 }
 
 const rlx_expr *rlx_constant_blob(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape,
@@ -102,16 +100,12 @@ const rlx_expr *rlx_constant_new(rlx_context *ctx, rlx_dtype dtype, const int64_
     size_t bytes;
     if (ndim && !shape)
         return NULL;
-    if (!tensor_bytes(dtype, shape, ndim, &bytes)) {
-        rlx_no_memory(ctx);
-        return NULL;
-    }
+    if (!tensor_bytes(dtype, shape, ndim, &bytes))
+        return rlx_mem_overflow(&ctx->memory), NULL;
     rlx_constant *c = constant_head(ctx, dtype, shape, ndim, place);
     rlx_blob *blob = c ? rlx_blob_create(&ctx->memory, data, bytes) : NULL;
-    if (!blob || !keep_blob(ctx, blob)) {
-        rlx_no_memory(ctx);
+    if (!blob || !keep_blob(ctx, blob))
         return NULL;
-    }
     c->data = blob;
     return &c->node;
 }
@@ -142,7 +136,7 @@ const rlx_global_var *rlx_global_var_new(rlx_context *ctx, const rlx_string *nam
 const rlx_expr *rlx_tuple_new(rlx_context *ctx, const rlx_expr *const *fields, size_t count,
                               rlx_place place)
 {
-    rlx_tuple *t = rlx_all_there(fields, count) ? new_with_room(ctx, sizeof *t, count) : NULL;
+    rlx_tuple *t = rlx_all_there(fields, count) ? new_with_list(ctx, sizeof *t, count) : NULL;
     if (!t)
         return NULL;
     rlx_node_head(ctx, &t->node, RLX_NODE_TUPLE, 0);
@@ -156,7 +150,7 @@ const rlx_expr *rlx_seq_new(rlx_context *ctx, const rlx_node *const *blocks, siz
                             const rlx_expr *body, rlx_place place)
 {
     rlx_seq_expr *s =
-        body && rlx_all_there(blocks, count) ? new_with_room(ctx, sizeof *s, count) : NULL;
+        body && rlx_all_there(blocks, count) ? new_with_list(ctx, sizeof *s, count) : NULL;
     if (!s)
         return NULL;
     rlx_node_head(ctx, &s->node, RLX_NODE_SEQ_EXPR, 0);
@@ -186,16 +180,16 @@ const rlx_expr *rlx_call_new(rlx_context *ctx, const rlx_expr *op, const rlx_exp
 {
     if (!op || !rlx_all_there(args, num_args) || !rlx_all_there(sinfo_args, num_sinfo_args))
         return NULL;
-    rlx_call *c = new_with_room(ctx, sizeof *c, num_args + num_sinfo_args);
+    rlx_call *c = new_with_list(ctx, sizeof *c, num_args + num_sinfo_args);
     if (!c)
         return NULL;
-    const rlx_node **room = (const rlx_node **)(c + 1);
+    const rlx_node **list = (const rlx_node **)(c + 1);
     rlx_node_head(ctx, &c->node, RLX_NODE_CALL, 0);
     c->place = place;
     c->op = op;
-    c->args = fill(room, args, num_args);
+    c->args = fill(list, args, num_args);
     c->num_args = num_args;
-    c->sinfo_args = fill(room + num_args, sinfo_args, num_sinfo_args);
+    c->sinfo_args = fill(list + num_args, sinfo_args, num_sinfo_args);
     c->num_sinfo_args = num_sinfo_args;
     c->attrs = attrs;
     return &c->node;
@@ -220,7 +214,7 @@ const rlx_function *rlx_function_new(rlx_context *ctx, const rlx_expr *const *pa
                                      rlx_place place)
 {
     rlx_function *f = body && rlx_all_there(params, num_params)
-                          ? new_with_room(ctx, sizeof *f, num_params)
+                          ? new_with_list(ctx, sizeof *f, num_params)
                           : NULL;
     if (!f)
         return NULL;
@@ -277,7 +271,7 @@ const rlx_binding *rlx_match_cast_new(rlx_context *ctx, const rlx_var *var, cons
 const rlx_node *rlx_block_new(rlx_context *ctx, bool dataflow, const rlx_binding *const *bindings,
                               size_t count, rlx_place place)
 {
-    rlx_block *b = rlx_all_there(bindings, count) ? new_with_room(ctx, sizeof *b, count) : NULL;
+    rlx_block *b = rlx_all_there(bindings, count) ? new_with_list(ctx, sizeof *b, count) : NULL;
     if (!b)
         return NULL;
     rlx_node_head(ctx, &b->node, dataflow ? RLX_NODE_DATAFLOW_BLOCK : RLX_NODE_BINDING_BLOCK, 0);

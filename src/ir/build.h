@@ -160,6 +160,10 @@ const rlx_attr *rlx_attrs_in_order(rlx_context *ctx, const rlx_attr *const *keys
                                    const rlx_attr *const *values, size_t count);
 /* NULL: absent; attrs may be NULL */
 const rlx_attr *rlx_attrs_get(const rlx_attr *attrs, const char *key);
+/* Attributes of a Relax function or PrimFunc; NULL: none, or another node. */
+const rlx_attr *rlx_function_attrs(const rlx_node *function);
+/* Its link name, the attribute global_symbol. NULL: private, or another node. */
+const rlx_string *rlx_link_name(const rlx_node *function);
 /* Is attribute `name` present and true? */
 bool rlx_flag_attr(const rlx_attr *attrs, const char *name);
 /* Where attribute `key` of a FUNCTION or PRIM_FUNC stands; the function's own place if that is

@@ -61,7 +61,7 @@ struct entry { const rlx_attr *key, *value; };
 
 /* Bottom-up merge sort: stable, so that of equal keys the later stays behind the earlier.
  * Result in `a`. */
-static void sort_entries(struct entry *a, struct entry *room, size_t count)
+static void sort_entries(struct entry *a, struct entry *spare, size_t count)
 {
     for (size_t width = 1; width < count; width *= 2) {
         for (size_t start = 0; start < count; start += 2 * width) {
@@ -69,18 +69,18 @@ static void sort_entries(struct entry *a, struct entry *room, size_t count)
             size_t end = mid + width < count ? mid + width : count;
             for (size_t i = start, j = mid, k = start; k < end; k++) {
                 bool left = i < mid && (j >= end || compare_keys(a[i].key, a[j].key) <= 0);
-                room[k] = left ? a[i++] : a[j++];
+                spare[k] = left ? a[i++] : a[j++];
             }
         }
-        memcpy(a, room, count * sizeof *a);
+        memcpy(a, spare, count * sizeof *a);
     }
 }
 
 /* Entries sorted and without all but the last of equal keys; returns how many are left. */
-static size_t sort_unique(struct entry *a, struct entry *room, size_t count)
+static size_t sort_unique(struct entry *a, struct entry *spare, size_t count)
 {
     size_t kept = 0;
-    sort_entries(a, room, count);
+    sort_entries(a, spare, count);
     for (size_t i = 0; i < count; i++)
         if (i + 1 == count || compare_keys(a[i].key, a[i + 1].key) != 0)
             a[kept++] = a[i];
@@ -101,21 +101,21 @@ const rlx_attr *rlx_attrs_in_order(rlx_context *ctx, const rlx_attr *const *keys
 }
 
 /* Working memory for count entries, twice, and two arrays of nodes. */
-struct sort_room {
+struct sort_buffer {
     struct entry *entries, *spare;
     const rlx_node **keys, **values;
     void *block;
     size_t bytes;
 };
 
-static bool get_room(rlx_context *ctx, size_t count, struct sort_room *r)
+static bool get_buffer(rlx_context *ctx, size_t count, struct sort_buffer *r)
 {
     size_t each = 2 * sizeof(struct entry) + 2 * sizeof(rlx_node *);
     if (!rlx_mul_size(count ? count : 1, each, &r->bytes))
-        return rlx_no_memory(ctx);
+        return rlx_mem_overflow(&ctx->memory);
     r->block = rlx_mem_alloc(&ctx->memory, r->bytes);
     if (!r->block)
-        return rlx_no_memory(ctx);
+        return false;
     r->entries = r->block;
     r->spare = r->entries + count;
     r->keys = (const rlx_node **)(r->spare + count);
@@ -126,10 +126,10 @@ static bool get_room(rlx_context *ctx, size_t count, struct sort_room *r)
 const rlx_attr *rlx_attrs_new(rlx_context *ctx, const rlx_attr *const *keys,
                               const rlx_attr *const *values, size_t count)
 {
-    struct sort_room r;
+    struct sort_buffer r;
     if (count <= 1)
         return rlx_attrs_in_order(ctx, keys, values, count);
-    if (!rlx_all_there(keys, count) || !rlx_all_there(values, count) || !get_room(ctx, count, &r))
+    if (!rlx_all_there(keys, count) || !rlx_all_there(values, count) || !get_buffer(ctx, count, &r))
         return NULL;
     for (size_t i = 0; i < count; i++)
         r.entries[i] = (struct entry){ keys[i], values[i] };
@@ -159,6 +159,19 @@ const rlx_attr *rlx_attrs_get(const rlx_attr *attrs, const char *key)
     return at != SIZE_MAX ? a->values[at] : NULL;
 }
 
+const rlx_attr *rlx_function_attrs(const rlx_node *function)
+{
+    const rlx_function *f = rlx_as_function(function);
+    const rlx_prim_func *p = rlx_as_prim_func(function);
+    return f ? f->attrs : p ? p->attrs : NULL;
+}
+
+const rlx_string *rlx_link_name(const rlx_node *function)
+{
+    const rlx_attr *name = rlx_attrs_get(rlx_function_attrs(function), "global_symbol");
+    return rlx_as_attr_string(name) ? rlx_as_attr_string(name)->value : NULL;
+}
+
 bool rlx_flag_attr(const rlx_attr *attrs, const char *name)
 {
     const rlx_attr *value = rlx_attrs_get(attrs, name);
@@ -180,7 +193,7 @@ rlx_place rlx_attr_place(const rlx_node *function, const char *key)
 
 /* The entries of a with entry `at` replaced (or dropped, value NULL), or one more at the end. */
 static size_t edit(const rlx_attrs *a, size_t at, const rlx_attr *key, const rlx_attr *value,
-                   struct sort_room *r)
+                   struct sort_buffer *r)
 {
     size_t n = 0, count = a ? a->num_keys : 0;
     for (size_t i = 0; i < count; i++) {
@@ -200,12 +213,12 @@ const rlx_attr *rlx_attrs_with(rlx_context *ctx, const rlx_attr *attrs, const ch
                                const rlx_attr *value)
 {
     const rlx_attrs *a = rlx_as_attrs(attrs);
-    struct sort_room r;
+    struct sort_buffer r;
     size_t at = a ? find_key(a, key) : SIZE_MAX;
     if (at == SIZE_MAX && !value)
         return a ? attrs : rlx_attrs_in_order(ctx, NULL, NULL, 0);
     const rlx_attr *name = rlx_attr_string_new(ctx, rlx_slice_z(key));
-    if (!name || !get_room(ctx, (a ? a->num_keys : 0) + 1, &r))
+    if (!name || !get_buffer(ctx, (a ? a->num_keys : 0) + 1, &r))
         return NULL;
     size_t n = edit(a, at, name, value, &r);
     const rlx_attr *with = at == SIZE_MAX ? rlx_attrs_new(ctx, r.keys, r.values, n)

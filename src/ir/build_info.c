@@ -34,11 +34,9 @@ static void *new_listed(rlx_context *ctx, size_t size, const struct list_key *k,
                         const rlx_node *const **items)
 {
     size_t bytes;
-    void *n = NULL;
-    if (rlx_mul_size(k->count, sizeof *k->items, &bytes) && rlx_add_size(bytes, size, &bytes))
-        n = rlx_new(ctx, bytes);
-    else
-        rlx_no_memory(ctx);
+    if (!rlx_mul_size(k->count, sizeof *k->items, &bytes) || !rlx_add_size(bytes, size, &bytes))
+        return rlx_mem_overflow(&ctx->memory), NULL;
+    void *n = rlx_new(ctx, bytes);
     if (!n)
         return NULL;
     *items = k->count ? (const rlx_node *const *)((char *)n + size) : NULL;
@@ -77,18 +75,17 @@ const rlx_expr *rlx_shape_new(rlx_context *ctx, const rlx_prim *const *values, s
 
 const rlx_expr *rlx_shape_of_ints(rlx_context *ctx, const int64_t *values, size_t count)
 {
-    const rlx_node *room[SMALL_RANK] = { NULL }, **items = room;
+    const rlx_node *few[SMALL_RANK] = { NULL }, **items = few;
+    if (count > SIZE_MAX / sizeof *items)
+        return rlx_mem_overflow(&ctx->memory), NULL;
     if (count > SMALL_RANK)
-        items = rlx_mem_alloc(&ctx->memory,
-                              count <= SIZE_MAX / sizeof *items ? count * sizeof *items : 0);
-    if (!items) {
-        rlx_no_memory(ctx);
+        items = rlx_mem_alloc(&ctx->memory, count * sizeof *items);
+    if (!items)
         return NULL;
-    }
     for (size_t i = 0; i < count; i++)
         items[i] = rlx_int64(ctx, values[i]);
     const rlx_expr *s = rlx_shape_new(ctx, items, count);
-    if (items != room)
+    if (items != few)
         rlx_mem_free(&ctx->memory, items, count * sizeof *items);
     return s;
 }

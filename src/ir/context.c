@@ -143,9 +143,11 @@ static const rlx_string *find_string(const rlx_context *ctx, uint64_t hash, rlx_
 
 static rlx_string *make_string(rlx_context *ctx, uint64_t hash, rlx_slice text)
 {
-    rlx_string *s = text.len < UINT32_MAX ? rlx_new(ctx, sizeof *s + text.len + 1) : NULL;
+    if (text.len >= UINT32_MAX)
+        return rlx_mem_overflow(&ctx->memory), NULL;
+    rlx_string *s = rlx_new(ctx, sizeof *s + text.len + 1);
     if (!s)
-        return rlx_no_memory(ctx), NULL;
+        return NULL;
     s->len = (uint32_t)text.len;
     s->hash = (uint32_t)hash;
     if (text.len)
@@ -161,10 +163,7 @@ const rlx_string *rlx_string_intern(rlx_context *ctx, rlx_slice text)
     if (have)
         return have;
     rlx_string *s = make_string(ctx, hash, text);
-    if (s && rlx_intern_add(&ctx->layers[ctx->top].strings, hash, s))
-        return s;
-    rlx_no_memory(ctx);
-    return NULL;
+    return s && rlx_intern_add(&ctx->layers[ctx->top].strings, hash, s) ? s : NULL;
 }
 
 const rlx_string *rlx_string_new(rlx_context *ctx, rlx_slice text)
@@ -334,7 +333,7 @@ bool rlx_context_collect(rlx_context *ctx, const rlx_node **roots, size_t count)
     rlx_mem_free(&ctx->memory, moved, bytes);
     rlx_mem_free(&ctx->memory, used, num_sources * sizeof *used);
     rlx_mem_free(&ctx->memory, saved, sizeof *saved);
-    return good || rlx_no_memory(ctx);
+    return good;
 }
 
 /* ---- diagnostics */
@@ -387,9 +386,7 @@ void rlx_note(rlx_context *ctx, rlx_place place, const char *format, ...)
     va_start(args, format);
     rlx_buf_vformat(&b, format, args);
     va_end(args);
-    if (b.failed)
-        rlx_no_memory(ctx);
-    else
+    if (!b.failed)
         rlx_diag_note(&ctx->diags, ctx->newest, place, "%s", b.len ? b.data : "");
     rlx_buf_free(&b);
 }

@@ -85,14 +85,12 @@ void rlx_context_release(rlx_context *ctx);
  * NULL on). */
 RLX_INLINE void *rlx_new(rlx_context *ctx, size_t size)
 {
-    void *p = rlx_region_alloc(&ctx->layers[ctx->top].region, size);
-    if (RLX_UNLIKELY(!p))
-        ctx->diags.out_of_memory = true;
-    return p;
+    return rlx_region_alloc(&ctx->layers[ctx->top].region, size);
 }
 void *rlx_new_zero(rlx_context *ctx, size_t size);
 void *rlx_new_copy(rlx_context *ctx, const void *data, size_t size);
-/* Latches out of memory; returns false for `return rlx_no_memory(ctx);`. */
+/* Latches out of memory for what failed beside the context's allocator, which latches by itself
+ * (base/memory.h); returns false for `return rlx_no_memory(ctx);`. */
 bool rlx_no_memory(rlx_context *ctx);
 
 /* Interned string (found in any layer, else made in the top one). NULL when out of memory. */

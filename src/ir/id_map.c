@@ -18,7 +18,7 @@ void rlx_id_map_free(rlx_id_map *m)
     rlx_id_map_init(m, m->memory);
 }
 
-/* Room for one page more than asked for and half as many again, so that growing stays linear. */
+/* One page more than asked for and half as many again, so that growing stays linear. */
 static bool grow(rlx_id_map *m, size_t page)
 {
     size_t count = page + 1 + page / 2;

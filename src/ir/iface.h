@@ -79,6 +79,7 @@ struct rlx_op_row {
     const rlx_op_arg *args; uint8_t num_args, min_args;
     const rlx_op_attr *attrs; uint8_t num_attrs;
     uint16_t flags; uint8_t pattern;
+    uint8_t id;                       /* enum rlx_op_id */
     /* what the row's lowering and rule ask of their family: each knows which of these it is */
     union {
         uint32_t number;              /* an intrinsic, a fold, axes ... */

@@ -158,16 +158,16 @@ static rlx_node *copy_key(rlx_context *ctx, const rlx_node *key)
     memcpy(n, key, info->size);
     if (n->kind == RLX_NODE_EXTENSION_SINFO)
         ((rlx_extension_sinfo *)n)->row = rlx_extension_kind_of(ctx, key);
-    const rlx_node **room = (const rlx_node **)((char *)n + bytes);
+    const rlx_node **list = (const rlx_node **)((char *)n + bytes);
     for (int i = 0; i < info->num_fields; i++) {
         const rlx_field *f = &info->fields[i];
         if (!rlx_field_is_list(f))
             continue;
         size_t count = RLX_AT(key, f->count_offset, size_t);
         if (count)
-            memcpy(room, RLX_AT(key, f->offset, const void *), count * sizeof key);
-        RLX_AT(n, f->offset, const rlx_node *const *) = count ? room : NULL;
-        room += count;
+            memcpy(list, RLX_AT(key, f->offset, const void *), count * sizeof key);
+        RLX_AT(n, f->offset, const rlx_node *const *) = count ? list : NULL;
+        list += count;
     }
     rlx_node_head(ctx, n, key->kind, flags_of(key));
     return count_parts(ctx, n) ? n : NULL;

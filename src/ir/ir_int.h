@@ -7,13 +7,13 @@
 /* A field of a node, by the offset from its rlx_field. */
 #define RLX_AT(n, at, type) (*(type *)((char *)(uintptr_t)(n) + (at)))
 
-/* Room for any node, to build a key on the stack. */
+/* As large as any node, to build a key on the stack. */
 typedef union rlx_any_node {
     rlx_node node;
     rlx_buffer buffer;
     rlx_tir_block block;
     rlx_function function;
-    char room[192];
+    char bytes[192];
 } rlx_any_node;
 
 /* Debug builds ask once per context: does the table made from node.def hold together? */

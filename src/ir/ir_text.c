@@ -18,7 +18,7 @@ enum {
     ATOM_PREC = 15
 };
 
-enum item_kind { LITERAL, NODE, DIMENSION, DTYPE_TEXT, INTEGER, NAME };
+enum item_kind { LITERAL, NODE, DTYPE_TEXT, INTEGER, NAME };
 struct item {
     uint8_t what, prec;
     union {
@@ -29,7 +29,6 @@ struct item {
 };
 struct state {
     rlx_buf *b;
-    const rlx_text_style *style;
     RLX_VEC(struct item) items;
     size_t start, limit; /* stop when so much was written since start */
 };
@@ -93,8 +92,6 @@ static void tuple_of(struct state *s, const rlx_node *const *items, size_t count
 
 static void t_prefix(struct state *s)
 {
-    if (s->style->uses_t)
-        s->style->uses_t(s->style->user);
     rlx_buf_lit(s->b, "T.");
 }
 
@@ -167,10 +164,6 @@ static const rlx_string *hint_of(const rlx_node *n)
 
 static void write_name(struct state *s, const rlx_node *n)
 {
-    if (s->style->name && n->kind != RLX_NODE_GLOBAL_VAR) {
-        s->style->name(s->style->user, s->b, n);
-        return;
-    }
     if (rlx_is_relax_var(n)) {
         rlx_text_var_name(s->b, (const rlx_var *)n);
         return;
@@ -182,23 +175,15 @@ static void write_name(struct state *s, const rlx_node *n)
         rlx_buf_z(s->b, n->kind == RLX_NODE_BUFFER ? "buffer" : "v");
 }
 
-/* int32 is what a bare literal is in TIR; in Relax positions every literal is bare. */
+/* Bare, whatever its dtype is, as in Relax positions. */
 static void write_int(struct state *s, rlx_dtype t, int64_t v)
 {
-    bool wrapped = !s->style->int_bare && t != RELAX_INT32;
-    if (wrapped) {
-        t_prefix(s);
-        write_dtype(s->b, t);
-        rlx_buf_char(s->b, '(');
-    }
     if (rlx_dtype_is_bool(t))
         rlx_buf_z(s->b, v ? "True" : "False");
     else if (rlx_dtype_is_large(t, v))
         rlx_buf_u64(s->b, (uint64_t)v);
     else
         rlx_buf_i64(s->b, v);
-    if (wrapped)
-        rlx_buf_char(s->b, ')');
 }
 
 static void write_float(rlx_buf *b, double v, const char *open, const char *close)
@@ -223,25 +208,25 @@ static void float_imm(struct state *s, const rlx_float_imm *f)
 /* ---- operators */
 
 /* symbol NULL: always a call */
-struct operator { const char *symbol; uint8_t prec; const char *call, *raw; };
+struct operator { const char *symbol; uint8_t prec; const char *call; };
 static const struct operator operators[] = {
-    [RLX_NODE_ADD - RLX_NODE_ADD] = { " + ", ADD_PREC, NULL, "Add" },
-    [RLX_NODE_SUB - RLX_NODE_ADD] = { " - ", ADD_PREC, NULL, "Sub" },
-    [RLX_NODE_MUL - RLX_NODE_ADD] = { " * ", MUL_PREC, NULL, "Mul" },
-    [RLX_NODE_DIV - RLX_NODE_ADD] = { " / ", MUL_PREC, NULL, "Div" },
-    [RLX_NODE_MOD - RLX_NODE_ADD] = { NULL, ATOM_PREC, "truncmod", "Mod" },
-    [RLX_NODE_FLOOR_DIV - RLX_NODE_ADD] = { " // ", MUL_PREC, NULL, "FloorDiv" },
-    [RLX_NODE_FLOOR_MOD - RLX_NODE_ADD] = { " % ", MUL_PREC, NULL, "FloorMod" },
-    [RLX_NODE_MIN - RLX_NODE_ADD] = { NULL, ATOM_PREC, "min", "Min" },
-    [RLX_NODE_MAX - RLX_NODE_ADD] = { NULL, ATOM_PREC, "max", "Max" },
-    [RLX_NODE_EQ - RLX_NODE_ADD] = { " == ", COMPARE_PREC, NULL, "EQ" },
-    [RLX_NODE_NE - RLX_NODE_ADD] = { " != ", COMPARE_PREC, NULL, "NE" },
-    [RLX_NODE_LT - RLX_NODE_ADD] = { " < ", COMPARE_PREC, NULL, "LT" },
-    [RLX_NODE_LE - RLX_NODE_ADD] = { " <= ", COMPARE_PREC, NULL, "LE" },
-    [RLX_NODE_GT - RLX_NODE_ADD] = { " > ", COMPARE_PREC, NULL, "GT" },
-    [RLX_NODE_GE - RLX_NODE_ADD] = { " >= ", COMPARE_PREC, NULL, "GE" },
-    [RLX_NODE_AND - RLX_NODE_ADD] = { " and ", AND_PREC, NULL, "And" },
-    [RLX_NODE_OR - RLX_NODE_ADD] = { " or ", OR_PREC, NULL, "Or" },
+    [RLX_NODE_ADD - RLX_NODE_ADD] = { " + ", ADD_PREC, NULL },
+    [RLX_NODE_SUB - RLX_NODE_ADD] = { " - ", ADD_PREC, NULL },
+    [RLX_NODE_MUL - RLX_NODE_ADD] = { " * ", MUL_PREC, NULL },
+    [RLX_NODE_DIV - RLX_NODE_ADD] = { " / ", MUL_PREC, NULL },
+    [RLX_NODE_MOD - RLX_NODE_ADD] = { NULL, ATOM_PREC, "truncmod" },
+    [RLX_NODE_FLOOR_DIV - RLX_NODE_ADD] = { " // ", MUL_PREC, NULL },
+    [RLX_NODE_FLOOR_MOD - RLX_NODE_ADD] = { " % ", MUL_PREC, NULL },
+    [RLX_NODE_MIN - RLX_NODE_ADD] = { NULL, ATOM_PREC, "min" },
+    [RLX_NODE_MAX - RLX_NODE_ADD] = { NULL, ATOM_PREC, "max" },
+    [RLX_NODE_EQ - RLX_NODE_ADD] = { " == ", COMPARE_PREC, NULL },
+    [RLX_NODE_NE - RLX_NODE_ADD] = { " != ", COMPARE_PREC, NULL },
+    [RLX_NODE_LT - RLX_NODE_ADD] = { " < ", COMPARE_PREC, NULL },
+    [RLX_NODE_LE - RLX_NODE_ADD] = { " <= ", COMPARE_PREC, NULL },
+    [RLX_NODE_GT - RLX_NODE_ADD] = { " > ", COMPARE_PREC, NULL },
+    [RLX_NODE_GE - RLX_NODE_ADD] = { " >= ", COMPARE_PREC, NULL },
+    [RLX_NODE_AND - RLX_NODE_ADD] = { " and ", AND_PREC, NULL },
+    [RLX_NODE_OR - RLX_NODE_ADD] = { " or ", OR_PREC, NULL },
 };
 
 /* Writes T.NAME( and leaves the arguments to the caller, who closes. */
@@ -262,11 +247,9 @@ static void binary(struct state *s, const rlx_binary *n, int outer)
 {
     const struct operator *op = &operators[n->node.kind - RLX_NODE_ADD];
     const rlx_node *args[] = { n->a, n->b };
-    bool raw =
-        s->style->raw_nodes && s->style->refolds && s->style->refolds(s->style->user, &n->node);
     bool int_div = n->node.kind == RLX_NODE_DIV && !rlx_dtype_is_float(n->dtype);
-    if (raw || int_div || !op->symbol) {
-        call(s, raw || int_div ? op->raw : op->call);
+    if (int_div || !op->symbol) {
+        call(s, int_div ? "Div" : op->call);
         list(s, args, 2);
         lit(s, ")");
         return;
@@ -360,26 +343,9 @@ static bool is_slice(const rlx_node *index, int64_t *stride, int64_t *span)
            *stride > 0 && lanes > 0 && rlx_mul_i64(*stride, lanes, span);
 }
 
-/* A literal of this dtype, as text that is pushed. */
-static void literal(struct state *s, rlx_dtype t, int64_t v)
-{
-    if (s->style->int_bare || t == RELAX_INT32) {
-        integer(s, v);
-        return;
-    }
-    if (s->style->uses_t)
-        s->style->uses_t(s->style->user);
-    lit(s, "T.");
-    push(s, (struct item){ .what = DTYPE_TEXT, .prec = 1, .u.number = t });
-    lit(s, "(");
-    integer(s, v);
-    lit(s, ")");
-}
-
 static void slice(struct state *s, const rlx_ramp *r, int64_t stride, int64_t span)
 {
     int64_t base;
-    rlx_dtype t = rlx_prim_dtype(r->base);
     bool fixed = rlx_int_literal(r->base, &base) && rlx_add_i64(base, span, &base);
     node(s, r->base, ANY);
     lit(s, ":");
@@ -387,10 +353,10 @@ static void slice(struct state *s, const rlx_ramp *r, int64_t stride, int64_t sp
         node(s, r->base, ADD_PREC);
         lit(s, " + ");
     }
-    literal(s, t, fixed ? base : span);
+    integer(s, fixed ? base : span);
     if (stride != 1) {
         lit(s, ":");
-        literal(s, rlx_prim_dtype(r->stride), stride);
+        integer(s, stride);
     }
 }
 
@@ -513,7 +479,7 @@ static void range(struct state *s, const rlx_range *n)
         node(s, n->extent, ANY);
     } else if (rlx_int_literal(n->min, &min) && rlx_int_literal(n->extent, &extent) &&
                rlx_add_i64(min, extent, &min)) {
-        literal(s, rlx_prim_dtype(n->min), min);
+        integer(s, min);
     } else {
         node(s, n->min, ADD_PREC);
         lit(s, " + ");
@@ -575,12 +541,8 @@ static void vdevice(struct state *s, const rlx_vdevice *v)
 {
     rlx_slice kind = rlx_vdevice_kind(v);
     rlx_buf_char(s->b, '"');
-    if (s->style->vdevice) {
-        s->style->vdevice(s->style->user, s->b, &v->node);
-    } else {
-        rlx_buf_put(s->b, kind.data, kind.len);
-        rlx_buf_format(s->b, ":%d", (int)v->id);
-    }
+    rlx_buf_put(s->b, kind.data, kind.len);
+    rlx_buf_format(s->b, ":%d", (int)v->id);
     rlx_buf_char(s->b, '"');
 }
 
@@ -604,7 +566,7 @@ static void tensor_info(struct state *s, const rlx_tensor_sinfo *t)
     if (t->shape) {
         comma(s, &first);
         if (shape)
-            tuple_of(s, shape->values, shape->num_values, DIMENSION);
+            tuple_of(s, shape->values, shape->num_values, NODE);
         else
             node(s, t->shape, ANY);
     }
@@ -631,7 +593,7 @@ static void shape_info(struct state *s, const rlx_shape_sinfo *n)
     rlx_buf_lit(s->b, "R.Shape(");
     lit(s, n->has_values ? "[" : "ndim=");
     if (n->has_values)
-        list_of(s, n->values, n->num_values, DIMENSION);
+        list_of(s, n->values, n->num_values, NODE);
     else
         integer(s, n->ndim);
     lit(s, n->has_values ? "])" : ")");
@@ -642,7 +604,7 @@ static void prim_info(struct state *s, const rlx_prim_sinfo *n)
     rlx_buf_lit(s->b, "R.Prim(");
     if (n->value) {
         lit(s, "value=");
-        push(s, (struct item){ .what = DIMENSION, .u.node = n->value });
+        node(s, n->value, ANY);
     } else {
         dtype(s, n->dtype);
     }
@@ -712,9 +674,9 @@ static void host_argument(struct state *s, const rlx_extension_argument *a)
         lit(s, a->text);
         lit(s, "\")");
     } else if (shape) {
-        tuple_of(s, shape->values, shape->num_values, DIMENSION);
+        tuple_of(s, shape->values, shape->num_values, NODE);
     } else if (rlx_family_of(operand) == RLX_FAMILY_PRIM) {
-        push(s, (struct item){ .what = DIMENSION, .u.node = operand });
+        node(s, operand, ANY);
     } else {
         node(s, operand, ANY);
     }
@@ -922,28 +884,12 @@ static void write_node(struct state *s, const rlx_node *n, int prec)
         rlx_buf_format(s->b, "<%s>", rlx_kinds[n->kind].name);
 }
 
-static void dimension(struct state *s, const rlx_node *n)
-{
-    bool quoted = s->style->quotes && s->style->quotes(s->style->user, n);
-    if (quoted)
-        lit(s, "\"");
-    node(s, n, ANY);
-    if (quoted)
-        lit(s, "\"");
-}
-
 static void write_item(struct state *s, struct item i)
 {
     switch (i.what) {
     case LITERAL: rlx_buf_z(s->b, i.u.text); break;
     case NODE: write_node(s, i.u.node, i.prec); break;
-    case DIMENSION: dimension(s, i.u.node); break;
-    case DTYPE_TEXT:
-        if (i.prec)
-            write_dtype(s->b, (rlx_dtype)i.u.number);
-        else
-            quoted_dtype(s->b, (rlx_dtype)i.u.number);
-        break;
+    case DTYPE_TEXT: quoted_dtype(s->b, (rlx_dtype)i.u.number); break;
     case INTEGER: rlx_buf_i64(s->b, i.u.number); break;
     case NAME: write_name(s, i.u.node); break;
     default: break;
@@ -960,13 +906,9 @@ static void turn_round(struct state *s, size_t base)
     }
 }
 
-static const rlx_text_style default_style = { .int_bare = true };
-
-static void write(rlx_buf *b, const rlx_node *n, const rlx_text_style *style, size_t limit)
+static void write(rlx_buf *b, const rlx_node *n, size_t limit)
 {
-    struct state s = {
-        .b = b, .style = style ? style : &default_style, .start = b->len, .limit = limit
-    };
+    struct state s = { .b = b, .start = b->len, .limit = limit };
     if (b->failed)
         return;
     node(&s, n, ANY);
@@ -979,21 +921,16 @@ static void write(rlx_buf *b, const rlx_node *n, const rlx_text_style *style, si
     rlx_vec_free(b->memory, &s.items);
 }
 
-void rlx_text_sinfo(rlx_buf *b, const rlx_sinfo *s) { write(b, s, NULL, SIZE_MAX); }
-void rlx_text_prim(rlx_buf *b, const rlx_prim *p) { write(b, p, NULL, SIZE_MAX); }
-void rlx_text_expr(rlx_buf *b, const rlx_expr *e) { write(b, e, NULL, SIZE_MAX); }
-void rlx_text_expr_style(rlx_buf *b, const rlx_expr *e, const rlx_text_style *style)
-{
-    write(b, e, style, SIZE_MAX);
-}
-
+void rlx_text_sinfo(rlx_buf *b, const rlx_sinfo *s) { write(b, s, SIZE_MAX); }
+void rlx_text_prim(rlx_buf *b, const rlx_prim *p) { write(b, p, SIZE_MAX); }
+void rlx_text_expr(rlx_buf *b, const rlx_expr *e) { write(b, e, SIZE_MAX); }
 #define LONGEST_SHOWN 2000
 
 const char *rlx_show(rlx_context *ctx, const rlx_node *n)
 {
     rlx_buf b;
     rlx_buf_init(&b, &ctx->memory);
-    write(&b, n, NULL, LONGEST_SHOWN);
+    write(&b, n, LONGEST_SHOWN);
     if (!b.failed && b.len > LONGEST_SHOWN) {
         b.len = LONGEST_SHOWN - 3;
         while (b.len && ((unsigned char)b.data[b.len] & 0xC0) == 0x80)

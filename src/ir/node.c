@@ -2,6 +2,8 @@
  * rooms ask of a node. */
 #include "ir/ir_int.h"
 
+#include "ir/iface.h"
+
 /* The field lists, one per struct, made from node.def. */
 #define FIELDS RLX_NODE_NAME(fields_of_)
 #define VALUE(t, n) { .type = t, .offset = offsetof(RLX_NODE_NAME(rlx_), n), .name = #n },
@@ -124,14 +126,16 @@ const rlx_prim *const *rlx_shape_dims(const rlx_expr *shape, size_t *count)
     return !*count ? none : list ? list->values : s->values;
 }
 
-bool rlx_is_op(const rlx_node *n, const char *name)
+enum rlx_op_id rlx_op_id_of(const rlx_node *n)
 {
     const rlx_op *op = rlx_as_op(n);
-    return op && strcmp(op->name->data, name) == 0;
+    return op && op->row ? (enum rlx_op_id)op->row->id : RLX_OP_ID_NONE;
 }
 
-const rlx_call *rlx_is_call_op(const rlx_expr *e, const char *name)
+bool rlx_is_op(const rlx_node *n, enum rlx_op_id id) { return rlx_op_id_of(n) == id; }
+
+const rlx_call *rlx_is_call_op(const rlx_expr *e, enum rlx_op_id id)
 {
     const rlx_call *call = rlx_as_call(e);
-    return call && rlx_is_op(call->op, name) ? call : NULL;
+    return call && rlx_is_op(call->op, id) ? call : NULL;
 }

@@ -139,9 +139,25 @@ RLX_INLINE const rlx_var *rlx_binding_var(const rlx_binding *b) /* NULL: a cast 
     return rlx_as_var(b->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)b)->var
                                                       : ((const rlx_match_cast *)b)->var);
 }
-/* Is n the operator called name ("relax.call_tir")? Is e a call of it: e, else NULL. */
-bool rlx_is_op(const rlx_node *n, const char *name);
-const rlx_call *rlx_is_call_op(const rlx_expr *e, const char *name);
+/* Operators that rooms ask for, as their rows name themselves (ID in op.def). */
+enum rlx_op_id {
+    RLX_OP_ID_NONE, /* nobody asks: most, and those of a host */
+    RLX_OP_ID_CALL_TIR, RLX_OP_ID_CALL_TIR_WITH_GRAD, RLX_OP_ID_CALL_TIR_INPLACE,
+    RLX_OP_ID_CALL_DPS_PACKED, RLX_OP_ID_CALL_PURE_PACKED, RLX_OP_ID_CALL_INPLACE_PACKED,
+    RLX_OP_ID_CALL_BUILTIN_WITH_CTX, RLX_OP_ID_MAKE_CLOSURE, RLX_OP_ID_INVOKE_CLOSURE,
+    RLX_OP_ID_INVOKE_PURE_CLOSURE, RLX_OP_ID_NULL_VALUE, RLX_OP_ID_PRINT, RLX_OP_ID_ASSERT_OP,
+    RLX_OP_ID_SHAPE_OF, RLX_OP_ID_TENSOR_TO_SHAPE, RLX_OP_ID_HINT_ON_DEVICE,
+    RLX_OP_ID_TO_VDEVICE, RLX_OP_ID_BUILTIN_STOP_LIFT_PARAMS, RLX_OP_ID_BUILTIN_ALLOC_TENSOR,
+    RLX_OP_ID_MEMORY_ALLOC_STORAGE, RLX_OP_ID_MEMORY_ALLOC_TENSOR, RLX_OP_ID_MEMORY_KILL_STORAGE,
+    RLX_OP_ID_MEMORY_KILL_TENSOR, RLX_OP_ID_VM_ALLOC_STORAGE, RLX_OP_ID_VM_ALLOC_TENSOR,
+    RLX_OP_ID_VM_KILL_OBJECT,
+    RLX_OP_ID_COUNT
+};
+/* Which of them n (may be NULL) is; NONE too where n is no operator. */
+enum rlx_op_id rlx_op_id_of(const rlx_node *n);
+/* Is n that operator? Is e a call of it: e, else NULL. */
+bool rlx_is_op(const rlx_node *n, enum rlx_op_id id);
+const rlx_call *rlx_is_call_op(const rlx_expr *e, enum rlx_op_id id);
 /* The dimensions of a tensor's shape that are known: its list, or the values of the variable that
  * it is. NULL: they are not (or shape is NULL); of rank 0, which is known, never NULL. */
 const rlx_prim *const *rlx_shape_dims(const rlx_expr *shape, size_t *count);

@@ -123,21 +123,5 @@ void rlx_text_var_name(rlx_buf *b, const rlx_var *v);
 const char *rlx_show(rlx_context *ctx, const rlx_node *n);
 /* Text in double quotes, with escapes; valid UTF-8 stays as it is. */
 void rlx_text_quoted(rlx_buf *b, rlx_slice text);
-/* How text is written where the default (NULL style) does not do. Every callback may be NULL. */
-typedef struct rlx_text_style {
-    /* so that a printer makes names unique; NULL: hints */
-    void (*name)(void *user, rlx_buf *b, const rlx_node *var_or_buffer);
-    void *user;
-    bool int_bare;     /* integers without T.int64(...) whatever the dtype (Relax positions) */
-    bool raw_nodes;    /* print T.Add(a, b) where rebuilding would fold (needs refolds) */
-    /* would the folding constructor give another node? */
-    bool (*refolds)(void *user, const rlx_prim *p);
-    void (*uses_t)(void *user); /* called when T. is printed */
-    /* is this dimension written as a string (signatures)? */
-    bool (*quotes)(void *user, const rlx_prim *p);
-    /* text between the quotes; NULL: target and id */
-    void (*vdevice)(void *user, rlx_buf *b, const rlx_node *vdevice);
-} rlx_text_style;
-void rlx_text_expr_style(rlx_buf *b, const rlx_expr *e, const rlx_text_style *style);
 
 #endif

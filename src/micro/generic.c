@@ -2,7 +2,7 @@
 /* built for speed */
 #include <string.h>
 
-#include "base/dtype.h"
+#include "base/base.h"
 #include "micro/micro_int.h"
 
 /* ---- boxes ---------------------------------------------------------------------------------- */

@@ -13,9 +13,7 @@ static void fail(rlx_infer *in, enum rlx_code_id code, const char *format, va_li
     rlx_buf text;
     rlx_buf_init(&text, &in->ctx->memory);
     rlx_buf_vformat(&text, format, args);
-    if (text.failed)
-        rlx_no_memory(in->ctx);
-    else
+    if (!text.failed)
         rlx_error(in->ctx, code, in->call->place, "%s: %s", in->row->short_name, text.data);
     rlx_buf_free(&text);
 }
@@ -36,10 +34,10 @@ const rlx_sinfo *rlx_infer_done(rlx_infer *in, const rlx_sinfo *s)
     return s;
 }
 
-const char *rlx_dtype_text(rlx_dtype t, char room[RLX_DTYPE_TEXT])
+const char *rlx_dtype_text(rlx_dtype t, char text[RLX_DTYPE_TEXT])
 {
-    rlx_dtype_name(t, room);
-    return room;
+    rlx_dtype_name(t, text);
+    return text;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------ */
@@ -165,7 +163,7 @@ double rlx_attr_as_float(const rlx_attr *a, double otherwise)
 bool rlx_dims_init(rlx_infer *in, rlx_dims *d, size_t n)
 {
     d->count = n;
-    d->at = d->room;
+    d->at = d->few;
     if (RLX_LIKELY(n <= RLX_DIMS_INLINE))
         return true;
     size_t bytes;
@@ -271,7 +269,7 @@ bool rlx_infer_axes(rlx_infer *in, const rlx_attr *list, int64_t ndim, rlx_axes 
 {
     size_t n = (size_t)ndim;
     out->count = rlx_attr_count(list);
-    out->mark = out->room;
+    out->mark = out->few;
     if (n > RLX_DIMS_INLINE && !(out->mark = rlx_new(in->ctx, n * sizeof *out->mark)))
         return in->failed = true, false;
     memset(out->mark, 0, n * sizeof *out->mark);

@@ -25,9 +25,7 @@ static const rlx_sinfo *misuse_as(rlx_infer *in, uint8_t severity, const char *f
     rlx_buf text;
     rlx_buf_init(&text, &in->ctx->memory);
     rlx_buf_vformat(&text, format, args);
-    if (text.failed)
-        rlx_no_memory(in->ctx);
-    else
+    if (!text.failed)
         rlx_report(in->ctx, RLX_TY10, severity, in->call->place, "%s: %s", in->row->short_name,
                    text.data);
     note_function(in);

@@ -29,7 +29,7 @@ static const rlx_prim *number(const mapping *m, int64_t v)
 }
 
 /* NULL: out of memory, or literals whose result is no int64. */
-static const rlx_prim *add(const mapping *m, const rlx_prim *a, const rlx_prim *b)
+static const rlx_prim *add_index(const mapping *m, const rlx_prim *a, const rlx_prim *b)
 {
     int64_t x, y, sum;
     if (!a || !b || (rlx_int_literal(a, &x) && rlx_int_literal(b, &y) && !rlx_add_i64(x, y, &sum)))
@@ -77,9 +77,10 @@ static bool add_spans(const mapping *m, span a, span b, span *out)
     out->step = common_step(a.step, b.step);
     if (!rlx_add_i64(out->step - a.step, -b.step, &gap))
         return false;
-    out->low = add(m, a.low, b.low);
-    out->end = rlx_is(a.end, RLX_NODE_INT_IMM) ? add(m, b.end, add(m, a.end, number(m, gap)))
-                                               : add(m, a.end, add(m, b.end, number(m, gap)));
+    out->low = add_index(m, a.low, b.low);
+    out->end = rlx_is(a.end, RLX_NODE_INT_IMM)
+                   ? add_index(m, b.end, add_index(m, a.end, number(m, gap)))
+                   : add_index(m, a.end, add_index(m, b.end, number(m, gap)));
     return simplify_span(m, out);
 }
 
@@ -87,8 +88,8 @@ static bool add_spans(const mapping *m, span a, span b, span *out)
 static bool negate_span(const mapping *m, span a, span *out)
 {
     out->step = a.step;
-    out->low = add(m, mul(m, a.end, -1), number(m, a.step));
-    out->end = add(m, mul(m, a.low, -1), number(m, a.step));
+    out->low = add_index(m, mul(m, a.end, -1), number(m, a.step));
+    out->end = add_index(m, mul(m, a.low, -1), number(m, a.step));
     return simplify_span(m, out);
 }
 
@@ -115,7 +116,7 @@ static bool divide_span(const mapping *m, span a, int64_t by, span *out)
     out->low = floor_div(m, a.low, by);
     out->end = out->step > 1 || a.step == by
                    ? floor_div(m, a.end, by)
-                   : floor_div(m, add(m, a.end, number(m, by - a.step)), by);
+                   : floor_div(m, add_index(m, a.end, number(m, by - a.step)), by);
     return simplify_span(m, out);
 }
 
@@ -183,7 +184,7 @@ static bool span_of(mapping *m, const rlx_prim *index, int depth, span *out)
             return out->low != NULL;
         }
     if (rlx_int_literal(index, &literal)) {
-        *out = (span){ number(m, literal), add(m, number(m, literal), number(m, 1)), 1 };
+        *out = (span){ number(m, literal), add_index(m, number(m, literal), number(m, 1)), 1 };
         return out->low && out->end;
     }
     return (b && binary_span(m, b, depth - 1, out)) || bounded_span(m, index, out);
@@ -216,16 +217,16 @@ static const rlx_prim *mapped_size(mapping *m, size_t at)
 }
 
 /* Fewer places than elements: two elements would share one. */
-static bool has_room(rlx_infer *in, const rlx_prim *const *dims, size_t n, const rlx_dims *out)
+static bool has_places(rlx_infer *in, const rlx_prim *const *dims, size_t n, const rlx_dims *out)
 {
     const rlx_prim *have = rlx_dims_total(in->ctx, dims, n, 1),
-                   *room = rlx_dims_total(in->ctx, out->at, out->count, 1);
-    if (!have || !room)
+                   *places = rlx_dims_total(in->ctx, out->at, out->count, 1);
+    if (!have || !places)
         return true;
-    if (rlx_prove_compare(in->ctx, in->scope, RLX_NODE_LT, room, have) != RLX_TRUE)
+    if (rlx_prove_compare(in->ctx, in->scope, RLX_NODE_LT, places, have) != RLX_TRUE)
         return true;
     return rlx_infer_fail(in, "the index map moves the %s elements of x to only %s places",
-                          rlx_show(in->ctx, have), rlx_show(in->ctx, room)),
+                          rlx_show(in->ctx, have), rlx_show(in->ctx, places)),
            false;
 }
 
@@ -257,7 +258,7 @@ const rlx_sinfo *rlx_infer_layout_transform(rlx_infer *in)
             return in->failed
                        ? NULL
                        : rlx_infer_rank_result(in, (int64_t)out.count, x->dtype, x->vdevice);
-    if (!has_room(in, dims, n, &out))
+    if (!has_places(in, dims, n, &out))
         return NULL;
     return rlx_infer_dims_result(in, &out, x->dtype, x->vdevice);
 }

@@ -287,9 +287,9 @@ static const rlx_prim *pooled_size(rlx_infer *in, const rlx_prim *size, size_t i
     int64_t dilation = rlx_attr_item(rlx_infer_attr(in, 2), i);
     const rlx_attr *padding = rlx_infer_attr(in, 3);
     bool up = rlx_attr_as_bool(rlx_infer_attr(in, 4), false);
-    const rlx_prim *room =
+    const rlx_prim *span =
         plus(in, size, pads(padding, i, n) - dilation * (window - 1) - 1 + (up ? stride - 1 : 0));
-    const rlx_prim *count = simple(in, plus(in, divided(in, room, stride), 1));
+    const rlx_prim *count = simple(in, plus(in, divided(in, span, stride), 1));
     if (!up || !count)
         return count;
     /* No window may begin beyond the input and the padding before it. */

@@ -64,14 +64,14 @@ void rlx_lower_cache_free(rlx_lower_cache *c)
 
 /* ---- keys: false when the call has no key; memory that ran out is latched in the context */
 
-static bool put(rlx_lower_cache *c, uint64_t word)
+static bool put_word(rlx_lower_cache *c, uint64_t word)
 {
     return rlx_vec_push(MEMORY(c), &c->words, word);
 }
 
 static bool put_pointer(rlx_lower_cache *c, const void *p)
 {
-    return put(c, (uint64_t)(uintptr_t)p);
+    return put_word(c, (uint64_t)(uintptr_t)p);
 }
 
 /* The class of a size. A lowering may compare any two sizes, so the proofs of all pairs must agree
@@ -102,10 +102,10 @@ static bool put_size(rlx_lower_cache *c, const rlx_scope *scope, const rlx_prim 
     int64_t v;
     uint32_t class;
     if (!size)
-        return put(c, UNKNOWN_SIZE);
+        return put_word(c, UNKNOWN_SIZE);
     if (rlx_int_literal(size, &v))
-        return v >= 0 && v < INT64_MAX / 2 && put(c, (uint64_t)v << 1 | 1);
-    return class_of(c, scope, size, &class) && put(c, (uint64_t)class << 1);
+        return v >= 0 && v < INT64_MAX / 2 && put_word(c, (uint64_t)v << 1 | 1);
+    return class_of(c, scope, size, &class) && put_word(c, (uint64_t)class << 1);
 }
 
 static bool put_sizes(rlx_lower_cache *c, const rlx_scope *scope, const rlx_prim *const *sizes,
@@ -130,7 +130,8 @@ static bool put_tensor(rlx_lower_cache *c, const rlx_scope *scope, const rlx_ten
     size_t known = 0;
     const rlx_prim *const *dims = rlx_shape_dims(t->shape, &known);
     unsigned form = !t->shape ? 0 : rlx_as_shape_expr(t->shape) ? 1 : dims ? 2 : 3;
-    if (t->ndim < 0 || t->ndim > RLX_LOW_RANK || !put(c, head(&t->node, t->dtype, t->ndim, form)))
+    if (t->ndim < 0 || t->ndim > RLX_LOW_RANK ||
+        !put_word(c, head(&t->node, t->dtype, t->ndim, form)))
         return false;
     return !dims || put_sizes(c, scope, dims, known);
 }
@@ -145,9 +146,9 @@ static bool put_part(rlx_lower_cache *c, const rlx_scope *scope, const rlx_expr 
     if (rlx_as_tensor_sinfo(s))
         return put_tensor(c, scope, rlx_as_tensor_sinfo(s));
     if (scalar)
-        return put(c, head(s, scalar->dtype, 0, 0)) && put_pointer(c, rlx_lowering_literal(e));
+        return put_word(c, head(s, scalar->dtype, 0, 0)) && put_pointer(c, rlx_lowering_literal(e));
     if (!shape || shape->ndim > RLX_LOW_RANK ||
-        !put(c, head(s, RELAX_VOID, shape->ndim, shape->has_values)))
+        !put_word(c, head(s, RELAX_VOID, shape->ndim, shape->has_values)))
         return false;
     return !shape->has_values || put_sizes(c, scope, shape->values, shape->num_values);
 }
@@ -159,7 +160,7 @@ static bool put_arg(rlx_lower_cache *c, const rlx_scope *scope, const rlx_expr *
     const rlx_tuple *literal = rlx_as_tuple(e);
     if (!fields)
         return put_part(c, scope, e, s);
-    if (!put(c, head(s, RELAX_VOID, 0, 0)) || !put(c, fields->num_fields))
+    if (!put_word(c, head(s, RELAX_VOID, 0, 0)) || !put_word(c, fields->num_fields))
         return false;
     for (size_t i = 0; i < fields->num_fields; i++)
         if (!put_part(c, scope, literal ? literal->fields[i] : NULL, fields->fields[i]))
@@ -179,7 +180,7 @@ static bool put_key(rlx_lower_cache *c, const rlx_lower_request *l)
 {
     c->num_sizes = c->num_classes = 0;
     if (l->call->num_sinfo_args || !put_pointer(c, l->row) || !put_pointer(c, l->call->attrs) ||
-        !put(c, l->call->num_args))
+        !put_word(c, l->call->num_args))
         return false;
     for (size_t i = 0; i < l->call->num_args; i++)
         if (!put_arg(c, l->scope, l->call->args[i], l->args[i]))

@@ -48,7 +48,7 @@ static bool pair_sizes(rlx_lowering *b, const rlx_prim *program, const rlx_prim 
     rlx_lowering_size_pair pair = { program, size };
     if (size && rlx_vec_push(&b->l->ctx->memory, &b->sizes, pair))
         return true;
-    b->t.failed = true;
+    b->t.incomplete = true;
     return size ? false : false;
 }
 
@@ -104,7 +104,7 @@ static bool read_shape(rlx_lowering *b, const rlx_tensor_sinfo *t, rlx_lowering_
         out->program[i] = dims ? dims[i] : NULL;
         out->sizes.at[i] = rlx_lowering_size(b, out->program[i]);
     }
-    return !b->t.failed;
+    return !b->t.incomplete;
 }
 
 /* ---- parameters ----------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ static bool remember_input(rlx_lowering *b, const input *in)
     rlx_memory *m = &b->l->ctx->memory;
     if (rlx_vec_push(m, &b->inputs, in->e) && rlx_vec_push(m, &b->sources, in->source))
         return true;
-    b->t.failed = true;
+    b->t.incomplete = true;
     return false;
 }
 
@@ -192,7 +192,7 @@ bool rlx_lowering_input_field(rlx_lowering *b, size_t arg, size_t i, const char 
         return rlx_lowering_give_up(b, "the fields of a tuple are not known");
     const rlx_expr *e = rlx_lowering_field(b->l->ctx, b->l->call->args[arg], i, b->l->place);
     input in = { e, fields->fields[i], { (uint32_t)arg, (int32_t)i }, name };
-    b->t.failed |= !e;
+    b->t.incomplete |= !e;
     return e && take_input(b, &in, out);
 }
 
@@ -219,7 +219,7 @@ static const rlx_tensor_sinfo *with_sizes(rlx_lowering *b, const rlx_tensor_sinf
     const rlx_expr *shape = rlx_shape_new(ctx, computed->program, computed->sizes.n);
     const rlx_sinfo *s =
         shape ? rlx_tensor_info(ctx, shape, r->dtype, (int)computed->sizes.n, r->vdevice) : NULL;
-    b->t.failed |= !s;
+    b->t.incomplete |= !s;
     return rlx_as_tensor_sinfo(s);
 }
 
@@ -263,14 +263,14 @@ bool rlx_lowering_outputs(rlx_lowering *b, const rlx_lowering_shape *const *comp
     if (!r || r->num_fields != n)
         return rlx_lowering_give_up(b, "the result is not known to be a tuple of tensors");
     const rlx_sinfo **fields = rlx_new_copy(ctx, r->fields, n * sizeof *fields);
-    b->t.failed |= !fields;
+    b->t.incomplete |= !fields;
     for (size_t i = 0; fields && i < n; i++) {
         rlx_lowering_name(name + 2, 't', i);
         if (!(fields[i] = take_output(b, fields[i], name, computed ? computed[i] : NULL, &out[i])))
             return false;
     }
     const rlx_sinfo *s = fields ? rlx_tuple_info(ctx, fields, n) : NULL;
-    b->t.failed |= !s;
+    b->t.incomplete |= !s;
     b->l->result = s ? s : b->l->result;
     return s != NULL;
 }
@@ -321,7 +321,7 @@ bool rlx_lowering_join(rlx_lowering *b, const rlx_lowering_shape *from, size_t i
     into->sizes.at[at] = literal ? (rlx_is(x, RLX_NODE_INT_IMM) ? x : y)
                                  : rlx_tir_if_then_else(&b->t, equal(b, x, one), y, x);
     into->program[at] = joined_program(b, into->program[at], from->program[i]);
-    return !b->t.failed;
+    return !b->t.incomplete;
 }
 
 bool rlx_lowering_broadcast(rlx_lowering *b, const rlx_lowering_tensor *const *operands,
@@ -341,7 +341,7 @@ bool rlx_lowering_broadcast(rlx_lowering *b, const rlx_lowering_tensor *const *o
                 return false;
         }
     }
-    return !b->t.failed;
+    return !b->t.incomplete;
 }
 
 const rlx_prim *rlx_lowering_load(rlx_lowering *b, const rlx_lowering_tensor *t,
@@ -349,7 +349,7 @@ const rlx_prim *rlx_lowering_load(rlx_lowering *b, const rlx_lowering_tensor *t,
 {
     if (t->scalar)
         return t->scalar;
-    if (b->t.failed) /* the lists may be shorter then */
+    if (b->t.incomplete) /* the lists may be shorter then */
         return NULL;
     rlx_lowering_list at = { .n = t->shape.sizes.n };
     for (size_t i = 0; i < at.n; i++) {
@@ -454,7 +454,7 @@ const rlx_prim_func *rlx_lowering_mapped(rlx_lowering *b, const rlx_lowering_ten
                                          rlx_lowering_value_fn value, void *user)
 {
     rlx_lowering_list index;
-    if (b->why || b->t.failed)
+    if (b->why || b->t.incomplete)
         return rlx_lowering_end(b);
     rlx_lowering_open(b, b->l->name.data, &out->shape.sizes, &index);
     const rlx_prim *v = value(b, user, &index);

@@ -146,7 +146,7 @@ static bool open_like(rlx_lowering *b, rlx_lowering_tensor *x, rlx_lowering_tens
     if (!rlx_lowering_input(b, 0, x) || !rlx_lowering_output(b, &x->shape, out))
         return false;
     rlx_lowering_open(b, b->l->name.data, &out->shape.sizes, index);
-    return !b->t.failed;
+    return !b->t.incomplete;
 }
 
 static const rlx_prim_func *finish(rlx_lowering *b, const rlx_lowering_tensor *out,

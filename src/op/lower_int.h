@@ -53,7 +53,7 @@ const rlx_expr *rlx_lowering_call(rlx_lower_request *l, const rlx_global_var *gv
  * *why as rlx_op_lower. */
 const rlx_expr *rlx_lowering_lower(rlx_module_builder *mb, rlx_lower_request *l,
                                    const rlx_global_var **gv, const char **why);
-/* Fills *l and args (room for RLX_OP_MAX_ARGS). False with *why: there is nothing to lower. */
+/* Fills *l and args (capacity RLX_OP_MAX_ARGS). False with *why: there is nothing to lower. */
 bool rlx_lowering_prepare(rlx_lower_request *l, const rlx_sinfo **args, const rlx_env *env,
                           const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result,
                           const char **why);

@@ -186,15 +186,15 @@ static void move_elements(rlx_lowering *b, const rlx_index_map *map, const rlx_l
     rlx_tir *t = &b->t;
     rlx_lowering_list index, to;
     const rlx_prim *have = rlx_lowering_product(b, &x->shape.sizes, NULL),
-                   *room = rlx_lowering_product(b, &out->shape.sizes, NULL);
+                   *places = rlx_lowering_product(b, &out->shape.sizes, NULL);
     bool apart = keeps_apart(map, &x->shape.sizes);
     require_narrow(b, map, &x->shape.sizes);
     require_narrow(b, map, &out->shape.sizes);
     if (!apart)
-        rlx_lowering_require(b, rlx_tir_le(t, have, room),
+        rlx_lowering_require(b, rlx_tir_le(t, have, places),
                              RLX_ASSERTION_SIZES,
                              "the index map moves several elements to one place");
-    if (!apart || rlx_prove_equal(b->l->ctx, NULL, have, room) != RLX_EQUAL) {
+    if (!apart || rlx_prove_equal(b->l->ctx, NULL, have, places) != RLX_EQUAL) {
         rlx_lowering_open(b, "pad", &out->shape.sizes, &index);
         rlx_tir_store(t, out->buffer, rlx_lowering_items(&index), pad_value(b, out));
         rlx_tir_end_block(t);

@@ -191,7 +191,7 @@ const rlx_prim_func *rlx_lower_split(rlx_lower_request *l)
         return rlx_lowering_end(&b);
     if (parts && n) {
         out = rlx_new(l->ctx, n * sizeof *out);
-        b.t.failed |= !out;
+        b.t.incomplete |= !out;
     }
     if (!out || !(parts ? rlx_lowering_outputs(&b, NULL, out, n)
                         : rlx_lowering_output(&b, &m.x.shape, out)))

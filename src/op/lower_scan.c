@@ -61,7 +61,7 @@ static void give(scan *s)
                   rlx_tir_load(t, s->so_far, inner(s)));
 }
 
-static void step(scan *s)
+static void scan_element(scan *s)
 {
     rlx_tir *t = &s->b.t;
     const rlx_prim *x = rlx_tir_load(t, s->x.buffer, rlx_lowering_items(&s->index));
@@ -86,7 +86,7 @@ static void scan_loops(scan *s)
     rlx_tir_store(t, s->so_far, inner(s), rlx_tir_number(t, s->wide, s->product));
     close_loops(s, s->end, s->index.n);
     open_loops(s, s->begin, s->index.n);
-    step(s);
+    scan_element(s);
     close_loops(s, 0, s->index.n);
 }
 

@@ -171,7 +171,7 @@ static bool joined_shape(rlx_lowering *b, const rlx_lowering_tensor *in, size_t 
                                  ? rlx_fold_add(b->l->ctx, out->program[axis], s->program[axis])
                                  : NULL;
     }
-    return !b->t.failed;
+    return !b->t.incomplete;
 }
 
 /* One block for each input, at its offset. */
@@ -205,7 +205,7 @@ const rlx_prim_func *rlx_lower_concat(rlx_lower_request *l)
         return rlx_lowering_end(&b);
     }
     rlx_lowering_tensor *in = rlx_new(l->ctx, tuple->num_fields * sizeof *in);
-    b.t.failed |= !in;
+    b.t.incomplete |= !in;
     if (in && read_inputs(&b, tuple, in, &axis) &&
         joined_shape(&b, in, tuple->num_fields, axis, &shape) &&
         rlx_lowering_output(&b, &shape, &out))

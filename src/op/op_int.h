@@ -7,11 +7,11 @@
 /* ---- dimensions under construction: small ranks on the stack, others in the context */
 #define RLX_DIMS_INLINE 16
 typedef struct rlx_dims {
-    const rlx_prim *room[RLX_DIMS_INLINE];
+    const rlx_prim *few[RLX_DIMS_INLINE];
     const rlx_prim **at;
     size_t count;
 } rlx_dims;
-/* Room for n dimensions, count set to n. False: out of memory (in->failed). Addresses itself:
+/* Capacity for n dimensions, count set to n. False: out of memory (in->failed). Addresses itself:
  * do not copy. */
 bool rlx_dims_init(rlx_infer *in, rlx_dims *d, size_t n);
 
@@ -56,7 +56,7 @@ const rlx_sinfo *rlx_infer_without_shape(rlx_infer *in, const rlx_tensor_sinfo *
 bool rlx_infer_axis(rlx_infer *in, int64_t axis, int64_t ndim, size_t *out);
 /* Marks the axes of a list attribute in marks[0 .. ndim): position in the list + 1, 0: not
  * named. Checks range and repetition. */
-typedef struct rlx_axes { uint32_t room[RLX_DIMS_INLINE]; uint32_t *mark; size_t count; } rlx_axes;
+typedef struct rlx_axes { uint32_t few[RLX_DIMS_INLINE]; uint32_t *mark; size_t count; } rlx_axes;
 bool rlx_infer_axes(rlx_infer *in, const rlx_attr *list, int64_t ndim, rlx_axes *out);
 /* Void if either is, else they must agree. False after a report. */
 bool rlx_infer_common_dtype(rlx_infer *in, rlx_dtype a, rlx_dtype b, rlx_dtype *out);
@@ -76,7 +76,7 @@ const rlx_prim *rlx_dims_product(rlx_context *ctx, const rlx_prim *const *dims, 
  * proved of it; or out of memory, which is latched. */
 const rlx_prim *rlx_dims_total(rlx_context *ctx, const rlx_prim *const *dims, size_t n,
                                int64_t factor);
-const char *rlx_dtype_text(rlx_dtype t, char room[RLX_DTYPE_TEXT]);
+const char *rlx_dtype_text(rlx_dtype t, char text[RLX_DTYPE_TEXT]);
 
 /* Layouts of windows (infer_window.c): parts in the order of the dimensions; factor 0: a whole
  * axis, else a part of it. */

@@ -25,6 +25,7 @@
 #define PREPARE(function) .prepare = rlx_prepare_##function
 #define PARAMS(text) .params = (text)
 #define EXTENDED(name) .extended = (name)
+#define ID(which) .id = RLX_OP_ID_##which
 #define HELP(text) .help = (text)
 #define REQUIRED NULL
 

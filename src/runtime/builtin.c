@@ -370,11 +370,6 @@ static const rlx_builtin rows[] = {
 #undef BUILTIN
 };
 
-const rlx_builtin *rlx_builtin_at(size_t index)
-{
-    return index < RLX_COUNT(rows) ? &rows[index] : NULL;
-}
-
 const rlx_builtin *rlx_builtin_find(rlx_slice name)
 {
     for (size_t i = 0; i < RLX_COUNT(rows); i++)

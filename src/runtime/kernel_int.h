@@ -72,7 +72,7 @@ bool rlx_kernel_troubled(rlx_kernel_run *r, int trouble); /* enum rlx_kernel_tro
 bool rlx_kernel_failed_assertion(rlx_kernel_run *r, uint32_t assertion, const char *text);
 bool rlx_kernel_run_native(rlx_kernel_run *r);            /* kernel_native.c */
 
-/* ---- strips: n elements of a register */
+/* ---- vector strips: n elements of a register */
 /* enum rlx_kernel_trouble */
 typedef int rlx_value_fn(void *d, const void *a, const void *b, const void *c, size_t n);
 extern rlx_value_fn *const rlx_value_fns[RLX_K_COUNT];

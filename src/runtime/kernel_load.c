@@ -191,8 +191,8 @@ static bool load_buffers(loading *l)
             b->data = l->k->num_temps++;
         if (b->kind != RLX_KERNEL_BUFFER_CONST)
             continue;
-        uint64_t room = l->count[RLX_KERNEL_DATA];
-        if (b->data > room || b->count > (room - b->data) / b->bytes || b->data % b->bytes)
+        uint64_t capacity = l->count[RLX_KERNEL_DATA];
+        if (b->data > capacity || b->count > (capacity - b->data) / b->bytes || b->data % b->bytes)
             return bad(l, "constant data of buffer", i);
     }
     return true;

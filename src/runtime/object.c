@@ -89,7 +89,7 @@ static void free_storage_data(rlx_storage *s)
         rlx_mem_free_aligned(&s->memory->memory, s->data, s->capacity, RLX_BLOB_ALIGN);
 }
 
-/* Into the pool, if there is one and room; says whether it went there. */
+/* Into the pool, if there is one that is not full; says whether it went there. */
 static bool keep_storage(rlx_pool *p, rlx_storage *s)
 {
     if (!p || s->memory != p->memory || !s->capacity)

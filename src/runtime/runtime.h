@@ -212,7 +212,6 @@ typedef struct rlx_builtin {
 #define RLX_BUILTIN_PREFIX "vm.builtin."
 /* By full name; NULL: none. */
 const rlx_builtin *rlx_builtin_find(rlx_slice name);
-const rlx_builtin *rlx_builtin_at(size_t index); /* NULL at the end */
 
 /* A compact copy of src's content into dst; dtype and shape must be equal (RT03 - RT05), dst
  * writable. */

@@ -202,7 +202,7 @@ static inline rlx_word_slot *slot_of(const rlx_words *t, const name_key *key)
     }
 }
 
-/* Room for one more. */
+/* Capacity for one more. */
 static rlx_word *next_word(rlx_words *t)
 {
     if (t->len % RLX_WORDS_A_BLOCK == 0) {
@@ -266,8 +266,8 @@ rlx_word *rlx_words_find(const rlx_words *t, rlx_slice text)
 
 rlx_functions *rlx_word_functions(rlx_words *t, rlx_word *w)
 {
-    if (!w->functions && !(w->functions = rlx_region_zero(&t->region, sizeof *w->functions)))
-        rlx_no_memory(t->ctx);
+    if (!w->functions)
+        w->functions = rlx_region_zero(&t->region, sizeof *w->functions);
     return w->functions;
 }
 

@@ -157,13 +157,13 @@ static void put_le(unsigned char **to, uint64_t v, int bytes)
 /* One entry of b64ndarrays: header of 48 bytes and 8 per dimension, then the data. */
 static void write_array(writer *w, const rlx_constant *c)
 {
-    size_t size = c->data ? c->data->size : 0, room;
-    if (!rlx_mul_size(c->num_shape, 8, &room) || !rlx_add_size(room, size, &room) ||
-        !rlx_add_size(room, 64, &room)) {
+    size_t size = c->data ? c->data->size : 0, capacity;
+    if (!rlx_mul_size(c->num_shape, 8, &capacity) || !rlx_add_size(capacity, size, &capacity) ||
+        !rlx_add_size(capacity, 64, &capacity)) {
         rlx_print_fail(w->p);
         return;
     }
-    unsigned char *bytes = rlx_mem_alloc(w->p->m, room), *to = bytes;
+    unsigned char *bytes = rlx_mem_alloc(w->p->m, capacity), *to = bytes;
     if (!bytes) {
         rlx_print_fail(w->p);
         return;
@@ -182,7 +182,7 @@ static void write_array(writer *w, const rlx_constant *c)
     if (size)
         memcpy(to, c->data->data, size);
     rlx_base64_encode(w->out, bytes, (size_t)(to - bytes) + size);
-    rlx_mem_free(w->p->m, bytes, room);
+    rlx_mem_free(w->p->m, bytes, capacity);
 }
 
 static void write_arrays(writer *w)

@@ -181,8 +181,6 @@ static rlx_ast *parse_strings(rlx_parser *p)
         ok = rlx_parse_string(p, &t, &b);
     }
     char *copy = ok && !b.failed ? rlx_region_copy(&p->region, b.len ? b.data : "", b.len) : NULL;
-    if (ok && !copy)
-        rlx_no_memory(p->ctx);
     a->string = (rlx_slice){ copy, b.len };
     rlx_buf_free(&b);
     return copy ? finish(p, a) : NULL;

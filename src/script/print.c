@@ -110,7 +110,7 @@ static bool goes_before(const rlx_insert *a, const rlx_insert *b)
 }
 
 /* Bottom-up merge sort; result in `a`. */
-static void sort_inserts(rlx_insert *a, rlx_insert *room, size_t count)
+static void sort_inserts(rlx_insert *a, rlx_insert *spare, size_t count)
 {
     for (size_t width = 1; width < count; width *= 2) {
         for (size_t start = 0; start < count; start += 2 * width) {
@@ -118,10 +118,10 @@ static void sort_inserts(rlx_insert *a, rlx_insert *room, size_t count)
             size_t end = mid + width < count ? mid + width : count;
             for (size_t i = start, j = mid, k = start; k < end; k++) {
                 bool left = i < mid && (j >= end || !goes_before(&a[j], &a[i]));
-                room[k] = left ? a[i++] : a[j++];
+                spare[k] = left ? a[i++] : a[j++];
             }
         }
-        memcpy(a, room, count * sizeof *a);
+        memcpy(a, spare, count * sizeof *a);
     }
 }
 
@@ -149,13 +149,13 @@ static void place_inserts(rlx_printer *p)
     size_t count = p->inserts.len, extra = 0;
     if (!count || p->failed || p->out->failed)
         return;
-    rlx_insert *room = rlx_mem_alloc(p->m, count * sizeof *room);
-    if (!room) {
+    rlx_insert *spare = rlx_mem_alloc(p->m, count * sizeof *spare);
+    if (!spare) {
         rlx_print_fail(p);
         return;
     }
-    sort_inserts(p->inserts.data, room, count);
-    rlx_mem_free(p->m, room, count * sizeof *room);
+    sort_inserts(p->inserts.data, spare, count);
+    rlx_mem_free(p->m, spare, count * sizeof *spare);
     for (size_t i = 0; i < count; i++)
         extra += p->inserts.data[i].len;
     spread(p, extra);
@@ -199,7 +199,7 @@ static bool entry_before(const entry *a, const entry *b)
     return order ? order < 0 : a->name->len < b->name->len;
 }
 
-static void sort_entries(entry *a, entry *room, size_t count)
+static void sort_entries(entry *a, entry *spare, size_t count)
 {
     for (size_t width = 1; width < count; width *= 2) {
         for (size_t start = 0; start < count; start += 2 * width) {
@@ -207,10 +207,10 @@ static void sort_entries(entry *a, entry *room, size_t count)
             size_t end = mid + width < count ? mid + width : count;
             for (size_t i = start, j = mid, k = start; k < end; k++) {
                 bool left = i < mid && (j >= end || !entry_before(&a[j], &a[i]));
-                room[k] = left ? a[i++] : a[j++];
+                spare[k] = left ? a[i++] : a[j++];
             }
         }
-        memcpy(a, room, count * sizeof *a);
+        memcpy(a, spare, count * sizeof *a);
     }
 }
 
@@ -288,9 +288,9 @@ static void print_class(rlx_printer *p, const rlx_module *m)
 
 static rlx_slice standalone_name(const rlx_module *m, const rlx_node *f)
 {
-    rlx_slice symbol = rlx_function_symbol(f);
-    if (symbol.data)
-        return symbol;
+    const rlx_string *link = rlx_link_name(f);
+    if (link)
+        return rlx_string_slice(link);
     return m && m->num_gvars ? rlx_string_slice(rlx_as_global_var(m->gvars[0])->name)
                              : RLX_SLICE("main");
 }
@@ -364,7 +364,7 @@ static bool printer_init(rlx_printer *p)
     rlx_ptrmap_init(&p->loops, p->m);
     rlx_ptrmap_init(&p->handles, p->m);
     rlx_ptrmap_init(&p->texts, p->m);
-    rlx_ptrmap_init(&p->lent_by_hint, p->m);
+    rlx_ptrmap_init(&p->borrowed_by_hint, p->m);
     rlx_id_map_init(&p->bearers, p->m);
     rlx_ptrmap_init(&p->meta_index, p->m);
     rlx_buf_init(&p->side, p->m);
@@ -385,7 +385,7 @@ static void printer_free(rlx_printer *p)
     rlx_vec_free(p->m, &p->tasks);
     rlx_vec_free(p->m, &p->inserts);
     rlx_vec_free(p->m, &p->declare);
-    rlx_vec_free(p->m, &p->lent);
+    rlx_vec_free(p->m, &p->borrowed);
     rlx_vec_free(p->m, &p->hidden);
     for (size_t i = 0; i < RLX_COUNT(p->meta); i++)
         rlx_vec_free(p->m, &p->meta[i]);
@@ -393,7 +393,7 @@ static void printer_free(rlx_printer *p)
     rlx_buf_free(&p->side);
     rlx_ptrmap_free(&p->meta_index);
     rlx_ptrmap_free(&p->texts);
-    rlx_ptrmap_free(&p->lent_by_hint);
+    rlx_ptrmap_free(&p->borrowed_by_hint);
     rlx_device_table_free(&p->devices);
     rlx_ptrmap_free(&p->frame_at);
     rlx_ptrmap_free(&p->loops);

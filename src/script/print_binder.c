@@ -1,10 +1,10 @@
-/*- print_binder.c: names of binders, the size variables that function descriptions have for
+/*- print_binder.c: names of binders, the shape variables that function descriptions have for
  * themselves.
  *
  * A binder means something inside of its description only, and the same node may be one of many
- * descriptions (equal ones are one node) and a size of the function somewhere else. So its name is
- * lent to it while its description is printed. Names lent are no size's and no variable's anywhere
- * in the function, and belong to a hint: f and g below lend the same one, whether their binders
+ * descriptions (equal ones are one node) and a shape variable of the function somewhere else. So
+ * it borrows a name while its description is printed. Borrowed names are no other variable's in
+ * the function, and belong to a hint: f and g below borrow the same one, whether their binders
  * are one node or two, so the text does not depend on what else was read into the context.
  *
  *     def main(f: R.Callable((R.Tensor(("n",), ...),), ...), g: R.Callable((R.Shape(["n"]),), ...
@@ -21,7 +21,7 @@ static bool define(rlx_printer *p, const rlx_node *binder, uint32_t *number)
     return b != NULL;
 }
 
-/* A name for this hint and dtype that is not in use: its number in p->lent + 1; 0: out of
+/* A name for this hint and dtype that is not in use: its number in p->borrowed + 1; 0: out of
  * memory. */
 static size_t borrow(rlx_printer *p, const rlx_prim_var *binder)
 {
@@ -29,19 +29,19 @@ static size_t borrow(rlx_printer *p, const rlx_prim_var *binder)
     uintptr_t first = 0;
     if (!hint)
         return 0;
-    rlx_ptrmap_find(&p->lent_by_hint, hint, &first);
-    for (size_t at = first; at; at = p->lent.data[at - 1].next)
-        if (!p->lent.data[at - 1].busy && p->lent.data[at - 1].dtype == binder->dtype)
+    rlx_ptrmap_find(&p->borrowed_by_hint, hint, &first);
+    for (size_t at = first; at; at = p->borrowed.data[at - 1].next)
+        if (!p->borrowed.data[at - 1].busy && p->borrowed.data[at - 1].dtype == binder->dtype)
             return at;
-    rlx_borrowed_name lent = { .dtype = binder->dtype, .next = first };
-    if (!define(p, &binder->node, &lent.name))
+    rlx_borrowed_name name = { .dtype = binder->dtype, .next = first };
+    if (!define(p, &binder->node, &name.name))
         return 0;
-    if (!rlx_vec_push(p->m, &p->lent, lent) ||
-        !rlx_ptrmap_put(&p->lent_by_hint, hint, p->lent.len)) {
+    if (!rlx_vec_push(p->m, &p->borrowed, name) ||
+        !rlx_ptrmap_put(&p->borrowed_by_hint, hint, p->borrowed.len)) {
         rlx_print_fail(p);
         return 0;
     }
-    return p->lent.len;
+    return p->borrowed.len;
 }
 
 void rlx_print_open_binders(rlx_printer *p, const rlx_func_sinfo *f)
@@ -49,14 +49,13 @@ void rlx_print_open_binders(rlx_printer *p, const rlx_func_sinfo *f)
     for (size_t i = 0; i < f->num_binders; i++) {
         const rlx_node *binder = f->binders[i];
         rlx_named_before hidden = { .binder = binder, .before = rlx_number_of_name(p, binder) };
-        size_t lent = borrow(p, rlx_as_prim_var(binder));
-        hidden.lent = lent;
-        if (!lent || !rlx_vec_push(p->m, &p->hidden, hidden)) {
+        size_t number = hidden.borrowed = borrow(p, rlx_as_prim_var(binder));
+        if (!number || !rlx_vec_push(p->m, &p->hidden, hidden)) {
             rlx_print_fail(p);
             return;
         }
-        p->lent.data[lent - 1].busy = true;
-        rlx_borrow_name(p, p->lent.data[lent - 1].name, binder);
+        p->borrowed.data[number - 1].busy = true;
+        rlx_borrow_name(p, p->borrowed.data[number - 1].name, binder);
     }
 }
 
@@ -64,14 +63,14 @@ void rlx_print_close_binders(rlx_printer *p, const rlx_func_sinfo *f)
 {
     for (size_t i = 0; i < f->num_binders && p->hidden.len; i++) {
         rlx_named_before hidden = rlx_vec_pop(&p->hidden);
-        rlx_borrowed_name *lent = &p->lent.data[hidden.lent - 1];
-        lent->busy = false;
-        rlx_return_name(p, lent->name, hidden.binder, hidden.before);
+        rlx_borrowed_name *borrowed = &p->borrowed.data[hidden.borrowed - 1];
+        borrowed->busy = false;
+        rlx_return_name(p, borrowed->name, hidden.binder, hidden.before);
     }
 }
 
 void rlx_print_forget_binders(rlx_printer *p)
 {
-    p->lent.len = 0;
-    rlx_ptrmap_clear(&p->lent_by_hint);
+    p->borrowed.len = 0;
+    rlx_ptrmap_clear(&p->borrowed_by_hint);
 }

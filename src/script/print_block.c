@@ -289,7 +289,7 @@ static void open_prim_func(rlx_printer *p, const rlx_prim_func *f, rlx_slice nam
     rlx_put(p, "@");
     rlx_put_t(p);
     rlx_buf_z(p->out,
-              rlx_function_symbol(&f->node).data ? "prim_func\n" : "prim_func(private=True)\n");
+              rlx_link_name(&f->node) ? "prim_func\n" : "prim_func(private=True)\n");
     rlx_put_indent(p);
     rlx_put(p, "def ");
     rlx_put_identifier(p, name);

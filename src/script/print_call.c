@@ -244,30 +244,21 @@ void rlx_print_step_attr(rlx_printer *p, const rlx_attr *a, unsigned flags)
 enum form {
     FORM_PLAIN, FORM_TIR, FORM_PRINT, FORM_ASSERT, FORM_HINT, FORM_VDEVICE, FORM_PURE_CLOSURE
 };
-static const struct { const char *name; uint8_t form;
-} forms[] = {
-    { "relax.call_tir", FORM_TIR },
-    { "relax.call_tir_with_grad", FORM_TIR },
-    { "relax.call_tir_inplace", FORM_TIR },
-    { "relax.call_dps_packed", FORM_TIR },
-    { "relax.print", FORM_PRINT },
-    { "relax.assert_op", FORM_ASSERT },
-    { "relax.hint_on_device", FORM_HINT },
-    { "relax.to_vdevice", FORM_VDEVICE },
-    { "relax.invoke_pure_closure", FORM_PURE_CLOSURE },
-};
 
 static enum form form_of(const rlx_op *op)
 {
-    /* letters after "relax." in the table: most operators are told by theirs */
-    static const char first[] = "cpahti";
-    const char *name = op->name->data;
-    if (op->name->len < 7 || !strchr(first, name[6]))
-        return FORM_PLAIN;
-    for (size_t i = 0; i < RLX_COUNT(forms); i++)
-        if (forms[i].name[6] == name[6] && strcmp(forms[i].name, name) == 0)
-            return (enum form)forms[i].form;
-    return FORM_PLAIN;
+    switch (rlx_op_id_of(&op->node)) {
+    case RLX_OP_ID_CALL_TIR:
+    case RLX_OP_ID_CALL_TIR_WITH_GRAD:
+    case RLX_OP_ID_CALL_TIR_INPLACE:
+    case RLX_OP_ID_CALL_DPS_PACKED: return FORM_TIR;
+    case RLX_OP_ID_PRINT: return FORM_PRINT;
+    case RLX_OP_ID_ASSERT_OP: return FORM_ASSERT;
+    case RLX_OP_ID_HINT_ON_DEVICE: return FORM_HINT;
+    case RLX_OP_ID_TO_VDEVICE: return FORM_VDEVICE;
+    case RLX_OP_ID_INVOKE_PURE_CLOSURE: return FORM_PURE_CLOSURE;
+    default: return FORM_PLAIN;
+    }
 }
 
 /* Pushes the arguments behind the positional ones, from step `at` on. comma: something stands

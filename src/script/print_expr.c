@@ -307,7 +307,7 @@ static void step_attrs(rlx_printer *p, const rlx_item *it)
     rlx_push_node(p, a->values[i], 0, it->flags | RLX_ITEM_TYPED);
 }
 
-static void step(rlx_printer *p, const rlx_item *it)
+static void print_item(rlx_printer *p, const rlx_item *it)
 {
     switch (it->what) {
     case RLX_ITEM_TEXT: rlx_buf_z(p->out, it->ptr); break;
@@ -330,7 +330,7 @@ static void run(rlx_printer *p, size_t base)
 {
     while (p->items.len > base && !p->failed && !p->out->failed) {
         rlx_item it = rlx_vec_pop(&p->items);
-        step(p, &it);
+        print_item(p, &it);
     }
     p->items.len = base;
 }

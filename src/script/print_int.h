@@ -44,7 +44,10 @@ typedef struct rlx_borrowed_name {
     size_t next;             /* of the same hint: number + 1, 0: none */
     bool busy;
 } rlx_borrowed_name;
-typedef struct rlx_named_before { const rlx_node *binder; size_t before, lent; } rlx_named_before;
+typedef struct rlx_named_before {
+    const rlx_node *binder;
+    size_t before, borrowed;
+} rlx_named_before;
 /* A size that is declared once the signature is there. */
 typedef struct rlx_declared { const rlx_node *var; const rlx_bound *name; } rlx_declared;
 typedef struct rlx_print_frame {
@@ -117,8 +120,8 @@ typedef struct rlx_printer {
     size_t body;
     rlx_ptrmap texts;      /* struct info, attributes of a call -> offset << 20 | length */
     RLX_VEC(rlx_declared) declare;
-    RLX_VEC(rlx_borrowed_name) lent;
-    rlx_ptrmap lent_by_hint;     /* name of the hint -> number + 1 of the newest lent for it */
+    RLX_VEC(rlx_borrowed_name) borrowed;
+    rlx_ptrmap borrowed_by_hint; /* name of the hint -> number + 1 of the newest one for it */
     RLX_VEC(rlx_named_before) hidden; /* binders of the descriptions under way */
 
     /* the PrimFunc under way */
@@ -262,7 +265,6 @@ void rlx_put_creation(rlx_printer *p, const rlx_node *var); /* T.int64() */
 /* "@R.function(...)\n" and the like; attrs of a function without the symbol that its name says
  * already. */
 void rlx_print_func_attrs(rlx_printer *p, const rlx_attr *attrs, rlx_slice name, bool tir);
-rlx_slice rlx_function_symbol(const rlx_node *f); /* global_symbol; data NULL: none */
 
 /* ---- TIR */
 void rlx_print_prim_func(rlx_printer *p, const rlx_prim_func *f, rlx_slice name);

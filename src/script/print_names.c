@@ -6,7 +6,7 @@
  */
 #include "script/print_int.h"
 
-#define NAME_ROOM 96
+#define NAME_CAPACITY 96
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static const bool word_chars[256] = {
@@ -14,13 +14,13 @@ static const bool word_chars[256] = {
 };
 
 /* ---- text of one name under construction; long ones leave the stack */
-typedef struct draft { char room[NAME_ROOM]; char *text; size_t len, cap; } draft;
+typedef struct draft { char few[NAME_CAPACITY]; char *text; size_t len, cap; } draft;
 
 static bool draft_open(rlx_printer *p, draft *d, size_t len)
 {
     size_t need = len + 32; /* an amended letter, number, suffix */
-    d->text = need <= NAME_ROOM ? d->room : rlx_mem_alloc(p->m, need);
-    d->cap = need <= NAME_ROOM ? 0 : need;
+    d->text = need <= NAME_CAPACITY ? d->few : rlx_mem_alloc(p->m, need);
+    d->cap = need <= NAME_CAPACITY ? 0 : need;
     d->len = 0;
     return d->text || rlx_print_fail(p);
 }

@@ -115,7 +115,7 @@ static bool says_result(rlx_printer *p, const rlx_var *v, const rlx_expr *value)
 {
     const rlx_call *c = rlx_as_call(value);
     return c && c->num_sinfo_args == 1 &&
-           (rlx_is_op(c->op, "relax.call_tir") || rlx_is_op(c->op, "relax.call_dps_packed")) &&
+           (rlx_is_op(c->op, RLX_OP_ID_CALL_TIR) || rlx_is_op(c->op, RLX_OP_ID_CALL_DPS_PACKED)) &&
            same_sinfo(p, v->sinfo, c->sinfo_args[0]);
 }
 
@@ -345,17 +345,6 @@ static bool step_if(rlx_printer *p, size_t task)
 }
 
 /* ---- functions */
-rlx_slice rlx_function_symbol(const rlx_node *f)
-{
-    const rlx_function *r = rlx_as_function(f);
-    const rlx_prim_func *t = rlx_as_prim_func(f);
-    const rlx_attr_string *s = rlx_as_attr_string(rlx_attrs_get(r   ? r->attrs
-                                                                : t ? t->attrs
-                                                                    : NULL,
-                                                                "global_symbol"));
-    return s ? rlx_string_slice(s->value) : (rlx_slice){ NULL, 0 };
-}
-
 static bool is_own_symbol(const rlx_attrs *a, size_t i, rlx_slice name)
 {
     const rlx_attr_string *key = rlx_as_attr_string(a->keys[i]),
@@ -395,7 +384,7 @@ void rlx_print_func_attrs(rlx_printer *p, const rlx_attr *attrs, rlx_slice name,
 
 static void put_decorator(rlx_printer *p, const rlx_function *f, bool nested)
 {
-    bool is_private = !nested && !rlx_function_symbol(&f->node).data;
+    bool is_private = !nested && !rlx_link_name(&f->node);
     rlx_put_indent(p);
     rlx_put(p, "@");
     rlx_put_r(p);
@@ -520,7 +509,7 @@ static bool step_function(rlx_printer *p, size_t task)
 }
 
 /* ---- running */
-static bool step(rlx_printer *p, size_t task)
+static bool run_task(rlx_printer *p, size_t task)
 {
     switch (p->tasks.data[task].what) {
     case TASK_FUNCTION: return step_function(p, task);
@@ -534,7 +523,7 @@ static void run(rlx_printer *p)
 {
     while (p->tasks.len && !p->failed && !p->out->failed) {
         size_t task = p->tasks.len - 1;
-        if (step(p, task))
+        if (run_task(p, task))
             p->tasks.len--;
     }
     p->tasks.len = 0;

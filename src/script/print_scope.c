@@ -38,8 +38,8 @@ static bool seen(rlx_uses *u, const rlx_node *var, bool *first)
     return rlx_ptrmap_put(&u->around, var, at);
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step note_scope(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
 {
     rlx_uses *u = user;
     bool first = true;
@@ -86,7 +86,7 @@ static rlx_uses *uses_of(rlx_printer *p)
     u->p = p;
     rlx_ptrmap_init(&u->around, p->m);
     p->uses_of = u;
-    rlx_walker w = { .enter = enter, .leave = leave, .user = u };
+    rlx_walker w = { .enter = note_scope, .leave = leave, .user = u };
     bool lost = false;
     rlx_walk(p->m, p->unit, &w, &lost);
     if (lost || u->lost)

@@ -613,7 +613,7 @@ static void step_seq(rlx_printer *p, size_t task)
     print_stmt(p, s->stmts[t.at], last && (t.flags & CONCISE));
 }
 
-static void step(rlx_printer *p)
+static void print_task(rlx_printer *p)
 {
     size_t top = p->tasks.len - 1;
     rlx_task t = p->tasks.data[top];
@@ -644,7 +644,7 @@ void rlx_push_tir_rest(rlx_printer *p, const rlx_stmt *s)
 void rlx_run_tir(rlx_printer *p)
 {
     while (p->tasks.len && !p->failed && !p->out->failed)
-        step(p);
+        print_task(p);
     p->tasks.len = 0;
 }
 

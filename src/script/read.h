@@ -21,11 +21,9 @@ typedef struct rlx_parsed {
 } rlx_parsed;
 bool rlx_script_parse(rlx_context *ctx, uint32_t source, const rlx_parse_options *options,
                       rlx_parsed *out);
-/* One annotation ("R.Tensor((n, 4), \"float32\")") or integer expression with given variable
- * names (for builders and tests). NULL after a report. */
+/* One annotation ("R.Tensor((n, 4), \"float32\")") with given variable names. NULL after a
+ * report. */
 const rlx_sinfo *rlx_script_parse_sinfo(rlx_context *ctx, uint32_t source,
                                         const rlx_prim_var *const *vars, size_t count);
-const rlx_prim *rlx_script_parse_prim(rlx_context *ctx, uint32_t source,
-                                      const rlx_prim_var *const *vars, size_t count);
 
 #endif

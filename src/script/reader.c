@@ -577,7 +577,7 @@ bool rlx_script_parse(rlx_context *ctx, uint32_t source, const rlx_parse_options
     return ok;
 }
 
-/* ---- one annotation or expression ----------------------------------------------------------- */
+/* ---- one annotation -------------------------------------------------------------------------- */
 
 static const rlx_ast *start_single(rlx_reader *r, rlx_context *ctx, uint32_t source,
                                    const rlx_prim_var *const *vars, size_t count)
@@ -608,15 +608,4 @@ const rlx_sinfo *rlx_script_parse_sinfo(rlx_context *ctx, uint32_t source,
     if (r.ctx)
         stop(&r);
     return s;
-}
-
-const rlx_prim *rlx_script_parse_prim(rlx_context *ctx, uint32_t source,
-                                      const rlx_prim_var *const *vars, size_t count)
-{
-    rlx_reader r;
-    const rlx_ast *a = start_single(&r, ctx, source, vars, count);
-    const rlx_prim *p = a ? rlx_read_prim(&r, a) : NULL;
-    if (r.ctx)
-        stop(&r);
-    return p;
 }

@@ -176,8 +176,8 @@ static void declare_function(rlx_reader *r, const rlx_source_line *def, const rl
         r->text.syntax_errors += r->ctx->diags.num_errors - errors;
     }
     f->body_end = f->body.tok.begin;
-    if (f->broken && f->gvar && !rlx_ptrmap_put(&r->module.broken, f->gvar, 1))
-        rlx_no_memory(r->ctx);
+    if (f->broken && f->gvar)
+        (void)rlx_ptrmap_put(&r->module.broken, f->gvar, 1);
     if (!rlx_lexer_skip_suite(&r->parser.lexer)) {
         f->broken = true;
         rlx_read_error_at(r, RLX_PA22, def->begin, def->end,
@@ -306,8 +306,8 @@ static void read_body(rlx_reader *r, rlx_pending *f)
     rlx_region_mark trees = rlx_region_save(&r->parser.region);
     size_t errors = rlx_error_count(r->ctx);
     bool ok = f->tir ? rlx_tir_reader_body(r, f) : rlx_relax_body(r, f);
-    if (f->damaged && !f->ret && !rlx_ptrmap_put(&r->module.broken, f->gvar, 1))
-        rlx_no_memory(r->ctx); /* its result is not known: calls of it are silent */
+    if (f->damaged && !f->ret) /* its result is not known: calls of it are silent */
+        (void)rlx_ptrmap_put(&r->module.broken, f->gvar, 1);
     r->ctx->diags.otherwise = RLX_NO_PLACE;
     if (!ok && !r->text.syntax_errors && errors == rlx_error_count(r->ctx))
         RLX_BUG(r->ctx, "body of %s failed without a reason", f->name->text->data);

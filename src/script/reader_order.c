@@ -36,7 +36,7 @@ static uint32_t next_mention(search *s, visit *v)
     return UINT32_MAX;
 }
 
-static bool enter(search *s, uint32_t function)
+static bool enter_function(search *s, uint32_t function)
 {
     visit v = { function, s->r->module.pending.data[function]->body.tok.begin };
     s->seen[function] = true;
@@ -49,13 +49,13 @@ static bool sort(search *s, uint32_t *order)
     uint32_t count = 0;
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->r->module.pending.len; i++) {
-        ok = s->seen[i] || enter(s, i);
+        ok = s->seen[i] || enter_function(s, i);
         while (ok && s->open.len) {
             uint32_t next = next_mention(s, &rlx_vec_last(&s->open));
             if (next == UINT32_MAX)
                 order[count++] = rlx_vec_pop(&s->open).function;
             else
-                ok = enter(s, next);
+                ok = enter_function(s, next);
         }
     }
     return ok;
@@ -78,9 +78,7 @@ bool rlx_order_bodies(rlx_reader *r, uint32_t *order)
     search s = { .r = r };
     rlx_ptrmap_init(&s.unstated, m);
     bool ok = collect(&s);
-    s.seen = ok ? rlx_mem_alloc_zero(m, n + 1) : NULL;
-    if (ok && !s.seen)
-        ok = rlx_no_memory(r->ctx);
+    ok = ok && (s.seen = rlx_mem_alloc_zero(m, n + 1)) != NULL;
     for (size_t i = 0; ok && !s.unstated.len && i < n; i++)
         order[i] = (uint32_t)i;
     if (ok && s.unstated.len)

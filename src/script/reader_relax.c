@@ -895,8 +895,8 @@ static void read_output(rlx_reader *r, const rlx_ast *call)
         if (!failed && !(w && output_of(r, w)))
             rlx_read_error(r, RLX_PA27, a,
                            "R.output lists variables that this dataflow block binds");
-        else if (!rlx_vec_push(&r->ctx->memory, &s->outputs, ((rlx_meaning){ a->name, w->value })))
-            rlx_no_memory(r->ctx);
+        else
+            (void)rlx_vec_push(&r->ctx->memory, &s->outputs, ((rlx_meaning){ a->name, w->value }));
     }
     s->block_closed = true;
 }
@@ -1221,9 +1221,8 @@ static bool scan_block(rlx_reader *r)
         bool inside = l.column > from->column;
         rlx_lines_skip(&l);
         line.end = l.pos;
-        if (!inside && marks_no_output(r, line.begin, line.end, &missing) &&
-            !rlx_vec_push(&r->ctx->memory, &others, line))
-            rlx_no_memory(r->ctx);
+        if (!inside && marks_no_output(r, line.begin, line.end, &missing))
+            (void)rlx_vec_push(&r->ctx->memory, &others, line);
     }
     while (missing && others.len) {
         line_span line = rlx_vec_pop(&others);

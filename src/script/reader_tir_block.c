@@ -272,8 +272,7 @@ bool rlx_tir_reader_read_for(rlx_reader *r, const rlx_source_line *line)
     const rlx_prim_var **vars = NULL;
     uint32_t frame = rlx_reader_frame_enter(r);
     bool ok = read_specs(r, line->value, &specs, &n, &grid);
-    if (ok && !(vars = rlx_region_array(&r->parser.region, n, sizeof *vars)))
-        ok = rlx_no_memory(r->ctx);
+    ok = ok && (vars = rlx_region_array(&r->parser.region, n, sizeof *vars)) != NULL;
     ok = ok && bind_loop_vars(r, line->target, specs, n, vars);
     /* the names mean nothing, but the statements below are read for their own mistakes */
     if (!ok) {

@@ -268,10 +268,10 @@ static const rlx_prim *ramp_index(rlx_reader *r, const rlx_buffer *b, size_t axi
     if (!rlx_match_types(r->ctx, &start, &step))
         return rlx_prims_differ(r, s, start, step), NULL;
     const rlx_prim *one = rlx_int(r->ctx, RELAX_INT32, 1),
-                   *room = rlx_fold_sub(r->ctx, stop, start);
+                   *span = rlx_fold_sub(r->ctx, stop, start);
     const rlx_prim *lanes =
-        room ? rlx_fold_binary(r->ctx, RLX_NODE_FLOOR_DIV,
-                               rlx_fold_sub(r->ctx, rlx_fold_add(r->ctx, room, step), one), step)
+        span ? rlx_fold_binary(r->ctx, RLX_NODE_FLOOR_DIV,
+                               rlx_fold_sub(r->ctx, rlx_fold_add(r->ctx, span, step), one), step)
              : NULL;
     if (!lanes)
         return rlx_prims_differ(r, s, start, stop), NULL;

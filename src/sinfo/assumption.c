@@ -159,19 +159,19 @@ static const rlx_attr *without_gone(rlx_context *ctx, const rlx_attr *attrs, con
                                     size_t count, const rlx_ptrmap *there)
 {
     size_t bytes = 2 * (count + 1) * sizeof *names, kept = 0;
-    const rlx_node **room = rlx_mem_alloc(&ctx->memory, bytes), *now;
-    if (!room)
+    const rlx_node **kept_nodes = rlx_mem_alloc(&ctx->memory, bytes), *now;
+    if (!kept_nodes)
         return NULL;
     for (size_t i = 0; i < count; i++) {
         const rlx_attr_string *name = rlx_as_attr_string(names[i]);
         if (name && !rlx_ptrmap_has(there, name->value))
             continue;
-        room[kept] = names[i];
-        room[count + kept++] = values ? values[i] : NULL;
+        kept_nodes[kept] = names[i];
+        kept_nodes[count + kept++] = values ? values[i] : NULL;
     }
-    now = values ? rlx_attrs_in_order(ctx, room, room + count, kept)
-                 : rlx_attr_list_new(ctx, room, kept);
-    rlx_mem_free(&ctx->memory, room, bytes);
+    now = values ? rlx_attrs_in_order(ctx, kept_nodes, kept_nodes + count, kept)
+                 : rlx_attr_list_new(ctx, kept_nodes, kept);
+    rlx_mem_free(&ctx->memory, kept_nodes, bytes);
     if (!now || kept == count)
         return now ? attrs : NULL;
     return rlx_attrs_with(ctx, attrs, key, kept ? now : NULL);

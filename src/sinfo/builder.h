@@ -117,7 +117,6 @@ bool rlx_module_builder_define(rlx_module_builder *mb, const rlx_global_var *gv,
  * function if there is one. */
 const rlx_global_var *rlx_module_builder_add(rlx_module_builder *mb, rlx_slice hint,
                                              const rlx_node *function);
-bool rlx_module_builder_remove(rlx_module_builder *mb, const rlx_global_var *gv);
 const rlx_global_var *rlx_module_builder_lookup(const rlx_module_builder *mb, rlx_slice name);
 const rlx_node *rlx_module_builder_function(const rlx_module_builder *mb,
                                             const rlx_global_var *gv);

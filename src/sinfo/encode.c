@@ -193,7 +193,7 @@ static bool encode_dim(rlx_encoder *e, const rlx_prim *p, int64_t *out)
     const rlx_prim_var *v = rlx_position_var(p);
     int64_t value;
     uint32_t offset;
-    uintptr_t fresh = 0;
+    uintptr_t binds = 0;
     if (rlx_int_literal(p, &value)) {
         *out = rlx_desc_dim_literal(e->out, value);
         return true;
@@ -207,10 +207,10 @@ static bool encode_dim(rlx_encoder *e, const rlx_prim *p, int64_t *out)
     int32_t slot = e->slot_of(e->user, v);
     if (slot < 0)
         return not_known(e, &v->node);
-    if (e->fresh && rlx_ptrmap_find(e->fresh, v, &fresh))
-        rlx_ptrmap_remove(e->fresh, v);
-    *out = fresh == RLX_FRESH_SIZE ? rlx_desc_dim_bind(e->out, (uint32_t)slot, name_of(e, v))
-           : fresh == RLX_FRESH_SIGNED
+    if (e->to_bind && rlx_ptrmap_find(e->to_bind, v, &binds))
+        rlx_ptrmap_remove(e->to_bind, v);
+    *out = binds == RLX_BINDS_SIZE ? rlx_desc_dim_bind(e->out, (uint32_t)slot, name_of(e, v))
+           : binds == RLX_BINDS_SIGNED
                ? rlx_desc_dim_bind_signed(e->out, (uint32_t)slot, name_of(e, v))
                : rlx_desc_dim_symbol(e->out, (uint32_t)slot, name_of(e, v));
     return true;

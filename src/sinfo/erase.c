@@ -69,8 +69,8 @@ static const rlx_sinfo *erase_tensor(eraser *e, const rlx_tensor_sinfo *t)
 
 static const rlx_sinfo *erase_any(eraser *e, const rlx_sinfo *s);
 
-/* Fields or parameters; *changed tells whether out differs. Out has room for count. Large tuples
- * repeat their fields. */
+/* Fields or parameters; *changed tells whether out differs. The capacity of out is count. Large
+ * tuples repeat their fields. */
 static bool erase_list(eraser *e, const rlx_sinfo *const *in, size_t count, const rlx_sinfo **out,
                        bool *changed)
 {

@@ -108,7 +108,7 @@ static const rlx_sinfo *leaf_sinfo(rlx_context *ctx, const rlx_env *env, const r
 static const rlx_sinfo *tuple_sinfo(rlx_context *ctx, const rlx_env *env, const rlx_tuple *t,
                                     rlx_budget *budget)
 {
-    const rlx_sinfo *room[FEW], **fields = room, *out = NULL;
+    const rlx_sinfo *few[FEW], **fields = few, *out = NULL;
     size_t n = t->num_fields, i = 0;
     if (!rlx_budget_enter(budget))
         return NULL;
@@ -119,7 +119,7 @@ static const rlx_sinfo *tuple_sinfo(rlx_context *ctx, const rlx_env *env, const 
     if (i == n)
         out = rlx_tuple_info(ctx, fields, n);
     rlx_budget_leave(budget);
-    if (fields != room)
+    if (fields != few)
         rlx_mem_free(&ctx->memory, fields, n * sizeof *fields);
     return out;
 }

@@ -23,23 +23,18 @@ void rlx_mapping_free(rlx_mapping *m)
     rlx_vec_free(&m->ctx->memory, &m->list);
 }
 
-static void fail(rlx_mapping *m)
-{
-    m->failed = true;
-}
-
 #define FEW 16
 
-/* Few binders are looked through; of many a set is made when the first is asked for. */
+/* Variables alone only: one that is widened has another dtype than the size that it would map to.
+ * Few binders are looked through; of many a set is made when the first is asked for. */
 static bool mappable(rlx_mapping *m, const rlx_prim *p)
 {
     if (p->kind != RLX_NODE_PRIM_VAR)
         return false;
     if (m->num_binders > FEW) {
         for (size_t i = m->known_binders.len ? m->num_binders : 0;
-             i < m->num_binders && !m->failed; i++)
-            if (!rlx_ptrmap_put(&m->known_binders, m->binders[i], 1))
-                fail(m);
+             i < m->num_binders && !m->ctx->diags.out_of_memory; i++)
+            (void)rlx_ptrmap_put(&m->known_binders, m->binders[i], 1);
         return rlx_ptrmap_has(&m->known_binders, p);
     }
     for (size_t i = 0; i < m->num_binders; i++)
@@ -64,9 +59,8 @@ static void map_value(rlx_mapping *m, const rlx_prim *param, const rlx_prim *val
     const rlx_prim *before = rlx_ptrmap_get(&m->pairs, param);
     if (!before) {
         struct rlx_map_pair pair = { (const rlx_prim_var *)param, value, arg };
-        if (!rlx_ptrmap_put(&m->pairs, param, (uintptr_t)value) ||
-            !rlx_vec_push(&m->ctx->memory, &m->list, pair))
-            fail(m);
+        if (rlx_ptrmap_put(&m->pairs, param, (uintptr_t)value))
+            (void)rlx_vec_push(&m->ctx->memory, &m->list, pair);
         return;
     }
     enum rlx_answer answer = rlx_prove_equal(m->ctx, m->scope, before, value);
@@ -96,9 +90,8 @@ static void map_tensors(rlx_mapping *m, const rlx_tensor_sinfo *p, const rlx_ten
     if (!p->shape || !s->shape)
         return;
     if (!dims) {
-        if (!rlx_ptrmap_has(&m->pairs, p->shape) &&
-            !rlx_ptrmap_put(&m->pairs, p->shape, (uintptr_t)s->shape))
-            fail(m);
+        if (!rlx_ptrmap_has(&m->pairs, p->shape))
+            (void)rlx_ptrmap_put(&m->pairs, p->shape, (uintptr_t)s->shape);
         return;
     }
     np = dims->num_values;
@@ -158,7 +151,7 @@ void rlx_mapping_add(rlx_mapping *m, const rlx_sinfo *param, const rlx_sinfo *ar
                      int32_t arg_index)
 {
     rlx_budget budget = RLX_FRESH_BUDGET;
-    if (param && arg && !m->failed)
+    if (param && arg && !m->ctx->diags.out_of_memory)
         map_any(m, &budget, param, arg, arg_index);
 }
 
@@ -202,7 +195,7 @@ static const rlx_sinfo *apply_mentioned(rlx_mapping *m, const rlx_sinfo *s)
 const rlx_sinfo *rlx_mapping_apply(rlx_mapping *m, const rlx_sinfo *s)
 {
     const rlx_prim *from[FEW], *to[FEW];
-    if (!s || m->failed)
+    if (!s || m->ctx->diags.out_of_memory)
         return NULL;
     if (!m->pairs.len || !(s->flags & RLX_FLAG_HAS_VARS))
         return s;
@@ -232,10 +225,7 @@ static enum rlx_step note_scalar(void *user, const rlx_node *n, const rlx_field 
     (void)parent;
     if (rlx_family_of(n) != RLX_FAMILY_PRIM)
         return RLX_STEP_ON;
-    if (rlx_ptrmap_put(&t->written, n, 1))
-        return RLX_STEP_SKIP;
-    t->mapping->failed = true;
-    return RLX_STEP_STOP;
+    return rlx_ptrmap_put(&t->written, n, 1) ? RLX_STEP_SKIP : RLX_STEP_STOP;
 }
 
 static const rlx_node *simplify_changed(rlx_rewriter *r, const rlx_node *n)
@@ -253,15 +243,12 @@ const rlx_sinfo *rlx_mapping_result(rlx_mapping *m, const rlx_sinfo *ret)
         return out;
     tidying t = { .mapping = m };
     rlx_ptrmap_init(&t.written, &m->ctx->memory);
-    bool lost = false;
-    rlx_walk(&m->ctx->memory, ret, &(rlx_walker){ .enter = note_scalar, .user = &t }, &lost);
-    if (lost)
-        m->failed = true;
+    rlx_walk(&m->ctx->memory, ret, &(rlx_walker){ .enter = note_scalar, .user = &t }, NULL);
     rlx_rewriter r;
     rlx_rewriter_init(&r, m->ctx);
     r.user = &t;
     r.before = simplify_changed;
-    out = m->failed ? NULL : rlx_rewrite(&r, out);
+    out = m->ctx->diags.out_of_memory ? NULL : rlx_rewrite(&r, out);
     rlx_rewriter_free(&r);
     rlx_ptrmap_free(&t.written);
     return out;

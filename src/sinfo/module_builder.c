@@ -9,7 +9,6 @@ typedef struct entry {
     const rlx_global_var *gv;
     const rlx_node *function;   /* NULL: declared only */
     const rlx_sinfo *signature; /* NULL: Object */
-    bool removed;
 } entry;
 
 /* A private function, stale if the entry has another function now. next: number + 1 of the next
@@ -39,12 +38,6 @@ static entry *entry_of(const rlx_module_builder *mb, const rlx_global_var *gv)
     return gv && rlx_ptrmap_find(&mb->by_var, gv, &at) ? &mb->entries.data[at - 1] : NULL;
 }
 
-static entry *live_entry(const rlx_module_builder *mb, const rlx_global_var *gv)
-{
-    entry *e = entry_of(mb, gv);
-    return e && !e->removed ? e : NULL;
-}
-
 static const rlx_sinfo *signature_of(rlx_context *ctx, const rlx_node *function)
 {
     const rlx_function *f = rlx_as_function(function);
@@ -61,7 +54,7 @@ static const rlx_sinfo *signature_of(rlx_context *ctx, const rlx_node *function)
 static const rlx_sinfo *global_signature(void *user, const rlx_global_var *gv)
 {
     rlx_module_builder *mb = user;
-    entry *e = live_entry(mb, gv);
+    entry *e = entry_of(mb, gv);
     if (!e)
         return NULL;
     if (!e->signature)
@@ -71,14 +64,14 @@ static const rlx_sinfo *global_signature(void *user, const rlx_global_var *gv)
 
 static bool global_is_prim_func(void *user, const rlx_global_var *gv)
 {
-    const entry *e = live_entry(user, gv);
+    const entry *e = entry_of(user, gv);
     return e && rlx_is(e->function, RLX_NODE_PRIM_FUNC);
 }
 
 static bool add_entry(rlx_module_builder *mb, const rlx_global_var *gv, const rlx_node *function,
                       const rlx_sinfo *signature)
 {
-    entry e = { gv, function, signature, false };
+    entry e = { gv, function, signature };
     size_t index = mb->entries.len + 1;
     if (!rlx_vec_push(&mb->ctx->memory, &mb->entries, e))
         return false;
@@ -156,7 +149,7 @@ const rlx_global_var *rlx_module_builder_lookup(const rlx_module_builder *mb, rl
 
 const rlx_node *rlx_module_builder_function(const rlx_module_builder *mb, const rlx_global_var *gv)
 {
-    const entry *e = live_entry(mb, gv);
+    const entry *e = entry_of(mb, gv);
     return e ? e->function : NULL;
 }
 
@@ -194,7 +187,7 @@ static const rlx_node *with_sinfo(rlx_context *ctx, const rlx_node *function)
 bool rlx_module_builder_define(rlx_module_builder *mb, const rlx_global_var *gv,
                                const rlx_node *function)
 {
-    entry *e = live_entry(mb, gv);
+    entry *e = entry_of(mb, gv);
     function = e && function ? with_sinfo(mb->ctx, function) : NULL;
     if (!function)
         return false;
@@ -204,23 +197,12 @@ bool rlx_module_builder_define(rlx_module_builder *mb, const rlx_global_var *gv,
     return true;
 }
 
-bool rlx_module_builder_remove(rlx_module_builder *mb, const rlx_global_var *gv)
-{
-    entry *e = live_entry(mb, gv);
-    if (!e)
-        return false;
-    e->removed = true;
-    rlx_map_remove(&mb->names, rlx_string_slice(gv->name));
-    return true;
-}
-
 /* --- functions under fresh names --- */
 
 static bool is_private(const rlx_node *function)
 {
-    const rlx_function *f = rlx_as_function(function);
-    const rlx_prim_func *p = rlx_as_prim_func(function);
-    return (f || p) && !rlx_attrs_get(f ? f->attrs : p->attrs, "global_symbol");
+    return (rlx_as_function(function) || rlx_as_prim_func(function)) &&
+           !rlx_attrs_get(rlx_function_attrs(function), "global_symbol");
 }
 
 static alike *alike_of(const rlx_module_builder *mb, uint64_t hash)
@@ -252,7 +234,7 @@ static bool hash_all(rlx_module_builder *mb)
     bool lost = false;
     for (; mb->num_hashed < mb->entries.len; mb->num_hashed++) {
         const entry *e = &mb->entries.data[mb->num_hashed];
-        if (!e->function || e->removed || !is_private(e->function))
+        if (!e->function || !is_private(e->function))
             continue;
         uint64_t hash = rlx_hash(&mb->ctx->memory, e->function, &lost);
         if (lost || !remember_hash(mb, mb->num_hashed, hash))
@@ -267,7 +249,7 @@ static size_t first_alike(rlx_module_builder *mb, alike *a)
     for (; a && a->first; a->first = mb->hashes.data[a->first - 1].next) {
         const hashed *h = &mb->hashes.data[a->first - 1];
         const entry *e = &mb->entries.data[h->index];
-        if (!e->removed && e->function == h->function)
+        if (e->function == h->function)
             return a->first;
     }
     return 0;
@@ -280,7 +262,7 @@ static const rlx_global_var *find_equal(rlx_module_builder *mb, const rlx_node *
     for (size_t at = first_alike(mb, alike_of(mb, hash)); at && !lost;) {
         const hashed *h = &mb->hashes.data[at - 1];
         const entry *e = &mb->entries.data[h->index];
-        if (!e->removed && e->function == h->function &&
+        if (e->function == h->function &&
             rlx_equal(&mb->ctx->memory, h->function, function, false, &lost))
             return e->gv;
         at = h->next;
@@ -341,7 +323,7 @@ static bool is_unchanged(const rlx_module_builder *mb)
         mb->global_infos != m->global_infos)
         return false;
     for (size_t i = 0; i < m->num_functions; i++)
-        if (mb->entries.data[i].removed || mb->entries.data[i].function != m->functions[i])
+        if (mb->entries.data[i].function != m->functions[i])
             return false;
     return true;
 }
@@ -349,17 +331,15 @@ static bool is_unchanged(const rlx_module_builder *mb)
 const rlx_module *rlx_module_builder_finish(rlx_module_builder *mb, rlx_place place)
 {
     rlx_memory *m = &mb->ctx->memory;
-    size_t room = mb->entries.len + 1, n = 0;
+    size_t capacity = mb->entries.len + 1, n = 0;
     const rlx_module *out = NULL;
     if (is_unchanged(mb))
         return mb->base;
-    const rlx_node **gvars = rlx_mem_alloc(m, room * sizeof *gvars),
-                   **functions = rlx_mem_alloc(m, room * sizeof *functions);
+    const rlx_node **gvars = rlx_mem_alloc(m, capacity * sizeof *gvars),
+                   **functions = rlx_mem_alloc(m, capacity * sizeof *functions);
     bool ok = gvars && functions;
     for (size_t i = 0; ok && i < mb->entries.len; i++) {
         const entry *e = &mb->entries.data[i];
-        if (e->removed)
-            continue;
         if (!e->function)
             ok = rlx_error(mb->ctx, RLX_WX01, e->gv->place,
                            "function %s is declared but not defined", e->gv->name->data) != NULL;
@@ -371,8 +351,8 @@ const rlx_module *rlx_module_builder_finish(rlx_module_builder *mb, rlx_place pl
                              place      ? place
                              : mb->base ? mb->base->place
                                         : RLX_NO_PLACE);
-    rlx_mem_free(m, gvars, gvars ? room * sizeof *gvars : 0);
-    rlx_mem_free(m, functions, functions ? room * sizeof *functions : 0);
+    rlx_mem_free(m, gvars, gvars ? capacity * sizeof *gvars : 0);
+    rlx_mem_free(m, functions, functions ? capacity * sizeof *functions : 0);
     return out;
 }
 

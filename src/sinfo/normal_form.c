@@ -412,7 +412,7 @@ static bool same_items(const rlx_expr *const *a, const rlx_expr *const *b, size_
 
 static const rlx_expr *build_call(rlx_builder *b, const rlx_call *c, const rlx_expr *const *values)
 {
-    const rlx_sinfo *room[FEW], **infos = room;
+    const rlx_sinfo *few[FEW], **infos = few;
     size_t n = c->num_sinfo_args;
     bool same = values[0] == c->op && same_items(values + 1, c->args, c->num_args), ok = true;
     if (n > FEW && !(infos = rlx_mem_alloc(&b->ctx->memory, n * sizeof *infos)))
@@ -426,7 +426,7 @@ static const rlx_expr *build_call(rlx_builder *b, const rlx_call *c, const rlx_e
                           : same ? &c->node
                                  : rlx_call_new(b->ctx, values[0], values + 1, c->num_args, infos,
                                                 n, c->attrs, c->place);
-    if (infos != room)
+    if (infos != few)
         rlx_mem_free(&b->ctx->memory, infos, n * sizeof *infos);
     return out;
 }
@@ -803,7 +803,7 @@ static bool function_end(rlx_builder *b, const rlx_function *f)
 
 /* --- the loop --- */
 
-static bool step(rlx_builder *b, job j)
+static bool do_job(rlx_builder *b, job j)
 {
     switch (j.kind) {
     case JOB_VALUE: return value_step(b, j);
@@ -836,7 +836,7 @@ static const rlx_expr *run(rlx_builder *b, size_t base, size_t values)
     bool ok = true;
     while (ok && w->jobs.len > base) {
         job j = rlx_vec_pop(&w->jobs);
-        ok = step(b, j);
+        ok = do_job(b, j);
     }
     const rlx_expr *out = ok && w->values.len > values ? rlx_vec_last(&w->values) : NULL;
     w->jobs.len = base;

@@ -77,14 +77,14 @@ const rlx_sinfo *rlx_signature(rlx_context *ctx, const rlx_expr *const *params, 
 
 static const rlx_sinfo *buffer_sinfo(rlx_context *ctx, const rlx_buffer *b)
 {
-    const rlx_prim *room[16], **dims = room;
+    const rlx_prim *few[16], **dims = few;
     size_t n = b->num_shape;
     if (n > 16 && !(dims = rlx_mem_alloc(&ctx->memory, n * sizeof *dims)))
         return NULL;
     for (size_t i = 0; i < n; i++)
         dims[i] = rlx_fold_cast(ctx, RELAX_INT64, b->shape[i]);
     const rlx_expr *shape = rlx_shape_new(ctx, dims, n);
-    if (dims != room)
+    if (dims != few)
         rlx_mem_free(&ctx->memory, dims, n * sizeof *dims);
     return shape ? rlx_tensor_info(ctx, shape, b->dtype, (int)n, NULL) : NULL;
 }
@@ -126,10 +126,10 @@ static enum rlx_step look_for_effects(void *user, const rlx_node *n, const rlx_f
 {
     const rlx_prim_call *c = rlx_as_prim_call(n);
     static const char *const harmless[] = {
-        "ret",        "if_then_else", "likely",      "shift_left", "shift_right", "bitwise_and",
-        "bitwise_or", "bitwise_xor",  "bitwise_not", "exp",        "log",         "sqrt",
-        "tanh",       "sigmoid",      "pow",         "fabs",       "floor",       "ceil",
-        "round",      "sin",          "cos"
+#define SCALAR_FLOAT(name, ...) #name,
+#define SCALAR_SYNONYM(name, ...) #name,
+#define SCALAR_OTHER(name, ...) #name,
+#include "format/scalar_op.def"
     };
     bool effect = n->kind == RLX_NODE_BUFFER_STORE || n->kind == RLX_NODE_BUFFER_LOAD ||
                   n->kind == RLX_NODE_TIR_BLOCK || n->kind == RLX_NODE_ALLOCATE;

@@ -96,7 +96,6 @@ typedef struct rlx_mapping {
     const rlx_prim_var *conflict; const rlx_prim *first, *second; int32_t first_arg, second_arg;
     /* a second sight was neither equal nor different */
     bool unproved;
-    bool failed;
 } rlx_mapping;
 void rlx_mapping_init(rlx_mapping *m, rlx_context *ctx, const rlx_scope *scope,
                       const rlx_prim *const *binders, size_t count);
@@ -145,21 +144,21 @@ const rlx_attr *rlx_assumptions_of_params(rlx_context *ctx, const rlx_attr *attr
 
 struct rlx_desc_writer; /* desc/desc.h */
 struct rlx_file_writer;
-/* ---- packed form for the run side (desc). Whoever encodes numbers the symbols and says which
- * of them the item binds: the first position in text order where such a variable stands alone
- * binds it, all others refer to it. */
+/* ---- packed form for the run side (desc). Whoever encodes numbers the shape variables and says
+ * which of them the item binds: the first position in text order where such a variable stands
+ * alone binds it, all others refer to it. */
 /* SIGNED: only values of scalars bind it, it may be negative */
-enum rlx_fresh { RLX_FRESH_SIZE = 1, RLX_FRESH_SIGNED = 2 };
+enum rlx_binds { RLX_BINDS_SIZE = 1, RLX_BINDS_SIGNED = 2 };
 typedef struct rlx_encoder {
     rlx_context *ctx;
     struct rlx_file_writer *out;
-    /* of a bound or fresh variable; -1: it has no value here */
+    /* of a variable that is bound or to be bound; -1: it has no value here */
     int32_t (*slot_of)(void *user, const rlx_prim_var *v);
     /* of a variable that is the shape of a tensor; -1: none. NULL: such shapes are left out */
     int32_t (*register_of)(void *user, const rlx_var *v);
     void *user;
-    /* PRIM_VAR -> enum rlx_fresh, taken out where it is bound; NULL: nothing is bound */
-    rlx_ptrmap *fresh;
+    /* PRIM_VAR -> enum rlx_binds, taken out where it is bound; NULL: nothing is bound */
+    rlx_ptrmap *to_bind;
     /* PRIM -> slot + 1: what has been computed; rlx_prim_encode uses it. NULL: nothing has been */
     const rlx_ptrmap *computed;
     bool no_names;              /* leave the names of variables out */

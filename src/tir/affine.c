@@ -36,9 +36,8 @@ bool rlx_tir_mentions(rlx_context *ctx, const rlx_prim *p, const rlx_ptrmap *var
     if (p->kind == RLX_NODE_PRIM_VAR)
         return rlx_ptrmap_has(vars, p);
     rlx_walker w = { .enter = find_var, .user = (void *)vars, .unique = true };
-    bool no_memory = false;
-    bool found = rlx_walk(&ctx->memory, p, &w, &no_memory) == RLX_STEP_STOP;
-    return found || no_memory; /* the careful answer */
+    return rlx_walk(&ctx->memory, p, &w, NULL) == RLX_STEP_STOP ||
+           ctx->diags.out_of_memory; /* the careful answer */
 }
 
 /* ---- affine view ---------------------------------------------------------------------------- */
@@ -50,7 +49,7 @@ typedef struct affine_work {
     rlx_ptrmap vars;                    /* variable -> index + 1 */
     rlx_ptrmap mentioning;              /* parts that mention one, once `looked` */
     unsigned asked;
-    bool looked, failed;
+    bool looked;
     RLX_VEC(term) pending;
     rlx_tir_affine *out;
 } affine_work;
@@ -90,7 +89,7 @@ static enum rlx_step meet(void *user, const rlx_node *n, const rlx_field *via,
 {
     affine_work *w = user;
     if (rlx_ptrmap_has(&w->vars, n))
-        w->failed |= !rlx_ptrmap_put(&w->mentioning, n, 1);
+        (void)rlx_ptrmap_put(&w->mentioning, n, 1);
     return n->kind == RLX_NODE_BUFFER ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
@@ -100,9 +99,9 @@ static enum rlx_step judge(void *user, const rlx_node *n)
     affine_work *w = user;
     rlx_walker parts = { .enter = find_mentioning, .user = w };
     if (n->kind != RLX_NODE_BUFFER &&
-        rlx_walk(&w->ctx->memory, n, &parts, &w->failed) == RLX_STEP_STOP)
-        w->failed |= !rlx_ptrmap_put(&w->mentioning, n, 1);
-    return w->failed ? RLX_STEP_STOP : RLX_STEP_ON;
+        rlx_walk(&w->ctx->memory, n, &parts, NULL) == RLX_STEP_STOP)
+        (void)rlx_ptrmap_put(&w->mentioning, n, 1);
+    return w->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
 static bool mentions(affine_work *w, const rlx_prim *p)
@@ -111,9 +110,10 @@ static bool mentions(affine_work *w, const rlx_prim *p)
         return rlx_tir_mentions(w->ctx, p, &w->vars);
     rlx_walker all = { .enter = meet, .leave = judge, .user = w, .unique = true };
     if (!w->looked)
-        rlx_walk(&w->ctx->memory, w->whole, &all, &w->failed);
+        rlx_walk(&w->ctx->memory, w->whole, &all, NULL);
     w->looked = true;
-    return w->failed || rlx_ptrmap_has(&w->mentioning, p); /* the careful answer */
+    /* the careful answer */
+    return w->ctx->diags.out_of_memory || rlx_ptrmap_has(&w->mentioning, p);
 }
 
 static bool add_product(affine_work *w, term t)

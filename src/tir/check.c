@@ -1,55 +1,5 @@
-/* check.c: purity and well-formedness of PrimFuncs. */
+/* check.c: well-formedness of PrimFuncs. */
 #include "tir/tir_int.h"
-
-/* ---- purity (language D16) ------------------------------------------------------------------ */
-
-static bool is_harmless_call(const rlx_prim_call *c)
-{
-    return c->op && !c->callee &&
-           rlx_tir_find_intrinsic(rlx_string_slice(c->op)) != RLX_TIR_NO_INTRINSIC;
-}
-
-typedef struct effects { rlx_ptrmap own; bool impure, no_memory; } effects;
-
-static enum rlx_step find_effect(void *user, const rlx_node *n, const rlx_field *via,
-                                 const rlx_node *parent)
-{
-    effects *e = user;
-    switch (n->kind) {
-    case RLX_NODE_BUFFER: return RLX_STEP_SKIP;
-    case RLX_NODE_ALLOCATE:
-        e->no_memory |= !rlx_ptrmap_put(&e->own, ((const rlx_allocate *)n)->var, 1);
-        break;
-    case RLX_NODE_TIR_BLOCK: {
-        const rlx_tir_block *b = (const rlx_tir_block *)n;
-        for (size_t i = 0; i < b->num_alloc_buffers; i++)
-            e->no_memory |= !rlx_ptrmap_put(&e->own, rlx_as_buffer(b->alloc_buffers[i])->data, 1);
-        break;
-    }
-    case RLX_NODE_BUFFER_STORE:
-        e->impure |=
-            !rlx_ptrmap_has(&e->own, rlx_as_buffer(((const rlx_buffer_store *)n)->buffer)->data);
-        break;
-    case RLX_NODE_PRIM_CALL: e->impure |= !is_harmless_call((const rlx_prim_call *)n); break;
-    case RLX_NODE_PREFETCH: case RLX_NODE_BUFFER_REALIZE: e->impure = true; break;
-    default: break;
-    }
-    return e->impure || e->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
-}
-
-bool rlx_tir_is_pure(rlx_context *ctx, const rlx_prim_func *f)
-{
-    effects e = { .impure = f->ret_dtype == RELAX_VOID };
-    bool no_memory = false;
-    rlx_walker w = { .enter = find_effect, .user = &e, .terse = true };
-    rlx_ptrmap_init(&e.own, &ctx->memory);
-    if (!e.impure)
-        rlx_walk(&ctx->memory, f->body, &w, &no_memory);
-    rlx_ptrmap_free(&e.own);
-    if (no_memory || e.no_memory)
-        rlx_no_memory(ctx);
-    return !e.impure && !no_memory && !e.no_memory;
-}
 
 /* ---- verification --------------------------------------------------------------------------- */
 
@@ -57,7 +7,7 @@ typedef struct verifier {
     rlx_context *ctx;
     rlx_ptrmap defined;       /* variables and buffers in scope now */
     rlx_place place;
-    bool quiet, bad, no_memory;
+    bool quiet, bad;
 } verifier;
 
 static void *complain(verifier *v, rlx_place place, const char *what, const rlx_node *about)
@@ -71,8 +21,8 @@ static void *complain(verifier *v, rlx_place place, const char *what, const rlx_
 
 static void define(verifier *v, const rlx_node *n)
 {
-    if (n && !rlx_ptrmap_put(&v->defined, n, 1))
-        v->no_memory = true;
+    if (n)
+        (void)rlx_ptrmap_put(&v->defined, n, 1);
 }
 
 static void undefine(verifier *v, const rlx_node *n)
@@ -96,7 +46,7 @@ static void check_size(verifier *v, const rlx_prim *p, bool binds)
     if (!p || (binds && p->kind == RLX_NODE_PRIM_VAR))
         return;
     if (p->kind != RLX_NODE_PRIM_VAR)
-        rlx_walk(&v->ctx->memory, p, &w, &v->no_memory);
+        rlx_walk(&v->ctx->memory, p, &w, NULL);
     else if (!rlx_ptrmap_has(&v->defined, p))
         complain(v, RLX_NO_PLACE, "a variable is used where it is not defined", p);
 }
@@ -180,8 +130,8 @@ static void enter_block(verifier *v, const rlx_tir_block *b)
             v, rlx_as_buffer(((const rlx_match_buffer_region *)b->match_buffers[i])->buffer));
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step check_node(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
 {
     verifier *v = user;
     if (rlx_place_of(n) && rlx_family_of(n) == RLX_FAMILY_STMT)
@@ -234,7 +184,7 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
             check_binary(v, (const rlx_binary *)n);
         break;
     }
-    return v->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+    return v->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
 /* Names end with what defines them. A let's name is in scope in its body only: the walk gives
@@ -270,13 +220,12 @@ static enum rlx_step enter_defining(void *user, const rlx_node *n, const rlx_fie
         (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS) && parent &&
         (parent->kind == RLX_NODE_LET_STMT || parent->kind == RLX_NODE_PRIM_LET))
         define(v, n);
-    return enter(user, n, via, parent);
+    return check_node(user, n, via, parent);
 }
 
 bool rlx_tir_verify(rlx_context *ctx, const rlx_prim_func *f, bool quiet)
 {
     verifier v = { .ctx = ctx, .quiet = quiet, .place = f->place };
-    bool no_memory = false;
     rlx_ptrmap_init(&v.defined, &ctx->memory);
     for (size_t i = 0; i < f->num_params; i++) {
         define(&v, f->params[i]);
@@ -288,9 +237,7 @@ bool rlx_tir_verify(rlx_context *ctx, const rlx_prim_func *f, bool quiet)
             check_sizes(&v, rlx_as_buffer(f->buffers[i]), true);
     rlx_walker w = parts;
     w.user = &v;
-    rlx_walk(&ctx->memory, f->body, &w, &no_memory);
+    rlx_walk(&ctx->memory, f->body, &w, NULL);
     rlx_ptrmap_free(&v.defined);
-    if (no_memory || v.no_memory)
-        return false;
-    return !v.bad;
+    return !v.bad && !ctx->diags.out_of_memory;
 }

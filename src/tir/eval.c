@@ -42,6 +42,7 @@ typedef struct machine {
     int depth;
 } machine;
 
+/* Its memory is the caller's, so this is a fault like others. */
 static bool no_memory(machine *m)
 {
     return rlx_fail(m->why, RLX_RT10, "out of memory");
@@ -285,7 +286,7 @@ static value get(enum rlx_kernel_elem e, const unsigned char *p)
     }
 }
 
-static void put(enum rlx_kernel_elem e, unsigned char *p, value v)
+static void put_element(enum rlx_kernel_elem e, unsigned char *p, value v)
 {
     uint64_t u = (uint64_t)v.i;
     if (is_float(e))
@@ -593,7 +594,7 @@ static bool store(machine *m, const rlx_buffer_store *s)
         return false;
     if (st->is_const)
         return unsupported(m, "a store to a constant");
-    put(st->elem, at, v);
+    put_element(st->elem, at, v);
     return true;
 }
 
@@ -741,7 +742,7 @@ static bool realize(machine *m, const rlx_block_realize *r)
     return ok;
 }
 
-static bool one(machine *m, const rlx_stmt *s)
+static bool run_stmt(machine *m, const rlx_stmt *s)
 {
     value ignored;
     switch (s->kind) {
@@ -850,7 +851,7 @@ static bool execute(machine *m, const rlx_stmt *s)
     m->depth++;
     while (ok && (ok = tick(m) && cover(m, s, &body)) && body)
         s = body;
-    ok = ok && one(m, s);
+    ok = ok && run_stmt(m, s);
     m->depth--;
     drop_temporaries(m, temporaries);
     return ok;

@@ -78,7 +78,7 @@ struct rlx_tir_frame {
 
 static bool fail(rlx_tir *t)
 {
-    t->failed = true;
+    t->incomplete = true;
     return false;
 }
 
@@ -87,12 +87,12 @@ static const rlx_prim *keep(rlx_tir *t, const rlx_prim *p)
 {
     if (!p)
         fail(t);
-    return t->failed ? NULL : p;
+    return t->incomplete ? NULL : p;
 }
 
 static bool misuse(rlx_tir *t, enum rlx_code_id code, const char *what)
 {
-    if (!t->failed)
+    if (!t->incomplete)
         rlx_error(t->ctx, code, t->place, "building a PrimFunc: %s", what);
     return fail(t);
 }
@@ -102,14 +102,9 @@ static rlx_memory *memory_of(rlx_tir *t)
     return &t->ctx->memory;
 }
 
-static bool no_memory(rlx_tir *t)
-{
-    return fail(t);
-}
-
 static rlx_tir_frame *push(rlx_tir *t, enum frame_kind kind)
 {
-    if (t->failed)
+    if (t->incomplete)
         return NULL;
     rlx_tir_frame *f = rlx_new_zero(t->ctx, sizeof *f);
     if (!f) {
@@ -144,7 +139,7 @@ static void pop(rlx_tir *t)
 /* The innermost open construct, which must be of this kind. */
 static rlx_tir_frame *expect(rlx_tir *t, enum frame_kind kind)
 {
-    if (t->failed)
+    if (t->incomplete)
         return NULL;
     if (t->top && t->top->kind == kind)
         return t->top;
@@ -152,17 +147,17 @@ static rlx_tir_frame *expect(rlx_tir *t, enum frame_kind kind)
     return NULL;
 }
 
-static bool add(rlx_tir *t, items *list, item it)
+static bool add_item(rlx_tir *t, items *list, item it)
 {
-    return rlx_vec_push(memory_of(t), list, it) || no_memory(t);
+    return rlx_vec_push(memory_of(t), list, it) || fail(t);
 }
 
 static void emit(rlx_tir *t, const rlx_stmt *s)
 {
     if (!s)
         fail(t);
-    if (!t->failed)
-        add(t, &t->top->body, (item){ .kind = ITEM_STMT, .stmt = s });
+    if (!t->incomplete)
+        add_item(t, &t->top->body, (item){ .kind = ITEM_STMT, .stmt = s });
 }
 
 
@@ -225,10 +220,10 @@ static const rlx_stmt *finish(rlx_tir *t, const items *list)
     size_t i = list->len;
     rlx_memory *m = memory_of(t);
     /* run holds statements in reverse */
-    while (!t->failed) {
+    while (!t->incomplete) {
         if (i && list->data[i - 1].kind == ITEM_STMT) {
             if (!rlx_vec_push(m, &run, (void *)list->data[--i].stmt))
-                no_memory(t);
+                fail(t);
             continue;
         }
         for (size_t a = 0, b = run.len; a + 1 < b; a++) {
@@ -246,10 +241,10 @@ static const rlx_stmt *finish(rlx_tir *t, const items *list)
         }
         run.len = 0;
         if (!rest || !rlx_vec_push(m, &run, (void *)rest))
-            no_memory(t);
+            fail(t);
     }
     rlx_vec_free(m, &run);
-    return t->failed ? NULL : result;
+    return t->incomplete ? NULL : result;
 }
 
 /* ---- functions ------------------------------------------------------------------------------ */
@@ -262,7 +257,7 @@ void rlx_tir_begin(rlx_tir *t, rlx_context *ctx, rlx_place place)
 
 void rlx_tir_attr(rlx_tir *t, const char *key, const rlx_attr *value)
 {
-    if (t->failed)
+    if (t->incomplete)
         return;
     if (!value || !(t->attrs = rlx_attrs_with(t->ctx, t->attrs, key, value)))
         fail(t);
@@ -270,7 +265,7 @@ void rlx_tir_attr(rlx_tir *t, const char *key, const rlx_attr *value)
 
 void rlx_tir_annotate(rlx_tir *t, const char *key, const rlx_attr *value)
 {
-    rlx_tir_frame *f = t->failed ? NULL : t->top;
+    rlx_tir_frame *f = t->incomplete ? NULL : t->top;
     if (value && value->kind == RLX_NODE_ATTR_BOOL) /* as text reads it */
         value = rlx_int(t->ctx, RELAX_BOOL, ((const rlx_attr_int *)value)->value);
     while (f && f->kind != FRAME_BLOCK && f->kind != FRAME_FOR)
@@ -330,7 +325,7 @@ static const rlx_prim_var *new_var(rlx_tir *t, const char *prefix, const char *n
 
 const rlx_prim *rlx_tir_dim(rlx_tir *t, const char *name)
 {
-    if (t->failed)
+    if (t->incomplete)
         return NULL;
     const rlx_prim_var *v = new_var(t, "", name, RELAX_INT64);
     return keep(t, v ? &v->node : NULL);
@@ -338,7 +333,7 @@ const rlx_prim *rlx_tir_dim(rlx_tir *t, const char *name)
 
 static bool good_list(rlx_tir *t, rlx_prim_list list)
 {
-    if (t->failed)
+    if (t->incomplete)
         return false;
     if (list.count > RLX_TIR_MAX_DIMS)
         return misuse(t, RLX_OP18, "more dimensions than a kernel may have");
@@ -351,7 +346,7 @@ static bool good_list(rlx_tir *t, rlx_prim_list list)
 /* Begin and length of a range are integers of one type, as their sum is printed. */
 static bool good_range(rlx_tir *t, const rlx_prim **min, const rlx_prim **extent)
 {
-    if (t->failed || !*min || !*extent)
+    if (t->incomplete || !*min || !*extent)
         return fail(t);
     if (!rlx_dtype_is_int(rlx_prim_dtype(*min)) || !rlx_dtype_is_int(rlx_prim_dtype(*extent)))
         return misuse(t, RLX_OP02, "begin and length of a range are integers");
@@ -400,18 +395,18 @@ static void add_param(rlx_tir *t, const rlx_prim *var, const rlx_buffer *buffer)
 {
     if (!var)
         fail(t);
-    if (t->failed)
+    if (t->incomplete)
         return;
     if (!rlx_vec_push(memory_of(t), &t->params, (void *)var) ||
         !rlx_vec_push(memory_of(t), &t->buffers, (void *)buffer))
-        no_memory(t);
+        fail(t);
 }
 
 static const rlx_buffer *buffer_param(rlx_tir *t, const char *name, const rlx_buffer *b)
 {
     const rlx_prim_var *v = b ? new_var(t, "var_", name, RELAX_HANDLE) : NULL;
     add_param(t, v ? &v->node : NULL, b);
-    return t->failed ? NULL : b;
+    return t->incomplete ? NULL : b;
 }
 
 const rlx_buffer *rlx_tir_param(rlx_tir *t, const char *name, rlx_dtype dtype, rlx_prim_list shape)
@@ -435,8 +430,8 @@ const rlx_buffer *rlx_tir_view(rlx_tir *t, const char *name, rlx_dtype dtype,
     if (!b)
         fail(t);
     else
-        add(t, &t->top->body, (item){ .kind = ITEM_VIEW, .buffer = b });
-    return t->failed ? NULL : b;
+        add_item(t, &t->top->body, (item){ .kind = ITEM_VIEW, .buffer = b });
+    return t->incomplete ? NULL : b;
 }
 
 void rlx_tir_scalar_var(rlx_tir *t, const rlx_prim *var)
@@ -446,7 +441,7 @@ void rlx_tir_scalar_var(rlx_tir *t, const rlx_prim *var)
 
 const rlx_prim *rlx_tir_scalar(rlx_tir *t, const char *name, rlx_dtype dtype)
 {
-    if (t->failed)
+    if (t->incomplete)
         return NULL;
     const rlx_prim_var *v = new_var(t, "", name, dtype);
     rlx_tir_scalar_var(t, v ? &v->node : NULL);
@@ -460,8 +455,8 @@ const rlx_buffer *rlx_tir_alloc(rlx_tir *t, const char *name, rlx_dtype dtype, r
     while (b && f->kind != FRAME_BLOCK && f->kind != FRAME_FUNC)
         f = f->up;
     if (b && !rlx_vec_push(memory_of(t), &f->allocs, (void *)b))
-        no_memory(t);
-    return t->failed ? NULL : b;
+        fail(t);
+    return t->incomplete ? NULL : b;
 }
 
 /* ---- blocks --------------------------------------------------------------------------------- */
@@ -490,7 +485,7 @@ static const rlx_prim *add_axis(rlx_tir *t, enum rlx_iter_type type, const char 
     iter->iter_type = type;
     if (!rlx_vec_push(memory_of(t), &t->top->axes,
                       ((axis){ iter, loop ? &loop->node : value, loop, extent })))
-        no_memory(t);
+        fail(t);
     return keep(t, &v->node);
 }
 
@@ -572,7 +567,7 @@ void rlx_tir_region(rlx_tir *t, bool written, const rlx_buffer *b, rlx_prim_list
     f->stated[written] = true;
     const rlx_buffer_region *r = b ? new_region(t, b, mins, extents) : NULL;
     if (r && !rlx_vec_push(memory_of(t), &f->regions[written], (void *)r))
-        no_memory(t);
+        fail(t);
 }
 
 /* May a buffer leave this many leading dimensions of the region out? */
@@ -602,8 +597,8 @@ const rlx_buffer *rlx_tir_match(rlx_tir *t, const char *name, const rlx_buffer *
         can_drop(t, extents, lead) ? new_buffer(t, name, source->dtype, shape) : NULL;
     rlx_match_buffer_region *m = b ? rlx_node_new(t->ctx, RLX_NODE_MATCH_BUFFER_REGION) : NULL;
     if (!m || !rlx_vec_push(memory_of(t), &f->matches, (void *)m)) {
-        if (!t->failed)
-            no_memory(t);
+        if (!t->incomplete)
+            fail(t);
         return NULL;
     }
     m->source = &region->node;
@@ -633,7 +628,7 @@ void rlx_tir_init(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const 
     if (!s)
         fail(t);
     else
-        add(t, &f->first, (item){ .kind = ITEM_STMT, .stmt = s });
+        add_item(t, &f->first, (item){ .kind = ITEM_STMT, .stmt = s });
 }
 
 static const rlx_node *const *copied(rlx_tir *t, const rlx_ptrs *list, size_t *count, bool *ok)
@@ -700,7 +695,7 @@ void rlx_tir_end_block(rlx_tir *t)
     }
     if (!s)
         fail(t);
-    if (t->failed)
+    if (t->incomplete)
         return;
     pop(t);
     emit(t, s);
@@ -822,7 +817,7 @@ void rlx_tir_else(rlx_tir *t)
 
 void rlx_tir_end_if(rlx_tir *t)
 {
-    bool has_else = !t->failed && t->top && t->top->kind == FRAME_ELSE;
+    bool has_else = !t->incomplete && t->top && t->top->kind == FRAME_ELSE;
     rlx_tir_frame *f;
     const rlx_stmt *body = body_of(t, has_else ? FRAME_ELSE : FRAME_IF, &f);
     const rlx_stmt *then_case = body && has_else ? finish(t, &f->first) : body;
@@ -845,13 +840,13 @@ const rlx_prim *rlx_tir_let(rlx_tir *t, const char *name, const rlx_prim *value)
     if (!v)
         fail(t);
     else
-        add(t, &t->top->body, (item){ .kind = ITEM_LET, .var = v, .value = value });
+        add_item(t, &t->top->body, (item){ .kind = ITEM_LET, .var = v, .value = value });
     return keep(t, v ? &v->node : NULL);
 }
 
 void rlx_tir_store(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const rlx_prim *value)
 {
-    if (!t->failed)
+    if (!t->incomplete)
         emit(t, make_store(t, b, indices, value));
 }
 
@@ -881,8 +876,11 @@ void rlx_tir_assert(rlx_tir *t, const rlx_prim *cond, enum rlx_assertion asserti
         return;
     const rlx_prim *text = keep(t, string_node(t->ctx, message));
     if (text)
-        add(t, &t->top->body,
-            (item){ .kind = ITEM_ASSERT, .value = cond, .message = text, .assertion = assertion });
+        add_item(t, &t->top->body,
+                 (item){ .kind = ITEM_ASSERT,
+                         .value = cond,
+                         .message = text,
+                         .assertion = assertion });
 }
 
 void rlx_tir_assert_text(rlx_tir *t, const rlx_prim *cond, const char *text)
@@ -896,17 +894,17 @@ void rlx_tir_assert_text(rlx_tir *t, const rlx_prim *cond, const char *text)
 
 const rlx_prim *rlx_tir_int(rlx_tir *t, int64_t value)
 {
-    return t->failed ? NULL : keep(t, rlx_int64(t->ctx, value));
+    return t->incomplete ? NULL : keep(t, rlx_int64(t->ctx, value));
 }
 
 const rlx_prim *rlx_tir_float(rlx_tir *t, rlx_dtype dtype, double value)
 {
-    return t->failed ? NULL : keep(t, rlx_float(t->ctx, dtype, value));
+    return t->incomplete ? NULL : keep(t, rlx_float(t->ctx, dtype, value));
 }
 
 const rlx_prim *rlx_tir_number(rlx_tir *t, rlx_dtype dtype, double value)
 {
-    if (t->failed)
+    if (t->incomplete)
         return NULL;
     if (rlx_dtype_is_float(dtype))
         return rlx_tir_float(t, dtype, value);
@@ -916,7 +914,7 @@ const rlx_prim *rlx_tir_number(rlx_tir *t, rlx_dtype dtype, double value)
 
 const rlx_prim *rlx_tir_lowest(rlx_tir *t, rlx_dtype dtype)
 {
-    if (t->failed)
+    if (t->incomplete)
         return NULL;
     if (rlx_dtype_is_float(dtype))
         return rlx_tir_float(t, dtype, -rlx_dtype_greatest(dtype));
@@ -927,7 +925,7 @@ const rlx_prim *rlx_tir_lowest(rlx_tir *t, rlx_dtype dtype)
 
 const rlx_prim *rlx_tir_highest(rlx_tir *t, rlx_dtype dtype)
 {
-    if (t->failed)
+    if (t->incomplete)
         return NULL;
     if (rlx_dtype_is_float(dtype))
         return rlx_tir_float(t, dtype, rlx_dtype_greatest(dtype));
@@ -1012,7 +1010,7 @@ const rlx_prim *rlx_tir_call2(rlx_tir *t, const char *op, const rlx_prim *a, con
 const rlx_prim *rlx_tir_call_extern(rlx_tir *t, rlx_dtype dtype, const char *symbol,
                                     rlx_prim_list args)
 {
-    const rlx_prim **all = t->failed ? NULL : rlx_new(t->ctx, (args.count + 1) * sizeof *all);
+    const rlx_prim **all = t->incomplete ? NULL : rlx_new(t->ctx, (args.count + 1) * sizeof *all);
     if (!all)
         return keep(t, NULL);
     all[0] = string_node(t->ctx, symbol);

@@ -13,7 +13,6 @@ typedef struct inside {
     /* variables that differ between iterations; data pointers made inside */
     rlx_ptrmap moving, own;
     const rlx_buffer_store *found;
-    bool no_memory;
 } inside;
 
 static enum rlx_step find_load(void *user, const rlx_node *n, const rlx_field *via,
@@ -30,9 +29,10 @@ static bool may_move(inside *s, const rlx_prim *p)
            rlx_walk(&s->ctx->memory, p, &w, NULL) == RLX_STEP_STOP;
 }
 
-static void put(inside *s, rlx_ptrmap *map, const rlx_node *n)
+static void put_in_map(inside *s, rlx_ptrmap *map, const rlx_node *n)
 {
-    s->no_memory |= n && !rlx_ptrmap_put(map, n, 1);
+    if (n)
+        (void)rlx_ptrmap_put(map, n, 1);
 }
 
 static enum rlx_step enter_realize(inside *s, const rlx_block_realize *r)
@@ -42,9 +42,9 @@ static enum rlx_step enter_realize(inside *s, const rlx_block_realize *r)
         return RLX_STEP_SKIP;
     for (size_t i = 0; i < b->num_iter_vars && i < r->num_iter_values; i++)
         if (may_move(s, r->iter_values[i]))
-            put(s, &s->moving, ((const rlx_iter_var *)b->iter_vars[i])->var);
+            put_in_map(s, &s->moving, ((const rlx_iter_var *)b->iter_vars[i])->var);
     for (size_t i = 0; i < b->num_alloc_buffers; i++)
-        put(s, &s->own, rlx_as_buffer(b->alloc_buffers[i])->data);
+        put_in_map(s, &s->own, rlx_as_buffer(b->alloc_buffers[i])->data);
     return b->num_match_buffers ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
@@ -57,39 +57,38 @@ static enum rlx_step enter_store(inside *s, const rlx_buffer_store *store)
     return same ? RLX_STEP_STOP : RLX_STEP_SKIP;
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step find_race(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
 {
     inside *s = user;
     const rlx_let_stmt *let = n->kind == RLX_NODE_LET_STMT ? (const rlx_let_stmt *)n : NULL;
     const rlx_for_stmt *loop = n->kind == RLX_NODE_FOR ? (const rlx_for_stmt *)n : NULL;
     if (rlx_family_of(n) == RLX_FAMILY_PRIM || n->kind == RLX_NODE_IF_THEN_ELSE ||
-        n->kind == RLX_NODE_WHILE || s->no_memory)
+        n->kind == RLX_NODE_WHILE || s->ctx->diags.out_of_memory)
         return RLX_STEP_SKIP;
     if (let && may_move(s, let->value))
-        put(s, &s->moving, let->var);
+        put_in_map(s, &s->moving, let->var);
     if (loop && (may_move(s, loop->min) || may_move(s, loop->extent)))
-        put(s, &s->moving, loop->loop_var);
+        put_in_map(s, &s->moving, loop->loop_var);
     if (loop && !rlx_tir_positive(loop->extent))
         return RLX_STEP_SKIP;
     if (n->kind == RLX_NODE_ALLOCATE)
-        put(s, &s->own, ((const rlx_allocate *)n)->var);
+        put_in_map(s, &s->own, ((const rlx_allocate *)n)->var);
     if (n->kind == RLX_NODE_BLOCK_REALIZE)
         return enter_realize(s, (const rlx_block_realize *)n);
     return n->kind == RLX_NODE_BUFFER_STORE ? enter_store(s, (const rlx_buffer_store *)n)
                                             : RLX_STEP_ON;
 }
 
-static bool look_inside(rlx_context *ctx, const rlx_for_stmt *loop)
+static void look_inside(rlx_context *ctx, const rlx_for_stmt *loop)
 {
     inside s = { .ctx = ctx };
-    rlx_walker w = { .enter = enter, .user = &s };
-    bool lost = false;
+    rlx_walker w = { .enter = find_race, .user = &s };
     rlx_ptrmap_init(&s.moving, &ctx->memory);
     rlx_ptrmap_init(&s.own, &ctx->memory);
-    put(&s, &s.moving, loop->loop_var);
-    rlx_walk(&ctx->memory, loop->body, &w, &lost);
-    if (s.found && !s.no_memory) {
+    put_in_map(&s, &s.moving, loop->loop_var);
+    rlx_walk(&ctx->memory, loop->body, &w, NULL);
+    if (s.found && !ctx->diags.out_of_memory) {
         rlx_error(ctx, RLX_WX11, s.found->place ? s.found->place : loop->place,
                   "all iterations of the %s loop over %s write this element of %s",
                   loop->for_kind == RLX_FOR_PARALLEL ? "parallel" : "vectorized",
@@ -97,11 +96,10 @@ static bool look_inside(rlx_context *ctx, const rlx_for_stmt *loop)
     }
     rlx_ptrmap_free(&s.moving);
     rlx_ptrmap_free(&s.own);
-    return !lost && !s.no_memory;
 }
 
 #define MAX_LOOPS 64 /* looked into in one function: they may stand inside each other */
-typedef struct search { rlx_context *ctx; size_t loops; bool no_memory; } search;
+typedef struct search { rlx_context *ctx; size_t loops; } search;
 
 static enum rlx_step find_loop(void *user, const rlx_node *n, const rlx_field *via,
                                const rlx_node *parent)
@@ -114,15 +112,14 @@ static enum rlx_step find_loop(void *user, const rlx_node *n, const rlx_field *v
     bool at_once =
         loop && (loop->for_kind == RLX_FOR_PARALLEL || loop->for_kind == RLX_FOR_VECTORIZED);
     if (at_once && rlx_int_literal(loop->extent, &extent) && extent > 1 && s->loops++ < MAX_LOOPS)
-        s->no_memory |= !look_inside(s->ctx, loop);
-    return s->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+        look_inside(s->ctx, loop);
+    return s->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
 bool rlx_tir_report_races(rlx_context *ctx, const rlx_prim_func *f)
 {
     search s = { .ctx = ctx };
     rlx_walker w = { .enter = find_loop, .user = &s };
-    bool lost = false;
-    rlx_walk(&ctx->memory, f->body, &w, &lost);
-    return !s.no_memory && !lost;
+    rlx_walk(&ctx->memory, f->body, &w, NULL);
+    return !ctx->diags.out_of_memory;
 }

@@ -26,7 +26,6 @@ typedef struct watch {
     rlx_ptrmap own, said;               /* buffers made inside; buffers warned of */
     size_t conditions;                  /* around the access */
     rlx_place place;
-    bool no_memory;
 } watch;
 
 typedef struct access {
@@ -38,16 +37,17 @@ typedef struct access {
 
 /* ---- what is compared ----------------------------------------------------------------------- */
 
-static void put(watch *w, rlx_ptrmap *map, const rlx_node *n, uintptr_t value)
+static void put_in_map(watch *w, rlx_ptrmap *map, const rlx_node *n, uintptr_t value)
 {
-    w->no_memory |= n && !rlx_ptrmap_put(map, n, value);
+    if (n)
+        (void)rlx_ptrmap_put(map, n, value);
 }
 
 static void know(watch *w, const rlx_node *buffer)
 {
     const rlx_buffer *b = rlx_as_buffer(buffer);
     if (b)
-        put(w, &w->known, b->data, rlx_ptrmap_has(&w->known, b->data) ? 0 : (uintptr_t)b);
+        put_in_map(w, &w->known, b->data, rlx_ptrmap_has(&w->known, b->data) ? 0 : (uintptr_t)b);
 }
 
 static bool is_known(const watch *w, const rlx_buffer *b)
@@ -225,7 +225,7 @@ static void compare(watch *w, access *a, rlx_tir_span *spans)
     else if ((found = find_outside(w, a, spans)) >= 0)
         warn_outside(w, a, found, &spans[found]);
     if (!a->num_stated || found >= 0)
-        put(w, &w->said, &a->buffer->node, 1);
+        put_in_map(w, &w->said, &a->buffer->node, 1);
 }
 
 static void check_point(watch *w, const rlx_node *buffer, const rlx_prim *const *indices,
@@ -271,9 +271,8 @@ static void name_value(watch *w, const rlx_node *var, const rlx_prim *value)
 {
     const rlx_node *now =
         rlx_fold_cast(w->ctx, rlx_prim_dtype(var), rlx_rewrite(&w->names, value));
-    w->no_memory |= !now;
     if (now)
-        put(w, &w->names.map, var, (uintptr_t)now);
+        put_in_map(w, &w->names.map, var, (uintptr_t)now);
 }
 
 static void enter_inner(watch *w, const rlx_block_realize *r)
@@ -286,10 +285,10 @@ static void enter_inner(watch *w, const rlx_block_realize *r)
     for (size_t i = 0; i < b->num_iter_vars; i++)
         name_value(w, ((const rlx_iter_var *)b->iter_vars[i])->var, r->iter_values[i]);
     for (size_t i = 0; i < b->num_alloc_buffers; i++)
-        put(w, &w->own, b->alloc_buffers[i], 1);
-    for (size_t i = 0; i < b->num_reads && !w->no_memory; i++)
+        put_in_map(w, &w->own, b->alloc_buffers[i], 1);
+    for (size_t i = 0; i < b->num_reads && !w->ctx->diags.out_of_memory; i++)
         check_region(w, b->reads[i], false);
-    for (size_t i = 0; i < b->num_writes && !w->no_memory; i++)
+    for (size_t i = 0; i < b->num_writes && !w->ctx->diags.out_of_memory; i++)
         check_region(w, b->writes[i], true);
 }
 
@@ -297,9 +296,8 @@ static enum rlx_step enter_loop(watch *w, const rlx_for_stmt *s)
 {
     if (is_empty(s->extent))
         return RLX_STEP_SKIP;
-    put(w, &w->inner, s->loop_var, 1);
-    w->no_memory |= !rlx_vec_push(&w->ctx->memory, &w->loops, s);
-    return w->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+    put_in_map(w, &w->inner, s->loop_var, 1);
+    return rlx_vec_push(&w->ctx->memory, &w->loops, s) ? RLX_STEP_ON : RLX_STEP_STOP;
 }
 
 /* Nodes whose content may not be evaluated, whatever the loops around them do. */
@@ -311,8 +309,8 @@ static bool is_condition(const rlx_node *n)
            (call && call->op && rlx_slice_is(rlx_string_slice(call->op), "if_then_else"));
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
-                           const rlx_node *parent)
+static enum rlx_step check_access(void *user, const rlx_node *n, const rlx_field *via,
+                                  const rlx_node *parent)
 {
     watch *w = user;
     if (rlx_family_of(n) == RLX_FAMILY_STMT && rlx_place_of(n))
@@ -342,7 +340,7 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
     case RLX_NODE_BUFFER: return RLX_STEP_SKIP;
     default: break;
     }
-    return w->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+    return w->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
 static enum rlx_step leave(void *user, const rlx_node *n)
@@ -356,14 +354,12 @@ static enum rlx_step leave(void *user, const rlx_node *n)
 
 static void look_through(watch *w, const rlx_stmt *s)
 {
-    rlx_walker walker = { .enter = enter, .leave = leave, .user = w, .unique = true };
-    bool lost = false;
+    rlx_walker walker = { .enter = check_access, .leave = leave, .user = w, .unique = true };
     w->conditions = 0;
     w->loops.len = 0;
     w->place = w->block->place;
-    if (s && !w->no_memory)
-        rlx_walk(&w->ctx->memory, s, &walker, &lost);
-    w->no_memory |= lost;
+    if (s && !w->ctx->diags.out_of_memory)
+        rlx_walk(&w->ctx->memory, s, &walker, NULL);
 }
 
 static void know_axis(watch *w, const rlx_iter_var *axis)
@@ -373,8 +369,8 @@ static void know_axis(watch *w, const rlx_iter_var *axis)
     if (!dom || !rlx_int_literal(dom->min, &min))
         return;
     bool ends = rlx_int_literal(dom->extent, &extent) && extent > 0 && min <= INT64_MAX - extent;
-    w->no_memory |= !rlx_scope_bound(&w->axes, (const rlx_prim_var *)axis->var, min,
-                                     ends ? min + extent - 1 : INT64_MAX);
+    (void)rlx_scope_bound(&w->axes, (const rlx_prim_var *)axis->var, min,
+                          ends ? min + extent - 1 : INT64_MAX);
 }
 
 static void check_block(watch *w, const rlx_tir_block *b)
@@ -388,7 +384,7 @@ static void check_block(watch *w, const rlx_tir_block *b)
     for (size_t i = 0; i < b->num_iter_vars; i++)
         know_axis(w, rlx_as_iter_var(b->iter_vars[i]));
     for (size_t i = 0; i < b->num_alloc_buffers; i++)
-        put(w, &w->own, b->alloc_buffers[i], 1);
+        put_in_map(w, &w->own, b->alloc_buffers[i], 1);
     look_through(w, b->init);
     look_through(w, b->body);
     rlx_rewriter_free(&w->names);
@@ -412,8 +408,8 @@ static enum rlx_step find_block(void *user, const rlx_node *n, const rlx_field *
     for (size_t i = 0; b && i < b->num_alloc_buffers; i++)
         know(s->watch, b->alloc_buffers[i]);
     if (b)
-        s->watch->no_memory |= !rlx_vec_push(&s->watch->ctx->memory, &s->blocks, b);
-    return s->watch->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+        (void)rlx_vec_push(&s->watch->ctx->memory, &s->blocks, b);
+    return s->watch->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
 /* The block around a whole function states nothing. */
@@ -427,21 +423,19 @@ static void know_sizes(watch *w, const rlx_buffer *b)
 {
     for (size_t i = 0; i < b->num_shape; i++)
         if (b->shape[i]->kind == RLX_NODE_PRIM_VAR)
-            w->no_memory |= !rlx_scope_add(&w->sizes, (const rlx_prim_var *)b->shape[i], true);
+            (void)rlx_scope_add(&w->sizes, (const rlx_prim_var *)b->shape[i], true);
 }
 
 static void check_function(watch *w, search *s, const rlx_prim_func *f)
 {
     rlx_walker walker = { .enter = find_block, .user = s };
-    bool lost = false;
     for (size_t i = 0; i < f->num_params; i++)
         if (f->buffers[i]) {
             know(w, f->buffers[i]);
             know_sizes(w, rlx_as_buffer(f->buffers[i]));
         }
-    rlx_walk(&w->ctx->memory, f->body, &walker, &lost);
-    w->no_memory |= lost;
-    for (size_t i = 0; i < s->blocks.len && !w->no_memory; i++)
+    rlx_walk(&w->ctx->memory, f->body, &walker, NULL);
+    for (size_t i = 0; i < s->blocks.len && !w->ctx->diags.out_of_memory; i++)
         if (!is_root(f, s->blocks.data[i]))
             check_block(w, s->blocks.data[i]);
 }
@@ -463,5 +457,5 @@ bool rlx_tir_report_regions(rlx_context *ctx, const rlx_prim_func *f)
     rlx_ptrmap_free(&w.said);
     rlx_vec_free(&ctx->memory, &w.loops);
     rlx_vec_free(&ctx->memory, &s.blocks);
-    return !w.no_memory;
+    return !ctx->diags.out_of_memory;
 }

@@ -48,7 +48,7 @@ typedef struct rlx_tir_frame rlx_tir_frame;
 typedef struct rlx_tir {
     rlx_context *ctx;
     rlx_place place;               /* given to every statement, buffer and variable made */
-    bool failed;
+    bool incomplete;               /* something of it failed, also once the latch is cleared */
     rlx_tir_frame *top;            /* innermost open construct; region memory of the context */
     rlx_ptrs params, buffers;      /* parallel; buffers hold NULL for scalars */
     const rlx_attr *attrs;
@@ -258,8 +258,6 @@ const rlx_stmt *rlx_tir_add_root(rlx_context *ctx, const rlx_stmt *body,
                                  rlx_place place);
 
 /* ---- questions ------------------------------------------------------------------------------ */
-/* language D16: a PrimFunc with no effect on memory it was given and no opaque call. */
-bool rlx_tir_is_pure(rlx_context *ctx, const rlx_prim_func *f);
 /* Every variable and buffer defined before use, also in sizes of buffers; indices as many as
  * dimensions; dtypes of stores, conditions, let bindings and operands agree. False with WX08
  * diagnostics, with none when `quiet`. */

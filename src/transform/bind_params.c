@@ -341,12 +341,11 @@ const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_sli
     rlx_map_init(&b.by_name, &ctx->memory);
     rlx_ptrmap_init(&b.by_var, &ctx->memory);
     b.seq.keep_names = true;
-    if (!b.used || !functions)
-        rlx_no_memory(ctx);
-    else if (function.len && rlx_module_find(m, function) < 0)
+    bool good = b.used && functions;
+    if (good && function.len && rlx_module_find(m, function) < 0)
         rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "the module has no function named %.*s",
                   (int)(function.len < 200 ? function.len : 200), function.data);
-    else if (index_weights(&b) && rlx_find_written(ctx, m, &b.written) &&
+    else if (good && index_weights(&b) && rlx_find_written(ctx, m, &b.written) &&
              bind_all(&b, function, functions) && all_used(&b, function) &&
              rlx_error_count(ctx) == errors)
         out = rlx_module_with(ctx, m, functions);
@@ -394,9 +393,7 @@ const rlx_module *rlx_pass_bind_params(rlx_pass_run *run, const rlx_module *m)
         return m;
     rlx_weight *weights = rlx_mem_alloc(&ctx->memory, bytes);
     const rlx_module *out = NULL;
-    if (!weights)
-        rlx_no_memory(ctx);
-    else if (read_constants(ctx, map, weights))
+    if (weights && read_constants(ctx, map, weights))
         out = rlx_bind_params(ctx, m, rlx_pass_text(run, "function"), weights, count);
     rlx_mem_free(&ctx->memory, weights, weights ? bytes : 0);
     return out;

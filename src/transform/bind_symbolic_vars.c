@@ -164,12 +164,12 @@ const rlx_module *rlx_bind_shape_vars(rlx_context *ctx, const rlx_module *m, rlx
                  .used = rlx_mem_alloc_zero(memory, count + 1) };
     const rlx_node **functions = rlx_mem_alloc(memory, bytes);
     const rlx_module *out = NULL;
-    if (!b.used || !functions)
-        rlx_no_memory(ctx);
-    else if (function.len && rlx_module_find(m, function) < 0)
+    bool good = b.used && functions;
+    if (good && function.len && rlx_module_find(m, function) < 0)
         rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "the module has no function named %.*s",
                   (int)(function.len < 200 ? function.len : 200), function.data);
-    else if (bind_all(&b, function, functions) && all_used(&b) && rlx_error_count(ctx) == errors)
+    else if (good && bind_all(&b, function, functions) && all_used(&b) &&
+             rlx_error_count(ctx) == errors)
         out = rlx_module_with(ctx, m, functions);
     rlx_vec_free(memory, &b.from);
     rlx_vec_free(memory, &b.to);
@@ -217,9 +217,7 @@ const rlx_module *rlx_pass_bind_symbolic_vars(rlx_pass_run *run, const rlx_modul
         return m;
     rlx_shape_binding *bindings = rlx_mem_alloc(&ctx->memory, bytes);
     const rlx_module *out = NULL;
-    if (!bindings)
-        rlx_no_memory(ctx);
-    else if (read_values(ctx, map, bindings))
+    if (bindings && read_values(ctx, map, bindings))
         out = rlx_bind_shape_vars(ctx, m, rlx_pass_text(run, "function"), bindings, count);
     rlx_mem_free(&ctx->memory, bindings, bindings ? bytes : 0);
     return out;

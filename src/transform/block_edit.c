@@ -26,7 +26,7 @@ typedef struct around {
     rlx_block_edit *e;
     rlx_vars open;
     RLX_VEC(size_t) marks; /* of `open`, by scope */
-    bool found, failed;
+    bool found;
 } around;
 
 static bool opens_scope(const rlx_node *n)
@@ -38,7 +38,7 @@ static void take_visible(around *a)
 {
     a->found = true;
     for (size_t i = 0; i < a->open.len; i++)
-        a->failed |= !rlx_ptrmap_put(&a->e->visible, a->open.data[i], 1);
+        (void)rlx_ptrmap_put(&a->e->visible, a->open.data[i], 1);
 }
 
 static enum rlx_step enter_around(void *user, const rlx_node *n, const rlx_field *via,
@@ -49,15 +49,16 @@ static enum rlx_step enter_around(void *user, const rlx_node *n, const rlx_field
     (void)parent;
     if (n == &a->e->block->node) {
         take_visible(a);
-        return a->failed ? RLX_STEP_STOP : RLX_STEP_SKIP;
+        return RLX_STEP_SKIP;
     }
-    if (v && rlx_field_is_def(via))
-        a->failed |= !a->found && !rlx_vec_push(MEMORY(a->e), &a->open, v);
-    else if (v || n->kind == RLX_NODE_PRIM_VAR)
-        a->failed |= !rlx_ptrmap_put(&a->e->outside, n, 1);
+    bool is_def = v && rlx_field_is_def(via);
+    if (is_def && !a->found)
+        (void)rlx_vec_push(MEMORY(a->e), &a->open, v);
+    else if (!is_def && (v || n->kind == RLX_NODE_PRIM_VAR))
+        (void)rlx_ptrmap_put(&a->e->outside, n, 1);
     if (opens_scope(n))
-        a->failed |= !rlx_vec_push(MEMORY(a->e), &a->marks, a->open.len);
-    return a->failed ? RLX_STEP_STOP : RLX_STEP_ON;
+        (void)rlx_vec_push(MEMORY(a->e), &a->marks, a->open.len);
+    return a->e->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
 static enum rlx_step leave_around(void *user, const rlx_node *n)
@@ -74,11 +75,10 @@ static bool look_around(rlx_block_edit *e)
     rlx_walker w = {
         .enter = enter_around, .leave = leave_around, .user = &a, .annotations = true
     };
-    bool lost = false;
-    rlx_walk(MEMORY(e), &e->function->node, &w, &lost);
+    rlx_walk(MEMORY(e), &e->function->node, &w, NULL);
     rlx_vec_free(MEMORY(e), &a.open);
     rlx_vec_free(MEMORY(e), &a.marks);
-    if (lost || a.failed)
+    if (e->ctx->diags.out_of_memory)
         return false;
     return a.found || rlx_error(e->ctx, RLX_OP02, e->block->place, "the block is none of %s",
                                 e->gv->name->data) != NULL;
@@ -401,7 +401,7 @@ bool rlx_block_edit_remove(rlx_block_edit *e, const rlx_var *v, bool even_if_use
     return true;
 }
 
-typedef struct counting { rlx_ptrmap used; bool failed; } counting;
+typedef struct counting { rlx_ptrmap used; } counting;
 
 static enum rlx_step note_use(void *user, const rlx_node *n, const rlx_field *via,
                               const rlx_node *parent)
@@ -409,41 +409,40 @@ static enum rlx_step note_use(void *user, const rlx_node *n, const rlx_field *vi
     counting *c = user;
     (void)parent;
     if (rlx_as_var(n) && !rlx_field_is_def(via))
-        c->failed |= !rlx_ptrmap_put(&c->used, n, 1);
-    return c->failed ? RLX_STEP_STOP : RLX_STEP_ON;
+        return rlx_ptrmap_put(&c->used, n, 1) ? RLX_STEP_ON : RLX_STEP_STOP;
+    return RLX_STEP_ON;
 }
 
 /* The variables that stand for what is used after the block. */
 static bool note_after(rlx_block_edit *e, counting *c)
 {
-    for (size_t i = 0; i < e->block->num_bindings; i++) {
+    bool good = true;
+    for (size_t i = 0; good && i < e->block->num_bindings; i++) {
         const rlx_var *old = rlx_binding_var(e->block->bindings[i]);
         const rlx_var *now = old ? rlx_ptrmap_get(&e->renamed, old) : NULL;
         if (old && rlx_ptrmap_has(&e->outside, old))
-            c->failed |= !rlx_ptrmap_put(&c->used, now ? now : old, 1);
+            good = rlx_ptrmap_put(&c->used, now ? now : old, 1);
     }
-    return !c->failed;
+    return good;
 }
 
 /* From the last one on, so that what only a removed one used goes too. */
 bool rlx_block_edit_remove_unused(rlx_block_edit *e)
 {
-    counting c = { .failed = false };
+    counting c;
     rlx_walker w = { .enter = note_use, .user = &c, .annotations = true };
     rlx_ptrmap_init(&c.used, MEMORY(e));
     size_t kept = e->bindings.len;
-    for (size_t i = note_after(e, &c) ? kept : 0; i-- && !c.failed;) {
+    for (size_t i = note_after(e, &c) ? kept : 0; i-- && !e->ctx->diags.out_of_memory;) {
         const rlx_binding *b = e->bindings.data[i];
         const rlx_var *v = rlx_binding_var(b);
-        bool lost = false;
         if (b->kind != RLX_NODE_MATCH_CAST && v && !rlx_ptrmap_has(&c.used, v))
             continue;
-        rlx_walk(MEMORY(e), b, &w, &lost);
-        c.failed |= lost;
+        rlx_walk(MEMORY(e), b, &w, NULL);
         e->bindings.data[--kept] = b;
     }
     rlx_ptrmap_free(&c.used);
-    if (c.failed)
+    if (e->ctx->diags.out_of_memory)
         return false;
     memmove(e->bindings.data, e->bindings.data + kept,
             (e->bindings.len - kept) * sizeof *e->bindings.data);

@@ -236,7 +236,7 @@ static bool make_outputs(rlx_seq_pass *p, const rlx_binding *now, const rlx_call
     rewrite *r = p->user;
     const rlx_tuple_sinfo *several = rlx_as_tuple_sinfo(out);
     size_t count = several ? several->num_fields : 1, num_args = r->args.len;
-    bool inplace = rlx_is_call_op(&call->node, "relax.call_tir_inplace") != NULL;
+    bool inplace = rlx_is_call_op(&call->node, RLX_OP_ID_CALL_TIR_INPLACE) != NULL;
     for (size_t i = 0; i < count; i++) {
         int64_t index = inplace ? inplace_index(call, i) : -1;
         const rlx_sinfo *info = several ? several->fields[i] : out;
@@ -352,35 +352,29 @@ static bool rewrite_packed(rlx_seq_pass *p, const rlx_binding *old, const rlx_bi
 
 /* ---- the pass ------------------------------------------------------------------------------- */
 
-typedef struct rule {
-    const char *op;
-    bool (*rewrite)(rlx_seq_pass *, const rlx_binding *, const rlx_binding *, const rlx_call *);
-} rule;
-static const rule rules[] = {
-    { "relax.call_tir", rewrite_dps },
-    { "relax.call_tir_with_grad", rewrite_dps },
-    { "relax.call_tir_inplace", rewrite_dps },
-    { "relax.call_dps_packed", rewrite_dps },
-    { "relax.call_pure_packed", rewrite_packed },
-    { "relax.call_inplace_packed", rewrite_packed },
-};
+typedef bool rewrite_fn(rlx_seq_pass *, const rlx_binding *, const rlx_binding *,
+                        const rlx_call *);
 
-static const rule *rule_of(const rlx_expr *value)
+/* What rewrites a call of such an operator; NULL: nothing. */
+static rewrite_fn *rewrite_of(const rlx_expr *value)
 {
-    const rlx_op_row *row = rlx_callee_op(value);
-    if (row && row->flags & RLX_OP_NO_LOWER)
-        for (size_t i = 0; i < RLX_COUNT(rules); i++)
-            if (rlx_is_call_op(value, rules[i].op))
-                return &rules[i];
-    return NULL;
+    const rlx_call *call = rlx_as_call(value);
+    switch (call ? rlx_op_id_of(call->op) : RLX_OP_ID_NONE) {
+    case RLX_OP_ID_CALL_TIR:
+    case RLX_OP_ID_CALL_TIR_WITH_GRAD:
+    case RLX_OP_ID_CALL_TIR_INPLACE:
+    case RLX_OP_ID_CALL_DPS_PACKED: return rewrite_dps;
+    case RLX_OP_ID_CALL_PURE_PACKED:
+    case RLX_OP_ID_CALL_INPLACE_PACKED: return rewrite_packed;
+    default: return NULL;
+    }
 }
 
 /* The operands of these are taken one by one: the call with all of them renamed would be dropped
  * at once. */
 static bool renames_itself(rlx_seq_pass *p, const rlx_expr *value)
 {
-    const rule *found = rule_of(value);
-    return found && found->rewrite == rewrite_dps;
+    return rewrite_of(value) == rewrite_dps;
 }
 
 /* `x = t[i]` of outputs made here: x is the output, unless an annotation asks for a check. */
@@ -402,10 +396,8 @@ static bool rewrite_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_b
     if (field)
         return rlx_seq_replace(p, &rlx_binding_var(old)->node, field);
     const rlx_expr *value = rlx_binding_value(now);
-    const rule *found = rule_of(value);
-    if (found)
-        return found->rewrite(p, old, now, rlx_as_call(value));
-    return rlx_seq_emit(p, now);
+    rewrite_fn *rewrite_call = rewrite_of(value);
+    return rewrite_call ? rewrite_call(p, old, now, rlx_as_call(value)) : rlx_seq_emit(p, now);
 }
 
 static const rlx_function *force_pure(rlx_seq_pass *p, const rlx_function *old,

@@ -19,7 +19,7 @@ typedef struct canonicalize {
     rlx_written written;
 } canonicalize;
 
-static bool put(rlx_seq_pass *p, rlx_ptrmap *map, const void *key, const void *value)
+static bool put_in_map(rlx_seq_pass *p, rlx_ptrmap *map, const void *key, const void *value)
 {
     return rlx_ptrmap_put(map, key, (uintptr_t)value);
 }
@@ -34,8 +34,8 @@ static bool turn_around(rlx_seq_pass *p, const rlx_binding *b, const rlx_var *ou
     const rlx_var *root = rlx_ptrmap_get(&c->origin, copied);
     if (!root || root->sinfo != output->sinfo || rlx_ptrmap_has(&c->given, root))
         return true;
-    return rlx_seq_replace(p, &root->node, &output->node) && put(p, &c->turned, b, b) &&
-           put(p, &c->given, root, output);
+    return rlx_seq_replace(p, &root->node, &output->node) && put_in_map(p, &c->turned, b, b) &&
+           put_in_map(p, &c->given, root, output);
 }
 
 static bool enter_block(rlx_seq_pass *p, const rlx_block *block)
@@ -54,7 +54,7 @@ static bool enter_block(rlx_seq_pass *p, const rlx_block *block)
             plain && copied->sinfo == v->sinfo ? rlx_ptrmap_get(&c->origin, copied) : NULL;
         bool good = true;
         if (v && v->node.kind == RLX_NODE_DATAFLOW_VAR)
-            good = put(p, &c->origin, v, root ? root : v);
+            good = put_in_map(p, &c->origin, v, root ? root : v);
         else if (plain)
             good = turn_around(p, b, v, copied);
         if (!good)
@@ -111,7 +111,7 @@ static bool before_cast(rlx_seq_pass *p, const rlx_binding *old)
     if (good && info && u.vars.len) {
         rlx_mapping_init(&m, p->ctx, &p->scope, u.vars.data, u.vars.len);
         rlx_mapping_add(&m, cast->sinfo, info, 0);
-        good = m.failed ? rlx_no_memory(p->ctx) : m.conflict || replace_known(p, &m);
+        good = !p->ctx->diags.out_of_memory && (m.conflict || replace_known(p, &m));
         rlx_mapping_free(&m);
     }
     rlx_vec_free(&p->ctx->memory, &u.vars);
@@ -193,7 +193,7 @@ static bool remember(rlx_seq_pass *p, const rlx_var *v, const rlx_expr *value)
 {
     canonicalize *c = p->user;
     return (value->kind != RLX_NODE_TUPLE && value->kind != RLX_NODE_TUPLE_GET_ITEM) ||
-           put(p, &c->values, v, value);
+           put_in_map(p, &c->values, v, value);
 }
 
 /* From here on the leaf stands for the variable of a binding, for the output whose name that
@@ -230,7 +230,7 @@ static bool canonicalize_binding(rlx_seq_pass *p, const rlx_binding *old, const 
     const rlx_var *v = rlx_binding_var(now);
     if (rlx_ptrmap_has(&c->turned, old))
         return true;
-    if (v && v->node.kind == RLX_NODE_DATAFLOW_VAR && !put(p, &c->here, v, v))
+    if (v && v->node.kind == RLX_NODE_DATAFLOW_VAR && !put_in_map(p, &c->here, v, v))
         return false;
     if (now->kind == RLX_NODE_MATCH_CAST)
         return canonicalize_cast(p, old, now);

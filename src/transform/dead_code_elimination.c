@@ -91,7 +91,7 @@ static bool has_effect(eliminate *d, const rlx_event *e)
         return false;
     if (!rlx_call_is_pure(&d->env, d->ctx, call))
         return true;
-    bool function = !rlx_callee_op(&call->node) || rlx_is_op(call->op, "relax.invoke_pure_closure");
+    bool function = !rlx_callee_op(&call->node) || rlx_is_op(call->op, RLX_OP_ID_INVOKE_PURE_CLOSURE);
     return function && !e->dataflow;
 }
 

@@ -330,14 +330,14 @@ static bool operation(rlx_device_propagation *d, const rlx_call *c, const rlx_si
 /* Operators that call what may move tensors. */
 static bool is_opaque(const rlx_expr *callee)
 {
-    static const char *const names[] = {
-        "relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_closure",
-        "relax.invoke_pure_closure", "relax.call_builtin_with_ctx",
-    };
-    for (size_t i = 0; i < RLX_COUNT(names); i++)
-        if (rlx_is_op(callee, names[i]))
-            return true;
-    return false;
+    switch (rlx_op_id_of(callee)) {
+    case RLX_OP_ID_CALL_PURE_PACKED:
+    case RLX_OP_ID_CALL_INPLACE_PACKED:
+    case RLX_OP_ID_INVOKE_CLOSURE:
+    case RLX_OP_ID_INVOKE_PURE_CLOSURE:
+    case RLX_OP_ID_CALL_BUILTIN_WITH_CTX: return true;
+    default: return false;
+    }
 }
 
 static bool operator_call(rlx_device_propagation *d, const rlx_call *c, const rlx_sinfo *s,
@@ -345,9 +345,9 @@ static bool operator_call(rlx_device_propagation *d, const rlx_call *c, const rl
 {
     if (!rlx_as_op(c->op)->row || is_opaque(c->op))
         return true;
-    if (rlx_is_op(c->op, "relax.hint_on_device"))
+    if (rlx_is_op(c->op, RLX_OP_ID_HINT_ON_DEVICE))
         return hint(d, c, s, base);
-    if (rlx_is_op(c->op, "relax.to_vdevice")) {
+    if (rlx_is_op(c->op, RLX_OP_ID_TO_VDEVICE)) {
         say_all(d, s, base, rlx_call_attr(c, "dst_vdevice"), c->place, RLX_SAID_COPY);
         return true;
     }
@@ -451,7 +451,7 @@ static bool names_device(const rlx_sinfo *s, const rlx_node *device, int depth)
 static void unsay_result(rlx_device_propagation *d, const rlx_call *c, const rlx_sinfo *s,
                          uint32_t base)
 {
-    bool says = is_opaque(c->op) || rlx_is_op(c->op, "relax.to_vdevice");
+    bool says = is_opaque(c->op) || rlx_is_op(c->op, RLX_OP_ID_TO_VDEVICE);
     for (size_t k = 0, n = says ? 0 : num_tensors(d, s); k < n; k++) {
         rlx_device_point *p = &d->points.data[base + k];
         for (size_t i = 0; p->device && i < c->num_args; i++)
@@ -538,7 +538,7 @@ static bool end_function(rlx_device_propagation *d, const rlx_function *f, const
     return join_value(d, s, at, result);
 }
 
-static bool enter(rlx_device_propagation *d, const rlx_binding *holder)
+static bool enter_literal(rlx_device_propagation *d, const rlx_binding *holder)
 {
     const rlx_function *f = rlx_as_function(rlx_binding_value(holder));
     const rlx_var *v = rlx_binding_var(holder);
@@ -573,7 +573,7 @@ static bool look_at_function(rlx_device_propagation *d, const rlx_function *f)
     for (size_t i = 0; good && i < w.events.len; i++) {
         const rlx_event *e = &w.events.data[i];
         good = e->kind == RLX_EVENT_BIND    ? binding(d, e->binding)
-               : e->kind == RLX_EVENT_ENTER ? enter(d, e->binding)
+               : e->kind == RLX_EVENT_ENTER ? enter_literal(d, e->binding)
                                             : leave(d, e->binding, w.seqs.data[e->seq].result);
     }
     good = good && end_function(d, f, w.seqs.data[0].result);

@@ -37,13 +37,9 @@ const rlx_module *rlx_normalize_global_vars(rlx_context *ctx, const rlx_module *
 const rlx_module *rlx_merge_modules(rlx_context *ctx, const rlx_module *a, const rlx_module *b);
 
 /* ---- attributes and link names of functions */
-/* Attributes of a Relax function or PrimFunc; NULL: none, or another node. */
-const rlx_attr *rlx_function_attrs(const rlx_node *function);
 /* The function with these attributes; itself if they are its own. NULL: out of memory. */
 const rlx_node *rlx_with_function_attrs(rlx_context *ctx, const rlx_node *function,
                                         const rlx_attr *attrs);
-/* The link name; NULL: private, or an ExternFunc. */
-const rlx_string *rlx_link_name(const rlx_node *function);
 /* The function with this link name (NULL: private); itself if it has it. NULL: out of memory. */
 const rlx_node *rlx_with_link_name(rlx_context *ctx, const rlx_node *function,
                                    const rlx_string *name);

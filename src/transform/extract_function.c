@@ -23,7 +23,6 @@ typedef struct extraction {
     rlx_ptrmap bound;                /* before it: size -> 1 */
     rlx_ptrmap is_output;            /* variable -> 1 */
     bool passed;                     /* the walk has come to the run */
-    bool failed;
     rlx_vars inputs, outputs;
     rlx_prim_vars sizes, scalars;    /* passed beside the inputs */
     rlx_prim_vars new_sizes;         /* given back */
@@ -33,10 +32,9 @@ typedef struct extraction {
 
 #define MEMORY(x) (&(x)->ctx->memory)
 
-static bool put(extraction *x, rlx_ptrmap *set, const void *key)
+static bool put(rlx_ptrmap *set, const void *key)
 {
-    x->failed |= !rlx_ptrmap_put(set, key, 1);
-    return !x->failed;
+    return rlx_ptrmap_put(set, key, 1);
 }
 
 /* ---- where the run is */
@@ -65,9 +63,8 @@ static bool find_run(extraction *x, const rlx_binding *first, const rlx_binding 
 {
     finding find = { x, first, last };
     rlx_walker w = { .enter = find_block, .user = &find, .code = true };
-    bool lost = false;
-    rlx_walk(MEMORY(x), &x->outer->node, &w, &lost);
-    if (lost)
+    rlx_walk(MEMORY(x), &x->outer->node, &w, NULL);
+    if (x->ctx->diags.out_of_memory)
         return false;
     if (!x->block || !x->end)
         return rlx_error(x->ctx, RLX_OP02, rlx_place_of(first),
@@ -76,8 +73,8 @@ static bool find_run(extraction *x, const rlx_binding *first, const rlx_binding 
                          x->block ? "the last one not after the first"
                                   : "no block of it with the first") != NULL;
     for (size_t i = x->first; i < x->end; i++)
-        put(x, &x->run, x->block->bindings[i]);
-    return !x->failed;
+        (void)put(&x->run, x->block->bindings[i]);
+    return !x->ctx->diags.out_of_memory;
 }
 
 /* ---- what goes in and out */
@@ -87,7 +84,7 @@ static void note_bound(void *user, const rlx_prim *p, bool is_size)
     extraction *x = user;
     (void)is_size;
     if (rlx_position_var(p))
-        put(x, &x->bound, rlx_position_var(p));
+        (void)put(&x->bound, rlx_position_var(p));
 }
 
 static enum rlx_step look_outside(void *user, const rlx_node *n, const rlx_field *via,
@@ -102,25 +99,25 @@ static enum rlx_step look_outside(void *user, const rlx_node *n, const rlx_field
         return RLX_STEP_SKIP;
     }
     if ((rlx_as_var(n) && !rlx_field_is_def(via)) || n->kind == RLX_NODE_PRIM_VAR)
-        put(x, &x->used, n);
+        (void)put(&x->used, n);
     for (size_t i = 0; f && !x->passed && i < f->num_params; i++)
-        x->failed |= !rlx_each_position(MEMORY(x), rlx_as_var(f->params[i])->sinfo, note_bound, x);
+        (void)rlx_each_position(MEMORY(x), rlx_as_var(f->params[i])->sinfo, note_bound, x);
     if (cast && !x->passed)
-        x->failed |= !rlx_each_position(MEMORY(x), cast->sinfo, note_bound, x);
-    return x->failed ? RLX_STEP_STOP : RLX_STEP_ON;
+        (void)rlx_each_position(MEMORY(x), cast->sinfo, note_bound, x);
+    return x->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
 static bool find_outputs(extraction *x)
 {
     rlx_walker w = { .enter = look_outside, .user = x, .annotations = true };
-    bool lost = false;
-    rlx_walk(MEMORY(x), &x->outer->node, &w, &lost);
-    for (size_t i = x->first; i < x->end && !lost && !x->failed; i++) {
+    rlx_walk(MEMORY(x), &x->outer->node, &w, NULL);
+    bool good = !x->ctx->diags.out_of_memory;
+    for (size_t i = x->first; good && i < x->end; i++) {
         const rlx_var *v = rlx_binding_var(x->block->bindings[i]);
         if (v && rlx_ptrmap_has(&x->used, v))
-            x->failed = !rlx_vec_push(MEMORY(x), &x->outputs, v) || !put(x, &x->is_output, v);
+            good = rlx_vec_push(MEMORY(x), &x->outputs, v) && put(&x->is_output, v);
     }
-    return !lost && !x->failed;
+    return good;
 }
 
 static bool take_size(extraction *x, rlx_ptrmap *known, const rlx_prim_var *v)
@@ -128,7 +125,7 @@ static bool take_size(extraction *x, rlx_ptrmap *known, const rlx_prim_var *v)
     if (rlx_ptrmap_has(known, v))
         return true;
     bool before = rlx_ptrmap_has(&x->bound, v), after = rlx_ptrmap_has(&x->used, v);
-    bool good = put(x, known, v);
+    bool good = put(known, v);
     if (good && before)
         good = v->dtype == RELAX_INT64 ? rlx_vec_push(MEMORY(x), &x->sizes, v)
                                        : rlx_vec_push(MEMORY(x), &x->scalars, v);
@@ -153,8 +150,7 @@ static bool find_sizes(extraction *x, const rlx_node *run)
         good = !v || !v->sinfo || rlx_collect_prim_vars(m, v->sinfo, false, &all);
     }
     for (size_t i = 0; good && i < bound.len; i++)
-        good = put(x, &known, bound.data[i]);
-    good = good;
+        good = put(&known, bound.data[i]);
     for (size_t i = 0; good && i < all.len; i++)
         good = take_size(x, &known, all.data[i]);
     rlx_vec_free(m, &bound);

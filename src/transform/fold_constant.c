@@ -188,7 +188,7 @@ static const rlx_expr *fold_call(rlx_seq_pass *p, const rlx_call *call, const rl
     fold *f = p->user;
     const char *why = NULL;
     if (!row->lower)
-        return rlx_is_call_op(&call->node, "relax.call_tir") ? run_call(p, call) : NULL;
+        return rlx_is_call_op(&call->node, RLX_OP_ID_CALL_TIR) ? run_call(p, call) : NULL;
     const rlx_sinfo *result = rlx_op_infer(p->ctx, &p->scope, &f->env, call, true);
     int64_t shape[RLX_TIR_MAX_DIMS];
     size_t bytes;
@@ -207,11 +207,11 @@ static const rlx_expr *fold_shape(rlx_seq_pass *p, const rlx_call *call)
     const rlx_tensor_sinfo *t = x ? rlx_as_tensor_sinfo(x->sinfo) : NULL;
     const rlx_expr *leaf = call->num_args == 1 ? known_leaf(p->user, call->args[0]) : NULL;
     const rlx_constant *c = rlx_as_constant(leaf);
-    if (rlx_is_call_op(&call->node, "relax.shape_of"))
+    if (rlx_is_call_op(&call->node, RLX_OP_ID_SHAPE_OF))
         return c ? rlx_shape_of_ints(p->ctx, c->shape, c->num_shape)
                : t && rlx_as_shape_expr(t->shape) ? t->shape
                                                   : NULL;
-    if (rlx_is_call_op(&call->node, "relax.tensor_to_shape") && c && c->dtype == RELAX_INT64 &&
+    if (rlx_is_call_op(&call->node, RLX_OP_ID_TENSOR_TO_SHAPE) && c && c->dtype == RELAX_INT64 &&
         c->num_shape == 1)
         return rlx_shape_of_ints(p->ctx, (const int64_t *)(const void *)c->data->data,
                                  (size_t)c->shape[0]);

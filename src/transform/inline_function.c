@@ -64,7 +64,7 @@ static bool map_sizes(copy *c, const rlx_call *call)
             good =
                 rlx_vec_push(m, &c->from, &c->sizes.data[i]->node) && rlx_vec_push(m, &c->to, to);
     }
-    good = good && !map.failed;
+    good = good && !c->ctx->diags.out_of_memory;
     rlx_mapping_free(&map);
     return good;
 }

@@ -26,7 +26,6 @@ typedef struct merge {
     rlx_ptrmap params;          /* of the functions of a */
     rlx_ptrmap in_a, in_b;      /* GlobalVar -> the one that stands for it */
     rlx_module_draft draft;
-    bool failed;
 } merge;
 
 /* ---- which functions are shared ------------------------------------------------------------- */
@@ -41,20 +40,20 @@ static enum rlx_step note_mention(void *user, const rlx_node *n, const rlx_field
     if (at < 0)
         return RLX_STEP_ON;
     mention e = { m->caller, m->callers[at] };
-    m->failed = !rlx_vec_push(&m->ctx->memory, &m->mentions, e);
+    if (!rlx_vec_push(&m->ctx->memory, &m->mentions, e))
+        return RLX_STEP_STOP;
     m->callers[at] = (uint32_t)m->mentions.len;
-    return m->failed ? RLX_STEP_STOP : RLX_STEP_ON;
+    return RLX_STEP_ON;
 }
 
 static bool find_mentions(merge *m)
 {
     rlx_walker w = { .enter = note_mention, .user = m, .unique = true };
-    bool lost = false;
-    for (size_t i = 0; i < m->b->num_functions && !m->failed && !lost; i++) {
+    for (size_t i = 0; i < m->b->num_functions && !m->ctx->diags.out_of_memory; i++) {
         m->caller = (uint32_t)i;
-        rlx_walk(&m->ctx->memory, m->b->functions[i], &w, &lost);
+        rlx_walk(&m->ctx->memory, m->b->functions[i], &w, NULL);
     }
-    return !m->failed && !lost;
+    return !m->ctx->diags.out_of_memory;
 }
 
 static bool compare(merge *m)
@@ -215,19 +214,16 @@ static const rlx_attr *merge_attrs(merge *m, const rlx_attr *a, const rlx_attr *
 {
     const rlx_attrs *more = rlx_as_attrs(b);
     const rlx_attr *out = a;
-    bool lost = false;
     for (size_t i = 0; more && i < more->num_keys; i++) {
         const char *key = ((const rlx_attr_string *)more->keys[i])->value->data;
         const rlx_attr *have = rlx_attrs_get(a, key);
         if (!have)
             out = rlx_attrs_with(m->ctx, out, key, more->values[i]);
-        else if (!rlx_equal(&m->ctx->memory, have, more->values[i], false, &lost) && !lost)
+        else if (!rlx_equal(&m->ctx->memory, have, more->values[i], false, NULL) &&
+                 !m->ctx->diags.out_of_memory)
             rlx_error(m->ctx, RLX_OP16, m->b->place,
                       "both modules have an attribute %s, with different values", key);
-        if (!out)
-            m->failed = true;
     }
-    m->failed |= lost && true;
     return out;
 }
 
@@ -258,11 +254,10 @@ static const rlx_attr *merge_infos(merge *m, const rlx_attr *a, const rlx_attr *
 {
     const rlx_attrs *more = rlx_as_attrs(b);
     const rlx_attr *out = a;
-    for (size_t i = 0; more && i < more->num_keys && !m->failed; i++) {
+    for (size_t i = 0; more && i < more->num_keys && !m->ctx->diags.out_of_memory; i++) {
         const char *key = ((const rlx_attr_string *)more->keys[i])->value->data;
         const rlx_attr *list = joined(m, rlx_attrs_get(a, key), more->values[i]);
         out = list ? rlx_attrs_with(m->ctx, out, key, list) : NULL;
-        m->failed = !out;
     }
     return out;
 }
@@ -278,7 +273,7 @@ static bool put_together(merge *m)
             return false;
     d->attrs = merge_attrs(m, m->a->attrs, m->b->attrs);
     d->infos = merge_infos(m, m->a->global_infos, m->b->global_infos);
-    return !m->failed && rlx_error_count(m->ctx) == errors &&
+    return !m->ctx->diags.out_of_memory && rlx_error_count(m->ctx) == errors &&
            rlx_rename_mentions(m->ctx, &m->in_a, d->functions, of_a) &&
            rlx_rename_mentions(m->ctx, &m->in_b, d->functions + of_a, d->count - of_a);
 }

@@ -12,12 +12,12 @@ bool rlx_module_draft_begin(rlx_module_draft *d, rlx_context *ctx, const rlx_mod
     size_t n = base->num_functions;
     *d = (rlx_module_draft){ .ctx = ctx,
                              .base = base,
-                             .room = n + more + 1,
+                             .capacity = n + more + 1,
                              .count = n,
                              .attrs = base->attrs,
                              .infos = base->global_infos };
-    d->gvars = rlx_mem_alloc(&ctx->memory, d->room * sizeof *d->gvars);
-    d->functions = rlx_mem_alloc(&ctx->memory, d->room * sizeof *d->functions);
+    d->gvars = rlx_mem_alloc(&ctx->memory, d->capacity * sizeof *d->gvars);
+    d->functions = rlx_mem_alloc(&ctx->memory, d->capacity * sizeof *d->functions);
     if (!d->gvars || !d->functions)
         return false;
     if (n) {
@@ -45,7 +45,7 @@ static bool is_as_base(const rlx_module_draft *d)
 const rlx_module *rlx_module_draft_end(rlx_module_draft *d, bool good)
 {
     const rlx_module *out = NULL;
-    size_t bytes = d->room * sizeof *d->gvars;
+    size_t bytes = d->capacity * sizeof *d->gvars;
     if (good)
         out = is_as_base(d) ? d->base
                             : rlx_module_new(d->ctx, d->gvars, d->functions, d->count, d->attrs,
@@ -56,20 +56,6 @@ const rlx_module *rlx_module_draft_end(rlx_module_draft *d, bool good)
 }
 
 /* ---- link names ----------------------------------------------------------------------------- */
-
-const rlx_attr *rlx_function_attrs(const rlx_node *function)
-{
-    const rlx_function *f = rlx_as_function(function);
-    const rlx_prim_func *p = rlx_as_prim_func(function);
-    return f ? f->attrs : p ? p->attrs : NULL;
-}
-
-const rlx_string *rlx_link_name(const rlx_node *function)
-{
-    const rlx_attr_string *s =
-        rlx_as_attr_string(rlx_attrs_get(rlx_function_attrs(function), "global_symbol"));
-    return s ? s->value : NULL;
-}
 
 const rlx_node *rlx_with_function_attrs(rlx_context *ctx, const rlx_node *function,
                                         const rlx_attr *attrs)

@@ -10,13 +10,13 @@ const rlx_string *rlx_fresh_name(rlx_context *ctx, rlx_map *names, rlx_slice nam
 /* Rewrites in place what mentions a GlobalVar that `renamed` maps to another one. */
 bool rlx_rename_mentions(rlx_context *ctx, const rlx_ptrmap *renamed, const rlx_node **functions,
                          size_t count);
-/* A module as it is being put together. Room for `more` functions beyond those of base; NULL
+/* A module as it is being put together. Capacity for `more` functions beyond those of base; NULL
  * lists: out of memory. */
 typedef struct rlx_module_draft {
     rlx_context *ctx;
     const rlx_module *base;
     const rlx_node **gvars, **functions;
-    size_t count, room;
+    size_t count, capacity;
     const rlx_attr *attrs, *infos;
 } rlx_module_draft;
 bool rlx_module_draft_begin(rlx_module_draft *d, rlx_context *ctx, const rlx_module *base,

@@ -15,7 +15,7 @@ static const rlx_function *rewritten(rlx_context *ctx, const rlx_function *f,
     rlx_mutator_init(&m, ctx, rlx_module_builder_env(how->mb), how->user);
     m.hooks = how->hooks;
     m.dataflow_only = how->dataflow_only;
-    const rlx_function *now = m.builder ? f : NULL; /* callbacks are lent the builder */
+    const rlx_function *now = m.builder ? f : NULL; /* callbacks borrow the builder */
     if (now && how->enter)
         now = how->enter(&m, f, &keep);
     if (now == f && !keep)

@@ -2,7 +2,6 @@
  * their number. */
 #include "transform/transform_int.h"
 #include "analysis/well_formed.h"
-#include "ir/flow.h"
 #include <time.h>
 
 /* ---- options -------------------------------------------------------------------------------- */

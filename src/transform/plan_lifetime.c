@@ -58,14 +58,21 @@ static bool use_leaf(finder *f, const rlx_expr *e, use u)
 /* Does the callee keep or return what it is given? */
 enum keeps { KEEPS_NOTHING, KEEPS_IN_RESULT, KEEPS_ANYWHERE };
 
+/* Operators that are known although they have neither builtin nor lowering: the writer of VM code
+ * has code of their own for them, or drops them. */
+static bool has_own_code(enum rlx_op_id id)
+{
+    return id == RLX_OP_ID_BUILTIN_ALLOC_TENSOR || id == RLX_OP_ID_BUILTIN_STOP_LIFT_PARAMS ||
+           id == RLX_OP_ID_MEMORY_ALLOC_STORAGE || id == RLX_OP_ID_MEMORY_ALLOC_TENSOR ||
+           id == RLX_OP_ID_MEMORY_KILL_STORAGE || id == RLX_OP_ID_MEMORY_KILL_TENSOR;
+}
+
 static enum keeps callee_keeps(const finder *f, const rlx_call *call)
 {
     const rlx_op *op = rlx_as_op(call->op);
     const rlx_global_var *gv = rlx_as_global_var(call->op);
     if (op && op->row) {
-        bool storage = strncmp(op->row->name, "relax.memory.", 13) == 0 ||
-                       strncmp(op->row->name, "relax.builtin.", 14) == 0;
-        bool known = op->row->builtin || op->row->lower || storage;
+        bool known = op->row->builtin || op->row->lower || has_own_code(op->row->id);
         return !known                          ? KEEPS_ANYWHERE
                : op->row->flags & RLX_OP_ALIAS ? KEEPS_IN_RESULT
                                                : KEEPS_NOTHING;
@@ -109,7 +116,7 @@ static bool use_result(finder *f, uint32_t at, const rlx_flow_seq *s)
                     (use){ f->l->end[s->owner], made_here || f->l->escapes[s->owner] });
 }
 
-static bool step(finder *f, uint32_t at)
+static bool note_event(finder *f, uint32_t at)
 {
     const rlx_event *e = &f->w->events.data[at];
     const rlx_flow_seq *s = &f->w->seqs.data[e->seq];
@@ -140,7 +147,7 @@ bool rlx_lifetimes_find(rlx_lifetimes *l, rlx_context *ctx, const rlx_module *m,
         l->end[i] = (uint32_t)i;
     bool good = use_leaf(&f, w->seqs.data[0].result, (use){ (uint32_t)n, true });
     for (size_t i = n; good && i-- > 0;)
-        good = step(&f, (uint32_t)i);
+        good = note_event(&f, (uint32_t)i);
     rlx_vec_free(&ctx->memory, &f.pending);
     rlx_ptrmap_free(&f.seen);
     return good;

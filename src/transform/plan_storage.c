@@ -87,7 +87,7 @@ static const rlx_call *allocation(const rlx_event *e)
 {
     const rlx_call *call =
         e->kind == RLX_EVENT_BIND && e->binding->kind == RLX_NODE_VAR_BINDING
-            ? rlx_is_call_op(rlx_binding_value(e->binding), "relax.builtin.alloc_tensor")
+            ? rlx_is_call_op(rlx_binding_value(e->binding), RLX_OP_ID_BUILTIN_ALLOC_TENSOR)
             : NULL;
     return call && call->num_args == 4 && rlx_as_shape_expr(call->args[0]) &&
                    rlx_as_dtype_imm(call->args[1])
@@ -235,7 +235,7 @@ static void drop_storages_of(scan *s, uint32_t seq)
             clear_shelf(s, &s->shelf[k], seq, count[k]);
 }
 
-static bool step(scan *s, uint32_t at)
+static bool place_event(scan *s, uint32_t at)
 {
     const rlx_event *e = &s->w->events.data[at];
     const rlx_call *alloc = allocation(e);
@@ -272,7 +272,7 @@ bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_function *f, 
         plan->storage_of[i] = RLX_NO_STORAGE;
     good = good && rlx_scope_enter_function(&s.scope, f);
     for (size_t i = 0; good && i < n; i++)
-        good = step(&s, (uint32_t)i);
+        good = place_event(&s, (uint32_t)i);
     rlx_scope_free(&s.scope);
     for (size_t k = 0; k < SHELVES; k++)
         rlx_vec_free(m, &s.shelf[k]);

@@ -138,11 +138,9 @@ static const rlx_expr *realized_copy(rlx_seq_pass *p, const rlx_call *c, const r
 static const rlx_expr *stated_call(realize *r, const rlx_node *owner, const rlx_sinfo *like,
                                    const rlx_call *c)
 {
-    static const char *const names[] = { "relax.call_tir", "relax.call_tir_inplace",
-                                         "relax.call_tir_with_grad", "relax.call_dps_packed" };
-    bool states = false;
-    for (size_t i = 0; i < RLX_COUNT(names); i++)
-        states |= rlx_is_op(c->op, names[i]);
+    enum rlx_op_id id = rlx_op_id_of(c->op);
+    bool states = id == RLX_OP_ID_CALL_TIR || id == RLX_OP_ID_CALL_TIR_INPLACE ||
+                  id == RLX_OP_ID_CALL_TIR_WITH_GRAD || id == RLX_OP_ID_CALL_DPS_PACKED;
     if (!states || c->num_sinfo_args != 1)
         return &c->node;
     const rlx_sinfo *s =
@@ -162,9 +160,9 @@ static const rlx_expr *realized_value(rlx_seq_pass *p, const rlx_binding *old,
     const rlx_call *c = rlx_as_call(now), *before = rlx_as_call(rlx_binding_value(old));
     if (!c || !before)
         return now;
-    if (rlx_is_call_op(now, "relax.hint_on_device"))
+    if (rlx_is_call_op(now, RLX_OP_ID_HINT_ON_DEVICE))
         return realized_hint(r, before, c);
-    if (rlx_is_call_op(now, "relax.to_vdevice"))
+    if (rlx_is_call_op(now, RLX_OP_ID_TO_VDEVICE))
         return realized_copy(p, c, v ? rlx_binding_var(binding)->sinfo : NULL);
     return stated_call(r, cast ? old : (const rlx_node *)v,
                        cast ? cast->sinfo : v ? v->sinfo : NULL, c);

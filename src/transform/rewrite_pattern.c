@@ -183,7 +183,7 @@ static const rlx_expr *at_binding(rlx_mutator *m, const rlx_binding *old, const 
 
 /* ---- what is left over */
 
-typedef struct counting { rlx_ptrmap *counts; intptr_t change; bool failed; } counting;
+typedef struct counting { rlx_ptrmap *counts; intptr_t change; } counting;
 
 static enum rlx_step count_var(void *user, const rlx_node *n, const rlx_field *via,
                                const rlx_node *parent)
@@ -197,17 +197,16 @@ static enum rlx_step count_var(void *user, const rlx_node *n, const rlx_field *v
     if (!rlx_as_var(n) || is_definition)
         return RLX_STEP_ON;
     rlx_ptrmap_find(c->counts, n, &count);
-    c->failed |= !rlx_ptrmap_put(c->counts, n, count + (uintptr_t)c->change);
-    return RLX_STEP_SKIP;
+    return rlx_ptrmap_put(c->counts, n, count + (uintptr_t)c->change) ? RLX_STEP_SKIP
+                                                                      : RLX_STEP_STOP;
 }
 
 static bool uncount(rewriting *r, rlx_ptrmap *counts, const rlx_binding *b)
 {
-    counting c = { counts, -1, false };
+    counting c = { counts, -1 };
     rlx_walker w = { .enter = count_var, .user = &c, .annotations = true };
-    bool lost = false;
-    rlx_walk(&r->ctx->memory, b, &w, &lost);
-    return !lost && !c.failed;
+    rlx_walk(&r->ctx->memory, b, &w, NULL);
+    return !r->ctx->diags.out_of_memory;
 }
 
 static enum rlx_step note_binding(void *user, const rlx_node *n, const rlx_field *via,
@@ -217,21 +216,21 @@ static enum rlx_step note_binding(void *user, const rlx_node *n, const rlx_field
     const rlx_var_binding *b = rlx_as_var_binding(n);
     uintptr_t wanted;
     if (b && rlx_ptrmap_find(c->counts, b->var, &wanted))
-        c->failed |= !rlx_ptrmap_put(c->counts, b->var, (uintptr_t)b);
+        (void)rlx_ptrmap_put(c->counts, b->var, (uintptr_t)b);
     return rlx_family_of(n) == RLX_FAMILY_SINFO ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
 /* new variable -> its binding, for the loose ones. */
 static bool find_loose(rewriting *r, const rlx_function *f, rlx_ptrmap *bindings)
 {
-    counting c = { bindings, 0, false };
+    counting c = { bindings, 0 };
     rlx_walker w = { .enter = note_binding, .user = &c, .code = true };
-    bool lost = false, good = true;
+    bool good = true;
     for (size_t i = 0; good && i < r->num_entries; i++)
         good = !r->loose[i] || rlx_ptrmap_put(bindings, r->now[i], 0);
     if (good)
-        rlx_walk(&r->ctx->memory, &f->node, &w, &lost);
-    return good && !lost && !c.failed;
+        rlx_walk(&r->ctx->memory, &f->node, &w, NULL);
+    return good && !r->ctx->diags.out_of_memory;
 }
 
 static bool is_pure(rewriting *r, const rlx_expr *value)
@@ -309,9 +308,7 @@ static const rlx_function *rewritten(rewriting *r, const rlx_function *f, const 
     rlx_mutator_init(&r->mutator, r->ctx, rlx_module_builder_env(r->mb), r);
     r->mutator.binding = at_binding;
     r->replaced = false;
-    if (!r->loose || !r->now || !r->instead)
-        rlx_no_memory(r->ctx);
-    else
+    if (r->loose && r->now && r->instead)
         out = rlx_mutate_function(&r->mutator, f, gv);
     rlx_mutator_free(&r->mutator);
     if (out && !r->replaced)
@@ -335,8 +332,8 @@ static bool rewrite_function(rewriting *r, const rlx_pattern_plan *plan, const r
                 rlx_matcher_init(&r->matcher, plan, &r->scene, *steps);
     enum rlx_match_result found = good ? matches_anywhere(r) : RLX_PATTERN_MATCH_FAILED;
     if (found == RLX_PATTERN_MATCH_YES) {
-        if (!r->mb && !(r->mb = rlx_module_builder_create(r->ctx, m)))
-            rlx_no_memory(r->ctx);
+        if (!r->mb)
+            r->mb = rlx_module_builder_create(r->ctx, m);
         out = r->mb ? rewritten(r, f, gv) : NULL;
     }
     *steps = r->matcher.steps;

@@ -470,7 +470,7 @@ static bool leave_sequence(rlx_seq_pass *p, enum rlx_flow_part part)
     return result != NULL;
 }
 
-static bool step(rlx_seq_pass *p, enum rlx_event_kind event)
+static bool follow_event(rlx_seq_pass *p, enum rlx_event_kind event)
 {
     const rlx_body_frame *at = rlx_body_top(&p->walk);
     switch (event) {
@@ -507,7 +507,7 @@ const rlx_function *rlx_seq_function(rlx_seq_pass *p, const rlx_function *f)
     if (!rlx_body_begin(&p->walk, p->ctx, f->body))
         return NULL;
     while ((event = rlx_body_next(&p->walk)) != RLX_EVENT_DONE)
-        if (!step(p, event))
+        if (!follow_event(p, event))
             return NULL;
     const rlx_expr *done = p->result ? finish_literal(p, f, p->result) : NULL;
     return rlx_as_function(done);

@@ -69,7 +69,7 @@ static bool each_binding(split *s, const rlx_block *block,
     return good;
 }
 
-static bool put(split *s, rlx_ptrmap *map, const void *key, uintptr_t value)
+static bool put_in_map(split *s, rlx_ptrmap *map, const void *key, uintptr_t value)
 {
     return rlx_ptrmap_put(map, key, value);
 }
@@ -79,7 +79,8 @@ static bool note_piece(split *s, const rlx_binding *b, bool goes_out)
     const rlx_var *v = rlx_binding_var(b);
     if (!v || v->node.kind != RLX_NODE_DATAFLOW_VAR)
         return true;
-    return put(s, &s->pieces, v, s->piece) && (!goes_out || put(s, &s->crossing, v, 1));
+    return put_in_map(s, &s->pieces, v, s->piece) &&
+           (!goes_out || put_in_map(s, &s->crossing, v, 1));
 }
 
 static enum rlx_step note_use(void *user, const rlx_node *n, const rlx_field *via,
@@ -92,7 +93,7 @@ static enum rlx_step note_use(void *user, const rlx_node *n, const rlx_field *vi
         return RLX_STEP_SKIP;
     bool crosses = n->kind == RLX_NODE_DATAFLOW_VAR && !rlx_field_is_def(via) &&
                    rlx_ptrmap_find(&s->pieces, n, &piece) && piece != s->piece;
-    return !crosses || put(s, &s->crossing, n, 1) ? RLX_STEP_ON : RLX_STEP_STOP;
+    return !crosses || put_in_map(s, &s->crossing, n, 1) ? RLX_STEP_ON : RLX_STEP_STOP;
 }
 
 static bool note_uses(split *s, const rlx_binding *b, bool goes_out)
@@ -110,10 +111,10 @@ static bool renew(split *s, const rlx_binding *b, bool goes_out)
     if (v && rlx_ptrmap_has(&s->crossing, v)) {
         const rlx_sinfo *info = v->sinfo ? rlx_rewrite(&s->names, v->sinfo) : NULL;
         now = v->sinfo && !info ? NULL : rlx_var_like(s->ctx, v, false, info);
-        if (!now || !put(s, &s->names.map, v, (uintptr_t)now))
+        if (!now || !put_in_map(s, &s->names.map, v, (uintptr_t)now))
             return false;
     }
-    return !goes_out || put(s, &s->apart, now, 1);
+    return !goes_out || put_in_map(s, &s->apart, now, 1);
 }
 
 static bool find_crossing(split *s)

@@ -80,7 +80,9 @@ static void put_operand(const listing *l, char letter, uint32_t w, uint32_t at)
     char name[RLX_DTYPE_TEXT];
     switch (letter) {
     case 'd':
+    case 'o':
     case 'r':
+    case 'g':
     case 'k':
         if (w == RLX_NO_INDEX)
             rlx_buf_lit(l->out, "-");

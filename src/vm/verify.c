@@ -70,12 +70,14 @@ static bool operand_fits(const verify *v, uint32_t x, bool any)
     }
 }
 
-static bool word_fits(const verify *v, char letter, uint32_t w, bool drops)
+static bool word_fits(const verify *v, char letter, uint32_t w)
 {
     const relax_executable *e = v->e;
     switch (letter) {
-    case 'd': return w < v->f->num_regs || (drops && w == RLX_NO_INDEX);
+    case 'o': return w < v->f->num_regs || w == RLX_NO_INDEX;
+    case 'd':
     case 'r':
+    case 'g':
     case 'k': return w < v->f->num_regs;
     case 'c': return w < e->num_constants;
     case 'S': return w < v->f->num_syms;
@@ -88,7 +90,10 @@ static bool word_fits(const verify *v, char letter, uint32_t w, bool drops)
     case 'D': return usable(v, w, RLX_ITEM_DESC);
     case 'n': return w < e->names.count || w == RLX_NO_INDEX;
     case 't': return rlx_dtype_is_computable((rlx_dtype)w) && rlx_dtype_lanes((rlx_dtype)w) == 1;
-    default: return true; /* z and u depend on the instruction, j is checked with the labels */
+    case 'z':
+    case 'u':
+    case 'j': return true; /* z and u depend on the instruction, j is checked with the labels */
+    default: return false;
     }
 }
 
@@ -133,10 +138,8 @@ static bool check_instruction(verify *v, uint32_t *length)
     size_t fixed = fixed_words(row->layout, &list);
     if ((!list && count) || 1 + fixed + count > v->f->code_len - v->at)
         return bad(v, RLX_LD06, "instruction breaks off");
-    bool drops = op == RLX_OP_CALL || op == RLX_OP_CALL_PACKED || op == RLX_OP_CALL_BUILTIN ||
-                 op == RLX_OP_CALL_VALUE;
     for (size_t i = 0; i < fixed + count; i++)
-        if (!word_fits(v, row->layout[i < fixed ? i : fixed], w[1 + i], drops))
+        if (!word_fits(v, row->layout[i < fixed ? i : fixed], w[1 + i]))
             return bad(v, RLX_LD07, row->text);
     if (!fits_together(v, op, w + 1, count))
         return bad(v, RLX_LD07, row->text);
@@ -148,11 +151,15 @@ static bool check_instruction(verify *v, uint32_t *length)
 
 static bool jump_of(const uint32_t *w, uint32_t *offset)
 {
-    uint32_t op = rlx_ins_opcode(w[0]);
-    if (op != RLX_OP_JUMP && op != RLX_OP_BRANCH)
-        return false;
-    *offset = w[op == RLX_OP_JUMP ? 1 : 2];
-    return true;
+    uint32_t word = rlx_opcode_jump(rlx_ins_opcode(w[0]));
+    *offset = w[word];
+    return word != 0;
+}
+
+/* The next word is not reached from this instruction, unless by a jump. */
+static bool goes_elsewhere(uint32_t op)
+{
+    return op == RLX_OP_JUMP || op == RLX_OP_RETURN || op == RLX_OP_TAIL_CALL;
 }
 
 static bool first_pass(verify *v)
@@ -164,7 +171,7 @@ static bool first_pass(verify *v)
         v->marks[v->at] = BEGIN;
         op = rlx_ins_opcode(v->code[v->at]);
     }
-    if (op != RLX_OP_RETURN && op != RLX_OP_TAIL_CALL && op != RLX_OP_JUMP)
+    if (!goes_elsewhere(op))
         return bad(v, RLX_LD15, "code runs over its end");
     return true;
 }
@@ -207,8 +214,8 @@ static bool find_labels(verify *v)
 /* ---- second pass: registers ----------------------------------------------------------------- */
 
 static bool holds(const verify *v, uint32_t r) { return v->set[r / 64] >> (r % 64) & 1; }
-static void add(verify *v, uint32_t r) { v->set[r / 64] |= (uint64_t)1 << (r % 64); }
-static void take(verify *v, uint32_t r) { v->set[r / 64] &= ~((uint64_t)1 << (r % 64)); }
+static void add_register(verify *v, uint32_t r) { v->set[r / 64] |= (uint64_t)1 << (r % 64); }
+static void take_register(verify *v, uint32_t r) { v->set[r / 64] &= ~((uint64_t)1 << (r % 64)); }
 
 static bool spend(verify *v)
 {
@@ -273,7 +280,7 @@ static bool reads(verify *v, char letter, uint32_t w)
 {
     if (letter == 'a' && rlx_operand_kind_of(w) != RLX_OPERAND_REGISTER)
         return true;
-    if ((letter == 'r' || letter == 'a') && !holds(v, w))
+    if ((letter == 'r' || letter == 'g' || letter == 'a') && !holds(v, w))
         return bad(v, RLX_LD11, "register is read before it is written");
     return true;
 }
@@ -288,13 +295,14 @@ static bool check_registers(verify *v)
     for (size_t i = 0; i < fixed + count; i++)
         if (!reads(v, layout[i < fixed ? i : fixed], w[1 + i]))
             return false;
-    if (op == RLX_OP_TAKE && !holds(v, w[2]))
-        return bad(v, RLX_LD11, "register is read before it is written");
-    for (size_t i = 0; i < fixed + count; i++)
-        if (layout[i < fixed ? i : fixed] == 'k')
-            take(v, w[1 + i]);
-    if (layout[0] == 'd' && w[1] != RLX_NO_INDEX)
-        add(v, w[1]);
+    for (size_t i = 0; i < fixed + count; i++) {
+        char letter = layout[i < fixed ? i : fixed];
+        if (letter == 'k' || letter == 'g')
+            take_register(v, w[1 + i]);
+    }
+    for (size_t i = 0; i < fixed; i++)
+        if (layout[i] == 'd' || (layout[i] == 'o' && w[1 + i] != RLX_NO_INDEX))
+            add_register(v, w[1 + i]);
     return true;
 }
 
@@ -304,7 +312,7 @@ static bool second_pass(verify *v)
         return false;
     memset(v->set, 0, v->words * sizeof *v->set);
     for (uint32_t r = 0; r < v->f->num_params; r++)
-        add(v, r);
+        add_register(v, r);
     v->reachable = true;
     for (v->at = 0; v->at < v->f->code_len; v->at += length_of(v->code + v->at)) {
         uint32_t index = v->marks[v->at] & ~BEGIN, offset, op = rlx_ins_opcode(v->code[v->at]);
@@ -316,14 +324,14 @@ static bool second_pass(verify *v)
             return false;
         if (jump_of(v->code + v->at, &offset) && !follow_jump(v, v->at + offset))
             return false;
-        v->reachable = op != RLX_OP_JUMP && op != RLX_OP_RETURN && op != RLX_OP_TAIL_CALL;
+        v->reachable = !goes_elsewhere(op);
     }
     return true;
 }
 
 /* ---- all functions -------------------------------------------------------------------------- */
 
-static bool make_room(verify *v)
+static bool make_buffers(verify *v)
 {
     rlx_memory *m = &v->e->memory->memory;
     v->words = (size_t)v->f->num_regs / 64 + 1;
@@ -350,7 +358,7 @@ static bool verify_function(verify *v)
     v->code = v->e->code + v->f->code;
     v->at = 0;
     v->labels.len = 0;
-    if (!make_room(v))
+    if (!make_buffers(v))
         return false;
     bool ok = first_pass(v) && find_labels(v) && second_pass(v);
     for (size_t i = 0; i < v->labels.len; i++)

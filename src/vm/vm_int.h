@@ -58,7 +58,7 @@ struct relax_vm {
     rlx_pool pool;
     rlx_kernel_env kernels;
     rlx_packed_slot *packed;
-    relax_value *args;            /* room for the longest operand list */
+    relax_value *args;            /* capacity: the longest operand list */
     rlx_chunk_of_stack *stack;    /* the chunk in use */
     rlx_vm_frame *frame;          /* innermost */
     size_t depth, max_depth;
@@ -136,10 +136,10 @@ RLX_ALWAYS_INLINE bool rlx_vm_args(relax_vm *vm, const uint32_t *operands, uint3
         uint32_t x = operands[i];
         if (RLX_LIKELY(rlx_operand_kind_of(x) == RLX_OPERAND_REGISTER)) {
             relax_value v = regs[x];
-            bool lend = views && v.type_index == RELAX_VALUE_TENSOR;
-            out[i].type_index = lend ? RELAX_VALUE_TENSOR_VIEW : v.type_index;
+            bool borrows = views && v.type_index == RELAX_VALUE_TENSOR;
+            out[i].type_index = borrows ? RELAX_VALUE_TENSOR_VIEW : v.type_index;
             out[i].reserved = 0;
-            out[i].v.i = v.v.i + (lend ? (int64_t)sizeof(rlx_object) : 0);
+            out[i].v.i = v.v.i + (borrows ? (int64_t)sizeof(rlx_object) : 0);
         } else if (!rlx_vm_arg_slow(vm, x, views, &out[i], why)) {
             return false;
         }

@@ -6,7 +6,7 @@
 
 #define CHUNK_BYTES ((size_t)64 << 10)
 
-/* A chunk with room for `bytes` becomes the current one. */
+/* A chunk with capacity for `bytes` becomes the current one. */
 static bool grow_stack(relax_vm *vm, size_t bytes)
 {
     rlx_chunk_of_stack *at = vm->stack, *next = at ? at->next : NULL;

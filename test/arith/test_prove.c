@@ -1,5 +1,6 @@
 /* test_prove.c: the prover: every row of the tables of required answers, and random expressions
  * against enumeration. */
+#include "few_requests.h"
 #include "scope_fixture.h"
 
 static const struct {
@@ -307,9 +308,14 @@ static void test_divisible(void **state)
         { "12", 4, true },
         { "n * 6", 4, false },
     };
-    for (size_t i = 0; i < RLX_COUNT(rows); i++)
-        if (rlx_divisible(f->ctx, &f->scope, parse(f, rows[i].text), rows[i].by) != rows[i].want)
+    for (size_t i = 0; i < RLX_COUNT(rows); i++) {
+        const rlx_prim *by = rlx_int64(f->ctx, rows[i].by), *zero = rlx_int64(f->ctx, 0);
+        const rlx_prim *rest =
+            rlx_fold_binary(f->ctx, RLX_NODE_FLOOR_MOD, parse(f, rows[i].text), by);
+        bool divides = rlx_prove_equal(f->ctx, &f->scope, rest, zero) == RLX_EQUAL;
+        if (divides != rows[i].want)
             fail_msg("%s by %lld: wanted %d", rows[i].text, (long long)rows[i].by, rows[i].want);
+    }
 }
 
 /* Hostile or merely large expressions end soon. */
@@ -649,30 +655,6 @@ static void test_random_expressions(void **state)
 /* --- every allocation failed in turn: an answer that memory cost is unknown, and the context
  * knows why --- */
 
-static void *fail_alloc(void *user, size_t size, size_t align)
-{
-    void *p = NULL;
-    return (*(long *)user)-- > 0 &&
-                   posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, size) == 0
-               ? p
-               : NULL;
-}
-
-static void *fail_resize(void *user, void *ptr, size_t old_size, size_t new_size, size_t align)
-{
-    void *p = fail_alloc(user, new_size, align);
-    if (p && ptr) {
-        memcpy(p, ptr, old_size < new_size ? old_size : new_size);
-        free(ptr);
-    }
-    return p;
-}
-
-static void fail_free(void *user, void *ptr, size_t size, size_t align)
-{
-    free(ptr);
-}
-
 static bool answers(rlx_context *ctx)
 {
     rlx_scope scope;
@@ -728,7 +710,7 @@ static void test_failing_allocations(void **state)
     (void)state;
     for (; !done && n < 10000; n++) {
         long left = n;
-        relax_allocator host = { sizeof host, &left, fail_alloc, fail_resize, fail_free };
+        relax_allocator host = few_requests(&left);
         rlx_context *ctx = rlx_context_create(&host, 0);
         if (!ctx)
             continue;

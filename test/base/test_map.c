@@ -10,6 +10,17 @@ static rlx_slice key_of(int i, char text[24])
     return (rlx_slice){ text, (size_t)len };
 }
 
+static size_t count_of(const rlx_map *map)
+{
+    rlx_map_entry *it = NULL;
+    rlx_slice key;
+    void *value;
+    size_t count = 0;
+    while (rlx_map_next(map, &it, &key, &value))
+        count++;
+    return count;
+}
+
 static void map_keeps_insertion_order(void **unused)
 {
     rlx_memory m;
@@ -20,7 +31,7 @@ static void map_keeps_insertion_order(void **unused)
     char text[24];
     for (int i = 0; i < 2000; i++)
         assert_true(rlx_map_put(&map, key_of(i, text), (void *)(uintptr_t)(i + 1)));
-    assert_int_equal(rlx_map_count(&map), 2000);
+    assert_int_equal(count_of(&map), 2000);
     assert_true(rlx_map_put(&map, key_of(3, text), (void *)(uintptr_t)77));
     assert_int_equal((uintptr_t)rlx_map_get(&map, key_of(3, text)), 77);
     assert_null(rlx_map_get(&map, RLX_SLICE("absent")));
@@ -45,7 +56,7 @@ static void map_keeps_insertion_order(void **unused)
                 !rlx_map_has(&map, (rlx_slice){ "a\0c", 3 }));
     rlx_map_free(&map);
     assert_int_equal(f.live + f.blocks, 0);
-    assert_int_equal(rlx_map_count(&map), 0);
+    assert_int_equal(count_of(&map), 0);
     assert_true(rlx_map_put(&map, RLX_SLICE("again"), &m));
     rlx_map_free(&map);
 }
@@ -67,7 +78,7 @@ static size_t fill_map(size_t fail_at, int count)
     assert_int_equal(lost, fail_at > 0 && fail_at <= f.calls);
     for (int i = 0; i < count; i++)
         assert_int_equal(rlx_map_has(&map, key_of(i, text)), i != lost_at);
-    assert_int_equal(rlx_map_count(&map), (size_t)count - lost);
+    assert_int_equal(count_of(&map), (size_t)count - lost);
     rlx_map_free(&map);
     assert_int_equal(f.live + f.blocks, 0);
     return f.calls;

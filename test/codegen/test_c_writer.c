@@ -42,7 +42,7 @@ static bool write_failing(rlx_context *ctx, const rlx_prim_func *f, rlx_buf *out
     rlx_kernel_hints hints = { 0 };
     char key[RLX_NATIVE_KEY + 1];
     rlx_buf_init(&bytes, &ctx->memory);
-    bool ok = rlx_kernel_write_named(ctx, f, RLX_SLICE("an example"), &bytes, &hints);
+    bool ok = rlx_kernel_write(ctx, f, RLX_SLICE("an example"), &bytes, &hints);
     rlx_c_kernel k = { RLX_SLICE("an example"), { bytes.data, bytes.len }, hints.data, hints.len };
     if (fail)
         fail->fail_at = n ? fail->calls + n : 0;

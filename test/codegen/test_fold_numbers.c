@@ -236,15 +236,8 @@ static void one_program(uint64_t seed, bool shows)
 
 static void constants_are_what_variables_are(void **state)
 {
-    const char *one = getenv("FOLD_SEED"), *more = getenv("RELAX_LONG");
-    uint64_t first = one ? strtoull(one, NULL, 10) : 1, count = one ? 1 : more ? 40000 : 1500;
-    kc_c_begin(one ? 1 : more ? 80 : 50);
-    for (uint64_t s = first; s < first + count; s++) {
-        print_message("FOLD_SEED=%llu\r", (unsigned long long)s);
-        one_program(s, one != NULL);
-    }
-    print_message("                      \r");
-    kc_c_end();
+    bool more = getenv("RELAX_LONG") != NULL;
+    kc_each_seed("FOLD_SEED", more ? 40000 : 1500, more ? 80 : 50, one_program);
 }
 
 int main(void)

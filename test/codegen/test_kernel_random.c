@@ -310,15 +310,8 @@ static void one_program(uint64_t seed, bool show)
 
 static void random_programs(void **state)
 {
-    const char *one = getenv("KERNEL_SEED"), *more = getenv("RELAX_LONG");
-    uint64_t first = one ? strtoull(one, NULL, 10) : 1, count = one ? 1 : more ? 20000 : 400;
-    kc_c_begin(one ? 1 : more ? 20 : 16);
-    for (uint64_t s = first; s < first + count; s++) {
-        print_message("KERNEL_SEED=%llu\r", (unsigned long long)s);
-        one_program(s, one != NULL);
-    }
-    print_message("                      \r");
-    kc_c_end();
+    bool more = getenv("RELAX_LONG") != NULL;
+    kc_each_seed("KERNEL_SEED", more ? 20000 : 400, more ? 20 : 16, one_program);
 }
 
 int main(void)

@@ -978,23 +978,11 @@ static void what_cannot_be_compiled(void **state)
     rlx_tir_store(&t, a, L(zero), rlx_prim_call_z(ctx, RELAX_FLOAT32, "call_extern", &zero, 1));
     const rlx_prim_func *f = rlx_tir_end(&t);
     rlx_buf_init(&out, &ctx->memory);
-    assert_false(rlx_kernel_write(ctx, f, RLX_SLICE("k"), &out));
+    assert_false(rlx_kernel_write(ctx, f, RLX_SLICE("k"), &out, NULL));
     assert_non_null(ctx->diags.first);
     assert_string_equal(ctx->diags.first->code->name, "CG07");
     rlx_buf_free(&out);
     rlx_context_release(ctx);
-}
-
-static int begin_c(void **state)
-{
-    kc_c_begin(getenv("RELAX_LONG") ? 1 : 16);
-    return 0;
-}
-
-static int end_c(void **state)
-{
-    kc_c_end();
-    return 0;
 }
 
 int main(void)
@@ -1031,5 +1019,6 @@ int main(void)
         cmocka_unit_test(assertions),
         cmocka_unit_test(what_cannot_be_compiled),
     };
-    return cmocka_run_group_tests(tests, begin_c, end_c);
+    kc_c_begin(getenv("RELAX_LONG") ? 1 : 16);
+    return cmocka_run_group_tests(tests, NULL, kc_c_teardown);
 }

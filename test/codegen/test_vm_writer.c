@@ -43,7 +43,7 @@ static void test_chain(void **state)
 static void test_chain_of_50_uses_3_buffers(void **state)
 {
     char text[8192];
-    int len = snprintf(text, sizeof text, PROGRAM("chain of 50 uses 3 buffers"));
+    int len = snprintf(text, sizeof text, "%s", PROGRAM("chain of 50 uses 3 buffers"));
     for (int i = 1; i < 50; i++)
         len += snprintf(text + len, sizeof text - (size_t)len, "            v%d = R.%s(v%d, x)\n",
                         i, i % 2 ? "subtract" : "add", i - 1);

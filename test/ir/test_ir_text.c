@@ -1,4 +1,4 @@
-/* test_ir_text.c: text of struct info, integer expressions and leaves: a table per style. */
+/* test_ir_text.c: text of struct info, integer expressions and leaves: one table each. */
 #include "ir_fixture.h"
 
 static rlx_context *c;
@@ -40,12 +40,12 @@ static int teardown(void **state)
     return 0;
 }
 
-static void check(const rlx_node *node, const rlx_text_style *style, const char *want)
+static void check(const rlx_node *node, const char *want)
 {
     rlx_buf b;
     assert_non_null(node);
     rlx_buf_init(&b, &c->memory);
-    rlx_text_expr_style(&b, node, style);
+    rlx_text_expr(&b, node);
     assert_false(b.failed);
     assert_string_equal(b.data, want);
     rlx_buf_free(&b);
@@ -84,18 +84,11 @@ static void dimensions(void **state)
         { rlx_float(c, RELAX_FLOAT32, 2), "T.float32(2.0)" },
     };
     for (size_t r = 0; r < RLX_COUNT(rows); r++)
-        check(rows[r].p, NULL, rows[r].want);
+        check(rows[r].p, rows[r].want);
 }
-
-static bool every_add_refolds(void *user, const rlx_prim *p)
-{
-    return p->kind == RLX_NODE_ADD || p->kind == RLX_NODE_LT;
-}
-static void count_t(void *user) { ++*(int *)user; }
 
 static void tir_expressions(void **state)
 {
-    const rlx_text_style tir = { 0 }, raw = { .raw_nodes = true, .refolds = every_add_refolds };
     const rlx_prim *zero = rlx_int(c, RELAX_INT32, 0), *one = rlx_int(c, RELAX_INT32, 1),
                    *four = rlx_int(c, RELAX_INT32, 4), *ni[] = { i, four };
     const rlx_buffer *a = rlx_buffer_new(c, rlx_string_z(c, "A"), RELAX_FLOAT32, ni, 2, NULL, N);
@@ -114,33 +107,27 @@ static void tir_expressions(void **state)
                          .value = four,
                          .var = i,
                          .body = add(i, one) };
-    const struct { const rlx_node *p; const rlx_text_style *style; const char *want;
+    const struct { const rlx_node *p; const char *want;
     } rows[] = {
-        { add(n, k3), &tir, "n + T.int64(3)" },
-        { add(i, four), &tir, "i + 4" },
-        { add(i, four), &raw, "T.Add(i, 4)" },
-        { mul(add(i, four), one), &raw, "T.Add(i, 4) * 1" },
-        { bin(RLX_NODE_LT, i, four), &raw, "T.LT(i, 4)" },
-        { bin(RLX_NODE_DIV, rlx_float(c, RELAX_FLOAT32, 1), rlx_float(c, RELAX_FLOAT32, 2)), &tir,
+        { add(n, k3), "n + 3" },
+        { add(i, four), "i + 4" },
+        { bin(RLX_NODE_MAX, n, k3), "T.max(n, 3)" },
+        { bin(RLX_NODE_DIV, rlx_float(c, RELAX_FLOAT32, 1), rlx_float(c, RELAX_FLOAT32, 2)),
           "T.float32(1.0) / T.float32(2.0)" },
-        { rlx_int(c, RELAX_BOOL, 0), &tir, "T.bool(False)" },
-        { rlx_load(c, a, ni, 2), &tir, "A[i, 4]" },
-        { rlx_load(c, a, NULL, 0), &tir, "A[()]" },
-        { rlx_load(c, a, &r0, 1), &tir, "A[0:4]" },
-        { rlx_load(c, a, &r2, 1), &tir, "A[i:i + 8:2]" },
-        { r0, &tir, "T.Ramp(0, 1, 4)" },
-        { text, &tir, "T.call_extern(\"int32\", i)" },
-        { rlx_prim_call_z(c, RELAX_FLOAT32, "exp", ni, 1), &tir, "T.exp(i)" },
-        { rlx_node_intern(c, &let.node), &tir, "T.Let(i + 1, where={i: 4})" },
-        { rlx_range_new(c, zero, four), &tir, "T.Range(0, 4)" },
-        { rlx_range_new(c, one, four), &tir, "T.Range(1, 5)" },
+        { rlx_int(c, RELAX_BOOL, 0), "False" },
+        { rlx_load(c, a, ni, 2), "A[i, 4]" },
+        { rlx_load(c, a, NULL, 0), "A[()]" },
+        { rlx_load(c, a, &r0, 1), "A[0:4]" },
+        { rlx_load(c, a, &r2, 1), "A[i:i + 8:2]" },
+        { r0, "T.Ramp(0, 1, 4)" },
+        { text, "T.call_extern(\"int32\", i)" },
+        { rlx_prim_call_z(c, RELAX_FLOAT32, "exp", ni, 1), "T.exp(i)" },
+        { rlx_node_intern(c, &let.node), "T.Let(i + 1, where={i: 4})" },
+        { rlx_range_new(c, zero, four), "T.Range(0, 4)" },
+        { rlx_range_new(c, one, four), "T.Range(1, 5)" },
     };
     for (size_t r = 0; r < RLX_COUNT(rows); r++)
-        check(rows[r].p, rows[r].style, rows[r].want);
-    int times = 0;
-    const rlx_text_style counting = { .user = &times, .uses_t = count_t };
-    check(bin(RLX_NODE_MAX, n, k3), &counting, "T.max(n, T.int64(3))");
-    assert_int_equal(times, 2);
+        check(rows[r].p, rows[r].want);
 }
 
 static void struct_info(void **state)
@@ -180,7 +167,7 @@ static void struct_info(void **state)
           "R.Callable(ret=R.Tensor, purity=True)" },
     };
     for (size_t r = 0; r < RLX_COUNT(rows); r++)
-        check(rows[r].s, NULL, rows[r].want);
+        check(rows[r].s, rows[r].want);
 }
 
 static void expressions(void **state)
@@ -219,24 +206,7 @@ static void expressions(void **state)
         { call2(c, "f", x, y), "R.ExternFunc(\"f\")(lv3, lv)" },
     };
     for (size_t r = 0; r < RLX_COUNT(rows); r++)
-        check(rows[r].e, NULL, rows[r].want);
-}
-
-static bool quotes_n(void *user, const rlx_prim *p)
-{
-    return p->flags & RLX_FLAG_HAS_VARS || p == n;
-}
-static void upper_name(void *user, rlx_buf *b, const rlx_node *v)
-{
-    rlx_buf_z(b, v == n ? "N" : "other");
-}
-
-static void a_printer_has_its_own_ways(void **state)
-{
-    const rlx_text_style style = { .int_bare = true, .name = upper_name, .quotes = quotes_n };
-    const rlx_prim *dims[] = { n, mul(n, rlx_int64(c, 2)), rlx_int64(c, 2) };
-    check(rlx_tensor_info(c, rlx_shape_new(c, dims, 3), RELAX_FLOAT32, -1, NULL), &style,
-          "R.Tensor((\"N\", \"N * 2\", 2), dtype=\"float32\")");
+        check(rows[r].e, rows[r].want);
 }
 
 static void long_text_is_cut(void **state)
@@ -259,7 +229,6 @@ int main(void)
         cmocka_unit_test(tir_expressions),
         cmocka_unit_test(struct_info),
         cmocka_unit_test(expressions),
-        cmocka_unit_test(a_printer_has_its_own_ways),
         cmocka_unit_test(long_text_is_cut),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -423,7 +423,7 @@ static bool run_bytecode(bench *b, run *r, rlx_fault *why)
         values[i].type_index = RELAX_VALUE_TENSOR_VIEW;
         values[i].v.p = &tensors[i];
     }
-    if (!rlx_kernel_write(b->ctx, r->f, RLX_SLICE("kernel"), &bytes)) {
+    if (!rlx_kernel_write(b->ctx, r->f, RLX_SLICE("kernel"), &bytes, NULL)) {
         rlx_buf_free(&bytes);
         return rlx_fail(why, RLX_CG07, "the kernel cannot be written");
     }

@@ -235,8 +235,9 @@ static void spelling(void **state)
 /* What every row must have for the parser, the tool and the documents to work. */
 static void rows_are_complete(void **state)
 {
-    size_t n = 0;
+    size_t n = 0, rows_of_id[RLX_OP_ID_COUNT] = { 0 };
     for (const rlx_op_row *row; (row = rlx_op_at(n)) != NULL; n++) {
+        rows_of_id[row->id]++;
         assert_true(strncmp(row->name, "relax.", 6) == 0);
         assert_string_equal(row->name + 6, row->short_name);
         assert_ptr_equal(rlx_op_find(rlx_slice_z(row->name)), row);
@@ -248,6 +249,8 @@ static void rows_are_complete(void **state)
         for (size_t i = 0; i < row->num_attrs; i++)
             assert_true(row->attrs[i].name && row->attrs[i].help && row->attrs[i].help[0]);
     }
+    for (size_t id = RLX_OP_ID_NONE + 1; id < RLX_OP_ID_COUNT; id++)
+        assert_int_equal(rows_of_id[id], 1);
     assert_true(n > 190);
     assert_null(rlx_op_at(n + 1));
 }

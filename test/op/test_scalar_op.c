@@ -188,18 +188,6 @@ static void names(void **state)
     }
 }
 
-static int begin_c(void **state)
-{
-    kc_c_begin(getenv("RELAX_LONG") ? 1 : 2); /* each row on some dtype */
-    return 0;
-}
-
-static int end_c(void **state)
-{
-    kc_c_end();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,5 +196,6 @@ int main(void)
         cmocka_unit_test(rows_of_integers),
         cmocka_unit_test(rows_of_any_dtype),
     };
-    return cmocka_run_group_tests(tests, begin_c, end_c);
+    kc_c_begin(getenv("RELAX_LONG") ? 1 : 2); /* each row on some dtype */
+    return cmocka_run_group_tests(tests, NULL, kc_c_teardown);
 }

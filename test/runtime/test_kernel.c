@@ -325,7 +325,7 @@ static bool whole_way(failing *f)
         return false;
     rlx_buf_init(&bytes, &ctx->memory);
     const rlx_prim_func *p = example(ctx);
-    bool ok = p && rlx_kernel_write(ctx, p, RLX_SLICE("k"), &bytes);
+    bool ok = p && rlx_kernel_write(ctx, p, RLX_SLICE("k"), &bytes, NULL);
     if (!ok)
         assert_true(rlx_error_count(ctx) > 0);
     ok = ok && rlx_kernel_load(&ctx->memory, (const uint8_t *)bytes.data, bytes.len, &k, &why);

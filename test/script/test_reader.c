@@ -214,12 +214,12 @@ static void several_units_and_spellings(void **state)
     }
 }
 
-static void one_annotation_or_expression(void **state)
+static void one_annotation(void **state)
 {
     rlx_context *c = rlx_context_create(NULL, 0);
     c->ops = rlx_op_table_get();
     const rlx_prim_var *n = rlx_prim_var_new(c, rlx_string_z(c, "n"), RELAX_INT64, RLX_NO_PLACE);
-    static const char sinfo[] = "R.Tensor((n, 4), \"float32\")", prim[] = "n * 2 + 1",
+    static const char sinfo[] = "R.Tensor((n, 4), \"float32\")", prim[] = "R.Prim(value=n * 2 + 1)",
                       bad[] = "R.Tensor((n, 4), \"floot32\")";
     uint32_t a = rlx_diags_add_source(&c->diags, RLX_SLICE("a"), sinfo, sizeof sinfo - 1),
              b = rlx_diags_add_source(&c->diags, RLX_SLICE("b"), prim, sizeof prim - 1);
@@ -230,11 +230,11 @@ static void one_annotation_or_expression(void **state)
     const rlx_prim *want =
         rlx_binary_new(c, RLX_NODE_ADD, rlx_binary_new(c, RLX_NODE_MUL, &n->node, rlx_int64(c, 2)),
                        rlx_int64(c, 1));
-    assert_ptr_equal(rlx_script_parse_prim(c, b, &n, 1), want);
+    assert_ptr_equal(rlx_script_parse_sinfo(c, b, &n, 1), rlx_prim_info(c, RELAX_INT64, want));
     assert_int_equal(rlx_error_count(c), 0);
     assert_null(rlx_script_parse_sinfo(c, d, &n, 1));
     assert_int_equal(rlx_error_count(c), 1);
-    assert_null(rlx_script_parse_prim(c, b, NULL, 0));
+    assert_null(rlx_script_parse_sinfo(c, b, NULL, 0));
     assert_int_equal(rlx_error_count(c), 2);
     rlx_context_release(c);
 }
@@ -597,7 +597,7 @@ int main(void)
         cmocka_unit_test(spacing_changes_places_only),
         cmocka_unit_test(shape_variables_are_per_function),
         cmocka_unit_test(several_units_and_spellings),
-        cmocka_unit_test(one_annotation_or_expression),
+        cmocka_unit_test(one_annotation),
         cmocka_unit_test(mistakes_are_found),
         cmocka_unit_test(nul_bytes_are_refused),
         cmocka_unit_test(inference_errors_leave_a_module),

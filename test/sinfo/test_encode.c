@@ -9,7 +9,7 @@
 typedef struct kit {
     rlx_context *ctx;
     rlx_file_writer w;
-    rlx_ptrmap slots, fresh;
+    rlx_ptrmap slots, to_bind;
     rlx_encoder e;
     const rlx_prim *n, *m;
 } kit;
@@ -34,9 +34,9 @@ static void begin(kit *k)
     k->ctx = rlx_context_create(NULL, 0);
     rlx_file_writer_init(&k->w, &k->ctx->memory);
     rlx_ptrmap_init(&k->slots, &k->ctx->memory);
-    rlx_ptrmap_init(&k->fresh, &k->ctx->memory);
+    rlx_ptrmap_init(&k->to_bind, &k->ctx->memory);
     k->e = (rlx_encoder){
-        .ctx = k->ctx, .out = &k->w, .slot_of = slot_of, .user = k, .fresh = &k->fresh
+        .ctx = k->ctx, .out = &k->w, .slot_of = slot_of, .user = k, .to_bind = &k->to_bind
     };
     k->n = new_var(k, "n", 0);
     k->m = new_var(k, "m", 1);
@@ -45,7 +45,7 @@ static void begin(kit *k)
 static void end(kit *k)
 {
     rlx_ptrmap_free(&k->slots);
-    rlx_ptrmap_free(&k->fresh);
+    rlx_ptrmap_free(&k->to_bind);
     rlx_file_writer_free(&k->w);
     rlx_context_release(k->ctx);
 }
@@ -226,7 +226,7 @@ static void test_binding(void **state)
     begin(&k);
     const rlx_prim *dims[] = { rlx_binary_new(k.ctx, RLX_NODE_ADD, k.n, k.m), k.n, k.n, k.m };
     const rlx_sinfo *s = rlx_shape_info(k.ctx, dims, 4);
-    assert_true(rlx_ptrmap_put(&k.fresh, k.n, RLX_FRESH_SIZE));
+    assert_true(rlx_ptrmap_put(&k.to_bind, k.n, RLX_BINDS_SIZE));
     rlx_desc_begin(&d, &k.w);
     assert_true(rlx_sinfo_encode(&k.e, s, &d));
     uint32_t at = rlx_desc_end(&d);
@@ -234,8 +234,8 @@ static void test_binding(void **state)
     assert_int_equal(tag_of(&k, at, 1), RLX_DIM_BIND);
     assert_int_equal(tag_of(&k, at, 2), RLX_DIM_SYMBOL);
     assert_int_equal(tag_of(&k, at, 3), RLX_DIM_SYMBOL);
-    assert_false(rlx_ptrmap_has(&k.fresh, k.n));
-    assert_true(rlx_ptrmap_put(&k.fresh, k.m, RLX_FRESH_SIGNED));
+    assert_false(rlx_ptrmap_has(&k.to_bind, k.n));
+    assert_true(rlx_ptrmap_put(&k.to_bind, k.m, RLX_BINDS_SIGNED));
     rlx_desc_begin(&d, &k.w);
     assert_true(rlx_sinfo_encode(&k.e, rlx_prim_info(k.ctx, RELAX_INT64, k.m), &d));
     assert_int_equal(tag_of(&k, rlx_desc_end(&d), 0), RLX_DIM_BIND_SIGNED);

@@ -60,7 +60,7 @@ void kc_c_before(rlx_context *ctx, const rlx_prim_func *f, const kc *c)
     record *r = &recording.all[recording.len++];
     memset(r, 0, sizeof *r);
     rlx_buf_init(&bytes, &ctx->memory);
-    assert_true(rlx_kernel_write_named(ctx, f, RLX_SLICE("k"), &bytes, &hints));
+    assert_true(rlx_kernel_write(ctx, f, RLX_SLICE("k"), &bytes, &hints));
     r->bytes = malloc(bytes.len);
     memcpy(r->bytes, bytes.data, r->len = bytes.len);
     r->hints = malloc((hints.len + 1) * sizeof *r->hints);
@@ -202,4 +202,25 @@ void kc_c_end(void)
     free(recording.all);
     memset(&recording, 0, sizeof recording);
     rlx_context_release(ctx);
+}
+
+int kc_c_teardown(void **state)
+{
+    (void)state;
+    kc_c_end();
+    return 0;
+}
+
+void kc_each_seed(const char *variable, uint64_t count, unsigned every,
+                  void (*one)(uint64_t seed, bool shows))
+{
+    const char *named = getenv(variable);
+    uint64_t first = named ? strtoull(named, NULL, 10) : 1, end = first + (named ? 1 : count);
+    kc_c_begin(named ? 1 : every);
+    for (uint64_t s = first; s < end; s++) {
+        print_message("%s=%llu\r", variable, (unsigned long long)s);
+        one(s, named != NULL);
+    }
+    print_message("                      \r");
+    kc_c_end();
 }

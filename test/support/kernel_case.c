@@ -108,7 +108,7 @@ static void show_diags(rlx_context *ctx)
 void kc_write(rlx_context *ctx, const rlx_prim_func *f, rlx_buf *out)
 {
     rlx_buf_init(out, &ctx->memory);
-    if (!f || !rlx_kernel_write(ctx, f, RLX_SLICE("k"), out)) {
+    if (!f || !rlx_kernel_write(ctx, f, RLX_SLICE("k"), out, NULL)) {
         show_diags(ctx);
         fail_msg("the function cannot be compiled");
     }

@@ -31,6 +31,14 @@ typedef struct sample {
 /* How often each was put into a file. */
 static uint32_t written[RLX_OPCODE_COUNT], builtins[64];
 
+/* The rows of builtin.def, in its order. */
+static const struct { const char *name; int32_t min_args, max_args;
+} builtin_rows[] = {
+#define BUILTIN(fn, name, least, most, help) { RLX_BUILTIN_PREFIX name, least, most },
+#include "format/builtin.def"
+#undef BUILTIN
+};
+
 static uint32_t below(sample *s, uint32_t n) { return rk_below(&s->random, n); }
 
 /* ---- tables of the file --------------------------------------------------------------------- */
@@ -252,11 +260,10 @@ static void put_builtin(sample *s, uint32_t d)
     };
     static const uint32_t modelled[] = { 7, 11, 12 };
     uint32_t i = s->simple ? modelled[below(s, 3)] : below(s, (uint32_t)RLX_COUNT(kinds));
-    const rlx_builtin *row = rlx_builtin_at(i);
-    uint32_t most = row->max_args < 3   ? (uint32_t)row->max_args
-                    : row->min_args < 3 ? 3
-                                        : (uint32_t)row->min_args;
-    uint32_t count = (uint32_t)row->min_args + below(s, most - (uint32_t)row->min_args + 1);
+    uint32_t least = (uint32_t)builtin_rows[i].min_args, most = (uint32_t)builtin_rows[i].max_args;
+    if (most >= 3)
+        most = least < 3 ? 3 : least;
+    uint32_t count = least + below(s, most - least + 1);
     uint32_t list[8] = { pick_arg(s, kinds[i].args[0]), pick_arg(s, kinds[i].args[1]) };
     for (size_t k = 2; k < 8; k++)
         list[k] = pick_arg(s, i > 13 ? INT : ANY);
@@ -322,26 +329,17 @@ static void put_kernel(sample *s, uint32_t d)
 
 static void put_plain(sample *s)
 {
-    static const enum rlx_opcode all[] = { RLX_OP_MOVE,
-                                           RLX_OP_TAKE,
-                                           RLX_OP_KILL,
-                                           RLX_OP_CONST,
-                                           RLX_OP_PRIM,
-                                           RLX_OP_SHAPE,
-                                           RLX_OP_SYMBOL,
-                                           RLX_OP_TUPLE,
-                                           RLX_OP_GET,
-                                           RLX_OP_MATCH,
-                                           RLX_OP_CALL,
-                                           RLX_OP_CALL_BUILTIN,
-                                           /* what follows is not modelled */ RLX_OP_ALLOC_STORAGE,
-                                           RLX_OP_ALLOC_VIEW,
-                                           RLX_OP_ALLOC_TENSOR,
-                                           RLX_OP_ALLOC_RESULT,
-                                           RLX_OP_CALL_KERNEL,
-                                           RLX_OP_CALL_PACKED,
-                                           RLX_OP_CALL_VALUE };
-    enum rlx_opcode op = all[below(s, s->simple ? 12 : (uint32_t)RLX_COUNT(all))];
+    static const enum rlx_opcode modelled[] = { RLX_OP_MOVE,  RLX_OP_TAKE,  RLX_OP_KILL,
+                                                RLX_OP_CONST, RLX_OP_PRIM,  RLX_OP_SHAPE,
+                                                RLX_OP_SYMBOL, RLX_OP_TUPLE, RLX_OP_GET,
+                                                RLX_OP_MATCH, RLX_OP_CALL,  RLX_OP_CALL_BUILTIN },
+                                 others[] = { RLX_OP_ALLOC_STORAGE, RLX_OP_ALLOC_VIEW,
+                                              RLX_OP_ALLOC_TENSOR,  RLX_OP_ALLOC_RESULT,
+                                              RLX_OP_CALL_KERNEL,   RLX_OP_CALL_PACKED,
+                                              RLX_OP_CALL_VALUE };
+    enum { MODELLED = RLX_COUNT(modelled), ALL = MODELLED + RLX_COUNT(others) };
+    uint32_t way = below(s, s->simple ? MODELLED : ALL);
+    enum rlx_opcode op = way < MODELLED ? modelled[way] : others[way - MODELLED];
     uint32_t d = target(s), r = pick(s, ANY), list[4];
     enum kind kind = ANY;
     switch (op) {
@@ -515,8 +513,8 @@ static void generate(sample *s, uint64_t seed, bool simple)
     s->names[1] = rlx_file_writer_name(w, RLX_SLICE("m.py"));
     s->packed[0] = rlx_file_writer_packed(w, RLX_SLICE("test.echo"));
     s->packed[1] = rlx_file_writer_packed(w, RLX_SLICE("test.refuse"));
-    for (size_t i = 0; rlx_builtin_at(i); i++) {
-        uint32_t n = rlx_file_writer_packed(w, rlx_slice_z(rlx_builtin_at(i)->name));
+    for (size_t i = 0; i < RLX_COUNT(builtin_rows); i++) {
+        uint32_t n = rlx_file_writer_packed(w, rlx_slice_z(builtin_rows[i].name));
         s->first_builtin = i ? s->first_builtin : n;
     }
     for (int f = 0; f < FUNCTIONS; f++)

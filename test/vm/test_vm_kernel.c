@@ -29,7 +29,7 @@ static uint32_t write_add(kit *k)
     rlx_buf bytes;
     rlx_buf_init(&bytes, &k->memory);
     assert_non_null(f);
-    assert_true(rlx_kernel_write(ctx, f, RLX_SLICE("add"), &bytes));
+    assert_true(rlx_kernel_write(ctx, f, RLX_SLICE("add"), &bytes, NULL));
     uint32_t number = rlx_file_writer_kernel(&k->w, RLX_SLICE("add"), bytes.data, bytes.len);
     rlx_buf_free(&bytes);
     rlx_context_release(ctx);

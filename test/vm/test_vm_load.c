@@ -416,8 +416,8 @@ static void disassembles(void **state)
     assert_int_equal(relax_executable_disassemble(k->exe, &text, NULL), RELAX_OK);
     const char *t = relax_bytes_data(text);
     static const char *const lines[] = {
-        "function 0 main public(r0 x0: R.Tensor((n,), dtype=\"float32\"), r1 x1: R.Tensor((n,), "
-        "dtype=\"float32\"))",
+        ("function 0 main public(r0 x0: R.Tensor((n,), dtype=\"float32\"), r1 x1: R.Tensor((n,), "
+         "dtype=\"float32\"))"),
         "     0  alloc_tensor   r2, float32, {T.Select(n < 4, 4, n)}\n",
         "     4  call           r3, inner, 0, r0, r2    # lv m.py:3:5\n",
         "     4  branch         r2, -> 13\n",

@@ -1,4 +1,4 @@
-/* build.c: what schedules are made of. */
+/* pieces.c: what schedules are made of. */
 #include "schedule/schedule_int.h"
 
 const rlx_prim *rlx_ceil_div(rlx_context *ctx, const rlx_prim *a, int64_t b)

@@ -1,5 +1,5 @@
 /*- test_schedule/plan.c: what is decided about loop nests, before any code is written. The programs
- * stand in kgen_plan.programs, each with the plans of its nests, in order:
+ * stand in plan.programs, each with the plans of its nests, in order:
  *
  *     k | strip j merged i [n * m] | C= contiguous, A fixed | no update
  *
@@ -215,7 +215,7 @@ static char *plans_of(const char *program, bool knows_sizes)
 static void plans(void **state)
 {
     size_t count = 0, cases = 0, wrong = 0;
-    const text_part *parts = text_file_parts("test/codegen/kgen_plan.programs", &count);
+    const text_part *parts = text_file_parts("test/schedule/plan.programs", &count);
     assert_non_null(parts);
     for (size_t i = 0; i + 1 < count; i += 2, cases++) {
         assert_string_equal(parts[i + 1].kind, "plan");
