@@ -1,4 +1,4 @@
-/*- test_schedule/plan.c: what is decided about loop nests, before any code is written. The programs
+/*- test_plan.c: what is decided about loop nests, before any code is written. The programs
  * stand in plan.programs, each with the plans of its nests, in order:
  *
  *     k | strip j merged i [n * m] | C= contiguous, A fixed | no update
