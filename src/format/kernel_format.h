@@ -44,6 +44,11 @@ enum rlx_kernel_reduce {
     RLX_KERNEL_REDUCE_MAX,
     RLX_KERNEL_REDUCE_COUNT
 };
+/* Bits of the number of CONTRACT. */
+enum {
+    RLX_KERNEL_EXACT = 1,        /* products are not rounded */
+    RLX_KERNEL_FROM_ZERO = 2     /* sums begin with +0, whatever is there */
+};
 /* Why a value instruction stopped. */
 enum rlx_kernel_trouble {
     RLX_TROUBLE_NONE, RLX_TROUBLE_DIVISION, RLX_TROUBLE_SHIFT, RLX_TROUBLE_EXPONENT
