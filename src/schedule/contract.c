@@ -507,7 +507,7 @@ static const rlx_stmt *tiles(tiling *t)
 }
 
 static bool knows_all(const void *user, const rlx_prim *var) { return true; }
-static const rlx_plan_scope everywhere = { .knows = knows_all };
+static const rlx_plan_scope everywhere = { .knows = knows_all, .widens = true };
 
 /* Which operands are packed. few: a few rows may be read in place. False: the nest is as good as it stands. */
 static bool choose_packing(tiling *t, bool *few)
@@ -515,13 +515,16 @@ static bool choose_packing(tiling *t, bool *few)
     const rlx_prim *stride = coefficient(t->column.access, last(&t->column.lanes));
     bool rows_are_straight = is_straight(t, t->row.access, &t->row.lanes) &&
                              is_straight(t, t->row.access, &t->depth);
-    *few = rows_are_straight && rlx_is_int_value(stride, 1) &&
+    const rlx_dtype dtype = rlx_as_buffer(t->acc->buffer)->dtype;
+    bool row_widens = rlx_as_buffer(t->row.access->buffer)->dtype != dtype,
+         column_widens = rlx_as_buffer(t->column.access->buffer)->dtype != dtype;
+    *few = !row_widens && !column_widens && rows_are_straight && rlx_is_int_value(stride, 1) &&
            is_straight(t, t->column.access, &t->column.lanes) &&
            is_straight(t, t->column.access, &t->depth);
     if (*few && is_at_most(t->row.lanes.extent, FEW_ROWS))
         return t->depth.count > 1; /* in place; what is gained is one depth */
     t->column.packed = true;
-    t->row.packed = !rows_are_straight || rows_collide(t);
+    t->row.packed = row_widens || !rows_are_straight || rows_collide(t);
     return true;
 }
 

@@ -40,6 +40,8 @@
 typedef struct rlx_plan_scope {
     bool (*knows)(const void *user, const rlx_prim *var);
     const void *user;
+    bool widens;                   /* operands of a sum may be widened as they are loaded: what is
+                                      asked is what a nest is, not how it is written */
 } rlx_plan_scope;
 
 enum rlx_plan_form {
