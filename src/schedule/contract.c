@@ -23,7 +23,8 @@
 enum {
     DEPTH_TILE = 512, COLUMN_TILE = 128, ROW_TILE = 128, PACKED_ROWS = 1024,
     COLUMN_PANEL = 32, ROW_PANEL = 8,
-    FEW_ROWS = 4,           /* that many read B in place */
+    FEW_ROWS = 16,          /* that many read B in place */
+    SMALL_BYTES = 16384,    /* so much of B is near wherever it lies */
     MAX_DEPTH = 3
 };
 
@@ -521,7 +522,10 @@ static bool choose_packing(tiling *t, bool *few)
     *few = !row_widens && !column_widens && rows_are_straight && rlx_is_int_value(stride, 1) &&
            is_straight(t, t->column.access, &t->column.lanes) &&
            is_straight(t, t->column.access, &t->depth);
-    if (*few && is_at_most(t->row.lanes.extent, FEW_ROWS))
+    int64_t elements;
+    bool small = rlx_int_literal(mul(t, t->depth.extent, t->column.lanes.extent), &elements) &&
+                 elements <= SMALL_BYTES / (int64_t)rlx_dtype_bytes(dtype);
+    if (*few && (small || is_at_most(t->row.lanes.extent, FEW_ROWS)))
         return t->depth.count > 1; /* in place; what is gained is one depth */
     t->column.packed = true;
     t->row.packed = row_widens || !rows_are_straight || rows_collide(t);
