@@ -132,6 +132,9 @@ static void push_stmt(planner *p, rlx_ptrs *pending, const rlx_stmt *stmt)
         (void)rlx_vec_push(&p->ctx->memory, pending, (void *)stmt);
 }
 
+/* What several buffers may be views of. */
+static const rlx_node *memory_of(const rlx_node *buffer) { return rlx_as_buffer(buffer)->data; }
+
 static void scan_stmt(planner *p, rlx_ptrs *pending, const rlx_stmt *stmt)
 {
     switch (stmt->kind) {
@@ -142,7 +145,7 @@ static void scan_stmt(planner *p, rlx_ptrs *pending, const rlx_stmt *stmt)
                                           .indices = s->indices,
                                           .num_indices = s->num_indices,
                                           .stores = true });
-        (void)rlx_ptrmap_put(&p->plan->stored, s->buffer, 1);
+        (void)rlx_ptrmap_put(&p->plan->stored, memory_of(s->buffer), 1);
         return;
     }
     case RLX_NODE_LET_STMT: push_stmt(p, pending, ((const rlx_let_stmt *)stmt)->body); return;
@@ -294,19 +297,20 @@ static bool same_place(const rlx_plan_access *a, const rlx_plan_access *b)
     return same;
 }
 
-/* Each stored buffer is touched at one place per iteration: the one of its first store. */
+/* Memory that is stored to is touched at one place per iteration: that of its first store, by the
+ * same buffer. */
 static bool has_one_place_each(planner *p)
 {
-    rlx_ptrmap first; /* stored buffer -> its first store */
+    rlx_ptrmap first; /* stored memory -> its first store */
     bool one = true;
     rlx_ptrmap_init(&first, &p->ctx->memory);
     for (size_t i = 0; i < p->plan->accesses.len && one; i++) {
         const rlx_plan_access *a = &p->plan->accesses.data[i],
-                              *f = rlx_ptrmap_get(&first, a->buffer);
+                              *f = rlx_ptrmap_get(&first, memory_of(a->buffer));
         if (f)
-            one = same_place(f, a);
+            one = f->buffer == a->buffer && same_place(f, a);
         else if (a->stores)
-            one = rlx_ptrmap_put(&first, a->buffer, (uintptr_t)a);
+            one = rlx_ptrmap_put(&first, memory_of(a->buffer), (uintptr_t)a);
     }
     rlx_ptrmap_free(&first);
     return one;
@@ -488,8 +492,9 @@ static bool match_update(rlx_nest_plan *n, bool widens)
             values[i] = ((const rlx_unary *)values[i])->a;
     const rlx_buffer_load *own = rlx_as_buffer_load(values[0]), *a = rlx_as_buffer_load(values[1]),
                           *b = rlx_as_buffer_load(values[2]);
-    if (!own || !a || !b || own->buffer != s->buffer || a->buffer == s->buffer ||
-        b->buffer == s->buffer || s->predicate || own->predicate || a->predicate || b->predicate)
+    if (!own || !a || !b || own->buffer != s->buffer ||
+        memory_of(a->buffer) == memory_of(s->buffer) ||
+        memory_of(b->buffer) == memory_of(s->buffer) || s->predicate || own->predicate || a->predicate || b->predicate)
         return false;
     size_t own_at = find_access(n, &own->node);
     f->acc = 0;

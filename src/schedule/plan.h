@@ -152,7 +152,7 @@ typedef struct rlx_nest_plan {
     RLX_VEC(rlx_plan_access) accesses;
     RLX_VEC(rlx_plan_view) views;
     rlx_ptrmap view_of;            /* index -> its view */
-    rlx_ptrmap stored;             /* buffers stored in the body */
+    rlx_ptrmap stored;             /* memory (data of buffers) stored to in the body */
 } rlx_nest_plan;
 
 /* Decides about the nest that begins with `nest`. Makes expressions in ctx and reports nothing.
