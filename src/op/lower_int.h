@@ -141,6 +141,9 @@ void rlx_lowering_require(rlx_lowering *b, const rlx_prim *cond, enum rlx_assert
 const rlx_prim *rlx_lowering_product(rlx_lowering *b, const rlx_lowering_list *sizes,
                                      const bool *which);
 
+/* The sum of the open block is made of 32 partial sums. */
+void rlx_lowering_partial_sums(rlx_lowering *b);
+
 /* ---- rows (lower_rows.c) */
 /* Work on the rows of a tensor, a tile of them at a time: what is opened between begin and end is inside of the loops
  * over tiles. */
