@@ -342,7 +342,7 @@ static lane_tile tile_lanes(const tiling *t, const char *name, const rlx_prim *b
     return l;
 }
 
-/* Panels of a tile of lanes:
+/*- Panels of a tile of lanes:
  *     for p, d.., l:  panel[p, d, l] = if_then_else(p * W + l < count, X[begin + p * W + l, d..], 0) */
 static const rlx_stmt *pack(const tiling *t, const side *s, const depth_tile *d,
                             const lane_tile *lanes, int64_t width)
