@@ -1,4 +1,4 @@
-/*- micro.h: the register level of kernels. A micro-kernel works on one block of memory, given by pointers, strides and
+/* micro.h: the register level of kernels. A micro-kernel works on one block of memory, given by pointers, strides and
  * extents: it knows panels and tails, no operators, and holds no state. Strides are in elements; whoever calls has
  * checked that all of the block lies in its buffers, that what is written overlaps nothing else, and that extents are
  * at least 1.
