@@ -177,7 +177,7 @@ static const rlx_expr *run_call(rlx_seq_pass *p, const rlx_call *call)
     };
     const rlx_expr *value = NULL;
     if (push_arguments(p, call, output) &&
-        rlx_tir_eval(&p->ctx->memory, func, f->buffers.data, f->buffers.len, &limits, &why))
+        rlx_tir_eval(p->ctx, func, f->buffers.data, f->buffers.len, &limits, &why))
         value = rlx_constant_blob(p->ctx, out->dtype, shape, (size_t)out->ndim, data, call->place);
     rlx_blob_release(data);
     return value;
