@@ -57,7 +57,7 @@ class Host:
 
     def open(self, kind, path, inputs, results):
         arguments = str(path).encode(), described(inputs), ctypes.c_size_t(len(inputs)), described(results), ctypes.c_size_t(len(results))
-        return Timed(self.library, getattr(self.library, "host_open_" + kind)(*arguments), arguments)
+        return Timed(self.library, getattr(self.library, "host_open_" + kind)(*arguments), (inputs, results))
 
     def sgemm(self, a, b, c):
         sizes = [ctypes.c_int64(v) for v in (a.shape[0], b.shape[1], a.shape[1])]
