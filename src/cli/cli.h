@@ -25,6 +25,7 @@ typedef struct cli {
     const char *target, *entry, *dump_after, *diagnostics, *profile_file;
     const char *inputs[CLI_MAX_LIST]; int num_inputs;
     const char *no_warn[CLI_MAX_LIST]; int num_no_warn;
+    const char *instruction_set;
     int64_t opt_level, max_memory, max_depth, repeat, compiler_memory;
     double timeout;
     bool strict, notes, trust, color, verify, allow_native, unchecked, profile, json, help;

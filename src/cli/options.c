@@ -55,6 +55,8 @@ static const option_row rows[] = {
       "run native code that the file carries: only of sources you trust" },
     { 'm', "--max-memory", NULL, INTEGER, AT(max_memory), 0, "BYTES", "memory the run may take" },
     { 'V', "--max-depth", NULL, INTEGER, AT(max_depth), 0, "N", "depth of calls" },
+    { 'I', "--instruction-set", NULL, TEXT, AT(instruction_set), 0, "NAME",
+      "baseline|avx2|avx512|neon: what kernels compute with (default: the best)" },
     { 'T', "--timeout", NULL, SECONDS, AT(timeout), 0, "S", "end the run after S seconds" },
     { 'v', "--verify", NULL, FLAG, AT(verify), 0, NULL, "check the file" },
 };
