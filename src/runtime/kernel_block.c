@@ -1,8 +1,10 @@
-/* kernel_block.c: instructions that work on a block of memory: copy, pack, contract, reduce. Each operand is a box in a
- * buffer, whose corners are checked here; the rest is done by micro-kernels. */
+/* kernel_block.c: instructions that work on a block of memory: copy, pack, contract, reduce. Each
+ * operand is a box in a buffer, whose corners are checked here; the rest is done by micro-kernels. */
 #include "runtime/kernel_int.h"
 
-#define PIECE ((int64_t)1 << 20) /* multiply-adds between two polls */
+/* Work is done in pieces, so that a long instruction can be stopped: multiply-adds, elements. */
+#define PIECE ((int64_t)1 << 20)
+#define COPY_PIECE ((int64_t)1 << 16)
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
@@ -49,7 +51,53 @@ static int64_t volume(const int64_t *extents, int n)
     return all;
 }
 
+/* Extents of the pieces of a box, of at most `size` elements: full ones from the inside. */
+static void cut(const int64_t *extents, int n, int64_t size, int64_t *piece)
+{
+    while (n-- > 0) {
+        piece[n] = extents[n] < size ? extents[n] : size;
+        size /= piece[n];
+    }
+}
+
+/* The next piece, in the order of memory. False: there is none. */
+static bool advance(int64_t *at, const int64_t *piece, const int64_t *extents, int n)
+{
+    while (n-- > 0) {
+        at[n] += piece[n];
+        if (at[n] < extents[n])
+            return true;
+        at[n] = 0;
+    }
+    return false;
+}
+
+static void *at(const void *base, int64_t elements, size_t bytes)
+{
+    return (char *)(uintptr_t)base + elements * (int64_t)bytes;
+}
+
 /* ---- copies --------------------------------------------------------------------------------- */
+
+static bool copy_in_pieces(rlx_kernel_run *r, rlx_micro_copy_fn *f, const rlx_micro_box *whole,
+                           size_t dst_bytes, size_t src_bytes)
+{
+    int64_t piece[4], i[4] = { 0 };
+    cut(whole->extent, 4, COPY_PIECE, piece);
+    do {
+        rlx_micro_box part = *whole;
+        for (int d = 0; d < 4; d++) {
+            int64_t left = whole->extent[d] - i[d];
+            part.extent[d] = left < piece[d] ? left : piece[d];
+            part.dst = at(part.dst, i[d] * whole->dst_stride[d], dst_bytes);
+            part.src = at(part.src, i[d] * whole->src_stride[d], src_bytes);
+        }
+        f(&part);
+        if (!rlx_kernel_spend(r, (volume(part.extent, 4) >> 6) + 1))
+            return false;
+    } while (advance(i, piece, whole->extent, 4));
+    return true;
+}
 
 /* Buffer and offset of both sides, extents, strides written, strides read. */
 static bool run_copy(rlx_kernel_run *r, const int64_t *x)
@@ -57,41 +105,77 @@ static bool run_copy(rlx_kernel_run *r, const int64_t *x)
     const int64_t *extent = x + 4, *to = x + 8, *from = x + 12;
     if (any_empty(extent, 4))
         return true;
-    if (!box_in_range(r, x[0], x[1], to, extent, 4) || !box_in_range(r, x[2], x[3], from, extent, 4))
+    if (!box_in_range(r, x[0], x[1], to, extent, 4) ||
+        !box_in_range(r, x[2], x[3], from, extent, 4))
         return false;
     rlx_micro_box box = { .dst = element(r, x[0], x[1]), .src = element(r, x[2], x[3]) };
     memcpy(box.extent, extent, sizeof box.extent);
     memcpy(box.dst_stride, to, sizeof box.dst_stride);
     memcpy(box.src_stride, from, sizeof box.src_stride);
-    r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])](&box);
-    return rlx_kernel_spend(r, (volume(extent, 4) >> 8) + 1);
+    return copy_in_pieces(r, r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])], &box,
+                          r->k->buffers[x[0]].bytes, r->k->buffers[x[2]].bytes);
 }
 
-/* What a pack reads, as a box of high digit, low digit and depth: where lanes of two high digits are read, the low
- * one may be any. */
+/* Takes whole digits out of where the lanes begin, so that start is below width; *off moves along. */
+static bool normalize_start(rlx_micro_pack *p, int64_t *off)
+{
+    int64_t whole = p->start / p->width - (p->start % p->width < 0), way;
+    p->start -= whole * p->width;
+    return !RLX_MUL_OVERFLOWS(whole, p->lane_stride[0], &way) &&
+           !RLX_ADD_OVERFLOWS(*off, way, off);
+}
+
+/* What a pack reads, as a box of high digit, low digit and depth: where lanes of two high digits
+ * are read, the low one may be any. */
 static bool pack_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const rlx_micro_pack *p)
 {
-    int64_t end, first = p->start / p->width, low = p->start % p->width, from = off;
-    int64_t extents[5], strides[5];
+    int64_t end, low = p->start, from = off, extents[5], strides[5];
     if (RLX_ADD_OVERFLOWS(p->start, p->lanes - 1, &end))
         return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
-    int64_t rows = end / p->width - first + 1;
-    extents[0] = rows;
-    extents[1] = rows > 1 ? p->width : p->lanes;
+    extents[0] = end / p->width + 1;
+    extents[1] = extents[0] > 1 ? p->width : p->lanes;
     memcpy(extents + 2, p->depth, sizeof p->depth);
     memcpy(strides, p->lane_stride, sizeof p->lane_stride);
     memcpy(strides + 2, p->depth_stride, sizeof p->depth_stride);
-    if (rows > 1)
+    if (extents[0] > 1)
         low = 0;
-    if (RLX_MUL_OVERFLOWS(first, strides[0], &first) || RLX_ADD_OVERFLOWS(from, first, &from) ||
-        RLX_MUL_OVERFLOWS(low, strides[1], &low) || RLX_ADD_OVERFLOWS(from, low, &from))
+    if (RLX_MUL_OVERFLOWS(low, strides[1], &low) || RLX_ADD_OVERFLOWS(from, low, &from))
         return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
     return box_in_range(r, b, from, strides, extents, 5);
 }
 
-/* Lanes of a panel; buffer and offset of both sides; lanes, start, width, high, low; extents and strides of depth. */
+/* One panel after the other, each in pieces of its depth. */
+static bool pack_in_pieces(rlx_kernel_run *r, rlx_micro_pack_fn *f, const rlx_micro_pack *whole,
+                           size_t dst_bytes, size_t src_bytes)
+{
+    int64_t piece[3], i[3] = { 0 }, first = 0;
+    cut(whole->depth, 3, COPY_PIECE / whole->panel, piece);
+    do {
+        rlx_micro_pack part = *whole;
+        int64_t step = 0, left = whole->lanes - first;
+        part.start += first;
+        part.lanes = left < whole->panel ? left : whole->panel;
+        for (int d = 0; d < 3; d++) {
+            int64_t rest = whole->depth[d] - i[d];
+            part.depth[d] = rest < piece[d] ? rest : piece[d];
+            part.src = part.src ? at(part.src, i[d] * whole->depth_stride[d], src_bytes) : NULL;
+            step = step * whole->depth[d] + i[d];
+        }
+        step += first / whole->panel * volume(whole->depth, 3);
+        part.dst = at(part.dst, step * whole->panel, dst_bytes);
+        f(&part);
+        if (!rlx_kernel_spend(r, (volume(part.depth, 3) * whole->panel >> 6) + 1))
+            return false;
+        first += advance(i, piece, whole->depth, 3) ? 0 : whole->panel;
+    } while (first < whole->lanes || i[0] || i[1] || i[2]);
+    return true;
+}
+
+/* Lanes of a panel; buffer and offset of both sides; lanes, start, width, high, low; extents and
+ * strides of depth. */
 static bool run_pack(rlx_kernel_run *r, const int64_t *x)
 {
+    int64_t off = x[4];
     rlx_micro_pack p = { .panel = (int32_t)x[0],
                          .lanes = x[5],
                          .start = x[6],
@@ -101,28 +185,26 @@ static bool run_pack(rlx_kernel_run *r, const int64_t *x)
                          .depth_stride = { x[13], x[14], x[15] } };
     if (any_empty(p.depth, 3))
         return true;
-    if (p.lanes < 0)
-        p.lanes = 0;
-    if (p.start < 0 || p.width <= 0 || p.lanes > INT64_MAX - p.panel)
-        return rlx_kernel_out_of_buffer(r, (uint32_t)x[3], p.start);
-    int64_t whole[2] = { volume(p.depth, 3), p.lanes ? (p.lanes + p.panel - 1) / p.panel * p.panel : p.panel },
-            strides[2] = { whole[1], 1 };
-    if (!box_in_range(r, x[1], x[2], strides, whole, 2) || (p.lanes && !pack_in_range(r, x[3], x[4], &p)))
+    if (p.lanes <= 0)
+        p.lanes = p.start = off = 0, p.width = 1;
+    if (!p.width)
+        return rlx_kernel_troubled(r, RLX_TROUBLE_DIVISION);
+    if (p.width < 0 || p.lanes > INT64_MAX - p.panel || !normalize_start(&p, &off))
+        return rlx_kernel_out_of_buffer(r, (uint32_t)x[3], off);
+    int64_t lanes = p.lanes ? (p.lanes + p.panel - 1) / p.panel * p.panel : p.panel,
+            whole[2] = { volume(p.depth, 3), lanes }, strides[2] = { lanes, 1 };
+    if (!box_in_range(r, x[1], x[2], strides, whole, 2) ||
+        (p.lanes && !pack_in_range(r, x[3], off, &p)))
         return false;
     p.dst = element(r, x[1], x[2]);
-    p.src = p.lanes ? element(r, x[3], x[4]) : NULL;
-    r->micro->pack[elem_of(r, x[1])][elem_of(r, x[3])](&p);
-    return rlx_kernel_spend(r, (whole[0] * whole[1] >> 8) + 1);
+    p.src = p.lanes ? element(r, x[3], off) : NULL;
+    return pack_in_pieces(r, r->micro->pack[elem_of(r, x[1])][elem_of(r, x[3])], &p,
+                          r->k->buffers[x[1]].bytes, r->k->buffers[x[3]].bytes);
 }
 
 /* ---- sums ----------------------------------------------------------------------------------- */
 
-static void *at(const void *base, int64_t elements, size_t bytes)
-{
-    return (char *)(uintptr_t)base + elements * (int64_t)bytes;
-}
-
-/* In pieces, so that a long one can be stopped; pieces of k come after each other, which keeps each sum's order. */
+/* Pieces of k come after each other, which keeps each sum's order. */
 static bool run_in_pieces(rlx_kernel_run *r, rlx_micro_sum_fn *f, const rlx_micro_sum *whole,
                           size_t bytes)
 {

@@ -23,7 +23,8 @@
 enum {
     DEPTH_TILE = 512, COLUMN_TILE = 128, ROW_TILE = 128, PACKED_ROWS = 1024,
     COLUMN_PANEL = 32, ROW_PANEL = 8,
-    FEW_ROWS = 4,           /* that many read B in place */
+    FEW_ROWS = 16,          /* that many read B in place */
+    SMALL_BYTES = 16384,    /* so much of B is near wherever it lies */
     MAX_DEPTH = 3
 };
 
@@ -49,6 +50,7 @@ typedef struct tiling {
     side row, column;
     digits depth;
     bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */
+    const rlx_plan_access *viewable[3]; /* those whose indices are surely in range */
 } tiling;
 
 static const rlx_prim *coefficient(const rlx_plan_access *a, int loop)
@@ -72,6 +74,46 @@ static const rlx_prim *add(const tiling *t, const rlx_prim *a, const rlx_prim *b
 static const rlx_prim *extent_of(const tiling *t, int loop) { return t->plan->loops[loop].extent; }
 static int last(const digits *d) { return d->at[d->count - 1]; }
 
+static bool knows_all(const void *user, const rlx_prim *var) { return true; }
+static const rlx_plan_scope everywhere = { .knows = knows_all, .widens = true };
+
+/* ---- which indices are in range ------------------------------------------------------------- */
+
+static bool index_in_range(const tiling *t, const rlx_prim *index, const rlx_prim *size)
+{
+    rlx_plan_view room;
+    const rlx_tir_affine *a = rlx_plan_affine(t->ctx, &everywhere, t->plan, index, &room);
+    if (!a)
+        return false;
+    const rlx_prim *least = rlx_fold_cast(t->ctx, RELAX_INT64, a->base), *greatest = least;
+    for (size_t i = 0; i < t->plan->count; i++) {
+        const rlx_prim *last = rlx_fold_sub(t->ctx, t->plan->loops[i].extent, number(t, 1));
+        int64_t c = 0;
+        if (a->coeff[i] && !rlx_int_literal(a->coeff[i], &c))
+            return false;
+        if (c)
+            *(c < 0 ? &least : &greatest) = rlx_plan_add_product(
+                t->ctx, c < 0 ? least : greatest, last, a->coeff[i]);
+    }
+    return rlx_prove_compare(t->ctx, NULL, RLX_NODE_GE, least, number(t, 0)) == RLX_TRUE &&
+           rlx_prove_compare(t->ctx, NULL, RLX_NODE_LT, greatest, size) == RLX_TRUE;
+}
+
+/* Views have fewer dimensions than the buffer that a failure names: they serve accesses that cannot
+ * fail. */
+static void find_viewable(tiling *t)
+{
+    const size_t all[3] = { t->plan->fused.acc, t->plan->fused.a, t->plan->fused.b };
+    for (int k = 0; k < 3; k++) {
+        const rlx_plan_access *a = &t->plan->accesses.data[all[k]];
+        const rlx_buffer *b = rlx_as_buffer(a->buffer);
+        bool ok = true;
+        for (size_t d = 0; d < a->num_indices && ok; d++)
+            ok = index_in_range(t, a->indices[d], rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[d]));
+        t->viewable[k] = ok ? a : NULL;
+    }
+}
+
 /* ---- which loop is what --------------------------------------------------------------------- */
 
 /* The dimension in which an access has these loops one after the other as its indices, each as long as its dimension:
@@ -79,6 +121,8 @@ static int last(const digits *d) { return d->at[d->count - 1]; }
 static int merged_at(const tiling *t, const rlx_plan_access *a, const digits *d)
 {
     const rlx_buffer *b = rlx_as_buffer(a->buffer);
+    if (d->count > 1 && a != t->viewable[0] && a != t->viewable[1] && a != t->viewable[2])
+        return -1;
     for (int p = 0; p + d->count <= (int)a->num_indices; p++) {
         bool all = true;
         for (int i = 0; i < d->count && all; i++)
@@ -341,7 +385,7 @@ static lane_tile tile_lanes(const tiling *t, const char *name, const rlx_prim *b
     return l;
 }
 
-/* Panels of a tile of lanes:
+/*- Panels of a tile of lanes:
  *     for p, d.., l:  panel[p, d, l] = if_then_else(p * W + l < count, X[begin + p * W + l, d..], 0) */
 static const rlx_stmt *pack(const tiling *t, const side *s, const depth_tile *d,
                             const lane_tile *lanes, int64_t width)
@@ -506,22 +550,25 @@ static const rlx_stmt *tiles(tiling *t)
     return body;
 }
 
-static bool knows_all(const void *user, const rlx_prim *var) { return true; }
-static const rlx_plan_scope everywhere = { .knows = knows_all };
-
 /* Which operands are packed. few: a few rows may be read in place. False: the nest is as good as it stands. */
 static bool choose_packing(tiling *t, bool *few)
 {
     const rlx_prim *stride = coefficient(t->column.access, last(&t->column.lanes));
     bool rows_are_straight = is_straight(t, t->row.access, &t->row.lanes) &&
                              is_straight(t, t->row.access, &t->depth);
-    *few = rows_are_straight && rlx_is_int_value(stride, 1) &&
+    const rlx_dtype dtype = rlx_as_buffer(t->acc->buffer)->dtype;
+    bool row_widens = rlx_as_buffer(t->row.access->buffer)->dtype != dtype,
+         column_widens = rlx_as_buffer(t->column.access->buffer)->dtype != dtype;
+    *few = !row_widens && !column_widens && rows_are_straight && rlx_is_int_value(stride, 1) &&
            is_straight(t, t->column.access, &t->column.lanes) &&
            is_straight(t, t->column.access, &t->depth);
-    if (*few && is_at_most(t->row.lanes.extent, FEW_ROWS))
+    int64_t elements;
+    bool small = rlx_int_literal(mul(t, t->depth.extent, t->column.lanes.extent), &elements) &&
+                 elements <= SMALL_BYTES / (int64_t)rlx_dtype_bytes(dtype);
+    if (*few && (small || is_at_most(t->row.lanes.extent, FEW_ROWS)))
         return t->depth.count > 1; /* in place; what is gained is one depth */
     t->column.packed = true;
-    t->row.packed = !rows_are_straight || rows_collide(t);
+    t->row.packed = row_widens || !rows_are_straight || rows_collide(t);
     return true;
 }
 
@@ -617,6 +664,7 @@ static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *init, const rlx_f
 {
     bool few;
     t->acc = &t->plan->accesses.data[t->plan->fused.acc];
+    find_viewable(t);
     if (!choose_sides(t) || !collect_depth(t) || !is_schedulable(t) || !choose_packing(t, &few))
         return &nest->node;
     if (!find_views(t))

@@ -1,4 +1,4 @@
-/*- schedule.h: in which order the loops of a PrimFunc run, and what is copied where before it is read.
+/* schedule.h: in which order the loops of a PrimFunc run, and what is copied where before it is read.
  *
  * A schedule changes no number: each sum keeps the order of its steps. What comes out is TIR, which prints, runs in
  * the evaluator, and ends in nests that kernels have one instruction for (schedule/plan.h).

@@ -1,4 +1,4 @@
-/*- schedule_tir: the loops of TIR functions in the order in which they are fast: contractions in tiles, their operands
+/* schedule_tir: the loops of TIR functions in the order in which they are fast: contractions in tiles, their operands
  * packed (schedule/contract.c). The numbers stay.
  * needs: any program. keeps: the rest. */
 #include "schedule/schedule.h"

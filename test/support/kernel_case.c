@@ -1,4 +1,4 @@
-/* kernel_case.c: one PrimFunc run in three ways that must agree. */
+/* kernel_case.c: one PrimFunc run in several ways that must agree. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,7 @@
 
 #include "kernel_c.h"
 #include "kernel_case.h"
+#include "schedule/schedule.h"
 
 size_t kc_count(const kc_arg *a)
 {
@@ -123,7 +124,7 @@ static int run_eval(rlx_context *ctx, const rlx_prim_func *f, const kc *c, void 
         data[i] = a->is_scalar ? NULL : copy_of(a);
         args[i] = (rlx_tir_arg){ a->dtype, data[i], a->shape, a->ndim, a->i, a->f };
     }
-    return rlx_tir_eval(&ctx->memory, f, args, (size_t)c->count, NULL, &why) ? RLX_CODE_NONE
+    return rlx_tir_eval(ctx, f, args, (size_t)c->count, NULL, &why) ? RLX_CODE_NONE
                                                                              : why.code;
 }
 
@@ -191,6 +192,49 @@ void kc_expect_same(const kc_arg *a, int arg, const void *want, const void *got,
     }
 }
 
+/* A kernel writes into its arguments: it gets copies. */
+static int run_kernel_apart(rlx_context *ctx, const rlx_prim_func *f, const kc *c, void **data,
+                            char *text)
+{
+    kc own = *c;
+    for (int i = 0; i < c->count; i++)
+        own.args[i].data = data[i] = c->args[i].is_scalar ? NULL : copy_of(&c->args[i]);
+    return run_kernel(ctx, f, &own, text);
+}
+
+/* The same with its loops scheduled, if they are: the evaluator and the kernel. */
+static void run_scheduled(rlx_context *ctx, const rlx_prim_func *f, const kc *c, int code,
+                          void *const *want)
+{
+    void *data[2][KC_MAX_ARGS];
+    char text[256] = "";
+    int codes[2];
+    static const char *const who[2] = { "the scheduled function", "the scheduled kernel" };
+    size_t errors = rlx_error_count(ctx);
+    const rlx_prim_func *s = rlx_schedule(ctx, f);
+    if (!s || rlx_error_count(ctx) != errors)
+        show_diags(ctx);
+    assert_true(s && rlx_error_count(ctx) == errors);
+    if (s == f)
+        return;
+    if (!rlx_tir_verify(ctx, s, false)) {
+        show_diags(ctx);
+        fail_msg("the scheduled function is malformed");
+    }
+    assert_ptr_equal(rlx_schedule(ctx, s), s);
+    codes[0] = run_eval(ctx, s, c, data[0]);
+    codes[1] = run_kernel_apart(ctx, s, c, data[1], text);
+    for (int k = 0; k < 2; k++) {
+        if (codes[k] != code)
+            fail_msg("%s: code %d, wanted %d (%s)", who[k], codes[k], code, text);
+        for (int i = 0; i < c->count; i++) {
+            if (!c->args[i].is_scalar && code == RLX_CODE_NONE)
+                kc_expect_same(&c->args[i], i, want[i], data[k][i], who[k]);
+            free(data[k][i]);
+        }
+    }
+}
+
 int kc_run(rlx_context *ctx, const rlx_prim_func *f, kc *c, char text[256])
 {
     void *plain[KC_MAX_ARGS] = { NULL }, *lowered[KC_MAX_ARGS] = { NULL };
@@ -203,6 +247,7 @@ int kc_run(rlx_context *ctx, const rlx_prim_func *f, kc *c, char text[256])
         show_diags(ctx);
     assert_non_null(flat);
     int code = run_eval(ctx, f, c, plain), flat_code = run_eval(ctx, flat, c, lowered);
+    run_scheduled(ctx, f, c, code, plain);
     int kernel_code = run_kernel(ctx, f, c, message);
     if (code != flat_code || code != kernel_code)
         fail_msg("codes differ: evaluator %d, lowered %d, kernel %d (%s)", code, flat_code,

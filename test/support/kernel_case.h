@@ -1,5 +1,6 @@
 /* kernel_case.h: one PrimFunc run by the evaluator, by the evaluator after lowering, and as a
- * kernel; all must agree bit for bit (any NaN equals any NaN) or fail with the same code. */
+ * kernel, then again with its loops scheduled; all must agree bit for bit (any NaN equals any NaN)
+ * or fail with the same code. */
 #ifndef TEST_KERNEL_CASE_H
 #define TEST_KERNEL_CASE_H
 
@@ -27,7 +28,7 @@ void *kc_tensor1(kc *c, rlx_dtype dtype, int64_t n);
 void *kc_tensor2(kc *c, rlx_dtype dtype, int64_t n, int64_t m);
 void kc_int(kc *c, rlx_dtype dtype, int64_t v);
 void kc_free(kc *c);
-/* Runs all three; the arguments then hold what the kernel wrote. Returns the code of the
+/* Runs them all; the arguments then hold what the kernel wrote. Returns the code of the
  * failure, RLX_CODE_NONE if there was none. `text` (may be NULL) gets the kernel's message.
  * Fails the test where they differ. */
 int kc_run(rlx_context *ctx, const rlx_prim_func *f, kc *c, char text[256]);

@@ -147,6 +147,28 @@ static inline uint16_t rk_operand(rk_kernel *k, rk_choice *c, char letter)
 
 static inline bool rk_fused(uint32_t op) { return op == RLX_K_CONTRACT || op == RLX_K_REDUCE; }
 
+/* What a copy may write: elements of the type it reads, or float32 from narrow floats. */
+static inline uint16_t rk_copy_target(rk_kernel *k, int elem)
+{
+    bool narrow = rlx_micro_find(NULL)->copy[RLX_ELEM_F32][elem] && elem != RLX_ELEM_F32;
+    if (narrow && rk_below(k->random, 2))
+        elem = RLX_ELEM_F32;
+    for (uint16_t b = 0; b < RK_PARAMS; b++)
+        if (rk_elem(b) == elem && rk_below(k->random, 2))
+            return b;
+    return (uint16_t)(RK_PARAMS + elem);
+}
+
+static inline uint32_t rk_number(rk_kernel *k, uint32_t op)
+{
+    switch (op) {
+    case RLX_K_REDUCE: return rk_below(k->random, RLX_KERNEL_REDUCE_COUNT);
+    case RLX_K_CONTRACT: return rk_below(k->random, 2);
+    case RLX_K_PACK: return rk_below(k->random, 2) ? RLX_PANEL_COLUMNS : RLX_PANEL_ROWS;
+    default: return 0;
+    }
+}
+
 /* Sizes to check against are those of the buffers, so that the kernel goes on. */
 static inline bool rk_is_size(uint32_t op, uint32_t position)
 {
@@ -161,8 +183,11 @@ static inline void rk_instruction(rk_kernel *k, uint32_t op)
                     op == RLX_K_BROADCAST || op == RLX_K_VIEW || op == RLX_K_VIEW_OUT ||
                         (!k->scalars_only && k->in_strip && rk_below(k->random, 4)),
                     (int)rk_below(k->random, RLX_CLASS_COUNT), 0, -1 };
+    bool copies = op == RLX_K_COPY || op == RLX_K_PACK;
     if (rk_fused(op)) /* one element type that has a loop */
         c.buffer = 2 + (int)rk_below(k->random, 2);
+    while (copies && (c.buffer < 0 || rk_elem((uint32_t)c.buffer) == RLX_ELEM_BOOL))
+        c.buffer = rk_buffer(k, op, 'b');
     for (const char *p = letters; *p; p++)
         if (strchr("bBt", *p) && c.buffer < 0)
             c.buffer = rk_buffer(k, op, *p);
@@ -170,10 +195,12 @@ static inline void rk_instruction(rk_kernel *k, uint32_t op)
     k->used[op] = 1;
     rk_word(k, op);
     for (uint32_t i = 0; letters[i]; i++) {
-        if (strchr("bBt", letters[i]))
+        if (letters[i] == 'B' && copies)
+            rk_word(k, rk_copy_target(k, rk_elem((uint32_t)c.buffer)));
+        else if (strchr("bBt", letters[i]))
             rk_word(k, (uint32_t)c.buffer);
         else if (letters[i] == 'n')
-            rk_word(k, op == RLX_K_REDUCE ? rk_below(k->random, RLX_KERNEL_REDUCE_COUNT) : 0);
+            rk_word(k, rk_number(k, op));
         else if (rk_is_size(op, i))
             rk_word(k, RK_SIZE_REG);
         else
