@@ -1,5 +1,7 @@
 /* set_text.h: the functions of one instruction set and the table of them, included once by the file of each set, which
- * has said what a tile is: TILES(W, part) makes tiles of all heights, CASES(W, part) chooses one for n rows. */
+ * has said what tiles there are: MANY_TILES(W, part) and FEW_TILES(W, part) make those of all heights, MANY_CASES and
+ * FEW_CASES choose one for n rows. Many for float32, few where there is less to win; EXACT: for exact products of
+ * float32. */
 #define OF(X, what) OF_(X, what)
 #define OF_(X, what) X##_##what
 #define NAME(what) NAME_(what, X, KIND)
@@ -13,6 +15,8 @@
 #define KIND exact
 #define SUM(a, b, c) f32_fma(a, b, c)
 #define SUM_ONE(a, b, c) f32_fma_one(a, b, c)
+#define TILES EXACT_TILES
+#define CASES EXACT_CASES
 #include "micro/contract_text.h"
 
 #define X f32
@@ -20,6 +24,8 @@
 #define KIND rounded
 #define SUM(a, b, c) ((a) * (b) + (c))
 #define SUM_ONE(a, b, c) ((a) * (b) + (c))
+#define TILES MANY_TILES
+#define CASES MANY_CASES
 #include "micro/contract_text.h"
 
 #define X f64
@@ -27,6 +33,8 @@
 #define KIND exact
 #define SUM(a, b, c) f64_fma(a, b, c)
 #define SUM_ONE(a, b, c) f64_fma_one(a, b, c)
+#define TILES FEW_TILES
+#define CASES FEW_CASES
 #include "micro/contract_text.h"
 
 #define X f64
@@ -34,6 +42,8 @@
 #define KIND rounded
 #define SUM(a, b, c) ((a) * (b) + (c))
 #define SUM_ONE(a, b, c) ((a) * (b) + (c))
+#define TILES FEW_TILES
+#define CASES FEW_CASES
 #include "micro/contract_text.h"
 
 #define X u32
@@ -41,6 +51,8 @@
 #define KIND wraps
 #define SUM(a, b, c) ((a) * (b) + (c))
 #define SUM_ONE(a, b, c) ((a) * (b) + (c))
+#define TILES FEW_TILES
+#define CASES FEW_CASES
 #include "micro/contract_text.h"
 
 #define X u64
@@ -48,6 +60,8 @@
 #define KIND wraps
 #define SUM(a, b, c) ((a) * (b) + (c))
 #define SUM_ONE(a, b, c) ((a) * (b) + (c))
+#define TILES FEW_TILES
+#define CASES FEW_CASES
 #include "micro/contract_text.h"
 
 static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
