@@ -24,6 +24,7 @@ relax_context *relax_context_create(const relax_context_options *options)
     if (!RLX_API_CONTEXT(ctx))
         return NULL;
     ctx->ops = rlx_op_table_get();
+    ctx->kernels = &rlx_api_kernels;
     ctx->diags.strict = o.strict != 0;
     ctx->diags.notes = o.notes != 0;
     ctx->diags.max_diags = (size_t)o.max_diagnostics;

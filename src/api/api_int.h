@@ -124,4 +124,7 @@ static inline const rlx_node *node_of(const void *handle) { return handle; }
 static inline const rlx_node *const *nodes_of(const void *handles) { return handles; }
 #define RLX_API_EXPR(p) ((relax_expr *)(uintptr_t)(const void *)(p))
 
+/* Kernels for passes that fold: api_kernel.c. */
+extern const rlx_kernel_runner rlx_api_kernels;
+
 #endif

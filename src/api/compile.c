@@ -1,5 +1,5 @@
-/* compile.c: from a module to an executable (relax/compile.h). The only file of api that knows
- * both sides. */
+/* compile.c: from a module to an executable (relax/compile.h). With api_kernel.c the only file of
+ * api that knows both sides. */
 #include <relax/compile.h>
 #include <relax/dlpack.h>
 #include "api/api_int.h"

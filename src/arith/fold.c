@@ -56,15 +56,22 @@ static folded fold_int_literals(enum rlx_node_kind kind, const rlx_int_imm *a,
                : keep;
 }
 
+/* Is a what min or max of both gives? NaN wins, -0 is less than +0. */
+static bool is_extreme(enum rlx_node_kind kind, double a, double b)
+{
+    if (a != a || b != b)
+        return a != a;
+    bool less = a == b ? signbit(a) : a < b;
+    return less == (kind == RLX_NODE_MIN);
+}
+
 static folded fold_float_literals(enum rlx_node_kind kind, rlx_dtype dtype, rlx_scalar a,
                                   rlx_scalar b)
 {
     bool divides = kind == RLX_NODE_DIV || kind == RLX_NODE_FLOOR_DIV;
     rlx_scalar out;
-    if (kind == RLX_NODE_MIN)
-        return a.f < b.f || a.f != a.f ? take_a : take_b;
-    if (kind == RLX_NODE_MAX)
-        return a.f > b.f || a.f != a.f ? take_a : take_b;
+    if (kind == RLX_NODE_MIN || kind == RLX_NODE_MAX)
+        return is_extreme(kind, a.f, b.f) ? take_a : take_b;
     if ((dtype != RELAX_FLOAT32 && dtype != RELAX_FLOAT64) || (divides && b.f == 0) ||
         kind == RLX_NODE_MOD)
         return keep;

@@ -41,10 +41,18 @@
 #else
 #define RLX_INDEPENDENT _Pragma("GCC ivdep")
 #endif
+/* The next loop has a small constant count and is to become that many copies of its body. */
+#if defined(__clang__)
+#define RLX_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define RLX_UNROLL _Pragma("GCC unroll 16")
+#endif
 /* A vector of `bytes` bytes that may lie anywhere and alias anything; lowered to what the
  * target has. */
 #define RLX_VECTOR(type, bytes) \
     type __attribute__((vector_size(bytes), aligned(sizeof(type)), may_alias))
+/* One that lies where a vector of its size should, in a variable for example. */
+#define RLX_WHOLE_VECTOR(type, bytes) type __attribute__((vector_size(bytes), may_alias))
 #define RLX_ALWAYS_INLINE static inline __attribute__((always_inline))
 /* Code for wider vectors than the baseline has, chosen while running. Never for fused
  * multiply-add: same numbers. RLX_CLONES: the compiler makes both and chooses. RLX_WIDE: this
@@ -59,6 +67,16 @@
 #define RLX_WIDE
 #define RLX_HAS_WIDE() 0
 #endif
+
+/* Code for instructions that not every machine has (those of <immintrin.h>), and whether this one does. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(RLX_NO_CLONES)
+#define RLX_HAS_TARGETS 1
+#define RLX_TARGET(features) __attribute__((target(features)))
+#define RLX_CPU_HAS(feature) (__builtin_cpu_supports(feature) != 0)
+#endif
+/* a * b + c rounded once: one instruction where the function's target has it. */
+#define RLX_FMA_F32(a, b, c) __builtin_fmaf(a, b, c)
+#define RLX_FMA_F64(a, b, c) __builtin_fma(a, b, c)
 
 /* The name of this machine, and the machine number in its shared objects. */
 #if defined(__x86_64__)

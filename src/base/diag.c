@@ -176,6 +176,23 @@ bool rlx_diags_mute(rlx_diags *d, const rlx_code *code)
     return rlx_vec_push(d->memory, &d->muted, code);
 }
 
+rlx_diags_counts rlx_diags_begin_unheard(rlx_diags *d)
+{
+    rlx_diags_counts before = { d->num_errors, d->num_warnings, d->num_diags, d->first_error,
+                                d->unheard };
+    d->unheard = true;
+    return before;
+}
+
+void rlx_diags_end_unheard(rlx_diags *d, rlx_diags_counts before)
+{
+    d->num_errors = before.errors;
+    d->num_warnings = before.warnings;
+    d->num_diags = before.diags;
+    d->first_error = before.first_error;
+    d->unheard = before.unheard;
+}
+
 static bool is_muted(const rlx_diags *d, const rlx_code *code)
 {
     for (size_t i = 0; i < d->muted.len; i++)
@@ -221,7 +238,7 @@ static const char *format_text(rlx_region *r, size_t *len, const char *format, v
 static bool count_and_admit(rlx_diags *d, uint8_t severity)
 {
     d->num_diags++;
-    if (d->out_of_memory) {
+    if (d->out_of_memory || d->unheard) {
         d->num_errors += severity == RLX_SEVERITY_ERROR;
         return false;
     }

@@ -82,6 +82,7 @@ typedef struct rlx_diags {
     size_t max_diags;
     rlx_place otherwise;             /* place of reports that have none: what is being built */
     const rlx_diag *unfinished;      /* the last one, until its notes are complete */
+    bool unheard;                    /* what comes is only counted: rlx_diags_begin_unheard */
     /* Called for each as it is finished: when the next one starts, or by rlx_diags_flush. May
      * be NULL. */
     void (*live)(void *user, const rlx_diag *d); void *live_user;
@@ -105,6 +106,16 @@ void rlx_diags_mark_sources(const rlx_diags *d, bool *used);
 /* Forgets the sources of readers that are not marked; their numbers are given out again. */
 void rlx_diags_forget_sources(rlx_diags *d, const bool *used);
 bool rlx_diags_mute(rlx_diags *d, const rlx_code *code);
+
+/* Between the two nothing is kept of what is reported, and its count is taken back at the end: for
+ * attempts that may fail. Running out of memory stays. */
+typedef struct rlx_diags_counts {
+    size_t errors, warnings, diags;
+    const rlx_code *first_error;
+    bool unheard;
+} rlx_diags_counts;
+rlx_diags_counts rlx_diags_begin_unheard(rlx_diags *d);
+void rlx_diags_end_unheard(rlx_diags *d, rlx_diags_counts before);
 
 /* Starts a diagnostic. NULL if it was muted (warnings only), over max_diags of its kind, or
  * memory ran out, now or since the last clear (then counted all the same); rlx_diag_note

@@ -40,7 +40,7 @@ static bool is_known_in_front(const void *user, const rlx_prim *var)
 
 rlx_plan_scope rlx_kgen_scope_of(const rlx_kgen_nest *n)
 {
-    return (rlx_plan_scope){ is_known_in_front, n };
+    return (rlx_plan_scope){ .knows = is_known_in_front, .user = n };
 }
 
 /* Is p surely >= low? Literals, and differences that simplify to one. */

@@ -1,5 +1,7 @@
 /* kgen_nest.c: the code of a loop nest as its plan says (schedule/plan.h): the loops that stay
  * loops, in their order, and innermost a strip loop or one instruction. */
+#include <math.h>
+
 #include "codegen/kgen_int.h"
 
 /* ---- loops ---------------------------------------------------------------------------------- */
@@ -144,7 +146,9 @@ static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
              depth = extent_reg(w, plan, f->step);
     if (f->contract)
         at[2] = start_reg(w, plan, touched[2]);
-    operands[count++] = f->contract ? f->exact : f->op;
+    operands[count++] = !f->contract ? f->op
+                        : (f->exact ? RLX_KERNEL_EXACT : 0) |
+                              (n->from_zero ? RLX_KERNEL_FROM_ZERO : 0);
     for (int i = 0; i < (f->contract ? 3 : 2); i++) {
         operands[count++] = rlx_kgen_buffer_of(w, touched[i]->buffer)->index;
         operands[count++] = at[i];
@@ -245,6 +249,65 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
         end_loop(w, &plan->loops[plan->order[i]], open[i]);
     close_nest(w, n);
     return !rlx_kgen_failed(w);
+}
+
+/* Is it a nest over the rows and columns of the sum that stores +0 where that sums up? */
+static bool is_fill(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_nest_plan *plan)
+{
+    const rlx_plan_access *acc = &plan->accesses.data[plan->fused.acc];
+    const rlx_stmt *body = &fill->node;
+    rlx_rewriter r;
+    int64_t steps;
+    /* without steps nothing would be written */
+    bool same = rlx_int_literal(plan->loops[plan->fused.step].extent, &steps) && steps > 0;
+    rlx_tir_folder_init(&r, w->ctx);
+    for (size_t i = 0; i < plan->count && same; i++) {
+        const rlx_nest_loop *l = &plan->loops[i];
+        const rlx_for_stmt *f = rlx_as_for_stmt(body);
+        if (l->role == RLX_PLAN_STEP)
+            continue;
+        same = f && l->role != RLX_PLAN_LOOP &&
+               rlx_fold_cast(w->ctx, RELAX_INT64, f->extent) == l->extent &&
+               rlx_fold_cast(w->ctx, RELAX_INT64, f->min) == l->min &&
+               rlx_ptrmap_put(&r.map, f->loop_var, (uintptr_t)l->var);
+        body = f ? f->body : body;
+    }
+    const rlx_buffer_store *s = same ? rlx_as_buffer_store(body) : NULL;
+    const rlx_float_imm *x = s ? rlx_as_float_imm(s->value) : NULL;
+    same = s && !s->predicate && s->buffer == acc->buffer && s->num_indices == acc->num_indices &&
+           (x ? x->value == 0 && !signbit(x->value) : rlx_is_int_value(s->value, 0));
+    for (size_t d = 0; same && d < s->num_indices; d++)
+        same = rlx_rewrite(&r, s->indices[d]) == acc->indices[d];
+    rlx_rewriter_free(&r);
+    return same;
+}
+
+/* A loop around one store: what may be a fill, without planning anything. */
+static bool may_be_fill(const rlx_for_stmt *fill)
+{
+    const rlx_stmt *body = fill->body;
+    while (body->kind == RLX_NODE_FOR)
+        body = ((const rlx_for_stmt *)body)->body;
+    const rlx_buffer_store *s = rlx_as_buffer_store(body);
+    return s && (s->value->kind == RLX_NODE_FLOAT_IMM || s->value->kind == RLX_NODE_INT_IMM);
+}
+
+bool rlx_kgen_try_sum(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_for_stmt *sum, bool *done)
+{
+    rlx_nest_plan plan;
+    rlx_kgen_nest n = {
+        .writer = w, .plan = &plan, .level = w->top, .strip_level = -1, .from_zero = true
+    };
+    rlx_plan_scope front = rlx_kgen_scope_of(&n);
+    *done = false;
+    if (!may_be_fill(fill))
+        return true;
+    bool ok = rlx_plan_nest(w->ctx, &front, sum, &plan);
+    *done = ok && plan.form == RLX_PLAN_FUSED && plan.fused.contract && is_fill(w, fill, &plan);
+    if (*done)
+        ok = write_nest(w, &n);
+    rlx_nest_plan_free(w->ctx, &plan);
+    return ok;
 }
 
 bool rlx_kgen_try_nest(rlx_kgen *w, const rlx_for_stmt *stmt, bool *done)

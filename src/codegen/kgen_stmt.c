@@ -313,14 +313,28 @@ static bool write_covering(rlx_kgen *w, const rlx_stmt *s, rlx_kgen_value mask,
     }
 }
 
+/* A nest that fills with zeros what the next one sums up is part of that. */
+static bool sequence(rlx_kgen *w, const rlx_seq_stmt *s, rlx_kgen_value mask)
+{
+    for (size_t i = 0; i < s->num_stmts; i++) {
+        bool done = false;
+        const rlx_for_stmt *fill = w->nest ? NULL : rlx_as_for_stmt(s->stmts[i]),
+                           *sum = fill && i + 1 < s->num_stmts ? rlx_as_for_stmt(s->stmts[i + 1])
+                                                               : NULL;
+        if (sum && !rlx_kgen_try_sum(w, fill, sum, &done))
+            return false;
+        i += done;
+        if (!done && !rlx_kgen_stmt(w, s->stmts[i], mask))
+            return false;
+    }
+    return true;
+}
+
 static bool plain_stmt(rlx_kgen *w, const rlx_stmt *s, rlx_kgen_value mask)
 {
     switch (s->kind) {
     case RLX_NODE_SEQ_STMT:
-        for (size_t i = 0; i < ((const rlx_seq_stmt *)s)->num_stmts; i++)
-            if (!rlx_kgen_stmt(w, ((const rlx_seq_stmt *)s)->stmts[i], mask))
-                return false;
-        return true;
+        return sequence(w, (const rlx_seq_stmt *)s, mask);
     case RLX_NODE_BUFFER_STORE:
         if (((const rlx_buffer_store *)s)->predicate)
             return rlx_kgen_fail(w, "a predicated store is not supported in kernels");

@@ -8,7 +8,7 @@ int32_t rlx_kgen_floor_level(const rlx_kgen *w, const rlx_node *loaded)
     int32_t l = w->top;
     while (l > 0 && w->levels[l].sure &&
            !(loaded && w->levels[l].nest &&
-             rlx_ptrmap_has(&w->levels[l].nest->plan->stored, loaded)))
+             rlx_ptrmap_has(&w->levels[l].nest->plan->stored, rlx_as_buffer(loaded)->data)))
         l--;
     return l;
 }

@@ -33,3 +33,12 @@ unsigned rlx_kernel_op_words(unsigned op)
         words += *p == 'j' ? 2 : 1;
     return words;
 }
+
+bool rlx_kernel_copies(enum rlx_kernel_elem dst, enum rlx_kernel_elem src)
+{
+    if (dst == RLX_ELEM_COUNT || src == RLX_ELEM_COUNT || src == RLX_ELEM_BOOL)
+        return false;
+    const rlx_kernel_elem_row *d = &rlx_kernel_elems[dst], *s = &rlx_kernel_elems[src];
+    bool wide = dst == RLX_ELEM_F32 || dst == RLX_ELEM_I32;
+    return dst == src || (wide && s->klass == d->klass && s->bytes < d->bytes);
+}

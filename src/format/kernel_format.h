@@ -44,6 +44,11 @@ enum rlx_kernel_reduce {
     RLX_KERNEL_REDUCE_MAX,
     RLX_KERNEL_REDUCE_COUNT
 };
+/* Bits of the number of CONTRACT. */
+enum {
+    RLX_KERNEL_EXACT = 1,        /* products are not rounded */
+    RLX_KERNEL_FROM_ZERO = 2     /* sums begin with +0, whatever is there */
+};
 /* Why a value instruction stopped. */
 enum rlx_kernel_trouble {
     RLX_TROUBLE_NONE, RLX_TROUBLE_DIVISION, RLX_TROUBLE_SHIFT, RLX_TROUBLE_EXPONENT
@@ -83,6 +88,9 @@ extern const rlx_kernel_elem_row rlx_kernel_elems[RLX_ELEM_COUNT];
 extern const rlx_kernel_op_row rlx_kernel_ops[RLX_K_COUNT];
 /* RLX_ELEM_COUNT: kernels do not compute with it. */
 enum rlx_kernel_elem rlx_kernel_elem_of(int32_t dtype);
+/* Can COPY and PACK make elements `dst` of elements `src`? They are alike, or of less bits and the same
+ * kind: narrow floats in float32, integers of 8 and 16 bits in int32. Bools are not copied so. */
+bool rlx_kernel_copies(enum rlx_kernel_elem dst, enum rlx_kernel_elem src);
 /* Words of an instruction, opcode included. */
 unsigned rlx_kernel_op_words(unsigned op);
 

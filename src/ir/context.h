@@ -52,6 +52,8 @@ struct relax_context {
     rlx_diags diags;
     rlx_diag *newest;                   /* what rlx_note adds to; NULL: it was muted or lost */
     const struct rlx_op_table *ops;     /* installed by op at creation; NULL: no operators */
+    /* installed by api likewise; NULL: the evaluator runs PrimFuncs */
+    const struct rlx_kernel_runner *kernels;
     rlx_room_state rooms[RLX_ROOM_COUNT];
     struct rlx_extensions *extensions;  /* what the host has added (extension.h); NULL: nothing */
     const rlx_node *small_ints[2][258]; /* int64 and int32 literals -1 .. 256 */

@@ -1,5 +1,5 @@
-/* iface.h: how operators and passes look to the rooms below them. The tables are in op and
- * transform. */
+/* iface.h: how operators, passes and kernels look to the rooms below them. The tables are in op,
+ * transform and api. */
 #ifndef RLX_IR_IFACE_H
 #define RLX_IR_IFACE_H
 
@@ -121,6 +121,17 @@ typedef struct rlx_op_table {
                             size_t num_args, const rlx_sinfo *const *sinfo_args,
                             size_t num_sinfo_args, const rlx_attr *given, rlx_place place);
 } rlx_op_table;
+
+/* ---- kernels ------------------------------------------------------------------------------ */
+struct rlx_tir_arg;    /* tir/tir.h */
+struct rlx_tir_limits;
+struct rlx_fault;
+/* What runs PrimFuncs of the compile side as kernels: rlx_tir_eval with the same bits, sooner. Work
+ * is measured in other steps, which take about as long. */
+typedef struct rlx_kernel_runner {
+    bool (*run)(rlx_context *ctx, const rlx_prim_func *f, const struct rlx_tir_arg *args,
+                size_t num_args, const struct rlx_tir_limits *limits, struct rlx_fault *why);
+} rlx_kernel_runner;
 
 /* Input of an inference rule. The call's arguments are leaves. */
 struct rlx_infer {

@@ -80,9 +80,17 @@ BOTH(8, uint64_t, uint64_t, v)
 #define NARROW(name, elem, text, code, bits, C, function, greatest, npy) \
     BOTH(elem, float, C, rlx_##function##_to_float(v))
 #include "base/dtype.def"
+BOTH(I8, int32_t, int8_t, v)
+BOTH(U8, int32_t, uint8_t, v)
+BOTH(I16, int32_t, int16_t, v)
+BOTH(U16, int32_t, uint16_t, v)
 
-/* Elements keep their bits; narrow floats may become float32 as well. Bools are brought to 0 and 1 as they are read, so
- * that they have no copies. */
+/* What rlx_kernel_copies says: elements keep their bits, narrow floats may become float32, small integers int32. */
+#define SMALL(table)                                      \
+    [RLX_ELEM_I32][RLX_ELEM_I8] = table##_I8,             \
+    [RLX_ELEM_I32][RLX_ELEM_U8] = table##_U8,             \
+    [RLX_ELEM_I32][RLX_ELEM_I16] = table##_I16,           \
+    [RLX_ELEM_I32][RLX_ELEM_U16] = table##_U16,
 #define SAME_1(table, name)
 #define SAME_8(table, name) [RLX_ELEM_##name][RLX_ELEM_##name] = table##_1,
 #define SAME_16(table, name) [RLX_ELEM_##name][RLX_ELEM_##name] = table##_2,
@@ -95,6 +103,7 @@ rlx_micro_copy_fn *const rlx_micro_copies[RLX_ELEM_COUNT][RLX_ELEM_COUNT] = {
     SAME_##bits(copy, elem)[RLX_ELEM_F32][RLX_ELEM_##elem] = copy_##elem,
 #define REAL(name, elem, text, code, bits, ...) SAME_##bits(copy, elem)
 #include "base/dtype.def"
+    SMALL(copy)
 };
 rlx_micro_pack_fn *const rlx_micro_packs[RLX_ELEM_COUNT][RLX_ELEM_COUNT] = {
 #define INTEGER(name, elem, text, code, bits, ...) SAME_##bits(pack, elem)
@@ -102,4 +111,5 @@ rlx_micro_pack_fn *const rlx_micro_packs[RLX_ELEM_COUNT][RLX_ELEM_COUNT] = {
     SAME_##bits(pack, elem)[RLX_ELEM_F32][RLX_ELEM_##elem] = pack_##elem,
 #define REAL(name, elem, text, code, bits, ...) SAME_##bits(pack, elem)
 #include "base/dtype.def"
+    SMALL(pack)
 };

@@ -3,15 +3,31 @@
 
 #include <string.h>
 
-static const rlx_micro_set baseline = {
-    .name = "baseline",
-    .contract = rlx_micro_contractions,
-    .reduce = rlx_micro_reductions,
-    .copy = rlx_micro_copies,
-    .pack = rlx_micro_packs,
-};
+/* The widest first. */
+static const rlx_micro_set *set_of_machine(int i)
+{
+#if defined(RLX_X86_SETS)
+    bool avx2 = RLX_CPU_HAS("avx2") && RLX_CPU_HAS("fma") && RLX_CPU_HAS("bmi2");
+    if (i == 0)
+        return avx2 && RLX_CPU_HAS("avx512f") && RLX_CPU_HAS("avx512vl") &&
+                       RLX_CPU_HAS("avx512bw") && RLX_CPU_HAS("avx512dq")
+                   ? &rlx_micro_avx512
+                   : NULL;
+    if (i == 1)
+        return avx2 ? &rlx_micro_avx2 : NULL;
+#elif defined(RLX_NEON_SET)
+    if (i == 0)
+        return &rlx_micro_neon;
+#endif
+    return i == 2 ? &rlx_micro_baseline : NULL;
+}
 
 const rlx_micro_set *rlx_micro_find(const char *name)
 {
-    return !name || strcmp(name, baseline.name) == 0 ? &baseline : NULL;
+    for (int i = 0; i < 3; i++) {
+        const rlx_micro_set *s = set_of_machine(i);
+        if (s && (!name || strcmp(name, s->name) == 0))
+            return s;
+    }
+    return NULL;
 }

@@ -4,11 +4,22 @@
 
 #include "micro/micro.h"
 
+#include "base/compiler.h"
+
+/* The sets of this architecture, one file each: set_*.c. Those that not every machine has are found while running. */
+#if defined(RLX_HAS_TARGETS)
+#define RLX_X86_SETS 1
+extern const rlx_micro_set rlx_micro_avx512, rlx_micro_avx2;
+#elif defined(__aarch64__)
+#define RLX_NEON_SET 1
+extern const rlx_micro_set rlx_micro_neon;
+#endif
+extern const rlx_micro_set rlx_micro_baseline;
+
 /* Plain C, for every machine: generic.c. [dst][src] */
 extern rlx_micro_copy_fn *const rlx_micro_copies[RLX_ELEM_COUNT][RLX_ELEM_COUNT];
 extern rlx_micro_pack_fn *const rlx_micro_packs[RLX_ELEM_COUNT][RLX_ELEM_COUNT];
-/* sum.c: [product not rounded], [enum rlx_kernel_reduce]; element type of the result. */
-extern rlx_micro_sum_fn *const rlx_micro_contractions[2][RLX_ELEM_COUNT];
+/* sum.c: [enum rlx_kernel_reduce]; element type of the result. */
 extern rlx_micro_sum_fn *const rlx_micro_reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUNT];
 
 #endif

@@ -80,11 +80,10 @@ static void score_block(attention *a)
                    *j = rlx_tir_spatial(t, "j", size(&a->k, 1));
     const rlx_prim *h = rlx_tir_reduce(t, "h", size(&a->q, 3));
     rlx_tir_init(t, a->score, RLX_TIR_LIST(b, n, i, j), rlx_tir_number(t, a->wide, 0));
-    const rlx_prim *x =
-        rlx_tir_mul(t, wide_load(a, &a->q, RLX_TIR_LIST(b, i, n, h)),
-                    wide_load(a, &a->k, RLX_TIR_LIST(b, j, shared_head(a, n, &a->k), h)));
-    rlx_tir_store(t, a->score, RLX_TIR_LIST(b, n, i, j),
-                  rlx_tir_add(t, rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j)), x));
+    const rlx_prim *q = wide_load(a, &a->q, RLX_TIR_LIST(b, i, n, h)),
+                   *k = wide_load(a, &a->k, RLX_TIR_LIST(b, j, shared_head(a, n, &a->k), h)),
+                   *sum = rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j));
+    rlx_tir_store(t, a->score, RLX_TIR_LIST(b, n, i, j), rlx_tir_multiply_add(t, sum, q, k));
     rlx_tir_end_block(t);
 }
 
@@ -156,10 +155,9 @@ static void product_block(attention *a)
     const rlx_prim *v = rlx_tir_spatial(t, "v", size(&a->v, 3));
     rlx_tir_init(t, a->sum, RLX_TIR_LIST(b, i, n, v), rlx_tir_number(t, a->wide, 0));
     const rlx_prim *p = rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j));
-    const rlx_prim *x =
-        rlx_tir_mul(t, p, wide_load(a, &a->v, RLX_TIR_LIST(b, j, shared_head(a, n, &a->v), v)));
-    rlx_tir_store(t, a->sum, RLX_TIR_LIST(b, i, n, v),
-                  rlx_tir_add(t, rlx_tir_load(t, a->sum, RLX_TIR_LIST(b, i, n, v)), x));
+    const rlx_prim *x = wide_load(a, &a->v, RLX_TIR_LIST(b, j, shared_head(a, n, &a->v), v)),
+                   *sum = rlx_tir_load(t, a->sum, RLX_TIR_LIST(b, i, n, v));
+    rlx_tir_store(t, a->sum, RLX_TIR_LIST(b, i, n, v), rlx_tir_multiply_add(t, sum, p, x));
     rlx_tir_end_block(t);
 }
 

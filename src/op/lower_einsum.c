@@ -90,9 +90,12 @@ static bool number_labels(einsum *s)
     return true;
 }
 
-static const rlx_prim *product(einsum *s, const rlx_lowering_list *index, rlx_dtype wide)
+/* What the sum is after one more product of all operands; the last one is multiplied and added. */
+static const rlx_prim *summed(einsum *s, const rlx_prim *old, const rlx_lowering_list *index,
+                              rlx_dtype wide)
 {
     rlx_tir *t = &s->b.t;
+    bool logical = rlx_dtype_is_bool(wide);
     const rlx_prim *p = NULL;
     for (size_t k = 0; k < s->e.count; k++) {
         rlx_lowering_list at = { .n = s->in[k].shape.sizes.n }, sizes = at;
@@ -101,9 +104,11 @@ static const rlx_prim *product(einsum *s, const rlx_lowering_list *index, rlx_dt
             sizes.at[i] = s->all.sizes.at[s->dims[k][i]];
         }
         const rlx_prim *x = rlx_tir_cast(t, wide, rlx_lowering_load(&s->b, &s->in[k], &at, &sizes));
-        p = !p ? x : rlx_dtype_is_bool(wide) ? rlx_tir_and(t, p, x) : rlx_tir_mul(t, p, x);
+        if (p && !logical && k + 1 == s->e.count)
+            return rlx_tir_multiply_add(t, old, p, x);
+        p = !p ? x : logical ? rlx_tir_and(t, p, x) : rlx_tir_mul(t, p, x);
     }
-    return p;
+    return logical ? rlx_tir_or(t, old, p) : rlx_tir_add(t, old, p);
 }
 
 static void sum_products(einsum *s)
@@ -121,9 +126,7 @@ static void sum_products(einsum *s)
     rlx_lowering_open_reduce(&s->b, "einsum", &s->all.sizes, reduced, &index);
     rlx_prim_list at = RLX_TIR_ITEMS(index.at, s->num_out);
     rlx_tir_init(t, sum, at, rlx_tir_number(t, wide, 0));
-    const rlx_prim *old = rlx_tir_load(t, sum, at), *x = product(s, &index, wide);
-    rlx_tir_store(t, sum, at,
-                  rlx_dtype_is_bool(wide) ? rlx_tir_or(t, old, x) : rlx_tir_add(t, old, x));
+    rlx_tir_store(t, sum, at, summed(s, rlx_tir_load(t, sum, at), &index, wide));
     rlx_tir_end_block(t);
     if (sum == s->out.buffer)
         return;

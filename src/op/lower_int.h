@@ -141,6 +141,40 @@ void rlx_lowering_require(rlx_lowering *b, const rlx_prim *cond, enum rlx_assert
 const rlx_prim *rlx_lowering_product(rlx_lowering *b, const rlx_lowering_list *sizes,
                                      const bool *which);
 
+/* The sum of the open block is made of 32 partial sums. */
+void rlx_lowering_partial_sums(rlx_lowering *b);
+
+/* ---- rows (lower_rows.c) */
+/* Work on the rows of a tensor, a tile of them at a time: what is opened between begin and end is inside of the loops
+ * over tiles. */
+typedef struct rlx_lowering_rows {
+    rlx_lowering *b;
+    rlx_lowering_list sizes;             /* of the tensor */
+    bool marked[RLX_LOW_RANK];           /* axes that are reduced */
+    bool outer[RLX_LOW_RANK];            /* axes that are loops around everything */
+    bool by_rows;                        /* the last axis is reduced: a row is contiguous */
+    bool open;                           /* there are loops around everything */
+    size_t tiled;                        /* axis that is cut into tiles, SIZE_MAX: none */
+    const rlx_prim *start, *most;        /* first row of this tile, most rows of one; NULL: one tile */
+    rlx_lowering_list index;             /* of the outer axes, at their places */
+    rlx_lowering_list inside;            /* sizes of the other axes */
+    bool inside_marked[RLX_LOW_RANK];
+} rlx_lowering_rows;
+void rlx_lowering_rows_begin(rlx_lowering_rows *r, rlx_lowering *b, const rlx_lowering_list *sizes,
+                             const bool *marked);
+void rlx_lowering_rows_end(rlx_lowering_rows *r);
+/* A temporary for a tile, or (kept) for one value of each row. */
+const rlx_buffer *rlx_lowering_rows_alloc(rlx_lowering_rows *r, const char *name, rlx_dtype dtype,
+                                          bool kept);
+/* Of an index inside: what is kept of it, and that of the tensor. */
+rlx_lowering_list rlx_lowering_rows_kept(const rlx_lowering_rows *r, const rlx_lowering_list *inside);
+rlx_lowering_list rlx_lowering_rows_whole(rlx_lowering_rows *r, const rlx_lowering_list *inside);
+/* Opens a block that reduces what is inside. Others: rlx_lowering_open with r->inside. */
+void rlx_lowering_rows_fold(rlx_lowering_rows *r, const char *name, rlx_lowering_list *inside);
+/* sum[kept] = sum of a temporary of the tile, or (whole) of a tensor. */
+void rlx_lowering_rows_sum(rlx_lowering_rows *r, const char *name, const rlx_buffer *sum,
+                           const rlx_buffer *of, bool whole);
+
 /* float32 for narrower floats, else the dtype itself. */
 rlx_dtype rlx_lowering_accumulator(rlx_dtype t);
 RLX_INLINE bool rlx_lowering_is_float(rlx_dtype t) { return rlx_dtype_is_float(t); }

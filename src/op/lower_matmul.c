@@ -1,6 +1,7 @@
 /* lower_matmul.c: out[b, i, j] = sum over k of x1[b, i, k] * x2[b, k, j].
  *
- * Loop order b, i, k, j: stores run along j, each step adds one scalar times one row of x2.
+ * Loop order b, i, k, j: stores run along j, each step adds one scalar times one row of x2,
+ * the product of floats not rounded (T.fma).
  * Operands of rank 1 lack i or j. The summed sizes are one variable for both operands, so the
  * kernel's call checks that they agree.
  */
@@ -115,10 +116,10 @@ static void multiply(product *p, const rlx_buffer *target, rlx_dtype to)
     if (j)
         at.at[at.n++] = j;
     rlx_tir_init(t, target, rlx_lowering_items(&at), rlx_tir_number(t, to, 0));
-    const rlx_prim *one =
-        rlx_tir_mul(t, element(p, &p->x, &batch, i, k, to), element(p, &p->y, &batch, k, j, to));
-    rlx_tir_store(t, target, rlx_lowering_items(&at),
-                  rlx_tir_add(t, rlx_tir_load(t, target, rlx_lowering_items(&at)), one));
+    const rlx_prim *a = element(p, &p->x, &batch, i, k, to),
+                   *b = element(p, &p->y, &batch, k, j, to),
+                   *sum = rlx_tir_load(t, target, rlx_lowering_items(&at));
+    rlx_tir_store(t, target, rlx_lowering_items(&at), rlx_tir_multiply_add(t, sum, a, b));
     rlx_tir_end_block(t);
 }
 

@@ -2,7 +2,8 @@
  *
  * The statistics run over a view of data: its sizes, for group_norm with the channel axis cut
  * in two (group, channel in the group). Two passes: the mean, then the mean of squared
- * distances from it. Narrow floats in float32.
+ * distances from it. Narrow floats in float32. All of it row by row (lower_rows.c): the
+ * distances of a row and their squares are temporaries.
  */
 /* built for size */
 #include "op/lower_int.h"
@@ -13,11 +14,15 @@ typedef struct norm {
     rlx_dtype wide;
     rlx_lowering_list view;             /* loops of the statistics */
     bool marked[RLX_LOW_RANK + 1];      /* which of them are reduced */
+    rlx_lowering_rows rows;
     /* axis of the groups in the view, SIZE_MAX: no axis is cut */
     size_t cut;
     const rlx_prim *per_group;
     /* one value for each place that is kept; mean NULL: taken as 0 */
     const rlx_buffer *mean, *spread;
+    bool given;                         /* these are of the whole tensor, not of a tile */
+    /* of a tile: x in the wide dtype, its distances from the mean; NULL: as loaded */
+    const rlx_buffer *widened, *centred;
     const rlx_prim *epsilon;
 } norm;
 
@@ -46,11 +51,40 @@ static rlx_lowering_list kept(const norm *n, const rlx_lowering_list *view)
     return k;
 }
 
-static const rlx_prim *element(norm *n, const rlx_lowering_list *view)
+static const rlx_prim *load(norm *n, const rlx_buffer *b, const rlx_lowering_list *at)
 {
-    rlx_lowering_list at = data_index(n, view);
-    return rlx_tir_cast(&n->b.t, n->wide,
-                        rlx_tir_load(&n->b.t, n->x.buffer, rlx_lowering_items(&at)));
+    return rlx_tir_load(&n->b.t, b, rlx_lowering_items(at));
+}
+
+static void store(norm *n, const rlx_buffer *b, const rlx_lowering_list *at, const rlx_prim *value)
+{
+    rlx_tir_store(&n->b.t, b, rlx_lowering_items(at), value);
+}
+
+/* x in the wide dtype */
+static const rlx_prim *element(norm *n, const rlx_lowering_list *inside)
+{
+    if (n->widened)
+        return load(n, n->widened, inside);
+    rlx_lowering_list view = rlx_lowering_rows_whole(&n->rows, inside), at = data_index(n, &view);
+    return rlx_tir_cast(&n->b.t, n->wide, load(n, n->x.buffer, &at));
+}
+
+/* A statistic of the row. */
+static const rlx_prim *of_row(norm *n, const rlx_buffer *b, const rlx_lowering_list *inside)
+{
+    rlx_lowering_list view = rlx_lowering_rows_whole(&n->rows, inside), at = kept(n, &view);
+    if (!n->given)
+        at = rlx_lowering_rows_kept(&n->rows, inside);
+    return load(n, b, &at);
+}
+
+static const rlx_prim *distance(norm *n, const rlx_lowering_list *inside)
+{
+    const rlx_prim *x = n->centred ? load(n, n->centred, inside) : element(n, inside);
+    return n->centred || !n->mean
+               ? x
+               : rlx_tir_sub(&n->b.t, x, of_row(n, n->mean, inside));
 }
 
 static const rlx_prim *count_of(norm *n)
@@ -58,40 +92,80 @@ static const rlx_prim *count_of(norm *n)
     return rlx_tir_cast(&n->b.t, n->wide, rlx_lowering_product(&n->b, &n->view, n->marked));
 }
 
-/* target[kept] = sum of x, or of squares of x - mean, divided by the count */
+/* sum[row] += x, or the square of its distance from the mean */
+static void sum_block(norm *n, const char *name, const rlx_buffer *sum, bool squares)
+{
+    rlx_tir *t = &n->b.t;
+    rlx_lowering_list index;
+    rlx_lowering_rows_fold(&n->rows, name, &index);
+    rlx_lowering_list at = rlx_lowering_rows_kept(&n->rows, &index);
+    if (n->rows.by_rows)
+        rlx_lowering_partial_sums(&n->b);
+    rlx_tir_init(t, sum, rlx_lowering_items(&at), rlx_tir_number(t, n->wide, 0));
+    const rlx_prim *x = squares ? distance(n, &index) : element(n, &index);
+    x = squares ? rlx_tir_mul(t, x, x) : x;
+    store(n, sum, &at, rlx_tir_add(t, load(n, sum, &at), x));
+    rlx_tir_end_block(t);
+}
+
+/* A tile in the wide dtype. */
+static void widen(norm *n)
+{
+    rlx_lowering_list index;
+    const rlx_buffer *wide = rlx_lowering_rows_alloc(&n->rows, "wide", n->wide, false);
+    rlx_lowering_open(&n->b, "wide", &n->rows.inside, &index);
+    store(n, wide, &index, element(n, &index));
+    rlx_tir_end_block(&n->b.t);
+    n->widened = wide;
+}
+
+/* The distances from the mean, and their squares, in one go; the squares. */
+static const rlx_buffer *centre(norm *n)
+{
+    rlx_tir *t = &n->b.t;
+    rlx_lowering_list index;
+    const rlx_buffer *squares = rlx_lowering_rows_alloc(&n->rows, "squares", n->wide, false),
+                     *centred = n->mean ? rlx_lowering_rows_alloc(&n->rows, "centred", n->wide, false)
+                                        : NULL;
+    rlx_lowering_open(&n->b, "centre", &n->rows.inside, &index);
+    const rlx_prim *d = rlx_tir_let(t, "d", distance(n, &index));
+    if (centred)
+        store(n, centred, &index, d);
+    store(n, squares, &index, rlx_tir_mul(t, d, d));
+    rlx_tir_end_block(t);
+    n->centred = centred;
+    return squares;
+}
+
+/* average[row] = sum of x, or of squares of distances from the mean, divided by the count */
 static const rlx_buffer *statistic(norm *n, const char *name, bool squares)
 {
     rlx_tir *t = &n->b.t;
-    rlx_lowering_list index, sizes = kept(n, &n->view);
-    const rlx_buffer *sum = rlx_tir_alloc(t, name, n->wide, rlx_lowering_items(&sizes));
-    const rlx_buffer *average = rlx_tir_alloc(t, name, n->wide, rlx_lowering_items(&sizes));
-    rlx_lowering_open_reduce(&n->b, name, &n->view, n->marked, &index);
-    rlx_lowering_list at = kept(n, &index);
-    rlx_tir_init(t, sum, rlx_lowering_items(&at), rlx_tir_number(t, n->wide, 0));
-    const rlx_prim *x = element(n, &index);
-    if (squares && n->mean)
-        x = rlx_tir_sub(t, x, rlx_tir_load(t, n->mean, rlx_lowering_items(&at)));
-    x = squares ? rlx_tir_mul(t, x, x) : x;
-    rlx_tir_store(t, sum, rlx_lowering_items(&at),
-                  rlx_tir_add(t, rlx_tir_load(t, sum, rlx_lowering_items(&at)), x));
-    rlx_tir_end_block(t);
+    rlx_lowering_list index, sizes = rlx_lowering_rows_kept(&n->rows, &n->rows.inside);
+    const rlx_buffer *sum = rlx_lowering_rows_alloc(&n->rows, name, n->wide, true);
+    const rlx_buffer *average = rlx_lowering_rows_alloc(&n->rows, name, n->wide, true);
+    if (n->rows.by_rows && squares)
+        rlx_lowering_rows_sum(&n->rows, name, sum, centre(n), false);
+    else
+        sum_block(n, name, sum, squares);
     rlx_lowering_open(&n->b, "average", &sizes, &index);
-    rlx_tir_store(t, average, rlx_lowering_items(&index),
-                  rlx_tir_div(t, rlx_tir_load(t, sum, rlx_lowering_items(&index)), count_of(n)));
+    store(n, average, &index, rlx_tir_div(t, load(n, sum, &index), count_of(n)));
     rlx_tir_end_block(t);
     return average;
 }
 
-/* factor[kept] = 1 / sqrt(spread + epsilon): once for each place, not for each element */
+/* factor[row] = 1 / sqrt(spread + epsilon): once for each row, not for each element */
 static void invert_spread(norm *n)
 {
     rlx_tir *t = &n->b.t;
-    rlx_lowering_list index, sizes = kept(n, &n->view);
-    const rlx_buffer *factor = rlx_tir_alloc(t, "factor", n->wide, rlx_lowering_items(&sizes));
+    rlx_lowering_list index,
+        sizes = n->given ? kept(n, &n->view) : rlx_lowering_rows_kept(&n->rows, &n->rows.inside);
+    const rlx_buffer *factor = n->given
+                                   ? rlx_tir_alloc(t, "factor", n->wide, rlx_lowering_items(&sizes))
+                                   : rlx_lowering_rows_alloc(&n->rows, "factor", n->wide, true);
     rlx_lowering_open(&n->b, "factor", &sizes, &index);
-    const rlx_prim *v =
-        rlx_tir_add(t, rlx_tir_load(t, n->spread, rlx_lowering_items(&index)), n->epsilon);
-    rlx_tir_store(t, factor, rlx_lowering_items(&index), rlx_tir_call1(t, "rsqrt", v));
+    const rlx_prim *v = rlx_tir_add(t, load(n, n->spread, &index), n->epsilon);
+    store(n, factor, &index, rlx_tir_call1(t, "rsqrt", v));
     rlx_tir_end_block(t);
     n->spread = factor;
 }
@@ -114,19 +188,29 @@ static const rlx_prim *weight_at(norm *n, const weight *w, const rlx_lowering_li
 static void normalise(norm *n, const weight *gamma, const weight *beta)
 {
     rlx_tir *t = &n->b.t;
-    rlx_lowering_list view;
-    rlx_lowering_open(&n->b, n->b.l->name.data, &n->view, &view);
-    rlx_lowering_list at = kept(n, &view), index = data_index(n, &view);
-    const rlx_prim *v = element(n, &view);
-    if (n->mean)
-        v = rlx_tir_sub(t, v, rlx_tir_load(t, n->mean, rlx_lowering_items(&at)));
-    v = rlx_tir_mul(t, v, rlx_tir_load(t, n->spread, rlx_lowering_items(&at)));
+    rlx_lowering_list inside;
+    rlx_lowering_open(&n->b, n->b.l->name.data, &n->rows.inside, &inside);
+    rlx_lowering_list view = rlx_lowering_rows_whole(&n->rows, &inside), index = data_index(n, &view);
+    const rlx_prim *v = rlx_tir_mul(t, distance(n, &inside), of_row(n, n->spread, &inside));
     if (gamma)
         v = rlx_tir_mul(t, v, weight_at(n, gamma, &index));
     if (beta)
         v = rlx_tir_add(t, v, weight_at(n, beta, &index));
-    rlx_tir_store(t, n->out.buffer, rlx_lowering_items(&index), v);
+    store(n, n->out.buffer, &index, v);
     rlx_tir_end_block(t);
+}
+
+/* Everything, row by row. */
+static void norm_rows(norm *n, bool centred, const weight *gamma, const weight *beta)
+{
+    rlx_lowering_rows_begin(&n->rows, &n->b, &n->view, n->marked);
+    if (n->rows.by_rows && n->x.dtype != n->wide)
+        widen(n);
+    n->mean = centred ? statistic(n, "mean", false) : NULL;
+    n->spread = statistic(n, "spread", true);
+    invert_spread(n);
+    normalise(n, gamma, beta);
+    rlx_lowering_rows_end(&n->rows);
 }
 
 static bool begin(norm *n, rlx_lower_request *l)
@@ -197,10 +281,7 @@ const rlx_prim_func *rlx_lower_norm(rlx_lower_request *l)
     }
     if (!rlx_lowering_output(&n.b, &n.x.shape, &n.out))
         return rlx_lowering_end(&n.b);
-    n.mean = rms ? NULL : statistic(&n, "mean", false);
-    n.spread = statistic(&n, "spread", true);
-    invert_spread(&n);
-    normalise(&n, scale ? &w[0] : NULL, center ? &w[1] : NULL);
+    norm_rows(&n, !rms, scale ? &w[0] : NULL, center ? &w[1] : NULL);
     return rlx_lowering_end(&n.b);
 }
 
@@ -249,10 +330,7 @@ const rlx_prim_func *rlx_lower_group_norm(rlx_lower_request *l)
     }
     if (!rlx_lowering_output(&n.b, &n.x.shape, &n.out))
         return rlx_lowering_end(&n.b);
-    n.mean = statistic(&n, "mean", false);
-    n.spread = statistic(&n, "spread", true);
-    invert_spread(&n);
-    normalise(&n, rlx_attr_as_bool(rlx_lowering_attr(l, 5), true) ? &w[0] : NULL,
+    norm_rows(&n, true, rlx_attr_as_bool(rlx_lowering_attr(l, 5), true) ? &w[0] : NULL,
               rlx_attr_as_bool(rlx_lowering_attr(l, 4), true) ? &w[1] : NULL);
     return rlx_lowering_end(&n.b);
 }
@@ -274,21 +352,31 @@ static const rlx_buffer *widened(norm *n, const char *name, const rlx_lowering_t
     return wide;
 }
 
+/* Index of a channel's values for an index of the rows kept inside: none where channels are loops around. */
+static rlx_lowering_list channel_index(const norm *n, size_t channel, const rlx_lowering_list *inside)
+{
+    return n->rows.outer[channel]
+               ? (rlx_lowering_list){ .at = { n->rows.index.at[channel] }, .n = 1 }
+               : *inside;
+}
+
 /* out = (1 - momentum) * given + momentum * batch, or the given statistic */
-static void give_moved(norm *n, const rlx_lowering_tensor *given, const rlx_buffer *batch,
-                       double momentum, const rlx_lowering_tensor *out)
+static void give_moved(norm *n, size_t channel, const rlx_lowering_tensor *given,
+                       const rlx_buffer *batch, double momentum, const rlx_lowering_tensor *out)
 {
     rlx_tir *t = &n->b.t;
-    rlx_lowering_list index;
-    rlx_lowering_open(&n->b, "moved", &given->shape.sizes, &index);
-    const rlx_prim *v = rlx_tir_load(t, given->buffer, rlx_lowering_items(&index));
+    rlx_lowering_list index, sizes = given->shape.sizes;
+    if (batch)
+        sizes = rlx_lowering_rows_kept(&n->rows, &n->rows.inside);
+    rlx_lowering_open(&n->b, "moved", &sizes, &index);
+    rlx_lowering_list at = batch ? channel_index(n, channel, &index) : index;
+    const rlx_prim *v = load(n, given->buffer, &at);
     if (batch) {
         v = rlx_tir_mul(t, rlx_tir_cast(t, n->wide, v), rlx_tir_number(t, n->wide, 1 - momentum));
-        v = rlx_tir_add(t, v,
-                        rlx_tir_mul(t, rlx_tir_load(t, batch, rlx_lowering_items(&index)),
-                                    rlx_tir_number(t, n->wide, momentum)));
+        v = rlx_tir_add(
+            t, v, rlx_tir_mul(t, load(n, batch, &index), rlx_tir_number(t, n->wide, momentum)));
     }
-    rlx_tir_store(t, out->buffer, rlx_lowering_items(&index), v);
+    store(n, out->buffer, &at, v);
     rlx_tir_end_block(t);
 }
 
@@ -322,13 +410,29 @@ const rlx_prim_func *rlx_lower_batch_norm(rlx_lower_request *l)
     if (!rlx_lowering_outputs(&n.b, shapes, out, 3))
         return rlx_lowering_end(&n.b);
     n.out = out[0];
-    n.mean = training ? statistic(&n, "mean", false) : widened(&n, "mean", &w[2].t);
-    n.spread = training ? statistic(&n, "spread", true) : widened(&n, "spread", &w[3].t);
-    give_moved(&n, &w[2].t, training ? n.mean : NULL, momentum, &out[1]);
-    give_moved(&n, &w[3].t, training ? n.spread : NULL, momentum, &out[2]);
-    invert_spread(&n);
+    n.given = !training;
+    if (n.given) {
+        n.mean = widened(&n, "mean", &w[2].t);
+        n.spread = widened(&n, "spread", &w[3].t);
+        invert_spread(&n);
+    }
+    rlx_lowering_rows_begin(&n.rows, &n.b, &n.view, n.marked);
+    if (training) {
+        if (n.rows.by_rows && n.x.dtype != n.wide)
+            widen(&n);
+        n.mean = statistic(&n, "mean", false);
+        n.spread = statistic(&n, "spread", true);
+        give_moved(&n, channel, &w[2].t, n.mean, momentum, &out[1]);
+        give_moved(&n, channel, &w[3].t, n.spread, momentum, &out[2]);
+        invert_spread(&n);
+    }
     normalise(&n, rlx_attr_as_bool(rlx_lowering_attr(l, 3), true) ? &w[0] : NULL,
               rlx_attr_as_bool(rlx_lowering_attr(l, 2), true) ? &w[1] : NULL);
+    rlx_lowering_rows_end(&n.rows);
+    if (n.given) {
+        give_moved(&n, channel, &w[2].t, NULL, momentum, &out[1]);
+        give_moved(&n, channel, &w[3].t, NULL, momentum, &out[2]);
+    }
     return rlx_lowering_end(&n.b);
 }
 

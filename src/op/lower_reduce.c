@@ -348,88 +348,127 @@ const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower_request *l)
 
 /* ---- softmax -------------------------------------------------------------------------------- */
 
-/* out = exp(x - max) / sum, or, without `shifted`, x - max - log(sum): a row of -inf only gives
- * NaN, as -inf - -inf does. */
-static void normalise(reduction *r, rlx_dtype t, const rlx_buffer *greatest,
-                      const rlx_buffer *shifted, const rlx_buffer *sum)
+/* exp(x - max) / sum, or x - max - log(sum): a row of -inf only gives NaN, as -inf - -inf does. */
+typedef struct softmax {
+    rlx_lowering b;
+    rlx_lowering_tensor x, out;
+    rlx_lowering_rows r;
+    rlx_dtype wide;
+    bool logarithm;
+    const rlx_buffer *widened, *top, *raised, *sum; /* widened NULL: x as it is */
+    bool in_place;                                  /* raised is the result */
+} softmax;
+
+static const rlx_prim *softmax_element(softmax *s, const rlx_lowering_list *inside)
 {
-    rlx_tir *k = &r->b.t;
-    rlx_lowering_list index;
-    rlx_lowering_open(&r->b, r->b.l->name.data, &r->x.shape.sizes, &index);
-    rlx_lowering_list at = kept_index(r, &index);
-    const rlx_prim *total = rlx_tir_load(k, sum, rlx_lowering_items(&at)), *v;
-    if (!shifted) {
-        v = rlx_tir_sub(k, element(r, &index, t),
-                        rlx_tir_load(k, greatest, rlx_lowering_items(&at)));
-        v = rlx_tir_sub(k, v, rlx_tir_call1(k, "log", total));
-    } else {
-        v = rlx_tir_div(k, rlx_tir_load(k, shifted, rlx_lowering_items(&index)), total);
-    }
-    rlx_tir_store(k, r->out.buffer, rlx_lowering_items(&index), v);
-    rlx_tir_end_block(k);
+    rlx_lowering_list at = s->widened ? *inside : rlx_lowering_rows_whole(&s->r, inside);
+    return rlx_tir_load(&s->b.t, s->widened ? s->widened : s->x.buffer, rlx_lowering_items(&at));
 }
 
-static const rlx_prim *raised(reduction *r, const rlx_lowering_list *index, rlx_dtype t,
-                              const rlx_buffer *greatest)
+static const rlx_prim *softmax_kept(softmax *s, const rlx_buffer *of, const rlx_lowering_list *inside)
 {
-    rlx_lowering_list at = kept_index(r, index);
-    return rlx_tir_call1(&r->b.t, "exp",
-                         rlx_tir_sub(&r->b.t, element(r, index, t),
-                                     rlx_tir_load(&r->b.t, greatest, rlx_lowering_items(&at))));
+    rlx_lowering_list at = rlx_lowering_rows_kept(&s->r, inside);
+    return rlx_tir_load(&s->b.t, of, rlx_lowering_items(&at));
 }
 
-/* exp(x - max) once per element, kept for the division. */
-static void raise_block(reduction *r, rlx_dtype t, const rlx_buffer *greatest,
-                        const rlx_buffer *shifted)
+static void softmax_widen(softmax *s)
 {
+    rlx_tir *t = &s->b.t;
     rlx_lowering_list index;
-    rlx_lowering_open(&r->b, "exp", &r->x.shape.sizes, &index);
-    rlx_tir_store(&r->b.t, shifted, rlx_lowering_items(&index), raised(r, &index, t, greatest));
-    rlx_tir_end_block(&r->b.t);
+    s->widened = rlx_lowering_rows_alloc(&s->r, "wide", s->wide, false);
+    rlx_lowering_open(&s->b, "wide", &s->r.inside, &index);
+    rlx_lowering_list from = rlx_lowering_rows_whole(&s->r, &index);
+    rlx_tir_store(
+        t, s->widened, rlx_lowering_items(&index),
+        rlx_tir_cast(t, s->wide, rlx_tir_load(t, s->x.buffer, rlx_lowering_items(&from))));
+    rlx_tir_end_block(t);
 }
 
-static void sum_block(reduction *r, rlx_dtype t, const rlx_buffer *greatest,
-                      const rlx_buffer *shifted, const rlx_buffer *sum)
+static void softmax_top(softmax *s)
 {
-    rlx_tir *k = &r->b.t;
+    rlx_tir *t = &s->b.t;
     rlx_lowering_list index;
-    rlx_lowering_open_reduce(&r->b, "sum", &r->x.shape.sizes, r->marked, &index);
-    rlx_lowering_list at = kept_index(r, &index);
-    rlx_tir_init(k, sum, rlx_lowering_items(&at), rlx_tir_number(k, t, 0));
-    const rlx_prim *e = shifted ? rlx_tir_load(k, shifted, rlx_lowering_items(&index))
-                                : raised(r, &index, t, greatest);
-    rlx_tir_store(k, sum, rlx_lowering_items(&at),
-                  rlx_tir_add(k, rlx_tir_load(k, sum, rlx_lowering_items(&at)), e));
-    rlx_tir_end_block(k);
+    rlx_lowering_rows_fold(&s->r, "max", &index);
+    rlx_lowering_list at = rlx_lowering_rows_kept(&s->r, &index);
+    rlx_tir_init(t, s->top, rlx_lowering_items(&at), rlx_tir_infinity(t, s->wide, true));
+    rlx_tir_store(t, s->top, rlx_lowering_items(&at),
+                  rlx_tir_max(t, rlx_tir_load(t, s->top, rlx_lowering_items(&at)),
+                              softmax_element(s, &index)));
+    rlx_tir_end_block(t);
+}
+
+/* exp(x - max) once for each element */
+static void softmax_raise(softmax *s)
+{
+    rlx_tir *t = &s->b.t;
+    rlx_lowering_list index;
+    rlx_lowering_open(&s->b, "exp", &s->r.inside, &index);
+    rlx_lowering_list at = s->in_place ? rlx_lowering_rows_whole(&s->r, &index) : index;
+    const rlx_prim *v =
+        rlx_tir_sub(t, softmax_element(s, &index), softmax_kept(s, s->top, &index));
+    rlx_tir_store(t, s->raised, rlx_lowering_items(&at), rlx_tir_call1(t, "exp", v));
+    rlx_tir_end_block(t);
+}
+
+static void softmax_logarithm(softmax *s)
+{
+    rlx_tir *t = &s->b.t;
+    rlx_lowering_list index, kept = rlx_lowering_rows_kept(&s->r, &s->r.inside);
+    const rlx_buffer *log = rlx_lowering_rows_alloc(&s->r, "log", s->wide, true);
+    rlx_lowering_open(&s->b, "log", &kept, &index);
+    rlx_tir_store(
+        t, log, rlx_lowering_items(&index),
+        rlx_tir_call1(t, "log", rlx_tir_load(t, s->sum, rlx_lowering_items(&index))));
+    rlx_tir_end_block(t);
+    s->sum = log;
+}
+
+static void softmax_give(softmax *s)
+{
+    rlx_tir *t = &s->b.t;
+    rlx_lowering_list index;
+    rlx_lowering_open(&s->b, s->b.l->name.data, &s->r.inside, &index);
+    rlx_lowering_list whole = rlx_lowering_rows_whole(&s->r, &index);
+    const rlx_prim *sum = softmax_kept(s, s->sum, &index), *v;
+    if (s->logarithm)
+        v = rlx_tir_sub(
+            t, rlx_tir_sub(t, softmax_element(s, &index), softmax_kept(s, s->top, &index)), sum);
+    else
+        v = rlx_tir_div(t, rlx_tir_load(t, s->raised, rlx_lowering_items(s->in_place ? &whole : &index)),
+                        sum);
+    rlx_tir_store(t, s->out.buffer, rlx_lowering_items(&whole), v);
+    rlx_tir_end_block(t);
 }
 
 static const rlx_prim_func *lower_softmax(rlx_lower_request *l, bool logarithm)
 {
-    reduction r;
-    rlx_lowering_shape shape;
-    memset(&r, 0, sizeof r);
-    rlx_lowering_begin(&r.b, l);
-    if (!rlx_lowering_input(&r.b, 0, &r.x) ||
-        !mark_axes(&r.b, rlx_lowering_attr(l, 0), r.x.shape.sizes.n, r.marked) ||
-        !rlx_lowering_output(&r.b, &r.x.shape, &r.out))
-        return rlx_lowering_end(&r.b);
-    if (!rlx_lowering_is_float(r.x.dtype)) {
-        rlx_lowering_give_up(&r.b, "the operator does not compute with this dtype");
-        return rlx_lowering_end(&r.b);
+    softmax s = { .logarithm = logarithm };
+    bool marked[RLX_LOW_RANK];
+    rlx_lowering_begin(&s.b, l);
+    if (!rlx_lowering_input(&s.b, 0, &s.x) ||
+        !mark_axes(&s.b, rlx_lowering_attr(l, 0), s.x.shape.sizes.n, marked) ||
+        !rlx_lowering_output(&s.b, &s.x.shape, &s.out))
+        return rlx_lowering_end(&s.b);
+    if (!rlx_lowering_is_float(s.x.dtype)) {
+        rlx_lowering_give_up(&s.b, "the operator does not compute with this dtype");
+        return rlx_lowering_end(&s.b);
     }
-    reduced_shape(&r, &shape);
-    rlx_dtype t = rlx_lowering_accumulator(r.x.dtype);
-    const rlx_buffer *greatest = rlx_tir_alloc(&r.b.t, "greatest", t, rlx_lowering_items(&r.kept));
-    const rlx_buffer *sum = rlx_tir_alloc(&r.b.t, "sum", t, rlx_lowering_items(&r.kept)),
-                     *shifted = NULL;
-    if (!logarithm)
-        shifted = rlx_tir_alloc(&r.b.t, "shifted", t, rlx_lowering_items(&r.x.shape.sizes));
-    fold_block(&r, "max", greatest, false, t, start_value(&r.b.t, RLX_FOLD_MAX, t), fold_max);
-    if (shifted)
-        raise_block(&r, t, greatest, shifted);
-    sum_block(&r, t, greatest, shifted, sum);
-    normalise(&r, t, greatest, shifted, sum);
-    return rlx_lowering_end(&r.b);
+    s.wide = rlx_lowering_accumulator(s.x.dtype);
+    s.in_place = !logarithm && s.out.dtype == s.wide;
+    rlx_lowering_rows_begin(&s.r, &s.b, &s.x.shape.sizes, marked);
+    s.top = rlx_lowering_rows_alloc(&s.r, "top", s.wide, true);
+    s.sum = rlx_lowering_rows_alloc(&s.r, "sum", s.wide, true);
+    s.raised = s.in_place ? s.out.buffer : rlx_lowering_rows_alloc(&s.r, "raised", s.wide, false);
+    if (s.x.dtype != s.wide)
+        softmax_widen(&s);
+    softmax_top(&s);
+    softmax_raise(&s);
+    rlx_lowering_rows_sum(&s.r, "sum", s.sum, s.raised, s.in_place);
+    if (logarithm)
+        softmax_logarithm(&s);
+    softmax_give(&s);
+    rlx_lowering_rows_end(&s.r);
+    return rlx_lowering_end(&s.b);
 }
 
 const rlx_prim_func *rlx_lower_softmax(rlx_lower_request *l)

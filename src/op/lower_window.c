@@ -250,7 +250,7 @@ static const rlx_prim *convolve(window *w, const rlx_prim *so_far, const rlx_pri
     rlx_lowering_list at = placed(w, &w->w, index);
     const rlx_prim *weight =
         rlx_tir_cast(t, w->wide, rlx_tir_load(t, w->w.t.buffer, rlx_lowering_items(&at)));
-    return plus(w, so_far, rlx_tir_mul(t, element(w, o[0], channel, o + 2, k), weight));
+    return rlx_tir_multiply_add(t, so_far, element(w, o[0], channel, o + 2, k), weight);
 }
 
 static void read_lists(window *w, const rlx_attr *strides, const rlx_attr *padding,

@@ -234,6 +234,17 @@ static bool run_in_pieces(rlx_kernel_run *r, rlx_micro_sum_fn *f, const rlx_micr
     return true;
 }
 
+static void clear(const rlx_micro_sum *s, size_t bytes)
+{
+    for (int64_t i = 0; i < s->rows; i++) {
+        char *row = (char *)s->acc + i * s->acc_i * (int64_t)bytes;
+        for (int64_t j = 0; j < s->columns && s->acc_j != 1; j++)
+            memset(row + j * s->acc_j * (int64_t)bytes, 0, bytes);
+        if (s->acc_j == 1)
+            memset(row, 0, (size_t)s->columns * bytes);
+    }
+}
+
 /* What; buffer, offset and strides of acc, a and (contract) b; extents. */
 static bool run_sum(rlx_kernel_run *r, const int64_t *x, bool contract)
 {
@@ -260,8 +271,12 @@ static bool run_sum(rlx_kernel_run *r, const int64_t *x, bool contract)
         s.b_i = b[2], s.b_j = b[3], s.b_k = b[4];
     }
     enum rlx_kernel_elem e = elem_of(r, acc[0]);
-    return run_in_pieces(r, contract ? r->micro->contract[x[0]][e] : r->micro->reduce[x[0]][e], &s,
-                         r->k->buffers[acc[0]].bytes);
+    size_t bytes = r->k->buffers[acc[0]].bytes;
+    if (contract && x[0] & RLX_KERNEL_FROM_ZERO)
+        clear(&s, bytes);
+    return run_in_pieces(
+        r, contract ? r->micro->contract[x[0] & RLX_KERNEL_EXACT][e] : r->micro->reduce[x[0]][e],
+        &s, bytes);
 }
 
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, const int64_t *x)

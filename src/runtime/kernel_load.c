@@ -371,7 +371,8 @@ static bool check_rest(loading *l, instruction *in)
         break;
     case RLX_K_BROADCAST: ok = in->wide == 1; break;
     case RLX_K_CONTRACT:
-        ok = operand(l, in, 'n') < 2 && rlx_micro_find(NULL)->contract[operand(l, in, 'n')][in->elem];
+        ok = operand(l, in, 'n') <= (RLX_KERNEL_EXACT | RLX_KERNEL_FROM_ZERO) &&
+             rlx_micro_find(NULL)->contract[operand(l, in, 'n') & RLX_KERNEL_EXACT][in->elem];
         break;
     case RLX_K_PACK:
         ok = (operand(l, in, 'n') == RLX_PANEL_COLUMNS || operand(l, in, 'n') == RLX_PANEL_ROWS) &&

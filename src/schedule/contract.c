@@ -23,7 +23,8 @@
 enum {
     DEPTH_TILE = 512, COLUMN_TILE = 128, ROW_TILE = 128, PACKED_ROWS = 1024,
     COLUMN_PANEL = 32, ROW_PANEL = 8,
-    FEW_ROWS = 4,           /* that many read B in place */
+    FEW_ROWS = 16,          /* that many read B in place */
+    SMALL_BYTES = 16384,    /* so much of B is near wherever it lies */
     MAX_DEPTH = 3
 };
 
@@ -45,6 +46,7 @@ typedef struct tiling {
     rlx_place place;
     const rlx_plan_access *acc;
     const rlx_buffer *acc_buffer;
+    const rlx_prim *start;           /* what C begins with in each tile; NULL: it is there */
     side row, column;
     digits depth;
     bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */
@@ -73,7 +75,7 @@ static const rlx_prim *extent_of(const tiling *t, int loop) { return t->plan->lo
 static int last(const digits *d) { return d->at[d->count - 1]; }
 
 static bool knows_all(const void *user, const rlx_prim *var) { return true; }
-static const rlx_plan_scope everywhere = { .knows = knows_all };
+static const rlx_plan_scope everywhere = { .knows = knows_all, .widens = true };
 
 /* ---- which indices are in range ------------------------------------------------------------- */
 
@@ -436,7 +438,14 @@ static const rlx_prim *read(const tiling *t, const side *s, const depth_tile *d,
     return load_in(t, s->access, s->buffer, groups, 2);
 }
 
-/* for i, j, k: C[..] = C[..] + a * b, with or without a rounding of the product as it was written */
+static const rlx_stmt *both(const tiling *t, const rlx_stmt *first, const rlx_stmt *second)
+{
+    const rlx_stmt *parts[2] = { first, second };
+    return first && second ? rlx_seq_stmt_new(t->ctx, parts, 2, t->place) : NULL;
+}
+
+/* for i, j: C[..] = start, where it has one;
+ * for i, j, k: C[..] = C[..] + a * b, with or without a rounding of the product as it was written */
 static const rlx_stmt *innermost(const tiling *t, const depth_tile *d, const lane_tile *rows,
                                  const rlx_prim *row_panel, const lane_tile *columns,
                                  const rlx_prim *column_panel)
@@ -461,13 +470,13 @@ static const rlx_stmt *innermost(const tiling *t, const depth_tile *d, const lan
     const rlx_stmt *body = rlx_store(ctx, t->acc_buffer, value, at, n, t->place);
     body = rlx_sched_wrap(ctx, &k, body, t->place);
     body = rlx_sched_wrap(ctx, &j, body, t->place);
-    return rlx_sched_wrap(ctx, &i, body, t->place);
-}
-
-static const rlx_stmt *both(const tiling *t, const rlx_stmt *first, const rlx_stmt *second)
-{
-    const rlx_stmt *parts[2] = { first, second };
-    return first && second ? rlx_seq_stmt_new(t->ctx, parts, 2, t->place) : NULL;
+    body = rlx_sched_wrap(ctx, &i, body, t->place);
+    if (!t->start)
+        return body;
+    const rlx_stmt *fill = rlx_store(ctx, t->acc_buffer, t->start, at, n, t->place);
+    fill = rlx_sched_wrap(ctx, &j, fill, t->place);
+    fill = rlx_sched_wrap(ctx, &i, fill, t->place);
+    return both(t, fill ? rlx_copy_fresh(ctx, fill) : NULL, body);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
@@ -547,13 +556,19 @@ static bool choose_packing(tiling *t, bool *few)
     const rlx_prim *stride = coefficient(t->column.access, last(&t->column.lanes));
     bool rows_are_straight = is_straight(t, t->row.access, &t->row.lanes) &&
                              is_straight(t, t->row.access, &t->depth);
-    *few = rows_are_straight && rlx_is_int_value(stride, 1) &&
+    const rlx_dtype dtype = rlx_as_buffer(t->acc->buffer)->dtype;
+    bool row_widens = rlx_as_buffer(t->row.access->buffer)->dtype != dtype,
+         column_widens = rlx_as_buffer(t->column.access->buffer)->dtype != dtype;
+    *few = !row_widens && !column_widens && rows_are_straight && rlx_is_int_value(stride, 1) &&
            is_straight(t, t->column.access, &t->column.lanes) &&
            is_straight(t, t->column.access, &t->depth);
-    if (*few && is_at_most(t->row.lanes.extent, FEW_ROWS))
+    int64_t elements;
+    bool small = rlx_int_literal(mul(t, t->depth.extent, t->column.lanes.extent), &elements) &&
+                 elements <= SMALL_BYTES / (int64_t)rlx_dtype_bytes(dtype);
+    if (*few && (small || is_at_most(t->row.lanes.extent, FEW_ROWS)))
         return t->depth.count > 1; /* in place; what is gained is one depth */
     t->column.packed = true;
-    t->row.packed = !rows_are_straight || rows_collide(t);
+    t->row.packed = row_widens || !rows_are_straight || rows_collide(t);
     return true;
 }
 
@@ -600,9 +615,7 @@ static const rlx_stmt *choose_by_rows(const tiling *t, const rlx_for_stmt *nest,
                                       const rlx_stmt *body)
 {
     const rlx_prim *extent = t->row.lanes.extent;
-    if (extent->kind == RLX_NODE_INT_IMM || !body)
-        return body;
-    rlx_if_stmt *s = rlx_node_new(t->ctx, RLX_NODE_IF_THEN_ELSE);
+    rlx_if_stmt *s = body ? rlx_node_new(t->ctx, RLX_NODE_IF_THEN_ELSE) : NULL;
     if (!s)
         return NULL;
     s->place = t->place;
@@ -612,7 +625,42 @@ static const rlx_stmt *choose_by_rows(const tiling *t, const rlx_for_stmt *nest,
     return s->cond && s->then_case ? &s->node : NULL;
 }
 
-static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *nest)
+/* Is `init` the nest that gives every element of C that the sums go to its first value, and nothing else? */
+static bool is_start(const tiling *t, const rlx_for_stmt *init)
+{
+    const rlx_stmt *body = &init->node;
+    rlx_rewriter r;
+    bool same = true;
+    rlx_tir_folder_init(&r, t->ctx);
+    for (size_t i = 0; i < t->plan->count && same; i++) {
+        const rlx_nest_loop *l = &t->plan->loops[i];
+        const rlx_for_stmt *f = rlx_as_for_stmt(body);
+        if (!coefficient(t->acc, (int)i) && !(rlx_is_int_value(l->extent, 1) && l->determined))
+            continue;
+        same = f && f->for_kind == RLX_FOR_SERIAL &&
+               rlx_fold_cast(t->ctx, RELAX_INT64, f->extent) == l->extent &&
+               rlx_is_int_value(f->min, 0) &&
+               rlx_ptrmap_put(&r.map, f->loop_var, (uintptr_t)l->var);
+        body = f ? f->body : body;
+    }
+    const rlx_buffer_store *s = same ? rlx_as_buffer_store(body) : NULL;
+    same = s && !s->predicate && s->buffer == t->acc->buffer &&
+           (s->value->kind == RLX_NODE_FLOAT_IMM || s->value->kind == RLX_NODE_INT_IMM) &&
+           s->num_indices == t->acc->num_indices;
+    for (size_t d = 0; same && d < s->num_indices; d++)
+        same = rlx_rewrite(&r, s->indices[d]) == t->acc->indices[d];
+    rlx_rewriter_free(&r);
+    return same;
+}
+
+static const rlx_prim *start_value(const rlx_stmt *init)
+{
+    while (init->kind == RLX_NODE_FOR)
+        init = ((const rlx_for_stmt *)init)->body;
+    return ((const rlx_buffer_store *)init)->value;
+}
+
+static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *init, const rlx_for_stmt *nest)
 {
     bool few;
     t->acc = &t->plan->accesses.data[t->plan->fused.acc];
@@ -621,17 +669,23 @@ static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *nest)
         return &nest->node;
     if (!find_views(t))
         return NULL;
+    bool by_rows = few && t->column.packed && t->row.lanes.extent->kind != RLX_NODE_INT_IMM,
+         apart = by_rows || rlx_as_prim_var(tile_depth(t).loop.var) || !init || !is_start(t, init);
+    t->start = apart ? NULL : start_value(&init->node);
     const rlx_stmt *body = declare_views(t, tiles(t));
-    return few && t->column.packed ? choose_by_rows(t, nest, body) : body;
+    body = by_rows ? choose_by_rows(t, nest, body) : body;
+    return apart && init ? both(t, &init->node, body) : body;
 }
 
-const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_for_stmt *nest)
+const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_for_stmt *init,
+                                         const rlx_for_stmt *nest)
 {
     rlx_nest_plan plan;
     tiling t = { .ctx = ctx, .plan = &plan, .place = nest->place };
     const rlx_stmt *out = NULL;
     if (rlx_plan_nest(ctx, &everywhere, nest, &plan))
-        out = plan.form == RLX_PLAN_FUSED && plan.fused.contract ? schedule(&t, nest) : &nest->node;
+        out = plan.form == RLX_PLAN_FUSED && plan.fused.contract ? schedule(&t, init, nest)
+                                                                 : &nest->node;
     rlx_nest_plan_free(ctx, &plan);
     return ctx->diags.out_of_memory ? NULL : out;
 }

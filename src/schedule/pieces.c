@@ -33,7 +33,8 @@ const rlx_stmt *rlx_sched_wrap(rlx_context *ctx, const rlx_sched_loop *l, const 
     const rlx_prim_var *v = l->var ? rlx_as_prim_var(l->var) : NULL;
     if (!body || !l->var || !v)
         return l->var ? body : NULL;
-    return rlx_for(ctx, v, rlx_int64(ctx, 0), l->extent, RLX_FOR_SERIAL, body, place);
+    return rlx_for(ctx, v, rlx_int(ctx, v->dtype, 0), rlx_fold_cast(ctx, v->dtype, l->extent),
+                   RLX_FOR_SERIAL, body, place);
 }
 
 const rlx_buffer *rlx_view_new(rlx_context *ctx, const rlx_buffer *b, const rlx_prim *const *shape,

@@ -132,6 +132,9 @@ static void push_stmt(planner *p, rlx_ptrs *pending, const rlx_stmt *stmt)
         (void)rlx_vec_push(&p->ctx->memory, pending, (void *)stmt);
 }
 
+/* What several buffers may be views of. */
+static const rlx_node *memory_of(const rlx_node *buffer) { return rlx_as_buffer(buffer)->data; }
+
 static void scan_stmt(planner *p, rlx_ptrs *pending, const rlx_stmt *stmt)
 {
     switch (stmt->kind) {
@@ -142,7 +145,7 @@ static void scan_stmt(planner *p, rlx_ptrs *pending, const rlx_stmt *stmt)
                                           .indices = s->indices,
                                           .num_indices = s->num_indices,
                                           .stores = true });
-        (void)rlx_ptrmap_put(&p->plan->stored, s->buffer, 1);
+        (void)rlx_ptrmap_put(&p->plan->stored, memory_of(s->buffer), 1);
         return;
     }
     case RLX_NODE_LET_STMT: push_stmt(p, pending, ((const rlx_let_stmt *)stmt)->body); return;
@@ -294,19 +297,20 @@ static bool same_place(const rlx_plan_access *a, const rlx_plan_access *b)
     return same;
 }
 
-/* Each stored buffer is touched at one place per iteration: the one of its first store. */
+/* Memory that is stored to is touched at one place per iteration: that of its first store, by the
+ * same buffer. */
 static bool has_one_place_each(planner *p)
 {
-    rlx_ptrmap first; /* stored buffer -> its first store */
+    rlx_ptrmap first; /* stored memory -> its first store */
     bool one = true;
     rlx_ptrmap_init(&first, &p->ctx->memory);
     for (size_t i = 0; i < p->plan->accesses.len && one; i++) {
         const rlx_plan_access *a = &p->plan->accesses.data[i],
-                              *f = rlx_ptrmap_get(&first, a->buffer);
+                              *f = rlx_ptrmap_get(&first, memory_of(a->buffer));
         if (f)
-            one = same_place(f, a);
+            one = f->buffer == a->buffer && same_place(f, a);
         else if (a->stores)
-            one = rlx_ptrmap_put(&first, a->buffer, (uintptr_t)a);
+            one = rlx_ptrmap_put(&first, memory_of(a->buffer), (uintptr_t)a);
     }
     rlx_ptrmap_free(&first);
     return one;
@@ -476,17 +480,21 @@ static bool match_value(rlx_plan_fused *f, const rlx_prim *value, const rlx_prim
 }
 
 /* The store is an update of one place by one or two loads. */
-static bool match_update(rlx_nest_plan *n)
+static bool match_update(rlx_nest_plan *n, bool widens)
 {
     const rlx_buffer_store *s = rlx_as_buffer_store(n->body);
     const rlx_prim *values[3];
     rlx_plan_fused *f = &n->fused;
     if (!s || !match_value(f, s->value, &values[0], &values[1], &values[2]))
         return false;
+    for (int i = 1; i < 3 && widens; i++)
+        if (values[i]->kind == RLX_NODE_CAST)
+            values[i] = ((const rlx_unary *)values[i])->a;
     const rlx_buffer_load *own = rlx_as_buffer_load(values[0]), *a = rlx_as_buffer_load(values[1]),
                           *b = rlx_as_buffer_load(values[2]);
-    if (!own || !a || !b || own->buffer != s->buffer || a->buffer == s->buffer ||
-        b->buffer == s->buffer || s->predicate || own->predicate || a->predicate || b->predicate)
+    if (!own || !a || !b || own->buffer != s->buffer ||
+        memory_of(a->buffer) == memory_of(s->buffer) ||
+        memory_of(b->buffer) == memory_of(s->buffer) || s->predicate || own->predicate || a->predicate || b->predicate)
         return false;
     size_t own_at = find_access(n, &own->node);
     f->acc = 0;
@@ -496,16 +504,19 @@ static bool match_update(rlx_nest_plan *n)
            same_place(&n->accesses.data[own_at], &n->accesses.data[f->acc]);
 }
 
-/* Only what kernel_strips has a function for; the element types are then all alike. */
-static bool can_update(const rlx_nest_plan *n)
+/* Only what there are micro-kernels for; the element types are all alike, or can be made so. */
+static bool can_update(const rlx_nest_plan *n, bool widens)
 {
     const rlx_plan_fused *f = &n->fused;
     rlx_dtype dtype = rlx_as_buffer(n->accesses.data[f->acc].buffer)->dtype;
     enum rlx_kernel_elem e = rlx_kernel_elem_of(dtype);
     bool order = f->op == RLX_KERNEL_REDUCE_MIN || f->op == RLX_KERNEL_REDUCE_MAX;
-    if (rlx_as_buffer(n->accesses.data[f->a].buffer)->dtype != dtype ||
-        rlx_as_buffer(n->accesses.data[f->b].buffer)->dtype != dtype)
-        return false;
+    const size_t operands[2] = { f->a, f->b };
+    for (int i = 0; i < 2; i++) {
+        rlx_dtype t = rlx_as_buffer(n->accesses.data[operands[i]].buffer)->dtype;
+        if (t != dtype && !(widens && rlx_kernel_copies(e, rlx_kernel_elem_of(t))))
+            return false;
+    }
     return e == RLX_ELEM_F32 || e == RLX_ELEM_F64 || e == RLX_ELEM_I32 || e == RLX_ELEM_I64 ||
            (!order && (e == RLX_ELEM_U32 || e == RLX_ELEM_U64));
 }
@@ -574,12 +585,12 @@ static void choose_roles(rlx_nest_plan *n)
     f->row = choose_loop(n, f->column, score_row);
 }
 
-static enum rlx_plan_reason plan_fused(rlx_nest_plan *n)
+static enum rlx_plan_reason plan_fused(rlx_nest_plan *n, bool widens)
 {
     const rlx_plan_fused *f = &n->fused;
-    if (!match_update(n))
+    if (!match_update(n, widens))
         return RLX_PLAN_NO_UPDATE;
-    if (!can_update(n))
+    if (!can_update(n, widens))
         return RLX_PLAN_UPDATE_DTYPE;
     if (!n->accesses.data[f->acc].literal || !n->accesses.data[f->a].literal ||
         !n->accesses.data[f->b].literal)
@@ -635,7 +646,7 @@ static enum rlx_plan_reason plan_body(planner *p)
     find_determined(p);
     for (size_t i = 0; i < n->accesses.len; i++)
         measure_access(p, &n->accesses.data[i]);
-    enum rlx_plan_reason why = plan_fused(n), worse;
+    enum rlx_plan_reason why = plan_fused(n, p->scope->widens), worse;
     const rlx_plan_fused *f = &n->fused;
     if (why == RLX_PLAN_NO_UPDATE && rlx_plan_packing(p->ctx, p->scope, n)) {
         n->loops[n->pack.lane].role = RLX_PLAN_LANE;

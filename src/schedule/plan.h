@@ -40,6 +40,8 @@
 typedef struct rlx_plan_scope {
     bool (*knows)(const void *user, const rlx_prim *var);
     const void *user;
+    bool widens;                   /* operands of a sum may be widened as they are loaded: what is
+                                      asked is what a nest is, not how it is written */
 } rlx_plan_scope;
 
 enum rlx_plan_form {
@@ -150,7 +152,7 @@ typedef struct rlx_nest_plan {
     RLX_VEC(rlx_plan_access) accesses;
     RLX_VEC(rlx_plan_view) views;
     rlx_ptrmap view_of;            /* index -> its view */
-    rlx_ptrmap stored;             /* buffers stored in the body */
+    rlx_ptrmap stored;             /* memory (data of buffers) stored to in the body */
 } rlx_nest_plan;
 
 /* Decides about the nest that begins with `nest`. Makes expressions in ctx and reports nothing.

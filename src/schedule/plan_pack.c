@@ -53,10 +53,7 @@ static const rlx_buffer_load *match_value(const rlx_prim *value, const rlx_prim 
 
 static bool elements_fit(const rlx_buffer *to, const rlx_buffer *from)
 {
-    enum rlx_kernel_elem d = rlx_kernel_elem_of(to->dtype), s = rlx_kernel_elem_of(from->dtype);
-    bool narrow = d == RLX_ELEM_F32 && s != RLX_ELEM_COUNT && rlx_dtype_is_float(from->dtype) &&
-                  rlx_dtype_bits(from->dtype) < 32;
-    return (d == s && d != RLX_ELEM_COUNT && d != RLX_ELEM_BOOL) || narrow;
+    return rlx_kernel_copies(rlx_kernel_elem_of(to->dtype), rlx_kernel_elem_of(from->dtype));
 }
 
 /* ---- loops of the panel --------------------------------------------------------------------- */
@@ -306,7 +303,7 @@ static bool read_nest(packing *p)
     const rlx_buffer_store *s = rlx_as_buffer_store(n->body);
     const rlx_buffer_load *load = s ? match_value(s->value, &p->guard) : NULL;
     if (!load || s->predicate || load->predicate || &load->node != from->node ||
-        from->buffer == to->buffer || !to->literal || from->num_indices > RLX_TIR_MAX_DIMS ||
+        rlx_as_buffer(from->buffer)->data == rlx_as_buffer(to->buffer)->data || !to->literal || from->num_indices > RLX_TIR_MAX_DIMS ||
         !elements_fit(rlx_as_buffer(to->buffer), rlx_as_buffer(from->buffer)) || !find_lane(p) ||
         !read_indices(p, from) || !read_lane(p))
         return false;

@@ -29,7 +29,9 @@ const rlx_stmt *rlx_declare_view(rlx_context *ctx, const rlx_buffer *view, const
 const rlx_stmt *rlx_allocate_around(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body,
                                     rlx_place place);
 
-/* The nest of a contraction in tiles: contract.c. `nest` itself where that is no gain; NULL: out of memory. */
-const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_for_stmt *nest);
+/* A contraction in tiles: contract.c. init: the nest in front of it, or NULL; it is part of what comes back. `nest`
+ * itself where that is no gain (then init is no part of it); NULL: out of memory. */
+const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_for_stmt *init,
+                                         const rlx_for_stmt *nest);
 
 #endif

@@ -1007,6 +1007,16 @@ const rlx_prim *rlx_tir_call2(rlx_tir *t, const char *op, const rlx_prim *a, con
     return keep(t, a) && keep(t, b) ? call(t, op, (const rlx_prim *const[]){ a, b }, 2) : NULL;
 }
 
+const rlx_prim *rlx_tir_multiply_add(rlx_tir *t, const rlx_prim *sum, const rlx_prim *a,
+                                     const rlx_prim *b)
+{
+    if (!keep(t, sum) || !keep(t, a) || !keep(t, b))
+        return NULL;
+    if (rlx_prim_dtype(sum) != RELAX_FLOAT32 && rlx_prim_dtype(sum) != RELAX_FLOAT64)
+        return rlx_tir_add(t, sum, rlx_tir_mul(t, a, b));
+    return call(t, "fma", (const rlx_prim *const[]){ a, b, sum }, 3);
+}
+
 const rlx_prim *rlx_tir_call_extern(rlx_tir *t, rlx_dtype dtype, const char *symbol,
                                     rlx_prim_list args)
 {

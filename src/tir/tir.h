@@ -188,6 +188,10 @@ const rlx_prim *rlx_tir_if_then_else(rlx_tir *t, const rlx_prim *cond, const rlx
  * Result dtype: that of the first argument unless the table says otherwise. */
 const rlx_prim *rlx_tir_call1(rlx_tir *t, const char *op, const rlx_prim *a);
 const rlx_prim *rlx_tir_call2(rlx_tir *t, const char *op, const rlx_prim *a, const rlx_prim *b);
+/* A step of a sum of products, which is rounded once where it is float32 or float64: T.fma(a, b,
+ * sum), else sum + a * b. Operands have one dtype. */
+const rlx_prim *rlx_tir_multiply_add(rlx_tir *t, const rlx_prim *sum, const rlx_prim *a,
+                                     const rlx_prim *b);
 /* A call of a C function by its symbol. */
 const rlx_prim *rlx_tir_call_extern(rlx_tir *t, rlx_dtype dtype, const char *symbol,
                                     rlx_prim_list args);

@@ -3,12 +3,16 @@
  *     y = add(2.0, 3.0)          ->   y = 5.0
  *     s = shape_of(x)            ->   s = R.shape([n, 4])        with x: R.Tensor((n, 4))
  * needs: normal form, struct info. keeps: variables and their struct info. Operators are
- * lowered and run by the evaluator of tir, as are call_tirs of pure PrimFuncs of the module.
+ * lowered and run, as are call_tirs of pure PrimFuncs of the module: small ones by the evaluator
+ * of tir, others as kernels where the context has somebody who does that; the bits are the same.
  * A value that somebody may write to is not known, and no call becomes one. Left alone: results
  * over max_bytes or much larger than what goes in, calls that fail or take more than max_steps. */
 #include "transform/transform_int.h"
 
-enum { MAY_GROW_TO = 4096 }; /* bytes: full(1.0, (1000, 1000)) is better computed than stored */
+enum {
+    MAY_GROW_TO = 4096,  /* bytes: full(1.0, (1000, 1000)) is better computed than stored */
+    SMALL_STEPS = 4000   /* take the evaluator as long as a kernel takes to be made */
+};
 
 typedef struct fold {
     const rlx_module *module;
@@ -154,6 +158,25 @@ static bool push_arguments(rlx_seq_pass *p, const rlx_call *call, rlx_tir_arg ou
     return true;
 }
 
+/* Runs func on f->buffers, the last but its sizes being `output`. */
+static bool run_function(rlx_seq_pass *p, const rlx_prim_func *func, void *output, size_t bytes)
+{
+    fold *f = p->user;
+    const rlx_kernel_runner *kernels = p->ctx->kernels;
+    uint64_t most = (uint64_t)(f->max_steps > 0 ? f->max_steps : 1);
+    rlx_tir_limits limits = { .max_steps = kernels && most > SMALL_STEPS ? SMALL_STEPS : most,
+                              .max_bytes = (size_t)(f->max_bytes > 0 ? f->max_bytes : 1) };
+    rlx_fault why = { 0 };
+    memset(output, 0, bytes);
+    if (rlx_tir_eval(&p->ctx->memory, func, f->buffers.data, f->buffers.len, &limits, &why))
+        return true;
+    if (why.code != RLX_RT12 || limits.max_steps == most)
+        return false;
+    limits.max_steps = most;
+    memset(output, 0, bytes);
+    return kernels->run(p->ctx, func, f->buffers.data, f->buffers.len, &limits, &why);
+}
+
 /* The value of a call_tir with one output; NULL: it cannot be had here. */
 static const rlx_expr *run_call(rlx_seq_pass *p, const rlx_call *call)
 {
@@ -161,23 +184,18 @@ static const rlx_expr *run_call(rlx_seq_pass *p, const rlx_call *call)
     const rlx_prim_func *func = call->num_args ? callee_of(f, call->args[0]) : NULL;
     const rlx_tensor_sinfo *out =
         call->num_sinfo_args == 1 ? rlx_as_tensor_sinfo(call->sinfo_args[0]) : NULL;
-    rlx_tir_limits limits = { .max_steps = (uint64_t)(f->max_steps > 0 ? f->max_steps : 1),
-                              .max_bytes = (size_t)(f->max_bytes > 0 ? f->max_bytes : 1) };
     int64_t shape[RLX_TIR_MAX_DIMS];
     size_t bytes;
-    rlx_fault why = { 0 };
     if (!func || !out || out->vdevice || !fixed_size(f, out, shape, &bytes))
         return NULL;
     rlx_blob *data = rlx_blob_create(&p->ctx->memory, NULL, bytes);
     if (!data)
         return NULL;
-    memset(data->data, 0, bytes);
     rlx_tir_arg output = {
         .dtype = out->dtype, .data = data->data, .shape = shape, .ndim = out->ndim
     };
     const rlx_expr *value = NULL;
-    if (push_arguments(p, call, output) &&
-        rlx_tir_eval(&p->ctx->memory, func, f->buffers.data, f->buffers.len, &limits, &why))
+    if (push_arguments(p, call, output) && run_function(p, func, data->data, bytes))
         value = rlx_constant_blob(p->ctx, out->dtype, shape, (size_t)out->ndim, data, call->place);
     rlx_blob_release(data);
     return value;

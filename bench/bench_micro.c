@@ -1,0 +1,179 @@
+/* bench_micro: the micro-kernels of every set that this machine has, run by hand: bench_micro [SET [KEY]]. Lines as of all
+ * benches; best and median of rates. What a core can do at most is measured beside: fused products in registers, and
+ * reads of as much memory. */
+#include <string.h>
+
+#include "bench.h"
+#include "micro/micro.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { ROUNDS = 25 };
+static const char *only;
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Rates of a function that does `amount` of work; repeated so that a round takes long enough. The best one. */
+static double measure(const char *set, const char *key, double amount, const char *unit,
+                      void (*run)(void *), void *user)
+{
+    char name[100];
+    double times[ROUNDS];
+    snprintf(name, sizeof name, "%s %s", set, key);
+    if (only && !strstr(name, only))
+        return 0;
+    run(user);
+    double start = seconds();
+    run(user);
+    long repeats = (long)(2e-3 / (seconds() - start + 1e-9)) + 1;
+    for (int i = 0; i < ROUNDS; i++) {
+        start = seconds();
+        for (long k = 0; k < repeats; k++)
+            run(user);
+        times[i] = (seconds() - start) / (double)repeats;
+    }
+    bench_rates(name, times, ROUNDS, amount * 1e-9, unit);
+    fflush(stdout);
+    return amount * 1e-9 / times[0];
+}
+
+/* ---- what the machine can do ----------------------------------------------------------------- */
+
+enum { PEAK_STEPS = 20000, CHAINS = 12 };
+static volatile float sink;
+#define PEAK(name, target_, V, set1, op)                                                 \
+    __attribute__((target(target_))) static void peak_##name(void *user)                 \
+    {                                                                                    \
+        V s[CHAINS], x = set1(0.999f), y = set1(1e-3f);                                  \
+        for (int i = 0; i < CHAINS; i++)                                                 \
+            s[i] = set1((float)i);                                                       \
+        for (int k = 0; k < PEAK_STEPS; k++) {                                           \
+            for (int i = 0; i < CHAINS; i++)                                             \
+                s[i] = op(s[i], x, y);                                                   \
+            __asm__ volatile("" ::: "memory");                                           \
+        }                                                                                \
+        for (int i = 0; i < CHAINS; i++)                                                 \
+            sink += s[i][0];                                                             \
+    }
+#if defined(__x86_64__)
+#define MUL_ADD(a, b, c) ((a) * (b) + (c))
+PEAK(avx512, "avx512f", __m512, _mm512_set1_ps, _mm512_fmadd_ps)
+PEAK(avx2, "avx2,fma", __m256, _mm256_set1_ps, _mm256_fmadd_ps)
+PEAK(baseline, "sse2", __m128, _mm_set1_ps, MUL_ADD)
+#endif
+
+static double peak(const char *set)
+{
+#if defined(__x86_64__)
+    double work = 2.0 * PEAK_STEPS * CHAINS;
+    if (strcmp(set, "avx512") == 0)
+        return measure(set, "peak", work * 16, "GFLOP/s", peak_avx512, NULL);
+    if (strcmp(set, "avx2") == 0)
+        return measure(set, "peak", work * 8, "GFLOP/s", peak_avx2, NULL);
+    if (strcmp(set, "baseline") == 0)
+        return measure(set, "peak", work * 4, "GFLOP/s", peak_baseline, NULL);
+#endif
+    return 0;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+typedef struct sums {
+    rlx_micro_sum_fn *f;
+    rlx_micro_sum s;
+    int64_t a_step, b_step, acc_step, rows_at_once, panels; /* calls: panels of b x groups of rows */
+    int64_t rows;
+} sums;
+
+static void run_sums(void *user)
+{
+    sums *u = user;
+    for (int64_t p = 0; p < u->panels; p++)
+        for (int64_t i = 0; i < u->rows; i += u->rows_at_once) {
+            rlx_micro_sum s = u->s;
+            s.rows = u->rows_at_once < u->rows - i ? u->rows_at_once : u->rows - i;
+            s.a = (const float *)s.a + i / u->rows_at_once * u->a_step;
+            s.b = (const float *)s.b + p * u->b_step;
+            s.acc = (float *)s.acc + i * s.acc_i + p * u->acc_step;
+            u->f(&s);
+        }
+}
+
+static float *floats(int64_t n)
+{
+    float *p = aligned_alloc(64, (size_t)n * 4 + 64);
+    if (!p)
+        bench_die("bench_micro", "no memory");
+    for (int64_t i = 0; i < n; i++)
+        p[i] = (float)((i * 2654435761u >> 7) % 1000) * 1e-3f - 0.5f;
+    return p;
+}
+
+static void share(double rate, double most)
+{
+    if (most > 0 && rate > 0)
+        printf("    %.1f %% of the peak\n", 100 * rate / most);
+}
+
+/* 128 rows x `columns` x 512, b in panels; a in place or in panels of 8. */
+static void bench_panels(const rlx_micro_set *set, bool exact, double most)
+{
+    enum { ROWS = 128, DEPTH = 512, PANELS = 4 };
+    float *a = floats(ROWS * DEPTH), *b = floats(PANELS * DEPTH * 32), *acc = floats(ROWS * 128);
+    memset(acc, 0, ROWS * 128 * 4);
+    static const int columns[] = { 32, 16, 24, 5 };
+    for (int packed = 0; packed < 2; packed++)
+        for (int c = 0; c < 4; c++) {
+            sums u = { .f = set->contract[exact][RLX_ELEM_F32], .rows = ROWS };
+            u.s = (rlx_micro_sum){ .acc = acc, .a = a, .b = b, .acc_i = 128, .acc_j = 1,
+                                   .a_i = packed ? 1 : DEPTH, .a_k = packed ? 8 : 1, .b_j = 1,
+                                   .b_k = 32, .columns = columns[c], .depth = DEPTH };
+            u.rows_at_once = packed ? 8 : ROWS;
+            u.a_step = 8 * DEPTH, u.b_step = DEPTH * 32, u.acc_step = 32, u.panels = PANELS;
+            char key[60];
+            snprintf(key, sizeof key, "contract %s a %s %d columns", exact ? "exact" : "rounded",
+                     packed ? "packed" : "in place", columns[c]);
+            share(measure(set->name, key, 2.0 * ROWS * DEPTH * columns[c] * PANELS, "GFLOP/s",
+                          run_sums, &u), most);
+        }
+    free(a), free(b), free(acc);
+}
+
+/* One and four rows by a matrix in place, of the second and of the third level of cache. */
+static void bench_rows(const rlx_micro_set *set)
+{
+    for (int64_t n = 256; n <= 1024; n *= 4)
+        for (int64_t rows = 1; rows <= 4; rows += 3) {
+            float *a = floats(rows * n), *b = floats(n * n), *acc = floats(rows * n);
+            sums u = { .f = set->contract[1][RLX_ELEM_F32], .rows = rows, .rows_at_once = rows, .panels = 1 };
+            u.s = (rlx_micro_sum){ .acc = acc, .a = a, .b = b, .acc_i = n, .acc_j = 1, .a_i = n,
+                                   .a_k = 1, .b_j = 1, .b_k = n, .columns = n, .depth = n };
+            char key[60];
+            snprintf(key, sizeof key, "gemv %d rows %dx%d", (int)rows, (int)n, (int)n);
+            measure(set->name, key, 4.0 * (double)(n * n), "GB/s", run_sums, &u);
+            free(a), free(b), free(acc);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const names[] = { "baseline", "avx2", "avx512", "neon" };
+    only = argc > 2 ? argv[2] : NULL;
+    for (int i = 0; i < 4; i++) {
+        const rlx_micro_set *set = rlx_micro_find(names[i]);
+        if (!set || (argc > 1 && strcmp(argv[1], names[i]) != 0))
+            continue;
+        double most = peak(names[i]);
+        bench_panels(set, true, most);
+        bench_panels(set, false, most);
+        bench_rows(set);
+    }
+    return 0;
+}

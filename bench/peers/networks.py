@@ -1,0 +1,127 @@
+"""The networks that are measured, with random weights: ROWS maps a name to a function that builds it in a graph.
+
+The ten of MEAN make the geometric mean; the others are there because other shapes are met in use.
+"""
+import numpy as np
+
+from graph import Dim
+
+
+def perceptron(batch, *widths):
+    def build(g):
+        x = g.input(batch, widths[0])
+        for width in widths[1:-1]:
+            x = g.relu(g.linear(x, width))
+        return g.softmax(g.linear(x, widths[-1]))
+    return build
+
+
+def lenet(g):
+    x = g.pool("Max", g.relu(g.conv(g.input(1, 1, 28, 28), 6, 5, 1, 2, bias=True)), 2, 2)
+    x = g.pool("Max", g.relu(g.conv(x, 16, 5, bias=True)), 2, 2)
+    x = g.relu(g.linear(g.reshape(x, (1, 400)), 120))
+    return g.softmax(g.linear(g.relu(g.linear(x, 84)), 10))
+
+
+def chain(g):
+    """A hundred small operators: what a call costs."""
+    x = value = g.input(1, 8)
+    steps = [g.tanh, lambda v: g.add(v, x), g.relu, lambda v: g.scale(v, .5)]
+    for i in range(100):
+        value = steps[i % 4](value)
+    return value
+
+
+def zeros(g, *shape):
+    return g.weight(np.zeros(shape, "float32"))
+
+
+def lstm(g, steps=16, width=128, hidden=256):
+    pieces = g.split(g.input(steps, width), steps, 0)
+    of_input, of_state, offset = g.draw(width, 4 * hidden), g.draw(hidden, 4 * hidden), g.draw(4 * hidden, scale=.1)
+    state, cell = zeros(g, 1, hidden), zeros(g, 1, hidden)
+    for piece in pieces:
+        gates = g.add(g.add(g.matmul(piece, of_input), g.matmul(state, of_state)), offset)
+        enter, forget, leave, new = g.split(gates, 4, 1)
+        cell = g.add(g.multiply(g.sigmoid(forget), cell), g.multiply(g.sigmoid(enter), g.tanh(new)))
+        state = g.multiply(g.sigmoid(leave), g.tanh(cell))
+    return state
+
+
+def gru(g, steps=16, width=128, hidden=256):
+    pieces = g.split(g.input(steps, width), steps, 0)
+    of_input, of_state, offset = g.draw(width, 3 * hidden), g.draw(hidden, 3 * hidden), g.draw(3 * hidden, scale=.1)
+    state = zeros(g, 1, hidden)
+    for piece in pieces:
+        ours, before = g.split(g.add(g.matmul(piece, of_input), offset), 3, 1), g.split(g.matmul(state, of_state), 3, 1)
+        reset, keep = g.sigmoid(g.add(ours[0], before[0])), g.sigmoid(g.add(ours[1], before[1]))
+        new = g.tanh(g.add(ours[2], g.multiply(reset, before[2])))
+        state = g.add(new, g.multiply(keep, g.subtract(state, new)))
+    return state
+
+
+def feed_forward(g, x):
+    return g.linear(g.gelu(g.linear(x, 4 * x.shape[-1])), x.shape[-1])
+
+
+def heads(g, x, count):
+    return [g.reshape(g.linear(x, x.shape[-1]), (*x.shape[:-1], count, x.shape[-1] // count)) for _ in range(3)]
+
+
+def encoder(blocks, sequence=128, width=256, count=8):
+    def build(g):
+        x = g.input(1, sequence, width)
+        for _ in range(blocks):
+            mixed = g.reshape(g.attention(*heads(g, x, count)), x.shape)
+            x = g.layer_norm(g.add(x, g.linear(mixed, width)))
+            x = g.layer_norm(g.add(x, feed_forward(g, x)))
+        return x
+    return build
+
+
+def decoder(g, blocks=4, width=256, past=255, count=8):
+    """One token behind 255: reads the caches of keys and values and returns longer ones."""
+    x, caches = g.input(1, 1, width), []
+    for _ in range(blocks):
+        query, key, value = heads(g, g.layer_norm(x), count)
+        caches += [g.concat([g.input(1, past, count, width // count), new], 1) for new in (key, value)]
+        x = g.add(x, g.linear(g.reshape(g.attention(query, *caches[-2:]), x.shape), width))
+        x = g.add(x, feed_forward(g, g.layer_norm(x)))
+    return [g.layer_norm(x), *caches]
+
+
+def mobilenet(g, size=112):
+    def layer(x, *arguments, **more):
+        return g.batch_norm(g.conv(x, *arguments, **more))
+    x = g.relu6(layer(g.input(1, 3, size, size), 32, 3, 2, 1))
+    for widen, channels, count, first in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)):
+        for i in range(count):
+            wide, stride, y = x.shape[1] * widen, 1 if i else first, x
+            if widen > 1:
+                y = g.relu6(layer(y, wide, 1))
+            y = layer(g.relu6(layer(y, wide, 3, stride, 1, groups=wide)), channels, 1)
+            x = g.add(x, y) if stride == 1 and x.shape[1] == channels else y
+    return g.linear(g.reduce("Mean", g.relu6(layer(x, 1280, 1)), [2, 3]), 1000)
+
+
+def resnet18(g, size=112):
+    def layer(x, *arguments):
+        return g.batch_norm(g.conv(x, *arguments))
+    x = g.pool("Max", g.relu(layer(g.input(1, 3, size, size), 64, 7, 2, 3)), 3, 2, 1)
+    for channels in (64, 128, 256, 512):
+        for i in range(2):
+            stride = 2 if channels > 64 and i == 0 else 1
+            y = layer(g.relu(layer(x, channels, 3, stride, 1)), channels, 3, 1, 1)
+            x = g.relu(g.add(y, x if stride == 1 else layer(x, channels, 1, stride)))
+    return g.linear(g.reduce("Mean", x, [2, 3]), 1000)
+
+
+ROWS = {
+    "digits, 1 image": perceptron(1, 64, 128, 64, 10), "digits, 360 images": perceptron(360, 64, 128, 64, 10), "lenet": lenet,
+    "chain of 100": chain, "lstm 16 steps": lstm, "gru 16 steps": gru, "decoder 4 blocks": decoder, "encoder 4 blocks": encoder(4),
+    "mobilenet_v2 112": mobilenet, "resnet18 112": resnet18,
+    "mlp 784-512-512-10, n=1": perceptron(Dim("n", 1), 784, 512, 512, 10), "mlp 784-512-512-10, n=17": perceptron(Dim("n", 17), 784, 512, 512, 10),
+    "encoder 2 blocks, 37 of 192": encoder(2, 37, 192, 6),
+}
+MEAN = list(ROWS)[:10]
+LARGE = ("mobilenet_v2 112", "resnet18 112")

@@ -1,0 +1,173 @@
+/*- lower_rows.c: operators that treat rows alike: statistics of a row, then each of its elements.
+ *
+ * A tensor whose last axes are reduced is done in tiles of rows, so that a tile and what is computed for it stay in
+ * the cache nearest by, whatever the size of the tensor:
+ *
+ *     for outer axes, io in T.grid(..., ceil(n / 32)):         block "rows"
+ *         i < min(32, n - io * 32), j < width                  the blocks inside, over temporaries of a tile
+ *
+ * Where other axes than the last are reduced as well, the axes that are kept are loops around everything. Where the last
+ * axis is kept, the first kept axes are, and the rest is done as columns beside each other, which are contiguous.
+ */
+/* built for size */
+#include "op/lower_int.h"
+
+enum { TILE = 4096 };   /* elements of a tile, about */
+
+/* The axis whose rows go into tiles: the last one in front of axes that are all reduced. SIZE_MAX: there is none. */
+static size_t tiled_axis(const rlx_lowering_rows *r)
+{
+    size_t first = 0;
+    while (first < r->sizes.n && !r->marked[first])
+        first++;
+    for (size_t i = first; i < r->sizes.n; i++)
+        if (!r->marked[i])
+            return SIZE_MAX;
+    return first > 0 && first < r->sizes.n ? first - 1 : SIZE_MAX;
+}
+
+/* Rows of a tile: 1 is a row at a time. */
+static const rlx_prim *rows_of_tile(rlx_lowering_rows *r)
+{
+    rlx_tir *t = &r->b->t;
+    const rlx_prim *width = rlx_lowering_product(r->b, &r->sizes, r->marked),
+                   *one = rlx_tir_int(t, 1);
+    return rlx_tir_max(
+        t, rlx_tir_floor_div(t, rlx_tir_int(t, TILE), rlx_tir_max(t, width, one)), one);
+}
+
+/* Which axes are loops around everything: without `tiled`, which is cut. */
+static void choose_outer(rlx_lowering_rows *r, size_t tiled)
+{
+    bool by_rows = r->sizes.n > 0 && r->marked[r->sizes.n - 1], reduced = false;
+    for (size_t i = 0; i < r->sizes.n; i++) {
+        reduced |= r->marked[i];
+        r->outer[i] = !r->marked[i] && (by_rows || !reduced) && i != tiled;
+    }
+    r->by_rows = by_rows;
+}
+
+/* Tiles of an axis of n rows; one: no loop. */
+static const rlx_prim *tiles_of(rlx_lowering_rows *r, const rlx_prim *n, const rlx_prim *rows)
+{
+    rlx_tir *t = &r->b->t;
+    const rlx_prim *more = rlx_tir_sub(t, rows, rlx_tir_int(t, 1));
+    int64_t all, few;
+    if (rlx_int_literal(n, &all) && rlx_int_literal(rows, &few) && all <= few)
+        return rlx_tir_int(t, 1);
+    return rlx_tir_floor_div(t, rlx_tir_add(t, n, more), rows);
+}
+
+/* Where the tile begins and how many rows it has. */
+static void open_tile(rlx_lowering_rows *r, const rlx_prim *tiles, const rlx_prim *rows)
+{
+    rlx_tir *t = &r->b->t;
+    const rlx_prim *n = r->sizes.at[r->tiled];
+    int64_t all, few;
+    bool whole = rlx_int_literal(n, &all) && rlx_int_literal(rows, &few) && all % few == 0;
+    r->start = rlx_tir_mul(t, rlx_tir_spatial(t, "tile", tiles), rows);
+    r->most = rows;
+    r->inside.at[0] = whole ? rows : rlx_tir_min(t, rows, rlx_tir_sub(t, n, r->start));
+}
+
+static bool any_outer(const rlx_lowering_rows *r)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->sizes.n; i++)
+        any |= r->outer[i];
+    return any;
+}
+
+void rlx_lowering_rows_begin(rlx_lowering_rows *r, rlx_lowering *b, const rlx_lowering_list *sizes,
+                             const bool *marked)
+{
+    *r = (rlx_lowering_rows){ .b = b, .sizes = *sizes };
+    memcpy(r->marked, marked, sizes->n * sizeof *marked);
+    r->tiled = tiled_axis(r);
+    const rlx_prim *rows = r->tiled == SIZE_MAX ? NULL : rows_of_tile(r), *tiles = NULL;
+    if (rows && rlx_is_int_value(rows, 1))
+        r->tiled = SIZE_MAX;
+    else if (rows)
+        tiles = tiles_of(r, sizes->at[r->tiled], rows);
+    choose_outer(r, r->tiled);
+    r->open = any_outer(r) || (tiles && !rlx_is_int_value(tiles, 1));
+    if (r->open)
+        rlx_tir_begin_block(&b->t, "rows");
+    for (size_t i = 0; i < sizes->n; i++) {
+        char name[RLX_LOW_NAME];
+        rlx_lowering_name(name, 'i', i);
+        if (r->outer[i])
+            r->index.at[i] = rlx_tir_spatial(&b->t, name, sizes->at[i]);
+        else {
+            r->inside_marked[r->inside.n] = marked[i];
+            r->inside.at[r->inside.n++] = sizes->at[i];
+        }
+    }
+    if (tiles && !rlx_is_int_value(tiles, 1))
+        open_tile(r, tiles, rows);
+}
+
+void rlx_lowering_rows_end(rlx_lowering_rows *r)
+{
+    if (r->open)
+        rlx_tir_end_block(&r->b->t);
+}
+
+const rlx_buffer *rlx_lowering_rows_alloc(rlx_lowering_rows *r, const char *name, rlx_dtype dtype,
+                                          bool kept)
+{
+    rlx_lowering_list sizes = r->inside;
+    if (r->most)
+        sizes.at[0] = r->most;
+    if (kept)
+        sizes = rlx_lowering_rows_kept(r, &sizes);
+    return rlx_tir_alloc(&r->b->t, name, dtype, rlx_lowering_items(&sizes));
+}
+
+rlx_lowering_list rlx_lowering_rows_kept(const rlx_lowering_rows *r, const rlx_lowering_list *inside)
+{
+    rlx_lowering_list k = { .n = 0 };
+    for (size_t i = 0; i < inside->n; i++)
+        if (!r->inside_marked[i])
+            k.at[k.n++] = inside->at[i];
+    return k;
+}
+
+rlx_lowering_list rlx_lowering_rows_whole(rlx_lowering_rows *r, const rlx_lowering_list *inside)
+{
+    rlx_lowering_list whole = { .n = r->sizes.n };
+    size_t from = 0;
+    for (size_t i = 0; i < whole.n; i++) {
+        whole.at[i] = r->outer[i] ? r->index.at[i] : inside->at[from++];
+        if (i == r->tiled && r->start)
+            whole.at[i] = rlx_tir_add(&r->b->t, r->start, whole.at[i]);
+    }
+    return whole;
+}
+
+void rlx_lowering_rows_fold(rlx_lowering_rows *r, const char *name, rlx_lowering_list *inside)
+{
+    rlx_lowering_open_reduce(r->b, name, &r->inside, r->inside_marked, inside);
+}
+
+void rlx_lowering_partial_sums(rlx_lowering *b)
+{
+    rlx_tir_annotate(&b->t, "relax.partial_sums", rlx_int64(b->t.ctx, 32));
+}
+
+void rlx_lowering_rows_sum(rlx_lowering_rows *r, const char *name, const rlx_buffer *sum,
+                           const rlx_buffer *of, bool whole)
+{
+    rlx_tir *t = &r->b->t;
+    rlx_lowering_list index;
+    rlx_lowering_rows_fold(r, name, &index);
+    rlx_lowering_list at = rlx_lowering_rows_kept(r, &index),
+                      from = whole ? rlx_lowering_rows_whole(r, &index) : index;
+    if (r->by_rows)
+        rlx_lowering_partial_sums(r->b);
+    const rlx_prim *x = rlx_tir_load(t, of, rlx_lowering_items(&from));
+    rlx_tir_init(t, sum, rlx_lowering_items(&at), rlx_tir_number(t, rlx_prim_dtype(x), 0));
+    rlx_tir_store(t, sum, rlx_lowering_items(&at),
+                  rlx_tir_add(t, rlx_tir_load(t, sum, rlx_lowering_items(&at)), x));
+    rlx_tir_end_block(t);
+}

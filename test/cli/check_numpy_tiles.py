@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Matrix products and convolutions whose sizes lie around those of tiles and panels (8, 32, 128, 512, 1024), against numpy.
+
+Each program runs on both targets and at the levels 0, where no schedule is made, and 1: all four give the same bits, which are near
+those of float64. Operands may be of less bits, sizes may be symbolic.
+"""
+import os
+import random
+
+import numpy as np
+
+from cli_test import LONG, Suite
+
+s = Suite()
+rng = random.Random(int(os.environ.get("NUMPY_SEED", "3")))
+data = np.random.default_rng(7)
+TIMES = 12 if LONG else 1
+MODULE = """@I.ir_module
+class M:
+    @R.function
+    def main({params}):
+        with R.dataflow():
+            y = {value}
+            R.output(y)
+        return y
+"""
+WIDE = {"float16": "float16", "float32": "float32", "float64": "float64", "int8": "int32", "uint8": "int32", "int32": "int32"}
+TOLERANCE = {"float16": 3e-3, "float32": 2e-6, "float64": 1e-14}
+
+
+def around(*tiles):
+    """A size near a multiple of a tile, or small."""
+    t = rng.choice(tiles)
+    return max(1, rng.choice([t - 1, t, t + 1, t // 2 + 3, 2 * t + 5, rng.randint(1, 9)]))
+
+
+def array(shape, dtype):
+    if np.dtype(dtype).kind in "iu":
+        return data.integers(-100 if dtype != "uint8" else 0, 100, shape).astype(dtype)
+    return data.standard_normal(shape).astype(dtype)
+
+
+def tensor(a, names=()):
+    dims = ", ".join(f'"{names[i]}"' if i < len(names) and names[i] else str(n) for i, n in enumerate(a.shape))
+    return f'R.Tensor(({dims},), "{a.dtype}")'
+
+
+def result(model, args, target, level):
+    flags = ["--target", target, "--opt", str(level)]
+    rc, out, err = s.run("build", model, "-o", s.path("m.rlx"), *flags)
+    if rc:
+        return err or out
+    inputs = [x for name in args for x in ("--input", f"{s.path('in.npz')}:{name}")]
+    rc, out, err = s.run("run", s.path("m.rlx"), *inputs, "--output", s.path("out"))
+    return err or out if rc else np.load(os.path.join(s.path("out"), "0.npy"))
+
+
+def compare(what, params, value, args, want, dtype):
+    model = s.write("m.py", MODULE.format(params=params, value=value))
+    np.savez(s.path("in.npz"), **args)
+    first = None
+    for target, level in (("interp", 1), ("interp", 0), ("c", 1), ("c", 0)):
+        got = result(model, args, target, level)
+        name = f"{what} on {target} at level {level}"
+        if not s.check(name, isinstance(got, np.ndarray) and got.shape == want.shape, str(got)[:400]):
+            return
+        if first is None:
+            first = got
+            wide = np.asarray(got, "float64")
+            near = np.array_equal(got, want) if got.dtype.kind in "iu" else \
+                np.max(np.abs(wide - want), initial=0) <= TOLERANCE[dtype] * max(1.0, np.max(np.abs(want), initial=0)) * np.sqrt(args["x"].size)
+            s.check(f"{name} near numpy", near, lambda: f"off by {np.max(np.abs(wide - want))}")
+        s.check(f"{name}: the same bits", got.tobytes() == first.tobytes(), "others than at level 1 of the interpreter")
+
+
+def matmul(dtype, symbolic):
+    m, k, n = around(8, 32, 128), around(32, 128, 512), around(32, 128)
+    if rng.random() < 0.15:
+        m, k, n = rng.choice([(1030, 70, 40), (40, 1030, 33), (17, 2048, 130), (1025, 512, 8)])
+    batch = rng.choice([(), (), (3,), (2, 2)])
+    share = bool(batch) and rng.random() < 0.4
+    x, w = array(batch + (m, k), dtype), array((() if share else batch) + (k, n), dtype)
+    wide = "float64" if np.dtype(dtype).kind == "f" else "int32"
+    want = np.matmul(x.astype(wide), w.astype(wide))
+    names = ["b", "c"][:len(batch)] if symbolic else [None] * len(batch)
+    params = f'x: {tensor(x, [*names, "m"] if symbolic else [])}, w: {tensor(w, [] if share or not symbolic else names)}'
+    out = f', out_dtype="{WIDE[dtype]}"' if WIDE[dtype] != dtype else ""
+    value = f"R.matmul(x, w{out})"
+    if rng.random() < 0.3 and not symbolic and not batch:
+        w = np.ascontiguousarray(w.T)
+        params, value = f"x: {tensor(x)}, w: {tensor(w)}", f"R.matmul(x, R.permute_dims(w){out})"
+    compare(f"matmul {x.shape} {w.shape} {dtype}", params, value, {"x": x, "w": w}, want, dtype)
+
+
+def convolve(x, w, stride, pad, dilation, groups):
+    x = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+    n, o, kh, kw = x.shape[0], w.shape[0], w.shape[2], w.shape[3]
+    oh, ow = (x.shape[2] - dilation * (kh - 1) - 1) // stride + 1, (x.shape[3] - dilation * (kw - 1) - 1) // stride + 1
+    y, per = np.zeros((n, o, oh, ow), x.dtype), o // groups
+    for g in range(groups):
+        for a in range(kh):
+            for b in range(kw):
+                part = x[:, g * w.shape[1]:(g + 1) * w.shape[1], a * dilation:a * dilation + oh * stride:stride, b * dilation:b * dilation + ow * stride:stride]
+                y[:, g * per:(g + 1) * per] += np.einsum("nchw,oc->nohw", part, w[g * per:(g + 1) * per, :, a, b])
+    return y
+
+
+def conv(dtype, symbolic):
+    groups = rng.choice([1, 1, 1, 2, 4])
+    c, o, size, k = groups * rng.choice([1, 3, 8, 40]), groups * rng.choice([1, 4, 9, 33]), rng.choice([4, 7, 8, 11, 14, 19]), rng.choice([1, 1, 3, 3, 5])
+    stride, dilation = rng.choice([1, 1, 2]), rng.choice([1, 1, 1, 2])
+    pad = rng.choice([0, k // 2, 1])
+    if size + 2 * pad < dilation * (k - 1) + 1:
+        return
+    x, w = array((rng.choice([1, 1, 3]), c, size, size), dtype), array((o, c // groups, k, k), dtype)
+    layout = rng.random() < 0.25 and groups == 1
+    want = convolve(x.astype("float64"), w.astype("float64"), stride, pad, dilation, groups)
+    flags = f"strides=({stride}, {stride}), padding=({pad}, {pad}), dilation=({dilation}, {dilation}), groups={groups}"
+    if layout:
+        x, w, want = (np.ascontiguousarray(np.moveaxis(v, *way)) for v, way in ((x, (1, 3)), (w, ((0, 1), (3, 2))), (want, (1, 3))))
+        flags += ', data_layout="NHWC", kernel_layout="HWIO"'
+    names = ["b"] if symbolic else []
+    compare(f"conv2d {x.shape} {w.shape} {flags} {dtype}", f"x: {tensor(x, names)}, w: {tensor(w)}", f"R.nn.conv2d(x, w, {flags})",
+            {"x": x, "w": w}, want, dtype)
+
+
+for i in range(TIMES * 24):
+    matmul(("float32", "float32", "float64", "float16", "int8", "float32", "uint8", "int32")[i % 8], rng.random() < 0.3)
+for i in range(TIMES * 14):
+    conv(("float32", "float32", "float64", "float16")[i % 4], rng.random() < 0.3)
+s.done()

@@ -1,0 +1,44 @@
+/* fenced.h: blocks of memory that end, or begin, where the process may not touch: a byte too far is a crash. What lies
+ * on the other side is compared by the test. */
+#ifndef TEST_MICRO_FENCED_H
+#define TEST_MICRO_FENCED_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef struct fenced {
+    unsigned char *bytes;
+    size_t size;
+} fenced;
+
+static inline fenced fenced_make(size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size = (size + page - 1) / page * page;
+    unsigned char *p = mmap(NULL, size + 2 * page, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || mprotect(p, page, PROT_NONE) != 0 ||
+        mprotect(p + page + size, page, PROT_NONE) != 0)
+        abort();
+    return (fenced){ p + page, size };
+}
+
+static inline void fenced_free(fenced f)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    munmap(f.bytes - page, f.size + 2 * page);
+}
+
+/* Elements from offset low to high, at one of the two fences; the address of offset 0. */
+static inline void *fenced_place(fenced f, int64_t low, int64_t high, size_t bytes, bool at_end)
+{
+    size_t length = (size_t)(high - low + 1) * bytes;
+    if (length > f.size)
+        abort();
+    return f.bytes + (at_end ? f.size - length : 0) - low * (int64_t)bytes;
+}
+
+#endif

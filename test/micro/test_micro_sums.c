@@ -1,0 +1,299 @@
+/* test_micro_sums.c: sums of products, and reductions, of every set that this machine has: the numbers of one loop in
+ * plain C, bit by bit, and no byte outside of the box. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "fenced.h"
+#include "micro/micro.h"
+
+enum { ROOM = 1 << 20 };
+static fenced acc_memory, a_memory, b_memory;
+static unsigned char *before, *want;
+static uint64_t seed = 1;
+
+static uint64_t random_bits(void)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return seed >> 20 ^ seed >> 41;
+}
+/* 0 .. n - 1 */
+static int64_t below(int64_t n) { return (int64_t)(random_bits() % (uint64_t)n); }
+static bool once_in(int64_t n) { return below(n) == 0; }
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+enum mood { SMOOTH, TIES, WILD, MOODS };
+
+/* Short numbers of far apart sizes: halves of a last place, and a little more or less, come up all the time. */
+static double short_number(void)
+{
+    double x = ldexp((double)(1 + below(1 << (1 + below(12)))), (int)below(40) - 26);
+    return once_in(2) ? -x : x;
+}
+
+static double wild_number(bool wide)
+{
+    static const double odd[] = { 0.0,  -0.0,     INFINITY, -INFINITY, NAN,        1e-45, -1e-45,
+                                  1e-40, 1.2e-38, 3.4e38,   -3.4e38,   1.00000012, 1e-20, -1.0 };
+    static const double odd_wide[] = { 5e-324, -5e-324, 2e-308, 1.7e308, 1e-160, -1e-160 };
+    if (!once_in(12))
+        return ldexp((double)below(1 << 24) - (1 << 23), (int)below(60) - 50);
+    return wide && once_in(2) ? odd_wide[below(6)] : odd[below(14)];
+}
+
+static double number(enum mood mood, bool wide)
+{
+    if (mood == WILD && once_in(3))
+        return wild_number(wide);
+    return mood == TIES ? short_number() : ldexp((double)below(1 << 24) - (1 << 23), -22);
+}
+
+static void fill(unsigned char *p, size_t size, enum rlx_kernel_elem e, enum mood mood)
+{
+    size_t n = size / (size_t)rlx_kernel_elems[e].bytes;
+    for (size_t i = 0; i < n; i++)
+        switch (e) {
+        case RLX_ELEM_F32: ((float *)p)[i] = (float)number(mood, false); break;
+        case RLX_ELEM_F64: ((double *)p)[i] = number(mood, true); break;
+        case RLX_ELEM_I32:
+        case RLX_ELEM_U32: ((uint32_t *)p)[i] = (uint32_t)(random_bits() * 0x9e3779b97f4a7c15u >> 13); break;
+        default: ((uint64_t *)p)[i] = random_bits() * 0x9e3779b97f4a7c15u; break;
+        }
+}
+
+/* ---- what it should be ---------------------------------------------------------------------- */
+
+#define FOR_ALL(T, ...)                                                                    \
+    for (int64_t i = 0; i < s->rows; i++)                                                  \
+        for (int64_t j = 0; j < s->columns; j++) {                                         \
+            T *acc = (T *)s->acc + i * s->acc_i + j * s->acc_j;                            \
+            for (int64_t k = 0; k < s->depth; k++) {                                       \
+                T a = ((const T *)s->a)[i * s->a_i + j * s->a_j + k * s->a_k];             \
+                T b = s->b ? ((const T *)s->b)[i * s->b_i + j * s->b_j + k * s->b_k] : 0;  \
+                *acc = __VA_ARGS__;                                                        \
+                (void)b;                                                                   \
+            }                                                                              \
+        }
+
+static void contract_plainly(const rlx_micro_sum *s, enum rlx_kernel_elem e, bool exact)
+{
+    volatile double product;
+    volatile float product_f32;
+    switch (e) {
+    case RLX_ELEM_F32:
+        FOR_ALL(float, exact ? fmaf(a, b, *acc) : (product_f32 = a * b, *acc + product_f32))
+        break;
+    case RLX_ELEM_F64:
+        FOR_ALL(double, exact ? fma(a, b, *acc) : (product = a * b, *acc + product))
+        break;
+    case RLX_ELEM_I32:
+    case RLX_ELEM_U32: FOR_ALL(uint32_t, *acc + a * b) break;
+    default: FOR_ALL(uint64_t, *acc + a * b) break;
+    }
+}
+
+#define LEAST(x, y) ((x) < (y) ? (x) : (y))
+#define GREATEST(x, y) ((x) > (y) ? (x) : (y))
+/* NaN wins, -0 < +0. */
+static double least(double x, double y)
+{
+    return isnan(x) || isnan(y) ? NAN : x == y ? (signbit(x) ? x : y) : LEAST(x, y);
+}
+static double greatest(double x, double y)
+{
+    return isnan(x) || isnan(y) ? NAN : x == y ? (signbit(x) ? y : x) : GREATEST(x, y);
+}
+
+#define REDUCE_ALL(T, signed_T, low, high)                                                   \
+    switch (op) {                                                                            \
+    case RLX_KERNEL_REDUCE_ADD: FOR_ALL(T, *acc + a) break;                                  \
+    case RLX_KERNEL_REDUCE_MUL: FOR_ALL(T, *acc *a) break;                                   \
+    case RLX_KERNEL_REDUCE_MIN: FOR_ALL(T, (T)low((signed_T)*acc, (signed_T)a)) break;       \
+    default: FOR_ALL(T, (T)high((signed_T)*acc, (signed_T)a)) break;                         \
+    }
+static void reduce_plainly(const rlx_micro_sum *s, enum rlx_kernel_elem e, int op)
+{
+    switch (e) {
+    case RLX_ELEM_F32: REDUCE_ALL(float, float, least, greatest) break;
+    case RLX_ELEM_F64: REDUCE_ALL(double, double, least, greatest) break;
+    case RLX_ELEM_I32: REDUCE_ALL(uint32_t, int32_t, LEAST, GREATEST) break;
+    case RLX_ELEM_U32: REDUCE_ALL(uint32_t, uint32_t, LEAST, GREATEST) break;
+    case RLX_ELEM_I64: REDUCE_ALL(uint64_t, int64_t, LEAST, GREATEST) break;
+    default: REDUCE_ALL(uint64_t, uint64_t, LEAST, GREATEST) break;
+    }
+}
+
+/* A NaN may have any payload. */
+static void join_nans(enum rlx_kernel_elem e, size_t size)
+{
+    for (size_t i = 0; i < size / 4 && e == RLX_ELEM_F32; i++)
+        if (isnan(((float *)want)[i]) && isnan(((float *)acc_memory.bytes)[i]))
+            memcpy(want + i * 4, acc_memory.bytes + i * 4, 4);
+    for (size_t i = 0; i < size / 8 && e == RLX_ELEM_F64; i++)
+        if (isnan(((double *)want)[i]) && isnan(((double *)acc_memory.bytes)[i]))
+            memcpy(want + i * 8, acc_memory.bytes + i * 8, 8);
+}
+
+/* ---- boxes ---------------------------------------------------------------------------------- */
+
+/* How the two sides lie: every fast way of a set, and some that are none. */
+enum layout {
+    PANELS,        /* a in panels of rows, b in panels of columns */
+    A_IN_PLACE,    /* b in panels */
+    BOTH_IN_PLACE,
+    FEW_ROWS,      /* many columns in place */
+    WINDOWS,       /* each row its own b */
+    WINDOWS_BY_TWO,
+    B_TRANSPOSED,
+    ACC_TRANSPOSED,
+    B_ONE,         /* b is one for all columns, a contiguous */
+    ELEMENTS,      /* a and b along the columns */
+    ONE_COLUMN,
+    ANY,
+    LAYOUTS
+};
+static const char *const layout_names[LAYOUTS] = {
+    "panels", "a in place", "both in place", "few rows", "windows", "windows by two", "b transposed",
+    "acc transposed", "b one", "elements", "one column", "any"
+};
+
+static int64_t any_stride(void) { return below(9) - 3; }
+
+static rlx_micro_sum random_sum(enum layout layout)
+{
+    rlx_micro_sum s = { .rows = 1 + below(15), .columns = 1 + below(70), .depth = 1 + below(20) };
+    if (once_in(8))
+        s.depth = 1 + below(70);
+    if (layout == PANELS)
+        s.rows = 1 + below(8);
+    if (layout == PANELS || layout == A_IN_PLACE)
+        s.columns = 1 + below(32);
+    if (layout == FEW_ROWS)
+        s.rows = 1 + below(4), s.columns = 1 + below(700), s.depth = 1 + below(30);
+    if (layout == ONE_COLUMN)
+        s.columns = 1, s.depth = 1 + below(300);
+    int64_t wide = s.columns + below(3), deep = s.depth + below(3);
+    s.acc_i = wide, s.acc_j = 1;
+    s.a_i = deep, s.a_k = 1;
+    s.b_j = 1, s.b_k = wide;
+    switch (layout) {
+    case PANELS: s.a_i = 1, s.a_k = 8, s.b_k = 32; break;
+    case A_IN_PLACE: s.b_k = 32; break;
+    case WINDOWS: s.a_i = below(2), s.b_i = below(100), s.b_k = 1 + below(3); break;
+    case WINDOWS_BY_TWO:
+        s.a_i = below(2) * deep, s.b_i = below(2) * (1 + below(100)), s.b_j = 2, s.b_k = 1 + below(3);
+        break;
+    case B_TRANSPOSED: s.b_j = deep, s.b_k = 1; break;
+    case ACC_TRANSPOSED: s.acc_j = s.rows + below(2), s.acc_i = 1; break;
+    case B_ONE: s.a_i = wide * s.depth, s.a_j = 1, s.a_k = wide, s.b_j = 0, s.b_i = below(2) * deep, s.b_k = 1; break;
+    case ELEMENTS: s.a_j = 1, s.a_i = wide, s.a_k = below(2) * wide; break;
+    case ONE_COLUMN: s.b_i = below(2) * deep, s.b_k = 1; break;
+    case ANY:
+        s.acc_j = 2, s.acc_i = 2 * wide + 1;
+        s.a_i = any_stride(), s.a_j = any_stride(), s.a_k = any_stride();
+        s.b_i = any_stride(), s.b_j = any_stride(), s.b_k = any_stride();
+        break;
+    default: break;
+    }
+    return s;
+}
+
+static void *place(fenced f, const rlx_micro_sum *s, int64_t i, int64_t j, int64_t k, size_t bytes)
+{
+    int64_t low = 0, high = 0, ends[3] = { i * (s->rows - 1), j * (s->columns - 1), k * (s->depth - 1) };
+    for (int n = 0; n < 3; n++)
+        ends[n] < 0 ? (low += ends[n]) : (high += ends[n]);
+    return fenced_place(f, low, high, bytes, once_in(2));
+}
+
+static const char *const set_names[] = { "baseline", "avx2", "avx512", "neon" };
+
+static const char *const elem_names[RLX_ELEM_COUNT] = {
+#define INTEGER(name, elem, text, ...) text,
+#define NARROW(name, elem, text, ...) text,
+#define REAL(name, elem, text, ...) text,
+#include "base/dtype.def"
+};
+
+/* One box by all sets; b not read for op >= 0, a reduction. */
+static void try_box(const rlx_micro_sum *box, enum rlx_kernel_elem e, bool exact, int op, enum mood mood,
+                    const char *layout)
+{
+    rlx_micro_sum s = *box;
+    size_t bytes = (size_t)rlx_kernel_elems[e].bytes, used = 1 << 16;
+    s.acc = place(acc_memory, &s, s.acc_i, s.acc_j, 0, bytes);
+    s.a = place(a_memory, &s, s.a_i, s.a_j, s.a_k, bytes);
+    s.b = op < 0 ? place(b_memory, &s, s.b_i, s.b_j, s.b_k, bytes) : NULL;
+    /* the pieces of memory at the fences */
+    fill(acc_memory.bytes, used, e, mood);
+    fill(acc_memory.bytes + acc_memory.size - used, used, e, mood);
+    memcpy(before, acc_memory.bytes, acc_memory.size);
+    op < 0 ? contract_plainly(&s, e, exact) : reduce_plainly(&s, e, op);
+    memcpy(want, acc_memory.bytes, acc_memory.size);
+    for (size_t n = 0; n < sizeof set_names / sizeof *set_names; n++) {
+        const rlx_micro_set *set = rlx_micro_find(set_names[n]);
+        if (!set)
+            continue;
+        memcpy(acc_memory.bytes, before, acc_memory.size);
+        (op < 0 ? set->contract[exact][e] : set->reduce[op][e])(&s);
+        join_nans(e, acc_memory.size);
+        if (memcmp(want, acc_memory.bytes, acc_memory.size) == 0)
+            continue;
+        size_t at = 0;
+        while (want[at] == acc_memory.bytes[at])
+            at++;
+        fail_msg("set %s, %s, %s, exact %d, op %d: %lld x %lld x %lld, acc %lld %lld, a %lld %lld %lld, b %lld "
+                 "%lld %lld: element %lld of the memory, box at %lld",
+                 set->name, layout, elem_names[e], exact, op, (long long)s.rows, (long long)s.columns,
+                 (long long)s.depth, (long long)s.acc_i, (long long)s.acc_j, (long long)s.a_i,
+                 (long long)s.a_j, (long long)s.a_k, (long long)s.b_i, (long long)s.b_j, (long long)s.b_k,
+                 (long long)(at / bytes), (long long)(((unsigned char *)s.acc - acc_memory.bytes) / (long)bytes));
+    }
+}
+
+static const enum rlx_kernel_elem elems[] = { RLX_ELEM_F32, RLX_ELEM_F64, RLX_ELEM_I32,
+                                              RLX_ELEM_U32, RLX_ELEM_I64, RLX_ELEM_U64 };
+
+/* All boxes of one element type and mood read the same numbers. */
+static void test_contract(void **state)
+{
+    int rounds = getenv("RELAX_LONG") ? 400 : 25;
+    for (int e = 0; e < 6; e++)
+        for (int exact = 0; exact < 2 && (e < 2 || !exact); exact++)
+            for (int mood = 0; mood < (e < 2 ? MOODS : 1); mood++) {
+                fill(a_memory.bytes, a_memory.size, elems[e], (enum mood)mood);
+                fill(b_memory.bytes, b_memory.size, elems[e], (enum mood)mood);
+                for (int layout = 0; layout < LAYOUTS; layout++)
+                    for (int n = 0; n < rounds; n++) {
+                        rlx_micro_sum s = random_sum((enum layout)layout);
+                        try_box(&s, elems[e], exact, -1, (enum mood)mood, layout_names[layout]);
+                    }
+            }
+}
+
+static int set_up(void **state)
+{
+    acc_memory = fenced_make(1 << 17), a_memory = fenced_make(ROOM), b_memory = fenced_make(ROOM);
+    before = malloc(acc_memory.size), want = malloc(acc_memory.size);
+    return !before || !want;
+}
+
+static int tear_down(void **state)
+{
+    fenced_free(acc_memory), fenced_free(a_memory), fenced_free(b_memory);
+    free(before), free(want);
+    return 0;
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_contract),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
