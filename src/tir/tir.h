@@ -313,7 +313,7 @@ typedef struct rlx_tir_limits {
  * may be NULL. Arguments are checked as a kernel does (RT01 count, RT03 dtype, RT04 rank, RT05
  * size); RT09 index out of range, RT14 arithmetic. Narrow floats: each operation in
  * float32, rounded. */
-bool rlx_tir_eval(rlx_memory *m, const rlx_prim_func *f, const rlx_tir_arg *args, size_t num_args,
-                  const rlx_tir_limits *limits, rlx_fault *why);
+bool rlx_tir_eval(rlx_context *ctx, const rlx_prim_func *f, const rlx_tir_arg *args,
+                  size_t num_args, const rlx_tir_limits *limits, rlx_fault *why);
 
 #endif
