@@ -109,11 +109,12 @@
         return RLX_TROUBLE_NONE;                                                            \
     }
 #define FMA(name, T, expr)                                                                  \
+    RLX_CLONES_FMA                                                                          \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
     {                                                                                       \
         T *d = dp;                                                                          \
         const T *p = ap, *q = bp, *r = cp;                                                  \
-        for (size_t i = 0; i < n; i++) {                                                    \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                    \
             T a = p[i], b = q[i], c = r[i];                                                 \
             d[i] = (expr);                                                                  \
         }                                                                                   \
