@@ -53,6 +53,7 @@ typedef struct tiling {
     side row, column;
     digits depth;
     bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */
+    const rlx_plan_access *viewable[3]; /* those whose indices are surely in range */
 } tiling;
 
 static const rlx_prim *coefficient(const rlx_plan_access *a, int loop)
@@ -76,6 +77,46 @@ static const rlx_prim *add(const tiling *t, const rlx_prim *a, const rlx_prim *b
 static const rlx_prim *extent_of(const tiling *t, int loop) { return t->plan->loops[loop].extent; }
 static int last(const digits *d) { return d->at[d->count - 1]; }
 
+static bool knows_all(const void *user, const rlx_prim *var) { return true; }
+static const rlx_plan_scope everywhere = { .knows = knows_all, .widens = true };
+
+/* ---- which indices are in range ------------------------------------------------------------- */
+
+static bool index_in_range(const tiling *t, const rlx_prim *index, const rlx_prim *size)
+{
+    rlx_plan_view room;
+    const rlx_tir_affine *a = rlx_plan_affine(t->ctx, &everywhere, t->plan, index, &room);
+    if (!a)
+        return false;
+    const rlx_prim *least = rlx_fold_cast(t->ctx, RELAX_INT64, a->base), *greatest = least;
+    for (size_t i = 0; i < t->plan->count; i++) {
+        const rlx_prim *last = rlx_fold_sub(t->ctx, t->plan->loops[i].extent, number(t, 1));
+        int64_t c = 0;
+        if (a->coeff[i] && !rlx_int_literal(a->coeff[i], &c))
+            return false;
+        if (c)
+            *(c < 0 ? &least : &greatest) = rlx_plan_add_product(
+                t->ctx, c < 0 ? least : greatest, last, a->coeff[i]);
+    }
+    return rlx_prove_compare(t->ctx, NULL, RLX_NODE_GE, least, number(t, 0)) == RLX_TRUE &&
+           rlx_prove_compare(t->ctx, NULL, RLX_NODE_LT, greatest, size) == RLX_TRUE;
+}
+
+/* Views have fewer dimensions than the buffer that a failure names: they serve accesses that cannot
+ * fail. */
+static void find_viewable(tiling *t)
+{
+    const size_t all[3] = { t->plan->fused.acc, t->plan->fused.a, t->plan->fused.b };
+    for (int k = 0; k < 3; k++) {
+        const rlx_plan_access *a = &t->plan->accesses.data[all[k]];
+        const rlx_buffer *b = rlx_as_buffer(a->buffer);
+        bool ok = true;
+        for (size_t d = 0; d < a->num_indices && ok; d++)
+            ok = index_in_range(t, a->indices[d], rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[d]));
+        t->viewable[k] = ok ? a : NULL;
+    }
+}
+
 /* ---- which loop is what --------------------------------------------------------------------- */
 
 /* The dimension in which an access has these loops one after the other as its indices, each as long as its dimension:
@@ -83,6 +124,8 @@ static int last(const digits *d) { return d->at[d->count - 1]; }
 static int merged_at(const tiling *t, const rlx_plan_access *a, const digits *d)
 {
     const rlx_buffer *b = rlx_as_buffer(a->buffer);
+    if (d->count > 1 && a != t->viewable[0] && a != t->viewable[1] && a != t->viewable[2])
+        return -1;
     for (int p = 0; p + d->count <= (int)a->num_indices; p++) {
         bool all = true;
         for (int i = 0; i < d->count && all; i++)
@@ -553,7 +596,9 @@ static const rlx_stmt *tiles(tiling *t)
     if (t->column.packed) {
         if (!t->column.panel)
             t->column.panel = new_panel(t, &t->column, "columns", &d, COLUMN_TILE, COLUMN_PANEL);
-        columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, COLUMN_TILE);
+        /* Panels that are there need no tiles where all rows are one. */
+        if (t->column.param < 0 || !is_at_most(t->row.lanes.extent, ROW_TILE))
+            columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, COLUMN_TILE);
     }
     t->column.first = mul(t, columns.loop.var, number(t, COLUMN_TILE / COLUMN_PANEL));
     const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
@@ -574,9 +619,6 @@ static const rlx_stmt *tiles(tiling *t)
         body = rlx_allocate_around(ctx, t->column.panel, body, t->place);
     return body;
 }
-
-static bool knows_all(const void *user, const rlx_prim *var) { return true; }
-static const rlx_plan_scope everywhere = { .knows = knows_all, .widens = true };
 
 /* The parameter that a side reads, if its panels may take its place: how many there are is known. -1: there is none. */
 static int packable_param(const tiling *t, const side *s)
@@ -714,12 +756,14 @@ static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *init, const rlx_f
 {
     bool few;
     t->acc = &t->plan->accesses.data[t->plan->fused.acc];
+    find_viewable(t);
     if (!choose_sides(t) || !collect_depth(t) || !is_schedulable(t) || !choose_packing(t, &few))
         return &nest->node;
     if (!find_views(t))
         return NULL;
     bool by_rows = few && t->column.packed && t->row.lanes.extent->kind != RLX_NODE_INT_IMM,
-         apart = by_rows || rlx_as_prim_var(tile_depth(t).loop.var) || !init || !is_start(t, init);
+         apart = by_rows || rlx_as_prim_var(tile_depth(t).loop.var) || !init || !is_start(t, init) ||
+                rlx_is_int_value(t->row.lanes.extent, 1);
     t->start = apart ? NULL : start_value(&init->node);
     const rlx_stmt *body = declare_views(t, tiles(t));
     body = by_rows ? choose_by_rows(t, nest, body) : body;

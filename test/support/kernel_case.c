@@ -124,7 +124,7 @@ static int run_eval(rlx_context *ctx, const rlx_prim_func *f, const kc *c, void 
         data[i] = a->is_scalar ? NULL : copy_of(a);
         args[i] = (rlx_tir_arg){ a->dtype, data[i], a->shape, a->ndim, a->i, a->f };
     }
-    return rlx_tir_eval(&ctx->memory, f, args, (size_t)c->count, NULL, &why) ? RLX_CODE_NONE
+    return rlx_tir_eval(ctx, f, args, (size_t)c->count, NULL, &why) ? RLX_CODE_NONE
                                                                              : why.code;
 }
 
