@@ -50,12 +50,16 @@
 #else
 #define RLX_UNROLL _Pragma("GCC unroll 16")
 #endif
+/* Nothing is known of the integer from here on: no second version of a loop for the case that it is 1. */
+#define RLX_OPAQUE(x) __asm__("" : "+r"(x))
 /* A vector of `bytes` bytes that may lie anywhere and alias anything; lowered to what the
  * target has. */
 #define RLX_VECTOR(type, bytes) \
     type __attribute__((vector_size(bytes), aligned(sizeof(type)), may_alias))
 /* One that lies where a vector of its size should, in a variable for example. */
 #define RLX_WHOLE_VECTOR(type, bytes) type __attribute__((vector_size(bytes), may_alias))
+/* Elements of two vectors by number, those of the second after those of the first. */
+#define RLX_SHUFFLE(v, w, ...) __builtin_shufflevector(v, w, __VA_ARGS__)
 #define RLX_ALWAYS_INLINE static inline __attribute__((always_inline))
 /* Code for wider vectors than the baseline has, chosen while running. Never for fused
  * multiply-add: same numbers. RLX_CLONES: the compiler makes both and chooses; RLX_CLONES_512:

@@ -382,7 +382,9 @@ static void open_window(window *w, const char *name, const rlx_prim *channels,
             }
         }
         rlx_lowering_name(label, 'i', order[i]);
-        o[order[i]] = rlx_tir_spatial(t, label, size[order[i]]);
+        o[order[i]] = order[i] == 1 && w->group && rlx_is_int_value(size[1], 1)
+                          ? number(w, 0) /* each channel is its own group */
+                          : rlx_tir_spatial(t, label, size[order[i]]);
     }
     *inside = of_part(w, o);
 }
@@ -402,7 +404,9 @@ static void accumulate(window *w, const char *name, const rlx_prim *channels,
     rlx_lowering_list sizes = of_part(w, size), index, at;
     const rlx_buffer *sum =
         own ? rlx_tir_alloc(t, "sum", w->wide, rlx_lowering_items(&sizes)) : w->out.t.buffer;
-    open_window(w, name, channels, &index, channels ? &c : NULL, k);
+    bool alone = channels && w->group && rlx_is_int_value(channels, 1);
+    c = alone ? number(w, 0) : NULL;
+    open_window(w, name, channels, &index, channels && !alone ? &c : NULL, k);
     whole_index(w, &index, o);
     at = own ? index : placed(w, &w->out, o);
     rlx_tir_init(t, sum, rlx_lowering_items(&at), first);

@@ -200,7 +200,7 @@ static enum rlx_step plan_nest(void *user, const rlx_node *n, const rlx_field *v
                                const rlx_node *parent)
 {
     case_run *run = user;
-    const rlx_plan_scope scope = { knows, run };
+    const rlx_plan_scope scope = { .knows = knows, .user = run };
     const rlx_for_stmt *loop = rlx_as_for_stmt(n);
     rlx_nest_plan plan;
     if (n->kind == RLX_NODE_LET_STMT)
