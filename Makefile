@@ -117,7 +117,8 @@ COMPILE    = $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(EXTRA) $(CPPFLAGS) $(CFLAG
 # twice as fast at -O3: /* built for speed */. A changed line is a changed file, so the record of the flags holds the rooms only.
 # private: prerequisites, that record among them, do not inherit what is set for an object.
 ifeq ($(VARIANT),release)
-  FAST_OPT   := -O3 $(SECTIONS)
+  # Without errno and traps of floats choices become selects; no number changes.
+  FAST_OPT   := -O3 -fno-math-errno -fno-trapping-math $(SECTIONS)
   SIZE_OPT   := -Os $(SMALL)
   SIZE_ROOMS := $(dir $(wildcard src/*/SIZE))
   says        = $(shell grep -lxF '/* built for $(1) */' $(LIB_SRC) /dev/null)

@@ -8,7 +8,7 @@
 static relax_executable *load(const cli *c, const cli_file *file, int *status)
 {
     if (!cli_is_compiled(file))
-        return cli_compile(c, file, NULL, true, status);
+        return cli_compile(c, file, NULL, status);
     relax_executable *exe = NULL;
     relax_error *error = NULL;
     relax_load_options options;

@@ -228,6 +228,39 @@ static void write_panels(rlx_kgen *w, const rlx_kgen_nest *n)
     rlx_kgen_emit(w, w->top, RLX_K_PACK, x);
 }
 
+/* ---- boxes ---------------------------------------------------------------------------------- */
+
+static bool check_copy(rlx_kgen *w, const rlx_kgen_nest *n)
+{
+    for (int i = 0; i < 2; i++) {
+        const rlx_plan_access *a = &n->plan->accesses.data[i];
+        const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, a->buffer);
+        if (!b || !rlx_kgen_check_box(w, n, b, a->indices, a->num_indices))
+            return rlx_kgen_failed(w) ? false : rlx_kgen_fail(w, "a copy cannot be compiled");
+    }
+    return true;
+}
+
+static void write_copy(rlx_kgen *w, const rlx_kgen_nest *n)
+{
+    const rlx_plan_copy *c = &n->plan->copy;
+    uint32_t x[16];
+    for (int i = 0; i < 2; i++) {
+        const rlx_plan_access *a = &n->plan->accesses.data[i];
+        const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, a->buffer);
+        if (!b)
+            return;
+        x[2 * i] = b->index;
+        x[2 * i + 1] = start_reg(w, n->plan, a);
+    }
+    for (int i = 0; i < 4; i++) {
+        x[4 + i] = int64_reg(w, c->extent[i]);
+        x[8 + i] = int64_reg(w, c->to[i]);
+        x[12 + i] = int64_reg(w, c->from[i]);
+    }
+    rlx_kgen_emit(w, w->top, RLX_K_COPY, x);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
@@ -235,7 +268,8 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
     const rlx_nest_plan *plan = n->plan;
     open_loop open[RLX_PLAN_MAX_NEST];
     if (!open_nest(w, n) || (plan->form == RLX_PLAN_FUSED && !check_fused(w, n)) ||
-        (plan->form == RLX_PLAN_PACK && !check_panel(w, n)))
+        (plan->form == RLX_PLAN_PACK && !check_panel(w, n)) ||
+        (plan->form == RLX_PLAN_COPY && !check_copy(w, n)))
         return false;
     for (size_t i = 0; i < plan->num_order; i++)
         open[i] = begin_loop(w, &plan->loops[plan->order[i]], n);
@@ -243,6 +277,8 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
         write_fused(w, n);
     else if (plan->form == RLX_PLAN_PACK)
         write_panels(w, n);
+    else if (plan->form == RLX_PLAN_COPY)
+        write_copy(w, n);
     else if (!rlx_kgen_failed(w))
         write_strip(w, n);
     for (size_t i = plan->num_order; i-- > 0;)

@@ -1,6 +1,6 @@
 /* contract_text.h: sums of products of one element type, written once and included by contract_set.h for each type and
- * kind. Defined before: X, the elements (f32 ..), T, their type in C, KIND, which stands in the names, and
- * SUM(a, b, c), SUM_ONE(a, b, c): a * b + c of vectors and of elements.
+ * kind. Defined before: X, the elements (f32 ..), T, their type in C, KIND, which stands in the names, TILES and CASES of
+ * set_text.h, and SUM(a, b, c), SUM_ONE(a, b, c): a * b + c of vectors and of elements.
  *
  * A tile is R rows and W vectors of columns, whose sums stay in registers while k runs: each step loads W vectors of b
  * and spreads R elements of a over a vector.
@@ -17,35 +17,38 @@
         const T *b = (const T *)r->b + column, *a[(R + 2) / 3];                                    \
         TAIL##part(r->columns - column - (W - 1) * LANES)                                          \
         VEC s[R][W];                                                                               \
-        for (int i = 0; i < (R + 2) / 3; i++)                                                      \
+        RLX_OPAQUE(a_i);                                                                           \
+        RLX_OPAQUE(a_k);                                                                           \
+        RLX_OPAQUE(b_k);                                                                           \
+        RLX_UNROLL for (int i = 0; i < (R + 2) / 3; i++)                                                      \
             a[i] = (const T *)r->a + (row + 3 * i) * a_i;                                          \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
-            for (int w = 0; w < W; w++)                                                            \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                            \
                 s[i][w] = LOAD##part(acc + i * acc_i, w, W);                                       \
         }                                                                                          \
         for (int64_t k = r->depth; k > 0; k--, b += b_k) {                                         \
             VEC y[W];                                                                              \
-            for (int w = 0; w < W; w++)                                                            \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                            \
                 y[w] = LOAD##part(b, w, W);                                                        \
             RLX_UNROLL for (int i = 0; i < R; i++)                                                 \
             {                                                                                      \
                 VEC x = OF(X, fill)(a[i / 3][i % 3 * a_i]);                                        \
-                for (int w = 0; w < W; w++)                                                        \
+                RLX_UNROLL for (int w = 0; w < W; w++)                                                        \
                     s[i][w] = SUM(x, y[w], s[i][w]);                                               \
             }                                                                                      \
             RLX_UNROLL for (int i = 0; i < (R + 2) / 3; i++) a[i] += a_k;                          \
         }                                                                                          \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
-            for (int w = 0; w < W; w++)                                                            \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                            \
                 STORE##part(acc + i * acc_i, w, W, s[i][w]);                                       \
         }                                                                                          \
     }
 #define TAIL(n)
 #define LOAD(p, w, W) OF(X, load)((p) + (w) * LANES)
 #define STORE(p, w, W, v) OF(X, store)((p) + (w) * LANES, v)
-#define TAIL_part(n) OF(X, tail) tail = OF(X, first)(n);
+#define TAIL_part(n) OF(X, tail) tail = OF(X, first)((n) < LANES ? (n) : LANES);
 #define LOAD_part(p, w, W) \
     ((w) < (W)-1 ? OF(X, load)((p) + (w) * LANES) : OF(X, load_part)((p) + (w) * LANES, tail))
 #define STORE_part(p, w, W, v)                          \
@@ -67,10 +70,12 @@
         i += R;                                     \
         continue;                                   \
     }
+#if !SET_MASKS
 TILES(2, )
+ROWS(2, )
+#endif
 TILES(2, _part)
 TILES(1, _part)
-ROWS(2, )
 ROWS(2, _part)
 ROWS(1, _part)
 
@@ -78,12 +83,114 @@ ROWS(1, _part)
 SET static void NAME(contract_tiles)(const rlx_micro_sum *r)
 {
     int64_t j = 0, n = r->columns;
+#if !SET_MASKS
     for (; j + 2 * LANES <= n; j += 2 * LANES)
         NAME(rows_2)(r, j);
-    if (n - j > LANES)
+#endif
+    for (; n - j > LANES; j += 2 * LANES)
         NAME(rows_2_part)(r, j);
-    else if (n > j)
+    if (n > j)
         NAME(rows_1_part)(r, j);
+}
+
+/* Few rows, so many columns that b comes from afar: it is read in long runs, STEPS of k in turn, each run once; the sums
+ * wait in memory meanwhile. */
+enum { NAME(STEPS) = 8 };
+SET static void NAME(contract_runs)(const rlx_micro_sum *r)
+{
+    int64_t b_k = r->b_k, whole = r->columns / LANES * LANES;
+    OF(X, tail) tail = OF(X, first)(whole < r->columns ? r->columns - whole : LANES);
+    for (int64_t k = 0, n; k < r->depth; k += n) {
+        n = r->depth - k < NAME(STEPS) ? 1 : NAME(STEPS);
+        for (int64_t i = 0; i < r->rows; i++) {
+            const T *a = (const T *)r->a + i * r->a_i + k * r->a_k, *b = (const T *)r->b + k * b_k;
+            T *acc = (T *)r->acc + i * r->acc_i;
+            VEC x[NAME(STEPS)];
+            for (int64_t m = 0; m < NAME(STEPS); m++)
+                x[m] = OF(X, fill)(a[(m < n ? m : 0) * r->a_k]);
+            int64_t j = 0;
+            for (; j < whole && n == NAME(STEPS); j += LANES) {
+                VEC s = OF(X, load)(acc + j);
+                RLX_UNROLL for (int m = 0; m < NAME(STEPS); m++)
+                    s = SUM(x[m], OF(X, load)(b + m * b_k + j), s);
+                OF(X, store)(acc + j, s);
+            }
+            for (; j < whole; j += LANES)
+                OF(X, store)(acc + j, SUM(x[0], OF(X, load)(b + j), OF(X, load)(acc + j)));
+            if (j < r->columns) {
+                VEC s = OF(X, load_part)(acc + j, tail);
+                for (int64_t m = 0; m < n; m++)
+                    s = SUM(x[m], OF(X, load_part)(b + m * b_k + j, tail), s);
+                OF(X, store_part)(acc + j, s, tail);
+            }
+        }
+    }
+}
+
+/* Each row its own b, every one or every second element of it: a row at a time, up to four vectors. */
+#define ROW(W, by)                                                                                 \
+    SET static void NAME(row_##W##_##by)(const rlx_micro_sum *r, int64_t column)                   \
+    {                                                                                              \
+        int64_t a_k = r->a_k, b_k = r->b_k, rest = r->columns - column - (W - 1) * LANES;          \
+        OF(X, TAIL_##by) tail = OF(X, FIRST_##by)(rest < LANES ? rest : LANES);                    \
+        OF(X, tail) end = OF(X, first)(rest < LANES ? rest : LANES);                               \
+        RLX_OPAQUE(a_k);                                                                           \
+        RLX_OPAQUE(b_k);                                                                           \
+        for (int64_t i = 0; i < r->rows; i++) {                                                    \
+            T *acc = (T *)r->acc + i * r->acc_i + column;                                          \
+            const T *a = (const T *)r->a + i * r->a_i,                                             \
+                    *b = (const T *)r->b + i * r->b_i + column * STEP_##by;                        \
+            VEC s[W];                                                                              \
+            RLX_UNROLL for (int w = 0; w < W - 1; w++)                                                        \
+                s[w] = OF(X, load)(acc + w * LANES);                                               \
+            s[W - 1] = OF(X, load_part)(acc + (W - 1) * LANES, end);                               \
+            for (int64_t k = r->depth; k > 0; k--, a += a_k, b += b_k) {                           \
+                VEC x = OF(X, fill)(*a);                                                           \
+                RLX_UNROLL for (int w = 0; w < W - 1; w++)                                                    \
+                    s[w] = SUM(x, OF(X, GET_##by)(b + w * LANES * STEP_##by), s[w]);               \
+                s[W - 1] = SUM(x, OF(X, GET_PART_##by)(b + (W - 1) * LANES * STEP_##by, tail),     \
+                               s[W - 1]);                                                          \
+            }                                                                                      \
+            RLX_UNROLL for (int w = 0; w < W - 1; w++)                                                        \
+                OF(X, store)(acc + w * LANES, s[w]);                                               \
+            OF(X, store_part)(acc + (W - 1) * LANES, s[W - 1], end);                               \
+        }                                                                                          \
+    }
+#define WINDOWS(by)                                                                                \
+    ROW(1, by) ROW(2, by) ROW(4, by)                                                               \
+    SET static void NAME(windows_##by)(const rlx_micro_sum *r)                                     \
+    {                                                                                              \
+        for (int64_t j = 0, n; (n = r->columns - j) > 0;) {                                        \
+            if (n > 3 * LANES)                                                                     \
+                NAME(row_4_##by)(r, j), j += 4 * LANES;                                            \
+            else if (n > LANES)                                                                    \
+                NAME(row_2_##by)(r, j), j += 2 * LANES;                                            \
+            else                                                                                   \
+                NAME(row_1_##by)(r, j), j += LANES;                                                \
+        }                                                                                          \
+    }
+WINDOWS(one)
+WINDOWS(two)
+
+/* Any way through b: pieces of it are brought into panels. */
+enum { NAME(PIECE) = 64 };
+SET static void NAME(contract_gathered)(const rlx_micro_sum *r)
+{
+    T panel[NAME(PIECE) * RLX_PANEL_COLUMNS];
+    for (int64_t j = 0; j < r->columns; j += RLX_PANEL_COLUMNS)
+        for (int64_t k = 0; k < r->depth; k += NAME(PIECE)) {
+            rlx_micro_sum part = *r;
+            part.columns = rlx_micro_less(r->columns - j, RLX_PANEL_COLUMNS);
+            part.depth = rlx_micro_less(r->depth - k, NAME(PIECE));
+            part.acc = (T *)r->acc + j;
+            part.a = (const T *)r->a + k * r->a_k;
+            const T *b = (const T *)r->b + j * r->b_j + k * r->b_k;
+            for (int64_t l = 0; l < part.columns; l++)
+                for (int64_t m = 0; m < part.depth; m++)
+                    panel[m * RLX_PANEL_COLUMNS + l] = b[l * r->b_j + m * r->b_k];
+            part.b = panel, part.b_j = 1, part.b_k = RLX_PANEL_COLUMNS;
+            NAME(contract_tiles)(&part);
+        }
 }
 
 SET static void NAME(contract_any)(const rlx_micro_sum *r)
@@ -99,12 +206,20 @@ SET static void NAME(contract_any)(const rlx_micro_sum *r)
         }
 }
 
-SET static void NAME(contract)(const rlx_micro_sum *r)
+SET static void NAME(contract)(const rlx_micro_sum *sum)
 {
-    if (r->acc_j == 1 && r->a_j == 0 && r->b_j == 1 && (r->b_i == 0 || r->rows == 1))
-        NAME(contract_tiles)(r);
-    else
+    rlx_micro_sum straight = *sum, *r = &straight;
+    rlx_micro_straighten(r, true);
+    if (r->acc_j != 1 || r->a_j != 0 || (r->b_i != 0 && r->b_j != 1 && r->b_j != 2))
         NAME(contract_any)(r);
+    else if (r->b_i == 0 && r->b_j == 1)
+        r->rows <= 2 && r->columns >= 256 ? NAME(contract_runs)(r) : NAME(contract_tiles)(r);
+    else if (r->b_j == 1)
+        NAME(windows_one)(r);
+    else if (r->b_j == 2)
+        NAME(windows_two)(r);
+    else
+        NAME(contract_gathered)(r);
 }
 
 #undef VEC
@@ -118,6 +233,10 @@ SET static void NAME(contract)(const rlx_micro_sum *r)
 #undef STORE_part
 #undef ROWS
 #undef CASE
+#undef ROW
+#undef WINDOWS
+#undef TILES
+#undef CASES
 #undef X
 #undef T
 #undef KIND

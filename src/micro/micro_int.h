@@ -16,6 +16,12 @@ extern const rlx_micro_set rlx_micro_neon;
 #endif
 extern const rlx_micro_set rlx_micro_baseline;
 
+/* The same sums, so that a fast way is seen: columns are what is contiguous in acc; of a product, a is the side that does
+ * not move with them. */
+void rlx_micro_straighten(rlx_micro_sum *r, bool product);
+
+RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; }
+
 /* Plain C, for every machine: generic.c. [dst][src] */
 extern rlx_micro_copy_fn *const rlx_micro_copies[RLX_ELEM_COUNT][RLX_ELEM_COUNT];
 extern rlx_micro_pack_fn *const rlx_micro_packs[RLX_ELEM_COUNT][RLX_ELEM_COUNT];

@@ -1,21 +1,25 @@
 /* set_avx2.c: 256-bit vectors with fused products. Tiles of up to 6 rows and 2 vectors: 12 sums in 16 registers; 8 rows,
  * those of a panel, are two tiles of 4. */
-/* built for speed */
+#include "format/kernel_math.h"
 #include "micro/micro_int.h"
 
 #if defined(RLX_X86_SETS)
 #define RLX_SET_AVX2
 #include "micro/vector.h"
 
-#define TILES(W, part) TILE(6, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
-#define CASES(W, part) CASE(6, W, part) CASE(4, W, part) CASE(2, W, part)
+#define MANY_TILES(W, part) TILE(6, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
+#define MANY_CASES(W, part) CASE(6, W, part) CASE(4, W, part) CASE(2, W, part)
+#define FEW_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
+#define FEW_CASES(W, part) CASE(4, W, part)
+#define EXACT_TILES MANY_TILES
+#define EXACT_CASES MANY_CASES
 #define FITS(R) &&(R != 6 || n != 8)
 #include "micro/set_text.h"
 
 const rlx_micro_set rlx_micro_avx2 = {
     .name = "avx2",
     .contract = contractions,
-    .reduce = rlx_micro_reductions,
+    .reduce = reductions,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
 };

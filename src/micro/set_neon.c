@@ -1,21 +1,25 @@
 /* set_neon.c: 128-bit vectors with fused products, which every aarch64 has. Tiles of 8 rows and 2 vectors: 16 sums in 32
  * registers. */
-/* built for speed */
+#include "format/kernel_math.h"
 #include "micro/micro_int.h"
 
 #if defined(RLX_NEON_SET)
 #define RLX_SET_NEON
 #include "micro/vector.h"
 
-#define TILES(W, part) TILE(8, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
-#define CASES(W, part) CASE(8, W, part) CASE(4, W, part) CASE(2, W, part)
+#define MANY_TILES(W, part) TILE(8, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
+#define MANY_CASES(W, part) CASE(8, W, part) CASE(4, W, part) CASE(2, W, part)
+#define FEW_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
+#define FEW_CASES(W, part) CASE(4, W, part)
+#define EXACT_TILES MANY_TILES
+#define EXACT_CASES MANY_CASES
 #define FITS(R)
 #include "micro/set_text.h"
 
 const rlx_micro_set rlx_micro_neon = {
     .name = "neon",
     .contract = contractions,
-    .reduce = rlx_micro_reductions,
+    .reduce = reductions,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
 };

@@ -7,8 +7,11 @@
  *   X_tail                      which lanes of a vector there are; X_first(n): the first n of them, 0 < n <= X_LANES
  *   X_load, X_store             any address
  *   X_load_part, X_store_part   those lanes alone touch memory; the others are read as zero
- *   X_even, X_even_part         elements 0, 2, 4 .. of twice as many; the last one read is an even one
+ *   X_even                      elements 0, 2, 4 .. of twice as many
+ *   X_pair, X_first_pair(n),    the same of n lanes; what follows the last of them is not read
+ *   X_even_part
  *   X_fill(x)                   all lanes x
+ *   X_min, X_max                NaN wins, -0 < +0; of integers with a sign
  *   X_fma(a, b, c)              a * b + c, rounded once; X_fma_one: of one element
  */
 #ifndef RLX_MICRO_VECTOR_H
@@ -29,12 +32,16 @@
 #if defined(RLX_SET_AVX512)
 #define SET RLX_TARGET("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,f16c,bmi2")
 #define SET_BYTES 64
+#define SET_MASKS 1 /* parts of vectors cost no more than whole ones */
 #elif defined(RLX_SET_AVX2)
 #define SET RLX_TARGET("avx2,fma,f16c,bmi2")
 #define SET_BYTES 32
 #else
 #define SET
 #define SET_BYTES 16
+#endif
+#if !defined(SET_MASKS)
+#define SET_MASKS 0
 #endif
 #define SET_INLINE SET RLX_ALWAYS_INLINE
 
@@ -48,6 +55,8 @@ typedef RLX_WHOLE_VECTOR(float, SET_BYTES) f32_vec;
 typedef RLX_WHOLE_VECTOR(double, SET_BYTES) f64_vec;
 typedef RLX_WHOLE_VECTOR(uint32_t, SET_BYTES) u32_vec;
 typedef RLX_WHOLE_VECTOR(uint64_t, SET_BYTES) u64_vec;
+typedef RLX_WHOLE_VECTOR(int32_t, SET_BYTES) i32_vec;
+typedef RLX_WHOLE_VECTOR(int64_t, SET_BYTES) i64_vec;
 typedef RLX_VECTOR(float, SET_BYTES) f32_anywhere;
 typedef RLX_VECTOR(double, SET_BYTES) f64_anywhere;
 typedef RLX_VECTOR(uint32_t, SET_BYTES) u32_anywhere;
@@ -63,37 +72,45 @@ WHOLE(u32, uint32_t)
 WHOLE(u64, uint64_t)
 #undef WHOLE
 
+#define EVEN_2(v, w) RLX_SHUFFLE(v, w, 0, 2)
+#define EVEN_4(v, w) RLX_SHUFFLE(v, w, 0, 2, 4, 6)
+#define EVEN_8(v, w) RLX_SHUFFLE(v, w, 0, 2, 4, 6, 8, 10, 12, 14)
+#define EVEN_16(v, w) \
+    RLX_SHUFFLE(v, w, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+#if SET_BYTES == 64
+#define EVEN_OF_32 EVEN_16
+#define EVEN_OF_64 EVEN_8
+#elif SET_BYTES == 32
+#define EVEN_OF_32 EVEN_8
+#define EVEN_OF_64 EVEN_4
+#else
+#define EVEN_OF_32 EVEN_4
+#define EVEN_OF_64 EVEN_2
+#endif
+#define EVEN(X, T, bits)                                             \
+    SET_INLINE X##_vec X##_even(const T *p)                          \
+    {                                                                \
+        return EVEN_OF_##bits(X##_load(p), X##_load(p + X##_LANES)); \
+    }
+EVEN(f32, float, 32)
+EVEN(f64, double, 64)
+EVEN(u32, uint32_t, 32)
+EVEN(u64, uint64_t, 64)
+#undef EVEN
+
 /* ---- parts of vectors ----------------------------------------------------------------------- */
 
 #if defined(RLX_SET_AVX512)
 typedef __mmask16 f32_tail, u32_tail;
 typedef __mmask8 f64_tail, u64_tail;
-#define PART(X, T, bits, load, store, cast, take, even)                                             \
-    SET_INLINE X##_tail X##_first(int64_t n) { return (X##_tail)((1u << n) - 1); }                  \
-    SET_INLINE X##_vec X##_load_part(const T *p, X##_tail t) { return (X##_vec)load(t, p); }        \
-    SET_INLINE void X##_store_part(T *p, X##_vec v, X##_tail t) { store(p, t, (cast)v); }           \
-    SET_INLINE X##_vec X##_pick(cast low, cast high)                                                \
-    {                                                                                               \
-        return (X##_vec)take(low, even, high);                                                      \
-    }                                                                                               \
-    SET_INLINE X##_vec X##_even_part(const T *p, X##_tail t)                                        \
-    {                                                                                               \
-        /* all below the last even one, and that */                                                 \
-        uint32_t m = _pdep_u32(t, 0x55555555u);                                                     \
-        m |= m >> 1;                                                                                \
-        return X##_pick(load((X##_tail)m, p), load((X##_tail)(m >> X##_LANES), p + X##_LANES));     \
-    }
-#define EVEN_16 \
-    _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
-#define EVEN_8 _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14)
-PART(f32, float, 32, _mm512_maskz_loadu_ps, _mm512_mask_storeu_ps, __m512, _mm512_permutex2var_ps,
-     EVEN_16)
-PART(f64, double, 64, _mm512_maskz_loadu_pd, _mm512_mask_storeu_pd, __m512d,
-     _mm512_permutex2var_pd, EVEN_8)
-PART(u32, uint32_t, 32, _mm512_maskz_loadu_epi32, _mm512_mask_storeu_epi32, __m512i,
-     _mm512_permutex2var_epi32, EVEN_16)
-PART(u64, uint64_t, 64, _mm512_maskz_loadu_epi64, _mm512_mask_storeu_epi64, __m512i,
-     _mm512_permutex2var_epi64, EVEN_8)
+#define PART(X, T, load, store, cast)                                                        \
+    SET_INLINE X##_tail X##_first(int64_t n) { return (X##_tail)((1u << n) - 1); }           \
+    SET_INLINE X##_vec X##_load_part(const T *p, X##_tail t) { return (X##_vec)load(t, p); } \
+    SET_INLINE void X##_store_part(T *p, X##_vec v, X##_tail t) { store(p, t, (cast)v); }
+PART(f32, float, _mm512_maskz_loadu_ps, _mm512_mask_storeu_ps, __m512)
+PART(f64, double, _mm512_maskz_loadu_pd, _mm512_mask_storeu_pd, __m512d)
+PART(u32, uint32_t, _mm512_maskz_loadu_epi32, _mm512_mask_storeu_epi32, __m512i)
+PART(u64, uint64_t, _mm512_maskz_loadu_epi64, _mm512_mask_storeu_epi64, __m512i)
 #undef PART
 
 #elif defined(RLX_SET_AVX2)
@@ -163,6 +180,41 @@ PART_OF_2(u64, uint64_t)
 #undef PART_OF_2
 #endif
 
+#if defined(RLX_SET_AVX512) || defined(RLX_SET_AVX2)
+/* The last element there is is an even one: 2 * n - 1 elements are read. */
+#define PAIR(X, T, bits)                                                                       \
+    typedef struct X##_pair {                                                                  \
+        X##_tail low, high;                                                                    \
+    } X##_pair;                                                                                \
+    SET_INLINE X##_pair X##_first_pair(int64_t n)                                              \
+    {                                                                                          \
+        n = 2 * n - 1;                                                                         \
+        return (X##_pair){ X##_first(n < X##_LANES ? n : X##_LANES),                           \
+                           X##_first(n < X##_LANES ? 0 : n - X##_LANES) };                     \
+    }                                                                                          \
+    SET_INLINE X##_vec X##_even_part(const T *p, X##_pair t)                                   \
+    {                                                                                          \
+        X##_vec low = X##_load_part(p, t.low), high = X##_load_part(p + X##_LANES, t.high);    \
+        return EVEN_OF_##bits(low, high);                                                      \
+    }
+#else
+#define PAIR(X, T, bits)                                          \
+    typedef int64_t X##_pair;                                     \
+    SET_INLINE int64_t X##_first_pair(int64_t n) { return n; }    \
+    SET_INLINE X##_vec X##_even_part(const T *p, int64_t n)       \
+    {                                                             \
+        X##_vec v = { 0 };                                        \
+        for (int i = 0; i < X##_LANES && i < n; i++)              \
+            v[i] = p[2 * i];                                      \
+        return v;                                                 \
+    }
+#endif
+PAIR(f32, float, 32)
+PAIR(f64, double, 64)
+PAIR(u32, uint32_t, 32)
+PAIR(u64, uint64_t, 64)
+#undef PAIR
+
 /* ---- products that are not rounded ---------------------------------------------------------- */
 
 SET_INLINE float f32_fma_one(float a, float b, float c) { return RLX_FMA_F32(a, b, c); }
@@ -214,5 +266,81 @@ SET_INLINE f64_vec f64_fma(f64_vec a, f64_vec b, f64_vec c)
     return (f64_vec){ f64_fma_one(a[0], b[0], c[0]), f64_fma_one(a[1], b[1], c[1]) };
 }
 #endif
+
+/* ---- least and greatest --------------------------------------------------------------------- */
+
+/* NaN wins, -0 < +0. The instructions of x86 give their second operand where one is NaN or both are zero: both ways
+ * round, zeros are joined by their signs. */
+#if defined(RLX_SET_AVX512)
+#define EXTREME(X, V, suffix, op, join)                                                      \
+    SET_INLINE X##_vec X##_##op(X##_vec a, X##_vec b)                                           \
+    {                                                                                           \
+        V m = _mm512_##join##_##suffix(_mm512_##op##_##suffix(a, b), _mm512_##op##_##suffix(b, a)); \
+        return _mm512_mask_add_##suffix(m, _mm512_cmp_##suffix##_mask(a, b, _CMP_UNORD_Q), a, b); \
+    }
+#elif defined(RLX_SET_AVX2)
+#define EXTREME(X, V, suffix, op, join)                                                      \
+    SET_INLINE X##_vec X##_##op(X##_vec a, X##_vec b)                                           \
+    {                                                                                           \
+        V m = _mm256_##join##_##suffix(_mm256_##op##_##suffix(a, b), _mm256_##op##_##suffix(b, a)); \
+        return _mm256_blendv_##suffix(m, a + b, _mm256_cmp_##suffix(a, b, _CMP_UNORD_Q));       \
+    }
+#elif defined(__SSE2__)
+#define EXTREME(X, V, suffix, op, join)                                                      \
+    SET_INLINE X##_vec X##_##op(X##_vec a, X##_vec b)                                           \
+    {                                                                                           \
+        V m = _mm_##join##_##suffix(_mm_##op##_##suffix(a, b), _mm_##op##_##suffix(b, a)),      \
+          nan = _mm_cmpunord_##suffix(a, b);                                                    \
+        return _mm_or_##suffix(_mm_and_##suffix(nan, a + b), _mm_andnot_##suffix(nan, m));      \
+    }
+#endif
+#if defined(__SSE2__)
+#if defined(RLX_SET_AVX512)
+EXTREME(f32, __m512, ps, min, or)
+EXTREME(f32, __m512, ps, max, and)
+EXTREME(f64, __m512d, pd, min, or)
+EXTREME(f64, __m512d, pd, max, and)
+#elif defined(RLX_SET_AVX2)
+EXTREME(f32, __m256, ps, min, or)
+EXTREME(f32, __m256, ps, max, and)
+EXTREME(f64, __m256d, pd, min, or)
+EXTREME(f64, __m256d, pd, max, and)
+#else
+EXTREME(f32, __m128, ps, min, or)
+EXTREME(f32, __m128, ps, max, and)
+EXTREME(f64, __m128d, pd, min, or)
+EXTREME(f64, __m128d, pd, max, and)
+#endif
+#undef EXTREME
+#elif defined(RLX_SET_NEON)
+SET_INLINE f32_vec f32_min(f32_vec a, f32_vec b) { return vminq_f32(a, b); }
+SET_INLINE f32_vec f32_max(f32_vec a, f32_vec b) { return vmaxq_f32(a, b); }
+SET_INLINE f64_vec f64_min(f64_vec a, f64_vec b) { return vminq_f64(a, b); }
+SET_INLINE f64_vec f64_max(f64_vec a, f64_vec b) { return vmaxq_f64(a, b); }
+#else
+#define EXTREME(X, op)                                    \
+    SET_INLINE X##_vec X##_##op(X##_vec a, X##_vec b)     \
+    {                                                     \
+        for (int i = 0; i < X##_LANES; i++)               \
+            a[i] = rlx_##op##_##X(a[i], b[i]);            \
+        return a;                                         \
+    }
+EXTREME(f32, min)
+EXTREME(f32, max)
+EXTREME(f64, min)
+EXTREME(f64, max)
+#undef EXTREME
+#endif
+#define EXTREME(X, signed_vec, op, less)                                     \
+    SET_INLINE X##_vec X##_##op(X##_vec a, X##_vec b)                        \
+    {                                                                        \
+        X##_vec first = (X##_vec)((signed_vec)a less (signed_vec)b);         \
+        return (a & first) | (b & ~first);                                   \
+    }
+EXTREME(u32, i32_vec, min, <)
+EXTREME(u32, i32_vec, max, >)
+EXTREME(u64, i64_vec, min, <)
+EXTREME(u64, i64_vec, max, >)
+#undef EXTREME
 
 #endif

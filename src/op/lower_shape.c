@@ -45,6 +45,126 @@ static void source_index(rlx_lowering *b, const rlx_lowering_tensor *x,
     rlx_tir_unflatten(&b->t, position, rlx_lowering_items(&x->shape.sizes), from->at);
 }
 
+/* Loops that each lie in one axis of x and in one axis of the result, so that no index is divided:
+ *
+ *     (n, 6, 4) as (n, 3, 8):     n, 3, 2, 4         x[i, j * 2 + k, l], result[i, j, k * 4 + l]
+ */
+typedef struct refinement {
+    rlx_lowering *b;
+    const rlx_lowering_list *sides[2];      /* sizes of x and of the result */
+    rlx_lowering_list loops;
+    int axis[2][RLX_LOW_RANK];              /* of each loop */
+} refinement;
+
+/* A loop in axis a of x and axis c of the result. */
+static bool add_loop(refinement *r, const rlx_prim *extent, size_t a, size_t c)
+{
+    if (r->loops.n == RLX_LOW_RANK)
+        return false;
+    r->axis[0][r->loops.n] = (int)a;
+    r->axis[1][r->loops.n] = (int)c;
+    r->loops.at[r->loops.n++] = extent;
+    return true;
+}
+
+/* Axes from *many on of one side are together an axis of the other: `whole`, which is `one` there. */
+static bool add_group(refinement *r, int side, size_t *many, size_t one, const rlx_prim *whole)
+{
+    const rlx_lowering_list *sizes = r->sides[side];
+    const rlx_prim *product = NULL;
+    for (size_t end = *many; end < sizes->n; end++) {
+        product = product ? rlx_tir_mul(&r->b->t, product, sizes->at[end]) : sizes->at[end];
+        if (product != whole)
+            continue;
+        for (; *many <= end; ++*many)
+            if (!rlx_is_int_value(sizes->at[*many], 1) &&
+                !add_loop(r, sizes->at[*many], side ? one : *many, side ? *many : one))
+                return false;
+        return true;
+    }
+    return false;
+}
+
+static void skip_ones(const rlx_lowering_list *sizes, size_t *i, const rlx_prim *left)
+{
+    while (!left && *i < sizes->n && rlx_is_int_value(sizes->at[*i], 1))
+        ++*i;
+}
+
+/* False: there are no such loops. */
+static bool refine(refinement *r)
+{
+    const rlx_lowering_list *x = r->sides[0], *out = r->sides[1];
+    const rlx_prim *left[2] = { NULL, NULL }; /* of an axis that some loops have taken a part of */
+    for (size_t i = 0, k = 0;;) {
+        int64_t m, n;
+        skip_ones(x, &i, left[0]);
+        skip_ones(out, &k, left[1]);
+        if (i == x->n || k == out->n)
+            return i == x->n && k == out->n;
+        const rlx_prim *a = left[0] ? left[0] : x->at[i], *c = left[1] ? left[1] : out->at[k];
+        if (a == c) {
+            if (!add_loop(r, a, i++, k++))
+                return false;
+            left[0] = left[1] = NULL;
+        } else if (rlx_int_literal(a, &m) && rlx_int_literal(c, &n) && m > 0 && n > 0 &&
+                   (m % n == 0 || n % m == 0)) {
+            if (!add_loop(r, m < n ? a : c, i, k))
+                return false;
+            left[0] = m > n ? rlx_tir_int(&r->b->t, m / n) : NULL;
+            left[1] = n > m ? rlx_tir_int(&r->b->t, n / m) : NULL;
+            i += m < n;
+            k += n < m;
+        } else if (!left[0] && !left[1] && add_group(r, 1, &k, i, a))
+            i++;
+        else if (!left[0] && !left[1] && add_group(r, 0, &i, k, c))
+            k++;
+        else
+            return false;
+    }
+}
+
+/* The same where a size is not known as a product: what lies between equal axes is one axis on one side, as the number
+ * of elements says. */
+static bool refine_middle(refinement *r)
+{
+    const rlx_lowering_list *x = r->sides[0], *out = r->sides[1];
+    size_t front = 0, back = 0, least = x->n < out->n ? x->n : out->n;
+    r->loops.n = 0;
+    while (front < least && x->at[front] == out->at[front])
+        front++;
+    while (front + back < least && x->at[x->n - 1 - back] == out->at[out->n - 1 - back])
+        back++;
+    size_t rest[2] = { x->n - front - back, out->n - front - back };
+    int many = rest[0] == 1;
+    if (rest[!many] != 1 || !rest[many] || r->sides[many]->n > RLX_LOW_RANK)
+        return false;
+    for (size_t i = 0; i < r->sides[many]->n; i++) {
+        bool after = i >= front + rest[many];
+        size_t one = i < front ? i : after ? i + 1 - rest[many] : front;
+        add_loop(r, r->sides[many]->at[i], many ? one : i, many ? i : one);
+    }
+    return true;
+}
+
+/* Index of a side for the loops. */
+static rlx_lowering_list refined_index(const refinement *r, int side,
+                                       const rlx_lowering_list *loops)
+{
+    rlx_tir *t = &r->b->t;
+    rlx_lowering_list at = { .n = r->sides[side]->n };
+    for (size_t i = 0; i < at.n; i++)
+        at.at[i] = NULL;
+    for (size_t i = 0; i < loops->n; i++) {
+        const rlx_prim **k = &at.at[r->axis[side][i]];
+        *k = *k ? rlx_tir_add(t, rlx_tir_mul(t, *k, r->loops.at[i]), loops->at[i]) : loops->at[i];
+    }
+    for (size_t i = 0; i < at.n; i++)
+        if (!at.at[i])
+            at.at[i] = rlx_tir_int(t, 0);
+    return at;
+}
+
 /* squeeze trusts that symbolic sizes it drops are 1: the buffer says so, the call of the kernel
  * checks it. */
 static void trust_dropped(rlx_lowering *b)
@@ -77,8 +197,18 @@ const rlx_prim_func *rlx_lower_reshape(rlx_lower_request *l)
     if (have != want && rlx_prove_equal(l->ctx, NULL, have, want) != RLX_EQUAL)
         rlx_lowering_require(&b, rlx_tir_eq(&b.t, have, want),
                              RLX_ASSERTION_SIZES, "the new shape has another number of elements");
-    rlx_lowering_open(&b, l->name.data, &out.shape.sizes, &index);
-    source_index(&b, &x, &out, &index, &from);
+    refinement r = { .b = &b, .sides = { &x.shape.sizes, &out.shape.sizes } };
+    int map[RLX_LOW_RANK];
+    if (!same_but_ones(&x.shape.sizes, &out.shape.sizes, map) &&
+        (refine(&r) || refine_middle(&r))) {
+        rlx_lowering_list loops;
+        rlx_lowering_open(&b, l->name.data, &r.loops, &loops);
+        from = refined_index(&r, 0, &loops);
+        index = refined_index(&r, 1, &loops);
+    } else {
+        rlx_lowering_open(&b, l->name.data, &out.shape.sizes, &index);
+        source_index(&b, &x, &out, &index, &from);
+    }
     rlx_tir_store(&b.t, out.buffer, rlx_lowering_items(&index),
                   rlx_tir_load(&b.t, x.buffer, rlx_lowering_items(&from)));
     rlx_tir_end_block(&b.t);

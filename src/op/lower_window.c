@@ -1,13 +1,15 @@
 /*- lower_window.c: convolutions and pooling.
  *
- *     spread[n, c, j]   data with padding around it, and zeros between its elements where it is
- *                       transposed
- *     out[n, o, y]      sum (or maximum) over c, k of
- *                       spread[n, c, y * stride + k * dilation] * weight[o, c, k]
+ *     for n, g in T.grid(batch, groups):                       block "parts"
+ *         spread[c, j]        data of the part with padding around it, and zeros between its
+ *                             elements where it is transposed
+ *         out[n, g, o, y]     sum (or maximum) over c, k of
+ *                             spread[c, y * stride + k * dilation] * weight[o, c, k]
  *
- * All indices are in canonical order (batch, channel, spatial axes); layouts say where they
- * stand. The loops run as the result lies in memory, its last axis innermost. Without padding
- * data is read directly. Narrow floats sum in float32.
+ * A part is one batch, and of that one group of a convolution, one channel where channels are
+ * pooled and lie apart. All indices are in canonical order (batch, channel, spatial axes);
+ * layouts say where they stand. The loops run as the result lies in memory, its last axis
+ * innermost. Without padding data is read directly. Narrow floats sum in float32.
  */
 /* built for size */
 #include "op/lower_int.h"
@@ -32,7 +34,12 @@ typedef struct window {
     const rlx_prim *reach[MAX_SPATIAL];     /* of the window, minus 1: (k - 1) * dilation */
     const rlx_prim *extent[MAX_SPATIAL];    /* of the window */
     const rlx_prim *fill;
-    const rlx_buffer *spread;
+    /* of the part; batch NULL: there are no parts, group NULL: all, channel NULL: all */
+    const rlx_prim *batch, *group, *channel;
+    const rlx_prim *inputs, *outputs;       /* channels of a part */
+    const rlx_prim *output;                 /* the channel in the part, in a block over the result */
+    const rlx_buffer *spread, *counts;
+    size_t order[MAX_AXES], num_order;      /* dimensions of spread */
     rlx_dtype wide;
 } window;
 
@@ -116,49 +123,185 @@ static const rlx_prim *data_position(window *w, size_t i, const rlx_prim *j,
     return p;
 }
 
-static void spread_block(window *w)
+/* What one axis of the spread form is made of: element q of data stands at off + q * step. */
+typedef struct spread_axis { const rlx_prim *size, *count; int64_t off, step; } spread_axis;
+
+/* Dimensions as those of data, so that a row of it is a row. */
+static void order_spread(window *w)
+{
+    bool whole = true;
+    for (size_t i = 0; i < w->x.layout.n; i++)
+        whole &= !w->x.layout.factor[i];
+    for (size_t i = 0; i < 2 + w->n; i++) {
+        size_t axis = whole ? axis_of(&w->x, i) : i;
+        if (axis > 1 || (axis == 1 && !w->channel))
+            w->order[w->num_order++] = axis;
+    }
+}
+
+static rlx_lowering_list in_order(const window *w, const rlx_prim *const *of)
+{
+    rlx_lowering_list at = { .n = w->num_order };
+    for (size_t i = 0; i < at.n; i++)
+        at.at[i] = of[w->order[i]];
+    return at;
+}
+
+/* Size and place of each spatial axis. False: data is not a box in it. */
+static bool measure_spread(window *w, spread_axis *axes)
 {
     rlx_tir *t = &w->b.t;
-    rlx_lowering_list sizes = { .at = { w->x.size[0], w->x.size[1] }, .n = 2 + w->n }, index;
-    const rlx_prim *from[MAX_AXES], *cond = NULL, *inside;
+    const rlx_prim *zero = number(w, 0), *one = number(w, 1);
+    bool box = true;
     for (size_t i = 0; i < w->n; i++) {
-        const rlx_prim *last =
-            w->transposed ? minus(w, w->out.size[2 + i], number(w, 1))
-                          : times(w, minus(w, w->out.size[2 + i], number(w, 1)), w->stride[i]);
-        sizes.at[2 + i] =
-            rlx_tir_max(t, plus(w, plus(w, last, w->reach[i]), number(w, 1)), number(w, 0));
+        spread_axis *a = &axes[i];
+        const rlx_prim *last = minus(w, w->out.size[2 + i], one), *off = number(w, w->before[i]);
+        last = w->transposed ? last : times(w, last, w->stride[i]);
+        off = w->transposed ? minus(w, w->reach[i], off) : off;
+        a->step = w->transposed ? w->stride[i] : 1;
+        a->size = rlx_tir_max(t, plus(w, plus(w, last, w->reach[i]), one), zero);
+        box &= rlx_int_literal(off, &a->off) && a->off >= 0 && a->step > 0;
+        if (!box)
+            continue;
+        /* what does not reach into the windows is left out */
+        const rlx_prim *room = plus(w, minus(w, a->size, off), number(w, a->step - 1));
+        room = rlx_tir_floor_div(t, room, number(w, a->step));
+        a->count = rlx_tir_max(t, rlx_tir_min(t, w->x.size[2 + i], room), zero);
     }
-    w->spread = rlx_tir_alloc(t, "spread", w->x.t.dtype, rlx_lowering_items(&sizes));
-    rlx_lowering_open(&w->b, "spread", &sizes, &index);
-    from[0] = index.at[0];
-    from[1] = index.at[1];
-    for (size_t i = 0; i < w->n; i++) {
-        from[2 + i] = data_position(w, i, index.at[2 + i], &inside);
-        cond = cond ? rlx_tir_and(t, cond, inside) : inside;
-    }
+    return box;
+}
+
+/* Element of data for places in the part. */
+static const rlx_prim *data_at(window *w, const rlx_prim *const *place)
+{
+    const rlx_prim *from[MAX_AXES] = { w->batch, w->channel ? w->channel : place[1] };
+    if (w->group)
+        from[1] = plus(w, rlx_tir_mul(&w->b.t, w->group, w->inputs), place[1]);
+    memcpy(from + 2, place + 2, w->n * sizeof *from);
     rlx_lowering_list at = placed(w, &w->x, from);
-    const rlx_prim *x = rlx_tir_load(t, w->x.t.buffer, rlx_lowering_items(&at));
-    rlx_tir_store(t, w->spread, rlx_lowering_items(&index),
-                  rlx_tir_if_then_else(t, cond, x, w->fill));
+    return rlx_tir_load(&w->b.t, w->x.t.buffer, rlx_lowering_items(&at));
+}
+
+/* Opens a block over a box of the spread form: indices from 0. */
+static void open_box(window *w, const char *name, const rlx_prim *const *extent,
+                     const rlx_prim **at)
+{
+    rlx_lowering_list sizes = in_order(w, extent), index;
+    rlx_lowering_open(&w->b, name, &sizes, &index);
+    for (size_t i = 0; i < index.n; i++)
+        at[w->order[i]] = index.at[i];
+}
+
+static void fill_box(window *w, const rlx_prim *const *begin, const rlx_prim *const *extent)
+{
+    rlx_tir *t = &w->b.t;
+    const rlx_prim *at[MAX_AXES];
+    int64_t size;
+    for (size_t i = 0; i < w->num_order; i++)
+        if (rlx_int_literal(extent[w->order[i]], &size) && size <= 0)
+            return;
+    open_box(w, "border", extent, at);
+    for (size_t i = 0; i < w->num_order; i++)
+        at[w->order[i]] = plus(w, begin[w->order[i]], at[w->order[i]]);
+    rlx_lowering_list to = in_order(w, at);
+    rlx_tir_store(t, w->spread, rlx_lowering_items(&to), w->fill);
     rlx_tir_end_block(t);
 }
 
-/* Element of data that place y of the result meets at place k of the window. */
-static const rlx_prim *element(window *w, const rlx_prim *batch, const rlx_prim *channel,
-                               const rlx_prim *const *y, const rlx_prim *const *k)
+/* Everything where there are gaps between elements; else what lies around data. */
+static void fill_borders(window *w, const spread_axis *axes, const rlx_prim *const *size)
+{
+    const rlx_prim *begin[MAX_AXES], *extent[MAX_AXES], *zero = number(w, 0);
+    bool gaps = false;
+    for (size_t i = 0; i < MAX_AXES; i++) {
+        begin[i] = zero;
+        extent[i] = i < 2 + w->n ? size[i] : NULL;
+        gaps |= i < w->n && axes[i].step > 1;
+    }
+    if (gaps) {
+        fill_box(w, begin, extent);
+        return;
+    }
+    for (size_t i = 0; i < w->num_order; i++) {
+        size_t axis = w->order[i];
+        if (axis < 2)
+            continue;
+        const spread_axis *a = &axes[axis - 2];
+        const rlx_prim *off = number(w, a->off), *end = plus(w, off, a->count);
+        extent[axis] = off;
+        fill_box(w, begin, extent);
+        begin[axis] = end;
+        extent[axis] = minus(w, a->size, end);
+        fill_box(w, begin, extent);
+        begin[axis] = off;
+        extent[axis] = a->count;
+    }
+}
+
+static void copy_inside(window *w, const spread_axis *axes, const rlx_prim *const *size)
 {
     rlx_tir *t = &w->b.t;
-    const rlx_prim *index[MAX_AXES] = { batch, channel };
+    const rlx_prim *extent[MAX_AXES] = { NULL, size[1] }, *from[MAX_AXES] = { NULL }, *to[MAX_AXES];
+    for (size_t i = 0; i < w->n; i++)
+        extent[2 + i] = axes[i].count;
+    open_box(w, "spread", extent, from);
+    memcpy(to, from, sizeof to);
+    for (size_t i = 0; i < w->n; i++)
+        to[2 + i] = plus(w, times(w, from[2 + i], axes[i].step), number(w, axes[i].off));
+    rlx_lowering_list at = in_order(w, to);
+    rlx_tir_store(t, w->spread, rlx_lowering_items(&at), data_at(w, from));
+    rlx_tir_end_block(t);
+}
+
+/* Element by element, with a condition. */
+static void spread_guarded(window *w, const rlx_prim *const *size)
+{
+    rlx_tir *t = &w->b.t;
+    const rlx_prim *to[MAX_AXES], *from[MAX_AXES], *cond = NULL, *inside;
+    open_box(w, "spread", size, to);
+    memcpy(from, to, sizeof from);
+    for (size_t i = 0; i < w->n; i++) {
+        from[2 + i] = data_position(w, i, to[2 + i], &inside);
+        cond = cond ? rlx_tir_and(t, cond, inside) : inside;
+    }
+    rlx_lowering_list at = in_order(w, to);
+    rlx_tir_store(t, w->spread, rlx_lowering_items(&at),
+                  rlx_tir_if_then_else(t, cond, data_at(w, from), w->fill));
+    rlx_tir_end_block(t);
+}
+
+static void spread_part(window *w)
+{
+    spread_axis axes[MAX_SPATIAL];
+    const rlx_prim *size[MAX_AXES] = { NULL, w->inputs };
+    bool box = measure_spread(w, axes);
+    order_spread(w);
+    for (size_t i = 0; i < w->n; i++)
+        size[2 + i] = axes[i].size;
+    rlx_lowering_list sizes = in_order(w, size);
+    w->spread = rlx_tir_alloc(&w->b.t, "spread", w->x.t.dtype, rlx_lowering_items(&sizes));
+    if (!box) {
+        spread_guarded(w, size);
+        return;
+    }
+    fill_borders(w, axes, size);
+    copy_inside(w, axes, size);
+}
+
+/* Element of data that place y of the result meets at place k of the window. Its channel in data
+ * and in the part. */
+static const rlx_prim *element(window *w, const rlx_prim *batch, const rlx_prim *channel,
+                               const rlx_prim *in_part, const rlx_prim *const *y,
+                               const rlx_prim *const *k)
+{
+    rlx_tir *t = &w->b.t;
+    const rlx_prim *index[MAX_AXES] = { batch, w->direct ? channel : in_part };
     for (size_t i = 0; i < w->n; i++) {
         const rlx_prim *step = times(w, k[i], w->dilation[i]);
         index[2 + i] = w->transposed ? minus(w, plus(w, y[i], w->reach[i]), step)
                                      : plus(w, times(w, y[i], w->stride[i]), step);
     }
-    rlx_lowering_list at = { .n = 2 + w->n };
-    if (w->direct)
-        at = placed(w, &w->x, index);
-    else
-        memcpy(at.at, index, at.n * sizeof *index);
+    rlx_lowering_list at = w->direct ? placed(w, &w->x, index) : in_order(w, index);
     return rlx_tir_cast(
         t, w->wide,
         rlx_tir_load(t, w->direct ? w->x.t.buffer : w->spread, rlx_lowering_items(&at)));
@@ -166,17 +309,68 @@ static const rlx_prim *element(window *w, const rlx_prim *batch, const rlx_prim 
 
 /* ---- the loops ------------------------------------------------------------------------------ */
 
-/* Opens a block over the result: o in canonical order, c (NULL: none) and k of the window in
- * front of the last axis. */
-static void open_window(window *w, const char *name, const rlx_prim *channels, const rlx_prim **o,
-                        const rlx_prim **c, const rlx_prim **k)
+/* Loops around everything, a part in each step. */
+static void open_parts(window *w)
 {
     rlx_tir *t = &w->b.t;
+    rlx_tir_begin_block(t, "parts");
+    w->batch = rlx_tir_spatial(t, "i0", w->out.size[0]);
+    if (w->groups > 1)
+        w->group = rlx_tir_spatial(t, "g", number(w, w->groups));
+}
+
+/* A channel of the result, given that in the part. */
+static const rlx_prim *whole_channel(window *w, const rlx_prim *in_part)
+{
+    return w->channel ? w->channel
+           : w->group ? plus(w, rlx_tir_mul(&w->b.t, w->group, w->outputs), in_part)
+                      : in_part;
+}
+
+/* Sizes of the result in a part, in canonical order; indices likewise. */
+static rlx_lowering_list of_part(const window *w, const rlx_prim *const *all)
+{
+    rlx_lowering_list l = { .n = 0 };
+    for (size_t i = 0; i < 2 + w->n; i++)
+        if (!(i == 0 && w->batch) && !(i == 1 && w->channel))
+            l.at[l.n++] = all[i];
+    return l;
+}
+
+static void part_sizes(const window *w, const rlx_prim **size)
+{
+    memcpy(size, w->out.size, (2 + w->n) * sizeof *size);
+    if (w->group)
+        size[1] = w->outputs;
+}
+
+/* Indices of the result in canonical order, for those in the part. */
+static void whole_index(window *w, const rlx_lowering_list *inside, const rlx_prim **o)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < 2 + w->n; i++)
+        o[i] = i == 0 && w->batch     ? w->batch
+               : i == 1 && w->channel ? w->channel
+                                      : inside->at[from++];
+    w->output = o[1];
+    o[1] = whole_channel(w, o[1]);
+}
+
+/* Opens a block over the result: o in canonical order, c (NULL: none) and k of the window in
+ * front of the last axis. */
+static void open_window(window *w, const char *name, const rlx_prim *channels,
+                        rlx_lowering_list *inside, const rlx_prim **c, const rlx_prim **k)
+{
+    rlx_tir *t = &w->b.t;
+    const rlx_prim *o[MAX_AXES] = { NULL }, *size[MAX_AXES];
     size_t order[MAX_AXES], n = 0;
     char label[RLX_LOW_NAME];
-    for (size_t i = 0; i < w->out.layout.n; i++)
-        if (!w->out.layout.factor[i])
-            order[n++] = axis_of(&w->out, i);
+    part_sizes(w, size);
+    for (size_t i = 0; i < w->out.layout.n; i++) {
+        size_t axis = axis_of(&w->out, i);
+        if (!w->out.layout.factor[i] && !(axis == 0 && w->batch) && !(axis == 1 && w->channel))
+            order[n++] = axis;
+    }
     rlx_tir_begin_block(t, name);
     for (size_t i = 0; i < n; i++) {
         if (i + 1 == n) {
@@ -188,8 +382,11 @@ static void open_window(window *w, const char *name, const rlx_prim *channels, c
             }
         }
         rlx_lowering_name(label, 'i', order[i]);
-        o[order[i]] = rlx_tir_spatial(t, label, w->out.size[order[i]]);
+        o[order[i]] = order[i] == 1 && w->group && rlx_is_int_value(size[1], 1)
+                          ? number(w, 0) /* each channel is its own group */
+                          : rlx_tir_spatial(t, label, size[order[i]]);
     }
+    *inside = of_part(w, o);
 }
 
 typedef const rlx_prim *(*step_fn)(window *w, const rlx_prim *so_far, const rlx_prim *const *o,
@@ -201,27 +398,28 @@ static void accumulate(window *w, const char *name, const rlx_prim *channels,
                        const rlx_prim *first, step_fn step, end_fn end)
 {
     rlx_tir *t = &w->b.t;
-    const rlx_prim *o[MAX_AXES], *c = NULL, *k[MAX_SPATIAL];
+    const rlx_prim *o[MAX_AXES], *c = NULL, *k[MAX_SPATIAL], *size[MAX_AXES];
     bool own = end || w->wide != w->out.t.dtype;
-    rlx_lowering_list sizes = { .n = 2 + w->n }, at;
-    memcpy(sizes.at, w->out.size, sizes.n * sizeof *sizes.at);
+    part_sizes(w, size);
+    rlx_lowering_list sizes = of_part(w, size), index, at;
     const rlx_buffer *sum =
         own ? rlx_tir_alloc(t, "sum", w->wide, rlx_lowering_items(&sizes)) : w->out.t.buffer;
-    open_window(w, name, channels, o, channels ? &c : NULL, k);
-    at = sizes;
-    memcpy(at.at, o, at.n * sizeof *at.at);
-    at = own ? at : placed(w, &w->out, o);
+    bool alone = channels && w->group && rlx_is_int_value(channels, 1);
+    c = alone ? number(w, 0) : NULL;
+    open_window(w, name, channels, &index, channels && !alone ? &c : NULL, k);
+    whole_index(w, &index, o);
+    at = own ? index : placed(w, &w->out, o);
     rlx_tir_init(t, sum, rlx_lowering_items(&at), first);
     rlx_tir_store(t, sum, rlx_lowering_items(&at),
                   step(w, rlx_tir_load(t, sum, rlx_lowering_items(&at)), o, c, k));
     rlx_tir_end_block(t);
     if (!own)
         return;
-    rlx_lowering_list index;
     rlx_lowering_open(&w->b, "result", &sizes, &index);
-    at = placed(w, &w->out, index.at);
+    whole_index(w, &index, o);
+    at = placed(w, &w->out, o);
     const rlx_prim *v = rlx_tir_load(t, sum, rlx_lowering_items(&index));
-    rlx_tir_store(t, w->out.t.buffer, rlx_lowering_items(&at), end ? end(w, v, index.at) : v);
+    rlx_tir_store(t, w->out.t.buffer, rlx_lowering_items(&at), end ? end(w, v, o) : v);
     rlx_tir_end_block(t);
 }
 
@@ -232,25 +430,15 @@ static const rlx_prim *convolve(window *w, const rlx_prim *so_far, const rlx_pri
                                 const rlx_prim *c, const rlx_prim *const *k)
 {
     rlx_tir *t = &w->b.t;
-    const rlx_prim *channel = c, *index[MAX_AXES] = { o[1], c };
-    if (w->groups > 1) {
-        const rlx_prim *outputs = w->transposed
-                                      ? w->w.size[0]
-                                      : rlx_tir_floor_div(t, w->w.size[0], number(w, w->groups));
-        const rlx_prim *inputs = w->transposed
-                                     ? rlx_tir_floor_div(t, w->w.size[1], number(w, w->groups))
-                                     : w->w.size[1];
-        channel = plus(w, rlx_tir_mul(t, rlx_tir_floor_div(t, o[1], outputs), inputs), c);
-        if (w->transposed) {
-            index[0] = rlx_tir_floor_mod(t, o[1], outputs);
-            index[1] = channel;
-        }
-    }
+    const rlx_prim *channel =
+        w->group ? plus(w, rlx_tir_mul(t, w->group, w->inputs), c) : c;
+    const rlx_prim *index[MAX_AXES] = { w->transposed ? w->output : o[1],
+                                        w->transposed ? channel : c };
     memcpy(index + 2, k, w->n * sizeof *k);
     rlx_lowering_list at = placed(w, &w->w, index);
     const rlx_prim *weight =
         rlx_tir_cast(t, w->wide, rlx_tir_load(t, w->w.t.buffer, rlx_lowering_items(&at)));
-    return rlx_tir_multiply_add(t, so_far, element(w, o[0], channel, o + 2, k), weight);
+    return rlx_tir_multiply_add(t, so_far, element(w, o[0], channel, c, o + 2, k), weight);
 }
 
 static void read_lists(window *w, const rlx_attr *strides, const rlx_attr *padding,
@@ -314,9 +502,18 @@ const rlx_prim_func *rlx_lower_conv(rlx_lower_request *l)
     if (w.x.size[1] != have)
         rlx_lowering_require(&w.b, rlx_tir_eq(t, w.x.size[1], have),
                              RLX_ASSERTION_SIZES, "channels of data and kernel differ");
+    bool parts = !w.direct || w.groups > 1;
+    w.inputs = channels;
+    w.outputs = w.w.size[0];
+    if (w.groups > 1 && !w.transposed)
+        w.outputs = rlx_tir_floor_div(t, w.outputs, number(&w, w.groups));
+    if (parts)
+        open_parts(&w);
     if (!w.direct)
-        spread_block(&w);
+        spread_part(&w);
     accumulate(&w, l->name.data, channels, rlx_tir_number(t, w.wide, 0), convolve, NULL);
+    if (parts)
+        rlx_tir_end_block(t);
     return rlx_lowering_end(&w.b);
 }
 
@@ -326,7 +523,7 @@ const rlx_prim_func *rlx_lower_conv(rlx_lower_request *l)
 static const rlx_prim *pooled(window *w, const rlx_prim *so_far, const rlx_prim *const *o,
                               const rlx_prim *c, const rlx_prim *const *k)
 {
-    const rlx_prim *x = element(w, o[0], o[1], o + 2, k);
+    const rlx_prim *x = element(w, o[0], o[1], o[1], o + 2, k);
     return w->is_max ? rlx_tir_max(&w->b.t, so_far, x) : plus(w, so_far, x);
 }
 
@@ -348,14 +545,31 @@ static const rlx_prim *count_along(window *w, size_t i, const rlx_prim *y, bool 
     return rlx_tir_max(t, minus(w, to, from), zero);
 }
 
+/* How many elements there are below each place: the same for all channels. */
+static void count_block(window *w)
+{
+    rlx_tir *t = &w->b.t;
+    bool padding = rlx_attr_as_bool(rlx_lowering_attr(w->b.l, 5), false);
+    rlx_lowering_list sizes = { .n = w->n }, y;
+    const rlx_prim *count = number(w, 1);
+    memcpy(sizes.at, w->out.size + 2, w->n * sizeof *sizes.at);
+    w->counts = rlx_tir_alloc(t, "count", w->wide, rlx_lowering_items(&sizes));
+    rlx_lowering_open(&w->b, "count", &sizes, &y);
+    for (size_t i = 0; i < w->n; i++)
+        count = rlx_tir_mul(t, count, count_along(w, i, y.at[i], padding));
+    rlx_tir_store(t, w->counts, rlx_lowering_items(&y), rlx_tir_cast(t, w->wide, count));
+    rlx_tir_end_block(t);
+}
+
 static const rlx_prim *averaged(window *w, const rlx_prim *v, const rlx_prim *const *o)
 {
     rlx_tir *t = &w->b.t;
     const rlx_prim *count = number(w, 1);
-    bool padding = rlx_attr_as_bool(rlx_lowering_attr(w->b.l, 5), false);
     for (size_t i = 0; i < w->n; i++)
-        count = rlx_tir_mul(t, count, count_along(w, i, o[2 + i], padding));
-    return rlx_tir_cast(t, w->out.t.dtype, rlx_tir_div(t, v, rlx_tir_cast(t, w->wide, count)));
+        count = rlx_tir_mul(t, count, w->extent[i]);
+    count = w->counts ? rlx_tir_load(t, w->counts, RLX_TIR_ITEMS(o + 2, w->n))
+                      : rlx_tir_cast(t, w->wide, count);
+    return rlx_tir_cast(t, w->out.t.dtype, rlx_tir_div(t, v, count));
 }
 
 static rlx_dtype sum_dtype(rlx_dtype t)
@@ -367,7 +581,7 @@ static rlx_dtype sum_dtype(rlx_dtype t)
 
 const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
 {
-    window w = { .n = l->row->member.number, .direct = true };
+    window w = { .n = l->row->member.number, .direct = true, .groups = 1 };
     const rlx_attr *size = rlx_lowering_attr(l, 0);
     rlx_lowering_begin(&w.b, l);
     rlx_tir *t = &w.b.t;
@@ -389,10 +603,19 @@ const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
     w.fill = !w.is_max                      ? rlx_tir_number(t, dtype, 0)
              : rlx_lowering_is_float(dtype) ? rlx_tir_infinity(t, dtype, true)
                                             : rlx_tir_lowest(t, dtype);
-    if (!w.direct)
-        spread_block(&w);
+    if (!w.direct && !w.is_max)
+        count_block(&w);
+    if (!w.direct) {
+        open_parts(&w);
+        if (axis_of(&w.out, w.out.layout.n - 1) > 1)
+            w.channel = rlx_tir_spatial(t, "i1", w.out.size[1]);
+        w.inputs = w.x.size[1];
+        spread_part(&w);
+    }
     accumulate(&w, l->name.data, NULL, w.is_max ? w.fill : rlx_tir_number(t, w.wide, 0), pooled,
                w.is_max ? NULL : averaged);
+    if (!w.direct)
+        rlx_tir_end_block(t);
     return rlx_lowering_end(&w.b);
 }
 

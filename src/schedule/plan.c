@@ -543,10 +543,12 @@ static int score_column(const rlx_nest_plan *n, int i)
            (likely_extent(&n->loops[i]) >= 8);
 }
 
-/* Rows: what moves the first operand and not the second. */
+/* Rows: what moves the first operand and not the second. One row is as good as none. */
 static int score_row(const rlx_nest_plan *n, int i)
 {
     const rlx_plan_fused *f = &n->fused;
+    if (rlx_is_int_value(n->loops[i].extent, 1))
+        return -1;
     return 2 * (f->contract && moves_along(&n->accesses.data[f->a], i) &&
                 !moves_along(&n->accesses.data[f->b], i)) +
            (likely_extent(&n->loops[i]) >= 8);
@@ -654,6 +656,10 @@ static enum rlx_plan_reason plan_body(planner *p)
             if (n->pack.depth[i] >= 0)
                 n->loops[n->pack.depth[i]].role = RLX_PLAN_DEPTH;
         finish_plan(n, RLX_PLAN_PACK, n->pack.lane);
+        return RLX_PLAN_NO_REASON;
+    }
+    if (why == RLX_PLAN_NO_UPDATE && rlx_plan_copying(p->ctx, n)) {
+        finish_plan(n, RLX_PLAN_COPY, (int)n->count - 1);
         return RLX_PLAN_NO_REASON;
     }
     if (why) {

@@ -49,7 +49,8 @@ enum rlx_plan_form {
     RLX_PLAN_EMPTY,                /* some loop never runs: no code at all */
     RLX_PLAN_STRIP,                /* `order`, then the strip loop */
     RLX_PLAN_FUSED,                /* `order`, then one instruction */
-    RLX_PLAN_PACK                  /* `order`, then panels are filled */
+    RLX_PLAN_PACK,                 /* `order`, then panels are filled */
+    RLX_PLAN_COPY                  /* `order`, then a box is copied */
 };
 
 /* Why a nest is PLAIN, or why its body is not one instruction. */
@@ -75,7 +76,8 @@ enum rlx_loop_role {
     RLX_PLAN_STRIP_LOOP,
     RLX_PLAN_MERGED,               /* runs inside the strip loop's range */
     RLX_PLAN_ROW, RLX_PLAN_COLUMN, RLX_PLAN_STEP, /* of the fused instruction */
-    RLX_PLAN_LANE, RLX_PLAN_DEPTH                 /* of panels */
+    RLX_PLAN_LANE, RLX_PLAN_DEPTH,                /* of panels */
+    RLX_PLAN_BOX                                  /* of a box that is copied */
 };
 
 typedef struct rlx_nest_loop {
@@ -138,6 +140,9 @@ typedef struct rlx_plan_pack {
     const rlx_prim *least[RLX_TIR_MAX_DIMS], *greatest[RLX_TIR_MAX_DIMS];
 } rlx_plan_pack;
 
+/* A nest that copies a box, COPY: dimensions outermost first, those that lack are 1 long. */
+typedef struct rlx_plan_copy { const rlx_prim *extent[4], *to[4], *from[4]; } rlx_plan_copy;
+
 typedef struct rlx_nest_plan {
     uint8_t form, reason;          /* enum rlx_plan_form, rlx_plan_reason */
     rlx_nest_loop loops[RLX_PLAN_MAX_NEST]; /* as they stand, outermost first */
@@ -149,6 +154,7 @@ typedef struct rlx_nest_plan {
     const rlx_prim *strip_extent;  /* with merged loops, int64 */
     rlx_plan_fused fused;
     rlx_plan_pack pack;
+    rlx_plan_copy copy;
     RLX_VEC(rlx_plan_access) accesses;
     RLX_VEC(rlx_plan_view) views;
     rlx_ptrmap view_of;            /* index -> its view */

@@ -9,4 +9,7 @@
 /* Is it a nest that fills panels? Then plan->pack is filled in. Accesses have been measured. */
 bool rlx_plan_packing(rlx_context *ctx, const rlx_plan_scope *scope, rlx_nest_plan *plan);
 
+/* Is it a nest that copies a box? Then plan->copy is filled in, and the roles of its loops are given. */
+bool rlx_plan_copying(rlx_context *ctx, rlx_nest_plan *plan);
+
 #endif

@@ -284,6 +284,7 @@ const rlx_module *rlx_pass_fold_constant(rlx_pass_run *run, const rlx_module *m)
     rlx_seq_pass p;
     if (!f.mb)
         return NULL;
+    rlx_module_builder_set_attrs(f.mb, m->attrs, NULL);
     rlx_seq_init(&p, run->ctx, m, &f);
     rlx_ptrmap_init(&f.constants, &run->ctx->memory);
     p.binding = fold_binding;

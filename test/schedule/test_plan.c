@@ -5,10 +5,10 @@
  *
  * the loops that stay loops; the strip loop with those that are merged and the elements that it
  * runs over; how each access moves along it (`=`: a store); why it is not one instruction. One
- * that is: `contract A B` or `sum A` with `row`, `column`, `step`, or `pack A` with the loops of the
- * panel, the lanes, where they start and their digits, strides, and the ranges that are checked.
- * A nest whose loops stay as they stand is `plain` with the reason, and is looked into. `--- plan:
- * sizes unknown` plans as where no size has a value. */
+ * that is: `contract A B` or `sum A` with `row`, `column`, `step`, `copy` with the sizes of the box, or
+ * `pack A` with the loops of the panel, the lanes, where they start and their digits, strides, and the
+ * ranges that are checked. A nest whose loops stay as they stand is `plain` with the reason, and is
+ * looked into. `--- plan: sizes unknown` plans as where no size has a value. */
 #include <stdlib.h>
 
 #include "../base/cmocka_all.h"
@@ -111,6 +111,16 @@ static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
         write_pack(out, p);
         return;
     }
+    if (p->form == RLX_PLAN_COPY) {
+        rlx_buf_z(out, "| copy");
+        for (int i = 0; i < 4; i++)
+            if (!rlx_is_int_value(p->copy.extent[i], 1)) {
+                rlx_buf_z(out, " [");
+                rlx_text_prim(out, p->copy.extent[i]);
+                rlx_buf_z(out, "]");
+            }
+        return;
+    }
     write_loop(out, p, "| strip ", p->strip);
     for (size_t i = 0; i < p->count; i++)
         if (p->loops[i].role == RLX_PLAN_MERGED)
@@ -166,6 +176,8 @@ static void check_plan(const rlx_nest_plan *p)
                 assert_true(p->loops[i].determined || p->loops[k].determined);
     }
     assert_int_equal(innermost + p->num_order, p->count);
+    if (p->form == RLX_PLAN_COPY)
+        return;
     if (p->form == RLX_PLAN_STRIP)
         assert_true(p->loops[p->strip].determined &&
                     p->loops[p->strip].role == RLX_PLAN_STRIP_LOOP);
