@@ -188,7 +188,7 @@ static const rlx_expr *make_panels(packer *p, const rlx_constant *c, const rlx_p
     rlx_tir_arg args[2] = { argument(c->dtype, c->shape, c->num_shape, c->data->data),
                             argument(to->dtype, shape, to->num_shape, data->data) };
     bool ok = kernels ? kernels->run(p->ctx, pack, args, 2, &none, &why)
-                      : rlx_tir_eval(&p->ctx->memory, pack, args, 2, &none, &why);
+                      : rlx_tir_eval(p->ctx, pack, args, 2, &none, &why);
     const rlx_expr *e =
         ok ? rlx_constant_blob(p->ctx, to->dtype, shape, to->num_shape, data, c->place) : NULL;
     rlx_blob_release(data);
