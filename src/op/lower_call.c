@@ -471,6 +471,12 @@ rlx_dtype rlx_lowering_accumulator(rlx_dtype t)
     return rlx_dtype_is_narrow_float(t) ? RELAX_FLOAT32 : t;
 }
 
+void rlx_lowering_partial_sums(rlx_lowering *b, rlx_dtype dtype)
+{
+    if (rlx_lowering_is_float(dtype))
+        rlx_tir_annotate(&b->t, "relax.partial_sums", rlx_int(b->l->ctx, RELAX_INT32, 32));
+}
+
 /* ---- the call ------------------------------------------------------------------------------- */
 
 static rlx_slice func_name(const rlx_op_row *row)

@@ -133,6 +133,9 @@ void rlx_lowering_open(rlx_lowering *b, const char *name, const rlx_lowering_lis
  * so that stores run along it. */
 void rlx_lowering_open_reduce(rlx_lowering *b, const char *name, const rlx_lowering_list *sizes,
                               const bool *reduced, rlx_lowering_list *index);
+/* The open block, which adds floats of `dtype` up, does so in 32 partial sums (tir/partial_sums.c).
+ * Integers are as they were. */
+void rlx_lowering_partial_sums(rlx_lowering *b, rlx_dtype dtype);
 /* Fails the call with the code of `assertion` unless cond holds. Nothing is emitted for a
  * condition that is literally true. */
 void rlx_lowering_require(rlx_lowering *b, const rlx_prim *cond, enum rlx_assertion assertion,
@@ -140,9 +143,6 @@ void rlx_lowering_require(rlx_lowering *b, const rlx_prim *cond, enum rlx_assert
 /* which NULL: all */
 const rlx_prim *rlx_lowering_product(rlx_lowering *b, const rlx_lowering_list *sizes,
                                      const bool *which);
-
-/* The sum of the open block is made of 32 partial sums. */
-void rlx_lowering_partial_sums(rlx_lowering *b);
 
 /* ---- rows (lower_rows.c) */
 /* Work on the rows of a tensor, a tile of them at a time: what is opened between begin and end is inside of the loops

@@ -100,7 +100,7 @@ static void sum_block(norm *n, const char *name, const rlx_buffer *sum, bool squ
     rlx_lowering_rows_fold(&n->rows, name, &index);
     rlx_lowering_list at = rlx_lowering_rows_kept(&n->rows, &index);
     if (n->rows.by_rows)
-        rlx_lowering_partial_sums(&n->b);
+        rlx_lowering_partial_sums(&n->b, n->wide);
     rlx_tir_init(t, sum, rlx_lowering_items(&at), rlx_tir_number(t, n->wide, 0));
     const rlx_prim *x = squares ? distance(n, &index) : element(n, &index);
     x = squares ? rlx_tir_mul(t, x, x) : x;

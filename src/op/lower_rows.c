@@ -150,11 +150,6 @@ void rlx_lowering_rows_fold(rlx_lowering_rows *r, const char *name, rlx_lowering
     rlx_lowering_open_reduce(r->b, name, &r->inside, r->inside_marked, inside);
 }
 
-void rlx_lowering_partial_sums(rlx_lowering *b)
-{
-    rlx_tir_annotate(&b->t, "relax.partial_sums", rlx_int64(b->t.ctx, 32));
-}
-
 void rlx_lowering_rows_sum(rlx_lowering_rows *r, const char *name, const rlx_buffer *sum,
                            const rlx_buffer *of, bool whole)
 {
@@ -163,9 +158,9 @@ void rlx_lowering_rows_sum(rlx_lowering_rows *r, const char *name, const rlx_buf
     rlx_lowering_rows_fold(r, name, &index);
     rlx_lowering_list at = rlx_lowering_rows_kept(r, &index),
                       from = whole ? rlx_lowering_rows_whole(r, &index) : index;
-    if (r->by_rows)
-        rlx_lowering_partial_sums(r->b);
     const rlx_prim *x = rlx_tir_load(t, of, rlx_lowering_items(&from));
+    if (r->by_rows)
+        rlx_lowering_partial_sums(r->b, rlx_prim_dtype(x));
     rlx_tir_init(t, sum, rlx_lowering_items(&at), rlx_tir_number(t, rlx_prim_dtype(x), 0));
     rlx_tir_store(t, sum, rlx_lowering_items(&at),
                   rlx_tir_add(t, rlx_tir_load(t, sum, rlx_lowering_items(&at)), x));
