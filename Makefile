@@ -8,7 +8,7 @@
 #   make check-long      the same suites with RELAX_LONG=1, and the long ones
 #   make fuzz-rlx        FUZZ_SECONDS=600 of random compiled files (libFuzzer); fuzz-npy: of arrays and archives for the tool;
 #                        fuzz-script: of texts
-#   make bench           measurements; make abi / abi-baseline: regenerate the tracked ABI files
+#   make bench           measurements; make bench-peers installs what they are compared with into build/peers; make abi / abi-baseline: regenerate the tracked ABI files
 #   make install         DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, BINDIR are honoured; BUILT=1 compiles nothing before
 #
 # Variables: CC AR STRIP PKG_CONFIG CPPFLAGS CFLAGS LDFLAGS (ours first, yours after),
@@ -117,7 +117,8 @@ COMPILE    = $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(EXTRA) $(CPPFLAGS) $(CFLAG
 # twice as fast at -O3: /* built for speed */. A changed line is a changed file, so the record of the flags holds the rooms only.
 # private: prerequisites, that record among them, do not inherit what is set for an object.
 ifeq ($(VARIANT),release)
-  FAST_OPT   := -O3 $(SECTIONS)
+  # Without errno and traps of floats choices become selects; no number changes.
+  FAST_OPT   := -O3 -fno-math-errno -fno-trapping-math $(SECTIONS)
   SIZE_OPT   := -Os $(SMALL)
   SIZE_ROOMS := $(dir $(wildcard src/*/SIZE))
   says        = $(shell grep -lxF '/* built for $(1) */' $(LIB_SRC) /dev/null)
@@ -251,7 +252,7 @@ AGAIN = $(MAKE) --no-print-directory $(JOBS)
 RUN_ALL = CC='$(CC)' STRIP='$(STRIP)' PKG_CONFIG='$(PKG_CONFIG)' \
     $(PYTHON) test/tools/run_all.py --variant $(VARIANT) --build $(BUILD) --out $(OUT) $(if $(T),--only '$(T)')
 
-.PHONY: demo check check-asan check-long bench
+.PHONY: demo check check-asan check-long bench bench-peers
 DEMOS := digits adder
 demo:
 	@$(AGAIN) deps-build
@@ -278,6 +279,10 @@ bench:
 	@$(AGAIN) deps-bench
 	@$(AGAIN) all
 	@CC='$(CC)' STRIP='$(STRIP)' PYTHON='$(PYTHON)' OUT='$(OUT)' BENCH_BUILD='$(if $(O),$(O),build)/bench' sh bench/run.sh
+# What is not installed leaves its column of the table empty.
+bench-peers:
+	-@CC='$(CC)' PYTHON='$(PYTHON)' sh test/tools/deps.sh peers
+	@PYTHON='$(PYTHON)' sh bench/peers/install.sh '$(if $(O),$(O),build)/peers'
 
 # --- fuzzing -------------------------------------------------------------------------------------
 # Each target test/fuzz/fuzz_NAME.c begins with the kept files of test/fuzz/corpus/NAME; what it finds stays

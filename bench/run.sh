@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the measuring programs into build/bench and runs them all: a table on stdout, build/bench.json beside it.
-# `bench/run.sh linear OPTIONS` measures growth with the size of modules alone, see linear.py.
+# `bench/run.sh linear OPTIONS` measures growth with the size of modules alone, see linear.py; `bench/run.sh peers OPTIONS`
+# kernels and networks beside other libraries, see peers/peers.py.
 # Called by `make bench`, which builds the library first; CC, PYTHON and OUT (where lib/ and bin/ are) come from there.
 set -e
 cd "$(dirname "$0")/.."
@@ -21,9 +22,27 @@ $cc $flags -o "$build/bench_adder" bench/bench_adder.c -L"$out/lib" -Wl,-rpath,"
 # The floors are those of the machine, not of a baseline processor.
 $cc $flags -march=native -o "$build/floor" bench/floor.c 2>/dev/null || $cc $flags -o "$build/floor" bench/floor.c
 
-if [ "$1" != linear ]; then
-    "${PYTHON:-python3}" bench/run.py --out "$out" --build "$build"
-    exec "${PYTHON:-python3}" bench/linear.py --build "$build"
-fi
-shift
-exec "${PYTHON:-python3}" bench/linear.py --build "$build" "$@"
+# Peers live in an environment of their own where `make bench-peers` made one. The host is code for this machine, and
+# its products are contracted: it says what the machine can do.
+python=${PYTHON:-python3}
+peers_python=$(dirname "$build")/peers/bin/python
+[ -x "$peers_python" ] || peers_python=$python
+dnnl=$(echo '#include <dnnl.h>' | $cc -E - >/dev/null 2>&1 && echo -DHAVE_DNNL -ldnnl || true)
+host() {
+    $cc $flags "$@" -ffp-contract=fast -shared -fPIC -o "$build/libpeer_host.so" bench/peers/peer_host.c \
+        -L"$out/lib" -Wl,-rpath,"$(realpath "$out/lib")" -lrelax -ldl $dnnl
+}
+host -march=native 2>/dev/null || host
+peers() {
+    "$peers_python" -c 'import numpy' 2>/dev/null || { echo "bench: numpy is not installed: peers left out" >&2; return; }
+    pin=$(command -v taskset >/dev/null && echo taskset -c $(($(nproc) - 1)) || true)
+    $pin "$peers_python" bench/peers/peers.py --out "$out" --build "$build" "$@"
+}
+
+case ${1:-all} in
+    linear) shift; exec "$python" bench/linear.py --build "$build" "$@" ;;
+    peers) shift; peers "$@" ;;
+    *) "$python" bench/run.py --out "$out" --build "$build"
+       "$python" bench/linear.py --build "$build"
+       peers ;;
+esac

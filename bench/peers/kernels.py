@@ -87,7 +87,8 @@ row("rows", "max pool 2x2 16ch 28", lambda g: g.pool("Max", g.input(1, 16, 28, 2
 row("rows", "average pool 2x2 64ch 56", lambda g: g.pool("Average", g.input(1, 64, 56, 56), 2, 2))
 for kind, shape, axes in (("Sum", (1024, 1024), [1]), ("Sum", (1024, 1024), [0]), ("Max", (1000, 1000), [1]), ("Sum", (1000003,), [0]),
                           ("Mean", (1, 512, 7, 7), [2, 3]), ("Mean", (128, 17, 31), [1])):
-    row("rows", f"{kind.lower()} {'x'.join(map(str, shape))} over {axes}", lambda g, k=kind, s=shape, a=axes: g.reduce(k, g.input(*s), a),
+    row("rows", f"{kind.lower()} {'x'.join(map(str, shape))} over {axes}",
+        lambda g, k=kind, s=shape, a=axes: g.reduce(k, g.input(*s, positive=True), a),
         lambda x, w, out, f=getattr(np, kind.lower()), a=tuple(axes): f(x[0], axis=a, out=out))
 row("rows", "attention 8 heads 128x64", lambda g: g.attention(*(g.input(1, 128, 8, 64) for _ in range(3))))
 row("rows", "attention 12 heads 197x64", lambda g: g.attention(*(g.input(1, 197, 12, 64) for _ in range(3))))

@@ -62,6 +62,11 @@ typedef struct relax_compile_options {
     int32_t (*cancelled)(void *user);
     /* most that each compiler process may address; default 2 GiB, also for 0; UINT64_MAX: any */
     uint64_t compiler_memory;
+    /* How products that are summed up are rounded (sums of matrix products, convolutions, of
+     * reductions in TIR functions). "fused": product and sum together, once (T.fma); "separate":
+     * each, which is fast on machines without such an instruction. Other bits, both the same
+     * everywhere. NULL: as the module's attribute relax.arithmetic says, else fused. */
+    const char *arithmetic;
 } relax_compile_options;
 
 /* Fills `options` with the defaults. */

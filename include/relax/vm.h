@@ -184,6 +184,9 @@ typedef struct relax_vm_options {
     /* bytes that the VM and its values may hold, constants not counted; 0: no limit */
     uint64_t max_memory;
     uint64_t max_depth;               /* active Relax functions; default 10000 */
+    /* instructions that kernels compute with: "baseline", which every machine has, "avx2", "avx512",
+     * "neon"; NULL: the best that this machine has. Results are the same to the bit. */
+    const char *instruction_set;
 } relax_vm_options;
 
 /* Fills `options` with the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a size too small
@@ -191,7 +194,8 @@ typedef struct relax_vm_options {
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_vm_options_init(relax_vm_options *options, size_t struct_size);
 /* A machine for the program; it keeps references of the executable and the registry. Any number
- * may share one executable. */
+ * may share one executable. RELAX_ERROR_INVALID_ARGUMENT for an instruction set that nobody knows or
+ * that this machine lacks. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_vm_create(relax_executable *executable,
                              RELAX_NULLABLE const relax_vm_options *options,

@@ -106,6 +106,10 @@ static bool read_options(relax_context *ctx, const relax_compile_options *given,
         o->cache_bytes = defaults.cache_bytes;
     if (o->compiler_memory == 0)
         o->compiler_memory = defaults.compiler_memory;
+    if (o->arithmetic && strcmp(o->arithmetic, "fused") && strcmp(o->arithmetic, "separate")) {
+        rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "arithmetic is fused or separate");
+        return false;
+    }
     if (o->allow_compiler < 0 || o->allow_compiler > 1 || o->unchecked < 0 || o->unchecked > 1 ||
         !(o->compiler_seconds > 0 && o->compiler_seconds < 1e6)) {
         rlx_error(ctx, RLX_OP03, RLX_NO_PLACE,
@@ -160,6 +164,19 @@ typedef struct job {
     rlx_buf *source;                 /* NULL: not wanted */
 } job;
 
+/* The module as the option has it; lowerings and passes read its attribute. */
+static const rlx_module *with_arithmetic(rlx_context *ctx, const rlx_module *m, const char *how)
+{
+    if (!how)
+        return m;
+    const rlx_attr *value = rlx_attr_string_new(ctx, rlx_slice_z(how)),
+                   *attrs =
+                       value ? rlx_attrs_with(ctx, m->attrs, "relax.arithmetic", value) : NULL;
+    return attrs ? rlx_module_new(ctx, m->gvars, m->functions, m->num_functions, attrs,
+                                  m->global_infos, m->place)
+                 : NULL;
+}
+
 static rlx_blob *generate(relax_context *ctx, const rlx_module *m, job *j)
 {
     const relax_compile_options *o = j->o;
@@ -184,7 +201,8 @@ static rlx_blob *generate(relax_context *ctx, const rlx_module *m, job *j)
                                   .user = o->user };
     code.native = &native;
     size_t count = rlx_build_pipeline(o->opt_level, steps), errors = rlx_error_count(ctx);
-    m = rlx_run_passes(ctx, m, steps, count, &hooks);
+    m = with_arithmetic(ctx, m, o->arithmetic);
+    m = m ? rlx_run_passes(ctx, m, steps, count, &hooks) : NULL;
     rlx_blob *file = m ? rlx_codegen(ctx, m, &code) : NULL;
     if (!file && rlx_error_count(ctx) == errors)
         RLX_BUG(ctx, "compiling failed without saying why");

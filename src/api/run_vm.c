@@ -1,6 +1,7 @@
 /* run_vm.c: registries, executables and machines as the host sees them (relax/vm.h). */
 #include <relax/vm.h>
 
+#include "micro/micro.h"
 #include "vm/vm.h"
 
 /* ---- helpers -------------------------------------------------------------------------------- */
@@ -521,10 +522,18 @@ relax_status relax_vm_create(relax_executable *executable, const relax_vm_option
     if (!rlx_options_read(&o, sizeof o, options) || !allocator_fits(o.allocator) ||
         (o.registry && !is_registry(o.registry)))
         return misuse(out_error, RLX_OP05, "relax_vm_create: malformed options");
+    const rlx_micro_set *micro = rlx_micro_find(o.instruction_set);
+    if (!micro) {
+        rlx_fault why;
+        rlx_fail(&why, RLX_OP05,
+                 "relax_vm_create: instruction set '%.40s' is not known, or not on this machine",
+                 o.instruction_set);
+        return rlx_error_give(NULL, out_error, &why);
+    }
     size_t cap = o.max_memory && o.max_memory < SIZE_MAX ? (size_t)o.max_memory : SIZE_MAX;
     size_t depth = o.max_depth < SIZE_MAX ? (size_t)o.max_depth : SIZE_MAX;
     rlx_shared_memory *memory = rlx_shared_memory_create(o.allocator, cap);
-    *out = memory ? rlx_vm_make(executable, memory, o.registry, depth) : NULL;
+    *out = memory ? rlx_vm_make(executable, memory, o.registry, depth, micro) : NULL;
     rlx_shared_memory_release(memory);
     return *out ? RELAX_OK : rlx_error_no_memory(out_error);
 }

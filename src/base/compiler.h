@@ -34,12 +34,15 @@
 #define RLX_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The iterations of the next loop do not depend on each other: exact overlap of operands is
- * fine, a partial one is the caller's fault. */
+ * fine, a partial one is the caller's fault. RLX_ROLLED before it: it stays a loop, whether
+ * vectorised or not. */
 #if defined(__clang__)
 #define RLX_INDEPENDENT /* clang checks for overlap while running; its pragma warns wherever it \
                            does not vectorise */
+#define RLX_ROLLED
 #else
 #define RLX_INDEPENDENT _Pragma("GCC ivdep")
+#define RLX_ROLLED _Pragma("GCC unroll 1")
 #endif
 /* The next loop has a small constant count and is to become that many copies of its body. */
 #if defined(__clang__)
@@ -59,15 +62,17 @@
 #define RLX_SHUFFLE(v, w, ...) __builtin_shufflevector(v, w, __VA_ARGS__)
 #define RLX_ALWAYS_INLINE static inline __attribute__((always_inline))
 /* Code for wider vectors than the baseline has, chosen while running. Never for fused
- * multiply-add: same numbers. RLX_CLONES: the compiler makes both and chooses. RLX_WIDE: this
- * function is for RLX_HAS_WIDE machines only. */
+ * multiply-add: same numbers. RLX_CLONES: the compiler makes both and chooses; RLX_CLONES_512:
+ * a third one. RLX_WIDE: this function is for RLX_HAS_WIDE machines only. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__) && !defined(RLX_NO_CLONES)
 #define RLX_CLONES __attribute__((target_clones("avx2", "default")))
+#define RLX_CLONES_512 __attribute__((target_clones("avx512f", "avx2", "default")))
 #define RLX_WIDE __attribute__((target("avx2")))
 #define RLX_HAS_WIDE() (__builtin_cpu_supports("avx2") != 0)
 #else
 #define RLX_CLONES
+#define RLX_CLONES_512
 #define RLX_WIDE
 #define RLX_HAS_WIDE() 0
 #endif

@@ -22,9 +22,10 @@ typedef struct cli {
     const char *params;        /* --params W.npz */
     const char *passes;        /* --pass P,Q */
     const char *emit, *cpu, *cache; /* cache "": none */
-    const char *target, *entry, *dump_after, *diagnostics, *profile_file;
+    const char *target, *arithmetic, *entry, *dump_after, *diagnostics, *profile_file;
     const char *inputs[CLI_MAX_LIST]; int num_inputs;
     const char *no_warn[CLI_MAX_LIST]; int num_no_warn;
+    const char *instruction_set;
     int64_t opt_level, max_memory, max_depth, repeat, compiler_memory;
     double timeout;
     bool strict, notes, trust, color, verify, allow_native, unchecked, profile, json, help;
@@ -84,11 +85,11 @@ relax_context *cli_context(const cli *c, int *status);
 /* Reads and parses a text file. *errors: number of errors so far. NULL: no module (diagnostics
  * printed by the caller). */
 relax_module *cli_parse_module(const cli *c, relax_context *ctx, const cli_file *file);
-/* Parses, checks, compiles a text; binds `params` first if not NULL. here: it runs on this
- * machine. NULL with *status set after printing everything. */
+/* Parses, checks, compiles a text; binds `params` first if not NULL. NULL with *status set after
+ * printing everything. */
 struct cli_arrays;
 relax_executable *cli_compile(const cli *c, const cli_file *file, const struct cli_arrays *params,
-                              bool here, int *status);
+                              int *status);
 /* Parses, checks and compiles a text to the kernels as C and their header. False with *status set
  * after printing everything. */
 bool cli_compile_to_c(const cli *c, const cli_file *file, const struct cli_arrays *params,
@@ -102,7 +103,7 @@ relax_module *cli_run_passes(const cli *c, relax_context *ctx, relax_module *mod
                              const struct cli_arrays *params, int *status);
 bool cli_same_pass(const char *text, size_t len, const char *name); /* - may stand for _ */
 /* Target, compiler, cache (compiler.c). */
-void cli_target(const cli *c, bool here, relax_compile_options *o);
+void cli_target(const cli *c, relax_compile_options *o);
 
 /* ---- zip files (zip.c) */
 typedef struct cli_zip {

@@ -69,7 +69,7 @@ int cli_build(cli *c)
     if (status == CLI_OK && c->emit)
         status = emit(c, &file, c->params ? &params : NULL);
     else if (status == CLI_OK) {
-        relax_executable *exe = cli_compile(c, &file, c->params ? &params : NULL, false, &status);
+        relax_executable *exe = cli_compile(c, &file, c->params ? &params : NULL, &status);
         if (exe)
             status = save(c, exe);
         relax_executable_release(exe);

@@ -8,7 +8,7 @@
 static relax_executable *load(const cli *c, const cli_file *file, int *status)
 {
     if (!cli_is_compiled(file))
-        return cli_compile(c, file, NULL, true, status);
+        return cli_compile(c, file, NULL, status);
     relax_executable *exe = NULL;
     relax_error *error = NULL;
     relax_load_options options;
@@ -61,6 +61,7 @@ static relax_vm *make_vm(const cli *c, relax_executable *exe, int *status)
     relax_vm_options_init(&options, sizeof options);
     options.registry = make_registry(c, status);
     options.max_memory = (uint64_t)c->max_memory;
+    options.instruction_set = c->instruction_set;
     if (c->max_depth)
         options.max_depth = (uint64_t)c->max_depth;
     if (*status == CLI_OK && relax_vm_create(exe, &options, &vm, &error) != RELAX_OK)

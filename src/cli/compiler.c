@@ -62,7 +62,7 @@ static const char *cache_directory(char *out, size_t size)
     return out;
 }
 
-void cli_target(const cli *c, bool here, relax_compile_options *o)
+void cli_target(const cli *c, relax_compile_options *o)
 {
     static char cache[4096]; /* lives as long as the options */
     bool chosen = c->target != NULL;
@@ -70,7 +70,7 @@ void cli_target(const cli *c, bool here, relax_compile_options *o)
     o->allow_compiler = 1;
     o->compiler = command();
     o->environment = (const char *const *)environ;
-    o->cpu = c->cpu ? c->cpu : here ? "native" : "";
+    o->cpu = c->cpu ? c->cpu : "native";
     o->unchecked = c->unchecked;
     if (c->timeout > 0)
         o->compiler_seconds = c->timeout;

@@ -25,14 +25,14 @@ static const command commands[] = {
       "Weights of --params are bound first, or where the pass bind_params stands.\n" },
     { "opt", cli_print, "sanjPwc", 1, 1,
       "relax opt FILE [--pass P,Q,...]\n\nThe same as relax print.\n" },
-    { "build", cli_build, "sanjowtEuUCMOd", 1, 1,
+    { "build", cli_build, "sanjowtEuUCMOAd", 1, 1,
       "relax build FILE -o OUT.rlx [--params W.npz]\n\nCompile to one file. --params binds "
       "weights by parameter name; the file is then complete.\n"
       "-o - writes to standard output.\n"
       "Target c: kernels are in the file as machine code too, which relax run --allow-native "
       "uses. The compiler is cc, or what\n"
       "RELAX_CC says (words as in a shell; empty: none).\n" },
-    { "run", cli_run, "sanjewtuUCMiOpRxmTDV", 1, 1,
+    { "run", cli_run, "sanjewtuUCMiOApRxmTDVI", 1, 1,
       "relax run FILE|OUT.rlx [--entry main] [--input A.npy]... [--params W.npz] [--output "
       "DIR]\n\n"
       "Inputs go to the entry's parameters by position: A.npy, B.npz:MEMBER, either after NAME=, "

@@ -93,7 +93,7 @@ static void dump_after(void *user, const char *pass, const relax_module *module,
 typedef struct product {
     relax_executable *exe;
     relax_bytes *source, *header;
-    bool as_c, here, not_dumped;
+    bool as_c, not_dumped;
 } product;
 
 static void make(const cli *c, relax_context *ctx, const relax_module *module, product *p)
@@ -102,7 +102,8 @@ static void make(const cli *c, relax_context *ctx, const relax_module *module, p
     dump d = { c, ctx, false };
     relax_compile_options_init(&options, sizeof options);
     options.opt_level = (int32_t)c->opt_level;
-    cli_target(c, p->here, &options);
+    options.arithmetic = c->arithmetic;
+    cli_target(c, &options);
     if (c->dump_after) {
         options.after_pass = dump_after;
         options.user = &d;
@@ -143,9 +144,9 @@ static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params
 }
 
 relax_executable *cli_compile(const cli *c, const cli_file *file, const cli_arrays *params,
-                              bool here, int *status)
+                              int *status)
 {
-    product p = { .here = here };
+    product p = { .as_c = false };
     if (run_job(c, file, params, &p, status))
         return p.exe;
     relax_executable_release(p.exe);

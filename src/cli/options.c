@@ -35,7 +35,7 @@ static const option_row rows[] = {
     { 'E', "--emit", NULL, TEXT, AT(emit), 0, "c",
       "write the kernels as C into the directory that -o names" },
     { 'u', "--cpu", NULL, TEXT, AT(cpu), 0, "any|native",
-      "target c: code for any CPU of this kind (build), for this one (run)" },
+      "target c: code for any CPU of this kind, or for this one (default)" },
     { 'U', "--unchecked", NULL, FLAG, AT(unchecked), 0, NULL, "target c: do not check indices" },
     { 'C', "--cache", NULL, TEXT, AT(cache), 0, "DIR",
       "target c: where compiled kernels are kept; empty: nowhere" },
@@ -43,6 +43,8 @@ static const option_row rows[] = {
       "target c: memory that each compiler may address (default 2 GiB)" },
     { 'O', "--opt", NULL, INTEGER, AT(opt_level), 0, "0|1|2",
       "0 lowers only, 1 cleans up (default), 2 as 1 (no fusion yet)" },
+    { 'A', "--arithmetic", NULL, TEXT, AT(arithmetic), 0, "fused|separate",
+      "products that are summed up: rounded once with the sum (default), or on their own" },
     { 'd', "--dump-after", NULL, TEXT, AT(dump_after), 0, "PASS|all",
       "print the module after a pass" },
     { 'e', "--entry", NULL, TEXT, AT(entry), 0, "NAME", "function to run (default main)" },
@@ -55,6 +57,8 @@ static const option_row rows[] = {
       "run native code that the file carries: only of sources you trust" },
     { 'm', "--max-memory", NULL, INTEGER, AT(max_memory), 0, "BYTES", "memory the run may take" },
     { 'V', "--max-depth", NULL, INTEGER, AT(max_depth), 0, "N", "depth of calls" },
+    { 'I', "--instruction-set", NULL, TEXT, AT(instruction_set), 0, "NAME",
+      "baseline|avx2|avx512|neon: what kernels compute with (default: the best)" },
     { 'T', "--timeout", NULL, SECONDS, AT(timeout), 0, "S", "end the run after S seconds" },
     { 'v', "--verify", NULL, FLAG, AT(verify), 0, NULL, "check the file" },
 };
@@ -187,6 +191,8 @@ static int check_values(cli *c)
         return cli_usage(c, "--repeat is at least 1");
     if (c->emit && strcmp(c->emit, "c"))
         return cli_usage(c, "--emit is c, found %s", c->emit);
+    if (c->arithmetic && strcmp(c->arithmetic, "fused") && strcmp(c->arithmetic, "separate"))
+        return cli_usage(c, "--arithmetic is fused or separate, found %s", c->arithmetic);
     if (c->cpu && !strcmp(c->cpu, "any"))
         c->cpu = "";
     if (c->cpu && *c->cpu && strcmp(c->cpu, "native"))

@@ -1,5 +1,5 @@
 /* cgen_prelude.c: the text in front of generated kernels. Helpers are the very functions that the
- * interpreter and the evaluator use (kernel_math.def, half.def); only what the kernels mention
+ * interpreter and the evaluator use (kernel_math.def, elementary.def, half.def); only what the kernels mention
  * is written, and what those mention. */
 #include "codegen/cgen_int.h"
 #include "format/native_abi.h"
@@ -8,6 +8,8 @@
 static const rlx_function_text helpers[] = {
 #define MATH(name, ...) { #name, #__VA_ARGS__ },
 #include "format/kernel_math.def"
+#define MATH(name, ...) { #name, #__VA_ARGS__ },
+#include "format/elementary.def"
 };
 
 _Static_assert(RLX_COUNT(helpers) + 16 <= MAX_HELPERS, "every helper has a flag");

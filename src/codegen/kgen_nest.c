@@ -1,5 +1,5 @@
-/* kgen_nest.c: the code of a loop nest as its plan says (schedule/plan.h): the loops that stay loops,
- * in their order, and innermost a strip loop or one instruction. */
+/* kgen_nest.c: the code of a loop nest as its plan says (schedule/plan.h): the loops that stay
+ * loops, in their order, and innermost a strip loop or one instruction. */
 #include <math.h>
 
 #include "codegen/kgen_int.h"
@@ -172,7 +172,31 @@ static bool check_panel(rlx_kgen *w, const rlx_kgen_nest *n)
     const rlx_plan_access *to = &n->plan->accesses.data[0];
     const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, to->buffer);
     return b && (rlx_kgen_check_box(w, n, b, to->indices, to->num_indices) ||
-                 (!rlx_kgen_failed(w) && rlx_kgen_fail(w, "a copy into panels cannot be compiled")));
+                 (!rlx_kgen_failed(w) &&
+                  rlx_kgen_fail(w, "a copy into panels cannot be compiled")));
+}
+
+/* The range of what is read, unless nothing is. */
+static void check_packed(rlx_kgen *w, const rlx_plan_pack *k, const rlx_kgen_buffer *source,
+                         size_t ndim)
+{
+    uint32_t range[RLX_TIR_MAX_DIMS][3], checks = 0, lanes = int64_reg(w, k->lanes);
+    int64_t known;
+    for (size_t d = 0; d < ndim; d++)
+        if (k->least[d]) {
+            range[d][0] = int64_reg(w, k->least[d]);
+            range[d][1] = int64_reg(w, k->greatest[d]);
+            range[d][2] = int64_reg(w, source->shape[d]);
+            checks++;
+        }
+    if (checks && !(rlx_int_literal(k->lanes, &known) && known > 0))
+        RLX_KGEN_EMIT(w, w->top, RLX_K_JUMP_IF_EMPTY, lanes,
+                      rlx_kernel_op_words(RLX_K_JUMP_IF_EMPTY) +
+                          checks * rlx_kernel_op_words(RLX_K_CHECK));
+    for (size_t d = 0; d < ndim && !rlx_kgen_failed(w); d++)
+        if (k->least[d])
+            RLX_KGEN_EMIT(w, w->top, RLX_K_CHECK, range[d][0], range[d][1], range[d][2],
+                          source->index, (uint32_t)d);
 }
 
 /* Inside of the loops that stay: the range of what is read, and the instruction. */
@@ -186,12 +210,7 @@ static void write_panels(rlx_kgen *w, const rlx_kgen_nest *n)
     uint32_t x[16];
     if (!source || !panel)
         return;
-    for (size_t d = 0; d < from->num_indices && !rlx_kgen_failed(w); d++)
-        if (k->least[d]) {
-            uint32_t least = int64_reg(w, k->least[d]), greatest = int64_reg(w, k->greatest[d]);
-            RLX_KGEN_EMIT(w, w->top, RLX_K_CHECK, least, greatest,
-                          int64_reg(w, source->shape[d]), source->index, (uint32_t)d);
-        }
+    check_packed(w, k, source, from->num_indices);
     x[0] = (uint32_t)k->panel;
     x[1] = panel->index;
     x[2] = start_reg(w, plan, to);

@@ -173,6 +173,7 @@ rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_o
     rlx_vmgen_module w = { .ctx = ctx, .m = m, .o = options, .env = rlx_module_env(m) };
     rlx_blob *out = NULL;
     rlx_file_writer_init(&w.out, memory);
+    w.out.flags = rlx_products_are_separate(m->attrs) ? RLX_FILE_SEPARATE : 0;
     rlx_ptrmap_init(&w.leaves, memory);
     rlx_intern_init(&w.tensors, memory);
     w.functions = rlx_mem_alloc(memory, n * sizeof *w.functions);

@@ -352,11 +352,12 @@ static void put_sections(file_out *o, rlx_file_writer *w)
         put_plain(o, RLX_SECTION_NATIVE, w->native.data, w->native.len);
 }
 
-static void put_header(rlx_buf *out, uint32_t num_sections)
+static void put_header(rlx_buf *out, uint32_t num_sections, uint32_t flags)
 {
     rlx_file_header h = { .major = RLX_FILE_MAJOR,
                           .minor = RLX_FILE_MINOR,
-                          .num_sections = num_sections };
+                          .num_sections = num_sections,
+                          .flags = flags };
     memcpy(h.magic, RLX_FILE_MAGIC, sizeof h.magic);
     h.file_size = out->len;
     memcpy(out->data, &h, sizeof h);
@@ -384,6 +385,6 @@ bool rlx_file_writer_finish(rlx_file_writer *w, rlx_buf *out)
         w->failed = true;
         return false;
     }
-    put_header(out, num_sections);
+    put_header(out, num_sections, w->flags);
     return true;
 }

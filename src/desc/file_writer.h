@@ -26,6 +26,7 @@ typedef struct rlx_file_writer {
     rlx_memory *memory;
     bool failed;      /* out of memory */
     bool too_large;   /* a number does not fit the file format */
+    uint32_t flags;   /* of the file */
     rlx_buf name_bytes;
     RLX_VEC(uint32_t) name_offsets; /* begin of each name */
     rlx_intern name_table;          /* items: number + 1 */

@@ -53,13 +53,18 @@ enum rlx_section_kind {
 /* "names" ..., NULL for a kind we do not know. */
 const char *rlx_section_name(uint32_t kind);
 
+enum {
+    RLX_FILE_SEPARATE = 1, /* products that are summed up were rounded on their own (relax.arithmetic) */
+    RLX_FILE_FLAGS = 1
+};
 typedef struct rlx_file_header {
     char magic[8];
     uint32_t major, minor;
     uint32_t num_sections;
     uint32_t checksum;
     uint64_t file_size;
-    uint8_t reserved[32]; /* zero */
+    uint32_t flags;
+    uint8_t reserved[28]; /* zero */
 } rlx_file_header;
 
 typedef struct rlx_file_section {

@@ -166,6 +166,9 @@ const rlx_attr *rlx_function_attrs(const rlx_node *function);
 const rlx_string *rlx_link_name(const rlx_node *function);
 /* Is attribute `name` present and true? */
 bool rlx_flag_attr(const rlx_attr *attrs, const char *name);
+/* Attributes of a module: is relax.arithmetic "separate"? Then a product that is summed up is
+ * rounded on its own (transform/fuse_multiply_add.c). */
+bool rlx_products_are_separate(const rlx_attr *attrs);
 /* Where attribute `key` of a FUNCTION or PRIM_FUNC stands; the function's own place if that is
  * not known. */
 rlx_place rlx_attr_place(const rlx_node *function, const char *key);

@@ -180,6 +180,12 @@ bool rlx_flag_attr(const rlx_attr *attrs, const char *name)
     return a ? a->value != 0 : value && rlx_int_literal(value, &literal) && literal;
 }
 
+bool rlx_products_are_separate(const rlx_attr *attrs)
+{
+    const rlx_attr_string *s = rlx_as_attr_string(rlx_attrs_get(attrs, "relax.arithmetic"));
+    return s && rlx_slice_is(rlx_string_slice(s->value), "separate");
+}
+
 rlx_place rlx_attr_place(const rlx_node *function, const char *key)
 {
     const rlx_function *f = rlx_as_function(function);

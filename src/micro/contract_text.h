@@ -169,16 +169,6 @@ SET static void NAME(contract_runs)(const rlx_micro_sum *r)
                 NAME(row_1_##by)(r, j), j += LANES;                                                \
         }                                                                                          \
     }
-#define TAIL_one tail
-#define FIRST_one first
-#define STEP_one 1
-#define GET_one load
-#define GET_PART_one load_part
-#define TAIL_two pair
-#define FIRST_two first_pair
-#define STEP_two 2
-#define GET_two even
-#define GET_PART_two even_part
 WINDOWS(one)
 WINDOWS(two)
 
@@ -245,16 +235,6 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
 #undef CASE
 #undef ROW
 #undef WINDOWS
-#undef TAIL_one
-#undef FIRST_one
-#undef STEP_one
-#undef GET_one
-#undef GET_PART_one
-#undef TAIL_two
-#undef FIRST_two
-#undef STEP_two
-#undef GET_two
-#undef GET_PART_two
 #undef TILES
 #undef CASES
 #undef X

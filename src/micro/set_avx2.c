@@ -1,5 +1,6 @@
 /* set_avx2.c: 256-bit vectors with fused products. Tiles of up to 6 rows and 2 vectors: 12 sums in 16 registers; 8 rows,
  * those of a panel, are two tiles of 4. */
+#include "format/kernel_math.h"
 #include "micro/micro_int.h"
 
 #if defined(RLX_X86_SETS)
@@ -18,7 +19,7 @@
 const rlx_micro_set rlx_micro_avx2 = {
     .name = "avx2",
     .contract = contractions,
-    .reduce = rlx_micro_reductions,
+    .reduce = reductions,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
 };

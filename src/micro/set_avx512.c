@@ -1,4 +1,5 @@
 /* set_avx512.c: 512-bit vectors. Tiles of up to 12 rows and 2 vectors: 24 sums in 32 registers. */
+#include "format/kernel_math.h"
 #include "micro/micro_int.h"
 
 #if defined(RLX_X86_SETS)
@@ -18,7 +19,7 @@
 const rlx_micro_set rlx_micro_avx512 = {
     .name = "avx512",
     .contract = contractions,
-    .reduce = rlx_micro_reductions,
+    .reduce = reductions,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
 };

@@ -1,5 +1,6 @@
 /* set_baseline.c: 16 bytes of whatever every machine of the architecture has. Tiles of 4 rows and 2 vectors: 8 sums in
  * 16 registers, beside the product that is rounded on its own. */
+#include "format/kernel_math.h"
 #include "micro/micro_int.h"
 #include "micro/vector.h"
 
@@ -15,7 +16,7 @@
 const rlx_micro_set rlx_micro_baseline = {
     .name = "baseline",
     .contract = contractions,
-    .reduce = rlx_micro_reductions,
+    .reduce = reductions,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
 };

@@ -1,5 +1,6 @@
 /* set_neon.c: 128-bit vectors with fused products, which every aarch64 has. Tiles of 8 rows and 2 vectors: 16 sums in 32
  * registers. */
+#include "format/kernel_math.h"
 #include "micro/micro_int.h"
 
 #if defined(RLX_NEON_SET)
@@ -18,7 +19,7 @@
 const rlx_micro_set rlx_micro_neon = {
     .name = "neon",
     .contract = contractions,
-    .reduce = rlx_micro_reductions,
+    .reduce = reductions,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
 };

@@ -8,6 +8,18 @@
 #define NAME_(what, X, KIND) NAME__(what, X, KIND)
 #define NAME__(what, X, KIND) what##_##X##_##KIND
 
+/* Every element, or every second one, of what is contiguous. */
+#define TAIL_one tail
+#define FIRST_one first
+#define STEP_one 1
+#define GET_one load
+#define GET_PART_one load_part
+#define TAIL_two pair
+#define FIRST_two first_pair
+#define STEP_two 2
+#define GET_two even
+#define GET_PART_two even_part
+
 /* ---- sums of products ----------------------------------------------------------------------- */
 
 #define X f32
@@ -74,4 +86,133 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
         [RLX_ELEM_U64] = contract_u64_wraps,
     },
     { [RLX_ELEM_F32] = contract_f32_exact, [RLX_ELEM_F64] = contract_f64_exact },
+};
+
+/* ---- reductions ----------------------------------------------------------------------------- */
+
+/* Least and greatest of integers are those of signed ones. */
+#define X f32
+#define T float
+#define COMMON 1
+#define KIND add
+#define JOIN(x, y) ((x) + (y))
+#define JOIN_ONE(x, y) ((x) + (y))
+#define ANY_ORDER 0
+#include "micro/reduce_text.h"
+#define KIND mul
+#define JOIN(x, y) ((x) * (y))
+#define JOIN_ONE(x, y) ((x) * (y))
+#define ANY_ORDER 0
+#include "micro/reduce_text.h"
+#define KIND min
+#define JOIN(x, y) f32_min(x, y)
+#define JOIN_ONE(x, y) rlx_min_f32(x, y)
+#define ANY_ORDER 1
+#include "micro/reduce_text.h"
+#define KIND max
+#define JOIN(x, y) f32_max(x, y)
+#define JOIN_ONE(x, y) rlx_max_f32(x, y)
+#define ANY_ORDER 1
+#include "micro/reduce_text.h"
+#undef X
+#undef T
+#undef COMMON
+
+#define X f64
+#define T double
+#define COMMON 0
+#define KIND add
+#define JOIN(x, y) ((x) + (y))
+#define JOIN_ONE(x, y) ((x) + (y))
+#define ANY_ORDER 0
+#include "micro/reduce_text.h"
+#define KIND mul
+#define JOIN(x, y) ((x) * (y))
+#define JOIN_ONE(x, y) ((x) * (y))
+#define ANY_ORDER 0
+#include "micro/reduce_text.h"
+#define KIND min
+#define JOIN(x, y) f64_min(x, y)
+#define JOIN_ONE(x, y) rlx_min_f64(x, y)
+#define ANY_ORDER 1
+#include "micro/reduce_text.h"
+#define KIND max
+#define JOIN(x, y) f64_max(x, y)
+#define JOIN_ONE(x, y) rlx_max_f64(x, y)
+#define ANY_ORDER 1
+#include "micro/reduce_text.h"
+#undef X
+#undef T
+#undef COMMON
+
+#define X u32
+#define T uint32_t
+#define COMMON 0
+#define KIND add
+#define JOIN(x, y) ((x) + (y))
+#define JOIN_ONE(x, y) ((x) + (y))
+#define ANY_ORDER 0
+#include "micro/reduce_text.h"
+#define KIND mul
+#define JOIN(x, y) ((x) * (y))
+#define JOIN_ONE(x, y) ((x) * (y))
+#define ANY_ORDER 0
+#include "micro/reduce_text.h"
+#define KIND min
+#define JOIN(x, y) u32_min(x, y)
+#define JOIN_ONE(x, y) ((int32_t)(x) < (int32_t)(y) ? (x) : (y))
+#define ANY_ORDER 1
+#include "micro/reduce_text.h"
+#define KIND max
+#define JOIN(x, y) u32_max(x, y)
+#define JOIN_ONE(x, y) ((int32_t)(x) > (int32_t)(y) ? (x) : (y))
+#define ANY_ORDER 1
+#include "micro/reduce_text.h"
+#undef X
+#undef T
+#undef COMMON
+
+#define X u64
+#define T uint64_t
+#define COMMON 0
+#define KIND add
+#define JOIN(x, y) ((x) + (y))
+#define JOIN_ONE(x, y) ((x) + (y))
+#define ANY_ORDER 0
+#include "micro/reduce_text.h"
+#define KIND mul
+#define JOIN(x, y) ((x) * (y))
+#define JOIN_ONE(x, y) ((x) * (y))
+#define ANY_ORDER 0
+#include "micro/reduce_text.h"
+#define KIND min
+#define JOIN(x, y) u64_min(x, y)
+#define JOIN_ONE(x, y) ((int64_t)(x) < (int64_t)(y) ? (x) : (y))
+#define ANY_ORDER 1
+#include "micro/reduce_text.h"
+#define KIND max
+#define JOIN(x, y) u64_max(x, y)
+#define JOIN_ONE(x, y) ((int64_t)(x) > (int64_t)(y) ? (x) : (y))
+#define ANY_ORDER 1
+#include "micro/reduce_text.h"
+#undef X
+#undef T
+#undef COMMON
+
+#define ARITHMETIC(op)                                                                          \
+    {                                                                                           \
+        [RLX_ELEM_F32] = reduce_f32_##op, [RLX_ELEM_F64] = reduce_f64_##op,                     \
+        [RLX_ELEM_I32] = reduce_u32_##op, [RLX_ELEM_U32] = reduce_u32_##op,                     \
+        [RLX_ELEM_I64] = reduce_u64_##op, [RLX_ELEM_U64] = reduce_u64_##op,                     \
+    }
+#define EXTREME(op)                                                                             \
+    {                                                                                           \
+        [RLX_ELEM_F32] = reduce_f32_##op, [RLX_ELEM_F64] = reduce_f64_##op,                     \
+        [RLX_ELEM_I32] = reduce_u32_##op, [RLX_ELEM_I64] = reduce_u64_##op,                     \
+    }
+static rlx_micro_sum_fn *const reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUNT] = {
+    [RLX_KERNEL_REDUCE_ADD] = ARITHMETIC(add),
+    [RLX_KERNEL_REDUCE_MUL] = ARITHMETIC(mul),
+    [RLX_KERNEL_REDUCE_MIN] = EXTREME(min),
+    [RLX_KERNEL_REDUCE_MAX] = EXTREME(max),
 };

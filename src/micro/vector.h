@@ -11,6 +11,7 @@
  *   X_pair, X_first_pair(n),    the same of n lanes; what follows the last of them is not read
  *   X_even_part
  *   X_fill(x)                   all lanes x
+ *   X_min, X_max                NaN wins, -0 < +0; of integers with a sign
  *   X_fma(a, b, c)              a * b + c, rounded once; X_fma_one: of one element
  */
 #ifndef RLX_MICRO_VECTOR_H
@@ -54,6 +55,8 @@ typedef RLX_WHOLE_VECTOR(float, SET_BYTES) f32_vec;
 typedef RLX_WHOLE_VECTOR(double, SET_BYTES) f64_vec;
 typedef RLX_WHOLE_VECTOR(uint32_t, SET_BYTES) u32_vec;
 typedef RLX_WHOLE_VECTOR(uint64_t, SET_BYTES) u64_vec;
+typedef RLX_WHOLE_VECTOR(int32_t, SET_BYTES) i32_vec;
+typedef RLX_WHOLE_VECTOR(int64_t, SET_BYTES) i64_vec;
 typedef RLX_VECTOR(float, SET_BYTES) f32_anywhere;
 typedef RLX_VECTOR(double, SET_BYTES) f64_anywhere;
 typedef RLX_VECTOR(uint32_t, SET_BYTES) u32_anywhere;
@@ -263,5 +266,81 @@ SET_INLINE f64_vec f64_fma(f64_vec a, f64_vec b, f64_vec c)
     return (f64_vec){ f64_fma_one(a[0], b[0], c[0]), f64_fma_one(a[1], b[1], c[1]) };
 }
 #endif
+
+/* ---- least and greatest --------------------------------------------------------------------- */
+
+/* NaN wins, -0 < +0. The instructions of x86 give their second operand where one is NaN or both are zero: both ways
+ * round, zeros are joined by their signs. */
+#if defined(RLX_SET_AVX512)
+#define EXTREME(X, V, suffix, op, join)                                                      \
+    SET_INLINE X##_vec X##_##op(X##_vec a, X##_vec b)                                           \
+    {                                                                                           \
+        V m = _mm512_##join##_##suffix(_mm512_##op##_##suffix(a, b), _mm512_##op##_##suffix(b, a)); \
+        return _mm512_mask_add_##suffix(m, _mm512_cmp_##suffix##_mask(a, b, _CMP_UNORD_Q), a, b); \
+    }
+#elif defined(RLX_SET_AVX2)
+#define EXTREME(X, V, suffix, op, join)                                                      \
+    SET_INLINE X##_vec X##_##op(X##_vec a, X##_vec b)                                           \
+    {                                                                                           \
+        V m = _mm256_##join##_##suffix(_mm256_##op##_##suffix(a, b), _mm256_##op##_##suffix(b, a)); \
+        return _mm256_blendv_##suffix(m, a + b, _mm256_cmp_##suffix(a, b, _CMP_UNORD_Q));       \
+    }
+#elif defined(__SSE2__)
+#define EXTREME(X, V, suffix, op, join)                                                      \
+    SET_INLINE X##_vec X##_##op(X##_vec a, X##_vec b)                                           \
+    {                                                                                           \
+        V m = _mm_##join##_##suffix(_mm_##op##_##suffix(a, b), _mm_##op##_##suffix(b, a)),      \
+          nan = _mm_cmpunord_##suffix(a, b);                                                    \
+        return _mm_or_##suffix(_mm_and_##suffix(nan, a + b), _mm_andnot_##suffix(nan, m));      \
+    }
+#endif
+#if defined(__SSE2__)
+#if defined(RLX_SET_AVX512)
+EXTREME(f32, __m512, ps, min, or)
+EXTREME(f32, __m512, ps, max, and)
+EXTREME(f64, __m512d, pd, min, or)
+EXTREME(f64, __m512d, pd, max, and)
+#elif defined(RLX_SET_AVX2)
+EXTREME(f32, __m256, ps, min, or)
+EXTREME(f32, __m256, ps, max, and)
+EXTREME(f64, __m256d, pd, min, or)
+EXTREME(f64, __m256d, pd, max, and)
+#else
+EXTREME(f32, __m128, ps, min, or)
+EXTREME(f32, __m128, ps, max, and)
+EXTREME(f64, __m128d, pd, min, or)
+EXTREME(f64, __m128d, pd, max, and)
+#endif
+#undef EXTREME
+#elif defined(RLX_SET_NEON)
+SET_INLINE f32_vec f32_min(f32_vec a, f32_vec b) { return vminq_f32(a, b); }
+SET_INLINE f32_vec f32_max(f32_vec a, f32_vec b) { return vmaxq_f32(a, b); }
+SET_INLINE f64_vec f64_min(f64_vec a, f64_vec b) { return vminq_f64(a, b); }
+SET_INLINE f64_vec f64_max(f64_vec a, f64_vec b) { return vmaxq_f64(a, b); }
+#else
+#define EXTREME(X, op)                                    \
+    SET_INLINE X##_vec X##_##op(X##_vec a, X##_vec b)     \
+    {                                                     \
+        for (int i = 0; i < X##_LANES; i++)               \
+            a[i] = rlx_##op##_##X(a[i], b[i]);            \
+        return a;                                         \
+    }
+EXTREME(f32, min)
+EXTREME(f32, max)
+EXTREME(f64, min)
+EXTREME(f64, max)
+#undef EXTREME
+#endif
+#define EXTREME(X, signed_vec, op, less)                                     \
+    SET_INLINE X##_vec X##_##op(X##_vec a, X##_vec b)                        \
+    {                                                                        \
+        X##_vec first = (X##_vec)((signed_vec)a less (signed_vec)b);         \
+        return (a & first) | (b & ~first);                                   \
+    }
+EXTREME(u32, i32_vec, min, <)
+EXTREME(u32, i32_vec, max, >)
+EXTREME(u64, i64_vec, min, <)
+EXTREME(u64, i64_vec, max, >)
+#undef EXTREME
 
 #endif

@@ -19,6 +19,7 @@ void rlx_lowering_begin(rlx_lowering *b, rlx_lower_request *l)
     memset(b, 0, sizeof *b);
     b->l = l;
     rlx_tir_begin(&b->t, l->ctx, l->place);
+    b->t.separate = l->separate;
     /* as T.func_attr reads it */
     rlx_tir_attr(&b->t, "tir.noalias", rlx_int(l->ctx, RELAX_BOOL, 1));
 }
@@ -530,6 +531,7 @@ const rlx_expr *rlx_lowering_lower(rlx_module_builder *mb, rlx_lower_request *l,
 {
     rlx_prims tir_vars = { 0 };
     l->tir_vars = &tir_vars;
+    l->separate = rlx_products_are_separate(rlx_module_builder_attrs(mb));
     const rlx_prim_func *f = l->row->lower(l);
     if (!f)
         *why = l->why;

@@ -125,6 +125,8 @@ static void sum_products(einsum *s)
         reduced[i] = i >= s->num_out;
     rlx_lowering_open_reduce(&s->b, "einsum", &s->all.sizes, reduced, &index);
     rlx_prim_list at = RLX_TIR_ITEMS(index.at, s->num_out);
+    if (s->e.count == 1 || (s->e.count == 2 && s->num_out == 0 && s->all.sizes.n == 1))
+        rlx_lowering_partial_sums(&s->b, wide);
     rlx_tir_init(t, sum, at, rlx_tir_number(t, wide, 0));
     rlx_tir_store(t, sum, at, summed(s, rlx_tir_load(t, sum, at), &index, wide));
     rlx_tir_end_block(t);

@@ -115,6 +115,8 @@ static void multiply(product *p, const rlx_buffer *target, rlx_dtype to)
         at.at[at.n++] = i;
     if (j)
         at.at[at.n++] = j;
+    if (!i && !j && !p->batch.sizes.n)
+        rlx_lowering_partial_sums(&p->b, to);
     rlx_tir_init(t, target, rlx_lowering_items(&at), rlx_tir_number(t, to, 0));
     const rlx_prim *a = element(p, &p->x, &batch, i, k, to),
                    *b = element(p, &p->y, &batch, k, j, to),

@@ -130,6 +130,8 @@ static void fold_block(reduction *r, const char *name, const rlx_buffer *target,
     rlx_lowering_open_reduce(&r->b, name, &r->x.shape.sizes, r->marked, &index);
     rlx_lowering_list at = kept_index(r, &index);
     at = to_out ? out_index(r, &at) : at;
+    if (fold == fold_add)
+        rlx_lowering_partial_sums(&r->b, t);
     rlx_tir_init(&r->b.t, target, rlx_lowering_items(&at), first);
     const rlx_prim *so_far = rlx_tir_load(&r->b.t, target, rlx_lowering_items(&at));
     rlx_tir_store(&r->b.t, target, rlx_lowering_items(&at),
@@ -248,6 +250,7 @@ static void spread_all(reduction *r, const rlx_prim *(*value)(reduction *r, cons
     rlx_lowering_list at = kept_index(r, &index);
     const rlx_prim *count =
         rlx_tir_cast(t, wide, rlx_lowering_product(&r->b, &r->x.shape.sizes, r->marked));
+    rlx_lowering_partial_sums(&r->b, wide);
     rlx_tir_init(t, squares, rlx_lowering_items(&at), zero);
     const rlx_prim *d =
         rlx_tir_sub(t, element(r, &index, wide),

@@ -159,7 +159,7 @@ void rlx_lowering_rows_sum(rlx_lowering_rows *r, const char *name, const rlx_buf
     rlx_lowering_list at = rlx_lowering_rows_kept(r, &index),
                       from = whole ? rlx_lowering_rows_whole(r, &index) : index;
     const rlx_prim *x = rlx_tir_load(t, of, rlx_lowering_items(&from));
-    if (r->by_rows)
+    if (r->by_rows && x)
         rlx_lowering_partial_sums(r->b, rlx_prim_dtype(x));
     rlx_tir_init(t, sum, rlx_lowering_items(&at), rlx_tir_number(t, rlx_prim_dtype(x), 0));
     rlx_tir_store(t, sum, rlx_lowering_items(&at),

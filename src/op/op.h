@@ -82,6 +82,7 @@ struct rlx_lower_request {
     const rlx_sinfo *result;
     struct rlx_scope *scope;
     rlx_slice name;                     /* for the PrimFunc */
+    bool separate;                      /* of the module: rlx_products_are_separate */
     /* out: tensor arguments of the PrimFunc, in order (tuples flattened) */
     const rlx_expr *const *inputs; size_t num_inputs;
     /* out: where each input comes from; NULL: not told */

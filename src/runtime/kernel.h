@@ -42,6 +42,7 @@ typedef struct rlx_kernel_env {
      * asked. */
     int (*poll)(void *user); void *poll_user;
     int64_t fuel;                                  /* work left until the next question */
+    const struct rlx_micro_set *micro;             /* what blocks of memory are computed with */
     /* Polls are about this many nanoseconds of work apart. */
 } rlx_kernel_env;
 void rlx_kernel_env_init(rlx_kernel_env *env, rlx_memory *m);

@@ -1,5 +1,5 @@
-/* kernel_block.c: instructions that work on a block of memory: copy, pack, contract, reduce. Each operand is a box in a
- * buffer, whose corners are checked here; the rest is done by micro-kernels. */
+/* kernel_block.c: instructions that work on a block of memory: copy, pack, contract, reduce. Each
+ * operand is a box in a buffer, whose corners are checked here; the rest is done by micro-kernels. */
 #include "runtime/kernel_int.h"
 
 /* Work is done in pieces, so that a long instruction can be stopped: multiply-adds, elements. */
@@ -105,7 +105,8 @@ static bool run_copy(rlx_kernel_run *r, const int64_t *x)
     const int64_t *extent = x + 4, *to = x + 8, *from = x + 12;
     if (any_empty(extent, 4))
         return true;
-    if (!box_in_range(r, x[0], x[1], to, extent, 4) || !box_in_range(r, x[2], x[3], from, extent, 4))
+    if (!box_in_range(r, x[0], x[1], to, extent, 4) ||
+        !box_in_range(r, x[2], x[3], from, extent, 4))
         return false;
     rlx_micro_box box = { .dst = element(r, x[0], x[1]), .src = element(r, x[2], x[3]) };
     memcpy(box.extent, extent, sizeof box.extent);
@@ -115,24 +116,30 @@ static bool run_copy(rlx_kernel_run *r, const int64_t *x)
                           r->k->buffers[x[0]].bytes, r->k->buffers[x[2]].bytes);
 }
 
-/* What a pack reads, as a box of high digit, low digit and depth: where lanes of two high digits are read, the low
- * one may be any. */
+/* Takes whole digits out of where the lanes begin, so that start is below width; *off moves along. */
+static bool normalize_start(rlx_micro_pack *p, int64_t *off)
+{
+    int64_t whole = p->start / p->width - (p->start % p->width < 0), way;
+    p->start -= whole * p->width;
+    return !RLX_MUL_OVERFLOWS(whole, p->lane_stride[0], &way) &&
+           !RLX_ADD_OVERFLOWS(*off, way, off);
+}
+
+/* What a pack reads, as a box of high digit, low digit and depth: where lanes of two high digits
+ * are read, the low one may be any. */
 static bool pack_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const rlx_micro_pack *p)
 {
-    int64_t end, first = p->start / p->width, low = p->start % p->width, from = off;
-    int64_t extents[5], strides[5];
+    int64_t end, low = p->start, from = off, extents[5], strides[5];
     if (RLX_ADD_OVERFLOWS(p->start, p->lanes - 1, &end))
         return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
-    int64_t rows = end / p->width - first + 1;
-    extents[0] = rows;
-    extents[1] = rows > 1 ? p->width : p->lanes;
+    extents[0] = end / p->width + 1;
+    extents[1] = extents[0] > 1 ? p->width : p->lanes;
     memcpy(extents + 2, p->depth, sizeof p->depth);
     memcpy(strides, p->lane_stride, sizeof p->lane_stride);
     memcpy(strides + 2, p->depth_stride, sizeof p->depth_stride);
-    if (rows > 1)
+    if (extents[0] > 1)
         low = 0;
-    if (RLX_MUL_OVERFLOWS(first, strides[0], &first) || RLX_ADD_OVERFLOWS(from, first, &from) ||
-        RLX_MUL_OVERFLOWS(low, strides[1], &low) || RLX_ADD_OVERFLOWS(from, low, &from))
+    if (RLX_MUL_OVERFLOWS(low, strides[1], &low) || RLX_ADD_OVERFLOWS(from, low, &from))
         return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
     return box_in_range(r, b, from, strides, extents, 5);
 }
@@ -164,9 +171,11 @@ static bool pack_in_pieces(rlx_kernel_run *r, rlx_micro_pack_fn *f, const rlx_mi
     return true;
 }
 
-/* Lanes of a panel; buffer and offset of both sides; lanes, start, width, high, low; extents and strides of depth. */
+/* Lanes of a panel; buffer and offset of both sides; lanes, start, width, high, low; extents and
+ * strides of depth. */
 static bool run_pack(rlx_kernel_run *r, const int64_t *x)
 {
+    int64_t off = x[4];
     rlx_micro_pack p = { .panel = (int32_t)x[0],
                          .lanes = x[5],
                          .start = x[6],
@@ -177,18 +186,18 @@ static bool run_pack(rlx_kernel_run *r, const int64_t *x)
     if (any_empty(p.depth, 3))
         return true;
     if (p.lanes <= 0)
-        p.lanes = p.start = 0, p.width = 1;
+        p.lanes = p.start = off = 0, p.width = 1;
     if (!p.width)
         return rlx_kernel_troubled(r, RLX_TROUBLE_DIVISION);
-    if (p.start < 0 || p.width < 0 || p.lanes > INT64_MAX - p.panel)
-        return rlx_kernel_out_of_buffer(r, (uint32_t)x[3], p.start);
+    if (p.width < 0 || p.lanes > INT64_MAX - p.panel || !normalize_start(&p, &off))
+        return rlx_kernel_out_of_buffer(r, (uint32_t)x[3], off);
     int64_t lanes = p.lanes ? (p.lanes + p.panel - 1) / p.panel * p.panel : p.panel,
             whole[2] = { volume(p.depth, 3), lanes }, strides[2] = { lanes, 1 };
     if (!box_in_range(r, x[1], x[2], strides, whole, 2) ||
-        (p.lanes && !pack_in_range(r, x[3], x[4], &p)))
+        (p.lanes && !pack_in_range(r, x[3], off, &p)))
         return false;
     p.dst = element(r, x[1], x[2]);
-    p.src = p.lanes ? element(r, x[3], x[4]) : NULL;
+    p.src = p.lanes ? element(r, x[3], off) : NULL;
     return pack_in_pieces(r, r->micro->pack[elem_of(r, x[1])][elem_of(r, x[3])], &p,
                           r->k->buffers[x[1]].bytes, r->k->buffers[x[3]].bytes);
 }

@@ -9,7 +9,7 @@
 
 void rlx_kernel_env_init(rlx_kernel_env *env, rlx_memory *m)
 {
-    *env = (rlx_kernel_env){ .memory = m, .fuel = FUEL };
+    *env = (rlx_kernel_env){ .memory = m, .fuel = FUEL, .micro = rlx_micro_find(NULL) };
 }
 
 void rlx_kernel_env_free(rlx_kernel_env *env)
@@ -555,7 +555,7 @@ bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value
                      k->num_temps > env->num_slots) &&
         !grow_env(k, env, why))
         return false;
-    running r = { k, env, env->frame, env->views, why, rlx_micro_find(NULL) };
+    running r = { k, env, env->frame, env->views, why, env->micro };
     if (k->native) {
         if (!bind(k, env, args, true, why))
             return false;

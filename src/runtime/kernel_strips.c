@@ -66,7 +66,34 @@
         memmove(dp, ap, n * (bytes));                                                       \
         return RLX_TROUBLE_NONE;                                                            \
     }
-#define WIDE1(name, R, T, expr) RLX_CLONES VALUE1(name, R, T, expr)
+/* LANES elements at a time, the last ones in a copy: no second loop for single elements, which
+ * would be as long again. Vectors of fewer lanes are a short loop in the loop for that reason. */
+#define LANES ((size_t)16)
+#define WIDE1(name, R, T, expr)                                                             \
+    RLX_CLONES_512                                                                          \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        T last[LANES] = { 0 };                                                              \
+        R *d = dp;                                                                          \
+        const T *p = ap;                                                                    \
+        size_t left = n % LANES, whole = n - left;                                          \
+        for (size_t at = 0;; at += LANES, p += LANES, d += LANES) {                         \
+            if (at == whole) {                                                              \
+                if (!left)                                                                  \
+                    return RLX_TROUBLE_NONE;                                                \
+                p = memcpy(last, p, left * sizeof(T));                                      \
+                d = (R *)last;                                                              \
+            } else if (at > whole) {                                                        \
+                memcpy((R *)dp + whole, last, left * sizeof(R));                            \
+                return RLX_TROUBLE_NONE;                                                    \
+            }                                                                               \
+            RLX_ROLLED RLX_INDEPENDENT for (size_t i = 0; i < LANES; i++) {                 \
+                T a = p[i];                                                                 \
+                d[i] = (R)(expr);                                                           \
+            }                                                                               \
+        }                                                                                   \
+    }                                                                                       \
+    _Static_assert(sizeof(R) == sizeof(T), "results stand where the last arguments stood");
 #define WIDE2(name, R, T, expr) RLX_CLONES VALUE2(name, R, T, expr)
 #define LDEXP(name, T, expr)                                                                \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \

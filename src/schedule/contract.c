@@ -37,11 +37,14 @@ typedef struct side {
     const rlx_buffer *buffer;        /* its own, or a view in which loops that are one are one dimension */
     const rlx_buffer *panel;         /* NULL: in place */
     bool packed;
+    int param;                       /* the parameter whose place panels take; -1: none */
+    const rlx_prim *first;           /* panel of the tile, where they do */
     digits lanes;                    /* rows or columns */
 } side;
 
 typedef struct tiling {
     rlx_context *ctx;
+    const rlx_panel_params *params;
     const rlx_nest_plan *plan;
     rlx_place place;
     const rlx_plan_access *acc;
@@ -50,6 +53,7 @@ typedef struct tiling {
     side row, column;
     digits depth;
     bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */
+    const rlx_plan_access *viewable[3]; /* those whose indices are surely in range */
 } tiling;
 
 static const rlx_prim *coefficient(const rlx_plan_access *a, int loop)
@@ -73,6 +77,46 @@ static const rlx_prim *add(const tiling *t, const rlx_prim *a, const rlx_prim *b
 static const rlx_prim *extent_of(const tiling *t, int loop) { return t->plan->loops[loop].extent; }
 static int last(const digits *d) { return d->at[d->count - 1]; }
 
+static bool knows_all(const void *user, const rlx_prim *var) { return true; }
+static const rlx_plan_scope everywhere = { .knows = knows_all, .widens = true };
+
+/* ---- which indices are in range ------------------------------------------------------------- */
+
+static bool index_in_range(const tiling *t, const rlx_prim *index, const rlx_prim *size)
+{
+    rlx_plan_view room;
+    const rlx_tir_affine *a = rlx_plan_affine(t->ctx, &everywhere, t->plan, index, &room);
+    if (!a)
+        return false;
+    const rlx_prim *least = rlx_fold_cast(t->ctx, RELAX_INT64, a->base), *greatest = least;
+    for (size_t i = 0; i < t->plan->count; i++) {
+        const rlx_prim *last = rlx_fold_sub(t->ctx, t->plan->loops[i].extent, number(t, 1));
+        int64_t c = 0;
+        if (a->coeff[i] && !rlx_int_literal(a->coeff[i], &c))
+            return false;
+        if (c)
+            *(c < 0 ? &least : &greatest) = rlx_plan_add_product(
+                t->ctx, c < 0 ? least : greatest, last, a->coeff[i]);
+    }
+    return rlx_prove_compare(t->ctx, NULL, RLX_NODE_GE, least, number(t, 0)) == RLX_TRUE &&
+           rlx_prove_compare(t->ctx, NULL, RLX_NODE_LT, greatest, size) == RLX_TRUE;
+}
+
+/* Views have fewer dimensions than the buffer that a failure names: they serve accesses that cannot
+ * fail. */
+static void find_viewable(tiling *t)
+{
+    const size_t all[3] = { t->plan->fused.acc, t->plan->fused.a, t->plan->fused.b };
+    for (int k = 0; k < 3; k++) {
+        const rlx_plan_access *a = &t->plan->accesses.data[all[k]];
+        const rlx_buffer *b = rlx_as_buffer(a->buffer);
+        bool ok = true;
+        for (size_t d = 0; d < a->num_indices && ok; d++)
+            ok = index_in_range(t, a->indices[d], rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[d]));
+        t->viewable[k] = ok ? a : NULL;
+    }
+}
+
 /* ---- which loop is what --------------------------------------------------------------------- */
 
 /* The dimension in which an access has these loops one after the other as its indices, each as long as its dimension:
@@ -80,6 +124,8 @@ static int last(const digits *d) { return d->at[d->count - 1]; }
 static int merged_at(const tiling *t, const rlx_plan_access *a, const digits *d)
 {
     const rlx_buffer *b = rlx_as_buffer(a->buffer);
+    if (d->count > 1 && a != t->viewable[0] && a != t->viewable[1] && a != t->viewable[2])
+        return -1;
     for (int p = 0; p + d->count <= (int)a->num_indices; p++) {
         bool all = true;
         for (int i = 0; i < d->count && all; i++)
@@ -287,6 +333,26 @@ static group lanes_at(const tiling *t, const side *s, bool split, const rlx_prim
 
 /* ---- pieces of the schedule ----------------------------------------------------------------- */
 
+/* Does this loop around everything go to other panels of a parameter? */
+static bool changes_panels(const tiling *t, const side *s, int loop)
+{
+    return s->param >= 0 && t->outer[loop] && coefficient(s->access, loop);
+}
+
+/* Indices of a lane in a panel. Their number. */
+static size_t panel_at(const tiling *t, const side *s, const rlx_prim *panel, const rlx_prim *step,
+                       const rlx_prim *lane, const rlx_prim **out)
+{
+    size_t n = 0;
+    for (int i = 0; i < (int)t->plan->count; i++)
+        if (changes_panels(t, s, i))
+            out[n++] = t->plan->loops[i].var;
+    out[n++] = panel;
+    out[n++] = step;
+    out[n++] = lane;
+    return n;
+}
+
 /* Steps of the sum: blocks of the outermost depth loop. */
 typedef struct depth_tile {
     rlx_sched_loop loop;
@@ -375,8 +441,9 @@ static const rlx_stmt *pack(const tiling *t, const side *s, const depth_tile *d,
         value = choice[0] && choice[1] && choice[2]
                     ? rlx_prim_call_z(ctx, s->panel->dtype, "if_then_else", choice, 3)
                     : NULL;
-    const rlx_prim *to[3] = { p.var, step, l.var };
-    const rlx_stmt *body = rlx_store(ctx, s->panel, value, to, 3, t->place);
+    const rlx_prim *to[RLX_TIR_MAX_DIMS];
+    size_t num_to = panel_at(t, s, p.var, step, l.var, to);
+    const rlx_stmt *body = rlx_store(ctx, s->panel, value, to, num_to, t->place);
     while (n-- > 0)
         body = rlx_sched_wrap(ctx, &loops[n], body, t->place);
     return body;
@@ -387,9 +454,13 @@ static const rlx_prim *read(const tiling *t, const side *s, const depth_tile *d,
                             const lane_tile *lanes, const rlx_prim *panel, const rlx_prim *lane,
                             const rlx_prim *k)
 {
-    const rlx_prim *at[3] = { panel, k, lane };
+    const rlx_prim *at[RLX_TIR_MAX_DIMS];
+    if (s->panel && s->param >= 0) {
+        panel = add(t, s->first, panel);
+        k = add(t, mul(t, d->begin, d->rest), k);
+    }
     if (s->panel)
-        return rlx_load(t->ctx, s->panel, at, 3);
+        return rlx_load(t->ctx, s->panel, at, panel_at(t, s, panel, k, lane, at));
     group groups[2] = { lanes_at(t, s, false, add(t, lanes->begin, lane)),
                         { .d = &t->depth, .position = add(t, mul(t, d->begin, d->rest), k) } };
     return load_in(t, s->access, s->buffer, groups, 2);
@@ -450,6 +521,35 @@ static const rlx_buffer *new_panel(const tiling *t, const side *s, const char *n
     return text ? rlx_buffer_new(t->ctx, text, t->acc_buffer->dtype, shape, 3, NULL, t->place) : NULL;
 }
 
+/* Panels of all lanes in place of a parameter, and the function that fills them. False: out of memory. */
+static bool take_param(tiling *t, side *s, const char *name, int64_t width)
+{
+    rlx_context *ctx = t->ctx;
+    const rlx_prim *shape[RLX_TIR_MAX_DIMS], *one = number(t, 1);
+    size_t n = 0;
+    for (int i = 0; i < (int)t->plan->count; i++)
+        if (changes_panels(t, s, i))
+            shape[n++] = extent_of(t, i);
+    shape[n++] = rlx_ceil_div(ctx, s->lanes.extent, width);
+    shape[n++] = t->depth.extent;
+    shape[n++] = number(t, width);
+    const rlx_string *text = rlx_string_z(ctx, name);
+    s->panel = text ? rlx_buffer_new(ctx, text, t->acc_buffer->dtype, shape, n, NULL, t->place)
+                    : NULL;
+    if (!s->panel)
+        return false;
+    depth_tile d = { .loop = { number(t, 0), one },
+                     .begin = number(t, 0),
+                     .count = extent_of(t, t->depth.at[0]) };
+    lane_tile lanes = { { number(t, 0), one }, number(t, 0), s->lanes.extent };
+    const rlx_stmt *body = pack(t, s, &d, &lanes, width);
+    for (int i = (int)t->plan->count; i-- > 0;)
+        if (changes_panels(t, s, i))
+            body = rlx_sched_wrap(
+                ctx, &(rlx_sched_loop){ t->plan->loops[i].var, extent_of(t, i) }, body, t->place);
+    return body && rlx_take_panels(ctx, t->params, s->param, s->panel, body);
+}
+
 /* Tiles of rows for a tile of columns, whose panels are there. */
 static const rlx_stmt *rows_of(const tiling *t, const depth_tile *d, const lane_tile *rows,
                                const lane_tile *columns)
@@ -479,20 +579,28 @@ static const rlx_stmt *tiles(tiling *t)
     depth_tile d = tile_depth(t);
     const rlx_prim *zero = number(t, 0);
     lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent }, columns;
+    if (t->row.param >= 0 && !take_param(t, &t->row, "rows", ROW_PANEL))
+        return NULL;
+    if (t->column.param >= 0 && !take_param(t, &t->column, "columns", COLUMN_PANEL))
+        return NULL;
     if (t->row.packed) {
-        t->row.panel = new_panel(t, &t->row, "rows", &d, PACKED_ROWS, ROW_PANEL);
+        if (!t->row.panel)
+            t->row.panel = new_panel(t, &t->row, "rows", &d, PACKED_ROWS, ROW_PANEL);
         rows = tile_lanes(t, "ib", zero, t->row.lanes.extent, PACKED_ROWS);
     }
     columns = (lane_tile){ { zero, number(t, 1) }, zero, t->column.lanes.extent };
+    t->row.first = mul(t, rows.loop.var, number(t, PACKED_ROWS / ROW_PANEL));
     if (t->column.packed) {
-        t->column.panel = new_panel(t, &t->column, "columns", &d, COLUMN_TILE, COLUMN_PANEL);
+        if (!t->column.panel)
+            t->column.panel = new_panel(t, &t->column, "columns", &d, COLUMN_TILE, COLUMN_PANEL);
         columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, COLUMN_TILE);
     }
+    t->column.first = mul(t, columns.loop.var, number(t, COLUMN_TILE / COLUMN_PANEL));
     const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
-    if (t->column.panel)
+    if (t->column.panel && t->column.param < 0)
         body = both(t, pack(t, &t->column, &d, &columns, COLUMN_PANEL), body);
     body = rlx_sched_wrap(ctx, &columns.loop, body, t->place);
-    if (t->row.panel)
+    if (t->row.panel && t->row.param < 0)
         body = both(t, pack(t, &t->row, &d, &rows, ROW_PANEL), body);
     body = rlx_sched_wrap(ctx, &rows.loop, body, t->place);
     body = rlx_sched_wrap(ctx, &d.loop, body, t->place);
@@ -500,15 +608,26 @@ static const rlx_stmt *tiles(tiling *t)
         if (t->outer[i])
             body = rlx_sched_wrap(
                 ctx, &(rlx_sched_loop){ t->plan->loops[i].var, extent_of(t, i) }, body, t->place);
-    if (t->row.panel)
+    if (t->row.panel && t->row.param < 0)
         body = rlx_allocate_around(ctx, t->row.panel, body, t->place);
-    if (t->column.panel)
+    if (t->column.panel && t->column.param < 0)
         body = rlx_allocate_around(ctx, t->column.panel, body, t->place);
     return body;
 }
 
-static bool knows_all(const void *user, const rlx_prim *var) { return true; }
-static const rlx_plan_scope everywhere = { .knows = knows_all, .widens = true };
+/* The parameter that a side reads, if its panels may take its place: how many there are is known. -1: there is none. */
+static int packable_param(const tiling *t, const side *s)
+{
+    const rlx_buffer *b = rlx_as_buffer(s->access->buffer);
+    bool known = s->lanes.extent->kind == RLX_NODE_INT_IMM &&
+                 t->depth.extent->kind == RLX_NODE_INT_IMM &&
+                 b->dtype == rlx_as_buffer(t->acc->buffer)->dtype &&
+                 t->plan->count <= RLX_TIR_MAX_DIMS - 3;
+    for (int i = 0; i < (int)t->plan->count && known; i++)
+        known = !t->outer[i] || !coefficient(s->access, i) ||
+                extent_of(t, i)->kind == RLX_NODE_INT_IMM;
+    return known ? rlx_panel_param(t->params, b) : -1;
+}
 
 /* Which operands are packed. few: a few rows may be read in place. False: the nest is as good as it stands. */
 static bool choose_packing(tiling *t, bool *few)
@@ -522,13 +641,19 @@ static bool choose_packing(tiling *t, bool *few)
     *few = !row_widens && !column_widens && rows_are_straight && rlx_is_int_value(stride, 1) &&
            is_straight(t, t->column.access, &t->column.lanes) &&
            is_straight(t, t->column.access, &t->depth);
+    t->row.param = t->column.param = -1;
     int64_t elements;
     bool small = rlx_int_literal(mul(t, t->depth.extent, t->column.lanes.extent), &elements) &&
                  elements <= SMALL_BYTES / (int64_t)rlx_dtype_bytes(dtype);
-    if (*few && (small || is_at_most(t->row.lanes.extent, FEW_ROWS)))
+    t->row.param = packable_param(t, &t->row);
+    t->column.param = small ? -1 : packable_param(t, &t->column);
+    *few = *few && t->column.param < 0;
+    if (*few && (small || is_at_most(t->row.lanes.extent, FEW_ROWS))) {
+        t->row.param = -1;
         return t->depth.count > 1; /* in place; what is gained is one depth */
+    }
     t->column.packed = true;
-    t->row.packed = row_widens || !rows_are_straight || rows_collide(t);
+    t->row.packed = row_widens || !rows_are_straight || rows_collide(t) || t->row.param >= 0;
     return true;
 }
 
@@ -624,6 +749,7 @@ static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *init, const rlx_f
 {
     bool few;
     t->acc = &t->plan->accesses.data[t->plan->fused.acc];
+    find_viewable(t);
     if (!choose_sides(t) || !collect_depth(t) || !is_schedulable(t) || !choose_packing(t, &few))
         return &nest->node;
     if (!find_views(t))
@@ -636,11 +762,11 @@ static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *init, const rlx_f
     return apart && init ? both(t, &init->node, body) : body;
 }
 
-const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_for_stmt *init,
-                                         const rlx_for_stmt *nest)
+const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_panel_params *params,
+                                         const rlx_for_stmt *init, const rlx_for_stmt *nest)
 {
     rlx_nest_plan plan;
-    tiling t = { .ctx = ctx, .plan = &plan, .place = nest->place };
+    tiling t = { .ctx = ctx, .params = params, .plan = &plan, .place = nest->place };
     const rlx_stmt *out = NULL;
     if (rlx_plan_nest(ctx, &everywhere, nest, &plan))
         out = plan.form == RLX_PLAN_FUSED && plan.fused.contract ? schedule(&t, init, nest)

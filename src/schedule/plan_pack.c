@@ -2,9 +2,9 @@
  *
  *     for p, d.., l:    panel[p, d.., l] = if_then_else(lane < count, X[.. lane .. d ..], 0)
  *
- * l runs over the 8 or 32 lanes of a panel; depth loops are those that the panel goes on in, as long as they do not
- * move the lane. The lane is an expression with l in it, or in each index either its quotient or its remainder by one
- * width: two digits of one number (the pixels of an image).
+ * l runs over the 8 or 32 lanes of a panel; depth loops are those that the panel goes on in, as long
+ * as they do not move the lane. The lane is an expression with l in it, or in each index either its
+ * quotient or its remainder by one width: two digits of one number (the pixels of an image).
  */
 #include "arith/arith.h"
 #include "schedule/plan_int.h"
@@ -148,18 +148,25 @@ static bool read_indices(packing *p, const rlx_plan_access *x)
         const rlx_prim *now = rlx_rewrite(&p->digits, x->indices[d]);
         if (!now || !affine(p, now, &p->index[d]))
             return false;
-        if (p->number && moves(&p->index[d], (size_t)p->pack->lane))
-            return false;
     }
+    /* digits of the lane or the lane itself, not both */
+    for (size_t d = 0; d < x->num_indices && p->number; d++)
+        p->bad |= moves(&p->index[d], (size_t)p->pack->lane);
     return !p->bad;
 }
 
-/* The lane as a number of digits, and as what is compared: each goes up by one with the loop of lanes. */
+/* The lane as a number of digits, and as what is compared: each goes up by one with the loop of
+ * lanes. */
 static bool read_lane(packing *p)
 {
     int lane = p->pack->lane;
-    if (p->number && (!affine(p, p->number, &p->lane) || !rlx_is_int_value(p->lane.coeff[lane], 1)))
+    rlx_tir_affine width;
+    if (p->number && (!affine(p, p->number, &p->lane) || !affine(p, p->width, &width) ||
+                      !rlx_is_int_value(p->lane.coeff[lane], 1)))
         return false;
+    for (size_t i = 0; i < p->plan->count && p->number; i++)
+        if (moves(&width, i))
+            return false;
     if (!p->guard)
         return true;
     const rlx_binary *b = p->guard->kind == RLX_NODE_LT ? rlx_as_binary(p->guard) : NULL;
@@ -235,8 +242,8 @@ static const rlx_prim *minus_one(packing *p, const rlx_prim *e)
     return rlx_fold_sub(p->ctx, e, rlx_int64(p->ctx, 1));
 }
 
-/* Least and greatest index of a dimension in one iteration of the loops that stay. False: not known, or not told
- * from what the instruction reads. */
+/* Least and greatest index of a dimension in one iteration of the loops that stay. False: not known,
+ * or not told from what the instruction reads. */
 static bool find_range(packing *p, size_t d, const rlx_prim *size)
 {
     rlx_plan_pack *k = p->pack;

@@ -6,7 +6,7 @@ static const rlx_stmt *schedule_nest(rlx_rewriter *r, const rlx_stmt *before, co
                                      bool *took)
 {
     const rlx_for_stmt *nest = rlx_as_for_stmt(s), *init = before ? rlx_as_for_stmt(before) : NULL;
-    const rlx_stmt *now = nest ? rlx_schedule_contraction(r->ctx, init, nest) : s;
+    const rlx_stmt *now = nest ? rlx_schedule_contraction(r->ctx, r->user, init, nest) : s;
     *took = now != s && init != NULL;
     if (now == s)
         now = rlx_rewrite(r, s);
@@ -39,36 +39,149 @@ static const rlx_node *replace(rlx_rewriter *r, const rlx_node *n)
     const rlx_seq_stmt *seq = rlx_as_seq_stmt(n);
     const rlx_for_stmt *nest = rlx_as_for_stmt(n);
     const rlx_stmt *now = seq    ? schedule_sequence(r, seq)
-                          : nest ? rlx_schedule_contraction(r->ctx, NULL, nest)
+                          : nest ? rlx_schedule_contraction(r->ctx, r->user, NULL, nest)
                                  : n;
     if (!now)
         r->failed = true;
     return now == n && !seq ? NULL : now;
 }
 
-const rlx_prim_func *rlx_schedule(rlx_context *ctx, const rlx_prim_func *f)
+/* plain with another body, and panels in place of some parameters. */
+static const rlx_prim_func *scheduled(rlx_context *ctx, const rlx_prim_func *plain,
+                                      const rlx_stmt *body, const rlx_panel_params *params)
 {
-    if (rlx_flag_attr(f->attrs, "tir.is_scheduled"))
-        return f;
-    size_t errors = rlx_error_count(ctx);
-    const rlx_prim_func *plain = rlx_tir_lower_blocks(ctx, f);
-    if (!plain)
-        return rlx_error_count(ctx) == errors ? f : NULL;
-    rlx_rewriter r;
-    rlx_rewriter_init(&r, ctx);
-    r.before = replace;
-    const rlx_stmt *body = rlx_rewrite(&r, plain->body);
-    rlx_rewriter_free(&r);
-    if (!body || body == plain->body)
-        return body ? f : NULL;
     rlx_prim_func *out = rlx_node_new(ctx, RLX_NODE_PRIM_FUNC);
     const rlx_attr *yes = rlx_attr_bool_new(ctx, true);
-    if (!out || !yes)
+    const rlx_node **buffers =
+        out && yes ? rlx_new_copy(ctx, plain->buffers, plain->num_params * sizeof *buffers) : NULL;
+    if (!out || !yes || (plain->num_params && !buffers))
         return NULL;
     rlx_node head = out->node;
     *out = *plain;
     out->node = head;
     out->body = body;
-    out->attrs = rlx_attrs_with(ctx, f->attrs, "tir.is_scheduled", yes);
+    out->attrs = rlx_attrs_with(ctx, plain->attrs, "tir.is_scheduled", yes);
+    for (size_t i = 0; params->wanted && i < plain->num_params; i++)
+        if (params->panels[i]) {
+            buffers[i] = &params->panels[i]->node;
+            out->buffers = buffers;
+            out->sinfo = NULL;
+        }
     return out->attrs ? out : NULL;
+}
+
+/* f with its blocks lowered: plain. */
+static const rlx_prim_func *schedule_plain(rlx_context *ctx, const rlx_prim_func *f,
+                                           const rlx_prim_func *plain, rlx_panel_params *params)
+{
+    rlx_rewriter r;
+    rlx_rewriter_init(&r, ctx);
+    r.before = replace;
+    r.user = params;
+    const rlx_stmt *body = rlx_rewrite(&r, plain->body);
+    rlx_rewriter_free(&r);
+    if (!body || body == plain->body)
+        return body ? f : NULL;
+    return scheduled(ctx, plain, body, params);
+}
+
+/* *plain: f with its blocks lowered; NULL where that cannot be. False after a report. */
+static bool lower(rlx_context *ctx, const rlx_prim_func *f, const rlx_prim_func **plain)
+{
+    size_t errors = rlx_error_count(ctx);
+    *plain = rlx_flag_attr(f->attrs, "tir.is_scheduled") ? NULL : rlx_tir_lower_blocks(ctx, f);
+    return *plain || rlx_error_count(ctx) == errors;
+}
+
+const rlx_prim_func *rlx_schedule(rlx_context *ctx, const rlx_prim_func *f)
+{
+    const rlx_prim_func *plain;
+    rlx_panel_params none = { .function = f };
+    if (!lower(ctx, f, &plain))
+        return NULL;
+    return plain ? schedule_plain(ctx, f, plain, &none) : f;
+}
+
+/* ---- parameters as panels ------------------------------------------------------------------- */
+
+int rlx_panel_param(const rlx_panel_params *p, const rlx_buffer *b)
+{
+    for (size_t i = 0; p->wanted && i < p->function->num_params; i++)
+        if (p->function->buffers[i] == &b->node)
+            return p->wanted[i] && !p->panels[i] ? (int)i : -1;
+    return -1;
+}
+
+bool rlx_take_panels(rlx_context *ctx, const rlx_panel_params *p, int param,
+                     const rlx_buffer *panels, const rlx_stmt *body)
+{
+    rlx_prim_func *f = rlx_node_new(ctx, RLX_NODE_PRIM_FUNC);
+    const rlx_string *name = rlx_string_z(ctx, "panels");
+    rlx_prim_var *var = name ? rlx_prim_var_new(ctx, name, RELAX_HANDLE, RLX_NO_PLACE) : NULL;
+    const rlx_attr *yes = rlx_attr_bool_new(ctx, true);
+    const rlx_node **lists = rlx_new(ctx, 4 * sizeof *lists);
+    if (!f || !var || !yes || !lists)
+        return false;
+    lists[0] = p->function->params[param];
+    lists[1] = &var->node;
+    lists[2] = p->function->buffers[param];
+    lists[3] = &panels->node;
+    f->place = p->function->place;
+    f->params = lists;
+    f->buffers = lists + 2;
+    f->num_params = f->num_buffers = 2;
+    f->ret_dtype = RELAX_VOID;
+    f->body = body;
+    f->attrs = rlx_attrs_with(ctx, NULL, "tir.is_scheduled", yes);
+    const rlx_node *apart = f->attrs ? rlx_copy_fresh(ctx, &f->node) : NULL;
+    p->packs[param] = rlx_as_prim_func(apart);
+    p->panels[param] = panels;
+    return apart != NULL;
+}
+
+typedef struct uses { const rlx_buffer *buffer; size_t count; } uses;
+
+static enum rlx_step count_use(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
+{
+    uses *u = user;
+    u->count += n == &u->buffer->node || n == u->buffer->data;
+    return RLX_STEP_ON;
+}
+
+/* Wanted are parameters that a single place reads, and whose size is known. False: out of memory. */
+static bool choose_params(rlx_context *ctx, const rlx_prim_func *f, const bool *constant,
+                          bool *wanted)
+{
+    bool lost = false;
+    for (size_t i = 0; i < f->num_params && !lost; i++) {
+        uses u = { constant[i] && f->buffers[i] ? rlx_as_buffer(f->buffers[i]) : NULL, 0 };
+        rlx_walker w = { .enter = count_use, .user = &u };
+        wanted[i] = u.buffer != NULL;
+        for (size_t d = 0; wanted[i] && d < u.buffer->num_shape; d++)
+            wanted[i] = u.buffer->shape[d]->kind == RLX_NODE_INT_IMM;
+        if (wanted[i])
+            rlx_walk(&ctx->memory, f->body, &w, &lost);
+        wanted[i] = wanted[i] && u.count == 1;
+    }
+    return !lost;
+}
+
+const rlx_prim_func *rlx_schedule_packed(rlx_context *ctx, const rlx_prim_func *f,
+                                         const bool *constant, const rlx_prim_func **packs)
+{
+    const rlx_prim_func *plain;
+    bool *wanted = rlx_new_zero(ctx, f->num_params + 1);
+    rlx_panel_params params = {
+        .function = f, .wanted = wanted, .packs = packs,
+        .panels = rlx_new_zero(ctx, (f->num_params + 1) * sizeof *params.panels)
+    };
+    if (!wanted || !params.panels || !lower(ctx, f, &plain))
+        return NULL;
+    memset(packs, 0, f->num_params * sizeof *packs);
+    if (!plain)
+        return f;
+    params.function = plain;
+    return choose_params(ctx, plain, constant, wanted) ? schedule_plain(ctx, f, plain, &params)
+                                                       : NULL;
 }

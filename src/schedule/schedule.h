@@ -13,4 +13,10 @@
  * memory. */
 const rlx_prim_func *rlx_schedule(rlx_context *ctx, const rlx_prim_func *f);
 
+/* The same with panels in place of parameters where that is a gain: of those with constant[i], which the caller can
+ * pack once. packs (as many as parameters) gets the function that fills the panels, its second parameter, from what the
+ * parameter was; NULL where the parameter stays. */
+const rlx_prim_func *rlx_schedule_packed(rlx_context *ctx, const rlx_prim_func *f,
+                                         const bool *constant, const rlx_prim_func **packs);
+
 #endif

@@ -29,9 +29,22 @@ const rlx_stmt *rlx_declare_view(rlx_context *ctx, const rlx_buffer *view, const
 const rlx_stmt *rlx_allocate_around(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body,
                                     rlx_place place);
 
+/* ---- parameters that may come as panels */
+typedef struct rlx_panel_params {
+    const rlx_prim_func *function;
+    const bool *wanted;              /* by parameter; NULL: none */
+    const rlx_buffer **panels;       /* what takes its place; NULL: nothing so far */
+    const rlx_prim_func **packs;     /* what fills them */
+} rlx_panel_params;
+/* Its number, -1: b is none, or panels have its place. */
+int rlx_panel_param(const rlx_panel_params *p, const rlx_buffer *b);
+/* `body` fills the panels from the parameter. False: out of memory. */
+bool rlx_take_panels(rlx_context *ctx, const rlx_panel_params *p, int param,
+                     const rlx_buffer *panels, const rlx_stmt *body);
+
 /* A contraction in tiles: contract.c. init: the nest in front of it, or NULL; it is part of what comes back. `nest`
  * itself where that is no gain (then init is no part of it); NULL: out of memory. */
-const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_for_stmt *init,
-                                         const rlx_for_stmt *nest);
+const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_panel_params *params,
+                                         const rlx_for_stmt *init, const rlx_for_stmt *nest);
 
 #endif

@@ -121,6 +121,7 @@ const rlx_global_var *rlx_module_builder_lookup(const rlx_module_builder *mb, rl
 const rlx_node *rlx_module_builder_function(const rlx_module_builder *mb,
                                             const rlx_global_var *gv);
 const rlx_env *rlx_module_builder_env(const rlx_module_builder *mb);
+const rlx_attr *rlx_module_builder_attrs(const rlx_module_builder *mb);
 /* global_infos NULL: they stay as they are */
 void rlx_module_builder_set_attrs(rlx_module_builder *mb, const rlx_attr *attrs,
                                   const rlx_attr *global_infos);

@@ -133,6 +133,11 @@ const rlx_env *rlx_module_builder_env(const rlx_module_builder *mb)
     return &mb->env;
 }
 
+const rlx_attr *rlx_module_builder_attrs(const rlx_module_builder *mb)
+{
+    return mb->attrs;
+}
+
 void rlx_module_builder_set_attrs(rlx_module_builder *mb, const rlx_attr *attrs,
                                   const rlx_attr *global_infos)
 {

@@ -920,9 +920,10 @@ static bool bind_args(machine *m, const rlx_prim_func *f, const rlx_tir_arg *arg
     return true;
 }
 
-bool rlx_tir_eval(rlx_memory *memory, const rlx_prim_func *f, const rlx_tir_arg *args,
+bool rlx_tir_eval(rlx_context *ctx, const rlx_prim_func *f, const rlx_tir_arg *args,
                   size_t num_args, const rlx_tir_limits *limits, rlx_fault *why)
 {
+    rlx_memory *memory = &ctx->memory;
     machine m = { .memory = memory,
                   .why = why,
                   .bytes_left = limits && limits->max_bytes ? limits->max_bytes : SIZE_MAX };
@@ -930,7 +931,8 @@ bool rlx_tir_eval(rlx_memory *memory, const rlx_prim_func *f, const rlx_tir_arg 
     m.steps_left = m.counts_steps ? limits->max_steps : 0;
     rlx_ptrmap_init(&m.vars, memory);
     rlx_ptrmap_init(&m.buffers, memory);
-    bool ok = bind_args(&m, f, args, num_args) && execute(&m, f->body);
+    f = rlx_tir_partial_sums(ctx, f);
+    bool ok = f ? bind_args(&m, f, args, num_args) && execute(&m, f->body) : no_memory(&m);
     drop_temporaries(&m, 0);
     rlx_ptrmap_free(&m.vars);
     rlx_ptrmap_free(&m.buffers);

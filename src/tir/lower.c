@@ -793,6 +793,9 @@ static bool may_alias(void *user, const rlx_node *a, const rlx_node *b)
 const rlx_prim_func *rlx_tir_lower_blocks(rlx_context *ctx, const rlx_prim_func *f)
 {
     lowering l = { .ctx = ctx };
+    f = rlx_tir_partial_sums(ctx, f);
+    if (!f)
+        return NULL;
     rlx_tir_folder_init(&l.names, ctx);
     l.names.after = resolve;
     l.names.user = &l;

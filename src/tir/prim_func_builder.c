@@ -1012,7 +1012,8 @@ const rlx_prim *rlx_tir_multiply_add(rlx_tir *t, const rlx_prim *sum, const rlx_
 {
     if (!keep(t, sum) || !keep(t, a) || !keep(t, b))
         return NULL;
-    if (rlx_prim_dtype(sum) != RELAX_FLOAT32 && rlx_prim_dtype(sum) != RELAX_FLOAT64)
+    rlx_dtype dtype = rlx_prim_dtype(sum);
+    if (t->separate || (dtype != RELAX_FLOAT32 && dtype != RELAX_FLOAT64))
         return rlx_tir_add(t, sum, rlx_tir_mul(t, a, b));
     return call(t, "fma", (const rlx_prim *const[]){ a, b, sum }, 3);
 }

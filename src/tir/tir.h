@@ -48,6 +48,7 @@ typedef struct rlx_tir_frame rlx_tir_frame;
 typedef struct rlx_tir {
     rlx_context *ctx;
     rlx_place place;               /* given to every statement, buffer and variable made */
+    bool separate;                 /* products that are summed up are rounded on their own */
     bool incomplete;               /* something of it failed, also once the latch is cleared */
     rlx_tir_frame *top;            /* innermost open construct; region memory of the context */
     rlx_ptrs params, buffers;      /* parallel; buffers hold NULL for scalars */
@@ -189,7 +190,7 @@ const rlx_prim *rlx_tir_if_then_else(rlx_tir *t, const rlx_prim *cond, const rlx
 const rlx_prim *rlx_tir_call1(rlx_tir *t, const char *op, const rlx_prim *a);
 const rlx_prim *rlx_tir_call2(rlx_tir *t, const char *op, const rlx_prim *a, const rlx_prim *b);
 /* A step of a sum of products, which is rounded once where it is float32 or float64: T.fma(a, b,
- * sum), else sum + a * b. Operands have one dtype. */
+ * sum); for other dtypes, and where products are separate, sum + a * b. Operands have one dtype. */
 const rlx_prim *rlx_tir_multiply_add(rlx_tir *t, const rlx_prim *sum, const rlx_prim *a,
                                      const rlx_prim *b);
 /* A call of a C function by its symbol. */
@@ -313,7 +314,7 @@ typedef struct rlx_tir_limits {
  * may be NULL. Arguments are checked as a kernel does (RT01 count, RT03 dtype, RT04 rank, RT05
  * size); RT09 index out of range, RT14 arithmetic. Narrow floats: each operation in
  * float32, rounded. */
-bool rlx_tir_eval(rlx_memory *m, const rlx_prim_func *f, const rlx_tir_arg *args, size_t num_args,
-                  const rlx_tir_limits *limits, rlx_fault *why);
+bool rlx_tir_eval(rlx_context *ctx, const rlx_prim_func *f, const rlx_tir_arg *args,
+                  size_t num_args, const rlx_tir_limits *limits, rlx_fault *why);
 
 #endif

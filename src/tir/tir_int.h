@@ -51,4 +51,9 @@ const rlx_stmt *rlx_lanes_evaluate(rlx_lanes *lanes, const rlx_evaluate *s);
 const rlx_buffer *rlx_lanes_name(rlx_lanes *lanes, const rlx_let_stmt *s);
 const rlx_stmt *rlx_lanes_fill(rlx_lanes *lanes, const rlx_let_stmt *s, const rlx_buffer *b);
 
+/* ---- partial sums (partial_sums.c) */
+/* The function with loops in place of the nests of blocks with the attribute relax.partial_sums;
+ * itself where there are none. NULL: out of memory. */
+const rlx_prim_func *rlx_tir_partial_sums(rlx_context *ctx, const rlx_prim_func *f);
+
 #endif

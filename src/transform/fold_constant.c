@@ -168,7 +168,7 @@ static bool run_function(rlx_seq_pass *p, const rlx_prim_func *func, void *outpu
                               .max_bytes = (size_t)(f->max_bytes > 0 ? f->max_bytes : 1) };
     rlx_fault why = { 0 };
     memset(output, 0, bytes);
-    if (rlx_tir_eval(&p->ctx->memory, func, f->buffers.data, f->buffers.len, &limits, &why))
+    if (rlx_tir_eval(p->ctx, func, f->buffers.data, f->buffers.len, &limits, &why))
         return true;
     if (why.code != RLX_RT12 || limits.max_steps == most)
         return false;
@@ -284,6 +284,7 @@ const rlx_module *rlx_pass_fold_constant(rlx_pass_run *run, const rlx_module *m)
     rlx_seq_pass p;
     if (!f.mb)
         return NULL;
+    rlx_module_builder_set_attrs(f.mb, m->attrs, NULL);
     rlx_seq_init(&p, run->ctx, m, &f);
     rlx_ptrmap_init(&f.constants, &run->ctx->memory);
     p.binding = fold_binding;

@@ -6,6 +6,7 @@
  * fusion exists. */
 static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 0, "normalize" },
+    { 0, "fuse_multiply_add" },
     { 0, "realize_vdevice" },
     { 0, "copy_constants" },
     { 1, "canonicalize_bindings" },
@@ -15,6 +16,7 @@ static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 0, "call_tir_rewrite" },
     { 1, "dead_code_elimination" },
     { 1, "plan_memory" },
+    { 1, "pack_constants" },
     { 1, "schedule_tir" },
 };
 

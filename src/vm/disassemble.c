@@ -286,8 +286,8 @@ static bool put_sections(const rlx_blob *image, const unsigned char **code, size
         return false;
     }
     memcpy(&h, image->data, sizeof h);
-    rlx_buf_format(out, "compiled Relax file, version %u.%u, %zu bytes\n", h.major, h.minor,
-                   image->size);
+    rlx_buf_format(out, "compiled Relax file, version %u.%u, %zu bytes%s\n", h.major, h.minor,
+                   image->size, h.flags & RLX_FILE_SEPARATE ? ", arithmetic separate" : "");
     for (uint32_t i = 0; i < h.num_sections &&
                          sizeof h + (i + (size_t)1) * sizeof(rlx_file_section) <= image->size;
          i++) {

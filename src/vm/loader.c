@@ -34,9 +34,11 @@ static bool check_header(const rlx_blob *image, rlx_file_header *h, rlx_fault *w
     if (h->file_size != image->size)
         return rlx_fail(why, RLX_LD05, "file has %zu bytes, expected %llu", image->size,
                         (unsigned long long)h->file_size);
+    bool odd = (h->flags & ~(uint32_t)RLX_FILE_FLAGS) != 0;
     for (size_t i = 0; i < sizeof h->reserved; i++)
-        if (h->reserved[i])
-            return rlx_fail(why, RLX_LD05, "reserved bytes of the header are not zero");
+        odd |= h->reserved[i] != 0;
+    if (odd)
+        return rlx_fail(why, RLX_LD05, "reserved bytes of the header are not zero");
     if (h->num_sections > 64 ||
         sizeof *h + h->num_sections * sizeof(rlx_file_section) > image->size)
         return rlx_fail(why, RLX_LD05, "file has %u sections, more than its size allows",

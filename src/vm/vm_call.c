@@ -37,7 +37,7 @@ static void free_vm(relax_vm *vm)
 }
 
 relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_registry *registry,
-                      size_t max_depth)
+                      size_t max_depth, const struct rlx_micro_set *micro)
 {
     relax_vm *vm = rlx_mem_alloc_zero(&memory->memory, sizeof *vm);
     if (!vm)
@@ -54,6 +54,7 @@ relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_re
     vm->env.names = &exe->names;
     rlx_pool_init(&vm->pool, memory);
     rlx_kernel_env_init(&vm->kernels, &memory->memory);
+    vm->kernels.micro = micro;
     vm->kernels.poll = vm->pool.poll = rlx_vm_poll_kernel;
     vm->kernels.poll_user = vm->pool.poll_user = vm;
     if (exe->num_packed)

@@ -276,6 +276,23 @@ static void test_contract(void **state)
             }
 }
 
+static void test_reduce(void **state)
+{
+    int rounds = getenv("RELAX_LONG") ? 300 : 15;
+    for (int e = 0; e < 6; e++)
+        for (int op = 0; op < RLX_KERNEL_REDUCE_COUNT; op++)
+            for (int mood = 0; mood < (e < 2 ? MOODS : 1); mood++) {
+                fill(a_memory.bytes, a_memory.size, elems[e], (enum mood)mood);
+                for (int layout = 0; layout < LAYOUTS; layout++)
+                    for (int n = 0; n < rounds; n++) {
+                        rlx_micro_sum s = random_sum((enum layout)layout);
+                        s.a_i = s.b_i, s.a_j = s.b_j, s.a_k = s.b_k;
+                        if (rlx_micro_find(NULL)->reduce[op][elems[e]])
+                            try_box(&s, elems[e], false, op, (enum mood)mood, layout_names[layout]);
+                    }
+            }
+}
+
 static int set_up(void **state)
 {
     acc_memory = fenced_make(1 << 17), a_memory = fenced_make(ROOM), b_memory = fenced_make(ROOM);
@@ -294,6 +311,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contract),
+        cmocka_unit_test(test_reduce),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -396,7 +396,7 @@ static void prepare_run(bench *b, const number_case *c, rlx_module_builder *mb,
 
 static bool run_evaluator(bench *b, run *r, rlx_fault *why)
 {
-    return rlx_tir_eval(&b->ctx->memory, r->f, r->args, r->num_args, NULL, why);
+    return rlx_tir_eval(b->ctx, r->f, r->args, r->num_args, NULL, why);
 }
 
 static bool run_bytecode(bench *b, run *r, rlx_fault *why)

@@ -5,9 +5,10 @@
  *
  * the loops that stay loops; the strip loop with those that are merged and the elements that it
  * runs over; how each access moves along it (`=`: a store); why it is not one instruction. One
- * that is: `copy` with the sizes of the box, `contract A B` or `sum A` with `row`, `column`, `step`. A nest whose loops stay as they
- * stand is `plain` with the reason, and is looked into. `--- plan: sizes unknown` plans as where no
- * size has a value. */
+ * that is: `contract A B` or `sum A` with `row`, `column`, `step`, `copy` with the sizes of the box, or
+ * `pack A` with the loops of the panel, the lanes, where they start and their digits, strides, and the
+ * ranges that are checked. A nest whose loops stay as they stand is `plain` with the reason, and is
+ * looked into. `--- plan: sizes unknown` plans as where no size has a value. */
 #include <stdlib.h>
 
 #include "../base/cmocka_all.h"
@@ -64,6 +65,36 @@ static const char *name_of(const rlx_plan_access *a)
     return rlx_as_buffer(a->buffer)->name->data;
 }
 
+static void write_term(rlx_buf *out, const char *what, const rlx_prim *e)
+{
+    rlx_buf_z(out, what);
+    rlx_text_prim(out, e);
+}
+
+static void write_pack(rlx_buf *out, const rlx_nest_plan *p)
+{
+    const rlx_plan_pack *k = &p->pack;
+    rlx_buf_format(out, "| pack %s", name_of(&p->accesses.data[1]));
+    write_loop(out, p, " lane ", k->lane);
+    for (int i = 0; i < 3; i++)
+        if (k->depth[i] >= 0) {
+            write_loop(out, p, " depth ", k->depth[i]);
+            write_term(out, " by ", k->depth_stride[i]);
+        }
+    write_term(out, " lanes ", k->lanes);
+    write_term(out, " from ", k->from);
+    write_term(out, " start ", k->start);
+    write_term(out, " width ", k->width);
+    write_term(out, " by ", k->high);
+    write_term(out, ", ", k->low);
+    for (size_t d = 0; d < p->accesses.data[1].num_indices; d++)
+        if (k->least[d]) {
+            rlx_buf_format(out, " check %zu:", d);
+            write_term(out, " ", k->least[d]);
+            write_term(out, " .. ", k->greatest[d]);
+        }
+}
+
 static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
 {
     if (p->form == RLX_PLAN_FUSED) {
@@ -74,6 +105,10 @@ static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
         write_loop(out, p, " row ", p->fused.row);
         write_loop(out, p, " column ", p->fused.column);
         write_loop(out, p, " step ", p->fused.step);
+        return;
+    }
+    if (p->form == RLX_PLAN_PACK) {
+        write_pack(out, p);
         return;
     }
     if (p->form == RLX_PLAN_COPY) {
@@ -146,7 +181,10 @@ static void check_plan(const rlx_nest_plan *p)
     if (p->form == RLX_PLAN_STRIP)
         assert_true(p->loops[p->strip].determined &&
                     p->loops[p->strip].role == RLX_PLAN_STRIP_LOOP);
-    else {
+    else if (p->form == RLX_PLAN_PACK) {
+        assert_true(p->loops[p->pack.lane].role == RLX_PLAN_LANE);
+        assert_true(p->accesses.data[0].literal && p->accesses.data[1].num_indices);
+    } else {
         const rlx_plan_fused *f = &p->fused;
         assert_true(!p->loops[f->step].determined && p->reason == RLX_PLAN_NO_REASON);
         assert_true(f->row < 0 || p->loops[f->row].determined);
@@ -162,7 +200,7 @@ static enum rlx_step plan_nest(void *user, const rlx_node *n, const rlx_field *v
                                const rlx_node *parent)
 {
     case_run *run = user;
-    const rlx_plan_scope scope = { knows, run };
+    const rlx_plan_scope scope = { .knows = knows, .user = run };
     const rlx_for_stmt *loop = rlx_as_for_stmt(n);
     rlx_nest_plan plan;
     if (n->kind == RLX_NODE_LET_STMT)

@@ -101,7 +101,7 @@ static void accumulate(gen *g, const rlx_buffer *c, rlx_prim_list at, const rlx_
                            : rlx_tir_add(t, own, rlx_tir_mul(t, terms[0], terms[1])));
 }
 
-/* ---- products of matrices, transposed and batched in any way ---------------------------------- */
+/* ---- products of matrices, transposed and batched in any way --------------------------------- */
 
 static const rlx_buffer *operand(gen *g, const char *name, rlx_dtype dtype, unsigned of,
                                  size_t *dims, size_t *ndim)
@@ -188,7 +188,7 @@ static bool product(gen *g)
     return true;
 }
 
-/* ---- convolutions ----------------------------------------------------------------------------- */
+/* ---- convolutions ---------------------------------------------------------------------------- */
 
 enum { BATCH, FEATURE, ROW, COLUMN, CHANNEL, KERNEL_ROW, KERNEL_COLUMN, NUM_CONV };
 
@@ -298,9 +298,9 @@ static bool convolution(gen *g)
     return true;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
-static size_t num_seen, num_scheduled;
+static size_t num_seen, num_scheduled, num_packed, num_in_range;
 
 static const rlx_module *module_of(rlx_context *ctx, const rlx_prim_func *f)
 {
@@ -366,8 +366,148 @@ static void random_contractions(void **state)
         assert_true(num_scheduled * 2 > num_seen);
 }
 
+/* ---- panels that are written by hand ------------------------------------------------------------ */
+
+/* a + b * c with a literal c; NULL for a is 0. */
+static const rlx_prim *plus(gen *g, const rlx_prim *a, const rlx_prim *b, int64_t c)
+{
+    b = rlx_tir_mul(&g->t, b, rlx_tir_int(&g->t, c));
+    return a ? rlx_tir_add(&g->t, a, b) : b;
+}
+
+/* What is less than what, so that lanes are left out; NULL: none are. */
+static const rlx_prim *any_guard(gen *g, const rlx_prim *lane, int64_t lanes)
+{
+    rlx_tir *t = &g->t;
+    int64_t limit = roll(g, 5) ? (int64_t)roll(g, (uint32_t)lanes + 4) : -(int64_t)roll(g, 5);
+    const rlx_prim *end = roll(g, 2) ? rlx_tir_int(t, limit) : size_of(g, limit > 0 ? limit : 1);
+    switch (roll(g, 10)) {
+    case 0: return rlx_tir_le(t, lane, end);
+    case 1: return rlx_tir_gt(t, end, lane);
+    case 2:
+    case 3: return NULL;
+    case 4: return rlx_tir_lt(t, lane, rlx_tir_sub(t, end, g->axes[roll(g, 2)].var));
+    default: return rlx_tir_lt(t, lane, end);
+    }
+}
+
+/*- for p, d.., l:  P[p, d.., l] = X[..] or if_then_else(.. < .., X[..], 0)
+ * The indices of X are sums of the loops, of the lane p * W + l + c, or of its two digits. Its sizes fit, or fit
+ * nearly. */
+static bool panels(gen *g)
+{
+    rlx_tir *t = &g->t;
+    int64_t width = roll(g, 2) ? 32 : 8, shape[4] = { 1 + roll(g, 3), 1, 1, width }, sizes[3];
+    const rlx_prim *dims[4], *at[4], *of[3], *index[3];
+    size_t depth = roll(g, 3), ndim = 1 + roll(g, 3), n = 0;
+    g->symbolic = roll(g, 2);
+    g->axes[n++].size = shape[0];
+    for (size_t i = 0; i < depth; i++)
+        g->axes[n++].size = shape[1 + i] = 1 + roll(g, 5);
+    g->axes[n].size = shape[1 + depth] = width;
+    g->num_axes = n + 1;
+    for (size_t i = 0; i < g->num_axes; i++)
+        dims[i] = g->axes[i].extent =
+            i == n ? rlx_tir_int(t, width) : size_of(g, g->axes[i].size);
+    int64_t first = roll(g, 3) ? 0 : (int64_t)roll(g, 9) - 4, lanes = shape[0] * width,
+            base = 1 + roll(g, 40);
+    const rlx_prim *number = roll(g, 2) ? rlx_tir_int(t, base) : size_of(g, base);
+    bool faulty = roll(g, 4) == 0;
+    /* sizes are needed before the loops: the greatest index of each dimension */
+    int64_t step[3][4], digit[3], offset[3];
+    for (size_t d = 0; d < ndim; d++) {
+        int64_t most = 0, least = 0;
+        for (size_t i = 0; i < g->num_axes; i++) {
+            step[d][i] = i == n || roll(g, 2) ? 0 : (int64_t)roll(g, 4) - 1;
+            int64_t way = step[d][i] * (g->axes[i].size - 1);
+            *(way < 0 ? &least : &most) += way;
+        }
+        digit[d] = roll(g, 4); /* 1: the lane, 2, 3: its digits */
+        most += digit[d] == 1 ? lanes - 1 + first : digit[d] == 2 ? (lanes + first) / base
+              : digit[d] == 3 ? base - 1 : 0;
+        least += digit[d] == 1 ? first : digit[d] == 2 && first < 0 ? -1 : 0;
+        offset[d] = least < 0 ? -least : roll(g, 3) ? 0 : (int64_t)roll(g, 4);
+        sizes[d] = most + offset[d] + 1 - (faulty && roll(g, 2) ? 1 + roll(g, 4) : 0);
+        sizes[d] = sizes[d] < 1 ? 1 : sizes[d];
+        of[d] = roll(g, 3) ? rlx_tir_int(t, sizes[d]) : size_of(g, sizes[d]);
+    }
+    rlx_dtype from = roll(g, 3) ? g->dtype : g->a_dtype;
+    kc_tensor(&g->c, from, (int32_t)ndim, sizes);
+    const rlx_buffer *x = rlx_tir_param(t, "X", from, RLX_TIR_ITEMS(of, ndim));
+    kc_tensor(&g->c, g->dtype, (int32_t)g->num_axes, shape);
+    const rlx_buffer *p = rlx_tir_param(t, "P", g->dtype, RLX_TIR_ITEMS(dims, g->num_axes));
+    for (size_t i = 0; i < g->num_axes; i++) {
+        char name[4] = { i == n ? 'l' : i ? 'd' : 'p', i && i < n ? (char)('0' + i) : 0, 0 };
+        at[i] = g->axes[i].var =
+            rlx_tir_for(t, name, NULL, g->axes[i].extent, (int)RLX_FOR_SERIAL);
+    }
+    if (roll(g, 10) == 0)
+        number = rlx_tir_add(t, number, at[roll(g, (uint32_t)n)]);
+    const rlx_prim *lane = rlx_tir_add(t, plus(g, NULL, at[0], width), at[n]),
+                   *shifted = rlx_tir_add(t, lane, rlx_tir_int(t, first));
+    for (size_t d = 0; d < ndim; d++) {
+        const rlx_prim *e = digit[d] == 1   ? shifted
+                            : digit[d] == 2 ? rlx_tir_floor_div(t, shifted, number)
+                            : digit[d] == 3 ? rlx_tir_floor_mod(t, shifted, number)
+                                            : NULL;
+        for (size_t i = 0; i < n; i++)
+            e = step[d][i] ? plus(g, e, at[i], step[d][i]) : e;
+        const rlx_prim *more = rlx_tir_int(t, offset[d]);
+        index[d] = e ? rlx_tir_add(t, e, more) : more;
+    }
+    const rlx_prim *value = rlx_tir_cast(t, g->dtype, rlx_tir_load(t, x, RLX_TIR_ITEMS(index, ndim))),
+                   *guard = any_guard(g, roll(g, 3) ? lane : shifted, lanes);
+    static const double others[] = { 0, 0, 0, 0, -0.0, 1 };
+    if (guard)
+        value = rlx_tir_if_then_else(t, guard, value,
+                                     rlx_tir_number(t, g->dtype, others[roll(g, 6)]));
+    rlx_tir_store(t, p, RLX_TIR_ITEMS(at, g->num_axes), value);
+    for (size_t i = 0; i < g->num_axes; i++)
+        rlx_tir_end_for(t);
+    return true;
+}
+
+static void one_panel(uint64_t seed, bool show)
+{
+    gen *g = calloc(1, sizeof *g);
+    g->seed = seed * 2654435761u + 1;
+    g->ctx = rlx_context_create(NULL, 0);
+    g->c.seed = seed;
+    rlx_tir_begin(&g->t, g->ctx, RLX_NO_PLACE);
+    any_dtypes(g);
+    panels(g);
+    const rlx_prim_func *f = rlx_tir_end(&g->t);
+    if (show)
+        check_text(g->ctx, f, true);
+    rlx_buf bytes, text;
+    kc_write(g->ctx, f, &bytes);
+    rlx_buf_init(&text, &g->ctx->memory);
+    rlx_kernel_disassemble((const uint8_t *)bytes.data, bytes.len, &text);
+    if (show)
+        printf("%s", text.data);
+    num_packed += strstr(text.data, "pack") != NULL;
+    rlx_buf_free(&bytes);
+    rlx_buf_free(&text);
+    num_in_range += kc_run(g->ctx, f, &g->c, NULL) == RLX_CODE_NONE;
+    kc_free(&g->c);
+    rlx_context_release(g->ctx);
+    free(g);
+}
+
+static void random_panels(void **state)
+{
+    bool more = getenv("RELAX_LONG") != NULL;
+    uint64_t count = more ? 20000 : 800;
+    kc_each_seed("PANEL_SEED", count, more ? 60 : 40, one_panel);
+    print_message("%zu of %zu nests fill panels, %zu are in range\n", num_packed, (size_t)count,
+                  num_in_range);
+    if (!getenv("PANEL_SEED"))
+        assert_true(num_packed * 3 > count && num_in_range * 3 > count);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(random_contractions) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_contractions),
+                                        cmocka_unit_test(random_panels) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

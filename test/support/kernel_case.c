@@ -9,6 +9,7 @@
 
 #include "kernel_c.h"
 #include "kernel_case.h"
+#include "micro/micro.h"
 #include "schedule/schedule.h"
 
 size_t kc_count(const kc_arg *a)
@@ -124,7 +125,7 @@ static int run_eval(rlx_context *ctx, const rlx_prim_func *f, const kc *c, void 
         data[i] = a->is_scalar ? NULL : copy_of(a);
         args[i] = (rlx_tir_arg){ a->dtype, data[i], a->shape, a->ndim, a->i, a->f };
     }
-    return rlx_tir_eval(&ctx->memory, f, args, (size_t)c->count, NULL, &why) ? RLX_CODE_NONE
+    return rlx_tir_eval(ctx, f, args, (size_t)c->count, NULL, &why) ? RLX_CODE_NONE
                                                                              : why.code;
 }
 
@@ -146,6 +147,8 @@ int kc_call(rlx_memory *m, rlx_kernel *k, kc *c, rlx_fault *why)
             args[i] = (relax_value){ RELAX_VALUE_INT, 0, { .i = a->i } };
     }
     rlx_kernel_env_init(&env, m);
+    if (c->micro)
+        env.micro = c->micro;
     bool ok = rlx_kernel_call(k, &env, args, c->count, why);
     rlx_kernel_env_free(&env);
     return ok ? RLX_CODE_NONE : why->code;
@@ -192,24 +195,51 @@ void kc_expect_same(const kc_arg *a, int arg, const void *want, const void *got,
     }
 }
 
-/* A kernel writes into its arguments: it gets copies. */
-static int run_kernel_apart(rlx_context *ctx, const rlx_prim_func *f, const kc *c, void **data,
-                            char *text)
+static void expect_all(const kc *c, int code, int wanted, void *const *want, void *const *data,
+                       const char *who, const char *text)
 {
-    kc own = *c;
-    for (int i = 0; i < c->count; i++)
-        own.args[i].data = data[i] = c->args[i].is_scalar ? NULL : copy_of(&c->args[i]);
-    return run_kernel(ctx, f, &own, text);
+    if (code != wanted)
+        fail_msg("%s: code %d, wanted %d (%s)", who, code, wanted, text);
+    for (int i = 0; i < c->count && code == RLX_CODE_NONE; i++)
+        if (!c->args[i].is_scalar)
+            kc_expect_same(&c->args[i], i, want[i], data[i], who);
+}
+
+/* The kernel with each set of instructions that this machine has, on copies: it writes into its
+ * arguments. */
+static void run_sets(rlx_context *ctx, const rlx_prim_func *f, const kc *c, int code,
+                     void *const *want, const char *what)
+{
+    static const char *const sets[] = { "baseline", "avx2", "avx512", "neon" };
+    rlx_buf bytes;
+    rlx_kernel *k = NULL;
+    rlx_fault why = { 0 };
+    kc_write(ctx, f, &bytes);
+    if (!rlx_kernel_load(&ctx->memory, (const uint8_t *)bytes.data, bytes.len, &k, &why))
+        fail_msg("the kernel does not load: %s", why.text);
+    for (size_t s = 0; s < RLX_COUNT(sets); s++) {
+        kc own = *c;
+        void *data[KC_MAX_ARGS];
+        char who[64];
+        own.micro = rlx_micro_find(sets[s]);
+        if (!own.micro)
+            continue;
+        for (int i = 0; i < c->count; i++)
+            own.args[i].data = data[i] = c->args[i].is_scalar ? NULL : copy_of(&c->args[i]);
+        snprintf(who, sizeof who, "%s with %s", what, sets[s]);
+        expect_all(c, kc_call(&ctx->memory, k, &own, &why), code, want, data, who, why.text);
+        for (int i = 0; i < c->count; i++)
+            free(data[i]);
+    }
+    rlx_kernel_free(k);
+    rlx_buf_free(&bytes);
 }
 
 /* The same with its loops scheduled, if they are: the evaluator and the kernel. */
 static void run_scheduled(rlx_context *ctx, const rlx_prim_func *f, const kc *c, int code,
                           void *const *want)
 {
-    void *data[2][KC_MAX_ARGS];
-    char text[256] = "";
-    int codes[2];
-    static const char *const who[2] = { "the scheduled function", "the scheduled kernel" };
+    void *data[KC_MAX_ARGS];
     size_t errors = rlx_error_count(ctx);
     const rlx_prim_func *s = rlx_schedule(ctx, f);
     if (!s || rlx_error_count(ctx) != errors)
@@ -222,17 +252,16 @@ static void run_scheduled(rlx_context *ctx, const rlx_prim_func *f, const kc *c,
         fail_msg("the scheduled function is malformed");
     }
     assert_ptr_equal(rlx_schedule(ctx, s), s);
-    codes[0] = run_eval(ctx, s, c, data[0]);
-    codes[1] = run_kernel_apart(ctx, s, c, data[1], text);
-    for (int k = 0; k < 2; k++) {
-        if (codes[k] != code)
-            fail_msg("%s: code %d, wanted %d (%s)", who[k], codes[k], code, text);
-        for (int i = 0; i < c->count; i++) {
-            if (!c->args[i].is_scalar && code == RLX_CODE_NONE)
-                kc_expect_same(&c->args[i], i, want[i], data[k][i], who[k]);
-            free(data[k][i]);
-        }
+    expect_all(c, run_eval(ctx, s, c, data), code, want, data, "the scheduled function", "");
+    run_sets(ctx, s, c, code, want, "the scheduled kernel");
+    kc own = *c;
+    for (int i = 0; i < c->count; i++) { /* for the C of it */
+        free(data[i]);
+        own.args[i].data = data[i] = c->args[i].is_scalar ? NULL : copy_of(&c->args[i]);
     }
+    expect_all(c, run_kernel(ctx, s, &own, NULL), code, want, data, "the scheduled kernel", "");
+    for (int i = 0; i < c->count; i++)
+        free(data[i]);
 }
 
 int kc_run(rlx_context *ctx, const rlx_prim_func *f, kc *c, char text[256])
@@ -248,6 +277,7 @@ int kc_run(rlx_context *ctx, const rlx_prim_func *f, kc *c, char text[256])
     assert_non_null(flat);
     int code = run_eval(ctx, f, c, plain), flat_code = run_eval(ctx, flat, c, lowered);
     run_scheduled(ctx, f, c, code, plain);
+    run_sets(ctx, f, c, code, plain, "the kernel");
     int kernel_code = run_kernel(ctx, f, c, message);
     if (code != flat_code || code != kernel_code)
         fail_msg("codes differ: evaluator %d, lowered %d, kernel %d (%s)", code, flat_code,

@@ -1,6 +1,6 @@
 /* kernel_case.h: one PrimFunc run by the evaluator, by the evaluator after lowering, and as a
- * kernel, then again with its loops scheduled; all must agree bit for bit (any NaN equals any NaN)
- * or fail with the same code. */
+ * kernel with each set of instructions, then again with its loops scheduled; all must agree bit for
+ * bit (any NaN equals any NaN) or fail with the same code. */
 #ifndef TEST_KERNEL_CASE_H
 #define TEST_KERNEL_CASE_H
 
@@ -18,7 +18,12 @@ typedef struct kc_arg {
     double f;
     void *data;
 } kc_arg;
-typedef struct kc { kc_arg args[KC_MAX_ARGS]; int count; uint64_t seed; } kc;
+typedef struct kc {
+    kc_arg args[KC_MAX_ARGS];
+    int count;
+    uint64_t seed;
+    const struct rlx_micro_set *micro; /* instructions to use; NULL: the best */
+} kc;
 
 size_t kc_count(const kc_arg *a);
 size_t kc_bytes(const kc_arg *a);

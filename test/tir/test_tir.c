@@ -233,7 +233,7 @@ static void init_stays_where_it_must(void **state)
     for (int k = 0; k < 2; k++) {
         int32_t data[5] = { 1, 2, 3, 4, 5 };
         rlx_tir_arg arg = { RELAX_INT32, data, &shape, 1, 0, 0 };
-        assert_true(rlx_tir_eval(&ctx->memory, k ? g : f, &arg, 1, NULL, NULL));
+        assert_true(rlx_tir_eval(ctx, k ? g : f, &arg, 1, NULL, NULL));
         assert_memory_equal(data, want, sizeof want);
     }
     rlx_context_release(ctx);
@@ -301,7 +301,7 @@ static void integers(void **state)
         rlx_tir_arg arg = { d, data, &shape, 1, 0, 0 };
         const rlx_prim_func *f = rlx_tir_end(&t);
         assert_non_null(f);
-        if (!rlx_tir_eval(&ctx->memory, f, &arg, 1, NULL, &why) ||
+        if (!rlx_tir_eval(ctx, f, &arg, 1, NULL, &why) ||
             memcmp(data + 2 * bytes, want, bytes))
             fail_msg("row %zu: %s", r, why.text);
         rlx_context_release(ctx);
@@ -320,7 +320,7 @@ static void halves_round_after_each_step(void **state)
     uint16_t data[2] = { rlx_float_to_half(2048), 0 };
     int64_t shape = 2;
     rlx_tir_arg arg = { RELAX_FLOAT16, data, &shape, 1, 0, 0 };
-    assert_true(rlx_tir_eval(&ctx->memory, rlx_tir_end(&t), &arg, 1, NULL, NULL));
+    assert_true(rlx_tir_eval(ctx, rlx_tir_end(&t), &arg, 1, NULL, NULL));
     assert_true(rlx_half_to_float(data[1]) == 2048.0f);
     rlx_context_release(ctx);
 }
@@ -340,11 +340,11 @@ static void limits_hold(void **state)
     float data = 0;
     int64_t shape = 1;
     rlx_tir_arg arg = { RELAX_FLOAT32, &data, &shape, 1, 0, 0 };
-    assert_false(rlx_tir_eval(&ctx->memory, f, &arg, 1, &(rlx_tir_limits){ 500, 0 }, &why));
+    assert_false(rlx_tir_eval(ctx, f, &arg, 1, &(rlx_tir_limits){ 500, 0 }, &why));
     assert_int_equal(why.code, RLX_RT12);
-    assert_false(rlx_tir_eval(&ctx->memory, f, &arg, 1, &(rlx_tir_limits){ 0, 7999 }, &why));
+    assert_false(rlx_tir_eval(ctx, f, &arg, 1, &(rlx_tir_limits){ 0, 7999 }, &why));
     assert_int_equal(why.code, RLX_RT10);
-    assert_true(rlx_tir_eval(&ctx->memory, f, &arg, 1, &(rlx_tir_limits){ 100000, 8000 }, &why));
+    assert_true(rlx_tir_eval(ctx, f, &arg, 1, &(rlx_tir_limits){ 100000, 8000 }, &why));
     rlx_context_release(ctx);
 }
 
@@ -361,7 +361,7 @@ static void deep_expressions_need_no_stack(void **state)
     const rlx_prim_func *f = rlx_tir_end(&t);
     int64_t data = 1, shape = 1;
     rlx_tir_arg arg = { RELAX_INT64, &data, &shape, 1, 0, 0 };
-    assert_true(rlx_tir_eval(&ctx->memory, f, &arg, 1, NULL, NULL));
+    assert_true(rlx_tir_eval(ctx, f, &arg, 1, NULL, NULL));
     assert_int_equal(data, 200001);
     rlx_context_release(ctx);
 }

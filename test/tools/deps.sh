@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what building or testing needs and is missing. Says what it does; asks for nothing it has.
-#   deps.sh build|check|bench|fuzz
+#   deps.sh build|check|bench|peers|fuzz
 # A thing is looked for by using it, so hand-made installations and other systems count as well.
 set -u
 what=${1:-check}
@@ -38,6 +38,11 @@ look() {
     need zlib1g-dev has_header zlib.h
     [ "$what" = build ] && return
     need python3 command -v $python
+    if [ "$what" = peers ]; then
+        need python3-venv $python -c 'import ensurepip'
+        need libdnnl-dev has_header dnnl.h
+        return
+    fi
     need python3-numpy $python -c 'import numpy'
     if [ "$what" = bench ]; then
         need libopenblas0-pthread sh -c 'ldconfig -p | grep -q libopenblas'

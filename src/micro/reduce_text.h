@@ -1,0 +1,162 @@
+/* reduce_text.h: a reduction by one operation, written once and included by set_text.h for each operation and element
+ * type. Defined before: X, the elements, T, their type in C, KIND, the operation's name, JOIN(x, y) and JOIN_ONE(x, y), of
+ * vectors and of elements, and ANY_ORDER: 1 if the order of k does not matter and x joined with x is x.
+ */
+#define VEC OF(X, vec)
+#define LANES OF(X, LANES)
+
+/* Up to W vectors of columns stay in registers while k runs; the last of them may be a part of one. */
+#define ROW(W, by)                                                                           \
+    SET static void NAME(row_##W##_##by)(const rlx_micro_sum *r, int64_t column)             \
+    {                                                                                        \
+        int64_t a_k = r->a_k, n = rlx_micro_less(r->columns - column - (W - 1) * LANES, LANES); \
+        OF(X, TAIL_##by) tail = OF(X, FIRST_##by)(n);                                        \
+        OF(X, tail) end = OF(X, first)(n);                                                   \
+        RLX_OPAQUE(a_k);                                                                     \
+        for (int64_t i = 0; i < r->rows; i++) {                                              \
+            T *acc = (T *)r->acc + i * r->acc_i + column;                                    \
+            const T *a = (const T *)r->a + i * r->a_i + column * STEP_##by;                  \
+            VEC s[W];                                                                        \
+            RLX_UNROLL for (int w = 0; w < W - 1; w++) s[w] = OF(X, load)(acc + w * LANES);  \
+            s[W - 1] = OF(X, load_part)(acc + (W - 1) * LANES, end);                         \
+            for (int64_t k = r->depth; k > 0; k--, a += a_k) {                               \
+                RLX_UNROLL for (int w = 0; w < W - 1; w++) s[w] =                            \
+                    JOIN(s[w], OF(X, GET_##by)(a + w * LANES * STEP_##by));                  \
+                s[W - 1] = JOIN(s[W - 1],                                                    \
+                                OF(X, GET_PART_##by)(a + (W - 1) * LANES * STEP_##by, tail)); \
+            }                                                                                \
+            RLX_UNROLL for (int w = 0; w < W - 1; w++) OF(X, store)(acc + w * LANES, s[w]);  \
+            OF(X, store_part)(acc + (W - 1) * LANES, s[W - 1], end);                         \
+        }                                                                                    \
+    }
+#define ROWS(by)                                                  \
+    ROW(1, by)                                                    \
+    ROW(4, by)                                                    \
+    SET static void NAME(rows_##by)(const rlx_micro_sum *r)       \
+    {                                                             \
+        for (int64_t j = 0, n; (n = r->columns - j) > 0;) {       \
+            if (n > 3 * LANES)                                    \
+                NAME(row_4_##by)(r, j), j += 4 * LANES;           \
+            else                                                  \
+                NAME(row_1_##by)(r, j), j += LANES;               \
+        }                                                         \
+    }
+ROWS(one)
+#if COMMON
+ROWS(two)
+
+/* So many columns that a comes from afar: read in long runs, some of k in turn; the sums wait in memory. */
+SET static void NAME(reduce_runs)(const rlx_micro_sum *r)
+{
+    enum { STEPS = 4 };
+    int64_t whole = r->columns / LANES * LANES, a_k = r->a_k;
+    rlx_micro_sum end = *r;
+    end.acc = (T *)r->acc + whole, end.a = (const T *)r->a + whole, end.columns -= whole;
+    for (int64_t i = 0; i < r->rows; i++) {
+        const T *a = (const T *)r->a + i * r->a_i;
+        T *acc = (T *)r->acc + i * r->acc_i;
+        int64_t k = 0;
+        for (; k + STEPS <= r->depth; k += STEPS, a += STEPS * a_k)
+            for (int64_t j = 0; j < whole; j += LANES) {
+                VEC s = OF(X, load)(acc + j);
+                RLX_UNROLL for (int m = 0; m < STEPS; m++) s =
+                    JOIN(s, OF(X, load)(a + m * a_k + j));
+                OF(X, store)(acc + j, s);
+            }
+        for (; k < r->depth; k++, a += a_k)
+            for (int64_t j = 0; j < whole; j += LANES)
+                OF(X, store)(acc + j, JOIN(OF(X, load)(acc + j), OF(X, load)(a + j)));
+    }
+    if (end.columns)
+        NAME(rows_one)(&end);
+}
+#endif
+
+/* One column whose elements are contiguous: several results side by side, joined at the end. */
+#if ANY_ORDER
+SET static void NAME(reduce_along)(const rlx_micro_sum *r)
+{
+    enum { SIDE = 4 };
+    for (int64_t i = 0; i < r->rows; i++) {
+        T *acc = (T *)r->acc + i * r->acc_i, x = *acc, y;
+        const T *a = (const T *)r->a + i * r->a_i;
+        int64_t k = 0;
+        if (r->depth >= SIDE * LANES) {
+            VEC s[SIDE];
+            RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = OF(X, fill)(x);
+            for (; k + SIDE * LANES <= r->depth; k += SIDE * LANES)
+                RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] =
+                    JOIN(s[m], OF(X, load)(a + k + m * LANES));
+            s[0] = JOIN(s[0], s[1]);
+            s[2] = JOIN(s[2], s[3]);
+            s[0] = JOIN(s[0], s[2]);
+            for (int l = 0; l < LANES; l++)
+                y = s[0][l], x = JOIN_ONE(x, y);
+        }
+        for (; k < r->depth; k++)
+            y = a[k], x = JOIN_ONE(x, y);
+        *acc = x;
+    }
+}
+#endif
+
+/* Any strides: some columns side by side, so that one does not wait for the other. */
+SET static void NAME(reduce_any)(const rlx_micro_sum *r)
+{
+    enum { SIDE = 4 };
+    for (int64_t i = 0; i < r->rows; i++)
+        for (int64_t j = 0, n; j < r->columns; j += n) {
+            T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j, s[SIDE];
+            const T *a = (const T *)r->a + i * r->a_i + j * r->a_j;
+            n = r->columns - j < SIDE ? 1 : SIDE;
+            for (int64_t c = 0; c < n; c++)
+                s[c] = acc[c * r->acc_j];
+            if (n == SIDE)
+                for (int64_t k = 0; k < r->depth; k++, a += r->a_k)
+                    RLX_UNROLL for (int c = 0; c < SIDE; c++)
+                    {
+                        T y = a[c * r->a_j];
+                        s[c] = JOIN_ONE(s[c], y);
+                    }
+            else
+                for (int64_t k = 0; k < r->depth; k++, a += r->a_k) {
+                    T y = *a;
+                    s[0] = JOIN_ONE(s[0], y);
+                }
+            for (int64_t c = 0; c < n; c++)
+                acc[c * r->acc_j] = s[c];
+        }
+}
+
+SET static void NAME(reduce)(const rlx_micro_sum *sum)
+{
+    rlx_micro_sum straight = *sum, *r = &straight;
+    rlx_micro_straighten(r, false);
+#if ANY_ORDER
+    if (r->columns == 1 && r->a_k == 1) {
+        NAME(reduce_along)(r);
+        return;
+    }
+#endif
+    if (r->acc_j != 1 || r->columns == 1)
+        NAME(reduce_any)(r);
+#if COMMON
+    else if (r->a_j == 2)
+        NAME(rows_two)(r);
+    else if (r->a_j == 1 && r->columns >= 256)
+        NAME(reduce_runs)(r);
+#endif
+    else if (r->a_j == 1)
+        NAME(rows_one)(r);
+    else
+        NAME(reduce_any)(r);
+}
+
+#undef VEC
+#undef LANES
+#undef ROW
+#undef ROWS
+#undef JOIN
+#undef JOIN_ONE
+#undef KIND
+#undef ANY_ORDER

@@ -1,0 +1,133 @@
+/*- test_schedule.c: PrimFuncs as people and TVM write them, with their loops scheduled: the same
+ * bits, the same failures. The programs stand in schedule.programs, each with the calls that are
+ * made of it:
+ *
+ *     --- run: contract n=33 m=40 RT09 dimension 1 of A
+ *
+ * contract: the kernel of the schedule sums products up as one instruction; plain: it does not;
+ * any: whichever. Then the sizes, and how the call fails, if it does, scheduled or not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "kernel_c.h"
+#include "schedule/schedule.h"
+#include "text_file.h"
+#include "text_module.h"
+
+static int64_t size_of(const rlx_prim *e, const char *call)
+{
+    const rlx_prim_var *v = rlx_as_prim_var(e);
+    int64_t value;
+    char name[40];
+    if (rlx_int_literal(e, &value))
+        return value;
+    assert_non_null(v);
+    snprintf(name, sizeof name, " %s=", v->name->data);
+    const char *at = strstr(call, name);
+    if (!at)
+        fail_msg("no size %s in: %s", v->name->data, call);
+    return strtoll(at + strlen(name), NULL, 10);
+}
+
+static void make_args(const rlx_prim_func *f, const char *call, kc *c)
+{
+    for (size_t i = 0; i < f->num_params; i++) {
+        const rlx_buffer *b = rlx_as_buffer(f->buffers[i]);
+        int64_t shape[4];
+        assert_true(b && b->num_shape <= 4);
+        for (size_t d = 0; d < b->num_shape; d++)
+            shape[d] = size_of(b->shape[d], call);
+        kc_tensor(c, b->dtype, (int32_t)b->num_shape, shape);
+    }
+}
+
+static bool has_contract(rlx_context *ctx, const rlx_prim_func *f)
+{
+    rlx_buf bytes, text;
+    kc_write(ctx, f, &bytes);
+    rlx_buf_init(&text, &ctx->memory);
+    rlx_kernel_disassemble((const uint8_t *)bytes.data, bytes.len, &text);
+    bool has = strstr(text.data, "  contract ") != NULL;
+    rlx_buf_free(&bytes);
+    rlx_buf_free(&text);
+    return has;
+}
+
+/* The call of f; what is wrong about it, or "". */
+static void check_call(rlx_context *ctx, const rlx_prim_func *f, const char *call, char said[512])
+{
+    const char *fails = strstr(call, "RT");
+    char text[256];
+    kc c = { .seed = 7 };
+    make_args(f, call, &c);
+    int code = kc_run(ctx, f, &c, text);
+    said[0] = 0;
+    if ((code != RLX_CODE_NONE) != (fails != NULL) ||
+        (fails && !strstr(text, fails + strlen("RT09 "))))
+        snprintf(said, 512, "code %d: %s", code, text);
+    kc_free(&c);
+}
+
+static bool check_run(rlx_context *ctx, const rlx_prim_func *f, const char *call)
+{
+    const rlx_prim_func *s = rlx_schedule(ctx, f), *both[2] = { f, s };
+    static const char *const who[2] = { "as it is", "scheduled" };
+    char said[512];
+    bool ok = s != NULL;
+    assert_non_null(s);
+    if (strncmp(call, "any", 3) != 0 && has_contract(ctx, s) != (strncmp(call, "contract", 8) == 0)) {
+        print_message("another plan than wanted\n");
+        ok = false;
+    }
+    for (int i = 0; i < (s != f ? 2 : 1); i++) {
+        check_call(ctx, both[i], call, said);
+        if (*said)
+            print_message("%s: %s\n", who[i], said);
+        ok = ok && !*said;
+    }
+    return ok;
+}
+
+static void programs_of_users(void **state)
+{
+    size_t count = 0, wrong = 0;
+    const text_part *parts = text_file_parts("test/schedule/schedule.programs", &count);
+    rlx_context *ctx = NULL;
+    const rlx_prim_func *f = NULL;
+    assert_non_null(parts);
+    for (size_t i = 0; i < count; i++) {
+        if (!*parts[i].kind) {
+            if (ctx)
+                rlx_context_release(ctx);
+            ctx = rlx_context_create(NULL, 0);
+            const rlx_module *m = text_module(ctx, parts[i].text);
+            int64_t at = m && !rlx_error_count(ctx) ? rlx_module_find(m, RLX_SLICE("f")) : -1;
+            if (at < 0)
+                fail_msg("%s: %s", parts[i].name, text_diagnostics(ctx));
+            f = rlx_as_prim_func(m->functions[at]);
+        } else if (!check_run(ctx, f, parts[i].argument)) {
+            print_message("%s: %s\n\n", parts[i].name, parts[i].argument);
+            wrong++;
+        }
+    }
+    rlx_context_release(ctx);
+    assert_int_equal(wrong, 0);
+    assert_true(count > 40);
+}
+
+static int begin(void **state)
+{
+    kc_c_begin(1);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(programs_of_users) };
+    return cmocka_run_group_tests(tests, begin, kc_c_teardown);
+}
