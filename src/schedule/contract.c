@@ -767,21 +767,30 @@ static const rlx_for_stmt *without_single_steps(rlx_context *ctx, const rlx_for_
     return !once ? nest : body ? rlx_as_for_stmt(body) : NULL;
 }
 
-const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_panel_params *params,
-                                         const rlx_for_stmt *init, const rlx_for_stmt *nest)
+/* The nest itself if it is no contraction, or as good as it stands; NULL: out of memory. */
+static const rlx_stmt *schedule_nest(rlx_context *ctx, const rlx_panel_params *params,
+                                     const rlx_for_stmt *init, const rlx_for_stmt *nest)
 {
     rlx_nest_plan plan;
     tiling t = { .ctx = ctx, .params = params, .plan = &plan, .place = nest->place };
-    const rlx_for_stmt *start = init ? without_single_steps(ctx, init) : NULL,
-                       *loops = without_single_steps(ctx, nest);
     const rlx_stmt *out = &nest->node;
-    if (!loops)
-        return ctx->diags.out_of_memory ? NULL : out;
-    if (rlx_plan_nest(ctx, &everywhere, loops, &plan) && plan.form == RLX_PLAN_FUSED &&
-        plan.fused.contract) {
-        out = schedule(&t, start ? start : init, loops);
-        out = out == &loops->node ? &nest->node : out;
-    }
+    if (rlx_plan_nest(ctx, &everywhere, nest, &plan) && plan.form == RLX_PLAN_FUSED &&
+        plan.fused.contract)
+        out = schedule(&t, init, nest);
     rlx_nest_plan_free(ctx, &plan);
     return ctx->diags.out_of_memory ? NULL : out;
+}
+
+const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_panel_params *params,
+                                         const rlx_for_stmt *init, const rlx_for_stmt *nest)
+{
+    const rlx_for_stmt *start = init ? without_single_steps(ctx, init) : NULL,
+                       *loops = without_single_steps(ctx, nest);
+    const rlx_stmt *out = loops ? schedule_nest(ctx, params, start ? start : init, loops) : NULL;
+    if (ctx->diags.out_of_memory)
+        return NULL;
+    if (out && out != &loops->node)
+        return out;
+    /* a row alone may be a loop that runs once */
+    return loops != nest ? schedule_nest(ctx, params, init, nest) : &nest->node;
 }
