@@ -66,10 +66,11 @@ class Module:
             self.fail()
         return take_bytes(lib.relax_node_print(self.ctx, lib.relax_module_as_node(made), None))
 
-    def compile(self, level=1, target="interp", compiler=None, instruction_set=None):
+    def compile(self, level=1, target="interp", compiler=None, instruction_set=None, arithmetic=None, cpu=None):
         options = lib.new("relax_compile_options")
         lib.relax_compile_options_init(options, ctypes.sizeof(options))
         options.opt_level, options.target = level, target.encode()
+        options.arithmetic, options.cpu = arithmetic and arithmetic.encode(), cpu and cpu.encode()
         load = lib.new("relax_load_options")
         lib.relax_load_options_init(load, ctypes.sizeof(load))
         if target == "c":
