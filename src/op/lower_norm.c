@@ -154,8 +154,9 @@ static const rlx_buffer *statistic(norm *n, const char *name, bool squares)
     return average;
 }
 
-/* factor[row] = 1 / sqrt(spread + epsilon): once for each row, not for each element */
-static void invert_spread(norm *n)
+/* factor[row] = 1 / sqrt(spread + epsilon), times a weight of the row (NULL: none; outer NULL: indexed by the row): once
+ * for each row, not for each element */
+static void invert_spread(norm *n, const rlx_lowering_tensor *weight, const rlx_prim *outer)
 {
     rlx_tir *t = &n->b.t;
     rlx_lowering_list index,
@@ -165,7 +166,13 @@ static void invert_spread(norm *n)
                                    : rlx_lowering_rows_alloc(&n->rows, "factor", n->wide, true);
     rlx_lowering_open(&n->b, "factor", &sizes, &index);
     const rlx_prim *v = rlx_tir_add(t, load(n, n->spread, &index), n->epsilon);
-    store(n, factor, &index, rlx_tir_call1(t, "rsqrt", v));
+    v = rlx_tir_call1(t, "rsqrt", v);
+    if (weight) {
+        const rlx_lowering_list around = { .at = { outer }, .n = 1 };
+        v = rlx_tir_mul(
+            t, v, rlx_tir_cast(t, n->wide, load(n, weight->buffer, outer ? &around : &index)));
+    }
+    store(n, factor, &index, v);
     rlx_tir_end_block(t);
     n->spread = factor;
 }
@@ -208,7 +215,7 @@ static void norm_rows(norm *n, bool centred, const weight *gamma, const weight *
         widen(n);
     n->mean = centred ? statistic(n, "mean", false) : NULL;
     n->spread = statistic(n, "spread", true);
-    invert_spread(n);
+    invert_spread(n, NULL, NULL);
     normalise(n, gamma, beta);
     rlx_lowering_rows_end(&n->rows);
 }
@@ -411,10 +418,12 @@ const rlx_prim_func *rlx_lower_batch_norm(rlx_lower_request *l)
         return rlx_lowering_end(&n.b);
     n.out = out[0];
     n.given = !training;
+    const rlx_lowering_tensor *scale =
+        rlx_attr_as_bool(rlx_lowering_attr(l, 3), true) ? &w[0].t : NULL;
     if (n.given) {
         n.mean = widened(&n, "mean", &w[2].t);
         n.spread = widened(&n, "spread", &w[3].t);
-        invert_spread(&n);
+        invert_spread(&n, scale, NULL);
     }
     rlx_lowering_rows_begin(&n.rows, &n.b, &n.view, n.marked);
     if (training) {
@@ -424,9 +433,9 @@ const rlx_prim_func *rlx_lower_batch_norm(rlx_lower_request *l)
         n.spread = statistic(&n, "spread", true);
         give_moved(&n, channel, &w[2].t, n.mean, momentum, &out[1]);
         give_moved(&n, channel, &w[3].t, n.spread, momentum, &out[2]);
-        invert_spread(&n);
+        invert_spread(&n, scale, n.rows.outer[channel] ? n.rows.index.at[channel] : NULL);
     }
-    normalise(&n, rlx_attr_as_bool(rlx_lowering_attr(l, 3), true) ? &w[0] : NULL,
+    normalise(&n, NULL,
               rlx_attr_as_bool(rlx_lowering_attr(l, 2), true) ? &w[1] : NULL);
     rlx_lowering_rows_end(&n.rows);
     if (n.given) {

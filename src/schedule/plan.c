@@ -585,6 +585,13 @@ static void choose_roles(rlx_nest_plan *n)
         f->b = a;
     }
     f->row = choose_loop(n, f->column, score_row);
+    /* Micro-kernels are fast where no row moves the operand that the columns run along: such a loop
+     * is better left as it is, unless the sums are so short that the instruction itself counts. */
+    if (f->contract && f->row >= 0 && f->step >= 0 && likely_extent(&n->loops[f->step]) >= 16 &&
+        is_unit(&n->accesses.data[f->b], f->column) &&
+        !moves_along(&n->accesses.data[f->a], f->column) &&
+        moves_along(&n->accesses.data[f->b], f->row))
+        f->row = -1;
 }
 
 static enum rlx_plan_reason plan_fused(rlx_nest_plan *n, bool widens)
