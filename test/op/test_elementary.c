@@ -19,7 +19,11 @@
 #include "runtime/kernel_int.h"
 #include "tir/tir.h"
 
-static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
+static double sigmoid(double x)
+{
+    double e = exp(-fabs(x));
+    return (x < 0 ? e : 1) / (1 + e);
+}
 static double rsqrt(double x) { return 1 / sqrt(x); }
 
 /* bound: of the error in ulp. parity: 1: f(-x) = f(x), -1: f(-x) = -f(x), else 0. */
@@ -34,12 +38,12 @@ typedef struct row {
 #define ROW(name, bound, parity) \
     { #name, RLX_K_##name##_F32, bound, parity, rlx_##name##_f32, name },
 static const row rows[] = {
-    ROW(exp, 1, 0)       ROW(exp2, 1.4, 0)    ROW(exp10, 1.3, 0)    ROW(sigmoid, 1.8, 0)
-    ROW(log, 0.9, 0)     ROW(log2, 0.51, 0)   ROW(log10, 0.51, 0)   ROW(log1p, 0.51, 0)
-    ROW(sin, 1.7, -1)    ROW(cos, 1.7, 1)     ROW(tan, 0.51, -1)    ROW(asin, 0.51, -1)
-    ROW(acos, 0.51, 0)   ROW(atan, 0.51, -1)  ROW(sinh, 0.51, -1)   ROW(cosh, 0.51, 1)
-    ROW(tanh, 1.9, -1)   ROW(asinh, 0.51, -1) ROW(acosh, 0.51, 0)   ROW(atanh, 0.51, -1)
-    ROW(erf, 1.9, -1)    ROW(rsqrt, 1.6, 0)
+    ROW(exp, 1, 0)       ROW(tanh, 1.9, -1)   ROW(sigmoid, 1.8, 0)  ROW(erf, 1.9, -1)
+    ROW(log, 0.9, 0)     ROW(cos, 1.7, 1)     ROW(exp2, 1.4, 0)     ROW(sin, 1.7, -1)
+    ROW(exp10, 1.3, 0)   ROW(tan, 0.51, -1)   ROW(log2, 0.51, 0)    ROW(rsqrt, 1.6, 0)
+    ROW(log10, 0.51, 0)  ROW(atan, 0.51, -1)  ROW(log1p, 0.51, 0)   ROW(asin, 0.51, -1)
+    ROW(acos, 0.51, 0)   ROW(sinh, 0.51, -1)  ROW(acosh, 0.51, 0)   ROW(asinh, 0.51, -1)
+    ROW(cosh, 0.51, 1)   ROW(atanh, 0.51, -1)
 };
 
 typedef struct row2 {
@@ -97,13 +101,17 @@ static void note(errors *e, double error, float x, float y)
         *e = (errors){ error, x, y };
 }
 
-/* n <= STRIP arguments, all at once as the interpreter computes them. */
+/* n <= STRIP arguments, all at once as the interpreter computes them. What is rounded correctly is
+ * within 0.5 ulp. */
 static void measure(const row *r, const float *x, size_t n, errors *e)
 {
     float y[STRIP];
     rlx_value_fns[r->op](y, x, NULL, NULL, n);
-    for (size_t i = 0; i < n; i++)
-        note(e, error_of(y[i], r->want((double)x[i])), x[i], 0);
+    for (size_t i = 0; i < n; i++) {
+        double want = r->want((double)x[i]);
+        if (y[i] != (float)want || want == 0)
+            note(e, error_of(y[i], want), x[i], 0);
+    }
 }
 
 /* All exponents, of each some mantissas; step is odd. */
@@ -150,9 +158,13 @@ static void *measure_half(void *p)
 {
     half *h = p;
     for (size_t i = h->first; i < RLX_COUNT(rows); i += 2) {
+        h->found[i].worst = 0.5;
         measure_some(&rows[i], h->is_long ? 65537 : 30011, &h->found[i]);
-        if (h->is_long)
-            measure_all(&rows[i], &h->found[i]);
+        if (!h->is_long)
+            continue;
+        measure_all(&rows[i], &h->found[i]);
+        print_message("%-8s %.4f ulp at %a\n", rows[i].name, h->found[i].worst,
+                      (double)h->found[i].at);
     }
     return NULL;
 }
@@ -171,7 +183,7 @@ static void one_argument(void **state)
     for (size_t i = 0; i < RLX_COUNT(rows); i++) {
         const errors *e = &halves[i & 1].found[i];
         bool fits = e->worst <= rows[i].bound;
-        if (is_long || !fits)
+        if (!fits)
             print_message("%-8s %.4f ulp at %a, bound %g\n", rows[i].name, e->worst,
                           (double)e->at, rows[i].bound);
         good &= fits;
