@@ -90,11 +90,11 @@ relax_module *cli_parse_module(const cli *c, relax_context *ctx, const cli_file 
 /* Parses, checks, compiles a text; binds `params` first if not NULL. NULL with *status set after
  * printing everything. */
 struct cli_arrays;
-relax_executable *cli_compile(const cli *c, const cli_file *file, const struct cli_arrays *params,
+relax_executable *cli_compile(const cli *c, const cli_file *file, struct cli_arrays *params,
                               int *status);
 /* Parses, checks and compiles a text to the kernels as C and their header. False with *status set
  * after printing everything. */
-bool cli_compile_to_c(const cli *c, const cli_file *file, const struct cli_arrays *params,
+bool cli_compile_to_c(const cli *c, const cli_file *file, struct cli_arrays *params,
                       relax_bytes **source, relax_bytes **header, int *status);
 /* Parameters become constants; NULL after a report. */
 relax_module *cli_bind(const cli *c, relax_context *ctx, const relax_module *module,
