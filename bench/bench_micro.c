@@ -162,6 +162,82 @@ static void bench_rows(const rlx_micro_set *set)
         }
 }
 
+/* ---- moves and reductions ------------------------------------------------------------------- */
+
+typedef struct moves {
+    rlx_micro_pack_fn *pack;
+    rlx_micro_copy_fn *copy;
+    rlx_micro_sum_fn *reduce;
+    rlx_micro_pack p;
+    rlx_micro_box b;
+    rlx_micro_sum s;
+} moves;
+
+static void run_moves(void *user)
+{
+    moves *m = user;
+    if (m->pack)
+        m->pack(&m->p);
+    else if (m->copy)
+        m->copy(&m->b);
+    else
+        m->reduce(&m->s);
+}
+
+/* GB/s of what is read. */
+static void bench_moves(const rlx_micro_set *set)
+{
+    enum { N = 512 };
+    float *from = floats(4 * N * N), *to = floats(4 * N * N);
+    double bytes = 4.0 * N * N;
+    moves m = { .pack = set->pack[RLX_ELEM_F32][RLX_ELEM_F32] };
+    m.p = (rlx_micro_pack){ .dst = to, .src = from, .lanes = N, .width = N, .lane_stride = { 0, 1 },
+                            .depth = { 1, 1, N }, .depth_stride = { 0, 0, N }, .panel = 32 };
+    measure(set->name, "pack 512x512 lanes contiguous", bytes, "GB/s", run_moves, &m);
+    m.p.panel = 8;
+    measure(set->name, "pack 512x512 by 8, lanes contiguous", bytes, "GB/s", run_moves, &m);
+    m.p.lane_stride[1] = N, m.p.depth_stride[2] = 1;
+    measure(set->name, "pack 512x512 by 8, depth contiguous", bytes, "GB/s", run_moves, &m);
+    m.p.panel = 32;
+    measure(set->name, "pack 512x512 depth contiguous", bytes, "GB/s", run_moves, &m);
+    m.p.lane_stride[1] = N + 4;
+    measure(set->name, "pack 512x516 depth contiguous", bytes, "GB/s", run_moves, &m);
+    /* 3 x 3 windows of 32 channels of 28 x 28 in 30 x 30 */
+    m.p = (rlx_micro_pack){ .dst = to, .src = from, .lanes = 784, .width = 28,
+                            .lane_stride = { 30, 1 }, .depth = { 32, 3, 3 },
+                            .depth_stride = { 900, 30, 1 }, .panel = 32 };
+    measure(set->name, "pack windows 28x28", 784 * 288 * 4, "GB/s", run_moves, &m);
+    m.p.width = 7, m.p.lanes = 49, m.p.lane_stride[0] = 9, m.p.depth_stride[0] = 81, m.p.depth_stride[1] = 9;
+    measure(set->name, "pack windows 7x7", 49 * 288 * 4, "GB/s", run_moves, &m);
+    m = (moves){ .pack = set->pack[RLX_ELEM_F32][RLX_ELEM_F16] };
+    m.p = (rlx_micro_pack){ .dst = to, .src = from, .lanes = N, .width = N, .lane_stride = { 0, 1 },
+                            .depth = { 1, 1, N }, .depth_stride = { 0, 0, N }, .panel = 32 };
+    measure(set->name, "pack 512x512 float16", bytes / 2, "GB/s", run_moves, &m);
+    m.pack = set->pack[RLX_ELEM_F32][RLX_ELEM_BF16];
+    measure(set->name, "pack 512x512 bfloat16", bytes / 2, "GB/s", run_moves, &m);
+    m = (moves){ .copy = set->copy[RLX_ELEM_F32][RLX_ELEM_F32] };
+    m.b = (rlx_micro_box){ to, from, { 1, 1, 2 * N, 2 * N }, { 0, 0, 2 * N, 1 }, { 0, 0, 1, 2 * N } };
+    measure(set->name, "transpose 1024x1024", 4 * bytes, "GB/s", run_moves, &m);
+    m.b = (rlx_micro_box){ to, from, { 8, 128, 1, 64 }, { 128 * 64, 64, 0, 1 }, { 64, 512, 0, 1 } };
+    measure(set->name, "transpose 0213 of 128x8x64", 4.0 * 128 * 8 * 64, "GB/s", run_moves, &m);
+    m = (moves){ .reduce = set->reduce[RLX_KERNEL_REDUCE_ADD][RLX_ELEM_F32] };
+    m.s = (rlx_micro_sum){ .acc = to, .a = from, .acc_i = 32, .acc_j = 1, .a_i = 2 * N, .a_j = 1,
+                           .a_k = 32, .rows = 64, .columns = 32, .depth = 2 * N / 32 };
+    memset(to, 0, 1 << 16);
+    measure(set->name, "reduce add 64 rows of 1024, 32 sums", 4.0 * 64 * 2 * N, "GB/s", run_moves, &m);
+    m.s.rows = 1, m.s.depth = N * N / 32;
+    measure(set->name, "reduce add one row of 262144, 32 sums", bytes, "GB/s", run_moves, &m);
+    m.s = (rlx_micro_sum){ .acc = to, .a = from, .acc_j = 1, .a_j = 1, .a_k = 2 * N, .rows = 1,
+                           .columns = 2 * N, .depth = 2 * N };
+    measure(set->name, "reduce add 1024x1024 over rows", 4 * bytes, "GB/s", run_moves, &m);
+    m.reduce = set->reduce[RLX_KERNEL_REDUCE_MAX][RLX_ELEM_F32];
+    measure(set->name, "reduce max 1024x1024 over rows", 4 * bytes, "GB/s", run_moves, &m);
+    m.s = (rlx_micro_sum){ .acc = to, .a = from, .acc_i = 1, .a_i = 2 * N, .a_k = 1, .rows = 64,
+                           .columns = 1, .depth = 2 * N };
+    measure(set->name, "reduce max 64 rows of 1024", 4.0 * 64 * 2 * N, "GB/s", run_moves, &m);
+    free(from), free(to);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const names[] = { "baseline", "avx2", "avx512", "neon" };
@@ -174,6 +250,7 @@ int main(int argc, char **argv)
         bench_panels(set, true, most);
         bench_panels(set, false, most);
         bench_rows(set);
+        bench_moves(set);
     }
     return 0;
 }

@@ -18,6 +18,10 @@ def batch(value):
     return Dim("n", value)
 
 
+def shown(shape):
+    return "x".join(f"({d.name}={int(d)})" if isinstance(d, Dim) else str(d) for d in shape)
+
+
 # --- matrix products: rows x depth x columns -----------------------------------------------------
 
 def product(x, w, out):
@@ -26,7 +30,7 @@ def product(x, w, out):
 
 def matmul(m, k, n, name=None, given=False):
     """given: both sides are inputs, nothing can be packed ahead."""
-    row("matmul", name or f"{m}x{k}x{n}", lambda g: g.matmul(g.input(m, k), g.input(k, n) if given else g.draw(k, n)), product)
+    row("matmul", name or shown((m, k, n)), lambda g: g.matmul(g.input(m, k), g.input(k, n) if given else g.draw(k, n)), product)
 
 
 for size in (64, 128, 256, 512, 1024):
@@ -43,7 +47,7 @@ matmul(128, 256, 1024)
 matmul(512, 512, 512, "512 both given", True)
 matmul(1, 1024, 1024, "1x1024x1024 both given", True)
 for rows in (1, 7, 128):
-    matmul(batch(rows), 768, 768, f"n={rows} x768x768")
+    matmul(batch(rows), 768, 768)
 row("matmul", "8 heads 128x64x128 transposed", lambda g: g.matmul(g.input(8, 128, 64), g.transpose(g.input(8, 128, 64), [0, 2, 1])),
     lambda x, w, out: np.matmul(x[0], x[1].transpose(0, 2, 1), out=out))
 row("matmul", "12 heads 197x64x197", lambda g: g.matmul(g.input(12, 197, 64), g.input(12, 64, 197)), product)
@@ -75,10 +79,10 @@ conv("depthwise 5x5 120ch 7", (1, 120, 7, 7), 120, 5, 1, 2, groups=120)
 # --- rows and reductions -------------------------------------------------------------------------
 
 for shape in ((256, 128), (256, 512), (256, 1024), (256, 4096), (17, 31), (1000, 1000), (batch(7), 1000)):
-    row("rows", "softmax " + "x".join(map(str, shape)), lambda g, s=shape: g.softmax(g.input(*s)))
+    row("rows", "softmax " + shown(shape), lambda g, s=shape: g.softmax(g.input(*s)))
 row("rows", "log_softmax 128x1000", lambda g: g.softmax(g.input(128, 1000), "LogSoftmax"))
 for shape in ((128, 768), (7, 1000), (1000, 17), (1, 4096), (batch(128), 768)):
-    row("rows", "layer_norm " + "x".join(map(str, shape)), lambda g, s=shape: g.layer_norm(g.input(*s)))
+    row("rows", "layer_norm " + shown(shape), lambda g, s=shape: g.layer_norm(g.input(*s)))
 row("rows", "rms_norm 128x768", lambda g: g.rms_norm(g.input(128, 768)))
 row("rows", "rms_norm 7x1000", lambda g: g.rms_norm(g.input(7, 1000)))
 row("rows", "batch_norm 64x56x56", lambda g: g.batch_norm(g.input(1, 64, 56, 56)))
@@ -87,7 +91,7 @@ row("rows", "max pool 2x2 16ch 28", lambda g: g.pool("Max", g.input(1, 16, 28, 2
 row("rows", "average pool 2x2 64ch 56", lambda g: g.pool("Average", g.input(1, 64, 56, 56), 2, 2))
 for kind, shape, axes in (("Sum", (1024, 1024), [1]), ("Sum", (1024, 1024), [0]), ("Max", (1000, 1000), [1]), ("Sum", (1000003,), [0]),
                           ("Mean", (1, 512, 7, 7), [2, 3]), ("Mean", (128, 17, 31), [1])):
-    row("rows", f"{kind.lower()} {'x'.join(map(str, shape))} over {axes}",
+    row("rows", f"{kind.lower()} {shown(shape)} over {axes}",
         lambda g, k=kind, s=shape, a=axes: g.reduce(k, g.input(*s, positive=True), a),
         lambda x, w, out, f=getattr(np, kind.lower()), a=tuple(axes): f(x[0], axis=a, out=out))
 row("rows", "attention 8 heads 128x64", lambda g: g.attention(*(g.input(1, 128, 8, 64) for _ in range(3))))
@@ -100,7 +104,7 @@ for kind, function in (("Tanh", np.tanh), ("Exp", np.exp), ("Sigmoid", None), ("
                        ("Log", np.log)):
     row("elementwise", f"{kind.lower()} 128x3072", lambda g, k=kind: g.unary(k, g.input(128, 3072, positive=k in ("Sqrt", "Log"))),
         function and (lambda x, w, out, f=function: f(x[0], out=out)))
-row("elementwise", "tanh n=7 x17", lambda g: g.tanh(g.input(batch(7), 17)), lambda x, w, out: np.tanh(x[0], out=out))
+row("elementwise", "tanh (n=7)x17", lambda g: g.tanh(g.input(batch(7), 17)), lambda x, w, out: np.tanh(x[0], out=out))
 
 
 def alternate(g, count):
@@ -117,13 +121,13 @@ row("elementwise", "add 1000003", lambda g: g.add(g.input(1000003), g.input(1000
 row("elementwise", "divide 1000x1000 by a column", lambda g: g.divide(g.input(1000, 1000), g.between(.5, 2, 1000, 1)),
     lambda x, w, out: np.divide(x[0], w[0], out=out))
 row("elementwise", "bias and relu 128x768", lambda g: g.relu(g.add(g.input(128, 768), g.draw(768, scale=.1))))
-row("elementwise", "bias and relu n=17 x1000", lambda g: g.relu(g.add(g.input(batch(17), 1000), g.draw(1000, scale=.1))))
+row("elementwise", "bias and relu (n=17)x1000", lambda g: g.relu(g.add(g.input(batch(17), 1000), g.draw(1000, scale=.1))))
 
 # --- movement ------------------------------------------------------------------------------------
 
 for shape, order in (((1024, 1024), [1, 0]), ((1000, 1009), [1, 0]), ((17, 7), [1, 0]), ((1, 128, 8, 64), [0, 2, 1, 3]),
                      ((1, 56, 56, 64), [0, 3, 1, 2]), ((1, 64, 56, 56), [0, 2, 3, 1])):
-    row("movement", f"transpose {'x'.join(map(str, shape))} to {''.join(map(str, order))}",
+    row("movement", f"transpose {shown(shape)} to {''.join(map(str, order))}",
         lambda g, s=shape, o=order: g.transpose(g.input(*s), o), lambda x, w, out, o=tuple(order): np.copyto(out, x[0].transpose(o)))
 row("movement", "concat 2 of 512x512, columns", lambda g: g.concat([g.input(512, 512), g.input(512, 512)], 1),
     lambda x, w, out: np.concatenate(x, 1, out=out))

@@ -61,18 +61,22 @@
 /* Elements of two vectors by number, those of the second after those of the first. */
 #define RLX_SHUFFLE(v, w, ...) __builtin_shufflevector(v, w, __VA_ARGS__)
 #define RLX_ALWAYS_INLINE static inline __attribute__((always_inline))
-/* Code for wider vectors than the baseline has, chosen while running. Never for fused
- * multiply-add: same numbers. RLX_CLONES: the compiler makes both and chooses; RLX_CLONES_512:
- * a third one. RLX_WIDE: this function is for RLX_HAS_WIDE machines only. */
+/* Code for wider vectors than the baseline has, chosen while running; compilers never make a
+ * fused multiply-add of other operations (-ffp-contract=off). RLX_CLONES: the compiler makes both
+ * and chooses; RLX_CLONES_512: a third one; RLX_CLONES_FMA: for code that calls fma, whose result
+ * is the same with and without the instruction. RLX_WIDE: this function is for RLX_HAS_WIDE
+ * machines only. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__) && !defined(RLX_NO_CLONES)
 #define RLX_CLONES __attribute__((target_clones("avx2", "default")))
 #define RLX_CLONES_512 __attribute__((target_clones("avx512f", "avx2", "default")))
+#define RLX_CLONES_FMA __attribute__((target_clones("fma", "default")))
 #define RLX_WIDE __attribute__((target("avx2")))
 #define RLX_HAS_WIDE() (__builtin_cpu_supports("avx2") != 0)
 #else
 #define RLX_CLONES
 #define RLX_CLONES_512
+#define RLX_CLONES_FMA
 #define RLX_WIDE
 #define RLX_HAS_WIDE() 0
 #endif

@@ -1,6 +1,6 @@
 /* contract_text.h: sums of products of one element type, written once and included by contract_set.h for each type and
  * kind. Defined before: X, the elements (f32 ..), T, their type in C, KIND, which stands in the names, TILES and CASES of
- * set_text.h, and SUM(a, b, c), SUM_ONE(a, b, c): a * b + c of vectors and of elements.
+ * set_text.h, COMMON: whether the ways for windows and for few rows are worth their code, and SUM(a, b, c), SUM_ONE(a, b, c): a * b + c of vectors and of elements.
  *
  * A tile is R rows and W vectors of columns, whose sums stay in registers while k runs: each step loads W vectors of b
  * and spreads R elements of a over a vector.
@@ -93,6 +93,7 @@ SET static void NAME(contract_tiles)(const rlx_micro_sum *r)
         NAME(rows_1_part)(r, j);
 }
 
+#if COMMON
 /* Few rows, so many columns that b comes from afar: it is read in long runs, STEPS of k in turn, each run once; the sums
  * wait in memory meanwhile. */
 enum { NAME(STEPS) = 8 };
@@ -127,6 +128,8 @@ SET static void NAME(contract_runs)(const rlx_micro_sum *r)
     }
 }
 
+#endif
+
 /* Each row its own b, every one or every second element of it: a row at a time, up to four vectors. */
 #define ROW(W, by)                                                                                 \
     SET static void NAME(row_##W##_##by)(const rlx_micro_sum *r, int64_t column)                   \
@@ -156,21 +159,33 @@ SET static void NAME(contract_runs)(const rlx_micro_sum *r)
             OF(X, store_part)(acc + (W - 1) * LANES, s[W - 1], end);                               \
         }                                                                                          \
     }
-#define WINDOWS(by)                                                                                \
-    ROW(1, by) ROW(2, by) ROW(4, by)                                                               \
-    SET static void NAME(windows_##by)(const rlx_micro_sum *r)                                     \
-    {                                                                                              \
-        for (int64_t j = 0, n; (n = r->columns - j) > 0;) {                                        \
-            if (n > 3 * LANES)                                                                     \
-                NAME(row_4_##by)(r, j), j += 4 * LANES;                                            \
-            else if (n > LANES)                                                                    \
-                NAME(row_2_##by)(r, j), j += 2 * LANES;                                            \
-            else                                                                                   \
-                NAME(row_1_##by)(r, j), j += LANES;                                                \
-        }                                                                                          \
+#define WINDOWS(by)                                          \
+    ROW(1, by)                                               \
+    ROW(2, by)                                               \
+    WIDE_ROW(by)                                             \
+    SET static void NAME(windows_##by)(const rlx_micro_sum *r) \
+    {                                                        \
+        for (int64_t j = 0, n; (n = r->columns - j) > 0;) {  \
+            WIDE_CASE(by)                                    \
+            if (n > LANES)                                   \
+                NAME(row_2_##by)(r, j), j += 2 * LANES;      \
+            else                                             \
+                NAME(row_1_##by)(r, j), j += LANES;          \
+        }                                                    \
     }
-WINDOWS(one)
+#if COMMON
+#define WIDE_ROW(by) ROW(4, by)
+#define WIDE_CASE(by)                                        \
+    if (n > 3 * LANES) {                                     \
+        NAME(row_4_##by)(r, j), j += 4 * LANES;              \
+        continue;                                            \
+    }
 WINDOWS(two)
+#else
+#define WIDE_ROW(by)
+#define WIDE_CASE(by)
+#endif
+WINDOWS(one)
 
 /* Any way through b: pieces of it are brought into panels. */
 enum { NAME(PIECE) = 64 };
@@ -210,16 +225,20 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
 {
     rlx_micro_sum straight = *sum, *r = &straight;
     rlx_micro_straighten(r, true);
-    if (r->acc_j != 1 || r->a_j != 0 || (r->b_i != 0 && r->b_j != 1 && r->b_j != 2))
-        NAME(contract_any)(r);
-    else if (r->b_i == 0 && r->b_j == 1)
-        r->rows <= 2 && r->columns >= 256 ? NAME(contract_runs)(r) : NAME(contract_tiles)(r);
-    else if (r->b_j == 1)
-        NAME(windows_one)(r);
-    else if (r->b_j == 2)
+    bool plain = r->acc_j == 1 && r->a_j == 0;
+#if COMMON
+    if (plain && r->b_i == 0 && r->b_j == 1 && r->rows <= 2 && r->columns >= 256)
+        NAME(contract_runs)(r);
+    else if (plain && r->b_j == 2)
         NAME(windows_two)(r);
     else
+#endif
+    if (plain && r->b_j == 1)
+        r->b_i == 0 ? NAME(contract_tiles)(r) : NAME(windows_one)(r);
+    else if (plain && r->b_i == 0)
         NAME(contract_gathered)(r);
+    else
+        NAME(contract_any)(r);
 }
 
 #undef VEC
@@ -235,6 +254,9 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
 #undef CASE
 #undef ROW
 #undef WINDOWS
+#undef WIDE_ROW
+#undef WIDE_CASE
+#undef COMMON
 #undef TILES
 #undef CASES
 #undef X

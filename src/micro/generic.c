@@ -5,85 +5,225 @@
 #include "base/base.h"
 #include "micro/micro_int.h"
 
+/* ---- transposing ---------------------------------------------------------------------------- */
+
+typedef RLX_VECTOR(uint32_t, 16) u32x4;
+RLX_ALWAYS_INLINE void transpose_square(uint32_t *d, int64_t d_step, const uint32_t *s,
+                                        int64_t s_step)
+{
+    u32x4 a = *(const u32x4 *)s, b = *(const u32x4 *)(s + s_step),
+          c = *(const u32x4 *)(s + 2 * s_step), e = *(const u32x4 *)(s + 3 * s_step);
+    u32x4 ab = RLX_SHUFFLE(a, b, 0, 4, 1, 5), ce = RLX_SHUFFLE(c, e, 0, 4, 1, 5),
+          ab_high = RLX_SHUFFLE(a, b, 2, 6, 3, 7), ce_high = RLX_SHUFFLE(c, e, 2, 6, 3, 7);
+    *(u32x4 *)d = RLX_SHUFFLE(ab, ce, 0, 1, 4, 5);
+    *(u32x4 *)(d + d_step) = RLX_SHUFFLE(ab, ce, 2, 3, 6, 7);
+    *(u32x4 *)(d + 2 * d_step) = RLX_SHUFFLE(ab_high, ce_high, 0, 1, 4, 5);
+    *(u32x4 *)(d + 3 * d_step) = RLX_SHUFFLE(ab_high, ce_high, 2, 3, 6, 7);
+}
+
+/* d[k * d_step + l] = s[l * s_step + k] for l < lanes, k < steps: blocks whose sides are a line of
+ * the cache; elements of 4 bytes in squares of four. */
+#define TRANSPOSE(name, T)                                                                     \
+    static void transpose_block_##name(T *d, int64_t d_step, const T *s, int64_t s_step,       \
+                                       int64_t lanes, int64_t steps)                           \
+    {                                                                                          \
+        int64_t whole = sizeof(T) == 4 ? steps & -4 : 0, l = 0;                                \
+        for (; sizeof(T) == 4 && l + 4 <= lanes; l += 4) {                                     \
+            for (int64_t k = 0; k < whole; k += 4)                                             \
+                transpose_square((uint32_t *)(void *)(d + k * d_step + l), d_step,             \
+                                 (const uint32_t *)(const void *)(s + l * s_step + k),         \
+                                 s_step);                                                      \
+            for (int64_t k = whole; k < steps; k++)                                            \
+                for (int64_t c = l; c < l + 4; c++)                                            \
+                    d[k * d_step + c] = s[c * s_step + k];                                     \
+        }                                                                                      \
+        for (; l < lanes; l++)                                                                 \
+            for (int64_t k = 0; k < steps; k++)                                                \
+                d[k * d_step + l] = s[l * s_step + k];                                         \
+    }                                                                                          \
+    static void transpose_##name(T *d, int64_t d_step, const T *s, int64_t s_step,             \
+                                 int64_t lanes, int64_t steps)                                 \
+    {                                                                                          \
+        enum { SIDE = 64 / sizeof(T) };                                                        \
+        for (int64_t l = 0; l < lanes; l += SIDE)                                              \
+            for (int64_t k = 0; k < steps; k += SIDE)                                          \
+                transpose_block_##name(d + k * d_step + l, d_step, s + l * s_step + k, s_step, \
+                                       rlx_micro_less(lanes - l, SIDE),                        \
+                                       rlx_micro_less(steps - k, SIDE));                       \
+    }
+TRANSPOSE(1, uint8_t)
+TRANSPOSE(2, uint16_t)
+TRANSPOSE(4, uint32_t)
+TRANSPOSE(8, uint64_t)
+
+/* ---- runs ----------------------------------------------------------------------------------- */
+
+/* A few elements: vectors, the last of which may cover some once more. */
+RLX_ALWAYS_INLINE void copy_run(void *to, const void *from, size_t bytes)
+{
+    typedef RLX_VECTOR(uint8_t, 16) bytes_16;
+    char *d = to;
+    const char *s = from;
+    if (bytes > 256 || bytes < 16) {
+        memcpy(d, s, bytes);
+        return;
+    }
+    bytes_16 last = *(const bytes_16 *)(s + bytes - 16);
+    for (size_t i = 0; i + 16 < bytes; i += 16)
+        *(bytes_16 *)(d + i) = *(const bytes_16 *)(s + i);
+    *(bytes_16 *)(d + bytes - 16) = last;
+}
+
+/* d[k * w + l] = s[k * step + l * stride] for l < run, k < steps. */
+#define SAME_BLOCK(name, T)                                                                   \
+    static void block_##name(T *d, int64_t w, const T *s, int64_t run, int64_t stride,        \
+                             int64_t steps, int64_t step)                                     \
+    {                                                                                         \
+        if (stride == 1 && run == RLX_PANEL_COLUMNS)                                          \
+            for (int64_t k = 0; k < steps; k++, s += step, d += w)                            \
+                memcpy(d, s, RLX_PANEL_COLUMNS * sizeof *d);                                  \
+        else if (stride == 1 && run == RLX_PANEL_ROWS)                                        \
+            for (int64_t k = 0; k < steps; k++, s += step, d += w)                            \
+                memcpy(d, s, RLX_PANEL_ROWS * sizeof *d);                                     \
+        else if (stride == 1)                                                                 \
+            for (int64_t k = 0; k < steps; k++, s += step, d += w)                            \
+                copy_run(d, s, (size_t)run * sizeof *d);                                      \
+        else if (step == 1)                                                                   \
+            transpose_##name(d, w, s, stride, run, steps);                                    \
+        else                                                                                  \
+            for (int64_t k = 0; k < steps; k++, s += step, d += w)                            \
+                for (int64_t l = 0; l < run; l++)                                             \
+                    d[l] = s[l * stride];                                                     \
+    }
+#define WIDER_BLOCK(name, D, S, expr)                                                         \
+    static void block_##name(D *d, int64_t w, const S *s, int64_t run, int64_t stride,        \
+                             int64_t steps, int64_t step)                                     \
+    {                                                                                         \
+        for (int64_t k = 0; k < steps; k++, s += step, d += w)                                \
+            RLX_INDEPENDENT for (int64_t l = 0; l < run; l++)                                 \
+            {                                                                                 \
+                S v = s[l * stride];                                                          \
+                d[l] = expr;                                                                  \
+            }                                                                                 \
+    }
+
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
-#define COPY(name, D, S, expr)                                                                 \
-    static void copy_##name(const rlx_micro_box *b)                                            \
-    {                                                                                          \
-        int64_t e0 = b->extent[0], e1 = b->extent[1], e2 = b->extent[2], e3 = b->extent[3],    \
-                to = b->dst_stride[3], from = b->src_stride[3];                                \
-        for (int64_t i = 0; i < e0; i++)                                                       \
-            for (int64_t j = 0; j < e1; j++)                                                   \
-                for (int64_t k = 0; k < e2; k++) {                                             \
-                    D *d = (D *)b->dst + i * b->dst_stride[0] + j * b->dst_stride[1] +         \
-                           k * b->dst_stride[2];                                               \
-                    const S *s = (const S *)b->src + i * b->src_stride[0] +                    \
-                                 j * b->src_stride[1] + k * b->src_stride[2];                  \
-                    if (to == 1 && from == 1) {                                                \
-                        RLX_INDEPENDENT for (int64_t l = 0; l < e3; l++)                       \
-                        {                                                                      \
-                            S v = s[l];                                                        \
-                            d[l] = expr;                                                       \
-                        }                                                                      \
-                    } else {                                                                   \
-                        RLX_INDEPENDENT for (int64_t l = 0; l < e3; l++)                       \
-                        {                                                                      \
-                            S v = s[l * from];                                                 \
-                            d[l * to] = expr;                                                  \
-                        }                                                                      \
-                    }                                                                          \
-                }                                                                              \
+static void exchange(rlx_micro_box *b, int i, int j)
+{
+    int64_t *const of[3] = { b->extent, b->dst_stride, b->src_stride };
+    for (int n = 0; n < 3; n++) {
+        int64_t t = of[n][i];
+        of[n][i] = of[n][j], of[n][j] = t;
+    }
+}
+
+/* The same box: the dimension that is contiguous in dst innermost, then the one in src, so that a
+ * plane of both can be transposed. A run that goes on in the next dimension is one run. */
+static void straighten(rlx_micro_box *b)
+{
+    for (int i = 0; i < 3 && (b->dst_stride[3] != 1 || b->extent[3] == 1); i++)
+        if (b->dst_stride[i] == 1 && b->extent[i] > 1)
+            exchange(b, i, 3);
+    for (int i = 0; i < 2 && b->src_stride[3] != 1 && b->src_stride[2] != 1; i++)
+        if (b->src_stride[i] == 1 && b->extent[i] > 1)
+            exchange(b, i, 2);
+    for (int i = 2; i >= 0 && b->dst_stride[3] == 1 && b->src_stride[3] == 1; i--)
+        if (b->dst_stride[i] == b->extent[3] && b->src_stride[i] == b->extent[3]) {
+            b->extent[3] *= b->extent[i];
+            b->extent[i] = 1;
+        }
+    for (int i = 1; i >= 0 && b->extent[2] == 1; i--)
+        exchange(b, i, 2);
+}
+
+/* The two inner dimensions of a box. */
+#define SAME_PLANE(name, T)                                                                   \
+    static void plane_##name(T *d, const T *s, const rlx_micro_box *b)                        \
+    {                                                                                         \
+        const int64_t *n = b->extent, *to = b->dst_stride, *from = b->src_stride;             \
+        if (to[3] == 1 && from[3] == 1)                                                       \
+            for (int64_t k = 0; k < n[2]; k++, d += to[2], s += from[2])                      \
+                copy_run(d, s, (size_t)n[3] * sizeof *d);                                     \
+        else if (to[3] == 1 && from[2] == 1)                                                  \
+            transpose_##name(d, to[2], s, from[3], n[3], n[2]);                               \
+        else                                                                                  \
+            for (int64_t k = 0; k < n[2]; k++, d += to[2], s += from[2])                      \
+                for (int64_t l = 0; l < n[3]; l++)                                            \
+                    d[l * to[3]] = s[l * from[3]];                                            \
+    }
+#define WIDER_PLANE(name, D, S, expr)                                                         \
+    static void plane_##name(D *d, const S *s, const rlx_micro_box *b)                        \
+    {                                                                                         \
+        const int64_t *n = b->extent, *to = b->dst_stride, *from = b->src_stride;             \
+        for (int64_t k = 0; k < n[2]; k++, d += to[2], s += from[2])                          \
+            RLX_INDEPENDENT for (int64_t l = 0; l < n[3]; l++)                                \
+            {                                                                                 \
+                S v = s[l * from[3]];                                                         \
+                d[l * to[3]] = expr;                                                          \
+            }                                                                                 \
+    }
+#define COPY(name, D, S)                                                                      \
+    static void copy_##name(const rlx_micro_box *box)                                         \
+    {                                                                                         \
+        rlx_micro_box b = *box;                                                               \
+        straighten(&b);                                                                       \
+        for (int64_t i = 0; i < b.extent[0]; i++)                                             \
+            for (int64_t j = 0; j < b.extent[1]; j++)                                         \
+                plane_##name((D *)b.dst + i * b.dst_stride[0] + j * b.dst_stride[1],          \
+                             (const S *)b.src + i * b.src_stride[0] + j * b.src_stride[1],    \
+                             &b);                                                             \
     }
 
 /* ---- panels --------------------------------------------------------------------------------- */
 
-/* Lanes [from, from + count) of one panel: runs in which the high digit of the lane's number stands still. */
-#define PACK(name, D, S, expr)                                                                 \
-    static void pack_lanes_##name(const rlx_micro_pack *p, D *dst, int64_t first, int64_t n)   \
-    {                                                                                          \
-        int64_t w = p->panel;                                                                  \
-        for (int64_t l = 0; l < n;) {                                                          \
-            int64_t at = p->start + first + l, high = at / p->width, low = at % p->width,      \
-                    run = p->width - low < n - l ? p->width - low : n - l,                     \
-                    stride = p->lane_stride[1];                                                \
-            const S *lane = (const S *)p->src + high * p->lane_stride[0] + low * stride;       \
-            D *d = dst + l;                                                                    \
-            for (int64_t i = 0; i < p->depth[0]; i++)                                          \
-                for (int64_t j = 0; j < p->depth[1]; j++) {                                    \
-                    const S *s = lane + i * p->depth_stride[0] + j * p->depth_stride[1];       \
-                    for (int64_t k = 0; k < p->depth[2]; k++, s += p->depth_stride[2], d += w) \
-                        for (int64_t c = 0; c < run; c++) {                                    \
-                            S v = s[c * stride];                                               \
-                            d[c] = expr;                                                       \
-                        }                                                                      \
-                }                                                                              \
-            l += run;                                                                          \
-        }                                                                                      \
-    }                                                                                          \
-    static void pack_##name(const rlx_micro_pack *p)                                           \
-    {                                                                                          \
-        int64_t w = p->panel, steps = p->depth[0] * p->depth[1] * p->depth[2];                 \
-        D *dst = p->dst;                                                                       \
-        for (int64_t l = 0; !l || l < p->lanes; l += w, dst += steps * w) {                          \
-            int64_t n = p->lanes - l < w ? p->lanes - l : w;                                   \
-            pack_lanes_##name(p, dst, l, n);                                                   \
-            for (int64_t k = 0; k < steps && n < w; k++)                                       \
-                memset(dst + k * w + n, 0, (size_t)(w - n) * sizeof *dst);                     \
-        }                                                                                      \
+/* Lanes [first, first + n) of one panel: runs in which the high digit of the lane's number stands
+ * still. */
+#define PACK(name, D, S)                                                                      \
+    static void pack_lanes_##name(const rlx_micro_pack *p, D *dst, int64_t first, int64_t n)  \
+    {                                                                                         \
+        int64_t w = p->panel, stride = p->lane_stride[1], from = p->start + first,            \
+                high = from / p->width, low = from % p->width;                                \
+        for (int64_t l = 0, run; l < n; l += run, high++, low = 0) {                          \
+            run = rlx_micro_less(p->width - low, n - l);                                      \
+            const S *lane = (const S *)p->src + high * p->lane_stride[0] + low * stride;      \
+            D *d = dst + l;                                                                   \
+            for (int64_t i = 0; i < p->depth[0]; i++)                                         \
+                for (int64_t j = 0; j < p->depth[1]; j++, d += p->depth[2] * w) {             \
+                    const S *s = lane + i * p->depth_stride[0] + j * p->depth_stride[1];      \
+                    block_##name(d, w, s, run, stride, p->depth[2], p->depth_stride[2]);      \
+                }                                                                             \
+        }                                                                                     \
+    }                                                                                         \
+    static void pack_##name(const rlx_micro_pack *p)                                          \
+    {                                                                                         \
+        int64_t w = p->panel, steps = p->depth[0] * p->depth[1] * p->depth[2];                \
+        D *dst = p->dst;                                                                      \
+        for (int64_t l = 0; !l || l < p->lanes; l += w, dst += steps * w) {                   \
+            int64_t n = rlx_micro_less(p->lanes - l, w);                                      \
+            pack_lanes_##name(p, dst, l, n);                                                  \
+            for (int64_t k = 0; k < steps && n < w; k++)                                      \
+                memset(dst + k * w + n, 0, (size_t)(w - n) * sizeof *dst);                    \
+        }                                                                                     \
     }
 
-#define BOTH(name, D, S, expr) COPY(name, D, S, expr) PACK(name, D, S, expr)
-BOTH(1, uint8_t, uint8_t, v)
-BOTH(2, uint16_t, uint16_t, v)
-BOTH(4, uint32_t, uint32_t, v)
-BOTH(8, uint64_t, uint64_t, v)
+#define SAME(name, T)                                           \
+    SAME_BLOCK(name, T) SAME_PLANE(name, T) COPY(name, T, T)    \
+    PACK(name, T, T)
+#define WIDER(name, D, S, expr)                                                \
+    WIDER_BLOCK(name, D, S, expr) WIDER_PLANE(name, D, S, expr) COPY(name, D, S) \
+    PACK(name, D, S)
+SAME(1, uint8_t)
+SAME(2, uint16_t)
+SAME(4, uint32_t)
+SAME(8, uint64_t)
 #define NARROW(name, elem, text, code, bits, C, function, greatest, npy) \
-    BOTH(elem, float, C, rlx_##function##_to_float(v))
+    WIDER(elem, float, C, rlx_##function##_to_float(v))
 #include "base/dtype.def"
-BOTH(I8, int32_t, int8_t, v)
-BOTH(U8, int32_t, uint8_t, v)
-BOTH(I16, int32_t, int16_t, v)
-BOTH(U16, int32_t, uint16_t, v)
+WIDER(I8, int32_t, int8_t, v)
+WIDER(U8, int32_t, uint8_t, v)
+WIDER(I16, int32_t, int16_t, v)
+WIDER(U16, int32_t, uint16_t, v)
 
 /* What rlx_kernel_copies says: elements keep their bits, narrow floats may become float32, small integers int32. */
 #define SMALL(table)                                      \

@@ -25,7 +25,5 @@ RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; 
 /* Plain C, for every machine: generic.c. [dst][src] */
 extern rlx_micro_copy_fn *const rlx_micro_copies[RLX_ELEM_COUNT][RLX_ELEM_COUNT];
 extern rlx_micro_pack_fn *const rlx_micro_packs[RLX_ELEM_COUNT][RLX_ELEM_COUNT];
-/* sum.c: [enum rlx_kernel_reduce]; element type of the result. */
-extern rlx_micro_sum_fn *const rlx_micro_reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUNT];
 
 #endif

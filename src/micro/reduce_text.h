@@ -29,21 +29,21 @@
             OF(X, store_part)(acc + (W - 1) * LANES, s[W - 1], end);                         \
         }                                                                                    \
     }
-#define ROWS(by)                                                  \
+#define ROWS(W, by)                                               \
     ROW(1, by)                                                    \
-    ROW(4, by)                                                    \
+    ROW(W, by)                                                    \
     SET static void NAME(rows_##by)(const rlx_micro_sum *r)       \
     {                                                             \
         for (int64_t j = 0, n; (n = r->columns - j) > 0;) {       \
-            if (n > 3 * LANES)                                    \
-                NAME(row_4_##by)(r, j), j += 4 * LANES;           \
+            if (n > (W - 1) * LANES)                              \
+                NAME(row_##W##_##by)(r, j), j += W * LANES;       \
             else                                                  \
                 NAME(row_1_##by)(r, j), j += LANES;               \
         }                                                         \
     }
-ROWS(one)
 #if COMMON
-ROWS(two)
+ROWS(4, one)
+ROWS(4, two)
 
 /* So many columns that a comes from afar: read in long runs, some of k in turn; the sums wait in memory. */
 SET static void NAME(reduce_runs)(const rlx_micro_sum *r)
@@ -70,6 +70,8 @@ SET static void NAME(reduce_runs)(const rlx_micro_sum *r)
     if (end.columns)
         NAME(rows_one)(&end);
 }
+#else
+ROWS(2, one)
 #endif
 
 /* One column whose elements are contiguous: several results side by side, joined at the end. */

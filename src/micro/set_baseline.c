@@ -1,15 +1,20 @@
 /* set_baseline.c: 16 bytes of whatever every machine of the architecture has. Tiles of 4 rows and 2 vectors: 8 sums in
- * 16 registers, beside the product that is rounded on its own. */
+ * 16 registers, beside the product that is rounded on its own; where a product takes many instructions, one row at a time. */
 #include "format/kernel_math.h"
 #include "micro/micro_int.h"
 #include "micro/vector.h"
 
-#define MANY_TILES(W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
-#define MANY_CASES(W, part) CASE(4, W, part) CASE(2, W, part)
-#define FEW_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
-#define FEW_CASES(W, part) CASE(4, W, part)
-#define EXACT_TILES(W, part) TILE(1, W, part)
-#define EXACT_CASES(W, part)
+#define F32_TILES(W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
+#define F32_CASES(W, part) CASE(4, W, part) CASE(2, W, part)
+#define EXACT_F32_TILES(W, part) TILE(1, W, part)
+#define EXACT_F32_CASES(W, part)
+#define EXACT_F32_COMMON 0
+#define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
+#define F64_CASES(W, part) CASE(4, W, part)
+#define EXACT_F64_TILES EXACT_F32_TILES
+#define EXACT_F64_CASES EXACT_F32_CASES
+#define INT_TILES EXACT_F32_TILES
+#define INT_CASES EXACT_F32_CASES
 #define FITS(R)
 #include "micro/set_text.h"
 

@@ -1,7 +1,7 @@
 /* set_text.h: the functions of one instruction set and the table of them, included once by the file of each set, which
- * has said what tiles there are: MANY_TILES(W, part) and FEW_TILES(W, part) make those of all heights, MANY_CASES and
- * FEW_CASES choose one for n rows. Many for float32, few where there is less to win; EXACT: for exact products of
- * float32. */
+ * has said what tiles there are: F32_TILES(W, part) makes those of all heights, F32_CASES(W, part) chooses one for n
+ * rows; the same for products of F32 and F64 that are EXACT, for F64, and for INT. EXACT_F32_COMMON: 0 where exact
+ * products are emulated, and speed has been given up. */
 #define OF(X, what) OF_(X, what)
 #define OF_(X, what) X##_##what
 #define NAME(what) NAME_(what, X, KIND)
@@ -27,8 +27,9 @@
 #define KIND exact
 #define SUM(a, b, c) f32_fma(a, b, c)
 #define SUM_ONE(a, b, c) f32_fma_one(a, b, c)
-#define TILES EXACT_TILES
-#define CASES EXACT_CASES
+#define COMMON EXACT_F32_COMMON
+#define TILES EXACT_F32_TILES
+#define CASES EXACT_F32_CASES
 #include "micro/contract_text.h"
 
 #define X f32
@@ -36,8 +37,9 @@
 #define KIND rounded
 #define SUM(a, b, c) ((a) * (b) + (c))
 #define SUM_ONE(a, b, c) ((a) * (b) + (c))
-#define TILES MANY_TILES
-#define CASES MANY_CASES
+#define COMMON 1
+#define TILES F32_TILES
+#define CASES F32_CASES
 #include "micro/contract_text.h"
 
 #define X f64
@@ -45,8 +47,9 @@
 #define KIND exact
 #define SUM(a, b, c) f64_fma(a, b, c)
 #define SUM_ONE(a, b, c) f64_fma_one(a, b, c)
-#define TILES FEW_TILES
-#define CASES FEW_CASES
+#define COMMON 0
+#define TILES EXACT_F64_TILES
+#define CASES EXACT_F64_CASES
 #include "micro/contract_text.h"
 
 #define X f64
@@ -54,8 +57,9 @@
 #define KIND rounded
 #define SUM(a, b, c) ((a) * (b) + (c))
 #define SUM_ONE(a, b, c) ((a) * (b) + (c))
-#define TILES FEW_TILES
-#define CASES FEW_CASES
+#define COMMON 0
+#define TILES F64_TILES
+#define CASES F64_CASES
 #include "micro/contract_text.h"
 
 #define X u32
@@ -63,8 +67,9 @@
 #define KIND wraps
 #define SUM(a, b, c) ((a) * (b) + (c))
 #define SUM_ONE(a, b, c) ((a) * (b) + (c))
-#define TILES FEW_TILES
-#define CASES FEW_CASES
+#define COMMON 0
+#define TILES INT_TILES
+#define CASES INT_CASES
 #include "micro/contract_text.h"
 
 #define X u64
@@ -72,8 +77,9 @@
 #define KIND wraps
 #define SUM(a, b, c) ((a) * (b) + (c))
 #define SUM_ONE(a, b, c) ((a) * (b) + (c))
-#define TILES FEW_TILES
-#define CASES FEW_CASES
+#define COMMON 0
+#define TILES INT_TILES
+#define CASES INT_CASES
 #include "micro/contract_text.h"
 
 static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {

@@ -26,8 +26,8 @@ int rlx_kernel_num_params(const rlx_kernel *k);
  * read-only tensors there. */
 bool rlx_kernel_param_is_written(const rlx_kernel *k, int32_t param);
 
-/* Native code that does the same: calls run it from now on, unless what it writes overlaps
- * another argument. It must outlive the kernel. */
+/* Native code that does the same: calls run it from now on, unless two arguments that it writes
+ * overlap. It must outlive the kernel. */
 void rlx_kernel_set_native(rlx_kernel *k, relax_kernel_fn *native);
 
 /* Working memory of calls, reused from call to call; one per thread of calls. Temporaries of
@@ -52,7 +52,8 @@ void rlx_kernel_env_free(rlx_kernel_env *env);
  * compact, on the CPU; for a scalar an int, bool or float. Checks number (RT01), kind (RT02),
  * dtype (RT03), rank (RT04), sizes (RT05) and device (RT13), binds the kernel's size variables.
  * RT09 index out of range, RT14 arithmetic, RT15 assertion, RT12 stopped, RT10 no memory.
- * Nothing is kept of the arguments. After a fault the contents of outputs are unspecified. */
+ * Arguments that are only read may share memory with one that is written: they are read as they
+ * were before the call, from copies. Nothing is kept of the arguments. After a fault the contents of outputs are unspecified. */
 RLX_NODISCARD bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env,
                                    const relax_value *args, int32_t num_args, rlx_fault *why);
 

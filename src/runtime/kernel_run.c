@@ -524,25 +524,73 @@ void rlx_kernel_set_native(rlx_kernel *k, relax_kernel_fn *native)
         k->frame_size = k->num_params * sizeof(relax_kernel_scalar);
 }
 
-/* Does something that is written share memory with another argument? Compilers of C are told
- * that nothing does. */
-static bool overlap(const rlx_kernel *k, const rlx_kernel_view *views)
+/* ---- arguments that share memory ------------------------------------------------------------ */
+
+static size_t view_bytes(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t i)
 {
-    for (uint32_t i = 0; i < k->num_buffers && k->buffers[i].kind == RLX_KERNEL_BUFFER_PARAM;
-         i++) {
-        if (!k->buffers[i].written)
-            continue;
-        uintptr_t begin = (uintptr_t)views[i].data,
-                  end = begin + (size_t)views[i].count * k->buffers[i].bytes;
-        for (uint32_t j = 0; j < k->num_buffers && k->buffers[j].kind == RLX_KERNEL_BUFFER_PARAM;
-             j++) {
-            uintptr_t other = (uintptr_t)views[j].data;
-            if (j != i && other < end &&
-                begin < other + (size_t)views[j].count * k->buffers[j].bytes)
-                return true;
-        }
+    return (size_t)views[i].count * k->buffers[i].bytes;
+}
+
+static bool is_param(const rlx_kernel *k, uint32_t i)
+{
+    return i < k->num_buffers && k->buffers[i].kind == RLX_KERNEL_BUFFER_PARAM;
+}
+
+/* Does another argument that is written share memory with this one? */
+static bool is_shared(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t j)
+{
+    uintptr_t begin = (uintptr_t)views[j].data, end = begin + view_bytes(k, views, j);
+    for (uint32_t i = 0; is_param(k, i); i++) {
+        uintptr_t other = (uintptr_t)views[i].data;
+        if (i != j && k->buffers[i].written && other < end &&
+            begin < other + view_bytes(k, views, i))
+            return true;
     }
     return false;
+}
+
+static bool overlap(const rlx_kernel *k, const rlx_kernel_view *views, bool outputs_alone)
+{
+    for (uint32_t j = 0; is_param(k, j); j++)
+        if ((!outputs_alone || k->buffers[j].written) && is_shared(k, views, j))
+            return true;
+    return false;
+}
+
+static bool start(running *r, const relax_value *args, bool native)
+{
+    if (!native && r->k->num_consts)
+        memcpy(r->frame, r->k->consts, r->k->num_consts * sizeof *r->k->consts);
+    return bind(r->k, r->env, args, native, r->why);
+}
+
+/* What is only read is read as it was before the call: kernels pack their operands and go through
+ * them in an order of their own. What two outputs that share memory become is not defined; the
+ * bytecode runs then, as compilers of C are told that nothing overlaps. */
+RLX_NOINLINE static bool run_on_copies(running *r, const relax_value *args)
+{
+    const rlx_kernel *k = r->k;
+    rlx_memory *m = r->env->memory;
+    bool native = k->native && !overlap(k, r->views, true);
+    if (k->native && !native && !start(r, args, false))
+        return false;
+    size_t total = 0, at = 0;
+    for (uint32_t j = 0; is_param(k, j); j++)
+        if (!k->buffers[j].written && is_shared(k, r->views, j))
+            total += (view_bytes(k, r->views, j) + 63) / 64 * 64;
+    unsigned char *copies = total ? rlx_mem_alloc_aligned(m, total, 64) : NULL;
+    if (total && !copies)
+        return no_memory(r->why);
+    for (uint32_t j = 0; is_param(k, j); j++)
+        if (!k->buffers[j].written && is_shared(k, r->views, j)) {
+            size_t bytes = view_bytes(k, r->views, j);
+            memcpy(copies + at, r->views[j].data, bytes);
+            r->views[j].data = copies + at;
+            at += (bytes + 63) / 64 * 64;
+        }
+    bool ok = native ? rlx_kernel_run_native(r) : run(r);
+    rlx_mem_free_aligned(m, copies, total, 64);
+    return ok;
 }
 
 bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args,
@@ -556,13 +604,9 @@ bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value
         !grow_env(k, env, why))
         return false;
     running r = { k, env, env->frame, env->views, why, env->micro };
-    if (k->native) {
-        if (!bind(k, env, args, true, why))
-            return false;
-        if (RLX_LIKELY(!overlap(k, env->views)))
-            return rlx_kernel_run_native(&r);
-    }
-    if (k->num_consts)
-        memcpy(env->frame, k->consts, k->num_consts * sizeof *k->consts);
-    return bind(k, env, args, false, why) && run(&r);
+    if (!start(&r, args, k->native != NULL))
+        return false;
+    if (RLX_UNLIKELY(overlap(k, env->views, false)))
+        return run_on_copies(&r, args);
+    return k->native ? rlx_kernel_run_native(&r) : run(&r);
 }

@@ -25,6 +25,7 @@ enum {
     COLUMN_PANEL = 32, ROW_PANEL = 8,
     FEW_ROWS = 16,          /* that many read B in place */
     SMALL_BYTES = 16384,    /* so much of B is near wherever it lies */
+    SHALLOW = 128,          /* 32 columns of so many steps are */
     MAX_DEPTH = 3
 };
 
@@ -53,7 +54,6 @@ typedef struct tiling {
     side row, column;
     digits depth;
     bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */
-    const rlx_plan_access *viewable[3]; /* those whose indices are surely in range */
 } tiling;
 
 static const rlx_prim *coefficient(const rlx_plan_access *a, int loop)
@@ -80,58 +80,26 @@ static int last(const digits *d) { return d->at[d->count - 1]; }
 static bool knows_all(const void *user, const rlx_prim *var) { return true; }
 static const rlx_plan_scope everywhere = { .knows = knows_all, .widens = true };
 
-/* ---- which indices are in range ------------------------------------------------------------- */
-
-static bool index_in_range(const tiling *t, const rlx_prim *index, const rlx_prim *size)
-{
-    rlx_plan_view room;
-    const rlx_tir_affine *a = rlx_plan_affine(t->ctx, &everywhere, t->plan, index, &room);
-    if (!a)
-        return false;
-    const rlx_prim *least = rlx_fold_cast(t->ctx, RELAX_INT64, a->base), *greatest = least;
-    for (size_t i = 0; i < t->plan->count; i++) {
-        const rlx_prim *last = rlx_fold_sub(t->ctx, t->plan->loops[i].extent, number(t, 1));
-        int64_t c = 0;
-        if (a->coeff[i] && !rlx_int_literal(a->coeff[i], &c))
-            return false;
-        if (c)
-            *(c < 0 ? &least : &greatest) = rlx_plan_add_product(
-                t->ctx, c < 0 ? least : greatest, last, a->coeff[i]);
-    }
-    return rlx_prove_compare(t->ctx, NULL, RLX_NODE_GE, least, number(t, 0)) == RLX_TRUE &&
-           rlx_prove_compare(t->ctx, NULL, RLX_NODE_LT, greatest, size) == RLX_TRUE;
-}
-
-/* Views have fewer dimensions than the buffer that a failure names: they serve accesses that cannot
- * fail. */
-static void find_viewable(tiling *t)
-{
-    const size_t all[3] = { t->plan->fused.acc, t->plan->fused.a, t->plan->fused.b };
-    for (int k = 0; k < 3; k++) {
-        const rlx_plan_access *a = &t->plan->accesses.data[all[k]];
-        const rlx_buffer *b = rlx_as_buffer(a->buffer);
-        bool ok = true;
-        for (size_t d = 0; d < a->num_indices && ok; d++)
-            ok = index_in_range(t, a->indices[d], rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[d]));
-        t->viewable[k] = ok ? a : NULL;
-    }
-}
-
 /* ---- which loop is what --------------------------------------------------------------------- */
 
-/* The dimension in which an access has these loops one after the other as its indices, each as long as its dimension:
- * together they are one index. -1: there is none. */
+/* Does the loop stay below the size? What may not is checked when it runs, by the dimension that it is an index of. */
+static bool fits(const tiling *t, int loop, const rlx_prim *size)
+{
+    return rlx_prove_compare(t->ctx, NULL, RLX_NODE_LE, extent_of(t, loop), size) == RLX_TRUE;
+}
+
+/* The dimension in which an access has these loops one after the other as its indices, each as long as its dimension
+ * (the first one: at most): together they are one index. -1: there is none. */
 static int merged_at(const tiling *t, const rlx_plan_access *a, const digits *d)
 {
     const rlx_buffer *b = rlx_as_buffer(a->buffer);
-    if (d->count > 1 && a != t->viewable[0] && a != t->viewable[1] && a != t->viewable[2])
-        return -1;
     for (int p = 0; p + d->count <= (int)a->num_indices; p++) {
         bool all = true;
-        for (int i = 0; i < d->count && all; i++)
+        for (int i = 0; i < d->count && all; i++) {
+            const rlx_prim *size = rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[p + i]);
             all = a->indices[p + i] == t->plan->loops[d->at[i]].var &&
-                  (i == 0 ||
-                   rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[p + i]) == extent_of(t, d->at[i]));
+                  (size == extent_of(t, d->at[i]) || (i == 0 && fits(t, d->at[0], size)));
+        }
         if (all)
             return p;
     }
@@ -653,11 +621,14 @@ static bool choose_packing(tiling *t, bool *few)
     t->row.param = packable_param(t, &t->row);
     t->column.param = small ? -1 : packable_param(t, &t->column);
     *few = *few && t->column.param < 0;
+    small |= is_at_most(t->depth.extent, SHALLOW);
     if (t->column.param < 0 && rlx_is_int_value(t->row.lanes.extent, 1))
         return false;
     if (*few && (small || is_at_most(t->row.lanes.extent, FEW_ROWS))) {
-        t->row.param = -1;
-        return t->depth.count > 1; /* in place; what is gained is one depth */
+        t->row.packed = t->row.param >= 0;
+        /* in place; what is gained is one loop for several */
+        return t->row.packed || t->depth.count > 1 || t->row.lanes.count > 1 ||
+               t->column.lanes.count > 1;
     }
     t->column.packed = true;
     t->row.packed = row_widens || !rows_are_straight || rows_collide(t) || t->row.param >= 0;
@@ -756,7 +727,6 @@ static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *init, const rlx_f
 {
     bool few;
     t->acc = &t->plan->accesses.data[t->plan->fused.acc];
-    find_viewable(t);
     if (!choose_sides(t) || !collect_depth(t) || !is_schedulable(t) || !choose_packing(t, &few))
         return &nest->node;
     if (!find_views(t))
@@ -770,15 +740,48 @@ static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *init, const rlx_f
     return apart && init ? both(t, &init->node, body) : body;
 }
 
+/* The nest without loops that run once: they would part what is one. NULL: out of memory, or nothing is left of it. */
+static const rlx_for_stmt *without_single_steps(rlx_context *ctx, const rlx_for_stmt *nest)
+{
+    const rlx_for_stmt *loops[RLX_PLAN_MAX_NEST];
+    const rlx_stmt *body = &nest->node;
+    size_t count = 0;
+    bool once = false;
+    rlx_rewriter r;
+    rlx_tir_folder_init(&r, ctx);
+    for (; body->kind == RLX_NODE_FOR && count < RLX_PLAN_MAX_NEST;
+         body = ((const rlx_for_stmt *)body)->body) {
+        const rlx_for_stmt *f = (const rlx_for_stmt *)body;
+        bool drop = rlx_is_int_value(f->extent, 1) && f->for_kind == RLX_FOR_SERIAL;
+        once |= drop;
+        if (drop)
+            (void)rlx_ptrmap_put(&r.map, f->loop_var, (uintptr_t)f->min);
+        else
+            loops[count++] = f;
+    }
+    body = once ? rlx_rewrite(&r, body) : body;
+    rlx_rewriter_free(&r);
+    for (size_t i = count; once && body && i-- > 0;)
+        body = rlx_for(ctx, rlx_as_prim_var(loops[i]->loop_var), loops[i]->min, loops[i]->extent,
+                       loops[i]->for_kind, body, loops[i]->place);
+    return !once ? nest : body ? rlx_as_for_stmt(body) : NULL;
+}
+
 const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_panel_params *params,
                                          const rlx_for_stmt *init, const rlx_for_stmt *nest)
 {
     rlx_nest_plan plan;
     tiling t = { .ctx = ctx, .params = params, .plan = &plan, .place = nest->place };
-    const rlx_stmt *out = NULL;
-    if (rlx_plan_nest(ctx, &everywhere, nest, &plan))
-        out = plan.form == RLX_PLAN_FUSED && plan.fused.contract ? schedule(&t, init, nest)
-                                                                 : &nest->node;
+    const rlx_for_stmt *start = init ? without_single_steps(ctx, init) : NULL,
+                       *loops = without_single_steps(ctx, nest);
+    const rlx_stmt *out = &nest->node;
+    if (!loops)
+        return ctx->diags.out_of_memory ? NULL : out;
+    if (rlx_plan_nest(ctx, &everywhere, loops, &plan) && plan.form == RLX_PLAN_FUSED &&
+        plan.fused.contract) {
+        out = schedule(&t, start ? start : init, loops);
+        out = out == &loops->node ? &nest->node : out;
+    }
     rlx_nest_plan_free(ctx, &plan);
     return ctx->diags.out_of_memory ? NULL : out;
 }
