@@ -274,15 +274,20 @@ static relax_status give_bytes(rlx_shared_memory *memory, rlx_buf *buf, relax_by
 relax_status relax_executable_serialize(const relax_executable *executable, relax_bytes **out,
                                         relax_error **out_error)
 {
-    rlx_buf buf;
     clear_error(out_error);
     if (out)
         *out = NULL;
     if (!is_executable(executable) || !out)
         return misuse(out_error, RLX_OP01,
                       "relax_executable_serialize: an argument is NULL or of another kind");
+    rlx_blob *image = executable->image;
+    if (!image->free_data) { /* nobody else's memory: a NUL follows the content */
+        *out = rlx_bytes_show(executable->memory, image);
+        return *out ? RELAX_OK : rlx_error_no_memory(out_error);
+    }
+    rlx_buf buf;
     rlx_buf_init(&buf, &executable->memory->memory);
-    rlx_buf_put(&buf, (const char *)executable->image->data, executable->image->size);
+    rlx_buf_put(&buf, (const char *)image->data, image->size);
     return give_bytes(executable->memory, &buf, out, out_error);
 }
 

@@ -43,6 +43,8 @@ typedef struct cli_file { char *data; size_t size; const char *name; } cli_file;
 /* "-": standard input. Reports IO01, IO04 */
 bool cli_read(const cli *c, const char *path, cli_file *out);
 bool cli_is_compiled(const cli_file *f); /* or meant to be */
+/* Is it a regular file that begins like a compiled one? */
+bool cli_can_map(const char *path);
 void cli_file_free(cli_file *f);
 /* Whole or not at all: temporary file beside it, then rename; where it is a link, what that leads
  * to. "-": standard output. Reports IO02. */
@@ -88,11 +90,11 @@ relax_module *cli_parse_module(const cli *c, relax_context *ctx, const cli_file 
 /* Parses, checks, compiles a text; binds `params` first if not NULL. NULL with *status set after
  * printing everything. */
 struct cli_arrays;
-relax_executable *cli_compile(const cli *c, const cli_file *file, const struct cli_arrays *params,
+relax_executable *cli_compile(const cli *c, const cli_file *file, struct cli_arrays *params,
                               int *status);
 /* Parses, checks and compiles a text to the kernels as C and their header. False with *status set
  * after printing everything. */
-bool cli_compile_to_c(const cli *c, const cli_file *file, const struct cli_arrays *params,
+bool cli_compile_to_c(const cli *c, const cli_file *file, struct cli_arrays *params,
                       relax_bytes **source, relax_bytes **header, int *status);
 /* Parameters become constants; NULL after a report. */
 relax_module *cli_bind(const cli *c, relax_context *ctx, const relax_module *module,
@@ -135,6 +137,10 @@ typedef struct cli_arrays { cli_array *items; size_t count; } cli_arrays;
 /* One array from the bytes of a .npy file. NULL after a report naming `file`. */
 relax_tensor *cli_npy_parse(const cli *c, const char *file, const unsigned char *data,
                             size_t size);
+/* The same, takes over `data`, which is malloc'ed: the tensor keeps it if its elements are aligned to
+ * CLI_DATA_ALIGN there, as numpy puts them in a file that begins so. */
+#define CLI_DATA_ALIGN 64
+relax_tensor *cli_npy_take(const cli *c, const char *file, unsigned char *data, size_t size);
 relax_tensor *cli_npy_read(const cli *c, const char *path);
 bool cli_npy_write(const cli *c, const char *path, relax_dtype dtype, const int64_t *shape,
                    int ndim, const void *data, size_t size);

@@ -5,17 +5,23 @@
 #include <string.h>
 #include <time.h>
 
-static relax_executable *load(const cli *c, const cli_file *file, int *status)
+/* A compiled file is mapped where it can be, so that its weights are in memory once: `mapped`, and
+ * then of `file` the name alone is there. */
+static relax_executable *load(const cli *c, const cli_file *file, bool mapped, int *status)
 {
-    if (!cli_is_compiled(file))
+    if (!mapped && !cli_is_compiled(file))
         return cli_compile(c, file, NULL, status);
     relax_executable *exe = NULL;
     relax_error *error = NULL;
     relax_load_options options;
     relax_load_options_init(&options, sizeof options);
     options.allow_native = c->allow_native;
+    options.map_file = mapped;
     *status = CLI_OK;
-    if (relax_executable_load(file->data, file->size, &options, &exe, &error) != RELAX_OK)
+    relax_status loaded =
+        mapped ? relax_executable_load_file(file->name, strlen(file->name), &options, &exe, &error)
+               : relax_executable_load(file->data, file->size, &options, &exe, &error);
+    if (loaded != RELAX_OK)
         *status = cli_run_error(c, file->name, error);
     else if (*relax_executable_native_refused(exe))
         cli_warning(c, "LD18", file->name, "%s; kernels are interpreted",
@@ -179,12 +185,15 @@ int cli_run(cli *c)
     cli_arrays params = { 0 };
     if (c->output && !strcmp(c->output, "-"))
         return cli_usage(c, "--output names a directory");
-    if (!cli_read(c, c->files[0], &file))
+    bool mapped = cli_can_map(c->files[0]);
+    if (mapped)
+        file = (cli_file){ .name = c->files[0] };
+    else if (!cli_read(c, c->files[0], &file))
         return CLI_FAULT;
     if (c->params && !cli_weights_read(c, c->params, &params))
         status = CLI_FAULT;
     if (status == CLI_OK) {
-        relax_executable *exe = load(c, &file, &status);
+        relax_executable *exe = load(c, &file, mapped, &status);
         cli_file_free(&file);
         if (exe)
             status = run_executable(c, exe, &params);

@@ -59,9 +59,24 @@ bool cli_read(const cli *c, const char *path, cli_file *out)
     return ok;
 }
 
+static const char magic[4] = "\x89RLX";
+
 bool cli_is_compiled(const cli_file *f)
 {
-    return f->size >= 4 && !memcmp(f->data, "\x89RLX", 4);
+    return f->size >= sizeof magic && !memcmp(f->data, magic, sizeof magic);
+}
+
+bool cli_can_map(const char *path)
+{
+    struct stat st;
+    char head[sizeof magic];
+    int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    bool can = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+               pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
+               !memcmp(head, magic, sizeof head);
+    if (fd >= 0)
+        close(fd);
+    return can;
 }
 
 void cli_file_free(cli_file *f)

@@ -119,7 +119,8 @@ static void make(const cli *c, relax_context *ctx, const relax_module *module, p
     p->not_dumped = c->dump_after && !dumps_all(c) && !d.found;
 }
 
-static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params, product *p,
+/* Lets go of the arrays as soon as the module has their content: weights are in memory once. */
+static bool run_job(const cli *c, const cli_file *file, cli_arrays *params, product *p,
                     int *status)
 {
     relax_context *ctx = cli_context(c, status);
@@ -129,6 +130,8 @@ static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params
     relax_module *module = knows_dump(c, ctx) ? cli_parse_module(c, ctx, file) : NULL;
     if (module && params && !relax_context_num_errors(ctx))
         module = cli_bind(c, ctx, module, params);
+    if (params)
+        cli_arrays_free(params);
     if (module && !relax_context_num_errors(ctx))
         make(c, ctx, module, p);
     cli_progress(NULL);
@@ -143,7 +146,7 @@ static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params
     return *status == CLI_OK;
 }
 
-relax_executable *cli_compile(const cli *c, const cli_file *file, const cli_arrays *params,
+relax_executable *cli_compile(const cli *c, const cli_file *file, cli_arrays *params,
                               int *status)
 {
     product p = { .as_c = false };
@@ -153,7 +156,7 @@ relax_executable *cli_compile(const cli *c, const cli_file *file, const cli_arra
     return NULL;
 }
 
-bool cli_compile_to_c(const cli *c, const cli_file *file, const cli_arrays *params,
+bool cli_compile_to_c(const cli *c, const cli_file *file, cli_arrays *params,
                       relax_bytes **source, relax_bytes **header, int *status)
 {
     product p = { .as_c = true };

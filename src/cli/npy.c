@@ -196,8 +196,9 @@ static bool data_size(const header *h, size_t *count, size_t *bytes)
     return !RLX_MUL_OVERFLOWS(*count, relax_dtype_size(h->dtype), bytes);
 }
 
+/* *own: malloc'ed memory that `data` is part of; NULL once the tensor has it. */
 static relax_tensor *make_tensor(const cli *c, const char *file, const header *h,
-                                 const unsigned char *data, size_t size)
+                                 unsigned char *data, size_t size, unsigned char **own)
 {
     size_t count, bytes;
     if (!data_size(h, &count, &bytes)) {
@@ -212,11 +213,21 @@ static relax_tensor *make_tensor(const cli *c, const char *file, const header *h
     }
     relax_tensor *t = NULL;
     relax_error *error = NULL;
-    if (relax_tensor_create(h->dtype, h->shape, h->ndim, NULL, &t, &error) != RELAX_OK) {
+    bool adopt = own && *own && size && (!h->fortran || h->ndim < 2) &&
+                 (uintptr_t)data % CLI_DATA_ALIGN == 0;
+    relax_status made;
+    if (adopt) {
+        made = relax_tensor_from_memory(h->dtype, h->shape, h->ndim, data, *own, free, &t, &error);
+        *own = NULL; /* freed by a failure, too */
+    } else
+        made = relax_tensor_create(h->dtype, h->shape, h->ndim, NULL, &t, &error);
+    if (made != RELAX_OK) {
         cli_run_error(c, file, error);
         return NULL;
     }
-    if (h->fortran && h->ndim > 1)
+    if (adopt)
+        ; /* it is there */
+    else if (h->fortran && h->ndim > 1)
         reorder(h, relax_dtype_size(h->dtype), data, relax_tensor_data(t), count);
     else if (size)
         memcpy(relax_tensor_data(t), data, size);
@@ -226,7 +237,8 @@ static relax_tensor *make_tensor(const cli *c, const char *file, const header *h
     return t;
 }
 
-relax_tensor *cli_npy_parse(const cli *c, const char *file, const unsigned char *data, size_t size)
+static relax_tensor *parse(const cli *c, const char *file, unsigned char *data, size_t size,
+                           unsigned char **own)
 {
     header h = { .dtype = RELAX_VOID };
     char descr[64] = "";
@@ -255,7 +267,20 @@ relax_tensor *cli_npy_parse(const cli *c, const char *file, const unsigned char 
             descr);
         return NULL;
     }
-    return make_tensor(c, file, &h, data + at + len, size - at - len);
+    return make_tensor(c, file, &h, data + at + len, size - at - len, own);
+}
+
+relax_tensor *cli_npy_parse(const cli *c, const char *file, const unsigned char *data, size_t size)
+{
+    return parse(c, file, (unsigned char *)(uintptr_t)data, size, NULL);
+}
+
+relax_tensor *cli_npy_take(const cli *c, const char *file, unsigned char *data, size_t size)
+{
+    unsigned char *own = data;
+    relax_tensor *t = parse(c, file, data, size, &own);
+    free(own);
+    return t;
 }
 
 relax_tensor *cli_npy_read(const cli *c, const char *path)

@@ -59,7 +59,7 @@ static bool fits_memory(archive *a, const char *label, const cli_zip_member *m)
     return true;
 }
 
-/* The member's content, malloc'ed; NULL after a report. */
+/* The member's content, malloc'ed and aligned; NULL after a report. */
 static unsigned char *read_member(archive *a, const char *label, const cli_zip_member *m)
 {
     if (m->method != 0 && m->method != 8)
@@ -78,7 +78,8 @@ static unsigned char *read_member(archive *a, const char *label, const cli_zip_m
                NULL;
     if (!fits_memory(a, label, m))
         return NULL;
-    unsigned char *data = malloc((size_t)m->unpacked + 1);
+    size_t room = ((size_t)m->unpacked / CLI_DATA_ALIGN + 1) * CLI_DATA_ALIGN;
+    unsigned char *data = aligned_alloc(CLI_DATA_ALIGN, room);
     const char *code = "IN02", *why = "out of memory";
     if (data)
         why = cli_zip_read(&a->zip, m, data, &code);
@@ -112,8 +113,7 @@ static bool read_current(archive *a, const cli_zip_member *m, const char *wanted
     *found = true;
     snprintf(label, sizeof label, "%s:%.*s", a->path, (int)len, name);
     unsigned char *data = read_member(a, label, m);
-    relax_tensor *t = data ? cli_npy_parse(a->c, label, data, (size_t)m->unpacked) : NULL;
-    free(data);
+    relax_tensor *t = data ? cli_npy_take(a->c, label, data, (size_t)m->unpacked) : NULL;
     if (t && !add_array(out, name, len, t)) {
         relax_tensor_release(t);
         return cli_error(a->c, "IN02", label, "out of memory"), false;

@@ -34,6 +34,7 @@ void rlx_file_writer_free(rlx_file_writer *w)
     rlx_vec_free(w->memory, &w->places);
     rlx_vec_free(w->memory, &w->kernels);
     rlx_vec_free(w->memory, &w->constants);
+    rlx_vec_free(w->memory, &w->borrowed);
 }
 
 /* Pushes onto one of the writer's vectors, latching failure. */
@@ -152,6 +153,23 @@ uint32_t rlx_file_writer_kernel(rlx_file_writer *w, rlx_slice name, const void *
 
 /* ---- constants ------------------------------------------------------------------------------ */
 
+/* Where the next constant begins. */
+static size_t constants_end(const rlx_file_writer *w)
+{
+    return w->constant_bytes.len + w->borrowed_bytes;
+}
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + RLX_FILE_ALIGN - 1) & ~(size_t)(RLX_FILE_ALIGN - 1);
+}
+
+static void borrow(rlx_file_writer *w, const void *data, size_t len)
+{
+    PUSH(w, &w->borrowed, ((rlx_borrowed_part){ w->constant_bytes.len, data, len }));
+    w->borrowed_bytes += aligned(len);
+}
+
 static uint32_t add_constant(rlx_file_writer *w, const rlx_file_constant *c)
 {
     uint32_t number = next_number(w, w->constants.len);
@@ -172,18 +190,21 @@ uint32_t rlx_file_writer_const_tensor(rlx_file_writer *w, int32_t dtype, const i
         return 0;
     }
     rlx_file_constant c = { .kind = RLX_CONSTANT_TENSOR, .dtype = dtype, .ndim = (uint32_t)ndim };
-    c.offset = w->constant_bytes.len;
+    c.offset = constants_end(w);
     rlx_buf_put(&w->constant_bytes, (const char *)dims, ndim * sizeof *dims);
     pad(&w->constant_bytes, RLX_FILE_ALIGN);
-    rlx_buf_put(&w->constant_bytes, data, len);
-    c.length = w->constant_bytes.len - c.offset;
+    c.length = constants_end(w) - c.offset + len;
+    if (len > RLX_BORROW_FROM)
+        borrow(w, data, len);
+    else
+        rlx_buf_put(&w->constant_bytes, data, len);
     return add_constant(w, &c);
 }
 
 uint32_t rlx_file_writer_const_string(rlx_file_writer *w, rlx_slice text)
 {
     rlx_file_constant c = { .kind = RLX_CONSTANT_STRING,
-                            .offset = w->constant_bytes.len,
+                            .offset = constants_end(w),
                             .length = text.len };
     rlx_buf_put(&w->constant_bytes, text.data, text.len);
     return add_constant(w, &c);
@@ -197,7 +218,7 @@ uint32_t rlx_file_writer_const_shape(rlx_file_writer *w, const int64_t *values, 
     }
     rlx_file_constant c = { .kind = RLX_CONSTANT_SHAPE,
                             .ndim = (uint32_t)ndim,
-                            .offset = w->constant_bytes.len };
+                            .offset = constants_end(w) };
     c.length = ndim * sizeof *values;
     rlx_buf_put(&w->constant_bytes, (const char *)values, c.length);
     return add_constant(w, &c);
@@ -311,12 +332,25 @@ static void put_names(file_out *o, rlx_file_writer *w)
 
 static size_t table_bytes(size_t count, size_t record)
 {
-    size_t bytes = 2 * sizeof(uint32_t) + count * record;
-    return (bytes + RLX_FILE_ALIGN - 1) & ~(size_t)(RLX_FILE_ALIGN - 1);
+    return aligned(2 * sizeof(uint32_t) + count * record);
+}
+
+static void put_payload(rlx_buf *out, const rlx_buf *bytes, const rlx_borrowed_part *parts,
+                        size_t count)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].at > done)
+            rlx_buf_put(out, bytes->data + done, parts[i].at - done);
+        rlx_buf_put(out, parts[i].data, parts[i].len);
+        pad(out, RLX_FILE_ALIGN);
+        done = parts[i].at;
+    }
+    rlx_buf_put(out, bytes->data ? bytes->data + done : "", bytes->len - done);
 }
 
 /* KERNELS and CONSTANTS: count, records whose offsets are moved behind the table, payload. */
-#define PUT_TABLE(o, section, record, records, payload, has_payload)                   \
+#define PUT_TABLE(o, section, record, records, payload, parts, num_parts, has_payload) \
     do {                                                                               \
         rlx_file_section s_;                                                           \
         begin_section((o), &s_, (section));                                            \
@@ -329,7 +363,7 @@ static size_t table_bytes(size_t count, size_t record)
             rlx_buf_put((o)->buf, (const char *)&r_, sizeof r_);                       \
         }                                                                              \
         pad((o)->buf, RLX_FILE_ALIGN);                                                 \
-        rlx_buf_put((o)->buf, (payload)->data, (payload)->len);                        \
+        put_payload((o)->buf, (payload), (parts), (num_parts));                        \
         end_section((o), &s_);                                                         \
     } while (0)
 
@@ -339,9 +373,9 @@ static void put_sections(file_out *o, rlx_file_writer *w)
     put_plain(o, RLX_SECTION_FUNCTIONS, w->functions.data,
               w->functions.len * sizeof *w->functions.data);
     put_plain(o, RLX_SECTION_CODE, w->code.data, w->code.len * sizeof *w->code.data);
-    PUT_TABLE(o, RLX_SECTION_KERNELS, rlx_file_kernel, &w->kernels, &w->kernel_bytes, true);
+    PUT_TABLE(o, RLX_SECTION_KERNELS, rlx_file_kernel, &w->kernels, &w->kernel_bytes, NULL, 0, true);
     PUT_TABLE(o, RLX_SECTION_CONSTANTS, rlx_file_constant, &w->constants, &w->constant_bytes,
-              r_.kind <= RLX_CONSTANT_SHAPE);
+              w->borrowed.data, w->borrowed.len, r_.kind <= RLX_CONSTANT_SHAPE);
     put_plain(o, RLX_SECTION_DESCS, w->descs.data, w->descs.len * sizeof *w->descs.data);
     put_plain(o, RLX_SECTION_PACKED, w->packed.data, w->packed.len * sizeof *w->packed.data);
     if (w->places.len)
@@ -379,6 +413,9 @@ bool rlx_file_writer_finish(rlx_file_writer *w, rlx_buf *out)
         7u + (w->places.len > 0) + (w->module_text.len > 0) + (w->native.len > 0);
     static const char zeros[sizeof(rlx_file_header) + RLX_SECTION_END * sizeof(rlx_file_section)];
     file_out o = { out, sizeof(rlx_file_header) };
+    /* at once, as large as it gets: weights are most of it */
+    if (w->borrowed.len && !rlx_buf_grow(out, constants_end(w) + w->kernel_bytes.len + (1 << 16)))
+        w->failed = true;
     rlx_buf_put(out, zeros, sizeof(rlx_file_header) + num_sections * sizeof(rlx_file_section));
     put_sections(&o, w);
     if (out->failed) {

@@ -22,6 +22,10 @@
 
 typedef struct rlx_blob_part { uint32_t name; rlx_buf bytes; } rlx_blob_part;
 
+/* Content of a constant, where it is: it comes behind the first `at` bytes of constant_bytes, and
+ * zeros up to the alignment of the file behind it. */
+typedef struct rlx_borrowed_part { size_t at; const void *data; size_t len; } rlx_borrowed_part;
+
 typedef struct rlx_file_writer {
     rlx_memory *memory;
     bool failed;      /* out of memory */
@@ -41,6 +45,8 @@ typedef struct rlx_file_writer {
     rlx_buf kernel_bytes;
     RLX_VEC(rlx_file_constant) constants; /* offsets relative to constant_bytes until finished */
     rlx_buf constant_bytes;
+    RLX_VEC(rlx_borrowed_part) borrowed;
+    size_t borrowed_bytes;              /* with what aligns them */
     rlx_buf module_text;
     rlx_buf native;                     /* the section, complete */
 } rlx_file_writer;
@@ -64,7 +70,9 @@ uint32_t rlx_file_writer_packed(rlx_file_writer *w, rlx_slice name);
 /* Copies a verified kernel image; gives its kernel number. */
 uint32_t rlx_file_writer_kernel(rlx_file_writer *w, rlx_slice name, const void *bytes, size_t len);
 
-/* Constants: each gives its number. Tensor content is row-major, `len` bytes, copied. */
+/* Constants: each gives its number. Tensor content is row-major, `len` bytes; that of more than
+ * RLX_BORROW_FROM is not copied and has to stay until rlx_file_writer_finish. */
+#define RLX_BORROW_FROM 4096
 uint32_t rlx_file_writer_const_tensor(rlx_file_writer *w, int32_t dtype, const int64_t *dims,
                                       size_t ndim, const void *data, size_t len);
 uint32_t rlx_file_writer_const_string(rlx_file_writer *w, rlx_slice text);

@@ -135,7 +135,21 @@ relax_bytes *rlx_bytes_make(rlx_shared_memory *memory, rlx_buf *buf)
     b->tag = RLX_TAG_OWNED_BYTES;
     b->memory = rlx_shared_memory_retain(memory);
     b->buf = *buf;
+    b->owner = NULL;
     rlx_buf_init(buf, buf->memory);
+    return b;
+}
+
+relax_bytes *rlx_bytes_show(rlx_shared_memory *memory, rlx_blob *blob)
+{
+    rlx_buf none;
+    rlx_buf_init(&none, &memory->memory);
+    relax_bytes *b = rlx_bytes_make(memory, &none);
+    if (!b)
+        return NULL;
+    b->owner = rlx_blob_retain(blob);
+    b->buf.data = (char *)blob->data;
+    b->buf.len = blob->size;
     return b;
 }
 
@@ -150,7 +164,10 @@ void rlx_bytes_release(relax_bytes *bytes)
     if (atomic_fetch_sub_explicit(&bytes->refs, 1, memory_order_acq_rel) != 1)
         return;
     rlx_shared_memory *memory = bytes->memory;
-    rlx_buf_free(&bytes->buf);
+    if (bytes->owner)
+        rlx_blob_release(bytes->owner);
+    else
+        rlx_buf_free(&bytes->buf);
     rlx_handle_ends(bytes);
     rlx_mem_free(&memory->memory, bytes, sizeof *bytes);
     rlx_shared_memory_release(memory);

@@ -183,10 +183,13 @@ struct relax_bytes {
     int32_t tag /* RLX_TAG_OWNED_BYTES */;
     rlx_shared_memory *memory;
     rlx_buf buf;
+    rlx_blob *owner;   /* NULL, or what buf only shows */
 };
 /* Takes over the content of `buf`, which must come from memory->memory; frees it on failure.
  * NULL: out of memory. */
 relax_bytes *rlx_bytes_make(rlx_shared_memory *memory, rlx_buf *buf);
+/* The content of a blob that memory->memory outlives, without a copy; a NUL follows it. */
+relax_bytes *rlx_bytes_show(rlx_shared_memory *memory, rlx_blob *blob);
 relax_bytes *rlx_bytes_retain(relax_bytes *bytes);
 void rlx_bytes_release(relax_bytes *bytes);
 
