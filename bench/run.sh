@@ -35,8 +35,7 @@ host() {
 host -march=native 2>/dev/null || host
 peers() {
     "$peers_python" -c 'import numpy' 2>/dev/null || { echo "bench: numpy is not installed: peers left out" >&2; return; }
-    pin=$(command -v taskset >/dev/null && echo taskset -c $(($(nproc) - 1)) || true)
-    $pin "$peers_python" bench/peers/peers.py --out "$out" --build "$build" "$@"
+    "$peers_python" bench/peers/peers.py --out "$out" --build "$build" "$@"
 }
 
 case ${1:-all} in
