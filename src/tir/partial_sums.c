@@ -1,29 +1,38 @@
 /*- partial_sums: the meaning of the block attribute relax.partial_sums.
  *
- *     for i, k in T.grid(n, m):                  for every 64 i:
- *         with T.block("sum"):                       p[r, l] = 0                             l < 32
- *             T.block_attr(                          p[r, l] = p[r, l] + A[i, t * 32 + l]    t < m // 32
- *                 {"relax.partial_sums": 32})        p[r, l] = p[r, l] + A[i, ..]            l < m % 32
- *             vi, vk = T.axis.remap("SR", ..)  ->    q[r, l] = 0
- *             with T.init():                         q[r, l] = q[r, l] + p[r, k * 16 + l]    k < 2, l < 16
- *                 B[vi] = 0                          ..                                      l < 8, 4, 2
- *             B[vi] = B[vi] + A[vi, vk]              B[i] = 0
- *                                                    B[i] = B[i] + q[r, k]                   k < 2
+ *     for i, k in T.grid(n, m):
+ *         with T.block("sum"):
+ *             T.block_attr({"relax.partial_sums": 32})
+ *             vi, vk = T.axis.remap("SR", [i, k])
+ *             with T.init():
+ *                 B[vi] = 0
+ *             B[vi] = B[vi] + A[vi, vk]
  *
- * Let t be the position within the innermost run of reduced axes that are neighbours in memory's order: element t goes
- * to partial sum t mod 32, reduced axes outside of the run continue the same partial sums, and these are added in a
- * tree: 16 to 16, 8 to 8, ... All of it starts with +0, so that no sum is -0, and partial sums that no element goes to
- * need not be there.
+ * becomes, for every 64 i (r counts them, l < 32):
  *
- * The run ends in the innermost reduced axis. Axes in front of it belong to it as they stand next to each other in the
- * first load that has the innermost one as an index.
+ *     p[r, l] = 0
+ *     p[r, l] = p[r, l] + A[i, t * 32 + l]       for t < m // 32
+ *     p[r, l] = p[r, l] + A[i, m // 32 * 32 + l] for l < m % 32
+ *     q[r, l] = 0
+ *     q[r, l] = q[r, l] + p[r, k * 16 + l]       for k < 2, l < 16; then l < 8, 4, 2
+ *     B[i] = 0
+ *     B[i] = B[i] + q[r, k]                      for k < 2
  *
- * It is a statement about blocks that store X[..] = X[..] + value, or T.fma(a, b, X[..]), of float32 or float64, begin
- * with 0, and have one loop from 0 for each axis. Of any other block it says nothing.
+ * Let t be the position within the innermost run of reduced axes that are neighbours in memory's
+ * order: element t goes to partial sum t mod 32, reduced axes outside of the run continue the same
+ * partial sums, and these are added in a tree: 16 to 16, 8 to 8, ... All of it starts with +0, so
+ * that no sum is -0, and partial sums that no element goes to need not be there.
  *
- * The innermost spatial axis has partial sums of its own for each of up to 64 points; where a spatial axis is the
- * contiguous one (a sum of rows), for each of up to 256 columns. Values that are more than a load are computed first,
- * so that adding them up is one instruction. */
+ * The run ends in the innermost reduced axis. Axes in front of it belong to it as they stand next
+ * to each other in the first load that has the innermost one as an index.
+ *
+ * It is a statement about blocks that store X[..] = X[..] + value, or T.fma(a, b, X[..]), of
+ * float32 or float64, begin with 0, and have one loop from 0 for each axis. Of any other block it
+ * says nothing.
+ *
+ * The innermost spatial axis has partial sums of its own for each of up to 64 points; where a
+ * spatial axis is the contiguous one (a sum of rows), for each of up to 256 columns. Values that
+ * are more than a load are computed first, so that adding them up is one instruction. */
 #include "tir/tir_int.h"
 
 #include <math.h>
@@ -208,8 +217,8 @@ static bool read_terms(sums *s)
 {
     const rlx_prim_call *call = rlx_as_prim_call(s->store->value);
     const rlx_binary *sum = rlx_as_binary(s->store->value);
-    if (call && call->op && call->num_args == 3 && rlx_slice_is(rlx_string_slice(call->op), "fma") &&
-        is_own(s, call->args[2])) {
+    if (call && call->op && call->num_args == 3 &&
+        rlx_slice_is(rlx_string_slice(call->op), "fma") && is_own(s, call->args[2])) {
         s->fused = true;
         memcpy(s->terms, call->args, sizeof s->terms);
         return is_apart(s, s->terms[0]) && is_apart(s, s->terms[1]);
@@ -311,8 +320,8 @@ static bool is_run_of_lanes(const rlx_prim *steps)
     return rlx_int_literal(steps, &n) && n % LANES == 0;
 }
 
-/* Axes of the run, the innermost one first; where all of them together go on from one multiple of the lanes to the
- * next, those in front of them need not be known to belong to it. */
+/* Axes of the run, the innermost one first; where all of them together go on from one multiple of
+ * the lanes to the next, those in front of them need not be known to belong to it. */
 static void find_run(sums *s, const rlx_buffer_load *load)
 {
     int last = innermost(s, true, -1), at = -1;
@@ -364,7 +373,8 @@ static tile tile_of(const sums *s, int i, const char *name, int64_t most)
 
 /* ---- loads of several axes as one index of a view ------------------------------------------- */
 
-/* Where a load has the axes of the run as its indices, each as long as its dimension; -1: nowhere. */
+/* Where a load has the axes of the run as its indices, each as long as its dimension; -1: nowhere.
+ */
 static int run_at(const sums *s, const rlx_buffer_load *l)
 {
     const rlx_buffer *b = rlx_as_buffer(l->buffer);

@@ -1,15 +1,18 @@
 /*- fuse_multiply_add: a product that a block sums up is not rounded on its own.
  *
  *     vi, vj, vk = T.axis.remap("SSR", [i, j, k])
- *     C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]    ->    C[vi, vj] = T.fma(A[vi, vk], B[vk, vj], C[vi, vj])
+ *     C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+ *         ->   C[vi, vj] = T.fma(A[vi, vk], B[vk, vj], C[vi, vj])
  *
- * The products of blocks with a reduction axis, of float32 and float64, in either order of the sum. Lowerings of
- * operators write T.fma themselves, and what they do not write so is meant: a block with the attribute
- * relax.partial_sums is left as it is. After this pass nothing makes one rounding of two, or two of one.
+ * The products of blocks with a reduction axis, of float32 and float64, in either order of the sum.
+ * Lowerings of operators write T.fma themselves, and what they do not write so is meant: a block
+ * with the attribute relax.partial_sums is left as it is. After this pass nothing makes one
+ * rounding of two, or two of one.
  *
- * In a module with the attribute relax.arithmetic = "separate" the pass does nothing, and lowerings write the product
- * and the sum apart. The attribute belongs to the module, so that whoever lowers operators does it alike: legalize_ops,
- * fold_constant, a pass of the host. A T.fma that the program itself has stays.
+ * In a module with the attribute relax.arithmetic = "separate" the pass does nothing, and lowerings
+ * write the product and the sum apart. The attribute belongs to the module, so that whoever lowers
+ * operators does it alike: legalize_ops, fold_constant, a pass of the host. A T.fma that the
+ * program itself has stays.
  *
  * needs: any program. keeps: the rest. */
 #include "transform/transform_int.h"

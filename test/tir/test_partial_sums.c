@@ -1,5 +1,5 @@
-/* Blocks with the attribute relax.partial_sums: random ones against sums that are made as the
- * attribute says, one element after the other. The evaluator, kernels of every set of instructions
+/* test_partial_sums.c: random blocks with the attribute relax.partial_sums against sums that are
+ * made as it says, one element after the other. The evaluator, kernels of every set of instructions
  * and schedules must agree on them to the bit (kernel_case.h). */
 #include <setjmp.h>
 #include <stdarg.h>
