@@ -88,8 +88,8 @@ static bool fits(const tiling *t, int loop, const rlx_prim *size)
     return rlx_prove_compare(t->ctx, NULL, RLX_NODE_LE, extent_of(t, loop), size) == RLX_TRUE;
 }
 
-/* Is an index surely in range, by the loops of the nest alone? */
-static bool index_in_range(const tiling *t, const rlx_prim *index, const rlx_prim *size)
+/* Is the index surely in range? */
+static bool index_fits(const tiling *t, const rlx_prim *index, const rlx_prim *size)
 {
     rlx_plan_view room;
     const rlx_tir_affine *a = rlx_plan_affine(t->ctx, &everywhere, t->plan, index, &room);
@@ -97,7 +97,7 @@ static bool index_in_range(const tiling *t, const rlx_prim *index, const rlx_pri
         return false;
     const rlx_prim *least = rlx_fold_cast(t->ctx, RELAX_INT64, a->base), *greatest = least;
     for (size_t i = 0; i < t->plan->count; i++) {
-        const rlx_prim *last = rlx_fold_sub(t->ctx, t->plan->loops[i].extent, number(t, 1));
+        const rlx_prim *last = rlx_fold_sub(t->ctx, extent_of(t, (int)i), number(t, 1));
         int64_t c = 0;
         if (a->coeff[i] && !rlx_int_literal(a->coeff[i], &c))
             return false;
@@ -107,6 +107,16 @@ static bool index_in_range(const tiling *t, const rlx_prim *index, const rlx_pri
     }
     return rlx_prove_compare(t->ctx, NULL, RLX_NODE_GE, least, number(t, 0)) == RLX_TRUE &&
            rlx_prove_compare(t->ctx, NULL, RLX_NODE_LT, greatest, size) == RLX_TRUE;
+}
+
+/* Dimensions behind merged ones have other numbers in a view: a failure would name the wrong one. */
+static bool rest_fits(const tiling *t, const rlx_plan_access *a, size_t from)
+{
+    const rlx_buffer *b = rlx_as_buffer(a->buffer);
+    for (size_t d = from; d < a->num_indices; d++)
+        if (!index_fits(t, a->indices[d], rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[d])))
+            return false;
+    return true;
 }
 
 /* The dimension in which an access has these loops one after the other as its indices, each as long as its dimension
@@ -121,11 +131,7 @@ static int merged_at(const tiling *t, const rlx_plan_access *a, const digits *d)
             all = a->indices[p + i] == t->plan->loops[d->at[i]].var &&
                   (size == extent_of(t, d->at[i]) || (i == 0 && fits(t, d->at[0], size)));
         }
-        /* a failure names the dimension, and those behind have other numbers in the view */
-        for (size_t i = (size_t)(p + d->count); i < a->num_indices && all && d->count > 1; i++)
-            all = index_in_range(t, a->indices[i],
-                                 rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[i]));
-        if (all)
+        if (all && (d->count == 1 || rest_fits(t, a, (size_t)(p + d->count))))
             return p;
     }
     return -1;

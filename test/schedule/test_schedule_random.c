@@ -391,9 +391,11 @@ static const rlx_prim *any_guard(gen *g, const rlx_prim *lane, int64_t lanes)
     }
 }
 
-/*- for p, d.., l:  P[p, d.., l] = X[..] or if_then_else(.. < .., X[..], 0)
- * The indices of X are sums of the loops, of the lane p * W + l + c, or of its two digits. Its sizes fit, or fit
- * nearly. */
+/*-
+ *     for p, d.., l:    P[p, d.., l] = X[..] or if_then_else(.. < .., X[..], 0)
+ *
+ * The indices of X are sums of the loops, of the lane p * W + l + c, or of its two digits. Its sizes
+ * fit, or fit nearly. */
 static bool panels(gen *g)
 {
     rlx_tir *t = &g->t;
