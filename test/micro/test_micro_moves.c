@@ -185,7 +185,7 @@ static void try_pack(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
 
 static void for_all_pairs(void (*try)(enum rlx_kernel_elem, enum rlx_kernel_elem, int))
 {
-    int rounds = getenv("RELAX_LONG") ? 3000 : 200;
+    int rounds = rounds_of(200);
     const rlx_micro_set *set = rlx_micro_find("baseline");
     for (int to = 0; to < RLX_ELEM_COUNT; to++)
         for (int from = 0; from < RLX_ELEM_COUNT; from++)

@@ -262,7 +262,7 @@ static const enum rlx_kernel_elem elems[] = { RLX_ELEM_F32, RLX_ELEM_F64, RLX_EL
 /* All boxes of one element type and mood read the same numbers. */
 static void test_contract(void **state)
 {
-    int rounds = getenv("RELAX_LONG") ? 400 : 25;
+    int rounds = rounds_of(25);
     for (int e = 0; e < 6; e++)
         for (int exact = 0; exact < 2 && (e < 2 || !exact); exact++)
             for (int mood = 0; mood < (e < 2 ? MOODS : 1); mood++) {
@@ -278,7 +278,7 @@ static void test_contract(void **state)
 
 static void test_reduce(void **state)
 {
-    int rounds = getenv("RELAX_LONG") ? 300 : 15;
+    int rounds = rounds_of(15);
     for (int e = 0; e < 6; e++)
         for (int op = 0; op < RLX_KERNEL_REDUCE_COUNT; op++)
             for (int mood = 0; mood < (e < 2 ? MOODS : 1); mood++) {
