@@ -27,8 +27,11 @@ typedef struct value_row {
 static const value_row rows[RLX_K_COUNT] = {
 #define VALUE1(name, R, T, expr) [RLX_K_##name] = { #R, #T, #expr, NULL, NULL },
 #define VALUE2(name, R, T, expr) [RLX_K_##name] = { #R, #T, #expr, NULL, NULL },
-#define WIDE1(name, R, T, expr) [RLX_K_##name] = { #R, #T, #expr, NULL, NULL },
 #define WIDE2(name, R, T, expr) [RLX_K_##name] = { #R, #T, #expr, NULL, NULL },
+#define WIDE1(name, R, T, expr) [RLX_K_##name] = { #R, #T, #expr, NULL, NULL },
+#define LANES1(name, R, T, expr) [RLX_K_##name] = { #R, #T, #expr, NULL, NULL },
+#define LANES2(name, R, T, expr) [RLX_K_##name] = { #R, #T, #expr, NULL, NULL },
+#define TURN1(name, R, T, expr, near) [RLX_K_##name] = { #R, #T, #expr, NULL, NULL },
 #define RISKY(name, T, fails, why, expr) [RLX_K_##name] = { #T, #T, #expr, #fails, TROUBLE_##why },
 #define SELECT(name, T) [RLX_K_##name] = { #T, NULL, "a ? b : c", NULL, NULL },
 #define COPY(name, bytes, expr) [RLX_K_##name] = { NULL, NULL, #expr, NULL, NULL },

@@ -1,5 +1,4 @@
-/* generic.c: copies and panels in plain C, for every machine. */
-/* built for speed */
+/* generic.c: copies and panels, for every machine. */
 #include <string.h>
 
 #include "base/base.h"
@@ -41,16 +40,28 @@ RLX_ALWAYS_INLINE void transpose_square(uint32_t *d, int64_t d_step, const uint3
             for (int64_t k = 0; k < steps; k++)                                                \
                 d[k * d_step + l] = s[l * s_step + k];                                         \
     }                                                                                          \
+    /* Lines that are a page apart fall on each other in the cache: each is written once. */   \
+    static void transpose_far_##name(T *d, int64_t d_step, const T *s, int64_t s_step,         \
+                                     int64_t lanes, int64_t steps)                             \
+    {                                                                                          \
+        T tile[SIDE_##name * SIDE_##name];                                                     \
+        transpose_block_##name(tile, SIDE_##name, s, s_step, lanes, steps);                    \
+        for (int64_t k = 0; k < steps; k++)                                                    \
+            for (int64_t l = 0; l < lanes; l++)                                                \
+                d[k * d_step + l] = tile[k * SIDE_##name + l];                                 \
+    }                                                                                          \
     static void transpose_##name(T *d, int64_t d_step, const T *s, int64_t s_step,             \
                                  int64_t lanes, int64_t steps)                                 \
     {                                                                                          \
-        enum { SIDE = 64 / sizeof(T) };                                                        \
-        for (int64_t l = 0; l < lanes; l += SIDE)                                              \
-            for (int64_t k = 0; k < steps; k += SIDE)                                          \
-                transpose_block_##name(d + k * d_step + l, d_step, s + l * s_step + k, s_step, \
-                                       rlx_micro_less(lanes - l, SIDE),                        \
-                                       rlx_micro_less(steps - k, SIDE));                       \
+        bool far = d_step % (512 / (int64_t)sizeof(T)) == 0;                                   \
+        for (int64_t k = 0; k < steps; k += SIDE_##name)                                       \
+            for (int64_t l = 0; l < lanes; l += SIDE_##name)                                   \
+                (far ? transpose_far_##name : transpose_block_##name)(                         \
+                    d + k * d_step + l, d_step, s + l * s_step + k, s_step,                    \
+                    rlx_micro_less(lanes - l, SIDE_##name),                                    \
+                    rlx_micro_less(steps - k, SIDE_##name));                                   \
     }
+enum { SIDE_1 = 64, SIDE_2 = 32, SIDE_4 = 16, SIDE_8 = 8 };
 TRANSPOSE(1, uint8_t)
 TRANSPOSE(2, uint16_t)
 TRANSPOSE(4, uint32_t)
@@ -95,16 +106,16 @@ RLX_ALWAYS_INLINE void copy_run(void *to, const void *from, size_t bytes)
                 for (int64_t l = 0; l < run; l++)                                             \
                     d[l] = s[l * stride];                                                     \
     }
-#define WIDER_BLOCK(name, D, S, expr)                                                         \
+#define WIDER_BLOCK(name, D, S)                                                               \
     static void block_##name(D *d, int64_t w, const S *s, int64_t run, int64_t stride,        \
                              int64_t steps, int64_t step)                                     \
     {                                                                                         \
         for (int64_t k = 0; k < steps; k++, s += step, d += w)                                \
-            RLX_INDEPENDENT for (int64_t l = 0; l < run; l++)                                 \
-            {                                                                                 \
-                S v = s[l * stride];                                                          \
-                d[l] = expr;                                                                  \
-            }                                                                                 \
+            if (stride == 1)                                                                  \
+                rlx_micro_widen_##name(d, s, run);                                            \
+            else                                                                              \
+                for (int64_t l = 0; l < run; l++)                                             \
+                    rlx_micro_widen_##name(d + l, s + l * stride, 1);                         \
     }
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
@@ -152,16 +163,16 @@ static void straighten(rlx_micro_box *b)
                 for (int64_t l = 0; l < n[3]; l++)                                            \
                     d[l * to[3]] = s[l * from[3]];                                            \
     }
-#define WIDER_PLANE(name, D, S, expr)                                                         \
+#define WIDER_PLANE(name, D, S)                                                               \
     static void plane_##name(D *d, const S *s, const rlx_micro_box *b)                        \
     {                                                                                         \
         const int64_t *n = b->extent, *to = b->dst_stride, *from = b->src_stride;             \
         for (int64_t k = 0; k < n[2]; k++, d += to[2], s += from[2])                          \
-            RLX_INDEPENDENT for (int64_t l = 0; l < n[3]; l++)                                \
-            {                                                                                 \
-                S v = s[l * from[3]];                                                         \
-                d[l * to[3]] = expr;                                                          \
-            }                                                                                 \
+            if (to[3] == 1 && from[3] == 1)                                                   \
+                rlx_micro_widen_##name(d, s, n[3]);                                           \
+            else                                                                              \
+                for (int64_t l = 0; l < n[3]; l++)                                            \
+                    rlx_micro_widen_##name(d + l * to[3], s + l * from[3], 1);                \
     }
 #define COPY(name, D, S)                                                                      \
     static void copy_##name(const rlx_micro_box *box)                                         \
@@ -210,20 +221,19 @@ static void straighten(rlx_micro_box *b)
 #define SAME(name, T)                                           \
     SAME_BLOCK(name, T) SAME_PLANE(name, T) COPY(name, T, T)    \
     PACK(name, T, T)
-#define WIDER(name, D, S, expr)                                                \
-    WIDER_BLOCK(name, D, S, expr) WIDER_PLANE(name, D, S, expr) COPY(name, D, S) \
-    PACK(name, D, S)
+#define WIDER(name, D, S) \
+    WIDER_BLOCK(name, D, S) WIDER_PLANE(name, D, S) COPY(name, D, S) PACK(name, D, S)
 SAME(1, uint8_t)
 SAME(2, uint16_t)
 SAME(4, uint32_t)
 SAME(8, uint64_t)
 #define NARROW(name, elem, text, code, bits, C, function, greatest, npy) \
-    WIDER(elem, float, C, rlx_##function##_to_float(v))
+    WIDER(elem, float, C)
 #include "base/dtype.def"
-WIDER(I8, int32_t, int8_t, v)
-WIDER(U8, int32_t, uint8_t, v)
-WIDER(I16, int32_t, int16_t, v)
-WIDER(U16, int32_t, uint16_t, v)
+WIDER(I8, int32_t, int8_t)
+WIDER(U8, int32_t, uint8_t)
+WIDER(I16, int32_t, int16_t)
+WIDER(U16, int32_t, uint16_t)
 
 /* What rlx_kernel_copies says: elements keep their bits, narrow floats may become float32, small integers int32. */
 #define SMALL(table)                                      \

@@ -26,4 +26,13 @@ RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; 
 extern rlx_micro_copy_fn *const rlx_micro_copies[RLX_ELEM_COUNT][RLX_ELEM_COUNT];
 extern rlx_micro_pack_fn *const rlx_micro_packs[RLX_ELEM_COUNT][RLX_ELEM_COUNT];
 
+/* Contiguous elements: widen.c. */
+#define NARROW(name, elem, text, code, bits, C, ...) \
+    void rlx_micro_widen_##elem(float *d, const C *s, int64_t n);
+#include "base/dtype.def"
+void rlx_micro_widen_I8(int32_t *d, const int8_t *s, int64_t n);
+void rlx_micro_widen_U8(int32_t *d, const uint8_t *s, int64_t n);
+void rlx_micro_widen_I16(int32_t *d, const int16_t *s, int64_t n);
+void rlx_micro_widen_U16(int32_t *d, const uint16_t *s, int64_t n);
+
 #endif

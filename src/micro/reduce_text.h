@@ -74,31 +74,36 @@ SET static void NAME(reduce_runs)(const rlx_micro_sum *r)
 ROWS(2, one)
 #endif
 
-/* One column whose elements are contiguous: several results side by side, joined at the end. */
+/* What becomes one element is contiguous: several results side by side, joined at the end. */
 #if ANY_ORDER
-SET static void NAME(reduce_along)(const rlx_micro_sum *r)
+SET static T NAME(reduce_run)(T x, const T *a, int64_t n)
 {
     enum { SIDE = 4 };
-    for (int64_t i = 0; i < r->rows; i++) {
-        T *acc = (T *)r->acc + i * r->acc_i, x = *acc, y;
-        const T *a = (const T *)r->a + i * r->a_i;
-        int64_t k = 0;
-        if (r->depth >= SIDE * LANES) {
-            VEC s[SIDE];
-            RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = OF(X, fill)(x);
-            for (; k + SIDE * LANES <= r->depth; k += SIDE * LANES)
-                RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] =
-                    JOIN(s[m], OF(X, load)(a + k + m * LANES));
-            s[0] = JOIN(s[0], s[1]);
-            s[2] = JOIN(s[2], s[3]);
-            s[0] = JOIN(s[0], s[2]);
-            for (int l = 0; l < LANES; l++)
-                y = s[0][l], x = JOIN_ONE(x, y);
+    VEC s[SIDE];
+    int64_t k = SIDE * LANES;
+    RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = OF(X, load)(a + m * LANES);
+    for (; k + SIDE * LANES <= n; k += SIDE * LANES)
+        RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] =
+            JOIN(s[m], OF(X, load)(a + k + m * LANES));
+    s[0] = JOIN(s[0], s[1]);
+    s[2] = JOIN(s[2], s[3]);
+    s[0] = JOIN(s[0], s[2]);
+    T each[LANES];
+    OF(X, store)(each, s[0]);
+    for (int l = 0; l < LANES; l++)
+        x = JOIN_ONE(x, each[l]);
+    for (; k < n; k++)
+        x = JOIN_ONE(x, a[k]);
+    return x;
+}
+
+SET static void NAME(reduce_along)(const rlx_micro_sum *r)
+{
+    for (int64_t i = 0; i < r->rows; i++)
+        for (int64_t j = 0; j < r->columns; j++) {
+            T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j;
+            *acc = NAME(reduce_run)(*acc, (const T *)r->a + i * r->a_i + j * r->a_j, r->depth);
         }
-        for (; k < r->depth; k++)
-            y = a[k], x = JOIN_ONE(x, y);
-        *acc = x;
-    }
 }
 #endif
 
@@ -135,7 +140,7 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
     rlx_micro_sum straight = *sum, *r = &straight;
     rlx_micro_straighten(r, false);
 #if ANY_ORDER
-    if (r->columns == 1 && r->a_k == 1) {
+    if (r->a_k == 1 && (r->a_j != 1 || r->columns == 1) && r->depth >= 4 * LANES) {
         NAME(reduce_along)(r);
         return;
     }

@@ -1,10 +1,13 @@
-/*- lower_attention.c: softmax(query key^T * scale + bias) value.
+/*- lower_attention.c: softmax(query key^T * scale + bias) value, a tile of queries at a time.
  *
- *     scores[b, n, i, j]   one per query and key; -inf where a mask hides the key
- *     top, total           greatest score and sum of exponentials of each query; a query that
- *                          sees nothing gives zeros
- *     out[b, i, n, v]      sum over j of exp(score - top) * value, divided by the total
+ *     for b, n, tile in T.grid(batch, heads, ceil(queries / rows)):       block "queries"
+ *         score[r, j]          one per query of the tile and key that one of them may see; -inf
+ *                              where a mask hides the key from the query
+ *         top[r], total[r]     greatest score and sum of exponentials of each query; a query that
+ *                              sees nothing gives zeros
+ *         out[b, i, n, v]      sum over j of exp(score - top) * value, divided by the total
  *
+ * Masks of one sequence are bounds of j: keys that no query of the tile sees are not read.
  * Layout: (batch, sequence, heads, size). Sequences of attention_var_len lie one after another:
  * a key is seen only from its own sequence, masks count inside it.
  */
@@ -22,6 +25,9 @@ typedef struct attention {
     enum { NO_MASK, TOP_LEFT, BOTTOM_RIGHT } mask;
     int64_t window;                         /* 0: none */
     rlx_dtype wide;
+    /* the tile: batch, head, first query, queries, first key, keys */
+    const rlx_prim *batch, *head, *start, *rows, *first_key, *keys;
+    int64_t most_rows;
     const rlx_buffer *score, *top, *total, *sum;
     /* var_len: of the sequence of each query */
     const rlx_buffer *base_q, *base_k, *end_k, *end_q;
@@ -70,20 +76,75 @@ static const rlx_prim *wide_load(attention *a, const rlx_lowering_tensor *x, rlx
     return rlx_tir_cast(&a->b.t, a->wide, rlx_tir_load(&a->b.t, x->buffer, at));
 }
 
+/* Rows of a tile: many, so that keys are packed for all of them, and their scores stay in the cache. */
+static int64_t rows_of_tile(const attention *a)
+{
+    enum { FEW = 32, MANY = 128, SCORES = 32768 };
+    int64_t keys, rows = 64;
+    if (rlx_int_literal(size(&a->k, 1), &keys))
+        rows = keys > SCORES / FEW ? FEW : keys < SCORES / MANY ? MANY : SCORES / keys;
+    return rows;
+}
+
+/* First key and number of keys that some query of the tile may see. */
+static void bound_keys(attention *a)
+{
+    rlx_tir *t = &a->b.t;
+    const rlx_prim *zero = rlx_tir_int(t, 0), *all = size(&a->k, 1), *from = zero, *to = all,
+                   *shift = zero;
+    if (a->mask == BOTTOM_RIGHT && !a->var_len)
+        shift = rlx_tir_sub(t, all, size(&a->q, 1));
+    const rlx_prim *last = rlx_tir_add(t, a->start, shift); /* key of the first query */
+    if (a->mask && !a->var_len)
+        to = rlx_tir_min(t, all, rlx_tir_add(t, last, a->rows));
+    if (a->window && !a->var_len)
+        from = rlx_tir_max(t, zero, rlx_tir_sub(t, last, rlx_tir_int(t, a->window - 1)));
+    a->first_key = from;
+    a->keys = from == zero && to == all ? all : rlx_tir_max(t, zero, rlx_tir_sub(t, to, from));
+}
+
+static void open_tile(attention *a)
+{
+    rlx_tir *t = &a->b.t;
+    const rlx_prim *queries = size(&a->q, 1), *most = rlx_tir_int(t, a->most_rows), *tiles;
+    int64_t n;
+    tiles = rlx_tir_floor_div(t, rlx_tir_add(t, queries, rlx_tir_int(t, a->most_rows - 1)), most);
+    rlx_tir_begin_block(t, "queries");
+    a->batch = rlx_tir_spatial(t, "b", size(&a->q, 0));
+    a->head = rlx_tir_spatial(t, "n", size(&a->q, 2));
+    a->start = rlx_tir_mul(t, rlx_tir_spatial(t, "tile", tiles), most);
+    a->rows = rlx_int_literal(queries, &n) && n % a->most_rows == 0
+                  ? most
+                  : rlx_tir_min(t, most, rlx_tir_sub(t, queries, a->start));
+    bound_keys(a);
+    a->score = rlx_tir_alloc(t, "score", a->wide, RLX_TIR_LIST(most, size(&a->k, 1)));
+    a->top = rlx_tir_alloc(t, "top", a->wide, RLX_TIR_LIST(most));
+    a->total = rlx_tir_alloc(t, "total", a->wide, RLX_TIR_LIST(most));
+    a->sum = rlx_tir_alloc(t, "sum", a->wide, RLX_TIR_LIST(most, size(&a->v, 3)));
+}
+
+static const rlx_prim *query(attention *a, const rlx_prim *row)
+{
+    return rlx_tir_add(&a->b.t, a->start, row);
+}
+
+static const rlx_prim *key(attention *a, const rlx_prim *j)
+{
+    return rlx_tir_add(&a->b.t, a->first_key, j);
+}
+
 static void score_block(attention *a)
 {
     rlx_tir *t = &a->b.t;
     rlx_tir_begin_block(t, "scores");
-    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)),
-                   *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
-    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)),
-                   *j = rlx_tir_spatial(t, "j", size(&a->k, 1));
+    const rlx_prim *r = rlx_tir_spatial(t, "r", a->rows), *j = rlx_tir_spatial(t, "j", a->keys);
     const rlx_prim *h = rlx_tir_reduce(t, "h", size(&a->q, 3));
-    rlx_tir_init(t, a->score, RLX_TIR_LIST(b, n, i, j), rlx_tir_number(t, a->wide, 0));
-    const rlx_prim *q = wide_load(a, &a->q, RLX_TIR_LIST(b, i, n, h)),
-                   *k = wide_load(a, &a->k, RLX_TIR_LIST(b, j, shared_head(a, n, &a->k), h)),
-                   *sum = rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j));
-    rlx_tir_store(t, a->score, RLX_TIR_LIST(b, n, i, j), rlx_tir_multiply_add(t, sum, q, k));
+    rlx_tir_init(t, a->score, RLX_TIR_LIST(r, j), rlx_tir_number(t, a->wide, 0));
+    const rlx_prim *q = wide_load(a, &a->q, RLX_TIR_LIST(a->batch, query(a, r), a->head, h)),
+                   *k = wide_load(a, &a->k, RLX_TIR_LIST(a->batch, key(a, j),
+                                                         shared_head(a, a->head, &a->k), h)),
+                   *sum = rlx_tir_load(t, a->score, RLX_TIR_LIST(r, j));
+    rlx_tir_store(t, a->score, RLX_TIR_LIST(r, j), rlx_tir_multiply_add(t, sum, q, k));
     rlx_tir_end_block(t);
 }
 
@@ -91,40 +152,51 @@ static void mask_block(attention *a)
 {
     rlx_tir *t = &a->b.t;
     rlx_tir_begin_block(t, "masked");
-    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)),
-                   *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
-    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)),
-                   *j = rlx_tir_spatial(t, "j", size(&a->k, 1));
-    rlx_lowering_list index = { .at = { b, n, i, j }, .n = 4 }, sizes = {
-        .at = { size(&a->q, 0), size(&a->q, 2), size(&a->q, 1), size(&a->k, 1) }, .n = 4
-    };
-    const rlx_prim *v = rlx_tir_mul(t, rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j)),
-                                    a->scale),
-                   *ok = visible(a, i, j);
+    const rlx_prim *r = rlx_tir_spatial(t, "r", a->rows), *j = rlx_tir_spatial(t, "j", a->keys);
+    rlx_lowering_list index = { .at = { a->batch, a->head, query(a, r), key(a, j) }, .n = 4 },
+                      sizes = { .at = { size(&a->q, 0), size(&a->q, 2), size(&a->q, 1),
+                                        size(&a->k, 1) },
+                                .n = 4 };
+    const rlx_prim *v =
+                       rlx_tir_mul(t, rlx_tir_load(t, a->score, RLX_TIR_LIST(r, j)), a->scale),
+                   *ok = visible(a, query(a, r), key(a, j));
     if (a->has_bias)
         v = rlx_tir_add(
             t, v, rlx_tir_cast(t, a->wide, rlx_lowering_load(&a->b, &a->bias, &index, &sizes)));
     if (ok)
         v = rlx_tir_select(t, ok, v, rlx_tir_infinity(t, a->wide, true));
-    rlx_tir_store(t, a->score, RLX_TIR_LIST(b, n, i, j), v);
+    rlx_tir_store(t, a->score, RLX_TIR_LIST(r, j), v);
     rlx_tir_end_block(t);
 }
 
-/* target[b, n, i] = all scores of the query folded; of exponentials, which replace the scores */
+/* target[r] = all scores of the query folded; of exponentials, which replace the scores */
 static void fold_block(attention *a, const char *name, const rlx_buffer *target, bool greatest)
 {
     rlx_tir *t = &a->b.t;
     rlx_tir_begin_block(t, name);
-    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)),
-                   *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
-    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)),
-                   *j = rlx_tir_reduce(t, "j", size(&a->k, 1));
-    rlx_tir_init(t, target, RLX_TIR_LIST(b, n, i),
+    const rlx_prim *r = rlx_tir_spatial(t, "r", a->rows), *j = rlx_tir_reduce(t, "j", a->keys);
+    if (!greatest)
+        rlx_lowering_partial_sums(&a->b, a->wide);
+    rlx_tir_init(t, target, RLX_TIR_LIST(r),
                  greatest ? rlx_tir_infinity(t, a->wide, true) : rlx_tir_number(t, a->wide, 0));
-    const rlx_prim *old = rlx_tir_load(t, target, RLX_TIR_LIST(b, n, i)),
-                   *x = rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j));
-    rlx_tir_store(t, target, RLX_TIR_LIST(b, n, i),
+    const rlx_prim *old = rlx_tir_load(t, target, RLX_TIR_LIST(r)),
+                   *x = rlx_tir_load(t, a->score, RLX_TIR_LIST(r, j));
+    rlx_tir_store(t, target, RLX_TIR_LIST(r),
                   greatest ? rlx_tir_max(t, old, x) : rlx_tir_add(t, old, x));
+    rlx_tir_end_block(t);
+}
+
+/* What is taken off the scores: nothing of a query that sees nothing. */
+static void shift_block(attention *a)
+{
+    rlx_tir *t = &a->b.t;
+    rlx_tir_begin_block(t, "shift");
+    const rlx_prim *r = rlx_tir_spatial(t, "r", a->rows);
+    const rlx_prim *top = rlx_tir_load(t, a->top, RLX_TIR_LIST(r)),
+                   *none = rlx_tir_infinity(t, a->wide, true);
+    rlx_tir_store(
+        t, a->top, RLX_TIR_LIST(r),
+        rlx_tir_select(t, rlx_tir_eq(t, top, none), rlx_tir_number(t, a->wide, 0), top));
     rlx_tir_end_block(t);
 }
 
@@ -132,15 +204,10 @@ static void raise_block(attention *a)
 {
     rlx_tir *t = &a->b.t;
     rlx_tir_begin_block(t, "exp");
-    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)),
-                   *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
-    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)),
-                   *j = rlx_tir_spatial(t, "j", size(&a->k, 1));
-    const rlx_prim *top = rlx_tir_load(t, a->top, RLX_TIR_LIST(b, n, i)),
-                   *none = rlx_tir_infinity(t, a->wide, true);
-    top = rlx_tir_select(t, rlx_tir_eq(t, top, none), rlx_tir_number(t, a->wide, 0), top);
-    const rlx_prim *x = rlx_tir_sub(t, rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j)), top);
-    rlx_tir_store(t, a->score, RLX_TIR_LIST(b, n, i, j), rlx_tir_call1(t, "exp", x));
+    const rlx_prim *r = rlx_tir_spatial(t, "r", a->rows), *j = rlx_tir_spatial(t, "j", a->keys);
+    const rlx_prim *x = rlx_tir_sub(t, rlx_tir_load(t, a->score, RLX_TIR_LIST(r, j)),
+                                    rlx_tir_load(t, a->top, RLX_TIR_LIST(r)));
+    rlx_tir_store(t, a->score, RLX_TIR_LIST(r, j), rlx_tir_call1(t, "exp", x));
     rlx_tir_end_block(t);
 }
 
@@ -148,30 +215,28 @@ static void product_block(attention *a)
 {
     rlx_tir *t = &a->b.t;
     rlx_tir_begin_block(t, "products");
-    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)),
-                   *i = rlx_tir_spatial(t, "i", size(&a->q, 1));
-    const rlx_prim *n = rlx_tir_spatial(t, "n", size(&a->q, 2)),
-                   *j = rlx_tir_reduce(t, "j", size(&a->k, 1));
+    const rlx_prim *r = rlx_tir_spatial(t, "r", a->rows), *j = rlx_tir_reduce(t, "j", a->keys);
     const rlx_prim *v = rlx_tir_spatial(t, "v", size(&a->v, 3));
-    rlx_tir_init(t, a->sum, RLX_TIR_LIST(b, i, n, v), rlx_tir_number(t, a->wide, 0));
-    const rlx_prim *p = rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j));
-    const rlx_prim *x = wide_load(a, &a->v, RLX_TIR_LIST(b, j, shared_head(a, n, &a->v), v)),
-                   *sum = rlx_tir_load(t, a->sum, RLX_TIR_LIST(b, i, n, v));
-    rlx_tir_store(t, a->sum, RLX_TIR_LIST(b, i, n, v), rlx_tir_multiply_add(t, sum, p, x));
+    rlx_tir_init(t, a->sum, RLX_TIR_LIST(r, v), rlx_tir_number(t, a->wide, 0));
+    const rlx_prim *p = rlx_tir_load(t, a->score, RLX_TIR_LIST(r, j));
+    const rlx_prim *x = wide_load(a, &a->v, RLX_TIR_LIST(a->batch, key(a, j),
+                                                         shared_head(a, a->head, &a->v), v)),
+                   *sum = rlx_tir_load(t, a->sum, RLX_TIR_LIST(r, v));
+    rlx_tir_store(t, a->sum, RLX_TIR_LIST(r, v), rlx_tir_multiply_add(t, sum, p, x));
     rlx_tir_end_block(t);
 }
 
 static void divide_block(attention *a)
 {
     rlx_tir *t = &a->b.t;
-    rlx_lowering_list index;
-    rlx_lowering_open(&a->b, a->b.l->name.data, &a->out.shape.sizes, &index);
-    const rlx_prim *total =
-        rlx_tir_load(t, a->total, RLX_TIR_LIST(index.at[0], index.at[2], index.at[1]));
-    const rlx_prim *zero = rlx_tir_number(t, a->wide, 0),
-                   *v = rlx_tir_div(t, rlx_tir_load(t, a->sum, rlx_lowering_items(&index)), total);
-    rlx_tir_store(t, a->out.buffer, rlx_lowering_items(&index),
-                  rlx_tir_select(t, rlx_tir_eq(t, total, zero), zero, v));
+    rlx_tir_begin_block(t, a->b.l->name.data);
+    const rlx_prim *r = rlx_tir_spatial(t, "r", a->rows),
+                   *v = rlx_tir_spatial(t, "v", size(&a->v, 3));
+    const rlx_prim *total = rlx_tir_load(t, a->total, RLX_TIR_LIST(r)),
+                   *zero = rlx_tir_number(t, a->wide, 0),
+                   *x = rlx_tir_div(t, rlx_tir_load(t, a->sum, RLX_TIR_LIST(r, v)), total);
+    rlx_tir_store(t, a->out.buffer, RLX_TIR_LIST(a->batch, query(a, r), a->head, v),
+                  rlx_tir_select(t, rlx_tir_eq(t, total, zero), zero, x));
     rlx_tir_end_block(t);
 }
 
@@ -309,20 +374,18 @@ const rlx_prim_func *rlx_lower_attention(rlx_lower_request *l)
     rlx_tir *t = &a.b.t;
     if (!read_arguments(&a, l))
         return rlx_lowering_end(&a.b);
-    const rlx_prim *batch = size(&a.q, 0), *heads = size(&a.q, 2), *queries = size(&a.q, 1);
-    a.score =
-        rlx_tir_alloc(t, "score", a.wide, RLX_TIR_LIST(batch, heads, queries, size(&a.k, 1)));
-    a.top = rlx_tir_alloc(t, "top", a.wide, RLX_TIR_LIST(batch, heads, queries));
-    a.total = rlx_tir_alloc(t, "total", a.wide, RLX_TIR_LIST(batch, heads, queries));
-    a.sum = rlx_tir_alloc(t, "sum", a.wide, rlx_lowering_items(&a.out.shape.sizes));
+    a.most_rows = rows_of_tile(&a);
     if (a.var_len)
         sequence_block(&a);
+    open_tile(&a);
     score_block(&a);
     mask_block(&a);
     fold_block(&a, "top", a.top, true);
+    shift_block(&a);
     raise_block(&a);
     fold_block(&a, "total", a.total, false);
     product_block(&a);
     divide_block(&a);
+    rlx_tir_end_block(t);
     return rlx_lowering_end(&a.b);
 }

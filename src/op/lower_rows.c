@@ -12,7 +12,7 @@
 /* built for size */
 #include "op/lower_int.h"
 
-enum { TILE = 4096 };   /* elements of a tile, about */
+enum { TILE = 16384 };   /* elements of a tile, about */
 
 /* The axis whose rows go into tiles: the last one in front of axes that are all reduced. SIZE_MAX: there is none. */
 static size_t tiled_axis(const rlx_lowering_rows *r)
@@ -32,8 +32,16 @@ static const rlx_prim *rows_of_tile(rlx_lowering_rows *r)
     rlx_tir *t = &r->b->t;
     const rlx_prim *width = rlx_lowering_product(r->b, &r->sizes, r->marked),
                    *one = rlx_tir_int(t, 1);
-    return rlx_tir_max(
+    const rlx_prim *rows = rlx_tir_max(
         t, rlx_tir_floor_div(t, rlx_tir_int(t, TILE), rlx_tir_max(t, width, one)), one);
+    int64_t n, most;
+    if (!rlx_int_literal(r->sizes.at[r->tiled], &n) || !rlx_int_literal(rows, &most))
+        return rows;
+    /* fewer where all tiles are then alike */
+    for (int64_t k = most; k > most / 2; k--)
+        if (n % k == 0)
+            return rlx_tir_int(t, k);
+    return rows;
 }
 
 /* Which axes are loops around everything: without `tiled`, which is cut. */

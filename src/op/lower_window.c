@@ -7,7 +7,7 @@
  *                             spread[c, y * stride + k * dilation] * weight[o, c, k]
  *
  * A part is one batch, and of that one group of a convolution, one channel where channels are
- * pooled and lie apart. All indices are in canonical order (batch, channel, spatial axes);
+ * pooled and lie apart; small groups are spread together. All indices are in canonical order (batch, channel, spatial axes);
  * layouts say where they stand. The loops run as the result lies in memory, its last axis
  * innermost. Without padding data is read directly. Narrow floats sum in float32.
  */
@@ -16,6 +16,7 @@
 
 #define MAX_AXES 5
 #define MAX_SPATIAL 3
+#define SMALL_GROUP 2048 /* elements */
 
 typedef struct side {
     rlx_lowering_tensor t;
@@ -29,6 +30,7 @@ typedef struct window {
     size_t n;                               /* spatial axes */
     side x, w, out;
     bool transposed, is_max, direct;        /* direct: data without padding */
+    bool together;                          /* the spread form holds all groups of a batch */
     int64_t groups, stride[MAX_SPATIAL], dilation[MAX_SPATIAL], before[MAX_SPATIAL],
         after[MAX_SPATIAL];
     const rlx_prim *reach[MAX_SPATIAL];     /* of the window, minus 1: (k - 1) * dilation */
@@ -273,7 +275,7 @@ static void spread_guarded(window *w, const rlx_prim *const *size)
 static void spread_part(window *w)
 {
     spread_axis axes[MAX_SPATIAL];
-    const rlx_prim *size[MAX_AXES] = { NULL, w->inputs };
+    const rlx_prim *size[MAX_AXES] = { NULL, w->together ? w->x.size[1] : w->inputs };
     bool box = measure_spread(w, axes);
     order_spread(w);
     for (size_t i = 0; i < w->n; i++)
@@ -295,7 +297,7 @@ static const rlx_prim *element(window *w, const rlx_prim *batch, const rlx_prim 
                                const rlx_prim *const *k)
 {
     rlx_tir *t = &w->b.t;
-    const rlx_prim *index[MAX_AXES] = { batch, w->direct ? channel : in_part };
+    const rlx_prim *index[MAX_AXES] = { batch, w->direct || w->together ? channel : in_part };
     for (size_t i = 0; i < w->n; i++) {
         const rlx_prim *step = times(w, k[i], w->dilation[i]);
         index[2 + i] = w->transposed ? minus(w, plus(w, y[i], w->reach[i]), step)
@@ -315,7 +317,7 @@ static void open_parts(window *w)
     rlx_tir *t = &w->b.t;
     rlx_tir_begin_block(t, "parts");
     w->batch = rlx_tir_spatial(t, "i0", w->out.size[0]);
-    if (w->groups > 1)
+    if (w->groups > 1 && !w->together)
         w->group = rlx_tir_spatial(t, "g", number(w, w->groups));
 }
 
@@ -489,6 +491,18 @@ static bool begin_conv(window *w, rlx_lower_request *l)
     return true;
 }
 
+/* Borders cost more than the data of a small group. */
+static bool group_is_small(const window *w)
+{
+    int64_t count, size;
+    if (!rlx_int_literal(w->inputs, &count))
+        return false;
+    for (size_t i = 0; i < w->n; i++)
+        if (!rlx_int_literal(w->x.size[2 + i], &size) || !rlx_mul_i64(count, size, &count))
+            return false;
+    return count <= SMALL_GROUP;
+}
+
 const rlx_prim_func *rlx_lower_conv(rlx_lower_request *l)
 {
     window w = { .n = 0 };
@@ -507,11 +521,18 @@ const rlx_prim_func *rlx_lower_conv(rlx_lower_request *l)
     w.outputs = w.w.size[0];
     if (w.groups > 1 && !w.transposed)
         w.outputs = rlx_tir_floor_div(t, w.outputs, number(&w, w.groups));
+    w.together = !w.direct && w.groups > 1 && group_is_small(&w);
     if (parts)
         open_parts(&w);
     if (!w.direct)
         spread_part(&w);
+    if (w.together) {
+        rlx_tir_begin_block(t, "groups");
+        w.group = rlx_tir_spatial(t, "g", number(&w, w.groups));
+    }
     accumulate(&w, l->name.data, channels, rlx_tir_number(t, w.wide, 0), convolve, NULL);
+    if (w.together)
+        rlx_tir_end_block(t);
     if (parts)
         rlx_tir_end_block(t);
     return rlx_lowering_end(&w.b);

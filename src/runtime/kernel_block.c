@@ -5,6 +5,7 @@
 /* Work is done in pieces, so that a long instruction can be stopped: multiply-adds, elements. */
 #define PIECE ((int64_t)1 << 20)
 #define COPY_PIECE ((int64_t)1 << 16)
+#define MOST_STRIDE ((int64_t)1 << 40)
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
@@ -39,6 +40,14 @@ static bool any_empty(const int64_t *extents, int n)
     for (int i = 0; i < n; i++)
         empty |= extents[i] <= 0;
     return empty;
+}
+
+/* A stride along which there is one element may be anything: no pointer is to move by it. */
+static void drop_unused(const int64_t *extents, int64_t *strides, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (extents[i] == 1 && (strides[i] > MOST_STRIDE || strides[i] < -MOST_STRIDE))
+            strides[i] = 0;
 }
 
 /* Elements of a box, or INT64_MAX if they cannot be counted. */
@@ -112,36 +121,43 @@ static bool run_copy(rlx_kernel_run *r, const int64_t *x)
     memcpy(box.extent, extent, sizeof box.extent);
     memcpy(box.dst_stride, to, sizeof box.dst_stride);
     memcpy(box.src_stride, from, sizeof box.src_stride);
+    drop_unused(extent, box.dst_stride, 4);
+    drop_unused(extent, box.src_stride, 4);
     return copy_in_pieces(r, r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])], &box,
                           r->k->buffers[x[0]].bytes, r->k->buffers[x[2]].bytes);
 }
 
-/* Takes whole digits out of where the lanes begin, so that start is below width; *off moves along. */
+/* Takes whole digits out of where the lanes begin, and the low one where they have one high digit;
+ * *off moves along. */
 static bool normalize_start(rlx_micro_pack *p, int64_t *off)
 {
     int64_t whole = p->start / p->width - (p->start % p->width < 0), way;
     p->start -= whole * p->width;
-    return !RLX_MUL_OVERFLOWS(whole, p->lane_stride[0], &way) &&
-           !RLX_ADD_OVERFLOWS(*off, way, off);
+    if (RLX_MUL_OVERFLOWS(whole, p->lane_stride[0], &way) || RLX_ADD_OVERFLOWS(*off, way, off))
+        return false;
+    if (p->width - p->start < p->lanes)
+        return true;
+    if (RLX_MUL_OVERFLOWS(p->start, p->lane_stride[1], &way) || RLX_ADD_OVERFLOWS(*off, way, off))
+        return false;
+    p->start = 0;
+    p->width = p->lanes;
+    return true;
 }
 
 /* What a pack reads, as a box of high digit, low digit and depth: where lanes of two high digits
  * are read, the low one may be any. */
-static bool pack_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const rlx_micro_pack *p)
+static bool pack_in_range(rlx_kernel_run *r, int64_t b, int64_t off, rlx_micro_pack *p)
 {
-    int64_t end, low = p->start, from = off, extents[5], strides[5];
+    int64_t end, extents[5], strides[5];
     if (RLX_ADD_OVERFLOWS(p->start, p->lanes - 1, &end))
         return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
     extents[0] = end / p->width + 1;
-    extents[1] = extents[0] > 1 ? p->width : p->lanes;
+    extents[1] = p->width;
     memcpy(extents + 2, p->depth, sizeof p->depth);
     memcpy(strides, p->lane_stride, sizeof p->lane_stride);
     memcpy(strides + 2, p->depth_stride, sizeof p->depth_stride);
-    if (extents[0] > 1)
-        low = 0;
-    if (RLX_MUL_OVERFLOWS(low, strides[1], &low) || RLX_ADD_OVERFLOWS(from, low, &from))
-        return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
-    return box_in_range(r, b, from, strides, extents, 5);
+    drop_unused(p->depth, p->depth_stride, 3);
+    return box_in_range(r, b, off, strides, extents, 5);
 }
 
 /* One panel after the other, each in pieces of its depth. */
@@ -189,7 +205,7 @@ static bool run_pack(rlx_kernel_run *r, const int64_t *x)
         p.lanes = p.start = off = 0, p.width = 1;
     if (!p.width)
         return rlx_kernel_troubled(r, RLX_TROUBLE_DIVISION);
-    if (p.width < 0 || p.lanes > INT64_MAX - p.panel || !normalize_start(&p, &off))
+    if (p.width < 0 || p.lanes > INT64_MAX - p.panel || (p.lanes && !normalize_start(&p, &off)))
         return rlx_kernel_out_of_buffer(r, (uint32_t)x[3], off);
     int64_t lanes = p.lanes ? (p.lanes + p.panel - 1) / p.panel * p.panel : p.panel,
             whole[2] = { volume(p.depth, 3), lanes }, strides[2] = { lanes, 1 };
@@ -246,9 +262,15 @@ static void clear(const rlx_micro_sum *s, size_t bytes)
 }
 
 /* What; buffer, offset and strides of acc, a and (contract) b; extents. */
-static bool run_sum(rlx_kernel_run *r, const int64_t *x, bool contract)
+static bool run_sum(rlx_kernel_run *r, const int64_t *operands, bool contract)
 {
-    const int64_t *acc = x + 1, *a = x + 5, *b = x + 10, *extents = contract ? x + 15 : x + 10;
+    int64_t x[RLX_KERNEL_BLOCK_OPERANDS], *acc = x + 1, *a = x + 5, *b = x + 10,
+            *extents = contract ? x + 15 : x + 10;
+    memcpy(x, operands, (contract ? 18 : 13) * sizeof *x);
+    drop_unused(extents, acc + 2, 2);
+    drop_unused(extents, a + 2, 3);
+    if (contract)
+        drop_unused(extents, b + 2, 3);
     const int64_t still[3] = { acc[2], acc[3], 0 };
     if (any_empty(extents, 3))
         return true;

@@ -66,34 +66,65 @@
         memmove(dp, ap, n * (bytes));                                                       \
         return RLX_TROUBLE_NONE;                                                            \
     }
-/* LANES elements at a time, the last ones in a copy: no second loop for single elements, which
+/* LANES elements at a time, the last ones in copies: no second loop for single elements, which
  * would be as long again. Vectors of fewer lanes are a short loop in the loop for that reason. */
 #define LANES ((size_t)16)
-#define WIDE1(name, R, T, expr)                                                             \
-    RLX_CLONES_512                                                                          \
+#define ALL_LANES RLX_ROLLED RLX_INDEPENDENT for (size_t i = 0; i < LANES; i++)
+#define LANES1(name, R, T, expr)                                                            \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
     {                                                                                       \
-        T last[LANES] = { 0 };                                                              \
-        R *d = dp;                                                                          \
+        T last_a[LANES] = { 0 };                                                            \
+        R last[LANES], *d = dp;                                                             \
         const T *p = ap;                                                                    \
         size_t left = n % LANES, whole = n - left;                                          \
-        for (size_t at = 0;; at += LANES, p += LANES, d += LANES) {                         \
+        for (size_t at = 0; at < n; at += LANES, p += LANES, d += LANES) {                  \
             if (at == whole) {                                                              \
-                if (!left)                                                                  \
-                    return RLX_TROUBLE_NONE;                                                \
-                p = memcpy(last, p, left * sizeof(T));                                      \
-                d = (R *)last;                                                              \
-            } else if (at > whole) {                                                        \
-                memcpy((R *)dp + whole, last, left * sizeof(R));                            \
-                return RLX_TROUBLE_NONE;                                                    \
+                p = memcpy(last_a, p, left * sizeof(T));                                    \
+                d = last;                                                                   \
             }                                                                               \
-            RLX_ROLLED RLX_INDEPENDENT for (size_t i = 0; i < LANES; i++) {                 \
+            ALL_LANES                                                                       \
+            {                                                                               \
                 T a = p[i];                                                                 \
                 d[i] = (R)(expr);                                                           \
             }                                                                               \
         }                                                                                   \
-    }                                                                                       \
-    _Static_assert(sizeof(R) == sizeof(T), "results stand where the last arguments stood");
+        memcpy((R *)dp + whole, last, left * sizeof(R));                                    \
+        return RLX_TROUBLE_NONE;                                                            \
+    }
+#define LANES2(name, R, T, expr)                                                            \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        T last_a[LANES] = { 0 }, last_b[LANES] = { 0 };                                     \
+        R last[LANES], *d = dp;                                                             \
+        const T *p = ap, *q = bp;                                                           \
+        size_t left = n % LANES, whole = n - left;                                          \
+        for (size_t at = 0; at < n; at += LANES, p += LANES, q += LANES, d += LANES) {      \
+            if (at == whole) {                                                              \
+                p = memcpy(last_a, p, left * sizeof(T));                                    \
+                q = memcpy(last_b, q, left * sizeof(T));                                    \
+                d = last;                                                                   \
+            }                                                                               \
+            ALL_LANES                                                                       \
+            {                                                                               \
+                T a = p[i], b = q[i];                                                       \
+                d[i] = (R)(expr);                                                           \
+            }                                                                               \
+        }                                                                                   \
+        memcpy((R *)dp + whole, last, left * sizeof(R));                                    \
+        return RLX_TROUBLE_NONE;                                                            \
+    }
+#define WIDE1(name, R, T, expr) RLX_CLONES_512 LANES1(name, R, T, expr)
+#define TURN1(name, R, T, expr, near)                                                       \
+    LANES1(name##_far, R, T, expr)                                                          \
+    WIDE1(name##_near, R, T, near)                                                          \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        const T *p = ap;                                                                    \
+        int far = 0;                                                                        \
+        for (size_t i = 0; i < n; i++)                                                      \
+            far |= fabsf(p[i]) >= 0x1p17f;                                                  \
+        return (far ? v_##name##_far : v_##name##_near)(dp, ap, bp, cp, n);                 \
+    }
 #define WIDE2(name, R, T, expr) RLX_CLONES VALUE2(name, R, T, expr)
 #define LDEXP(name, T, expr)                                                                \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \

@@ -118,13 +118,13 @@ static bool is_lane_of(const tiling *t, int loop, const rlx_plan_access *mine,
            coefficient(mine, loop) && !coefficient(other, loop);
 }
 
-/* The innermost lane of a side: for columns the one in which C is contiguous. */
+/* The innermost lane of a side, of several or a single one: for columns the one in which C is contiguous. */
 static int find_lane(const tiling *t, const rlx_plan_access *mine, const rlx_plan_access *other,
-                     bool contiguous)
+                     bool contiguous, bool single)
 {
     int found = -1;
     for (int i = 0; i < (int)t->plan->count; i++)
-        if (is_lane_of(t, i, mine, other) && !rlx_is_int_value(extent_of(t, i), 1) &&
+        if (is_lane_of(t, i, mine, other) && rlx_is_int_value(extent_of(t, i), 1) == single &&
             (!contiguous || rlx_is_int_value(coefficient(t->acc, i), 1)))
             found = i;
     return found;
@@ -149,14 +149,16 @@ static bool choose_sides(tiling *t)
 {
     const rlx_plan_access *all = t->plan->accesses.data, *a = &all[t->plan->fused.a],
                           *b = &all[t->plan->fused.b];
-    int column = find_lane(t, b, a, true);
+    int column = find_lane(t, b, a, true, false);
     if (column < 0) {
         const rlx_plan_access *other = a;
         a = b;
         b = other;
-        column = find_lane(t, b, a, true);
+        column = find_lane(t, b, a, true, false);
     }
-    int row = find_lane(t, a, b, false);
+    int row = find_lane(t, a, b, false, false);
+    if (row < 0 && rlx_panel_param(t->params, rlx_as_buffer(b->buffer)) >= 0)
+        row = find_lane(t, a, b, false, true); /* a row alone is worth it if B comes in panels */
     t->row.access = a;
     t->column.access = b;
     if (column < 0 || row < 0)
@@ -198,6 +200,7 @@ static bool rows_collide(const tiling *t)
     int64_t elements, depth;
     size_t bytes = rlx_dtype_bytes(rlx_as_buffer(t->row.access->buffer)->dtype);
     return rlx_int_literal(stride, &elements) && elements > 0 &&
+           !rlx_is_int_value(t->row.lanes.extent, 1) &&
            (size_t)elements * bytes % 2048 == 0 &&
            (!rlx_int_literal(t->depth.extent, &depth) || depth >= 128);
 }
@@ -561,7 +564,9 @@ static const rlx_stmt *tiles(tiling *t)
     if (t->column.packed) {
         if (!t->column.panel)
             t->column.panel = new_panel(t, &t->column, "columns", &d, COLUMN_TILE, COLUMN_PANEL);
-        columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, COLUMN_TILE);
+        /* Panels that are there need no tiles where all rows are one. */
+        if (t->column.param < 0 || !is_at_most(t->row.lanes.extent, ROW_TILE))
+            columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, COLUMN_TILE);
     }
     t->column.first = mul(t, columns.loop.var, number(t, COLUMN_TILE / COLUMN_PANEL));
     const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
@@ -617,6 +622,8 @@ static bool choose_packing(tiling *t, bool *few)
     t->column.param = small ? -1 : packable_param(t, &t->column);
     *few = *few && t->column.param < 0;
     small |= is_at_most(t->depth.extent, SHALLOW);
+    if (t->column.param < 0 && rlx_is_int_value(t->row.lanes.extent, 1))
+        return false;
     if (*few && (small || is_at_most(t->row.lanes.extent, FEW_ROWS))) {
         t->row.packed = t->row.param >= 0;
         /* in place; what is gained is one loop for several */
@@ -725,7 +732,8 @@ static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *init, const rlx_f
     if (!find_views(t))
         return NULL;
     bool by_rows = few && t->column.packed && t->row.lanes.extent->kind != RLX_NODE_INT_IMM,
-         apart = by_rows || rlx_as_prim_var(tile_depth(t).loop.var) || !init || !is_start(t, init);
+         apart = by_rows || rlx_as_prim_var(tile_depth(t).loop.var) || !init || !is_start(t, init) ||
+                rlx_is_int_value(t->row.lanes.extent, 1);
     t->start = apart ? NULL : start_value(&init->node);
     const rlx_stmt *body = declare_views(t, tiles(t));
     body = by_rows ? choose_by_rows(t, nest, body) : body;
@@ -759,21 +767,30 @@ static const rlx_for_stmt *without_single_steps(rlx_context *ctx, const rlx_for_
     return !once ? nest : body ? rlx_as_for_stmt(body) : NULL;
 }
 
-const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_panel_params *params,
-                                         const rlx_for_stmt *init, const rlx_for_stmt *nest)
+/* The nest itself if it is no contraction, or as good as it stands; NULL: out of memory. */
+static const rlx_stmt *schedule_nest(rlx_context *ctx, const rlx_panel_params *params,
+                                     const rlx_for_stmt *init, const rlx_for_stmt *nest)
 {
     rlx_nest_plan plan;
     tiling t = { .ctx = ctx, .params = params, .plan = &plan, .place = nest->place };
-    const rlx_for_stmt *start = init ? without_single_steps(ctx, init) : NULL,
-                       *loops = without_single_steps(ctx, nest);
     const rlx_stmt *out = &nest->node;
-    if (!loops)
-        return ctx->diags.out_of_memory ? NULL : out;
-    if (rlx_plan_nest(ctx, &everywhere, loops, &plan) && plan.form == RLX_PLAN_FUSED &&
-        plan.fused.contract) {
-        out = schedule(&t, start ? start : init, loops);
-        out = out == &loops->node ? &nest->node : out;
-    }
+    if (rlx_plan_nest(ctx, &everywhere, nest, &plan) && plan.form == RLX_PLAN_FUSED &&
+        plan.fused.contract)
+        out = schedule(&t, init, nest);
     rlx_nest_plan_free(ctx, &plan);
     return ctx->diags.out_of_memory ? NULL : out;
+}
+
+const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_panel_params *params,
+                                         const rlx_for_stmt *init, const rlx_for_stmt *nest)
+{
+    const rlx_for_stmt *start = init ? without_single_steps(ctx, init) : NULL,
+                       *loops = without_single_steps(ctx, nest);
+    const rlx_stmt *out = loops ? schedule_nest(ctx, params, start ? start : init, loops) : NULL;
+    if (ctx->diags.out_of_memory)
+        return NULL;
+    if (out && out != &loops->node)
+        return out;
+    /* a row alone may be a loop that runs once */
+    return loops != nest ? schedule_nest(ctx, params, init, nest) : &nest->node;
 }

@@ -18,11 +18,12 @@ import numpy as np
 from cli_test import LONG, NATIVE, Suite, seeds
 from numpy_compare import close, difference, plain, same_bits, to_library
 from numpy_programs import Program
-from relax_run import NARROW, Arguments, Failed, Module
+from relax_run import NARROW, Arguments, Failed, Module, instruction_sets
 
 np.seterr(all="ignore")
 warnings.simplefilter("ignore")
 s = Suite()
+SETS = instruction_sets()
 PASSES = ("normalize", "canonicalize_bindings", "fold_constant", "dead_code_elimination", "legalize_ops", "to_non_dataflow")
 AS_C, BY_TOOL = (6, 50) if NATIVE else (40, 100) if LONG else (60, 50)  # one program of so many
 
@@ -139,6 +140,7 @@ def check(seed):
         executable = case.build(f"at level {level}", module, ks, level=level)
     if executable:
         case.mixed("at level 2", executable)
+    case.build(f"with {SETS[seed % len(SETS)]}", module, range(4), instruction_set=SETS[seed % len(SETS)])
     name = PASSES[seed % len(PASSES)]
     after = case.work(name, lambda: Module(module.after(name)))
     if after:

@@ -17,11 +17,12 @@ import numpy as np
 from cli_test import LONG, NATIVE, Suite, seeds
 from numpy_compare import close, difference, plain, same_bits, to_library
 from numpy_kernels import K, Kernel
-from relax_run import Arguments, Failed, Module
+from relax_run import Arguments, Failed, Module, instruction_sets
 
 np.seterr(all="ignore")
 warnings.simplefilter("ignore")
 s = Suite()
+SETS = instruction_sets()
 GROUP = 20              # kernels of one module
 AS_C = 2 if NATIVE else 4 if LONG else 8    # one module of so many
 HEAD = "@I.ir_module\nclass M:\n"
@@ -92,6 +93,8 @@ def check(first):
     group.run("as printed", printed)
     for level in (0, 1, 2):
         group.run(f"at level {level}", lambda m: m.compile(level))
+    for name in SETS:
+        group.run(f"with {name}", lambda m: m.compile(1, instruction_set=name))
     if first // GROUP % AS_C == 1:
         group.run("as C", lambda m: m.compile(first // GROUP // AS_C % 3, "c", os.environ.get("CC", "cc")))
     for seed in filter(group.bad.get, group.bad):

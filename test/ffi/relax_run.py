@@ -66,7 +66,7 @@ class Module:
             self.fail()
         return take_bytes(lib.relax_node_print(self.ctx, lib.relax_module_as_node(made), None))
 
-    def compile(self, level=1, target="interp", compiler=None, arithmetic=None, cpu=None):
+    def compile(self, level=1, target="interp", compiler=None, instruction_set=None, arithmetic=None, cpu=None):
         options = lib.new("relax_compile_options")
         lib.relax_compile_options_init(options, ctypes.sizeof(options))
         options.opt_level, options.target = level, target.encode()
@@ -80,14 +80,16 @@ class Module:
         handle = lib.relax_module_compile(self.ctx, self.handle, options)
         if not handle:
             self.fail()
-        return Executable(handle)
+        return Executable(handle, instruction_set)
 
 
 class Executable:
-    def __init__(self, handle):
+    def __init__(self, handle, instruction_set=None):
         self.handle, out, error = handle, lib.out("relax_vm"), lib.out("relax_error")
-        self.vm = None
-        if lib.relax_vm_create(handle, None, out.ref, error.ref) != lib.RELAX_OK:
+        self.vm, options = None, lib.new("relax_vm_options")
+        lib.relax_vm_options_init(options, ctypes.sizeof(options))
+        options.instruction_set = instruction_set.encode() if instruction_set else None
+        if lib.relax_vm_create(handle, options, out.ref, error.ref) != lib.RELAX_OK:
             raise failure(error.value)
         self.vm = out.value
         self.native, self.compilers = lib.relax_executable_num_native_kernels(handle), lib.relax_executable_compiler_processes(handle)
@@ -106,6 +108,19 @@ class Executable:
         flatten(result, found)
         lib.relax_value_release(result)
         return found
+
+
+def instruction_sets():
+    """Those that this machine has."""
+    module, found = Module("@T.prim_func\ndef f(A: T.Buffer((1,), \"float32\")):\n    A[0] = T.float32(0)\n"), []
+    for name in ("baseline", "avx2", "avx512", "neon"):
+        try:
+            module.compile(instruction_set=name)
+            found.append(name)
+        except Failed as e:
+            if "instruction set" not in str(e):
+                raise
+    return found
 
 
 def failure(error):

@@ -95,9 +95,32 @@ def casts(n):
     return MODULE + function([*lines, "z0 = R.exp(y0)", *(f"z{i} = R.add(z{i - 1}, y{i})" for i in range(1, n)), f"return z{n - 1}"], 'x: R.Tensor("float32", ndim=1)')
 
 
+def product(k):
+    """A product of matrices that is put into tiles."""
+    return ("    for i, j, k in T.grid(200, 300, 600):", f"        C[{k}, i, j] = C[{k}, i, j] + A[i, k] * B[k, j]")
+
+
+def products(n):
+    """Products of matrices, one after the other in one function."""
+    return MODULE + prim([line[4:] for k in range(n) for line in product(k)],
+                         f'A: T.Buffer((200, 600), "float32"), B: T.Buffer((600, 300), "float32"), C: T.Buffer(({n}, 200, 300), "float32")')
+
+
+def product_functions(n):
+    params = 'A: T.Buffer((200, 600), "float32"), B: T.Buffer((600, 300), "float32"), C: T.Buffer((1, 200, 300), "float32")'
+    return MODULE + "".join(prim([line[4:] for line in product(0)], params, f"f{k}") for k in range(n))
+
+
+def products_in_a_loop(n):
+    """The same inside of one loop."""
+    return MODULE + prim(["for x in range(2):", *(line for k in range(n) for line in product(k))],
+                         f'A: T.Buffer((200, 600), "float32"), B: T.Buffer((600, 300), "float32"), C: T.Buffer(({n}, 200, 300), "float32")')
+
+
 INTERPRETED = ("build", "-o", "/dev/null", "--target", "interp")
 TEXTS = {
     overwritten: ("check",), renamed_fields: ("check",), unpacked: ("check",), scopes: ("print",), read_buffers: ("check",),
     equal_functions: ("print", "--pass", "legalize_ops"), stores: ("build", "-o", "/dev/null"), devices: ("print",), long_index: ("build", "-o", "/dev/null"),
     growing_by_the_same: INTERPRETED, growing_by_a_number: INTERPRETED, growing_by_others: INTERPRETED, fibonacci: INTERPRETED, casts: INTERPRETED,
+    products: ("print", "--pass", "schedule_tir"), products_in_a_loop: ("print", "--pass", "schedule_tir"), product_functions: ("print", "--pass", "schedule_tir"),
 }

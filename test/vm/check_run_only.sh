@@ -41,5 +41,31 @@ head -c 1000 "$work/net.rlx" > "$work/short.rlx"
 refuses "truncated file" LD "$work/run_only" "$work/short.rlx" "$work/in.raw" 63 64 "$work/out.raw"
 refuses "no file" LD "$work/run_only" "$work/absent.rlx" "$work/in.raw" 63 64 "$work/out.raw"
 
+# How much code that is, linked as a host does: the rest, micro as all machines have it, and each instruction set
+# (doc/ARCHITECTURE.md, Size).
+code_of() { # member of the archive, or none for what is linked
+    size -A $1 | awk -v member="$2" '/:$/ || /ex / { inside = index($1, member) == 1 } $1 ~ /^\.text/ && inside { sum += $2 } END { print sum + 0 }'
+}
+at_most() { # what, bytes, limit
+    attempt "$1: $2 bytes of code, at most $3" [ "$2" -le "$3" ]
+}
+if [ "${RELAX_VARIANT:-release}" = release ]; then
+    echo "{ global: relax_*; local: *; };" > "$work/exports"
+    attempt "link all of it" $cc -shared -o "$work/all.so" -Wl,--whole-archive "$archive" -Wl,--no-whole-archive -Wl,--gc-sections \
+        -Wl,--version-script="$work/exports" -lm -lpthread -ldl
+    micro=$(code_of "$archive" micro.o)
+    for part in generic sum; do
+        micro=$((micro + $(code_of "$archive" "$part.o")))
+    done
+    at_most "micro for all machines" "$micro" 45000
+    for set in baseline avx2 avx512 neon; do
+        bytes=$(code_of "$archive" "set_$set.o") limit=60000
+        [ "$set" != avx512 ] || limit=72000
+        at_most "instruction set $set" "$bytes" "$limit"
+        micro=$((micro + bytes))
+    done
+    at_most "the run side without micro" $(($(code_of "$work/all.so" "") - micro)) 230000
+fi
+
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

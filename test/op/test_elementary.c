@@ -1,0 +1,305 @@
+/* test_elementary.c: the elementary functions of float32. Their errors against float64 of libm,
+ * special values, and the same bits from a strip, from single elements, the evaluator and
+ * generated C. In the long run all 2^32 arguments of those of one argument, in two threads; the
+ * greatest error of each is printed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "base/base.h"
+#include "format/kernel_math.h"
+#include "kernel_c.h"
+#include "runtime/kernel_int.h"
+#include "tir/tir.h"
+
+static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
+static double rsqrt(double x) { return 1 / sqrt(x); }
+
+/* bound: of the error in ulp. parity: 1: f(-x) = f(x), -1: f(-x) = -f(x), else 0. */
+typedef struct row {
+    const char *name;
+    unsigned op;
+    double bound;
+    int parity;
+    float (*got)(float);
+    double (*want)(double);
+} row;
+#define ROW(name, bound, parity) \
+    { #name, RLX_K_##name##_F32, bound, parity, rlx_##name##_f32, name },
+static const row rows[] = {
+    ROW(exp, 1, 0)       ROW(exp2, 1.4, 0)    ROW(exp10, 1.3, 0)    ROW(sigmoid, 1.8, 0)
+    ROW(log, 0.9, 0)     ROW(log2, 0.51, 0)   ROW(log10, 0.51, 0)   ROW(log1p, 0.51, 0)
+    ROW(sin, 1.7, -1)    ROW(cos, 1.7, 1)     ROW(tan, 0.51, -1)    ROW(asin, 0.51, -1)
+    ROW(acos, 0.51, 0)   ROW(atan, 0.51, -1)  ROW(sinh, 0.51, -1)   ROW(cosh, 0.51, 1)
+    ROW(tanh, 1.9, -1)   ROW(asinh, 0.51, -1) ROW(acosh, 0.51, 0)   ROW(atanh, 0.51, -1)
+    ROW(erf, 1.9, -1)    ROW(rsqrt, 1.6, 0)
+};
+
+typedef struct row2 {
+    const char *name;
+    unsigned op;
+    double bound;
+    float (*got)(float, float);
+    double (*want)(double, double);
+} row2;
+#define ROW2(name, bound) { #name, RLX_K_##name##_F32, bound, rlx_##name##_f32, name },
+static const row2 rows2[] = { ROW2(pow, 0.51) ROW2(atan2, 0.51) ROW2(hypot, 0.51) };
+
+static const float special[] = {
+    0, 0x1p-149f, 0x1.8p-148f, 0x1.fffffcp-127f, 0x1p-126f, 0x1p-24f, 0x1p-12f, 0.25f, 0.5f, 0.55f,
+    0.99999994f, 1, 1.0000001f, 1.125f, 2, 3, 10, 16777215, 16777216, 87.5f, 88.72284f, 88.72283f,
+    88.8f, 103.97f, 103.98f, 104, 126, 128, 149, 150, 131071.99f, 131072, 0x1p51f, 0x1p77f,
+    0x1p103f, 0x1.fffffep127f, INFINITY, NAN, 3.1415927f, 1.5707964f,
+};
+
+/* The error of `got` in units of the last place of the exact `want`, as if float32 went on above
+ * its greatest number; huge where only one is NaN or where the signs of zeros differ. */
+static double error_of(float got, double want)
+{
+    float nearest = (float)want;
+    double a = fabs(want), d;
+    uint64_t unit;
+    if (got != got || want != want)
+        return (got != got) == (want != want) ? 0 : 1e9;
+    if (signbit(got) != signbit(nearest))
+        return 1e8;
+    if (got == nearest && (got == 0 || got - got != 0))
+        return 0;
+    if (got - got != 0 || a >= 0x1p128)
+        return (got - got != 0) != (nearest - nearest != 0) ? 1e7 : 0;
+    a = a < 0x1p-126 ? 0x1p-126 : a;
+    memcpy(&unit, &a, 8); /* 2^(e - 23) of a = 2^e m */
+    unit = (unit & 0x7ff0000000000000u) - ((uint64_t)23 << 52);
+    memcpy(&d, &unit, 8);
+    return fabs((double)got - want) / d;
+}
+
+static bool is_same(float a, float b)
+{
+    return rlx_float_bits(a) == rlx_float_bits(b) || (a != a && b != b);
+}
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+enum { STRIP = 4096 };
+typedef struct errors { double worst; float at, at2; } errors;
+
+static void note(errors *e, double error, float x, float y)
+{
+    if (!(error <= e->worst))
+        *e = (errors){ error, x, y };
+}
+
+/* n <= STRIP arguments, all at once as the interpreter computes them. */
+static void measure(const row *r, const float *x, size_t n, errors *e)
+{
+    float y[STRIP];
+    rlx_value_fns[r->op](y, x, NULL, NULL, n);
+    for (size_t i = 0; i < n; i++)
+        note(e, error_of(y[i], r->want((double)x[i])), x[i], 0);
+}
+
+/* All exponents, of each some mantissas; step is odd. */
+static void measure_some(const row *r, uint32_t step, errors *e)
+{
+    float x[STRIP];
+    size_t n = 0;
+    for (uint64_t u = 0; u <= UINT32_MAX; u += step) {
+        x[n++] = rlx_bits_float((uint32_t)u);
+        if (n == STRIP) {
+            measure(r, x, n, e);
+            n = 0;
+        }
+    }
+    measure(r, x, n, e);
+    for (n = 0; n < 2 * RLX_COUNT(special); n++)
+        x[n] = n & 1 ? -special[n / 2] : special[n / 2];
+    measure(r, x, n, e);
+}
+
+/* Every argument; negative ones by the sign where there is a parity. */
+static void measure_all(const row *r, errors *e)
+{
+    static const uint32_t sign = 0x80000000u;
+    float x[STRIP], minus[STRIP], y[STRIP], z[STRIP];
+    for (uint64_t u = 0; u <= (r->parity ? sign - 1 : UINT32_MAX); u += STRIP) {
+        for (uint32_t i = 0; i < STRIP; i++) {
+            x[i] = rlx_bits_float((uint32_t)u + i);
+            minus[i] = rlx_bits_float(((uint32_t)u + i) ^ sign);
+        }
+        measure(r, x, STRIP, e);
+        if (!r->parity)
+            continue;
+        rlx_value_fns[r->op](y, x, NULL, NULL, STRIP);
+        rlx_value_fns[r->op](z, minus, NULL, NULL, STRIP);
+        for (size_t i = 0; i < STRIP; i++)
+            note(e, is_same(z[i], r->parity < 0 ? -y[i] : y[i]) ? 0 : 1e6, minus[i], 0);
+    }
+}
+
+typedef struct half { size_t first; bool is_long; errors found[RLX_COUNT(rows)]; } half;
+
+static void *measure_half(void *p)
+{
+    half *h = p;
+    for (size_t i = h->first; i < RLX_COUNT(rows); i += 2) {
+        measure_some(&rows[i], h->is_long ? 65537 : 30011, &h->found[i]);
+        if (h->is_long)
+            measure_all(&rows[i], &h->found[i]);
+    }
+    return NULL;
+}
+
+static void one_argument(void **state)
+{
+    bool is_long = getenv("RELAX_LONG") != NULL;
+    static half halves[2];
+    pthread_t other;
+    for (size_t i = 0; i < 2; i++)
+        halves[i] = (half){ .first = i, .is_long = is_long };
+    assert_int_equal(pthread_create(&other, NULL, measure_half, &halves[1]), 0);
+    measure_half(&halves[0]);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    bool good = true;
+    for (size_t i = 0; i < RLX_COUNT(rows); i++) {
+        const errors *e = &halves[i & 1].found[i];
+        bool fits = e->worst <= rows[i].bound;
+        if (is_long || !fits)
+            print_message("%-8s %.4f ulp at %a, bound %g\n", rows[i].name, e->worst,
+                          (double)e->at, rows[i].bound);
+        good &= fits;
+    }
+    assert_true(good);
+}
+
+static uint64_t state_of_random = 0x9e3779b97f4a7c15u;
+static uint64_t next_random(void)
+{
+    state_of_random ^= state_of_random << 13;
+    state_of_random ^= state_of_random >> 7;
+    return state_of_random ^= state_of_random << 17;
+}
+
+/* Any bits; or of moderate size, where powers are finite; or a special value. */
+static float any_float(void)
+{
+    uint64_t r = next_random();
+    float v = rlx_bits_float((uint32_t)(r >> 32));
+    switch (r & 7) {
+    case 0: return v;
+    case 1: return special[(r >> 4) % RLX_COUNT(special)] * (r & 8 ? 1 : -1);
+    case 2: return (float)((int)(r >> 8 & 63) - 32);
+    default: return (float)((double)(int64_t)r * 0x1p-63 * (r & 16 ? 100 : 2));
+    }
+}
+
+static void two_arguments(void **state)
+{
+    enum { N = 256 };
+    float x[N], y[N], z[N];
+    size_t rounds = getenv("RELAX_LONG") ? 200000 : 2000;
+    for (size_t k = 0; k < RLX_COUNT(rows2); k++) {
+        errors e = { 0 };
+        for (size_t j = 0; j < rounds; j++) {
+            for (size_t i = 0; i < N; i++)
+                x[i] = any_float(), y[i] = any_float();
+            rlx_value_fns[rows2[k].op](z, x, y, NULL, N);
+            for (size_t i = 0; i < N; i++)
+                note(&e, error_of(z[i], rows2[k].want((double)x[i], (double)y[i])), x[i], y[i]);
+        }
+        if (rounds > 2000 || e.worst > rows2[k].bound)
+            print_message("%-8s %.4f ulp at %a, %a\n", rows2[k].name, e.worst, (double)e.at,
+                          (double)e.at2);
+        assert_true(e.worst <= rows2[k].bound);
+    }
+}
+
+/* ---- one text ------------------------------------------------------------------------------- */
+
+/* A strip of any length, in place too, gives what single elements give. */
+static void strips_and_single_elements(void **state)
+{
+    float x[300], y[300], z[301];
+    for (size_t n = 0; n <= 300; n = n < 40 ? n + 1 : n + 37) {
+        for (size_t i = 0; i < n; i++)
+            x[i] = any_float(), y[i] = any_float();
+        for (size_t k = 0; k < RLX_COUNT(rows); k++) {
+            memcpy(z, x, sizeof x);
+            z[n] = 42;
+            rlx_value_fns[rows[k].op](z, z, NULL, NULL, n);
+            for (size_t i = 0; i < n; i++)
+                if (!is_same(z[i], rows[k].got(x[i])))
+                    fail_msg("%s(%a) is %a in a strip of %zu", rows[k].name, (double)x[i],
+                             (double)z[i], n);
+            assert_true(z[n] == 42);
+        }
+        for (size_t k = 0; k < RLX_COUNT(rows2); k++) {
+            memcpy(z, x, sizeof x);
+            rlx_value_fns[rows2[k].op](z, z, y, NULL, n);
+            for (size_t i = 0; i < n; i++)
+                if (!is_same(z[i], rows2[k].got(x[i], y[i])))
+                    fail_msg("%s(%a, %a) is %a in a strip of %zu", rows2[k].name, (double)x[i],
+                             (double)y[i], (double)z[i], n);
+        }
+    }
+}
+
+enum { COUNT = 3000 };
+
+/* O[i] = f(A[i]) or f(A[i], B[i]): evaluator, bytecode and C. */
+static void run_everywhere(const char *name, bool is_two)
+{
+    rlx_context *ctx = rlx_context_create(NULL, 0);
+    assert_non_null(ctx);
+    rlx_tir b;
+    rlx_tir_begin(&b, ctx, RLX_NO_PLACE);
+    const rlx_prim *n = rlx_tir_int(&b, COUNT);
+    const rlx_buffer *x = rlx_tir_param(&b, "A", RELAX_FLOAT32, RLX_TIR_LIST(n));
+    const rlx_buffer *y = rlx_tir_param(&b, "B", RELAX_FLOAT32, RLX_TIR_LIST(n));
+    rlx_tir_begin_block(&b, "e");
+    const rlx_prim *i = rlx_tir_spatial(&b, "i", n);
+    const rlx_prim *v[] = { rlx_tir_load(&b, x, RLX_TIR_LIST(i)),
+                            rlx_tir_load(&b, y, RLX_TIR_LIST(i)) };
+    const rlx_prim *value = rlx_prim_call_z(ctx, RELAX_FLOAT32, name, v, is_two ? 2 : 1);
+    const rlx_buffer *o = rlx_tir_param(&b, "O", RELAX_FLOAT32, RLX_TIR_LIST(n));
+    rlx_tir_store(&b, o, RLX_TIR_LIST(i), value);
+    rlx_tir_end_block(&b);
+    const rlx_prim_func *f = rlx_tir_end(&b);
+    assert_non_null(f);
+    kc c = { .seed = 1 };
+    float *p = kc_tensor1(&c, RELAX_FLOAT32, COUNT), *q = kc_tensor1(&c, RELAX_FLOAT32, COUNT);
+    kc_tensor1(&c, RELAX_FLOAT32, COUNT);
+    for (size_t k = 0; k < COUNT; k++)
+        p[k] = any_float(), q[k] = any_float();
+    assert_int_equal(kc_run(ctx, f, &c, NULL), RLX_CODE_NONE);
+    kc_free(&c);
+    rlx_context_release(ctx);
+}
+
+static void everywhere(void **state)
+{
+    kc_c_begin(1);
+    for (size_t k = 0; k < RLX_COUNT(rows); k++)
+        run_everywhere(rows[k].name, false);
+    for (size_t k = 0; k < RLX_COUNT(rows2); k++)
+        run_everywhere(rows2[k].name, true);
+    kc_c_end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_argument),
+        cmocka_unit_test(two_arguments),
+        cmocka_unit_test(strips_and_single_elements),
+        cmocka_unit_test(everywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, kc_c_teardown);
+}

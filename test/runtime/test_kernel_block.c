@@ -1,0 +1,399 @@
+/* test_kernel_block.c: instructions that work on blocks of memory, on random operands: sizes,
+ * strides and offsets that fit, and those that do not. What is done is compared with loops over
+ * single elements; what may not be done ends in a fault, and nothing outside of a buffer is touched.
+ * Each set of instructions does the same. RELAX_LONG=1 tries more. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "runtime/kernel_int.h"
+
+enum { MOST_BUFFERS = 3, MOST_ELEMENTS = 3000, MOST_STEPS = 60000 };
+
+typedef struct block {
+    uint64_t seed;
+    unsigned op;
+    int64_t x[RLX_KERNEL_BLOCK_OPERANDS];
+    int num_buffers;
+    rlx_kernel_buffer buffers[MOST_BUFFERS];
+    int64_t count[MOST_BUFFERS];
+    unsigned char *data[MOST_BUFFERS], *want[MOST_BUFFERS];
+    bool fits, plain;       /* every access is in range; no element is written that is read elsewhere */
+} block;
+
+static uint32_t roll(block *b, uint32_t n)
+{
+    b->seed = b->seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(b->seed >> 33) % n;
+}
+
+/* ---- operands --------------------------------------------------------------------------------- */
+
+static const enum rlx_kernel_elem sums[] = { RLX_ELEM_F32, RLX_ELEM_F64, RLX_ELEM_I32,
+                                             RLX_ELEM_I64, RLX_ELEM_U32, RLX_ELEM_U64 };
+
+static void new_buffer(block *b, enum rlx_kernel_elem e)
+{
+    int i = b->num_buffers++;
+    size_t bytes = rlx_kernel_elems[e].bytes;
+    bool real = rlx_kernel_elems[e].klass >= RLX_CLASS_F32;
+    b->buffers[i] = (rlx_kernel_buffer){ .elem = (uint8_t)e, .bytes = (uint8_t)bytes };
+    b->count[i] = 1 + roll(b, roll(b, 3) ? 60 : MOST_ELEMENTS);
+    b->data[i] = malloc((size_t)b->count[i] * bytes);
+    b->want[i] = malloc((size_t)b->count[i] * bytes);
+    for (int64_t k = 0; k < b->count[i]; k++) {
+        unsigned char *at = b->data[i] + (size_t)k * bytes;
+        int64_t v = (int64_t)roll(b, 7) - 3;
+        if (real)
+            rlx_dtype_store_float(rlx_kernel_elems[e].dtype, at, (double)v);
+        else
+            memcpy(at, &v, bytes);
+    }
+    memcpy(b->want[i], b->data[i], (size_t)b->count[i] * bytes);
+}
+
+static int64_t hostile(block *b, int64_t v)
+{
+    static const int64_t odd[] = { 0, -1, 1, 31, 32, 33, 600, -600, INT32_MAX, INT64_MAX, INT64_MIN,
+                                   INT64_MAX / 2, INT64_MIN / 2, (int64_t)1 << 40 };
+    return odd[roll(b, RLX_COUNT(odd))] + (roll(b, 4) ? 0 : v);
+}
+
+/* Extents and strides of a box that is compact but for some gaps; its elements. */
+static void any_box(block *b, int n, int64_t *extents, int64_t *strides)
+{
+    int64_t stride = 1 + (roll(b, 4) == 0);
+    for (int i = n; i-- > 0;) {
+        extents[i] = roll(b, 5) ? 1 + (int64_t)roll(b, 7) : 1 + (int64_t)roll(b, 40);
+        strides[i] = stride;
+        stride *= extents[i] + (roll(b, 5) == 0);
+    }
+}
+
+static int64_t any_stride(block *b) { return roll(b, 3) ? (int64_t)roll(b, 9) - 2 : 0; }
+
+static void make_copy(block *b)
+{
+    enum rlx_kernel_elem from, to;
+    do {
+        from = roll(b, RLX_ELEM_COUNT);
+        to = roll(b, 2) ? from : RLX_ELEM_F32;
+    } while (!rlx_micro_find("baseline")->copy[to][from]);
+    new_buffer(b, to);
+    new_buffer(b, from);
+    bool same = to == from && roll(b, 20) == 0;
+    int64_t *x = b->x;
+    x[2] = !same;
+    x[1] = (int64_t)roll(b, 4), x[3] = (int64_t)roll(b, 30);
+    any_box(b, 4, x + 4, x + 8);
+    for (int i = 0; i < 4; i++)
+        x[12 + i] = roll(b, 3) ? x[8 + i] : any_stride(b);
+    b->plain = !same;
+}
+
+static void make_pack(block *b)
+{
+    enum rlx_kernel_elem from, to;
+    do {
+        from = roll(b, RLX_ELEM_COUNT);
+        to = roll(b, 2) ? from : RLX_ELEM_F32;
+    } while (!rlx_micro_find("baseline")->pack[to][from]);
+    new_buffer(b, to);
+    new_buffer(b, from);
+    const int64_t x[16] = { roll(b, 2) ? 8 : 32, 0, roll(b, 4), 1, roll(b, 30),
+                            (int64_t)roll(b, 70) - 4, (int64_t)roll(b, 40) - 8, 1 + roll(b, 20),
+                            any_stride(b), any_stride(b), 1 + roll(b, 3), 1 + roll(b, 3),
+                            1 + roll(b, 5), any_stride(b), any_stride(b), any_stride(b) };
+    memcpy(b->x, x, sizeof x);
+    b->plain = true;
+}
+
+static void make_sum(block *b, bool contract)
+{
+    int64_t *x = b->x, *extents = x + (contract ? 15 : 10), box[2], strides[2];
+    enum rlx_kernel_elem e;
+    do {
+        e = sums[roll(b, RLX_COUNT(sums))];
+        x[0] = roll(b, contract ? 2 : RLX_KERNEL_REDUCE_COUNT);
+    } while (!(contract ? rlx_micro_find("baseline")->contract[x[0]][e]
+                        : rlx_micro_find("baseline")->reduce[x[0]][e]));
+    for (int i = 0; i < (contract ? 3 : 2); i++)
+        new_buffer(b, e);
+    any_box(b, 2, box, strides);
+    const int64_t acc[4] = { 0, roll(b, 4), strides[0], strides[1] };
+    memcpy(x + 1, acc, sizeof acc);
+    for (int i = 1; i < (contract ? 3 : 2); i++) {
+        const int64_t side[5] = { i, roll(b, 30), any_stride(b), roll(b, 2) ? i == 2 : any_stride(b),
+                                  roll(b, 2) ? 1 : any_stride(b) };
+        memcpy(x + 5 * i, side, sizeof side);
+    }
+    extents[0] = box[0], extents[1] = box[1], extents[2] = 1 + roll(b, 20);
+    b->plain = true;
+}
+
+static void make(block *b, uint64_t seed)
+{
+    static const unsigned ops[] = { RLX_K_COPY, RLX_K_PACK, RLX_K_CONTRACT, RLX_K_REDUCE };
+    memset(b, 0, sizeof *b);
+    b->seed = seed * 2654435761u + 1;
+    b->op = ops[roll(b, 4)];
+    if (b->op == RLX_K_COPY)
+        make_copy(b);
+    else if (b->op == RLX_K_PACK)
+        make_pack(b);
+    else
+        make_sum(b, b->op == RLX_K_CONTRACT);
+    const char *letters = rlx_kernel_ops[b->op].operands;
+    if (roll(b, 3) == 0) /* registers may have any value */
+        for (uint32_t left = 1 + roll(b, 2); left > 0; left--) {
+            uint32_t i = roll(b, (uint32_t)strlen(letters));
+            if (letters[i] == 'r')
+                b->x[i] = hostile(b, b->x[i]), b->plain = false;
+        }
+}
+
+/* ---- the same by single elements -------------------------------------------------------------- */
+
+static unsigned char *element(block *b, int64_t buffer, __int128 at)
+{
+    if (at < 0 || at >= b->count[buffer]) {
+        b->fits = false;
+        return NULL;
+    }
+    return b->want[buffer] + (size_t)at * b->buffers[buffer].bytes;
+}
+
+static void copy_element(block *b, int64_t to, __int128 at, int64_t from, __int128 source)
+{
+    unsigned char *d = element(b, to, at), *s = element(b, from, source);
+    if (!d || !s)
+        return;
+    if (b->buffers[to].elem == b->buffers[from].elem)
+        memcpy(d, s, b->buffers[to].bytes);
+    else {
+        float v = (float)rlx_dtype_load_float(rlx_kernel_elems[b->buffers[from].elem].dtype, s);
+        memcpy(d, &v, sizeof v);
+    }
+}
+
+static bool is_small(const int64_t *extents, int n)
+{
+    __int128 all = 1;
+    for (int i = 0; i < n && all <= MOST_STEPS; i++)
+        all *= extents[i] > 0 ? extents[i] : 0;
+    return all <= MOST_STEPS;
+}
+
+static __int128 at_digits(const int64_t *digits, const int64_t *strides, int n)
+{
+    __int128 at = 0;
+    for (int i = 0; i < n; i++)
+        at += (__int128)digits[i] * strides[i];
+    return at;
+}
+
+static bool next_digits(int64_t *digits, const int64_t *extents, int n)
+{
+    while (n-- > 0) {
+        if (++digits[n] < extents[n])
+            return true;
+        digits[n] = 0;
+    }
+    return false;
+}
+
+static bool is_empty(const int64_t *extents, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (extents[i] <= 0)
+            return true;
+    return false;
+}
+
+static void model_copy(block *b)
+{
+    const int64_t *x = b->x;
+    int64_t i[4] = { 0 };
+    if (is_empty(x + 4, 4))
+        return;
+    do
+        copy_element(b, x[0], x[1] + at_digits(i, x + 8, 4), x[2], x[3] + at_digits(i, x + 12, 4));
+    while (b->fits && next_digits(i, x + 4, 4));
+}
+
+static void model_pack(block *b)
+{
+    const int64_t *x = b->x;
+    int64_t lanes = x[5] > 0 ? x[5] : 0, all = lanes ? (lanes + x[0] - 1) / x[0] * x[0] : x[0];
+    __int128 steps = (__int128)x[10] * x[11] * x[12];
+    if (is_empty(x + 10, 3))
+        return;
+    for (int64_t l = 0; l < all && b->fits; l++) {
+        int64_t d[3] = { 0 };
+        __int128 step = 0, lane = (__int128)x[6] + l, width = lanes ? x[7] : 1,
+                 high = lane / width - (lane % width < 0), low = lane - high * width;
+        do {
+            __int128 at = x[2] + (l / x[0] * steps + step++) * x[0] + l % x[0];
+            if (l < lanes)
+                copy_element(b, x[1], at, x[3],
+                             x[4] + high * x[8] + low * x[9] + at_digits(d, x + 13, 3));
+            else if (element(b, x[1], at))
+                memset(element(b, x[1], at), 0, b->buffers[x[1]].bytes);
+        } while (b->fits && next_digits(d, x + 10, 3));
+    }
+}
+
+static double value_of(enum rlx_kernel_elem e, const unsigned char *p)
+{
+    int32_t small;
+    int64_t large;
+    if (rlx_kernel_elems[e].klass >= RLX_CLASS_F32)
+        return rlx_dtype_load_float(rlx_kernel_elems[e].dtype, p);
+    memcpy(&small, p, sizeof small);
+    if (rlx_kernel_elems[e].bytes == 4)
+        return small;
+    memcpy(&large, p, sizeof large);
+    return (double)large;
+}
+
+static double combine(int64_t op, double x, double y)
+{
+    switch (op) {
+    case RLX_KERNEL_REDUCE_ADD: return x + y;
+    case RLX_KERNEL_REDUCE_MUL: return x * y;
+    case RLX_KERNEL_REDUCE_MIN: return x < y ? x : y;
+    default: return x > y ? x : y;
+    }
+}
+
+static void model_sum(block *b, bool contract)
+{
+    const int64_t *x = b->x, *extents = x + (contract ? 15 : 10);
+    int64_t i[3] = { 0 };
+    if (is_empty(extents, 3))
+        return;
+    do {
+        enum rlx_kernel_elem e = (enum rlx_kernel_elem)b->buffers[x[1]].elem;
+        unsigned char *acc = element(b, x[1], x[2] + at_digits(i, x + 3, 2)),
+                      *p = element(b, x[5], x[6] + at_digits(i, x + 7, 3)),
+                      *q = contract ? element(b, x[10], x[11] + at_digits(i, x + 12, 3)) : p;
+        if (!acc || !p || !q)
+            return;
+        double v = contract ? value_of(e, acc) + value_of(e, p) * value_of(e, q)
+                            : combine(x[0], value_of(e, acc), value_of(e, p));
+        int64_t whole = (int64_t)v;
+        b->plain &= v >= -0x1p23 && v <= 0x1p23; /* beyond, rounding and wrapping begin */
+        if (rlx_kernel_elems[e].klass >= RLX_CLASS_F32)
+            rlx_dtype_store_float(rlx_kernel_elems[e].dtype, acc, v);
+        else
+            memcpy(acc, &whole, b->buffers[x[1]].bytes);
+    } while (b->fits && next_digits(i, extents, 3));
+}
+
+/* Fills in what is wanted, and whether it is known. */
+static bool model(block *b)
+{
+    const int64_t *extents = b->x + (b->op == RLX_K_COPY       ? 4
+                                     : b->op == RLX_K_PACK     ? 10
+                                     : b->op == RLX_K_CONTRACT ? 15
+                                                               : 10);
+    b->fits = true;
+    if (!is_small(extents, b->op == RLX_K_COPY ? 4 : 3) ||
+        (b->op == RLX_K_PACK && (b->x[5] > 300 || (b->x[5] > 0 && b->x[7] <= 0))))
+        return false;
+    if (b->op == RLX_K_COPY)
+        model_copy(b);
+    else if (b->op == RLX_K_PACK)
+        model_pack(b);
+    else
+        model_sum(b, b->op == RLX_K_CONTRACT);
+    return true;
+}
+
+/* ---- the instruction -------------------------------------------------------------------------- */
+
+static int stop_soon(void *left) { return --*(int *)left < 0; }
+
+static bool run(block *b, const rlx_micro_set *set, unsigned char *const *data, rlx_fault *why)
+{
+    rlx_kernel k = { .num_buffers = (uint32_t)b->num_buffers, .buffers = b->buffers, .names = "k" };
+    rlx_kernel_view views[MOST_BUFFERS];
+    rlx_kernel_env env;
+    rlx_memory memory;
+    int left = 2;
+    rlx_memory_init(&memory, NULL, SIZE_MAX);
+    rlx_kernel_env_init(&env, &memory);
+    env.poll = stop_soon;
+    env.poll_user = &left;
+    for (int i = 0; i < b->num_buffers; i++)
+        views[i] = (rlx_kernel_view){ data[i], b->count[i], &b->count[i] };
+    rlx_kernel_run r = { &k, &env, NULL, views, why, set };
+    return rlx_kernel_block(&r, b->op, b->x);
+}
+
+static void show(const block *b, uint64_t seed, const char *set)
+{
+    print_message("BLOCK %llu, %s: %s", (unsigned long long)seed, set, rlx_kernel_ops[b->op].text);
+    for (size_t i = 0; i < strlen(rlx_kernel_ops[b->op].operands); i++)
+        print_message(" %lld", (long long)b->x[i]);
+    print_message("; sizes %lld %lld %lld, fits %d\n", (long long)b->count[0],
+                  (long long)b->count[1], (long long)b->count[2], b->fits);
+}
+
+static size_t compared, refused;
+
+static void one_block(uint64_t seed)
+{
+    static const char *const sets[] = { "baseline", "avx2", "avx512", "neon" };
+    block b;
+    make(&b, seed);
+    bool known = model(&b);
+    for (size_t s = 0; s < RLX_COUNT(sets); s++) {
+        const rlx_micro_set *set = rlx_micro_find(sets[s]);
+        unsigned char *data[MOST_BUFFERS] = { NULL };
+        rlx_fault why = { 0 };
+        if (!set)
+            continue;
+        for (int i = 0; i < b.num_buffers; i++) { /* of the very size, so that a sanitizer sees */
+            size_t bytes = (size_t)b.count[i] * b.buffers[i].bytes;
+            data[i] = memcpy(malloc(bytes), b.data[i], bytes);
+        }
+        bool ok = run(&b, set, data, &why);
+        /* the box of two digits may be larger than what is read of it */
+        bool right = !known || ok == b.fits || (b.op == RLX_K_PACK && !ok);
+        for (int i = 0; i < b.num_buffers && right && known && ok && b.plain; i++)
+            right = memcmp(data[i], b.want[i], (size_t)b.count[i] * b.buffers[i].bytes) == 0;
+        if (!right) {
+            show(&b, seed, sets[s]);
+            fail_msg("%s", ok ? "wrong" : why.text);
+        }
+        compared += known && ok && b.plain;
+        refused += !ok;
+        for (int i = 0; i < b.num_buffers; i++)
+            free(data[i]);
+    }
+    for (int i = 0; i < b.num_buffers; i++) {
+        free(b.data[i]);
+        free(b.want[i]);
+    }
+}
+
+static void random_blocks(void **state)
+{
+    uint64_t count = getenv("RELAX_LONG") ? 2000000 : 60000;
+    for (uint64_t seed = 1; seed <= count; seed++)
+        one_block(seed);
+    print_message("%zu blocks compared, %zu refused\n", compared, refused);
+    assert_true(compared > count / 4 && refused > count / 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_blocks) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+/* test_pack_constants.c: which weights are stored in panels, and that results keep their bits:
+ * programs as they are built with panels, and as level 0 builds them. */
+#include "../api/api_fixture.h"
+#include "text_file.h"
+#include "text_module.h"
+#include "transform/transform.h"
+
+/* Numbers that are no integers, as many as a parameter takes. */
+static relax_tensor *numbers_of(const rlx_var *v, int64_t size_of_n, uint32_t seed)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(v->sinfo);
+    relax_tensor *out = NULL;
+    int64_t shape[4];
+    size_t ndim, count = 1;
+    const rlx_prim *const *dims = rlx_shape_dims(t->shape, &ndim);
+    for (size_t i = 0; i < ndim; i++) {
+        if (!rlx_int_literal(dims[i], &shape[i]))
+            shape[i] = size_of_n;
+        count *= (size_t)shape[i];
+    }
+    assert_int_equal(
+        relax_tensor_create(RELAX_FLOAT32, shape, (int32_t)ndim, NULL, &out, NULL), RELAX_OK);
+    float *data = relax_tensor_data(out);
+    for (size_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        data[i] = (float)(seed >> 8) / (1 << 24) - 0.5f;
+    }
+    return out;
+}
+
+/* The program with its last two parameters bound. */
+static const rlx_module *bound(relax_context *ctx, const char *program, const rlx_var **x)
+{
+    static const char *const names[] = { "a", "b" };
+    const rlx_module *m = text_module(ctx, program);
+    assert_non_null(m);
+    const rlx_function *f = rlx_as_function(m->functions[0]);
+    relax_tensor *weights[2] = { numbers_of(rlx_as_var(f->params[1]), 0, 1),
+                                 numbers_of(rlx_as_var(f->params[2]), 0, 2) };
+    relax_module *out = relax_module_bind_params(ctx, (const relax_module *)(const void *)m, NULL,
+                                                 0, names, (const relax_tensor *const *)weights, 2);
+    assert_non_null(out);
+    relax_tensor_release(weights[0]);
+    relax_tensor_release(weights[1]);
+    m = (const rlx_module *)(const void *)out;
+    *x = rlx_as_var(rlx_as_function(m->functions[0])->params[0]);
+    return m;
+}
+
+static relax_tensor *run(relax_context *ctx, const rlx_module *m, const rlx_var *x, int level,
+                         int64_t n)
+{
+    relax_compile_options options;
+    relax_compile_options_init(&options, sizeof options);
+    options.opt_level = level;
+    relax_executable *exe =
+        relax_module_compile(ctx, (const relax_module *)(const void *)m, &options);
+    if (!exe)
+        fail_msg("%s", text_diagnostics(ctx));
+    relax_vm *vm = NULL;
+    relax_value arg = { 0 }, result = { 0 };
+    relax_tensor *t = numbers_of(x, n, 7), *out;
+    assert_int_equal(relax_vm_create(exe, NULL, &vm, NULL), RELAX_OK);
+    relax_value_set_tensor(&arg, t);
+    assert_int_equal(relax_vm_call(vm, Z("main"), &arg, 1, &result, NULL), RELAX_OK);
+    out = relax_tensor_retain(relax_value_get_tensor(&result));
+    relax_value_release(&result);
+    relax_value_release(&arg);
+    relax_tensor_release(t);
+    relax_vm_release(vm);
+    relax_executable_release(exe);
+    return out;
+}
+
+static void compare_runs(relax_context *ctx, const rlx_module *m, const rlx_var *x, int64_t n)
+{
+    relax_tensor *plain = run(ctx, m, x, 0, n), *fast = run(ctx, m, x, 1, n);
+    assert_int_equal(relax_tensor_bytes(plain), relax_tensor_bytes(fast));
+    assert_memory_equal(relax_tensor_data(plain), relax_tensor_data(fast),
+                        relax_tensor_bytes(plain));
+    relax_tensor_release(plain);
+    relax_tensor_release(fast);
+}
+
+/* The module in front of code generation, as text. */
+static char *lowered(relax_context *ctx, const rlx_module *m)
+{
+    rlx_pass_step steps[RLX_MAX_PIPELINE];
+    m = rlx_run_passes(ctx, m, steps, rlx_build_pipeline(1, steps),
+                       &(rlx_pass_hooks){ .verify = true });
+    if (!m)
+        fail_msg("%s", text_diagnostics(ctx));
+    return text_print(m);
+}
+
+/* Text that the module has in front of code generation, and text that it lacks. */
+static void check(const char *program, const char *const *has, const char *const *lacks)
+{
+    relax_context *ctx = relax_context_create(NULL);
+    const rlx_var *x;
+    const rlx_module *m = bound(ctx, program, &x);
+    char *text = lowered(ctx, m);
+    for (; *has; has++)
+        if (!strstr(text, *has))
+            fail_msg("%s is not in\n%s", *has, strstr(text, "@I.ir_module"));
+    for (; *lacks; lacks++)
+        if (strstr(text, *lacks))
+            fail_msg("%s is in\n%s", *lacks, strstr(text, "@I.ir_module"));
+    free(text);
+    for (int64_t n = 0; n <= 40; n += 20)
+        compare_runs(ctx, m, x, n);
+    relax_context_release(ctx);
+}
+
+#define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define NOTHING ((const char *const[]){ NULL })
+#define PANELS(...) "columns: T.Buffer((" __VA_ARGS__ "), \"float32\")"
+#define ROWS(...) "rows: T.Buffer((" __VA_ARGS__ "), \"float32\")"
+#define I(n) "T.int64(" #n ")"
+
+static void test_products(void **state)
+{
+    check(PROGRAM("products"),
+          LIST(PANELS(I(3) ", " I(100) ", " I(32)), PANELS(I(4) ", " I(70) ", " I(32)),
+               "cls.matmul_packed(x, ", "cls.matmul1_packed(y, ", "cls.matmul_packed(z, "),
+          LIST("def matmul(", "def matmul1("));
+}
+
+static void test_single_row(void **state)
+{
+    check(PROGRAM("a single row, and depth in tiles"),
+          LIST(PANELS(I(2) ", " I(1100) ", " I(32)), PANELS(I(10) ", " I(36) ", " I(32))), NOTHING);
+}
+
+static void test_unknown_rows(void **state)
+{
+    check(PROGRAM("rows that the run counts"),
+          LIST(PANELS(I(3) ", " I(600) ", " I(32)), PANELS(I(7) ", " I(90) ", " I(32))), NOTHING);
+}
+
+static void test_many_matrices(void **state)
+{
+    check(PROGRAM("many matrices"),
+          LIST(PANELS(I(3) ", " I(5) ", " I(30) ", " I(32)), PANELS(I(3) ", " I(150) ", " I(32))),
+          NOTHING);
+}
+
+static void test_windows(void **state)
+{
+    check(PROGRAM("windows"), LIST(ROWS(I(3) ", " I(45) ", " I(8))), NOTHING);
+}
+
+static void test_plain_use(void **state)
+{
+    check(PROGRAM("also read as it is"), LIST("cls.matmul(x, ", "cls.matmul1_packed(y, "),
+          LIST("def matmul_packed("));
+}
+
+static void test_two_layouts(void **state)
+{
+    check(PROGRAM("in two layouts"), LIST(PANELS(I(3) ", " I(100) ", " I(32))),
+          LIST(PANELS(I(4) ", " I(100) ", " I(32))));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_products),      cmocka_unit_test(test_single_row),
+        cmocka_unit_test(test_unknown_rows),  cmocka_unit_test(test_many_matrices),
+        cmocka_unit_test(test_windows),       cmocka_unit_test(test_plain_use),
+        cmocka_unit_test(test_two_layouts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
