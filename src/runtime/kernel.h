@@ -37,6 +37,7 @@ typedef struct rlx_kernel_env {
     rlx_memory *memory;
     unsigned char *frame; size_t frame_size;       /* registers */
     rlx_kernel_slot *slots; size_t num_slots;      /* temporaries of alloc_buffer */
+    rlx_kernel_slot copies;                        /* of arguments that share memory */
     struct rlx_kernel_view *views; size_t num_views;
     /* Asked about every millisecond of work; nonzero stops the kernel with RT12. NULL: never
      * asked. */

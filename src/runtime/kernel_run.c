@@ -16,10 +16,12 @@ void rlx_kernel_env_free(rlx_kernel_env *env)
 {
     for (size_t i = 0; i < env->num_slots; i++)
         rlx_mem_free_aligned(env->memory, env->slots[i].data, env->slots[i].size, 64);
+    rlx_mem_free_aligned(env->memory, env->copies.data, env->copies.size, 64);
     rlx_mem_free(env->memory, env->slots, env->num_slots * sizeof *env->slots);
     rlx_mem_free(env->memory, env->views, env->num_views * sizeof *env->views);
     rlx_mem_free_aligned(env->memory, env->frame, env->frame_size, 64);
     env->slots = NULL;
+    env->copies = (rlx_kernel_slot){ NULL, 0 };
     env->views = NULL;
     env->frame = NULL;
     env->num_slots = env->num_views = env->frame_size = 0;
@@ -578,19 +580,23 @@ RLX_NOINLINE static bool run_on_copies(running *r, const relax_value *args)
     for (uint32_t j = 0; is_param(k, j); j++)
         if (!k->buffers[j].written && is_shared(k, r->views, j))
             total += (view_bytes(k, r->views, j) + 63) / 64 * 64;
-    unsigned char *copies = total ? rlx_mem_alloc_aligned(m, total, 64) : NULL;
-    if (total && !copies)
-        return no_memory(r->why);
+    rlx_kernel_slot *copies = &r->env->copies;
+    if (total > copies->size) {
+        rlx_mem_free_aligned(m, copies->data, copies->size, 64);
+        copies->size = 0;
+        if (!(copies->data = rlx_mem_alloc_aligned(m, total, 64)))
+            return no_memory(r->why);
+        copies->size = total;
+    }
     for (uint32_t j = 0; is_param(k, j); j++)
         if (!k->buffers[j].written && is_shared(k, r->views, j)) {
             size_t bytes = view_bytes(k, r->views, j);
-            memcpy(copies + at, r->views[j].data, bytes);
-            r->views[j].data = copies + at;
+            unsigned char *copy = (unsigned char *)copies->data + at;
+            memcpy(copy, r->views[j].data, bytes);
+            r->views[j].data = copy;
             at += (bytes + 63) / 64 * 64;
         }
-    bool ok = native ? rlx_kernel_run_native(r) : run(r);
-    rlx_mem_free_aligned(m, copies, total, 64);
-    return ok;
+    return native ? rlx_kernel_run_native(r) : run(r);
 }
 
 bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args,

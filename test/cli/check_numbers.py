@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Operators down to the bit, as doc/numbers.md defines them: random shapes against a model of single operations in numpy,
-at all levels and as C, with both settings of --arithmetic.
+at all levels, with every set of instructions and as C, with both settings of --arithmetic.
 
 NUMBERS_SEED=n takes that case alone and shows it; NUMBERS_COUNT=k as many from there on.
 """
@@ -19,12 +19,13 @@ import numpy as np
 
 from cli_test import LONG, Suite, seeds
 from numpy_compare import same_bits
-from relax_run import Failed, Module
+from relax_run import Failed, Module, instruction_sets
 
 np.seterr(all="ignore")
 warnings.simplefilter("ignore")
 s = Suite()
 AS_C = 4 if LONG else 8     # one case of so many
+SETS = instruction_sets()
 
 
 # ---- the model
@@ -240,6 +241,7 @@ def run(case, arithmetic, **how):
 def check(seed):
     case = Case(seed)
     ways = [(f"{arithmetic}, level {level}", arithmetic, {"level": level}) for arithmetic in ("fused", "separate") for level in (0, 1)]
+    ways += [(f"fused, {name}", "fused", {"instruction_set": name}) for name in SETS]
     if seed // 7 % AS_C == 0:
         ways += [(f"{arithmetic}, C {cpu}", arithmetic, {"target": "c", "cpu": cpu}) for arithmetic, cpu in (("fused", "native"), ("separate", "native"), ("fused", None))]
     for what, arithmetic, how in ways:
