@@ -9,7 +9,8 @@ if ! command -v $cc >/dev/null || ! command -v $run >/dev/null; then
 fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-header=$(echo '#include <cmocka.h>' | ${CC:-cc} -E - 2>/dev/null | sed -n 's/^# [0-9]* "\(.*cmocka\.h\)".*/\1/p' | head -n 1)
+header=$(echo "#include <cmocka.h>" | ${CC:-cc} -E - 2>/dev/null |
+    sed -n 's/^# [0-9]* "\(.*cmocka\.h\)".*/\1/p' | head -n 1)
 mkdir "$dir/include" && cp "$header" "$dir/include/" || exit 77
 # cmocka itself is not there for aarch64: the little of it that these tests use
 cat > "$dir/cmocka.c" <<'END'
@@ -47,7 +48,7 @@ passed=0
 failed=0
 flags="-std=c11 -O2 -ffp-contract=off -fno-strict-aliasing -D_GNU_SOURCE -Iinclude -Isrc -Itest/support -I$dir/include"
 for name in micro_sums micro_moves; do
-    if $cc $flags -ffunction-sections -Wl,--gc-sections -static -o "$dir/$name" "test/micro/test_$name.c" "$dir/cmocka.c" \
+    if $cc $flags -ffunction-sections -Wl,--gc-sections -O1 -static -o "$dir/$name" "test/micro/test_$name.c" "$dir/cmocka.c" \
         src/micro/*.c src/format/kernel_format.c src/base/dtype.c -lm 2> "$dir/log" && MICRO_SHARE=10 $run "$dir/$name" > "$dir/log" 2>&1; then
         passed=$((passed + 1))
     else

@@ -107,6 +107,8 @@ static void try_copy(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
     int64_t low = 0, high = 0, from_low = 0, from_high = 0;
     ends(b.extent, b.dst_stride, 4, &low, &high);
     ends(b.extent, b.src_stride, 4, &from_low, &from_high);
+    if ((high - low + 1) * 8 > WRITTEN || (from_high - from_low + 1) * 8 > ROOM)
+        return;
     b.dst = fenced_place(to_memory, low, high, rlx_kernel_elems[to].bytes, once_in(2));
     b.src = fenced_place(from_memory, from_low, from_high, rlx_kernel_elems[from].bytes, once_in(2));
     clear_memory();
