@@ -1,6 +1,6 @@
 /* cgen_prelude.c: the text in front of generated kernels. Helpers are the very functions that the
- * interpreter and the evaluator use (kernel_math.def, elementary.def, half.def); only what the kernels mention
- * is written, and what those mention. */
+ * interpreter and the evaluator use (kernel_math.def, elementary.def, half.def); only what the
+ * kernels mention is written, and what those mention. */
 #include "codegen/cgen_int.h"
 #include "format/native_abi.h"
 
