@@ -51,7 +51,7 @@
 #define RLX_UNROLL _Pragma("GCC unroll 16")
 #endif
 /* Nothing is known of the integer from here on: no second version of a loop for the case that it is 1. */
-#define RLX_OPAQUE(x) __asm__("" : "+r"(x))
+#define RLX_UNKNOWN_VALUE(x) __asm__("" : "+r"(x))
 /* A vector of `bytes` bytes that may lie anywhere and alias anything; lowered to what the
  * target has. */
 #define RLX_VECTOR(type, bytes) \

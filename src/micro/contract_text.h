@@ -17,9 +17,9 @@
         const T *b = (const T *)r->b + column, *a[(R + 2) / 3];                                    \
         TAIL##part(r->columns - column - (W - 1) * LANES)                                          \
         VEC s[R][W];                                                                               \
-        RLX_OPAQUE(a_i);                                                                           \
-        RLX_OPAQUE(a_k);                                                                           \
-        RLX_OPAQUE(b_k);                                                                           \
+        RLX_UNKNOWN_VALUE(a_i);                                                                           \
+        RLX_UNKNOWN_VALUE(a_k);                                                                           \
+        RLX_UNKNOWN_VALUE(b_k);                                                                           \
         RLX_UNROLL for (int i = 0; i < (R + 2) / 3; i++)                                                      \
             a[i] = (const T *)r->a + (row + 3 * i) * a_i;                                          \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
@@ -137,8 +137,8 @@ SET static void NAME(contract_runs)(const rlx_micro_sum *r)
         int64_t a_k = r->a_k, b_k = r->b_k, rest = r->columns - column - (W - 1) * LANES;          \
         OF(X, TAIL_##by) tail = OF(X, FIRST_##by)(rest < LANES ? rest : LANES);                    \
         OF(X, tail) end = OF(X, first)(rest < LANES ? rest : LANES);                               \
-        RLX_OPAQUE(a_k);                                                                           \
-        RLX_OPAQUE(b_k);                                                                           \
+        RLX_UNKNOWN_VALUE(a_k);                                                                           \
+        RLX_UNKNOWN_VALUE(b_k);                                                                           \
         for (int64_t i = 0; i < r->rows; i++) {                                                    \
             T *acc = (T *)r->acc + i * r->acc_i + column;                                          \
             const T *a = (const T *)r->a + i * r->a_i,                                             \

@@ -12,7 +12,7 @@
         int64_t a_k = r->a_k, n = rlx_micro_less(r->columns - column - (W - 1) * LANES, LANES); \
         OF(X, TAIL_##by) tail = OF(X, FIRST_##by)(n);                                        \
         OF(X, tail) end = OF(X, first)(n);                                                   \
-        RLX_OPAQUE(a_k);                                                                     \
+        RLX_UNKNOWN_VALUE(a_k);                                                                     \
         for (int64_t i = 0; i < r->rows; i++) {                                              \
             T *acc = (T *)r->acc + i * r->acc_i + column;                                    \
             const T *a = (const T *)r->a + i * r->a_i + column * STEP_##by;                  \

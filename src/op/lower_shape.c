@@ -45,7 +45,7 @@ static void source_index(rlx_lowering *b, const rlx_lowering_tensor *x,
     rlx_tir_unflatten(&b->t, position, rlx_lowering_items(&x->shape.sizes), from->at);
 }
 
-/* Loops that each lie in one axis of x and in one axis of the result, so that no index is divided:
+/*- Loops that each lie in one axis of x and in one axis of the result, so that no index is divided:
  *
  *     (n, 6, 4) as (n, 3, 8):     n, 3, 2, 4         x[i, j * 2 + k, l], result[i, j, k * 4 + l]
  */

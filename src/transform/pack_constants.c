@@ -146,7 +146,7 @@ static enum rlx_step look_at(void *user, const rlx_node *n, const rlx_field *via
 /* Looks at all functions until nothing more is found that keeps a constant from being packed. */
 static bool settle(packer *p)
 {
-    rlx_walker w = { .enter = look_at, .user = p };
+    rlx_walker w = { .enter = look_at, .user = p, .code = true };
     bool lost = false;
     do {
         p->changed = false;
