@@ -77,7 +77,11 @@ enum rlx_event_kind rlx_body_next(rlx_body_walk *w)
     return --w->frames.len ? (rlx_body_top(w)->at.event = RLX_EVENT_BIND) : RLX_EVENT_DONE;
 }
 
-void rlx_body_free(rlx_body_walk *w) { rlx_vec_free(MEMORY(w->ctx), &w->frames); }
+void rlx_body_free(rlx_body_walk *w)
+{
+    if (w->ctx) /* else it never began */
+        rlx_vec_free(MEMORY(w->ctx), &w->frames);
+}
 
 /* ---- a body noted down ---------------------------------------------------------------------- */
 

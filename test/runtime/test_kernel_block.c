@@ -61,7 +61,7 @@ static int64_t hostile(block *b, int64_t v)
 {
     static const int64_t odd[] = { 0, -1, 1, 31, 32, 33, 600, -600, INT32_MAX, INT64_MAX, INT64_MIN,
                                    INT64_MAX / 2, INT64_MIN / 2, (int64_t)1 << 40 };
-    return odd[roll(b, RLX_COUNT(odd))] + (roll(b, 4) ? 0 : v);
+    return (int64_t)((uint64_t)odd[roll(b, RLX_COUNT(odd))] + (roll(b, 4) ? 0 : (uint64_t)v));
 }
 
 /* Extents and strides of a box that is compact but for some gaps; its elements. */

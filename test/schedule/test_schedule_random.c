@@ -351,7 +351,8 @@ static void one_program(uint64_t seed, bool show)
         num_seen++;
         num_scheduled += s != f;
         assert_int_equal(kc_run(g->ctx, f, &g->c, NULL), RLX_CODE_NONE);
-    }
+    } else
+        (void)rlx_tir_end(&g->t); /* it holds memory of its own */
     kc_free(&g->c);
     rlx_context_release(g->ctx);
     free(g);
