@@ -76,7 +76,7 @@ RLX_ALWAYS_INLINE void copy_run(void *to, const void *from, size_t bytes)
     char *d = to;
     const char *s = from;
     if (bytes > 256 || bytes < 16) {
-        memcpy(d, s, bytes);
+        memmove(d, s, bytes); /* files that nobody made well may copy a buffer into itself */
         return;
     }
     bytes_16 last = *(const bytes_16 *)(s + bytes - 16);

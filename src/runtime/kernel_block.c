@@ -131,8 +131,8 @@ static bool run_copy(rlx_kernel_run *r, const int64_t *x)
  * *off moves along. */
 static bool normalize_start(rlx_micro_pack *p, int64_t *off)
 {
-    int64_t whole = p->start / p->width - (p->start % p->width < 0), way;
-    p->start -= whole * p->width;
+    int64_t rest = p->start % p->width, whole = p->start / p->width - (rest < 0), way;
+    p->start = rest < 0 ? rest + p->width : rest;
     if (RLX_MUL_OVERFLOWS(whole, p->lane_stride[0], &way) || RLX_ADD_OVERFLOWS(*off, way, off))
         return false;
     if (p->width - p->start < p->lanes)
