@@ -93,20 +93,6 @@ static void write_strip(rlx_kgen *w, rlx_kgen_nest *n)
 
 /* ---- the fused instruction ------------------------------------------------------------------ */
 
-/* The checks of all that it touches. */
-static bool check_fused(rlx_kgen *w, const rlx_kgen_nest *n)
-{
-    const rlx_plan_fused *f = &n->plan->fused;
-    const size_t touched[3] = { f->acc, f->a, f->b };
-    for (int i = 0; i < 3; i++) {
-        const rlx_plan_access *a = &n->plan->accesses.data[touched[i]];
-        const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, a->buffer);
-        if (!b || !rlx_kgen_check_box(w, n, b, a->indices, a->num_indices))
-            return rlx_kgen_failed(w) ? false : rlx_kgen_fail(w, "a reduction cannot be compiled");
-    }
-    return true;
-}
-
 /* Where the access is in the first iteration of the instruction. */
 static uint32_t start_reg(rlx_kgen *w, const rlx_nest_plan *plan, const rlx_plan_access *a)
 {
@@ -167,15 +153,6 @@ static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
 
 static uint32_t int64_reg(rlx_kgen *w, const rlx_prim *e) { return rlx_kgen_int64(w, e).reg; }
 
-static bool check_panel(rlx_kgen *w, const rlx_kgen_nest *n)
-{
-    const rlx_plan_access *to = &n->plan->accesses.data[0];
-    const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, to->buffer);
-    return b && (rlx_kgen_check_box(w, n, b, to->indices, to->num_indices) ||
-                 (!rlx_kgen_failed(w) &&
-                  rlx_kgen_fail(w, "a copy into panels cannot be compiled")));
-}
-
 /* The range of what is read, unless nothing is. */
 static void check_packed(rlx_kgen *w, const rlx_plan_pack *k, const rlx_kgen_buffer *source,
                          size_t ndim)
@@ -230,17 +207,6 @@ static void write_panels(rlx_kgen *w, const rlx_kgen_nest *n)
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
-static bool check_copy(rlx_kgen *w, const rlx_kgen_nest *n)
-{
-    for (int i = 0; i < 2; i++) {
-        const rlx_plan_access *a = &n->plan->accesses.data[i];
-        const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, a->buffer);
-        if (!b || !rlx_kgen_check_box(w, n, b, a->indices, a->num_indices))
-            return rlx_kgen_failed(w) ? false : rlx_kgen_fail(w, "a copy cannot be compiled");
-    }
-    return true;
-}
-
 static void write_copy(rlx_kgen *w, const rlx_kgen_nest *n)
 {
     const rlx_plan_copy *c = &n->plan->copy;
@@ -263,13 +229,35 @@ static void write_copy(rlx_kgen *w, const rlx_kgen_nest *n)
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
+/* The range of an access over the whole nest. what: its instruction, for a refusal. */
+static bool check_access(rlx_kgen *w, const rlx_kgen_nest *n, size_t access, const char *what)
+{
+    const rlx_plan_access *a = &n->plan->accesses.data[access];
+    const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, a->buffer);
+    if (b && rlx_kgen_check_box(w, n, b, a->indices, a->num_indices))
+        return true;
+    return !rlx_kgen_failed(w) && rlx_kgen_fail(w, "%s cannot be compiled", what);
+}
+
+/* Of all that the instruction touches; what a panel is filled from is checked beside it. */
+static bool check_nest(rlx_kgen *w, const rlx_kgen_nest *n)
+{
+    const rlx_plan_fused *f = &n->plan->fused;
+    switch (n->plan->form) {
+    case RLX_PLAN_FUSED:
+        return check_access(w, n, f->acc, "a reduction") && check_access(w, n, f->a, "a reduction") &&
+               check_access(w, n, f->b, "a reduction");
+    case RLX_PLAN_PACK: return check_access(w, n, 0, "a copy into panels");
+    case RLX_PLAN_COPY: return check_access(w, n, 0, "a copy") && check_access(w, n, 1, "a copy");
+    default: return true;
+    }
+}
+
 static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
 {
     const rlx_nest_plan *plan = n->plan;
     open_loop open[RLX_PLAN_MAX_NEST];
-    if (!open_nest(w, n) || (plan->form == RLX_PLAN_FUSED && !check_fused(w, n)) ||
-        (plan->form == RLX_PLAN_PACK && !check_panel(w, n)) ||
-        (plan->form == RLX_PLAN_COPY && !check_copy(w, n)))
+    if (!open_nest(w, n) || !check_nest(w, n))
         return false;
     for (size_t i = 0; i < plan->num_order; i++)
         open[i] = begin_loop(w, &plan->loops[plan->order[i]], n);

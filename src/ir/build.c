@@ -314,3 +314,16 @@ const rlx_expr *rlx_op_node(rlx_context *ctx, const rlx_op_row *row)
     rlx_op key = { .node.kind = RLX_NODE_OP, .name = rlx_string_z(ctx, row->name), .row = row };
     return key.name ? rlx_node_intern(ctx, &key.node) : NULL;
 }
+
+rlx_prim_func *rlx_prim_func_with_body(rlx_context *ctx, const rlx_prim_func *f,
+                                       const rlx_stmt *body)
+{
+    rlx_prim_func *g = body ? rlx_node_new(ctx, RLX_NODE_PRIM_FUNC) : NULL;
+    if (!g)
+        return NULL;
+    rlx_node head = g->node;
+    *g = *f;
+    g->node = head;
+    g->body = body;
+    return g;
+}

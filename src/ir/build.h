@@ -143,6 +143,9 @@ const rlx_stmt *rlx_seq_stmt_new(rlx_context *ctx, const rlx_stmt *const *stmts,
 const rlx_stmt *rlx_for(rlx_context *ctx, const rlx_prim_var *var, const rlx_prim *min,
                         const rlx_prim *extent, int for_kind, const rlx_stmt *body,
                         rlx_place place);
+/* f with another body; all else is its own. */
+rlx_prim_func *rlx_prim_func_with_body(rlx_context *ctx, const rlx_prim_func *f,
+                                       const rlx_stmt *body);
 
 /* ---- attributes */
 const rlx_attr *rlx_attr_none(rlx_context *ctx);

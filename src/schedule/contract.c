@@ -645,7 +645,6 @@ static bool choose_packing(tiling *t, bool *few)
     *few = !row_widens && !column_widens && rows_are_straight && rlx_is_int_value(stride, 1) &&
            is_straight(t, t->column.access, &t->column.lanes) &&
            is_straight(t, t->column.access, &t->depth);
-    t->row.param = t->column.param = -1;
     int64_t elements;
     bool small = rlx_int_literal(mul(t, t->depth.extent, t->column.lanes.extent), &elements) &&
                  elements <= SMALL_BYTES / (int64_t)rlx_dtype_bytes(dtype);

@@ -50,16 +50,12 @@ static const rlx_node *replace(rlx_rewriter *r, const rlx_node *n)
 static const rlx_prim_func *scheduled(rlx_context *ctx, const rlx_prim_func *plain,
                                       const rlx_stmt *body, const rlx_panel_params *params)
 {
-    rlx_prim_func *out = rlx_node_new(ctx, RLX_NODE_PRIM_FUNC);
+    rlx_prim_func *out = rlx_prim_func_with_body(ctx, plain, body);
     const rlx_attr *yes = rlx_attr_bool_new(ctx, true);
     const rlx_node **buffers =
         out && yes ? rlx_new_copy(ctx, plain->buffers, plain->num_params * sizeof *buffers) : NULL;
     if (!out || !yes || (plain->num_params && !buffers))
         return NULL;
-    rlx_node head = out->node;
-    *out = *plain;
-    out->node = head;
-    out->body = body;
     out->attrs = rlx_attrs_with(ctx, plain->attrs, "tir.is_scheduled", yes);
     for (size_t i = 0; params->wanted && i < plain->num_params; i++)
         if (params->panels[i]) {
@@ -153,18 +149,17 @@ static enum rlx_step count_use(void *user, const rlx_node *n, const rlx_field *v
 static bool choose_params(rlx_context *ctx, const rlx_prim_func *f, const bool *constant,
                           bool *wanted)
 {
-    bool lost = false;
-    for (size_t i = 0; i < f->num_params && !lost; i++) {
+    for (size_t i = 0; i < f->num_params && !ctx->diags.out_of_memory; i++) {
         uses u = { constant[i] && f->buffers[i] ? rlx_as_buffer(f->buffers[i]) : NULL, 0 };
         rlx_walker w = { .enter = count_use, .user = &u };
         wanted[i] = u.buffer != NULL;
         for (size_t d = 0; wanted[i] && d < u.buffer->num_shape; d++)
             wanted[i] = u.buffer->shape[d]->kind == RLX_NODE_INT_IMM;
         if (wanted[i])
-            rlx_walk(&ctx->memory, f->body, &w, &lost);
+            rlx_walk(&ctx->memory, f->body, &w, NULL);
         wanted[i] = wanted[i] && u.count == 1;
     }
-    return !lost;
+    return !ctx->diags.out_of_memory;
 }
 
 const rlx_prim_func *rlx_schedule_packed(rlx_context *ctx, const rlx_prim_func *f,

@@ -804,16 +804,9 @@ const rlx_prim_func *rlx_tir_lower_blocks(rlx_context *ctx, const rlx_prim_func 
     rlx_ptrmap_init(&l.lanes.names, &ctx->memory);
     rlx_ptrmap_init(&l.flat, &ctx->memory);
     const rlx_stmt *body = lower(&l, f->body);
-    rlx_prim_func *g = body ? rlx_node_new(ctx, RLX_NODE_PRIM_FUNC) : NULL;
-    if (g) {
-        rlx_node head = g->node;
-        *g = *f;
-        g->node = head;
-        g->body = body;
-    }
     rlx_rewriter_free(&l.names);
     rlx_ptrmap_free(&l.matched);
     rlx_ptrmap_free(&l.lanes.names);
     rlx_ptrmap_free(&l.flat);
-    return g;
+    return rlx_prim_func_with_body(ctx, f, body);
 }

@@ -208,8 +208,8 @@ static enum rlx_step find_alias(void *user, const rlx_node *n, const rlx_field *
 static bool is_apart(const sums *s, const rlx_prim *term)
 {
     rlx_walker w = { .enter = find_alias, .user = (void *)s, .terse = true };
-    bool no_memory = false;
-    return rlx_walk(&s->ctx->memory, term, &w, &no_memory) != RLX_STEP_STOP && !no_memory;
+    return rlx_walk(&s->ctx->memory, term, &w, NULL) != RLX_STEP_STOP &&
+           !s->ctx->diags.out_of_memory;
 }
 
 /* X[..] = X[..] + value, the other way round, or T.fma(a, b, X[..]). */
@@ -744,7 +744,7 @@ static const rlx_node *replace_nest(rlx_rewriter *r, const rlx_node *n)
     return out;
 }
 
-typedef struct survey { rlx_ptrmap matched; bool marked, failed; } survey;
+typedef struct survey { rlx_ptrmap matched; bool marked; } survey;
 
 static enum rlx_step survey_block(void *user, const rlx_node *n, const rlx_field *via,
                                   const rlx_node *parent)
@@ -753,8 +753,8 @@ static enum rlx_step survey_block(void *user, const rlx_node *n, const rlx_field
     const rlx_tir_block *b = rlx_as_tir_block(n);
     q->marked |= b && b->annotations && is_marked(b);
     for (size_t i = 0; b && i < b->num_match_buffers; i++)
-        q->failed |= !rlx_ptrmap_put(&q->matched,
-                                     rlx_as_match_buffer_region(b->match_buffers[i])->buffer, 1);
+        (void)rlx_ptrmap_put(&q->matched, rlx_as_match_buffer_region(b->match_buffers[i])->buffer,
+                             1);
     return n->kind == RLX_NODE_BUFFER_STORE ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
@@ -765,22 +765,14 @@ const rlx_prim_func *rlx_tir_partial_sums(rlx_context *ctx, const rlx_prim_func 
     rlx_rewriter r;
     const rlx_prim_func *out = f;
     rlx_ptrmap_init(&q.matched, &ctx->memory);
-    rlx_walk(&ctx->memory, f->body, &w, &q.failed);
-    if (q.marked && !q.failed) {
+    rlx_walk(&ctx->memory, f->body, &w, NULL);
+    if (q.marked && !ctx->diags.out_of_memory) {
         rlx_rewriter_init(&r, ctx);
         r.before = replace_nest;
         r.user = &q.matched;
-        const rlx_stmt *body = rlx_rewrite(&r, f->body);
+        out = rlx_prim_func_with_body(ctx, f, rlx_rewrite(&r, f->body));
         rlx_rewriter_free(&r);
-        rlx_prim_func *g = body ? rlx_node_new(ctx, RLX_NODE_PRIM_FUNC) : NULL;
-        out = g;
-        if (g) {
-            rlx_node head = g->node;
-            *g = *f;
-            g->node = head;
-            g->body = body;
-        }
     }
     rlx_ptrmap_free(&q.matched);
-    return q.failed ? NULL : out;
+    return ctx->diags.out_of_memory ? NULL : out;
 }

@@ -51,7 +51,7 @@ static const rlx_binary *product_of(const rlx_buffer_store *s, const rlx_prim **
 
 /* ---- which stores? -------------------------------------------------------------------------- */
 
-typedef struct search { rlx_context *ctx; rlx_ptrmap stores; bool no_memory; } search;
+typedef struct search { rlx_context *ctx; rlx_ptrmap stores; } search;
 
 static enum rlx_step note_store(void *user, const rlx_node *n, const rlx_field *via,
                                 const rlx_node *parent)
@@ -60,7 +60,7 @@ static enum rlx_step note_store(void *user, const rlx_node *n, const rlx_field *
     const rlx_buffer_store *s = rlx_as_buffer_store(n);
     const rlx_prim *own;
     if (s && product_of(s, &own))
-        q->no_memory |= !rlx_ptrmap_put(&q->stores, s, 1);
+        (void)rlx_ptrmap_put(&q->stores, s, 1);
     return s || n->kind == RLX_NODE_BLOCK_REALIZE ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
@@ -71,7 +71,7 @@ static enum rlx_step search_block(void *user, const rlx_node *n, const rlx_field
     const rlx_tir_block *b = rlx_as_tir_block(n);
     rlx_walker w = { .enter = note_store, .user = q, .terse = true };
     if (b && sums_up(b))
-        rlx_walk(&q->ctx->memory, b->body, &w, &q->no_memory);
+        rlx_walk(&q->ctx->memory, b->body, &w, NULL);
     return n->kind == RLX_NODE_BUFFER_STORE ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
@@ -102,24 +102,16 @@ static const rlx_prim_func *fuse_in(rlx_context *ctx, const rlx_prim_func *f)
     rlx_rewriter r;
     const rlx_prim_func *out = f;
     rlx_ptrmap_init(&q.stores, &ctx->memory);
-    rlx_walk(&ctx->memory, f->body, &w, &q.no_memory);
-    if (q.stores.len && !q.no_memory) {
+    rlx_walk(&ctx->memory, f->body, &w, NULL);
+    if (q.stores.len && !ctx->diags.out_of_memory) {
         rlx_rewriter_init(&r, ctx);
         r.before = fuse;
         r.user = &q;
-        const rlx_stmt *body = rlx_rewrite(&r, f->body);
+        out = rlx_prim_func_with_body(ctx, f, rlx_rewrite(&r, f->body));
         rlx_rewriter_free(&r);
-        rlx_prim_func *g = body ? rlx_node_new(ctx, RLX_NODE_PRIM_FUNC) : NULL;
-        out = g;
-        if (g) {
-            rlx_node head = g->node;
-            *g = *f;
-            g->node = head;
-            g->body = body;
-        }
     }
     rlx_ptrmap_free(&q.stores);
-    return q.no_memory ? NULL : out;
+    return ctx->diags.out_of_memory ? NULL : out;
 }
 
 const rlx_module *rlx_pass_fuse_multiply_add(rlx_pass_run *run, const rlx_module *m)
