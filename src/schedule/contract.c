@@ -613,9 +613,9 @@ static const rlx_stmt *tiles(tiling *t)
             body = rlx_sched_wrap(
                 ctx, &(rlx_sched_loop){ t->plan->loops[i].var, extent_of(t, i) }, body, t->place);
     if (t->row.panel && t->row.param < 0)
-        body = rlx_allocate_around(ctx, t->row.panel, body, t->place);
+        body = rlx_tir_with_temporary(ctx, t->row.panel, body, t->place);
     if (t->column.panel && t->column.param < 0)
-        body = rlx_allocate_around(ctx, t->column.panel, body, t->place);
+        body = rlx_tir_with_temporary(ctx, t->column.panel, body, t->place);
     return body;
 }
 

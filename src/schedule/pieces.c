@@ -66,20 +66,3 @@ const rlx_stmt *rlx_declare_view(rlx_context *ctx, const rlx_buffer *view, const
     d->body = body;
     return &d->node;
 }
-
-const rlx_stmt *rlx_allocate_around(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body,
-                                    rlx_place place)
-{
-    rlx_allocate *a = b && body ? rlx_node_new(ctx, RLX_NODE_ALLOCATE) : NULL;
-    const rlx_stmt *declared = a ? rlx_declare_view(ctx, b, body, place) : NULL;
-    if (!declared)
-        return NULL;
-    a->place = place;
-    a->dtype = b->dtype;
-    a->extents = b->shape;
-    a->num_extents = b->num_shape;
-    a->condition = rlx_int(ctx, RELAX_BOOL, 1);
-    a->var = b->data;
-    a->body = declared;
-    return a->condition ? &a->node : NULL;
-}

@@ -26,8 +26,6 @@ const rlx_buffer *rlx_view_new(rlx_context *ctx, const rlx_buffer *b, const rlx_
                                size_t ndim);
 const rlx_stmt *rlx_declare_view(rlx_context *ctx, const rlx_buffer *view, const rlx_stmt *body,
                                  rlx_place place);
-const rlx_stmt *rlx_allocate_around(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body,
-                                    rlx_place place);
 
 /* ---- parameters that may come as panels */
 typedef struct rlx_panel_params {

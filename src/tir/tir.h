@@ -282,6 +282,10 @@ bool rlx_tir_report_regions(rlx_context *ctx, const rlx_prim_func *f);
  * is. */
 const rlx_prim_func *rlx_tir_lower_blocks(rlx_context *ctx, const rlx_prim_func *f);
 
+/* Allocate and DeclBuffer of b around body. */
+const rlx_stmt *rlx_tir_with_temporary(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body,
+                                       rlx_place place);
+
 /* ---- affine view of an index ---------------------------------------------------------------- */
 /* p = base + sum of coeff[i] * vars[i]; base and coefficients mention none of the variables.
  * coeff NULL: 0. */

@@ -27,10 +27,6 @@ RLX_INLINE bool rlx_tir_positive(const rlx_prim *p)
     return rlx_int_literal(p, &v) && v > 0;
 }
 
-/* Allocate and DeclBuffer of b around body. */
-const rlx_stmt *rlx_tir_with_temporary(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body,
-                                       rlx_place place);
-
 /* ---- vectors (lanes.c) */
 typedef struct rlx_lanes {
     rlx_context *ctx;
