@@ -187,9 +187,9 @@ static void check_plan(const rlx_nest_plan *p)
         assert_true(p->accesses.data[0].literal && p->accesses.data[1].num_indices);
     } else {
         const rlx_plan_fused *f = &p->fused;
-        assert_true(!p->loops[f->step].determined && p->reason == RLX_PLAN_NO_REASON);
-        assert_true(f->row < 0 || p->loops[f->row].determined);
-        assert_true(f->column < 0 || p->loops[f->column].determined);
+        assert_true(f->loop[RLX_FUSED_STEP] >= 0 && p->reason == RLX_PLAN_NO_REASON);
+        for (int i = 0; i < RLX_FUSED_LOOPS; i++)
+            assert_true(f->loop[i] < 0 || p->loops[f->loop[i]].determined == (i < RLX_FUSED_TURN));
         assert_true(p->accesses.data[f->acc].literal && p->accesses.data[f->a].literal &&
                     p->accesses.data[f->b].literal);
     }
