@@ -86,6 +86,11 @@ static void *at(const void *base, int64_t elements, size_t bytes)
     return (char *)(uintptr_t)base + elements * (int64_t)bytes;
 }
 
+static bool are_words(const rlx_kernel_run *r, int64_t a, int64_t b)
+{
+    return elem_of(r, a) == elem_of(r, b) && r->k->buffers[a].bytes == 4;
+}
+
 /* ---- copies --------------------------------------------------------------------------------- */
 
 static bool copy_in_pieces(rlx_kernel_run *r, rlx_micro_copy_fn *f, const rlx_micro_box *whole,
@@ -123,7 +128,8 @@ static bool run_copy(rlx_kernel_run *r, int64_t *x)
     memcpy(box.extent, extent, sizeof box.extent);
     memcpy(box.dst_stride, to, sizeof box.dst_stride);
     memcpy(box.src_stride, from, sizeof box.src_stride);
-    return copy_in_pieces(r, r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])], &box,
+    rlx_micro_copy_fn *words = are_words(r, x[0], x[2]) ? r->micro->copy_words : NULL;
+    return copy_in_pieces(r, words ? words : r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])], &box,
                           r->k->buffers[x[0]].bytes, r->k->buffers[x[2]].bytes);
 }
 
@@ -214,7 +220,8 @@ static bool run_pack(rlx_kernel_run *r, const int64_t *x)
         return false;
     p.dst = element(r, x[1], x[2]);
     p.src = p.lanes ? element(r, x[3], off) : NULL;
-    return pack_in_pieces(r, r->micro->pack[elem_of(r, x[1])][elem_of(r, x[3])], &p,
+    rlx_micro_pack_fn *words = are_words(r, x[1], x[3]) ? r->micro->pack_words : NULL;
+    return pack_in_pieces(r, words ? words : r->micro->pack[elem_of(r, x[1])][elem_of(r, x[3])], &p,
                           r->k->buffers[x[1]].bytes, r->k->buffers[x[3]].bytes);
 }
 
@@ -247,21 +254,27 @@ static void move(const sum *s, rlx_micro_sum *part, const int64_t *i)
     }
 }
 
-/* `count` from `begin` on, group by group, and turn by turn where f must. */
+/* `count` from `begin` on, group by group, and turn by turn where f must. Where groups share b, columns of a panel at a
+ * time, so that these stay near. */
 static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
 {
-    int64_t i[LOOPS];
+    int64_t i[LOOPS], columns = s->one.b && s->b_g == 0 && count[GROUP] > 1
+                                    ? RLX_PANEL_COLUMNS : count[COLUMN];
     rlx_micro_sum part = s->one;
     memcpy(i, begin, sizeof i);
-    part.rows = count[ROW], part.columns = count[COLUMN], part.depth = count[STEP];
+    part.rows = count[ROW], part.depth = count[STEP];
     part.turns = s->turns ? count[TURN] : 1;
     part.fresh &= begin[TURN] == 0 && begin[STEP] == 0;
-    for (int64_t g = 0; g < count[GROUP]; g++, i[GROUP]++)
-        for (int64_t t = 0; t < count[TURN]; t += part.turns) {
-            i[TURN] = begin[TURN] + t;
-            move(s, &part, i);
-            s->f(&part);
-        }
+    for (int64_t j = 0; j < count[COLUMN]; j += columns)
+        for (int64_t g = 0; g < count[GROUP]; g++)
+            for (int64_t t = 0; t < count[TURN]; t += part.turns) {
+                i[COLUMN] = begin[COLUMN] + j;
+                i[GROUP] = begin[GROUP] + g;
+                i[TURN] = begin[TURN] + t;
+                part.columns = count[COLUMN] - j < columns ? count[COLUMN] - j : columns;
+                move(s, &part, i);
+                s->f(&part);
+            }
 }
 
 /* Extents of the pieces: whole columns and steps first. */
