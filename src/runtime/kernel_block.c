@@ -8,21 +8,38 @@
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
-/* Least and greatest offset of a box lie in its buffer. Extents are at least 1. */
+/* With extents and strides of any size. Out: the least and greatest offset of a box, or false where they overflow. */
+static bool corners(const int64_t *strides, const int64_t *extents, int n, int64_t *low, int64_t *high)
+{
+    for (int i = 0; i < n; i++) {
+        int64_t way;
+        if (RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way) ||
+            RLX_ADD_OVERFLOWS(way < 0 ? *low : *high, way, way < 0 ? low : high))
+            return false;
+    }
+    return true;
+}
+
+/* A box lies in its buffer, of which it has element `off`. Extents are at least 1. */
 static bool box_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const int64_t *strides,
                          const int64_t *extents, int n)
 {
-    int64_t low = off, high = off;
-    bool overflows = false;
-    for (int i = 0; i < n; i++) {
-        int64_t way;
-        overflows |= RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way);
-        overflows |= RLX_ADD_OVERFLOWS(low, way < 0 ? way : 0, &low);
-        overflows |= RLX_ADD_OVERFLOWS(high, way < 0 ? 0 : way, &high);
+    int64_t low = off, high = off, count = r->views[b].count;
+    uint64_t large = 0;
+    for (int i = 0; i < n; i++)
+        large |= (uint64_t)extents[i] >> 29 | ((uint64_t)strides[i] + ((uint64_t)1 << 30)) >> 31;
+    if (RLX_UNLIKELY(off < 0 || off >= count))
+        return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
+    if (RLX_UNLIKELY(large) && !corners(strides, extents, n, &low, &high))
+        return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
+    for (int i = 0; i < n && !large; i++) {
+        int64_t way = (extents[i] - 1) * strides[i]; /* below 2^60 */
+        low += way < 0 ? way : 0;
+        high += way < 0 ? 0 : way;
     }
-    if (RLX_LIKELY(!overflows && low >= 0 && high < r->views[b].count))
-        return true;
-    return rlx_kernel_out_of_buffer(r, (uint32_t)b, overflows ? off : low < 0 ? low : high);
+    return RLX_LIKELY(low >= 0 && high < count)
+               ? true
+               : rlx_kernel_out_of_buffer(r, (uint32_t)b, low < 0 ? low : high);
 }
 
 static void *element(rlx_kernel_run *r, int64_t b, int64_t off)
@@ -292,7 +309,11 @@ static void cut_sum(const int64_t *extents, int64_t *piece)
 /* Pieces of t and k come after each other, which keeps each sum's order. */
 static bool sum_in_pieces(rlx_kernel_run *r, const sum *s)
 {
-    int64_t piece[LOOPS], begin[LOOPS] = { 0 }, count[LOOPS];
+    int64_t piece[LOOPS], begin[LOOPS] = { 0 }, count[LOOPS], all = volume(s->extents, LOOPS);
+    if (RLX_LIKELY(all <= PIECE)) {
+        sum_part(s, begin, s->extents);
+        return rlx_kernel_spend(r, all >> 8);
+    }
     cut_sum(s->extents, piece);
     do {
         for (int i = 0; i < LOOPS; i++)
