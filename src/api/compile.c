@@ -162,6 +162,8 @@ typedef struct job {
     const rlx_target *target;
     uint32_t compiler_processes;
     rlx_buf *source;                 /* NULL: not wanted */
+    relax_load_options load;
+    rlx_shared_memory *memory;       /* of the executable, so that its file is written once */
 } job;
 
 /* The module as the option has it; lowerings and passes read its attribute. */
@@ -187,7 +189,8 @@ static rlx_blob *generate(relax_context *ctx, const rlx_module *m, job *j)
                                  .strip_names = o->strip != 0,
                                  .trust_annotations = ctx->trust_annotations,
                                  .compiler_processes = &j->compiler_processes,
-                                 .source = j->source };
+                                 .source = j->source,
+                                 .file_memory = j->memory ? &j->memory->memory : NULL };
     rlx_native_options native = { .compiler = o->compiler,
                                   .environment = o->environment,
                                   .cpu = o->cpu,
@@ -224,36 +227,41 @@ static rlx_blob *compile(relax_context *ctx, const rlx_module *m, job *j)
     return file;
 }
 
-/* A file that we have just written and cannot load is a fault of ours, unless a limit or memory
- * is in the way. */
-static relax_executable *load(relax_context *ctx, const rlx_blob *file, const job *j)
+static bool read_load_options(relax_context *ctx, job *j)
 {
-    relax_load_options options;
-    relax_load_options_init(&options, sizeof options);
-    if (!rlx_options_read(&options, sizeof options, j->o->load)) {
-        rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed load options");
-        return NULL;
-    }
-    options.allow_native |= j->target->add_code != NULL; /* we have just made it */
+    rlx_memory probe;
+    relax_load_options_init(&j->load, sizeof j->load);
+    if (!rlx_options_read(&j->load, sizeof j->load, j->o->load) || j->load.reserved ||
+        !rlx_memory_init(&probe, j->load.allocator, 0))
+        return rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed load options"), false;
+    j->memory = rlx_shared_memory_create(j->load.allocator, SIZE_MAX);
+    return j->memory || rlx_no_memory(ctx);
+}
+
+/* Takes over the file. One that we have just written and cannot load is a fault of ours, unless a
+ * limit or memory is in the way. The sum of the constants was made of these very bytes. */
+static relax_executable *load(relax_context *ctx, rlx_blob *file, const job *j)
+{
+    rlx_load_how how = { .allow_native = j->load.allow_native != 0 || j->target->add_code };
     relax_executable *exe = NULL;
-    relax_error *err = NULL;
-    relax_status status = relax_executable_load(file->data, file->size, &options, &exe, &err);
-    if (status == RELAX_OK) {
+    rlx_fault why = { 0 };
+    if (file->size > j->load.max_bytes) {
+        rlx_blob_release(file);
+        return rlx_error(ctx, RLX_LD13, RLX_NO_PLACE,
+                         "the program is larger than the options allow"),
+               NULL;
+    }
+    if (rlx_executable_load(j->memory, file, how, &exe, &why)) {
         exe->compiler_processes = j->compiler_processes;
         if (exe->native_why[0])
             rlx_report(ctx, RLX_CG13, RLX_SEVERITY_WARNING, RLX_NO_PLACE,
                        "%s; kernels are interpreted", exe->native_why);
         return exe;
     }
-    if (status == RELAX_ERROR_OUT_OF_MEMORY)
-        rlx_no_memory(ctx); /* the run side's, which says so by its status alone */
-    else if (status == RELAX_ERROR_INVALID_ARGUMENT || (err && err->code == RLX_LD13))
-        rlx_error(ctx, err ? (enum rlx_code_id)err->code : RLX_OP05, RLX_NO_PLACE, "%.*s",
-                  err ? (int)(err->message.size & 0xffff) : 0, err ? err->message.data : "");
+    if (why.code == RLX_RT10)
+        rlx_no_memory(ctx); /* the run side's, which says so by its fault alone */
     else
-        RLX_BUG(ctx, "the compiled program cannot be loaded: %.*s",
-                err ? (int)(err->message.size & 0xffff) : 0, err ? err->message.data : "");
-    relax_error_release(err);
+        RLX_BUG(ctx, "the compiled program cannot be loaded: %s", why.text);
     return NULL;
 }
 
@@ -276,10 +284,10 @@ relax_executable *relax_module_compile(relax_context *ctx, const relax_module *m
         !read_options(ctx, options, &o))
         return give(ctx, NULL);
     job j = { .o = &o, .target = find_target(ctx, o.target) };
-    bool ok = j.target && may_start(ctx, &j);
+    bool ok = j.target && may_start(ctx, &j) && read_load_options(ctx, &j);
     rlx_blob *file = ok ? compile(ctx, rlx_as_module(node_of(module)), &j) : NULL;
     relax_executable *exe = file ? load(ctx, file, &j) : NULL;
-    rlx_blob_release(file);
+    rlx_shared_memory_release(j.memory);
     return give(ctx, exe);
 }
 

@@ -5,12 +5,11 @@
  *     uint32_t f = rlx_file_writer_function(&w);   number of the next function: calls may name
  *     ...descriptions (desc/desc.h), instructions...                  it before it exists
  *     rlx_file_writer_set_function(&w, f, &record);
- *     rlx_buf out;
- *     ok = rlx_file_writer_finish(&w, &out);
+ *     rlx_blob *file = rlx_file_writer_finish(&w, memory);
  *     rlx_file_writer_free(&w);
  *
  * Failure latches: after the first failed allocation or broken limit every call is harmless
- * (numbers are 0), rlx_file_writer_finish says false, and `failed` / `too_large` say which it was.
+ * (numbers are 0), rlx_file_writer_finish gives NULL, and `failed` / `too_large` say which it was.
  * Equal names, constants of scalars, packed functions and expressions are stored once.
  */
 #ifndef RLX_DESC_FILE_WRITER_H
@@ -98,7 +97,7 @@ void rlx_file_writer_patch(rlx_file_writer *w, uint32_t at, uint32_t target);
 void rlx_file_writer_place(rlx_file_writer *w, uint32_t binding, uint32_t file, uint32_t line,
                            uint32_t column);
 
-/* The whole file into `out`, which is initialised here and freed by the caller. */
-bool rlx_file_writer_finish(rlx_file_writer *w, rlx_buf *out);
+/* The whole file, written once into memory of its size from `m`. */
+rlx_blob *rlx_file_writer_finish(rlx_file_writer *w, rlx_memory *m);
 
 #endif
