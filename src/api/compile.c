@@ -14,11 +14,40 @@
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
-/* *w gets a copy of the content in its `data`. */
-static bool read_weight(relax_context *ctx, const char *name, const relax_tensor *tensor,
+/* Memory of the host that constants lie in; the last of them gives it back. */
+typedef struct lent {
+    rlx_memory *memory;
+    atomic_size_t users;
+    void *user;
+    void (*destroy)(void *user);
+} lent;
+
+static void give_back(void *of, void *data, size_t size)
+{
+    lent *l = of;
+    if (atomic_fetch_sub_explicit(&l->users, 1, memory_order_acq_rel) != 1)
+        return;
+    if (l->destroy)
+        l->destroy(l->user);
+    rlx_mem_free(l->memory, l, sizeof *l);
+}
+
+/* Smaller ones are copied, too: what is looked at element by element is aligned then. */
+enum { LENT_FROM = 4096 };
+
+/* A blob of the content. l NULL: a copy. */
+static rlx_blob *content_of(relax_context *ctx, const DLTensor *view, size_t bytes, lent *l)
+{
+    unsigned char *data = bytes ? rlx_view_data(view) : NULL;
+    if (!l || bytes < LENT_FROM)
+        return rlx_blob_create(&ctx->memory, data, bytes);
+    atomic_fetch_add_explicit(&l->users, 1, memory_order_relaxed);
+    return rlx_blob_wrap(&ctx->memory, data, bytes, give_back, l);
+}
+
+static bool read_weight(relax_context *ctx, const char *name, const DLTensor *view, lent *l,
                         rlx_weight *w)
 {
-    const DLTensor *view = relax_tensor_view(tensor);
     rlx_fault why = { 0 };
     size_t bytes;
     if (!rlx_api_name(ctx, name, strlen(name), "name", &w->name))
@@ -29,14 +58,45 @@ static bool read_weight(relax_context *ctx, const char *name, const relax_tensor
     w->dtype = rlx_dl_dtype(view);
     w->shape = view->shape;
     w->ndim = (size_t)view->ndim;
-    if (!rlx_shape_bytes(w->dtype, view->ndim, view->shape, &bytes, &why) ||
+    if (view->device.device_type != 1 || view->ndim < 0 || (view->ndim && !view->shape) ||
+        !rlx_shape_bytes(w->dtype, view->ndim, view->shape, &bytes, &why) ||
         !rlx_view_is_compact(view)) {
         rlx_error(ctx, RLX_CG12, RLX_NO_PLACE, "array %s: %s", name,
                   why.code ? why.text : "its elements do not lie one behind the other");
         return false;
     }
-    w->data = rlx_blob_create(&ctx->memory, bytes ? rlx_view_data(view) : NULL, bytes);
+    if (bytes && !view->data)
+        return rlx_error(ctx, RLX_OP01, RLX_NO_PLACE, "array %s: its data is NULL", name) != NULL;
+    w->data = content_of(ctx, view, bytes, l);
     return w->data != NULL;
+}
+
+/* The views of an array of tensors or of DLTensors. */
+static const DLTensor *view_at(const void *const *items, size_t i, bool are_tensors)
+{
+    return are_tensors ? relax_tensor_view(items[i]) : items[i];
+}
+
+static relax_module *bind(relax_context *ctx, const relax_module *module, const char *function,
+                          size_t function_len, const char *const *names, const void *const *items,
+                          bool are_tensors, size_t count, lent *l)
+{
+    rlx_slice only = { NULL, 0 };
+    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !rlx_api_array(ctx, (const void *const *)names, count, "names") ||
+        !rlx_api_array(ctx, items, count, are_tensors ? "tensors" : "arrays") ||
+        (function && !rlx_api_name(ctx, function, function_len, "function", &only)))
+        return NULL;
+    rlx_weight *weights = rlx_mem_alloc_zero(&ctx->memory, (count + 1) * sizeof *weights);
+    bool ok = weights != NULL;
+    for (size_t i = 0; ok && i < count; i++)
+        ok = read_weight(ctx, names[i], view_at(items, i, are_tensors), l, &weights[i]);
+    const rlx_module *out =
+        ok ? rlx_bind_params(ctx, rlx_as_module(node_of(module)), only, weights, count) : NULL;
+    for (size_t i = 0; weights && i < count; i++)
+        rlx_blob_release(weights[i].data);
+    rlx_mem_free(&ctx->memory, weights, weights ? (count + 1) * sizeof *weights : 0);
+    return (relax_module *)(uintptr_t)out;
 }
 
 relax_module *relax_module_bind_params(relax_context *ctx, const relax_module *module,
@@ -44,23 +104,29 @@ relax_module *relax_module_bind_params(relax_context *ctx, const relax_module *m
                                        const char *const *names, const relax_tensor *const *tensors,
                                        size_t count)
 {
-    rlx_slice only = { NULL, 0 };
     if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
-        !rlx_api_array(ctx, (const void *const *)names, count, "names") ||
-        !rlx_api_array(ctx, (const void *const *)tensors, count, "tensors") ||
-        (function && !rlx_api_name(ctx, function, function_len, "function", &only)))
-        return give(ctx, NULL);
-    rlx_weight *weights = rlx_mem_alloc_zero(&ctx->memory, (count + 1) * sizeof *weights);
-    bool ok = weights != NULL;
-    for (size_t i = 0; ok && i < count; i++)
-        ok = read_weight(ctx, names[i], tensors[i], &weights[i]);
-    const rlx_module *out =
-        ok ? rlx_bind_params(ctx, rlx_as_module(node_of(module)), only, weights, count) : NULL;
-    for (size_t i = 0; weights && i < count; i++)
-        rlx_blob_release(weights[i].data);
-    rlx_mem_free(&ctx->memory, weights, weights ? (count + 1) * sizeof *weights : 0);
+    return give(ctx, bind(ctx, module, function, function_len, names,
+                          (const void *const *)tensors, true, count, NULL));
+}
+
+relax_module *relax_module_bind_memory(relax_context *ctx, const relax_module *module,
+                                       const char *function, size_t function_len,
+                                       const char *const *names, const DLTensor *const *arrays,
+                                       size_t count, void *user, void (*destroy)(void *user))
+{
+    bool known = RLX_API_CONTEXT(ctx);
+    lent *l = known ? rlx_mem_alloc(&ctx->memory, sizeof *l) : NULL;
+    if (!l) {
+        if (destroy)
+            destroy(user);
+        return known ? give(ctx, NULL) : NULL;
+    }
+    *l = (lent){ .memory = &ctx->memory, .user = user, .destroy = destroy };
+    atomic_init(&l->users, 1);
+    relax_module *out = bind(ctx, module, function, function_len, names,
+                             (const void *const *)arrays, false, count, l);
+    give_back(l, NULL, 0);
     return give(ctx, out);
 }
 

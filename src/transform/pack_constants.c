@@ -183,9 +183,10 @@ static const rlx_expr *make_panels(packer *p, const rlx_constant *c, const rlx_p
             !rlx_mul_size(bytes, (size_t)shape[d], &bytes))
             return NULL;
     rlx_blob *data = rlx_blob_create(&p->ctx->memory, NULL, bytes);
-    if (!data)
-        return NULL;
-    rlx_tir_arg args[2] = { argument(c->dtype, c->shape, c->num_shape, c->data->data),
+    const void *from = data ? rlx_aligned_content(p->ctx, c) : NULL;
+    if (!from)
+        return rlx_blob_release(data), NULL;
+    rlx_tir_arg args[2] = { argument(c->dtype, c->shape, c->num_shape, (void *)(uintptr_t)from),
                             argument(to->dtype, shape, to->num_shape, data->data) };
     bool ok = kernels ? kernels->run(p->ctx, pack, args, 2, &none, &why)
                       : rlx_tir_eval(p->ctx, pack, args, 2, &none, &why);
