@@ -250,7 +250,9 @@ static rlx_blob *generate(relax_context *ctx, const rlx_module *m, job *j)
     const relax_compile_options *o = j->o;
     rlx_pass_step steps[RLX_MAX_PIPELINE];
     hook h = { o };
-    rlx_pass_hooks hooks = { .after = o->after_pass ? tell_host : NULL, .user = &h };
+    rlx_pass_hooks hooks = { .after = o->after_pass ? tell_host : NULL,
+                             .user = &h,
+                             .defers = !o->after_pass };
     rlx_codegen_options code = { .target = j->target,
                                  .strip_names = o->strip != 0,
                                  .trust_annotations = ctx->trust_annotations,

@@ -53,6 +53,25 @@ rlx_blob *rlx_blob_wrap(rlx_memory *m, void *data, size_t size,
     return b;
 }
 
+rlx_blob *rlx_blob_defer(rlx_memory *m, size_t size, rlx_deferred *d)
+{
+    rlx_blob *b = make_header(m, NULL, size);
+    if (b)
+        b->deferred = d;
+    else
+        d->end(d);
+    return b;
+}
+
+bool rlx_blob_write(const rlx_blob *b, void *to)
+{
+    if (b->deferred)
+        return b->deferred->make(b->deferred, to);
+    if (b->size)
+        memcpy(to, b->data, b->size);
+    return true;
+}
+
 rlx_blob *rlx_blob_retain(rlx_blob *b)
 {
     if (b)
@@ -64,7 +83,9 @@ void rlx_blob_release(rlx_blob *b)
 {
     if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1)
         return;
-    if (b->free_data)
+    if (b->deferred)
+        b->deferred->end(b->deferred);
+    else if (b->free_data)
         b->free_data(b->free_user, b->data, b->size);
     else
         rlx_mem_free_aligned(b->memory, b->data, b->size + 1, RLX_BLOB_ALIGN);

@@ -34,12 +34,23 @@ bool rlx_vmgen_is_constant(const rlx_expr *e)
 #define LARGE ((size_t)1 << 16)
 #define SAMPLES 64
 
+/* What tells a constant's content from others: the content, or what it is made of. */
+static const rlx_blob *content_of(const rlx_constant *c)
+{
+    return c->data->deferred ? c->data->deferred->of : c->data;
+}
+
+static const void *made_how(const rlx_constant *c)
+{
+    return c->data->deferred ? c->data->deferred->how : NULL;
+}
+
 /* Reads all of a small content, and of a large one some words from its begin to its end: weights
  * seldom agree there. */
 static uint64_t hash_quickly(const rlx_constant *c)
 {
-    const unsigned char *data = c->data->data;
-    size_t size = c->data->size, apart = (size - sizeof(uint64_t)) / (SAMPLES - 1);
+    const unsigned char *data = content_of(c)->data;
+    size_t size = content_of(c)->size, apart = (size - sizeof(uint64_t)) / (SAMPLES - 1);
     uint64_t h = rlx_hash_mix((uint32_t)c->dtype, size);
     if (size <= LARGE)
         return rlx_hash_mix(h, rlx_hash_bytes(data, size));
@@ -52,22 +63,25 @@ static uint64_t hash_quickly(const rlx_constant *c)
  * once, however many there are. */
 static uint64_t hash_wholly(rlx_vmgen_tensor *t)
 {
+    const rlx_blob *content = content_of(t->node);
     if (!t->hash)
-        t->hash = rlx_hash_bytes(t->node->data->data, t->node->data->size) | 1;
+        t->hash = rlx_hash_bytes(content->data, content->size) | 1;
     return t->hash;
 }
 
 static bool same_tensor(rlx_vmgen_tensor *known, rlx_vmgen_tensor *now)
 {
     const rlx_constant *a = known->node, *b = now->node;
-    if (a->dtype != b->dtype || a->num_shape != b->num_shape || a->data->size != b->data->size)
+    const rlx_blob *of_a = content_of(a), *of_b = content_of(b);
+    if (a->dtype != b->dtype || a->num_shape != b->num_shape || of_a->size != of_b->size ||
+        made_how(a) != made_how(b))
         return false;
     if (a->num_shape && memcmp(a->shape, b->shape, a->num_shape * sizeof *a->shape) != 0)
         return false;
-    if (a->data == b->data || a->data->size == 0)
+    if (of_a == of_b || of_a->size == 0)
         return true;
-    return (a->data->size <= LARGE || hash_wholly(known) == hash_wholly(now)) &&
-           memcmp(a->data->data, b->data->data, a->data->size) == 0;
+    return (of_a->size <= LARGE || hash_wholly(known) == hash_wholly(now)) &&
+           memcmp(of_a->data, of_b->data, of_a->size) == 0;
 }
 
 static bool tensor_constant(rlx_vmgen_module *w, const rlx_constant *c, uint32_t *out)
@@ -91,8 +105,7 @@ static bool tensor_constant(rlx_vmgen_module *w, const rlx_constant *c, uint32_t
             return true;
         }
     }
-    *out = now.number = rlx_file_writer_const_tensor(&w->out, c->dtype, c->shape, c->num_shape,
-                                                     c->data->data, c->data->size);
+    *out = now.number = rlx_file_writer_const_blob(&w->out, c->dtype, c->shape, c->num_shape, c->data);
     if (!rlx_file_writer_ok(&w->out))
         return rlx_vmgen_failed(w, c->place);
     return rlx_vec_push(m, &w->tensors, now) &&

@@ -145,8 +145,9 @@ static bool add_code(rlx_vmgen_module *w)
 static rlx_blob *finish(rlx_vmgen_module *w)
 {
     rlx_memory *own = w->o->file_memory;
+    size_t errors = rlx_error_count(w->ctx);
     rlx_blob *file = rlx_file_writer_finish(&w->out, own ? own : &w->ctx->memory);
-    if (!file && !w->out.too_large)
+    if (!file && !w->out.too_large && rlx_error_count(w->ctx) == errors)
         rlx_no_memory(w->ctx); /* memory of somebody else does not say so by itself */
     if (!file)
         rlx_vmgen_failed(w, w->m->place);

@@ -164,10 +164,12 @@ static size_t aligned(size_t bytes)
     return (bytes + RLX_FILE_ALIGN - 1) & ~(size_t)(RLX_FILE_ALIGN - 1);
 }
 
-static void borrow(rlx_file_writer *w, const void *data, size_t len)
+#define BORROW_FROM 4096
+
+static void borrow(rlx_file_writer *w, const rlx_blob *data)
 {
-    PUSH(w, &w->borrowed, ((rlx_borrowed_part){ w->constant_bytes.len, data, len }));
-    w->borrowed_bytes += aligned(len);
+    PUSH(w, &w->borrowed, ((rlx_borrowed_part){ w->constant_bytes.len, data }));
+    w->borrowed_bytes += aligned(data->size);
 }
 
 static uint32_t add_constant(rlx_file_writer *w, const rlx_file_constant *c)
@@ -182,22 +184,37 @@ static uint32_t add_constant(rlx_file_writer *w, const rlx_file_constant *c)
     return number;
 }
 
-uint32_t rlx_file_writer_const_tensor(rlx_file_writer *w, int32_t dtype, const int64_t *dims,
-                                      size_t ndim, const void *data, size_t len)
+/* The record of a tensor whose content of `len` bytes comes next. */
+static rlx_file_constant begin_tensor(rlx_file_writer *w, int32_t dtype, const int64_t *dims,
+                                      size_t ndim, size_t len)
 {
+    rlx_file_constant c = { .kind = RLX_CONSTANT_TENSOR, .dtype = dtype, .ndim = (uint32_t)ndim };
     if (ndim > RLX_MAX_RANK) {
         w->too_large = true;
-        return 0;
+        return c;
     }
-    rlx_file_constant c = { .kind = RLX_CONSTANT_TENSOR, .dtype = dtype, .ndim = (uint32_t)ndim };
     c.offset = constants_end(w);
     rlx_buf_put(&w->constant_bytes, (const char *)dims, ndim * sizeof *dims);
     pad(&w->constant_bytes, RLX_FILE_ALIGN);
     c.length = constants_end(w) - c.offset + len;
-    if (len > RLX_BORROW_FROM)
-        borrow(w, data, len);
-    else
-        rlx_buf_put(&w->constant_bytes, data, len);
+    return c;
+}
+
+uint32_t rlx_file_writer_const_tensor(rlx_file_writer *w, int32_t dtype, const int64_t *dims,
+                                      size_t ndim, const void *data, size_t len)
+{
+    rlx_file_constant c = begin_tensor(w, dtype, dims, ndim, len);
+    rlx_buf_put(&w->constant_bytes, data, len);
+    return add_constant(w, &c);
+}
+
+uint32_t rlx_file_writer_const_blob(rlx_file_writer *w, int32_t dtype, const int64_t *dims,
+                                    size_t ndim, const rlx_blob *data)
+{
+    if (data->size <= BORROW_FROM && !data->deferred)
+        return rlx_file_writer_const_tensor(w, dtype, dims, ndim, data->data, data->size);
+    rlx_file_constant c = begin_tensor(w, dtype, dims, ndim, data->size);
+    borrow(w, data);
     return add_constant(w, &c);
 }
 
@@ -289,13 +306,24 @@ void rlx_file_writer_place(rlx_file_writer *w, uint32_t binding, uint32_t file, 
 /* ---- the file ------------------------------------------------------------------------------- */
 
 /* Where the file goes. Without memory nothing is written and its size comes out. */
-typedef struct file_out { unsigned char *to; size_t len, table; } file_out;
+typedef struct file_out {
+    unsigned char *to;
+    size_t len, table;
+    bool failed; /* content could not be made */
+} file_out;
 
 static void put(file_out *o, const void *data, size_t bytes)
 {
     if (o->to && bytes)
         memcpy(o->to + o->len, data, bytes);
     o->len += bytes;
+}
+
+static void put_blob(file_out *o, const rlx_blob *b)
+{
+    if (o->to && !o->failed)
+        o->failed = !rlx_blob_write(b, o->to + o->len);
+    o->len += b->size;
 }
 
 static void put_zeros(file_out *o, size_t bytes)
@@ -319,7 +347,7 @@ static rlx_file_section begin_section(file_out *o, uint32_t kind)
 static void end_section(file_out *o, rlx_file_section s)
 {
     s.length = o->len - s.offset;
-    if (o->to) {
+    if (o->to && !o->failed) {
         s.checksum = rlx_crc32c(0, o->to + s.offset, s.length);
         memcpy(o->to + o->table, &s, sizeof s);
     }
@@ -359,7 +387,7 @@ static void put_payload(file_out *o, const rlx_buf *bytes, const rlx_borrowed_pa
     for (size_t i = 0; i < count; i++) {
         if (parts[i].at > done)
             put(o, bytes->data + done, parts[i].at - done);
-        put(o, parts[i].data, parts[i].len);
+        put_blob(o, parts[i].data);
         put_padding(o);
         done = parts[i].at;
     }
@@ -415,15 +443,15 @@ static void put_header(file_out *o, uint32_t num_sections, uint32_t flags)
     memcpy(o->to, &h, sizeof h);
 }
 
-/* The file goes to `to`, which may be NULL; its size. */
+/* The file goes to `to`, which may be NULL; its size, 0 on failure. */
 static size_t put_file(rlx_file_writer *w, unsigned char *to, uint32_t num_sections)
 {
     file_out o = { .to = to, .table = sizeof(rlx_file_header) };
     put_zeros(&o, sizeof(rlx_file_header) + num_sections * sizeof(rlx_file_section));
     put_sections(&o, w);
-    if (to)
+    if (to && !o.failed)
         put_header(&o, num_sections, w->flags);
-    return o.len;
+    return o.failed ? 0 : o.len;
 }
 
 rlx_blob *rlx_file_writer_finish(rlx_file_writer *w, rlx_memory *m)
@@ -438,9 +466,9 @@ rlx_blob *rlx_file_writer_finish(rlx_file_writer *w, rlx_memory *m)
     uint32_t num_sections =
         7u + (w->places.len > 0) + (w->module_text.len > 0) + (w->native.len > 0);
     rlx_blob *file = rlx_blob_create(m, NULL, put_file(w, NULL, num_sections));
-    if (file)
-        put_file(w, file->data, num_sections);
-    else
-        w->failed = true;
-    return file;
+    if (file && put_file(w, file->data, num_sections))
+        return file;
+    rlx_blob_release(file);
+    w->failed = true;
+    return NULL;
 }

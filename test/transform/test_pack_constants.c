@@ -32,11 +32,12 @@ static relax_tensor *numbers_of(const rlx_var *v, int64_t size_of_n, uint32_t se
 static const rlx_module *bound(relax_context *ctx, const char *program, const rlx_var **x)
 {
     static const char *const names[] = { "a", "b" };
+    bool alike = strcmp(program, PROGRAM("the same twice")) == 0;
     const rlx_module *m = text_module(ctx, program);
     assert_non_null(m);
     const rlx_function *f = rlx_as_function(m->functions[0]);
     relax_tensor *weights[2] = { numbers_of(rlx_as_var(f->params[1]), 0, 1),
-                                 numbers_of(rlx_as_var(f->params[2]), 0, 2) };
+                                 numbers_of(rlx_as_var(f->params[2]), 0, alike ? 1 : 2) };
     relax_module *out = relax_module_bind_params(ctx, (const relax_module *)(const void *)m, NULL,
                                                  0, names, (const relax_tensor *const *)weights, 2);
     assert_non_null(out);
@@ -232,6 +233,35 @@ static void test_memory_of_the_host(void **state)
     }
 }
 
+static void look_on(void *user, const char *pass, const relax_module *module, double seconds,
+                    int32_t changed)
+{
+}
+
+/* Where a host looks at the module after each pass, panels are made by their pass; else when the
+ * file is written. In either case equal ones are in it once. */
+static void test_late_panels(void **state)
+{
+    const char *programs[] = { PROGRAM("products"), PROGRAM("windows"),
+                               PROGRAM("many matrices"), PROGRAM("the same twice") };
+    for (size_t i = 0; i < RLX_COUNT(programs); i++) {
+        relax_context *ctx = relax_context_create(NULL);
+        const rlx_var *x;
+        const relax_module *m = (const relax_module *)(const void *)bound(ctx, programs[i], &x);
+        relax_compile_options options;
+        relax_compile_options_init(&options, sizeof options);
+        relax_bytes *late = file_of(ctx, m, &options);
+        options.after_pass = look_on;
+        relax_bytes *early = file_of(ctx, m, &options);
+        assert_same_file(early, late);
+        if (i == 3) /* 128 * 96 numbers in three panels of 32 */
+            assert_in_range(relax_bytes_size(late), 128 * 96 * 4, 2 * 128 * 96 * 4 - 1);
+        relax_bytes_release(early);
+        relax_bytes_release(late);
+        relax_context_release(ctx);
+    }
+}
+
 static void test_memory_that_is_refused(void **state)
 {
     relax_context *ctx = relax_context_create(NULL);
@@ -267,6 +297,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_of_the_host),
+        cmocka_unit_test(test_late_panels),
         cmocka_unit_test(test_memory_that_is_refused),
         cmocka_unit_test(test_products),      cmocka_unit_test(test_single_row),
         cmocka_unit_test(test_unknown_rows),  cmocka_unit_test(test_many_matrices),
