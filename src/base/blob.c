@@ -1,7 +1,9 @@
 /* blob.c: reference-counted bytes, and allocators shared by objects of several threads. */
 #include "base/blob.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Marks bytes of somebody else that nobody frees: free_data tells foreign bytes from our own. */
 static void free_nothing(void *user, void *data, size_t size)
@@ -37,6 +39,21 @@ rlx_blob *rlx_blob_create(rlx_memory *m, const void *data_or_null, size_t size)
         memcpy(data, data_or_null, size);
     data[size] = 0;
     return b;
+}
+
+#define PAGE ((uintptr_t)4096)
+#define TOUCH_FROM ((size_t)1 << 18)
+
+void rlx_blob_touch(rlx_blob *b)
+{
+#if defined(MADV_POPULATE_WRITE)
+    uintptr_t from = ((uintptr_t)b->data + PAGE - 1) & ~(PAGE - 1),
+              to = ((uintptr_t)b->data + b->size) & ~(PAGE - 1);
+    int saved = errno;
+    if (b->size >= TOUCH_FROM)
+        madvise((void *)from, to - from, MADV_POPULATE_WRITE); /* a courtesy: older kernels refuse */
+    errno = saved;
+#endif
 }
 
 rlx_blob *rlx_blob_wrap(rlx_memory *m, void *data, size_t size,

@@ -138,6 +138,8 @@ const unsigned char *cli_zip_stored(cli_zip *z, const cli_zip_member *m);
 /* From now on the map is the caller's. */
 void *cli_zip_take_map(cli_zip *z);
 
+uint32_t cli_crc32(const unsigned char *data, size_t size); /* of zip files (crc32.c) */
+
 /* ---- arrays (npy.c, npz.c) */
 /* mapped: where the array lies in the map of an archive, not aligned; then `tensor` is NULL until
  * cli_array_tensor makes one of it. */

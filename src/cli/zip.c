@@ -250,7 +250,7 @@ const char *cli_zip_read(const cli_zip *z, const cli_zip_member *m, unsigned cha
     if (why)
         return why;
     *code = "NP09";
-    return crc32_z(0, to, m->unpacked) == m->crc ? NULL
+    return cli_crc32(to, m->unpacked) == m->crc ? NULL
                                                  : "the checksum of the member does not match";
 }
 
@@ -264,7 +264,7 @@ const unsigned char *cli_zip_stored(cli_zip *z, const cli_zip_member *m)
         z->map = map == MAP_FAILED ? NULL : map;
     }
     const unsigned char *data = z->map ? (const unsigned char *)z->map + at : NULL;
-    return data && crc32_z(0, data, m->unpacked) == m->crc ? data : NULL;
+    return data && cli_crc32(data, m->unpacked) == m->crc ? data : NULL;
 }
 
 void *cli_zip_take_map(cli_zip *z)

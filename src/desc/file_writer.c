@@ -466,6 +466,8 @@ rlx_blob *rlx_file_writer_finish(rlx_file_writer *w, rlx_memory *m)
     uint32_t num_sections =
         7u + (w->places.len > 0) + (w->module_text.len > 0) + (w->native.len > 0);
     rlx_blob *file = rlx_blob_create(m, NULL, put_file(w, NULL, num_sections));
+    if (file)
+        rlx_blob_touch(file);
     if (file && put_file(w, file->data, num_sections))
         return file;
     rlx_blob_release(file);
