@@ -7,7 +7,7 @@
 
 #define RLX_BLOB_ALIGN ((size_t)64)
 
-/*- Content that is made of other content when it is written, `how` saying how: two of equal content
+/* Content that is made of other content when it is written, `how` saying how: two of equal content
  * and the same `how` are equal. */
 typedef struct rlx_deferred rlx_deferred;
 struct rlx_deferred {
