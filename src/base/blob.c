@@ -22,25 +22,6 @@ static rlx_blob *make_header(rlx_memory *m, void *data, size_t size)
     return b;
 }
 
-rlx_blob *rlx_blob_create(rlx_memory *m, const void *data_or_null, size_t size)
-{
-    size_t bytes;
-    if (!rlx_add_size(size, 1, &bytes))
-        return rlx_mem_overflow(m), NULL;
-    unsigned char *data = rlx_mem_alloc_aligned(m, bytes, RLX_BLOB_ALIGN);
-    if (!data)
-        return NULL;
-    rlx_blob *b = make_header(m, data, size);
-    if (!b) {
-        rlx_mem_free_aligned(m, data, bytes, RLX_BLOB_ALIGN);
-        return NULL;
-    }
-    if (data_or_null && size)
-        memcpy(data, data_or_null, size);
-    data[size] = 0;
-    return b;
-}
-
 #define PAGE ((uintptr_t)4096)
 #define TOUCH_FROM ((size_t)1 << 18)
 
@@ -54,6 +35,27 @@ void rlx_blob_touch(rlx_blob *b)
         madvise((void *)from, to - from, MADV_POPULATE_WRITE); /* a courtesy: older kernels refuse */
     errno = saved;
 #endif
+}
+
+rlx_blob *rlx_blob_create(rlx_memory *m, const void *data_or_null, size_t size)
+{
+    size_t bytes;
+    if (!rlx_add_size(size, 1, &bytes))
+        return rlx_mem_overflow(m), NULL;
+    unsigned char *data = rlx_mem_alloc_aligned(m, bytes, RLX_BLOB_ALIGN);
+    if (!data)
+        return NULL;
+    rlx_blob *b = make_header(m, data, size);
+    if (!b) {
+        rlx_mem_free_aligned(m, data, bytes, RLX_BLOB_ALIGN);
+        return NULL;
+    }
+    if (data_or_null && size) {
+        rlx_blob_touch(b);
+        memcpy(data, data_or_null, size);
+    }
+    data[size] = 0;
+    return b;
 }
 
 rlx_blob *rlx_blob_wrap(rlx_memory *m, void *data, size_t size,

@@ -105,6 +105,7 @@ static rlx_blob *read_open(rlx_memory *m, int fd, size_t size, rlx_file_why *why
         *why = rlx_file_no_memory;
         return NULL;
     }
+    rlx_blob_touch(b);
     if (!read_all(fd, b->data, size, why)) {
         rlx_blob_release(b);
         return NULL;
