@@ -512,6 +512,7 @@ static bool run(running *r)
         case RLX_K_IOTA: rlx_iota_strip(reg(r, w[1]), X(2), X(3), n); STEP(3)
         case RLX_K_COPY: TRY(do_block(r, w, op, 0x5), 16)
         case RLX_K_PACK: TRY(do_block(r, w, op, 0xb), 16)
+        case RLX_K_UNPACK: TRY(do_block(r, w, op, 0x2b), 18)
         case RLX_K_CONTRACT: TRY(do_block(r, w, op, 0x423), 18)
         case RLX_K_REDUCE: TRY(do_block(r, w, op, 0x23), 13)
         default: return rlx_fail(r->why, RLX_RT14, "kernel %s: unknown instruction", r->k->names);
