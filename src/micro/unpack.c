@@ -40,11 +40,25 @@ static const uint32_t *words_at(const rlx_micro_unpack *u, int64_t at, int64_t n
     return (const uint32_t *)room;
 }
 
+/* The words of some rows further on begin to come: rows are far from each other. */
+enum { AHEAD = 12 };
+static void fetch(const rlx_micro_unpack *u, int64_t row)
+{
+    int64_t g = row / u->extent[1], i = row % u->extent[1], n = rlx_micro_less(u->extent[3], 2 * RUN);
+    const char *words = u->words;
+    size_t bytes = rlx_kernel_elems[u->elem].bytes;
+    if (g >= u->extent[0])
+        return;
+    words += (g * u->word_stride[0] + i * u->word_stride[1]) * (int64_t)bytes;
+    for (int64_t at = 0; at < n * (int64_t)bytes; at += 64)
+        RLX_FETCH(words + at);
+}
+
 void rlx_micro_unpack_fields(const rlx_micro_unpack *u)
 {
     int32_t room[RUN];
     for (int64_t g = 0; g < u->extent[0]; g++)
-        for (int64_t i = 0; i < u->extent[1]; i++)
+        for (int64_t i = 0; i < u->extent[1]; i++, fetch(u, g * u->extent[1] + i + AHEAD))
             for (int64_t l = 0; l < u->extent[3]; l += RUN) {
                 int64_t n = rlx_micro_less(u->extent[3] - l, RUN);
                 unpack_run(u, u->dst + g * u->dst_stride[0] + i * u->dst_stride[1] + l,

@@ -16,6 +16,8 @@
  */
 #include "schedule/schedule_int.h"
 
+#include "format/kernel_format.h"
+
 enum {
     MOST_PARTS = 256,       /* of its value */
     MOST_DEEP = 24,         /* operands inside each other, in an index */
@@ -457,6 +459,7 @@ static const rlx_node *take_index(rlx_rewriter *r, const rlx_node *n)
 static const rlx_prim *pack_leaf(producing *x, const rlx_buffer *b, const rlx_prim *load,
                                  const bool *used)
 {
+    const rlx_dtype dtype = rlx_prim_dtype(load);
     const rlx_panel_fill *f = x->fill;
     rlx_context *ctx = x->ctx;
     const rlx_prim *shape[5], *at[5];
@@ -466,13 +469,13 @@ static const rlx_prim *pack_leaf(producing *x, const rlx_buffer *b, const rlx_pr
         if (used[i])
             shape[n] = x->digits[i].loop.extent, at[n++] = x->digits[i].loop.var;
     shape[n] = f->lanes.extent, at[n++] = f->lanes.var;
-    const rlx_buffer *panel = b->name ? rlx_buffer_new(ctx, b->name, b->dtype, shape, n, NULL, f->place) : NULL;
+    const rlx_buffer *panel = b->name ? rlx_buffer_new(ctx, b->name, dtype, shape, n, NULL, f->place) : NULL;
     const rlx_prim *choice[3] = { f->inside, load,
-                                  rlx_dtype_is_float(b->dtype) ? rlx_float(ctx, b->dtype, 0)
-                                                               : rlx_int(ctx, b->dtype, 0) };
+                                  rlx_dtype_is_float(dtype) ? rlx_float(ctx, dtype, 0)
+                                                            : rlx_int(ctx, dtype, 0) };
     const rlx_prim *value = !f->inside ? load
                             : choice[1] && choice[2]
-                                ? rlx_prim_call_z(ctx, b->dtype, "if_then_else", choice, 3)
+                                ? rlx_prim_call_z(ctx, dtype, "if_then_else", choice, 3)
                                 : NULL;
     if (!panel || !value)
         return NULL;
@@ -501,11 +504,23 @@ static bool is_in_place(const producing *x, const rlx_buffer_load *l, const rlx_
     return is;
 }
 
+/* A load, also one that packing makes float32. */
+static const rlx_buffer_load *leaf_of(const rlx_node *n)
+{
+    const rlx_buffer_load *l =
+        rlx_as_buffer_load(n->kind == RLX_NODE_CAST ? ((const rlx_unary *)n)->a : n);
+    bool widens = l && n->kind == RLX_NODE_CAST;
+    return !widens || (rlx_prim_dtype(n) == RELAX_FLOAT32 &&
+                       rlx_kernel_copies(RLX_ELEM_F32, rlx_kernel_elem_of(rlx_as_buffer(l->buffer)->dtype)))
+               ? l
+               : NULL;
+}
+
 /* A load becomes one of a panel. */
 static const rlx_node *take_value(rlx_rewriter *r, const rlx_node *n)
 {
     producing *x = r->user;
-    const rlx_buffer_load *l = rlx_as_buffer_load(n);
+    const rlx_buffer_load *l = leaf_of(n);
     const rlx_prim *at = divided(x, n), *indices[RLX_TIR_MAX_DIMS], *vars[3];
     bool used[3] = { false };
     if (at)
@@ -526,6 +541,8 @@ static const rlx_node *take_value(rlx_rewriter *r, const rlx_node *n)
     x->bad |= x->num_packs == RLX_MOST_LEAVES;
     const rlx_buffer *b = rlx_as_buffer(l->buffer);
     const rlx_prim *load = x->bad ? n : rlx_load(x->ctx, b, indices, l->num_indices);
+    if (!x->bad && rlx_prim_dtype(n) != b->dtype)
+        return pack_leaf(x, b, rlx_fold_cast(x->ctx, rlx_prim_dtype(n), load), used);
     return x->bad || is_in_place(x, l, indices) ? load : pack_leaf(x, b, load, used);
 }
 
