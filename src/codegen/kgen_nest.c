@@ -202,6 +202,34 @@ static void write_panels(rlx_kgen *w, const rlx_kgen_nest *n)
     rlx_kgen_emit(w, w->top, RLX_K_PACK, x);
 }
 
+/* ---- fields of bits ------------------------------------------------------------------------- */
+
+static void write_unpack(rlx_kgen *w, const rlx_kgen_nest *n)
+{
+    const rlx_nest_plan *plan = n->plan;
+    const rlx_plan_unpack *u = &plan->unpack;
+    const rlx_plan_access *all = plan->accesses.data,
+                          *touched[3] = { &all[0], &all[u->words], &all[u->scales] };
+    const int loops[4] = { u->group, u->word, u->digit, u->lane };
+    uint32_t x[18] = { (uint32_t)u->bits };
+    for (int i = 0; i < 3; i++) {
+        const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, touched[i]->buffer);
+        if (!b)
+            return;
+        x[1 + 2 * i] = b->index;
+        x[2 + 2 * i] = start_reg(w, plan, touched[i]);
+    }
+    x[7] = rlx_kgen_const_i64(w, u->zero);
+    for (int i = 0; i < 4; i++)
+        x[8 + i] = extent_reg(w, plan, loops[i]);
+    for (int i = 0; i < 3; i++)
+        x[12 + i] = stride_reg(w, touched[0], loops[i]);
+    for (int i = 0; i < 2; i++)
+        x[15 + i] = stride_reg(w, touched[1], loops[i]);
+    x[17] = stride_reg(w, touched[2], loops[0]);
+    rlx_kgen_emit(w, w->top, RLX_K_UNPACK, x);
+}
+
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
 static void write_copy(rlx_kgen *w, const rlx_kgen_nest *n)
@@ -246,6 +274,9 @@ static bool check_nest(rlx_kgen *w, const rlx_kgen_nest *n)
                check_access(w, n, f->b, "a reduction");
     case RLX_PLAN_PACK: return check_access(w, n, 0, "a copy into panels");
     case RLX_PLAN_COPY: return check_access(w, n, 0, "a copy") && check_access(w, n, 1, "a copy");
+    case RLX_PLAN_UNPACK:
+        return check_access(w, n, 0, "fields of bits") && check_access(w, n, 1, "fields of bits") &&
+               check_access(w, n, 2, "fields of bits");
     default: return true;
     }
 }
@@ -264,6 +295,8 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
         write_panels(w, n);
     else if (plan->form == RLX_PLAN_COPY)
         write_copy(w, n);
+    else if (plan->form == RLX_PLAN_UNPACK)
+        write_unpack(w, n);
     else if (!rlx_kgen_failed(w))
         write_strip(w, n);
     for (size_t i = plan->num_order; i-- > 0;)

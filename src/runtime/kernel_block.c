@@ -1,4 +1,4 @@
-/* kernel_block.c: instructions that work on a block of memory: copy, pack, contract, reduce. Each
+/* kernel_block.c: instructions that work on a block of memory: copy, pack, unpack, contract, reduce. Each
  * operand is a box in a buffer, whose corners are checked here; the rest is done by micro-kernels. */
 #include "runtime/kernel_int.h"
 
@@ -242,6 +242,64 @@ static bool run_pack(rlx_kernel_run *r, const int64_t *x)
                           r->k->buffers[x[1]].bytes, r->k->buffers[x[3]].bytes);
 }
 
+/* ---- fields of bits ------------------------------------------------------------------------- */
+
+static bool unpack_in_pieces(rlx_kernel_run *r, const rlx_micro_unpack *whole, size_t word_bytes)
+{
+    int64_t extents[3] = { whole->extent[0], whole->extent[1], whole->extent[3] }, piece[3],
+            i[3] = { 0 };
+    cut(extents, 3, COPY_PIECE / whole->extent[2], piece);
+    do {
+        rlx_micro_unpack part = *whole;
+        for (int d = 0; d < 3; d++) {
+            int64_t left = extents[d] - i[d];
+            part.extent[d < 2 ? d : 3] = left < piece[d] ? left : piece[d];
+        }
+        part.dst += i[0] * whole->dst_stride[0] + i[1] * whole->dst_stride[1] + i[2];
+        part.words = at(part.words,
+                        i[0] * whole->word_stride[0] + i[1] * whole->word_stride[1] + i[2],
+                        word_bytes);
+        part.scales += i[0] * whole->scale_stride + i[2];
+        rlx_micro_unpack_fields(&part);
+        if (!rlx_kernel_spend(r, (volume(part.extent, 4) >> 6) + 1))
+            return false;
+    } while (advance(i, piece, extents, 3));
+    return true;
+}
+
+/* Bits; buffer and offset of floats, words, scales; zero; extents; strides. */
+static bool run_unpack(rlx_kernel_run *r, const int64_t *x)
+{
+    const int64_t *extent = x + 8;
+    int64_t to[4] = { x[12], x[13], x[14], 1 }, from[4] = { x[15], x[16], 0, 1 },
+            scales[4] = { x[17], 0, 0, 1 };
+    const rlx_kernel_buffer *words = &r->k->buffers[x[3]];
+    if (any_empty(extent, 4))
+        return true;
+    if (extent[2] > words->bytes * 8 / x[0])
+        return rlx_kernel_out_of_buffer(r, (uint32_t)x[3], x[4]);
+    drop_unused(extent, to, 4);
+    drop_unused(extent, from, 4);
+    drop_unused(extent, scales, 4);
+    if (!box_in_range(r, x[1], x[2], to, extent, 4) || !box_in_range(r, x[3], x[4], from, extent, 4) ||
+        !box_in_range(r, x[5], x[6], scales, extent, 4))
+        return false;
+    rlx_micro_unpack u = {
+        .dst = element(r, x[1], x[2]),
+        .words = element(r, x[3], x[4]),
+        .scales = element(r, x[5], x[6]),
+        .dst_stride = { to[0], to[1], to[2] },
+        .word_stride = { from[0], from[1] },
+        .scale_stride = scales[0],
+        .elem = (enum rlx_kernel_elem)words->elem,
+        .bits = (int32_t)x[0],
+        .mask = words->elem == RLX_ELEM_I8 && x[0] == 8 ? UINT32_MAX : (1u << x[0]) - 1,
+        .zero = (float)x[7]
+    };
+    memcpy(u.extent, extent, sizeof u.extent);
+    return unpack_in_pieces(r, &u, words->bytes);
+}
+
 /* ---- sums ----------------------------------------------------------------------------------- */
 
 /* Loops of a sum, in the order of extents and strides. */
@@ -362,6 +420,7 @@ bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *x)
     switch (op) {
     case RLX_K_COPY: return run_copy(r, x);
     case RLX_K_PACK: return run_pack(r, x);
+    case RLX_K_UNPACK: return run_unpack(r, x);
     default: return run_sum(r, x, op == RLX_K_CONTRACT);
     }
 }

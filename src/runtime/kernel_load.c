@@ -355,6 +355,17 @@ static uint32_t operand(const loading *l, const instruction *in, char letter)
     return word(l, in->at + 1 + (uint32_t)(strchr(operands, letter) - operands));
 }
 
+/* Floats on both sides of words, and fields that fit into one of them. */
+static bool check_unpack(const loading *l, const instruction *in)
+{
+    uint32_t dst = word(l, in->at + 2), words = word(l, in->at + 4), bits = word(l, in->at + 1);
+    const rlx_kernel_buffer *b = &l->buffers[words];
+    bool is_word = b->elem == RLX_ELEM_U32 || b->elem == RLX_ELEM_I32 || b->elem == RLX_ELEM_U8 ||
+                   b->elem == RLX_ELEM_I8;
+    return l->buffers[dst].elem == RLX_ELEM_F32 && in->elem == RLX_ELEM_F32 && is_word &&
+           bits >= 1 && bits <= 16 && bits <= b->bytes * 8u;
+}
+
 /* Checks that involve several operands. */
 static bool check_rest(loading *l, instruction *in)
 {
@@ -378,6 +389,7 @@ static bool check_rest(loading *l, instruction *in)
         ok = (operand(l, in, 'n') == RLX_PANEL_COLUMNS || operand(l, in, 'n') == RLX_PANEL_ROWS) &&
              rlx_micro_find(NULL)->pack[l->buffers[operand(l, in, 'B')].elem][in->elem];
         break;
+    case RLX_K_UNPACK: ok = check_unpack(l, in); break;
     case RLX_K_COPY:
         ok = rlx_micro_find(NULL)->copy[l->buffers[operand(l, in, 'B')].elem][in->elem];
         break;

@@ -354,6 +354,7 @@ bool rlx_kernel_wrong_size(running *r, uint32_t b, uint32_t dim, int64_t found, 
     }
 BLOCK(copy, RLX_K_COPY, 16, 0x5)
 BLOCK(pack, RLX_K_PACK, 16, 0xb)
+BLOCK(unpack, RLX_K_UNPACK, 18, 0x2b)
 BLOCK(contract, RLX_K_CONTRACT, 25, 0x2043)
 BLOCK(reduce, RLX_K_REDUCE, 18, 0x43)
 
@@ -516,6 +517,7 @@ static bool run(running *r)
         case RLX_K_IOTA: rlx_iota_strip(reg(r, w[1]), X(2), X(3), n); STEP(3)
         case RLX_K_COPY: TRY(do_copy(r, w), 16)
         case RLX_K_PACK: TRY(do_pack(r, w), 16)
+        case RLX_K_UNPACK: TRY(do_unpack(r, w), 18)
         case RLX_K_CONTRACT: TRY(do_contract(r, w), 25)
         case RLX_K_REDUCE: TRY(do_reduce(r, w), 18)
         default: return rlx_fail(r->why, RLX_RT14, "kernel %s: unknown instruction", r->k->names);

@@ -685,6 +685,10 @@ static enum rlx_plan_reason plan_body(planner *p)
         finish_plan(n, RLX_PLAN_COPY, (int)n->count - 1);
         return RLX_PLAN_NO_REASON;
     }
+    if (why && rlx_plan_unpacking(p->ctx, n)) {
+        finish_plan(n, RLX_PLAN_UNPACK, n->unpack.lane);
+        return RLX_PLAN_NO_REASON;
+    }
     if (why) {
         worse = plan_strip(p);
         return worse ? worse : why;

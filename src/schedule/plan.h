@@ -50,7 +50,8 @@ enum rlx_plan_form {
     RLX_PLAN_STRIP,                /* `order`, then the strip loop */
     RLX_PLAN_FUSED,                /* `order`, then one instruction */
     RLX_PLAN_PACK,                 /* `order`, then panels are filled */
-    RLX_PLAN_COPY                  /* `order`, then a box is copied */
+    RLX_PLAN_COPY,                 /* `order`, then a box is copied */
+    RLX_PLAN_UNPACK                /* `order`, then fields of bits become floats */
 };
 
 /* Why a nest is PLAIN, or why its body is not one instruction. */
@@ -77,7 +78,8 @@ enum rlx_loop_role {
     RLX_PLAN_MERGED,               /* runs inside the strip loop's range */
     RLX_PLAN_GROUP, RLX_PLAN_ROW, RLX_PLAN_COLUMN, RLX_PLAN_TURN, RLX_PLAN_STEP, /* of the fused instruction */
     RLX_PLAN_LANE, RLX_PLAN_DEPTH,                /* of panels */
-    RLX_PLAN_BOX                                  /* of a box that is copied */
+    RLX_PLAN_BOX,                                 /* of a box that is copied */
+    RLX_PLAN_FIELD                                /* of what is unpacked */
 };
 
 typedef struct rlx_nest_loop {
@@ -146,6 +148,14 @@ typedef struct rlx_plan_pack {
 /* A nest that copies a box, COPY: dimensions outermost first, those that lack are 1 long. */
 typedef struct rlx_plan_copy { const rlx_prim *extent[4], *to[4], *from[4]; } rlx_plan_copy;
 
+/*- A nest that makes floats of fields of bits, UNPACK:
+ *     Y[g, w, v, l] = (float32(words[g, w, l] >> v * bits & mask) - zero) * scales[g, l] */
+typedef struct rlx_plan_unpack {
+    int group, word, digit, lane;  /* loops; -1: none */
+    size_t words, scales;          /* accesses; 0 is what is stored */
+    int64_t bits, zero;
+} rlx_plan_unpack;
+
 typedef struct rlx_nest_plan {
     uint8_t form, reason;          /* enum rlx_plan_form, rlx_plan_reason */
     rlx_nest_loop loops[RLX_PLAN_MAX_NEST]; /* as they stand, outermost first */
@@ -158,6 +168,7 @@ typedef struct rlx_nest_plan {
     rlx_plan_fused fused;
     rlx_plan_pack pack;
     rlx_plan_copy copy;
+    rlx_plan_unpack unpack;
     RLX_VEC(rlx_plan_access) accesses;
     RLX_VEC(rlx_plan_view) views;
     rlx_ptrmap view_of;            /* index -> its view */

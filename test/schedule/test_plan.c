@@ -122,6 +122,17 @@ static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
             }
         return;
     }
+    if (p->form == RLX_PLAN_UNPACK) {
+        const rlx_plan_unpack *u = &p->unpack;
+        rlx_buf_format(out, "| unpack %lld bits of %s by %s from %lld", (long long)u->bits,
+                       name_of(&p->accesses.data[u->words]), name_of(&p->accesses.data[u->scales]),
+                       (long long)u->zero);
+        write_loop(out, p, " group ", u->group);
+        write_loop(out, p, " word ", u->word);
+        write_loop(out, p, " digit ", u->digit);
+        write_loop(out, p, " lane ", u->lane);
+        return;
+    }
     write_loop(out, p, "| strip ", p->strip);
     for (size_t i = 0; i < p->count; i++)
         if (p->loops[i].role == RLX_PLAN_MERGED)
@@ -182,6 +193,8 @@ static void check_plan(const rlx_nest_plan *p)
     if (p->form == RLX_PLAN_STRIP)
         assert_true(p->loops[p->strip].determined &&
                     p->loops[p->strip].role == RLX_PLAN_STRIP_LOOP);
+    else if (p->form == RLX_PLAN_UNPACK)
+        assert_true(p->loops[p->unpack.lane].role == RLX_PLAN_FIELD);
     else if (p->form == RLX_PLAN_PACK) {
         assert_true(p->loops[p->pack.lane].role == RLX_PLAN_LANE);
         assert_true(p->accesses.data[0].literal && p->accesses.data[1].num_indices);

@@ -165,8 +165,16 @@ static inline uint32_t rk_number(rk_kernel *k, uint32_t op)
     case RLX_K_REDUCE: return rk_below(k->random, RLX_KERNEL_REDUCE_COUNT);
     case RLX_K_CONTRACT: return rk_below(k->random, 2);
     case RLX_K_PACK: return rk_below(k->random, 2) ? RLX_PANEL_COLUMNS : RLX_PANEL_ROWS;
+    case RLX_K_UNPACK: return 1 + rk_below(k->random, 8);
     default: return 0;
     }
+}
+
+/* Buffers of UNPACK by position: floats, words, floats. */
+static inline uint16_t rk_unpack_buffer(rk_kernel *k, uint32_t position)
+{
+    static const int words[] = { RLX_ELEM_U32, RLX_ELEM_I32, RLX_ELEM_U8, RLX_ELEM_I8 };
+    return (uint16_t)(RK_PARAMS + (position == 3 ? words[rk_below(k->random, 4)] : RLX_ELEM_F32));
 }
 
 /* Sizes to check against are those of the buffers, so that the kernel goes on. */
@@ -197,6 +205,8 @@ static inline void rk_instruction(rk_kernel *k, uint32_t op)
     for (uint32_t i = 0; letters[i]; i++) {
         if (letters[i] == 'B' && copies)
             rk_word(k, rk_copy_target(k, rk_elem((uint32_t)c.buffer)));
+        else if (op == RLX_K_UNPACK && strchr("bB", letters[i]))
+            rk_word(k, rk_unpack_buffer(k, i));
         else if (strchr("bBt", letters[i]))
             rk_word(k, (uint32_t)c.buffer);
         else if (letters[i] == 'n')
