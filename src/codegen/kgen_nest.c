@@ -149,6 +149,28 @@ static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
     rlx_kgen_emit(w, w->top, f->contract ? RLX_K_CONTRACT : RLX_K_REDUCE, operands);
 }
 
+/* A sum in partial sums. */
+static void write_partial(rlx_kgen *w, const rlx_kgen_nest *n)
+{
+    const rlx_nest_plan *plan = n->plan;
+    const rlx_plan_fused *f = &plan->fused;
+    const rlx_plan_access *all = plan->accesses.data,
+                          *touched[3] = { &all[f->acc], &all[f->a], &all[f->b] };
+    const int loops[4] = { f->row, f->column, f->outer, f->step };
+    uint32_t x[21];
+    size_t count = 0;
+    x[count++] = f->value | (n->from_zero ? RLX_KERNEL_SUM_FROM_ZERO : 0);
+    for (int i = 0; i < 3; i++) {
+        x[count++] = rlx_kgen_buffer_of(w, touched[i]->buffer)->index;
+        x[count++] = start_reg(w, plan, touched[i]);
+        for (int k = 0; k < (i ? 4 : 2); k++) /* the result stands still along the steps */
+            x[count++] = stride_reg(w, touched[i], loops[k]);
+    }
+    for (int k = 0; k < 4; k++)
+        x[count++] = extent_reg(w, plan, loops[k]);
+    rlx_kgen_emit(w, w->top, RLX_K_PARTIAL, x);
+}
+
 /* ---- panels --------------------------------------------------------------------------------- */
 
 static uint32_t int64_reg(rlx_kgen *w, const rlx_prim *e) { return rlx_kgen_int64(w, e).reg; }
@@ -244,7 +266,7 @@ static bool check_nest(rlx_kgen *w, const rlx_kgen_nest *n)
 {
     const rlx_plan_fused *f = &n->plan->fused;
     switch (n->plan->form) {
-    case RLX_PLAN_FUSED:
+    case RLX_PLAN_FUSED: case RLX_PLAN_PARTIAL:
         return check_access(w, n, f->acc, "a reduction") && check_access(w, n, f->a, "a reduction") &&
                check_access(w, n, f->b, "a reduction");
     case RLX_PLAN_PACK: return check_access(w, n, 0, "a copy into panels");
@@ -263,6 +285,8 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
         open[i] = begin_loop(w, &plan->loops[plan->order[i]], n);
     if (plan->form == RLX_PLAN_FUSED)
         write_fused(w, n);
+    else if (plan->form == RLX_PLAN_PARTIAL)
+        write_partial(w, n);
     else if (plan->form == RLX_PLAN_PACK)
         write_panels(w, n);
     else if (plan->form == RLX_PLAN_COPY)
@@ -283,14 +307,17 @@ static bool is_fill(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_nest_plan *
     rlx_rewriter r;
     int64_t steps;
     /* without steps nothing would be written */
-    bool same = rlx_int_literal(plan->loops[plan->fused.step].extent, &steps) && steps > 0;
+    bool same = true;
+    for (size_t i = 0; i < plan->count && same; i++)
+        same = plan->loops[i].role != RLX_PLAN_STEP ||
+               (rlx_int_literal(plan->loops[i].extent, &steps) && steps > 0);
     rlx_tir_folder_init(&r, w->ctx);
     for (size_t i = 0; i < plan->count && same; i++) {
         const rlx_nest_loop *l = &plan->loops[i];
         const rlx_for_stmt *f = rlx_as_for_stmt(body);
-        if (l->role == RLX_PLAN_STEP)
+        if (l->role == RLX_PLAN_STEP) /* all of them run, see above */
             continue;
-        same = f && l->role != RLX_PLAN_LOOP &&
+        same = f && (l->role != RLX_PLAN_LOOP || rlx_is_int_value(l->extent, 1)) &&
                rlx_fold_cast(w->ctx, RELAX_INT64, f->extent) == l->extent &&
                rlx_fold_cast(w->ctx, RELAX_INT64, f->min) == l->min &&
                rlx_ptrmap_put(&r.map, f->loop_var, (uintptr_t)l->var);
@@ -327,7 +354,10 @@ bool rlx_kgen_try_sum(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_for_stmt 
     if (!may_be_fill(fill))
         return true;
     bool ok = rlx_plan_nest(w->ctx, &front, sum, &plan);
-    *done = ok && plan.form == RLX_PLAN_FUSED && plan.fused.contract && is_fill(w, fill, &plan);
+    *done = ok &&
+            (plan.form == RLX_PLAN_PARTIAL ||
+             (plan.form == RLX_PLAN_FUSED && plan.fused.contract)) &&
+            is_fill(w, fill, &plan);
     if (*done)
         ok = write_nest(w, &n);
     rlx_nest_plan_free(w->ctx, &plan);

@@ -27,6 +27,23 @@ typedef struct rlx_micro_sum {
 } rlx_micro_sum;
 typedef void rlx_micro_sum_fn(const rlx_micro_sum *s);
 
+/*- For i < rows, j < columns: sums of values of a[i, j, d, k] and b[i, j, d, k] in 32 partial sums, which begin with +0.
+ * For each d the values of k ascending from 0 go to partial sums 0, 1, .. 31, 0, ..; then the upper half is added to
+ * the lower, 16, 8, 4, 2, and
+ *   acc[i, j] = acc[i, j] + p[0] + p[1]
+ * Fast where a_k == 1 and b_k == 0, and for float32 where the columns are contiguous on all sides.
+ * Long sums come in parts: partial (NULL: it is none) has the sums so far, p[l][j], and gets them where this part is not the last. */
+enum { RLX_PARTIAL_SUMS = 32 };
+typedef struct rlx_micro_partial {
+    void *acc;
+    const void *a, *b;         /* b: of values that have it */
+    int64_t acc_i, acc_j, a_i, a_j, a_d, a_k, b_i, b_j, b_d, b_k;
+    int64_t rows, columns, outer, depth;
+    void *partial;
+    bool ends;                 /* the last part: what is there goes to acc */
+} rlx_micro_partial;
+typedef void rlx_micro_partial_fn(const rlx_micro_partial *s);
+
 /*- A box of up to four dimensions, outermost first: dst[i] = src[i]; strides may be 0 (src) or negative. */
 typedef struct rlx_micro_box {
     void *dst;
@@ -56,6 +73,7 @@ typedef struct rlx_micro_set {
     const char *name;          /* "baseline", "avx2", "avx512", "neon" */
     rlx_micro_sum_fn *const (*contract)[RLX_ELEM_COUNT];       /* [product not rounded] */
     rlx_micro_sum_fn *const (*reduce)[RLX_ELEM_COUNT];         /* [enum rlx_kernel_reduce] */
+    rlx_micro_partial_fn *const (*partial)[RLX_ELEM_COUNT];    /* [enum rlx_kernel_value] */
     rlx_micro_copy_fn *const (*copy)[RLX_ELEM_COUNT];                /* [dst][src] */
     rlx_micro_pack_fn *const (*pack)[RLX_ELEM_COUNT];
 } rlx_micro_set;

@@ -25,6 +25,7 @@ const rlx_micro_set rlx_micro_avx512 = {
     .name = "avx512",
     .contract = contractions,
     .reduce = reductions,
+    .partial = partials,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
 };

@@ -22,6 +22,7 @@ const rlx_micro_set rlx_micro_baseline = {
     .name = "baseline",
     .contract = contractions,
     .reduce = reductions,
+    .partial = partials,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
 };

@@ -25,6 +25,7 @@ const rlx_micro_set rlx_micro_neon = {
     .name = "neon",
     .contract = contractions,
     .reduce = reductions,
+    .partial = partials,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
 };

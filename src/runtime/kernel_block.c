@@ -250,14 +250,14 @@ static bool run_in_pieces(rlx_kernel_run *r, rlx_micro_sum_fn *f, const rlx_micr
     return true;
 }
 
-static void clear(const rlx_micro_sum *s, size_t bytes)
+static void clear(void *acc, int64_t rows, int64_t columns, int64_t row_stride, int64_t stride, size_t bytes)
 {
-    for (int64_t i = 0; i < s->rows; i++) {
-        char *row = (char *)s->acc + i * s->acc_i * (int64_t)bytes;
-        for (int64_t j = 0; j < s->columns && s->acc_j != 1; j++)
-            memset(row + j * s->acc_j * (int64_t)bytes, 0, bytes);
-        if (s->acc_j == 1)
-            memset(row, 0, (size_t)s->columns * bytes);
+    for (int64_t i = 0; i < rows; i++) {
+        char *row = at(acc, i * row_stride, bytes);
+        for (int64_t j = 0; j < columns && stride != 1; j++)
+            memset(at(row, j * stride, bytes), 0, bytes);
+        if (stride == 1)
+            memset(row, 0, (size_t)columns * bytes);
     }
 }
 
@@ -295,10 +295,95 @@ static bool run_sum(rlx_kernel_run *r, const int64_t *operands, bool contract)
     enum rlx_kernel_elem e = elem_of(r, acc[0]);
     size_t bytes = r->k->buffers[acc[0]].bytes;
     if (contract && x[0] & RLX_KERNEL_FROM_ZERO)
-        clear(&s, bytes);
+        clear(s.acc, s.rows, s.columns, s.acc_i, s.acc_j, bytes);
     return run_in_pieces(
         r, contract ? r->micro->contract[x[0] & RLX_KERNEL_EXACT][e] : r->micro->reduce[x[0]][e],
         &s, bytes);
+}
+
+/* ---- sums in partial sums ------------------------------------------------------------------- */
+
+/* A long sum: few columns at a time, each piece of it goes on with the partial sums of the one before. */
+static bool partial_in_parts(rlx_kernel_run *r, rlx_micro_partial_fn *f, const rlx_micro_partial *whole, size_t bytes)
+{
+    double sums[RLX_PARTIAL_SUMS * 8];
+    int64_t columns = whole->a_k == 1 ? 1 : (int64_t)(sizeof sums / RLX_PARTIAL_SUMS / bytes),
+            depth = PIECE / columns < whole->depth ? PIECE / columns : whole->depth,
+            outer = PIECE / columns / depth;
+    for (int64_t i = 0; i < whole->rows; i++)
+        for (int64_t j = 0; j < whole->columns; j += columns) {
+            memset(sums, 0, sizeof sums);
+            for (int64_t d = 0; d < whole->outer; d += outer)
+                for (int64_t k = 0; k < whole->depth; k += depth) {
+                    rlx_micro_partial part = *whole;
+                    part.partial = sums;
+                    part.rows = 1;
+                    part.columns = whole->columns - j < columns ? whole->columns - j : columns;
+                    part.outer = whole->outer - d < outer ? whole->outer - d : outer;
+                    part.depth = whole->depth - k < depth ? whole->depth - k : depth;
+                    part.ends = d + part.outer == whole->outer && k + part.depth == whole->depth;
+                    part.acc = at(whole->acc, i * whole->acc_i + j * whole->acc_j, bytes);
+                    part.a = at(whole->a, i * whole->a_i + j * whole->a_j + d * whole->a_d + k * whole->a_k, bytes);
+                    part.b = at(whole->b, i * whole->b_i + j * whole->b_j + d * whole->b_d + k * whole->b_k, bytes);
+                    f(&part);
+                    if (!rlx_kernel_spend(r, (part.columns * part.outer * part.depth >> 8) + 1))
+                        return false;
+                }
+        }
+    return true;
+}
+
+/* Rows and columns in pieces. */
+static bool partial_in_pieces(rlx_kernel_run *r, rlx_micro_partial_fn *f, const rlx_micro_partial *whole, size_t bytes)
+{
+    int64_t steps, columns, rows;
+    if (!rlx_mul_i64(whole->outer, whole->depth, &steps) || steps > PIECE)
+        return partial_in_parts(r, f, whole, bytes);
+    columns = PIECE / steps < whole->columns ? PIECE / steps : whole->columns;
+    rows = PIECE / (steps * columns);
+    for (int64_t i = 0; i < whole->rows; i += rows)
+        for (int64_t j = 0; j < whole->columns; j += columns) {
+            rlx_micro_partial part = *whole;
+            part.rows = whole->rows - i < rows ? whole->rows - i : rows;
+            part.columns = whole->columns - j < columns ? whole->columns - j : columns;
+            part.acc = at(whole->acc, i * whole->acc_i + j * whole->acc_j, bytes);
+            part.a = at(whole->a, i * whole->a_i + j * whole->a_j, bytes);
+            part.b = at(whole->b, i * whole->b_i + j * whole->b_j, bytes);
+            f(&part);
+            if (!rlx_kernel_spend(r, part.rows * part.columns * steps >> 8))
+                return false;
+        }
+    return true;
+}
+
+/* What; buffer, offset and strides of acc, a and b; extents. */
+static bool run_partial(rlx_kernel_run *r, const int64_t *operands)
+{
+    int64_t x[21], *acc = x + 1, *a = x + 5, *b = x + 11, *extents = x + 17;
+    memcpy(x, operands, sizeof x);
+    drop_unused(extents, acc + 2, 2);
+    drop_unused(extents, a + 2, 4);
+    drop_unused(extents, b + 2, 4);
+    const int64_t still[2] = { acc[2], acc[3] };
+    if (any_empty(extents, 4))
+        return true;
+    if (!box_in_range(r, acc[0], acc[1], still, extents, 2) ||
+        !box_in_range(r, a[0], a[1], a + 2, extents, 4) ||
+        !box_in_range(r, b[0], b[1], b + 2, extents, 4))
+        return false;
+    rlx_micro_partial s = { .acc = element(r, acc[0], acc[1]),
+                            .a = element(r, a[0], a[1]),
+                            .b = element(r, b[0], b[1]),
+                            .acc_i = acc[2], .acc_j = acc[3],
+                            .a_i = a[2], .a_j = a[3], .a_d = a[4], .a_k = a[5],
+                            .b_i = b[2], .b_j = b[3], .b_d = b[4], .b_k = b[5],
+                            .rows = extents[0], .columns = extents[1],
+                            .outer = extents[2], .depth = extents[3],
+                            .ends = true };
+    size_t bytes = r->k->buffers[acc[0]].bytes;
+    if (x[0] & RLX_KERNEL_SUM_FROM_ZERO)
+        clear(s.acc, s.rows, s.columns, s.acc_i, s.acc_j, bytes);
+    return partial_in_pieces(r, r->micro->partial[x[0] & ~RLX_KERNEL_SUM_FROM_ZERO][elem_of(r, acc[0])], &s, bytes);
 }
 
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, const int64_t *x)
@@ -306,6 +391,7 @@ bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, const int64_t *x)
     switch (op) {
     case RLX_K_COPY: return run_copy(r, x);
     case RLX_K_PACK: return run_pack(r, x);
+    case RLX_K_PARTIAL: return run_partial(r, x);
     default: return run_sum(r, x, op == RLX_K_CONTRACT);
     }
 }

@@ -49,6 +49,7 @@ enum rlx_plan_form {
     RLX_PLAN_EMPTY,                /* some loop never runs: no code at all */
     RLX_PLAN_STRIP,                /* `order`, then the strip loop */
     RLX_PLAN_FUSED,                /* `order`, then one instruction */
+    RLX_PLAN_PARTIAL,              /* `order`, then one sum in partial sums */
     RLX_PLAN_PACK,                 /* `order`, then panels are filled */
     RLX_PLAN_COPY                  /* `order`, then a box is copied */
 };
@@ -62,6 +63,7 @@ enum rlx_plan_reason {
     RLX_PLAN_OTHER_STATEMENT,      /* the body has more than stores, lets and ifs */
     RLX_PLAN_NO_STORE,
     RLX_PLAN_TWO_PLACES,           /* an iteration touches a stored buffer at two places */
+    RLX_PLAN_PARTIAL_SUMS,         /* loops have the attribute relax.partial_sums: no other order */
     RLX_PLAN_NOTHING_DETERMINED,   /* no loop is determined: none may become the strip */
     /* STRIP */
     RLX_PLAN_NO_UPDATE,            /* the body is not `place = place op value` of loads */
@@ -84,6 +86,7 @@ typedef struct rlx_nest_loop {
     const rlx_prim *var, *min, *extent;  /* min, extent: int64, without variables of the nest */
     uint8_t role;                        /* enum rlx_loop_role */
     bool determined;
+    bool partial;                        /* has the attribute relax.partial_sums */
 } rlx_nest_loop;
 
 /* How an access moves from one element of a loop to the next. */
@@ -117,13 +120,15 @@ typedef struct rlx_plan_view {
     rlx_tir_affine index;
 } rlx_plan_view;
 
-/* The fused instruction: REDUCE of access a, or CONTRACT of accesses a and b, into acc. */
+/* The fused instruction: REDUCE of access a, CONTRACT of accesses a and b, or PARTIAL, into acc. */
 typedef struct rlx_plan_fused {
     bool contract;
     bool exact;                    /* the product is not rounded: T.fma */
     uint8_t op;                    /* enum rlx_kernel_reduce */
     size_t acc, a, b;              /* in `accesses`; not contract: b is a */
     int row, column, step;         /* loops; -1: none */
+    uint8_t value;                 /* PARTIAL: enum rlx_kernel_value */
+    int outer;                     /* PARTIAL: the loop that repeats the steps; -1: none */
 } rlx_plan_fused;
 
 /* A nest that fills panels as one instruction, PACK. Expressions have the values of the loops that

@@ -136,16 +136,38 @@ static void make_sum(block *b, bool contract)
     b->plain = true;
 }
 
+static void make_partial(block *b)
+{
+    int64_t *x = b->x, box[2], strides[2];
+    enum rlx_kernel_elem e = roll(b, 2) ? RLX_ELEM_F32 : RLX_ELEM_F64;
+    for (int i = 0; i < 3; i++)
+        new_buffer(b, e);
+    any_box(b, 2, box, strides);
+    x[0] = roll(b, RLX_KERNEL_VALUE_COUNT) + (roll(b, 2) ? RLX_KERNEL_SUM_FROM_ZERO : 0);
+    x[1] = 0, x[2] = roll(b, 4), x[3] = strides[0], x[4] = strides[1];
+    for (int i = 1; i < 3; i++) {
+        int64_t *side = x + 6 * i - 1;
+        side[0] = i, side[1] = roll(b, 30);
+        side[2] = any_stride(b), side[3] = roll(b, 2) ? i == 1 : any_stride(b);
+        side[4] = any_stride(b), side[5] = roll(b, 2) ? i == 1 : any_stride(b);
+    }
+    x[17] = box[0], x[18] = box[1], x[19] = 1 + roll(b, 3), x[20] = 1 + roll(b, roll(b, 3) ? 8 : 80);
+    b->plain = true;
+}
+
 static void make(block *b, uint64_t seed)
 {
-    static const unsigned ops[] = { RLX_K_COPY, RLX_K_PACK, RLX_K_CONTRACT, RLX_K_REDUCE };
+    static const unsigned ops[] = { RLX_K_COPY, RLX_K_PACK, RLX_K_CONTRACT, RLX_K_REDUCE,
+                                    RLX_K_PARTIAL };
     memset(b, 0, sizeof *b);
     b->seed = seed * 2654435761u + 1;
-    b->op = ops[roll(b, 4)];
+    b->op = ops[roll(b, RLX_COUNT(ops))];
     if (b->op == RLX_K_COPY)
         make_copy(b);
     else if (b->op == RLX_K_PACK)
         make_pack(b);
+    else if (b->op == RLX_K_PARTIAL)
+        make_partial(b);
     else
         make_sum(b, b->op == RLX_K_CONTRACT);
     const char *letters = rlx_kernel_ops[b->op].operands;
@@ -295,21 +317,47 @@ static void model_sum(block *b, bool contract)
     } while (b->fits && next_digits(i, extents, 3));
 }
 
+/* The numbers are small integers, whose sums do not depend on their order. */
+static void model_partial(block *b)
+{
+    const int64_t *x = b->x;
+    enum rlx_kernel_elem e = (enum rlx_kernel_elem)b->buffers[0].elem;
+    int64_t i[4] = { 0 };
+    if (is_empty(x + 17, 4))
+        return;
+    do {
+        unsigned char *acc = element(b, x[1], x[2] + at_digits(i, x + 3, 2)),
+                      *p = element(b, x[5], x[6] + at_digits(i, x + 7, 4)),
+                      *q = element(b, x[11], x[12] + at_digits(i, x + 13, 4));
+        if (!acc || !p || !q)
+            return;
+        double d = value_of(e, p) - value_of(e, q), sum = value_of(e, acc);
+        if (x[0] & RLX_KERNEL_SUM_FROM_ZERO && !i[2] && !i[3])
+            sum = 0;
+        sum += (x[0] & 3) == RLX_KERNEL_VALUE_SQUARE ? d * d : value_of(e, p);
+        b->plain &= sum <= 0x1p23;
+        rlx_dtype_store_float(rlx_kernel_elems[e].dtype, acc, sum);
+    } while (b->fits && next_digits(i, x + 17, 4));
+}
+
 /* Fills in what is wanted, and whether it is known. */
 static bool model(block *b)
 {
     const int64_t *extents = b->x + (b->op == RLX_K_COPY       ? 4
                                      : b->op == RLX_K_PACK     ? 10
                                      : b->op == RLX_K_CONTRACT ? 15
+                                     : b->op == RLX_K_PARTIAL  ? 17
                                                                : 10);
     b->fits = true;
-    if (!is_small(extents, b->op == RLX_K_COPY ? 4 : 3) ||
+    if (!is_small(extents, b->op == RLX_K_COPY || b->op == RLX_K_PARTIAL ? 4 : 3) ||
         (b->op == RLX_K_PACK && (b->x[5] > 300 || (b->x[5] > 0 && b->x[7] <= 0))))
         return false;
     if (b->op == RLX_K_COPY)
         model_copy(b);
     else if (b->op == RLX_K_PACK)
         model_pack(b);
+    else if (b->op == RLX_K_PARTIAL)
+        model_partial(b);
     else
         model_sum(b, b->op == RLX_K_CONTRACT);
     return true;

@@ -145,7 +145,10 @@ static inline uint16_t rk_operand(rk_kernel *k, rk_choice *c, char letter)
     }
 }
 
-static inline bool rk_fused(uint32_t op) { return op == RLX_K_CONTRACT || op == RLX_K_REDUCE; }
+static inline bool rk_fused(uint32_t op)
+{
+    return op == RLX_K_CONTRACT || op == RLX_K_REDUCE || op == RLX_K_PARTIAL;
+}
 
 /* What a copy may write: elements of the type it reads, or float32 from narrow floats. */
 static inline uint16_t rk_copy_target(rk_kernel *k, int elem)
@@ -164,6 +167,9 @@ static inline uint32_t rk_number(rk_kernel *k, uint32_t op)
     switch (op) {
     case RLX_K_REDUCE: return rk_below(k->random, RLX_KERNEL_REDUCE_COUNT);
     case RLX_K_CONTRACT: return rk_below(k->random, 2);
+    case RLX_K_PARTIAL:
+        return rk_below(k->random, RLX_KERNEL_VALUE_COUNT) |
+               (rk_below(k->random, 2) ? RLX_KERNEL_SUM_FROM_ZERO : 0);
     case RLX_K_PACK: return rk_below(k->random, 2) ? RLX_PANEL_COLUMNS : RLX_PANEL_ROWS;
     default: return 0;
     }
