@@ -249,6 +249,28 @@ static void write_copy(rlx_kgen *w, const rlx_kgen_nest *n)
     rlx_kgen_emit(w, w->top, RLX_K_COPY, x);
 }
 
+/* ---- rows that are normalized --------------------------------------------------------------- */
+
+static void write_normalize(rlx_kgen *w, const rlx_kgen_nest *n)
+{
+    const rlx_plan_normalize *z = &n->plan->normalize;
+    uint32_t x[1 + 4 * RLX_NORMALIZE_SIDES + 2] = { 0 };
+    for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
+        bool there = z->access[k] != SIZE_MAX;
+        int from = there ? k : 1;
+        const rlx_plan_access *a = &n->plan->accesses.data[z->access[from]];
+        if (there && k > 1)
+            x[0] |= 1u << (k - 2);
+        x[1 + 4 * k] = rlx_kgen_buffer_of(w, a->buffer)->index;
+        x[2 + 4 * k] = start_reg(w, n->plan, a);
+        for (int i = 0; i < 2; i++)
+            x[3 + 4 * k + i] = int64_reg(w, z->stride[from][i]);
+    }
+    for (int i = 0; i < 2; i++)
+        x[1 + 4 * RLX_NORMALIZE_SIDES + i] = int64_reg(w, z->extent[i]);
+    rlx_kgen_emit(w, w->top, RLX_K_NORMALIZE, x);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 /* The range of an access over the whole nest. what: its instruction, for a refusal. */
@@ -271,6 +293,12 @@ static bool check_nest(rlx_kgen *w, const rlx_kgen_nest *n)
                check_access(w, n, f->b, "a reduction");
     case RLX_PLAN_PACK: return check_access(w, n, 0, "a copy into panels");
     case RLX_PLAN_COPY: return check_access(w, n, 0, "a copy") && check_access(w, n, 1, "a copy");
+    case RLX_PLAN_NORMALIZE:
+        for (int k = 0; k < RLX_NORMALIZE_SIDES; k++)
+            if (n->plan->normalize.access[k] != SIZE_MAX &&
+                !check_access(w, n, n->plan->normalize.access[k], "a nest that normalizes"))
+                return false;
+        return true;
     default: return true;
     }
 }
@@ -291,6 +319,8 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
         write_panels(w, n);
     else if (plan->form == RLX_PLAN_COPY)
         write_copy(w, n);
+    else if (plan->form == RLX_PLAN_NORMALIZE)
+        write_normalize(w, n);
     else if (!rlx_kgen_failed(w))
         write_strip(w, n);
     for (size_t i = plan->num_order; i-- > 0;)

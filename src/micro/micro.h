@@ -44,6 +44,16 @@ typedef struct rlx_micro_partial {
 } rlx_micro_partial;
 typedef void rlx_micro_partial_fn(const rlx_micro_partial *s);
 
+/*- For i < rows, j < columns, of float32: y = ((x - m) * r) * g + b, each operation rounded. Sides: y, x, m, r, g, b, by
+ * their strides of i and of j. Fast where y and x are contiguous along the columns, m and r stand still, g and b do either.
+ * Where one is missing, 0, 1, 1 or -0 in its place changes nothing. */
+typedef struct rlx_micro_normalize {
+    void *side[RLX_NORMALIZE_SIDES];
+    int64_t stride[RLX_NORMALIZE_SIDES][2];
+    int64_t rows, columns;
+} rlx_micro_normalize;
+typedef void rlx_micro_normalize_fn(const rlx_micro_normalize *z);
+
 /*- A box of up to four dimensions, outermost first: dst[i] = src[i]; strides may be 0 (src) or negative. */
 typedef struct rlx_micro_box {
     void *dst;
@@ -73,7 +83,8 @@ typedef struct rlx_micro_set {
     const char *name;          /* "baseline", "avx2", "avx512", "neon" */
     rlx_micro_sum_fn *const (*contract)[RLX_ELEM_COUNT];       /* [product not rounded] */
     rlx_micro_sum_fn *const (*reduce)[RLX_ELEM_COUNT];         /* [enum rlx_kernel_reduce] */
-    rlx_micro_partial_fn *const (*partial)[RLX_ELEM_COUNT];    /* [enum rlx_kernel_value] */
+    rlx_micro_partial_fn *const (*partial)[RLX_ELEM_COUNT];    /* [enum rlx_kernel_value]; not OWN_SQUARE: b is 0 */
+    rlx_micro_normalize_fn *normalize;
     rlx_micro_copy_fn *const (*copy)[RLX_ELEM_COUNT];                /* [dst][src] */
     rlx_micro_pack_fn *const (*pack)[RLX_ELEM_COUNT];
 } rlx_micro_set;

@@ -32,6 +32,8 @@ REDUCE_ANY(u64)
 rlx_micro_partial_fn rlx_micro_partial_any_f32_elements, rlx_micro_partial_any_f64_elements,
     rlx_micro_partial_any_f32_squares, rlx_micro_partial_any_f64_squares;
 
+rlx_micro_normalize_fn rlx_micro_normalize_any;
+
 RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Plain C, for every machine: generic.c. [dst][src] */

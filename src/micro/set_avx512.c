@@ -26,6 +26,7 @@ const rlx_micro_set rlx_micro_avx512 = {
     .contract = contractions,
     .reduce = reductions,
     .partial = partials,
+    .normalize = normalize_f32,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
 };

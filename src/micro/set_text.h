@@ -223,6 +223,10 @@ static rlx_micro_sum_fn *const reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUN
     [RLX_KERNEL_REDUCE_MAX] = EXTREME(max),
 };
 
+/* ---- rows that are normalized --------------------------------------------------------------- */
+
+#include "micro/normalize_text.h"
+
 /* ---- partial sums --------------------------------------------------------------------------- */
 
 #define X f32

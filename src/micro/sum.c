@@ -96,3 +96,16 @@ PARTIAL(f32, float, elements, ELEMENT_A)
 PARTIAL(f64, double, elements, ELEMENT_A)
 PARTIAL(f32, float, squares, SQUARE)
 PARTIAL(f64, double, squares, SQUARE)
+
+/* ---- rows that are normalized, of any strides ------------------------------------------------ */
+
+void rlx_micro_normalize_any(const rlx_micro_normalize *z)
+{
+    for (int64_t i = 0; i < z->rows; i++)
+        for (int64_t j = 0; j < z->columns; j++) {
+            float *at[RLX_NORMALIZE_SIDES];
+            for (int k = 0; k < RLX_NORMALIZE_SIDES; k++)
+                at[k] = (float *)z->side[k] + i * z->stride[k][0] + j * z->stride[k][1];
+            *at[0] = (*at[1] - *at[2]) * *at[3] * *at[4] + *at[5];
+        }
+}

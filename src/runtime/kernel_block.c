@@ -359,6 +359,7 @@ static bool partial_in_pieces(rlx_kernel_run *r, rlx_micro_partial_fn *f, const 
 /* What; buffer, offset and strides of acc, a and b; extents. */
 static bool run_partial(rlx_kernel_run *r, const int64_t *operands)
 {
+    static const double zero = 0;
     int64_t x[21], *acc = x + 1, *a = x + 5, *b = x + 11, *extents = x + 17;
     memcpy(x, operands, sizeof x);
     drop_unused(extents, acc + 2, 2);
@@ -381,9 +382,58 @@ static bool run_partial(rlx_kernel_run *r, const int64_t *operands)
                             .outer = extents[2], .depth = extents[3],
                             .ends = true };
     size_t bytes = r->k->buffers[acc[0]].bytes;
+    int64_t value = x[0] & ~(int64_t)RLX_KERNEL_SUM_FROM_ZERO;
+    if (value == RLX_KERNEL_VALUE_OWN_SQUARE) { /* of the distance from 0 */
+        value = RLX_KERNEL_VALUE_SQUARE;
+        s.b = &zero;
+        s.b_i = s.b_j = s.b_d = s.b_k = 0;
+    }
     if (x[0] & RLX_KERNEL_SUM_FROM_ZERO)
         clear(s.acc, s.rows, s.columns, s.acc_i, s.acc_j, bytes);
-    return partial_in_pieces(r, r->micro->partial[x[0] & ~RLX_KERNEL_SUM_FROM_ZERO][elem_of(r, acc[0])], &s, bytes);
+    return partial_in_pieces(r, r->micro->partial[value][elem_of(r, acc[0])], &s, bytes);
+}
+
+/* ---- rows that are normalized --------------------------------------------------------------- */
+
+/* In pieces of rows and columns. */
+static bool normalize_in_pieces(rlx_kernel_run *r, const rlx_micro_normalize *whole)
+{
+    int64_t columns = whole->columns < COPY_PIECE ? whole->columns : COPY_PIECE, rows = COPY_PIECE / columns;
+    for (int64_t i = 0; i < whole->rows; i += rows)
+        for (int64_t j = 0; j < whole->columns; j += columns) {
+            rlx_micro_normalize part = *whole;
+            part.rows = whole->rows - i < rows ? whole->rows - i : rows;
+            part.columns = whole->columns - j < columns ? whole->columns - j : columns;
+            for (int k = 0; k < RLX_NORMALIZE_SIDES; k++)
+                part.side[k] = at(part.side[k], i * part.stride[k][0] + j * part.stride[k][1], sizeof(float));
+            r->micro->normalize(&part);
+            if (!rlx_kernel_spend(r, (part.rows * part.columns >> 7) + 1))
+                return false;
+        }
+    return true;
+}
+
+/* Which there are; buffer, offset and strides of all sides; extents. */
+static bool run_normalize(rlx_kernel_run *r, const int64_t *x)
+{
+    static const float neutral[RLX_NORMALIZE_SIDES] = { 0, 0, 0, 1, 1, -0.0f };
+    const int64_t *extents = x + 1 + 4 * RLX_NORMALIZE_SIDES;
+    rlx_micro_normalize z = { .rows = extents[0], .columns = extents[1] };
+    if (any_empty(extents, 2))
+        return true;
+    for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
+        const int64_t *side = x + 1 + 4 * k;
+        if (k > 1 && !(x[0] >> (k - 2) & 1)) {
+            z.side[k] = (void *)(uintptr_t)&neutral[k];
+            continue;
+        }
+        if (!box_in_range(r, side[0], side[1], side + 2, extents, 2))
+            return false;
+        z.side[k] = element(r, side[0], side[1]);
+        memcpy(z.stride[k], side + 2, sizeof z.stride[k]);
+        drop_unused(extents, z.stride[k], 2);
+    }
+    return normalize_in_pieces(r, &z);
 }
 
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, const int64_t *x)
@@ -392,6 +442,7 @@ bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, const int64_t *x)
     case RLX_K_COPY: return run_copy(r, x);
     case RLX_K_PACK: return run_pack(r, x);
     case RLX_K_PARTIAL: return run_partial(r, x);
+    case RLX_K_NORMALIZE: return run_normalize(r, x);
     default: return run_sum(r, x, op == RLX_K_CONTRACT);
     }
 }

@@ -515,6 +515,7 @@ static bool run(running *r)
         case RLX_K_CONTRACT: TRY(do_block(r, w, op, 0x423), 18)
         case RLX_K_REDUCE: TRY(do_block(r, w, op, 0x23), 13)
         case RLX_K_PARTIAL: TRY(do_block(r, w, op, 0x823), 21)
+        case RLX_K_NORMALIZE: TRY(do_block(r, w, op, 0x222223), 27)
         default: return rlx_fail(r->why, RLX_RT14, "kernel %s: unknown instruction", r->k->names);
         }
     }

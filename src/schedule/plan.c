@@ -489,7 +489,7 @@ static size_t partial_loops(const rlx_nest_plan *n)
     return count;
 }
 
-/* own + a, or own + (a - b) * (a - b). */
+/* own + a, own + (a - b) * (a - b), or own + a * a. */
 static bool match_partial(rlx_plan_fused *f, const rlx_prim *value, const rlx_prim **own,
                           const rlx_prim **a, const rlx_prim **b)
 {
@@ -500,10 +500,14 @@ static bool match_partial(rlx_plan_fused *f, const rlx_prim *value, const rlx_pr
                      *distance = product ? rlx_as_binary(product->a) : NULL;
     bool squares = distance && product->node.kind == RLX_NODE_MUL && product->a == product->b &&
                    distance->node.kind == RLX_NODE_SUB;
-    f->value = squares ? RLX_KERNEL_VALUE_SQUARE : RLX_KERNEL_VALUE_ELEMENT;
+    bool own_square = product && product->node.kind == RLX_NODE_MUL && product->a == product->b &&
+                      rlx_as_buffer_load(product->a);
+    f->value = squares      ? RLX_KERNEL_VALUE_SQUARE
+               : own_square ? RLX_KERNEL_VALUE_OWN_SQUARE
+                            : RLX_KERNEL_VALUE_ELEMENT;
     *own = sum->a;
-    *a = squares ? distance->a : sum->b;
-    *b = squares ? distance->b : sum->b;
+    *a = squares ? distance->a : own_square ? product->a : sum->b;
+    *b = squares ? distance->b : *a;
     return true;
 }
 
@@ -738,6 +742,10 @@ static enum rlx_plan_reason plan_body(planner *p)
     }
     if (why == RLX_PLAN_NO_UPDATE && rlx_plan_copying(p->ctx, n)) {
         finish_plan(n, RLX_PLAN_COPY, (int)n->count - 1);
+        return RLX_PLAN_NO_REASON;
+    }
+    if (why == RLX_PLAN_NO_UPDATE && rlx_plan_normalizing(p->ctx, n)) {
+        finish_plan(n, RLX_PLAN_NORMALIZE, (int)n->count - 1);
         return RLX_PLAN_NO_REASON;
     }
     if (why) {

@@ -32,6 +32,7 @@
 #ifndef RLX_SCHEDULE_PLAN_H
 #define RLX_SCHEDULE_PLAN_H
 
+#include "format/kernel_format.h"
 #include "tir/tir.h"
 
 #define RLX_PLAN_MAX_NEST (RLX_TIR_MAX_DIMS * 2)
@@ -51,6 +52,7 @@ enum rlx_plan_form {
     RLX_PLAN_FUSED,                /* `order`, then one instruction */
     RLX_PLAN_PARTIAL,              /* `order`, then one sum in partial sums */
     RLX_PLAN_PACK,                 /* `order`, then panels are filled */
+    RLX_PLAN_NORMALIZE,            /* `order`, then rows are normalized */
     RLX_PLAN_COPY                  /* `order`, then a box is copied */
 };
 
@@ -79,7 +81,7 @@ enum rlx_loop_role {
     RLX_PLAN_MERGED,               /* runs inside the strip loop's range */
     RLX_PLAN_ROW, RLX_PLAN_COLUMN, RLX_PLAN_STEP, /* of the fused instruction */
     RLX_PLAN_LANE, RLX_PLAN_DEPTH,                /* of panels */
-    RLX_PLAN_BOX                                  /* of a box that is copied */
+    RLX_PLAN_BOX                                  /* of a box that is copied or normalized */
 };
 
 typedef struct rlx_nest_loop {
@@ -148,6 +150,12 @@ typedef struct rlx_plan_pack {
 /* A nest that copies a box, COPY: dimensions outermost first, those that lack are 1 long. */
 typedef struct rlx_plan_copy { const rlx_prim *extent[4], *to[4], *from[4]; } rlx_plan_copy;
 
+/* A nest that normalizes rows, NORMALIZE: Y, X, M, R, G, B as accesses (SIZE_MAX: none) and their strides of row and column. */
+typedef struct rlx_plan_normalize {
+    const rlx_prim *extent[2], *stride[RLX_NORMALIZE_SIDES][2];
+    size_t access[RLX_NORMALIZE_SIDES];
+} rlx_plan_normalize;
+
 typedef struct rlx_nest_plan {
     uint8_t form, reason;          /* enum rlx_plan_form, rlx_plan_reason */
     rlx_nest_loop loops[RLX_PLAN_MAX_NEST]; /* as they stand, outermost first */
@@ -160,6 +168,7 @@ typedef struct rlx_nest_plan {
     rlx_plan_fused fused;
     rlx_plan_pack pack;
     rlx_plan_copy copy;
+    rlx_plan_normalize normalize;
     RLX_VEC(rlx_plan_access) accesses;
     RLX_VEC(rlx_plan_view) views;
     rlx_ptrmap view_of;            /* index -> its view */

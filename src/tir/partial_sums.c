@@ -806,7 +806,7 @@ static bool stands_still(const sums *s, const rlx_buffer_load *l)
     return still;
 }
 
-/* An element, or the square of its distance from one that stands still, contiguous along the run; or elements of few
+/* An element, its square, or that of its distance from one that stands still, contiguous along the run; or elements of few
  * columns; in one run, or in one that an axis around it repeats: what schedule/plan.c knows an instruction for. */
 static bool is_one_instruction(const sums *s, int column)
 {
@@ -814,8 +814,9 @@ static bool is_one_instruction(const sums *s, int column)
                      *distance = product && product->node.kind == RLX_NODE_MUL && product->a == product->b
                                      ? rlx_as_binary(product->a)
                                      : NULL;
-    bool squares = distance && distance->node.kind == RLX_NODE_SUB;
-    const rlx_buffer_load *a = rlx_as_buffer_load(squares ? distance->a : s->terms[0]),
+    bool squares = distance && distance->node.kind == RLX_NODE_SUB,
+         own = product && product->node.kind == RLX_NODE_MUL && product->a == product->b && !squares;
+    const rlx_buffer_load *a = rlx_as_buffer_load(squares ? distance->a : own ? product->a : s->terms[0]),
                           *b = squares ? rlx_as_buffer_load(distance->b) : NULL;
     int outer = -s->run_length;
     int64_t n;
@@ -825,7 +826,7 @@ static bool is_one_instruction(const sums *s, int column)
         outer += s->axes[i].reduced;
     const rlx_prim *last = a->num_indices ? a->indices[a->num_indices - 1] : NULL,
                    *run = s->t ? s->t : s->axes[s->run[0]].var;
-    bool few = column >= 0 && !squares && rlx_int_literal(s->axes[column].extent, &n) && n <= FEW_COLUMNS;
+    bool few = column >= 0 && !product && rlx_int_literal(s->axes[column].extent, &n) && n <= FEW_COLUMNS;
     return outer <= 1 && (last == run || few);
 }
 

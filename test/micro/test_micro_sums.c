@@ -406,7 +406,7 @@ static void test_partial(void **state)
 {
     int rounds = rounds_of(60);
     for (int e = 0; e < 2; e++)
-        for (int value = 0; value < RLX_KERNEL_VALUE_COUNT; value++)
+        for (int value = 0; value <= RLX_KERNEL_VALUE_SQUARE; value++)
             for (int mood = 0; mood < MOODS; mood++) {
                 fill(a_memory.bytes, a_memory.size, elems[e], (enum mood)mood);
                 fill(b_memory.bytes, b_memory.size, elems[e], (enum mood)mood);
@@ -418,6 +418,62 @@ static void test_partial(void **state)
                         try_partial(&s, elems[e], value, layout);
                     }
             }
+}
+
+/* ---- rows that are normalized --------------------------------------------------------------- */
+
+static void *side_place(fenced f, const rlx_micro_normalize *z, int k)
+{
+    int64_t low = 0, high = 0;
+    for (int i = 0; i < 2; i++) {
+        int64_t way = ((i ? z->columns : z->rows) - 1) * z->stride[k][i];
+        *(way < 0 ? &low : &high) += way;
+    }
+    return fenced_place(f, low, high, sizeof(float), once_in(2));
+}
+
+static void try_normalize(bool fast)
+{
+    rlx_micro_normalize z = { .rows = 1 + below(6), .columns = 1 + below(70) };
+    int64_t wide = z.columns + below(3);
+    for (int k = 0; k < 6; k++) {
+        z.stride[k][0] = k < 2 ? wide : any_stride();
+        z.stride[k][1] = k < 2 ? 1 : k > 3 && once_in(2);
+        if (!fast && k)
+            z.stride[k][1] = any_stride();
+        z.side[k] = side_place(k == 0 ? acc_memory : k % 2 ? a_memory : b_memory, &z, k);
+    }
+    memcpy(want, acc_memory.bytes, acc_memory.size);
+    float *to = (float *)(want + ((unsigned char *)z.side[0] - acc_memory.bytes));
+    for (int64_t i = 0; i < z.rows; i++)
+        for (int64_t j = 0; j < z.columns; j++) {
+            volatile float v[6];
+            for (int k = 1; k < 6; k++)
+                v[k] = ((float *)z.side[k])[i * z.stride[k][0] + j * z.stride[k][1]];
+            v[1] = v[1] - v[2], v[1] = v[1] * v[3], v[1] = v[1] * v[4];
+            to[i * z.stride[0][0] + j] = v[1] + v[5];
+        }
+    memcpy(before, acc_memory.bytes, acc_memory.size);
+    for (size_t n = 0; n < sizeof set_names / sizeof *set_names; n++) {
+        const rlx_micro_set *set = rlx_micro_find(set_names[n]);
+        if (!set)
+            continue;
+        memcpy(acc_memory.bytes, before, acc_memory.size);
+        set->normalize(&z);
+        join_nans(RLX_ELEM_F32, acc_memory.size);
+        if (memcmp(want, acc_memory.bytes, acc_memory.size) != 0)
+            fail_msg("set %s, fast %d: %lld x %lld", set->name, fast, (long long)z.rows, (long long)z.columns);
+    }
+}
+
+static void test_normalize(void **state)
+{
+    for (int mood = 0; mood < MOODS; mood++) {
+        fill(a_memory.bytes, a_memory.size, RLX_ELEM_F32, (enum mood)mood);
+        fill(b_memory.bytes, b_memory.size, RLX_ELEM_F32, (enum mood)mood);
+        for (int n = 0; n < rounds_of(100); n++)
+            try_normalize(n % 3);
+    }
 }
 
 static int set_up(void **state)
@@ -440,6 +496,7 @@ int main(void)
         cmocka_unit_test(test_contract),
         cmocka_unit_test(test_reduce),
         cmocka_unit_test(test_partial),
+        cmocka_unit_test(test_normalize),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
