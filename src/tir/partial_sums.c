@@ -830,29 +830,39 @@ static bool is_one_instruction(const sums *s, int column)
     return outer <= 1 && (last == run || few);
 }
 
-static const rlx_stmt *mark(const sums *s, loop l, const rlx_stmt *body)
+/* The loop, which has just been made, gets the attribute. */
+static const rlx_stmt *mark(const sums *s, const rlx_stmt *made)
 {
     const rlx_attr *n = rlx_int(s->ctx, RELAX_INT32, LANES);
-    const rlx_stmt *made = n ? wrap(s, l, body) : NULL;
-    rlx_for_stmt *f = made ? (rlx_for_stmt *)(uintptr_t)made : NULL; /* made just now */
+    rlx_for_stmt *f = made && n ? (rlx_for_stmt *)(uintptr_t)made : NULL;
     if (f)
         f->annotations = rlx_attrs_with(s->ctx, NULL, "relax.partial_sums", n);
     return f && f->annotations ? made : NULL;
 }
 
+static const rlx_stmt *mark_axis(const sums *s, int i, const rlx_stmt *body)
+{
+    const rlx_for_stmt *f = s->axes[i].loop;
+    return body ? mark(s, rlx_for(s->ctx, rlx_as_prim_var(f->loop_var), f->min, f->extent,
+                                  RLX_FOR_SERIAL, body, s->place))
+                : NULL;
+}
+
 /* The target is 0; then a nest whose innermost loops, those of the sum, have the attribute. */
 static const rlx_stmt *keep_loops(sums *s)
 {
-    loop t = step_loop(s, "t", s->steps);
+    bool own = s->run_length == 1; /* the loop as it stands */
+    loop t = own ? (loop){ s->axes[s->run[0]].loop->loop_var, s->steps } : step_loop(s, "t", s->steps);
     point p = { NULL, NULL, NULL, t.var };
     const rlx_prim *term = t.var ? at_point(s, s->terms[0], &p) : NULL;
     s->row = s->column = tile_of(s, -1, NULL, 0);
     s->level[0] = s->target;
-    const rlx_stmt *body = term ? mark(s, t, update(s, s->target, &p, term, NULL)) : NULL,
+    const rlx_stmt *body = term ? update(s, s->target, &p, term, NULL) : NULL,
                    *first = wrap_axes(s, false, clear(s, 0, 1));
+    body = own ? mark_axis(s, s->run[0], body) : mark(s, wrap(s, t, body));
     for (int i = (int)s->count; i-- > 0;)
         if (s->axes[i].reduced && !is_in_run(s, i))
-            body = mark(s, (loop){ s->axes[i].loop->loop_var, s->axes[i].extent }, body);
+            body = mark_axis(s, i, body);
     first = first ? rlx_copy_fresh(s->ctx, first) : NULL;
     return add_memory(s, both(s, first, wrap_axes(s, false, body)));
 }
