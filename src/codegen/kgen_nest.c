@@ -124,51 +124,31 @@ static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
     const rlx_plan_fused *f = &plan->fused;
     const rlx_plan_access *all = plan->accesses.data,
                           *touched[3] = { &all[f->acc], &all[f->a], &all[f->b] };
-    uint32_t at[3], operands[1 + 3 * 5 + 3];
+    uint32_t at[3], extents[RLX_FUSED_LOOPS], x[1 + 3 * (2 + RLX_FUSED_LOOPS) + RLX_FUSED_LOOPS];
     size_t count = 0;
+    bool partial = plan->form == RLX_PLAN_PARTIAL;
+    int touches = f->contract || partial ? 3 : 2;
     at[0] = start_reg(w, plan, touched[0]);
     at[1] = start_reg(w, plan, touched[1]);
-    uint32_t rows = extent_reg(w, plan, f->row), columns = extent_reg(w, plan, f->column),
-             depth = extent_reg(w, plan, f->step);
-    if (f->contract)
+    for (int i = 0; i < RLX_FUSED_LOOPS; i++)
+        extents[i] = extent_reg(w, plan, f->loop[i]);
+    if (touches == 3)
         at[2] = start_reg(w, plan, touched[2]);
-    operands[count++] = !f->contract ? f->op
-                        : (f->exact ? RLX_KERNEL_EXACT : 0) |
-                              (n->from_zero ? RLX_KERNEL_FROM_ZERO : 0);
-    for (int i = 0; i < (f->contract ? 3 : 2); i++) {
-        operands[count++] = rlx_kgen_buffer_of(w, touched[i]->buffer)->index;
-        operands[count++] = at[i];
-        operands[count++] = stride_reg(w, touched[i], f->row);
-        operands[count++] = stride_reg(w, touched[i], f->column);
-        if (i > 0) /* the result stands still along the steps */
-            operands[count++] = stride_reg(w, touched[i], f->step);
-    }
-    operands[count++] = rows;
-    operands[count++] = columns;
-    operands[count++] = depth;
-    rlx_kgen_emit(w, w->top, f->contract ? RLX_K_CONTRACT : RLX_K_REDUCE, operands);
-}
-
-/* A sum in partial sums. */
-static void write_partial(rlx_kgen *w, const rlx_kgen_nest *n)
-{
-    const rlx_nest_plan *plan = n->plan;
-    const rlx_plan_fused *f = &plan->fused;
-    const rlx_plan_access *all = plan->accesses.data,
-                          *touched[3] = { &all[f->acc], &all[f->a], &all[f->b] };
-    const int loops[4] = { f->row, f->column, f->outer, f->step };
-    uint32_t x[21];
-    size_t count = 0;
-    x[count++] = f->value | (n->from_zero ? RLX_KERNEL_SUM_FROM_ZERO : 0);
-    for (int i = 0; i < 3; i++) {
+    x[count++] = partial       ? f->value | (n->from_zero ? RLX_KERNEL_PARTIAL_FROM_ZERO : 0)
+                 : !f->contract ? f->op
+                                : (f->exact ? RLX_KERNEL_EXACT : 0) |
+                                      (n->from_zero ? RLX_KERNEL_FROM_ZERO : 0);
+    for (int i = 0; i < touches; i++) {
         x[count++] = rlx_kgen_buffer_of(w, touched[i]->buffer)->index;
-        x[count++] = start_reg(w, plan, touched[i]);
-        for (int k = 0; k < (i ? 4 : 2); k++) /* the result stands still along the steps */
-            x[count++] = stride_reg(w, touched[i], loops[k]);
+        x[count++] = at[i];
+        /* the result stands still along turns and steps */
+        for (int l = 0; l < (i ? RLX_FUSED_LOOPS : RLX_FUSED_TURN); l++)
+            x[count++] = stride_reg(w, touched[i], f->loop[l]);
     }
-    for (int k = 0; k < 4; k++)
-        x[count++] = extent_reg(w, plan, loops[k]);
-    rlx_kgen_emit(w, w->top, RLX_K_PARTIAL, x);
+    memcpy(x + count, extents, sizeof extents);
+    rlx_kgen_emit(w, w->top, partial       ? RLX_K_PARTIAL
+                             : f->contract ? RLX_K_CONTRACT
+                                           : RLX_K_REDUCE, x);
 }
 
 /* ---- panels --------------------------------------------------------------------------------- */
@@ -311,10 +291,8 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
         return false;
     for (size_t i = 0; i < plan->num_order; i++)
         open[i] = begin_loop(w, &plan->loops[plan->order[i]], n);
-    if (plan->form == RLX_PLAN_FUSED)
+    if (plan->form == RLX_PLAN_FUSED || plan->form == RLX_PLAN_PARTIAL)
         write_fused(w, n);
-    else if (plan->form == RLX_PLAN_PARTIAL)
-        write_partial(w, n);
     else if (plan->form == RLX_PLAN_PACK)
         write_panels(w, n);
     else if (plan->form == RLX_PLAN_COPY)
@@ -329,7 +307,12 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
     return !rlx_kgen_failed(w);
 }
 
-/* Is it a nest over the rows and columns of the sum that stores +0 where that sums up? */
+static bool is_summed(const rlx_nest_loop *l)
+{
+    return l->role == RLX_PLAN_STEP || l->role == RLX_PLAN_TURN;
+}
+
+/* Is it a nest over groups, rows and columns of the sum that stores +0 where that sums up? */
 static bool is_fill(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_nest_plan *plan)
 {
     const rlx_plan_access *acc = &plan->accesses.data[plan->fused.acc];
@@ -338,14 +321,14 @@ static bool is_fill(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_nest_plan *
     int64_t steps;
     /* without steps nothing would be written */
     bool same = true;
-    for (size_t i = 0; i < plan->count && same; i++)
-        same = plan->loops[i].role != RLX_PLAN_STEP ||
-               (rlx_int_literal(plan->loops[i].extent, &steps) && steps > 0);
+    for (size_t i = 0; i < plan->count; i++)
+        if (is_summed(&plan->loops[i]))
+            same &= rlx_int_literal(plan->loops[i].extent, &steps) && steps > 0;
     rlx_tir_folder_init(&r, w->ctx);
     for (size_t i = 0; i < plan->count && same; i++) {
         const rlx_nest_loop *l = &plan->loops[i];
         const rlx_for_stmt *f = rlx_as_for_stmt(body);
-        if (l->role == RLX_PLAN_STEP) /* all of them run, see above */
+        if (is_summed(l))
             continue;
         same = f && (l->role != RLX_PLAN_LOOP || rlx_is_int_value(l->extent, 1)) &&
                rlx_fold_cast(w->ctx, RELAX_INT64, f->extent) == l->extent &&

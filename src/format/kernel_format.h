@@ -20,7 +20,7 @@
 #include "base/compiler.h"
 
 #define RLX_KERNEL_MAGIC 0x314b5852u /* "RXK1" */
-#define RLX_KERNEL_VERSION 3u
+#define RLX_KERNEL_VERSION 4u
 #define RLX_KERNEL_STRIP 256         /* most elements of a strip */
 #define RLX_KERNEL_NONE 0xffffu      /* no mask */
 #define RLX_KERNEL_MAX_PARAMS 4096u
@@ -55,7 +55,7 @@ enum rlx_kernel_value {
     RLX_KERNEL_VALUE_SQUARE,     /* (a - b) * (a - b) */
     RLX_KERNEL_VALUE_OWN_SQUARE, /* a * a */
     RLX_KERNEL_VALUE_COUNT,
-    RLX_KERNEL_SUM_FROM_ZERO = 4 /* a bit beside it: the result begins with +0, whatever is there */
+    RLX_KERNEL_PARTIAL_FROM_ZERO = 4 /* a bit beside it: the result begins with +0, whatever is there */
 };
 /* Sides of NORMALIZE: Y, X, M, R, G, B. Bits of its number: which of the last four there are. */
 enum { RLX_NORMALIZE_SIDES = 6, RLX_NORMALIZE_BITS = 15 };

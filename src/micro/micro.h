@@ -14,21 +14,25 @@
 /* Lanes of a panel of columns, rows of a panel of rows. Part of the file format. */
 enum { RLX_PANEL_COLUMNS = 32, RLX_PANEL_ROWS = 8 };
 
-/*- For i < rows, j < columns, k ascending from 0:
- *   contract  acc[i, j] = acc[i, j] + a[i, j, k] * b[i, j, k]
+/*- For i < rows, j < columns, and t < turns, k < depth ascending from 0, t outermost:
+ *   contract  acc[i, j] = acc[i, j] + a[i, j, t, k] * b[i, j, t, k]
  *   reduce    acc[i, j] = acc[i, j] op a[i, j, k]
- * Fast where acc_j == 1, a_j == 0, b_j == 1, b_i == 0: columns in registers, one scalar of a for all of them; b a
- * panel (b_k == 32, columns <= 32) or in place. Any other strides are computed too, slowly. */
+ * fresh: acc holds nothing yet, sums begin with +0. Fast where acc_j == 1, a_j == 0, b_j == 1, b_i == 0: columns in
+ * registers, one scalar of a for all of them; b a panel (b_k == 32, columns <= 32) or in place; and, for windows, where
+ * a_i == 0 and b_j is 1 or 2. Any other strides are computed too, slowly. Strides along an extent of 1 are 0. */
 typedef struct rlx_micro_sum {
     void *acc;
     const void *a, *b;
-    int64_t acc_i, acc_j, a_i, a_j, a_k, b_i, b_j, b_k;
-    int64_t rows, columns, depth;
+    int64_t acc_i, acc_j;
+    int64_t a_i, a_j, a_t, a_k;
+    int64_t b_i, b_j, b_t, b_k;
+    int64_t rows, columns, turns, depth;
+    bool fresh;
 } rlx_micro_sum;
 typedef void rlx_micro_sum_fn(const rlx_micro_sum *s);
 
-/*- For i < rows, j < columns: sums of values of a[i, j, d, k] and b[i, j, d, k] in 32 partial sums, which begin with +0.
- * For each d the values of k ascending from 0 go to partial sums 0, 1, .. 31, 0, ..; then the upper half is added to
+/*- For i < rows, j < columns: sums of values of a[i, j, t, k] and b[i, j, t, k] in 32 partial sums, which begin with +0.
+ * For each turn t the values of k ascending from 0 go to partial sums 0, 1, .. 31, 0, ..; then the upper half is added to
  * the lower, 16, 8, 4, 2, and
  *   acc[i, j] = acc[i, j] + p[0] + p[1]
  * Fast where a_k == 1 and b_k == 0, and for float32 where the columns are contiguous on all sides.
@@ -37,8 +41,8 @@ enum { RLX_PARTIAL_SUMS = 32 };
 typedef struct rlx_micro_partial {
     void *acc;
     const void *a, *b;         /* b: of values that have it */
-    int64_t acc_i, acc_j, a_i, a_j, a_d, a_k, b_i, b_j, b_d, b_k;
-    int64_t rows, columns, outer, depth;
+    int64_t acc_i, acc_j, a_i, a_j, a_t, a_k, b_i, b_j, b_t, b_k;
+    int64_t rows, columns, turns, depth;
     void *partial;
     bool ends;                 /* the last part: what is there goes to acc */
 } rlx_micro_partial;

@@ -59,7 +59,7 @@ SET static void NAME(partial_along)(const rlx_micro_partial *r)
             VEC s[VECTORS];
             RLX_UNROLL for (int v = 0; v < VECTORS; v++) s[v] =
                 r->partial ? OF(X, load)((const T *)r->partial + v * LANES) : OF(X, fill)(0);
-            for (int64_t d = 0; d < r->outer; d++, a += r->a_d, b += r->b_d)
+            for (int64_t t = 0; t < r->turns; t++, a += r->a_t, b += r->b_t)
                 NAME(add_run)(s, a, READS == 1 ? 0 : *b, r->depth);
             if (!r->ends) {
                 RLX_UNROLL for (int v = 0; v < VECTORS; v++)
@@ -104,7 +104,7 @@ SET static void NAME(partial_columns)(const rlx_micro_partial *r)
             VEC p[RLX_PARTIAL_SUMS];
             for (int l = 0; l < RLX_PARTIAL_SUMS; l++)
                 p[l] = kept ? OF(X, load_part)(kept + l * r->columns, tail) : OF(X, fill)(0);
-            for (int64_t d = 0; d < r->outer; d++, a += r->a_d)
+            for (int64_t t = 0; t < r->turns; t++, a += r->a_t)
                 if (!SET_MASKS && r->columns - j >= LANES)
                     NAME(add_columns)(r, a, true, tail, p);
                 else

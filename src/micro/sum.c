@@ -23,6 +23,7 @@ void rlx_micro_straighten(rlx_micro_sum *r, bool product)
         const void *a = r->a;
         r->a = r->b, r->b = a;
         swap(&r->a_i, &r->b_i), swap(&r->a_j, &r->b_j), swap(&r->a_k, &r->b_k);
+        swap(&r->a_t, &r->b_t);
     }
 }
 
@@ -77,7 +78,7 @@ ALL_ANY(u64, uint64_t, LEAST_64, GREATEST_64)
                   *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j;                          \
                 for (int l = 0; l < RLX_PARTIAL_SUMS; l++)                                   \
                     p[l] = kept ? kept[l * r->columns] : 0;                                  \
-                for (int64_t d = 0; d < r->outer; d++)                                       \
+                for (int64_t t = 0; t < r->turns; t++)                                       \
                     for (int64_t k = 0; k < r->depth; k++)                                   \
                         p[k % RLX_PARTIAL_SUMS] += VALUE(T);                                 \
                 for (int l = 0; l < RLX_PARTIAL_SUMS && !r->ends; l++)                       \
@@ -89,7 +90,7 @@ ALL_ANY(u64, uint64_t, LEAST_64, GREATEST_64)
                     *acc = *acc + p[0] + p[1];                                               \
             }                                                                                \
     }
-#define ELEMENT(T, x) ((const T *)r->x)[i * r->x##_i + j * r->x##_j + d * r->x##_d + k * r->x##_k]
+#define ELEMENT(T, x) ((const T *)r->x)[i * r->x##_i + j * r->x##_j + t * r->x##_t + k * r->x##_k]
 #define ELEMENT_A(T) ELEMENT(T, a)
 #define SQUARE(T) (ELEMENT(T, a) - ELEMENT(T, b)) * (ELEMENT(T, a) - ELEMENT(T, b))
 PARTIAL(f32, float, elements, ELEMENT_A)

@@ -5,7 +5,6 @@
 /* Work is done in pieces, so that a long instruction can be stopped: multiply-adds, elements. */
 #define PIECE ((int64_t)1 << 20)
 #define COPY_PIECE ((int64_t)1 << 16)
-#define MOST_STRIDE ((int64_t)1 << 40)
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
@@ -13,15 +12,17 @@
 static bool box_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const int64_t *strides,
                          const int64_t *extents, int n)
 {
-    int64_t low = off, high = off, way;
+    int64_t low = off, high = off;
+    bool overflows = false;
     for (int i = 0; i < n; i++) {
-        if (RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way) ||
-            RLX_ADD_OVERFLOWS(way < 0 ? low : high, way, way < 0 ? &low : &high))
-            return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
+        int64_t way;
+        overflows |= RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way);
+        overflows |= RLX_ADD_OVERFLOWS(low, way < 0 ? way : 0, &low);
+        overflows |= RLX_ADD_OVERFLOWS(high, way < 0 ? 0 : way, &high);
     }
-    return low >= 0 && high < r->views[b].count
-               ? true
-               : rlx_kernel_out_of_buffer(r, (uint32_t)b, low < 0 ? low : high);
+    if (RLX_LIKELY(!overflows && low >= 0 && high < r->views[b].count))
+        return true;
+    return rlx_kernel_out_of_buffer(r, (uint32_t)b, overflows ? off : low < 0 ? low : high);
 }
 
 static void *element(rlx_kernel_run *r, int64_t b, int64_t off)
@@ -46,8 +47,7 @@ static bool any_empty(const int64_t *extents, int n)
 static void drop_unused(const int64_t *extents, int64_t *strides, int n)
 {
     for (int i = 0; i < n; i++)
-        if (extents[i] == 1 && (strides[i] > MOST_STRIDE || strides[i] < -MOST_STRIDE))
-            strides[i] = 0;
+        strides[i] = extents[i] == 1 ? 0 : strides[i];
 }
 
 /* Elements of a box, or INT64_MAX if they cannot be counted. */
@@ -109,11 +109,13 @@ static bool copy_in_pieces(rlx_kernel_run *r, rlx_micro_copy_fn *f, const rlx_mi
 }
 
 /* Buffer and offset of both sides, extents, strides written, strides read. */
-static bool run_copy(rlx_kernel_run *r, const int64_t *x)
+static bool run_copy(rlx_kernel_run *r, int64_t *x)
 {
-    const int64_t *extent = x + 4, *to = x + 8, *from = x + 12;
+    int64_t *extent = x + 4, *to = x + 8, *from = x + 12;
     if (any_empty(extent, 4))
         return true;
+    drop_unused(extent, to, 4);
+    drop_unused(extent, from, 4);
     if (!box_in_range(r, x[0], x[1], to, extent, 4) ||
         !box_in_range(r, x[2], x[3], from, extent, 4))
         return false;
@@ -121,8 +123,6 @@ static bool run_copy(rlx_kernel_run *r, const int64_t *x)
     memcpy(box.extent, extent, sizeof box.extent);
     memcpy(box.dst_stride, to, sizeof box.dst_stride);
     memcpy(box.src_stride, from, sizeof box.src_stride);
-    drop_unused(extent, box.dst_stride, 4);
-    drop_unused(extent, box.src_stride, 4);
     return copy_in_pieces(r, r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])], &box,
                           r->k->buffers[x[0]].bytes, r->k->buffers[x[2]].bytes);
 }
@@ -220,85 +220,107 @@ static bool run_pack(rlx_kernel_run *r, const int64_t *x)
 
 /* ---- sums ----------------------------------------------------------------------------------- */
 
-/* Pieces of k come after each other, which keeps each sum's order. */
-static bool run_in_pieces(rlx_kernel_run *r, rlx_micro_sum_fn *f, const rlx_micro_sum *whole,
-                          size_t bytes)
+/* Loops of a sum, in the order of extents and strides. */
+enum { GROUP, ROW, COLUMN, TURN, STEP, LOOPS };
+
+/* A sum in all of its loops: what micro-kernels do is one group of it. */
+typedef struct sum {
+    rlx_micro_sum one;
+    int64_t acc_g, a_g, b_g, extents[LOOPS];
+    rlx_micro_sum_fn *f;
+    bool turns;               /* f knows turns */
+    size_t bytes;
+} sum;
+
+static void move(const sum *s, rlx_micro_sum *part, const int64_t *i)
 {
-    int64_t columns = whole->columns < PIECE ? whole->columns : PIECE;
-    int64_t depth = PIECE / columns < whole->depth ? PIECE / columns : whole->depth;
-    int64_t rows = PIECE / (columns * depth);
-    if (rows >= whole->rows && columns == whole->columns && depth == whole->depth) {
-        f(whole);
-        return rlx_kernel_spend(r, whole->rows * columns * depth >> 8);
+    const rlx_micro_sum *w = &s->one;
+    int64_t acc = i[GROUP] * s->acc_g + i[ROW] * w->acc_i + i[COLUMN] * w->acc_j,
+            a = i[GROUP] * s->a_g + i[ROW] * w->a_i + i[COLUMN] * w->a_j + i[TURN] * w->a_t +
+                i[STEP] * w->a_k;
+    part->acc = at(w->acc, acc, s->bytes);
+    part->a = at(w->a, a, s->bytes);
+    if (w->b) {
+        int64_t b = i[GROUP] * s->b_g + i[ROW] * w->b_i + i[COLUMN] * w->b_j + i[TURN] * w->b_t +
+                    i[STEP] * w->b_k;
+        part->b = at(w->b, b, s->bytes);
     }
-    for (int64_t i = 0; i < whole->rows; i += rows)
-        for (int64_t j = 0; j < whole->columns; j += columns)
-            for (int64_t k = 0; k < whole->depth; k += depth) {
-                rlx_micro_sum part = *whole;
-                part.rows = whole->rows - i < rows ? whole->rows - i : rows;
-                part.columns = whole->columns - j < columns ? whole->columns - j : columns;
-                part.depth = whole->depth - k < depth ? whole->depth - k : depth;
-                part.acc = at(whole->acc, i * whole->acc_i + j * whole->acc_j, bytes);
-                part.a = at(whole->a, i * whole->a_i + j * whole->a_j + k * whole->a_k, bytes);
-                part.b = !whole->b ? NULL
-                                   : at(whole->b,
-                                        i * whole->b_i + j * whole->b_j + k * whole->b_k, bytes);
-                f(&part);
-                if (!rlx_kernel_spend(r, (part.rows * part.columns * part.depth >> 8) + 1))
-                    return false;
-            }
+}
+
+/* `count` from `begin` on, group by group, and turn by turn where f must. */
+static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
+{
+    int64_t i[LOOPS];
+    rlx_micro_sum part = s->one;
+    memcpy(i, begin, sizeof i);
+    part.rows = count[ROW], part.columns = count[COLUMN], part.depth = count[STEP];
+    part.turns = s->turns ? count[TURN] : 1;
+    part.fresh &= begin[TURN] == 0 && begin[STEP] == 0;
+    for (int64_t g = 0; g < count[GROUP]; g++, i[GROUP]++)
+        for (int64_t t = 0; t < count[TURN]; t += part.turns) {
+            i[TURN] = begin[TURN] + t;
+            move(s, &part, i);
+            s->f(&part);
+        }
+}
+
+/* Extents of the pieces: whole columns and steps first. */
+static void cut_sum(const int64_t *extents, int64_t *piece)
+{
+    static const int order[LOOPS] = { COLUMN, STEP, TURN, ROW, GROUP };
+    int64_t size = PIECE;
+    for (int i = 0; i < LOOPS; i++) {
+        int loop = order[i];
+        piece[loop] = extents[loop] < size ? extents[loop] : size;
+        size /= piece[loop];
+    }
+}
+
+/* Pieces of t and k come after each other, which keeps each sum's order. */
+static bool sum_in_pieces(rlx_kernel_run *r, const sum *s)
+{
+    int64_t piece[LOOPS], begin[LOOPS] = { 0 }, count[LOOPS];
+    cut_sum(s->extents, piece);
+    do {
+        for (int i = 0; i < LOOPS; i++)
+            count[i] = s->extents[i] - begin[i] < piece[i] ? s->extents[i] - begin[i] : piece[i];
+        sum_part(s, begin, count);
+        if (!rlx_kernel_spend(r, volume(count, LOOPS) >> 8))
+            return false;
+    } while (advance(begin, piece, s->extents, LOOPS));
     return true;
 }
 
-static void clear(void *acc, int64_t rows, int64_t columns, int64_t row_stride, int64_t stride, size_t bytes)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        char *row = at(acc, i * row_stride, bytes);
-        for (int64_t j = 0; j < columns && stride != 1; j++)
-            memset(at(row, j * stride, bytes), 0, bytes);
-        if (stride == 1)
-            memset(row, 0, (size_t)columns * bytes);
-    }
-}
-
 /* What; buffer, offset and strides of acc, a and (contract) b; extents. */
-static bool run_sum(rlx_kernel_run *r, const int64_t *operands, bool contract)
+static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
 {
-    int64_t x[RLX_KERNEL_BLOCK_OPERANDS], *acc = x + 1, *a = x + 5, *b = x + 10,
-            *extents = contract ? x + 15 : x + 10;
-    memcpy(x, operands, (contract ? 18 : 13) * sizeof *x);
-    drop_unused(extents, acc + 2, 2);
-    drop_unused(extents, a + 2, 3);
-    if (contract)
-        drop_unused(extents, b + 2, 3);
-    const int64_t still[3] = { acc[2], acc[3], 0 };
-    if (any_empty(extents, 3))
+    int64_t *acc = x + 1, *a = x + 6, *b = contract ? x + 13 : NULL,
+            *extents = contract ? x + 20 : x + 13;
+    if (any_empty(extents, LOOPS))
         return true;
-    if (!box_in_range(r, acc[0], acc[1], still, extents, 2) ||
-        !box_in_range(r, a[0], a[1], a + 2, extents, 3) ||
-        (contract && !box_in_range(r, b[0], b[1], b + 2, extents, 3)))
+    drop_unused(extents, acc + 2, TURN);
+    drop_unused(extents, a + 2, LOOPS);
+    if (b)
+        drop_unused(extents, b + 2, LOOPS);
+    if (!box_in_range(r, acc[0], acc[1], acc + 2, extents, TURN) ||
+        !box_in_range(r, a[0], a[1], a + 2, extents, LOOPS) ||
+        (b && !box_in_range(r, b[0], b[1], b + 2, extents, LOOPS)))
         return false;
-    rlx_micro_sum s = { .acc = element(r, acc[0], acc[1]),
-                        .a = element(r, a[0], a[1]),
-                        .acc_i = acc[2],
-                        .acc_j = acc[3],
-                        .a_i = a[2],
-                        .a_j = a[3],
-                        .a_k = a[4],
-                        .rows = extents[0],
-                        .columns = extents[1],
-                        .depth = extents[2] };
-    if (contract) {
-        s.b = element(r, b[0], b[1]);
-        s.b_i = b[2], s.b_j = b[3], s.b_k = b[4];
-    }
     enum rlx_kernel_elem e = elem_of(r, acc[0]);
-    size_t bytes = r->k->buffers[acc[0]].bytes;
-    if (contract && x[0] & RLX_KERNEL_FROM_ZERO)
-        clear(s.acc, s.rows, s.columns, s.acc_i, s.acc_j, bytes);
-    return run_in_pieces(
-        r, contract ? r->micro->contract[x[0] & RLX_KERNEL_EXACT][e] : r->micro->reduce[x[0]][e],
-        &s, bytes);
+    sum s = { .one = { .acc = element(r, acc[0], acc[1]), .acc_i = acc[3], .acc_j = acc[4],
+                       .a = element(r, a[0], a[1]),
+                       .a_i = a[3], .a_j = a[4], .a_t = a[5], .a_k = a[6] },
+              .acc_g = acc[2], .a_g = a[2],
+              .f = b ? r->micro->contract[x[0] & RLX_KERNEL_EXACT][e] : r->micro->reduce[x[0]][e],
+              .turns = b != NULL,
+              .bytes = r->k->buffers[acc[0]].bytes };
+    if (b) {
+        s.one.b = element(r, b[0], b[1]);
+        s.b_g = b[2], s.one.b_i = b[3], s.one.b_j = b[4], s.one.b_t = b[5], s.one.b_k = b[6];
+        s.one.fresh = x[0] & RLX_KERNEL_FROM_ZERO;
+    }
+    memcpy(s.extents, extents, sizeof s.extents);
+    return sum_in_pieces(r, &s);
 }
 
 /* ---- sums in partial sums ------------------------------------------------------------------- */
@@ -309,24 +331,24 @@ static bool partial_in_parts(rlx_kernel_run *r, rlx_micro_partial_fn *f, const r
     double sums[RLX_PARTIAL_SUMS * 8];
     int64_t columns = whole->a_k == 1 ? 1 : (int64_t)(sizeof sums / RLX_PARTIAL_SUMS / bytes),
             depth = PIECE / columns < whole->depth ? PIECE / columns : whole->depth,
-            outer = PIECE / columns / depth;
+            turns = PIECE / columns / depth;
     for (int64_t i = 0; i < whole->rows; i++)
         for (int64_t j = 0; j < whole->columns; j += columns) {
             memset(sums, 0, sizeof sums);
-            for (int64_t d = 0; d < whole->outer; d += outer)
+            for (int64_t t = 0; t < whole->turns; t += turns)
                 for (int64_t k = 0; k < whole->depth; k += depth) {
                     rlx_micro_partial part = *whole;
                     part.partial = sums;
                     part.rows = 1;
                     part.columns = whole->columns - j < columns ? whole->columns - j : columns;
-                    part.outer = whole->outer - d < outer ? whole->outer - d : outer;
+                    part.turns = whole->turns - t < turns ? whole->turns - t : turns;
                     part.depth = whole->depth - k < depth ? whole->depth - k : depth;
-                    part.ends = d + part.outer == whole->outer && k + part.depth == whole->depth;
+                    part.ends = t + part.turns == whole->turns && k + part.depth == whole->depth;
                     part.acc = at(whole->acc, i * whole->acc_i + j * whole->acc_j, bytes);
-                    part.a = at(whole->a, i * whole->a_i + j * whole->a_j + d * whole->a_d + k * whole->a_k, bytes);
-                    part.b = at(whole->b, i * whole->b_i + j * whole->b_j + d * whole->b_d + k * whole->b_k, bytes);
+                    part.a = at(whole->a, i * whole->a_i + j * whole->a_j + t * whole->a_t + k * whole->a_k, bytes);
+                    part.b = at(whole->b, i * whole->b_i + j * whole->b_j + t * whole->b_t + k * whole->b_k, bytes);
                     f(&part);
-                    if (!rlx_kernel_spend(r, (part.columns * part.outer * part.depth >> 8) + 1))
+                    if (!rlx_kernel_spend(r, (part.columns * part.turns * part.depth >> 8) + 1))
                         return false;
                 }
         }
@@ -337,7 +359,7 @@ static bool partial_in_parts(rlx_kernel_run *r, rlx_micro_partial_fn *f, const r
 static bool partial_in_pieces(rlx_kernel_run *r, rlx_micro_partial_fn *f, const rlx_micro_partial *whole, size_t bytes)
 {
     int64_t steps, columns, rows;
-    if (!rlx_mul_i64(whole->outer, whole->depth, &steps) || steps > PIECE)
+    if (!rlx_mul_i64(whole->turns, whole->depth, &steps) || steps > PIECE)
         return partial_in_parts(r, f, whole, bytes);
     columns = PIECE / steps < whole->columns ? PIECE / steps : whole->columns;
     rows = PIECE / (steps * columns);
@@ -356,41 +378,53 @@ static bool partial_in_pieces(rlx_kernel_run *r, rlx_micro_partial_fn *f, const 
     return true;
 }
 
-/* What; buffer, offset and strides of acc, a and b; extents. */
-static bool run_partial(rlx_kernel_run *r, const int64_t *operands)
+static void clear(void *acc, const int64_t *extents, const int64_t *strides, size_t bytes)
+{
+    for (int64_t i = 0; i < extents[ROW]; i++) {
+        char *row = at(acc, i * strides[ROW], bytes);
+        for (int64_t j = 0; j < extents[COLUMN] && strides[COLUMN] != 1; j++)
+            memset(at(row, j * strides[COLUMN], bytes), 0, bytes);
+        if (strides[COLUMN] == 1)
+            memset(row, 0, (size_t)extents[COLUMN] * bytes);
+    }
+}
+
+/* Operands are those of CONTRACT. */
+static bool run_partial(rlx_kernel_run *r, int64_t *x)
 {
     static const double zero = 0;
-    int64_t x[21], *acc = x + 1, *a = x + 5, *b = x + 11, *extents = x + 17;
-    memcpy(x, operands, sizeof x);
-    drop_unused(extents, acc + 2, 2);
-    drop_unused(extents, a + 2, 4);
-    drop_unused(extents, b + 2, 4);
-    const int64_t still[2] = { acc[2], acc[3] };
-    if (any_empty(extents, 4))
+    int64_t *acc = x + 1, *a = x + 6, *b = x + 13, *extents = x + 20,
+            value = x[0] & ~(int64_t)RLX_KERNEL_PARTIAL_FROM_ZERO;
+    if (any_empty(extents, LOOPS))
         return true;
-    if (!box_in_range(r, acc[0], acc[1], still, extents, 2) ||
-        !box_in_range(r, a[0], a[1], a + 2, extents, 4) ||
-        !box_in_range(r, b[0], b[1], b + 2, extents, 4))
+    drop_unused(extents, acc + 2, TURN);
+    drop_unused(extents, a + 2, LOOPS);
+    drop_unused(extents, b + 2, LOOPS);
+    if (!box_in_range(r, acc[0], acc[1], acc + 2, extents, TURN) ||
+        !box_in_range(r, a[0], a[1], a + 2, extents, LOOPS) ||
+        !box_in_range(r, b[0], b[1], b + 2, extents, LOOPS))
         return false;
-    rlx_micro_partial s = { .acc = element(r, acc[0], acc[1]),
-                            .a = element(r, a[0], a[1]),
-                            .b = element(r, b[0], b[1]),
-                            .acc_i = acc[2], .acc_j = acc[3],
-                            .a_i = a[2], .a_j = a[3], .a_d = a[4], .a_k = a[5],
-                            .b_i = b[2], .b_j = b[3], .b_d = b[4], .b_k = b[5],
-                            .rows = extents[0], .columns = extents[1],
-                            .outer = extents[2], .depth = extents[3],
-                            .ends = true };
+    bool own = value == RLX_KERNEL_VALUE_OWN_SQUARE; /* that of the distance from 0 */
+    rlx_micro_partial_fn *f = r->micro->partial[own ? RLX_KERNEL_VALUE_SQUARE : value][elem_of(r, acc[0])];
+    if (own)
+        memset(b + 2, 0, LOOPS * sizeof *b);
     size_t bytes = r->k->buffers[acc[0]].bytes;
-    int64_t value = x[0] & ~(int64_t)RLX_KERNEL_SUM_FROM_ZERO;
-    if (value == RLX_KERNEL_VALUE_OWN_SQUARE) { /* of the distance from 0 */
-        value = RLX_KERNEL_VALUE_SQUARE;
-        s.b = &zero;
-        s.b_i = s.b_j = s.b_d = s.b_k = 0;
+    for (int64_t g = 0; g < extents[GROUP]; g++) {
+        rlx_micro_partial s = { .acc = at(element(r, acc[0], acc[1]), g * acc[2], bytes),
+                                .acc_i = acc[3], .acc_j = acc[4],
+                                .a = at(element(r, a[0], a[1]), g * a[2], bytes),
+                                .a_i = a[3], .a_j = a[4], .a_t = a[5], .a_k = a[6],
+                                .b = own ? &zero : at(element(r, b[0], b[1]), g * b[2], bytes),
+                                .b_i = b[3], .b_j = b[4], .b_t = b[5], .b_k = b[6],
+                                .rows = extents[ROW], .columns = extents[COLUMN],
+                                .turns = extents[TURN], .depth = extents[STEP],
+                                .ends = true };
+        if (x[0] & RLX_KERNEL_PARTIAL_FROM_ZERO)
+            clear(s.acc, extents, acc + 2, bytes);
+        if (!partial_in_pieces(r, f, &s, bytes))
+            return false;
     }
-    if (x[0] & RLX_KERNEL_SUM_FROM_ZERO)
-        clear(s.acc, s.rows, s.columns, s.acc_i, s.acc_j, bytes);
-    return partial_in_pieces(r, r->micro->partial[value][elem_of(r, acc[0])], &s, bytes);
+    return true;
 }
 
 /* ---- rows that are normalized --------------------------------------------------------------- */
@@ -436,7 +470,7 @@ static bool run_normalize(rlx_kernel_run *r, const int64_t *x)
     return normalize_in_pieces(r, &z);
 }
 
-bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, const int64_t *x)
+bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *x)
 {
     switch (op) {
     case RLX_K_COPY: return run_copy(r, x);

@@ -387,7 +387,7 @@ static bool check_rest(loading *l, instruction *in)
              rlx_micro_find(NULL)->reduce[operand(l, in, 'n')][in->elem];
         break;
     case RLX_K_PARTIAL: {
-        uint32_t value = operand(l, in, 'n') & ~(uint32_t)RLX_KERNEL_SUM_FROM_ZERO;
+        uint32_t value = operand(l, in, 'n') & ~(uint32_t)RLX_KERNEL_PARTIAL_FROM_ZERO;
         ok = value < RLX_KERNEL_VALUE_COUNT && rlx_micro_find(NULL)->partial[RLX_KERNEL_VALUE_ELEMENT][in->elem];
         break;
     }

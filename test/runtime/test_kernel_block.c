@@ -115,43 +115,43 @@ static void make_pack(block *b)
 
 static void make_sum(block *b, bool contract)
 {
-    int64_t *x = b->x, *extents = x + (contract ? 15 : 10), box[2], strides[2];
+    int64_t *x = b->x, *extents = x + (contract ? 20 : 13), *strides = x + 3;
     enum rlx_kernel_elem e;
     do {
         e = sums[roll(b, RLX_COUNT(sums))];
-        x[0] = roll(b, contract ? 2 : RLX_KERNEL_REDUCE_COUNT);
-    } while (!(contract ? rlx_micro_find("baseline")->contract[x[0]][e]
+        x[0] = roll(b, contract ? 4 : RLX_KERNEL_REDUCE_COUNT);
+    } while (!(contract ? rlx_micro_find("baseline")->contract[x[0] & RLX_KERNEL_EXACT][e]
                         : rlx_micro_find("baseline")->reduce[x[0]][e]));
     for (int i = 0; i < (contract ? 3 : 2); i++)
         new_buffer(b, e);
-    any_box(b, 2, box, strides);
-    const int64_t acc[4] = { 0, roll(b, 4), strides[0], strides[1] };
-    memcpy(x + 1, acc, sizeof acc);
+    any_box(b, 3, extents, strides);
+    x[1] = 0, x[2] = roll(b, 4);
     for (int i = 1; i < (contract ? 3 : 2); i++) {
-        const int64_t side[5] = { i, roll(b, 30), any_stride(b), roll(b, 2) ? i == 2 : any_stride(b),
+        const int64_t side[7] = { i, roll(b, 30), any_stride(b), any_stride(b),
+                                  roll(b, 2) ? i == 2 : any_stride(b), any_stride(b),
                                   roll(b, 2) ? 1 : any_stride(b) };
-        memcpy(x + 5 * i, side, sizeof side);
+        memcpy(x + 7 * i - 1, side, sizeof side);
     }
-    extents[0] = box[0], extents[1] = box[1], extents[2] = 1 + roll(b, 20);
+    extents[3] = 1 + roll(b, 3), extents[4] = 1 + roll(b, 20);
     b->plain = true;
 }
 
 static void make_partial(block *b)
 {
-    int64_t *x = b->x, box[2], strides[2];
+    int64_t *x = b->x, *extents = x + 20, *strides = x + 3;
     enum rlx_kernel_elem e = roll(b, 2) ? RLX_ELEM_F32 : RLX_ELEM_F64;
     for (int i = 0; i < 3; i++)
         new_buffer(b, e);
-    any_box(b, 2, box, strides);
-    x[0] = roll(b, RLX_KERNEL_VALUE_COUNT) + (roll(b, 2) ? RLX_KERNEL_SUM_FROM_ZERO : 0);
-    x[1] = 0, x[2] = roll(b, 4), x[3] = strides[0], x[4] = strides[1];
+    any_box(b, 3, extents, strides);
+    x[0] = roll(b, RLX_KERNEL_VALUE_COUNT) + (roll(b, 2) ? RLX_KERNEL_PARTIAL_FROM_ZERO : 0);
+    x[1] = 0, x[2] = roll(b, 4);
     for (int i = 1; i < 3; i++) {
-        int64_t *side = x + 6 * i - 1;
-        side[0] = i, side[1] = roll(b, 30);
-        side[2] = any_stride(b), side[3] = roll(b, 2) ? i == 1 : any_stride(b);
-        side[4] = any_stride(b), side[5] = roll(b, 2) ? i == 1 : any_stride(b);
+        const int64_t side[7] = { i, roll(b, 30), any_stride(b), any_stride(b),
+                                  roll(b, 2) ? i == 1 : any_stride(b), any_stride(b),
+                                  roll(b, 2) ? i == 1 : any_stride(b) };
+        memcpy(x + 7 * i - 1, side, sizeof side);
     }
-    x[17] = box[0], x[18] = box[1], x[19] = 1 + roll(b, 3), x[20] = 1 + roll(b, roll(b, 3) ? 8 : 80);
+    extents[3] = 1 + roll(b, 3), extents[4] = 1 + roll(b, roll(b, 3) ? 8 : 80);
     b->plain = true;
 }
 
@@ -314,18 +314,19 @@ static double combine(int64_t op, double x, double y)
 
 static void model_sum(block *b, bool contract)
 {
-    const int64_t *x = b->x, *extents = x + (contract ? 15 : 10);
-    int64_t i[3] = { 0 };
-    if (is_empty(extents, 3))
+    const int64_t *x = b->x, *extents = x + (contract ? 20 : 13);
+    int64_t i[5] = { 0 };
+    if (is_empty(extents, 5))
         return;
     do {
         enum rlx_kernel_elem e = (enum rlx_kernel_elem)b->buffers[x[1]].elem;
-        unsigned char *acc = element(b, x[1], x[2] + at_digits(i, x + 3, 2)),
-                      *p = element(b, x[5], x[6] + at_digits(i, x + 7, 3)),
-                      *q = contract ? element(b, x[10], x[11] + at_digits(i, x + 12, 3)) : p;
+        unsigned char *acc = element(b, x[1], x[2] + at_digits(i, x + 3, 3)),
+                      *p = element(b, x[6], x[7] + at_digits(i, x + 8, 5)),
+                      *q = contract ? element(b, x[13], x[14] + at_digits(i, x + 15, 5)) : p;
         if (!acc || !p || !q)
             return;
-        double v = contract ? value_of(e, acc) + value_of(e, p) * value_of(e, q)
+        bool fresh = contract && x[0] & RLX_KERNEL_FROM_ZERO && i[3] == 0 && i[4] == 0;
+        double v = contract ? (fresh ? 0 : value_of(e, acc)) + value_of(e, p) * value_of(e, q)
                             : combine(x[0], value_of(e, acc), value_of(e, p));
         int64_t whole = (int64_t)v;
         b->plain &= v >= -0x1p23 && v <= 0x1p23; /* beyond, rounding and wrapping begin */
@@ -333,7 +334,7 @@ static void model_sum(block *b, bool contract)
             rlx_dtype_store_float(rlx_kernel_elems[e].dtype, acc, v);
         else
             memcpy(acc, &whole, b->buffers[x[1]].bytes);
-    } while (b->fits && next_digits(i, extents, 3));
+    } while (b->fits && next_digits(i, extents, 5));
 }
 
 /* The numbers are small integers, whose sums do not depend on their order. */
@@ -341,24 +342,24 @@ static void model_partial(block *b)
 {
     const int64_t *x = b->x;
     enum rlx_kernel_elem e = (enum rlx_kernel_elem)b->buffers[0].elem;
-    int64_t i[4] = { 0 };
-    if (is_empty(x + 17, 4))
+    int64_t i[5] = { 0 };
+    if (is_empty(x + 20, 5))
         return;
     do {
-        unsigned char *acc = element(b, x[1], x[2] + at_digits(i, x + 3, 2)),
-                      *p = element(b, x[5], x[6] + at_digits(i, x + 7, 4)),
-                      *q = element(b, x[11], x[12] + at_digits(i, x + 13, 4));
+        unsigned char *acc = element(b, x[1], x[2] + at_digits(i, x + 3, 3)),
+                      *p = element(b, x[6], x[7] + at_digits(i, x + 8, 5)),
+                      *q = element(b, x[13], x[14] + at_digits(i, x + 15, 5));
         if (!acc || !p || !q)
             return;
         double d = value_of(e, p) - value_of(e, q), sum = value_of(e, acc);
-        if (x[0] & RLX_KERNEL_SUM_FROM_ZERO && !i[2] && !i[3])
+        if (x[0] & RLX_KERNEL_PARTIAL_FROM_ZERO && !i[3] && !i[4])
             sum = 0;
         sum += (x[0] & 3) == RLX_KERNEL_VALUE_SQUARE       ? d * d
                : (x[0] & 3) == RLX_KERNEL_VALUE_OWN_SQUARE ? value_of(e, p) * value_of(e, p)
                                                            : value_of(e, p);
         b->plain &= sum <= 0x1p23;
         rlx_dtype_store_float(rlx_kernel_elems[e].dtype, acc, sum);
-    } while (b->fits && next_digits(i, x + 17, 4));
+    } while (b->fits && next_digits(i, x + 20, 5));
 }
 
 static void model_normalize(block *b)
@@ -391,14 +392,14 @@ static bool model(block *b)
 {
     const int64_t *extents = b->x + (b->op == RLX_K_COPY       ? 4
                                      : b->op == RLX_K_PACK     ? 10
-                                     : b->op == RLX_K_CONTRACT ? 15
-                                     : b->op == RLX_K_PARTIAL  ? 17
-                                     : b->op == RLX_K_NORMALIZE ? 25
-                                                               : 10);
+                                     : b->op == RLX_K_CONTRACT || b->op == RLX_K_PARTIAL ? 20
+                                     : b->op == RLX_K_NORMALIZE                          ? 25
+                                                                                         : 13);
+    int dimensions = b->op == RLX_K_COPY        ? 4
+                     : b->op == RLX_K_PACK      ? 3
+                     : b->op == RLX_K_NORMALIZE ? 2
+                                                : 5;
     b->fits = true;
-    int dimensions = b->op == RLX_K_COPY || b->op == RLX_K_PARTIAL ? 4
-                     : b->op == RLX_K_NORMALIZE                    ? 2
-                                                                   : 3;
     if (!is_small(extents, dimensions) ||
         (b->op == RLX_K_PACK && (b->x[5] > 300 || (b->x[5] > 0 && b->x[7] <= 0))))
         return false;
@@ -433,7 +434,9 @@ static bool run(block *b, const rlx_micro_set *set, unsigned char *const *data, 
     for (int i = 0; i < b->num_buffers; i++)
         views[i] = (rlx_kernel_view){ data[i], b->count[i], &b->count[i] };
     rlx_kernel_run r = { &k, &env, NULL, views, why, set };
-    return rlx_kernel_block(&r, b->op, b->x);
+    int64_t x[RLX_KERNEL_BLOCK_OPERANDS];
+    memcpy(x, b->x, sizeof x);
+    return rlx_kernel_block(&r, b->op, x);
 }
 
 static void show(const block *b, uint64_t seed, const char *set)

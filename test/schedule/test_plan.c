@@ -98,24 +98,18 @@ static void write_pack(rlx_buf *out, const rlx_nest_plan *p)
 
 static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
 {
-    if (p->form == RLX_PLAN_FUSED) {
-        rlx_buf_format(out, "| %s", p->fused.contract ? "contract" : reductions[p->fused.op]);
+    if (p->form == RLX_PLAN_FUSED || p->form == RLX_PLAN_PARTIAL) {
+        bool partial = p->form == RLX_PLAN_PARTIAL;
+        rlx_buf_format(out, "| %s", partial             ? "partial"
+                                    : p->fused.contract ? "contract"
+                                                        : reductions[p->fused.op]);
         rlx_buf_format(out, " %s", name_of(&p->accesses.data[p->fused.a]));
-        if (p->fused.contract)
+        if (partial ? p->fused.value == RLX_KERNEL_VALUE_SQUARE : p->fused.contract)
             rlx_buf_format(out, " %s", name_of(&p->accesses.data[p->fused.b]));
-        write_loop(out, p, " row ", p->fused.row);
-        write_loop(out, p, " column ", p->fused.column);
-        write_loop(out, p, " step ", p->fused.step);
-        return;
-    }
-    if (p->form == RLX_PLAN_PARTIAL) {
-        rlx_buf_format(out, "| partial %s", name_of(&p->accesses.data[p->fused.a]));
-        if (p->fused.value == RLX_KERNEL_VALUE_SQUARE)
-            rlx_buf_format(out, " %s", name_of(&p->accesses.data[p->fused.b]));
-        write_loop(out, p, " row ", p->fused.row);
-        write_loop(out, p, " column ", p->fused.column);
-        write_loop(out, p, " outer ", p->fused.outer);
-        write_loop(out, p, " step ", p->fused.step);
+        static const char *const roles[RLX_FUSED_LOOPS] = { " group ", " row ", " column ", " turn ", " step " };
+        for (int i = 0; i < RLX_FUSED_LOOPS; i++)
+            if (p->fused.loop[i] >= 0 || (i != RLX_FUSED_GROUP && i != RLX_FUSED_TURN))
+                write_loop(out, p, roles[i], p->fused.loop[i]);
         return;
     }
     if (p->form == RLX_PLAN_NORMALIZE) {
@@ -209,9 +203,9 @@ static void check_plan(const rlx_nest_plan *p)
         assert_true(p->accesses.data[0].literal && p->accesses.data[1].num_indices);
     } else {
         const rlx_plan_fused *f = &p->fused;
-        assert_true(!p->loops[f->step].determined && p->reason == RLX_PLAN_NO_REASON);
-        assert_true(f->row < 0 || p->loops[f->row].determined);
-        assert_true(f->column < 0 || p->loops[f->column].determined);
+        assert_true(f->loop[RLX_FUSED_STEP] >= 0 && p->reason == RLX_PLAN_NO_REASON);
+        for (int i = 0; i < RLX_FUSED_LOOPS; i++)
+            assert_true(f->loop[i] < 0 || p->loops[f->loop[i]].determined == (i < RLX_FUSED_TURN));
         assert_true(p->accesses.data[f->acc].literal && p->accesses.data[f->a].literal &&
                     p->accesses.data[f->b].literal);
     }

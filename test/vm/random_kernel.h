@@ -171,7 +171,7 @@ static inline uint32_t rk_number(rk_kernel *k, uint32_t op)
     case RLX_K_NORMALIZE: return rk_below(k->random, RLX_NORMALIZE_BITS + 1);
     case RLX_K_PARTIAL:
         return rk_below(k->random, RLX_KERNEL_VALUE_COUNT) |
-               (rk_below(k->random, 2) ? RLX_KERNEL_SUM_FROM_ZERO : 0);
+               (rk_below(k->random, 2) ? RLX_KERNEL_PARTIAL_FROM_ZERO : 0);
     case RLX_K_PACK: return rk_below(k->random, 2) ? RLX_PANEL_COLUMNS : RLX_PANEL_ROWS;
     default: return 0;
     }
