@@ -18,6 +18,8 @@ const rlx_micro_set rlx_micro_baseline = {
     .name = "baseline",
     .contract = contractions,
     .reduce = reductions,
+    .partial = partials,
+    .normalize = normalize_f32,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
 };

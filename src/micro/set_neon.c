@@ -21,6 +21,8 @@ const rlx_micro_set rlx_micro_neon = {
     .name = "neon",
     .contract = contractions,
     .reduce = reductions,
+    .partial = partials,
+    .normalize = normalize_f32,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
 };

@@ -415,12 +415,161 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
     return sum_in_pieces(r, &s);
 }
 
+/* ---- sums in partial sums ------------------------------------------------------------------- */
+
+/* A long sum: few columns at a time, each piece of it goes on with the partial sums of the one before. */
+static bool partial_in_parts(rlx_kernel_run *r, rlx_micro_partial_fn *f, const rlx_micro_partial *whole, size_t bytes)
+{
+    double sums[RLX_PARTIAL_SUMS * 8];
+    int64_t columns = whole->a_k == 1 ? 1 : (int64_t)(sizeof sums / RLX_PARTIAL_SUMS / bytes),
+            depth = PIECE / columns < whole->depth ? PIECE / columns : whole->depth,
+            turns = PIECE / columns / depth;
+    for (int64_t i = 0; i < whole->rows; i++)
+        for (int64_t j = 0; j < whole->columns; j += columns) {
+            memset(sums, 0, sizeof sums);
+            for (int64_t t = 0; t < whole->turns; t += turns)
+                for (int64_t k = 0; k < whole->depth; k += depth) {
+                    rlx_micro_partial part = *whole;
+                    part.partial = sums;
+                    part.rows = 1;
+                    part.columns = whole->columns - j < columns ? whole->columns - j : columns;
+                    part.turns = whole->turns - t < turns ? whole->turns - t : turns;
+                    part.depth = whole->depth - k < depth ? whole->depth - k : depth;
+                    part.ends = t + part.turns == whole->turns && k + part.depth == whole->depth;
+                    part.acc = at(whole->acc, i * whole->acc_i + j * whole->acc_j, bytes);
+                    part.a = at(whole->a, i * whole->a_i + j * whole->a_j + t * whole->a_t + k * whole->a_k, bytes);
+                    part.b = at(whole->b, i * whole->b_i + j * whole->b_j + t * whole->b_t + k * whole->b_k, bytes);
+                    f(&part);
+                    if (!rlx_kernel_spend(r, (part.columns * part.turns * part.depth >> 8) + 1))
+                        return false;
+                }
+        }
+    return true;
+}
+
+/* Rows and columns in pieces. */
+static bool partial_in_pieces(rlx_kernel_run *r, rlx_micro_partial_fn *f, const rlx_micro_partial *whole, size_t bytes)
+{
+    int64_t steps, columns, rows;
+    if (!rlx_mul_i64(whole->turns, whole->depth, &steps) || steps > PIECE)
+        return partial_in_parts(r, f, whole, bytes);
+    columns = PIECE / steps < whole->columns ? PIECE / steps : whole->columns;
+    rows = PIECE / (steps * columns);
+    for (int64_t i = 0; i < whole->rows; i += rows)
+        for (int64_t j = 0; j < whole->columns; j += columns) {
+            rlx_micro_partial part = *whole;
+            part.rows = whole->rows - i < rows ? whole->rows - i : rows;
+            part.columns = whole->columns - j < columns ? whole->columns - j : columns;
+            part.acc = at(whole->acc, i * whole->acc_i + j * whole->acc_j, bytes);
+            part.a = at(whole->a, i * whole->a_i + j * whole->a_j, bytes);
+            part.b = at(whole->b, i * whole->b_i + j * whole->b_j, bytes);
+            f(&part);
+            if (!rlx_kernel_spend(r, part.rows * part.columns * steps >> 8))
+                return false;
+        }
+    return true;
+}
+
+static void clear(void *acc, const int64_t *extents, const int64_t *strides, size_t bytes)
+{
+    for (int64_t i = 0; i < extents[ROW]; i++) {
+        char *row = at(acc, i * strides[ROW], bytes);
+        for (int64_t j = 0; j < extents[COLUMN] && strides[COLUMN] != 1; j++)
+            memset(at(row, j * strides[COLUMN], bytes), 0, bytes);
+        if (strides[COLUMN] == 1)
+            memset(row, 0, (size_t)extents[COLUMN] * bytes);
+    }
+}
+
+/* Operands are those of CONTRACT. */
+static bool run_partial(rlx_kernel_run *r, int64_t *x)
+{
+    static const double zero = 0;
+    int64_t *acc = x + 1, *a = x + 6, *b = x + 13, *extents = x + 20,
+            value = x[0] & ~(int64_t)RLX_KERNEL_PARTIAL_FROM_ZERO;
+    if (any_empty(extents, LOOPS))
+        return true;
+    drop_unused(extents, acc + 2, TURN);
+    drop_unused(extents, a + 2, LOOPS);
+    drop_unused(extents, b + 2, LOOPS);
+    if (!box_in_range(r, acc[0], acc[1], acc + 2, extents, TURN) ||
+        !box_in_range(r, a[0], a[1], a + 2, extents, LOOPS) ||
+        !box_in_range(r, b[0], b[1], b + 2, extents, LOOPS))
+        return false;
+    bool own = value == RLX_KERNEL_VALUE_OWN_SQUARE; /* that of the distance from 0 */
+    rlx_micro_partial_fn *f = r->micro->partial[own ? RLX_KERNEL_VALUE_SQUARE : value][elem_of(r, acc[0])];
+    if (own)
+        memset(b + 2, 0, LOOPS * sizeof *b);
+    size_t bytes = r->k->buffers[acc[0]].bytes;
+    for (int64_t g = 0; g < extents[GROUP]; g++) {
+        rlx_micro_partial s = { .acc = at(element(r, acc[0], acc[1]), g * acc[2], bytes),
+                                .acc_i = acc[3], .acc_j = acc[4],
+                                .a = at(element(r, a[0], a[1]), g * a[2], bytes),
+                                .a_i = a[3], .a_j = a[4], .a_t = a[5], .a_k = a[6],
+                                .b = own ? &zero : at(element(r, b[0], b[1]), g * b[2], bytes),
+                                .b_i = b[3], .b_j = b[4], .b_t = b[5], .b_k = b[6],
+                                .rows = extents[ROW], .columns = extents[COLUMN],
+                                .turns = extents[TURN], .depth = extents[STEP],
+                                .ends = true };
+        if (x[0] & RLX_KERNEL_PARTIAL_FROM_ZERO)
+            clear(s.acc, extents, acc + 2, bytes);
+        if (!partial_in_pieces(r, f, &s, bytes))
+            return false;
+    }
+    return true;
+}
+
+/* ---- rows that are normalized --------------------------------------------------------------- */
+
+/* In pieces of rows and columns. */
+static bool normalize_in_pieces(rlx_kernel_run *r, const rlx_micro_normalize *whole)
+{
+    int64_t columns = whole->columns < COPY_PIECE ? whole->columns : COPY_PIECE, rows = COPY_PIECE / columns;
+    for (int64_t i = 0; i < whole->rows; i += rows)
+        for (int64_t j = 0; j < whole->columns; j += columns) {
+            rlx_micro_normalize part = *whole;
+            part.rows = whole->rows - i < rows ? whole->rows - i : rows;
+            part.columns = whole->columns - j < columns ? whole->columns - j : columns;
+            for (int k = 0; k < RLX_NORMALIZE_SIDES; k++)
+                part.side[k] = at(part.side[k], i * part.stride[k][0] + j * part.stride[k][1], sizeof(float));
+            r->micro->normalize(&part);
+            if (!rlx_kernel_spend(r, (part.rows * part.columns >> 7) + 1))
+                return false;
+        }
+    return true;
+}
+
+/* Which there are; buffer, offset and strides of all sides; extents. */
+static bool run_normalize(rlx_kernel_run *r, const int64_t *x)
+{
+    static const float neutral[RLX_NORMALIZE_SIDES] = { 0, 0, 0, 1, 1, -0.0f };
+    const int64_t *extents = x + 1 + 4 * RLX_NORMALIZE_SIDES;
+    rlx_micro_normalize z = { .rows = extents[0], .columns = extents[1] };
+    if (any_empty(extents, 2))
+        return true;
+    for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
+        const int64_t *side = x + 1 + 4 * k;
+        if (k > 1 && !(x[0] >> (k - 2) & 1)) {
+            z.side[k] = (void *)(uintptr_t)&neutral[k];
+            continue;
+        }
+        if (!box_in_range(r, side[0], side[1], side + 2, extents, 2))
+            return false;
+        z.side[k] = element(r, side[0], side[1]);
+        memcpy(z.stride[k], side + 2, sizeof z.stride[k]);
+        drop_unused(extents, z.stride[k], 2);
+    }
+    return normalize_in_pieces(r, &z);
+}
+
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *x)
 {
     switch (op) {
     case RLX_K_COPY: return run_copy(r, x);
     case RLX_K_PACK: return run_pack(r, x);
     case RLX_K_UNPACK: return run_unpack(r, x);
+    case RLX_K_PARTIAL: return run_partial(r, x);
+    case RLX_K_NORMALIZE: return run_normalize(r, x);
     default: return run_sum(r, x, op == RLX_K_CONTRACT);
     }
 }

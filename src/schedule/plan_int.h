@@ -15,4 +15,7 @@ bool rlx_plan_copying(rlx_context *ctx, rlx_nest_plan *plan);
 /* Is it a nest that makes floats of fields of bits? Then plan->unpack is filled in, and the roles of its loops are given. */
 bool rlx_plan_unpacking(rlx_context *ctx, rlx_nest_plan *plan);
 
+/* Is it a nest that normalizes rows? Then plan->normalize is filled in, and the roles of its loops are given. */
+bool rlx_plan_normalizing(rlx_context *ctx, rlx_nest_plan *plan);
+
 #endif
