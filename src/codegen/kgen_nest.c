@@ -124,29 +124,26 @@ static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
     const rlx_plan_fused *f = &plan->fused;
     const rlx_plan_access *all = plan->accesses.data,
                           *touched[3] = { &all[f->acc], &all[f->a], &all[f->b] };
-    uint32_t at[3], operands[1 + 3 * 5 + 3];
+    uint32_t at[3], extents[RLX_FUSED_LOOPS], x[1 + 3 * (2 + RLX_FUSED_LOOPS) + RLX_FUSED_LOOPS];
     size_t count = 0;
     at[0] = start_reg(w, plan, touched[0]);
     at[1] = start_reg(w, plan, touched[1]);
-    uint32_t rows = extent_reg(w, plan, f->row), columns = extent_reg(w, plan, f->column),
-             depth = extent_reg(w, plan, f->step);
+    for (int i = 0; i < RLX_FUSED_LOOPS; i++)
+        extents[i] = extent_reg(w, plan, f->loop[i]);
     if (f->contract)
         at[2] = start_reg(w, plan, touched[2]);
-    operands[count++] = !f->contract ? f->op
-                        : (f->exact ? RLX_KERNEL_EXACT : 0) |
-                              (n->from_zero ? RLX_KERNEL_FROM_ZERO : 0);
+    x[count++] = !f->contract ? f->op
+                 : (f->exact ? RLX_KERNEL_EXACT : 0) |
+                       (n->from_zero ? RLX_KERNEL_FROM_ZERO : 0);
     for (int i = 0; i < (f->contract ? 3 : 2); i++) {
-        operands[count++] = rlx_kgen_buffer_of(w, touched[i]->buffer)->index;
-        operands[count++] = at[i];
-        operands[count++] = stride_reg(w, touched[i], f->row);
-        operands[count++] = stride_reg(w, touched[i], f->column);
-        if (i > 0) /* the result stands still along the steps */
-            operands[count++] = stride_reg(w, touched[i], f->step);
+        x[count++] = rlx_kgen_buffer_of(w, touched[i]->buffer)->index;
+        x[count++] = at[i];
+        /* the result stands still along turns and steps */
+        for (int l = 0; l < (i ? RLX_FUSED_LOOPS : RLX_FUSED_TURN); l++)
+            x[count++] = stride_reg(w, touched[i], f->loop[l]);
     }
-    operands[count++] = rows;
-    operands[count++] = columns;
-    operands[count++] = depth;
-    rlx_kgen_emit(w, w->top, f->contract ? RLX_K_CONTRACT : RLX_K_REDUCE, operands);
+    memcpy(x + count, extents, sizeof extents);
+    rlx_kgen_emit(w, w->top, f->contract ? RLX_K_CONTRACT : RLX_K_REDUCE, x);
 }
 
 /* ---- panels --------------------------------------------------------------------------------- */
@@ -275,7 +272,12 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
     return !rlx_kgen_failed(w);
 }
 
-/* Is it a nest over the rows and columns of the sum that stores +0 where that sums up? */
+static bool is_summed(const rlx_nest_loop *l)
+{
+    return l->role == RLX_PLAN_STEP || l->role == RLX_PLAN_TURN;
+}
+
+/* Is it a nest over groups, rows and columns of the sum that stores +0 where that sums up? */
 static bool is_fill(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_nest_plan *plan)
 {
     const rlx_plan_access *acc = &plan->accesses.data[plan->fused.acc];
@@ -283,12 +285,15 @@ static bool is_fill(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_nest_plan *
     rlx_rewriter r;
     int64_t steps;
     /* without steps nothing would be written */
-    bool same = rlx_int_literal(plan->loops[plan->fused.step].extent, &steps) && steps > 0;
+    bool same = true;
+    for (size_t i = 0; i < plan->count; i++)
+        if (is_summed(&plan->loops[i]))
+            same &= rlx_int_literal(plan->loops[i].extent, &steps) && steps > 0;
     rlx_tir_folder_init(&r, w->ctx);
     for (size_t i = 0; i < plan->count && same; i++) {
         const rlx_nest_loop *l = &plan->loops[i];
         const rlx_for_stmt *f = rlx_as_for_stmt(body);
-        if (l->role == RLX_PLAN_STEP)
+        if (is_summed(l))
             continue;
         same = f && l->role != RLX_PLAN_LOOP &&
                rlx_fold_cast(w->ctx, RELAX_INT64, f->extent) == l->extent &&

@@ -20,7 +20,7 @@
 #include "base/compiler.h"
 
 #define RLX_KERNEL_MAGIC 0x314b5852u /* "RXK1" */
-#define RLX_KERNEL_VERSION 3u
+#define RLX_KERNEL_VERSION 4u
 #define RLX_KERNEL_STRIP 256         /* most elements of a strip */
 #define RLX_KERNEL_NONE 0xffffu      /* no mask */
 #define RLX_KERNEL_MAX_PARAMS 4096u

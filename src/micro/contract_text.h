@@ -2,8 +2,8 @@
  * kind. Defined before: X, the elements (f32 ..), T, their type in C, KIND, which stands in the names, TILES and CASES of
  * set_text.h, COMMON: whether the ways for windows and for few rows are worth their code, and SUM(a, b, c), SUM_ONE(a, b, c): a * b + c of vectors and of elements.
  *
- * A tile is R rows and W vectors of columns, whose sums stay in registers while k runs: each step loads W vectors of b
- * and spreads R elements of a over a vector.
+ * A tile is R rows and W vectors of columns, whose sums stay in registers while t and k run: each step loads W vectors of
+ * b and spreads R elements of a over a vector.
  */
 #define VEC OF(X, vec)
 #define LANES OF(X, LANES)
@@ -12,7 +12,8 @@
 #define TILE(R, W, part)                                                                           \
     SET static void NAME(tile_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column)  \
     {                                                                                              \
-        int64_t acc_i = r->acc_i, a_i = r->a_i, a_k = r->a_k, b_k = r->b_k;                         \
+        int64_t acc_i = r->acc_i, a_i = r->a_i, a_k = r->a_k, b_k = r->b_k,                        \
+                a_next = r->a_t - r->depth * a_k, b_next = r->b_t - r->depth * b_k;                \
         T *acc = (T *)r->acc + row * acc_i + column;                                               \
         const T *b = (const T *)r->b + column, *a[(R + 2) / 3];                                    \
         TAIL##part(r->columns - column - (W - 1) * LANES)                                          \
@@ -25,19 +26,22 @@
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
             RLX_UNROLL for (int w = 0; w < W; w++)                                                            \
-                s[i][w] = LOAD##part(acc + i * acc_i, w, W);                                       \
+                s[i][w] = r->fresh ? (VEC){ 0 } : LOAD##part(acc + i * acc_i, w, W);               \
         }                                                                                          \
-        for (int64_t k = r->depth; k > 0; k--, b += b_k) {                                         \
-            VEC y[W];                                                                              \
-            RLX_UNROLL for (int w = 0; w < W; w++)                                                            \
-                y[w] = LOAD##part(b, w, W);                                                        \
-            RLX_UNROLL for (int i = 0; i < R; i++)                                                 \
-            {                                                                                      \
-                VEC x = OF(X, fill)(a[i / 3][i % 3 * a_i]);                                        \
-                RLX_UNROLL for (int w = 0; w < W; w++)                                                        \
-                    s[i][w] = SUM(x, y[w], s[i][w]);                                               \
+        for (int64_t t = r->turns; t > 0; t--, b += b_next) {                                      \
+            for (int64_t k = r->depth; k > 0; k--, b += b_k) {                                     \
+                VEC y[W];                                                                          \
+                RLX_UNROLL for (int w = 0; w < W; w++)                                             \
+                    y[w] = LOAD##part(b, w, W);                                                    \
+                RLX_UNROLL for (int i = 0; i < R; i++)                                             \
+                {                                                                                  \
+                    VEC x = OF(X, fill)(a[i / 3][i % 3 * a_i]);                                    \
+                    RLX_UNROLL for (int w = 0; w < W; w++)                                         \
+                        s[i][w] = SUM(x, y[w], s[i][w]);                                           \
+                }                                                                                  \
+                RLX_UNROLL for (int i = 0; i < (R + 2) / 3; i++) a[i] += a_k;                      \
             }                                                                                      \
-            RLX_UNROLL for (int i = 0; i < (R + 2) / 3; i++) a[i] += a_k;                          \
+            RLX_UNROLL for (int i = 0; i < (R + 2) / 3; i++) a[i] += a_next;                       \
         }                                                                                          \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
@@ -97,29 +101,32 @@ SET static void NAME(contract_tiles)(const rlx_micro_sum *r)
 /* Few rows, so many columns that b comes from afar: it is read in long runs, STEPS of k in turn, each run once; the sums
  * wait in memory meanwhile. */
 enum { NAME(STEPS) = 8 };
-SET static void NAME(contract_runs)(const rlx_micro_sum *r)
+SET static void NAME(contract_run)(const rlx_micro_sum *r, int64_t t)
 {
+    const T *a_t = (const T *)r->a + t * r->a_t, *b_t = (const T *)r->b + t * r->b_t;
     int64_t b_k = r->b_k, whole = r->columns / LANES * LANES;
     OF(X, tail) tail = OF(X, first)(whole < r->columns ? r->columns - whole : LANES);
     for (int64_t k = 0, n; k < r->depth; k += n) {
         n = r->depth - k < NAME(STEPS) ? 1 : NAME(STEPS);
         for (int64_t i = 0; i < r->rows; i++) {
-            const T *a = (const T *)r->a + i * r->a_i + k * r->a_k, *b = (const T *)r->b + k * b_k;
+            const T *a = a_t + i * r->a_i + k * r->a_k, *b = b_t + k * b_k;
             T *acc = (T *)r->acc + i * r->acc_i;
+            bool fresh = r->fresh && t == 0 && k == 0;
             VEC x[NAME(STEPS)];
             for (int64_t m = 0; m < NAME(STEPS); m++)
                 x[m] = OF(X, fill)(a[(m < n ? m : 0) * r->a_k]);
             int64_t j = 0;
             for (; j < whole && n == NAME(STEPS); j += LANES) {
-                VEC s = OF(X, load)(acc + j);
+                VEC s = fresh ? (VEC){ 0 } : OF(X, load)(acc + j);
                 RLX_UNROLL for (int m = 0; m < NAME(STEPS); m++)
                     s = SUM(x[m], OF(X, load)(b + m * b_k + j), s);
                 OF(X, store)(acc + j, s);
             }
             for (; j < whole; j += LANES)
-                OF(X, store)(acc + j, SUM(x[0], OF(X, load)(b + j), OF(X, load)(acc + j)));
+                OF(X, store)(acc + j, SUM(x[0], OF(X, load)(b + j),
+                                          fresh ? (VEC){ 0 } : OF(X, load)(acc + j)));
             if (j < r->columns) {
-                VEC s = OF(X, load_part)(acc + j, tail);
+                VEC s = fresh ? (VEC){ 0 } : OF(X, load_part)(acc + j, tail);
                 for (int64_t m = 0; m < n; m++)
                     s = SUM(x[m], OF(X, load_part)(b + m * b_k + j, tail), s);
                 OF(X, store_part)(acc + j, s, tail);
@@ -128,95 +135,97 @@ SET static void NAME(contract_runs)(const rlx_micro_sum *r)
     }
 }
 
+SET static void NAME(contract_runs)(const rlx_micro_sum *r)
+{
+    for (int64_t t = 0; t < r->turns; t++)
+        NAME(contract_run)(r, t);
+}
+
 #endif
 
-/* Each row its own b, every one or every second element of it: a row at a time, up to four vectors. */
-#define ROW(W, by)                                                                                 \
-    SET static void NAME(row_##W##_##by)(const rlx_micro_sum *r, int64_t column)                   \
+/* Each row its own b, every one or every second element of it, and one element of a for all rows: the windows of one
+ * channel. As many rows are side by side as hide how long a product takes; rows that the last ones lack are the last
+ * row again, whose sums then are the same. */
+#define WINDOW(by)                                                                                 \
+    SET static void NAME(window_##by)(const rlx_micro_sum *r, int64_t row, int64_t last,           \
+                                      int64_t column)                                              \
     {                                                                                              \
-        int64_t a_k = r->a_k, b_k = r->b_k, rest = r->columns - column - (W - 1) * LANES;          \
-        OF(X, TAIL_##by) tail = OF(X, FIRST_##by)(rest < LANES ? rest : LANES);                    \
-        OF(X, tail) end = OF(X, first)(rest < LANES ? rest : LANES);                               \
-        RLX_UNKNOWN_VALUE(a_k);                                                                           \
-        RLX_UNKNOWN_VALUE(b_k);                                                                           \
-        for (int64_t i = 0; i < r->rows; i++) {                                                    \
-            T *acc = (T *)r->acc + i * r->acc_i + column;                                          \
-            const T *a = (const T *)r->a + i * r->a_i,                                             \
-                    *b = (const T *)r->b + i * r->b_i + column * STEP_##by;                        \
-            VEC s[W];                                                                              \
-            RLX_UNROLL for (int w = 0; w < W - 1; w++)                                                        \
-                s[w] = OF(X, load)(acc + w * LANES);                                               \
-            s[W - 1] = OF(X, load_part)(acc + (W - 1) * LANES, end);                               \
+        enum { R = COMMON ? 7 : 1 };                                                               \
+        int64_t a_k = r->a_k, b_k = r->b_k, a_next = r->a_t - r->depth * a_k,                      \
+                b_next = r->b_t - r->depth * b_k, n = rlx_micro_less(r->columns - column, LANES),  \
+                at[R];                                                                             \
+        OF(X, TAIL_##by) tail = OF(X, FIRST_##by)(n);                                              \
+        OF(X, tail) end = OF(X, first)(n);                                                         \
+        T *acc = (T *)r->acc + column;                                                             \
+        const T *a = (const T *)r->a + row * r->a_i, *b = (const T *)r->b + column * STEP_##by;    \
+        VEC s[R];                                                                                  \
+        RLX_UNKNOWN_VALUE(a_k);                                                                    \
+        RLX_UNKNOWN_VALUE(b_k);                                                                    \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
+        {                                                                                          \
+            at[i] = rlx_micro_less(row + i, last);                                                 \
+            s[i] = r->fresh ? (VEC){ 0 } : OF(X, load_part)(acc + at[i] * r->acc_i, end);          \
+            at[i] *= r->b_i;                                                                       \
+        }                                                                                          \
+        for (int64_t t = r->turns; t > 0; t--, a += a_next, b += b_next)                           \
             for (int64_t k = r->depth; k > 0; k--, a += a_k, b += b_k) {                           \
                 VEC x = OF(X, fill)(*a);                                                           \
-                RLX_UNROLL for (int w = 0; w < W - 1; w++)                                                    \
-                    s[w] = SUM(x, OF(X, GET_##by)(b + w * LANES * STEP_##by), s[w]);               \
-                s[W - 1] = SUM(x, OF(X, GET_PART_##by)(b + (W - 1) * LANES * STEP_##by, tail),     \
-                               s[W - 1]);                                                          \
+                RLX_UNROLL for (int i = 0; i < R; i++)                                             \
+                    s[i] = SUM(x, OF(X, GET_PART_##by)(b + at[i], tail), s[i]);                    \
             }                                                                                      \
-            RLX_UNROLL for (int w = 0; w < W - 1; w++)                                                        \
-                OF(X, store)(acc + w * LANES, s[w]);                                               \
-            OF(X, store_part)(acc + (W - 1) * LANES, s[W - 1], end);                               \
-        }                                                                                          \
-    }
-#define WINDOWS(by)                                          \
-    ROW(1, by)                                               \
-    ROW(2, by)                                               \
-    WIDE_ROW(by)                                             \
-    SET static void NAME(windows_##by)(const rlx_micro_sum *r) \
-    {                                                        \
-        for (int64_t j = 0, n; (n = r->columns - j) > 0;) {  \
-            WIDE_CASE(by)                                    \
-            if (n > LANES)                                   \
-                NAME(row_2_##by)(r, j), j += 2 * LANES;      \
-            else                                             \
-                NAME(row_1_##by)(r, j), j += LANES;          \
-        }                                                    \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
+            OF(X, store_part)(acc + rlx_micro_less(row + i, last) * r->acc_i, s[i], end);          \
+    }                                                                                              \
+    SET static void NAME(windows_##by)(const rlx_micro_sum *r)                                     \
+    {                                                                                              \
+        int64_t step = COMMON && r->a_i == 0 ? 7 : 1;                                              \
+        for (int64_t j = 0; j < r->columns; j += LANES)                                            \
+            for (int64_t i = 0; i < r->rows; i += step)                                            \
+                NAME(window_##by)(r, i, step > 1 ? r->rows - 1 : i, j);                            \
     }
 #if COMMON
-#define WIDE_ROW(by) ROW(4, by)
-#define WIDE_CASE(by)                                        \
-    if (n > 3 * LANES) {                                     \
-        NAME(row_4_##by)(r, j), j += 4 * LANES;              \
-        continue;                                            \
-    }
-WINDOWS(two)
-#else
-#define WIDE_ROW(by)
-#define WIDE_CASE(by)
+WINDOW(two)
 #endif
-WINDOWS(one)
+WINDOW(one)
 
 /* Any way through b: pieces of it are brought into panels. */
 enum { NAME(PIECE) = 64 };
-SET static void NAME(contract_gathered)(const rlx_micro_sum *r)
+SET static void NAME(contract_piece)(const rlx_micro_sum *r, int64_t j, int64_t t, int64_t k)
 {
     T panel[NAME(PIECE) * RLX_PANEL_COLUMNS];
+    rlx_micro_sum part = *r;
+    part.columns = rlx_micro_less(r->columns - j, RLX_PANEL_COLUMNS);
+    part.depth = rlx_micro_less(r->depth - k, NAME(PIECE));
+    part.turns = 1;
+    part.fresh = r->fresh && t == 0 && k == 0;
+    part.acc = (T *)r->acc + j;
+    part.a = (const T *)r->a + t * r->a_t + k * r->a_k;
+    const T *b = (const T *)r->b + j * r->b_j + t * r->b_t + k * r->b_k;
+    for (int64_t l = 0; l < part.columns; l++)
+        for (int64_t m = 0; m < part.depth; m++)
+            panel[m * RLX_PANEL_COLUMNS + l] = b[l * r->b_j + m * r->b_k];
+    part.b = panel, part.b_j = 1, part.b_k = RLX_PANEL_COLUMNS;
+    NAME(contract_tiles)(&part);
+}
+
+SET static void NAME(contract_gathered)(const rlx_micro_sum *r)
+{
     for (int64_t j = 0; j < r->columns; j += RLX_PANEL_COLUMNS)
-        for (int64_t k = 0; k < r->depth; k += NAME(PIECE)) {
-            rlx_micro_sum part = *r;
-            part.columns = rlx_micro_less(r->columns - j, RLX_PANEL_COLUMNS);
-            part.depth = rlx_micro_less(r->depth - k, NAME(PIECE));
-            part.acc = (T *)r->acc + j;
-            part.a = (const T *)r->a + k * r->a_k;
-            const T *b = (const T *)r->b + j * r->b_j + k * r->b_k;
-            for (int64_t l = 0; l < part.columns; l++)
-                for (int64_t m = 0; m < part.depth; m++)
-                    panel[m * RLX_PANEL_COLUMNS + l] = b[l * r->b_j + m * r->b_k];
-            part.b = panel, part.b_j = 1, part.b_k = RLX_PANEL_COLUMNS;
-            NAME(contract_tiles)(&part);
-        }
+        for (int64_t t = 0; t < r->turns; t++)
+            for (int64_t k = 0; k < r->depth; k += NAME(PIECE))
+                NAME(contract_piece)(r, j, t, k);
 }
 
 SET static void NAME(contract_any)(const rlx_micro_sum *r)
 {
     for (int64_t i = 0; i < r->rows; i++)
         for (int64_t j = 0; j < r->columns; j++) {
-            T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j, s = *acc;
+            T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j, s = r->fresh ? 0 : *acc;
             const T *a = (const T *)r->a + i * r->a_i + j * r->a_j,
                     *b = (const T *)r->b + i * r->b_i + j * r->b_j;
-            for (int64_t k = 0; k < r->depth; k++)
-                s = SUM_ONE(a[k * r->a_k], b[k * r->b_k], s);
+            for (int64_t t = 0; t < r->turns; t++, a += r->a_t, b += r->b_t)
+                for (int64_t k = 0; k < r->depth; k++)
+                    s = SUM_ONE(a[k * r->a_k], b[k * r->b_k], s);
             *acc = s;
         }
 }
@@ -252,10 +261,7 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
 #undef STORE_part
 #undef ROWS
 #undef CASE
-#undef ROW
-#undef WINDOWS
-#undef WIDE_ROW
-#undef WIDE_CASE
+#undef WINDOW
 #undef COMMON
 #undef TILES
 #undef CASES

@@ -14,16 +14,20 @@
 /* Lanes of a panel of columns, rows of a panel of rows. Part of the file format. */
 enum { RLX_PANEL_COLUMNS = 32, RLX_PANEL_ROWS = 8 };
 
-/*- For i < rows, j < columns, k ascending from 0:
- *   contract  acc[i, j] = acc[i, j] + a[i, j, k] * b[i, j, k]
+/*- For i < rows, j < columns, and t < turns, k < depth ascending from 0, t outermost:
+ *   contract  acc[i, j] = acc[i, j] + a[i, j, t, k] * b[i, j, t, k]
  *   reduce    acc[i, j] = acc[i, j] op a[i, j, k]
- * Fast where acc_j == 1, a_j == 0, b_j == 1, b_i == 0: columns in registers, one scalar of a for all of them; b a
- * panel (b_k == 32, columns <= 32) or in place. Any other strides are computed too, slowly. */
+ * fresh: acc holds nothing yet, sums begin with +0. Fast where acc_j == 1, a_j == 0, b_j == 1, b_i == 0: columns in
+ * registers, one scalar of a for all of them; b a panel (b_k == 32, columns <= 32) or in place; and, for windows, where
+ * a_i == 0 and b_j is 1 or 2. Any other strides are computed too, slowly. Strides along an extent of 1 are 0. */
 typedef struct rlx_micro_sum {
     void *acc;
     const void *a, *b;
-    int64_t acc_i, acc_j, a_i, a_j, a_k, b_i, b_j, b_k;
-    int64_t rows, columns, depth;
+    int64_t acc_i, acc_j;
+    int64_t a_i, a_j, a_t, a_k;
+    int64_t b_i, b_j, b_t, b_k;
+    int64_t rows, columns, turns, depth;
+    bool fresh;
 } rlx_micro_sum;
 typedef void rlx_micro_sum_fn(const rlx_micro_sum *s);
 

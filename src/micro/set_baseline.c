@@ -6,15 +6,11 @@
 
 #define F32_TILES(W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
 #define F32_CASES(W, part) CASE(4, W, part) CASE(2, W, part)
-#define EXACT_F32_TILES(W, part) TILE(1, W, part)
-#define EXACT_F32_CASES(W, part)
-#define EXACT_F32_COMMON 0
+#define SET_FUSES 0
 #define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define F64_CASES(W, part) CASE(4, W, part)
-#define EXACT_F64_TILES EXACT_F32_TILES
-#define EXACT_F64_CASES EXACT_F32_CASES
-#define INT_TILES EXACT_F32_TILES
-#define INT_CASES EXACT_F32_CASES
+#define INT_TILES(W, part) TILE(1, W, part)
+#define INT_CASES(W, part)
 #define FITS(R)
 #include "micro/set_text.h"
 

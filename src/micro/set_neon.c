@@ -9,13 +9,9 @@
 
 #define F32_TILES(W, part) TILE(8, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
 #define F32_CASES(W, part) CASE(8, W, part) CASE(4, W, part) CASE(2, W, part)
-#define EXACT_F32_TILES F32_TILES
-#define EXACT_F32_CASES F32_CASES
-#define EXACT_F32_COMMON 1
+#define SET_FUSES 1
 #define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define F64_CASES(W, part) CASE(4, W, part)
-#define EXACT_F64_TILES F64_TILES
-#define EXACT_F64_CASES F64_CASES
 #define INT_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define INT_CASES(W, part) CASE(4, W, part)
 #define FITS(R)

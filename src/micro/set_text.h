@@ -1,7 +1,14 @@
 /* set_text.h: the functions of one instruction set and the table of them, included once by the file of each set, which
  * has said what tiles there are: F32_TILES(W, part) makes those of all heights, F32_CASES(W, part) chooses one for n
- * rows; the same for products of F32 and F64 that are EXACT, for F64, and for INT. EXACT_F32_COMMON: 0 where exact
- * products are emulated, and speed has been given up. */
+ * rows; the same for F64, and for INT. SET_FUSES: 1 where products that are not rounded are the fast ones, 0 where they
+ * are emulated and those that are rounded are fast. The other kind has the tiles of INT. */
+#if SET_FUSES
+#define EXACT(fast, other) fast
+#define ROUNDED(fast, other) other
+#else
+#define EXACT(fast, other) other
+#define ROUNDED(fast, other) fast
+#endif
 #define OF(X, what) OF_(X, what)
 #define OF_(X, what) X##_##what
 #define NAME(what) NAME_(what, X, KIND)
@@ -27,9 +34,9 @@
 #define KIND exact
 #define SUM(a, b, c) f32_fma(a, b, c)
 #define SUM_ONE(a, b, c) f32_fma_one(a, b, c)
-#define COMMON EXACT_F32_COMMON
-#define TILES EXACT_F32_TILES
-#define CASES EXACT_F32_CASES
+#define COMMON EXACT(1, 0)
+#define TILES EXACT(F32_TILES, INT_TILES)
+#define CASES EXACT(F32_CASES, INT_CASES)
 #include "micro/contract_text.h"
 
 #define X f32
@@ -37,9 +44,9 @@
 #define KIND rounded
 #define SUM(a, b, c) ((a) * (b) + (c))
 #define SUM_ONE(a, b, c) ((a) * (b) + (c))
-#define COMMON 1
-#define TILES F32_TILES
-#define CASES F32_CASES
+#define COMMON ROUNDED(1, 0)
+#define TILES ROUNDED(F32_TILES, INT_TILES)
+#define CASES ROUNDED(F32_CASES, INT_CASES)
 #include "micro/contract_text.h"
 
 #define X f64
@@ -48,8 +55,8 @@
 #define SUM(a, b, c) f64_fma(a, b, c)
 #define SUM_ONE(a, b, c) f64_fma_one(a, b, c)
 #define COMMON 0
-#define TILES EXACT_F64_TILES
-#define CASES EXACT_F64_CASES
+#define TILES EXACT(F64_TILES, INT_TILES)
+#define CASES EXACT(F64_CASES, INT_CASES)
 #include "micro/contract_text.h"
 
 #define X f64
@@ -58,8 +65,8 @@
 #define SUM(a, b, c) ((a) * (b) + (c))
 #define SUM_ONE(a, b, c) ((a) * (b) + (c))
 #define COMMON 0
-#define TILES F64_TILES
-#define CASES F64_CASES
+#define TILES ROUNDED(F64_TILES, INT_TILES)
+#define CASES ROUNDED(F64_CASES, INT_CASES)
 #include "micro/contract_text.h"
 
 #define X u32

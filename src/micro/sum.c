@@ -21,5 +21,6 @@ void rlx_micro_straighten(rlx_micro_sum *r, bool product)
         const void *a = r->a;
         r->a = r->b, r->b = a;
         swap(&r->a_i, &r->b_i), swap(&r->a_j, &r->b_j), swap(&r->a_k, &r->b_k);
+        swap(&r->a_t, &r->b_t);
     }
 }

@@ -30,7 +30,7 @@ typedef struct window {
     size_t n;                               /* spatial axes */
     side x, w, out;
     bool transposed, is_max, direct;        /* direct: data without padding */
-    bool together;                          /* the spread form holds all groups of a batch */
+    bool together;                          /* groups are an axis of the sum: data, or its spread form, holds all of them */
     int64_t groups, stride[MAX_SPATIAL], dilation[MAX_SPATIAL], before[MAX_SPATIAL],
         after[MAX_SPATIAL];
     const rlx_prim *reach[MAX_SPATIAL];     /* of the window, minus 1: (k - 1) * dilation */
@@ -358,8 +358,8 @@ static void whole_index(window *w, const rlx_lowering_list *inside, const rlx_pr
     o[1] = whole_channel(w, o[1]);
 }
 
-/* Opens a block over the result: o in canonical order, c (NULL: none) and k of the window in
- * front of the last axis. */
+/* Opens a block over the result: the group where all of them are in the part, o in canonical order, c (NULL: none) and k
+ * of the window in front of the last axis. */
 static void open_window(window *w, const char *name, const rlx_prim *channels,
                         rlx_lowering_list *inside, const rlx_prim **c, const rlx_prim **k)
 {
@@ -367,13 +367,15 @@ static void open_window(window *w, const char *name, const rlx_prim *channels,
     const rlx_prim *o[MAX_AXES] = { NULL }, *size[MAX_AXES];
     size_t order[MAX_AXES], n = 0;
     char label[RLX_LOW_NAME];
-    part_sizes(w, size);
     for (size_t i = 0; i < w->out.layout.n; i++) {
         size_t axis = axis_of(&w->out, i);
         if (!w->out.layout.factor[i] && !(axis == 0 && w->batch) && !(axis == 1 && w->channel))
             order[n++] = axis;
     }
     rlx_tir_begin_block(t, name);
+    if (w->together)
+        w->group = rlx_tir_spatial(t, "g", number(w, w->groups));
+    part_sizes(w, size);
     for (size_t i = 0; i < n; i++) {
         if (i + 1 == n) {
             if (c)
@@ -406,15 +408,17 @@ static void accumulate(window *w, const char *name, const rlx_prim *channels,
     rlx_lowering_list sizes = of_part(w, size), index, at;
     const rlx_buffer *sum =
         own ? rlx_tir_alloc(t, "sum", w->wide, rlx_lowering_items(&sizes)) : w->out.t.buffer;
-    bool alone = channels && w->group && rlx_is_int_value(channels, 1);
+    bool alone = channels && w->groups > 1 && rlx_is_int_value(channels, 1);
     c = alone ? number(w, 0) : NULL;
     open_window(w, name, channels, &index, channels && !alone ? &c : NULL, k);
     whole_index(w, &index, o);
-    at = own ? index : placed(w, &w->out, o);
+    at = !own ? placed(w, &w->out, o) : w->together ? of_part(w, o) : index;
     rlx_tir_init(t, sum, rlx_lowering_items(&at), first);
     rlx_tir_store(t, sum, rlx_lowering_items(&at),
                   step(w, rlx_tir_load(t, sum, rlx_lowering_items(&at)), o, c, k));
     rlx_tir_end_block(t);
+    if (w->together)
+        w->group = NULL;
     if (!own)
         return;
     rlx_lowering_open(&w->b, "result", &sizes, &index);
@@ -516,24 +520,17 @@ const rlx_prim_func *rlx_lower_conv(rlx_lower_request *l)
     if (w.x.size[1] != have)
         rlx_lowering_require(&w.b, rlx_tir_eq(t, w.x.size[1], have),
                              RLX_ASSERTION_SIZES, "channels of data and kernel differ");
-    bool parts = !w.direct || w.groups > 1;
     w.inputs = channels;
     w.outputs = w.w.size[0];
     if (w.groups > 1 && !w.transposed)
         w.outputs = rlx_tir_floor_div(t, w.outputs, number(&w, w.groups));
-    w.together = !w.direct && w.groups > 1 && group_is_small(&w);
-    if (parts)
+    w.together = w.groups > 1 && (w.direct || group_is_small(&w));
+    if (!w.direct) {
         open_parts(&w);
-    if (!w.direct)
         spread_part(&w);
-    if (w.together) {
-        rlx_tir_begin_block(t, "groups");
-        w.group = rlx_tir_spatial(t, "g", number(&w, w.groups));
     }
     accumulate(&w, l->name.data, channels, rlx_tir_number(t, w.wide, 0), convolve, NULL);
-    if (w.together)
-        rlx_tir_end_block(t);
-    if (parts)
+    if (!w.direct)
         rlx_tir_end_block(t);
     return rlx_lowering_end(&w.b);
 }

@@ -5,7 +5,6 @@
 /* Work is done in pieces, so that a long instruction can be stopped: multiply-adds, elements. */
 #define PIECE ((int64_t)1 << 20)
 #define COPY_PIECE ((int64_t)1 << 16)
-#define MOST_STRIDE ((int64_t)1 << 40)
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
@@ -13,15 +12,17 @@
 static bool box_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const int64_t *strides,
                          const int64_t *extents, int n)
 {
-    int64_t low = off, high = off, way;
+    int64_t low = off, high = off;
+    bool overflows = false;
     for (int i = 0; i < n; i++) {
-        if (RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way) ||
-            RLX_ADD_OVERFLOWS(way < 0 ? low : high, way, way < 0 ? &low : &high))
-            return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
+        int64_t way;
+        overflows |= RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way);
+        overflows |= RLX_ADD_OVERFLOWS(low, way < 0 ? way : 0, &low);
+        overflows |= RLX_ADD_OVERFLOWS(high, way < 0 ? 0 : way, &high);
     }
-    return low >= 0 && high < r->views[b].count
-               ? true
-               : rlx_kernel_out_of_buffer(r, (uint32_t)b, low < 0 ? low : high);
+    if (RLX_LIKELY(!overflows && low >= 0 && high < r->views[b].count))
+        return true;
+    return rlx_kernel_out_of_buffer(r, (uint32_t)b, overflows ? off : low < 0 ? low : high);
 }
 
 static void *element(rlx_kernel_run *r, int64_t b, int64_t off)
@@ -46,8 +47,7 @@ static bool any_empty(const int64_t *extents, int n)
 static void drop_unused(const int64_t *extents, int64_t *strides, int n)
 {
     for (int i = 0; i < n; i++)
-        if (extents[i] == 1 && (strides[i] > MOST_STRIDE || strides[i] < -MOST_STRIDE))
-            strides[i] = 0;
+        strides[i] = extents[i] == 1 ? 0 : strides[i];
 }
 
 /* Elements of a box, or INT64_MAX if they cannot be counted. */
@@ -109,11 +109,13 @@ static bool copy_in_pieces(rlx_kernel_run *r, rlx_micro_copy_fn *f, const rlx_mi
 }
 
 /* Buffer and offset of both sides, extents, strides written, strides read. */
-static bool run_copy(rlx_kernel_run *r, const int64_t *x)
+static bool run_copy(rlx_kernel_run *r, int64_t *x)
 {
-    const int64_t *extent = x + 4, *to = x + 8, *from = x + 12;
+    int64_t *extent = x + 4, *to = x + 8, *from = x + 12;
     if (any_empty(extent, 4))
         return true;
+    drop_unused(extent, to, 4);
+    drop_unused(extent, from, 4);
     if (!box_in_range(r, x[0], x[1], to, extent, 4) ||
         !box_in_range(r, x[2], x[3], from, extent, 4))
         return false;
@@ -121,8 +123,6 @@ static bool run_copy(rlx_kernel_run *r, const int64_t *x)
     memcpy(box.extent, extent, sizeof box.extent);
     memcpy(box.dst_stride, to, sizeof box.dst_stride);
     memcpy(box.src_stride, from, sizeof box.src_stride);
-    drop_unused(extent, box.dst_stride, 4);
-    drop_unused(extent, box.src_stride, 4);
     return copy_in_pieces(r, r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])], &box,
                           r->k->buffers[x[0]].bytes, r->k->buffers[x[2]].bytes);
 }
@@ -220,88 +220,110 @@ static bool run_pack(rlx_kernel_run *r, const int64_t *x)
 
 /* ---- sums ----------------------------------------------------------------------------------- */
 
-/* Pieces of k come after each other, which keeps each sum's order. */
-static bool run_in_pieces(rlx_kernel_run *r, rlx_micro_sum_fn *f, const rlx_micro_sum *whole,
-                          size_t bytes)
+/* Loops of a sum, in the order of extents and strides. */
+enum { GROUP, ROW, COLUMN, TURN, STEP, LOOPS };
+
+/* A sum in all of its loops: what micro-kernels do is one group of it. */
+typedef struct sum {
+    rlx_micro_sum one;
+    int64_t acc_g, a_g, b_g, extents[LOOPS];
+    rlx_micro_sum_fn *f;
+    bool turns;               /* f knows turns */
+    size_t bytes;
+} sum;
+
+static void move(const sum *s, rlx_micro_sum *part, const int64_t *i)
 {
-    int64_t columns = whole->columns < PIECE ? whole->columns : PIECE;
-    int64_t depth = PIECE / columns < whole->depth ? PIECE / columns : whole->depth;
-    int64_t rows = PIECE / (columns * depth);
-    if (rows >= whole->rows && columns == whole->columns && depth == whole->depth) {
-        f(whole);
-        return rlx_kernel_spend(r, whole->rows * columns * depth >> 8);
+    const rlx_micro_sum *w = &s->one;
+    int64_t acc = i[GROUP] * s->acc_g + i[ROW] * w->acc_i + i[COLUMN] * w->acc_j,
+            a = i[GROUP] * s->a_g + i[ROW] * w->a_i + i[COLUMN] * w->a_j + i[TURN] * w->a_t +
+                i[STEP] * w->a_k;
+    part->acc = at(w->acc, acc, s->bytes);
+    part->a = at(w->a, a, s->bytes);
+    if (w->b) {
+        int64_t b = i[GROUP] * s->b_g + i[ROW] * w->b_i + i[COLUMN] * w->b_j + i[TURN] * w->b_t +
+                    i[STEP] * w->b_k;
+        part->b = at(w->b, b, s->bytes);
     }
-    for (int64_t i = 0; i < whole->rows; i += rows)
-        for (int64_t j = 0; j < whole->columns; j += columns)
-            for (int64_t k = 0; k < whole->depth; k += depth) {
-                rlx_micro_sum part = *whole;
-                part.rows = whole->rows - i < rows ? whole->rows - i : rows;
-                part.columns = whole->columns - j < columns ? whole->columns - j : columns;
-                part.depth = whole->depth - k < depth ? whole->depth - k : depth;
-                part.acc = at(whole->acc, i * whole->acc_i + j * whole->acc_j, bytes);
-                part.a = at(whole->a, i * whole->a_i + j * whole->a_j + k * whole->a_k, bytes);
-                part.b = !whole->b ? NULL
-                                   : at(whole->b,
-                                        i * whole->b_i + j * whole->b_j + k * whole->b_k, bytes);
-                f(&part);
-                if (!rlx_kernel_spend(r, (part.rows * part.columns * part.depth >> 8) + 1))
-                    return false;
-            }
+}
+
+/* `count` from `begin` on, group by group, and turn by turn where f must. */
+static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
+{
+    int64_t i[LOOPS];
+    rlx_micro_sum part = s->one;
+    memcpy(i, begin, sizeof i);
+    part.rows = count[ROW], part.columns = count[COLUMN], part.depth = count[STEP];
+    part.turns = s->turns ? count[TURN] : 1;
+    part.fresh &= begin[TURN] == 0 && begin[STEP] == 0;
+    for (int64_t g = 0; g < count[GROUP]; g++, i[GROUP]++)
+        for (int64_t t = 0; t < count[TURN]; t += part.turns) {
+            i[TURN] = begin[TURN] + t;
+            move(s, &part, i);
+            s->f(&part);
+        }
+}
+
+/* Extents of the pieces: whole columns and steps first. */
+static void cut_sum(const int64_t *extents, int64_t *piece)
+{
+    static const int order[LOOPS] = { COLUMN, STEP, TURN, ROW, GROUP };
+    int64_t size = PIECE;
+    for (int i = 0; i < LOOPS; i++) {
+        int loop = order[i];
+        piece[loop] = extents[loop] < size ? extents[loop] : size;
+        size /= piece[loop];
+    }
+}
+
+/* Pieces of t and k come after each other, which keeps each sum's order. */
+static bool sum_in_pieces(rlx_kernel_run *r, const sum *s)
+{
+    int64_t piece[LOOPS], begin[LOOPS] = { 0 }, count[LOOPS];
+    cut_sum(s->extents, piece);
+    do {
+        for (int i = 0; i < LOOPS; i++)
+            count[i] = s->extents[i] - begin[i] < piece[i] ? s->extents[i] - begin[i] : piece[i];
+        sum_part(s, begin, count);
+        if (!rlx_kernel_spend(r, volume(count, LOOPS) >> 8))
+            return false;
+    } while (advance(begin, piece, s->extents, LOOPS));
     return true;
 }
 
-static void clear(const rlx_micro_sum *s, size_t bytes)
-{
-    for (int64_t i = 0; i < s->rows; i++) {
-        char *row = (char *)s->acc + i * s->acc_i * (int64_t)bytes;
-        for (int64_t j = 0; j < s->columns && s->acc_j != 1; j++)
-            memset(row + j * s->acc_j * (int64_t)bytes, 0, bytes);
-        if (s->acc_j == 1)
-            memset(row, 0, (size_t)s->columns * bytes);
-    }
-}
-
 /* What; buffer, offset and strides of acc, a and (contract) b; extents. */
-static bool run_sum(rlx_kernel_run *r, const int64_t *operands, bool contract)
+static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
 {
-    int64_t x[RLX_KERNEL_BLOCK_OPERANDS], *acc = x + 1, *a = x + 5, *b = x + 10,
-            *extents = contract ? x + 15 : x + 10;
-    memcpy(x, operands, (contract ? 18 : 13) * sizeof *x);
-    drop_unused(extents, acc + 2, 2);
-    drop_unused(extents, a + 2, 3);
-    if (contract)
-        drop_unused(extents, b + 2, 3);
-    const int64_t still[3] = { acc[2], acc[3], 0 };
-    if (any_empty(extents, 3))
+    int64_t *acc = x + 1, *a = x + 6, *b = contract ? x + 13 : NULL,
+            *extents = contract ? x + 20 : x + 13;
+    if (any_empty(extents, LOOPS))
         return true;
-    if (!box_in_range(r, acc[0], acc[1], still, extents, 2) ||
-        !box_in_range(r, a[0], a[1], a + 2, extents, 3) ||
-        (contract && !box_in_range(r, b[0], b[1], b + 2, extents, 3)))
+    drop_unused(extents, acc + 2, TURN);
+    drop_unused(extents, a + 2, LOOPS);
+    if (b)
+        drop_unused(extents, b + 2, LOOPS);
+    if (!box_in_range(r, acc[0], acc[1], acc + 2, extents, TURN) ||
+        !box_in_range(r, a[0], a[1], a + 2, extents, LOOPS) ||
+        (b && !box_in_range(r, b[0], b[1], b + 2, extents, LOOPS)))
         return false;
-    rlx_micro_sum s = { .acc = element(r, acc[0], acc[1]),
-                        .a = element(r, a[0], a[1]),
-                        .acc_i = acc[2],
-                        .acc_j = acc[3],
-                        .a_i = a[2],
-                        .a_j = a[3],
-                        .a_k = a[4],
-                        .rows = extents[0],
-                        .columns = extents[1],
-                        .depth = extents[2] };
-    if (contract) {
-        s.b = element(r, b[0], b[1]);
-        s.b_i = b[2], s.b_j = b[3], s.b_k = b[4];
-    }
     enum rlx_kernel_elem e = elem_of(r, acc[0]);
-    size_t bytes = r->k->buffers[acc[0]].bytes;
-    if (contract && x[0] & RLX_KERNEL_FROM_ZERO)
-        clear(&s, bytes);
-    return run_in_pieces(
-        r, contract ? r->micro->contract[x[0] & RLX_KERNEL_EXACT][e] : r->micro->reduce[x[0]][e],
-        &s, bytes);
+    sum s = { .one = { .acc = element(r, acc[0], acc[1]), .acc_i = acc[3], .acc_j = acc[4],
+                       .a = element(r, a[0], a[1]),
+                       .a_i = a[3], .a_j = a[4], .a_t = a[5], .a_k = a[6] },
+              .acc_g = acc[2], .a_g = a[2],
+              .f = b ? r->micro->contract[x[0] & RLX_KERNEL_EXACT][e] : r->micro->reduce[x[0]][e],
+              .turns = b != NULL,
+              .bytes = r->k->buffers[acc[0]].bytes };
+    if (b) {
+        s.one.b = element(r, b[0], b[1]);
+        s.b_g = b[2], s.one.b_i = b[3], s.one.b_j = b[4], s.one.b_t = b[5], s.one.b_k = b[6];
+        s.one.fresh = x[0] & RLX_KERNEL_FROM_ZERO;
+    }
+    memcpy(s.extents, extents, sizeof s.extents);
+    return sum_in_pieces(r, &s);
 }
 
-bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, const int64_t *x)
+bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *x)
 {
     switch (op) {
     case RLX_K_COPY: return run_copy(r, x);

@@ -59,9 +59,10 @@ bool rlx_kernel_stopped(rlx_kernel_run *r);     /* fills the fuel up; true: the 
 bool rlx_kernel_spend(rlx_kernel_run *r, int64_t work);     /* false: the call ends */
 bool rlx_kernel_alloc(rlx_kernel_run *r, uint32_t buffer, int64_t count);
 /* COPY, PACK, CONTRACT or REDUCE with the operands of that instruction, in their order: numbers and buffers as they
- * stand, registers by their values. The loader's checks of numbers and element types hold. */
-#define RLX_KERNEL_BLOCK_OPERANDS 18
-bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, const int64_t *operands);
+ * stand, registers by their values; they are not what they were afterwards. The loader's checks of numbers and element
+ * types hold. */
+#define RLX_KERNEL_BLOCK_OPERANDS 25
+bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *operands);
 /* All give false. */
 bool rlx_kernel_out_of_buffer(rlx_kernel_run *r, uint32_t buffer, int64_t offset);
 bool rlx_kernel_out_of_dim(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int64_t index,

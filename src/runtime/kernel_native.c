@@ -58,8 +58,13 @@ static int block(relax_kernel_call *call, uint32_t what, const int64_t *operands
                                     [RELAX_KERNEL_REDUCE] = RLX_K_REDUCE };
     native_call *n = native_of(call);
     rlx_kernel_env *env = n->run->env;
+    int64_t x[RLX_KERNEL_BLOCK_OPERANDS];
+    bool ok = what >= 1 && what < RLX_COUNT(ops);
     env->fuel = call->fuel;
-    bool ok = what >= 1 && what < RLX_COUNT(ops) && rlx_kernel_block(n->run, ops[what], operands);
+    if (ok) {
+        memcpy(x, operands, strlen(rlx_kernel_ops[ops[what]].operands) * sizeof *x);
+        ok = rlx_kernel_block(n->run, ops[what], x);
+    }
     call->fuel = env->fuel;
     return !ok;
 }

@@ -344,14 +344,18 @@ bool rlx_kernel_wrong_size(running *r, uint32_t b, uint32_t dim, int64_t found, 
 }
 
 /* Operands by value, but for those that `plain` has a bit of: numbers and buffers. */
-static bool do_block(running *r, const uint32_t *w, uint32_t op, uint32_t plain)
-{
-    int64_t x[RLX_KERNEL_BLOCK_OPERANDS];
-    int n = (int)strlen(rlx_kernel_ops[op].operands);
-    for (int i = 0; i < n; i++)
-        x[i] = plain >> i & 1 ? (int64_t)w[1 + i] : *scalar(r, w[1 + i]);
-    return rlx_kernel_block(r, op, x);
-}
+#define BLOCK(name, op, n, plain)                                                       \
+    static bool do_##name(running *r, const uint32_t *w)                                \
+    {                                                                                   \
+        int64_t x[RLX_KERNEL_BLOCK_OPERANDS];                                           \
+        RLX_UNROLL for (int i = 0; i < (n); i++)                                    \
+            x[i] = (plain) >> i & 1 ? (int64_t)w[1 + i] : *scalar(r, w[1 + i]);         \
+        return rlx_kernel_block(r, op, x);                                              \
+    }
+BLOCK(copy, RLX_K_COPY, 16, 0x5)
+BLOCK(pack, RLX_K_PACK, 16, 0xb)
+BLOCK(contract, RLX_K_CONTRACT, 25, 0x2043)
+BLOCK(reduce, RLX_K_REDUCE, 18, 0x43)
 
 static bool do_want_dim(running *r, const uint32_t *w)
 {
@@ -510,10 +514,10 @@ static bool run(running *r)
             STEP(3)
         }
         case RLX_K_IOTA: rlx_iota_strip(reg(r, w[1]), X(2), X(3), n); STEP(3)
-        case RLX_K_COPY: TRY(do_block(r, w, op, 0x5), 16)
-        case RLX_K_PACK: TRY(do_block(r, w, op, 0xb), 16)
-        case RLX_K_CONTRACT: TRY(do_block(r, w, op, 0x423), 18)
-        case RLX_K_REDUCE: TRY(do_block(r, w, op, 0x23), 13)
+        case RLX_K_COPY: TRY(do_copy(r, w), 16)
+        case RLX_K_PACK: TRY(do_pack(r, w), 16)
+        case RLX_K_CONTRACT: TRY(do_contract(r, w), 25)
+        case RLX_K_REDUCE: TRY(do_reduce(r, w), 18)
         default: return rlx_fail(r->why, RLX_RT14, "kernel %s: unknown instruction", r->k->names);
         }
     }

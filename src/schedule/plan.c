@@ -543,24 +543,31 @@ static int score_column(const rlx_nest_plan *n, int i)
            (likely_extent(&n->loops[i]) >= 8);
 }
 
-/* Rows: what moves the first operand and not the second. One row is as good as none. */
+/* Rows: what moves the first operand and not the second; of windows, the second alone. What moves both is better a
+ * group. One row is as good as none. */
 static int score_row(const rlx_nest_plan *n, int i)
 {
     const rlx_plan_fused *f = &n->fused;
-    if (rlx_is_int_value(n->loops[i].extent, 1))
+    bool a = moves_along(&n->accesses.data[f->a], i), b = moves_along(&n->accesses.data[f->b], i);
+    if (rlx_is_int_value(n->loops[i].extent, 1) || (f->contract && a && b))
         return -1;
-    return 2 * (f->contract && moves_along(&n->accesses.data[f->a], i) &&
-                !moves_along(&n->accesses.data[f->b], i)) +
-           (likely_extent(&n->loops[i]) >= 8);
+    return 2 * (f->contract && a) + (likely_extent(&n->loops[i]) >= 8);
 }
 
-/* The best of the determined loops but `not`; of equals the innermost. */
-static int choose_loop(const rlx_nest_plan *n, int not,
-                       int (*score)(const rlx_nest_plan *n, int i))
+static bool has_role(const rlx_plan_fused *f, int loop)
+{
+    bool taken = false;
+    for (int i = 0; i < RLX_FUSED_LOOPS; i++)
+        taken |= f->loop[i] == loop;
+    return taken;
+}
+
+/* The best of the determined loops that have no role yet; of equals the innermost. */
+static int choose_loop(const rlx_nest_plan *n, int (*score)(const rlx_nest_plan *n, int i))
 {
     int best = -1, chosen = -1;
     for (int i = 0; i < (int)n->count; i++) {
-        int points = n->loops[i].determined && i != not ? score(n, i) : -1;
+        int points = n->loops[i].determined && !has_role(&n->fused, i) ? score(n, i) : -1;
         if (points >= 0 && points >= best) {
             best = points;
             chosen = i;
@@ -569,29 +576,38 @@ static int choose_loop(const rlx_nest_plan *n, int not,
     return chosen;
 }
 
+/* The innermost loop that is summed over and has no role yet. */
+static int innermost_of_sum(const rlx_nest_plan *n)
+{
+    for (int i = (int)n->count; i-- > 0;)
+        if (!n->loops[i].determined && !has_role(&n->fused, i))
+            return i;
+    return -1;
+}
+
+/* Any loop that runs more than once; where sums stay unfinished, none: they would be fetched again and again. */
+static int score_group(const rlx_nest_plan *n, int i)
+{
+    return rlx_is_int_value(n->loops[i].extent, 1) || innermost_of_sum(n) >= 0 ? -1 : 1;
+}
+
 static void choose_roles(rlx_nest_plan *n)
 {
     rlx_plan_fused *f = &n->fused;
-    f->step = -1;
-    for (int i = 0; i < (int)n->count; i++)
-        if (!n->loops[i].determined)
-            f->step = i; /* the innermost one stays */
-    f->column = choose_loop(n, -1, score_column);
-    if (f->contract && f->column >= 0 && moves_along(&n->accesses.data[f->a], f->column) &&
-        !moves_along(&n->accesses.data[f->b], f->column)) {
+    for (int i = 0; i < RLX_FUSED_LOOPS; i++)
+        f->loop[i] = -1;
+    f->loop[RLX_FUSED_STEP] = innermost_of_sum(n);
+    f->loop[RLX_FUSED_TURN] = innermost_of_sum(n);
+    int column = f->loop[RLX_FUSED_COLUMN] = choose_loop(n, score_column);
+    if (f->contract && column >= 0 && moves_along(&n->accesses.data[f->a], column) &&
+        !moves_along(&n->accesses.data[f->b], column)) {
         /* the operand that stands still along the columns comes first */
         size_t a = f->a;
         f->a = f->b;
         f->b = a;
     }
-    f->row = choose_loop(n, f->column, score_row);
-    /* Micro-kernels are fast where no row moves the operand that the columns run along: such a loop
-     * is better left as it is, unless the sums are so short that the instruction itself counts. */
-    if (f->contract && f->row >= 0 && f->step >= 0 && likely_extent(&n->loops[f->step]) >= 16 &&
-        is_unit(&n->accesses.data[f->b], f->column) &&
-        !moves_along(&n->accesses.data[f->a], f->column) &&
-        moves_along(&n->accesses.data[f->b], f->row))
-        f->row = -1;
+    f->loop[RLX_FUSED_ROW] = choose_loop(n, score_row);
+    f->loop[RLX_FUSED_GROUP] = choose_loop(n, score_group);
 }
 
 static enum rlx_plan_reason plan_fused(rlx_nest_plan *n, bool widens)
@@ -605,7 +621,7 @@ static enum rlx_plan_reason plan_fused(rlx_nest_plan *n, bool widens)
         !n->accesses.data[f->b].literal)
         return RLX_PLAN_UPDATE_INDEX;
     choose_roles(n);
-    if (f->step < 0)
+    if (f->loop[RLX_FUSED_STEP] < 0)
         return RLX_PLAN_NO_STEP;
     for (size_t i = 0; i < n->count; i++)
         if (!n->loops[i].determined && moves_along(&n->accesses.data[f->acc], (int)i))
@@ -673,12 +689,11 @@ static enum rlx_plan_reason plan_body(planner *p)
         worse = plan_strip(p);
         return worse ? worse : why;
     }
-    if (f->row >= 0)
-        n->loops[f->row].role = RLX_PLAN_ROW;
-    if (f->column >= 0)
-        n->loops[f->column].role = RLX_PLAN_COLUMN;
-    n->loops[f->step].role = RLX_PLAN_STEP;
-    finish_plan(n, RLX_PLAN_FUSED, f->column >= 0 ? f->column : f->step);
+    for (int i = 0; i < RLX_FUSED_LOOPS; i++)
+        if (f->loop[i] >= 0)
+            n->loops[f->loop[i]].role = (uint8_t)(RLX_PLAN_GROUP + i);
+    int column = f->loop[RLX_FUSED_COLUMN];
+    finish_plan(n, RLX_PLAN_FUSED, column >= 0 ? column : f->loop[RLX_FUSED_STEP]);
     return RLX_PLAN_NO_REASON;
 }
 

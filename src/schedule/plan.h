@@ -19,12 +19,12 @@
  * The strip loop is determined, runs innermost, and is done RLX_KERNEL_STRIP elements at a time.
  * Merged loops only continue it in memory: the strip then runs over strip_extent elements.
  *
- * A nest that is one reduction of one or two loads becomes one instruction over three loops:
+ * A nest that is one reduction of one or two loads becomes one instruction over five loops:
  *
- *     for b, i, j, k:                    order b; row i, column j, step k
- *         C[b, i, j] += A[b, i, k] * B[b, k, j]
+ *     for a, b, i, j, t, k:              order a; group b, row i, column j, turn t, step k
+ *         C[a, b, i, j] += A[a, b, i, t, k] * B[a, b, t, k, j]
  *
- * Row and column are determined; the step is the innermost of the other loops.
+ * Group, row and column are determined; step and turn are the innermost two of the other loops.
  *
  * kgen_nest.c writes what the plan says. The class of an access serves the choice of the strip; its
  * address is found again while code is written (kgen_access.c), where lets of the body have values
@@ -75,7 +75,7 @@ enum rlx_loop_role {
     RLX_PLAN_LOOP,                 /* a loop of its own, in `order` */
     RLX_PLAN_STRIP_LOOP,
     RLX_PLAN_MERGED,               /* runs inside the strip loop's range */
-    RLX_PLAN_ROW, RLX_PLAN_COLUMN, RLX_PLAN_STEP, /* of the fused instruction */
+    RLX_PLAN_GROUP, RLX_PLAN_ROW, RLX_PLAN_COLUMN, RLX_PLAN_TURN, RLX_PLAN_STEP, /* of the fused instruction */
     RLX_PLAN_LANE, RLX_PLAN_DEPTH,                /* of panels */
     RLX_PLAN_BOX                                  /* of a box that is copied */
 };
@@ -117,13 +117,16 @@ typedef struct rlx_plan_view {
     rlx_tir_affine index;
 } rlx_plan_view;
 
+/* Loops of the fused instruction, in the order of its operands. */
+enum { RLX_FUSED_GROUP, RLX_FUSED_ROW, RLX_FUSED_COLUMN, RLX_FUSED_TURN, RLX_FUSED_STEP, RLX_FUSED_LOOPS };
+
 /* The fused instruction: REDUCE of access a, or CONTRACT of accesses a and b, into acc. */
 typedef struct rlx_plan_fused {
     bool contract;
     bool exact;                    /* the product is not rounded: T.fma */
     uint8_t op;                    /* enum rlx_kernel_reduce */
     size_t acc, a, b;              /* in `accesses`; not contract: b is a */
-    int row, column, step;         /* loops; -1: none */
+    int loop[RLX_FUSED_LOOPS]; /* loops of the nest; -1: none */
 } rlx_plan_fused;
 
 /* A nest that fills panels as one instruction, PACK. Expressions have the values of the loops that

@@ -102,9 +102,10 @@ static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
         rlx_buf_format(out, " %s", name_of(&p->accesses.data[p->fused.a]));
         if (p->fused.contract)
             rlx_buf_format(out, " %s", name_of(&p->accesses.data[p->fused.b]));
-        write_loop(out, p, " row ", p->fused.row);
-        write_loop(out, p, " column ", p->fused.column);
-        write_loop(out, p, " step ", p->fused.step);
+        static const char *const roles[RLX_FUSED_LOOPS] = { " group ", " row ", " column ", " turn ", " step " };
+        for (int i = 0; i < RLX_FUSED_LOOPS; i++)
+            if (p->fused.loop[i] >= 0 || (i != RLX_FUSED_GROUP && i != RLX_FUSED_TURN))
+                write_loop(out, p, roles[i], p->fused.loop[i]);
         return;
     }
     if (p->form == RLX_PLAN_PACK) {
