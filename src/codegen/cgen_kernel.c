@@ -743,6 +743,7 @@ static void instruction(rlx_cgen_kernel *g, uint32_t at)
     case RLX_K_PACK: block(g, at, "PACK"); return;
     case RLX_K_CONTRACT: block(g, at, "CONTRACT"); return;
     case RLX_K_REDUCE: block(g, at, "REDUCE"); return;
+    case RLX_K_MAP: block(g, at, "MAP"); return;
     default: value(g, at, op); return;
     }
 }

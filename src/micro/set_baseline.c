@@ -6,6 +6,7 @@
 
 #define F32_TILES(W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
 #define F32_CASES(W, part) CASE(4, W, part) CASE(2, W, part)
+#define BESIDE 2
 #define SET_FUSES 0
 #define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define F64_CASES(W, part) CASE(4, W, part)
@@ -20,4 +21,5 @@ const rlx_micro_set rlx_micro_baseline = {
     .reduce = reductions,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
+    .map = maps,
 };

@@ -229,3 +229,62 @@ static rlx_micro_sum_fn *const reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUN
     [RLX_KERNEL_REDUCE_MIN] = EXTREME(min),
     [RLX_KERNEL_REDUCE_MAX] = EXTREME(max),
 };
+
+/* ---- functions of elements ------------------------------------------------------------------ */
+
+/* c - k * m where the product is exact, which gives the same bits both ways. */
+#if SET_FUSES
+#define LESS_EXACT(c, k, m) f32_fma(k, f32_fill(-(m)), c)
+#else
+#define LESS_EXACT(c, k, m) ((c) - (k) * (m))
+#endif
+/* Each of n vectors, one beside the other: their steps do not wait for each other. */
+#define EACH RLX_UNROLL for (int w = 0; w < n; w++)
+
+/* rlx_exp_f32, with the same bits. */
+SET_INLINE void f32_exp(f32_vec *x, int n)
+{
+    f32_vec k[BESIDE], r[BESIDE], s[BESIDE], p[BESIDE];
+    EACH x[w] = f32_clamp(x[w], -105.0f, 89.0f);
+    EACH k[w] = f32_nearest(x[w] * 0x1.715476p+0f);
+    EACH r[w] = LESS_EXACT(x[w], k[w], 0x1.62e4p-1f);
+    EACH r[w] = LESS_EXACT(r[w], k[w], 0x1.7f7ep-20f);
+    EACH s[w] = r[w] * r[w];
+    EACH p[w] = 0x1.6ad14ap-10f * s[w] + (0x1.123f3p-7f * r[w] + 0x1.55584ep-5f);
+    EACH p[w] = p[w] * s[w] + (0x1.55548ap-3f * r[w] + 0x1.fffffcp-2f);
+    EACH p[w] = 1.0f + (r[w] + s[w] * p[w]);
+    EACH x[w] = f32_times_2_to(p[w], k[w]);
+}
+
+#define X f32
+#define KIND add
+#define MAP(x, y, n) EACH x[w] = x[w] + y
+#define MAP_ONE(x, y) ((x) + (y))
+#include "micro/map_text.h"
+#define KIND sub
+#define MAP(x, y, n) EACH x[w] = x[w] - y
+#define MAP_ONE(x, y) ((x) - (y))
+#include "micro/map_text.h"
+#define KIND mul
+#define MAP(x, y, n) EACH x[w] = x[w] * y
+#define MAP_ONE(x, y) ((x) * (y))
+#include "micro/map_text.h"
+#define KIND div
+#define MAP(x, y, n) EACH x[w] = x[w] / y
+#define MAP_ONE(x, y) ((x) / (y))
+#include "micro/map_text.h"
+#define KIND exp_sub
+#define MAP(x, y, n) do { EACH x[w] = x[w] - y; f32_exp(x, n); } while (0)
+#define MAP_ONE(x, y) rlx_exp_f32((x) - (y))
+#include "micro/map_text.h"
+#undef X
+#undef LESS_EXACT
+#undef EACH
+
+static rlx_micro_map_fn *const maps[RLX_KERNEL_MAP_COUNT] = {
+    [RLX_KERNEL_MAP_ADD] = map_f32_add,
+    [RLX_KERNEL_MAP_SUB] = map_f32_sub,
+    [RLX_KERNEL_MAP_MUL] = map_f32_mul,
+    [RLX_KERNEL_MAP_DIV] = map_f32_div,
+    [RLX_KERNEL_MAP_EXP_SUB] = map_f32_exp_sub,
+};

@@ -1,4 +1,4 @@
-/* kernel_block.c: instructions that work on a block of memory: copy, pack, contract, reduce. Each
+/* kernel_block.c: instructions that work on a block of memory: copy, pack, contract, reduce, map. Each
  * operand is a box in a buffer, whose corners are checked here; the rest is done by micro-kernels. */
 #include "runtime/kernel_int.h"
 
@@ -323,9 +323,51 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
     return sum_in_pieces(r, &s);
 }
 
+/* ---- functions of elements ------------------------------------------------------------------ */
+
+static bool map_in_pieces(rlx_kernel_run *r, rlx_micro_map_fn *f, const rlx_micro_map *whole)
+{
+    const int64_t extents[2] = { whole->rows, whole->columns };
+    int64_t piece[2], i[2] = { 0 };
+    cut(extents, 2, COPY_PIECE, piece);
+    do {
+        rlx_micro_map part = *whole;
+        part.rows = extents[0] - i[0] < piece[0] ? extents[0] - i[0] : piece[0];
+        part.columns = extents[1] - i[1] < piece[1] ? extents[1] - i[1] : piece[1];
+        part.dst += i[0] * part.dst_i + i[1] * part.dst_j;
+        part.a += i[0] * part.a_i + i[1] * part.a_j;
+        part.b += i[0] * part.b_i + i[1] * part.b_j;
+        f(&part);
+        if (!rlx_kernel_spend(r, (part.rows * part.columns >> 6) + 1))
+            return false;
+    } while (advance(i, piece, extents, 2));
+    return true;
+}
+
+/* What; buffer, offset and strides of the result, a and b; extents. */
+static bool run_map(rlx_kernel_run *r, int64_t *x)
+{
+    int64_t *d = x + 1, *a = x + 5, *b = x + 9, *extents = x + 13;
+    if (any_empty(extents, 2))
+        return true;
+    drop_unused(extents, d + 2, 2);
+    drop_unused(extents, a + 2, 2);
+    drop_unused(extents, b + 2, 2);
+    if (!box_in_range(r, d[0], d[1], d + 2, extents, 2) ||
+        !box_in_range(r, a[0], a[1], a + 2, extents, 2) ||
+        !box_in_range(r, b[0], b[1], b + 2, extents, 2))
+        return false;
+    rlx_micro_map m = { .dst = element(r, d[0], d[1]), .dst_i = d[2], .dst_j = d[3],
+                        .a = element(r, a[0], a[1]), .a_i = a[2], .a_j = a[3],
+                        .b = element(r, b[0], b[1]), .b_i = b[2], .b_j = b[3],
+                        .rows = extents[0], .columns = extents[1] };
+    return map_in_pieces(r, r->micro->map[x[0]], &m);
+}
+
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *x)
 {
     switch (op) {
+    case RLX_K_MAP: return run_map(r, x);
     case RLX_K_COPY: return run_copy(r, x);
     case RLX_K_PACK: return run_pack(r, x);
     default: return run_sum(r, x, op == RLX_K_CONTRACT);

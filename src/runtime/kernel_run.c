@@ -356,6 +356,7 @@ BLOCK(copy, RLX_K_COPY, 16, 0x5)
 BLOCK(pack, RLX_K_PACK, 16, 0xb)
 BLOCK(contract, RLX_K_CONTRACT, 25, 0x2043)
 BLOCK(reduce, RLX_K_REDUCE, 18, 0x43)
+BLOCK(map, RLX_K_MAP, 15, 0x223)
 
 static bool do_want_dim(running *r, const uint32_t *w)
 {
@@ -518,6 +519,7 @@ static bool run(running *r)
         case RLX_K_PACK: TRY(do_pack(r, w), 16)
         case RLX_K_CONTRACT: TRY(do_contract(r, w), 25)
         case RLX_K_REDUCE: TRY(do_reduce(r, w), 18)
+        case RLX_K_MAP: TRY(do_map(r, w), 15)
         default: return rlx_fail(r->why, RLX_RT14, "kernel %s: unknown instruction", r->k->names);
         }
     }
