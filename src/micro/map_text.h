@@ -1,6 +1,6 @@
-/* map_text.h: one function of each element of rows, written once and included by set_text.h for each function of enum
- * rlx_kernel_map. Defined before: KIND, its name, MAP(x, y, n), n vectors x become the function of x and a vector y, MAP_ONE(x, y), of
- * elements, and BESIDE, the vectors that are computed side by side.
+/* map_text.h: one function of each element of a row, written once and included by set_text.h for each function of enum
+ * rlx_kernel_map. Defined before: KIND, its name, MAP(x, y, n), n vectors x become the function of x and a vector y, and
+ * BESIDE, the vectors that are computed side by side.
  */
 SET static void NAME(row)(float *d, const float *x, float y, int64_t columns)
 {
@@ -21,20 +21,6 @@ SET static void NAME(row)(float *d, const float *x, float y, int64_t columns)
     }
 }
 
-SET static void NAME(map)(const rlx_micro_map *m)
-{
-    bool runs = m->dst_j == 1 && m->a_j == 1 && m->b_j == 0;
-    for (int64_t i = 0; i < m->rows; i++) {
-        float *d = m->dst + i * m->dst_i;
-        const float *x = m->a + i * m->a_i, *y = m->b + i * m->b_i;
-        if (runs)
-            NAME(row)(d, x, *y, m->columns);
-        else
-            for (int64_t j = 0; j < m->columns; j++)
-                d[j * m->dst_j] = MAP_ONE(x[j * m->a_j], y[j * m->b_j]);
-    }
-}
-
 #undef MAP
-#undef MAP_ONE
 #undef KIND
+#undef BESIDE

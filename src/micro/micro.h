@@ -54,15 +54,8 @@ typedef struct rlx_micro_pack {
 } rlx_micro_pack;
 typedef void rlx_micro_pack_fn(const rlx_micro_pack *p);
 
-/*- For i < rows, j < columns: dst[i, j] = f(a[i, j], b[i, j]), of float32. Fast where dst_j == 1, a_j == 1, b_j == 0.
- * dst may be a, or b, with the same strides. */
-typedef struct rlx_micro_map {
-    float *dst;
-    const float *a, *b;
-    int64_t dst_i, dst_j, a_i, a_j, b_i, b_j;
-    int64_t rows, columns;
-} rlx_micro_map;
-typedef void rlx_micro_map_fn(const rlx_micro_map *m);
+/* dst[j] = f(a[j], b) for j < columns, of float32. dst may be a. */
+typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t columns);
 
 /* The functions of one instruction set; NULL where it computes nothing with the element type, which is that of acc or
  * dst. Copies keep the bits of elements, or make narrow floats float32. */
@@ -72,7 +65,7 @@ typedef struct rlx_micro_set {
     rlx_micro_sum_fn *const (*reduce)[RLX_ELEM_COUNT];         /* [enum rlx_kernel_reduce] */
     rlx_micro_copy_fn *const (*copy)[RLX_ELEM_COUNT];                /* [dst][src] */
     rlx_micro_pack_fn *const (*pack)[RLX_ELEM_COUNT];
-    rlx_micro_map_fn *const *map;                               /* [enum rlx_kernel_map] */
+    rlx_micro_row_fn *const *map;                                    /* [enum rlx_kernel_map] */
 } rlx_micro_set;
 
 /* The widest set that this machine has; name: that one. NULL: it is not known here, or the machine lacks it. Any

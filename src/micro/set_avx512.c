@@ -9,7 +9,7 @@
 #define F32_TILES(W, part) \
     TILE(12, W, part) TILE(8, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
 #define F32_CASES(W, part) CASE(12, W, part) CASE(8, W, part) CASE(4, W, part) CASE(2, W, part)
-#define BESIDE 4
+#define EXP_BESIDE 4
 #define SET_FUSES 1
 #define F64_TILES(W, part) TILE(8, W, part) TILE(4, W, part) TILE(1, W, part)
 #define F64_CASES(W, part) CASE(8, W, part) CASE(4, W, part)

@@ -4,14 +4,14 @@
 #include "micro/micro_int.h"
 #include "micro/vector.h"
 
-#define F32_TILES(W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
-#define F32_CASES(W, part) CASE(4, W, part) CASE(2, W, part)
-#define BESIDE 2
+#define F32_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
+#define F32_CASES(W, part) CASE(4, W, part)
+#define EXP_BESIDE 2
 #define SET_FUSES 0
-#define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
-#define F64_CASES(W, part) CASE(4, W, part)
-#define INT_TILES(W, part) TILE(1, W, part)
-#define INT_CASES(W, part)
+#define F64_TILES LOW_TILES
+#define F64_CASES LOW_CASES
+#define INT_TILES LOW_TILES
+#define INT_CASES LOW_CASES
 #define FITS(R)
 #include "micro/set_text.h"
 

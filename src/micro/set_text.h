@@ -1,7 +1,9 @@
 /* set_text.h: the functions of one instruction set and the table of them, included once by the file of each set, which
  * has said what tiles there are: F32_TILES(W, part) makes those of all heights, F32_CASES(W, part) chooses one for n
  * rows; the same for F64, and for INT. SET_FUSES: 1 where products that are not rounded are the fast ones, 0 where they
- * are emulated and those that are rounded are fast. The other kind has the tiles of INT. */
+ * are emulated and those that are rounded are fast. The other kind, and integers of 64 bits, have tiles of one row. */
+#define LOW_TILES(W, part) TILE(1, W, part)
+#define LOW_CASES(W, part)
 #if SET_FUSES
 #define EXACT(fast, other) fast
 #define ROUNDED(fast, other) other
@@ -35,8 +37,8 @@
 #define SUM(a, b, c) f32_fma(a, b, c)
 #define SUM_ONE(a, b, c) f32_fma_one(a, b, c)
 #define COMMON EXACT(1, 0)
-#define TILES EXACT(F32_TILES, INT_TILES)
-#define CASES EXACT(F32_CASES, INT_CASES)
+#define TILES EXACT(F32_TILES, LOW_TILES)
+#define CASES EXACT(F32_CASES, LOW_CASES)
 #include "micro/contract_text.h"
 
 #define X f32
@@ -45,8 +47,8 @@
 #define SUM(a, b, c) ((a) * (b) + (c))
 #define SUM_ONE(a, b, c) ((a) * (b) + (c))
 #define COMMON ROUNDED(1, 0)
-#define TILES ROUNDED(F32_TILES, INT_TILES)
-#define CASES ROUNDED(F32_CASES, INT_CASES)
+#define TILES ROUNDED(F32_TILES, LOW_TILES)
+#define CASES ROUNDED(F32_CASES, LOW_CASES)
 #include "micro/contract_text.h"
 
 #define X f64
@@ -55,8 +57,8 @@
 #define SUM(a, b, c) f64_fma(a, b, c)
 #define SUM_ONE(a, b, c) f64_fma_one(a, b, c)
 #define COMMON 0
-#define TILES EXACT(F64_TILES, INT_TILES)
-#define CASES EXACT(F64_CASES, INT_CASES)
+#define TILES EXACT(F64_TILES, LOW_TILES)
+#define CASES EXACT(F64_CASES, LOW_CASES)
 #include "micro/contract_text.h"
 
 #define X f64
@@ -65,8 +67,8 @@
 #define SUM(a, b, c) ((a) * (b) + (c))
 #define SUM_ONE(a, b, c) ((a) * (b) + (c))
 #define COMMON 0
-#define TILES ROUNDED(F64_TILES, INT_TILES)
-#define CASES ROUNDED(F64_CASES, INT_CASES)
+#define TILES ROUNDED(F64_TILES, LOW_TILES)
+#define CASES ROUNDED(F64_CASES, LOW_CASES)
 #include "micro/contract_text.h"
 
 #define X u32
@@ -85,8 +87,8 @@
 #define SUM(a, b, c) ((a) * (b) + (c))
 #define SUM_ONE(a, b, c) ((a) * (b) + (c))
 #define COMMON 0
-#define TILES INT_TILES
-#define CASES INT_CASES
+#define TILES LOW_TILES
+#define CASES LOW_CASES
 #include "micro/contract_text.h"
 
 static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
@@ -244,7 +246,7 @@ static rlx_micro_sum_fn *const reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUN
 /* rlx_exp_f32, with the same bits. */
 SET_INLINE void f32_exp(f32_vec *x, int n)
 {
-    f32_vec k[BESIDE], r[BESIDE], s[BESIDE], p[BESIDE];
+    f32_vec k[EXP_BESIDE], r[EXP_BESIDE], s[EXP_BESIDE], p[EXP_BESIDE];
     EACH x[w] = f32_clamp(x[w], -105.0f, 89.0f);
     EACH k[w] = f32_nearest(x[w] * 0x1.715476p+0f);
     EACH r[w] = LESS_EXACT(x[w], k[w], 0x1.62e4p-1f);
@@ -258,33 +260,33 @@ SET_INLINE void f32_exp(f32_vec *x, int n)
 
 #define X f32
 #define KIND add
+#define BESIDE 1
 #define MAP(x, y, n) EACH x[w] = x[w] + y
-#define MAP_ONE(x, y) ((x) + (y))
 #include "micro/map_text.h"
 #define KIND sub
+#define BESIDE 1
 #define MAP(x, y, n) EACH x[w] = x[w] - y
-#define MAP_ONE(x, y) ((x) - (y))
 #include "micro/map_text.h"
 #define KIND mul
+#define BESIDE 1
 #define MAP(x, y, n) EACH x[w] = x[w] * y
-#define MAP_ONE(x, y) ((x) * (y))
 #include "micro/map_text.h"
 #define KIND div
+#define BESIDE 1
 #define MAP(x, y, n) EACH x[w] = x[w] / y
-#define MAP_ONE(x, y) ((x) / (y))
 #include "micro/map_text.h"
 #define KIND exp_sub
+#define BESIDE EXP_BESIDE
 #define MAP(x, y, n) do { EACH x[w] = x[w] - y; f32_exp(x, n); } while (0)
-#define MAP_ONE(x, y) rlx_exp_f32((x) - (y))
 #include "micro/map_text.h"
 #undef X
 #undef LESS_EXACT
 #undef EACH
 
-static rlx_micro_map_fn *const maps[RLX_KERNEL_MAP_COUNT] = {
-    [RLX_KERNEL_MAP_ADD] = map_f32_add,
-    [RLX_KERNEL_MAP_SUB] = map_f32_sub,
-    [RLX_KERNEL_MAP_MUL] = map_f32_mul,
-    [RLX_KERNEL_MAP_DIV] = map_f32_div,
-    [RLX_KERNEL_MAP_EXP_SUB] = map_f32_exp_sub,
+static rlx_micro_row_fn *const maps[RLX_KERNEL_MAP_COUNT] = {
+    [RLX_KERNEL_MAP_ADD] = row_f32_add,
+    [RLX_KERNEL_MAP_SUB] = row_f32_sub,
+    [RLX_KERNEL_MAP_MUL] = row_f32_mul,
+    [RLX_KERNEL_MAP_DIV] = row_f32_div,
+    [RLX_KERNEL_MAP_EXP_SUB] = row_f32_exp_sub,
 };

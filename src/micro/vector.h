@@ -36,15 +36,20 @@
 #define SET RLX_TARGET("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,f16c,bmi2")
 #define SET_BYTES 64
 #define SET_MASKS 1 /* parts of vectors cost no more than whole ones */
+#define SET_SHORT_PARTS 1 /* they are few instructions */
 #elif defined(RLX_SET_AVX2)
 #define SET RLX_TARGET("avx2,fma,f16c,bmi2")
 #define SET_BYTES 32
+#define SET_SHORT_PARTS 1
 #else
 #define SET
 #define SET_BYTES 16
 #endif
 #if !defined(SET_MASKS)
 #define SET_MASKS 0
+#endif
+#if !defined(SET_SHORT_PARTS)
+#define SET_SHORT_PARTS 0
 #endif
 #define SET_INLINE SET RLX_ALWAYS_INLINE
 

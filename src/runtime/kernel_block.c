@@ -325,22 +325,36 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
 
 /* ---- functions of elements ------------------------------------------------------------------ */
 
-static bool map_in_pieces(rlx_kernel_run *r, rlx_micro_map_fn *f, const rlx_micro_map *whole)
+/* A function of a box: extents, and the strides of the result, a and b. */
+typedef struct map {
+    rlx_micro_row_fn *f;
+    float *d;
+    const float *a, *b;
+    const int64_t *to, *from, *other, *extents;
+} map;
+
+/* `count` from `begin` on: rows, or single elements where they are not contiguous or b is not one number for all of a row. */
+static void map_part(const map *m, const int64_t *begin, const int64_t *count)
 {
-    const int64_t extents[2] = { whole->rows, whole->columns };
-    int64_t piece[2], i[2] = { 0 };
-    cut(extents, 2, COPY_PIECE, piece);
+    bool runs = m->to[1] == 1 && m->from[1] == 1 && m->other[1] == 0;
+    int64_t run = runs ? count[1] : 1;
+    for (int64_t i = begin[0]; i < begin[0] + count[0]; i++)
+        for (int64_t j = begin[1]; j < begin[1] + count[1]; j += run)
+            m->f(m->d + i * m->to[0] + j * m->to[1], m->a + i * m->from[0] + j * m->from[1],
+                 m->b[i * m->other[0] + j * m->other[1]], run);
+}
+
+static bool map_in_pieces(rlx_kernel_run *r, const map *m)
+{
+    int64_t piece[2], begin[2] = { 0 }, count[2];
+    cut(m->extents, 2, COPY_PIECE, piece);
     do {
-        rlx_micro_map part = *whole;
-        part.rows = extents[0] - i[0] < piece[0] ? extents[0] - i[0] : piece[0];
-        part.columns = extents[1] - i[1] < piece[1] ? extents[1] - i[1] : piece[1];
-        part.dst += i[0] * part.dst_i + i[1] * part.dst_j;
-        part.a += i[0] * part.a_i + i[1] * part.a_j;
-        part.b += i[0] * part.b_i + i[1] * part.b_j;
-        f(&part);
-        if (!rlx_kernel_spend(r, (part.rows * part.columns >> 6) + 1))
+        for (int i = 0; i < 2; i++)
+            count[i] = m->extents[i] - begin[i] < piece[i] ? m->extents[i] - begin[i] : piece[i];
+        map_part(m, begin, count);
+        if (!rlx_kernel_spend(r, (volume(count, 2) >> 6) + 1))
             return false;
-    } while (advance(i, piece, extents, 2));
+    } while (advance(begin, piece, m->extents, 2));
     return true;
 }
 
@@ -357,11 +371,10 @@ static bool run_map(rlx_kernel_run *r, int64_t *x)
         !box_in_range(r, a[0], a[1], a + 2, extents, 2) ||
         !box_in_range(r, b[0], b[1], b + 2, extents, 2))
         return false;
-    rlx_micro_map m = { .dst = element(r, d[0], d[1]), .dst_i = d[2], .dst_j = d[3],
-                        .a = element(r, a[0], a[1]), .a_i = a[2], .a_j = a[3],
-                        .b = element(r, b[0], b[1]), .b_i = b[2], .b_j = b[3],
-                        .rows = extents[0], .columns = extents[1] };
-    return map_in_pieces(r, r->micro->map[x[0]], &m);
+    map m = { .f = r->micro->map[x[0]],
+              .d = element(r, d[0], d[1]), .a = element(r, a[0], a[1]), .b = element(r, b[0], b[1]),
+              .to = d + 2, .from = a + 2, .other = b + 2, .extents = extents };
+    return map_in_pieces(r, &m);
 }
 
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *x)

@@ -68,16 +68,19 @@ static void fill(unsigned char *p, size_t size, enum rlx_kernel_elem e, enum moo
 
 /* ---- what it should be ---------------------------------------------------------------------- */
 
-#define FOR_ALL(T, ...)                                                                    \
-    for (int64_t i = 0; i < s->rows; i++)                                                  \
-        for (int64_t j = 0; j < s->columns; j++) {                                         \
-            T *acc = (T *)s->acc + i * s->acc_i + j * s->acc_j;                            \
-            for (int64_t k = 0; k < s->depth; k++) {                                       \
-                T a = ((const T *)s->a)[i * s->a_i + j * s->a_j + k * s->a_k];             \
-                T b = s->b ? ((const T *)s->b)[i * s->b_i + j * s->b_j + k * s->b_k] : 0;  \
-                *acc = __VA_ARGS__;                                                        \
-                (void)b;                                                                   \
-            }                                                                              \
+#define FOR_ALL(T, ...)                                                                             \
+    for (int64_t i = 0; i < s->rows; i++)                                                           \
+        for (int64_t j = 0; j < s->columns; j++) {                                                  \
+            T *acc = (T *)s->acc + i * s->acc_i + j * s->acc_j;                                     \
+            *acc = s->fresh ? 0 : *acc;                                                             \
+            for (int64_t n = 0; n < s->turns * s->depth; n++) {                                     \
+                int64_t t = n / s->depth, k = n % s->depth;                                         \
+                T a = ((const T *)s->a)[i * s->a_i + j * s->a_j + t * s->a_t + k * s->a_k];         \
+                T b = s->b ? ((const T *)s->b)[i * s->b_i + j * s->b_j + t * s->b_t + k * s->b_k]   \
+                           : 0;                                                                     \
+                *acc = __VA_ARGS__;                                                                 \
+                (void)b;                                                                            \
+            }                                                                                       \
         }
 
 static void contract_plainly(const rlx_micro_sum *s, enum rlx_kernel_elem e, bool exact)
@@ -166,7 +169,8 @@ static int64_t any_stride(void) { return below(9) - 3; }
 
 static rlx_micro_sum random_sum(enum layout layout)
 {
-    rlx_micro_sum s = { .rows = 1 + below(15), .columns = 1 + below(70), .depth = 1 + below(20) };
+    rlx_micro_sum s = { .rows = 1 + below(15), .columns = 1 + below(70), .depth = 1 + below(20),
+                        .turns = once_in(2) ? 1 : 1 + below(4), .fresh = once_in(3) };
     if (once_in(8))
         s.depth = 1 + below(70);
     if (layout == PANELS)
@@ -181,6 +185,7 @@ static rlx_micro_sum random_sum(enum layout layout)
     s.acc_i = wide, s.acc_j = 1;
     s.a_i = deep, s.a_k = 1;
     s.b_j = 1, s.b_k = wide;
+    s.a_t = s.turns == 1 ? 0 : below(2) * deep, s.b_t = s.turns == 1 ? 0 : below(40) - 5;
     switch (layout) {
     case PANELS: s.a_i = 1, s.a_k = 8, s.b_k = 32; break;
     case A_IN_PLACE: s.b_k = 32; break;
@@ -203,10 +208,11 @@ static rlx_micro_sum random_sum(enum layout layout)
     return s;
 }
 
-static void *place(fenced f, const rlx_micro_sum *s, int64_t i, int64_t j, int64_t k, size_t bytes)
+static void *place(fenced f, const rlx_micro_sum *s, int64_t i, int64_t j, int64_t t, int64_t k, size_t bytes)
 {
-    int64_t low = 0, high = 0, ends[3] = { i * (s->rows - 1), j * (s->columns - 1), k * (s->depth - 1) };
-    for (int n = 0; n < 3; n++)
+    int64_t low = 0, high = 0, ends[4] = { i * (s->rows - 1), j * (s->columns - 1), t * (s->turns - 1),
+                                           k * (s->depth - 1) };
+    for (int n = 0; n < 4; n++)
         ends[n] < 0 ? (low += ends[n]) : (high += ends[n]);
     return fenced_place(f, low, high, bytes, once_in(2));
 }
@@ -226,9 +232,9 @@ static void try_box(const rlx_micro_sum *box, enum rlx_kernel_elem e, bool exact
 {
     rlx_micro_sum s = *box;
     size_t bytes = (size_t)rlx_kernel_elems[e].bytes, used = 1 << 16;
-    s.acc = place(acc_memory, &s, s.acc_i, s.acc_j, 0, bytes);
-    s.a = place(a_memory, &s, s.a_i, s.a_j, s.a_k, bytes);
-    s.b = op < 0 ? place(b_memory, &s, s.b_i, s.b_j, s.b_k, bytes) : NULL;
+    s.acc = place(acc_memory, &s, s.acc_i, s.acc_j, 0, 0, bytes);
+    s.a = place(a_memory, &s, s.a_i, s.a_j, s.a_t, s.a_k, bytes);
+    s.b = op < 0 ? place(b_memory, &s, s.b_i, s.b_j, s.b_t, s.b_k, bytes) : NULL;
     /* the pieces of memory at the fences */
     fill(acc_memory.bytes, used, e, mood);
     fill(acc_memory.bytes + acc_memory.size - used, used, e, mood);
@@ -247,10 +253,10 @@ static void try_box(const rlx_micro_sum *box, enum rlx_kernel_elem e, bool exact
         size_t at = 0;
         while (want[at] == acc_memory.bytes[at])
             at++;
-        fail_msg("set %s, %s, %s, exact %d, op %d: %lld x %lld x %lld, acc %lld %lld, a %lld %lld %lld, b %lld "
+        fail_msg("set %s, %s, %s, exact %d, op %d, fresh %d: %lld x %lld x %lld x %lld, acc %lld %lld, a %lld %lld %lld, b %lld "
                  "%lld %lld: element %lld of the memory, box at %lld",
-                 set->name, layout, elem_names[e], exact, op, (long long)s.rows, (long long)s.columns,
-                 (long long)s.depth, (long long)s.acc_i, (long long)s.acc_j, (long long)s.a_i,
+                 set->name, layout, elem_names[e], exact, op, s.fresh, (long long)s.rows, (long long)s.columns,
+                 (long long)s.turns, (long long)s.depth, (long long)s.acc_i, (long long)s.acc_j, (long long)s.a_i,
                  (long long)s.a_j, (long long)s.a_k, (long long)s.b_i, (long long)s.b_j, (long long)s.b_k,
                  (long long)(at / bytes), (long long)(((unsigned char *)s.acc - acc_memory.bytes) / (long)bytes));
     }
@@ -286,7 +292,8 @@ static void test_reduce(void **state)
                 for (int layout = 0; layout < LAYOUTS; layout++)
                     for (int n = 0; n < rounds; n++) {
                         rlx_micro_sum s = random_sum((enum layout)layout);
-                        s.a_i = s.b_i, s.a_j = s.b_j, s.a_k = s.b_k;
+                        s.a_i = s.b_i, s.a_j = s.b_j, s.a_k = s.b_k, s.a_t = 0;
+                        s.turns = 1, s.fresh = false;
                         if (rlx_micro_find(NULL)->reduce[op][elems[e]])
                             try_box(&s, elems[e], false, op, (enum mood)mood, layout_names[layout]);
                     }

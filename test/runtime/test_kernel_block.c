@@ -11,6 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/base.h"
+#include "format/kernel_math.h"
 #include "runtime/kernel_int.h"
 
 enum { MOST_BUFFERS = 3, MOST_ELEMENTS = 3000, MOST_STEPS = 60000 };
@@ -115,37 +117,56 @@ static void make_pack(block *b)
 
 static void make_sum(block *b, bool contract)
 {
-    int64_t *x = b->x, *extents = x + (contract ? 15 : 10), box[2], strides[2];
+    int64_t *x = b->x, *extents = x + (contract ? 20 : 13), *strides = x + 3;
     enum rlx_kernel_elem e;
     do {
         e = sums[roll(b, RLX_COUNT(sums))];
-        x[0] = roll(b, contract ? 2 : RLX_KERNEL_REDUCE_COUNT);
-    } while (!(contract ? rlx_micro_find("baseline")->contract[x[0]][e]
+        x[0] = roll(b, contract ? 4 : RLX_KERNEL_REDUCE_COUNT);
+    } while (!(contract ? rlx_micro_find("baseline")->contract[x[0] & RLX_KERNEL_EXACT][e]
                         : rlx_micro_find("baseline")->reduce[x[0]][e]));
     for (int i = 0; i < (contract ? 3 : 2); i++)
         new_buffer(b, e);
-    any_box(b, 2, box, strides);
-    const int64_t acc[4] = { 0, roll(b, 4), strides[0], strides[1] };
-    memcpy(x + 1, acc, sizeof acc);
+    any_box(b, 3, extents, strides);
+    x[1] = 0, x[2] = roll(b, 4);
     for (int i = 1; i < (contract ? 3 : 2); i++) {
-        const int64_t side[5] = { i, roll(b, 30), any_stride(b), roll(b, 2) ? i == 2 : any_stride(b),
+        const int64_t side[7] = { i, roll(b, 30), any_stride(b), any_stride(b),
+                                  roll(b, 2) ? i == 2 : any_stride(b), any_stride(b),
                                   roll(b, 2) ? 1 : any_stride(b) };
-        memcpy(x + 5 * i, side, sizeof side);
+        memcpy(x + 7 * i - 1, side, sizeof side);
     }
-    extents[0] = box[0], extents[1] = box[1], extents[2] = 1 + roll(b, 20);
+    extents[3] = 1 + roll(b, 3), extents[4] = 1 + roll(b, 20);
     b->plain = true;
+}
+
+static void make_map(block *b)
+{
+    int64_t *x = b->x;
+    x[0] = roll(b, RLX_KERNEL_MAP_COUNT);
+    for (int i = 0; i < 3; i++) {
+        new_buffer(b, RLX_ELEM_F32);
+        x[1 + 4 * i] = i, x[2 + 4 * i] = roll(b, 30);
+    }
+    any_box(b, 2, x + 13, x + 3);
+    for (int i = 1; i < 3; i++)
+        for (int d = 0; d < 2; d++)
+            x[3 + 4 * i + d] = roll(b, 3) ? (i == 1 || !d ? x[3 + d] : 0) : any_stride(b);
+    b->plain = true;
+    if (roll(b, 4) == 0) /* in place */
+        memcpy(x + 5, x + 1, 4 * sizeof *x);
 }
 
 static void make(block *b, uint64_t seed)
 {
-    static const unsigned ops[] = { RLX_K_COPY, RLX_K_PACK, RLX_K_CONTRACT, RLX_K_REDUCE };
+    static const unsigned ops[] = { RLX_K_COPY, RLX_K_PACK, RLX_K_CONTRACT, RLX_K_REDUCE, RLX_K_MAP };
     memset(b, 0, sizeof *b);
     b->seed = seed * 2654435761u + 1;
-    b->op = ops[roll(b, 4)];
+    b->op = ops[roll(b, RLX_COUNT(ops))];
     if (b->op == RLX_K_COPY)
         make_copy(b);
     else if (b->op == RLX_K_PACK)
         make_pack(b);
+    else if (b->op == RLX_K_MAP)
+        make_map(b);
     else
         make_sum(b, b->op == RLX_K_CONTRACT);
     const char *letters = rlx_kernel_ops[b->op].operands;
@@ -273,18 +294,19 @@ static double combine(int64_t op, double x, double y)
 
 static void model_sum(block *b, bool contract)
 {
-    const int64_t *x = b->x, *extents = x + (contract ? 15 : 10);
-    int64_t i[3] = { 0 };
-    if (is_empty(extents, 3))
+    const int64_t *x = b->x, *extents = x + (contract ? 20 : 13);
+    int64_t i[5] = { 0 };
+    if (is_empty(extents, 5))
         return;
     do {
         enum rlx_kernel_elem e = (enum rlx_kernel_elem)b->buffers[x[1]].elem;
-        unsigned char *acc = element(b, x[1], x[2] + at_digits(i, x + 3, 2)),
-                      *p = element(b, x[5], x[6] + at_digits(i, x + 7, 3)),
-                      *q = contract ? element(b, x[10], x[11] + at_digits(i, x + 12, 3)) : p;
+        unsigned char *acc = element(b, x[1], x[2] + at_digits(i, x + 3, 3)),
+                      *p = element(b, x[6], x[7] + at_digits(i, x + 8, 5)),
+                      *q = contract ? element(b, x[13], x[14] + at_digits(i, x + 15, 5)) : p;
         if (!acc || !p || !q)
             return;
-        double v = contract ? value_of(e, acc) + value_of(e, p) * value_of(e, q)
+        bool fresh = contract && x[0] & RLX_KERNEL_FROM_ZERO && i[3] == 0 && i[4] == 0;
+        double v = contract ? (fresh ? 0 : value_of(e, acc)) + value_of(e, p) * value_of(e, q)
                             : combine(x[0], value_of(e, acc), value_of(e, p));
         int64_t whole = (int64_t)v;
         b->plain &= v >= -0x1p23 && v <= 0x1p23; /* beyond, rounding and wrapping begin */
@@ -292,7 +314,38 @@ static void model_sum(block *b, bool contract)
             rlx_dtype_store_float(rlx_kernel_elems[e].dtype, acc, v);
         else
             memcpy(acc, &whole, b->buffers[x[1]].bytes);
-    } while (b->fits && next_digits(i, extents, 3));
+    } while (b->fits && next_digits(i, extents, 5));
+}
+
+static float mapped(int64_t function, float a, float b)
+{
+    switch (function) {
+    case RLX_KERNEL_MAP_ADD: return a + b;
+    case RLX_KERNEL_MAP_SUB: return a - b;
+    case RLX_KERNEL_MAP_MUL: return a * b;
+    case RLX_KERNEL_MAP_DIV: return a / b;
+    default: return rlx_exp_f32(a - b);
+    }
+}
+
+static void model_map(block *b)
+{
+    const int64_t *x = b->x;
+    int64_t i[2] = { 0 };
+    if (is_empty(x + 13, 2))
+        return;
+    do {
+        float v[2];
+        unsigned char *d = element(b, x[1], x[2] + at_digits(i, x + 3, 2)),
+                      *p = element(b, x[5], x[6] + at_digits(i, x + 7, 2)),
+                      *q = element(b, x[9], x[10] + at_digits(i, x + 11, 2));
+        if (!d || !p || !q)
+            return;
+        memcpy(v, p, sizeof *v);
+        memcpy(v + 1, q, sizeof *v);
+        v[0] = mapped(x[0], v[0], v[1]);
+        memcpy(d, v, sizeof *v);
+    } while (b->fits && next_digits(i, x + 13, 2));
 }
 
 /* Fills in what is wanted, and whether it is known. */
@@ -300,16 +353,19 @@ static bool model(block *b)
 {
     const int64_t *extents = b->x + (b->op == RLX_K_COPY       ? 4
                                      : b->op == RLX_K_PACK     ? 10
-                                     : b->op == RLX_K_CONTRACT ? 15
-                                                               : 10);
+                                     : b->op == RLX_K_CONTRACT ? 20
+                                     : b->op == RLX_K_MAP      ? 13
+                                                               : 13);
     b->fits = true;
-    if (!is_small(extents, b->op == RLX_K_COPY ? 4 : 3) ||
+    if (!is_small(extents, b->op == RLX_K_COPY ? 4 : b->op == RLX_K_PACK ? 3 : b->op == RLX_K_MAP ? 2 : 5) ||
         (b->op == RLX_K_PACK && (b->x[5] > 300 || (b->x[5] > 0 && b->x[7] <= 0))))
         return false;
     if (b->op == RLX_K_COPY)
         model_copy(b);
     else if (b->op == RLX_K_PACK)
         model_pack(b);
+    else if (b->op == RLX_K_MAP)
+        model_map(b);
     else
         model_sum(b, b->op == RLX_K_CONTRACT);
     return true;
@@ -333,7 +389,9 @@ static bool run(block *b, const rlx_micro_set *set, unsigned char *const *data, 
     for (int i = 0; i < b->num_buffers; i++)
         views[i] = (rlx_kernel_view){ data[i], b->count[i], &b->count[i] };
     rlx_kernel_run r = { &k, &env, NULL, views, why, set };
-    return rlx_kernel_block(&r, b->op, b->x);
+    int64_t x[RLX_KERNEL_BLOCK_OPERANDS];
+    memcpy(x, b->x, sizeof x);
+    return rlx_kernel_block(&r, b->op, x);
 }
 
 static void show(const block *b, uint64_t seed, const char *set)

@@ -5,8 +5,8 @@
  *
  * the loops that stay loops; the strip loop with those that are merged and the elements that it
  * runs over; how each access moves along it (`=`: a store); why it is not one instruction. One
- * that is: `contract A B` or `sum A` with `row`, `column`, `step`, `copy` with the sizes of the box, or
- * `pack A` with the loops of the panel, the lanes, where they start and their digits, strides, and the
+ * that is: `contract A B` or `sum A` with `row`, `column`, `step`, `copy` with the sizes of the box, `map div A B` with
+ * `row`, `column`, or `pack A` with the loops of the panel, the lanes, where they start and their digits, strides, and the
  * ranges that are checked. A nest whose loops stay as they stand is `plain` with the reason, and is
  * looked into. `--- plan: sizes unknown` plans as where no size has a value. */
 #include <stdlib.h>
@@ -122,6 +122,17 @@ static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
             }
         return;
     }
+    if (p->form == RLX_PLAN_MAP) {
+        static const char *const functions[RLX_KERNEL_MAP_COUNT] = {
+            [RLX_KERNEL_MAP_ADD] = "add", [RLX_KERNEL_MAP_SUB] = "sub", [RLX_KERNEL_MAP_MUL] = "mul",
+            [RLX_KERNEL_MAP_DIV] = "div", [RLX_KERNEL_MAP_EXP_SUB] = "exp sub",
+        };
+        rlx_buf_format(out, "| map %s %s %s", functions[p->map.function],
+                       name_of(&p->accesses.data[p->map.a]), name_of(&p->accesses.data[p->map.b]));
+        write_loop(out, p, " row ", p->map.row);
+        write_loop(out, p, " column ", p->map.column);
+        return;
+    }
     write_loop(out, p, "| strip ", p->strip);
     for (size_t i = 0; i < p->count; i++)
         if (p->loops[i].role == RLX_PLAN_MERGED)
@@ -179,6 +190,14 @@ static void check_plan(const rlx_nest_plan *p)
     assert_int_equal(innermost + p->num_order, p->count);
     if (p->form == RLX_PLAN_COPY)
         return;
+    if (p->form == RLX_PLAN_MAP) {
+        for (size_t i = 0; i < p->count; i++)
+            assert_true(p->loops[i].determined);
+        for (size_t i = 0; i < 3; i++)
+            assert_true(p->accesses.data[i].literal);
+        assert_true(p->loops[p->map.row].role == RLX_PLAN_ROW && p->loops[p->map.column].role == RLX_PLAN_COLUMN);
+        return;
+    }
     if (p->form == RLX_PLAN_STRIP)
         assert_true(p->loops[p->strip].determined &&
                     p->loops[p->strip].role == RLX_PLAN_STRIP_LOOP);
@@ -187,9 +206,9 @@ static void check_plan(const rlx_nest_plan *p)
         assert_true(p->accesses.data[0].literal && p->accesses.data[1].num_indices);
     } else {
         const rlx_plan_fused *f = &p->fused;
-        assert_true(!p->loops[f->step].determined && p->reason == RLX_PLAN_NO_REASON);
-        assert_true(f->row < 0 || p->loops[f->row].determined);
-        assert_true(f->column < 0 || p->loops[f->column].determined);
+        assert_true(f->loop[RLX_FUSED_STEP] >= 0 && p->reason == RLX_PLAN_NO_REASON);
+        for (int i = 0; i < RLX_FUSED_LOOPS; i++)
+            assert_true(f->loop[i] < 0 || p->loops[f->loop[i]].determined == (i < RLX_FUSED_TURN));
         assert_true(p->accesses.data[f->acc].literal && p->accesses.data[f->a].literal &&
                     p->accesses.data[f->b].literal);
     }
