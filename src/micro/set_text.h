@@ -258,35 +258,30 @@ SET_INLINE void f32_exp(f32_vec *x, int n)
     EACH x[w] = f32_times_2_to(p[w], k[w]);
 }
 
-#define X f32
-#define KIND add
-#define BESIDE 1
-#define MAP(x, y, n) EACH x[w] = x[w] + y
-#include "micro/map_text.h"
-#define KIND sub
-#define BESIDE 1
-#define MAP(x, y, n) EACH x[w] = x[w] - y
-#include "micro/map_text.h"
-#define KIND mul
-#define BESIDE 1
-#define MAP(x, y, n) EACH x[w] = x[w] * y
-#include "micro/map_text.h"
-#define KIND div
-#define BESIDE 1
-#define MAP(x, y, n) EACH x[w] = x[w] / y
-#include "micro/map_text.h"
-#define KIND exp_sub
-#define BESIDE EXP_BESIDE
-#define MAP(x, y, n) do { EACH x[w] = x[w] - y; f32_exp(x, n); } while (0)
-#include "micro/map_text.h"
-#undef X
+SET static void row_exp_sub(float *d, const float *a, float b, int64_t columns)
+{
+    int64_t j = 0;
+    f32_vec v[EXP_BESIDE];
+    for (; j + EXP_BESIDE * f32_LANES <= columns; j += EXP_BESIDE * f32_LANES) {
+        enum { n = EXP_BESIDE };
+        EACH v[w] = f32_load(a + j + w * f32_LANES) - b;
+        f32_exp(v, n);
+        EACH f32_store(d + j + w * f32_LANES, v[w]);
+    }
+    for (; j < columns; j += f32_LANES) {
+        f32_tail tail = f32_first(rlx_micro_less(columns - j, f32_LANES));
+        v[0] = f32_load_part(a + j, tail) - b;
+        f32_exp(v, 1);
+        f32_store_part(d + j, v[0], tail);
+    }
+}
 #undef LESS_EXACT
 #undef EACH
 
 static rlx_micro_row_fn *const maps[RLX_KERNEL_MAP_COUNT] = {
-    [RLX_KERNEL_MAP_ADD] = row_f32_add,
-    [RLX_KERNEL_MAP_SUB] = row_f32_sub,
-    [RLX_KERNEL_MAP_MUL] = row_f32_mul,
-    [RLX_KERNEL_MAP_DIV] = row_f32_div,
-    [RLX_KERNEL_MAP_EXP_SUB] = row_f32_exp_sub,
+    [RLX_KERNEL_MAP_ADD] = rlx_micro_row_add,
+    [RLX_KERNEL_MAP_SUB] = rlx_micro_row_sub,
+    [RLX_KERNEL_MAP_MUL] = rlx_micro_row_mul,
+    [RLX_KERNEL_MAP_DIV] = rlx_micro_row_div,
+    [RLX_KERNEL_MAP_EXP_SUB] = row_exp_sub,
 };
