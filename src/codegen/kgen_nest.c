@@ -279,6 +279,30 @@ static void write_normalize(rlx_kgen *w, const rlx_kgen_nest *n)
     rlx_kgen_emit(w, w->top, RLX_K_NORMALIZE, x);
 }
 
+/* ---- functions of rows ---------------------------------------------------------------------- */
+
+static void write_map(rlx_kgen *w, const rlx_kgen_nest *n)
+{
+    const rlx_plan_map *m = &n->plan->map;
+    const size_t touched[3] = { 0, m->a, m->b };
+    uint32_t x[15];
+    size_t count = 0;
+    x[count++] = m->function;
+    for (int i = 0; i < 3; i++) {
+        const rlx_plan_access *a = &n->plan->accesses.data[touched[i]];
+        const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, a->buffer);
+        if (!b)
+            return;
+        x[count++] = b->index;
+        x[count++] = start_reg(w, n->plan, a);
+        x[count++] = stride_reg(w, a, m->row);
+        x[count++] = stride_reg(w, a, m->column);
+    }
+    x[count++] = extent_reg(w, n->plan, m->row);
+    x[count] = extent_reg(w, n->plan, m->column);
+    rlx_kgen_emit(w, w->top, RLX_K_MAP, x);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 /* The range of an access over the whole nest. what: its instruction, for a refusal. */
@@ -310,6 +334,9 @@ static bool check_nest(rlx_kgen *w, const rlx_kgen_nest *n)
                 !check_access(w, n, n->plan->normalize.access[k], "a nest that normalizes"))
                 return false;
         return true;
+    case RLX_PLAN_MAP:
+        return check_access(w, n, 0, "a function of rows") && check_access(w, n, 1, "a function of rows") &&
+               check_access(w, n, 2, "a function of rows");
     default: return true;
     }
 }
@@ -332,6 +359,8 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
         write_unpack(w, n);
     else if (plan->form == RLX_PLAN_NORMALIZE)
         write_normalize(w, n);
+    else if (plan->form == RLX_PLAN_MAP)
+        write_map(w, n);
     else if (!rlx_kgen_failed(w))
         write_strip(w, n);
     for (size_t i = plan->num_order; i-- > 0;)

@@ -95,6 +95,8 @@ typedef struct rlx_micro_unpack {
     float zero;
 } rlx_micro_unpack;
 void rlx_micro_unpack_fields(const rlx_micro_unpack *u);
+/* dst[j] = f(a[j], b) for j < columns, of float32. dst may be a. */
+typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t columns);
 
 /* The functions of one instruction set; NULL where it computes nothing with the element type, which is that of acc or
  * dst. Copies keep the bits of elements, or make narrow floats float32. */
@@ -109,6 +111,7 @@ typedef struct rlx_micro_set {
     /* Elements of 4 bytes as they are; NULL: there is nothing better than those above. */
     rlx_micro_copy_fn *copy_words;
     rlx_micro_pack_fn *pack_words;
+    rlx_micro_row_fn *const *map;                                    /* [enum rlx_kernel_map] */
 } rlx_micro_set;
 
 /* The widest set that this machine has; name: that one. NULL: it is not known here, or the machine lacks it. Any

@@ -13,6 +13,9 @@ extern const rlx_micro_set rlx_micro_avx512, rlx_micro_avx2;
 #elif defined(__aarch64__)
 #define RLX_NEON_SET 1
 extern const rlx_micro_set rlx_micro_neon;
+/* Functions of rows that are one operation: row.c. */
+rlx_micro_row_fn rlx_micro_row_add, rlx_micro_row_sub, rlx_micro_row_mul, rlx_micro_row_div;
+
 #endif
 extern const rlx_micro_set rlx_micro_baseline;
 
@@ -52,5 +55,8 @@ void rlx_micro_widen_I8(int32_t *d, const int8_t *s, int64_t n);
 void rlx_micro_widen_U8(int32_t *d, const uint8_t *s, int64_t n);
 void rlx_micro_widen_I16(int32_t *d, const int16_t *s, int64_t n);
 void rlx_micro_widen_U16(int32_t *d, const uint16_t *s, int64_t n);
+
+/* Functions of rows that are one operation: row.c. */
+rlx_micro_row_fn rlx_micro_row_add, rlx_micro_row_sub, rlx_micro_row_mul, rlx_micro_row_div;
 
 #endif

@@ -13,6 +13,7 @@
 #define HIGH_CASE_2(part) CASE(12, 2, part)
 #define HIGH_TILE_1(part)
 #define HIGH_CASE_1(part)
+#define EXP_BESIDE 4
 #define SET_FUSES 1
 #define F64_TILES(W, part) TILE(8, W, part) TILE(4, W, part) TILE(1, W, part)
 #define F64_CASES(W, part) CASE(8, W, part) CASE(4, W, part)
@@ -31,5 +32,6 @@ const rlx_micro_set rlx_micro_avx512 = {
     .pack = rlx_micro_packs,
     .copy_words = copy_words,
     .pack_words = pack_words,
+    .map = maps,
 };
 #endif

@@ -1,4 +1,4 @@
-/* kernel_block.c: instructions that work on a block of memory: copy, pack, unpack, contract, reduce. Each
+/* kernel_block.c: instructions that work on a block of memory: copy, pack, unpack, contract, reduce, map. Each
  * operand is a box in a buffer, whose corners are checked here; the rest is done by micro-kernels. */
 #include "runtime/kernel_int.h"
 
@@ -562,9 +562,64 @@ static bool run_normalize(rlx_kernel_run *r, const int64_t *x)
     return normalize_in_pieces(r, &z);
 }
 
+/* ---- functions of elements ------------------------------------------------------------------ */
+
+/* A function of a box: extents, and the strides of the result, a and b. */
+typedef struct map {
+    rlx_micro_row_fn *f;
+    float *d;
+    const float *a, *b;
+    const int64_t *to, *from, *other, *extents;
+} map;
+
+/* `count` from `begin` on: rows, or single elements where they are not contiguous or b is not one number for all of a row. */
+static void map_part(const map *m, const int64_t *begin, const int64_t *count)
+{
+    bool runs = m->to[1] == 1 && m->from[1] == 1 && m->other[1] == 0;
+    int64_t run = runs ? count[1] : 1;
+    for (int64_t i = begin[0]; i < begin[0] + count[0]; i++)
+        for (int64_t j = begin[1]; j < begin[1] + count[1]; j += run)
+            m->f(m->d + i * m->to[0] + j * m->to[1], m->a + i * m->from[0] + j * m->from[1],
+                 m->b[i * m->other[0] + j * m->other[1]], run);
+}
+
+static bool map_in_pieces(rlx_kernel_run *r, const map *m)
+{
+    int64_t piece[2], begin[2] = { 0 }, count[2];
+    cut(m->extents, 2, COPY_PIECE, piece);
+    do {
+        for (int i = 0; i < 2; i++)
+            count[i] = m->extents[i] - begin[i] < piece[i] ? m->extents[i] - begin[i] : piece[i];
+        map_part(m, begin, count);
+        if (!rlx_kernel_spend(r, (volume(count, 2) >> 6) + 1))
+            return false;
+    } while (advance(begin, piece, m->extents, 2));
+    return true;
+}
+
+/* What; buffer, offset and strides of the result, a and b; extents. */
+static bool run_map(rlx_kernel_run *r, int64_t *x)
+{
+    int64_t *d = x + 1, *a = x + 5, *b = x + 9, *extents = x + 13;
+    if (any_empty(extents, 2))
+        return true;
+    drop_unused(extents, d + 2, 2);
+    drop_unused(extents, a + 2, 2);
+    drop_unused(extents, b + 2, 2);
+    if (!box_in_range(r, d[0], d[1], d + 2, extents, 2) ||
+        !box_in_range(r, a[0], a[1], a + 2, extents, 2) ||
+        !box_in_range(r, b[0], b[1], b + 2, extents, 2))
+        return false;
+    map m = { .f = r->micro->map[x[0]],
+              .d = element(r, d[0], d[1]), .a = element(r, a[0], a[1]), .b = element(r, b[0], b[1]),
+              .to = d + 2, .from = a + 2, .other = b + 2, .extents = extents };
+    return map_in_pieces(r, &m);
+}
+
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *x)
 {
     switch (op) {
+    case RLX_K_MAP: return run_map(r, x);
     case RLX_K_COPY: return run_copy(r, x);
     case RLX_K_PACK: return run_pack(r, x);
     case RLX_K_UNPACK: return run_unpack(r, x);

@@ -762,6 +762,10 @@ static enum rlx_plan_reason plan_body(planner *p)
         finish_plan(n, RLX_PLAN_NORMALIZE, (int)n->count - 1);
         return RLX_PLAN_NO_REASON;
     }
+    if ((why == RLX_PLAN_NO_UPDATE || why == RLX_PLAN_NO_STEP) && rlx_plan_mapping(n)) {
+        finish_plan(n, RLX_PLAN_MAP, n->map.column);
+        return RLX_PLAN_NO_REASON;
+    }
     if (why) {
         worse = plan_strip(p);
         return worse ? worse : why;

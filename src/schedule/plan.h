@@ -54,7 +54,8 @@ enum rlx_plan_form {
     RLX_PLAN_PACK,                 /* `order`, then panels are filled */
     RLX_PLAN_NORMALIZE,            /* `order`, then rows are normalized */
     RLX_PLAN_COPY,                 /* `order`, then a box is copied */
-    RLX_PLAN_UNPACK                /* `order`, then fields of bits become floats */
+    RLX_PLAN_UNPACK,               /* `order`, then fields of bits become floats */
+    RLX_PLAN_MAP                   /* `order`, then a function of rows */
 };
 
 /* Why a nest is PLAIN, or why its body is not one instruction. */
@@ -168,6 +169,13 @@ typedef struct rlx_plan_normalize {
     size_t access[RLX_NORMALIZE_SIDES];
 } rlx_plan_normalize;
 
+/* A nest that computes one function of each element of rows, MAP. */
+typedef struct rlx_plan_map {
+    uint8_t function;              /* enum rlx_kernel_map */
+    size_t a, b;                   /* in `accesses`; the result is the first of them */
+    int row, column;               /* loops */
+} rlx_plan_map;
+
 typedef struct rlx_nest_plan {
     uint8_t form, reason;          /* enum rlx_plan_form, rlx_plan_reason */
     rlx_nest_loop loops[RLX_PLAN_MAX_NEST]; /* as they stand, outermost first */
@@ -182,6 +190,7 @@ typedef struct rlx_nest_plan {
     rlx_plan_copy copy;
     rlx_plan_unpack unpack;
     rlx_plan_normalize normalize;
+    rlx_plan_map map;
     RLX_VEC(rlx_plan_access) accesses;
     RLX_VEC(rlx_plan_view) views;
     rlx_ptrmap view_of;            /* index -> its view */

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/base.h"
+#include "format/kernel_math.h"
 #include "runtime/kernel_int.h"
 
 enum { MOST_BUFFERS = 6, MOST_ELEMENTS = 3000, MOST_STEPS = 60000 };
@@ -201,10 +203,27 @@ static void make_normalize(block *b)
     b->plain = true;
 }
 
+static void make_map(block *b)
+{
+    int64_t *x = b->x;
+    x[0] = roll(b, RLX_KERNEL_MAP_COUNT);
+    for (int i = 0; i < 3; i++) {
+        new_buffer(b, RLX_ELEM_F32);
+        x[1 + 4 * i] = i, x[2 + 4 * i] = roll(b, 30);
+    }
+    any_box(b, 2, x + 13, x + 3);
+    for (int i = 1; i < 3; i++)
+        for (int d = 0; d < 2; d++)
+            x[3 + 4 * i + d] = roll(b, 3) ? (i == 1 || !d ? x[3 + d] : 0) : any_stride(b);
+    b->plain = true;
+    if (roll(b, 4) == 0) /* in place */
+        memcpy(x + 5, x + 1, 4 * sizeof *x);
+}
+
 static void make(block *b, uint64_t seed)
 {
     static const unsigned ops[] = { RLX_K_COPY, RLX_K_PACK, RLX_K_CONTRACT, RLX_K_REDUCE,
-                                    RLX_K_UNPACK, RLX_K_PARTIAL, RLX_K_NORMALIZE };
+                                    RLX_K_UNPACK, RLX_K_PARTIAL, RLX_K_NORMALIZE, RLX_K_MAP };
     memset(b, 0, sizeof *b);
     b->seed = seed * 2654435761u + 1;
     b->op = ops[roll(b, RLX_COUNT(ops))];
@@ -218,6 +237,8 @@ static void make(block *b, uint64_t seed)
         make_partial(b);
     else if (b->op == RLX_K_NORMALIZE)
         make_normalize(b);
+    else if (b->op == RLX_K_MAP)
+        make_map(b);
     else
         make_sum(b, b->op == RLX_K_CONTRACT);
     const char *letters = rlx_kernel_ops[b->op].operands;
@@ -443,6 +464,37 @@ static void model_normalize(block *b)
     } while (b->fits && next_digits(i, x + 25, 2));
 }
 
+static float mapped(int64_t function, float a, float b)
+{
+    switch (function) {
+    case RLX_KERNEL_MAP_ADD: return a + b;
+    case RLX_KERNEL_MAP_SUB: return a - b;
+    case RLX_KERNEL_MAP_MUL: return a * b;
+    case RLX_KERNEL_MAP_DIV: return a / b;
+    default: return rlx_exp_f32(a - b);
+    }
+}
+
+static void model_map(block *b)
+{
+    const int64_t *x = b->x;
+    int64_t i[2] = { 0 };
+    if (is_empty(x + 13, 2))
+        return;
+    do {
+        float v[2];
+        unsigned char *d = element(b, x[1], x[2] + at_digits(i, x + 3, 2)),
+                      *p = element(b, x[5], x[6] + at_digits(i, x + 7, 2)),
+                      *q = element(b, x[9], x[10] + at_digits(i, x + 11, 2));
+        if (!d || !p || !q)
+            return;
+        memcpy(v, p, sizeof *v);
+        memcpy(v + 1, q, sizeof *v);
+        v[0] = mapped(x[0], v[0], v[1]);
+        memcpy(d, v, sizeof *v);
+    } while (b->fits && next_digits(i, x + 13, 2));
+}
+
 /* Fills in what is wanted, and whether it is known. */
 static bool model(block *b)
 {
@@ -454,7 +506,7 @@ static bool model(block *b)
                                                                                          : 13);
     int dimensions = b->op == RLX_K_COPY || b->op == RLX_K_UNPACK ? 4
                      : b->op == RLX_K_PACK      ? 3
-                     : b->op == RLX_K_NORMALIZE ? 2
+                     : b->op == RLX_K_NORMALIZE || b->op == RLX_K_MAP ? 2
                                                 : 5;
     b->fits = true;
     if (!is_small(extents, dimensions) ||
@@ -470,6 +522,8 @@ static bool model(block *b)
         model_partial(b);
     else if (b->op == RLX_K_NORMALIZE)
         model_normalize(b);
+    else if (b->op == RLX_K_MAP)
+        model_map(b);
     else
         model_sum(b, b->op == RLX_K_CONTRACT);
     return true;
