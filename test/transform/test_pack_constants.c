@@ -19,11 +19,15 @@ static relax_tensor *numbers_of(const rlx_var *v, int64_t size_of_n, uint32_t se
         count *= (size_t)shape[i];
     }
     assert_int_equal(
-        relax_tensor_create(RELAX_FLOAT32, shape, (int32_t)ndim, NULL, &out, NULL), RELAX_OK);
-    float *data = relax_tensor_data(out);
+        relax_tensor_create(t->dtype, shape, (int32_t)ndim, NULL, &out, NULL), RELAX_OK);
+    char *data = relax_tensor_data(out);
     for (size_t i = 0; i < count; i++) {
         seed = seed * 1664525u + 1013904223u;
-        data[i] = (float)(seed >> 8) / (1 << 24) - 0.5f;
+        double value = (double)(seed >> 8) / (1 << 24) - 0.5;
+        if (rlx_dtype_is_float(t->dtype))
+            rlx_dtype_store_float(t->dtype, data + i * rlx_dtype_bytes(t->dtype), value);
+        else
+            data[i] = (char)(value * 200);
     }
     return out;
 }
@@ -163,6 +167,18 @@ static void test_two_layouts(void **state)
           LIST(PANELS(I(4) ", " I(100) ", " I(32))));
 }
 
+/* Panels have the dtype of the sums: for weights of 16 bits, which are then as fast as those of 32, but not for
+ * those of 8 bits, whose panels would be four times as large. */
+static void test_wide_panels(void **state)
+{
+    check(PROGRAM("weights of 16 bits"),
+          LIST(PANELS(I(3) ", " I(100) ", " I(32)), PANELS(I(4) ", " I(70) ", " I(32)),
+               "cls.matmul_packed(x, "),
+          LIST("def matmul("));
+    check(PROGRAM("weights of 8 bits"), LIST("cls.matmul(x, ", "def matmul("),
+          LIST("def matmul_packed("));
+}
+
 /* ---- weights where a host has them, and content that is made when the file is written -------- */
 
 static relax_bytes *file_of(relax_context *ctx, const relax_module *m,
@@ -298,6 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_of_the_host),
         cmocka_unit_test(test_late_panels),
+        cmocka_unit_test(test_wide_panels),
         cmocka_unit_test(test_memory_that_is_refused),
         cmocka_unit_test(test_products),      cmocka_unit_test(test_single_row),
         cmocka_unit_test(test_unknown_rows),  cmocka_unit_test(test_many_matrices),
