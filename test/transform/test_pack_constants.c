@@ -278,6 +278,58 @@ static void test_late_panels(void **state)
     }
 }
 
+/* What a host has written so far. */
+typedef struct written {
+    unsigned char *bytes;
+    size_t end, calls, most; /* most: as many calls go well */
+} written;
+
+static int32_t write_piece(void *user, uint64_t offset, const void *data, size_t size)
+{
+    written *w = user;
+    if (++w->calls > w->most)
+        return 0;
+    assert_true(offset == w->end || (offset == 0 && size < w->end));
+    if (offset)
+        w->bytes = realloc(w->bytes, w->end + size);
+    else if (!w->end)
+        w->bytes = malloc(size);
+    assert_non_null(w->bytes);
+    memcpy(w->bytes + offset, data, size);
+    if (offset + size > w->end)
+        w->end = offset + size;
+    return 1;
+}
+
+/* A file that is sent is the one that is saved; a host may refuse any piece of it. */
+static void test_file_by_pieces(void **state)
+{
+    const char *programs[] = { PROGRAM("products"), PROGRAM("a single row, and depth in tiles"),
+                               PROGRAM("the same twice") };
+    for (size_t i = 0; i < RLX_COUNT(programs); i++) {
+        relax_context *ctx = relax_context_create(NULL);
+        const rlx_var *x;
+        const relax_module *m = (const relax_module *)(const void *)bound(ctx, programs[i], &x);
+        relax_bytes *want = file_of(ctx, m, NULL);
+        written all = { .most = SIZE_MAX };
+        assert_int_equal(relax_module_compile_to_file(ctx, m, NULL, write_piece, &all), RELAX_OK);
+        assert_int_equal(all.end, relax_bytes_size(want));
+        assert_memory_equal(all.bytes, relax_bytes_data(want), all.end);
+        assert_true(all.calls > (i == 1 ? 2u : 1u)); /* large content is a piece of its own */
+        for (size_t most = 0; most < all.calls; most++) {
+            written some = { .most = most };
+            assert_int_equal(relax_module_compile_to_file(ctx, m, NULL, write_piece, &some),
+                             RELAX_ERROR_IO);
+            assert_said(ctx, "IO02");
+            assert_int_equal(some.calls, most + 1);
+            free(some.bytes);
+        }
+        free(all.bytes);
+        relax_bytes_release(want);
+        relax_context_release(ctx);
+    }
+}
+
 static void test_memory_that_is_refused(void **state)
 {
     relax_context *ctx = relax_context_create(NULL);
@@ -314,6 +366,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_of_the_host),
         cmocka_unit_test(test_late_panels),
+        cmocka_unit_test(test_file_by_pieces),
         cmocka_unit_test(test_wide_panels),
         cmocka_unit_test(test_memory_that_is_refused),
         cmocka_unit_test(test_products),      cmocka_unit_test(test_single_row),
