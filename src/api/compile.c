@@ -56,11 +56,14 @@ static bool read_weight(relax_context *ctx, const char *name, const DLTensor *vi
     if (!view)
         return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "what is given for %s is no tensor", name) !=
                NULL;
+    if (view->ndim < 0 || (view->ndim && !view->shape))
+        return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "array %s: malformed shape", name) != NULL;
+    if (view->device.device_type != 1)
+        return rlx_error(ctx, RLX_CG12, RLX_NO_PLACE, "array %s is not on the CPU", name) != NULL;
     w->dtype = rlx_dl_dtype(view);
     w->shape = view->shape;
     w->ndim = (size_t)view->ndim;
-    if (view->device.device_type != 1 || view->ndim < 0 || (view->ndim && !view->shape) ||
-        !rlx_shape_bytes(w->dtype, view->ndim, view->shape, &bytes, &why) ||
+    if (!rlx_shape_bytes(w->dtype, view->ndim, view->shape, &bytes, &why) ||
         !rlx_view_is_compact(view)) {
         rlx_error(ctx, RLX_CG12, RLX_NO_PLACE, "array %s: %s", name,
                   why.code ? why.text : "its elements do not lie one behind the other");
