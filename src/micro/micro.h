@@ -77,6 +77,9 @@ typedef struct rlx_micro_set {
     rlx_micro_sum_fn *const (*reduce)[RLX_ELEM_COUNT];         /* [enum rlx_kernel_reduce] */
     rlx_micro_copy_fn *const (*copy)[RLX_ELEM_COUNT];                /* [dst][src] */
     rlx_micro_pack_fn *const (*pack)[RLX_ELEM_COUNT];
+    /* Elements of 4 bytes as they are; NULL: there is nothing better than those above. */
+    rlx_micro_copy_fn *copy_words;
+    rlx_micro_pack_fn *pack_words;
 } rlx_micro_set;
 
 /* The widest set that this machine has; name: that one. NULL: it is not known here, or the machine lacks it. Any

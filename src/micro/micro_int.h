@@ -22,6 +22,10 @@ void rlx_micro_straighten(rlx_micro_sum *r, bool product);
 
 RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/* The same box: the dimension that is contiguous in dst innermost, then the one in src, so that a
+ * plane of both can be transposed. A run that goes on in the next dimension is one run. */
+void rlx_micro_straighten_box(rlx_micro_box *b);
+
 /* Plain C, for every machine: generic.c. [dst][src] */
 extern rlx_micro_copy_fn *const rlx_micro_copies[RLX_ELEM_COUNT][RLX_ELEM_COUNT];
 extern rlx_micro_pack_fn *const rlx_micro_packs[RLX_ELEM_COUNT][RLX_ELEM_COUNT];

@@ -23,5 +23,7 @@ const rlx_micro_set rlx_micro_avx2 = {
     .reduce = reductions,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
+    .copy_words = copy_words,
+    .pack_words = pack_words,
 };
 #endif

@@ -103,6 +103,12 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
     { [RLX_ELEM_F32] = contract_f32_exact, [RLX_ELEM_F64] = contract_f64_exact },
 };
 
+/* ---- moves ---------------------------------------------------------------------------------- */
+
+#if SET_SHORT_PARTS
+#include "micro/move_text.h"
+#endif
+
 /* ---- reductions ----------------------------------------------------------------------------- */
 
 /* Least and greatest of integers are those of signed ones. */

@@ -8,21 +8,38 @@
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
-/* Least and greatest offset of a box lie in its buffer. Extents are at least 1. */
+/* With extents and strides of any size. Out: the least and greatest offset of a box, or false where they overflow. */
+static bool corners(const int64_t *strides, const int64_t *extents, int n, int64_t *low, int64_t *high)
+{
+    for (int i = 0; i < n; i++) {
+        int64_t way;
+        if (RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way) ||
+            RLX_ADD_OVERFLOWS(way < 0 ? *low : *high, way, way < 0 ? low : high))
+            return false;
+    }
+    return true;
+}
+
+/* A box lies in its buffer, of which it has element `off`. Extents are at least 1. */
 static bool box_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const int64_t *strides,
                          const int64_t *extents, int n)
 {
-    int64_t low = off, high = off;
-    bool overflows = false;
-    for (int i = 0; i < n; i++) {
-        int64_t way;
-        overflows |= RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way);
-        overflows |= RLX_ADD_OVERFLOWS(low, way < 0 ? way : 0, &low);
-        overflows |= RLX_ADD_OVERFLOWS(high, way < 0 ? 0 : way, &high);
+    int64_t low = off, high = off, count = r->views[b].count;
+    uint64_t large = 0;
+    for (int i = 0; i < n; i++)
+        large |= (uint64_t)extents[i] >> 29 | ((uint64_t)strides[i] + ((uint64_t)1 << 30)) >> 31;
+    if (RLX_UNLIKELY(off < 0 || off >= count))
+        return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
+    if (RLX_UNLIKELY(large) && !corners(strides, extents, n, &low, &high))
+        return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
+    for (int i = 0; i < n && !large; i++) {
+        int64_t way = (extents[i] - 1) * strides[i]; /* below 2^60 */
+        low += way < 0 ? way : 0;
+        high += way < 0 ? 0 : way;
     }
-    if (RLX_LIKELY(!overflows && low >= 0 && high < r->views[b].count))
-        return true;
-    return rlx_kernel_out_of_buffer(r, (uint32_t)b, overflows ? off : low < 0 ? low : high);
+    return RLX_LIKELY(low >= 0 && high < count)
+               ? true
+               : rlx_kernel_out_of_buffer(r, (uint32_t)b, low < 0 ? low : high);
 }
 
 static void *element(rlx_kernel_run *r, int64_t b, int64_t off)
@@ -86,6 +103,11 @@ static void *at(const void *base, int64_t elements, size_t bytes)
     return (char *)(uintptr_t)base + elements * (int64_t)bytes;
 }
 
+static bool are_words(const rlx_kernel_run *r, int64_t a, int64_t b)
+{
+    return elem_of(r, a) == elem_of(r, b) && r->k->buffers[a].bytes == 4;
+}
+
 /* ---- copies --------------------------------------------------------------------------------- */
 
 static bool copy_in_pieces(rlx_kernel_run *r, rlx_micro_copy_fn *f, const rlx_micro_box *whole,
@@ -123,7 +145,8 @@ static bool run_copy(rlx_kernel_run *r, int64_t *x)
     memcpy(box.extent, extent, sizeof box.extent);
     memcpy(box.dst_stride, to, sizeof box.dst_stride);
     memcpy(box.src_stride, from, sizeof box.src_stride);
-    return copy_in_pieces(r, r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])], &box,
+    rlx_micro_copy_fn *words = are_words(r, x[0], x[2]) ? r->micro->copy_words : NULL;
+    return copy_in_pieces(r, words ? words : r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])], &box,
                           r->k->buffers[x[0]].bytes, r->k->buffers[x[2]].bytes);
 }
 
@@ -214,7 +237,8 @@ static bool run_pack(rlx_kernel_run *r, const int64_t *x)
         return false;
     p.dst = element(r, x[1], x[2]);
     p.src = p.lanes ? element(r, x[3], off) : NULL;
-    return pack_in_pieces(r, r->micro->pack[elem_of(r, x[1])][elem_of(r, x[3])], &p,
+    rlx_micro_pack_fn *words = are_words(r, x[1], x[3]) ? r->micro->pack_words : NULL;
+    return pack_in_pieces(r, words ? words : r->micro->pack[elem_of(r, x[1])][elem_of(r, x[3])], &p,
                           r->k->buffers[x[1]].bytes, r->k->buffers[x[3]].bytes);
 }
 
@@ -305,21 +329,27 @@ static void move(const sum *s, rlx_micro_sum *part, const int64_t *i)
     }
 }
 
-/* `count` from `begin` on, group by group, and turn by turn where f must. */
+/* `count` from `begin` on, group by group, and turn by turn where f must. Where groups share b, columns of a panel at a
+ * time, so that these stay near. */
 static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
 {
-    int64_t i[LOOPS];
+    int64_t i[LOOPS], columns = s->one.b && s->b_g == 0 && count[GROUP] > 1
+                                    ? RLX_PANEL_COLUMNS : count[COLUMN];
     rlx_micro_sum part = s->one;
     memcpy(i, begin, sizeof i);
-    part.rows = count[ROW], part.columns = count[COLUMN], part.depth = count[STEP];
+    part.rows = count[ROW], part.depth = count[STEP];
     part.turns = s->turns ? count[TURN] : 1;
     part.fresh &= begin[TURN] == 0 && begin[STEP] == 0;
-    for (int64_t g = 0; g < count[GROUP]; g++, i[GROUP]++)
-        for (int64_t t = 0; t < count[TURN]; t += part.turns) {
-            i[TURN] = begin[TURN] + t;
-            move(s, &part, i);
-            s->f(&part);
-        }
+    for (int64_t j = 0; j < count[COLUMN]; j += columns)
+        for (int64_t g = 0; g < count[GROUP]; g++)
+            for (int64_t t = 0; t < count[TURN]; t += part.turns) {
+                i[COLUMN] = begin[COLUMN] + j;
+                i[GROUP] = begin[GROUP] + g;
+                i[TURN] = begin[TURN] + t;
+                part.columns = count[COLUMN] - j < columns ? count[COLUMN] - j : columns;
+                move(s, &part, i);
+                s->f(&part);
+            }
 }
 
 /* Extents of the pieces: whole columns and steps first. */
@@ -337,7 +367,11 @@ static void cut_sum(const int64_t *extents, int64_t *piece)
 /* Pieces of t and k come after each other, which keeps each sum's order. */
 static bool sum_in_pieces(rlx_kernel_run *r, const sum *s)
 {
-    int64_t piece[LOOPS], begin[LOOPS] = { 0 }, count[LOOPS];
+    int64_t piece[LOOPS], begin[LOOPS] = { 0 }, count[LOOPS], all = volume(s->extents, LOOPS);
+    if (RLX_LIKELY(all <= PIECE)) {
+        sum_part(s, begin, s->extents);
+        return rlx_kernel_spend(r, all >> 8);
+    }
     cut_sum(s->extents, piece);
     do {
         for (int i = 0; i < LOOPS; i++)

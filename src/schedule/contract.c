@@ -519,10 +519,11 @@ static const rlx_stmt *both(const tiling *t, const rlx_stmt *first, const rlx_st
 }
 
 /* for i, j: C[..] = start, where it has one;
- * for i, j, k: C[..] = C[..] + a * b, with or without a rounding of the product as it was written */
+ * for i, j, k: C[..] = C[..] + a * b, with or without a rounding of the product as it was written.
+ * `around` (NULL: none) stands around both of them. */
 static const rlx_stmt *innermost(const tiling *t, const depth_tile *d, const lane_tile *rows,
                                  const rlx_prim *row_panel, const lane_tile *columns,
-                                 const rlx_prim *column_panel)
+                                 const rlx_prim *column_panel, const rlx_sched_loop *around)
 {
     rlx_context *ctx = t->ctx;
     rlx_sched_loop i = rlx_sched_loop_new(ctx, "i", rows->count),
@@ -545,11 +546,15 @@ static const rlx_stmt *innermost(const tiling *t, const depth_tile *d, const lan
     body = rlx_sched_wrap(ctx, &k, body, t->place);
     body = rlx_sched_wrap(ctx, &j, body, t->place);
     body = rlx_sched_wrap(ctx, &i, body, t->place);
+    if (around)
+        body = rlx_sched_wrap(ctx, around, body, t->place);
     if (!t->start)
         return body;
     const rlx_stmt *fill = rlx_store(ctx, t->acc_buffer, t->start, at, n, t->place);
     fill = rlx_sched_wrap(ctx, &j, fill, t->place);
     fill = rlx_sched_wrap(ctx, &i, fill, t->place);
+    if (around)
+        fill = rlx_sched_wrap(ctx, around, fill, t->place);
     return both(t, fill ? rlx_copy_fresh(ctx, fill) : NULL, body);
 }
 
@@ -610,10 +615,12 @@ static const rlx_stmt *rows_of(const tiling *t, const depth_tile *d, const lane_
         lane_tile eight = tile_lanes(t, "ip", row.begin, row.count, ROW_PANEL);
         const rlx_prim *at = add(t, mul(t, row.loop.var, number(t, ROW_TILE / ROW_PANEL)),
                                  eight.loop.var);
-        body = innermost(t, d, &eight, at, &panel, panel.loop.var);
-        body = rlx_sched_wrap(ctx, &eight.loop, body, t->place);
+        /* panels that are all full are one instruction */
+        bool full = eight.count->kind == RLX_NODE_INT_IMM;
+        body = innermost(t, d, &eight, at, &panel, panel.loop.var, full ? &eight.loop : NULL);
+        body = full ? body : rlx_sched_wrap(ctx, &eight.loop, body, t->place);
     } else
-        body = innermost(t, d, &row, NULL, &panel, panel.loop.var);
+        body = innermost(t, d, &row, NULL, &panel, panel.loop.var, NULL);
     if (t->column.panel)
         body = rlx_sched_wrap(ctx, &panel.loop, body, t->place);
     return rlx_sched_wrap(ctx, &row.loop, body, t->place);
