@@ -681,7 +681,7 @@ static const rlx_stmt *few_tiles(tiling *t)
     bool along = t->few == FEW_ACROSS;
     t->column.panel = new_panel(t, &t->column, "columns", &d, t->few, t->few);
     const rlx_stmt *body = both(t, pack(t, &t->column, &d, &columns, t->few),
-                                innermost(t, &d, &rows, NULL, &columns, zero));
+                                innermost(t, &d, &rows, NULL, &columns, zero, NULL));
     body = rlx_sched_wrap(t->ctx, along ? &d.loop : &columns.loop, body, t->place);
     body = rlx_sched_wrap(t->ctx, along ? &columns.loop : &d.loop, body, t->place);
     for (int i = (int)t->plan->count; i-- > 0;)
