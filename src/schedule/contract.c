@@ -24,8 +24,8 @@ enum {
     DEPTH_TILE = 512, COLUMN_TILE = 128, ROW_TILE = 128, PACKED_ROWS = 1024,
     COLUMN_PANEL = 32, ROW_PANEL = 8,
     FEW_ROWS = 16,          /* that many read B in place */
-    FEW_PRODUCED = 4,       /* or that many, if it is computed, what stays of it in the nearest cache: */
-    FEW_ALONG = 128,        /* steps or columns, along and across what it is computed from */
+    FEW_PRODUCED = 4,       /* or that many, if it is computed, of which so much lies near: */
+    FEW_ALONG = 512,        /* steps or columns, along and across what it is computed from */
     FEW_ACROSS = 64,
     SMALL_BYTES = 16384,    /* so much of B is near wherever it lies */
     SHALLOW = 128,          /* 32 columns of so many steps are */
