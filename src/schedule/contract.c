@@ -670,6 +670,13 @@ static const rlx_stmt *tiles(tiling *t)
     return rlx_with_produced(ctx, t->column.producer, body, t->place);
 }
 
+/* Does what columns are computed from lie along the steps of the sum? */
+static bool is_along(const tiling *t)
+{
+    return dimension_of(t, t->column.access, t->depth.at[0]) ==
+           (int)t->column.access->num_indices - 1;
+}
+
 /* Few rows read in place, and a tile of columns that is computed just before: tiles in the order in which what it is computed
  * from lies in memory. */
 static const rlx_stmt *few_tiles(tiling *t)
@@ -678,7 +685,7 @@ static const rlx_stmt *few_tiles(tiling *t)
     const rlx_prim *zero = number(t, 0);
     lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent },
               columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, t->few);
-    bool along = t->few == FEW_ACROSS;
+    bool along = is_along(t);
     t->column.panel = new_panel(t, &t->column, "columns", &d, t->few, t->few);
     const rlx_stmt *body = both(t, pack(t, &t->column, &d, &columns, t->few),
                                 innermost(t, &d, &rows, NULL, &columns, zero, NULL));
@@ -799,12 +806,15 @@ static const rlx_stmt *declare_views(const tiling *t, const rlx_stmt *body)
 static const rlx_stmt *produce_for_few(const tiling *t)
 {
     tiling few = *t;
+    int64_t whole;
     size_t d = (size_t)dimension_of(t, t->column.access, t->depth.at[0]);
-    bool along = d == t->column.access->num_indices - 1;
+    bool along = is_along(t);
     int64_t tile = rlx_producer_tile(t->ctx, t->column.producer, d, t->depth.extent,
                                      along ? FEW_ALONG : FEW_ACROSS);
     few.depth_tile = tile ? tile : t->depth_tile;
     few.few = along ? FEW_ACROSS : FEW_ALONG;
+    if (rlx_int_literal(t->column.lanes.extent, &whole) && whole > 0 && whole < few.few)
+        few.few = whole;
     few.row.packed = false;
     few.row.panel = NULL;
     few.start = NULL;
