@@ -228,7 +228,6 @@ typedef struct sum {
     rlx_micro_sum one;
     int64_t acc_g, a_g, b_g, extents[LOOPS];
     rlx_micro_sum_fn *f;
-    bool turns;               /* f knows turns */
     size_t bytes;
 } sum;
 
@@ -247,21 +246,19 @@ static void move(const sum *s, rlx_micro_sum *part, const int64_t *i)
     }
 }
 
-/* `count` from `begin` on, group by group, and turn by turn where f must. */
+/* `count` from `begin` on, group by group. */
 static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
 {
     int64_t i[LOOPS];
     rlx_micro_sum part = s->one;
     memcpy(i, begin, sizeof i);
     part.rows = count[ROW], part.columns = count[COLUMN], part.depth = count[STEP];
-    part.turns = s->turns ? count[TURN] : 1;
+    part.turns = count[TURN];
     part.fresh &= begin[TURN] == 0 && begin[STEP] == 0;
-    for (int64_t g = 0; g < count[GROUP]; g++, i[GROUP]++)
-        for (int64_t t = 0; t < count[TURN]; t += part.turns) {
-            i[TURN] = begin[TURN] + t;
-            move(s, &part, i);
-            s->f(&part);
-        }
+    for (int64_t g = 0; g < count[GROUP]; g++, i[GROUP]++) {
+        move(s, &part, i);
+        s->f(&part);
+    }
 }
 
 /* Extents of the pieces: whole columns and steps first. */
@@ -312,7 +309,6 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
                        .a_i = a[3], .a_j = a[4], .a_t = a[5], .a_k = a[6] },
               .acc_g = acc[2], .a_g = a[2],
               .f = b ? r->micro->contract[x[0] & RLX_KERNEL_EXACT][e] : r->micro->reduce[x[0]][e],
-              .turns = b != NULL,
               .bytes = r->k->buffers[acc[0]].bytes };
     if (b) {
         s.one.b = element(r, b[0], b[1]);
