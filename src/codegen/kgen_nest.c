@@ -207,6 +207,34 @@ static void write_panels(rlx_kgen *w, const rlx_kgen_nest *n)
     rlx_kgen_emit(w, w->top, RLX_K_PACK, x);
 }
 
+/* ---- fields of bits ------------------------------------------------------------------------- */
+
+static void write_unpack(rlx_kgen *w, const rlx_kgen_nest *n)
+{
+    const rlx_nest_plan *plan = n->plan;
+    const rlx_plan_unpack *u = &plan->unpack;
+    const rlx_plan_access *all = plan->accesses.data,
+                          *touched[3] = { &all[0], &all[u->words], &all[u->scales] };
+    const int loops[4] = { u->group, u->word, u->digit, u->lane };
+    uint32_t x[18] = { (uint32_t)u->bits };
+    for (int i = 0; i < 3; i++) {
+        const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, touched[i]->buffer);
+        if (!b)
+            return;
+        x[1 + 2 * i] = b->index;
+        x[2 + 2 * i] = start_reg(w, plan, touched[i]);
+    }
+    x[7] = rlx_kgen_const_i64(w, u->zero);
+    for (int i = 0; i < 4; i++)
+        x[8 + i] = extent_reg(w, plan, loops[i]);
+    for (int i = 0; i < 3; i++)
+        x[12 + i] = stride_reg(w, touched[0], loops[i]);
+    for (int i = 0; i < 2; i++)
+        x[15 + i] = stride_reg(w, touched[1], loops[i]);
+    x[17] = stride_reg(w, touched[2], loops[0]);
+    rlx_kgen_emit(w, w->top, RLX_K_UNPACK, x);
+}
+
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
 static void write_copy(rlx_kgen *w, const rlx_kgen_nest *n)
@@ -251,6 +279,30 @@ static void write_normalize(rlx_kgen *w, const rlx_kgen_nest *n)
     rlx_kgen_emit(w, w->top, RLX_K_NORMALIZE, x);
 }
 
+/* ---- functions of rows ---------------------------------------------------------------------- */
+
+static void write_map(rlx_kgen *w, const rlx_kgen_nest *n)
+{
+    const rlx_plan_map *m = &n->plan->map;
+    const size_t touched[3] = { 0, m->a, m->b };
+    uint32_t x[15];
+    size_t count = 0;
+    x[count++] = m->function;
+    for (int i = 0; i < 3; i++) {
+        const rlx_plan_access *a = &n->plan->accesses.data[touched[i]];
+        const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, a->buffer);
+        if (!b)
+            return;
+        x[count++] = b->index;
+        x[count++] = start_reg(w, n->plan, a);
+        x[count++] = stride_reg(w, a, m->row);
+        x[count++] = stride_reg(w, a, m->column);
+    }
+    x[count++] = extent_reg(w, n->plan, m->row);
+    x[count] = extent_reg(w, n->plan, m->column);
+    rlx_kgen_emit(w, w->top, RLX_K_MAP, x);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 /* The range of an access over the whole nest. what: its instruction, for a refusal. */
@@ -273,12 +325,18 @@ static bool check_nest(rlx_kgen *w, const rlx_kgen_nest *n)
                check_access(w, n, f->b, "a reduction");
     case RLX_PLAN_PACK: return check_access(w, n, 0, "a copy into panels");
     case RLX_PLAN_COPY: return check_access(w, n, 0, "a copy") && check_access(w, n, 1, "a copy");
+    case RLX_PLAN_UNPACK:
+        return check_access(w, n, 0, "fields of bits") && check_access(w, n, 1, "fields of bits") &&
+               check_access(w, n, 2, "fields of bits");
     case RLX_PLAN_NORMALIZE:
         for (int k = 0; k < RLX_NORMALIZE_SIDES; k++)
             if (n->plan->normalize.access[k] != SIZE_MAX &&
                 !check_access(w, n, n->plan->normalize.access[k], "a nest that normalizes"))
                 return false;
         return true;
+    case RLX_PLAN_MAP:
+        return check_access(w, n, 0, "a function of rows") && check_access(w, n, 1, "a function of rows") &&
+               check_access(w, n, 2, "a function of rows");
     default: return true;
     }
 }
@@ -297,8 +355,12 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
         write_panels(w, n);
     else if (plan->form == RLX_PLAN_COPY)
         write_copy(w, n);
+    else if (plan->form == RLX_PLAN_UNPACK)
+        write_unpack(w, n);
     else if (plan->form == RLX_PLAN_NORMALIZE)
         write_normalize(w, n);
+    else if (plan->form == RLX_PLAN_MAP)
+        write_map(w, n);
     else if (!rlx_kgen_failed(w))
         write_strip(w, n);
     for (size_t i = plan->num_order; i-- > 0;)

@@ -44,6 +44,15 @@ enum rlx_kernel_reduce {
     RLX_KERNEL_REDUCE_MAX,
     RLX_KERNEL_REDUCE_COUNT
 };
+/* What MAP makes of a and b. */
+enum rlx_kernel_map {
+    RLX_KERNEL_MAP_ADD,
+    RLX_KERNEL_MAP_SUB,
+    RLX_KERNEL_MAP_MUL,
+    RLX_KERNEL_MAP_DIV,
+    RLX_KERNEL_MAP_EXP_SUB,   /* exp(a - b) */
+    RLX_KERNEL_MAP_COUNT
+};
 /* Bits of the number of CONTRACT. */
 enum {
     RLX_KERNEL_EXACT = 1,        /* products are not rounded */

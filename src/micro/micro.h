@@ -81,6 +81,23 @@ typedef struct rlx_micro_pack {
 } rlx_micro_pack;
 typedef void rlx_micro_pack_fn(const rlx_micro_pack *p);
 
+/*- Fields of bits as floats, for g, w, v, l below extent[0] to extent[3]:
+ *   dst[g, w, v, l] = ((float)(words[g, w, l] >> v * bits & mask) - zero) * scales[g, l]
+ * rounded twice; lanes l are contiguous. All fields are in their word. */
+typedef struct rlx_micro_unpack {
+    float *dst;
+    const void *words;
+    const float *scales;
+    int64_t extent[4], dst_stride[3], word_stride[2], scale_stride;
+    enum rlx_kernel_elem elem; /* of words: U32, I32, U8, I8 */
+    int32_t bits;
+    uint32_t mask;             /* all ones: the word with its sign */
+    float zero;
+} rlx_micro_unpack;
+void rlx_micro_unpack_fields(const rlx_micro_unpack *u);
+/* dst[j] = f(a[j], b) for j < columns, of float32. dst may be a. */
+typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t columns);
+
 /* The functions of one instruction set; NULL where it computes nothing with the element type, which is that of acc or
  * dst. Copies keep the bits of elements, or make narrow floats float32. */
 typedef struct rlx_micro_set {
@@ -91,6 +108,10 @@ typedef struct rlx_micro_set {
     rlx_micro_normalize_fn *normalize;
     rlx_micro_copy_fn *const (*copy)[RLX_ELEM_COUNT];                /* [dst][src] */
     rlx_micro_pack_fn *const (*pack)[RLX_ELEM_COUNT];
+    /* Elements of 4 bytes as they are; NULL: there is nothing better than those above. */
+    rlx_micro_copy_fn *copy_words;
+    rlx_micro_pack_fn *pack_words;
+    rlx_micro_row_fn *const *map;                                    /* [enum rlx_kernel_map] */
 } rlx_micro_set;
 
 /* The widest set that this machine has; name: that one. NULL: it is not known here, or the machine lacks it. Any

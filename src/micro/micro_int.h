@@ -13,6 +13,9 @@ extern const rlx_micro_set rlx_micro_avx512, rlx_micro_avx2;
 #elif defined(__aarch64__)
 #define RLX_NEON_SET 1
 extern const rlx_micro_set rlx_micro_neon;
+/* Functions of rows that are one operation: row.c. */
+rlx_micro_row_fn rlx_micro_row_add, rlx_micro_row_sub, rlx_micro_row_mul, rlx_micro_row_div;
+
 #endif
 extern const rlx_micro_set rlx_micro_baseline;
 
@@ -36,6 +39,10 @@ rlx_micro_normalize_fn rlx_micro_normalize_any;
 
 RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/* The same box: the dimension that is contiguous in dst innermost, then the one in src, so that a
+ * plane of both can be transposed. A run that goes on in the next dimension is one run. */
+void rlx_micro_straighten_box(rlx_micro_box *b);
+
 /* Plain C, for every machine: generic.c. [dst][src] */
 extern rlx_micro_copy_fn *const rlx_micro_copies[RLX_ELEM_COUNT][RLX_ELEM_COUNT];
 extern rlx_micro_pack_fn *const rlx_micro_packs[RLX_ELEM_COUNT][RLX_ELEM_COUNT];
@@ -48,5 +55,8 @@ void rlx_micro_widen_I8(int32_t *d, const int8_t *s, int64_t n);
 void rlx_micro_widen_U8(int32_t *d, const uint8_t *s, int64_t n);
 void rlx_micro_widen_I16(int32_t *d, const int16_t *s, int64_t n);
 void rlx_micro_widen_U16(int32_t *d, const uint16_t *s, int64_t n);
+
+/* Functions of rows that are one operation: row.c. */
+rlx_micro_row_fn rlx_micro_row_add, rlx_micro_row_sub, rlx_micro_row_mul, rlx_micro_row_div;
 
 #endif

@@ -105,6 +105,12 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
     { [RLX_ELEM_F32] = contract_f32_exact, [RLX_ELEM_F64] = contract_f64_exact },
 };
 
+/* ---- moves ---------------------------------------------------------------------------------- */
+
+#if SET_SHORT_PARTS
+#include "micro/move_text.h"
+#endif
+
 /* ---- reductions ----------------------------------------------------------------------------- */
 
 /* Least and greatest of integers are those of signed ones. */
@@ -298,4 +304,58 @@ static rlx_micro_sum_fn *const reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUN
 static rlx_micro_partial_fn *const partials[RLX_KERNEL_VALUE_COUNT][RLX_ELEM_COUNT] = {
     [RLX_KERNEL_VALUE_ELEMENT] = FLOATS(elements),
     [RLX_KERNEL_VALUE_SQUARE] = FLOATS(squares),
+};
+
+/* ---- functions of elements ------------------------------------------------------------------ */
+
+/* c - k * m where the product is exact, which gives the same bits both ways. */
+#if SET_FUSES
+#define LESS_EXACT(c, k, m) f32_fma(k, f32_fill(-(m)), c)
+#else
+#define LESS_EXACT(c, k, m) ((c) - (k) * (m))
+#endif
+/* Each of n vectors, one beside the other: their steps do not wait for each other. */
+#define EACH RLX_UNROLL for (int w = 0; w < n; w++)
+
+/* rlx_exp_f32, with the same bits. */
+SET_INLINE void f32_exp(f32_vec *x, int n)
+{
+    f32_vec k[EXP_BESIDE], r[EXP_BESIDE], s[EXP_BESIDE], p[EXP_BESIDE];
+    EACH x[w] = f32_clamp(x[w], -105.0f, 89.0f);
+    EACH k[w] = f32_nearest(x[w] * 0x1.715476p+0f);
+    EACH r[w] = LESS_EXACT(x[w], k[w], 0x1.62e4p-1f);
+    EACH r[w] = LESS_EXACT(r[w], k[w], 0x1.7f7ep-20f);
+    EACH s[w] = r[w] * r[w];
+    EACH p[w] = 0x1.6ad14ap-10f * s[w] + (0x1.123f3p-7f * r[w] + 0x1.55584ep-5f);
+    EACH p[w] = p[w] * s[w] + (0x1.55548ap-3f * r[w] + 0x1.fffffcp-2f);
+    EACH p[w] = 1.0f + (r[w] + s[w] * p[w]);
+    EACH x[w] = f32_times_2_to(p[w], k[w]);
+}
+
+SET static void row_exp_sub(float *d, const float *a, float b, int64_t columns)
+{
+    int64_t j = 0;
+    f32_vec v[EXP_BESIDE];
+    for (; j + EXP_BESIDE * f32_LANES <= columns; j += EXP_BESIDE * f32_LANES) {
+        enum { n = EXP_BESIDE };
+        EACH v[w] = f32_load(a + j + w * f32_LANES) - b;
+        f32_exp(v, n);
+        EACH f32_store(d + j + w * f32_LANES, v[w]);
+    }
+    for (; j < columns; j += f32_LANES) {
+        f32_tail tail = f32_first(rlx_micro_less(columns - j, f32_LANES));
+        v[0] = f32_load_part(a + j, tail) - b;
+        f32_exp(v, 1);
+        f32_store_part(d + j, v[0], tail);
+    }
+}
+#undef LESS_EXACT
+#undef EACH
+
+static rlx_micro_row_fn *const maps[RLX_KERNEL_MAP_COUNT] = {
+    [RLX_KERNEL_MAP_ADD] = rlx_micro_row_add,
+    [RLX_KERNEL_MAP_SUB] = rlx_micro_row_sub,
+    [RLX_KERNEL_MAP_MUL] = rlx_micro_row_mul,
+    [RLX_KERNEL_MAP_DIV] = rlx_micro_row_div,
+    [RLX_KERNEL_MAP_EXP_SUB] = row_exp_sub,
 };

@@ -17,6 +17,9 @@
  *   X_min_number, X_max_number  of what is no NaN; X_see(seen, y): which lanes were no NaN; X_settle(s, seen): others are. Where SET_RANGES
  *   X_min, X_max                NaN wins, -0 < +0; of integers with a sign
  *   X_fma(a, b, c)              a * b + c, rounded once; X_fma_one: of one element
+ *   f32_clamp(x, low, high)     x, or the bound that it is beyond; NaN stays
+ *   f32_nearest(x)              the nearest integer, of two the even one; |x| < 2^22
+ *   f32_times_2_to(x, k)        x * 2^k, rounded once; 0.5 < x < 2, k an integer from -151 to 128, or NaN
  */
 #ifndef RLX_MICRO_VECTOR_H
 #define RLX_MICRO_VECTOR_H
@@ -450,5 +453,43 @@ EXTREME(u32, i32_vec, max, >)
 EXTREME(u64, i64_vec, min, <)
 EXTREME(u64, i64_vec, max, >)
 #undef EXTREME
+
+/* ---- powers of two -------------------------------------------------------------------------- */
+
+#if defined(RLX_SET_AVX512)
+SET_INLINE f32_vec f32_clamp(f32_vec x, float low, float high)
+{
+    return _mm512_max_ps(f32_fill(low), _mm512_min_ps(f32_fill(high), x));
+}
+SET_INLINE f32_vec f32_nearest(f32_vec x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT); }
+SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k) { return _mm512_scalef_ps(x, k); }
+#else
+#if defined(RLX_SET_AVX2)
+SET_INLINE f32_vec f32_clamp(f32_vec x, float low, float high)
+{
+    return _mm256_max_ps(f32_fill(low), _mm256_min_ps(f32_fill(high), x));
+}
+#elif defined(__SSE2__)
+SET_INLINE f32_vec f32_clamp(f32_vec x, float low, float high)
+{
+    return _mm_max_ps(f32_fill(low), _mm_min_ps(f32_fill(high), x));
+}
+#else
+SET_INLINE f32_vec f32_clamp(f32_vec x, float low, float high)
+{
+    u32_vec above = (u32_vec)(x > high), below = (u32_vec)(x < low);
+    return (f32_vec)(((u32_vec)x & ~(above | below)) | ((u32_vec)f32_fill(high) & above) |
+                     ((u32_vec)f32_fill(low) & below));
+}
+#endif
+/* The sum has no room for a fraction. */
+SET_INLINE f32_vec f32_nearest(f32_vec x) { return (x + 12582912.0f) - 12582912.0f; }
+/* Two factors, so that a result below the normal numbers is rounded once. */
+SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k)
+{
+    u32_vec b = (u32_vec)(k + 12583166.0f), h = b >> 1;
+    return x * (f32_vec)((b - h) << 23) * (f32_vec)(h << 23);
+}
+#endif
 
 #endif

@@ -1,4 +1,4 @@
-/* kernel_block.c: instructions that work on a block of memory: copy, pack, contract, reduce. Each
+/* kernel_block.c: instructions that work on a block of memory: copy, pack, unpack, contract, reduce, map. Each
  * operand is a box in a buffer, whose corners are checked here; the rest is done by micro-kernels. */
 #include "runtime/kernel_int.h"
 
@@ -8,21 +8,38 @@
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
-/* Least and greatest offset of a box lie in its buffer. Extents are at least 1. */
+/* With extents and strides of any size. Out: the least and greatest offset of a box, or false where they overflow. */
+static bool corners(const int64_t *strides, const int64_t *extents, int n, int64_t *low, int64_t *high)
+{
+    for (int i = 0; i < n; i++) {
+        int64_t way;
+        if (RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way) ||
+            RLX_ADD_OVERFLOWS(way < 0 ? *low : *high, way, way < 0 ? low : high))
+            return false;
+    }
+    return true;
+}
+
+/* A box lies in its buffer, of which it has element `off`. Extents are at least 1. */
 static bool box_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const int64_t *strides,
                          const int64_t *extents, int n)
 {
-    int64_t low = off, high = off;
-    bool overflows = false;
-    for (int i = 0; i < n; i++) {
-        int64_t way;
-        overflows |= RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way);
-        overflows |= RLX_ADD_OVERFLOWS(low, way < 0 ? way : 0, &low);
-        overflows |= RLX_ADD_OVERFLOWS(high, way < 0 ? 0 : way, &high);
+    int64_t low = off, high = off, count = r->views[b].count;
+    uint64_t large = 0;
+    for (int i = 0; i < n; i++)
+        large |= (uint64_t)extents[i] >> 29 | ((uint64_t)strides[i] + ((uint64_t)1 << 30)) >> 31;
+    if (RLX_UNLIKELY(off < 0 || off >= count))
+        return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
+    if (RLX_UNLIKELY(large) && !corners(strides, extents, n, &low, &high))
+        return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
+    for (int i = 0; i < n && !large; i++) {
+        int64_t way = (extents[i] - 1) * strides[i]; /* below 2^60 */
+        low += way < 0 ? way : 0;
+        high += way < 0 ? 0 : way;
     }
-    if (RLX_LIKELY(!overflows && low >= 0 && high < r->views[b].count))
-        return true;
-    return rlx_kernel_out_of_buffer(r, (uint32_t)b, overflows ? off : low < 0 ? low : high);
+    return RLX_LIKELY(low >= 0 && high < count)
+               ? true
+               : rlx_kernel_out_of_buffer(r, (uint32_t)b, low < 0 ? low : high);
 }
 
 static void *element(rlx_kernel_run *r, int64_t b, int64_t off)
@@ -86,6 +103,11 @@ static void *at(const void *base, int64_t elements, size_t bytes)
     return (char *)(uintptr_t)base + elements * (int64_t)bytes;
 }
 
+static bool are_words(const rlx_kernel_run *r, int64_t a, int64_t b)
+{
+    return elem_of(r, a) == elem_of(r, b) && r->k->buffers[a].bytes == 4;
+}
+
 /* ---- copies --------------------------------------------------------------------------------- */
 
 static bool copy_in_pieces(rlx_kernel_run *r, rlx_micro_copy_fn *f, const rlx_micro_box *whole,
@@ -123,7 +145,8 @@ static bool run_copy(rlx_kernel_run *r, int64_t *x)
     memcpy(box.extent, extent, sizeof box.extent);
     memcpy(box.dst_stride, to, sizeof box.dst_stride);
     memcpy(box.src_stride, from, sizeof box.src_stride);
-    return copy_in_pieces(r, r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])], &box,
+    rlx_micro_copy_fn *words = are_words(r, x[0], x[2]) ? r->micro->copy_words : NULL;
+    return copy_in_pieces(r, words ? words : r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])], &box,
                           r->k->buffers[x[0]].bytes, r->k->buffers[x[2]].bytes);
 }
 
@@ -214,8 +237,67 @@ static bool run_pack(rlx_kernel_run *r, const int64_t *x)
         return false;
     p.dst = element(r, x[1], x[2]);
     p.src = p.lanes ? element(r, x[3], off) : NULL;
-    return pack_in_pieces(r, r->micro->pack[elem_of(r, x[1])][elem_of(r, x[3])], &p,
+    rlx_micro_pack_fn *words = are_words(r, x[1], x[3]) ? r->micro->pack_words : NULL;
+    return pack_in_pieces(r, words ? words : r->micro->pack[elem_of(r, x[1])][elem_of(r, x[3])], &p,
                           r->k->buffers[x[1]].bytes, r->k->buffers[x[3]].bytes);
+}
+
+/* ---- fields of bits ------------------------------------------------------------------------- */
+
+static bool unpack_in_pieces(rlx_kernel_run *r, const rlx_micro_unpack *whole, size_t word_bytes)
+{
+    int64_t extents[3] = { whole->extent[0], whole->extent[1], whole->extent[3] }, piece[3],
+            i[3] = { 0 };
+    cut(extents, 3, COPY_PIECE / whole->extent[2], piece);
+    do {
+        rlx_micro_unpack part = *whole;
+        for (int d = 0; d < 3; d++) {
+            int64_t left = extents[d] - i[d];
+            part.extent[d < 2 ? d : 3] = left < piece[d] ? left : piece[d];
+        }
+        part.dst += i[0] * whole->dst_stride[0] + i[1] * whole->dst_stride[1] + i[2];
+        part.words = at(part.words,
+                        i[0] * whole->word_stride[0] + i[1] * whole->word_stride[1] + i[2],
+                        word_bytes);
+        part.scales += i[0] * whole->scale_stride + i[2];
+        rlx_micro_unpack_fields(&part);
+        if (!rlx_kernel_spend(r, (volume(part.extent, 4) >> 6) + 1))
+            return false;
+    } while (advance(i, piece, extents, 3));
+    return true;
+}
+
+/* Bits; buffer and offset of floats, words, scales; zero; extents; strides. */
+static bool run_unpack(rlx_kernel_run *r, const int64_t *x)
+{
+    const int64_t *extent = x + 8;
+    int64_t to[4] = { x[12], x[13], x[14], 1 }, from[4] = { x[15], x[16], 0, 1 },
+            scales[4] = { x[17], 0, 0, 1 };
+    const rlx_kernel_buffer *words = &r->k->buffers[x[3]];
+    if (any_empty(extent, 4))
+        return true;
+    if (extent[2] > words->bytes * 8 / x[0])
+        return rlx_kernel_out_of_buffer(r, (uint32_t)x[3], x[4]);
+    drop_unused(extent, to, 4);
+    drop_unused(extent, from, 4);
+    drop_unused(extent, scales, 4);
+    if (!box_in_range(r, x[1], x[2], to, extent, 4) || !box_in_range(r, x[3], x[4], from, extent, 4) ||
+        !box_in_range(r, x[5], x[6], scales, extent, 4))
+        return false;
+    rlx_micro_unpack u = {
+        .dst = element(r, x[1], x[2]),
+        .words = element(r, x[3], x[4]),
+        .scales = element(r, x[5], x[6]),
+        .dst_stride = { to[0], to[1], to[2] },
+        .word_stride = { from[0], from[1] },
+        .scale_stride = scales[0],
+        .elem = (enum rlx_kernel_elem)words->elem,
+        .bits = (int32_t)x[0],
+        .mask = words->elem == RLX_ELEM_I8 && x[0] == 8 ? UINT32_MAX : (1u << x[0]) - 1,
+        .zero = (float)x[7]
+    };
+    memcpy(u.extent, extent, sizeof u.extent);
+    return unpack_in_pieces(r, &u, words->bytes);
 }
 
 /* ---- sums ----------------------------------------------------------------------------------- */
@@ -246,19 +328,23 @@ static void move(const sum *s, rlx_micro_sum *part, const int64_t *i)
     }
 }
 
-/* `count` from `begin` on, group by group. */
+/* `count` from `begin` on, group by group. Where groups share b, columns of a panel at a time, so that these stay near. */
 static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
 {
-    int64_t i[LOOPS];
+    int64_t i[LOOPS], columns = s->one.b && s->b_g == 0 && count[GROUP] > 1
+                                    ? RLX_PANEL_COLUMNS : count[COLUMN];
     rlx_micro_sum part = s->one;
     memcpy(i, begin, sizeof i);
-    part.rows = count[ROW], part.columns = count[COLUMN], part.depth = count[STEP];
-    part.turns = count[TURN];
+    part.rows = count[ROW], part.depth = count[STEP], part.turns = count[TURN];
     part.fresh &= begin[TURN] == 0 && begin[STEP] == 0;
-    for (int64_t g = 0; g < count[GROUP]; g++, i[GROUP]++) {
-        move(s, &part, i);
-        s->f(&part);
-    }
+    for (int64_t j = 0; j < count[COLUMN]; j += columns)
+        for (int64_t g = 0; g < count[GROUP]; g++) {
+            i[COLUMN] = begin[COLUMN] + j;
+            i[GROUP] = begin[GROUP] + g;
+            part.columns = count[COLUMN] - j < columns ? count[COLUMN] - j : columns;
+            move(s, &part, i);
+            s->f(&part);
+        }
 }
 
 /* Extents of the pieces: whole columns and steps first. */
@@ -276,7 +362,11 @@ static void cut_sum(const int64_t *extents, int64_t *piece)
 /* Pieces of t and k come after each other, which keeps each sum's order. */
 static bool sum_in_pieces(rlx_kernel_run *r, const sum *s)
 {
-    int64_t piece[LOOPS], begin[LOOPS] = { 0 }, count[LOOPS];
+    int64_t piece[LOOPS], begin[LOOPS] = { 0 }, count[LOOPS], all = volume(s->extents, LOOPS);
+    if (RLX_LIKELY(all <= PIECE)) {
+        sum_part(s, begin, s->extents);
+        return rlx_kernel_spend(r, all >> 8);
+    }
     cut_sum(s->extents, piece);
     do {
         for (int i = 0; i < LOOPS; i++)
@@ -466,11 +556,67 @@ static bool run_normalize(rlx_kernel_run *r, const int64_t *x)
     return normalize_in_pieces(r, &z);
 }
 
+/* ---- functions of elements ------------------------------------------------------------------ */
+
+/* A function of a box: extents, and the strides of the result, a and b. */
+typedef struct map {
+    rlx_micro_row_fn *f;
+    float *d;
+    const float *a, *b;
+    const int64_t *to, *from, *other, *extents;
+} map;
+
+/* `count` from `begin` on: rows, or single elements where they are not contiguous or b is not one number for all of a row. */
+static void map_part(const map *m, const int64_t *begin, const int64_t *count)
+{
+    bool runs = m->to[1] == 1 && m->from[1] == 1 && m->other[1] == 0;
+    int64_t run = runs ? count[1] : 1;
+    for (int64_t i = begin[0]; i < begin[0] + count[0]; i++)
+        for (int64_t j = begin[1]; j < begin[1] + count[1]; j += run)
+            m->f(m->d + i * m->to[0] + j * m->to[1], m->a + i * m->from[0] + j * m->from[1],
+                 m->b[i * m->other[0] + j * m->other[1]], run);
+}
+
+static bool map_in_pieces(rlx_kernel_run *r, const map *m)
+{
+    int64_t piece[2], begin[2] = { 0 }, count[2];
+    cut(m->extents, 2, COPY_PIECE, piece);
+    do {
+        for (int i = 0; i < 2; i++)
+            count[i] = m->extents[i] - begin[i] < piece[i] ? m->extents[i] - begin[i] : piece[i];
+        map_part(m, begin, count);
+        if (!rlx_kernel_spend(r, (volume(count, 2) >> 6) + 1))
+            return false;
+    } while (advance(begin, piece, m->extents, 2));
+    return true;
+}
+
+/* What; buffer, offset and strides of the result, a and b; extents. */
+static bool run_map(rlx_kernel_run *r, int64_t *x)
+{
+    int64_t *d = x + 1, *a = x + 5, *b = x + 9, *extents = x + 13;
+    if (any_empty(extents, 2))
+        return true;
+    drop_unused(extents, d + 2, 2);
+    drop_unused(extents, a + 2, 2);
+    drop_unused(extents, b + 2, 2);
+    if (!box_in_range(r, d[0], d[1], d + 2, extents, 2) ||
+        !box_in_range(r, a[0], a[1], a + 2, extents, 2) ||
+        !box_in_range(r, b[0], b[1], b + 2, extents, 2))
+        return false;
+    map m = { .f = r->micro->map[x[0]],
+              .d = element(r, d[0], d[1]), .a = element(r, a[0], a[1]), .b = element(r, b[0], b[1]),
+              .to = d + 2, .from = a + 2, .other = b + 2, .extents = extents };
+    return map_in_pieces(r, &m);
+}
+
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *x)
 {
     switch (op) {
+    case RLX_K_MAP: return run_map(r, x);
     case RLX_K_COPY: return run_copy(r, x);
     case RLX_K_PACK: return run_pack(r, x);
+    case RLX_K_UNPACK: return run_unpack(r, x);
     case RLX_K_PARTIAL: return run_partial(r, x);
     case RLX_K_NORMALIZE: return run_normalize(r, x);
     default: return run_sum(r, x, op == RLX_K_CONTRACT);

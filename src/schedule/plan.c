@@ -754,8 +754,16 @@ static enum rlx_plan_reason plan_body(planner *p)
         finish_plan(n, RLX_PLAN_COPY, (int)n->count - 1);
         return RLX_PLAN_NO_REASON;
     }
+    if (why && rlx_plan_unpacking(p->ctx, n)) {
+        finish_plan(n, RLX_PLAN_UNPACK, n->unpack.lane);
+        return RLX_PLAN_NO_REASON;
+    }
     if (why == RLX_PLAN_NO_UPDATE && rlx_plan_normalizing(p->ctx, n)) {
         finish_plan(n, RLX_PLAN_NORMALIZE, (int)n->count - 1);
+        return RLX_PLAN_NO_REASON;
+    }
+    if ((why == RLX_PLAN_NO_UPDATE || why == RLX_PLAN_NO_STEP) && rlx_plan_mapping(n)) {
+        finish_plan(n, RLX_PLAN_MAP, n->map.column);
         return RLX_PLAN_NO_REASON;
     }
     if (why) {

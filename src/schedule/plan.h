@@ -53,7 +53,9 @@ enum rlx_plan_form {
     RLX_PLAN_PARTIAL,              /* `order`, then one sum in partial sums */
     RLX_PLAN_PACK,                 /* `order`, then panels are filled */
     RLX_PLAN_NORMALIZE,            /* `order`, then rows are normalized */
-    RLX_PLAN_COPY                  /* `order`, then a box is copied */
+    RLX_PLAN_COPY,                 /* `order`, then a box is copied */
+    RLX_PLAN_UNPACK,               /* `order`, then fields of bits become floats */
+    RLX_PLAN_MAP                   /* `order`, then a function of rows */
 };
 
 /* Why a nest is PLAIN, or why its body is not one instruction. */
@@ -81,7 +83,8 @@ enum rlx_loop_role {
     RLX_PLAN_MERGED,               /* runs inside the strip loop's range */
     RLX_PLAN_GROUP, RLX_PLAN_ROW, RLX_PLAN_COLUMN, RLX_PLAN_TURN, RLX_PLAN_STEP, /* of the fused instruction */
     RLX_PLAN_LANE, RLX_PLAN_DEPTH,                /* of panels */
-    RLX_PLAN_BOX                                  /* of a box that is copied or normalized */
+    RLX_PLAN_BOX,                                 /* of a box that is copied or normalized */
+    RLX_PLAN_FIELD                                /* of what is unpacked */
 };
 
 typedef struct rlx_nest_loop {
@@ -152,11 +155,26 @@ typedef struct rlx_plan_pack {
 /* A nest that copies a box, COPY: dimensions outermost first, those that lack are 1 long. */
 typedef struct rlx_plan_copy { const rlx_prim *extent[4], *to[4], *from[4]; } rlx_plan_copy;
 
+/*- A nest that makes floats of fields of bits, UNPACK:
+ *     Y[g, w, v, l] = (float32(words[g, w, l] >> v * bits & mask) - zero) * scales[g, l] */
+typedef struct rlx_plan_unpack {
+    int group, word, digit, lane;  /* loops; -1: none */
+    size_t words, scales;          /* accesses; 0 is what is stored */
+    int64_t bits, zero;
+} rlx_plan_unpack;
+
 /* A nest that normalizes rows, NORMALIZE: Y, X, M, R, G, B as accesses (SIZE_MAX: none) and their strides of row and column. */
 typedef struct rlx_plan_normalize {
     const rlx_prim *extent[2], *stride[RLX_NORMALIZE_SIDES][2];
     size_t access[RLX_NORMALIZE_SIDES];
 } rlx_plan_normalize;
+
+/* A nest that computes one function of each element of rows, MAP. */
+typedef struct rlx_plan_map {
+    uint8_t function;              /* enum rlx_kernel_map */
+    size_t a, b;                   /* in `accesses`; the result is the first of them */
+    int row, column;               /* loops */
+} rlx_plan_map;
 
 typedef struct rlx_nest_plan {
     uint8_t form, reason;          /* enum rlx_plan_form, rlx_plan_reason */
@@ -170,7 +188,9 @@ typedef struct rlx_nest_plan {
     rlx_plan_fused fused;
     rlx_plan_pack pack;
     rlx_plan_copy copy;
+    rlx_plan_unpack unpack;
     rlx_plan_normalize normalize;
+    rlx_plan_map map;
     RLX_VEC(rlx_plan_access) accesses;
     RLX_VEC(rlx_plan_view) views;
     rlx_ptrmap view_of;            /* index -> its view */

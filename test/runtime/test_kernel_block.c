@@ -11,6 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/base.h"
+#include "format/kernel_math.h"
 #include "runtime/kernel_int.h"
 
 enum { MOST_BUFFERS = 6, MOST_ELEMENTS = 3000, MOST_STEPS = 60000 };
@@ -136,6 +138,35 @@ static void make_sum(block *b, bool contract)
     b->plain = true;
 }
 
+static void make_unpack(block *b)
+{
+    static const enum rlx_kernel_elem words[] = { RLX_ELEM_U32, RLX_ELEM_I32, RLX_ELEM_U8,
+                                                  RLX_ELEM_I8 };
+    int64_t *x = b->x;
+    new_buffer(b, RLX_ELEM_F32);
+    new_buffer(b, words[roll(b, 4)]);
+    new_buffer(b, RLX_ELEM_F32);
+    for (int64_t k = 0; k < b->count[1]; k++) /* all bits of words count */
+        for (int i = 0; i < b->buffers[1].bytes; i++)
+            b->want[1][k * b->buffers[1].bytes + i] = b->data[1][k * b->buffers[1].bytes + i] =
+                (unsigned char)roll(b, 256);
+    x[0] = 1 + (int64_t)roll(b, b->buffers[1].bytes == 1 ? 8 : 16);
+    for (int i = 0; i < 3; i++)
+        x[1 + 2 * i] = i, x[2 + 2 * i] = (int64_t)roll(b, 4);
+    x[7] = (int64_t)roll(b, 9);
+    int64_t strides[4];
+    any_box(b, 4, x + 8, strides);
+    if (roll(b, 8))
+        x[10] = 1 + (int64_t)roll(b, (uint32_t)(b->buffers[1].bytes * 8 / x[0]));
+    if (roll(b, 2))
+        x[11] = 32 * (1 + (int64_t)roll(b, 3));
+    const int64_t compact[3] = { x[9] * x[10] * x[11], x[10] * x[11], x[11] };
+    memcpy(x + 12, compact, sizeof compact);
+    for (int i = 15; i < 18; i++)
+        x[i] = roll(b, 2) ? x[11] : any_stride(b);
+    b->plain = true;
+}
+
 static void make_partial(block *b)
 {
     int64_t *x = b->x, *extents = x + 20, *strides = x + 3;
@@ -172,10 +203,27 @@ static void make_normalize(block *b)
     b->plain = true;
 }
 
+static void make_map(block *b)
+{
+    int64_t *x = b->x;
+    x[0] = roll(b, RLX_KERNEL_MAP_COUNT);
+    for (int i = 0; i < 3; i++) {
+        new_buffer(b, RLX_ELEM_F32);
+        x[1 + 4 * i] = i, x[2 + 4 * i] = roll(b, 30);
+    }
+    any_box(b, 2, x + 13, x + 3);
+    for (int i = 1; i < 3; i++)
+        for (int d = 0; d < 2; d++)
+            x[3 + 4 * i + d] = roll(b, 3) ? (i == 1 || !d ? x[3 + d] : 0) : any_stride(b);
+    b->plain = true;
+    if (roll(b, 4) == 0) /* in place */
+        memcpy(x + 5, x + 1, 4 * sizeof *x);
+}
+
 static void make(block *b, uint64_t seed)
 {
     static const unsigned ops[] = { RLX_K_COPY, RLX_K_PACK, RLX_K_CONTRACT, RLX_K_REDUCE,
-                                    RLX_K_PARTIAL, RLX_K_NORMALIZE };
+                                    RLX_K_UNPACK, RLX_K_PARTIAL, RLX_K_NORMALIZE, RLX_K_MAP };
     memset(b, 0, sizeof *b);
     b->seed = seed * 2654435761u + 1;
     b->op = ops[roll(b, RLX_COUNT(ops))];
@@ -183,10 +231,14 @@ static void make(block *b, uint64_t seed)
         make_copy(b);
     else if (b->op == RLX_K_PACK)
         make_pack(b);
+    else if (b->op == RLX_K_UNPACK)
+        make_unpack(b);
     else if (b->op == RLX_K_PARTIAL)
         make_partial(b);
     else if (b->op == RLX_K_NORMALIZE)
         make_normalize(b);
+    else if (b->op == RLX_K_MAP)
+        make_map(b);
     else
         make_sum(b, b->op == RLX_K_CONTRACT);
     const char *letters = rlx_kernel_ops[b->op].operands;
@@ -302,6 +354,31 @@ static double value_of(enum rlx_kernel_elem e, const unsigned char *p)
     return (double)large;
 }
 
+static void model_unpack(block *b)
+{
+    const int64_t *x = b->x, to[4] = { x[12], x[13], x[14], 1 }, from[4] = { x[15], x[16], 0, 1 },
+                  scales[4] = { x[17], 0, 0, 1 };
+    int64_t i[4] = { 0 }, size = b->buffers[1].bytes * 8;
+    if (is_empty(x + 8, 4))
+        return;
+    b->fits = x[10] <= size / x[0];
+    while (b->fits) {
+        float *d = (void *)element(b, 0, x[2] + at_digits(i, to, 4)),
+              *s = (void *)element(b, 2, x[6] + at_digits(i, scales, 4));
+        unsigned char *w = element(b, 1, x[4] + at_digits(i, from, 4));
+        uint32_t word = 0;
+        if (!d || !s || !w)
+            return;
+        memcpy(&word, w, b->buffers[1].bytes);
+        word = word >> (x[0] * i[2]) & ((1u << x[0]) - 1);
+        bool sign = b->buffers[1].elem == RLX_ELEM_I8 && x[0] == 8 && word > 127;
+        *d = (float)((int32_t)word - (sign ? 256 : 0)) - (float)x[7];
+        *d *= *s;
+        if (!next_digits(i, x + 8, 4))
+            return;
+    }
+}
+
 static double combine(int64_t op, double x, double y)
 {
     switch (op) {
@@ -387,17 +464,49 @@ static void model_normalize(block *b)
     } while (b->fits && next_digits(i, x + 25, 2));
 }
 
+static float mapped(int64_t function, float a, float b)
+{
+    switch (function) {
+    case RLX_KERNEL_MAP_ADD: return a + b;
+    case RLX_KERNEL_MAP_SUB: return a - b;
+    case RLX_KERNEL_MAP_MUL: return a * b;
+    case RLX_KERNEL_MAP_DIV: return a / b;
+    default: return rlx_exp_f32(a - b);
+    }
+}
+
+static void model_map(block *b)
+{
+    const int64_t *x = b->x;
+    int64_t i[2] = { 0 };
+    if (is_empty(x + 13, 2))
+        return;
+    do {
+        float v[2];
+        unsigned char *d = element(b, x[1], x[2] + at_digits(i, x + 3, 2)),
+                      *p = element(b, x[5], x[6] + at_digits(i, x + 7, 2)),
+                      *q = element(b, x[9], x[10] + at_digits(i, x + 11, 2));
+        if (!d || !p || !q)
+            return;
+        memcpy(v, p, sizeof *v);
+        memcpy(v + 1, q, sizeof *v);
+        v[0] = mapped(x[0], v[0], v[1]);
+        memcpy(d, v, sizeof *v);
+    } while (b->fits && next_digits(i, x + 13, 2));
+}
+
 /* Fills in what is wanted, and whether it is known. */
 static bool model(block *b)
 {
     const int64_t *extents = b->x + (b->op == RLX_K_COPY       ? 4
                                      : b->op == RLX_K_PACK     ? 10
+                                     : b->op == RLX_K_UNPACK                             ? 8
                                      : b->op == RLX_K_CONTRACT || b->op == RLX_K_PARTIAL ? 20
                                      : b->op == RLX_K_NORMALIZE                          ? 25
                                                                                          : 13);
-    int dimensions = b->op == RLX_K_COPY        ? 4
+    int dimensions = b->op == RLX_K_COPY || b->op == RLX_K_UNPACK ? 4
                      : b->op == RLX_K_PACK      ? 3
-                     : b->op == RLX_K_NORMALIZE ? 2
+                     : b->op == RLX_K_NORMALIZE || b->op == RLX_K_MAP ? 2
                                                 : 5;
     b->fits = true;
     if (!is_small(extents, dimensions) ||
@@ -407,10 +516,14 @@ static bool model(block *b)
         model_copy(b);
     else if (b->op == RLX_K_PACK)
         model_pack(b);
+    else if (b->op == RLX_K_UNPACK)
+        model_unpack(b);
     else if (b->op == RLX_K_PARTIAL)
         model_partial(b);
     else if (b->op == RLX_K_NORMALIZE)
         model_normalize(b);
+    else if (b->op == RLX_K_MAP)
+        model_map(b);
     else
         model_sum(b, b->op == RLX_K_CONTRACT);
     return true;

@@ -6,7 +6,8 @@
  * the loops that stay loops; the strip loop with those that are merged and the elements that it
  * runs over; how each access moves along it (`=`: a store); why it is not one instruction. One
  * that is: `contract A B`, `sum A` or `partial A` with `row`, `column`, `step`, `copy` with the sizes of the box,
- * `normalize` with the sides that there are and the sizes of the box, or `pack A` with the loops of the panel, the lanes, where they start and their digits, strides, and the
+ * `map div A B` with `row`, `column`, `normalize` with the sides that there are and the sizes of the box, or `pack A` with
+ * the loops of the panel, the lanes, where they start and their digits, strides, and the
  * ranges that are checked. A nest whose loops stay as they stand is `plain` with the reason, and is
  * looked into. `--- plan: sizes unknown` plans as where no size has a value. */
 #include <stdlib.h>
@@ -138,6 +139,28 @@ static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
             }
         return;
     }
+    if (p->form == RLX_PLAN_UNPACK) {
+        const rlx_plan_unpack *u = &p->unpack;
+        rlx_buf_format(out, "| unpack %lld bits of %s by %s from %lld", (long long)u->bits,
+                       name_of(&p->accesses.data[u->words]), name_of(&p->accesses.data[u->scales]),
+                       (long long)u->zero);
+        write_loop(out, p, " group ", u->group);
+        write_loop(out, p, " word ", u->word);
+        write_loop(out, p, " digit ", u->digit);
+        write_loop(out, p, " lane ", u->lane);
+        return;
+    }
+    if (p->form == RLX_PLAN_MAP) {
+        static const char *const functions[RLX_KERNEL_MAP_COUNT] = {
+            [RLX_KERNEL_MAP_ADD] = "add", [RLX_KERNEL_MAP_SUB] = "sub", [RLX_KERNEL_MAP_MUL] = "mul",
+            [RLX_KERNEL_MAP_DIV] = "div", [RLX_KERNEL_MAP_EXP_SUB] = "exp sub",
+        };
+        rlx_buf_format(out, "| map %s %s %s", functions[p->map.function],
+                       name_of(&p->accesses.data[p->map.a]), name_of(&p->accesses.data[p->map.b]));
+        write_loop(out, p, " row ", p->map.row);
+        write_loop(out, p, " column ", p->map.column);
+        return;
+    }
     write_loop(out, p, "| strip ", p->strip);
     for (size_t i = 0; i < p->count; i++)
         if (p->loops[i].role == RLX_PLAN_MERGED)
@@ -195,9 +218,19 @@ static void check_plan(const rlx_nest_plan *p)
     assert_int_equal(innermost + p->num_order, p->count);
     if (p->form == RLX_PLAN_COPY || p->form == RLX_PLAN_NORMALIZE)
         return;
+    if (p->form == RLX_PLAN_MAP) {
+        for (size_t i = 0; i < p->count; i++)
+            assert_true(p->loops[i].determined);
+        for (size_t i = 0; i < 3; i++)
+            assert_true(p->accesses.data[i].literal);
+        assert_true(p->loops[p->map.row].role == RLX_PLAN_ROW && p->loops[p->map.column].role == RLX_PLAN_COLUMN);
+        return;
+    }
     if (p->form == RLX_PLAN_STRIP)
         assert_true(p->loops[p->strip].determined &&
                     p->loops[p->strip].role == RLX_PLAN_STRIP_LOOP);
+    else if (p->form == RLX_PLAN_UNPACK)
+        assert_true(p->loops[p->unpack.lane].role == RLX_PLAN_FIELD);
     else if (p->form == RLX_PLAN_PACK) {
         assert_true(p->loops[p->pack.lane].role == RLX_PLAN_LANE);
         assert_true(p->accesses.data[0].literal && p->accesses.data[1].num_indices);

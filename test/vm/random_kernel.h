@@ -172,9 +172,18 @@ static inline uint32_t rk_number(rk_kernel *k, uint32_t op)
     case RLX_K_PARTIAL:
         return rk_below(k->random, RLX_KERNEL_VALUE_COUNT) |
                (rk_below(k->random, 2) ? RLX_KERNEL_PARTIAL_FROM_ZERO : 0);
+    case RLX_K_MAP: return rk_below(k->random, RLX_KERNEL_MAP_COUNT);
     case RLX_K_PACK: return rk_below(k->random, 2) ? RLX_PANEL_COLUMNS : RLX_PANEL_ROWS;
+    case RLX_K_UNPACK: return 1 + rk_below(k->random, 8);
     default: return 0;
     }
+}
+
+/* Buffers of UNPACK by position: floats, words, floats. */
+static inline uint16_t rk_unpack_buffer(rk_kernel *k, uint32_t position)
+{
+    static const int words[] = { RLX_ELEM_U32, RLX_ELEM_I32, RLX_ELEM_U8, RLX_ELEM_I8 };
+    return (uint16_t)(RK_PARAMS + (position == 3 ? words[rk_below(k->random, 4)] : RLX_ELEM_F32));
 }
 
 /* Sizes to check against are those of the buffers, so that the kernel goes on. */
@@ -194,6 +203,8 @@ static inline void rk_instruction(rk_kernel *k, uint32_t op)
     bool copies = op == RLX_K_COPY || op == RLX_K_PACK;
     if (rk_fused(op)) /* one element type that has a loop */
         c.buffer = op == RLX_K_NORMALIZE ? 2 : 2 + (int)rk_below(k->random, 2);
+    if (op == RLX_K_MAP)
+        c.buffer = RLX_CLASS_F32;
     while (copies && (c.buffer < 0 || rk_elem((uint32_t)c.buffer) == RLX_ELEM_BOOL))
         c.buffer = rk_buffer(k, op, 'b');
     for (const char *p = letters; *p; p++)
@@ -205,6 +216,8 @@ static inline void rk_instruction(rk_kernel *k, uint32_t op)
     for (uint32_t i = 0; letters[i]; i++) {
         if (letters[i] == 'B' && copies)
             rk_word(k, rk_copy_target(k, rk_elem((uint32_t)c.buffer)));
+        else if (op == RLX_K_UNPACK && strchr("bB", letters[i]))
+            rk_word(k, rk_unpack_buffer(k, i));
         else if (strchr("bBt", letters[i]))
             rk_word(k, (uint32_t)c.buffer);
         else if (letters[i] == 'n')
