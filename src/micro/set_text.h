@@ -113,19 +113,13 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 
 /* ---- reductions ----------------------------------------------------------------------------- */
 
-/* Least and greatest of integers are those of signed ones. */
+/* Least and greatest of integers are those of signed ones; of 64 bits they are not worth vectors. */
 #define X f32
 #define T float
 #define COMMON 1
 #define KIND add
 #define JOIN(x, y) ((x) + (y))
 #define JOIN_ONE(x, y) ((x) + (y))
-#define ANY_ORDER 0
-#define SEES 0
-#include "micro/reduce_text.h"
-#define KIND mul
-#define JOIN(x, y) ((x) * (y))
-#define JOIN_ONE(x, y) ((x) * (y))
 #define ANY_ORDER 0
 #define SEES 0
 #include "micro/reduce_text.h"
@@ -157,12 +151,6 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define KIND add
 #define JOIN(x, y) ((x) + (y))
 #define JOIN_ONE(x, y) ((x) + (y))
-#define ANY_ORDER 0
-#define SEES 0
-#include "micro/reduce_text.h"
-#define KIND mul
-#define JOIN(x, y) ((x) * (y))
-#define JOIN_ONE(x, y) ((x) * (y))
 #define ANY_ORDER 0
 #define SEES 0
 #include "micro/reduce_text.h"
@@ -222,18 +210,6 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define ANY_ORDER 0
 #define SEES 0
 #include "micro/reduce_text.h"
-#define KIND min
-#define JOIN(x, y) u64_min(x, y)
-#define JOIN_ONE(x, y) ((int64_t)(x) < (int64_t)(y) ? (x) : (y))
-#define ANY_ORDER 1
-#define SEES 0
-#include "micro/reduce_text.h"
-#define KIND max
-#define JOIN(x, y) u64_max(x, y)
-#define JOIN_ONE(x, y) ((int64_t)(x) > (int64_t)(y) ? (x) : (y))
-#define ANY_ORDER 1
-#define SEES 0
-#include "micro/reduce_text.h"
 #undef X
 #undef T
 #undef COMMON
@@ -247,12 +223,12 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define EXTREME(op)                                                                             \
     {                                                                                           \
         [RLX_ELEM_F32] = reduce_f32_##op, [RLX_ELEM_F64] = reduce_f64_##op,                     \
-        [RLX_ELEM_I32] = reduce_u32_##op, [RLX_ELEM_I64] = reduce_u64_##op,                     \
+        [RLX_ELEM_I32] = reduce_u32_##op, [RLX_ELEM_I64] = rlx_micro_reduce_any_u64_##op,       \
     }
-/* Products of integers are rare: no vectors. */
+/* Products are rare: no vectors. */
 #define PRODUCTS                                                                                       \
     {                                                                                                  \
-        [RLX_ELEM_F32] = reduce_f32_mul, [RLX_ELEM_F64] = reduce_f64_mul,                              \
+        [RLX_ELEM_F32] = rlx_micro_reduce_any_f32_mul, [RLX_ELEM_F64] = rlx_micro_reduce_any_f64_mul,  \
         [RLX_ELEM_I32] = rlx_micro_reduce_any_u32_mul, [RLX_ELEM_U32] = rlx_micro_reduce_any_u32_mul,  \
         [RLX_ELEM_I64] = rlx_micro_reduce_any_u64_mul, [RLX_ELEM_U64] = rlx_micro_reduce_any_u64_mul,  \
     }
