@@ -159,18 +159,18 @@ static void make(program *p, enum what what)
     code = rlx_file_writer_here(&p->w);
     RLX_EMIT(&p->w, RLX_OP_RETURN, 0);
     add_function(p, checked, "checked", code, symbolic, 3);
-    rlx_buf file;
+    rlx_blob *file = rlx_file_writer_finish(&p->w, p->w.memory);
     relax_error *err = NULL;
     relax_vm_options o;
     relax_vm_options_init(&o, sizeof o);
     o.registry = p->registry;
-    if (!rlx_file_writer_finish(&p->w, &file) ||
-        relax_executable_load(file.data, file.len, NULL, &p->exe, &err) != RELAX_OK ||
+    if (!file ||
+        relax_executable_load(file->data, file->size, NULL, &p->exe, &err) != RELAX_OK ||
         relax_vm_create(p->exe, &o, &p->vm, &err) != RELAX_OK) {
         fprintf(stderr, "bench_vm: %s\n", relax_error_message(err, NULL));
         exit(3);
     }
-    rlx_buf_free(&file);
+    rlx_blob_release(file);
 }
 
 static void drop(program *p)

@@ -2,6 +2,7 @@
 #ifndef RELAX_COMPILE_H
 #define RELAX_COMPILE_H
 
+#include <relax/dlpack.h>
 #include <relax/ir.h>
 #include <relax/vm.h>
 
@@ -20,6 +21,18 @@ RELAX_API RELAX_SINCE(0, 2)
         relax_context *ctx, const relax_module *module, RELAX_NULLABLE const char *function,
         size_t function_len, const char *const *names, const relax_tensor *const *tensors,
         size_t count);
+
+/* The same with arrays in memory of the host, as that of a mapped file: contiguous, in row-major
+ * order, on the CPU, at any address. It is not copied, and nobody may change it until `destroy`
+ * (may be NULL) runs with `user`: exactly once, when nothing of the context uses the arrays any
+ * more, at the latest when the context is gone; also on failure. The DLTensors themselves may go
+ * when the call returns.
+ */
+RELAX_API RELAX_SINCE(0, 2)
+    RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_bind_memory(
+        relax_context *ctx, const relax_module *module, RELAX_NULLABLE const char *function,
+        size_t function_len, const char *const *names, const DLTensor *const *arrays,
+        size_t count, void *user, void (*destroy)(void *user));
 
 typedef struct relax_compile_options {
     size_t struct_size;

@@ -414,7 +414,8 @@ size_t relax_expr_index(const relax_expr *e);
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_prim_expr *relax_expr_value(const relax_expr *e,
         size_t index);
-/* Elements of a Constant, row-major, and their size in bytes; NULL for others. */
+/* Elements of a Constant, row-major, and their size in bytes; NULL for others. Those of memory of
+ * the host lie where they do (relax_module_bind_memory), all others at a multiple of 64. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const void *relax_constant_data(const relax_expr *e,
         RELAX_NULLABLE size_t *size);

@@ -104,21 +104,37 @@ static bool call_kernel(rlx_context *ctx, const rlx_kernel *k, const cells *c,
     return ok;
 }
 
-static bool run(rlx_context *ctx, const rlx_prim_func *f, const rlx_tir_arg *args,
-                size_t num_args, const rlx_tir_limits *limits, rlx_fault *why)
+static rlx_kernel *load(rlx_context *ctx, const rlx_prim_func *f)
 {
     rlx_kernel *k = NULL;
-    cells c = { 0 };
+    rlx_fault why;
     rlx_buf bytes;
     rlx_buf_init(&bytes, &ctx->memory);
-    bool ok = write_kernel(ctx, f, &bytes) &&
-              rlx_kernel_load(&ctx->memory, (const uint8_t *)bytes.data, bytes.len, &k, why) &&
-              make_cells(&ctx->memory, args, num_args, &c) &&
-              call_kernel(ctx, k, &c, limits, why);
-    rlx_mem_free(&ctx->memory, c.tensors, c.tensors ? c.bytes : 0);
-    rlx_kernel_free(k);
+    if (!write_kernel(ctx, f, &bytes) ||
+        !rlx_kernel_load(&ctx->memory, (const uint8_t *)bytes.data, bytes.len, &k, &why))
+        k = NULL;
     rlx_buf_free(&bytes);
+    return k;
+}
+
+static bool call(rlx_context *ctx, const rlx_kernel *k, const rlx_tir_arg *args, size_t num_args,
+                 const rlx_tir_limits *limits, rlx_fault *why)
+{
+    cells c = { 0 };
+    bool ok = make_cells(&ctx->memory, args, num_args, &c) && call_kernel(ctx, k, &c, limits, why);
+    rlx_mem_free(&ctx->memory, c.tensors, c.tensors ? c.bytes : 0);
     return ok;
 }
 
-const rlx_kernel_runner rlx_api_kernels = { .run = run };
+static bool run(rlx_context *ctx, const rlx_prim_func *f, const rlx_tir_arg *args,
+                size_t num_args, const rlx_tir_limits *limits, rlx_fault *why)
+{
+    rlx_kernel *k = load(ctx, f);
+    bool ok = k && call(ctx, k, args, num_args, limits, why);
+    rlx_kernel_free(k);
+    return ok;
+}
+
+const rlx_kernel_runner rlx_api_kernels = {
+    .run = run, .load = load, .call = call, .unload = rlx_kernel_free
+};

@@ -14,11 +14,40 @@
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
-/* *w gets a copy of the content in its `data`. */
-static bool read_weight(relax_context *ctx, const char *name, const relax_tensor *tensor,
+/* Memory of the host that constants lie in; the last of them gives it back. */
+typedef struct lent {
+    rlx_memory *memory;
+    atomic_size_t users;
+    void *user;
+    void (*destroy)(void *user);
+} lent;
+
+static void give_back(void *of, void *data, size_t size)
+{
+    lent *l = of;
+    if (atomic_fetch_sub_explicit(&l->users, 1, memory_order_acq_rel) != 1)
+        return;
+    if (l->destroy)
+        l->destroy(l->user);
+    rlx_mem_free(l->memory, l, sizeof *l);
+}
+
+/* Smaller ones are copied, too: what is looked at element by element is aligned then. */
+enum { LENT_FROM = 4096 };
+
+/* A blob of the content. l NULL: a copy. */
+static rlx_blob *content_of(relax_context *ctx, const DLTensor *view, size_t bytes, lent *l)
+{
+    unsigned char *data = bytes ? rlx_view_data(view) : NULL;
+    if (!l || bytes < LENT_FROM)
+        return rlx_blob_create(&ctx->memory, data, bytes);
+    atomic_fetch_add_explicit(&l->users, 1, memory_order_relaxed);
+    return rlx_blob_wrap(&ctx->memory, data, bytes, give_back, l);
+}
+
+static bool read_weight(relax_context *ctx, const char *name, const DLTensor *view, lent *l,
                         rlx_weight *w)
 {
-    const DLTensor *view = relax_tensor_view(tensor);
     rlx_fault why = { 0 };
     size_t bytes;
     if (!rlx_api_name(ctx, name, strlen(name), "name", &w->name))
@@ -29,14 +58,45 @@ static bool read_weight(relax_context *ctx, const char *name, const relax_tensor
     w->dtype = rlx_dl_dtype(view);
     w->shape = view->shape;
     w->ndim = (size_t)view->ndim;
-    if (!rlx_shape_bytes(w->dtype, view->ndim, view->shape, &bytes, &why) ||
+    if (view->device.device_type != 1 || view->ndim < 0 || (view->ndim && !view->shape) ||
+        !rlx_shape_bytes(w->dtype, view->ndim, view->shape, &bytes, &why) ||
         !rlx_view_is_compact(view)) {
         rlx_error(ctx, RLX_CG12, RLX_NO_PLACE, "array %s: %s", name,
                   why.code ? why.text : "its elements do not lie one behind the other");
         return false;
     }
-    w->data = rlx_blob_create(&ctx->memory, bytes ? rlx_view_data(view) : NULL, bytes);
+    if (bytes && !view->data)
+        return rlx_error(ctx, RLX_OP01, RLX_NO_PLACE, "array %s: its data is NULL", name) != NULL;
+    w->data = content_of(ctx, view, bytes, l);
     return w->data != NULL;
+}
+
+/* The views of an array of tensors or of DLTensors. */
+static const DLTensor *view_at(const void *const *items, size_t i, bool are_tensors)
+{
+    return are_tensors ? relax_tensor_view(items[i]) : items[i];
+}
+
+static relax_module *bind(relax_context *ctx, const relax_module *module, const char *function,
+                          size_t function_len, const char *const *names, const void *const *items,
+                          bool are_tensors, size_t count, lent *l)
+{
+    rlx_slice only = { NULL, 0 };
+    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !rlx_api_array(ctx, (const void *const *)names, count, "names") ||
+        !rlx_api_array(ctx, items, count, are_tensors ? "tensors" : "arrays") ||
+        (function && !rlx_api_name(ctx, function, function_len, "function", &only)))
+        return NULL;
+    rlx_weight *weights = rlx_mem_alloc_zero(&ctx->memory, (count + 1) * sizeof *weights);
+    bool ok = weights != NULL;
+    for (size_t i = 0; ok && i < count; i++)
+        ok = read_weight(ctx, names[i], view_at(items, i, are_tensors), l, &weights[i]);
+    const rlx_module *out =
+        ok ? rlx_bind_params(ctx, rlx_as_module(node_of(module)), only, weights, count) : NULL;
+    for (size_t i = 0; weights && i < count; i++)
+        rlx_blob_release(weights[i].data);
+    rlx_mem_free(&ctx->memory, weights, weights ? (count + 1) * sizeof *weights : 0);
+    return (relax_module *)(uintptr_t)out;
 }
 
 relax_module *relax_module_bind_params(relax_context *ctx, const relax_module *module,
@@ -44,23 +104,29 @@ relax_module *relax_module_bind_params(relax_context *ctx, const relax_module *m
                                        const char *const *names, const relax_tensor *const *tensors,
                                        size_t count)
 {
-    rlx_slice only = { NULL, 0 };
     if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
-        !rlx_api_array(ctx, (const void *const *)names, count, "names") ||
-        !rlx_api_array(ctx, (const void *const *)tensors, count, "tensors") ||
-        (function && !rlx_api_name(ctx, function, function_len, "function", &only)))
-        return give(ctx, NULL);
-    rlx_weight *weights = rlx_mem_alloc_zero(&ctx->memory, (count + 1) * sizeof *weights);
-    bool ok = weights != NULL;
-    for (size_t i = 0; ok && i < count; i++)
-        ok = read_weight(ctx, names[i], tensors[i], &weights[i]);
-    const rlx_module *out =
-        ok ? rlx_bind_params(ctx, rlx_as_module(node_of(module)), only, weights, count) : NULL;
-    for (size_t i = 0; weights && i < count; i++)
-        rlx_blob_release(weights[i].data);
-    rlx_mem_free(&ctx->memory, weights, weights ? (count + 1) * sizeof *weights : 0);
+    return give(ctx, bind(ctx, module, function, function_len, names,
+                          (const void *const *)tensors, true, count, NULL));
+}
+
+relax_module *relax_module_bind_memory(relax_context *ctx, const relax_module *module,
+                                       const char *function, size_t function_len,
+                                       const char *const *names, const DLTensor *const *arrays,
+                                       size_t count, void *user, void (*destroy)(void *user))
+{
+    bool known = RLX_API_CONTEXT(ctx);
+    lent *l = known ? rlx_mem_alloc(&ctx->memory, sizeof *l) : NULL;
+    if (!l) {
+        if (destroy)
+            destroy(user);
+        return known ? give(ctx, NULL) : NULL;
+    }
+    *l = (lent){ .memory = &ctx->memory, .user = user, .destroy = destroy };
+    atomic_init(&l->users, 1);
+    relax_module *out = bind(ctx, module, function, function_len, names,
+                             (const void *const *)arrays, false, count, l);
+    give_back(l, NULL, 0);
     return give(ctx, out);
 }
 
@@ -162,6 +228,8 @@ typedef struct job {
     const rlx_target *target;
     uint32_t compiler_processes;
     rlx_buf *source;                 /* NULL: not wanted */
+    relax_load_options load;
+    rlx_shared_memory *memory;       /* of the executable, so that its file is written once */
 } job;
 
 /* The module as the option has it; lowerings and passes read its attribute. */
@@ -182,12 +250,15 @@ static rlx_blob *generate(relax_context *ctx, const rlx_module *m, job *j)
     const relax_compile_options *o = j->o;
     rlx_pass_step steps[RLX_MAX_PIPELINE];
     hook h = { o };
-    rlx_pass_hooks hooks = { .after = o->after_pass ? tell_host : NULL, .user = &h };
+    rlx_pass_hooks hooks = { .after = o->after_pass ? tell_host : NULL,
+                             .user = &h,
+                             .defers = !o->after_pass };
     rlx_codegen_options code = { .target = j->target,
                                  .strip_names = o->strip != 0,
                                  .trust_annotations = ctx->trust_annotations,
                                  .compiler_processes = &j->compiler_processes,
-                                 .source = j->source };
+                                 .source = j->source,
+                                 .file_memory = j->memory ? &j->memory->memory : NULL };
     rlx_native_options native = { .compiler = o->compiler,
                                   .environment = o->environment,
                                   .cpu = o->cpu,
@@ -224,36 +295,41 @@ static rlx_blob *compile(relax_context *ctx, const rlx_module *m, job *j)
     return file;
 }
 
-/* A file that we have just written and cannot load is a fault of ours, unless a limit or memory
- * is in the way. */
-static relax_executable *load(relax_context *ctx, const rlx_blob *file, const job *j)
+static bool read_load_options(relax_context *ctx, job *j)
 {
-    relax_load_options options;
-    relax_load_options_init(&options, sizeof options);
-    if (!rlx_options_read(&options, sizeof options, j->o->load)) {
-        rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed load options");
-        return NULL;
-    }
-    options.allow_native |= j->target->add_code != NULL; /* we have just made it */
+    rlx_memory probe;
+    relax_load_options_init(&j->load, sizeof j->load);
+    if (!rlx_options_read(&j->load, sizeof j->load, j->o->load) || j->load.reserved ||
+        !rlx_memory_init(&probe, j->load.allocator, 0))
+        return rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed load options"), false;
+    j->memory = rlx_shared_memory_create(j->load.allocator, SIZE_MAX);
+    return j->memory || rlx_no_memory(ctx);
+}
+
+/* Takes over the file. One that we have just written and cannot load is a fault of ours, unless a
+ * limit or memory is in the way. The sum of the constants was made of these very bytes. */
+static relax_executable *load(relax_context *ctx, rlx_blob *file, const job *j)
+{
+    rlx_load_how how = { .allow_native = j->load.allow_native != 0 || j->target->add_code };
     relax_executable *exe = NULL;
-    relax_error *err = NULL;
-    relax_status status = relax_executable_load(file->data, file->size, &options, &exe, &err);
-    if (status == RELAX_OK) {
+    rlx_fault why = { 0 };
+    if (file->size > j->load.max_bytes) {
+        rlx_blob_release(file);
+        return rlx_error(ctx, RLX_LD13, RLX_NO_PLACE,
+                         "the program is larger than the options allow"),
+               NULL;
+    }
+    if (rlx_executable_load(j->memory, file, how, &exe, &why)) {
         exe->compiler_processes = j->compiler_processes;
         if (exe->native_why[0])
             rlx_report(ctx, RLX_CG13, RLX_SEVERITY_WARNING, RLX_NO_PLACE,
                        "%s; kernels are interpreted", exe->native_why);
         return exe;
     }
-    if (status == RELAX_ERROR_OUT_OF_MEMORY)
-        rlx_no_memory(ctx); /* the run side's, which says so by its status alone */
-    else if (status == RELAX_ERROR_INVALID_ARGUMENT || (err && err->code == RLX_LD13))
-        rlx_error(ctx, err ? (enum rlx_code_id)err->code : RLX_OP05, RLX_NO_PLACE, "%.*s",
-                  err ? (int)(err->message.size & 0xffff) : 0, err ? err->message.data : "");
+    if (why.code == RLX_RT10)
+        rlx_no_memory(ctx); /* the run side's, which says so by its fault alone */
     else
-        RLX_BUG(ctx, "the compiled program cannot be loaded: %.*s",
-                err ? (int)(err->message.size & 0xffff) : 0, err ? err->message.data : "");
-    relax_error_release(err);
+        RLX_BUG(ctx, "the compiled program cannot be loaded: %s", why.text);
     return NULL;
 }
 
@@ -276,10 +352,10 @@ relax_executable *relax_module_compile(relax_context *ctx, const relax_module *m
         !read_options(ctx, options, &o))
         return give(ctx, NULL);
     job j = { .o = &o, .target = find_target(ctx, o.target) };
-    bool ok = j.target && may_start(ctx, &j);
+    bool ok = j.target && may_start(ctx, &j) && read_load_options(ctx, &j);
     rlx_blob *file = ok ? compile(ctx, rlx_as_module(node_of(module)), &j) : NULL;
     relax_executable *exe = file ? load(ctx, file, &j) : NULL;
-    rlx_blob_release(file);
+    rlx_shared_memory_release(j.memory);
     return give(ctx, exe);
 }
 

@@ -20,6 +20,7 @@
 #include "base/number.h"
 #include "base/json.h"
 #include "base/file.h"
+#include "base/crc32c.h"
 #include "base/sha256.h"
 #include "base/cpu.h"
 

@@ -1,7 +1,9 @@
 /* blob.c: reference-counted bytes, and allocators shared by objects of several threads. */
 #include "base/blob.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Marks bytes of somebody else that nobody frees: free_data tells foreign bytes from our own. */
 static void free_nothing(void *user, void *data, size_t size)
@@ -20,6 +22,21 @@ static rlx_blob *make_header(rlx_memory *m, void *data, size_t size)
     return b;
 }
 
+#define PAGE ((uintptr_t)4096)
+#define TOUCH_FROM ((size_t)1 << 18)
+
+void rlx_blob_touch(rlx_blob *b)
+{
+#if defined(MADV_POPULATE_WRITE)
+    uintptr_t from = ((uintptr_t)b->data + PAGE - 1) & ~(PAGE - 1),
+              to = ((uintptr_t)b->data + b->size) & ~(PAGE - 1);
+    int saved = errno;
+    if (b->size >= TOUCH_FROM)
+        madvise((void *)from, to - from, MADV_POPULATE_WRITE); /* a courtesy: older kernels refuse */
+    errno = saved;
+#endif
+}
+
 rlx_blob *rlx_blob_create(rlx_memory *m, const void *data_or_null, size_t size)
 {
     size_t bytes;
@@ -33,8 +50,10 @@ rlx_blob *rlx_blob_create(rlx_memory *m, const void *data_or_null, size_t size)
         rlx_mem_free_aligned(m, data, bytes, RLX_BLOB_ALIGN);
         return NULL;
     }
-    if (data_or_null && size)
+    if (data_or_null && size) {
+        rlx_blob_touch(b);
         memcpy(data, data_or_null, size);
+    }
     data[size] = 0;
     return b;
 }
@@ -53,6 +72,25 @@ rlx_blob *rlx_blob_wrap(rlx_memory *m, void *data, size_t size,
     return b;
 }
 
+rlx_blob *rlx_blob_defer(rlx_memory *m, size_t size, rlx_deferred *d)
+{
+    rlx_blob *b = make_header(m, NULL, size);
+    if (b)
+        b->deferred = d;
+    else
+        d->end(d);
+    return b;
+}
+
+bool rlx_blob_write(const rlx_blob *b, void *to)
+{
+    if (b->deferred)
+        return b->deferred->make(b->deferred, to);
+    if (b->size)
+        memcpy(to, b->data, b->size);
+    return true;
+}
+
 rlx_blob *rlx_blob_retain(rlx_blob *b)
 {
     if (b)
@@ -64,7 +102,9 @@ void rlx_blob_release(rlx_blob *b)
 {
     if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1)
         return;
-    if (b->free_data)
+    if (b->deferred)
+        b->deferred->end(b->deferred);
+    else if (b->free_data)
         b->free_data(b->free_user, b->data, b->size);
     else
         rlx_mem_free_aligned(b->memory, b->data, b->size + 1, RLX_BLOB_ALIGN);

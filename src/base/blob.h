@@ -7,6 +7,16 @@
 
 #define RLX_BLOB_ALIGN ((size_t)64)
 
+/* Content that is made of other content when it is written, `how` saying how: two of equal content
+ * and the same `how` are equal. */
+typedef struct rlx_deferred rlx_deferred;
+struct rlx_deferred {
+    struct rlx_blob *of;
+    const void *how;
+    bool (*make)(rlx_deferred *d, void *to); /* false: out of memory, or reported */
+    void (*end)(rlx_deferred *d);
+};
+
 typedef struct rlx_blob {
     atomic_size_t refs;
     rlx_memory *memory;      /* must outlive the blob: see rlx_shared_memory */
@@ -15,13 +25,21 @@ typedef struct rlx_blob {
     unsigned char *data;
     void (*free_data)(void *user, void *data, size_t size);
     void *free_user;
+    rlx_deferred *deferred;  /* NULL, or makes the content; data is NULL then */
 } rlx_blob;
 
 /* A copy of data, or `size` bytes that are not cleared when it is NULL. NULL: out of memory. */
 RLX_NODISCARD rlx_blob *rlx_blob_create(rlx_memory *m, const void *data_or_null, size_t size);
+/* Takes the pages of uncleared content from the system at once, which costs half of taking each when
+ * it is first written; for content that is written soon and as a whole. */
+void rlx_blob_touch(rlx_blob *b);
 /* Wraps memory of somebody else; free_data (may be NULL) runs once, also if creation fails. */
 RLX_NODISCARD rlx_blob *rlx_blob_wrap(rlx_memory *m, void *data, size_t size,
                                       void (*free_data)(void *, void *, size_t), void *user);
+/* Content that is made by rlx_blob_write; `end` runs once, also if creation fails. */
+RLX_NODISCARD rlx_blob *rlx_blob_defer(rlx_memory *m, size_t size, rlx_deferred *d);
+/* Writes the content to `to`, which has its size. False: it could not be made. */
+RLX_NODISCARD bool rlx_blob_write(const rlx_blob *b, void *to);
 rlx_blob *rlx_blob_retain(rlx_blob *b);
 void rlx_blob_release(rlx_blob *b); /* NULL is fine */
 

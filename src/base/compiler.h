@@ -87,6 +87,16 @@
 #define RLX_TARGET(features) __attribute__((target(features)))
 #define RLX_CPU_HAS(feature) (__builtin_cpu_supports(feature) != 0)
 #endif
+/* CRC-32C of eight bytes or of one more, where the CPU has it (rlx_cpu_has_crc32c). */
+#if defined(RLX_HAS_TARGETS)
+#define RLX_CRC32C_TARGET RLX_TARGET("sse4.2")
+#define RLX_CRC32C_8(crc, word) ((uint32_t)__builtin_ia32_crc32di(crc, word))
+#define RLX_CRC32C_1(crc, byte) __builtin_ia32_crc32qi(crc, byte)
+#elif defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__)
+#define RLX_CRC32C_TARGET __attribute__((target("+crc")))
+#define RLX_CRC32C_8(crc, word) __builtin_aarch64_crc32cx(crc, word)
+#define RLX_CRC32C_1(crc, byte) __builtin_aarch64_crc32cb(crc, byte)
+#endif
 /* a * b + c rounded once: one instruction where the function's target has it. */
 #define RLX_FMA_F32(a, b, c) __builtin_fmaf(a, b, c)
 #define RLX_FMA_F64(a, b, c) __builtin_fma(a, b, c)

@@ -32,3 +32,14 @@ void rlx_cpu_features(char out[RLX_CPU_TEXT])
     snprintf(out, RLX_CPU_TEXT, "%lx-%lx", getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
 #endif
 }
+
+bool rlx_cpu_has_crc32c(void)
+{
+#if !defined(RLX_CRC32C_8)
+    return false;
+#elif defined(__x86_64__)
+    return RLX_CPU_HAS("sse4.2");
+#else
+    return (getauxval(AT_HWCAP) & 1ul << 7) != 0; /* HWCAP_CRC32 */
+#endif
+}

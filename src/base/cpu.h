@@ -10,5 +10,7 @@ const char *rlx_cpu_target(void);
 /* Model and features of this very CPU, NUL-terminated: equal texts mean that code made for one
  * runs on the other. */
 void rlx_cpu_features(char out[RLX_CPU_TEXT]);
+/* Does it have the instruction behind RLX_CRC32C_8? */
+bool rlx_cpu_has_crc32c(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* crc32c_table.h: tables of the reflected polynomial 0x82F63B78, eight bytes at a time.
- * For file.c only.
+ * For crc32c.c only.
  *
  * Row 0 is the remainder of each byte; row k that of the byte followed by k zero bytes:
  * row[k][i] = row[k-1][i] >> 8 ^ row[0][row[k-1][i] & 255].

@@ -1,8 +1,6 @@
-/* file.c: whole files in and out; crc32c. */
+/* file.c: whole files in and out. */
 /* built for size */
 #include "base/file.h"
-
-#include "base/crc32c_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -107,6 +105,7 @@ static rlx_blob *read_open(rlx_memory *m, int fd, size_t size, rlx_file_why *why
         *why = rlx_file_no_memory;
         return NULL;
     }
+    rlx_blob_touch(b);
     if (!read_all(fd, b->data, size, why)) {
         rlx_blob_release(b);
         return NULL;
@@ -275,28 +274,4 @@ bool rlx_file_write(rlx_memory *m, const char *path, const void *data, size_t si
     bool good = write_path(path, data, size, why);
     errno = saved;
     return good;
-}
-
-/* --- checksums --- */
-
-static uint32_t crc_byte(uint32_t crc, unsigned char byte)
-{
-    return crc >> 8 ^ crc32c_table[0][(crc ^ byte) & 0xff];
-}
-
-uint32_t rlx_crc32c(uint32_t crc, const void *data, size_t len)
-{
-    const unsigned char *p = data;
-    crc = ~crc;
-    for (; len >= 8; p += 8, len -= 8) {
-        uint32_t low = crc ^ ((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-                              (uint32_t)p[3] << 24);
-        crc = crc32c_table[7][low & 0xff] ^ crc32c_table[6][low >> 8 & 0xff] ^
-              crc32c_table[5][low >> 16 & 0xff] ^ crc32c_table[4][low >> 24] ^
-              crc32c_table[3][p[4]] ^ crc32c_table[2][p[5]] ^ crc32c_table[1][p[6]] ^
-              crc32c_table[0][p[7]];
-    }
-    for (; len; p++, len--)
-        crc = crc_byte(crc, *p);
-    return ~crc;
 }

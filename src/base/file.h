@@ -26,6 +26,5 @@ bool rlx_file_write(rlx_memory *m, const char *path, const void *data, size_t si
 /* Maps a file read-only; the blob unmaps on release. */
 RLX_NODISCARD rlx_blob *rlx_file_map(rlx_memory *m, const char *path, size_t max,
                                      rlx_file_why *why);
-uint32_t rlx_crc32c(uint32_t crc, const void *data, size_t len); /* Castagnoli, start with 0 */
 
 #endif

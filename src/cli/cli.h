@@ -90,13 +90,14 @@ relax_module *cli_parse_module(const cli *c, relax_context *ctx, const cli_file 
 /* Parses, checks, compiles a text; binds `params` first if not NULL. NULL with *status set after
  * printing everything. */
 struct cli_arrays;
-relax_executable *cli_compile(const cli *c, const cli_file *file, struct cli_arrays *params,
-                              int *status);
+relax_executable *cli_compile(const cli *c, const cli_file *file,
+                              const struct cli_arrays *params, int *status);
 /* Parses, checks and compiles a text to the kernels as C and their header. False with *status set
  * after printing everything. */
-bool cli_compile_to_c(const cli *c, const cli_file *file, struct cli_arrays *params,
+bool cli_compile_to_c(const cli *c, const cli_file *file, const struct cli_arrays *params,
                       relax_bytes **source, relax_bytes **header, int *status);
-/* Parameters become constants; NULL after a report. */
+/* Parameters become constants, in whose place the arrays lie: they stay until the context is gone.
+ * NULL after a report. */
 relax_module *cli_bind(const cli *c, relax_context *ctx, const relax_module *module,
                        const struct cli_arrays *params);
 /* ---- passes (passes.c) */
@@ -114,6 +115,7 @@ typedef struct cli_zip {
     uint64_t counted; /* bits of `entries` that are stated */
     unsigned char *directory;
     size_t directory_size, next;
+    void *map; /* `size` bytes of the file, read-only; NULL: not mapped */
 } cli_zip;
 /* name: not terminated, of the archive. at: of the header in front of it */
 typedef struct cli_zip_member {
@@ -130,10 +132,22 @@ enum cli_zip_step cli_zip_next(cli_zip *z, cli_zip_member *m);
  * with it and *code. */
 const char *cli_zip_read(const cli_zip *z, const cli_zip_member *m, unsigned char *to,
                          const char **code);
+/* The content of a stored member where it lies in the file, which is mapped for it. NULL: there is no such
+ * place, or something is wrong with the member; reading it says what. */
+const unsigned char *cli_zip_stored(cli_zip *z, const cli_zip_member *m);
+/* From now on the map is the caller's. */
+void *cli_zip_take_map(cli_zip *z);
+
+uint32_t cli_crc32(const unsigned char *data, size_t size); /* of zip files (crc32.c) */
 
 /* ---- arrays (npy.c, npz.c) */
-typedef struct cli_array { char *name; relax_tensor *tensor; } cli_array;
-typedef struct cli_arrays { cli_array *items; size_t count; } cli_arrays;
+/* mapped: where the array lies in the map of an archive, not aligned; then `tensor` is NULL until
+ * cli_array_tensor makes one of it. */
+typedef struct cli_array { char *name; relax_tensor *tensor; DLTensor *mapped; } cli_array;
+typedef struct cli_arrays {
+    cli_array *items; size_t count;
+    void *map; size_t map_size;
+} cli_arrays;
 /* One array from the bytes of a .npy file. NULL after a report naming `file`. */
 relax_tensor *cli_npy_parse(const cli *c, const char *file, const unsigned char *data,
                             size_t size);
@@ -142,19 +156,24 @@ relax_tensor *cli_npy_parse(const cli *c, const char *file, const unsigned char 
 #define CLI_DATA_ALIGN 64
 relax_tensor *cli_npy_take(const cli *c, const char *file, unsigned char *data, size_t size);
 relax_tensor *cli_npy_read(const cli *c, const char *path);
+/* The array in the bytes of a .npy file as they lie there, malloc'ed. NULL: it has to be read. */
+DLTensor *cli_npy_view(const unsigned char *data, size_t size);
 bool cli_npy_write(const cli *c, const char *path, relax_dtype dtype, const int64_t *shape,
                    int ndim, const void *data, size_t size);
 /* All arrays of an archive, or the one called `member` if not NULL. */
 bool cli_npz_read(const cli *c, const char *path, const char *member, cli_arrays *out);
 /* The arrays of an archive as weights: what a name cannot hold (`layer0.wq`) is an underscore
- * in theirs. */
+ * in theirs. Those that are stored are mapped: a file that becomes shorter meanwhile ends the tool
+ * by SIGBUS. */
 bool cli_weights_read(const cli *c, const char *path, cli_arrays *out);
+/* NULL after a report. */
+relax_tensor *cli_array_tensor(const cli *c, cli_array *array);
 char cli_name_byte(char b); /* the byte of a weight's name for this one of a member's */
 void cli_arrays_free(cli_arrays *a);
 
 /* ---- arguments and results of a run (inputs.c, results.c) */
 int cli_bind_inputs(const cli *c, const relax_executable *exe, size_t function,
-                    const cli_arrays *params, relax_value **args, size_t *num_args);
+                    cli_arrays *params, relax_value **args, size_t *num_args);
 void cli_release_values(relax_value *values, size_t count);
 /* summary lines, and files with --output */
 int cli_show_results(const cli *c, const relax_value *result);

@@ -25,7 +25,7 @@ static bool write_text(const cli *c, const char *name, const relax_bytes *text)
 }
 
 /* DIR/kernels.c and DIR/relax_kernels.h */
-static int emit(const cli *c, const cli_file *file, cli_arrays *params)
+static int emit(const cli *c, const cli_file *file, const cli_arrays *params)
 {
     relax_bytes *source = NULL, *header = NULL;
     int status = CLI_OK;

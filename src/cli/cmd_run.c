@@ -153,7 +153,7 @@ static int find_entry(const cli *c, const relax_executable *exe, size_t *functio
                      names);
 }
 
-static int run_executable(const cli *c, relax_executable *exe, const cli_arrays *params)
+static int run_executable(const cli *c, relax_executable *exe, cli_arrays *params)
 {
     size_t function;
     int status = find_entry(c, exe, &function);

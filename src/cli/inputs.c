@@ -235,7 +235,7 @@ static bool is_weight_of(const char *weight, const char *param, size_t len)
 }
 
 static int fill_from_params(const cli *c, const relax_executable *exe, size_t function,
-                            const cli_arrays *params, slot *slots, size_t count)
+                            cli_arrays *params, slot *slots, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (slots[i].num_fields && close_tuple(c, &slots[i]) != CLI_OK)
@@ -247,7 +247,10 @@ static int fill_from_params(const cli *c, const relax_executable *exe, size_t fu
         for (size_t k = 0; name && k < params->count && !slots[i].set; k++) {
             if (!is_weight_of(params->items[k].name, name, len))
                 continue;
-            relax_value_set_tensor(&slots[i].value, params->items[k].tensor);
+            relax_tensor *tensor = cli_array_tensor(c, &params->items[k]);
+            if (!tensor)
+                return CLI_FAULT;
+            relax_value_set_tensor(&slots[i].value, tensor);
             slots[i].set = true;
         }
         if (!slots[i].set)
@@ -261,7 +264,7 @@ static int fill_from_params(const cli *c, const relax_executable *exe, size_t fu
 }
 
 int cli_bind_inputs(const cli *c, const relax_executable *exe, size_t function,
-                    const cli_arrays *params, relax_value **args, size_t *num_args)
+                    cli_arrays *params, relax_value **args, size_t *num_args)
 {
     size_t count = relax_executable_num_params(exe, function), position = 0;
     slot *slots = calloc(count + 1, sizeof *slots);

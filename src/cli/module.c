@@ -44,18 +44,20 @@ relax_module *cli_bind(const cli *c, relax_context *ctx, const relax_module *mod
 {
     relax_module *bound = NULL;
     const char **names = calloc(params->count + 1, sizeof *names);
-    const relax_tensor **tensors = calloc(params->count + 1, sizeof *tensors);
-    if (names && tensors) {
+    const DLTensor **arrays = calloc(params->count + 1, sizeof *arrays);
+    if (names && arrays) {
         for (size_t i = 0; i < params->count; i++) {
-            names[i] = params->items[i].name;
-            tensors[i] = params->items[i].tensor;
+            const cli_array *a = &params->items[i];
+            names[i] = a->name;
+            arrays[i] = a->mapped ? a->mapped : relax_tensor_view(a->tensor);
         }
-        bound = relax_module_bind_params(ctx, module, NULL, 0, names, tensors, params->count);
+        bound = relax_module_bind_memory(ctx, module, NULL, 0, names, arrays, params->count, NULL,
+                                         NULL);
     } else {
         cli_error(c, "IN02", NULL, "out of memory");
     }
     free(names);
-    free(tensors);
+    free(arrays);
     return bound;
 }
 
@@ -119,8 +121,7 @@ static void make(const cli *c, relax_context *ctx, const relax_module *module, p
     p->not_dumped = c->dump_after && !dumps_all(c) && !d.found;
 }
 
-/* Lets go of the arrays as soon as the module has their content: weights are in memory once. */
-static bool run_job(const cli *c, const cli_file *file, cli_arrays *params, product *p,
+static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params, product *p,
                     int *status)
 {
     relax_context *ctx = cli_context(c, status);
@@ -130,8 +131,6 @@ static bool run_job(const cli *c, const cli_file *file, cli_arrays *params, prod
     relax_module *module = knows_dump(c, ctx) ? cli_parse_module(c, ctx, file) : NULL;
     if (module && params && !relax_context_num_errors(ctx))
         module = cli_bind(c, ctx, module, params);
-    if (params)
-        cli_arrays_free(params);
     if (module && !relax_context_num_errors(ctx))
         make(c, ctx, module, p);
     cli_progress(NULL);
@@ -146,7 +145,7 @@ static bool run_job(const cli *c, const cli_file *file, cli_arrays *params, prod
     return *status == CLI_OK;
 }
 
-relax_executable *cli_compile(const cli *c, const cli_file *file, cli_arrays *params,
+relax_executable *cli_compile(const cli *c, const cli_file *file, const cli_arrays *params,
                               int *status)
 {
     product p = { .as_c = false };
@@ -156,7 +155,7 @@ relax_executable *cli_compile(const cli *c, const cli_file *file, cli_arrays *pa
     return NULL;
 }
 
-bool cli_compile_to_c(const cli *c, const cli_file *file, cli_arrays *params,
+bool cli_compile_to_c(const cli *c, const cli_file *file, const cli_arrays *params,
                       relax_bytes **source, relax_bytes **header, int *status)
 {
     product p = { .as_c = true };

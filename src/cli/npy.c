@@ -237,28 +237,42 @@ static relax_tensor *make_tensor(const cli *c, const char *file, const header *h
     return t;
 }
 
+enum form { NPY_GOOD, NPY_OTHER, NPY_VERSION, NPY_MALFORMED };
+
+/* The header of a file, and where its data begins. */
+static enum form find_array(const unsigned char *data, size_t size, header *h, char descr[64],
+                            size_t *begin)
+{
+    if (size < 10 || memcmp(data, "\x93NUMPY", 6))
+        return NPY_OTHER;
+    size_t wide = data[6] >= 2, at = wide ? 12 : 10;
+    if (data[6] < 1 || data[6] > 3 || size < at)
+        return NPY_VERSION;
+    size_t len = (size_t)data[8] | (size_t)data[9] << 8;
+    if (wide)
+        len |= (size_t)data[10] << 16 | (size_t)data[11] << 24;
+    if (len > size - at || len > MAX_HEADER || !read_header((const char *)data + at, len, h, descr))
+        return NPY_MALFORMED;
+    *begin = at + len;
+    return NPY_GOOD;
+}
+
 static relax_tensor *parse(const cli *c, const char *file, unsigned char *data, size_t size,
                            unsigned char **own)
 {
     header h = { .dtype = RELAX_VOID };
     char descr[64] = "";
-    if (size < 10 || memcmp(data, "\x93NUMPY", 6)) {
+    size_t at = 0;
+    switch (find_array(data, size, &h, descr, &at)) {
+    case NPY_OTHER:
         cli_error(c, "NP01", file,
                   "is not an .npy file: it does not begin with numpy's signature");
         return NULL;
-    }
-    size_t wide = data[6] >= 2, at = wide ? 12 : 10;
-    if (data[6] < 1 || data[6] > 3 || size < at) {
+    case NPY_VERSION:
         cli_error(c, "NP02", file, "version %d.%d of the format is not known", data[6], data[7]);
         return NULL;
-    }
-    size_t len = (size_t)data[8] | (size_t)data[9] << 8;
-    if (wide)
-        len |= (size_t)data[10] << 16 | (size_t)data[11] << 24;
-    if (len > size - at || len > MAX_HEADER ||
-        !read_header((const char *)data + at, len, &h, descr)) {
-        cli_error(c, "NP02", file, "the header is malformed");
-        return NULL;
+    case NPY_MALFORMED: cli_error(c, "NP02", file, "the header is malformed"); return NULL;
+    case NPY_GOOD: break;
     }
     if (h.dtype == RELAX_VOID) {
         cli_error(
@@ -267,7 +281,29 @@ static relax_tensor *parse(const cli *c, const char *file, unsigned char *data, 
             descr);
         return NULL;
     }
-    return make_tensor(c, file, &h, data + at + len, size - at - len, own);
+    return make_tensor(c, file, &h, data + at, size - at, own);
+}
+
+DLTensor *cli_npy_view(const unsigned char *data, size_t size)
+{
+    header h = { .dtype = RELAX_VOID };
+    char descr[64] = "";
+    size_t at = 0, count, bytes;
+    if (find_array(data, size, &h, descr, &at) != NPY_GOOD || h.dtype == RELAX_VOID ||
+        h.dtype == RELAX_BOOL || (h.fortran && h.ndim > 1) || !data_size(&h, &count, &bytes) ||
+        !bytes || bytes != size - at)
+        return NULL;
+    DLTensor *view = malloc(sizeof *view + (size_t)h.ndim * sizeof *h.shape);
+    if (!view)
+        return NULL;
+    *view = (DLTensor){ .data = (void *)(uintptr_t)(data + at),
+                        .device = { 1, 0 },
+                        .ndim = h.ndim,
+                        .dtype = { (uint8_t)h.dtype, (uint8_t)(h.dtype >> 8),
+                                   (uint16_t)(h.dtype >> 16) },
+                        .shape = (int64_t *)(void *)(view + 1) };
+    memcpy(view->shape, h.shape, (size_t)h.ndim * sizeof *h.shape);
+    return view;
 }
 
 relax_tensor *cli_npy_parse(const cli *c, const char *file, const unsigned char *data, size_t size)

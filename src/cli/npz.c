@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define MAX_MEMBER ((uint64_t)1 << 36)
@@ -18,6 +19,7 @@ typedef struct archive {
     const char *path;
     cli_zip zip;
     uint64_t packed, unpacked, most;
+    bool may_map;
 } archive;
 
 /* What the arrays may take: what the user allows, or else what the machine has. */
@@ -29,7 +31,8 @@ static uint64_t memory_limit(const cli *c)
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : MAX_MEMBER;
 }
 
-static bool add_array(cli_arrays *out, const char *name, size_t len, relax_tensor *tensor)
+static bool add_array(cli_arrays *out, const char *name, size_t len, relax_tensor *tensor,
+                      DLTensor *mapped)
 {
     cli_array *items = realloc(out->items, (out->count + 1) * sizeof *items);
     if (items)
@@ -39,7 +42,7 @@ static bool add_array(cli_arrays *out, const char *name, size_t len, relax_tenso
         return false;
     memcpy(copy, name, len);
     copy[len] = 0;
-    out->items[out->count++] = (cli_array){ copy, tensor };
+    out->items[out->count++] = (cli_array){ copy, tensor, mapped };
     return true;
 }
 
@@ -59,35 +62,44 @@ static bool fits_memory(archive *a, const char *label, const cli_zip_member *m)
     return true;
 }
 
-/* The member's content, malloc'ed and aligned; NULL after a report. */
-static unsigned char *read_member(archive *a, const char *label, const cli_zip_member *m)
+static bool check_member(archive *a, const char *label, const cli_zip_member *m)
 {
     if (m->method != 0 && m->method != 8)
         return cli_error(a->c, "NP07", label, "compression method %d is not supported", m->method),
-               NULL;
+               false;
     if (m->flags & 1)
-        return cli_error(a->c, "NP07", label, "the member is encrypted"), NULL;
+        return cli_error(a->c, "NP07", label, "the member is encrypted"), false;
     if (m->method == 0 && m->packed != m->unpacked)
         return cli_error(a->c, "NP05", label, "the member is stored, but its two sizes differ"),
-               NULL;
+               false;
     if (m->unpacked > MAX_MEMBER || m->packed > a->zip.size ||
         m->unpacked / MAX_RATIO > m->packed + 1)
         return cli_error(a->c, "NP05", label,
                          "the archive states a size of %llu bytes, which cannot be",
                          (unsigned long long)m->unpacked),
-               NULL;
-    if (!fits_memory(a, label, m))
-        return NULL;
+               false;
+    return fits_memory(a, label, m);
+}
+
+/* The member's content as a tensor; NULL after a report. */
+static relax_tensor *read_member(archive *a, const char *label, const cli_zip_member *m)
+{
     size_t room = ((size_t)m->unpacked / CLI_DATA_ALIGN + 1) * CLI_DATA_ALIGN;
     unsigned char *data = aligned_alloc(CLI_DATA_ALIGN, room);
     const char *code = "IN02", *why = "out of memory";
     if (data)
         why = cli_zip_read(&a->zip, m, data, &code);
     if (!why)
-        return data;
+        return cli_npy_take(a->c, label, data, (size_t)m->unpacked);
     cli_error(a->c, code, label, "%s", why);
     free(data);
     return NULL;
+}
+
+static DLTensor *map_member(archive *a, const cli_zip_member *m)
+{
+    const unsigned char *data = a->may_map ? cli_zip_stored(&a->zip, m) : NULL;
+    return data ? cli_npy_view(data, (size_t)m->unpacked) : NULL;
 }
 
 static bool read_current(archive *a, const cli_zip_member *m, const char *wanted, cli_arrays *out,
@@ -112,13 +124,17 @@ static bool read_current(archive *a, const cli_zip_member *m, const char *wanted
         return cli_error(a->c, "NP10", a->path, "the archive has two members %s", wanted), false;
     *found = true;
     snprintf(label, sizeof label, "%s:%.*s", a->path, (int)len, name);
-    unsigned char *data = read_member(a, label, m);
-    relax_tensor *t = data ? cli_npy_take(a->c, label, data, (size_t)m->unpacked) : NULL;
-    if (t && !add_array(out, name, len, t)) {
-        relax_tensor_release(t);
-        return cli_error(a->c, "IN02", label, "out of memory"), false;
-    }
-    return t != NULL;
+    if (!check_member(a, label, m))
+        return false;
+    DLTensor *mapped = map_member(a, m);
+    relax_tensor *t = mapped ? NULL : read_member(a, label, m);
+    if (!mapped && !t)
+        return false;
+    if (add_array(out, name, len, t, mapped))
+        return true;
+    relax_tensor_release(t);
+    free(mapped);
+    return cli_error(a->c, "IN02", label, "out of memory"), false;
 }
 
 static int by_name(const void *a, const void *b)
@@ -152,19 +168,43 @@ static bool read_members(archive *a, const char *member, cli_arrays *out)
     return names_differ(a->c, a->path, out, "the archive has two members");
 }
 
-bool cli_npz_read(const cli *c, const char *path, const char *member, cli_arrays *out)
+static bool read_archive(const cli *c, const char *path, const char *member, bool may_map,
+                         cli_arrays *out)
 {
-    archive a = { .c = c, .path = path, .most = memory_limit(c) };
+    archive a = { .c = c, .path = path, .most = memory_limit(c), .may_map = may_map };
     *out = (cli_arrays){ 0 };
     if (access(path, F_OK))
         return cli_error(c, "IO01", path, "cannot be read: no such file"), false;
     if (!cli_zip_open(&a.zip, path))
         return cli_error(c, "NP05", path, "is not a readable .npz archive"), false;
     bool ok = read_members(&a, member, out);
+    out->map_size = (size_t)a.zip.size;
+    out->map = cli_zip_take_map(&a.zip);
     cli_zip_close(&a.zip);
     if (!ok)
         cli_arrays_free(out);
     return ok;
+}
+
+bool cli_npz_read(const cli *c, const char *path, const char *member, cli_arrays *out)
+{
+    return read_archive(c, path, member, false, out);
+}
+
+relax_tensor *cli_array_tensor(const cli *c, cli_array *array)
+{
+    const DLTensor *m = array->mapped;
+    relax_error *error = NULL;
+    relax_dtype dtype =
+        m ? (relax_dtype)(m->dtype.code | m->dtype.bits << 8 | m->dtype.lanes << 16) : RELAX_VOID;
+    if (!m || array->tensor)
+        return array->tensor;
+    if (relax_tensor_create(dtype, m->shape, m->ndim, NULL, &array->tensor, &error) != RELAX_OK) {
+        cli_run_error(c, array->name, error);
+        return NULL;
+    }
+    memcpy(relax_tensor_data(array->tensor), m->data, relax_tensor_bytes(array->tensor));
+    return array->tensor;
 }
 
 char cli_name_byte(char b)
@@ -176,7 +216,7 @@ char cli_name_byte(char b)
 
 bool cli_weights_read(const cli *c, const char *path, cli_arrays *out)
 {
-    if (!cli_npz_read(c, path, NULL, out))
+    if (!read_archive(c, path, NULL, true, out))
         return false;
     for (size_t i = 0; i < out->count; i++)
         for (char *at = out->items[i].name; *at; at++)
@@ -192,7 +232,10 @@ void cli_arrays_free(cli_arrays *a)
     for (size_t i = 0; i < a->count; i++) {
         free(a->items[i].name);
         relax_tensor_release(a->items[i].tensor);
+        free(a->items[i].mapped);
     }
     free(a->items);
+    if (a->map)
+        munmap(a->map, a->map_size);
     *a = (cli_arrays){ 0 };
 }

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -117,6 +118,8 @@ void cli_zip_close(cli_zip *z)
 {
     if (z->fd >= 0)
         close(z->fd);
+    if (z->map)
+        munmap(z->map, z->size);
     free(z->directory);
     *z = (cli_zip){ .fd = -1 };
 }
@@ -247,6 +250,26 @@ const char *cli_zip_read(const cli_zip *z, const cli_zip_member *m, unsigned cha
     if (why)
         return why;
     *code = "NP09";
-    return crc32_z(0, to, m->unpacked) == m->crc ? NULL
+    return cli_crc32(to, m->unpacked) == m->crc ? NULL
                                                  : "the checksum of the member does not match";
+}
+
+const unsigned char *cli_zip_stored(cli_zip *z, const cli_zip_member *m)
+{
+    uint64_t at;
+    if (m->method || m->packed != m->unpacked || !find_data(z, m, &at))
+        return NULL;
+    if (!z->map) {
+        void *map = mmap(NULL, z->size, PROT_READ, MAP_PRIVATE, z->fd, 0);
+        z->map = map == MAP_FAILED ? NULL : map;
+    }
+    const unsigned char *data = z->map ? (const unsigned char *)z->map + at : NULL;
+    return data && cli_crc32(data, m->unpacked) == m->crc ? data : NULL;
+}
+
+void *cli_zip_take_map(cli_zip *z)
+{
+    void *map = z->map;
+    z->map = NULL;
+    return map;
 }

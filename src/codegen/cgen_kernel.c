@@ -741,8 +741,11 @@ static void instruction(rlx_cgen_kernel *g, uint32_t at)
     case RLX_K_IOTA: define(g, at, rlx_cgen_operand(g, c_word_at(g, at + 2)), true); return;
     case RLX_K_COPY: block(g, at, "COPY"); return;
     case RLX_K_PACK: block(g, at, "PACK"); return;
+    case RLX_K_UNPACK: block(g, at, "UNPACK"); return;
     case RLX_K_CONTRACT: block(g, at, "CONTRACT"); return;
     case RLX_K_REDUCE: block(g, at, "REDUCE"); return;
+    case RLX_K_PARTIAL: block(g, at, "PARTIAL"); return;
+    case RLX_K_NORMALIZE: block(g, at, "NORMALIZE"); return;
     case RLX_K_MAP: block(g, at, "MAP"); return;
     default: value(g, at, op); return;
     }

@@ -28,6 +28,7 @@ struct rlx_codegen_options {
     const struct rlx_native_options *native; /* of target c */
     uint32_t *compiler_processes;      /* counts those that were started */
     rlx_buf *source;                   /* NULL, or gets the kernels as C; then no code is added */
+    rlx_memory *file_memory;           /* whose the file is; NULL: the context's */
 };
 /* The module is in the form the build pipeline leaves (see transform.h): normal, call_tir
  * rewritten, storage planned. CG diagnostics and NULL on failure. */

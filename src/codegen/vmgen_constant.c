@@ -31,19 +31,63 @@ bool rlx_vmgen_is_constant(const rlx_expr *e)
 
 /* ---- tensors -------------------------------------------------------------------------------- */
 
-static bool same_tensor(const rlx_constant *a, const rlx_constant *b)
+#define LARGE ((size_t)1 << 16)
+#define SAMPLES 64
+
+/* What tells a constant's content from others: the content, or what it is made of. */
+static const rlx_blob *content_of(const rlx_constant *c)
 {
-    if (a->dtype != b->dtype || a->num_shape != b->num_shape || a->data->size != b->data->size)
+    return c->data->deferred ? c->data->deferred->of : c->data;
+}
+
+static const void *made_how(const rlx_constant *c)
+{
+    return c->data->deferred ? c->data->deferred->how : NULL;
+}
+
+/* Reads all of a small content, and of a large one some words from its begin to its end: weights
+ * seldom agree there. */
+static uint64_t hash_quickly(const rlx_constant *c)
+{
+    const unsigned char *data = content_of(c)->data;
+    size_t size = content_of(c)->size, apart = (size - sizeof(uint64_t)) / (SAMPLES - 1);
+    uint64_t h = rlx_hash_mix((uint32_t)c->dtype, size);
+    if (size <= LARGE)
+        return rlx_hash_mix(h, rlx_hash_bytes(data, size));
+    for (size_t i = 0; i < SAMPLES; i++)
+        h = rlx_hash_mix(h, rlx_load8(data + apart * i));
+    return h;
+}
+
+/* Of the whole content, asked for where two large ones may be equal, and kept: so each is read
+ * once, however many there are. */
+static uint64_t hash_wholly(rlx_vmgen_tensor *t)
+{
+    const rlx_blob *content = content_of(t->node);
+    if (!t->hash)
+        t->hash = rlx_hash_bytes(content->data, content->size) | 1;
+    return t->hash;
+}
+
+static bool same_tensor(rlx_vmgen_tensor *known, rlx_vmgen_tensor *now)
+{
+    const rlx_constant *a = known->node, *b = now->node;
+    const rlx_blob *of_a = content_of(a), *of_b = content_of(b);
+    if (a->dtype != b->dtype || a->num_shape != b->num_shape || of_a->size != of_b->size ||
+        made_how(a) != made_how(b))
         return false;
     if (a->num_shape && memcmp(a->shape, b->shape, a->num_shape * sizeof *a->shape) != 0)
         return false;
-    return a->data == b->data || a->data->size == 0 ||
-           memcmp(a->data->data, b->data->data, a->data->size) == 0;
+    if (of_a == of_b || of_a->size == 0)
+        return true;
+    return (of_a->size <= LARGE || hash_wholly(known) == hash_wholly(now)) &&
+           memcmp(of_a->data, of_b->data, of_a->size) == 0;
 }
 
 static bool tensor_constant(rlx_vmgen_module *w, const rlx_constant *c, uint32_t *out)
 {
     rlx_memory *m = &w->ctx->memory;
+    rlx_vmgen_tensor now = { .node = c };
     size_t at;
     if (!rlx_dtype_is_computable(c->dtype) || rlx_dtype_lanes(c->dtype) != 1) {
         char text[RLX_DTYPE_TEXT];
@@ -52,21 +96,20 @@ static bool tensor_constant(rlx_vmgen_module *w, const rlx_constant *c, uint32_t
                   text);
         return false;
     }
-    uint64_t hash = rlx_hash_mix(rlx_hash_bytes(c->data->data, c->data->size), (uint32_t)c->dtype);
-    for (void *item = rlx_intern_first(&w->tensors, hash, &at); item;
-         item = rlx_intern_next(&w->tensors, hash, &at)) {
-        size_t i = (uintptr_t)item - 1;
-        if (same_tensor(w->tensor_nodes.data[i], c)) {
-            *out = w->tensor_numbers.data[i];
+    uint64_t hash = hash_quickly(c);
+    for (void *item = rlx_intern_first(&w->tensor_table, hash, &at); item;
+         item = rlx_intern_next(&w->tensor_table, hash, &at)) {
+        rlx_vmgen_tensor *known = &w->tensors.data[(uintptr_t)item - 1];
+        if (same_tensor(known, &now)) {
+            *out = known->number;
             return true;
         }
     }
-    *out = rlx_file_writer_const_tensor(&w->out, c->dtype, c->shape, c->num_shape, c->data->data,
-                                   c->data->size);
+    *out = now.number = rlx_file_writer_const_blob(&w->out, c->dtype, c->shape, c->num_shape, c->data);
     if (!rlx_file_writer_ok(&w->out))
         return rlx_vmgen_failed(w, c->place);
-    return rlx_vec_push(m, &w->tensor_nodes, c) && rlx_vec_push(m, &w->tensor_numbers, *out) &&
-           rlx_intern_add(&w->tensors, hash, (void *)w->tensor_nodes.len);
+    return rlx_vec_push(m, &w->tensors, now) &&
+           rlx_intern_add(&w->tensor_table, hash, (void *)w->tensors.len);
 }
 
 /* ---- the others ----------------------------------------------------------------------------- */

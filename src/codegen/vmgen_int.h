@@ -32,6 +32,13 @@ typedef struct rlx_vmgen_kernel {
     uint8_t *written;
 } rlx_vmgen_kernel;
 
+/* A constant in the file. hash: of its whole content; 0: not asked for yet. */
+typedef struct rlx_vmgen_tensor {
+    const rlx_constant *node;
+    uint32_t number;
+    uint64_t hash;
+} rlx_vmgen_tensor;
+
 typedef struct rlx_vmgen_module {
     rlx_context *ctx;
     const rlx_module *m;
@@ -43,9 +50,8 @@ typedef struct rlx_vmgen_module {
     rlx_vmgen_kernel *kernels; /* by position */
     rlx_ptrmap leaves;      /* leaf, by identity -> constant number + 1 */
     RLX_VEC(rlx_kernel_hints) hints; /* by kernel number, for targets that make more of kernels */
-    rlx_intern tensors;     /* content of constants: index + 1 into tensor_nodes */
-    RLX_VEC(const rlx_constant *) tensor_nodes;
-    RLX_VEC(uint32_t) tensor_numbers;
+    RLX_VEC(rlx_vmgen_tensor) tensors;
+    rlx_intern tensor_table; /* content of constants: index + 1 into tensors */
 } rlx_vmgen_module;
 
 /* Number of the kernel of the PrimFunc at `index` of the module; writes it when first asked. */

@@ -142,28 +142,16 @@ static bool add_code(rlx_vmgen_module *w)
     return !w->o->target->add_code || w->o->target->add_code(w->ctx, &w->out, w->hints.data, w->o);
 }
 
-static void free_file(void *memory, void *data, size_t size)
-{
-    rlx_mem_free(memory, data, size + 1);
-}
-
-/* The file as it was written, without a copy: weights may be large. */
 static rlx_blob *finish(rlx_vmgen_module *w)
 {
-    rlx_memory *m = &w->ctx->memory;
-    rlx_buf file;
-    if (!rlx_file_writer_finish(&w->out, &file)) {
-        rlx_buf_free(&file);
+    rlx_memory *own = w->o->file_memory;
+    size_t errors = rlx_error_count(w->ctx);
+    rlx_blob *file = rlx_file_writer_finish(&w->out, own ? own : &w->ctx->memory);
+    if (!file && !w->out.too_large && rlx_error_count(w->ctx) == errors)
+        rlx_no_memory(w->ctx); /* memory of somebody else does not say so by itself */
+    if (!file)
         rlx_vmgen_failed(w, w->m->place);
-        return NULL;
-    }
-    char *exact = rlx_mem_resize(m, file.data, file.cap, file.len + 1);
-    if (!exact) {
-        rlx_buf_free(&file);
-        return NULL;
-    }
-    rlx_blob *out = rlx_blob_wrap(m, exact, file.len, free_file, m);
-    return out;
+    return file;
 }
 
 rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_options *options)
@@ -175,7 +163,7 @@ rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_o
     rlx_file_writer_init(&w.out, memory);
     w.out.flags = rlx_products_are_separate(m->attrs) ? RLX_FILE_SEPARATE : 0;
     rlx_ptrmap_init(&w.leaves, memory);
-    rlx_intern_init(&w.tensors, memory);
+    rlx_intern_init(&w.tensor_table, memory);
     w.functions = rlx_mem_alloc(memory, n * sizeof *w.functions);
     w.kernels = rlx_mem_alloc(memory, n * sizeof *w.kernels);
     if (w.functions && w.kernels && number_functions(&w) && write_functions(&w) && add_code(&w))
@@ -185,9 +173,8 @@ rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_o
     for (size_t i = 0; i < w.hints.len; i++)
         rlx_vec_free(memory, &w.hints.data[i]);
     rlx_vec_free(memory, &w.hints);
-    rlx_vec_free(memory, &w.tensor_nodes);
-    rlx_vec_free(memory, &w.tensor_numbers);
-    rlx_intern_free(&w.tensors);
+    rlx_vec_free(memory, &w.tensors);
+    rlx_intern_free(&w.tensor_table);
     rlx_ptrmap_free(&w.leaves);
     rlx_file_writer_free(&w.out);
     return out;

@@ -164,10 +164,12 @@ static size_t aligned(size_t bytes)
     return (bytes + RLX_FILE_ALIGN - 1) & ~(size_t)(RLX_FILE_ALIGN - 1);
 }
 
-static void borrow(rlx_file_writer *w, const void *data, size_t len)
+#define BORROW_FROM 4096
+
+static void borrow(rlx_file_writer *w, const rlx_blob *data)
 {
-    PUSH(w, &w->borrowed, ((rlx_borrowed_part){ w->constant_bytes.len, data, len }));
-    w->borrowed_bytes += aligned(len);
+    PUSH(w, &w->borrowed, ((rlx_borrowed_part){ w->constant_bytes.len, data }));
+    w->borrowed_bytes += aligned(data->size);
 }
 
 static uint32_t add_constant(rlx_file_writer *w, const rlx_file_constant *c)
@@ -182,22 +184,37 @@ static uint32_t add_constant(rlx_file_writer *w, const rlx_file_constant *c)
     return number;
 }
 
-uint32_t rlx_file_writer_const_tensor(rlx_file_writer *w, int32_t dtype, const int64_t *dims,
-                                      size_t ndim, const void *data, size_t len)
+/* The record of a tensor whose content of `len` bytes comes next. */
+static rlx_file_constant begin_tensor(rlx_file_writer *w, int32_t dtype, const int64_t *dims,
+                                      size_t ndim, size_t len)
 {
+    rlx_file_constant c = { .kind = RLX_CONSTANT_TENSOR, .dtype = dtype, .ndim = (uint32_t)ndim };
     if (ndim > RLX_MAX_RANK) {
         w->too_large = true;
-        return 0;
+        return c;
     }
-    rlx_file_constant c = { .kind = RLX_CONSTANT_TENSOR, .dtype = dtype, .ndim = (uint32_t)ndim };
     c.offset = constants_end(w);
     rlx_buf_put(&w->constant_bytes, (const char *)dims, ndim * sizeof *dims);
     pad(&w->constant_bytes, RLX_FILE_ALIGN);
     c.length = constants_end(w) - c.offset + len;
-    if (len > RLX_BORROW_FROM)
-        borrow(w, data, len);
-    else
-        rlx_buf_put(&w->constant_bytes, data, len);
+    return c;
+}
+
+uint32_t rlx_file_writer_const_tensor(rlx_file_writer *w, int32_t dtype, const int64_t *dims,
+                                      size_t ndim, const void *data, size_t len)
+{
+    rlx_file_constant c = begin_tensor(w, dtype, dims, ndim, len);
+    rlx_buf_put(&w->constant_bytes, data, len);
+    return add_constant(w, &c);
+}
+
+uint32_t rlx_file_writer_const_blob(rlx_file_writer *w, int32_t dtype, const int64_t *dims,
+                                    size_t ndim, const rlx_blob *data)
+{
+    if (data->size <= BORROW_FROM && !data->deferred)
+        return rlx_file_writer_const_tensor(w, dtype, dims, ndim, data->data, data->size);
+    rlx_file_constant c = begin_tensor(w, dtype, dims, ndim, data->size);
+    borrow(w, data);
     return add_constant(w, &c);
 }
 
@@ -288,46 +305,74 @@ void rlx_file_writer_place(rlx_file_writer *w, uint32_t binding, uint32_t file, 
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-typedef struct file_out { rlx_buf *buf; size_t table; } file_out;
+/* Where the file goes. Without memory nothing is written and its size comes out. */
+typedef struct file_out {
+    unsigned char *to;
+    size_t len, table;
+    bool failed; /* content could not be made */
+} file_out;
 
-static void begin_section(file_out *o, rlx_file_section *s, uint32_t kind)
+static void put(file_out *o, const void *data, size_t bytes)
 {
-    pad(o->buf, RLX_FILE_ALIGN);
-    *s = (rlx_file_section){ .kind = kind, .offset = o->buf->len };
+    if (o->to && bytes)
+        memcpy(o->to + o->len, data, bytes);
+    o->len += bytes;
 }
 
-static void end_section(file_out *o, rlx_file_section *s)
+static void put_blob(file_out *o, const rlx_blob *b)
 {
-    if (o->buf->failed)
-        return;
-    s->length = o->buf->len - s->offset;
-    s->checksum = rlx_crc32c(0, o->buf->data + s->offset, s->length);
-    memcpy(o->buf->data + o->table, s, sizeof *s);
-    o->table += sizeof *s;
+    if (o->to && !o->failed)
+        o->failed = !rlx_blob_write(b, o->to + o->len);
+    o->len += b->size;
+}
+
+static void put_zeros(file_out *o, size_t bytes)
+{
+    if (o->to)
+        memset(o->to + o->len, 0, bytes);
+    o->len += bytes;
+}
+
+static void put_padding(file_out *o)
+{
+    put_zeros(o, aligned(o->len) - o->len);
+}
+
+static rlx_file_section begin_section(file_out *o, uint32_t kind)
+{
+    put_padding(o);
+    return (rlx_file_section){ .kind = kind, .offset = o->len };
+}
+
+static void end_section(file_out *o, rlx_file_section s)
+{
+    s.length = o->len - s.offset;
+    if (o->to && !o->failed) {
+        s.checksum = rlx_crc32c(0, o->to + s.offset, s.length);
+        memcpy(o->to + o->table, &s, sizeof s);
+    }
+    o->table += sizeof s;
 }
 
 static void put_plain(file_out *o, uint32_t kind, const void *data, size_t bytes)
 {
-    rlx_file_section s;
-    begin_section(o, &s, kind);
-    rlx_buf_put(o->buf, data, bytes);
-    end_section(o, &s);
+    rlx_file_section s = begin_section(o, kind);
+    put(o, data, bytes);
+    end_section(o, s);
 }
 
 static void put_names(file_out *o, rlx_file_writer *w)
 {
     rlx_names names = rlx_file_writer_names(w);
     static const uint32_t zero;
-    rlx_file_section s;
-    begin_section(o, &s, RLX_SECTION_NAMES);
-    rlx_buf_put(o->buf, (const char *)&names.count, sizeof names.count);
+    rlx_file_section s = begin_section(o, RLX_SECTION_NAMES);
+    put(o, &names.count, sizeof names.count);
     if (names.count)
-        rlx_buf_put(o->buf, (const char *)names.offsets,
-                    (names.count + (size_t)1) * sizeof *names.offsets);
+        put(o, names.offsets, (names.count + (size_t)1) * sizeof *names.offsets);
     else
-        rlx_buf_put(o->buf, (const char *)&zero, sizeof zero);
-    rlx_buf_put(o->buf, w->name_bytes.data, w->name_bytes.len);
-    end_section(o, &s);
+        put(o, &zero, sizeof zero);
+    put(o, w->name_bytes.data, w->name_bytes.len);
+    end_section(o, s);
 }
 
 static size_t table_bytes(size_t count, size_t record)
@@ -335,36 +380,35 @@ static size_t table_bytes(size_t count, size_t record)
     return aligned(2 * sizeof(uint32_t) + count * record);
 }
 
-static void put_payload(rlx_buf *out, const rlx_buf *bytes, const rlx_borrowed_part *parts,
+static void put_payload(file_out *o, const rlx_buf *bytes, const rlx_borrowed_part *parts,
                         size_t count)
 {
     size_t done = 0;
     for (size_t i = 0; i < count; i++) {
         if (parts[i].at > done)
-            rlx_buf_put(out, bytes->data + done, parts[i].at - done);
-        rlx_buf_put(out, parts[i].data, parts[i].len);
-        pad(out, RLX_FILE_ALIGN);
+            put(o, bytes->data + done, parts[i].at - done);
+        put_blob(o, parts[i].data);
+        put_padding(o);
         done = parts[i].at;
     }
-    rlx_buf_put(out, bytes->data ? bytes->data + done : "", bytes->len - done);
+    put(o, bytes->data ? bytes->data + done : "", bytes->len - done);
 }
 
 /* KERNELS and CONSTANTS: count, records whose offsets are moved behind the table, payload. */
 #define PUT_TABLE(o, section, record, records, payload, parts, num_parts, has_payload) \
     do {                                                                               \
-        rlx_file_section s_;                                                           \
-        begin_section((o), &s_, (section));                                            \
+        rlx_file_section s_ = begin_section((o), (section));                           \
         size_t shift_ = table_bytes((records)->len, sizeof *(records)->data);          \
         const uint32_t head_[2] = { (uint32_t)(records)->len, 0 };                     \
-        rlx_buf_put((o)->buf, (const char *)head_, sizeof head_);                      \
+        put((o), head_, sizeof head_);                                                 \
         for (size_t i_ = 0; i_ < (records)->len; i_++) {                               \
             record r_ = (records)->data[i_];                                           \
             r_.offset += (has_payload) ? shift_ : 0;                                   \
-            rlx_buf_put((o)->buf, (const char *)&r_, sizeof r_);                       \
+            put((o), &r_, sizeof r_);                                                  \
         }                                                                              \
-        pad((o)->buf, RLX_FILE_ALIGN);                                                 \
-        put_payload((o)->buf, (payload), (parts), (num_parts));                        \
-        end_section((o), &s_);                                                         \
+        put_padding(o);                                                                \
+        put_payload((o), (payload), (parts), (num_parts));                             \
+        end_section((o), s_);                                                          \
     } while (0)
 
 static void put_sections(file_out *o, rlx_file_writer *w)
@@ -386,42 +430,47 @@ static void put_sections(file_out *o, rlx_file_writer *w)
         put_plain(o, RLX_SECTION_NATIVE, w->native.data, w->native.len);
 }
 
-static void put_header(rlx_buf *out, uint32_t num_sections, uint32_t flags)
+static void put_header(file_out *o, uint32_t num_sections, uint32_t flags)
 {
     rlx_file_header h = { .major = RLX_FILE_MAJOR,
                           .minor = RLX_FILE_MINOR,
                           .num_sections = num_sections,
+                          .file_size = o->len,
                           .flags = flags };
     memcpy(h.magic, RLX_FILE_MAGIC, sizeof h.magic);
-    h.file_size = out->len;
-    memcpy(out->data, &h, sizeof h);
-    h.checksum = rlx_crc32c(0, out->data, sizeof h + num_sections * sizeof(rlx_file_section));
-    memcpy(out->data, &h, sizeof h);
+    memcpy(o->to, &h, sizeof h);
+    h.checksum = rlx_crc32c(0, o->to, sizeof h + num_sections * sizeof(rlx_file_section));
+    memcpy(o->to, &h, sizeof h);
 }
 
-bool rlx_file_writer_finish(rlx_file_writer *w, rlx_buf *out)
+/* The file goes to `to`, which may be NULL; its size, 0 on failure. */
+static size_t put_file(rlx_file_writer *w, unsigned char *to, uint32_t num_sections)
 {
-    rlx_buf_init(out, w->memory);
+    file_out o = { .to = to, .table = sizeof(rlx_file_header) };
+    put_zeros(&o, sizeof(rlx_file_header) + num_sections * sizeof(rlx_file_section));
+    put_sections(&o, w);
+    if (to && !o.failed)
+        put_header(&o, num_sections, w->flags);
+    return o.failed ? 0 : o.len;
+}
+
+rlx_blob *rlx_file_writer_finish(rlx_file_writer *w, rlx_memory *m)
+{
     for (size_t i = 0; i < w->functions.len; i++)
         if (w->functions.data[i].name == RLX_NO_INDEX)
             w->too_large = true;
     if (w->module_text.failed || w->native.failed)
         w->failed = true;
     if (!rlx_file_writer_ok(w))
-        return false;
+        return NULL;
     uint32_t num_sections =
         7u + (w->places.len > 0) + (w->module_text.len > 0) + (w->native.len > 0);
-    static const char zeros[sizeof(rlx_file_header) + RLX_SECTION_END * sizeof(rlx_file_section)];
-    file_out o = { out, sizeof(rlx_file_header) };
-    /* at once, as large as it gets: weights are most of it */
-    if (w->borrowed.len && !rlx_buf_grow(out, constants_end(w) + w->kernel_bytes.len + (1 << 16)))
-        w->failed = true;
-    rlx_buf_put(out, zeros, sizeof(rlx_file_header) + num_sections * sizeof(rlx_file_section));
-    put_sections(&o, w);
-    if (out->failed) {
-        w->failed = true;
-        return false;
-    }
-    put_header(out, num_sections, w->flags);
-    return true;
+    rlx_blob *file = rlx_blob_create(m, NULL, put_file(w, NULL, num_sections));
+    if (file)
+        rlx_blob_touch(file);
+    if (file && put_file(w, file->data, num_sections))
+        return file;
+    rlx_blob_release(file);
+    w->failed = true;
+    return NULL;
 }

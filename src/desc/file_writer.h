@@ -5,12 +5,11 @@
  *     uint32_t f = rlx_file_writer_function(&w);   number of the next function: calls may name
  *     ...descriptions (desc/desc.h), instructions...                  it before it exists
  *     rlx_file_writer_set_function(&w, f, &record);
- *     rlx_buf out;
- *     ok = rlx_file_writer_finish(&w, &out);
+ *     rlx_blob *file = rlx_file_writer_finish(&w, memory);
  *     rlx_file_writer_free(&w);
  *
  * Failure latches: after the first failed allocation or broken limit every call is harmless
- * (numbers are 0), rlx_file_writer_finish says false, and `failed` / `too_large` say which it was.
+ * (numbers are 0), rlx_file_writer_finish gives NULL, and `failed` / `too_large` say which it was.
  * Equal names, constants of scalars, packed functions and expressions are stored once.
  */
 #ifndef RLX_DESC_FILE_WRITER_H
@@ -22,9 +21,9 @@
 
 typedef struct rlx_blob_part { uint32_t name; rlx_buf bytes; } rlx_blob_part;
 
-/* Content of a constant, where it is: it comes behind the first `at` bytes of constant_bytes, and
- * zeros up to the alignment of the file behind it. */
-typedef struct rlx_borrowed_part { size_t at; const void *data; size_t len; } rlx_borrowed_part;
+/* Content of a constant, where it is or still to be made: it comes behind the first `at` bytes of
+ * constant_bytes, and zeros up to the alignment of the file behind it. */
+typedef struct rlx_borrowed_part { size_t at; const rlx_blob *data; } rlx_borrowed_part;
 
 typedef struct rlx_file_writer {
     rlx_memory *memory;
@@ -70,11 +69,12 @@ uint32_t rlx_file_writer_packed(rlx_file_writer *w, rlx_slice name);
 /* Copies a verified kernel image; gives its kernel number. */
 uint32_t rlx_file_writer_kernel(rlx_file_writer *w, rlx_slice name, const void *bytes, size_t len);
 
-/* Constants: each gives its number. Tensor content is row-major, `len` bytes; that of more than
- * RLX_BORROW_FROM is not copied and has to stay until rlx_file_writer_finish. */
-#define RLX_BORROW_FROM 4096
+/* Constants: each gives its number. Tensor content is row-major, `len` bytes. */
 uint32_t rlx_file_writer_const_tensor(rlx_file_writer *w, int32_t dtype, const int64_t *dims,
                                       size_t ndim, const void *data, size_t len);
+/* A large blob is not copied and has to stay until rlx_file_writer_finish. */
+uint32_t rlx_file_writer_const_blob(rlx_file_writer *w, int32_t dtype, const int64_t *dims,
+                                    size_t ndim, const rlx_blob *data);
 uint32_t rlx_file_writer_const_string(rlx_file_writer *w, rlx_slice text);
 uint32_t rlx_file_writer_const_shape(rlx_file_writer *w, const int64_t *values, size_t ndim);
 /* INT (bool too), FLOAT (bits of the double), DTYPE, NULL, FUNCTION, EXTERN. */
@@ -98,7 +98,8 @@ void rlx_file_writer_patch(rlx_file_writer *w, uint32_t at, uint32_t target);
 void rlx_file_writer_place(rlx_file_writer *w, uint32_t binding, uint32_t file, uint32_t line,
                            uint32_t column);
 
-/* The whole file into `out`, which is initialised here and freed by the caller. */
-bool rlx_file_writer_finish(rlx_file_writer *w, rlx_buf *out);
+/* The whole file, written once into memory of its size from `m`. Without `too_large` NULL means that memory is
+ * out, or that content could not be made, which is reported. */
+rlx_blob *rlx_file_writer_finish(rlx_file_writer *w, rlx_memory *m);
 
 #endif

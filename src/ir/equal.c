@@ -111,10 +111,11 @@ static bool same_string(const rlx_string *a, const rlx_string *b)
     return a == b || (a && b && rlx_string_equal(a, b));
 }
 
+/* What is still to be made is equal to itself only. */
 static bool same_blob(const rlx_blob *a, const rlx_blob *b)
 {
-    return a == b ||
-           (a && b && a->size == b->size && (!a->size || !memcmp(a->data, b->data, a->size)));
+    return a == b || (a && b && a->size == b->size && !a->deferred && !b->deferred &&
+                      (!a->size || !memcmp(a->data, b->data, a->size)));
 }
 
 static bool same_dims(const rlx_node *a, const rlx_node *b, const rlx_field *f)

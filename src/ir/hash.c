@@ -66,7 +66,7 @@ static uint64_t hash_value(uint64_t h, const rlx_node *n, const rlx_field *f)
                                           RLX_AT(n, f->count_offset, size_t) * sizeof(int64_t)));
     case RLX_FIELD_BLOB: {
         const rlx_blob *b = RLX_AT(n, f->offset, const rlx_blob *);
-        return rlx_hash_mix(h, b ? hash_bytes(b->data, b->size) : NOTHING);
+        return rlx_hash_mix(h, b && !b->deferred ? hash_bytes(b->data, b->size) : NOTHING);
     }
     default: return h;
     }

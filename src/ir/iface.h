@@ -126,11 +126,17 @@ typedef struct rlx_op_table {
 struct rlx_tir_arg;    /* tir/tir.h */
 struct rlx_tir_limits;
 struct rlx_fault;
+struct rlx_kernel;     /* runtime/kernel.h */
 /* What runs PrimFuncs of the compile side as kernels: rlx_tir_eval with the same bits, sooner. Work
  * is measured in other steps, which take about as long. */
 typedef struct rlx_kernel_runner {
     bool (*run)(rlx_context *ctx, const rlx_prim_func *f, const struct rlx_tir_arg *args,
                 size_t num_args, const struct rlx_tir_limits *limits, struct rlx_fault *why);
+    /* The same for one that runs often: loaded once. NULL: there is no kernel, or out of memory. */
+    struct rlx_kernel *(*load)(rlx_context *ctx, const rlx_prim_func *f);
+    bool (*call)(rlx_context *ctx, const struct rlx_kernel *k, const struct rlx_tir_arg *args,
+                 size_t num_args, const struct rlx_tir_limits *limits, struct rlx_fault *why);
+    void (*unload)(struct rlx_kernel *k); /* NULL is fine */
 } rlx_kernel_runner;
 
 /* Input of an inference rule. The call's arguments are leaves. */

@@ -202,11 +202,13 @@ static bool take_blob(rlx_context *ctx, rlx_node *n, const rlx_field *f, bool fo
 {
     rlx_blob *old = RLX_AT(n, f->offset, rlx_blob *);
     rlx_blob *b = !old      ? NULL
-                  : foreign ? rlx_blob_create(&ctx->memory, old->data, old->size)
+                  : foreign ? rlx_blob_create(&ctx->memory, NULL, old->size)
                             : rlx_blob_retain(old);
     RLX_AT(n, f->offset, rlx_blob *) = b;
     if (old && !b)
         return false;
+    if (foreign && b && !rlx_blob_write(old, b->data))
+        return rlx_blob_release(b), false;
     if (!b || rlx_vec_push(&ctx->memory, &ctx->layers[ctx->top].blobs, b))
         return true;
     rlx_blob_release(b);

@@ -144,71 +144,71 @@ SET static void NAME(contract_runs)(const rlx_micro_sum *r)
 #endif
 
 /* Each row its own b, every one or every second element of it, and one element of a for all rows: the windows of one
- * channel. As many rows are side by side as hide how long a product takes; rows that the last ones lack are row `last`
- * again, whose sums then are the same. */
+ * channel. As many rows are side by side as hide how long a product takes, at acc_at and b_at. */
 #define WINDOW(R, by, part, part_)                                                                 \
-    SET static void NAME(window_##R##_##by##part)(const rlx_micro_sum *r, int64_t row,             \
-                                                  int64_t last, int64_t column)                    \
+    SET static void NAME(window_##R##_##by##part)(const rlx_micro_sum *r, const T *a,              \
+                                                  const int64_t *acc_at, const int64_t *b_at,      \
+                                                  int64_t column)                                  \
     {                                                                                              \
         int64_t a_k = r->a_k, b_k = r->b_k, a_next = r->a_t - r->depth * a_k,                      \
-                b_next = r->b_t - r->depth * b_k, n = rlx_micro_less(r->columns - column, LANES),  \
-                at[R];                                                                             \
+                b_next = r->b_t - r->depth * b_k, n = rlx_micro_less(r->columns - column, LANES);  \
         OF(X, TAIL_##by) pair = OF(X, FIRST_##by)(n);                                              \
         OF(X, tail) tail = OF(X, first)(n);                                                        \
         T *acc = (T *)r->acc + column;                                                             \
-        const T *a = (const T *)r->a + row * r->a_i, *b = (const T *)r->b + column * STEP_##by;    \
+        const T *b = (const T *)r->b + column * STEP_##by;                                         \
         VEC s[R];                                                                                  \
         RLX_UNKNOWN_VALUE(a_k);                                                                    \
         RLX_UNKNOWN_VALUE(b_k);                                                                    \
         (void)pair, (void)tail;                                                                    \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
-        {                                                                                          \
-            at[i] = rlx_micro_less(row + i, last);                                                 \
-            s[i] = r->fresh ? (VEC){ 0 } : LOAD##part(acc + at[i] * r->acc_i, 0, 1);               \
-            at[i] *= r->b_i;                                                                       \
-        }                                                                                          \
+            s[i] = r->fresh ? (VEC){ 0 } : LOAD##part(acc + acc_at[i], 0, 1);                      \
         for (int64_t t = r->turns; t > 0; t--, a += a_next, b += b_next)                           \
             for (int64_t k = r->depth; k > 0; k--, a += a_k, b += b_k) {                           \
                 VEC x = OF(X, fill)(*a);                                                           \
                 RLX_UNROLL for (int i = 0; i < R; i++)                                             \
-                    s[i] = SUM(x, GET##part_(by, b + at[i]), s[i]);                                \
+                    s[i] = SUM(x, GET##part_(by, b + b_at[i]), s[i]);                              \
             }                                                                                      \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
-            STORE##part(acc + rlx_micro_less(row + i, last) * r->acc_i, 0, 1, s[i]);               \
+            STORE##part(acc + acc_at[i], 0, 1, s[i]);                                              \
     }
 #define GET(by, p) OF(X, GET_##by)(p)
 #define GET_PART(by, p) OF(X, GET_PART_##by)(p, pair)
-/* Where a part of a vector is many instructions, it is one row at a time. */
-#if COMMON && SET_SHORT_PARTS
+/* Where a part of a vector is many instructions, columns that are one are done a row at a time. */
+#if COMMON && SET_MASKS
 #define WINDOW_ROWS(by) WINDOW(7, by, _part, _PART)
 #define WHOLE_WINDOW(by) window_7_##by##_part
 #define PART_WINDOW(by) window_7_##by##_part
-enum { NAME(WHOLE_ROWS) = 7, NAME(PART_ROWS) = 7 };
+enum { NAME(WINDOW_ROWS) = 7 };
 #elif COMMON && SET_FUSES
-#define WINDOW_ROWS(by) WINDOW(7, by, , ) WINDOW(1, by, _part, _PART)
+#define WINDOW_ROWS(by) WINDOW(7, by, , ) WINDOW(7, by, _part, _PART)
 #define WHOLE_WINDOW(by) window_7_##by
-#define PART_WINDOW(by) window_1_##by##_part
-enum { NAME(WHOLE_ROWS) = 7, NAME(PART_ROWS) = 1 };
+#define PART_WINDOW(by) window_7_##by##_part
+enum { NAME(WINDOW_ROWS) = 7 };
 #else
 #define WINDOW_ROWS(by) WINDOW(1, by, _part, _PART)
 #define WHOLE_WINDOW(by) window_1_##by##_part
 #define PART_WINDOW(by) window_1_##by##_part
-enum { NAME(WHOLE_ROWS) = 1, NAME(PART_ROWS) = 1 };
+enum { NAME(WINDOW_ROWS) = 1 };
 #endif
+/* Rows that the last ones lack are the last row again, whose sums then are the same. A whole vector needs elements up
+ * to the last one that it loads. */
 #define WINDOWS(by)                                                                                \
     WINDOW_ROWS(by)                                                                                \
     SET static void NAME(windows_##by)(const rlx_micro_sum *r)                                     \
     {                                                                                              \
-        for (int64_t j = 0; j < r->columns; j += LANES) {                                          \
-            bool whole = r->columns - j >= LANES + STEP_##by - 1; /* so much is read */            \
-            int64_t step = r->a_i ? 1 : whole ? NAME(WHOLE_ROWS) : NAME(PART_ROWS);                \
-            for (int64_t i = 0; i < r->rows; i += step) {                                          \
-                int64_t last = step > 1 ? r->rows - 1 : i;                                         \
-                if (whole)                                                                         \
-                    NAME(WHOLE_WINDOW(by))(r, i, last, j);                                         \
-                else                                                                               \
-                    NAME(PART_WINDOW(by))(r, i, last, j);                                          \
+        int64_t acc_at[NAME(WINDOW_ROWS)], b_at[NAME(WINDOW_ROWS)],                                \
+            step = r->a_i ? 1 : NAME(WINDOW_ROWS);                                                 \
+        for (int64_t i = 0; i < r->rows; i += step) {                                              \
+            const T *a = (const T *)r->a + i * r->a_i;                                             \
+            int64_t j = 0, last = r->a_i ? i : r->rows - 1;                                        \
+            for (int n = 0; n < NAME(WINDOW_ROWS); n++) {                                          \
+                acc_at[n] = rlx_micro_less(i + n, last) * r->acc_i;                                \
+                b_at[n] = rlx_micro_less(i + n, last) * r->b_i;                                    \
             }                                                                                      \
+            for (; r->columns - j >= LANES + STEP_##by - 1; j += LANES)                            \
+                NAME(WHOLE_WINDOW(by))(r, a, acc_at, b_at, j);                                     \
+            for (; j < r->columns; j += LANES)                                                     \
+                NAME(PART_WINDOW(by))(r, a, acc_at, b_at, j);                                      \
         }                                                                                          \
     }
 #if COMMON

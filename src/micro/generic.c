@@ -129,9 +129,7 @@ static void exchange(rlx_micro_box *b, int i, int j)
     }
 }
 
-/* The same box: the dimension that is contiguous in dst innermost, then the one in src, so that a
- * plane of both can be transposed. A run that goes on in the next dimension is one run. */
-static void straighten(rlx_micro_box *b)
+void rlx_micro_straighten_box(rlx_micro_box *b)
 {
     for (int i = 0; i < 3 && (b->dst_stride[3] != 1 || b->extent[3] == 1); i++)
         if (b->dst_stride[i] == 1 && b->extent[i] > 1)
@@ -178,7 +176,7 @@ static void straighten(rlx_micro_box *b)
     static void copy_##name(const rlx_micro_box *box)                                         \
     {                                                                                         \
         rlx_micro_box b = *box;                                                               \
-        straighten(&b);                                                                       \
+        rlx_micro_straighten_box(&b);                                                                       \
         for (int64_t i = 0; i < b.extent[0]; i++)                                             \
             for (int64_t j = 0; j < b.extent[1]; j++)                                         \
                 plane_##name((D *)b.dst + i * b.dst_stride[0] + j * b.dst_stride[1],          \

@@ -31,6 +31,33 @@ typedef struct rlx_micro_sum {
 } rlx_micro_sum;
 typedef void rlx_micro_sum_fn(const rlx_micro_sum *s);
 
+/*- For i < rows, j < columns: sums of values of a[i, j, t, k] and b[i, j, t, k] in 32 partial sums, which begin with +0.
+ * For each turn t the values of k ascending from 0 go to partial sums 0, 1, .. 31, 0, ..; then the upper half is added to
+ * the lower, 16, 8, 4, 2, and
+ *   acc[i, j] = acc[i, j] + p[0] + p[1]
+ * Fast where a_k == 1 and b_k == 0, and for float32 where the columns are contiguous on all sides.
+ * Long sums come in parts: partial (NULL: it is none) has the sums so far, p[l][j], and gets them where this part is not the last. */
+enum { RLX_PARTIAL_SUMS = 32 };
+typedef struct rlx_micro_partial {
+    void *acc;
+    const void *a, *b;         /* b: of values that have it */
+    int64_t acc_i, acc_j, a_i, a_j, a_t, a_k, b_i, b_j, b_t, b_k;
+    int64_t rows, columns, turns, depth;
+    void *partial;
+    bool ends;                 /* the last part: what is there goes to acc */
+} rlx_micro_partial;
+typedef void rlx_micro_partial_fn(const rlx_micro_partial *s);
+
+/*- For i < rows, j < columns, of float32: y = ((x - m) * r) * g + b, each operation rounded. Sides: y, x, m, r, g, b, by
+ * their strides of i and of j. Fast where y and x are contiguous along the columns, m and r stand still, g and b do either.
+ * Where one is missing, 0, 1, 1 or -0 in its place changes nothing. */
+typedef struct rlx_micro_normalize {
+    void *side[RLX_NORMALIZE_SIDES];
+    int64_t stride[RLX_NORMALIZE_SIDES][2];
+    int64_t rows, columns;
+} rlx_micro_normalize;
+typedef void rlx_micro_normalize_fn(const rlx_micro_normalize *z);
+
 /*- A box of up to four dimensions, outermost first: dst[i] = src[i]; strides may be 0 (src) or negative. */
 typedef struct rlx_micro_box {
     void *dst;
@@ -54,6 +81,20 @@ typedef struct rlx_micro_pack {
 } rlx_micro_pack;
 typedef void rlx_micro_pack_fn(const rlx_micro_pack *p);
 
+/*- Fields of bits as floats, for g, w, v, l below extent[0] to extent[3]:
+ *   dst[g, w, v, l] = ((float)(words[g, w, l] >> v * bits & mask) - zero) * scales[g, l]
+ * rounded twice; lanes l are contiguous. All fields are in their word. */
+typedef struct rlx_micro_unpack {
+    float *dst;
+    const void *words;
+    const float *scales;
+    int64_t extent[4], dst_stride[3], word_stride[2], scale_stride;
+    enum rlx_kernel_elem elem; /* of words: U32, I32, U8, I8 */
+    int32_t bits;
+    uint32_t mask;             /* all ones: the word with its sign */
+    float zero;
+} rlx_micro_unpack;
+void rlx_micro_unpack_fields(const rlx_micro_unpack *u);
 /* dst[j] = f(a[j], b) for j < columns, of float32. dst may be a. */
 typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t columns);
 
@@ -63,8 +104,13 @@ typedef struct rlx_micro_set {
     const char *name;          /* "baseline", "avx2", "avx512", "neon" */
     rlx_micro_sum_fn *const (*contract)[RLX_ELEM_COUNT];       /* [product not rounded] */
     rlx_micro_sum_fn *const (*reduce)[RLX_ELEM_COUNT];         /* [enum rlx_kernel_reduce] */
+    rlx_micro_partial_fn *const (*partial)[RLX_ELEM_COUNT];    /* [enum rlx_kernel_value]; not OWN_SQUARE: b is 0 */
+    rlx_micro_normalize_fn *normalize;
     rlx_micro_copy_fn *const (*copy)[RLX_ELEM_COUNT];                /* [dst][src] */
     rlx_micro_pack_fn *const (*pack)[RLX_ELEM_COUNT];
+    /* Elements of 4 bytes as they are; NULL: there is nothing better than those above. */
+    rlx_micro_copy_fn *copy_words;
+    rlx_micro_pack_fn *pack_words;
     rlx_micro_row_fn *const *map;                                    /* [enum rlx_kernel_map] */
 } rlx_micro_set;
 

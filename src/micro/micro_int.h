@@ -23,7 +23,25 @@ extern const rlx_micro_set rlx_micro_baseline;
  * not move with them. */
 void rlx_micro_straighten(rlx_micro_sum *r, bool product);
 
+/* Reductions and partial sums of any strides, as good as any set has them: sum.c. */
+#define REDUCE_ANY(X)                                                         \
+    rlx_micro_sum_fn rlx_micro_reduce_any_##X##_add, rlx_micro_reduce_any_##X##_mul, \
+        rlx_micro_reduce_any_##X##_min, rlx_micro_reduce_any_##X##_max;
+REDUCE_ANY(f32)
+REDUCE_ANY(f64)
+REDUCE_ANY(u32)
+REDUCE_ANY(u64)
+#undef REDUCE_ANY
+rlx_micro_partial_fn rlx_micro_partial_any_f32_elements, rlx_micro_partial_any_f64_elements,
+    rlx_micro_partial_any_f32_squares, rlx_micro_partial_any_f64_squares;
+
+rlx_micro_normalize_fn rlx_micro_normalize_any;
+
 RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* The same box: the dimension that is contiguous in dst innermost, then the one in src, so that a
+ * plane of both can be transposed. A run that goes on in the next dimension is one run. */
+void rlx_micro_straighten_box(rlx_micro_box *b);
 
 /* Plain C, for every machine: generic.c. [dst][src] */
 extern rlx_micro_copy_fn *const rlx_micro_copies[RLX_ELEM_COUNT][RLX_ELEM_COUNT];

@@ -107,34 +107,6 @@ SET static void NAME(reduce_along)(const rlx_micro_sum *r)
 }
 #endif
 
-/* Any strides: some columns side by side, so that one does not wait for the other. */
-SET static void NAME(reduce_any)(const rlx_micro_sum *r)
-{
-    enum { SIDE = 4 };
-    for (int64_t i = 0; i < r->rows; i++)
-        for (int64_t j = 0, n; j < r->columns; j += n) {
-            T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j, s[SIDE];
-            const T *a = (const T *)r->a + i * r->a_i + j * r->a_j;
-            n = r->columns - j < SIDE ? 1 : SIDE;
-            for (int64_t c = 0; c < n; c++)
-                s[c] = acc[c * r->acc_j];
-            if (n == SIDE)
-                for (int64_t k = 0; k < r->depth; k++, a += r->a_k)
-                    RLX_UNROLL for (int c = 0; c < SIDE; c++)
-                    {
-                        T y = a[c * r->a_j];
-                        s[c] = JOIN_ONE(s[c], y);
-                    }
-            else
-                for (int64_t k = 0; k < r->depth; k++, a += r->a_k) {
-                    T y = *a;
-                    s[0] = JOIN_ONE(s[0], y);
-                }
-            for (int64_t c = 0; c < n; c++)
-                acc[c * r->acc_j] = s[c];
-        }
-}
-
 SET static void NAME(reduce)(const rlx_micro_sum *sum)
 {
     rlx_micro_sum straight = *sum, *r = &straight;
@@ -146,7 +118,7 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
     }
 #endif
     if (r->acc_j != 1 || r->columns == 1)
-        NAME(reduce_any)(r);
+        NAME(rlx_micro_reduce_any)(r);
 #if COMMON
     else if (r->a_j == 2)
         NAME(rows_two)(r);
@@ -156,7 +128,7 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
     else if (r->a_j == 1)
         NAME(rows_one)(r);
     else
-        NAME(reduce_any)(r);
+        NAME(rlx_micro_reduce_any)(r);
 }
 
 #undef VEC

@@ -22,8 +22,12 @@ const rlx_micro_set rlx_micro_avx2 = {
     .name = "avx2",
     .contract = contractions,
     .reduce = reductions,
+    .partial = partials,
+    .normalize = normalize_f32,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
+    .copy_words = copy_words,
+    .pack_words = pack_words,
     .map = maps,
 };
 #endif

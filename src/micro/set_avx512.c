@@ -7,8 +7,12 @@
 #include "micro/vector.h"
 
 #define F32_TILES(W, part) \
-    TILE(12, W, part) TILE(8, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
-#define F32_CASES(W, part) CASE(12, W, part) CASE(8, W, part) CASE(4, W, part) CASE(2, W, part)
+    HIGH_TILE_##W(part) TILE(8, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
+#define F32_CASES(W, part) HIGH_CASE_##W(part) CASE(8, W, part) CASE(4, W, part) CASE(2, W, part)
+#define HIGH_TILE_2(part) TILE(12, 2, part)
+#define HIGH_CASE_2(part) CASE(12, 2, part)
+#define HIGH_TILE_1(part)
+#define HIGH_CASE_1(part)
 #define EXP_BESIDE 4
 #define SET_FUSES 1
 #define F64_TILES(W, part) TILE(8, W, part) TILE(4, W, part) TILE(1, W, part)
@@ -22,8 +26,12 @@ const rlx_micro_set rlx_micro_avx512 = {
     .name = "avx512",
     .contract = contractions,
     .reduce = reductions,
+    .partial = partials,
+    .normalize = normalize_f32,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
+    .copy_words = copy_words,
+    .pack_words = pack_words,
     .map = maps,
 };
 #endif

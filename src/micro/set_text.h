@@ -103,6 +103,12 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
     { [RLX_ELEM_F32] = contract_f32_exact, [RLX_ELEM_F64] = contract_f64_exact },
 };
 
+/* ---- moves ---------------------------------------------------------------------------------- */
+
+#if SET_SHORT_PARTS
+#include "micro/move_text.h"
+#endif
+
 /* ---- reductions ----------------------------------------------------------------------------- */
 
 /* Least and greatest of integers are those of signed ones. */
@@ -230,6 +236,48 @@ static rlx_micro_sum_fn *const reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUN
     [RLX_KERNEL_REDUCE_MUL] = ARITHMETIC(mul),
     [RLX_KERNEL_REDUCE_MIN] = EXTREME(min),
     [RLX_KERNEL_REDUCE_MAX] = EXTREME(max),
+};
+
+/* ---- rows that are normalized --------------------------------------------------------------- */
+
+#include "micro/normalize_text.h"
+
+/* ---- partial sums --------------------------------------------------------------------------- */
+
+#define X f32
+#define T float
+#define COMMON 1
+#define KIND elements
+#define READS 1
+#define JOIN(s, a, b) ((s) + (a))
+#include "micro/partial_text.h"
+#define KIND squares
+#define READS 2
+#define JOIN(s, a, b) ((s) + ((a) - (b)) * ((a) - (b)))
+#include "micro/partial_text.h"
+#undef X
+#undef T
+#undef COMMON
+
+#define X f64
+#define T double
+#define COMMON 0
+#define KIND elements
+#define READS 1
+#define JOIN(s, a, b) ((s) + (a))
+#include "micro/partial_text.h"
+#define KIND squares
+#define READS 2
+#define JOIN(s, a, b) ((s) + ((a) - (b)) * ((a) - (b)))
+#include "micro/partial_text.h"
+#undef X
+#undef T
+#undef COMMON
+
+#define FLOATS(value) { [RLX_ELEM_F32] = partial_f32_##value, [RLX_ELEM_F64] = partial_f64_##value }
+static rlx_micro_partial_fn *const partials[RLX_KERNEL_VALUE_COUNT][RLX_ELEM_COUNT] = {
+    [RLX_KERNEL_VALUE_ELEMENT] = FLOATS(elements),
+    [RLX_KERNEL_VALUE_SQUARE] = FLOATS(squares),
 };
 
 /* ---- functions of elements ------------------------------------------------------------------ */

@@ -10,7 +10,9 @@
  *   X_even                      elements 0, 2, 4 .. of twice as many
  *   X_pair, X_first_pair(n),    the same of n lanes; what follows the last of them is not read
  *   X_even_part
+ *   X_merge(v, w, t)            w where there are lanes, else v; where SET_PARTS
  *   X_fill(x)                   all lanes x
+ *   X_add_halves(x, v)          x + v[0] + v[1] after the upper half of v is added to the lower until there are two lanes
  *   X_min, X_max                NaN wins, -0 < +0; of integers with a sign
  *   X_fma(a, b, c)              a * b + c, rounded once; X_fma_one: of one element
  *   f32_clamp(x, low, high)     x, or the bound that it is beyond; NaN stays
@@ -44,6 +46,11 @@
 #else
 #define SET
 #define SET_BYTES 16
+#endif
+#if defined(RLX_SET_AVX512) || defined(RLX_SET_AVX2)
+#define SET_PARTS 1 /* there are parts of vectors, without branches */
+#else
+#define SET_PARTS 0
 #endif
 #if !defined(SET_MASKS)
 #define SET_MASKS 0
@@ -95,6 +102,36 @@ WHOLE(u64, uint64_t)
 #define EVEN_OF_32 EVEN_4
 #define EVEN_OF_64 EVEN_2
 #endif
+/* To two lanes. */
+#define FOLD_2(v) (void)0
+#define FOLD_4(v) v += RLX_SHUFFLE(v, v, 2, 3, 0, 1)
+#define FOLD_8(v)                                    \
+    v += RLX_SHUFFLE(v, v, 4, 5, 6, 7, 0, 1, 2, 3);  \
+    v += RLX_SHUFFLE(v, v, 2, 3, 0, 1, 6, 7, 4, 5)
+#define FOLD_16(v)                                                                 \
+    v += RLX_SHUFFLE(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);  \
+    v += RLX_SHUFFLE(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);  \
+    v += RLX_SHUFFLE(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
+#if SET_BYTES == 64
+#define FOLD_OF_32 FOLD_16
+#define FOLD_OF_64 FOLD_8
+#elif SET_BYTES == 32
+#define FOLD_OF_32 FOLD_8
+#define FOLD_OF_64 FOLD_4
+#else
+#define FOLD_OF_32 FOLD_4
+#define FOLD_OF_64 FOLD_2
+#endif
+#define ADD_HALVES(X, T, bits)                    \
+    SET_INLINE T X##_add_halves(T x, X##_vec v)   \
+    {                                             \
+        FOLD_OF_##bits(v);                        \
+        return x + v[0] + v[1];                   \
+    }
+ADD_HALVES(f32, float, 32)
+ADD_HALVES(f64, double, 64)
+#undef ADD_HALVES
+
 #define EVEN(X, T, bits)                                             \
     SET_INLINE X##_vec X##_even(const T *p)                          \
     {                                                                \
@@ -186,6 +223,20 @@ PART_OF_4(u32, uint32_t)
 PART_OF_2(u64, uint64_t)
 #undef PART_OF_4
 #undef PART_OF_2
+#endif
+
+#if defined(RLX_SET_AVX512)
+SET_INLINE f32_vec f32_merge(f32_vec v, f32_vec w, f32_tail t) { return _mm512_mask_mov_ps(v, t, w); }
+SET_INLINE f64_vec f64_merge(f64_vec v, f64_vec w, f64_tail t) { return _mm512_mask_mov_pd(v, t, w); }
+#elif defined(RLX_SET_AVX2)
+SET_INLINE f32_vec f32_merge(f32_vec v, f32_vec w, f32_tail t)
+{
+    return _mm256_blendv_ps(v, w, _mm256_castsi256_ps(t));
+}
+SET_INLINE f64_vec f64_merge(f64_vec v, f64_vec w, f64_tail t)
+{
+    return _mm256_blendv_pd(v, w, _mm256_castsi256_pd(t));
+}
 #endif
 
 #if defined(RLX_SET_AVX512) || defined(RLX_SET_AVX2)

@@ -1,4 +1,4 @@
-/* kernel_block.c: instructions that work on a block of memory: copy, pack, contract, reduce, map. Each
+/* kernel_block.c: instructions that work on a block of memory: copy, pack, unpack, contract, reduce, map. Each
  * operand is a box in a buffer, whose corners are checked here; the rest is done by micro-kernels. */
 #include "runtime/kernel_int.h"
 
@@ -8,21 +8,38 @@
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
-/* Least and greatest offset of a box lie in its buffer. Extents are at least 1. */
+/* With extents and strides of any size. Out: the least and greatest offset of a box, or false where they overflow. */
+static bool corners(const int64_t *strides, const int64_t *extents, int n, int64_t *low, int64_t *high)
+{
+    for (int i = 0; i < n; i++) {
+        int64_t way;
+        if (RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way) ||
+            RLX_ADD_OVERFLOWS(way < 0 ? *low : *high, way, way < 0 ? low : high))
+            return false;
+    }
+    return true;
+}
+
+/* A box lies in its buffer, of which it has element `off`. Extents are at least 1. */
 static bool box_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const int64_t *strides,
                          const int64_t *extents, int n)
 {
-    int64_t low = off, high = off;
-    bool overflows = false;
-    for (int i = 0; i < n; i++) {
-        int64_t way;
-        overflows |= RLX_MUL_OVERFLOWS(extents[i] - 1, strides[i], &way);
-        overflows |= RLX_ADD_OVERFLOWS(low, way < 0 ? way : 0, &low);
-        overflows |= RLX_ADD_OVERFLOWS(high, way < 0 ? 0 : way, &high);
+    int64_t low = off, high = off, count = r->views[b].count;
+    uint64_t large = 0;
+    for (int i = 0; i < n; i++)
+        large |= (uint64_t)extents[i] >> 29 | ((uint64_t)strides[i] + ((uint64_t)1 << 30)) >> 31;
+    if (RLX_UNLIKELY(off < 0 || off >= count))
+        return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
+    if (RLX_UNLIKELY(large) && !corners(strides, extents, n, &low, &high))
+        return rlx_kernel_out_of_buffer(r, (uint32_t)b, off);
+    for (int i = 0; i < n && !large; i++) {
+        int64_t way = (extents[i] - 1) * strides[i]; /* below 2^60 */
+        low += way < 0 ? way : 0;
+        high += way < 0 ? 0 : way;
     }
-    if (RLX_LIKELY(!overflows && low >= 0 && high < r->views[b].count))
-        return true;
-    return rlx_kernel_out_of_buffer(r, (uint32_t)b, overflows ? off : low < 0 ? low : high);
+    return RLX_LIKELY(low >= 0 && high < count)
+               ? true
+               : rlx_kernel_out_of_buffer(r, (uint32_t)b, low < 0 ? low : high);
 }
 
 static void *element(rlx_kernel_run *r, int64_t b, int64_t off)
@@ -86,6 +103,11 @@ static void *at(const void *base, int64_t elements, size_t bytes)
     return (char *)(uintptr_t)base + elements * (int64_t)bytes;
 }
 
+static bool are_words(const rlx_kernel_run *r, int64_t a, int64_t b)
+{
+    return elem_of(r, a) == elem_of(r, b) && r->k->buffers[a].bytes == 4;
+}
+
 /* ---- copies --------------------------------------------------------------------------------- */
 
 static bool copy_in_pieces(rlx_kernel_run *r, rlx_micro_copy_fn *f, const rlx_micro_box *whole,
@@ -123,7 +145,8 @@ static bool run_copy(rlx_kernel_run *r, int64_t *x)
     memcpy(box.extent, extent, sizeof box.extent);
     memcpy(box.dst_stride, to, sizeof box.dst_stride);
     memcpy(box.src_stride, from, sizeof box.src_stride);
-    return copy_in_pieces(r, r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])], &box,
+    rlx_micro_copy_fn *words = are_words(r, x[0], x[2]) ? r->micro->copy_words : NULL;
+    return copy_in_pieces(r, words ? words : r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])], &box,
                           r->k->buffers[x[0]].bytes, r->k->buffers[x[2]].bytes);
 }
 
@@ -214,8 +237,67 @@ static bool run_pack(rlx_kernel_run *r, const int64_t *x)
         return false;
     p.dst = element(r, x[1], x[2]);
     p.src = p.lanes ? element(r, x[3], off) : NULL;
-    return pack_in_pieces(r, r->micro->pack[elem_of(r, x[1])][elem_of(r, x[3])], &p,
+    rlx_micro_pack_fn *words = are_words(r, x[1], x[3]) ? r->micro->pack_words : NULL;
+    return pack_in_pieces(r, words ? words : r->micro->pack[elem_of(r, x[1])][elem_of(r, x[3])], &p,
                           r->k->buffers[x[1]].bytes, r->k->buffers[x[3]].bytes);
+}
+
+/* ---- fields of bits ------------------------------------------------------------------------- */
+
+static bool unpack_in_pieces(rlx_kernel_run *r, const rlx_micro_unpack *whole, size_t word_bytes)
+{
+    int64_t extents[3] = { whole->extent[0], whole->extent[1], whole->extent[3] }, piece[3],
+            i[3] = { 0 };
+    cut(extents, 3, COPY_PIECE / whole->extent[2], piece);
+    do {
+        rlx_micro_unpack part = *whole;
+        for (int d = 0; d < 3; d++) {
+            int64_t left = extents[d] - i[d];
+            part.extent[d < 2 ? d : 3] = left < piece[d] ? left : piece[d];
+        }
+        part.dst += i[0] * whole->dst_stride[0] + i[1] * whole->dst_stride[1] + i[2];
+        part.words = at(part.words,
+                        i[0] * whole->word_stride[0] + i[1] * whole->word_stride[1] + i[2],
+                        word_bytes);
+        part.scales += i[0] * whole->scale_stride + i[2];
+        rlx_micro_unpack_fields(&part);
+        if (!rlx_kernel_spend(r, (volume(part.extent, 4) >> 6) + 1))
+            return false;
+    } while (advance(i, piece, extents, 3));
+    return true;
+}
+
+/* Bits; buffer and offset of floats, words, scales; zero; extents; strides. */
+static bool run_unpack(rlx_kernel_run *r, const int64_t *x)
+{
+    const int64_t *extent = x + 8;
+    int64_t to[4] = { x[12], x[13], x[14], 1 }, from[4] = { x[15], x[16], 0, 1 },
+            scales[4] = { x[17], 0, 0, 1 };
+    const rlx_kernel_buffer *words = &r->k->buffers[x[3]];
+    if (any_empty(extent, 4))
+        return true;
+    if (extent[2] > words->bytes * 8 / x[0])
+        return rlx_kernel_out_of_buffer(r, (uint32_t)x[3], x[4]);
+    drop_unused(extent, to, 4);
+    drop_unused(extent, from, 4);
+    drop_unused(extent, scales, 4);
+    if (!box_in_range(r, x[1], x[2], to, extent, 4) || !box_in_range(r, x[3], x[4], from, extent, 4) ||
+        !box_in_range(r, x[5], x[6], scales, extent, 4))
+        return false;
+    rlx_micro_unpack u = {
+        .dst = element(r, x[1], x[2]),
+        .words = element(r, x[3], x[4]),
+        .scales = element(r, x[5], x[6]),
+        .dst_stride = { to[0], to[1], to[2] },
+        .word_stride = { from[0], from[1] },
+        .scale_stride = scales[0],
+        .elem = (enum rlx_kernel_elem)words->elem,
+        .bits = (int32_t)x[0],
+        .mask = words->elem == RLX_ELEM_I8 && x[0] == 8 ? UINT32_MAX : (1u << x[0]) - 1,
+        .zero = (float)x[7]
+    };
+    memcpy(u.extent, extent, sizeof u.extent);
+    return unpack_in_pieces(r, &u, words->bytes);
 }
 
 /* ---- sums ----------------------------------------------------------------------------------- */
@@ -247,21 +329,27 @@ static void move(const sum *s, rlx_micro_sum *part, const int64_t *i)
     }
 }
 
-/* `count` from `begin` on, group by group, and turn by turn where f must. */
+/* `count` from `begin` on, group by group, and turn by turn where f must. Where groups share b, columns of a panel at a
+ * time, so that these stay near. */
 static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
 {
-    int64_t i[LOOPS];
+    int64_t i[LOOPS], columns = s->one.b && s->b_g == 0 && count[GROUP] > 1
+                                    ? RLX_PANEL_COLUMNS : count[COLUMN];
     rlx_micro_sum part = s->one;
     memcpy(i, begin, sizeof i);
-    part.rows = count[ROW], part.columns = count[COLUMN], part.depth = count[STEP];
+    part.rows = count[ROW], part.depth = count[STEP];
     part.turns = s->turns ? count[TURN] : 1;
     part.fresh &= begin[TURN] == 0 && begin[STEP] == 0;
-    for (int64_t g = 0; g < count[GROUP]; g++, i[GROUP]++)
-        for (int64_t t = 0; t < count[TURN]; t += part.turns) {
-            i[TURN] = begin[TURN] + t;
-            move(s, &part, i);
-            s->f(&part);
-        }
+    for (int64_t j = 0; j < count[COLUMN]; j += columns)
+        for (int64_t g = 0; g < count[GROUP]; g++)
+            for (int64_t t = 0; t < count[TURN]; t += part.turns) {
+                i[COLUMN] = begin[COLUMN] + j;
+                i[GROUP] = begin[GROUP] + g;
+                i[TURN] = begin[TURN] + t;
+                part.columns = count[COLUMN] - j < columns ? count[COLUMN] - j : columns;
+                move(s, &part, i);
+                s->f(&part);
+            }
 }
 
 /* Extents of the pieces: whole columns and steps first. */
@@ -279,7 +367,11 @@ static void cut_sum(const int64_t *extents, int64_t *piece)
 /* Pieces of t and k come after each other, which keeps each sum's order. */
 static bool sum_in_pieces(rlx_kernel_run *r, const sum *s)
 {
-    int64_t piece[LOOPS], begin[LOOPS] = { 0 }, count[LOOPS];
+    int64_t piece[LOOPS], begin[LOOPS] = { 0 }, count[LOOPS], all = volume(s->extents, LOOPS);
+    if (RLX_LIKELY(all <= PIECE)) {
+        sum_part(s, begin, s->extents);
+        return rlx_kernel_spend(r, all >> 8);
+    }
     cut_sum(s->extents, piece);
     do {
         for (int i = 0; i < LOOPS; i++)
@@ -321,6 +413,153 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
     }
     memcpy(s.extents, extents, sizeof s.extents);
     return sum_in_pieces(r, &s);
+}
+
+/* ---- sums in partial sums ------------------------------------------------------------------- */
+
+/* A long sum: few columns at a time, each piece of it goes on with the partial sums of the one before. */
+static bool partial_in_parts(rlx_kernel_run *r, rlx_micro_partial_fn *f, const rlx_micro_partial *whole, size_t bytes)
+{
+    double sums[RLX_PARTIAL_SUMS * 8];
+    int64_t columns = whole->a_k == 1 ? 1 : (int64_t)(sizeof sums / RLX_PARTIAL_SUMS / bytes),
+            depth = PIECE / columns < whole->depth ? PIECE / columns : whole->depth,
+            turns = PIECE / columns / depth;
+    for (int64_t i = 0; i < whole->rows; i++)
+        for (int64_t j = 0; j < whole->columns; j += columns) {
+            memset(sums, 0, sizeof sums);
+            for (int64_t t = 0; t < whole->turns; t += turns)
+                for (int64_t k = 0; k < whole->depth; k += depth) {
+                    rlx_micro_partial part = *whole;
+                    part.partial = sums;
+                    part.rows = 1;
+                    part.columns = whole->columns - j < columns ? whole->columns - j : columns;
+                    part.turns = whole->turns - t < turns ? whole->turns - t : turns;
+                    part.depth = whole->depth - k < depth ? whole->depth - k : depth;
+                    part.ends = t + part.turns == whole->turns && k + part.depth == whole->depth;
+                    part.acc = at(whole->acc, i * whole->acc_i + j * whole->acc_j, bytes);
+                    part.a = at(whole->a, i * whole->a_i + j * whole->a_j + t * whole->a_t + k * whole->a_k, bytes);
+                    part.b = at(whole->b, i * whole->b_i + j * whole->b_j + t * whole->b_t + k * whole->b_k, bytes);
+                    f(&part);
+                    if (!rlx_kernel_spend(r, (part.columns * part.turns * part.depth >> 8) + 1))
+                        return false;
+                }
+        }
+    return true;
+}
+
+/* Rows and columns in pieces. */
+static bool partial_in_pieces(rlx_kernel_run *r, rlx_micro_partial_fn *f, const rlx_micro_partial *whole, size_t bytes)
+{
+    int64_t steps, columns, rows;
+    if (!rlx_mul_i64(whole->turns, whole->depth, &steps) || steps > PIECE)
+        return partial_in_parts(r, f, whole, bytes);
+    columns = PIECE / steps < whole->columns ? PIECE / steps : whole->columns;
+    rows = PIECE / (steps * columns);
+    for (int64_t i = 0; i < whole->rows; i += rows)
+        for (int64_t j = 0; j < whole->columns; j += columns) {
+            rlx_micro_partial part = *whole;
+            part.rows = whole->rows - i < rows ? whole->rows - i : rows;
+            part.columns = whole->columns - j < columns ? whole->columns - j : columns;
+            part.acc = at(whole->acc, i * whole->acc_i + j * whole->acc_j, bytes);
+            part.a = at(whole->a, i * whole->a_i + j * whole->a_j, bytes);
+            part.b = at(whole->b, i * whole->b_i + j * whole->b_j, bytes);
+            f(&part);
+            if (!rlx_kernel_spend(r, part.rows * part.columns * steps >> 8))
+                return false;
+        }
+    return true;
+}
+
+static void clear(void *acc, const int64_t *extents, const int64_t *strides, size_t bytes)
+{
+    for (int64_t i = 0; i < extents[ROW]; i++) {
+        char *row = at(acc, i * strides[ROW], bytes);
+        for (int64_t j = 0; j < extents[COLUMN] && strides[COLUMN] != 1; j++)
+            memset(at(row, j * strides[COLUMN], bytes), 0, bytes);
+        if (strides[COLUMN] == 1)
+            memset(row, 0, (size_t)extents[COLUMN] * bytes);
+    }
+}
+
+/* Operands are those of CONTRACT. */
+static bool run_partial(rlx_kernel_run *r, int64_t *x)
+{
+    static const double zero = 0;
+    int64_t *acc = x + 1, *a = x + 6, *b = x + 13, *extents = x + 20,
+            value = x[0] & ~(int64_t)RLX_KERNEL_PARTIAL_FROM_ZERO;
+    if (any_empty(extents, LOOPS))
+        return true;
+    drop_unused(extents, acc + 2, TURN);
+    drop_unused(extents, a + 2, LOOPS);
+    drop_unused(extents, b + 2, LOOPS);
+    if (!box_in_range(r, acc[0], acc[1], acc + 2, extents, TURN) ||
+        !box_in_range(r, a[0], a[1], a + 2, extents, LOOPS) ||
+        !box_in_range(r, b[0], b[1], b + 2, extents, LOOPS))
+        return false;
+    bool own = value == RLX_KERNEL_VALUE_OWN_SQUARE; /* that of the distance from 0 */
+    rlx_micro_partial_fn *f = r->micro->partial[own ? RLX_KERNEL_VALUE_SQUARE : value][elem_of(r, acc[0])];
+    if (own)
+        memset(b + 2, 0, LOOPS * sizeof *b);
+    size_t bytes = r->k->buffers[acc[0]].bytes;
+    for (int64_t g = 0; g < extents[GROUP]; g++) {
+        rlx_micro_partial s = { .acc = at(element(r, acc[0], acc[1]), g * acc[2], bytes),
+                                .acc_i = acc[3], .acc_j = acc[4],
+                                .a = at(element(r, a[0], a[1]), g * a[2], bytes),
+                                .a_i = a[3], .a_j = a[4], .a_t = a[5], .a_k = a[6],
+                                .b = own ? &zero : at(element(r, b[0], b[1]), g * b[2], bytes),
+                                .b_i = b[3], .b_j = b[4], .b_t = b[5], .b_k = b[6],
+                                .rows = extents[ROW], .columns = extents[COLUMN],
+                                .turns = extents[TURN], .depth = extents[STEP],
+                                .ends = true };
+        if (x[0] & RLX_KERNEL_PARTIAL_FROM_ZERO)
+            clear(s.acc, extents, acc + 2, bytes);
+        if (!partial_in_pieces(r, f, &s, bytes))
+            return false;
+    }
+    return true;
+}
+
+/* ---- rows that are normalized --------------------------------------------------------------- */
+
+/* In pieces of rows and columns. */
+static bool normalize_in_pieces(rlx_kernel_run *r, const rlx_micro_normalize *whole)
+{
+    int64_t columns = whole->columns < COPY_PIECE ? whole->columns : COPY_PIECE, rows = COPY_PIECE / columns;
+    for (int64_t i = 0; i < whole->rows; i += rows)
+        for (int64_t j = 0; j < whole->columns; j += columns) {
+            rlx_micro_normalize part = *whole;
+            part.rows = whole->rows - i < rows ? whole->rows - i : rows;
+            part.columns = whole->columns - j < columns ? whole->columns - j : columns;
+            for (int k = 0; k < RLX_NORMALIZE_SIDES; k++)
+                part.side[k] = at(part.side[k], i * part.stride[k][0] + j * part.stride[k][1], sizeof(float));
+            r->micro->normalize(&part);
+            if (!rlx_kernel_spend(r, (part.rows * part.columns >> 7) + 1))
+                return false;
+        }
+    return true;
+}
+
+/* Which there are; buffer, offset and strides of all sides; extents. */
+static bool run_normalize(rlx_kernel_run *r, const int64_t *x)
+{
+    static const float neutral[RLX_NORMALIZE_SIDES] = { 0, 0, 0, 1, 1, -0.0f };
+    const int64_t *extents = x + 1 + 4 * RLX_NORMALIZE_SIDES;
+    rlx_micro_normalize z = { .rows = extents[0], .columns = extents[1] };
+    if (any_empty(extents, 2))
+        return true;
+    for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
+        const int64_t *side = x + 1 + 4 * k;
+        if (k > 1 && !(x[0] >> (k - 2) & 1)) {
+            z.side[k] = (void *)(uintptr_t)&neutral[k];
+            continue;
+        }
+        if (!box_in_range(r, side[0], side[1], side + 2, extents, 2))
+            return false;
+        z.side[k] = element(r, side[0], side[1]);
+        memcpy(z.stride[k], side + 2, sizeof z.stride[k]);
+        drop_unused(extents, z.stride[k], 2);
+    }
+    return normalize_in_pieces(r, &z);
 }
 
 /* ---- functions of elements ------------------------------------------------------------------ */
@@ -383,6 +622,9 @@ bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *x)
     case RLX_K_MAP: return run_map(r, x);
     case RLX_K_COPY: return run_copy(r, x);
     case RLX_K_PACK: return run_pack(r, x);
+    case RLX_K_UNPACK: return run_unpack(r, x);
+    case RLX_K_PARTIAL: return run_partial(r, x);
+    case RLX_K_NORMALIZE: return run_normalize(r, x);
     default: return run_sum(r, x, op == RLX_K_CONTRACT);
     }
 }

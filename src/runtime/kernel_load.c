@@ -318,7 +318,9 @@ static bool check_buffer(loading *l, instruction *in, uint32_t b, char letter)
     if (b >= l->count[RLX_KERNEL_BUFFERS])
         return bad_operand(l, in);
     rlx_kernel_buffer *buffer = &l->buffers[b];
-    bool fused = in->op == RLX_K_CONTRACT || in->op == RLX_K_REDUCE || in->op == RLX_K_MAP;
+    bool fused = in->op == RLX_K_CONTRACT || in->op == RLX_K_REDUCE ||
+                 in->op == RLX_K_PARTIAL || in->op == RLX_K_NORMALIZE ||
+                 in->op == RLX_K_MAP;
     if ((letter == 'B' && buffer->kind == RLX_KERNEL_BUFFER_CONST) ||
         (letter == 't' && buffer->kind != RLX_KERNEL_BUFFER_TEMP) ||
         (fused && in->elem >= 0 && in->elem != buffer->elem))
@@ -355,6 +357,17 @@ static uint32_t operand(const loading *l, const instruction *in, char letter)
     return word(l, in->at + 1 + (uint32_t)(strchr(operands, letter) - operands));
 }
 
+/* Floats on both sides of words, and fields that fit into one of them. */
+static bool check_unpack(const loading *l, const instruction *in)
+{
+    uint32_t dst = word(l, in->at + 2), words = word(l, in->at + 4), bits = word(l, in->at + 1);
+    const rlx_kernel_buffer *b = &l->buffers[words];
+    bool is_word = b->elem == RLX_ELEM_U32 || b->elem == RLX_ELEM_I32 || b->elem == RLX_ELEM_U8 ||
+                   b->elem == RLX_ELEM_I8;
+    return l->buffers[dst].elem == RLX_ELEM_F32 && in->elem == RLX_ELEM_F32 && is_word &&
+           bits >= 1 && bits <= 16 && bits <= b->bytes * 8u;
+}
+
 /* Checks that involve several operands. */
 static bool check_rest(loading *l, instruction *in)
 {
@@ -378,12 +391,21 @@ static bool check_rest(loading *l, instruction *in)
         ok = (operand(l, in, 'n') == RLX_PANEL_COLUMNS || operand(l, in, 'n') == RLX_PANEL_ROWS) &&
              rlx_micro_find(NULL)->pack[l->buffers[operand(l, in, 'B')].elem][in->elem];
         break;
+    case RLX_K_UNPACK: ok = check_unpack(l, in); break;
     case RLX_K_COPY:
         ok = rlx_micro_find(NULL)->copy[l->buffers[operand(l, in, 'B')].elem][in->elem];
         break;
     case RLX_K_REDUCE:
         ok = operand(l, in, 'n') < RLX_KERNEL_REDUCE_COUNT &&
              rlx_micro_find(NULL)->reduce[operand(l, in, 'n')][in->elem];
+        break;
+    case RLX_K_PARTIAL: {
+        uint32_t value = operand(l, in, 'n') & ~(uint32_t)RLX_KERNEL_PARTIAL_FROM_ZERO;
+        ok = value < RLX_KERNEL_VALUE_COUNT && rlx_micro_find(NULL)->partial[RLX_KERNEL_VALUE_ELEMENT][in->elem];
+        break;
+    }
+    case RLX_K_NORMALIZE:
+        ok = operand(l, in, 'n') <= RLX_NORMALIZE_BITS && in->elem == RLX_ELEM_F32;
         break;
     case RLX_K_MAP: ok = operand(l, in, 'n') < RLX_KERNEL_MAP_COUNT && in->elem == RLX_ELEM_F32; break;
     case RLX_K_ASSERT: ok = operand(l, in, 'n') < RLX_ASSERTION_COUNT; break;

@@ -39,6 +39,7 @@ typedef struct side {
     const rlx_buffer *panel;         /* NULL: in place */
     bool packed;
     int param;                       /* the parameter whose place panels take; -1: none */
+    rlx_producer *producer;          /* what computes the panels; NULL: they are packed */
     const rlx_prim *first;           /* panel of the tile, where they do */
     digits lanes;                    /* rows or columns */
 } side;
@@ -53,6 +54,7 @@ typedef struct tiling {
     const rlx_prim *start;           /* what C begins with in each tile; NULL: it is there */
     side row, column;
     digits depth;
+    int64_t depth_tile;              /* steps at a time */
     bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */
 } tiling;
 
@@ -188,7 +190,8 @@ static bool choose_sides(tiling *t)
         column = find_lane(t, b, a, true, false);
     }
     int row = find_lane(t, a, b, false, false);
-    if (row < 0 && rlx_panel_param(t->params, rlx_as_buffer(b->buffer)) >= 0)
+    if (row < 0 && (rlx_panel_param(t->params, rlx_as_buffer(b->buffer)) >= 0 ||
+                    rlx_find_producer(t->params->producers, b->buffer)))
         row = find_lane(t, a, b, false, true); /* a row alone is worth it if B comes in panels */
     t->row.access = a;
     t->column.access = b;
@@ -371,14 +374,15 @@ static depth_tile tile_depth(const tiling *t)
     int64_t rest, whole;
     for (int i = 1; i < t->depth.count; i++)
         d.rest = mul(t, d.rest, extent_of(t, t->depth.at[i]));
-    bool small = rlx_int_literal(t->depth.extent, &whole) && whole <= DEPTH_TILE + DEPTH_TILE / 2;
+    const int64_t most = t->depth_tile;
+    bool small = rlx_int_literal(t->depth.extent, &whole) && whole <= most + most / 2;
     if (small || !rlx_int_literal(d.rest, &rest) || rest < 1) {
         d.loop = rlx_sched_loop_new(t->ctx, "ko", number(t, 1));
         d.begin = number(t, 0);
         d.count = outermost;
         d.most = t->depth.extent;
     } else {
-        int64_t tile = rest < DEPTH_TILE ? DEPTH_TILE / rest : 1;
+        int64_t tile = rest < most ? most / rest : 1;
         d.loop = rlx_sched_loop_new(t->ctx, "ko", rlx_ceil_div(t->ctx, outermost, tile));
         d.begin = mul(t, d.loop.var, number(t, tile));
         d.count = rlx_int_literal(outermost, &whole) && whole % tile == 0
@@ -410,11 +414,47 @@ static lane_tile tile_lanes(const tiling *t, const char *name, const rlx_prim *b
     return l;
 }
 
+/* The dimension of an access whose index is this loop. -1: none. */
+static int dimension_of(const tiling *t, const rlx_plan_access *a, int loop)
+{
+    for (size_t d = 0; d < a->num_indices; d++)
+        if (a->indices[d] == t->plan->loops[loop].var)
+            return (int)d;
+    return -1;
+}
+
+/* Panels of a tile of lanes, computed. */
+static const rlx_stmt *produce(const tiling *t, const side *s, const depth_tile *d,
+                               const lane_tile *lanes, int64_t width)
+{
+    rlx_context *ctx = t->ctx;
+    int64_t whole;
+    rlx_panel_fill f = {
+        .panel = s->panel,
+        .depth = (size_t)dimension_of(t, s->access, t->depth.at[0]),
+        .tile_at = d->loop.var,
+        .tile = t->depth_tile,
+        .panels = rlx_sched_loop_new(ctx, "p", rlx_ceil_div(ctx, lanes->count, width)),
+        .lanes = rlx_sched_loop_new(ctx, "l", number(t, width)),
+        .place = t->place
+    };
+    const rlx_prim *lane = add(t, mul(t, f.panels.var, number(t, width)), f.lanes.var);
+    group groups[2] = { lanes_at(t, s, true, add(t, lanes->begin, lane)),
+                        { .d = &t->depth, .position = number(t, 0) } };
+    if (!rlx_int_literal(lanes->count, &whole) || whole % width)
+        f.inside = rlx_binary_new(ctx, RLX_NODE_LT, lane, lanes->count);
+    return indices_in(t, s->access, rlx_as_buffer(s->access->buffer), groups, 2, f.at)
+               ? rlx_produce_panels(ctx, s->producer, &f)
+               : NULL;
+}
+
 /*- Panels of a tile of lanes:
  *     for p, d.., l:  panel[p, d, l] = if_then_else(p * W + l < count, X[begin + p * W + l, d..], 0) */
 static const rlx_stmt *pack(const tiling *t, const side *s, const depth_tile *d,
                             const lane_tile *lanes, int64_t width)
 {
+    if (s->producer)
+        return produce(t, s, d, lanes, width);
     rlx_context *ctx = t->ctx;
     rlx_sched_loop loops[2 + MAX_DEPTH];
     int n = 0;
@@ -475,10 +515,11 @@ static const rlx_stmt *both(const tiling *t, const rlx_stmt *first, const rlx_st
 }
 
 /* for i, j: C[..] = start, where it has one;
- * for i, j, k: C[..] = C[..] + a * b, with or without a rounding of the product as it was written */
+ * for i, j, k: C[..] = C[..] + a * b, with or without a rounding of the product as it was written.
+ * `around` (NULL: none) stands around both of them. */
 static const rlx_stmt *innermost(const tiling *t, const depth_tile *d, const lane_tile *rows,
                                  const rlx_prim *row_panel, const lane_tile *columns,
-                                 const rlx_prim *column_panel)
+                                 const rlx_prim *column_panel, const rlx_sched_loop *around)
 {
     rlx_context *ctx = t->ctx;
     rlx_sched_loop i = rlx_sched_loop_new(ctx, "i", rows->count),
@@ -501,11 +542,15 @@ static const rlx_stmt *innermost(const tiling *t, const depth_tile *d, const lan
     body = rlx_sched_wrap(ctx, &k, body, t->place);
     body = rlx_sched_wrap(ctx, &j, body, t->place);
     body = rlx_sched_wrap(ctx, &i, body, t->place);
+    if (around)
+        body = rlx_sched_wrap(ctx, around, body, t->place);
     if (!t->start)
         return body;
     const rlx_stmt *fill = rlx_store(ctx, t->acc_buffer, t->start, at, n, t->place);
     fill = rlx_sched_wrap(ctx, &j, fill, t->place);
     fill = rlx_sched_wrap(ctx, &i, fill, t->place);
+    if (around)
+        fill = rlx_sched_wrap(ctx, around, fill, t->place);
     return both(t, fill ? rlx_copy_fresh(ctx, fill) : NULL, body);
 }
 
@@ -566,10 +611,12 @@ static const rlx_stmt *rows_of(const tiling *t, const depth_tile *d, const lane_
         lane_tile eight = tile_lanes(t, "ip", row.begin, row.count, ROW_PANEL);
         const rlx_prim *at = add(t, mul(t, row.loop.var, number(t, ROW_TILE / ROW_PANEL)),
                                  eight.loop.var);
-        body = innermost(t, d, &eight, at, &panel, panel.loop.var);
-        body = rlx_sched_wrap(ctx, &eight.loop, body, t->place);
+        /* panels that are all full are one instruction */
+        bool full = eight.count->kind == RLX_NODE_INT_IMM;
+        body = innermost(t, d, &eight, at, &panel, panel.loop.var, full ? &eight.loop : NULL);
+        body = full ? body : rlx_sched_wrap(ctx, &eight.loop, body, t->place);
     } else
-        body = innermost(t, d, &row, NULL, &panel, panel.loop.var);
+        body = innermost(t, d, &row, NULL, &panel, panel.loop.var, NULL);
     if (t->column.panel)
         body = rlx_sched_wrap(ctx, &panel.loop, body, t->place);
     return rlx_sched_wrap(ctx, &row.loop, body, t->place);
@@ -616,7 +663,7 @@ static const rlx_stmt *tiles(tiling *t)
         body = rlx_tir_with_temporary(ctx, t->row.panel, body, t->place);
     if (t->column.panel && t->column.param < 0)
         body = rlx_tir_with_temporary(ctx, t->column.panel, body, t->place);
-    return body;
+    return rlx_with_produced(ctx, t->column.producer, body, t->place);
 }
 
 /* The parameter that a side reads, if its panels may take its place: how many there are is known. -1: there is none. */
@@ -633,6 +680,24 @@ static int packable_param(const tiling *t, const side *s)
     return known ? rlx_panel_param(t->params, b) : -1;
 }
 
+/* What computes the columns' panels instead of packing them: the sum has one depth, and no loop around it computes the
+ * same again. */
+static rlx_producer *find_producer(tiling *t)
+{
+    const rlx_plan_access *a = t->column.access;
+    rlx_producer *p = t->depth.count == 1 && t->column.lanes.count == 1
+                          ? rlx_find_producer(t->params->producers, a->buffer)
+                          : NULL;
+    int d = p && !p->refused ? dimension_of(t, a, t->depth.at[0]) : -1;
+    for (int i = 0; i < (int)t->plan->count; i++)
+        if (t->outer[i] && !rlx_is_int_value(extent_of(t, i), 1) && !coefficient(a, i))
+            d = -1;
+    if (d < 0 || dimension_of(t, a, t->column.lanes.at[0]) < 0 ||
+        !(t->depth_tile = rlx_producer_tile(t->ctx, p, (size_t)d, t->depth.extent, DEPTH_TILE)))
+        return NULL;
+    return p;
+}
+
 /* Which operands are packed. few: a few rows may be read in place. False: the nest is as good as it stands. */
 static bool choose_packing(tiling *t, bool *few)
 {
@@ -642,7 +707,7 @@ static bool choose_packing(tiling *t, bool *few)
     const rlx_dtype dtype = rlx_as_buffer(t->acc->buffer)->dtype;
     bool row_widens = rlx_as_buffer(t->row.access->buffer)->dtype != dtype,
          column_widens = rlx_as_buffer(t->column.access->buffer)->dtype != dtype;
-    *few = !row_widens && !column_widens && rows_are_straight && rlx_is_int_value(stride, 1) &&
+    *few = !t->column.producer && !row_widens && !column_widens && rows_are_straight && rlx_is_int_value(stride, 1) &&
            is_straight(t, t->column.access, &t->column.lanes) &&
            is_straight(t, t->column.access, &t->depth);
     int64_t elements;
@@ -652,7 +717,7 @@ static bool choose_packing(tiling *t, bool *few)
     t->column.param = small ? -1 : packable_param(t, &t->column);
     *few = *few && t->column.param < 0;
     small |= is_at_most(t->depth.extent, SHALLOW);
-    if (t->column.param < 0 && rlx_is_int_value(t->row.lanes.extent, 1))
+    if (t->column.param < 0 && !t->column.producer && rlx_is_int_value(t->row.lanes.extent, 1))
         return false;
     if (*few && (small || is_at_most(t->row.lanes.extent, FEW_ROWS))) {
         t->row.packed = t->row.param >= 0;
@@ -757,7 +822,11 @@ static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *init, const rlx_f
 {
     bool few;
     t->acc = &t->plan->accesses.data[t->plan->fused.acc];
-    if (!choose_sides(t) || !collect_depth(t) || !is_schedulable(t) || !choose_packing(t, &few))
+    t->depth_tile = DEPTH_TILE;
+    if (!choose_sides(t) || !collect_depth(t) || !is_schedulable(t))
+        return &nest->node;
+    t->column.producer = find_producer(t);
+    if (!choose_packing(t, &few))
         return &nest->node;
     if (!find_views(t))
         return NULL;
@@ -807,6 +876,11 @@ static const rlx_stmt *schedule_nest(rlx_context *ctx, const rlx_panel_params *p
     if (rlx_plan_nest(ctx, &everywhere, nest, &plan) && plan.form == RLX_PLAN_FUSED &&
         plan.fused.contract)
         out = schedule(&t, init, nest);
+    if (t.column.producer && t.column.producer->refused) {
+        t = (tiling){ .ctx = ctx, .params = params, .plan = &plan, .place = nest->place };
+        out = schedule(&t, init, nest);
+    } else if (t.column.producer && out != &nest->node)
+        rlx_take_producer(params->producers, t.column.producer);
     rlx_nest_plan_free(ctx, &plan);
     return ctx->diags.out_of_memory ? NULL : out;
 }

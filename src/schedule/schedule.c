@@ -1,6 +1,22 @@
 /* schedule.c: a PrimFunc nest by nest. */
 #include "schedule/schedule_int.h"
 
+/* What is inside of a loop: what is produced in front of it would be produced again each time round. */
+static const rlx_stmt *schedule_inside(rlx_rewriter *r, const rlx_for_stmt *loop)
+{
+    rlx_producers *all = ((const rlx_panel_params *)r->user)->producers;
+    size_t first = all->first;
+    all->first = all->count;
+    const rlx_stmt *body = rlx_rewrite(r, loop->body);
+    all->first = first;
+    if (!body || body == loop->body)
+        return body ? &loop->node : NULL;
+    rlx_for_stmt *s = rlx_new_copy(r->ctx, loop, sizeof *s);
+    if (s)
+        s->body = body;
+    return s ? &s->node : NULL;
+}
+
 /* A nest with the one in front of it, which may give it its first values. *took: that one is part of what comes back. */
 static const rlx_stmt *schedule_nest(rlx_rewriter *r, const rlx_stmt *before, const rlx_stmt *s,
                                      bool *took)
@@ -9,7 +25,7 @@ static const rlx_stmt *schedule_nest(rlx_rewriter *r, const rlx_stmt *before, co
     const rlx_stmt *now = nest ? rlx_schedule_contraction(r->ctx, r->user, init, nest) : s;
     *took = now != s && init != NULL;
     if (now == s)
-        now = rlx_rewrite(r, s);
+        now = nest ? schedule_inside(r, nest) : rlx_rewrite(r, s);
     return now;
 }
 
@@ -18,7 +34,10 @@ static const rlx_stmt *schedule_sequence(rlx_rewriter *r, const rlx_seq_stmt *se
     const rlx_stmt **parts = rlx_new(r->ctx, (seq->num_stmts + 1) * sizeof *parts);
     size_t n = 0;
     bool changed = false;
+    rlx_producers *all = ((const rlx_panel_params *)r->user)->producers;
+    const size_t first = all->count;
     for (size_t i = 0; parts && i < seq->num_stmts; i++) {
+        const rlx_for_stmt *nest = rlx_as_for_stmt(seq->stmts[i]);
         bool took, plain = n && parts[n - 1] == seq->stmts[i - 1];
         const rlx_stmt *now =
             schedule_nest(r, plain ? seq->stmts[i - 1] : NULL, seq->stmts[i], &took);
@@ -27,7 +46,10 @@ static const rlx_stmt *schedule_sequence(rlx_rewriter *r, const rlx_seq_stmt *se
         n -= took;
         parts[n++] = now;
         changed |= now != seq->stmts[i];
+        if (nest && now == seq->stmts[i] && !rlx_push_producer(r->ctx, all, nest))
+            return NULL;
     }
+    rlx_hide_producers(all, first);
     if (!parts || !changed)
         return parts ? &seq->node : NULL;
     return rlx_seq_stmt_new(r->ctx, parts, n, seq->place);
@@ -41,9 +63,11 @@ static const rlx_node *replace(rlx_rewriter *r, const rlx_node *n)
     const rlx_stmt *now = seq    ? schedule_sequence(r, seq)
                           : nest ? rlx_schedule_contraction(r->ctx, r->user, NULL, nest)
                                  : n;
+    if (now == n && nest)
+        now = schedule_inside(r, nest);
     if (!now)
         r->failed = true;
-    return now == n && !seq ? NULL : now;
+    return now == n && !seq && !nest ? NULL : now;
 }
 
 /* plain with another body, and panels in place of some parameters. */
@@ -66,16 +90,57 @@ static const rlx_prim_func *scheduled(rlx_context *ctx, const rlx_prim_func *pla
     return out->attrs ? out : NULL;
 }
 
+/* A temporary that nothing is left of goes, and so does the nest that filled it. */
+static const rlx_node *drop_taken(rlx_rewriter *r, const rlx_node *n)
+{
+    const rlx_producers *all = r->user;
+    const rlx_seq_stmt *seq = rlx_as_seq_stmt(n);
+    const rlx_decl_buffer *d = rlx_as_decl_buffer(n);
+    const rlx_allocate *a = rlx_as_allocate(n);
+    const rlx_stmt **left = seq ? rlx_new(r->ctx, (seq->num_stmts + 1) * sizeof *left) : NULL;
+    size_t count = 0;
+    if (d && rlx_is_taken(all, d->buffer))
+        return d->body;
+    if (a && rlx_is_taken(all, a->var))
+        return a->body;
+    for (size_t i = 0; left && i < seq->num_stmts; i++)
+        if (!rlx_is_taken(all, seq->stmts[i]))
+            left[count++] = seq->stmts[i];
+    return left && count < seq->num_stmts ? rlx_seq_stmt_new(r->ctx, left, count, seq->place) : n;
+}
+
+static const rlx_stmt *without_taken(rlx_context *ctx, const rlx_producers *all,
+                                     const rlx_stmt *body)
+{
+    bool any = false;
+    for (size_t i = 0; i < all->count; i++)
+        any |= all->at[i].taken;
+    if (!any)
+        return body;
+    rlx_rewriter r;
+    rlx_rewriter_init(&r, ctx);
+    r.after = drop_taken;
+    r.user = (void *)all;
+    body = rlx_rewrite(&r, body);
+    rlx_rewriter_free(&r);
+    return body;
+}
+
 /* f with its blocks lowered: plain. */
 static const rlx_prim_func *schedule_plain(rlx_context *ctx, const rlx_prim_func *f,
                                            const rlx_prim_func *plain, rlx_panel_params *params)
 {
     rlx_rewriter r;
+    rlx_producers all;
+    rlx_producers_init(ctx, &all, plain->body);
+    params->producers = &all;
     rlx_rewriter_init(&r, ctx);
     r.before = replace;
     r.user = params;
     const rlx_stmt *body = rlx_rewrite(&r, plain->body);
     rlx_rewriter_free(&r);
+    body = body ? without_taken(ctx, &all, body) : NULL;
+    rlx_producers_free(&all);
     if (!body || body == plain->body)
         return body ? f : NULL;
     return scheduled(ctx, plain, body, params);

@@ -27,12 +27,64 @@ const rlx_buffer *rlx_view_new(rlx_context *ctx, const rlx_buffer *b, const rlx_
 const rlx_stmt *rlx_declare_view(rlx_context *ctx, const rlx_buffer *view, const rlx_stmt *body,
                                  rlx_place place);
 
+/* ---- elements that are computed where they are packed: produce.c */
+#define RLX_MOST_PRODUCERS 32
+#define RLX_MOST_LEAVES 4        /* loads of a producer */
+/* A nest that gives a temporary its elements, each once, for one load alone. */
+typedef struct rlx_producer {
+    const rlx_for_stmt *nest;
+    const rlx_buffer *buffer;
+    const rlx_prim *vars[RLX_TIR_MAX_DIMS]; /* loops, by dimension of the buffer */
+    const rlx_prim *value;           /* that of producers in front of it is part of it */
+    uint32_t through;                /* those: bits by number */
+    bool hidden;                     /* the statements that it stands among are behind */
+    bool taken;                      /* panels have its place */
+    bool refused;                    /* its panels would be no gain */
+    const rlx_buffer *panels[RLX_MOST_LEAVES]; /* temporaries of what it reads */
+    size_t num_panels;
+} rlx_producer;
+typedef struct rlx_producers {
+    rlx_ptrmap stored, loaded, declared; /* memory -> how often in the function */
+    rlx_producer at[RLX_MOST_PRODUCERS];
+    size_t first, count;             /* visible: [first, count) */
+} rlx_producers;
+void rlx_producers_init(rlx_context *ctx, rlx_producers *p, const rlx_stmt *body);
+void rlx_producers_free(rlx_producers *p);
+/* Adds the nest if it is one. False: out of memory. */
+bool rlx_push_producer(rlx_context *ctx, rlx_producers *all, const rlx_for_stmt *nest);
+rlx_producer *rlx_find_producer(rlx_producers *all, const rlx_node *buffer); /* NULL: none */
+void rlx_take_producer(rlx_producers *all, rlx_producer *p);
+/* Producers from number `first` on are seen no more. */
+void rlx_hide_producers(rlx_producers *all, size_t first);
+/* Is it the nest, the temporary or the memory of one that was taken? */
+bool rlx_is_taken(const rlx_producers *all, const rlx_node *n);
+/* Steps of a tile if a sum over `extent` steps runs along dimension d of what is produced. 0: there are none that fit. */
+int64_t rlx_producer_tile(rlx_context *ctx, const rlx_producer *p, size_t d, const rlx_prim *extent,
+                          int64_t wanted);
+/* What panels are filled with: the producer's element at[..], dimension `depth` of which is a step of tile number tile_at. */
+typedef struct rlx_panel_fill {
+    const rlx_buffer *panel;         /* [panel, step, lane] */
+    const rlx_prim *at[RLX_TIR_MAX_DIMS];
+    size_t depth;
+    const rlx_prim *tile_at;
+    int64_t tile;
+    rlx_sched_loop panels, lanes;
+    const rlx_prim *inside;          /* is there such a lane? NULL: they all are */
+    rlx_place place;
+} rlx_panel_fill;
+/* NULL: out of memory, or p is refused. */
+const rlx_stmt *rlx_produce_panels(rlx_context *ctx, rlx_producer *p, const rlx_panel_fill *fill);
+/* `body` with the temporaries of that. */
+const rlx_stmt *rlx_with_produced(rlx_context *ctx, const rlx_producer *p, const rlx_stmt *body,
+                                  rlx_place place);
+
 /* ---- parameters that may come as panels */
 typedef struct rlx_panel_params {
     const rlx_prim_func *function;
     const bool *wanted;              /* by parameter; NULL: none */
     const rlx_buffer **panels;       /* what takes its place; NULL: nothing so far */
     const rlx_prim_func **packs;     /* what fills them */
+    rlx_producers *producers;
 } rlx_panel_params;
 /* Its number, -1: b is none, or panels have its place. */
 int rlx_panel_param(const rlx_panel_params *p, const rlx_buffer *b);

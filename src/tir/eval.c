@@ -936,7 +936,7 @@ bool rlx_tir_eval(rlx_context *ctx, const rlx_prim_func *f, const rlx_tir_arg *a
     m.steps_left = m.counts_steps ? limits->max_steps : 0;
     rlx_ptrmap_init(&m.vars, memory);
     rlx_ptrmap_init(&m.buffers, memory);
-    f = rlx_tir_partial_sums(ctx, f);
+    f = rlx_tir_partial_sums(ctx, f, false);
     bool ok = f ? bind_args(&m, f, args, num_args) && execute(&m, f->body) : no_memory(&m);
     drop_temporaries(&m, 0);
     rlx_ptrmap_free(&m.vars);

@@ -115,9 +115,12 @@ static bool push_buffer(rlx_seq_pass *p, const rlx_expr *e)
     const rlx_int_imm *i = v ? rlx_as_int_imm(v->value) : NULL;
     const rlx_float_imm *x = v ? rlx_as_float_imm(v->value) : NULL;
     rlx_tir_arg a = { 0 };
+    const void *data = c ? rlx_aligned_content(p->ctx, c) : NULL;
+    if (c && !data)
+        return false;
     if (c)
         a = (rlx_tir_arg){ .dtype = c->dtype,
-                           .data = c->data->data,
+                           .data = (void *)(uintptr_t)data,
                            .shape = c->shape,
                            .ndim = (int32_t)c->num_shape };
     else if (i || x)
@@ -230,9 +233,10 @@ static const rlx_expr *fold_shape(rlx_seq_pass *p, const rlx_call *call)
                : t && rlx_as_shape_expr(t->shape) ? t->shape
                                                   : NULL;
     if (rlx_is_call_op(&call->node, RLX_OP_ID_TENSOR_TO_SHAPE) && c && c->dtype == RELAX_INT64 &&
-        c->num_shape == 1)
-        return rlx_shape_of_ints(p->ctx, (const int64_t *)(const void *)c->data->data,
-                                 (size_t)c->shape[0]);
+        c->num_shape == 1) {
+        const int64_t *values = rlx_aligned_content(p->ctx, c);
+        return values ? rlx_shape_of_ints(p->ctx, values, (size_t)c->shape[0]) : NULL;
+    }
     return NULL;
 }
 

@@ -18,6 +18,24 @@ typedef struct variant {
     struct variant *next;                /* of the same function */
 } variant;
 
+/* How constants of one layout become panels; counted by the panels that are still to be made. */
+typedef struct recipe {
+    rlx_context *ctx;
+    const rlx_prim_func *pack;
+    struct rlx_kernel *kernel;           /* NULL: the evaluator does it */
+    size_t users;
+    void *aligned;                       /* for content that lies anywhere; grows */
+    size_t aligned_bytes;
+    struct recipe *next;                 /* of the same packer */
+} recipe;
+
+/* Panels that are made when they are written. */
+typedef struct panels {
+    rlx_deferred head;
+    recipe *recipe;
+    const rlx_constant *of;
+} panels;
+
 /* A constant's content. */
 typedef struct weight {
     const rlx_prim_func *pack;           /* the layout of the uses met so far */
@@ -34,6 +52,8 @@ typedef struct packer {
     rlx_ptrmap variants;                 /* function -> its first variant */
     rlx_ptrmap weight_of;                /* blob -> its weight */
     weight *weights;
+    recipe *recipes;
+    bool defers;                         /* panels are made when they are written */
     size_t *mentions, *replaced;         /* by function of the module: of its name, by a variant */
     bool changed;                        /* a weight became plain */
 } packer;
@@ -164,33 +184,142 @@ static bool settle(packer *p)
 
 /* ---- panels --------------------------------------------------------------------------------- */
 
-static rlx_tir_arg argument(rlx_dtype dtype, const int64_t *shape, size_t ndim, void *data)
+static void release_recipe(recipe *r)
 {
-    return (rlx_tir_arg){ .dtype = dtype, .data = data, .shape = shape, .ndim = (int32_t)ndim };
+    if (--r->users)
+        return;
+    rlx_memory *m = &r->ctx->memory;
+    if (r->kernel)
+        r->ctx->kernels->unload(r->kernel);
+    rlx_mem_free(m, r->aligned, r->aligned_bytes);
+    rlx_mem_free(m, r, sizeof *r);
 }
+
+/* NULL: out of memory, or there is no kernel for it. */
+static recipe *recipe_for(packer *p, const rlx_prim_func *pack)
+{
+    const rlx_kernel_runner *kernels = p->ctx->kernels;
+    bool lost = false;
+    for (recipe *r = p->recipes; r && !lost; r = r->next)
+        if (rlx_equal(&p->ctx->memory, &r->pack->node, &pack->node, false, &lost))
+            return r;
+    recipe *r = lost ? NULL : rlx_mem_alloc_zero(&p->ctx->memory, sizeof *r);
+    if (!r)
+        return NULL;
+    *r = (recipe){ .ctx = p->ctx, .pack = pack, .users = 1 };
+    if (kernels && !(r->kernel = kernels->load(p->ctx, pack)))
+        return release_recipe(r), NULL;
+    r->next = p->recipes;
+    p->recipes = r;
+    return r;
+}
+
+/* The content at an address where its elements may lie: often that of one constant after the
+ * other, for which memory is taken once. */
+static const void *aligned_by(recipe *r, const rlx_constant *c)
+{
+    rlx_memory *m = &r->ctx->memory;
+    if (rlx_is_aligned(c))
+        return c->data->data;
+    if (r->aligned_bytes < c->data->size) {
+        rlx_mem_free(m, r->aligned, r->aligned_bytes);
+        r->aligned = rlx_mem_alloc(m, c->data->size);
+        r->aligned_bytes = r->aligned ? c->data->size : 0;
+    }
+    return r->aligned ? memcpy(r->aligned, c->data->data, c->data->size) : NULL;
+}
+
+static bool panel_shape(const rlx_buffer *to, int64_t *shape, size_t *bytes)
+{
+    *bytes = rlx_dtype_bytes(to->dtype);
+    for (size_t d = 0; d < to->num_shape; d++)
+        if (!rlx_int_literal(to->shape[d], &shape[d]) ||
+            !rlx_mul_size(*bytes, (size_t)shape[d], bytes))
+            return false;
+    return true;
+}
+
+static bool fill_panels(recipe *r, const rlx_constant *c, void *to, rlx_fault *why)
+{
+    const rlx_buffer *buffer = rlx_as_buffer(r->pack->buffers[1]);
+    int64_t shape[RLX_TIR_MAX_DIMS];
+    size_t bytes;
+    rlx_tir_limits none = { 0 };
+    const void *from = aligned_by(r, c);
+    if (!from || !panel_shape(buffer, shape, &bytes))
+        return false;
+    rlx_tir_arg args[2] = { { .dtype = c->dtype,
+                              .data = (void *)(uintptr_t)from,
+                              .shape = c->shape,
+                              .ndim = (int32_t)c->num_shape },
+                            { .dtype = buffer->dtype,
+                              .data = to,
+                              .shape = shape,
+                              .ndim = (int32_t)buffer->num_shape } };
+    return r->kernel ? r->ctx->kernels->call(r->ctx, r->kernel, args, 2, &none, why)
+                     : rlx_tir_eval(r->ctx, r->pack, args, 2, &none, why);
+}
+
+static bool make_late(rlx_deferred *d, void *to)
+{
+    panels *late = (panels *)(void *)d;
+    rlx_fault why = { 0 };
+    bool ok = fill_panels(late->recipe, late->of, to, &why);
+    if (!ok && !late->recipe->ctx->diags.out_of_memory)
+        RLX_BUG(late->recipe->ctx, "panels of a constant cannot be made: %s", why.text);
+    return ok;
+}
+
+static void end_late(rlx_deferred *d)
+{
+    panels *late = (panels *)(void *)d;
+    rlx_memory *m = &late->recipe->ctx->memory;
+    rlx_blob_release(d->of);
+    release_recipe(late->recipe);
+    rlx_mem_free(m, late, sizeof *late);
+}
+
+static rlx_blob *defer_panels(recipe *r, const rlx_constant *c, size_t bytes)
+{
+    rlx_memory *m = &r->ctx->memory;
+    panels *late = rlx_mem_alloc(m, sizeof *late);
+    if (!late)
+        return NULL;
+    *late = (panels){ .head = { .of = rlx_blob_retain(c->data),
+                                .how = r,
+                                .make = make_late,
+                                .end = end_late },
+                      .recipe = r,
+                      .of = c };
+    r->users++;
+    return rlx_blob_defer(m, bytes, &late->head);
+}
+
+static rlx_blob *panels_now(recipe *r, const rlx_constant *c, size_t bytes)
+{
+    rlx_fault why = { 0 };
+    rlx_blob *data = rlx_blob_create(&r->ctx->memory, NULL, bytes);
+    if (data && fill_panels(r, c, data->data, &why))
+        return data;
+    rlx_blob_release(data);
+    return NULL;
+}
+
+#define DEFER_FROM 4096
 
 /* The panels of a constant; NULL: they cannot be had, or out of memory. */
 static const rlx_expr *make_panels(packer *p, const rlx_constant *c, const rlx_prim_func *pack)
 {
     const rlx_buffer *to = rlx_as_buffer(pack->buffers[1]);
-    const rlx_kernel_runner *kernels = p->ctx->kernels;
-    rlx_tir_limits none = { 0 };
-    rlx_fault why = { 0 };
     int64_t shape[RLX_TIR_MAX_DIMS];
-    size_t bytes = rlx_dtype_bytes(to->dtype);
-    for (size_t d = 0; d < to->num_shape; d++)
-        if (!rlx_int_literal(to->shape[d], &shape[d]) ||
-            !rlx_mul_size(bytes, (size_t)shape[d], &bytes))
-            return NULL;
-    rlx_blob *data = rlx_blob_create(&p->ctx->memory, NULL, bytes);
-    if (!data)
+    size_t bytes;
+    recipe *r = panel_shape(to, shape, &bytes) ? recipe_for(p, pack) : NULL;
+    if (!r)
         return NULL;
-    rlx_tir_arg args[2] = { argument(c->dtype, c->shape, c->num_shape, c->data->data),
-                            argument(to->dtype, shape, to->num_shape, data->data) };
-    bool ok = kernels ? kernels->run(p->ctx, pack, args, 2, &none, &why)
-                      : rlx_tir_eval(p->ctx, pack, args, 2, &none, &why);
+    rlx_blob *data = p->defers && bytes >= DEFER_FROM ? defer_panels(r, c, bytes)
+                                                           : panels_now(r, c, bytes);
     const rlx_expr *e =
-        ok ? rlx_constant_blob(p->ctx, to->dtype, shape, to->num_shape, data, c->place) : NULL;
+        data ? rlx_constant_blob(p->ctx, to->dtype, shape, to->num_shape, data, c->place) : NULL;
     rlx_blob_release(data);
     return e;
 }
@@ -304,12 +433,19 @@ static const rlx_module *pack(packer *p)
 
 const rlx_module *rlx_pass_pack_constants(rlx_pass_run *run, const rlx_module *m)
 {
-    packer p = { .ctx = run->ctx, .module = m, .mb = rlx_module_builder_create(run->ctx, m) };
+    packer p = { .ctx = run->ctx,
+                 .module = m,
+                 .mb = rlx_module_builder_create(run->ctx, m),
+                 .defers = run->defers };
     rlx_ptrmap_init(&p.variants, &run->ctx->memory);
     rlx_ptrmap_init(&p.weight_of, &run->ctx->memory);
     const rlx_module *out = pack(&p);
     rlx_ptrmap_free(&p.variants);
     rlx_ptrmap_free(&p.weight_of);
+    for (recipe *r = p.recipes, *next; r; r = next) {
+        next = r->next;
+        release_recipe(r);
+    }
     rlx_module_builder_free(p.mb);
     return out;
 }

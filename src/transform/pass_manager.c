@@ -181,9 +181,9 @@ static bool meets_needs(rlx_context *ctx, const rlx_module *m, const rlx_pass_ro
 }
 
 static const rlx_module *run_step(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *step,
-                                  uint8_t origin)
+                                  uint8_t origin, bool defers)
 {
-    rlx_pass_run run = { ctx, step->options, step->host_user };
+    rlx_pass_run run = { ctx, step->options, step->host_user, defers };
     rlx_pass_fn pass = step->row ? step->row->run : step->host;
     size_t errors = rlx_error_count(ctx);
     uint8_t outer = ctx->origin;
@@ -231,7 +231,7 @@ static const rlx_module *run_steps(rlx_context *ctx, const rlx_module *m,
     bool timed = hooks && hooks->after;
     for (size_t i = 0; m && i < count; i++) {
         int64_t begin = timed ? now_ns() : 0;
-        const rlx_module *out = run_step(ctx, m, &steps[i], origins[i]);
+        const rlx_module *out = run_step(ctx, m, &steps[i], origins[i], hooks && hooks->defers);
         bool changed = out != m;
         if (!out || (changed && wants_verify(hooks) && !verify(ctx, out, step_name(&steps[i]))))
             return NULL;

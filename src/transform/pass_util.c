@@ -39,3 +39,14 @@ bool rlx_meets_assumptions(rlx_context *ctx, const rlx_function *f, const rlx_pt
     rlx_vec_free(&ctx->memory, &assumed);
     return ok;
 }
+
+bool rlx_is_aligned(const rlx_constant *c)
+{
+    size_t element = rlx_dtype_bytes(c->dtype);
+    return element < 2 || (uintptr_t)c->data->data % element == 0;
+}
+
+const void *rlx_aligned_content(rlx_context *ctx, const rlx_constant *c)
+{
+    return rlx_is_aligned(c) ? c->data->data : rlx_new_copy(ctx, c->data->data, c->data->size);
+}

@@ -10,6 +10,7 @@ typedef struct rlx_pass_run {
     rlx_context *ctx;
     const rlx_attr *options;           /* ATTRS or NULL; checked against the row's options */
     void *user;                        /* host passes */
+    bool defers;                       /* as in rlx_pass_hooks */
 } rlx_pass_run;
 /* same pointer: nothing changed; NULL: diagnostics say why */
 typedef const rlx_module *(*rlx_pass_fn)(rlx_pass_run *run, const rlx_module *m);
@@ -58,6 +59,9 @@ typedef struct rlx_pass_hooks {
     void (*after)(void *user, const char *pass, const rlx_module *m, double seconds, bool changed);
     void *user;
     bool verify;
+    /* Of the module that comes out only a file is written: content of constants may be left to be
+     * made then (rlx_deferred). */
+    bool defers;
 } rlx_pass_hooks;
 typedef struct rlx_pass_step {
     const rlx_pass_row *row;

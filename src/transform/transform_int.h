@@ -30,6 +30,10 @@ const rlx_expr *rlx_plain_call(rlx_context *ctx, const char *op, const rlx_expr 
 bool rlx_meets_assumptions(rlx_context *ctx, const rlx_function *f, const rlx_ptrmap *values,
                            enum rlx_code_id code);
 
+/* Content of a constant at an address where its elements may lie: its own, unless it is memory of a
+ * host; then a copy in the top layer. NULL: out of memory. */
+const void *rlx_aligned_content(rlx_context *ctx, const rlx_constant *c);
+bool rlx_is_aligned(const rlx_constant *c);
 /* f, where the bindings of dataflow blocks that is_apart picks (it is asked about those that bind
  * a variable) stand in ordinary blocks: split_dataflow.c. *follow (a variable of f, or NULL) is
  * what became of it. f itself if there are none, NULL: failure. */

@@ -167,14 +167,37 @@ static void checksums(void **unused)
                 crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
         }
         assert_int_equal(rlx_crc32c(0, data, len), ~crc);
+        assert_int_equal(rlx_crc32c_by_table(0, data, len), ~crc);
         assert_int_equal(rlx_crc32c(rlx_crc32c(0, data, len / 3), data + len / 3, len - len / 3),
                          ~crc);
     }
 }
 
+/* Long ones are computed in several streams: at any place, of any length, in any pieces. */
+static void checksums_of_long_data(void **unused)
+{
+    enum { SIZE = 200000 };
+    unsigned char *data = malloc(SIZE);
+    assert_non_null(data);
+    for (size_t i = 0; i < SIZE; i++)
+        data[i] = (unsigned char)(i * i * 2654435761u >> 13);
+    static const size_t lengths[] = { 16384, 49151, 49152, 49153, 98304, 131072, 150001, SIZE - 7 };
+    for (size_t i = 0; i < RLX_COUNT(lengths); i++)
+        for (size_t from = 0; from < 8; from += 7) {
+            const unsigned char *p = data + from;
+            uint32_t crc = rlx_crc32c_by_table(7, p, lengths[i]);
+            size_t first = lengths[i] / 5;
+            assert_int_equal(rlx_crc32c(7, p, lengths[i]), crc);
+            assert_int_equal(rlx_crc32c(rlx_crc32c(7, p, first), p + first, lengths[i] - first),
+                             crc);
+        }
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checksums_of_long_data),
         cmocka_unit_test(writes_and_reads),
         cmocka_unit_test(tells_why_not),
         cmocka_unit_test(replaces_without_harm),

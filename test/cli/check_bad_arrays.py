@@ -299,6 +299,53 @@ overlap = local(names[0], data, **says)
 s.write("x.npz", overlap + directory + end(len(names), len(directory), len(overlap)))
 s.fails("one member under 500 names", ["run", "one.rlx", "--entry", "any", "--params", "x.npz"], "NP05")
 
+# ---- weights that an archive stores are used where they lie, at any address; packed ones are unpacked: the same program comes of both
+def builds(what, program, weights):
+    s.write("weights.py", program)
+    files = []
+    for save in (np.savez, np.savez_compressed):
+        save(s.path("weights.npz"), **weights)
+        s.equal(f"{what}, {save.__name__}", s.run("build", "weights.py", "--params", "weights.npz", "-o", "weights.rlx", "--target", "interp"), (0, "", ""))
+        files.append(open(s.path("weights.rlx"), "rb").read())
+    s.check(f"{what}: the same file", files[0] == files[1])
+    return files[0]
+
+
+def program(weights, result, body):
+    names = ", ".join(f'{n}: R.Tensor({w.shape}, "{w.dtype}")' for n, w in weights.items())
+    return f'''@I.ir_module
+class M:
+    @R.function
+    def main({names}) -> R.Tensor({result.shape}, "{result.dtype}"):
+        with R.dataflow():
+            y = {body}
+            R.output(y)
+        return y
+'''
+
+
+random = np.random.RandomState(5)
+for dtype in ("float32", "float64", "float16", "int64", "int8", "uint8", "bool"):
+    for count, name in ((0, "a"), (65, "ab"), (4096, "abc"), (20011, "abcd")):      # one address after the other
+        w = (random.standard_normal(count) * 50).astype(dtype)
+        file = builds(f"{count} of {dtype} as {name}", program({name: w}, w, name), {name: w})
+        s.check(f"{count} of {dtype} as {name} are in the file", w.tobytes() in file)
+for name in ("a", "ab", "abc", "abcd"):     # folded, and packed into panels
+    w, m = random.standard_normal(3001), random.standard_normal((70, 96)).astype("float32")
+    s.check(f"a sum of weights as {name}", (w + w).tobytes() in builds("a sum", program({name: w}, w, f"R.add({name}, {name})"), {name: w}))
+    text = program({name: m}, np.zeros((9, 96), "float32"), f"R.matmul(x, {name})").replace("main(", 'main(x: R.Tensor((9, 70), "float32"), ')
+    panels = np.concatenate([m[:, i:i + 32] for i in (0, 32, 64)])
+    s.check(f"panels of weights as {name}", panels.tobytes() in builds("panels", text, {name: m}))
+    across = np.asfortranarray(m)
+    s.check(f"weights in the order of columns as {name}", panels.tobytes() in builds("columns", text, {name: across}))
+np.savez(s.path("weights.npz"), a=w)
+damaged = bytearray(open(s.path("weights.npz"), "rb").read())
+damaged[len(damaged) // 2] ^= 4
+s.write("weights.npz", bytes(damaged))
+s.write("weights.py", program({"a": w}, w, "R.add(a, a)"))
+s.fails("a byte of a stored weight", ["build", "weights.py", "--params", "weights.npz", "-o", "damaged.rlx"], "NP09")
+s.check("nothing is left behind", not [f for f in os.listdir(s.dir) if f.startswith("damaged")])
+
 # ---- results that have no end
 s.write("deep.py", '''@I.ir_module
 class M:

@@ -431,6 +431,36 @@ s.write("long.py", TIR.replace("BODY", "A[v]").replace("range(8)", "range(8)").r
 profile, err, _ = run("a long kernel", "--target", "c", "--timeout", "1.5", given="i.npy", program="long.py", code=1, output=False)
 s.check("a long kernel is stopped", "error[RT12]" in err, err)
 
+# and one that spends its time in sums of products, which it hands to its caller
+s.write("square.py", '''@I.ir_module
+class Module:
+    @R.function
+    def main(s: R.Shape(["n"])) -> R.Tensor(("n", "n"), "float32"):
+        n = T.int64()
+        with R.dataflow():
+            a = R.full(R.shape([n, n]), R.const(1, "float32"), "float32")
+            y = R.matmul(a, a)
+            R.output(y)
+        return y
+''')
+s.equal("squares of matrices", s.run("build", "square.py", "--target", "c", "-o", "square.rlx", env=BASE), (0, "", ""))
+
+
+def spend(*args):
+    """What a run of them ends with, and the processor time that it takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    rc, _, err = s.run("run", "square.rlx", "--allow-native", "--profile", "square.json", "--input", "shape:3000", *args, env=BASE)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return rc, err, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+rc, err, whole = spend()
+with open(s.path("square.json"), encoding="utf-8") as f:
+    s.check("squares of matrices, whole", rc == 0 and not err and json.load(f)["native_kernels"] == 2, (rc, err))
+rc, err, part = spend("--timeout", "0.1")
+s.check("a long sum of products is stopped", rc == 1 and "error[RT12]" in err, (rc, err))
+s.check("and soon", part < whole * .7, f"{part:.2f} s of processor time, all of it takes {whole:.2f}")
+
 # ---- C to read
 rc, out, err = s.run("build", "p.py", "--emit", "c", "-o", "src")
 s.equal("emit", (rc, err, sorted(os.listdir(s.path("src")))), (0, "", ["kernels.c", "relax_kernels.h"]))

@@ -2,7 +2,7 @@
 """Matrix products and convolutions whose sizes lie around those of tiles and panels (8, 32, 128, 512, 1024), against numpy.
 
 Each program runs on both targets and at the levels 0, where no schedule is made, and 1: all four give the same bits, which are near
-those of float64. Operands may be of less bits, sizes may be symbolic.
+those of float64. Operands may be of less bits, sizes may be symbolic, weights may be decoded from fields of bits in front of the sum.
 """
 import os
 import random
@@ -55,8 +55,8 @@ def result(model, args, target, level):
     return err or out if rc else np.load(os.path.join(s.path("out"), "0.npy"))
 
 
-def compare(what, params, value, args, want, dtype):
-    model = s.write("m.py", MODULE.format(params=params, value=value))
+def compare(what, params, value, args, want, dtype, text=None):
+    model = s.write("m.py", text or MODULE.format(params=params, value=value))
     np.savez(s.path("in.npz"), **args)
     first = None
     for target, level in (("interp", 1), ("interp", 0), ("c", 1), ("c", 0)):
@@ -124,6 +124,65 @@ def conv(dtype, symbolic):
             {"x": x, "w": w}, want, dtype)
 
 
+DECODED = '''@I.ir_module
+class M:
+    @T.prim_func(private=True)
+    def f(x: T.handle, Q: T.Buffer({q}, "{word}"), S: T.Buffer({s}, "float32"), y: T.handle):
+        n = T.int64()
+        X = T.match_buffer(x, (n, {k}))
+        Y = T.match_buffer(y, (n, {n}))
+        W = T.alloc_buffer({w})
+        for i, j in T.grid{w}:
+            with T.block("decode"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                W[vi, vj] = (T.Cast("float32", {field}) - T.float32({zero})) * S[{scale}]
+        for i, j, k in T.grid(n, {n}, {k}):
+            with T.block("matmul"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    Y[vi, vj] = T.float32(0)
+                Y[vi, vj] = Y[vi, vj] + X[vi, vk] * {read}
+
+    @R.function
+    def main(x: R.Tensor(("n", {k}), "float32"), q: R.Tensor({q}, "{word}"), s: R.Tensor({s}, "float32")) -> R.Tensor(("n", {n}), "float32"):
+        n = T.int64()
+        with R.dataflow():
+            y = R.call_tir(M.f, (x, q, s), out_sinfo=R.Tensor((n, {n}), dtype="float32"))
+            R.output(y)
+        return y
+'''
+
+
+def decoded():
+    """Weights of a few bits, `per` of them in a word, one scale for each group; both layouts."""
+    word, bits, per = rng.choice([("uint32", 4, 8), ("uint32", 4, 8), ("uint32", 8, 4), ("uint32", 3, 10), ("uint32", 2, 16),
+                                  ("int32", 4, 8), ("uint8", 4, 2), ("uint8", 8, 1), ("int8", 8, 1)])
+    group = per * rng.choice([1, 4, 4, 16])
+    k, n = group * rng.randint(1, max(1, 1200 // group)), around(32, 128)
+    m = rng.choice([1, 1, 7, 17, 130])
+    turned = rng.random() < 0.5                 # W[n, k]
+    shape, axis = ((n, k), 1) if turned else ((k, n), 0)
+    info = np.iinfo(word)
+    q = data.integers(info.min, info.max, [s // per if i == axis else s for i, s in enumerate(shape)], endpoint=True).astype(word)
+    scales = data.standard_normal([x // group if i == axis else x for i, x in enumerate(shape)]).astype("float32")
+    zero = rng.choice([0, 7, 8, 3])
+    digits = np.arange(k) % per * bits
+    wide = np.take(q, np.arange(k) // per, axis).astype("int64")
+    field = wide if word == "int8" else wide >> (digits[None] if turned else digits[:, None]) & ((1 << bits) - 1)
+    w = (field.astype("float32") - np.float32(zero)) * np.take(scales, np.arange(k) // group, axis)
+    x = data.standard_normal((m, k)).astype("float32")
+    step = "vj" if turned else "vi"
+    at, scale = (f"vi, vj // {per}", f"vi, vj // {group}") if turned else (f"vi // {per}, vj", f"vi // {group}, vj")
+    text = DECODED.format(
+        q=q.shape, s=scales.shape, w=shape, k=k, n=n, word=word, zero=zero, scale=scale, read="W[vj, vk]" if turned else "W[vk, vj]",
+        field=f"Q[{at}]" if per == 1 else
+        f'T.bitwise_and(T.shift_right(Q[{at}], T.Cast("{word}", {step} % {per}) * T.{word}({bits})), T.{word}({(1 << bits) - 1}))')
+    compare(f"decoded {bits} bits of {word} in groups of {group}, {m} rows, {shape}", "", "", {"x": x, "q": q, "s": scales},
+            x.astype("float64") @ (w.T if turned else w).astype("float64"), "float32", text)
+
+
+for i in range(TIMES * 10):
+    decoded()
 for i in range(TIMES * 24):
     matmul(("float32", "float32", "float64", "float16", "int8", "float32", "uint8", "int32")[i % 8], rng.random() < 0.3)
 for i in range(TIMES * 14):

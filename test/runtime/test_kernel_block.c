@@ -15,7 +15,7 @@
 #include "format/kernel_math.h"
 #include "runtime/kernel_int.h"
 
-enum { MOST_BUFFERS = 3, MOST_ELEMENTS = 3000, MOST_STEPS = 60000 };
+enum { MOST_BUFFERS = 6, MOST_ELEMENTS = 3000, MOST_STEPS = 60000 };
 
 typedef struct block {
     uint64_t seed;
@@ -138,6 +138,71 @@ static void make_sum(block *b, bool contract)
     b->plain = true;
 }
 
+static void make_unpack(block *b)
+{
+    static const enum rlx_kernel_elem words[] = { RLX_ELEM_U32, RLX_ELEM_I32, RLX_ELEM_U8,
+                                                  RLX_ELEM_I8 };
+    int64_t *x = b->x;
+    new_buffer(b, RLX_ELEM_F32);
+    new_buffer(b, words[roll(b, 4)]);
+    new_buffer(b, RLX_ELEM_F32);
+    for (int64_t k = 0; k < b->count[1]; k++) /* all bits of words count */
+        for (int i = 0; i < b->buffers[1].bytes; i++)
+            b->want[1][k * b->buffers[1].bytes + i] = b->data[1][k * b->buffers[1].bytes + i] =
+                (unsigned char)roll(b, 256);
+    x[0] = 1 + (int64_t)roll(b, b->buffers[1].bytes == 1 ? 8 : 16);
+    for (int i = 0; i < 3; i++)
+        x[1 + 2 * i] = i, x[2 + 2 * i] = (int64_t)roll(b, 4);
+    x[7] = (int64_t)roll(b, 9);
+    int64_t strides[4];
+    any_box(b, 4, x + 8, strides);
+    if (roll(b, 8))
+        x[10] = 1 + (int64_t)roll(b, (uint32_t)(b->buffers[1].bytes * 8 / x[0]));
+    if (roll(b, 2))
+        x[11] = 32 * (1 + (int64_t)roll(b, 3));
+    const int64_t compact[3] = { x[9] * x[10] * x[11], x[10] * x[11], x[11] };
+    memcpy(x + 12, compact, sizeof compact);
+    for (int i = 15; i < 18; i++)
+        x[i] = roll(b, 2) ? x[11] : any_stride(b);
+    b->plain = true;
+}
+
+static void make_partial(block *b)
+{
+    int64_t *x = b->x, *extents = x + 20, *strides = x + 3;
+    enum rlx_kernel_elem e = roll(b, 2) ? RLX_ELEM_F32 : RLX_ELEM_F64;
+    for (int i = 0; i < 3; i++)
+        new_buffer(b, e);
+    any_box(b, 3, extents, strides);
+    x[0] = roll(b, RLX_KERNEL_VALUE_COUNT) + (roll(b, 2) ? RLX_KERNEL_PARTIAL_FROM_ZERO : 0);
+    x[1] = 0, x[2] = roll(b, 4);
+    for (int i = 1; i < 3; i++) {
+        const int64_t side[7] = { i, roll(b, 30), any_stride(b), any_stride(b),
+                                  roll(b, 2) ? i == 1 : any_stride(b), any_stride(b),
+                                  roll(b, 2) ? i == 1 : any_stride(b) };
+        memcpy(x + 7 * i - 1, side, sizeof side);
+    }
+    extents[3] = 1 + roll(b, 3), extents[4] = 1 + roll(b, roll(b, 3) ? 8 : 80);
+    b->plain = true;
+}
+
+static void make_normalize(block *b)
+{
+    int64_t *x = b->x, box[2], strides[2];
+    for (int i = 0; i < 6; i++)
+        new_buffer(b, RLX_ELEM_F32);
+    any_box(b, 2, box, strides);
+    x[0] = roll(b, 16);
+    for (int i = 0; i < 6; i++) {
+        int64_t *side = x + 1 + 4 * i;
+        side[0] = i, side[1] = roll(b, 4);
+        side[2] = i < 2 ? strides[0] : any_stride(b);
+        side[3] = i < 2 ? strides[1] : roll(b, 4) ? i > 3 && roll(b, 2) : any_stride(b);
+    }
+    x[25] = box[0], x[26] = box[1];
+    b->plain = true;
+}
+
 static void make_map(block *b)
 {
     int64_t *x = b->x;
@@ -157,7 +222,8 @@ static void make_map(block *b)
 
 static void make(block *b, uint64_t seed)
 {
-    static const unsigned ops[] = { RLX_K_COPY, RLX_K_PACK, RLX_K_CONTRACT, RLX_K_REDUCE, RLX_K_MAP };
+    static const unsigned ops[] = { RLX_K_COPY, RLX_K_PACK, RLX_K_CONTRACT, RLX_K_REDUCE,
+                                    RLX_K_UNPACK, RLX_K_PARTIAL, RLX_K_NORMALIZE, RLX_K_MAP };
     memset(b, 0, sizeof *b);
     b->seed = seed * 2654435761u + 1;
     b->op = ops[roll(b, RLX_COUNT(ops))];
@@ -165,6 +231,12 @@ static void make(block *b, uint64_t seed)
         make_copy(b);
     else if (b->op == RLX_K_PACK)
         make_pack(b);
+    else if (b->op == RLX_K_UNPACK)
+        make_unpack(b);
+    else if (b->op == RLX_K_PARTIAL)
+        make_partial(b);
+    else if (b->op == RLX_K_NORMALIZE)
+        make_normalize(b);
     else if (b->op == RLX_K_MAP)
         make_map(b);
     else
@@ -282,6 +354,31 @@ static double value_of(enum rlx_kernel_elem e, const unsigned char *p)
     return (double)large;
 }
 
+static void model_unpack(block *b)
+{
+    const int64_t *x = b->x, to[4] = { x[12], x[13], x[14], 1 }, from[4] = { x[15], x[16], 0, 1 },
+                  scales[4] = { x[17], 0, 0, 1 };
+    int64_t i[4] = { 0 }, size = b->buffers[1].bytes * 8;
+    if (is_empty(x + 8, 4))
+        return;
+    b->fits = x[10] <= size / x[0];
+    while (b->fits) {
+        float *d = (void *)element(b, 0, x[2] + at_digits(i, to, 4)),
+              *s = (void *)element(b, 2, x[6] + at_digits(i, scales, 4));
+        unsigned char *w = element(b, 1, x[4] + at_digits(i, from, 4));
+        uint32_t word = 0;
+        if (!d || !s || !w)
+            return;
+        memcpy(&word, w, b->buffers[1].bytes);
+        word = word >> (x[0] * i[2]) & ((1u << x[0]) - 1);
+        bool sign = b->buffers[1].elem == RLX_ELEM_I8 && x[0] == 8 && word > 127;
+        *d = (float)((int32_t)word - (sign ? 256 : 0)) - (float)x[7];
+        *d *= *s;
+        if (!next_digits(i, x + 8, 4))
+            return;
+    }
+}
+
 static double combine(int64_t op, double x, double y)
 {
     switch (op) {
@@ -315,6 +412,56 @@ static void model_sum(block *b, bool contract)
         else
             memcpy(acc, &whole, b->buffers[x[1]].bytes);
     } while (b->fits && next_digits(i, extents, 5));
+}
+
+/* The numbers are small integers, whose sums do not depend on their order. */
+static void model_partial(block *b)
+{
+    const int64_t *x = b->x;
+    enum rlx_kernel_elem e = (enum rlx_kernel_elem)b->buffers[0].elem;
+    int64_t i[5] = { 0 };
+    if (is_empty(x + 20, 5))
+        return;
+    do {
+        unsigned char *acc = element(b, x[1], x[2] + at_digits(i, x + 3, 3)),
+                      *p = element(b, x[6], x[7] + at_digits(i, x + 8, 5)),
+                      *q = element(b, x[13], x[14] + at_digits(i, x + 15, 5));
+        if (!acc || !p || !q)
+            return;
+        double d = value_of(e, p) - value_of(e, q), sum = value_of(e, acc);
+        if (x[0] & RLX_KERNEL_PARTIAL_FROM_ZERO && !i[3] && !i[4])
+            sum = 0;
+        sum += (x[0] & 3) == RLX_KERNEL_VALUE_SQUARE       ? d * d
+               : (x[0] & 3) == RLX_KERNEL_VALUE_OWN_SQUARE ? value_of(e, p) * value_of(e, p)
+                                                           : value_of(e, p);
+        b->plain &= sum <= 0x1p23;
+        rlx_dtype_store_float(rlx_kernel_elems[e].dtype, acc, sum);
+    } while (b->fits && next_digits(i, x + 20, 5));
+}
+
+static void model_normalize(block *b)
+{
+    const int64_t *x = b->x;
+    int64_t i[2] = { 0 };
+    if (is_empty(x + 25, 2))
+        return;
+    do {
+        static const float missing[6] = { 0, 0, 0, 1, 1, 0 };
+        float v[6];
+        unsigned char *to = NULL;
+        for (int k = 0; k < 6; k++) {
+            const int64_t *side = x + 1 + 4 * k;
+            bool there = k < 2 || x[0] >> (k - 2) & 1;
+            unsigned char *p = there ? element(b, side[0], side[1] + at_digits(i, side + 2, 2)) : NULL;
+            if (there && !p)
+                return;
+            v[k] = p ? (float)value_of(RLX_ELEM_F32, p) : missing[k];
+            to = k ? to : p;
+        }
+        v[1] = (v[1] - v[2]) * v[3] * v[4];
+        v[1] = x[0] & 8 ? v[1] + v[5] : v[1];
+        memcpy(to, &v[1], sizeof v[1]);
+    } while (b->fits && next_digits(i, x + 25, 2));
 }
 
 static float mapped(int64_t function, float a, float b)
@@ -353,17 +500,28 @@ static bool model(block *b)
 {
     const int64_t *extents = b->x + (b->op == RLX_K_COPY       ? 4
                                      : b->op == RLX_K_PACK     ? 10
-                                     : b->op == RLX_K_CONTRACT ? 20
-                                     : b->op == RLX_K_MAP      ? 13
-                                                               : 13);
+                                     : b->op == RLX_K_UNPACK                             ? 8
+                                     : b->op == RLX_K_CONTRACT || b->op == RLX_K_PARTIAL ? 20
+                                     : b->op == RLX_K_NORMALIZE                          ? 25
+                                                                                         : 13);
+    int dimensions = b->op == RLX_K_COPY || b->op == RLX_K_UNPACK ? 4
+                     : b->op == RLX_K_PACK      ? 3
+                     : b->op == RLX_K_NORMALIZE || b->op == RLX_K_MAP ? 2
+                                                : 5;
     b->fits = true;
-    if (!is_small(extents, b->op == RLX_K_COPY ? 4 : b->op == RLX_K_PACK ? 3 : b->op == RLX_K_MAP ? 2 : 5) ||
+    if (!is_small(extents, dimensions) ||
         (b->op == RLX_K_PACK && (b->x[5] > 300 || (b->x[5] > 0 && b->x[7] <= 0))))
         return false;
     if (b->op == RLX_K_COPY)
         model_copy(b);
     else if (b->op == RLX_K_PACK)
         model_pack(b);
+    else if (b->op == RLX_K_UNPACK)
+        model_unpack(b);
+    else if (b->op == RLX_K_PARTIAL)
+        model_partial(b);
+    else if (b->op == RLX_K_NORMALIZE)
+        model_normalize(b);
     else if (b->op == RLX_K_MAP)
         model_map(b);
     else

@@ -4,8 +4,8 @@
  *
  *     --- run: contract n=33 m=40 RT09 dimension 1 of A
  *
- * contract: the kernel of the schedule sums products up as one instruction; plain: it does not;
- * any: whichever. Then the sizes, and how the call fails, if it does, scheduled or not. */
+ * contract: the kernel of the schedule sums products up as one instruction; unpack: and it makes an
+ * operand of fields of bits; plain: it does neither; any: whichever. Then the sizes, and how the call fails, if it does, scheduled or not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,13 +46,15 @@ static void make_args(const rlx_prim_func *f, const char *call, kc *c)
     }
 }
 
-static bool has_contract(rlx_context *ctx, const rlx_prim_func *f)
+static bool has_instruction(rlx_context *ctx, const rlx_prim_func *f, const char *name)
 {
+    char line[40];
+    snprintf(line, sizeof line, "  %s ", name);
     rlx_buf bytes, text;
     kc_write(ctx, f, &bytes);
     rlx_buf_init(&text, &ctx->memory);
     rlx_kernel_disassemble((const uint8_t *)bytes.data, bytes.len, &text);
-    bool has = strstr(text.data, "  contract ") != NULL;
+    bool has = strstr(text.data, line) != NULL;
     rlx_buf_free(&bytes);
     rlx_buf_free(&text);
     return has;
@@ -80,7 +82,9 @@ static bool check_run(rlx_context *ctx, const rlx_prim_func *f, const char *call
     char said[512];
     bool ok = s != NULL;
     assert_non_null(s);
-    if (strncmp(call, "any", 3) != 0 && has_contract(ctx, s) != (strncmp(call, "contract", 8) == 0)) {
+    bool unpacks = strncmp(call, "unpack", 6) == 0, sums = unpacks || strncmp(call, "contract", 8) == 0;
+    if (strncmp(call, "any", 3) != 0 && (has_instruction(ctx, s, "contract") != sums ||
+                                         has_instruction(ctx, s, "unpack") != unpacks)) {
         print_message("another plan than wanted\n");
         ok = false;
     }

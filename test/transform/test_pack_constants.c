@@ -32,11 +32,12 @@ static relax_tensor *numbers_of(const rlx_var *v, int64_t size_of_n, uint32_t se
 static const rlx_module *bound(relax_context *ctx, const char *program, const rlx_var **x)
 {
     static const char *const names[] = { "a", "b" };
+    bool alike = strcmp(program, PROGRAM("the same twice")) == 0;
     const rlx_module *m = text_module(ctx, program);
     assert_non_null(m);
     const rlx_function *f = rlx_as_function(m->functions[0]);
     relax_tensor *weights[2] = { numbers_of(rlx_as_var(f->params[1]), 0, 1),
-                                 numbers_of(rlx_as_var(f->params[2]), 0, 2) };
+                                 numbers_of(rlx_as_var(f->params[2]), 0, alike ? 1 : 2) };
     relax_module *out = relax_module_bind_params(ctx, (const relax_module *)(const void *)m, NULL,
                                                  0, names, (const relax_tensor *const *)weights, 2);
     assert_non_null(out);
@@ -162,9 +163,142 @@ static void test_two_layouts(void **state)
           LIST(PANELS(I(4) ", " I(100) ", " I(32))));
 }
 
+/* ---- weights where a host has them, and content that is made when the file is written -------- */
+
+static relax_bytes *file_of(relax_context *ctx, const relax_module *m,
+                            const relax_compile_options *options)
+{
+    relax_bytes *file = NULL;
+    relax_executable *exe = relax_module_compile(ctx, m, options);
+    if (!exe)
+        fail_msg("%s", text_diagnostics(ctx));
+    assert_int_equal(relax_executable_serialize(exe, &file, NULL), RELAX_OK);
+    relax_executable_release(exe);
+    return file;
+}
+
+static void assert_same_file(const relax_bytes *a, const relax_bytes *b)
+{
+    assert_int_equal(relax_bytes_size(a), relax_bytes_size(b));
+    assert_memory_equal(relax_bytes_data(a), relax_bytes_data(b), relax_bytes_size(a));
+}
+
+static void count_end(void *user) { ++*(int *)user; }
+
+/* A copy of the content `skew` bytes behind a multiple of 64. */
+static DLTensor lend(const relax_tensor *t, size_t skew, void **memory)
+{
+    DLTensor view = *relax_tensor_view(t);
+    *memory = malloc(relax_tensor_bytes(t) + 128);
+    assert_non_null(*memory);
+    char *at = (char *)*memory + (64 - (uintptr_t)*memory % 64) + skew;
+    memcpy(at, relax_tensor_data(t), relax_tensor_bytes(t));
+    view.data = at;
+    return view;
+}
+
+static void test_memory_of_the_host(void **state)
+{
+    static const char *const names[] = { "a", "b" };
+    for (size_t skew = 0; skew < 4; skew++) {
+        relax_context *ctx = relax_context_create(NULL);
+        const relax_module *m = (const relax_module *)(const void *)text_module(ctx, PROGRAM("products"));
+        const rlx_function *f = rlx_as_function(((const rlx_module *)(const void *)m)->functions[0]);
+        DLTensor views[2];
+        void *memory[2];
+        int ends = 0;
+        relax_tensor *tensors[2];
+        for (int i = 0; i < 2; i++) {
+            tensors[i] = numbers_of(rlx_as_var(f->params[i + 1]), 0, (uint32_t)i + 1);
+            views[i] = lend(tensors[i], skew, &memory[i]);
+        }
+        const relax_module *copied = relax_module_bind_params(
+            ctx, m, NULL, 0, names, (const relax_tensor *const *)tensors, 2);
+        const relax_module *lent =
+            relax_module_bind_memory(ctx, m, NULL, 0, names,
+                                     (const DLTensor *const[]){ &views[0], &views[1] }, 2, &ends,
+                                     count_end);
+        assert_true(copied && lent);
+        relax_bytes *want = file_of(ctx, copied, NULL), *got = file_of(ctx, lent, NULL);
+        assert_same_file(want, got);
+        assert_int_equal(ends, 0);
+        relax_context_release(ctx);
+        assert_int_equal(ends, 1);
+        for (int i = 0; i < 2; i++) {
+            relax_tensor_release(tensors[i]);
+            free(memory[i]);
+        }
+        relax_bytes_release(want);
+        relax_bytes_release(got);
+    }
+}
+
+static void look_on(void *user, const char *pass, const relax_module *module, double seconds,
+                    int32_t changed)
+{
+}
+
+/* Where a host looks at the module after each pass, panels are made by their pass; else when the
+ * file is written. In either case equal ones are in it once. */
+static void test_late_panels(void **state)
+{
+    const char *programs[] = { PROGRAM("products"), PROGRAM("windows"),
+                               PROGRAM("many matrices"), PROGRAM("the same twice") };
+    for (size_t i = 0; i < RLX_COUNT(programs); i++) {
+        relax_context *ctx = relax_context_create(NULL);
+        const rlx_var *x;
+        const relax_module *m = (const relax_module *)(const void *)bound(ctx, programs[i], &x);
+        relax_compile_options options;
+        relax_compile_options_init(&options, sizeof options);
+        relax_bytes *late = file_of(ctx, m, &options);
+        options.after_pass = look_on;
+        relax_bytes *early = file_of(ctx, m, &options);
+        assert_same_file(early, late);
+        if (i == 3) /* 128 * 96 numbers in three panels of 32 */
+            assert_in_range(relax_bytes_size(late), 128 * 96 * 4, 2 * 128 * 96 * 4 - 1);
+        relax_bytes_release(early);
+        relax_bytes_release(late);
+        relax_context_release(ctx);
+    }
+}
+
+static void test_memory_that_is_refused(void **state)
+{
+    relax_context *ctx = relax_context_create(NULL);
+    const relax_module *m = (const relax_module *)(const void *)text_module(ctx, PROGRAM("products"));
+    static const char *const names[] = { "a", "b" };
+    int64_t shape[] = { 100, 70 }, across[] = { 1, 100 };
+    static float content[7000];
+    const DLTensor good = { .data = content, .device = { 1, 0 }, .ndim = 2, .dtype = { 2, 32, 1 },
+                            .shape = shape };
+    DLTensor bad[6];
+    for (size_t i = 0; i < RLX_COUNT(bad); i++)
+        bad[i] = good;
+    bad[0].dtype.bits = 64;
+    bad[1].device.device_type = 2;
+    bad[2].strides = across;
+    bad[3].data = NULL;
+    bad[4].ndim = 1;
+    bad[5].ndim = -1;
+    int ends = 0;
+    for (size_t i = 0; i < RLX_COUNT(bad); i++) {
+        const DLTensor *arrays[] = { &bad[i] };
+        assert_null(relax_module_bind_memory(ctx, m, NULL, 0, names, arrays, 1, &ends, count_end));
+        relax_context_clear_diagnostics(ctx);
+        assert_int_equal(ends, (int)i + 1);
+    }
+    assert_null(relax_module_bind_memory(NULL, m, NULL, 0, names, NULL, 0, &ends, count_end));
+    assert_int_equal(ends, (int)RLX_COUNT(bad) + 1);
+    relax_context_release(ctx);
+    assert_int_equal(ends, (int)RLX_COUNT(bad) + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory_of_the_host),
+        cmocka_unit_test(test_late_panels),
+        cmocka_unit_test(test_memory_that_is_refused),
         cmocka_unit_test(test_products),      cmocka_unit_test(test_single_row),
         cmocka_unit_test(test_unknown_rows),  cmocka_unit_test(test_many_matrices),
         cmocka_unit_test(test_windows),       cmocka_unit_test(test_plain_use),

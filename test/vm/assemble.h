@@ -10,7 +10,7 @@
 typedef struct kit {
     rlx_memory memory;
     rlx_file_writer w;
-    rlx_buf file;
+    rlx_blob *file;
     relax_registry *registry;
     relax_executable *exe;
     relax_vm *vm;
@@ -30,7 +30,7 @@ static inline void kit_end(kit *k)
     relax_vm_release(k->vm);
     relax_executable_release(k->exe);
     relax_registry_release(k->registry);
-    rlx_buf_free(&k->file);
+    rlx_blob_release(k->file);
     rlx_file_writer_free(&k->w);
     assert_int_equal(rlx_mem_live(&k->memory), 0);
 }
@@ -94,8 +94,8 @@ static inline void kit_function(kit *k, uint32_t number, const char *name, uint3
 /* Writes, loads and makes a VM. */
 static inline void kit_load_with(kit *k, const relax_vm_options *options)
 {
-    assert_true(rlx_file_writer_finish(&k->w, &k->file));
-    relax_status s = relax_executable_load(k->file.data, k->file.len, NULL, &k->exe, &k->err);
+    assert_non_null(k->file = rlx_file_writer_finish(&k->w, &k->memory));
+    relax_status s = relax_executable_load(k->file->data, k->file->size, NULL, &k->exe, &k->err);
     if (s != RELAX_OK)
         fail_msg("load: %s: %s", relax_error_code(k->err), relax_error_message(k->err, NULL));
     relax_vm_options o;

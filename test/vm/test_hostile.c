@@ -470,8 +470,8 @@ static void refuses_longer_expressions(void **state)
     rlx_desc_begin(&d, &k->w);
     rlx_desc_shape(&d, (int32_t)RLX_COUNT(dims), dims);
     rlx_desc_end(&d);
-    assert_true(rlx_file_writer_finish(&k->w, &k->file));
-    expect_load((const unsigned char *)k->file.data, k->file.len, "LD10",
+    assert_non_null(k->file = rlx_file_writer_finish(&k->w, &k->memory));
+    expect_load((const unsigned char *)k->file->data, k->file->size, "LD10",
                 "a description of many long expressions");
     kit_end(k);
 }
@@ -567,8 +567,8 @@ static void refuses_dtypes_without_bits(void **state)
                 rlx_desc_prim(&d, dtypes[i], NULL);
                 rlx_desc_end(&d);
             }
-            assert_true(rlx_file_writer_finish(&k->w, &k->file));
-            expect_load((const unsigned char *)k->file.data, k->file.len, i ? "LD10" : NULL,
+            assert_non_null(k->file = rlx_file_writer_finish(&k->w, &k->memory));
+            expect_load((const unsigned char *)k->file->data, k->file->size, i ? "LD10" : NULL,
                         cast ? "cast" : "scalar");
             kit_end(k);
         }
@@ -591,7 +591,7 @@ static void listings_stay_in_proportion(void **state)
     load_main(k, params, 0, 1, 0);
     relax_bytes *text = NULL;
     assert_int_equal(relax_executable_disassemble(k->exe, &text, NULL), RELAX_OK);
-    assert_true(relax_bytes_size(text) < (2 << 20) + 64 * k->file.len);
+    assert_true(relax_bytes_size(text) < (2 << 20) + 64 * k->file->size);
     assert_non_null(strstr(relax_bytes_data(text), "too long"));
     relax_bytes_release(text);
     free(name);

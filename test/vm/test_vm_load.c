@@ -201,11 +201,11 @@ static void survives_every_flipped_byte(void **state)
     kit_register(k, "test.touch", touch, NULL);
     write_sample(k);
     kit_load(k);
-    size_t size = k->file.len, loaded = 0;
+    size_t size = k->file->size, loaded = 0;
     unsigned char *copy = malloc(size);
     for (size_t i = 0; i < size; i++)
         for (size_t f = 0; f < RLX_COUNT(flips); f++) {
-            memcpy(copy, k->file.data, size);
+            memcpy(copy, k->file->data, size);
             copy[i] ^= flips[f];
             assert_false(survives(k, copy, size)); /* the sums tell */
             repair_sums(copy, size);
@@ -222,9 +222,9 @@ static void survives_truncation(void **state)
     kit_begin(k);
     write_sample(k);
     kit_load(k);
-    for (size_t size = 0; size < k->file.len; size++) {
+    for (size_t size = 0; size < k->file->size; size++) {
         unsigned char *copy = malloc(size ? size : 1);
-        memcpy(copy, k->file.data, size);
+        memcpy(copy, k->file->data, size);
         assert_false(survives(k, copy, size));
         repair_sums(copy, size);
         assert_false(survives(k, copy, size));
@@ -267,18 +267,18 @@ static void survives_exchanged_sections(void **state)
     write_sample(k);
     kit_load(k);
     rlx_file_header h;
-    memcpy(&h, k->file.data, sizeof h);
+    memcpy(&h, k->file->data, sizeof h);
     assert_true(h.num_sections > 4);
-    unsigned char *copy = malloc(k->file.len);
+    unsigned char *copy = malloc(k->file->size);
     size_t tried = 0, accepted = 0;
     for (uint32_t i = 0; i < h.num_sections; i++)
         for (uint32_t j = 0; j < h.num_sections; j++)
             for (int what = 0; what < 6; what++) {
-                memcpy(copy, k->file.data, k->file.len);
+                memcpy(copy, k->file->data, k->file->size);
                 exchange(section_at(copy, i), section_at(copy, j), what);
-                bool same = memcmp(copy, k->file.data, k->file.len) == 0;
-                repair_sums(copy, k->file.len);
-                bool loads = survives(k, copy, k->file.len);
+                bool same = memcmp(copy, k->file->data, k->file->size) == 0;
+                repair_sums(copy, k->file->size);
+                bool loads = survives(k, copy, k->file->size);
                 assert_true(loads || !same);
                 accepted += loads && !same;
                 tried++;
@@ -300,8 +300,8 @@ static void expect_code(const uint32_t *words, size_t count, const char *want)
     for (size_t i = 0; i < count; i++)
         assert_true(rlx_vec_push(&k->memory, &k->w.code, words[i]));
     kit_function(k, f, "main", 0, params, 2, 4, 1);
-    assert_true(rlx_file_writer_finish(&k->w, &k->file));
-    relax_status s = relax_executable_load(k->file.data, k->file.len, NULL, &k->exe, &k->err);
+    assert_non_null(k->file = rlx_file_writer_finish(&k->w, &k->memory));
+    relax_status s = relax_executable_load(k->file->data, k->file->size, NULL, &k->exe, &k->err);
     if (s == RELAX_OK ? want != NULL : !want || strcmp(relax_error_code(k->err), want) != 0)
         fail_msg("wanted %s, got %s %s", want ? want : "a program", relax_error_code(k->err),
                  relax_error_message(k->err, NULL));
@@ -381,7 +381,7 @@ static void survives_every_failed_allocation(void **state)
         lo.allocator = vo.allocator = &f.allocator;
         vo.registry = k->registry;
         relax_error *err = NULL;
-        relax_status s = relax_executable_load(k->file.data, k->file.len, &lo, &exe, &err);
+        relax_status s = relax_executable_load(k->file->data, k->file->size, &lo, &exe, &err);
         if (s == RELAX_OK)
             s = relax_vm_create(exe, &vo, &vm, &err);
         if (s == RELAX_OK) {
@@ -429,8 +429,8 @@ static void disassembles(void **state)
             fail_msg("no line\n%s\nin\n%s", lines[i], t);
     relax_bytes_release(text);
     /* A damaged file still shows its code. */
-    k->file.data[k->file.len - 1] ^= 1;
-    assert_int_equal(relax_disassemble(k->file.data, k->file.len, &text, NULL), RELAX_OK);
+    k->file->data[k->file->size - 1] ^= 1;
+    assert_int_equal(relax_disassemble(k->file->data, k->file->size, &text, NULL), RELAX_OK);
     assert_non_null(strstr(relax_bytes_data(text), "damaged"));
     assert_non_null(strstr(relax_bytes_data(text), "does not load: LD04"));
     assert_non_null(strstr(relax_bytes_data(text), "call_packed"));

@@ -1,0 +1,92 @@
+/* move_text.h: copies and panels of elements of 4 bytes, for sets where a part of a vector is few instructions; included
+ * once by set_text.h. What runs neither along every nor every second element is left to generic.c.
+ */
+#define LANES u32_LANES
+
+/*- One panel of columns, in n lanes of it that stand side by side in memory:
+ *     d[k * 32 + l] = s[k . strides + l * step]      l < n <= 32, step 1 or 2 */
+#define PACK_RUN(by)                                                                          \
+    SET static void pack_run_##by(const rlx_micro_pack *p, uint32_t *d, const uint32_t *lane, \
+                                  int64_t n)                                                  \
+    {                                                                                         \
+        int64_t whole = (n - 1) / LANES * LANES, step = p->depth_stride[2];                   \
+        OF(u32, TAIL_##by) pair = OF(u32, FIRST_##by)(n - whole);                             \
+        u32_tail tail = u32_first(n - whole);                                                 \
+        for (int64_t i = 0; i < p->depth[0]; i++)                                             \
+            for (int64_t j = 0; j < p->depth[1]; j++) {                                       \
+                const uint32_t *s = lane + i * p->depth_stride[0] + j * p->depth_stride[1];   \
+                for (int64_t k = 0; k < p->depth[2]; k++, s += step, d += RLX_PANEL_COLUMNS) { \
+                    for (int64_t l = 0; l < whole; l += LANES)                                \
+                        u32_store(d + l, OF(u32, GET_##by)(s + l * STEP_##by));               \
+                    u32_store_part(d + whole,                                                 \
+                                   OF(u32, GET_PART_##by)(s + whole * STEP_##by, pair), tail); \
+                }                                                                             \
+            }                                                                                 \
+    }
+PACK_RUN(one)
+PACK_RUN(two)
+#undef PACK_RUN
+
+/* A panel: runs in which the high digit of the lane's number stands still; what it lacks is 0. */
+SET static void pack_panel(const rlx_micro_pack *p, uint32_t *d, int64_t first, int64_t lanes)
+{
+    int64_t step = p->lane_stride[1], at = p->start + first, high = at / p->width, low = at % p->width;
+    for (int64_t l = 0, n; l < lanes; l += n, high++, low = 0) {
+        const uint32_t *s = (const uint32_t *)p->src + high * p->lane_stride[0] + low * step;
+        n = rlx_micro_less(p->width - low, lanes - l);
+        step == 2 ? pack_run_two(p, d + l, s, n) : pack_run_one(p, d + l, s, n);
+    }
+    for (int64_t k = p->depth[0] * p->depth[1] * p->depth[2]; k > 0 && lanes < RLX_PANEL_COLUMNS; k--) {
+        memset(d + lanes, 0, (size_t)(RLX_PANEL_COLUMNS - lanes) * sizeof *d);
+        d += RLX_PANEL_COLUMNS;
+    }
+}
+
+SET static void pack_words(const rlx_micro_pack *p)
+{
+    int64_t steps = p->depth[0] * p->depth[1] * p->depth[2];
+    uint32_t *d = p->dst;
+    if (p->panel != RLX_PANEL_COLUMNS || (p->lane_stride[1] != 1 && p->lane_stride[1] != 2)) {
+        rlx_micro_packs[RLX_ELEM_U32][RLX_ELEM_U32](p);
+        return;
+    }
+    for (int64_t l = 0; !l || l < p->lanes; l += RLX_PANEL_COLUMNS, d += steps * RLX_PANEL_COLUMNS)
+        pack_panel(p, d, l, rlx_micro_less(p->lanes - l, RLX_PANEL_COLUMNS));
+}
+
+#define COPY_ROWS(by)                                                                          \
+    SET static void copy_rows_##by(uint32_t *d, const uint32_t *s, const rlx_micro_box *b)     \
+    {                                                                                          \
+        int64_t n = b->extent[3], whole = (n - 1) / LANES * LANES;                             \
+        OF(u32, TAIL_##by) pair = OF(u32, FIRST_##by)(n - whole);                              \
+        u32_tail tail = u32_first(n - whole);                                                  \
+        for (int64_t k = 0; k < b->extent[2]; k++, d += b->dst_stride[2], s += b->src_stride[2]) { \
+            for (int64_t l = 0; l < whole; l += LANES)                                         \
+                u32_store(d + l, OF(u32, GET_##by)(s + l * STEP_##by));                        \
+            u32_store_part(d + whole, OF(u32, GET_PART_##by)(s + whole * STEP_##by, pair), tail); \
+        }                                                                                      \
+    }
+COPY_ROWS(one)
+COPY_ROWS(two)
+#undef COPY_ROWS
+
+/* Rows in vectors; long ones, and what does not run along rows, as everywhere. */
+enum { LONG_ROW = 256 };
+SET static void copy_words(const rlx_micro_box *box)
+{
+    rlx_micro_box b = *box;
+    rlx_micro_straighten_box(&b);
+    int64_t step = b.src_stride[3];
+    if (b.dst_stride[3] != 1 || (step != 1 && step != 2) || (step == 1 && b.extent[3] > LONG_ROW)) {
+        rlx_micro_copies[RLX_ELEM_U32][RLX_ELEM_U32](&b);
+        return;
+    }
+    for (int64_t i = 0; i < b.extent[0]; i++)
+        for (int64_t j = 0; j < b.extent[1]; j++) {
+            uint32_t *d = (uint32_t *)b.dst + i * b.dst_stride[0] + j * b.dst_stride[1];
+            const uint32_t *s =
+                (const uint32_t *)b.src + i * b.src_stride[0] + j * b.src_stride[1];
+            step == 2 ? copy_rows_two(d, s, &b) : copy_rows_one(d, s, &b);
+        }
+}
+#undef LANES
