@@ -169,6 +169,7 @@ static const relax_module *build_example(world *w);
 
 static const program programs[] = {
     { .name = "prim_func", .reach = RUNS, .is_native = true },
+    { .name = "decoded", .reach = RUNS },
     { .name = "symbolic", .reach = RUNS },
     { .name = "match_cast", .reach = RUNS },
     { .name = "branches", .reach = RUNS },
