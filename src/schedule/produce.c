@@ -12,7 +12,8 @@
  * and W is gone. Steps k of the sum are taken apart at what the producer divides them by (8 and 32 here), so that quotients and
  * remainders are loops of their own: nothing is divided, and what stands still along a loop is read once.
  *
- * A producer is taken only if it cannot fail: what it reads is surely in range and stored nowhere in the function.
+ * A producer is taken only if it cannot fail: what it reads is surely in range and stored nowhere in the function. Each element
+ * is computed once for 1024 rows of the sum, as it would be packed.
  */
 #include "schedule/schedule_int.h"
 
@@ -36,7 +37,8 @@ static void count(rlx_ptrmap *map, const rlx_node *key)
     (void)rlx_ptrmap_put(map, key, n + 1);
 }
 
-/* A use of memory that is neither a load nor a store counts as many loads. */
+/* A use of memory that is neither a load nor a store counts as many loads. Loads of one statement may count as one: a sum
+ * of products has one of each operand. */
 static enum rlx_step count_uses(void *user, const rlx_node *n, const rlx_field *via,
                                 const rlx_node *parent)
 {
@@ -57,7 +59,7 @@ static enum rlx_step count_uses(void *user, const rlx_node *n, const rlx_field *
 
 void rlx_producers_init(rlx_context *ctx, rlx_producers *p, const rlx_stmt *body)
 {
-    rlx_walker w = { .enter = count_uses, .user = p };
+    rlx_walker w = { .enter = count_uses, .user = p, .terse = true };
     *p = (rlx_producers){ .count = 0 };
     rlx_ptrmap_init(&p->stored, &ctx->memory);
     rlx_ptrmap_init(&p->loaded, &ctx->memory);
@@ -157,7 +159,7 @@ typedef struct checking {
 static bool load_fits(const checking *c, const rlx_buffer_load *l)
 {
     const rlx_buffer *b = rlx_as_buffer(l->buffer);
-    bool fits = !l->predicate && l->num_indices == b->num_shape &&
+    bool fits = !l->predicate && rlx_is_compact(b) && l->num_indices == b->num_shape &&
                 l->num_indices <= RLX_TIR_MAX_DIMS - 4 && !times(&c->all->stored, b->data);
     for (size_t d = 0; d < l->num_indices && fits; d++)
         fits = index_fits(c->ctx, c->p, l->indices[d], b->shape[d]);
@@ -233,7 +235,7 @@ static bool read_nest(rlx_context *ctx, const rlx_for_stmt *nest, rlx_producer *
     }
     const rlx_buffer_store *s = rlx_as_buffer_store(body);
     const rlx_buffer *b = s ? rlx_as_buffer(s->buffer) : NULL;
-    if (!b || s->predicate || count != b->num_shape || s->num_indices != count || b->num_strides)
+    if (!b || s->predicate || count != b->num_shape || s->num_indices != count || !rlx_is_compact(b))
         return false;
     *p = (rlx_producer){ .nest = nest, .buffer = b, .value = s->value };
     for (size_t d = 0; d < count; d++) {
@@ -483,7 +485,8 @@ static const rlx_prim *pack_leaf(producing *x, const rlx_buffer *b, const rlx_pr
         if (used[i])
             shape[n] = x->digits[i].loop.extent, at[n++] = x->digits[i].loop.var;
     shape[n] = f->panel->shape[2], at[n++] = f->lanes.var;
-    const rlx_buffer *panel = b->name ? rlx_buffer_new(ctx, b->name, dtype, shape, n, NULL, f->place) : NULL;
+    const rlx_buffer *panel =
+        b->name ? rlx_buffer_new(ctx, b->name, dtype, shape, n, NULL, f->place) : NULL;
     const rlx_prim *value = where_inside(x, load);
     if (!panel || !value)
         return NULL;
@@ -504,7 +507,7 @@ static bool is_in_place(const producing *x, const rlx_buffer_load *l, const rlx_
     const rlx_prim *lane = x->fill->lanes.var;
     size_t n = l->num_indices;
     rlx_tir_affine a;
-    bool is = x->in_place && !x->fill->inside && n && !rlx_as_buffer(l->buffer)->num_strides;
+    bool is = x->in_place && !x->fill->inside && n;
     for (size_t d = 0; d < n && is; d++)
         is = rlx_tir_affine_of(x->ctx, indices[d], &lane, 1, &a) &&
              (d + 1 == n ? rlx_is_int_value(a.coeff[0], 1)
