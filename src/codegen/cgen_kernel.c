@@ -744,6 +744,9 @@ static void instruction(rlx_cgen_kernel *g, uint32_t at)
     case RLX_K_UNPACK: block(g, at, "UNPACK"); return;
     case RLX_K_CONTRACT: block(g, at, "CONTRACT"); return;
     case RLX_K_REDUCE: block(g, at, "REDUCE"); return;
+    case RLX_K_PARTIAL: block(g, at, "PARTIAL"); return;
+    case RLX_K_NORMALIZE: block(g, at, "NORMALIZE"); return;
+    case RLX_K_MAP: block(g, at, "MAP"); return;
     default: value(g, at, op); return;
     }
 }

@@ -126,16 +126,19 @@ static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
                           *touched[3] = { &all[f->acc], &all[f->a], &all[f->b] };
     uint32_t at[3], extents[RLX_FUSED_LOOPS], x[1 + 3 * (2 + RLX_FUSED_LOOPS) + RLX_FUSED_LOOPS];
     size_t count = 0;
+    bool partial = plan->form == RLX_PLAN_PARTIAL;
+    int touches = f->contract || partial ? 3 : 2;
     at[0] = start_reg(w, plan, touched[0]);
     at[1] = start_reg(w, plan, touched[1]);
     for (int i = 0; i < RLX_FUSED_LOOPS; i++)
         extents[i] = extent_reg(w, plan, f->loop[i]);
-    if (f->contract)
+    if (touches == 3)
         at[2] = start_reg(w, plan, touched[2]);
-    x[count++] = !f->contract ? f->op
-                 : (f->exact ? RLX_KERNEL_EXACT : 0) |
-                       (n->from_zero ? RLX_KERNEL_FROM_ZERO : 0);
-    for (int i = 0; i < (f->contract ? 3 : 2); i++) {
+    x[count++] = partial       ? f->value | (n->from_zero ? RLX_KERNEL_PARTIAL_FROM_ZERO : 0)
+                 : !f->contract ? f->op
+                                : (f->exact ? RLX_KERNEL_EXACT : 0) |
+                                      (n->from_zero ? RLX_KERNEL_FROM_ZERO : 0);
+    for (int i = 0; i < touches; i++) {
         x[count++] = rlx_kgen_buffer_of(w, touched[i]->buffer)->index;
         x[count++] = at[i];
         /* the result stands still along turns and steps */
@@ -143,7 +146,9 @@ static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
             x[count++] = stride_reg(w, touched[i], f->loop[l]);
     }
     memcpy(x + count, extents, sizeof extents);
-    rlx_kgen_emit(w, w->top, f->contract ? RLX_K_CONTRACT : RLX_K_REDUCE, x);
+    rlx_kgen_emit(w, w->top, partial       ? RLX_K_PARTIAL
+                             : f->contract ? RLX_K_CONTRACT
+                                           : RLX_K_REDUCE, x);
 }
 
 /* ---- panels --------------------------------------------------------------------------------- */
@@ -252,6 +257,52 @@ static void write_copy(rlx_kgen *w, const rlx_kgen_nest *n)
     rlx_kgen_emit(w, w->top, RLX_K_COPY, x);
 }
 
+/* ---- rows that are normalized --------------------------------------------------------------- */
+
+static void write_normalize(rlx_kgen *w, const rlx_kgen_nest *n)
+{
+    const rlx_plan_normalize *z = &n->plan->normalize;
+    uint32_t x[1 + 4 * RLX_NORMALIZE_SIDES + 2] = { 0 };
+    for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
+        bool there = z->access[k] != SIZE_MAX;
+        int from = there ? k : 1;
+        const rlx_plan_access *a = &n->plan->accesses.data[z->access[from]];
+        if (there && k > 1)
+            x[0] |= 1u << (k - 2);
+        x[1 + 4 * k] = rlx_kgen_buffer_of(w, a->buffer)->index;
+        x[2 + 4 * k] = start_reg(w, n->plan, a);
+        for (int i = 0; i < 2; i++)
+            x[3 + 4 * k + i] = int64_reg(w, z->stride[from][i]);
+    }
+    for (int i = 0; i < 2; i++)
+        x[1 + 4 * RLX_NORMALIZE_SIDES + i] = int64_reg(w, z->extent[i]);
+    rlx_kgen_emit(w, w->top, RLX_K_NORMALIZE, x);
+}
+
+/* ---- functions of rows ---------------------------------------------------------------------- */
+
+static void write_map(rlx_kgen *w, const rlx_kgen_nest *n)
+{
+    const rlx_plan_map *m = &n->plan->map;
+    const size_t touched[3] = { 0, m->a, m->b };
+    uint32_t x[15];
+    size_t count = 0;
+    x[count++] = m->function;
+    for (int i = 0; i < 3; i++) {
+        const rlx_plan_access *a = &n->plan->accesses.data[touched[i]];
+        const rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, a->buffer);
+        if (!b)
+            return;
+        x[count++] = b->index;
+        x[count++] = start_reg(w, n->plan, a);
+        x[count++] = stride_reg(w, a, m->row);
+        x[count++] = stride_reg(w, a, m->column);
+    }
+    x[count++] = extent_reg(w, n->plan, m->row);
+    x[count] = extent_reg(w, n->plan, m->column);
+    rlx_kgen_emit(w, w->top, RLX_K_MAP, x);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 /* The range of an access over the whole nest. what: its instruction, for a refusal. */
@@ -269,7 +320,7 @@ static bool check_nest(rlx_kgen *w, const rlx_kgen_nest *n)
 {
     const rlx_plan_fused *f = &n->plan->fused;
     switch (n->plan->form) {
-    case RLX_PLAN_FUSED:
+    case RLX_PLAN_FUSED: case RLX_PLAN_PARTIAL:
         return check_access(w, n, f->acc, "a reduction") && check_access(w, n, f->a, "a reduction") &&
                check_access(w, n, f->b, "a reduction");
     case RLX_PLAN_PACK: return check_access(w, n, 0, "a copy into panels");
@@ -277,6 +328,15 @@ static bool check_nest(rlx_kgen *w, const rlx_kgen_nest *n)
     case RLX_PLAN_UNPACK:
         return check_access(w, n, 0, "fields of bits") && check_access(w, n, 1, "fields of bits") &&
                check_access(w, n, 2, "fields of bits");
+    case RLX_PLAN_NORMALIZE:
+        for (int k = 0; k < RLX_NORMALIZE_SIDES; k++)
+            if (n->plan->normalize.access[k] != SIZE_MAX &&
+                !check_access(w, n, n->plan->normalize.access[k], "a nest that normalizes"))
+                return false;
+        return true;
+    case RLX_PLAN_MAP:
+        return check_access(w, n, 0, "a function of rows") && check_access(w, n, 1, "a function of rows") &&
+               check_access(w, n, 2, "a function of rows");
     default: return true;
     }
 }
@@ -289,7 +349,7 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
         return false;
     for (size_t i = 0; i < plan->num_order; i++)
         open[i] = begin_loop(w, &plan->loops[plan->order[i]], n);
-    if (plan->form == RLX_PLAN_FUSED)
+    if (plan->form == RLX_PLAN_FUSED || plan->form == RLX_PLAN_PARTIAL)
         write_fused(w, n);
     else if (plan->form == RLX_PLAN_PACK)
         write_panels(w, n);
@@ -297,6 +357,10 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
         write_copy(w, n);
     else if (plan->form == RLX_PLAN_UNPACK)
         write_unpack(w, n);
+    else if (plan->form == RLX_PLAN_NORMALIZE)
+        write_normalize(w, n);
+    else if (plan->form == RLX_PLAN_MAP)
+        write_map(w, n);
     else if (!rlx_kgen_failed(w))
         write_strip(w, n);
     for (size_t i = plan->num_order; i-- > 0;)
@@ -328,7 +392,7 @@ static bool is_fill(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_nest_plan *
         const rlx_for_stmt *f = rlx_as_for_stmt(body);
         if (is_summed(l))
             continue;
-        same = f && l->role != RLX_PLAN_LOOP &&
+        same = f && (l->role != RLX_PLAN_LOOP || rlx_is_int_value(l->extent, 1)) &&
                rlx_fold_cast(w->ctx, RELAX_INT64, f->extent) == l->extent &&
                rlx_fold_cast(w->ctx, RELAX_INT64, f->min) == l->min &&
                rlx_ptrmap_put(&r.map, f->loop_var, (uintptr_t)l->var);
@@ -365,7 +429,10 @@ bool rlx_kgen_try_sum(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_for_stmt 
     if (!may_be_fill(fill))
         return true;
     bool ok = rlx_plan_nest(w->ctx, &front, sum, &plan);
-    *done = ok && plan.form == RLX_PLAN_FUSED && plan.fused.contract && is_fill(w, fill, &plan);
+    *done = ok &&
+            (plan.form == RLX_PLAN_PARTIAL ||
+             (plan.form == RLX_PLAN_FUSED && plan.fused.contract)) &&
+            is_fill(w, fill, &plan);
     if (*done)
         ok = write_nest(w, &n);
     rlx_nest_plan_free(w->ctx, &plan);

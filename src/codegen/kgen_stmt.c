@@ -204,6 +204,11 @@ static bool for_stmt(rlx_kgen *w, const rlx_for_stmt *s)
         return rlx_kgen_fail(w, "a loop is not supported here");
     if (!rlx_kgen_try_nest(w, s, &done))
         return false;
+    if (!done && rlx_tir_is_partial_loop(s)) { /* no instruction */
+        const rlx_stmt *plain = rlx_tir_partial_loops(w->ctx, s);
+        if (!plain || plain != &s->node)
+            return plain && rlx_kgen_stmt(w, plain, RLX_KGEN_ALWAYS);
+    }
     return done || loop_stmt(w, s);
 }
 

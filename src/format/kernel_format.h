@@ -44,11 +44,30 @@ enum rlx_kernel_reduce {
     RLX_KERNEL_REDUCE_MAX,
     RLX_KERNEL_REDUCE_COUNT
 };
+/* What MAP makes of a and b. */
+enum rlx_kernel_map {
+    RLX_KERNEL_MAP_ADD,
+    RLX_KERNEL_MAP_SUB,
+    RLX_KERNEL_MAP_MUL,
+    RLX_KERNEL_MAP_DIV,
+    RLX_KERNEL_MAP_EXP_SUB,   /* exp(a - b) */
+    RLX_KERNEL_MAP_COUNT
+};
 /* Bits of the number of CONTRACT. */
 enum {
     RLX_KERNEL_EXACT = 1,        /* products are not rounded */
     RLX_KERNEL_FROM_ZERO = 2     /* sums begin with +0, whatever is there */
 };
+/* What PARTIAL sums up, of elements a and b. */
+enum rlx_kernel_value {
+    RLX_KERNEL_VALUE_ELEMENT,    /* a */
+    RLX_KERNEL_VALUE_SQUARE,     /* (a - b) * (a - b) */
+    RLX_KERNEL_VALUE_OWN_SQUARE, /* a * a */
+    RLX_KERNEL_VALUE_COUNT,
+    RLX_KERNEL_PARTIAL_FROM_ZERO = 4 /* a bit beside it: the result begins with +0, whatever is there */
+};
+/* Sides of NORMALIZE: Y, X, M, R, G, B. Bits of its number: which of the last four there are. */
+enum { RLX_NORMALIZE_SIDES = 6, RLX_NORMALIZE_BITS = 15 };
 /* Why a value instruction stopped. */
 enum rlx_kernel_trouble {
     RLX_TROUBLE_NONE, RLX_TROUBLE_DIVISION, RLX_TROUBLE_SHIFT, RLX_TROUBLE_EXPONENT

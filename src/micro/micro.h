@@ -16,7 +16,7 @@ enum { RLX_PANEL_COLUMNS = 32, RLX_PANEL_ROWS = 8 };
 
 /*- For i < rows, j < columns, and t < turns, k < depth ascending from 0, t outermost:
  *   contract  acc[i, j] = acc[i, j] + a[i, j, t, k] * b[i, j, t, k]
- *   reduce    acc[i, j] = acc[i, j] op a[i, j, k]
+ *   reduce    acc[i, j] = acc[i, j] op a[i, j, t, k]
  * fresh: acc holds nothing yet, sums begin with +0. Fast where acc_j == 1, a_j == 0, b_j == 1, b_i == 0: columns in
  * registers, one scalar of a for all of them; b a panel (b_k == 32, columns <= 32) or in place; and, for windows, where
  * a_i == 0 and b_j is 1 or 2. Any other strides are computed too, slowly. Strides along an extent of 1 are 0. */
@@ -30,6 +30,33 @@ typedef struct rlx_micro_sum {
     bool fresh;
 } rlx_micro_sum;
 typedef void rlx_micro_sum_fn(const rlx_micro_sum *s);
+
+/*- For i < rows, j < columns: sums of values of a[i, j, t, k] and b[i, j, t, k] in 32 partial sums, which begin with +0.
+ * For each turn t the values of k ascending from 0 go to partial sums 0, 1, .. 31, 0, ..; then the upper half is added to
+ * the lower, 16, 8, 4, 2, and
+ *   acc[i, j] = acc[i, j] + p[0] + p[1]
+ * Fast where a_k == 1 and b_k == 0, and for float32 where the columns are contiguous on all sides.
+ * Long sums come in parts: partial (NULL: it is none) has the sums so far, p[l][j], and gets them where this part is not the last. */
+enum { RLX_PARTIAL_SUMS = 32 };
+typedef struct rlx_micro_partial {
+    void *acc;
+    const void *a, *b;         /* b: of values that have it */
+    int64_t acc_i, acc_j, a_i, a_j, a_t, a_k, b_i, b_j, b_t, b_k;
+    int64_t rows, columns, turns, depth;
+    void *partial;
+    bool ends;                 /* the last part: what is there goes to acc */
+} rlx_micro_partial;
+typedef void rlx_micro_partial_fn(const rlx_micro_partial *s);
+
+/*- For i < rows, j < columns, of float32: y = ((x - m) * r) * g + b, each operation rounded. Sides: y, x, m, r, g, b, by
+ * their strides of i and of j. Fast where y and x are contiguous along the columns, m and r stand still, g and b do either.
+ * Where one is missing, 0, 1, 1 or -0 in its place changes nothing. */
+typedef struct rlx_micro_normalize {
+    void *side[RLX_NORMALIZE_SIDES];
+    int64_t stride[RLX_NORMALIZE_SIDES][2];
+    int64_t rows, columns;
+} rlx_micro_normalize;
+typedef void rlx_micro_normalize_fn(const rlx_micro_normalize *z);
 
 /*- A box of up to four dimensions, outermost first: dst[i] = src[i]; strides may be 0 (src) or negative. */
 typedef struct rlx_micro_box {
@@ -68,6 +95,8 @@ typedef struct rlx_micro_unpack {
     float zero;
 } rlx_micro_unpack;
 void rlx_micro_unpack_fields(const rlx_micro_unpack *u);
+/* dst[j] = f(a[j], b) for j < columns, of float32. dst may be a. */
+typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t columns);
 
 /* The functions of one instruction set; NULL where it computes nothing with the element type, which is that of acc or
  * dst. Copies keep the bits of elements, or make narrow floats float32. */
@@ -75,11 +104,14 @@ typedef struct rlx_micro_set {
     const char *name;          /* "baseline", "avx2", "avx512", "neon" */
     rlx_micro_sum_fn *const (*contract)[RLX_ELEM_COUNT];       /* [product not rounded] */
     rlx_micro_sum_fn *const (*reduce)[RLX_ELEM_COUNT];         /* [enum rlx_kernel_reduce] */
+    rlx_micro_partial_fn *const (*partial)[RLX_ELEM_COUNT];    /* [enum rlx_kernel_value]; not OWN_SQUARE: b is 0 */
+    rlx_micro_normalize_fn *normalize;
     rlx_micro_copy_fn *const (*copy)[RLX_ELEM_COUNT];                /* [dst][src] */
     rlx_micro_pack_fn *const (*pack)[RLX_ELEM_COUNT];
     /* Elements of 4 bytes as they are; NULL: there is nothing better than those above. */
     rlx_micro_copy_fn *copy_words;
     rlx_micro_pack_fn *pack_words;
+    rlx_micro_row_fn *const *map;                                    /* [enum rlx_kernel_map] */
 } rlx_micro_set;
 
 /* The widest set that this machine has; name: that one. NULL: it is not known here, or the machine lacks it. Any

@@ -13,12 +13,29 @@ extern const rlx_micro_set rlx_micro_avx512, rlx_micro_avx2;
 #elif defined(__aarch64__)
 #define RLX_NEON_SET 1
 extern const rlx_micro_set rlx_micro_neon;
+/* Functions of rows that are one operation: row.c. */
+rlx_micro_row_fn rlx_micro_row_add, rlx_micro_row_sub, rlx_micro_row_mul, rlx_micro_row_div;
+
 #endif
 extern const rlx_micro_set rlx_micro_baseline;
 
 /* The same sums, so that a fast way is seen: columns are what is contiguous in acc; of a product, a is the side that does
  * not move with them. */
 void rlx_micro_straighten(rlx_micro_sum *r, bool product);
+
+/* Reductions and partial sums of any strides, as good as any set has them: sum.c. */
+#define REDUCE_ANY(X)                                                         \
+    rlx_micro_sum_fn rlx_micro_reduce_any_##X##_add, rlx_micro_reduce_any_##X##_mul, \
+        rlx_micro_reduce_any_##X##_min, rlx_micro_reduce_any_##X##_max;
+REDUCE_ANY(f32)
+REDUCE_ANY(f64)
+REDUCE_ANY(u32)
+REDUCE_ANY(u64)
+#undef REDUCE_ANY
+rlx_micro_partial_fn rlx_micro_partial_any_f32_elements, rlx_micro_partial_any_f64_elements,
+    rlx_micro_partial_any_f32_squares, rlx_micro_partial_any_f64_squares;
+
+rlx_micro_normalize_fn rlx_micro_normalize_any;
 
 RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -38,5 +55,8 @@ void rlx_micro_widen_I8(int32_t *d, const int8_t *s, int64_t n);
 void rlx_micro_widen_U8(int32_t *d, const uint8_t *s, int64_t n);
 void rlx_micro_widen_I16(int32_t *d, const int16_t *s, int64_t n);
 void rlx_micro_widen_U16(int32_t *d, const uint16_t *s, int64_t n);
+
+/* Functions of rows that are one operation: row.c. */
+rlx_micro_row_fn rlx_micro_row_add, rlx_micro_row_sub, rlx_micro_row_mul, rlx_micro_row_div;
 
 #endif

@@ -13,21 +13,27 @@
 #define HIGH_CASE_2(part) CASE(12, 2, part)
 #define HIGH_TILE_1(part)
 #define HIGH_CASE_1(part)
+#define EXP_BESIDE 4
 #define SET_FUSES 1
 #define F64_TILES(W, part) TILE(8, W, part) TILE(4, W, part) TILE(1, W, part)
 #define F64_CASES(W, part) CASE(8, W, part) CASE(4, W, part)
 #define INT_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define INT_CASES(W, part) CASE(4, W, part)
 #define FITS(R)
+/* Windows of few columns: half of a vector would be empty, and its loads cross lines. */
+#define SET_NARROW rlx_micro_avx2.contract[1][RLX_ELEM_F32]
 #include "micro/set_text.h"
 
 const rlx_micro_set rlx_micro_avx512 = {
     .name = "avx512",
     .contract = contractions,
     .reduce = reductions,
+    .partial = partials,
+    .normalize = normalize_f32,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
     .copy_words = copy_words,
     .pack_words = pack_words,
+    .map = maps,
 };
 #endif

@@ -6,6 +6,7 @@
 
 #define F32_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define F32_CASES(W, part) CASE(4, W, part)
+#define EXP_BESIDE 2
 #define SET_FUSES 0
 #define F64_TILES LOW_TILES
 #define F64_CASES LOW_CASES
@@ -18,6 +19,9 @@ const rlx_micro_set rlx_micro_baseline = {
     .name = "baseline",
     .contract = contractions,
     .reduce = reductions,
+    .partial = partials,
+    .normalize = normalize_f32,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
+    .map = maps,
 };

@@ -1,4 +1,6 @@
 /* sum.c: what the sums of all sets share. */
+#include "base/base.h"
+#include "format/kernel_math.h"
 #include "micro/micro_int.h"
 
 static void swap(int64_t *a, int64_t *b)
@@ -23,4 +25,94 @@ void rlx_micro_straighten(rlx_micro_sum *r, bool product)
         swap(&r->a_i, &r->b_i), swap(&r->a_j, &r->b_j), swap(&r->a_k, &r->b_k);
         swap(&r->a_t, &r->b_t);
     }
+}
+
+/* ---- reductions of any strides --------------------------------------------------------------- */
+
+/* Some columns side by side, so that one does not wait for the other. */
+#define ANY(X, T, op, JOIN_ONE)                                                              \
+    void rlx_micro_reduce_any_##X##_##op(const rlx_micro_sum *sum)                           \
+    {                                                                                        \
+        enum { SIDE = 4 };                                                                   \
+        rlx_micro_sum turned = *sum, *r = &turned;                                           \
+        if (r->columns == 1) {                                                               \
+            swap(&r->rows, &r->columns);                                                     \
+            r->acc_j = r->acc_i, r->a_j = r->a_i;                                            \
+        }                                                                                    \
+        for (int64_t i = 0; i < r->rows; i++)                                                \
+            for (int64_t j = 0, n; j < r->columns; j += n) {                                 \
+                T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j, s[SIDE];                 \
+                const T *a = (const T *)r->a + i * r->a_i + j * r->a_j;                      \
+                n = r->columns - j < SIDE ? 1 : SIDE;                                        \
+                for (int64_t c = 0; c < n; c++)                                              \
+                    s[c] = acc[c * r->acc_j];                                                \
+                for (int64_t t = 0; t < r->turns; t++, a += r->a_t - r->depth * r->a_k)      \
+                    for (int64_t k = 0; k < r->depth; k++, a += r->a_k)                      \
+                        if (n == SIDE)                                                       \
+                            RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] =                 \
+                                JOIN_ONE(s[c], a[c * r->a_j]);                               \
+                        else                                                                 \
+                            s[0] = JOIN_ONE(s[0], *a);                                       \
+                for (int64_t c = 0; c < n; c++)                                              \
+                    acc[c * r->acc_j] = s[c];                                                \
+            }                                                                                \
+    }
+#define SUM_ONE(x, y) ((x) + (y))
+#define PRODUCT_ONE(x, y) ((x) * (y))
+#define LEAST_32(x, y) ((int32_t)(x) < (int32_t)(y) ? (x) : (y))
+#define GREATEST_32(x, y) ((int32_t)(x) > (int32_t)(y) ? (x) : (y))
+#define LEAST_64(x, y) ((int64_t)(x) < (int64_t)(y) ? (x) : (y))
+#define GREATEST_64(x, y) ((int64_t)(x) > (int64_t)(y) ? (x) : (y))
+#define ALL_ANY(X, T, LEAST, GREATEST)  \
+    ANY(X, T, add, SUM_ONE)             \
+    ANY(X, T, mul, PRODUCT_ONE)         \
+    ANY(X, T, min, LEAST)               \
+    ANY(X, T, max, GREATEST)
+ALL_ANY(f32, float, rlx_min_f32, rlx_max_f32)
+ALL_ANY(f64, double, rlx_min_f64, rlx_max_f64)
+ALL_ANY(u32, uint32_t, LEAST_32, GREATEST_32)
+ALL_ANY(u64, uint64_t, LEAST_64, GREATEST_64)
+
+/* ---- partial sums of any strides ------------------------------------------------------------- */
+
+#define PARTIAL(X, T, value, VALUE)                                                          \
+    void rlx_micro_partial_any_##X##_##value(const rlx_micro_partial *r)                     \
+    {                                                                                        \
+        for (int64_t i = 0; i < r->rows; i++)                                                \
+            for (int64_t j = 0; j < r->columns; j++) {                                       \
+                T p[RLX_PARTIAL_SUMS], *kept = r->partial ? (T *)r->partial + j : NULL,      \
+                  *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j;                          \
+                for (int l = 0; l < RLX_PARTIAL_SUMS; l++)                                   \
+                    p[l] = kept ? kept[l * r->columns] : 0;                                  \
+                for (int64_t t = 0; t < r->turns; t++)                                       \
+                    for (int64_t k = 0; k < r->depth; k++)                                   \
+                        p[k % RLX_PARTIAL_SUMS] += VALUE(T);                                 \
+                for (int l = 0; l < RLX_PARTIAL_SUMS && !r->ends; l++)                       \
+                    kept[l * r->columns] = p[l];                                             \
+                for (int w = RLX_PARTIAL_SUMS / 2; w > 1 && r->ends; w /= 2)                 \
+                    for (int l = 0; l < w; l++)                                              \
+                        p[l] += p[l + w];                                                    \
+                if (r->ends)                                                                 \
+                    *acc = *acc + p[0] + p[1];                                               \
+            }                                                                                \
+    }
+#define ELEMENT(T, x) ((const T *)r->x)[i * r->x##_i + j * r->x##_j + t * r->x##_t + k * r->x##_k]
+#define ELEMENT_A(T) ELEMENT(T, a)
+#define SQUARE(T) (ELEMENT(T, a) - ELEMENT(T, b)) * (ELEMENT(T, a) - ELEMENT(T, b))
+PARTIAL(f32, float, elements, ELEMENT_A)
+PARTIAL(f64, double, elements, ELEMENT_A)
+PARTIAL(f32, float, squares, SQUARE)
+PARTIAL(f64, double, squares, SQUARE)
+
+/* ---- rows that are normalized, of any strides ------------------------------------------------ */
+
+void rlx_micro_normalize_any(const rlx_micro_normalize *z)
+{
+    for (int64_t i = 0; i < z->rows; i++)
+        for (int64_t j = 0; j < z->columns; j++) {
+            float *at[RLX_NORMALIZE_SIDES];
+            for (int k = 0; k < RLX_NORMALIZE_SIDES; k++)
+                at[k] = (float *)z->side[k] + i * z->stride[k][0] + j * z->stride[k][1];
+            *at[0] = (*at[1] - *at[2]) * *at[3] * *at[4] + *at[5];
+        }
 }

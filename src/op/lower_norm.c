@@ -2,8 +2,8 @@
  *
  * The statistics run over a view of data: its sizes, for group_norm with the channel axis cut
  * in two (group, channel in the group). Two passes: the mean, then the mean of squared
- * distances from it. Narrow floats in float32. All of it row by row (lower_rows.c): the
- * distances of a row and their squares are temporaries.
+ * distances from it. Narrow floats in float32. All of it row by row (lower_rows.c), in nests
+ * that are one instruction each (schedule/plan.h).
  */
 /* built for size */
 #include "op/lower_int.h"
@@ -21,8 +21,7 @@ typedef struct norm {
     /* one value for each place that is kept; mean NULL: taken as 0 */
     const rlx_buffer *mean, *spread;
     bool given;                         /* these are of the whole tensor, not of a tile */
-    /* of a tile: x in the wide dtype, its distances from the mean; NULL: as loaded */
-    const rlx_buffer *widened, *centred;
+    const rlx_buffer *widened;          /* of a tile: x in the wide dtype; NULL: as loaded */
     const rlx_prim *epsilon;
 } norm;
 
@@ -81,10 +80,8 @@ static const rlx_prim *of_row(norm *n, const rlx_buffer *b, const rlx_lowering_l
 
 static const rlx_prim *distance(norm *n, const rlx_lowering_list *inside)
 {
-    const rlx_prim *x = n->centred ? load(n, n->centred, inside) : element(n, inside);
-    return n->centred || !n->mean
-               ? x
-               : rlx_tir_sub(&n->b.t, x, of_row(n, n->mean, inside));
+    const rlx_prim *x = element(n, inside);
+    return n->mean ? rlx_tir_sub(&n->b.t, x, of_row(n, n->mean, inside)) : x;
 }
 
 static const rlx_prim *count_of(norm *n)
@@ -119,24 +116,6 @@ static void widen(norm *n)
     n->widened = wide;
 }
 
-/* The distances from the mean, and their squares, in one go; the squares. */
-static const rlx_buffer *centre(norm *n)
-{
-    rlx_tir *t = &n->b.t;
-    rlx_lowering_list index;
-    const rlx_buffer *squares = rlx_lowering_rows_alloc(&n->rows, "squares", n->wide, false),
-                     *centred = n->mean ? rlx_lowering_rows_alloc(&n->rows, "centred", n->wide, false)
-                                        : NULL;
-    rlx_lowering_open(&n->b, "centre", &n->rows.inside, &index);
-    const rlx_prim *d = rlx_tir_let(t, "d", distance(n, &index));
-    if (centred)
-        store(n, centred, &index, d);
-    store(n, squares, &index, rlx_tir_mul(t, d, d));
-    rlx_tir_end_block(t);
-    n->centred = centred;
-    return squares;
-}
-
 /* average[row] = sum of x, or of squares of distances from the mean, divided by the count */
 static const rlx_buffer *statistic(norm *n, const char *name, bool squares)
 {
@@ -144,10 +123,7 @@ static const rlx_buffer *statistic(norm *n, const char *name, bool squares)
     rlx_lowering_list index, sizes = rlx_lowering_rows_kept(&n->rows, &n->rows.inside);
     const rlx_buffer *sum = rlx_lowering_rows_alloc(&n->rows, name, n->wide, true);
     const rlx_buffer *average = rlx_lowering_rows_alloc(&n->rows, name, n->wide, true);
-    if (n->rows.by_rows && squares)
-        rlx_lowering_rows_sum(&n->rows, name, sum, centre(n), false);
-    else
-        sum_block(n, name, sum, squares);
+    sum_block(n, name, sum, squares);
     rlx_lowering_open(&n->b, "average", &sizes, &index);
     store(n, average, &index, rlx_tir_div(t, load(n, sum, &index), count_of(n)));
     rlx_tir_end_block(t);

@@ -242,19 +242,23 @@ static void spread_all(reduction *r, const rlx_prim *(*value)(reduction *r, cons
     rlx_dtype wide =
         rlx_lowering_is_float(r->x.dtype) ? rlx_lowering_accumulator(r->x.dtype) : RELAX_FLOAT64;
     const rlx_buffer *sum = rlx_tir_alloc(t, "sum", wide, rlx_lowering_items(&r->kept));
+    const rlx_buffer *mean = rlx_tir_alloc(t, "mean", wide, rlx_lowering_items(&r->kept));
     const rlx_buffer *squares = rlx_tir_alloc(t, "squares", wide, rlx_lowering_items(&r->kept));
     const rlx_prim *zero = rlx_tir_number(t, wide, 0);
     rlx_lowering_list index;
-    fold_block(r, "sum", sum, false, wide, zero, fold_add);
-    rlx_lowering_open_reduce(&r->b, "squares", &r->x.shape.sizes, r->marked, &index);
-    rlx_lowering_list at = kept_index(r, &index);
     const rlx_prim *count =
         rlx_tir_cast(t, wide, rlx_lowering_product(&r->b, &r->x.shape.sizes, r->marked));
+    fold_block(r, "sum", sum, false, wide, zero, fold_add);
+    rlx_lowering_open(&r->b, "mean", &r->kept, &index);
+    rlx_tir_store(t, mean, rlx_lowering_items(&index),
+                  rlx_tir_div(t, rlx_tir_load(t, sum, rlx_lowering_items(&index)), count));
+    rlx_tir_end_block(t);
+    rlx_lowering_open_reduce(&r->b, "squares", &r->x.shape.sizes, r->marked, &index);
+    rlx_lowering_list at = kept_index(r, &index);
     rlx_lowering_partial_sums(&r->b, wide);
     rlx_tir_init(t, squares, rlx_lowering_items(&at), zero);
     const rlx_prim *d =
-        rlx_tir_sub(t, element(r, &index, wide),
-                    rlx_tir_div(t, rlx_tir_load(t, sum, rlx_lowering_items(&at)), count));
+        rlx_tir_sub(t, element(r, &index, wide), rlx_tir_load(t, mean, rlx_lowering_items(&at)));
     rlx_tir_store(
         t, squares, rlx_lowering_items(&at),
         rlx_tir_add(t, rlx_tir_load(t, squares, rlx_lowering_items(&at)), rlx_tir_mul(t, d, d)));
@@ -351,7 +355,7 @@ const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower_request *l)
 
 /* ---- softmax -------------------------------------------------------------------------------- */
 
-/* exp(x - max) / sum, or x - max - log(sum): a row of -inf only gives NaN, as -inf - -inf does. */
+/* exp(x - max) * (1 / sum), or x - max - log(sum): a row of -inf only gives NaN, as -inf - -inf does. */
 typedef struct softmax {
     rlx_lowering b;
     rlx_lowering_tensor x, out;
@@ -413,17 +417,20 @@ static void softmax_raise(softmax *s)
     rlx_tir_end_block(t);
 }
 
-static void softmax_logarithm(softmax *s)
+/* What the elements of a row are made with: log(sum), or 1 / sum. */
+static void softmax_settle(softmax *s)
 {
     rlx_tir *t = &s->b.t;
     rlx_lowering_list index, kept = rlx_lowering_rows_kept(&s->r, &s->r.inside);
-    const rlx_buffer *log = rlx_lowering_rows_alloc(&s->r, "log", s->wide, true);
-    rlx_lowering_open(&s->b, "log", &kept, &index);
-    rlx_tir_store(
-        t, log, rlx_lowering_items(&index),
-        rlx_tir_call1(t, "log", rlx_tir_load(t, s->sum, rlx_lowering_items(&index))));
+    const char *name = s->logarithm ? "log" : "factor";
+    const rlx_buffer *of = rlx_lowering_rows_alloc(&s->r, name, s->wide, true);
+    rlx_lowering_open(&s->b, name, &kept, &index);
+    const rlx_prim *sum = rlx_tir_load(t, s->sum, rlx_lowering_items(&index));
+    rlx_tir_store(t, of, rlx_lowering_items(&index),
+                  s->logarithm ? rlx_tir_call1(t, "log", sum)
+                               : rlx_tir_div(t, rlx_tir_number(t, s->wide, 1), sum));
     rlx_tir_end_block(t);
-    s->sum = log;
+    s->sum = of;
 }
 
 static void softmax_give(softmax *s)
@@ -437,7 +444,7 @@ static void softmax_give(softmax *s)
         v = rlx_tir_sub(
             t, rlx_tir_sub(t, softmax_element(s, &index), softmax_kept(s, s->top, &index)), sum);
     else
-        v = rlx_tir_div(t, rlx_tir_load(t, s->raised, rlx_lowering_items(s->in_place ? &whole : &index)),
+        v = rlx_tir_mul(t, rlx_tir_load(t, s->raised, rlx_lowering_items(s->in_place ? &whole : &index)),
                         sum);
     rlx_tir_store(t, s->out.buffer, rlx_lowering_items(&whole), v);
     rlx_tir_end_block(t);
@@ -467,8 +474,7 @@ static const rlx_prim_func *lower_softmax(rlx_lower_request *l, bool logarithm)
     softmax_top(&s);
     softmax_raise(&s);
     rlx_lowering_rows_sum(&s.r, "sum", s.sum, s.raised, s.in_place);
-    if (logarithm)
-        softmax_logarithm(&s);
+    softmax_settle(&s);
     softmax_give(&s);
     rlx_lowering_rows_end(&s.r);
     return rlx_lowering_end(&s.b);

@@ -1,4 +1,4 @@
-/* kernel_block.c: instructions that work on a block of memory: copy, pack, unpack, contract, reduce. Each
+/* kernel_block.c: instructions that work on a block of memory: copy, pack, unpack, contract, reduce, map. Each
  * operand is a box in a buffer, whose corners are checked here; the rest is done by micro-kernels. */
 #include "runtime/kernel_int.h"
 
@@ -310,7 +310,6 @@ typedef struct sum {
     rlx_micro_sum one;
     int64_t acc_g, a_g, b_g, extents[LOOPS];
     rlx_micro_sum_fn *f;
-    bool turns;               /* f knows turns */
     size_t bytes;
 } sum;
 
@@ -329,27 +328,23 @@ static void move(const sum *s, rlx_micro_sum *part, const int64_t *i)
     }
 }
 
-/* `count` from `begin` on, group by group, and turn by turn where f must. Where groups share b, columns of a panel at a
- * time, so that these stay near. */
+/* `count` from `begin` on, group by group. Where groups share b, columns of a panel at a time, so that these stay near. */
 static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
 {
     int64_t i[LOOPS], columns = s->one.b && s->b_g == 0 && count[GROUP] > 1
                                     ? RLX_PANEL_COLUMNS : count[COLUMN];
     rlx_micro_sum part = s->one;
     memcpy(i, begin, sizeof i);
-    part.rows = count[ROW], part.depth = count[STEP];
-    part.turns = s->turns ? count[TURN] : 1;
+    part.rows = count[ROW], part.depth = count[STEP], part.turns = count[TURN];
     part.fresh &= begin[TURN] == 0 && begin[STEP] == 0;
     for (int64_t j = 0; j < count[COLUMN]; j += columns)
-        for (int64_t g = 0; g < count[GROUP]; g++)
-            for (int64_t t = 0; t < count[TURN]; t += part.turns) {
-                i[COLUMN] = begin[COLUMN] + j;
-                i[GROUP] = begin[GROUP] + g;
-                i[TURN] = begin[TURN] + t;
-                part.columns = count[COLUMN] - j < columns ? count[COLUMN] - j : columns;
-                move(s, &part, i);
-                s->f(&part);
-            }
+        for (int64_t g = 0; g < count[GROUP]; g++) {
+            i[COLUMN] = begin[COLUMN] + j;
+            i[GROUP] = begin[GROUP] + g;
+            part.columns = count[COLUMN] - j < columns ? count[COLUMN] - j : columns;
+            move(s, &part, i);
+            s->f(&part);
+        }
 }
 
 /* Extents of the pieces: whole columns and steps first. */
@@ -404,7 +399,6 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
                        .a_i = a[3], .a_j = a[4], .a_t = a[5], .a_k = a[6] },
               .acc_g = acc[2], .a_g = a[2],
               .f = b ? r->micro->contract[x[0] & RLX_KERNEL_EXACT][e] : r->micro->reduce[x[0]][e],
-              .turns = b != NULL,
               .bytes = r->k->buffers[acc[0]].bytes };
     if (b) {
         s.one.b = element(r, b[0], b[1]);
@@ -415,12 +409,216 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
     return sum_in_pieces(r, &s);
 }
 
+/* ---- sums in partial sums ------------------------------------------------------------------- */
+
+/* A long sum: few columns at a time, each piece of it goes on with the partial sums of the one before. */
+static bool partial_in_parts(rlx_kernel_run *r, rlx_micro_partial_fn *f, const rlx_micro_partial *whole, size_t bytes)
+{
+    double sums[RLX_PARTIAL_SUMS * 8];
+    int64_t columns = whole->a_k == 1 ? 1 : (int64_t)(sizeof sums / RLX_PARTIAL_SUMS / bytes),
+            depth = PIECE / columns < whole->depth ? PIECE / columns : whole->depth,
+            turns = PIECE / columns / depth;
+    for (int64_t i = 0; i < whole->rows; i++)
+        for (int64_t j = 0; j < whole->columns; j += columns) {
+            memset(sums, 0, sizeof sums);
+            for (int64_t t = 0; t < whole->turns; t += turns)
+                for (int64_t k = 0; k < whole->depth; k += depth) {
+                    rlx_micro_partial part = *whole;
+                    part.partial = sums;
+                    part.rows = 1;
+                    part.columns = whole->columns - j < columns ? whole->columns - j : columns;
+                    part.turns = whole->turns - t < turns ? whole->turns - t : turns;
+                    part.depth = whole->depth - k < depth ? whole->depth - k : depth;
+                    part.ends = t + part.turns == whole->turns && k + part.depth == whole->depth;
+                    part.acc = at(whole->acc, i * whole->acc_i + j * whole->acc_j, bytes);
+                    part.a = at(whole->a, i * whole->a_i + j * whole->a_j + t * whole->a_t + k * whole->a_k, bytes);
+                    part.b = at(whole->b, i * whole->b_i + j * whole->b_j + t * whole->b_t + k * whole->b_k, bytes);
+                    f(&part);
+                    if (!rlx_kernel_spend(r, (part.columns * part.turns * part.depth >> 8) + 1))
+                        return false;
+                }
+        }
+    return true;
+}
+
+/* Rows and columns in pieces. */
+static bool partial_in_pieces(rlx_kernel_run *r, rlx_micro_partial_fn *f, const rlx_micro_partial *whole, size_t bytes)
+{
+    int64_t steps, columns, rows;
+    if (!rlx_mul_i64(whole->turns, whole->depth, &steps) || steps > PIECE)
+        return partial_in_parts(r, f, whole, bytes);
+    columns = PIECE / steps < whole->columns ? PIECE / steps : whole->columns;
+    rows = PIECE / (steps * columns);
+    for (int64_t i = 0; i < whole->rows; i += rows)
+        for (int64_t j = 0; j < whole->columns; j += columns) {
+            rlx_micro_partial part = *whole;
+            part.rows = whole->rows - i < rows ? whole->rows - i : rows;
+            part.columns = whole->columns - j < columns ? whole->columns - j : columns;
+            part.acc = at(whole->acc, i * whole->acc_i + j * whole->acc_j, bytes);
+            part.a = at(whole->a, i * whole->a_i + j * whole->a_j, bytes);
+            part.b = at(whole->b, i * whole->b_i + j * whole->b_j, bytes);
+            f(&part);
+            if (!rlx_kernel_spend(r, part.rows * part.columns * steps >> 8))
+                return false;
+        }
+    return true;
+}
+
+static void clear(void *acc, const int64_t *extents, const int64_t *strides, size_t bytes)
+{
+    for (int64_t i = 0; i < extents[ROW]; i++) {
+        char *row = at(acc, i * strides[ROW], bytes);
+        for (int64_t j = 0; j < extents[COLUMN] && strides[COLUMN] != 1; j++)
+            memset(at(row, j * strides[COLUMN], bytes), 0, bytes);
+        if (strides[COLUMN] == 1)
+            memset(row, 0, (size_t)extents[COLUMN] * bytes);
+    }
+}
+
+/* Operands are those of CONTRACT. */
+static bool run_partial(rlx_kernel_run *r, int64_t *x)
+{
+    static const double zero = 0;
+    int64_t *acc = x + 1, *a = x + 6, *b = x + 13, *extents = x + 20,
+            value = x[0] & ~(int64_t)RLX_KERNEL_PARTIAL_FROM_ZERO;
+    if (any_empty(extents, LOOPS))
+        return true;
+    drop_unused(extents, acc + 2, TURN);
+    drop_unused(extents, a + 2, LOOPS);
+    drop_unused(extents, b + 2, LOOPS);
+    if (!box_in_range(r, acc[0], acc[1], acc + 2, extents, TURN) ||
+        !box_in_range(r, a[0], a[1], a + 2, extents, LOOPS) ||
+        !box_in_range(r, b[0], b[1], b + 2, extents, LOOPS))
+        return false;
+    bool own = value == RLX_KERNEL_VALUE_OWN_SQUARE; /* that of the distance from 0 */
+    rlx_micro_partial_fn *f = r->micro->partial[own ? RLX_KERNEL_VALUE_SQUARE : value][elem_of(r, acc[0])];
+    if (own)
+        memset(b + 2, 0, LOOPS * sizeof *b);
+    size_t bytes = r->k->buffers[acc[0]].bytes;
+    for (int64_t g = 0; g < extents[GROUP]; g++) {
+        rlx_micro_partial s = { .acc = at(element(r, acc[0], acc[1]), g * acc[2], bytes),
+                                .acc_i = acc[3], .acc_j = acc[4],
+                                .a = at(element(r, a[0], a[1]), g * a[2], bytes),
+                                .a_i = a[3], .a_j = a[4], .a_t = a[5], .a_k = a[6],
+                                .b = own ? &zero : at(element(r, b[0], b[1]), g * b[2], bytes),
+                                .b_i = b[3], .b_j = b[4], .b_t = b[5], .b_k = b[6],
+                                .rows = extents[ROW], .columns = extents[COLUMN],
+                                .turns = extents[TURN], .depth = extents[STEP],
+                                .ends = true };
+        if (x[0] & RLX_KERNEL_PARTIAL_FROM_ZERO)
+            clear(s.acc, extents, acc + 2, bytes);
+        if (!partial_in_pieces(r, f, &s, bytes))
+            return false;
+    }
+    return true;
+}
+
+/* ---- rows that are normalized --------------------------------------------------------------- */
+
+/* In pieces of rows and columns. */
+static bool normalize_in_pieces(rlx_kernel_run *r, const rlx_micro_normalize *whole)
+{
+    int64_t columns = whole->columns < COPY_PIECE ? whole->columns : COPY_PIECE, rows = COPY_PIECE / columns;
+    for (int64_t i = 0; i < whole->rows; i += rows)
+        for (int64_t j = 0; j < whole->columns; j += columns) {
+            rlx_micro_normalize part = *whole;
+            part.rows = whole->rows - i < rows ? whole->rows - i : rows;
+            part.columns = whole->columns - j < columns ? whole->columns - j : columns;
+            for (int k = 0; k < RLX_NORMALIZE_SIDES; k++)
+                part.side[k] = at(part.side[k], i * part.stride[k][0] + j * part.stride[k][1], sizeof(float));
+            r->micro->normalize(&part);
+            if (!rlx_kernel_spend(r, (part.rows * part.columns >> 7) + 1))
+                return false;
+        }
+    return true;
+}
+
+/* Which there are; buffer, offset and strides of all sides; extents. */
+static bool run_normalize(rlx_kernel_run *r, const int64_t *x)
+{
+    static const float neutral[RLX_NORMALIZE_SIDES] = { 0, 0, 0, 1, 1, -0.0f };
+    const int64_t *extents = x + 1 + 4 * RLX_NORMALIZE_SIDES;
+    rlx_micro_normalize z = { .rows = extents[0], .columns = extents[1] };
+    if (any_empty(extents, 2))
+        return true;
+    for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
+        const int64_t *side = x + 1 + 4 * k;
+        if (k > 1 && !(x[0] >> (k - 2) & 1)) {
+            z.side[k] = (void *)(uintptr_t)&neutral[k];
+            continue;
+        }
+        if (!box_in_range(r, side[0], side[1], side + 2, extents, 2))
+            return false;
+        z.side[k] = element(r, side[0], side[1]);
+        memcpy(z.stride[k], side + 2, sizeof z.stride[k]);
+        drop_unused(extents, z.stride[k], 2);
+    }
+    return normalize_in_pieces(r, &z);
+}
+
+/* ---- functions of elements ------------------------------------------------------------------ */
+
+/* A function of a box: extents, and the strides of the result, a and b. */
+typedef struct map {
+    rlx_micro_row_fn *f;
+    float *d;
+    const float *a, *b;
+    const int64_t *to, *from, *other, *extents;
+} map;
+
+/* `count` from `begin` on: rows, or single elements where they are not contiguous or b is not one number for all of a row. */
+static void map_part(const map *m, const int64_t *begin, const int64_t *count)
+{
+    bool runs = m->to[1] == 1 && m->from[1] == 1 && m->other[1] == 0;
+    int64_t run = runs ? count[1] : 1;
+    for (int64_t i = begin[0]; i < begin[0] + count[0]; i++)
+        for (int64_t j = begin[1]; j < begin[1] + count[1]; j += run)
+            m->f(m->d + i * m->to[0] + j * m->to[1], m->a + i * m->from[0] + j * m->from[1],
+                 m->b[i * m->other[0] + j * m->other[1]], run);
+}
+
+static bool map_in_pieces(rlx_kernel_run *r, const map *m)
+{
+    int64_t piece[2], begin[2] = { 0 }, count[2];
+    cut(m->extents, 2, COPY_PIECE, piece);
+    do {
+        for (int i = 0; i < 2; i++)
+            count[i] = m->extents[i] - begin[i] < piece[i] ? m->extents[i] - begin[i] : piece[i];
+        map_part(m, begin, count);
+        if (!rlx_kernel_spend(r, (volume(count, 2) >> 6) + 1))
+            return false;
+    } while (advance(begin, piece, m->extents, 2));
+    return true;
+}
+
+/* What; buffer, offset and strides of the result, a and b; extents. */
+static bool run_map(rlx_kernel_run *r, int64_t *x)
+{
+    int64_t *d = x + 1, *a = x + 5, *b = x + 9, *extents = x + 13;
+    if (any_empty(extents, 2))
+        return true;
+    drop_unused(extents, d + 2, 2);
+    drop_unused(extents, a + 2, 2);
+    drop_unused(extents, b + 2, 2);
+    if (!box_in_range(r, d[0], d[1], d + 2, extents, 2) ||
+        !box_in_range(r, a[0], a[1], a + 2, extents, 2) ||
+        !box_in_range(r, b[0], b[1], b + 2, extents, 2))
+        return false;
+    map m = { .f = r->micro->map[x[0]],
+              .d = element(r, d[0], d[1]), .a = element(r, a[0], a[1]), .b = element(r, b[0], b[1]),
+              .to = d + 2, .from = a + 2, .other = b + 2, .extents = extents };
+    return map_in_pieces(r, &m);
+}
+
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *x)
 {
     switch (op) {
+    case RLX_K_MAP: return run_map(r, x);
     case RLX_K_COPY: return run_copy(r, x);
     case RLX_K_PACK: return run_pack(r, x);
     case RLX_K_UNPACK: return run_unpack(r, x);
+    case RLX_K_PARTIAL: return run_partial(r, x);
+    case RLX_K_NORMALIZE: return run_normalize(r, x);
     default: return run_sum(r, x, op == RLX_K_CONTRACT);
     }
 }

@@ -58,10 +58,10 @@ typedef struct rlx_kernel_run {
 bool rlx_kernel_stopped(rlx_kernel_run *r);     /* fills the fuel up; true: the call ends */
 bool rlx_kernel_spend(rlx_kernel_run *r, int64_t work);     /* false: the call ends */
 bool rlx_kernel_alloc(rlx_kernel_run *r, uint32_t buffer, int64_t count);
-/* COPY, PACK, UNPACK, CONTRACT or REDUCE with the operands of that instruction, in their order: numbers and buffers as they
+/* An instruction on blocks of memory with the operands of that instruction, in their order: numbers and buffers as they
  * stand, registers by their values; they are not what they were afterwards. The loader's checks of numbers and element
  * types hold. */
-#define RLX_KERNEL_BLOCK_OPERANDS 25
+#define RLX_KERNEL_BLOCK_OPERANDS 27
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *operands);
 /* All give false. */
 bool rlx_kernel_out_of_buffer(rlx_kernel_run *r, uint32_t buffer, int64_t offset);

@@ -318,7 +318,9 @@ static bool check_buffer(loading *l, instruction *in, uint32_t b, char letter)
     if (b >= l->count[RLX_KERNEL_BUFFERS])
         return bad_operand(l, in);
     rlx_kernel_buffer *buffer = &l->buffers[b];
-    bool fused = in->op == RLX_K_CONTRACT || in->op == RLX_K_REDUCE;
+    bool fused = in->op == RLX_K_CONTRACT || in->op == RLX_K_REDUCE ||
+                 in->op == RLX_K_PARTIAL || in->op == RLX_K_NORMALIZE ||
+                 in->op == RLX_K_MAP;
     if ((letter == 'B' && buffer->kind == RLX_KERNEL_BUFFER_CONST) ||
         (letter == 't' && buffer->kind != RLX_KERNEL_BUFFER_TEMP) ||
         (fused && in->elem >= 0 && in->elem != buffer->elem))
@@ -397,6 +399,15 @@ static bool check_rest(loading *l, instruction *in)
         ok = operand(l, in, 'n') < RLX_KERNEL_REDUCE_COUNT &&
              rlx_micro_find(NULL)->reduce[operand(l, in, 'n')][in->elem];
         break;
+    case RLX_K_PARTIAL: {
+        uint32_t value = operand(l, in, 'n') & ~(uint32_t)RLX_KERNEL_PARTIAL_FROM_ZERO;
+        ok = value < RLX_KERNEL_VALUE_COUNT && rlx_micro_find(NULL)->partial[RLX_KERNEL_VALUE_ELEMENT][in->elem];
+        break;
+    }
+    case RLX_K_NORMALIZE:
+        ok = operand(l, in, 'n') <= RLX_NORMALIZE_BITS && in->elem == RLX_ELEM_F32;
+        break;
+    case RLX_K_MAP: ok = operand(l, in, 'n') < RLX_KERNEL_MAP_COUNT && in->elem == RLX_ELEM_F32; break;
     case RLX_K_ASSERT: ok = operand(l, in, 'n') < RLX_ASSERTION_COUNT; break;
     default: break;
     }

@@ -56,7 +56,10 @@ static int block(relax_kernel_call *call, uint32_t what, const int64_t *operands
                                     [RELAX_KERNEL_PACK] = RLX_K_PACK,
                                     [RELAX_KERNEL_CONTRACT] = RLX_K_CONTRACT,
                                     [RELAX_KERNEL_REDUCE] = RLX_K_REDUCE,
-                                    [RELAX_KERNEL_UNPACK] = RLX_K_UNPACK };
+                                    [RELAX_KERNEL_UNPACK] = RLX_K_UNPACK,
+                                    [RELAX_KERNEL_PARTIAL] = RLX_K_PARTIAL,
+                                    [RELAX_KERNEL_NORMALIZE] = RLX_K_NORMALIZE,
+                                    [RELAX_KERNEL_MAP] = RLX_K_MAP };
     native_call *n = native_of(call);
     rlx_kernel_env *env = n->run->env;
     int64_t x[RLX_KERNEL_BLOCK_OPERANDS];

@@ -357,6 +357,9 @@ BLOCK(pack, RLX_K_PACK, 16, 0xb)
 BLOCK(unpack, RLX_K_UNPACK, 18, 0x2b)
 BLOCK(contract, RLX_K_CONTRACT, 25, 0x2043)
 BLOCK(reduce, RLX_K_REDUCE, 18, 0x43)
+BLOCK(partial, RLX_K_PARTIAL, 25, 0x2043)
+BLOCK(normalize, RLX_K_NORMALIZE, 27, 0x222223)
+BLOCK(map, RLX_K_MAP, 15, 0x223)
 
 static bool do_want_dim(running *r, const uint32_t *w)
 {
@@ -520,6 +523,9 @@ static bool run(running *r)
         case RLX_K_UNPACK: TRY(do_unpack(r, w), 18)
         case RLX_K_CONTRACT: TRY(do_contract(r, w), 25)
         case RLX_K_REDUCE: TRY(do_reduce(r, w), 18)
+        case RLX_K_PARTIAL: TRY(do_partial(r, w), 25)
+        case RLX_K_NORMALIZE: TRY(do_normalize(r, w), 27)
+        case RLX_K_MAP: TRY(do_map(r, w), 15)
         default: return rlx_fail(r->why, RLX_RT14, "kernel %s: unknown instruction", r->k->names);
         }
     }

@@ -70,26 +70,28 @@
  * would be as long again. Vectors of fewer lanes are a short loop in the loop for that reason. */
 #define LANES ((size_t)16)
 #define ALL_LANES RLX_ROLLED RLX_INDEPENDENT for (size_t i = 0; i < LANES; i++)
+#define LANES1_BODY(R, T, expr)                                                             \
+    T last_a[LANES] = { 0 };                                                                \
+    R last[LANES], *d = dp;                                                                 \
+    const T *p = ap;                                                                        \
+    size_t left = n % LANES, whole = n - left;                                              \
+    for (size_t at = 0; at < n; at += LANES, p += LANES, d += LANES) {                      \
+        if (at == whole) {                                                                  \
+            p = memcpy(last_a, p, left * sizeof(T));                                        \
+            d = last;                                                                       \
+        }                                                                                   \
+        ALL_LANES                                                                           \
+        {                                                                                   \
+            T a = p[i];                                                                     \
+            d[i] = (R)(expr);                                                               \
+        }                                                                                   \
+    }                                                                                       \
+    memcpy((R *)dp + whole, last, left * sizeof(R));                                        \
+    return RLX_TROUBLE_NONE;
 #define LANES1(name, R, T, expr)                                                            \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
     {                                                                                       \
-        T last_a[LANES] = { 0 };                                                            \
-        R last[LANES], *d = dp;                                                             \
-        const T *p = ap;                                                                    \
-        size_t left = n % LANES, whole = n - left;                                          \
-        for (size_t at = 0; at < n; at += LANES, p += LANES, d += LANES) {                  \
-            if (at == whole) {                                                              \
-                p = memcpy(last_a, p, left * sizeof(T));                                    \
-                d = last;                                                                   \
-            }                                                                               \
-            ALL_LANES                                                                       \
-            {                                                                               \
-                T a = p[i];                                                                 \
-                d[i] = (R)(expr);                                                           \
-            }                                                                               \
-        }                                                                                   \
-        memcpy((R *)dp + whole, last, left * sizeof(R));                                    \
-        return RLX_TROUBLE_NONE;                                                            \
+        LANES1_BODY(R, T, expr)                                                             \
     }
 #define LANES2(name, R, T, expr)                                                            \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
@@ -114,17 +116,30 @@
         return RLX_TROUBLE_NONE;                                                            \
     }
 #define WIDE1(name, R, T, expr) RLX_CLONES_512 LANES1(name, R, T, expr)
-#define TURN1(name, R, T, expr, near)                                                       \
-    LANES1(name##_far, R, T, expr)                                                          \
-    WIDE1(name##_near, R, T, near)                                                          \
+/* One strip is either all near or goes the far way; NaN is far. */
+#define NEAR1(name, near, limit)                                                            \
+    RLX_CLONES_512                                                                          \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
     {                                                                                       \
-        const T *p = ap;                                                                    \
-        int far = 0;                                                                        \
-        for (size_t i = 0; i < n; i++)                                                      \
-            far |= fabsf(p[i]) >= 0x1p17f;                                                  \
-        return (far ? v_##name##_far : v_##name##_near)(dp, ap, bp, cp, n);                 \
+        const float *x = ap;                                                                \
+        uint32_t greatest = 0;                                                              \
+        for (size_t i = 0; i < n; i++) {                                                    \
+            uint32_t bits = rlx_float_bits(x[i]) & 0x7fffffffu;                             \
+            greatest = bits > greatest ? bits : greatest;                                   \
+        }                                                                                   \
+        if (greatest > rlx_float_bits(limit))                                               \
+            return v_##name##_far(dp, ap, bp, cp, n);                                       \
+        LANES1_BODY(float, float, near)                                                     \
     }
+#define TURN1(name, expr, near) LANES1(name##_far, float, float, expr) NEAR1(name, near, 0x1.fffffep16f)
+#define ROW1(name, expr, function)                                                          \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        if (n)                                                                              \
+            rlx_micro_find(NULL)->map[function](dp, ap, 0, (int64_t)n);                     \
+        return RLX_TROUBLE_NONE;                                                            \
+    }
+#define RISE1(name, expr, near) WIDE1(name##_far, float, float, expr) NEAR1(name, near, 87.0f)
 #define WIDE2(name, R, T, expr) RLX_CLONES VALUE2(name, R, T, expr)
 #define LDEXP(name, T, expr)                                                                \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \

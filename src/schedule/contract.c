@@ -691,13 +691,15 @@ static const rlx_stmt *few_tiles(tiling *t)
     return rlx_with_produced(t->ctx, t->column.producer, body, t->place);
 }
 
-/* The parameter that a side reads, if its panels may take its place: how many there are is known. -1: there is none. */
+/* The parameter that a side reads, if its panels may take its place: how many there are is known. Panels of sums in
+ * float32 are twice as large as weights of 16 bits, and much sooner there than packed in each call; those of 8 bits would
+ * be four times as large, which costs more to read than to pack where they leave the cache. -1: there is none. */
 static int packable_param(const tiling *t, const side *s)
 {
     const rlx_buffer *b = rlx_as_buffer(s->access->buffer);
     bool known = s->lanes.extent->kind == RLX_NODE_INT_IMM &&
                  t->depth.extent->kind == RLX_NODE_INT_IMM &&
-                 b->dtype == rlx_as_buffer(t->acc->buffer)->dtype &&
+                 rlx_dtype_bytes(rlx_as_buffer(t->acc->buffer)->dtype) <= 2 * rlx_dtype_bytes(b->dtype) &&
                  t->plan->count <= RLX_TIR_MAX_DIMS - 3;
     for (int i = 0; i < (int)t->plan->count && known; i++)
         known = !t->outer[i] || !coefficient(s->access, i) ||

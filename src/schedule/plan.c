@@ -269,7 +269,8 @@ static bool collect_loops(rlx_context *ctx, const rlx_for_stmt *s, rlx_nest_plan
         rlx_nest_loop *l = &n->loops[n->count++];
         *l = (rlx_nest_loop){ .var = f->loop_var,
                               .min = rlx_fold_cast(ctx, RELAX_INT64, f->min),
-                              .extent = rlx_fold_cast(ctx, RELAX_INT64, f->extent) };
+                              .extent = rlx_fold_cast(ctx, RELAX_INT64, f->extent),
+                              .partial = rlx_tir_is_partial_loop(f) };
         ok = l->min && l->extent && rlx_ptrmap_put(&vars, f->loop_var, 1);
         n->body = f->body;
     }
@@ -479,15 +480,47 @@ static bool match_value(rlx_plan_fused *f, const rlx_prim *value, const rlx_prim
     return true;
 }
 
+/* Loops with the attribute; they have to be the innermost ones. */
+static size_t partial_loops(const rlx_nest_plan *n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n->count; i++)
+        count += n->loops[i].partial;
+    return count;
+}
+
+/* own + a, own + (a - b) * (a - b), or own + a * a. */
+static bool match_partial(rlx_plan_fused *f, const rlx_prim *value, const rlx_prim **own,
+                          const rlx_prim **a, const rlx_prim **b)
+{
+    const rlx_binary *sum = rlx_as_binary(value);
+    if (!sum || sum->node.kind != RLX_NODE_ADD)
+        return false;
+    const rlx_binary *product = rlx_as_binary(sum->b),
+                     *distance = product ? rlx_as_binary(product->a) : NULL;
+    bool squares = distance && product->node.kind == RLX_NODE_MUL && product->a == product->b &&
+                   distance->node.kind == RLX_NODE_SUB;
+    bool own_square = product && product->node.kind == RLX_NODE_MUL && product->a == product->b &&
+                      rlx_as_buffer_load(product->a);
+    f->value = squares      ? RLX_KERNEL_VALUE_SQUARE
+               : own_square ? RLX_KERNEL_VALUE_OWN_SQUARE
+                            : RLX_KERNEL_VALUE_ELEMENT;
+    *own = sum->a;
+    *a = squares ? distance->a : own_square ? product->a : sum->b;
+    *b = squares ? distance->b : *a;
+    return true;
+}
+
 /* The store is an update of one place by one or two loads. */
 static bool match_update(rlx_nest_plan *n, bool widens)
 {
+    bool partial = partial_loops(n) > 0;
     const rlx_buffer_store *s = rlx_as_buffer_store(n->body);
     const rlx_prim *values[3];
     rlx_plan_fused *f = &n->fused;
-    if (!s || !match_value(f, s->value, &values[0], &values[1], &values[2]))
+    if (!s || !(partial ? match_partial : match_value)(f, s->value, &values[0], &values[1], &values[2]))
         return false;
-    for (int i = 1; i < 3 && widens; i++)
+    for (int i = 1; i < 3 && widens && !partial; i++)
         if (values[i]->kind == RLX_NODE_CAST)
             values[i] = ((const rlx_unary *)values[i])->a;
     const rlx_buffer_load *own = rlx_as_buffer_load(values[0]), *a = rlx_as_buffer_load(values[1]),
@@ -629,6 +662,28 @@ static enum rlx_plan_reason plan_fused(rlx_nest_plan *n, bool widens)
     return RLX_PLAN_NO_REASON;
 }
 
+/* The sum of a nest whose innermost loops have the attribute. */
+static bool plan_partial(rlx_nest_plan *n)
+{
+    rlx_plan_fused *f = &n->fused;
+    size_t steps = partial_loops(n);
+    int last = (int)n->count - 1;
+    if (steps > 2 || !n->loops[last].partial || (steps == 2 && !n->loops[last - 1].partial) ||
+        !match_update(n, false) || !can_update(n, false) || !n->accesses.data[f->acc].literal ||
+        !n->accesses.data[f->a].literal || !n->accesses.data[f->b].literal)
+        return false;
+    enum rlx_kernel_elem e = rlx_kernel_elem_of(rlx_as_buffer(n->accesses.data[f->acc].buffer)->dtype);
+    f->contract = false;
+    choose_roles(n);
+    for (int i = 0; i < (int)steps; i++)
+        if (!rlx_is_int_value(n->loops[last - i].min, 0) ||
+            moves_along(&n->accesses.data[f->acc], last - i) || n->loops[last - i].determined)
+            return false;
+    if (steps == 1)
+        f->loop[RLX_FUSED_TURN] = -1;
+    return (e == RLX_ELEM_F32 || e == RLX_ELEM_F64);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 /* The roles are given: the other loops stay, in their order. Accesses are seen along the loop
@@ -641,6 +696,13 @@ static void finish_plan(rlx_nest_plan *n, enum rlx_plan_form form, int innermost
             n->order[n->num_order++] = (uint8_t)i;
     for (size_t i = 0; i < n->accesses.len; i++)
         n->accesses.data[i].walk = (uint8_t)walk_along(&n->accesses.data[i], (size_t)innermost);
+}
+
+static void give_roles(rlx_nest_plan *n)
+{
+    for (int i = 0; i < RLX_FUSED_LOOPS; i++)
+        if (n->fused.loop[i] >= 0)
+            n->loops[n->fused.loop[i]].role = (uint8_t)(RLX_PLAN_GROUP + i);
 }
 
 static enum rlx_plan_reason plan_strip(planner *p)
@@ -671,8 +733,15 @@ static enum rlx_plan_reason plan_body(planner *p)
     find_determined(p);
     for (size_t i = 0; i < n->accesses.len; i++)
         measure_access(p, &n->accesses.data[i]);
-    enum rlx_plan_reason why = plan_fused(n, p->scope->widens), worse;
     const rlx_plan_fused *f = &n->fused;
+    if (partial_loops(n)) {
+        if (!plan_partial(n))
+            return RLX_PLAN_PARTIAL_SUMS;
+        give_roles(n);
+        finish_plan(n, RLX_PLAN_PARTIAL, n->fused.loop[RLX_FUSED_STEP]);
+        return RLX_PLAN_NO_REASON;
+    }
+    enum rlx_plan_reason why = plan_fused(n, p->scope->widens), worse;
     if (why == RLX_PLAN_NO_UPDATE && rlx_plan_packing(p->ctx, p->scope, n)) {
         n->loops[n->pack.lane].role = RLX_PLAN_LANE;
         for (int i = 0; i < 3; i++)
@@ -689,13 +758,19 @@ static enum rlx_plan_reason plan_body(planner *p)
         finish_plan(n, RLX_PLAN_UNPACK, n->unpack.lane);
         return RLX_PLAN_NO_REASON;
     }
+    if (why == RLX_PLAN_NO_UPDATE && rlx_plan_normalizing(p->ctx, n)) {
+        finish_plan(n, RLX_PLAN_NORMALIZE, (int)n->count - 1);
+        return RLX_PLAN_NO_REASON;
+    }
+    if ((why == RLX_PLAN_NO_UPDATE || why == RLX_PLAN_NO_STEP) && rlx_plan_mapping(n)) {
+        finish_plan(n, RLX_PLAN_MAP, n->map.column);
+        return RLX_PLAN_NO_REASON;
+    }
     if (why) {
         worse = plan_strip(p);
         return worse ? worse : why;
     }
-    for (int i = 0; i < RLX_FUSED_LOOPS; i++)
-        if (f->loop[i] >= 0)
-            n->loops[f->loop[i]].role = (uint8_t)(RLX_PLAN_GROUP + i);
+    give_roles(n);
     int column = f->loop[RLX_FUSED_COLUMN];
     finish_plan(n, RLX_PLAN_FUSED, column >= 0 ? column : f->loop[RLX_FUSED_STEP]);
     return RLX_PLAN_NO_REASON;

@@ -32,6 +32,7 @@
 #ifndef RLX_SCHEDULE_PLAN_H
 #define RLX_SCHEDULE_PLAN_H
 
+#include "format/kernel_format.h"
 #include "tir/tir.h"
 
 #define RLX_PLAN_MAX_NEST (RLX_TIR_MAX_DIMS * 2)
@@ -49,9 +50,12 @@ enum rlx_plan_form {
     RLX_PLAN_EMPTY,                /* some loop never runs: no code at all */
     RLX_PLAN_STRIP,                /* `order`, then the strip loop */
     RLX_PLAN_FUSED,                /* `order`, then one instruction */
+    RLX_PLAN_PARTIAL,              /* `order`, then one sum in partial sums */
     RLX_PLAN_PACK,                 /* `order`, then panels are filled */
+    RLX_PLAN_NORMALIZE,            /* `order`, then rows are normalized */
     RLX_PLAN_COPY,                 /* `order`, then a box is copied */
-    RLX_PLAN_UNPACK                /* `order`, then fields of bits become floats */
+    RLX_PLAN_UNPACK,               /* `order`, then fields of bits become floats */
+    RLX_PLAN_MAP                   /* `order`, then a function of rows */
 };
 
 /* Why a nest is PLAIN, or why its body is not one instruction. */
@@ -63,6 +67,7 @@ enum rlx_plan_reason {
     RLX_PLAN_OTHER_STATEMENT,      /* the body has more than stores, lets and ifs */
     RLX_PLAN_NO_STORE,
     RLX_PLAN_TWO_PLACES,           /* an iteration touches a stored buffer at two places */
+    RLX_PLAN_PARTIAL_SUMS,         /* loops have the attribute relax.partial_sums: no other order */
     RLX_PLAN_NOTHING_DETERMINED,   /* no loop is determined: none may become the strip */
     /* STRIP */
     RLX_PLAN_NO_UPDATE,            /* the body is not `place = place op value` of loads */
@@ -78,7 +83,7 @@ enum rlx_loop_role {
     RLX_PLAN_MERGED,               /* runs inside the strip loop's range */
     RLX_PLAN_GROUP, RLX_PLAN_ROW, RLX_PLAN_COLUMN, RLX_PLAN_TURN, RLX_PLAN_STEP, /* of the fused instruction */
     RLX_PLAN_LANE, RLX_PLAN_DEPTH,                /* of panels */
-    RLX_PLAN_BOX,                                 /* of a box that is copied */
+    RLX_PLAN_BOX,                                 /* of a box that is copied or normalized */
     RLX_PLAN_FIELD                                /* of what is unpacked */
 };
 
@@ -86,6 +91,7 @@ typedef struct rlx_nest_loop {
     const rlx_prim *var, *min, *extent;  /* min, extent: int64, without variables of the nest */
     uint8_t role;                        /* enum rlx_loop_role */
     bool determined;
+    bool partial;                        /* has the attribute relax.partial_sums */
 } rlx_nest_loop;
 
 /* How an access moves from one element of a loop to the next. */
@@ -122,13 +128,14 @@ typedef struct rlx_plan_view {
 /* Loops of the fused instruction, in the order of its operands. */
 enum { RLX_FUSED_GROUP, RLX_FUSED_ROW, RLX_FUSED_COLUMN, RLX_FUSED_TURN, RLX_FUSED_STEP, RLX_FUSED_LOOPS };
 
-/* The fused instruction: REDUCE of access a, or CONTRACT of accesses a and b, into acc. */
+/* The fused instruction: REDUCE of access a, CONTRACT of accesses a and b, or PARTIAL, into acc. */
 typedef struct rlx_plan_fused {
     bool contract;
     bool exact;                    /* the product is not rounded: T.fma */
     uint8_t op;                    /* enum rlx_kernel_reduce */
     size_t acc, a, b;              /* in `accesses`; not contract: b is a */
     int loop[RLX_FUSED_LOOPS]; /* loops of the nest; -1: none */
+    uint8_t value;                 /* PARTIAL: enum rlx_kernel_value */
 } rlx_plan_fused;
 
 /* A nest that fills panels as one instruction, PACK. Expressions have the values of the loops that
@@ -156,6 +163,19 @@ typedef struct rlx_plan_unpack {
     int64_t bits, zero;
 } rlx_plan_unpack;
 
+/* A nest that normalizes rows, NORMALIZE: Y, X, M, R, G, B as accesses (SIZE_MAX: none) and their strides of row and column. */
+typedef struct rlx_plan_normalize {
+    const rlx_prim *extent[2], *stride[RLX_NORMALIZE_SIDES][2];
+    size_t access[RLX_NORMALIZE_SIDES];
+} rlx_plan_normalize;
+
+/* A nest that computes one function of each element of rows, MAP. */
+typedef struct rlx_plan_map {
+    uint8_t function;              /* enum rlx_kernel_map */
+    size_t a, b;                   /* in `accesses`; the result is the first of them */
+    int row, column;               /* loops */
+} rlx_plan_map;
+
 typedef struct rlx_nest_plan {
     uint8_t form, reason;          /* enum rlx_plan_form, rlx_plan_reason */
     rlx_nest_loop loops[RLX_PLAN_MAX_NEST]; /* as they stand, outermost first */
@@ -169,6 +189,8 @@ typedef struct rlx_nest_plan {
     rlx_plan_pack pack;
     rlx_plan_copy copy;
     rlx_plan_unpack unpack;
+    rlx_plan_normalize normalize;
+    rlx_plan_map map;
     RLX_VEC(rlx_plan_access) accesses;
     RLX_VEC(rlx_plan_view) views;
     rlx_ptrmap view_of;            /* index -> its view */

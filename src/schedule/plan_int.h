@@ -15,4 +15,10 @@ bool rlx_plan_copying(rlx_context *ctx, rlx_nest_plan *plan);
 /* Is it a nest that makes floats of fields of bits? Then plan->unpack is filled in, and the roles of its loops are given. */
 bool rlx_plan_unpacking(rlx_context *ctx, rlx_nest_plan *plan);
 
+/* Is it a nest that normalizes rows? Then plan->normalize is filled in, and the roles of its loops are given. */
+bool rlx_plan_normalizing(rlx_context *ctx, rlx_nest_plan *plan);
+
+/* Is it a nest that computes a function of rows? Then plan->map is filled in, and the roles of its loops are given. */
+bool rlx_plan_mapping(rlx_nest_plan *plan);
+
 #endif

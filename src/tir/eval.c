@@ -111,6 +111,8 @@ static bool binary(machine *m, const rlx_binary *b, value x, value y, value *out
 #define EVAL_FLOAT1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_WIDE1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_TURN1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
+#define EVAL_RISE1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
+#define EVAL_ROW1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_LANES1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_TEST1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_FLOAT2(name, T, expr) case RLX_TIR_##name: TWO(T, expr)
@@ -934,7 +936,7 @@ bool rlx_tir_eval(rlx_context *ctx, const rlx_prim_func *f, const rlx_tir_arg *a
     m.steps_left = m.counts_steps ? limits->max_steps : 0;
     rlx_ptrmap_init(&m.vars, memory);
     rlx_ptrmap_init(&m.buffers, memory);
-    f = rlx_tir_partial_sums(ctx, f);
+    f = rlx_tir_partial_sums(ctx, f, false);
     bool ok = f ? bind_args(&m, f, args, num_args) && execute(&m, f->body) : no_memory(&m);
     drop_temporaries(&m, 0);
     rlx_ptrmap_free(&m.vars);

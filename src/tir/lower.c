@@ -793,7 +793,7 @@ static bool may_alias(void *user, const rlx_node *a, const rlx_node *b)
 const rlx_prim_func *rlx_tir_lower_blocks(rlx_context *ctx, const rlx_prim_func *f)
 {
     lowering l = { .ctx = ctx };
-    f = rlx_tir_partial_sums(ctx, f);
+    f = rlx_tir_partial_sums(ctx, f, true);
     if (!f)
         return NULL;
     rlx_tir_folder_init(&l.names, ctx);

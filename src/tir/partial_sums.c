@@ -26,6 +26,14 @@
  * The run ends in the innermost reduced axis. Axes in front of it belong to it as they stand next
  * to each other in the first load that has the innermost one as an index.
  *
+ * Where blocks are lowered, a sum that one instruction computes stays a nest (`steps` is the length of the run):
+ *
+ *     B[i] = 0                                              for i
+ *     B[i] = B[i] + A[i, t]                                 for i, and t in T.serial(steps, annotations={"relax.partial_sums": 32})
+ *
+ * Loops with the attribute are innermost, in each other: the innermost is the run, the others continue its partial
+ * sums. Their tree ends in B[i] = B[i] + q[r, k] for k < 2, without a zero before.
+ *
  * It is a statement about blocks that store X[..] = X[..] + value, or T.fma(a, b, X[..]), of
  * float32 or float64, begin with 0, and have one loop from 0 for each axis. Of any other block it
  * says nothing.
@@ -40,12 +48,13 @@
 enum {
     LANES = 32, LEVELS = 6,
     ROW_TILE = 64, COLUMN_TILE = 256,
+    FEW_COLUMNS = 128,                     /* so many are one instruction */
     VALUE_TILE = 1024, VALUE_ROWS = 8,     /* values computed first, and of how many rows */
     MAX_AXES = RLX_TIR_MAX_DIMS * 2
 };
 
 typedef struct axis {
-    const rlx_iter_var *iter;
+    const rlx_prim *var;                   /* as the block has it */
     const rlx_for_stmt *loop;
     const rlx_prim *extent;                /* int64 */
     bool reduced;
@@ -67,6 +76,8 @@ typedef struct sums {
     const rlx_buffer *target;
     const rlx_prim *terms[2];              /* what is added; fused: factors */
     bool fused;
+    bool keeps;                            /* sums that are one instruction stay loops with the attribute */
+    bool continues;                        /* loops with the attribute: the target has begun */
     int run[MAX_AXES], run_length;         /* axes, outermost first */
     const rlx_prim *steps;                 /* of the run */
     const rlx_prim *t;                     /* stands for the position in it where loads are views */
@@ -134,9 +145,9 @@ static const rlx_stmt *both(const sums *s, const rlx_stmt *a, const rlx_stmt *b)
 
 /* ---- is it such a block? -------------------------------------------------------------------- */
 
-static bool is_marked(const rlx_tir_block *b)
+static bool is_marked(const rlx_attr *annotations)
 {
-    const rlx_attr *a = rlx_attrs_get(b->annotations, "relax.partial_sums");
+    const rlx_attr *a = annotations ? rlx_attrs_get(annotations, "relax.partial_sums") : NULL;
     const rlx_attr_int *i = rlx_as_attr_int(a);
     return i ? i->value == LANES : a && rlx_is_int_value(a, LANES);
 }
@@ -171,11 +182,12 @@ static bool read_axes(sums *s, const rlx_for_stmt *nest, const rlx_block_realize
              rlx_ptrmap_put(&vars, f->loop_var, 1);
         if (!ok)
             break;
-        *a = (axis){ .iter = (const rlx_iter_var *)b->iter_vars[i],
+        const rlx_iter_var *iter = (const rlx_iter_var *)b->iter_vars[i];
+        *a = (axis){ .var = iter->var,
                      .loop = f,
                      .extent = rlx_fold_cast(s->ctx, RELAX_INT64, f->extent) };
-        a->reduced = a->iter->iter_type == RLX_ITER_REDUCE;
-        ok = a->extent && (a->reduced || a->iter->iter_type == RLX_ITER_SPATIAL);
+        a->reduced = iter->iter_type == RLX_ITER_REDUCE;
+        ok = a->extent && (a->reduced || iter->iter_type == RLX_ITER_SPATIAL);
         s->count++;
     }
     rlx_ptrmap_free(&vars);
@@ -250,9 +262,9 @@ static bool points_are_apart(const sums *s)
     for (size_t i = 0; i < s->count && ok; i++) {
         bool found = s->axes[i].reduced;
         if (found)
-            ok = rlx_ptrmap_put(&reduced, s->axes[i].iter->var, 1);
+            ok = rlx_ptrmap_put(&reduced, s->axes[i].var, 1);
         for (size_t d = 0; d < s->store->num_indices && !found; d++)
-            found = s->store->indices[d] == s->axes[i].iter->var;
+            found = s->store->indices[d] == s->axes[i].var;
         ok = ok && found;
     }
     for (size_t d = 0; d < s->store->num_indices && ok; d++)
@@ -268,7 +280,7 @@ static bool read_block(sums *s, const rlx_for_stmt *nest)
         inner = ((const rlx_for_stmt *)inner)->body;
     const rlx_block_realize *r = rlx_as_block_realize(inner);
     const rlx_tir_block *b = r ? rlx_as_tir_block(r->block) : NULL;
-    if (!b || !b->annotations || !is_marked(b) || !b->init || b->num_alloc_buffers ||
+    if (!b || !is_marked(b->annotations) || !b->init || b->num_alloc_buffers ||
         b->num_match_buffers)
         return false;
     s->place = b->place;
@@ -278,6 +290,40 @@ static bool read_block(sums *s, const rlx_for_stmt *nest)
            (s->target->dtype == RELAX_FLOAT32 || s->target->dtype == RELAX_FLOAT64) &&
            rlx_prim_dtype(s->store->value) == s->target->dtype && read_axes(s, nest, r) &&
            starts_with_zero(s, b->init) && read_terms(s) && points_are_apart(s);
+}
+
+static bool is_marked_loop(const rlx_node *n)
+{
+    const rlx_for_stmt *f = rlx_as_for_stmt(n);
+    return f && is_marked(f->annotations);
+}
+
+/* Loops with the attribute, innermost: each of them a reduced axis, none of which moves the target. */
+static bool read_loops(sums *s, const rlx_for_stmt *nest)
+{
+    const rlx_stmt *inner = &nest->node;
+    rlx_ptrmap reduced;
+    bool ok = true;
+    rlx_ptrmap_init(&reduced, &s->ctx->memory);
+    for (const rlx_for_stmt *f; ok && (f = rlx_as_for_stmt(inner)); inner = f->body) {
+        ok = s->count < MAX_AXES && is_marked(f->annotations) && rlx_is_int_value(f->min, 0) &&
+             f->for_kind == RLX_FOR_SERIAL && !rlx_tir_mentions(s->ctx, f->extent, &reduced) &&
+             rlx_ptrmap_put(&reduced, f->loop_var, 1);
+        if (ok)
+            s->axes[s->count++] = (axis){ f->loop_var, f,
+                                          rlx_fold_cast(s->ctx, RELAX_INT64, f->extent), true };
+    }
+    s->continues = true;
+    s->store = rlx_as_buffer_store(inner);
+    s->target = s->store ? rlx_as_buffer(s->store->buffer) : NULL;
+    s->place = s->store ? s->store->place : nest->place;
+    ok = ok && s->target && !rlx_ptrmap_has(s->matched, s->target) && !s->store->predicate &&
+         (s->target->dtype == RELAX_FLOAT32 || s->target->dtype == RELAX_FLOAT64) &&
+         rlx_prim_dtype(s->store->value) == s->target->dtype && read_terms(s);
+    for (size_t d = 0; ok && d < s->store->num_indices; d++)
+        ok = !rlx_tir_mentions(s->ctx, s->store->indices[d], &reduced);
+    rlx_ptrmap_free(&reduced);
+    return ok;
 }
 
 /* ---- which axes are the run, the rows, the columns? ----------------------------------------- */
@@ -326,15 +372,15 @@ static void find_run(sums *s, const rlx_buffer_load *load)
 {
     int last = innermost(s, true, -1), at = -1;
     for (int d = 0; load && d < (int)load->num_indices; d++)
-        if (load->indices[d] == s->axes[last].iter->var)
+        if (load->indices[d] == s->axes[last].var)
             at = d;
     s->run[0] = last;
     s->run_length = 1;
     s->steps = s->axes[last].extent;
-    for (int i = last; i-- > 0 && at-- > 0 && !is_run_of_lanes(s->steps);) {
+    for (int i = s->continues ? 0 : last; i-- > 0 && at-- > 0 && !is_run_of_lanes(s->steps);) {
         while (i > 0 && !s->axes[i].reduced)
             i--;
-        if (!s->axes[i].reduced || load->indices[at] != s->axes[i].iter->var)
+        if (!s->axes[i].reduced || load->indices[at] != s->axes[i].var)
             break;
         memmove(s->run + 1, s->run, (size_t)s->run_length * sizeof *s->run);
         s->run[0] = i;
@@ -384,7 +430,7 @@ static int run_at(const sums *s, const rlx_buffer_load *l)
     for (int d = 0; compact && d + s->run_length <= (int)l->num_indices; d++) {
         bool all = true;
         for (int k = 0; k < s->run_length && all; k++)
-            all = l->indices[d + k] == s->axes[s->run[k]].iter->var &&
+            all = l->indices[d + k] == s->axes[s->run[k]].var &&
                   (k == 0 || rlx_fold_cast(s->ctx, RELAX_INT64, b->shape[d + k]) ==
                                  s->axes[s->run[k]].extent);
         if (all)
@@ -478,7 +524,7 @@ static const rlx_prim *at_point(const sums *s, const rlx_prim *expr, const point
     bool ok = true;
     rlx_tir_folder_init(&r, s->ctx);
     for (int i = 0; i < (int)s->count && ok; i++) {
-        const rlx_prim *var = s->axes[i].iter->var, *value = axis_value(s, i, p);
+        const rlx_prim *var = s->axes[i].var, *value = axis_value(s, i, p);
         ok = (!value && !p->t && is_in_run(s, i)) ||
              (value && rlx_ptrmap_put(
                            &r.map, var,
@@ -630,8 +676,8 @@ static const rlx_stmt *join(const sums *s, int level, int64_t width)
     from.lane = add(s, times(s, g.step.var, width), g.lane.var);
     size_t n = indices_at(s, &from, true, at);
     const rlx_prim *term = from.lane ? rlx_load(s->ctx, s->level[level - 1], at, n) : NULL;
-    return both(s, clear(s, level, width),
-                close_grid(s, &g, update(s, s->level[level], &g.at, term, NULL)));
+    const rlx_stmt *sum = close_grid(s, &g, update(s, s->level[level], &g.at, term, NULL));
+    return s->continues && s->level[level] == s->target ? sum : both(s, clear(s, level, width), sum);
 }
 
 /* Loops of axes that are neither tiled nor in the run, as they stand. */
@@ -670,19 +716,26 @@ static bool is_plain(const sums *s)
     return l && !l->predicate && rlx_as_buffer(l->buffer)->dtype == s->target->dtype;
 }
 
-static bool choose_tiles(sums *s)
+/* The run; the axis of columns, -1: there is none. */
+static int choose_axes(sums *s)
 {
-    const rlx_prim *last = s->axes[innermost(s, true, -1)].iter->var;
+    const rlx_prim *last = s->axes[innermost(s, true, -1)].var;
     const rlx_buffer_load *load = load_of(s, last);
-    int64_t n;
-    find_run(s, load);
     int column = -1;
+    find_run(s, load);
     for (int i = 0; load && i < (int)s->count; i++)
-        if (!s->axes[i].reduced && load->indices[load->num_indices - 1] == s->axes[i].iter->var)
+        if (!s->axes[i].reduced && load->indices[load->num_indices - 1] == s->axes[i].var)
             column = i;
+    return column;
+}
+
+static bool choose_tiles(sums *s, int column)
+{
+    int64_t n;
     bool values = column < 0 && !s->fused && !is_plain(s);
     s->width = LANES;
-    while (!s->fused && s->width > 1 && rlx_int_literal(s->steps, &n) && n <= s->width / 2)
+    while (!s->fused && s->width > 1 + s->continues && rlx_int_literal(s->steps, &n) &&
+           n <= s->width / 2)
         s->width /= 2;
     s->column = tile_of(s, column, "co", COLUMN_TILE);
     s->row = tile_of(s, column < 0 ? innermost(s, false, -1) : -1, "ro",
@@ -711,14 +764,119 @@ static const rlx_stmt *add_memory(const sums *s, const rlx_stmt *body)
     }
     if (s->values)
         body = rlx_tir_with_temporary(s->ctx, s->values, body, s->place);
-    for (int i = 0; i < LEVELS && s->level[i] != s->target; i++)
+    for (int i = 0; i < LEVELS && s->level[i] && s->level[i] != s->target; i++)
         body = rlx_tir_with_temporary(s->ctx, s->level[i], body, s->place);
     return body;
 }
 
+/* ---- loops that keep the attribute ---------------------------------------------------------- */
+
+/* Indices by the axes, with literal coefficients. */
+static bool is_affine(const sums *s, const rlx_buffer_load *l)
+{
+    const rlx_prim *vars[MAX_AXES + 1];
+    size_t n = 0;
+    rlx_tir_affine a;
+    int64_t c;
+    for (size_t i = 0; i < s->count; i++)
+        vars[n++] = s->axes[i].var;
+    if (s->t)
+        vars[n++] = s->t;
+    bool is = n <= RLX_TIR_MAX_DIMS * 2 && !l->predicate && rlx_as_buffer(l->buffer)->dtype == s->target->dtype;
+    for (size_t d = 0; is && d < l->num_indices; d++) {
+        is = rlx_tir_affine_of(s->ctx, l->indices[d], vars, n, &a);
+        for (size_t i = 0; is && i < n; i++)
+            is = !a.coeff[i] || rlx_int_literal(a.coeff[i], &c);
+    }
+    return is;
+}
+
+/* Is it the same for all that goes to one sum? */
+static bool stands_still(const sums *s, const rlx_buffer_load *l)
+{
+    rlx_ptrmap reduced;
+    bool still = true;
+    rlx_ptrmap_init(&reduced, &s->ctx->memory);
+    for (size_t i = 0; i < s->count; i++)
+        still = still && (!s->axes[i].reduced || rlx_ptrmap_put(&reduced, s->axes[i].var, 1));
+    still = still && (!s->t || rlx_ptrmap_put(&reduced, s->t, 1));
+    for (size_t d = 0; still && d < l->num_indices; d++)
+        still = !rlx_tir_mentions(s->ctx, l->indices[d], &reduced);
+    rlx_ptrmap_free(&reduced);
+    return still;
+}
+
+/* An element, its square, or that of its distance from one that stands still, contiguous along the run; or elements of few
+ * columns; in one run, or in one that an axis around it repeats: what schedule/plan.c knows an instruction for. */
+static bool is_one_instruction(const sums *s, int column)
+{
+    const rlx_binary *product = rlx_as_binary(s->terms[0]),
+                     *distance = product && product->node.kind == RLX_NODE_MUL && product->a == product->b
+                                     ? rlx_as_binary(product->a)
+                                     : NULL;
+    bool squares = distance && distance->node.kind == RLX_NODE_SUB,
+         own = product && product->node.kind == RLX_NODE_MUL && product->a == product->b && !squares;
+    const rlx_buffer_load *a = rlx_as_buffer_load(squares ? distance->a : own ? product->a : s->terms[0]),
+                          *b = squares ? rlx_as_buffer_load(distance->b) : NULL;
+    int outer = -s->run_length;
+    int64_t n;
+    if (s->fused || !a || (squares && !b) || !is_affine(s, a) || (b && (!is_affine(s, b) || !stands_still(s, b))))
+        return false;
+    for (size_t i = 0; i < s->count; i++)
+        outer += s->axes[i].reduced;
+    const rlx_prim *last = a->num_indices ? a->indices[a->num_indices - 1] : NULL,
+                   *run = s->t ? s->t : s->axes[s->run[0]].var;
+    bool few = column >= 0 && !product && rlx_int_literal(s->axes[column].extent, &n) && n <= FEW_COLUMNS;
+    return outer <= 1 && (last == run || few);
+}
+
+/* The loop, which has just been made, gets the attribute. */
+static const rlx_stmt *mark(const sums *s, const rlx_stmt *made)
+{
+    const rlx_attr *n = rlx_int(s->ctx, RELAX_INT32, LANES);
+    rlx_for_stmt *f = made && n ? (rlx_for_stmt *)(uintptr_t)made : NULL;
+    if (f)
+        f->annotations = rlx_attrs_with(s->ctx, NULL, "relax.partial_sums", n);
+    return f && f->annotations ? made : NULL;
+}
+
+static const rlx_stmt *mark_axis(const sums *s, int i, const rlx_stmt *body)
+{
+    const rlx_for_stmt *f = s->axes[i].loop;
+    return body ? mark(s, rlx_for(s->ctx, rlx_as_prim_var(f->loop_var), f->min, f->extent,
+                                  RLX_FOR_SERIAL, body, s->place))
+                : NULL;
+}
+
+/* The target is 0; then a nest whose innermost loops, those of the sum, have the attribute. */
+static const rlx_stmt *keep_loops(sums *s)
+{
+    bool own = s->run_length == 1; /* the loop as it stands */
+    loop t = own ? (loop){ s->axes[s->run[0]].loop->loop_var, s->steps } : step_loop(s, "t", s->steps);
+    point p = { NULL, NULL, NULL, t.var };
+    const rlx_prim *term = t.var ? at_point(s, s->terms[0], &p) : NULL;
+    s->row = s->column = tile_of(s, -1, NULL, 0);
+    s->level[0] = s->target;
+    const rlx_stmt *body = term ? update(s, s->target, &p, term, NULL) : NULL,
+                   *first = wrap_axes(s, false, clear(s, 0, 1));
+    body = own ? mark_axis(s, s->run[0], body) : mark(s, wrap(s, t, body));
+    for (int i = (int)s->count; i-- > 0;)
+        if (s->axes[i].reduced && !is_in_run(s, i))
+            body = mark_axis(s, i, body);
+    first = first ? rlx_copy_fresh(s->ctx, first) : NULL;
+    return add_memory(s, both(s, first, wrap_axes(s, false, body)));
+}
+
+/* ---- all of a sum ------------------------------------------------------------------------------ */
+
 static const rlx_stmt *lower_sums(sums *s)
 {
-    if (!choose_tiles(s) || !merge_runs(s))
+    int column = choose_axes(s);
+    if (!merge_runs(s))
+        return NULL;
+    if (s->keeps && is_one_instruction(s, column))
+        return keep_loops(s);
+    if (!choose_tiles(s, column))
         return NULL;
     const rlx_stmt *body = s->values ? take_values(s) : take(s, number(s, 0), s->steps);
     body = both(s, clear(s, 0, s->width), wrap_axes(s, true, body));
@@ -731,48 +889,62 @@ static const rlx_stmt *lower_sums(sums *s)
 
 /* ---- a function ----------------------------------------------------------------------------- */
 
+typedef struct survey { rlx_ptrmap matched; bool marked, keeps; } survey;
+
 static const rlx_node *replace_nest(rlx_rewriter *r, const rlx_node *n)
 {
     const rlx_for_stmt *nest = rlx_as_for_stmt(n);
+    const survey *q = r->user;
     if (!nest)
         return NULL;
-    sums s = { .ctx = r->ctx, .matched = r->user, .row.axis = -1, .column.axis = -1 };
+    sums s = { .ctx = r->ctx, .matched = &q->matched, .keeps = q->keeps, .row.axis = -1, .column.axis = -1 };
     const rlx_stmt *out = NULL;
-    if (read_block(&s, nest) && innermost(&s, true, -1) >= 0 && !(out = lower_sums(&s)))
+    bool is = is_marked_loop(n) ? !q->keeps && read_loops(&s, nest) : read_block(&s, nest);
+    if (is && innermost(&s, true, -1) >= 0 && !(out = lower_sums(&s)))
         r->failed = true;
     rlx_vec_free(&r->ctx->memory, &s.views);
     return out;
 }
-
-typedef struct survey { rlx_ptrmap matched; bool marked; } survey;
 
 static enum rlx_step survey_block(void *user, const rlx_node *n, const rlx_field *via,
                                   const rlx_node *parent)
 {
     survey *q = user;
     const rlx_tir_block *b = rlx_as_tir_block(n);
-    q->marked |= b && b->annotations && is_marked(b);
+    q->marked |= (b && is_marked(b->annotations)) || is_marked_loop(n);
     for (size_t i = 0; b && i < b->num_match_buffers; i++)
         (void)rlx_ptrmap_put(&q->matched, rlx_as_match_buffer_region(b->match_buffers[i])->buffer,
                              1);
     return n->kind == RLX_NODE_BUFFER_STORE ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
-const rlx_prim_func *rlx_tir_partial_sums(rlx_context *ctx, const rlx_prim_func *f)
+static const rlx_node *rewrite(rlx_context *ctx, const rlx_node *n, bool keeps)
 {
-    survey q = { .marked = false };
+    survey q = { .keeps = keeps };
     rlx_walker w = { .enter = survey_block, .user = &q, .terse = true };
     rlx_rewriter r;
-    const rlx_prim_func *out = f;
     rlx_ptrmap_init(&q.matched, &ctx->memory);
-    rlx_walk(&ctx->memory, f->body, &w, NULL);
+    rlx_walk(&ctx->memory, n, &w, NULL);
     if (q.marked && !ctx->diags.out_of_memory) {
         rlx_rewriter_init(&r, ctx);
         r.before = replace_nest;
-        r.user = &q.matched;
-        out = rlx_prim_func_with_body(ctx, f, rlx_rewrite(&r, f->body));
+        r.user = &q;
+        n = rlx_rewrite(&r, n);
         rlx_rewriter_free(&r);
     }
     rlx_ptrmap_free(&q.matched);
-    return ctx->diags.out_of_memory ? NULL : out;
+    return ctx->diags.out_of_memory ? NULL : n;
+}
+
+const rlx_prim_func *rlx_tir_partial_sums(rlx_context *ctx, const rlx_prim_func *f, bool keeps)
+{
+    const rlx_stmt *body = rewrite(ctx, f->body, keeps);
+    return body && body != f->body ? rlx_prim_func_with_body(ctx, f, body) : body ? f : NULL;
+}
+
+bool rlx_tir_is_partial_loop(const rlx_for_stmt *f) { return is_marked(f->annotations); }
+
+const rlx_stmt *rlx_tir_partial_loops(rlx_context *ctx, const rlx_for_stmt *nest)
+{
+    return rewrite(ctx, &nest->node, false);
 }

@@ -281,6 +281,10 @@ bool rlx_tir_report_regions(rlx_context *ctx, const rlx_prim_func *f);
  * NULL with a CG diagnostic or when out of memory. A function without blocks comes back as it
  * is. */
 const rlx_prim_func *rlx_tir_lower_blocks(rlx_context *ctx, const rlx_prim_func *f);
+/* Has the loop the attribute relax.partial_sums? Such loops stand innermost, and are one sum (doc/numbers.md). */
+bool rlx_tir_is_partial_loop(const rlx_for_stmt *f);
+/* What the nest of such loops means, by plain loops; itself where the attribute says nothing of it. NULL: out of memory. */
+const rlx_stmt *rlx_tir_partial_loops(rlx_context *ctx, const rlx_for_stmt *nest);
 
 /* Allocate and DeclBuffer of b around body. */
 const rlx_stmt *rlx_tir_with_temporary(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body,

@@ -49,7 +49,8 @@ const rlx_stmt *rlx_lanes_fill(rlx_lanes *lanes, const rlx_let_stmt *s, const rl
 
 /* ---- partial sums (partial_sums.c) */
 /* The function with loops in place of the nests of blocks with the attribute relax.partial_sums;
- * itself where there are none. NULL: out of memory. */
-const rlx_prim_func *rlx_tir_partial_sums(rlx_context *ctx, const rlx_prim_func *f);
+ * itself where there are none. keeps: a sum that one instruction computes stays loops with the attribute, which else are
+ * replaced as well. NULL: out of memory. */
+const rlx_prim_func *rlx_tir_partial_sums(rlx_context *ctx, const rlx_prim_func *f, bool keeps);
 
 #endif

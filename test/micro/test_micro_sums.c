@@ -292,12 +292,195 @@ static void test_reduce(void **state)
                 for (int layout = 0; layout < LAYOUTS; layout++)
                     for (int n = 0; n < rounds; n++) {
                         rlx_micro_sum s = random_sum((enum layout)layout);
-                        s.a_i = s.b_i, s.a_j = s.b_j, s.a_k = s.b_k, s.a_t = 0;
-                        s.turns = 1, s.fresh = false;
+                        s.a_i = s.b_i, s.a_j = s.b_j, s.a_k = s.b_k;
+                        s.a_t = s.b_t, s.fresh = false;
                         if (rlx_micro_find(NULL)->reduce[op][elems[e]])
                             try_box(&s, elems[e], false, op, (enum mood)mood, layout_names[layout]);
                     }
             }
+}
+
+/* ---- partial sums --------------------------------------------------------------------------- */
+
+/* How a and the sums lie: rows, few columns beside each other, anything. */
+static rlx_micro_partial random_partial(int layout)
+{
+    rlx_micro_partial s = { .rows = 1 + below(6), .columns = 1 + below(5), .turns = 1 + once_in(3) * below(3),
+                            .depth = 1 + below(once_in(2) ? 20 : 150), .ends = true };
+    if (layout == 1)
+        s.columns = 1 + below(70);
+    int64_t wide = s.columns + below(3), deep = s.depth + below(3);
+    s.acc_i = wide, s.acc_j = 1;
+    s.b_i = wide, s.b_j = 1;
+    if (layout == 0)
+        s.a_k = 1, s.a_t = deep, s.a_j = deep * s.turns, s.a_i = s.a_j * s.columns;
+    else if (layout == 1)
+        s.a_j = 1, s.a_k = wide, s.a_t = wide * deep, s.a_i = s.a_t * s.turns;
+    else {
+        s.acc_j = 2, s.acc_i = 2 * wide + 1;
+        s.a_i = any_stride(), s.a_j = any_stride(), s.a_t = any_stride(), s.a_k = any_stride();
+        s.b_i = any_stride(), s.b_j = any_stride(), s.b_t = any_stride(), s.b_k = any_stride();
+    }
+    return s;
+}
+
+#define PARTIAL_PLAINLY(T)                                                                   \
+    for (int64_t i = 0; i < s->rows; i++)                                                    \
+        for (int64_t j = 0; j < s->columns; j++) {                                           \
+            T p[32] = { 0 }, *acc = (T *)s->acc + i * s->acc_i + j * s->acc_j;               \
+            for (int64_t t = 0; t < s->turns; t++)                                           \
+                for (int64_t k = 0; k < s->depth; k++) {                                     \
+                    volatile T x = ((const T *)s->a)[i * s->a_i + j * s->a_j + t * s->a_t + k * s->a_k]; \
+                    if (value == RLX_KERNEL_VALUE_SQUARE) {                                  \
+                        x = x - ((const T *)s->b)[i * s->b_i + j * s->b_j + t * s->b_t + k * s->b_k]; \
+                        x = x * x;                                                           \
+                    }                                                                        \
+                    p[k % 32] += x;                                                          \
+                }                                                                            \
+            for (int w = 16; w > 1; w /= 2)                                                  \
+                for (int l = 0; l < w; l++)                                                  \
+                    p[l] += p[l + w];                                                        \
+            *acc = *acc + p[0] + p[1];                                                       \
+        }
+static void partial_plainly(const rlx_micro_partial *s, enum rlx_kernel_elem e, int value)
+{
+    if (e == RLX_ELEM_F32)
+        PARTIAL_PLAINLY(float)
+    else
+        PARTIAL_PLAINLY(double)
+}
+
+static void *partial_place(fenced f, const rlx_micro_partial *s, const int64_t *strides, size_t bytes)
+{
+    const int64_t extents[4] = { s->rows, s->columns, s->turns, s->depth };
+    int64_t low = 0, high = 0;
+    for (int n = 0; n < 4; n++)
+        *(strides[n] < 0 ? &low : &high) += (extents[n] - 1) * strides[n];
+    return fenced_place(f, low, high, bytes, once_in(2));
+}
+
+/* At once, or in two parts of the depth. */
+static void run_partial(rlx_micro_partial_fn *f, const rlx_micro_partial *s, size_t bytes, bool parts)
+{
+    double kept[32 * 128] = { 0 };
+    int64_t first = s->depth / 2 / 32 * 32;
+    rlx_micro_partial part = *s;
+    if (!parts || !first || s->turns > 1) {
+        f(s);
+        return;
+    }
+    for (int64_t i = 0; i < s->rows; i++) {
+        memset(kept, 0, sizeof kept);
+        part.partial = kept, part.rows = 1, part.depth = first, part.ends = false;
+        part.acc = (char *)s->acc + i * s->acc_i * (int64_t)bytes;
+        part.a = (const char *)s->a + i * s->a_i * (int64_t)bytes;
+        part.b = (const char *)s->b + i * s->b_i * (int64_t)bytes;
+        f(&part);
+        part.a = (const char *)part.a + first * s->a_k * (int64_t)bytes;
+        part.b = (const char *)part.b + first * s->b_k * (int64_t)bytes;
+        part.depth = s->depth - first, part.ends = true;
+        f(&part);
+    }
+}
+
+static void try_partial(const rlx_micro_partial *box, enum rlx_kernel_elem e, int value, int layout)
+{
+    rlx_micro_partial s = *box;
+    size_t bytes = (size_t)rlx_kernel_elems[e].bytes, used = 1 << 16;
+    s.acc = partial_place(acc_memory, &s, (const int64_t[]){ s.acc_i, s.acc_j, 0, 0 }, bytes);
+    s.a = partial_place(a_memory, &s, (const int64_t[]){ s.a_i, s.a_j, s.a_t, s.a_k }, bytes);
+    s.b = partial_place(b_memory, &s, (const int64_t[]){ s.b_i, s.b_j, s.b_t, s.b_k }, bytes);
+    fill(acc_memory.bytes, used, e, SMOOTH);
+    fill(acc_memory.bytes + acc_memory.size - used, used, e, WILD);
+    memcpy(before, acc_memory.bytes, acc_memory.size);
+    partial_plainly(&s, e, value);
+    memcpy(want, acc_memory.bytes, acc_memory.size);
+    for (size_t n = 0; n < 2 * sizeof set_names / sizeof *set_names; n++) {
+        const rlx_micro_set *set = rlx_micro_find(set_names[n / 2]);
+        if (!set)
+            continue;
+        memcpy(acc_memory.bytes, before, acc_memory.size);
+        run_partial(set->partial[value][e], &s, bytes, n % 2);
+        join_nans(e, acc_memory.size);
+        if (memcmp(want, acc_memory.bytes, acc_memory.size) != 0)
+            fail_msg("set %s, layout %d, %s, value %d, parts %d: %lld x %lld x %lld x %lld", set->name, layout,
+                     elem_names[e], value, (int)(n % 2), (long long)s.rows, (long long)s.columns,
+                     (long long)s.turns, (long long)s.depth);
+    }
+}
+
+static void test_partial(void **state)
+{
+    int rounds = rounds_of(60);
+    for (int e = 0; e < 2; e++)
+        for (int value = 0; value <= RLX_KERNEL_VALUE_SQUARE; value++)
+            for (int mood = 0; mood < MOODS; mood++) {
+                fill(a_memory.bytes, a_memory.size, elems[e], (enum mood)mood);
+                fill(b_memory.bytes, b_memory.size, elems[e], (enum mood)mood);
+                for (int layout = 0; layout < 3; layout++)
+                    for (int n = 0; n < rounds; n++) {
+                        rlx_micro_partial s = random_partial(layout);
+                        if (value == RLX_KERNEL_VALUE_SQUARE && layout < 2 && once_in(2))
+                            s.b_k = s.a_k;
+                        try_partial(&s, elems[e], value, layout);
+                    }
+            }
+}
+
+/* ---- rows that are normalized --------------------------------------------------------------- */
+
+static void *side_place(fenced f, const rlx_micro_normalize *z, int k)
+{
+    int64_t low = 0, high = 0;
+    for (int i = 0; i < 2; i++) {
+        int64_t way = ((i ? z->columns : z->rows) - 1) * z->stride[k][i];
+        *(way < 0 ? &low : &high) += way;
+    }
+    return fenced_place(f, low, high, sizeof(float), once_in(2));
+}
+
+static void try_normalize(bool fast)
+{
+    rlx_micro_normalize z = { .rows = 1 + below(6), .columns = 1 + below(70) };
+    int64_t wide = z.columns + below(3);
+    for (int k = 0; k < 6; k++) {
+        z.stride[k][0] = k < 2 ? wide : any_stride();
+        z.stride[k][1] = k < 2 ? 1 : k > 3 && once_in(2);
+        if (!fast && k)
+            z.stride[k][1] = any_stride();
+        z.side[k] = side_place(k == 0 ? acc_memory : k % 2 ? a_memory : b_memory, &z, k);
+    }
+    memcpy(want, acc_memory.bytes, acc_memory.size);
+    float *to = (float *)(want + ((unsigned char *)z.side[0] - acc_memory.bytes));
+    for (int64_t i = 0; i < z.rows; i++)
+        for (int64_t j = 0; j < z.columns; j++) {
+            volatile float v[6];
+            for (int k = 1; k < 6; k++)
+                v[k] = ((float *)z.side[k])[i * z.stride[k][0] + j * z.stride[k][1]];
+            v[1] = v[1] - v[2], v[1] = v[1] * v[3], v[1] = v[1] * v[4];
+            to[i * z.stride[0][0] + j] = v[1] + v[5];
+        }
+    memcpy(before, acc_memory.bytes, acc_memory.size);
+    for (size_t n = 0; n < sizeof set_names / sizeof *set_names; n++) {
+        const rlx_micro_set *set = rlx_micro_find(set_names[n]);
+        if (!set)
+            continue;
+        memcpy(acc_memory.bytes, before, acc_memory.size);
+        set->normalize(&z);
+        join_nans(RLX_ELEM_F32, acc_memory.size);
+        if (memcmp(want, acc_memory.bytes, acc_memory.size) != 0)
+            fail_msg("set %s, fast %d: %lld x %lld", set->name, fast, (long long)z.rows, (long long)z.columns);
+    }
+}
+
+static void test_normalize(void **state)
+{
+    for (int mood = 0; mood < MOODS; mood++) {
+        fill(a_memory.bytes, a_memory.size, RLX_ELEM_F32, (enum mood)mood);
+        fill(b_memory.bytes, b_memory.size, RLX_ELEM_F32, (enum mood)mood);
+        for (int n = 0; n < rounds_of(100); n++)
+            try_normalize(n % 3);
+    }
 }
 
 static int set_up(void **state)
@@ -319,6 +502,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contract),
         cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_partial),
+        cmocka_unit_test(test_normalize),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -11,9 +11,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/base.h"
+#include "format/kernel_math.h"
 #include "runtime/kernel_int.h"
 
-enum { MOST_BUFFERS = 3, MOST_ELEMENTS = 3000, MOST_STEPS = 60000 };
+enum { MOST_BUFFERS = 6, MOST_ELEMENTS = 3000, MOST_STEPS = 60000 };
 
 typedef struct block {
     uint64_t seed;
@@ -165,10 +167,63 @@ static void make_unpack(block *b)
     b->plain = true;
 }
 
+static void make_partial(block *b)
+{
+    int64_t *x = b->x, *extents = x + 20, *strides = x + 3;
+    enum rlx_kernel_elem e = roll(b, 2) ? RLX_ELEM_F32 : RLX_ELEM_F64;
+    for (int i = 0; i < 3; i++)
+        new_buffer(b, e);
+    any_box(b, 3, extents, strides);
+    x[0] = roll(b, RLX_KERNEL_VALUE_COUNT) + (roll(b, 2) ? RLX_KERNEL_PARTIAL_FROM_ZERO : 0);
+    x[1] = 0, x[2] = roll(b, 4);
+    for (int i = 1; i < 3; i++) {
+        const int64_t side[7] = { i, roll(b, 30), any_stride(b), any_stride(b),
+                                  roll(b, 2) ? i == 1 : any_stride(b), any_stride(b),
+                                  roll(b, 2) ? i == 1 : any_stride(b) };
+        memcpy(x + 7 * i - 1, side, sizeof side);
+    }
+    extents[3] = 1 + roll(b, 3), extents[4] = 1 + roll(b, roll(b, 3) ? 8 : 80);
+    b->plain = true;
+}
+
+static void make_normalize(block *b)
+{
+    int64_t *x = b->x, box[2], strides[2];
+    for (int i = 0; i < 6; i++)
+        new_buffer(b, RLX_ELEM_F32);
+    any_box(b, 2, box, strides);
+    x[0] = roll(b, 16);
+    for (int i = 0; i < 6; i++) {
+        int64_t *side = x + 1 + 4 * i;
+        side[0] = i, side[1] = roll(b, 4);
+        side[2] = i < 2 ? strides[0] : any_stride(b);
+        side[3] = i < 2 ? strides[1] : roll(b, 4) ? i > 3 && roll(b, 2) : any_stride(b);
+    }
+    x[25] = box[0], x[26] = box[1];
+    b->plain = true;
+}
+
+static void make_map(block *b)
+{
+    int64_t *x = b->x;
+    x[0] = roll(b, RLX_KERNEL_MAP_COUNT);
+    for (int i = 0; i < 3; i++) {
+        new_buffer(b, RLX_ELEM_F32);
+        x[1 + 4 * i] = i, x[2 + 4 * i] = roll(b, 30);
+    }
+    any_box(b, 2, x + 13, x + 3);
+    for (int i = 1; i < 3; i++)
+        for (int d = 0; d < 2; d++)
+            x[3 + 4 * i + d] = roll(b, 3) ? (i == 1 || !d ? x[3 + d] : 0) : any_stride(b);
+    b->plain = true;
+    if (roll(b, 4) == 0) /* in place */
+        memcpy(x + 5, x + 1, 4 * sizeof *x);
+}
+
 static void make(block *b, uint64_t seed)
 {
     static const unsigned ops[] = { RLX_K_COPY, RLX_K_PACK, RLX_K_CONTRACT, RLX_K_REDUCE,
-                                    RLX_K_UNPACK };
+                                    RLX_K_UNPACK, RLX_K_PARTIAL, RLX_K_NORMALIZE, RLX_K_MAP };
     memset(b, 0, sizeof *b);
     b->seed = seed * 2654435761u + 1;
     b->op = ops[roll(b, RLX_COUNT(ops))];
@@ -178,6 +233,12 @@ static void make(block *b, uint64_t seed)
         make_pack(b);
     else if (b->op == RLX_K_UNPACK)
         make_unpack(b);
+    else if (b->op == RLX_K_PARTIAL)
+        make_partial(b);
+    else if (b->op == RLX_K_NORMALIZE)
+        make_normalize(b);
+    else if (b->op == RLX_K_MAP)
+        make_map(b);
     else
         make_sum(b, b->op == RLX_K_CONTRACT);
     const char *letters = rlx_kernel_ops[b->op].operands;
@@ -353,16 +414,102 @@ static void model_sum(block *b, bool contract)
     } while (b->fits && next_digits(i, extents, 5));
 }
 
+/* The numbers are small integers, whose sums do not depend on their order. */
+static void model_partial(block *b)
+{
+    const int64_t *x = b->x;
+    enum rlx_kernel_elem e = (enum rlx_kernel_elem)b->buffers[0].elem;
+    int64_t i[5] = { 0 };
+    if (is_empty(x + 20, 5))
+        return;
+    do {
+        unsigned char *acc = element(b, x[1], x[2] + at_digits(i, x + 3, 3)),
+                      *p = element(b, x[6], x[7] + at_digits(i, x + 8, 5)),
+                      *q = element(b, x[13], x[14] + at_digits(i, x + 15, 5));
+        if (!acc || !p || !q)
+            return;
+        double d = value_of(e, p) - value_of(e, q), sum = value_of(e, acc);
+        if (x[0] & RLX_KERNEL_PARTIAL_FROM_ZERO && !i[3] && !i[4])
+            sum = 0;
+        sum += (x[0] & 3) == RLX_KERNEL_VALUE_SQUARE       ? d * d
+               : (x[0] & 3) == RLX_KERNEL_VALUE_OWN_SQUARE ? value_of(e, p) * value_of(e, p)
+                                                           : value_of(e, p);
+        b->plain &= sum <= 0x1p23;
+        rlx_dtype_store_float(rlx_kernel_elems[e].dtype, acc, sum);
+    } while (b->fits && next_digits(i, x + 20, 5));
+}
+
+static void model_normalize(block *b)
+{
+    const int64_t *x = b->x;
+    int64_t i[2] = { 0 };
+    if (is_empty(x + 25, 2))
+        return;
+    do {
+        static const float missing[6] = { 0, 0, 0, 1, 1, 0 };
+        float v[6];
+        unsigned char *to = NULL;
+        for (int k = 0; k < 6; k++) {
+            const int64_t *side = x + 1 + 4 * k;
+            bool there = k < 2 || x[0] >> (k - 2) & 1;
+            unsigned char *p = there ? element(b, side[0], side[1] + at_digits(i, side + 2, 2)) : NULL;
+            if (there && !p)
+                return;
+            v[k] = p ? (float)value_of(RLX_ELEM_F32, p) : missing[k];
+            to = k ? to : p;
+        }
+        v[1] = (v[1] - v[2]) * v[3] * v[4];
+        v[1] = x[0] & 8 ? v[1] + v[5] : v[1];
+        memcpy(to, &v[1], sizeof v[1]);
+    } while (b->fits && next_digits(i, x + 25, 2));
+}
+
+static float mapped(int64_t function, float a, float b)
+{
+    switch (function) {
+    case RLX_KERNEL_MAP_ADD: return a + b;
+    case RLX_KERNEL_MAP_SUB: return a - b;
+    case RLX_KERNEL_MAP_MUL: return a * b;
+    case RLX_KERNEL_MAP_DIV: return a / b;
+    default: return rlx_exp_f32(a - b);
+    }
+}
+
+static void model_map(block *b)
+{
+    const int64_t *x = b->x;
+    int64_t i[2] = { 0 };
+    if (is_empty(x + 13, 2))
+        return;
+    do {
+        float v[2];
+        unsigned char *d = element(b, x[1], x[2] + at_digits(i, x + 3, 2)),
+                      *p = element(b, x[5], x[6] + at_digits(i, x + 7, 2)),
+                      *q = element(b, x[9], x[10] + at_digits(i, x + 11, 2));
+        if (!d || !p || !q)
+            return;
+        memcpy(v, p, sizeof *v);
+        memcpy(v + 1, q, sizeof *v);
+        v[0] = mapped(x[0], v[0], v[1]);
+        memcpy(d, v, sizeof *v);
+    } while (b->fits && next_digits(i, x + 13, 2));
+}
+
 /* Fills in what is wanted, and whether it is known. */
 static bool model(block *b)
 {
     const int64_t *extents = b->x + (b->op == RLX_K_COPY       ? 4
                                      : b->op == RLX_K_PACK     ? 10
-                                     : b->op == RLX_K_UNPACK   ? 8
-                                     : b->op == RLX_K_CONTRACT ? 20
-                                                               : 13);
+                                     : b->op == RLX_K_UNPACK                             ? 8
+                                     : b->op == RLX_K_CONTRACT || b->op == RLX_K_PARTIAL ? 20
+                                     : b->op == RLX_K_NORMALIZE                          ? 25
+                                                                                         : 13);
+    int dimensions = b->op == RLX_K_COPY || b->op == RLX_K_UNPACK ? 4
+                     : b->op == RLX_K_PACK      ? 3
+                     : b->op == RLX_K_NORMALIZE || b->op == RLX_K_MAP ? 2
+                                                : 5;
     b->fits = true;
-    if (!is_small(extents, b->op == RLX_K_COPY || b->op == RLX_K_UNPACK ? 4 : b->op == RLX_K_PACK ? 3 : 5) ||
+    if (!is_small(extents, dimensions) ||
         (b->op == RLX_K_PACK && (b->x[5] > 300 || (b->x[5] > 0 && b->x[7] <= 0))))
         return false;
     if (b->op == RLX_K_COPY)
@@ -371,6 +518,12 @@ static bool model(block *b)
         model_pack(b);
     else if (b->op == RLX_K_UNPACK)
         model_unpack(b);
+    else if (b->op == RLX_K_PARTIAL)
+        model_partial(b);
+    else if (b->op == RLX_K_NORMALIZE)
+        model_normalize(b);
+    else if (b->op == RLX_K_MAP)
+        model_map(b);
     else
         model_sum(b, b->op == RLX_K_CONTRACT);
     return true;

@@ -5,8 +5,9 @@
  *
  * the loops that stay loops; the strip loop with those that are merged and the elements that it
  * runs over; how each access moves along it (`=`: a store); why it is not one instruction. One
- * that is: `contract A B` or `sum A` with `row`, `column`, `step`, `copy` with the sizes of the box, or
- * `pack A` with the loops of the panel, the lanes, where they start and their digits, strides, and the
+ * that is: `contract A B`, `sum A` or `partial A` with `row`, `column`, `step`, `copy` with the sizes of the box,
+ * `map div A B` with `row`, `column`, `normalize` with the sides that there are and the sizes of the box, or `pack A` with
+ * the loops of the panel, the lanes, where they start and their digits, strides, and the
  * ranges that are checked. A nest whose loops stay as they stand is `plain` with the reason, and is
  * looked into. `--- plan: sizes unknown` plans as where no size has a value. */
 #include <stdlib.h>
@@ -23,6 +24,7 @@ static const char *const reasons[] = {
     [RLX_PLAN_OTHER_STATEMENT] = "other statement",
     [RLX_PLAN_NO_STORE] = "no store",
     [RLX_PLAN_TWO_PLACES] = "two places",
+    [RLX_PLAN_PARTIAL_SUMS] = "partial sums",
     [RLX_PLAN_NOTHING_DETERMINED] = "nothing determined",
     [RLX_PLAN_NO_UPDATE] = "no update",
     [RLX_PLAN_UPDATE_DTYPE] = "update dtype",
@@ -97,15 +99,30 @@ static void write_pack(rlx_buf *out, const rlx_nest_plan *p)
 
 static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
 {
-    if (p->form == RLX_PLAN_FUSED) {
-        rlx_buf_format(out, "| %s", p->fused.contract ? "contract" : reductions[p->fused.op]);
+    if (p->form == RLX_PLAN_FUSED || p->form == RLX_PLAN_PARTIAL) {
+        bool partial = p->form == RLX_PLAN_PARTIAL;
+        rlx_buf_format(out, "| %s", partial             ? "partial"
+                                    : p->fused.contract ? "contract"
+                                                        : reductions[p->fused.op]);
         rlx_buf_format(out, " %s", name_of(&p->accesses.data[p->fused.a]));
-        if (p->fused.contract)
+        if (partial ? p->fused.value == RLX_KERNEL_VALUE_SQUARE : p->fused.contract)
             rlx_buf_format(out, " %s", name_of(&p->accesses.data[p->fused.b]));
         static const char *const roles[RLX_FUSED_LOOPS] = { " group ", " row ", " column ", " turn ", " step " };
         for (int i = 0; i < RLX_FUSED_LOOPS; i++)
             if (p->fused.loop[i] >= 0 || (i != RLX_FUSED_GROUP && i != RLX_FUSED_TURN))
                 write_loop(out, p, roles[i], p->fused.loop[i]);
+        return;
+    }
+    if (p->form == RLX_PLAN_NORMALIZE) {
+        rlx_buf_z(out, "| normalize");
+        for (int k = 1; k < RLX_NORMALIZE_SIDES; k++) {
+            size_t at = p->normalize.access[k];
+            rlx_buf_format(out, " %s", at == SIZE_MAX ? "-" : name_of(&p->accesses.data[at]));
+        }
+        for (int i = 0; i < 2; i++) {
+            write_term(out, " [", p->normalize.extent[i]);
+            rlx_buf_z(out, "]");
+        }
         return;
     }
     if (p->form == RLX_PLAN_PACK) {
@@ -131,6 +148,17 @@ static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
         write_loop(out, p, " word ", u->word);
         write_loop(out, p, " digit ", u->digit);
         write_loop(out, p, " lane ", u->lane);
+        return;
+    }
+    if (p->form == RLX_PLAN_MAP) {
+        static const char *const functions[RLX_KERNEL_MAP_COUNT] = {
+            [RLX_KERNEL_MAP_ADD] = "add", [RLX_KERNEL_MAP_SUB] = "sub", [RLX_KERNEL_MAP_MUL] = "mul",
+            [RLX_KERNEL_MAP_DIV] = "div", [RLX_KERNEL_MAP_EXP_SUB] = "exp sub",
+        };
+        rlx_buf_format(out, "| map %s %s %s", functions[p->map.function],
+                       name_of(&p->accesses.data[p->map.a]), name_of(&p->accesses.data[p->map.b]));
+        write_loop(out, p, " row ", p->map.row);
+        write_loop(out, p, " column ", p->map.column);
         return;
     }
     write_loop(out, p, "| strip ", p->strip);
@@ -188,8 +216,16 @@ static void check_plan(const rlx_nest_plan *p)
                 assert_true(p->loops[i].determined || p->loops[k].determined);
     }
     assert_int_equal(innermost + p->num_order, p->count);
-    if (p->form == RLX_PLAN_COPY)
+    if (p->form == RLX_PLAN_COPY || p->form == RLX_PLAN_NORMALIZE)
         return;
+    if (p->form == RLX_PLAN_MAP) {
+        for (size_t i = 0; i < p->count; i++)
+            assert_true(p->loops[i].determined);
+        for (size_t i = 0; i < 3; i++)
+            assert_true(p->accesses.data[i].literal);
+        assert_true(p->loops[p->map.row].role == RLX_PLAN_ROW && p->loops[p->map.column].role == RLX_PLAN_COLUMN);
+        return;
+    }
     if (p->form == RLX_PLAN_STRIP)
         assert_true(p->loops[p->strip].determined &&
                     p->loops[p->strip].role == RLX_PLAN_STRIP_LOOP);

@@ -12,9 +12,11 @@
 #include <math.h>
 
 #include "../support/kernel_case.h"
+#include "../support/text_file.h"
+#include "../support/text_module.h"
 
 enum { CASES = 150, LONG_CASES = 3000, MAX_NDIM = 4 };
-enum kind { PLAIN, SCALED, FUSED, NARROW, FROM_ONE, KINDS };
+enum kind { PLAIN, SCALED, FUSED, NARROW, FROM_ONE, SQUARE, DISTANCE, KINDS };
 
 typedef struct sum_case {
     uint64_t state;
@@ -75,8 +77,10 @@ static const rlx_prim *value_of(rlx_tir *t, const sum_case *c, const rlx_prim *o
 {
     if (c->kind == FUSED)
         return rlx_tir_multiply_add(t, own, a, b);
-    if (c->kind == SCALED)
-        a = rlx_tir_mul(t, a, b);
+    if (c->kind == DISTANCE)
+        a = rlx_tir_sub(t, a, b);
+    if (c->kind == SCALED || c->kind == SQUARE || c->kind == DISTANCE)
+        a = rlx_tir_mul(t, a, c->kind == SCALED ? b : a);
     return rlx_tir_add(t, own, rlx_tir_cast(t, c->dtype, a));
 }
 
@@ -108,11 +112,15 @@ static const rlx_prim_func *write_func(rlx_context *ctx, const sum_case *c)
     for (int i = 0; i < c->ndim; i++)
         if (!c->reduced[i])
             place[n++] = at[i];
-    rlx_prim_list to = RLX_TIR_ITEMS(place, n), from = RLX_TIR_ITEMS(at, (size_t)c->ndim);
+    const rlx_prim *still[MAX_NDIM]; /* where a distance is measured from */
+    for (int i = 0; i < c->ndim; i++)
+        still[i] = c->kind == DISTANCE && c->reduced[i] ? rlx_tir_int(&t, 0) : at[i];
+    rlx_prim_list to = RLX_TIR_ITEMS(place, n), from = RLX_TIR_ITEMS(at, (size_t)c->ndim),
+                  second = RLX_TIR_ITEMS(still, (size_t)c->ndim);
     rlx_tir_init(&t, out, to, rlx_tir_float(&t, c->dtype, c->kind == FROM_ONE));
     rlx_tir_store(&t, out, to,
                   value_of(&t, c, rlx_tir_load(&t, out, to), rlx_tir_load(&t, a, from),
-                           rlx_tir_load(&t, b, from)));
+                           rlx_tir_load(&t, b, second)));
     rlx_tir_end_block(&t);
     return rlx_tir_end(&t);
 }
@@ -133,7 +141,11 @@ static double step(const sum_case *c, double sum, double a, double b)
     bool wide = c->dtype == RELAX_FLOAT64;
     if (c->kind == FUSED)
         return wide ? fma(a, b, sum) : (double)fmaf((float)a, (float)b, (float)sum);
-    if (c->kind == SCALED)
+    if (c->kind == DISTANCE)
+        a = wide ? a - b : (double)((float)a - (float)b);
+    if (c->kind == SQUARE || c->kind == DISTANCE)
+        b = a;
+    if (c->kind == SCALED || c->kind == SQUARE || c->kind == DISTANCE)
         a = wide ? a * b : (double)((float)a * (float)b);
     return wide ? sum + a : (double)((float)sum + (float)a);
 }
@@ -177,7 +189,11 @@ static void expect(const sum_case *c, const kc *k, double *p, double *out, size_
             at[d] = (int64_t)(rest % (size_t)c->size[d]);
         int64_t t = c->kind == FROM_ONE ? 0 : digits(c, at, RUN, run_begin(c)) % 32;
         double *sum = &p[digits(c, at, RESULT, 0) * 32 + t];
-        *sum = step(c, *sum, element(&k->args[0], i), element(&k->args[1], i));
+        size_t still = 0;
+        for (int d = 0; d < c->ndim; d++)
+            still = still * (size_t)c->size[d] +
+                    (size_t)(c->kind == DISTANCE && c->reduced[d] ? 0 : at[d]);
+        *sum = step(c, *sum, element(&k->args[0], i), element(&k->args[1], still));
     }
     for (size_t i = 0; i < results; i++, p += 32) {
         for (int h = 16; h && c->kind != FROM_ONE; h /= 2)
@@ -222,8 +238,39 @@ static void random_blocks(void **state)
     }
 }
 
+/* Loops with the attribute, some of which no instruction does: the evaluator and kernels agree. */
+static void loops_with_the_attribute(void **state)
+{
+    size_t count = 0;
+    const text_part *parts = text_file_parts("test/tir/partial_sums.programs", &count);
+    assert_non_null(parts);
+    for (size_t i = 0; i < count; i++) {
+        rlx_context *ctx = rlx_context_create(NULL, 0);
+        const rlx_module *m = text_module(ctx, parts[i].text);
+        int64_t at = m ? rlx_module_find(m, RLX_SLICE("f")) : -1;
+        kc k = { .seed = i };
+        assert_true(at >= 0);
+        kc_tensor2(&k, RELAX_FLOAT32, 6, 75);
+        float *sums = kc_tensor1(&k, RELAX_FLOAT32, 6);
+        if (kc_run(ctx, rlx_as_prim_func(m->functions[at]), &k, NULL) != RLX_CODE_NONE)
+            fail_msg("%s fails", parts[i].name);
+        const float *x = k.args[0].data;
+        float p[32] = { 0 };
+        for (int t = 0; t < 75; t++) /* what is done for the first row: every program sums the elements, or their doubles */
+            p[t % 32] += strstr(parts[i].name, "doubles") ? x[t] + x[t] : x[t];
+        for (int w = 16; w; w /= 2)
+            for (int l = 0; l < w; l++)
+                p[l] += p[l + w];
+        if (sums[0] != p[0])
+            fail_msg("%s: %a, wanted %a", parts[i].name, sums[0], p[0]);
+        kc_free(&k);
+        rlx_context_release(ctx);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(random_blocks) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_blocks),
+                                        cmocka_unit_test(loops_with_the_attribute) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

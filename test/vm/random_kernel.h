@@ -145,7 +145,11 @@ static inline uint16_t rk_operand(rk_kernel *k, rk_choice *c, char letter)
     }
 }
 
-static inline bool rk_fused(uint32_t op) { return op == RLX_K_CONTRACT || op == RLX_K_REDUCE; }
+static inline bool rk_fused(uint32_t op)
+{
+    return op == RLX_K_CONTRACT || op == RLX_K_REDUCE || op == RLX_K_PARTIAL ||
+           op == RLX_K_NORMALIZE;
+}
 
 /* What a copy may write: elements of the type it reads, or float32 from narrow floats. */
 static inline uint16_t rk_copy_target(rk_kernel *k, int elem)
@@ -164,6 +168,11 @@ static inline uint32_t rk_number(rk_kernel *k, uint32_t op)
     switch (op) {
     case RLX_K_REDUCE: return rk_below(k->random, RLX_KERNEL_REDUCE_COUNT);
     case RLX_K_CONTRACT: return rk_below(k->random, 2);
+    case RLX_K_NORMALIZE: return rk_below(k->random, RLX_NORMALIZE_BITS + 1);
+    case RLX_K_PARTIAL:
+        return rk_below(k->random, RLX_KERNEL_VALUE_COUNT) |
+               (rk_below(k->random, 2) ? RLX_KERNEL_PARTIAL_FROM_ZERO : 0);
+    case RLX_K_MAP: return rk_below(k->random, RLX_KERNEL_MAP_COUNT);
     case RLX_K_PACK: return rk_below(k->random, 2) ? RLX_PANEL_COLUMNS : RLX_PANEL_ROWS;
     case RLX_K_UNPACK: return 1 + rk_below(k->random, 8);
     default: return 0;
@@ -193,7 +202,9 @@ static inline void rk_instruction(rk_kernel *k, uint32_t op)
                     (int)rk_below(k->random, RLX_CLASS_COUNT), 0, -1 };
     bool copies = op == RLX_K_COPY || op == RLX_K_PACK;
     if (rk_fused(op)) /* one element type that has a loop */
-        c.buffer = 2 + (int)rk_below(k->random, 2);
+        c.buffer = op == RLX_K_NORMALIZE ? 2 : 2 + (int)rk_below(k->random, 2);
+    if (op == RLX_K_MAP)
+        c.buffer = RLX_CLASS_F32;
     while (copies && (c.buffer < 0 || rk_elem((uint32_t)c.buffer) == RLX_ELEM_BOOL))
         c.buffer = rk_buffer(k, op, 'b');
     for (const char *p = letters; *p; p++)

@@ -1,0 +1,154 @@
+/* partial_text.h: sums in 32 partial sums, written once and included by set_text.h for each kind of value and element
+ * type. Defined before: X, the elements, T, their type in C, KIND, the name of the value, JOIN(s, a, b), the
+ * sum s and the value of a and b, of vectors and of elements, and READS: 1 if the value has no b.
+ */
+#define VEC OF(X, vec)
+#define LANES OF(X, LANES)
+#define VECTORS (RLX_PARTIAL_SUMS / LANES)
+
+/* Squares of float64 in vectors of two: many registers, long code, and hardly faster than one after the other. */
+#define ALONG (COMMON || SET_PARTS || READS == 1)
+
+/* A vector, or a part of one. */
+#define GET(p, whole, tail) ((whole) ? OF(X, load)(p) : OF(X, load_part)(p, tail))
+
+#if ALONG
+/* The last elements of a run, less than there are partial sums. */
+#if SET_PARTS
+SET_INLINE void NAME(add_rest)(VEC *s, const T *a, T b, int64_t n)
+{
+    RLX_UNROLL for (int v = 0; v < VECTORS; v++)
+    {
+        if (n <= v * LANES)
+            break;
+        OF(X, tail) tail = OF(X, first)(rlx_micro_less(n - v * LANES, LANES));
+        VEC sum = JOIN(s[v], OF(X, load_part)(a + v * LANES, tail), OF(X, fill)(b));
+        s[v] = OF(X, merge)(s[v], sum, tail);
+    }
+}
+#else
+SET_INLINE void NAME(add_rest)(VEC *s, const T *a, T b, int64_t n)
+{
+    T each[RLX_PARTIAL_SUMS];
+    memcpy(each, s, sizeof each);
+    for (int64_t k = 0; k < n; k++)
+        each[k] = JOIN(each[k], a[k], b);
+    memcpy(s, each, sizeof each);
+}
+#endif
+
+/* n elements, the first of which goes to the first partial sum; b is one for all of them. */
+SET_INLINE void NAME(add_run)(VEC *s, const T *a, T b, int64_t n)
+{
+    VEC all_b = OF(X, fill)(b);
+    for (; n >= RLX_PARTIAL_SUMS; n -= RLX_PARTIAL_SUMS, a += RLX_PARTIAL_SUMS)
+        RLX_UNROLL for (int v = 0; v < VECTORS; v++) s[v] =
+            JOIN(s[v], OF(X, load)(a + v * LANES), all_b);
+    if (n > 0)
+        NAME(add_rest)(s, a, b, n);
+    (void)all_b;
+}
+
+/* What becomes one element is contiguous. */
+SET static void NAME(partial_along)(const rlx_micro_partial *r)
+{
+    for (int64_t i = 0; i < r->rows; i++)
+        for (int64_t j = 0; j < r->columns; j++) {
+            const T *a = (const T *)r->a + i * r->a_i + j * r->a_j,
+                    *b = READS == 1 ? a : (const T *)r->b + i * r->b_i + j * r->b_j;
+            VEC s[VECTORS];
+            RLX_UNROLL for (int v = 0; v < VECTORS; v++) s[v] =
+                r->partial ? OF(X, load)((const T *)r->partial + v * LANES) : OF(X, fill)(0);
+            for (int64_t t = 0; t < r->turns; t++, a += r->a_t, b += r->b_t)
+                NAME(add_run)(s, a, READS == 1 ? 0 : *b, r->depth);
+            if (!r->ends) {
+                RLX_UNROLL for (int v = 0; v < VECTORS; v++)
+                    OF(X, store)((T *)r->partial + v * LANES, s[v]);
+                continue;
+            }
+            RLX_UNROLL for (int w = VECTORS / 2; w > 0; w /= 2)
+                RLX_UNROLL for (int v = 0; v < w; v++) s[v] += s[v + w];
+            T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j;
+            OF(X, fold)(s[0], ADD);
+            *acc = *acc + s[0][0] + s[0][1];
+        }
+}
+#endif
+
+#if COMMON && READS == 1
+/* Columns side by side, each with partial sums of its own: a vector for each partial sum, some of which are in
+ * registers while k runs. */
+SET_INLINE void NAME(add_columns)(const rlx_micro_partial *r, const T *a, bool whole,
+                                  OF(X, tail) tail, VEC *p)
+{
+    enum { SIDE = SET_PARTS ? 8 : 4 };
+    int64_t most = r->depth / RLX_PARTIAL_SUMS * RLX_PARTIAL_SUMS, a_k = r->a_k;
+    for (int64_t l = 0; most && l < RLX_PARTIAL_SUMS; l += SIDE) {
+        VEC s[SIDE];
+        RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] = p[l + c];
+        for (int64_t k = l; k < most; k += RLX_PARTIAL_SUMS)
+            RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] =
+                JOIN(s[c], GET(a + (k + c) * a_k, whole, tail), 0);
+        RLX_UNROLL for (int c = 0; c < SIDE; c++) p[l + c] = s[c];
+    }
+    for (int64_t k = most; k < r->depth; k++)
+        p[k - most] = JOIN(p[k - most], GET(a + k * a_k, whole, tail), 0);
+}
+
+SET static void NAME(partial_columns)(const rlx_micro_partial *r)
+{
+    for (int64_t i = 0; i < r->rows; i++)
+        for (int64_t j = 0; j < r->columns; j += LANES) {
+            OF(X, tail) tail = OF(X, first)(rlx_micro_less(r->columns - j, LANES));
+            const T *a = (const T *)r->a + i * r->a_i + j;
+            T *acc = (T *)r->acc + i * r->acc_i + j, *kept = r->partial ? (T *)r->partial + j : NULL;
+            VEC p[RLX_PARTIAL_SUMS];
+            for (int l = 0; l < RLX_PARTIAL_SUMS; l++)
+                p[l] = kept ? OF(X, load_part)(kept + l * r->columns, tail) : OF(X, fill)(0);
+            for (int64_t t = 0; t < r->turns; t++, a += r->a_t)
+                if (!SET_MASKS && r->columns - j >= LANES)
+                    NAME(add_columns)(r, a, true, tail, p);
+                else
+                    NAME(add_columns)(r, a, false, tail, p);
+            if (!r->ends) {
+                for (int l = 0; l < RLX_PARTIAL_SUMS; l++)
+                    OF(X, store_part)(kept + l * r->columns, p[l], tail);
+                continue;
+            }
+            /* partial sums that no element went to are +0, which adds nothing */
+            int64_t used = r->partial ? RLX_PARTIAL_SUMS : r->depth;
+            for (int64_t w = RLX_PARTIAL_SUMS / 2; w > 1; w /= 2)
+                for (int64_t l = 0; l < w && l + w < used; l++)
+                    p[l] += p[l + w];
+            OF(X, store_part)(acc, OF(X, load_part)(acc, tail) + p[0] + p[1], tail);
+        }
+}
+#endif
+
+SET static void NAME(partial)(const rlx_micro_partial *r)
+{
+    bool along = ALONG && r->a_k == 1 && (READS == 1 || r->b_k == 0) && !(r->partial && r->columns > 1);
+    (void)along;
+#if COMMON && READS == 1
+    if (!along && r->acc_j == 1 && r->a_j == 1) {
+        NAME(partial_columns)(r);
+        return;
+    }
+#endif
+#if ALONG
+    if (along) {
+        NAME(partial_along)(r);
+        return;
+    }
+#endif
+    NAME(rlx_micro_partial_any)(r);
+}
+
+#undef VEC
+#undef LANES
+#undef VECTORS
+#undef GET
+#undef ALONG
+#undef JOIN
+#undef KIND
+#undef READS

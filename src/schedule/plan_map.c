@@ -1,0 +1,96 @@
+/*- plan_map.c: nests that compute one function of each element of rows.
+ *
+ *     for i, j:    Y[i, j] = X[i, j] / S[i]          +, -, *, /, and exp of a difference; of float32
+ *
+ * Y and X are contiguous along the column j. The other side stands still along it, so that it is one number for each row i,
+ * which is the innermost loop that moves it.
+ */
+#include "arith/arith.h"
+#include "schedule/plan_int.h"
+
+/* The function, and the sides of it. */
+static bool match_function(const rlx_prim *value, uint8_t *function, const rlx_prim **a, const rlx_prim **b)
+{
+    static const struct { uint8_t kind, function; } rows[] = {
+        { RLX_NODE_ADD, RLX_KERNEL_MAP_ADD },
+        { RLX_NODE_SUB, RLX_KERNEL_MAP_SUB },
+        { RLX_NODE_MUL, RLX_KERNEL_MAP_MUL },
+        { RLX_NODE_DIV, RLX_KERNEL_MAP_DIV },
+    };
+    const rlx_prim_call *call = rlx_as_prim_call(value);
+    bool exp = call && call->op && call->num_args == 1 && rlx_slice_is(rlx_string_slice(call->op), "exp");
+    const rlx_binary *of = rlx_as_binary(exp ? call->args[0] : value);
+    if (!of || (exp && of->node.kind != RLX_NODE_SUB))
+        return false;
+    *a = of->a, *b = of->b;
+    for (size_t i = 0; i < RLX_COUNT(rows); i++)
+        if (of->node.kind == rows[i].kind) {
+            *function = exp ? RLX_KERNEL_MAP_EXP_SUB : rows[i].function;
+            return true;
+        }
+    return false;
+}
+
+static size_t access_of(const rlx_nest_plan *n, const rlx_prim *load)
+{
+    size_t at = 0;
+    while (at < n->accesses.len && n->accesses.data[at].node != load)
+        at++;
+    return at;
+}
+
+static bool is_float32(const rlx_plan_access *a) { return rlx_as_buffer(a->buffer)->dtype == RELAX_FLOAT32; }
+
+/* The store, and the loads that its value is made of. */
+static bool match_body(rlx_nest_plan *n)
+{
+    const rlx_buffer_store *s = rlx_as_buffer_store(n->body);
+    const rlx_prim *values[2];
+    if (!s || s->predicate || n->accesses.len != 3 || !match_function(s->value, &n->map.function, &values[0], &values[1]))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const rlx_buffer_load *l = rlx_as_buffer_load(values[i]);
+        if (!l || l->predicate)
+            return false;
+    }
+    n->map.a = access_of(n, values[0]);
+    n->map.b = access_of(n, values[1]);
+    return n->map.a < 3 && n->map.b < 3 && n->map.a != n->map.b;
+}
+
+static bool moves(const rlx_plan_access *a, size_t loop)
+{
+    return a->offset.coeff[loop] && !rlx_is_int_value(a->offset.coeff[loop], 0);
+}
+
+static bool is_column(const rlx_nest_plan *n, size_t loop)
+{
+    return rlx_is_int_value(n->accesses.data[0].offset.coeff[loop], 1) &&
+           rlx_is_int_value(n->accesses.data[n->map.a].offset.coeff[loop], 1) &&
+           !moves(&n->accesses.data[n->map.b], loop);
+}
+
+bool rlx_plan_mapping(rlx_nest_plan *n)
+{
+    rlx_plan_map *m = &n->map;
+    m->row = m->column = -1;
+    if (!match_body(n))
+        return false;
+    for (size_t i = 0; i < n->accesses.len; i++)
+        if (!n->accesses.data[i].literal || !is_float32(&n->accesses.data[i]))
+            return false;
+    const rlx_plan_access *b = &n->accesses.data[m->b];
+    for (size_t i = 0; i < n->count; i++) {
+        if (!n->loops[i].determined)
+            return false;
+        if (is_column(n, i))
+            m->column = (int)i;
+        else if (moves(b, i))
+            m->row = (int)i;
+    }
+    if (m->row < 0 || m->column < 0 || rlx_as_buffer(b->buffer)->data == rlx_as_buffer(n->accesses.data[0].buffer)->data)
+        return false;
+    n->loops[m->row].role = RLX_PLAN_ROW;
+    n->loops[m->column].role = RLX_PLAN_COLUMN;
+    return true;
+}
