@@ -260,17 +260,24 @@ static bool find_place(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
                 : place_even(w, b, indices, values, boxed, count, out);
 }
 
-/* Start offset of the strip at work. */
+/* Start offset of the strip at work: that of the access before, where it is the same. */
 static uint32_t strip_offset(rlx_kgen *w, const place_of *p)
 {
     const rlx_kgen_nest *n = w->nest;
-    uint32_t at = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0);
-    if (rlx_is_int_value(p->stride, 1))
-        RLX_KGEN_EMIT(w, n->strip_level, RLX_K_XADD, at, n->strip_reg, p->off.reg);
-    else
+    rlx_kgen_start *last = &w->last_start;
+    if (!rlx_is_int_value(p->stride, 1)) {
+        uint32_t at = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0);
         RLX_KGEN_EMIT(w, n->strip_level, RLX_K_XMADD, at, n->strip_reg,
                 rlx_kgen_int64(w, p->stride).reg, p->off.reg);
-    return at;
+        return at;
+    }
+    if (p->off.reg == rlx_kgen_const_i64(w, 0))
+        return n->strip_reg;
+    if (last->strip != n->strip_reg || last->off != p->off.reg) {
+        *last = (rlx_kgen_start){ n->strip_reg, p->off.reg, rlx_kgen_new_reg(w, RLX_CLASS_I64, 0) };
+        RLX_KGEN_EMIT(w, n->strip_level, RLX_K_XADD, last->at, n->strip_reg, p->off.reg);
+    }
+    return last->at;
 }
 
 /* Memory that already is what a register holds. */

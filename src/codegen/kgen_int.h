@@ -79,6 +79,9 @@ typedef struct rlx_kgen_nest {
     bool from_zero;                /* a sum into what would be filled with zeros first */
 } rlx_kgen_nest;
 
+/* A register with the sum of a strip variable and an offset. */
+typedef struct rlx_kgen_start { uint32_t strip, off, at; } rlx_kgen_start;
+
 typedef struct rlx_kgen {
     rlx_context *ctx;
     rlx_place place;               /* of the statement at work, for messages */
@@ -107,6 +110,7 @@ typedef struct rlx_kgen {
     rlx_ptrmap vars;               /* variable -> index + 1 in var_values */
     RLX_VEC(rlx_kgen_value) var_values;
     rlx_ptrmap uses;               /* expression -> how often the statement at work uses it */
+    rlx_kgen_start last_start;     /* of contiguous strips */
     rlx_ptrmap broadcasts;         /* register + 1 -> strip register + 1, of the open nest */
 
     rlx_ptrmap buffers;            /* BUFFER -> index + 1 in buffer_infos */

@@ -220,13 +220,13 @@ static void fill_box(window *w, const rlx_prim *const *begin, const rlx_prim *co
 static void fill_borders(window *w, const spread_axis *axes, const rlx_prim *const *size)
 {
     const rlx_prim *begin[MAX_AXES], *extent[MAX_AXES], *zero = number(w, 0);
-    bool gaps = false;
+    bool all = w->together; /* one run, in place of many short ones */
     for (size_t i = 0; i < MAX_AXES; i++) {
         begin[i] = zero;
         extent[i] = i < 2 + w->n ? size[i] : NULL;
-        gaps |= i < w->n && axes[i].step > 1;
+        all |= i < w->n && axes[i].step > 1;
     }
-    if (gaps) {
+    if (all) {
         fill_box(w, begin, extent);
         return;
     }
