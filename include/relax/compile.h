@@ -92,6 +92,17 @@ relax_status relax_compile_options_init(relax_compile_options *options, size_t s
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) RELAX_OWN RELAX_NULLABLE
     relax_executable *relax_module_compile(relax_context *ctx, const relax_module *module,
                                            RELAX_NULLABLE const relax_compile_options *options);
+/* Writes a piece of a file; returns 1, or 0 if it cannot. */
+typedef int32_t (*relax_write_fn)(void *user, uint64_t offset, const void *data, size_t size);
+/* Compiles to a file, the same as that of relax_executable_save, and no executable: memory holds
+ * one at a time of the constants that are rearranged. Pieces come in order, without gaps, then the
+ * first one again at offset 0; after a 0 of `write` there are no more. Who is to run the file
+ * loads it, which verifies it. options.load is not used. The status of what diagnostics say,
+ * RELAX_ERROR_IO (IO02) if `write` could not. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
+relax_status relax_module_compile_to_file(relax_context *ctx, const relax_module *module,
+                                          RELAX_NULLABLE const relax_compile_options *options,
+                                          relax_write_fn write, void *user);
 /* The kernels of the module as one C99 file that includes "relax_kernels.h", to be read or to be
  * compiled for another machine; options as for relax_module_compile, no compiler is started. NULL
  * and diagnostics on failure. / */

@@ -9,6 +9,7 @@
 #include "codegen/cgen.h"
 #include "codegen/codegen.h"
 #include "codegen/native.h"
+#include "desc/desc.h"
 #include "transform/transform.h"
 #include "vm/vm.h"
 
@@ -55,11 +56,14 @@ static bool read_weight(relax_context *ctx, const char *name, const DLTensor *vi
     if (!view)
         return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "what is given for %s is no tensor", name) !=
                NULL;
+    if (view->ndim < 0 || (view->ndim && !view->shape))
+        return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "array %s: malformed shape", name) != NULL;
+    if (view->device.device_type != 1)
+        return rlx_error(ctx, RLX_CG12, RLX_NO_PLACE, "array %s is not on the CPU", name) != NULL;
     w->dtype = rlx_dl_dtype(view);
     w->shape = view->shape;
     w->ndim = (size_t)view->ndim;
-    if (view->device.device_type != 1 || view->ndim < 0 || (view->ndim && !view->shape) ||
-        !rlx_shape_bytes(w->dtype, view->ndim, view->shape, &bytes, &why) ||
+    if (!rlx_shape_bytes(w->dtype, view->ndim, view->shape, &bytes, &why) ||
         !rlx_view_is_compact(view)) {
         rlx_error(ctx, RLX_CG12, RLX_NO_PLACE, "array %s: %s", name,
                   why.code ? why.text : "its elements do not lie one behind the other");
@@ -230,6 +234,7 @@ typedef struct job {
     rlx_buf *source;                 /* NULL: not wanted */
     relax_load_options load;
     rlx_shared_memory *memory;       /* of the executable, so that its file is written once */
+    const rlx_file_sink *sink;       /* NULL: the file is in memory */
 } job;
 
 /* The module as the option has it; lowerings and passes read its attribute. */
@@ -245,7 +250,8 @@ static const rlx_module *with_arithmetic(rlx_context *ctx, const rlx_module *m, 
                  : NULL;
 }
 
-static rlx_blob *generate(relax_context *ctx, const rlx_module *m, job *j)
+/* The file in *out, or in the job's sink. */
+static bool generate(relax_context *ctx, const rlx_module *m, job *j, rlx_blob **out)
 {
     const relax_compile_options *o = j->o;
     rlx_pass_step steps[RLX_MAX_PIPELINE];
@@ -274,25 +280,26 @@ static rlx_blob *generate(relax_context *ctx, const rlx_module *m, job *j)
     size_t count = rlx_build_pipeline(o->opt_level, steps), errors = rlx_error_count(ctx);
     m = with_arithmetic(ctx, m, o->arithmetic);
     m = m ? rlx_run_passes(ctx, m, steps, count, &hooks) : NULL;
-    rlx_blob *file = m ? rlx_codegen(ctx, m, &code) : NULL;
-    if (!file && rlx_error_count(ctx) == errors)
+    bool ok = m && (j->sink ? rlx_codegen_send(ctx, m, &code, j->sink)
+                            : (*out = rlx_codegen(ctx, m, &code)) != NULL);
+    if (!ok && rlx_error_count(ctx) == errors)
         RLX_BUG(ctx, "compiling failed without saying why");
-    return file;
+    return ok;
 }
 
 /* All that is made on the way lives in a scratch layer: a context does not grow by compiling. */
-static rlx_blob *compile(relax_context *ctx, const rlx_module *m, job *j)
+static bool compile(relax_context *ctx, const rlx_module *m, job *j, rlx_blob **out)
 {
     bool own_layer = ctx->top == 0;
     if (own_layer && !rlx_scratch_begin(ctx))
-        return NULL;
+        return false;
     rlx_float_env host = rlx_float_enter();
     m = prepare(ctx, m);
-    rlx_blob *file = m ? generate(ctx, m, j) : NULL;
+    bool ok = m && generate(ctx, m, j, out);
     rlx_float_leave(host);
     if (own_layer)
         rlx_scratch_end(ctx, NULL);
-    return file;
+    return ok;
 }
 
 static bool read_load_options(relax_context *ctx, job *j)
@@ -353,10 +360,41 @@ relax_executable *relax_module_compile(relax_context *ctx, const relax_module *m
         return give(ctx, NULL);
     job j = { .o = &o, .target = find_target(ctx, o.target) };
     bool ok = j.target && may_start(ctx, &j) && read_load_options(ctx, &j);
-    rlx_blob *file = ok ? compile(ctx, rlx_as_module(node_of(module)), &j) : NULL;
-    relax_executable *exe = file ? load(ctx, file, &j) : NULL;
+    rlx_blob *file = NULL;
+    ok = ok && compile(ctx, rlx_as_module(node_of(module)), &j, &file);
+    relax_executable *exe = ok ? load(ctx, file, &j) : NULL;
     rlx_shared_memory_release(j.memory);
     return give(ctx, exe);
+}
+
+typedef struct host_file { relax_context *ctx; relax_write_fn write; void *user; } host_file;
+
+static bool write_to_host(void *user, uint64_t at, const void *data, size_t size)
+{
+    const host_file *f = user;
+    return f->write(f->user, at, data, size) == 1 ||
+           (rlx_error(f->ctx, RLX_IO02, RLX_NO_PLACE, "the compiled program could not be written"),
+            false);
+}
+
+relax_status relax_module_compile_to_file(relax_context *ctx, const relax_module *module,
+                                          const relax_compile_options *options,
+                                          relax_write_fn write, void *user)
+{
+    relax_compile_options o;
+    if (!RLX_API_CONTEXT(ctx))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    size_t errors = rlx_error_count(ctx);
+    host_file f = { ctx, write, user };
+    rlx_file_sink sink = { write_to_host, &f };
+    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !rlx_api_required(ctx, (const void *)(uintptr_t)write, "write") ||
+        !read_options(ctx, options, &o))
+        return rlx_api_failed(ctx, errors);
+    job j = { .o = &o, .target = find_target(ctx, o.target), .sink = &sink };
+    if (j.target && may_start(ctx, &j))
+        (void)compile(ctx, rlx_as_module(node_of(module)), &j, NULL);
+    return rlx_api_failed(ctx, errors);
 }
 
 relax_bytes *relax_module_compile_to_c(relax_context *ctx, const relax_module *module,
@@ -377,8 +415,9 @@ relax_bytes *relax_module_compile_to_c(relax_context *ctx, const relax_module *m
         return give(ctx, NULL);
     }
     j.source = &out.buf;
+    rlx_blob *file = NULL;
     rlx_float_env host = rlx_float_enter();
-    rlx_blob *file = compile(ctx, rlx_as_module(node_of(module)), &j);
+    (void)compile(ctx, rlx_as_module(node_of(module)), &j, &file);
     rlx_float_leave(host);
     relax_bytes *text = rlx_api_bytes_end(&out);
     if (!file) {

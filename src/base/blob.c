@@ -32,7 +32,7 @@ void rlx_blob_touch(rlx_blob *b)
               to = ((uintptr_t)b->data + b->size) & ~(PAGE - 1);
     int saved = errno;
     if (b->size >= TOUCH_FROM)
-        madvise((void *)from, to - from, MADV_POPULATE_WRITE); /* a courtesy: older kernels refuse */
+        madvise((void *)from, to - from, MADV_POPULATE_WRITE); /* older kernels refuse: no harm */
     errno = saved;
 #endif
 }

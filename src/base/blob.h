@@ -30,8 +30,8 @@ typedef struct rlx_blob {
 
 /* A copy of data, or `size` bytes that are not cleared when it is NULL. NULL: out of memory. */
 RLX_NODISCARD rlx_blob *rlx_blob_create(rlx_memory *m, const void *data_or_null, size_t size);
-/* Takes the pages of uncleared content from the system at once, which costs half of taking each when
- * it is first written; for content that is written soon and as a whole. */
+/* Takes the pages of uncleared content from the system at once, which costs half of taking each
+ * when it is first written; for content that is written soon and as a whole. */
 void rlx_blob_touch(rlx_blob *b);
 /* Wraps memory of somebody else; free_data (may be NULL) runs once, also if creation fails. */
 RLX_NODISCARD rlx_blob *rlx_blob_wrap(rlx_memory *m, void *data, size_t size,

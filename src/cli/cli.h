@@ -50,6 +50,14 @@ void cli_file_free(cli_file *f);
  * to. "-": standard output. Reports IO02. */
 bool cli_write(const cli *c, const char *path, const void *head, size_t head_size,
                const void *data, size_t size);
+/* The same piece by piece: begin, write, close, end. The file is made when the first is written; `error` is
+ * of the first that could not be. */
+typedef struct cli_stream { char *target, *temporary; int fd, error; } cli_stream;
+bool cli_can_replace(const char *path); /* neither standard output nor a device */
+void cli_stream_begin(cli_stream *s, const char *path);
+int32_t cli_stream_write(void *stream, uint64_t offset, const void *data, size_t size);
+bool cli_stream_close(cli_stream *s);          /* what `temporary` names is whole */
+bool cli_stream_end(cli_stream *s, bool keep); /* false: nothing is left of it; errno says why */
 bool cli_make_directory(const cli *c, const char *path); /* fine if it exists. Reports IO03 */
 
 /* ---- messages (report.c). All go to standard error. */
@@ -92,6 +100,11 @@ relax_module *cli_parse_module(const cli *c, relax_context *ctx, const cli_file 
 struct cli_arrays;
 relax_executable *cli_compile(const cli *c, const cli_file *file,
                               const struct cli_arrays *params, int *status);
+/* The same into a file. False with *status set after printing everything but what *out says. */
+bool cli_compile_to_file(const cli *c, const cli_file *file, const struct cli_arrays *params,
+                         cli_stream *out, int *status);
+/* Is there nothing but bytecode in the product? */
+bool cli_is_for_interpreter(const cli *c);
 /* Parses, checks and compiles a text to the kernels as C and their header. False with *status set
  * after printing everything. */
 bool cli_compile_to_c(const cli *c, const cli_file *file, const struct cli_arrays *params,

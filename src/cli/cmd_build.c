@@ -15,6 +15,37 @@ static int save(const cli *c, const relax_executable *exe)
     return ok ? CLI_OK : CLI_FAULT;
 }
 
+/* Would it run? The sums of the constants were made of what was written. */
+static bool loads(const cli *c, const char *path)
+{
+    relax_load_options options;
+    relax_executable *exe = NULL;
+    relax_error *error = NULL;
+    relax_load_options_init(&options, sizeof options);
+    options.map_file = 1;
+    options.check_constants = 0;
+    bool ok = relax_executable_load_file(path, strlen(path), &options, &exe, &error) == RELAX_OK;
+    if (!ok)
+        cli_run_error(c, c->output, error);
+    relax_executable_release(exe);
+    return ok;
+}
+
+/* Weights go to the file as they are packed, and are in memory one at a time. */
+static int build_file(const cli *c, const cli_file *file, const cli_arrays *params)
+{
+    cli_stream out;
+    int status = CLI_OK;
+    cli_stream_begin(&out, c->output);
+    bool ok = cli_compile_to_file(c, file, params, &out, &status);
+    ok = cli_stream_close(&out) && ok && loads(c, out.temporary);
+    if (cli_stream_end(&out, ok))
+        return status;
+    if (out.error)
+        cli_error(c, "IO02", c->output, "cannot be written: %s", strerror(out.error));
+    return status == CLI_OK ? CLI_FAULT : status;
+}
+
 static bool write_text(const cli *c, const char *name, const relax_bytes *text)
 {
     char path[4096];
@@ -68,6 +99,8 @@ int cli_build(cli *c)
         status = CLI_FAULT;
     if (status == CLI_OK && c->emit)
         status = emit(c, &file, c->params ? &params : NULL);
+    else if (status == CLI_OK && cli_is_for_interpreter(c) && cli_can_replace(c->output))
+        status = build_file(c, &file, c->params ? &params : NULL);
     else if (status == CLI_OK) {
         relax_executable *exe = cli_compile(c, &file, c->params ? &params : NULL, &status);
         if (exe)

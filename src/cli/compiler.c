@@ -62,6 +62,11 @@ static const char *cache_directory(char *out, size_t size)
     return out;
 }
 
+bool cli_is_for_interpreter(const cli *c)
+{
+    return c->target ? !strcmp(c->target, "interp") : !has_compiler();
+}
+
 void cli_target(const cli *c, relax_compile_options *o)
 {
     static char cache[4096]; /* lives as long as the options */

@@ -55,7 +55,8 @@ int32_t cli_is_ended(void *user)
 
 void cli_compilers_are_gone(void)
 {
-    stop_listening();
+    if (!unfinished)
+        stop_listening();
     waiting = false;
     if (came)
         raise((int)came);

@@ -119,46 +119,94 @@ static char *follow(const char *path)
     return lstat(path, &st) || !S_ISLNK(st.st_mode) ? strdup(path) : realpath(path, NULL);
 }
 
-static bool write_direct(const char *path, const void *head, size_t head_size, const void *data,
+static bool write_direct(char *path, const void *head, size_t head_size, const void *data,
                          size_t size)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     bool ok = fd >= 0 && write_both(fd, head, head_size, data, size);
-    if (fd >= 0 && close(fd))
-        ok = false;
-    return ok;
-}
-
-static bool replace(const char *path, const void *head, size_t head_size, const void *data,
-                    size_t size)
-{
-    size_t len = strlen(path);
-    char *temporary = malloc(len + 8);
-    if (!temporary)
-        return false;
-    memcpy(temporary, path, len);
-    memcpy(temporary + len, ".XXXXXX", 8);
-    cli_hold_signals(true);
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    cli_unfinished(fd >= 0 ? temporary : NULL);
-    cli_hold_signals(false);
-    bool ok = fd >= 0 && write_both(fd, head, head_size, data, size);
-    if (ok) {
-        mode_t mask = umask(0);
-        umask(mask);
-        ok = !fchmod(fd, 0666 & ~mask);
-    }
-    if (fd >= 0 && close(fd))
-        ok = false;
-    ok = ok && !rename(temporary, path);
     int error = errno;
-    if (!ok && fd >= 0)
-        unlink(temporary);
-    cli_unfinished(NULL);
-    free(temporary);
+    if (fd >= 0 && close(fd) && ok)
+        ok = false, error = errno;
+    free(path);
     errno = error;
     return ok;
 }
+
+/* A temporary file beside the target, which it replaces when it is whole. */
+static bool open_stream(cli_stream *s)
+{
+    size_t len = s->target ? strlen(s->target) : 0;
+    s->temporary = s->target ? malloc(len + 8) : NULL;
+    if (!s->temporary) {
+        s->error = s->target ? ENOMEM : errno;
+        return false;
+    }
+    memcpy(s->temporary, s->target, len);
+    memcpy(s->temporary + len, ".XXXXXX", 8);
+    cli_hold_signals(true);
+    s->fd = mkostemp(s->temporary, O_CLOEXEC);
+    s->error = s->fd < 0 ? errno : 0;
+    cli_unfinished(s->fd >= 0 ? s->temporary : NULL);
+    cli_hold_signals(false);
+    return s->fd >= 0;
+}
+
+void cli_stream_begin(cli_stream *s, const char *path)
+{
+    *s = (cli_stream){ .target = follow(path), .fd = -1 };
+    s->error = s->target ? 0 : errno;
+}
+
+int32_t cli_stream_write(void *stream, uint64_t offset, const void *data, size_t size)
+{
+    cli_stream *s = stream;
+    const char *from = data;
+    if (s->error || (s->fd < 0 && !open_stream(s)))
+        return 0;
+    while (size && !s->error) {
+        ssize_t done = pwrite(s->fd, from, size, (off_t)offset);
+        if (done < 0 && errno != EINTR)
+            s->error = errno;
+        if (done > 0)
+            from += done, offset += (uint64_t)done, size -= (size_t)done;
+    }
+    return !s->error;
+}
+
+bool cli_stream_close(cli_stream *s)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    if (s->fd >= 0 && !s->error && fchmod(s->fd, 0666 & ~mask))
+        s->error = errno;
+    if (s->fd >= 0 && close(s->fd) && !s->error)
+        s->error = errno;
+    return !s->error;
+}
+
+bool cli_stream_end(cli_stream *s, bool keep)
+{
+    bool made = s->fd >= 0;
+    if (keep && !s->error && rename(s->temporary, s->target))
+        s->error = errno;
+    if (made && (!keep || s->error))
+        unlink(s->temporary);
+    cli_unfinished(NULL);
+    free(s->temporary);
+    free(s->target);
+    errno = s->error;
+    return keep && !s->error;
+}
+
+static bool replace(char *target, const void *head, size_t head_size, const void *data, size_t size)
+{
+    cli_stream s = { .target = target, .fd = -1 };
+    bool ok = cli_stream_write(&s, 0, head, head_size) &&
+              cli_stream_write(&s, head_size, data, size);
+    return cli_stream_end(&s, cli_stream_close(&s) && ok);
+}
+
+bool cli_can_replace(const char *path) { return strcmp(path, "-") && !is_special(path); }
 
 bool cli_write(const cli *c, const char *path, const void *head, size_t head_size,
                const void *data, size_t size)
@@ -173,7 +221,6 @@ bool cli_write(const cli *c, const char *path, const void *head, size_t head_siz
     if (!ok)
         cli_error(c, "IO02", standard ? "<stdout>" : path, "cannot be written: %s",
                   strerror(errno));
-    free(target);
     return ok;
 }
 

@@ -95,7 +95,8 @@ static void dump_after(void *user, const char *pass, const relax_module *module,
 typedef struct product {
     relax_executable *exe;
     relax_bytes *source, *header;
-    bool as_c, not_dumped;
+    cli_stream *out; /* NULL, or takes the program */
+    bool as_c, not_dumped, written;
 } product;
 
 static void make(const cli *c, relax_context *ctx, const relax_module *module, product *p)
@@ -114,6 +115,9 @@ static void make(const cli *c, relax_context *ctx, const relax_module *module, p
     if (p->as_c) {
         p->source = relax_module_compile_to_c(ctx, module, &options);
         p->header = relax_module_c_header(ctx);
+    } else if (p->out) {
+        p->written = relax_module_compile_to_file(ctx, module, &options, cli_stream_write,
+                                                  p->out) == RELAX_OK;
     } else {
         p->exe = relax_module_compile(ctx, module, &options);
     }
@@ -134,8 +138,8 @@ static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params
     if (module && !relax_context_num_errors(ctx))
         make(c, ctx, module, p);
     cli_progress(NULL);
-    *status = cli_diagnostics(c, ctx, 0);
-    if (!p->exe && !(p->source && p->header) && *status == CLI_OK)
+    *status = p->out && p->out->error ? CLI_FAULT : cli_diagnostics(c, ctx, 0);
+    if (!p->exe && !(p->source && p->header) && !p->written && *status == CLI_OK)
         *status =
             cli_error(c, "IN01", file->name, "could not be compiled, and no diagnostic says why");
     else if (p->not_dumped && *status == CLI_OK)
@@ -153,6 +157,13 @@ relax_executable *cli_compile(const cli *c, const cli_file *file, const cli_arra
         return p.exe;
     relax_executable_release(p.exe);
     return NULL;
+}
+
+bool cli_compile_to_file(const cli *c, const cli_file *file, const cli_arrays *params,
+                         cli_stream *out, int *status)
+{
+    product p = { .out = out };
+    return run_job(c, file, params, &p, status);
 }
 
 bool cli_compile_to_c(const cli *c, const cli_file *file, const cli_arrays *params,

@@ -5,6 +5,7 @@
 #include "ir/ir.h"
 
 struct rlx_file_writer;    /* desc/file_writer.h */
+struct rlx_file_sink;
 struct rlx_kernel_hints;   /* kgen.h */
 struct rlx_native_options; /* native.h */
 
@@ -33,5 +34,8 @@ struct rlx_codegen_options {
 /* The module is in the form the build pipeline leaves (see transform.h): normal, call_tir
  * rewritten, storage planned. CG diagnostics and NULL on failure. */
 rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_options *options);
+/* The same, piece by piece into a sink. False after a report; where the sink refuses, that is its own. */
+bool rlx_codegen_send(rlx_context *ctx, const rlx_module *m, const rlx_codegen_options *options,
+                      const struct rlx_file_sink *sink);
 
 #endif

@@ -142,32 +142,33 @@ static bool add_code(rlx_vmgen_module *w)
     return !w->o->target->add_code || w->o->target->add_code(w->ctx, &w->out, w->hints.data, w->o);
 }
 
-static rlx_blob *finish(rlx_vmgen_module *w)
+/* The file in memory, or sent to a sink. False: neither. */
+static bool finish(rlx_vmgen_module *w, const rlx_file_sink *sink, rlx_blob **out)
 {
     rlx_memory *own = w->o->file_memory;
     size_t errors = rlx_error_count(w->ctx);
-    rlx_blob *file = rlx_file_writer_finish(&w->out, own ? own : &w->ctx->memory);
-    if (!file && !w->out.too_large && rlx_error_count(w->ctx) == errors)
+    if (sink ? rlx_file_writer_send(&w->out, sink)
+             : (*out = rlx_file_writer_finish(&w->out, own ? own : &w->ctx->memory)) != NULL)
+        return true;
+    if (!w->out.too_large && !w->out.refused && rlx_error_count(w->ctx) == errors)
         rlx_no_memory(w->ctx); /* memory of somebody else does not say so by itself */
-    if (!file)
-        rlx_vmgen_failed(w, w->m->place);
-    return file;
+    return rlx_vmgen_failed(w, w->m->place);
 }
 
-rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_options *options)
+static bool write_module(rlx_context *ctx, const rlx_module *m, const rlx_codegen_options *options,
+                         const rlx_file_sink *sink, rlx_blob **out)
 {
     rlx_memory *memory = &ctx->memory;
     size_t n = m->num_functions + 1;
     rlx_vmgen_module w = { .ctx = ctx, .m = m, .o = options, .env = rlx_module_env(m) };
-    rlx_blob *out = NULL;
     rlx_file_writer_init(&w.out, memory);
     w.out.flags = rlx_products_are_separate(m->attrs) ? RLX_FILE_SEPARATE : 0;
     rlx_ptrmap_init(&w.leaves, memory);
     rlx_intern_init(&w.tensor_table, memory);
     w.functions = rlx_mem_alloc(memory, n * sizeof *w.functions);
     w.kernels = rlx_mem_alloc(memory, n * sizeof *w.kernels);
-    if (w.functions && w.kernels && number_functions(&w) && write_functions(&w) && add_code(&w))
-        out = finish(&w);
+    bool ok = w.functions && w.kernels && number_functions(&w) && write_functions(&w) &&
+              add_code(&w) && finish(&w, sink, out);
     rlx_mem_free(memory, w.functions, w.functions ? n * sizeof *w.functions : 0);
     rlx_mem_free(memory, w.kernels, w.kernels ? n * sizeof *w.kernels : 0);
     for (size_t i = 0; i < w.hints.len; i++)
@@ -177,5 +178,17 @@ rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_o
     rlx_intern_free(&w.tensor_table);
     rlx_ptrmap_free(&w.leaves);
     rlx_file_writer_free(&w.out);
-    return out;
+    return ok;
+}
+
+rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_options *options)
+{
+    rlx_blob *out = NULL;
+    return write_module(ctx, m, options, NULL, &out) ? out : NULL;
+}
+
+bool rlx_codegen_send(rlx_context *ctx, const rlx_module *m, const rlx_codegen_options *options,
+                      const rlx_file_sink *sink)
+{
+    return write_module(ctx, m, options, sink, NULL);
 }

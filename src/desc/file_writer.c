@@ -305,53 +305,102 @@ void rlx_file_writer_place(rlx_file_writer *w, uint32_t binding, uint32_t file, 
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-/* Where the file goes. Without memory nothing is written and its size comes out. */
+/* What a sink gets at once; larger content goes to it from where it is. */
+#define PART ((size_t)1 << 16)
+
+/* Where the file goes: into memory of its size, or to a sink. Neither: its size comes out. */
 typedef struct file_out {
+    rlx_file_writer *w;
     unsigned char *to;
-    size_t len, table;
-    bool failed; /* content could not be made */
+    const rlx_file_sink *sink;
+    unsigned char *part; /* of the sink: bytes that it has not got yet */
+    size_t filled;
+    rlx_buf made;        /* of the sink: content that was still to be made */
+    size_t len;
+    uint32_t crc;        /* of the section under way */
+    uint32_t num_sections;
+    rlx_file_section sections[RLX_SECTION_END];
+    bool failed;
 } file_out;
 
-static void put(file_out *o, const void *data, size_t bytes)
+static void send(file_out *o, size_t at, const void *data, size_t bytes)
+{
+    if (o->failed || !bytes || o->sink->write(o->sink->user, at, data, bytes))
+        return;
+    o->failed = o->w->refused = true;
+}
+
+static void flush(file_out *o)
+{
+    send(o, o->len - o->filled, o->part, o->filled);
+    o->filled = 0;
+}
+
+static void put_bytes(file_out *o, const void *data, size_t bytes)
 {
     if (o->to && bytes)
         memcpy(o->to + o->len, data, bytes);
+    if (o->sink && o->filled + bytes > PART)
+        flush(o);
+    if (o->sink && bytes > PART)
+        send(o, o->len, data, bytes);
+    else if (o->sink && bytes) {
+        memcpy(o->part + o->filled, data, bytes);
+        o->filled += bytes;
+    }
     o->len += bytes;
 }
 
+static void put(file_out *o, const void *data, size_t bytes)
+{
+    if (o->to || o->sink)
+        o->crc = rlx_crc32c(o->crc, data, bytes);
+    put_bytes(o, data, bytes);
+}
+
+/* Memory of a sink for content that is made. */
+static void *space_for(file_out *o, size_t bytes)
+{
+    o->made.len = 0;
+    return rlx_buf_grow(&o->made, bytes) ? o->made.data : NULL;
+}
+
+/* Content that is made goes where it stays, if that is memory. */
 static void put_blob(file_out *o, const rlx_blob *b)
 {
-    if (o->to && !o->failed)
-        o->failed = !rlx_blob_write(b, o->to + o->len);
-    o->len += b->size;
-}
-
-static void put_zeros(file_out *o, size_t bytes)
-{
-    if (o->to)
-        memset(o->to + o->len, 0, bytes);
-    o->len += bytes;
+    if (!b->deferred) {
+        put(o, b->data, b->size);
+        return;
+    }
+    bool measured = !o->to && !o->sink;
+    void *made = measured || o->failed ? NULL : o->to ? o->to + o->len : space_for(o, b->size);
+    o->failed |= !measured && (!made || !rlx_blob_write(b, made));
+    if (!measured && !o->failed)
+        o->crc = rlx_crc32c(o->crc, made, b->size);
+    if (o->sink && !o->failed)
+        put_bytes(o, made, b->size);
+    else
+        o->len += b->size;
 }
 
 static void put_padding(file_out *o)
 {
-    put_zeros(o, aligned(o->len) - o->len);
+    static const char zeros[RLX_FILE_ALIGN];
+    put(o, zeros, aligned(o->len) - o->len);
 }
 
 static rlx_file_section begin_section(file_out *o, uint32_t kind)
 {
     put_padding(o);
+    o->crc = 0;
     return (rlx_file_section){ .kind = kind, .offset = o->len };
 }
 
 static void end_section(file_out *o, rlx_file_section s)
 {
     s.length = o->len - s.offset;
-    if (o->to && !o->failed) {
-        s.checksum = rlx_crc32c(0, o->to + s.offset, s.length);
-        memcpy(o->to + o->table, &s, sizeof s);
-    }
-    o->table += sizeof s;
+    s.checksum = o->crc;
+    o->sections[o->num_sections++] = s;
 }
 
 static void put_plain(file_out *o, uint32_t kind, const void *data, size_t bytes)
@@ -430,47 +479,85 @@ static void put_sections(file_out *o, rlx_file_writer *w)
         put_plain(o, RLX_SECTION_NATIVE, w->native.data, w->native.len);
 }
 
-static void put_header(file_out *o, uint32_t num_sections, uint32_t flags)
+typedef struct file_head {
+    rlx_file_header header;
+    rlx_file_section sections[RLX_SECTION_END];
+} file_head;
+
+static size_t head_bytes(const file_out *o)
 {
-    rlx_file_header h = { .major = RLX_FILE_MAJOR,
-                          .minor = RLX_FILE_MINOR,
-                          .num_sections = num_sections,
-                          .file_size = o->len,
-                          .flags = flags };
-    memcpy(h.magic, RLX_FILE_MAGIC, sizeof h.magic);
-    memcpy(o->to, &h, sizeof h);
-    h.checksum = rlx_crc32c(0, o->to, sizeof h + num_sections * sizeof(rlx_file_section));
-    memcpy(o->to, &h, sizeof h);
+    return sizeof(rlx_file_header) + o->num_sections * sizeof(rlx_file_section);
 }
 
-/* The file goes to `to`, which may be NULL; its size, 0 on failure. */
-static size_t put_file(rlx_file_writer *w, unsigned char *to, uint32_t num_sections)
+/* The sums are known last, and stand first. */
+static void put_head(file_out *o)
 {
-    file_out o = { .to = to, .table = sizeof(rlx_file_header) };
-    put_zeros(&o, sizeof(rlx_file_header) + num_sections * sizeof(rlx_file_section));
-    put_sections(&o, w);
-    if (to && !o.failed)
-        put_header(&o, num_sections, w->flags);
-    return o.failed ? 0 : o.len;
+    file_head h = { .header = { .major = RLX_FILE_MAJOR,
+                                .minor = RLX_FILE_MINOR,
+                                .num_sections = o->num_sections,
+                                .file_size = o->len,
+                                .flags = o->w->flags } };
+    memcpy(h.header.magic, RLX_FILE_MAGIC, sizeof h.header.magic);
+    memcpy(h.sections, o->sections, o->num_sections * sizeof *h.sections);
+    h.header.checksum = rlx_crc32c(0, &h, head_bytes(o));
+    if (o->to)
+        memcpy(o->to, &h, head_bytes(o));
+    if (o->sink)
+        send(o, 0, &h, head_bytes(o));
 }
 
-rlx_blob *rlx_file_writer_finish(rlx_file_writer *w, rlx_memory *m)
+static void put_file(file_out *o)
+{
+    static const file_head none;
+    rlx_file_writer *w = o->w;
+    o->num_sections = 7u + (w->places.len > 0) + (w->module_text.len > 0) + (w->native.len > 0);
+    put(o, &none, head_bytes(o));
+    o->num_sections = 0;
+    put_sections(o, w);
+    if (o->sink)
+        flush(o);
+    if (!o->failed)
+        put_head(o);
+}
+
+static bool is_complete(rlx_file_writer *w)
 {
     for (size_t i = 0; i < w->functions.len; i++)
         if (w->functions.data[i].name == RLX_NO_INDEX)
             w->too_large = true;
     if (w->module_text.failed || w->native.failed)
         w->failed = true;
-    if (!rlx_file_writer_ok(w))
+    return rlx_file_writer_ok(w);
+}
+
+rlx_blob *rlx_file_writer_finish(rlx_file_writer *w, rlx_memory *m)
+{
+    file_out measured = { .w = w }, out = { .w = w };
+    if (!is_complete(w))
         return NULL;
-    uint32_t num_sections =
-        7u + (w->places.len > 0) + (w->module_text.len > 0) + (w->native.len > 0);
-    rlx_blob *file = rlx_blob_create(m, NULL, put_file(w, NULL, num_sections));
-    if (file)
+    put_file(&measured);
+    rlx_blob *file = rlx_blob_create(m, NULL, measured.len);
+    if (file) {
         rlx_blob_touch(file);
-    if (file && put_file(w, file->data, num_sections))
+        out.to = file->data;
+        put_file(&out);
+    }
+    if (file && !out.failed)
         return file;
     rlx_blob_release(file);
     w->failed = true;
     return NULL;
+}
+
+bool rlx_file_writer_send(rlx_file_writer *w, const rlx_file_sink *sink)
+{
+    file_out o = { .w = w, .sink = sink, .part = rlx_mem_alloc(w->memory, PART) };
+    rlx_buf_init(&o.made, w->memory);
+    o.failed = !o.part || !is_complete(w);
+    if (!o.failed)
+        put_file(&o);
+    w->failed |= o.failed && !w->too_large;
+    rlx_mem_free(w->memory, o.part, o.part ? PART : 0);
+    rlx_buf_free(&o.made);
+    return !o.failed;
 }

@@ -29,6 +29,7 @@ typedef struct rlx_file_writer {
     rlx_memory *memory;
     bool failed;      /* out of memory */
     bool too_large;   /* a number does not fit the file format */
+    bool refused;     /* by the sink; failed, too */
     uint32_t flags;   /* of the file */
     rlx_buf name_bytes;
     RLX_VEC(uint32_t) name_offsets; /* begin of each name */
@@ -98,8 +99,15 @@ void rlx_file_writer_patch(rlx_file_writer *w, uint32_t at, uint32_t target);
 void rlx_file_writer_place(rlx_file_writer *w, uint32_t binding, uint32_t file, uint32_t line,
                            uint32_t column);
 
-/* The whole file, written once into memory of its size from `m`. Without `too_large` NULL means that memory is
- * out, or that content could not be made, which is reported. */
+/* The whole file, written once into memory of its size from `m`. Without `too_large` NULL means
+ * that memory is out, or that content could not be made, which is reported. */
 rlx_blob *rlx_file_writer_finish(rlx_file_writer *w, rlx_memory *m);
+/* The same piece by piece, in order, without gaps; then the head again, at 0, where its sums were
+ * not known before. Memory holds one at a time of the constants that are still to be made. */
+typedef struct rlx_file_sink {
+    bool (*write)(void *user, uint64_t at, const void *data, size_t size); /* false: it cannot */
+    void *user;
+} rlx_file_sink;
+bool rlx_file_writer_send(rlx_file_writer *w, const rlx_file_sink *sink);
 
 #endif

@@ -263,6 +263,12 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
     rlx_micro_sum straight = *sum, *r = &straight;
     rlx_micro_straighten(r, true);
     bool plain = r->acc_j == 1 && r->a_j == 0;
+#if COMMON && defined(SET_NARROW)
+    if (plain && r->columns <= 8 && (r->b_j == 2 || (r->b_j == 1 && r->b_i))) {
+        SET_NARROW(r);
+        return;
+    }
+#endif
 #if COMMON
     if (plain && r->b_i == 0 && r->b_j == 1 && r->rows <= 2 && r->columns >= 256)
         NAME(contract_runs)(r);

@@ -16,7 +16,7 @@ enum { RLX_PANEL_COLUMNS = 32, RLX_PANEL_ROWS = 8 };
 
 /*- For i < rows, j < columns, and t < turns, k < depth ascending from 0, t outermost:
  *   contract  acc[i, j] = acc[i, j] + a[i, j, t, k] * b[i, j, t, k]
- *   reduce    acc[i, j] = acc[i, j] op a[i, j, k]
+ *   reduce    acc[i, j] = acc[i, j] op a[i, j, t, k]
  * fresh: acc holds nothing yet, sums begin with +0. Fast where acc_j == 1, a_j == 0, b_j == 1, b_i == 0: columns in
  * registers, one scalar of a for all of them; b a panel (b_k == 32, columns <= 32) or in place; and, for windows, where
  * a_i == 0 and b_j is 1 or 2. Any other strides are computed too, slowly. Strides along an extent of 1 are 0. */

@@ -69,7 +69,8 @@ SET static void NAME(partial_along)(const rlx_micro_partial *r)
             RLX_UNROLL for (int w = VECTORS / 2; w > 0; w /= 2)
                 RLX_UNROLL for (int v = 0; v < w; v++) s[v] += s[v + w];
             T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j;
-            *acc = OF(X, add_halves)(*acc, s[0]);
+            OF(X, fold)(s[0], ADD);
+            *acc = *acc + s[0][0] + s[0][1];
         }
 }
 #endif

@@ -1,30 +1,69 @@
 /* reduce_text.h: a reduction by one operation, written once and included by set_text.h for each operation and element
  * type. Defined before: X, the elements, T, their type in C, KIND, the operation's name, JOIN(x, y) and JOIN_ONE(x, y), of
- * vectors and of elements, and ANY_ORDER: 1 if the order of k does not matter and x joined with x is x.
+ * vectors and of elements, and ANY_ORDER: 1 if the order of k does not matter and x joined with x is x. SEES: 1 if NaN is
+ * seen beside, and MORE(x, y) joins what is none.
  */
 #define VEC OF(X, vec)
 #define LANES OF(X, LANES)
 
-/* Up to W vectors of columns stay in registers while k runs; the last of them may be a part of one. */
+/* Where NaN is seen beside the sum: what is joined may be without it. Else these do nothing. */
+#if SEES
+#define SEEN OF(X, seen)
+#define ALL_SEEN ((SEEN)-1)
+#define SEE(seen, y) OF(X, see)(seen, y)
+#define SETTLE(s, seen) OF(X, settle)(s, seen)
+#else
+#define MORE JOIN
+#define SEEN char
+#define ALL_SEEN 0
+#define SEE(seen, y) (seen)
+#define SETTLE(s, seen) (s)
+#endif
+#define TAKE(s, seen, y) (seen = SEE(seen, y), s = MORE(s, y))
+
+/* Up to W vectors of columns stay in registers while t and k run; the last of them may be a part of one. */
 #define ROW(W, by)                                                                           \
     SET static void NAME(row_##W##_##by)(const rlx_micro_sum *r, int64_t column)             \
     {                                                                                        \
         int64_t a_k = r->a_k, n = rlx_micro_less(r->columns - column - (W - 1) * LANES, LANES); \
         OF(X, TAIL_##by) tail = OF(X, FIRST_##by)(n);                                        \
         OF(X, tail) end = OF(X, first)(n);                                                   \
-        RLX_UNKNOWN_VALUE(a_k);                                                                     \
+        OF(X, pair) both = OF(X, first_both)(n);                                             \
+        (void)both;                                                                          \
+        RLX_UNKNOWN_VALUE(a_k);                                                              \
         for (int64_t i = 0; i < r->rows; i++) {                                              \
             T *acc = (T *)r->acc + i * r->acc_i + column;                                    \
-            const T *a = (const T *)r->a + i * r->a_i + column * STEP_##by;                  \
+            const T *row = (const T *)r->a + i * r->a_i + column * STEP_##by;                \
             VEC s[W];                                                                        \
+            SEEN seen[W];                                                                    \
             RLX_UNROLL for (int w = 0; w < W - 1; w++) s[w] = OF(X, load)(acc + w * LANES);  \
             s[W - 1] = OF(X, load_part)(acc + (W - 1) * LANES, end);                         \
-            for (int64_t k = r->depth; k > 0; k--, a += a_k) {                               \
-                RLX_UNROLL for (int w = 0; w < W - 1; w++) s[w] =                            \
-                    JOIN(s[w], OF(X, GET_##by)(a + w * LANES * STEP_##by));                  \
-                s[W - 1] = JOIN(s[W - 1],                                                    \
-                                OF(X, GET_PART_##by)(a + (W - 1) * LANES * STEP_##by, tail)); \
+            RLX_UNROLL for (int w = 0; w < W; w++) seen[w] = SEE(ALL_SEEN, s[w]);            \
+            for (int64_t t = 0; t < r->turns; t++, row += r->a_t) {                          \
+                const T *a = row;                                                            \
+                int64_t k = r->depth;                                                        \
+                for (; PAIRS_##by && a_k == 1 && k > 1; k -= 2, a += 2)                      \
+                    RLX_UNROLL for (int w = 0; w < W; w++)                                   \
+                    {                                                                        \
+                        VEC even, odd;                                                       \
+                        if (w < W - 1)                                                       \
+                            OF(X, both)(a + w * LANES * STEP_##by, &even, &odd);             \
+                        else                                                                 \
+                            OF(X, both_part)(a + w * LANES * STEP_##by, both, &even, &odd);  \
+                        TAKE(s[w], seen[w], even);                                           \
+                        TAKE(s[w], seen[w], odd);                                            \
+                    }                                                                        \
+                for (; k > 0; k--, a += a_k) {                           \
+                    RLX_UNROLL for (int w = 0; w < W - 1; w++)                               \
+                    {                                                                        \
+                        VEC y = OF(X, GET_##by)(a + w * LANES * STEP_##by);                  \
+                        TAKE(s[w], seen[w], y);                                              \
+                    }                                                                        \
+                    VEC y = OF(X, GET_PART_##by)(a + (W - 1) * LANES * STEP_##by, tail);     \
+                    TAKE(s[W - 1], seen[W - 1], y);                                          \
+                }                                                                            \
             }                                                                                \
+            RLX_UNROLL for (int w = 0; w < W; w++) s[w] = SETTLE(s[w], seen[w]);             \
             RLX_UNROLL for (int w = 0; w < W - 1; w++) OF(X, store)(acc + w * LANES, s[w]);  \
             OF(X, store_part)(acc + (W - 1) * LANES, s[W - 1], end);                         \
         }                                                                                    \
@@ -80,21 +119,30 @@ SET static T NAME(reduce_run)(T x, const T *a, int64_t n)
 {
     enum { SIDE = 4 };
     VEC s[SIDE];
+    SEEN seen[SIDE];
     int64_t k = SIDE * LANES;
     RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = OF(X, load)(a + m * LANES);
+    RLX_UNROLL for (int m = 0; m < SIDE; m++) seen[m] = SEE(ALL_SEEN, s[m]);
     for (; k + SIDE * LANES <= n; k += SIDE * LANES)
-        RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] =
-            JOIN(s[m], OF(X, load)(a + k + m * LANES));
+        RLX_UNROLL for (int m = 0; m < SIDE; m++)
+        {
+            VEC y = OF(X, load)(a + k + m * LANES);
+            TAKE(s[m], seen[m], y);
+        }
+    k = k < n ? n - SIDE * LANES : n; /* some are met twice */
+    RLX_UNROLL for (int m = 0; m < SIDE && k < n; m++)
+    {
+        VEC y = OF(X, load)(a + k + m * LANES);
+        TAKE(s[m], seen[m], y);
+    }
+    RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = SETTLE(s[m], seen[m]);
+    (void)seen;
     s[0] = JOIN(s[0], s[1]);
     s[2] = JOIN(s[2], s[3]);
     s[0] = JOIN(s[0], s[2]);
-    T each[LANES];
-    OF(X, store)(each, s[0]);
-    for (int l = 0; l < LANES; l++)
-        x = JOIN_ONE(x, each[l]);
-    for (; k < n; k++)
-        x = JOIN_ONE(x, a[k]);
-    return x;
+    OF(X, fold)(s[0], JOIN);
+    x = JOIN_ONE(x, s[0][0]);
+    return JOIN_ONE(x, s[0][1]);
 }
 
 SET static void NAME(reduce_along)(const rlx_micro_sum *r)
@@ -107,28 +155,42 @@ SET static void NAME(reduce_along)(const rlx_micro_sum *r)
 }
 #endif
 
-SET static void NAME(reduce)(const rlx_micro_sum *sum)
+/* One turn. */
+SET static void NAME(reduce_turn)(const rlx_micro_sum *r)
 {
-    rlx_micro_sum straight = *sum, *r = &straight;
-    rlx_micro_straighten(r, false);
 #if ANY_ORDER
     if (r->a_k == 1 && (r->a_j != 1 || r->columns == 1) && r->depth >= 4 * LANES) {
         NAME(reduce_along)(r);
         return;
     }
 #endif
-    if (r->acc_j != 1 || r->columns == 1)
-        NAME(rlx_micro_reduce_any)(r);
 #if COMMON
-    else if (r->a_j == 2)
-        NAME(rows_two)(r);
-    else if (r->a_j == 1 && r->columns >= 256)
+    if (r->acc_j == 1 && r->a_j == 1 && r->columns >= 256) {
         NAME(reduce_runs)(r);
+        return;
+    }
 #endif
-    else if (r->a_j == 1)
+    NAME(rlx_micro_reduce_any)(r);
+}
+
+SET static void NAME(reduce)(const rlx_micro_sum *sum)
+{
+    rlx_micro_sum straight = *sum, *r = &straight;
+    rlx_micro_straighten(r, false);
+    bool beside = r->acc_j == 1 && r->columns > 1, far = COMMON && r->columns >= 256;
+    if (beside && r->a_j == 1 && !far) {
         NAME(rows_one)(r);
-    else
-        NAME(rlx_micro_reduce_any)(r);
+        return;
+    }
+#if COMMON
+    if (beside && r->a_j == 2) {
+        NAME(rows_two)(r);
+        return;
+    }
+#endif
+    int64_t turns = r->turns;
+    for (r->turns = 1; turns > 0; turns--, r->a = (const T *)r->a + r->a_t)
+        NAME(reduce_turn)(r);
 }
 
 #undef VEC
@@ -139,3 +201,10 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
 #undef JOIN_ONE
 #undef KIND
 #undef ANY_ORDER
+#undef SEES
+#undef SEEN
+#undef ALL_SEEN
+#undef SEE
+#undef SETTLE
+#undef MORE
+#undef TAKE

@@ -20,6 +20,8 @@
 #define INT_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define INT_CASES(W, part) CASE(4, W, part)
 #define FITS(R)
+/* Windows of few columns: half of a vector would be empty, and its loads cross lines. */
+#define SET_NARROW rlx_micro_avx2.contract[1][RLX_ELEM_F32]
 #include "micro/set_text.h"
 
 const rlx_micro_set rlx_micro_avx512 = {

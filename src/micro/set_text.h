@@ -23,6 +23,8 @@
 #define STEP_one 1
 #define GET_one load
 #define GET_PART_one load_part
+#define PAIRS_one 0
+#define PAIRS_two (SET_PARTS && ANY_ORDER)
 #define TAIL_two pair
 #define FIRST_two first_pair
 #define STEP_two 2
@@ -111,7 +113,7 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 
 /* ---- reductions ----------------------------------------------------------------------------- */
 
-/* Least and greatest of integers are those of signed ones. */
+/* Least and greatest of integers are those of signed ones; of 64 bits they are not worth vectors. */
 #define X f32
 #define T float
 #define COMMON 1
@@ -119,19 +121,23 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define JOIN(x, y) ((x) + (y))
 #define JOIN_ONE(x, y) ((x) + (y))
 #define ANY_ORDER 0
-#include "micro/reduce_text.h"
-#define KIND mul
-#define JOIN(x, y) ((x) * (y))
-#define JOIN_ONE(x, y) ((x) * (y))
-#define ANY_ORDER 0
+#define SEES 0
 #include "micro/reduce_text.h"
 #define KIND min
 #define JOIN(x, y) f32_min(x, y)
+#define SEES SET_RANGES
+#if SET_RANGES
+#define MORE(x, y) f32_min_number(x, y)
+#endif
 #define JOIN_ONE(x, y) rlx_min_f32(x, y)
 #define ANY_ORDER 1
 #include "micro/reduce_text.h"
 #define KIND max
 #define JOIN(x, y) f32_max(x, y)
+#define SEES SET_RANGES
+#if SET_RANGES
+#define MORE(x, y) f32_max_number(x, y)
+#endif
 #define JOIN_ONE(x, y) rlx_max_f32(x, y)
 #define ANY_ORDER 1
 #include "micro/reduce_text.h"
@@ -146,19 +152,23 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define JOIN(x, y) ((x) + (y))
 #define JOIN_ONE(x, y) ((x) + (y))
 #define ANY_ORDER 0
-#include "micro/reduce_text.h"
-#define KIND mul
-#define JOIN(x, y) ((x) * (y))
-#define JOIN_ONE(x, y) ((x) * (y))
-#define ANY_ORDER 0
+#define SEES 0
 #include "micro/reduce_text.h"
 #define KIND min
 #define JOIN(x, y) f64_min(x, y)
+#define SEES SET_RANGES
+#if SET_RANGES
+#define MORE(x, y) f64_min_number(x, y)
+#endif
 #define JOIN_ONE(x, y) rlx_min_f64(x, y)
 #define ANY_ORDER 1
 #include "micro/reduce_text.h"
 #define KIND max
 #define JOIN(x, y) f64_max(x, y)
+#define SEES SET_RANGES
+#if SET_RANGES
+#define MORE(x, y) f64_max_number(x, y)
+#endif
 #define JOIN_ONE(x, y) rlx_max_f64(x, y)
 #define ANY_ORDER 1
 #include "micro/reduce_text.h"
@@ -173,21 +183,19 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define JOIN(x, y) ((x) + (y))
 #define JOIN_ONE(x, y) ((x) + (y))
 #define ANY_ORDER 0
-#include "micro/reduce_text.h"
-#define KIND mul
-#define JOIN(x, y) ((x) * (y))
-#define JOIN_ONE(x, y) ((x) * (y))
-#define ANY_ORDER 0
+#define SEES 0
 #include "micro/reduce_text.h"
 #define KIND min
 #define JOIN(x, y) u32_min(x, y)
 #define JOIN_ONE(x, y) ((int32_t)(x) < (int32_t)(y) ? (x) : (y))
 #define ANY_ORDER 1
+#define SEES 0
 #include "micro/reduce_text.h"
 #define KIND max
 #define JOIN(x, y) u32_max(x, y)
 #define JOIN_ONE(x, y) ((int32_t)(x) > (int32_t)(y) ? (x) : (y))
 #define ANY_ORDER 1
+#define SEES 0
 #include "micro/reduce_text.h"
 #undef X
 #undef T
@@ -200,40 +208,33 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define JOIN(x, y) ((x) + (y))
 #define JOIN_ONE(x, y) ((x) + (y))
 #define ANY_ORDER 0
-#include "micro/reduce_text.h"
-#define KIND mul
-#define JOIN(x, y) ((x) * (y))
-#define JOIN_ONE(x, y) ((x) * (y))
-#define ANY_ORDER 0
-#include "micro/reduce_text.h"
-#define KIND min
-#define JOIN(x, y) u64_min(x, y)
-#define JOIN_ONE(x, y) ((int64_t)(x) < (int64_t)(y) ? (x) : (y))
-#define ANY_ORDER 1
-#include "micro/reduce_text.h"
-#define KIND max
-#define JOIN(x, y) u64_max(x, y)
-#define JOIN_ONE(x, y) ((int64_t)(x) > (int64_t)(y) ? (x) : (y))
-#define ANY_ORDER 1
+#define SEES 0
 #include "micro/reduce_text.h"
 #undef X
 #undef T
 #undef COMMON
 
-#define ARITHMETIC(op)                                                                          \
+#define SUMS                                                                          \
     {                                                                                           \
-        [RLX_ELEM_F32] = reduce_f32_##op, [RLX_ELEM_F64] = reduce_f64_##op,                     \
-        [RLX_ELEM_I32] = reduce_u32_##op, [RLX_ELEM_U32] = reduce_u32_##op,                     \
-        [RLX_ELEM_I64] = reduce_u64_##op, [RLX_ELEM_U64] = reduce_u64_##op,                     \
+        [RLX_ELEM_F32] = reduce_f32_add, [RLX_ELEM_F64] = reduce_f64_add,                     \
+        [RLX_ELEM_I32] = reduce_u32_add, [RLX_ELEM_U32] = reduce_u32_add,                     \
+        [RLX_ELEM_I64] = reduce_u64_add, [RLX_ELEM_U64] = reduce_u64_add,                     \
     }
 #define EXTREME(op)                                                                             \
     {                                                                                           \
         [RLX_ELEM_F32] = reduce_f32_##op, [RLX_ELEM_F64] = reduce_f64_##op,                     \
-        [RLX_ELEM_I32] = reduce_u32_##op, [RLX_ELEM_I64] = reduce_u64_##op,                     \
+        [RLX_ELEM_I32] = reduce_u32_##op, [RLX_ELEM_I64] = rlx_micro_reduce_any_u64_##op,       \
+    }
+/* Products are rare: no vectors. */
+#define PRODUCTS                                                                                       \
+    {                                                                                                  \
+        [RLX_ELEM_F32] = rlx_micro_reduce_any_f32_mul, [RLX_ELEM_F64] = rlx_micro_reduce_any_f64_mul,  \
+        [RLX_ELEM_I32] = rlx_micro_reduce_any_u32_mul, [RLX_ELEM_U32] = rlx_micro_reduce_any_u32_mul,  \
+        [RLX_ELEM_I64] = rlx_micro_reduce_any_u64_mul, [RLX_ELEM_U64] = rlx_micro_reduce_any_u64_mul,  \
     }
 static rlx_micro_sum_fn *const reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUNT] = {
-    [RLX_KERNEL_REDUCE_ADD] = ARITHMETIC(add),
-    [RLX_KERNEL_REDUCE_MUL] = ARITHMETIC(mul),
+    [RLX_KERNEL_REDUCE_ADD] = SUMS,
+    [RLX_KERNEL_REDUCE_MUL] = PRODUCTS,
     [RLX_KERNEL_REDUCE_MIN] = EXTREME(min),
     [RLX_KERNEL_REDUCE_MAX] = EXTREME(max),
 };
@@ -242,6 +243,7 @@ static rlx_micro_sum_fn *const reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUN
 
 #include "micro/normalize_text.h"
 
+#define ADD(x, y) ((x) + (y))
 /* ---- partial sums --------------------------------------------------------------------------- */
 
 #define X f32

@@ -31,9 +31,14 @@ void rlx_micro_straighten(rlx_micro_sum *r, bool product)
 
 /* Some columns side by side, so that one does not wait for the other. */
 #define ANY(X, T, op, JOIN_ONE)                                                              \
-    void rlx_micro_reduce_any_##X##_##op(const rlx_micro_sum *r)                             \
+    void rlx_micro_reduce_any_##X##_##op(const rlx_micro_sum *sum)                           \
     {                                                                                        \
         enum { SIDE = 4 };                                                                   \
+        rlx_micro_sum turned = *sum, *r = &turned;                                           \
+        if (r->columns == 1) {                                                               \
+            swap(&r->rows, &r->columns);                                                     \
+            r->acc_j = r->acc_i, r->a_j = r->a_i;                                            \
+        }                                                                                    \
         for (int64_t i = 0; i < r->rows; i++)                                                \
             for (int64_t j = 0, n; j < r->columns; j += n) {                                 \
                 T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j, s[SIDE];                 \
@@ -41,12 +46,13 @@ void rlx_micro_straighten(rlx_micro_sum *r, bool product)
                 n = r->columns - j < SIDE ? 1 : SIDE;                                        \
                 for (int64_t c = 0; c < n; c++)                                              \
                     s[c] = acc[c * r->acc_j];                                                \
-                for (int64_t k = 0; k < r->depth; k++, a += r->a_k)                          \
-                    if (n == SIDE)                                                           \
-                        RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] =                     \
-                            JOIN_ONE(s[c], a[c * r->a_j]);                                   \
-                    else                                                                     \
-                        s[0] = JOIN_ONE(s[0], *a);                                           \
+                for (int64_t t = 0; t < r->turns; t++, a += r->a_t - r->depth * r->a_k)      \
+                    for (int64_t k = 0; k < r->depth; k++, a += r->a_k)                      \
+                        if (n == SIDE)                                                       \
+                            RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] =                 \
+                                JOIN_ONE(s[c], a[c * r->a_j]);                               \
+                        else                                                                 \
+                            s[0] = JOIN_ONE(s[0], *a);                                       \
                 for (int64_t c = 0; c < n; c++)                                              \
                     acc[c * r->acc_j] = s[c];                                                \
             }                                                                                \

@@ -1,28 +1,53 @@
 /* unpack.c: fields of bits as floats, for every machine. Fields are at most 16 bits without a sign or whole bytes with one, so
  * that every one is a float. */
 /* built for speed */
+#include <math.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "micro/micro_int.h"
 
 enum { RUN = 32 };
 
+/* 2^23 + field: the last bits of such a float are a number; no conversion. */
+enum { UNIT = 0x4b000000 };
+RLX_ALWAYS_INLINE float beyond_unit(uint32_t field)
+{
+    uint32_t bits = field | UNIT;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
 /* A word for each of n lanes: a row for each of its fields. */
 RLX_ALWAYS_INLINE void unpack_lanes(const rlx_micro_unpack *u, float *d, const uint32_t *w,
                                     const float *s, int64_t n)
 {
+    const uint32_t mask = u->mask;
+    const float zero = 0x1p23f + u->zero; /* exact, as is the distance of two of them */
     for (int64_t v = 0; v < u->extent[2]; v++, d += u->dst_stride[2]) {
-        uint32_t by = (uint32_t)(v * u->bits), mask = u->mask;
-        float zero = u->zero;
+        uint32_t by = (uint32_t)(v * u->bits);
         RLX_INDEPENDENT for (int64_t l = 0; l < n; l++) d[l] =
-            ((float)(int32_t)((w[l] >> by) & mask) - zero) * s[l];
+            (beyond_unit((w[l] >> by) & mask) - zero) * s[l];
     }
+}
+
+/* The same for words with a sign, and for any zero. */
+static void convert_lanes(const rlx_micro_unpack *u, float *d, const uint32_t *w, const float *s,
+                          int64_t n)
+{
+    for (int64_t v = 0; v < u->extent[2]; v++, d += u->dst_stride[2])
+        RLX_INDEPENDENT for (int64_t l = 0; l < n; l++) d[l] =
+            ((float)(int32_t)(w[l] >> (uint32_t)(v * u->bits) & u->mask) - u->zero) * s[l];
 }
 
 RLX_CLONES_512
 static void unpack_run(const rlx_micro_unpack *u, float *d, const uint32_t *w, const float *s,
                        int64_t n)
 {
-    if (n == RUN)
+    if (u->mask == UINT32_MAX || !(fabsf(u->zero) <= 0x1p20f))
+        convert_lanes(u, d, w, s, n);
+    else if (n == RUN)
         unpack_lanes(u, d, w, s, RUN);
     else
         unpack_lanes(u, d, w, s, n);
@@ -40,29 +65,26 @@ static const uint32_t *words_at(const rlx_micro_unpack *u, int64_t at, int64_t n
     return (const uint32_t *)room;
 }
 
-/* The words of some rows further on begin to come: rows are far from each other. */
-enum { AHEAD = 12 };
-static void fetch(const rlx_micro_unpack *u, int64_t row)
+/* What stands behind a row of words begins to come: it is often what is unpacked next. */
+static void fetch_behind(const rlx_micro_unpack *u, int64_t at)
 {
-    int64_t g = row / u->extent[1], i = row % u->extent[1], n = rlx_micro_less(u->extent[3], 2 * RUN);
-    const char *words = u->words;
-    size_t bytes = rlx_kernel_elems[u->elem].bytes;
-    if (g >= u->extent[0])
-        return;
-    words += (g * u->word_stride[0] + i * u->word_stride[1]) * (int64_t)bytes;
-    for (int64_t at = 0; at < n * (int64_t)bytes; at += 64)
-        RLX_FETCH(words + at);
+    int64_t bytes = (int64_t)rlx_kernel_elems[u->elem].bytes;
+    uintptr_t next = (uintptr_t)u->words + (uintptr_t)((at + u->extent[3]) * bytes);
+    for (int64_t i = 0; i < rlx_micro_less(u->extent[3] * bytes, 1024); i += 64)
+        RLX_FETCH((const void *)(next + (uintptr_t)i));
 }
 
 void rlx_micro_unpack_fields(const rlx_micro_unpack *u)
 {
     int32_t room[RUN];
     for (int64_t g = 0; g < u->extent[0]; g++)
-        for (int64_t i = 0; i < u->extent[1]; i++, fetch(u, g * u->extent[1] + i + AHEAD))
+        for (int64_t i = 0; i < u->extent[1]; i++) {
+            fetch_behind(u, g * u->word_stride[0] + i * u->word_stride[1]);
             for (int64_t l = 0; l < u->extent[3]; l += RUN) {
                 int64_t n = rlx_micro_less(u->extent[3] - l, RUN);
                 unpack_run(u, u->dst + g * u->dst_stride[0] + i * u->dst_stride[1] + l,
                            words_at(u, g * u->word_stride[0] + i * u->word_stride[1] + l, n, room),
                            u->scales + g * u->scale_stride + l, n);
             }
+        }
 }

@@ -7,12 +7,14 @@
  *   X_tail                      which lanes of a vector there are; X_first(n): the first n of them, 0 < n <= X_LANES
  *   X_load, X_store             any address
  *   X_load_part, X_store_part   those lanes alone touch memory; the others are read as zero
+ *   X_both(p, &even, &odd)      elements 0, 2, 4 .. and 1, 3, 5 .. of twice as many; X_first_both(n), X_both_part: of n lanes
  *   X_even                      elements 0, 2, 4 .. of twice as many
  *   X_pair, X_first_pair(n),    the same of n lanes; what follows the last of them is not read
  *   X_even_part
  *   X_merge(v, w, t)            w where there are lanes, else v; where SET_PARTS
  *   X_fill(x)                   all lanes x
- *   X_add_halves(x, v)          x + v[0] + v[1] after the upper half of v is added to the lower until there are two lanes
+ *   X_fold(v, join)             join(upper half, lower half) of v in its lower half, until that is two lanes
+ *   X_min_number, X_max_number  of what is no NaN; X_see(seen, y): which lanes were no NaN; X_settle(s, seen): others are. Where SET_RANGES
  *   X_min, X_max                NaN wins, -0 < +0; of integers with a sign
  *   X_fma(a, b, c)              a * b + c, rounded once; X_fma_one: of one element
  *   f32_clamp(x, low, high)     x, or the bound that it is beyond; NaN stays
@@ -87,6 +89,11 @@ WHOLE(u32, uint32_t)
 WHOLE(u64, uint64_t)
 #undef WHOLE
 
+#define ODD_2(v, w) RLX_SHUFFLE(v, w, 1, 3)
+#define ODD_4(v, w) RLX_SHUFFLE(v, w, 1, 3, 5, 7)
+#define ODD_8(v, w) RLX_SHUFFLE(v, w, 1, 3, 5, 7, 9, 11, 13, 15)
+#define ODD_16(v, w) \
+    RLX_SHUFFLE(v, w, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
 #define EVEN_2(v, w) RLX_SHUFFLE(v, w, 0, 2)
 #define EVEN_4(v, w) RLX_SHUFFLE(v, w, 0, 2, 4, 6)
 #define EVEN_8(v, w) RLX_SHUFFLE(v, w, 0, 2, 4, 6, 8, 10, 12, 14)
@@ -95,23 +102,27 @@ WHOLE(u64, uint64_t)
 #if SET_BYTES == 64
 #define EVEN_OF_32 EVEN_16
 #define EVEN_OF_64 EVEN_8
+#define ODD_OF_32 ODD_16
+#define ODD_OF_64 ODD_8
 #elif SET_BYTES == 32
 #define EVEN_OF_32 EVEN_8
 #define EVEN_OF_64 EVEN_4
+#define ODD_OF_32 ODD_8
+#define ODD_OF_64 ODD_4
 #else
 #define EVEN_OF_32 EVEN_4
 #define EVEN_OF_64 EVEN_2
 #endif
-/* To two lanes. */
-#define FOLD_2(v) (void)0
-#define FOLD_4(v) v += RLX_SHUFFLE(v, v, 2, 3, 0, 1)
-#define FOLD_8(v)                                    \
-    v += RLX_SHUFFLE(v, v, 4, 5, 6, 7, 0, 1, 2, 3);  \
-    v += RLX_SHUFFLE(v, v, 2, 3, 0, 1, 6, 7, 4, 5)
-#define FOLD_16(v)                                                                 \
-    v += RLX_SHUFFLE(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);  \
-    v += RLX_SHUFFLE(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);  \
-    v += RLX_SHUFFLE(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
+/* Its halves are joined until there are two lanes. */
+#define FOLD_2(v, join) (void)0
+#define FOLD_4(v, join) v = join(v, RLX_SHUFFLE(v, v, 2, 3, 0, 1))
+#define FOLD_8(v, join)                                        \
+    v = join(v, RLX_SHUFFLE(v, v, 4, 5, 6, 7, 0, 1, 2, 3));    \
+    v = join(v, RLX_SHUFFLE(v, v, 2, 3, 0, 1, 6, 7, 4, 5))
+#define FOLD_16(v, join)                                                                   \
+    v = join(v, RLX_SHUFFLE(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));  \
+    v = join(v, RLX_SHUFFLE(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));  \
+    v = join(v, RLX_SHUFFLE(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13))
 #if SET_BYTES == 64
 #define FOLD_OF_32 FOLD_16
 #define FOLD_OF_64 FOLD_8
@@ -122,15 +133,10 @@ WHOLE(u64, uint64_t)
 #define FOLD_OF_32 FOLD_4
 #define FOLD_OF_64 FOLD_2
 #endif
-#define ADD_HALVES(X, T, bits)                    \
-    SET_INLINE T X##_add_halves(T x, X##_vec v)   \
-    {                                             \
-        FOLD_OF_##bits(v);                        \
-        return x + v[0] + v[1];                   \
-    }
-ADD_HALVES(f32, float, 32)
-ADD_HALVES(f64, double, 64)
-#undef ADD_HALVES
+#define f32_fold FOLD_OF_32
+#define u32_fold FOLD_OF_32
+#define f64_fold FOLD_OF_64
+#define u64_fold FOLD_OF_64
 
 #define EVEN(X, T, bits)                                             \
     SET_INLINE X##_vec X##_even(const T *p)                          \
@@ -242,6 +248,15 @@ SET_INLINE f64_vec f64_merge(f64_vec v, f64_vec w, f64_tail t)
 #if defined(RLX_SET_AVX512) || defined(RLX_SET_AVX2)
 /* The last element there is is an even one: 2 * n - 1 elements are read. */
 #define PAIR(X, T, bits)                                                                       \
+    SET_INLINE void X##_split(X##_vec low, X##_vec high, X##_vec *even, X##_vec *odd)          \
+    {                                                                                          \
+        *even = EVEN_OF_##bits(low, high);                                                     \
+        *odd = ODD_OF_##bits(low, high);                                                       \
+    }                                                                                          \
+    SET_INLINE void X##_both(const T *p, X##_vec *even, X##_vec *odd)                          \
+    {                                                                                          \
+        X##_split(X##_load(p), X##_load(p + X##_LANES), even, odd);                            \
+    }                                                                                          \
     typedef struct X##_pair {                                                                  \
         X##_tail low, high;                                                                    \
     } X##_pair;                                                                                \
@@ -250,6 +265,16 @@ SET_INLINE f64_vec f64_merge(f64_vec v, f64_vec w, f64_tail t)
         n = 2 * n - 1;                                                                         \
         return (X##_pair){ X##_first(n < X##_LANES ? n : X##_LANES),                           \
                            X##_first(n < X##_LANES ? 0 : n - X##_LANES) };                     \
+    }                                                                                          \
+    SET_INLINE X##_pair X##_first_both(int64_t n)                                              \
+    {                                                                                          \
+        n = 2 * n;                                                                             \
+        return (X##_pair){ X##_first(n < X##_LANES ? n : X##_LANES),                           \
+                           X##_first(n < X##_LANES ? 0 : n - X##_LANES) };                     \
+    }                                                                                          \
+    SET_INLINE void X##_both_part(const T *p, X##_pair t, X##_vec *even, X##_vec *odd)         \
+    {                                                                                          \
+        X##_split(X##_load_part(p, t.low), X##_load_part(p + X##_LANES, t.high), even, odd);   \
     }                                                                                          \
     SET_INLINE X##_vec X##_even_part(const T *p, X##_pair t)                                   \
     {                                                                                          \
@@ -260,6 +285,9 @@ SET_INLINE f64_vec f64_merge(f64_vec v, f64_vec w, f64_tail t)
 #define PAIR(X, T, bits)                                          \
     typedef int64_t X##_pair;                                     \
     SET_INLINE int64_t X##_first_pair(int64_t n) { return n; }    \
+    SET_INLINE int64_t X##_first_both(int64_t n) { return n; }    \
+    SET_INLINE void X##_both(const T *p, X##_vec *even, X##_vec *odd) { *even = *odd = X##_load(p); } \
+    SET_INLINE void X##_both_part(const T *p, int64_t n, X##_vec *even, X##_vec *odd) { X##_both(p, even, odd); } \
     SET_INLINE X##_vec X##_even_part(const T *p, int64_t n)       \
     {                                                             \
         X##_vec v = { 0 };                                        \
@@ -390,6 +418,30 @@ EXTREME(f64, min)
 EXTREME(f64, max)
 #undef EXTREME
 #endif
+
+/* An instruction that gives the number where the other is NaN, and has -0 < +0: what NaN there was is seen beside it. */
+#if defined(RLX_SET_AVX512)
+#define SET_RANGES 1
+typedef __mmask16 f32_seen;
+typedef __mmask8 f64_seen;
+#define RANGES(X, suffix)                                                                                \
+    SET_INLINE X##_vec X##_min_number(X##_vec a, X##_vec b) { return _mm512_range_##suffix(a, b, 4); }   \
+    SET_INLINE X##_vec X##_max_number(X##_vec a, X##_vec b) { return _mm512_range_##suffix(a, b, 5); }   \
+    SET_INLINE X##_seen X##_see(X##_seen seen, X##_vec y)                                                \
+    {                                                                                                    \
+        return _mm512_mask_cmp_##suffix##_mask(seen, y, y, _CMP_ORD_Q);                                  \
+    }                                                                                                    \
+    SET_INLINE X##_vec X##_settle(X##_vec s, X##_seen seen)                                              \
+    {                                                                                                    \
+        return _mm512_mask_mov_##suffix(X##_fill((float)NAN), seen, s);                                  \
+    }
+RANGES(f32, ps)
+RANGES(f64, pd)
+#undef RANGES
+#else
+#define SET_RANGES 0
+#endif
+
 #define EXTREME(X, signed_vec, op, less)                                     \
     SET_INLINE X##_vec X##_##op(X##_vec a, X##_vec b)                        \
     {                                                                        \

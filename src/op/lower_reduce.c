@@ -242,19 +242,23 @@ static void spread_all(reduction *r, const rlx_prim *(*value)(reduction *r, cons
     rlx_dtype wide =
         rlx_lowering_is_float(r->x.dtype) ? rlx_lowering_accumulator(r->x.dtype) : RELAX_FLOAT64;
     const rlx_buffer *sum = rlx_tir_alloc(t, "sum", wide, rlx_lowering_items(&r->kept));
+    const rlx_buffer *mean = rlx_tir_alloc(t, "mean", wide, rlx_lowering_items(&r->kept));
     const rlx_buffer *squares = rlx_tir_alloc(t, "squares", wide, rlx_lowering_items(&r->kept));
     const rlx_prim *zero = rlx_tir_number(t, wide, 0);
     rlx_lowering_list index;
-    fold_block(r, "sum", sum, false, wide, zero, fold_add);
-    rlx_lowering_open_reduce(&r->b, "squares", &r->x.shape.sizes, r->marked, &index);
-    rlx_lowering_list at = kept_index(r, &index);
     const rlx_prim *count =
         rlx_tir_cast(t, wide, rlx_lowering_product(&r->b, &r->x.shape.sizes, r->marked));
+    fold_block(r, "sum", sum, false, wide, zero, fold_add);
+    rlx_lowering_open(&r->b, "mean", &r->kept, &index);
+    rlx_tir_store(t, mean, rlx_lowering_items(&index),
+                  rlx_tir_div(t, rlx_tir_load(t, sum, rlx_lowering_items(&index)), count));
+    rlx_tir_end_block(t);
+    rlx_lowering_open_reduce(&r->b, "squares", &r->x.shape.sizes, r->marked, &index);
+    rlx_lowering_list at = kept_index(r, &index);
     rlx_lowering_partial_sums(&r->b, wide);
     rlx_tir_init(t, squares, rlx_lowering_items(&at), zero);
     const rlx_prim *d =
-        rlx_tir_sub(t, element(r, &index, wide),
-                    rlx_tir_div(t, rlx_tir_load(t, sum, rlx_lowering_items(&at)), count));
+        rlx_tir_sub(t, element(r, &index, wide), rlx_tir_load(t, mean, rlx_lowering_items(&at)));
     rlx_tir_store(
         t, squares, rlx_lowering_items(&at),
         rlx_tir_add(t, rlx_tir_load(t, squares, rlx_lowering_items(&at)), rlx_tir_mul(t, d, d)));

@@ -25,6 +25,10 @@ typedef struct side {
     const rlx_prim *size[MAX_AXES];
 } side;
 
+/* Places of the result along an axis, `count` from `at` on, and elements of their windows, `steps` from `first` on, all of
+ * which are inside of data. */
+typedef struct range { int64_t at, count, first, steps; } range;
+
 typedef struct window {
     rlx_lowering b;
     size_t n;                               /* spatial axes */
@@ -35,6 +39,7 @@ typedef struct window {
         after[MAX_SPATIAL];
     const rlx_prim *reach[MAX_SPATIAL];     /* of the window, minus 1: (k - 1) * dilation */
     const rlx_prim *extent[MAX_SPATIAL];    /* of the window */
+    const range *box[MAX_SPATIAL];          /* windows that are done now, and what of them; NULL: all */
     const rlx_prim *fill;
     /* of the part; batch NULL: there are no parts, group NULL: all, channel NULL: all */
     const rlx_prim *batch, *group, *channel;
@@ -214,13 +219,13 @@ static void fill_box(window *w, const rlx_prim *const *begin, const rlx_prim *co
 static void fill_borders(window *w, const spread_axis *axes, const rlx_prim *const *size)
 {
     const rlx_prim *begin[MAX_AXES], *extent[MAX_AXES], *zero = number(w, 0);
-    bool gaps = false;
+    bool all = w->together; /* one run, in place of many short ones */
     for (size_t i = 0; i < MAX_AXES; i++) {
         begin[i] = zero;
         extent[i] = i < 2 + w->n ? size[i] : NULL;
-        gaps |= i < w->n && axes[i].step > 1;
+        all |= i < w->n && axes[i].step > 1;
     }
-    if (gaps) {
+    if (all) {
         fill_box(w, begin, extent);
         return;
     }
@@ -302,6 +307,8 @@ static const rlx_prim *element(window *w, const rlx_prim *batch, const rlx_prim 
         const rlx_prim *step = times(w, k[i], w->dilation[i]);
         index[2 + i] = w->transposed ? minus(w, plus(w, y[i], w->reach[i]), step)
                                      : plus(w, times(w, y[i], w->stride[i]), step);
+        if (w->box[i])
+            index[2 + i] = minus(w, index[2 + i], number(w, w->before[i]));
     }
     rlx_lowering_list at = w->direct ? placed(w, &w->x, index) : in_order(w, index);
     return rlx_tir_cast(
@@ -381,11 +388,19 @@ static void open_window(window *w, const char *name, const rlx_prim *channels,
             if (c)
                 *c = rlx_tir_reduce(t, "c", channels);
             for (size_t a = 0; a < w->n; a++) {
+                const range *box = w->box[a];
                 rlx_lowering_name(label, 'k', a);
-                k[a] = rlx_tir_reduce(t, label, w->extent[a]);
+                k[a] = rlx_tir_reduce(t, label, box ? number(w, box->steps) : w->extent[a]);
+                k[a] = box ? plus(w, k[a], number(w, box->first)) : k[a];
             }
         }
+        const range *box = order[i] > 1 ? w->box[order[i] - 2] : NULL;
         rlx_lowering_name(label, 'i', order[i]);
+        if (box) {
+            o[order[i]] = rlx_tir_spatial(t, label, number(w, box->count));
+            o[order[i]] = plus(w, o[order[i]], number(w, box->at));
+            continue;
+        }
         o[order[i]] = order[i] == 1 && w->group && rlx_is_int_value(size[1], 1)
                           ? number(w, 0) /* each channel is its own group */
                           : rlx_tir_spatial(t, label, size[order[i]]);
@@ -397,36 +412,55 @@ typedef const rlx_prim *(*step_fn)(window *w, const rlx_prim *so_far, const rlx_
                                    const rlx_prim *c, const rlx_prim *const *k);
 typedef const rlx_prim *(*end_fn)(window *w, const rlx_prim *v, const rlx_prim *const *o);
 
-/* One block that accumulates, and one that finishes where there is more to do. */
-static void accumulate(window *w, const char *name, const rlx_prim *channels,
-                       const rlx_prim *first, step_fn step, end_fn end)
+/* The block that accumulates; first NULL: the result has begun. */
+static void accumulate_into(window *w, const char *name, const rlx_prim *channels, const rlx_buffer *sum, bool own,
+                            const rlx_prim *first, step_fn step)
 {
     rlx_tir *t = &w->b.t;
-    const rlx_prim *o[MAX_AXES], *c = NULL, *k[MAX_SPATIAL], *size[MAX_AXES];
-    bool own = end || w->wide != w->out.t.dtype;
-    part_sizes(w, size);
-    rlx_lowering_list sizes = of_part(w, size), index, at;
-    const rlx_buffer *sum =
-        own ? rlx_tir_alloc(t, "sum", w->wide, rlx_lowering_items(&sizes)) : w->out.t.buffer;
+    const rlx_prim *o[MAX_AXES], *c = NULL, *k[MAX_SPATIAL];
+    rlx_lowering_list index, at;
     bool alone = channels && w->groups > 1 && rlx_is_int_value(channels, 1);
     c = alone ? number(w, 0) : NULL;
     open_window(w, name, channels, &index, channels && !alone ? &c : NULL, k);
     whole_index(w, &index, o);
     at = !own ? placed(w, &w->out, o) : w->together ? of_part(w, o) : index;
-    rlx_tir_init(t, sum, rlx_lowering_items(&at), first);
+    if (first)
+        rlx_tir_init(t, sum, rlx_lowering_items(&at), first);
     rlx_tir_store(t, sum, rlx_lowering_items(&at),
                   step(w, rlx_tir_load(t, sum, rlx_lowering_items(&at)), o, c, k));
     rlx_tir_end_block(t);
     if (w->together)
         w->group = NULL;
-    if (!own)
-        return;
+}
+
+/* The block that makes the result of the sums. */
+static void finish(window *w, const rlx_buffer *sum, end_fn end)
+{
+    rlx_tir *t = &w->b.t;
+    const rlx_prim *o[MAX_AXES], *size[MAX_AXES];
+    part_sizes(w, size);
+    rlx_lowering_list sizes = of_part(w, size), index, at;
     rlx_lowering_open(&w->b, "result", &sizes, &index);
     whole_index(w, &index, o);
     at = placed(w, &w->out, o);
     const rlx_prim *v = rlx_tir_load(t, sum, rlx_lowering_items(&index));
     rlx_tir_store(t, w->out.t.buffer, rlx_lowering_items(&at), end ? end(w, v, o) : v);
     rlx_tir_end_block(t);
+}
+
+/* One block that accumulates, and one that finishes where there is more to do. */
+static void accumulate(window *w, const char *name, const rlx_prim *channels,
+                       const rlx_prim *first, step_fn step, end_fn end)
+{
+    const rlx_prim *size[MAX_AXES];
+    bool own = end || w->wide != w->out.t.dtype;
+    part_sizes(w, size);
+    rlx_lowering_list sizes = of_part(w, size);
+    const rlx_buffer *sum = own ? rlx_tir_alloc(&w->b.t, "sum", w->wide, rlx_lowering_items(&sizes))
+                                : w->out.t.buffer;
+    accumulate_into(w, name, channels, sum, own, first, step);
+    if (own)
+        finish(w, sum, end);
 }
 
 /* ---- convolutions: attributes strides, padding, (output_padding,) dilation, groups, layouts,
@@ -535,6 +569,120 @@ const rlx_prim_func *rlx_lower_conv(rlx_lower_request *l)
     return rlx_lowering_end(&w.b);
 }
 
+/* ---- windows that reach beyond data --------------------------------------------------------- */
+
+/* Instead of padding: what of a window lies outside takes no part. */
+enum { MAX_RANGES = 5, MAX_BOXES = 16 };
+typedef struct ranges { range at[MAX_RANGES]; size_t count; } ranges;
+
+/* What is known of an axis. */
+typedef struct axis_numbers { int64_t size, places, extent, stride, step, before; } axis_numbers;
+
+static bool read_axis(const window *w, size_t i, axis_numbers *a)
+{
+    *a = (axis_numbers){ .stride = w->stride[i], .step = w->dilation[i], .before = w->before[i] };
+    const int64_t most = INT32_MAX;
+    return rlx_int_literal(w->x.size[2 + i], &a->size) && rlx_int_literal(w->out.size[2 + i], &a->places) &&
+           rlx_int_literal(w->extent[i], &a->extent) && a->size > 0 && a->size <= most && a->places > 0 &&
+           a->places <= most && a->extent <= most && a->stride > 0 && a->stride <= most && a->step > 0 &&
+           a->step <= most && a->before >= 0 && a->before <= most;
+}
+
+/* One more range, or more of the last one. False: there are too many. */
+static bool add_range(ranges *out, range r, bool by_places)
+{
+    range *last = out->count ? &out->at[out->count - 1] : NULL;
+    if (r.count <= 0 || r.steps <= 0)
+        return true;
+    if (by_places && last && last->at + last->count == r.at && last->first == r.first && last->steps == r.steps)
+        last->count += r.count;
+    else if (!by_places && last && last->first + last->steps == r.first && last->at == r.at &&
+             last->count == r.count)
+        last->steps += r.steps;
+    else if (out->count == MAX_RANGES)
+        return false;
+    else
+        out->at[out->count++] = r;
+    return true;
+}
+
+/* Windows in their order: neighbours that have the same inside are one range. */
+static bool split_places(const axis_numbers *a, ranges *out)
+{
+    bool fits = true;
+    for (int64_t y = 0; y < a->places && fits; y++) {
+        int64_t begin = y * a->stride - a->before, first = begin < 0 ? (a->step - 1 - begin) / a->step : 0,
+                end = begin >= a->size ? 0 : (a->size - 1 - begin) / a->step + 1;
+        fits = add_range(out, (range){ y, 1, first, (end < a->extent ? end : a->extent) - first }, true);
+    }
+    return fits;
+}
+
+/* Elements of windows in their order: neighbours that lie inside for the same windows are one range, so that ranges are
+ * as wide as can be. Of a maximum alone: elements are met in another order. */
+static bool split_steps(const axis_numbers *a, ranges *out)
+{
+    bool fits = true;
+    for (int64_t k = 0; k < a->extent && fits; k++) {
+        int64_t off = k * a->step - a->before, at = off < 0 ? (a->stride - 1 - off) / a->stride : 0,
+                end = off >= a->size ? 0 : (a->size - 1 - off) / a->stride + 1;
+        fits = add_range(out, (range){ at, (end < a->places ? end : a->places) - at, k, 1 }, false);
+    }
+    return fits;
+}
+
+/* False: padding is better. */
+static bool split_windows(const window *w, ranges *axes)
+{
+    size_t boxes = 1, innermost = axis_of(&w->out, w->out.layout.n - 1);
+    for (size_t i = 0; i < w->n; i++) {
+        axis_numbers a;
+        bool steps = w->is_max && innermost == 2 + i;
+        axes[i].count = 0;
+        if (!read_axis(w, i, &a) || !(steps ? split_steps : split_places)(&a, &axes[i]))
+            return false;
+        boxes *= axes[i].count;
+    }
+    return boxes <= MAX_BOXES;
+}
+
+static void fill_result(window *w, const rlx_buffer *result, bool own, const rlx_prim *first)
+{
+    const rlx_prim *o[MAX_AXES], *size[MAX_AXES];
+    part_sizes(w, size);
+    rlx_lowering_list sizes = of_part(w, size), index;
+    rlx_lowering_open(&w->b, "first", &sizes, &index);
+    whole_index(w, &index, o);
+    rlx_lowering_list at = own ? index : placed(w, &w->out, o);
+    rlx_tir_store(&w->b.t, result, rlx_lowering_items(&at), first);
+    rlx_tir_end_block(&w->b.t);
+}
+
+static void accumulate_boxes(window *w, const char *name, const ranges *axes, const rlx_prim *first,
+                             step_fn step, end_fn end)
+{
+    rlx_tir *t = &w->b.t;
+    bool own = end || w->wide != w->out.t.dtype;
+    const rlx_prim *size[MAX_AXES];
+    part_sizes(w, size);
+    rlx_lowering_list sizes = of_part(w, size);
+    const rlx_buffer *result =
+        own ? rlx_tir_alloc(t, "sum", w->wide, rlx_lowering_items(&sizes)) : w->out.t.buffer;
+    size_t boxes = 1;
+    fill_result(w, result, own, first);
+    for (size_t i = 0; i < w->n; i++)
+        boxes *= axes[i].count;
+    for (size_t n = 0; n < boxes; n++) {
+        size_t rest = n;
+        for (size_t i = 0; i < w->n; rest /= axes[i++].count)
+            w->box[i] = &axes[i].at[rest % axes[i].count];
+        accumulate_into(w, name, NULL, result, own, NULL, step);
+    }
+    memset(w->box, 0, sizeof w->box);
+    if (own)
+        finish(w, result, end);
+}
+
 /* ---- pooling: attributes pool_size, strides, dilation, padding, ceil_mode, count_include_pad,
  * layout, out_layout ------- */
 
@@ -623,6 +771,13 @@ const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
                                             : rlx_tir_lowest(t, dtype);
     if (!w.direct && !w.is_max)
         count_block(&w);
+    const rlx_prim *first = w.is_max ? w.fill : rlx_tir_number(t, w.wide, 0);
+    ranges axes[MAX_SPATIAL];
+    if (!w.direct && split_windows(&w, axes)) {
+        w.direct = true;
+        accumulate_boxes(&w, l->name.data, axes, first, pooled, w.is_max ? NULL : averaged);
+        return rlx_lowering_end(&w.b);
+    }
     if (!w.direct) {
         open_parts(&w);
         if (axis_of(&w.out, w.out.layout.n - 1) > 1)
@@ -630,8 +785,7 @@ const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
         w.inputs = w.x.size[1];
         spread_part(&w);
     }
-    accumulate(&w, l->name.data, NULL, w.is_max ? w.fill : rlx_tir_number(t, w.wide, 0), pooled,
-               w.is_max ? NULL : averaged);
+    accumulate(&w, l->name.data, NULL, first, pooled, w.is_max ? NULL : averaged);
     if (!w.direct)
         rlx_tir_end_block(t);
     return rlx_lowering_end(&w.b);

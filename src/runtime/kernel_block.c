@@ -310,7 +310,6 @@ typedef struct sum {
     rlx_micro_sum one;
     int64_t acc_g, a_g, b_g, extents[LOOPS];
     rlx_micro_sum_fn *f;
-    bool turns;               /* f knows turns */
     size_t bytes;
 } sum;
 
@@ -329,27 +328,23 @@ static void move(const sum *s, rlx_micro_sum *part, const int64_t *i)
     }
 }
 
-/* `count` from `begin` on, group by group, and turn by turn where f must. Where groups share b, columns of a panel at a
- * time, so that these stay near. */
+/* `count` from `begin` on, group by group. Where groups share b, columns of a panel at a time, so that these stay near. */
 static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
 {
     int64_t i[LOOPS], columns = s->one.b && s->b_g == 0 && count[GROUP] > 1
                                     ? RLX_PANEL_COLUMNS : count[COLUMN];
     rlx_micro_sum part = s->one;
     memcpy(i, begin, sizeof i);
-    part.rows = count[ROW], part.depth = count[STEP];
-    part.turns = s->turns ? count[TURN] : 1;
+    part.rows = count[ROW], part.depth = count[STEP], part.turns = count[TURN];
     part.fresh &= begin[TURN] == 0 && begin[STEP] == 0;
     for (int64_t j = 0; j < count[COLUMN]; j += columns)
-        for (int64_t g = 0; g < count[GROUP]; g++)
-            for (int64_t t = 0; t < count[TURN]; t += part.turns) {
-                i[COLUMN] = begin[COLUMN] + j;
-                i[GROUP] = begin[GROUP] + g;
-                i[TURN] = begin[TURN] + t;
-                part.columns = count[COLUMN] - j < columns ? count[COLUMN] - j : columns;
-                move(s, &part, i);
-                s->f(&part);
-            }
+        for (int64_t g = 0; g < count[GROUP]; g++) {
+            i[COLUMN] = begin[COLUMN] + j;
+            i[GROUP] = begin[GROUP] + g;
+            part.columns = count[COLUMN] - j < columns ? count[COLUMN] - j : columns;
+            move(s, &part, i);
+            s->f(&part);
+        }
 }
 
 /* Extents of the pieces: whole columns and steps first. */
@@ -404,7 +399,6 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
                        .a_i = a[3], .a_j = a[4], .a_t = a[5], .a_k = a[6] },
               .acc_g = acc[2], .a_g = a[2],
               .f = b ? r->micro->contract[x[0] & RLX_KERNEL_EXACT][e] : r->micro->reduce[x[0]][e],
-              .turns = b != NULL,
               .bytes = r->k->buffers[acc[0]].bytes };
     if (b) {
         s.one.b = element(r, b[0], b[1]);

@@ -24,6 +24,9 @@ enum {
     DEPTH_TILE = 512, COLUMN_TILE = 128, ROW_TILE = 128, PACKED_ROWS = 1024,
     COLUMN_PANEL = 32, ROW_PANEL = 8,
     FEW_ROWS = 16,          /* that many read B in place */
+    FEW_PRODUCED = 4,       /* or that many, if it is computed, of which so much lies near: */
+    FEW_ALONG = 512,        /* steps or columns, along and across what it is computed from */
+    FEW_ACROSS = 64,
     SMALL_BYTES = 16384,    /* so much of B is near wherever it lies */
     SHALLOW = 128,          /* 32 columns of so many steps are */
     MAX_DEPTH = 3
@@ -55,6 +58,7 @@ typedef struct tiling {
     side row, column;
     digits depth;
     int64_t depth_tile;              /* steps at a time */
+    int64_t few;                     /* columns that are computed at a time for few rows, as wide as the tile; 0: in panels */
     bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */
 } tiling;
 
@@ -434,14 +438,14 @@ static const rlx_stmt *produce(const tiling *t, const side *s, const depth_tile 
         .depth = (size_t)dimension_of(t, s->access, t->depth.at[0]),
         .tile_at = d->loop.var,
         .tile = t->depth_tile,
-        .panels = rlx_sched_loop_new(ctx, "p", rlx_ceil_div(ctx, lanes->count, width)),
-        .lanes = rlx_sched_loop_new(ctx, "l", number(t, width)),
+        .panels = rlx_sched_loop_new(ctx, "p", t->few ? number(t, 1) : rlx_ceil_div(ctx, lanes->count, width)),
+        .lanes = rlx_sched_loop_new(ctx, "l", t->few ? lanes->count : number(t, width)),
         .place = t->place
     };
     const rlx_prim *lane = add(t, mul(t, f.panels.var, number(t, width)), f.lanes.var);
     group groups[2] = { lanes_at(t, s, true, add(t, lanes->begin, lane)),
                         { .d = &t->depth, .position = number(t, 0) } };
-    if (!rlx_int_literal(lanes->count, &whole) || whole % width)
+    if (!t->few && (!rlx_int_literal(lanes->count, &whole) || whole % width))
         f.inside = rlx_binary_new(ctx, RLX_NODE_LT, lane, lanes->count);
     return indices_in(t, s->access, rlx_as_buffer(s->access->buffer), groups, 2, f.at)
                ? rlx_produce_panels(ctx, s->producer, &f)
@@ -666,13 +670,44 @@ static const rlx_stmt *tiles(tiling *t)
     return rlx_with_produced(ctx, t->column.producer, body, t->place);
 }
 
-/* The parameter that a side reads, if its panels may take its place: how many there are is known. -1: there is none. */
+/* Does what columns are computed from lie along the steps of the sum? */
+static bool is_along(const tiling *t)
+{
+    return dimension_of(t, t->column.access, t->depth.at[0]) ==
+           (int)t->column.access->num_indices - 1;
+}
+
+/* Few rows read in place, and a tile of columns that is computed just before: tiles in the order in which what it is computed
+ * from lies in memory. */
+static const rlx_stmt *few_tiles(tiling *t)
+{
+    depth_tile d = tile_depth(t);
+    const rlx_prim *zero = number(t, 0);
+    lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent },
+              columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, t->few);
+    bool along = is_along(t);
+    t->column.panel = new_panel(t, &t->column, "columns", &d, t->few, t->few);
+    const rlx_stmt *body = both(t, pack(t, &t->column, &d, &columns, t->few),
+                                innermost(t, &d, &rows, NULL, &columns, zero, NULL));
+    body = rlx_sched_wrap(t->ctx, along ? &d.loop : &columns.loop, body, t->place);
+    body = rlx_sched_wrap(t->ctx, along ? &columns.loop : &d.loop, body, t->place);
+    for (int i = (int)t->plan->count; i-- > 0;)
+        if (t->outer[i])
+            body = rlx_sched_wrap(
+                t->ctx, &(rlx_sched_loop){ t->plan->loops[i].var, extent_of(t, i) }, body, t->place);
+    body = rlx_tir_with_temporary(t->ctx, t->column.panel, body, t->place);
+    return rlx_with_produced(t->ctx, t->column.producer, body, t->place);
+}
+
+/* The parameter that a side reads, if its panels may take its place: how many there are is known. Panels of sums in
+ * float32 are twice as large as weights of 16 bits, and much sooner there than packed in each call; those of 8 bits would
+ * be four times as large, which costs more to read than to pack where they leave the cache. -1: there is none. */
 static int packable_param(const tiling *t, const side *s)
 {
     const rlx_buffer *b = rlx_as_buffer(s->access->buffer);
     bool known = s->lanes.extent->kind == RLX_NODE_INT_IMM &&
                  t->depth.extent->kind == RLX_NODE_INT_IMM &&
-                 b->dtype == rlx_as_buffer(t->acc->buffer)->dtype &&
+                 rlx_dtype_bytes(rlx_as_buffer(t->acc->buffer)->dtype) <= 2 * rlx_dtype_bytes(b->dtype) &&
                  t->plan->count <= RLX_TIR_MAX_DIMS - 3;
     for (int i = 0; i < (int)t->plan->count && known; i++)
         known = !t->outer[i] || !coefficient(s->access, i) ||
@@ -707,9 +742,10 @@ static bool choose_packing(tiling *t, bool *few)
     const rlx_dtype dtype = rlx_as_buffer(t->acc->buffer)->dtype;
     bool row_widens = rlx_as_buffer(t->row.access->buffer)->dtype != dtype,
          column_widens = rlx_as_buffer(t->column.access->buffer)->dtype != dtype;
-    *few = !t->column.producer && !row_widens && !column_widens && rows_are_straight && rlx_is_int_value(stride, 1) &&
-           is_straight(t, t->column.access, &t->column.lanes) &&
-           is_straight(t, t->column.access, &t->depth);
+    *few = !row_widens && rows_are_straight &&
+           (t->column.producer || (!column_widens && rlx_is_int_value(stride, 1) &&
+                                   is_straight(t, t->column.access, &t->column.lanes) &&
+                                   is_straight(t, t->column.access, &t->depth)));
     int64_t elements;
     bool small = rlx_int_literal(mul(t, t->depth.extent, t->column.lanes.extent), &elements) &&
                  elements <= SMALL_BYTES / (int64_t)rlx_dtype_bytes(dtype);
@@ -719,7 +755,7 @@ static bool choose_packing(tiling *t, bool *few)
     small |= is_at_most(t->depth.extent, SHALLOW);
     if (t->column.param < 0 && !t->column.producer && rlx_is_int_value(t->row.lanes.extent, 1))
         return false;
-    if (*few && (small || is_at_most(t->row.lanes.extent, FEW_ROWS))) {
+    if (*few && !t->column.producer && (small || is_at_most(t->row.lanes.extent, FEW_ROWS))) {
         t->row.packed = t->row.param >= 0;
         /* in place; what is gained is one loop for several */
         return t->row.packed || t->depth.count > 1 || t->row.lanes.count > 1 ||
@@ -768,17 +804,37 @@ static const rlx_stmt *declare_views(const tiling *t, const rlx_stmt *body)
     return body;
 }
 
-/* With rows that only the run can count: few of them read in place. */
-static const rlx_stmt *choose_by_rows(const tiling *t, const rlx_for_stmt *nest,
-                                      const rlx_stmt *body)
+/* What a producer computes in front of the sums of few rows. NULL: out of memory, or the producer is refused. */
+static const rlx_stmt *produce_for_few(const tiling *t)
+{
+    tiling few = *t;
+    int64_t whole;
+    size_t d = (size_t)dimension_of(t, t->column.access, t->depth.at[0]);
+    bool along = is_along(t);
+    int64_t tile = rlx_producer_tile(t->ctx, t->column.producer, d, t->depth.extent,
+                                     along ? FEW_ALONG : FEW_ACROSS);
+    few.depth_tile = tile ? tile : t->depth_tile;
+    few.few = along ? FEW_ACROSS : FEW_ALONG;
+    if (rlx_int_literal(t->column.lanes.extent, &whole) && whole > 0 && whole < few.few)
+        few.few = whole;
+    few.row.packed = false;
+    few.row.panel = NULL;
+    few.start = NULL;
+    const rlx_stmt *body = find_views(&few) ? declare_views(&few, few_tiles(&few)) : NULL;
+    return body;
+}
+
+/* With rows that only the run can count: what is done with few of them. */
+static const rlx_stmt *choose_by_rows(const tiling *t, const rlx_stmt *few, const rlx_stmt *body)
 {
     const rlx_prim *extent = t->row.lanes.extent;
-    rlx_if_stmt *s = body ? rlx_node_new(t->ctx, RLX_NODE_IF_THEN_ELSE) : NULL;
+    rlx_if_stmt *s = body && few ? rlx_node_new(t->ctx, RLX_NODE_IF_THEN_ELSE) : NULL;
     if (!s)
         return NULL;
     s->place = t->place;
-    s->cond = rlx_binary_new(t->ctx, RLX_NODE_LE, extent, number(t, FEW_ROWS));
-    s->then_case = rlx_copy_fresh(t->ctx, &nest->node);
+    s->cond = rlx_binary_new(t->ctx, RLX_NODE_LE, extent,
+                             number(t, t->column.producer ? FEW_PRODUCED : FEW_ROWS));
+    s->then_case = rlx_copy_fresh(t->ctx, few);
     s->else_case = body;
     return s->cond && s->then_case ? &s->node : NULL;
 }
@@ -825,17 +881,19 @@ static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *init, const rlx_f
     t->depth_tile = DEPTH_TILE;
     if (!choose_sides(t) || !collect_depth(t) || !is_schedulable(t))
         return &nest->node;
-    t->column.producer = find_producer(t);
+    t->column.producer = packable_param(t, &t->row) < 0 ? find_producer(t) : NULL;
     if (!choose_packing(t, &few))
         return &nest->node;
     if (!find_views(t))
         return NULL;
     bool by_rows = few && t->column.packed && t->row.lanes.extent->kind != RLX_NODE_INT_IMM,
-         apart = by_rows || rlx_as_prim_var(tile_depth(t).loop.var) || !init || !is_start(t, init) ||
+         only_few = few && t->column.producer && is_at_most(t->row.lanes.extent, FEW_PRODUCED),
+         apart = by_rows || only_few || rlx_as_prim_var(tile_depth(t).loop.var) || !init || !is_start(t, init) ||
                 rlx_is_int_value(t->row.lanes.extent, 1);
     t->start = apart ? NULL : start_value(&init->node);
-    const rlx_stmt *body = declare_views(t, tiles(t));
-    body = by_rows ? choose_by_rows(t, nest, body) : body;
+    const rlx_stmt *body = only_few ? produce_for_few(t) : declare_views(t, tiles(t));
+    if (by_rows)
+        body = choose_by_rows(t, t->column.producer ? produce_for_few(t) : &nest->node, body);
     return apart && init ? both(t, &init->node, body) : body;
 }
 
@@ -879,7 +937,7 @@ static const rlx_stmt *schedule_nest(rlx_context *ctx, const rlx_panel_params *p
     if (t.column.producer && t.column.producer->refused) {
         t = (tiling){ .ctx = ctx, .params = params, .plan = &plan, .place = nest->place };
         out = schedule(&t, init, nest);
-    } else if (t.column.producer && out != &nest->node)
+    } else if (t.column.producer && out && out != &nest->node)
         rlx_take_producer(params->producers, t.column.producer);
     rlx_nest_plan_free(ctx, &plan);
     return ctx->diags.out_of_memory ? NULL : out;

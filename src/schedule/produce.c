@@ -21,7 +21,7 @@
 enum {
     MOST_PARTS = 256,       /* of its value */
     MOST_DEEP = 24,         /* operands inside each other, in an index */
-    LEAST_TILE = 64, MOST_TILE = 768
+    MOST_TILE = 768
 };
 
 /* ---- what is stored and read ---------------------------------------------------------------- */
@@ -375,14 +375,14 @@ int64_t rlx_producer_tile(rlx_context *ctx, const rlx_producer *p, size_t d, con
     if (!rlx_int_literal(extent, &all) || all < 1 || !find_divisors(ctx, p, d, &x))
         return 0;
     whole = x.count ? x.by[x.count - 1] : 1;
-    if (all % whole)
+    if (all % whole || whole > MOST_TILE)
         return 0;
-    if (all <= MOST_TILE)
+    if (all <= wanted + wanted / 2)
         return all;
-    for (int64_t tile = MOST_TILE / whole * whole; tile >= LEAST_TILE; tile -= whole)
+    for (int64_t tile = (wanted + wanted / 2) / whole * whole; tile > wanted / 8; tile -= whole)
         if (all % tile == 0 && (tile <= wanted || all % wanted))
             return tile;
-    return 0;
+    return whole > wanted ? whole : 0;
 }
 
 /* ---- panels --------------------------------------------------------------------------------- */
@@ -468,7 +468,7 @@ static const rlx_prim *pack_leaf(producing *x, const rlx_buffer *b, const rlx_pr
     for (int i = 0; i < x->count; i++)
         if (used[i])
             shape[n] = x->digits[i].loop.extent, at[n++] = x->digits[i].loop.var;
-    shape[n] = f->lanes.extent, at[n++] = f->lanes.var;
+    shape[n] = f->panel->shape[2], at[n++] = f->lanes.var;
     const rlx_buffer *panel = b->name ? rlx_buffer_new(ctx, b->name, dtype, shape, n, NULL, f->place) : NULL;
     const rlx_prim *choice[3] = { f->inside, load,
                                   rlx_dtype_is_float(dtype) ? rlx_float(ctx, dtype, 0)
@@ -568,7 +568,7 @@ static bool is_fast(rlx_context *ctx, const rlx_stmt *nest, bool packs)
     bool is = f && rlx_plan_nest(ctx, &everywhere, f, &plan);
     if (!f)
         return false;
-    is = is && (packs ? plan.form == RLX_PLAN_PACK
+    is = is && (packs ? plan.form == RLX_PLAN_PACK || plan.form == RLX_PLAN_COPY
                       : plan.form == RLX_PLAN_UNPACK ||
                             (plan.form == RLX_PLAN_STRIP && plan.num_order <= 1));
     rlx_nest_plan_free(ctx, &plan);

@@ -58,7 +58,8 @@ void rlx_take_producer(rlx_producers *all, rlx_producer *p);
 void rlx_hide_producers(rlx_producers *all, size_t first);
 /* Is it the nest, the temporary or the memory of one that was taken? */
 bool rlx_is_taken(const rlx_producers *all, const rlx_node *n);
-/* Steps of a tile if a sum over `extent` steps runs along dimension d of what is produced. 0: there are none that fit. */
+/* Steps of a tile, about as many as wanted, if a sum over `extent` steps runs along dimension d of what is produced. All tiles
+ * are as long. 0: there are none that fit. */
 int64_t rlx_producer_tile(rlx_context *ctx, const rlx_producer *p, size_t d, const rlx_prim *extent,
                           int64_t wanted);
 /* What panels are filled with: the producer's element at[..], dimension `depth` of which is a step of tile number tile_at. */

@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import subprocess
+import time
 
 import numpy as np
 
@@ -200,6 +201,37 @@ for size in (0, 1000):
     r = raw("build", "good.py", "-o", "large.rlx", "--target", "interp", preexec_fn=lambda size=size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
     left = [name for name in os.listdir(s.dir) if name.startswith("large")]
     s.check(f"{size} bytes may be written", r.returncode == 1 and b"IO02" in r.stderr and not left, (r.returncode, r.stderr, left))
+
+# ---- a large program goes to its file as it is made: the same as that which goes through a pipe, and nothing is left where it is ended
+s.write("weights.py", '''@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor((5, 1000), "float32"), a: R.Tensor((1000, 1200), "float32"), b: R.Tensor((1200, 1001), "float32")) -> R.Tensor((5, 1001), "float32"):
+        with R.dataflow():
+            y = R.matmul(x, a)
+            z = R.matmul(y, b)
+            R.output(z)
+        return z
+''')
+np.savez(s.path("weights.npz"), a=np.random.RandomState(1).standard_normal((1000, 1200)).astype("float32"), b=np.ones((1200, 1001), "float32"))
+BUILD = ["build", "weights.py", "--params", "weights.npz", "--target", "interp", "-o"]
+s.equal("weights to a file", s.run(*BUILD, "weights.rlx"), (0, "", ""))
+whole = open(s.path("weights.rlx"), "rb").read()
+piped = subprocess.run([RELAX, *BUILD, "-"], cwd=s.dir, capture_output=True, check=False)
+s.check("weights to a pipe: the same", piped.returncode == 0 and piped.stdout == whole and not piped.stderr, (piped.returncode, piped.stderr))
+for size in (0, 100, 60000, 70000, 3 << 20, len(whole) - 1):
+    r = raw(*BUILD, "large.rlx", preexec_fn=lambda size=size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+    left = [name for name in os.listdir(s.dir) if name.startswith("large")]
+    s.check(f"{size} bytes of weights may be written", r.returncode == 1 and r.stderr.count(b"IO02") == 1 and r.stderr.count(b"\n") == 1 and not left, (r.returncode, r.stderr, left))
+ended = 0
+for ms in range(1, 40, 2):
+    tool = subprocess.Popen([RELAX, *BUILD, "ended.rlx"], cwd=s.dir, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(ms / 1000)
+    tool.terminate()
+    ended += tool.wait() != 0
+    left = [name for name in os.listdir(s.dir) if name.startswith("ended.rlx.")]
+    s.check(f"ended after {ms} ms: nothing is left", not left, left)
+s.check("some were ended", ended > 0)
 
 # ---- results that are text
 s.write("text.py", '''@I.ir_module

@@ -169,6 +169,7 @@ static const relax_module *build_example(world *w);
 
 static const program programs[] = {
     { .name = "prim_func", .reach = RUNS, .is_native = true },
+    { .name = "decoded", .reach = RUNS },
     { .name = "symbolic", .reach = RUNS },
     { .name = "match_cast", .reach = RUNS },
     { .name = "branches", .reach = RUNS },
@@ -961,6 +962,26 @@ static bool step_emit_c(world *w)
     return said(w, w->bytes);
 }
 
+/* How many bytes came, each piece where the one before it ended, but for the head. */
+static int32_t count_bytes(void *user, uint64_t offset, const void *data, size_t size)
+{
+    int64_t *end = user;
+    bool is_head = offset == 0 && *end > 0;
+    if (!is_head && (uint64_t)*end != offset)
+        return 0;
+    *end += is_head ? 0 : (int64_t)size;
+    return 1;
+}
+
+static bool step_compile_to_file(world *w)
+{
+    w->number = 0;
+    w->status = relax_module_compile_to_file(w->ctx, w->module, NULL, count_bytes, &w->number);
+    if (w->status != RELAX_OK)
+        w->number = 0;
+    return said(w, w->module);
+}
+
 static bool compile_by(world *w, const char *compiler, relax_executable **out)
 {
     relax_compile_options o;
@@ -1242,6 +1263,7 @@ static const step steps[] = {
     { "compile -O0", MODULE, IS_CHECKED, step_compile_0, true, HOST },
     { "compile -O1", MODULE, IS_CHECKED, step_compile_1, true, HOST },
     { "compile -O2", MODULE, IS_CHECKED, step_compile_2, true, HOST },
+    { "compile to a file", MODULE, IS_CHECKED, step_compile_to_file, true, HOST },
     { "emit c", MODULE, RUNS, step_emit_c, false, HOST },
     { "compile by way of c", MODULE, RUNS, step_native, false, SYSTEM },
     { "compile with a compiler that fails", MODULE, RUNS, step_bad_compiler, false, SYSTEM },

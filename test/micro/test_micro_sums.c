@@ -292,8 +292,8 @@ static void test_reduce(void **state)
                 for (int layout = 0; layout < LAYOUTS; layout++)
                     for (int n = 0; n < rounds; n++) {
                         rlx_micro_sum s = random_sum((enum layout)layout);
-                        s.a_i = s.b_i, s.a_j = s.b_j, s.a_k = s.b_k, s.a_t = 0;
-                        s.turns = 1, s.fresh = false;
+                        s.a_i = s.b_i, s.a_j = s.b_j, s.a_k = s.b_k;
+                        s.a_t = s.b_t, s.fresh = false;
                         if (rlx_micro_find(NULL)->reduce[op][elems[e]])
                             try_box(&s, elems[e], false, op, (enum mood)mood, layout_names[layout]);
                     }

@@ -19,11 +19,15 @@ static relax_tensor *numbers_of(const rlx_var *v, int64_t size_of_n, uint32_t se
         count *= (size_t)shape[i];
     }
     assert_int_equal(
-        relax_tensor_create(RELAX_FLOAT32, shape, (int32_t)ndim, NULL, &out, NULL), RELAX_OK);
-    float *data = relax_tensor_data(out);
+        relax_tensor_create(t->dtype, shape, (int32_t)ndim, NULL, &out, NULL), RELAX_OK);
+    char *data = relax_tensor_data(out);
     for (size_t i = 0; i < count; i++) {
         seed = seed * 1664525u + 1013904223u;
-        data[i] = (float)(seed >> 8) / (1 << 24) - 0.5f;
+        double value = (double)(seed >> 8) / (1 << 24) - 0.5;
+        if (rlx_dtype_is_float(t->dtype))
+            rlx_dtype_store_float(t->dtype, data + i * rlx_dtype_bytes(t->dtype), value);
+        else
+            data[i] = (char)(value * 200);
     }
     return out;
 }
@@ -163,6 +167,18 @@ static void test_two_layouts(void **state)
           LIST(PANELS(I(4) ", " I(100) ", " I(32))));
 }
 
+/* Panels have the dtype of the sums: for weights of 16 bits, which are then as fast as those of 32, but not for
+ * those of 8 bits, whose panels would be four times as large. */
+static void test_wide_panels(void **state)
+{
+    check(PROGRAM("weights of 16 bits"),
+          LIST(PANELS(I(3) ", " I(100) ", " I(32)), PANELS(I(4) ", " I(70) ", " I(32)),
+               "cls.matmul_packed(x, "),
+          LIST("def matmul("));
+    check(PROGRAM("weights of 8 bits"), LIST("cls.matmul(x, ", "def matmul("),
+          LIST("def matmul_packed("));
+}
+
 /* ---- weights where a host has them, and content that is made when the file is written -------- */
 
 static relax_bytes *file_of(relax_context *ctx, const relax_module *m,
@@ -262,6 +278,58 @@ static void test_late_panels(void **state)
     }
 }
 
+/* What a host has written so far. */
+typedef struct written {
+    unsigned char *bytes;
+    size_t end, calls, most; /* most: as many calls go well */
+} written;
+
+static int32_t write_piece(void *user, uint64_t offset, const void *data, size_t size)
+{
+    written *w = user;
+    if (++w->calls > w->most)
+        return 0;
+    assert_true(offset == w->end || (offset == 0 && size < w->end));
+    if (offset)
+        w->bytes = realloc(w->bytes, w->end + size);
+    else if (!w->end)
+        w->bytes = malloc(size);
+    assert_non_null(w->bytes);
+    memcpy(w->bytes + offset, data, size);
+    if (offset + size > w->end)
+        w->end = offset + size;
+    return 1;
+}
+
+/* A file that is sent is the one that is saved; a host may refuse any piece of it. */
+static void test_file_by_pieces(void **state)
+{
+    const char *programs[] = { PROGRAM("products"), PROGRAM("a single row, and depth in tiles"),
+                               PROGRAM("the same twice") };
+    for (size_t i = 0; i < RLX_COUNT(programs); i++) {
+        relax_context *ctx = relax_context_create(NULL);
+        const rlx_var *x;
+        const relax_module *m = (const relax_module *)(const void *)bound(ctx, programs[i], &x);
+        relax_bytes *want = file_of(ctx, m, NULL);
+        written all = { .most = SIZE_MAX };
+        assert_int_equal(relax_module_compile_to_file(ctx, m, NULL, write_piece, &all), RELAX_OK);
+        assert_int_equal(all.end, relax_bytes_size(want));
+        assert_memory_equal(all.bytes, relax_bytes_data(want), all.end);
+        assert_true(all.calls > (i == 1 ? 2u : 1u)); /* large content is a piece of its own */
+        for (size_t most = 0; most < all.calls; most++) {
+            written some = { .most = most };
+            assert_int_equal(relax_module_compile_to_file(ctx, m, NULL, write_piece, &some),
+                             RELAX_ERROR_IO);
+            assert_said(ctx, "IO02");
+            assert_int_equal(some.calls, most + 1);
+            free(some.bytes);
+        }
+        free(all.bytes);
+        relax_bytes_release(want);
+        relax_context_release(ctx);
+    }
+}
+
 static void test_memory_that_is_refused(void **state)
 {
     relax_context *ctx = relax_context_create(NULL);
@@ -298,6 +366,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_of_the_host),
         cmocka_unit_test(test_late_panels),
+        cmocka_unit_test(test_file_by_pieces),
+        cmocka_unit_test(test_wide_panels),
         cmocka_unit_test(test_memory_that_is_refused),
         cmocka_unit_test(test_products),      cmocka_unit_test(test_single_row),
         cmocka_unit_test(test_unknown_rows),  cmocka_unit_test(test_many_matrices),
