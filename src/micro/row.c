@@ -3,7 +3,7 @@
 #include "micro/micro_int.h"
 
 #define ROW(name, op)                                                                       \
-    RLX_CLONES_512                                                                          \
+    RLX_CLONES                                                                              \
     static void row_##name(float *d, const float *a, float b, int64_t columns)              \
     {                                                                                       \
         RLX_INDEPENDENT for (int64_t j = 0; j < columns; j++) d[j] = a[j] op b;             \
@@ -12,7 +12,9 @@
     {                                                                                       \
         row_##name(d, a, b, columns);                                                       \
     }
-ROW(add, +)
 ROW(sub, -)
 ROW(mul, *)
 ROW(div, /)
+
+/* a - (-b) is a + b, signs of zeros included. */
+void rlx_micro_row_add(float *d, const float *a, float b, int64_t columns) { row_sub(d, a, -b, columns); }

@@ -433,20 +433,33 @@ static void softmax_settle(softmax *s)
     s->sum = of;
 }
 
-static void softmax_give(softmax *s)
+/* out = of op row: the rest of the operator, or a part of it. */
+static void softmax_store(softmax *s, const rlx_prim *(*op)(rlx_tir *, const rlx_prim *, const rlx_prim *), const rlx_buffer *of,
+                          bool of_whole, const rlx_buffer *row)
 {
     rlx_tir *t = &s->b.t;
     rlx_lowering_list index;
     rlx_lowering_open(&s->b, s->b.l->name.data, &s->r.inside, &index);
     rlx_lowering_list whole = rlx_lowering_rows_whole(&s->r, &index);
-    const rlx_prim *sum = softmax_kept(s, s->sum, &index), *v;
-    if (s->logarithm)
-        v = rlx_tir_sub(
-            t, rlx_tir_sub(t, softmax_element(s, &index), softmax_kept(s, s->top, &index)), sum);
-    else
-        v = rlx_tir_mul(t, rlx_tir_load(t, s->raised, rlx_lowering_items(s->in_place ? &whole : &index)),
-                        sum);
-    rlx_tir_store(t, s->out.buffer, rlx_lowering_items(&whole), v);
+    const rlx_prim *x = rlx_tir_load(t, of, rlx_lowering_items(of_whole ? &whole : &index));
+    rlx_tir_store(t, s->out.buffer, rlx_lowering_items(&whole), op(t, x, softmax_kept(s, row, &index)));
+    rlx_tir_end_block(t);
+}
+
+/* x - top, and that less the logarithm, each a function of rows; in the narrow dtype it would be rounded in between. */
+static void softmax_give_logarithm(softmax *s)
+{
+    rlx_tir *t = &s->b.t;
+    rlx_lowering_list index;
+    if (!s->widened && s->out.dtype == s->wide) {
+        softmax_store(s, rlx_tir_sub, s->x.buffer, true, s->top);
+        softmax_store(s, rlx_tir_sub, s->out.buffer, true, s->sum);
+        return;
+    }
+    rlx_lowering_open(&s->b, s->b.l->name.data, &s->r.inside, &index);
+    rlx_lowering_list whole = rlx_lowering_rows_whole(&s->r, &index);
+    const rlx_prim *v = rlx_tir_sub(t, softmax_element(s, &index), softmax_kept(s, s->top, &index));
+    rlx_tir_store(t, s->out.buffer, rlx_lowering_items(&whole), rlx_tir_sub(t, v, softmax_kept(s, s->sum, &index)));
     rlx_tir_end_block(t);
 }
 
@@ -475,7 +488,10 @@ static const rlx_prim_func *lower_softmax(rlx_lower_request *l, bool logarithm)
     softmax_raise(&s);
     rlx_lowering_rows_sum(&s.r, "sum", s.sum, s.raised, s.in_place);
     softmax_settle(&s);
-    softmax_give(&s);
+    if (logarithm)
+        softmax_give_logarithm(&s);
+    else
+        softmax_store(&s, rlx_tir_mul, s.raised, s.in_place, s.sum);
     rlx_lowering_rows_end(&s.r);
     return rlx_lowering_end(&s.b);
 }

@@ -139,8 +139,8 @@
             rlx_micro_find(NULL)->map[function](dp, ap, 0, (int64_t)n);                     \
         return RLX_TROUBLE_NONE;                                                            \
     }
-#define RISE1(name, expr, near) WIDE1(name##_far, float, float, expr) NEAR1(name, near, 87.0f)
-#define WIDE2(name, R, T, expr) RLX_CLONES VALUE2(name, R, T, expr)
+#define RISE1(name, expr, near) LANES1(name##_far, float, float, expr) NEAR1(name, near, 87.0f)
+#define WIDE2(name, R, T, expr) RLX_CLONES_512 VALUE2(name, R, T, expr)
 #define LDEXP(name, T, expr)                                                                \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
     {                                                                                       \
