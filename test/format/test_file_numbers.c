@@ -51,7 +51,7 @@ static const struct {
 static void numbers_stay(void **unused)
 {
     assert_int_equal(RLX_FILE_MAJOR, 1);
-    assert_int_equal(RLX_KERNEL_VERSION, 3);
+    assert_int_equal(RLX_KERNEL_VERSION, 4);
     for (size_t t = 0; t < RLX_COUNT(tables); t++) {
         uint32_t sum = 0;
         assert_true(tables[t].rows >= tables[t].in_files);
