@@ -310,7 +310,7 @@ $(FUZZ_NAMES:%=fuzz-%): fuzz-%:
 $(call obj,$(wildcard test/fuzz/fuzz_*.c)): private EXTRA := -Itest/support
 $(FUZZ_DIR)/fuzz_rlx: $(FUZZ_ALONE)
 $(FUZZ_DIR)/fuzz_script: $(call obj,test/support/text_case.c) $(ARCHIVE)
-$(FUZZ_DIR)/fuzz_npy: $(call obj,src/cli/npy.c src/cli/npz.c src/cli/zip.c) $(RUN_ARCHIVE)
+$(FUZZ_DIR)/fuzz_npy: $(call obj,src/cli/npy.c src/cli/npz.c src/cli/zip.c src/cli/crc32.c) $(RUN_ARCHIVE)
 $(FUZZ_DIR)/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o
 	$(say) LINK $@
 	$(Q)$(CC) $(OPT) -fsanitize=fuzzer $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(CLI_LIBS) $(LIBS)

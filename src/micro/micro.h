@@ -48,7 +48,9 @@ typedef struct rlx_micro_partial {
 } rlx_micro_partial;
 typedef void rlx_micro_partial_fn(const rlx_micro_partial *s);
 
-/* For i < rows, j < columns, of float32: y = ((x - m) * r) * g + b, each operation rounded. Sides: y, x, m, r, g, b, by
+/*- For i < rows, j < columns, of float32, each operation rounded:
+ *   y = ((x - m) * r) * g + b
+ * Sides: y, x, m, r, g, b, by
  * their strides of i and of j. Fast where y and x are contiguous along the columns, m and r stand still, g and b do either.
  * Where one is missing, 0, 1, 1 or -0 in its place changes nothing. */
 typedef struct rlx_micro_normalize {

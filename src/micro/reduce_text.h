@@ -21,11 +21,15 @@
 #endif
 #define TAKE(s, seen, y) (seen = SEE(seen, y), s = MORE(s, y))
 
-/* Up to W vectors of columns stay in registers while t and k run; the last of them may be a part of one. */
+/* Up to W vectors of columns stay in registers while t and k run; the last of them may be a part of one. Where columns may be
+ * met twice, it is a whole one that begins earlier: the next row may begin where a part would end, and would wait for it. */
 #define ROW(W, by)                                                                           \
     SET static void NAME(row_##W##_##by)(const rlx_micro_sum *r, int64_t column)             \
     {                                                                                        \
         int64_t a_k = r->a_k, n = rlx_micro_less(r->columns - column - (W - 1) * LANES, LANES); \
+        int64_t last = (W - 1) * LANES;                                                      \
+        if (ANY_ORDER && column + last > 0)                                                  \
+            last -= LANES - n, n = LANES;                                                    \
         OF(X, TAIL_##by) tail = OF(X, FIRST_##by)(n);                                        \
         OF(X, tail) end = OF(X, first)(n);                                                   \
         OF(X, pair) both = OF(X, first_both)(n);                                             \
@@ -37,7 +41,7 @@
             VEC s[W];                                                                        \
             SEEN seen[W];                                                                    \
             RLX_UNROLL for (int w = 0; w < W - 1; w++) s[w] = OF(X, load)(acc + w * LANES);  \
-            s[W - 1] = OF(X, load_part)(acc + (W - 1) * LANES, end);                         \
+            s[W - 1] = OF(X, load_part)(acc + last, end);                                    \
             RLX_UNROLL for (int w = 0; w < W; w++) seen[w] = SEE(ALL_SEEN, s[w]);            \
             for (int64_t t = 0; t < r->turns; t++, row += r->a_t) {                          \
                 const T *a = row;                                                            \
@@ -49,23 +53,23 @@
                         if (w < W - 1)                                                       \
                             OF(X, both)(a + w * LANES * STEP_##by, &even, &odd);             \
                         else                                                                 \
-                            OF(X, both_part)(a + w * LANES * STEP_##by, both, &even, &odd);  \
+                            OF(X, both_part)(a + last * STEP_##by, both, &even, &odd);       \
                         TAKE(s[w], seen[w], even);                                           \
                         TAKE(s[w], seen[w], odd);                                            \
                     }                                                                        \
-                for (; k > 0; k--, a += a_k) {                           \
+                for (; k > 0; k--, a += a_k) {                                               \
                     RLX_UNROLL for (int w = 0; w < W - 1; w++)                               \
                     {                                                                        \
                         VEC y = OF(X, GET_##by)(a + w * LANES * STEP_##by);                  \
                         TAKE(s[w], seen[w], y);                                              \
                     }                                                                        \
-                    VEC y = OF(X, GET_PART_##by)(a + (W - 1) * LANES * STEP_##by, tail);     \
+                    VEC y = OF(X, GET_PART_##by)(a + last * STEP_##by, tail);                \
                     TAKE(s[W - 1], seen[W - 1], y);                                          \
                 }                                                                            \
             }                                                                                \
             RLX_UNROLL for (int w = 0; w < W; w++) s[w] = SETTLE(s[w], seen[w]);             \
             RLX_UNROLL for (int w = 0; w < W - 1; w++) OF(X, store)(acc + w * LANES, s[w]);  \
-            OF(X, store_part)(acc + (W - 1) * LANES, s[W - 1], end);                         \
+            OF(X, store_part)(acc + last, s[W - 1], end);                                    \
         }                                                                                    \
     }
 #define ROWS(W, by)                                               \

@@ -1,4 +1,5 @@
-/* sum.c: what the sums of all sets share. */
+/* sum.c: what the sums of all sets share; of any strides, which is not the fast way of anything. */
+/* built for size */
 #include "base/base.h"
 #include "format/kernel_math.h"
 #include "micro/micro_int.h"

@@ -19,38 +19,28 @@ RLX_ALWAYS_INLINE float beyond_unit(uint32_t field)
     return f;
 }
 
-/* A word for each of n lanes: a row for each of its fields. */
-RLX_ALWAYS_INLINE void unpack_lanes(const rlx_micro_unpack *u, float *d, const uint32_t *w,
-                                    const float *s, int64_t n)
+/* A word for each of RUN lanes: a row for each of its fields. */
+RLX_CLONES_512
+static void unpack_run(const rlx_micro_unpack *u, float *d, const uint32_t *w, const float *s)
 {
     const uint32_t mask = u->mask;
     const float zero = 0x1p23f + u->zero; /* exact, as is the distance of two of them */
     for (int64_t v = 0; v < u->extent[2]; v++, d += u->dst_stride[2]) {
         uint32_t by = (uint32_t)(v * u->bits);
-        RLX_INDEPENDENT for (int64_t l = 0; l < n; l++) d[l] =
+        RLX_INDEPENDENT for (int l = 0; l < RUN; l++) d[l] =
             (beyond_unit((w[l] >> by) & mask) - zero) * s[l];
     }
 }
 
-/* The same for words with a sign, and for any zero. */
-static void convert_lanes(const rlx_micro_unpack *u, float *d, const uint32_t *w, const float *s,
-                          int64_t n)
+/* The same for any number of lanes, words with a sign, and any zero. */
+static void unpack_lanes(const rlx_micro_unpack *u, float *d, const uint32_t *w, const float *s,
+                         int64_t n)
 {
-    for (int64_t v = 0; v < u->extent[2]; v++, d += u->dst_stride[2])
-        RLX_INDEPENDENT for (int64_t l = 0; l < n; l++) d[l] =
-            ((float)(int32_t)(w[l] >> (uint32_t)(v * u->bits) & u->mask) - u->zero) * s[l];
-}
-
-RLX_CLONES_512
-static void unpack_run(const rlx_micro_unpack *u, float *d, const uint32_t *w, const float *s,
-                       int64_t n)
-{
-    if (u->mask == UINT32_MAX || !(fabsf(u->zero) <= 0x1p20f))
-        convert_lanes(u, d, w, s, n);
-    else if (n == RUN)
-        unpack_lanes(u, d, w, s, RUN);
-    else
-        unpack_lanes(u, d, w, s, n);
+    for (int64_t v = 0; v < u->extent[2]; v++, d += u->dst_stride[2]) {
+        uint32_t by = (uint32_t)(v * u->bits);
+        RLX_ROLLED RLX_INDEPENDENT for (int64_t l = 0; l < n; l++) d[l] =
+            ((float)(int32_t)(w[l] >> by & u->mask) - u->zero) * s[l];
+    }
 }
 
 /* Words [at, at + n): there, or widened in `room`. */
@@ -77,14 +67,20 @@ static void fetch_behind(const rlx_micro_unpack *u, int64_t at)
 void rlx_micro_unpack_fields(const rlx_micro_unpack *u)
 {
     int32_t room[RUN];
+    bool plain = u->mask == UINT32_MAX || !(fabsf(u->zero) <= 0x1p20f);
     for (int64_t g = 0; g < u->extent[0]; g++)
         for (int64_t i = 0; i < u->extent[1]; i++) {
             fetch_behind(u, g * u->word_stride[0] + i * u->word_stride[1]);
             for (int64_t l = 0; l < u->extent[3]; l += RUN) {
                 int64_t n = rlx_micro_less(u->extent[3] - l, RUN);
-                unpack_run(u, u->dst + g * u->dst_stride[0] + i * u->dst_stride[1] + l,
-                           words_at(u, g * u->word_stride[0] + i * u->word_stride[1] + l, n, room),
-                           u->scales + g * u->scale_stride + l, n);
+                float *d = u->dst + g * u->dst_stride[0] + i * u->dst_stride[1] + l;
+                const float *s = u->scales + g * u->scale_stride + l;
+                const uint32_t *w =
+                    words_at(u, g * u->word_stride[0] + i * u->word_stride[1] + l, n, room);
+                if (n == RUN && !plain)
+                    unpack_run(u, d, w, s);
+                else
+                    unpack_lanes(u, d, w, s, n);
             }
         }
 }

@@ -9,7 +9,8 @@
  * A part is one batch, and of that one group of a convolution, one channel where channels are
  * pooled and lie apart; small groups are spread together. All indices are in canonical order (batch, channel, spatial axes);
  * layouts say where they stand. The loops run as the result lies in memory, its last axis
- * innermost. Without padding data is read directly. Narrow floats sum in float32.
+ * innermost. Without padding data is read directly. Where channels are pooled and sizes are known, so it is with padding:
+ * the result is filled, then boxes of it take those elements of their windows that there are. Narrow floats sum in float32.
  */
 /* built for size */
 #include "op/lower_int.h"

@@ -249,14 +249,6 @@ static bool is_at_most(const rlx_prim *extent, int64_t limit)
     return rlx_int_literal(extent, &v) && v <= limit;
 }
 
-/* Views are made of compact buffers only. */
-static bool is_compact(const rlx_buffer *b)
-{
-    return b->num_strides == 0 &&
-           (!b->elem_offset || b->elem_offset->kind == RLX_NODE_PRIM_VAR ||
-            rlx_is_int_value(b->elem_offset, 0));
-}
-
 /* ---- elements ------------------------------------------------------------------------------- */
 
 /* What loops that belong together are in the tile: one position, or (position NULL) each its own. */
@@ -773,7 +765,7 @@ static bool is_schedulable(const tiling *t)
         if (!rlx_is_int_value(t->plan->loops[i].min, 0))
             return false;
     for (int i = 0; i < 3; i++)
-        if (!all[i]->affine || !is_compact(rlx_as_buffer(all[i]->buffer)))
+        if (!all[i]->affine || !rlx_is_compact(rlx_as_buffer(all[i]->buffer)))
             return false;
     return true;
 }

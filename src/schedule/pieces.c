@@ -37,6 +37,13 @@ const rlx_stmt *rlx_sched_wrap(rlx_context *ctx, const rlx_sched_loop *l, const 
                    RLX_FOR_SERIAL, body, place);
 }
 
+bool rlx_is_compact(const rlx_buffer *b)
+{
+    return b->num_strides == 0 &&
+           (!b->elem_offset || b->elem_offset->kind == RLX_NODE_PRIM_VAR ||
+            rlx_is_int_value(b->elem_offset, 0));
+}
+
 const rlx_buffer *rlx_view_new(rlx_context *ctx, const rlx_buffer *b, const rlx_prim *const *shape,
                                size_t ndim)
 {

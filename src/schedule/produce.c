@@ -12,7 +12,8 @@
  * and W is gone. Steps k of the sum are taken apart at what the producer divides them by (8 and 32 here), so that quotients and
  * remainders are loops of their own: nothing is divided, and what stands still along a loop is read once.
  *
- * A producer is taken only if it cannot fail: what it reads is surely in range and stored nowhere in the function.
+ * A producer is taken only if it cannot fail: what it reads is surely in range and stored nowhere in the function. Each element
+ * is computed once for 1024 rows of the sum, as it would be packed.
  */
 #include "schedule/schedule_int.h"
 
@@ -21,7 +22,8 @@
 enum {
     MOST_PARTS = 256,       /* of its value */
     MOST_DEEP = 24,         /* operands inside each other, in an index */
-    MOST_TILE = 768
+    MOST_TILE = 768,
+    LARGE_BYTES = 1 << 23   /* so much is better not written and read again, even if what computes it has short strips */
 };
 
 /* ---- what is stored and read ---------------------------------------------------------------- */
@@ -35,7 +37,8 @@ static void count(rlx_ptrmap *map, const rlx_node *key)
     (void)rlx_ptrmap_put(map, key, n + 1);
 }
 
-/* A use of memory that is neither a load nor a store counts as many loads. */
+/* A use of memory that is neither a load nor a store counts as many loads. Loads of one statement may count as one: a sum
+ * of products has one of each operand. */
 static enum rlx_step count_uses(void *user, const rlx_node *n, const rlx_field *via,
                                 const rlx_node *parent)
 {
@@ -56,7 +59,7 @@ static enum rlx_step count_uses(void *user, const rlx_node *n, const rlx_field *
 
 void rlx_producers_init(rlx_context *ctx, rlx_producers *p, const rlx_stmt *body)
 {
-    rlx_walker w = { .enter = count_uses, .user = p };
+    rlx_walker w = { .enter = count_uses, .user = p, .terse = true };
     *p = (rlx_producers){ .count = 0 };
     rlx_ptrmap_init(&p->stored, &ctx->memory);
     rlx_ptrmap_init(&p->loaded, &ctx->memory);
@@ -156,7 +159,7 @@ typedef struct checking {
 static bool load_fits(const checking *c, const rlx_buffer_load *l)
 {
     const rlx_buffer *b = rlx_as_buffer(l->buffer);
-    bool fits = !l->predicate && l->num_indices == b->num_shape &&
+    bool fits = !l->predicate && rlx_is_compact(b) && l->num_indices == b->num_shape &&
                 l->num_indices <= RLX_TIR_MAX_DIMS - 4 && !times(&c->all->stored, b->data);
     for (size_t d = 0; d < l->num_indices && fits; d++)
         fits = index_fits(c->ctx, c->p, l->indices[d], b->shape[d]);
@@ -232,7 +235,7 @@ static bool read_nest(rlx_context *ctx, const rlx_for_stmt *nest, rlx_producer *
     }
     const rlx_buffer_store *s = rlx_as_buffer_store(body);
     const rlx_buffer *b = s ? rlx_as_buffer(s->buffer) : NULL;
-    if (!b || s->predicate || count != b->num_shape || s->num_indices != count || b->num_strides)
+    if (!b || s->predicate || count != b->num_shape || s->num_indices != count || !rlx_is_compact(b))
         return false;
     *p = (rlx_producer){ .nest = nest, .buffer = b, .value = s->value };
     for (size_t d = 0; d < count; d++) {
@@ -400,6 +403,7 @@ typedef struct producing {
     rlx_rewriter index, value;       /* of expressions of the producer's loops */
     const rlx_stmt *packs[RLX_MOST_LEAVES + 1];
     int num_packs;
+    bool in_place;                   /* lanes beside each other are not packed */
     bool bad;
 } producing;
 
@@ -455,11 +459,23 @@ static const rlx_node *take_index(rlx_rewriter *r, const rlx_node *n)
     return divided(r->user, n);
 }
 
+/* A value that is wanted of lanes that there are, else 0. NULL: out of memory. */
+static const rlx_prim *where_inside(const producing *x, const rlx_prim *value)
+{
+    const rlx_dtype dtype = value ? rlx_prim_dtype(value) : RELAX_FLOAT32;
+    const rlx_prim *choice[3] = { x->fill->inside, value,
+                                  rlx_dtype_is_float(dtype) ? rlx_float(x->ctx, dtype, 0)
+                                                            : rlx_int(x->ctx, dtype, 0) };
+    return !x->fill->inside || !value ? value
+           : choice[2] ? rlx_prim_call_z(x->ctx, dtype, "if_then_else", choice, 3)
+                       : NULL;
+}
+
 /* for p, .., l: panel[p, .., l] = load, in range or 0. `used` are the digits that move it. */
 static const rlx_prim *pack_leaf(producing *x, const rlx_buffer *b, const rlx_prim *load,
                                  const bool *used)
 {
-    const rlx_dtype dtype = rlx_prim_dtype(load);
+    const rlx_dtype dtype = load ? rlx_prim_dtype(load) : RELAX_FLOAT32;
     const rlx_panel_fill *f = x->fill;
     rlx_context *ctx = x->ctx;
     const rlx_prim *shape[5], *at[5];
@@ -469,14 +485,9 @@ static const rlx_prim *pack_leaf(producing *x, const rlx_buffer *b, const rlx_pr
         if (used[i])
             shape[n] = x->digits[i].loop.extent, at[n++] = x->digits[i].loop.var;
     shape[n] = f->panel->shape[2], at[n++] = f->lanes.var;
-    const rlx_buffer *panel = b->name ? rlx_buffer_new(ctx, b->name, dtype, shape, n, NULL, f->place) : NULL;
-    const rlx_prim *choice[3] = { f->inside, load,
-                                  rlx_dtype_is_float(dtype) ? rlx_float(ctx, dtype, 0)
-                                                            : rlx_int(ctx, dtype, 0) };
-    const rlx_prim *value = !f->inside ? load
-                            : choice[1] && choice[2]
-                                ? rlx_prim_call_z(ctx, dtype, "if_then_else", choice, 3)
-                                : NULL;
+    const rlx_buffer *panel =
+        b->name ? rlx_buffer_new(ctx, b->name, dtype, shape, n, NULL, f->place) : NULL;
+    const rlx_prim *value = where_inside(x, load);
     if (!panel || !value)
         return NULL;
     const rlx_stmt *body = rlx_store(ctx, panel, value, at, n, f->place);
@@ -496,7 +507,7 @@ static bool is_in_place(const producing *x, const rlx_buffer_load *l, const rlx_
     const rlx_prim *lane = x->fill->lanes.var;
     size_t n = l->num_indices;
     rlx_tir_affine a;
-    bool is = !x->fill->inside && n && !rlx_as_buffer(l->buffer)->num_strides;
+    bool is = x->in_place && !x->fill->inside && n;
     for (size_t d = 0; d < n && is; d++)
         is = rlx_tir_affine_of(x->ctx, indices[d], &lane, 1, &a) &&
              (d + 1 == n ? rlx_is_int_value(a.coeff[0], 1)
@@ -559,8 +570,8 @@ static void map_loops(producing *x)
 
 static bool knows_all(const void *user, const rlx_prim *var) { return true; }
 
-/* Is the nest an instruction that fills panels, or else one strip loop? */
-static bool is_fast(rlx_context *ctx, const rlx_stmt *nest, bool packs)
+/* Is the nest one instruction, or else (strips) one strip loop? */
+static bool is_fast(rlx_context *ctx, const rlx_stmt *nest, bool strips)
 {
     static const rlx_plan_scope everywhere = { .knows = knows_all };
     rlx_nest_plan plan;
@@ -568,11 +579,27 @@ static bool is_fast(rlx_context *ctx, const rlx_stmt *nest, bool packs)
     bool is = f && rlx_plan_nest(ctx, &everywhere, f, &plan);
     if (!f)
         return false;
-    is = is && (packs ? plan.form == RLX_PLAN_PACK || plan.form == RLX_PLAN_COPY
-                      : plan.form == RLX_PLAN_UNPACK ||
-                            (plan.form == RLX_PLAN_STRIP && plan.num_order <= 1));
+    is = is && (plan.form == RLX_PLAN_PACK || plan.form == RLX_PLAN_COPY ||
+                plan.form == RLX_PLAN_UNPACK ||
+                (strips && plan.form == RLX_PLAN_STRIP && !plan.num_order));
     rlx_nest_plan_free(ctx, &plan);
     return is;
+}
+
+/* What is no more than a copy, made of another type or not, is packed as it is. NULL: it is more, or out of memory. */
+static const rlx_prim *copied(producing *x)
+{
+    const rlx_prim *value = x->p->value, *indices[RLX_TIR_MAX_DIMS];
+    bool casts = value->kind == RLX_NODE_CAST;
+    const rlx_buffer_load *l = rlx_as_buffer_load(casts ? ((const rlx_unary *)value)->a : value);
+    for (size_t d = 0; l && d < l->num_indices; d++) {
+        indices[d] = rlx_rewrite(&x->index, l->indices[d]);
+        indices[d] = indices[d] ? rlx_fold_cast(x->ctx, RELAX_INT64, indices[d]) : NULL;
+    }
+    const rlx_prim *load =
+        l ? rlx_load(x->ctx, rlx_as_buffer(l->buffer), indices, l->num_indices) : NULL;
+    load = load && casts ? rlx_fold_cast(x->ctx, rlx_prim_dtype(value), load) : load;
+    return load ? where_inside(x, rlx_fold_cast(x->ctx, x->fill->panel->dtype, load)) : NULL;
 }
 
 /* for p, g, w, v, l: panel[p, g.., l] = value */
@@ -580,10 +607,10 @@ static const rlx_stmt *fill_panels(producing *x)
 {
     const rlx_panel_fill *f = x->fill;
     rlx_context *ctx = x->ctx;
-    const rlx_prim *value = rlx_rewrite(&x->value, x->p->value),
-                   *at[3] = { f->panels.var, number(x, 0), f->lanes.var };
+    const rlx_prim *value = copied(x), *at[3] = { f->panels.var, number(x, 0), f->lanes.var };
     for (int i = 0; i < x->count; i++)
         at[1] = plus_product(x, at[1], x->digits[i].loop.var, x->digits[i].weight);
+    value = value ? value : rlx_rewrite(&x->value, x->p->value);
     value = value ? rlx_fold_cast(ctx, f->panel->dtype, value) : NULL;
     const rlx_stmt *body = value && at[1] ? rlx_store(ctx, f->panel, value, at, 3, f->place) : NULL;
     body = rlx_sched_wrap(ctx, &f->lanes, body, f->place);
@@ -592,29 +619,49 @@ static const rlx_stmt *fill_panels(producing *x)
     return rlx_sched_wrap(ctx, &f->panels, body, f->place);
 }
 
+static bool is_large(const rlx_producer *p)
+{
+    int64_t all = (int64_t)rlx_dtype_bytes(p->buffer->dtype), size;
+    for (size_t d = 0; d < p->buffer->num_shape; d++)
+        if (!rlx_int_literal(p->buffer->shape[d], &size) || !rlx_mul_i64(all, size, &all))
+            return false;
+    return all >= LARGE_BYTES;
+}
+
+/* NULL: out of memory, or it would not be fast. */
+static const rlx_stmt *try_panels(producing *x)
+{
+    rlx_context *ctx = x->ctx;
+    const rlx_stmt *out = NULL;
+    x->p->num_panels = 0;
+    make_digits(x);
+    rlx_tir_folder_init(&x->index, ctx);
+    rlx_tir_folder_init(&x->value, ctx);
+    x->index.before = take_index;
+    x->value.before = take_value;
+    x->index.user = x->value.user = x;
+    map_loops(x);
+    const rlx_stmt *last = fill_panels(x);
+    bool fast = !x->bad && is_fast(ctx, last, !x->in_place);
+    for (int i = 0; i < x->num_packs && fast; i++)
+        fast = is_fast(ctx, x->packs[i], false);
+    x->packs[x->num_packs++] = last;
+    if (fast)
+        out = rlx_seq_stmt_new(ctx, x->packs, (size_t)x->num_packs, x->fill->place);
+    rlx_rewriter_free(&x->index);
+    rlx_rewriter_free(&x->value);
+    return out;
+}
+
 const rlx_stmt *rlx_produce_panels(rlx_context *ctx, rlx_producer *p, const rlx_panel_fill *fill)
 {
-    producing x = { .ctx = ctx, .p = p, .fill = fill };
     const rlx_stmt *out = NULL;
-    p->num_panels = 0;
-    if (!find_divisors(ctx, p, fill->depth, &x.by))
-        return NULL;
-    make_digits(&x);
-    rlx_tir_folder_init(&x.index, ctx);
-    rlx_tir_folder_init(&x.value, ctx);
-    x.index.before = take_index;
-    x.value.before = take_value;
-    x.index.user = x.value.user = &x;
-    map_loops(&x);
-    const rlx_stmt *last = fill_panels(&x);
-    p->refused = x.bad || !is_fast(ctx, last, false);
-    for (int i = 0; i < x.num_packs && !p->refused; i++)
-        p->refused = !is_fast(ctx, x.packs[i], true);
-    x.packs[x.num_packs++] = last;
-    if (!ctx->diags.out_of_memory && last)
-        out = rlx_seq_stmt_new(ctx, x.packs, (size_t)x.num_packs, fill->place);
-    rlx_rewriter_free(&x.index);
-    rlx_rewriter_free(&x.value);
+    for (int i = 0; i < (is_large(p) ? 2 : 1) && !out && !ctx->diags.out_of_memory; i++) {
+        producing x = { .ctx = ctx, .p = p, .fill = fill, .in_place = i == 0 };
+        if (find_divisors(ctx, p, fill->depth, &x.by))
+            out = try_panels(&x);
+    }
+    p->refused = !out;
     return out;
 }
 

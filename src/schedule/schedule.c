@@ -11,10 +11,14 @@ static const rlx_stmt *schedule_inside(rlx_rewriter *r, const rlx_for_stmt *loop
     all->first = first;
     if (!body || body == loop->body)
         return body ? &loop->node : NULL;
-    rlx_for_stmt *s = rlx_new_copy(r->ctx, loop, sizeof *s);
-    if (s)
-        s->body = body;
-    return s ? &s->node : NULL;
+    rlx_for_stmt *s = rlx_node_new(r->ctx, RLX_NODE_FOR);
+    if (!s)
+        return NULL;
+    rlx_node head = s->node;
+    *s = *loop;
+    s->node = head;
+    s->body = body;
+    return &s->node;
 }
 
 /* A nest with the one in front of it, which may give it its first values. *took: that one is part of what comes back. */

@@ -21,6 +21,8 @@ const rlx_stmt *rlx_sched_wrap(rlx_context *ctx, const rlx_sched_loop *l, const 
                                rlx_place place);
 
 /* ---- buffers */
+/* Views are made of such only, and addresses found from the shape. */
+bool rlx_is_compact(const rlx_buffer *b);
 /* Another buffer over the memory of b, compact. */
 const rlx_buffer *rlx_view_new(rlx_context *ctx, const rlx_buffer *b, const rlx_prim *const *shape,
                                size_t ndim);

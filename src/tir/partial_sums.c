@@ -891,6 +891,23 @@ static const rlx_stmt *lower_sums(sums *s)
 
 typedef struct survey { rlx_ptrmap matched; bool marked, keeps; } survey;
 
+/* A loop of which the attribute says nothing, without it: what is lowered must not say more. */
+static const rlx_node *without_mark(rlx_rewriter *r, const rlx_for_stmt *f)
+{
+    rlx_for_stmt *copy = rlx_node_new(r->ctx, RLX_NODE_FOR);
+    const rlx_stmt *body = copy ? rlx_rewrite(r, f->body) : NULL;
+    if (!body) {
+        r->failed = true;
+        return NULL;
+    }
+    rlx_node head = copy->node;
+    *copy = *f;
+    copy->node = head;
+    copy->annotations = NULL;
+    copy->body = body;
+    return &copy->node;
+}
+
 static const rlx_node *replace_nest(rlx_rewriter *r, const rlx_node *n)
 {
     const rlx_for_stmt *nest = rlx_as_for_stmt(n);
@@ -899,7 +916,9 @@ static const rlx_node *replace_nest(rlx_rewriter *r, const rlx_node *n)
         return NULL;
     sums s = { .ctx = r->ctx, .matched = &q->matched, .keeps = q->keeps, .row.axis = -1, .column.axis = -1 };
     const rlx_stmt *out = NULL;
-    bool is = is_marked_loop(n) ? !q->keeps && read_loops(&s, nest) : read_block(&s, nest);
+    bool marked = is_marked_loop(n), is = marked ? read_loops(&s, nest) : read_block(&s, nest);
+    if (marked && q->keeps)
+        return is ? NULL : without_mark(r, nest);
     if (is && innermost(&s, true, -1) >= 0 && !(out = lower_sums(&s)))
         r->failed = true;
     rlx_vec_free(&r->ctx->memory, &s.views);
@@ -942,7 +961,10 @@ const rlx_prim_func *rlx_tir_partial_sums(rlx_context *ctx, const rlx_prim_func 
     return body && body != f->body ? rlx_prim_func_with_body(ctx, f, body) : body ? f : NULL;
 }
 
-bool rlx_tir_is_partial_loop(const rlx_for_stmt *f) { return is_marked(f->annotations); }
+bool rlx_tir_is_partial_loop(const rlx_for_stmt *f)
+{
+    return f->for_kind == RLX_FOR_SERIAL && is_marked(f->annotations);
+}
 
 const rlx_stmt *rlx_tir_partial_loops(rlx_context *ctx, const rlx_for_stmt *nest)
 {

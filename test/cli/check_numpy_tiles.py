@@ -181,6 +181,45 @@ def decoded():
             x.astype("float64") @ (w.T if turned else w).astype("float64"), "float32", text)
 
 
+PRODUCED = '''@I.ir_module
+class M:
+    @T.prim_func(private=True)
+    def f(x: T.handle, A: T.Buffer({shape}, "{dtype}"), y: T.handle):
+        n = T.int64()
+        X = T.match_buffer(x, (n, {k}))
+        Y = T.match_buffer(y, (n, {n}))
+        W = T.alloc_buffer({shape})
+        for i, j in T.grid{shape}:
+            W[i, j] = {value}
+        for i, j in T.grid(n, {n}):
+            Y[i, j] = T.float32(0)
+        for i, j, k in T.grid(n, {n}, {k}):
+            Y[i, j] = Y[i, j] + X[i, k] * {read}
+
+    @R.function
+    def main(x: R.Tensor(("n", {k}), "float32"), a: R.Tensor({shape}, "{dtype}")) -> R.Tensor(("n", {n}), "float32"):
+        n = T.int64()
+        with R.dataflow():
+            y = R.call_tir(M.f, (x, a), out_sinfo=R.Tensor((n, {n}), dtype="float32"))
+            R.output(y)
+        return y
+'''
+
+
+def produced(m, k, n, turned, dtype):
+    """Weights that are made of others of their size in front of the sum."""
+    shape = (n, k) if turned else (k, n)
+    a, x = array(shape, dtype), array((m, k), "float32")
+    value = "T.max(A[i, j], T.float32(0)) * T.float32(3)" if dtype == "float32" else 'T.Cast("float32", A[i, j])'
+    w = np.maximum(a, 0) * np.float32(3) if dtype == "float32" else a.astype("float32")
+    text = PRODUCED.format(shape=shape, dtype=dtype, k=k, n=n, value=value, read="W[j, k]" if turned else "W[k, j]")
+    compare(f"made of {dtype} {shape}, {m} rows", "", "", {"x": x, "a": a}, x.astype("float64") @ (w.T if turned else w).astype("float64"), "float32", text)
+
+
+for turned in (False, True):
+    produced(rng.choice([1, 5]), 2048, 1056, turned, "float32")     # large ones are computed in panels
+    produced(around(8, 32), around(32, 128, 512), around(32, 128), turned, "float32")
+    produced(around(8, 32), around(32, 128, 512), around(32, 128), turned, "float16")
 for i in range(TIMES * 10):
     decoded()
 for i in range(TIMES * 24):

@@ -68,6 +68,21 @@ static void try_array(const cli *c, const uint8_t *data, size_t size)
     relax_tensor_release(t);
 }
 
+/* As weights, which are used where they lie if that can be. */
+static void try_weights(const cli *c, const char *path)
+{
+    cli_arrays arrays;
+    complaints = 0;
+    bool ok = cli_weights_read(c, path, &arrays);
+    want(ok == (complaints == 0));
+    for (size_t i = 0; i < arrays.count; i++) {
+        want((arrays.items[i].tensor != NULL) != (arrays.items[i].mapped != NULL));
+        check_tensor(cli_array_tensor(c, &arrays.items[i]));
+    }
+    want(ok || arrays.count == 0);
+    cli_arrays_free(&arrays);
+}
+
 static void try_archive(const cli *c, const uint8_t *data, size_t size, const char *member)
 {
     char path[64];
@@ -84,6 +99,8 @@ static void try_archive(const cli *c, const uint8_t *data, size_t size, const ch
         check_tensor(arrays.items[i].tensor);
     want(ok || arrays.count == 0);
     cli_arrays_free(&arrays);
+    if (!member)
+        try_weights(c, path);
     close(fd);
 }
 

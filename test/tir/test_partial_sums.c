@@ -261,6 +261,9 @@ static void loops_with_the_attribute(void **state)
         for (int w = 16; w; w /= 2)
             for (int l = 0; l < w; l++)
                 p[l] += p[l + w];
+        bool plain = strncmp(parts[i].name, "plain", 5) == 0; /* what is said of other loops means nothing */
+        for (int t = 0; plain && t < 75; t++)
+            p[0] = t ? p[0] + x[t] : x[0];
         if (sums[0] != p[0])
             fail_msg("%s: %a, wanted %a", parts[i].name, sums[0], p[0]);
         kc_free(&k);
