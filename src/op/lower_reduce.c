@@ -433,9 +433,10 @@ static void softmax_settle(softmax *s)
     s->sum = of;
 }
 
+typedef const rlx_prim *binary_fn(rlx_tir *t, const rlx_prim *a, const rlx_prim *b);
+
 /* out = of op row: the rest of the operator, or a part of it. */
-static void softmax_store(softmax *s, const rlx_prim *(*op)(rlx_tir *, const rlx_prim *, const rlx_prim *), const rlx_buffer *of,
-                          bool of_whole, const rlx_buffer *row)
+static void softmax_store(softmax *s, binary_fn *op, const rlx_buffer *of, bool of_whole, const rlx_buffer *row)
 {
     rlx_tir *t = &s->b.t;
     rlx_lowering_list index;

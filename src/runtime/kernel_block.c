@@ -566,7 +566,8 @@ typedef struct map {
     const int64_t *to, *from, *other, *extents;
 } map;
 
-/* `count` from `begin` on: rows, or single elements where they are not contiguous or b is not one number for all of a row. */
+/* `count` from `begin` on: rows, or single elements where they are not contiguous or b is not one number for all of a
+ * row. */
 static void map_part(const map *m, const int64_t *begin, const int64_t *count)
 {
     bool runs = m->to[1] == 1 && m->from[1] == 1 && m->other[1] == 0;

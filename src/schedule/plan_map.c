@@ -2,8 +2,8 @@
  *
  *     for i, j:    Y[i, j] = X[i, j] / S[i]          +, -, *, /, and exp of a difference; of float32
  *
- * Y and X are contiguous along the column j. The other side stands still along it, so that it is one number for each row i,
- * which is the innermost loop that moves it.
+ * Y and X are contiguous along the column j. The other side stands still along it, so that it is one number for each
+ * row i, which is the innermost loop that moves it.
  */
 #include "arith/arith.h"
 #include "schedule/plan_int.h"
@@ -46,7 +46,8 @@ static bool match_body(rlx_nest_plan *n)
 {
     const rlx_buffer_store *s = rlx_as_buffer_store(n->body);
     const rlx_prim *values[2];
-    if (!s || s->predicate || n->accesses.len != 3 || !match_function(s->value, &n->map.function, &values[0], &values[1]))
+    if (!s || s->predicate || n->accesses.len != 3 ||
+        !match_function(s->value, &n->map.function, &values[0], &values[1]))
         return false;
     for (int i = 0; i < 2; i++) {
         const rlx_buffer_load *l = rlx_as_buffer_load(values[i]);
@@ -88,7 +89,8 @@ bool rlx_plan_mapping(rlx_nest_plan *n)
         else if (moves(b, i))
             m->row = (int)i;
     }
-    if (m->row < 0 || m->column < 0 || rlx_as_buffer(b->buffer)->data == rlx_as_buffer(n->accesses.data[0].buffer)->data)
+    if (m->row < 0 || m->column < 0 ||
+        rlx_as_buffer(b->buffer)->data == rlx_as_buffer(n->accesses.data[0].buffer)->data)
         return false;
     n->loops[m->row].role = RLX_PLAN_ROW;
     n->loops[m->column].role = RLX_PLAN_COLUMN;
