@@ -44,7 +44,7 @@ static const struct {
     uint32_t rows, in_files, sum;
 } tables[] = {
     { "format/opcode.def", add_opcode, RLX_OPCODE_COUNT, 23, 0x24e90da5 },
-    { "format/kernel_opcode.def", add_kernel_op, RLX_K_COUNT, 227, 0xe862c43c },
+    { "format/kernel_opcode.def", add_kernel_op, RLX_K_COUNT, 231, 0x9d45155d },
     { "base/dtype.def", add_elem, RLX_ELEM_COUNT, 15, 0xe21d12fd },
 };
 
