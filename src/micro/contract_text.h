@@ -141,6 +141,12 @@ SET static void NAME(contract_runs)(const rlx_micro_sum *r)
         NAME(contract_run)(r, t);
 }
 
+/* Two rows, or some where what they all read stays near. */
+SET static bool NAME(is_for_runs)(const rlx_micro_sum *r)
+{
+    return r->columns >= 256 && (r->rows <= 2 || (r->rows <= 4 && r->columns <= 2048));
+}
+
 #endif
 
 /* Each row its own b, every one or every second element of it, and one element of a for all rows: the windows of one
@@ -270,7 +276,7 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
     }
 #endif
 #if COMMON
-    if (plain && r->b_i == 0 && r->b_j == 1 && r->rows <= 2 && r->columns >= 256)
+    if (plain && r->b_i == 0 && r->b_j == 1 && NAME(is_for_runs)(r))
         NAME(contract_runs)(r);
     else if (plain && r->b_j == 2)
         NAME(windows_two)(r);

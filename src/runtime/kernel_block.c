@@ -347,16 +347,21 @@ static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
         }
 }
 
-/* Extents of the pieces: whole columns and steps first. */
+/* Extents of the pieces: as many rows as are computed side by side, then whole columns and steps. */
+enum { ROWS_BESIDE = 24 };
 static void cut_sum(const int64_t *extents, int64_t *piece)
 {
-    static const int order[LOOPS] = { COLUMN, STEP, TURN, ROW, GROUP };
-    int64_t size = PIECE;
-    for (int i = 0; i < LOOPS; i++) {
+    static const int order[] = { COLUMN, STEP, TURN };
+    int64_t size = PIECE / ROWS_BESIDE;
+    for (size_t i = 0; i < RLX_COUNT(order); i++) {
         int loop = order[i];
         piece[loop] = extents[loop] < size ? extents[loop] : size;
         size /= piece[loop];
     }
+    size = size > 1 ? size * ROWS_BESIDE : ROWS_BESIDE;
+    piece[ROW] = extents[ROW] < size ? extents[ROW] : size;
+    size /= piece[ROW];
+    piece[GROUP] = size < 1 ? 1 : extents[GROUP] < size ? extents[GROUP] : size;
 }
 
 /* Pieces of t and k come after each other, which keeps each sum's order. */
