@@ -222,6 +222,32 @@ WINDOWS(two)
 #endif
 WINDOWS(one)
 
+#if COMMON
+/* Few short rows that lie side by side: one run over all of them and what lies between, of which the rows are kept. */
+enum { NAME(FLAT) = 64 };
+SET static bool NAME(is_flat)(const rlx_micro_sum *r)
+{
+    int64_t run = (r->rows - 1) * r->b_i + r->columns;
+    return r->fresh && r->a_i == 0 && r->rows < 8 && r->b_i >= r->columns && run <= NAME(FLAT) &&
+           (run + 2 * LANES - 1) / (2 * LANES) * 4 <= 7;
+}
+
+SET static void NAME(windows_flat)(const rlx_micro_sum *r)
+{
+    T sums[NAME(FLAT)];
+    rlx_micro_sum run = *r;
+    run.acc = sums, run.b_i = 0, run.rows = 1;
+    run.columns = (r->rows - 1) * r->b_i + r->columns;
+    NAME(contract_tiles)(&run);
+    for (int64_t i = 0; i < r->rows; i++)
+        for (int64_t j = 0; j < r->columns; j += LANES) {
+            OF(X, tail) tail = OF(X, first)(rlx_micro_less(r->columns - j, LANES));
+            OF(X, store_part)((T *)r->acc + i * r->acc_i + j,
+                              OF(X, load_part)(sums + i * r->b_i + j, tail), tail);
+        }
+}
+#endif
+
 /* Any way through b: pieces of it are brought into panels. */
 enum { NAME(PIECE) = 64 };
 SET static void NAME(contract_piece)(const rlx_micro_sum *r, int64_t j, int64_t t, int64_t k)
@@ -269,6 +295,12 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
     rlx_micro_sum straight = *sum, *r = &straight;
     rlx_micro_straighten(r, true);
     bool plain = r->acc_j == 1 && r->a_j == 0;
+#if COMMON
+    if (plain && r->b_j == 1 && r->b_i && NAME(is_flat)(r)) {
+        NAME(windows_flat)(r);
+        return;
+    }
+#endif
 #if COMMON && defined(SET_NARROW)
     if (plain && r->columns <= 8 && (r->b_j == 2 || (r->b_j == 1 && r->b_i))) {
         SET_NARROW(r);

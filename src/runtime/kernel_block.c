@@ -328,11 +328,20 @@ static void move(const sum *s, rlx_micro_sum *part, const int64_t *i)
     }
 }
 
-/* `count` from `begin` on, group by group. Where groups share b, columns of a panel at a time, so that these stay near. */
+/* Columns that are done for all groups before the next ones, where groups share b: so many that b stays near. */
+enum { NEAR = 1 << 12 }; /* elements */
+static int64_t columns_at_a_time(const sum *s, const int64_t *count)
+{
+    int64_t steps = count[TURN] * count[STEP];
+    return !s->one.b || s->b_g || count[GROUP] == 1 ? count[COLUMN]
+           : steps < NEAR / (2 * RLX_PANEL_COLUMNS) ? NEAR / steps & -RLX_PANEL_COLUMNS
+                                                     : RLX_PANEL_COLUMNS;
+}
+
+/* `count` from `begin` on, group by group, and turn by turn where f must. */
 static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
 {
-    int64_t i[LOOPS], columns = s->one.b && s->b_g == 0 && count[GROUP] > 1
-                                    ? RLX_PANEL_COLUMNS : count[COLUMN];
+    int64_t i[LOOPS], columns = columns_at_a_time(s, count);
     rlx_micro_sum part = s->one;
     memcpy(i, begin, sizeof i);
     part.rows = count[ROW], part.depth = count[STEP], part.turns = count[TURN];

@@ -152,6 +152,7 @@ enum layout {
     FEW_ROWS,      /* many columns in place */
     WINDOWS,       /* each row its own b */
     WINDOWS_BY_TWO,
+    SHORT_WINDOWS, /* rows side by side */
     B_TRANSPOSED,
     ACC_TRANSPOSED,
     B_ONE,         /* b is one for all columns, a contiguous */
@@ -161,7 +162,7 @@ enum layout {
     LAYOUTS
 };
 static const char *const layout_names[LAYOUTS] = {
-    "panels", "a in place", "both in place", "few rows", "windows", "windows by two", "b transposed",
+    "panels", "a in place", "both in place", "few rows", "windows", "windows by two", "short windows", "b transposed",
     "acc transposed", "b one", "elements", "one column", "any"
 };
 
@@ -181,6 +182,8 @@ static rlx_micro_sum random_sum(enum layout layout)
         s.rows = 1 + below(4), s.columns = 1 + below(700), s.depth = 1 + below(30);
     if (layout == ONE_COLUMN)
         s.columns = 1, s.depth = 1 + below(300);
+    if (layout == SHORT_WINDOWS)
+        s.rows = 1 + below(8), s.columns = 1 + below(9), s.fresh = !once_in(4);
     int64_t wide = s.columns + below(3), deep = s.depth + below(3);
     s.acc_i = wide, s.acc_j = 1;
     s.a_i = deep, s.a_k = 1;
@@ -193,6 +196,7 @@ static rlx_micro_sum random_sum(enum layout layout)
     case WINDOWS_BY_TWO:
         s.a_i = below(2) * deep, s.b_i = below(2) * (1 + below(100)), s.b_j = 2, s.b_k = 1 + below(3);
         break;
+    case SHORT_WINDOWS: s.a_i = 0, s.b_i = s.columns + below(5), s.b_k = 1 + below(3); break;
     case B_TRANSPOSED: s.b_j = deep, s.b_k = 1; break;
     case ACC_TRANSPOSED: s.acc_j = s.rows + below(2), s.acc_i = 1; break;
     case B_ONE: s.a_i = wide * s.depth, s.a_j = 1, s.a_k = wide, s.b_j = 0, s.b_i = below(2) * deep, s.b_k = 1; break;
@@ -309,6 +313,8 @@ static rlx_micro_partial random_partial(int layout)
                             .depth = 1 + below(once_in(2) ? 20 : 150), .ends = true };
     if (layout == 1)
         s.columns = 1 + below(70);
+    if (layout == SHORT_WINDOWS)
+        s.rows = 1 + below(8), s.columns = 1 + below(9), s.fresh = !once_in(4);
     int64_t wide = s.columns + below(3), deep = s.depth + below(3);
     s.acc_i = wide, s.acc_j = 1;
     s.b_i = wide, s.b_j = 1;
