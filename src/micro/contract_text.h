@@ -141,10 +141,11 @@ SET static void NAME(contract_runs)(const rlx_micro_sum *r)
         NAME(contract_run)(r, t);
 }
 
-/* Two rows, or some where what they all read stays near. */
+/* Two rows, or some where what they all read stays near; sums that are no more than a product, whose work is writing them. */
 SET static bool NAME(is_for_runs)(const rlx_micro_sum *r)
 {
-    return r->columns >= 256 && (r->rows <= 2 || (r->rows <= 4 && r->columns <= 2048));
+    return r->columns >= 256 && (r->rows <= 2 || (r->rows <= 4 && r->columns <= 2048) ||
+                                 (r->turns == 1 && r->depth <= 2));
 }
 
 #endif
@@ -261,9 +262,12 @@ SET static void NAME(contract_piece)(const rlx_micro_sum *r, int64_t j, int64_t 
     part.acc = (T *)r->acc + j;
     part.a = (const T *)r->a + t * r->a_t + k * r->a_k;
     const T *b = (const T *)r->b + j * r->b_j + t * r->b_t + k * r->b_k;
-    for (int64_t l = 0; l < part.columns; l++)
-        for (int64_t m = 0; m < part.depth; m++)
-            panel[m * RLX_PANEL_COLUMNS + l] = b[l * r->b_j + m * r->b_k];
+    enum rlx_kernel_elem e = sizeof(T) == 4 ? RLX_ELEM_U32 : RLX_ELEM_U64;
+    rlx_micro_packs[e][e](&(rlx_micro_pack){ .dst = panel, .src = b, .lanes = part.columns,
+                                             .width = part.columns, .lane_stride = { 0, r->b_j },
+                                             .depth = { 1, 1, part.depth },
+                                             .depth_stride = { 0, 0, r->b_k },
+                                             .panel = RLX_PANEL_COLUMNS });
     part.b = panel, part.b_j = 1, part.b_k = RLX_PANEL_COLUMNS;
     NAME(contract_tiles)(&part);
 }
