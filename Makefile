@@ -201,7 +201,7 @@ $(PC): pkgconfig/relax.pc.in Makefile
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(GENERATED)
 	$(say) CC $<
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE) -MMD -MP -c -o $@ $< || { rm -f $(@:.o=); exit 1; } # not the program of before
 
 $(BUILD)/test/%: $(BUILD)/test/%.o $(call obj,$(SUPPORT_SRC)) $(ARCHIVE)
 	$(say) LINK $@

@@ -312,9 +312,7 @@ static rlx_micro_partial random_partial(int layout)
     rlx_micro_partial s = { .rows = 1 + below(6), .columns = 1 + below(5), .turns = 1 + once_in(3) * below(3),
                             .depth = 1 + below(once_in(2) ? 20 : 150), .ends = true };
     if (layout == 1)
-        s.columns = 1 + below(70);
-    if (layout == SHORT_WINDOWS)
-        s.rows = 1 + below(8), s.columns = 1 + below(9), s.fresh = !once_in(4);
+        s.columns = 1 + below(70), s.rows = 1 + below(3);
     int64_t wide = s.columns + below(3), deep = s.depth + below(3);
     s.acc_i = wide, s.acc_j = 1;
     s.b_i = wide, s.b_j = 1;
