@@ -64,8 +64,7 @@ typedef struct tiling {
 
 static const rlx_prim *coefficient(const rlx_plan_access *a, int loop)
 {
-    const rlx_prim *c = a->offset.coeff[loop];
-    return c && !rlx_is_int_value(c, 0) ? c : NULL;
+    return rlx_plan_moves(a, loop) ? a->offset.coeff[loop] : NULL;
 }
 
 static const rlx_prim *number(const tiling *t, int64_t v) { return rlx_int64(t->ctx, v); }
@@ -83,8 +82,7 @@ static const rlx_prim *add(const tiling *t, const rlx_prim *a, const rlx_prim *b
 static const rlx_prim *extent_of(const tiling *t, int loop) { return t->plan->loops[loop].extent; }
 static int last(const digits *d) { return d->at[d->count - 1]; }
 
-static bool knows_all(const void *user, const rlx_prim *var) { return true; }
-static const rlx_plan_scope everywhere = { .knows = knows_all, .widens = true };
+static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all, .widens = true };
 
 /* ---- which loop is what --------------------------------------------------------------------- */
 

@@ -132,8 +132,7 @@ static void push_stmt(planner *p, rlx_ptrs *pending, const rlx_stmt *stmt)
         (void)rlx_vec_push(&p->ctx->memory, pending, (void *)stmt);
 }
 
-/* What several buffers may be views of. */
-static const rlx_node *memory_of(const rlx_node *buffer) { return rlx_as_buffer(buffer)->data; }
+const rlx_node *rlx_plan_memory(const rlx_node *buffer) { return rlx_as_buffer(buffer)->data; }
 
 static void scan_stmt(planner *p, rlx_ptrs *pending, const rlx_stmt *stmt)
 {
@@ -145,7 +144,7 @@ static void scan_stmt(planner *p, rlx_ptrs *pending, const rlx_stmt *stmt)
                                           .indices = s->indices,
                                           .num_indices = s->num_indices,
                                           .stores = true });
-        (void)rlx_ptrmap_put(&p->plan->stored, memory_of(s->buffer), 1);
+        (void)rlx_ptrmap_put(&p->plan->stored, rlx_plan_memory(s->buffer), 1);
         return;
     }
     case RLX_NODE_LET_STMT: push_stmt(p, pending, ((const rlx_let_stmt *)stmt)->body); return;
@@ -307,11 +306,11 @@ static bool has_one_place_each(planner *p)
     rlx_ptrmap_init(&first, &p->ctx->memory);
     for (size_t i = 0; i < p->plan->accesses.len && one; i++) {
         const rlx_plan_access *a = &p->plan->accesses.data[i],
-                              *f = rlx_ptrmap_get(&first, memory_of(a->buffer));
+                              *f = rlx_ptrmap_get(&first, rlx_plan_memory(a->buffer));
         if (f)
             one = f->buffer == a->buffer && same_place(f, a);
         else if (a->stores)
-            one = rlx_ptrmap_put(&first, memory_of(a->buffer), (uintptr_t)a);
+            one = rlx_ptrmap_put(&first, rlx_plan_memory(a->buffer), (uintptr_t)a);
     }
     rlx_ptrmap_free(&first);
     return one;
@@ -363,10 +362,10 @@ static void find_determined(planner *p)
 
 /* ---- which strip? --------------------------------------------------------------------------- */
 
-static int64_t likely_extent(const rlx_nest_loop *l)
+int64_t rlx_plan_likely_size(const rlx_prim *extent)
 {
     int64_t e;
-    return rlx_int_literal(l->extent, &e) ? e : 64;
+    return rlx_int_literal(extent, &e) ? e : 64;
 }
 
 /* Contiguous memory counts most, then loads that stay put; strips of a few elements are poor. */
@@ -376,7 +375,7 @@ static int64_t score_strip(const planner *p, size_t loop)
         [false] = { [RLX_PLAN_SCATTERED] = -2, [RLX_PLAN_FIXED] = 3, [RLX_PLAN_CONTIGUOUS] = 4 },
         [true] = { [RLX_PLAN_SCATTERED] = -4, [RLX_PLAN_CONTIGUOUS] = 8 },
     };
-    int64_t points = 0, extent = likely_extent(&p->plan->loops[loop]);
+    int64_t points = 0, extent = rlx_plan_likely_size(p->plan->loops[loop].extent);
     for (size_t i = 0; i < p->plan->accesses.len; i++) {
         const rlx_plan_access *a = &p->plan->accesses.data[i];
         points += points_of[a->stores][walk_along(a, loop)];
@@ -438,7 +437,7 @@ static void merge_loops(planner *p)
 
 /* ---- one instruction? ----------------------------------------------------------------------- */
 
-static size_t find_access(const rlx_nest_plan *n, const rlx_prim *load)
+size_t rlx_plan_find_access(const rlx_nest_plan *n, const rlx_prim *load)
 {
     size_t at = 0;
     while (at < n->accesses.len && n->accesses.data[at].node != load)
@@ -511,6 +510,13 @@ static bool match_partial(rlx_plan_fused *f, const rlx_prim *value, const rlx_pr
     return true;
 }
 
+bool rlx_plan_share_memory(const rlx_plan_access *a, const rlx_plan_access *b)
+{
+    return rlx_plan_memory(a->buffer) == rlx_plan_memory(b->buffer);
+}
+
+bool rlx_plan_knows_all(const void *user, const rlx_prim *var) { return true; }
+
 /* The store is an update of one place by one or two loads. */
 static bool match_update(rlx_nest_plan *n, bool widens)
 {
@@ -526,13 +532,13 @@ static bool match_update(rlx_nest_plan *n, bool widens)
     const rlx_buffer_load *own = rlx_as_buffer_load(values[0]), *a = rlx_as_buffer_load(values[1]),
                           *b = rlx_as_buffer_load(values[2]);
     if (!own || !a || !b || own->buffer != s->buffer ||
-        memory_of(a->buffer) == memory_of(s->buffer) ||
-        memory_of(b->buffer) == memory_of(s->buffer) || s->predicate || own->predicate || a->predicate || b->predicate)
+        rlx_plan_memory(a->buffer) == rlx_plan_memory(s->buffer) ||
+        rlx_plan_memory(b->buffer) == rlx_plan_memory(s->buffer) || s->predicate || own->predicate || a->predicate || b->predicate)
         return false;
-    size_t own_at = find_access(n, &own->node);
+    size_t own_at = rlx_plan_find_access(n, &own->node);
     f->acc = 0;
-    f->a = find_access(n, &a->node);
-    f->b = find_access(n, &b->node);
+    f->a = rlx_plan_find_access(n, &a->node);
+    f->b = rlx_plan_find_access(n, &b->node);
     return own_at < n->accesses.len && f->a < n->accesses.len && f->b < n->accesses.len &&
            same_place(&n->accesses.data[own_at], &n->accesses.data[f->acc]);
 }
@@ -554,12 +560,12 @@ static bool can_update(const rlx_nest_plan *n, bool widens)
            (!order && (e == RLX_ELEM_U32 || e == RLX_ELEM_U64));
 }
 
-static bool moves_along(const rlx_plan_access *a, int loop)
+bool rlx_plan_moves(const rlx_plan_access *a, int loop)
 {
     return a->offset.coeff[loop] && !rlx_is_int_value(a->offset.coeff[loop], 0);
 }
 
-static bool is_unit(const rlx_plan_access *a, int loop)
+bool rlx_plan_is_unit(const rlx_plan_access *a, int loop)
 {
     return rlx_is_int_value(a->offset.coeff[loop], 1);
 }
@@ -570,10 +576,10 @@ static int score_column(const rlx_nest_plan *n, int i)
     const rlx_plan_fused *f = &n->fused;
     const rlx_plan_access *acc = &n->accesses.data[f->acc], *a = &n->accesses.data[f->a],
                           *b = &n->accesses.data[f->b];
-    bool plain = f->contract && ((is_unit(b, i) && !moves_along(a, i)) ||
-                                 (is_unit(a, i) && !moves_along(b, i)));
-    return 4 * is_unit(acc, i) + 8 * plain + (!f->contract && is_unit(a, i) ? 4 : 0) +
-           (likely_extent(&n->loops[i]) >= 8);
+    bool plain = f->contract && ((rlx_plan_is_unit(b, i) && !rlx_plan_moves(a, i)) ||
+                                 (rlx_plan_is_unit(a, i) && !rlx_plan_moves(b, i)));
+    return 4 * rlx_plan_is_unit(acc, i) + 8 * plain + (!f->contract && rlx_plan_is_unit(a, i) ? 4 : 0) +
+           (rlx_plan_likely_size(n->loops[i].extent) >= 8);
 }
 
 /* Rows: what moves the first operand and not the second; of windows, the second alone. What moves both is better a
@@ -581,10 +587,10 @@ static int score_column(const rlx_nest_plan *n, int i)
 static int score_row(const rlx_nest_plan *n, int i)
 {
     const rlx_plan_fused *f = &n->fused;
-    bool a = moves_along(&n->accesses.data[f->a], i), b = moves_along(&n->accesses.data[f->b], i);
+    bool a = rlx_plan_moves(&n->accesses.data[f->a], i), b = rlx_plan_moves(&n->accesses.data[f->b], i);
     if (rlx_is_int_value(n->loops[i].extent, 1) || (f->contract && a && b))
         return -1;
-    return 2 * (f->contract && a) + (likely_extent(&n->loops[i]) >= 8);
+    return 2 * (f->contract && a) + (rlx_plan_likely_size(n->loops[i].extent) >= 8);
 }
 
 static bool has_role(const rlx_plan_fused *f, int loop)
@@ -632,8 +638,8 @@ static void choose_roles(rlx_nest_plan *n)
     f->loop[RLX_FUSED_STEP] = innermost_of_sum(n);
     f->loop[RLX_FUSED_TURN] = innermost_of_sum(n);
     int column = f->loop[RLX_FUSED_COLUMN] = choose_loop(n, score_column);
-    if (f->contract && column >= 0 && moves_along(&n->accesses.data[f->a], column) &&
-        !moves_along(&n->accesses.data[f->b], column)) {
+    if (f->contract && column >= 0 && rlx_plan_moves(&n->accesses.data[f->a], column) &&
+        !rlx_plan_moves(&n->accesses.data[f->b], column)) {
         /* the operand that stands still along the columns comes first */
         size_t a = f->a;
         f->a = f->b;
@@ -657,7 +663,7 @@ static enum rlx_plan_reason plan_fused(rlx_nest_plan *n, bool widens)
     if (f->loop[RLX_FUSED_STEP] < 0)
         return RLX_PLAN_NO_STEP;
     for (size_t i = 0; i < n->count; i++)
-        if (!n->loops[i].determined && moves_along(&n->accesses.data[f->acc], (int)i))
+        if (!n->loops[i].determined && rlx_plan_moves(&n->accesses.data[f->acc], (int)i))
             return RLX_PLAN_PLACE_MOVES;
     return RLX_PLAN_NO_REASON;
 }
@@ -677,7 +683,7 @@ static bool plan_partial(rlx_nest_plan *n)
     choose_roles(n);
     for (int i = 0; i < (int)steps; i++)
         if (!rlx_is_int_value(n->loops[last - i].min, 0) ||
-            moves_along(&n->accesses.data[f->acc], last - i) || n->loops[last - i].determined)
+            rlx_plan_moves(&n->accesses.data[f->acc], last - i) || n->loops[last - i].determined)
             return false;
     if (steps == 1)
         f->loop[RLX_FUSED_TURN] = -1;

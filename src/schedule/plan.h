@@ -215,6 +215,13 @@ bool rlx_plan_flatten(rlx_context *ctx, const rlx_plan_scope *scope,
 /* Compact strides of a shape; all int64. False: out of memory. */
 bool rlx_plan_strides(rlx_context *ctx, const rlx_prim *const *shape, size_t ndim,
                       const rlx_prim **strides);
+/* Does the access go to another element from one iteration of the loop to the next? Surely to the next one in memory? */
+bool rlx_plan_moves(const rlx_plan_access *a, int loop);
+bool rlx_plan_is_unit(const rlx_plan_access *a, int loop);
+/* What several buffers may be views of. */
+const rlx_node *rlx_plan_memory(const rlx_node *buffer);
+/* Every variable has a value. */
+bool rlx_plan_knows_all(const void *user, const rlx_prim *var);
 /* sum + a * b; a becomes int64, sum NULL is 0. */
 const rlx_prim *rlx_plan_add_product(rlx_context *ctx, const rlx_prim *sum, const rlx_prim *a,
                                      const rlx_prim *b);

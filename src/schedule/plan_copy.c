@@ -10,17 +10,12 @@
 
 enum { BOX = 4 };
 
-/* A dimension of the box, and the loops that it consists of. */
-typedef struct dimension {
-    const rlx_prim *extent, *to, *from;
-    uint64_t loops;
-} dimension;
+enum { TO, FROM };
 
 typedef struct copying {
     rlx_context *ctx;
     rlx_nest_plan *plan;
-    dimension at[RLX_PLAN_MAX_NEST];
-    size_t count;
+    rlx_plan_dimensions all;
 } copying;
 
 /* Y[..] = X[..] of one dtype, or of one that COPY makes another of. */
@@ -33,7 +28,7 @@ static bool is_copy(const rlx_nest_plan *n)
     const rlx_buffer_load *load =
         value ? rlx_as_buffer_load(converts ? ((const rlx_unary *)value)->a : value) : NULL;
     if (!load || s->predicate || load->predicate || &load->node != from->node ||
-        from->buffer == to->buffer || !to->literal || !from->literal)
+        rlx_plan_share_memory(from, to) || !to->literal || !from->literal)
         return false;
     rlx_dtype have = rlx_as_buffer(from->buffer)->dtype, want = rlx_as_buffer(to->buffer)->dtype;
     enum rlx_kernel_elem a = rlx_kernel_elem_of(want), b = rlx_kernel_elem_of(have);
@@ -41,59 +36,23 @@ static bool is_copy(const rlx_nest_plan *n)
            (converts ? a != b && rlx_prim_dtype(value) == want : have == want);
 }
 
-static const rlx_prim *stride(const copying *c, const rlx_plan_access *a, size_t loop)
-{
-    return a->offset.coeff[loop] ? a->offset.coeff[loop] : rlx_int64(c->ctx, 0);
-}
-
-/* Does dimension `outer` go on where `inner` ends, on both sides? */
-static bool continues(const copying *c, const dimension *outer, const dimension *inner)
-{
-    const rlx_prim *to = rlx_fold_mul(c->ctx, inner->extent, inner->to),
-                   *from = rlx_fold_mul(c->ctx, inner->extent, inner->from);
-    return to && from && outer->to == to && outer->from == from;
-}
-
-static void drop(copying *c, size_t i)
-{
-    memmove(&c->at[i], &c->at[i + 1], (--c->count - i) * sizeof *c->at);
-}
-
-/* One pair of dimensions that are one becomes it. */
-static bool merge_pair(copying *c)
-{
-    for (size_t o = 0; o < c->count; o++)
-        for (size_t i = 0; i < c->count; i++)
-            if (i != o && continues(c, &c->at[o], &c->at[i])) {
-                c->at[i].extent = rlx_fold_mul(c->ctx, c->at[o].extent, c->at[i].extent);
-                c->at[i].loops |= c->at[o].loops;
-                drop(c, o);
-                return c->at[i - (o < i)].extent != NULL;
-            }
-    return false;
-}
-
+/* Dimensions of the box; those of one element are none. */
 static void collect(copying *c)
 {
-    const rlx_nest_plan *n = c->plan;
-    for (size_t i = 0; i < n->count; i++)
-        c->at[c->count++] = (dimension){ .extent = n->loops[i].extent,
-                                         .to = stride(c, &n->accesses.data[0], i),
-                                         .from = stride(c, &n->accesses.data[1], i),
-                                         .loops = (uint64_t)1 << i };
-    while (merge_pair(c)) {
-    }
-    for (size_t i = c->count; i-- > 0 && c->count > 1;)
-        if (rlx_is_int_value(c->at[i].extent, 1))
-            drop(c, i);
+    const rlx_plan_access *const sides[] = { &c->plan->accesses.data[0], &c->plan->accesses.data[1] };
+    rlx_plan_dimensions *d = &c->all;
+    rlx_plan_collect(c->ctx, c->plan, sides, RLX_COUNT(sides), d);
+    for (size_t i = d->count; i-- > 0 && d->count > 1;)
+        if (rlx_is_int_value(d->at[i].extent, 1))
+            rlx_plan_drop(d, i);
 }
 
 /* The outermost dimension that may stay a loop. */
 static size_t least_wanted(const copying *c)
 {
     size_t i = 0;
-    while (i + 1 < c->count &&
-           (rlx_is_int_value(c->at[i].to, 1) || rlx_is_int_value(c->at[i].from, 1)))
+    while (i + 1 < c->all.count &&
+           (rlx_is_int_value(c->all.at[i].stride[TO], 1) || rlx_is_int_value(c->all.at[i].stride[FROM], 1)))
         i++;
     return i;
 }
@@ -101,11 +60,11 @@ static size_t least_wanted(const copying *c)
 /* The dimension along which what is written is contiguous comes last. */
 static void order(copying *c)
 {
-    for (size_t i = 0; i + 1 < c->count; i++)
-        if (rlx_is_int_value(c->at[i].to, 1)) {
-            dimension d = c->at[i];
-            drop(c, i);
-            c->at[c->count++] = d;
+    for (size_t i = 0; i + 1 < c->all.count; i++)
+        if (rlx_is_int_value(c->all.at[i].stride[TO], 1)) {
+            rlx_plan_dimension d = c->all.at[i];
+            rlx_plan_drop(&c->all, i);
+            c->all.at[c->all.count++] = d;
             return;
         }
 }
@@ -114,15 +73,14 @@ static bool give(const copying *c)
 {
     rlx_nest_plan *n = c->plan;
     const rlx_prim *one = rlx_int64(c->ctx, 1), *zero = rlx_int64(c->ctx, 0);
-    size_t lead = BOX - c->count;
+    size_t lead = BOX - c->all.count;
     for (size_t i = 0; i < BOX; i++) {
-        const dimension *d = i < lead ? NULL : &c->at[i - lead];
+        const rlx_plan_dimension *d = i < lead ? NULL : &c->all.at[i - lead];
         n->copy.extent[i] = d ? d->extent : one;
-        n->copy.to[i] = d ? d->to : zero;
-        n->copy.from[i] = d ? d->from : zero;
-        for (size_t k = 0; d && k < n->count; k++)
-            if (d->loops >> k & 1)
-                n->loops[k].role = RLX_PLAN_BOX;
+        n->copy.to[i] = d ? d->stride[TO] : zero;
+        n->copy.from[i] = d ? d->stride[FROM] : zero;
+        if (d)
+            rlx_plan_take(n, d);
     }
     return one && zero;
 }
@@ -137,11 +95,11 @@ bool rlx_plan_copying(rlx_context *ctx, rlx_nest_plan *plan)
     if (!fits)
         return false;
     collect(&c);
-    while (c.count > BOX)
-        drop(&c, least_wanted(&c));
+    while (c.all.count > BOX)
+        rlx_plan_drop(&c.all, least_wanted(&c));
     order(&c);
-    for (size_t i = 0; i < c.count; i++)
-        if (!c.at[i].extent)
+    for (size_t i = 0; i < c.all.count; i++)
+        if (!c.all.at[i].extent)
             return false;
     return give(&c);
 }

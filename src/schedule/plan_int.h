@@ -21,4 +21,28 @@ bool rlx_plan_normalizing(rlx_context *ctx, rlx_nest_plan *plan);
 /* Is it a nest that computes a function of rows? Then plan->map is filled in, and the roles of its loops are given. */
 bool rlx_plan_mapping(rlx_nest_plan *plan);
 
+/* ---- what the plans share */
+/* The access of a load; as many as there are if it is none of the plan. */
+size_t rlx_plan_find_access(const rlx_nest_plan *n, const rlx_prim *load);
+bool rlx_plan_share_memory(const rlx_plan_access *a, const rlx_plan_access *b);
+/* 64 where it is not known. */
+int64_t rlx_plan_likely_size(const rlx_prim *extent);
+
+/* Loops of a nest, those that only continue another one on all sides being one: plan_dimensions.c. */
+enum { RLX_PLAN_SIDES = RLX_NORMALIZE_SIDES };
+typedef struct rlx_plan_dimension {
+    const rlx_prim *extent, *stride[RLX_PLAN_SIDES];
+    uint64_t loops;
+} rlx_plan_dimension;
+typedef struct rlx_plan_dimensions {
+    rlx_plan_dimension at[RLX_PLAN_MAX_NEST];
+    size_t count;
+} rlx_plan_dimensions;
+/* Outermost first. sides: num_sides of them; one that is NULL stands still. */
+void rlx_plan_collect(rlx_context *ctx, const rlx_nest_plan *plan, const rlx_plan_access *const *sides,
+                      size_t num_sides, rlx_plan_dimensions *out);
+void rlx_plan_drop(rlx_plan_dimensions *d, size_t i);
+/* Its loops are part of a box. */
+void rlx_plan_take(rlx_nest_plan *plan, const rlx_plan_dimension *d);
+
 #endif

@@ -31,14 +31,6 @@ static bool match_function(const rlx_prim *value, uint8_t *function, const rlx_p
     return false;
 }
 
-static size_t access_of(const rlx_nest_plan *n, const rlx_prim *load)
-{
-    size_t at = 0;
-    while (at < n->accesses.len && n->accesses.data[at].node != load)
-        at++;
-    return at;
-}
-
 static bool is_float32(const rlx_plan_access *a) { return rlx_as_buffer(a->buffer)->dtype == RELAX_FLOAT32; }
 
 /* The store, and the loads that its value is made of. */
@@ -54,21 +46,15 @@ static bool match_body(rlx_nest_plan *n)
         if (!l || l->predicate)
             return false;
     }
-    n->map.a = access_of(n, values[0]);
-    n->map.b = access_of(n, values[1]);
+    n->map.a = rlx_plan_find_access(n, values[0]);
+    n->map.b = rlx_plan_find_access(n, values[1]);
     return n->map.a < 3 && n->map.b < 3 && n->map.a != n->map.b;
 }
 
-static bool moves(const rlx_plan_access *a, size_t loop)
+static bool is_column(const rlx_nest_plan *n, int loop)
 {
-    return a->offset.coeff[loop] && !rlx_is_int_value(a->offset.coeff[loop], 0);
-}
-
-static bool is_column(const rlx_nest_plan *n, size_t loop)
-{
-    return rlx_is_int_value(n->accesses.data[0].offset.coeff[loop], 1) &&
-           rlx_is_int_value(n->accesses.data[n->map.a].offset.coeff[loop], 1) &&
-           !moves(&n->accesses.data[n->map.b], loop);
+    return rlx_plan_is_unit(&n->accesses.data[0], loop) && rlx_plan_is_unit(&n->accesses.data[n->map.a], loop) &&
+           !rlx_plan_moves(&n->accesses.data[n->map.b], loop);
 }
 
 bool rlx_plan_mapping(rlx_nest_plan *n)
@@ -81,16 +67,15 @@ bool rlx_plan_mapping(rlx_nest_plan *n)
         if (!n->accesses.data[i].literal || !is_float32(&n->accesses.data[i]))
             return false;
     const rlx_plan_access *b = &n->accesses.data[m->b];
-    for (size_t i = 0; i < n->count; i++) {
+    for (int i = 0; i < (int)n->count; i++) {
         if (!n->loops[i].determined)
             return false;
         if (is_column(n, i))
-            m->column = (int)i;
-        else if (moves(b, i))
-            m->row = (int)i;
+            m->column = i;
+        else if (rlx_plan_moves(b, i))
+            m->row = i;
     }
-    if (m->row < 0 || m->column < 0 ||
-        rlx_as_buffer(b->buffer)->data == rlx_as_buffer(n->accesses.data[0].buffer)->data)
+    if (m->row < 0 || m->column < 0 || rlx_plan_share_memory(b, &n->accesses.data[0]))
         return false;
     n->loops[m->row].role = RLX_PLAN_ROW;
     n->loops[m->column].role = RLX_PLAN_COLUMN;

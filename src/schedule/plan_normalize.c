@@ -8,17 +8,11 @@
 #include "arith/arith.h"
 #include "schedule/plan_int.h"
 
-typedef struct dimension {
-    const rlx_prim *extent, *stride[RLX_NORMALIZE_SIDES];
-    uint64_t loops;
-} dimension;
-
 typedef struct normalizing {
     rlx_context *ctx;
     rlx_nest_plan *plan;
     const rlx_plan_access *side[RLX_NORMALIZE_SIDES];   /* Y, X, M, R, G, B; NULL: it is missing */
-    dimension at[RLX_PLAN_MAX_NEST];
-    size_t count;
+    rlx_plan_dimensions all;
 } normalizing;
 
 enum { TO, FROM, MINUS, TIMES, TIMES_AGAIN, PLUS };
@@ -28,10 +22,8 @@ enum { TO, FROM, MINUS, TIMES, TIMES_AGAIN, PLUS };
 static const rlx_plan_access *access_of(const normalizing *z, const rlx_prim *load)
 {
     const rlx_nest_plan *n = z->plan;
-    for (size_t i = 0; i < n->accesses.len; i++)
-        if (n->accesses.data[i].node == load)
-            return &n->accesses.data[i];
-    return NULL;
+    size_t at = rlx_plan_find_access(n, load);
+    return at < n->accesses.len ? &n->accesses.data[at] : NULL;
 }
 
 /* The last operation of *v, if it is of this kind and its second operand a load; *v becomes the first. */
@@ -66,50 +58,12 @@ static bool is_fit(const normalizing *z, const rlx_plan_access *a)
 {
     const rlx_buffer_load *l = rlx_as_buffer_load(a->node);
     return rlx_as_buffer(a->buffer)->dtype == RELAX_FLOAT32 && a->literal && (!l || !l->predicate) &&
-           (a == z->side[TO] || a->buffer != z->side[TO]->buffer);
+           (a == z->side[TO] || !rlx_plan_share_memory(a, z->side[TO]));
 }
 
 /* ---- the loops ------------------------------------------------------------------------------ */
 
-/* Does dimension `outer` go on where `inner` ends, on all sides? */
-static bool continues(const normalizing *z, const dimension *outer, const dimension *inner)
-{
-    bool same = true;
-    for (int k = 0; k < RLX_NORMALIZE_SIDES && same; k++) {
-        const rlx_prim *end = rlx_fold_mul(z->ctx, inner->extent, inner->stride[k]);
-        same = end && outer->stride[k] == end;
-    }
-    return same;
-}
-
-static bool merge_pair(normalizing *z)
-{
-    for (size_t o = 0; o < z->count; o++)
-        for (size_t i = 0; i < z->count; i++)
-            if (i != o && continues(z, &z->at[o], &z->at[i])) {
-                z->at[i].extent = rlx_fold_mul(z->ctx, z->at[o].extent, z->at[i].extent);
-                z->at[i].loops |= z->at[o].loops;
-                memmove(&z->at[o], &z->at[o + 1], (--z->count - o) * sizeof *z->at);
-                return z->at[i - (o < i)].extent != NULL;
-            }
-    return false;
-}
-
-static void collect(normalizing *z)
-{
-    const rlx_nest_plan *n = z->plan;
-    const rlx_prim *zero = rlx_int64(z->ctx, 0);
-    for (size_t i = 0; i < n->count; i++) {
-        dimension *d = &z->at[z->count++];
-        *d = (dimension){ .extent = n->loops[i].extent, .loops = (uint64_t)1 << i };
-        for (int k = 0; k < RLX_NORMALIZE_SIDES; k++)
-            d->stride[k] = z->side[k] && z->side[k]->offset.coeff[i] ? z->side[k]->offset.coeff[i] : zero;
-    }
-    while (merge_pair(z)) {
-    }
-}
-
-static bool may_be_column(const dimension *d)
+static bool may_be_column(const rlx_plan_dimension *d)
 {
     bool may = rlx_is_int_value(d->stride[TO], 1) && rlx_is_int_value(d->stride[FROM], 1) &&
                rlx_is_int_value(d->stride[MINUS], 0);
@@ -118,46 +72,40 @@ static bool may_be_column(const dimension *d)
     return may;
 }
 
-static int64_t likely_extent(const dimension *d)
-{
-    int64_t n;
-    return rlx_int_literal(d->extent, &n) ? n : 64;
-}
-
 /* The column; the row is the longest of the other dimensions. False: there is no column. */
-static bool choose(const normalizing *z, const dimension **row, const dimension **column)
+static bool choose(const normalizing *z, const rlx_plan_dimension **row, const rlx_plan_dimension **column)
 {
     *row = *column = NULL;
-    for (size_t i = 0; i < z->count; i++)
-        if (may_be_column(&z->at[i]))
-            *column = &z->at[i];
-    for (size_t i = 0; i < z->count; i++)
-        if (&z->at[i] != *column && likely_extent(&z->at[i]) > 1 &&
-            (!*row || likely_extent(&z->at[i]) >= likely_extent(*row)))
-            *row = &z->at[i];
+    for (size_t i = 0; i < z->all.count; i++)
+        if (may_be_column(&z->all.at[i]))
+            *column = &z->all.at[i];
+    for (size_t i = 0; i < z->all.count; i++)
+        if (&z->all.at[i] != *column && rlx_plan_likely_size(z->all.at[i].extent) > 1 &&
+            (!*row || rlx_plan_likely_size(z->all.at[i].extent) >= rlx_plan_likely_size((*row)->extent)))
+            *row = &z->all.at[i];
     return *column != NULL;
 }
 
 /* A single factor that moves along the columns is the second one. */
-static void place_factor(normalizing *z, const dimension *column)
+static void place_factor(normalizing *z, const rlx_plan_dimension *column)
 {
     if (!z->side[TIMES] && rlx_is_int_value(column->stride[TIMES_AGAIN], 0)) {
         z->side[TIMES] = z->side[TIMES_AGAIN];
         z->side[TIMES_AGAIN] = NULL;
-        for (size_t i = 0; i < z->count; i++) {
-            const rlx_prim *none = z->at[i].stride[TIMES];
-            z->at[i].stride[TIMES] = z->at[i].stride[TIMES_AGAIN];
-            z->at[i].stride[TIMES_AGAIN] = none;
+        for (size_t i = 0; i < z->all.count; i++) {
+            const rlx_prim *none = z->all.at[i].stride[TIMES];
+            z->all.at[i].stride[TIMES] = z->all.at[i].stride[TIMES_AGAIN];
+            z->all.at[i].stride[TIMES_AGAIN] = none;
         }
     }
 }
 
-static bool give(const normalizing *z, const dimension *row, const dimension *column)
+static bool give(const normalizing *z, const rlx_plan_dimension *row, const rlx_plan_dimension *column)
 {
     rlx_nest_plan *n = z->plan;
     rlx_plan_normalize *out = &n->normalize;
     const rlx_prim *one = rlx_int64(z->ctx, 1), *zero = rlx_int64(z->ctx, 0);
-    const dimension *both[2] = { row, column };
+    const rlx_plan_dimension *both[2] = { row, column };
     for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
         out->access[k] = z->side[k] ? (size_t)(z->side[k] - n->accesses.data) : SIZE_MAX;
         for (int i = 0; i < 2; i++)
@@ -165,9 +113,8 @@ static bool give(const normalizing *z, const dimension *row, const dimension *co
     }
     for (int i = 0; i < 2; i++) {
         out->extent[i] = both[i] ? both[i]->extent : one;
-        for (size_t k = 0; both[i] && k < n->count; k++)
-            if (both[i]->loops >> k & 1)
-                n->loops[k].role = RLX_PLAN_BOX;
+        if (both[i])
+            rlx_plan_take(n, both[i]);
     }
     return one && zero;
 }
@@ -175,7 +122,7 @@ static bool give(const normalizing *z, const dimension *row, const dimension *co
 bool rlx_plan_normalizing(rlx_context *ctx, rlx_nest_plan *plan)
 {
     normalizing z = { .ctx = ctx, .plan = plan };
-    const dimension *row, *column;
+    const rlx_plan_dimension *row, *column;
     bool fits = find_sides(&z);
     for (size_t i = 0; i < plan->count; i++)
         fits = fits && plan->loops[i].determined;
@@ -183,7 +130,7 @@ bool rlx_plan_normalizing(rlx_context *ctx, rlx_nest_plan *plan)
         fits = fits && (!z.side[k] || is_fit(&z, z.side[k]));
     if (!fits)
         return false;
-    collect(&z);
+    rlx_plan_collect(ctx, plan, z.side, RLX_NORMALIZE_SIDES, &z.all);
     if (!choose(&z, &row, &column))
         return false;
     place_factor(&z, column);

@@ -303,7 +303,7 @@ static bool read_nest(packing *p)
     const rlx_buffer_store *s = rlx_as_buffer_store(n->body);
     const rlx_buffer_load *load = s ? match_value(s->value, &p->guard) : NULL;
     if (!load || s->predicate || load->predicate || &load->node != from->node ||
-        rlx_as_buffer(from->buffer)->data == rlx_as_buffer(to->buffer)->data || !to->literal || from->num_indices > RLX_TIR_MAX_DIMS ||
+        rlx_plan_share_memory(from, to) || !to->literal || from->num_indices > RLX_TIR_MAX_DIMS ||
         !elements_fit(rlx_as_buffer(to->buffer), rlx_as_buffer(from->buffer)) || !find_lane(p) ||
         !read_indices(p, from) || !read_lane(p))
         return false;

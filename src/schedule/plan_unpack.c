@@ -21,10 +21,8 @@ typedef struct unpacking {
 static bool find_load(const rlx_nest_plan *n, const rlx_prim *e, size_t *at)
 {
     const rlx_buffer_load *l = rlx_as_buffer_load(e);
-    for (*at = 1; l && !l->predicate && *at < n->accesses.len; ++*at)
-        if (n->accesses.data[*at].node == e)
-            return n->accesses.data[*at].literal;
-    return false;
+    *at = rlx_plan_find_access(n, e);
+    return l && !l->predicate && *at < n->accesses.len && n->accesses.data[*at].literal;
 }
 
 static bool is_call(const rlx_prim *e, enum rlx_bit_op op)
@@ -89,17 +87,6 @@ static bool match_value(unpacking *x, const rlx_prim *value)
            (find_load(x->plan, b->a, &x->u->scales) && match_distance(x, b->b));
 }
 
-static bool moves(const unpacking *x, size_t access, size_t loop)
-{
-    const rlx_prim *c = x->plan->accesses.data[access].offset.coeff[loop];
-    return c && !rlx_is_int_value(c, 0);
-}
-
-static bool is_contiguous(const unpacking *x, size_t access, size_t loop)
-{
-    return rlx_is_int_value(x->plan->accesses.data[access].offset.coeff[loop], 1);
-}
-
 static enum rlx_step find_var(void *user, const rlx_node *n, const rlx_field *via,
                               const rlx_node *parent)
 {
@@ -118,17 +105,16 @@ static bool find_loops(unpacking *x)
     rlx_plan_unpack *u = x->u;
     u->group = u->word = u->digit = u->lane = -1;
     for (int i = 0; i < (int)x->plan->count; i++) {
-        size_t at = (size_t)i;
+        const rlx_plan_access *all = x->plan->accesses.data, *words = &all[u->words], *scales = &all[u->scales];
         bool shifts = x->amount && mentions(x, x->amount, x->plan->loops[i].var);
-        if (shifts && (u->digit >= 0 || moves(x, u->words, at) || moves(x, u->scales, at)))
+        if (shifts && (u->digit >= 0 || rlx_plan_moves(words, i) || rlx_plan_moves(scales, i)))
             return false;
         if (shifts)
             u->digit = i;
-        else if (is_contiguous(x, 0, at) && is_contiguous(x, u->words, at) &&
-                 is_contiguous(x, u->scales, at))
+        else if (rlx_plan_is_unit(&all[0], i) && rlx_plan_is_unit(words, i) && rlx_plan_is_unit(scales, i))
             u->lane = i;
-        else if (moves(x, u->words, at))
-            *(moves(x, u->scales, at) ? &u->group : &u->word) = i;
+        else if (rlx_plan_moves(words, i))
+            *(rlx_plan_moves(scales, i) ? &u->group : &u->word) = i;
     }
     return u->lane >= 0 && (!x->amount || u->digit >= 0);
 }
@@ -164,8 +150,8 @@ bool rlx_plan_unpacking(rlx_context *ctx, rlx_nest_plan *plan)
         fits = plan->loops[i].determined && rlx_is_int_value(plan->loops[i].min, 0);
     const rlx_plan_access *all = plan->accesses.data;
     fits = fits && x.u->words != x.u->scales &&
-           rlx_as_buffer(all[x.u->words].buffer)->data != rlx_as_buffer(s->buffer)->data &&
-           rlx_as_buffer(all[x.u->scales].buffer)->data != rlx_as_buffer(s->buffer)->data &&
+           !rlx_plan_share_memory(&all[x.u->words], &all[0]) &&
+           !rlx_plan_share_memory(&all[x.u->scales], &all[0]) &&
            find_loops(&x) && shifts_digits(&x);
     const int roles[4] = { x.u->group, x.u->word, x.u->digit, x.u->lane };
     for (int i = 0; i < 4 && fits; i++)

@@ -28,8 +28,6 @@ enum {
 
 /* ---- what is stored and read ---------------------------------------------------------------- */
 
-static const rlx_node *memory_of(const rlx_node *buffer) { return rlx_as_buffer(buffer)->data; }
-
 static void count(rlx_ptrmap *map, const rlx_node *key)
 {
     uintptr_t n = 0;
@@ -44,11 +42,11 @@ static enum rlx_step count_uses(void *user, const rlx_node *n, const rlx_field *
 {
     rlx_producers *p = user;
     if (n->kind == RLX_NODE_BUFFER_STORE)
-        count(&p->stored, memory_of(((const rlx_buffer_store *)n)->buffer));
+        count(&p->stored, rlx_plan_memory(((const rlx_buffer_store *)n)->buffer));
     else if (n->kind == RLX_NODE_BUFFER_LOAD)
-        count(&p->loaded, memory_of(((const rlx_buffer_load *)n)->buffer));
+        count(&p->loaded, rlx_plan_memory(((const rlx_buffer_load *)n)->buffer));
     else if (n->kind == RLX_NODE_DECL_BUFFER)
-        count(&p->declared, memory_of(((const rlx_decl_buffer *)n)->buffer));
+        count(&p->declared, rlx_plan_memory(((const rlx_decl_buffer *)n)->buffer));
     else if (n->kind == RLX_NODE_PRIM_VAR && parent && parent->kind != RLX_NODE_BUFFER &&
              !rlx_field_is_def(via)) {
         count(&p->loaded, n);
@@ -568,12 +566,10 @@ static void map_loops(producing *x)
     }
 }
 
-static bool knows_all(const void *user, const rlx_prim *var) { return true; }
-
 /* Is the nest one instruction, or else (strips) one strip loop? */
 static bool is_fast(rlx_context *ctx, const rlx_stmt *nest, bool strips)
 {
-    static const rlx_plan_scope everywhere = { .knows = knows_all };
+    static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
     rlx_nest_plan plan;
     const rlx_for_stmt *f = nest ? rlx_as_for_stmt(nest) : NULL;
     bool is = f && rlx_plan_nest(ctx, &everywhere, f, &plan);
