@@ -607,14 +607,22 @@ static bool add_range(ranges *out, range r, bool by_places)
     return true;
 }
 
+/* The first n >= 0 and how many below `most` have begin + n * step in data; what is not positive is none. */
+static int64_t inside(const axis_numbers *a, int64_t begin, int64_t step, int64_t most, int64_t *first)
+{
+    int64_t end = begin >= a->size ? 0 : (a->size - 1 - begin) / step + 1;
+    *first = begin < 0 ? (step - 1 - begin) / step : 0;
+    return (end < most ? end : most) - *first;
+}
+
 /* Windows in their order: neighbours that have the same inside are one range. */
 static bool split_places(const axis_numbers *a, ranges *out)
 {
     bool fits = true;
     for (int64_t y = 0; y < a->places && fits; y++) {
-        int64_t begin = y * a->stride - a->before, first = begin < 0 ? (a->step - 1 - begin) / a->step : 0,
-                end = begin >= a->size ? 0 : (a->size - 1 - begin) / a->step + 1;
-        fits = add_range(out, (range){ y, 1, first, (end < a->extent ? end : a->extent) - first }, true);
+        range r = { .at = y, .count = 1 };
+        r.steps = inside(a, y * a->stride - a->before, a->step, a->extent, &r.first);
+        fits = add_range(out, r, true);
     }
     return fits;
 }
@@ -625,9 +633,9 @@ static bool split_steps(const axis_numbers *a, ranges *out)
 {
     bool fits = true;
     for (int64_t k = 0; k < a->extent && fits; k++) {
-        int64_t off = k * a->step - a->before, at = off < 0 ? (a->stride - 1 - off) / a->stride : 0,
-                end = off >= a->size ? 0 : (a->size - 1 - off) / a->stride + 1;
-        fits = add_range(out, (range){ at, (end < a->places ? end : a->places) - at, k, 1 }, false);
+        range r = { .first = k, .steps = 1 };
+        r.count = inside(a, k * a->step - a->before, a->stride, a->places, &r.at);
+        fits = add_range(out, r, false);
     }
     return fits;
 }
