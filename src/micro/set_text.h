@@ -243,9 +243,9 @@ static rlx_micro_sum_fn *const reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUN
 
 #include "micro/normalize_text.h"
 
-#define ADD(x, y) ((x) + (y))
 /* ---- partial sums --------------------------------------------------------------------------- */
 
+#define ADD(x, y) ((x) + (y))
 #define X f32
 #define T float
 #define COMMON 1
@@ -275,6 +275,8 @@ static rlx_micro_sum_fn *const reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUN
 #undef X
 #undef T
 #undef COMMON
+
+#undef ADD
 
 #define FLOATS(value) { [RLX_ELEM_F32] = partial_f32_##value, [RLX_ELEM_F64] = partial_f64_##value }
 static rlx_micro_partial_fn *const partials[RLX_KERNEL_VALUE_COUNT][RLX_ELEM_COUNT] = {

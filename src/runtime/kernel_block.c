@@ -103,9 +103,20 @@ static void *at(const void *base, int64_t elements, size_t bytes)
     return (char *)(uintptr_t)base + elements * (int64_t)bytes;
 }
 
-static bool are_words(const rlx_kernel_run *r, int64_t a, int64_t b)
+/* The functions for elements of two buffers: dst, src. */
+static bool are_words(enum rlx_kernel_elem d, enum rlx_kernel_elem s)
 {
-    return elem_of(r, a) == elem_of(r, b) && r->k->buffers[a].bytes == 4;
+    return d == s && rlx_kernel_elems[d].bytes == 4;
+}
+
+static rlx_micro_copy_fn *copy_fn(const rlx_kernel_run *r, enum rlx_kernel_elem d, enum rlx_kernel_elem s)
+{
+    return are_words(d, s) && r->micro->copy_words ? r->micro->copy_words : r->micro->copy[d][s];
+}
+
+static rlx_micro_pack_fn *pack_fn(const rlx_kernel_run *r, enum rlx_kernel_elem d, enum rlx_kernel_elem s)
+{
+    return are_words(d, s) && r->micro->pack_words ? r->micro->pack_words : r->micro->pack[d][s];
 }
 
 /* ---- copies --------------------------------------------------------------------------------- */
@@ -145,9 +156,7 @@ static bool run_copy(rlx_kernel_run *r, int64_t *x)
     memcpy(box.extent, extent, sizeof box.extent);
     memcpy(box.dst_stride, to, sizeof box.dst_stride);
     memcpy(box.src_stride, from, sizeof box.src_stride);
-    rlx_micro_copy_fn *words = are_words(r, x[0], x[2]) ? r->micro->copy_words : NULL;
-    return copy_in_pieces(r, words ? words : r->micro->copy[elem_of(r, x[0])][elem_of(r, x[2])], &box,
-                          r->k->buffers[x[0]].bytes, r->k->buffers[x[2]].bytes);
+    return copy_in_pieces(r, copy_fn(r, elem_of(r, x[0]), elem_of(r, x[2])), &box, r->k->buffers[x[0]].bytes, r->k->buffers[x[2]].bytes);
 }
 
 /* Takes whole digits out of where the lanes begin, and the low one where they have one high digit;
@@ -237,9 +246,7 @@ static bool run_pack(rlx_kernel_run *r, const int64_t *x)
         return false;
     p.dst = element(r, x[1], x[2]);
     p.src = p.lanes ? element(r, x[3], off) : NULL;
-    rlx_micro_pack_fn *words = are_words(r, x[1], x[3]) ? r->micro->pack_words : NULL;
-    return pack_in_pieces(r, words ? words : r->micro->pack[elem_of(r, x[1])][elem_of(r, x[3])], &p,
-                          r->k->buffers[x[1]].bytes, r->k->buffers[x[3]].bytes);
+    return pack_in_pieces(r, pack_fn(r, elem_of(r, x[1]), elem_of(r, x[3])), &p, r->k->buffers[x[1]].bytes, r->k->buffers[x[3]].bytes);
 }
 
 /* ---- fields of bits ------------------------------------------------------------------------- */

@@ -49,4 +49,15 @@ static inline void *fenced_place(fenced f, int64_t low, int64_t high, size_t byt
     return f.bytes + (at_end ? f.size - length : 0) - low * (int64_t)bytes;
 }
 
+/* Numbers that are the same in each run. */
+static inline uint64_t random_bits(void)
+{
+    static uint64_t seed = 1;
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return seed >> 20 ^ seed >> 41;
+}
+/* 0 .. n - 1 */
+static inline int64_t below(int64_t n) { return (int64_t)(random_bits() % (uint64_t)n); }
+static inline bool once_in(int64_t n) { return below(n) == 0; }
+
 #endif

@@ -15,15 +15,12 @@
 enum { ROOM = 1 << 20, WRITTEN = 1 << 18 };
 static fenced to_memory, from_memory;
 static unsigned char *want;
-static uint64_t seed = 1;
 
-static uint64_t random_bits(void)
+/* Elements of 4 bytes as they are have functions of their own in some sets. */
+static bool are_words(enum rlx_kernel_elem to, enum rlx_kernel_elem from)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return seed >> 20 ^ seed >> 41;
+    return to == from && rlx_kernel_elems[to].bytes == 4;
 }
-static int64_t below(int64_t n) { return (int64_t)(random_bits() % (uint64_t)n); }
-static bool once_in(int64_t n) { return below(n) == 0; }
 
 /* ---- one element ---------------------------------------------------------------------------- */
 
@@ -125,11 +122,14 @@ static void try_copy(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
     memcpy(want, to_memory.bytes, to_memory.size);
     for (size_t s = 0; s < RLX_COUNT(set_names); s++) {
         const rlx_micro_set *set = rlx_micro_find(set_names[s]);
-        if (!set)
-            continue;
-        clear_memory();
-        set->copy[to][from](&b);
-        compare(set->name, "copy", to, from, n);
+        rlx_micro_copy_fn *ways[] = { set ? set->copy[to][from] : NULL,
+                                      set && are_words(to, from) ? set->copy_words : NULL };
+        for (size_t w = 0; w < RLX_COUNT(ways); w++)
+            if (ways[w]) {
+                clear_memory();
+                ways[w](&b);
+                compare(set->name, w ? "copy of words" : "copy", to, from, n);
+            }
     }
 }
 
@@ -175,11 +175,14 @@ static void try_pack(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
     memcpy(want, to_memory.bytes, to_memory.size);
     for (size_t s = 0; s < RLX_COUNT(set_names); s++) {
         const rlx_micro_set *set = rlx_micro_find(set_names[s]);
-        if (!set)
-            continue;
-        clear_memory();
-        set->pack[to][from](&p);
-        compare(set->name, "pack", to, from, n);
+        rlx_micro_pack_fn *ways[] = { set ? set->pack[to][from] : NULL,
+                                      set && are_words(to, from) ? set->pack_words : NULL };
+        for (size_t w = 0; w < RLX_COUNT(ways); w++)
+            if (ways[w]) {
+                clear_memory();
+                ways[w](&p);
+                compare(set->name, w ? "pack of words" : "pack", to, from, n);
+            }
     }
 }
 

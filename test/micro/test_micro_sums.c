@@ -14,16 +14,6 @@
 enum { ROOM = 1 << 20 };
 static fenced acc_memory, a_memory, b_memory;
 static unsigned char *before, *want;
-static uint64_t seed = 1;
-
-static uint64_t random_bits(void)
-{
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return seed >> 20 ^ seed >> 41;
-}
-/* 0 .. n - 1 */
-static int64_t below(int64_t n) { return (int64_t)(random_bits() % (uint64_t)n); }
-static bool once_in(int64_t n) { return below(n) == 0; }
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
