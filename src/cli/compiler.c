@@ -16,35 +16,6 @@ static const char *command(void)
     return cc ? cc : "cc";
 }
 
-static bool is_executable(const char *dir, size_t dir_len, const char *name, size_t len)
-{
-    char path[4096];
-    struct stat s;
-    if (dir_len + len + 2 > sizeof path)
-        return false;
-    snprintf(path, sizeof path, "%.*s%s%.*s", (int)dir_len, dir, dir_len ? "/" : "", (int)len,
-             name);
-    return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, X_OK) == 0;
-}
-
-/* Is there a compiler? Only its first word is looked at; one in quotes is believed. Only absolute
- * parts of PATH count, as for the library. */
-static bool has_compiler(void)
-{
-    const char *name = command(), *path = getenv("PATH");
-    name += strspn(name, " \t");
-    size_t len = strcspn(name, " \t");
-    if (!len || *name == '"' || *name == '\'')
-        return len > 0;
-    if (memchr(name, '/', len))
-        return is_executable("", 0, name, len);
-    for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; p;
-         p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL)
-        if (*p == '/' && is_executable(p, strcspn(p, ":"), name, len))
-            return true;
-    return false;
-}
-
 /* XDG_CACHE_HOME/relax or HOME/.cache/relax; NULL: nowhere. */
 static const char *cache_directory(char *out, size_t size)
 {
@@ -64,14 +35,13 @@ static const char *cache_directory(char *out, size_t size)
 
 bool cli_is_for_interpreter(const cli *c)
 {
-    return c->target ? !strcmp(c->target, "interp") : !has_compiler();
+    return !c->target || !strcmp(c->target, "interp");
 }
 
 void cli_target(const cli *c, relax_compile_options *o)
 {
     static char cache[4096]; /* lives as long as the options */
-    bool chosen = c->target != NULL;
-    o->target = chosen ? c->target : has_compiler() ? "c" : "interp";
+    o->target = c->target ? c->target : "interp";
     o->allow_compiler = 1;
     o->compiler = command();
     o->environment = (const char *const *)environ;
