@@ -565,7 +565,7 @@ static size_t compared, refused;
 
 static void one_block(uint64_t seed)
 {
-    static const char *const sets[] = { "baseline", "avx2", "avx512", "neon" };
+    static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "neon" };
     block b;
     make(&b, seed);
     bool known = model(&b);
