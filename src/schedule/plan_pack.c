@@ -110,9 +110,10 @@ static bool moves_lane(const packing *p, size_t loop)
 static bool counts_fours(const packing *p, const rlx_plan_access *x, int q)
 {
     for (size_t d = 0; d < x->num_indices; d++) {
-        const rlx_prim *one = p->index[d].coeff[p->pack->four], *four = p->index[d].coeff[q],
-                       *zero = rlx_int64(p->ctx, 0);
-        if (rlx_fold_mul(p->ctx, one ? one : zero, rlx_int64(p->ctx, 4)) != (four ? four : zero))
+        const rlx_prim *one = p->index[d].coeff[p->pack->four], *four = p->index[d].coeff[q];
+        int64_t step = 0, next = 0;
+        if ((one && !rlx_int_literal(one, &step)) || (four && !rlx_int_literal(four, &next)) ||
+            next % 4 != 0 || step != next / 4)
             return false;
     }
     return true;
