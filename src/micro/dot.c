@@ -2,7 +2,6 @@
 /* built for speed */
 #include <string.h>
 
-#include "base/base.h"
 #include "micro/micro_int.h"
 
 bool rlx_micro_is_in_fours(const rlx_micro_sum *r)
