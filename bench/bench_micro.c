@@ -73,7 +73,7 @@ static double peak(const char *set)
 {
 #if defined(__x86_64__)
     double work = 2.0 * PEAK_STEPS * CHAINS;
-    if (strcmp(set, "avx512") == 0)
+    if (strncmp(set, "avx512", 6) == 0)
         return measure(set, "peak", work * 16, "GFLOP/s", peak_avx512, NULL);
     if (strcmp(set, "avx2") == 0)
         return measure(set, "peak", work * 8, "GFLOP/s", peak_avx2, NULL);
@@ -240,9 +240,9 @@ static void bench_moves(const rlx_micro_set *set)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = { "baseline", "avx2", "avx512", "neon" };
+    static const char *const names[] = { "baseline", "avx2", "avx512", "avx512vnni", "neon" };
     only = argc > 2 ? argv[2] : NULL;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         const rlx_micro_set *set = rlx_micro_find(names[i]);
         if (!set || (argc > 1 && strcmp(argv[1], names[i]) != 0))
             continue;

@@ -148,4 +148,6 @@ def int8_weight(g, *shape):
 
 
 row("integer", "int8 256x256x256", lambda g: g.matmul(g.input(256, 256, dtype="int8"), int8_weight(g, 256, 256)))
+row("integer", "int8 128x1024x1024", lambda g: g.matmul(g.input(128, 1024, dtype="int8"), int8_weight(g, 1024, 1024)))
+row("integer", "int8 1x4096x4096", lambda g: g.matmul(g.input(1, 4096, dtype="int8"), int8_weight(g, 4096, 4096)))
 row("integer", "int8 17x1000x1000", lambda g: g.matmul(g.input(17, 1000, dtype="int8"), int8_weight(g, 1000, 1000)))

@@ -184,7 +184,7 @@ typedef struct relax_vm_options {
     /* bytes that the VM and its values may hold, constants not counted; 0: no limit */
     uint64_t max_memory;
     uint64_t max_depth;               /* active Relax functions; default 10000 */
-    /* instructions that kernels compute with: "baseline", which every machine has, "avx2", "avx512",
+    /* instructions that kernels compute with: "baseline", which every machine has, "avx2", "avx512", "avx512vnni",
      * "neon"; NULL: the best that this machine has. Results are the same to the bit. */
     const char *instruction_set;
 } relax_vm_options;

@@ -59,7 +59,7 @@ static const option_row rows[] = {
     { 'm', "--max-memory", NULL, INTEGER, AT(max_memory), 0, "BYTES", "memory the run may take" },
     { 'V', "--max-depth", NULL, INTEGER, AT(max_depth), 0, "N", "depth of calls" },
     { 'I', "--instruction-set", NULL, TEXT, AT(instruction_set), 0, "NAME",
-      "baseline|avx2|avx512|neon: what kernels compute with (default: the best)" },
+      "baseline|avx2|avx512|avx512vnni|neon: what kernels compute with (default: the best)" },
     { 'T', "--timeout", NULL, SECONDS, AT(timeout), 0, "S", "end the run after S seconds" },
     { 'v', "--verify", NULL, FLAG, AT(verify), 0, NULL, "check the file" },
 };

@@ -190,7 +190,7 @@ static void write_panels(rlx_kgen *w, const rlx_kgen_nest *n)
     if (!source || !panel)
         return;
     check_packed(w, k, source, from->num_indices);
-    x[0] = (uint32_t)k->panel;
+    x[0] = (uint32_t)k->panel | (k->four >= 0 ? RLX_KERNEL_FOURS : 0);
     x[1] = panel->index;
     x[2] = start_reg(w, plan, to);
     x[3] = source->index;
@@ -201,7 +201,7 @@ static void write_panels(rlx_kgen *w, const rlx_kgen_nest *n)
     x[8] = int64_reg(w, k->high);
     x[9] = int64_reg(w, k->low);
     for (int i = 0; i < 3; i++) {
-        x[10 + i] = extent_reg(w, plan, k->depth[i]);
+        x[10 + i] = i == 0 && k->four >= 0 ? int64_reg(w, k->steps) : extent_reg(w, plan, k->depth[i]);
         x[13 + i] = int64_reg(w, k->depth_stride[i]);
     }
     rlx_kgen_emit(w, w->top, RLX_K_PACK, x);

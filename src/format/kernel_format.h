@@ -58,6 +58,8 @@ enum {
     RLX_KERNEL_EXACT = 1,        /* products are not rounded */
     RLX_KERNEL_FROM_ZERO = 2     /* sums begin with +0, whatever is there */
 };
+/* A bit beside the lanes of a panel: PACK in fours. */
+enum { RLX_KERNEL_FOURS = 64 };
 /* What PARTIAL sums up, of elements a and b. */
 enum rlx_kernel_value {
     RLX_KERNEL_VALUE_ELEMENT,    /* a */
@@ -110,6 +112,8 @@ enum rlx_kernel_elem rlx_kernel_elem_of(int32_t dtype);
 /* Can COPY and PACK make elements `dst` of elements `src`? They are alike, or of less bits and the same
  * kind: narrow floats in float32, integers of 8 and 16 bits in int32. Bools are not copied so. */
 bool rlx_kernel_copies(enum rlx_kernel_elem dst, enum rlx_kernel_elem src);
+/* Does CONTRACT sum up products of such elements in int32? */
+RLX_INLINE bool rlx_kernel_is_byte(enum rlx_kernel_elem e) { return e == RLX_ELEM_I8 || e == RLX_ELEM_U8; }
 /* Words of an instruction, opcode included. */
 unsigned rlx_kernel_op_words(unsigned op);
 

@@ -8,23 +8,24 @@ static const rlx_micro_set *set_of_machine(int i)
 {
 #if defined(RLX_X86_SETS)
     bool avx2 = RLX_CPU_HAS("avx2") && RLX_CPU_HAS("fma") && RLX_CPU_HAS("bmi2");
+    bool avx512 = avx2 && RLX_CPU_HAS("avx512f") && RLX_CPU_HAS("avx512vl") &&
+                  RLX_CPU_HAS("avx512bw") && RLX_CPU_HAS("avx512dq");
     if (i == 0)
-        return avx2 && RLX_CPU_HAS("avx512f") && RLX_CPU_HAS("avx512vl") &&
-                       RLX_CPU_HAS("avx512bw") && RLX_CPU_HAS("avx512dq")
-                   ? &rlx_micro_avx512
-                   : NULL;
+        return avx512 && RLX_CPU_HAS("avx512vnni") ? &rlx_micro_avx512vnni : NULL;
     if (i == 1)
+        return avx512 ? &rlx_micro_avx512 : NULL;
+    if (i == 2)
         return avx2 ? &rlx_micro_avx2 : NULL;
 #elif defined(RLX_NEON_SET)
     if (i == 0)
         return &rlx_micro_neon;
 #endif
-    return i == 2 ? &rlx_micro_baseline : NULL;
+    return i == 3 ? &rlx_micro_baseline : NULL;
 }
 
 const rlx_micro_set *rlx_micro_find(const char *name)
 {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         const rlx_micro_set *s = set_of_machine(i);
         if (s && (!name || strcmp(name, s->name) == 0))
             return s;

@@ -11,15 +11,18 @@
 
 #include "format/kernel_format.h"
 
-/* Lanes of a panel of columns, rows of a panel of rows. Part of the file format. */
-enum { RLX_PANEL_COLUMNS = 32, RLX_PANEL_ROWS = 8 };
+/* Lanes of a panel of columns, rows of a panel of rows, steps of 8-bit integers that lie beside each other in either.
+ * Part of the file format. */
+enum { RLX_PANEL_COLUMNS = 32, RLX_PANEL_ROWS = 8, RLX_PANEL_FOURS = 4 };
 
 /*- For i < rows, j < columns, and t < turns, k < depth ascending from 0, t outermost:
  *   contract  acc[i, j] = acc[i, j] + a[i, j, t, k] * b[i, j, t, k]
  *   reduce    acc[i, j] = acc[i, j] op a[i, j, t, k]
  * fresh: acc holds nothing yet, sums begin with +0. Fast where acc_j == 1, a_j == 0, b_j == 1, b_i == 0: columns in
  * registers, one scalar of a for all of them; b a panel (b_k == 32, columns <= 32) or in place; and, for windows, where
- * a_i == 0 and b_j is 1 or 2. Any other strides are computed too, slowly. Strides along an extent of 1 are 0. */
+ * a_i == 0 and b_j is 1 or 2. Any other strides are computed too, slowly. Strides along an extent of 1 are 0.
+ * Elements of 8 bits are summed up in 32, which wrap around: fast where depth == 4, a_k == 1, b_k == 1, a_j == 0, b_i == 0,
+ * acc_j == 1 and b_fours. */
 typedef struct rlx_micro_sum {
     void *acc;
     const void *a, *b;
@@ -28,6 +31,8 @@ typedef struct rlx_micro_sum {
     int64_t b_i, b_j, b_t, b_k;
     int64_t rows, columns, turns, depth;
     bool fresh;
+    bool a_signed, b_signed;   /* elements of 8 bits: int8 or uint8 */
+    bool b_fours;              /* b_j == 4, and b may be read in whole panels of columns, whatever is there */
 } rlx_micro_sum;
 typedef void rlx_micro_sum_fn(const rlx_micro_sum *s);
 
@@ -73,7 +78,9 @@ typedef void rlx_micro_copy_fn(const rlx_micro_box *b);
  *   dst[l / W][d][l % W] = src[(start + l) / width * lane_stride[0] + (start + l) % width * lane_stride[1]
  *                              + sum of d_i * depth_stride[i]]       d: d0, d1, d2 as one number
  * W: 32 (columns) or 8 (rows). The lanes that the last panel lacks are filled with zero, all of one panel where lanes is 0. dst is
- * contiguous. */
+ * contiguous. In panels of fours (rlx_micro_pack_fours), of 8-bit integers, dst is
+ *   dst[l / W][d0 / 4][d1][d2][l % W][d0 % 4]
+ * and what the last four lacks of d0 is zero, too. */
 typedef struct rlx_micro_pack {
     void *dst;
     const void *src;
@@ -82,6 +89,7 @@ typedef struct rlx_micro_pack {
     int32_t panel;             /* W */
 } rlx_micro_pack;
 typedef void rlx_micro_pack_fn(const rlx_micro_pack *p);
+rlx_micro_pack_fn rlx_micro_pack_fours;
 
 /*- Fields of bits as floats, for g, w, v, l below extent[0] to extent[3]:
  *   dst[g, w, v, l] = ((float)(words[g, w, l] >> v * bits & mask) - zero) * scales[g, l]
@@ -103,8 +111,9 @@ typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t colum
 /* The functions of one instruction set; NULL where it computes nothing with the element type, which is that of acc or
  * dst. Copies keep the bits of elements, or make narrow floats float32. */
 typedef struct rlx_micro_set {
-    const char *name;          /* "baseline", "avx2", "avx512", "neon" */
+    const char *name;          /* "baseline", "avx2", "avx512", "avx512vnni", "neon" */
     rlx_micro_sum_fn *const (*contract)[RLX_ELEM_COUNT];       /* [product not rounded] */
+    rlx_micro_sum_fn *dot;                                     /* contract: elements of 8 bits, acc of 32 */
     rlx_micro_sum_fn *const (*reduce)[RLX_ELEM_COUNT];         /* [enum rlx_kernel_reduce] */
     rlx_micro_partial_fn *const (*partial)[RLX_ELEM_COUNT];    /* [enum rlx_kernel_value]; not OWN_SQUARE: b is 0 */
     rlx_micro_normalize_fn *normalize;

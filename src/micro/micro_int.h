@@ -9,7 +9,7 @@
 /* The sets of this architecture, one file each: set_*.c. Those that not every machine has are found while running. */
 #if defined(RLX_HAS_TARGETS)
 #define RLX_X86_SETS 1
-extern const rlx_micro_set rlx_micro_avx512, rlx_micro_avx2;
+extern const rlx_micro_set rlx_micro_avx512, rlx_micro_avx512vnni, rlx_micro_avx2;
 #elif defined(__aarch64__)
 #define RLX_NEON_SET 1
 extern const rlx_micro_set rlx_micro_neon;
@@ -36,6 +36,16 @@ rlx_micro_partial_fn rlx_micro_partial_any_f32_elements, rlx_micro_partial_any_f
     rlx_micro_partial_any_f32_squares, rlx_micro_partial_any_f64_squares;
 
 rlx_micro_normalize_fn rlx_micro_normalize_any;
+
+/* Sums of products of 8-bit integers: dot.c. Are four steps of each row and of each column a word? */
+bool rlx_micro_is_in_fours(const rlx_micro_sum *r);
+rlx_micro_sum_fn rlx_micro_dot_any;
+/* Rows [row, row + rows) of the result, columns from `column` on, get `width` sums each, or as many as there are columns. */
+void rlx_micro_add_dots(const rlx_micro_sum *r, int64_t row, int64_t rows, int64_t column, const uint32_t *sums,
+                        int64_t width);
+#if defined(RLX_X86_SETS)
+rlx_micro_sum_fn rlx_micro_dot_avx2;
+#endif
 
 RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; }
 

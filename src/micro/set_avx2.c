@@ -15,12 +15,16 @@
 #define F64_CASES(W, part) CASE(4, W, part)
 #define INT_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define INT_CASES(W, part) CASE(4, W, part)
+#define DOT_ROWS 4
 #define FITS(R) &&(R != 6 || n != 8)
 #include "micro/set_text.h"
+
+void rlx_micro_dot_avx2(const rlx_micro_sum *r) { dot(r); }
 
 const rlx_micro_set rlx_micro_avx2 = {
     .name = "avx2",
     .contract = contractions,
+    .dot = dot,
     .reduce = reductions,
     .partial = partials,
     .normalize = normalize_f32,

@@ -19,21 +19,23 @@
 #define F64_CASES(W, part) CASE(8, W, part) CASE(4, W, part)
 #define INT_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define INT_CASES(W, part) CASE(4, W, part)
+#define DOT_ROWS 8
 #define FITS(R)
 /* Windows of few columns: half of a vector would be empty, and its loads cross lines. */
 #define SET_NARROW rlx_micro_avx2.contract[1][RLX_ELEM_F32]
 #include "micro/set_text.h"
 
-const rlx_micro_set rlx_micro_avx512 = {
-    .name = "avx512",
-    .contract = contractions,
-    .reduce = reductions,
-    .partial = partials,
-    .normalize = normalize_f32,
-    .copy = rlx_micro_copies,
-    .pack = rlx_micro_packs,
-    .copy_words = copy_words,
-    .pack_words = pack_words,
-    .map = maps,
-};
+#define FUNCTIONS                  \
+    .contract = contractions,      \
+    .reduce = reductions,          \
+    .partial = partials,           \
+    .normalize = normalize_f32,    \
+    .copy = rlx_micro_copies,      \
+    .pack = rlx_micro_packs,       \
+    .copy_words = copy_words,      \
+    .pack_words = pack_words,      \
+    .map = maps
+const rlx_micro_set rlx_micro_avx512 = { .name = "avx512", .dot = rlx_micro_dot_avx2, FUNCTIONS };
+/* Where bytes are multiplied by one instruction. */
+const rlx_micro_set rlx_micro_avx512vnni = { .name = "avx512vnni", .dot = dot, FUNCTIONS };
 #endif

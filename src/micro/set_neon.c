@@ -15,12 +15,14 @@
 #define F64_CASES(W, part) CASE(4, W, part)
 #define INT_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define INT_CASES(W, part) CASE(4, W, part)
+#define DOT_ROWS 8
 #define FITS(R)
 #include "micro/set_text.h"
 
 const rlx_micro_set rlx_micro_neon = {
     .name = "neon",
     .contract = contractions,
+    .dot = dot,
     .reduce = reductions,
     .partial = partials,
     .normalize = normalize_f32,

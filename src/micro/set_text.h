@@ -105,6 +105,8 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
     { [RLX_ELEM_F32] = contract_f32_exact, [RLX_ELEM_F64] = contract_f64_exact },
 };
 
+#include "micro/dot_text.h"
+
 /* ---- moves ---------------------------------------------------------------------------------- */
 
 #if SET_SHORT_PARTS

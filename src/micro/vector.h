@@ -17,6 +17,10 @@
  *   X_min_number, X_max_number  of what is no NaN; X_see(seen, y): which lanes were no NaN; X_settle(s, seen): others are. Where SET_RANGES
  *   X_min, X_max                NaN wins, -0 < +0; of integers with a sign
  *   X_fma(a, b, c)              a * b + c, rounded once; X_fma_one: of one element
+ *   i16_dot(a, b)               of each two neighbours the sum of their products, as 32 bits
+ *   i8_dot(a, b, c)             c + the sum of the four products in each word: of bytes of b with a sign and bytes of a,
+ *   u8_dot(a, b, c)             of bytes of b without one; those of a have the other kind where SET_DOTS_UNLIKE, else the same. Where
+ *                               SET_DOTS, in functions that begin with SET_DOT
  *   f32_clamp(x, low, high)     x, or the bound that it is beyond; NaN stays
  *   f32_nearest(x)              the nearest integer, of two the even one; |x| < 2^22
  *   f32_times_2_to(x, k)        x * 2^k, rounded once; 0.5 < x < 2, k an integer from -151 to 128, or NaN
@@ -352,6 +356,39 @@ SET_INLINE f64_vec f64_fma(f64_vec a, f64_vec b, f64_vec c)
 {
     return (f64_vec){ f64_fma_one(a[0], b[0], c[0]), f64_fma_one(a[1], b[1], c[1]) };
 }
+#endif
+
+/* ---- products of bytes and of 16 bits ------------------------------------------------------- */
+
+typedef RLX_WHOLE_VECTOR(int16_t, SET_BYTES) i16_vec;
+#if defined(RLX_SET_AVX512)
+SET_INLINE u32_vec i16_dot(i16_vec a, i16_vec b) { return (u32_vec)_mm512_madd_epi16((__m512i)a, (__m512i)b); }
+#elif defined(RLX_SET_AVX2)
+SET_INLINE u32_vec i16_dot(i16_vec a, i16_vec b) { return (u32_vec)_mm256_madd_epi16((__m256i)a, (__m256i)b); }
+#elif defined(__SSE2__)
+SET_INLINE u32_vec i16_dot(i16_vec a, i16_vec b) { return (u32_vec)_mm_madd_epi16((__m128i)a, (__m128i)b); }
+#else
+SET_INLINE u32_vec i16_dot(i16_vec a, i16_vec b)
+{
+    i32_vec x = (i32_vec)a, y = (i32_vec)b, low = (x << 16 >> 16) * (y << 16 >> 16);
+    return (u32_vec)low + (u32_vec)((x >> 16) * (y >> 16));
+}
+#endif
+
+#if defined(RLX_SET_AVX512)
+#define SET_DOTS 1
+#define SET_DOTS_UNLIKE 1
+#define SET_DOT RLX_TARGET("avx512vnni,avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,f16c,bmi2")
+#define i8_dot(a, b, c) ((u32_vec)_mm512_dpbusd_epi32((__m512i)(c), (__m512i)(a), (__m512i)(b)))
+#define u8_dot(a, b, c) i8_dot(b, a, c)
+#elif defined(RLX_SET_NEON) && defined(__ARM_FEATURE_DOTPROD)
+#define SET_DOTS 1
+#define SET_DOTS_UNLIKE 0
+#define SET_DOT SET
+#define i8_dot(a, b, c) ((u32_vec)vdotq_s32((int32x4_t)(c), (int8x16_t)(a), (int8x16_t)(b)))
+#define u8_dot(a, b, c) ((u32_vec)vdotq_u32((uint32x4_t)(c), (uint8x16_t)(a), (uint8x16_t)(b)))
+#else
+#define SET_DOTS 0
 #endif
 
 /* ---- least and greatest --------------------------------------------------------------------- */

@@ -114,8 +114,10 @@ static rlx_micro_copy_fn *copy_fn(const rlx_kernel_run *r, enum rlx_kernel_elem 
     return are_words(d, s) && r->micro->copy_words ? r->micro->copy_words : r->micro->copy[d][s];
 }
 
-static rlx_micro_pack_fn *pack_fn(const rlx_kernel_run *r, enum rlx_kernel_elem d, enum rlx_kernel_elem s)
+static rlx_micro_pack_fn *pack_fn(const rlx_kernel_run *r, enum rlx_kernel_elem d, enum rlx_kernel_elem s, bool fours)
 {
+    if (fours)
+        return rlx_micro_pack_fours;
     return are_words(d, s) && r->micro->pack_words ? r->micro->pack_words : r->micro->pack[d][s];
 }
 
@@ -192,29 +194,32 @@ static bool pack_in_range(rlx_kernel_run *r, int64_t b, int64_t off, rlx_micro_p
     return box_in_range(r, b, off, strides, extents, 5);
 }
 
-/* One panel after the other, each in pieces of its depth. */
-static bool pack_in_pieces(rlx_kernel_run *r, rlx_micro_pack_fn *f, const rlx_micro_pack *whole,
+static int64_t fours_in(int64_t steps) { return (steps - 1) / RLX_PANEL_FOURS + 1; }
+
+/* One panel after the other, each in pieces of its depth; of fours whole ones. */
+static bool pack_in_pieces(rlx_kernel_run *r, rlx_micro_pack_fn *f, const rlx_micro_pack *whole, bool fours,
                            size_t dst_bytes, size_t src_bytes)
 {
-    int64_t piece[3], i[3] = { 0 }, first = 0;
-    cut(whole->depth, 3, COPY_PIECE / whole->panel, piece);
+    int64_t piece[3], i[3] = { 0 }, first = 0, together = fours ? RLX_PANEL_FOURS : 1,
+            depth[3] = { fours ? fours_in(whole->depth[0]) : whole->depth[0], whole->depth[1], whole->depth[2] };
+    cut(depth, 3, COPY_PIECE / (whole->panel * together), piece);
     do {
         rlx_micro_pack part = *whole;
         int64_t step = 0, left = whole->lanes - first;
         part.start += first;
         part.lanes = left < whole->panel ? left : whole->panel;
         for (int d = 0; d < 3; d++) {
-            int64_t rest = whole->depth[d] - i[d];
-            part.depth[d] = rest < piece[d] ? rest : piece[d];
-            part.src = part.src ? at(part.src, i[d] * whole->depth_stride[d], src_bytes) : NULL;
-            step = step * whole->depth[d] + i[d];
+            int64_t unit = d == 0 ? together : 1, rest = whole->depth[d] - i[d] * unit;
+            part.depth[d] = rest < piece[d] * unit ? rest : piece[d] * unit;
+            part.src = part.src ? at(part.src, i[d] * unit * whole->depth_stride[d], src_bytes) : NULL;
+            step = step * depth[d] + i[d];
         }
-        step += first / whole->panel * volume(whole->depth, 3);
-        part.dst = at(part.dst, step * whole->panel, dst_bytes);
+        step += first / whole->panel * volume(depth, 3);
+        part.dst = at(part.dst, step * whole->panel * together, dst_bytes);
         f(&part);
         if (!rlx_kernel_spend(r, (volume(part.depth, 3) * whole->panel >> 6) + 1))
             return false;
-        first += advance(i, piece, whole->depth, 3) ? 0 : whole->panel;
+        first += advance(i, piece, depth, 3) ? 0 : whole->panel;
     } while (first < whole->lanes || i[0] || i[1] || i[2]);
     return true;
 }
@@ -224,7 +229,8 @@ static bool pack_in_pieces(rlx_kernel_run *r, rlx_micro_pack_fn *f, const rlx_mi
 static bool run_pack(rlx_kernel_run *r, const int64_t *x)
 {
     int64_t off = x[4];
-    rlx_micro_pack p = { .panel = (int32_t)x[0],
+    bool fours = x[0] & RLX_KERNEL_FOURS;
+    rlx_micro_pack p = { .panel = (int32_t)x[0] & ~RLX_KERNEL_FOURS,
                          .lanes = x[5],
                          .start = x[6],
                          .width = x[7],
@@ -240,13 +246,15 @@ static bool run_pack(rlx_kernel_run *r, const int64_t *x)
     if (p.width < 0 || p.lanes > INT64_MAX - p.panel || (p.lanes && !normalize_start(&p, &off)))
         return rlx_kernel_out_of_buffer(r, (uint32_t)x[3], off);
     int64_t lanes = p.lanes ? (p.lanes + p.panel - 1) / p.panel * p.panel : p.panel,
-            whole[2] = { volume(p.depth, 3), lanes }, strides[2] = { lanes, 1 };
+            written[4] = { fours ? fours_in(p.depth[0]) : p.depth[0], p.depth[1], p.depth[2], fours ? RLX_PANEL_FOURS : 1 },
+            whole[2] = { volume(written, 4), lanes }, strides[2] = { lanes, 1 };
     if (!box_in_range(r, x[1], x[2], strides, whole, 2) ||
         (p.lanes && !pack_in_range(r, x[3], off, &p)))
         return false;
     p.dst = element(r, x[1], x[2]);
     p.src = p.lanes ? element(r, x[3], off) : NULL;
-    return pack_in_pieces(r, pack_fn(r, elem_of(r, x[1]), elem_of(r, x[3])), &p, r->k->buffers[x[1]].bytes, r->k->buffers[x[3]].bytes);
+    return pack_in_pieces(r, pack_fn(r, elem_of(r, x[1]), elem_of(r, x[3]), fours), &p, fours,
+                          r->k->buffers[x[1]].bytes, r->k->buffers[x[3]].bytes);
 }
 
 /* ---- fields of bits ------------------------------------------------------------------------- */
@@ -317,7 +325,7 @@ typedef struct sum {
     rlx_micro_sum one;
     int64_t acc_g, a_g, b_g, extents[LOOPS];
     rlx_micro_sum_fn *f;
-    size_t bytes;
+    size_t bytes, read_bytes;        /* of an element of acc; of a and b */
 } sum;
 
 static void move(const sum *s, rlx_micro_sum *part, const int64_t *i)
@@ -327,11 +335,11 @@ static void move(const sum *s, rlx_micro_sum *part, const int64_t *i)
             a = i[GROUP] * s->a_g + i[ROW] * w->a_i + i[COLUMN] * w->a_j + i[TURN] * w->a_t +
                 i[STEP] * w->a_k;
     part->acc = at(w->acc, acc, s->bytes);
-    part->a = at(w->a, a, s->bytes);
+    part->a = at(w->a, a, s->read_bytes);
     if (w->b) {
         int64_t b = i[GROUP] * s->b_g + i[ROW] * w->b_i + i[COLUMN] * w->b_j + i[TURN] * w->b_t +
                     i[STEP] * w->b_k;
-        part->b = at(w->b, b, s->bytes);
+        part->b = at(w->b, b, s->read_bytes);
     }
 }
 
@@ -363,12 +371,12 @@ static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
         }
 }
 
-/* Extents of the pieces: as many rows as are computed side by side, then whole columns and steps. */
+/* Extents of the pieces: as many rows as are computed side by side, then whole columns, of many whole panels, and steps. */
 enum { ROWS_BESIDE = 24 };
 static void cut_sum(const int64_t *extents, int64_t *piece)
 {
     static const int order[] = { COLUMN, STEP, TURN };
-    int64_t size = PIECE / ROWS_BESIDE;
+    int64_t size = PIECE / ROWS_BESIDE & -RLX_PANEL_COLUMNS;
     for (size_t i = 0; i < RLX_COUNT(order); i++) {
         int loop = order[i];
         piece[loop] = extents[loop] < size ? extents[loop] : size;
@@ -399,6 +407,17 @@ static bool sum_in_pieces(rlx_kernel_run *r, const sum *s)
     return true;
 }
 
+/* May words of b be read in whole panels of columns? */
+static bool has_whole_panels(const rlx_kernel_run *r, const int64_t *b, const int64_t *extents)
+{
+    int64_t whole[LOOPS], low = b[1], high = b[1];
+    memcpy(whole, extents, sizeof whole);
+    if (b[2 + COLUMN] != RLX_PANEL_FOURS || whole[COLUMN] > INT64_MAX - RLX_PANEL_COLUMNS)
+        return false;
+    whole[COLUMN] = (whole[COLUMN] + RLX_PANEL_COLUMNS - 1) & -RLX_PANEL_COLUMNS;
+    return corners(b + 2, whole, LOOPS, &low, &high) && low >= 0 && high < r->views[b[0]].count;
+}
+
 /* What; buffer, offset and strides of acc, a and (contract) b; extents. */
 static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
 {
@@ -406,6 +425,8 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
             *extents = contract ? x + 20 : x + 13;
     if (any_empty(extents, LOOPS))
         return true;
+    enum rlx_kernel_elem e = elem_of(r, acc[0]), of_a = elem_of(r, a[0]);
+    bool bytes = b && rlx_kernel_is_byte(of_a), fours = bytes && has_whole_panels(r, b, extents);
     drop_unused(extents, acc + 2, TURN);
     drop_unused(extents, a + 2, LOOPS);
     if (b)
@@ -414,17 +435,21 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
         !box_in_range(r, a[0], a[1], a + 2, extents, LOOPS) ||
         (b && !box_in_range(r, b[0], b[1], b + 2, extents, LOOPS)))
         return false;
-    enum rlx_kernel_elem e = elem_of(r, acc[0]);
     sum s = { .one = { .acc = element(r, acc[0], acc[1]), .acc_i = acc[3], .acc_j = acc[4],
                        .a = element(r, a[0], a[1]),
                        .a_i = a[3], .a_j = a[4], .a_t = a[5], .a_k = a[6] },
               .acc_g = acc[2], .a_g = a[2],
-              .f = b ? r->micro->contract[x[0] & RLX_KERNEL_EXACT][e] : r->micro->reduce[x[0]][e],
-              .bytes = r->k->buffers[acc[0]].bytes };
+              .f = bytes ? r->micro->dot
+                   : b   ? r->micro->contract[x[0] & RLX_KERNEL_EXACT][e]
+                         : r->micro->reduce[x[0]][e],
+              .bytes = r->k->buffers[acc[0]].bytes,
+              .read_bytes = r->k->buffers[a[0]].bytes };
     if (b) {
         s.one.b = element(r, b[0], b[1]);
         s.b_g = b[2], s.one.b_i = b[3], s.one.b_j = b[4], s.one.b_t = b[5], s.one.b_k = b[6];
         s.one.fresh = x[0] & RLX_KERNEL_FROM_ZERO;
+        s.one.a_signed = of_a == RLX_ELEM_I8, s.one.b_signed = elem_of(r, b[0]) == RLX_ELEM_I8;
+        s.one.b_fours = fours;
     }
     memcpy(s.extents, extents, sizeof s.extents);
     return sum_in_pieces(r, &s);

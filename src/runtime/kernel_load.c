@@ -318,9 +318,8 @@ static bool check_buffer(loading *l, instruction *in, uint32_t b, char letter)
     if (b >= l->count[RLX_KERNEL_BUFFERS])
         return bad_operand(l, in);
     rlx_kernel_buffer *buffer = &l->buffers[b];
-    bool fused = in->op == RLX_K_CONTRACT || in->op == RLX_K_REDUCE ||
-                 in->op == RLX_K_PARTIAL || in->op == RLX_K_NORMALIZE ||
-                 in->op == RLX_K_MAP;
+    bool fused = in->op == RLX_K_REDUCE || in->op == RLX_K_PARTIAL ||
+                 in->op == RLX_K_NORMALIZE || in->op == RLX_K_MAP;
     if ((letter == 'B' && buffer->kind == RLX_KERNEL_BUFFER_CONST) ||
         (letter == 't' && buffer->kind != RLX_KERNEL_BUFFER_TEMP) ||
         (fused && in->elem >= 0 && in->elem != buffer->elem))
@@ -357,6 +356,12 @@ static uint32_t operand(const loading *l, const instruction *in, char letter)
     return word(l, in->at + 1 + (uint32_t)(strchr(operands, letter) - operands));
 }
 
+/* Of the buffer that is operand number n, from 1 on. */
+static enum rlx_kernel_elem elem_at(const loading *l, const instruction *in, uint32_t n)
+{
+    return (enum rlx_kernel_elem)l->buffers[word(l, in->at + n)].elem;
+}
+
 /* Floats on both sides of words, and fields that fit into one of them. */
 static bool check_unpack(const loading *l, const instruction *in)
 {
@@ -366,6 +371,27 @@ static bool check_unpack(const loading *l, const instruction *in)
                    b->elem == RLX_ELEM_I8;
     return l->buffers[dst].elem == RLX_ELEM_F32 && in->elem == RLX_ELEM_F32 && is_word &&
            bits >= 1 && bits <= 16 && bits <= b->bytes * 8u;
+}
+
+/* One element type that sums of products know, or bytes that are summed up in int32. */
+static bool check_contract(const loading *l, const instruction *in)
+{
+    uint32_t how = word(l, in->at + 1);
+    enum rlx_kernel_elem acc = elem_at(l, in, 2), a = elem_at(l, in, 7), b = elem_at(l, in, 14);
+    if (rlx_kernel_is_byte(a) && rlx_kernel_is_byte(b))
+        return acc == RLX_ELEM_I32 && how <= RLX_KERNEL_FROM_ZERO && !(how & RLX_KERNEL_EXACT);
+    return a == acc && b == acc && how <= (RLX_KERNEL_EXACT | RLX_KERNEL_FROM_ZERO) &&
+           rlx_micro_find(NULL)->contract[how & RLX_KERNEL_EXACT][acc];
+}
+
+/* Elements that are there to be packed, those in fours as they are. */
+static bool check_pack(const loading *l, const instruction *in)
+{
+    uint32_t how = word(l, in->at + 1), panel = how & ~(uint32_t)RLX_KERNEL_FOURS;
+    enum rlx_kernel_elem dst = elem_at(l, in, 2), src = elem_at(l, in, 4);
+    return (panel == RLX_PANEL_COLUMNS || panel == RLX_PANEL_ROWS) &&
+           (panel == how ? rlx_micro_find(NULL)->pack[dst][src] != NULL
+                         : dst == src && rlx_kernel_is_byte(dst));
 }
 
 /* Checks that involve several operands. */
@@ -383,14 +409,8 @@ static bool check_rest(loading *l, instruction *in)
              in->elem != RLX_ELEM_BOOL;
         break;
     case RLX_K_BROADCAST: ok = in->wide == 1; break;
-    case RLX_K_CONTRACT:
-        ok = operand(l, in, 'n') <= (RLX_KERNEL_EXACT | RLX_KERNEL_FROM_ZERO) &&
-             rlx_micro_find(NULL)->contract[operand(l, in, 'n') & RLX_KERNEL_EXACT][in->elem];
-        break;
-    case RLX_K_PACK:
-        ok = (operand(l, in, 'n') == RLX_PANEL_COLUMNS || operand(l, in, 'n') == RLX_PANEL_ROWS) &&
-             rlx_micro_find(NULL)->pack[l->buffers[operand(l, in, 'B')].elem][in->elem];
-        break;
+    case RLX_K_CONTRACT: ok = check_contract(l, in); break;
+    case RLX_K_PACK: ok = check_pack(l, in); break;
     case RLX_K_UNPACK: ok = check_unpack(l, in); break;
     case RLX_K_COPY:
         ok = rlx_micro_find(NULL)->copy[l->buffers[operand(l, in, 'B')].elem][in->elem];

@@ -17,12 +17,18 @@
  *
  * Rows are packed, too, in panels of 8, where they cannot be read in place: their depth is several loops that A is not
  * contiguous in, or rows lie so that they fall into the same lines of a cache.
+ *
+ * Bytes that are summed up in int32 stay bytes in panels, four steps of one depth loop beside each other, which is the
+ * outermost there: sums that wrap around are the same in any order. What the last four lacks is 0.
+ *
+ *     P[jp, k, l, r] = if_then_else(k * 4 + r < .., B[..], 0)     C[..] += int32(A[..]) * int32(P[jp, k, j, r])
  */
 #include "schedule/schedule_int.h"
 
 enum {
     DEPTH_TILE = 512, COLUMN_TILE = 128, ROW_TILE = 128, PACKED_ROWS = 1024,
     COLUMN_PANEL = 32, ROW_PANEL = 8,
+    FOUR = 4,               /* steps of bytes beside each other */
     FEW_ROWS = 16,          /* that many read B in place */
     FEW_PRODUCED = 4,       /* or that many, if it is computed, of which so much lies near: */
     FEW_ALONG = 512,        /* steps or columns, along and across what it is computed from */
@@ -57,6 +63,7 @@ typedef struct tiling {
     const rlx_prim *start;           /* what C begins with in each tile; NULL: it is there */
     side row, column;
     digits depth;
+    bool dot;                        /* bytes: of the first depth loop four steps are one */
     int64_t depth_tile;              /* steps at a time */
     int64_t few;                     /* columns that are computed at a time for few rows, as wide as the tile; 0: in panels */
     bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */
@@ -179,6 +186,14 @@ static void collect_lanes(tiling *t, side *s, const side *other, int inner)
     }
 }
 
+/* Bytes that are summed up in int32? */
+static bool are_bytes(const tiling *t, const rlx_plan_access *a, const rlx_plan_access *b)
+{
+    return rlx_as_buffer(t->acc->buffer)->dtype == RELAX_INT32 &&
+           rlx_kernel_is_byte(rlx_kernel_elem_of(rlx_as_buffer(a->buffer)->dtype)) &&
+           rlx_kernel_is_byte(rlx_kernel_elem_of(rlx_as_buffer(b->buffer)->dtype));
+}
+
 /* Chooses the sides. False: there is no column, or no row. */
 static bool choose_sides(tiling *t)
 {
@@ -192,9 +207,9 @@ static bool choose_sides(tiling *t)
         column = find_lane(t, b, a, true, false);
     }
     int row = find_lane(t, a, b, false, false);
-    if (row < 0 && (rlx_panel_param(t->params, rlx_as_buffer(b->buffer)) >= 0 ||
+    if (row < 0 && (are_bytes(t, a, b) || rlx_panel_param(t->params, rlx_as_buffer(b->buffer)) >= 0 ||
                     rlx_find_producer(t->params->producers, b->buffer)))
-        row = find_lane(t, a, b, false, true); /* a row alone is worth it if B comes in panels */
+        row = find_lane(t, a, b, false, true); /* a row alone is worth it if B comes in panels, or is small in them */
     t->row.access = a;
     t->column.access = b;
     if (column < 0 || row < 0)
@@ -310,11 +325,17 @@ static size_t indices_in(const tiling *t, const rlx_plan_access *a, const rlx_bu
 }
 
 static const rlx_prim *load_in(const tiling *t, const rlx_plan_access *a, const rlx_buffer *buffer,
-                               const group *groups, int num_groups)
+                               const group *groups, int num_groups, rlx_dtype dtype)
 {
     const rlx_prim *at[RLX_TIR_MAX_DIMS];
     size_t n = indices_in(t, a, buffer, groups, num_groups, at);
-    return n ? rlx_fold_cast(t->ctx, t->acc_buffer->dtype, rlx_load(t->ctx, buffer, at, n)) : NULL;
+    return n ? rlx_fold_cast(t->ctx, dtype, rlx_load(t->ctx, buffer, at, n)) : NULL;
+}
+
+/* Elements of a side's panels. */
+static rlx_dtype panel_dtype(const tiling *t, const side *s)
+{
+    return rlx_as_buffer(t->dot ? s->access->buffer : t->acc->buffer)->dtype;
 }
 
 /* Lane number `position` of a side: one position, or the digits of that number. */
@@ -338,9 +359,9 @@ static bool changes_panels(const tiling *t, const side *s, int loop)
     return s->param >= 0 && t->outer[loop] && coefficient(s->access, loop);
 }
 
-/* Indices of a lane in a panel. Their number. */
+/* Indices of a lane in a panel; four: which of four steps. Their number. */
 static size_t panel_at(const tiling *t, const side *s, const rlx_prim *panel, const rlx_prim *step,
-                       const rlx_prim *lane, const rlx_prim **out)
+                       const rlx_prim *lane, const rlx_prim *four, const rlx_prim **out)
 {
     size_t n = 0;
     for (int i = 0; i < (int)t->plan->count; i++)
@@ -349,6 +370,8 @@ static size_t panel_at(const tiling *t, const side *s, const rlx_prim *panel, co
     out[n++] = panel;
     out[n++] = step;
     out[n++] = lane;
+    if (t->dot)
+        out[n++] = four;
     return n;
 }
 
@@ -357,9 +380,16 @@ typedef struct depth_tile {
     rlx_sched_loop loop;
     const rlx_prim *begin, *count;   /* of the outermost depth loop */
     const rlx_prim *rest;            /* steps in one of them */
-    const rlx_prim *steps;           /* of this tile */
-    const rlx_prim *most;            /* of any tile */
+    const rlx_prim *steps;           /* of this tile; of bytes, fours of them */
+    const rlx_prim *before;          /* likewise, of the tiles in front of it */
+    const rlx_prim *most;            /* likewise, of any tile */
 } depth_tile;
+
+/* Steps in panels that so many iterations of the outermost depth loop are. */
+static const rlx_prim *in_panels(const tiling *t, const rlx_prim *count, const rlx_prim *rest)
+{
+    return mul(t, t->dot ? rlx_ceil_div(t->ctx, count, FOUR) : count, rest);
+}
 
 static depth_tile tile_depth(const tiling *t)
 {
@@ -374,17 +404,21 @@ static depth_tile tile_depth(const tiling *t)
         d.loop = rlx_sched_loop_new(t->ctx, "ko", number(t, 1));
         d.begin = number(t, 0);
         d.count = outermost;
-        d.most = t->depth.extent;
+        d.before = number(t, 0);
+        d.most = in_panels(t, outermost, d.rest);
     } else {
         int64_t tile = rest < most ? most / rest : 1;
+        if (t->dot)
+            tile = tile < FOUR ? FOUR : tile & -FOUR;
         d.loop = rlx_sched_loop_new(t->ctx, "ko", rlx_ceil_div(t->ctx, outermost, tile));
         d.begin = mul(t, d.loop.var, number(t, tile));
         d.count = rlx_int_literal(outermost, &whole) && whole % tile == 0
                       ? number(t, tile)
                       : rlx_least(t->ctx, number(t, tile), rlx_fold_sub(t->ctx, outermost, d.begin));
-        d.most = number(t, tile * rest);
+        d.most = in_panels(t, number(t, tile), d.rest);
+        d.before = mul(t, d.loop.var, d.most);
     }
-    d.steps = mul(t, d.count, d.rest);
+    d.steps = in_panels(t, d.count, d.rest);
     return d;
 }
 
@@ -442,6 +476,30 @@ static const rlx_stmt *produce(const tiling *t, const side *s, const depth_tile 
                : NULL;
 }
 
+/* The value where the guards that there are hold, else 0. */
+static const rlx_prim *guarded(const tiling *t, rlx_dtype dtype, const rlx_prim *lane, const rlx_prim *step,
+                               const rlx_prim *value)
+{
+    const rlx_prim *choice[3] = { lane && step ? rlx_binary_new(t->ctx, RLX_NODE_AND, lane, step)
+                                  : lane       ? lane
+                                               : step,
+                                  value,
+                                  rlx_dtype_is_float(dtype) ? rlx_float(t->ctx, dtype, 0)
+                                                            : rlx_int(t->ctx, dtype, 0) };
+    return !lane && !step                         ? value
+           : choice[0] && choice[1] && choice[2] ? rlx_prim_call_z(t->ctx, dtype, "if_then_else", choice, 3)
+                                                  : NULL;
+}
+
+/* position < count, unless that is known of all of them, which come `together` at a time; NULL. */
+static const rlx_prim *guard_of(const tiling *t, const rlx_prim *position, const rlx_prim *count, int64_t together)
+{
+    int64_t whole;
+    return rlx_int_literal(count, &whole) && whole % together == 0
+               ? NULL
+               : rlx_binary_new(t->ctx, RLX_NODE_LT, position, count);
+}
+
 /*- Panels of a tile of lanes:
  *     for p, d.., l:  panel[p, d, l] = if_then_else(p * W + l < count, X[begin + p * W + l, d..], 0) */
 static const rlx_stmt *pack(const tiling *t, const side *s, const depth_tile *d,
@@ -450,35 +508,36 @@ static const rlx_stmt *pack(const tiling *t, const side *s, const depth_tile *d,
     if (s->producer)
         return produce(t, s, d, lanes, width);
     rlx_context *ctx = t->ctx;
-    rlx_sched_loop loops[2 + MAX_DEPTH];
+    rlx_sched_loop loops[3 + MAX_DEPTH];
     int n = 0;
-    const rlx_prim *step = number(t, 0);
-    rlx_sched_loop p = rlx_sched_loop_new(ctx, "p", rlx_ceil_div(ctx, lanes->count, width)),
+    const rlx_prim *step = number(t, 0), *inside = NULL;
+    rlx_sched_loop four = rlx_sched_loop_new(ctx, "r", number(t, t->dot ? FOUR : 1)),
+                   p = rlx_sched_loop_new(ctx, "p", rlx_ceil_div(ctx, lanes->count, width)),
                    l = rlx_sched_loop_new(ctx, "l", number(t, width));
     const rlx_prim *lane = add(t, mul(t, p.var, number(t, width)), l.var);
     group groups[2] = { lanes_at(t, s, true, add(t, lanes->begin, lane)), { .d = &t->depth } };
     loops[n++] = p;
     for (int i = 0; i < t->depth.count; i++) {
         const char name[3] = { 'd', (char)('0' + i), 0 };
-        rlx_sched_loop k = rlx_sched_loop_new(ctx, name,
-                                              i == 0 ? d->count : extent_of(t, t->depth.at[i]));
+        rlx_sched_loop k = rlx_sched_loop_new(
+            ctx, name, i == 0 ? in_panels(t, d->count, number(t, 1)) : extent_of(t, t->depth.at[i]));
         step = add(t, mul(t, step, k.extent), k.var);
-        groups[1].each[i] = i == 0 ? add(t, d->begin, k.var) : k.var;
+        groups[1].each[i] = k.var;
+        if (i == 0 && t->dot) {
+            groups[1].each[i] = add(t, mul(t, k.var, number(t, FOUR)), four.var);
+            inside = guard_of(t, groups[1].each[i], d->count, FOUR);
+        }
+        if (i == 0)
+            groups[1].each[i] = add(t, d->begin, groups[1].each[i]);
         loops[n++] = k;
     }
     loops[n++] = l;
-    const rlx_prim *value = load_in(t, s->access, rlx_as_buffer(s->access->buffer), groups, 2),
-                   *choice[3] = { rlx_binary_new(ctx, RLX_NODE_LT, lane, lanes->count), value,
-                                  rlx_dtype_is_float(s->panel->dtype)
-                                      ? rlx_float(ctx, s->panel->dtype, 0)
-                                      : rlx_int(ctx, s->panel->dtype, 0) };
-    int64_t whole;
-    if (!rlx_int_literal(lanes->count, &whole) || whole % width)
-        value = choice[0] && choice[1] && choice[2]
-                    ? rlx_prim_call_z(ctx, s->panel->dtype, "if_then_else", choice, 3)
-                    : NULL;
+    loops[n++] = four;
+    const rlx_prim *value = guarded(t, s->panel->dtype, guard_of(t, lane, lanes->count, width), inside,
+                                    load_in(t, s->access, rlx_as_buffer(s->access->buffer), groups, 2,
+                                            s->panel->dtype));
     const rlx_prim *to[RLX_TIR_MAX_DIMS];
-    size_t num_to = panel_at(t, s, p.var, step, l.var, to);
+    size_t num_to = panel_at(t, s, p.var, step, l.var, four.var, to);
     const rlx_stmt *body = rlx_store(ctx, s->panel, value, to, num_to, t->place);
     while (n-- > 0)
         body = rlx_sched_wrap(ctx, &loops[n], body, t->place);
@@ -488,18 +547,22 @@ static const rlx_stmt *pack(const tiling *t, const side *s, const depth_tile *d,
 /* An operand in the innermost nest: a lane of the tile, step k of it. */
 static const rlx_prim *read(const tiling *t, const side *s, const depth_tile *d,
                             const lane_tile *lanes, const rlx_prim *panel, const rlx_prim *lane,
-                            const rlx_prim *k)
+                            const rlx_prim *k, const rlx_prim *four)
 {
     const rlx_prim *at[RLX_TIR_MAX_DIMS];
+    const rlx_dtype dtype = t->acc_buffer->dtype;
     if (s->panel && s->param >= 0) {
         panel = add(t, s->first, panel);
-        k = add(t, mul(t, d->begin, d->rest), k);
+        k = add(t, d->before, k);
     }
     if (s->panel)
-        return rlx_load(t->ctx, s->panel, at, panel_at(t, s, panel, k, lane, at));
+        return rlx_fold_cast(t->ctx, dtype,
+                             rlx_load(t->ctx, s->panel, at, panel_at(t, s, panel, k, lane, four, at)));
+    if (t->dot)
+        k = add(t, mul(t, k, number(t, FOUR)), four);
     group groups[2] = { lanes_at(t, s, false, add(t, lanes->begin, lane)),
                         { .d = &t->depth, .position = add(t, mul(t, d->begin, d->rest), k) } };
-    return load_in(t, s->access, s->buffer, groups, 2);
+    return load_in(t, s->access, s->buffer, groups, 2, dtype);
 }
 
 static const rlx_stmt *both(const tiling *t, const rlx_stmt *first, const rlx_stmt *second)
@@ -518,14 +581,15 @@ static const rlx_stmt *innermost(const tiling *t, const depth_tile *d, const lan
     rlx_context *ctx = t->ctx;
     rlx_sched_loop i = rlx_sched_loop_new(ctx, "i", rows->count),
                    j = rlx_sched_loop_new(ctx, "j", columns->count),
-                   k = rlx_sched_loop_new(ctx, "k", d->steps);
+                   k = rlx_sched_loop_new(ctx, "k", d->steps),
+                   r = rlx_sched_loop_new(ctx, "r", number(t, t->dot ? FOUR : 1));
     group groups[2] = { lanes_at(t, &t->row, false, add(t, rows->begin, i.var)),
                         lanes_at(t, &t->column, false, add(t, columns->begin, j.var)) };
     const rlx_prim *at[RLX_TIR_MAX_DIMS], *value;
     size_t n = indices_in(t, t->acc, t->acc_buffer, groups, 2, at);
     const rlx_prim *own = n ? rlx_load(ctx, t->acc_buffer, at, n) : NULL,
-                   *a = read(t, &t->row, d, rows, row_panel, i.var, k.var),
-                   *b = read(t, &t->column, d, columns, column_panel, j.var, k.var),
+                   *a = read(t, &t->row, d, rows, row_panel, i.var, k.var, r.var),
+                   *b = read(t, &t->column, d, columns, column_panel, j.var, k.var, r.var),
                    *terms[3] = { a, b, own };
     if (!a || !b || !own)
         return NULL;
@@ -533,6 +597,7 @@ static const rlx_stmt *innermost(const tiling *t, const depth_tile *d, const lan
                 ? rlx_prim_call_z(ctx, t->acc_buffer->dtype, "fma", terms, 3)
                 : rlx_binary_new(ctx, RLX_NODE_ADD, own, rlx_binary_new(ctx, RLX_NODE_MUL, a, b));
     const rlx_stmt *body = rlx_store(ctx, t->acc_buffer, value, at, n, t->place);
+    body = rlx_sched_wrap(ctx, &r, body, t->place);
     body = rlx_sched_wrap(ctx, &k, body, t->place);
     body = rlx_sched_wrap(ctx, &j, body, t->place);
     body = rlx_sched_wrap(ctx, &i, body, t->place);
@@ -556,10 +621,10 @@ static const rlx_buffer *new_panel(const tiling *t, const side *s, const char *n
 {
     int64_t whole;
     bool known = rlx_int_literal(s->lanes.extent, &whole) && whole < tile;
-    const rlx_prim *shape[3] = { number(t, ((known ? whole : tile) + width - 1) / width), d->most,
-                                 number(t, width) };
+    const rlx_prim *shape[4] = { number(t, ((known ? whole : tile) + width - 1) / width), d->most,
+                                 number(t, width), number(t, FOUR) };
     const rlx_string *text = rlx_string_z(t->ctx, name);
-    return text ? rlx_buffer_new(t->ctx, text, t->acc_buffer->dtype, shape, 3, NULL, t->place) : NULL;
+    return text ? rlx_buffer_new(t->ctx, text, panel_dtype(t, s), shape, t->dot ? 4 : 3, NULL, t->place) : NULL;
 }
 
 /* Panels of all lanes in place of a parameter, and the function that fills them. False: out of memory. */
@@ -572,16 +637,20 @@ static bool take_param(tiling *t, side *s, const char *name, int64_t width)
         if (changes_panels(t, s, i))
             shape[n++] = extent_of(t, i);
     shape[n++] = rlx_ceil_div(ctx, s->lanes.extent, width);
-    shape[n++] = t->depth.extent;
-    shape[n++] = number(t, width);
-    const rlx_string *text = rlx_string_z(ctx, name);
-    s->panel = text ? rlx_buffer_new(ctx, text, t->acc_buffer->dtype, shape, n, NULL, t->place)
-                    : NULL;
-    if (!s->panel)
-        return false;
     depth_tile d = { .loop = { number(t, 0), one },
                      .begin = number(t, 0),
-                     .count = extent_of(t, t->depth.at[0]) };
+                     .count = extent_of(t, t->depth.at[0]),
+                     .rest = one };
+    for (int i = 1; i < t->depth.count; i++)
+        d.rest = mul(t, d.rest, extent_of(t, t->depth.at[i]));
+    shape[n++] = in_panels(t, d.count, d.rest);
+    shape[n++] = number(t, width);
+    if (t->dot)
+        shape[n++] = number(t, FOUR);
+    const rlx_string *text = rlx_string_z(ctx, name);
+    s->panel = text ? rlx_buffer_new(ctx, text, panel_dtype(t, s), shape, n, NULL, t->place) : NULL;
+    if (!s->panel)
+        return false;
     lane_tile lanes = { { number(t, 0), one }, number(t, 0), s->lanes.extent };
     const rlx_stmt *body = pack(t, s, &d, &lanes, width);
     for (int i = (int)t->plan->count; i-- > 0;)
@@ -690,15 +759,16 @@ static const rlx_stmt *few_tiles(tiling *t)
 }
 
 /* The parameter that a side reads, if its panels may take its place: how many there are is known. Panels of sums in
- * float32 are twice as large as weights of 16 bits, and much sooner there than packed in each call; those of 8 bits would
- * be four times as large, which costs more to read than to pack where they leave the cache. -1: there is none. */
+ * float32 are twice as large as weights of 16 bits, and much sooner there than packed in each call; those of 8 bits that
+ * do not stay so would be four times as large, which costs more to read than to pack where they leave the cache. -1:
+ * there is none. */
 static int packable_param(const tiling *t, const side *s)
 {
     const rlx_buffer *b = rlx_as_buffer(s->access->buffer);
     bool known = s->lanes.extent->kind == RLX_NODE_INT_IMM &&
                  t->depth.extent->kind == RLX_NODE_INT_IMM &&
-                 rlx_dtype_bytes(rlx_as_buffer(t->acc->buffer)->dtype) <= 2 * rlx_dtype_bytes(b->dtype) &&
-                 t->plan->count <= RLX_TIR_MAX_DIMS - 3;
+                 rlx_dtype_bytes(panel_dtype(t, s)) <= 2 * rlx_dtype_bytes(b->dtype) &&
+                 t->plan->count + t->dot <= RLX_TIR_MAX_DIMS - 3;
     for (int i = 0; i < (int)t->plan->count && known; i++)
         known = !t->outer[i] || !coefficient(s->access, i) ||
                 extent_of(t, i)->kind == RLX_NODE_INT_IMM;
@@ -723,6 +793,40 @@ static rlx_producer *find_producer(tiling *t)
     return p;
 }
 
+/* Steps of a depth loop, the last four filled up, in 64ths of those that it has; those of long ones are as good as full. */
+static int64_t filled_up(const tiling *t, int digit)
+{
+    int64_t steps;
+    return rlx_int_literal(extent_of(t, t->depth.at[digit]), &steps) && steps > 0 && steps < 64
+               ? (steps + 3) / 4 * 4 * 64 / steps
+               : 64;
+}
+
+/* Are the elements bytes that sums in int32 read four at a time? Then the depth loop with the fewest to be filled up comes
+ * first. */
+static bool choose_dot(tiling *t)
+{
+    bool bytes = are_bytes(t, t->row.access, t->column.access);
+    int best = 0;
+    for (int i = 1; i < t->depth.count && bytes; i++)
+        if (filled_up(t, i) < filled_up(t, best))
+            best = i;
+    if (!bytes || filled_up(t, best) > 128)
+        return false;
+    int first = t->depth.at[best];
+    memmove(t->depth.at + 1, t->depth.at, (size_t)best * sizeof *t->depth.at);
+    t->depth.at[0] = first;
+    return true;
+}
+
+/* Are the steps of each row words in memory? */
+static bool rows_are_words(const tiling *t)
+{
+    int64_t steps;
+    return t->depth.count == 1 && rlx_int_literal(t->depth.extent, &steps) && steps % FOUR == 0 &&
+           rlx_plan_is_unit(t->row.access, t->depth.at[0]);
+}
+
 /* Which operands are packed. few: a few rows may be read in place. False: the nest is as good as it stands. */
 static bool choose_packing(tiling *t, bool *few)
 {
@@ -730,9 +834,9 @@ static bool choose_packing(tiling *t, bool *few)
     bool rows_are_straight = is_straight(t, t->row.access, &t->row.lanes) &&
                              is_straight(t, t->row.access, &t->depth);
     const rlx_dtype dtype = rlx_as_buffer(t->acc->buffer)->dtype;
-    bool row_widens = rlx_as_buffer(t->row.access->buffer)->dtype != dtype,
+    bool row_widens = t->dot ? !rows_are_words(t) : rlx_as_buffer(t->row.access->buffer)->dtype != dtype,
          column_widens = rlx_as_buffer(t->column.access->buffer)->dtype != dtype;
-    *few = !row_widens && rows_are_straight &&
+    *few = !t->dot && !row_widens && rows_are_straight &&
            (t->column.producer || (!column_widens && rlx_is_int_value(stride, 1) &&
                                    is_straight(t, t->column.access, &t->column.lanes) &&
                                    is_straight(t, t->column.access, &t->depth)));
@@ -743,7 +847,7 @@ static bool choose_packing(tiling *t, bool *few)
     t->column.param = small ? -1 : packable_param(t, &t->column);
     *few = *few && t->column.param < 0;
     small |= is_at_most(t->depth.extent, SHALLOW);
-    if (t->column.param < 0 && !t->column.producer && rlx_is_int_value(t->row.lanes.extent, 1))
+    if (t->column.param < 0 && !t->column.producer && !t->dot && rlx_is_int_value(t->row.lanes.extent, 1))
         return false;
     if (*few && !t->column.producer && (small || is_at_most(t->row.lanes.extent, FEW_ROWS))) {
         t->row.packed = t->row.param >= 0;
@@ -872,6 +976,10 @@ static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *init, const rlx_f
     if (!choose_sides(t) || !collect_depth(t) || !is_schedulable(t))
         return &nest->node;
     t->column.producer = packable_param(t, &t->row) < 0 ? find_producer(t) : NULL;
+    if (!t->column.producer && choose_dot(t)) {
+        t->dot = true;
+        t->depth_tile = FOUR * DEPTH_TILE;
+    }
     if (!choose_packing(t, &few))
         return &nest->node;
     if (!find_views(t))

@@ -517,6 +517,18 @@ bool rlx_plan_share_memory(const rlx_plan_access *a, const rlx_plan_access *b)
 
 bool rlx_plan_knows_all(const void *user, const rlx_prim *var) { return true; }
 
+static bool is_byte(const rlx_prim *value)
+{
+    const rlx_buffer_load *l = value->kind == RLX_NODE_CAST ? rlx_as_buffer_load(((const rlx_unary *)value)->a) : NULL;
+    return l && rlx_kernel_is_byte(rlx_kernel_elem_of(rlx_as_buffer(l->buffer)->dtype));
+}
+
+/* A sum in int32 of products of bytes, which an instruction widens. */
+static bool may_be_dot(const rlx_buffer_store *s, const rlx_prim *const *values)
+{
+    return rlx_as_buffer(s->buffer)->dtype == RELAX_INT32 && is_byte(values[1]) && is_byte(values[2]);
+}
+
 /* The store is an update of one place by one or two loads. */
 static bool match_update(rlx_nest_plan *n, bool widens)
 {
@@ -526,7 +538,8 @@ static bool match_update(rlx_nest_plan *n, bool widens)
     rlx_plan_fused *f = &n->fused;
     if (!s || !(partial ? match_partial : match_value)(f, s->value, &values[0], &values[1], &values[2]))
         return false;
-    for (int i = 1; i < 3 && widens && !partial; i++)
+    widens = !partial && (widens || may_be_dot(s, values));
+    for (int i = 1; i < 3 && widens; i++)
         if (values[i]->kind == RLX_NODE_CAST)
             values[i] = ((const rlx_unary *)values[i])->a;
     const rlx_buffer_load *own = rlx_as_buffer_load(values[0]), *a = rlx_as_buffer_load(values[1]),
@@ -541,6 +554,11 @@ static bool match_update(rlx_nest_plan *n, bool widens)
     f->b = rlx_plan_find_access(n, &b->node);
     return own_at < n->accesses.len && f->a < n->accesses.len && f->b < n->accesses.len &&
            same_place(&n->accesses.data[own_at], &n->accesses.data[f->acc]);
+}
+
+static enum rlx_kernel_elem access_elem(const rlx_nest_plan *n, size_t access)
+{
+    return rlx_kernel_elem_of(rlx_as_buffer(n->accesses.data[access].buffer)->dtype);
 }
 
 /* Only what there are micro-kernels for; the element types are all alike, or can be made so. */
@@ -558,6 +576,14 @@ static bool can_update(const rlx_nest_plan *n, bool widens)
     }
     return e == RLX_ELEM_F32 || e == RLX_ELEM_F64 || e == RLX_ELEM_I32 || e == RLX_ELEM_I64 ||
            (!order && (e == RLX_ELEM_U32 || e == RLX_ELEM_U64));
+}
+
+/* Bytes summed up in int32. */
+static bool is_dot(const rlx_nest_plan *n)
+{
+    const rlx_plan_fused *f = &n->fused;
+    return f->contract && !f->exact && access_elem(n, f->acc) == RLX_ELEM_I32 &&
+           rlx_kernel_is_byte(access_elem(n, f->a)) && rlx_kernel_is_byte(access_elem(n, f->b));
 }
 
 bool rlx_plan_moves(const rlx_plan_access *a, int loop)
@@ -582,13 +608,13 @@ static int score_column(const rlx_nest_plan *n, int i)
            (rlx_plan_likely_size(n->loops[i].extent) >= 8);
 }
 
-/* Rows: what moves the first operand and not the second; of windows, the second alone. What moves both is better a
- * group. One row is as good as none. */
+/* Rows: what moves the first operand and not the second; of windows, the second alone, unless they are bytes. What moves
+ * both is better a group. One row is as good as none. */
 static int score_row(const rlx_nest_plan *n, int i)
 {
     const rlx_plan_fused *f = &n->fused;
     bool a = rlx_plan_moves(&n->accesses.data[f->a], i), b = rlx_plan_moves(&n->accesses.data[f->b], i);
-    if (rlx_is_int_value(n->loops[i].extent, 1) || (f->contract && a && b))
+    if (rlx_is_int_value(n->loops[i].extent, 1) || (f->contract && a && b) || (b && is_dot(n)))
         return -1;
     return 2 * (f->contract && a) + (rlx_plan_likely_size(n->loops[i].extent) >= 8);
 }
@@ -649,12 +675,25 @@ static void choose_roles(rlx_nest_plan *n)
     f->loop[RLX_FUSED_GROUP] = choose_loop(n, score_group);
 }
 
+/* Bytes in fours on both sides, beside each other in b: what is fast in bytes. */
+static bool is_in_fours(const rlx_nest_plan *n)
+{
+    const rlx_plan_fused *f = &n->fused;
+    const rlx_plan_access *acc = &n->accesses.data[f->acc], *a = &n->accesses.data[f->a], *b = &n->accesses.data[f->b];
+    int step = f->loop[RLX_FUSED_STEP], row = f->loop[RLX_FUSED_ROW], column = f->loop[RLX_FUSED_COLUMN];
+    return step >= 0 && rlx_is_int_value(n->loops[step].extent, 4) && rlx_plan_is_unit(a, step) &&
+           rlx_plan_is_unit(b, step) && column >= 0 && rlx_plan_is_unit(acc, column) &&
+           !rlx_plan_moves(a, column) && rlx_plan_moves(b, column) &&
+           rlx_is_int_value(b->offset.coeff[column], 4) && (row < 0 || !rlx_plan_moves(b, row));
+}
+
 static enum rlx_plan_reason plan_fused(rlx_nest_plan *n, bool widens)
 {
     const rlx_plan_fused *f = &n->fused;
     if (!match_update(n, widens))
         return RLX_PLAN_NO_UPDATE;
-    if (!can_update(n, widens))
+    bool bytes = is_dot(n);
+    if (!bytes && !can_update(n, widens))
         return RLX_PLAN_UPDATE_DTYPE;
     if (!n->accesses.data[f->acc].literal || !n->accesses.data[f->a].literal ||
         !n->accesses.data[f->b].literal)
@@ -662,6 +701,8 @@ static enum rlx_plan_reason plan_fused(rlx_nest_plan *n, bool widens)
     choose_roles(n);
     if (f->loop[RLX_FUSED_STEP] < 0)
         return RLX_PLAN_NO_STEP;
+    if (bytes && !widens && !is_in_fours(n))
+        return RLX_PLAN_UPDATE_DTYPE;
     for (size_t i = 0; i < n->count; i++)
         if (!n->loops[i].determined && rlx_plan_moves(&n->accesses.data[f->acc], (int)i))
             return RLX_PLAN_PLACE_MOVES;
@@ -753,6 +794,8 @@ static enum rlx_plan_reason plan_body(planner *p)
         for (int i = 0; i < 3; i++)
             if (n->pack.depth[i] >= 0)
                 n->loops[n->pack.depth[i]].role = RLX_PLAN_DEPTH;
+        if (n->pack.four >= 0)
+            n->loops[n->pack.four].role = RLX_PLAN_DEPTH;
         finish_plan(n, RLX_PLAN_PACK, n->pack.lane);
         return RLX_PLAN_NO_REASON;
     }

@@ -142,6 +142,9 @@ typedef struct rlx_plan_fused {
  * stay loops. */
 typedef struct rlx_plan_pack {
     int lane, depth[3];            /* loops, outermost first; -1: none */
+    int four;                      /* -1, or the loop of four steps that lie beside each other: depth[0], if there is one,
+                                      counts fours of d0 */
+    const rlx_prim *steps;         /* four: of d0 */
     int64_t panel;                 /* lanes of a panel */
     const rlx_prim *lanes;         /* that there are in this one; the others are 0 */
     const rlx_prim *from;          /* offset of what is read, the lane and depth at 0 */

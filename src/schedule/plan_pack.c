@@ -5,6 +5,10 @@
  * l runs over the 8 or 32 lanes of a panel; depth loops are those that the panel goes on in, as long
  * as they do not move the lane. The lane is an expression with l in it, or in each index either its
  * quotient or its remainder by one width: two digits of one number (the pixels of an image).
+ *
+ * Bytes may lie in fours of the outermost depth digit, what the last four lacks being 0:
+ *
+ *     for p, q, d.., l, r:    panel[p, q, d.., l, r] = if_then_else(lane < count and q * 4 + r < steps, X[.. q * 4 + r ..], 0)
  */
 #include "arith/arith.h"
 #include "schedule/plan_int.h"
@@ -20,7 +24,7 @@ typedef struct packing {
     const rlx_prim *quotient, *remainder;   /* variables that stand for the digits */
     rlx_rewriter digits;
     rlx_tir_affine index[RLX_TIR_MAX_DIMS]; /* of X */
-    const rlx_prim *guard;                  /* NULL: none */
+    const rlx_prim *guard, *step_guard;     /* NULL: none */
     rlx_tir_affine lane, guarded, limit;    /* of the digits' number, of `guarded < limit` */
     bool bad;
 } packing;
@@ -66,12 +70,24 @@ static int loop_with_stride(const rlx_nest_plan *n, const rlx_prim *stride)
     return -1;
 }
 
+static bool is_lane(const rlx_nest_plan *n, int loop)
+{
+    return loop >= 0 && (rlx_is_int_value(n->loops[loop].extent, 8) ||
+                         rlx_is_int_value(n->loops[loop].extent, 32));
+}
+
+/* The lanes, beside each other or in words of four bytes. */
 static bool find_lane(packing *p)
 {
     rlx_nest_plan *n = p->plan;
     int lane = loop_with_stride(n, rlx_int64(p->ctx, 1));
-    if (lane < 0 || !(rlx_is_int_value(n->loops[lane].extent, 8) ||
-                      rlx_is_int_value(n->loops[lane].extent, 32)))
+    p->pack->four = -1;
+    if (lane >= 0 && rlx_is_int_value(n->loops[lane].extent, 4) &&
+        rlx_kernel_is_byte(rlx_kernel_elem_of(rlx_as_buffer(n->accesses.data[0].buffer)->dtype))) {
+        p->pack->four = lane;
+        lane = loop_with_stride(n, rlx_int64(p->ctx, 4));
+    }
+    if (!is_lane(n, lane))
         return false;
     p->pack->lane = lane;
     p->pack->panel = ((const rlx_int_imm *)n->loops[lane].extent)->value;
@@ -90,27 +106,70 @@ static bool moves_lane(const packing *p, size_t loop)
            (p->guard && (moves(&p->guarded, loop) || moves(&p->limit, loop)));
 }
 
+/* Does loop q go on in each index of X where the loop of four ends? */
+static bool counts_fours(const packing *p, const rlx_plan_access *x, int q)
+{
+    for (size_t d = 0; d < x->num_indices; d++) {
+        const rlx_prim *one = p->index[d].coeff[p->pack->four], *four = p->index[d].coeff[q];
+        int64_t step = 0, next = 0;
+        if ((one && !rlx_int_literal(one, &step)) || (four && !rlx_int_literal(four, &next)) ||
+            next % 4 != 0 || step != next / 4)
+            return false;
+    }
+    return true;
+}
+
+/* Loops of depth, outermost first: the first counts fours, or there is only one four. */
+static void place_fours(packing *p, const rlx_plan_access *x, const int *found, int count)
+{
+    rlx_plan_pack *k = p->pack;
+    bool counts = count > 0 && counts_fours(p, x, found[count - 1]);
+    int least = counts || count < 3 ? 0 : 1; /* three digits beside that of the only four are one too many */
+    for (int i = 0; i < 3; i++)
+        k->depth[i] = -1;
+    for (int i = 0, to = !counts; i < count - least; i++)
+        k->depth[to++] = found[count - least - 1 - i];
+}
+
 /* Up to three loops in which the panel goes on; those that move the lane stay loops. */
-static void find_depth(packing *p)
+static void find_depth(packing *p, const rlx_plan_access *x)
 {
     rlx_nest_plan *n = p->plan;
-    const rlx_prim *stride = rlx_int64(p->ctx, p->pack->panel);
+    const rlx_prim *stride = rlx_int64(p->ctx, p->pack->panel * (p->pack->four >= 0 ? 4 : 1));
     int found[3], count = 0, loop;
     while (count < 3 && (loop = loop_with_stride(n, stride)) >= 0 && loop != p->pack->lane &&
            !moves_lane(p, (size_t)loop)) {
         found[count++] = loop;
         stride = rlx_fold_mul(p->ctx, n->loops[loop].extent, stride);
     }
-    for (int i = 0; i < 3; i++)
+    if (p->pack->four >= 0)
+        place_fours(p, x, found, count);
+    for (int i = 0; i < 3 && p->pack->four < 0; i++)
         p->pack->depth[i] = i < 3 - count ? -1 : found[2 - i];
 }
 
 /* ---- the lane ------------------------------------------------------------------------------- */
 
-static bool mentions_lane(packing *p, const rlx_prim *e)
+static bool mentions(packing *p, const rlx_prim *e, const rlx_prim *var)
 {
     rlx_tir_affine a;
-    return !rlx_tir_affine_of(p->ctx, e, &p->lane_var, 1, &a) || moves(&a, 0);
+    return !rlx_tir_affine_of(p->ctx, e, &var, 1, &a) || moves(&a, 0);
+}
+
+static bool mentions_lane(packing *p, const rlx_prim *e) { return mentions(p, e, p->lane_var); }
+
+/* What bounds the steps in fours becomes a guard of its own. */
+static void split_guard(packing *p)
+{
+    const rlx_binary *both = p->guard && p->guard->kind == RLX_NODE_AND ? rlx_as_binary(p->guard) : NULL;
+    const rlx_prim *parts[2] = { both ? both->a : p->guard, both ? both->b : NULL };
+    for (int i = 0; i < 2 && p->pack->four >= 0 && !p->step_guard; i++) {
+        const rlx_binary *less = parts[i] && parts[i]->kind == RLX_NODE_LT ? rlx_as_binary(parts[i]) : NULL;
+        if (less && mentions(p, less->a, p->plan->loops[p->pack->four].var)) {
+            p->step_guard = parts[i];
+            p->guard = parts[1 - i];
+        }
+    }
 }
 
 /* A quotient or remainder with the lane in it becomes a variable. */
@@ -184,6 +243,34 @@ static const rlx_prim *at_first_lane(packing *p, const rlx_tir_affine *a)
     return at;
 }
 
+/* The steps of the digit in fours: as many as its loops have, or those below a limit that needs as many fours. */
+static bool place_steps(packing *p)
+{
+    rlx_plan_pack *k = p->pack;
+    rlx_tir_affine step, limit;
+    int q = k->depth[0];
+    if (k->four < 0)
+        return true;
+    const rlx_prim *fours = q < 0 ? rlx_int64(p->ctx, 1) : p->plan->loops[q].extent;
+    k->steps = rlx_fold_mul(p->ctx, fours, rlx_int64(p->ctx, 4));
+    if (!p->step_guard)
+        return k->steps != NULL;
+    const rlx_binary *b = p->step_guard->kind == RLX_NODE_LT ? rlx_as_binary(p->step_guard) : NULL;
+    if (!b || !affine(p, b->a, &step) || !affine(p, b->b, &limit) || !rlx_is_int_value(step.base, 0) ||
+        !rlx_is_int_value(step.coeff[k->four], 1))
+        return false;
+    for (size_t i = 0; i < p->plan->count + 2; i++)
+        if (moves(&limit, i) || (moves(&step, i) && (int)i != k->four &&
+                                 ((int)i != q || !rlx_is_int_value(step.coeff[i], 4))))
+            return false;
+    k->steps = limit.base;
+    return (q < 0 || moves(&step, (size_t)q)) && k->steps &&
+           rlx_prove_compare(p->ctx, NULL, RLX_NODE_EQ, fours,
+                             rlx_fold_binary(p->ctx, RLX_NODE_FLOOR_DIV,
+                                             rlx_fold_add(p->ctx, k->steps, rlx_int64(p->ctx, 3)),
+                                             rlx_int64(p->ctx, 4))) == RLX_TRUE;
+}
+
 static bool place_lane(packing *p)
 {
     rlx_plan_pack *k = p->pack;
@@ -224,6 +311,10 @@ static bool find_addresses(packing *p, const rlx_plan_access *x)
             for (int j = 0; j < 3; j++)
                 if (k->depth[j] == (int)i)
                     sum = &k->depth_stride[j];
+            if (k->four >= 0 && k->depth[0] == (int)i)
+                continue; /* four times what the loop of four moves */
+            if (k->four == (int)i)
+                sum = &k->depth_stride[0];
             if (a->coeff[i])
                 *(sum ? sum : &k->from) = rlx_plan_add_product(
                     p->ctx, sum ? *sum : k->from,
@@ -254,7 +345,7 @@ static bool find_range(packing *p, size_t d, const rlx_prim *size)
         const rlx_prim *first = rlx_int64(p->ctx, 0), *last;
         bool deep = (int)i == k->depth[0] || (int)i == k->depth[1] || (int)i == k->depth[2];
         int64_t c;
-        if (!moves(a, i))
+        if (!moves(a, i) || (k->four >= 0 && (int)i == k->depth[0]))
             continue;
         if (i == QUOTIENT(p)) {
             first = rlx_fold_binary(p->ctx, RLX_NODE_FLOOR_DIV, k->start, k->width);
@@ -263,6 +354,8 @@ static bool find_range(packing *p, size_t d, const rlx_prim *size)
             last = minus_one(p, k->width);
         else if ((int)i == k->lane)
             last = minus_one(p, k->lanes);
+        else if ((int)i == k->four)
+            last = minus_one(p, k->steps);
         else if (deep)
             last = minus_one(p, p->plan->loops[i].extent);
         else
@@ -304,11 +397,15 @@ static bool read_nest(packing *p)
     const rlx_buffer_load *load = s ? match_value(s->value, &p->guard) : NULL;
     if (!load || s->predicate || load->predicate || &load->node != from->node ||
         rlx_plan_share_memory(from, to) || !to->literal || from->num_indices > RLX_TIR_MAX_DIMS ||
-        !elements_fit(rlx_as_buffer(to->buffer), rlx_as_buffer(from->buffer)) || !find_lane(p) ||
-        !read_indices(p, from) || !read_lane(p))
+        !elements_fit(rlx_as_buffer(to->buffer), rlx_as_buffer(from->buffer)) || !find_lane(p))
         return false;
-    find_depth(p);
-    return place_lane(p) && find_addresses(p, from) && find_ranges(p, from);
+    split_guard(p);
+    if (!read_indices(p, from) || !read_lane(p))
+        return false;
+    if (p->pack->four >= 0 && moves_lane(p, (size_t)p->pack->four))
+        return false;
+    find_depth(p, from);
+    return place_steps(p) && place_lane(p) && find_addresses(p, from) && find_ranges(p, from);
 }
 
 bool rlx_plan_packing(rlx_context *ctx, const rlx_plan_scope *scope, rlx_nest_plan *plan)

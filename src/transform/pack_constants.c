@@ -4,8 +4,9 @@
  *     w: (K, 96) constant               w': (3, K, 32) constant
  * needs: constants in direct calls, as call_tir_rewrite leaves them. keeps: the numbers, the rest.
  * The functions that read panels are scheduled; those that nothing calls any more are left out.
- * Panels have the dtype of the sum: those of weights of 16 bits are twice as large as they are.
- * Left alone: constants that something else reads, too, or in another layout, and those of 8 bits. */
+ * Panels have the dtype of the sum: those of weights of 16 bits are twice as large as they are. Bytes that are multiplied by
+ * bytes and summed up in int32 stay bytes.
+ * Left alone: constants that something else reads, too, or in another layout, and others of 8 bits. */
 #include "schedule/schedule.h"
 #include "transform/transform_int.h"
 

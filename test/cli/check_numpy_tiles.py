@@ -92,6 +92,16 @@ def matmul(dtype, symbolic):
     compare(f"matmul {x.shape} {w.shape} {dtype}", params, value, {"x": x, "w": w}, want, dtype)
 
 
+def product_of_bytes(m, k, n, left, right, extreme):
+    """Any two kinds of bytes, or all of them as far from 0 as there are."""
+    def draw(shape, dtype):
+        info = np.iinfo(dtype)
+        return np.full(shape, info.min or info.max, dtype) if extreme else data.integers(info.min, info.max, shape, dtype, endpoint=True)
+    x, w = draw((m, k), left), draw((k, n), right)
+    compare(f"product of {left} {x.shape} and {right} {w.shape}{', extreme' if extreme else ''}", f"x: {tensor(x)}, w: {tensor(w)}",
+            'R.matmul(x, w, out_dtype="int32")', {"x": x, "w": w}, x.astype("int32") @ w.astype("int32"), "int8")
+
+
 def convolve(x, w, stride, pad, dilation, groups):
     x = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
     n, o, kh, kw = x.shape[0], w.shape[0], w.shape[2], w.shape[3]
@@ -116,6 +126,7 @@ def conv(dtype, symbolic):
     layout = rng.random() < 0.25 and groups == 1
     want = convolve(x.astype("float64"), w.astype("float64"), stride, pad, dilation, groups)
     flags = f"strides=({stride}, {stride}), padding=({pad}, {pad}), dilation=({dilation}, {dilation}), groups={groups}"
+    flags += f', out_dtype="{WIDE[dtype]}"' if WIDE[dtype] != dtype else ""
     if layout:
         x, w, want = (np.ascontiguousarray(np.moveaxis(v, *way)) for v, way in ((x, (1, 3)), (w, ((0, 1), (3, 2))), (want, (1, 3))))
         flags += ', data_layout="NHWC", kernel_layout="HWIO"'
@@ -224,6 +235,10 @@ for i in range(TIMES * 10):
     decoded()
 for i in range(TIMES * 24):
     matmul(("float32", "float32", "float64", "float16", "int8", "float32", "uint8", "int32")[i % 8], rng.random() < 0.3)
-for i in range(TIMES * 14):
-    conv(("float32", "float32", "float64", "float16")[i % 4], rng.random() < 0.3)
+for i in range(TIMES * 16):
+    conv(("float32", "int8", "float32", "float64", "uint8", "float16")[i % 6], rng.random() < 0.3)
+for i, (m, k, n) in enumerate(((1, 1000, 33), (7, 17, 1000), (17, 33, 7), (33, 1, 17), (33, 1000, 1), (1, 7, 1))):
+    product_of_bytes(m, k, n, ("int8", "uint8")[i % 2], ("int8", "int8", "uint8", "uint8")[i % 4], False)
+for i in range(4):
+    product_of_bytes(9, 1000, 40, ("int8", "uint8")[i % 2], ("int8", "uint8")[i // 2], True)
 s.done()

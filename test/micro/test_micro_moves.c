@@ -63,7 +63,7 @@ static void clear_memory(void)
     memset(to_memory.bytes, 0x5a, to_memory.size);
 }
 
-static const char *const set_names[] = { "baseline", "avx2", "avx512", "neon" };
+static const char *const set_names[] = { "baseline", "avx2", "avx512", "avx512vnni", "neon" };
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
@@ -151,12 +151,19 @@ static void try_pack(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
     p.lane_stride[1] = strides[kind][0], p.depth_stride[2] = strides[kind][1];
     p.lane_stride[0] = below(80) - 5;
     p.depth_stride[0] = below(300), p.depth_stride[1] = below(60);
+    bool fours = to == from && rlx_kernel_is_byte(to) && once_in(2);
+    if (fours) { /* the outermost depth is the one that they are of */
+        int64_t depth = p.depth[0], stride = p.depth_stride[0];
+        p.depth[0] = p.depth[2], p.depth_stride[0] = p.depth_stride[2];
+        p.depth[2] = depth, p.depth_stride[2] = stride;
+    }
     int64_t rows = p.lanes ? (p.start + p.lanes - 1) / p.width + 1 : 1,
             extent[5] = { rows, rows > 1 ? p.width : p.start + p.lanes, p.depth[0], p.depth[1], p.depth[2] },
             stride[5] = { p.lane_stride[0], p.lane_stride[1], p.depth_stride[0], p.depth_stride[1],
                           p.depth_stride[2] };
     int64_t low = 0, high = 0, steps = p.depth[0] * p.depth[1] * p.depth[2], w = p.panel,
-            all = (p.lanes ? (p.lanes + w - 1) / w : 1) * steps * w;
+            rest = p.depth[1] * p.depth[2], panel = fours ? (p.depth[0] + 3) / 4 * 4 * rest * w : steps * w,
+            all = (p.lanes ? (p.lanes + w - 1) / w : 1) * panel;
     if (all * 8 > WRITTEN)
         return;
     ends(extent, stride, 5, &low, &high);
@@ -168,7 +175,8 @@ static void try_pack(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
         for (int64_t d = 0; d < steps; d++) {
             int64_t d2 = d % p.depth[2], d1 = d / p.depth[2] % p.depth[1], d0 = d / p.depth[2] / p.depth[1],
                     at = p.start + l;
-            move_element(p.dst, to, l / w * steps * w + d * w + l % w, p.src, from,
+            int64_t four = ((d0 / 4 * rest + d % rest) * w + l % w) * 4 + d0 % 4;
+            move_element(p.dst, to, l / w * panel + (fours ? four : d * w + l % w), p.src, from,
                          at / p.width * p.lane_stride[0] + at % p.width * p.lane_stride[1] +
                              d0 * p.depth_stride[0] + d1 * p.depth_stride[1] + d2 * p.depth_stride[2]);
         }
@@ -177,11 +185,13 @@ static void try_pack(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
         const rlx_micro_set *set = rlx_micro_find(set_names[s]);
         rlx_micro_pack_fn *ways[] = { set ? set->pack[to][from] : NULL,
                                       set && are_words(to, from) ? set->pack_words : NULL };
-        for (size_t w = 0; w < RLX_COUNT(ways); w++)
-            if (ways[w]) {
+        if (fours)
+            ways[0] = set ? rlx_micro_pack_fours : NULL;
+        for (size_t way = 0; way < RLX_COUNT(ways); way++)
+            if (ways[way]) {
                 clear_memory();
-                ways[w](&p);
-                compare(set->name, w ? "pack of words" : "pack", to, from, n);
+                ways[way](&p);
+                compare(set->name, fours ? "pack in fours" : way ? "pack of words" : "pack", to, from, n);
             }
     }
 }

@@ -211,7 +211,7 @@ static void *place(fenced f, const rlx_micro_sum *s, int64_t i, int64_t j, int64
     return fenced_place(f, low, high, bytes, once_in(2));
 }
 
-static const char *const set_names[] = { "baseline", "avx2", "avx512", "neon" };
+static const char *const set_names[] = { "baseline", "avx2", "avx512", "avx512vnni", "neon" };
 
 static const char *const elem_names[RLX_ELEM_COUNT] = {
 #define INTEGER(name, elem, text, ...) text,
@@ -274,6 +274,88 @@ static void test_contract(void **state)
                         try_box(&s, elems[e], exact, -1, (enum mood)mood, layout_names[layout]);
                     }
             }
+}
+
+/* ---- bytes ---------------------------------------------------------------------------------- */
+
+static int32_t byte_at(const void *p, int64_t i, bool has_sign)
+{
+    return has_sign ? ((const int8_t *)p)[i] : ((const uint8_t *)p)[i];
+}
+
+static void dot_plainly(const rlx_micro_sum *s)
+{
+    for (int64_t i = 0; i < s->rows; i++)
+        for (int64_t j = 0; j < s->columns; j++) {
+            uint32_t *acc = (uint32_t *)s->acc + i * s->acc_i + j * s->acc_j;
+            *acc = s->fresh ? 0 : *acc;
+            for (int64_t t = 0; t < s->turns; t++)
+                for (int64_t k = 0; k < s->depth; k++)
+                    *acc += (uint32_t)byte_at(s->a, i * s->a_i + j * s->a_j + t * s->a_t + k * s->a_k, s->a_signed) *
+                            (uint32_t)byte_at(s->b, i * s->b_i + j * s->b_j + t * s->b_t + k * s->b_k, s->b_signed);
+        }
+}
+
+static void try_dot(const rlx_micro_sum *box, const char *layout)
+{
+    rlx_micro_sum s = *box, whole = s;
+    size_t used = 1 << 16;
+    /* panels of b are read as a whole, and nothing beyond */
+    whole.columns = s.b_fours ? (s.columns + 31) / 32 * 32 : s.columns;
+    s.acc = place(acc_memory, &s, s.acc_i, s.acc_j, 0, 0, 4);
+    s.a = place(a_memory, &s, s.a_i, s.a_j, s.a_t, s.a_k, 1);
+    s.b = place(b_memory, &whole, s.b_i, s.b_j, s.b_t, s.b_k, 1);
+    fill(acc_memory.bytes, used, RLX_ELEM_U32, SMOOTH);
+    fill(acc_memory.bytes + acc_memory.size - used, used, RLX_ELEM_U32, SMOOTH);
+    memcpy(before, acc_memory.bytes, acc_memory.size);
+    dot_plainly(&s);
+    memcpy(want, acc_memory.bytes, acc_memory.size);
+    for (size_t n = 0; n < sizeof set_names / sizeof *set_names; n++) {
+        const rlx_micro_set *set = rlx_micro_find(set_names[n]);
+        if (!set)
+            continue;
+        memcpy(acc_memory.bytes, before, acc_memory.size);
+        set->dot(&s);
+        if (memcmp(want, acc_memory.bytes, acc_memory.size) != 0)
+            fail_msg("set %s, bytes %s, signed %d %d, fresh %d: %lld x %lld x %lld x %lld, a %lld %lld %lld, b %lld %lld %lld",
+                     set->name, layout, s.a_signed, s.b_signed, s.fresh, (long long)s.rows, (long long)s.columns,
+                     (long long)s.turns, (long long)s.depth, (long long)s.a_i, (long long)s.a_t, (long long)s.a_k,
+                     (long long)s.b_j, (long long)s.b_t, (long long)s.b_k);
+    }
+}
+
+/* Steps in fours, both sides in panels or a in place. */
+static rlx_micro_sum random_fours(void)
+{
+    static const int64_t turns[] = { 1, 2, 5, 9, 250 }, rows[] = { 1, 2, 7, 8, 9, 17 }, columns[] = { 1, 7, 31, 32, 33, 100 };
+    rlx_micro_sum s = { .rows = rows[below(6)], .columns = columns[below(6)], .turns = turns[below(5)], .depth = 4,
+                        .acc_j = 1, .a_k = 1, .b_k = 1, .b_j = 4, .b_fours = true };
+    s.acc_i = s.columns + below(3);
+    s.b_t = (s.columns + 31) / 32 * 128 + 4 * below(2);
+    s.a_i = once_in(2) ? 4 : s.turns * 4 + below(4);
+    s.a_t = s.a_i == 4 ? 4 * s.rows : 4;
+    return s;
+}
+
+/* Every byte of both sides the least or the greatest that there is, or any. */
+static void test_dot(void **state)
+{
+    static const unsigned char edges[] = { 0x80, 0x7f, 0xff, 0 };
+    for (int mood = 0; mood < 6; mood++) {
+        fill(a_memory.bytes, a_memory.size, RLX_ELEM_U32, SMOOTH);
+        fill(b_memory.bytes, b_memory.size, RLX_ELEM_U32, SMOOTH);
+        if (mood > 1) {
+            memset(a_memory.bytes, edges[mood % 4], a_memory.size);
+            memset(b_memory.bytes, edges[mood == 2 ? 2 : mood == 3 ? 0 : below(4)], b_memory.size);
+        }
+        for (int n = 0; n < rounds_of(16); n++)
+            for (int signs = 0; signs < 4; signs++) {
+                rlx_micro_sum s = n % 4 ? random_fours() : random_sum((enum layout)(n / 4 % LAYOUTS));
+                s.fresh = once_in(2);
+                s.a_signed = signs & 1, s.b_signed = signs & 2;
+                try_dot(&s, s.b_fours ? "in fours" : layout_names[n / 4 % LAYOUTS]);
+            }
+    }
 }
 
 static void test_reduce(void **state)
@@ -495,6 +577,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contract),
+        cmocka_unit_test(test_dot),
         cmocka_unit_test(test_reduce),
         cmocka_unit_test(test_partial),
         cmocka_unit_test(test_normalize),

@@ -112,7 +112,30 @@ static void make_pack(block *b)
                             any_stride(b), any_stride(b), 1 + roll(b, 3), 1 + roll(b, 3),
                             1 + roll(b, 5), any_stride(b), any_stride(b), any_stride(b) };
     memcpy(b->x, x, sizeof x);
+    if (from == to && rlx_kernel_is_byte(from) && roll(b, 3)) {
+        b->x[0] |= RLX_KERNEL_FOURS;
+        b->x[10] = 1 + roll(b, 20);
+    }
     b->plain = true;
+}
+
+/* Steps in fours, as tiles of bytes read them. */
+static void make_fours(block *b)
+{
+    int64_t *x = b->x, *extents = x + 20, panels = (extents[2] + 31) / 32;
+    extents[3] = 1 + roll(b, 6), extents[4] = 4;
+    const int64_t of_a[5] = { roll(b, 2) ? 4 * extents[1] * extents[3] : 0, 4, 0, 4 * extents[1], 1 },
+                  of_b[5] = { 0, 0, 4, roll(b, 4) ? 128 * panels : 4 * extents[2], 1 };
+    memcpy(x + 8, of_a, sizeof of_a);
+    memcpy(x + 15, of_b, sizeof of_b);
+}
+
+static void new_bytes(block *b)
+{
+    b->x[0] = roll(b, 2) ? RLX_KERNEL_FROM_ZERO : 0;
+    new_buffer(b, RLX_ELEM_I32);
+    for (int i = 0; i < 2; i++)
+        new_buffer(b, roll(b, 2) ? RLX_ELEM_I8 : RLX_ELEM_U8);
 }
 
 static void make_sum(block *b, bool contract)
@@ -124,7 +147,10 @@ static void make_sum(block *b, bool contract)
         x[0] = roll(b, contract ? 4 : RLX_KERNEL_REDUCE_COUNT);
     } while (!(contract ? rlx_micro_find("baseline")->contract[x[0] & RLX_KERNEL_EXACT][e]
                         : rlx_micro_find("baseline")->reduce[x[0]][e]));
-    for (int i = 0; i < (contract ? 3 : 2); i++)
+    bool bytes = contract && roll(b, 4) == 0;
+    if (bytes)
+        new_bytes(b);
+    for (int i = 0; i < (contract ? 3 : 2) && !bytes; i++)
         new_buffer(b, e);
     any_box(b, 3, extents, strides);
     x[1] = 0, x[2] = roll(b, 4);
@@ -135,6 +161,8 @@ static void make_sum(block *b, bool contract)
         memcpy(x + 7 * i - 1, side, sizeof side);
     }
     extents[3] = 1 + roll(b, 3), extents[4] = 1 + roll(b, 20);
+    if (bytes && roll(b, 3))
+        make_fours(b);
     b->plain = true;
 }
 
@@ -322,22 +350,26 @@ static void model_copy(block *b)
 static void model_pack(block *b)
 {
     const int64_t *x = b->x;
-    int64_t lanes = x[5] > 0 ? x[5] : 0, all = lanes ? (lanes + x[0] - 1) / x[0] * x[0] : x[0];
-    __int128 steps = (__int128)x[10] * x[11] * x[12];
+    int64_t w = x[0] & ~(int64_t)RLX_KERNEL_FOURS, together = w == x[0] ? 1 : 4, lanes = x[5] > 0 ? x[5] : 0,
+            all = lanes ? (lanes + w - 1) / w * w : w, filled[3] = { x[10], x[11], x[12] };
     if (is_empty(x + 10, 3))
         return;
+    filled[0] += together - 1 - (filled[0] - 1) % together;
+    __int128 rest = (__int128)x[11] * x[12], steps = filled[0] * rest;
     for (int64_t l = 0; l < all && b->fits; l++) {
         int64_t d[3] = { 0 };
         __int128 step = 0, lane = (__int128)x[6] + l, width = lanes ? x[7] : 1,
                  high = lane / width - (lane % width < 0), low = lane - high * width;
         do {
-            __int128 at = x[2] + (l / x[0] * steps + step++) * x[0] + l % x[0];
-            if (l < lanes)
+            __int128 group = step / rest / together * rest + step % rest,
+                     at = x[2] + l / w * w * steps + (group * w + l % w) * together + d[0] % together;
+            step++;
+            if (l < lanes && d[0] < x[10])
                 copy_element(b, x[1], at, x[3],
                              x[4] + high * x[8] + low * x[9] + at_digits(d, x + 13, 3));
             else if (element(b, x[1], at))
                 memset(element(b, x[1], at), 0, b->buffers[x[1]].bytes);
-        } while (b->fits && next_digits(d, x + 10, 3));
+        } while (b->fits && next_digits(d, filled, 3));
     }
 }
 
@@ -347,6 +379,8 @@ static double value_of(enum rlx_kernel_elem e, const unsigned char *p)
     int64_t large;
     if (rlx_kernel_elems[e].klass >= RLX_CLASS_F32)
         return rlx_dtype_load_float(rlx_kernel_elems[e].dtype, p);
+    if (rlx_kernel_is_byte(e))
+        return e == RLX_ELEM_I8 ? (int8_t)*p : *p;
     memcpy(&small, p, sizeof small);
     if (rlx_kernel_elems[e].bytes == 4)
         return small;
@@ -403,8 +437,9 @@ static void model_sum(block *b, bool contract)
         if (!acc || !p || !q)
             return;
         bool fresh = contract && x[0] & RLX_KERNEL_FROM_ZERO && i[3] == 0 && i[4] == 0;
-        double v = contract ? (fresh ? 0 : value_of(e, acc)) + value_of(e, p) * value_of(e, q)
-                            : combine(x[0], value_of(e, acc), value_of(e, p));
+        double of_p = value_of((enum rlx_kernel_elem)b->buffers[x[6]].elem, p),
+               of_q = contract ? value_of((enum rlx_kernel_elem)b->buffers[x[13]].elem, q) : 0;
+        double v = contract ? (fresh ? 0 : value_of(e, acc)) + of_p * of_q : combine(x[0], value_of(e, acc), of_p);
         int64_t whole = (int64_t)v;
         b->plain &= v >= -0x1p23 && v <= 0x1p23; /* beyond, rounding and wrapping begin */
         if (rlx_kernel_elems[e].klass >= RLX_CLASS_F32)
@@ -565,7 +600,7 @@ static size_t compared, refused;
 
 static void one_block(uint64_t seed)
 {
-    static const char *const sets[] = { "baseline", "avx2", "avx512", "neon" };
+    static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "neon" };
     block b;
     make(&b, seed);
     bool known = model(&b);

@@ -78,6 +78,11 @@ static void write_pack(rlx_buf *out, const rlx_nest_plan *p)
     const rlx_plan_pack *k = &p->pack;
     rlx_buf_format(out, "| pack %s", name_of(&p->accesses.data[1]));
     write_loop(out, p, " lane ", k->lane);
+    if (k->four >= 0) {
+        write_loop(out, p, " four ", k->four);
+        write_term(out, " of ", k->steps);
+        write_term(out, " by ", k->depth_stride[0]);
+    }
     for (int i = 0; i < 3; i++)
         if (k->depth[i] >= 0) {
             write_loop(out, p, " depth ", k->depth[i]);

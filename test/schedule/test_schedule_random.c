@@ -61,13 +61,17 @@ static int64_t any_size(gen *g, int64_t budget)
 static void any_dtypes(gen *g)
 {
     static const rlx_dtype wide[] = { RELAX_FLOAT32, RELAX_FLOAT32, RELAX_FLOAT32, RELAX_FLOAT64,
-                                      RELAX_INT32,   RELAX_INT64 };
+                                      RELAX_INT32,   RELAX_INT32,   RELAX_INT64 };
     static const rlx_dtype narrow[] = { RELAX_FLOAT16, RELAX_BFLOAT16, RELAX_FLOAT8_E5M2 };
     g->dtype = g->a_dtype = g->b_dtype = wide[roll(g, RLX_COUNT(wide))];
     if (g->dtype == RELAX_FLOAT32 && roll(g, 4) == 0) {
         g->a_dtype = narrow[roll(g, 3)];
         if (roll(g, 2))
             g->b_dtype = narrow[roll(g, 3)];
+    }
+    if (g->dtype == RELAX_INT32 && roll(g, 4)) {
+        g->a_dtype = roll(g, 2) ? RELAX_INT8 : RELAX_UINT8;
+        g->b_dtype = roll(g, 8) == 0 ? RELAX_INT16 : roll(g, 2) ? RELAX_INT8 : RELAX_UINT8;
     }
     g->exact = rlx_dtype_is_float(g->dtype) && roll(g, 3) == 0;
     g->symbolic = roll(g, 3) == 0;

@@ -210,7 +210,7 @@ static void expect_all(const kc *c, int code, int wanted, void *const *want, voi
 static void run_sets(rlx_context *ctx, const rlx_prim_func *f, const kc *c, int code,
                      void *const *want, const char *what)
 {
-    static const char *const sets[] = { "baseline", "avx2", "avx512", "neon" };
+    static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "neon" };
     rlx_buf bytes;
     rlx_kernel *k = NULL;
     rlx_fault why = { 0 };

@@ -167,15 +167,18 @@ static void test_two_layouts(void **state)
           LIST(PANELS(I(4) ", " I(100) ", " I(32))));
 }
 
-/* Panels have the dtype of the sums: for weights of 16 bits, which are then as fast as those of 32, but not for
- * those of 8 bits, whose panels would be four times as large. */
+/* Panels have the dtype of the sums: for weights of 16 bits, which are then as fast as those of 32; those of 8 bits stay
+ * bytes, in fours, with bytes, and are not packed where they do not, being four times as large. */
 static void test_wide_panels(void **state)
 {
     check(PROGRAM("weights of 16 bits"),
           LIST(PANELS(I(3) ", " I(100) ", " I(32)), PANELS(I(4) ", " I(70) ", " I(32)),
                "cls.matmul_packed(x, "),
           LIST("def matmul("));
-    check(PROGRAM("weights of 8 bits"), LIST("cls.matmul(x, ", "def matmul("),
+    check(PROGRAM("weights of 8 bits"),
+          LIST("T.Buffer((" I(3) ", " I(25) ", " I(32) ", " I(4) "), \"int8\")", "cls.matmul_packed(x, "),
+          LIST("def matmul("));
+    check(PROGRAM("weights of 8 bits, not in fours"), LIST("cls.matmul(x, ", "def matmul("),
           LIST("def matmul_packed("));
 }
 

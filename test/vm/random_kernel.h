@@ -186,6 +186,14 @@ static inline uint16_t rk_unpack_buffer(rk_kernel *k, uint32_t position)
     return (uint16_t)(RK_PARAMS + (position == 3 ? words[rk_below(k->random, 4)] : RLX_ELEM_F32));
 }
 
+/* Buffers of CONTRACT of bytes by position: sums, bytes, bytes. */
+static inline uint16_t rk_bytes_buffer(rk_kernel *k, uint32_t position)
+{
+    return (uint16_t)(RK_PARAMS + (position == 1                ? RLX_ELEM_I32
+                                   : rk_below(k->random, 2) ? RLX_ELEM_I8
+                                                                : RLX_ELEM_U8));
+}
+
 /* Sizes to check against are those of the buffers, so that the kernel goes on. */
 static inline bool rk_is_size(uint32_t op, uint32_t position)
 {
@@ -200,13 +208,17 @@ static inline void rk_instruction(rk_kernel *k, uint32_t op)
                     op == RLX_K_BROADCAST || op == RLX_K_VIEW || op == RLX_K_VIEW_OUT ||
                         (!k->scalars_only && k->in_strip && rk_below(k->random, 4)),
                     (int)rk_below(k->random, RLX_CLASS_COUNT), 0, -1 };
-    bool copies = op == RLX_K_COPY || op == RLX_K_PACK;
+    bool copies = op == RLX_K_COPY || op == RLX_K_PACK,
+         bytes = op == RLX_K_CONTRACT && rk_below(k->random, 3) == 0,
+         fours = op == RLX_K_PACK && rk_below(k->random, 3) == 0;
     if (rk_fused(op)) /* one element type that has a loop */
         c.buffer = op == RLX_K_NORMALIZE ? 2 : 2 + (int)rk_below(k->random, 2);
     if (op == RLX_K_MAP)
         c.buffer = RLX_CLASS_F32;
     while (copies && (c.buffer < 0 || rk_elem((uint32_t)c.buffer) == RLX_ELEM_BOOL))
         c.buffer = rk_buffer(k, op, 'b');
+    if (fours)
+        c.buffer = RK_PARAMS + (rk_below(k->random, 2) ? RLX_ELEM_I8 : RLX_ELEM_U8);
     for (const char *p = letters; *p; p++)
         if (strchr("bBt", *p) && c.buffer < 0)
             c.buffer = rk_buffer(k, op, *p);
@@ -214,7 +226,11 @@ static inline void rk_instruction(rk_kernel *k, uint32_t op)
     k->used[op] = 1;
     rk_word(k, op);
     for (uint32_t i = 0; letters[i]; i++) {
-        if (letters[i] == 'B' && copies)
+        if (fours && strchr("nB", letters[i]))
+            rk_word(k, letters[i] == 'n' ? rk_number(k, op) | RLX_KERNEL_FOURS : (uint32_t)c.buffer);
+        else if (bytes && strchr("nbB", letters[i]))
+            rk_word(k, letters[i] == 'n' ? 2 * rk_number(k, op) : rk_bytes_buffer(k, i));
+        else if (letters[i] == 'B' && copies)
             rk_word(k, rk_copy_target(k, rk_elem((uint32_t)c.buffer)));
         else if (op == RLX_K_UNPACK && strchr("bB", letters[i]))
             rk_word(k, rk_unpack_buffer(k, i));

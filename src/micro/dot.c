@@ -1,0 +1,144 @@
+/* dot.c: sums of products of 8-bit integers that lie in any way, and panels of them, for every machine. */
+/* built for speed */
+#include <string.h>
+
+#include "micro/micro_int.h"
+
+bool rlx_micro_is_in_fours(const rlx_micro_sum *r)
+{
+    return r->b_fours && r->depth == RLX_PANEL_FOURS && r->a_k == 1 && r->b_k == 1 && r->a_j == 0 &&
+           r->b_i == 0 && (r->acc_j == 1 || r->columns == 1);
+}
+
+static int32_t byte_at(const void *p, int64_t i, bool has_sign)
+{
+    return has_sign ? ((const int8_t *)p)[i] : ((const uint8_t *)p)[i];
+}
+
+void rlx_micro_dot_any(const rlx_micro_sum *r)
+{
+    for (int64_t i = 0; i < r->rows; i++)
+        for (int64_t j = 0; j < r->columns; j++) {
+            uint32_t *acc = (uint32_t *)r->acc + i * r->acc_i + j * r->acc_j, s = r->fresh ? 0 : *acc;
+            int64_t a = i * r->a_i + j * r->a_j, b = i * r->b_i + j * r->b_j;
+            for (int64_t t = 0; t < r->turns; t++, a += r->a_t, b += r->b_t)
+                for (int64_t k = 0; k < r->depth; k++)
+                    s += (uint32_t)(byte_at(r->a, a + k * r->a_k, r->a_signed) *
+                                    byte_at(r->b, b + k * r->b_k, r->b_signed));
+            *acc = s;
+        }
+}
+
+void rlx_micro_add_dots(const rlx_micro_sum *r, int64_t row, int64_t rows, int64_t column, const uint32_t *sums,
+                        int64_t width)
+{
+    int64_t n = rlx_micro_less(r->columns - column, width);
+    for (int64_t i = 0; i < rows; i++, sums += width) {
+        uint32_t *acc = (uint32_t *)r->acc + (row + i) * r->acc_i + column;
+        if (r->fresh)
+            memcpy(acc, sums, (size_t)n * sizeof *acc);
+        else
+            RLX_INDEPENDENT for (int64_t j = 0; j < n; j++) acc[j] += sums[j];
+    }
+}
+
+/* ---- panels --------------------------------------------------------------------------------- */
+
+/*- A run of lanes of a panel whose high digit stands still, at one d1 and d2: word q of lane l is
+ *     d[q * d_step + l] = the bytes at s + l * stride + (4 * q + r) * step, r < 4, 0 from `count` on */
+typedef struct run {
+    uint32_t *d;
+    const uint8_t *s;
+    int64_t d_step, lanes, stride, count, step;
+} run;
+
+typedef RLX_VECTOR(uint8_t, 16) bytes_16;
+#define ZIP_LOW(a, b) \
+    RLX_SHUFFLE(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define ZIP_HIGH(a, b) \
+    RLX_SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+typedef RLX_VECTOR(uint16_t, 16) pairs_8;
+#define ZIP_PAIRS_LOW(a, b) RLX_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define ZIP_PAIRS_HIGH(a, b) RLX_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+
+/* Sixteen lanes that stand side by side, of four rows. */
+RLX_ALWAYS_INLINE void zip_16(uint32_t *d, const uint8_t *s, int64_t step)
+{
+    bytes_16 a = *(const bytes_16 *)s, b = *(const bytes_16 *)(s + step),
+             c = *(const bytes_16 *)(s + 2 * step), e = *(const bytes_16 *)(s + 3 * step);
+    pairs_8 ab = (pairs_8)ZIP_LOW(a, b), ce = (pairs_8)ZIP_LOW(c, e),
+            ab_high = (pairs_8)ZIP_HIGH(a, b), ce_high = (pairs_8)ZIP_HIGH(c, e);
+    *(pairs_8 *)d = ZIP_PAIRS_LOW(ab, ce);
+    *(pairs_8 *)(d + 4) = ZIP_PAIRS_HIGH(ab, ce);
+    *(pairs_8 *)(d + 8) = ZIP_PAIRS_LOW(ab_high, ce_high);
+    *(pairs_8 *)(d + 12) = ZIP_PAIRS_HIGH(ab_high, ce_high);
+}
+
+/* Words that are there as they are. */
+static void pack_words(const run *r, int64_t words)
+{
+    for (int64_t l = 0; l < r->lanes; l++) {
+        const uint8_t *s = r->s + l * r->stride;
+        uint32_t *d = r->d + l;
+        for (int64_t q = 0; q < words; q++, s += 4, d += r->d_step)
+            memcpy(d, s, sizeof *d);
+    }
+}
+
+/* Lanes [from, lanes) of words [first, end), byte by byte. */
+static void pack_bytes(const run *r, int64_t from, int64_t first, int64_t end)
+{
+    for (int64_t q = first; q < end; q++)
+        for (int64_t l = from; l < r->lanes; l++) {
+            const uint8_t *s = r->s + l * r->stride + 4 * q * r->step;
+            uint8_t word[RLX_PANEL_FOURS] = { 0 };
+            for (int64_t n = 0; n < RLX_PANEL_FOURS && 4 * q + n < r->count; n++)
+                word[n] = s[n * r->step];
+            memcpy(r->d + q * r->d_step + l, word, sizeof word);
+        }
+}
+
+static void pack_run(const run *r)
+{
+    int64_t whole = r->count / 4, beside = r->stride == 1 ? r->lanes & -16 : 0;
+    if (r->step == 1)
+        pack_words(r, whole);
+    else {
+        for (int64_t q = 0; q < whole && beside; q++)
+            for (int64_t l = 0; l < beside; l += 16)
+                zip_16(r->d + q * r->d_step + l, r->s + 4 * q * r->step + l, r->step);
+        pack_bytes(r, beside, 0, whole);
+    }
+    pack_bytes(r, 0, whole, (r->count + 3) / 4);
+}
+
+static void pack_lanes(const rlx_micro_pack *p, uint32_t *d, int64_t first, int64_t lanes)
+{
+    int64_t at = p->start + first, high = at / p->width, low = at % p->width;
+    run r = { .stride = p->lane_stride[1],
+              .count = p->depth[0],
+              .step = p->depth_stride[0],
+              .d_step = p->panel * p->depth[1] * p->depth[2] };
+    for (int64_t l = 0; l < lanes; l += r.lanes, high++, low = 0) {
+        const uint8_t *lane = (const uint8_t *)p->src + high * p->lane_stride[0] + low * r.stride;
+        r.lanes = rlx_micro_less(p->width - low, lanes - l);
+        for (int64_t i = 0; i < p->depth[1]; i++)
+            for (int64_t j = 0; j < p->depth[2]; j++) {
+                r.d = d + l + (i * p->depth[2] + j) * p->panel;
+                r.s = lane + i * p->depth_stride[1] + j * p->depth_stride[2];
+                pack_run(&r);
+            }
+    }
+}
+
+void rlx_micro_pack_fours(const rlx_micro_pack *p)
+{
+    int64_t w = p->panel, steps = (p->depth[0] + 3) / 4 * p->depth[1] * p->depth[2];
+    uint32_t *d = p->dst;
+    for (int64_t l = 0; !l || l < p->lanes; l += w, d += steps * w) {
+        int64_t n = rlx_micro_less(p->lanes - l, w);
+        pack_lanes(p, d, l, n);
+        for (int64_t k = 0; k < steps && n < w; k++)
+            memset(d + k * w + n, 0, (size_t)(w - n) * sizeof *d);
+    }
+}
