@@ -10,6 +10,9 @@
 const rlx_prim *rlx_ceil_div(rlx_context *ctx, const rlx_prim *a, int64_t b);
 const rlx_prim *rlx_least(rlx_context *ctx, const rlx_prim *a, const rlx_prim *b);
 
+/* Is it a number that is no greater? */
+bool rlx_is_at_most(const rlx_prim *extent, int64_t limit);
+
 /* ---- loops that are put around a body, innermost first */
 typedef struct rlx_sched_loop {
     const rlx_prim *var;         /* 0 where it runs once */
@@ -18,6 +21,9 @@ typedef struct rlx_sched_loop {
 /* A loop from 0; one that surely runs once is none, and its variable is 0. */
 rlx_sched_loop rlx_sched_loop_new(rlx_context *ctx, const char *name, const rlx_prim *extent);
 const rlx_stmt *rlx_sched_wrap(rlx_context *ctx, const rlx_sched_loop *l, const rlx_stmt *body,
+                               rlx_place place);
+/* One after the other. NULL: one of them is. */
+const rlx_stmt *rlx_sched_both(rlx_context *ctx, const rlx_stmt *first, const rlx_stmt *second,
                                rlx_place place);
 
 /* ---- buffers */
