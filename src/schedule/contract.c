@@ -26,7 +26,8 @@ enum {
     FEW_ALONG = 512,        /* steps or columns, along and across what it is computed from */
     FEW_ACROSS = 64,
     SMALL_BYTES = 16384,    /* so much of B is near wherever it lies */
-    SHALLOW = 128           /* 32 columns of so many steps are */
+    SHALLOW = 128,          /* 32 columns of so many steps are */
+    SHORT_DEPTH = 320
 };
 
 /* ---- which loop is what --------------------------------------------------------------------- */
@@ -55,7 +56,7 @@ static int find_lane(const rlx_tiling *t, const rlx_plan_access *mine, const rlx
     return found;
 }
 
-/* The lanes of a rlx_side that end in loop `inner`: a second loop joins where C has both as one index. */
+/* The lanes of a side that end in loop `inner`: a second loop joins where C has both as one index. */
 static void collect_lanes(rlx_tiling *t, rlx_side *s, const rlx_side *other, int inner)
 {
     s->lanes = (rlx_digits){ .at = { inner }, .count = 1, .extent = rlx_tiling_extent(t, inner) };
@@ -133,7 +134,7 @@ static bool rows_collide(const rlx_tiling *t)
 
 /* ---- elements ------------------------------------------------------------------------------- */
 
-/* The parameter that a rlx_side reads, if its panels may take its place: how many there are is known. Panels of sums in
+/* The parameter that a side reads, if its panels may take its place: how many there are is known. Panels of sums in
  * float32 are twice as large as weights of 16 bits, and much sooner there than packed in each call; those of 8 bits would
  * be four times as large, which costs more to read than to pack where they leave the cache. -1: there is none. */
 static int packable_param(const rlx_tiling *t, const rlx_side *s)
@@ -232,7 +233,8 @@ static const rlx_stmt *declare_views(const rlx_tiling *t, const rlx_stmt *body)
         { t->row.buffer, t->row.access->buffer },
         { t->column.buffer, t->column.access->buffer }
     };
-    for (int i = 0; i < 3; i++)
+    /* with an epilogue C is one of what that touches */
+    for (int i = t->epilogue ? 1 : 0; i < 3; i++)
         if (&all[i].view->node != all[i].own)
             body = rlx_declare_view(t->ctx, all[i].view, body, t->place);
     return body;
@@ -254,6 +256,7 @@ static const rlx_stmt *produce_for_few(const rlx_tiling *t)
     few.row.packed = false;
     few.row.panel = NULL;
     few.start = NULL;
+    few.epilogue = NULL;
     const rlx_stmt *body = find_views(&few) ? declare_views(&few, rlx_few_tiles(&few)) : NULL;
     return body;
 }
@@ -273,11 +276,40 @@ static const rlx_stmt *choose_by_rows(const rlx_tiling *t, const rlx_stmt *few, 
     return s->cond && s->then_case ? &s->node : NULL;
 }
 
-static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const rlx_for_stmt *nest)
+/* What is done by tiles; `few` and `by_rows` as they were chosen, `first` (NULL: there is none) what sums begin with. */
+static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_prim *first,
+                                      rlx_epilogue *e, const rlx_for_stmt *init,
+                                      const rlx_for_stmt *nest)
+{
+    bool shrinks = first && !rlx_has_depth_tiles(t), joined = e->count > 0;
+    if (joined && (!t->column.packed || rlx_is_at_most(t->depth.extent, SHORT_DEPTH)))
+        t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
+    if (joined && !rlx_place_epilogue(t, e, shrinks, init, nest))
+        return NULL;
+    bool shrunk = joined && e->touched[0].block;
+    t->epilogue = joined ? e : NULL;
+    t->start = shrinks && (shrunk || !by_rows) ? first : NULL;
+    const rlx_stmt *before = init ? rlx_on_accumulator(t, e, &init->node) : NULL,
+                   *loops = rlx_on_accumulator(t, e, &nest->node),
+                   *body = declare_views(t, rlx_tiles(t));
+    if (by_rows) {
+        const rlx_stmt *rows = t->column.producer ? produce_for_few(t) : loops;
+        rows = shrunk ? rlx_sched_both(t->ctx, before, rows, t->place) : rows;
+        body = choose_by_rows(t, joined ? rlx_epilogue_apart(t, e, rows) : rows, body);
+    }
+    if (init && !t->start)
+        body = rlx_sched_both(t->ctx, before, body, t->place);
+    return joined ? rlx_with_epilogue(t, e, body) : body;
+}
+
+static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const rlx_for_stmt *nest,
+                                rlx_after *after)
 {
     bool few;
+    rlx_epilogue e = { .count = 0 };
     t->acc = &t->plan->accesses.data[t->plan->fused.acc];
     t->depth_tile = RLX_DEPTH_TILE;
+    t->column_tile = RLX_COLUMN_TILE;
     if (!choose_sides(t) || !collect_depth(t) || !is_schedulable(t))
         return &nest->node;
     t->column.producer = packable_param(t, &t->row) < 0 ? find_producer(t) : NULL;
@@ -287,16 +319,19 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
         return NULL;
     bool by_rows = few && t->column.packed && t->row.lanes.extent->kind != RLX_NODE_INT_IMM,
          only_few = few && t->column.producer && rlx_is_at_most(t->row.lanes.extent, FEW_PRODUCED),
-         apart = by_rows || only_few || rlx_has_depth_tiles(t) || rlx_is_int_value(t->row.lanes.extent, 1);
-    t->start = apart || !init ? NULL : rlx_plan_first_value(t->ctx, t->plan, init);
-    const rlx_stmt *body = only_few ? produce_for_few(t) : declare_views(t, rlx_tiles(t));
-    if (by_rows)
-        body = choose_by_rows(t, t->column.producer ? produce_for_few(t) : &nest->node, body);
-    return init && !t->start ? rlx_sched_both(t->ctx, &init->node, body, t->place) : body;
+         single = rlx_is_int_value(t->row.lanes.extent, 1);
+    const rlx_prim *first = init && !single ? rlx_plan_first_value(t->ctx, t->plan, init) : NULL;
+    if (only_few) {
+        const rlx_stmt *body = produce_for_few(t);
+        return init ? rlx_sched_both(t->ctx, &init->node, body, t->place) : body;
+    }
+    if (!single && !rlx_find_epilogue(t, after, &e))
+        return NULL;
+    after->taken = e.count;
+    return schedule_tiles(t, by_rows, first, &e, init, nest);
 }
 
-/* The nest without loops that run once: they would part what is one. NULL: out of memory, or nothing is left of it. */
-static const rlx_for_stmt *without_single_steps(rlx_context *ctx, const rlx_for_stmt *nest)
+const rlx_for_stmt *rlx_without_single_steps(rlx_context *ctx, const rlx_for_stmt *nest)
 {
     const rlx_for_stmt *loops[RLX_PLAN_MAX_NEST];
     const rlx_stmt *body = &nest->node;
@@ -324,17 +359,18 @@ static const rlx_for_stmt *without_single_steps(rlx_context *ctx, const rlx_for_
 
 /* The nest itself if it is no contraction, or as good as it stands; NULL: out of memory. */
 static const rlx_stmt *schedule_nest(rlx_context *ctx, const rlx_panel_params *params,
-                                     const rlx_for_stmt *init, const rlx_for_stmt *nest)
+                                     const rlx_for_stmt *init, const rlx_for_stmt *nest,
+                                     rlx_after *after)
 {
     rlx_nest_plan plan;
     rlx_tiling t = { .ctx = ctx, .params = params, .plan = &plan, .place = nest->place };
     const rlx_stmt *out = &nest->node;
     if (rlx_plan_nest(ctx, &rlx_tiling_scope, nest, &plan) && plan.form == RLX_PLAN_FUSED &&
         plan.fused.contract)
-        out = schedule(&t, init, nest);
+        out = schedule(&t, init, nest, after);
     if (t.column.producer && t.column.producer->refused) {
         t = (rlx_tiling){ .ctx = ctx, .params = params, .plan = &plan, .place = nest->place };
-        out = schedule(&t, init, nest);
+        out = schedule(&t, init, nest, after);
     } else if (t.column.producer && out && out != &nest->node)
         rlx_take_producer(params->producers, t.column.producer);
     rlx_nest_plan_free(ctx, &plan);
@@ -342,15 +378,17 @@ static const rlx_stmt *schedule_nest(rlx_context *ctx, const rlx_panel_params *p
 }
 
 const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_panel_params *params,
-                                         const rlx_for_stmt *init, const rlx_for_stmt *nest)
+                                         const rlx_for_stmt *init, const rlx_for_stmt *nest,
+                                         rlx_after *after)
 {
-    const rlx_for_stmt *start = init ? without_single_steps(ctx, init) : NULL,
-                       *loops = without_single_steps(ctx, nest);
-    const rlx_stmt *out = loops ? schedule_nest(ctx, params, start ? start : init, loops) : NULL;
+    const rlx_for_stmt *start = init ? rlx_without_single_steps(ctx, init) : NULL,
+                       *loops = rlx_without_single_steps(ctx, nest);
+    const rlx_stmt *out = loops ? schedule_nest(ctx, params, start ? start : init, loops, after) : NULL;
     if (ctx->diags.out_of_memory)
         return NULL;
     if (out && out != &loops->node)
         return out;
+    after->taken = 0;
     /* a row alone may be a loop that runs once */
-    return loops != nest ? schedule_nest(ctx, params, init, nest) : &nest->node;
+    return loops != nest ? schedule_nest(ctx, params, init, nest, after) : &nest->node;
 }

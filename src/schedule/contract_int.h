@@ -36,8 +36,10 @@ typedef struct rlx_tiling {
     rlx_side row, column;
     rlx_digits depth;
     int64_t depth_tile;              /* steps at a time */
+    int64_t column_tile;             /* columns at a time */
     int64_t few;                     /* columns that are computed at a time for few rows, as wide as the tile; 0: in panels */
     bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */
+    const struct rlx_epilogue *epilogue; /* what is done with each block of C; NULL: nothing */
 } rlx_tiling;
 
 RLX_INLINE const rlx_prim *rlx_tiling_extent(const rlx_tiling *t, int loop)
@@ -77,6 +79,49 @@ rlx_lane_group rlx_lanes_at(const rlx_tiling *t, const rlx_side *s, bool split,
 /* An access of `buffer`, its own or a view of that, in the tile. The number of indices, 0: out of memory. */
 size_t rlx_indices_in(const rlx_tiling *t, const rlx_plan_access *a, const rlx_buffer *buffer,
                       const rlx_lane_group *groups, int num_groups, const rlx_prim **out);
+
+/* Is the index surely in range? */
+bool rlx_index_fits(const rlx_tiling *t, const rlx_prim *index, const rlx_prim *size);
+
+/* ---- epilogue.c: nests behind a contraction that run on its blocks */
+enum { RLX_MOST_EPILOGUES = 8, RLX_MOST_TOUCHED = 32 };
+/* Such a nest. */
+typedef struct rlx_epilogue_nest {
+    const rlx_for_stmt *nest;
+    const rlx_stmt *body;
+    rlx_place place;
+    const rlx_prim *var[RLX_PLAN_MAX_NEST], *value[RLX_PLAN_MAX_NEST]; /* its loops by those of the contraction */
+    size_t count;
+} rlx_epilogue_nest;
+/* What they touch. */
+typedef struct rlx_touched {
+    rlx_plan_access access;          /* indices by the loops of the contraction */
+    uint32_t stored_by, loaded_by;   /* nests: bits by number */
+    bool block;                      /* a temporary that has shrunk to a block: [row, column] */
+    const rlx_buffer *in_tile;       /* that block; else its own buffer or a view of it */
+} rlx_touched;
+typedef struct rlx_epilogue {
+    rlx_epilogue_nest nests[RLX_MOST_EPILOGUES];
+    size_t count;
+    rlx_touched touched[RLX_MOST_TOUCHED]; /* first C */
+    size_t num_touched;
+    rlx_plan_access accumulator;     /* what C was, in the result */
+} rlx_epilogue;
+/* Those of the statements behind the nest that join it. False: out of memory. */
+bool rlx_find_epilogue(const rlx_tiling *t, const rlx_after *after, rlx_epilogue *e);
+/* Chooses where what is touched lies. shrinks: C may become a block. t->acc and its buffer are then what sums are done in. False: out
+ * of memory. */
+bool rlx_place_epilogue(rlx_tiling *t, rlx_epilogue *e, bool shrinks, const rlx_for_stmt *init,
+                        const rlx_for_stmt *nest);
+/* The statement with the accumulator in place of C. NULL: out of memory. */
+const rlx_stmt *rlx_on_accumulator(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *s);
+/* The nests of the contraction, then those of the epilogue as they stand. NULL: out of memory. */
+const rlx_stmt *rlx_epilogue_apart(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *nests);
+/* All nests of the epilogue on rows and columns [begin, begin + count). NULL: out of memory. */
+const rlx_stmt *rlx_epilogue_block(const rlx_tiling *t, const rlx_epilogue *e,
+                                   const rlx_prim *const *begin, const rlx_prim *const *count);
+/* `body` with the blocks and views of that; temporaries that have shrunk go. */
+const rlx_stmt *rlx_with_epilogue(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *body);
 
 /* ---- contract_tile.c: the tiled nests; NULL: out of memory, or a producer is refused */
 /* Is the sum done in several tiles of steps? */

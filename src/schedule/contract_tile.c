@@ -91,6 +91,7 @@ bool rlx_has_depth_tiles(const rlx_tiling *t) { return rlx_as_prim_var(tile_dept
 typedef struct lane_tile {
     rlx_sched_loop loop;
     const rlx_prim *begin, *count;
+    const rlx_prim *inside;          /* where it begins in the tile that it is part of */
 } lane_tile;
 
 /* `size` lanes of [begin, begin + whole) at a time. */
@@ -101,6 +102,7 @@ static lane_tile tile_lanes(const rlx_tiling *t, const char *name, const rlx_pri
     const rlx_prim *done = mul(t, l.loop.var, number(t, size));
     int64_t all;
     l.begin = add(t, begin, done);
+    l.inside = done;
     l.count = rlx_int_literal(whole, &all) && all % size == 0
                   ? number(t, size)
                   : rlx_least(t->ctx, number(t, size), rlx_fold_sub(t->ctx, whole, done));
@@ -205,8 +207,10 @@ static const rlx_stmt *innermost(const rlx_tiling *t, const depth_tile *d, const
                    k = rlx_sched_loop_new(ctx, "k", d->steps);
     rlx_lane_group groups[2] = { rlx_lanes_at(t, &t->row, false, add(t, rows->begin, i.var)),
                         rlx_lanes_at(t, &t->column, false, add(t, columns->begin, j.var)) };
-    const rlx_prim *at[RLX_TIR_MAX_DIMS], *value;
-    size_t n = rlx_indices_in(t, t->acc, t->acc_buffer, groups, 2, at);
+    const rlx_prim *at[RLX_TIR_MAX_DIMS] = { add(t, rows->inside, i.var), add(t, columns->inside, j.var) },
+                   *value;
+    size_t n = t->epilogue && t->epilogue->touched[0].block
+                   ? 2 : rlx_indices_in(t, t->acc, t->acc_buffer, groups, 2, at);
     const rlx_prim *own = n ? rlx_load(ctx, t->acc_buffer, at, n) : NULL,
                    *a = read(t, &t->row, d, rows, row_panel, i.var, k.var),
                    *b = read(t, &t->column, d, columns, column_panel, j.var, k.var),
@@ -266,13 +270,32 @@ static bool take_param(rlx_tiling *t, rlx_side *s, const char *name, int64_t wid
     depth_tile d = { .loop = { number(t, 0), one },
                      .begin = number(t, 0),
                      .count = rlx_tiling_extent(t, t->depth.at[0]) };
-    lane_tile lanes = { { number(t, 0), one }, number(t, 0), s->lanes.extent };
+    lane_tile lanes = { { number(t, 0), one }, number(t, 0), s->lanes.extent, number(t, 0) };
     const rlx_stmt *body = pack(t, s, &d, &lanes, width);
     for (int i = (int)t->plan->count; i-- > 0;)
         if (changes_panels(t, s, i))
             body = rlx_sched_wrap(
                 ctx, &(rlx_sched_loop){ t->plan->loops[i].var, rlx_tiling_extent(t, i) }, body, t->place);
     return body && rlx_take_panels(ctx, t->params, s->param, s->panel, body);
+}
+
+/* The epilogue of a block whose sums are complete. */
+static const rlx_stmt *after_last(const rlx_tiling *t, const depth_tile *d, const lane_tile *rows,
+                                  const lane_tile *columns)
+{
+    const rlx_prim *begin[2] = { rows->begin, columns->begin }, *count[2] = { rows->count, columns->count };
+    const rlx_stmt *body = rlx_epilogue_block(t, t->epilogue, begin, count);
+    rlx_if_stmt *s = body && rlx_as_prim_var(d->loop.var) ? rlx_node_new(t->ctx, RLX_NODE_IF_THEN_ELSE)
+                                                          : NULL;
+    if (!body || !rlx_as_prim_var(d->loop.var))
+        return body;
+    if (!s)
+        return NULL;
+    s->place = t->place;
+    s->cond = rlx_binary_new(t->ctx, RLX_NODE_EQ, d->loop.var,
+                             rlx_fold_sub(t->ctx, d->loop.extent, number(t, 1)));
+    s->then_case = body;
+    return s->cond ? &s->node : NULL;
 }
 
 /* Tiles of rows for a tile of columns, whose panels are there. */
@@ -285,6 +308,9 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
                           ? tile_lanes(t, "jp", columns->begin, columns->count, RLX_COLUMN_PANEL)
                           : *columns;
     const rlx_stmt *body;
+    row.inside = number(t, 0);
+    if (!t->column.panel)
+        panel.inside = number(t, 0);
     if (t->row.panel) {
         lane_tile eight = tile_lanes(t, "ip", row.begin, row.count, RLX_ROW_PANEL);
         const rlx_prim *at = add(t, mul(t, row.loop.var, number(t, RLX_ROW_TILE / RLX_ROW_PANEL)),
@@ -297,6 +323,8 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
         body = innermost(t, d, &row, NULL, &panel, panel.loop.var, NULL);
     if (t->column.panel)
         body = rlx_sched_wrap(ctx, &panel.loop, body, t->place);
+    if (t->epilogue)
+        body = both(t, body, after_last(t, d, &row, columns));
     return rlx_sched_wrap(ctx, &row.loop, body, t->place);
 }
 
@@ -305,7 +333,9 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     rlx_context *ctx = t->ctx;
     depth_tile d = tile_depth(t);
     const rlx_prim *zero = number(t, 0);
-    lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent }, columns;
+    lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent, zero }, columns;
+    if (t->epilogue) /* which runs even where there are no steps */
+        d.loop.extent = rlx_greatest(t->ctx, d.loop.extent, number(t, 1));
     if (t->row.param >= 0 && !take_param(t, &t->row, "rows", RLX_ROW_PANEL))
         return NULL;
     if (t->column.param >= 0 && !take_param(t, &t->column, "columns", RLX_COLUMN_PANEL))
@@ -315,16 +345,17 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
             t->row.panel = new_panel(t, &t->row, "rows", &d, PACKED_ROWS, RLX_ROW_PANEL);
         rows = tile_lanes(t, "ib", zero, t->row.lanes.extent, PACKED_ROWS);
     }
-    columns = (lane_tile){ { zero, number(t, 1) }, zero, t->column.lanes.extent };
+    columns = (lane_tile){ { zero, number(t, 1) }, zero, t->column.lanes.extent, zero };
     t->row.first = mul(t, rows.loop.var, number(t, PACKED_ROWS / RLX_ROW_PANEL));
     if (t->column.packed) {
         if (!t->column.panel)
-            t->column.panel = new_panel(t, &t->column, "columns", &d, RLX_COLUMN_TILE, RLX_COLUMN_PANEL);
-        /* Panels that are there need no tiles where all rows are one. */
-        if (t->column.param < 0 || !rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE))
-            columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, RLX_COLUMN_TILE);
+            t->column.panel = new_panel(t, &t->column, "columns", &d, t->column_tile, RLX_COLUMN_PANEL);
     }
-    t->column.first = mul(t, columns.loop.var, number(t, RLX_COLUMN_TILE / RLX_COLUMN_PANEL));
+    /* Panels that are there need no tiles where all rows are one; what is read in place does not either. */
+    if (t->epilogue ||
+        (t->column.packed && (t->column.param < 0 || !rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE))))
+        columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, t->column_tile);
+    t->column.first = mul(t, columns.loop.var, number(t, t->column_tile / RLX_COLUMN_PANEL));
     const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
     if (t->column.panel && t->column.param < 0)
         body = both(t, pack(t, &t->column, &d, &columns, RLX_COLUMN_PANEL), body);
@@ -354,7 +385,7 @@ const rlx_stmt *rlx_few_tiles(rlx_tiling *t)
 {
     depth_tile d = tile_depth(t);
     const rlx_prim *zero = number(t, 0);
-    lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent },
+    lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent, zero },
               columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, t->few);
     bool along = rlx_is_along(t);
     t->column.panel = new_panel(t, &t->column, "columns", &d, t->few, t->few);

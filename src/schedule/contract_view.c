@@ -17,8 +17,7 @@ static bool fits(const rlx_tiling *t, int loop, const rlx_prim *size)
     return rlx_prove_compare(t->ctx, NULL, RLX_NODE_LE, rlx_tiling_extent(t, loop), size) == RLX_TRUE;
 }
 
-/* Is the index surely in range? */
-static bool index_fits(const rlx_tiling *t, const rlx_prim *index, const rlx_prim *size)
+bool rlx_index_fits(const rlx_tiling *t, const rlx_prim *index, const rlx_prim *size)
 {
     rlx_plan_view room;
     const rlx_tir_affine *a = rlx_plan_affine(t->ctx, &rlx_tiling_scope, t->plan, index, &room);
@@ -43,7 +42,7 @@ static bool rest_fits(const rlx_tiling *t, const rlx_plan_access *a, size_t from
 {
     const rlx_buffer *b = rlx_as_buffer(a->buffer);
     for (size_t d = from; d < a->num_indices; d++)
-        if (!index_fits(t, a->indices[d], rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[d])))
+        if (!rlx_index_fits(t, a->indices[d], rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[d])))
             return false;
     return true;
 }

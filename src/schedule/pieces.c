@@ -14,6 +14,12 @@ const rlx_prim *rlx_least(rlx_context *ctx, const rlx_prim *a, const rlx_prim *b
                                                                          : rlx_fold_binary(ctx, RLX_NODE_MIN, a, b);
 }
 
+const rlx_prim *rlx_greatest(rlx_context *ctx, const rlx_prim *a, const rlx_prim *b)
+{
+    const rlx_prim *least = rlx_least(ctx, a, b);
+    return least == a ? b : least == b ? a : rlx_fold_binary(ctx, RLX_NODE_MAX, a, b);
+}
+
 bool rlx_is_at_most(const rlx_prim *extent, int64_t limit)
 {
     int64_t v;

@@ -224,6 +224,7 @@ const rlx_prim *rlx_plan_first_value(rlx_context *ctx, const rlx_nest_plan *plan
                                      const rlx_for_stmt *fill);
 /* What several buffers may be views of. */
 const rlx_node *rlx_plan_memory(const rlx_node *buffer);
+bool rlx_plan_share_memory(const rlx_plan_access *a, const rlx_plan_access *b);
 /* Every variable has a value. */
 bool rlx_plan_knows_all(const void *user, const rlx_prim *var);
 /* sum + a * b; a becomes int64, sum NULL is 0. */
