@@ -369,43 +369,21 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
     return !rlx_kgen_failed(w);
 }
 
-static bool is_summed(const rlx_nest_loop *l)
-{
-    return l->role == RLX_PLAN_STEP || l->role == RLX_PLAN_TURN;
-}
-
-/* Is it a nest over groups, rows and columns of the sum that stores +0 where that sums up? */
+/* Does the nest store +0 where the instruction sums up? */
 static bool is_fill(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_nest_plan *plan)
 {
-    const rlx_plan_access *acc = &plan->accesses.data[plan->fused.acc];
-    const rlx_stmt *body = &fill->node;
-    rlx_rewriter r;
     int64_t steps;
-    /* without steps nothing would be written */
-    bool same = true;
-    for (size_t i = 0; i < plan->count; i++)
-        if (is_summed(&plan->loops[i]))
-            same &= rlx_int_literal(plan->loops[i].extent, &steps) && steps > 0;
-    rlx_tir_folder_init(&r, w->ctx);
-    for (size_t i = 0; i < plan->count && same; i++) {
+    for (size_t i = 0; i < plan->count; i++) {
         const rlx_nest_loop *l = &plan->loops[i];
-        const rlx_for_stmt *f = rlx_as_for_stmt(body);
-        if (is_summed(l))
-            continue;
-        same = f && (l->role != RLX_PLAN_LOOP || rlx_is_int_value(l->extent, 1)) &&
-               rlx_fold_cast(w->ctx, RELAX_INT64, f->extent) == l->extent &&
-               rlx_fold_cast(w->ctx, RELAX_INT64, f->min) == l->min &&
-               rlx_ptrmap_put(&r.map, f->loop_var, (uintptr_t)l->var);
-        body = f ? f->body : body;
+        bool summed = l->role == RLX_PLAN_STEP || l->role == RLX_PLAN_TURN;
+        /* without steps nothing would be written */
+        if (summed ? !rlx_int_literal(l->extent, &steps) || steps < 1
+                   : l->role == RLX_PLAN_LOOP && !rlx_is_int_value(l->extent, 1))
+            return false;
     }
-    const rlx_buffer_store *s = same ? rlx_as_buffer_store(body) : NULL;
-    const rlx_float_imm *x = s ? rlx_as_float_imm(s->value) : NULL;
-    same = s && !s->predicate && s->buffer == acc->buffer && s->num_indices == acc->num_indices &&
-           (x ? x->value == 0 && !signbit(x->value) : rlx_is_int_value(s->value, 0));
-    for (size_t d = 0; same && d < s->num_indices; d++)
-        same = rlx_rewrite(&r, s->indices[d]) == acc->indices[d];
-    rlx_rewriter_free(&r);
-    return same;
+    const rlx_prim *first = rlx_plan_first_value(w->ctx, plan, fill);
+    const rlx_float_imm *x = first ? rlx_as_float_imm(first) : NULL;
+    return first && (x ? x->value == 0 && !signbit(x->value) : rlx_is_int_value(first, 0));
 }
 
 /* A loop around one store: what may be a fill, without planning anything. */

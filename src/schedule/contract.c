@@ -23,171 +23,60 @@
  *
  *     P[jp, k, l, r] = if_then_else(k * 4 + r < .., B[..], 0)     C[..] += int32(A[..]) * int32(P[jp, k, j, r])
  */
-#include "schedule/schedule_int.h"
+#include "schedule/contract_int.h"
 
 enum {
-    DEPTH_TILE = 512, COLUMN_TILE = 128, ROW_TILE = 128, PACKED_ROWS = 1024,
-    COLUMN_PANEL = 32, ROW_PANEL = 8,
-    FOUR = 4,               /* steps of bytes beside each other */
     FEW_ROWS = 16,          /* that many read B in place */
     FEW_PRODUCED = 4,       /* or that many, if it is computed, of which so much lies near: */
     FEW_ALONG = 512,        /* steps or columns, along and across what it is computed from */
     FEW_ACROSS = 64,
     SMALL_BYTES = 16384,    /* so much of B is near wherever it lies */
     SHALLOW = 128,          /* 32 columns of so many steps are */
-    MAX_DEPTH = 3
+    SHORT_DEPTH = 320
 };
-
-/* Loops of the nest that are one loop, outermost first. */
-typedef struct digits { int at[MAX_DEPTH]; int count; const rlx_prim *extent; } digits;
-
-/* An operand, and how it is read. */
-typedef struct side {
-    const rlx_plan_access *access;
-    const rlx_buffer *buffer;        /* its own, or a view in which loops that are one are one dimension */
-    const rlx_buffer *panel;         /* NULL: in place */
-    bool packed;
-    int param;                       /* the parameter whose place panels take; -1: none */
-    rlx_producer *producer;          /* what computes the panels; NULL: they are packed */
-    const rlx_prim *first;           /* panel of the tile, where they do */
-    digits lanes;                    /* rows or columns */
-} side;
-
-typedef struct tiling {
-    rlx_context *ctx;
-    const rlx_panel_params *params;
-    const rlx_nest_plan *plan;
-    rlx_place place;
-    const rlx_plan_access *acc;
-    const rlx_buffer *acc_buffer;
-    const rlx_prim *start;           /* what C begins with in each tile; NULL: it is there */
-    side row, column;
-    digits depth;
-    bool dot;                        /* bytes: of the first depth loop four steps are one */
-    int64_t depth_tile;              /* steps at a time */
-    int64_t few;                     /* columns that are computed at a time for few rows, as wide as the tile; 0: in panels */
-    bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */
-} tiling;
-
-static const rlx_prim *coefficient(const rlx_plan_access *a, int loop)
-{
-    return rlx_plan_moves(a, loop) ? a->offset.coeff[loop] : NULL;
-}
-
-static const rlx_prim *number(const tiling *t, int64_t v) { return rlx_int64(t->ctx, v); }
-
-static const rlx_prim *mul(const tiling *t, const rlx_prim *a, const rlx_prim *b)
-{
-    return rlx_fold_mul(t->ctx, a, b);
-}
-
-static const rlx_prim *add(const tiling *t, const rlx_prim *a, const rlx_prim *b)
-{
-    return rlx_fold_add(t->ctx, a, b);
-}
-
-static const rlx_prim *extent_of(const tiling *t, int loop) { return t->plan->loops[loop].extent; }
-static int last(const digits *d) { return d->at[d->count - 1]; }
-
-static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all, .widens = true };
 
 /* ---- which loop is what --------------------------------------------------------------------- */
 
-/* Does the loop stay below the size? What may not is checked when it runs, by the dimension that it is an index of. */
-static bool fits(const tiling *t, int loop, const rlx_prim *size)
+static bool is_straight(const rlx_tiling *t, const rlx_plan_access *a, const rlx_digits *d)
 {
-    return rlx_prove_compare(t->ctx, NULL, RLX_NODE_LE, extent_of(t, loop), size) == RLX_TRUE;
+    return d->count == 1 || rlx_merged_at(t, a, d) >= 0;
 }
 
-/* Is the index surely in range? */
-static bool index_fits(const tiling *t, const rlx_prim *index, const rlx_prim *size)
-{
-    rlx_plan_view room;
-    const rlx_tir_affine *a = rlx_plan_affine(t->ctx, &everywhere, t->plan, index, &room);
-    if (!a)
-        return false;
-    const rlx_prim *least = rlx_fold_cast(t->ctx, RELAX_INT64, a->base), *greatest = least;
-    for (size_t i = 0; i < t->plan->count; i++) {
-        const rlx_prim *last = rlx_fold_sub(t->ctx, extent_of(t, (int)i), number(t, 1));
-        int64_t c = 0;
-        if (a->coeff[i] && !rlx_int_literal(a->coeff[i], &c))
-            return false;
-        if (c)
-            *(c < 0 ? &least : &greatest) = rlx_plan_add_product(
-                t->ctx, c < 0 ? least : greatest, last, a->coeff[i]);
-    }
-    return rlx_prove_compare(t->ctx, NULL, RLX_NODE_GE, least, number(t, 0)) == RLX_TRUE &&
-           rlx_prove_compare(t->ctx, NULL, RLX_NODE_LT, greatest, size) == RLX_TRUE;
-}
-
-/* Dimensions behind merged ones have other numbers in a view: a failure would name the wrong one. */
-static bool rest_fits(const tiling *t, const rlx_plan_access *a, size_t from)
-{
-    const rlx_buffer *b = rlx_as_buffer(a->buffer);
-    for (size_t d = from; d < a->num_indices; d++)
-        if (!index_fits(t, a->indices[d], rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[d])))
-            return false;
-    return true;
-}
-
-/* The dimension in which an access has these loops one after the other as its indices, each as long as its dimension
- * (the first one: at most): together they are one index. -1: there is none. */
-static int merged_at(const tiling *t, const rlx_plan_access *a, const digits *d)
-{
-    const rlx_buffer *b = rlx_as_buffer(a->buffer);
-    for (int p = 0; p + d->count <= (int)a->num_indices; p++) {
-        bool all = true;
-        for (int i = 0; i < d->count && all; i++) {
-            const rlx_prim *size = rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[p + i]);
-            all = a->indices[p + i] == t->plan->loops[d->at[i]].var &&
-                  (size == extent_of(t, d->at[i]) || (i == 0 && fits(t, d->at[0], size)));
-        }
-        if (all && (d->count == 1 || rest_fits(t, a, (size_t)(p + d->count))))
-            return p;
-    }
-    return -1;
-}
-
-static bool is_straight(const tiling *t, const rlx_plan_access *a, const digits *d)
-{
-    return d->count == 1 || merged_at(t, a, d) >= 0;
-}
-
-static bool is_lane_of(const tiling *t, int loop, const rlx_plan_access *mine,
+static bool is_lane_of(const rlx_tiling *t, int loop, const rlx_plan_access *mine,
                        const rlx_plan_access *other)
 {
-    return t->plan->loops[loop].determined && coefficient(t->acc, loop) &&
-           coefficient(mine, loop) && !coefficient(other, loop);
+    return t->plan->loops[loop].determined && rlx_tiling_coefficient(t->acc, loop) &&
+           rlx_tiling_coefficient(mine, loop) && !rlx_tiling_coefficient(other, loop);
 }
 
 /* The innermost lane of a side, of several or a single one: for columns the one in which C is contiguous. */
-static int find_lane(const tiling *t, const rlx_plan_access *mine, const rlx_plan_access *other,
+static int find_lane(const rlx_tiling *t, const rlx_plan_access *mine, const rlx_plan_access *other,
                      bool contiguous, bool single)
 {
     int found = -1;
     for (int i = 0; i < (int)t->plan->count; i++)
-        if (is_lane_of(t, i, mine, other) && rlx_is_int_value(extent_of(t, i), 1) == single &&
-            (!contiguous || rlx_is_int_value(coefficient(t->acc, i), 1)))
+        if (is_lane_of(t, i, mine, other) && rlx_is_int_value(rlx_tiling_extent(t, i), 1) == single &&
+            (!contiguous || rlx_is_int_value(rlx_tiling_coefficient(t->acc, i), 1)))
             found = i;
     return found;
 }
 
 /* The lanes of a side that end in loop `inner`: a second loop joins where C has both as one index. */
-static void collect_lanes(tiling *t, side *s, const side *other, int inner)
+static void collect_lanes(rlx_tiling *t, rlx_side *s, const rlx_side *other, int inner)
 {
-    s->lanes = (digits){ .at = { inner }, .count = 1, .extent = extent_of(t, inner) };
+    s->lanes = (rlx_digits){ .at = { inner }, .count = 1, .extent = rlx_tiling_extent(t, inner) };
     for (int i = 0; i < (int)t->plan->count && s->lanes.count == 1; i++) {
-        digits two = { .at = { i, inner },
+        rlx_digits two = { .at = { i, inner },
                        .count = 2,
-                       .extent = mul(t, extent_of(t, i), extent_of(t, inner)) };
+                       .extent = rlx_fold_mul(t->ctx, rlx_tiling_extent(t, i), rlx_tiling_extent(t, inner)) };
         if (i != inner && is_lane_of(t, i, s->access, other->access) &&
-            merged_at(t, t->acc, &two) >= 0)
+            rlx_merged_at(t, t->acc, &two) >= 0)
             s->lanes = two;
     }
 }
 
 /* Bytes that are summed up in int32? */
-static bool are_bytes(const tiling *t, const rlx_plan_access *a, const rlx_plan_access *b)
+static bool are_bytes(const rlx_tiling *t, const rlx_plan_access *a, const rlx_plan_access *b)
 {
     return rlx_as_buffer(t->acc->buffer)->dtype == RELAX_INT32 &&
            rlx_kernel_is_byte(rlx_kernel_elem_of(rlx_as_buffer(a->buffer)->dtype)) &&
@@ -195,7 +84,7 @@ static bool are_bytes(const tiling *t, const rlx_plan_access *a, const rlx_plan_
 }
 
 /* Chooses the sides. False: there is no column, or no row. */
-static bool choose_sides(tiling *t)
+static bool choose_sides(rlx_tiling *t)
 {
     const rlx_plan_access *all = t->plan->accesses.data, *a = &all[t->plan->fused.a],
                           *b = &all[t->plan->fused.b];
@@ -219,35 +108,35 @@ static bool choose_sides(tiling *t)
     return true;
 }
 
-static bool is_lane(const digits *d, int loop)
+static bool is_lane(const rlx_digits *d, int loop)
 {
     return d->at[0] == loop || (d->count > 1 && d->at[1] == loop);
 }
 
 /* The loops that are summed over, in their order. False: there are too many. */
-static bool collect_depth(tiling *t)
+static bool collect_depth(rlx_tiling *t)
 {
-    digits *d = &t->depth;
+    rlx_digits *d = &t->depth;
     d->count = 0;
-    d->extent = number(t, 1);
+    d->extent = rlx_int64(t->ctx, 1);
     for (int i = 0; i < (int)t->plan->count; i++) {
-        bool once = rlx_is_int_value(extent_of(t, i), 1);
-        t->outer[i] = (once || coefficient(t->acc, i)) && !is_lane(&t->row.lanes, i) &&
+        bool once = rlx_is_int_value(rlx_tiling_extent(t, i), 1);
+        t->outer[i] = (once || rlx_tiling_coefficient(t->acc, i)) && !is_lane(&t->row.lanes, i) &&
                       !is_lane(&t->column.lanes, i);
-        if (coefficient(t->acc, i) || once)
+        if (rlx_tiling_coefficient(t->acc, i) || once)
             continue;
-        if (t->plan->loops[i].determined || d->count == MAX_DEPTH)
+        if (t->plan->loops[i].determined || d->count == RLX_MAX_DEPTH)
             return false;
         d->at[d->count++] = i;
-        d->extent = mul(t, d->extent, extent_of(t, i));
+        d->extent = rlx_fold_mul(t->ctx, d->extent, rlx_tiling_extent(t, i));
     }
     return d->count > 0 && d->extent;
 }
 
 /* Rows a power of two apart share lines of the cache. */
-static bool rows_collide(const tiling *t)
+static bool rows_collide(const rlx_tiling *t)
 {
-    const rlx_prim *stride = coefficient(t->row.access, last(&t->row.lanes));
+    const rlx_prim *stride = rlx_tiling_coefficient(t->row.access, rlx_last_digit(&t->row.lanes));
     int64_t elements, depth;
     size_t bytes = rlx_dtype_bytes(rlx_as_buffer(t->row.access->buffer)->dtype);
     return rlx_int_literal(stride, &elements) && elements > 0 &&
@@ -256,555 +145,55 @@ static bool rows_collide(const tiling *t)
            (!rlx_int_literal(t->depth.extent, &depth) || depth >= 128);
 }
 
-static bool is_at_most(const rlx_prim *extent, int64_t limit)
-{
-    int64_t v;
-    return rlx_int_literal(extent, &v) && v <= limit;
-}
-
 /* ---- elements ------------------------------------------------------------------------------- */
-
-/* What loops that belong together are in the tile: one position, or (position NULL) each its own. */
-typedef struct group {
-    const digits *d;
-    const rlx_prim *position;
-    const rlx_prim *each[MAX_DEPTH];
-} group;
-
-/* A view of the buffer of an access in which loops of the groups that are one are one dimension; the buffer itself
- * where none has more than one loop. NULL: out of memory. */
-static const rlx_buffer *merged_view(const tiling *t, const rlx_plan_access *a,
-                                     const digits *const *groups, int num_groups)
-{
-    const rlx_buffer *b = rlx_as_buffer(a->buffer);
-    const rlx_prim *shape[RLX_TIR_MAX_DIMS];
-    size_t ndim = 0;
-    for (int p = 0; p < (int)b->num_shape; p++) {
-        int width = 1;
-        for (int g = 0; g < num_groups; g++)
-            if (groups[g]->count > 1 && merged_at(t, a, groups[g]) == p)
-                width = groups[g]->count;
-        const rlx_prim *size = rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[p]);
-        for (int i = 1; i < width; i++)
-            size = mul(t, size, rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[p + i]));
-        shape[ndim++] = size;
-        p += width - 1;
-    }
-    return ndim == b->num_shape ? b : rlx_view_new(t->ctx, b, shape, ndim);
-}
-
-/* An access of `buffer`, its own or a view of that, in the tile. The number of indices, 0: out of memory. */
-static size_t indices_in(const tiling *t, const rlx_plan_access *a, const rlx_buffer *buffer,
-                         const group *groups, int num_groups, const rlx_prim **out)
-{
-    rlx_rewriter r;
-    size_t n = 0;
-    bool ok = true, viewed = &buffer->node != a->buffer;
-    rlx_tir_folder_init(&r, t->ctx);
-    for (int g = 0; g < num_groups && ok; g++) {
-        const digits *d = groups[g].d;
-        for (int i = 0; i < d->count && ok; i++) {
-            const rlx_prim *value = !groups[g].position ? groups[g].each[i]
-                                    : d->count == 1     ? groups[g].position
-                                                        : NULL;
-            ok = !value || rlx_ptrmap_put(&r.map, t->plan->loops[d->at[i]].var, (uintptr_t)value);
-        }
-    }
-    for (int p = 0; p < (int)a->num_indices && ok; p++) {
-        const group *here = NULL;
-        for (int g = 0; g < num_groups && viewed; g++)
-            if (groups[g].d->count > 1 && merged_at(t, a, groups[g].d) == p)
-                here = &groups[g];
-        out[n++] = here ? here->position
-                        : rlx_fold_cast(t->ctx, RELAX_INT64, rlx_rewrite(&r, a->indices[p]));
-        ok = out[n - 1] != NULL;
-        p += here ? here->d->count - 1 : 0;
-    }
-    rlx_rewriter_free(&r);
-    return ok ? n : 0;
-}
-
-static const rlx_prim *load_in(const tiling *t, const rlx_plan_access *a, const rlx_buffer *buffer,
-                               const group *groups, int num_groups, rlx_dtype dtype)
-{
-    const rlx_prim *at[RLX_TIR_MAX_DIMS];
-    size_t n = indices_in(t, a, buffer, groups, num_groups, at);
-    return n ? rlx_fold_cast(t->ctx, dtype, rlx_load(t->ctx, buffer, at, n)) : NULL;
-}
-
-/* Elements of a side's panels. */
-static rlx_dtype panel_dtype(const tiling *t, const side *s)
-{
-    return rlx_as_buffer(t->dot ? s->access->buffer : t->acc->buffer)->dtype;
-}
-
-/* Lane number `position` of a side: one position, or the digits of that number. */
-static group lanes_at(const tiling *t, const side *s, bool split, const rlx_prim *position)
-{
-    group g = { .d = &s->lanes, .position = position };
-    if (split && s->lanes.count > 1) {
-        const rlx_prim *width = extent_of(t, s->lanes.at[1]);
-        g.position = NULL;
-        g.each[0] = rlx_fold_binary(t->ctx, RLX_NODE_FLOOR_DIV, position, width);
-        g.each[1] = rlx_fold_binary(t->ctx, RLX_NODE_FLOOR_MOD, position, width);
-    }
-    return g;
-}
-
-/* ---- pieces of the schedule ----------------------------------------------------------------- */
-
-/* Does this loop around everything go to other panels of a parameter? */
-static bool changes_panels(const tiling *t, const side *s, int loop)
-{
-    return s->param >= 0 && t->outer[loop] && coefficient(s->access, loop);
-}
-
-/* Indices of a lane in a panel; four: which of four steps. Their number. */
-static size_t panel_at(const tiling *t, const side *s, const rlx_prim *panel, const rlx_prim *step,
-                       const rlx_prim *lane, const rlx_prim *four, const rlx_prim **out)
-{
-    size_t n = 0;
-    for (int i = 0; i < (int)t->plan->count; i++)
-        if (changes_panels(t, s, i))
-            out[n++] = t->plan->loops[i].var;
-    out[n++] = panel;
-    out[n++] = step;
-    out[n++] = lane;
-    if (t->dot)
-        out[n++] = four;
-    return n;
-}
-
-/* Steps of the sum: blocks of the outermost depth loop. */
-typedef struct depth_tile {
-    rlx_sched_loop loop;
-    const rlx_prim *begin, *count;   /* of the outermost depth loop */
-    const rlx_prim *rest;            /* steps in one of them */
-    const rlx_prim *steps;           /* of this tile; of bytes, fours of them */
-    const rlx_prim *before;          /* likewise, of the tiles in front of it */
-    const rlx_prim *most;            /* likewise, of any tile */
-} depth_tile;
-
-/* Steps in panels that so many iterations of the outermost depth loop are. */
-static const rlx_prim *in_panels(const tiling *t, const rlx_prim *count, const rlx_prim *rest)
-{
-    return mul(t, t->dot ? rlx_ceil_div(t->ctx, count, FOUR) : count, rest);
-}
-
-static depth_tile tile_depth(const tiling *t)
-{
-    const rlx_prim *outermost = extent_of(t, t->depth.at[0]);
-    depth_tile d = { .rest = number(t, 1) };
-    int64_t rest, whole;
-    for (int i = 1; i < t->depth.count; i++)
-        d.rest = mul(t, d.rest, extent_of(t, t->depth.at[i]));
-    const int64_t most = t->depth_tile;
-    bool small = rlx_int_literal(t->depth.extent, &whole) && whole <= most + most / 2;
-    if (small || !rlx_int_literal(d.rest, &rest) || rest < 1) {
-        d.loop = rlx_sched_loop_new(t->ctx, "ko", number(t, 1));
-        d.begin = number(t, 0);
-        d.count = outermost;
-        d.before = number(t, 0);
-        d.most = in_panels(t, outermost, d.rest);
-    } else {
-        int64_t tile = rest < most ? most / rest : 1;
-        if (t->dot)
-            tile = tile < FOUR ? FOUR : tile & -FOUR;
-        d.loop = rlx_sched_loop_new(t->ctx, "ko", rlx_ceil_div(t->ctx, outermost, tile));
-        d.begin = mul(t, d.loop.var, number(t, tile));
-        d.count = rlx_int_literal(outermost, &whole) && whole % tile == 0
-                      ? number(t, tile)
-                      : rlx_least(t->ctx, number(t, tile), rlx_fold_sub(t->ctx, outermost, d.begin));
-        d.most = in_panels(t, number(t, tile), d.rest);
-        d.before = mul(t, d.loop.var, d.most);
-    }
-    d.steps = in_panels(t, d.count, d.rest);
-    return d;
-}
-
-/* A part of the lanes of a side. */
-typedef struct lane_tile {
-    rlx_sched_loop loop;
-    const rlx_prim *begin, *count;
-} lane_tile;
-
-/* `size` lanes of [begin, begin + whole) at a time. */
-static lane_tile tile_lanes(const tiling *t, const char *name, const rlx_prim *begin,
-                            const rlx_prim *whole, int64_t size)
-{
-    lane_tile l = { .loop = rlx_sched_loop_new(t->ctx, name, rlx_ceil_div(t->ctx, whole, size)) };
-    const rlx_prim *done = mul(t, l.loop.var, number(t, size));
-    int64_t all;
-    l.begin = add(t, begin, done);
-    l.count = rlx_int_literal(whole, &all) && all % size == 0
-                  ? number(t, size)
-                  : rlx_least(t->ctx, number(t, size), rlx_fold_sub(t->ctx, whole, done));
-    return l;
-}
-
-/* The dimension of an access whose index is this loop. -1: none. */
-static int dimension_of(const tiling *t, const rlx_plan_access *a, int loop)
-{
-    for (size_t d = 0; d < a->num_indices; d++)
-        if (a->indices[d] == t->plan->loops[loop].var)
-            return (int)d;
-    return -1;
-}
-
-/* Panels of a tile of lanes, computed. */
-static const rlx_stmt *produce(const tiling *t, const side *s, const depth_tile *d,
-                               const lane_tile *lanes, int64_t width)
-{
-    rlx_context *ctx = t->ctx;
-    int64_t whole;
-    rlx_panel_fill f = {
-        .panel = s->panel,
-        .depth = (size_t)dimension_of(t, s->access, t->depth.at[0]),
-        .tile_at = d->loop.var,
-        .tile = t->depth_tile,
-        .panels = rlx_sched_loop_new(ctx, "p", t->few ? number(t, 1) : rlx_ceil_div(ctx, lanes->count, width)),
-        .lanes = rlx_sched_loop_new(ctx, "l", t->few ? lanes->count : number(t, width)),
-        .place = t->place
-    };
-    const rlx_prim *lane = add(t, mul(t, f.panels.var, number(t, width)), f.lanes.var);
-    group groups[2] = { lanes_at(t, s, true, add(t, lanes->begin, lane)),
-                        { .d = &t->depth, .position = number(t, 0) } };
-    if (!t->few && (!rlx_int_literal(lanes->count, &whole) || whole % width))
-        f.inside = rlx_binary_new(ctx, RLX_NODE_LT, lane, lanes->count);
-    return indices_in(t, s->access, rlx_as_buffer(s->access->buffer), groups, 2, f.at)
-               ? rlx_produce_panels(ctx, s->producer, &f)
-               : NULL;
-}
-
-/* The value where the guards that there are hold, else 0. */
-static const rlx_prim *guarded(const tiling *t, rlx_dtype dtype, const rlx_prim *lane, const rlx_prim *step,
-                               const rlx_prim *value)
-{
-    const rlx_prim *choice[3] = { lane && step ? rlx_binary_new(t->ctx, RLX_NODE_AND, lane, step)
-                                  : lane       ? lane
-                                               : step,
-                                  value,
-                                  rlx_dtype_is_float(dtype) ? rlx_float(t->ctx, dtype, 0)
-                                                            : rlx_int(t->ctx, dtype, 0) };
-    return !lane && !step                         ? value
-           : choice[0] && choice[1] && choice[2] ? rlx_prim_call_z(t->ctx, dtype, "if_then_else", choice, 3)
-                                                  : NULL;
-}
-
-/* position < count, unless that is known of all of them, which come `together` at a time; NULL. */
-static const rlx_prim *guard_of(const tiling *t, const rlx_prim *position, const rlx_prim *count, int64_t together)
-{
-    int64_t whole;
-    return rlx_int_literal(count, &whole) && whole % together == 0
-               ? NULL
-               : rlx_binary_new(t->ctx, RLX_NODE_LT, position, count);
-}
-
-/*- Panels of a tile of lanes:
- *     for p, d.., l:  panel[p, d, l] = if_then_else(p * W + l < count, X[begin + p * W + l, d..], 0) */
-static const rlx_stmt *pack(const tiling *t, const side *s, const depth_tile *d,
-                            const lane_tile *lanes, int64_t width)
-{
-    if (s->producer)
-        return produce(t, s, d, lanes, width);
-    rlx_context *ctx = t->ctx;
-    rlx_sched_loop loops[3 + MAX_DEPTH];
-    int n = 0;
-    const rlx_prim *step = number(t, 0), *inside = NULL;
-    rlx_sched_loop four = rlx_sched_loop_new(ctx, "r", number(t, t->dot ? FOUR : 1)),
-                   p = rlx_sched_loop_new(ctx, "p", rlx_ceil_div(ctx, lanes->count, width)),
-                   l = rlx_sched_loop_new(ctx, "l", number(t, width));
-    const rlx_prim *lane = add(t, mul(t, p.var, number(t, width)), l.var);
-    group groups[2] = { lanes_at(t, s, true, add(t, lanes->begin, lane)), { .d = &t->depth } };
-    loops[n++] = p;
-    for (int i = 0; i < t->depth.count; i++) {
-        const char name[3] = { 'd', (char)('0' + i), 0 };
-        rlx_sched_loop k = rlx_sched_loop_new(
-            ctx, name, i == 0 ? in_panels(t, d->count, number(t, 1)) : extent_of(t, t->depth.at[i]));
-        step = add(t, mul(t, step, k.extent), k.var);
-        groups[1].each[i] = k.var;
-        if (i == 0 && t->dot) {
-            groups[1].each[i] = add(t, mul(t, k.var, number(t, FOUR)), four.var);
-            inside = guard_of(t, groups[1].each[i], d->count, FOUR);
-        }
-        if (i == 0)
-            groups[1].each[i] = add(t, d->begin, groups[1].each[i]);
-        loops[n++] = k;
-    }
-    loops[n++] = l;
-    loops[n++] = four;
-    const rlx_prim *value = guarded(t, s->panel->dtype, guard_of(t, lane, lanes->count, width), inside,
-                                    load_in(t, s->access, rlx_as_buffer(s->access->buffer), groups, 2,
-                                            s->panel->dtype));
-    const rlx_prim *to[RLX_TIR_MAX_DIMS];
-    size_t num_to = panel_at(t, s, p.var, step, l.var, four.var, to);
-    const rlx_stmt *body = rlx_store(ctx, s->panel, value, to, num_to, t->place);
-    while (n-- > 0)
-        body = rlx_sched_wrap(ctx, &loops[n], body, t->place);
-    return body;
-}
-
-/* An operand in the innermost nest: a lane of the tile, step k of it. */
-static const rlx_prim *read(const tiling *t, const side *s, const depth_tile *d,
-                            const lane_tile *lanes, const rlx_prim *panel, const rlx_prim *lane,
-                            const rlx_prim *k, const rlx_prim *four)
-{
-    const rlx_prim *at[RLX_TIR_MAX_DIMS];
-    const rlx_dtype dtype = t->acc_buffer->dtype;
-    if (s->panel && s->param >= 0) {
-        panel = add(t, s->first, panel);
-        k = add(t, d->before, k);
-    }
-    if (s->panel)
-        return rlx_fold_cast(t->ctx, dtype,
-                             rlx_load(t->ctx, s->panel, at, panel_at(t, s, panel, k, lane, four, at)));
-    if (t->dot)
-        k = add(t, mul(t, k, number(t, FOUR)), four);
-    group groups[2] = { lanes_at(t, s, false, add(t, lanes->begin, lane)),
-                        { .d = &t->depth, .position = add(t, mul(t, d->begin, d->rest), k) } };
-    return load_in(t, s->access, s->buffer, groups, 2, dtype);
-}
-
-static const rlx_stmt *both(const tiling *t, const rlx_stmt *first, const rlx_stmt *second)
-{
-    const rlx_stmt *parts[2] = { first, second };
-    return first && second ? rlx_seq_stmt_new(t->ctx, parts, 2, t->place) : NULL;
-}
-
-/* for i, j: C[..] = start, where it has one;
- * for i, j, k: C[..] = C[..] + a * b, with or without a rounding of the product as it was written.
- * `around` (NULL: none) stands around both of them. */
-static const rlx_stmt *innermost(const tiling *t, const depth_tile *d, const lane_tile *rows,
-                                 const rlx_prim *row_panel, const lane_tile *columns,
-                                 const rlx_prim *column_panel, const rlx_sched_loop *around)
-{
-    rlx_context *ctx = t->ctx;
-    rlx_sched_loop i = rlx_sched_loop_new(ctx, "i", rows->count),
-                   j = rlx_sched_loop_new(ctx, "j", columns->count),
-                   k = rlx_sched_loop_new(ctx, "k", d->steps),
-                   r = rlx_sched_loop_new(ctx, "r", number(t, t->dot ? FOUR : 1));
-    group groups[2] = { lanes_at(t, &t->row, false, add(t, rows->begin, i.var)),
-                        lanes_at(t, &t->column, false, add(t, columns->begin, j.var)) };
-    const rlx_prim *at[RLX_TIR_MAX_DIMS], *value;
-    size_t n = indices_in(t, t->acc, t->acc_buffer, groups, 2, at);
-    const rlx_prim *own = n ? rlx_load(ctx, t->acc_buffer, at, n) : NULL,
-                   *a = read(t, &t->row, d, rows, row_panel, i.var, k.var, r.var),
-                   *b = read(t, &t->column, d, columns, column_panel, j.var, k.var, r.var),
-                   *terms[3] = { a, b, own };
-    if (!a || !b || !own)
-        return NULL;
-    value = t->plan->fused.exact
-                ? rlx_prim_call_z(ctx, t->acc_buffer->dtype, "fma", terms, 3)
-                : rlx_binary_new(ctx, RLX_NODE_ADD, own, rlx_binary_new(ctx, RLX_NODE_MUL, a, b));
-    const rlx_stmt *body = rlx_store(ctx, t->acc_buffer, value, at, n, t->place);
-    body = rlx_sched_wrap(ctx, &r, body, t->place);
-    body = rlx_sched_wrap(ctx, &k, body, t->place);
-    body = rlx_sched_wrap(ctx, &j, body, t->place);
-    body = rlx_sched_wrap(ctx, &i, body, t->place);
-    if (around)
-        body = rlx_sched_wrap(ctx, around, body, t->place);
-    if (!t->start)
-        return body;
-    const rlx_stmt *fill = rlx_store(ctx, t->acc_buffer, t->start, at, n, t->place);
-    fill = rlx_sched_wrap(ctx, &j, fill, t->place);
-    fill = rlx_sched_wrap(ctx, &i, fill, t->place);
-    if (around)
-        fill = rlx_sched_wrap(ctx, around, fill, t->place);
-    return both(t, fill ? rlx_copy_fresh(ctx, fill) : NULL, body);
-}
-
-/* ---- all of it ------------------------------------------------------------------------------ */
-
-/* A temporary of as many panels as the lanes of a tile have. */
-static const rlx_buffer *new_panel(const tiling *t, const side *s, const char *name,
-                                   const depth_tile *d, int64_t tile, int64_t width)
-{
-    int64_t whole;
-    bool known = rlx_int_literal(s->lanes.extent, &whole) && whole < tile;
-    const rlx_prim *shape[4] = { number(t, ((known ? whole : tile) + width - 1) / width), d->most,
-                                 number(t, width), number(t, FOUR) };
-    const rlx_string *text = rlx_string_z(t->ctx, name);
-    return text ? rlx_buffer_new(t->ctx, text, panel_dtype(t, s), shape, t->dot ? 4 : 3, NULL, t->place) : NULL;
-}
-
-/* Panels of all lanes in place of a parameter, and the function that fills them. False: out of memory. */
-static bool take_param(tiling *t, side *s, const char *name, int64_t width)
-{
-    rlx_context *ctx = t->ctx;
-    const rlx_prim *shape[RLX_TIR_MAX_DIMS], *one = number(t, 1);
-    size_t n = 0;
-    for (int i = 0; i < (int)t->plan->count; i++)
-        if (changes_panels(t, s, i))
-            shape[n++] = extent_of(t, i);
-    shape[n++] = rlx_ceil_div(ctx, s->lanes.extent, width);
-    depth_tile d = { .loop = { number(t, 0), one },
-                     .begin = number(t, 0),
-                     .count = extent_of(t, t->depth.at[0]),
-                     .rest = one };
-    for (int i = 1; i < t->depth.count; i++)
-        d.rest = mul(t, d.rest, extent_of(t, t->depth.at[i]));
-    shape[n++] = in_panels(t, d.count, d.rest);
-    shape[n++] = number(t, width);
-    if (t->dot)
-        shape[n++] = number(t, FOUR);
-    const rlx_string *text = rlx_string_z(ctx, name);
-    s->panel = text ? rlx_buffer_new(ctx, text, panel_dtype(t, s), shape, n, NULL, t->place) : NULL;
-    if (!s->panel)
-        return false;
-    lane_tile lanes = { { number(t, 0), one }, number(t, 0), s->lanes.extent };
-    const rlx_stmt *body = pack(t, s, &d, &lanes, width);
-    for (int i = (int)t->plan->count; i-- > 0;)
-        if (changes_panels(t, s, i))
-            body = rlx_sched_wrap(
-                ctx, &(rlx_sched_loop){ t->plan->loops[i].var, extent_of(t, i) }, body, t->place);
-    return body && rlx_take_panels(ctx, t->params, s->param, s->panel, body);
-}
-
-/* Tiles of rows for a tile of columns, whose panels are there. */
-static const rlx_stmt *rows_of(const tiling *t, const depth_tile *d, const lane_tile *rows,
-                               const lane_tile *columns)
-{
-    rlx_context *ctx = t->ctx;
-    lane_tile row = tile_lanes(t, "io", rows->begin, rows->count, ROW_TILE),
-              panel = t->column.panel
-                          ? tile_lanes(t, "jp", columns->begin, columns->count, COLUMN_PANEL)
-                          : *columns;
-    const rlx_stmt *body;
-    if (t->row.panel) {
-        lane_tile eight = tile_lanes(t, "ip", row.begin, row.count, ROW_PANEL);
-        const rlx_prim *at = add(t, mul(t, row.loop.var, number(t, ROW_TILE / ROW_PANEL)),
-                                 eight.loop.var);
-        /* panels that are all full are one instruction */
-        bool full = eight.count->kind == RLX_NODE_INT_IMM;
-        body = innermost(t, d, &eight, at, &panel, panel.loop.var, full ? &eight.loop : NULL);
-        body = full ? body : rlx_sched_wrap(ctx, &eight.loop, body, t->place);
-    } else
-        body = innermost(t, d, &row, NULL, &panel, panel.loop.var, NULL);
-    if (t->column.panel)
-        body = rlx_sched_wrap(ctx, &panel.loop, body, t->place);
-    return rlx_sched_wrap(ctx, &row.loop, body, t->place);
-}
-
-static const rlx_stmt *tiles(tiling *t)
-{
-    rlx_context *ctx = t->ctx;
-    depth_tile d = tile_depth(t);
-    const rlx_prim *zero = number(t, 0);
-    lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent }, columns;
-    if (t->row.param >= 0 && !take_param(t, &t->row, "rows", ROW_PANEL))
-        return NULL;
-    if (t->column.param >= 0 && !take_param(t, &t->column, "columns", COLUMN_PANEL))
-        return NULL;
-    if (t->row.packed) {
-        if (!t->row.panel)
-            t->row.panel = new_panel(t, &t->row, "rows", &d, PACKED_ROWS, ROW_PANEL);
-        rows = tile_lanes(t, "ib", zero, t->row.lanes.extent, PACKED_ROWS);
-    }
-    columns = (lane_tile){ { zero, number(t, 1) }, zero, t->column.lanes.extent };
-    t->row.first = mul(t, rows.loop.var, number(t, PACKED_ROWS / ROW_PANEL));
-    if (t->column.packed) {
-        if (!t->column.panel)
-            t->column.panel = new_panel(t, &t->column, "columns", &d, COLUMN_TILE, COLUMN_PANEL);
-        /* Panels that are there need no tiles where all rows are one. */
-        if (t->column.param < 0 || !is_at_most(t->row.lanes.extent, ROW_TILE))
-            columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, COLUMN_TILE);
-    }
-    t->column.first = mul(t, columns.loop.var, number(t, COLUMN_TILE / COLUMN_PANEL));
-    const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
-    if (t->column.panel && t->column.param < 0)
-        body = both(t, pack(t, &t->column, &d, &columns, COLUMN_PANEL), body);
-    body = rlx_sched_wrap(ctx, &columns.loop, body, t->place);
-    if (t->row.panel && t->row.param < 0)
-        body = both(t, pack(t, &t->row, &d, &rows, ROW_PANEL), body);
-    body = rlx_sched_wrap(ctx, &rows.loop, body, t->place);
-    body = rlx_sched_wrap(ctx, &d.loop, body, t->place);
-    for (int i = (int)t->plan->count; i-- > 0;)
-        if (t->outer[i])
-            body = rlx_sched_wrap(
-                ctx, &(rlx_sched_loop){ t->plan->loops[i].var, extent_of(t, i) }, body, t->place);
-    if (t->row.panel && t->row.param < 0)
-        body = rlx_tir_with_temporary(ctx, t->row.panel, body, t->place);
-    if (t->column.panel && t->column.param < 0)
-        body = rlx_tir_with_temporary(ctx, t->column.panel, body, t->place);
-    return rlx_with_produced(ctx, t->column.producer, body, t->place);
-}
-
-/* Does what columns are computed from lie along the steps of the sum? */
-static bool is_along(const tiling *t)
-{
-    return dimension_of(t, t->column.access, t->depth.at[0]) ==
-           (int)t->column.access->num_indices - 1;
-}
-
-/* Few rows read in place, and a tile of columns that is computed just before: tiles in the order in which what it is computed
- * from lies in memory. */
-static const rlx_stmt *few_tiles(tiling *t)
-{
-    depth_tile d = tile_depth(t);
-    const rlx_prim *zero = number(t, 0);
-    lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent },
-              columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, t->few);
-    bool along = is_along(t);
-    t->column.panel = new_panel(t, &t->column, "columns", &d, t->few, t->few);
-    const rlx_stmt *body = both(t, pack(t, &t->column, &d, &columns, t->few),
-                                innermost(t, &d, &rows, NULL, &columns, zero, NULL));
-    body = rlx_sched_wrap(t->ctx, along ? &d.loop : &columns.loop, body, t->place);
-    body = rlx_sched_wrap(t->ctx, along ? &columns.loop : &d.loop, body, t->place);
-    for (int i = (int)t->plan->count; i-- > 0;)
-        if (t->outer[i])
-            body = rlx_sched_wrap(
-                t->ctx, &(rlx_sched_loop){ t->plan->loops[i].var, extent_of(t, i) }, body, t->place);
-    body = rlx_tir_with_temporary(t->ctx, t->column.panel, body, t->place);
-    return rlx_with_produced(t->ctx, t->column.producer, body, t->place);
-}
 
 /* The parameter that a side reads, if its panels may take its place: how many there are is known. Panels of sums in
  * float32 are twice as large as weights of 16 bits, and much sooner there than packed in each call; those of 8 bits that
  * do not stay so would be four times as large, which costs more to read than to pack where they leave the cache. -1:
  * there is none. */
-static int packable_param(const tiling *t, const side *s)
+static int packable_param(const rlx_tiling *t, const rlx_side *s)
 {
     const rlx_buffer *b = rlx_as_buffer(s->access->buffer);
     bool known = s->lanes.extent->kind == RLX_NODE_INT_IMM &&
                  t->depth.extent->kind == RLX_NODE_INT_IMM &&
-                 rlx_dtype_bytes(panel_dtype(t, s)) <= 2 * rlx_dtype_bytes(b->dtype) &&
+                 rlx_dtype_bytes(rlx_panel_dtype(t, s)) <= 2 * rlx_dtype_bytes(b->dtype) &&
                  t->plan->count + t->dot <= RLX_TIR_MAX_DIMS - 3;
     for (int i = 0; i < (int)t->plan->count && known; i++)
-        known = !t->outer[i] || !coefficient(s->access, i) ||
-                extent_of(t, i)->kind == RLX_NODE_INT_IMM;
+        known = !t->outer[i] || !rlx_tiling_coefficient(s->access, i) ||
+                rlx_tiling_extent(t, i)->kind == RLX_NODE_INT_IMM;
     return known ? rlx_panel_param(t->params, b) : -1;
 }
 
 /* What computes the columns' panels instead of packing them: the sum has one depth, and no loop around it computes the
  * same again. */
-static rlx_producer *find_producer(tiling *t)
+static rlx_producer *find_producer(rlx_tiling *t)
 {
     const rlx_plan_access *a = t->column.access;
     rlx_producer *p = t->depth.count == 1 && t->column.lanes.count == 1
                           ? rlx_find_producer(t->params->producers, a->buffer)
                           : NULL;
-    int d = p && !p->refused ? dimension_of(t, a, t->depth.at[0]) : -1;
+    int d = p && !p->refused ? rlx_loop_dimension(t, a, t->depth.at[0]) : -1;
     for (int i = 0; i < (int)t->plan->count; i++)
-        if (t->outer[i] && !rlx_is_int_value(extent_of(t, i), 1) && !coefficient(a, i))
+        if (t->outer[i] && !rlx_is_int_value(rlx_tiling_extent(t, i), 1) && !rlx_tiling_coefficient(a, i))
             d = -1;
-    if (d < 0 || dimension_of(t, a, t->column.lanes.at[0]) < 0 ||
-        !(t->depth_tile = rlx_producer_tile(t->ctx, p, (size_t)d, t->depth.extent, DEPTH_TILE)))
+    if (d < 0 || rlx_loop_dimension(t, a, t->column.lanes.at[0]) < 0 ||
+        !(t->depth_tile = rlx_producer_tile(t->ctx, p, (size_t)d, t->depth.extent, RLX_DEPTH_TILE)))
         return NULL;
     return p;
 }
 
 /* Steps of a depth loop, the last four filled up, in 64ths of those that it has; those of long ones are as good as full. */
-static int64_t filled_up(const tiling *t, int digit)
+static int64_t filled_up(const rlx_tiling *t, int digit)
 {
     int64_t steps;
-    return rlx_int_literal(extent_of(t, t->depth.at[digit]), &steps) && steps > 0 && steps < 64
+    return rlx_int_literal(rlx_tiling_extent(t, t->depth.at[digit]), &steps) && steps > 0 && steps < 64
                ? (steps + 3) / 4 * 4 * 64 / steps
                : 64;
 }
 
 /* Are the elements bytes that sums in int32 read four at a time? Then the depth loop with the fewest to be filled up comes
  * first. */
-static bool choose_dot(tiling *t)
+static bool choose_dot(rlx_tiling *t)
 {
     bool bytes = are_bytes(t, t->row.access, t->column.access);
     int best = 0;
@@ -820,17 +209,17 @@ static bool choose_dot(tiling *t)
 }
 
 /* Are the steps of each row words in memory? */
-static bool rows_are_words(const tiling *t)
+static bool rows_are_words(const rlx_tiling *t)
 {
     int64_t steps;
-    return t->depth.count == 1 && rlx_int_literal(t->depth.extent, &steps) && steps % FOUR == 0 &&
+    return t->depth.count == 1 && rlx_int_literal(t->depth.extent, &steps) && steps % RLX_FOUR == 0 &&
            rlx_plan_is_unit(t->row.access, t->depth.at[0]);
 }
 
 /* Which operands are packed. few: a few rows may be read in place. False: the nest is as good as it stands. */
-static bool choose_packing(tiling *t, bool *few)
+static bool choose_packing(rlx_tiling *t, bool *few)
 {
-    const rlx_prim *stride = coefficient(t->column.access, last(&t->column.lanes));
+    const rlx_prim *stride = rlx_tiling_coefficient(t->column.access, rlx_last_digit(&t->column.lanes));
     bool rows_are_straight = is_straight(t, t->row.access, &t->row.lanes) &&
                              is_straight(t, t->row.access, &t->depth);
     const rlx_dtype dtype = rlx_as_buffer(t->acc->buffer)->dtype;
@@ -841,15 +230,16 @@ static bool choose_packing(tiling *t, bool *few)
                                    is_straight(t, t->column.access, &t->column.lanes) &&
                                    is_straight(t, t->column.access, &t->depth)));
     int64_t elements;
-    bool small = rlx_int_literal(mul(t, t->depth.extent, t->column.lanes.extent), &elements) &&
+    bool small = rlx_int_literal(rlx_fold_mul(t->ctx, t->depth.extent, t->column.lanes.extent), &elements) &&
                  elements <= SMALL_BYTES / (int64_t)rlx_dtype_bytes(dtype);
     t->row.param = packable_param(t, &t->row);
     t->column.param = small ? -1 : packable_param(t, &t->column);
     *few = *few && t->column.param < 0;
-    small |= is_at_most(t->depth.extent, SHALLOW);
-    if (t->column.param < 0 && !t->column.producer && !t->dot && rlx_is_int_value(t->row.lanes.extent, 1))
+    small |= rlx_is_at_most(t->depth.extent, SHALLOW);
+    if (t->column.param < 0 && !t->column.producer && !t->dot &&
+        rlx_is_int_value(t->row.lanes.extent, 1))
         return false;
-    if (*few && !t->column.producer && (small || is_at_most(t->row.lanes.extent, FEW_ROWS))) {
+    if (*few && !t->column.producer && (small || rlx_is_at_most(t->row.lanes.extent, FEW_ROWS))) {
         t->row.packed = t->row.param >= 0;
         /* in place; what is gained is one loop for several */
         return t->row.packed || t->depth.count > 1 || t->row.lanes.count > 1 ||
@@ -860,7 +250,7 @@ static bool choose_packing(tiling *t, bool *few)
     return true;
 }
 
-static bool is_schedulable(const tiling *t)
+static bool is_schedulable(const rlx_tiling *t)
 {
     const rlx_plan_access *all[3] = { t->acc, t->row.access, t->column.access };
     for (size_t i = 0; i < t->plan->count; i++)
@@ -872,39 +262,40 @@ static bool is_schedulable(const tiling *t)
     return true;
 }
 
-static bool find_views(tiling *t)
+static bool find_views(rlx_tiling *t)
 {
-    const digits *of_acc[2] = { &t->row.lanes, &t->column.lanes };
-    side *sides[2] = { &t->row, &t->column };
-    t->acc_buffer = merged_view(t, t->acc, of_acc, 2);
+    const rlx_digits *of_acc[2] = { &t->row.lanes, &t->column.lanes };
+    rlx_side *sides[2] = { &t->row, &t->column };
+    t->acc_buffer = rlx_merged_view(t, t->acc, of_acc, 2);
     for (int i = 0; i < 2; i++) {
-        const digits *groups[2] = { &sides[i]->lanes, &t->depth };
+        const rlx_digits *groups[2] = { &sides[i]->lanes, &t->depth };
         sides[i]->buffer = sides[i]->packed ? rlx_as_buffer(sides[i]->access->buffer)
-                                            : merged_view(t, sides[i]->access, groups, 2);
+                                            : rlx_merged_view(t, sides[i]->access, groups, 2);
     }
     return t->acc_buffer && t->row.buffer && t->column.buffer;
 }
 
-static const rlx_stmt *declare_views(const tiling *t, const rlx_stmt *body)
+static const rlx_stmt *declare_views(const rlx_tiling *t, const rlx_stmt *body)
 {
     const struct { const rlx_buffer *view; const rlx_node *own; } all[3] = {
         { t->acc_buffer, t->acc->buffer },
         { t->row.buffer, t->row.access->buffer },
         { t->column.buffer, t->column.access->buffer }
     };
-    for (int i = 0; i < 3; i++)
+    /* with an epilogue C is one of what that touches */
+    for (int i = t->epilogue ? 1 : 0; i < 3; i++)
         if (&all[i].view->node != all[i].own)
             body = rlx_declare_view(t->ctx, all[i].view, body, t->place);
     return body;
 }
 
 /* What a producer computes in front of the sums of few rows. NULL: out of memory, or the producer is refused. */
-static const rlx_stmt *produce_for_few(const tiling *t)
+static const rlx_stmt *produce_for_few(const rlx_tiling *t)
 {
-    tiling few = *t;
+    rlx_tiling few = *t;
     int64_t whole;
-    size_t d = (size_t)dimension_of(t, t->column.access, t->depth.at[0]);
-    bool along = is_along(t);
+    size_t d = (size_t)rlx_loop_dimension(t, t->column.access, t->depth.at[0]);
+    bool along = rlx_is_along(t);
     int64_t tile = rlx_producer_tile(t->ctx, t->column.producer, d, t->depth.extent,
                                      along ? FEW_ALONG : FEW_ACROSS);
     few.depth_tile = tile ? tile : t->depth_tile;
@@ -914,12 +305,13 @@ static const rlx_stmt *produce_for_few(const tiling *t)
     few.row.packed = false;
     few.row.panel = NULL;
     few.start = NULL;
-    const rlx_stmt *body = find_views(&few) ? declare_views(&few, few_tiles(&few)) : NULL;
+    few.epilogue = NULL;
+    const rlx_stmt *body = find_views(&few) ? declare_views(&few, rlx_few_tiles(&few)) : NULL;
     return body;
 }
 
 /* With rows that only the run can count: what is done with few of them. */
-static const rlx_stmt *choose_by_rows(const tiling *t, const rlx_stmt *few, const rlx_stmt *body)
+static const rlx_stmt *choose_by_rows(const rlx_tiling *t, const rlx_stmt *few, const rlx_stmt *body)
 {
     const rlx_prim *extent = t->row.lanes.extent;
     rlx_if_stmt *s = body && few ? rlx_node_new(t->ctx, RLX_NODE_IF_THEN_ELSE) : NULL;
@@ -927,76 +319,72 @@ static const rlx_stmt *choose_by_rows(const tiling *t, const rlx_stmt *few, cons
         return NULL;
     s->place = t->place;
     s->cond = rlx_binary_new(t->ctx, RLX_NODE_LE, extent,
-                             number(t, t->column.producer ? FEW_PRODUCED : FEW_ROWS));
+                             rlx_int64(t->ctx, t->column.producer ? FEW_PRODUCED : FEW_ROWS));
     s->then_case = rlx_copy_fresh(t->ctx, few);
     s->else_case = body;
     return s->cond && s->then_case ? &s->node : NULL;
 }
 
-/* Is `init` the nest that gives every element of C that the sums go to its first value, and nothing else? */
-static bool is_start(const tiling *t, const rlx_for_stmt *init)
+/* What is done by tiles; `few` and `by_rows` as they were chosen, `first` (NULL: there is none) what sums begin with. */
+static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_prim *first,
+                                      rlx_epilogue *e, const rlx_for_stmt *init,
+                                      const rlx_for_stmt *nest)
 {
-    const rlx_stmt *body = &init->node;
-    rlx_rewriter r;
-    bool same = true;
-    rlx_tir_folder_init(&r, t->ctx);
-    for (size_t i = 0; i < t->plan->count && same; i++) {
-        const rlx_nest_loop *l = &t->plan->loops[i];
-        const rlx_for_stmt *f = rlx_as_for_stmt(body);
-        if (!coefficient(t->acc, (int)i) && !(rlx_is_int_value(l->extent, 1) && l->determined))
-            continue;
-        same = f && f->for_kind == RLX_FOR_SERIAL &&
-               rlx_fold_cast(t->ctx, RELAX_INT64, f->extent) == l->extent &&
-               rlx_is_int_value(f->min, 0) &&
-               rlx_ptrmap_put(&r.map, f->loop_var, (uintptr_t)l->var);
-        body = f ? f->body : body;
+    bool shrinks = first && !rlx_has_depth_tiles(t), joined = e->count > 0;
+    if (joined && (!t->column.packed || rlx_is_at_most(t->depth.extent, SHORT_DEPTH)))
+        t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
+    if (joined && !rlx_place_epilogue(t, e, shrinks, init, nest))
+        return NULL;
+    bool shrunk = joined && e->touched[0].block;
+    t->epilogue = joined ? e : NULL;
+    t->start = shrinks && (shrunk || !by_rows) ? first : NULL;
+    const rlx_stmt *before = init ? rlx_on_accumulator(t, e, &init->node) : NULL,
+                   *loops = rlx_on_accumulator(t, e, &nest->node),
+                   *body = declare_views(t, rlx_tiles(t));
+    if (by_rows) {
+        const rlx_stmt *rows = t->column.producer ? produce_for_few(t) : loops;
+        rows = shrunk ? rlx_sched_both(t->ctx, before, rows, t->place) : rows;
+        body = choose_by_rows(t, joined ? rlx_epilogue_apart(t, e, rows) : rows, body);
     }
-    const rlx_buffer_store *s = same ? rlx_as_buffer_store(body) : NULL;
-    same = s && !s->predicate && s->buffer == t->acc->buffer &&
-           (s->value->kind == RLX_NODE_FLOAT_IMM || s->value->kind == RLX_NODE_INT_IMM) &&
-           s->num_indices == t->acc->num_indices;
-    for (size_t d = 0; same && d < s->num_indices; d++)
-        same = rlx_rewrite(&r, s->indices[d]) == t->acc->indices[d];
-    rlx_rewriter_free(&r);
-    return same;
+    if (init && !t->start)
+        body = rlx_sched_both(t->ctx, before, body, t->place);
+    return joined ? rlx_with_epilogue(t, e, body) : body;
 }
 
-static const rlx_prim *start_value(const rlx_stmt *init)
-{
-    while (init->kind == RLX_NODE_FOR)
-        init = ((const rlx_for_stmt *)init)->body;
-    return ((const rlx_buffer_store *)init)->value;
-}
-
-static const rlx_stmt *schedule(tiling *t, const rlx_for_stmt *init, const rlx_for_stmt *nest)
+static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const rlx_for_stmt *nest,
+                                rlx_after *after)
 {
     bool few;
+    rlx_epilogue e = { .count = 0 };
     t->acc = &t->plan->accesses.data[t->plan->fused.acc];
-    t->depth_tile = DEPTH_TILE;
+    t->depth_tile = RLX_DEPTH_TILE;
+    t->column_tile = RLX_COLUMN_TILE;
     if (!choose_sides(t) || !collect_depth(t) || !is_schedulable(t))
         return &nest->node;
     t->column.producer = packable_param(t, &t->row) < 0 ? find_producer(t) : NULL;
     if (!t->column.producer && choose_dot(t)) {
         t->dot = true;
-        t->depth_tile = FOUR * DEPTH_TILE;
+        t->depth_tile = RLX_FOUR * RLX_DEPTH_TILE;
     }
     if (!choose_packing(t, &few))
         return &nest->node;
     if (!find_views(t))
         return NULL;
     bool by_rows = few && t->column.packed && t->row.lanes.extent->kind != RLX_NODE_INT_IMM,
-         only_few = few && t->column.producer && is_at_most(t->row.lanes.extent, FEW_PRODUCED),
-         apart = by_rows || only_few || rlx_as_prim_var(tile_depth(t).loop.var) || !init || !is_start(t, init) ||
-                rlx_is_int_value(t->row.lanes.extent, 1);
-    t->start = apart ? NULL : start_value(&init->node);
-    const rlx_stmt *body = only_few ? produce_for_few(t) : declare_views(t, tiles(t));
-    if (by_rows)
-        body = choose_by_rows(t, t->column.producer ? produce_for_few(t) : &nest->node, body);
-    return apart && init ? both(t, &init->node, body) : body;
+         only_few = few && t->column.producer && rlx_is_at_most(t->row.lanes.extent, FEW_PRODUCED),
+         single = rlx_is_int_value(t->row.lanes.extent, 1);
+    const rlx_prim *first = init && !single ? rlx_plan_first_value(t->ctx, t->plan, init) : NULL;
+    if (only_few) {
+        const rlx_stmt *body = produce_for_few(t);
+        return init ? rlx_sched_both(t->ctx, &init->node, body, t->place) : body;
+    }
+    if (!single && !rlx_find_epilogue(t, after, &e))
+        return NULL;
+    after->taken = e.count;
+    return schedule_tiles(t, by_rows, first, &e, init, nest);
 }
 
-/* The nest without loops that run once: they would part what is one. NULL: out of memory, or nothing is left of it. */
-static const rlx_for_stmt *without_single_steps(rlx_context *ctx, const rlx_for_stmt *nest)
+const rlx_for_stmt *rlx_without_single_steps(rlx_context *ctx, const rlx_for_stmt *nest)
 {
     const rlx_for_stmt *loops[RLX_PLAN_MAX_NEST];
     const rlx_stmt *body = &nest->node;
@@ -1024,17 +412,18 @@ static const rlx_for_stmt *without_single_steps(rlx_context *ctx, const rlx_for_
 
 /* The nest itself if it is no contraction, or as good as it stands; NULL: out of memory. */
 static const rlx_stmt *schedule_nest(rlx_context *ctx, const rlx_panel_params *params,
-                                     const rlx_for_stmt *init, const rlx_for_stmt *nest)
+                                     const rlx_for_stmt *init, const rlx_for_stmt *nest,
+                                     rlx_after *after)
 {
     rlx_nest_plan plan;
-    tiling t = { .ctx = ctx, .params = params, .plan = &plan, .place = nest->place };
+    rlx_tiling t = { .ctx = ctx, .params = params, .plan = &plan, .place = nest->place };
     const rlx_stmt *out = &nest->node;
-    if (rlx_plan_nest(ctx, &everywhere, nest, &plan) && plan.form == RLX_PLAN_FUSED &&
+    if (rlx_plan_nest(ctx, &rlx_tiling_scope, nest, &plan) && plan.form == RLX_PLAN_FUSED &&
         plan.fused.contract)
-        out = schedule(&t, init, nest);
+        out = schedule(&t, init, nest, after);
     if (t.column.producer && t.column.producer->refused) {
-        t = (tiling){ .ctx = ctx, .params = params, .plan = &plan, .place = nest->place };
-        out = schedule(&t, init, nest);
+        t = (rlx_tiling){ .ctx = ctx, .params = params, .plan = &plan, .place = nest->place };
+        out = schedule(&t, init, nest, after);
     } else if (t.column.producer && out && out != &nest->node)
         rlx_take_producer(params->producers, t.column.producer);
     rlx_nest_plan_free(ctx, &plan);
@@ -1042,15 +431,17 @@ static const rlx_stmt *schedule_nest(rlx_context *ctx, const rlx_panel_params *p
 }
 
 const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_panel_params *params,
-                                         const rlx_for_stmt *init, const rlx_for_stmt *nest)
+                                         const rlx_for_stmt *init, const rlx_for_stmt *nest,
+                                         rlx_after *after)
 {
-    const rlx_for_stmt *start = init ? without_single_steps(ctx, init) : NULL,
-                       *loops = without_single_steps(ctx, nest);
-    const rlx_stmt *out = loops ? schedule_nest(ctx, params, start ? start : init, loops) : NULL;
+    const rlx_for_stmt *start = init ? rlx_without_single_steps(ctx, init) : NULL,
+                       *loops = rlx_without_single_steps(ctx, nest);
+    const rlx_stmt *out = loops ? schedule_nest(ctx, params, start ? start : init, loops, after) : NULL;
     if (ctx->diags.out_of_memory)
         return NULL;
     if (out && out != &loops->node)
         return out;
+    after->taken = 0;
     /* a row alone may be a loop that runs once */
-    return loops != nest ? schedule_nest(ctx, params, init, nest) : &nest->node;
+    return loops != nest ? schedule_nest(ctx, params, init, nest, after) : &nest->node;
 }

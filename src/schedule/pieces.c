@@ -14,6 +14,18 @@ const rlx_prim *rlx_least(rlx_context *ctx, const rlx_prim *a, const rlx_prim *b
                                                                          : rlx_fold_binary(ctx, RLX_NODE_MIN, a, b);
 }
 
+const rlx_prim *rlx_greatest(rlx_context *ctx, const rlx_prim *a, const rlx_prim *b)
+{
+    const rlx_prim *least = rlx_least(ctx, a, b);
+    return least == a ? b : least == b ? a : rlx_fold_binary(ctx, RLX_NODE_MAX, a, b);
+}
+
+bool rlx_is_at_most(const rlx_prim *extent, int64_t limit)
+{
+    int64_t v;
+    return rlx_int_literal(extent, &v) && v <= limit;
+}
+
 rlx_sched_loop rlx_sched_loop_new(rlx_context *ctx, const char *name, const rlx_prim *extent)
 {
     rlx_sched_loop l = { .extent = extent };
@@ -35,6 +47,13 @@ const rlx_stmt *rlx_sched_wrap(rlx_context *ctx, const rlx_sched_loop *l, const 
         return l->var ? body : NULL;
     return rlx_for(ctx, v, rlx_int(ctx, v->dtype, 0), rlx_fold_cast(ctx, v->dtype, l->extent),
                    RLX_FOR_SERIAL, body, place);
+}
+
+const rlx_stmt *rlx_sched_both(rlx_context *ctx, const rlx_stmt *first, const rlx_stmt *second,
+                               rlx_place place)
+{
+    const rlx_stmt *parts[2] = { first, second };
+    return first && second ? rlx_seq_stmt_new(ctx, parts, 2, place) : NULL;
 }
 
 bool rlx_is_compact(const rlx_buffer *b)

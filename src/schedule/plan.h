@@ -221,8 +221,13 @@ bool rlx_plan_strides(rlx_context *ctx, const rlx_prim *const *shape, size_t ndi
 /* Does the access go to another element from one iteration of the loop to the next? Surely to the next one in memory? */
 bool rlx_plan_moves(const rlx_plan_access *a, int loop);
 bool rlx_plan_is_unit(const rlx_plan_access *a, int loop);
+/* The number that the nest `fill` stores to every place that the sums of the plan go to, and nowhere else; NULL: it does
+ * something else. */
+const rlx_prim *rlx_plan_first_value(rlx_context *ctx, const rlx_nest_plan *plan,
+                                     const rlx_for_stmt *fill);
 /* What several buffers may be views of. */
 const rlx_node *rlx_plan_memory(const rlx_node *buffer);
+bool rlx_plan_share_memory(const rlx_plan_access *a, const rlx_plan_access *b);
 /* Every variable has a value. */
 bool rlx_plan_knows_all(const void *user, const rlx_prim *var);
 /* sum + a * b; a becomes int64, sum NULL is 0. */

@@ -24,7 +24,6 @@ bool rlx_plan_mapping(rlx_nest_plan *plan);
 /* ---- what the plans share */
 /* The access of a load; as many as there are if it is none of the plan. */
 size_t rlx_plan_find_access(const rlx_nest_plan *n, const rlx_prim *load);
-bool rlx_plan_share_memory(const rlx_plan_access *a, const rlx_plan_access *b);
 /* 64 where it is not known. */
 int64_t rlx_plan_likely_size(const rlx_prim *extent);
 

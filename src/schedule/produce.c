@@ -55,14 +55,25 @@ static enum rlx_step count_uses(void *user, const rlx_node *n, const rlx_field *
     return RLX_STEP_ON;
 }
 
-void rlx_producers_init(rlx_context *ctx, rlx_producers *p, const rlx_stmt *body)
+static void count_statement(rlx_context *ctx, rlx_producers *p, const rlx_stmt *body)
 {
     rlx_walker w = { .enter = count_uses, .user = p, .terse = true };
+    rlx_walk(&ctx->memory, body, &w, NULL);
+}
+
+static void init_counts(rlx_context *ctx, rlx_producers *p)
+{
     *p = (rlx_producers){ .count = 0 };
     rlx_ptrmap_init(&p->stored, &ctx->memory);
     rlx_ptrmap_init(&p->loaded, &ctx->memory);
     rlx_ptrmap_init(&p->declared, &ctx->memory);
-    rlx_walk(&ctx->memory, body, &w, NULL);
+    rlx_ptrmap_init(&p->dropped, &ctx->memory);
+}
+
+void rlx_producers_init(rlx_context *ctx, rlx_producers *p, const rlx_stmt *body)
+{
+    init_counts(ctx, p);
+    count_statement(ctx, p, body);
 }
 
 void rlx_producers_free(rlx_producers *p)
@@ -70,6 +81,7 @@ void rlx_producers_free(rlx_producers *p)
     rlx_ptrmap_free(&p->stored);
     rlx_ptrmap_free(&p->loaded);
     rlx_ptrmap_free(&p->declared);
+    rlx_ptrmap_free(&p->dropped);
 }
 
 static uintptr_t times(const rlx_ptrmap *map, const rlx_node *key)
@@ -77,6 +89,29 @@ static uintptr_t times(const rlx_ptrmap *map, const rlx_node *key)
     uintptr_t n = 0;
     rlx_ptrmap_find(map, key, &n);
     return n;
+}
+
+bool rlx_is_temporary_of(rlx_context *ctx, const rlx_panel_params *p, const rlx_buffer *b,
+                         const rlx_stmt *const *stmts, size_t count)
+{
+    const rlx_producers *all = p->producers;
+    rlx_producers here;
+    init_counts(ctx, &here);
+    for (size_t i = 0; i < count; i++)
+        count_statement(ctx, &here, stmts[i]);
+    bool is = times(&all->declared, b->data) == 1 &&
+              times(&all->stored, b->data) == times(&here.stored, b->data) &&
+              times(&all->loaded, b->data) == times(&here.loaded, b->data);
+    for (size_t i = 0; i < p->function->num_buffers; i++)
+        is = is && !(p->function->buffers[i] && rlx_plan_memory(p->function->buffers[i]) == b->data);
+    rlx_producers_free(&here);
+    return is && !ctx->diags.out_of_memory;
+}
+
+void rlx_drop_temporary(rlx_context *ctx, const rlx_panel_params *p, const rlx_buffer *b)
+{
+    (void)rlx_ptrmap_put(&p->producers->dropped, b->data, 1);
+    (void)rlx_ptrmap_put(&p->producers->dropped, &b->node, 1);
 }
 
 /* ---- ranges of integers --------------------------------------------------------------------- */
@@ -323,6 +358,8 @@ void rlx_hide_producers(rlx_producers *all, size_t first)
 
 bool rlx_is_taken(const rlx_producers *all, const rlx_node *n)
 {
+    if (rlx_ptrmap_has(&all->dropped, n))
+        return true;
     for (size_t i = 0; i < all->count; i++)
         if (all->at[i].taken && (n == &all->at[i].nest->node || n == &all->at[i].buffer->node ||
                                  n == all->at[i].buffer->data))

@@ -21,42 +21,76 @@ static const rlx_stmt *schedule_inside(rlx_rewriter *r, const rlx_for_stmt *loop
     return &s->node;
 }
 
-/* A nest with the one in front of it, which may give it its first values. *took: that one is part of what comes back. */
+/* A nest with the one in front of it, which may give it its first values, and those behind it. *took: the one in front is part of
+ * what comes back. */
 static const rlx_stmt *schedule_nest(rlx_rewriter *r, const rlx_stmt *before, const rlx_stmt *s,
-                                     bool *took)
+                                     rlx_after *after, bool *took)
 {
     const rlx_for_stmt *nest = rlx_as_for_stmt(s), *init = before ? rlx_as_for_stmt(before) : NULL;
-    const rlx_stmt *now = nest ? rlx_schedule_contraction(r->ctx, r->user, init, nest) : s;
+    const rlx_stmt *now = nest ? rlx_schedule_contraction(r->ctx, r->user, init, nest, after) : s;
     *took = now != s && init != NULL;
     if (now == s)
         now = nest ? schedule_inside(r, nest) : rlx_rewrite(r, s);
     return now;
 }
 
-static const rlx_stmt *schedule_sequence(rlx_rewriter *r, const rlx_seq_stmt *seq)
+/* The statements of a sequence and of those in it: a sum and what it begins with are one of their own. False: out of memory. */
+static bool flatten(rlx_context *ctx, const rlx_seq_stmt *seq, rlx_ptrs *out)
 {
-    const rlx_stmt **parts = rlx_new(r->ctx, (seq->num_stmts + 1) * sizeof *parts);
-    size_t n = 0;
-    bool changed = false;
+    rlx_ptrs pending = { 0 };
+    bool ok = rlx_vec_push(&ctx->memory, &pending, (void *)seq);
+    while (ok && pending.len) {
+        const rlx_stmt *s = rlx_vec_pop(&pending);
+        const rlx_seq_stmt *inner = rlx_as_seq_stmt(s);
+        if (!inner)
+            ok = rlx_vec_push(&ctx->memory, out, (void *)s);
+        for (size_t i = inner ? inner->num_stmts : 0; ok && i-- > 0;)
+            ok = rlx_vec_push(&ctx->memory, &pending, (void *)inner->stmts[i]);
+    }
+    rlx_vec_free(&ctx->memory, &pending);
+    return ok;
+}
+
+/* *count becomes that of the parts, which there is as much room for as for statements. False: a callback failed, or out of memory. */
+static bool schedule_parts(rlx_rewriter *r, const rlx_stmt *const *stmts, size_t num_stmts,
+                           const rlx_stmt **parts, size_t *count)
+{
     rlx_producers *all = ((const rlx_panel_params *)r->user)->producers;
     const size_t first = all->count;
-    for (size_t i = 0; parts && i < seq->num_stmts; i++) {
-        const rlx_for_stmt *nest = rlx_as_for_stmt(seq->stmts[i]);
-        bool took, plain = n && parts[n - 1] == seq->stmts[i - 1];
-        const rlx_stmt *now =
-            schedule_nest(r, plain ? seq->stmts[i - 1] : NULL, seq->stmts[i], &took);
+    size_t n = 0;
+    for (size_t i = 0; i < num_stmts; i++) {
+        const rlx_for_stmt *nest = rlx_as_for_stmt(stmts[i]);
+        bool took, plain = n && parts[n - 1] == stmts[i - 1];
+        rlx_after after = { stmts + i + 1, num_stmts - i - 1, 0 };
+        const rlx_stmt *now = schedule_nest(r, plain ? stmts[i - 1] : NULL, stmts[i], &after, &took);
         if (!now)
-            return NULL;
+            return false;
         n -= took;
         parts[n++] = now;
-        changed |= now != seq->stmts[i];
-        if (nest && now == seq->stmts[i] && !rlx_push_producer(r->ctx, all, nest))
-            return NULL;
+        if (nest && now == stmts[i] && !rlx_push_producer(r->ctx, all, nest))
+            return false;
+        i += after.taken;
     }
     rlx_hide_producers(all, first);
-    if (!parts || !changed)
-        return parts ? &seq->node : NULL;
-    return rlx_seq_stmt_new(r->ctx, parts, n, seq->place);
+    *count = n;
+    return true;
+}
+
+static const rlx_stmt *schedule_sequence(rlx_rewriter *r, const rlx_seq_stmt *seq)
+{
+    rlx_ptrs flat = { 0 };
+    size_t count = 0;
+    const rlx_stmt **parts = NULL, *out = NULL;
+    if (flatten(r->ctx, seq, &flat) &&
+        (parts = rlx_new(r->ctx, (flat.len + 1) * sizeof *parts)) != NULL &&
+        schedule_parts(r, (const rlx_stmt *const *)flat.data, flat.len, parts, &count)) {
+        bool same = count == flat.len;
+        for (size_t i = 0; i < count && same; i++)
+            same = parts[i] == flat.data[i];
+        out = same ? &seq->node : rlx_seq_stmt_new(r->ctx, parts, count, seq->place);
+    }
+    rlx_vec_free(&r->ctx->memory, &flat);
+    return out;
 }
 
 /* A nest that has a schedule is replaced; of others the loops inside are looked at. */
@@ -64,8 +98,9 @@ static const rlx_node *replace(rlx_rewriter *r, const rlx_node *n)
 {
     const rlx_seq_stmt *seq = rlx_as_seq_stmt(n);
     const rlx_for_stmt *nest = rlx_as_for_stmt(n);
+    rlx_after none = { .count = 0 };
     const rlx_stmt *now = seq    ? schedule_sequence(r, seq)
-                          : nest ? rlx_schedule_contraction(r->ctx, r->user, NULL, nest)
+                          : nest ? rlx_schedule_contraction(r->ctx, r->user, NULL, nest, &none)
                                  : n;
     if (now == n && nest)
         now = schedule_inside(r, nest);
@@ -116,7 +151,7 @@ static const rlx_node *drop_taken(rlx_rewriter *r, const rlx_node *n)
 static const rlx_stmt *without_taken(rlx_context *ctx, const rlx_producers *all,
                                      const rlx_stmt *body)
 {
-    bool any = false;
+    bool any = all->dropped.len > 0;
     for (size_t i = 0; i < all->count; i++)
         any |= all->at[i].taken;
     if (!any)
@@ -164,6 +199,7 @@ const rlx_prim_func *rlx_schedule(rlx_context *ctx, const rlx_prim_func *f)
     rlx_panel_params none = { .function = f };
     if (!lower(ctx, f, &plain))
         return NULL;
+    none.function = plain;
     return plain ? schedule_plain(ctx, f, plain, &none) : f;
 }
 

@@ -10,6 +10,10 @@
 const rlx_prim *rlx_ceil_div(rlx_context *ctx, const rlx_prim *a, int64_t b);
 const rlx_prim *rlx_least(rlx_context *ctx, const rlx_prim *a, const rlx_prim *b);
 
+const rlx_prim *rlx_greatest(rlx_context *ctx, const rlx_prim *a, const rlx_prim *b);
+/* Is it a number that is no greater? */
+bool rlx_is_at_most(const rlx_prim *extent, int64_t limit);
+
 /* ---- loops that are put around a body, innermost first */
 typedef struct rlx_sched_loop {
     const rlx_prim *var;         /* 0 where it runs once */
@@ -18,6 +22,9 @@ typedef struct rlx_sched_loop {
 /* A loop from 0; one that surely runs once is none, and its variable is 0. */
 rlx_sched_loop rlx_sched_loop_new(rlx_context *ctx, const char *name, const rlx_prim *extent);
 const rlx_stmt *rlx_sched_wrap(rlx_context *ctx, const rlx_sched_loop *l, const rlx_stmt *body,
+                               rlx_place place);
+/* One after the other. NULL: one of them is. */
+const rlx_stmt *rlx_sched_both(rlx_context *ctx, const rlx_stmt *first, const rlx_stmt *second,
                                rlx_place place);
 
 /* ---- buffers */
@@ -49,6 +56,7 @@ typedef struct rlx_producers {
     rlx_ptrmap stored, loaded, declared; /* memory -> how often in the function */
     rlx_producer at[RLX_MOST_PRODUCERS];
     size_t first, count;             /* visible: [first, count) */
+    rlx_ptrmap dropped;              /* memory of temporaries that nothing touches any more */
 } rlx_producers;
 void rlx_producers_init(rlx_context *ctx, rlx_producers *p, const rlx_stmt *body);
 void rlx_producers_free(rlx_producers *p);
@@ -95,9 +103,25 @@ int rlx_panel_param(const rlx_panel_params *p, const rlx_buffer *b);
 bool rlx_take_panels(rlx_context *ctx, const rlx_panel_params *p, int param,
                      const rlx_buffer *panels, const rlx_stmt *body);
 
+/* Is b a temporary that these statements alone touch? */
+bool rlx_is_temporary_of(rlx_context *ctx, const rlx_panel_params *p, const rlx_buffer *b,
+                         const rlx_stmt *const *stmts, size_t count);
+/* Nothing touches b any more. */
+void rlx_drop_temporary(rlx_context *ctx, const rlx_panel_params *p, const rlx_buffer *b);
+
+/* The nest without loops that run once: they would part what is one. NULL: out of memory, or nothing is left of it. */
+const rlx_for_stmt *rlx_without_single_steps(rlx_context *ctx, const rlx_for_stmt *nest);
+
+/* Statements behind a nest. */
+typedef struct rlx_after {
+    const rlx_stmt *const *stmts;
+    size_t count;
+    size_t taken;                    /* the first ones, that are part of what the nest has become */
+} rlx_after;
 /* A contraction in tiles: contract.c. init: the nest in front of it, or NULL; it is part of what comes back. `nest`
- * itself where that is no gain (then init is no part of it); NULL: out of memory. */
+ * itself where that is no gain (then init is no part of it, and none is taken); NULL: out of memory. */
 const rlx_stmt *rlx_schedule_contraction(rlx_context *ctx, const rlx_panel_params *params,
-                                         const rlx_for_stmt *init, const rlx_for_stmt *nest);
+                                         const rlx_for_stmt *init, const rlx_for_stmt *nest,
+                                         rlx_after *after);
 
 #endif

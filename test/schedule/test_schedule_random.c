@@ -306,25 +306,10 @@ static bool convolution(gen *g)
 
 static size_t num_seen, num_scheduled, num_packed, num_in_range;
 
-static const rlx_module *module_of(rlx_context *ctx, const rlx_prim_func *f)
-{
-    const rlx_string *name = rlx_string_z(ctx, "f");
-    const rlx_global_var *var = rlx_global_var_new(ctx, name, RLX_NO_PLACE);
-    rlx_prim_func *named = rlx_node_new(ctx, RLX_NODE_PRIM_FUNC);
-    rlx_node head = named->node;
-    *named = *f;
-    named->node = head;
-    named->attrs = rlx_attrs_with(ctx, f->attrs, "global_symbol",
-                                  rlx_attr_string_new(ctx, RLX_SLICE("f")));
-    const rlx_expr *vars[1] = { &var->node };
-    const rlx_node *functions[1] = { &named->node };
-    return rlx_module_new(ctx, vars, functions, 1, NULL, NULL, RLX_NO_PLACE);
-}
-
 /* What is printed reads back, and prints alike. */
 static void check_text(rlx_context *ctx, const rlx_prim_func *f, bool show)
 {
-    const rlx_module *m = module_of(ctx, f);
+    const rlx_module *m = text_module_of(ctx, f);
     assert_non_null(m);
     char *text = text_print(m);
     if (show)

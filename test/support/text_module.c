@@ -68,3 +68,18 @@ char *text_print(const rlx_module *m)
     rlx_script_print(&memory, &m->node, NULL, &b);
     return take(&b);
 }
+
+const rlx_module *text_module_of(rlx_context *ctx, const rlx_prim_func *f)
+{
+    const rlx_string *name = rlx_string_z(ctx, "f");
+    const rlx_global_var *var = rlx_global_var_new(ctx, name, RLX_NO_PLACE);
+    rlx_prim_func *named = rlx_node_new(ctx, RLX_NODE_PRIM_FUNC);
+    rlx_node head = named->node;
+    *named = *f;
+    named->node = head;
+    named->attrs = rlx_attrs_with(ctx, f->attrs, "global_symbol",
+                                  rlx_attr_string_new(ctx, RLX_SLICE("f")));
+    const rlx_expr *vars[1] = { &var->node };
+    const rlx_node *functions[1] = { &named->node };
+    return rlx_module_new(ctx, vars, functions, 1, NULL, NULL, RLX_NO_PLACE);
+}

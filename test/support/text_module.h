@@ -12,6 +12,8 @@ const rlx_module *text_module(rlx_context *ctx, const char *text);
 const char *text_codes(rlx_context *ctx, char *room);
 /* All diagnostics as the tool shows them, without source lines; to be freed. */
 char *text_diagnostics(rlx_context *ctx);
+/* A module of the function alone, called f. */
+const rlx_module *text_module_of(rlx_context *ctx, const rlx_prim_func *f);
 /* Canonical text of a module; to be freed. */
 char *text_print(const rlx_module *m);
 

@@ -1,0 +1,144 @@
+/* contract_int.h: what the choice of tiles and the writing of them share. */
+#ifndef RLX_SCHEDULE_CONTRACT_INT_H
+#define RLX_SCHEDULE_CONTRACT_INT_H
+
+#include "schedule/schedule_int.h"
+
+enum {
+    RLX_DEPTH_TILE = 512, RLX_COLUMN_TILE = 128, RLX_ROW_TILE = 128,
+    RLX_COLUMN_PANEL = 32, RLX_ROW_PANEL = 8,
+    RLX_FOUR = 4,               /* steps of bytes beside each other */
+    RLX_MAX_DEPTH = 3
+};
+
+/* Loops of the nest that are one loop, outermost first. */
+typedef struct rlx_digits { int at[RLX_MAX_DEPTH]; int count; const rlx_prim *extent; } rlx_digits;
+
+/* An operand, and how it is read. */
+typedef struct rlx_side {
+    const rlx_plan_access *access;
+    const rlx_buffer *buffer;        /* its own, or a view in which loops that are one are one dimension */
+    const rlx_buffer *panel;         /* NULL: in place */
+    bool packed;
+    int param;                       /* the parameter whose place panels take; -1: none */
+    rlx_producer *producer;          /* what computes the panels; NULL: they are packed */
+    const rlx_prim *first;           /* panel of the tile, where they do */
+    rlx_digits lanes;                /* rows or columns */
+} rlx_side;
+
+typedef struct rlx_tiling {
+    rlx_context *ctx;
+    const rlx_panel_params *params;
+    const rlx_nest_plan *plan;
+    rlx_place place;
+    const rlx_plan_access *acc;
+    const rlx_buffer *acc_buffer;
+    const rlx_prim *start;           /* what C begins with in each tile; NULL: it is there */
+    rlx_side row, column;
+    rlx_digits depth;
+    bool dot;                        /* bytes: of the first depth loop four steps are one */
+    int64_t depth_tile;              /* steps at a time */
+    int64_t column_tile;             /* columns at a time */
+    int64_t few;                     /* columns that are computed at a time for few rows, as wide as the tile; 0: in panels */
+    bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */
+    const struct rlx_epilogue *epilogue; /* what is done with each block of C; NULL: nothing */
+} rlx_tiling;
+
+RLX_INLINE const rlx_prim *rlx_tiling_extent(const rlx_tiling *t, int loop)
+{
+    return t->plan->loops[loop].extent;
+}
+
+/* Elements of a side's panels. */
+RLX_INLINE rlx_dtype rlx_panel_dtype(const rlx_tiling *t, const rlx_side *s)
+{
+    return rlx_as_buffer(t->dot ? s->access->buffer : t->acc->buffer)->dtype;
+}
+
+RLX_INLINE int rlx_last_digit(const rlx_digits *d) { return d->at[d->count - 1]; }
+
+/* NULL: the loop does not move the access. */
+RLX_INLINE const rlx_prim *rlx_tiling_coefficient(const rlx_plan_access *a, int loop)
+{
+    return rlx_plan_moves(a, loop) ? a->offset.coeff[loop] : NULL;
+}
+
+/* ---- contract_view.c: loops that are one index, and accesses in a tile */
+extern const rlx_plan_scope rlx_tiling_scope;
+/* The dimension of an access whose index is this loop. -1: none. */
+int rlx_loop_dimension(const rlx_tiling *t, const rlx_plan_access *a, int loop);
+/* The dimension in which an access has these loops one after the other as its indices, each as long as its dimension
+ * (the first one: at most): together they are one index. -1: there is none. */
+int rlx_merged_at(const rlx_tiling *t, const rlx_plan_access *a, const rlx_digits *d);
+/* A view of the buffer of an access in which loops of the groups that are one are one dimension; the buffer itself
+ * where none has more than one loop. NULL: out of memory. */
+const rlx_buffer *rlx_merged_view(const rlx_tiling *t, const rlx_plan_access *a,
+                                  const rlx_digits *const *groups, int num_groups);
+
+/* What loops that belong together are in the tile: one position, or (position NULL) each its own. */
+typedef struct rlx_lane_group {
+    const rlx_digits *d;
+    const rlx_prim *position;
+    const rlx_prim *each[RLX_MAX_DEPTH];
+} rlx_lane_group;
+/* Lane number `position` of a side: one position, or the digits of that number. */
+rlx_lane_group rlx_lanes_at(const rlx_tiling *t, const rlx_side *s, bool split,
+                            const rlx_prim *position);
+/* An access of `buffer`, its own or a view of that, in the tile. The number of indices, 0: out of memory. */
+size_t rlx_indices_in(const rlx_tiling *t, const rlx_plan_access *a, const rlx_buffer *buffer,
+                      const rlx_lane_group *groups, int num_groups, const rlx_prim **out);
+
+/* Is the index surely in range? */
+bool rlx_index_fits(const rlx_tiling *t, const rlx_prim *index, const rlx_prim *size);
+
+/* ---- epilogue.c: nests behind a contraction that run on its blocks */
+enum { RLX_MOST_EPILOGUES = 8, RLX_MOST_TOUCHED = 32 };
+/* Such a nest. */
+typedef struct rlx_epilogue_nest {
+    const rlx_for_stmt *nest;
+    const rlx_stmt *body;
+    rlx_place place;
+    const rlx_prim *var[RLX_PLAN_MAX_NEST], *value[RLX_PLAN_MAX_NEST]; /* its loops by those of the contraction */
+    size_t count;
+} rlx_epilogue_nest;
+/* What they touch. */
+typedef struct rlx_touched {
+    rlx_plan_access access;          /* indices by the loops of the contraction */
+    uint32_t stored_by, loaded_by;   /* nests: bits by number */
+    bool block;                      /* a temporary that has shrunk to a block: [row, column] */
+    const rlx_buffer *in_tile;       /* that block; else its own buffer or a view of it */
+} rlx_touched;
+typedef struct rlx_epilogue {
+    rlx_epilogue_nest nests[RLX_MOST_EPILOGUES];
+    size_t count;
+    rlx_touched touched[RLX_MOST_TOUCHED]; /* first C */
+    size_t num_touched;
+    rlx_plan_access accumulator;     /* what C was, in the result */
+} rlx_epilogue;
+/* Those of the statements behind the nest that join it. False: out of memory. */
+bool rlx_find_epilogue(const rlx_tiling *t, const rlx_after *after, rlx_epilogue *e);
+/* Chooses where what is touched lies. shrinks: C may become a block. t->acc and its buffer are then what sums are done in. False: out
+ * of memory. */
+bool rlx_place_epilogue(rlx_tiling *t, rlx_epilogue *e, bool shrinks, const rlx_for_stmt *init,
+                        const rlx_for_stmt *nest);
+/* The statement with the accumulator in place of C. NULL: out of memory. */
+const rlx_stmt *rlx_on_accumulator(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *s);
+/* The nests of the contraction, then those of the epilogue as they stand. NULL: out of memory. */
+const rlx_stmt *rlx_epilogue_apart(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *nests);
+/* All nests of the epilogue on rows and columns [begin, begin + count). NULL: out of memory. */
+const rlx_stmt *rlx_epilogue_block(const rlx_tiling *t, const rlx_epilogue *e,
+                                   const rlx_prim *const *begin, const rlx_prim *const *count);
+/* `body` with the blocks and views of that; temporaries that have shrunk go. */
+const rlx_stmt *rlx_with_epilogue(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *body);
+
+/* ---- contract_tile.c: the tiled nests; NULL: out of memory, or a producer is refused */
+/* Is the sum done in several tiles of steps? */
+bool rlx_has_depth_tiles(const rlx_tiling *t);
+const rlx_stmt *rlx_tiles(rlx_tiling *t);
+/* Few rows read in place, and a tile of columns that is computed just before: tiles in the order in which what it is computed
+ * from lies in memory. */
+const rlx_stmt *rlx_few_tiles(rlx_tiling *t);
+/* Does what columns are computed from lie along the steps of the sum? */
+bool rlx_is_along(const rlx_tiling *t);
+
+#endif

@@ -1,0 +1,451 @@
+/* contract_tile.c: the nests of a contraction in tiles, and those that fill its panels. */
+#include "schedule/contract_int.h"
+
+enum { PACKED_ROWS = 1024 };
+
+static const rlx_prim *number(const rlx_tiling *t, int64_t v) { return rlx_int64(t->ctx, v); }
+
+static const rlx_prim *mul(const rlx_tiling *t, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_fold_mul(t->ctx, a, b);
+}
+
+static const rlx_prim *add(const rlx_tiling *t, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_fold_add(t->ctx, a, b);
+}
+
+static const rlx_stmt *both(const rlx_tiling *t, const rlx_stmt *first, const rlx_stmt *second)
+{
+    return rlx_sched_both(t->ctx, first, second, t->place);
+}
+
+static const rlx_prim *load_in(const rlx_tiling *t, const rlx_plan_access *a, const rlx_buffer *buffer,
+                               const rlx_lane_group *groups, int num_groups, rlx_dtype dtype)
+{
+    const rlx_prim *at[RLX_TIR_MAX_DIMS];
+    size_t n = rlx_indices_in(t, a, buffer, groups, num_groups, at);
+    return n ? rlx_fold_cast(t->ctx, dtype, rlx_load(t->ctx, buffer, at, n)) : NULL;
+}
+
+/* Does this loop around everything go to other panels of a parameter? */
+static bool changes_panels(const rlx_tiling *t, const rlx_side *s, int loop)
+{
+    return s->param >= 0 && t->outer[loop] && rlx_tiling_coefficient(s->access, loop);
+}
+
+/* Indices of a lane in a panel; four: which of four steps. Their number. */
+static size_t panel_at(const rlx_tiling *t, const rlx_side *s, const rlx_prim *panel, const rlx_prim *step,
+                       const rlx_prim *lane, const rlx_prim *four, const rlx_prim **out)
+{
+    size_t n = 0;
+    for (int i = 0; i < (int)t->plan->count; i++)
+        if (changes_panels(t, s, i))
+            out[n++] = t->plan->loops[i].var;
+    out[n++] = panel;
+    out[n++] = step;
+    out[n++] = lane;
+    if (t->dot)
+        out[n++] = four;
+    return n;
+}
+
+/* Steps of the sum: blocks of the outermost depth loop. */
+typedef struct depth_tile {
+    rlx_sched_loop loop;
+    const rlx_prim *begin, *count;   /* of the outermost depth loop */
+    const rlx_prim *rest;            /* steps in one of them */
+    const rlx_prim *steps;           /* of this tile; of bytes, fours of them */
+    const rlx_prim *before;          /* likewise, of the tiles in front of it */
+    const rlx_prim *most;            /* likewise, of any tile */
+} depth_tile;
+
+/* Steps in panels that so many iterations of the outermost depth loop are. */
+static const rlx_prim *in_panels(const rlx_tiling *t, const rlx_prim *count, const rlx_prim *rest)
+{
+    return mul(t, t->dot ? rlx_ceil_div(t->ctx, count, RLX_FOUR) : count, rest);
+}
+
+static depth_tile tile_depth(const rlx_tiling *t)
+{
+    const rlx_prim *outermost = rlx_tiling_extent(t, t->depth.at[0]);
+    depth_tile d = { .rest = number(t, 1) };
+    int64_t rest, whole;
+    for (int i = 1; i < t->depth.count; i++)
+        d.rest = mul(t, d.rest, rlx_tiling_extent(t, t->depth.at[i]));
+    const int64_t most = t->depth_tile;
+    bool small = rlx_int_literal(t->depth.extent, &whole) && whole <= most + most / 2;
+    if (small || !rlx_int_literal(d.rest, &rest) || rest < 1) {
+        d.loop = rlx_sched_loop_new(t->ctx, "ko", number(t, 1));
+        d.begin = number(t, 0);
+        d.count = outermost;
+        d.before = number(t, 0);
+        d.most = in_panels(t, outermost, d.rest);
+    } else {
+        int64_t tile = rest < most ? most / rest : 1;
+        if (t->dot)
+            tile = tile < RLX_FOUR ? RLX_FOUR : tile & -RLX_FOUR;
+        d.loop = rlx_sched_loop_new(t->ctx, "ko", rlx_ceil_div(t->ctx, outermost, tile));
+        d.begin = mul(t, d.loop.var, number(t, tile));
+        d.count = rlx_int_literal(outermost, &whole) && whole % tile == 0
+                      ? number(t, tile)
+                      : rlx_least(t->ctx, number(t, tile), rlx_fold_sub(t->ctx, outermost, d.begin));
+        d.most = in_panels(t, number(t, tile), d.rest);
+        d.before = mul(t, d.loop.var, d.most);
+    }
+    d.steps = in_panels(t, d.count, d.rest);
+    return d;
+}
+
+bool rlx_has_depth_tiles(const rlx_tiling *t) { return rlx_as_prim_var(tile_depth(t).loop.var) != NULL; }
+
+/* A part of the lanes of a side. */
+typedef struct lane_tile {
+    rlx_sched_loop loop;
+    const rlx_prim *begin, *count;
+    const rlx_prim *inside;          /* where it begins in the tile that it is part of */
+} lane_tile;
+
+/* `size` lanes of [begin, begin + whole) at a time. */
+static lane_tile tile_lanes(const rlx_tiling *t, const char *name, const rlx_prim *begin,
+                            const rlx_prim *whole, int64_t size)
+{
+    lane_tile l = { .loop = rlx_sched_loop_new(t->ctx, name, rlx_ceil_div(t->ctx, whole, size)) };
+    const rlx_prim *done = mul(t, l.loop.var, number(t, size));
+    int64_t all;
+    l.begin = add(t, begin, done);
+    l.inside = done;
+    l.count = rlx_int_literal(whole, &all) && all % size == 0
+                  ? number(t, size)
+                  : rlx_least(t->ctx, number(t, size), rlx_fold_sub(t->ctx, whole, done));
+    return l;
+}
+
+/* Panels of a tile of lanes, computed. */
+static const rlx_stmt *produce(const rlx_tiling *t, const rlx_side *s, const depth_tile *d,
+                               const lane_tile *lanes, int64_t width)
+{
+    rlx_context *ctx = t->ctx;
+    int64_t whole;
+    rlx_panel_fill f = {
+        .panel = s->panel,
+        .depth = (size_t)rlx_loop_dimension(t, s->access, t->depth.at[0]),
+        .tile_at = d->loop.var,
+        .tile = t->depth_tile,
+        .panels = rlx_sched_loop_new(ctx, "p", t->few ? number(t, 1) : rlx_ceil_div(ctx, lanes->count, width)),
+        .lanes = rlx_sched_loop_new(ctx, "l", t->few ? lanes->count : number(t, width)),
+        .place = t->place
+    };
+    const rlx_prim *lane = add(t, mul(t, f.panels.var, number(t, width)), f.lanes.var);
+    rlx_lane_group groups[2] = { rlx_lanes_at(t, s, true, add(t, lanes->begin, lane)),
+                        { .d = &t->depth, .position = number(t, 0) } };
+    if (!t->few && (!rlx_int_literal(lanes->count, &whole) || whole % width))
+        f.inside = rlx_binary_new(ctx, RLX_NODE_LT, lane, lanes->count);
+    return rlx_indices_in(t, s->access, rlx_as_buffer(s->access->buffer), groups, 2, f.at)
+               ? rlx_produce_panels(ctx, s->producer, &f)
+               : NULL;
+}
+
+/* The value where the guards that there are hold, else 0. */
+static const rlx_prim *guarded(const rlx_tiling *t, rlx_dtype dtype, const rlx_prim *lane, const rlx_prim *step,
+                               const rlx_prim *value)
+{
+    const rlx_prim *choice[3] = { lane && step ? rlx_binary_new(t->ctx, RLX_NODE_AND, lane, step)
+                                  : lane       ? lane
+                                               : step,
+                                  value,
+                                  rlx_dtype_is_float(dtype) ? rlx_float(t->ctx, dtype, 0)
+                                                            : rlx_int(t->ctx, dtype, 0) };
+    return !lane && !step                         ? value
+           : choice[0] && choice[1] && choice[2] ? rlx_prim_call_z(t->ctx, dtype, "if_then_else", choice, 3)
+                                                  : NULL;
+}
+
+/* position < count, unless that is known of all of them, which come `together` at a time; NULL. */
+static const rlx_prim *guard_of(const rlx_tiling *t, const rlx_prim *position, const rlx_prim *count, int64_t together)
+{
+    int64_t whole;
+    return rlx_int_literal(count, &whole) && whole % together == 0
+               ? NULL
+               : rlx_binary_new(t->ctx, RLX_NODE_LT, position, count);
+}
+
+/*- Panels of a tile of lanes:
+ *     for p, d.., l:  panel[p, d, l] = if_then_else(p * W + l < count, X[begin + p * W + l, d..], 0) */
+static const rlx_stmt *pack(const rlx_tiling *t, const rlx_side *s, const depth_tile *d,
+                            const lane_tile *lanes, int64_t width)
+{
+    if (s->producer)
+        return produce(t, s, d, lanes, width);
+    rlx_context *ctx = t->ctx;
+    rlx_sched_loop loops[3 + RLX_MAX_DEPTH];
+    int n = 0;
+    const rlx_prim *step = number(t, 0), *inside = NULL;
+    rlx_sched_loop four = rlx_sched_loop_new(ctx, "r", number(t, t->dot ? RLX_FOUR : 1)),
+                   p = rlx_sched_loop_new(ctx, "p", rlx_ceil_div(ctx, lanes->count, width)),
+                   l = rlx_sched_loop_new(ctx, "l", number(t, width));
+    const rlx_prim *lane = add(t, mul(t, p.var, number(t, width)), l.var);
+    rlx_lane_group groups[2] = { rlx_lanes_at(t, s, true, add(t, lanes->begin, lane)), { .d = &t->depth } };
+    loops[n++] = p;
+    for (int i = 0; i < t->depth.count; i++) {
+        const char name[3] = { 'd', (char)('0' + i), 0 };
+        rlx_sched_loop k = rlx_sched_loop_new(
+            ctx, name,
+            i == 0 ? in_panels(t, d->count, number(t, 1)) : rlx_tiling_extent(t, t->depth.at[i]));
+        step = add(t, mul(t, step, k.extent), k.var);
+        groups[1].each[i] = k.var;
+        if (i == 0 && t->dot) {
+            groups[1].each[i] = add(t, mul(t, k.var, number(t, RLX_FOUR)), four.var);
+            inside = guard_of(t, groups[1].each[i], d->count, RLX_FOUR);
+        }
+        if (i == 0)
+            groups[1].each[i] = add(t, d->begin, groups[1].each[i]);
+        loops[n++] = k;
+    }
+    loops[n++] = l;
+    loops[n++] = four;
+    const rlx_prim *value = guarded(t, s->panel->dtype, guard_of(t, lane, lanes->count, width), inside,
+                                    load_in(t, s->access, rlx_as_buffer(s->access->buffer), groups, 2,
+                                            s->panel->dtype));
+    const rlx_prim *to[RLX_TIR_MAX_DIMS];
+    size_t num_to = panel_at(t, s, p.var, step, l.var, four.var, to);
+    const rlx_stmt *body = rlx_store(ctx, s->panel, value, to, num_to, t->place);
+    while (n-- > 0)
+        body = rlx_sched_wrap(ctx, &loops[n], body, t->place);
+    return body;
+}
+
+/* An operand in the innermost nest: a lane of the tile, step k of it. */
+static const rlx_prim *read(const rlx_tiling *t, const rlx_side *s, const depth_tile *d,
+                            const lane_tile *lanes, const rlx_prim *panel, const rlx_prim *lane,
+                            const rlx_prim *k, const rlx_prim *four)
+{
+    const rlx_prim *at[RLX_TIR_MAX_DIMS];
+    const rlx_dtype dtype = t->acc_buffer->dtype;
+    if (s->panel && s->param >= 0) {
+        panel = add(t, s->first, panel);
+        k = add(t, d->before, k);
+    }
+    if (s->panel)
+        return rlx_fold_cast(t->ctx, dtype,
+                             rlx_load(t->ctx, s->panel, at, panel_at(t, s, panel, k, lane, four, at)));
+    if (t->dot)
+        k = add(t, mul(t, k, number(t, RLX_FOUR)), four);
+    rlx_lane_group groups[2] = { rlx_lanes_at(t, s, false, add(t, lanes->begin, lane)),
+                                 { .d = &t->depth,
+                                   .position = add(t, mul(t, d->begin, d->rest), k) } };
+    return load_in(t, s->access, s->buffer, groups, 2, dtype);
+}
+
+/* for i, j: C[..] = start, where it has one;
+ * for i, j, k: C[..] = C[..] + a * b, with or without a rounding of the product as it was written.
+ * `around` (NULL: none) stands around both of them. */
+static const rlx_stmt *innermost(const rlx_tiling *t, const depth_tile *d, const lane_tile *rows,
+                                 const rlx_prim *row_panel, const lane_tile *columns,
+                                 const rlx_prim *column_panel, const rlx_sched_loop *around)
+{
+    rlx_context *ctx = t->ctx;
+    rlx_sched_loop i = rlx_sched_loop_new(ctx, "i", rows->count),
+                   j = rlx_sched_loop_new(ctx, "j", columns->count),
+                   k = rlx_sched_loop_new(ctx, "k", d->steps),
+                   r = rlx_sched_loop_new(ctx, "r", number(t, t->dot ? RLX_FOUR : 1));
+    rlx_lane_group groups[2] = { rlx_lanes_at(t, &t->row, false, add(t, rows->begin, i.var)),
+                        rlx_lanes_at(t, &t->column, false, add(t, columns->begin, j.var)) };
+    const rlx_prim *at[RLX_TIR_MAX_DIMS] = { add(t, rows->inside, i.var), add(t, columns->inside, j.var) },
+                   *value;
+    size_t n = t->epilogue && t->epilogue->touched[0].block
+                   ? 2 : rlx_indices_in(t, t->acc, t->acc_buffer, groups, 2, at);
+    const rlx_prim *own = n ? rlx_load(ctx, t->acc_buffer, at, n) : NULL,
+                   *a = read(t, &t->row, d, rows, row_panel, i.var, k.var, r.var),
+                   *b = read(t, &t->column, d, columns, column_panel, j.var, k.var, r.var),
+                   *terms[3] = { a, b, own };
+    if (!a || !b || !own)
+        return NULL;
+    value = t->plan->fused.exact
+                ? rlx_prim_call_z(ctx, t->acc_buffer->dtype, "fma", terms, 3)
+                : rlx_binary_new(ctx, RLX_NODE_ADD, own, rlx_binary_new(ctx, RLX_NODE_MUL, a, b));
+    const rlx_stmt *body = rlx_store(ctx, t->acc_buffer, value, at, n, t->place);
+    body = rlx_sched_wrap(ctx, &r, body, t->place);
+    body = rlx_sched_wrap(ctx, &k, body, t->place);
+    body = rlx_sched_wrap(ctx, &j, body, t->place);
+    body = rlx_sched_wrap(ctx, &i, body, t->place);
+    if (around)
+        body = rlx_sched_wrap(ctx, around, body, t->place);
+    if (!t->start)
+        return body;
+    const rlx_stmt *fill = rlx_store(ctx, t->acc_buffer, t->start, at, n, t->place);
+    fill = rlx_sched_wrap(ctx, &j, fill, t->place);
+    fill = rlx_sched_wrap(ctx, &i, fill, t->place);
+    if (around)
+        fill = rlx_sched_wrap(ctx, around, fill, t->place);
+    return both(t, fill ? rlx_copy_fresh(ctx, fill) : NULL, body);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+/* A temporary of as many panels as the lanes of a tile have. */
+static const rlx_buffer *new_panel(const rlx_tiling *t, const rlx_side *s, const char *name,
+                                   const depth_tile *d, int64_t tile, int64_t width)
+{
+    int64_t whole;
+    bool known = rlx_int_literal(s->lanes.extent, &whole) && whole < tile;
+    const rlx_prim *shape[4] = { number(t, ((known ? whole : tile) + width - 1) / width), d->most,
+                                 number(t, width), number(t, RLX_FOUR) };
+    const rlx_string *text = rlx_string_z(t->ctx, name);
+    return text ? rlx_buffer_new(t->ctx, text, rlx_panel_dtype(t, s), shape, t->dot ? 4 : 3, NULL, t->place) : NULL;
+}
+
+/* Panels of all lanes in place of a parameter, and the function that fills them. False: out of memory. */
+static bool take_param(rlx_tiling *t, rlx_side *s, const char *name, int64_t width)
+{
+    rlx_context *ctx = t->ctx;
+    const rlx_prim *shape[RLX_TIR_MAX_DIMS], *one = number(t, 1);
+    size_t n = 0;
+    for (int i = 0; i < (int)t->plan->count; i++)
+        if (changes_panels(t, s, i))
+            shape[n++] = rlx_tiling_extent(t, i);
+    shape[n++] = rlx_ceil_div(ctx, s->lanes.extent, width);
+    depth_tile d = { .loop = { number(t, 0), one },
+                     .begin = number(t, 0),
+                     .count = rlx_tiling_extent(t, t->depth.at[0]),
+                     .rest = one };
+    for (int i = 1; i < t->depth.count; i++)
+        d.rest = mul(t, d.rest, rlx_tiling_extent(t, t->depth.at[i]));
+    shape[n++] = in_panels(t, d.count, d.rest);
+    shape[n++] = number(t, width);
+    if (t->dot)
+        shape[n++] = number(t, RLX_FOUR);
+    const rlx_string *text = rlx_string_z(ctx, name);
+    s->panel = text ? rlx_buffer_new(ctx, text, rlx_panel_dtype(t, s), shape, n, NULL, t->place) : NULL;
+    if (!s->panel)
+        return false;
+    lane_tile lanes = { { number(t, 0), one }, number(t, 0), s->lanes.extent, number(t, 0) };
+    const rlx_stmt *body = pack(t, s, &d, &lanes, width);
+    for (int i = (int)t->plan->count; i-- > 0;)
+        if (changes_panels(t, s, i))
+            body = rlx_sched_wrap(
+                ctx, &(rlx_sched_loop){ t->plan->loops[i].var, rlx_tiling_extent(t, i) }, body, t->place);
+    return body && rlx_take_panels(ctx, t->params, s->param, s->panel, body);
+}
+
+/* The epilogue of a block whose sums are complete. */
+static const rlx_stmt *after_last(const rlx_tiling *t, const depth_tile *d, const lane_tile *rows,
+                                  const lane_tile *columns)
+{
+    const rlx_prim *begin[2] = { rows->begin, columns->begin }, *count[2] = { rows->count, columns->count };
+    const rlx_stmt *body = rlx_epilogue_block(t, t->epilogue, begin, count);
+    rlx_if_stmt *s = body && rlx_as_prim_var(d->loop.var) ? rlx_node_new(t->ctx, RLX_NODE_IF_THEN_ELSE)
+                                                          : NULL;
+    if (!body || !rlx_as_prim_var(d->loop.var))
+        return body;
+    if (!s)
+        return NULL;
+    s->place = t->place;
+    s->cond = rlx_binary_new(t->ctx, RLX_NODE_EQ, d->loop.var,
+                             rlx_fold_sub(t->ctx, d->loop.extent, number(t, 1)));
+    s->then_case = body;
+    return s->cond ? &s->node : NULL;
+}
+
+/* Tiles of rows for a tile of columns, whose panels are there. */
+static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const lane_tile *rows,
+                               const lane_tile *columns)
+{
+    rlx_context *ctx = t->ctx;
+    lane_tile row = tile_lanes(t, "io", rows->begin, rows->count, RLX_ROW_TILE),
+              panel = t->column.panel
+                          ? tile_lanes(t, "jp", columns->begin, columns->count, RLX_COLUMN_PANEL)
+                          : *columns;
+    const rlx_stmt *body;
+    row.inside = number(t, 0);
+    if (!t->column.panel)
+        panel.inside = number(t, 0);
+    if (t->row.panel) {
+        lane_tile eight = tile_lanes(t, "ip", row.begin, row.count, RLX_ROW_PANEL);
+        const rlx_prim *at = add(t, mul(t, row.loop.var, number(t, RLX_ROW_TILE / RLX_ROW_PANEL)),
+                                 eight.loop.var);
+        /* panels that are all full are one instruction */
+        bool full = eight.count->kind == RLX_NODE_INT_IMM;
+        body = innermost(t, d, &eight, at, &panel, panel.loop.var, full ? &eight.loop : NULL);
+        body = full ? body : rlx_sched_wrap(ctx, &eight.loop, body, t->place);
+    } else
+        body = innermost(t, d, &row, NULL, &panel, panel.loop.var, NULL);
+    if (t->column.panel)
+        body = rlx_sched_wrap(ctx, &panel.loop, body, t->place);
+    if (t->epilogue)
+        body = both(t, body, after_last(t, d, &row, columns));
+    return rlx_sched_wrap(ctx, &row.loop, body, t->place);
+}
+
+const rlx_stmt *rlx_tiles(rlx_tiling *t)
+{
+    rlx_context *ctx = t->ctx;
+    depth_tile d = tile_depth(t);
+    const rlx_prim *zero = number(t, 0);
+    lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent, zero }, columns;
+    if (t->epilogue) /* which runs even where there are no steps */
+        d.loop.extent = rlx_greatest(t->ctx, d.loop.extent, number(t, 1));
+    if (t->row.param >= 0 && !take_param(t, &t->row, "rows", RLX_ROW_PANEL))
+        return NULL;
+    if (t->column.param >= 0 && !take_param(t, &t->column, "columns", RLX_COLUMN_PANEL))
+        return NULL;
+    if (t->row.packed) {
+        if (!t->row.panel)
+            t->row.panel = new_panel(t, &t->row, "rows", &d, PACKED_ROWS, RLX_ROW_PANEL);
+        rows = tile_lanes(t, "ib", zero, t->row.lanes.extent, PACKED_ROWS);
+    }
+    columns = (lane_tile){ { zero, number(t, 1) }, zero, t->column.lanes.extent, zero };
+    t->row.first = mul(t, rows.loop.var, number(t, PACKED_ROWS / RLX_ROW_PANEL));
+    if (t->column.packed) {
+        if (!t->column.panel)
+            t->column.panel = new_panel(t, &t->column, "columns", &d, t->column_tile, RLX_COLUMN_PANEL);
+    }
+    /* Panels that are there need no tiles where all rows are one; what is read in place does not either. */
+    if (t->epilogue ||
+        (t->column.packed && (t->column.param < 0 || !rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE))))
+        columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, t->column_tile);
+    t->column.first = mul(t, columns.loop.var, number(t, t->column_tile / RLX_COLUMN_PANEL));
+    const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
+    if (t->column.panel && t->column.param < 0)
+        body = both(t, pack(t, &t->column, &d, &columns, RLX_COLUMN_PANEL), body);
+    body = rlx_sched_wrap(ctx, &columns.loop, body, t->place);
+    if (t->row.panel && t->row.param < 0)
+        body = both(t, pack(t, &t->row, &d, &rows, RLX_ROW_PANEL), body);
+    body = rlx_sched_wrap(ctx, &rows.loop, body, t->place);
+    body = rlx_sched_wrap(ctx, &d.loop, body, t->place);
+    for (int i = (int)t->plan->count; i-- > 0;)
+        if (t->outer[i])
+            body = rlx_sched_wrap(
+                ctx, &(rlx_sched_loop){ t->plan->loops[i].var, rlx_tiling_extent(t, i) }, body, t->place);
+    if (t->row.panel && t->row.param < 0)
+        body = rlx_tir_with_temporary(ctx, t->row.panel, body, t->place);
+    if (t->column.panel && t->column.param < 0)
+        body = rlx_tir_with_temporary(ctx, t->column.panel, body, t->place);
+    return rlx_with_produced(ctx, t->column.producer, body, t->place);
+}
+
+bool rlx_is_along(const rlx_tiling *t)
+{
+    return rlx_loop_dimension(t, t->column.access, t->depth.at[0]) ==
+           (int)t->column.access->num_indices - 1;
+}
+
+const rlx_stmt *rlx_few_tiles(rlx_tiling *t)
+{
+    depth_tile d = tile_depth(t);
+    const rlx_prim *zero = number(t, 0);
+    lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent, zero },
+              columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, t->few);
+    bool along = rlx_is_along(t);
+    t->column.panel = new_panel(t, &t->column, "columns", &d, t->few, t->few);
+    const rlx_stmt *body = both(t, pack(t, &t->column, &d, &columns, t->few),
+                                innermost(t, &d, &rows, NULL, &columns, zero, NULL));
+    body = rlx_sched_wrap(t->ctx, along ? &d.loop : &columns.loop, body, t->place);
+    body = rlx_sched_wrap(t->ctx, along ? &columns.loop : &d.loop, body, t->place);
+    for (int i = (int)t->plan->count; i-- > 0;)
+        if (t->outer[i])
+            body = rlx_sched_wrap(
+                t->ctx, &(rlx_sched_loop){ t->plan->loops[i].var, rlx_tiling_extent(t, i) }, body, t->place);
+    body = rlx_tir_with_temporary(t->ctx, t->column.panel, body, t->place);
+    return rlx_with_produced(t->ctx, t->column.producer, body, t->place);
+}

@@ -1,0 +1,468 @@
+/*- epilogue.c: what is computed of each element of a contraction, block by block.
+ *
+ *     for i, j, k:  C[i, j] += A[i, k] * B[k, j]          for io, jo:
+ *     for i, j:     D[i, j] = C[i, j] + bias[j]               for i, j, k:  c[i, j] += ..         a block of C
+ *     for i, j:     Y[i, j] = max(D[i, j], 0)                 for i, j:     d[i, j] = c[i, j] + bias[..]
+ *                                                             for i, j:     Y[..] = max(d[i, j], 0)
+ *
+ * A nest behind the contraction joins it if each of its iterations belongs to one element of C (or of what a nest that has
+ * joined made of that), and it touches what the others store there alone. Which loop of it is which of the contraction
+ * follows from the indices of what it reads. It runs on a block of rows and columns as soon as their sums are complete, while
+ * they are near. Nothing of it can fail: it runs earlier than it would have.
+ *
+ * A temporary that nobody else touches shrinks to a block. Where sums are done in several tiles of steps the accumulator lasts
+ * longer than a block: it is then the result itself, if that has its type and its place.
+ */
+#include "schedule/contract_int.h"
+
+/* ---- which loop is which --------------------------------------------------------------------- */
+
+static const rlx_prim *wide(const rlx_tiling *t, const rlx_prim *e)
+{
+    return rlx_fold_cast(t->ctx, RELAX_INT64, e);
+}
+
+/* Is the index each number from 0 to size once, digits of a number in the loops of the contraction? They are marked as used. */
+static bool is_each_once(const rlx_tiling *t, const rlx_prim *index, const rlx_prim *size, bool *used)
+{
+    rlx_plan_view room;
+    const rlx_tir_affine *a = rlx_plan_affine(t->ctx, &rlx_tiling_scope, t->plan, index, &room);
+    const rlx_prim *below = rlx_int64(t->ctx, 1);
+    size_t left = 0;
+    if (!a || !rlx_is_int_value(a->base, 0))
+        return false;
+    for (size_t i = 0; i < t->plan->count; i++)
+        left += a->coeff[i] != NULL && !rlx_is_int_value(a->coeff[i], 0);
+    while (left--) {
+        size_t at = t->plan->count;
+        for (size_t i = 0; i < t->plan->count; i++)
+            if (a->coeff[i] && !used[i] && wide(t, a->coeff[i]) == below)
+                at = i;
+        if (at == t->plan->count)
+            return false;
+        used[at] = true;
+        below = rlx_fold_mul(t->ctx, below, rlx_tiling_extent(t, (int)at));
+    }
+    return below && rlx_prove_equal(t->ctx, NULL, below, size) == RLX_EQUAL;
+}
+
+static int loop_of(const rlx_nest_plan *n, const rlx_prim *index)
+{
+    for (size_t i = 0; i < n->count; i++)
+        if (n->loops[i].var == index)
+            return (int)i;
+    return -1;
+}
+
+/* The loops of the nest by those of the contraction, if the access `a` of the nest is what `known` is there, each element of it
+ * once. */
+static bool match_loops(const rlx_tiling *t, const rlx_nest_plan *n, const rlx_plan_access *a,
+                        const rlx_plan_access *known, rlx_epilogue_nest *out)
+{
+    bool used[RLX_PLAN_MAX_NEST] = { false };
+    for (size_t d = 0; d < a->num_indices; d++) {
+        int i = loop_of(n, a->indices[d]);
+        if (i < 0 ? a->indices[d] != known->indices[d] || a->indices[d]->kind != RLX_NODE_INT_IMM
+                  : out->value[i] != NULL ||
+                        !is_each_once(t, known->indices[d], n->loops[i].extent, used))
+            return false;
+        if (i >= 0)
+            out->value[i] = known->indices[d];
+    }
+    for (size_t i = 0; i < t->plan->count; i++)
+        if (rlx_tiling_coefficient(t->acc, (int)i) && !used[i])
+            return false;
+    out->count = n->count;
+    for (size_t i = 0; i < n->count; i++) {
+        out->var[i] = n->loops[i].var;
+        if (!out->value[i] || !n->loops[i].determined || !rlx_is_int_value(n->loops[i].min, 0))
+            return false;
+    }
+    return true;
+}
+
+/* ---- what is touched ------------------------------------------------------------------------- */
+
+static bool is_same_place(const rlx_plan_access *a, const rlx_plan_access *b)
+{
+    bool same = a->buffer == b->buffer && a->num_indices == b->num_indices;
+    for (size_t d = 0; d < a->num_indices && same; d++)
+        same = a->indices[d] == b->indices[d];
+    return same;
+}
+
+/* The indices of an access of a nest, in the loops of the contraction. False: out of memory. */
+static bool translate(const rlx_tiling *t, const rlx_epilogue_nest *n, const rlx_prim *const *indices,
+                      size_t count, const rlx_prim **out)
+{
+    rlx_rewriter r;
+    rlx_tir_folder_init(&r, t->ctx);
+    for (size_t i = 0; i < n->count; i++)
+        (void)rlx_ptrmap_put(&r.map, n->var[i],
+                             (uintptr_t)rlx_fold_cast(t->ctx, rlx_prim_dtype(n->var[i]), n->value[i]));
+    bool ok = true;
+    for (size_t d = 0; d < count && ok; d++)
+        ok = (out[d] = rlx_rewrite(&r, indices[d])) != NULL;
+    rlx_rewriter_free(&r);
+    return ok;
+}
+
+typedef struct search { const rlx_tiling *t; const rlx_digits *lanes; bool found; } search;
+
+static enum rlx_step find_lane(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
+{
+    search *s = user;
+    for (int i = 0; i < s->lanes->count; i++)
+        s->found |= n == s->t->plan->loops[s->lanes->at[i]].var;
+    return s->found ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+/* Lanes that are one loop in the tile are one index of the access, or none. */
+static bool is_straight(const rlx_tiling *t, const rlx_plan_access *a, const rlx_digits *lanes)
+{
+    search s = { t, lanes, false };
+    rlx_walker w = { .enter = find_lane, .user = &s, .unique = true };
+    if (lanes->count == 1 || rlx_merged_at(t, a, lanes) >= 0)
+        return true;
+    for (size_t d = 0; d < a->num_indices; d++)
+        rlx_walk(&t->ctx->memory, a->indices[d], &w, NULL);
+    return !s.found;
+}
+
+/* May it be touched block by block, beside all that is? */
+static bool may_touch(const rlx_tiling *t, const rlx_epilogue *e, const rlx_plan_access *a)
+{
+    const rlx_buffer *b = rlx_as_buffer(a->buffer);
+    const rlx_buffer_load *l = rlx_as_buffer_load(a->node);
+    const rlx_buffer_store *s = rlx_as_buffer_store(a->node);
+    bool may = !(l ? l->predicate : s->predicate) && rlx_is_compact(b) &&
+               a->num_indices == b->num_shape && a->num_indices < RLX_TIR_MAX_DIMS &&
+               is_straight(t, a, &t->row.lanes) && is_straight(t, a, &t->column.lanes) &&
+               !(a->stores && (rlx_plan_share_memory(a, t->row.access) ||
+                               rlx_plan_share_memory(a, t->column.access)));
+    for (size_t d = 0; d < a->num_indices && may; d++)
+        may = rlx_index_fits(t, a->indices[d], wide(t, b->shape[d]));
+    for (size_t i = 0; i < e->num_touched && may; i++) {
+        const rlx_plan_access *other = &e->touched[i].access;
+        may = !(a->stores || other->stores) || !rlx_plan_share_memory(a, other) ||
+              is_same_place(a, other);
+    }
+    return may;
+}
+
+/* By the nest that is about to join. False: out of memory. */
+static bool add_touched(const rlx_tiling *t, rlx_epilogue *e, const rlx_plan_access *a)
+{
+    size_t i = 0;
+    while (i < e->num_touched && !is_same_place(a, &e->touched[i].access))
+        i++;
+    rlx_touched *to = &e->touched[i];
+    if (i == e->num_touched) {
+        e->num_touched++;
+        *to = (rlx_touched){ .access = *a };
+        to->access.indices = rlx_new_copy(t->ctx, a->indices, a->num_indices * sizeof *a->indices);
+    }
+    to->access.stores |= a->stores;
+    *(a->stores ? &to->stored_by : &to->loaded_by) |= 1u << e->count;
+    return to->access.indices || !a->num_indices;
+}
+
+/* An access of the nest in the loops of the contraction; room: for its indices. False: out of memory. */
+static bool move_access(const rlx_tiling *t, const rlx_epilogue_nest *n, const rlx_plan_access *a,
+                        const rlx_prim **room, rlx_plan_access *out)
+{
+    *out = *a;
+    out->indices = room;
+    return translate(t, n, a->indices, a->num_indices, room);
+}
+
+/* Adds what the nest touches, once all of it is found to be right. False: it is not, or out of memory. */
+static bool add_all_touched(const rlx_tiling *t, rlx_epilogue *e, const rlx_nest_plan *plan,
+                            const rlx_epilogue_nest *n)
+{
+    const rlx_prim *room[RLX_TIR_MAX_DIMS];
+    rlx_plan_access a;
+    bool may = e->num_touched + plan->accesses.len <= RLX_MOST_TOUCHED;
+    for (size_t i = 0; i < plan->accesses.len && may; i++)
+        may = plan->accesses.data[i].num_indices < RLX_TIR_MAX_DIMS &&
+              move_access(t, n, &plan->accesses.data[i], room, &a) && may_touch(t, e, &a);
+    for (size_t i = 0; i < plan->accesses.len && may; i++)
+        may = move_access(t, n, &plan->accesses.data[i], room, &a) && add_touched(t, e, &a);
+    return may;
+}
+
+/* ---- does it belong there? ------------------------------------------------------------------- */
+
+/* What may fail. */
+static enum rlx_step find_failure(void *user, const rlx_node *n, const rlx_field *via,
+                                  const rlx_node *parent)
+{
+    bool *bad = user;
+    const rlx_binary *b = rlx_as_binary(n);
+    const rlx_prim_call *c = rlx_as_prim_call(n);
+    int64_t by = 0;
+    if (n->kind == RLX_NODE_BUFFER)
+        return RLX_STEP_SKIP;
+    if (n->kind == RLX_NODE_DIV || n->kind == RLX_NODE_MOD || n->kind == RLX_NODE_FLOOR_DIV ||
+        n->kind == RLX_NODE_FLOOR_MOD)
+        *bad |= !rlx_dtype_is_float(rlx_prim_dtype(b->a)) && !(rlx_int_literal(b->b, &by) && by > 0);
+    if (c && !(c->op && rlx_slice_is(rlx_string_slice(c->op), "if_then_else")))
+        *bad |= !c->num_args || !rlx_dtype_is_float(rlx_prim_dtype(c->args[0]));
+    return *bad ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+static bool may_fail(const rlx_tiling *t, const rlx_stmt *body)
+{
+    bool bad = false;
+    rlx_walker w = { .enter = find_failure, .user = &bad, .terse = true };
+    rlx_walk(&t->ctx->memory, body, &w, NULL);
+    return bad;
+}
+
+/* The first access of the nest that says which loop is which. */
+static bool place_loops(const rlx_tiling *t, const rlx_epilogue *e, const rlx_nest_plan *plan,
+                        rlx_epilogue_nest *n)
+{
+    for (size_t i = 0; i < plan->accesses.len; i++)
+        for (size_t k = 0; k < e->num_touched; k++) {
+            const rlx_plan_access *a = &plan->accesses.data[i], *known = &e->touched[k].access;
+            if (a->stores || !known->stores || a->buffer != known->buffer)
+                continue;
+            return match_loops(t, plan, a, known, n);
+        }
+    return false;
+}
+
+static bool joins(const rlx_tiling *t, rlx_epilogue *e, const rlx_for_stmt *nest)
+{
+    rlx_nest_plan plan;
+    rlx_epilogue_nest *n = &e->nests[e->count];
+    const rlx_for_stmt *loops = rlx_without_single_steps(t->ctx, nest);
+    bool is = loops && e->count < RLX_MOST_EPILOGUES;
+    if (!is || !rlx_plan_nest(t->ctx, &rlx_tiling_scope, loops, &plan))
+        return false;
+    *n = (rlx_epilogue_nest){ .nest = nest, .body = plan.body, .place = nest->place };
+    is = plan.form != RLX_PLAN_PLAIN && plan.form != RLX_PLAN_EMPTY &&
+         plan.form != RLX_PLAN_PARTIAL && place_loops(t, e, &plan, n) && !may_fail(t, plan.body) &&
+         add_all_touched(t, e, &plan, n);
+    rlx_nest_plan_free(t->ctx, &plan);
+    return is;
+}
+
+bool rlx_find_epilogue(const rlx_tiling *t, const rlx_after *after, rlx_epilogue *e)
+{
+    e->count = e->num_touched = 0;
+    e->touched[e->num_touched++] = (rlx_touched){ .access = *t->acc };
+    e->touched[0].access.stores = true;
+    for (size_t i = 0; i < after->count; i++) {
+        const rlx_for_stmt *nest = rlx_as_for_stmt(after->stmts[i]);
+        if (!nest || !joins(t, e, nest))
+            break;
+        e->count++;
+    }
+    return !t->ctx->diags.out_of_memory;
+}
+
+/* ---- where it all lies ----------------------------------------------------------------------- */
+
+/* Is it a temporary that nobody else touches? */
+static bool is_local(const rlx_tiling *t, const rlx_epilogue *e, const rlx_touched *x,
+                     const rlx_for_stmt *init, const rlx_for_stmt *nest)
+{
+    const rlx_stmt *all[RLX_MOST_EPILOGUES + 2];
+    size_t n = 0;
+    if (init)
+        all[n++] = &init->node;
+    all[n++] = &nest->node;
+    for (size_t i = 0; i < e->count; i++)
+        all[n++] = &e->nests[i].nest->node;
+    return x->access.stores && rlx_is_temporary_of(t->ctx, t->params, rlx_as_buffer(x->access.buffer), all, n);
+}
+
+/* What may be the accumulator in place of C: what one nest stores where C was, when nobody needs C any more. */
+static const rlx_touched *find_result(const rlx_tiling *t, const rlx_epilogue *e)
+{
+    const rlx_touched *c = &e->touched[0];
+    const rlx_buffer *own = rlx_as_buffer(c->access.buffer);
+    for (size_t k = 1; k < e->num_touched; k++) {
+        const rlx_touched *y = &e->touched[k];
+        const rlx_buffer *b = rlx_as_buffer(y->access.buffer);
+        bool fits = y->stored_by && !(y->stored_by & (y->stored_by - 1)) && !y->loaded_by && !y->block &&
+                    c->loaded_by < 2 * y->stored_by && b->dtype == own->dtype &&
+                    b->num_shape == own->num_shape;
+        for (size_t i = 0; i < e->count && fits; i++)
+            fits = !(y->stored_by >> i & 1) || e->nests[i].body->kind == RLX_NODE_BUFFER_STORE;
+        for (size_t d = 0; d < own->num_shape && fits; d++)
+            fits = y->access.indices[d] == c->access.indices[d] &&
+                   rlx_prove_equal(t->ctx, NULL, b->shape[d], own->shape[d]) == RLX_EQUAL;
+        if (fits)
+            return y;
+    }
+    return NULL;
+}
+
+static const rlx_buffer *new_block(const rlx_tiling *t, const rlx_touched *x)
+{
+    const rlx_prim *shape[2] = {
+        rlx_least(t->ctx, t->row.lanes.extent, rlx_int64(t->ctx, RLX_ROW_TILE)),
+        rlx_least(t->ctx, t->column.lanes.extent, rlx_int64(t->ctx, t->column_tile))
+    };
+    const rlx_buffer *b = rlx_as_buffer(x->access.buffer);
+    return rlx_buffer_new(t->ctx, b->name, b->dtype, shape, 2, NULL, t->place);
+}
+
+bool rlx_place_epilogue(rlx_tiling *t, rlx_epilogue *e, bool shrinks, const rlx_for_stmt *init,
+                        const rlx_for_stmt *nest)
+{
+    const rlx_digits *groups[2] = { &t->row.lanes, &t->column.lanes };
+    rlx_touched *c = &e->touched[0];
+    bool local = is_local(t, e, c, init, nest);
+    for (size_t i = 0; i < e->num_touched; i++) {
+        rlx_touched *x = &e->touched[i];
+        x->block = i ? is_local(t, e, x, init, nest) : local && shrinks;
+        x->in_tile = x->block ? new_block(t, x) : rlx_merged_view(t, &x->access, groups, 2);
+        if (!x->in_tile)
+            return false;
+    }
+    const rlx_touched *y = init && local && !shrinks ? find_result(t, e) : NULL;
+    if (y) {
+        e->accumulator = *t->acc;
+        e->accumulator.buffer = y->access.buffer;
+        t->acc = &e->accumulator;
+        c->in_tile = y->in_tile;
+    }
+    t->acc_buffer = c->in_tile;
+    return true;
+}
+
+const rlx_stmt *rlx_on_accumulator(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *s)
+{
+    rlx_rewriter r;
+    const rlx_node *c = e->touched[0].access.buffer;
+    if (!s || t->acc->buffer == c)
+        return s;
+    rlx_rewriter_init(&r, t->ctx);
+    s = rlx_ptrmap_put(&r.map, c, (uintptr_t)t->acc->buffer) ? rlx_rewrite(&r, s) : NULL;
+    rlx_rewriter_free(&r);
+    return s;
+}
+
+const rlx_stmt *rlx_epilogue_apart(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *nests)
+{
+    for (size_t i = 0; i < e->count; i++)
+        nests = rlx_sched_both(t->ctx, nests, rlx_on_accumulator(t, e, &e->nests[i].nest->node), t->place);
+    for (size_t i = 0; i < e->num_touched; i++)
+        if (e->touched[i].block)
+            nests = rlx_tir_with_temporary(t->ctx, rlx_as_buffer(e->touched[i].access.buffer), nests,
+                                           t->place);
+    return nests;
+}
+
+const rlx_stmt *rlx_with_epilogue(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *body)
+{
+    for (size_t i = 0; i < e->num_touched && body; i++) {
+        const rlx_touched *x = &e->touched[i];
+        bool replaced = !i && t->acc->buffer != x->access.buffer;
+        if (x->block)
+            body = rlx_tir_with_temporary(t->ctx, x->in_tile, body, t->place);
+        else if (&x->in_tile->node != x->access.buffer && !replaced)
+            body = rlx_declare_view(t->ctx, x->in_tile, body, t->place);
+        if (x->block || replaced)
+            rlx_drop_temporary(t->ctx, t->params, rlx_as_buffer(x->access.buffer));
+    }
+    return body;
+}
+
+/* ---- a block --------------------------------------------------------------------------------- */
+
+typedef struct writing {
+    const rlx_tiling *t;
+    const rlx_epilogue *e;
+    const rlx_epilogue_nest *nest;
+    const rlx_prim *inside[2];       /* row and column, in the block */
+    rlx_lane_group lanes[2], apart[2]; /* of the contraction; digits apart */
+} writing;
+
+/* Where an access is in the block; the buffer that it is there. NULL: out of memory. */
+static const rlx_buffer *place_access(const writing *w, const rlx_node *buffer,
+                                      const rlx_prim *const *indices, size_t count,
+                                      const rlx_prim **at, size_t *num_at)
+{
+    const rlx_prim *moved[RLX_TIR_MAX_DIMS];
+    const rlx_plan_access a = { .buffer = buffer, .indices = moved, .num_indices = count };
+    size_t i = 0;
+    if (!translate(w->t, w->nest, indices, count, moved))
+        return NULL;
+    while (i < w->e->num_touched && !is_same_place(&a, &w->e->touched[i].access))
+        i++;
+    if (i == w->e->num_touched)
+        return NULL;
+    const rlx_touched *x = &w->e->touched[i];
+    *num_at = x->block ? 2 : rlx_indices_in(w->t, &x->access, x->in_tile, w->lanes, 2, at);
+    if (x->block)
+        memcpy(at, w->inside, sizeof w->inside);
+    return *num_at || !count ? x->in_tile : NULL;
+}
+
+static const rlx_node *write_access(rlx_rewriter *r, const rlx_node *n)
+{
+    const writing *w = r->user;
+    const rlx_buffer_load *l = rlx_as_buffer_load(n);
+    const rlx_buffer_store *s = rlx_as_buffer_store(n);
+    const rlx_prim *at[RLX_TIR_MAX_DIMS];
+    const rlx_node *now = NULL;
+    size_t count;
+    if (!l && !s)
+        return NULL;
+    const rlx_buffer *b = l ? place_access(w, l->buffer, l->indices, l->num_indices, at, &count)
+                            : place_access(w, s->buffer, s->indices, s->num_indices, at, &count);
+    const rlx_prim *value = b && s ? rlx_rewrite(r, s->value) : NULL;
+    if (b)
+        now = l ? rlx_load(r->ctx, b, at, count)
+                : value ? rlx_store(r->ctx, b, value, at, count, s->place) : NULL;
+    r->failed |= !now;
+    return now;
+}
+
+/* One nest on the block. */
+static const rlx_stmt *write_nest(writing *w, const rlx_prim *const *begin, const rlx_prim *const *count)
+{
+    const rlx_tiling *t = w->t;
+    rlx_context *ctx = t->ctx;
+    rlx_sched_loop i = rlx_sched_loop_new(ctx, "i", count[0]), j = rlx_sched_loop_new(ctx, "j", count[1]);
+    const rlx_prim *row = rlx_fold_add(ctx, begin[0], i.var), *column = rlx_fold_add(ctx, begin[1], j.var);
+    const rlx_buffer *c = rlx_as_buffer(w->e->touched[0].access.buffer);
+    rlx_rewriter r;
+    w->inside[0] = i.var, w->inside[1] = j.var;
+    for (int k = 0; k < 2; k++) {
+        w->lanes[k] = rlx_lanes_at(t, k ? &t->column : &t->row, false, k ? column : row);
+        w->apart[k] = rlx_lanes_at(t, k ? &t->column : &t->row, true, k ? column : row);
+    }
+    rlx_tir_folder_init(&r, ctx);
+    r.before = write_access;
+    r.user = w;
+    for (size_t k = 0; k < w->nest->count; k++) {
+        const rlx_plan_access a = { .buffer = &c->node, .indices = &w->nest->value[k], .num_indices = 1 };
+        const rlx_prim *now;
+        if (rlx_indices_in(t, &a, c, w->apart, 2, &now))
+            (void)rlx_ptrmap_put(&r.map, w->nest->var[k],
+                                 (uintptr_t)rlx_fold_cast(ctx, rlx_prim_dtype(w->nest->var[k]), now));
+    }
+    const rlx_stmt *body = rlx_rewrite(&r, w->nest->body);
+    rlx_rewriter_free(&r);
+    return rlx_sched_wrap(ctx, &i, rlx_sched_wrap(ctx, &j, body, w->nest->place), w->nest->place);
+}
+
+const rlx_stmt *rlx_epilogue_block(const rlx_tiling *t, const rlx_epilogue *e,
+                                   const rlx_prim *const *begin, const rlx_prim *const *count)
+{
+    const rlx_stmt *parts[RLX_MOST_EPILOGUES];
+    for (size_t i = 0; i < e->count; i++) {
+        writing w = { .t = t, .e = e, .nest = &e->nests[i] };
+        parts[i] = write_nest(&w, begin, count);
+        if (!parts[i])
+            return NULL;
+    }
+    return rlx_seq_stmt_new(t->ctx, parts, e->count, t->place);
+}
