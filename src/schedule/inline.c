@@ -33,147 +33,55 @@ enum {
 /* A statement of a sequence; points: what it is, unless it is another kind of statement. Neither: it is elsewhere now. */
 typedef struct slot { const rlx_stmt *stmt; rlx_pointwise *points; } slot;
 
-/* What is known of the function. Memory is that of buffers. */
-typedef struct survey {
-    rlx_ptrmap stored;               /* memory -> number of stores */
-    rlx_ptrmap declared;             /* memory -> number of declarations */
-    rlx_ptrmap spoiled;              /* memory that is used otherwise */
-    rlx_ptrmap owner;                /* memory of a temporary -> the sequence that it is the memory of */
-    rlx_ptrmap dropped;              /* temporaries that nothing is left of */
-    rlx_ptrs pending;                /* allocations around the statement that is met next */
-    rlx_context *ctx;
-} survey;
-
 typedef struct inlining {
     rlx_context *ctx;
-    survey *all;
+    rlx_uses *all;
     const rlx_seq_stmt *seq;
     slot *slots;
     rlx_ptrmap readers;              /* memory -> loads, by statements */
-    rlx_ptrmap last_store, last_load; /* memory -> number of the slot + 1 */
+    rlx_order order;                 /* of slots: their numbers + 1 */
     rlx_ptrmap storer, loader;       /* memory -> the last slot + 1 of elements that does so */
 } inlining;
-
-static uintptr_t number_in(const rlx_ptrmap *map, const rlx_node *key)
-{
-    uintptr_t n = 0;
-    rlx_ptrmap_find(map, key, &n);
-    return n;
-}
-
-static bool add_in(rlx_ptrmap *map, const rlx_node *key, uintptr_t n)
-{
-    return rlx_ptrmap_put(map, key, number_in(map, key) + n);
-}
-
-static bool raise_in(rlx_ptrmap *map, const rlx_node *key, uintptr_t n)
-{
-    return number_in(map, key) >= n || rlx_ptrmap_put(map, key, n);
-}
-
-/* ---- what there is in the function ---------------------------------------------------------- */
-
-/* Allocations with only declarations, names and checks between them and a sequence belong to it. */
-static void find_owner(survey *q, const rlx_node *n)
-{
-    switch (n->kind) {
-    case RLX_NODE_ALLOCATE: (void)rlx_vec_push(&q->ctx->memory, &q->pending, (void *)((const rlx_allocate *)n)->var); break;
-    case RLX_NODE_DECL_BUFFER: case RLX_NODE_LET_STMT: case RLX_NODE_ASSERT_STMT: case RLX_NODE_ATTR_STMT: break;
-    case RLX_NODE_SEQ_STMT:
-        for (size_t i = 0; i < q->pending.len; i++)
-            (void)rlx_ptrmap_put(&q->owner, q->pending.data[i], (uintptr_t)n);
-        q->pending.len = 0;
-        break;
-    default:
-        if (rlx_family_of(n) == RLX_FAMILY_STMT)
-            q->pending.len = 0;
-    }
-}
-
-static enum rlx_step survey_node(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
-{
-    survey *q = user;
-    if (n->kind == RLX_NODE_BUFFER_STORE)
-        (void)add_in(&q->stored, rlx_plan_memory(((const rlx_buffer_store *)n)->buffer), 1);
-    else if (n->kind == RLX_NODE_DECL_BUFFER)
-        (void)add_in(&q->declared, rlx_plan_memory(((const rlx_decl_buffer *)n)->buffer), 1);
-    else if (n->kind == RLX_NODE_PRIM_VAR && parent && parent->kind != RLX_NODE_BUFFER && !rlx_field_is_def(via))
-        (void)rlx_ptrmap_put(&q->spoiled, n, 1);
-    find_owner(q, n);
-    return RLX_STEP_ON;
-}
 
 /* A temporary that one store fills, and whose loads all stand in the sequence. */
 static bool is_private(const inlining *x, const rlx_node *memory)
 {
-    return number_in(&x->all->owner, memory) == (uintptr_t)x->seq && number_in(&x->all->stored, memory) == 1 &&
-           number_in(&x->all->declared, memory) == 1 && !rlx_ptrmap_has(&x->all->spoiled, memory);
+    return rlx_is_temporary_of(x->all, &x->seq->node, memory) && rlx_number_in(&x->all->stored, memory) == 1;
 }
 
 static enum rlx_step count_reader(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
 {
     inlining *x = user;
     if (n->kind == RLX_NODE_BUFFER_LOAD)
-        (void)add_in(&x->readers, rlx_plan_memory(((const rlx_buffer_load *)n)->buffer), 1);
+        (void)rlx_add_in(&x->readers, rlx_plan_memory(((const rlx_buffer_load *)n)->buffer), 1);
     return n->kind == RLX_NODE_BUFFER ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
 /* ---- order ---------------------------------------------------------------------------------- */
-
-typedef struct touching { inlining *x; uintptr_t at; } touching;
-
-static enum rlx_step touch(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
-{
-    const touching *t = user;
-    const rlx_buffer_load *l = rlx_as_buffer_load(n);
-    const rlx_buffer_store *s = rlx_as_buffer_store(n);
-    bool raw = n->kind == RLX_NODE_PRIM_VAR && ((const rlx_prim_var *)n)->dtype == RELAX_HANDLE;
-    const rlx_node *memory = l ? rlx_plan_memory(l->buffer) : s ? rlx_plan_memory(s->buffer) : raw ? n : NULL;
-    if (memory && !s)
-        (void)raise_in(&t->x->last_load, memory, t->at);
-    if (memory && !l)
-        (void)raise_in(&t->x->last_store, memory, t->at);
-    return n->kind == RLX_NODE_BUFFER ? RLX_STEP_SKIP : RLX_STEP_ON;
-}
-
-static void note_statement(inlining *x, const rlx_stmt *s, uintptr_t at)
-{
-    touching t = { x, at };
-    rlx_walker w = { .enter = touch, .user = &t, .terse = true };
-    rlx_walk(&x->ctx->memory, s, &w, NULL);
-}
 
 static bool note_points(inlining *x, const rlx_pointwise *p, uintptr_t at)
 {
     bool ok = true;
     for (size_t i = 0; i < p->loads.len && ok; i++) {
         const rlx_node *memory = rlx_plan_memory(p->loads.data[i].load->buffer);
-        ok = raise_in(&x->last_load, memory, at) && rlx_ptrmap_put(&x->loader, memory, at);
+        ok = rlx_note_access(&x->order, memory, true, false, at) && rlx_ptrmap_put(&x->loader, memory, at);
     }
     for (size_t i = 0; i < p->stores.len && ok; i++) {
         const rlx_node *memory = p->stores.data[i].buffer->data;
-        ok = raise_in(&x->last_store, memory, at) && rlx_ptrmap_put(&x->storer, memory, at);
+        ok = rlx_note_access(&x->order, memory, false, true, at) && rlx_ptrmap_put(&x->storer, memory, at);
     }
     return ok;
 }
 
-/* May p, of slot `from`, run later, behind all slots there are? */
-static bool may_sink(const inlining *x, const rlx_pointwise *p, uintptr_t from)
+/* May p, of slot `from`, run later, behind all slots there are? Or p, which comes last, right behind slot `from`? */
+static bool may_move(const inlining *x, const rlx_pointwise *p, uintptr_t from)
 {
     bool may = true;
     for (size_t i = 0; i < p->loads.len && may; i++)
-        may = number_in(&x->last_store, rlx_plan_memory(p->loads.data[i].load->buffer)) <= from;
-    for (size_t i = 0; i < p->stores.len && may; i++) {
-        const rlx_node *memory = p->stores.data[i].buffer->data;
-        may = number_in(&x->last_store, memory) <= from && number_in(&x->last_load, memory) <= from;
-    }
+        may = rlx_may_pass(&x->order, rlx_plan_memory(p->loads.data[i].load->buffer), false, from);
+    for (size_t i = 0; i < p->stores.len && may; i++)
+        may = rlx_may_pass(&x->order, p->stores.data[i].buffer->data, true, from);
     return may;
-}
-
-/* May p, which comes last, run right behind slot `to`? */
-static bool may_rise(const inlining *x, const rlx_pointwise *p, uintptr_t to)
-{
-    return may_sink(x, p, to);
 }
 
 /* ---- merging -------------------------------------------------------------------------------- */
@@ -308,8 +216,8 @@ static bool merge_slots(inlining *x, size_t from, size_t *at)
     rlx_context *ctx = x->ctx;
     rlx_pointwise *first = x->slots[from].points, *next = x->slots[*at].points;
     rlx_sched_loop to[RLX_TIR_MAX_DIMS];
-    bool sinks = may_sink(x, first, from + 1);
-    if (!suits(first, next) || (!sinks && !may_rise(x, next, from + 1)) || !match_loops(ctx, first, next, to))
+    bool sinks = may_move(x, first, from + 1);
+    if (!suits(first, next) || (!sinks && !may_move(x, next, from + 1)) || !match_loops(ctx, first, next, to))
         return !ctx->diags.out_of_memory;
     rlx_pointwise *renamed = copy_of(ctx, next);
     if (!renamed)
@@ -333,7 +241,7 @@ static bool merge_with_producers(inlining *x, size_t at)
     for (int what = 0; what < 2 && !any && ok; what++)
         for (size_t i = 0; ok && i < x->slots[at].points->loads.len; i++) {
             const rlx_node *memory = rlx_plan_memory(x->slots[at].points->loads.data[i].load->buffer);
-            size_t from = number_in(what ? &x->loader : &x->storer, memory), was = at;
+            size_t from = rlx_number_in(what ? &x->loader : &x->storer, memory), was = at;
             rlx_pointwise *before = x->slots[at].points;
             if (!from-- || from >= at || !x->slots[from].points ||
                 (what && (before->fast || x->slots[from].points->fast)))
@@ -408,7 +316,7 @@ static bool is_unchanged(const inlining *x, const rlx_point_loads *loads, uintpt
     bool is = true;
     for (size_t i = 0; i < loads->len && is; i++) {
         const rlx_node *memory = rlx_plan_memory(loads->data[i].load->buffer);
-        is = number_in(&x->last_store, memory) <= from && !rlx_find_store(p, memory);
+        is = rlx_number_in(&x->order.last_store, memory) <= from && !rlx_find_store(p, memory);
     }
     return is;
 }
@@ -435,7 +343,7 @@ static bool may_replace(const replacing *r, const rlx_point_load *l, const rlx_p
     inlining *x = r->x;
     rlx_point_loads leaves = { 0 };
     const rlx_node *memory = s->buffer->data;
-    uintptr_t readers = number_in(&x->readers, memory);
+    uintptr_t readers = rlx_number_in(&x->readers, memory);
     bool leaf = is_leaf(s->value), once = reads_each_once(x->ctx, r->p, l->load);
     if (!s->whole || !l->sure || l->load->num_indices != s->num_indices || !is_private(x, memory) || from->transposes ||
         is_identity(x->ctx, from, r->p, s, l->load))
@@ -446,7 +354,7 @@ static bool may_replace(const replacing *r, const rlx_point_load *l, const rlx_p
               (!r->p->transposes || (leaves.len <= 1 && !is_leaf(r->p->stores.data[0].value))) &&
               is_unchanged(x, &leaves, slot_at + 1, r->p) && cannot_fail(x->ctx, s);
     for (size_t i = 0; ok && readers > 1 && i < leaves.len; i++)
-        ok = add_in(&x->readers, rlx_plan_memory(leaves.data[i].load->buffer), 1);
+        ok = rlx_add_in(&x->readers, rlx_plan_memory(leaves.data[i].load->buffer), 1);
     rlx_vec_free(&x->ctx->memory, &leaves);
     return ok;
 }
@@ -468,7 +376,7 @@ static const rlx_node *replace_load(rlx_rewriter *w, const rlx_node *n)
 {
     replacing *r = w->user;
     const rlx_buffer_load *l = rlx_as_buffer_load(n);
-    size_t at = l ? number_in(&r->x->storer, rlx_plan_memory(l->buffer)) : 0;
+    size_t at = l ? rlx_number_in(&r->x->storer, rlx_plan_memory(l->buffer)) : 0;
     const rlx_pointwise *from = at ? r->x->slots[at - 1].points : NULL;
     const rlx_point_store *s = from ? rlx_find_store(from, rlx_plan_memory(l->buffer)) : NULL;
     const rlx_point_load *known = NULL;
@@ -523,8 +431,7 @@ static bool fill_slot(inlining *x, rlx_rewriter *r, size_t i)
     if (nest)
         rlx_free_pointwise(x->ctx, p);
     x->slots[i].stmt = rlx_rewrite(r, s);
-    note_statement(x, s, i + 1);
-    return x->slots[i].stmt != NULL;
+    return x->slots[i].stmt != NULL && rlx_note_statement(x->ctx, &x->order, s, i + 1);
 }
 
 static enum rlx_step note_loaded(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
@@ -544,7 +451,7 @@ static bool write_slot(inlining *x, rlx_pointwise *p, rlx_ptrmap *loaded, const 
     rlx_ptrmap_init(&locals, &x->ctx->memory);
     for (size_t k = p->stores.len; k-- > 0 && ok;) {
         const rlx_node *memory = p->stores.data[k].buffer->data;
-        bool local = is_private(x, memory) && !rlx_ptrmap_has(loaded, memory) && number_in(&x->readers, memory);
+        bool local = is_private(x, memory) && !rlx_ptrmap_has(loaded, memory) && rlx_number_in(&x->readers, memory);
         left += !local;
         if (local)
             ok = rlx_ptrmap_put(&locals, memory, 1) && rlx_ptrmap_put(&x->all->dropped, memory, 1);
@@ -588,7 +495,7 @@ static const rlx_stmt *inline_sequence(rlx_rewriter *r, const rlx_seq_stmt *seq)
 {
     inlining x = { .ctx = r->ctx, .all = r->user, .seq = seq,
                    .slots = rlx_new_zero(r->ctx, (seq->num_stmts + 1) * sizeof *x.slots) };
-    rlx_ptrmap *maps[] = { &x.readers, &x.last_store, &x.last_load, &x.storer, &x.loader };
+    rlx_ptrmap *maps[] = { &x.readers, &x.order.last_store, &x.order.last_load, &x.storer, &x.loader };
     bool ok = x.slots != NULL;
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_init(maps[i], &r->ctx->memory);
@@ -617,34 +524,7 @@ static const rlx_node *inline_node(rlx_rewriter *r, const rlx_node *n)
     return now;
 }
 
-/* A temporary that nothing is left of goes. */
-static const rlx_node *drop_temporary(rlx_rewriter *r, const rlx_node *n)
-{
-    const survey *q = r->user;
-    const rlx_decl_buffer *d = rlx_as_decl_buffer(n);
-    const rlx_allocate *a = rlx_as_allocate(n);
-    if (d && rlx_ptrmap_has(&q->dropped, rlx_plan_memory(d->buffer)))
-        return d->body;
-    return a && rlx_ptrmap_has(&q->dropped, a->var) ? a->body : n;
-}
-
 const rlx_stmt *rlx_inline_nests(rlx_context *ctx, const rlx_stmt *body)
 {
-    survey q = { .ctx = ctx };
-    rlx_ptrmap *maps[] = { &q.stored, &q.declared, &q.spoiled, &q.owner, &q.dropped };
-    rlx_walker w = { .enter = survey_node, .user = &q, .terse = true };
-    rlx_rewriter r;
-    for (size_t i = 0; i < RLX_COUNT(maps); i++)
-        rlx_ptrmap_init(maps[i], &ctx->memory);
-    rlx_walk(&ctx->memory, body, &w, NULL);
-    rlx_rewriter_init(&r, ctx);
-    r.before = inline_node;
-    r.after = drop_temporary;
-    r.user = &q;
-    body = ctx->diags.out_of_memory ? NULL : rlx_rewrite(&r, body);
-    rlx_rewriter_free(&r);
-    rlx_vec_free(&ctx->memory, &q.pending);
-    for (size_t i = 0; i < RLX_COUNT(maps); i++)
-        rlx_ptrmap_free(maps[i]);
-    return ctx->diags.out_of_memory ? NULL : body;
+    return rlx_rewrite_sequences(ctx, body, inline_node);
 }

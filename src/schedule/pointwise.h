@@ -9,7 +9,7 @@
 #ifndef RLX_SCHEDULE_POINTWISE_H
 #define RLX_SCHEDULE_POINTWISE_H
 
-#include "schedule/schedule_int.h"
+#include "schedule/uses.h"
 
 typedef struct rlx_point_store {
     const rlx_buffer *buffer;
