@@ -1,5 +1,5 @@
 /* schedule.c: a PrimFunc nest by nest. */
-#include "schedule/schedule_int.h"
+#include "schedule/uses.h"
 
 /* What is inside of a loop: what is produced in front of it would be produced again each time round. */
 static const rlx_stmt *schedule_inside(rlx_rewriter *r, const rlx_for_stmt *loop)
@@ -159,8 +159,10 @@ static bool lower(rlx_context *ctx, const rlx_prim_func *f, const rlx_prim_func 
     size_t errors = rlx_error_count(ctx);
     const rlx_prim_func *p =
         rlx_flag_attr(f->attrs, "tir.is_scheduled") ? NULL : rlx_tir_lower_blocks(ctx, f);
-    *lowered = p ? p->body : NULL;
-    const rlx_stmt *body = p ? rlx_inline_nests(ctx, p->body) : NULL;
+    *lowered = p ? rlx_flatten_sequences(ctx, p->body) : NULL;
+    const rlx_stmt *body = *lowered ? rlx_inline_nests(ctx, *lowered) : NULL,
+                   *rows = body ? rlx_join_rows(ctx, body) : NULL;
+    body = rows && rows != body ? rlx_inline_nests(ctx, rows) : rows;
     *plain = body && body != p->body ? rlx_prim_func_with_body(ctx, p, body) : body ? p : NULL;
     return *plain || rlx_error_count(ctx) == errors;
 }

@@ -33,6 +33,10 @@ const rlx_stmt *rlx_declare_view(rlx_context *ctx, const rlx_buffer *view, const
 /* The body with nests that hand each other elements as one; itself where there are none. NULL: out of memory. */
 const rlx_stmt *rlx_inline_nests(rlx_context *ctx, const rlx_stmt *body);
 
+/* ---- nests over the same rows: rows.c */
+/* The body with nests that treat rows alike in one loop over tiles of rows; itself where there are none. NULL: out of memory. */
+const rlx_stmt *rlx_join_rows(rlx_context *ctx, const rlx_stmt *body);
+
 /* ---- elements that are computed where they are packed: produce.c */
 #define RLX_MOST_PRODUCERS 32
 #define RLX_MOST_LEAVES 4        /* loads of a producer */

@@ -63,6 +63,37 @@ static const rlx_node *drop_temporary(rlx_rewriter *r, const rlx_node *n)
     return a && rlx_ptrmap_has(&u->dropped, a->var) ? a->body : n;
 }
 
+/* A sequence in a sequence is part of it. */
+static const rlx_node *flatten_sequence(rlx_rewriter *r, const rlx_node *n)
+{
+    const rlx_seq_stmt *seq = rlx_as_seq_stmt(n), *part;
+    size_t count = 0, all = 0;
+    for (size_t i = 0; seq && i < seq->num_stmts; i++)
+        all += (part = rlx_as_seq_stmt(seq->stmts[i])) ? part->num_stmts : 1;
+    if (!seq || all == seq->num_stmts)
+        return n;
+    const rlx_stmt **stmts = rlx_new(r->ctx, (all + 1) * sizeof *stmts);
+    for (size_t i = 0; stmts && i < seq->num_stmts; i++)
+        if ((part = rlx_as_seq_stmt(seq->stmts[i])))
+            for (size_t k = 0; k < part->num_stmts; k++)
+                stmts[count++] = part->stmts[k];
+        else
+            stmts[count++] = seq->stmts[i];
+    const rlx_node *flat = stmts ? rlx_seq_stmt_new(r->ctx, stmts, count, seq->place) : NULL;
+    r->failed |= !flat;
+    return flat;
+}
+
+const rlx_stmt *rlx_flatten_sequences(rlx_context *ctx, const rlx_stmt *body)
+{
+    rlx_rewriter r;
+    rlx_rewriter_init(&r, ctx);
+    r.after = flatten_sequence;
+    body = rlx_rewrite(&r, body);
+    rlx_rewriter_free(&r);
+    return body;
+}
+
 const rlx_stmt *rlx_rewrite_sequences(rlx_context *ctx, const rlx_stmt *body,
                                       const rlx_node *(*replace)(rlx_rewriter *r, const rlx_node *n))
 {

@@ -19,6 +19,8 @@ typedef struct rlx_uses {
 } rlx_uses;
 /* Is it memory that is allocated for the sequence, and that one buffer alone is made of? */
 bool rlx_is_temporary_of(const rlx_uses *u, const rlx_stmt *seq, const rlx_node *memory);
+/* `body` without sequences that stand directly in others. NULL: out of memory. */
+const rlx_stmt *rlx_flatten_sequences(rlx_context *ctx, const rlx_stmt *body);
 /* `body` with sequences replaced by what `replace` makes of them (r->user is the rlx_uses of the body), and without dropped
  * temporaries. NULL: out of memory. */
 const rlx_stmt *rlx_rewrite_sequences(rlx_context *ctx, const rlx_stmt *body,
