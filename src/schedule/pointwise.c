@@ -131,7 +131,6 @@ static bool is_transposed(const rlx_nest_plan *plan, const rlx_plan_access *a, i
 static bool judge_plan(rlx_context *ctx, const rlx_nest_plan *plan, rlx_pointwise *out)
 {
     const rlx_buffer_store *s = rlx_as_buffer_store(plan->body);
-    int along = contiguous_loop(plan);
     bool is = s && !s->predicate && plan->count <= RLX_TIR_MAX_DIMS &&
               (plan->form == RLX_PLAN_STRIP || plan->form == RLX_PLAN_COPY || plan->form == RLX_PLAN_MAP ||
                plan->form == RLX_PLAN_NORMALIZE);
@@ -139,6 +138,7 @@ static bool judge_plan(rlx_context *ctx, const rlx_nest_plan *plan, rlx_pointwis
         is = plan->loops[i].determined;
     if (!is)
         return false;
+    int along = contiguous_loop(plan);
     for (size_t i = 1; i < plan->accesses.len; i++)
         if (rlx_plan_share_memory(&plan->accesses.data[0], &plan->accesses.data[i]))
             return false;

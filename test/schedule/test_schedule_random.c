@@ -302,40 +302,6 @@ static bool convolution(gen *g)
 
 static size_t num_seen, num_scheduled, num_packed, num_in_range;
 
-static const rlx_module *module_of(rlx_context *ctx, const rlx_prim_func *f)
-{
-    const rlx_string *name = rlx_string_z(ctx, "f");
-    const rlx_global_var *var = rlx_global_var_new(ctx, name, RLX_NO_PLACE);
-    rlx_prim_func *named = rlx_node_new(ctx, RLX_NODE_PRIM_FUNC);
-    rlx_node head = named->node;
-    *named = *f;
-    named->node = head;
-    named->attrs = rlx_attrs_with(ctx, f->attrs, "global_symbol",
-                                  rlx_attr_string_new(ctx, RLX_SLICE("f")));
-    const rlx_expr *vars[1] = { &var->node };
-    const rlx_node *functions[1] = { &named->node };
-    return rlx_module_new(ctx, vars, functions, 1, NULL, NULL, RLX_NO_PLACE);
-}
-
-/* What is printed reads back, and prints alike. */
-static void check_text(rlx_context *ctx, const rlx_prim_func *f, bool show)
-{
-    const rlx_module *m = module_of(ctx, f);
-    assert_non_null(m);
-    char *text = text_print(m);
-    if (show)
-        printf("%s\n", text);
-    rlx_context *other = rlx_context_create(NULL, 0);
-    const rlx_module *again = text_module(other, text);
-    if (!again || rlx_error_count(other))
-        fail_msg("does not read back:\n%s\n%s", text_diagnostics(other), text);
-    char *second = text_print(again);
-    assert_string_equal(text, second);
-    free(second);
-    free(text);
-    rlx_context_release(other);
-}
-
 static void one_program(uint64_t seed, bool show)
 {
     gen *g = calloc(1, sizeof *g);
@@ -347,7 +313,7 @@ static void one_program(uint64_t seed, bool show)
     if (roll(g, 3) ? product(g) : convolution(g)) {
         const rlx_prim_func *f = rlx_tir_end(&g->t), *s = f ? rlx_schedule(g->ctx, f) : NULL;
         if (s && (s != f || show))
-            check_text(g->ctx, s, show);
+            text_check_prim_func(g->ctx, s, show);
         num_seen++;
         num_scheduled += s != f;
         assert_int_equal(kc_run(g->ctx, f, &g->c, NULL), RLX_CODE_NONE);
@@ -481,7 +447,7 @@ static void one_panel(uint64_t seed, bool show)
     panels(g);
     const rlx_prim_func *f = rlx_tir_end(&g->t);
     if (show)
-        check_text(g->ctx, f, true);
+        text_check_prim_func(g->ctx, f, true);
     rlx_buf bytes, text;
     kc_write(g->ctx, f, &bytes);
     rlx_buf_init(&text, &g->ctx->memory);

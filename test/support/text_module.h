@@ -15,4 +15,7 @@ char *text_diagnostics(rlx_context *ctx);
 /* Canonical text of a module; to be freed. */
 char *text_print(const rlx_module *m);
 
+/* What f prints reads back, and prints alike; fails the test otherwise. show: prints it. */
+void text_check_prim_func(rlx_context *ctx, const rlx_prim_func *f, bool show);
+
 #endif
