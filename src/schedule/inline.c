@@ -27,7 +27,8 @@ enum {
     CHEAP_PARTS = 8,        /* of one that may be computed again */
     MOST_AGAIN = 3,
     ROUNDS = 8,             /* loads in what loads were replaced by */
-    SHORT_STRIP = 64
+    SHORT_STRIP = 64,
+    LONG_STRIP = 256
 };
 
 /* A statement of a sequence; points: what it is, unless it is another kind of statement. Neither: it is elsewhere now. */
@@ -35,7 +36,7 @@ typedef struct slot { const rlx_stmt *stmt; rlx_pointwise *points; } slot;
 
 typedef struct inlining {
     rlx_context *ctx;
-    rlx_uses *all;
+    rlx_accesses *all;
     const rlx_seq_stmt *seq;
     slot *slots;
     rlx_ptrmap readers;              /* memory -> loads, by statements */
@@ -206,7 +207,40 @@ static bool append_points(rlx_context *ctx, rlx_pointwise *first, const rlx_poin
     for (size_t i = 0; i < next->loads.len && ok; i++)
         ok = rlx_vec_push(&ctx->memory, &first->loads, next->loads.data[i]);
     first->original = NULL;
+    first->form = first->form == next->form ? first->form : RLX_PLAN_STRIP;
     first->strip = first->strip < next->strip ? first->strip : next->strip;
+    return ok;
+}
+
+/* An instruction for several operations of rows, or for short ones, is better than strips. */
+static bool is_row_instruction(const rlx_pointwise *p)
+{
+    return p->form == RLX_PLAN_NORMALIZE || (p->form == RLX_PLAN_MAP && p->strip < LONG_STRIP);
+}
+
+/* Is the merged nest such an instruction, too? What of `first` one load alone needs is no more stored. */
+static bool stays_row_instruction(const inlining *x, const rlx_pointwise *first, const rlx_pointwise *next, bool *is)
+{
+    static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
+    rlx_context *ctx = x->ctx;
+    rlx_pointwise *both = copy_of(ctx, first);
+    rlx_ptrmap locals;
+    rlx_nest_plan plan;
+    bool ok = both && append_points(ctx, both, next);
+    rlx_ptrmap_init(&locals, &ctx->memory);
+    for (size_t i = 0; i < first->stores.len && ok; i++) {
+        const rlx_node *memory = first->stores.data[i].buffer->data;
+        if (is_private(x, memory) && rlx_number_in(&x->readers, memory) == 1)
+            ok = rlx_ptrmap_put(&locals, memory, 1);
+    }
+    const rlx_stmt *nest = ok ? rlx_write_pointwise(ctx, both, &locals) : NULL;
+    ok = nest && rlx_plan_nest(ctx, &everywhere, rlx_as_for_stmt(nest), &plan);
+    *is = ok && (plan.form == RLX_PLAN_NORMALIZE || plan.form == RLX_PLAN_MAP);
+    if (nest)
+        rlx_nest_plan_free(ctx, &plan);
+    if (both)
+        rlx_free_pointwise(ctx, both);
+    rlx_ptrmap_free(&locals);
     return ok;
 }
 
@@ -223,7 +257,9 @@ static bool merge_slots(inlining *x, size_t from, size_t *at)
     if (!renamed)
         return false;
     bool ok = rlx_rename_loops(ctx, renamed, to), merge = ok && meet_in_place(first, renamed) && shares_elements(first, renamed);
-    if (merge) {
+    if (merge && (is_row_instruction(first) || is_row_instruction(next)))
+        ok = stays_row_instruction(x, first, renamed, &merge);
+    if (ok && merge) {
         ok = append_points(ctx, first, renamed);
         rlx_free_pointwise(ctx, next);
         x->slots[sinks ? from : *at].points = NULL;
@@ -244,7 +280,7 @@ static bool merge_with_producers(inlining *x, size_t at)
             size_t from = rlx_number_in(what ? &x->loader : &x->storer, memory), was = at;
             rlx_pointwise *before = x->slots[at].points;
             if (!from-- || from >= at || !x->slots[from].points ||
-                (what && (before->fast || x->slots[from].points->fast)))
+                (what && (before->form != RLX_PLAN_STRIP || x->slots[from].points->form != RLX_PLAN_STRIP)))
                 continue;
             ok = merge_slots(x, from, &at);
             if (x->slots[at].points != before || was != at) {

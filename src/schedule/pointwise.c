@@ -144,7 +144,7 @@ static bool judge_plan(rlx_context *ctx, const rlx_nest_plan *plan, rlx_pointwis
             return false;
     for (size_t i = 0; i < plan->accesses.len; i++)
         out->transposes |= is_transposed(plan, &plan->accesses.data[i], along);
-    out->fast = plan->form != RLX_PLAN_STRIP;
+    out->form = plan->form;
     const rlx_prim *strip = plan->form == RLX_PLAN_STRIP       ? plan->strip_extent
                             : plan->form == RLX_PLAN_MAP       ? plan->loops[plan->map.column].extent
                             : plan->form == RLX_PLAN_NORMALIZE ? plan->normalize.extent[1]

@@ -9,7 +9,7 @@
 #ifndef RLX_SCHEDULE_POINTWISE_H
 #define RLX_SCHEDULE_POINTWISE_H
 
-#include "schedule/uses.h"
+#include "schedule/accesses.h"
 
 typedef struct rlx_point_store {
     const rlx_buffer *buffer;
@@ -35,7 +35,7 @@ typedef struct rlx_pointwise {
     RLX_VEC(rlx_point_store) stores; /* in their order */
     rlx_point_loads loads;           /* of all values */
     int64_t strip;                   /* likely length of a strip */
-    bool fast;                       /* an instruction of its own */
+    uint8_t form;                    /* enum rlx_plan_form of the nest as it was */
     bool transposes;                 /* a load is contiguous along another loop than the store is */
     rlx_place place;
 } rlx_pointwise;

@@ -14,7 +14,7 @@
  * agree about the boxes are one. A nest is cut along the boxes of what it has in common with the loop if they are exactly
  * all of it. Sums keep the order of their steps: only loops that each place tells apart are cut.
  */
-#include "schedule/uses.h"
+#include "schedule/accesses.h"
 
 #include "schedule/plan_int.h"
 
@@ -52,7 +52,7 @@ typedef struct slot { const rlx_stmt *stmt; const rlx_for_stmt *nest; bool sums;
 
 typedef struct joining {
     rlx_context *ctx;
-    rlx_uses *all;
+    rlx_accesses *all;
     const rlx_seq_stmt *seq;
     slot *slots;
     rlx_order order;
@@ -479,12 +479,14 @@ static bool may_move(const joining *x, const rows *r, uintptr_t from)
     return may;
 }
 
-/* The first statement of a that has to stay behind b. */
+/* The first statement of a that has to stay behind b. What only fills memory goes there, next to the sum that it is for. */
 static size_t first_behind(rlx_context *ctx, const rows *a, const rows *b)
 {
     size_t i = 0;
     bool meets = false;
-    for (; i < a->parts.len; i++) {
+    for (size_t k = 0; k < b->boxes.len; k++)
+        meets |= b->boxes.data[k].loads;
+    for (; i < a->parts.len && !meets; i++) {
         rlx_order o;
         rlx_ptrmap_init(&o.last_load, &ctx->memory);
         rlx_ptrmap_init(&o.last_store, &ctx->memory);

@@ -1,5 +1,5 @@
 /* schedule.c: a PrimFunc nest by nest. */
-#include "schedule/uses.h"
+#include "schedule/accesses.h"
 
 /* What is inside of a loop: what is produced in front of it would be produced again each time round. */
 static const rlx_stmt *schedule_inside(rlx_rewriter *r, const rlx_for_stmt *loop)

@@ -1,5 +1,5 @@
-/* uses.c: what the statements of a function do with memory. */
-#include "schedule/uses.h"
+/* accesses.c: what the statements of a function do with memory. */
+#include "schedule/accesses.h"
 
 uintptr_t rlx_number_in(const rlx_ptrmap *map, const rlx_node *key)
 {
@@ -16,7 +16,7 @@ bool rlx_add_in(rlx_ptrmap *map, const rlx_node *key, uintptr_t n)
 /* ---- of a function -------------------------------------------------------------------------- */
 
 /* Allocations with only declarations, names and checks between them and a sequence belong to it. */
-static void find_owner(rlx_uses *u, const rlx_node *n)
+static void find_owner(rlx_accesses *u, const rlx_node *n)
 {
     switch (n->kind) {
     case RLX_NODE_ALLOCATE:
@@ -36,7 +36,7 @@ static void find_owner(rlx_uses *u, const rlx_node *n)
 
 static enum rlx_step meet_node(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
 {
-    rlx_uses *u = user;
+    rlx_accesses *u = user;
     if (n->kind == RLX_NODE_BUFFER_STORE)
         (void)rlx_add_in(&u->stored, rlx_plan_memory(((const rlx_buffer_store *)n)->buffer), 1);
     else if (n->kind == RLX_NODE_DECL_BUFFER)
@@ -47,7 +47,7 @@ static enum rlx_step meet_node(void *user, const rlx_node *n, const rlx_field *v
     return RLX_STEP_ON;
 }
 
-bool rlx_is_temporary_of(const rlx_uses *u, const rlx_stmt *seq, const rlx_node *memory)
+bool rlx_is_temporary_of(const rlx_accesses *u, const rlx_stmt *seq, const rlx_node *memory)
 {
     return rlx_number_in(&u->owner, memory) == (uintptr_t)seq && rlx_number_in(&u->declared, memory) == 1 &&
            !rlx_ptrmap_has(&u->spoiled, memory);
@@ -55,7 +55,7 @@ bool rlx_is_temporary_of(const rlx_uses *u, const rlx_stmt *seq, const rlx_node 
 
 static const rlx_node *drop_temporary(rlx_rewriter *r, const rlx_node *n)
 {
-    const rlx_uses *u = r->user;
+    const rlx_accesses *u = r->user;
     const rlx_decl_buffer *d = rlx_as_decl_buffer(n);
     const rlx_allocate *a = rlx_as_allocate(n);
     if (d && rlx_ptrmap_has(&u->dropped, rlx_plan_memory(d->buffer)))
@@ -97,7 +97,7 @@ const rlx_stmt *rlx_flatten_sequences(rlx_context *ctx, const rlx_stmt *body)
 const rlx_stmt *rlx_rewrite_sequences(rlx_context *ctx, const rlx_stmt *body,
                                       const rlx_node *(*replace)(rlx_rewriter *r, const rlx_node *n))
 {
-    rlx_uses u = { .ctx = ctx };
+    rlx_accesses u = { .ctx = ctx };
     rlx_ptrmap *maps[] = { &u.stored, &u.declared, &u.spoiled, &u.owner, &u.dropped };
     rlx_walker w = { .enter = meet_node, .user = &u, .terse = true };
     rlx_rewriter r;

@@ -1,6 +1,6 @@
-/* uses.h: what the statements of a function do with memory, and in which order that has to stay. Memory is the data of buffers. */
-#ifndef RLX_SCHEDULE_USES_H
-#define RLX_SCHEDULE_USES_H
+/* accesses.h: what the statements of a function do with memory, and in which order that has to stay. Memory is the data of buffers. */
+#ifndef RLX_SCHEDULE_ACCESSES_H
+#define RLX_SCHEDULE_ACCESSES_H
 
 #include "schedule/schedule_int.h"
 
@@ -8,7 +8,7 @@ uintptr_t rlx_number_in(const rlx_ptrmap *map, const rlx_node *key); /* 0: it is
 bool rlx_add_in(rlx_ptrmap *map, const rlx_node *key, uintptr_t n);
 
 /* Of a function. */
-typedef struct rlx_uses {
+typedef struct rlx_accesses {
     rlx_context *ctx;
     rlx_ptrmap stored;               /* memory -> number of stores */
     rlx_ptrmap declared;             /* memory -> number of declarations */
@@ -16,12 +16,12 @@ typedef struct rlx_uses {
     rlx_ptrmap owner;                /* memory of a temporary -> the sequence that it is the memory of */
     rlx_ptrmap dropped;              /* temporaries that nothing is left of */
     rlx_ptrs pending;                /* while it is read: allocations around the statement that is met next */
-} rlx_uses;
+} rlx_accesses;
 /* Is it memory that is allocated for the sequence, and that one buffer alone is made of? */
-bool rlx_is_temporary_of(const rlx_uses *u, const rlx_stmt *seq, const rlx_node *memory);
+bool rlx_is_temporary_of(const rlx_accesses *u, const rlx_stmt *seq, const rlx_node *memory);
 /* `body` without sequences that stand directly in others. NULL: out of memory. */
 const rlx_stmt *rlx_flatten_sequences(rlx_context *ctx, const rlx_stmt *body);
-/* `body` with sequences replaced by what `replace` makes of them (r->user is the rlx_uses of the body), and without dropped
+/* `body` with sequences replaced by what `replace` makes of them (r->user is the rlx_accesses of the body), and without dropped
  * temporaries. NULL: out of memory. */
 const rlx_stmt *rlx_rewrite_sequences(rlx_context *ctx, const rlx_stmt *body,
                                       const rlx_node *(*replace)(rlx_rewriter *r, const rlx_node *n));
