@@ -192,10 +192,12 @@ static rlx_pointwise *copy_of(rlx_context *ctx, const rlx_pointwise *p)
     *c = *p;
     c->stores.data = NULL, c->loads.data = NULL;
     c->stores.len = c->stores.cap = c->loads.len = c->loads.cap = 0;
-    bool ok = true;
-    for (size_t i = 0; i < p->stores.len && ok; i++)
-        ok = rlx_vec_push(&ctx->memory, &c->stores, p->stores.data[i]);
-    return ok ? c : NULL;
+    for (size_t i = 0; i < p->stores.len; i++)
+        if (!rlx_vec_push(&ctx->memory, &c->stores, p->stores.data[i])) {
+            rlx_free_pointwise(ctx, c);
+            return NULL;
+        }
+    return c;
 }
 
 /* All of `next`, with the loops of `first`, behind it. */
@@ -457,15 +459,15 @@ static bool fill_slot(inlining *x, rlx_rewriter *r, size_t i)
     const rlx_stmt *s = x->seq->stmts[i];
     const rlx_for_stmt *nest = rlx_as_for_stmt(s);
     rlx_pointwise *p = nest ? rlx_new(x->ctx, sizeof *p) : NULL;
-    bool is = false;
-    if (nest && (!p || !rlx_read_pointwise(x->ctx, nest, p, &is)))
-        return false;
-    if (is) {
+    bool is = false, ok = !nest || (p && rlx_read_pointwise(x->ctx, nest, p, &is));
+    if (ok && is) {
         x->slots[i].points = p;
         return replace_loads(x, p) && merge_with_producers(x, i);
     }
-    if (nest)
+    if (p)
         rlx_free_pointwise(x->ctx, p);
+    if (!ok)
+        return false;
     x->slots[i].stmt = rlx_rewrite(r, s);
     return x->slots[i].stmt != NULL && rlx_note_statement(x->ctx, &x->order, s, i + 1);
 }

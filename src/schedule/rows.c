@@ -749,9 +749,9 @@ static bool tile_sum(joining *x, size_t *at)
         x->slots[*at] = (slot){ .rows = r, .stmt = was.stmt };
         ok = join_slots(x, *at, from, &joined);
     }
-    if (ok && joined != SIZE_MAX) {
+    if (joined != SIZE_MAX) {
         *at = joined;
-        ok = join_producers(x, at);
+        ok = ok && join_producers(x, at);
     } else {
         x->slots[*at] = was;
         free_rows(ctx, r);
@@ -827,13 +827,14 @@ static bool fill_slot(joining *x, rlx_rewriter *w, size_t i)
         return false;
     if (r) {
         init_rows(ctx, r);
-        if (!read_rows(ctx, nest, r, &is))
-            return false;
-        if (is) {
+        bool ok = read_rows(ctx, nest, r, &is);
+        if (ok && is) {
             s->rows = r;
             return join_producers(x, &i);
         }
         free_rows(ctx, r);
+        if (!ok)
+            return false;
     }
     return rlx_note_statement(ctx, &x->order, s->stmt, i + 1);
 }
