@@ -121,6 +121,16 @@ def machine(floor):
             row(what, (ns, ns, "ns"), targets.get(what), floor.get(against))
 
 
+def chains():
+    title("nests of elements in one function, by kernel bytecode (floors: one of them; gelu in one nest)")
+    figures = measure(options.build / "bench_chain")
+    for size in (4096, 65536, 1 << 20):
+        one = figures[f"one {size}"]
+        row(f"8 nests, {size:,} elements", figures[f"chain {size}"], round(1.2 * one[0], 1) if size == 1 << 20 else None, one)
+        row(f"8 nests as they stand, {size:,} elements", figures[f"apart {size}"], None, one)
+        row(f"gelu in 5 nests, {size:,} elements", figures[f"gelu nests {size}"], None, figures[f"gelu {size}"])
+
+
 def numpy_environment():
     """One thread, and the kernels that fit: OpenBLAS does not know new processors and takes slow ones."""
     environment = dict(os.environ, OPENBLAS_NUM_THREADS="1")
@@ -257,6 +267,7 @@ def main():
         builder(floor)
         text(floor)
         machine(floor)
+        chains()
         try:
             digits(Path(folder))
             adder(Path(folder))

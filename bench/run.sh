@@ -11,7 +11,7 @@ cc=${CC:-cc}
 flags="-std=c11 -O2 -g -D_GNU_SOURCE -Iinclude -Isrc"
 mkdir -p "$build"
 
-for name in builder vm linear; do
+for name in builder vm linear chain; do
     $cc $flags -o "$build/bench_$name" "bench/bench_$name.c" "$out/lib/librelax.a" -lm -lpthread -ldl
 done
 for name in text digits start; do

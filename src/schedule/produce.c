@@ -184,7 +184,7 @@ static bool index_fits(rlx_context *ctx, const rlx_producer *p, const rlx_prim *
 
 typedef struct checking {
     rlx_context *ctx;
-    const rlx_producers *all;
+    const rlx_producers *all;        /* what they store is not loaded; NULL: no matter */
     const rlx_producer *p;
     bool bad;
 } checking;
@@ -193,7 +193,7 @@ static bool load_fits(const checking *c, const rlx_buffer_load *l)
 {
     const rlx_buffer *b = rlx_as_buffer(l->buffer);
     bool fits = !l->predicate && rlx_is_compact(b) && l->num_indices == b->num_shape &&
-                l->num_indices <= RLX_TIR_MAX_DIMS - 4 && !times(&c->all->stored, b->data);
+                l->num_indices <= RLX_TIR_MAX_DIMS - 4 && !(c->all && times(&c->all->stored, b->data));
     for (size_t d = 0; d < l->num_indices && fits; d++)
         fits = index_fits(c->ctx, c->p, l->indices[d], b->shape[d]);
     return fits;
@@ -253,6 +253,8 @@ static bool is_safe(rlx_context *ctx, const rlx_producers *all, const rlx_produc
     rlx_walk(&ctx->memory, p->value, &w, NULL);
     return !c.bad && !ctx->diags.out_of_memory;
 }
+
+bool rlx_is_safe_producer(rlx_context *ctx, const rlx_producer *p) { return is_safe(ctx, NULL, p); }
 
 /* Loops from 0 around one store, each as long as the dimension that it is the index of. */
 static bool read_nest(rlx_context *ctx, const rlx_for_stmt *nest, rlx_producer *p)

@@ -1,5 +1,5 @@
 /* schedule.c: a PrimFunc nest by nest. */
-#include "schedule/schedule_int.h"
+#include "schedule/accesses.h"
 
 /* What is inside of a loop: what is produced in front of it would be produced again each time round. */
 static const rlx_stmt *schedule_inside(rlx_rewriter *r, const rlx_for_stmt *loop)
@@ -165,9 +165,10 @@ static const rlx_stmt *without_taken(rlx_context *ctx, const rlx_producers *all,
     return body;
 }
 
-/* f with its blocks lowered: plain. */
+/* f with its blocks lowered: plain, which had the body `lowered` before nests became one. */
 static const rlx_prim_func *schedule_plain(rlx_context *ctx, const rlx_prim_func *f,
-                                           const rlx_prim_func *plain, rlx_panel_params *params)
+                                           const rlx_prim_func *plain, const rlx_stmt *lowered,
+                                           rlx_panel_params *params)
 {
     rlx_rewriter r;
     rlx_producers all;
@@ -180,27 +181,36 @@ static const rlx_prim_func *schedule_plain(rlx_context *ctx, const rlx_prim_func
     rlx_rewriter_free(&r);
     body = body ? without_taken(ctx, &all, body) : NULL;
     rlx_producers_free(&all);
-    if (!body || body == plain->body)
+    if (!body || body == lowered)
         return body ? f : NULL;
     return scheduled(ctx, plain, body, params);
 }
 
-/* *plain: f with its blocks lowered; NULL where that cannot be. False after a report. */
-static bool lower(rlx_context *ctx, const rlx_prim_func *f, const rlx_prim_func **plain)
+/* *plain: f with its blocks lowered to the body `lowered`, and nests that hand each other elements as one; NULL where that
+ * cannot be. False after a report. */
+static bool lower(rlx_context *ctx, const rlx_prim_func *f, const rlx_prim_func **plain,
+                  const rlx_stmt **lowered)
 {
     size_t errors = rlx_error_count(ctx);
-    *plain = rlx_flag_attr(f->attrs, "tir.is_scheduled") ? NULL : rlx_tir_lower_blocks(ctx, f);
+    const rlx_prim_func *p =
+        rlx_flag_attr(f->attrs, "tir.is_scheduled") ? NULL : rlx_tir_lower_blocks(ctx, f);
+    *lowered = p ? rlx_flatten_sequences(ctx, p->body) : NULL;
+    const rlx_stmt *body = *lowered ? rlx_inline_nests(ctx, *lowered) : NULL,
+                   *rows = body ? rlx_join_rows(ctx, body) : NULL;
+    body = rows && rows != body ? rlx_inline_nests(ctx, rows) : rows;
+    *plain = body && body != p->body ? rlx_prim_func_with_body(ctx, p, body) : body ? p : NULL;
     return *plain || rlx_error_count(ctx) == errors;
 }
 
 const rlx_prim_func *rlx_schedule(rlx_context *ctx, const rlx_prim_func *f)
 {
     const rlx_prim_func *plain;
+    const rlx_stmt *lowered;
     rlx_panel_params none = { .function = f };
-    if (!lower(ctx, f, &plain))
+    if (!lower(ctx, f, &plain, &lowered))
         return NULL;
     none.function = plain;
-    return plain ? schedule_plain(ctx, f, plain, &none) : f;
+    return plain ? schedule_plain(ctx, f, plain, lowered, &none) : f;
 }
 
 /* ---- parameters as panels ------------------------------------------------------------------- */
@@ -271,17 +281,19 @@ const rlx_prim_func *rlx_schedule_packed(rlx_context *ctx, const rlx_prim_func *
                                          const bool *constant, const rlx_prim_func **packs)
 {
     const rlx_prim_func *plain;
+    const rlx_stmt *lowered;
     bool *wanted = rlx_new_zero(ctx, f->num_params + 1);
     rlx_panel_params params = {
         .function = f, .wanted = wanted, .packs = packs,
         .panels = rlx_new_zero(ctx, (f->num_params + 1) * sizeof *params.panels)
     };
-    if (!wanted || !params.panels || !lower(ctx, f, &plain))
+    if (!wanted || !params.panels || !lower(ctx, f, &plain, &lowered))
         return NULL;
     memset(packs, 0, f->num_params * sizeof *packs);
     if (!plain)
         return f;
     params.function = plain;
-    return choose_params(ctx, plain, constant, wanted) ? schedule_plain(ctx, f, plain, &params)
-                                                       : NULL;
+    return choose_params(ctx, plain, constant, wanted)
+               ? schedule_plain(ctx, f, plain, lowered, &params)
+               : NULL;
 }

@@ -36,6 +36,14 @@ const rlx_buffer *rlx_view_new(rlx_context *ctx, const rlx_buffer *b, const rlx_
 const rlx_stmt *rlx_declare_view(rlx_context *ctx, const rlx_buffer *view, const rlx_stmt *body,
                                  rlx_place place);
 
+/* ---- nests that become one: inline.c */
+/* The body with nests that hand each other elements as one; itself where there are none. NULL: out of memory. */
+const rlx_stmt *rlx_inline_nests(rlx_context *ctx, const rlx_stmt *body);
+
+/* ---- nests over the same rows: rows.c */
+/* The body with nests that treat rows alike in one loop over tiles of rows; itself where there are none. NULL: out of memory. */
+const rlx_stmt *rlx_join_rows(rlx_context *ctx, const rlx_stmt *body);
+
 /* ---- elements that are computed where they are packed: produce.c */
 #define RLX_MOST_PRODUCERS 32
 #define RLX_MOST_LEAVES 4        /* loads of a producer */
@@ -60,6 +68,8 @@ typedef struct rlx_producers {
 } rlx_producers;
 void rlx_producers_init(rlx_context *ctx, rlx_producers *p, const rlx_stmt *body);
 void rlx_producers_free(rlx_producers *p);
+/* Can p->value be computed for every element of p->buffer, dimension d of which is p->vars[d], without failing? */
+bool rlx_is_safe_producer(rlx_context *ctx, const rlx_producer *p);
 /* Adds the nest if it is one. False: out of memory. */
 bool rlx_push_producer(rlx_context *ctx, rlx_producers *all, const rlx_for_stmt *nest);
 rlx_producer *rlx_find_producer(rlx_producers *all, const rlx_node *buffer); /* NULL: none */

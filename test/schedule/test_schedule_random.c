@@ -306,25 +306,6 @@ static bool convolution(gen *g)
 
 static size_t num_seen, num_scheduled, num_packed, num_in_range;
 
-/* What is printed reads back, and prints alike. */
-static void check_text(rlx_context *ctx, const rlx_prim_func *f, bool show)
-{
-    const rlx_module *m = text_module_of(ctx, f);
-    assert_non_null(m);
-    char *text = text_print(m);
-    if (show)
-        printf("%s\n", text);
-    rlx_context *other = rlx_context_create(NULL, 0);
-    const rlx_module *again = text_module(other, text);
-    if (!again || rlx_error_count(other))
-        fail_msg("does not read back:\n%s\n%s", text_diagnostics(other), text);
-    char *second = text_print(again);
-    assert_string_equal(text, second);
-    free(second);
-    free(text);
-    rlx_context_release(other);
-}
-
 static void one_program(uint64_t seed, bool show)
 {
     gen *g = calloc(1, sizeof *g);
@@ -336,7 +317,7 @@ static void one_program(uint64_t seed, bool show)
     if (roll(g, 3) ? product(g) : convolution(g)) {
         const rlx_prim_func *f = rlx_tir_end(&g->t), *s = f ? rlx_schedule(g->ctx, f) : NULL;
         if (s && (s != f || show))
-            check_text(g->ctx, s, show);
+            text_check_prim_func(g->ctx, s, show);
         num_seen++;
         num_scheduled += s != f;
         assert_int_equal(kc_run(g->ctx, f, &g->c, NULL), RLX_CODE_NONE);
@@ -470,7 +451,7 @@ static void one_panel(uint64_t seed, bool show)
     panels(g);
     const rlx_prim_func *f = rlx_tir_end(&g->t);
     if (show)
-        check_text(g->ctx, f, true);
+        text_check_prim_func(g->ctx, f, true);
     rlx_buf bytes, text;
     kc_write(g->ctx, f, &bytes);
     rlx_buf_init(&text, &g->ctx->memory);

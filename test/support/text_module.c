@@ -1,7 +1,13 @@
 /* text_module.c: see the header. */
 #include "text_module.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
 #include "op/op.h"
 #include "script/print.h"
 #include "script/read.h"
@@ -82,4 +88,19 @@ const rlx_module *text_module_of(rlx_context *ctx, const rlx_prim_func *f)
     const rlx_expr *vars[1] = { &var->node };
     const rlx_node *functions[1] = { &named->node };
     return rlx_module_new(ctx, vars, functions, 1, NULL, NULL, RLX_NO_PLACE);
+}
+
+void text_check_prim_func(rlx_context *ctx, const rlx_prim_func *f, bool show)
+{
+    char *text = text_print(text_module_of(ctx, f));
+    if (show)
+        printf("%s\n", text);
+    rlx_context *other = rlx_context_create(NULL, 0);
+    const rlx_module *again = text_module(other, text);
+    char *second = again && !rlx_error_count(other) ? text_print(again) : text_diagnostics(other);
+    if (strcmp(text, second) != 0)
+        fail_msg("does not read back:\n%s\n%s", second, text);
+    free(second);
+    free(text);
+    rlx_context_release(other);
 }

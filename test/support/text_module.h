@@ -17,4 +17,7 @@ const rlx_module *text_module_of(rlx_context *ctx, const rlx_prim_func *f);
 /* Canonical text of a module; to be freed. */
 char *text_print(const rlx_module *m);
 
+/* What f prints reads back, and prints alike; fails the test otherwise. show: prints it. */
+void text_check_prim_func(rlx_context *ctx, const rlx_prim_func *f, bool show);
+
 #endif
