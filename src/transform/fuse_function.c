@@ -1,4 +1,4 @@
-/*- fuse_function.c: the bodies of the TIR functions that a function calls, in one TIR function (fusion.h).
+/* fuse_function.c: the bodies of the TIR functions that a function calls, in one TIR function (fusion.h).
  *
  * A part is a tensor that has memory of its own: of a parameter, a constant, or what a call makes; a value is a run of
  * parts, a tuple that of its fields. First the bindings are gone through and each call noted with its parts, then it is

@@ -171,10 +171,15 @@ static bool count_node(way *w, uint32_t n)
     return w->size <= w->g->max_depth;
 }
 
+static bool share_place(const rlx_fuse_graph *g, uint32_t a, uint32_t b)
+{
+    const rlx_fuse_node *x = &g->nodes.data[a], *y = &g->nodes.data[b];
+    return x->device == y->device && x->section == y->section;
+}
+
 static bool is_allowed(way *w, uint32_t n)
 {
-    return n == w->from || (w->allows(group_pattern(w->g, n), false) &&
-                            w->g->nodes.data[n].device == w->g->nodes.data[w->from].device);
+    return n == w->from || (w->allows(group_pattern(w->g, n), false) && share_place(w->g, n, w->from));
 }
 
 static bool join(way *w, uint32_t n)
@@ -188,8 +193,7 @@ static void try_join(way *w)
     rlx_fuse_graph *g = w->g;
     uint32_t end = rlx_fuse_group(g, w->to);
     w->size = g->nodes.data[end].size;
-    if (!w->allows(g->nodes.data[end].group_pattern, true) ||
-        g->nodes.data[w->to].device != g->nodes.data[w->from].device)
+    if (!w->allows(g->nodes.data[end].group_pattern, true) || !share_place(g, w->to, w->from))
         return;
     if (each_between(w, count_node) && each_between(w, is_allowed))
         each_between(w, join);

@@ -1,4 +1,4 @@
-/*- fuse_graph.h: which bindings of a dataflow block run together.
+/* fuse_graph.h: which bindings of a dataflow block run together.
  *
  * Nodes are the bindings in order; an edge goes from a binding to each that uses it and has the pattern of the user. A
  * node may join its immediate post-dominator, the first binding that everything computed from it goes through, with all
@@ -13,7 +13,8 @@
 typedef struct rlx_fuse_node {
     uint8_t pattern;                     /* enum rlx_op_pattern */
     bool kept;                           /* something outside of the block uses it */
-    const rlx_node *device;              /* where it runs: never together with another */
+    const rlx_node *device;              /* where it runs, and between which writes: never together */
+    uint32_t section;                    /* with another */
     /* private */
     uint32_t first, count;               /* of its edges */
     uint32_t parent, depth;              /* post-dominator, 0: none, else its number + 1 */

@@ -67,7 +67,9 @@ static const rlx_sinfo *outer_info(fusing *z, const rlx_fused_function *f, const
         if ((good = have != NULL))
             rlx_mapping_add(&map, rlx_as_var(f->function->params[i])->sinfo, have, (int32_t)i);
     }
-    const rlx_sinfo *inner = good ? inner_info(z->ctx, f) : NULL;
+    for (size_t i = 0; good && i < binders.len; i++)
+        good = rlx_ptrmap_has(&map.pairs, binders.data[i]);
+    const rlx_sinfo *inner = good && !map.conflict ? inner_info(z->ctx, f) : NULL;
     const rlx_sinfo *out = inner ? rlx_mapping_result(&map, inner) : NULL;
     rlx_mapping_free(&map);
     rlx_vec_free(MEMORY(z), &binders);
@@ -145,35 +147,43 @@ static const rlx_expr *tensor_of(rlx_seq_pass *p, const rlx_expr *e, const rlx_s
     return e;
 }
 
+static bool find_inputs(rlx_seq_pass *p, const rlx_fused_function *f, const rlx_call *call, const rlx_expr **inputs)
+{
+    for (size_t i = 0; i < f->num_inputs; i++) {
+        const rlx_fused_input *in = &f->inputs[i];
+        const rlx_sinfo *s = in->constant ? NULL : rlx_as_var(f->function->params[in->param])->sinfo;
+        inputs[i] = in->constant ? in->constant : tensor_of(p, call->args[in->param], s, in->part, call->place);
+        if (!inputs[i])
+            return false;
+    }
+    return true;
+}
+
+/* NULL: nothing is written in place, or out of memory. */
+static const rlx_attr *inplace_attrs(rlx_context *ctx, const rlx_fused_function *f)
+{
+    const rlx_attr **items = f->writes ? rlx_new(ctx, (f->num_outputs + 1) * sizeof *items) : NULL;
+    for (size_t i = 0; items && i < f->num_outputs; i++)
+        items[i] = rlx_attr_int_new(ctx, f->inplace[i]);
+    const rlx_attr *list = items ? rlx_attr_list_new(ctx, items, f->num_outputs) : NULL;
+    return list ? rlx_attrs_with(ctx, NULL, "inplace_indices", list) : NULL;
+}
+
 /* The call_tir; inputs: what goes in. */
 static const rlx_expr *make_call(rlx_seq_pass *p, const rlx_fused_function *f, const rlx_call *call,
                                  const rlx_expr **inputs)
 {
-    fusing *z = p->user;
+    const fusing *z = p->user;
     rlx_context *ctx = p->ctx;
     const rlx_tuple_sinfo *info = rlx_ptrmap_get(&z->infos, call);
-    for (size_t i = 0; i < f->num_inputs; i++) {
-        const rlx_fused_input *in = &f->inputs[i];
-        const rlx_expr *arg = in->constant ? NULL : call->args[in->param];
-        inputs[i] = in->constant ? in->constant
-                                 : tensor_of(p, arg, rlx_as_var(f->function->params[in->param])->sinfo, in->part,
-                                             call->place);
-        if (!inputs[i])
-            return NULL;
-    }
     const rlx_shape_sinfo *sizes = rlx_as_shape_sinfo(info->fields[f->num_outputs]);
+    if (!find_inputs(p, f, call, inputs))
+        return NULL;
     const rlx_expr *args[3] = { call->op, rlx_tuple_new(ctx, inputs, f->num_inputs, call->place),
                                 rlx_shape_new(ctx, sizes->values, sizes->num_values) };
     const rlx_sinfo *out =
         f->num_outputs == 1 ? info->fields[0] : rlx_tuple_info(ctx, info->fields, f->num_outputs);
-    const rlx_attr *attrs = NULL;
-    if (f->writes) {
-        const rlx_attr **items = rlx_new(ctx, (f->num_outputs + 1) * sizeof *items);
-        for (size_t i = 0; items && i < f->num_outputs; i++)
-            items[i] = rlx_attr_int_new(ctx, f->inplace[i]);
-        const rlx_attr *list = items ? rlx_attr_list_new(ctx, items, f->num_outputs) : NULL;
-        attrs = list ? rlx_attrs_with(ctx, NULL, "inplace_indices", list) : NULL;
-    }
+    const rlx_attr *attrs = inplace_attrs(ctx, f);
     const rlx_op_row *row = rlx_op_find(rlx_slice_z(f->writes ? "relax.call_tir_inplace" : "relax.call_tir"));
     if (!args[1] || !args[2] || !out || (f->writes && !attrs))
         return NULL;
@@ -206,31 +216,27 @@ static const rlx_expr *assemble(rlx_context *ctx, const rlx_sinfo *s, const rlx_
     return fields ? rlx_tuple_new(ctx, fields, t->num_fields, place) : NULL;
 }
 
-/* What the function gave, of what the call gives and of its inputs. */
-static const rlx_expr *take_apart(rlx_seq_pass *p, const rlx_fused_function *f, const rlx_call *call,
-                                  const rlx_expr *made, const rlx_expr *const *inputs)
+/* What the function gave, of `all` that the call gives and of its inputs. */
+static const rlx_expr *take_apart(rlx_seq_pass *p, const rlx_fused_function *f, const rlx_var *all,
+                                  const rlx_expr *const *inputs, rlx_place place)
 {
-    const fusing *z = p->user;
-    const rlx_tuple_sinfo *info = rlx_ptrmap_get(&z->infos, call);
-    const rlx_sinfo *out = f->num_outputs == 1
-                               ? info->fields[0]
-                               : rlx_tuple_info(p->ctx, info->fields, f->num_outputs);
-    const rlx_var *all = out ? rlx_seq_bind(p, "outputs", out, made, call->place) : NULL;
     const rlx_expr **outputs = rlx_new_zero(p->ctx, (f->num_outputs + 1) * sizeof *outputs),
                    **tensors = rlx_new(p->ctx, (f->num_results + 1) * sizeof *tensors);
-    if (!all || !outputs || !tensors)
+    if (rlx_as_tensor_sinfo(f->function->ret_sinfo) && f->num_outputs > 1 && f->results[0] >= 0)
+        return rlx_tuple_get_item_new(p->ctx, &all->node, f->results[0], place);
+    if (!outputs || !tensors)
         return NULL;
     for (size_t i = 0; i < f->num_results; i++) {
         int64_t from = f->results[i];
         if (from < 0)
             tensors[i] = inputs[-1 - from];
         else if (!outputs[from])
-            outputs[from] = f->num_outputs == 1 ? &all->node : field_of(p, &all->node, (size_t)from, call->place);
+            outputs[from] = f->num_outputs == 1 ? &all->node : field_of(p, &all->node, (size_t)from, place);
         if (from >= 0 && !(tensors[i] = outputs[from]))
             return NULL;
     }
     const rlx_expr *const *at = tensors;
-    return assemble(p->ctx, f->function->ret_sinfo, &at, call->place);
+    return assemble(p->ctx, f->function->ret_sinfo, &at, place);
 }
 
 static bool call_fused(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
@@ -240,9 +246,13 @@ static bool call_fused(rlx_seq_pass *p, const rlx_binding *old, const rlx_bindin
     if (!f)
         return rlx_seq_emit(p, now);
     const rlx_expr **inputs = rlx_new(p->ctx, (f->num_inputs + 1) * sizeof *inputs);
+    rlx_place place = rlx_place_of(value);
     const rlx_expr *made = inputs ? make_call(p, f, rlx_as_call(value), inputs) : NULL;
-    if (made && !is_plain(f))
-        made = take_apart(p, f, rlx_as_call(value), made, inputs);
+    if (made && !is_plain(f)) {
+        const rlx_sinfo *out = rlx_as_call(made)->sinfo_args[0];
+        const rlx_var *all = rlx_seq_bind(p, "outputs", out, made, place);
+        made = all ? take_apart(p, f, all, inputs, place) : NULL;
+    }
     return made && rlx_seq_emit(p, rlx_with_value(p->ctx, now, made));
 }
 
