@@ -1,4 +1,4 @@
-/* Tests of fusion beside the golden cases: patterns of operators, post-dominators and groups of random graphs. */
+/* test_fusion.c: fusion beside the golden cases: patterns of operators, post-dominators and groups of random graphs. */
 #include "analysis/analysis.h"
 #include "transform/fuse_graph.h"
 #include "transform/transform.h"
