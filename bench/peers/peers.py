@@ -44,6 +44,7 @@ parser.add_argument("--build", type=Path, default=TOP / "build" / "bench")
 parser.add_argument("--only", nargs="*", default=[])
 parser.add_argument("--targets", default="interp,c")
 parser.add_argument("--before", type=Path)
+parser.add_argument("--opt", help="optimisation level; else that of the tool")
 parser.add_argument("--seconds", type=float, default=.3, help="for each contender of a row; networks get four times as much")
 parser.add_argument("--json", type=Path)
 
@@ -70,6 +71,7 @@ def build(options, made, target):
     path = made["path"]
     out = path.with_suffix(f".{target}.rlx")
     command = [options.out / "bin" / "relax", "build", path.with_suffix(".py"), "-o", out, "--target", target]
+    command += ["--opt", options.opt] if options.opt else []
     command += ["--params", path.with_suffix(".npz")] if made["weights"] else []
     command += ["--cpu", "native", "--cache", ""] if target == "c" else []
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -55,7 +55,7 @@ relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name,
                                      RELAX_NULLABLE void *user,
                                      RELAX_NULLABLE void (*destroy)(void *user));
 /* Appends what a build at `opt_level` runs before code generation: 0 lowers only, 1 cleans up,
- * 2 is as 1 (no fusion yet). */
+ * 2 fuses, too. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(pipeline)
 relax_status relax_pipeline_add_build(relax_pipeline *pipeline, int32_t opt_level);
 /* `after` is called when a pass is done; the module given to it is valid during the call only.

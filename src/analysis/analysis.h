@@ -122,4 +122,10 @@ bool rlx_estimate_memory(rlx_context *ctx, const rlx_function *f, const rlx_prim
  * false: perhaps not (or out of memory, latched). */
 bool rlx_is_reshape(rlx_context *ctx, const rlx_prim_func *f);
 
+/* ---- how what a PrimFunc writes hangs on what it reads, as the attribute op_pattern holds it. OPAQUE also when out of
+ * memory (latched). */
+enum rlx_op_pattern rlx_op_pattern_of(rlx_context *ctx, const rlx_prim_func *f);
+/* The attribute op_pattern of f; false: it has none. */
+bool rlx_stated_op_pattern(const rlx_prim_func *f, int64_t *pattern);
+
 #endif

@@ -137,7 +137,7 @@ relax_module *relax_module_bind_memory(relax_context *ctx, const relax_module *m
 /* ---- options -------------------------------------------------------------------------------- */
 
 static const relax_compile_options defaults = { .struct_size = sizeof(relax_compile_options),
-                                                .opt_level = 1,
+                                                .opt_level = RLX_DEFAULT_OPT_LEVEL,
                                                 .cache_bytes = (uint64_t)256 << 20,
                                                 .compiler_seconds = 120,
                                                 .compiler_memory = (uint64_t)2 << 30 };

@@ -80,7 +80,9 @@ static int unknown_command(const cli *c)
 
 int main(int argc, char **argv)
 {
-    cli c = { .opt_level = 1, .repeat = 1 };
+    relax_compile_options usual;
+    relax_compile_options_init(&usual, sizeof usual);
+    cli c = { .opt_level = usual.opt_level, .repeat = 1 };
     if (argc < 2) {
         fputs(overview, stderr);
         return CLI_USAGE;

@@ -17,7 +17,7 @@ static bool count_lowered(rlx_context *ctx, const rlx_module *m, rlx_slice name,
 {
     rlx_pass_step steps[RLX_MAX_PIPELINE];
     rlx_memory_estimate planned;
-    size_t count = rlx_build_pipeline(1, steps) - 1;
+    size_t count = rlx_build_pipeline(RLX_DEFAULT_OPT_LEVEL, steps) - 1;
     m = rlx_run_passes(ctx, m, steps, count, NULL);
     if (!count_in(ctx, m, name, known, out) ||
         !count_in(ctx, rlx_run_passes(ctx, m, steps + count, 1, NULL), name, known, &planned))

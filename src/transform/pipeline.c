@@ -2,8 +2,8 @@
  * README.md. */
 #include "transform/transform_int.h"
 
-/* Level 0 lowers only; level 1 cleans up before and after, and plans memory; 2 is 1 until
- * fusion exists. */
+/* Level 0 lowers only; level 1 cleans up before and after, plans memory and puts loops in order; level 2 lets what follows
+ * each other run together. */
 static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 0, "normalize" },
     { 0, "fuse_multiply_add" },
@@ -13,6 +13,9 @@ static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 1, "fold_constant" },
     { 1, "dead_code_elimination" },
     { 0, "legalize_ops" },
+    { 2, "annotate_tir_op_pattern" },
+    { 2, "fuse_ops" },
+    { 2, "fuse_tir" },
     { 0, "call_tir_rewrite" },
     { 1, "dead_code_elimination" },
     { 1, "plan_memory" },

@@ -2,6 +2,7 @@
  * worked out by hand. */
 #include "program.h"
 #include "text_file.h"
+#include "transform/transform.h"
 
 /* The block runs for the program compiled at each level. */
 #define EACH_LEVEL(p, source) \
@@ -609,7 +610,7 @@ static void test_options(void **state)
         relax_module_parse(p.ctx, "m.py", 4, PROGRAM("factorial"), strlen(PROGRAM("factorial")));
     relax_compile_options o;
     assert_int_equal(relax_compile_options_init(&o, sizeof o), RELAX_OK);
-    assert_int_equal(o.opt_level, 1);
+    assert_int_equal(o.opt_level, RLX_DEFAULT_OPT_LEVEL);
     o.target = "gpu";
     assert_null(relax_module_compile(p.ctx, m, &o));
     assert_string_equal(relax_diagnostic_code(p.ctx, 0), "CG09");
