@@ -43,12 +43,12 @@ static const rlx_var *make_storage(rlx_seq_pass *p, rlx_plan_slot *s, rlx_place 
     return s->var;
 }
 
-static bool emit_tensor(rlx_seq_pass *p, rlx_plan_slot *s, const rlx_binding *now)
+static bool emit_tensor(rlx_seq_pass *p, rlx_plan_slot *s, int64_t offset, const rlx_binding *now)
 {
     const rlx_call *alloc = rlx_as_call(rlx_binding_value(now));
     const rlx_var *storage = make_storage(p, s, alloc->place);
     const rlx_expr *args[4] = { (const rlx_expr *)storage,
-                                rlx_prim_value_new(p->ctx, rlx_int64(p->ctx, 0)), alloc->args[0],
+                                rlx_prim_value_new(p->ctx, rlx_int64(p->ctx, offset)), alloc->args[0],
                                 alloc->args[1] };
     const rlx_expr *call =
         rlx_plain_call(p->ctx, "relax.memory.alloc_tensor", args, 4, alloc->place);
@@ -71,8 +71,9 @@ static bool place_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_bin
     if (!rlx_ptrmap_find(&d->event_of, old, &at))
         return rlx_seq_emit(p, now);
     uint32_t storage = d->plan.storage_of[at - 1];
-    if (!(storage == RLX_NO_STORAGE ? rlx_seq_emit(p, now)
-                                    : emit_tensor(p, &d->plan.storages.data[storage], now)))
+    if (!(storage == RLX_NO_STORAGE
+              ? rlx_seq_emit(p, now)
+              : emit_tensor(p, &d->plan.storages.data[storage], d->plan.offset_of[at - 1], now)))
         return false;
     for (uint32_t k = d->kills[at - 1]; k; k = d->plan.storages.data[k - 1].next)
         if (!emit_kill(p, &d->plan.storages.data[k - 1], rlx_place_of(now)))
@@ -140,7 +141,7 @@ static const rlx_function *plan_one(rlx_seq_pass *p, const rlx_module *m, const 
     d->kills = NULL;
     rlx_ptrmap_clear(&d->event_of);
     if (!rlx_flow_build(&d->flow, ctx, f) || !rlx_lifetimes_find(&life, ctx, m, &d->flow) ||
-        !rlx_plan_function(&d->plan, ctx, f, &d->flow, &life))
+        !rlx_plan_function(&d->plan, ctx, m, f, &d->flow, &life))
         goto done;
     d->kills = rlx_mem_alloc_zero(&ctx->memory, (d->flow.events.len + 1) * sizeof *d->kills);
     if (!d->kills) {
