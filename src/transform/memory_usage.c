@@ -11,13 +11,17 @@ static bool count_in(rlx_context *ctx, const rlx_module *m, rlx_slice name,
     return at >= 0 && rlx_estimate_memory(ctx, rlx_as_function(m->functions[at]), known, out);
 }
 
-/* Every pass but the last, which plans memory; then that. */
+/* The passes in front of the one that plans memory; then that. */
 static bool count_lowered(rlx_context *ctx, const rlx_module *m, rlx_slice name,
                           const rlx_prim_vars *known, rlx_memory_estimate *out)
 {
     rlx_pass_step steps[RLX_MAX_PIPELINE];
     rlx_memory_estimate planned;
-    size_t count = rlx_build_pipeline(1, steps) - 1;
+    const rlx_pass_row *plan = rlx_pass_find(RLX_SLICE("plan_memory"));
+    size_t count = 0;
+    (void)rlx_build_pipeline(1, steps);
+    while (steps[count].row != plan)
+        count++;
     m = rlx_run_passes(ctx, m, steps, count, NULL);
     if (!count_in(ctx, m, name, known, out) ||
         !count_in(ctx, rlx_run_passes(ctx, m, steps + count, 1, NULL), name, known, &planned))

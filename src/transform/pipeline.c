@@ -15,6 +15,7 @@ static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 0, "legalize_ops" },
     { 0, "call_tir_rewrite" },
     { 1, "dead_code_elimination" },
+    { 1, "place_views" },
     { 1, "plan_memory" },
     { 1, "pack_constants" },
     { 1, "schedule_tir" },

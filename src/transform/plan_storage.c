@@ -62,25 +62,27 @@ static int shelf_of(int64_t bytes)
 }
 
 /* The number that a dimension counts as: itself, or its upper bound. */
-static bool is_number(scan *s, const rlx_prim *dim, int64_t *out)
+static bool is_number(scan *s, const rlx_prim *dim, bool largest, int64_t *out)
 {
     int64_t low;
     if (rlx_int_literal(dim, out))
         return true;
-    if (!s->bounded)
+    if (!s->bounded || !largest)
         return false;
     rlx_bounds(s->ctx, &s->scope, dim, &low, out);
     return *out != INT64_MAX && *out >= 0;
 }
 
-/* Bytes of a tensor of these sizes; false: too large, or out of memory. */
-static bool size_of(scan *s, const rlx_shape_expr *shape, rlx_dtype dtype, demand *d)
+/* Bytes of a tensor of these sizes (largest: at their upper bounds); false: too large, or out of
+ * memory. */
+static bool size_of(scan *s, const rlx_shape_expr *shape, rlx_dtype dtype, bool largest, demand *d)
 {
     const rlx_prim *product = NULL;
+    d->size = NULL;
     d->bytes = (int64_t)rlx_dtype_bytes(dtype);
     for (size_t i = 0; i < shape->num_values; i++) {
         int64_t dim;
-        if (is_number(s, shape->values[i], &dim)) {
+        if (is_number(s, shape->values[i], largest, &dim)) {
             if (dim < 0 || !rlx_mul_i64(d->bytes, dim, &d->bytes))
                 return false;
         } else {
@@ -95,6 +97,11 @@ static bool size_of(scan *s, const rlx_shape_expr *shape, rlx_dtype dtype, deman
     if (d->size && !rlx_is_long_size(d->size))
         d->size = rlx_simplify(s->ctx, &s->scope, d->size);
     return d->size != NULL;
+}
+
+static const rlx_prim *size_in(scan *s, const demand *d)
+{
+    return d->size ? d->size : rlx_int64(s->ctx, d->bytes);
 }
 
 /* The allocation in an event; NULL: it is something else. */
@@ -114,7 +121,7 @@ static bool demand_of(scan *s, const rlx_call *alloc, demand *d)
 {
     *d = (demand){ .device = alloc->args[2], .scope = alloc->args[3] };
     return size_of(s, rlx_as_shape_expr(alloc->args[0]), rlx_as_dtype_imm(alloc->args[1])->value,
-                   d);
+                   true, d);
 }
 
 /* ---- taking and giving back ----------------------------------------------------------------- */
@@ -247,6 +254,7 @@ static bool join_arena(scan *s, uint32_t at, uint32_t number, const demand *d)
     uint32_t storage = s->arenas.data[number].storage, end = s->l->end[at];
     rlx_plan_slot *a = &s->plan->storages.data[storage];
     s->plan->storage_of[at] = storage;
+    s->plan->root_of[at] = at;
     s->bytes[at] = d->bytes;
     a->last = a->last < end ? end : a->last;
     return rlx_vec_push(&s->ctx->memory, &s->items, ((arena_item){ number, at }));
@@ -301,9 +309,63 @@ static bool place_tensor(scan *s, uint32_t at, const rlx_call *alloc)
         return false;
     s->plan->storages.data[n].idle = false;
     s->plan->storage_of[at] = n;
+    s->plan->root_of[at] = at;
     s->next[at] = s->dying[s->l->end[at]];
     s->dying[s->l->end[at]] = at + 1;
     return true;
+}
+
+/* memory.view of a planned tensor, with all that it takes written out; NULL: something else. */
+static const rlx_call *view_of(const scan *s, const rlx_event *e, uint32_t *of)
+{
+    const rlx_call *call =
+        e->kind == RLX_EVENT_BIND && e->binding->kind == RLX_NODE_VAR_BINDING
+            ? rlx_is_call_op(rlx_binding_value(e->binding), RLX_OP_ID_MEMORY_VIEW)
+            : NULL;
+    size_t event = call && call->num_args == 4 ? rlx_flow_event_of(s->w, call->args[0]) : SIZE_MAX;
+    *of = (uint32_t)event;
+    return event != SIZE_MAX && s->plan->storage_of[event] != RLX_NO_STORAGE &&
+                   rlx_as_shape_expr(call->args[1]) && rlx_as_dtype_imm(call->args[2]) &&
+                   rlx_as_prim_value(call->args[3])
+               ? call
+               : NULL;
+}
+
+/* Does a view surely lie in its tensor? One that does not is checked when it is made. */
+static bool lies_inside(scan *s, const rlx_call *view, const rlx_prim *offset)
+{
+    demand d = { 0 };
+    const rlx_tensor_sinfo *whole =
+        rlx_as_tensor_sinfo(((const rlx_var *)view->args[0])->sinfo);
+    const rlx_shape_expr *shape = whole ? rlx_as_shape_expr(whole->shape) : NULL;
+    rlx_dtype dtype = rlx_as_dtype_imm(view->args[2])->value;
+    if (!shape || rlx_is_long_size(offset) || !rlx_dtype_bytes(dtype) ||
+        rlx_dtype_bytes(dtype) > rlx_dtype_bytes(whole->dtype) ||
+        !size_of(s, rlx_as_shape_expr(view->args[1]), dtype, false, &d))
+        return false;
+    const rlx_prim *zero = rlx_int64(s->ctx, 0), *end = rlx_fold_add(s->ctx, offset, size_in(s, &d));
+    if (!size_of(s, shape, whole->dtype, false, &d))
+        return false;
+    const rlx_prim *have = size_in(s, &d);
+    return zero && end && have && !rlx_is_long_size(end) && !rlx_is_long_size(have) &&
+           (rlx_is_int_value(offset, 0) ||
+            (rlx_prove_compare(s->ctx, &s->scope, RLX_NODE_GE, offset, zero) == RLX_TRUE &&
+             whole->dtype == dtype)) &&
+           (rlx_prove_equal(s->ctx, &s->scope, end, have) == RLX_EQUAL ||
+            rlx_prove_compare(s->ctx, &s->scope, RLX_NODE_LE, end, have) == RLX_TRUE);
+}
+
+static bool place_view(scan *s, uint32_t at, uint32_t of, const rlx_call *view)
+{
+    rlx_plan *plan = s->plan;
+    const rlx_prim *offset = rlx_as_prim_value(view->args[3])->value;
+    if (!lies_inside(s, view, offset))
+        return !s->ctx->diags.out_of_memory;
+    plan->storage_of[at] = plan->storage_of[of];
+    plan->root_of[at] = plan->root_of[of];
+    plan->shift_of[at] = plan->shift_of[of] ? rlx_fold_add(s->ctx, plan->shift_of[of], offset)
+                                            : offset;
+    return plan->shift_of[at] != NULL;
 }
 
 /* Takes `count` storages of a sequence from a shelf. They came to it last: what lies below all
@@ -339,7 +401,11 @@ static bool place_event(scan *s, uint32_t at)
     if (e->kind == RLX_EVENT_BIND && e->binding->kind == RLX_NODE_MATCH_CAST &&
         !rlx_scope_enter(&s->scope, ((const rlx_match_cast *)e->binding)->sinfo))
         return false;
+    uint32_t of;
+    const rlx_call *view = view_of(s, e, &of);
     if (alloc && !s->l->escapes[at] && !place_tensor(s, at, alloc))
+        return false;
+    if (view && !place_view(s, at, of, view))
         return false;
     for (uint32_t t = s->dying[at]; t; t = s->next[t - 1])
         if (!give_back(s, s->plan->storage_of[t - 1], at))
@@ -383,6 +449,8 @@ bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_module *m,
                .bounded = rlx_attrs_get(f->attrs, RLX_UPPER_BOUND) != NULL };
     *plan = (rlx_plan){ .storage_of = by_number(ctx, n, sizeof(uint32_t)),
                         .offset_of = by_number(ctx, n, sizeof(int64_t)),
+                        .root_of = by_number(ctx, n, sizeof(uint32_t)),
+                        .shift_of = by_number(ctx, n, sizeof(const rlx_prim *)),
                         .num_events = n };
     s.dying = by_number(ctx, n, sizeof *s.dying);
     s.next = by_number(ctx, n, sizeof *s.next);
@@ -390,7 +458,7 @@ bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_module *m,
     s.bytes = by_number(ctx, n, sizeof *s.bytes);
     s.arena_of = by_number(ctx, w->seqs.len, sizeof *s.arena_of);
     rlx_scope_init(&s.scope, ctx, NULL);
-    bool good = plan->storage_of && plan->offset_of && s.dying && s.next && s.calls && s.bytes &&
+    bool good = plan->storage_of && plan->offset_of && plan->root_of && plan->shift_of && s.dying && s.next && s.calls && s.bytes &&
                 s.arena_of && plan_events(&s, f);
     rlx_scope_free(&s.scope);
     for (size_t k = 0; k < SHELVES; k++)
@@ -411,4 +479,6 @@ void rlx_plan_free(rlx_plan *plan, rlx_context *ctx)
     rlx_vec_free(&ctx->memory, &plan->storages);
     free_by_number(ctx, plan->storage_of, plan->num_events, sizeof *plan->storage_of);
     free_by_number(ctx, plan->offset_of, plan->num_events, sizeof *plan->offset_of);
+    free_by_number(ctx, plan->root_of, plan->num_events, sizeof *plan->root_of);
+    free_by_number(ctx, plan->shift_of, plan->num_events, sizeof *plan->shift_of);
 }

@@ -21,9 +21,12 @@ typedef struct rlx_plan_slot {
 
 typedef struct rlx_plan {
     RLX_VEC(rlx_plan_slot) storages;
-    /* by event: storage of the tensor allocated there, or RLX_NO_STORAGE */
+    /* by event: storage of the tensor allocated there, or of its view, or RLX_NO_STORAGE */
     uint32_t *storage_of;
     int64_t *offset_of;         /* by event: where in it, in bytes */
+    /* by event: the allocation whose tensor it is a part of, or itself, and where in that */
+    uint32_t *root_of;
+    const rlx_prim **shift_of;  /* NULL: at its begin */
     size_t num_events;
 } rlx_plan;
 /* Plans all builtin.alloc_tensor of the function whose tensors do not escape. False: out of
