@@ -133,4 +133,10 @@ bool rlx_find_copies(rlx_context *ctx, const rlx_prim_func *f, rlx_copied *out);
 /* Does it do so with all elements of one buffer? */
 bool rlx_is_reshape(rlx_context *ctx, const rlx_prim_func *f);
 
+/* ---- which inputs of a PrimFunc may be the very memory of an output? into[i]: the parameter whose
+ * elements overwrite those of parameter i after they have been read, in the order in which f is written; -1:
+ * none. Both have one shape, and elements of one size. `into` has an item for each
+ * parameter. True: there are such. */
+bool rlx_find_same_place(rlx_context *ctx, const rlx_prim_func *f, int32_t *into);
+
 #endif
