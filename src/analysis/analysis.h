@@ -118,8 +118,19 @@ typedef struct rlx_memory_estimate {
 bool rlx_estimate_memory(rlx_context *ctx, const rlx_function *f, const rlx_prim_vars *known,
                          rlx_memory_estimate *out);
 
-/* ---- does a PrimFunc of two buffers copy the elements of one in row-major order to the other?
- * false: perhaps not (or out of memory, latched). */
+/* ---- does a PrimFunc only copy? A buffer parameter that it fills gets consecutive elements of the
+ * parameter `from`, in row-major order, from element `offset` on. */
+typedef struct rlx_copied {
+    int32_t from;               /* -1: nothing is stored here */
+    const rlx_prim *offset;     /* int64 expressions of the variables of f, as those below */
+    const rlx_prim *elements;   /* of what is filled */
+    const rlx_prim *whole;      /* of `from`; whether the part lies in it is not looked at */
+    bool all;                   /* as many */
+} rlx_copied;
+/* Is that all that f does? `out` has an item for each parameter. false: perhaps not (or out of
+ * memory, latched). */
+bool rlx_find_copies(rlx_context *ctx, const rlx_prim_func *f, rlx_copied *out);
+/* Does it do so with all elements of one buffer? */
 bool rlx_is_reshape(rlx_context *ctx, const rlx_prim_func *f);
 
 /* ---- how what a PrimFunc writes hangs on what it reads, as the attribute op_pattern holds it. OPAQUE also when out of
@@ -127,5 +138,11 @@ bool rlx_is_reshape(rlx_context *ctx, const rlx_prim_func *f);
 enum rlx_op_pattern rlx_op_pattern_of(rlx_context *ctx, const rlx_prim_func *f);
 /* The attribute op_pattern of f; false: it has none. */
 bool rlx_stated_op_pattern(const rlx_prim_func *f, int64_t *pattern);
+
+/* ---- which inputs of a PrimFunc may be the very memory of an output? into[i]: the parameter whose
+ * elements overwrite those of parameter i after they have been read, in the order in which f is written; -1:
+ * none. Both have one shape, and elements of one size. `into` has an item for each
+ * parameter. True: there are such. */
+bool rlx_find_same_place(rlx_context *ctx, const rlx_prim_func *f, int32_t *into);
 
 #endif

@@ -1,9 +1,10 @@
-/*- reshape_pattern.c: PrimFuncs that give a tensor another shape and nothing else.
+/*- reshape_pattern.c: PrimFuncs that give tensors, or a part of their rows, another shape and nothing
+ * else.
  *
  *     for i, j in T.grid(n, 4):                    flat index written   i * 4 + j
- *         B[i, j] = A[i * 4 + j]                   flat index read      i * 4 + j
+ *         B[i, j] = A[8 + i * 4 + j]               flat index read      i * 4 + j + 8
  *
- * Yes only if both are proved equal, the elements as many, and every element written. */
+ * Yes only if both are proved to be 8 apart everywhere, and every element of B to be written. */
 /* built for size */
 #include "analysis/analysis.h"
 
@@ -29,6 +30,9 @@ static bool enter_loop(nest *n, const rlx_for_stmt *f)
     if (!rlx_is_int_value(f->min, 0) || f->thread_binding || !v)
         return false;
     bool fixed = rlx_int_literal(f->extent, &extent);
+    if (fixed && extent == 1)
+        return rlx_vec_push(&n->ctx->memory, &n->from, f->loop_var) &&
+               rlx_vec_push(&n->ctx->memory, &n->to, f->min);
     return rlx_scope_add(&n->scope, v, true) &&
            (!fixed || extent <= 0 || rlx_scope_bound(&n->scope, v, 0, extent - 1)) &&
            rlx_vec_push(&n->ctx->memory, &n->loops, f);
@@ -163,7 +167,37 @@ static bool add_sizes(nest *n, const rlx_buffer *b)
     return good;
 }
 
-static bool copies_in_order(nest *n, const rlx_prim_func *f)
+static int32_t param_of(const rlx_prim_func *f, const rlx_buffer *b)
+{
+    for (size_t i = 0; i < f->num_buffers; i++)
+        if (f->buffers[i] == &b->node)
+            return (int32_t)i;
+    return -1;
+}
+
+static bool mentions_loop(nest *n, const rlx_prim *p)
+{
+    rlx_prim_vars vars = { 0 };
+    bool yes = !rlx_collect_prim_vars(&n->ctx->memory, p, false, &vars);
+    for (size_t i = 0; i < vars.len; i++)
+        for (size_t k = 0; k < n->loops.len; k++)
+            yes |= n->loops.data[k]->loop_var == (const rlx_prim *)vars.data[i];
+    rlx_vec_free(&n->ctx->memory, &vars);
+    return yes;
+}
+
+/* How much further on is read than written, everywhere; NULL: that differs, or is not known. */
+static const rlx_prim *distance(nest *n, const rlx_prim *read, const rlx_prim *written)
+{
+    if (equal(n, read, written))
+        return rlx_int64(n->ctx, 0);
+    const rlx_prim *d = read && written ? rlx_fold_sub(n->ctx, read, written) : NULL;
+    d = d ? rlx_simplify(n->ctx, &n->scope, d) : NULL;
+    return d && !mentions_loop(n, d) && equal(n, read, rlx_fold_add(n->ctx, written, d)) ? d
+                                                                                        : NULL;
+}
+
+static bool is_copy(nest *n, const rlx_prim_func *f, rlx_copied *out)
 {
     const rlx_buffer_store *store = n->store;
     const rlx_buffer_load *load = rlx_as_buffer_load(store->value);
@@ -174,21 +208,64 @@ static bool copies_in_order(nest *n, const rlx_prim_func *f)
         !is_plain(f, to) || load->num_indices != from->num_shape ||
         store->num_indices != to->num_shape || !add_sizes(n, from) || !add_sizes(n, to))
         return false;
-    const rlx_prim *written = flat(n, store->indices, to->shape, to->num_shape);
-    const rlx_prim *elements = product(n, to->shape, to->num_shape);
-    return equal(n, flat(n, load->indices, from->shape, from->num_shape), written) &&
-           equal(n, product(n, from->shape, from->num_shape), elements) &&
-           (covers_by_dimension(n, to) || covers_by_counting(n, written, elements));
+    const rlx_prim *written = flat(n, store->indices, to->shape, to->num_shape),
+                   *read = flat(n, load->indices, from->shape, from->num_shape),
+                   *elements = product(n, to->shape, to->num_shape),
+                   *whole = product(n, from->shape, from->num_shape),
+                   *offset = written ? distance(n, read, written) : NULL;
+    rlx_copied *one = &out[param_of(f, to)];
+    if (!offset || !elements || !whole || one->offset ||
+        !(covers_by_dimension(n, to) || covers_by_counting(n, written, elements)))
+        return false;
+    *one = (rlx_copied){ param_of(f, from), offset, elements, whole, equal(n, elements, whole) };
+    return true;
 }
 
-bool rlx_is_reshape(rlx_context *ctx, const rlx_prim_func *f)
+static bool look_at_nest(nest *n, const rlx_prim_func *f, const rlx_stmt *s, rlx_copied *out)
+{
+    rlx_scope_init(&n->scope, n->ctx, NULL);
+    n->loops.len = n->from.len = n->to.len = 0;
+    bool yes = find_store(n, s) && is_copy(n, f, out);
+    rlx_scope_free(&n->scope);
+    return yes;
+}
+
+/* The list of nests below blocks without loops; NULL: there is one. */
+static const rlx_seq_stmt *list_of(const rlx_stmt *s)
+{
+    const rlx_block_realize *block = rlx_as_block_realize(s);
+    const rlx_tir_block *b = block ? rlx_as_tir_block(block->block) : NULL;
+    bool root = b && rlx_is_int_value(block->predicate, 1) && !b->init && !b->num_iter_vars &&
+                !b->num_match_buffers && !b->num_alloc_buffers;
+    return rlx_as_seq_stmt(root ? b->body : s);
+}
+
+bool rlx_find_copies(rlx_context *ctx, const rlx_prim_func *f, rlx_copied *out)
 {
     nest n = { .ctx = ctx };
-    rlx_scope_init(&n.scope, ctx, NULL);
-    bool yes = find_store(&n, f->body) && copies_in_order(&n, f);
-    rlx_scope_free(&n.scope);
+    const rlx_seq_stmt *list = list_of(f->body);
+    bool yes = !list || list->num_stmts;
+    for (size_t i = 0; i < f->num_params; i++)
+        out[i] = (rlx_copied){ .from = -1 };
+    for (size_t i = 0; yes && i < (list ? list->num_stmts : 1); i++)
+        yes = look_at_nest(&n, f, list ? list->stmts[i] : f->body, out);
+    for (size_t i = 0; yes && i < f->num_params; i++) /* what is stored is read nowhere */
+        yes = out[i].from < 0 || out[out[i].from].from < 0;
     rlx_vec_free(&ctx->memory, &n.loops);
     rlx_vec_free(&ctx->memory, &n.from);
     rlx_vec_free(&ctx->memory, &n.to);
     return yes && !ctx->diags.out_of_memory;
+}
+
+bool rlx_is_reshape(rlx_context *ctx, const rlx_prim_func *f)
+{
+    rlx_copied *out = rlx_mem_alloc(&ctx->memory, (f->num_params + 1) * sizeof *out);
+    bool yes = out && rlx_find_copies(ctx, f, out);
+    size_t stored = 0;
+    for (size_t i = 0; yes && i < f->num_params; i++) {
+        stored += out[i].from >= 0;
+        yes = out[i].from < 0 || (out[i].all && rlx_is_int_value(out[i].offset, 0));
+    }
+    rlx_mem_free(&ctx->memory, out, out ? (f->num_params + 1) * sizeof *out : 0);
+    return yes && stored == 1;
 }

@@ -7,7 +7,8 @@
  * Values that may share memory are one class: copies, casts, tuples and their fields, branches,
  * results of sequences, aliasing operators; arguments and parameters, calls and results of Relax
  * functions of the module. One write marks the class. So the answer errs on the side of written,
- * and one walk over the module is enough. */
+ * and one walk over the module is enough. What a lowered program allocates is made by the first
+ * PrimFunc that stores into it; that one does not count. */
 /* built for size */
 #include "analysis/analysis.h"
 
@@ -18,7 +19,9 @@ typedef struct search {
     rlx_body_walk walk;
     RLX_VEC(const rlx_function *) around;       /* functions whose body is walked */
     RLX_VEC(const rlx_expr *) pending;
-    RLX_VEC(uint8_t) stored;                    /* parameters of the PrimFunc under way */
+    RLX_VEC(uint8_t) stored;                    /* parameters of the PrimFuncs met so far */
+    rlx_ptrmap stored_of;                       /* PrimFunc -> its first one + 1 */
+    rlx_ptrmap unmade;                          /* allocated variables nobody has stored into yet */
     const rlx_op_row *in_place, *in_place_packed, *pure_packed, *closure, *pure_closure;
 } search;
 
@@ -152,16 +155,37 @@ bool rlx_stored_params(rlx_context *ctx, const rlx_prim_func *f, uint8_t *writte
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
+/* What rlx_stored_params says; NULL: out of memory. */
+static const uint8_t *stored_params(search *s, const rlx_prim_func *f)
+{
+    uintptr_t at;
+    bool good = true;
+    if (rlx_ptrmap_find(&s->stored_of, f, &at))
+        return &s->stored.data[at - 1];
+    at = s->stored.len + 1;
+    for (size_t i = 0; good && i <= f->num_params; i++)
+        good = rlx_vec_push(&s->ctx->memory, &s->stored, 0);
+    return good && rlx_stored_params(s->ctx, f, &s->stored.data[at - 1]) &&
+                   rlx_ptrmap_put(&s->stored_of, f, at)
+               ? &s->stored.data[at - 1]
+               : NULL;
+}
+
+/* Is argument i an allocated variable that is made here? */
+static bool is_made(search *s, const rlx_call *call, size_t i)
+{
+    uintptr_t unmade = 0;
+    if (!rlx_ptrmap_find(&s->unmade, call->args[i], &unmade) || !unmade)
+        return false;
+    (void)rlx_ptrmap_put(&s->unmade, call->args[i], 0);
+    return true;
+}
+
 static void store_into(search *s, const rlx_prim_func *f, const rlx_call *call)
 {
-    s->stored.len = 0;
-    bool good = true;
-    for (size_t i = 0; good && i < f->num_params; i++)
-        good = rlx_vec_push(&s->ctx->memory, &s->stored, 0);
-    if (!good || !rlx_stored_params(s->ctx, f, s->stored.data))
-        return;
-    for (size_t i = 0; i < call->num_args && i < s->stored.len; i++)
-        if (s->stored.data[i])
+    const uint8_t *stored = stored_params(s, f);
+    for (size_t i = 0; stored && i < call->num_args && i < f->num_params; i++)
+        if (stored[i] && !is_made(s, call, i))
             each_variable(s, call->args[i], NULL);
 }
 
@@ -224,6 +248,8 @@ static void call_operator(search *s, const rlx_node *var, const rlx_op_row *row,
         call_unknown(s, var, call->args + 1, call->num_args - 1, false);
     if (row == s->pure_closure || (row && row->flags & RLX_OP_ALIAS))
         join_all(s, var, call);
+    if (row && row->id == RLX_OP_ID_BUILTIN_ALLOC_TENSOR && var)
+        (void)rlx_ptrmap_put(&s->unmade, var, 1);
     const rlx_extern_func *f =
         row == s->pure_packed && call->num_args ? rlx_as_extern_func(call->args[0]) : NULL;
     if (row == s->pure_packed &&
@@ -342,6 +368,8 @@ bool rlx_find_written(rlx_context *ctx, const rlx_module *m, rlx_written *out)
         return true;
     *out = (rlx_written){ .memory = &ctx->memory };
     rlx_ptrmap_init(&out->numbers, &ctx->memory);
+    rlx_ptrmap_init(&s.stored_of, &ctx->memory);
+    rlx_ptrmap_init(&s.unmade, &ctx->memory);
     /* Most modules write nothing: the classes are made where somebody may. */
     if (go_along_all(&s, true))
         (void)go_along_all(&s, false);
@@ -351,6 +379,8 @@ bool rlx_find_written(rlx_context *ctx, const rlx_module *m, rlx_written *out)
     rlx_vec_free(&ctx->memory, &s.around);
     rlx_vec_free(&ctx->memory, &s.pending);
     rlx_vec_free(&ctx->memory, &s.stored);
+    rlx_ptrmap_free(&s.stored_of);
+    rlx_ptrmap_free(&s.unmade);
     return !ctx->diags.out_of_memory;
 }
 

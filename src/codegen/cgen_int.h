@@ -55,6 +55,8 @@ typedef struct rlx_cgen_kernel {
     const rlx_c_kernel *source;
     bool unchecked;
     bool spent;               /* the last statement did */
+    bool same_place;          /* an input may be the memory of an output */
+    bool each;                /* stores go anywhere */
     const uint8_t *part[RLX_KERNEL_PARTS];
     uint32_t count[RLX_KERNEL_PARTS];
     rlx_cgen_word *words;     /* by word of the code */

@@ -524,8 +524,10 @@ static void begin_strip(rlx_cgen_kernel *g, uint32_t at)
     take(g, at);
     settle(g, false);
     uint32_t names = (uint32_t)g->declared.len;
+    const char *independent = g->same_place && !g->each ? "RELAX_INDEPENDENT " : "";
     if (length <= CHUNK) {
         var = declare(g, loop_name(g, r));
+        say(g, independent);
         for_head(g, var, plain_text(g, "0"), extent);
     } else {
         from = declare(g, RLX_SLICE("begin"));
@@ -550,6 +552,7 @@ static void begin_strip(rlx_cgen_kernel *g, uint32_t at)
         rlx_buf_format(&g->line, " + %d);", (int)CHUNK);
         end_line(g);
         say(g, "    ");
+        say(g, independent);
         for_head(g, var, from, to);
     }
     rlx_cgen_push(g, C_STRIP, UINT32_MAX);
@@ -630,11 +633,25 @@ static void want_dim(rlx_cgen_kernel *g, uint32_t at)
     end_line(g);
 }
 
+/* 1 + the buffer that may be the memory of this one, or 0. */
+static uint32_t same_as(const rlx_cgen_kernel *g, uint32_t row)
+{
+    return rlx_get_u16(g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row + 6);
+}
+
+static bool is_alone(const rlx_cgen_kernel *g, uint32_t row)
+{
+    bool alone = !same_as(g, row);
+    for (uint32_t i = 0; alone && g->same_place && i < g->count[RLX_KERNEL_PARAMS]; i++)
+        alone = i >= g->count[RLX_KERNEL_BUFFERS] || same_as(g, i) != row + 1;
+    return alone;
+}
+
 static void say_pointer(rlx_cgen_kernel *g, uint32_t row)
 {
     const char *type = rlx_cgen_elems[elem_of(g, row)].type,
                *is_const = g->written[row] ? "" : "const ";
-    rlx_buf_format(&g->line, "%s%s *restrict ", is_const, type);
+    rlx_buf_format(&g->line, "%s%s *%s", is_const, type, is_alone(g, row) ? "restrict " : "");
     say_value(g, g->buffers[row]);
     rlx_buf_format(&g->line, " = (%s%s *)call->buffers[%u].data;", is_const, type, row);
     end_line(g);
@@ -766,6 +783,8 @@ static void begin_function(rlx_cgen_kernel *g, size_t number)
 static void parameters(rlx_cgen_kernel *g)
 {
     static const char *const members[RLX_CLASS_COUNT] = { "i32", "i64", "f32", "f64" };
+    for (uint32_t row = 0; row < g->count[RLX_KERNEL_BUFFERS]; row++)
+        g->same_place |= same_as(g, row) != 0;
     for (uint32_t row = 0; row < g->count[RLX_KERNEL_BUFFERS]; row++) {
         const uint8_t *p = g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row;
         if (p[4] == RLX_KERNEL_BUFFER_TEMP || !g->used[row])

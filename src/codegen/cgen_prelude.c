@@ -132,6 +132,8 @@ void rlx_c_header(rlx_buf *out)
         (interface[i].is_note ? put_note : lay_out)(interface[i].text, out);
     rlx_buf_lit(
         out,
+        "\n#if defined __GNUC__ && !defined __clang__\n"
+        "#define RELAX_INDEPENDENT _Pragma(\"GCC ivdep\")\n#else\n#define RELAX_INDEPENDENT\n#endif\n"
         "\n#define RELAX_MIN(a, b) ((a) < (b) ? (a) : (b))\n"
         "#define RELAX_LIST(T, ...) (T const[]){ __VA_ARGS__ }\n"
         "#define RELAX_TRY(service) \\\n    do { \\\n        if (service) \\\n            return "

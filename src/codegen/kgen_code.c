@@ -242,7 +242,8 @@ static void put_tables(rlx_kgen *w, rlx_buf *out, size_t begin)
         const rlx_kgen_row *r = &w->rows.data[i];
         put_little_endian(out, (uint32_t)r->dtype, 4);
         put_little_endian(out, r->kind, 1);
-        put_little_endian(out, r->rank, 3);
+        put_little_endian(out, r->rank, 1);
+        put_little_endian(out, r->same, 2);
         put_little_endian(out, r->name, 4);
         put_little_endian(out, r->data, 4);
         put_little_endian(out, r->count, 8);

@@ -63,6 +63,7 @@ typedef struct rlx_kgen_buffer {
 
 typedef struct rlx_kgen_row {
     uint8_t kind, rank;
+    uint16_t same;
     rlx_dtype dtype;
     uint32_t name, data;
     uint64_t count;

@@ -1,6 +1,8 @@
 /* kgen_stmt.c: a PrimFunc as kernel bytecode: parameters, buffers, statements. */
 #include "codegen/kgen_int.h"
 
+#include "analysis/analysis.h"
+
 /* ---- buffers -------------------------------------------------------------------------------- */
 
 static const char *name_of(const rlx_buffer *b)
@@ -417,6 +419,20 @@ static bool bind_dims(rlx_kgen *w, const rlx_buffer *b, uint32_t row)
     return !rlx_kgen_failed(w);
 }
 
+/* Parameters that may be the memory of others. */
+static bool note_same_place(rlx_kgen *w, const rlx_prim_func *f)
+{
+    size_t size = (f->num_params + 1) * sizeof(int32_t);
+    int32_t *into = rlx_mem_alloc(&w->ctx->memory, size);
+    bool any = into && rlx_find_same_place(w->ctx, f, into);
+    for (size_t i = 0; any && i < f->num_params; i++)
+        if (into[i] >= 0)
+            w->rows.data[w->params.data[i].index].same =
+                (uint16_t)(1 + w->params.data[into[i]].index);
+    rlx_mem_free(&w->ctx->memory, into, into ? size : 0);
+    return !w->ctx->diags.out_of_memory;
+}
+
 static bool write_params(rlx_kgen *w, const rlx_prim_func *f)
 {
     if (f->num_params > RLX_KERNEL_MAX_PARAMS)
@@ -506,7 +522,7 @@ static bool compile_kernel(rlx_kgen *w, const rlx_prim_func *f, rlx_buf *out)
     rlx_kgen_name(w, w->name);
     if (f->ret_dtype != RELAX_VOID)
         return rlx_kgen_fail(w, "a PrimFunc that returns a value cannot be a kernel");
-    if (!write_params(w, f) || !rlx_kgen_stmt(w, f->body, RLX_KGEN_ALWAYS))
+    if (!write_params(w, f) || !note_same_place(w, f) || !rlx_kgen_stmt(w, f->body, RLX_KGEN_ALWAYS))
         return false;
     rlx_kgen_emit(w, 0, RLX_K_END, NULL);
     return rlx_kgen_serialise(w, out);

@@ -357,6 +357,11 @@ static bool to_vdevice(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *
            call_builtin(n, RLX_SLICE(BUILTIN_PREFIX "copy"), call->args, 1, t);
 }
 
+static bool view(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    return call_builtin(n, RLX_SLICE(BUILTIN_PREFIX "view"), call->args, 4, t);
+}
+
 /* Operators with code of their own, with the number of arguments that the code reads. */
 static const struct {
     enum rlx_op_id id;
@@ -368,6 +373,7 @@ static const struct {
     { RLX_OP_ID_MEMORY_ALLOC_STORAGE, 1, alloc_storage },
     { RLX_OP_ID_VM_ALLOC_STORAGE, 1, alloc_storage },
     { RLX_OP_ID_BUILTIN_ALLOC_TENSOR, 2, alloc_tensor },
+    { RLX_OP_ID_MEMORY_VIEW, 4, view },
     { RLX_OP_ID_NULL_VALUE, 0, null_value },
     { RLX_OP_ID_TO_VDEVICE, 1, to_vdevice },
     { RLX_OP_ID_MEMORY_KILL_STORAGE, 0, kill_value },

@@ -4,8 +4,10 @@
  *
  *   header     10 x u32: magic, version, total bytes, then the counts of the parts in their order
  *   parameter  u8 kind, u8 0, u16 buffer or register, u32 dtype
- *   buffer     u32 dtype, u8 kind, u8 rank, u16 0, u32 name, u32 data offset,
+ *   buffer     u32 dtype, u8 kind, u8 rank, u16 same, u32 name, u32 data offset,
  *              u64 elements (of constants)
+ *              same: of a parameter that is only read, 1 + the parameter's buffer that may be the
+ *              same memory, as its elements are written when those of this one have been read; else 0
  *   register   u8: class | RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG
  *   constant   u64: bits of scalar register 0, 1, ... in this order
  *   code       u16 words (kernel_opcode.def)

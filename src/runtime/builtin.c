@@ -113,6 +113,22 @@ static bool builtin_shape_of(rlx_pool *p, const relax_value *args, int32_t n, re
     return t && give_shape(p, t->shape, (size_t)t->ndim, result, why);
 }
 
+/* A tensor in the memory of another one, `offset` bytes behind its begin; it lies in there. */
+static bool give_part(rlx_pool *p, const relax_value *whole, size_t offset, rlx_dtype dtype,
+                      int32_t ndim, const int64_t *dims, relax_value *result, rlx_fault *why)
+{
+    rlx_tensor_object *from = hold_tensor(p, whole, "view", why);
+    if (!from)
+        return false;
+    if (from->view.data)
+        offset += (size_t)((unsigned char *)from->view.data - from->storage->data);
+    rlx_tensor_object *t = rlx_tensor_view(p, from->storage, offset, dtype, ndim, dims);
+    if (t)
+        t->read_only = from->read_only;
+    rlx_object_release(from);
+    return give_tensor(t, result, why);
+}
+
 /* Fills in the one size that is -1. */
 static bool infer_size(int64_t *dims, size_t ndim, int64_t elements, rlx_fault *why)
 {
@@ -152,17 +168,7 @@ static bool builtin_reshape(rlx_pool *p, const relax_value *args, int32_t n, rel
     memcpy(dims, s->dims, s->ndim * sizeof *dims);
     if (!infer_size(dims, s->ndim, rlx_shape_elements(view->ndim, view->shape), why))
         return false;
-    rlx_tensor_object *from = hold_tensor(p, &args[0], "reshape", why);
-    if (!from)
-        return false;
-    size_t offset =
-        from->view.data ? (size_t)((unsigned char *)from->view.data - from->storage->data) : 0;
-    rlx_tensor_object *t =
-        rlx_tensor_view(p, from->storage, offset, rlx_dl_dtype(view), (int32_t)s->ndim, dims);
-    if (t)
-        t->read_only = from->read_only;
-    rlx_object_release(from);
-    return give_tensor(t, result, why);
+    return give_part(p, &args[0], 0, rlx_dl_dtype(view), (int32_t)s->ndim, dims, result, why);
 }
 
 /* Integer element i of a tensor, by width. */
@@ -243,6 +249,57 @@ static bool builtin_alloc_tensor(rlx_pool *p, const relax_value *args, int32_t n
     if (!want_dtype(&args[1], &dtype, why))
         return false;
     rlx_tensor_object *t = new_tensor(p, dtype, (int32_t)s->ndim, s->dims, why);
+    return t && give_tensor(t, result, why);
+}
+
+/* What is left out stays as it is. */
+static bool is_left_out(const relax_value *v)
+{
+    const rlx_tuple_object *t = rlx_value_tuple(v);
+    return v->type_index == RELAX_VALUE_NONE || (t && !t->count);
+}
+
+static bool builtin_view(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                         rlx_fault *why)
+{
+    const DLTensor *x = want_view(&args[0], "view", why);
+    const rlx_shape_object *s = rlx_value_shape(&args[1]);
+    size_t whole = 0, bytes = 0;
+    if (!x || !rlx_shape_bytes(rlx_dl_dtype(x), x->ndim, x->shape, &whole, why))
+        return false;
+    if (!rlx_view_is_compact(x))
+        return rlx_fail(why, RLX_RT05, "view: the tensor is not compact");
+    if (!s && !is_left_out(&args[1]))
+        return rlx_fail(why, RLX_RT02, "view: expected a shape");
+    if (s && s->ndim > RLX_MAX_RANK)
+        return rlx_fail(why, RLX_RT04, "view: rank %zu is more than %d", s->ndim, RLX_MAX_RANK);
+    rlx_dtype dtype = rlx_dl_dtype(x);
+    int32_t ndim = s ? (int32_t)s->ndim : x->ndim;
+    const int64_t *dims = s ? s->dims : x->shape;
+    if (!is_left_out(&args[2]) && !want_dtype(&args[2], &dtype, why))
+        return false;
+    if (!is_left_out(&args[3]) && args[3].type_index != RELAX_VALUE_INT)
+        return rlx_fail(why, RLX_RT02, "view: expected an offset");
+    int64_t offset = is_left_out(&args[3]) ? 0 : args[3].v.i;
+    if (!rlx_shape_bytes(dtype, ndim, dims, &bytes, why))
+        return false;
+    if (offset < 0 || (size_t)offset > whole || bytes > whole - (size_t)offset)
+        return rlx_fail(why, RLX_RT05, "view: %zu bytes at %lld of a tensor of %zu", bytes,
+                        (long long)offset, whole);
+    if (bytes && (uintptr_t)(rlx_view_data(x) + offset) % rlx_dtype_bytes(dtype))
+        return rlx_fail(why, RLX_RT05, "view: byte %lld is no place for such elements",
+                        (long long)offset);
+    return give_part(p, &args[0], (size_t)offset, dtype, ndim, dims, result, why);
+}
+
+/* Tensors of ours begin where their data does. */
+static bool builtin_ensure_zero_offset(rlx_pool *p, const relax_value *args, int32_t n,
+                                       relax_value *result, rlx_fault *why)
+{
+    const DLTensor *x = want_view(&args[0], "ensure_zero_offset", why);
+    if (!x || x->byte_offset)
+        return x && builtin_copy(p, args, n, result, why);
+    rlx_tensor_object *t = hold_tensor(p, &args[0], "ensure_zero_offset", why);
     return t && give_tensor(t, result, why);
 }
 

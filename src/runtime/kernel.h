@@ -54,7 +54,7 @@ void rlx_kernel_env_free(rlx_kernel_env *env);
  * dtype (RT03), rank (RT04), sizes (RT05) and device (RT13), binds the kernel's size variables.
  * RT09 index out of range, RT14 arithmetic, RT15 assertion, RT12 stopped, RT10 no memory.
  * Arguments that are only read may share memory with one that is written: they are read as they
- * were before the call, from copies. Nothing is kept of the arguments. After a fault the contents of outputs are unspecified. */
+ * were before the call, from copies where the kernel needs them. Nothing is kept of the arguments. After a fault the contents of outputs are unspecified. */
 RLX_NODISCARD bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env,
                                    const relax_value *args, int32_t num_args, rlx_fault *why);
 

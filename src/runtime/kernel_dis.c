@@ -155,7 +155,12 @@ static void put_head(listing *l)
         put_buffer(l, i);
         rlx_buf_char(l->out, ' ');
         put_dtype(l, rlx_get_u32(p));
-        rlx_buf_format(l->out, " rank %u\n", p[5]);
+        rlx_buf_format(l->out, " rank %u", p[5]);
+        if (rlx_get_u16(p + 6)) {
+            rlx_buf_lit(l->out, ", may be ");
+            put_buffer(l, rlx_get_u16(p + 6) - 1u);
+        }
+        rlx_buf_char(l->out, '\n');
     }
 }
 

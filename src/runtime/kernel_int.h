@@ -24,6 +24,7 @@ typedef struct rlx_kernel_buffer {
     /* constants: offset in data, elements; temporaries: number of its slot, nothing */
     uint64_t data, count;
     bool written;         /* some instruction stores into it */
+    uint16_t same;        /* 1 + the buffer that may be the same memory, 0: none does */
 } rlx_kernel_buffer;
 struct rlx_kernel {
     rlx_memory *memory;

@@ -186,7 +186,8 @@ static bool load_buffers(loading *l)
                                   .bytes = rlx_kernel_elems[e].bytes,
                                   .name = rlx_get_u32(p + 8),
                                   .data = rlx_get_u32(p + 12),
-                                  .count = rlx_get_u64(p + 16) };
+                                  .count = rlx_get_u64(p + 16),
+                                  .same = rlx_get_u16(p + 6) };
         if (b->kind == RLX_KERNEL_BUFFER_TEMP)
             b->data = l->k->num_temps++;
         if (b->kind != RLX_KERNEL_BUFFER_CONST)
@@ -221,9 +222,12 @@ static bool load_params(loading *l)
         }
         l->params[i] = param;
     }
-    for (uint32_t i = 0; i < l->count[RLX_KERNEL_BUFFERS]; i++)
+    for (uint32_t i = 0; i < l->count[RLX_KERNEL_BUFFERS]; i++) {
         if ((l->buffers[i].kind == RLX_KERNEL_BUFFER_PARAM) != (i < next))
             return bad(l, "no parameter has buffer", i);
+        if (l->buffers[i].same && (i >= next || l->buffers[i].same > next))
+            return bad(l, "no parameter may be the memory of buffer", i);
+    }
     return true;
 }
 

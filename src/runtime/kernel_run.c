@@ -550,6 +550,13 @@ static bool is_param(const rlx_kernel *k, uint32_t i)
     return i < k->num_buffers && k->buffers[i].kind == RLX_KERNEL_BUFFER_PARAM;
 }
 
+/* Is what is only read the very memory of an output that overwrites it element by element? */
+static bool is_same_place(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t in, uint32_t out)
+{
+    return k->buffers[in].same == out + 1 && !k->buffers[in].written &&
+           views[in].data == views[out].data && view_bytes(k, views, in) == view_bytes(k, views, out);
+}
+
 /* Does another argument that is written share memory with this one? */
 static bool is_shared(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t j)
 {
@@ -557,7 +564,7 @@ static bool is_shared(const rlx_kernel *k, const rlx_kernel_view *views, uint32_
     for (uint32_t i = 0; is_param(k, i); i++) {
         uintptr_t other = (uintptr_t)views[i].data;
         if (i != j && k->buffers[i].written && other < end &&
-            begin < other + view_bytes(k, views, i))
+            begin < other + view_bytes(k, views, i) && !is_same_place(k, views, j, i))
             return true;
     }
     return false;
@@ -578,8 +585,8 @@ static bool start(running *r, const relax_value *args, bool native)
     return bind(r->k, r->env, args, native, r->why);
 }
 
-/* What is only read is read as it was before the call: kernels pack their operands and go through
- * them in an order of their own. What two outputs that share memory become is not defined; the
+/* What is only read is read as it was before the call, from a copy unless the kernel says that it may
+ * be the memory of its output: kernels pack their operands and go through them in an order of their own. What two outputs that share memory become is not defined; the
  * bytecode runs then, as compilers of C are told that nothing overlaps. */
 RLX_NOINLINE static bool run_on_copies(running *r, const relax_value *args)
 {

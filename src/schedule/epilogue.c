@@ -277,7 +277,7 @@ static bool is_local(const rlx_tiling *t, const rlx_epilogue *e, const rlx_touch
     all[n++] = &nest->node;
     for (size_t i = 0; i < e->count; i++)
         all[n++] = &e->nests[i].nest->node;
-    return x->access.stores && rlx_is_temporary_of(t->ctx, t->params, rlx_as_buffer(x->access.buffer), all, n);
+    return x->access.stores && rlx_is_temporary_of_nests(t->ctx, t->params, rlx_as_buffer(x->access.buffer), all, n);
 }
 
 /* What may be the accumulator in place of C: what one nest stores where C was, when nobody needs C any more. */

@@ -91,7 +91,7 @@ static uintptr_t times(const rlx_ptrmap *map, const rlx_node *key)
     return n;
 }
 
-bool rlx_is_temporary_of(rlx_context *ctx, const rlx_panel_params *p, const rlx_buffer *b,
+bool rlx_is_temporary_of_nests(rlx_context *ctx, const rlx_panel_params *p, const rlx_buffer *b,
                          const rlx_stmt *const *stmts, size_t count)
 {
     const rlx_producers *all = p->producers;

@@ -114,7 +114,7 @@ bool rlx_take_panels(rlx_context *ctx, const rlx_panel_params *p, int param,
                      const rlx_buffer *panels, const rlx_stmt *body);
 
 /* Is b a temporary that these statements alone touch? */
-bool rlx_is_temporary_of(rlx_context *ctx, const rlx_panel_params *p, const rlx_buffer *b,
+bool rlx_is_temporary_of_nests(rlx_context *ctx, const rlx_panel_params *p, const rlx_buffer *b,
                          const rlx_stmt *const *stmts, size_t count);
 /* Nothing touches b any more. */
 void rlx_drop_temporary(rlx_context *ctx, const rlx_panel_params *p, const rlx_buffer *b);

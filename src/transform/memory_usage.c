@@ -11,16 +11,24 @@ static bool count_in(rlx_context *ctx, const rlx_module *m, rlx_slice name,
     return at >= 0 && rlx_estimate_memory(ctx, rlx_as_function(m->functions[at]), known, out);
 }
 
-/* Every pass but the last, which plans memory; then that. */
+/* Lowered, where each tensor has memory of its own; then with the passes that place them. */
 static bool count_lowered(rlx_context *ctx, const rlx_module *m, rlx_slice name,
                           const rlx_prim_vars *known, rlx_memory_estimate *out)
 {
     rlx_pass_step steps[RLX_MAX_PIPELINE];
     rlx_memory_estimate planned;
-    size_t count = rlx_build_pipeline(RLX_DEFAULT_OPT_LEVEL, steps) - 1;
-    m = rlx_run_passes(ctx, m, steps, count, NULL);
+    const rlx_pass_row *views = rlx_pass_find(RLX_SLICE("place_views")),
+                       *packs = rlx_pass_find(RLX_SLICE("pack_constants"));
+    size_t all = rlx_build_pipeline(RLX_DEFAULT_OPT_LEVEL, steps), count = 0, lowered = 0;
+    for (size_t i = 0; i < all; i++) {
+        lowered = steps[i].row == views ? count : lowered;
+        if (steps[i].row != packs) /* changes nothing of it */
+            steps[count++] = steps[i];
+    }
+    m = rlx_run_passes(ctx, m, steps, lowered, NULL);
     if (!count_in(ctx, m, name, known, out) ||
-        !count_in(ctx, rlx_run_passes(ctx, m, steps + count, 1, NULL), name, known, &planned))
+        !count_in(ctx, rlx_run_passes(ctx, m, steps + lowered, count - lowered, NULL), name, known,
+                  &planned))
         return false;
     out->storages = planned.storages;
     return true;

@@ -18,9 +18,11 @@ static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 2, "fuse_tir" },
     { 0, "call_tir_rewrite" },
     { 1, "dead_code_elimination" },
-    { 1, "plan_memory" },
+    { 1, "place_views" },
     { 1, "pack_constants" },
     { 1, "schedule_tir" },
+    { 1, "reuse_operands" },
+    { 1, "plan_memory" },
 };
 
 size_t rlx_build_pipeline(int opt_level, rlx_pass_step *steps)

@@ -8,6 +8,8 @@
  *     a = R.memory.alloc_tensor(storage, R.prim_value(0), R.shape([n]), R.dtype("float32"))
  *     ...                                     (the last tensor in it dies here)
  *     _1 = R.memory.kill_storage(storage)
+ * Views of such a tensor (memory.view) are tensors in its storage. A tensor of known size lies at an
+ * offset in storage that it shares with others (plan_storage.c).
  * needs: call_tir_rewrite. keeps: variables, struct info, order. Not planned: results, tensors
  * that reach a packed function, an impure or unknown function or a closure, tensors of local
  * functions, branch results made inside the branch. Sizes are numbers or expressions; a
@@ -43,15 +45,26 @@ static const rlx_var *make_storage(rlx_seq_pass *p, rlx_plan_slot *s, rlx_place 
     return s->var;
 }
 
-static bool emit_tensor(rlx_seq_pass *p, rlx_plan_slot *s, const rlx_binding *now)
+/* Where the tensor of this event lies in its storage. */
+static const rlx_prim *offset_at(rlx_context *ctx, const rlx_plan *plan, size_t at)
 {
-    const rlx_call *alloc = rlx_as_call(rlx_binding_value(now));
-    const rlx_var *storage = make_storage(p, s, alloc->place);
-    const rlx_expr *args[4] = { (const rlx_expr *)storage,
-                                rlx_prim_value_new(p->ctx, rlx_int64(p->ctx, 0)), alloc->args[0],
-                                alloc->args[1] };
+    const rlx_prim *begin = rlx_int64(ctx, plan->offset_of[plan->root_of[at]]);
+    return begin && plan->shift_of[at] ? rlx_fold_add(ctx, begin, plan->shift_of[at]) : begin;
+}
+
+/* For builtin.alloc_tensor(shape, dtype, ...), or memory.view(tensor, shape, dtype, ...). */
+static bool emit_tensor(rlx_seq_pass *p, size_t at, const rlx_binding *now)
+{
+    planned *d = p->user;
+    const rlx_call *made = rlx_as_call(rlx_binding_value(now));
+    rlx_plan_slot *s = &d->plan.storages.data[d->plan.storage_of[at]];
+    bool view = rlx_is_op(made->op, RLX_OP_ID_MEMORY_VIEW);
+    const rlx_prim *offset = offset_at(p->ctx, &d->plan, at);
+    const rlx_expr *args[4] = { (const rlx_expr *)make_storage(p, s, made->place),
+                                offset ? rlx_prim_value_new(p->ctx, offset) : NULL,
+                                made->args[view], made->args[view + 1] };
     const rlx_expr *call =
-        rlx_plain_call(p->ctx, "relax.memory.alloc_tensor", args, 4, alloc->place);
+        rlx_plain_call(p->ctx, "relax.memory.alloc_tensor", args, 4, made->place);
     return call && rlx_seq_emit(p, rlx_with_value(p->ctx, now, call));
 }
 
@@ -70,9 +83,8 @@ static bool place_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_bin
     uintptr_t at;
     if (!rlx_ptrmap_find(&d->event_of, old, &at))
         return rlx_seq_emit(p, now);
-    uint32_t storage = d->plan.storage_of[at - 1];
-    if (!(storage == RLX_NO_STORAGE ? rlx_seq_emit(p, now)
-                                    : emit_tensor(p, &d->plan.storages.data[storage], now)))
+    bool planned_here = d->plan.storage_of[at - 1] != RLX_NO_STORAGE;
+    if (!(planned_here ? emit_tensor(p, at - 1, now) : rlx_seq_emit(p, now)))
         return false;
     for (uint32_t k = d->kills[at - 1]; k; k = d->plan.storages.data[k - 1].next)
         if (!emit_kill(p, &d->plan.storages.data[k - 1], rlx_place_of(now)))
@@ -140,7 +152,7 @@ static const rlx_function *plan_one(rlx_seq_pass *p, const rlx_module *m, const 
     d->kills = NULL;
     rlx_ptrmap_clear(&d->event_of);
     if (!rlx_flow_build(&d->flow, ctx, f) || !rlx_lifetimes_find(&life, ctx, m, &d->flow) ||
-        !rlx_plan_function(&d->plan, ctx, f, &d->flow, &life))
+        !rlx_plan_function(&d->plan, ctx, m, f, &d->flow, &life))
         goto done;
     d->kills = rlx_mem_alloc_zero(&ctx->memory, (d->flow.events.len + 1) * sizeof *d->kills);
     if (!d->kills) {

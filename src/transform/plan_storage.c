@@ -1,4 +1,9 @@
-/* plan_storage.c: the linear scan.
+/* plan_storage.c: a scan over the events of a function.
+ *
+ * Tensors of static sizes lie in an arena: one storage for each sequence, in which each has a place
+ * (plan_arena.h). An arena ends where a Relax function or an unknown one is called, which may need as
+ * much again, and so on; what is needed across such a call has a storage of its own, like
+ * what has a symbolic size: these are used again when their tensor is dead.
  *
  * Free storages of a static size lie in shelves by the magnitude of the size (shelf k: 2^k
  * bytes up to below 2^(k+1)); a tensor takes the first that is large enough from its own shelf
@@ -12,13 +17,18 @@
  * inside, as whatever is placed in it there is dead at the end of the branch.
  */
 #include "transform/plan_storage.h"
+#include "transform/plan_arena.h"
 #include "transform/transform_int.h"
 
 enum { SHELVES = 64, SYMBOLIC = 63, LOOK_AT = 8, NEAR = 4, PROVE_AT_MOST = 4 };
 
 typedef RLX_VEC(uint32_t) numbers;
+/* The arena of a sequence between two calls; its tensors once they are sorted. */
+typedef struct arena { uint32_t storage, calls; size_t first, count; } arena;
+typedef struct arena_item { uint32_t arena, event; } arena_item;
 typedef struct scan {
     rlx_context *ctx;
+    const rlx_module *module;
     rlx_plan *plan;
     const rlx_flow *w;
     const rlx_lifetimes *l;
@@ -27,6 +37,11 @@ typedef struct scan {
     numbers shelf[SHELVES];      /* free storages, by number */
     numbers open;                /* storages of the sequences under way, inner ones last */
     uint32_t *dying, *next;      /* by event: tensors (by event + 1) that die after it, chained */
+    uint32_t *calls;             /* by event: calls up to it at which arenas end */
+    RLX_VEC(arena) arenas;
+    uint32_t *arena_of;          /* by sequence: its latest arena + 1 */
+    RLX_VEC(arena_item) items;
+    int64_t *bytes;              /* by event: of the tensor in an arena */
 } scan;
 
 /* The storage that a tensor asks for. */
@@ -47,25 +62,27 @@ static int shelf_of(int64_t bytes)
 }
 
 /* The number that a dimension counts as: itself, or its upper bound. */
-static bool is_number(scan *s, const rlx_prim *dim, int64_t *out)
+static bool is_number(scan *s, const rlx_prim *dim, bool largest, int64_t *out)
 {
     int64_t low;
     if (rlx_int_literal(dim, out))
         return true;
-    if (!s->bounded)
+    if (!s->bounded || !largest)
         return false;
     rlx_bounds(s->ctx, &s->scope, dim, &low, out);
     return *out != INT64_MAX && *out >= 0;
 }
 
-/* Bytes of a tensor of these sizes; false: too large, or out of memory. */
-static bool size_of(scan *s, const rlx_shape_expr *shape, rlx_dtype dtype, demand *d)
+/* Bytes of a tensor of these sizes (largest: at their upper bounds); false: too large, or out of
+ * memory. */
+static bool size_of(scan *s, const rlx_shape_expr *shape, rlx_dtype dtype, bool largest, demand *d)
 {
     const rlx_prim *product = NULL;
+    d->size = NULL;
     d->bytes = (int64_t)rlx_dtype_bytes(dtype);
     for (size_t i = 0; i < shape->num_values; i++) {
         int64_t dim;
-        if (is_number(s, shape->values[i], &dim)) {
+        if (is_number(s, shape->values[i], largest, &dim)) {
             if (dim < 0 || !rlx_mul_i64(d->bytes, dim, &d->bytes))
                 return false;
         } else {
@@ -80,6 +97,11 @@ static bool size_of(scan *s, const rlx_shape_expr *shape, rlx_dtype dtype, deman
     if (d->size && !rlx_is_long_size(d->size))
         d->size = rlx_simplify(s->ctx, &s->scope, d->size);
     return d->size != NULL;
+}
+
+static const rlx_prim *size_in(scan *s, const demand *d)
+{
+    return d->size ? d->size : rlx_int64(s->ctx, d->bytes);
 }
 
 /* The allocation in an event; NULL: it is something else. */
@@ -99,7 +121,7 @@ static bool demand_of(scan *s, const rlx_call *alloc, demand *d)
 {
     *d = (demand){ .device = alloc->args[2], .scope = alloc->args[3] };
     return size_of(s, rlx_as_shape_expr(alloc->args[0]), rlx_as_dtype_imm(alloc->args[1])->value,
-                   d);
+                   true, d);
 }
 
 /* ---- taking and giving back ----------------------------------------------------------------- */
@@ -188,6 +210,86 @@ static bool give_back(scan *s, uint32_t n, uint32_t at)
     return rlx_vec_push(&s->ctx->memory, &s->shelf[a->size ? SYMBOLIC : shelf_of(a->bytes)], n);
 }
 
+/* ---- arenas --------------------------------------------------------------------------------- */
+
+/* May what is called here ask for memory of its own for long? */
+static bool ends_arenas(const scan *s, const rlx_event *e)
+{
+    const rlx_call *call =
+        e->kind == RLX_EVENT_BIND ? rlx_as_call(rlx_binding_value(e->binding)) : NULL;
+    const rlx_global_var *gv = call ? rlx_as_global_var(call->op) : NULL;
+    const rlx_extern_func *named = call ? rlx_as_extern_func(call->op) : NULL;
+    int64_t at = gv      ? rlx_module_index(s->module, gv)
+                 : named ? rlx_module_find(s->module, rlx_string_slice(named->symbol))
+                         : -1;
+    return call && (rlx_as_var(call->op) || (at >= 0 && rlx_as_function(s->module->functions[at])));
+}
+
+static void count_calls(scan *s)
+{
+    uint32_t calls = 0;
+    for (size_t i = 0; i < s->w->events.len; i++)
+        s->calls[i] = calls += ends_arenas(s, &s->w->events.data[i]);
+}
+
+/* The arena for a tensor that is allocated here; RLX_NO_STORAGE: it lives beyond it, or out of
+ * memory (latched). */
+static uint32_t arena_for(scan *s, uint32_t at, const demand *d)
+{
+    uint32_t seq = s->w->events.data[at].seq, known = s->arena_of[seq];
+    if (d->size || d->bytes > RLX_ARENA_MOST || s->calls[at] != s->calls[s->l->end[at]] ||
+        s->items.len >= RLX_ARENA_TENSORS)
+        return RLX_NO_STORAGE;
+    if (known && s->arenas.data[known - 1].calls == s->calls[at] &&
+        same_place(&s->plan->storages.data[s->arenas.data[known - 1].storage], d))
+        return known - 1;
+    arena a = { new_storage(s, d, seq), s->calls[at], 0, 0 };
+    if (a.storage == RLX_NO_STORAGE || !rlx_vec_push(&s->ctx->memory, &s->arenas, a))
+        return RLX_NO_STORAGE;
+    return (s->arena_of[seq] = (uint32_t)s->arenas.len) - 1;
+}
+
+static bool join_arena(scan *s, uint32_t at, uint32_t number, const demand *d)
+{
+    uint32_t storage = s->arenas.data[number].storage, end = s->l->end[at];
+    rlx_plan_slot *a = &s->plan->storages.data[storage];
+    s->plan->storage_of[at] = storage;
+    s->plan->root_of[at] = at;
+    s->bytes[at] = d->bytes;
+    a->last = a->last < end ? end : a->last;
+    return rlx_vec_push(&s->ctx->memory, &s->items, ((arena_item){ number, at }));
+}
+
+static bool place_arena(scan *s, const arena *a, const uint32_t *events)
+{
+    rlx_memory *m = &s->ctx->memory;
+    rlx_arena_tensor *t = rlx_mem_alloc(m, (a->count + 1) * sizeof *t);
+    for (size_t i = 0; t && i < a->count; i++) {
+        uint32_t at = events[a->first + i];
+        t[i] = (rlx_arena_tensor){ at, s->l->end[at], s->bytes[at], 0 };
+    }
+    int64_t bytes = t ? rlx_arena_place(s->ctx, t, a->count) : -1;
+    for (size_t i = 0; t && i < a->count; i++)
+        s->plan->offset_of[t[i].first] = t[i].offset;
+    s->plan->storages.data[a->storage].bytes = bytes;
+    rlx_mem_free(m, t, t ? (a->count + 1) * sizeof *t : 0);
+    return bytes >= 0;
+}
+
+static bool place_arenas(scan *s)
+{
+    rlx_memory *m = &s->ctx->memory;
+    size_t size = (s->items.len + 1) * sizeof(uint32_t);
+    uint32_t *events = rlx_mem_alloc(m, size);
+    bool good = events != NULL;
+    if (good)
+        rlx_vec_group(&s->items, arena, event, &s->arenas, events);
+    for (size_t i = 0; good && i < s->arenas.len; i++)
+        good = place_arena(s, &s->arenas.data[i], events);
+    rlx_mem_free(m, events, events ? size : 0);
+    return good;
+}
+
 /* ---- events --------------------------------------------------------------------------------- */
 
 static bool place_tensor(scan *s, uint32_t at, const rlx_call *alloc)
@@ -197,16 +299,73 @@ static bool place_tensor(scan *s, uint32_t at, const rlx_call *alloc)
     if (!demand_of(s, alloc, &d))
         /* too large to plan: the run fails where it is allocated */
         return lost || !s->ctx->diags.out_of_memory;
-    uint32_t n = d.size ? take_symbolic(s, &d) : take_static(s, &d);
+    uint32_t n = arena_for(s, at, &d);
+    if (n != RLX_NO_STORAGE)
+        return join_arena(s, at, n, &d);
+    n = d.size ? take_symbolic(s, &d) : take_static(s, &d);
     if (n == RLX_NO_STORAGE)
         n = new_storage(s, &d, s->w->events.data[at].seq);
     if (n == RLX_NO_STORAGE)
         return false;
     s->plan->storages.data[n].idle = false;
     s->plan->storage_of[at] = n;
+    s->plan->root_of[at] = at;
     s->next[at] = s->dying[s->l->end[at]];
     s->dying[s->l->end[at]] = at + 1;
     return true;
+}
+
+/* memory.view of a planned tensor, with all that it takes written out; NULL: something else. */
+static const rlx_call *view_of(const scan *s, const rlx_event *e, uint32_t *of)
+{
+    const rlx_call *call =
+        e->kind == RLX_EVENT_BIND && e->binding->kind == RLX_NODE_VAR_BINDING
+            ? rlx_is_call_op(rlx_binding_value(e->binding), RLX_OP_ID_MEMORY_VIEW)
+            : NULL;
+    size_t event = call && call->num_args == 4 ? rlx_flow_event_of(s->w, call->args[0]) : SIZE_MAX;
+    *of = (uint32_t)event;
+    return event != SIZE_MAX && s->plan->storage_of[event] != RLX_NO_STORAGE &&
+                   rlx_as_shape_expr(call->args[1]) && rlx_as_dtype_imm(call->args[2]) &&
+                   rlx_as_prim_value(call->args[3])
+               ? call
+               : NULL;
+}
+
+/* Does a view surely lie in its tensor? One that does not is checked when it is made. */
+static bool lies_inside(scan *s, const rlx_call *view, const rlx_prim *offset)
+{
+    demand d = { 0 };
+    const rlx_tensor_sinfo *whole =
+        rlx_as_tensor_sinfo(((const rlx_var *)view->args[0])->sinfo);
+    const rlx_shape_expr *shape = whole ? rlx_as_shape_expr(whole->shape) : NULL;
+    rlx_dtype dtype = rlx_as_dtype_imm(view->args[2])->value;
+    if (!shape || rlx_is_long_size(offset) || !rlx_dtype_bytes(dtype) ||
+        rlx_dtype_bytes(dtype) > rlx_dtype_bytes(whole->dtype) ||
+        !size_of(s, rlx_as_shape_expr(view->args[1]), dtype, false, &d))
+        return false;
+    const rlx_prim *zero = rlx_int64(s->ctx, 0), *end = rlx_fold_add(s->ctx, offset, size_in(s, &d));
+    if (!size_of(s, shape, whole->dtype, false, &d))
+        return false;
+    const rlx_prim *have = size_in(s, &d);
+    return zero && end && have && !rlx_is_long_size(end) && !rlx_is_long_size(have) &&
+           (rlx_is_int_value(offset, 0) ||
+            (rlx_prove_compare(s->ctx, &s->scope, RLX_NODE_GE, offset, zero) == RLX_TRUE &&
+             whole->dtype == dtype)) &&
+           (rlx_prove_equal(s->ctx, &s->scope, end, have) == RLX_EQUAL ||
+            rlx_prove_compare(s->ctx, &s->scope, RLX_NODE_LE, end, have) == RLX_TRUE);
+}
+
+static bool place_view(scan *s, uint32_t at, uint32_t of, const rlx_call *view)
+{
+    rlx_plan *plan = s->plan;
+    const rlx_prim *offset = rlx_as_prim_value(view->args[3])->value;
+    if (!lies_inside(s, view, offset))
+        return !s->ctx->diags.out_of_memory;
+    plan->storage_of[at] = plan->storage_of[of];
+    plan->root_of[at] = plan->root_of[of];
+    plan->shift_of[at] = plan->shift_of[of] ? rlx_fold_add(s->ctx, plan->shift_of[of], offset)
+                                            : offset;
+    return plan->shift_of[at] != NULL;
 }
 
 /* Takes `count` storages of a sequence from a shelf. They came to it last: what lies below all
@@ -242,7 +401,11 @@ static bool place_event(scan *s, uint32_t at)
     if (e->kind == RLX_EVENT_BIND && e->binding->kind == RLX_NODE_MATCH_CAST &&
         !rlx_scope_enter(&s->scope, ((const rlx_match_cast *)e->binding)->sinfo))
         return false;
+    uint32_t of;
+    const rlx_call *view = view_of(s, e, &of);
     if (alloc && !s->l->escapes[at] && !place_tensor(s, at, alloc))
+        return false;
+    if (view && !place_view(s, at, of, view))
         return false;
     for (uint32_t t = s->dying[at]; t; t = s->next[t - 1])
         if (!give_back(s, s->plan->storage_of[t - 1], at))
@@ -252,39 +415,70 @@ static bool place_event(scan *s, uint32_t at)
     return true;
 }
 
-bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_function *f, const rlx_flow *w,
-                       const rlx_lifetimes *l)
+static void *by_number(rlx_context *ctx, size_t count, size_t size)
+{
+    return rlx_mem_alloc_zero(&ctx->memory, (count + 1) * size);
+}
+
+static void free_by_number(rlx_context *ctx, void *p, size_t count, size_t size)
+{
+    rlx_mem_free(&ctx->memory, p, p ? (count + 1) * size : 0);
+}
+
+static bool plan_events(scan *s, const rlx_function *f)
+{
+    size_t n = s->w->events.len;
+    for (size_t i = 0; i < n; i++)
+        s->plan->storage_of[i] = RLX_NO_STORAGE;
+    count_calls(s);
+    bool good = rlx_scope_enter_function(&s->scope, f);
+    for (size_t i = 0; good && i < n; i++)
+        good = place_event(s, (uint32_t)i);
+    return good && place_arenas(s);
+}
+
+bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_module *m,
+                       const rlx_function *f, const rlx_flow *w, const rlx_lifetimes *l)
 {
     size_t n = w->events.len;
-    rlx_memory *m = &ctx->memory;
     scan s = { .ctx = ctx,
+               .module = m,
                .plan = plan,
                .w = w,
                .l = l,
                .bounded = rlx_attrs_get(f->attrs, RLX_UPPER_BOUND) != NULL };
-    *plan =
-        (rlx_plan){ .storage_of = rlx_mem_alloc(m, (n + 1) * sizeof(uint32_t)), .num_events = n };
-    s.dying = rlx_mem_alloc_zero(m, (n + 1) * sizeof(uint32_t));
-    s.next = rlx_mem_alloc_zero(m, (n + 1) * sizeof(uint32_t));
+    *plan = (rlx_plan){ .storage_of = by_number(ctx, n, sizeof(uint32_t)),
+                        .offset_of = by_number(ctx, n, sizeof(int64_t)),
+                        .root_of = by_number(ctx, n, sizeof(uint32_t)),
+                        .shift_of = by_number(ctx, n, sizeof(const rlx_prim *)),
+                        .num_events = n };
+    s.dying = by_number(ctx, n, sizeof *s.dying);
+    s.next = by_number(ctx, n, sizeof *s.next);
+    s.calls = by_number(ctx, n, sizeof *s.calls);
+    s.bytes = by_number(ctx, n, sizeof *s.bytes);
+    s.arena_of = by_number(ctx, w->seqs.len, sizeof *s.arena_of);
     rlx_scope_init(&s.scope, ctx, NULL);
-    bool good = plan->storage_of && s.dying && s.next;
-    for (size_t i = 0; good && i < n; i++)
-        plan->storage_of[i] = RLX_NO_STORAGE;
-    good = good && rlx_scope_enter_function(&s.scope, f);
-    for (size_t i = 0; good && i < n; i++)
-        good = place_event(&s, (uint32_t)i);
+    bool good = plan->storage_of && plan->offset_of && plan->root_of && plan->shift_of && s.dying && s.next && s.calls && s.bytes &&
+                s.arena_of && plan_events(&s, f);
     rlx_scope_free(&s.scope);
     for (size_t k = 0; k < SHELVES; k++)
-        rlx_vec_free(m, &s.shelf[k]);
-    rlx_vec_free(m, &s.open);
-    rlx_mem_free(m, s.dying, s.dying ? (n + 1) * sizeof(uint32_t) : 0);
-    rlx_mem_free(m, s.next, s.next ? (n + 1) * sizeof(uint32_t) : 0);
+        rlx_vec_free(&ctx->memory, &s.shelf[k]);
+    rlx_vec_free(&ctx->memory, &s.open);
+    rlx_vec_free(&ctx->memory, &s.arenas);
+    rlx_vec_free(&ctx->memory, &s.items);
+    free_by_number(ctx, s.dying, n, sizeof *s.dying);
+    free_by_number(ctx, s.next, n, sizeof *s.next);
+    free_by_number(ctx, s.calls, n, sizeof *s.calls);
+    free_by_number(ctx, s.bytes, n, sizeof *s.bytes);
+    free_by_number(ctx, s.arena_of, w->seqs.len, sizeof *s.arena_of);
     return good;
 }
 
 void rlx_plan_free(rlx_plan *plan, rlx_context *ctx)
 {
     rlx_vec_free(&ctx->memory, &plan->storages);
-    rlx_mem_free(&ctx->memory, plan->storage_of,
-                 plan->storage_of ? (plan->num_events + 1) * sizeof(uint32_t) : 0);
+    free_by_number(ctx, plan->storage_of, plan->num_events, sizeof *plan->storage_of);
+    free_by_number(ctx, plan->offset_of, plan->num_events, sizeof *plan->offset_of);
+    free_by_number(ctx, plan->root_of, plan->num_events, sizeof *plan->root_of);
+    free_by_number(ctx, plan->shift_of, plan->num_events, sizeof *plan->shift_of);
 }

@@ -1,5 +1,4 @@
-/* plan_storage.h: which tensors share which storage: a linear scan over the events of one
- * function. */
+/* plan_storage.h: which tensors share which storage, and where they lie in it. */
 #ifndef RLX_PLAN_STORAGE_H
 #define RLX_PLAN_STORAGE_H
 
@@ -7,7 +6,7 @@
 
 #define RLX_NO_STORAGE UINT32_MAX
 
-/* A piece of memory that holds one tensor after another. */
+/* A piece of memory that holds one tensor after another, or several at offsets of their own. */
 typedef struct rlx_plan_slot {
     const rlx_prim *size;       /* bytes, an int64 expression; NULL: `bytes` */
     int64_t bytes;
@@ -22,14 +21,18 @@ typedef struct rlx_plan_slot {
 
 typedef struct rlx_plan {
     RLX_VEC(rlx_plan_slot) storages;
-    /* by event: storage of the tensor allocated there, or RLX_NO_STORAGE */
+    /* by event: storage of the tensor allocated there, or of its view, or RLX_NO_STORAGE */
     uint32_t *storage_of;
+    int64_t *offset_of;         /* by event: where in it, in bytes */
+    /* by event: the allocation whose tensor it is a part of, or itself, and where in that */
+    uint32_t *root_of;
+    const rlx_prim **shift_of;  /* NULL: at its begin */
     size_t num_events;
 } rlx_plan;
 /* Plans all builtin.alloc_tensor of the function whose tensors do not escape. False: out of
  * memory; free in any case. */
-bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_function *f, const rlx_flow *w,
-                       const rlx_lifetimes *l);
+bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_module *m,
+                       const rlx_function *f, const rlx_flow *w, const rlx_lifetimes *l);
 void rlx_plan_free(rlx_plan *plan, rlx_context *ctx);
 
 #endif

@@ -63,6 +63,8 @@ static rlx_context *fresh_context(void)
 /* What a pass stands on beside normal form. */
 static const struct { const char *pass, *before[2]; } preludes[] = {
     { "call_tir_rewrite", { "legalize_ops" } },
+    { "place_views", { "legalize_ops", "call_tir_rewrite" } },
+    { "reuse_operands", { "legalize_ops", "call_tir_rewrite" } },
     { "plan_memory", { "legalize_ops", "call_tir_rewrite" } },
 };
 

@@ -562,10 +562,10 @@ static void memory_is_estimated_from_operators(void **state)
                      RELAX_PROOF_EQUAL);
     assert_int_equal(relax_prim_prove_equal(ctx, storages,
                                             relax_prim_binary_new(ctx, RELAX_PRIM_MUL,
-                                                                  relax_prim_int_new(ctx, 48), n)),
+                                                                  relax_prim_int_new(ctx, 32), n)),
                      RELAX_PROOF_EQUAL);
     assert_int_equal(relax_memory_usage_at(ctx, m, Z("part"), &n, &ten, 1, &bytes, &planned), 0);
-    assert_true(bytes == 640 && planned == 480);
+    assert_true(bytes == 640 && planned == 320);
     static const char *const passes[] = { "legalize_ops", "call_tir_rewrite", "plan_memory" };
     const relax_module *lower = relax_module_set_public(ctx, m, Z("part"), 1);
     for (size_t i = 0; i < N(passes); i++) {
@@ -573,7 +573,8 @@ static void memory_is_estimated_from_operators(void **state)
         bytes = planned = 0;
         assert_int_equal(
             relax_memory_usage_at(ctx, lower, Z("part"), &n, &ten, 1, &bytes, &planned), 0);
-        assert_true(bytes == 640 && planned == 480);
+        /* what is planned by hand has two storages that take turns */
+        assert_true(bytes == 640 && planned == (i < 2 ? 320 : 480));
     }
     assert_int_equal(relax_memory_usage_at(ctx, m, Z("part"), NULL, NULL, 0, &bytes, &planned),
                      -1);

@@ -155,7 +155,9 @@ static int passes(state *s, relax_module *module)
     static const char *const names[] = { "normalize",        "canonicalize_bindings",
                                          "fold_constant",    "dead_code_elimination",
                                          "legalize_ops",     "to_non_dataflow",
-                                         "call_tir_rewrite", "plan_memory" };
+                                         "call_tir_rewrite", "place_views",
+                                         "schedule_tir",     "reuse_operands",
+                                         "plan_memory" };
     for (size_t i = 0; i < sizeof names / sizeof names[0] && module; i++) {
         relax_module *next = relax_pass_run(s->ctx, module, names[i], strlen(names[i]), NULL);
         if (!next || relax_context_num_errors(s->ctx)) {

@@ -122,7 +122,8 @@ static void test_chain_of_fifty(void **state)
         m = rlx_run_passes(ctx, m, steps, rlx_build_pipeline(1, steps),
                            &(rlx_pass_hooks){ .verify = true });
         assert_non_null(m);
-        assert_int_equal(count_calls(m, "R.memory.alloc_storage"), 2);
+        /* of known sizes: one arena */
+        assert_int_equal(count_calls(m, "R.memory.alloc_storage"), k ? 1 : 2);
         assert_int_equal(count_calls(m, "R.builtin.alloc_tensor"), 1);
         assert_int_equal(count_calls(m, "R.memory.alloc_tensor"), 49);
         rlx_context_release(ctx);

@@ -256,7 +256,8 @@ static void put_builtin(sample *s, uint32_t d)
         { { INT, ANY }, TENSOR },      { { TENSOR, ANY }, ANY },      { { TUPLE, ANY }, INT },
         { { ANY, ANY }, TUPLE },       { { TENSOR, ANY }, TENSOR },   { { TENSOR, INT }, TENSOR },
         { { TENSOR, INT }, TENSOR },   { { TENSOR, INT }, ANY },      { { TENSOR, INT }, ANY },
-        { { TENSOR, ANY }, TENSOR },   { { TENSOR, TENSOR }, TENSOR }
+        { { TENSOR, ANY }, TENSOR },   { { TENSOR, TENSOR }, TENSOR },
+        { { TENSOR, SHAPE }, TENSOR }, { { TENSOR, ANY }, TENSOR }
     };
     static const uint32_t modelled[] = { 7, 11, 12 };
     uint32_t i = s->simple ? modelled[below(s, 3)] : below(s, (uint32_t)RLX_COUNT(kinds));
@@ -269,6 +270,8 @@ static void put_builtin(sample *s, uint32_t d)
         list[k] = pick_arg(s, i > 13 ? INT : ANY);
     if (i == 6 || i == 9) /* a dtype */
         list[1] = rlx_operand(RLX_OPERAND_CONST, s->consts[8]);
+    if (i == 20 && below(s, 8))
+        list[2] = rlx_operand(RLX_OPERAND_CONST, s->consts[8]);
     if (i == 15 || i == 16)
         list[i == 15 ? 3 : 5] = rlx_operand(RLX_OPERAND_CONST, s->consts[8]);
     builtins[i]++;

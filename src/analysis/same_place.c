@@ -1,0 +1,247 @@
+/*- same_place.c: which inputs of a PrimFunc may be the memory of an output?
+ *
+ *     for i, j in T.grid(n, 4):
+ *         B[i, j] = A[i, j] + C[j]         A may: what B overwrites has been read; C may not
+ *
+ * An input may if the last stores that read it, in the same loops up to the one that overwrites, read what
+ * the same iteration overwrites, and nothing else. What earlier loops at the top of the function read is read
+ * before anything is overwritten. Each iteration overwrites another element: every loop stands as it
+ * is in an index of the output. */
+/* built for size */
+#include "analysis/analysis.h"
+
+/* What is known of a parameter. */
+typedef struct access {
+    const rlx_buffer *buffer;
+    uint32_t stores, first_load;         /* statements; number of the first loop that loads, 0: none */
+    /* of the last loop at the top that loads, or of the one store */
+    uint32_t nest, order;
+    const rlx_for_stmt *inner;           /* the loop around */
+    size_t first_index;                  /* in `indices` */
+    bool anywhere;                       /* not at one place */
+    bool covers;                         /* a store of each iteration to another element */
+} access;
+typedef struct search {
+    rlx_context *ctx;
+    access *params;
+    rlx_ptrmap param_of;                 /* data pointer of a buffer -> parameter + 1 */
+    RLX_VEC(const rlx_for_stmt *) loops;
+    RLX_VEC(const rlx_prim *) from, to, indices;
+    RLX_VEC(size_t) marks;               /* length of `from` where each block began */
+    uint32_t nest, order;
+    bool in_store;                       /* what is loaded is used there and nowhere else */
+    bool strange;                        /* not understood */
+} search;
+
+static access *access_of(search *s, const rlx_node *buffer, const rlx_buffer **b)
+{
+    uintptr_t at;
+    *b = rlx_as_buffer(buffer);
+    return *b && rlx_ptrmap_find(&s->param_of, (*b)->data, &at) ? &s->params[at - 1] : NULL;
+}
+
+static const rlx_for_stmt *inner_loop(const search *s)
+{
+    return s->loops.len ? rlx_vec_last(&s->loops) : NULL;
+}
+
+/* Indices as expressions of loop variables; SIZE_MAX: out of memory. */
+static size_t keep_indices(search *s, const rlx_prim *const *indices, size_t count)
+{
+    size_t first = s->indices.len;
+    for (size_t i = 0; i < count; i++) {
+        const rlx_prim *p =
+            rlx_substitute(s->ctx, indices[i], s->from.data, s->to.data, s->from.len);
+        if (!p || !rlx_vec_push(&s->ctx->memory, &s->indices, p))
+            return SIZE_MAX;
+    }
+    return first;
+}
+
+static bool same_indices(const search *s, size_t a, size_t b, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (s->indices.data[a + i] != s->indices.data[b + i])
+            return false;
+    return true;
+}
+
+static void note_load(search *s, const rlx_buffer_load *load)
+{
+    const rlx_buffer *b;
+    access *a = access_of(s, load->buffer, &b);
+    if (!a)
+        return;
+    size_t first = keep_indices(s, load->indices, load->num_indices);
+    bool again = a->first_load && a->nest == s->nest && !a->stores;
+    if (first == SIZE_MAX)
+        return;
+    if (!a->first_load)
+        a->first_load = s->nest + 1;
+    if (a->stores)                       /* of an output: what matters is where it was first */
+        return;
+    bool same = s->in_store && b == a->buffer && load->num_indices == b->num_shape && (!again || (!a->anywhere && a->inner == inner_loop(s) &&
+                                              same_indices(s, a->first_index, first,
+                                                           load->num_indices)));
+    a->anywhere = !same;
+    a->nest = s->nest;
+    a->order = s->order;
+    a->inner = inner_loop(s);
+    a->first_index = first;
+}
+
+/* Does each loop around that has more than one iteration stand in an index? */
+static bool covers_loops(const search *s, size_t first, size_t count)
+{
+    for (size_t k = 0; k < s->loops.len; k++) {
+        const rlx_for_stmt *loop = s->loops.data[k];
+        bool found = rlx_is_int_value(loop->extent, 1);
+        for (size_t i = 0; i < count; i++)
+            found |= s->indices.data[first + i] == loop->loop_var;
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static void note_store(search *s, const rlx_buffer_store *store)
+{
+    const rlx_buffer *b;
+    access *a = access_of(s, store->buffer, &b);
+    s->order++;
+    if (!a)
+        return;
+    size_t first = keep_indices(s, store->indices, store->num_indices);
+    if (first == SIZE_MAX)
+        return;
+    a->stores += b == a->buffer && store->num_indices == b->num_shape ? 1 : 2;
+    a->nest = s->nest;
+    a->order = s->order;
+    a->inner = inner_loop(s);
+    a->first_index = first;
+    a->covers = covers_loops(s, first, store->num_indices);
+}
+
+static bool enter_block(search *s, const rlx_block_realize *r)
+{
+    const rlx_tir_block *b = rlx_as_tir_block(r->block);
+    bool good = b && b->num_iter_vars == r->num_iter_values &&
+                rlx_vec_push(&s->ctx->memory, &s->marks, s->from.len);
+    size_t known = s->from.len;
+    for (size_t i = 0; good && i < b->num_iter_vars; i++) {
+        const rlx_iter_var *iter = rlx_as_iter_var(b->iter_vars[i]);
+        const rlx_prim *value =
+            rlx_substitute(s->ctx, r->iter_values[i], s->from.data, s->to.data, known);
+        good = iter && value && rlx_vec_push(&s->ctx->memory, &s->from, iter->var) &&
+               rlx_vec_push(&s->ctx->memory, &s->to, value);
+    }
+    return good;
+}
+
+/* A buffer that is part of a parameter has a pointer of its own. */
+static void note_part(search *s, const rlx_match_buffer_region *m)
+{
+    const rlx_buffer_region *source = rlx_as_buffer_region(m->source);
+    const rlx_buffer *whole = source ? rlx_as_buffer(source->buffer) : NULL,
+                     *part = rlx_as_buffer(m->buffer);
+    uintptr_t param;
+    if (whole && part && rlx_ptrmap_find(&s->param_of, whole->data, &param))
+        s->strange |= !rlx_ptrmap_put(&s->param_of, part->data, param);
+}
+
+static enum rlx_step look(void *user, const rlx_node *n, const rlx_field *via,
+                          const rlx_node *parent)
+{
+    search *s = user;
+    (void)via, (void)parent;
+    switch (n->kind) {
+    case RLX_NODE_FOR:
+        s->nest += !s->loops.len;
+        s->strange |= ((const rlx_for_stmt *)n)->thread_binding != NULL ||
+                      !rlx_vec_push(&s->ctx->memory, &s->loops, (const rlx_for_stmt *)n);
+        break;
+    case RLX_NODE_BLOCK_REALIZE: s->strange |= !enter_block(s, (const rlx_block_realize *)n); break;
+    case RLX_NODE_BUFFER_STORE:
+        s->nest += !s->loops.len;
+        note_store(s, (const rlx_buffer_store *)n);
+        s->in_store = true;
+        break;
+    case RLX_NODE_BUFFER_LOAD: note_load(s, (const rlx_buffer_load *)n); break;
+    case RLX_NODE_MATCH_BUFFER_REGION: note_part(s, (const rlx_match_buffer_region *)n); break;
+    case RLX_NODE_WHILE: s->strange = true; break;
+    case RLX_NODE_PRIM_CALL: s->strange |= rlx_prim_dtype((const rlx_prim *)n) == RELAX_HANDLE; break;
+    default: break;
+    }
+    return s->strange || s->ctx->diags.out_of_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+static enum rlx_step leave(void *user, const rlx_node *n)
+{
+    search *s = user;
+    if (n->kind == RLX_NODE_BUFFER_STORE)
+        s->in_store = false;
+    if (n->kind == RLX_NODE_FOR)
+        (void)rlx_vec_pop(&s->loops);
+    if (n->kind == RLX_NODE_BLOCK_REALIZE)
+        s->from.len = s->to.len = rlx_vec_pop(&s->marks);
+    return RLX_STEP_ON;
+}
+
+static bool same_layout(const rlx_buffer *a, const rlx_buffer *b)
+{
+    bool same = a->num_shape == b->num_shape && !a->num_strides && !b->num_strides &&
+                rlx_dtype_bytes(a->dtype) == rlx_dtype_bytes(b->dtype);
+    for (size_t i = 0; same && i < a->num_shape; i++)
+        same = a->shape[i] == b->shape[i];
+    return same;
+}
+
+/* Is what `in` reads read when `out` overwrites it? */
+static bool may_share(const search *s, const access *in, const access *out)
+{
+    if (!in->buffer || !out->buffer || in->stores || out->stores != 1 || !out->covers ||
+        !same_layout(in->buffer, out->buffer) ||
+        (out->first_load && out->first_load <= out->nest + 1))
+        return false;
+    if (!in->first_load || in->nest != out->nest)
+        return !in->first_load || in->nest < out->nest;
+    return !in->anywhere && in->inner == out->inner && in->order <= out->order &&
+           same_indices(s, in->first_index, out->first_index, in->buffer->num_shape);
+}
+
+static bool look_at_body(search *s, const rlx_prim_func *f)
+{
+    rlx_walker walker = { .enter = look, .leave = leave, .user = s, .terse = true };
+    for (size_t i = 0; i < f->num_params; i++) {
+        const rlx_buffer *b = i < f->num_buffers ? rlx_as_buffer(f->buffers[i]) : NULL;
+        s->params[i].buffer = b;
+        if (b && !rlx_ptrmap_put(&s->param_of, b->data, i + 1))
+            return false;
+    }
+    rlx_walk(&s->ctx->memory, f->body, &walker, NULL);
+    return !s->strange && !s->ctx->diags.out_of_memory;
+}
+
+bool rlx_find_same_place(rlx_context *ctx, const rlx_prim_func *f, int32_t *into)
+{
+    search s = { .ctx = ctx };
+    size_t size = (f->num_params + 1) * sizeof *s.params;
+    s.params = rlx_mem_alloc_zero(&ctx->memory, size);
+    rlx_ptrmap_init(&s.param_of, &ctx->memory);
+    bool good = s.params && look_at_body(&s, f), any = false;
+    for (size_t i = 0; i < f->num_params; i++) {
+        into[i] = -1;
+        for (size_t o = 0; good && into[i] < 0 && o < f->num_params; o++)
+            if (o != i && s.params[o].stores && may_share(&s, &s.params[i], &s.params[o]))
+                into[i] = (int32_t)o;
+        any |= into[i] >= 0;
+    }
+    rlx_mem_free(&ctx->memory, s.params, s.params ? size : 0);
+    rlx_ptrmap_free(&s.param_of);
+    rlx_vec_free(&ctx->memory, &s.loops);
+    rlx_vec_free(&ctx->memory, &s.from);
+    rlx_vec_free(&ctx->memory, &s.to);
+    rlx_vec_free(&ctx->memory, &s.indices);
+    rlx_vec_free(&ctx->memory, &s.marks);
+    return any;
+}
