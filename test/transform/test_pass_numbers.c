@@ -235,7 +235,7 @@ static bytes run(relax_context *ctx, const relax_module *m, int32_t level, uint6
 
 static const char *const passes[] = {
     "canonicalize_bindings", "canonicalize_bindings", "fold_constant", "dead_code_elimination",
-    "normalize", "legalize_ops", "to_non_dataflow", "realize_vdevice", "normalize_global_var",
+    "eliminate_common_subexpr", "normalize", "legalize_ops", "to_non_dataflow", "realize_vdevice", "normalize_global_var",
     "attach_global_symbol",
 };
 
