@@ -25,6 +25,8 @@ int rlx_kernel_num_params(const rlx_kernel *k);
 /* May a run of k store into buffer parameter `param`? The VM then refuses constants and
  * read-only tensors there. */
 bool rlx_kernel_param_is_written(const rlx_kernel *k, int32_t param);
+/* All such parameters, a bit for each; the last bit: number 63 or a later one. */
+uint64_t rlx_kernel_written(const rlx_kernel *k);
 
 /* Native code that does the same: calls run it from now on, unless two arguments that it writes
  * overlap. It must outlive the kernel. */

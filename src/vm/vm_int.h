@@ -115,15 +115,15 @@ RLX_ALWAYS_INLINE void rlx_cell_put(relax_vm *vm, relax_value *cell, relax_value
     cell->reserved = hold;
 }
 
-/* Value of an integer operand. */
+/* Value of an integer operand; slow: of an expression. */
 RLX_NODISCARD bool rlx_vm_int_slow(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why);
 RLX_ALWAYS_INLINE bool rlx_vm_int(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why)
 {
-    if (RLX_LIKELY(rlx_operand_kind_of(x) == RLX_OPERAND_SYMBOL)) {
-        *out = vm->env.syms[rlx_operand_index(x)];
-        return true;
-    }
-    return rlx_vm_int_slow(vm, x, out, why);
+    uint32_t kind = rlx_operand_kind_of(x);
+    if (RLX_UNLIKELY(kind == RLX_OPERAND_EXPR))
+        return rlx_vm_int_slow(vm, x, out, why);
+    *out = kind == RLX_OPERAND_SYMBOL ? vm->env.syms[rlx_operand_index(x)] : rlx_operand_value(x);
+    return true;
 }
 /* Argument cells for something outside the frame: reserved 0; tensors as views if `views`. */
 RLX_NODISCARD bool rlx_vm_arg_slow(relax_vm *vm, uint32_t x, bool views, relax_value *out,

@@ -133,13 +133,9 @@ int rlx_vm_poll_kernel(void *user)
 
 bool rlx_vm_int_slow(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why)
 {
-    if (rlx_operand_kind_of(x) == RLX_OPERAND_EXPR) {
-        uint32_t at = rlx_operand_index(x);
-        bool is_long = rlx_item_words(vm->exe->descs + at) > LONG_EXPR;
-        return (!is_long || rlx_vm_poll(vm, why)) && rlx_desc_expr_eval(&vm->env, at, out, why);
-    }
-    *out = rlx_operand_value(x);
-    return true;
+    uint32_t at = rlx_operand_index(x);
+    bool is_long = rlx_item_words(vm->exe->descs + at) > LONG_EXPR;
+    return (!is_long || rlx_vm_poll(vm, why)) && rlx_desc_expr_eval(&vm->env, at, out, why);
 }
 
 bool rlx_vm_arg_slow(relax_vm *vm, uint32_t x, bool views, relax_value *out, rlx_fault *why)
@@ -272,6 +268,23 @@ bool rlx_vm_step_alloc_storage(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     return true;
 }
 
+/* Does the register hold this very tensor already, and nobody else? Planned memory is used again by
+ * values of one shape. What was checked of it then holds. */
+static bool holds_view(const relax_value *cell, const rlx_storage *s, int64_t offset,
+                       rlx_dtype dtype, uint32_t ndim, const int64_t *dims)
+{
+    const rlx_tensor_object *t = cell->v.p;
+    if (cell->reserved != RLX_HELD_BY_FRAME || cell->type_index != RELAX_VALUE_TENSOR ||
+        !rlx_object_is_ours(&t->base) || t->storage != s ||
+        t->view.data != (unsigned char *)s->data + offset ||
+        rlx_dl_key(&t->view) != rlx_dl_key_make((int32_t)ndim, dtype) || t->read_only)
+        return false;
+    for (uint32_t d = 0; d < ndim; d++)
+        if (t->dims[d] != dims[d])
+            return false;
+    return rlx_object_is_unique(t);
+}
+
 bool rlx_vm_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     int64_t dims[RLX_MAX_RANK], offset;
@@ -282,8 +295,11 @@ bool rlx_vm_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     if (!rlx_value_has_mark(from, RLX_MARK_STORAGE))
         return rlx_fail(why, RLX_RT02, "a tensor in a value that is no storage");
     rlx_storage *s = from->v.p;
-    if (!rlx_vm_int(vm, pc[3], &offset, why) || !eval_dims(vm, pc + 5, ndim, dims, why) ||
-        !rlx_shape_bytes(dtype, (int32_t)ndim, dims, &bytes, why))
+    if (!rlx_vm_int(vm, pc[3], &offset, why) || !eval_dims(vm, pc + 5, ndim, dims, why))
+        return false;
+    if (holds_view(&vm->frame->regs[pc[1]], s, offset, dtype, ndim, dims))
+        return true;
+    if (!rlx_shape_bytes(dtype, (int32_t)ndim, dims, &bytes, why))
         return false;
     if (offset < 0 || (size_t)offset > s->size || bytes > s->size - (size_t)offset ||
         (size_t)offset % rlx_dtype_bytes(dtype))
@@ -348,12 +364,13 @@ bool rlx_vm_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 /* ---- kernels, builtins ---------------------------------------------------------------------- */
 
 /* Constants may lie in read-only memory, and are shared between threads. */
-static RLX_NOINLINE bool writes_constant(relax_vm *vm, uint32_t number, int32_t num_args,
-                                         rlx_fault *why)
+static bool writes_constant(relax_vm *vm, uint32_t number, int32_t num_args, rlx_fault *why)
 {
+    uint64_t written = rlx_kernel_written(vm->exe->kernels[number]);
     for (int32_t i = 0; i < num_args; i++) {
-        if (vm->args[i].type_index != RELAX_VALUE_TENSOR_VIEW ||
-            !rlx_kernel_param_is_written(vm->exe->kernels[number], i))
+        bool may_be = i >= 63 ? written >> 63 && rlx_kernel_param_is_written(vm->exe->kernels[number], i)
+                              : written >> i & 1;
+        if (!may_be || vm->args[i].type_index != RELAX_VALUE_TENSOR_VIEW)
             continue;
         const rlx_tensor_object *t = rlx_tensor_of_view(vm->args[i].v.p);
         if (t && t->read_only) {
