@@ -60,6 +60,15 @@ void rlx_kernel_env_free(rlx_kernel_env *env);
 RLX_NODISCARD bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env,
                                    const relax_value *args, int32_t num_args, rlx_fault *why);
 
+/* Does parameter `param` want a tensor of this dtype and these sizes, of which there are some elements? */
+bool rlx_kernel_takes(const rlx_kernel *k, uint32_t param, rlx_dtype dtype, int32_t ndim,
+                      const int64_t *dims);
+/* The same call, where it is known that rlx_kernel_takes the tensors of some parameters, bit i:
+ * number i. These are boxed tensors of ours, as views. */
+RLX_NODISCARD bool rlx_kernel_call_known(const rlx_kernel *k, rlx_kernel_env *env,
+                                         const relax_value *args, int32_t num_args,
+                                         uint32_t known, rlx_fault *why);
+
 /* Text of a kernel, also of one that would not load (then up to the first thing that makes no
  * sense). */
 void rlx_kernel_disassemble(const uint8_t *bytes, size_t len, rlx_buf *out);

@@ -22,6 +22,7 @@ static void begin_param(rlx_kernel *k, rlx_kernel_param *p, uint32_t number, int
     const rlx_kernel_buffer *b = &k->buffers[p->index];
     k->num_tensors++;
     k->written |= b->written ? (uint64_t)1 << (number < 63 ? number : 63) : 0;
+    p->misaligned = (uint8_t)(b->bytes - 1);
     p->key = rlx_dl_key_make(b->rank, (rlx_dtype)p->dtype);
     if (!is_looked_at(p, k->buffers))
         return;
@@ -79,6 +80,17 @@ void rlx_kernel_find_entry(rlx_kernel *k, rlx_kernel_param *params, int64_t *siz
         all_known &= params[k->buffers[k->code[at + 1]].param].has_sizes;
     k->entry = all_known ? behind : 0;
     k->sizes = sizes;
+}
+
+bool rlx_kernel_takes(const rlx_kernel *k, uint32_t param, rlx_dtype dtype, int32_t ndim,
+                      const int64_t *dims)
+{
+    const rlx_kernel_param *p = &k->params[param];
+    bool same = param < k->num_params && p->has_sizes && p->count > 0 &&
+                p->key == rlx_dl_key_make(ndim, dtype);
+    for (int32_t d = 0; same && d < ndim; d++)
+        same = dims[d] == k->sizes[p->sizes + (uint32_t)d];
+    return same;
 }
 
 uint64_t rlx_kernel_written(const rlx_kernel *k)

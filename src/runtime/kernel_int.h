@@ -20,6 +20,7 @@ typedef struct rlx_kernel_param {
     uint32_t offset;
     /* of a buffer (kernel_entry.c): */
     uint64_t key;         /* rlx_dl_key of a tensor that fits */
+    uint8_t misaligned;   /* bits that its address does not have */
     bool has_sizes;       /* all are known */
     uint32_t sizes;       /* where they stand in the kernel's, and behind them the strides */
     int64_t count;        /* their product */
@@ -71,6 +72,7 @@ typedef struct rlx_kernel_run {
     rlx_fault *why;
     const rlx_micro_set *micro;
     uint32_t begin;           /* word of the first instruction */
+    uint32_t known;           /* as rlx_kernel_call_known has it */
 } rlx_kernel_run;
 bool rlx_kernel_stopped(rlx_kernel_run *r);     /* fills the fuel up; true: the call ends */
 bool rlx_kernel_spend(rlx_kernel_run *r, int64_t work);     /* false: the call ends */

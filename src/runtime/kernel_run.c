@@ -27,6 +27,8 @@ void rlx_kernel_env_free(rlx_kernel_env *env)
     env->num_slots = env->num_views = env->frame_size = 0;
 }
 
+typedef rlx_kernel_run running;
+
 /* ---- getting ready -------------------------------------------------------------------------- */
 
 static bool no_memory(rlx_fault *why)
@@ -123,21 +125,31 @@ static bool bind_tensor(const rlx_kernel *k, uint32_t i, const DLTensor *t, rlx_
     return true;
 }
 
-/* A tensor of sizes that the kernel knows, compact and where kernels can reach it. False: not for
- * sure. */
+/* A tensor of sizes that the kernel knows, compact and where kernels can reach it. False: perhaps not.
+ * Without a branch for each size, which costs more than the comparison. */
 RLX_ALWAYS_INLINE bool bind_sized(const rlx_kernel *k, const rlx_kernel_param *p, const DLTensor *t,
                                   rlx_kernel_view *view)
 {
-    const rlx_kernel_buffer *b = &k->buffers[p->index];
     const int64_t *sizes = k->sizes + p->sizes, *shape = t->shape, *strides = t->strides;
+    const uint32_t rank = p->key & 0xff;
+    int64_t differ = 0;
     if (!p->has_sizes || rlx_dl_key(t) != p->key || t->device.device_type != 1 || !t->data)
         return false;
-    for (uint32_t d = 0, rank = b->rank; d < rank; d++)
-        if (shape[d] != sizes[d] || (strides && strides[d] != sizes[rank + d] && sizes[d] != 1))
-            return false;
+    for (uint32_t d = 0; d < rank; d++)
+        differ |= shape[d] ^ sizes[d];
+    for (uint32_t d = 0; strides && d < rank; d++)
+        differ |= strides[d] ^ sizes[rank + d];
     unsigned char *data = (unsigned char *)t->data + t->byte_offset;
     *view = (rlx_kernel_view){ data, p->count, shape };
-    return (uintptr_t)data % b->bytes == 0;
+    return !differ && !((uintptr_t)data & p->misaligned);
+}
+
+/* A tensor of ours that fits; memory of a host may lie anywhere. */
+RLX_ALWAYS_INLINE bool bind_known(const rlx_kernel_param *p, const DLTensor *t,
+                                  rlx_kernel_view *view)
+{
+    *view = (rlx_kernel_view){ t->data, p->count, t->shape };
+    return RLX_LIKELY(!((uintptr_t)t->data & p->misaligned));
 }
 
 static bool bind_scalar(const rlx_kernel *k, uint32_t i, const relax_value *arg,
@@ -173,12 +185,17 @@ static bool bind_scalar(const rlx_kernel *k, uint32_t i, const relax_value *arg,
 }
 
 /* Scalars go where the code looks for them: native code at their place among the parameters. */
-static bool bind(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args, bool native,
-                 uint32_t *begin, rlx_fault *why)
+static bool bind(running *r, const relax_value *args, bool native)
 {
-    *begin = k->entry;
+    const rlx_kernel *k = r->k;
+    rlx_kernel_env *env = r->env;
+    rlx_fault *why = r->why;
+    r->begin = k->entry;
     for (uint32_t i = 0; i < k->num_params; i++) {
         const relax_value *a = &args[i];
+        if (i < 32 && r->known >> i & 1 &&
+            bind_known(&k->params[i], a->v.p, &env->views[k->params[i].index]))
+            continue;
         if (RLX_LIKELY(a->type_index == RELAX_VALUE_TENSOR_VIEW && a->v.p) &&
             k->params[i].kind == RLX_KERNEL_PARAM_BUFFER &&
             bind_sized(k, &k->params[i], a->v.p, &env->views[k->params[i].index]))
@@ -196,7 +213,7 @@ static bool bind(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *ar
         else if (!bind_tensor(k, i, a->v.p, &env->views[k->params[i].index], why))
             return false;
         else if (k->params[i].has_sizes)
-            *begin = 0;
+            r->begin = 0;
     }
     for (uint32_t b = k->num_tensors; b < k->num_buffers; b++)
         if (k->buffers[b].kind == RLX_KERNEL_BUFFER_CONST)
@@ -208,8 +225,6 @@ static bool bind(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *ar
 }
 
 /* ---- pieces of the interpreter -------------------------------------------------------------- */
-
-typedef rlx_kernel_run running;
 
 bool rlx_kernel_stopped(running *r)
 {
@@ -609,9 +624,10 @@ RLX_ALWAYS_INLINE bool overlap(const rlx_kernel *k, const rlx_kernel_view *views
 
 static bool start(running *r, const relax_value *args, bool native)
 {
-    if (!native && r->k->num_consts)
-        memcpy(r->frame, r->k->consts, r->k->num_consts * sizeof *r->k->consts);
-    return bind(r->k, r->env, args, native, &r->begin, r->why);
+    uint64_t *frame = (uint64_t *)(void *)r->frame;
+    for (uint32_t i = 0, n = native ? 0 : r->k->num_consts; i < n; i++)
+        frame[i] = r->k->consts[i];
+    return bind(r, args, native);
 }
 
 /* What is only read is read as it was before the call: kernels pack their operands and go through
@@ -650,6 +666,12 @@ RLX_NOINLINE static bool run_on_copies(running *r, const relax_value *args)
 bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args,
                      int32_t num_args, rlx_fault *why)
 {
+    return rlx_kernel_call_known(k, env, args, num_args, 0, why);
+}
+
+bool rlx_kernel_call_known(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args,
+                           int32_t num_args, uint32_t known, rlx_fault *why)
+{
     if ((uint32_t)num_args != k->num_params)
         return rlx_fail(why, RLX_RT01, "kernel %s takes %u arguments, %d came", k->names,
                         k->num_params, num_args);
@@ -657,7 +679,7 @@ bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value
                      k->num_temps > env->num_slots) &&
         !grow_env(k, env, why))
         return false;
-    running r = { k, env, env->frame, env->views, why, env->micro, 0 };
+    running r = { k, env, env->frame, env->views, why, env->micro, 0, known };
     if (!start(&r, args, k->native != NULL))
         return false;
     if (RLX_UNLIKELY(overlap(k, env->views)))

@@ -23,6 +23,7 @@ struct relax_executable {
     uint32_t num_functions;
     const uint32_t *code;
     uint32_t num_code, max_args;    /* max_args: longest operand list */
+    uint8_t *known;                 /* by word of the code: prove_calls.c */
     const int64_t *descs;
     uint32_t num_descs;
     const uint32_t *packed;

@@ -11,6 +11,9 @@
 bool rlx_verify_code(const relax_executable *e, const uint64_t *starts, uint32_t *max_args,
                      rlx_fault *why);
 
+/* Finds out which arguments of kernels need no checks; the code has been verified. */
+bool rlx_prove_calls(relax_executable *e, rlx_fault *why);
+
 /* load_native.c: kernels that have code of their own in the file. */
 bool rlx_load_native(relax_executable *e, const unsigned char *data, uint64_t size, bool allow,
                      rlx_fault *why);
@@ -140,7 +143,7 @@ RLX_ALWAYS_INLINE bool rlx_vm_args(relax_vm *vm, const uint32_t *operands, uint3
             out[i].type_index = borrows ? RELAX_VALUE_TENSOR_VIEW : v.type_index;
             out[i].reserved = 0;
             out[i].v.i = v.v.i + (borrows ? (int64_t)sizeof(rlx_object) : 0);
-        } else if (!rlx_vm_arg_slow(vm, x, views, &out[i], why)) {
+        } else if (RLX_UNLIKELY(!rlx_vm_arg_slow(vm, x, views, &out[i], why))) {
             return false;
         }
     }

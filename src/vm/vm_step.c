@@ -155,7 +155,7 @@ bool rlx_vm_arg_slow(relax_vm *vm, uint32_t x, bool views, relax_value *out, rlx
     return true;
 }
 
-static bool eval_dims(relax_vm *vm, const uint32_t *operands, uint32_t count, int64_t *dims,
+RLX_ALWAYS_INLINE bool eval_dims(relax_vm *vm, const uint32_t *operands, uint32_t count, int64_t *dims,
                       rlx_fault *why)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -274,15 +274,15 @@ static bool holds_view(const relax_value *cell, const rlx_storage *s, int64_t of
                        rlx_dtype dtype, uint32_t ndim, const int64_t *dims)
 {
     const rlx_tensor_object *t = cell->v.p;
+    int64_t differ = 0;
     if (cell->reserved != RLX_HELD_BY_FRAME || cell->type_index != RELAX_VALUE_TENSOR ||
-        !rlx_object_is_ours(&t->base) || t->storage != s ||
-        t->view.data != (unsigned char *)s->data + offset ||
-        rlx_dl_key(&t->view) != rlx_dl_key_make((int32_t)ndim, dtype) || t->read_only)
+        !rlx_object_is_ours(&t->base) || t->storage != s || t->read_only ||
+        t->view.data != (unsigned char *)s->data + offset || t->view.ndim != (int32_t)ndim ||
+        rlx_dl_dtype(&t->view) != dtype)
         return false;
     for (uint32_t d = 0; d < ndim; d++)
-        if (t->dims[d] != dims[d])
-            return false;
-    return rlx_object_is_unique(t);
+        differ |= t->dims[d] ^ dims[d];
+    return !differ && rlx_object_is_unique(t);
 }
 
 bool rlx_vm_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
@@ -364,9 +364,9 @@ bool rlx_vm_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 /* ---- kernels, builtins ---------------------------------------------------------------------- */
 
 /* Constants may lie in read-only memory, and are shared between threads. */
-static bool writes_constant(relax_vm *vm, uint32_t number, int32_t num_args, rlx_fault *why)
+static RLX_NOINLINE bool writes_constant(relax_vm *vm, uint32_t number, uint64_t written,
+                                         int32_t num_args, rlx_fault *why)
 {
-    uint64_t written = rlx_kernel_written(vm->exe->kernels[number]);
     for (int32_t i = 0; i < num_args; i++) {
         bool may_be = i >= 63 ? written >> 63 && rlx_kernel_param_is_written(vm->exe->kernels[number], i)
                               : written >> i & 1;
@@ -390,21 +390,23 @@ static bool say_which(relax_vm *vm, rlx_fault *why)
     return false;
 }
 
-static bool run_kernel(relax_vm *vm, uint32_t number, int32_t num_args, rlx_fault *why)
+/* known: bits of arguments that are known to fit. */
+RLX_ALWAYS_INLINE bool run_kernel(relax_vm *vm, uint32_t number, uint32_t known, int32_t num_args,
+                                  rlx_fault *why)
 {
-    if (writes_constant(vm, number, num_args, why))
+    const rlx_kernel *k = vm->exe->kernels[number];
+    uint64_t written = rlx_kernel_written(k) & ~(uint64_t)known;
+    if (RLX_UNLIKELY(written) && writes_constant(vm, number, written, num_args, why))
         return false;
-    if (RLX_LIKELY(
-            rlx_kernel_call(vm->exe->kernels[number], &vm->kernels, vm->args, num_args, why)))
-        return true;
-    return say_which(vm, why);
+    return RLX_LIKELY(rlx_kernel_call_known(k, &vm->kernels, vm->args, num_args, known, why)) ||
+           say_which(vm, why);
 }
 
 bool rlx_vm_step_kernel(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     uint32_t count = rlx_ins_count(pc[0]);
     return rlx_vm_poll(vm, why) && rlx_vm_args(vm, pc + 2, count, true, vm->args, why) &&
-           run_kernel(vm, pc[1], (int32_t)count, why);
+           run_kernel(vm, pc[1], vm->exe->known[pc - vm->exe->code], (int32_t)count, why);
 }
 
 static void put_result(relax_vm *vm, uint32_t dst, relax_value v)
@@ -571,7 +573,7 @@ static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint3
     rlx_slice name = rlx_name(&vm->exe->names, fn->name);
     if (fn->flags & RLX_FUNCTION_KERNEL) {
         if (!rlx_vm_poll(vm, why) || !rlx_vm_args(vm, operands, count, true, vm->args, why) ||
-            !run_kernel(vm, fn->code, (int32_t)count, why))
+            !run_kernel(vm, fn->code, 0, (int32_t)count, why))
             return false;
         put_result(vm, dst, rlx_value_none());
         return true;
