@@ -75,6 +75,8 @@ struct relax_vm {
     bool given_up;
     relax_error *cause;           /* what a packed function said, until the failure is reported */
     rlx_slice cause_kind;
+    rlx_slice last_name;          /* of the public function that was looked for last */
+    size_t last_function;
     relax_tensor *const *into;    /* buffers for the results of this call */
     size_t num_into;
     size_t allocations_before, allocations;

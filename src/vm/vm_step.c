@@ -670,11 +670,12 @@ bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 bool rlx_vm_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *result, rlx_fault *why)
 {
     rlx_vm_frame *f = vm->frame;
-    relax_value *from = &f->regs[r], v;
+    relax_value *from = &f->regs[r];
     if (f->fn->result != RLX_NO_INDEX && !rlx_desc_match(&vm->env, f->fn->result, from, why))
         return rlx_fault_wrap(why, RLX_RT07, "result of %.64s",
                               rlx_name(&vm->exe->names, f->fn->name).data);
-    v = *from;
+    /* Word by word, as whoever wrote the cell just now may have: a load of all of it would wait. */
+    relax_value v = { from->type_index, from->reserved, { .i = from->v.i } };
     if (v.reserved == RLX_HELD_BY_PARENT || (v.reserved == RLX_HELD_BY_RUN && !f->parent)) {
         rlx_value_hold(&v);
         v.reserved = RLX_HELD_BY_FRAME;
@@ -684,8 +685,7 @@ bool rlx_vm_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *resul
     rlx_vm_frame_pop(vm);
     *done = vm->frame == NULL;
     if (*done) {
-        v.reserved = 0;
-        *result = v;
+        *result = (relax_value){ v.type_index, 0, { .i = v.v.i } };
         return true;
     }
     uint32_t hold = rlx_value_is_boxed(&v) ? v.reserved : RLX_HELD_BY_RUN;
