@@ -180,7 +180,9 @@ static void run(bench *b, const char *text, size_t len)
     pass(b, m, "normalize");
     pass(b, m, "canonicalize_bindings");
     pass(b, m, "fold_constant");
+    pass(b, m, "eliminate_common_subexpr");
     pass(b, m, "dead_code_elimination");
+    pass(b, m, "convert_to_dataflow");
     pass(b, m, "to_non_dataflow");
     const rlx_module *lowered = pass(b, m, "legalize_ops");
     lowered = pass(b, lowered, "call_tir_rewrite");

@@ -604,7 +604,7 @@ relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len,
     if (!is_vm(vm) || !name || !result)
         return misuse(out_error, RLX_OP01,
                       "relax_vm_call: an argument is NULL or of another kind");
-    size_t function = relax_executable_find(rlx_vm_executable(vm), name, name_len);
+    size_t function = rlx_vm_find(vm, (rlx_slice){ name, name_len });
     if (function != RELAX_NOT_FOUND)
         return relax_vm_call_function(vm, function, args, num_args, result, out_error);
     rlx_fault why;

@@ -137,8 +137,7 @@ RLX_INLINE rlx_float_env rlx_float_enter(void)
 }
 RLX_INLINE void rlx_float_leave(rlx_float_env found)
 {
-    if (_mm_getcsr() != found)
-        _mm_setcsr(found);
+    _mm_setcsr(found); /* reading it, to see whether that is needed, takes longer */
 }
 #else
 #include <fenv.h>

@@ -15,6 +15,13 @@ typedef struct rlx_fault {
     char text[252];  /* message without the code, cut if longer */
 } rlx_fault;
 
+/* No fault; its text is not cleared, which would cost as much as the rest of a short call. */
+static inline void rlx_fault_begin(rlx_fault *f)
+{
+    f->code = f->inner = 0;
+    f->text[0] = 0;
+}
+
 /* Fills *f (NULL is fine) and returns false, so that checks read `return rlx_fail(f, RLX_RT04,
  * "...")`. Only integer and string formats: no locale in sight. */
 RLX_PRINTF(3, 4)

@@ -44,7 +44,12 @@ bool rlx_call_is_pure(const rlx_env *env, rlx_context *ctx, const rlx_call *call
 const rlx_attr *rlx_call_attr(const rlx_call *call, const char *name);
 int64_t rlx_attr_as_int(const rlx_attr *a, int64_t otherwise);
 bool rlx_attr_as_bool(const rlx_attr *a, bool otherwise);
+double rlx_attr_as_float(const rlx_attr *a, double otherwise);
 rlx_dtype rlx_attr_as_dtype(const rlx_attr *a); /* RELAX_VOID if none */
+rlx_slice rlx_attr_text(const rlx_attr *a);     /* empty if no string */
+/* A list's items; one item for a plain value; 0 for none. */
+size_t rlx_attr_count(const rlx_attr *a);
+int64_t rlx_attr_item(const rlx_attr *a, size_t i);
 
 /* May the text be the default of an attribute of that type? */
 bool rlx_op_default_fits(uint8_t type, const char *deflt);

@@ -27,11 +27,6 @@ const rlx_attr *rlx_infer_attr(const rlx_infer *in, size_t index);
 RLX_INLINE bool rlx_attr_is_none(const rlx_attr *a) { return !a || a->kind == RLX_NODE_ATTR_NULL; }
 /* any node that is an integer literal */
 bool rlx_attr_to_int(const rlx_attr *a, int64_t *out);
-/* A list's items; one item for a plain value; 0 for none. */
-size_t rlx_attr_count(const rlx_attr *a);
-int64_t rlx_attr_item(const rlx_attr *a, size_t i);
-rlx_slice rlx_attr_text(const rlx_attr *a);                        /* empty if no string */
-double rlx_attr_as_float(const rlx_attr *a, double otherwise);
 
 /* rlx_shape_dims of a shape that is written as a list; one that is a variable counts as unknown. */
 const rlx_prim *const *rlx_literal_dims(const rlx_tensor_sinfo *t, size_t *ndim);

@@ -25,6 +25,8 @@ int rlx_kernel_num_params(const rlx_kernel *k);
 /* May a run of k store into buffer parameter `param`? The VM then refuses constants and
  * read-only tensors there. */
 bool rlx_kernel_param_is_written(const rlx_kernel *k, int32_t param);
+/* All such parameters, a bit for each; the last bit: number 63 or a later one. */
+uint64_t rlx_kernel_written(const rlx_kernel *k);
 
 /* Native code that does the same: calls run it from now on, unless two arguments that it writes
  * overlap. It must outlive the kernel. */
@@ -57,6 +59,15 @@ void rlx_kernel_env_free(rlx_kernel_env *env);
  * were before the call, from copies where the kernel needs them. Nothing is kept of the arguments. After a fault the contents of outputs are unspecified. */
 RLX_NODISCARD bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env,
                                    const relax_value *args, int32_t num_args, rlx_fault *why);
+
+/* Does parameter `param` want a tensor of this dtype and these sizes, of which there are some elements? */
+bool rlx_kernel_takes(const rlx_kernel *k, uint32_t param, rlx_dtype dtype, int32_t ndim,
+                      const int64_t *dims);
+/* The same call, where it is known that rlx_kernel_takes the tensors of some parameters, bit i:
+ * number i. These are boxed tensors of ours, as views. */
+RLX_NODISCARD bool rlx_kernel_call_known(const rlx_kernel *k, rlx_kernel_env *env,
+                                         const relax_value *args, int32_t num_args,
+                                         uint32_t known, rlx_fault *why);
 
 /* Text of a kernel, also of one that would not load (then up to the first thing that makes no
  * sense). */

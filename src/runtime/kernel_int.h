@@ -3,6 +3,7 @@
 #define RLX_RUNTIME_KERNEL_INT_H
 
 #include "format/kernel_format.h"
+#include "format/value_tags.h"
 #include "micro/micro.h"
 #include "runtime/kernel.h"
 
@@ -17,6 +18,12 @@ typedef struct rlx_kernel_param {
     uint16_t index;
     int32_t dtype;
     uint32_t offset;
+    /* of a buffer (kernel_entry.c): */
+    uint64_t key;         /* rlx_dl_key of a tensor that fits */
+    uint8_t misaligned;   /* bits that its address does not have */
+    bool has_sizes;       /* all are known */
+    uint32_t sizes;       /* where they stand in the kernel's, and behind them the strides */
+    int64_t count;        /* their product */
 } rlx_kernel_param;
 typedef struct rlx_kernel_buffer {
     uint8_t kind, rank, elem, bytes;
@@ -25,6 +32,7 @@ typedef struct rlx_kernel_buffer {
     uint64_t data, count;
     bool written;         /* some instruction stores into it */
     uint16_t same;        /* 1 + the buffer that may be the same memory, 0: none does */
+    uint32_t param;       /* of a parameter: its number */
 } rlx_kernel_buffer;
 struct rlx_kernel {
     rlx_memory *memory;
@@ -32,6 +40,10 @@ struct rlx_kernel {
     uint32_t num_params, num_buffers, num_consts, num_words, num_temps, names_size;
     relax_kernel_fn *native;  /* NULL: none */
     size_t frame_size;
+    uint32_t num_tensors;     /* parameters that are buffers, the first buffers of all */
+    uint32_t entry;           /* word where it begins if all known sizes have been compared */
+    uint64_t written;         /* rlx_kernel_written */
+    const int64_t *sizes;
     const rlx_kernel_param *params;
     const rlx_kernel_buffer *buffers;
     const uint64_t *consts;
@@ -39,6 +51,11 @@ struct rlx_kernel {
     const char *names;
     const unsigned char *data;
 };
+
+/* What calls need not find out again (kernel_entry.c). sizes: as many as twice the ranks of all buffers,
+ * of those up to this rank. */
+#define RLX_KERNEL_SIZED_RANK 8
+void rlx_kernel_find_entry(rlx_kernel *k, rlx_kernel_param *params, int64_t *sizes);
 
 /* A buffer during a call. */
 typedef struct rlx_kernel_view {
@@ -55,6 +72,8 @@ typedef struct rlx_kernel_run {
     rlx_kernel_view *views;
     rlx_fault *why;
     const rlx_micro_set *micro;
+    uint32_t begin;           /* word of the first instruction */
+    uint32_t known;           /* as rlx_kernel_call_known has it */
 } rlx_kernel_run;
 bool rlx_kernel_stopped(rlx_kernel_run *r);     /* fills the fuel up; true: the call ends */
 bool rlx_kernel_spend(rlx_kernel_run *r, int64_t work);     /* false: the call ends */

@@ -13,6 +13,7 @@ typedef struct loading {
     rlx_kernel_buffer *buffers;
     uint64_t *consts;
     uint32_t *code;
+    int64_t *sizes;
     /* per register */
     uint32_t *offsets;
     /* 1 + epoch in which the view was set, to read, to write */
@@ -65,6 +66,17 @@ static bool find_parts(loading *l, const uint8_t *bytes, size_t len)
     return true;
 }
 
+/* Room for what kernel_entry.c finds out: twice the rank of each buffer, up to a few. */
+static size_t num_sizes(const loading *l)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < l->count[RLX_KERNEL_BUFFERS]; i++) {
+        uint8_t rank = l->part[RLX_KERNEL_BUFFERS][24 * (size_t)i + 5];
+        n += rank <= RLX_KERNEL_SIZED_RANK ? 2u * rank : 0;
+    }
+    return n;
+}
+
 /* One block for the kernel, one for what only the check needs. */
 static bool allocate(loading *l, void **work, size_t *work_size)
 {
@@ -72,7 +84,8 @@ static bool allocate(loading *l, void **work, size_t *work_size)
     size_t params = sizeof(rlx_kernel),
            buffers = (params + n[RLX_KERNEL_PARAMS] * sizeof(rlx_kernel_param) + 7) & ~(size_t)7;
     size_t consts = (buffers + n[RLX_KERNEL_BUFFERS] * sizeof(rlx_kernel_buffer) + 7) & ~(size_t)7;
-    size_t code = consts + n[RLX_KERNEL_CONSTS] * sizeof(uint64_t);
+    size_t sizes = consts + n[RLX_KERNEL_CONSTS] * sizeof(uint64_t);
+    size_t code = sizes + num_sizes(l) * sizeof(int64_t);
     /* value instructions are read with four operands */
     size_t names = code + (n[RLX_KERNEL_CODE] + 8) * sizeof(uint32_t);
     size_t data = (names + n[RLX_KERNEL_NAMES] + 63) & ~(size_t)63,
@@ -87,6 +100,7 @@ static bool allocate(loading *l, void **work, size_t *work_size)
     l->params = (rlx_kernel_param *)(p + params);
     l->buffers = (rlx_kernel_buffer *)(p + buffers);
     l->consts = (uint64_t *)(p + consts);
+    l->sizes = (int64_t *)(p + sizes);
     l->code = (uint32_t *)(p + code);
     l->offsets = (uint32_t *)w;
     l->view_epoch = l->offsets + n[RLX_KERNEL_REGS];
@@ -215,6 +229,7 @@ static bool load_params(loading *l)
             if (index != next++ || index >= l->count[RLX_KERNEL_BUFFERS] ||
                 l->buffers[index].kind != RLX_KERNEL_BUFFER_PARAM || l->buffers[index].elem != e)
                 return bad(l, "buffer of parameter", i);
+            l->buffers[index].param = i;
         } else {
             if (index >= l->count[RLX_KERNEL_REGS] || reg_byte(l, index) != param.klass)
                 return bad(l, "register of parameter", i);
@@ -505,7 +520,7 @@ bool rlx_kernel_load(rlx_memory *m, const uint8_t *bytes, size_t len, rlx_kernel
               mark(&l) && check_code(&l);
     rlx_mem_free(m, work, work_size);
     if (ok)
-        *out = l.k;
+        rlx_kernel_find_entry(*out = l.k, l.params, l.sizes);
     else
         rlx_kernel_free(l.k);
     return ok;

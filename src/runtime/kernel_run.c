@@ -27,6 +27,8 @@ void rlx_kernel_env_free(rlx_kernel_env *env)
     env->num_slots = env->num_views = env->frame_size = 0;
 }
 
+typedef rlx_kernel_run running;
+
 /* ---- getting ready -------------------------------------------------------------------------- */
 
 static bool no_memory(rlx_fault *why)
@@ -98,9 +100,10 @@ static bool bind_tensor(const rlx_kernel *k, uint32_t i, const DLTensor *t, rlx_
     if (t->device.device_type != 1)
         return rlx_fail(why, RLX_RT13, "kernel %s: %s is not in the memory of the CPU", k->names,
                         name);
-    if (dtype_of(t->dtype) != k->params[i].dtype)
+    bool fits = rlx_dl_key(t) == k->params[i].key;
+    if (!fits && dtype_of(t->dtype) != k->params[i].dtype)
         return rlx_fail(why, RLX_RT03, "kernel %s: %s has the wrong dtype", k->names, name);
-    if (t->ndim != b->rank)
+    if (!fits && t->ndim != b->rank)
         return rlx_fail(why, RLX_RT04, "kernel %s: %s has rank %d, expected %d", k->names, name,
                         t->ndim, b->rank);
     for (int32_t d = 0; d < t->ndim; d++) {
@@ -120,6 +123,33 @@ static bool bind_tensor(const rlx_kernel *k, uint32_t i, const DLTensor *t, rlx_
         return rlx_fail(why, RLX_RT05, "kernel %s: %s is not compact", k->names, name);
     *view = (rlx_kernel_view){ data, count, t->shape };
     return true;
+}
+
+/* A tensor of sizes that the kernel knows, compact and where kernels can reach it. False: perhaps not.
+ * Without a branch for each size, which costs more than the comparison. */
+RLX_ALWAYS_INLINE bool bind_sized(const rlx_kernel *k, const rlx_kernel_param *p, const DLTensor *t,
+                                  rlx_kernel_view *view)
+{
+    const int64_t *sizes = k->sizes + p->sizes, *shape = t->shape, *strides = t->strides;
+    const uint32_t rank = p->key & 0xff;
+    int64_t differ = 0;
+    if (!p->has_sizes || rlx_dl_key(t) != p->key || t->device.device_type != 1 || !t->data)
+        return false;
+    for (uint32_t d = 0; d < rank; d++)
+        differ |= shape[d] ^ sizes[d];
+    for (uint32_t d = 0; strides && d < rank; d++)
+        differ |= strides[d] ^ sizes[rank + d];
+    unsigned char *data = (unsigned char *)t->data + t->byte_offset;
+    *view = (rlx_kernel_view){ data, p->count, shape };
+    return !differ && !((uintptr_t)data & p->misaligned);
+}
+
+/* A tensor of ours that fits; memory of a host may lie anywhere. */
+RLX_ALWAYS_INLINE bool bind_known(const rlx_kernel_param *p, const DLTensor *t,
+                                  rlx_kernel_view *view)
+{
+    *view = (rlx_kernel_view){ t->data, p->count, t->shape };
+    return RLX_LIKELY(!((uintptr_t)t->data & p->misaligned));
 }
 
 static bool bind_scalar(const rlx_kernel *k, uint32_t i, const relax_value *arg,
@@ -155,11 +185,21 @@ static bool bind_scalar(const rlx_kernel *k, uint32_t i, const relax_value *arg,
 }
 
 /* Scalars go where the code looks for them: native code at their place among the parameters. */
-static bool bind(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args, bool native,
-                 rlx_fault *why)
+static bool bind(running *r, const relax_value *args, bool native)
 {
+    const rlx_kernel *k = r->k;
+    rlx_kernel_env *env = r->env;
+    rlx_fault *why = r->why;
+    r->begin = k->entry;
     for (uint32_t i = 0; i < k->num_params; i++) {
         const relax_value *a = &args[i];
+        if (i < 32 && r->known >> i & 1 &&
+            bind_known(&k->params[i], a->v.p, &env->views[k->params[i].index]))
+            continue;
+        if (RLX_LIKELY(a->type_index == RELAX_VALUE_TENSOR_VIEW && a->v.p) &&
+            k->params[i].kind == RLX_KERNEL_PARAM_BUFFER &&
+            bind_sized(k, &k->params[i], a->v.p, &env->views[k->params[i].index]))
+            continue;
         if (k->params[i].kind == RLX_KERNEL_PARAM_SCALAR) {
             if (!bind_scalar(k, i, a,
                              env->frame +
@@ -172,8 +212,10 @@ static bool bind(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *ar
                             k->names, i);
         else if (!bind_tensor(k, i, a->v.p, &env->views[k->params[i].index], why))
             return false;
+        else if (k->params[i].has_sizes)
+            r->begin = 0;
     }
-    for (uint32_t b = 0; b < k->num_buffers; b++)
+    for (uint32_t b = k->num_tensors; b < k->num_buffers; b++)
         if (k->buffers[b].kind == RLX_KERNEL_BUFFER_CONST)
             env->views[b] = (rlx_kernel_view){ (unsigned char *)k->data + k->buffers[b].data,
                                                (int64_t)k->buffers[b].count, NULL };
@@ -183,8 +225,6 @@ static bool bind(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *ar
 }
 
 /* ---- pieces of the interpreter -------------------------------------------------------------- */
-
-typedef rlx_kernel_run running;
 
 bool rlx_kernel_stopped(running *r)
 {
@@ -419,7 +459,7 @@ RLX_ALWAYS_INLINE int run_value(const running *r, const uint32_t *w, uint32_t op
 
 static bool run(running *r)
 {
-    const uint32_t *w = r->k->code;
+    const uint32_t *w = r->k->code + r->begin;
     size_t strip = 0; /* elements of strips, this time round */
     for (;;) {
         size_t n = w[0] & RLX_KERNEL_WIDE ? strip : 1;
@@ -545,11 +585,6 @@ static size_t view_bytes(const rlx_kernel *k, const rlx_kernel_view *views, uint
     return (size_t)views[i].count * k->buffers[i].bytes;
 }
 
-static bool is_param(const rlx_kernel *k, uint32_t i)
-{
-    return i < k->num_buffers && k->buffers[i].kind == RLX_KERNEL_BUFFER_PARAM;
-}
-
 /* Is what is only read the very memory of an output that overwrites it element by element? */
 static bool is_same_place(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t in, uint32_t out)
 {
@@ -561,7 +596,7 @@ static bool is_same_place(const rlx_kernel *k, const rlx_kernel_view *views, uin
 static bool is_shared(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t j)
 {
     uintptr_t begin = (uintptr_t)views[j].data, end = begin + view_bytes(k, views, j);
-    for (uint32_t i = 0; is_param(k, i); i++) {
+    for (uint32_t i = 0; i < k->num_tensors; i++) {
         uintptr_t other = (uintptr_t)views[i].data;
         if (i != j && k->buffers[i].written && other < end &&
             begin < other + view_bytes(k, views, i) && !is_same_place(k, views, j, i))
@@ -570,19 +605,37 @@ static bool is_shared(const rlx_kernel *k, const rlx_kernel_view *views, uint32_
     return false;
 }
 
-static bool overlap(const rlx_kernel *k, const rlx_kernel_view *views, bool outputs_alone)
+static bool outputs_overlap(const rlx_kernel *k, const rlx_kernel_view *views)
 {
-    for (uint32_t j = 0; is_param(k, j); j++)
-        if ((!outputs_alone || k->buffers[j].written) && is_shared(k, views, j))
+    for (uint32_t j = 0; j < k->num_tensors; j++)
+        if (k->buffers[j].written && is_shared(k, views, j))
             return true;
+    return false;
+}
+
+/* Does any argument share memory with another one that is written? */
+RLX_ALWAYS_INLINE bool overlap(const rlx_kernel *k, const rlx_kernel_view *views)
+{
+    for (uint32_t i = 0; i < k->num_tensors; i++) {
+        if (!k->buffers[i].written)
+            continue;
+        uintptr_t begin = (uintptr_t)views[i].data, end = begin + view_bytes(k, views, i);
+        for (uint32_t j = 0; j < k->num_tensors; j++) {
+            uintptr_t other = (uintptr_t)views[j].data;
+            if (RLX_UNLIKELY(i != j && other < end && begin < other + view_bytes(k, views, j)) &&
+                !is_same_place(k, views, j, i))
+                return true;
+        }
+    }
     return false;
 }
 
 static bool start(running *r, const relax_value *args, bool native)
 {
-    if (!native && r->k->num_consts)
-        memcpy(r->frame, r->k->consts, r->k->num_consts * sizeof *r->k->consts);
-    return bind(r->k, r->env, args, native, r->why);
+    uint64_t *frame = (uint64_t *)(void *)r->frame;
+    for (uint32_t i = 0, n = native ? 0 : r->k->num_consts; i < n; i++)
+        frame[i] = r->k->consts[i];
+    return bind(r, args, native);
 }
 
 /* What is only read is read as it was before the call, from a copy unless the kernel says that it may
@@ -592,11 +645,11 @@ RLX_NOINLINE static bool run_on_copies(running *r, const relax_value *args)
 {
     const rlx_kernel *k = r->k;
     rlx_memory *m = r->env->memory;
-    bool native = k->native && !overlap(k, r->views, true);
+    bool native = k->native && !outputs_overlap(k, r->views);
     if (k->native && !native && !start(r, args, false))
         return false;
     size_t total = 0, at = 0;
-    for (uint32_t j = 0; is_param(k, j); j++)
+    for (uint32_t j = 0; j < k->num_tensors; j++)
         if (!k->buffers[j].written && is_shared(k, r->views, j))
             total += (view_bytes(k, r->views, j) + 63) / 64 * 64;
     rlx_kernel_slot *copies = &r->env->copies;
@@ -607,7 +660,7 @@ RLX_NOINLINE static bool run_on_copies(running *r, const relax_value *args)
             return no_memory(r->why);
         copies->size = total;
     }
-    for (uint32_t j = 0; is_param(k, j); j++)
+    for (uint32_t j = 0; j < k->num_tensors; j++)
         if (!k->buffers[j].written && is_shared(k, r->views, j)) {
             size_t bytes = view_bytes(k, r->views, j);
             unsigned char *copy = (unsigned char *)copies->data + at;
@@ -621,6 +674,12 @@ RLX_NOINLINE static bool run_on_copies(running *r, const relax_value *args)
 bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args,
                      int32_t num_args, rlx_fault *why)
 {
+    return rlx_kernel_call_known(k, env, args, num_args, 0, why);
+}
+
+bool rlx_kernel_call_known(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args,
+                           int32_t num_args, uint32_t known, rlx_fault *why)
+{
     if ((uint32_t)num_args != k->num_params)
         return rlx_fail(why, RLX_RT01, "kernel %s takes %u arguments, %d came", k->names,
                         k->num_params, num_args);
@@ -628,10 +687,10 @@ bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value
                      k->num_temps > env->num_slots) &&
         !grow_env(k, env, why))
         return false;
-    running r = { k, env, env->frame, env->views, why, env->micro };
+    running r = { k, env, env->frame, env->views, why, env->micro, 0, known };
     if (!start(&r, args, k->native != NULL))
         return false;
-    if (RLX_UNLIKELY(overlap(k, env->views, false)))
+    if (RLX_UNLIKELY(overlap(k, env->views)))
         return run_on_copies(&r, args);
     return k->native ? rlx_kernel_run_native(&r) : run(&r);
 }

@@ -37,6 +37,9 @@ RLX_INLINE void rlx_value_drop(relax_value *v)
         rlx_object_release(v->v.p);
     *v = rlx_value_none();
 }
+/* The deleter of every object of ours, and of no other. */
+void rlx_object_delete(void *self, int flags);
+RLX_INLINE bool rlx_object_is_ours(const rlx_object *o) { return o->deleter == rlx_object_delete; }
 /* Does nobody but the holder have a reference? Then it may be written without atomics. */
 RLX_INLINE bool rlx_object_is_unique(const void *object)
 {

@@ -4,12 +4,9 @@
 
 #include "runtime/runtime.h"
 
-/* The deleter of every object of ours. */
-void rlx_object_delete(void *self, int flags);
 /* A block with a filled header, one reference, holding a reference to the memory; the rest is
  * not cleared. */
 void *rlx_object_alloc(rlx_pool *p, size_t size, int32_t type_index);
-RLX_INLINE bool rlx_object_is_ours(const rlx_object *o) { return o->deleter == rlx_object_delete; }
 
 /* A pool for one object, made outside a VM: memory NULL is malloc. False: out of memory. Must
  * be closed. */

@@ -19,6 +19,63 @@ const rlx_expr *rlx_plain_call(rlx_context *ctx, const char *op, const rlx_expr 
                : RLX_BUG(ctx, "operator %s has no row", op);
 }
 
+const rlx_expr *rlx_op_call(rlx_context *ctx, const char *op, const rlx_expr *a, const rlx_expr *b,
+                            const char *key, const rlx_attr *value, rlx_place place)
+{
+    const rlx_expr *args[2] = { a, b };
+    const rlx_op_row *row = rlx_op_find(rlx_slice_z(op));
+    const rlx_attr *name = key ? rlx_attr_string_new(ctx, rlx_slice_z(key)) : NULL;
+    const rlx_attr *given = name && value ? rlx_attrs_new(ctx, &name, &value, 1) : NULL;
+    if (!row)
+        return RLX_BUG(ctx, "operator %s has no row", op);
+    return a && (!key || given) ? rlx_call_op(ctx, row, args, b ? 2 : 1, given, place) : NULL;
+}
+
+const rlx_expr *rlx_float_constant(rlx_context *ctx, rlx_dtype dtype, double v, rlx_place place)
+{
+    unsigned char data[8] = { 0 };
+    rlx_dtype_store_float(dtype, data, v);
+    return rlx_constant_new(ctx, dtype, NULL, 0, data, place);
+}
+
+const rlx_attr *rlx_ints_attr(rlx_context *ctx, const int64_t *items, size_t count)
+{
+    const rlx_attr *list[RLX_PASS_MAX_RANK];
+    if (count > RLX_PASS_MAX_RANK)
+        return RLX_BUG(ctx, "a list of %zu axes", count);
+    for (size_t i = 0; i < count; i++)
+        list[i] = rlx_attr_int_new(ctx, items[i]);
+    return rlx_attr_list_new(ctx, list, count);
+}
+
+const rlx_expr *rlx_spread_along(rlx_context *ctx, const rlx_expr *x, size_t ndim,
+                                 const int64_t *kept, size_t num_kept, rlx_place place)
+{
+    int64_t added[RLX_PASS_MAX_RANK];
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < ndim && i < RLX_PASS_MAX_RANK; i++) {
+        if (at < num_kept && kept[at] == (int64_t)i)
+            at++;
+        else
+            added[count++] = (int64_t)i;
+    }
+    if (!count || (num_kept && kept[0] == (int64_t)(ndim - num_kept)))
+        return x;
+    return rlx_op_call(ctx, "expand_dims", x, NULL, "axis", rlx_ints_attr(ctx, added, count),
+                       place);
+}
+
+bool rlx_pass_function(const rlx_pass_run *run, const rlx_module *m, const rlx_global_var **gv)
+{
+    rlx_slice name = rlx_pass_text(run, "function");
+    int64_t at = name.len ? rlx_module_find(m, name) : -1;
+    *gv = at >= 0 ? rlx_as_global_var(m->gvars[at]) : NULL;
+    if (name.len && at < 0)
+        rlx_error(run->ctx, RLX_OP15, RLX_NO_PLACE, "the module has no function named %.*s",
+                  (int)(name.len < 200 ? name.len : 200), name.data);
+    return !name.len || at >= 0;
+}
+
 bool rlx_meets_assumptions(rlx_context *ctx, const rlx_function *f, const rlx_ptrmap *values,
                            enum rlx_code_id code)
 {

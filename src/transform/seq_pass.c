@@ -17,7 +17,9 @@ struct rlx_seq_frame {
     const rlx_block *opened;           /* source of the open output block, NULL: none is open */
     /* source block under way of which nothing has been emitted yet */
     const rlx_block *coming;
-    bool dataflow;                     /* kind of the source block under way */
+    const rlx_block *block;            /* source block under way */
+    bool dataflow;                     /* a dataflow block is under way, or is to be */
+    bool opened_dataflow;              /* kind of the open output block */
     const rlx_var *pending_var;        /* a local function's own variable, known before its body */
     /* of the binding under way: the new condition, branches or body */
     const rlx_expr *cond, *then_branch, *last;
@@ -164,7 +166,7 @@ static bool close_block(rlx_seq_pass *p, rlx_seq_frame *f)
     const rlx_block *source = f->opened;
     size_t count = p->bindings.len - f->first_binding;
     const rlx_binding *const *items = p->bindings.data + f->first_binding;
-    bool dataflow = !p->plain_blocks && rlx_is(&source->node, RLX_NODE_DATAFLOW_BLOCK);
+    bool dataflow = f->opened_dataflow;
     bool same = count == source->num_bindings &&
                 dataflow == rlx_is(&source->node, RLX_NODE_DATAFLOW_BLOCK) &&
                 (count == 0 || memcmp(items, source->bindings, count * sizeof *items) == 0);
@@ -178,33 +180,33 @@ static bool close_block(rlx_seq_pass *p, rlx_seq_frame *f)
     return rlx_vec_push(MEMORY(p), &p->blocks, block);
 }
 
-/* The first binding of a source block: it goes on in the open output block if that is of its
- * kind. Only now, so that blocks with nothing but dropped bindings between them come together. */
+/* The first binding of a source block, or of another kind of block in it: it goes on in the open
+ * output block if that is of its kind. Only now, so that blocks with nothing but dropped bindings
+ * between them come together. */
 static bool begin_output(rlx_seq_pass *p, rlx_seq_frame *f)
 {
-    const rlx_block *b = f->coming;
-    bool dataflow = rlx_is(&b->node, RLX_NODE_DATAFLOW_BLOCK);
-    bool joins = f->opened && (p->plain_blocks ||
-                               rlx_is(&f->opened->node, RLX_NODE_DATAFLOW_BLOCK) == dataflow);
+    bool dataflow = rlx_seq_in_dataflow(p), joins = f->opened && f->opened_dataflow == dataflow;
     f->coming = NULL;
     if (f->opened && !joins && !close_block(p, f))
         return false;
     if (!joins || p->bindings.len == f->first_binding)
-        f->opened = b;
+        f->opened = f->block;
+    f->opened_dataflow = dataflow;
     return true;
 }
 
 bool rlx_seq_emit(rlx_seq_pass *p, const rlx_binding *b)
 {
     rlx_seq_frame *f = &rlx_vec_last(&p->frames);
-    if (!b || (f->coming && !begin_output(p, f)))
+    bool begins = f->coming || !f->opened || f->opened_dataflow != rlx_seq_in_dataflow(p);
+    if (!b || (begins && !begin_output(p, f)))
         return false;
     return rlx_vec_push(MEMORY(p), &p->bindings, b);
 }
 
 static bool open_block(rlx_seq_pass *p, rlx_seq_frame *f, const rlx_block *b)
 {
-    f->coming = b;
+    f->coming = f->block = b;
     f->dataflow = rlx_is(&b->node, RLX_NODE_DATAFLOW_BLOCK);
     /* A block that is empty in the source is kept. */
     if (!b->num_bindings && !begin_output(p, f))
@@ -229,7 +231,7 @@ static const rlx_expr *end_result(rlx_seq_pass *p, rlx_seq_frame *f, const rlx_e
         body ? rlx_block_new(p->ctx, false, NULL, 0, rlx_place_of(f->source)) : NULL;
     if (!last)
         return NULL;
-    f->coming = (const rlx_block *)last;
+    f->coming = f->block = (const rlx_block *)last;
     f->dataflow = false;
     body = p->result_of(p, f->source, body);
     f->coming = NULL;
@@ -361,6 +363,11 @@ static bool finish_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_va
                            const rlx_expr *value)
 {
     const rlx_sinfo *target = NULL;
+    if (p->moves_to_dataflow) {
+        rlx_seq_frame *f = &rlx_vec_last(&p->frames);
+        f->dataflow = rlx_is(&f->block->node, RLX_NODE_DATAFLOW_BLOCK) ||
+                      p->moves_to_dataflow(p, old);
+    }
     if (!value || (!var && !define(p, rlx_binding_var(old), &var)))
         return false;
     if (old->kind == RLX_NODE_MATCH_CAST &&

@@ -29,6 +29,9 @@ struct rlx_seq_pass {
     bool (*before)(rlx_seq_pass *p, const rlx_binding *old);
     /* The pass renames what is in this value itself: `now` holds it as it was. May be NULL. */
     bool (*renames_itself)(rlx_seq_pass *p, const rlx_expr *value);
+    /* Does a binding of an ordinary block go to a dataflow block? Variables that change their kind
+     * with it have been replaced before (keep_names). May be NULL. */
+    bool (*moves_to_dataflow)(rlx_seq_pass *p, const rlx_binding *old);
     /* before the first binding of a block; may be NULL */
     bool (*enter_block)(rlx_seq_pass *p, const rlx_block *block);
     /* A sequence ends: what it gives instead of `body`, its result; what is emitted goes into an

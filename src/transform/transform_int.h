@@ -25,6 +25,20 @@ const rlx_op_row *rlx_callee_op(const rlx_expr *e);
  * memory or a NULL argument. */
 const rlx_expr *rlx_plain_call(rlx_context *ctx, const char *op, const rlx_expr *const *args,
                                size_t num_args, rlx_place place);
+/* The same with operands 1 and 2 (NULL: there is none), and one attribute (key NULL: none). */
+const rlx_expr *rlx_op_call(rlx_context *ctx, const char *op, const rlx_expr *a, const rlx_expr *b,
+                            const char *key, const rlx_attr *value, rlx_place place);
+/* Passes that list axes leave tensors of a higher rank alone. */
+#define RLX_PASS_MAX_RANK 32
+/* A float constant of rank 0, and a list of integers. NULL: out of memory. */
+const rlx_expr *rlx_float_constant(rlx_context *ctx, rlx_dtype dtype, double v, rlx_place place);
+const rlx_attr *rlx_ints_attr(rlx_context *ctx, const int64_t *items, size_t count);
+/* x with dimensions of size 1 at all axes of a tensor of rank ndim that are not in `kept`, which
+ * ascends: along those it has its own. x itself if they are the last ones. */
+const rlx_expr *rlx_spread_along(rlx_context *ctx, const rlx_expr *x, size_t ndim,
+                                 const int64_t *kept, size_t num_kept, rlx_place place);
+/* The function that the option says, the GlobalVar of m; *gv NULL: all. False after a report. */
+bool rlx_pass_function(const rlx_pass_run *run, const rlx_module *m, const rlx_global_var **gv);
 /* Do the values that shape variables of f get (PRIM_VAR -> PRIM) lie within what f promises, as
  * far as they are numbers? False after a report. */
 bool rlx_meets_assumptions(rlx_context *ctx, const rlx_function *f, const rlx_ptrmap *values,

@@ -541,6 +541,7 @@ static bool load_all(loading *l)
     l->e->module_text = (rlx_slice){ (const char *)text.data, text.size };
     span native = l->sections[RLX_SECTION_NATIVE];
     return rlx_verify_code(l->e, l->starts, &l->e->max_args, l->why) &&
+           rlx_prove_calls(l->e, l->why) &&
            rlx_load_native(l->e, native.data, native.size, l->how.allow_native, l->why);
 }
 
@@ -555,6 +556,7 @@ static void free_executable(relax_executable *e)
         rlx_kernel_free(e->kernels[i]);
     rlx_mem_free(m, e->kernels, e->num_kernels * sizeof *e->kernels);
     rlx_free_native(e);
+    rlx_mem_free(m, e->known, e->known ? e->num_code + (size_t)1 : 0);
     rlx_mem_free(m, e->builtins, e->num_packed * sizeof *e->builtins);
     rlx_mem_free(m, e->public_functions, e->num_functions * sizeof *e->public_functions);
     rlx_map_free(&e->by_name);

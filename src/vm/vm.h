@@ -23,6 +23,7 @@ struct relax_executable {
     uint32_t num_functions;
     const uint32_t *code;
     uint32_t num_code, max_args;    /* max_args: longest operand list */
+    uint8_t *known;                 /* by word of the code: prove_calls.c */
     const int64_t *descs;
     uint32_t num_descs;
     const uint32_t *packed;
@@ -68,6 +69,8 @@ void rlx_vm_release(relax_vm *vm);
 /* After a call: a packed function may have dropped the last reference of the VM that called it. */
 void rlx_vm_settle(relax_vm *vm);
 relax_executable *rlx_vm_executable(const relax_vm *vm);
+/* Number of a public function; RELAX_NOT_FOUND. Most hosts ask for the same one again. */
+size_t rlx_vm_find(relax_vm *vm, rlx_slice name);
 /* `function` is a number of public_functions. The VM must not be running. */
 relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args,
                          relax_value *result, relax_error **out);

@@ -92,6 +92,20 @@ relax_executable *rlx_vm_executable(const relax_vm *vm)
     return vm->exe;
 }
 
+size_t rlx_vm_find(relax_vm *vm, rlx_slice name)
+{
+    if (name.len && rlx_slice_equal(name, vm->last_name))
+        return vm->last_function;
+    const relax_executable *e = vm->exe;
+    /* 0, which is no number counted from 1, becomes RELAX_NOT_FOUND */
+    size_t number = (size_t)(uintptr_t)rlx_map_get(&e->by_name, name) - 1;
+    if (number != RELAX_NOT_FOUND) {
+        vm->last_name = rlx_name(&e->names, e->functions[e->public_functions[number]].name);
+        vm->last_function = number;
+    }
+    return number;
+}
+
 void rlx_vm_set_dispatch(relax_vm *vm, enum rlx_vm_dispatch dispatch)
 {
     vm->use_switch = dispatch == RLX_DISPATCH_SWITCH;
@@ -335,8 +349,9 @@ relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *arg
                          relax_value *result, relax_error **out)
 {
     const rlx_file_function *fn = &vm->exe->functions[vm->exe->public_functions[function]];
-    rlx_fault why = { 0 };
+    rlx_fault why;
     relax_status status = RELAX_OK;
+    rlx_fault_begin(&why);
     begin_call(vm);
     *result = rlx_value_none();
     rlx_float_env host = rlx_float_enter();
@@ -408,7 +423,8 @@ relax_status rlx_vm_call_into(relax_vm *vm, uint32_t function, const relax_value
                               relax_error **out)
 {
     relax_value result;
-    rlx_fault why = { 0 };
+    rlx_fault why;
+    rlx_fault_begin(&why);
     vm->into = buffers;
     vm->num_into = num_buffers;
     relax_status status = rlx_vm_call(vm, function, args, num_args, &result, out);

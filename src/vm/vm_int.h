@@ -11,6 +11,9 @@
 bool rlx_verify_code(const relax_executable *e, const uint64_t *starts, uint32_t *max_args,
                      rlx_fault *why);
 
+/* Finds out which arguments of kernels need no checks; the code has been verified. */
+bool rlx_prove_calls(relax_executable *e, rlx_fault *why);
+
 /* load_native.c: kernels that have code of their own in the file. */
 bool rlx_load_native(relax_executable *e, const unsigned char *data, uint64_t size, bool allow,
                      rlx_fault *why);
@@ -72,6 +75,8 @@ struct relax_vm {
     bool given_up;
     relax_error *cause;           /* what a packed function said, until the failure is reported */
     rlx_slice cause_kind;
+    rlx_slice last_name;          /* of the public function that was looked for last */
+    size_t last_function;
     relax_tensor *const *into;    /* buffers for the results of this call */
     size_t num_into;
     size_t allocations_before, allocations;
@@ -115,15 +120,15 @@ RLX_ALWAYS_INLINE void rlx_cell_put(relax_vm *vm, relax_value *cell, relax_value
     cell->reserved = hold;
 }
 
-/* Value of an integer operand. */
+/* Value of an integer operand; slow: of an expression. */
 RLX_NODISCARD bool rlx_vm_int_slow(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why);
 RLX_ALWAYS_INLINE bool rlx_vm_int(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why)
 {
-    if (RLX_LIKELY(rlx_operand_kind_of(x) == RLX_OPERAND_SYMBOL)) {
-        *out = vm->env.syms[rlx_operand_index(x)];
-        return true;
-    }
-    return rlx_vm_int_slow(vm, x, out, why);
+    uint32_t kind = rlx_operand_kind_of(x);
+    if (RLX_UNLIKELY(kind == RLX_OPERAND_EXPR))
+        return rlx_vm_int_slow(vm, x, out, why);
+    *out = kind == RLX_OPERAND_SYMBOL ? vm->env.syms[rlx_operand_index(x)] : rlx_operand_value(x);
+    return true;
 }
 /* Argument cells for something outside the frame: reserved 0; tensors as views if `views`. */
 RLX_NODISCARD bool rlx_vm_arg_slow(relax_vm *vm, uint32_t x, bool views, relax_value *out,
@@ -140,7 +145,7 @@ RLX_ALWAYS_INLINE bool rlx_vm_args(relax_vm *vm, const uint32_t *operands, uint3
             out[i].type_index = borrows ? RELAX_VALUE_TENSOR_VIEW : v.type_index;
             out[i].reserved = 0;
             out[i].v.i = v.v.i + (borrows ? (int64_t)sizeof(rlx_object) : 0);
-        } else if (!rlx_vm_arg_slow(vm, x, views, &out[i], why)) {
+        } else if (RLX_UNLIKELY(!rlx_vm_arg_slow(vm, x, views, &out[i], why))) {
             return false;
         }
     }

@@ -133,13 +133,9 @@ int rlx_vm_poll_kernel(void *user)
 
 bool rlx_vm_int_slow(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why)
 {
-    if (rlx_operand_kind_of(x) == RLX_OPERAND_EXPR) {
-        uint32_t at = rlx_operand_index(x);
-        bool is_long = rlx_item_words(vm->exe->descs + at) > LONG_EXPR;
-        return (!is_long || rlx_vm_poll(vm, why)) && rlx_desc_expr_eval(&vm->env, at, out, why);
-    }
-    *out = rlx_operand_value(x);
-    return true;
+    uint32_t at = rlx_operand_index(x);
+    bool is_long = rlx_item_words(vm->exe->descs + at) > LONG_EXPR;
+    return (!is_long || rlx_vm_poll(vm, why)) && rlx_desc_expr_eval(&vm->env, at, out, why);
 }
 
 bool rlx_vm_arg_slow(relax_vm *vm, uint32_t x, bool views, relax_value *out, rlx_fault *why)
@@ -159,7 +155,7 @@ bool rlx_vm_arg_slow(relax_vm *vm, uint32_t x, bool views, relax_value *out, rlx
     return true;
 }
 
-static bool eval_dims(relax_vm *vm, const uint32_t *operands, uint32_t count, int64_t *dims,
+RLX_ALWAYS_INLINE bool eval_dims(relax_vm *vm, const uint32_t *operands, uint32_t count, int64_t *dims,
                       rlx_fault *why)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -272,6 +268,23 @@ bool rlx_vm_step_alloc_storage(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     return true;
 }
 
+/* Does the register hold this very tensor already, and nobody else? Planned memory is used again by
+ * values of one shape. What was checked of it then holds. */
+static bool holds_view(const relax_value *cell, const rlx_storage *s, int64_t offset,
+                       rlx_dtype dtype, uint32_t ndim, const int64_t *dims)
+{
+    const rlx_tensor_object *t = cell->v.p;
+    int64_t differ = 0;
+    if (cell->reserved != RLX_HELD_BY_FRAME || cell->type_index != RELAX_VALUE_TENSOR ||
+        !rlx_object_is_ours(&t->base) || t->storage != s || t->read_only ||
+        t->view.data != (unsigned char *)s->data + offset || t->view.ndim != (int32_t)ndim ||
+        rlx_dl_dtype(&t->view) != dtype)
+        return false;
+    for (uint32_t d = 0; d < ndim; d++)
+        differ |= t->dims[d] ^ dims[d];
+    return !differ && rlx_object_is_unique(t);
+}
+
 bool rlx_vm_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     int64_t dims[RLX_MAX_RANK], offset;
@@ -282,8 +295,11 @@ bool rlx_vm_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     if (!rlx_value_has_mark(from, RLX_MARK_STORAGE))
         return rlx_fail(why, RLX_RT02, "a tensor in a value that is no storage");
     rlx_storage *s = from->v.p;
-    if (!rlx_vm_int(vm, pc[3], &offset, why) || !eval_dims(vm, pc + 5, ndim, dims, why) ||
-        !rlx_shape_bytes(dtype, (int32_t)ndim, dims, &bytes, why))
+    if (!rlx_vm_int(vm, pc[3], &offset, why) || !eval_dims(vm, pc + 5, ndim, dims, why))
+        return false;
+    if (holds_view(&vm->frame->regs[pc[1]], s, offset, dtype, ndim, dims))
+        return true;
+    if (!rlx_shape_bytes(dtype, (int32_t)ndim, dims, &bytes, why))
         return false;
     if (offset < 0 || (size_t)offset > s->size || bytes > s->size - (size_t)offset ||
         (size_t)offset % rlx_dtype_bytes(dtype))
@@ -348,12 +364,13 @@ bool rlx_vm_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 /* ---- kernels, builtins ---------------------------------------------------------------------- */
 
 /* Constants may lie in read-only memory, and are shared between threads. */
-static RLX_NOINLINE bool writes_constant(relax_vm *vm, uint32_t number, int32_t num_args,
-                                         rlx_fault *why)
+static RLX_NOINLINE bool writes_constant(relax_vm *vm, uint32_t number, uint64_t written,
+                                         int32_t num_args, rlx_fault *why)
 {
     for (int32_t i = 0; i < num_args; i++) {
-        if (vm->args[i].type_index != RELAX_VALUE_TENSOR_VIEW ||
-            !rlx_kernel_param_is_written(vm->exe->kernels[number], i))
+        bool may_be = i >= 63 ? written >> 63 && rlx_kernel_param_is_written(vm->exe->kernels[number], i)
+                              : written >> i & 1;
+        if (!may_be || vm->args[i].type_index != RELAX_VALUE_TENSOR_VIEW)
             continue;
         const rlx_tensor_object *t = rlx_tensor_of_view(vm->args[i].v.p);
         if (t && t->read_only) {
@@ -373,21 +390,23 @@ static bool say_which(relax_vm *vm, rlx_fault *why)
     return false;
 }
 
-static bool run_kernel(relax_vm *vm, uint32_t number, int32_t num_args, rlx_fault *why)
+/* known: bits of arguments that are known to fit. */
+RLX_ALWAYS_INLINE bool run_kernel(relax_vm *vm, uint32_t number, uint32_t known, int32_t num_args,
+                                  rlx_fault *why)
 {
-    if (writes_constant(vm, number, num_args, why))
+    const rlx_kernel *k = vm->exe->kernels[number];
+    uint64_t written = rlx_kernel_written(k) & ~(uint64_t)known;
+    if (RLX_UNLIKELY(written) && writes_constant(vm, number, written, num_args, why))
         return false;
-    if (RLX_LIKELY(
-            rlx_kernel_call(vm->exe->kernels[number], &vm->kernels, vm->args, num_args, why)))
-        return true;
-    return say_which(vm, why);
+    return RLX_LIKELY(rlx_kernel_call_known(k, &vm->kernels, vm->args, num_args, known, why)) ||
+           say_which(vm, why);
 }
 
 bool rlx_vm_step_kernel(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     uint32_t count = rlx_ins_count(pc[0]);
     return rlx_vm_poll(vm, why) && rlx_vm_args(vm, pc + 2, count, true, vm->args, why) &&
-           run_kernel(vm, pc[1], (int32_t)count, why);
+           run_kernel(vm, pc[1], vm->exe->known[pc - vm->exe->code], (int32_t)count, why);
 }
 
 static void put_result(relax_vm *vm, uint32_t dst, relax_value v)
@@ -554,7 +573,7 @@ static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint3
     rlx_slice name = rlx_name(&vm->exe->names, fn->name);
     if (fn->flags & RLX_FUNCTION_KERNEL) {
         if (!rlx_vm_poll(vm, why) || !rlx_vm_args(vm, operands, count, true, vm->args, why) ||
-            !run_kernel(vm, fn->code, (int32_t)count, why))
+            !run_kernel(vm, fn->code, 0, (int32_t)count, why))
             return false;
         put_result(vm, dst, rlx_value_none());
         return true;
@@ -651,11 +670,12 @@ bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 bool rlx_vm_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *result, rlx_fault *why)
 {
     rlx_vm_frame *f = vm->frame;
-    relax_value *from = &f->regs[r], v;
+    relax_value *from = &f->regs[r];
     if (f->fn->result != RLX_NO_INDEX && !rlx_desc_match(&vm->env, f->fn->result, from, why))
         return rlx_fault_wrap(why, RLX_RT07, "result of %.64s",
                               rlx_name(&vm->exe->names, f->fn->name).data);
-    v = *from;
+    /* Word by word, as whoever wrote the cell just now may have: a load of all of it would wait. */
+    relax_value v = { from->type_index, from->reserved, { .i = from->v.i } };
     if (v.reserved == RLX_HELD_BY_PARENT || (v.reserved == RLX_HELD_BY_RUN && !f->parent)) {
         rlx_value_hold(&v);
         v.reserved = RLX_HELD_BY_FRAME;
@@ -665,8 +685,7 @@ bool rlx_vm_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *resul
     rlx_vm_frame_pop(vm);
     *done = vm->frame == NULL;
     if (*done) {
-        v.reserved = 0;
-        *result = v;
+        *result = (relax_value){ v.type_index, 0, { .i = v.v.i } };
         return true;
     }
     uint32_t hold = rlx_value_is_boxed(&v) ? v.reserved : RLX_HELD_BY_RUN;

@@ -91,7 +91,7 @@ def judge(what, file, want, *options):
 np.save(s.path("x.npy"), np.array([10, 20, 30], "float32"))
 np.save(s.path("yes.npy"), np.array(True))
 TARGETS = ["interp"] + (["c"] if shutil.which(os.environ.get("RELAX_CC") or "cc") else [])
-PASSES = ["fold_constant", "dead_code_elimination", "copy_constants", "copy_constants,canonicalize_bindings,fold_constant,dead_code_elimination", "to_non_dataflow,fold_constant"]
+PASSES = ["fold_constant", "dead_code_elimination", "eliminate_common_subexpr", "convert_to_dataflow", "copy_constants", "copy_constants,canonicalize_bindings,fold_constant,dead_code_elimination", "to_non_dataflow,fold_constant"]
 for name, (text, want) in CASES.items():
     s.write("p.py", module(text))
     for level in "012":

@@ -235,8 +235,8 @@ static bytes run(relax_context *ctx, const relax_module *m, int32_t level, uint6
 
 static const char *const passes[] = {
     "canonicalize_bindings", "canonicalize_bindings", "fold_constant", "dead_code_elimination",
-    "normalize", "legalize_ops", "to_non_dataflow", "realize_vdevice", "normalize_global_var",
-    "attach_global_symbol",
+    "eliminate_common_subexpr", "normalize", "legalize_ops", "to_non_dataflow", "convert_to_dataflow",
+    "realize_vdevice", "normalize_global_var", "attach_global_symbol",
 };
 
 static void try_variant(relax_context *ctx, const relax_module *m, uint64_t seed,
