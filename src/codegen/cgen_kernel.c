@@ -513,6 +513,15 @@ static void begin_loop(rlx_cgen_kernel *g, uint32_t at)
     g->values[r] = var;
 }
 
+/* A parallel loop, as one part. */
+static void whole_loop(rlx_cgen_kernel *g, uint32_t at)
+{
+    rlx_cgen_value min = as_atom(g, c_word_at(g, at + 3)), extent = as_atom(g, c_word_at(g, at + 4));
+    take(g, at);
+    g->values[c_word_at(g, at + 1)] = min;
+    g->values[c_word_at(g, at + 2)] = extent;
+}
+
 /* Long strips are cut, so that a poll comes in between. */
 static void begin_strip(rlx_cgen_kernel *g, uint32_t at)
 {
@@ -712,6 +721,8 @@ static void instruction(rlx_cgen_kernel *g, uint32_t at)
     case RLX_K_JUMP: spend(g, "1"); return; /* the end of a while */
     case RLX_K_JUMP_IF_NOT: case RLX_K_JUMP_IF_EMPTY: begin_if(g, at, op); return;
     case RLX_K_LOOP: begin_loop(g, at); return;
+    case RLX_K_PAR: whole_loop(g, at); return;
+    case RLX_K_ENDPAR: return;
     case RLX_K_NEXT:
         if (!spent)
             spend(g, "1");

@@ -142,6 +142,8 @@ static void note_result(rlx_cgen_kernel *g, uint32_t at, uint32_t op, uint32_t *
     g->words[at].region = rlx_cgen_top(g)->number;
     if (op == RLX_K_LOOP)
         made_at[c_word_at(g, at + 4)] = at;
+    if (op == RLX_K_PAR)
+        made_at[c_word_at(g, at + 2)] = at;
 }
 
 static bool scan(rlx_cgen_kernel *g, uint32_t *made_at)

@@ -173,6 +173,22 @@ void rlx_kgen_close(rlx_kgen *w)
     below->code.len += l->code.len;
 }
 
+rlx_kgen_parallel rlx_kgen_begin_parallel(rlx_kgen *w, bool sure, const rlx_kgen_nest *nest)
+{
+    rlx_kgen_parallel p = { rlx_kgen_new_reg(w, RLX_CLASS_I64, 0), rlx_kgen_new_reg(w, RLX_CLASS_I64, 0) };
+    rlx_kgen_open(w, sure, nest);
+    return p;
+}
+
+void rlx_kgen_end_parallel(rlx_kgen *w, rlx_kgen_parallel p, uint32_t min, uint32_t extent, uint32_t work,
+                           int64_t grain)
+{
+    RLX_KGEN_EMIT(w, w->top, RLX_K_ENDPAR, 0);
+    RLX_KGEN_EMIT(w, w->top - 1, RLX_K_PAR, p.begin, p.count, min, extent, work, (uint32_t)grain,
+                  (uint32_t)(rlx_kernel_op_words(RLX_K_PAR) + rlx_kgen_length(w, w->top)));
+    rlx_kgen_close(w);
+}
+
 uint32_t rlx_kgen_name(rlx_kgen *w, rlx_slice text)
 {
     uint32_t at = (uint32_t)w->names.len;

@@ -616,6 +616,13 @@ static const rlx_stmt *rows_of(const tiling *t, const depth_tile *d, const lane_
     return rlx_sched_wrap(ctx, &row.loop, body, t->place);
 }
 
+/* Panels stand inside of the loop over their tiles, so that threads that share it have their own. */
+static const rlx_stmt *with_panels(const tiling *t, const side *s, const rlx_stmt *body)
+{
+    body = rlx_tir_with_temporary(t->ctx, s->panel, body, t->place);
+    return s->producer ? rlx_with_produced(t->ctx, s->producer, body, t->place) : body;
+}
+
 static const rlx_stmt *tiles(tiling *t)
 {
     rlx_context *ctx = t->ctx;
@@ -643,21 +650,17 @@ static const rlx_stmt *tiles(tiling *t)
     t->column.first = mul(t, columns.loop.var, number(t, COLUMN_TILE / COLUMN_PANEL));
     const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
     if (t->column.panel && t->column.param < 0)
-        body = both(t, pack(t, &t->column, &d, &columns, COLUMN_PANEL), body);
+        body = with_panels(t, &t->column, both(t, pack(t, &t->column, &d, &columns, COLUMN_PANEL), body));
     body = rlx_sched_wrap(ctx, &columns.loop, body, t->place);
     if (t->row.panel && t->row.param < 0)
-        body = both(t, pack(t, &t->row, &d, &rows, ROW_PANEL), body);
+        body = with_panels(t, &t->row, both(t, pack(t, &t->row, &d, &rows, ROW_PANEL), body));
     body = rlx_sched_wrap(ctx, &rows.loop, body, t->place);
     body = rlx_sched_wrap(ctx, &d.loop, body, t->place);
     for (int i = (int)t->plan->count; i-- > 0;)
         if (t->outer[i])
             body = rlx_sched_wrap(
                 ctx, &(rlx_sched_loop){ t->plan->loops[i].var, extent_of(t, i) }, body, t->place);
-    if (t->row.panel && t->row.param < 0)
-        body = rlx_tir_with_temporary(ctx, t->row.panel, body, t->place);
-    if (t->column.panel && t->column.param < 0)
-        body = rlx_tir_with_temporary(ctx, t->column.panel, body, t->place);
-    return rlx_with_produced(ctx, t->column.producer, body, t->place);
+    return body;
 }
 
 /* Does what columns are computed from lie along the steps of the sum? */
@@ -679,14 +682,14 @@ static const rlx_stmt *few_tiles(tiling *t)
     t->column.panel = new_panel(t, &t->column, "columns", &d, t->few, t->few);
     const rlx_stmt *body = both(t, pack(t, &t->column, &d, &columns, t->few),
                                 innermost(t, &d, &rows, NULL, &columns, zero, NULL));
+    body = with_panels(t, &t->column, body);
     body = rlx_sched_wrap(t->ctx, along ? &d.loop : &columns.loop, body, t->place);
     body = rlx_sched_wrap(t->ctx, along ? &columns.loop : &d.loop, body, t->place);
     for (int i = (int)t->plan->count; i-- > 0;)
         if (t->outer[i])
             body = rlx_sched_wrap(
                 t->ctx, &(rlx_sched_loop){ t->plan->loops[i].var, extent_of(t, i) }, body, t->place);
-    body = rlx_tir_with_temporary(t->ctx, t->column.panel, body, t->place);
-    return rlx_with_produced(t->ctx, t->column.producer, body, t->place);
+    return body;
 }
 
 /* The parameter that a side reads, if its panels may take its place: how many there are is known. Panels of sums in

@@ -2,6 +2,7 @@
 #ifndef RLX_VM_INT_H
 #define RLX_VM_INT_H
 
+#include "runtime/workers.h"
 #include "vm/vm.h"
 
 /* ---- loading -------------------------------------------------------------------------------- */
