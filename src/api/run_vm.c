@@ -2,7 +2,6 @@
 #include <relax/vm.h>
 
 #include "micro/micro.h"
-#include "runtime/workers.h"
 #include "vm/vm.h"
 
 /* ---- helpers -------------------------------------------------------------------------------- */

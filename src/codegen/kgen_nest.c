@@ -131,7 +131,7 @@ static void write_strip(rlx_kgen *w, rlx_kgen_nest *n)
     n->strip_level = -1;
 }
 
-/*- ---- one instruction -------------------------------------------------------------------------
+/* ---- one instruction -------------------------------------------------------------------------
  *
  * Where a part of one of its dimensions is done, that is the extent, and every side begins so many of its strides further on. */
 typedef struct sides {

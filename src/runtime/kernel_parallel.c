@@ -1,6 +1,7 @@
 /* kernel_parallel.c: loops whose iterations run on several threads, in parts that follow each other. Each thread has registers,
  * views and temporaries of its own, made from those in front of the loop. Threads take the parts in their order, so that
  * whatever comes before a part that fails is done, too, and the failure of lowest index is known. */
+/* built for size */
 #include <stdatomic.h>
 
 #include "runtime/kernel_int.h"

@@ -1,5 +1,6 @@
 /* workers.c: a few threads that wait for something to do. Each has a state of its own: who calls sets it to CALLED; the thread
  * takes the call (RUNNING), or the caller takes it back when everything has been done before the thread woke up. */
+/* built for size */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* workers.h: threads of one VM, or those that a host lends.
+/*- workers.h: threads of one VM, or those that a host lends.
  *
  *     rlx_workers_run(w, 3, fn, user);      fn(user, 0) here, fn(user, 1) and fn(user, 2) on other threads
  *

@@ -2,7 +2,6 @@
 #ifndef RLX_VM_INT_H
 #define RLX_VM_INT_H
 
-#include "runtime/workers.h"
 #include "vm/vm.h"
 
 /* ---- loading -------------------------------------------------------------------------------- */
