@@ -201,7 +201,7 @@ static bool loop_over(rlx_kgen *w, const rlx_for_stmt *s, uint32_t min, uint32_t
 static bool is_shared(rlx_kgen *w, const rlx_for_stmt *s, const rlx_prim **work)
 {
     *work = w->loop_depth < MOST_LOOKED_AT ? rlx_work_of(w->ctx, &s->node) : NULL;
-    return rlx_is_worth_sharing(*work) && rlx_is_independent(w->ctx, s);
+    return rlx_is_worth_sharing(w->ctx, *work) && rlx_is_independent(w->ctx, s);
 }
 
 static bool loop_stmt(rlx_kgen *w, const rlx_for_stmt *s)

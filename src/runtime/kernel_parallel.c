@@ -7,9 +7,6 @@
 #include "runtime/kernel_int.h"
 #include "runtime/workers.h"
 
-/* Of work, in picoseconds: what a thread is woken up for, and what a part is at least. */
-#define LEAST_WORK ((int64_t)20000000)
-#define LEAST_PART ((int64_t)10000000)
 #define PARTS_PER_THREAD 4   /* some are done sooner than others */
 
 typedef struct sharing {
@@ -123,14 +120,14 @@ static int64_t num_units(const rlx_kernel_loop *loop)
 bool rlx_kernel_is_shared(const rlx_kernel_run *r, const rlx_kernel_loop *loop)
 {
     int64_t end;
-    return r->env->workers && !r->shared && loop->work >= 2 * LEAST_WORK && num_units(loop) > 1 &&
+    return r->env->workers && !r->shared && loop->work / 2 >= r->env->least_work && num_units(loop) > 1 &&
            rlx_add_i64(loop->min, loop->extent, &end);
 }
 
 /* As many helpers as the work is worth and memory is there for. */
 static size_t ready_helpers(const rlx_kernel_run *r, const rlx_kernel_loop *loop)
 {
-    int64_t wanted = least((int64_t)rlx_workers_count(r->env->workers), loop->work / LEAST_WORK);
+    int64_t wanted = least((int64_t)rlx_workers_count(r->env->workers), loop->work / r->env->least_work);
     size_t n = 0;
     if (!make_helpers(r->env))
         return 0;
@@ -150,7 +147,8 @@ bool rlx_kernel_share(rlx_kernel_run *r, const rlx_kernel_loop *loop, bool *done
     *done = slots > 1;
     if (!*done)
         return true;
-    s.parts = least(s.units, least((int64_t)slots * PARTS_PER_THREAD, loop->work / LEAST_PART));
+    int64_t most = (int64_t)slots * PARTS_PER_THREAD, worth = loop->work / r->env->least_work * 2;
+    s.parts = least(s.units, least(most, worth > 0 ? worth : most));
     atomic_init(&s.failed, s.parts);
     for (size_t i = 0; i < slots; i++) {
         r->env->helpers[i].at_work = &s;

@@ -9,7 +9,7 @@
 
 void rlx_kernel_env_init(rlx_kernel_env *env, rlx_memory *m)
 {
-    *env = (rlx_kernel_env){ .memory = m, .fuel = FUEL, .micro = rlx_micro_find(NULL) };
+    *env = (rlx_kernel_env){ .memory = m, .fuel = FUEL, .least_work = RLX_KERNEL_LEAST_SHARED / 2, .micro = rlx_micro_find(NULL) };
 }
 
 void rlx_kernel_env_free(rlx_kernel_env *env)

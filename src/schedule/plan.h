@@ -237,7 +237,7 @@ bool rlx_is_independent(rlx_context *ctx, const rlx_for_stmt *loop);
  * know are taken as large as they may be. NULL: out of memory. */
 const rlx_prim *rlx_work_of(rlx_context *ctx, const rlx_stmt *s);
 /* Not if it is surely less than what a thread is woken up for, or NULL. */
-bool rlx_is_worth_sharing(const rlx_prim *work);
+bool rlx_is_worth_sharing(const rlx_context *ctx, const rlx_prim *work);
 /* What several buffers may be views of. */
 const rlx_node *rlx_plan_memory(const rlx_node *buffer);
 /* Every variable has a value. */

@@ -156,10 +156,10 @@ const rlx_prim *rlx_work_of(rlx_context *ctx, const rlx_stmt *s)
     return ok ? w.sum : NULL;
 }
 
-bool rlx_is_worth_sharing(const rlx_prim *work)
+bool rlx_is_worth_sharing(const rlx_context *ctx, const rlx_prim *work)
 {
     int64_t known;
-    return work && (!rlx_int_literal(work, &known) || known >= RLX_KERNEL_LEAST_SHARED);
+    return work && (ctx->share_all || !rlx_int_literal(work, &known) || known >= RLX_KERNEL_LEAST_SHARED);
 }
 
 void rlx_plan_sharing(rlx_context *ctx, const rlx_for_stmt *nest, rlx_nest_plan *n)
@@ -168,7 +168,7 @@ void rlx_plan_sharing(rlx_context *ctx, const rlx_for_stmt *nest, rlx_nest_plan 
     if (n->form == RLX_PLAN_PLAIN || n->form == RLX_PLAN_EMPTY)
         return;
     const rlx_prim *work = rlx_work_of(ctx, &nest->node);
-    if (!rlx_is_worth_sharing(work))
+    if (!rlx_is_worth_sharing(ctx, work))
         return;
     for (size_t i = 0; i < n->num_order; i++)
         offer_loop(&c, n->order[i], -1, 1);
