@@ -1,6 +1,7 @@
 /* kernel_parallel.c: loops whose iterations run on several threads, in parts that follow each other. Each thread has registers,
- * views and temporaries of its own, made from those in front of the loop. Threads take the parts in their order, so that
- * whatever comes before a part that fails is done, too, and the failure of lowest index is known. */
+ * views and temporaries of its own, made from those in front of the loop. It begins with parts that are next to each other,
+ * in a chain of loops always with the same ones, whose memory is near by then; when it has no more it takes what others have not
+ * begun. Whatever comes before a part that fails is done, too: so the failure of lowest index is known. */
 /* built for size */
 #include <stdatomic.h>
 
@@ -12,8 +13,8 @@
 typedef struct sharing {
     const rlx_kernel_run *run;
     const rlx_kernel_loop *loop;
+    size_t slots;
     int64_t units, parts;        /* of `grain` iterations each; of units */
-    _Atomic int64_t next;        /* part */
     _Atomic int64_t failed;      /* the first part that has; `parts`: none */
 } sharing;
 
@@ -21,27 +22,38 @@ typedef struct sharing {
 typedef struct rlx_kernel_helper {
     rlx_kernel_env env;
     const sharing *at_work;
+    _Atomic int64_t next;        /* of its parts, that nobody has begun */
+    int64_t end;
     int64_t part;                /* at hand */
-    rlx_fault why;               /* if it failed */
+    int64_t failed;              /* the first part of those it did that has; `parts`: none */
+    rlx_fault why, first;        /* of the part at hand, of that one */
 } helper;
 
 /* ---- one thread ----------------------------------------------------------------------------- */
+
+static bool is_in_vain(const sharing *s, int64_t part)
+{
+    return atomic_load_explicit(&s->failed, memory_order_relaxed) < part;
+}
 
 /* What comes behind a failure is in vain. */
 static int poll_helper(void *user)
 {
     const helper *h = user;
     const rlx_kernel_env *env = h->at_work->run->env;
-    return atomic_load_explicit(&h->at_work->failed, memory_order_relaxed) < h->part ||
-           (env->poll && env->poll(env->poll_user));
+    return is_in_vain(h->at_work, h->part) || (env->poll && env->poll(env->poll_user));
 }
 
-static void note_failure(sharing *s, int64_t part)
+static void note_failure(sharing *s, helper *h)
 {
     int64_t first = atomic_load_explicit(&s->failed, memory_order_relaxed);
-    while (part < first && !atomic_compare_exchange_weak_explicit(
-                               &s->failed, &first, part, memory_order_relaxed, memory_order_relaxed))
+    while (h->part < first && !atomic_compare_exchange_weak_explicit(
+                                  &s->failed, &first, h->part, memory_order_relaxed, memory_order_relaxed))
         ;
+    if (h->part < h->failed) {
+        h->failed = h->part;
+        h->first = h->why;
+    }
 }
 
 /* Memory that is allocated in the loop is each thread's own. */
@@ -63,23 +75,27 @@ static int64_t part_begin(const sharing *s, int64_t part)
                            : s->loop->extent;
 }
 
+static void do_part(sharing *s, rlx_kernel_run *r, helper *h)
+{
+    int64_t begin = part_begin(s, h->part), end = part_begin(s, h->part + 1);
+    if (!s->loop->part(r, s->loop, s->loop->min + begin, end - begin))
+        note_failure(s, h);
+}
+
+/* Its own parts, then those of the others, in their order. */
 static void work(void *user, size_t slot)
 {
     sharing *s = user;
     const rlx_kernel *k = s->run->k;
-    helper *h = &s->run->env->helpers[slot];
+    helper *all = s->run->env->helpers, *h = &all[slot];
     rlx_kernel_run r = { k, &h->env, h->env.frame, h->env.views, &h->why, s->run->micro, NULL, true };
     memcpy(r.frame, s->run->frame, k->frame_size);
     copy_views(s, r.views);
-    for (;;) {
-        h->part = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed);
-        if (h->part >= atomic_load_explicit(&s->failed, memory_order_relaxed))
-            return;
-        int64_t begin = part_begin(s, h->part), end = part_begin(s, h->part + 1);
-        if (!s->loop->part(&r, s->loop, s->loop->min + begin, end - begin)) {
-            note_failure(s, h->part);
-            return;
-        }
+    for (size_t i = 0; i < s->slots; i++) {
+        helper *of = &all[(slot + i) % s->slots];
+        while ((h->part = atomic_fetch_add_explicit(&of->next, 1, memory_order_relaxed)) < of->end &&
+               !is_in_vain(s, h->part))
+            do_part(s, &r, h);
     }
 }
 
@@ -149,16 +165,19 @@ bool rlx_kernel_share(rlx_kernel_run *r, const rlx_kernel_loop *loop, bool *done
         return true;
     int64_t most = (int64_t)slots * PARTS_PER_THREAD, worth = loop->work / r->env->least_work * 2;
     s.parts = least(s.units, least(most, worth > 0 ? worth : most));
+    s.slots = slots;
     atomic_init(&s.failed, s.parts);
     for (size_t i = 0; i < slots; i++) {
-        r->env->helpers[i].at_work = &s;
-        r->env->helpers[i].part = -1;
-        r->env->helpers[i].why.code = RLX_CODE_NONE;
+        helper *h = &r->env->helpers[i];
+        h->at_work = &s;
+        h->failed = s.parts;
+        h->end = s.parts * (int64_t)(i + 1) / (int64_t)slots;
+        atomic_store_explicit(&h->next, s.parts * (int64_t)i / (int64_t)slots, memory_order_relaxed);
     }
     rlx_workers_run(r->env->workers, slots, work, &s);
     int64_t failed = atomic_load_explicit(&s.failed, memory_order_relaxed);
-    for (size_t i = 0; i < slots && failed < s.parts; i++)
-        if (r->env->helpers[i].part == failed && r->env->helpers[i].why.code != RLX_CODE_NONE && r->why)
-            *r->why = r->env->helpers[i].why;
+    for (size_t i = 0; i < slots && failed < s.parts && r->why; i++)
+        if (r->env->helpers[i].failed == failed)
+            *r->why = r->env->helpers[i].first;
     return failed == s.parts;
 }

@@ -8,7 +8,7 @@
 
 #include "runtime/workers.h"
 
-#define SPINS 256                       /* looks before going to sleep: some 10 us */
+#define SPINS 1024                      /* looks before going to sleep: some 20 us */
 #define STACK_BYTES ((size_t)1 << 20)
 
 enum { IDLE, CALLED, RUNNING };

@@ -629,17 +629,20 @@ static const rlx_stmt *tiles(tiling *t)
     depth_tile d = tile_depth(t);
     const rlx_prim *zero = number(t, 0);
     lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent }, columns;
+    /* Where all columns are one tile, rows are packed tile by tile: each is used once. */
+    const bool by_rows = t->row.packed && t->row.param < 0 && is_at_most(t->column.lanes.extent, COLUMN_TILE);
+    const int64_t packed_rows = by_rows ? ROW_TILE : PACKED_ROWS;
     if (t->row.param >= 0 && !take_param(t, &t->row, "rows", ROW_PANEL))
         return NULL;
     if (t->column.param >= 0 && !take_param(t, &t->column, "columns", COLUMN_PANEL))
         return NULL;
     if (t->row.packed) {
         if (!t->row.panel)
-            t->row.panel = new_panel(t, &t->row, "rows", &d, PACKED_ROWS, ROW_PANEL);
-        rows = tile_lanes(t, "ib", zero, t->row.lanes.extent, PACKED_ROWS);
+            t->row.panel = new_panel(t, &t->row, "rows", &d, packed_rows, ROW_PANEL);
+        rows = tile_lanes(t, "ib", zero, t->row.lanes.extent, packed_rows);
     }
     columns = (lane_tile){ { zero, number(t, 1) }, zero, t->column.lanes.extent };
-    t->row.first = mul(t, rows.loop.var, number(t, PACKED_ROWS / ROW_PANEL));
+    t->row.first = mul(t, rows.loop.var, number(t, packed_rows / ROW_PANEL));
     if (t->column.packed) {
         if (!t->column.panel)
             t->column.panel = new_panel(t, &t->column, "columns", &d, COLUMN_TILE, COLUMN_PANEL);
@@ -649,12 +652,15 @@ static const rlx_stmt *tiles(tiling *t)
     }
     t->column.first = mul(t, columns.loop.var, number(t, COLUMN_TILE / COLUMN_PANEL));
     const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
-    if (t->column.panel && t->column.param < 0)
-        body = with_panels(t, &t->column, both(t, pack(t, &t->column, &d, &columns, COLUMN_PANEL), body));
-    body = rlx_sched_wrap(ctx, &columns.loop, body, t->place);
-    if (t->row.panel && t->row.param < 0)
-        body = with_panels(t, &t->row, both(t, pack(t, &t->row, &d, &rows, ROW_PANEL), body));
-    body = rlx_sched_wrap(ctx, &rows.loop, body, t->place);
+    /* the outer side is packed once for all tiles of the inner one */
+    const side *sides[2] = { by_rows ? &t->row : &t->column, by_rows ? &t->column : &t->row };
+    const lane_tile *loops[2] = { by_rows ? &rows : &columns, by_rows ? &columns : &rows };
+    for (int i = 0; i < 2; i++) {
+        const int64_t width = sides[i] == &t->row ? ROW_PANEL : COLUMN_PANEL;
+        if (sides[i]->panel && sides[i]->param < 0)
+            body = with_panels(t, sides[i], both(t, pack(t, sides[i], &d, loops[i], width), body));
+        body = rlx_sched_wrap(ctx, &loops[i]->loop, body, t->place);
+    }
     body = rlx_sched_wrap(ctx, &d.loop, body, t->place);
     for (int i = (int)t->plan->count; i-- > 0;)
         if (t->outer[i])

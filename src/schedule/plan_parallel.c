@@ -5,7 +5,7 @@
 enum {
     ENOUGH_PARTS = 16,       /* so many let a few threads end together */
     PROBABLY = ENOUGH_PARTS - 1, /* parts of a size that only the run knows */
-    COLUMNS_OF_SUM = 64,     /* a part of them fills the tiles of a contraction */
+    COLUMNS_OF_SUM = 256,    /* a part of them fills the tiles of a contraction */
     COLUMNS_OF_ROW = 256,    /* shorter runs cost more than they gain */
     BOX_DIMENSIONS = 4
 };
@@ -76,7 +76,8 @@ static void offer_inner(choice *c)
 
 /* ---- work ----------------------------------------------------------------------------------- */
 
-enum { PRODUCT = 50, MOVE = 150, NODE = 120, FUNCTION = 1000, LIKELY = 64, MOST_DEPTH = 64 };
+/* Of one element, in picoseconds; what moves memory alone gains less from threads than it costs, and counts for less. */
+enum { PRODUCT = 50, MOVE = 50, NODE = 120, FUNCTION = 1000, LIKELY = 64, MOST_DEPTH = 64 };
 
 typedef struct tally { int64_t cost; } tally;
 
@@ -86,7 +87,7 @@ static enum rlx_step add_cost(void *user, const rlx_node *n, const rlx_field *vi
     bool fma = call && call->op && rlx_slice_is(rlx_string_slice(call->op), "fma");
     int64_t *cost = &((tally *)user)->cost;
     if (n->kind == RLX_NODE_BUFFER_LOAD)
-        *cost += NODE; /* indices cost nothing worth mentioning */
+        *cost += MOVE; /* indices cost nothing worth mentioning */
     else if (rlx_family_of(n) == RLX_FAMILY_PRIM)
         *cost += call && !fma ? FUNCTION : rlx_child_count(n) ? NODE : 0;
     return n->kind == RLX_NODE_BUFFER_LOAD ? RLX_STEP_SKIP : RLX_STEP_ON;
