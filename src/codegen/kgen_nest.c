@@ -47,10 +47,11 @@ typedef struct open_loop { uint32_t var, limit; } open_loop;
 /* Threads may share one of the loops: everything behind the checks is written for a part of it. */
 static rlx_kgen_parallel begin_part(rlx_kgen *w, rlx_kgen_nest *n)
 {
-    rlx_kgen_parallel p = { 0, 0 };
-    n->shared = n->plan->parallel.extent != NULL;
+    const rlx_plan_parallel *all = &n->plan->parallel;
+    rlx_kgen_parallel p = { 0 };
+    n->shared = all->extent && !w->shared_depth;
     if (n->shared) {
-        p = rlx_kgen_begin_parallel(w, true, n);
+        p = rlx_kgen_begin_parallel(w, rlx_int64(w->ctx, 0), all->extent, all->work, all->grain, n);
         n->part_begin = p.begin;
         n->part_count = p.count;
     }
@@ -59,13 +60,8 @@ static rlx_kgen_parallel begin_part(rlx_kgen *w, rlx_kgen_nest *n)
 
 static void end_part(rlx_kgen *w, rlx_kgen_nest *n, rlx_kgen_parallel p)
 {
-    const rlx_plan_parallel *all = &n->plan->parallel;
-    if (!n->shared)
-        return;
-    w->top--; /* in front of the part */
-    uint32_t extent = rlx_kgen_int64(w, all->extent).reg, work = rlx_kgen_int64(w, all->work).reg;
-    w->top++;
-    rlx_kgen_end_parallel(w, p, rlx_kgen_const_i64(w, 0), extent, work, all->grain);
+    if (n->shared)
+        rlx_kgen_end_parallel(w, p);
     n->shared = false;
 }
 

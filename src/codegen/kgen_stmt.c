@@ -200,7 +200,8 @@ static bool loop_over(rlx_kgen *w, const rlx_for_stmt *s, uint32_t min, uint32_t
 /* Whatever a loop says of itself, it is parallel where that is proved and something is to gain. */
 static bool is_shared(rlx_kgen *w, const rlx_for_stmt *s, const rlx_prim **work)
 {
-    *work = w->loop_depth < MOST_LOOKED_AT ? rlx_work_of(w->ctx, &s->node) : NULL;
+    bool looks = w->loop_depth < MOST_LOOKED_AT && !w->shared_depth;
+    *work = looks ? rlx_work_of(w->ctx, &s->node) : NULL;
     return rlx_is_worth_sharing(w->ctx, *work) && rlx_is_independent(w->ctx, s);
 }
 
@@ -209,13 +210,11 @@ static bool loop_stmt(rlx_kgen *w, const rlx_for_stmt *s)
     const rlx_prim *work;
     if (s->for_kind == RLX_FOR_THREAD_BINDING)
         return rlx_kgen_fail(w, "a thread binding is not supported in kernels");
-    uint32_t min = rlx_kgen_int64(w, s->min).reg, extent = rlx_kgen_int64(w, s->extent).reg;
     if (!is_shared(w, s, &work))
-        return loop_over(w, s, min, extent);
-    uint32_t picoseconds = rlx_kgen_int64(w, work).reg;
-    rlx_kgen_parallel p = rlx_kgen_begin_parallel(w, false, NULL);
+        return loop_over(w, s, rlx_kgen_int64(w, s->min).reg, rlx_kgen_int64(w, s->extent).reg);
+    rlx_kgen_parallel p = rlx_kgen_begin_parallel(w, s->min, s->extent, work, 1, NULL);
     loop_over(w, s, p.begin, p.count);
-    rlx_kgen_end_parallel(w, p, min, extent, picoseconds, 1);
+    rlx_kgen_end_parallel(w, p);
     return !rlx_kgen_failed(w);
 }
 
