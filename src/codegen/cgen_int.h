@@ -49,8 +49,9 @@ typedef struct rlx_cgen_region {
     int64_t work;             /* of a strip of known length */
     /* of a part of a parallel loop, which is a function: the text around it, and of which region that is */
     rlx_buf around;
-    uint32_t base;
+    uint32_t base, renamed;   /* renamed: those before */
 } rlx_cgen_region;
+typedef struct rlx_cgen_renamed { uint32_t reg; rlx_cgen_value was; } rlx_cgen_renamed;
 
 typedef struct rlx_cgen_kernel {
     rlx_context *ctx;
@@ -74,6 +75,7 @@ typedef struct rlx_cgen_kernel {
     size_t serial;            /* of the kernel in its unit */
     uint32_t *seen, *seen_rows; /* by register, by buffer: the last part that had to do with it */
     RLX_VEC(uint32_t) captured, touched; /* registers and buffers of the part that begins */
+    RLX_VEC(rlx_cgen_renamed) renamed;   /* registers that have a name in open parts alone */
     uint32_t num_parts;
     uint32_t base;            /* regions around the function at work */
     rlx_buf line, text;       /* text: of that function */

@@ -743,8 +743,10 @@ static bool is_taken_along(rlx_cgen_kernel *g, uint32_t r)
 {
     if (as_atom(g, r).literal)
         return false;
-    if (!is_name(g, g->values[r])) /* a call */
+    if (!is_name(g, g->values[r])) { /* a call, which is written wherever it is used */
+        (void)rlx_vec_push(g->memory, &g->renamed, ((rlx_cgen_renamed){ r, g->values[r] }));
         give_name(g, r, g->values[r]);
+    }
     const rlx_cgen_value v = g->values[r];
     void *part = &g->words[g->num_parts]; /* a mark for it */
     if (!is_name(g, v))
@@ -807,7 +809,8 @@ static void say_parallel(rlx_cgen_kernel *g, uint32_t at)
 /* A part of a loop is a function of its own, with the same names as around it. */
 static void begin_part(rlx_cgen_kernel *g, uint32_t at)
 {
-    settle(g, true);
+    uint32_t renamed = (uint32_t)g->renamed.len;
+    settle(g, false);
     capture(g, at);
     say_parallel(g, at);
     if (!rlx_cgen_push(g, C_PART, UINT32_MAX))
@@ -815,6 +818,7 @@ static void begin_part(rlx_cgen_kernel *g, uint32_t at)
     rlx_cgen_region *part = rlx_cgen_top(g);
     part->around = g->text;
     part->base = g->base;
+    part->renamed = renamed;
     rlx_buf_init(&g->text, g->memory);
     g->base = (uint32_t)g->regions.len - 1;
     rlx_cgen_value captured = declare(g, RLX_SLICE("captured")), begin = declare(g, RLX_SLICE("begin")),
@@ -861,11 +865,11 @@ static void end_part(rlx_cgen_kernel *g)
     g->text = rlx_cgen_top(g)->around;
     g->base = rlx_cgen_top(g)->base;
     rlx_buf_init(&rlx_cgen_top(g)->around, g->memory);
+    while (g->renamed.len > rlx_cgen_top(g)->renamed) {
+        rlx_cgen_renamed r = rlx_vec_pop(&g->renamed);
+        g->values[r.reg] = r.was;
+    }
     close_region(g);
-    /* what is left belongs to the part: all that was known before it has a name */
-    for (size_t i = 0; i < g->pending.len; i++)
-        g->values[g->pending.data[i]].pending = false;
-    g->pending.len = 0;
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */

@@ -52,6 +52,7 @@ void rlx_cgen_close(rlx_cgen_kernel *g)
                  g->seen_rows ? (n[RLX_KERNEL_BUFFERS] + 1) * sizeof *g->seen_rows : 0);
     rlx_vec_free(g->memory, &g->captured);
     rlx_vec_free(g->memory, &g->touched);
+    rlx_vec_free(g->memory, &g->renamed);
     for (size_t i = 0; i < g->regions.len; i++)
         if (g->regions.data[i].kind == C_PART)
             rlx_buf_free(&g->regions.data[i].around);

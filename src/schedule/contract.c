@@ -631,7 +631,8 @@ static const rlx_stmt *tiles(tiling *t)
     lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent }, columns;
     /* Where all columns are one tile, rows are packed tile by tile: each is used once. */
     const bool by_rows = t->row.packed && t->row.param < 0 && is_at_most(t->column.lanes.extent, COLUMN_TILE);
-    const int64_t packed_rows = by_rows ? ROW_TILE : PACKED_ROWS;
+    const bool whole = t->row.param >= 0 && is_at_most(t->row.lanes.extent, 2 * PACKED_ROWS);
+    const int64_t packed_rows = by_rows ? ROW_TILE : whole ? 2 * PACKED_ROWS : PACKED_ROWS;
     if (t->row.param >= 0 && !take_param(t, &t->row, "rows", ROW_PANEL))
         return NULL;
     if (t->column.param >= 0 && !take_param(t, &t->column, "columns", COLUMN_PANEL))

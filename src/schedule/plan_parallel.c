@@ -76,34 +76,79 @@ static void offer_inner(choice *c)
 
 /* ---- work ----------------------------------------------------------------------------------- */
 
-/* Of one element, in picoseconds; what moves memory alone gains less from threads than it costs, and counts for less. */
-enum { PRODUCT = 50, MOVE = 50, NODE = 120, FUNCTION = 1000, LIKELY = 64, MOST_DEPTH = 64 };
+/* Of one element, in picoseconds. What moves memory alone gains less from threads than it costs, and counts for less; a product
+ * that is summed up is one of many in an instruction, and cheap unless each brings an operand of its own from memory. */
+enum { PRODUCT = 50, FETCH = 150, MOVE = 50, NODE = 80, FUNCTION = 1000, LIKELY = 64, MOST_DEPTH = 64 };
 
 typedef struct tally { int64_t cost; } tally;
 
+static bool is_function(const rlx_prim *p)
+{
+    static const char *const cheap[] = { "fma",  "if_then_else", "likely", "fabs",       "floor",       "ceil",       "trunc",
+                                         "sqrt", "round",        "isnan",  "shift_left", "shift_right", "bitwise_and" };
+    const rlx_prim_call *call = rlx_as_prim_call(p);
+    bool is = call && call->op;
+    for (size_t i = 0; i < RLX_COUNT(cheap) && is; i++)
+        is = !rlx_slice_is(rlx_string_slice(call->op), cheap[i]);
+    return is;
+}
+
 static enum rlx_step add_cost(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
 {
-    const rlx_prim_call *call = rlx_as_prim_call(n);
-    bool fma = call && call->op && rlx_slice_is(rlx_string_slice(call->op), "fma");
     int64_t *cost = &((tally *)user)->cost;
     if (n->kind == RLX_NODE_BUFFER_LOAD)
         *cost += MOVE; /* indices cost nothing worth mentioning */
     else if (rlx_family_of(n) == RLX_FAMILY_PRIM)
-        *cost += call && !fma ? FUNCTION : rlx_child_count(n) ? NODE : 0;
+        *cost += is_function(n) ? FUNCTION : rlx_child_count(n) ? NODE : 0;
     return n->kind == RLX_NODE_BUFFER_LOAD ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
-/* Of one element: a product that is summed up is one of many in an instruction. */
-static int64_t cost_of_store(rlx_context *ctx, const rlx_buffer_store *s)
+typedef struct weighing {
+    rlx_context *ctx;
+    rlx_ptrmap inside;                  /* variables that are bound inside */
+    const rlx_prim *loops[MOST_DEPTH];  /* variables of those around that run more than once */
+    int num_loops;
+    const rlx_prim *sum;
+} weighing;
+
+/* The operands of a product that the store adds to its element. */
+static bool match_product(const rlx_buffer_store *s, const rlx_prim **a, const rlx_prim **b)
 {
     const rlx_prim_call *call = rlx_as_prim_call(s->value);
-    const rlx_binary *sum = s->value->kind == RLX_NODE_ADD ? rlx_as_binary(s->value) : NULL;
-    if ((call && call->op && rlx_slice_is(rlx_string_slice(call->op), "fma")) ||
-        (sum && sum->b->kind == RLX_NODE_MUL && sum->a->kind == RLX_NODE_BUFFER_LOAD))
-        return PRODUCT;
+    const rlx_binary *sum = s->value->kind == RLX_NODE_ADD ? rlx_as_binary(s->value) : NULL,
+                     *product = sum && sum->b->kind == RLX_NODE_MUL ? rlx_as_binary(sum->b) : NULL;
+    bool fma = call && call->op && call->num_args == 3 && rlx_slice_is(rlx_string_slice(call->op), "fma");
+    if (fma)
+        *a = call->args[0], *b = call->args[1];
+    else if (product && sum->a->kind == RLX_NODE_BUFFER_LOAD)
+        *a = product->a, *b = product->b;
+    return fma || (product && sum->a->kind == RLX_NODE_BUFFER_LOAD);
+}
+
+static enum rlx_step find_var(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    return n == user ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+/* Is it another one in each iteration of all loops? */
+static bool is_fetched(const weighing *w, const rlx_prim *operand)
+{
+    bool moves = true;
+    for (int i = 0; i < w->num_loops && moves; i++) {
+        rlx_walker walker = { .enter = find_var, .user = (void *)w->loops[i], .terse = true };
+        moves = rlx_walk(&w->ctx->memory, operand, &walker, NULL) == RLX_STEP_STOP;
+    }
+    return moves;
+}
+
+static int64_t cost_of_store(const weighing *w, const rlx_buffer_store *s)
+{
+    const rlx_prim *a, *b;
+    if (match_product(s, &a, &b))
+        return PRODUCT + (is_fetched(w, a) ? FETCH : 0) + (is_fetched(w, b) ? FETCH : 0);
     tally t = { MOVE };
-    rlx_walker w = { .enter = add_cost, .user = &t, .unique = true };
-    rlx_walk(&ctx->memory, s->value, &w, NULL);
+    rlx_walker walker = { .enter = add_cost, .user = &t, .unique = true };
+    rlx_walk(&w->ctx->memory, s->value, &walker, NULL);
     return t.cost;
 }
 
@@ -120,23 +165,26 @@ static const rlx_prim *runs_of(rlx_context *ctx, const rlx_for_stmt *f, const rl
     return rlx_plan_hangs_on(ctx, extent, inside) ? rlx_int64(ctx, LIKELY) : extent;
 }
 
-typedef struct weighing { rlx_context *ctx; rlx_ptrmap inside; const rlx_prim *sum; } weighing;
-
 /* Adds what the statement does, `times` times. */
 static bool weigh(weighing *w, const rlx_stmt *s, const rlx_prim *times, int depth)
 {
     rlx_context *ctx = w->ctx;
     const rlx_for_stmt *f = rlx_as_for_stmt(s);
-    if (!times || depth > MOST_DEPTH)
+    if (!times || depth >= MOST_DEPTH)
         return times != NULL;
     if (s->kind == RLX_NODE_BUFFER_STORE) {
-        int64_t cost = cost_of_store(ctx, (const rlx_buffer_store *)s);
+        int64_t cost = cost_of_store(w, (const rlx_buffer_store *)s);
         w->sum = rlx_fold_add(ctx, w->sum, rlx_fold_mul(ctx, times, rlx_int64(ctx, cost)));
         return w->sum != NULL;
     }
     if (f) {
+        const int around = w->num_loops;
         times = rlx_fold_mul(ctx, times, runs_of(ctx, f, &w->inside));
-        return rlx_ptrmap_put(&w->inside, f->loop_var, 1) && weigh(w, f->body, times, depth + 1);
+        if (!rlx_is_int_value(f->extent, 1))
+            w->loops[w->num_loops++] = f->loop_var;
+        bool fine = rlx_ptrmap_put(&w->inside, f->loop_var, 1) && weigh(w, f->body, times, depth + 1);
+        w->num_loops = around;
+        return fine;
     }
     if (s->kind == RLX_NODE_LET_STMT && !rlx_ptrmap_put(&w->inside, ((const rlx_let_stmt *)s)->var, 1))
         return false;
