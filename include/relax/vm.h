@@ -177,6 +177,11 @@ relax_status relax_disassemble(const void *data, size_t size, RELAX_OWN relax_by
 
 /* ---- machines ------------------------------------------------------------------------------- */
 
+/* Threads that a host lends: calls task(data, index) once for each index below `count`, on any threads and in any order, and
+ * returns when all of these calls have ended. The calling thread may be among them. */
+typedef void (*relax_parallel_for_fn)(void *user, void (*task)(void *data, size_t index), void *data,
+                                      size_t count);
+
 typedef struct relax_vm_options {
     size_t struct_size;
     const relax_allocator *allocator; /* NULL: malloc */
@@ -187,6 +192,15 @@ typedef struct relax_vm_options {
     /* instructions that kernels compute with: "baseline", which every machine has, "avx2", "avx512", "avx512vnni",
      * "neon"; NULL: the best that this machine has. Results are the same to the bit. */
     const char *instruction_set;
+    /* Threads that long loops of kernels are shared out to, the caller's among them: 1 (default) to 256. Results are
+     * the same to the bit, and so are failures. The VM starts them when they are first needed, and ends them when it
+     * is released; between kernels they sleep. Packed functions are called on the caller's thread only. In a child
+     * process of a host that forks between calls the VM starts new ones. */
+    uint64_t num_threads;
+    /* NULL: threads of the VM's own. Otherwise it lends them, up to num_threads at a time, in calls of the VM alone;
+     * `parallel_user` is its first argument. */
+    relax_parallel_for_fn parallel_for;
+    void *parallel_user;
 } relax_vm_options;
 
 /* Fills `options` with the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a size too small
@@ -195,7 +209,7 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_vm_options_init(relax_vm_options *options, size_t struct_size);
 /* A machine for the program; it keeps references of the executable and the registry. Any number
  * may share one executable. RELAX_ERROR_INVALID_ARGUMENT for an instruction set that nobody knows or
- * that this machine lacks. */
+ * that this machine lacks, and for more than 256 threads. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_vm_create(relax_executable *executable,
                              RELAX_NULLABLE const relax_vm_options *options,

@@ -507,7 +507,8 @@ relax_status relax_executable_disassemble(const relax_executable *executable, re
 /* ---- machines ------------------------------------------------------------------------------- */
 
 static const relax_vm_options vm_defaults = { .struct_size = sizeof(relax_vm_options),
-                                              .max_depth = 10000 };
+                                              .max_depth = 10000,
+                                              .num_threads = 1 };
 
 relax_status relax_vm_options_init(relax_vm_options *options, size_t struct_size)
 {
@@ -525,7 +526,7 @@ relax_status relax_vm_create(relax_executable *executable, const relax_vm_option
         return misuse(out_error, RLX_OP01,
                       "relax_vm_create: an argument is NULL or of another kind");
     if (!rlx_options_read(&o, sizeof o, options) || !allocator_fits(o.allocator) ||
-        (o.registry && !is_registry(o.registry)))
+        (o.registry && !is_registry(o.registry)) || o.num_threads > RLX_MAX_THREADS)
         return misuse(out_error, RLX_OP05, "relax_vm_create: malformed options");
     const rlx_micro_set *micro = rlx_micro_find(o.instruction_set);
     if (!micro) {
@@ -536,9 +537,8 @@ relax_status relax_vm_create(relax_executable *executable, const relax_vm_option
         return rlx_error_give(NULL, out_error, &why);
     }
     size_t cap = o.max_memory && o.max_memory < SIZE_MAX ? (size_t)o.max_memory : SIZE_MAX;
-    size_t depth = o.max_depth < SIZE_MAX ? (size_t)o.max_depth : SIZE_MAX;
     rlx_shared_memory *memory = rlx_shared_memory_create(o.allocator, cap);
-    *out = memory ? rlx_vm_make(executable, memory, o.registry, depth, micro) : NULL;
+    *out = memory ? rlx_vm_make(executable, memory, &o, micro) : NULL;
     rlx_shared_memory_release(memory);
     return *out ? RELAX_OK : rlx_error_no_memory(out_error);
 }

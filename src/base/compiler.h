@@ -101,6 +101,15 @@
 #define RLX_FMA_F32(a, b, c) __builtin_fmaf(a, b, c)
 #define RLX_FMA_F64(a, b, c) __builtin_fma(a, b, c)
 
+/* Between two looks at what another thread will change. */
+#if defined(__x86_64__) || defined(__i386__)
+#define RLX_CPU_RELAX() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define RLX_CPU_RELAX() __asm__ volatile("yield")
+#else
+#define RLX_CPU_RELAX() ((void)0)
+#endif
+
 /* The name of this machine, and the machine number in its shared objects. */
 #if defined(__x86_64__)
 #define RLX_ARCH "x86_64"

@@ -26,11 +26,12 @@ typedef struct cli {
     const char *inputs[CLI_MAX_LIST]; int num_inputs;
     const char *no_warn[CLI_MAX_LIST]; int num_no_warn;
     const char *instruction_set;
-    int64_t opt_level, max_memory, max_depth, repeat, compiler_memory;
+    int64_t opt_level, max_memory, max_depth, repeat, compiler_memory, threads;
     double timeout;
     bool strict, notes, trust, color, verify, allow_native, unchecked, profile, json, help;
 } cli;
 
+#define CLI_MAX_THREADS 256
 /* Reads argv[2..] by the command's option letters; CLI_OK, or CLI_USAGE after a message. */
 int cli_parse(cli *c, int argc, char **argv, const char *options, int min_files, int max_files);
 /* A number such as 7, 1.5 or 1e6; false: not one. The same under every locale. */

@@ -1,6 +1,7 @@
 /* cmd_run.c: relax run. */
 #include "cli/cli.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -59,6 +60,14 @@ static relax_registry *make_registry(const cli *c, int *status)
     return registry;
 }
 
+/* One for each core that this process may run on. */
+static int64_t num_cores(void)
+{
+    cpu_set_t cores;
+    int count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    return count < 1 ? 1 : count < CLI_MAX_THREADS ? count : CLI_MAX_THREADS;
+}
+
 static relax_vm *make_vm(const cli *c, relax_executable *exe, int *status)
 {
     relax_vm_options options;
@@ -68,6 +77,7 @@ static relax_vm *make_vm(const cli *c, relax_executable *exe, int *status)
     options.registry = make_registry(c, status);
     options.max_memory = (uint64_t)c->max_memory;
     options.instruction_set = c->instruction_set;
+    options.num_threads = (uint64_t)(c->threads ? c->threads : num_cores());
     if (c->max_depth)
         options.max_depth = (uint64_t)c->max_depth;
     if (*status == CLI_OK && relax_vm_create(exe, &options, &vm, &error) != RELAX_OK)

@@ -32,7 +32,7 @@ static const command commands[] = {
       "Target c: kernels are in the file as machine code too, which relax run --allow-native "
       "uses. The compiler is cc, or what\n"
       "RELAX_CC says (words as in a shell; empty: none).\n" },
-    { "run", cli_run, "sanjewtuUCMiOApRxmTDVI", 1, 1,
+    { "run", cli_run, "sanjewtuUCMiOApRxmTDVIH", 1, 1,
       "relax run FILE|OUT.rlx [--entry main] [--input A.npy]... [--params W.npz] [--output "
       "DIR]\n\n"
       "Inputs go to the entry's parameters by position: A.npy, B.npz:MEMBER, either after NAME=, "

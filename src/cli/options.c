@@ -60,6 +60,8 @@ static const option_row rows[] = {
     { 'V', "--max-depth", NULL, INTEGER, AT(max_depth), 0, "N", "depth of calls" },
     { 'I', "--instruction-set", NULL, TEXT, AT(instruction_set), 0, "NAME",
       "baseline|avx2|avx512|avx512vnni|neon: what kernels compute with (default: the best)" },
+    { 'H', "--threads", NULL, INTEGER, AT(threads), 0, "N",
+      "threads that compute (default: one for each core)" },
     { 'T', "--timeout", NULL, SECONDS, AT(timeout), 0, "S", "end the run after S seconds" },
     { 'v', "--verify", NULL, FLAG, AT(verify), 0, NULL, "check the file" },
 };
@@ -188,6 +190,8 @@ static int check_values(cli *c)
     c->json = c->diagnostics && !strcmp(c->diagnostics, "json");
     if (c->opt_level > 2)
         return cli_usage(c, "--opt is 0, 1 or 2");
+    if (c->threads < 0 || c->threads > CLI_MAX_THREADS)
+        return cli_usage(c, "--threads is 1 to %d", CLI_MAX_THREADS);
     if (c->repeat < 1)
         return cli_usage(c, "--repeat is at least 1");
     if (c->emit && strcmp(c->emit, "c"))

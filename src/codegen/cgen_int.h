@@ -39,7 +39,7 @@ typedef struct rlx_cgen_word {
     uint32_t while_end;       /* a while loop begins here and ends there; 0: none */
 } rlx_cgen_word;
 
-enum rlx_cgen_region_kind { C_FUNCTION, C_LOOP, C_STRIP, C_IF, C_WHILE };
+enum rlx_cgen_region_kind { C_FUNCTION, C_LOOP, C_STRIP, C_IF, C_WHILE, C_PART };
 typedef struct rlx_cgen_region {
     enum rlx_cgen_region_kind kind;
     uint32_t end;             /* of if and while: the word behind */
@@ -47,7 +47,11 @@ typedef struct rlx_cgen_region {
     uint32_t names;           /* names declared around it */
     bool chunked;             /* a vector strip in two loops */
     int64_t work;             /* of a strip of known length */
+    /* of a part of a parallel loop, which is a function: the text around it, and of which region that is */
+    rlx_buf around;
+    uint32_t base, renamed;   /* renamed: those before */
 } rlx_cgen_region;
+typedef struct rlx_cgen_renamed { uint32_t reg; rlx_cgen_value was; } rlx_cgen_renamed;
 
 typedef struct rlx_cgen_kernel {
     rlx_context *ctx;
@@ -70,8 +74,14 @@ typedef struct rlx_cgen_kernel {
     RLX_VEC(rlx_cgen_value) declared;
     RLX_VEC(uint32_t) pending; /* registers that may be */
     uint32_t num_regions, num_temps;
-    rlx_buf line;
-    rlx_buf *out;
+    size_t serial;            /* of the kernel in its unit */
+    uint32_t *seen, *seen_rows; /* by register, by buffer: the last part that had to do with it */
+    RLX_VEC(uint32_t) captured, touched; /* registers and buffers of the part that begins */
+    RLX_VEC(rlx_cgen_renamed) renamed;   /* registers that have a name in open parts alone */
+    uint32_t num_parts;
+    uint32_t base;            /* regions around the function at work */
+    rlx_buf line, text;       /* text: of that function */
+    rlx_buf *out;             /* functions that are done */
 } rlx_cgen_kernel;
 
 /* ---- cgen_scan.c */

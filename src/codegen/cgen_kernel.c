@@ -13,8 +13,8 @@
 /* Writes the line that was collected, broken at blanks where it is too long. */
 static void end_line(rlx_cgen_kernel *g)
 {
-    size_t indent = 4 * g->regions.len, at = 0;
-    for (size_t i = 0; i < g->regions.len; i++)
+    size_t indent = 4 * (g->regions.len - g->base), at = 0;
+    for (size_t i = g->base; i < g->regions.len; i++)
         indent += g->regions.data[i].chunked ? 4 : 0;
     for (bool first = true; at < g->line.len; first = false) {
         size_t width = MAX_COLUMN - (indent < 60 ? indent : 60), left = g->line.len - at, n = left;
@@ -26,9 +26,9 @@ static void end_line(rlx_cgen_kernel *g)
                     ;
         }
         for (size_t i = 0; i < indent + (first ? 0 : 4); i++)
-            rlx_buf_char(g->out, ' ');
-        rlx_buf_put(g->out, g->line.data + at, n);
-        rlx_buf_char(g->out, '\n');
+            rlx_buf_char(&g->text, ' ');
+        rlx_buf_put(&g->text, g->line.data + at, n);
+        rlx_buf_char(&g->text, '\n');
         at += n;
         while (at < g->line.len && g->line.data[at] == ' ')
             at++;
@@ -716,6 +716,181 @@ static void value(rlx_cgen_kernel *g, uint32_t at, unsigned op)
     store(g, place.row, place, v);
 }
 
+/* ---- parallel loops ------------------------------------------------------------------------- */
+
+static const char *const scalar_members[RLX_CLASS_COUNT] = { "i32", "i64", "f32", "f64" };
+
+static void put_part_name(rlx_cgen_kernel *g, rlx_buf *out, uint32_t at)
+{
+    rlx_buf_format(out, "p%zu_%u_", g->serial, at);
+    rlx_cgen_put_plain(out, g->source->name, 60);
+}
+
+/* What an instruction of a part reads of registers that the part has not made, and of memory that it has not allocated. */
+static void note_captured(rlx_cgen_kernel *g, uint32_t at)
+{
+    const unsigned op = c_word_at(g, at);
+    const char *letters = rlx_kernel_ops[op].operands;
+    const bool sizes = op == RLX_K_DIM || op == RLX_K_WANT_DIM || op == RLX_K_CHECK || op == RLX_K_CHECK_EACH;
+    for (uint32_t i = 0; letters[i]; i++) {
+        uint32_t w = c_word_at(g, at + 1 + i);
+        bool reads = strchr("ilfdvxsrc", letters[i]) || (letters[i] == 'm' && w != RLX_KERNEL_NONE);
+        if (reads && !is_constant(g, w) && g->seen[w] != g->num_parts) {
+            g->seen[w] = g->num_parts;
+            (void)rlx_vec_push(g->memory, &g->captured, w);
+        }
+        if (strchr("bBt", letters[i]) && !sizes && g->seen_rows[w] != g->num_parts) {
+            g->seen_rows[w] = g->num_parts;
+            if (letters[i] != 't')
+                (void)rlx_vec_push(g->memory, &g->touched, w);
+        }
+    }
+    for (uint32_t i = 0; letters[i]; i++)
+        if (strchr("ILFDVXw", letters[i]))
+            g->seen[c_word_at(g, at + 1 + i)] = g->num_parts;
+}
+
+static bool is_name(const rlx_cgen_kernel *g, rlx_cgen_value v)
+{
+    return !g->pool.failed && rlx_map_has(&g->names, (rlx_slice){ g->pool.data + v.at, v.len });
+}
+
+/* Does the part that begins need the register? Not literals, and names once: several may have the same. */
+static bool is_taken_along(rlx_cgen_kernel *g, uint32_t r)
+{
+    if (as_atom(g, r).literal)
+        return false;
+    if (!is_name(g, g->values[r])) { /* a call, which is written wherever it is used */
+        (void)rlx_vec_push(g->memory, &g->renamed, ((rlx_cgen_renamed){ r, g->values[r] }));
+        give_name(g, r, g->values[r]);
+    }
+    const rlx_cgen_value v = g->values[r];
+    void *part = &g->words[g->num_parts]; /* a mark for it */
+    if (!is_name(g, v))
+        return false;
+    const rlx_slice name = { g->pool.data + v.at, v.len };
+    return rlx_map_get(&g->names, name) != part && rlx_map_put(&g->names, name, part);
+}
+
+/* Finds what the part takes along. */
+static void capture(rlx_cgen_kernel *g, uint32_t at)
+{
+    uint32_t end = rlx_cgen_jump_target(g, at);
+    size_t kept = 0;
+    g->num_parts++;
+    g->captured.len = g->touched.len = 0;
+    g->seen[c_word_at(g, at + 1)] = g->seen[c_word_at(g, at + 2)] = g->num_parts;
+    for (uint32_t i = at + rlx_kernel_op_words(RLX_K_PAR); i < end; i += rlx_kernel_op_words(c_word_at(g, i)))
+        note_captured(g, i);
+    for (size_t i = 0; i < g->captured.len; i++)
+        if (is_taken_along(g, g->captured.data[i]))
+            g->captured.data[kept++] = g->captured.data[i];
+    g->captured.len = kept;
+}
+
+/* The call of the function that follows. */
+static void say_parallel(rlx_cgen_kernel *g, uint32_t at)
+{
+    rlx_cgen_value operands[3];
+    for (uint32_t i = 0; i < 3; i++)
+        operands[i] = as_atom(g, c_word_at(g, at + 3 + i));
+    take(g, at);
+    rlx_buf_format(&g->line, "RELAX_TRY(call->parallel(call, %u, ", at);
+    for (int i = 0; i < 3; i++) {
+        say_value(g, operands[i]);
+        say(g, ", ");
+    }
+    rlx_buf_format(&g->line, "%u, ", c_word_at(g, at + 6));
+    put_part_name(g, &g->line, at);
+    say(g, ", ");
+    if (!g->captured.len)
+        say(g, "NULL");
+    else
+        say(g, "RELAX_LIST(relax_kernel_scalar");
+    for (size_t i = 0; i < g->captured.len; i++) {
+        uint32_t r = g->captured.data[i];
+        rlx_buf_format(&g->line, ", { .%s = ", scalar_members[rlx_cgen_class(g, r)]);
+        say_value(g, g->values[r]);
+        say(g, " }");
+    }
+    say(g, g->captured.len ? "), " : ", ");
+    say(g, g->touched.len ? "RELAX_LIST(void *" : "NULL");
+    for (size_t i = 0; i < g->touched.len; i++) {
+        say(g, ", (void *)");
+        say_value(g, g->buffers[g->touched.data[i]]);
+    }
+    say(g, g->touched.len ? ")));" : "));");
+    end_line(g);
+}
+
+/* A part of a loop is a function of its own, with the same names as around it. */
+static void begin_part(rlx_cgen_kernel *g, uint32_t at)
+{
+    uint32_t renamed = (uint32_t)g->renamed.len;
+    settle(g, false);
+    capture(g, at);
+    say_parallel(g, at);
+    if (!rlx_cgen_push(g, C_PART, UINT32_MAX))
+        return;
+    rlx_cgen_region *part = rlx_cgen_top(g);
+    part->around = g->text;
+    part->base = g->base;
+    part->renamed = renamed;
+    rlx_buf_init(&g->text, g->memory);
+    g->base = (uint32_t)g->regions.len - 1;
+    rlx_cgen_value captured = declare(g, RLX_SLICE("captured")), begin = declare(g, RLX_SLICE("begin")),
+                   count = declare(g, RLX_SLICE("count"));
+    rlx_buf_z(&g->text, "\nstatic int ");
+    put_part_name(g, &g->text, at);
+    rlx_buf_z(&g->text, "(relax_kernel_call *call, const relax_kernel_scalar *");
+    rlx_cgen_put(g, &g->text, captured, C_ATOM);
+    rlx_buf_z(&g->text, ", int64_t ");
+    rlx_cgen_put(g, &g->text, begin, C_ATOM);
+    rlx_buf_z(&g->text, ", int64_t ");
+    rlx_cgen_put(g, &g->text, count, C_ATOM);
+    rlx_buf_z(&g->text, ")\n{\n");
+    for (size_t i = 0; i < g->captured.len; i++) {
+        uint32_t r = g->captured.data[i];
+        rlx_buf_format(&g->line, "const %s ", rlx_cgen_class_types[rlx_cgen_class(g, r)]);
+        say_value(g, g->values[r]);
+        say(g, " = ");
+        say_value(g, captured);
+        rlx_buf_format(&g->line, "[%zu].%s;", i, scalar_members[rlx_cgen_class(g, r)]);
+        end_line(g);
+    }
+    if (!g->captured.len) {
+        say(g, "(void)");
+        say_value(g, captured);
+        say(g, ";");
+        end_line(g);
+    }
+    for (size_t i = 0; i < g->touched.len; i++)
+        say_pointer(g, g->touched.data[i]);
+    g->values[c_word_at(g, at + 1)] = begin;
+    g->values[c_word_at(g, at + 2)] = count;
+}
+
+static void end_part(rlx_cgen_kernel *g)
+{
+    settle(g, false);
+    say(g, "return 0;");
+    end_line(g);
+    rlx_buf_z(&g->text, "}\n");
+    rlx_buf_put(g->out, g->text.data, g->text.len);
+    g->out->failed |= g->text.failed;
+    rlx_buf_free(&g->text);
+    g->text = rlx_cgen_top(g)->around;
+    g->base = rlx_cgen_top(g)->base;
+    rlx_buf_init(&rlx_cgen_top(g)->around, g->memory);
+    while (g->renamed.len > rlx_cgen_top(g)->renamed) {
+        rlx_cgen_renamed r = rlx_vec_pop(&g->renamed);
+        g->values[r.reg] = r.was;
+    }
+    close_region(g);
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
 static void instruction(rlx_cgen_kernel *g, uint32_t at)
 {
     unsigned op = c_word_at(g, at);
@@ -729,6 +904,8 @@ static void instruction(rlx_cgen_kernel *g, uint32_t at)
     case RLX_K_JUMP: spend(g, "1"); return; /* the end of a while */
     case RLX_K_JUMP_IF_NOT: case RLX_K_JUMP_IF_EMPTY: begin_if(g, at, op); return;
     case RLX_K_LOOP: begin_loop(g, at); return;
+    case RLX_K_PAR: begin_part(g, at); return;
+    case RLX_K_ENDPAR: end_part(g); return;
     case RLX_K_NEXT:
         if (!spent)
             spend(g, "1");
@@ -772,17 +949,16 @@ static void instruction(rlx_cgen_kernel *g, uint32_t at)
 
 static void begin_function(rlx_cgen_kernel *g, size_t number)
 {
-    rlx_buf_z(g->out, "\n/* ");
-    rlx_cgen_put_plain(g->out, g->source->name, 200);
-    rlx_buf_z(g->out, " */\n");
-    rlx_buf_format(g->out, "static int k%zu_", number);
-    rlx_cgen_put_plain(g->out, g->source->name, 60);
-    rlx_buf_z(g->out, "(relax_kernel_call *call)\n{\n");
+    rlx_buf_z(&g->text, "\n/* ");
+    rlx_cgen_put_plain(&g->text, g->source->name, 200);
+    rlx_buf_z(&g->text, " */\n");
+    rlx_buf_format(&g->text, "static int k%zu_", number);
+    rlx_cgen_put_plain(&g->text, g->source->name, 60);
+    rlx_buf_z(&g->text, "(relax_kernel_call *call)\n{\n");
 }
 
 static void parameters(rlx_cgen_kernel *g)
 {
-    static const char *const members[RLX_CLASS_COUNT] = { "i32", "i64", "f32", "f64" };
     for (uint32_t row = 0; row < g->count[RLX_KERNEL_BUFFERS]; row++)
         g->same_place |= same_as(g, row) != 0;
     for (uint32_t row = 0; row < g->count[RLX_KERNEL_BUFFERS]; row++) {
@@ -803,7 +979,7 @@ static void parameters(rlx_cgen_kernel *g)
         if (p[0] != RLX_KERNEL_PARAM_SCALAR)
             continue;
         size_t begin = g->pool.len;
-        rlx_buf_format(&g->pool, "call->scalars[%u].%s", i, members[rlx_cgen_class(g, r)]);
+        rlx_buf_format(&g->pool, "call->scalars[%u].%s", i, scalar_members[rlx_cgen_class(g, r)]);
         give_name(g, r, rlx_cgen_text(g, begin, C_ATOM));
         rlx_buf_format(&g->line, "(void)");
         say_value(g, g->values[r]);
@@ -829,6 +1005,7 @@ static void note_loads(rlx_cgen_kernel *g)
 
 void rlx_cgen_kernel_write(rlx_cgen_kernel *g, size_t number)
 {
+    g->serial = number;
     begin_function(g, number);
     note_loads(g);
     if (!rlx_cgen_push(g, C_FUNCTION, UINT32_MAX))
@@ -840,5 +1017,7 @@ void rlx_cgen_kernel_write(rlx_cgen_kernel *g, size_t number)
             return;
         instruction(g, at);
     }
-    rlx_buf_lit(g->out, "}\n");
+    rlx_buf_lit(&g->text, "}\n");
+    rlx_buf_put(g->out, g->text.data, g->text.len);
+    g->out->failed |= g->text.failed;
 }

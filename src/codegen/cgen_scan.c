@@ -25,7 +25,10 @@ static bool make_tables(rlx_cgen_kernel *g)
     g->used = rlx_mem_alloc_zero(g->memory, n[RLX_KERNEL_BUFFERS] + 1);
     g->written = rlx_mem_alloc_zero(g->memory, n[RLX_KERNEL_BUFFERS] + 1);
     g->buffers = rlx_mem_alloc_zero(g->memory, (n[RLX_KERNEL_BUFFERS] + 1) * sizeof *g->buffers);
-    if (!g->words || !g->values || !g->hints || !g->used || !g->written || !g->buffers)
+    g->seen = rlx_mem_alloc_zero(g->memory, (n[RLX_KERNEL_REGS] + 1) * sizeof *g->seen);
+    g->seen_rows = rlx_mem_alloc_zero(g->memory, (n[RLX_KERNEL_BUFFERS] + 1) * sizeof *g->seen_rows);
+    if (!g->words || !g->values || !g->hints || !g->used || !g->written || !g->buffers || !g->seen ||
+        !g->seen_rows)
         return false;
     for (size_t i = 0; i < g->source->num_hints; i++)
         if (g->source->hints[i].reg < n[RLX_KERNEL_REGS])
@@ -44,6 +47,16 @@ void rlx_cgen_close(rlx_cgen_kernel *g)
     rlx_mem_free(g->memory, g->written, g->written ? n[RLX_KERNEL_BUFFERS] + 1 : 0);
     rlx_mem_free(g->memory, g->buffers,
                  g->buffers ? (n[RLX_KERNEL_BUFFERS] + 1) * sizeof *g->buffers : 0);
+    rlx_mem_free(g->memory, g->seen, g->seen ? (n[RLX_KERNEL_REGS] + 1) * sizeof *g->seen : 0);
+    rlx_mem_free(g->memory, g->seen_rows,
+                 g->seen_rows ? (n[RLX_KERNEL_BUFFERS] + 1) * sizeof *g->seen_rows : 0);
+    rlx_vec_free(g->memory, &g->captured);
+    rlx_vec_free(g->memory, &g->touched);
+    rlx_vec_free(g->memory, &g->renamed);
+    for (size_t i = 0; i < g->regions.len; i++)
+        if (g->regions.data[i].kind == C_PART)
+            rlx_buf_free(&g->regions.data[i].around);
+    rlx_buf_free(&g->text);
     rlx_buf_free(&g->pool);
     rlx_buf_free(&g->line);
     rlx_map_free(&g->names);
@@ -55,6 +68,7 @@ void rlx_cgen_close(rlx_cgen_kernel *g)
 /*- ---- jumps ---------------------------------------------------------------------------------
  *
  *   LOOP ... NEXT, STRIP ... NEXT_STRIP    loops
+ *   PAR ... ENDPAR                         a function, which gets a range of the loop
  *   JUMP_IF_NOT or JUMP_IF_EMPTY, ahead    an if around the instructions that are skipped
  *   JUMP back                              a while around those between; a JUMP_IF_NOT to behind
  *                                          it leaves it
@@ -72,6 +86,7 @@ bool rlx_cgen_push(rlx_cgen_kernel *g, enum rlx_cgen_region_kind kind, uint32_t 
     rlx_cgen_region r = {
         .kind = kind, .end = end, .number = ++g->num_regions, .names = (uint32_t)g->declared.len
     };
+    rlx_buf_init(&r.around, g->memory);
     return rlx_vec_push(g->memory, &g->regions, r);
 }
 
@@ -102,7 +117,8 @@ static bool follow(rlx_cgen_kernel *g, uint32_t at, uint32_t op)
     switch (op) {
     case RLX_K_LOOP: return rlx_cgen_push(g, C_LOOP, UINT32_MAX);
     case RLX_K_STRIP: return rlx_cgen_push(g, C_STRIP, UINT32_MAX);
-    case RLX_K_NEXT: case RLX_K_NEXT_STRIP: (void)rlx_vec_pop(&g->regions); return true;
+    case RLX_K_PAR: return rlx_cgen_push(g, C_PART, UINT32_MAX);
+    case RLX_K_NEXT: case RLX_K_NEXT_STRIP: case RLX_K_ENDPAR: (void)rlx_vec_pop(&g->regions); return true;
     case RLX_K_JUMP_IF_EMPTY: return rlx_cgen_push(g, C_IF, rlx_cgen_jump_target(g, at));
     case RLX_K_JUMP_IF_NOT:
         return rlx_cgen_leaves_while(g, rlx_cgen_jump_target(g, at)) ||
@@ -143,6 +159,8 @@ static void note_result(rlx_cgen_kernel *g, uint32_t at, uint32_t op, uint32_t *
     g->words[at].region = rlx_cgen_top(g)->number;
     if (op == RLX_K_LOOP)
         made_at[c_word_at(g, at + 4)] = at;
+    if (op == RLX_K_PAR)
+        made_at[c_word_at(g, at + 2)] = at;
 }
 
 static bool scan(rlx_cgen_kernel *g, uint32_t *made_at)
@@ -168,6 +186,7 @@ bool rlx_cgen_open(rlx_cgen_kernel *g)
 {
     rlx_buf_init(&g->pool, g->memory);
     rlx_buf_init(&g->line, g->memory);
+    rlx_buf_init(&g->text, g->memory);
     rlx_map_init(&g->names, g->memory);
     find_parts(g);
     if (!make_tables(g))

@@ -173,6 +173,33 @@ void rlx_kgen_close(rlx_kgen *w)
     below->code.len += l->code.len;
 }
 
+rlx_kgen_parallel rlx_kgen_begin_parallel(rlx_kgen *w, const rlx_prim *min, const rlx_prim *extent, const rlx_prim *work,
+                                          int64_t grain, const rlx_kgen_nest *nest)
+{
+    int64_t times, picoseconds;
+    rlx_kgen_parallel p = { .min = rlx_kgen_int64(w, min).reg,
+                            .extent = rlx_kgen_int64(w, extent).reg,
+                            .work = rlx_kgen_int64(w, work).reg,
+                            .grain = grain };
+    p.certain = rlx_int_literal(extent, &times) && times > grain && rlx_int_literal(work, &picoseconds) &&
+                picoseconds >= RLX_KERNEL_LEAST_SHARED;
+    p.begin = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0);
+    p.count = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0);
+    /* loops of a nest are not empty */
+    rlx_kgen_open(w, nest != NULL, nest);
+    w->shared_depth += p.certain;
+    return p;
+}
+
+void rlx_kgen_end_parallel(rlx_kgen *w, rlx_kgen_parallel p)
+{
+    RLX_KGEN_EMIT(w, w->top, RLX_K_ENDPAR, 0);
+    RLX_KGEN_EMIT(w, w->top - 1, RLX_K_PAR, p.begin, p.count, p.min, p.extent, p.work, (uint32_t)p.grain,
+                  (uint32_t)(rlx_kernel_op_words(RLX_K_PAR) + rlx_kgen_length(w, w->top)));
+    rlx_kgen_close(w);
+    w->shared_depth -= p.certain;
+}
+
 uint32_t rlx_kgen_name(rlx_kgen *w, rlx_slice text)
 {
     uint32_t at = (uint32_t)w->names.len;

@@ -78,6 +78,8 @@ typedef struct rlx_kgen_nest {
     int32_t strip_level;           /* -1: not open */
     uint32_t strip_reg, extent_reg;
     bool from_zero;                /* a sum into what would be filled with zeros first */
+    bool shared;                   /* plan->parallel: in the part of it that begins there, as long as that */
+    uint32_t part_begin, part_count;
 } rlx_kgen_nest;
 
 /* A register with the sum of a strip variable and an offset. */
@@ -89,6 +91,8 @@ typedef struct rlx_kgen {
     rlx_slice name;
     bool refused;                  /* it cannot be a kernel, which is reported */
     int depth, load_depth;         /* of statements; of loads in indices of loads */
+    int loop_depth;                /* of loops that are no nests */
+    int shared_depth;              /* of parallel loops that will surely be shared out: those inside are not */
     uint32_t num_masks;
     rlx_kgen_level levels[RLX_KGEN_MAX_LEVELS];
     int32_t top;                   /* innermost open level */
@@ -147,6 +151,16 @@ void rlx_kgen_emit(rlx_kgen *w, int32_t level, unsigned op, const uint32_t *oper
 int32_t rlx_kgen_open(rlx_kgen *w, bool sure, const rlx_kgen_nest *nest); /* the new level */
 /* appends the top level's code to the one below */
 void rlx_kgen_close(rlx_kgen *w);
+/* A PAR around what is written until the end: its registers are known in the new level, which is on top. */
+typedef struct rlx_kgen_parallel {
+    uint32_t begin, count;
+    uint32_t min, extent, work;    /* registers */
+    int64_t grain;
+    bool certain;
+} rlx_kgen_parallel;
+rlx_kgen_parallel rlx_kgen_begin_parallel(rlx_kgen *w, const rlx_prim *min, const rlx_prim *extent, const rlx_prim *work,
+                                          int64_t grain, const rlx_kgen_nest *nest);
+void rlx_kgen_end_parallel(rlx_kgen *w, rlx_kgen_parallel p);
 size_t rlx_kgen_length(const rlx_kgen *w, int32_t level);
 void rlx_kgen_patch_jump(rlx_kgen *w, int32_t level, size_t at, unsigned operand, int64_t distance);
 uint32_t rlx_kgen_name(rlx_kgen *w, rlx_slice text); /* offset in the names */

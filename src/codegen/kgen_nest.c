@@ -44,6 +44,27 @@ static void close_nest(rlx_kgen *w, const rlx_kgen_nest *n)
 
 typedef struct open_loop { uint32_t var, limit; } open_loop;
 
+/* Threads may share one of the loops: everything behind the checks is written for a part of it. */
+static rlx_kgen_parallel begin_part(rlx_kgen *w, rlx_kgen_nest *n)
+{
+    const rlx_plan_parallel *all = &n->plan->parallel;
+    rlx_kgen_parallel p = { 0 };
+    n->shared = all->extent && !w->shared_depth;
+    if (n->shared) {
+        p = rlx_kgen_begin_parallel(w, rlx_int64(w->ctx, 0), all->extent, all->work, all->grain, n);
+        n->part_begin = p.begin;
+        n->part_count = p.count;
+    }
+    return p;
+}
+
+static void end_part(rlx_kgen *w, rlx_kgen_nest *n, rlx_kgen_parallel p)
+{
+    if (n->shared)
+        rlx_kgen_end_parallel(w, p);
+    n->shared = false;
+}
+
 /* A loop level; its body is collected in the level on top. */
 static open_loop begin_loop(rlx_kgen *w, const rlx_nest_loop *l, const rlx_kgen_nest *n)
 {
@@ -56,7 +77,13 @@ static open_loop begin_loop(rlx_kgen *w, const rlx_nest_loop *l, const rlx_kgen_
     return o;
 }
 
-static void end_loop(rlx_kgen *w, const rlx_nest_loop *l, open_loop o)
+/* Is it the loop, one of the nest, of which a part is done? */
+static bool is_part(const rlx_kgen_nest *n, const rlx_nest_loop *l)
+{
+    return n->shared && n->plan->parallel.loop == l - n->plan->loops;
+}
+
+static void end_loop(rlx_kgen *w, const rlx_nest_loop *l, open_loop o, const rlx_kgen_nest *n)
 {
     size_t length = rlx_kgen_length(w, w->top), loop_words = rlx_kernel_op_words(RLX_K_LOOP),
            next_words = rlx_kernel_op_words(RLX_K_NEXT);
@@ -64,7 +91,13 @@ static void end_loop(rlx_kgen *w, const rlx_nest_loop *l, open_loop o)
     RLX_KGEN_EMIT(w, w->top, RLX_K_NEXT, o.var, o.limit, (uint32_t)-(int32_t)length);
     w->top--;
     min = rlx_kgen_int64(w, l->min).reg;
-    extent = rlx_kgen_int64(w, l->extent).reg;
+    extent = is_part(n, l) ? n->part_count : rlx_kgen_int64(w, l->extent).reg;
+    if (is_part(n, l) && !rlx_is_int_value(l->min, 0)) {
+        uint32_t first = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0);
+        RLX_KGEN_EMIT(w, w->top, RLX_K_XADD, first, min, n->part_begin);
+        min = first;
+    } else if (is_part(n, l))
+        min = n->part_begin;
     RLX_KGEN_EMIT(w, w->top, RLX_K_LOOP, o.var, min, extent, o.limit,
             (uint32_t)(loop_words + length + next_words));
     w->top++;
@@ -76,19 +109,51 @@ static void end_loop(rlx_kgen *w, const rlx_nest_loop *l, open_loop o)
 static void write_strip(rlx_kgen *w, rlx_kgen_nest *n)
 {
     const rlx_nest_plan *plan = n->plan;
+    bool part = n->shared && plan->parallel.loop == plan->strip;
+    uint32_t at = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0), count;
     n->extent_reg = rlx_kgen_int64(w, plan->strip_extent).reg;
-    n->strip_reg = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0);
+    count = part ? n->part_count : n->extent_reg;
+    n->strip_reg = part ? rlx_kgen_new_reg(w, RLX_CLASS_I64, 0) : at;
     rlx_kgen_hint(w, n->strip_reg, plan->loops[plan->strip].var);
     n->strip_level = rlx_kgen_open(w, true, n);
+    if (part)
+        RLX_KGEN_EMIT(w, w->top, RLX_K_XADD, n->strip_reg, at, n->part_begin);
     rlx_kgen_stmt(w, plan->body, RLX_KGEN_ALWAYS);
     size_t length = rlx_kgen_length(w, w->top), head = rlx_kernel_op_words(RLX_K_STRIP),
            tail = rlx_kernel_op_words(RLX_K_NEXT_STRIP);
-    RLX_KGEN_EMIT(w, w->top, RLX_K_NEXT_STRIP, n->strip_reg, n->extent_reg,
-            (uint32_t)-(int32_t)length);
-    RLX_KGEN_EMIT(w, w->top - 1, RLX_K_STRIP, n->strip_reg, n->extent_reg,
-            (uint32_t)(head + length + tail));
+    RLX_KGEN_EMIT(w, w->top, RLX_K_NEXT_STRIP, at, count, (uint32_t)-(int32_t)length);
+    RLX_KGEN_EMIT(w, w->top - 1, RLX_K_STRIP, at, count, (uint32_t)(head + length + tail));
     rlx_kgen_close(w);
     n->strip_level = -1;
+}
+
+/* ---- one instruction -------------------------------------------------------------------------
+ *
+ * Where a part of one of its dimensions is done, that is the extent, and every side begins so many of its strides further on. */
+typedef struct sides {
+    int extent;                    /* operand */
+    struct { int offset, stride; } at[RLX_NORMALIZE_SIDES]; /* operands */
+    int count;
+} sides;
+
+static void add_side(sides *s, int offset, int stride)
+{
+    s->at[s->count].offset = offset;
+    s->at[s->count++].stride = stride;
+}
+
+static void write_instruction(rlx_kgen *w, const rlx_kgen_nest *n, unsigned op, uint32_t *x, const sides *s)
+{
+    if (n->shared && n->plan->parallel.dimension >= 0) {
+        x[s->extent] = n->part_count;
+        for (int i = 0; i < s->count; i++) {
+            uint32_t moved = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0);
+            RLX_KGEN_EMIT(w, w->top, RLX_K_XMADD, moved, n->part_begin, x[s->at[i].stride],
+                          x[s->at[i].offset]);
+            x[s->at[i].offset] = moved;
+        }
+    }
+    rlx_kgen_emit(w, w->top, op, x);
 }
 
 /* ---- the fused instruction ------------------------------------------------------------------ */
@@ -146,9 +211,14 @@ static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
             x[count++] = stride_reg(w, touched[i], f->loop[l]);
     }
     memcpy(x + count, extents, sizeof extents);
-    rlx_kgen_emit(w, w->top, partial       ? RLX_K_PARTIAL
-                             : f->contract ? RLX_K_CONTRACT
-                                           : RLX_K_REDUCE, x);
+    const int dimension = plan->parallel.dimension;
+    sides s = { .extent = (int)count + dimension };
+    add_side(&s, 2, 3 + dimension);
+    for (int i = 1; i < touches; i++)
+        add_side(&s, 7 * i, 7 * i + 1 + dimension);
+    write_instruction(w, n, partial       ? RLX_K_PARTIAL
+                            : f->contract ? RLX_K_CONTRACT
+                                          : RLX_K_REDUCE, x, &s);
 }
 
 /* ---- panels --------------------------------------------------------------------------------- */
@@ -232,7 +302,13 @@ static void write_unpack(rlx_kgen *w, const rlx_kgen_nest *n)
     for (int i = 0; i < 2; i++)
         x[15 + i] = stride_reg(w, touched[1], loops[i]);
     x[17] = stride_reg(w, touched[2], loops[0]);
-    rlx_kgen_emit(w, w->top, RLX_K_UNPACK, x);
+    const int dimension = plan->parallel.dimension;
+    sides s = { .extent = 8 + dimension };
+    add_side(&s, 2, 12 + dimension);
+    add_side(&s, 4, 15 + dimension);
+    if (!dimension)
+        add_side(&s, 6, 17); /* scales do not move along words */
+    write_instruction(w, n, RLX_K_UNPACK, x, &s);
 }
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
@@ -254,7 +330,11 @@ static void write_copy(rlx_kgen *w, const rlx_kgen_nest *n)
         x[8 + i] = int64_reg(w, c->to[i]);
         x[12 + i] = int64_reg(w, c->from[i]);
     }
-    rlx_kgen_emit(w, w->top, RLX_K_COPY, x);
+    const int dimension = n->plan->parallel.dimension;
+    sides s = { .extent = 4 + dimension };
+    add_side(&s, 1, 8 + dimension);
+    add_side(&s, 3, 12 + dimension);
+    write_instruction(w, n, RLX_K_COPY, x, &s);
 }
 
 /* ---- rows that are normalized --------------------------------------------------------------- */
@@ -276,7 +356,11 @@ static void write_normalize(rlx_kgen *w, const rlx_kgen_nest *n)
     }
     for (int i = 0; i < 2; i++)
         x[1 + 4 * RLX_NORMALIZE_SIDES + i] = int64_reg(w, z->extent[i]);
-    rlx_kgen_emit(w, w->top, RLX_K_NORMALIZE, x);
+    const int dimension = n->plan->parallel.dimension;
+    sides s = { .extent = 1 + 4 * RLX_NORMALIZE_SIDES + dimension };
+    for (int k = 0; k < RLX_NORMALIZE_SIDES; k++)
+        add_side(&s, 2 + 4 * k, 3 + 4 * k + dimension);
+    write_instruction(w, n, RLX_K_NORMALIZE, x, &s);
 }
 
 /* ---- functions of rows ---------------------------------------------------------------------- */
@@ -300,7 +384,11 @@ static void write_map(rlx_kgen *w, const rlx_kgen_nest *n)
     }
     x[count++] = extent_reg(w, n->plan, m->row);
     x[count] = extent_reg(w, n->plan, m->column);
-    rlx_kgen_emit(w, w->top, RLX_K_MAP, x);
+    const int dimension = n->plan->parallel.dimension;
+    sides s = { .extent = 13 + dimension };
+    for (int i = 0; i < 3; i++)
+        add_side(&s, 2 + 4 * i, 3 + 4 * i + dimension);
+    write_instruction(w, n, RLX_K_MAP, x, &s);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
@@ -347,6 +435,7 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
     open_loop open[RLX_PLAN_MAX_NEST];
     if (!open_nest(w, n) || !check_nest(w, n))
         return false;
+    rlx_kgen_parallel part = begin_part(w, n);
     for (size_t i = 0; i < plan->num_order; i++)
         open[i] = begin_loop(w, &plan->loops[plan->order[i]], n);
     if (plan->form == RLX_PLAN_FUSED || plan->form == RLX_PLAN_PARTIAL)
@@ -364,7 +453,8 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
     else if (!rlx_kgen_failed(w))
         write_strip(w, n);
     for (size_t i = plan->num_order; i-- > 0;)
-        end_loop(w, &plan->loops[plan->order[i]], open[i]);
+        end_loop(w, &plan->loops[plan->order[i]], open[i], n);
+    end_part(w, n, part);
     close_nest(w, n);
     return !rlx_kgen_failed(w);
 }

@@ -177,25 +177,46 @@ static bool assert_stmt(rlx_kgen *w, const rlx_assert_stmt *s)
     return !rlx_kgen_failed(w);
 }
 
-static bool loop_stmt(rlx_kgen *w, const rlx_for_stmt *s)
+static bool loop_over(rlx_kgen *w, const rlx_for_stmt *s, uint32_t min, uint32_t extent)
 {
-    if (s->for_kind == RLX_FOR_THREAD_BINDING)
-        return rlx_kgen_fail(w, "a thread binding is not supported in kernels");
     uint32_t var = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0),
              limit = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0);
-    uint32_t min = rlx_kgen_int64(w, s->min).reg, extent = rlx_kgen_int64(w, s->extent).reg;
     int32_t level = rlx_kgen_open(w, false, NULL);
     rlx_kgen_bind_var(
         w, s->loop_var,
         (rlx_kgen_value){
             .reg = var, .level = level, .klass = RLX_CLASS_I64, .dtype = RELAX_INT64 });
+    w->loop_depth++;
     rlx_kgen_stmt(w, s->body, RLX_KGEN_ALWAYS);
+    w->loop_depth--;
     size_t length = rlx_kgen_length(w, w->top), head = rlx_kernel_op_words(RLX_K_LOOP),
            tail = rlx_kernel_op_words(RLX_K_NEXT);
     RLX_KGEN_EMIT(w, w->top, RLX_K_NEXT, var, limit, (uint32_t)-(int32_t)length);
     RLX_KGEN_EMIT(w, w->top - 1, RLX_K_LOOP, var, min, extent, limit,
             (uint32_t)(head + length + tail));
     rlx_kgen_close(w);
+    return !rlx_kgen_failed(w);
+}
+
+#define MOST_LOOKED_AT 6 /* loops inside each other: all of each is looked through */
+/* Whatever a loop says of itself, it is parallel where that is proved and something is to gain. */
+static bool is_shared(rlx_kgen *w, const rlx_for_stmt *s, const rlx_prim **work)
+{
+    bool looks = w->loop_depth < MOST_LOOKED_AT && !w->shared_depth;
+    *work = looks ? rlx_work_of(w->ctx, &s->node) : NULL;
+    return rlx_is_worth_sharing(w->ctx, *work) && rlx_is_independent(w->ctx, s);
+}
+
+static bool loop_stmt(rlx_kgen *w, const rlx_for_stmt *s)
+{
+    const rlx_prim *work;
+    if (s->for_kind == RLX_FOR_THREAD_BINDING)
+        return rlx_kgen_fail(w, "a thread binding is not supported in kernels");
+    if (!is_shared(w, s, &work))
+        return loop_over(w, s, rlx_kgen_int64(w, s->min).reg, rlx_kgen_int64(w, s->extent).reg);
+    rlx_kgen_parallel p = rlx_kgen_begin_parallel(w, s->min, s->extent, work, 1, NULL);
+    loop_over(w, s, p.begin, p.count);
+    rlx_kgen_end_parallel(w, p);
     return !rlx_kgen_failed(w);
 }
 

@@ -22,9 +22,10 @@
 #include "base/compiler.h"
 
 #define RLX_KERNEL_MAGIC 0x314b5852u /* "RXK1" */
-#define RLX_KERNEL_VERSION 4u
+#define RLX_KERNEL_VERSION 5u
 #define RLX_KERNEL_STRIP 256         /* most elements of a strip */
 #define RLX_KERNEL_NONE 0xffffu      /* no mask */
+#define RLX_KERNEL_LEAST_SHARED ((int64_t)40000000) /* picoseconds of work from which on a loop is shared out */
 #define RLX_KERNEL_MAX_PARAMS 4096u
 #define RLX_KERNEL_MAX_BUFFERS 60000u
 #define RLX_KERNEL_MAX_REGS 60000u

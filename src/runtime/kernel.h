@@ -41,12 +41,14 @@ typedef struct rlx_kernel_env {
     rlx_kernel_slot *slots; size_t num_slots;      /* temporaries of alloc_buffer */
     rlx_kernel_slot copies;                        /* of arguments that share memory */
     struct rlx_kernel_view *views; size_t num_views;
-    /* Asked about every millisecond of work; nonzero stops the kernel with RT12. NULL: never
-     * asked. */
+    /* Asked about every millisecond of work, by each thread; nonzero stops the kernel with RT12. NULL:
+     * never asked. */
     int (*poll)(void *user); void *poll_user;
     int64_t fuel;                                  /* work left until the next question */
     const struct rlx_micro_set *micro;             /* what blocks of memory are computed with */
-    /* Polls are about this many nanoseconds of work apart. */
+    int64_t least_work;                            /* picoseconds that a thread is woken up for */
+    struct rlx_workers *workers;                   /* whom loops are shared out to; NULL: nobody */
+    struct rlx_kernel_helper *helpers;             /* one for each of those */
 } rlx_kernel_env;
 void rlx_kernel_env_init(rlx_kernel_env *env, rlx_memory *m);
 void rlx_kernel_env_free(rlx_kernel_env *env);

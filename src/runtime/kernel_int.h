@@ -33,6 +33,8 @@ typedef struct rlx_kernel_buffer {
     bool written;         /* some instruction stores into it */
     uint16_t same;        /* 1 + the buffer that may be the same memory, 0: none does */
     uint32_t param;       /* of a parameter: its number */
+    bool allocated;       /* temporaries: some instruction does */
+    uint32_t region;      /* where: 1 + word of the innermost PAR around it, 0: outside of them */
 } rlx_kernel_buffer;
 struct rlx_kernel {
     rlx_memory *memory;
@@ -74,6 +76,8 @@ typedef struct rlx_kernel_run {
     const rlx_micro_set *micro;
     uint32_t begin;           /* word of the first instruction */
     uint32_t known;           /* as rlx_kernel_call_known has it */
+    const uint32_t *end;      /* an ENDPAR that ends this run; NULL: END does */
+    bool shared;              /* one of several threads: loops inside run in order */
 } rlx_kernel_run;
 bool rlx_kernel_stopped(rlx_kernel_run *r);     /* fills the fuel up; true: the call ends */
 bool rlx_kernel_spend(rlx_kernel_run *r, int64_t work);     /* false: the call ends */
@@ -92,6 +96,26 @@ bool rlx_kernel_wrong_size(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int
 bool rlx_kernel_troubled(rlx_kernel_run *r, int trouble); /* enum rlx_kernel_trouble */
 bool rlx_kernel_failed_assertion(rlx_kernel_run *r, uint32_t assertion, const char *text);
 bool rlx_kernel_run_native(rlx_kernel_run *r);            /* kernel_native.c */
+/* What is there for r->k, so that a call can begin. False: no memory. */
+bool rlx_kernel_env_grow(const rlx_kernel *k, rlx_kernel_env *env, rlx_fault *why);
+/* Runs from that instruction on. */
+bool rlx_kernel_run_code(rlx_kernel_run *r, const uint32_t *w);
+
+/* ---- parallel loops, in kernel_parallel.c */
+typedef struct rlx_kernel_loop {
+    int64_t min, extent, work, grain;  /* operands of PAR */
+    uint32_t region;                   /* 1 + word of the PAR; what temporaries belong to is in buffers */
+    uint32_t end;                      /* word behind it */
+    /* Does a part of it; r is that of the thread. */
+    bool (*part)(rlx_kernel_run *r, const struct rlx_kernel_loop *loop, int64_t begin, int64_t count);
+    const void *user;
+} rlx_kernel_loop;
+/* Is it worth it, and are there threads? */
+bool rlx_kernel_is_shared(const rlx_kernel_run *r, const rlx_kernel_loop *loop);
+/* Does all parts on several threads; *done: there were some. Of several parts that fail, the first one in the order of the loop
+ * is what r->why says. */
+bool rlx_kernel_share(rlx_kernel_run *r, const rlx_kernel_loop *loop, bool *done);
+void rlx_kernel_free_helpers(rlx_kernel_env *env);
 
 /* ---- vector strips: n elements of a register */
 /* enum rlx_kernel_trouble */

@@ -18,7 +18,10 @@ typedef struct loading {
     uint32_t *offsets;
     /* 1 + epoch in which the view was set, to read, to write */
     uint32_t *view_epoch, *out_epoch;
-    /* per word of code */
+    /* the outermost PAR in which it was last written, as in `regions` */
+    uint32_t *written_in;
+    /* per word of code: 1 + position of the innermost PAR whose body it is in, 0: none */
+    uint32_t *regions;
     uint8_t *marks;
     rlx_fault *why;
 } loading;
@@ -90,7 +93,8 @@ static bool allocate(loading *l, void **work, size_t *work_size)
     size_t names = code + (n[RLX_KERNEL_CODE] + 8) * sizeof(uint32_t);
     size_t data = (names + n[RLX_KERNEL_NAMES] + 63) & ~(size_t)63,
            size = data + n[RLX_KERNEL_DATA];
-    *work_size = n[RLX_KERNEL_REGS] * 3 * sizeof(uint32_t) + n[RLX_KERNEL_CODE] + 1;
+    *work_size = n[RLX_KERNEL_REGS] * 4 * sizeof(uint32_t) +
+                 n[RLX_KERNEL_CODE] * (sizeof(uint32_t) + 1) + 1;
     char *p = rlx_mem_alloc_aligned(l->memory, size, 64);
     char *w = *work = rlx_mem_alloc_zero(l->memory, *work_size);
     if (!p || !w) {
@@ -105,7 +109,9 @@ static bool allocate(loading *l, void **work, size_t *work_size)
     l->offsets = (uint32_t *)w;
     l->view_epoch = l->offsets + n[RLX_KERNEL_REGS];
     l->out_epoch = l->view_epoch + n[RLX_KERNEL_REGS];
-    l->marks = (uint8_t *)(l->out_epoch + n[RLX_KERNEL_REGS]);
+    l->written_in = l->out_epoch + n[RLX_KERNEL_REGS];
+    l->regions = l->written_in + n[RLX_KERNEL_REGS];
+    l->marks = (uint8_t *)(l->regions + n[RLX_KERNEL_CODE]);
     memset(l->code + n[RLX_KERNEL_CODE], 0, 8 * sizeof(uint32_t));
     memcpy(p + names, l->part[RLX_KERNEL_NAMES], n[RLX_KERNEL_NAMES]);
     if (n[RLX_KERNEL_DATA])
@@ -253,6 +259,42 @@ static uint16_t word(const loading *l, uint32_t at)
     return rlx_get_u16(l->part[RLX_KERNEL_CODE] + 2 * (size_t)at);
 }
 
+static bool is_jump(uint32_t op) { return strchr(rlx_kernel_ops[op].operands, 'j') != NULL; }
+
+/* In range, and where an instruction begins, if these have been found. */
+static uint32_t jump_target(const loading *l, uint32_t at)
+{
+    const char *operands = rlx_kernel_ops[word(l, at)].operands;
+    uint32_t p = at + 1 + (uint32_t)(strchr(operands, 'j') - operands);
+    int64_t target =
+        (int64_t)at + (int32_t)((uint32_t)word(l, p) | (uint32_t)word(l, p + 1) << 16);
+    bool good = target >= 0 && target < l->count[RLX_KERNEL_CODE] && l->marks[target] & MARK_START;
+    return good ? (uint32_t)target : UINT32_MAX;
+}
+
+/* The bodies of PARs: each ends with its ENDPAR, and no jump leads into one or out of it. */
+static bool find_regions(loading *l)
+{
+    uint32_t n = l->count[RLX_KERNEL_CODE], open = 0, op;
+    for (uint32_t at = 0; at < n; at += rlx_kernel_op_words(op)) {
+        op = word(l, at);
+        l->regions[at] = open;
+        if (op == RLX_K_END && open)
+            return bad(l, "end inside a parallel loop at", at);
+        if (op == RLX_K_PAR)
+            open = at + 1;
+        if (op == RLX_K_ENDPAR) {
+            if (!open || jump_target(l, open - 1) != at + rlx_kernel_op_words(op))
+                return bad(l, "end of no parallel loop at", at);
+            open = l->regions[open - 1];
+        }
+    }
+    for (uint32_t at = 0; at < n; at += rlx_kernel_op_words(word(l, at)))
+        if (is_jump(word(l, at)) && l->regions[jump_target(l, at)] != l->regions[at])
+            return bad(l, "jump across a parallel loop at", at);
+    return open ? bad(l, "parallel loop without an end at", open - 1) : true;
+}
+
 /* Where instructions begin and where jumps go. */
 static bool mark(loading *l)
 {
@@ -269,22 +311,18 @@ static bool mark(loading *l)
     if (op != RLX_K_END)
         return bad(l, "no end at", n);
     for (uint32_t at = 0; at < n; at += rlx_kernel_op_words(word(l, at))) {
-        const char *operands = rlx_kernel_ops[word(l, at)].operands;
-        const char *j = strchr(operands, 'j');
-        if (!j)
-            continue;
-        uint32_t p = at + 1 + (uint32_t)(j - operands);
-        int64_t target =
-            (int64_t)at + (int32_t)((uint32_t)word(l, p) | (uint32_t)word(l, p + 1) << 16);
-        if (target < 0 || target >= n || !(l->marks[target] & MARK_START))
+        uint32_t target = is_jump(word(l, at)) ? jump_target(l, at) : at;
+        if (target == UINT32_MAX)
             return bad(l, "jump into nowhere at", at);
-        l->marks[target] |= MARK_TARGET;
+        if (is_jump(word(l, at)))
+            l->marks[target] |= MARK_TARGET;
     }
-    return true;
+    return find_regions(l);
 }
 
 typedef struct instruction {
     uint32_t op, at, epoch;
+    uint32_t outermost; /* PAR around it, as in `regions` */
     int klass;       /* of x and v operands, -1: not known yet */
     int wide;        /* 1: strips, 0: scalars, -1: not known yet */
     int buffer_class, elem;
@@ -413,6 +451,19 @@ static bool check_pack(const loading *l, const instruction *in)
                          : dst == src && rlx_kernel_is_byte(dst));
 }
 
+/* All memory of a temporary comes from one PAR, or from outside of them: what a thread has asked for, others do not see,
+ * and what they see stays. */
+static bool check_alloc(loading *l, const instruction *in)
+{
+    rlx_kernel_buffer *b = &l->buffers[word(l, in->at + 1)];
+    uint32_t region = l->regions[in->at];
+    bool first = !b->allocated;
+    b->allocated = true;
+    if (first)
+        b->region = region;
+    return b->region == region;
+}
+
 /* Checks that involve several operands. */
 static bool check_rest(loading *l, instruction *in)
 {
@@ -430,6 +481,8 @@ static bool check_rest(loading *l, instruction *in)
     case RLX_K_BROADCAST: ok = in->wide == 1; break;
     case RLX_K_CONTRACT: ok = check_contract(l, in); break;
     case RLX_K_PACK: ok = check_pack(l, in); break;
+    case RLX_K_PAR: ok = operand(l, in, 'n') > 0; break;
+    case RLX_K_ALLOC: ok = check_alloc(l, in); break;
     case RLX_K_UNPACK: ok = check_unpack(l, in); break;
     case RLX_K_COPY:
         ok = rlx_micro_find(NULL)->copy[l->buffers[operand(l, in, 'B')].elem][in->elem];
@@ -453,6 +506,16 @@ static bool check_rest(loading *l, instruction *in)
     return ok ? true : bad_operand(l, in);
 }
 
+/* What a PAR has written is nobody else's to read. Code is gone through in order, which finds the mistakes of writers; where
+ * jumps lead elsewhere, numbers are unspecified. */
+static bool check_owner(loading *l, const instruction *in, char letter, uint32_t r)
+{
+    uint32_t *owner = &l->written_in[r];
+    if (strchr("ILFDVXw", letter))
+        *owner = in->outermost;
+    return !*owner || *owner == in->outermost;
+}
+
 static bool is_register(char letter, uint32_t w)
 {
     return strchr("ilfdILFDvVxXsrwc", letter) || (letter == 'm' && w != RLX_KERNEL_NONE);
@@ -471,6 +534,8 @@ static bool check_instruction(loading *l, instruction *in)
                 continue;
             if (!check_operand(l, in, operands[i], w))
                 return false;
+            if (is_register(operands[i], w) && !check_owner(l, in, operands[i], w))
+                return bad_operand(l, in);
             out[1 + i] = is_register(operands[i], w) ? l->offsets[w]
                          : operands[i] == 'm'        ? UINT32_MAX
                                                      : w;
@@ -490,17 +555,19 @@ static bool check_instruction(loading *l, instruction *in)
 
 static bool check_code(loading *l)
 {
-    uint32_t n = l->count[RLX_KERNEL_CODE], epoch = 1;
+    uint32_t n = l->count[RLX_KERNEL_CODE], epoch = 1, outermost = 0;
     for (uint32_t at = 0; at < n; at += rlx_kernel_op_words(word(l, at))) {
-        instruction in = {
-            .op = word(l, at), .at = at, .klass = -1, .wide = -1, .buffer_class = -1, .elem = -1
-        };
+        /* PAR itself stands in front of its body, and what it writes is the body's */
+        if (!l->regions[at])
+            outermost = word(l, at) == RLX_K_PAR ? at + 1 : 0;
+        instruction in = { .op = word(l, at), .at = at, .outermost = outermost,
+                           .klass = -1, .wide = -1, .buffer_class = -1, .elem = -1 };
         /* a view ends where control may come from elsewhere and where memory may move */
         epoch += (l->marks[at] & MARK_TARGET) != 0;
         in.epoch = epoch;
         if (!check_instruction(l, &in))
             return false;
-        epoch += strchr(rlx_kernel_ops[in.op].operands, 'j') != NULL || in.op == RLX_K_ALLOC;
+        epoch += is_jump(in.op) || in.op == RLX_K_ALLOC;
     }
     return true;
 }

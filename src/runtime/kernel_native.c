@@ -73,17 +73,53 @@ static int block(relax_kernel_call *call, uint32_t what, const int64_t *operands
     return !ok;
 }
 
+static native_call begin_call(rlx_kernel_run *r);
+
+/* What native code has given for a loop. */
+typedef struct native_loop { relax_kernel_part_fn *part; const relax_kernel_scalar *captured; } native_loop;
+
+static bool run_part(rlx_kernel_run *r, const rlx_kernel_loop *loop, int64_t begin, int64_t count)
+{
+    const native_loop *own = loop->user;
+    native_call n = begin_call(r);
+    int failed = own->part(&n.call, own->captured, begin, count);
+    r->env->fuel = n.call.fuel;
+    return !failed;
+}
+
+static int parallel(relax_kernel_call *call, uint32_t at, int64_t min, int64_t extent, int64_t work, uint32_t grain,
+                    relax_kernel_part_fn *part, const relax_kernel_scalar *captured, void *const *memory)
+{
+    rlx_kernel_run *r = native_of(call)->run;
+    const native_loop own = { part, captured };
+    rlx_kernel_loop loop = { .min = min, .extent = extent, .work = work, .grain = grain ? grain : 1,
+                             .region = at + 1, .part = run_part, .user = &own };
+    bool done = extent <= 0;
+    if (at < r->k->num_words && (r->k->code[at] & 0xffff) == RLX_K_PAR) {
+        loop.end = at + r->k->code[at + 7];
+        if (!done && rlx_kernel_is_shared(r, &loop) && !rlx_kernel_share(r, &loop, &done))
+            return 1;
+    }
+    return done ? 0 : part(call, captured, min, extent);
+}
+
+static native_call begin_call(rlx_kernel_run *r)
+{
+    return (native_call){ .call = { .struct_size = sizeof(relax_kernel_call),
+                                    .buffers = (relax_kernel_buffer *)r->views,
+                                    .scalars = (const relax_kernel_scalar *)(const void *)r->frame,
+                                    .fuel = r->env->fuel,
+                                    .poll = poll,
+                                    .allocate = allocate,
+                                    .fail = fail,
+                                    .block = block,
+                                    .parallel = parallel },
+                          .run = r };
+}
+
 bool rlx_kernel_run_native(rlx_kernel_run *r)
 {
-    native_call n = { .call = { .struct_size = sizeof(relax_kernel_call),
-                                .buffers = (relax_kernel_buffer *)r->views,
-                                .scalars = (const relax_kernel_scalar *)(const void *)r->frame,
-                                .fuel = r->env->fuel,
-                                .poll = poll,
-                                .allocate = allocate,
-                                .fail = fail,
-                                .block = block },
-                      .run = r };
+    native_call n = begin_call(r);
     int failed = r->k->native(&n.call);
     r->env->fuel = n.call.fuel;
     return !failed;

@@ -9,11 +9,12 @@
 
 void rlx_kernel_env_init(rlx_kernel_env *env, rlx_memory *m)
 {
-    *env = (rlx_kernel_env){ .memory = m, .fuel = FUEL, .micro = rlx_micro_find(NULL) };
+    *env = (rlx_kernel_env){ .memory = m, .fuel = FUEL, .least_work = RLX_KERNEL_LEAST_SHARED / 2, .micro = rlx_micro_find(NULL) };
 }
 
 void rlx_kernel_env_free(rlx_kernel_env *env)
 {
+    rlx_kernel_free_helpers(env);
     for (size_t i = 0; i < env->num_slots; i++)
         rlx_mem_free_aligned(env->memory, env->slots[i].data, env->slots[i].size, 64);
     rlx_mem_free_aligned(env->memory, env->copies.data, env->copies.size, 64);
@@ -36,7 +37,13 @@ static bool no_memory(rlx_fault *why)
     return rlx_fail(why, RLX_RT10, "out of memory in a kernel");
 }
 
-RLX_NOINLINE static bool grow_env(const rlx_kernel *k, rlx_kernel_env *env, rlx_fault *why)
+static bool is_grown(const rlx_kernel *k, const rlx_kernel_env *env)
+{
+    return k->frame_size <= env->frame_size && k->num_buffers <= env->num_views &&
+           k->num_temps <= env->num_slots;
+}
+
+RLX_NOINLINE bool rlx_kernel_env_grow(const rlx_kernel *k, rlx_kernel_env *env, rlx_fault *why)
 {
     if (k->frame_size > env->frame_size) {
         unsigned char *frame = rlx_mem_alloc_aligned(env->memory, k->frame_size, 64);
@@ -454,12 +461,37 @@ RLX_ALWAYS_INLINE int run_value(const running *r, const uint32_t *w, uint32_t op
         w += d_;                                                                  \
     } while (0)
 #define X(i) (*scalar(r, w[i]))
+#define PAR_WORDS 9
 #define STEP(words) { w += 1 + (words); continue; }
 #define TRY(call, words) { if (RLX_UNLIKELY(!(call))) return false; w += 1 + (words); continue; }
 
-static bool run(running *r)
+static bool run_part(running *r, const rlx_kernel_loop *loop, int64_t begin, int64_t count)
 {
-    const uint32_t *w = r->k->code + r->begin;
+    const uint32_t *w = r->k->code + loop->region - 1;
+    X(1) = begin;
+    X(2) = count;
+    r->end = r->k->code + loop->end - 1;
+    return rlx_kernel_run_code(r, w + PAR_WORDS);
+}
+
+/* A parallel loop, with all of its parts or the first one. *w: where to go on. */
+RLX_NOINLINE static bool do_par(running *r, const uint32_t **at)
+{
+    const uint32_t *w = *at;
+    uint32_t here = (uint32_t)(w - r->k->code);
+    const rlx_kernel_loop loop = { .min = X(3), .extent = X(4), .work = X(5), .grain = w[6],
+                                   .region = here + 1, .end = here + w[7], .part = run_part };
+    bool done = loop.extent <= 0;
+    if (!done && rlx_kernel_is_shared(r, &loop) && !rlx_kernel_share(r, &loop, &done))
+        return false;
+    X(1) = loop.min;
+    X(2) = loop.extent;
+    *at = done ? r->k->code + loop.end : w + PAR_WORDS;
+    return true;
+}
+
+bool rlx_kernel_run_code(running *r, const uint32_t *w)
+{
     size_t strip = 0; /* elements of strips, this time round */
     for (;;) {
         size_t n = w[0] & RLX_KERNEL_WIDE ? strip : 1;
@@ -504,6 +536,14 @@ static bool run(running *r)
             else
                 w += 5;
             continue;
+        case RLX_K_PAR:
+            if (RLX_UNLIKELY(!do_par(r, &w)))
+                return false;
+            continue;
+        case RLX_K_ENDPAR:
+            if (w == r->end)
+                return true;
+            STEP(0)
         case RLX_K_STRIP:
             X(1) = 0;
             strip = X(2) > 0 ? (size_t)strip_of(X(2)) : 0;
@@ -668,7 +708,7 @@ RLX_NOINLINE static bool run_on_copies(running *r, const relax_value *args)
             r->views[j].data = copy;
             at += (bytes + 63) / 64 * 64;
         }
-    return native ? rlx_kernel_run_native(r) : run(r);
+    return native ? rlx_kernel_run_native(r) : rlx_kernel_run_code(r, r->k->code);
 }
 
 bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args,
@@ -683,14 +723,12 @@ bool rlx_kernel_call_known(const rlx_kernel *k, rlx_kernel_env *env, const relax
     if ((uint32_t)num_args != k->num_params)
         return rlx_fail(why, RLX_RT01, "kernel %s takes %u arguments, %d came", k->names,
                         k->num_params, num_args);
-    if (RLX_UNLIKELY(k->frame_size > env->frame_size || k->num_buffers > env->num_views ||
-                     k->num_temps > env->num_slots) &&
-        !grow_env(k, env, why))
+    if (RLX_UNLIKELY(!is_grown(k, env)) && !rlx_kernel_env_grow(k, env, why))
         return false;
-    running r = { k, env, env->frame, env->views, why, env->micro, 0, known };
+    running r = { k, env, env->frame, env->views, why, env->micro, 0, known, NULL, false };
     if (!start(&r, args, k->native != NULL))
         return false;
     if (RLX_UNLIKELY(overlap(k, env->views)))
         return run_on_copies(&r, args);
-    return k->native ? rlx_kernel_run_native(&r) : run(&r);
+    return k->native ? rlx_kernel_run_native(&r) : rlx_kernel_run_code(&r, r.k->code + r.begin);
 }

@@ -33,12 +33,13 @@
         return RLX_TROUBLE_NONE;                                                            \
     }
 /* fails: a condition on a and b where the mask (NULL: everywhere) is on; elements that would
- * fail are left 0. */
+ * fail are left 0. Operands are read once, as what is tested is what is computed with: they may be views of memory that
+ * another thread of a hostile kernel writes. */
 #define RISKY(name, T, fails, why, expr)                                                    \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
     {                                                                                       \
         T *d = dp;                                                                          \
-        const T *p = ap, *q = bp;                                                           \
+        const volatile T *p = ap, *q = bp;                                                  \
         const int32_t *mask = cp;                                                           \
         for (size_t i = 0; i < n; i++) {                                                    \
             T a = p[i], b = q[i];                                                           \

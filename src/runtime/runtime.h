@@ -16,6 +16,7 @@
 #include "format/format.h"
 #include "runtime/kernel.h"
 #include "runtime/native.h"
+#include "runtime/workers.h"
 
 /* ---- counting ------------------------------------------------------------------------------- */
 

@@ -128,7 +128,10 @@ const rlx_stmt *rlx_epilogue_apart(const rlx_tiling *t, const rlx_epilogue *e, c
 /* All nests of the epilogue on rows and columns [begin, begin + count). NULL: out of memory. */
 const rlx_stmt *rlx_epilogue_block(const rlx_tiling *t, const rlx_epilogue *e,
                                    const rlx_prim *const *begin, const rlx_prim *const *count);
-/* `body` with the blocks and views of that; temporaries that have shrunk go. */
+/* What one block of rows and columns does, with the memory of blocks: inside of all loops over them, so that threads that share
+ * these have their own. */
+const rlx_stmt *rlx_with_blocks(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *body);
+/* `body` with the views of that; temporaries that have shrunk go. */
 const rlx_stmt *rlx_with_epilogue(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *body);
 
 /* ---- contract_tile.c: the tiled nests; NULL: out of memory, or a producer is refused */

@@ -373,8 +373,15 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
     if (t->column.panel)
         body = rlx_sched_wrap(ctx, &panel.loop, body, t->place);
     if (t->epilogue)
-        body = both(t, body, after_last(t, d, &row, columns));
+        body = rlx_with_blocks(t, t->epilogue, both(t, body, after_last(t, d, &row, columns)));
     return rlx_sched_wrap(ctx, &row.loop, body, t->place);
+}
+
+/* Panels stand inside of the loop over their tiles, so that threads that share it have their own. */
+static const rlx_stmt *with_panels(const rlx_tiling *t, const rlx_side *s, const rlx_stmt *body)
+{
+    body = rlx_tir_with_temporary(t->ctx, s->panel, body, t->place);
+    return s->producer ? rlx_with_produced(t->ctx, s->producer, body, t->place) : body;
 }
 
 const rlx_stmt *rlx_tiles(rlx_tiling *t)
@@ -383,6 +390,11 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     depth_tile d = tile_depth(t);
     const rlx_prim *zero = number(t, 0);
     lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent, zero }, columns;
+    /* Where all columns are one tile, rows are packed tile by tile: each is used once. */
+    const bool by_rows = t->row.packed && t->row.param < 0 &&
+                         rlx_is_at_most(t->column.lanes.extent, t->column_tile);
+    const bool whole = t->row.param >= 0 && rlx_is_at_most(t->row.lanes.extent, 2 * PACKED_ROWS);
+    const int64_t packed_rows = by_rows ? RLX_ROW_TILE : whole ? 2 * PACKED_ROWS : PACKED_ROWS;
     if (t->epilogue) /* which runs even where there are no steps */
         d.loop.extent = rlx_greatest(t->ctx, d.loop.extent, number(t, 1));
     if (t->row.param >= 0 && !take_param(t, &t->row, "rows", RLX_ROW_PANEL))
@@ -391,37 +403,34 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
         return NULL;
     if (t->row.packed) {
         if (!t->row.panel)
-            t->row.panel = new_panel(t, &t->row, "rows", &d, PACKED_ROWS, RLX_ROW_PANEL);
-        rows = tile_lanes(t, "ib", zero, t->row.lanes.extent, PACKED_ROWS);
+            t->row.panel = new_panel(t, &t->row, "rows", &d, packed_rows, RLX_ROW_PANEL);
+        rows = tile_lanes(t, "ib", zero, t->row.lanes.extent, packed_rows);
     }
     columns = (lane_tile){ { zero, number(t, 1) }, zero, t->column.lanes.extent, zero };
-    t->row.first = mul(t, rows.loop.var, number(t, PACKED_ROWS / RLX_ROW_PANEL));
-    if (t->column.packed) {
-        if (!t->column.panel)
-            t->column.panel = new_panel(t, &t->column, "columns", &d, t->column_tile, RLX_COLUMN_PANEL);
-    }
+    t->row.first = mul(t, rows.loop.var, number(t, packed_rows / RLX_ROW_PANEL));
+    if (t->column.packed && !t->column.panel)
+        t->column.panel = new_panel(t, &t->column, "columns", &d, t->column_tile, RLX_COLUMN_PANEL);
     /* Panels that are there need no tiles where all rows are one; what is read in place does not either. */
     if (t->epilogue ||
         (t->column.packed && (t->column.param < 0 || !rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE))))
         columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, t->column_tile);
     t->column.first = mul(t, columns.loop.var, number(t, t->column_tile / RLX_COLUMN_PANEL));
     const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
-    if (t->column.panel && t->column.param < 0)
-        body = both(t, pack(t, &t->column, &d, &columns, RLX_COLUMN_PANEL), body);
-    body = rlx_sched_wrap(ctx, &columns.loop, body, t->place);
-    if (t->row.panel && t->row.param < 0)
-        body = both(t, pack(t, &t->row, &d, &rows, RLX_ROW_PANEL), body);
-    body = rlx_sched_wrap(ctx, &rows.loop, body, t->place);
+    /* the outer side is packed once for all tiles of the inner one */
+    const rlx_side *sides[2] = { by_rows ? &t->row : &t->column, by_rows ? &t->column : &t->row };
+    const lane_tile *loops[2] = { by_rows ? &rows : &columns, by_rows ? &columns : &rows };
+    for (int i = 0; i < 2; i++) {
+        const int64_t width = sides[i] == &t->row ? RLX_ROW_PANEL : RLX_COLUMN_PANEL;
+        if (sides[i]->panel && sides[i]->param < 0)
+            body = with_panels(t, sides[i], both(t, pack(t, sides[i], &d, loops[i], width), body));
+        body = rlx_sched_wrap(ctx, &loops[i]->loop, body, t->place);
+    }
     body = rlx_sched_wrap(ctx, &d.loop, body, t->place);
     for (int i = (int)t->plan->count; i-- > 0;)
         if (t->outer[i])
             body = rlx_sched_wrap(
                 ctx, &(rlx_sched_loop){ t->plan->loops[i].var, rlx_tiling_extent(t, i) }, body, t->place);
-    if (t->row.panel && t->row.param < 0)
-        body = rlx_tir_with_temporary(ctx, t->row.panel, body, t->place);
-    if (t->column.panel && t->column.param < 0)
-        body = rlx_tir_with_temporary(ctx, t->column.panel, body, t->place);
-    return rlx_with_produced(ctx, t->column.producer, body, t->place);
+    return body;
 }
 
 bool rlx_is_along(const rlx_tiling *t)
@@ -440,12 +449,12 @@ const rlx_stmt *rlx_few_tiles(rlx_tiling *t)
     t->column.panel = new_panel(t, &t->column, "columns", &d, t->few, t->few);
     const rlx_stmt *body = both(t, pack(t, &t->column, &d, &columns, t->few),
                                 innermost(t, &d, &rows, NULL, &columns, zero, NULL));
+    body = with_panels(t, &t->column, body);
     body = rlx_sched_wrap(t->ctx, along ? &d.loop : &columns.loop, body, t->place);
     body = rlx_sched_wrap(t->ctx, along ? &columns.loop : &d.loop, body, t->place);
     for (int i = (int)t->plan->count; i-- > 0;)
         if (t->outer[i])
             body = rlx_sched_wrap(
                 t->ctx, &(rlx_sched_loop){ t->plan->loops[i].var, rlx_tiling_extent(t, i) }, body, t->place);
-    body = rlx_tir_with_temporary(t->ctx, t->column.panel, body, t->place);
-    return rlx_with_produced(t->ctx, t->column.producer, body, t->place);
+    return body;
 }

@@ -364,13 +364,19 @@ const rlx_stmt *rlx_with_epilogue(const rlx_tiling *t, const rlx_epilogue *e, co
     for (size_t i = 0; i < e->num_touched && body; i++) {
         const rlx_touched *x = &e->touched[i];
         bool replaced = !i && t->acc->buffer != x->access.buffer;
-        if (x->block)
-            body = rlx_tir_with_temporary(t->ctx, x->in_tile, body, t->place);
-        else if (&x->in_tile->node != x->access.buffer && !replaced)
+        if (!x->block && &x->in_tile->node != x->access.buffer && !replaced)
             body = rlx_declare_view(t->ctx, x->in_tile, body, t->place);
         if (x->block || replaced)
             rlx_drop_temporary(t->ctx, t->params, rlx_as_buffer(x->access.buffer));
     }
+    return body;
+}
+
+const rlx_stmt *rlx_with_blocks(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *body)
+{
+    for (size_t i = 0; i < e->num_touched && body; i++)
+        if (e->touched[i].block)
+            body = rlx_tir_with_temporary(t->ctx, e->touched[i].in_tile, body, t->place);
     return body;
 }
 

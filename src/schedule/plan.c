@@ -252,17 +252,21 @@ static enum rlx_step find_load_or_var(void *user, const rlx_node *n, const rlx_f
 
 /* All loops that stand directly in each other and whose bounds are known in front of them. False:
  * a bound is not one integer. */
+bool rlx_plan_hangs_on(rlx_context *ctx, const rlx_prim *p, const rlx_ptrmap *vars)
+{
+    rlx_walker walker = { .enter = find_load_or_var, .user = (void *)vars, .terse = true };
+    return rlx_walk(&ctx->memory, p, &walker, NULL) == RLX_STEP_STOP;
+}
+
 static bool collect_loops(rlx_context *ctx, const rlx_for_stmt *s, rlx_nest_plan *n)
 {
     rlx_ptrmap vars;
     bool ok = true;
-    rlx_walker walker = { .enter = find_load_or_var, .user = &vars, .terse = true };
     rlx_ptrmap_init(&vars, &ctx->memory);
     n->body = &s->node;
     while (ok && n->body->kind == RLX_NODE_FOR && n->count < RLX_PLAN_MAX_NEST) {
         const rlx_for_stmt *f = (const rlx_for_stmt *)n->body;
-        if (rlx_walk(&ctx->memory, f->min, &walker, NULL) == RLX_STEP_STOP ||
-            rlx_walk(&ctx->memory, f->extent, &walker, NULL) == RLX_STEP_STOP ||
+        if (rlx_plan_hangs_on(ctx, f->min, &vars) || rlx_plan_hangs_on(ctx, f->extent, &vars) ||
             f->for_kind == RLX_FOR_THREAD_BINDING)
             break;
         rlx_nest_loop *l = &n->loops[n->count++];
@@ -839,8 +843,10 @@ bool rlx_plan_nest(rlx_context *ctx, const rlx_plan_scope *scope, const rlx_for_
         plan->reason = RLX_PLAN_NO_LOOP;
     else if (is_empty(plan))
         plan->form = RLX_PLAN_EMPTY;
-    else
+    else {
         plan->reason = (uint8_t)plan_body(&p);
+        rlx_plan_sharing(ctx, nest, plan);
+    }
     rlx_ptrmap_free(&p.raw);
     return !ctx->diags.out_of_memory;
 }

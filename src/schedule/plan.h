@@ -179,6 +179,17 @@ typedef struct rlx_plan_map {
     int row, column;               /* loops */
 } rlx_plan_map;
 
+/* A loop that threads may share, each a part of it. The loop is determined, so iterations of different parts touch no common
+ * place of what is stored; the order of the others stays in each part. */
+typedef struct rlx_plan_parallel {
+    const rlx_prim *extent;        /* int64; NULL: there is none, or nothing to gain */
+    const rlx_prim *work;          /* estimated, of the whole nest: picoseconds, int64 */
+    int loop;                      /* -1: a dimension of the box */
+    int dimension;                 /* of the instruction: group, row, column of sums, row, column of NORMALIZE and MAP,
+                                      dimension of COPY, group, word of UNPACK; -1: the loop stays one, or is the strip */
+    int64_t grain;                 /* parts begin at multiples of it */
+} rlx_plan_parallel;
+
 typedef struct rlx_nest_plan {
     uint8_t form, reason;          /* enum rlx_plan_form, rlx_plan_reason */
     rlx_nest_loop loops[RLX_PLAN_MAX_NEST]; /* as they stand, outermost first */
@@ -194,6 +205,7 @@ typedef struct rlx_nest_plan {
     rlx_plan_unpack unpack;
     rlx_plan_normalize normalize;
     rlx_plan_map map;
+    rlx_plan_parallel parallel;
     RLX_VEC(rlx_plan_access) accesses;
     RLX_VEC(rlx_plan_view) views;
     rlx_ptrmap view_of;            /* index -> its view */
@@ -225,6 +237,14 @@ bool rlx_plan_is_unit(const rlx_plan_access *a, int loop);
  * something else. */
 const rlx_prim *rlx_plan_first_value(rlx_context *ctx, const rlx_nest_plan *plan,
                                      const rlx_for_stmt *fill);
+/* Does the loop touch no place of what is stored in its body in two of its iterations, but for memory that is allocated in the
+ * body? Only then may they run at the same time. */
+bool rlx_is_independent(rlx_context *ctx, const rlx_for_stmt *loop);
+/* Estimated work of a statement, picoseconds as an int64 expression of what is known in front of it; sizes that only its loops
+ * know are taken as large as they may be. NULL: out of memory. */
+const rlx_prim *rlx_work_of(rlx_context *ctx, const rlx_stmt *s);
+/* Not if it is surely less than what a thread is woken up for, or NULL. */
+bool rlx_is_worth_sharing(const rlx_context *ctx, const rlx_prim *work);
 /* What several buffers may be views of. */
 const rlx_node *rlx_plan_memory(const rlx_node *buffer);
 bool rlx_plan_share_memory(const rlx_plan_access *a, const rlx_plan_access *b);

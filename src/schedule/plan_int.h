@@ -21,9 +21,14 @@ bool rlx_plan_normalizing(rlx_context *ctx, rlx_nest_plan *plan);
 /* Is it a nest that computes a function of rows? Then plan->map is filled in, and the roles of its loops are given. */
 bool rlx_plan_mapping(rlx_nest_plan *plan);
 
+/* Chooses the loop that threads may share: plan->parallel. The rest of the plan is made. */
+void rlx_plan_sharing(rlx_context *ctx, const rlx_for_stmt *nest, rlx_nest_plan *plan);
+
 /* ---- what the plans share */
 /* The access of a load; as many as there are if it is none of the plan. */
 size_t rlx_plan_find_access(const rlx_nest_plan *n, const rlx_prim *load);
+/* Does it mention one of the variables, or read memory? */
+bool rlx_plan_hangs_on(rlx_context *ctx, const rlx_prim *p, const rlx_ptrmap *vars);
 /* 64 where it is not known. */
 int64_t rlx_plan_likely_size(const rlx_prim *extent);
 

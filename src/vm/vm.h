@@ -61,9 +61,9 @@ void rlx_disassemble(const void *data, size_t size, rlx_buf *out);
 
 /* ---- machines: arguments are checked by the caller, in api/run_vm.c ------------------------- */
 
-/* NULL: out of memory. registry may be NULL. */
-relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_registry *registry,
-                      size_t max_depth, const struct rlx_micro_set *micro);
+/* NULL: out of memory. registry may be NULL. The numbers of `options` are good. */
+relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, const relax_vm_options *options,
+                      const struct rlx_micro_set *micro);
 void rlx_vm_retain(relax_vm *vm);
 void rlx_vm_release(relax_vm *vm);
 /* After a call: a packed function may have dropped the last reference of the VM that called it. */

@@ -28,6 +28,7 @@ static void free_vm(relax_vm *vm)
     free_stack(vm);
     rlx_error_release(vm->cause);
     rlx_kernel_env_free(&vm->kernels);
+    rlx_workers_free(vm->kernels.workers);
     rlx_pool_free(&vm->pool);
     rlx_registry_release(vm->registry);
     rlx_executable_release(vm->exe);
@@ -36,9 +37,10 @@ static void free_vm(relax_vm *vm)
     rlx_shared_memory_release(memory);
 }
 
-relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_registry *registry,
-                      size_t max_depth, const struct rlx_micro_set *micro)
+relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, const relax_vm_options *options,
+                      const struct rlx_micro_set *micro)
 {
+    const bool alone = options->num_threads < 2;
     relax_vm *vm = rlx_mem_alloc_zero(&memory->memory, sizeof *vm);
     if (!vm)
         return NULL;
@@ -46,8 +48,8 @@ relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_re
     vm->tag = RLX_TAG_VM;
     vm->memory = rlx_shared_memory_retain(memory);
     vm->exe = rlx_executable_retain(exe);
-    vm->registry = rlx_registry_retain(registry);
-    vm->max_depth = max_depth;
+    vm->registry = rlx_registry_retain(options->registry);
+    vm->max_depth = options->max_depth < SIZE_MAX ? (size_t)options->max_depth : SIZE_MAX;
     vm->deadline = INT64_MAX;
     vm->cancel = &vm->never;
     vm->env.descs = exe->descs;
@@ -60,7 +62,10 @@ relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_re
     if (exe->num_packed)
         vm->packed = rlx_mem_alloc_zero(&memory->memory, exe->num_packed * sizeof *vm->packed);
     vm->args = rlx_mem_alloc_zero(&memory->memory, (exe->max_args + (size_t)1) * sizeof *vm->args);
-    if (vm->args && (vm->packed || !exe->num_packed))
+    if (!alone)
+        vm->kernels.workers = rlx_workers_make(&memory->memory, (size_t)options->num_threads,
+                                               options->parallel_for, options->parallel_user);
+    if (vm->args && (vm->packed || !exe->num_packed) && (vm->kernels.workers || alone))
         return vm;
     free_vm(vm);
     return NULL;

@@ -60,7 +60,9 @@ void kc_c_before(rlx_context *ctx, const rlx_prim_func *f, const kc *c)
     record *r = &recording.all[recording.len++];
     memset(r, 0, sizeof *r);
     rlx_buf_init(&bytes, &ctx->memory);
+    ctx->share_all = true;
     assert_true(rlx_kernel_write(ctx, f, RLX_SLICE("k"), &bytes, &hints));
+    ctx->share_all = false;
     r->bytes = malloc(bytes.len);
     memcpy(r->bytes, bytes.data, r->len = bytes.len);
     r->hints = malloc((hints.len + 1) * sizeof *r->hints);
@@ -92,16 +94,17 @@ bool kc_has_compiler(const char *name)
 }
 
 static void run_one(rlx_memory *m, const record *r, relax_kernel_fn *native, const char *compiler,
-                    size_t number)
+                    size_t number, size_t threads)
 {
     rlx_kernel *k = NULL;
     rlx_fault why = { 0 };
     kc c = r->c;
     char who[64];
-    snprintf(who, sizeof who, "%.20s, kernel %zu,", compiler, number);
+    snprintf(who, sizeof who, "%.20s, kernel %zu, %zu threads,", compiler, number, threads);
     if (!rlx_kernel_load(m, (const uint8_t *)r->bytes, r->len, &k, &why))
         fail_msg("%s", why.text);
     rlx_kernel_set_native(k, native);
+    c.threads = threads;
     for (int i = 0; i < c.count; i++)
         c.args[i].data = c.args[i].is_scalar ? NULL : copy_of(&c.args[i], c.args[i].data);
     int code = kc_call(m, k, &c, &why);
@@ -161,7 +164,8 @@ static void run_unit(rlx_context *ctx, size_t first, size_t count, const char *c
     if (!rlx_native_open(unit.object.data, unit.object.len, &expected, &native, &changed, &why))
         fail_msg("%s", why.text);
     for (size_t i = 0; i < count; i++)
-        run_one(&ctx->memory, &records[i], native.table->kernels[i], compiler, first + i);
+        for (size_t threads = 0; threads < 4; threads += 3)
+            run_one(&ctx->memory, &records[i], native.table->kernels[i], compiler, first + i, threads);
     rlx_native_close(&native);
     rlx_buf_free(&unit.source);
     rlx_buf_free(&unit.object);

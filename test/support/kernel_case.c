@@ -10,6 +10,7 @@
 #include "kernel_c.h"
 #include "kernel_case.h"
 #include "micro/micro.h"
+#include "runtime/runtime.h"
 #include "schedule/schedule.h"
 
 size_t kc_count(const kc_arg *a)
@@ -149,8 +150,13 @@ int kc_call(rlx_memory *m, rlx_kernel *k, kc *c, rlx_fault *why)
     rlx_kernel_env_init(&env, m);
     if (c->micro)
         env.micro = c->micro;
+    if (c->threads) {
+        env.workers = rlx_workers_make(m, c->threads, NULL, NULL);
+        env.least_work = 1;
+    }
     bool ok = rlx_kernel_call(k, &env, args, c->count, why);
     rlx_kernel_env_free(&env);
+    rlx_workers_free(env.workers);
     return ok ? RLX_CODE_NONE : why->code;
 }
 
@@ -205,34 +211,60 @@ static void expect_all(const kc *c, int code, int wanted, void *const *want, voi
             kc_expect_same(&c->args[i], i, want[i], data[i], who);
 }
 
-/* The kernel with each set of instructions that this machine has, on copies: it writes into its
- * arguments. */
-static void run_sets(rlx_context *ctx, const rlx_prim_func *f, const kc *c, int code,
-                     void *const *want, const char *what)
+/* On copies: it writes into its arguments. */
+static void run_copy(rlx_context *ctx, rlx_kernel *k, kc own, int code, void *const *want, const char *who, char *text)
 {
-    static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "neon" };
+    void *data[KC_MAX_ARGS];
+    rlx_fault why = { 0 };
+    for (int i = 0; i < own.count; i++)
+        own.args[i].data = data[i] = own.args[i].is_scalar ? NULL : copy_of(&own.args[i]);
+    int got = kc_call(&ctx->memory, k, &own, &why);
+    expect_all(&own, got, code, want, data, who, why.text);
+    if (own.threads > 1 && got != RLX_CODE_NONE && strcmp(text, why.text) != 0)
+        fail_msg("%s: says %s, and one thread %s", who, why.text, text);
+    snprintf(text, sizeof why.text, "%s", got == RLX_CODE_NONE ? "" : why.text);
+    for (int i = 0; i < own.count; i++)
+        free(data[i]);
+}
+
+static rlx_kernel *load_kernel(rlx_context *ctx, const rlx_prim_func *f)
+{
     rlx_buf bytes;
     rlx_kernel *k = NULL;
     rlx_fault why = { 0 };
     kc_write(ctx, f, &bytes);
     if (!rlx_kernel_load(&ctx->memory, (const uint8_t *)bytes.data, bytes.len, &k, &why))
         fail_msg("the kernel does not load: %s", why.text);
+    rlx_buf_free(&bytes);
+    return k;
+}
+
+/* The kernel with each set of instructions that this machine has, and with threads. */
+static void run_sets(rlx_context *ctx, const rlx_prim_func *f, const kc *c, int code,
+                     void *const *want, const char *what)
+{
+    static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "neon" };
+    static const size_t threads[] = { 1, 2, 3, 7 };
+    char who[64], text[256] = "";
+    rlx_kernel *k = load_kernel(ctx, f);
     for (size_t s = 0; s < RLX_COUNT(sets); s++) {
         kc own = *c;
-        void *data[KC_MAX_ARGS];
-        char who[64];
         own.micro = rlx_micro_find(sets[s]);
-        if (!own.micro)
-            continue;
-        for (int i = 0; i < c->count; i++)
-            own.args[i].data = data[i] = c->args[i].is_scalar ? NULL : copy_of(&c->args[i]);
         snprintf(who, sizeof who, "%s with %s", what, sets[s]);
-        expect_all(c, kc_call(&ctx->memory, k, &own, &why), code, want, data, who, why.text);
-        for (int i = 0; i < c->count; i++)
-            free(data[i]);
+        if (own.micro)
+            run_copy(ctx, k, own, code, want, who, text);
     }
     rlx_kernel_free(k);
-    rlx_buf_free(&bytes);
+    ctx->share_all = true;
+    k = load_kernel(ctx, f);
+    ctx->share_all = false;
+    for (size_t t = 0; t < RLX_COUNT(threads); t++) {
+        kc own = *c;
+        own.threads = threads[t];
+        snprintf(who, sizeof who, "%s with %zu threads", what, threads[t]);
+        run_copy(ctx, k, own, code, want, who, text);
+    }
+    rlx_kernel_free(k);
 }
 
 /* The same with its loops scheduled, if they are: the evaluator and the kernel. */

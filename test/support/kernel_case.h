@@ -1,6 +1,6 @@
 /* kernel_case.h: one PrimFunc run by the evaluator, by the evaluator after lowering, and as a
- * kernel with each set of instructions, then again with its loops scheduled; all must agree bit for
- * bit (any NaN equals any NaN) or fail with the same code. */
+ * kernel with each set of instructions and with threads, then again with its loops scheduled; all must agree bit for
+ * bit (any NaN equals any NaN) or fail with the same code; with threads also with the same message. */
 #ifndef TEST_KERNEL_CASE_H
 #define TEST_KERNEL_CASE_H
 
@@ -23,6 +23,7 @@ typedef struct kc {
     int count;
     uint64_t seed;
     const struct rlx_micro_set *micro; /* instructions to use; NULL: the best */
+    size_t threads;                    /* that share every loop that they may; 0: none */
 } kc;
 
 size_t kc_count(const kc_arg *a);

@@ -16,17 +16,19 @@ static inline uint32_t rk_below(rk_random *r, uint32_t n)
     return (uint32_t)((r->state >> 33) % n);
 }
 
-/* Registers: the constants, then per class scalars, strips, a view and an output view. */
+/* Registers: the constants, then per class scalars, strips, a view and an output view; and the same again, which are
+ * written in parallel loops alone. */
 enum {
     RK_INTS = 8,
     RK_CONSTS = RK_INTS + 6,
     RK_SCALARS = 4,
     RK_STRIPS = 3,
-    RK_PER_CLASS = RK_SCALARS + RK_STRIPS + 2
+    RK_PER_CLASS = RK_SCALARS + RK_STRIPS + 2,
+    RK_OWN = RLX_CLASS_COUNT * RK_PER_CLASS
 };
-enum { RK_REGS = RK_CONSTS + RLX_CLASS_COUNT * RK_PER_CLASS };
+enum { RK_REGS = RK_CONSTS + 2 * RK_OWN };
 static const int64_t rk_ints[RK_INTS] = { 0, 1, 2, 3, 600, -1, 300, 7 };
-enum { RK_SIZE_REG = 4, RK_HALF_REG = 6 };
+enum { RK_SIZE_REG = 4, RK_HALF_REG = 6, RK_WORK_REG = RK_INTS + 5 };
 /* Buffers: parameters of one element type per class, temporaries of every type, constants of
  * two. */
 enum {
@@ -46,7 +48,7 @@ typedef struct rk_kernel {
     bool scalars_only;             /* integers in scalar registers: rk_model can follow */
     /* set since control last could come from elsewhere */
     bool views[RLX_CLASS_COUNT], out_views[RLX_CLASS_COUNT];
-    int in_strip;
+    int in_strip, in_parallel;
     uint8_t used[RLX_K_COUNT];
 } rk_kernel;
 
@@ -59,9 +61,15 @@ static inline uint16_t rk_strip(rk_kernel *k, int klass)
     return (uint16_t)(RK_CONSTS + klass * RK_PER_CLASS + RK_SCALARS +
                       (int)rk_below(k->random, RK_STRIPS));
 }
-static inline uint16_t rk_view(int klass, bool out)
+static inline uint16_t rk_view(const rk_kernel *k, int klass, bool out)
 {
-    return (uint16_t)(RK_CONSTS + klass * RK_PER_CLASS + RK_SCALARS + RK_STRIPS + out);
+    return (uint16_t)(RK_CONSTS + klass * RK_PER_CLASS + RK_SCALARS + RK_STRIPS + out +
+                      (k->in_parallel ? RK_OWN : 0));
+}
+/* In a parallel loop its own register of that kind: to be written, or instead of one in front of it. */
+static inline uint16_t rk_own(rk_kernel *k, uint16_t r, bool written)
+{
+    return k->in_parallel && (written || rk_below(k->random, 2)) ? (uint16_t)(r + RK_OWN) : r;
 }
 /* A scalar integer that is read: often a constant that makes sense as an offset or a stride. */
 static inline uint16_t rk_int(rk_kernel *k)
@@ -113,10 +121,10 @@ static inline uint16_t rk_value(rk_kernel *k, const rk_choice *c, int klass, boo
 {
     bool *set = written ? k->out_views : k->views;
     if (!c->wide)
-        return rk_scalar(k, klass);
+        return rk_own(k, rk_scalar(k, klass), written);
     if (c->op >= RLX_K_FIRST_VALUE && set[klass] && rk_below(k->random, 2))
-        return rk_view(klass, written ? true : !k->views[klass]);
-    return rk_strip(k, klass);
+        return rk_view(k, klass, written ? true : !k->views[klass]);
+    return rk_own(k, rk_strip(k, klass), written);
 }
 
 static inline uint16_t rk_operand(rk_kernel *k, rk_choice *c, char letter)
@@ -130,7 +138,7 @@ static inline uint16_t rk_operand(rk_kernel *k, rk_choice *c, char letter)
     case 'v': return rk_value(k, c, c->buffer_class, false);
     case 'V':
         return c->op == RLX_K_VIEW || c->op == RLX_K_VIEW_OUT
-                   ? rk_view(c->buffer_class, c->op == RLX_K_VIEW_OUT)
+                   ? rk_view(k, c->buffer_class, c->op == RLX_K_VIEW_OUT)
                    : rk_value(k, c, c->buffer_class, true);
     case 'x': return rk_value(k, c, c->klass, false);
     case 'X': return rk_value(k, c, c->klass, true);
@@ -138,7 +146,7 @@ static inline uint16_t rk_operand(rk_kernel *k, rk_choice *c, char letter)
     case 'm':
         return rk_below(k->random, 2) ? RLX_KERNEL_NONE : rk_value(k, c, RLX_CLASS_I32, false);
     case 'r': return c->op >= RLX_K_XMOVE && c->op <= RLX_K_XMAX ? rk_int(k) : rk_small(k);
-    case 'w': return rk_scalar(k, RLX_CLASS_I64);
+    case 'w': return rk_own(k, rk_scalar(k, RLX_CLASS_I64), true);
     /* half of them true */
     case 'c': return rk_below(k->random, 2) ? RK_INTS : rk_scalar(k, RLX_CLASS_I32);
     default: return 0; /* n, z */
@@ -253,7 +261,7 @@ static inline void rk_instruction(rk_kernel *k, uint32_t op)
 
 static inline bool rk_is_control(uint32_t op)
 {
-    return op == RLX_K_END || strchr(rlx_kernel_ops[op].operands, 'j');
+    return op == RLX_K_END || op == RLX_K_ENDPAR || strchr(rlx_kernel_ops[op].operands, 'j');
 }
 
 /* The operations of a kernel that rk_model reads. */
@@ -301,6 +309,8 @@ static inline void rk_loop(rk_kernel *k, int depth, bool strip)
     if (!strip && limit == var)
         limit = (uint16_t)(RK_CONSTS + RLX_CLASS_I64 * RK_PER_CLASS +
                            (limit - RK_CONSTS - RLX_CLASS_I64 * RK_PER_CLASS + 1) % RK_SCALARS);
+    var = rk_own(k, var, true);
+    limit = strip ? limit : rk_own(k, limit, true);
     uint32_t op = strip ? RLX_K_STRIP : RLX_K_LOOP;
     k->used[op] = 1;
     rk_word(k, op);
@@ -333,6 +343,53 @@ static inline void rk_loop(rk_kernel *k, int depth, bool strip)
     rk_forget_views(k);
 }
 
+/* What is written inside has its first value there. */
+static inline void rk_begin_own(rk_kernel *k)
+{
+    for (int klass = 0; klass < RLX_CLASS_COUNT; klass++) {
+        uint16_t first = (uint16_t)(RK_CONSTS + RK_OWN + klass * RK_PER_CLASS);
+        for (uint16_t i = 0; i < RK_SCALARS; i++) {
+            rk_word(k, (uint32_t)(RLX_K_MOVE_I32 + klass));
+            rk_word(k, (uint32_t)first + i);
+            rk_word(k, (uint32_t)(RK_INTS + klass));
+        }
+        for (uint16_t i = 0; i < RK_STRIPS && !k->scalars_only; i++) {
+            rk_word(k, RLX_K_BROADCAST);
+            rk_word(k, (uint32_t)first + RK_SCALARS + i);
+            rk_word(k, first);
+            rk_word(k, RK_HALF_REG);
+        }
+    }
+}
+
+/* PAR, its body and ENDPAR; not inside of another: temporaries are asked for in front of all of them. */
+static inline void rk_parallel(rk_kernel *k, int depth)
+{
+    uint16_t first = (uint16_t)(RK_CONSTS + RK_OWN + RLX_CLASS_I64 * RK_PER_CLASS);
+    size_t begin = k->len, strips = (size_t)k->in_strip;
+    k->used[RLX_K_PAR] = k->used[RLX_K_ENDPAR] = 1;
+    rk_word(k, RLX_K_PAR);
+    rk_word(k, first);
+    rk_word(k, (uint32_t)first + 1);
+    rk_word(k, rk_below(k->random, 4));
+    rk_word(k, rk_int(k));
+    rk_word(k, rk_below(k->random, 4) ? RK_WORK_REG : (uint32_t)rk_int(k));
+    rk_word(k, 1 + rk_below(k->random, 2) * 2);
+    size_t out = k->len;
+    rk_word(k, 0);
+    rk_word(k, 0);
+    rk_forget_views(k);
+    k->in_parallel++;
+    k->in_strip = 0;
+    rk_begin_own(k);
+    rk_block(k, depth + 1, 1 + rk_below(k->random, 5));
+    k->in_strip = (int)strips;
+    k->in_parallel--;
+    rk_word(k, RLX_K_ENDPAR);
+    rk_patch(k, out, begin, k->len);
+    rk_forget_views(k);
+}
+
 static inline void rk_skip(rk_kernel *k, int depth)
 {
     static const uint16_t ops[] = { RLX_K_JUMP, RLX_K_JUMP_IF_NOT, RLX_K_JUMP_IF_EMPTY };
@@ -359,12 +416,14 @@ static inline void rk_block(rk_kernel *k, int depth, uint32_t count)
         uint32_t way = rk_below(k->random, 12), op;
         if (depth < 3 && way < 2) {
             rk_loop(k, depth, !k->scalars_only && !k->in_strip && way);
+        } else if (depth < 3 && way == 3 && !k->scalars_only && !k->in_parallel) {
+            rk_parallel(k, depth);
         } else if (depth < 3 && way == 2) {
             rk_skip(k, depth);
         } else {
             do
                 op = rk_below(k->random, RLX_K_COUNT);
-            while (rk_is_control(op) || (k->scalars_only && !rk_is_modelled(op)) ||
+            while (rk_is_control(op) || (op == RLX_K_ALLOC && k->in_parallel) || (k->scalars_only && !rk_is_modelled(op)) ||
                    (op == RLX_K_ASSERT && rk_below(k->random, 20)));
             rk_instruction(k, op);
         }
@@ -447,10 +506,10 @@ static inline void rk_write(const rk_kernel *k, rlx_buf *out)
     for (uint32_t b = 0; b < RK_BUFFERS; b++)
         rk_buffer_record(out, b);
     for (uint32_t r = 0; r < RK_REGS; r++) {
-        uint32_t i = r < RK_CONSTS ? 0 : (r - RK_CONSTS) % RK_PER_CLASS;
+        uint32_t i = r < RK_CONSTS ? 0 : (r - RK_CONSTS) % RK_PER_CLASS, at = r < RK_CONSTS + RK_OWN ? r : r - RK_OWN;
         char b = (char)(r < RK_INTS     ? RLX_CLASS_I64
                         : r < RK_CONSTS ? (r - RK_INTS) % 4
-                                        : (r - RK_CONSTS) / RK_PER_CLASS);
+                                        : (at - RK_CONSTS) / RK_PER_CLASS);
         b = (char)(b | (i < RK_SCALARS               ? 0
                         : i < RK_SCALARS + RK_STRIPS ? RLX_KERNEL_STRIP_REG
                                                      : RLX_KERNEL_VIEW_REG));
@@ -458,7 +517,7 @@ static inline void rk_write(const rk_kernel *k, rlx_buf *out)
     }
     rk_pad(out);
     for (uint32_t c = 0; c < RK_CONSTS; c++)
-        rk_u64(out, c < RK_INTS ? (uint64_t)rk_ints[c] : 1);
+        rk_u64(out, c < RK_INTS ? (uint64_t)rk_ints[c] : c == RK_WORK_REG ? (uint64_t)1 << 40 : 1);
     rlx_buf_put(out, (const char *)k->code, k->len * 2);
     rk_pad(out);
     rlx_buf_put(out, "random\0", 8);

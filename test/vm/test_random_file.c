@@ -107,6 +107,7 @@ static void one_file(uint64_t seed, tally *t)
     relax_vm_options_init(&o, sizeof o);
     o.max_memory = (size_t)16 << 20;
     o.max_depth = 100;
+    o.num_threads = 1 + seed % 3; /* threads of random kernels write where others read */
     kit_register(k, "test.echo", echo, NULL);
     kit_register(k, "test.refuse", refuse, NULL);
     kit_load_with(k, &o); /* fails the test if the verifier says no */
@@ -151,7 +152,7 @@ static void random_files_load_and_run(void **state)
 
 /* ---- kernels alone -------------------------------------------------------------------------- */
 
-static int stop_after(void *left) { return --*(int *)left < 0; }
+static int stop_after(void *left) { return atomic_fetch_sub((_Atomic int *)left, 1) <= 0; }
 
 static void run_kernel(const rk_kernel *code, const rlx_kernel *k, uint64_t seed, bool *fine)
 {
@@ -162,11 +163,13 @@ static void run_kernel(const rk_kernel *code, const rlx_kernel *k, uint64_t seed
     rlx_memory memory;
     rlx_kernel_env env;
     rlx_fault why = { 0 };
-    int left = 4;
+    _Atomic int left = 4;
     assert_true(rlx_memory_init(&memory, NULL, (size_t)16 << 20));
     rlx_kernel_env_init(&env, &memory);
     env.poll = stop_after;
     env.poll_user = &left;
+    if (seed % 4 == 1)
+        env.workers = rlx_workers_make(&memory, 3, NULL, NULL);
     memset(data, 0, sizeof data);
     for (int i = 0; i < RK_PARAMS; i++) {
         views[i] = (DLTensor){ .data = &data[i],
@@ -184,6 +187,7 @@ static void run_kernel(const rk_kernel *code, const rlx_kernel *k, uint64_t seed
                      (long long)data[1].ints[1], (long long)want[0], (long long)want[1], why.text);
     }
     rlx_kernel_env_free(&env);
+    rlx_workers_free(env.workers);
     assert_int_equal(rlx_mem_live(&memory), 0);
 }
 

@@ -1,0 +1,231 @@
+/* plan_parallel.c: which loop of a nest threads share, and how much work a nest is. */
+#include "arith/arith.h"
+#include "schedule/plan_int.h"
+
+enum {
+    ENOUGH_PARTS = 16,       /* so many let a few threads end together */
+    PROBABLY = ENOUGH_PARTS - 1, /* parts of a size that only the run knows */
+    COLUMNS_OF_SUM = 256,    /* a part of them fills the tiles of a contraction */
+    COLUMNS_OF_ROW = 256,    /* shorter runs cost more than they gain */
+    BOX_DIMENSIONS = 4
+};
+
+/* ---- loops ---------------------------------------------------------------------------------- */
+
+/* A loop or dimension that could be shared. */
+typedef struct candidate { int loop, dimension; const rlx_prim *extent; int64_t grain; } candidate;
+
+static int64_t parts_of(const rlx_nest_plan *n, const candidate *c)
+{
+    int64_t extent;
+    bool small = n->form == RLX_PLAN_FUSED && n->fused.contract; /* few rows are what is left as it stands */
+    if (!rlx_int_literal(c->extent, &extent))
+        return small && c->dimension == RLX_FUSED_ROW ? 1 : PROBABLY;
+    int64_t parts = (extent + c->grain - 1) / c->grain;
+    return parts < ENOUGH_PARTS ? parts : ENOUGH_PARTS;
+}
+
+typedef struct choice { const rlx_nest_plan *plan; candidate best; int64_t parts; } choice;
+
+/* Of equals the first one stays: the outermost. */
+static void offer(choice *c, candidate next)
+{
+    int64_t parts = next.extent ? parts_of(c->plan, &next) : 0;
+    if (parts > c->parts) {
+        c->best = next;
+        c->parts = parts;
+    }
+}
+
+static void offer_loop(choice *c, int loop, int dimension, int64_t grain)
+{
+    if (loop >= 0 && c->plan->loops[loop].determined)
+        offer(c, (candidate){ loop, dimension, c->plan->loops[loop].extent, grain });
+}
+
+static void offer_inner(choice *c)
+{
+    const rlx_nest_plan *n = c->plan;
+    switch (n->form) {
+    case RLX_PLAN_STRIP:
+        offer(c, (candidate){ n->strip, -1, n->strip_extent, RLX_KERNEL_STRIP });
+        return;
+    case RLX_PLAN_FUSED: case RLX_PLAN_PARTIAL:
+        for (int d = RLX_FUSED_GROUP; d <= RLX_FUSED_COLUMN; d++)
+            offer_loop(c, n->fused.loop[d], d, d == RLX_FUSED_COLUMN ? COLUMNS_OF_SUM : 1);
+        return;
+    case RLX_PLAN_COPY:
+        for (int d = 0; d < BOX_DIMENSIONS; d++)
+            offer(c, (candidate){ -1, d, n->copy.extent[d], d + 1 < BOX_DIMENSIONS ? 1 : COLUMNS_OF_ROW });
+        return;
+    case RLX_PLAN_NORMALIZE:
+        for (int d = 0; d < 2; d++)
+            offer(c, (candidate){ -1, d, n->normalize.extent[d], d ? COLUMNS_OF_ROW : 1 });
+        return;
+    case RLX_PLAN_MAP:
+        offer_loop(c, n->map.row, 0, 1);
+        offer_loop(c, n->map.column, 1, COLUMNS_OF_ROW);
+        return;
+    case RLX_PLAN_UNPACK:
+        offer_loop(c, n->unpack.group, 0, 1);
+        offer_loop(c, n->unpack.word, 1, 1);
+        return;
+    default: return;
+    }
+}
+
+/* ---- work ----------------------------------------------------------------------------------- */
+
+/* Of one element, in picoseconds. What moves memory alone gains less from threads than it costs, and counts for less; a product
+ * that is summed up is one of many in an instruction, and cheap unless each brings an operand of its own from memory. */
+enum { PRODUCT = 50, FETCH = 150, MOVE = 50, NODE = 80, FUNCTION = 1000, LIKELY = 64, MOST_DEPTH = 64 };
+
+typedef struct tally { int64_t cost; } tally;
+
+static bool is_function(const rlx_prim *p)
+{
+    static const char *const cheap[] = { "fma",  "if_then_else", "likely", "fabs",       "floor",       "ceil",       "trunc",
+                                         "sqrt", "round",        "isnan",  "shift_left", "shift_right", "bitwise_and" };
+    const rlx_prim_call *call = rlx_as_prim_call(p);
+    bool is = call && call->op;
+    for (size_t i = 0; i < RLX_COUNT(cheap) && is; i++)
+        is = !rlx_slice_is(rlx_string_slice(call->op), cheap[i]);
+    return is;
+}
+
+static enum rlx_step add_cost(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    int64_t *cost = &((tally *)user)->cost;
+    if (n->kind == RLX_NODE_BUFFER_LOAD)
+        *cost += MOVE; /* indices cost nothing worth mentioning */
+    else if (rlx_family_of(n) == RLX_FAMILY_PRIM)
+        *cost += is_function(n) ? FUNCTION : rlx_child_count(n) ? NODE : 0;
+    return n->kind == RLX_NODE_BUFFER_LOAD ? RLX_STEP_SKIP : RLX_STEP_ON;
+}
+
+typedef struct weighing {
+    rlx_context *ctx;
+    rlx_ptrmap inside;                  /* variables that are bound inside */
+    const rlx_prim *loops[MOST_DEPTH];  /* variables of those around that run more than once */
+    int num_loops;
+    const rlx_prim *sum;
+} weighing;
+
+/* The operands of a product that the store adds to its element. */
+static bool match_product(const rlx_buffer_store *s, const rlx_prim **a, const rlx_prim **b)
+{
+    const rlx_prim_call *call = rlx_as_prim_call(s->value);
+    const rlx_binary *sum = s->value->kind == RLX_NODE_ADD ? rlx_as_binary(s->value) : NULL,
+                     *product = sum && sum->b->kind == RLX_NODE_MUL ? rlx_as_binary(sum->b) : NULL;
+    bool fma = call && call->op && call->num_args == 3 && rlx_slice_is(rlx_string_slice(call->op), "fma");
+    if (fma)
+        *a = call->args[0], *b = call->args[1];
+    else if (product && sum->a->kind == RLX_NODE_BUFFER_LOAD)
+        *a = product->a, *b = product->b;
+    return fma || (product && sum->a->kind == RLX_NODE_BUFFER_LOAD);
+}
+
+static enum rlx_step find_var(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    return n == user ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+/* Is it another one in each iteration of all loops? */
+static bool is_fetched(const weighing *w, const rlx_prim *operand)
+{
+    bool moves = true;
+    for (int i = 0; i < w->num_loops && moves; i++) {
+        rlx_walker walker = { .enter = find_var, .user = (void *)w->loops[i], .terse = true };
+        moves = rlx_walk(&w->ctx->memory, operand, &walker, NULL) == RLX_STEP_STOP;
+    }
+    return moves;
+}
+
+static int64_t cost_of_store(const weighing *w, const rlx_buffer_store *s)
+{
+    const rlx_prim *a, *b;
+    if (match_product(s, &a, &b))
+        return PRODUCT + (is_fetched(w, a) ? FETCH : 0) + (is_fetched(w, b) ? FETCH : 0);
+    tally t = { MOVE };
+    rlx_walker walker = { .enter = add_cost, .user = &t, .unique = true };
+    rlx_walk(&w->ctx->memory, s->value, &walker, NULL);
+    return t.cost;
+}
+
+/* How often a loop runs: as often as it may, where only loops around it know; those are in `inside`. */
+static const rlx_prim *runs_of(rlx_context *ctx, const rlx_for_stmt *f, const rlx_ptrmap *inside)
+{
+    int64_t low, high;
+    const rlx_prim *extent = rlx_fold_cast(ctx, RELAX_INT64, f->extent);
+    if (!extent || extent->kind == RLX_NODE_INT_IMM)
+        return extent;
+    rlx_bounds(ctx, NULL, extent, &low, &high);
+    if (high != INT64_MAX)
+        return rlx_int64(ctx, high < 0 ? 0 : high);
+    return rlx_plan_hangs_on(ctx, extent, inside) ? rlx_int64(ctx, LIKELY) : extent;
+}
+
+/* Adds what the statement does, `times` times. */
+static bool weigh(weighing *w, const rlx_stmt *s, const rlx_prim *times, int depth)
+{
+    rlx_context *ctx = w->ctx;
+    const rlx_for_stmt *f = rlx_as_for_stmt(s);
+    if (!times || depth >= MOST_DEPTH)
+        return times != NULL;
+    if (s->kind == RLX_NODE_BUFFER_STORE) {
+        int64_t cost = cost_of_store(w, (const rlx_buffer_store *)s);
+        w->sum = rlx_fold_add(ctx, w->sum, rlx_fold_mul(ctx, times, rlx_int64(ctx, cost)));
+        return w->sum != NULL;
+    }
+    if (f) {
+        const int around = w->num_loops;
+        times = rlx_fold_mul(ctx, times, runs_of(ctx, f, &w->inside));
+        if (!rlx_is_int_value(f->extent, 1))
+            w->loops[w->num_loops++] = f->loop_var;
+        bool fine = rlx_ptrmap_put(&w->inside, f->loop_var, 1) && weigh(w, f->body, times, depth + 1);
+        w->num_loops = around;
+        return fine;
+    }
+    if (s->kind == RLX_NODE_LET_STMT && !rlx_ptrmap_put(&w->inside, ((const rlx_let_stmt *)s)->var, 1))
+        return false;
+    bool ok = true;
+    for (size_t i = 0; ok && i < rlx_child_count(s); i++) {
+        const rlx_node *child = rlx_child(s, i);
+        ok = !child || rlx_family_of(child) != RLX_FAMILY_STMT || weigh(w, child, times, depth + 1);
+    }
+    return ok;
+}
+
+const rlx_prim *rlx_work_of(rlx_context *ctx, const rlx_stmt *s)
+{
+    weighing w = { .ctx = ctx, .sum = rlx_int64(ctx, 0) };
+    rlx_ptrmap_init(&w.inside, &ctx->memory);
+    bool ok = w.sum && weigh(&w, s, rlx_int64(ctx, 1), 0);
+    rlx_ptrmap_free(&w.inside);
+    return ok ? w.sum : NULL;
+}
+
+bool rlx_is_worth_sharing(const rlx_context *ctx, const rlx_prim *work)
+{
+    int64_t known;
+    return work && (ctx->share_all || !rlx_int_literal(work, &known) || known >= RLX_KERNEL_LEAST_SHARED);
+}
+
+void rlx_plan_sharing(rlx_context *ctx, const rlx_for_stmt *nest, rlx_nest_plan *n)
+{
+    choice c = { .plan = n, .parts = 1 };
+    if (n->form == RLX_PLAN_PLAIN || n->form == RLX_PLAN_EMPTY)
+        return;
+    const rlx_prim *work = rlx_work_of(ctx, &nest->node);
+    if (!rlx_is_worth_sharing(ctx, work))
+        return;
+    for (size_t i = 0; i < n->num_order; i++)
+        offer_loop(&c, n->order[i], -1, 1);
+    offer_inner(&c);
+    if (c.parts > 1)
+        n->parallel = (rlx_plan_parallel){ .extent = c.best.extent,
+                                           .work = work,
+                                           .loop = c.best.loop,
+                                           .dimension = c.best.dimension,
+                                           .grain = c.best.grain };
+}
