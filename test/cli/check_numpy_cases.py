@@ -1,53 +1,11 @@
 #!/usr/bin/env python3
 """Programs that once went wrong, and sizes that are known only when the program runs; each at every level, against numpy or against a code."""
-import textwrap
-
 import numpy as np
 
-from cli_test import Suite
+from numpy_case import Cases, HEAD, f32
 
-s = Suite()
-HEAD = """from tvm.script import ir as I
-from tvm.script import tir as T
-from tvm.script import relax as R
-
-@I.ir_module
-class M:
-"""
-
-
-def f32(*shape):
-    return (np.arange(int(np.prod(shape))).reshape(shape) / 4 - 1).astype("float32")
-
-
-def program(what, text, runs):
-    """runs: (arguments, results, or the code it fails with)."""
-    s.write("p.py", HEAD + textwrap.indent(textwrap.dedent(text), "    "))
-    rc, printed, err = s.run("print", "p.py", "--no-warn", "TY01,TY07")
-    s.check(f"{what}: is read", rc == 0, err[-600:])
-    s.write("q.py", printed)
-    s.equal(f"{what}: printing is stable", s.run("print", "q.py", "--no-warn", "TY01,TY07")[:2], (0, printed))
-    for level in "012":
-        rc, out, err = s.run("build", "p.py", "-o", "p.rlx", "--opt", level, "--no-warn", "TY01,TY07")
-        if not s.equal(f"{what}: builds at level {level}", (rc, err), (0, "")):
-            continue
-        for n, (args, want) in enumerate(runs):
-            given = []
-            for i, a in enumerate(args):
-                if isinstance(a, np.ndarray):
-                    np.save(s.path(f"a{i}.npy"), a)
-                    a = f"a{i}.npy"
-                given += ["--input", a]
-            if isinstance(want, str):
-                s.fails(f"{what}: run {n} at level {level}", ["run", "p.rlx", *given], want)
-                continue
-            rc, out, err = s.run("run", "p.rlx", *given, "--output", "out")
-            if not s.equal(f"{what}: run {n} at level {level}", (rc, err), (0, "")):
-                continue
-            for i, w in enumerate(want):
-                got = np.load(s.path(f"out/{i}.npy"))
-                s.check(f"{what}: result {i} of run {n} at level {level}", got.dtype == w.dtype and got.shape == w.shape and np.array_equal(got, w), (got, w))
-
+s = Cases()
+program = s.program
 
 # ---- sizes known only when the program runs
 program("an annotation on trust", """
