@@ -256,7 +256,10 @@ static void put_builtin(sample *s, uint32_t d)
         { { INT, ANY }, TENSOR },      { { TENSOR, ANY }, ANY },      { { TUPLE, ANY }, INT },
         { { ANY, ANY }, TUPLE },       { { TENSOR, ANY }, TENSOR },   { { TENSOR, INT }, TENSOR },
         { { TENSOR, INT }, TENSOR },   { { TENSOR, INT }, ANY },      { { TENSOR, INT }, ANY },
-        { { TENSOR, ANY }, TENSOR },   { { TENSOR, TENSOR }, TENSOR }
+        { { TENSOR, ANY }, TENSOR },   { { TENSOR, TENSOR }, TENSOR }, { { TENSOR, SHAPE }, TENSOR },
+        { { TENSOR, ANY }, TENSOR },   { { TENSOR, ANY }, INT },      { { TENSOR, ANY }, INT },
+        { { TENSOR, ANY }, INT },      { { TENSOR, ANY }, INT },      { { TENSOR, INT }, INT },
+        { { TENSOR, INT }, INT },      { { TENSOR, ANY }, INT },      { { TENSOR, ANY }, INT }
     };
     static const uint32_t modelled[] = { 7, 11, 12 };
     uint32_t i = s->simple ? modelled[below(s, 3)] : below(s, (uint32_t)RLX_COUNT(kinds));
@@ -269,8 +272,8 @@ static void put_builtin(sample *s, uint32_t d)
         list[k] = pick_arg(s, i > 13 ? INT : ANY);
     if (i == 6 || i == 9) /* a dtype */
         list[1] = rlx_operand(RLX_OPERAND_CONST, s->consts[8]);
-    if (i == 15 || i == 16)
-        list[i == 15 ? 3 : 5] = rlx_operand(RLX_OPERAND_CONST, s->consts[8]);
+    if (i == 15 || i == 16 || i == 20)
+        list[i == 15 ? 3 : i == 16 ? 5 : 2] = rlx_operand(RLX_OPERAND_CONST, s->consts[8]);
     builtins[i]++;
     PUT_LIST(RLX_OP_CALL_BUILTIN, list, count, d, s->first_builtin + i);
     s->regs[d] = kinds[i].result;
