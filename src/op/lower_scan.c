@@ -179,3 +179,63 @@ const rlx_prim_func *rlx_lower_collapse(rlx_lower_request *l)
         collapse(&b, &x, &out, marked);
     return rlx_lowering_end(&b);
 }
+
+/* ---- multinomial_from_uniform: (prob, uniform_sample, sample_indices) ------------------------ */
+
+/* The first class of a row of prob whose running sum exceeds the sample; where rounding leaves
+ * none, the last one. */
+typedef struct choice { rlx_lowering_tensor prob, sample, row; } choice;
+
+static const rlx_prim *chosen_class(rlx_lowering *b, void *user, const rlx_lowering_list *index)
+{
+    const choice *c = user;
+    rlx_tir *t = &b->t;
+    rlx_prim_list at = rlx_lowering_items(index);
+    const rlx_prim *classes = c->prob.shape.sizes.at[1], *none = rlx_tir_int(t, -1);
+    rlx_dtype wide = rlx_lowering_accumulator(c->prob.dtype),
+              common = c->sample.dtype == RELAX_FLOAT64 ? RELAX_FLOAT64 : wide;
+    const rlx_buffer *sum = rlx_tir_alloc(t, "sum", wide, RLX_TIR_NONE),
+                     *found = rlx_tir_alloc(t, "found", RELAX_INT64, RLX_TIR_NONE);
+    const rlx_prim *row = rlx_tir_let(
+        t, "row", rlx_lowering_position(b, rlx_tir_load(t, c->row.buffer, at), c->prob.shape.sizes.at[0]));
+    const rlx_prim *sample =
+        rlx_tir_let(t, "sample", rlx_tir_cast(t, common, rlx_tir_load(t, c->sample.buffer, at)));
+    rlx_tir_store(t, sum, RLX_TIR_NONE, rlx_tir_number(t, wide, 0));
+    rlx_tir_store(t, found, RLX_TIR_NONE, none);
+    const rlx_prim *k = rlx_tir_for(t, "k", NULL, classes, RLX_FOR_SERIAL);
+    const rlx_prim *p = rlx_tir_cast(t, wide, rlx_tir_load(t, c->prob.buffer, RLX_TIR_LIST(row, k)));
+    rlx_tir_store(t, sum, RLX_TIR_NONE, rlx_tir_add(t, rlx_tir_load(t, sum, RLX_TIR_NONE), p));
+    const rlx_prim *exceeds =
+        rlx_tir_gt(t, rlx_tir_cast(t, common, rlx_tir_load(t, sum, RLX_TIR_NONE)), sample);
+    const rlx_prim *so_far = rlx_tir_load(t, found, RLX_TIR_NONE);
+    rlx_tir_store(t, found, RLX_TIR_NONE,
+                  rlx_tir_select(t, rlx_tir_and(t, exceeds, rlx_tir_eq(t, so_far, none)), k, so_far));
+    rlx_tir_end_for(t);
+    so_far = rlx_tir_load(t, found, RLX_TIR_NONE);
+    return rlx_tir_select(t, rlx_tir_eq(t, so_far, none),
+                          rlx_tir_sub(t, classes, rlx_tir_int(t, 1)), so_far);
+}
+
+const rlx_prim_func *rlx_lower_multinomial(rlx_lower_request *l)
+{
+    rlx_lowering b;
+    rlx_tir *t = &b.t;
+    choice c;
+    rlx_lowering_tensor out;
+    rlx_lowering_begin(&b, l);
+    for (size_t i = 0; i < 2; i++)
+        rlx_lowering_trust(&b, 1, i, 2, i);
+    if (!rlx_lowering_input(&b, 0, &c.prob) || !rlx_lowering_input(&b, 1, &c.sample) ||
+        !rlx_lowering_input(&b, 2, &c.row) || !rlx_lowering_output(&b, &c.sample.shape, &out))
+        return rlx_lowering_end(&b);
+    const rlx_prim *one = rlx_tir_int(t, 1), *columns = c.sample.shape.sizes.at[1];
+    if (!rlx_is_int_value(columns, 1))
+        rlx_lowering_require(&b, rlx_tir_eq(t, columns, one), RLX_ASSERTION_SIZES,
+                             "uniform_sample has more than one column");
+    int64_t classes;
+    if (!rlx_int_literal(c.prob.shape.sizes.at[1], &classes) || classes < 1)
+        rlx_lowering_require(&b, rlx_tir_or(t, rlx_tir_ge(t, c.prob.shape.sizes.at[1], one),
+                                            rlx_tir_lt(t, c.sample.shape.sizes.at[0], one)),
+                             RLX_ASSERTION_VALUE, "there is no class to choose");
+    return rlx_lowering_mapped(&b, &out, chosen_class, &c);
+}

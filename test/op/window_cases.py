@@ -15,6 +15,7 @@ def add(case, as_float, FLOATS, Text):
     transposed(case, Text)
     pools(case, as_float, FLOATS, Text)
     adaptive(case, Text)
+    pool_gradients(case, as_float, FLOATS, Text)
     sums(case, as_float, FLOATS, Text)
     quantised(case)
 
@@ -164,6 +165,65 @@ def pools(case, as_float, FLOATS, Text):
         case(f"nn.max_pool{n}d", [("float32", x)], ("float32", pool(x, 2, 2, 1, op="max")), pool_size=[2], strides=[2], padding=[1])
         case(f"nn.avg_pool{n}d", [("float32", x)], ("float32", pool(x, 2, 2, 1)), 1e-6, pool_size=[2], strides=[2], padding=[1])
     case("nn.max_pool2d", [("float32", numbers(0, 2, 4, 4))], ("float32", np.zeros((0, 2, 3, 3))), pool_size=[2])
+
+
+def pool_gradient(g, x, size, strides=1, padding=0, dilation=1, count_include_pad=False, op="avg", ceil_mode=False):
+    """Each window hands its gradient to its elements: by equal shares, or to the first greatest."""
+    n = x.ndim - 2
+    k, s, d, p = full(size, n), full(strides, n), full(dilation, n), both_sides(padding, n)
+    out, g = np.zeros(x.shape), g.astype(np.float64)
+    for at in itertools.product(*map(range, g.shape)):
+        inside, padded = [], 0
+        for step in itertools.product(*map(range, k)):
+            place = [at[2 + i] * s[i] - p[i] + step[i] * d[i] for i in range(n)]
+            if all(0 <= place[i] < x.shape[2 + i] for i in range(n)):
+                inside.append(at[:2] + tuple(place))
+            padded += all(-p[i] <= place[i] < x.shape[2 + i] + p[i + n] for i in range(n))
+        if op == "max" and inside:
+            out[inside[int(np.argmax([x[q] for q in inside]))]] += g[at]
+        for q in inside if op == "avg" else ():
+            share = g[at] / (padded if count_include_pad else len(inside))
+            out[q] += share if x.dtype.kind == "f" else np.trunc(share)
+    return out
+
+
+def pool_gradients(case, as_float, FLOATS, Text):
+    options = [dict(pool_size=[2]), dict(pool_size=[3, 2], strides=[2, 2], padding=[1, 0, 1, 1]), dict(pool_size=[2], strides=[3], ceil_mode=True), dict(pool_size=[3], strides=[2], padding=[1], ceil_mode=True),
+               dict(pool_size=[2], dilation=[2]), dict(pool_size=[2], dilation=[3], padding=[1]), dict(pool_size=[1], padding=[2]), dict(pool_size=[6, 7])]
+    for dtype, (_, tol) in FLOATS.items():
+        x = as_float(dtype, numbers(2, 2, 6, 7))
+        for more in options:
+            one = {k: v[0] if isinstance(v, list) and len(v) == 1 else v for k, v in more.items() if k != "pool_size"}
+            size = more["pool_size"] if len(more["pool_size"]) > 1 else more["pool_size"][0]
+            with np.errstate(all="ignore"):
+                shape = (pool(x, size, count_include_pad=True, **one) if more["pool_size"] != [1] else np.zeros((2, 2, 10, 11))).shape
+            g = as_float(dtype, numbers(*shape))
+            case("grad.max_pool2d_backward", [(dtype, g), (dtype, x)], (dtype, as_float(dtype, pool_gradient(g, x, size, op="max", **one))), tol * 8, **more)
+            for count in (False, True):
+                want = pool_gradient(g, x, size, count_include_pad=count, **one)
+                case("grad.avg_pool2d_backward", [(dtype, g), (dtype, x)], (dtype, as_float(dtype, want)), tol * 8, count_include_pad=count, **more)
+    x, g = numbers(2, 4, 5, 4), numbers(2, 4, 3, 3)
+    for op in ("max", "avg"):
+        want = pool_gradient(g, x, 2, 2, 1, op=op)
+        more = dict(pool_size=[2], strides=[2], padding=[1])
+        case(f"grad.{op}_pool2d_backward", [("float32", relaid(g, "NCHW", "NHWC")), ("float32", relaid(x, "NCHW", "NHWC"))], ("float32", relaid(want, "NCHW", "NHWC")), 1e-6, layout=Text("NHWC"), **more)
+        case(f"grad.{op}_pool2d_backward", [("float32", blocked(g, 1, 2)), ("float32", blocked(x, 1, 2))], ("float32", blocked(want, 1, 2)), 1e-6, layout=Text("NCHW2c"), **more)
+        case(f"grad.{op}_pool2d_backward", [("float32", g), ("float32", relaid(x, "NCHW", "NHWC"))], ("float32", relaid(want, "NCHW", "NHWC")), 1e-6, layout=Text("NHWC"),
+             out_layout=Text("NCHW"), **more)
+        case(f"grad.{op}_pool2d_backward", [("float32", g[:0]), ("float32", x[:0])], ("float32", x[:0]), **more)
+        case(f"grad.{op}_pool2d_backward", [("float32", g[:, :, :2]), ("float32", x)], "RT05", **more)
+        case(f"grad.{op}_pool2d_backward", [("float32", g[:, :3]), ("float32", x)], "RT05", **more)
+    for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
+        x, g = ((numbers(*v) * 4 + (9 if dtype[0] == "u" else 0)).astype(np.int64).astype(dtype) for v in ((1, 2, 4, 5), (1, 2, 5, 6)))
+        g = (g.astype(np.int64) // 2).astype(dtype) if dtype[0] == "i" else (g // 8).astype(dtype)
+        for op in ("max", "avg"):
+            want = pool_gradient(g, x, 2, padding=1, op=op).astype(np.int64).astype(dtype)
+            case(f"grad.{op}_pool2d_backward", [(dtype, g), (dtype, x)], (dtype, want), pool_size=[2], padding=[1])
+    x = np.array([[[[1, 1, np.nan], [1, -np.inf, np.nan], [-np.inf, -np.inf, 2]]]], np.float32)
+    g = np.array([[[[1, 2], [4, 8]]]], np.float32)
+    case("grad.max_pool2d_backward", [("float32", g), ("float32", x)], ("float32", np.array([[[[1, 0, 2], [4, 0, 8], [0, 0, 0]]]])), pool_size=[2])
+    x = np.full((1, 1, 2, 2), -np.inf, np.float32)
+    case("grad.max_pool2d_backward", [("float32", g[:, :, :1, :1]), ("float32", x)], ("float32", np.array([[[[1, 0], [0, 0]]]])), pool_size=[2])
 
 
 def adaptive(case, Text):
