@@ -97,13 +97,19 @@ const rlx_prim_func *rlx_lower_gather_elements(rlx_lower_request *l)
                : rlx_lowering_mapped(&b, &p.out, gathered, &p);
 }
 
-/* The last dimension of indices, as a number. */
-static bool read_depth(rlx_lowering *b, pick *p)
+/* The last dimension of indices, as a number; `by_ranks` is what ranks say of it, less than 0:
+ * nothing. */
+static bool read_depth(rlx_lowering *b, pick *p, int64_t by_ranks)
 {
     int64_t depth = -1;
     size_t m = p->k.shape.sizes.n, n = p->x.shape.sizes.n;
-    if (!m || !rlx_int_literal(p->k.shape.sizes.at[m - 1], &depth) || depth < 0 ||
-        p->batch + (size_t)depth > n || p->batch >= m)
+    const rlx_prim *last = m ? p->k.shape.sizes.at[m - 1] : NULL;
+    if (last && !rlx_int_literal(last, &depth) && by_ranks >= 0) {
+        depth = by_ranks;
+        rlx_lowering_require(b, rlx_tir_eq(&b->t, last, rlx_tir_int(&b->t, depth)),
+                             RLX_ASSERTION_SIZES, "the last dimension of indices does not fit the ranks");
+    }
+    if (!m || depth < 0 || p->batch + (size_t)depth > n || p->batch >= m)
         return rlx_lowering_give_up(b, "the last dimension of indices is not known");
     p->depth = (size_t)depth;
     return true;
@@ -142,7 +148,8 @@ const rlx_prim_func *rlx_lower_gather_nd(rlx_lower_request *l)
     rlx_lowering_begin(&b, l);
     for (size_t i = 0; i < p.batch; i++)
         rlx_lowering_trust(&b, 0, i, 1, i);
-    if (!rlx_lowering_input(&b, 0, &p.x) || !rlx_lowering_input(&b, 1, &p.k) || !read_depth(&b, &p))
+    if (!rlx_lowering_input(&b, 0, &p.x) || !rlx_lowering_input(&b, 1, &p.k) ||
+        !read_depth(&b, &p, -1))
         return rlx_lowering_end(&b);
     size_t m = p.k.shape.sizes.n, n = p.x.shape.sizes.n;
     push_sizes(&shape, &p.k.shape, 0, m - 1);
@@ -388,7 +395,7 @@ static bool read_scatter(scatter *s, rlx_lower_request *l)
         return false;
     size_t want = s->p.k.shape.sizes.n;
     if (s->nd) {
-        if (!read_depth(&s->b, &s->p))
+        if (!read_depth(&s->b, &s->p, u ? x->ndim + k->ndim - 1 - u->ndim : -1))
             return false;
         want += s->p.x.shape.sizes.n - s->p.depth - 1;
     } else if (!rlx_lowering_axis(&s->b, rlx_attr_as_int(rlx_lowering_attr(l, 0), 0),

@@ -239,6 +239,36 @@ def main(x: R.Tensor("float32", ndim=2), g: R.Tensor("float32", ndim=1), q: R.Te
 """, [([x, g, np.ones((1, 3, 2, 4), "float32")], [np.array(x.shape), np.ones((1, 3, 2, 4), "float32"), x[-1]]),
       ([x[:2], g, np.zeros((0, 3, 2, 4), "float32")], [np.array((2, 4)), np.zeros((0, 3, 2, 4), "float32"), x[1]]), ([x, g[:3], np.ones((1, 3, 2, 4), "float32")], "RT05")])
 
+program("unknown sizes that have to fit each other", """
+@R.function
+def main(x: R.Tensor("float32", ndim=2), y: R.Tensor("int8", ndim=2), s: R.Tensor("float32", ndim=1), k: R.Tensor("int64", ndim=2)):
+    a = R.collapse_sum_like(x, y)
+    b = R.quantize(x, s, R.const(0, "int8"), axis=1)
+    c = R.scatter_nd(s, k, s)
+    return a, b, c
+""", [([x, np.zeros((3, 1), "int8"), np.full(4, 0.5, "float32"), np.array([[3], [2], [1], [0]])], [x.sum(1, keepdims=True), np.round(x / 0.5).astype("int8"), np.full(4, 0.5, "float32")]),
+      ([x, np.zeros((1, 4), "int8"), np.full(4, 0.5, "float32"), np.array([[0]] * 4)], [x.sum(0, keepdims=True), np.round(x / 0.5).astype("int8"), np.full(4, 0.5, "float32")]),
+      ([x, np.zeros((3, 4), "int8"), np.full(4, 0.5, "float32"), np.array([[0]] * 4)], [x, np.round(x / 0.5).astype("int8"), np.full(4, 0.5, "float32")]),
+      ([x[:0], np.zeros((1, 1), "int8"), np.full(4, 0.5, "float32"), np.array([[0]] * 4)], [np.zeros((1, 1), "float32"), np.zeros((0, 4), "int8"), np.full(4, 0.5, "float32")]),
+      ([x, np.zeros((2, 4), "int8"), np.full(4, 0.5, "float32"), np.array([[0]] * 4)], "RT05"), ([x, np.zeros((3, 4), "int8"), np.full(3, 0.5, "float32"), np.array([[0]] * 3)], "RT05"),
+      ([x, np.zeros((3, 4), "int8"), np.full(4, 0.5, "float32"), np.array([[0, 0]] * 4)], "RT05")])
+
+starts = np.array([0, 2, 5], "int32")
+q = np.linspace(-1, 1, 5 * 2 * 4).reshape(1, 5, 2, 4).astype("float32")
+parts = [np.einsum("qhd,khd->hqk", q[0, a:b], q[0, a:b]) / 2 for a, b in ((0, 2), (2, 5))]
+parts = [np.exp(p - p.max(-1, keepdims=True)) for p in parts]
+want = np.concatenate([np.einsum("hqk,khd->qhd", p / p.sum(-1, keepdims=True), q[0, a:b]) for p, (a, b) in zip(parts, ((0, 2), (2, 5)))])[None].astype("float32")
+program("attention of sequences, with arguments left out", """
+@R.function
+def main(q: R.Tensor((1, "n", 2, 4), "float32"), s: R.Tensor(("k",), "int32"), m: R.Tensor((), "int32"), u: R.Tensor("float32", ndim=4)):
+    a = R.nn.attention_var_len(q, q, q, s, m)
+    b = R.nn.attention_var_len(q, q, q, s, m, seqstart_k=s)
+    c = R.nn.attention_var_len(q, q, q, s, m, max_seqlen_k=m)
+    d = R.nn.attention_var_len(q, q, q, s, m, s, m, scale=0.5, causal_mask=None, window_size=None)
+    e = R.nn.attention_var_len(u, q, u, s, m, scale=0.5)
+    return a, b, c, d, e
+""", [([q, starts, np.array(3, "int32"), q], [want] * 5), ([q, starts, np.array(3, "int32"), q[:, :4]], "RT05")], near=(1e-5, 1e-6))
+
 img = (np.arange(2 * 4 * 3 * 3).reshape(2, 4, 3, 3) % 7).astype("float32")
 program("layouts of images", """
 @R.function
