@@ -113,6 +113,19 @@ static bool builtin_shape_of(rlx_pool *p, const relax_value *args, int32_t n, re
     return t && give_shape(p, t->shape, (size_t)t->ndim, result, why);
 }
 
+/* The sizes of a tensor to be. */
+static const rlx_shape_object *want_shape(const relax_value *v, const char *who, rlx_fault *why)
+{
+    const rlx_shape_object *s = rlx_value_shape(v);
+    if (!s)
+        rlx_fail(why, RLX_RT02, "%s: expected a shape", who);
+    else if (s->ndim > RLX_MAX_RANK)
+        rlx_fail(why, RLX_RT04, "%s: rank %zu is more than %d", who, s->ndim, RLX_MAX_RANK);
+    else
+        return s;
+    return NULL;
+}
+
 static bool want_dtype(const relax_value *v, rlx_dtype *out, rlx_fault *why)
 {
     DLTensor t = { .ndim = 0 };
@@ -175,13 +188,9 @@ static bool infer_size(int64_t *dims, size_t ndim, int64_t elements, rlx_fault *
 static bool builtin_reshape(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
                             rlx_fault *why)
 {
-    const rlx_shape_object *s = rlx_value_shape(&args[1]);
+    const rlx_shape_object *s = want_shape(&args[1], "reshape", why);
+    const DLTensor *view = s ? want_view(&args[0], "reshape", why) : NULL;
     int64_t dims[RLX_MAX_RANK];
-    if (!s)
-        return rlx_fail(why, RLX_RT02, "reshape: expected a shape");
-    if (s->ndim > RLX_MAX_RANK)
-        return rlx_fail(why, RLX_RT04, "reshape: rank %zu is more than %d", s->ndim, RLX_MAX_RANK);
-    const DLTensor *view = want_view(&args[0], "reshape", why);
     if (!view)
         return false;
     memcpy(dims, s->dims, s->ndim * sizeof *dims);
@@ -199,13 +208,11 @@ static bool is_left_out(const relax_value *v)
 /* What the arguments of a view say, of what x is where they are left out. */
 static bool read_look(const DLTensor *x, const relax_value *args, look *l, rlx_fault *why)
 {
-    const rlx_shape_object *s = rlx_value_shape(&args[1]);
     *l = (look){ rlx_dl_dtype(x), x->ndim, x->shape, 0 };
-    if (!s && !is_left_out(&args[1]))
-        return rlx_fail(why, RLX_RT02, "view: expected a shape");
-    if (s && s->ndim > RLX_MAX_RANK)
-        return rlx_fail(why, RLX_RT04, "view: rank %zu is more than %d", s->ndim, RLX_MAX_RANK);
-    if (s) {
+    if (!is_left_out(&args[1])) {
+        const rlx_shape_object *s = want_shape(&args[1], "view", why);
+        if (!s)
+            return false;
         l->ndim = (int32_t)s->ndim;
         l->dims = s->dims;
     }
@@ -375,14 +382,9 @@ static bool builtin_shape_to_tensor(rlx_pool *p, const relax_value *args, int32_
 static bool builtin_alloc_tensor(rlx_pool *p, const relax_value *args, int32_t n,
                                  relax_value *result, rlx_fault *why)
 {
-    const rlx_shape_object *s = rlx_value_shape(&args[0]);
+    const rlx_shape_object *s = want_shape(&args[0], "alloc_tensor", why);
     rlx_dtype dtype = RELAX_VOID;
-    if (!s)
-        return rlx_fail(why, RLX_RT02, "alloc_tensor: expected a shape");
-    if (s->ndim > RLX_MAX_RANK)
-        return rlx_fail(why, RLX_RT04, "alloc_tensor: rank %zu is more than %d", s->ndim,
-                        RLX_MAX_RANK);
-    if (!want_dtype(&args[1], &dtype, why))
+    if (!s || !want_dtype(&args[1], &dtype, why))
         return false;
     rlx_tensor_object *t = new_tensor(p, dtype, (int32_t)s->ndim, s->dims, why);
     return t && give_tensor(t, result, why);
@@ -496,6 +498,17 @@ static bool builtin_make_tuple(rlx_pool *p, const relax_value *args, int32_t n,
         rlx_value_hold(&t->fields[i]);
     }
     *result = rlx_value_object(RELAX_VALUE_OBJECT, t);
+    return true;
+}
+
+static bool builtin_make_closure(rlx_pool *p, const relax_value *args, int32_t n,
+                                 relax_value *result, rlx_fault *why)
+{
+    if (!rlx_value_has_mark(&args[0], RLX_MARK_FUNCTION))
+        return rlx_fail(why, RLX_RT18, "make_closure: expected a function of the program");
+    if (!builtin_make_tuple(p, args, n, result, why))
+        return false;
+    ((rlx_tuple_object *)result->v.p)->mark = RLX_MARK_CLOSURE;
     return true;
 }
 

@@ -197,6 +197,88 @@ def main(x: R.Tensor("float32", ndim=2), s: R.Shape(["a", "b"])):
 """, [([x, "shape:1,2"], [x.reshape(4, 3), np.full((4, 4), 2, "float32"), np.ones((4, 4), "int8")]),
       ([x[:0], "shape:0,0"], [x[:0].reshape(4, 0), np.zeros((0, 0), "float32"), np.zeros((0, 0), "int8")])])
 
+# ---- functions as values, and calls of the run time
+u, v = f32(4), f32(4) * 3
+program("closures hold their last arguments", """
+@R.function(private=True)
+def join(a: R.Tensor(("n",), "float32"), b: R.Tensor(("n",), "float32"), c: R.Tensor((), "float32")) -> R.Tensor(("n",), "float32"):
+    d = R.add(R.multiply(a, c), b)
+    return d
+
+@R.function(private=True)
+def give(a: R.Object) -> R.Object:
+    return a
+
+@R.function(pure=False)
+def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32"), wrong: R.Tensor(("m",), "float32"), c: R.Tensor((), "bool")):
+    n = T.int64()
+    cls = M
+    h = R.add(x, x)
+    f = R.make_closure(cls.join, (h, R.const(2, "float32")))
+    g = R.make_closure(cls.give, (f,))
+    k = R.make_closure(cls.join, ())
+    i = R.negative(y)
+    j = R.add(i, i)
+    a = R.invoke_pure_closure(f, (j,), sinfo_args=[R.Tensor((n,), "float32")])
+    e = R.invoke_closure(g, (), sinfo_args=[R.Object])
+    b = R.invoke_closure(e, (a,), sinfo_args=[R.Tensor((n,), "float32")])
+    args = (x, y, R.const(3, "float32"))
+    d = R.invoke_closure(k, args, sinfo_args=[R.Tensor("float32", ndim=1)])
+    if c:
+        w = R.invoke_closure(f, (wrong,), sinfo_args=[R.Tensor((n,), "float32")])
+    else:
+        w = R.multiply(h, h)
+    return a, b, d, w
+""", [([u, v, v, np.array(c)], [2 * -2 * v + 2 * u, 2 * (-4 * v + 2 * u) + 2 * u, 3 * u + v, 2 * v + 2 * u if c else 4 * u * u]) for c in (True, False)] +
+     [([u, v, v[:3], np.array(True)], "RT05"), ([u[:0], v[:0], v[:0], np.array(True)], [u[:0]] * 4)])
+for what, text, code in (("too few arguments", "R.invoke_closure(f, (), sinfo_args=[R.Object])", "RT01"), ("too many arguments", "R.invoke_closure(f, (x, x), sinfo_args=[R.Object])", "RT01"),
+                         ("another result", 'R.invoke_closure(f, (x,), sinfo_args=[R.Tensor((3,), "float32")])', "RT06"),
+                         ("a result of another kind", "R.invoke_closure(f, (x,), sinfo_args=[R.Shape(ndim=1)])", "RT06"),
+                         ("no closure", "R.invoke_closure(x, (x,), sinfo_args=[R.Object])", "RT18")):
+    program(f"a closure and {what}", f"""
+@R.function(private=True)
+def join(a: R.Tensor(("n",), "float32"), b: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+    d = R.add(a, b)
+    return d
+
+@R.function(pure=False)
+def main(x: R.Tensor((4,), "float32")):
+    cls = M
+    f = R.make_closure(cls.join, (x,))
+    y = {text}
+    return y
+""", [([u], code)])
+program("calls of the run time, and of kernels by a shape", """
+@T.prim_func(private=True)
+def scale(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), n: T.int64, m: T.int64):
+    for i in range(4):
+        with T.block("b"):
+            v = T.axis.spatial(4, i)
+            B[v] = A[v] * T.Cast("float32", n) + T.Cast("float32", m)
+
+@R.function(pure=False)
+def main(x: R.Tensor((4,), "float32"), y: R.Tensor(("n",), "float32"), s: R.Shape(["k", "l"])):
+    n = T.int64()
+    cls = M
+    a = R.zeros(R.shape([4]), "float32")
+    _ = R.vm.call_tir_dyn(cls.scale, (x, a, R.shape([n, 2])))
+    b = R.zeros(R.shape([4]), "float32")
+    _1 = R.vm.call_tir_dyn(cls.scale, (a, b, s))
+    c = R.call_builtin_with_ctx("vm.builtin.copy", (b,), sinfo_args=[R.Tensor((4,), "float32")])
+    args = (x, R.shape([2, 2]))
+    d = R.call_builtin_with_ctx("vm.builtin.reshape", args, sinfo_args=[R.Tensor((2, 2), "float32")])
+    e = R.const([1, 2, 3, 4], "float32")
+    _2 = R.vm.call_tir_dyn(cls.scale, (x, e, s))
+    _3 = R.call_builtin_with_ctx("vm.builtin.copy_into", (a, b))
+    return a, b, c, d, e
+""", [([u, f32(3), "shape:5,7"], [3 * u + 2, 3 * u + 2, 5 * (3 * u + 2) + 7, u.reshape(2, 2), 5 * u + 7])] * 2, ("interp", "c"))
+s.write("u.py", HEAD + """    @R.function(pure=False)
+    def main(x: R.Tensor((4,), "float32")):
+        y = R.call_builtin_with_ctx("vm.builtin.nothing", (x,), sinfo_args=[R.Object])
+        return y
+""")
+s.fails("a function that the run time does not have", ["build", "u.py", "-o", "u.rlx"], "CG02", text="vm.builtin.nothing")
+
 # ---- operators that pick, move and normalise, on sizes that are variables or not known
 def picked(x, k, a, b):
     z = x[max(0, min(a, len(x))):max(0, min(b, len(x)))]

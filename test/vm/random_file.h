@@ -20,6 +20,7 @@ typedef struct sample {
     enum kind const_kinds[16];
     uint32_t exprs[EXPRS], descs[4], names[2];
     uint32_t packed[2], first_builtin;
+    uint32_t turn;             /* the builtin whose turn it is: each file begins with another one */
     uint32_t params;           /* two objects */
     uint32_t functions[FUNCTIONS];
     uint32_t kernels[2];
@@ -259,10 +260,11 @@ static void put_builtin(sample *s, uint32_t d)
         { { TENSOR, ANY }, TENSOR },   { { TENSOR, TENSOR }, TENSOR }, { { TENSOR, SHAPE }, TENSOR },
         { { TENSOR, ANY }, TENSOR },   { { TENSOR, ANY }, INT },      { { TENSOR, ANY }, INT },
         { { TENSOR, ANY }, INT },      { { TENSOR, ANY }, INT },      { { TENSOR, INT }, INT },
-        { { TENSOR, INT }, INT },      { { TENSOR, ANY }, INT },      { { TENSOR, ANY }, INT }
+        { { TENSOR, INT }, INT },      { { TENSOR, ANY }, INT },      { { TENSOR, ANY }, INT },
+        { { ANY, ANY }, ANY }
     };
     static const uint32_t modelled[] = { 7, 11, 12 };
-    uint32_t i = s->simple ? modelled[below(s, 3)] : below(s, (uint32_t)RLX_COUNT(kinds));
+    uint32_t i = s->simple ? modelled[below(s, 3)] : s->turn++ % (uint32_t)RLX_COUNT(kinds);
     uint32_t least = (uint32_t)builtin_rows[i].min_args, most = (uint32_t)builtin_rows[i].max_args;
     if (most >= 3)
         most = least < 3 ? 3 : least;
@@ -510,6 +512,7 @@ static void generate(sample *s, uint64_t seed, bool simple)
     memset(s, 0, sizeof *s);
     s->random.state = seed * 0x9e3779b97f4a7c15u + 1;
     s->simple = simple;
+    s->turn = (uint32_t)(seed / 2);
     kit_begin(&s->kit);
     rlx_file_writer *w = &s->kit.w;
     s->names[0] = rlx_file_writer_name(w, RLX_SLICE("lv"));
