@@ -1473,7 +1473,7 @@ static inline relax_expr *relax_r_memory_alloc_tensor(relax_context *ctx,
     return relax_call_op_new(ctx, "relax.memory.alloc_tensor", 25, given, 4, NULL, 0);
 }
 
-/* R.memory.ensure_zero_offset: x, copied if it does not begin at the start of its memory */
+/* R.memory.ensure_zero_offset: x, copied if its description has a byte offset */
 static inline relax_expr *relax_r_memory_ensure_zero_offset(relax_context *ctx,
         const relax_expr *x)
 {

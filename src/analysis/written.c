@@ -236,6 +236,13 @@ static void overwrite(search *s, const rlx_node *var, const rlx_call *call,
     }
 }
 
+/* Operators that call what is their first argument with those in a tuple. */
+static bool calls_unknown(const search *s, const rlx_op_row *row)
+{
+    return row && (row == s->closure || row->id == RLX_OP_ID_CALL_BUILTIN_WITH_CTX ||
+                   row->id == RLX_OP_ID_VM_CALL_TIR_DYN);
+}
+
 static void call_operator(search *s, const rlx_node *var, const rlx_op_row *row,
                           const rlx_call *call)
 {
@@ -244,7 +251,7 @@ static void call_operator(search *s, const rlx_node *var, const rlx_op_row *row,
         overwrite(s, var, call, args->fields, args->num_fields);
     else if (row == s->in_place_packed && call->num_args)
         overwrite(s, var, call, call->args + 1, call->num_args - 1);
-    else if (row == s->closure && call->num_args > 1)
+    else if (calls_unknown(s, row) && call->num_args > 1)
         call_unknown(s, var, call->args + 1, call->num_args - 1, false);
     if (row == s->pure_closure || (row && row->flags & RLX_OP_ALIAS))
         join_all(s, var, call);
@@ -299,7 +306,7 @@ static bool may_write(const search *s, const rlx_call *call)
     const rlx_op *op = rlx_as_op(call->op);
     const rlx_global_var *gv = rlx_as_global_var(call->op);
     int64_t index = gv ? rlx_module_index(s->m, gv) : -1;
-    return op ? op->row == s->in_place || op->row == s->in_place_packed || op->row == s->closure
+    return op ? op->row == s->in_place || op->row == s->in_place_packed || calls_unknown(s, op->row)
               : index < 0 || s->m->functions[index]->kind != RLX_NODE_FUNCTION;
 }
 

@@ -348,6 +348,107 @@ static bool call_value(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *
     return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_VALUE, first, t->reg, callee);
 }
 
+/* ---- calls whose arguments are a tuple ------------------------------------------------------- */
+
+/* How many fields the tuple has. False after a report. */
+static bool count_fields(rlx_vmgen_fn *n, const rlx_expr *e, size_t *count)
+{
+    const rlx_sinfo *info = rlx_leaf_sinfo(n->ctx, &n->w->env, e);
+    const rlx_tuple *t = rlx_as_tuple(e);
+    const rlx_tuple_sinfo *s = rlx_as_tuple_sinfo(info);
+    if (!t && !s)
+        rlx_error(n->ctx, RLX_CG02, n->place, "the arguments are no tuple of known length");
+    *count = t ? t->num_fields : s ? s->num_fields : 0;
+    return t || s;
+}
+
+static bool push_fields(rlx_vmgen_fn *n, const rlx_expr *e)
+{
+    const rlx_tuple *t = rlx_as_tuple(e);
+    uint32_t from, reg;
+    size_t count;
+    if (t)
+        return push_args(n, t->fields, t->num_fields);
+    if (!count_fields(n, e, &count) || !rlx_vmgen_register(n, e, &from))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!rlx_vmgen_temp_register(n, true, &reg))
+            return false;
+        RLX_EMIT(n->out, RLX_OP_GET, reg, from, (uint32_t)i);
+        if (!wrote(n) ||
+            !rlx_vec_push(&n->ctx->memory, &n->args, rlx_operand(RLX_OPERAND_REGISTER, reg)))
+            return false;
+    }
+    return true;
+}
+
+/* make_closure(function, (last arguments)) */
+static bool make_closure(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    size_t first = n->args.len;
+    return !t->wanted ||
+           (rlx_vmgen_flush(n) && rlx_vmgen_push_arg(n, call->args[0]) &&
+            push_fields(n, call->args[1]) && rlx_vmgen_target_register(n, t) &&
+            RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_BUILTIN, first, t->reg,
+                                rlx_file_writer_packed(n->out, RLX_SLICE(BUILTIN_PREFIX "make_closure"))));
+}
+
+/* invoke_closure(closure, (arguments)) */
+static bool invoke_closure(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    size_t first = n->args.len;
+    uint32_t callee;
+    return rlx_vmgen_register(n, call->args[0], &callee) && rlx_vmgen_flush(n) &&
+           push_fields(n, call->args[1]) && rlx_vmgen_target_register(n, t) &&
+           RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_VALUE, first, t->reg, callee);
+}
+
+/* call_builtin_with_ctx(function, (arguments)): those that there are need no context. */
+static bool call_with_context(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    const rlx_extern_func *f = rlx_as_extern_func(call->args[0]);
+    rlx_slice name = f ? rlx_string_slice(f->symbol) : RLX_SLICE("");
+    rlx_vmgen_target dropped = { .reg = RLX_NO_INDEX };
+    size_t first = n->args.len, count;
+    int at = find_builtin(name);
+    bool unit = !call->num_sinfo_args || is_unit(call->sinfo_args[0]);
+    if (!count_fields(n, call->args[1], &count))
+        return false;
+    if (at < 0 || count < builtins[at].min_args || count > builtins[at].max_args)
+        return call_builtin(n, name, NULL, count, t); /* which says what is wrong */
+    return rlx_vmgen_flush(n) && push_fields(n, call->args[1]) &&
+           rlx_vmgen_target_register(n, unit ? &dropped : t) &&
+           RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_BUILTIN, first, unit ? RLX_NO_INDEX : t->reg,
+                               rlx_file_writer_packed(n->out, name)) &&
+           (!unit || give_unit(n, t));
+}
+
+/* vm.call_tir_dyn(function, (tensors, shape)): the sizes of the shape are integers of the call. */
+static bool call_tir_dyn(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    const rlx_tuple *args = rlx_as_tuple(call->args[1]);
+    const rlx_expr *last = args && args->num_fields ? args->fields[args->num_fields - 1] : NULL;
+    const rlx_shape_sinfo *s =
+        last ? rlx_as_shape_sinfo(rlx_leaf_sinfo(n->ctx, &n->w->env, last)) : NULL;
+    int64_t index = rlx_module_index(n->w->m, rlx_as_global_var(call->args[0]));
+    size_t fields = args && s ? args->num_fields - 1 : 0, count = s ? fields + s->num_values : 0;
+    if (!s || !s->has_values || index < 0 || !rlx_as_prim_func(n->w->m->functions[index])) {
+        rlx_error(n->ctx, RLX_CG02, n->place,
+                  "vm.call_tir_dyn takes a TIR function and a tuple that ends with a shape of known sizes");
+        return false;
+    }
+    const rlx_expr **all = rlx_new(n->ctx, (count + 1) * sizeof *all);
+    if (!all)
+        return false;
+    memcpy(all, args->fields, fields * sizeof *all);
+    for (size_t i = 0; i < s->num_values; i++)
+        if (!(all[fields + i] = rlx_prim_value_new(n->ctx, s->values[i])))
+            return false;
+    const rlx_call *direct = rlx_as_call(
+        rlx_call_new(n->ctx, call->args[0], all, count, NULL, 0, NULL, call->place));
+    return direct && call_kernel(n, direct, (size_t)index, t);
+}
+
 /* ---- operators ------------------------------------------------------------------------------ */
 
 /* All devices that there are share their memory: a copy is a copy. */
@@ -379,24 +480,18 @@ static const struct {
     { RLX_OP_ID_MEMORY_KILL_STORAGE, 0, kill_value },
     { RLX_OP_ID_MEMORY_KILL_TENSOR, 0, kill_value },
     { RLX_OP_ID_VM_KILL_OBJECT, 0, kill_value },
+    { RLX_OP_ID_MAKE_CLOSURE, 2, make_closure },
+    { RLX_OP_ID_INVOKE_CLOSURE, 2, invoke_closure },
+    { RLX_OP_ID_INVOKE_PURE_CLOSURE, 2, invoke_closure },
+    { RLX_OP_ID_CALL_BUILTIN_WITH_CTX, 2, call_with_context },
+    { RLX_OP_ID_VM_CALL_TIR_DYN, 2, call_tir_dyn },
 };
-
-static bool is_closure(enum rlx_op_id id)
-{
-    return id == RLX_OP_ID_MAKE_CLOSURE || id == RLX_OP_ID_INVOKE_CLOSURE ||
-           id == RLX_OP_ID_INVOKE_PURE_CLOSURE;
-}
 
 /* Why the operator is still here. */
 static bool refuse_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_row *row)
 {
     const char *why = NULL;
     size_t errors = rlx_error_count(n->ctx);
-    if (is_closure(row->id)) {
-        rlx_error(n->ctx, RLX_CG01, n->place, "R.%s: closures cannot be compiled yet",
-                  row->short_name);
-        return false;
-    }
     if (row->lower) {
         rlx_module_builder *mb = rlx_module_builder_create(n->ctx, n->w->m);
         const rlx_sinfo *result = rlx_vmgen_known(n, &call->node);

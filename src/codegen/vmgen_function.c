@@ -103,6 +103,7 @@ static bool get_item(rlx_vmgen_fn *n, const rlx_tuple_get_item *g, rlx_vmgen_tar
 /* The value of a binding that is no if and no copy of a variable. */
 static bool write_value(rlx_vmgen_fn *n, const rlx_expr *value, rlx_vmgen_target *t)
 {
+    value = rlx_vmgen_same_value(value);
     const rlx_call *call = rlx_as_call(value);
     const rlx_tuple_get_item *get = rlx_as_tuple_get_item(value);
     if (call)

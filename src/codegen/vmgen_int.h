@@ -182,6 +182,8 @@ bool rlx_vmgen_function(rlx_vmgen_module *w, const rlx_function *f, const rlx_gl
 bool rlx_vmgen_find_values(rlx_vmgen_fn *n);
 /* NULL: not a variable of this function. */
 rlx_vmgen_value *rlx_vmgen_value_of(const rlx_vmgen_fn *n, const rlx_expr *var);
+/* The argument of an operator that gives it back, else the value itself. */
+const rlx_expr *rlx_vmgen_same_value(const rlx_expr *value);
 /* The variable that a binding only copies, or NULL. */
 const rlx_var *rlx_vmgen_copied(const rlx_binding *b);
 bool rlx_vmgen_take(rlx_vmgen_fn *n, uint32_t *reg); /* a register of one's own */

@@ -60,12 +60,12 @@ static const rlx_sinfo *known_of_call(rlx_vmgen_fn *n, const rlx_call *call)
     return out;
 }
 
-/* Sizes that a rule promises for a builtin with attributes (topk: k elements) are checked when
- * it has run. */
+/* Sizes that a rule promises for a builtin with attributes (topk: k elements), and what a program
+ * states of a result, are checked when it has run. */
 static const rlx_sinfo *known_of_operator(rlx_vmgen_fn *n, const rlx_call *call)
 {
     const rlx_op_row *row = rlx_as_op(call->op)->row;
-    if (row && row->builtin && row->num_attrs)
+    if (row && ((row->builtin && row->num_attrs) || row->flags & RLX_OP_SINFO_ARGS))
         return object_of(n);
     const rlx_sinfo *s = rlx_op_infer(n->ctx, &n->scope, &n->w->env, call, true);
     return s || n->ctx->diags.out_of_memory ? s : object_of(n);

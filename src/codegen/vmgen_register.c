@@ -29,13 +29,17 @@ static const rlx_var *var_of_binding(const rlx_binding *b)
     return rlx_as_var(v ? v->var : c ? c->var : NULL);
 }
 
+const rlx_expr *rlx_vmgen_same_value(const rlx_expr *value)
+{
+    const rlx_call *call = rlx_as_call(value);
+    const rlx_op *op = call ? rlx_as_op(call->op) : NULL;
+    bool same = op && op->row && op->row->flags & RLX_OP_IDENTITY && call->num_args;
+    return same ? call->args[0] : value;
+}
+
 const rlx_var *rlx_vmgen_copied(const rlx_binding *b)
 {
-    const rlx_expr *value = value_of_binding(b);
-    const rlx_call *call = rlx_as_call(value);
-    bool same = call && (rlx_is_call_op(value, RLX_OP_ID_BUILTIN_STOP_LIFT_PARAMS) ||
-                         rlx_is_call_op(value, RLX_OP_ID_HINT_ON_DEVICE));
-    return rlx_as_var(same && call->num_args ? call->args[0] : value);
+    return rlx_as_var(rlx_vmgen_same_value(value_of_binding(b)));
 }
 
 /* The event that a use of the value at this point counts for: the binding itself, or the if

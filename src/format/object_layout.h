@@ -96,7 +96,7 @@ typedef struct rlx_tensor_object {
 
 typedef struct rlx_tuple_object {
     rlx_object base;
-    uint64_t mark; /* RLX_MARK_TUPLE */
+    uint64_t mark; /* RLX_MARK_TUPLE; RLX_MARK_CLOSURE: a function, then its last arguments */
     rlx_shared_memory *memory;
     size_t count;
     relax_value fields[]; /* owned */
@@ -130,6 +130,7 @@ typedef struct rlx_extern_function {
 #define RLX_MARK_FUNCTION RLX_MARK(3)
 #define RLX_MARK_EXTERN RLX_MARK(4)
 #define RLX_MARK_DTYPE RLX_MARK(5)
+#define RLX_MARK_CLOSURE RLX_MARK(6)
 
 RLX_INLINE bool rlx_value_has_mark(const relax_value *v, uint64_t mark)
 {

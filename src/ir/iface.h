@@ -39,6 +39,7 @@ enum rlx_op_flags {
     RLX_OP_VARARGS = 2,    /* the last argument repeats */
     RLX_OP_SINFO_ARGS = 4, /* takes sinfo_args */
     RLX_OP_ALIAS = 8,      /* result may share memory with an argument */
+    RLX_OP_IDENTITY = 256, /* the result is the first argument itself */
     RLX_OP_UNSTATED = 128, /* does not say whether it is pure: counts as impure (PU04) */
     RLX_OP_HOST = 64,      /* registered by the host: an rlx_extension_op (extension.h) */
     /* normalize completes what was written short (reshape's 0 and -1): applied under

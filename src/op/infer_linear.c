@@ -228,6 +228,23 @@ static const rlx_sinfo *einsum_result(rlx_infer *in, const equation *e, rlx_dtyp
     return rlx_infer_dims_result(in, &out, dtype, vdevice);
 }
 
+/* Dimensions of the result: its labels, and what the widest ellipsis of an operand stands for.
+ * -1: not known. */
+static int64_t einsum_rank(const equation *e, const rlx_tuple_sinfo *operands)
+{
+    int64_t rest = 0;
+    for (size_t i = 0; e->out.ellipsis && i < e->count; i++) {
+        const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(operands->fields[i]);
+        int64_t named = (int64_t)(e->in[i].n - e->in[i].ellipsis);
+        if (!e->in[i].ellipsis)
+            continue;
+        if (!t || t->ndim < named)
+            return -1;
+        rest = t->ndim - named > rest ? t->ndim - named : rest;
+    }
+    return (int64_t)(e->out.n - e->out.ellipsis) + rest;
+}
+
 const rlx_sinfo *rlx_infer_einsum(rlx_infer *in)
 {
     const rlx_sinfo *s = rlx_infer_arg(in, 0);
@@ -258,7 +275,7 @@ const rlx_sinfo *rlx_infer_einsum(rlx_infer *in)
         size_t n;
         const rlx_prim *const *dims = rlx_literal_dims(t, &n);
         if (!dims)
-            return rlx_infer_rank_result(in, t->ndim, dtype, vdevice);
+            return rlx_infer_rank_result(in, einsum_rank(&e, tuple), dtype, vdevice);
         if (!read_extents(in, &e, i, dims, n))
             return NULL;
     }

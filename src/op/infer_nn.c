@@ -261,17 +261,25 @@ static bool groups_fit(rlx_infer *in, const rlx_prim *heads, const rlx_prim *sha
     return false;
 }
 
+static bool has_rank_4(rlx_infer *in, size_t i, const rlx_tensor_sinfo *t)
+{
+    if (t->ndim < 0 || t->ndim == 4)
+        return true;
+    rlx_infer_fail(in, "%s is %s, expected rank 4", in->row->args[i].name,
+                   rlx_show(in->ctx, &t->node));
+    return false;
+}
+
+/* Where sizes are not known the kernel checks them. */
 static bool check_bias(rlx_infer *in, const rlx_prim *const *q, const rlx_prim *const *k)
 {
     const rlx_tensor_sinfo *bias = rlx_infer_tensor(in, 3);
     size_t n;
-    if (!bias)
+    if (!bias || !has_rank_4(in, 3, bias))
         return false;
     const rlx_prim *const *b = rlx_literal_dims(bias, &n);
-    if (!b || n != 4)
-        return rlx_infer_fail(in, "bias is %s, expected known sizes and rank 4",
-                              rlx_show(in->ctx, &bias->node)),
-               false;
+    if (!b || !q || !k)
+        return true;
     const rlx_prim *want[4] = { q[0], q[2], q[1], k[1] };
     for (size_t i = 0; i < 4; i++)
         if (!(i < 3 && rlx_is_int_value(b[i], 1)) &&
@@ -289,10 +297,17 @@ const rlx_sinfo *rlx_infer_attention(rlx_infer *in)
     for (size_t i = 0; i < 3; i++) {
         if (!(t[i] = rlx_infer_tensor(in, i)))
             return NULL;
-        if (t[i]->ndim != 4 || !(d[i] = rlx_literal_dims(t[i], &n)))
-            return rlx_infer_fail(in, "%s is %s, expected known sizes and rank 4",
-                                  in->row->args[i].name, rlx_show(in->ctx, &t[i]->node));
+        if (!has_rank_4(in, i, t[i]))
+            return NULL;
+        d[i] = rlx_literal_dims(t[i], &n);
     }
+    if (in->row->num_args == 4 && !check_bias(in, d[0], d[1]))
+        return NULL;
+    for (size_t i = 3; in->row->num_args > 4 && i < in->row->num_args; i++)
+        if (!rlx_infer_tensor(in, i))
+            return NULL;
+    if (!d[0] || !d[1] || !d[2])
+        return rlx_infer_rank_result(in, 4, t[0]->dtype, t[0]->vdevice);
     if (!equal_sizes(in, "batch sizes of query and key", d[0][0], d[1][0]) ||
         !equal_sizes(in, "batch sizes of query and value", d[0][0], d[2][0]) ||
         !equal_sizes(in, "lengths of key and value", d[1][1], d[2][1]) ||
@@ -300,11 +315,6 @@ const rlx_sinfo *rlx_infer_attention(rlx_infer *in)
         return NULL;
     if (!groups_fit(in, d[0][2], d[1][2], "key") || !groups_fit(in, d[0][2], d[2][2], "value"))
         return NULL;
-    if (in->row->num_args == 4 && !check_bias(in, d[0], d[1]))
-        return NULL;
-    for (size_t i = 3; in->row->num_args > 4 && i < in->row->num_args; i++)
-        if (!rlx_infer_tensor(in, i))
-            return NULL;
     rlx_dims out;
     if (!rlx_dims_init(in, &out, 4))
         return NULL;
@@ -352,7 +362,8 @@ static bool one_of(rlx_dtype t, const rlx_dtype *list, size_t n)
     return false;
 }
 
-/* A scale or zero point: one value, or one for each index of the axis. */
+/* A scale or zero point: one value, or one for each index of the axis; the kernel checks sizes that
+ * are not known. */
 static bool check_per_axis(rlx_infer *in, size_t i, const rlx_tensor_sinfo *x, size_t axis,
                            const rlx_dtype *types, size_t num_types)
 {
@@ -365,7 +376,7 @@ static bool check_per_axis(rlx_infer *in, size_t i, const rlx_tensor_sinfo *x, s
                               rlx_show(in->ctx, &t->node)),
                false;
     const rlx_prim *const *have = rlx_literal_dims(t, &n), *const *dims = rlx_literal_dims(x, &m);
-    if (t->ndim == 0)
+    if (t->ndim == 0 || ((!have || !dims) && (t->ndim == 1 || t->ndim < 0)))
         return true;
     if (!have || !dims || rlx_infer_equal(in, have[0], dims[axis]) != RLX_EQUAL)
         return rlx_infer_fail(in,

@@ -97,13 +97,19 @@ const rlx_prim_func *rlx_lower_gather_elements(rlx_lower_request *l)
                : rlx_lowering_mapped(&b, &p.out, gathered, &p);
 }
 
-/* The last dimension of indices, as a number. */
-static bool read_depth(rlx_lowering *b, pick *p)
+/* The last dimension of indices, as a number; `by_ranks` is what ranks say of it, less than 0:
+ * nothing. */
+static bool read_depth(rlx_lowering *b, pick *p, int64_t by_ranks)
 {
     int64_t depth = -1;
     size_t m = p->k.shape.sizes.n, n = p->x.shape.sizes.n;
-    if (!m || !rlx_int_literal(p->k.shape.sizes.at[m - 1], &depth) || depth < 0 ||
-        p->batch + (size_t)depth > n || p->batch >= m)
+    const rlx_prim *last = m ? p->k.shape.sizes.at[m - 1] : NULL;
+    if (last && !rlx_int_literal(last, &depth) && by_ranks >= 0) {
+        depth = by_ranks;
+        rlx_lowering_require(b, rlx_tir_eq(&b->t, last, rlx_tir_int(&b->t, depth)),
+                             RLX_ASSERTION_SIZES, "the last dimension of indices does not fit the ranks");
+    }
+    if (!m || depth < 0 || p->batch + (size_t)depth > n || p->batch >= m)
         return rlx_lowering_give_up(b, "the last dimension of indices is not known");
     p->depth = (size_t)depth;
     return true;
@@ -142,7 +148,8 @@ const rlx_prim_func *rlx_lower_gather_nd(rlx_lower_request *l)
     rlx_lowering_begin(&b, l);
     for (size_t i = 0; i < p.batch; i++)
         rlx_lowering_trust(&b, 0, i, 1, i);
-    if (!rlx_lowering_input(&b, 0, &p.x) || !rlx_lowering_input(&b, 1, &p.k) || !read_depth(&b, &p))
+    if (!rlx_lowering_input(&b, 0, &p.x) || !rlx_lowering_input(&b, 1, &p.k) ||
+        !read_depth(&b, &p, -1))
         return rlx_lowering_end(&b);
     size_t m = p.k.shape.sizes.n, n = p.x.shape.sizes.n;
     push_sizes(&shape, &p.k.shape, 0, m - 1);
@@ -299,15 +306,11 @@ static const rlx_prim *joined(scatter *s, const rlx_prim *old, const rlx_prim *x
     }
 }
 
-static void put_update(scatter *s, const rlx_lowering_list *index)
+/* Joins the update at `index` to what is at `to`. */
+static void put_at(scatter *s, const rlx_lowering_list *to, const rlx_lowering_list *index)
 {
     rlx_tir *t = &s->b.t;
-    rlx_lowering_list at = *index;
-    if (s->nd)
-        at = nd_index(&s->b, &s->p, index, index->at + s->p.k.shape.sizes.n - 1);
-    else
-        at.at[s->p.axis] = rlx_lowering_position(&s->b, load(&s->b, &s->p.k, index),
-                                                 s->p.x.shape.sizes.at[s->p.axis]);
+    rlx_lowering_list at = *to;
     for (size_t i = 0; i < at.n; i++)
         at.at[i] = rlx_tir_let(t, "at", at.at[i]);
     const rlx_prim *x = rlx_tir_cast(t, s->wide, load(&s->b, &s->updates, index));
@@ -319,15 +322,36 @@ static void put_update(scatter *s, const rlx_lowering_list *index)
             rlx_tir_add(t, rlx_tir_load(t, s->count, rlx_lowering_items(&at)), rlx_tir_int(t, 1)));
 }
 
-static void put_updates(scatter *s)
+static void put_update(scatter *s, const rlx_lowering_list *index)
 {
-    rlx_tir *t = &s->b.t;
+    rlx_lowering_list at = *index;
+    if (s->nd)
+        at = nd_index(&s->b, &s->p, index, index->at + s->p.k.shape.sizes.n - 1);
+    else
+        at.at[s->p.axis] = rlx_lowering_position(&s->b, load(&s->b, &s->p.k, index),
+                                                 s->p.x.shape.sizes.at[s->p.axis]);
+    put_at(s, &at, index);
+}
+
+static rlx_lowering_list open_updates(scatter *s)
+{
     rlx_lowering_list index = { .n = s->updates.shape.sizes.n };
     for (size_t i = 0; i < index.n; i++)
-        index.at[i] = rlx_tir_for(t, "u", NULL, s->updates.shape.sizes.at[i], RLX_FOR_SERIAL);
+        index.at[i] = rlx_tir_for(&s->b.t, "u", NULL, s->updates.shape.sizes.at[i], RLX_FOR_SERIAL);
+    return index;
+}
+
+static void end_updates(scatter *s)
+{
+    for (size_t i = 0; i < s->updates.shape.sizes.n; i++)
+        rlx_tir_end_for(&s->b.t);
+}
+
+static void put_updates(scatter *s)
+{
+    rlx_lowering_list index = open_updates(s);
     put_update(s, &index);
-    for (size_t i = 0; i < index.n; i++)
-        rlx_tir_end_for(t);
+    end_updates(s);
 }
 
 static void copy_data(scatter *s)
@@ -371,7 +395,7 @@ static bool read_scatter(scatter *s, rlx_lower_request *l)
         return false;
     size_t want = s->p.k.shape.sizes.n;
     if (s->nd) {
-        if (!read_depth(&s->b, &s->p))
+        if (!read_depth(&s->b, &s->p, u ? x->ndim + k->ndim - 1 - u->ndim : -1))
             return false;
         want += s->p.x.shape.sizes.n - s->p.depth - 1;
     } else if (!rlx_lowering_axis(&s->b, rlx_attr_as_int(rlx_lowering_attr(l, 0), 0),
@@ -413,4 +437,57 @@ const rlx_prim_func *rlx_lower_scatter_elements(rlx_lower_request *l)
 const rlx_prim_func *rlx_lower_scatter_nd(rlx_lower_request *l)
 {
     return lower_scatter(l, true);
+}
+
+/* ---- take_backward: (output_grad, x, indices); of x only the sizes count ---------------------
+ * Zeros, then the elements of output_grad one after another in row-major order. */
+
+/* output_grad has the sizes of x with those of indices in the place of the axis. */
+static bool read_take_backward(scatter *s, rlx_lower_request *l)
+{
+    const rlx_attr *axis = rlx_lowering_attr(l, 0);
+    const rlx_tensor_sinfo *x = rlx_as_tensor_sinfo(l->args[1]),
+                           *k = rlx_as_tensor_sinfo(l->args[2]),
+                           *g = rlx_as_tensor_sinfo(l->args[0]);
+    if (!x || !k || !g || x->ndim < 1 || k->ndim < 0 || g->ndim != x->ndim + k->ndim - 1)
+        return rlx_lowering_give_up(&s->b, "the ranks differ or are not known");
+    if (!rlx_lowering_axis(&s->b, rlx_attr_is_none(axis) ? 0 : rlx_attr_as_int(axis, 0),
+                           (size_t)x->ndim, &s->p.axis))
+        return false;
+    size_t n = (size_t)x->ndim, m = (size_t)k->ndim, at = s->p.axis;
+    for (size_t i = 0; i < n; i++)
+        if (i != at)
+            rlx_lowering_trust(&s->b, 0, i < at ? i : i + m - 1, 1, i);
+    for (size_t i = 0; i < m; i++)
+        rlx_lowering_trust(&s->b, 0, at + i, 2, i);
+    return rlx_lowering_input(&s->b, 0, &s->updates) && rlx_lowering_input(&s->b, 2, &s->p.k) &&
+           rlx_lowering_output(&s->b, NULL, &s->p.out);
+}
+
+const rlx_prim_func *rlx_lower_take_backward(rlx_lower_request *l)
+{
+    scatter s = { .how = ADD };
+    rlx_tir *t = &s.b.t;
+    rlx_lowering_list all, from;
+    rlx_lowering_begin(&s.b, l);
+    if (!read_take_backward(&s, l))
+        return rlx_lowering_end(&s.b);
+    rlx_prim_list sizes = rlx_lowering_items(&s.p.out.shape.sizes);
+    s.wide = rlx_lowering_accumulator(s.p.out.dtype);
+    s.sum = s.wide == s.p.out.dtype ? s.p.out.buffer : rlx_tir_alloc(t, "sum", s.wide, sizes);
+    rlx_lowering_open(&s.b, "zeros", &s.p.out.shape.sizes, &all);
+    rlx_tir_store(t, s.sum, rlx_lowering_items(&all), rlx_tir_number(t, s.wide, 0));
+    rlx_tir_end_block(t);
+    rlx_lowering_list index = open_updates(&s), at = { .n = s.p.out.shape.sizes.n };
+    size_t m = s.p.k.shape.sizes.n;
+    from.n = m;
+    memcpy(from.at, index.at + s.p.axis, m * sizeof *from.at);
+    for (size_t i = 0; i < at.n; i++)
+        at.at[i] = i == s.p.axis ? rlx_lowering_position(&s.b, load(&s.b, &s.p.k, &from),
+                                                         s.p.out.shape.sizes.at[i])
+                                 : index.at[i < s.p.axis ? i : i + m - 1];
+    put_at(&s, &at, &index);
+    end_updates(&s);
+    return s.sum == s.p.out.buffer ? rlx_lowering_end(&s.b)
+                                   : rlx_lowering_mapped(&s.b, &s.p.out, scattered, &s);
 }

@@ -144,6 +144,24 @@ void rlx_lowering_require(rlx_lowering *b, const rlx_prim *cond, enum rlx_assert
 const rlx_prim *rlx_lowering_product(rlx_lowering *b, const rlx_lowering_list *sizes,
                                      const bool *which);
 
+/* ---- layouts (lower_window.c) */
+#define RLX_LOW_AXES 5
+/* A tensor of named axes ("NCHW", "NCHW4c"). Canonical order: batch, channel, spatial axes. */
+typedef struct rlx_lowering_side {
+    rlx_lowering_tensor t;
+    rlx_layout layout;
+    const char *axes;                       /* their letters in canonical order */
+    const rlx_prim *size[RLX_LOW_AXES];     /* in canonical order */
+} rlx_lowering_side;
+/* Fills in all but s->t. False after giving up. */
+bool rlx_lowering_read_side(rlx_lowering *b, rlx_lowering_side *s, const rlx_attr *layout,
+                            const char *axes);
+/* Indices in memory for indices in canonical order, and back (index: RLX_LOW_AXES items). */
+rlx_lowering_list rlx_lowering_placed(rlx_lowering *b, const rlx_lowering_side *s,
+                                      const rlx_prim *const *index);
+void rlx_lowering_canonical(rlx_lowering *b, const rlx_lowering_side *s,
+                            const rlx_lowering_list *at, const rlx_prim **index);
+
 /* ---- rows (lower_rows.c) */
 /* Work on the rows of a tensor, a tile of them at a time: what is opened between begin and end is inside of the loops
  * over tiles. */

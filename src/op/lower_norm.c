@@ -496,35 +496,46 @@ const rlx_prim_func *rlx_lower_cross_entropy(rlx_lower_request *l)
     return rlx_lowering_end(&b);
 }
 
+/* first: the argument that is predictions, which targets and weights follow; g: gradient of the
+ * loss, NULL buffer: the loss itself is computed */
 typedef struct nll {
     rlx_lowering b;
-    rlx_lowering_tensor p, y, w, out;
+    rlx_lowering_tensor p, y, w, g, out;
+    size_t first;
     bool weighted;
     rlx_dtype wide;
     int64_t ignore;
 } nll;
 
-/* Size i of the targets in program and kernel: that of predictions without the classes. */
+/* Size i of the targets in program and kernel: that of predictions without the classes. A gradient
+ * reads no predictions: their sizes are its own. */
 static bool read_nll(nll *n, rlx_lower_request *l)
 {
-    const rlx_tensor_sinfo *p = data_info(l), *y = rlx_as_tensor_sinfo(l->args[1]);
-    n->weighted = l->call->num_args > 2;
+    size_t at = n->first;
+    const rlx_tensor_sinfo *p = rlx_as_tensor_sinfo(l->args[at]),
+                           *y = rlx_as_tensor_sinfo(l->args[at + 1]);
+    n->weighted = l->call->num_args > at + 2;
     n->ignore = rlx_attr_as_int(rlx_lowering_attr(l, 1), -100);
     for (size_t i = 0; y && (int)i < y->ndim; i++)
-        rlx_lowering_trust(&n->b, 0, i ? i + 1 : 0, 1, i);
+        rlx_lowering_trust(&n->b, at, i ? i + 1 : 0, at + 1, i);
     if (n->weighted && p)
-        rlx_lowering_trust(&n->b, 0, p->ndim > 1, 2, 0);
-    if (!rlx_lowering_input(&n->b, 0, &n->p) || !rlx_lowering_input(&n->b, 1, &n->y) ||
-        (n->weighted && !rlx_lowering_input(&n->b, 2, &n->w)))
-        return false;
+        rlx_lowering_trust(&n->b, at, p->ndim > 1, at + 2, 0);
+    return (n->first || rlx_lowering_input(&n->b, at, &n->p)) &&
+           rlx_lowering_input(&n->b, at + 1, &n->y) &&
+           (!n->weighted || rlx_lowering_input(&n->b, at + 2, &n->w));
+}
+
+static bool nll_fits(nll *n)
+{
     if (!rlx_lowering_is_float(n->p.dtype) || n->p.shape.sizes.n != n->y.shape.sizes.n + 1)
         return rlx_lowering_give_up(&n->b, "the ranks differ or the dtype is no float");
     return true;
 }
 
-/* Loss and weight of one target, as lets in the open construct. */
-static void one_target(nll *n, const rlx_lowering_list *index, const rlx_prim **loss,
-                       const rlx_prim **share)
+/* Class and weight (0 where it counts for nothing) of one target, as lets in the open construct;
+ * the place of its class in predictions. */
+static rlx_lowering_list read_target(nll *n, const rlx_lowering_list *index, const rlx_prim **used,
+                                     const rlx_prim **share)
 {
     rlx_tir *t = &n->b.t;
     const rlx_lowering_list *sizes = &n->p.shape.sizes;
@@ -532,12 +543,12 @@ static void one_target(nll *n, const rlx_lowering_list *index, const rlx_prim **
     const rlx_prim *y = rlx_tir_let(
         t, "y",
         rlx_tir_cast(t, RELAX_INT64, rlx_tir_load(t, n->y.buffer, rlx_lowering_items(index))));
-    const rlx_prim *used = rlx_tir_ne(t, y, rlx_tir_int(t, n->ignore));
+    *used = rlx_tir_ne(t, y, rlx_tir_int(t, n->ignore));
     const rlx_prim *zero = rlx_tir_int(t, 0), *one = rlx_tir_number(t, n->wide, 1),
                    *none = rlx_tir_number(t, n->wide, 0);
     const rlx_prim *fits =
         rlx_tir_and(t, rlx_tir_ge(t, y, zero), rlx_tir_lt(t, y, sizes->at[class]));
-    rlx_tir_assert(t, rlx_tir_or(t, fits, rlx_tir_not(t, used)),
+    rlx_tir_assert(t, rlx_tir_or(t, fits, rlx_tir_not(t, *used)),
                    RLX_ASSERTION_INDEX, "a target is none of the classes");
     rlx_lowering_list at = { .n = sizes->n };
     for (size_t i = 0, k = 0; i < at.n; i++)
@@ -545,10 +556,34 @@ static void one_target(nll *n, const rlx_lowering_list *index, const rlx_prim **
     const rlx_prim *w =
         n->weighted ? rlx_tir_cast(t, n->wide, rlx_tir_load(t, n->w.buffer, RLX_TIR_LIST(y)))
                     : one;
+    *share = rlx_tir_let(t, "weight", rlx_tir_if_then_else(t, *used, w, none));
+    return at;
+}
+
+/* Loss and weight of one target. */
+static void one_target(nll *n, const rlx_lowering_list *index, const rlx_prim **loss,
+                       const rlx_prim **share)
+{
+    rlx_tir *t = &n->b.t;
+    const rlx_prim *used, *none = rlx_tir_number(t, n->wide, 0);
+    rlx_lowering_list at = read_target(n, index, &used, share);
     const rlx_prim *p =
         rlx_tir_cast(t, n->wide, rlx_tir_load(t, n->p.buffer, rlx_lowering_items(&at)));
-    *share = rlx_tir_let(t, "weight", rlx_tir_if_then_else(t, used, w, none));
     *loss = rlx_tir_if_then_else(t, used, rlx_tir_sub(t, none, rlx_tir_mul(t, p, *share)), none);
+}
+
+static rlx_lowering_list open_targets(nll *n)
+{
+    rlx_lowering_list index = { .n = n->y.shape.sizes.n };
+    for (size_t i = 0; i < index.n; i++)
+        index.at[i] = rlx_tir_for(&n->b.t, "i", NULL, n->y.shape.sizes.at[i], RLX_FOR_SERIAL);
+    return index;
+}
+
+static void end_targets(nll *n)
+{
+    for (size_t i = 0; i < n->y.shape.sizes.n; i++)
+        rlx_tir_end_for(&n->b.t);
 }
 
 static void sum_losses(nll *n, bool mean)
@@ -556,14 +591,11 @@ static void sum_losses(nll *n, bool mean)
     rlx_tir *t = &n->b.t;
     const rlx_buffer *sum = cell(&n->b, "sum", n->wide), *used = cell(&n->b, "used", n->wide);
     const rlx_prim *loss, *share;
-    rlx_lowering_list index = { .n = n->y.shape.sizes.n };
-    for (size_t i = 0; i < index.n; i++)
-        index.at[i] = rlx_tir_for(t, "i", NULL, n->y.shape.sizes.at[i], RLX_FOR_SERIAL);
+    rlx_lowering_list index = open_targets(n);
     one_target(n, &index, &loss, &share);
     add_to(&n->b, sum, loss);
     add_to(&n->b, used, share);
-    for (size_t i = 0; i < index.n; i++)
-        rlx_tir_end_for(t);
+    end_targets(n);
     const rlx_prim *v = rlx_tir_load(t, sum, RLX_TIR_NONE);
     v = mean ? rlx_tir_div(t, v, rlx_tir_load(t, used, RLX_TIR_NONE)) : v;
     rlx_tir_store(t, n->out.buffer, RLX_TIR_NONE, v);
@@ -578,7 +610,8 @@ const rlx_prim_func *rlx_lower_nll_loss(rlx_lower_request *l)
     rlx_slice how = rlx_attr_text(rlx_lowering_attr(l, 0));
     bool each = rlx_slice_is(how, "none");
     rlx_lowering_begin(&n.b, l);
-    if (!read_nll(&n, l) || !rlx_lowering_output(&n.b, each ? &n.y.shape : NULL, &n.out))
+    if (!read_nll(&n, l) || !nll_fits(&n) ||
+        !rlx_lowering_output(&n.b, each ? &n.y.shape : NULL, &n.out))
         return rlx_lowering_end(&n.b);
     n.wide = rlx_lowering_accumulator(n.p.dtype);
     if (!each) {
@@ -589,5 +622,56 @@ const rlx_prim_func *rlx_lower_nll_loss(rlx_lower_request *l)
     one_target(&n, &index, &loss, &share);
     rlx_tir_store(&n.b.t, n.out.buffer, rlx_lowering_items(&index), loss);
     rlx_tir_end_block(&n.b.t);
+    return rlx_lowering_end(&n.b);
+}
+
+/* Gradient of a mean: the sum of weights first. */
+static const rlx_buffer *sum_weights(nll *n)
+{
+    const rlx_buffer *total = cell(&n->b, "total", n->wide);
+    const rlx_prim *used, *share;
+    rlx_lowering_list index = open_targets(n);
+    read_target(n, &index, &used, &share);
+    add_to(&n->b, total, share);
+    end_targets(n);
+    return total;
+}
+
+/* (output_grad, predictions, targets, weights?), attributes as above: zeros, but for the class of
+ * each target that counts. */
+const rlx_prim_func *rlx_lower_nll_loss_backward(rlx_lower_request *l)
+{
+    nll n = { .first = 1 };
+    rlx_slice how = rlx_attr_text(rlx_lowering_attr(l, 0));
+    bool each = rlx_slice_is(how, "none");
+    rlx_lowering_begin(&n.b, l);
+    rlx_tir *t = &n.b.t;
+    const rlx_tensor_sinfo *y = rlx_as_tensor_sinfo(l->args[2]);
+    for (size_t i = 0; each && y && (int)i < y->ndim; i++)
+        rlx_lowering_trust(&n.b, 0, i, 2, i);
+    if (!rlx_lowering_input(&n.b, 0, &n.g) || !read_nll(&n, l) ||
+        !rlx_lowering_output(&n.b, NULL, &n.out))
+        return rlx_lowering_end(&n.b);
+    n.p = n.out;
+    if (!nll_fits(&n) || n.g.shape.sizes.n != (each ? n.y.shape.sizes.n : 0)) {
+        rlx_lowering_give_up(&n.b, "the ranks differ or the dtype is no float");
+        return rlx_lowering_end(&n.b);
+    }
+    n.wide = rlx_lowering_accumulator(n.p.dtype);
+    const rlx_buffer *total = rlx_slice_is(how, "mean") ? sum_weights(&n) : NULL;
+    const rlx_prim *used, *share, *none = rlx_tir_number(t, n.wide, 0);
+    rlx_lowering_list all, index;
+    rlx_lowering_open(&n.b, "zeros", &n.out.shape.sizes, &all);
+    rlx_tir_store(t, n.out.buffer, rlx_lowering_items(&all), none);
+    rlx_tir_end_block(t);
+    index = open_targets(&n);
+    rlx_lowering_list at = read_target(&n, &index, &used, &share);
+    rlx_tir_if(t, used);
+    const rlx_prim *g = rlx_tir_load(t, n.g.buffer, each ? rlx_lowering_items(&index) : RLX_TIR_NONE);
+    g = rlx_tir_sub(t, none, rlx_tir_mul(t, rlx_tir_cast(t, n.wide, g), share));
+    g = total ? rlx_tir_div(t, g, rlx_tir_load(t, total, RLX_TIR_NONE)) : g;
+    rlx_tir_store(t, n.out.buffer, rlx_lowering_items(&at), g);
+    rlx_tir_end_if(t);
+    end_targets(&n);
     return rlx_lowering_end(&n.b);
 }

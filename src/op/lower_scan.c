@@ -120,62 +120,170 @@ const rlx_prim_func *rlx_lower_scan(rlx_lower_request *l)
 
 /* ---- collapse_sum_to, collapse_sum_like ----------------------------------------------------- */
 
-/* Axis i of the target is axis i + lead of data; summed where the target has 1 and data is not
- * known to. */
-static bool mark_collapsed(rlx_lowering *b, const rlx_lowering_tensor *x,
-                           const rlx_lowering_tensor *out, bool *marked)
+/* Axis i of the target is axis i + lead of data. One where the target has 1, and data is not known
+ * to, is summed. Where neither is known the kernel decides: there is a loop over the target's size
+ * and one over what is summed, and one of them has one step. */
+typedef struct collapsing {
+    rlx_lowering b;
+    rlx_lowering_tensor x, out;
+    rlx_lowering_list sizes;            /* of the loops: those of data, then what is summed beside them */
+    bool summed[RLX_LOW_RANK];
+    size_t beside[RLX_LOW_RANK];        /* of an axis of data: its second loop, 0: it has none */
+} collapsing;
+
+static bool collapse_axis(collapsing *c, size_t i, const rlx_prim *to)
 {
-    size_t n = x->shape.sizes.n, m = out->shape.sizes.n;
-    if (m > n)
-        return rlx_lowering_give_up(b, "the target has a higher rank");
-    for (size_t i = 0; i < n; i++) {
-        const rlx_prim *to = i < n - m ? NULL : out->shape.sizes.at[i - (n - m)],
-                       *have = x->shape.sizes.at[i];
-        marked[i] = !to || (rlx_is_int_value(to, 1) && !rlx_is_int_value(have, 1));
-        if (!marked[i] && to != have)
-            rlx_lowering_require(b, rlx_tir_eq(&b->t, to, have), RLX_ASSERTION_SIZES,
-                                 "sizes do not collapse");
+    rlx_tir *t = &c->b.t;
+    const rlx_prim *have = c->x.shape.sizes.at[i], *one = rlx_tir_int(t, 1);
+    c->summed[i] = !to || (rlx_is_int_value(to, 1) && !rlx_is_int_value(have, 1));
+    if (c->summed[i] || to == have)
+        return true;
+    const rlx_prim *fits = rlx_tir_eq(t, to, have);
+    if (rlx_is(to, RLX_NODE_INT_IMM) || rlx_is_int_value(have, 1)) {
+        rlx_lowering_require(&c->b, fits, RLX_ASSERTION_SIZES, "sizes do not collapse");
+        return true;
     }
+    if (c->sizes.n == RLX_LOW_RANK)
+        return rlx_lowering_give_up(&c->b, "the rank is above 16");
+    rlx_lowering_require(&c->b, rlx_tir_or(t, fits, rlx_tir_eq(t, to, one)), RLX_ASSERTION_SIZES,
+                         "sizes do not collapse");
+    c->sizes.at[i] = to;
+    c->beside[i] = c->sizes.n;
+    c->summed[c->sizes.n] = true;
+    c->sizes.at[c->sizes.n++] = rlx_tir_select(t, fits, one, have);
     return true;
 }
 
-static void collapse(rlx_lowering *b, const rlx_lowering_tensor *x, const rlx_lowering_tensor *out,
-                     const bool *marked)
+static bool read_axes(collapsing *c)
 {
-    rlx_tir *t = &b->t;
-    rlx_lowering_list index, at = { .n = out->shape.sizes.n };
-    rlx_dtype wide = rlx_lowering_accumulator(x->dtype);
+    size_t n = c->x.shape.sizes.n, m = c->out.shape.sizes.n;
+    if (m > n)
+        return rlx_lowering_give_up(&c->b, "the target has a higher rank");
+    c->sizes = c->x.shape.sizes;
+    for (size_t i = 0; i < n; i++)
+        if (!collapse_axis(c, i, i < n - m ? NULL : c->out.shape.sizes.at[i - (n - m)]))
+            return false;
+    return true;
+}
+
+static void collapse(collapsing *c)
+{
+    rlx_tir *t = &c->b.t;
+    rlx_lowering_list index, at = { .n = c->out.shape.sizes.n }, from;
+    rlx_dtype wide = rlx_lowering_accumulator(c->x.dtype);
+    rlx_prim_list out_sizes = rlx_lowering_items(&c->out.shape.sizes);
     const rlx_buffer *sum =
-        wide == out->dtype ? out->buffer
-                           : rlx_tir_alloc(t, "wide", wide, rlx_lowering_items(&out->shape.sizes));
-    rlx_lowering_open_reduce(b, "collapse", &x->shape.sizes, marked, &index);
+        wide == c->out.dtype ? c->out.buffer : rlx_tir_alloc(t, "wide", wide, out_sizes);
+    rlx_lowering_open_reduce(&c->b, "collapse", &c->sizes, c->summed, &index);
+    from = index;
+    from.n = c->x.shape.sizes.n;
+    for (size_t i = 0; i < from.n; i++)
+        if (c->beside[i])
+            from.at[i] = rlx_tir_add(t, index.at[i], index.at[c->beside[i]]);
     for (size_t i = 0; i < at.n; i++) {
-        size_t from = i + index.n - at.n;
-        at.at[i] = marked[from] ? rlx_tir_int(t, 0) : index.at[from];
+        size_t k = i + from.n - at.n;
+        at.at[i] = c->summed[k] ? rlx_tir_int(t, 0) : index.at[k];
     }
     rlx_tir_init(t, sum, rlx_lowering_items(&at), rlx_tir_number(t, wide, 0));
     const rlx_prim *v = rlx_tir_cast(t, wide,
-                                     rlx_tir_load(t, x->buffer, rlx_lowering_items(&index))),
+                                     rlx_tir_load(t, c->x.buffer, rlx_lowering_items(&from))),
                    *old = rlx_tir_load(t, sum, rlx_lowering_items(&at));
     rlx_tir_store(t, sum, rlx_lowering_items(&at),
                   rlx_dtype_is_bool(wide) ? rlx_tir_or(t, old, v) : rlx_tir_add(t, old, v));
     rlx_tir_end_block(t);
-    if (sum == out->buffer)
+    if (sum == c->out.buffer)
         return;
-    rlx_lowering_open(b, "narrow", &out->shape.sizes, &index);
-    rlx_tir_store(t, out->buffer, rlx_lowering_items(&index),
+    rlx_lowering_open(&c->b, "narrow", &c->out.shape.sizes, &index);
+    rlx_tir_store(t, c->out.buffer, rlx_lowering_items(&index),
                   rlx_tir_load(t, sum, rlx_lowering_items(&index)));
     rlx_tir_end_block(t);
 }
 
+/* The sizes that the second argument has, or is. False: they are not known. */
+static bool target_sizes(rlx_lowering *b, rlx_lowering_shape *out)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(b->l->args[1]);
+    const rlx_shape_sinfo *s = rlx_as_shape_sinfo(b->l->args[1]);
+    size_t n = s && s->has_values ? s->num_values : 0;
+    const rlx_prim *const *dims = t ? rlx_shape_dims(t->shape, &n) : n ? s->values : NULL;
+    if (!dims || n > RLX_LOW_RANK)
+        return false;
+    out->sizes.n = n;
+    for (size_t i = 0; i < n; i++) {
+        out->program[i] = dims[i];
+        out->sizes.at[i] = rlx_lowering_size(b, dims[i]);
+    }
+    return !b->t.incomplete;
+}
+
 const rlx_prim_func *rlx_lower_collapse(rlx_lower_request *l)
 {
+    collapsing c = { .sizes = { .n = 0 } };
+    rlx_lowering_shape target;
+    rlx_lowering_begin(&c.b, l);
+    if (rlx_lowering_input(&c.b, 0, &c.x) &&
+        rlx_lowering_output(&c.b, target_sizes(&c.b, &target) ? &target : NULL, &c.out) &&
+        read_axes(&c))
+        collapse(&c);
+    return rlx_lowering_end(&c.b);
+}
+
+/* ---- multinomial_from_uniform: (prob, uniform_sample, sample_indices) ------------------------ */
+
+/* The first class of a row of prob whose running sum exceeds the sample; where rounding leaves
+ * none, the last one. */
+typedef struct choice { rlx_lowering_tensor prob, sample, row; } choice;
+
+static const rlx_prim *chosen_class(rlx_lowering *b, void *user, const rlx_lowering_list *index)
+{
+    const choice *c = user;
+    rlx_tir *t = &b->t;
+    rlx_prim_list at = rlx_lowering_items(index);
+    const rlx_prim *classes = c->prob.shape.sizes.at[1], *none = rlx_tir_int(t, -1);
+    rlx_dtype wide = rlx_lowering_accumulator(c->prob.dtype),
+              common = c->sample.dtype == RELAX_FLOAT64 ? RELAX_FLOAT64 : wide;
+    const rlx_buffer *sum = rlx_tir_alloc(t, "sum", wide, RLX_TIR_NONE),
+                     *found = rlx_tir_alloc(t, "found", RELAX_INT64, RLX_TIR_NONE);
+    const rlx_prim *row = rlx_tir_let(
+        t, "row", rlx_lowering_position(b, rlx_tir_load(t, c->row.buffer, at), c->prob.shape.sizes.at[0]));
+    const rlx_prim *sample =
+        rlx_tir_let(t, "sample", rlx_tir_cast(t, common, rlx_tir_load(t, c->sample.buffer, at)));
+    rlx_tir_store(t, sum, RLX_TIR_NONE, rlx_tir_number(t, wide, 0));
+    rlx_tir_store(t, found, RLX_TIR_NONE, none);
+    const rlx_prim *k = rlx_tir_for(t, "k", NULL, classes, RLX_FOR_SERIAL);
+    const rlx_prim *p = rlx_tir_cast(t, wide, rlx_tir_load(t, c->prob.buffer, RLX_TIR_LIST(row, k)));
+    rlx_tir_store(t, sum, RLX_TIR_NONE, rlx_tir_add(t, rlx_tir_load(t, sum, RLX_TIR_NONE), p));
+    const rlx_prim *exceeds =
+        rlx_tir_gt(t, rlx_tir_cast(t, common, rlx_tir_load(t, sum, RLX_TIR_NONE)), sample);
+    const rlx_prim *so_far = rlx_tir_load(t, found, RLX_TIR_NONE);
+    rlx_tir_store(t, found, RLX_TIR_NONE,
+                  rlx_tir_select(t, rlx_tir_and(t, exceeds, rlx_tir_eq(t, so_far, none)), k, so_far));
+    rlx_tir_end_for(t);
+    so_far = rlx_tir_load(t, found, RLX_TIR_NONE);
+    return rlx_tir_select(t, rlx_tir_eq(t, so_far, none),
+                          rlx_tir_sub(t, classes, rlx_tir_int(t, 1)), so_far);
+}
+
+const rlx_prim_func *rlx_lower_multinomial(rlx_lower_request *l)
+{
     rlx_lowering b;
-    rlx_lowering_tensor x, out;
-    bool marked[RLX_LOW_RANK];
+    rlx_tir *t = &b.t;
+    choice c;
+    rlx_lowering_tensor out;
     rlx_lowering_begin(&b, l);
-    if (rlx_lowering_input(&b, 0, &x) && rlx_lowering_output(&b, NULL, &out) &&
-        mark_collapsed(&b, &x, &out, marked))
-        collapse(&b, &x, &out, marked);
-    return rlx_lowering_end(&b);
+    for (size_t i = 0; i < 2; i++)
+        rlx_lowering_trust(&b, 1, i, 2, i);
+    if (!rlx_lowering_input(&b, 0, &c.prob) || !rlx_lowering_input(&b, 1, &c.sample) ||
+        !rlx_lowering_input(&b, 2, &c.row) || !rlx_lowering_output(&b, &c.sample.shape, &out))
+        return rlx_lowering_end(&b);
+    const rlx_prim *one = rlx_tir_int(t, 1), *columns = c.sample.shape.sizes.at[1];
+    if (!rlx_is_int_value(columns, 1))
+        rlx_lowering_require(&b, rlx_tir_eq(t, columns, one), RLX_ASSERTION_SIZES,
+                             "uniform_sample has more than one column");
+    int64_t classes;
+    if (!rlx_int_literal(c.prob.shape.sizes.at[1], &classes) || classes < 1)
+        rlx_lowering_require(&b, rlx_tir_or(t, rlx_tir_ge(t, c.prob.shape.sizes.at[1], one),
+                                            rlx_tir_lt(t, c.sample.shape.sizes.at[0], one)),
+                             RLX_ASSERTION_VALUE, "there is no class to choose");
+    return rlx_lowering_mapped(&b, &out, chosen_class, &c);
 }

@@ -15,16 +15,9 @@
 /* built for size */
 #include "op/lower_int.h"
 
-#define MAX_AXES 5
+#define MAX_AXES RLX_LOW_AXES
 #define MAX_SPATIAL 3
 #define SMALL_GROUP 2048 /* elements */
-
-typedef struct side {
-    rlx_lowering_tensor t;
-    rlx_layout layout;
-    const char *axes;
-    const rlx_prim *size[MAX_AXES];
-} side;
 
 /* Places of the result along an axis, `count` from `at` on, and elements of their windows, `steps` from `first` on, all of
  * which are inside of data. */
@@ -33,7 +26,7 @@ typedef struct range { int64_t at, count, first, steps; } range;
 typedef struct window {
     rlx_lowering b;
     size_t n;                               /* spatial axes */
-    side x, w, out;
+    rlx_lowering_side x, w, out;
     bool transposed, is_max, direct;        /* direct: data without padding */
     bool together;                          /* groups are an axis of the sum: data, or its spread form, holds all of them */
     int64_t groups, stride[MAX_SPATIAL], dilation[MAX_SPATIAL], before[MAX_SPATIAL],
@@ -67,13 +60,13 @@ static const rlx_prim *times(window *w, const rlx_prim *a, int64_t n)
 
 /* ---- layouts -------------------------------------------------------------------------------- */
 
-static size_t axis_of(const side *s, size_t part)
+static size_t axis_of(const rlx_lowering_side *s, size_t part)
 {
     return (size_t)(strchr(s->axes, s->layout.letter[part]) - s->axes);
 }
 
 /* The factor by which an axis is split, 0: it is whole. */
-static int64_t split_of(const side *s, char letter)
+static int64_t split_of(const rlx_lowering_side *s, char letter)
 {
     for (size_t i = 0; i < s->layout.n; i++)
         if (s->layout.letter[i] == letter && s->layout.factor[i])
@@ -81,33 +74,47 @@ static int64_t split_of(const side *s, char letter)
     return 0;
 }
 
-static bool read_side(window *w, side *s, const rlx_attr *layout, const char *axes)
+bool rlx_lowering_read_side(rlx_lowering *b, rlx_lowering_side *s, const rlx_attr *layout,
+                            const char *axes)
 {
     s->axes = axes;
     if (!rlx_layout_read(rlx_attr_text(layout), axes, &s->layout) ||
         s->layout.n != s->t.shape.sizes.n)
-        return rlx_lowering_give_up(&w->b, "a layout does not fit the rank");
+        return rlx_lowering_give_up(b, "a layout does not fit the rank");
     for (size_t i = 0; i < s->layout.n; i++) {
         const rlx_prim **size = &s->size[axis_of(s, i)], *part = s->t.shape.sizes.at[i];
-        *size = *size ? rlx_tir_mul(&w->b.t, *size, part) : part;
+        *size = *size ? rlx_tir_mul(&b->t, *size, part) : part;
     }
     return true;
 }
 
-/* Indices in memory for indices in canonical order. */
-static rlx_lowering_list placed(window *w, const side *s, const rlx_prim *const *index)
+rlx_lowering_list rlx_lowering_placed(rlx_lowering *b, const rlx_lowering_side *s,
+                                      const rlx_prim *const *index)
 {
     rlx_lowering_list at = { .n = s->layout.n };
     for (size_t i = 0; i < at.n; i++) {
         const rlx_prim *k = index[axis_of(s, i)];
         int64_t split = split_of(s, s->layout.letter[i]);
         if (split)
-            k = rlx_tir_binary(&w->b.t,
+            k = rlx_tir_binary(&b->t,
                                s->layout.factor[i] ? RLX_NODE_FLOOR_MOD : RLX_NODE_FLOOR_DIV, k,
-                               number(w, split));
+                               rlx_tir_int(&b->t, split));
         at.at[i] = k;
     }
     return at;
+}
+
+void rlx_lowering_canonical(rlx_lowering *b, const rlx_lowering_side *s,
+                            const rlx_lowering_list *at, const rlx_prim **index)
+{
+    memset(index, 0, RLX_LOW_AXES * sizeof *index);
+    for (size_t i = 0; i < s->layout.n; i++) {
+        const rlx_prim **k = &index[axis_of(s, i)], *part = at->at[i];
+        int64_t split = split_of(s, s->layout.letter[i]);
+        if (split && !s->layout.factor[i])
+            part = rlx_tir_mul(&b->t, part, rlx_tir_int(&b->t, split));
+        *k = *k ? rlx_tir_add(&b->t, *k, part) : part;
+    }
 }
 
 /* ---- data with padding ---------------------------------------------------------------------- */
@@ -186,7 +193,7 @@ static const rlx_prim *data_at(window *w, const rlx_prim *const *place)
     if (w->group)
         from[1] = plus(w, rlx_tir_mul(&w->b.t, w->group, w->inputs), place[1]);
     memcpy(from + 2, place + 2, w->n * sizeof *from);
-    rlx_lowering_list at = placed(w, &w->x, from);
+    rlx_lowering_list at = rlx_lowering_placed(&w->b, &w->x, from);
     return rlx_tir_load(&w->b.t, w->x.t.buffer, rlx_lowering_items(&at));
 }
 
@@ -311,7 +318,7 @@ static const rlx_prim *element(window *w, const rlx_prim *batch, const rlx_prim 
         if (w->box[i])
             index[2 + i] = minus(w, index[2 + i], number(w, w->before[i]));
     }
-    rlx_lowering_list at = w->direct ? placed(w, &w->x, index) : in_order(w, index);
+    rlx_lowering_list at = w->direct ? rlx_lowering_placed(&w->b, &w->x, index) : in_order(w, index);
     return rlx_tir_cast(
         t, w->wide,
         rlx_tir_load(t, w->direct ? w->x.t.buffer : w->spread, rlx_lowering_items(&at)));
@@ -424,7 +431,7 @@ static void accumulate_into(window *w, const char *name, const rlx_prim *channel
     c = alone ? number(w, 0) : NULL;
     open_window(w, name, channels, &index, channels && !alone ? &c : NULL, k);
     whole_index(w, &index, o);
-    at = !own ? placed(w, &w->out, o) : w->together ? of_part(w, o) : index;
+    at = !own ? rlx_lowering_placed(&w->b, &w->out, o) : w->together ? of_part(w, o) : index;
     if (first)
         rlx_tir_init(t, sum, rlx_lowering_items(&at), first);
     rlx_tir_store(t, sum, rlx_lowering_items(&at),
@@ -443,7 +450,7 @@ static void finish(window *w, const rlx_buffer *sum, end_fn end)
     rlx_lowering_list sizes = of_part(w, size), index, at;
     rlx_lowering_open(&w->b, "result", &sizes, &index);
     whole_index(w, &index, o);
-    at = placed(w, &w->out, o);
+    at = rlx_lowering_placed(&w->b, &w->out, o);
     const rlx_prim *v = rlx_tir_load(t, sum, rlx_lowering_items(&index));
     rlx_tir_store(t, w->out.t.buffer, rlx_lowering_items(&at), end ? end(w, v, o) : v);
     rlx_tir_end_block(t);
@@ -476,7 +483,7 @@ static const rlx_prim *convolve(window *w, const rlx_prim *so_far, const rlx_pri
     const rlx_prim *index[MAX_AXES] = { w->transposed ? w->output : o[1],
                                         w->transposed ? channel : c };
     memcpy(index + 2, k, w->n * sizeof *k);
-    rlx_lowering_list at = placed(w, &w->w, index);
+    rlx_lowering_list at = rlx_lowering_placed(&w->b, &w->w, index);
     const rlx_prim *weight =
         rlx_tir_cast(t, w->wide, rlx_tir_load(t, w->w.t.buffer, rlx_lowering_items(&at)));
     return rlx_tir_multiply_add(t, so_far, element(w, o[0], channel, c, o + 2, k), weight);
@@ -516,9 +523,9 @@ static bool begin_conv(window *w, rlx_lower_request *l)
     trust_channels(w, rlx_lowering_attr(l, at + 2), rlx_lowering_attr(l, at + 3));
     if (!rlx_lowering_input(&w->b, 0, &w->x.t) || !rlx_lowering_input(&w->b, 1, &w->w.t) ||
         !rlx_lowering_output(&w->b, NULL, &w->out.t) ||
-        !read_side(w, &w->x, rlx_lowering_attr(l, at + 2), rlx_data_axes[w->n]) ||
-        !read_side(w, &w->w, rlx_lowering_attr(l, at + 3), rlx_kernel_axes[w->n]) ||
-        !read_side(w, &w->out, rlx_lowering_attr(l, at + 4), rlx_data_axes[w->n]))
+        !rlx_lowering_read_side(&w->b, &w->x, rlx_lowering_attr(l, at + 2), rlx_data_axes[w->n]) ||
+        !rlx_lowering_read_side(&w->b, &w->w, rlx_lowering_attr(l, at + 3), rlx_kernel_axes[w->n]) ||
+        !rlx_lowering_read_side(&w->b, &w->out, rlx_lowering_attr(l, at + 4), rlx_data_axes[w->n]))
         return false;
     if (rlx_dtype_is_bool(w->out.t.dtype))
         return rlx_lowering_give_up(&w->b, "the operator does not compute with this dtype");
@@ -662,7 +669,7 @@ static void fill_result(window *w, const rlx_buffer *result, bool own, const rlx
     rlx_lowering_list sizes = of_part(w, size), index;
     rlx_lowering_open(&w->b, "first", &sizes, &index);
     whole_index(w, &index, o);
-    rlx_lowering_list at = own ? index : placed(w, &w->out, o);
+    rlx_lowering_list at = own ? index : rlx_lowering_placed(&w->b, &w->out, o);
     rlx_tir_store(&w->b.t, result, rlx_lowering_items(&at), first);
     rlx_tir_end_block(&w->b.t);
 }
@@ -736,15 +743,20 @@ static void count_block(window *w)
     rlx_tir_end_block(t);
 }
 
-static const rlx_prim *averaged(window *w, const rlx_prim *v, const rlx_prim *const *o)
+/* Elements of the window at place o of the result. */
+static const rlx_prim *window_count(window *w, const rlx_prim *const *o)
 {
     rlx_tir *t = &w->b.t;
     const rlx_prim *count = number(w, 1);
     for (size_t i = 0; i < w->n; i++)
         count = rlx_tir_mul(t, count, w->extent[i]);
-    count = w->counts ? rlx_tir_load(t, w->counts, RLX_TIR_ITEMS(o + 2, w->n))
-                      : rlx_tir_cast(t, w->wide, count);
-    return rlx_tir_cast(t, w->out.t.dtype, rlx_tir_div(t, v, count));
+    return w->counts ? rlx_tir_load(t, w->counts, RLX_TIR_ITEMS(o + 2, w->n))
+                     : rlx_tir_cast(t, w->wide, count);
+}
+
+static const rlx_prim *averaged(window *w, const rlx_prim *v, const rlx_prim *const *o)
+{
+    return rlx_tir_cast(&w->b.t, w->out.t.dtype, rlx_tir_div(&w->b.t, v, window_count(w, o)));
 }
 
 static rlx_dtype sum_dtype(rlx_dtype t)
@@ -754,30 +766,41 @@ static rlx_dtype sum_dtype(rlx_dtype t)
                                                    : RELAX_INT64;
 }
 
+/* Attributes, once both sides are there. `reduced`: the operand whose elements are pooled. */
+static bool read_pool(window *w, rlx_lower_request *l, rlx_dtype reduced)
+{
+    const rlx_attr *size = rlx_lowering_attr(l, 0);
+    if (!rlx_lowering_read_side(&w->b, &w->x, rlx_lowering_attr(l, 6), rlx_data_axes[w->n]) ||
+        !rlx_lowering_read_side(&w->b, &w->out, rlx_lowering_attr(l, 7), rlx_data_axes[w->n]))
+        return false;
+    if (rlx_dtype_is_bool(reduced))
+        return rlx_lowering_give_up(&w->b, "the operator does not compute with this dtype");
+    w->is_max = strstr(l->row->short_name, "max") != NULL;
+    for (size_t i = 0; i < w->n; i++)
+        w->extent[i] = number(w, rlx_attr_item(size, i));
+    read_lists(w, rlx_lowering_attr(l, 1), rlx_lowering_attr(l, 3), rlx_lowering_attr(l, 2));
+    w->direct &= !rlx_attr_as_bool(rlx_lowering_attr(l, 4), false);
+    return true;
+}
+
+/* What is not greater than any element. */
+static const rlx_prim *least(rlx_tir *t, rlx_dtype dtype)
+{
+    return rlx_lowering_is_float(dtype) ? rlx_tir_infinity(t, dtype, true)
+                                        : rlx_tir_lowest(t, dtype);
+}
+
 const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
 {
     window w = { .n = l->row->member.number, .direct = true, .groups = 1 };
-    const rlx_attr *size = rlx_lowering_attr(l, 0);
     rlx_lowering_begin(&w.b, l);
     rlx_tir *t = &w.b.t;
     if (!rlx_lowering_input(&w.b, 0, &w.x.t) || !rlx_lowering_output(&w.b, NULL, &w.out.t) ||
-        !read_side(&w, &w.x, rlx_lowering_attr(l, 6), rlx_data_axes[w.n]) ||
-        !read_side(&w, &w.out, rlx_lowering_attr(l, 7), rlx_data_axes[w.n]))
+        !read_pool(&w, l, w.x.t.dtype))
         return rlx_lowering_end(&w.b);
     rlx_dtype dtype = w.x.t.dtype;
-    w.is_max = strstr(l->row->short_name, "max") != NULL;
-    if (rlx_dtype_is_bool(dtype)) {
-        rlx_lowering_give_up(&w.b, "the operator does not compute with this dtype");
-        return rlx_lowering_end(&w.b);
-    }
-    for (size_t i = 0; i < w.n; i++)
-        w.extent[i] = number(&w, rlx_attr_item(size, i));
-    read_lists(&w, rlx_lowering_attr(l, 1), rlx_lowering_attr(l, 3), rlx_lowering_attr(l, 2));
-    w.direct &= !rlx_attr_as_bool(rlx_lowering_attr(l, 4), false);
     w.wide = w.is_max ? dtype : sum_dtype(dtype);
-    w.fill = !w.is_max                      ? rlx_tir_number(t, dtype, 0)
-             : rlx_lowering_is_float(dtype) ? rlx_tir_infinity(t, dtype, true)
-                                            : rlx_tir_lowest(t, dtype);
+    w.fill = w.is_max ? least(t, dtype) : rlx_tir_number(t, dtype, 0);
     if (!w.direct && !w.is_max)
         count_block(&w);
     const rlx_prim *first = w.is_max ? w.fill : rlx_tir_number(t, w.wide, 0);
@@ -798,6 +821,168 @@ const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
     if (!w.direct)
         rlx_tir_end_block(t);
     return rlx_lowering_end(&w.b);
+}
+
+/* ---- gradients of pooling: (output_grad, data), attributes as above -------------------------
+ * Each element of data adds up what the windows it is in give it: of a mean their gradients
+ * divided by the counts, of a maximum those of windows whose first greatest element it is.
+ */
+
+/* The window whose element k is place p of data along spatial axis i; *met: is there one? */
+static const rlx_prim *window_of(window *w, size_t i, const rlx_prim *p, const rlx_prim *k,
+                                 const rlx_prim **met)
+{
+    rlx_tir *t = &w->b.t;
+    const rlx_prim *zero = number(w, 0), *stride = number(w, w->stride[i]);
+    const rlx_prim *from =
+        minus(w, plus(w, p, number(w, w->before[i])), times(w, k, w->dilation[i]));
+    const rlx_prim *y = rlx_tir_floor_div(t, from, stride);
+    *met = rlx_tir_and(t, rlx_tir_ge(t, from, zero), rlx_tir_lt(t, y, w->out.size[2 + i]));
+    if (w->stride[i] > 1)
+        *met = rlx_tir_and(t, *met, rlx_tir_eq(t, rlx_tir_floor_mod(t, from, stride), zero));
+    return y;
+}
+
+/* Opens a block over a side with the window reduced: index in memory, in canonical order, and of
+ * the window. */
+static void open_side(window *w, const char *name, const rlx_lowering_side *s,
+                      rlx_lowering_list *at, const rlx_prim **index, const rlx_prim **k)
+{
+    rlx_lowering_list sizes = s->t.shape.sizes;
+    bool reduced[RLX_LOW_RANK] = { false };
+    for (size_t i = 0; i < w->n; i++) {
+        reduced[sizes.n] = true;
+        sizes.at[sizes.n++] = w->extent[i];
+    }
+    rlx_lowering_open_reduce(&w->b, name, &sizes, reduced, at);
+    at->n = s->t.shape.sizes.n;
+    memcpy(k, at->at + at->n, w->n * sizeof *k);
+    rlx_lowering_canonical(&w->b, s, at, index);
+}
+
+/* Number of an element of the window, row-major. */
+static const rlx_prim *step_number(window *w, const rlx_prim *const *k)
+{
+    return rlx_tir_flatten(&w->b.t, RLX_TIR_ITEMS(k, w->n), RLX_TIR_ITEMS(w->extent, w->n));
+}
+
+/* For each window the number of its first greatest element, or first NaN; -1: all is padding. */
+static const rlx_buffer *first_greatest(window *w, const rlx_lowering_tensor *data)
+{
+    rlx_tir *t = &w->b.t;
+    const rlx_prim *y[MAX_AXES], *p[MAX_AXES], *k[MAX_SPATIAL], *ok = NULL, *none = number(w, -1);
+    rlx_prim_list sizes = rlx_lowering_items(&w->out.t.shape.sizes);
+    const rlx_buffer *best = rlx_tir_alloc(t, "best", data->dtype, sizes),
+                     *which = rlx_tir_alloc(t, "which", RELAX_INT64, sizes);
+    rlx_lowering_list at;
+    open_side(w, "greatest", &w->out, &at, y, k);
+    memcpy(p, y, 2 * sizeof *p);
+    for (size_t i = 0; i < w->n; i++) {
+        p[2 + i] = minus(w, plus(w, times(w, y[2 + i], w->stride[i]), times(w, k[i], w->dilation[i])),
+                         number(w, w->before[i]));
+        const rlx_prim *inside = rlx_tir_and(t, rlx_tir_ge(t, p[2 + i], number(w, 0)),
+                                             rlx_tir_lt(t, p[2 + i], w->x.size[2 + i]));
+        ok = ok ? rlx_tir_and(t, ok, inside) : inside;
+    }
+    rlx_prim_list here = rlx_lowering_items(&at);
+    rlx_lowering_list from = rlx_lowering_placed(&w->b, &w->x, p);
+    rlx_tir_init(t, which, here, none);
+    rlx_tir_init(t, best, here, least(t, data->dtype));
+    const rlx_prim *x = rlx_tir_let(
+        t, "x", rlx_tir_if_then_else(t, ok, rlx_tir_load(t, data->buffer, rlx_lowering_items(&from)),
+                                     least(t, data->dtype)));
+    const rlx_prim *old = rlx_tir_load(t, best, here), *number_of_old = rlx_tir_load(t, which, here);
+    const rlx_prim *better = rlx_tir_or(t, rlx_tir_eq(t, number_of_old, none), rlx_tir_gt(t, x, old));
+    if (rlx_lowering_is_float(data->dtype))
+        better = rlx_tir_or(t, better, rlx_tir_and(t, rlx_tir_ne(t, x, x), rlx_tir_eq(t, old, old)));
+    better = rlx_tir_let(t, "better", rlx_tir_and(t, ok, better));
+    rlx_tir_store(t, which, here, rlx_tir_select(t, better, step_number(w, k), number_of_old));
+    rlx_tir_store(t, best, here, rlx_tir_select(t, better, x, rlx_tir_load(t, best, here)));
+    rlx_tir_end_block(t);
+    return which;
+}
+
+/* The windows that there are must be those of output_grad. */
+static void check_windows(window *w, rlx_lower_request *l)
+{
+    rlx_tir *t = &w->b.t;
+    bool up = rlx_attr_as_bool(rlx_lowering_attr(l, 4), false);
+    for (size_t i = 0; i < 2 + w->n; i++) {
+        const rlx_prim *want = w->x.size[i];
+        int64_t a, b;
+        if (i >= 2) {
+            int64_t stride = w->stride[i - 2], before = w->before[i - 2];
+            const rlx_prim *step = number(w, stride), *one = number(w, 1);
+            const rlx_prim *room = minus(w, plus(w, want, number(w, before + w->after[i - 2] - 1 + (up ? stride - 1 : 0))),
+                                         w->reach[i - 2]);
+            const rlx_prim *most = plus(w, want, number(w, before - 1));
+            want = plus(w, rlx_tir_floor_div(t, room, step), one);
+            if (up)
+                want = rlx_tir_min(t, want, plus(w, rlx_tir_floor_div(t, most, step), one));
+        }
+        if (want != w->out.size[i] &&
+            !(rlx_int_literal(want, &a) && rlx_int_literal(w->out.size[i], &b) && a == b))
+            rlx_lowering_require(&w->b, rlx_tir_eq(t, w->out.size[i], want), RLX_ASSERTION_SIZES,
+                                 "output_grad has other sizes than pooled data");
+    }
+}
+
+/* What a window gives to its element number k. */
+static const rlx_prim *given(window *w, const rlx_buffer *which, const rlx_prim *const *y,
+                             const rlx_prim *const *k, const rlx_prim *met)
+{
+    rlx_tir *t = &w->b.t;
+    rlx_lowering_list at = rlx_lowering_placed(&w->b, &w->out, y);
+    const rlx_prim *g =
+        rlx_tir_cast(t, w->wide, rlx_tir_load(t, w->out.t.buffer, rlx_lowering_items(&at)));
+    const rlx_prim *zero = rlx_tir_number(t, w->wide, 0);
+    if (!which)
+        return rlx_tir_if_then_else(t, met, rlx_tir_div(t, g, window_count(w, y)), zero);
+    const rlx_prim *is_it =
+        rlx_tir_eq(t, rlx_tir_load(t, which, rlx_lowering_items(&at)), step_number(w, k));
+    return rlx_tir_if_then_else(t, met, rlx_tir_select(t, is_it, g, zero), zero);
+}
+
+static const rlx_prim *narrowed(rlx_lowering *b, void *user, const rlx_lowering_list *index)
+{
+    window *w = user;
+    return rlx_tir_cast(&b->t, w->x.t.dtype,
+                        rlx_tir_load(&b->t, w->spread, rlx_lowering_items(index)));
+}
+
+const rlx_prim_func *rlx_lower_pool_backward(rlx_lower_request *l)
+{
+    window w = { .n = l->row->member.number, .direct = true, .groups = 1 };
+    const rlx_prim *p[MAX_AXES], *y[MAX_AXES], *k[MAX_SPATIAL], *met = NULL, *one;
+    rlx_lowering_tensor data = { .buffer = NULL };
+    rlx_lowering_list at;
+    rlx_lowering_begin(&w.b, l);
+    rlx_tir *t = &w.b.t;
+    bool is_max = strstr(l->row->short_name, "max") != NULL;
+    if (!rlx_lowering_input(&w.b, 0, &w.out.t) ||
+        (is_max && !rlx_lowering_input(&w.b, 1, &data)) ||
+        !rlx_lowering_output(&w.b, NULL, &w.x.t) || !read_pool(&w, l, w.x.t.dtype))
+        return rlx_lowering_end(&w.b);
+    check_windows(&w, l);
+    w.wide = sum_dtype(w.x.t.dtype);
+    if (!w.direct && !is_max)
+        count_block(&w);
+    const rlx_buffer *which = is_max ? first_greatest(&w, &data) : NULL;
+    bool own = w.wide != w.x.t.dtype;
+    w.spread = own ? rlx_tir_alloc(t, "sum", w.wide, rlx_lowering_items(&w.x.t.shape.sizes))
+                   : w.x.t.buffer;
+    open_side(&w, own ? "sum" : l->name.data, &w.x, &at, p, k);
+    memcpy(y, p, 2 * sizeof *y);
+    for (size_t i = 0; i < w.n; i++) {
+        y[2 + i] = window_of(&w, i, p[2 + i], k[i], &one);
+        met = met ? rlx_tir_and(t, met, one) : one;
+    }
+    rlx_prim_list here = rlx_lowering_items(&at);
+    rlx_tir_init(t, w.spread, here, rlx_tir_number(t, w.wide, 0));
+    rlx_tir_store(t, w.spread, here,
+                  plus(&w, rlx_tir_load(t, w.spread, here), given(&w, which, y, k, met)));
+    rlx_tir_end_block(t);
+    return own ? rlx_lowering_mapped(&w.b, &w.x.t, narrowed, &w) : rlx_lowering_end(&w.b);
 }
 
 /* ---- adaptive pooling: bin i covers floor(i * n / o) to ceil((i + 1) * n / o) --------------- */
@@ -826,7 +1011,7 @@ static const rlx_prim *binned(window *w, const rlx_prim *so_far, const rlx_prim 
         const rlx_prim *ok = rlx_tir_lt(t, index[2 + i], bin_end(w, i, o[2 + i]));
         inside = inside ? rlx_tir_and(t, inside, ok) : ok;
     }
-    rlx_lowering_list at = placed(w, &w->x, index);
+    rlx_lowering_list at = rlx_lowering_placed(&w->b, &w->x, index);
     const rlx_prim *x =
         rlx_tir_cast(t, w->wide, rlx_tir_load(t, w->x.t.buffer, rlx_lowering_items(&at)));
     return plus(w, so_far, rlx_tir_if_then_else(t, inside, x, rlx_tir_number(t, w->wide, 0)));
@@ -848,8 +1033,8 @@ const rlx_prim_func *rlx_lower_adaptive_pool(rlx_lower_request *l)
     window w = { .n = l->row->member.number, .direct = true };
     rlx_lowering_begin(&w.b, l);
     if (!rlx_lowering_input(&w.b, 0, &w.x.t) || !rlx_lowering_output(&w.b, NULL, &w.out.t) ||
-        !read_side(&w, &w.x, rlx_lowering_attr(l, 1), rlx_data_axes[w.n]) ||
-        !read_side(&w, &w.out, rlx_lowering_attr(l, 2), rlx_data_axes[w.n]))
+        !rlx_lowering_read_side(&w.b, &w.x, rlx_lowering_attr(l, 1), rlx_data_axes[w.n]) ||
+        !rlx_lowering_read_side(&w.b, &w.out, rlx_lowering_attr(l, 2), rlx_data_axes[w.n]))
         return rlx_lowering_end(&w.b);
     for (size_t i = 0; i < w.n; i++) {
         const rlx_prim *o = w.out.size[2 + i],

@@ -21,6 +21,7 @@
 #define TRIANGLE(kind) LOWER(triangle), .member.node = { RLX_NODE_##kind, 0 }
 #define SPATIAL(axes) .member.number = (axes)
 #define BUILTIN(symbol) .builtin = (symbol)
+#define PACKED(symbol) .packed = (symbol)
 #define NORMALIZE(function) .normalize = rlx_normalize_##function
 #define PREPARE(function) .prepare = rlx_prepare_##function
 #define PARAMS(text) .params = (text)

@@ -113,16 +113,48 @@ static bool builtin_shape_of(rlx_pool *p, const relax_value *args, int32_t n, re
     return t && give_shape(p, t->shape, (size_t)t->ndim, result, why);
 }
 
-/* A tensor in the memory of another one, `offset` bytes behind its begin; it lies in there. */
-static bool give_part(rlx_pool *p, const relax_value *whole, size_t offset, rlx_dtype dtype,
-                      int32_t ndim, const int64_t *dims, relax_value *result, rlx_fault *why)
+/* The sizes of a tensor to be. */
+static const rlx_shape_object *want_shape(const relax_value *v, const char *who, rlx_fault *why)
 {
-    rlx_tensor_object *from = hold_tensor(p, whole, "view", why);
+    const rlx_shape_object *s = rlx_value_shape(v);
+    if (!s)
+        rlx_fail(why, RLX_RT02, "%s: expected a shape", who);
+    else if (s->ndim > RLX_MAX_RANK)
+        rlx_fail(why, RLX_RT04, "%s: rank %zu is more than %d", who, s->ndim, RLX_MAX_RANK);
+    else
+        return s;
+    return NULL;
+}
+
+static bool want_dtype(const relax_value *v, rlx_dtype *out, rlx_fault *why)
+{
+    DLTensor t = { .ndim = 0 };
+    if (v->type_index != RELAX_VALUE_DTYPE)
+        return rlx_fail(why, RLX_RT02, "expected a dtype");
+    memcpy(&t.dtype, v->v.bytes, sizeof t.dtype);
+    *out = rlx_dl_dtype(&t);
+    return rlx_dtype_lanes(*out) == 1 ||
+           rlx_fail(why, RLX_RT19, "tensors of vectors cannot be made");
+}
+
+/* How a view looks at the memory of a tensor, from a byte on. */
+typedef struct look {
+    rlx_dtype dtype;
+    int32_t ndim;
+    const int64_t *dims;
+    int64_t offset;
+} look;
+
+static bool give_view(rlx_pool *p, const relax_value *of, const char *who, const look *l,
+                      relax_value *result, rlx_fault *why)
+{
+    rlx_tensor_object *from = hold_tensor(p, of, who, why);
     if (!from)
         return false;
-    if (from->view.data)
-        offset += (size_t)((unsigned char *)from->view.data - from->storage->data);
-    rlx_tensor_object *t = rlx_tensor_view(p, from->storage, offset, dtype, ndim, dims);
+    size_t begin =
+        from->view.data ? (size_t)((unsigned char *)from->view.data - from->storage->data) : 0;
+    rlx_tensor_object *t = rlx_tensor_view(p, from->storage, begin + (size_t)l->offset, l->dtype,
+                                           l->ndim, l->dims);
     if (t)
         t->read_only = from->read_only;
     rlx_object_release(from);
@@ -156,19 +188,143 @@ static bool infer_size(int64_t *dims, size_t ndim, int64_t elements, rlx_fault *
 static bool builtin_reshape(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
                             rlx_fault *why)
 {
-    const rlx_shape_object *s = rlx_value_shape(&args[1]);
+    const rlx_shape_object *s = want_shape(&args[1], "reshape", why);
+    const DLTensor *view = s ? want_view(&args[0], "reshape", why) : NULL;
     int64_t dims[RLX_MAX_RANK];
-    if (!s)
-        return rlx_fail(why, RLX_RT02, "reshape: expected a shape");
-    if (s->ndim > RLX_MAX_RANK)
-        return rlx_fail(why, RLX_RT04, "reshape: rank %zu is more than %d", s->ndim, RLX_MAX_RANK);
-    const DLTensor *view = want_view(&args[0], "reshape", why);
     if (!view)
         return false;
     memcpy(dims, s->dims, s->ndim * sizeof *dims);
-    if (!infer_size(dims, s->ndim, rlx_shape_elements(view->ndim, view->shape), why))
+    look l = { rlx_dl_dtype(view), (int32_t)s->ndim, dims, 0 };
+    return infer_size(dims, s->ndim, rlx_shape_elements(view->ndim, view->shape), why) &&
+           give_view(p, &args[0], "reshape", &l, result, why);
+}
+
+static bool is_left_out(const relax_value *v)
+{
+    const rlx_tuple_object *t = rlx_value_tuple(v);
+    return v->type_index == RELAX_VALUE_NONE || (t && !t->count);
+}
+
+/* What the arguments of a view say, of what x is where they are left out. */
+static bool read_look(const DLTensor *x, const relax_value *args, look *l, rlx_fault *why)
+{
+    *l = (look){ rlx_dl_dtype(x), x->ndim, x->shape, 0 };
+    if (!is_left_out(&args[1])) {
+        const rlx_shape_object *s = want_shape(&args[1], "view", why);
+        if (!s)
+            return false;
+        l->ndim = (int32_t)s->ndim;
+        l->dims = s->dims;
+    }
+    if (!is_left_out(&args[2]) && !want_dtype(&args[2], &l->dtype, why))
         return false;
-    return give_part(p, &args[0], 0, rlx_dl_dtype(view), (int32_t)s->ndim, dims, result, why);
+    if (args[3].type_index == RELAX_VALUE_INT)
+        l->offset = args[3].v.i;
+    else if (!is_left_out(&args[3]))
+        return rlx_fail(why, RLX_RT02, "view: expected a number of bytes");
+    return true;
+}
+
+/* A view stays inside of x, and its elements lie as those of a tensor do. */
+static bool look_fits(const DLTensor *x, const look *l, rlx_fault *why)
+{
+    size_t have, want;
+    if (!rlx_view_is_compact(x))
+        return rlx_fail(why, RLX_RT05, "view: the tensor is not compact");
+    if (!rlx_shape_bytes(rlx_dl_dtype(x), x->ndim, x->shape, &have, why) ||
+        !rlx_shape_bytes(l->dtype, l->ndim, l->dims, &want, why))
+        return false;
+    if (l->offset < 0 || (uint64_t)l->offset > have || want > have - (size_t)l->offset)
+        return rlx_fail(why, RLX_RT05, "view: %zu bytes from byte %lld on of a tensor of %zu",
+                        want, (long long)l->offset, have);
+    return want == 0 || ((uintptr_t)rlx_view_data(x) + (size_t)l->offset) % rlx_dtype_bytes(l->dtype) == 0 ||
+           rlx_fail(why, RLX_RT05, "view: byte %lld is not aligned for elements of %zu bytes",
+                    (long long)l->offset, rlx_dtype_bytes(l->dtype));
+}
+
+static bool builtin_view(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                         rlx_fault *why)
+{
+    const DLTensor *x = want_view(&args[0], "view", why);
+    look l;
+    return x && read_look(x, args, &l, why) && look_fits(x, &l, why) &&
+           give_view(p, &args[0], "view", &l, result, why);
+}
+
+static bool builtin_ensure_zero_offset(rlx_pool *p, const relax_value *args, int32_t n,
+                                       relax_value *result, rlx_fault *why)
+{
+    const DLTensor *x = want_view(&args[0], "ensure_zero_offset", why);
+    if (!x || x->byte_offset)
+        return x && builtin_copy(p, args, n, result, why);
+    rlx_tensor_object *t = hold_tensor(p, &args[0], "ensure_zero_offset", why);
+    return t && give_tensor(t, result, why);
+}
+
+/* ---- what a tensor is ----------------------------------------------------------------------- */
+
+static uint64_t elements_before(const DLTensor *x)
+{
+    size_t bytes = rlx_dtype_bytes(rlx_dl_dtype(x));
+    return bytes ? x->byte_offset / bytes : 0; /* elements of a foreign dtype may be narrower */
+}
+
+/* A number of the tensor that is the first argument. */
+#define INSPECT(name, number)                                                                   \
+    static bool builtin_##name(rlx_pool *p, const relax_value *args, int32_t n,                 \
+                               relax_value *result, rlx_fault *why)                             \
+    {                                                                                           \
+        const DLTensor *x = want_view(&args[0], #name, why);                                    \
+        if (x)                                                                                  \
+            *result = rlx_value_int((int64_t)(number));                                         \
+        return x != NULL;                                                                       \
+    }
+INSPECT(tensor_dtype_code, rlx_dtype_code(rlx_dl_dtype(x)))
+INSPECT(tensor_dtype_bits, rlx_dtype_bits(rlx_dl_dtype(x)))
+INSPECT(tensor_dtype_lanes, rlx_dtype_lanes(rlx_dl_dtype(x)))
+INSPECT(tensor_ndim, x->ndim)
+INSPECT(tensor_byte_offset, x->byte_offset)
+INSPECT(tensor_elem_offset, elements_before(x))
+#undef INSPECT
+
+/* The tensor and the dimension that the arguments name. */
+static const DLTensor *want_dimension(const relax_value *args, const char *who, int64_t *axis,
+                                      rlx_fault *why)
+{
+    const DLTensor *x = want_view(&args[0], who, why);
+    if (!x)
+        return NULL;
+    *axis = args[1].v.i;
+    if (args[1].type_index != RELAX_VALUE_INT)
+        rlx_fail(why, RLX_RT02, "%s: expected an integer", who);
+    else if (*axis < 0 || *axis >= x->ndim)
+        rlx_fail(why, RLX_RT09, "%s: axis %lld is out of range for rank %d", who,
+                 (long long)*axis, x->ndim);
+    else
+        return x;
+    return NULL;
+}
+
+static bool builtin_tensor_shape_i(rlx_pool *p, const relax_value *args, int32_t n,
+                                   relax_value *result, rlx_fault *why)
+{
+    int64_t axis;
+    const DLTensor *x = want_dimension(args, "tensor_shape_i", &axis, why);
+    if (x)
+        *result = rlx_value_int(x->shape[axis]);
+    return x != NULL;
+}
+
+/* Tensors are compact, so sizes say it: also where a description has other strides along
+ * dimensions of one element. */
+static bool builtin_tensor_stride_i(rlx_pool *p, const relax_value *args, int32_t n,
+                                    relax_value *result, rlx_fault *why)
+{
+    int64_t axis;
+    const DLTensor *x = want_dimension(args, "tensor_stride_i", &axis, why);
+    if (x)
+        *result = rlx_value_int(rlx_shape_elements(x->ndim - (int32_t)axis - 1, x->shape + axis + 1));
+    return x != NULL;
 }
 
 /* Integer element i of a tensor, by width. */
@@ -225,81 +381,14 @@ static bool builtin_shape_to_tensor(rlx_pool *p, const relax_value *args, int32_
     return give_tensor(t, result, why);
 }
 
-static bool want_dtype(const relax_value *v, rlx_dtype *out, rlx_fault *why)
-{
-    DLTensor t = { .ndim = 0 };
-    if (v->type_index != RELAX_VALUE_DTYPE)
-        return rlx_fail(why, RLX_RT02, "expected a dtype");
-    memcpy(&t.dtype, v->v.bytes, sizeof t.dtype);
-    *out = rlx_dl_dtype(&t);
-    return rlx_dtype_lanes(*out) == 1 ||
-           rlx_fail(why, RLX_RT19, "tensors of vectors cannot be made");
-}
-
 static bool builtin_alloc_tensor(rlx_pool *p, const relax_value *args, int32_t n,
                                  relax_value *result, rlx_fault *why)
 {
-    const rlx_shape_object *s = rlx_value_shape(&args[0]);
+    const rlx_shape_object *s = want_shape(&args[0], "alloc_tensor", why);
     rlx_dtype dtype = RELAX_VOID;
-    if (!s)
-        return rlx_fail(why, RLX_RT02, "alloc_tensor: expected a shape");
-    if (s->ndim > RLX_MAX_RANK)
-        return rlx_fail(why, RLX_RT04, "alloc_tensor: rank %zu is more than %d", s->ndim,
-                        RLX_MAX_RANK);
-    if (!want_dtype(&args[1], &dtype, why))
+    if (!s || !want_dtype(&args[1], &dtype, why))
         return false;
     rlx_tensor_object *t = new_tensor(p, dtype, (int32_t)s->ndim, s->dims, why);
-    return t && give_tensor(t, result, why);
-}
-
-/* What is left out stays as it is. */
-static bool is_left_out(const relax_value *v)
-{
-    const rlx_tuple_object *t = rlx_value_tuple(v);
-    return v->type_index == RELAX_VALUE_NONE || (t && !t->count);
-}
-
-static bool builtin_view(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
-                         rlx_fault *why)
-{
-    const DLTensor *x = want_view(&args[0], "view", why);
-    const rlx_shape_object *s = rlx_value_shape(&args[1]);
-    size_t whole = 0, bytes = 0;
-    if (!x || !rlx_shape_bytes(rlx_dl_dtype(x), x->ndim, x->shape, &whole, why))
-        return false;
-    if (!rlx_view_is_compact(x))
-        return rlx_fail(why, RLX_RT05, "view: the tensor is not compact");
-    if (!s && !is_left_out(&args[1]))
-        return rlx_fail(why, RLX_RT02, "view: expected a shape");
-    if (s && s->ndim > RLX_MAX_RANK)
-        return rlx_fail(why, RLX_RT04, "view: rank %zu is more than %d", s->ndim, RLX_MAX_RANK);
-    rlx_dtype dtype = rlx_dl_dtype(x);
-    int32_t ndim = s ? (int32_t)s->ndim : x->ndim;
-    const int64_t *dims = s ? s->dims : x->shape;
-    if (!is_left_out(&args[2]) && !want_dtype(&args[2], &dtype, why))
-        return false;
-    if (!is_left_out(&args[3]) && args[3].type_index != RELAX_VALUE_INT)
-        return rlx_fail(why, RLX_RT02, "view: expected an offset");
-    int64_t offset = is_left_out(&args[3]) ? 0 : args[3].v.i;
-    if (!rlx_shape_bytes(dtype, ndim, dims, &bytes, why))
-        return false;
-    if (offset < 0 || (size_t)offset > whole || bytes > whole - (size_t)offset)
-        return rlx_fail(why, RLX_RT05, "view: %zu bytes at %lld of a tensor of %zu", bytes,
-                        (long long)offset, whole);
-    if (bytes && (uintptr_t)(rlx_view_data(x) + offset) % rlx_dtype_bytes(dtype))
-        return rlx_fail(why, RLX_RT05, "view: byte %lld is no place for such elements",
-                        (long long)offset);
-    return give_part(p, &args[0], (size_t)offset, dtype, ndim, dims, result, why);
-}
-
-/* Tensors of ours begin where their data does. */
-static bool builtin_ensure_zero_offset(rlx_pool *p, const relax_value *args, int32_t n,
-                                       relax_value *result, rlx_fault *why)
-{
-    const DLTensor *x = want_view(&args[0], "ensure_zero_offset", why);
-    if (!x || x->byte_offset)
-        return x && builtin_copy(p, args, n, result, why);
-    rlx_tensor_object *t = hold_tensor(p, &args[0], "ensure_zero_offset", why);
     return t && give_tensor(t, result, why);
 }
 
@@ -411,6 +500,17 @@ static bool builtin_make_tuple(rlx_pool *p, const relax_value *args, int32_t n,
         rlx_value_hold(&t->fields[i]);
     }
     *result = rlx_value_object(RELAX_VALUE_OBJECT, t);
+    return true;
+}
+
+static bool builtin_make_closure(rlx_pool *p, const relax_value *args, int32_t n,
+                                 relax_value *result, rlx_fault *why)
+{
+    if (!rlx_value_has_mark(&args[0], RLX_MARK_FUNCTION))
+        return rlx_fail(why, RLX_RT18, "make_closure: expected a function of the program");
+    if (!builtin_make_tuple(p, args, n, result, why))
+        return false;
+    ((rlx_tuple_object *)result->v.p)->mark = RLX_MARK_CLOSURE;
     return true;
 }
 

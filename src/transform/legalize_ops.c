@@ -7,7 +7,8 @@
  *     z = exp(x)      ->   x_1 = match_cast(x, R.Tensor((x_d0,), "float32"))
  *                          z_1 = call_tir(cls.exp, (x_1,), R.Tensor((x_d0,), "float32"))
  *                          z = z_1
- * An operator of the host that is run by a packed function becomes a call of that.
+ * An operator that is run by a packed function of the host becomes a call of that, and one that
+ * gives its argument back becomes the argument, unless other passes look for it.
  * needs: normal form, struct info. keeps: variables, struct info, order. Left alone: operators
  * that are run-time builtins or lowered by later passes, and calls whose ranks or dtypes are
  * not known (code generation names them). */
@@ -133,6 +134,8 @@ static bool legalize_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_
     const rlx_call *call = rlx_as_call(rlx_binding_value(now));
     const rlx_op_row *row = rlx_callee_op(rlx_binding_value(now));
     rlx_sized_leave(&l->sized, rlx_seq_depth(p) + 1);
+    if (row && row->flags & RLX_OP_IDENTITY && row->id == RLX_OP_ID_NONE && call->num_args)
+        return rlx_seq_emit(p, rlx_with_value(p->ctx, now, call->args[0]));
     if (!row || !row->lower)
         return row && row->packed ? call_packed(p, now, call) : rlx_seq_emit(p, now);
     size_t errors = rlx_error_count(p->ctx);

@@ -67,13 +67,20 @@ static bool has_own_code(enum rlx_op_id id)
            id == RLX_OP_ID_MEMORY_KILL_STORAGE || id == RLX_OP_ID_MEMORY_KILL_TENSOR;
 }
 
+/* What a closure holds is used whenever that is called. */
+static bool is_closure(enum rlx_op_id id)
+{
+    return id == RLX_OP_ID_MAKE_CLOSURE || id == RLX_OP_ID_INVOKE_CLOSURE ||
+           id == RLX_OP_ID_INVOKE_PURE_CLOSURE;
+}
+
 static enum keeps callee_keeps(const finder *f, const rlx_call *call)
 {
     const rlx_op *op = rlx_as_op(call->op);
     const rlx_global_var *gv = rlx_as_global_var(call->op);
     if (op && op->row) {
         bool known = op->row->builtin || op->row->lower || has_own_code(op->row->id);
-        return !known                          ? KEEPS_ANYWHERE
+        return !known || is_closure(op->row->id) ? KEEPS_ANYWHERE
                : op->row->flags & RLX_OP_ALIAS ? KEEPS_IN_RESULT
                                                : KEEPS_NOTHING;
     }

@@ -492,10 +492,10 @@ static bool find_packed(relax_vm *vm, uint32_t number, rlx_fault *why)
     return true;
 }
 
-/* Calls function `number` of the module with operands whose count nobody has checked. The frame
- * that goes on is on top. */
+/* Calls function `number` of the module with operands, then what the closure (may be NULL) holds,
+ * whose count nobody has checked. The frame that goes on is on top. */
 static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands,
-                        uint32_t count, bool proved, rlx_fault *why);
+                        uint32_t count, const rlx_tuple_object *closure, rlx_fault *why);
 
 static bool call_packed_slot(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands,
                              uint32_t count, rlx_fault *why)
@@ -504,7 +504,7 @@ static bool call_packed_slot(relax_vm *vm, uint32_t number, uint32_t dst, const 
     if (!slot->fn && !slot->in_module && !find_packed(vm, number, why))
         return false;
     if (slot->in_module)
-        return call_module(vm, slot->function, dst, operands, count, false, why);
+        return call_module(vm, slot->function, dst, operands, count, NULL, why);
     relax_value result = rlx_value_none();
     if (!rlx_vm_poll(vm, why) || !rlx_vm_args(vm, operands, count, true, vm->args, why))
         return false;
@@ -544,8 +544,10 @@ static bool pass_args(relax_vm *vm, const relax_value *from, const uint32_t *ope
     return true;
 }
 
+/* A call of a function of the module. closure NULL: the operands are its arguments; else those of
+ * the closure come after them, which holds them while the caller holds it. */
 static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands,
-                      uint32_t count, bool proved, rlx_fault *why)
+                      uint32_t count, bool proved, const rlx_tuple_object *closure, rlx_fault *why)
 {
     rlx_vm_frame *caller = vm->frame;
     const rlx_file_function *fn = &vm->exe->functions[number];
@@ -554,6 +556,11 @@ static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_
     rlx_vm_frame *f = rlx_vm_frame_push(vm, fn, dst, why);
     if (!f)
         return false;
+    for (size_t i = 1; closure && i < closure->count; i++) {
+        f->regs[count + i - 1] = closure->fields[i];
+        f->regs[count + i - 1].reserved =
+            rlx_value_is_boxed(&closure->fields[i]) ? RLX_HELD_BY_PARENT : RLX_HELD_BY_RUN;
+    }
     /* Operands are read in the caller's frame. */
     vm->env.regs = caller->regs;
     vm->env.syms = caller->syms;
@@ -567,8 +574,9 @@ static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_
 }
 
 static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands,
-                        uint32_t count, bool proved, rlx_fault *why)
+                        uint32_t count, const rlx_tuple_object *closure, rlx_fault *why)
 {
+    size_t given = count + (closure ? closure->count - 1 : 0);
     const rlx_file_function *fn = &vm->exe->functions[number];
     rlx_slice name = rlx_name(&vm->exe->names, fn->name);
     if (fn->flags & RLX_FUNCTION_KERNEL) {
@@ -578,10 +586,10 @@ static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint3
         put_result(vm, dst, rlx_value_none());
         return true;
     }
-    if (count != fn->num_params)
-        return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %u", (int)(name.len & 0xff),
-                        name.data, fn->num_params, fn->num_params == 1 ? "" : "s", count);
-    return push_call(vm, number, dst, operands, count, proved, why);
+    if (given != fn->num_params)
+        return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %zu", (int)(name.len & 0xff),
+                        name.data, fn->num_params, fn->num_params == 1 ? "" : "s", given);
+    return push_call(vm, number, dst, operands, count, false, closure, why);
 }
 
 bool rlx_vm_step_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
@@ -589,7 +597,8 @@ bool rlx_vm_step_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     rlx_vm_frame *caller = vm->frame;
     uint32_t count = rlx_ins_count(pc[0]);
     caller->pc = pc + 4 + count;
-    if (RLX_LIKELY(push_call(vm, pc[2], pc[1], pc + 4, count, pc[3] & RLX_CALL_PROVED, why)))
+    if (RLX_LIKELY(
+            push_call(vm, pc[2], pc[1], pc + 4, count, pc[3] & RLX_CALL_PROVED, NULL, why)))
         return true;
     caller->pc = pc;
     return false;
@@ -642,19 +651,32 @@ static bool call_object(relax_vm *vm, const relax_value *callee, const uint32_t 
     return true;
 }
 
+/* Kernels write to their arguments: a closure, which keeps some, is of none. */
+static bool is_kernel(const relax_vm *vm, const relax_value *function)
+{
+    const rlx_module_function *f = function->v.p;
+    return vm->exe->functions[f->number].flags & RLX_FUNCTION_KERNEL;
+}
+
 bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     rlx_vm_frame *caller = vm->frame;
     const relax_value *callee = &caller->regs[pc[2]];
+    const rlx_tuple_object *closure = NULL;
     uint32_t count = rlx_ins_count(pc[0]);
+    if (rlx_value_has_mark(callee, RLX_MARK_CLOSURE)) {
+        closure = callee->v.p;
+        callee = &closure->fields[0];
+    }
     bool ok;
     caller->pc = pc + 3 + count;
     if (callee->type_index == RELAX_VALUE_FUNCTION) {
         ok = call_object(vm, callee, pc, why);
     } else if (rlx_value_has_mark(callee, RLX_MARK_FUNCTION) &&
-               ((rlx_module_function *)callee->v.p)->image == vm->exe->image) {
+               ((rlx_module_function *)callee->v.p)->image == vm->exe->image &&
+               !(closure && is_kernel(vm, callee))) {
         ok = call_module(vm, ((rlx_module_function *)callee->v.p)->number, pc[1], pc + 3, count,
-                         false, why);
+                         closure, why);
     } else if (rlx_value_has_mark(callee, RLX_MARK_EXTERN) &&
                ((rlx_extern_function *)callee->v.p)->image == vm->exe->image) {
         ok = call_packed_slot(vm, ((rlx_extern_function *)callee->v.p)->packed, pc[1], pc + 3,

@@ -236,7 +236,7 @@ static void a_local_function(void **state)
     assert_non_null(m);
     assert_quiet(ctx);
     assert_null(
-        relax_module_compile(ctx, m, NULL)); /* closures are read and checked, not run yet */
+        relax_module_compile(ctx, m, NULL)); /* local functions are read and checked, not run yet */
     assert_true(strncmp(relax_diagnostic_code(ctx, 0), "CG", 2) == 0);
 }
 

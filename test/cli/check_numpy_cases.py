@@ -1,53 +1,11 @@
 #!/usr/bin/env python3
 """Programs that once went wrong, and sizes that are known only when the program runs; each at every level, against numpy or against a code."""
-import textwrap
-
 import numpy as np
 
-from cli_test import Suite
+from numpy_case import Cases, HEAD, f32
 
-s = Suite()
-HEAD = """from tvm.script import ir as I
-from tvm.script import tir as T
-from tvm.script import relax as R
-
-@I.ir_module
-class M:
-"""
-
-
-def f32(*shape):
-    return (np.arange(int(np.prod(shape))).reshape(shape) / 4 - 1).astype("float32")
-
-
-def program(what, text, runs):
-    """runs: (arguments, results, or the code it fails with)."""
-    s.write("p.py", HEAD + textwrap.indent(textwrap.dedent(text), "    "))
-    rc, printed, err = s.run("print", "p.py", "--no-warn", "TY01,TY07")
-    s.check(f"{what}: is read", rc == 0, err[-600:])
-    s.write("q.py", printed)
-    s.equal(f"{what}: printing is stable", s.run("print", "q.py", "--no-warn", "TY01,TY07")[:2], (0, printed))
-    for level in "012":
-        rc, out, err = s.run("build", "p.py", "-o", "p.rlx", "--opt", level, "--no-warn", "TY01,TY07")
-        if not s.equal(f"{what}: builds at level {level}", (rc, err), (0, "")):
-            continue
-        for n, (args, want) in enumerate(runs):
-            given = []
-            for i, a in enumerate(args):
-                if isinstance(a, np.ndarray):
-                    np.save(s.path(f"a{i}.npy"), a)
-                    a = f"a{i}.npy"
-                given += ["--input", a]
-            if isinstance(want, str):
-                s.fails(f"{what}: run {n} at level {level}", ["run", "p.rlx", *given], want)
-                continue
-            rc, out, err = s.run("run", "p.rlx", *given, "--output", "out")
-            if not s.equal(f"{what}: run {n} at level {level}", (rc, err), (0, "")):
-                continue
-            for i, w in enumerate(want):
-                got = np.load(s.path(f"out/{i}.npy"))
-                s.check(f"{what}: result {i} of run {n} at level {level}", got.dtype == w.dtype and got.shape == w.shape and np.array_equal(got, w), (got, w))
-
+s = Cases()
+program = s.program
 
 # ---- sizes known only when the program runs
 program("an annotation on trust", """
@@ -239,6 +197,88 @@ def main(x: R.Tensor("float32", ndim=2), s: R.Shape(["a", "b"])):
 """, [([x, "shape:1,2"], [x.reshape(4, 3), np.full((4, 4), 2, "float32"), np.ones((4, 4), "int8")]),
       ([x[:0], "shape:0,0"], [x[:0].reshape(4, 0), np.zeros((0, 0), "float32"), np.zeros((0, 0), "int8")])])
 
+# ---- functions as values, and calls of the run time
+u, v = f32(4), f32(4) * 3
+program("closures hold their last arguments", """
+@R.function(private=True)
+def join(a: R.Tensor(("n",), "float32"), b: R.Tensor(("n",), "float32"), c: R.Tensor((), "float32")) -> R.Tensor(("n",), "float32"):
+    d = R.add(R.multiply(a, c), b)
+    return d
+
+@R.function(private=True)
+def give(a: R.Object) -> R.Object:
+    return a
+
+@R.function(pure=False)
+def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32"), wrong: R.Tensor(("m",), "float32"), c: R.Tensor((), "bool")):
+    n = T.int64()
+    cls = M
+    h = R.add(x, x)
+    f = R.make_closure(cls.join, (h, R.const(2, "float32")))
+    g = R.make_closure(cls.give, (f,))
+    k = R.make_closure(cls.join, ())
+    i = R.negative(y)
+    j = R.add(i, i)
+    a = R.invoke_pure_closure(f, (j,), sinfo_args=[R.Tensor((n,), "float32")])
+    e = R.invoke_closure(g, (), sinfo_args=[R.Object])
+    b = R.invoke_closure(e, (a,), sinfo_args=[R.Tensor((n,), "float32")])
+    args = (x, y, R.const(3, "float32"))
+    d = R.invoke_closure(k, args, sinfo_args=[R.Tensor("float32", ndim=1)])
+    if c:
+        w = R.invoke_closure(f, (wrong,), sinfo_args=[R.Tensor((n,), "float32")])
+    else:
+        w = R.multiply(h, h)
+    return a, b, d, w
+""", [([u, v, v, np.array(c)], [2 * -2 * v + 2 * u, 2 * (-4 * v + 2 * u) + 2 * u, 3 * u + v, 2 * v + 2 * u if c else 4 * u * u]) for c in (True, False)] +
+     [([u, v, v[:3], np.array(True)], "RT05"), ([u[:0], v[:0], v[:0], np.array(True)], [u[:0]] * 4)])
+for what, text, code in (("too few arguments", "R.invoke_closure(f, (), sinfo_args=[R.Object])", "RT01"), ("too many arguments", "R.invoke_closure(f, (x, x), sinfo_args=[R.Object])", "RT01"),
+                         ("another result", 'R.invoke_closure(f, (x,), sinfo_args=[R.Tensor((3,), "float32")])', "RT06"),
+                         ("a result of another kind", "R.invoke_closure(f, (x,), sinfo_args=[R.Shape(ndim=1)])", "RT06"),
+                         ("no closure", "R.invoke_closure(x, (x,), sinfo_args=[R.Object])", "RT18")):
+    program(f"a closure and {what}", f"""
+@R.function(private=True)
+def join(a: R.Tensor(("n",), "float32"), b: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+    d = R.add(a, b)
+    return d
+
+@R.function(pure=False)
+def main(x: R.Tensor((4,), "float32")):
+    cls = M
+    f = R.make_closure(cls.join, (x,))
+    y = {text}
+    return y
+""", [([u], code)])
+program("calls of the run time, and of kernels by a shape", """
+@T.prim_func(private=True)
+def scale(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), n: T.int64, m: T.int64):
+    for i in range(4):
+        with T.block("b"):
+            v = T.axis.spatial(4, i)
+            B[v] = A[v] * T.Cast("float32", n) + T.Cast("float32", m)
+
+@R.function(pure=False)
+def main(x: R.Tensor((4,), "float32"), y: R.Tensor(("n",), "float32"), s: R.Shape(["k", "l"])):
+    n = T.int64()
+    cls = M
+    a = R.zeros(R.shape([4]), "float32")
+    _ = R.vm.call_tir_dyn(cls.scale, (x, a, R.shape([n, 2])))
+    b = R.zeros(R.shape([4]), "float32")
+    _1 = R.vm.call_tir_dyn(cls.scale, (a, b, s))
+    c = R.call_builtin_with_ctx("vm.builtin.copy", (b,), sinfo_args=[R.Tensor((4,), "float32")])
+    args = (x, R.shape([2, 2]))
+    d = R.call_builtin_with_ctx("vm.builtin.reshape", args, sinfo_args=[R.Tensor((2, 2), "float32")])
+    e = R.const([1, 2, 3, 4], "float32")
+    _2 = R.vm.call_tir_dyn(cls.scale, (x, e, s))
+    _3 = R.call_builtin_with_ctx("vm.builtin.copy_into", (a, b))
+    return a, b, c, d, e
+""", [([u, f32(3), "shape:5,7"], [3 * u + 2, 3 * u + 2, 5 * (3 * u + 2) + 7, u.reshape(2, 2), 5 * u + 7])] * 2, ("interp", "c"))
+s.write("u.py", HEAD + """    @R.function(pure=False)
+    def main(x: R.Tensor((4,), "float32")):
+        y = R.call_builtin_with_ctx("vm.builtin.nothing", (x,), sinfo_args=[R.Object])
+        return y
+""")
+s.fails("a function that the run time does not have", ["build", "u.py", "-o", "u.rlx"], "CG02", text="vm.builtin.nothing")
+
 # ---- operators that pick, move and normalise, on sizes that are variables or not known
 def picked(x, k, a, b):
     z = x[max(0, min(a, len(x))):max(0, min(b, len(x)))]
@@ -280,6 +320,36 @@ def main(x: R.Tensor("float32", ndim=2), g: R.Tensor("float32", ndim=1), q: R.Te
     return R.shape_to_tensor(d), c, e
 """, [([x, g, np.ones((1, 3, 2, 4), "float32")], [np.array(x.shape), np.ones((1, 3, 2, 4), "float32"), x[-1]]),
       ([x[:2], g, np.zeros((0, 3, 2, 4), "float32")], [np.array((2, 4)), np.zeros((0, 3, 2, 4), "float32"), x[1]]), ([x, g[:3], np.ones((1, 3, 2, 4), "float32")], "RT05")])
+
+program("unknown sizes that have to fit each other", """
+@R.function
+def main(x: R.Tensor("float32", ndim=2), y: R.Tensor("int8", ndim=2), s: R.Tensor("float32", ndim=1), k: R.Tensor("int64", ndim=2)):
+    a = R.collapse_sum_like(x, y)
+    b = R.quantize(x, s, R.const(0, "int8"), axis=1)
+    c = R.scatter_nd(s, k, s)
+    return a, b, c
+""", [([x, np.zeros((3, 1), "int8"), np.full(4, 0.5, "float32"), np.array([[3], [2], [1], [0]])], [x.sum(1, keepdims=True), np.round(x / 0.5).astype("int8"), np.full(4, 0.5, "float32")]),
+      ([x, np.zeros((1, 4), "int8"), np.full(4, 0.5, "float32"), np.array([[0]] * 4)], [x.sum(0, keepdims=True), np.round(x / 0.5).astype("int8"), np.full(4, 0.5, "float32")]),
+      ([x, np.zeros((3, 4), "int8"), np.full(4, 0.5, "float32"), np.array([[0]] * 4)], [x, np.round(x / 0.5).astype("int8"), np.full(4, 0.5, "float32")]),
+      ([x[:0], np.zeros((1, 1), "int8"), np.full(4, 0.5, "float32"), np.array([[0]] * 4)], [np.zeros((1, 1), "float32"), np.zeros((0, 4), "int8"), np.full(4, 0.5, "float32")]),
+      ([x, np.zeros((2, 4), "int8"), np.full(4, 0.5, "float32"), np.array([[0]] * 4)], "RT05"), ([x, np.zeros((3, 4), "int8"), np.full(3, 0.5, "float32"), np.array([[0]] * 3)], "RT05"),
+      ([x, np.zeros((3, 4), "int8"), np.full(4, 0.5, "float32"), np.array([[0, 0]] * 4)], "RT05")])
+
+starts = np.array([0, 2, 5], "int32")
+q = np.linspace(-1, 1, 5 * 2 * 4).reshape(1, 5, 2, 4).astype("float32")
+parts = [np.einsum("qhd,khd->hqk", q[0, a:b], q[0, a:b]) / 2 for a, b in ((0, 2), (2, 5))]
+parts = [np.exp(p - p.max(-1, keepdims=True)) for p in parts]
+want = np.concatenate([np.einsum("hqk,khd->qhd", p / p.sum(-1, keepdims=True), q[0, a:b]) for p, (a, b) in zip(parts, ((0, 2), (2, 5)))])[None].astype("float32")
+program("attention of sequences, with arguments left out", """
+@R.function
+def main(q: R.Tensor((1, "n", 2, 4), "float32"), s: R.Tensor(("k",), "int32"), m: R.Tensor((), "int32"), u: R.Tensor("float32", ndim=4)):
+    a = R.nn.attention_var_len(q, q, q, s, m)
+    b = R.nn.attention_var_len(q, q, q, s, m, seqstart_k=s)
+    c = R.nn.attention_var_len(q, q, q, s, m, max_seqlen_k=m)
+    d = R.nn.attention_var_len(q, q, q, s, m, s, m, scale=0.5, causal_mask=None, window_size=None)
+    e = R.nn.attention_var_len(u, q, u, s, m, scale=0.5)
+    return a, b, c, d, e
+""", [([q, starts, np.array(3, "int32"), q], [want] * 5), ([q, starts, np.array(3, "int32"), q[:, :4]], "RT05")], near=(1e-5, 1e-6))
 
 img = (np.arange(2 * 4 * 3 * 3).reshape(2, 4, 3, 3) % 7).astype("float32")
 program("layouts of images", """

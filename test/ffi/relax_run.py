@@ -37,7 +37,7 @@ class Module:
     def __init__(self, source, name="p.py"):
         self.ctx = lib.relax_context_create(None)
         self.handle = lib.relax_module_parse(self.ctx, *text(name), *text(source))
-        if not self.handle:
+        if not self.handle or lib.relax_context_num_errors(self.ctx):
             self.fail()
 
     def __del__(self):

@@ -24,6 +24,8 @@ def add(case, as_float, FLOATS, Text):
     norms(case, as_float, FLOATS)
     attention(case, as_float, FLOATS, Text)
     losses(case, as_float, FLOATS, Text)
+    gradients(case, of, as_float, FLOATS, Text)
+    choices(case, as_float, FLOATS)
 
 
 # ---- split, repeat, tile, flip, pad -------------------------------------------------------------------------
@@ -375,3 +377,73 @@ def losses(case, as_float, FLOATS, Text):
         case("nn.nll_loss", [("float32", p), ("int64", t)], "RT09", reduction=Text(how))
     case("nn.nll_loss", [("float32", p[:, :, 0]), ("int32", np.array([-1, -1], np.int32))], ("float32", np.float32(NAN)), reduction=Text("mean"), ignore_index=-1)
     case("nn.nll_loss", [("float32", p[0, :, 0]), ("int64", np.int64(1))], ("float32", -p[0, 1, 0]), reduction=Text("mean"))
+
+
+# ---- gradients of nll_loss and take -----------------------------------------------------------------------------
+def nll_gradient(g, p, t, w, how, ignore):
+    """Every target that counts takes its weight times g away from its class."""
+    out, p = np.zeros(p.shape), np.asarray(p)
+    total = sum(w[k] for k in np.asarray(t).ravel() if k != ignore)
+    for at in np.ndindex(t.shape):
+        k = int(t[at])
+        if k != ignore:
+            place = at[:1] + (k,) + at[1:] if p.ndim > 1 else (k,)
+            out[place] = -w[k] * (g[at] if how == "none" else g) / (total if how == "mean" else 1)
+    return out
+
+
+def gradients(case, of, as_float, FLOATS, Text):
+    for dtype, (_, tol) in FLOATS.items():
+        for shape, t in (((3, 4), np.array([0, 3, 2])), ((2, 3, 2), np.array([[0, -1], [2, 1]])), ((4,), np.array(2)), ((0, 3), np.zeros(0, np.int64)), ((2, 3), np.array([-1, -1]))):
+            p, w = as_float(dtype, numbers(*shape)), as_float(dtype, np.array([0.5, 1, 2, 0.25])[:shape[min(1, len(shape) - 1)]])
+            for how in ("none", "sum", "mean"):
+                g = as_float(dtype, numbers(*t.shape) if how == "none" else numbers())
+                for more in ([], [(dtype, w)]):
+                    want = nll_gradient(g.astype(float), p, t, w.astype(float) if more else np.ones(4), how, -1)
+                    case("grad.nll_loss_backward", [(dtype, g), (dtype, p), ("int64", t), *more], (dtype, as_float(dtype, want)), tol * 4, reduction=Text(how), ignore_index=-1)
+    p, t = numbers(3, 4), np.array([0, 4, 1], np.int32)
+    for how in ("none", "sum", "mean"):
+        g = numbers(3) if how == "none" else numbers()
+        case("grad.nll_loss_backward", [("float32", g), ("float32", p), ("int32", t)], "RT09", reduction=Text(how))
+        case("grad.nll_loss_backward", [("float32", g), ("float32", p), ("int32", t - 5)], "RT09", reduction=Text(how))
+    case("grad.nll_loss_backward", [("float32", numbers(2)), ("float32", p), ("int32", t % 4)], "RT05", loose=True, reduction=Text("none"))
+    case("grad.nll_loss_backward", [("float32", numbers()), ("float32", p), ("int32", t[:2] % 4)], "RT05", loose=True, reduction=Text("sum"))
+    for dtype in KINDS:
+        x = of(dtype, numbers(4, 3))
+        for k, axis in ((np.array([[0, -1, 2], [2, 2, 0]]), 0), (np.array([1, -3, 1]), -1), (np.array(2), 1), (np.zeros((0, 2), np.int64), 0)):
+            g = of(dtype, np.abs(numbers(*np.take(np.zeros((4, 3)), k, axis).shape)))
+            wide = {"float16": np.float32, "bfloat16": np.float32, "bool": np.int64}.get(dtype, dtype)
+            want, moved = np.zeros((4, 3), wide), np.moveaxis(g.astype(wide), range(axis % 2, axis % 2 + k.ndim), range(k.ndim)).reshape(-1, (3, 4)[axis % 2])
+            for at, part in zip(k.ravel(), moved):
+                want[(at, slice(None)) if axis == 0 else (slice(None), at)] += part
+            tol = 2e-2 if dtype == "bfloat16" else 2e-3 if dtype == "float16" else 1e-6 if dtype in ("float32", "float64") else 0.0
+            case("grad.take_backward", [(dtype, g), (dtype, x), ("int64", k)], (dtype, want != 0 if dtype == "bool" else want), tol, axis=axis)
+    x, g = numbers(5), numbers(3)
+    case("grad.take_backward", [("float32", g), ("float32", x), ("uint8", np.array([4, 1, 4], np.uint8))], ("float32", np.array([0, g[1], 0, 0, g[0] + g[2]])), axis=None)
+    case("grad.take_backward", [("float32", numbers(0, 2)), ("float32", numbers(3, 2)), ("int32", np.zeros(0, np.int32))], ("float32", np.zeros((3, 2))), axis=0)
+    for bad in (5, -6):
+        case("grad.take_backward", [("float32", g), ("float32", x), ("int64", np.array([0, bad, 1]))], "RT09", axis=0)
+    case("grad.take_backward", [("float32", g), ("float32", x), ("int64", np.array([0, 1]))], "RT05", loose=True, axis=0)
+    case("grad.take_backward", [("float32", numbers(2, 4)), ("float32", numbers(5, 3)), ("int64", np.array([0, 1]))], "RT05", loose=True, axis=0)
+
+
+# ---- choices by a uniform sample ------------------------------------------------------------------------------------
+def choices(case, as_float, FLOATS):
+    prob = np.array([[0.25, 0.5, 0.25], [0, 0, 1], [0.5, 0, 0.5], [0.125, 0.25, 0.5]])
+    u = np.array([[0.0], [0.25], [0.75], [0.5], [0.49], [0.9], [0.999], [0.1], [0.3]])
+    row = np.array([[0], [0], [0], [2], [-2], [3], [1], [-1], [1]])
+    sums = np.cumsum(prob, 1)[row[:, 0]]
+    want = np.array([[next((i for i in range(3) if s[i] > v), 2)] for s, v in zip(sums, u[:, 0])])
+    for a in FLOATS:
+        for b in ("float32", "float64") if a != "float32" else FLOATS:
+            x, y = as_float(a, prob), as_float(b, u)
+            want = np.array([[next((i for i in range(3) if s[i] > v), 2)] for s, v in zip(sums, y.astype(float)[:, 0])])
+            for k, out in (("int32", "int64"), ("int8", "int32"), ("int64", "uint8")):
+                case("multinomial_from_uniform", [(a, x), (b, y), (k, row.astype(k))], (out, want), dtype=out)
+    case("multinomial_from_uniform", [("float32", prob), ("float32", u[:0]), ("uint16", row[:0])], ("int64", want[:0]), dtype="int64")
+    case("multinomial_from_uniform", [("float32", prob[:, :0]), ("float32", u[:0]), ("int32", row[:0])], ("int64", want[:0]), dtype="int64")
+    case("multinomial_from_uniform", [("float32", prob[:, :0]), ("float32", u), ("int32", row)], "RT14", dtype="int64")
+    for bad in (4, -5):
+        case("multinomial_from_uniform", [("float32", prob), ("float32", u[:1]), ("int32", np.array([[bad]]))], "RT09", dtype="int64")
+    case("multinomial_from_uniform", [("float32", np.array([[0.5, 0.5, np.nan, 1]])), ("float32", np.array([[0.75], [1.5]])), ("int32", np.array([[0], [0]]))],
+         ("int64", np.array([[1], [3]])), dtype="int64")

@@ -1,5 +1,6 @@
 """Cases of numbers.txt for windows: convolutions, pooling, and what else works on images. gen_numbers.py calls add()."""
-import itertools
+import itertools, math
+from fractions import Fraction
 import numpy as np
 
 rng = np.random.RandomState(23)
@@ -15,8 +16,10 @@ def add(case, as_float, FLOATS, Text):
     transposed(case, Text)
     pools(case, as_float, FLOATS, Text)
     adaptive(case, Text)
+    pool_gradients(case, as_float, FLOATS, Text)
     sums(case, as_float, FLOATS, Text)
     quantised(case)
+    resizing(case, as_float, FLOATS, Text)
 
 
 def relaid(x, have, want):
@@ -166,6 +169,65 @@ def pools(case, as_float, FLOATS, Text):
     case("nn.max_pool2d", [("float32", numbers(0, 2, 4, 4))], ("float32", np.zeros((0, 2, 3, 3))), pool_size=[2])
 
 
+def pool_gradient(g, x, size, strides=1, padding=0, dilation=1, count_include_pad=False, op="avg", ceil_mode=False):
+    """Each window hands its gradient to its elements: by equal shares, or to the first greatest."""
+    n = x.ndim - 2
+    k, s, d, p = full(size, n), full(strides, n), full(dilation, n), both_sides(padding, n)
+    out, g = np.zeros(x.shape), g.astype(np.float64)
+    for at in itertools.product(*map(range, g.shape)):
+        inside, padded = [], 0
+        for step in itertools.product(*map(range, k)):
+            place = [at[2 + i] * s[i] - p[i] + step[i] * d[i] for i in range(n)]
+            if all(0 <= place[i] < x.shape[2 + i] for i in range(n)):
+                inside.append(at[:2] + tuple(place))
+            padded += all(-p[i] <= place[i] < x.shape[2 + i] + p[i + n] for i in range(n))
+        if op == "max" and inside:
+            out[inside[int(np.argmax([x[q] for q in inside]))]] += g[at]
+        for q in inside if op == "avg" else ():
+            share = g[at] / (padded if count_include_pad else len(inside))
+            out[q] += share if x.dtype.kind == "f" else np.trunc(share)
+    return out
+
+
+def pool_gradients(case, as_float, FLOATS, Text):
+    options = [dict(pool_size=[2]), dict(pool_size=[3, 2], strides=[2, 2], padding=[1, 0, 1, 1]), dict(pool_size=[2], strides=[3], ceil_mode=True), dict(pool_size=[3], strides=[2], padding=[1], ceil_mode=True),
+               dict(pool_size=[2], dilation=[2]), dict(pool_size=[2], dilation=[3], padding=[1]), dict(pool_size=[1], padding=[2]), dict(pool_size=[6, 7])]
+    for dtype, (_, tol) in FLOATS.items():
+        x = as_float(dtype, numbers(1, 2, 6, 7))
+        for more in options:
+            one = {k: v[0] if isinstance(v, list) and len(v) == 1 else v for k, v in more.items() if k != "pool_size"}
+            size = more["pool_size"] if len(more["pool_size"]) > 1 else more["pool_size"][0]
+            with np.errstate(all="ignore"):
+                shape = (pool(x, size, count_include_pad=True, **one) if more["pool_size"] != [1] else np.zeros((1, 2, 10, 11))).shape
+            g = as_float(dtype, numbers(*shape))
+            case("grad.max_pool2d_backward", [(dtype, g), (dtype, x)], (dtype, as_float(dtype, pool_gradient(g, x, size, op="max", **one))), tol * 8, **more)
+            for count in (False, True):
+                want = pool_gradient(g, x, size, count_include_pad=count, **one)
+                case("grad.avg_pool2d_backward", [(dtype, g), (dtype, x)], (dtype, as_float(dtype, want)), tol * 8, count_include_pad=count, **more)
+    x, g = numbers(2, 4, 5, 4), numbers(2, 4, 3, 3)
+    for op in ("max", "avg"):
+        want = pool_gradient(g, x, 2, 2, 1, op=op)
+        more = dict(pool_size=[2], strides=[2], padding=[1])
+        case(f"grad.{op}_pool2d_backward", [("float32", relaid(g, "NCHW", "NHWC")), ("float32", relaid(x, "NCHW", "NHWC"))], ("float32", relaid(want, "NCHW", "NHWC")), 1e-6, layout=Text("NHWC"), **more)
+        case(f"grad.{op}_pool2d_backward", [("float32", blocked(g, 1, 2)), ("float32", blocked(x, 1, 2))], ("float32", blocked(want, 1, 2)), 1e-6, layout=Text("NCHW2c"), **more)
+        case(f"grad.{op}_pool2d_backward", [("float32", g), ("float32", relaid(x, "NCHW", "NHWC"))], ("float32", relaid(want, "NCHW", "NHWC")), 1e-6, layout=Text("NHWC"),
+             out_layout=Text("NCHW"), **more)
+        case(f"grad.{op}_pool2d_backward", [("float32", g[:0]), ("float32", x[:0])], ("float32", x[:0]), **more)
+        case(f"grad.{op}_pool2d_backward", [("float32", g[:, :, :2]), ("float32", x)], "RT05", **more)
+        case(f"grad.{op}_pool2d_backward", [("float32", g[:, :3]), ("float32", x)], "RT05", **more)
+    for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
+        x, g = ((numbers(*v) * 4 + (9 if dtype[0] == "u" else 0)).astype(np.int64).astype(dtype) for v in ((1, 2, 4, 5), (1, 2, 5, 6)))
+        g = (g.astype(np.int64) // 2).astype(dtype) if dtype[0] == "i" else (g // 8).astype(dtype)
+        for op in ("max", "avg"):
+            want = pool_gradient(g, x, 2, padding=1, op=op).astype(np.int64).astype(dtype)
+            case(f"grad.{op}_pool2d_backward", [(dtype, g), (dtype, x)], (dtype, want), pool_size=[2], padding=[1])
+    x = np.array([[[[1, 1, np.nan], [1, -np.inf, np.nan], [-np.inf, -np.inf, 2]]]], np.float32)
+    g = np.array([[[[1, 2], [4, 8]]]], np.float32)
+    case("grad.max_pool2d_backward", [("float32", g), ("float32", x)], ("float32", np.array([[[[1, 0, 2], [4, 0, 8], [0, 0, 0]]]])), pool_size=[2])
+    x = np.full((1, 1, 2, 2), -np.inf, np.float32)
+    case("grad.max_pool2d_backward", [("float32", g[:, :, :1, :1]), ("float32", x)], ("float32", np.array([[[[1, 0], [0, 0]]]])), pool_size=[2])
+
+
 def adaptive(case, Text):
     for x, size in ((numbers(2, 2, 7), [3]), (numbers(1, 2, 5, 7), [2, 3]), (numbers(1, 2, 5, 7), [1, 1]), (numbers(1, 2, 2, 3), [4, 5]), (numbers(1, 1, 3, 4, 5), [2, 2, 2]),
                     (numbers(1, 2, 5, 7), None)):
@@ -210,3 +272,94 @@ def quantised(case):
             q = want.astype(dtype)
             case("dequantize", [(dtype, q), ("float32", scale), ("int8", zero)], ("float32", (q.astype(np.float64) - z) * s), 1e-6, out_dtype="float32", axis=axis)
     case("dequantize", [("int8", np.array([-128, 5], np.int8)), ("float16", np.float16(0.5)), ("int8", np.int8(1))], ("float16", np.array([-64.5, 2])), out_dtype="float16")
+
+
+# ---- images at another size ----------------------------------------------------------------------------------------
+def place(o, have, want, mode, begin, end):
+    """Where place o of `want` lies among `have` elements, as a fraction."""
+    half = Fraction(2 * o + 1, 2) * have / want - Fraction(1, 2)
+    if mode == "tf_crop_and_resize":
+        begin, end = Fraction(begin), Fraction(end)
+        return begin * (have - 1) + o * (end - begin) * (have - 1) / (want - 1) if want > 1 else (begin + end) / 2 * (have - 1)
+    return {"half_pixel": half, "align_corners": Fraction(o * (have - 1), max(want - 1, 1)), "asymmetric": Fraction(o * have, want),
+            "pytorch_half_pixel": half if want > 1 else Fraction(0), "tf_half_pixel_for_nn": half + Fraction(1, 2)}[mode]
+
+
+def cubic(d, a):
+    """The cubic convolution kernel at distance d."""
+    d = abs(d)
+    return (a + 2) * d**3 - (a + 3) * d**2 + 1 if d <= 1 else a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a if d < 2 else 0
+
+
+def shares(at, have, method, rounding, alpha, exclude):
+    """Elements of an axis and their shares."""
+    low = math.floor(at)
+    if method == "nearest_neighbor":
+        up = {"floor": 0, "ceil": at > low, "round": at - low > Fraction(1, 2), "round_prefer_floor": at - low > Fraction(1, 2), "round_prefer_ceil": at - low >= Fraction(1, 2)}[rounding]
+        taps = [(low + int(up), 1.0)]
+    elif method == "linear":
+        taps = [(low, float(1 - (at - low))), (low + 1, float(at - low))]
+    else:
+        taps = [(i, cubic(float(at - i), alpha)) for i in range(low - 1, low + 3)]
+        if exclude:
+            taps = [(i, w if 0 <= i < have else 0.0) for i, w in taps]
+            taps = [(i, w / sum(v for _, v in taps)) for i, w in taps]
+    return [(min(max(i, 0), have - 1), w) for i, w in taps]
+
+
+def resize(x, size, method="linear", mode="half_pixel", rounding="round", alpha=-0.5, exclude=0, roi=(0, 0, 0, 0), fill=0.0):
+    out = np.zeros(x.shape[:2] + tuple(size))
+    for y, z in itertools.product(*map(range, size)):
+        at = [place(o, x.shape[2 + i], size[i], mode, roi[i], roi[2 + i]) for i, o in enumerate((y, z))]
+        if mode == "tf_crop_and_resize" and any(a < 0 or a > x.shape[2 + i] - 1 for i, a in enumerate(at)):
+            out[:, :, y, z] = fill
+            continue
+        rows, columns = (shares(a, x.shape[2 + i], method, rounding, alpha, exclude) for i, a in enumerate(at))
+        out[:, :, y, z] = sum(v * w * x[:, :, i, k].astype(np.float64) for i, v in rows for k, w in columns)
+    return out
+
+
+def resizing(case, as_float, FLOATS, Text):
+    MODES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn", "tf_crop_and_resize")
+
+    def both(x, size, tol, dtype="float32", want=None, **more):
+        words = {"method": "method", "mode": "coordinate_transformation_mode", "rounding": "rounding_method", "alpha": "cubic_alpha", "exclude": "cubic_exclude", "fill": "extrapolation_value"}
+        attrs = {words.get(k, k): Text(v) if isinstance(v, str) else list(map(float, v)) if k == "roi" else v for k, v in more.items()}
+        w = resize(x, size, **more)
+        case("image.resize2d", [(dtype, x), ("shape", size)], (dtype, w if want is None else want(w)), tol, **attrs)
+
+    x = numbers(1, 2, 4, 5) + 5     # nothing cancels out
+    for mode in MODES:
+        roi = (0.25, 0, 0.75, 1) if mode == MODES[-1] else (0, 0, 0, 0)
+        for size in ((8, 7), (3, 2), (4, 5), (1, 1), (7, 3)):
+            for rounding in ("round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil"):
+                both(x, size, 0.0, method="nearest_neighbor", mode=mode, rounding=rounding, roi=roi)
+            both(x, size, 2e-6, method="linear", mode=mode, roi=roi)
+            for alpha, exclude in ((-0.5, 0), (-0.75, 0), (-0.75, 1)):
+                both(x, size, 2e-5, method="cubic", mode=mode, alpha=alpha, exclude=exclude, roi=roi)
+    for method in ("nearest_neighbor", "linear", "cubic"):
+        both(x, (6, 7), 2e-5, method=method, mode="tf_crop_and_resize", roi=(-0.5, 0.25, 1.5, 1.25), fill=7.5)
+        both(x, (1, 4), 2e-5, method=method, mode="tf_crop_and_resize", roi=(0.5, 1, 0.25, 0), fill=7.5)
+        both(x[:, :, :1, :1], (3, 2), 2e-6, method=method)
+        both(x[:0], (3, 2), 0.0, method=method)
+        both(x[:, :0], (3, 2), 0.0, method=method)
+        case("image.resize2d", [("float32", x), ("shape", (0, 4))], ("float32", np.zeros((1, 2, 0, 4))), method=Text(method))
+        case("image.resize2d", [("float32", x[:, :, :0]), ("shape", (2, 2))], "RT09", method=Text(method))
+        want = resize(x, (6, 3), method)
+        case("image.resize2d", [("float32", relaid(x, "NCHW", "NHWC")), ("shape", (6, 3))], ("float32", relaid(want, "NCHW", "NHWC")), 2e-5, method=Text(method), layout=Text("NHWC"))
+        case("image.resize2d", [("float32", blocked(x, 1, 2)), ("shape", (6, 3))], ("float32", blocked(want, 1, 2)), 2e-5, method=Text(method), layout=Text("NCHW2c"))
+        case("image.resize2d", [("float32", x), ("shape", (6, 3))], ("float64", np.float32(want).astype(float)), 2e-5, method=Text(method), out_dtype="float64")
+        case("image.resize2d", [("float32", x * 8), ("shape", (4, 10))], ("int16", np.trunc(resize(x * 8, (4, 10), method, "asymmetric"))), 0.0, method=Text(method), out_dtype="int16",
+             coordinate_transformation_mode=Text("asymmetric"))
+        for dtype, (_, tol) in FLOATS.items():
+            v = as_float(dtype, x)
+            case("image.resize2d", [(dtype, v), ("shape", (7, 9))], (dtype, as_float(dtype, resize(v, (7, 9), method))), 0.0 if method[0] == "n" else tol * 8, method=Text(method))
+        for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
+            v = np.abs(x * 4 + 9).astype(dtype) if dtype[0] == "u" else (x * 4).astype(dtype)
+            both(v, (8, 10), 0.0, dtype, np.trunc, method=method, mode="asymmetric")
+    b = x > 5
+    case("image.resize2d", [("bool", b), ("shape", (3, 9))], ("bool", resize(b, (3, 9), "nearest_neighbor") != 0), method=Text("nearest_neighbor"))
+    v = np.full((1, 1, 2, 2), 2**62 + 1, np.int64)
+    case("image.resize2d", [("int64", v), ("shape", (3, 3))], ("int64", np.full((1, 1, 3, 3), 2**62 + 1)), method=Text("nearest_neighbor"))
+    v = np.array([[[[np.nan, 1], [2, np.inf]]]], np.float32)
+    case("image.resize2d", [("float32", v), ("shape", (2, 4))], ("float32", np.repeat(v, 2, 3)), method=Text("nearest_neighbor"))

@@ -20,6 +20,7 @@ typedef struct sample {
     enum kind const_kinds[16];
     uint32_t exprs[EXPRS], descs[4], names[2];
     uint32_t packed[2], first_builtin;
+    uint32_t turn;             /* the builtin whose turn it is: each file begins with another one */
     uint32_t params;           /* two objects */
     uint32_t functions[FUNCTIONS];
     uint32_t kernels[2];
@@ -256,11 +257,14 @@ static void put_builtin(sample *s, uint32_t d)
         { { INT, ANY }, TENSOR },      { { TENSOR, ANY }, ANY },      { { TUPLE, ANY }, INT },
         { { ANY, ANY }, TUPLE },       { { TENSOR, ANY }, TENSOR },   { { TENSOR, INT }, TENSOR },
         { { TENSOR, INT }, TENSOR },   { { TENSOR, INT }, ANY },      { { TENSOR, INT }, ANY },
-        { { TENSOR, ANY }, TENSOR },   { { TENSOR, TENSOR }, TENSOR },
-        { { TENSOR, SHAPE }, TENSOR }, { { TENSOR, ANY }, TENSOR }
+        { { TENSOR, ANY }, TENSOR },   { { TENSOR, TENSOR }, TENSOR }, { { TENSOR, SHAPE }, TENSOR },
+        { { TENSOR, ANY }, TENSOR },   { { TENSOR, ANY }, INT },      { { TENSOR, ANY }, INT },
+        { { TENSOR, ANY }, INT },      { { TENSOR, ANY }, INT },      { { TENSOR, INT }, INT },
+        { { TENSOR, INT }, INT },      { { TENSOR, ANY }, INT },      { { TENSOR, ANY }, INT },
+        { { FUNCTION, ANY }, FUNCTION }
     };
     static const uint32_t modelled[] = { 7, 11, 12 };
-    uint32_t i = s->simple ? modelled[below(s, 3)] : below(s, (uint32_t)RLX_COUNT(kinds));
+    uint32_t i = s->simple ? modelled[below(s, 3)] : s->turn++ % (uint32_t)RLX_COUNT(kinds);
     uint32_t least = (uint32_t)builtin_rows[i].min_args, most = (uint32_t)builtin_rows[i].max_args;
     if (most >= 3)
         most = least < 3 ? 3 : least;
@@ -270,10 +274,8 @@ static void put_builtin(sample *s, uint32_t d)
         list[k] = pick_arg(s, i > 13 ? INT : ANY);
     if (i == 6 || i == 9) /* a dtype */
         list[1] = rlx_operand(RLX_OPERAND_CONST, s->consts[8]);
-    if (i == 20 && below(s, 8))
-        list[2] = rlx_operand(RLX_OPERAND_CONST, s->consts[8]);
-    if (i == 15 || i == 16)
-        list[i == 15 ? 3 : 5] = rlx_operand(RLX_OPERAND_CONST, s->consts[8]);
+    if (i == 15 || i == 16 || i == 20)
+        list[i == 15 ? 3 : i == 16 ? 5 : 2] = rlx_operand(RLX_OPERAND_CONST, s->consts[8]);
     builtins[i]++;
     PUT_LIST(RLX_OP_CALL_BUILTIN, list, count, d, s->first_builtin + i);
     s->regs[d] = kinds[i].result;
@@ -510,6 +512,7 @@ static void generate(sample *s, uint64_t seed, bool simple)
     memset(s, 0, sizeof *s);
     s->random.state = seed * 0x9e3779b97f4a7c15u + 1;
     s->simple = simple;
+    s->turn = (uint32_t)(seed / 2);
     kit_begin(&s->kit);
     rlx_file_writer *w = &s->kit.w;
     s->names[0] = rlx_file_writer_name(w, RLX_SLICE("lv"));

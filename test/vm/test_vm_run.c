@@ -712,6 +712,48 @@ static void builtins_do_what_they_say(void **state)
     kit_end(k);
 }
 
+static void views_share_memory(void **state)
+{
+    kit kit_, *k = &kit_;
+    kit_begin(k);
+    for (uint32_t i = 0; i < 2; i++) {
+        static const char *const names[] = { "view", "ensure_zero_offset" };
+        uint32_t f = rlx_file_writer_function(&k->w), params = kit_objects(k, i ? 1 : 4),
+                 code = rlx_file_writer_here(&k->w), args[] = { 0, 1, 2, 3 };
+        char full[64];
+        snprintf(full, sizeof full, "vm.builtin.%s", names[i]);
+        RLX_EMIT_LIST(&k->w, RLX_OP_CALL_BUILTIN, args, i ? 1 : 4, 4,
+                      rlx_file_writer_packed(&k->w, rlx_slice_z(full)));
+        EMIT(RLX_OP_RETURN, 4);
+        kit_function(k, f, names[i], code, params, i ? 1 : 4, 5, 0);
+    }
+    kit_load(k);
+    relax_value args[4] = { kit_vector(6, 0) }, y, z;
+    int64_t to[] = { 3, 2 };
+    relax_value_set_shape(&args[1], to, 2, NULL);
+    relax_value_set_dtype(&args[2], RELAX_INT16);
+    relax_value_set_int(&args[3], 8);
+    kit_expect(k, "view", args, 4, &y);
+    relax_tensor *t = relax_value_get_tensor(&y);
+    assert_true(relax_tensor_dtype(t) == RELAX_INT16 && relax_tensor_ndim(t) == 2 &&
+                relax_tensor_shape(t)[0] == 3);
+    assert_ptr_equal(relax_tensor_data(t),
+                     (char *)relax_tensor_data(relax_value_get_tensor(&args[0])) + 8);
+    kit_expect(k, "ensure_zero_offset", &y, 1, &z);
+    assert_ptr_equal(relax_value_get_tensor(&z), t);
+    relax_value_release(&z);
+    relax_value_release(&y);
+    relax_value_set_int(&args[3], 14);
+    kit_fails(k, "view", args, 4, "RT05", "view: 12 bytes from byte 14 on of a tensor of 24");
+    kit_fails(k, "view", (relax_value[]){ args[0], args[1], args[1], args[3] }, 4, "RT02", NULL);
+    kit_fails(k, "view", (relax_value[]){ args[1], args[1], args[2], args[3] }, 4, "RT02", NULL);
+    relax_value_set_dtype(&args[2], RELAX_VOID);
+    kit_fails(k, "view", args, 4, "RT19", NULL);
+    relax_value_release(&args[0]);
+    relax_value_release(&args[1]);
+    kit_end(k);
+}
+
 static int keeps(void *self, const relax_value *args, int32_t n, relax_value *result)
 {
     return relax_value_keep(&args[0], result);
@@ -829,6 +871,7 @@ int main(void)
         cmocka_unit_test(casts_bind_and_check),
         cmocka_unit_test(constants_are_shared_and_read_only),
         cmocka_unit_test(builtins_do_what_they_say),
+        cmocka_unit_test(views_share_memory),
         cmocka_unit_test(packed_functions_may_keep_their_arguments),
         cmocka_unit_test(checks_the_result),
         cmocka_unit_test(profiles_as_json),

@@ -1,0 +1,352 @@
+/*- lower_resize.c: images at another size.
+ *
+ *     index[k, o], weight[k, o]      for each place o along an axis of the result: the elements of
+ *                                    data that it is made of, and their shares. Blocks "rows", "columns"
+ *     out[n, c, y, x]                sum over i, k of weight[i, y] * weight[k, x] *
+ *                                    data[n, c, index[i, y], index[k, x]]
+ *
+ * A place is a quotient of integers where it can be, so that what lies half between two elements is
+ * seen to do so. Elements beyond the ends of data are those at its ends.
+ */
+/* built for size */
+#include "op/lower_int.h"
+
+enum { MAX_TAPS = 4 };
+
+typedef enum place_mode {
+    HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC, PYTORCH_HALF_PIXEL, HALF_PIXEL_FOR_NN, CROP
+} place_mode;
+typedef enum rounding { TIES_DOWN, TIES_UP, DOWN, UP } rounding;
+typedef enum method { NEAREST, LINEAR, CUBIC } method;
+
+/* A name of an attribute and what it means. */
+typedef struct word { const char *name; int value; } word;
+static const word methods[] = { { "nearest_neighbor", NEAREST }, { "linear", LINEAR }, { "cubic", CUBIC } };
+static const word modes[] = {
+    { "half_pixel", HALF_PIXEL },
+    { "align_corners", ALIGN_CORNERS },
+    { "asymmetric", ASYMMETRIC },
+    { "pytorch_half_pixel", PYTORCH_HALF_PIXEL },
+    { "tf_half_pixel_for_nn", HALF_PIXEL_FOR_NN },
+    { "tf_crop_and_resize", CROP },
+};
+static const word roundings[] = { { "", TIES_DOWN },
+                                  { "round", TIES_DOWN },
+                                  { "round_prefer_floor", TIES_DOWN },
+                                  { "round_prefer_ceil", TIES_UP },
+                                  { "floor", DOWN },
+                                  { "ceil", UP } };
+
+/* One axis of the result. */
+typedef struct axis {
+    const rlx_prim *have, *want;        /* sizes of data and of the result */
+    double begin, end;                  /* of the part that is cropped */
+    const rlx_buffer *index, *weight;   /* weight NULL: one element, with share 1 */
+    const rlx_buffer *outside;          /* NULL: no place is outside of data */
+} axis;
+
+typedef struct resize {
+    rlx_lowering b;
+    rlx_lowering_side x, out;
+    axis axes[2];
+    method method;
+    place_mode mode;
+    rounding rounding;
+    int taps;
+    rlx_dtype wide;
+} resize;
+
+static const rlx_prim *number(resize *r, int64_t v) { return rlx_tir_int(&r->b.t, v); }
+static const rlx_prim *real(resize *r, rlx_dtype t, double v) { return rlx_tir_number(&r->b.t, t, v); }
+static const rlx_prim *plus(resize *r, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_tir_add(&r->b.t, a, b);
+}
+static const rlx_prim *minus(resize *r, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_tir_sub(&r->b.t, a, b);
+}
+static const rlx_prim *times(resize *r, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_tir_mul(&r->b.t, a, b);
+}
+
+/* ---- places --------------------------------------------------------------------------------- */
+
+/* A place in data: base + rest / whole, 0 <= rest < whole. position: the same as one float64, NULL
+ * where the quotient is of integers. */
+typedef struct place { const rlx_prim *base, *rest, *whole, *position; } place;
+
+/* Of the part from begin to end, both between 0 and 1, of the way from the first element to the last. */
+static place cropped(resize *r, const axis *a, const rlx_prim *o)
+{
+    rlx_tir *t = &r->b.t;
+    const rlx_dtype f = RELAX_FLOAT64;
+    const rlx_prim *one = number(r, 1), *last = rlx_tir_cast(t, f, minus(r, a->have, one)),
+                   *steps = rlx_tir_max(t, minus(r, a->want, one), one);
+    const rlx_prim *first = times(r, real(r, f, a->begin), last),
+                   *length = times(r, real(r, f, a->end - a->begin), last),
+                   *middle = times(r, real(r, f, 0.5 * (a->begin + a->end)), last);
+    const rlx_prim *along = rlx_tir_div(t, times(r, rlx_tir_cast(t, f, o), length), rlx_tir_cast(t, f, steps));
+    const rlx_prim *position = rlx_tir_let(
+        t, "position", rlx_tir_select(t, rlx_tir_gt(t, a->want, one), plus(r, first, along), middle));
+    const rlx_prim *base = rlx_tir_call1(t, "floor", position);
+    return (place){ rlx_tir_cast(t, RELAX_INT64, base), minus(r, position, base), real(r, f, 1), position };
+}
+
+static place place_of(resize *r, const axis *a, const rlx_prim *o)
+{
+    rlx_tir *t = &r->b.t;
+    const rlx_prim *one = number(r, 1), *two = number(r, 2), *zero = number(r, 0),
+                   *top = times(r, plus(r, times(r, o, two), one), a->have),
+                   *below = times(r, a->want, two);
+    switch (r->mode) {
+    case CROP: return cropped(r, a, o);
+    case ASYMMETRIC:
+        top = times(r, o, a->have);
+        below = a->want;
+        break;
+    case ALIGN_CORNERS:
+        top = times(r, o, minus(r, a->have, one));
+        below = rlx_tir_max(t, minus(r, a->want, one), one);
+        break;
+    case HALF_PIXEL: top = minus(r, top, a->want); break;
+    case PYTORCH_HALF_PIXEL:
+        top = rlx_tir_select(t, rlx_tir_gt(t, a->want, one), minus(r, top, a->want), zero);
+        break;
+    case HALF_PIXEL_FOR_NN: break;
+    }
+    top = rlx_tir_let(t, "top", top);
+    return (place){ rlx_tir_floor_div(t, top, below), rlx_tir_floor_mod(t, top, below), below, NULL };
+}
+
+static const rlx_prim *nearest(resize *r, const place *p)
+{
+    rlx_tir *t = &r->b.t;
+    const rlx_prim *twice = plus(r, p->rest, p->rest), *up = NULL;
+    switch (r->rounding) {
+    case DOWN: return p->base;
+    case UP: up = rlx_tir_gt(t, p->rest, rlx_tir_number(t, rlx_prim_dtype(p->rest), 0)); break;
+    case TIES_DOWN: up = rlx_tir_gt(t, twice, p->whole); break;
+    case TIES_UP: up = rlx_tir_ge(t, twice, p->whole); break;
+    }
+    return plus(r, p->base, rlx_tir_select(t, up, number(r, 1), number(r, 0)));
+}
+
+/* Shares of the elements base - 1 ... base + 2 for a place that is f behind base: the cubic whose
+ * coefficient is alpha. */
+static void cubic_weights(resize *r, const rlx_prim *f, const rlx_prim **out)
+{
+    double alpha = rlx_attr_as_float(rlx_lowering_attr(r->b.l, 5), -0.5);
+    const double of[MAX_TAPS][4] = { { 0, alpha, -2 * alpha, alpha },
+                                     { 1, 0, -(alpha + 3), alpha + 2 },
+                                     { 0, -alpha, 2 * alpha + 3, -(alpha + 2) },
+                                     { 0, 0, alpha, -alpha } };
+    for (size_t k = 0; k < MAX_TAPS; k++) {
+        out[k] = real(r, r->wide, of[k][3]);
+        for (size_t i = 3; i-- > 0;)
+            out[k] = plus(r, times(r, out[k], f), real(r, r->wide, of[k][i]));
+    }
+}
+
+/* Elements outside of data get no share, the others more. */
+static void leave_out(resize *r, const rlx_prim *const *inside, const rlx_prim **weight)
+{
+    rlx_tir *t = &r->b.t;
+    const rlx_prim *sum = NULL;
+    for (size_t k = 0; k < MAX_TAPS; k++) {
+        weight[k] = rlx_tir_let(t, "share", rlx_tir_select(t, inside[k], weight[k], real(r, r->wide, 0)));
+        sum = sum ? plus(r, sum, weight[k]) : weight[k];
+    }
+    sum = rlx_tir_let(t, "shares", sum);
+    for (size_t k = 0; k < MAX_TAPS; k++)
+        weight[k] = rlx_tir_div(t, weight[k], sum);
+}
+
+/* Fills index and weight of an axis, and outside where places may be there. */
+static void fill_axis(resize *r, axis *a, const char *name)
+{
+    rlx_tir *t = &r->b.t;
+    const rlx_prim *zero = number(r, 0), *end = minus(r, a->have, number(r, 1)),
+                   *weight[MAX_TAPS] = { NULL }, *inside[MAX_TAPS];
+    rlx_prim_list size = RLX_TIR_LIST(number(r, r->taps), a->want);
+    rlx_lowering_list sizes = { { a->want }, 1 }, at;
+    a->index = rlx_tir_alloc(t, "index", RELAX_INT64, size);
+    a->weight = r->method == NEAREST ? NULL : rlx_tir_alloc(t, "weight", r->wide, size);
+    a->outside = r->mode == CROP ? rlx_tir_alloc(t, "outside", RELAX_BOOL, RLX_TIR_LIST(a->want)) : NULL;
+    rlx_lowering_open(&r->b, name, &sizes, &at);
+    const rlx_prim *o = at.at[0];
+    place p = place_of(r, a, o);
+    const rlx_prim *first = rlx_tir_let(t, "first", r->method == NEAREST  ? nearest(r, &p)
+                                                    : r->method == LINEAR ? p.base
+                                                                          : minus(r, p.base, number(r, 1)));
+    if (r->method != NEAREST) {
+        const rlx_prim *f = rlx_tir_let(
+            t, "f", rlx_tir_div(t, rlx_tir_cast(t, r->wide, p.rest), rlx_tir_cast(t, r->wide, p.whole)));
+        weight[0] = minus(r, real(r, r->wide, 1), f);
+        weight[1] = f;
+        if (r->method == CUBIC)
+            cubic_weights(r, f, weight);
+    }
+    for (int k = 0; k < r->taps; k++) {
+        const rlx_prim *i = plus(r, first, number(r, k));
+        inside[k] = rlx_tir_and(t, rlx_tir_ge(t, i, zero), rlx_tir_le(t, i, end));
+        rlx_tir_store(t, a->index, RLX_TIR_LIST(number(r, k), o),
+                      rlx_tir_max(t, rlx_tir_min(t, i, end), zero));
+    }
+    if (r->method == CUBIC && rlx_attr_as_int(rlx_lowering_attr(r->b.l, 6), 0))
+        leave_out(r, inside, weight);
+    for (int k = 0; k < r->taps && a->weight; k++)
+        rlx_tir_store(t, a->weight, RLX_TIR_LIST(number(r, k), o), weight[k]);
+    if (a->outside)
+        rlx_tir_store(t, a->outside, RLX_TIR_LIST(o),
+                      rlx_tir_or(t, rlx_tir_lt(t, p.position, real(r, RELAX_FLOAT64, 0)),
+                                 rlx_tir_gt(t, p.position, rlx_tir_cast(t, RELAX_FLOAT64, end))));
+    rlx_tir_end_block(t);
+}
+
+/* ---- the result ----------------------------------------------------------------------------- */
+
+/* Element k of those that place o of an axis is made of, or its share. */
+static const rlx_prim *tap(resize *r, const rlx_buffer *of, int k, const rlx_prim *o)
+{
+    return rlx_tir_load(&r->b.t, of, RLX_TIR_LIST(number(r, k), o));
+}
+
+static const rlx_prim *pixel(resize *r, const rlx_prim *const *o, int i, int k)
+{
+    const rlx_prim *from[RLX_LOW_AXES] = { o[0], o[1], tap(r, r->axes[0].index, i, o[2]),
+                                           tap(r, r->axes[1].index, k, o[3]) };
+    rlx_lowering_list at = rlx_lowering_placed(&r->b, &r->x, from);
+    return rlx_tir_load(&r->b.t, r->x.t.buffer, rlx_lowering_items(&at));
+}
+
+/* Shares of rows, of what the shares of columns make of each. */
+static const rlx_prim *blended(resize *r, const rlx_prim *const *o)
+{
+    const rlx_prim *sum = NULL;
+    for (int i = 0; i < r->taps; i++) {
+        const rlx_prim *row = NULL;
+        for (int k = 0; k < r->taps; k++) {
+            const rlx_prim *one = times(r, rlx_tir_cast(&r->b.t, r->wide, pixel(r, o, i, k)),
+                                        tap(r, r->axes[1].weight, k, o[3]));
+            row = row ? plus(r, row, one) : one;
+        }
+        row = times(r, row, tap(r, r->axes[0].weight, i, o[2]));
+        sum = sum ? plus(r, sum, row) : row;
+    }
+    return sum;
+}
+
+static const rlx_prim *resized(rlx_lowering *b, void *user, const rlx_lowering_list *index)
+{
+    resize *r = user;
+    rlx_tir *t = &b->t;
+    const rlx_prim *o[RLX_LOW_AXES];
+    rlx_dtype dtype = r->out.t.dtype;
+    rlx_lowering_canonical(b, &r->out, index, o);
+    const rlx_prim *v = rlx_tir_cast(t, dtype, r->method == NEAREST ? pixel(r, o, 0, 0) : blended(r, o));
+    if (r->mode != CROP)
+        return v;
+    double fill = rlx_attr_as_float(rlx_lowering_attr(b->l, 7), 0);
+    const rlx_prim *outside = rlx_tir_or(t, rlx_tir_load(t, r->axes[0].outside, RLX_TIR_LIST(o[2])),
+                                         rlx_tir_load(t, r->axes[1].outside, RLX_TIR_LIST(o[3])));
+    return rlx_tir_if_then_else(
+        t, outside, rlx_tir_cast(t, dtype, real(r, r->method == NEAREST ? RELAX_FLOAT64 : r->wide, fill)), v);
+}
+
+/* ---- the call: data, size; attributes roi, layout, method, coordinate_transformation_mode,
+ * rounding_method, cubic_alpha, cubic_exclude, extrapolation_value, out_dtype ------------------ */
+
+static bool read_word(resize *r, size_t attr, const word *words, size_t count, int *out)
+{
+    rlx_slice text = rlx_attr_text(rlx_lowering_attr(r->b.l, attr));
+    for (size_t i = 0; i < count; i++)
+        if (rlx_slice_is(text, words[i].name)) {
+            *out = words[i].value;
+            return true;
+        }
+    return rlx_lowering_give_up(&r->b, attr == 2   ? "the method is not known"
+                                       : attr == 3 ? "the coordinate_transformation_mode is not known"
+                                                   : "the rounding_method is not known");
+}
+
+static bool read_words(resize *r)
+{
+    static const int taps[] = { [NEAREST] = 1, [LINEAR] = 2, [CUBIC] = MAX_TAPS };
+    int which = 0, places = 0, rounds = 0;
+    if (!read_word(r, 2, methods, RLX_COUNT(methods), &which) ||
+        !read_word(r, 3, modes, RLX_COUNT(modes), &places) ||
+        (which == NEAREST && !read_word(r, 4, roundings, RLX_COUNT(roundings), &rounds)))
+        return false;
+    r->method = (method)which;
+    r->mode = (place_mode)places;
+    r->rounding = (rounding)rounds;
+    r->taps = taps[which];
+    return true;
+}
+
+/* Sizes of the result where inference knows its rank only: those of data, two of them replaced by
+ * the argument's. False: they are not known either. */
+static bool read_size(resize *r, rlx_lowering_shape *out)
+{
+    const rlx_shape_sinfo *s = rlx_as_shape_sinfo(r->b.l->args[1]);
+    *out = r->x.t.shape;
+    if (!s || !s->has_values || s->num_values != 2)
+        return false;
+    for (size_t i = 0; i < out->sizes.n; i++) {
+        const char *spatial = strchr("HW", r->x.layout.letter[i]);
+        if (!spatial)
+            continue;
+        if (r->x.layout.factor[i])
+            return false;
+        out->program[i] = s->values[*spatial == 'W'];
+        out->sizes.at[i] = rlx_lowering_size(&r->b, out->program[i]);
+    }
+    return true;
+}
+
+static bool read_resize(resize *r, rlx_lower_request *l)
+{
+    const rlx_attr *layout = rlx_lowering_attr(l, 1), *roi = rlx_lowering_attr(l, 0);
+    const rlx_attr_list *part = rlx_as_attr_list(roi);
+    rlx_lowering_shape computed;
+    if (!rlx_lowering_input(&r->b, 0, &r->x.t) || !read_words(r) ||
+        !rlx_lowering_read_side(&r->b, &r->x, layout, rlx_data_axes[2]))
+        return false;
+    bool known = read_size(r, &computed);
+    if (!rlx_lowering_output(&r->b, known ? &computed : NULL, &r->out.t) ||
+        !rlx_lowering_read_side(&r->b, &r->out, layout, rlx_data_axes[2]))
+        return false;
+    if (r->mode == CROP && (!part || part->num_items != 4))
+        return rlx_lowering_give_up(&r->b, "roi is no list of four numbers");
+    for (size_t i = 0; i < 2; i++) {
+        r->axes[i] = (axis){ .have = r->x.size[2 + i], .want = r->out.size[2 + i] };
+        if (r->mode == CROP) {
+            r->axes[i].begin = rlx_attr_as_float(part->items[i], 0);
+            r->axes[i].end = rlx_attr_as_float(part->items[2 + i], 0);
+        }
+    }
+    if (r->method != NEAREST && rlx_dtype_is_bool(r->out.t.dtype))
+        return rlx_lowering_give_up(&r->b, "the operator does not compute with this dtype");
+    return true;
+}
+
+/* What shares and elements are multiplied in: float64 where float32 does not hold the elements. */
+static rlx_dtype share_dtype(rlx_dtype t)
+{
+    bool narrow = rlx_lowering_is_float(t) ? t != RELAX_FLOAT64 : rlx_dtype_bits(t) <= 16;
+    return narrow ? RELAX_FLOAT32 : RELAX_FLOAT64;
+}
+
+const rlx_prim_func *rlx_lower_resize2d(rlx_lower_request *l)
+{
+    resize r = { .taps = 1 };
+    rlx_lowering_begin(&r.b, l);
+    if (!read_resize(&r, l))
+        return rlx_lowering_end(&r.b);
+    r.wide = share_dtype(r.x.t.dtype);
+    fill_axis(&r, &r.axes[0], "rows");
+    fill_axis(&r, &r.axes[1], "columns");
+    return rlx_lowering_mapped(&r.b, &r.out.t, resized, &r);
+}
