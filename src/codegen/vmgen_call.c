@@ -338,14 +338,70 @@ static bool call_global(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target 
     return false;
 }
 
+/* ---- functions that are values -------------------------------------------------------------- */
+
+/* The arguments from `first` on are there. The call in place of this function, if the callee's
+ * result turns out to be what this one's is; else the code behind it goes on with the result. */
+static bool call_register(rlx_vmgen_fn *n, uint32_t callee, size_t first, rlx_vmgen_target *t)
+{
+    uint32_t want;
+    if (!rlx_vmgen_target_register(n, t))
+        return false;
+    if (!t->tail_if || n->result != RLX_NO_INDEX)
+        return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_VALUE, first, t->reg, callee);
+    return rlx_vmgen_describe(n, t->tail_if, &want) &&
+           RLX_VMGEN_EMIT_ARGS(n, RLX_OP_TAIL_CALL_VALUE, first, t->reg, callee, want);
+}
+
 static bool call_value(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
 {
     size_t first = n->args.len;
     uint32_t callee;
-    if (!rlx_vmgen_register(n, call->op, &callee) || !rlx_vmgen_flush(n) ||
-        !push_args(n, call->args, call->num_args) || !rlx_vmgen_target_register(n, t))
+    return rlx_vmgen_register(n, call->op, &callee) && rlx_vmgen_flush(n) &&
+           push_args(n, call->args, call->num_args) && call_register(n, callee, first, t);
+}
+
+/* The fields of a tuple as operands, one that is a variable taken apart. */
+static bool push_fields(rlx_vmgen_fn *n, const rlx_expr *tuple)
+{
+    const rlx_tuple *t = rlx_as_tuple(tuple);
+    const rlx_tuple_sinfo *info = t ? NULL : rlx_as_tuple_sinfo(rlx_vmgen_known(n, tuple));
+    uint32_t from, to;
+    if (t)
+        return push_args(n, t->fields, t->num_fields);
+    if (!info) {
+        rlx_error(n->ctx, RLX_CG02, n->place,
+                  "the arguments are a tuple whose number of fields is not known");
         return false;
-    return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_VALUE, first, t->reg, callee);
+    }
+    if (!rlx_vmgen_register(n, tuple, &from))
+        return false;
+    for (size_t i = 0; i < info->num_fields; i++) {
+        if (!rlx_vmgen_temp_register(n, true, &to))
+            return false;
+        RLX_EMIT(n->out, RLX_OP_GET, to, from, (uint32_t)i);
+        if (!rlx_vec_push(&n->ctx->memory, &n->args, rlx_operand(RLX_OPERAND_REGISTER, to)))
+            return false;
+    }
+    return wrote(n);
+}
+
+static bool invoke_closure(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    size_t first = n->args.len;
+    uint32_t callee;
+    return rlx_vmgen_register(n, call->args[0], &callee) && rlx_vmgen_flush(n) &&
+           push_fields(n, call->args[1]) && call_register(n, callee, first, t);
+}
+
+static bool make_closure(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    size_t first = n->args.len;
+    return rlx_vmgen_flush(n) && rlx_vmgen_push_arg(n, call->args[0]) &&
+           push_fields(n, call->args[1]) && rlx_vmgen_target_register(n, t) &&
+           RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_BUILTIN, first, t->reg,
+                               rlx_file_writer_packed(n->out,
+                                                      RLX_SLICE(BUILTIN_PREFIX "make_closure")));
 }
 
 /* ---- operators ------------------------------------------------------------------------------ */
@@ -373,24 +429,16 @@ static const struct {
     { RLX_OP_ID_MEMORY_KILL_STORAGE, 0, kill_value },
     { RLX_OP_ID_MEMORY_KILL_TENSOR, 0, kill_value },
     { RLX_OP_ID_VM_KILL_OBJECT, 0, kill_value },
+    { RLX_OP_ID_MAKE_CLOSURE, 2, make_closure },
+    { RLX_OP_ID_INVOKE_CLOSURE, 2, invoke_closure },
+    { RLX_OP_ID_INVOKE_PURE_CLOSURE, 2, invoke_closure },
 };
-
-static bool is_closure(enum rlx_op_id id)
-{
-    return id == RLX_OP_ID_MAKE_CLOSURE || id == RLX_OP_ID_INVOKE_CLOSURE ||
-           id == RLX_OP_ID_INVOKE_PURE_CLOSURE;
-}
 
 /* Why the operator is still here. */
 static bool refuse_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_row *row)
 {
     const char *why = NULL;
     size_t errors = rlx_error_count(n->ctx);
-    if (is_closure(row->id)) {
-        rlx_error(n->ctx, RLX_CG01, n->place, "R.%s: closures cannot be compiled yet",
-                  row->short_name);
-        return false;
-    }
     if (row->lower) {
         rlx_module_builder *mb = rlx_module_builder_create(n->ctx, n->w->m);
         const rlx_sinfo *result = rlx_vmgen_known(n, &call->node);

@@ -165,6 +165,7 @@ bool rlx_vm_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 /* not found yet, or in the module */
 bool rlx_vm_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_tail_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 /* Result of a packed function; a failure becomes RT16. */
 bool rlx_packed_finish(relax_vm *vm, int rc, relax_value *result, rlx_slice name, rlx_fault *why);
 /* Ends the innermost frame with register r. *done: it was the outermost, *result is the
