@@ -110,7 +110,7 @@ static bool write_value(rlx_vmgen_fn *n, const rlx_expr *value, rlx_vmgen_target
     if (get)
         return get_item(n, get, t);
     if (rlx_as_function(value)) {
-        rlx_error(n->ctx, RLX_CG01, n->place, "a local function cannot be compiled yet");
+        rlx_error(n->ctx, RLX_CG01, n->place, "a local function is not lifted");
         return false;
     }
     if (!value || value->kind == RLX_NODE_SEQ_EXPR || value->kind == RLX_NODE_OP) {

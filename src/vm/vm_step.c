@@ -334,7 +334,7 @@ bool rlx_vm_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
         return false;
     /* Only the function that the host called returns to the host. A buffer that does not fit is
      * told at the end. */
-    if (!vm->frame->parent && pc[2] < vm->num_into) {
+    if (vm->frame->parent == vm->base && pc[2] < vm->num_into) {
         rlx_tensor_object *t = (rlx_tensor_object *)vm->into[pc[2]];
         if (same_shape(&t->view, (rlx_dtype)pc[3], ndim, dims)) {
             rlx_cell_put(vm, &vm->frame->regs[pc[1]], rlx_value_object(RELAX_VALUE_TENSOR, t),
@@ -454,9 +454,11 @@ bool rlx_packed_finish(relax_vm *vm, int rc, relax_value *result, rlx_slice name
 }
 
 /* Registered functions first, then public functions of the module. */
-static bool find_packed(relax_vm *vm, uint32_t number, rlx_fault *why)
+bool rlx_vm_find_packed(relax_vm *vm, uint32_t number, rlx_fault *why)
 {
     rlx_packed_slot *slot = &vm->packed[number];
+    if (slot->fn || slot->in_module)
+        return true;
     rlx_slice name = rlx_name(&vm->exe->names, vm->exe->packed[number]);
     rlx_packed *f = vm->registry ? rlx_map_get(&vm->registry->functions, name) : NULL;
     if (f) {
@@ -538,7 +540,7 @@ static bool call_packed_slot(relax_vm *vm, uint32_t number, uint32_t dst, const 
                              rlx_fault *why)
 {
     rlx_packed_slot *slot = &vm->packed[number];
-    if (!slot->fn && !slot->in_module && !find_packed(vm, number, why))
+    if (!rlx_vm_find_packed(vm, number, why))
         return false;
     if (slot->in_module)
         return call_module(vm, slot->function, dst, a, why);
@@ -784,14 +786,14 @@ bool rlx_vm_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *resul
         return rlx_fault_wrap(why, RLX_RT07, "result of %.64s",
                               rlx_name(&vm->exe->names, f->fn->name).data);
     v = *from;
-    if (v.reserved == RLX_HELD_BY_PARENT || (v.reserved == RLX_HELD_BY_RUN && !f->parent)) {
+    if (v.reserved == RLX_HELD_BY_PARENT || (v.reserved == RLX_HELD_BY_RUN && f->parent == vm->base)) {
         rlx_value_hold(&v);
         v.reserved = RLX_HELD_BY_FRAME;
     }
     *from = rlx_value_none();
     uint32_t dst = f->dst;
     rlx_vm_frame_pop(vm);
-    *done = vm->frame == NULL;
+    *done = vm->frame == vm->base;
     if (*done) {
         v.reserved = 0;
         *result = v;

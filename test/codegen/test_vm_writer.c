@@ -574,7 +574,6 @@ static void test_refusals(void **state)
 {
     const struct { const char *code, *message, *source;
     } rows[] = {
-        { "CG01", "local function", PROGRAM("refusals, a local function") },
         { "CG03", "R.ccl.allreduce has no lowering", PROGRAM("refusals, no lowering") },
         { "CG04", "R.exp cannot be compiled", PROGRAM("refusals, unknown shapes") },
         { "CG02", "there is no run-time builtin vm.builtin.nothing",
