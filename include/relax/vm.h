@@ -226,9 +226,10 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 RELAX_BORROWED relax_executable *relax_vm_executable(const relax_vm *vm);
 
 /* Calls the public function `name`. Arguments are borrowed and always checked against its
- * description; tensors must be boxed (relax_value_set_tensor). *result gets one reference. A
- * call from inside a packed function into the VM that is running it is
- * RELAX_ERROR_INVALID_ARGUMENT. Codes of failures: RT01-RT20.
+ * description; tensors must be boxed (relax_value_set_tensor). *result gets one reference.
+ * A packed function may call the VM that calls it, with views that it was given too: depth counts
+ * on, limits of time hold for both, at most 64 such calls may be active (RT11). Codes of failures:
+ * RT01-RT20.
  */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len,
@@ -240,6 +241,13 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 relax_status relax_vm_call_function(relax_vm *vm, size_t function, const relax_value *args,
                                     size_t num_args, RELAX_OWN relax_value *result,
                                     RELAX_OWN relax_error **out_error);
+/* Calls a function that is a value: one that a call gave (a closure, a function of the program, a
+ * packed function), as long as the host keeps it; RT18 for what is no function of the VM's program.
+ * Otherwise as relax_vm_call. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
+relax_status relax_vm_call_value(relax_vm *vm, const relax_value *function,
+                                 const relax_value *args, size_t num_args,
+                                 RELAX_OWN relax_value *result, RELAX_OWN relax_error **out_error);
 /* Calls with buffers for the results: the tensors of the result, tuples flattened depth first,
  * end up in `buffers`, whose number, dtypes and shapes must be those of the result (RT07).
  * Results are computed in place where the compiler arranged for it and copied otherwise. After

@@ -11,7 +11,7 @@ static int32_t kind_of_object(const relax_value *v)
 {
     if (rlx_value_has_mark(v, RLX_MARK_TUPLE))
         return RELAX_VALUE_KIND_TUPLE;
-    if (rlx_value_has_mark(v, RLX_MARK_FUNCTION) || rlx_value_has_mark(v, RLX_MARK_EXTERN))
+    if (rlx_value_is_function(v))
         return RELAX_VALUE_KIND_FUNCTION;
     return RELAX_VALUE_KIND_OTHER;
 }

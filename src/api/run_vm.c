@@ -569,9 +569,6 @@ static bool may_call(relax_vm *vm, size_t function, const relax_value *args, siz
     if (!is_vm(vm) || (!args && num_args))
         *status =
             misuse(out_error, RLX_OP01, "call of a VM: an argument is NULL or of another kind");
-    else if (rlx_vm_is_running(vm))
-        *status = fault(rlx_vm_memory(vm), out_error, RLX_OP09,
-                        "the VM is running: a packed function cannot call the VM that called it");
     else if (function >= rlx_vm_executable(vm)->num_public)
         *status = fault(rlx_vm_memory(vm), out_error, RLX_OP03,
                         "the program has no public function of that number");
@@ -610,6 +607,20 @@ relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len,
     rlx_fault why;
     rlx_fail(&why, RLX_RT20, "the program has no public function %.*s", shown(name_len), name);
     return rlx_error_give(rlx_vm_memory(vm), out_error, &why);
+}
+
+relax_status relax_vm_call_value(relax_vm *vm, const relax_value *function,
+                                 const relax_value *args, size_t num_args, relax_value *result,
+                                 relax_error **out_error)
+{
+    clear_error(out_error);
+    relax_value_set_null(result);
+    if (!is_vm(vm) || !function || (!args && num_args) || !result)
+        return misuse(out_error, RLX_OP01,
+                      "relax_vm_call_value: an argument is NULL or of another kind");
+    relax_status status = rlx_vm_call_value(vm, function, args, num_args, result, out_error);
+    rlx_vm_settle(vm);
+    return status;
 }
 
 relax_status relax_vm_call_into(relax_vm *vm, size_t function, const relax_value *args,

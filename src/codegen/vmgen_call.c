@@ -338,17 +338,28 @@ static bool call_global(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target 
     return false;
 }
 
+/* ---- functions that are values -------------------------------------------------------------- */
+
+/* The arguments from `first` on are there. The call in place of this function, if the callee's
+ * result turns out to be what this one's is; else the code behind it goes on with the result. */
+static bool call_register(rlx_vmgen_fn *n, uint32_t callee, size_t first, rlx_vmgen_target *t)
+{
+    uint32_t want;
+    if (!rlx_vmgen_target_register(n, t))
+        return false;
+    if (!t->tail_if || n->result != RLX_NO_INDEX)
+        return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_VALUE, first, t->reg, callee);
+    return rlx_vmgen_describe(n, t->tail_if, &want) &&
+           RLX_VMGEN_EMIT_ARGS(n, RLX_OP_TAIL_CALL_VALUE, first, t->reg, callee, want);
+}
+
 static bool call_value(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
 {
     size_t first = n->args.len;
     uint32_t callee;
-    if (!rlx_vmgen_register(n, call->op, &callee) || !rlx_vmgen_flush(n) ||
-        !push_args(n, call->args, call->num_args) || !rlx_vmgen_target_register(n, t))
-        return false;
-    return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_VALUE, first, t->reg, callee);
+    return rlx_vmgen_register(n, call->op, &callee) && rlx_vmgen_flush(n) &&
+           push_args(n, call->args, call->num_args) && call_register(n, callee, first, t);
 }
-
-/* ---- calls whose arguments are a tuple ------------------------------------------------------- */
 
 /* How many fields the tuple has. False after a report. */
 static bool count_fields(rlx_vmgen_fn *n, const rlx_expr *e, size_t *count)
@@ -362,27 +373,34 @@ static bool count_fields(rlx_vmgen_fn *n, const rlx_expr *e, size_t *count)
     return t || s;
 }
 
-static bool push_fields(rlx_vmgen_fn *n, const rlx_expr *e)
+/* The fields of a tuple as operands, one that is a variable taken apart. */
+static bool push_fields(rlx_vmgen_fn *n, const rlx_expr *tuple)
 {
-    const rlx_tuple *t = rlx_as_tuple(e);
-    uint32_t from, reg;
+    const rlx_tuple *t = rlx_as_tuple(tuple);
+    uint32_t from, to;
     size_t count;
     if (t)
         return push_args(n, t->fields, t->num_fields);
-    if (!count_fields(n, e, &count) || !rlx_vmgen_register(n, e, &from))
+    if (!count_fields(n, tuple, &count) || !rlx_vmgen_register(n, tuple, &from))
         return false;
     for (size_t i = 0; i < count; i++) {
-        if (!rlx_vmgen_temp_register(n, true, &reg))
+        if (!rlx_vmgen_temp_register(n, true, &to))
             return false;
-        RLX_EMIT(n->out, RLX_OP_GET, reg, from, (uint32_t)i);
-        if (!wrote(n) ||
-            !rlx_vec_push(&n->ctx->memory, &n->args, rlx_operand(RLX_OPERAND_REGISTER, reg)))
+        RLX_EMIT(n->out, RLX_OP_GET, to, from, (uint32_t)i);
+        if (!rlx_vec_push(&n->ctx->memory, &n->args, rlx_operand(RLX_OPERAND_REGISTER, to)))
             return false;
     }
-    return true;
+    return wrote(n);
 }
 
-/* make_closure(function, (last arguments)) */
+static bool invoke_closure(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
+{
+    size_t first = n->args.len;
+    uint32_t callee;
+    return rlx_vmgen_register(n, call->args[0], &callee) && rlx_vmgen_flush(n) &&
+           push_fields(n, call->args[1]) && call_register(n, callee, first, t);
+}
+
 static bool make_closure(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
 {
     size_t first = n->args.len;
@@ -390,17 +408,8 @@ static bool make_closure(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target
            (rlx_vmgen_flush(n) && rlx_vmgen_push_arg(n, call->args[0]) &&
             push_fields(n, call->args[1]) && rlx_vmgen_target_register(n, t) &&
             RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_BUILTIN, first, t->reg,
-                                rlx_file_writer_packed(n->out, RLX_SLICE(BUILTIN_PREFIX "make_closure"))));
-}
-
-/* invoke_closure(closure, (arguments)) */
-static bool invoke_closure(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
-{
-    size_t first = n->args.len;
-    uint32_t callee;
-    return rlx_vmgen_register(n, call->args[0], &callee) && rlx_vmgen_flush(n) &&
-           push_fields(n, call->args[1]) && rlx_vmgen_target_register(n, t) &&
-           RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_VALUE, first, t->reg, callee);
+                                rlx_file_writer_packed(n->out,
+                                                       RLX_SLICE(BUILTIN_PREFIX "make_closure"))));
 }
 
 /* call_builtin_with_ctx(function, (arguments)): those that there are need no context. */

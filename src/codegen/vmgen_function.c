@@ -111,7 +111,7 @@ static bool write_value(rlx_vmgen_fn *n, const rlx_expr *value, rlx_vmgen_target
     if (get)
         return get_item(n, get, t);
     if (rlx_as_function(value)) {
-        rlx_error(n->ctx, RLX_CG01, n->place, "a local function cannot be compiled yet");
+        rlx_error(n->ctx, RLX_CG01, n->place, "a local function is not lifted");
         return false;
     }
     if (!value || value->kind == RLX_NODE_SEQ_EXPR || value->kind == RLX_NODE_OP) {
@@ -149,6 +149,7 @@ static bool bind_variable(rlx_vmgen_fn *n, const rlx_binding *b)
         return false;
     t.wanted = check || v->used;
     t.tail = !check && is_result(n, b);
+    t.tail_if = !is_result(n, b) ? NULL : check ? var->sinfo : rlx_object_info(n->ctx);
     if (!copied && !write_value(n, value, &t))
         return false;
     if (!check || n->ended)
@@ -425,7 +426,7 @@ static bool describe_signature(rlx_vmgen_fn *n, const rlx_global_var *gv, uint32
 {
     const rlx_sinfo *s = n->w->env.global(n->w->env.user, gv);
     *offset = RLX_NO_INDEX;
-    return !rlx_as_func_sinfo(s) || rlx_vmgen_describe(n, s, offset);
+    return !rlx_as_func_sinfo(s) || rlx_vmgen_describe_signature(n, s, offset);
 }
 
 static bool write_function(rlx_vmgen_fn *n, const rlx_global_var *gv, uint32_t number)

@@ -218,11 +218,18 @@ typedef struct rlx_vmgen_target {
     rlx_vmgen_value *value; /* NULL: a temporary */
     bool wanted;       /* somebody looks at it */
     bool tail;         /* it is the result of the function, unchecked: a tail call may make it */
+    /* it is the result of the function once it is known to be this; NULL: it is not */
+    const rlx_sinfo *tail_if;
     uint32_t reg;      /* out; RLX_NO_INDEX: not made */
 } rlx_vmgen_target;
 /* The register of the target, taken when first asked for. RLX_NO_INDEX if it is not wanted. */
 bool rlx_vmgen_target_register(rlx_vmgen_fn *n, rlx_vmgen_target *t);
 bool rlx_vmgen_call(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t);
+/* Does the operator call a function that is a value? */
+RLX_INLINE bool rlx_vmgen_invokes(enum rlx_op_id id)
+{
+    return id == RLX_OP_ID_INVOKE_CLOSURE || id == RLX_OP_ID_INVOKE_PURE_CLOSURE;
+}
 
 /* ---- vmgen_proof.c */
 /* Struct info of the value of e without that of the variable it is bound to. NULL: memory is
@@ -240,6 +247,8 @@ void rlx_vmgen_drop_description(rlx_vmgen_fn *n,
                                 rlx_desc_writer *d); /* begun, and will not be finished */
 /* A description of s; binds the variables of `to_bind`. */
 bool rlx_vmgen_describe(rlx_vmgen_fn *n, const rlx_sinfo *s, uint32_t *offset);
+/* The same of a signature, which mentions nothing of this function. */
+bool rlx_vmgen_describe_signature(rlx_vmgen_fn *n, const rlx_sinfo *s, uint32_t *offset);
 bool rlx_vmgen_encode_failed(rlx_vmgen_fn *n, const rlx_encoder *e);
 /* MATCH of a register. name may be NULL. */
 bool rlx_vmgen_match(rlx_vmgen_fn *n, uint32_t reg, const rlx_sinfo *s,

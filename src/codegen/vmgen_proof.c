@@ -189,6 +189,7 @@ void rlx_vmgen_encoder(rlx_vmgen_fn *n, rlx_encoder *e)
     *e = (rlx_encoder){ .ctx = n->ctx,
                         .out = n->out,
                         .slot_of = slot_of,
+                        .is_bound = sees_shape_var,
                         .register_of = register_of,
                         .user = n,
                         .to_bind = &n->to_bind,
@@ -218,7 +219,7 @@ void rlx_vmgen_drop_description(rlx_vmgen_fn *n, rlx_desc_writer *d)
     rlx_vec_free(n->out->memory, &d->open);
 }
 
-bool rlx_vmgen_describe(rlx_vmgen_fn *n, const rlx_sinfo *s, uint32_t *offset)
+static bool describe(rlx_vmgen_fn *n, const rlx_sinfo *s, bool alone, uint32_t *offset)
 {
     rlx_desc_writer d;
     rlx_encoder e;
@@ -226,6 +227,8 @@ bool rlx_vmgen_describe(rlx_vmgen_fn *n, const rlx_sinfo *s, uint32_t *offset)
         return false;
     rlx_desc_begin(&d, n->out);
     rlx_vmgen_encoder(n, &e);
+    if (alone)
+        e.is_bound = NULL;
     if (!rlx_sinfo_encode(&e, s, &d)) {
         rlx_vmgen_drop_description(n, &d);
         return rlx_vmgen_encode_failed(n, &e);
@@ -233,6 +236,16 @@ bool rlx_vmgen_describe(rlx_vmgen_fn *n, const rlx_sinfo *s, uint32_t *offset)
     *offset = rlx_desc_end(&d);
     rlx_ptrmap_clear(&n->to_bind);
     return rlx_file_writer_ok(n->out) || rlx_vmgen_failed(n->w, n->place);
+}
+
+bool rlx_vmgen_describe(rlx_vmgen_fn *n, const rlx_sinfo *s, uint32_t *offset)
+{
+    return describe(n, s, false, offset);
+}
+
+bool rlx_vmgen_describe_signature(rlx_vmgen_fn *n, const rlx_sinfo *s, uint32_t *offset)
+{
+    return describe(n, s, true, offset);
 }
 
 uint32_t rlx_vmgen_var_name(rlx_vmgen_fn *n, const rlx_var *v)

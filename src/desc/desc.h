@@ -68,7 +68,8 @@ enum rlx_desc_dim_tag {
     RLX_DIM_SYMBOL = 2,      /* compared with a bound variable */
     RLX_DIM_EXPR = 3,        /* compared with an expression, in the second round */
     RLX_DIM_ANY = 4,         /* not looked at */
-    RLX_DIM_BINDER = 5,      /* placeholder of a FUNC node: has a name only */
+    /* placeholder of a FUNC node: a name, and in the slot its number + 1 among those of the outermost FUNC; 0: none */
+    RLX_DIM_BINDER = 5,
     RLX_DIM_BIND_SIGNED = 6, /* binds any integer: bound by Prim values only */
     RLX_DIM_TAGS
 };
@@ -100,6 +101,9 @@ bool rlx_desc_match(const rlx_desc_env *env, uint32_t offset, const relax_value 
  * RT01 too. Texts begin "argument 1 of NAME: ". */
 bool rlx_desc_match_params(const rlx_desc_env *env, uint32_t offset, const relax_value *args,
                            size_t num_args, rlx_slice function, rlx_fault *why);
+/* Does a function with this signature (item; RLX_NO_INDEX: not known) give only what the DESC item
+ * at `want` describes? False where that is not sure. */
+bool rlx_desc_result_fits(const rlx_desc_env *env, uint32_t signature, uint32_t want);
 /* Does the item bind shape variables? */
 bool rlx_desc_binds(const int64_t *descs, uint32_t offset);
 /* Puts "PREFIX: " before the text of *why and turns its code into `code`, the old one becoming
@@ -194,7 +198,7 @@ int64_t rlx_desc_dim_bind_signed(rlx_file_writer *w, uint32_t slot, rlx_slice na
 /* every other position */
 int64_t rlx_desc_dim_symbol(rlx_file_writer *w, uint32_t slot, rlx_slice name);
 /* placeholder of a function description */
-int64_t rlx_desc_dim_binder(rlx_file_writer *w, rlx_slice name);
+int64_t rlx_desc_dim_binder(rlx_file_writer *w, uint32_t number, rlx_slice name);
 int64_t rlx_desc_dim_expr(uint32_t expr_offset);
 #define RLX_DIM_WILD ((int64_t)RLX_DIM_ANY)
 

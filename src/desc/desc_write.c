@@ -78,9 +78,9 @@ int64_t rlx_desc_dim_symbol(rlx_file_writer *w, uint32_t slot, rlx_slice name)
     return symbol_dim(w, RLX_DIM_SYMBOL, slot, name);
 }
 
-int64_t rlx_desc_dim_binder(rlx_file_writer *w, rlx_slice name)
+int64_t rlx_desc_dim_binder(rlx_file_writer *w, uint32_t number, rlx_slice name)
 {
-    return symbol_dim(w, RLX_DIM_BINDER, 0, name);
+    return symbol_dim(w, RLX_DIM_BINDER, number, name);
 }
 
 /* ---- expressions ---------------------------------------------------------------------------- */

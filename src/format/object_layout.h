@@ -130,6 +130,8 @@ typedef struct rlx_extern_function {
 #define RLX_MARK_FUNCTION RLX_MARK(3)
 #define RLX_MARK_EXTERN RLX_MARK(4)
 #define RLX_MARK_DTYPE RLX_MARK(5)
+/* A function with arguments bound, laid out as a tuple: field 0 is the function, which is no
+ * closure itself; the others follow the arguments of a call. */
 #define RLX_MARK_CLOSURE RLX_MARK(6)
 
 RLX_INLINE bool rlx_value_has_mark(const relax_value *v, uint64_t mark)
@@ -140,6 +142,26 @@ RLX_INLINE bool rlx_value_has_mark(const relax_value *v, uint64_t mark)
 RLX_INLINE const rlx_tuple_object *rlx_value_tuple(const relax_value *v)
 {
     return rlx_value_has_mark(v, RLX_MARK_TUPLE) ? v->v.p : NULL;
+}
+/* NULL if v is no closure. */
+RLX_INLINE const rlx_tuple_object *rlx_value_closure(const relax_value *v)
+{
+    return rlx_value_has_mark(v, RLX_MARK_CLOSURE) ? v->v.p : NULL;
+}
+/* What a call of v runs, and what it passes behind the arguments. */
+RLX_INLINE const relax_value *rlx_value_callee(const relax_value *v, const relax_value **captured,
+                                               size_t *num_captured)
+{
+    const rlx_tuple_object *c = rlx_value_closure(v);
+    *captured = c ? c->fields + 1 : NULL;
+    *num_captured = c ? c->count - 1 : 0;
+    return c ? c->fields : v;
+}
+/* A function in any form: of a module, with arguments bound, packed, by its name. */
+RLX_INLINE bool rlx_value_is_function(const relax_value *v)
+{
+    return v->type_index == RELAX_VALUE_FUNCTION || rlx_value_has_mark(v, RLX_MARK_FUNCTION) ||
+           rlx_value_has_mark(v, RLX_MARK_EXTERN) || rlx_value_has_mark(v, RLX_MARK_CLOSURE);
 }
 /* The tensor's description, boxed or borrowed; NULL if v is no tensor. */
 RLX_INLINE const DLTensor *rlx_value_view(const relax_value *v)

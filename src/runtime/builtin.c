@@ -503,14 +503,28 @@ static bool builtin_make_tuple(rlx_pool *p, const relax_value *args, int32_t n,
     return true;
 }
 
+/* A closure of a closure is one of its function: what it adds stands in front of what was bound. */
 static bool builtin_make_closure(rlx_pool *p, const relax_value *args, int32_t n,
                                  relax_value *result, rlx_fault *why)
 {
-    if (!rlx_value_has_mark(&args[0], RLX_MARK_FUNCTION))
-        return rlx_fail(why, RLX_RT18, "make_closure: expected a function of the program");
-    if (!builtin_make_tuple(p, args, n, result, why))
-        return false;
-    ((rlx_tuple_object *)result->v.p)->mark = RLX_MARK_CLOSURE;
+    const relax_value *bound;
+    size_t added = (size_t)n - 1, num_bound;
+    if (!rlx_value_is_function(&args[0]))
+        return rlx_fail(why, RLX_RT18, "make_closure: the first argument is no function");
+    const relax_value *callee = rlx_value_callee(&args[0], &bound, &num_bound);
+    rlx_tuple_object *c = rlx_tuple_make(p, 1 + added + num_bound);
+    if (!c)
+        return no_memory(why, "a closure");
+    c->mark = RLX_MARK_CLOSURE;
+    c->fields[0] = *callee;
+    memcpy(c->fields + 1, args + 1, added * sizeof *args);
+    if (num_bound)
+        memcpy(c->fields + 1 + added, bound, num_bound * sizeof *bound);
+    for (size_t i = 0; i < c->count; i++) {
+        c->fields[i].reserved = 0;
+        rlx_value_hold(&c->fields[i]);
+    }
+    *result = rlx_value_object(RELAX_VALUE_OBJECT, c);
     return true;
 }
 

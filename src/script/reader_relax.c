@@ -1315,8 +1315,8 @@ static void read_with(rlx_reader *r, const rlx_source_line *line)
 
 /* ---- local functions ------------------------------------------------------------------------ */
 
-/* Does the suite at the current token call `name`? Looks at tokens only. */
-static bool calls_itself(rlx_reader *r, const rlx_word *name)
+/* Does the suite at the current token call `name`, or use it as a value? Looks at tokens only. */
+static bool mentions_itself(rlx_reader *r, const rlx_word *name)
 {
     rlx_lexer *lx = &r->parser.lexer;
     rlx_lines l = { .text = lx->text, .pos = lx->pos, .len = lx->len, .begin = lx->tok.begin };
@@ -1331,8 +1331,8 @@ static bool calls_itself(rlx_reader *r, const rlx_word *name)
         uint32_t next = from;
         while (next < l.pos && lx->text[next] == ' ')
             next++;
-        if (rlx_slice_equal(found, rlx_string_slice(name->text)) && next < l.pos &&
-            lx->text[next] == '(' && found.data[-1] != '.')
+        bool ends = next == l.pos || memchr("(,)]#\r\n", lx->text[next], 7);
+        if (rlx_slice_equal(found, rlx_string_slice(name->text)) && ends && found.data[-1] != '.')
             return true;
     }
     return false;
@@ -1433,7 +1433,7 @@ static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_sou
     target t = { .word = def->name, .begin = def->name_begin, .end = def->name_end };
     rlx_emit how = emit_how(r, def, &t);
     const rlx_var *self = NULL;
-    if (calls_itself(r, def->name)) {
+    if (mentions_itself(r, def->name)) {
         const rlx_sinfo *sig =
             rlx_signature(r->ctx, f.params, f.num_params, f.ret ? f.ret : r->ctx->object,
                           !f.impure, rlx_builder_scope(r->builder));

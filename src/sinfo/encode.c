@@ -216,24 +216,40 @@ static bool encode_dim(rlx_encoder *e, const rlx_prim *p, int64_t *out)
     return true;
 }
 
-/* In a function description nothing is bound or compared: numbers stay, variables are names,
- * the rest is open. */
-static int64_t placeholder(rlx_encoder *e, const rlx_prim *p)
+#define NUMBERED_BINDERS 64 /* of a function description; others are names only */
+
+/* Number + 1 of a placeholder of the function description; 0: none. */
+static uint32_t binder_number(const rlx_func_sinfo *f, const rlx_prim_var *v)
+{
+    for (uint32_t i = 0; i < f->num_binders && i < NUMBERED_BINDERS; i++)
+        if (f->binders[i] == &v->node)
+            return i + 1;
+    return 0;
+}
+
+/* In a function description nothing is bound: numbers stay, so do variables that have a value here, placeholders
+ * are names, the rest is open. */
+static int64_t placeholder(rlx_encoder *e, const rlx_func_sinfo *f, const rlx_prim *p)
 {
     const rlx_prim_var *v = rlx_position_var(p);
     int64_t value;
     if (rlx_int_literal(p, &value))
         return value >= 0 && value < (int64_t)1 << 55 ? rlx_desc_dim_literal(e->out, value)
                                                       : RLX_DIM_WILD;
-    return v ? rlx_desc_dim_binder(e->out, name_of(e, v)) : RLX_DIM_WILD;
+    if (!v)
+        return RLX_DIM_WILD;
+    bool waits = e->to_bind && rlx_ptrmap_has(e->to_bind, v);
+    int32_t slot = waits || !e->is_bound || !e->is_bound(e->user, v) ? -1 : e->slot_of(e->user, v);
+    return slot >= 0 ? rlx_desc_dim_symbol(e->out, (uint32_t)slot, name_of(e, v))
+                     : rlx_desc_dim_binder(e->out, binder_number(f, v), name_of(e, v));
 }
 
-static bool encode_dims(rlx_encoder *e, const rlx_prim *const *values, size_t count, bool in_func,
-                        int64_t *out)
+static bool encode_dims(rlx_encoder *e, const rlx_prim *const *values, size_t count,
+                        const rlx_func_sinfo *in_func, int64_t *out)
 {
     for (size_t i = 0; i < count; i++) {
         if (in_func)
-            out[i] = placeholder(e, values[i]);
+            out[i] = placeholder(e, in_func, values[i]);
         else if (!encode_dim(e, values[i], &out[i]))
             return false;
     }
@@ -242,7 +258,7 @@ static bool encode_dims(rlx_encoder *e, const rlx_prim *const *values, size_t co
 
 /* ---- struct info: recursion no deeper than descriptions nest -------------------------------- */
 
-static bool encode(rlx_encoder *e, const rlx_sinfo *s, rlx_desc_writer *d, bool in_func,
+static bool encode(rlx_encoder *e, const rlx_sinfo *s, rlx_desc_writer *d, const rlx_func_sinfo *in_func,
                    int depth);
 
 /* The device of the tensor that comes next; one of no known kind is not checked. All numbers of
@@ -255,7 +271,7 @@ static void encode_device(const rlx_vdevice *v, rlx_desc_writer *d)
 }
 
 static bool encode_tensor(rlx_encoder *e, const rlx_tensor_sinfo *t, rlx_desc_writer *d,
-                          bool in_func)
+                          const rlx_func_sinfo *in_func)
 {
     const rlx_shape_expr *shape = rlx_as_shape_expr(t->shape);
     const rlx_var *like = rlx_as_var(t->shape);
@@ -279,7 +295,7 @@ static bool encode_tensor(rlx_encoder *e, const rlx_tensor_sinfo *t, rlx_desc_wr
 }
 
 static bool encode_shape(rlx_encoder *e, const rlx_shape_sinfo *s, rlx_desc_writer *d,
-                         bool in_func)
+                         const rlx_func_sinfo *in_func)
 {
     rlx_memory *m = &e->ctx->memory;
     size_t n = s->has_values ? s->num_values : 0;
@@ -298,7 +314,7 @@ static bool encode_shape(rlx_encoder *e, const rlx_shape_sinfo *s, rlx_desc_writ
 }
 
 static bool encode_prim_info(rlx_encoder *e, const rlx_prim_sinfo *s, rlx_desc_writer *d,
-                             bool in_func)
+                             const rlx_func_sinfo *in_func)
 {
     int64_t value;
     bool has_value = s->value && !rlx_dtype_is_float(s->dtype); /* floats are not compared */
@@ -309,7 +325,7 @@ static bool encode_prim_info(rlx_encoder *e, const rlx_prim_sinfo *s, rlx_desc_w
 }
 
 static bool encode_tuple(rlx_encoder *e, const rlx_tuple_sinfo *t, rlx_desc_writer *d,
-                         bool in_func, int depth)
+                         const rlx_func_sinfo *in_func, int depth)
 {
     bool ok = true;
     rlx_desc_tuple(d);
@@ -319,20 +335,23 @@ static bool encode_tuple(rlx_encoder *e, const rlx_tuple_sinfo *t, rlx_desc_writ
     return ok;
 }
 
-static bool encode_func(rlx_encoder *e, const rlx_func_sinfo *f, rlx_desc_writer *d, int depth)
+/* in_func: the outermost function description around. */
+static bool encode_func(rlx_encoder *e, const rlx_func_sinfo *f, rlx_desc_writer *d,
+                        const rlx_func_sinfo *in_func, int depth)
 {
+    const rlx_func_sinfo *outermost = in_func ? in_func : f;
     bool any = f->derive == RLX_DERIVE_EMPTY || f->derive == RLX_DERIVE_CONST, ok = true;
     uint32_t flags = (f->is_pure ? RLX_DESC_PURE : 0) | (f->derive ? RLX_DESC_OPEN : 0) |
                      (f->derive && !any ? RLX_DESC_PACKED : 0);
     rlx_desc_func(d, flags);
     for (size_t i = 0; ok && !f->derive && i < f->num_params; i++)
-        ok = encode(e, f->params[i], d, true, depth - 1);
-    ok = ok && encode(e, f->ret ? f->ret : rlx_object_info(e->ctx), d, true, depth - 1);
+        ok = encode(e, f->params[i], d, outermost, depth - 1);
+    ok = ok && encode(e, f->ret ? f->ret : rlx_object_info(e->ctx), d, outermost, depth - 1);
     rlx_desc_close(d);
     return ok;
 }
 
-static bool encode(rlx_encoder *e, const rlx_sinfo *s, rlx_desc_writer *d, bool in_func, int depth)
+static bool encode(rlx_encoder *e, const rlx_sinfo *s, rlx_desc_writer *d, const rlx_func_sinfo *in_func, int depth)
 {
     if (!s)
         return false;
@@ -346,12 +365,12 @@ static bool encode(rlx_encoder *e, const rlx_sinfo *s, rlx_desc_writer *d, bool 
     case RLX_NODE_PRIM_SINFO: return encode_prim_info(e, (const rlx_prim_sinfo *)s, d, in_func);
     case RLX_NODE_TUPLE_SINFO:
         return encode_tuple(e, (const rlx_tuple_sinfo *)s, d, in_func, depth);
-    case RLX_NODE_FUNC_SINFO: return encode_func(e, (const rlx_func_sinfo *)s, d, depth);
+    case RLX_NODE_FUNC_SINFO: return encode_func(e, (const rlx_func_sinfo *)s, d, in_func, depth);
     default: rlx_desc_object(d); return true;
     }
 }
 
 bool rlx_sinfo_encode(rlx_encoder *e, const rlx_sinfo *s, rlx_desc_writer *d)
 {
-    return encode(e, s, d, false, RLX_DESC_MAX_NESTING) && rlx_file_writer_ok(e->out);
+    return encode(e, s, d, NULL, RLX_DESC_MAX_NESTING) && rlx_file_writer_ok(e->out);
 }

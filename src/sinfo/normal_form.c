@@ -750,7 +750,7 @@ static bool binding_step(rlx_builder *b, job j)
     const rlx_var *v = rlx_as_var(vb ? vb->var : mc->var);
     if (replaced)
         return !v || rlx_builder_rename(b, v, out);
-    if (rlx_builder_is_flat(b, out))
+    if (out == value || rlx_builder_is_flat(b, out)) /* nested functions are not gone through again */
         return push_value(b, out) && finish_step(b, j);
     j.kind = JOB_FINISH;
     return push_again(b, j, 0) && push_job(b, JOB_VALUE, out);

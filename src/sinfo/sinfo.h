@@ -154,6 +154,8 @@ typedef struct rlx_encoder {
     struct rlx_file_writer *out;
     /* of a variable that is bound or to be bound; -1: it has no value here */
     int32_t (*slot_of)(void *user, const rlx_prim_var *v);
+    /* Has it a value here? Then function descriptions mention that. NULL: none has. */
+    bool (*is_bound)(void *user, const rlx_prim_var *v);
     /* of a variable that is the shape of a tensor; -1: none. NULL: such shapes are left out */
     int32_t (*register_of)(void *user, const rlx_var *v);
     void *user;

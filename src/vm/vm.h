@@ -71,9 +71,13 @@ void rlx_vm_settle(relax_vm *vm);
 relax_executable *rlx_vm_executable(const relax_vm *vm);
 /* Number of a public function; RELAX_NOT_FOUND. Most hosts ask for the same one again. */
 size_t rlx_vm_find(relax_vm *vm, rlx_slice name);
-/* `function` is a number of public_functions. The VM must not be running. */
+/* `function` is a number of public_functions. While the VM runs, a packed function that it called
+ * may call this, and nobody else. */
 relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args,
                          relax_value *result, relax_error **out);
+/* `function` is any value; RT18 if it is no function of this program and not packed. */
+relax_status rlx_vm_call_value(relax_vm *vm, const relax_value *function, const relax_value *args,
+                               size_t num_args, relax_value *result, relax_error **out);
 /* Buffers are writable tensors of ours. */
 relax_status rlx_vm_call_into(relax_vm *vm, uint32_t function, const relax_value *args,
                               size_t num_args, relax_tensor *const *buffers, size_t num_buffers,

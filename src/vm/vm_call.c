@@ -88,7 +88,7 @@ void rlx_vm_release(relax_vm *vm)
 
 void rlx_vm_settle(relax_vm *vm)
 {
-    if (RLX_UNLIKELY(vm->given_up))
+    if (RLX_UNLIKELY(vm->given_up && !vm->running))
         free_vm(vm);
 }
 
@@ -207,8 +207,8 @@ static void put_frame(const relax_vm *vm, const rlx_vm_frame *f, bool innermost,
 
 static void put_trace(const relax_vm *vm, rlx_buf *out)
 {
-    size_t i = 0, depth = vm->depth;
-    for (const rlx_vm_frame *f = vm->frame; f; f = f->parent, i++) {
+    size_t i = 0, depth = vm->depth - vm->base_depth;
+    for (const rlx_vm_frame *f = vm->frame; f != vm->base; f = f->parent, i++) {
         if (i == TRACE_ENDS && depth > 2 * TRACE_ENDS)
             rlx_buf_format(out, "  ... %zu more\n", depth - 2 * TRACE_ENDS);
         if (i < TRACE_ENDS || i + TRACE_ENDS >= depth)
@@ -223,7 +223,7 @@ static rlx_slice kind_of(const struct relax_error *cause)
 
 static void unwind(relax_vm *vm)
 {
-    while (vm->frame)
+    while (vm->frame != vm->base)
         rlx_vm_frame_pop(vm);
 }
 
@@ -277,6 +277,13 @@ static bool take_args(relax_vm *vm, relax_value *to, const relax_value *args, si
     for (size_t i = 0; i < num_args; i++) {
         int32_t tag = args[i].type_index;
         bool boxed = tag >= RLX_TAG_BOXED;
+        rlx_tensor_object *lent =
+            tag == RELAX_VALUE_TENSOR_VIEW && vm->nested ? rlx_tensor_of_view(args[i].v.p) : NULL;
+        if (lent) { /* what the packed function that calls was given */
+            to[i] = rlx_value_object(RELAX_VALUE_TENSOR, lent);
+            to[i].reserved = RLX_HELD_BY_RUN;
+            continue;
+        }
         if ((tag > RELAX_VALUE_DEVICE && !boxed) || tag < 0 || (boxed && !args[i].v.p))
             return rlx_fail(why, RLX_RT02,
                             "argument %zu has type %d: strings and tensors must be boxed values",
@@ -350,24 +357,164 @@ static void begin_call(relax_vm *vm)
     vm->running = true;
 }
 
-relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args,
-                         relax_value *result, relax_error **out)
+/* What of a running VM a call out of a packed function keeps for that. */
+typedef struct suspended {
+    rlx_vm_frame *base;
+    size_t base_depth;
+    relax_value *args;
+    relax_tensor *const *into;
+    size_t num_into;
+    relax_error *cause;
+} suspended;
+
+/* The arguments of the packed function lie in vm->args, so the call gets others. */
+static bool suspend(relax_vm *vm, suspended *s, rlx_fault *why)
 {
-    const rlx_file_function *fn = &vm->exe->functions[vm->exe->public_functions[function]];
+    *s = (suspended){ vm->base, vm->base_depth, vm->args, vm->into, vm->num_into, vm->cause };
+    if (vm->nested >= RLX_VM_MAX_NESTED)
+        return rlx_fail(why, RLX_RT11, "more than %d calls out of packed functions are active",
+                        RLX_VM_MAX_NESTED);
+    relax_value *args =
+        rlx_mem_alloc_zero(&vm->memory->memory, (vm->exe->max_args + (size_t)1) * sizeof *args);
+    if (!args)
+        return rlx_fail(why, RLX_RT10, "out of memory for a call");
+    vm->nested++;
+    vm->base = vm->frame;
+    vm->base_depth = vm->depth;
+    vm->args = args;
+    vm->into = NULL;
+    vm->num_into = 0;
+    vm->cause = NULL;
+    return true;
+}
+
+static void resume(relax_vm *vm, const suspended *s)
+{
+    rlx_mem_free(&vm->memory->memory, vm->args, (vm->exe->max_args + (size_t)1) * sizeof *vm->args);
+    vm->nested--;
+    vm->base = s->base;
+    vm->base_depth = s->base_depth;
+    vm->args = s->args;
+    vm->into = s->into;
+    vm->num_into = s->num_into;
+    vm->cause = s->cause;
+}
+
+/* Something to be called, with all its arguments. */
+typedef bool (*call_fn)(relax_vm *vm, const void *callee, const relax_value *args, size_t num_args,
+                        relax_value *result, rlx_fault *why);
+
+static bool call_record(relax_vm *vm, const void *callee, const relax_value *args, size_t num_args,
+                        relax_value *result, rlx_fault *why)
+{
+    const rlx_file_function *fn = callee;
+    return (fn->flags & RLX_FUNCTION_KERNEL) ? call_kernel(vm, fn, args, num_args, why)
+                                             : call_relax(vm, fn, args, num_args, result, why);
+}
+
+static relax_status call(relax_vm *vm, call_fn fn, const void *callee, const relax_value *args,
+                         size_t num_args, relax_value *result, relax_error **out)
+{
     rlx_fault why;
-    relax_status status = RELAX_OK;
+    suspended s;
+    bool nested = vm->running;
     rlx_fault_begin(&why);
-    begin_call(vm);
     *result = rlx_value_none();
+    if (nested && !suspend(vm, &s, &why))
+        return rlx_error_give(vm->memory, out, &why);
+    if (!nested)
+        begin_call(vm);
+    relax_status status = RELAX_OK;
     rlx_float_env host = rlx_float_enter();
-    bool ok = (fn->flags & RLX_FUNCTION_KERNEL) ? call_kernel(vm, fn, args, num_args, &why)
-                                                : call_relax(vm, fn, args, num_args, result, &why);
+    bool ok = fn(vm, callee, args, num_args, result, &why);
     rlx_float_leave(host);
     if (RLX_UNLIKELY(!ok))
         status = report(vm, &why, out);
+    if (nested) {
+        resume(vm, &s);
+        return status;
+    }
     vm->allocations = allocations_now(vm) - vm->allocations_before;
     vm->running = false;
     return status;
+}
+
+relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args,
+                         relax_value *result, relax_error **out)
+{
+    return call(vm, call_record, &vm->exe->functions[vm->exe->public_functions[function]], args,
+                num_args, result, out);
+}
+
+/* ---- calls of values ------------------------------------------------------------------------ */
+
+static bool call_packed(relax_vm *vm, relax_packed_fn fn, void *self, rlx_slice name,
+                        const relax_value *args, size_t num_args, relax_value *result,
+                        rlx_fault *why)
+{
+    if (num_args > INT32_MAX)
+        return rlx_fail(why, RLX_RT01, "%zu arguments", num_args);
+    return rlx_packed_finish(vm, fn(self, args, (int32_t)num_args, result), result, name, why);
+}
+
+static bool call_named(relax_vm *vm, uint32_t number, const relax_value *args, size_t num_args,
+                       relax_value *result, rlx_fault *why)
+{
+    rlx_packed_slot *slot = &vm->packed[number];
+    if (!rlx_vm_find_packed(vm, number, why))
+        return false;
+    if (slot->in_module)
+        return call_record(vm, &vm->exe->functions[slot->function], args, num_args, result, why);
+    return call_packed(vm, slot->fn, slot->self,
+                       rlx_name(&vm->exe->names, vm->exe->packed[number]), args, num_args, result,
+                       why);
+}
+
+static bool call_callee(relax_vm *vm, const relax_value *callee, const relax_value *args,
+                        size_t num_args, relax_value *result, rlx_fault *why)
+{
+    static const rlx_slice value = { "(value)", 7 };
+    const rlx_module_function *f =
+        rlx_value_has_mark(callee, RLX_MARK_FUNCTION) ? callee->v.p : NULL;
+    const rlx_extern_function *e =
+        rlx_value_has_mark(callee, RLX_MARK_EXTERN) ? callee->v.p : NULL;
+    if (callee->type_index == RELAX_VALUE_FUNCTION) {
+        rlx_packed *p = callee->v.p;
+        return call_packed(vm, p->safe_call, p, value, args, num_args, result, why);
+    }
+    if (f && f->image == vm->exe->image)
+        return call_record(vm, &vm->exe->functions[f->number], args, num_args, result, why);
+    if (e && e->image == vm->exe->image)
+        return call_named(vm, e->packed, args, num_args, result, why);
+    return rlx_fail(why, RLX_RT18, "the value that is called is no function of this program");
+}
+
+static bool call_any(relax_vm *vm, const void *function, const relax_value *args, size_t num_args,
+                     relax_value *result, rlx_fault *why)
+{
+    const relax_value *bound, *callee;
+    size_t num_bound, all;
+    callee = rlx_value_callee(function, &bound, &num_bound);
+    if (!num_bound)
+        return call_callee(vm, callee, args, num_args, result, why);
+    rlx_memory *m = &vm->memory->memory;
+    if (!rlx_add_size(num_args, num_bound, &all) || all > SIZE_MAX / sizeof *args)
+        return rlx_fail(why, RLX_RT10, "out of memory for arguments");
+    relax_value *list = rlx_mem_alloc(m, all * sizeof *list);
+    if (!list)
+        return rlx_fail(why, RLX_RT10, "out of memory for %zu arguments", all);
+    if (num_args)
+        memcpy(list, args, num_args * sizeof *list);
+    memcpy(list + num_args, bound, num_bound * sizeof *list);
+    bool ok = call_callee(vm, callee, list, all, result, why);
+    rlx_mem_free(m, list, all * sizeof *list);
+    return ok;
+}
+
+relax_status rlx_vm_call_value(relax_vm *vm, const relax_value *function, const relax_value *args,
+                               size_t num_args, relax_value *result, relax_error **out)
+{
+    return call(vm, call_any, function, args, num_args, result, out);
 }
 
 /* ---- calls with buffers for the results ----------------------------------------------------- */
@@ -423,20 +570,32 @@ static bool deliver_all(relax_vm *vm, const relax_value *result, rlx_fault *why)
                     vm->num_into);
 }
 
+typedef struct buffered {
+    const rlx_file_function *fn;
+    relax_tensor *const *into;
+    size_t num_into;
+} buffered;
+
+static bool call_buffered(relax_vm *vm, const void *callee, const relax_value *args,
+                          size_t num_args, relax_value *result, rlx_fault *why)
+{
+    const buffered *b = callee;
+    vm->into = b->into;
+    vm->num_into = b->num_into;
+    bool ok = call_record(vm, b->fn, args, num_args, result, why) && deliver_all(vm, result, why);
+    vm->into = NULL;
+    vm->num_into = 0;
+    return ok;
+}
+
 relax_status rlx_vm_call_into(relax_vm *vm, uint32_t function, const relax_value *args,
                               size_t num_args, relax_tensor *const *buffers, size_t num_buffers,
                               relax_error **out)
 {
+    const buffered b = { &vm->exe->functions[vm->exe->public_functions[function]], buffers,
+                         num_buffers };
     relax_value result;
-    rlx_fault why;
-    rlx_fault_begin(&why);
-    vm->into = buffers;
-    vm->num_into = num_buffers;
-    relax_status status = rlx_vm_call(vm, function, args, num_args, &result, out);
-    if (status == RELAX_OK && !deliver_all(vm, &result, &why))
-        status = report(vm, &why, out);
+    relax_status status = call(vm, call_buffered, &b, args, num_args, &result, out);
     rlx_pool_drop(&vm->pool, &result);
-    vm->into = NULL;
-    vm->num_into = 0;
     return status;
 }

@@ -25,7 +25,7 @@ typedef struct rlx_chunk_of_stack rlx_chunk_of_stack;
 /* One active function:  | rlx_vm_frame | num_regs cells | num_syms slots |  in a chunk of the VM's
  * stack. */
 typedef struct rlx_vm_frame {
-    struct rlx_vm_frame *parent; /* NULL: called from outside */
+    struct rlx_vm_frame *parent; /* the VM's base: called from outside */
     const rlx_file_function *fn;
     const uint32_t *pc;            /* while it waits or has failed: the instruction at hand */
     relax_value *regs;
@@ -35,6 +35,8 @@ typedef struct rlx_vm_frame {
     size_t before;                 /* chunk->used without this frame */
 } rlx_vm_frame;
 struct rlx_chunk_of_stack { rlx_chunk_of_stack *prev, *next; size_t size, used; };
+
+#define RLX_VM_MAX_NESTED 64 /* calls out of packed functions: each takes C stack */
 
 /* A packed function as this VM found it. All zero: not looked for yet. */
 typedef struct rlx_packed_slot {
@@ -65,6 +67,10 @@ struct relax_vm {
     rlx_chunk_of_stack *stack;    /* the chunk in use */
     rlx_vm_frame *frame;          /* innermost */
     size_t depth, max_depth;
+    /* where the call at hand began: NULL, or the frame whose packed function called the VM again */
+    rlx_vm_frame *base;
+    size_t base_depth;
+    int nested;                   /* such calls that are active */
     rlx_desc_env env;             /* of the innermost frame */
     int64_t deadline;             /* monotonic nanoseconds; INT64_MAX: none */
     const volatile int32_t *cancel; /* never NULL */
@@ -167,9 +173,12 @@ bool rlx_vm_step_truth(const relax_value *v, bool *out, rlx_fault *why); /* cond
 /* These leave the frame that goes on in vm->frame. */
 bool rlx_vm_step_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+/* Finds packed function `number` of the program, if that was not done before. RT08. */
+bool rlx_vm_find_packed(relax_vm *vm, uint32_t number, rlx_fault *why);
 /* not found yet, or in the module */
 bool rlx_vm_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_tail_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 /* Result of a packed function; a failure becomes RT16. */
 bool rlx_packed_finish(relax_vm *vm, int rc, relax_value *result, rlx_slice name, rlx_fault *why);
 /* Ends the innermost frame with register r. *done: it was the outermost, *result is the

@@ -146,6 +146,7 @@ next:
     SWITCH_FRAME(CALL, rlx_vm_step_call)
     SWITCH_FRAME(TAIL_CALL, rlx_vm_step_tail_call)
     SWITCH_FRAME(CALL_VALUE, rlx_vm_step_value)
+    SWITCH_FRAME(TAIL_CALL_VALUE, rlx_vm_step_tail_value)
     CASE(CALL_PACKED)
     {
         const rlx_packed_slot *slot = &vm->packed[pc[2]];

@@ -350,7 +350,7 @@ bool rlx_vm_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
         return false;
     /* Only the function that the host called returns to the host. A buffer that does not fit is
      * told at the end. */
-    if (!vm->frame->parent && pc[2] < vm->num_into) {
+    if (vm->frame->parent == vm->base && pc[2] < vm->num_into) {
         rlx_tensor_object *t = (rlx_tensor_object *)vm->into[pc[2]];
         if (same_shape(&t->view, (rlx_dtype)pc[3], ndim, dims)) {
             rlx_cell_put(vm, &vm->frame->regs[pc[1]], rlx_value_object(RELAX_VALUE_TENSOR, t),
@@ -365,14 +365,14 @@ bool rlx_vm_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 
 /* Constants may lie in read-only memory, and are shared between threads. */
 static RLX_NOINLINE bool writes_constant(relax_vm *vm, uint32_t number, uint64_t written,
-                                         int32_t num_args, rlx_fault *why)
+                                         const relax_value *args, int32_t num_args, rlx_fault *why)
 {
     for (int32_t i = 0; i < num_args; i++) {
         bool may_be = i >= 63 ? written >> 63 && rlx_kernel_param_is_written(vm->exe->kernels[number], i)
                               : written >> i & 1;
-        if (!may_be || vm->args[i].type_index != RELAX_VALUE_TENSOR_VIEW)
+        if (!may_be || args[i].type_index != RELAX_VALUE_TENSOR_VIEW)
             continue;
-        const rlx_tensor_object *t = rlx_tensor_of_view(vm->args[i].v.p);
+        const rlx_tensor_object *t = rlx_tensor_of_view(args[i].v.p);
         if (t && t->read_only) {
             rlx_fail(why, RLX_RT02, "kernel %s would write to argument %d, a constant",
                      rlx_name(&vm->exe->names, vm->exe->kernel_table[number].name).data, (int)i);
@@ -391,14 +391,14 @@ static bool say_which(relax_vm *vm, rlx_fault *why)
 }
 
 /* known: bits of arguments that are known to fit. */
-RLX_ALWAYS_INLINE bool run_kernel(relax_vm *vm, uint32_t number, uint32_t known, int32_t num_args,
-                                  rlx_fault *why)
+RLX_ALWAYS_INLINE bool run_kernel(relax_vm *vm, uint32_t number, uint32_t known, relax_value *args,
+                                  int32_t num_args, rlx_fault *why)
 {
     const rlx_kernel *k = vm->exe->kernels[number];
     uint64_t written = rlx_kernel_written(k) & ~(uint64_t)known;
-    if (RLX_UNLIKELY(written) && writes_constant(vm, number, written, num_args, why))
+    if (RLX_UNLIKELY(written) && writes_constant(vm, number, written, args, num_args, why))
         return false;
-    return RLX_LIKELY(rlx_kernel_call_known(k, &vm->kernels, vm->args, num_args, known, why)) ||
+    return RLX_LIKELY(rlx_kernel_call_known(k, &vm->kernels, args, num_args, known, why)) ||
            say_which(vm, why);
 }
 
@@ -406,7 +406,7 @@ bool rlx_vm_step_kernel(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     uint32_t count = rlx_ins_count(pc[0]);
     return rlx_vm_poll(vm, why) && rlx_vm_args(vm, pc + 2, count, true, vm->args, why) &&
-           run_kernel(vm, pc[1], vm->exe->known[pc - vm->exe->code], (int32_t)count, why);
+           run_kernel(vm, pc[1], vm->exe->known[pc - vm->exe->code], vm->args, (int32_t)count, why);
 }
 
 static void put_result(relax_vm *vm, uint32_t dst, relax_value v)
@@ -473,9 +473,11 @@ bool rlx_packed_finish(relax_vm *vm, int rc, relax_value *result, rlx_slice name
 }
 
 /* Registered functions first, then public functions of the module. */
-static bool find_packed(relax_vm *vm, uint32_t number, rlx_fault *why)
+bool rlx_vm_find_packed(relax_vm *vm, uint32_t number, rlx_fault *why)
 {
     rlx_packed_slot *slot = &vm->packed[number];
+    if (slot->fn || slot->in_module)
+        return true;
     rlx_slice name = rlx_name(&vm->exe->names, vm->exe->packed[number]);
     rlx_packed *f = vm->registry ? rlx_map_get(&vm->registry->functions, name) : NULL;
     if (f) {
@@ -492,34 +494,84 @@ static bool find_packed(relax_vm *vm, uint32_t number, rlx_fault *why)
     return true;
 }
 
-/* Calls function `number` of the module with operands, then what the closure (may be NULL) holds,
- * whose count nobody has checked. The frame that goes on is on top. */
-static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands,
-                        uint32_t count, const rlx_tuple_object *closure, rlx_fault *why);
+/* Arguments of a call: operands, and behind them what a closure has bound. */
+typedef struct call_args {
+    const uint32_t *operands;
+    uint32_t count;
+    const relax_value *bound;
+    size_t num_bound;
+} call_args;
 
-static bool call_packed_slot(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands,
-                             uint32_t count, rlx_fault *why)
+static size_t num_args(const call_args *a) { return a->count + a->num_bound; }
+
+/* The arguments as cells for something outside the frame; NULL: failed. To be given back. */
+static relax_value *gather(relax_vm *vm, const call_args *a, bool views, rlx_fault *why)
 {
-    rlx_packed_slot *slot = &vm->packed[number];
-    if (!slot->fn && !slot->in_module && !find_packed(vm, number, why))
-        return false;
-    if (slot->in_module)
-        return call_module(vm, slot->function, dst, operands, count, NULL, why);
+    size_t n = num_args(a);
+    relax_value *out = n <= vm->exe->max_args ? vm->args
+                                              : rlx_mem_alloc(&vm->memory->memory, n * sizeof *out);
+    if (!out) {
+        rlx_fail(why, RLX_RT10, "out of memory for %zu arguments", n);
+        return NULL;
+    }
+    if (!rlx_vm_args(vm, a->operands, a->count, views, out, why)) {
+        if (out != vm->args)
+            rlx_mem_free(&vm->memory->memory, out, n * sizeof *out);
+        return NULL;
+    }
+    for (size_t i = 0; i < a->num_bound; i++) {
+        relax_value *to = &out[a->count + i];
+        const DLTensor *view = views ? rlx_value_view(&a->bound[i]) : NULL;
+        *to = a->bound[i];
+        if (view)
+            *to = (relax_value){ RELAX_VALUE_TENSOR_VIEW, 0, { .p = (void *)(uintptr_t)view } };
+    }
+    return out;
+}
+
+static void give_back(relax_vm *vm, const call_args *a, relax_value *args)
+{
+    if (args != vm->args)
+        rlx_mem_free(&vm->memory->memory, args, num_args(a) * sizeof *args);
+}
+
+/* Calls function `number` of the module with arguments whose count nobody has checked. The frame
+ * that goes on is on top. */
+static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const call_args *a,
+                        rlx_fault *why);
+
+static bool call_packed_fn(relax_vm *vm, relax_packed_fn fn, void *self, uint32_t dst,
+                           const call_args *a, rlx_slice name, rlx_fault *why)
+{
     relax_value result = rlx_value_none();
-    if (!rlx_vm_poll(vm, why) || !rlx_vm_args(vm, operands, count, true, vm->args, why))
+    relax_value *args = rlx_vm_poll(vm, why) ? gather(vm, a, true, why) : NULL;
+    if (!args)
         return false;
-    int rc = slot->fn(slot->self, vm->args, (int32_t)count, &result);
-    if (!rlx_packed_finish(vm, rc, &result, rlx_name(&vm->exe->names, vm->exe->packed[number]),
-                           why))
+    int rc = fn(self, args, (int32_t)num_args(a), &result);
+    give_back(vm, a, args);
+    if (!rlx_packed_finish(vm, rc, &result, name, why))
         return false;
     put_result(vm, dst, result);
     return true;
 }
 
+static bool call_packed_slot(relax_vm *vm, uint32_t number, uint32_t dst, const call_args *a,
+                             rlx_fault *why)
+{
+    rlx_packed_slot *slot = &vm->packed[number];
+    if (!rlx_vm_find_packed(vm, number, why))
+        return false;
+    if (slot->in_module)
+        return call_module(vm, slot->function, dst, a, why);
+    return call_packed_fn(vm, slot->fn, slot->self, dst, a,
+                          rlx_name(&vm->exe->names, vm->exe->packed[number]), why);
+}
+
 bool rlx_vm_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
-    vm->frame->pc = pc + 3 + rlx_ins_count(pc[0]);
-    if (call_packed_slot(vm, pc[2], pc[1], pc + 3, rlx_ins_count(pc[0]), why))
+    const call_args a = { .operands = pc + 3, .count = rlx_ins_count(pc[0]) };
+    vm->frame->pc = pc + 3 + a.count;
+    if (call_packed_slot(vm, pc[2], pc[1], &a, why))
         return true;
     vm->frame->pc = pc;
     return false;
@@ -544,10 +596,18 @@ static bool pass_args(relax_vm *vm, const relax_value *from, const uint32_t *ope
     return true;
 }
 
-/* A call of a function of the module. closure NULL: the operands are its arguments; else those of
- * the closure come after them, which holds them while the caller holds it. */
-static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands,
-                      uint32_t count, bool proved, const rlx_tuple_object *closure, rlx_fault *why)
+/* What a closure has bound lives as long as the closure, which the caller holds. */
+static void pass_bound(const call_args *a, relax_value *to)
+{
+    for (size_t i = 0; i < a->num_bound; i++) {
+        to[a->count + i] = a->bound[i];
+        if (rlx_value_is_boxed(&a->bound[i]))
+            to[a->count + i].reserved = RLX_HELD_BY_PARENT;
+    }
+}
+
+static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const call_args *a, bool proved,
+                      rlx_fault *why)
 {
     rlx_vm_frame *caller = vm->frame;
     const rlx_file_function *fn = &vm->exe->functions[number];
@@ -564,128 +624,181 @@ static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_
     /* Operands are read in the caller's frame. */
     vm->env.regs = caller->regs;
     vm->env.syms = caller->syms;
-    bool ok = pass_args(vm, caller->regs, operands, count, f->regs, why);
+    bool ok = pass_args(vm, caller->regs, a->operands, a->count, f->regs, why);
     vm->env.regs = f->regs;
     vm->env.syms = f->syms;
+    if (a->num_bound)
+        pass_bound(a, f->regs);
     if (RLX_LIKELY(ok && rlx_vm_frame_enter(vm, proved, why)))
         return true;
     rlx_vm_frame_pop(vm);
     return false;
 }
 
-static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands,
-                        uint32_t count, const rlx_tuple_object *closure, rlx_fault *why)
+static bool count_fits(relax_vm *vm, const rlx_file_function *fn, const call_args *a,
+                       rlx_fault *why)
 {
-    size_t given = count + (closure ? closure->count - 1 : 0);
-    const rlx_file_function *fn = &vm->exe->functions[number];
     rlx_slice name = rlx_name(&vm->exe->names, fn->name);
-    if (fn->flags & RLX_FUNCTION_KERNEL) {
-        if (!rlx_vm_poll(vm, why) || !rlx_vm_args(vm, operands, count, true, vm->args, why) ||
-            !run_kernel(vm, fn->code, 0, (int32_t)count, why))
-            return false;
+    uint32_t takes = fn->num_params < a->num_bound ? 0 : fn->num_params - (uint32_t)a->num_bound;
+    return num_args(a) == fn->num_params ||
+           rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %u", (int)(name.len & 0xff),
+                    name.data, takes, takes == 1 ? "" : "s", a->count);
+}
+
+static bool call_kernel_value(relax_vm *vm, const rlx_file_function *fn, uint32_t dst,
+                              const call_args *a, rlx_fault *why)
+{
+    int64_t params = rlx_kernel_num_params(vm->exe->kernels[fn->code]);
+    if ((int64_t)num_args(a) != params)
+        return rlx_fail(why, RLX_RT01, "%.64s takes %lld arguments, got %zu",
+                        rlx_name(&vm->exe->names, fn->name).data, (long long)params, num_args(a));
+    relax_value *args = rlx_vm_poll(vm, why) ? gather(vm, a, true, why) : NULL;
+    if (!args)
+        return false;
+    bool ok = run_kernel(vm, fn->code, 0, args, (int32_t)num_args(a), why);
+    give_back(vm, a, args);
+    if (ok)
         put_result(vm, dst, rlx_value_none());
-        return true;
-    }
-    if (given != fn->num_params)
-        return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %zu", (int)(name.len & 0xff),
-                        name.data, fn->num_params, fn->num_params == 1 ? "" : "s", given);
-    return push_call(vm, number, dst, operands, count, false, closure, why);
+    return ok;
+}
+
+static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const call_args *a,
+                        rlx_fault *why)
+{
+    const rlx_file_function *fn = &vm->exe->functions[number];
+    if (fn->flags & RLX_FUNCTION_KERNEL)
+        return call_kernel_value(vm, fn, dst, a, why);
+    return count_fits(vm, fn, a, why) && push_call(vm, number, dst, a, false, why);
 }
 
 bool rlx_vm_step_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     rlx_vm_frame *caller = vm->frame;
-    uint32_t count = rlx_ins_count(pc[0]);
-    caller->pc = pc + 4 + count;
-    if (RLX_LIKELY(
-            push_call(vm, pc[2], pc[1], pc + 4, count, pc[3] & RLX_CALL_PROVED, NULL, why)))
+    const call_args a = { .operands = pc + 4, .count = rlx_ins_count(pc[0]) };
+    caller->pc = pc + 4 + a.count;
+    if (RLX_LIKELY(push_call(vm, pc[2], pc[1], &a, pc[3] & RLX_CALL_PROVED, why)))
         return true;
     caller->pc = pc;
     return false;
 }
 
-/* A call whose arguments are kept alive by themselves: the frame they come from goes first. */
-bool rlx_vm_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+/* Arguments that are kept alive by themselves, as the frame they come from goes. */
+static bool hold_args(relax_vm *vm, const relax_value *from, const call_args *a, relax_value *to,
+                      rlx_fault *why)
 {
-    rlx_vm_frame *old = vm->frame;
-    uint32_t count = rlx_ins_count(pc[0]), dst = old->dst;
-    old->pc = pc;
-    if (!rlx_vm_poll(vm, why) || !pass_args(vm, old->regs, pc + 3, count, vm->args, why))
+    if (!pass_args(vm, from, a->operands, a->count, to, why))
         return false;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t x = pc[3 + i];
-        bool own = rlx_operand_kind_of(x) == RLX_OPERAND_REGISTER &&
-                   old->regs[x].reserved == RLX_HELD_BY_FRAME;
+    pass_bound(a, to);
+    for (size_t i = 0; i < num_args(a); i++) {
+        uint32_t x = i < a->count ? a->operands[i] : 0;
+        bool own = i >= a->count ? to[i].reserved == RLX_HELD_BY_PARENT
+                                 : rlx_operand_kind_of(x) == RLX_OPERAND_REGISTER &&
+                                       from[x].reserved == RLX_HELD_BY_FRAME;
         if (!own)
             continue;
-        rlx_value_hold(&vm->args[i]);
-        vm->args[i].reserved = RLX_HELD_BY_FRAME;
+        rlx_value_hold(&to[i]);
+        to[i].reserved = RLX_HELD_BY_FRAME;
     }
+    return true;
+}
+
+/* fn takes the place of the function on top, which called it last. */
+static bool replace_frame(relax_vm *vm, const rlx_file_function *fn, const call_args *a,
+                          bool proved, rlx_fault *why)
+{
+    rlx_vm_frame *old = vm->frame;
+    uint32_t dst = old->dst;
+    size_t count = num_args(a);
+    if (!rlx_vm_poll(vm, why) || !hold_args(vm, old->regs, a, vm->args, why))
+        return false;
     rlx_vm_frame_pop(vm);
-    rlx_vm_frame *f = rlx_vm_frame_push(vm, &vm->exe->functions[pc[1]], dst, why);
+    rlx_vm_frame *f = rlx_vm_frame_push(vm, fn, dst, why);
     if (!f) {
-        for (uint32_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++)
             if (vm->args[i].reserved == RLX_HELD_BY_FRAME)
                 rlx_value_drop(&vm->args[i]);
         return false;
     }
     memcpy(f->regs, vm->args, count * sizeof *f->regs);
-    return rlx_vm_frame_enter(vm, pc[2] & RLX_CALL_PROVED, why);
+    return rlx_vm_frame_enter(vm, proved, why);
+}
+
+bool rlx_vm_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    const call_args a = { .operands = pc + 3, .count = rlx_ins_count(pc[0]) };
+    vm->frame->pc = pc;
+    return replace_frame(vm, &vm->exe->functions[pc[1]], &a, pc[2] & RLX_CALL_PROVED, why);
+}
+
+static bool is_of_program(const relax_vm *vm, const rlx_blob *image, rlx_fault *why)
+{
+    return image == vm->exe->image ||
+           rlx_fail(why, RLX_RT18, "the function that is called is one of another program");
 }
 
 /* A packed function object: ours is called directly, a foreign one through the entry that its
  * layout promises. */
-static bool call_object(relax_vm *vm, const relax_value *callee, const uint32_t *pc,
-                        rlx_fault *why)
+static bool call_value(relax_vm *vm, const relax_value *callee, uint32_t dst, const call_args *a,
+                       rlx_fault *why)
 {
-    rlx_packed *f = callee->v.p;
-    uint32_t count = rlx_ins_count(pc[0]);
-    relax_value result = rlx_value_none();
     static const rlx_slice name = { "(value)", 7 };
-    if (!rlx_vm_poll(vm, why) || !rlx_vm_args(vm, pc + 3, count, true, vm->args, why))
-        return false;
-    int rc = f->safe_call(f, vm->args, (int32_t)count, &result);
-    if (!rlx_packed_finish(vm, rc, &result, name, why))
-        return false;
-    put_result(vm, pc[1], result);
-    return true;
-}
-
-/* Kernels write to their arguments: a closure, which keeps some, is of none. */
-static bool is_kernel(const relax_vm *vm, const relax_value *function)
-{
-    const rlx_module_function *f = function->v.p;
-    return vm->exe->functions[f->number].flags & RLX_FUNCTION_KERNEL;
+    if (callee->type_index == RELAX_VALUE_FUNCTION) {
+        rlx_packed *f = callee->v.p;
+        return call_packed_fn(vm, f->safe_call, f, dst, a, name, why);
+    }
+    if (rlx_value_has_mark(callee, RLX_MARK_FUNCTION)) {
+        const rlx_module_function *f = callee->v.p;
+        return is_of_program(vm, f->image, why) && call_module(vm, f->number, dst, a, why);
+    }
+    if (rlx_value_has_mark(callee, RLX_MARK_EXTERN)) {
+        const rlx_extern_function *f = callee->v.p;
+        return is_of_program(vm, f->image, why) && call_packed_slot(vm, f->packed, dst, a, why);
+    }
+    return rlx_fail(why, RLX_RT18, "the value that is called is no function of this program");
 }
 
 bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     rlx_vm_frame *caller = vm->frame;
-    const relax_value *callee = &caller->regs[pc[2]];
-    const rlx_tuple_object *closure = NULL;
-    uint32_t count = rlx_ins_count(pc[0]);
-    if (rlx_value_has_mark(callee, RLX_MARK_CLOSURE)) {
-        closure = callee->v.p;
-        callee = &closure->fields[0];
-    }
+    call_args a = { .operands = pc + 3, .count = rlx_ins_count(pc[0]) };
+    const relax_value *callee = rlx_value_callee(&caller->regs[pc[2]], &a.bound, &a.num_bound);
+    caller->pc = pc + 3 + a.count;
+    if (call_value(vm, callee, pc[1], &a, why))
+        return true;
+    caller->pc = pc;
+    return false;
+}
+
+/* The function of the module whose call can take the place of this one, as its result surely is
+ * what item `want` describes; NULL: none. */
+static const rlx_file_function *replacement(const relax_vm *vm, const relax_value *callee,
+                                            uint32_t want)
+{
+    const rlx_module_function *f =
+        rlx_value_has_mark(callee, RLX_MARK_FUNCTION) ? callee->v.p : NULL;
+    const rlx_file_function *fn =
+        f && f->image == vm->exe->image ? &vm->exe->functions[f->number] : NULL;
+    return fn && !(fn->flags & RLX_FUNCTION_KERNEL) &&
+                   rlx_desc_result_fits(&vm->env, f->signature, want)
+               ? fn
+               : NULL;
+}
+
+bool rlx_vm_step_tail_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    rlx_vm_frame *old = vm->frame;
+    call_args a = { .operands = pc + 4, .count = rlx_ins_count(pc[0]) };
+    const relax_value *callee = rlx_value_callee(&old->regs[pc[2]], &a.bound, &a.num_bound);
+    const rlx_file_function *fn = replacement(vm, callee, pc[3]);
     bool ok;
-    caller->pc = pc + 3 + count;
-    if (callee->type_index == RELAX_VALUE_FUNCTION) {
-        ok = call_object(vm, callee, pc, why);
-    } else if (rlx_value_has_mark(callee, RLX_MARK_FUNCTION) &&
-               ((rlx_module_function *)callee->v.p)->image == vm->exe->image &&
-               !(closure && is_kernel(vm, callee))) {
-        ok = call_module(vm, ((rlx_module_function *)callee->v.p)->number, pc[1], pc + 3, count,
-                         closure, why);
-    } else if (rlx_value_has_mark(callee, RLX_MARK_EXTERN) &&
-               ((rlx_extern_function *)callee->v.p)->image == vm->exe->image) {
-        ok = call_packed_slot(vm, ((rlx_extern_function *)callee->v.p)->packed, pc[1], pc + 3,
-                              count, why);
-    } else {
-        ok = rlx_fail(why, RLX_RT18, "the value that is called is no function of this program");
+    if (fn) {
+        old->pc = pc;
+        return count_fits(vm, fn, &a, why) && replace_frame(vm, fn, &a, false, why);
     }
+    old->pc = pc + 4 + a.count;
+    ok = call_value(vm, callee, pc[1], &a, why);
     if (!ok)
-        caller->pc = pc;
+        old->pc = pc;
     return ok;
 }
 
@@ -698,14 +811,14 @@ bool rlx_vm_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *resul
                               rlx_name(&vm->exe->names, f->fn->name).data);
     /* Word by word, as whoever wrote the cell just now may have: a load of all of it would wait. */
     relax_value v = { from->type_index, from->reserved, { .i = from->v.i } };
-    if (v.reserved == RLX_HELD_BY_PARENT || (v.reserved == RLX_HELD_BY_RUN && !f->parent)) {
+    if (v.reserved == RLX_HELD_BY_PARENT || (v.reserved == RLX_HELD_BY_RUN && f->parent == vm->base)) {
         rlx_value_hold(&v);
         v.reserved = RLX_HELD_BY_FRAME;
     }
     *from = rlx_value_none();
     uint32_t dst = f->dst;
     rlx_vm_frame_pop(vm);
-    *done = vm->frame == NULL;
+    *done = vm->frame == vm->base;
     if (*done) {
         *result = (relax_value){ v.type_index, 0, { .i = v.v.i } };
         return true;

@@ -70,15 +70,37 @@ static int says_and_succeeds(world *w, const relax_value *args, relax_value *res
     relax_value_set_error(result, Z("Odd"), Z("an error, and yet 0"));
     return 0;
 }
+/* Three machines deep; the innermost call ends it. */
 static int calls_back(world *w, const relax_value *args, relax_value *result)
 {
     relax_error *error = NULL;
-    assert_int_equal(relax_vm_call(w->vm, Z("main"), args, 1, result, &error),
-                     RELAX_ERROR_INVALID_ARGUMENT);
-    assert_string_equal(relax_error_code(error), "OP09");
-    relax_error_release(error);
     assert_int_equal(relax_vm_profile_start(w->vm), RELAX_ERROR_INVALID_ARGUMENT);
-    return (int)relax_value_keep(&args[0], result);
+    if (w->calls % 3 == 0)
+        return (int)relax_value_keep(&args[0], result);
+    assert_int_equal(relax_vm_call(w->vm, Z("main"), args, 1, result, &error), RELAX_OK);
+    assert_null(error);
+    return 0;
+}
+/* Each failure is told to the one who called. */
+static int calls_forever(world *w, const relax_value *args, relax_value *result)
+{
+    relax_error *error = NULL;
+    relax_status status = relax_vm_call(w->vm, Z("main"), args, 1, result, &error);
+    assert_int_not_equal(status, RELAX_OK);
+    assert_true(w->calls > 64);
+    assert_non_null(error);
+    relax_error_release(error);
+    return -1;
+}
+static int calls_wrongly(world *w, const relax_value *args, relax_value *result)
+{
+    relax_error *error = NULL;
+    relax_value number;
+    relax_value_set_int(&number, 3);
+    assert_int_not_equal(relax_vm_call(w->vm, Z("main"), &number, 1, result, &error), RELAX_OK);
+    assert_string_equal(relax_error_code(error), "RT02");
+    relax_error_release(error);
+    return (int)relax_value_keep(&args[0], result); /* the call around it goes on */
 }
 static int lets_all_go(world *w, const relax_value *args, relax_value *result)
 {
@@ -124,6 +146,7 @@ static void packed_functions(void **state)
         { gives_nothing, false },     { fails_silently, false }, { fails_oddly, false },
         { gives_a_number, false },    { gives_a_tuple, false },  { gives_no_kind, false },
         { says_and_succeeds, false }, { calls_back, true },      { is_replaced, true },
+        { calls_forever, false },     { calls_wrongly, true },
         { lets_all_go, true },
     };
     relax_context *ctx = ((fixture *)*state)->ctx;

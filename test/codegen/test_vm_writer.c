@@ -575,7 +575,6 @@ static void test_refusals(void **state)
 {
     const struct { const char *code, *message, *source;
     } rows[] = {
-        { "CG01", "local function", PROGRAM("refusals, a local function") },
         { "CG04", "R.exp cannot be compiled", PROGRAM("refusals, unknown shapes") },
         { "CG02", "there is no run-time builtin vm.builtin.nothing",
           PROGRAM("refusals, no such builtin") },
