@@ -225,11 +225,6 @@ typedef struct rlx_vmgen_target {
 /* The register of the target, taken when first asked for. RLX_NO_INDEX if it is not wanted. */
 bool rlx_vmgen_target_register(rlx_vmgen_fn *n, rlx_vmgen_target *t);
 bool rlx_vmgen_call(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t);
-/* Does the operator call a function that is a value? */
-RLX_INLINE bool rlx_vmgen_invokes(enum rlx_op_id id)
-{
-    return id == RLX_OP_ID_INVOKE_CLOSURE || id == RLX_OP_ID_INVOKE_PURE_CLOSURE;
-}
 
 /* ---- vmgen_proof.c */
 /* Struct info of the value of e without that of the variable it is bound to. NULL: memory is

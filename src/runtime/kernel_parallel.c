@@ -88,7 +88,13 @@ static void work(void *user, size_t slot)
     sharing *s = user;
     const rlx_kernel *k = s->run->k;
     helper *all = s->run->env->helpers, *h = &all[slot];
-    rlx_kernel_run r = { k, &h->env, h->env.frame, h->env.views, &h->why, s->run->micro, NULL, true };
+    rlx_kernel_run r = { .k = k,
+                         .env = &h->env,
+                         .frame = h->env.frame,
+                         .views = h->env.views,
+                         .why = &h->why,
+                         .micro = s->run->micro,
+                         .shared = true };
     memcpy(r.frame, s->run->frame, k->frame_size);
     copy_views(s, r.views);
     for (size_t i = 0; i < s->slots; i++) {

@@ -725,7 +725,13 @@ bool rlx_kernel_call_known(const rlx_kernel *k, rlx_kernel_env *env, const relax
                         k->num_params, num_args);
     if (RLX_UNLIKELY(!is_grown(k, env)) && !rlx_kernel_env_grow(k, env, why))
         return false;
-    running r = { k, env, env->frame, env->views, why, env->micro, 0, known, NULL, false };
+    running r = { .k = k,
+                  .env = env,
+                  .frame = env->frame,
+                  .views = env->views,
+                  .why = why,
+                  .micro = env->micro,
+                  .known = known };
     if (!start(&r, args, k->native != NULL))
         return false;
     if (RLX_UNLIKELY(overlap(k, env->views)))

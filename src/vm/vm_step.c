@@ -616,11 +616,6 @@ static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const call_ar
     rlx_vm_frame *f = rlx_vm_frame_push(vm, fn, dst, why);
     if (!f)
         return false;
-    for (size_t i = 1; closure && i < closure->count; i++) {
-        f->regs[count + i - 1] = closure->fields[i];
-        f->regs[count + i - 1].reserved =
-            rlx_value_is_boxed(&closure->fields[i]) ? RLX_HELD_BY_PARENT : RLX_HELD_BY_RUN;
-    }
     /* Operands are read in the caller's frame. */
     vm->env.regs = caller->regs;
     vm->env.syms = caller->syms;
