@@ -10,21 +10,20 @@ bool rlx_micro_is_in_fours(const rlx_micro_sum *r)
            r->b_i == 0 && (r->acc_j == 1 || r->columns == 1);
 }
 
-static int32_t byte_at(const void *p, int64_t i, bool has_sign)
-{
-    return has_sign ? ((const int8_t *)p)[i] : ((const uint8_t *)p)[i];
-}
+/* sign: 128 where the byte has one, else 0. */
+static int32_t value_of(uint8_t byte, int32_t sign) { return (byte ^ sign) - sign; }
 
 void rlx_micro_dot_any(const rlx_micro_sum *r)
 {
+    int32_t sign_a = r->a_signed ? 128 : 0, sign_b = r->b_signed ? 128 : 0;
     for (int64_t i = 0; i < r->rows; i++)
         for (int64_t j = 0; j < r->columns; j++) {
             uint32_t *acc = (uint32_t *)r->acc + i * r->acc_i + j * r->acc_j, s = r->fresh ? 0 : *acc;
-            int64_t a = i * r->a_i + j * r->a_j, b = i * r->b_i + j * r->b_j;
+            const uint8_t *a = (const uint8_t *)r->a + i * r->a_i + j * r->a_j,
+                          *b = (const uint8_t *)r->b + i * r->b_i + j * r->b_j;
             for (int64_t t = 0; t < r->turns; t++, a += r->a_t, b += r->b_t)
-                for (int64_t k = 0; k < r->depth; k++)
-                    s += (uint32_t)(byte_at(r->a, a + k * r->a_k, r->a_signed) *
-                                    byte_at(r->b, b + k * r->b_k, r->b_signed));
+                RLX_ROLLED for (int64_t k = 0; k < r->depth; k++)
+                    s += (uint32_t)(value_of(a[k * r->a_k], sign_a) * value_of(b[k * r->b_k], sign_b));
             *acc = s;
         }
 }
