@@ -288,7 +288,7 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
         return NULL;
     bool shrunk = joined && e->touched[0].block;
     t->epilogue = joined ? e : NULL;
-    t->start = shrinks && (shrunk || !by_rows) ? first : NULL;
+    t->start = once && (shrunk || !by_rows) ? first : NULL;
     const rlx_stmt *before = init ? rlx_on_accumulator(t, e, &init->node) : NULL,
                    *loops = rlx_on_accumulator(t, e, &nest->node),
                    *body = declare_views(t, rlx_tiles(t));
@@ -313,7 +313,9 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
     if (!choose_sides(t) || !collect_depth(t) || !is_schedulable(t))
         return &nest->node;
     t->column.producer = packable_param(t, &t->row) < 0 ? find_producer(t) : NULL;
-    if (!choose_packing(t, &few))
+    /* a short pass over a large result is worth tiles, too */
+    bool gains = choose_packing(t, &few), large = !rlx_is_at_most(t->row.lanes.extent, FEW_ROWS);
+    if (!gains && !(large && after->count))
         return &nest->node;
     if (!find_views(t))
         return NULL;
@@ -327,6 +329,8 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
     }
     if (!single && !rlx_find_epilogue(t, after, &e))
         return NULL;
+    if (!gains && !e.count)
+        return &nest->node;
     after->taken = e.count;
     return schedule_tiles(t, by_rows, first, &e, init, nest);
 }
