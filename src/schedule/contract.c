@@ -282,7 +282,7 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
                                       const rlx_for_stmt *nest)
 {
     const bool joined = e->count > 0, once = first && !rlx_has_depth_tiles(t);
-    if (joined && (!t->column.packed || rlx_is_at_most(t->depth.extent, SHORT_DEPTH)))
+    if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
@@ -317,9 +317,7 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
     if (!choose_sides(t) || !collect_depth(t) || !is_schedulable(t))
         return &nest->node;
     t->column.producer = packable_param(t, &t->row) < 0 ? find_producer(t) : NULL;
-    /* what would be as good as it stands is better with what stands behind it */
-    bool gains = choose_packing(t, &few);
-    if (!gains && (!after->count || rlx_is_at_most(t->row.lanes.extent, FEW_ROWS)))
+    if (!choose_packing(t, &few))
         return &nest->node;
     if (!find_views(t))
         return NULL;
@@ -331,10 +329,9 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
         const rlx_stmt *body = produce_for_few(t);
         return init ? rlx_sched_both(t->ctx, &init->node, body, t->place) : body;
     }
-    if (!single && !rlx_find_epilogue(t, after, &e))
+    /* columns that are read in place are better all of them at once */
+    if (!single && t->column.packed && !rlx_find_epilogue(t, after, &e))
         return NULL;
-    if (!gains && !e.count)
-        return &nest->node;
     after->taken = e.count;
     return schedule_tiles(t, by_rows, first, &e, init, nest);
 }
