@@ -67,8 +67,8 @@ static void collect_lanes(rlx_tiling *t, rlx_side *s, const rlx_side *other, int
     s->lanes = (rlx_digits){ .at = { inner }, .count = 1, .extent = rlx_tiling_extent(t, inner) };
     for (int i = 0; i < (int)t->plan->count && s->lanes.count == 1; i++) {
         rlx_digits two = { .at = { i, inner },
-                       .count = 2,
-                       .extent = rlx_fold_mul(t->ctx, rlx_tiling_extent(t, i), rlx_tiling_extent(t, inner)) };
+                           .count = 2,
+                           .extent = rlx_fold_mul(t->ctx, rlx_tiling_extent(t, i), rlx_tiling_extent(t, inner)) };
         if (i != inner && is_lane_of(t, i, s->access, other->access) &&
             rlx_merged_at(t, t->acc, &two) >= 0)
             s->lanes = two;
@@ -325,22 +325,25 @@ static const rlx_stmt *choose_by_rows(const rlx_tiling *t, const rlx_stmt *few, 
     return s->cond && s->then_case ? &s->node : NULL;
 }
 
-/* What is done by tiles; `few` and `by_rows` as they were chosen, `first` (NULL: there is none) what sums begin with. */
+/* What is done by tiles, or (by_rows) without them where there are few rows. first: what sums begin with; NULL: it is not known. */
 static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_prim *first,
                                       rlx_epilogue *e, const rlx_for_stmt *init,
                                       const rlx_for_stmt *nest)
 {
-    bool shrinks = first && !rlx_has_depth_tiles(t), joined = e->count > 0;
-    if (joined && (!t->column.packed || rlx_is_at_most(t->depth.extent, SHORT_DEPTH)))
+    const bool joined = e->count > 0, once = first && !rlx_has_depth_tiles(t);
+    if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
-    if (joined && !rlx_place_epilogue(t, e, shrinks, init, nest))
+    if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
-    bool shrunk = joined && e->touched[0].block;
+    const bool shrunk = joined && e->touched[0].block;
     t->epilogue = joined ? e : NULL;
-    t->start = shrinks && (shrunk || !by_rows) ? first : NULL;
-    const rlx_stmt *before = init ? rlx_on_accumulator(t, e, &init->node) : NULL,
-                   *loops = rlx_on_accumulator(t, e, &nest->node),
-                   *body = declare_views(t, rlx_tiles(t));
+    t->start = once && (shrunk || !by_rows) ? first : NULL;
+    const rlx_stmt *before = init ? &init->node : NULL, *loops = &nest->node;
+    if (joined) {
+        before = rlx_on_accumulator(t, e, before);
+        loops = rlx_on_accumulator(t, e, loops);
+    }
+    const rlx_stmt *body = declare_views(t, rlx_tiles(t));
     if (by_rows) {
         const rlx_stmt *rows = t->column.producer ? produce_for_few(t) : loops;
         rows = shrunk ? rlx_sched_both(t->ctx, before, rows, t->place) : rows;
@@ -356,6 +359,7 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
 {
     bool few;
     rlx_epilogue e = { .count = 0 };
+    after->taken = 0;
     t->acc = &t->plan->accesses.data[t->plan->fused.acc];
     t->depth_tile = RLX_DEPTH_TILE;
     t->column_tile = RLX_COLUMN_TILE;
@@ -378,7 +382,8 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
         const rlx_stmt *body = produce_for_few(t);
         return init ? rlx_sched_both(t->ctx, &init->node, body, t->place) : body;
     }
-    if (!single && !rlx_find_epilogue(t, after, &e))
+    /* columns that are read in place are better all of them at once */
+    if (!single && t->column.packed && !rlx_find_epilogue(t, after, &e))
         return NULL;
     after->taken = e.count;
     return schedule_tiles(t, by_rows, first, &e, init, nest);

@@ -117,10 +117,10 @@ typedef struct rlx_epilogue {
 } rlx_epilogue;
 /* Those of the statements behind the nest that join it. False: out of memory. */
 bool rlx_find_epilogue(const rlx_tiling *t, const rlx_after *after, rlx_epilogue *e);
-/* Chooses where what is touched lies. shrinks: C may become a block. t->acc and its buffer are then what sums are done in. False: out
- * of memory. */
-bool rlx_place_epilogue(rlx_tiling *t, rlx_epilogue *e, bool shrinks, const rlx_for_stmt *init,
-                        const rlx_for_stmt *nest);
+/* Chooses where what is touched lies. begins: `init` gives sums their first values and does nothing else; once: and that
+ * may be done block by block. t->acc and its buffer are then what sums are done in. False: out of memory. */
+bool rlx_place_epilogue(rlx_tiling *t, rlx_epilogue *e, const rlx_for_stmt *init,
+                        const rlx_for_stmt *nest, bool begins, bool once);
 /* The statement with the accumulator in place of C. NULL: out of memory. */
 const rlx_stmt *rlx_on_accumulator(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *s);
 /* The nests of the contraction, then those of the epilogue as they stand. NULL: out of memory. */

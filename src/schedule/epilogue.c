@@ -1,8 +1,8 @@
 /*- epilogue.c: what is computed of each element of a contraction, block by block.
  *
  *     for i, j, k:  C[i, j] += A[i, k] * B[k, j]          for io, jo:
- *     for i, j:     D[i, j] = C[i, j] + bias[j]               for i, j, k:  c[i, j] += ..         a block of C
- *     for i, j:     Y[i, j] = max(D[i, j], 0)                 for i, j:     d[i, j] = c[i, j] + bias[..]
+ *     for i, j:     D[i, j] = C[i, j] + bias[j]               for i, j, k:  Y[..] += ..
+ *     for i, j:     Y[i, j] = max(D[i, j], 0)                 for i, j:     d[i, j] = Y[..] + bias[..]
  *                                                             for i, j:     Y[..] = max(d[i, j], 0)
  *
  * A nest behind the contraction joins it if each of its iterations belongs to one element of C (or of what a nest that has
@@ -10,8 +10,8 @@
  * follows from the indices of what it reads. It runs on a block of rows and columns as soon as their sums are complete, while
  * they are near. Nothing of it can fail: it runs earlier than it would have.
  *
- * A temporary that nobody else touches shrinks to a block. Where sums are done in several tiles of steps the accumulator lasts
- * longer than a block: it is then the result itself, if that has its type and its place.
+ * A temporary that nobody else touches shrinks to a block. Sums are done in the result itself where that has the type and the place
+ * of C; else C shrinks like the others, unless sums are done in several tiles of steps, so that it lasts longer than a block.
  */
 #include "schedule/contract_int.h"
 
@@ -280,6 +280,26 @@ static bool is_local(const rlx_tiling *t, const rlx_epilogue *e, const rlx_touch
     return x->access.stores && rlx_is_temporary_of_nests(t->ctx, t->params, rlx_as_buffer(x->access.buffer), all, n);
 }
 
+/* Does the nest do nothing but store, whatever the elements are? */
+static bool only_stores(const rlx_epilogue_nest *n)
+{
+    const rlx_seq_stmt *seq = rlx_as_seq_stmt(n->body);
+    bool is = seq || n->body->kind == RLX_NODE_BUFFER_STORE;
+    for (size_t i = 0; seq && i < seq->num_stmts && is; i++)
+        is = seq->stmts[i]->kind == RLX_NODE_BUFFER_STORE;
+    return is;
+}
+
+/* Is it stored in front of whatever loads it? Else an element may be one of an earlier time round. */
+static bool is_made_here(const rlx_epilogue *e, const rlx_touched *x)
+{
+    size_t first = 0;
+    while (first < e->count && !(x->stored_by >> first & 1))
+        first++;
+    return first < e->count && only_stores(&e->nests[first]) &&
+           !(x->loaded_by & ((2u << first) - 1));
+}
+
 /* What may be the accumulator in place of C: what one nest stores where C was, when nobody needs C any more. */
 static const rlx_touched *find_result(const rlx_tiling *t, const rlx_epilogue *e)
 {
@@ -312,20 +332,22 @@ static const rlx_buffer *new_block(const rlx_tiling *t, const rlx_touched *x)
     return rlx_buffer_new(t->ctx, b->name, b->dtype, shape, 2, NULL, t->place);
 }
 
-bool rlx_place_epilogue(rlx_tiling *t, rlx_epilogue *e, bool shrinks, const rlx_for_stmt *init,
-                        const rlx_for_stmt *nest)
+bool rlx_place_epilogue(rlx_tiling *t, rlx_epilogue *e, const rlx_for_stmt *init,
+                        const rlx_for_stmt *nest, bool begins, bool once)
 {
     const rlx_digits *groups[2] = { &t->row.lanes, &t->column.lanes };
     rlx_touched *c = &e->touched[0];
-    bool local = is_local(t, e, c, init, nest);
+    for (size_t i = 1; i < e->num_touched; i++)
+        e->touched[i].block = is_made_here(e, &e->touched[i]) && is_local(t, e, &e->touched[i], init, nest);
+    const bool local = begins && is_local(t, e, c, init, nest);
+    const rlx_touched *y = local ? find_result(t, e) : NULL;
+    c->block = local && !y && once;
     for (size_t i = 0; i < e->num_touched; i++) {
         rlx_touched *x = &e->touched[i];
-        x->block = i ? is_local(t, e, x, init, nest) : local && shrinks;
         x->in_tile = x->block ? new_block(t, x) : rlx_merged_view(t, &x->access, groups, 2);
         if (!x->in_tile)
             return false;
     }
-    const rlx_touched *y = init && local && !shrinks ? find_result(t, e) : NULL;
     if (y) {
         e->accumulator = *t->acc;
         e->accumulator.buffer = y->access.buffer;

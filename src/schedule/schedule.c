@@ -51,7 +51,7 @@ static bool flatten(rlx_context *ctx, const rlx_seq_stmt *seq, rlx_ptrs *out)
     return ok;
 }
 
-/* *count becomes that of the parts, which there is as much room for as for statements. False: a callback failed, or out of memory. */
+/* parts: room for as many as statements; *count: how many there are. False: out of memory. */
 static bool schedule_parts(rlx_rewriter *r, const rlx_stmt *const *stmts, size_t num_stmts,
                            const rlx_stmt **parts, size_t *count)
 {

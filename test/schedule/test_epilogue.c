@@ -128,7 +128,7 @@ static const rlx_buffer *product(gen *g)
     rlx_tir *t = &g->t;
     const rlx_prim *v[5];
     static const char *const names[] = { "b", "h", "i", "j" };
-    int64_t budget = roll(g, 12) ? 20000 : 200000,
+    int64_t budget = roll(g, 12) ? 15000 : 150000,
             depth = roll(g, 6) ? 1 + (int64_t)roll(g, 40) : roll(g, 6) ? 800 + (int64_t)roll(g, 500) : 0;
     size_t batch = roll(g, 4) ? 0 : 1 + roll(g, 2);
     bool turned[2] = { roll(g, 3) == 0, roll(g, 3) == 0 };
@@ -409,7 +409,7 @@ static void one_program(uint64_t seed, bool show)
 static void random_epilogues(void **state)
 {
     bool more = getenv("RELAX_LONG") != NULL;
-    kc_each_seed("EPILOGUE_SEED", more ? 6000 : 400, more ? 20 : 16, one_program);
+    kc_each_seed("EPILOGUE_SEED", more ? 6000 : 200, more ? 20 : 10, one_program);
     print_message("%zu of %zu functions have all in one\n", num_joined, num_seen);
     if (!getenv("EPILOGUE_SEED"))
         assert_true(num_joined * 4 > num_seen);

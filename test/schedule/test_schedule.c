@@ -5,7 +5,8 @@
  *     --- run: contract n=33 m=40 RT09 dimension 1 of A
  *
  * contract: the kernel of the schedule sums products up as one instruction; unpack: and it makes an
- * operand of fields of bits; plain: it does neither; any: whichever. Then the sizes, and how the call fails, if it does, scheduled or not. */
+ * operand of fields of bits; joined: contract, and what stands behind the sum runs on its blocks; plain: it does neither; any:
+ * whichever. Then the sizes, and how the call fails, if it does, scheduled or not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,6 +61,30 @@ static bool has_instruction(rlx_context *ctx, const rlx_prim_func *f, const char
     return has;
 }
 
+static enum rlx_step find_sum(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    bool *found = user;
+    const rlx_buffer_store *s = rlx_as_buffer_store(n);
+    const rlx_binary *sum = s ? rlx_as_binary(s->value) : NULL;
+    const rlx_buffer_load *own = sum ? rlx_as_buffer_load(sum->a) : NULL;
+    *found |= own && own->buffer == s->buffer && sum->b->kind == RLX_NODE_MUL;
+    return RLX_STEP_ON;
+}
+
+/* Is the sum part of the last statement, beside others that store? */
+static bool is_joined(rlx_context *ctx, const rlx_prim_func *f)
+{
+    const rlx_stmt *s = f->body;
+    bool found = false;
+    rlx_walker w = { .enter = find_sum, .user = &found, .terse = true };
+    while (s->kind == RLX_NODE_ALLOCATE || s->kind == RLX_NODE_DECL_BUFFER)
+        s = s->kind == RLX_NODE_ALLOCATE ? ((const rlx_allocate *)s)->body
+                                         : ((const rlx_decl_buffer *)s)->body;
+    const rlx_seq_stmt *seq = rlx_as_seq_stmt(s);
+    rlx_walk(&ctx->memory, seq ? seq->stmts[seq->num_stmts - 1] : s, &w, NULL);
+    return found;
+}
+
 /* The call of f; what is wrong about it, or "". */
 static void check_call(rlx_context *ctx, const rlx_prim_func *f, const char *call, char said[512])
 {
@@ -82,9 +107,11 @@ static bool check_run(rlx_context *ctx, const rlx_prim_func *f, const char *call
     char said[512];
     bool ok = s != NULL;
     assert_non_null(s);
-    bool unpacks = strncmp(call, "unpack", 6) == 0, sums = unpacks || strncmp(call, "contract", 8) == 0;
+    bool joined = strncmp(call, "joined", 6) == 0, unpacks = strncmp(call, "unpack", 6) == 0,
+         sums = joined || unpacks || strncmp(call, "contract", 8) == 0;
     if (strncmp(call, "any", 3) != 0 && (has_instruction(ctx, s, "contract") != sums ||
-                                         has_instruction(ctx, s, "unpack") != unpacks)) {
+                                         has_instruction(ctx, s, "unpack") != unpacks ||
+                                         (joined && !is_joined(ctx, s)))) {
         print_message("another plan than wanted\n");
         ok = false;
     }
