@@ -58,7 +58,7 @@ static rlx_dtype any_dtype(gen *g)
 static void any_sizes(gen *g)
 {
     static const int64_t few[] = { 1, 2, 3, 7, 8, 33, 64, 65 };
-    bool large = roll(g, 8) == 0, none = roll(g, 30) == 0;
+    bool large = roll(g, 24) == 0, none = roll(g, 30) == 0;
     g->num_dims = 1 + roll(g, MOST_DIMS);
     for (size_t d = 0; d < g->num_dims; d++) {
         g->sizes[d] = roll(g, 2) ? 1 + (int64_t)roll(g, 20) : few[roll(g, RLX_COUNT(few))];
@@ -66,7 +66,7 @@ static void any_sizes(gen *g)
             g->sizes[d] = 20;
     }
     if (large) /* more than a tile */
-        g->num_dims = 2, g->sizes[0] = 40 + roll(g, 60), g->sizes[1] = 300 + roll(g, 300);
+        g->num_dims = 2, g->sizes[0] = 35 + roll(g, 12), g->sizes[1] = 470 + roll(g, 40);
     if (none)
         g->sizes[roll(g, (uint32_t)g->num_dims)] = 0;
     for (size_t d = 0; d < g->num_dims; d++) {
@@ -317,7 +317,7 @@ static void one_program(uint64_t seed, bool show)
 static void random_chains(void **state)
 {
     bool more = getenv("RELAX_LONG") != NULL;
-    kc_each_seed("INLINE_SEED", more ? 12000 : 500, more ? 40 : 25, one_program);
+    kc_each_seed("INLINE_SEED", more ? 10000 : 400, more ? 100 : 25, one_program);
     print_message("%zu of %zu functions are others\n", num_changed, num_seen);
     if (!getenv("INLINE_SEED"))
         assert_true(num_changed * 3 > num_seen * 2);
