@@ -272,7 +272,16 @@ static bool merge_slots(inlining *x, size_t from, size_t *at)
     return ok;
 }
 
-/* With every nest of elements that it reads from; if there is none, with one that reads the same. */
+/* Strips that are stored for others than the nests of this sequence? What these read may rather be computed where it is packed. */
+static bool is_result(const inlining *x, const rlx_pointwise *p)
+{
+    bool is = p->form == RLX_PLAN_STRIP;
+    for (size_t i = 0; i < p->stores.len && is; i++)
+        is = !is_private(x, p->stores.data[i].buffer->data);
+    return is;
+}
+
+/* With every nest of elements that it reads from; of results, if there is none, with one that reads the same. */
 static bool merge_with_producers(inlining *x, size_t at)
 {
     bool ok = true, any = false;
@@ -282,7 +291,7 @@ static bool merge_with_producers(inlining *x, size_t at)
             size_t from = rlx_number_in(what ? &x->loader : &x->storer, memory), was = at;
             rlx_pointwise *before = x->slots[at].points;
             if (!from-- || from >= at || !x->slots[from].points ||
-                (what && (before->form != RLX_PLAN_STRIP || x->slots[from].points->form != RLX_PLAN_STRIP)))
+                (what && !(is_result(x, before) && is_result(x, x->slots[from].points))))
                 continue;
             ok = merge_slots(x, from, &at);
             if (x->slots[at].points != before || was != at) {
