@@ -223,7 +223,8 @@ static void elements(gen *g, const made *to, bool again)
     open_block(g, &own, -1, vars);
     rlx_prim_list place = place_of(&own, vars, at);
     size_t hidden = g->num_made;
-    g->num_made = again ? g->num_made : hidden - 1; /* its own elements are no operands of a first store */
+    if (!again && own.buffer == g->made[hidden - 1].buffer)
+        g->num_made--; /* its own elements are no operands of a first store */
     const rlx_prim *v = any_value(g, own.dtype, dims_of(&own), vars, 1 + (int)roll(g, 3));
     g->num_made = hidden;
     if (again)
@@ -268,6 +269,9 @@ static void one_nest(gen *g, bool last)
     elements(g, new_buffer(g, m, result), false);
     if (roll(g, 20) == 0)
         elements(g, &g->made[g->num_made - 1], true);
+    const made *old = &g->made[roll(g, (uint32_t)g->num_made)];
+    if (roll(g, 6) == 0 && old->is_param)
+        elements(g, old, false);
 }
 
 static const rlx_prim_func *program(gen *g)
@@ -323,8 +327,62 @@ static void random_chains(void **state)
         assert_true(num_changed * 3 > num_seen * 2);
 }
 
+/* ---- what grows ------------------------------------------------------------------------------ */
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t n = 0;
+    for (; (text = strstr(text, part)); text++)
+        n++;
+    return n;
+}
+
+/* 40 nests, each of which reads what the one before stored twice: 40 sums in one strip loop, and no memory. */
+static void doublings(void **state)
+{
+    enum { DEEP = 40, SIZE = 300 };
+    rlx_context *ctx = rlx_context_create(NULL, 0);
+    rlx_tir t;
+    kc c = { .seed = 3 };
+    rlx_tir_begin(&t, ctx, RLX_NO_PLACE);
+    const rlx_prim *n = rlx_tir_int(&t, SIZE);
+    const rlx_buffer *from = rlx_tir_param(&t, "X", RELAX_FLOAT32, RLX_TIR_LIST(n)),
+                     *last = rlx_tir_param(&t, "Y", RELAX_FLOAT32, RLX_TIR_LIST(n));
+    kc_tensor1(&c, RELAX_FLOAT32, SIZE);
+    kc_tensor1(&c, RELAX_FLOAT32, SIZE);
+    for (int k = 0; k < DEEP; k++) {
+        const rlx_buffer *to = k + 1 == DEEP ? last : rlx_tir_alloc(&t, "T", RELAX_FLOAT32, RLX_TIR_LIST(n));
+        rlx_tir_begin_block(&t, "twice");
+        const rlx_prim *i = rlx_tir_spatial(&t, "i", n), *x = rlx_tir_load(&t, from, RLX_TIR_LIST(i));
+        rlx_tir_store(&t, to, RLX_TIR_LIST(i), rlx_tir_add(&t, x, x));
+        rlx_tir_end_block(&t);
+        from = to;
+    }
+    const rlx_prim_func *f = rlx_tir_end(&t), *s = rlx_schedule(ctx, f);
+    rlx_buf bytes, text;
+    kc_write(ctx, s, &bytes);
+    rlx_buf_init(&text, &ctx->memory);
+    rlx_kernel_disassemble((const uint8_t *)bytes.data, bytes.len, &text);
+    assert_int_equal(count_of(text.data, "add.f32"), DEEP);
+    assert_int_equal(count_of(text.data, "  strip "), 1);
+    assert_int_equal(count_of(text.data, "alloc"), 0);
+    rlx_buf_free(&bytes);
+    rlx_buf_free(&text);
+    text_check_prim_func(ctx, s, false);
+    assert_int_equal(kc_run(ctx, f, &c, NULL), RLX_CODE_NONE);
+    kc_free(&c);
+    rlx_context_release(ctx);
+}
+
+static int begin(void **state)
+{
+    kc_c_begin(1);
+    return 0;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(random_chains) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_chains),
+                                        cmocka_unit_test_setup_teardown(doublings, begin, kc_c_teardown) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
