@@ -321,7 +321,7 @@ static void one_program(uint64_t seed, bool show)
 static void random_chains(void **state)
 {
     bool more = getenv("RELAX_LONG") != NULL;
-    kc_each_seed("INLINE_SEED", more ? 10000 : 400, more ? 100 : 25, one_program);
+    kc_each_seed("INLINE_SEED", more ? 5000 : 400, more ? 100 : 25, one_program);
     print_message("%zu of %zu functions are others\n", num_changed, num_seen);
     if (!getenv("INLINE_SEED"))
         assert_true(num_changed * 3 > num_seen * 2);
