@@ -12,6 +12,8 @@
  * in an iteration is a value of it. Loads at other places are replaced by what was stored there, if it is computed no more
  * often than before, or is next to nothing. Only what cannot fail is computed elsewhere than it was.
  *
+ * A sum loads a value in the same way if it is one instruction then, too.
+ *
  * Nothing else may happen between the two: a nest moves down to the other one if no statement between them loads what it
  * stores, or stores what it touches; or the other moves up.
  *
@@ -25,6 +27,7 @@ enum {
     MOST_STORES = 48,       /* of a nest */
     MOST_PARTS = 256,       /* of a value in another place, counted as a tree */
     CHEAP_PARTS = 8,        /* of one that may be computed again */
+    SUMMED_PARTS = 48,      /* of one that may be summed up as it is computed */
     MOST_AGAIN = 3,
     ROUNDS = 8,             /* loads in what loads were replaced by */
     SHORT_STRIP = 64,
@@ -272,7 +275,16 @@ static bool merge_slots(inlining *x, size_t from, size_t *at)
     return ok;
 }
 
-/* With every nest of elements that it reads from; if there is none, with one that reads the same. */
+/* Strips that are stored for others than the nests of this sequence? What these read may rather be computed where it is packed. */
+static bool is_result(const inlining *x, const rlx_pointwise *p)
+{
+    bool is = p->form == RLX_PLAN_STRIP;
+    for (size_t i = 0; i < p->stores.len && is; i++)
+        is = !is_private(x, p->stores.data[i].buffer->data);
+    return is;
+}
+
+/* With every nest of elements that it reads from; of results, if there is none, with one that reads the same. */
 static bool merge_with_producers(inlining *x, size_t at)
 {
     bool ok = true, any = false;
@@ -282,7 +294,7 @@ static bool merge_with_producers(inlining *x, size_t at)
             size_t from = rlx_number_in(what ? &x->loader : &x->storer, memory), was = at;
             rlx_pointwise *before = x->slots[at].points;
             if (!from-- || from >= at || !x->slots[from].points ||
-                (what && (before->form != RLX_PLAN_STRIP || x->slots[from].points->form != RLX_PLAN_STRIP)))
+                (what && !(is_result(x, before) && is_result(x, x->slots[from].points))))
                 continue;
             ok = merge_slots(x, from, &at);
             if (x->slots[at].points != before || was != at) {
@@ -348,15 +360,25 @@ static bool is_identity(rlx_context *ctx, const rlx_pointwise *from, const rlx_p
     return from->count == p->count && match_load(from, p, s, l, to) && are_same_loops(ctx, p, to);
 }
 
-/* Is what it loads still what it was when the nest of slot `from` ran? */
-static bool is_unchanged(const inlining *x, const rlx_point_loads *loads, uintptr_t from, const rlx_pointwise *p)
+/* Is what the values of slot `at` load still what it was then? */
+static bool is_unchanged(const inlining *x, const rlx_point_loads *loads, size_t at)
 {
     bool is = true;
     for (size_t i = 0; i < loads->len && is; i++) {
         const rlx_node *memory = rlx_plan_memory(loads->data[i].load->buffer);
-        is = rlx_number_in(&x->order.last_store, memory) <= from && !rlx_find_store(p, memory);
+        is = rlx_number_in(&x->order.last_store, memory) <= at + 1 &&
+             (!rlx_find_store(x->slots[at].points, memory) || is_private(x, memory));
     }
     return is;
+}
+
+/* Is any of it stored by p? */
+static bool are_stored(const rlx_pointwise *p, const rlx_point_loads *loads)
+{
+    bool any = false;
+    for (size_t i = 0; i < loads->len && !any; i++)
+        any = rlx_find_store(p, rlx_plan_memory(loads->data[i].load->buffer)) != NULL;
+    return any;
 }
 
 static bool cannot_fail(rlx_context *ctx, const rlx_point_store *s)
@@ -390,7 +412,7 @@ static bool may_replace(const replacing *r, const rlx_point_load *l, const rlx_p
         return false;
     bool ok = rlx_prim_parts(s->value) <= MOST_PARTS && rlx_collect_loads(x->ctx, s->value, &leaves) &&
               (!r->p->transposes || (leaves.len <= 1 && !is_leaf(r->p->stores.data[0].value))) &&
-              is_unchanged(x, &leaves, slot_at + 1, r->p) && cannot_fail(x->ctx, s);
+              is_unchanged(x, &leaves, slot_at) && !are_stored(r->p, &leaves) && cannot_fail(x->ctx, s);
     for (size_t i = 0; ok && readers > 1 && i < leaves.len; i++)
         ok = rlx_add_in(&x->readers, rlx_plan_memory(leaves.data[i].load->buffer), 1);
     rlx_vec_free(&x->ctx->memory, &leaves);
@@ -452,6 +474,88 @@ static bool replace_loads(inlining *x, rlx_pointwise *p)
     return true;
 }
 
+/* ---- what sums load ------------------------------------------------------------------------- */
+
+static bool plan_sum(rlx_context *ctx, const rlx_for_stmt *nest, rlx_nest_plan *plan)
+{
+    static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
+    return rlx_plan_nest(ctx, &everywhere, nest, plan) &&
+           (plan->form == RLX_PLAN_PARTIAL || (plan->form == RLX_PLAN_FUSED && !plan->fused.contract));
+}
+
+static const rlx_node *put_value(rlx_rewriter *r, const rlx_node *n)
+{
+    const void *const *pair = r->user;
+    return n == pair[0] ? pair[1] : NULL;
+}
+
+typedef struct expanding { const inlining *x; const rlx_pointwise *p; bool any; } expanding;
+
+static const rlx_node *expand_load(rlx_rewriter *r, const rlx_node *n)
+{
+    expanding *e = r->user;
+    const rlx_buffer_load *l = rlx_as_buffer_load(n);
+    const rlx_point_store *s = l ? rlx_find_store(e->p, rlx_plan_memory(l->buffer)) : NULL;
+    bool may = s && is_private(e->x, s->buffer->data);
+    e->any |= may;
+    return may ? s->value : NULL;
+}
+
+/* The store with a value that loads no temporary that p itself fills; a long one may still do so. False: out of memory. */
+static bool expand_store(const inlining *x, const rlx_pointwise *p, rlx_point_store *s)
+{
+    rlx_context *ctx = x->ctx;
+    expanding e = { x, p, true };
+    while (e.any && rlx_prim_parts(s->value) <= SUMMED_PARTS) {
+        rlx_rewriter r;
+        rlx_tir_folder_init(&r, ctx);
+        e.any = false;
+        r.before = expand_load;
+        r.user = &e;
+        s->value = rlx_rewrite(&r, s->value);
+        rlx_rewriter_free(&r);
+        if (!s->value)
+            return false;
+    }
+    return true;
+}
+
+/* The nest with what was stored in place of its load, if that alone reads it, and it is still one instruction: a square, or the
+ * element of another buffer. Itself if not; NULL: out of memory. */
+static const rlx_stmt *sum_of_value(inlining *x, const rlx_for_stmt *nest)
+{
+    rlx_context *ctx = x->ctx;
+    rlx_nest_plan plan, now;
+    bool ok = plan_sum(ctx, nest, &plan);
+    const rlx_buffer_load *l = ok ? rlx_as_buffer_load(plan.accesses.data[plan.fused.a].node) : NULL;
+    const rlx_node *memory = l ? rlx_plan_memory(l->buffer) : NULL;
+    size_t at = l ? rlx_number_in(&x->storer, memory) : 0;
+    const rlx_pointwise *from = at ? x->slots[at - 1].points : NULL;
+    const rlx_point_store *stored = from ? rlx_find_store(from, memory) : NULL;
+    rlx_point_store s = stored ? *stored : (rlx_point_store){ 0 };
+    rlx_point_loads leaves = { 0 };
+    const rlx_stmt *out = &nest->node;
+    ok = s.whole && l->num_indices == s.num_indices && is_private(x, memory) &&
+         rlx_number_in(&x->readers, memory) == 1 && expand_store(x, from, &s) &&
+         rlx_prim_parts(s.value) <= SUMMED_PARTS && rlx_collect_loads(ctx, s.value, &leaves) && is_unchanged(x, &leaves, at - 1) && cannot_fail(ctx, &s);
+    if (ok) {
+        const void *pair[2] = { l, value_at(ctx, &s, l) };
+        rlx_rewriter r;
+        rlx_rewriter_init(&r, ctx);
+        r.before = put_value;
+        r.user = pair;
+        const rlx_stmt *made = pair[1] ? rlx_rewrite(&r, &nest->node) : NULL;
+        rlx_rewriter_free(&r);
+        bool is = made && plan_sum(ctx, rlx_as_for_stmt(made), &now) && now.form == plan.form;
+        if (made)
+            rlx_nest_plan_free(ctx, &now);
+        out = is ? made : out;
+    }
+    rlx_vec_free(&ctx->memory, &leaves);
+    rlx_nest_plan_free(ctx, &plan);
+    return ctx->diags.out_of_memory ? NULL : out;
+}
+
 /* ---- a sequence ----------------------------------------------------------------------------- */
 
 static bool fill_slot(inlining *x, rlx_rewriter *r, size_t i)
@@ -468,7 +572,8 @@ static bool fill_slot(inlining *x, rlx_rewriter *r, size_t i)
         rlx_free_pointwise(x->ctx, p);
     if (!ok)
         return false;
-    x->slots[i].stmt = rlx_rewrite(r, s);
+    s = nest ? sum_of_value(x, nest) : s;
+    x->slots[i].stmt = s ? rlx_rewrite(r, s) : NULL;
     return x->slots[i].stmt != NULL && rlx_note_statement(x->ctx, &x->order, s, i + 1);
 }
 

@@ -20,7 +20,8 @@
 
 enum {
     MOST_JOINED = 64,        /* statements that are moved into one loop */
-    TILE = 16384             /* elements of a tile, about */
+    TILE = 16384,            /* elements of a tile, about */
+    FEW = 1024               /* elements of an iteration that is not worth it */
 };
 
 /* nest: loops around one statement that may be cut; rows: NULL, or it is those. stmt NULL: it is elsewhere now. */
@@ -100,6 +101,21 @@ static bool join(rlx_context *ctx, rlx_rows *a, const rlx_rows *b, bool in_front
     return ok;
 }
 
+/* Is there enough to do in an iteration? */
+static bool is_large(const rlx_rows *r)
+{
+    for (size_t i = 0; i < r->boxes.len; i++) {
+        const rlx_box *b = &r->boxes.data[i];
+        int64_t all = 1;
+        bool counts = !b->mixed;
+        for (size_t d = 0; d < b->buffer->num_shape && counts; d++)
+            counts = rlx_mul_i64(all, rlx_plan_likely_size(b->extent[d]), &all);
+        if (counts && all >= FEW)
+            return true;
+    }
+    return false;
+}
+
 /* Slot `other` becomes part of the rows of slot `at`, if it may: the earlier one moves down, or the later one up. *joined: it
  * did, and where the rows are now. */
 static bool join_slots(joining *x, size_t at, size_t other, size_t *joined)
@@ -110,7 +126,7 @@ static bool join_slots(joining *x, size_t at, size_t other, size_t *joined)
     size_t early = in_front ? other : at, late = in_front ? at : other;
     rlx_rows b;
     *joined = SIZE_MAX;
-    if (to->rows->joined >= MOST_JOINED)
+    if (to->rows->joined >= MOST_JOINED || !is_large(to->rows))
         return true;
     rlx_rows_init(ctx, &b);
     b.place = to->rows->place;
@@ -166,9 +182,22 @@ static bool join_producers(joining *x, size_t *at)
 /* A nest that sums up, row by row, a large temporary that a nest fills: as a loop over tiles of rows. */
 typedef struct summing {
     const rlx_buffer *of;            /* what it sums up */
-    size_t row;                      /* dimension of it that is cut: the last in front of those that are reduced */
+    size_t row;                      /* dimension of it that is cut */
     rlx_dtype dtype;                 /* of loops */
 } summing;
+
+/* The first dimension of those that are kept whose elements are no more than a tile, or the last. */
+static size_t outermost_row(const rlx_buffer *b, size_t kept)
+{
+    int64_t width = 1;
+    size_t row = kept ? kept - 1 : 0;
+    for (size_t d = b->num_shape; d-- > row + 1;)
+        if (!rlx_mul_i64(width, rlx_plan_likely_size(b->shape[d]), &width))
+            return row;
+    while (row > 0 && rlx_mul_i64(width, rlx_plan_likely_size(b->shape[row]), &width) && width <= TILE)
+        row--;
+    return row;
+}
 
 static bool find_summed(joining *x, const rlx_nest_plan *plan, const rlx_plan_access *a, summing *out)
 {
@@ -195,7 +224,7 @@ static bool find_summed(joining *x, const rlx_nest_plan *plan, const rlx_plan_ac
             if (plan->loops[i].var == a->indices[d] && plan->loops[i].determined)
                 return false;
     out->of = b;
-    out->row = kept - 1;
+    out->row = outermost_row(b, kept);
     return kept > 0 && kept < a->num_indices;
 }
 
