@@ -102,7 +102,7 @@ static const rlx_function *caller_of(rlx_context *ctx, const rlx_function *f, co
         fresh ? rlx_call_new(ctx, &gv->node, fresh->params, fresh->num_params, NULL, 0, NULL, f->place) : NULL;
     const rlx_var *v = call && name ? rlx_var_new(ctx, false, name, -1, fresh->ret_sinfo, f->place) : NULL;
     const rlx_binding *b = v ? rlx_var_binding_new(ctx, v, call, f->place) : NULL;
-    const rlx_node *block = b ? rlx_block_new(ctx, false, &b, 1, f->place) : NULL;
+    const rlx_node *block = b ? rlx_block_new(ctx, true, &b, 1, f->place) : NULL;
     const rlx_expr *body = block ? rlx_seq_new(ctx, &block, 1, &v->node, f->place) : NULL;
     return body ? rlx_function_with(ctx, fresh, body, NULL) : NULL;
 }
