@@ -169,7 +169,8 @@ static bool take_members(outlined *o)
         if (!rlx_each_operand(b->ctx, rlx_binding_value(binding), take_operand, o) ||
             (v && !rlx_ptrmap_put(&o->own, v, 1)))
             return false;
-        if (!v || !b->is_output[b->members[o->members.first + i]])
+        bool last = i + 1 == o->members.count && !o->results.len; /* of those that nothing uses */
+        if (!v || (!last && !b->is_output[b->members[o->members.first + i]]))
             continue;
         const rlx_var *out = rlx_var_like(b->ctx, v, false, v->sinfo);
         if (!out || !rlx_vec_push(MEMORY(b), &o->results, &v->node) ||
