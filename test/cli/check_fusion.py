@@ -67,7 +67,8 @@ class Graph:
             return self.emit(f'{self.r.choice(BINARY[:-1])}({a}, R.const({self.r.randrange(1, 5)}, "{self.dtype}"))', dims, a)
         if kind == "broadcast":
             small = "g" if len(dims) == 4 else self.r.choice(("b", "c")) if dims == (self.rows, self.columns) else None
-            return self.emit(f"{self.r.choice(BINARY[:-1])}({a}, {small})", dims, a) if small else None
+            wide = (dims[0], 4, *dims[2:]) if len(dims) == 4 else dims
+            return self.emit(f"{self.r.choice(BINARY[:-1])}({a}, {small})", wide, a) if small else None
         if kind == "reduce":
             axis = self.r.randrange(len(dims))
             kept = tuple(1 if i == axis else d for i, d in enumerate(dims))
