@@ -702,3 +702,71 @@ relax_module *relax_pattern_rewrite(relax_context *ctx, const relax_module *modu
     rlx_api_borrow_free(host.borrow);
     return give(ctx, out);
 }
+
+/* ---- fusion --------------------------------------------------------------------------------- */
+
+static const relax_fuse_options fuse_defaults = {
+    .struct_size = sizeof(relax_fuse_options), .max_steps = RLX_PATTERN_STEPS, .bind_constants = 1
+};
+
+relax_status relax_fuse_options_init(relax_fuse_options *options, size_t struct_size)
+{
+    return rlx_options_init(options, struct_size, &fuse_defaults, sizeof fuse_defaults);
+}
+
+typedef struct fuse_check { relax_fuse_check_fn check; void *user; } fuse_check;
+
+static bool check_by_host(void *user, const rlx_matcher *matcher)
+{
+    const fuse_check *c = user;
+    relax_match match = shown(matcher);
+    return c->check(c->user, &match) != 0;
+}
+
+static bool read_fuse_options(relax_context *ctx, const relax_fuse_options *options, relax_fuse_options *o)
+{
+    *o = fuse_defaults;
+    if (!rlx_options_read(o, sizeof *o, options) || o->bind_constants < 0 || o->bind_constants > 1 ||
+        o->annotate_codegen < 0 || o->annotate_codegen > 1) {
+        rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed relax_fuse_options");
+        return false;
+    }
+    if (!o->attrs)
+        return true;
+    if (!rlx_api_family(ctx, o->attrs, RLX_FAMILY_ATTR, "attrs"))
+        return false;
+    if (!rlx_as_attrs(node_of(o->attrs)))
+        rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "attrs is no map");
+    return rlx_as_attrs(node_of(o->attrs)) != NULL;
+}
+
+relax_module *relax_pattern_fuse(relax_context *ctx, const relax_module *module, const char *function,
+                                 size_t function_len, const char *name, size_t name_len,
+                                 const relax_pattern *pattern, relax_fuse_check_fn check, void *user,
+                                 const relax_fuse_options *options)
+{
+    relax_fuse_options o;
+    const rlx_global_var *gv = NULL;
+    rlx_slice text;
+    if (!RLX_API_CONTEXT(ctx))
+        return NULL;
+    if (!rlx_api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !is_pattern(ctx, pattern, "pattern") || !read_fuse_options(ctx, options, &o) ||
+        !rlx_api_name(ctx, name, name_len, "name", &text) ||
+        !rlx_api_function(ctx, rlx_as_module(node_of(module)), function, function_len, &gv))
+        return give(ctx, NULL);
+    fuse_check asked = { check, user };
+    rlx_pattern_fusion how = { .name = text,
+                               .pattern = in(pattern),
+                               .gv = gv,
+                               .check = check ? check_by_host : NULL,
+                               .user = &asked,
+                               .attrs = o.attrs ? node_of(o.attrs) : NULL,
+                               .binds_constants = o.bind_constants,
+                               .annotates_codegen = o.annotate_codegen,
+                               .max_steps = o.max_steps };
+    rlx_api_hold(ctx);
+    const rlx_module *out = rlx_fuse_by_pattern(ctx, rlx_as_module(node_of(module)), &how);
+    rlx_api_let_go(ctx);
+    return give(ctx, out);
+}

@@ -65,6 +65,21 @@ typedef struct rlx_pattern_rewrite {
 const rlx_module *rlx_rewrite_pattern(rlx_context *ctx, const rlx_module *m,
                                       const rlx_pattern_rewrite *how);
 
+/* What a pattern matches becomes a private function with the attribute Composite: in the dataflow blocks of one function
+ * (gv) or of all (NULL). Matches are met in order of evaluation and do not overlap. The same pointer if there is none. */
+typedef struct rlx_pattern_fusion {
+    rlx_slice name;                    /* "dnnl.matmul_relu" */
+    const rlx_pattern *pattern;
+    const rlx_global_var *gv;
+    bool (*check)(void *user, const rlx_matcher *match); /* NULL: all */
+    void *user;
+    const rlx_attr *attrs;             /* further ones for the functions; may be NULL */
+    bool binds_constants;              /* else they are parameters */
+    bool annotates_codegen;            /* inside of a function with the attribute Codegen */
+    uint64_t max_steps;
+} rlx_pattern_fusion;
+const rlx_module *rlx_fuse_by_pattern(rlx_context *ctx, const rlx_module *m, const rlx_pattern_fusion *how);
+
 /* Rewrites one function (gv) or all that the module has (NULL) by the hooks of a mutator, whose
  * user is that of the mutation. What comes out is checked to be well-formed. The same pointer if
  * nothing changed; functions that did not change are shared. */

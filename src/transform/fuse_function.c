@@ -222,14 +222,14 @@ static bool take_binding(fusion *z, const rlx_binding *b)
     const rlx_expr *e = rlx_binding_value(b);
     const rlx_var *v = rlx_binding_var(b);
     size_t first = z->runs.len;
+    const rlx_env env = rlx_module_env(z->module);
     if (b->kind != RLX_NODE_VAR_BINDING || rlx_count_parts(v->sinfo) < 0)
         return false;
     if (rlx_as_tuple_get_item(e))
-        return take_field(z, v, rlx_as_tuple_get_item(e));
+        return rlx_binding_checks_nothing(b) && take_field(z, v, rlx_as_tuple_get_item(e));
     if (rlx_as_call(e))
-        return take_call(z, v, e);
-    return push_value(z, e, 0) && (int64_t)(z->runs.len - first) == rlx_count_parts(v->sinfo) &&
-           set_value(z, v, first, v->sinfo);
+        return rlx_binding_checks_nothing(b) && take_call(z, v, e);
+    return push_value(z, e, 0) && rlx_leaf_sinfo(z->ctx, &env, e) == v->sinfo && set_value(z, v, first, v->sinfo);
 }
 
 static bool take_body(fusion *z, const rlx_seq_expr *body)
@@ -611,6 +611,9 @@ static const rlx_fused_function *fuse(fusion *z)
     if (!body || !z->f->is_pure || !take_params(z) || !take_body(z, body))
         return NULL;
     size_t first = z->runs.len;
+    const rlx_env env = rlx_module_env(z->module);
+    if (rlx_leaf_sinfo(z->ctx, &env, body->body) != z->f->ret_sinfo) /* it is checked */
+        return NULL;
     if (!z->steps.len || !push_value(z, body->body, 0) || !number_inputs(z) || !number_outputs(z, first) ||
         !find_scalars(z) || !(z->out.prim = make_prim(z)))
         return NULL;

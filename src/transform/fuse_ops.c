@@ -6,7 +6,8 @@
  *
  * Which may, the attribute op_pattern of the functions and the graph of the block say (fuse_graph.h). A call counts as
  * opaque, and stays where it is, if it is not proved to fit its function (tir_call.h): sizes that nobody knows are
- * checked by the function alone. So does everything that is no call_tir and no field of a tuple. A group runs where its
+ * checked by the function alone. So does everything that is no call_tir and no field of a tuple, and what is annotated
+ * otherwise than it is. A group runs where its
  * last call was; what is read before somebody writes over it is read before that as well.
  * needs: normal form, annotate_tir_op_pattern. keeps: the rest; constants become parameters, and are the arguments. */
 #include "transform/fuse_graph.h"
@@ -56,7 +57,7 @@ static enum rlx_op_pattern pattern_of(fuser *z, const rlx_binding *b)
     const rlx_expr *value = rlx_binding_value(b);
     const rlx_var *v = rlx_binding_var(b);
     size_t n;
-    if (b->kind != RLX_NODE_VAR_BINDING || !v)
+    if (b->kind != RLX_NODE_VAR_BINDING || !v || !rlx_binding_checks_nothing(b))
         return RLX_OPAQUE;
     if (rlx_as_tuple_get_item(value))
         return rlx_listed_dims(v->sinfo, &n) ? RLX_INJECTIVE : RLX_OPAQUE;

@@ -53,7 +53,19 @@ static bool is_known(const rlx_sinfo *info)
     return t && rlx_as_shape_sinfo(t->fields[t->num_fields - 1])->has_values;
 }
 
-/* The same in the sizes of the caller; NULL: they are not known there. */
+/* Nothing is left that the function would check when it is entered. */
+static bool fits_all(fusing *z, const rlx_fused_function *f, const rlx_call *call, rlx_mapping *map)
+{
+    for (size_t i = 0; i < call->num_args; i++) {
+        const rlx_sinfo *have = rlx_leaf_sinfo(z->ctx, &z->env, call->args[i]),
+                        *want = rlx_mapping_apply(map, rlx_as_var(f->function->params[i])->sinfo);
+        if (!have || !want || rlx_assignable(z->ctx, NULL, have, want, NULL) != RLX_ASSIGNABLE_YES)
+            return false;
+    }
+    return true;
+}
+
+/* The same in the sizes of the caller; NULL: they are not known there, or checked where the function is entered. */
 static const rlx_sinfo *outer_info(fusing *z, const rlx_fused_function *f, const rlx_call *call)
 {
     rlx_prim_vars binders = { 0 };
@@ -69,7 +81,8 @@ static const rlx_sinfo *outer_info(fusing *z, const rlx_fused_function *f, const
     }
     for (size_t i = 0; good && i < binders.len; i++)
         good = rlx_ptrmap_has(&map.pairs, binders.data[i]);
-    const rlx_sinfo *inner = good && !map.conflict ? inner_info(z->ctx, f) : NULL;
+    good = good && !map.conflict && !map.unproved && fits_all(z, f, call, &map);
+    const rlx_sinfo *inner = good ? inner_info(z->ctx, f) : NULL;
     const rlx_sinfo *out = inner ? rlx_mapping_result(&map, inner) : NULL;
     rlx_mapping_free(&map);
     rlx_vec_free(MEMORY(z), &binders);

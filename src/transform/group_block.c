@@ -169,7 +169,8 @@ static bool take_members(outlined *o)
         if (!rlx_each_operand(b->ctx, rlx_binding_value(binding), take_operand, o) ||
             (v && !rlx_ptrmap_put(&o->own, v, 1)))
             return false;
-        if (!v || !b->is_output[b->members[o->members.first + i]])
+        bool last = i + 1 == o->members.count && !o->results.len; /* of those that nothing uses */
+        if (!v || (!last && !b->is_output[b->members[o->members.first + i]]))
             continue;
         const rlx_var *out = rlx_var_like(b->ctx, v, false, v->sinfo);
         if (!out || !rlx_vec_push(MEMORY(b), &o->results, &v->node) ||
@@ -321,7 +322,7 @@ static bool emit_call(outlined *o, const rlx_global_var *gv, const rlx_sinfo *re
         const rlx_expr *v = o->results.data[0];
         return emit(o->b, rlx_var_binding_new(ctx, rlx_as_var(v), call, rlx_place_of(binding_of(o->b, v))));
     }
-    const rlx_string *name = rlx_string_z(ctx, "lv");
+    const rlx_string *name = rlx_string_z(ctx, "outputs");
     const rlx_var *all = name && ret ? rlx_var_new(ctx, true, name, -1, ret, place) : NULL;
     bool good = all && emit(o->b, rlx_var_binding_new(ctx, all, call, place));
     for (size_t i = 0; good && i < o->results.len; i++) {
@@ -431,18 +432,102 @@ static const rlx_block *make_block(block_groups *b, size_t num_groups)
     return rlx_as_block(rlx_block_new(b->ctx, true, b->out.data, b->out.len, b->block->place));
 }
 
+static void free_groups(block_groups *b)
+{
+    rlx_ptrmap_free(&b->bound);
+    rlx_vec_free(MEMORY(b), &b->uses);
+    rlx_vec_free(MEMORY(b), &b->memberships);
+    rlx_vec_free(MEMORY(b), &b->uses_of);
+    rlx_vec_free(MEMORY(b), &b->members_of);
+    rlx_vec_free(MEMORY(b), &b->work);
+    rlx_vec_free(MEMORY(b), &b->out);
+}
+
 const rlx_block *rlx_group_bindings(rlx_context *ctx, const rlx_block *block, const uint32_t *group_of,
                                     size_t num_groups, const rlx_group_how *how)
 {
     block_groups b = { .ctx = ctx, .how = how, .block = block, .group_of = group_of };
     rlx_ptrmap_init(&b.bound, &ctx->memory);
     const rlx_block *out = make_block(&b, num_groups);
-    rlx_ptrmap_free(&b.bound);
-    rlx_vec_free(&ctx->memory, &b.uses);
-    rlx_vec_free(&ctx->memory, &b.memberships);
-    rlx_vec_free(&ctx->memory, &b.uses_of);
-    rlx_vec_free(&ctx->memory, &b.members_of);
-    rlx_vec_free(&ctx->memory, &b.work);
-    rlx_vec_free(&ctx->memory, &b.out);
+    free_groups(&b);
     return out;
+}
+
+/* ---- groups that need each other ------------------------------------------------------------ */
+
+/* Takes away, again and again, what nothing that is left stands before (or behind, for the other direction): what stays
+ * lies on cycles, or between two. A group counts as one, by its last member. */
+static bool peel(block_groups *b, bool backward, const bool *gone, bool *stays)
+{
+    size_t n = b->block->num_bindings;
+    uint32_t *open = rlx_new_zero(b->ctx, (n + 1) * sizeof *open), *next = rlx_new_zero(b->ctx, (n + 1) * sizeof *next),
+             *follow = rlx_new(b->ctx, (b->uses.len + 1) * sizeof *follow);
+    if (!open || !next || !follow)
+        return false;
+    for (size_t e = 0; e < b->uses.len; e++) {
+        uint32_t user = stand_in(b, b->uses.data[e].group), used = stand_in(b, b->uses.data[e].item);
+        uint32_t from = backward ? user : used, to = backward ? used : user;
+        follow[e] = 0;
+        if (from == to || gone[from] || gone[to])
+            continue;
+        open[to]++;
+        follow[e] = next[from];
+        next[from] = (uint32_t)e + 1;
+    }
+    b->work.len = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        stays[i] = stand_in(b, i) == i && !gone[i];
+        if (stays[i] && !open[i] && !rlx_vec_push(MEMORY(b), &b->work, i))
+            return false;
+    }
+    while (b->work.len) {
+        uint32_t i = rlx_vec_pop(&b->work);
+        stays[i] = false;
+        for (uint32_t e = next[i]; e; e = follow[e - 1]) {
+            uint32_t to = stand_in(b, backward ? b->uses.data[e - 1].item : b->uses.data[e - 1].group);
+            if (!--open[to] && !rlx_vec_push(MEMORY(b), &b->work, to))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void dissolve(const block_groups *b, uint32_t *group_of, uint32_t last)
+{
+    uint32_t group = b->group_of[last];
+    const span *s = group == RLX_NO_GROUP ? &(span){ 0, 0 } : &b->members_of.data[group];
+    for (size_t k = 0; k < s->count; k++)
+        group_of[b->members[s->first + k]] = RLX_NO_GROUP;
+}
+
+/* Writes what is left of the groups into `now`, which holds them as they are. */
+static bool untangle(block_groups *b, uint32_t *now, bool in_order)
+{
+    size_t n = b->block->num_bindings;
+    bool *gone = rlx_new_zero(b->ctx, n + 1), *stays = rlx_new(b->ctx, n + 1);
+    if (!gone || !stays || !peel(b, false, gone, stays))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        gone[i] = !stays[i];
+    if (!peel(b, true, gone, stays))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (stays[i])
+            dissolve(b, now, i);
+    for (size_t e = 0; in_order && e < b->uses.len; e++)
+        if (stand_in(b, b->uses.data[e].item) > stand_in(b, b->uses.data[e].group))
+            dissolve(b, now, stand_in(b, b->uses.data[e].item));
+    return true;
+}
+
+bool rlx_untangle_groups(rlx_context *ctx, const rlx_block *block, uint32_t *group_of, size_t num_groups,
+                         bool in_order)
+{
+    size_t bytes = block->num_bindings * sizeof *group_of;
+    const uint32_t *before = rlx_new_copy(ctx, group_of, bytes);
+    block_groups b = { .ctx = ctx, .block = block, .group_of = before };
+    rlx_ptrmap_init(&b.bound, &ctx->memory);
+    bool good = before && sort_out(&b, num_groups) && untangle(&b, group_of, in_order);
+    free_groups(&b);
+    return good;
 }

@@ -28,6 +28,10 @@ typedef struct rlx_group_how {
 const rlx_block *rlx_group_bindings(rlx_context *ctx, const rlx_block *b, const uint32_t *group_of, size_t num_groups,
                                     const rlx_group_how *how);
 
+/* Dissolves groups of which two need each other, directly or not: they could not be called one after the other. in_order:
+ * also those that something needs before their last binding. False: out of memory. */
+bool rlx_untangle_groups(rlx_context *ctx, const rlx_block *b, uint32_t *group_of, size_t num_groups, bool in_order);
+
 /* Calls `each` for the variables and constants that a value or struct info mentions, in order, again as often as they
  * come. False: it said no, or out of memory. */
 bool rlx_each_operand(rlx_context *ctx, const rlx_node *n, bool (*each)(void *user, const rlx_expr *e), void *user);

@@ -15,6 +15,18 @@ const rlx_prim *const *rlx_listed_dims(const rlx_sinfo *s, size_t *count)
     return t && rlx_as_shape_expr(t->shape) ? rlx_shape_dims(t->shape, count) : NULL;
 }
 
+bool rlx_binding_checks_nothing(const rlx_binding *b)
+{
+    const rlx_var *v = rlx_binding_var(b);
+    const rlx_call *call = rlx_as_call(rlx_binding_value(b));
+    const rlx_tuple_get_item *get = rlx_as_tuple_get_item(rlx_binding_value(b));
+    const rlx_var *tuple = get ? rlx_as_var(get->tuple) : NULL;
+    const rlx_tuple_sinfo *t = tuple ? rlx_as_tuple_sinfo(tuple->sinfo) : NULL;
+    if (call)
+        return call->num_sinfo_args == 1 && call->sinfo_args[0] == v->sinfo;
+    return t && (uint64_t)get->index < t->num_fields && t->fields[get->index] == v->sinfo;
+}
+
 /* ---- the parts of the call ------------------------------------------------------------------ */
 
 static bool take_outputs(matching *q, const rlx_sinfo *out)

@@ -25,6 +25,8 @@ bool rlx_tir_call_match(rlx_context *ctx, const rlx_module *m, const rlx_expr *v
 void rlx_tir_call_free(rlx_tir_call *c, rlx_context *ctx);
 /* The parameter of output i, a number among those of the function. */
 size_t rlx_tir_call_output(const rlx_tir_call *c, size_t i);
+/* Is the variable known as what the call_tir or field that it is bound to states? Otherwise the binding checks it. */
+bool rlx_binding_checks_nothing(const rlx_binding *b);
 /* Dimensions of a tensor that are listed; NULL: they are not. */
 const rlx_prim *const *rlx_listed_dims(const rlx_sinfo *s, size_t *count);
 

@@ -866,6 +866,19 @@ static bool step_rewrite(world *w)
     return said(w, w->out);
 }
 
+/* What a pattern matches as functions for a back end, one each and then merged. */
+static bool step_fuse(world *w)
+{
+    const relax_pattern *p = some_pattern(w->ctx);
+    relax_fuse_options o;
+    relax_fuse_options_init(&o, sizeof o);
+    o.annotate_codegen = 1;
+    relax_module *m = p ? relax_pattern_fuse(w->ctx, w->module, NULL, 0, Z("host.one"), p, NULL, NULL, &o) : NULL;
+    m = m ? relax_pattern_fuse(w->ctx, w->module, NULL, 0, Z("host.one"), p, NULL, NULL, NULL) : NULL;
+    w->out = m ? relax_pass_run(w->ctx, m, Z("merge_composite_functions"), NULL) : NULL;
+    return said(w, w->out);
+}
+
 /* Questions to a prover; the program plays no part. */
 static bool ask(world *w, relax_prover *p)
 {
@@ -1257,6 +1270,7 @@ static const step steps[] = {
     { "mutate", MODULE, IS_CHECKED, step_mutate, false, HOST },
     { "visit", MODULE, IS_READ, step_visit, false, HOST },
     { "match and rewrite", MODULE, IS_CHECKED, step_rewrite, false, HOST },
+    { "fuse", MODULE, IS_CHECKED, step_fuse, false, HOST },
     { "prove", CONTEXT, IS_CHECKED, step_prove, false, HOST },
     { "extract and inline", MODULE, IS_CHECKED, step_extract, false, HOST },
     { "edit a block", MODULE, IS_CHECKED, step_edit_block, false, HOST },
