@@ -80,6 +80,17 @@ static bool find_store(nest *n, const rlx_stmt *s)
 
 /* ---- indices -------------------------------------------------------------------------------- */
 
+/* i % n, where i counts up to n, is i: what the prover cannot know, to which n is just a number. */
+static const rlx_prim *without_mod(nest *n, const rlx_prim *p)
+{
+    const rlx_binary *mod = p->kind == RLX_NODE_FLOOR_MOD ? (const rlx_binary *)p : NULL;
+    const rlx_prim *rest = mod ? rlx_simplify(n->ctx, &n->scope, mod->a) : NULL;
+    for (size_t i = 0; rest && i < n->loops.len; i++)
+        if (n->loops.data[i]->loop_var == rest && n->loops.data[i]->extent == mod->b)
+            return rest;
+    return p;
+}
+
 /* Row-major, as int64; NULL: out of memory. */
 static const rlx_prim *flat(nest *n, const rlx_prim *const *indices, const rlx_prim *const *dims,
                             size_t count)
@@ -87,6 +98,7 @@ static const rlx_prim *flat(nest *n, const rlx_prim *const *indices, const rlx_p
     const rlx_prim *sum = rlx_int64(n->ctx, 0);
     for (size_t i = 0; sum && i < count; i++) {
         const rlx_prim *index = in_loops(n, indices[i]);
+        index = index ? without_mod(n, index) : NULL;
         sum = index ? rlx_fold_mul(n->ctx, sum, rlx_fold_cast(n->ctx, RELAX_INT64, dims[i]))
                     : NULL;
         sum = sum ? rlx_fold_add(n->ctx, sum, rlx_fold_cast(n->ctx, RELAX_INT64, index)) : NULL;

@@ -79,6 +79,11 @@ static enum keeps callee_keeps(const finder *f, const rlx_call *call)
     const rlx_op *op = rlx_as_op(call->op);
     const rlx_global_var *gv = rlx_as_global_var(call->op);
     if (op && op->row) {
+        /* not lowered yet: results are new, or overwrite arguments */
+        if (op->row->id == RLX_OP_ID_CALL_TIR || op->row->id == RLX_OP_ID_CALL_TIR_WITH_GRAD)
+            return KEEPS_NOTHING;
+        if (op->row->id == RLX_OP_ID_CALL_TIR_INPLACE)
+            return KEEPS_IN_RESULT;
         bool known = op->row->builtin || op->row->lower || has_own_code(op->row->id);
         return !known || is_closure(op->row->id) ? KEEPS_ANYWHERE
                : op->row->flags & RLX_OP_ALIAS ? KEEPS_IN_RESULT
