@@ -152,6 +152,23 @@ static int64_t cost_of_store(const weighing *w, const rlx_buffer_store *s)
     return t.cost;
 }
 
+static enum rlx_step find_failing(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    const rlx_binary *b = rlx_as_binary(n);
+    int64_t divisor;
+    bool divides = n->kind == RLX_NODE_DIV || n->kind == RLX_NODE_MOD || n->kind == RLX_NODE_FLOOR_DIV ||
+                   n->kind == RLX_NODE_FLOOR_MOD;
+    bool fails = n->kind == RLX_NODE_PRIM_CALL || (divides && !(rlx_int_literal(b->b, &divisor) && divisor));
+    return fails ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+/* Could it fail? An estimate is made even where the loop does not run. */
+static bool may_fail(rlx_context *ctx, const rlx_prim *p)
+{
+    rlx_walker w = { .enter = find_failing, .terse = true };
+    return rlx_walk(&ctx->memory, p, &w, NULL) == RLX_STEP_STOP;
+}
+
 /* How often a loop runs: as often as it may, where only loops around it know; those are in `inside`. */
 static const rlx_prim *runs_of(rlx_context *ctx, const rlx_for_stmt *f, const rlx_ptrmap *inside)
 {
@@ -162,7 +179,7 @@ static const rlx_prim *runs_of(rlx_context *ctx, const rlx_for_stmt *f, const rl
     rlx_bounds(ctx, NULL, extent, &low, &high);
     if (high != INT64_MAX)
         return rlx_int64(ctx, high < 0 ? 0 : high);
-    return rlx_plan_hangs_on(ctx, extent, inside) ? rlx_int64(ctx, LIKELY) : extent;
+    return rlx_plan_hangs_on(ctx, extent, inside) || may_fail(ctx, extent) ? rlx_int64(ctx, LIKELY) : extent;
 }
 
 /* Adds what the statement does, `times` times. */

@@ -29,7 +29,8 @@ for args in ([], ["nonsense"], ["check"], ["print"], ["print", "good.py", "more.
              ["build", "good.py", "-o"], ["build", "good.py", "-o", "x.rlx", "--opt", "7"], ["run", "good.py", "--repeat", "x"],
              ["run", "good.py", "--target", "gpu"], ["build", "good.py", "-o", "x.rlx", "--target=C"], ["build", "good.py", "-o", "x", "--emit", "asm"],
              ["run", "good.py", "--cpu", "old"],
-             ["check", "good.py", "--diagnostics", "xml"], ["check", "good.py", "--no-warn", "ZZ99"], ["run", "good.py", "--timeout", "-1"]):
+             ["check", "good.py", "--diagnostics", "xml"], ["check", "good.py", "--no-warn", "ZZ99"], ["run", "good.py", "--timeout", "-1"],
+             ["run", "good.py", "--threads", "-1"], ["run", "good.py", "--threads", "257"]):
     rc, out, err = s.run(*args)
     s.check(f"usage {args}", rc == 2 and err and not out, f"exit {rc}, stdout {out[:80]!r}, stderr {err[:200]!r}")
 rc, out, err = s.run("run", "good.py", "--target", "gpu")
@@ -271,6 +272,8 @@ s.check("an unknown instruction set", rc != 0 and not out and "instruction set" 
 np.save(s.path("x.npy"), np.ones((1000, 3), "float32"))
 rc, out, err = s.run("run", "good.rlx", "--input", "x.npy", "--instruction-set", "baseline")
 s.equal("an instruction set", (rc, out, err), s.run("run", "good.rlx", "--input", "x.npy"))
+rc, out, err = s.run("run", "good.rlx", "--input", "x.npy", "--threads", "3")
+s.equal("a number of threads", (rc, out, err), s.run("run", "good.rlx", "--input", "x.npy", "--threads", "1"))
 s.fails("memory", ["run", "good.rlx", "--input", "x.npy", "--max-memory", "1000"], "RT10")
 rc, out, err = s.run("run", "good.rlx", "--input", "x.npy", "--repeat", "5", "--profile", "p.json")
 s.check("repeat and profile", rc == 0 and "median" in out and json.load(open(s.path("p.json"))), (rc, out, err))

@@ -9,8 +9,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <stdatomic.h>
+
 #include "format/kernel_format.h"
 #include "kernel_case.h"
+#include "runtime/runtime.h"
 
 #define L RLX_TIR_LIST
 
@@ -90,8 +93,16 @@ static void prepare(call *c)
 
 static int stop_at_once(void *user)
 {
-    ++*(int *)user;
+    atomic_fetch_add((_Atomic int *)user, 1);
     return 1;
+}
+
+/* With every loop shared out that may be. */
+static void write_shared(rlx_context *ctx, rlx_buf *bytes)
+{
+    ctx->share_all = true;
+    kc_write(ctx, example(ctx), bytes);
+    ctx->share_all = false;
 }
 
 /* Loads the bytes and, if that is possible, calls the kernel: nothing may go wrong but a fault. */
@@ -102,7 +113,7 @@ static bool survives(const uint8_t *bytes, size_t len)
     rlx_kernel_env env;
     rlx_fault why = { 0 };
     call c;
-    int asked = 0;
+    _Atomic int asked = 0;
     rlx_memory_init(&m, NULL, (size_t)64 << 20);
     bool loaded = rlx_kernel_load(&m, bytes, len, &k, &why);
     if (loaded) {
@@ -112,8 +123,11 @@ static bool survives(const uint8_t *bytes, size_t len)
         prepare(&c);
         (void)!rlx_kernel_call(k, &env, c.args, 4, &why);
         prepare(&c);
+        env.workers = rlx_workers_make(&m, 2, NULL, NULL);
+        env.least_work = 1;
         (void)!rlx_kernel_call(k, &env, c.args, 4, &why);
         rlx_kernel_env_free(&env);
+        rlx_workers_free(env.workers);
         rlx_kernel_free(k);
     } else
         assert_int_not_equal(why.code, RLX_CODE_NONE);
@@ -125,7 +139,7 @@ static void damaged_bytes(void **state)
 {
     rlx_context *ctx = rlx_context_create(NULL, 0);
     rlx_buf bytes, text;
-    kc_write(ctx, example(ctx), &bytes);
+    write_shared(ctx, &bytes);
     uint8_t *copy = malloc(bytes.len + 64);
     memcpy(copy, bytes.data, bytes.len);
     assert_true(survives(copy, bytes.len));
@@ -158,7 +172,7 @@ static void damaged_in_many_places(void **state)
     rlx_context *ctx = rlx_context_create(NULL, 0);
     rlx_buf bytes;
     uint32_t seed = 12345;
-    kc_write(ctx, example(ctx), &bytes);
+    write_shared(ctx, &bytes);
     uint8_t *copy = malloc(bytes.len);
     for (int round = 0; round < 4000; round++) {
         memcpy(copy, bytes.data, bytes.len);
@@ -169,6 +183,69 @@ static void damaged_in_many_places(void **state)
                 (uint8_t)(round & 1 ? seed >> 24 & 15 : seed >> 24);
         }
         survives(copy, bytes.len);
+    }
+    free(copy);
+    rlx_buf_free(&bytes);
+    rlx_context_release(ctx);
+}
+
+/* ---- parallel loops that are none ----------------------------------------------------------- */
+
+/* The code of a kernel, and the first instruction `op` from word `from` on. */
+static uint8_t *code_of_bytes(uint8_t *bytes)
+{
+    static const uint32_t item[RLX_KERNEL_PARTS] = RLX_KERNEL_PART_ITEM;
+    size_t at = RLX_KERNEL_HEADER_BYTES;
+    for (int p = 0; p < RLX_KERNEL_CODE; p++)
+        at += ((size_t)rlx_get_u32(bytes + 12 + 4 * p) * item[p] + 7) & ~(size_t)7;
+    return bytes + at;
+}
+
+static uint32_t find_op(const uint8_t *code, uint32_t from, uint32_t op)
+{
+    while (rlx_get_u16(code + 2 * from) != op)
+        from += rlx_kernel_op_words(rlx_get_u16(code + 2 * from));
+    return from;
+}
+
+static void put_word(uint8_t *code, uint32_t at, uint32_t w)
+{
+    code[2 * at] = (uint8_t)w;
+    code[2 * at + 1] = (uint8_t)(w >> 8);
+}
+
+static void bad_parallel_loops_are_refused(void **state)
+{
+    rlx_context *ctx = rlx_context_create(NULL, 0);
+    rlx_buf bytes;
+    write_shared(ctx, &bytes);
+    uint8_t *copy = malloc(bytes.len), *code = NULL;
+    for (int way = 0; way < 7; way++) {
+        static const char *const wanted[] = { "", "end inside a parallel loop", "operand of par",
+                                              "end of no parallel loop", "jump across a parallel loop",
+                                              "operand of par", "end of no parallel loop" };
+        rlx_kernel *k = NULL;
+        rlx_fault why = { 0 };
+        memcpy(copy, bytes.data, bytes.len);
+        code = code_of_bytes(copy);
+        uint32_t par = find_op(code, 0, RLX_K_PAR), end = find_op(code, par, RLX_K_ENDPAR),
+                 last = find_op(code, end, RLX_K_END),
+                 strip = find_op(code, find_op(code, 0, RLX_K_PAR), RLX_K_NEXT_STRIP);
+        switch (way) {
+        case 1: put_word(code, end, RLX_K_END); break;
+        case 2: put_word(code, par + 6, 0); break;       /* parts of nothing */
+        case 3: put_word(code, par + 7, last - par); break; /* ends elsewhere */
+        case 4: put_word(code, strip + 3, (uint32_t)-(int32_t)strip), put_word(code, strip + 4, 0xffff); break;
+        case 5: /* what is written inside is read behind it */
+            put_word(code, find_op(code, end, RLX_K_PAR) + 3, rlx_get_u16(code + 2 * (par + 1)));
+            break;
+        case 6: put_word(code, par, RLX_K_ENDPAR); break;
+        default: break;
+        }
+        bool loaded = rlx_kernel_load(&ctx->memory, copy, bytes.len, &k, &why);
+        if (loaded != (way == 0) || !strstr(why.text, wanted[way]))
+            fail_msg("way %d: %s", way, why.text);
+        rlx_kernel_free(k);
     }
     free(copy);
     rlx_buf_free(&bytes);
@@ -359,6 +436,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damaged_bytes),
         cmocka_unit_test(damaged_in_many_places),
+        cmocka_unit_test(bad_parallel_loops_are_refused),
         cmocka_unit_test(text_of_a_kernel),
         cmocka_unit_test(arguments),
         cmocka_unit_test(endless_loops_can_be_stopped),

@@ -49,7 +49,7 @@ static void add_floats(program *p, int32_t ndim, const int64_t *shape)
     size_t n = 1;
     for (int32_t d = 0; d < ndim; d++)
         n *= (size_t)shape[d];
-    float *data = malloc(n * sizeof *data);
+    float *data = malloc(n * sizeof *data + 1);
     assert_non_null(data);
     for (size_t i = 0; i < n; i++)
         data[i] = (float)((i * 2654435761u >> 7) % 2001) / 1000.0f - 1.0f;
@@ -253,6 +253,25 @@ static void the_first_failing_row_is_named(void **state)
     end(&p);
 }
 
+/* An estimate of the work must not fail where the loop would not have. */
+static void what_never_runs_never_fails(void **state)
+{
+    program p = build("a size that cannot be computed");
+    EACH_COUNT(n) {
+        open_vm(&p, &(setup){ .threads = n });
+        add_floats(&p, 1, (const int64_t[]){ 0 });
+        add_floats(&p, 1, (const int64_t[]){ 0 });
+        program_ok(&p, "main");
+        add_floats(&p, 1, (const int64_t[]){ 20 });
+        add_floats(&p, 1, (const int64_t[]){ 0 });
+        program_fails(&p, "main", "RT14", "", NULL);
+        add_floats(&p, 1, (const int64_t[]){ 20 });
+        add_floats(&p, 1, (const int64_t[]){ 1000 });
+        program_ok(&p, "main");
+    }
+    end(&p);
+}
+
 static double seconds(void)
 {
     struct timespec t;
@@ -394,6 +413,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_bits_for_any_number),    cmocka_unit_test(a_host_lends_its_threads),
+        cmocka_unit_test(what_never_runs_never_fails),
         cmocka_unit_test(machines_do_not_meet),        cmocka_unit_test(the_first_failing_row_is_named), cmocka_unit_test(ends_when_cancelled),
         cmocka_unit_test(memory_limits_hold),          cmocka_unit_test(threads_end_with_their_vm),
         cmocka_unit_test(a_child_starts_its_own),      cmocka_unit_test(more_than_256_are_refused),
