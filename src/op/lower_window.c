@@ -913,8 +913,8 @@ static void check_windows(window *w, rlx_lower_request *l)
         if (i >= 2) {
             int64_t stride = w->stride[i - 2], before = w->before[i - 2];
             const rlx_prim *step = number(w, stride), *one = number(w, 1);
-            const rlx_prim *room = minus(w, plus(w, want, number(w, before + w->after[i - 2] - 1 + (up ? stride - 1 : 0))),
-                                         w->reach[i - 2]);
+            int64_t more = before + w->after[i - 2] - 1 + (up ? stride - 1 : 0);
+            const rlx_prim *room = minus(w, plus(w, want, number(w, more)), w->reach[i - 2]);
             const rlx_prim *most = plus(w, want, number(w, before - 1));
             want = plus(w, rlx_tir_floor_div(t, room, step), one);
             if (up)

@@ -138,9 +138,9 @@ LOWERING(scan) LOWERING(split) LOWERING(repeat) LOWERING(tile) LOWERING(flip) LO
 LOWERING(eye) LOWERING(triangle) LOWERING(arange) LOWERING(one_hot) LOWERING(take)
 LOWERING(strided_slice) LOWERING(gather_elements) LOWERING(gather_nd) LOWERING(scatter_elements)
 LOWERING(einsum) LOWERING(quantize) LOWERING(layout_transform) LOWERING(conv) LOWERING(pool)
-LOWERING(adaptive_pool) LOWERING(pool_backward)
-LOWERING(nll_loss_backward) LOWERING(take_backward) LOWERING(multinomial) LOWERING(resize2d) LOWERING(norm) LOWERING(group_norm) LOWERING(batch_norm) LOWERING(dropout)
-LOWERING(cross_entropy) LOWERING(nll_loss) LOWERING(attention)
+LOWERING(adaptive_pool) LOWERING(pool_backward) LOWERING(nll_loss_backward) LOWERING(take_backward)
+LOWERING(multinomial) LOWERING(resize2d) LOWERING(norm) LOWERING(group_norm) LOWERING(batch_norm)
+LOWERING(dropout) LOWERING(cross_entropy) LOWERING(nll_loss) LOWERING(attention)
 #undef LOWERING
 const rlx_expr *rlx_normalize_reshape(rlx_infer *in);
 const rlx_expr *rlx_normalize_arg_tuple(rlx_infer *in);
