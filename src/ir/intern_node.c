@@ -122,7 +122,9 @@ static uint32_t prim_parts(const rlx_node *n)
     const rlx_node *child;
     uint64_t parts = 0;
     while (rlx_cursor_next(&c, &via, &child))
-        parts += child && parts < UINT32_MAX ? rlx_prim_parts(child) : 0;
+        parts += child && rlx_family_of(child) == RLX_FAMILY_PRIM && parts < UINT32_MAX
+                     ? rlx_prim_parts(child)
+                     : 0; /* the number of a buffer is a name */
     return !parts ? 0 : parts < UINT32_MAX ? (uint32_t)parts + 1 : UINT32_MAX;
 }
 

@@ -296,6 +296,7 @@ static const hostile programs[] = {
          "        A = T.match_buffer(a, (n,))\n        B = T.match_buffer(b, (n,))\n"             \
          "        C = T.alloc_buffer((" shape "))\n"                                              \
          "        for i in range(n):\n            C[i, 0] = A[i]\n"                               \
+         "        for i in range(n):\n            C[i, 0] = C[i, 0] * T.float32(2)\n"             \
          "        for i in range(n):\n            B[i] = C[i, 0]\n"                               \
     MAIN("x: R.Tensor((\"n\",), \"float32\")")                                                    \
          " -> R.Tensor((\"n\",), \"float32\"):\n        n = T.int64()\n"                          \

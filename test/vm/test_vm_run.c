@@ -430,16 +430,19 @@ static relax_vm *running_vm;
 static int call_back(void *self, const relax_value *args, int32_t n, relax_value *result)
 {
     relax_value y;
-    *(relax_status *)self = relax_vm_call(running_vm, "main", 4, NULL, 0, &y, NULL);
+    int *calls = self;
+    calls[0]++;
+    calls[1] += relax_vm_call(running_vm, "main", 4, NULL, 0, &y, NULL) != RELAX_OK;
     return 0;
 }
 
-static void refuses_to_run_twice(void **state)
+/* A packed function calls the machine that calls it, and so on: the innermost call is one too many. */
+static void runs_again_while_it_runs(void **state)
 {
     kit kit_, *k = &kit_;
-    relax_status inner = RELAX_OK;
+    int calls[2] = { 0, 0 };
     kit_begin(k);
-    kit_register(k, "test.back", call_back, &inner);
+    kit_register(k, "test.back", call_back, calls);
     uint32_t f = rlx_file_writer_function(&k->w), params = kit_objects(k, 0),
              code = rlx_file_writer_here(&k->w);
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, NULL, 0, 0,
@@ -450,7 +453,8 @@ static void refuses_to_run_twice(void **state)
     running_vm = k->vm;
     relax_value y;
     kit_expect(k, "main", NULL, 0, &y);
-    assert_int_equal(inner, RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(calls[0], 65);
+    assert_int_equal(calls[1], 1);
     kit_end(k);
 }
 
@@ -864,7 +868,7 @@ int main(void)
         cmocka_unit_test(calls_only_functions),
         cmocka_unit_test(stops_at_its_limits),
         cmocka_unit_test(obeys_its_memory_limit),
-        cmocka_unit_test(refuses_to_run_twice),
+        cmocka_unit_test(runs_again_while_it_runs),
         cmocka_unit_test(views_stay_inside_their_storage),
         cmocka_unit_test(steady_calls_allocate_nothing),
         cmocka_unit_test(anything_may_be_released_first),
