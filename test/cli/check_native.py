@@ -468,7 +468,7 @@ for compiler in ("gcc", "clang"):
         r = subprocess.run([compiler, "-std=c99", "-fsyntax-only", "-Wall", "-Werror", "-x", "c", s.path("src/relax_kernels.h")], capture_output=True, text=True, check=False)
         s.check(f"{compiler}: the header alone", r.returncode == 0, r.stderr[:800])
 library = ctypes.CDLL(s.path("k.so"))
-s.equal("version in the library", ctypes.c_uint32.in_dll(library, "relax_kernels").value, 4)
+s.equal("version in the library", ctypes.c_uint32.in_dll(library, "relax_kernels").value, 5)
 rc, out, err = s.run("build", "p.py", "--emit", "c", "-o", s.path("file"))
 s.check("emit to a file", rc == 1 and "IO03" in err, err)
 s.done()
