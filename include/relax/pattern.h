@@ -291,7 +291,8 @@ RELAX_BORROWED RELAX_NULLABLE relax_module *relax_pattern_rewrite(relax_context 
 typedef struct relax_fuse_options {
     size_t struct_size;
     uint64_t max_steps;        /* beyond what is linear; default 2^24 */
-    int32_t bind_constants;    /* 1 (default): constants stay in the new functions; 0: they are arguments */
+    /* 1 (default): constants stay in the new functions; 0: they are arguments */
+    int32_t bind_constants;
     int32_t annotate_codegen;  /* 1: inside of public functions for the back end; default 0 */
     /* map of further attributes for the new functions; default NULL */
     const relax_attr *attrs;
@@ -301,14 +302,16 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_fuse_options_init(relax_fuse_options *options, size_t struct_size);
 /* May this match become a function? 0: it is left as it is. */
 typedef int32_t (*relax_fuse_check_fn)(void *user, const relax_match *match);
-/* What `pattern` matches in the dataflow blocks of `function`, or (NULL) of all functions, becomes a private function
- * with the attributes Composite = `name` ("dnnl.matmul_relu") and Primitive; in its place stands a call. Values that are
- * used otherwise, too, are results of the function. `check` (NULL: yes) is asked for each match, in order of evaluation.
- * Functions that have one of the attributes Composite, Codegen, Primitive are left alone, so patterns are given one after
- * the other, the preferred one first. With annotate_codegen the function is a local one of a public function that has
- * the attribute Codegen, `name` up to its first dot. A match is left as it is if the function would need its own
- * result, or would be moved past a write into what it reads. The old module if there is no match. NULL and diagnostics on
- * failure. The pass merge_composite_functions makes larger functions of such. */
+/* What `pattern` matches in the dataflow blocks of `function`, or (NULL) of all functions, becomes
+ * a private function with the attributes Composite = `name` ("dnnl.matmul_relu") and Primitive; in
+ * its place stands a call. Values that are used otherwise, too, are results of the function.
+ * `check` (NULL: yes) is asked for each match, in order of evaluation. Functions that have one of
+ * the attributes Composite, Codegen, Primitive are left alone, so patterns are given one after the
+ * other, the preferred one first. With annotate_codegen the function is a local one of a public
+ * function that has the attribute Codegen, `name` up to its first dot. A match is left as it is if
+ * the function would need its own result, or would be moved past a write into what it reads. The
+ * old module if there is no match. NULL and diagnostics on failure. The pass
+ * merge_composite_functions makes larger functions of such. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_pattern_fuse(relax_context *ctx,
         const relax_module *module, RELAX_NULLABLE const char *function, size_t function_len,
