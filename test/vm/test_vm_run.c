@@ -453,8 +453,8 @@ static void runs_again_while_it_runs(void **state)
     running_vm = k->vm;
     relax_value y;
     kit_expect(k, "main", NULL, 0, &y);
-    assert_int_equal(calls[0], 65);
-    assert_int_equal(calls[1], 1);
+    assert_true(calls[1] > 0); /* one for each of the loops */
+    assert_int_equal(calls[0], 65 * calls[1]);
     kit_end(k);
 }
 
