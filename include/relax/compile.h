@@ -37,7 +37,7 @@ RELAX_API RELAX_SINCE(0, 2)
 typedef struct relax_compile_options {
     size_t struct_size;
     const char *target;        /* NUL-terminated; NULL: "interp". "c" needs allow_compiler */
-    int32_t opt_level;         /* 0: lowers only, 1 (default): cleans up, 2: fuses, too */
+    int32_t opt_level;         /* 0: lowers only, 1: cleans up, 2 (default): fuses, too */
     int32_t strip;             /* 1: no names of parameters and no places in the file; default 0 */
     /* Called after each pass with a module that is valid during the call only; NULL: none. */
     void (*after_pass)(void *user, const char *pass, const relax_module *module, double seconds,

@@ -43,7 +43,7 @@ static const option_row rows[] = {
     { 'M', "--compiler-memory", NULL, INTEGER, AT(compiler_memory), 0, "BYTES",
       "target c: memory that each compiler may address (default 2 GiB)" },
     { 'O', "--opt", NULL, INTEGER, AT(opt_level), 0, "0|1|2",
-      "0 lowers only, 1 cleans up (default), 2 fuses, too" },
+      "0 lowers only, 1 cleans up, 2 fuses, too (default)" },
     { 'A', "--arithmetic", NULL, TEXT, AT(arithmetic), 0, "fused|separate",
       "products that are summed up: rounded once with the sum (default), or on their own" },
     { 'd', "--dump-after", NULL, TEXT, AT(dump_after), 0, "PASS|all",

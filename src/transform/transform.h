@@ -102,7 +102,7 @@ const rlx_module *rlx_bind_shape_vars(rlx_context *ctx, const rlx_module *m, rlx
 /* The passes before code generation for an optimisation level (0 lowers only, 1 cleans up, 2 fuses,
  * too). Fills steps (at least RLX_MAX_PIPELINE), returns the count. */
 #define RLX_MAX_PIPELINE 32
-#define RLX_DEFAULT_OPT_LEVEL 1 /* where nobody chooses one */
+#define RLX_DEFAULT_OPT_LEVEL 2 /* where nobody chooses one */
 size_t rlx_build_pipeline(int opt_level, rlx_pass_step *steps);
 
 #endif
