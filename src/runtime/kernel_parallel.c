@@ -169,8 +169,8 @@ bool rlx_kernel_share(rlx_kernel_run *r, const rlx_kernel_loop *loop, bool *done
     *done = slots > 1;
     if (!*done)
         return true;
-    int64_t most = (int64_t)slots * PARTS_PER_THREAD, worth = loop->work / r->env->least_work * 2;
-    s.parts = least(s.units, least(most, worth > 0 ? worth : most));
+    int64_t most = (int64_t)slots * PARTS_PER_THREAD;
+    s.parts = least(s.units, least(most, 2 * least(most, loop->work / r->env->least_work)));
     s.slots = slots;
     atomic_init(&s.failed, s.parts);
     for (size_t i = 0; i < slots; i++) {
