@@ -29,7 +29,7 @@ typedef void dot_tile_fn(const rlx_micro_sum *r, int64_t row, int64_t column, u3
             WAY##_fours y[2];                                                                      \
             RLX_UNROLL for (int w = 0; w < 2; w++)                                                 \
             {                                                                                      \
-                y[w] = WAY##_b(u32_load((const uint32_t *)(const void *)b + w * u32_LANES), of_b); \
+                y[w] = WAY##_b(u32_of_bytes((const char *)b + w * SET_BYTES), of_b);               \
                 off[w] = WAY##_off(of_a, y[w], off[w]);                                            \
             }                                                                                      \
             RLX_UNROLL for (int i = 0; i < R; i++)                                                 \

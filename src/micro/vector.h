@@ -92,6 +92,9 @@ WHOLE(f64, double)
 WHOLE(u32, uint32_t)
 WHOLE(u64, uint64_t)
 #undef WHOLE
+/* Words of bytes, which lie anywhere. */
+typedef RLX_VECTOR(unsigned char, SET_BYTES) bytes_anywhere;
+SET_INLINE u32_vec u32_of_bytes(const void *p) { return (u32_vec) * (const bytes_anywhere *)p; }
 
 #define ODD_2(v, w) RLX_SHUFFLE(v, w, 1, 3)
 #define ODD_4(v, w) RLX_SHUFFLE(v, w, 1, 3, 5, 7)
