@@ -175,19 +175,6 @@ static const rlx_expr *param(extraction *x, const char *name, const rlx_sinfo *s
     return v ? &v->node : NULL;
 }
 
-static bool any_size(void *user, const rlx_prim_var *v)
-{
-    (void)user, (void)v;
-    return true;
-}
-
-/* Signatures say sizes, not that a shape is the value of a variable. */
-static const rlx_sinfo *param_info(extraction *x, const rlx_var *v)
-{
-    const rlx_visible sizes = { .shape_var = any_size };
-    return v->sinfo ? rlx_erase(x->ctx, v->sinfo, &sizes) : rlx_object_info(x->ctx);
-}
-
 /* New variables for the inputs, by which the mutator renames them; and parameters for sizes. */
 static bool make_params(extraction *x, rlx_mutator *m, exprs *params)
 {
@@ -195,7 +182,7 @@ static bool make_params(extraction *x, rlx_mutator *m, exprs *params)
     bool good = true;
     for (size_t i = 0; good && i < x->inputs.len; i++) {
         const rlx_var *old = x->inputs.data[i];
-        const rlx_sinfo *info = param_info(x, old);
+        const rlx_sinfo *info = rlx_signature_info(x->ctx, old->sinfo);
         const rlx_var *p =
             info ? rlx_var_new(ctx, false, old->name, old->number, info, old->place) : NULL;
         good = push(x, params, p) && rlx_ptrmap_put(&m->vars, old, (uintptr_t)p);

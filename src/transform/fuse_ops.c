@@ -202,8 +202,9 @@ static const rlx_function *mark_primitive(void *user, uint32_t group, const rlx_
                           : NULL;
 }
 
-static const rlx_block *fuse_block(fuser *z, const rlx_block *b)
+static const rlx_block *fuse_block(void *user, const rlx_block *b)
 {
+    fuser *z = user;
     rlx_group_how how = { .mb = z->mb, .prefix = "fused", .user = z, .finish = mark_primitive };
     const rlx_block *out = NULL;
     size_t num_groups = 0;
@@ -224,21 +225,6 @@ static const rlx_block *fuse_block(fuser *z, const rlx_block *b)
 
 /* ---- the pass ------------------------------------------------------------------------------- */
 
-/* Dataflow blocks wherever they are: in branches and local functions, too. */
-static const rlx_node *fuse_in(rlx_rewriter *r, const rlx_node *n)
-{
-    const rlx_block *out;
-    switch (n->kind) {
-    case RLX_NODE_DATAFLOW_BLOCK:
-        out = fuse_block(r->user, (const rlx_block *)n);
-        r->failed |= !out;
-        return out ? &out->node : NULL;
-    case RLX_NODE_FUNCTION: case RLX_NODE_SEQ_EXPR: case RLX_NODE_BINDING_BLOCK: case RLX_NODE_VAR_BINDING:
-    case RLX_NODE_IF: return NULL;
-    default: return n;
-    }
-}
-
 static bool is_fused(const rlx_function *f)
 {
     return rlx_flag_attr(f->attrs, "Primitive") || rlx_attrs_get(f->attrs, "Codegen") ||
@@ -247,15 +233,9 @@ static bool is_fused(const rlx_function *f)
 
 static bool fuse_function(fuser *z, const rlx_global_var *gv, const rlx_function *f)
 {
-    rlx_rewriter r;
     if (!f || !f->body || is_fused(f))
         return true;
-    rlx_rewriter_init(&r, z->ctx);
-    r.before = fuse_in;
-    r.user = z;
-    const rlx_expr *body = rlx_rewrite(&r, f->body);
-    const rlx_function *now = body ? rlx_function_with(z->ctx, f, body, f->attrs) : NULL;
-    rlx_rewriter_free(&r);
+    const rlx_function *now = rlx_rewrite_dataflow_blocks(z->ctx, f, fuse_block, z, true);
     return now && (now == f || rlx_module_builder_define(z->mb, gv, &now->node));
 }
 

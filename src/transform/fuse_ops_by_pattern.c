@@ -146,8 +146,9 @@ static bool number_groups(by_pattern *z, const rlx_block *b, size_t *count)
     return !*count || rlx_untangle_groups(z->ctx, b, z->of_block.data, *count, z->written.any);
 }
 
-static const rlx_block *group_block(by_pattern *z, const rlx_block *b)
+static const rlx_block *group_block(void *user, const rlx_block *b)
 {
+    by_pattern *z = user;
     rlx_group_how how = { .mb = z->mb, .prefix = "fused", .binds_constants = z->how->binds_constants, .user = z,
                           .finish = finish };
     size_t count, left = 0;
@@ -156,31 +157,6 @@ static const rlx_block *group_block(by_pattern *z, const rlx_block *b)
     for (size_t i = 0; i < b->num_bindings; i++)
         left += z->of_block.data[i] != RLX_NO_GROUP;
     return left ? rlx_group_bindings(z->ctx, b, z->of_block.data, count, &how) : b;
-}
-
-static const rlx_node *group_in(rlx_rewriter *r, const rlx_node *n)
-{
-    const rlx_block *out;
-    switch (n->kind) {
-    case RLX_NODE_DATAFLOW_BLOCK:
-        out = group_block(r->user, (const rlx_block *)n);
-        r->failed |= !out;
-        return out ? &out->node : NULL;
-    case RLX_NODE_SEQ_EXPR: case RLX_NODE_BINDING_BLOCK: case RLX_NODE_VAR_BINDING: case RLX_NODE_IF:
-        return NULL;
-    default: return n;
-    }
-}
-
-static const rlx_function *group_function(by_pattern *z, const rlx_function *f)
-{
-    rlx_rewriter r;
-    rlx_rewriter_init(&r, z->ctx);
-    r.before = group_in;
-    r.user = z;
-    const rlx_expr *body = rlx_rewrite(&r, f->body);
-    rlx_rewriter_free(&r);
-    return body ? rlx_function_with(z->ctx, f, body, f->attrs) : NULL;
 }
 
 /* ---- modules -------------------------------------------------------------------------------- */
@@ -208,7 +184,7 @@ static bool fuse_function(by_pattern *z, const rlx_pattern_plan *plan, size_t i,
     good = z->group_of && match_all(z);
     *steps = z->matcher.steps;
     if (good && z->num_groups)
-        out = group_function(z, f);
+        out = rlx_rewrite_dataflow_blocks(z->ctx, f, group_block, z, false);
     rlx_matcher_free(&z->matcher);
     rlx_scene_free(&z->scene);
     return good && out && (out == f || rlx_module_builder_define(z->mb, gv, &out->node));

@@ -123,20 +123,12 @@ static const rlx_binding *member(const outlined *o, size_t i)
     return o->b->block->bindings[o->b->members[o->members.first + i]];
 }
 
-static bool any_size(void *user, const rlx_prim_var *v)
-{
-    (void)user, (void)v;
-    return true;
-}
-
-/* Signatures say sizes, not that a shape is the value of a variable. */
 static const rlx_sinfo *param_info(outlined *o, const rlx_expr *arg)
 {
-    const rlx_visible sizes = { .shape_var = any_size };
     const rlx_var *v = rlx_as_var(arg);
     if (!v)
         return rlx_leaf_sinfo(o->b->ctx, rlx_module_builder_env(o->b->how->mb), arg);
-    return v->sinfo ? rlx_erase(o->b->ctx, v->sinfo, &sizes) : rlx_object_info(o->b->ctx);
+    return rlx_signature_info(o->b->ctx, v->sinfo);
 }
 
 static bool add_param(outlined *o, const rlx_expr *arg)

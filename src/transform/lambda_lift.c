@@ -102,16 +102,18 @@ static bool has_local_functions(lifting *l, const rlx_function *f)
 
 /* ---- what is captured ----------------------------------------------------------------------- */
 
-static bool find_captured(lifted *x, rlx_mutator *around)
+/* Functions that are of the module by now are no captured variables: `inner` knows them by what they are. */
+static bool find_captured(lifted *x, const rlx_mutator *around, rlx_mutator *inner)
 {
     rlx_vars free = { 0 };
     bool good = rlx_free_vars(x->l->ctx, &x->old->node, &free);
     for (size_t i = 0; good && i < free.len; i++) {
         const rlx_expr *now = rlx_mutator_now(around, &free.data[i]->node);
-        if (free.data[i] == x->var || !rlx_as_var(now))
-            continue; /* itself, or a function of the module */
-        good = rlx_vec_push(MEMORY(x), &x->captured, free.data[i]) &&
-               push(x->l->ctx, &x->values, now);
+        if (free.data[i] == x->var)
+            continue;
+        good = rlx_as_var(now) ? rlx_vec_push(MEMORY(x), &x->captured, free.data[i]) &&
+                                     push(x->l->ctx, &x->values, now)
+                               : rlx_ptrmap_put(&inner->vars, free.data[i], (uintptr_t)now);
     }
     rlx_vec_free(MEMORY(x), &free);
     return good;
@@ -157,19 +159,6 @@ static const rlx_var *param(lifted *x, const rlx_string *name, int32_t number, c
     return push(x->l->ctx, &x->params, v) ? v : NULL;
 }
 
-static bool any_size(void *user, const rlx_prim_var *v)
-{
-    (void)user, (void)v;
-    return true;
-}
-
-/* Without variables as shapes, which nobody else sees. */
-static const rlx_sinfo *without_vars(rlx_context *ctx, const rlx_sinfo *s)
-{
-    const rlx_visible sizes = { .shape_var = any_size };
-    return s ? rlx_erase(ctx, s, &sizes) : rlx_object_info(ctx);
-}
-
 static const rlx_prim *const *prims_of(const rlx_prim_vars *list)
 {
     return (const rlx_prim *const *)(const void *)list->data;
@@ -182,7 +171,7 @@ static bool make_params(lifted *x, rlx_mutator *m)
     bool good = true;
     for (size_t i = 0; good && i < x->captured.len; i++) {
         const rlx_var *old = x->captured.data[i];
-        const rlx_sinfo *s = without_vars(ctx, rlx_as_var(x->values.data[i])->sinfo);
+        const rlx_sinfo *s = rlx_signature_info(ctx, rlx_as_var(x->values.data[i])->sinfo);
         const rlx_var *p = param(x, old->name, old->number, s, old->place);
         good = p && rlx_ptrmap_put(&m->vars, old, (uintptr_t)p);
     }
@@ -327,28 +316,13 @@ static const rlx_function *rewritten(lifted *x, rlx_mutator *m)
     return f ? rlx_as_function(rlx_copy_fresh(x->l->ctx, &f->node)) : NULL;
 }
 
-/* Names of functions that are of the module by now. */
-static bool take_over(lifted *x, const rlx_mutator *around, rlx_mutator *m)
-{
-    rlx_vars free = { 0 };
-    bool good = rlx_free_vars(x->l->ctx, &x->old->node, &free);
-    for (size_t i = 0; good && i < free.len; i++) {
-        const rlx_expr *now = rlx_mutator_now(around, &free.data[i]->node);
-        if (free.data[i] != x->var && !rlx_as_var(now))
-            good = rlx_ptrmap_put(&m->vars, free.data[i], (uintptr_t)now);
-    }
-    rlx_vec_free(MEMORY(x), &free);
-    return good;
-}
-
 static bool lift(lifted *x, rlx_mutator *around)
 {
     lifting *l = x->l;
     rlx_mutator m;
     rlx_mutator_init(&m, l->ctx, rlx_module_builder_env(l->mb), x);
     m.binding = call_itself;
-    bool good = find_captured(x, around) && find_sizes(x, around) && take_over(x, around, &m) &&
-                make_params(x, &m);
+    bool good = find_captured(x, around, &m) && find_sizes(x, around) && make_params(x, &m);
     const rlx_function *shape = good ? with_params(x, x->old->body) : NULL;
     good = shape && declare(x, shape);
     if (good && !captures(x))
@@ -413,7 +387,7 @@ static const rlx_expr *invoke(rlx_mutator *m, const rlx_binding *old, const rlx_
         return value;
     const rlx_expr *args[2] = { call->op, rlx_tuple_new(l->ctx, call->args, call->num_args,
                                                         call->place) };
-    const rlx_sinfo *s = old->kind == RLX_NODE_VAR_BINDING && v ? without_vars(l->ctx, v->sinfo)
+    const rlx_sinfo *s = old->kind == RLX_NODE_VAR_BINDING && v ? rlx_signature_info(l->ctx, v->sinfo)
                                                                 : rlx_object_info(l->ctx);
     return args[1] && s ? rlx_call_op_sinfo(l->ctx, f->is_pure ? l->invoke_pure : l->invoke, args,
                                             2, &s, 1, NULL, call->place)

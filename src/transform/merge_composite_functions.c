@@ -190,8 +190,9 @@ static const rlx_function *finish(void *user, uint32_t group, const rlx_function
                 : NULL;
 }
 
-static const rlx_block *merge_block(merger *z, const rlx_block *b)
+static const rlx_block *merge_block(void *user, const rlx_block *b)
 {
+    merger *z = user;
     rlx_group_how how = { .mb = z->mb, .prefix = "fused", .user = z, .finish = finish };
     size_t count = 0;
     z->needs.len = z->cluster_of.len = z->clusters.len = 0;
@@ -205,33 +206,13 @@ static const rlx_block *merge_block(merger *z, const rlx_block *b)
     return count ? rlx_group_bindings(z->ctx, b, z->cluster_of.data, count, &how) : b;
 }
 
-static const rlx_node *merge_in(rlx_rewriter *r, const rlx_node *n)
-{
-    const rlx_block *out;
-    switch (n->kind) {
-    case RLX_NODE_DATAFLOW_BLOCK:
-        out = merge_block(r->user, (const rlx_block *)n);
-        r->failed |= !out;
-        return out ? &out->node : NULL;
-    case RLX_NODE_SEQ_EXPR: case RLX_NODE_BINDING_BLOCK: case RLX_NODE_VAR_BINDING: case RLX_NODE_IF:
-        return NULL;
-    default: return n;
-    }
-}
-
 /* ---- the pass ------------------------------------------------------------------------------- */
 
 static bool merge_function(merger *z, const rlx_global_var *gv, const rlx_function *f)
 {
-    rlx_rewriter r;
     if (!f || !f->body || rlx_text_attr(f->attrs, "Composite").len || rlx_text_attr(f->attrs, "Codegen").len)
         return true;
-    rlx_rewriter_init(&r, z->ctx);
-    r.before = merge_in;
-    r.user = z;
-    const rlx_expr *body = rlx_rewrite(&r, f->body);
-    const rlx_function *now = body ? rlx_function_with(z->ctx, f, body, f->attrs) : NULL;
-    rlx_rewriter_free(&r);
+    const rlx_function *now = rlx_rewrite_dataflow_blocks(z->ctx, f, merge_block, z, false);
     return now && (now == f || rlx_module_builder_define(z->mb, gv, &now->node));
 }
 

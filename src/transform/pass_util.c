@@ -1,6 +1,53 @@
 /* pass_util.c: small questions and constructors that passes share. */
 #include "transform/transform_int.h"
 
+static bool any_size(void *user, const rlx_prim_var *v)
+{
+    (void)user, (void)v;
+    return true;
+}
+
+const rlx_sinfo *rlx_signature_info(rlx_context *ctx, const rlx_sinfo *s)
+{
+    const rlx_visible sizes = { .shape_var = any_size };
+    return s ? rlx_erase(ctx, s, &sizes) : rlx_object_info(ctx);
+}
+
+typedef struct blocks {
+    const rlx_block *(*rewrite)(void *user, const rlx_block *b);
+    void *user;
+    bool deep;
+} blocks;
+
+static const rlx_node *rewrite_block(rlx_rewriter *r, const rlx_node *n)
+{
+    const blocks *all = r->user;
+    const rlx_block *out;
+    switch (n->kind) {
+    case RLX_NODE_DATAFLOW_BLOCK:
+        out = all->rewrite(all->user, (const rlx_block *)n);
+        r->failed |= !out;
+        return out ? &out->node : NULL;
+    case RLX_NODE_FUNCTION: return all->deep ? NULL : n;
+    case RLX_NODE_SEQ_EXPR: case RLX_NODE_BINDING_BLOCK: case RLX_NODE_VAR_BINDING: case RLX_NODE_IF: return NULL;
+    default: return n;
+    }
+}
+
+const rlx_function *rlx_rewrite_dataflow_blocks(rlx_context *ctx, const rlx_function *f,
+                                                const rlx_block *(*rewrite)(void *user, const rlx_block *b),
+                                                void *user, bool deep)
+{
+    blocks all = { rewrite, user, deep };
+    rlx_rewriter r;
+    rlx_rewriter_init(&r, ctx);
+    r.before = rewrite_block;
+    r.user = &all;
+    const rlx_expr *body = rlx_rewrite(&r, f->body);
+    rlx_rewriter_free(&r);
+    return body ? rlx_function_with(ctx, f, body, f->attrs) : NULL;
+}
+
 const rlx_op_row *rlx_callee_op(const rlx_expr *e)
 {
     const rlx_call *call = rlx_as_call(e);

@@ -19,6 +19,13 @@ int64_t rlx_pass_int(const rlx_pass_run *run, const char *name, int64_t otherwis
 /* Option of the running pass as text, empty if it was not given. */
 rlx_slice rlx_pass_text(const rlx_pass_run *run, const char *name);
 
+/* Struct info (NULL: Object) as signatures say it: sizes, not that a shape is the value of a variable. */
+const rlx_sinfo *rlx_signature_info(rlx_context *ctx, const rlx_sinfo *s);
+/* f with its dataflow blocks as `rewrite` makes them (NULL: failure, as the result then is), in branches and, if `deep`, in
+ * local functions, too. */
+const rlx_function *rlx_rewrite_dataflow_blocks(rlx_context *ctx, const rlx_function *f,
+                                                const rlx_block *(*rewrite)(void *user, const rlx_block *b),
+                                                void *user, bool deep);
 /* Is e a call of an operator? Its row, or NULL. */
 const rlx_op_row *rlx_callee_op(const rlx_expr *e);
 /* Call of an operator that takes plain arguments, by name, all of them given. NULL: out of
