@@ -38,5 +38,6 @@
 #include <relax/op.h>
 #include <relax/extend.h>
 #include <relax/compile.h>
+#include <relax/relay.h>
 
 #endif

@@ -95,6 +95,9 @@ void cli_unfinished(const char *path);
 relax_context *cli_context(const cli *c, int *status);
 /* Reads and parses a text file. *errors: number of errors so far. NULL: no module (diagnostics
  * printed by the caller). */
+/* A text of Relay (relay.c): by its name; check it, print it. */
+bool cli_is_relay(const char *path);
+int cli_relay(const cli *c, const char *path, bool print);
 relax_module *cli_parse_module(const cli *c, relax_context *ctx, const cli_file *file);
 /* Parses, checks, compiles a text; binds `params` first if not NULL. NULL with *status set after
  * printing everything. */

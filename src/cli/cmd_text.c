@@ -39,7 +39,8 @@ int cli_check(cli *c)
 {
     int worst = CLI_OK;
     for (int i = 0; i < c->num_files; i++) {
-        int status = check_one(c, c->files[i]);
+        int status = cli_is_relay(c->files[i]) ? cli_relay(c, c->files[i], false)
+                                               : check_one(c, c->files[i]);
         worst = status > worst ? status : worst;
     }
     return worst;
@@ -148,6 +149,8 @@ int cli_print(cli *c)
     int status;
     cli_file file;
     cli_arrays params = { 0 };
+    if (cli_is_relay(c->files[0]))
+        return cli_relay(c, c->files[0], true);
     if (c->params && !cli_weights_read(c, c->params, &params))
         return CLI_FAULT;
     if (!cli_read(c, c->files[0], &file))

@@ -1,0 +1,75 @@
+/* api_relay.c: bodies of relax/relay.h. The only file here that calls relay, so that a static link
+ * without it works. */
+#include <relax/relay.h>
+#include "api/api_int.h"
+
+#include "relay/relay.h"
+
+struct relax_relay_module {
+    RLX_API_TAG
+    rlx_context *ctx;
+    rlx_relay_module *module;
+    bool failed;             /* to infer its types */
+};
+
+relax_relay_module *relax_relay_parse(relax_context *ctx, const char *name, size_t name_len,
+                                      const char *text, size_t text_len)
+{
+    rlx_slice slice;
+    if (!RLX_API_CONTEXT(ctx) || !rlx_api_text(ctx, name, name_len, "name", &slice) ||
+        (text_len && !rlx_api_required(ctx, text, "text")))
+        return NULL;
+    uint32_t source = rlx_diags_add_read_source(&ctx->diags, slice, text ? text : "", text_len);
+    if (!source) {
+        rlx_error(ctx, RLX_OP18, RLX_NO_PLACE,
+                  "%.*s is too large to read, or there are too many sources", rlx_api_width(slice),
+                  slice.data);
+        return give(ctx, NULL);
+    }
+    rlx_float_env host = rlx_float_enter();
+    rlx_relay_module *read = rlx_relay_parse(ctx, source);
+    rlx_float_leave(host);
+    relax_relay_module *m = read ? rlx_mem_alloc_zero(&ctx->memory, sizeof *m) : NULL;
+    if (!m) {
+        rlx_relay_free(read);
+        return give(ctx, NULL);
+    }
+    RLX_API_SET_TAG(m, API_RELAY);
+    m->ctx = rlx_api_hold(ctx);
+    m->module = read;
+    return give(ctx, m);
+}
+
+void relax_relay_destroy(relax_relay_module *module)
+{
+    if (!RLX_API_IS(module, API_RELAY))
+        return;
+    relax_context *ctx = module->ctx;
+    rlx_relay_free(module->module);
+    RLX_API_SET_TAG(module, API_GONE);
+    rlx_mem_free(&ctx->memory, module, sizeof *module);
+    rlx_api_let_go(ctx);
+}
+
+relax_status relax_relay_infer(relax_relay_module *module)
+{
+    if (!RLX_API_IS(module, API_RELAY))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    if (module->failed)
+        return RELAX_ERROR_ILL_FORMED;
+    size_t errors = rlx_error_count(module->ctx);
+    rlx_float_env host = rlx_float_enter();
+    bool ok = rlx_relay_infer(module->module);
+    rlx_float_leave(host);
+    module->failed = !ok;
+    return give_status(module->ctx, ok ? RELAX_OK : rlx_api_failed(module->ctx, errors));
+}
+
+relax_bytes *relax_relay_print(relax_relay_module *module)
+{
+    rlx_api_bytes b;
+    if (!RLX_API_IS(module, API_RELAY) || !rlx_api_bytes_begin(&b, module->ctx))
+        return NULL;
+    rlx_relay_print(module->module, &b.buf);
+    return rlx_api_bytes_end(&b);
+}
