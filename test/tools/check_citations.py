@@ -4,6 +4,7 @@
 Cited are
     language 5.4, language section 3, language sections 5.4 and 5.5, language D16     doc/language.md
     tvmscript 6.2, tvmscript section 8                                                doc/tvmscript.md
+    relay 3.4                                                                         doc/relay.md
     D14, D15.5, PR01, BD01                                                            doc/language.md
     NF01, WF03, TY08 and the like                                                     src/format/codes.def
     doc/NAME.md, src/ROOM/NAME.c and other paths                                      the file itself
@@ -25,15 +26,15 @@ DERIVATION = r"D\d{1,2}[a-d]?(?:\.\d+)?"
 RULE = rf"(?:{NUMBER}|{DERIVATION})"
 # Comments break lines: a star may stand between two words.
 GAP = r"[\s*]+"
-MANUAL = re.compile(rf"\b(?P<book>language|tvmscript)(?:{GAP}reference)?(?:\.md)?(?:{GAP}sections?)?{GAP}"
+MANUAL = re.compile(rf"\b(?P<book>language|tvmscript|relay)(?:{GAP}reference)?(?:\.md)?(?:{GAP}sections?)?{GAP}"
                     rf"(?P<rules>{RULE}(?:(?:,{GAP}|{GAP}and{GAP}|{GAP}){RULE}(?![\w.]*[\w]))*)")
 ALONE = re.compile(rf"(?<![\w.\"'#$-])(?P<rule>{DERIVATION}|(?:PR|BD)\d\d)(?![\w*])")
 # A rule without its book: nobody can tell which. Numbers with a dot in parentheses are rules.
 BARE = re.compile(r"(?<![\w])\((?P<rule>\d{1,2}\.[1-9]\d?(?:\.\d+)?)\)")
-FOREIGN = re.compile(r"\b(?:op-semantics|passes-and-analyses|c-abi|inference-facts|relay\.md|DESIGN\.md|DESIGN \d)")
+FOREIGN = re.compile(r"\b(?:op-semantics|passes-and-analyses|c-abi|inference-facts|DESIGN\.md|DESIGN \d)")
 PATHS = re.compile(r"(?<![\w/.$-])(?:doc|src|include|test|bench|examples)/[\w./-]*\w\.(?:c|h|def|md|py|sh|txt|json|test)\b")
 RANGE = re.compile(r"\b([A-Z]{2})(\d\d) to \1(\d\d)\b")
-FAMILIES = ("PA", "NF", "WF", "WX", "TY", "PU", "VD", "OP", "RT", "LD", "CG", "IO", "NP", "IN")
+FAMILIES = ("PA", "NF", "WF", "WX", "RY", "TY", "PU", "VD", "OP", "RT", "LD", "CG", "IO", "NP", "IN")
 CODE = re.compile(rf"(?<![\w\"'-])(?:{'|'.join(FAMILIES)})\d\d(?!\w)")
 
 
@@ -51,7 +52,7 @@ def rules_of(path):
     return found
 
 
-BOOKS = {name: rules_of(TOP / "doc" / f"{name}.md") for name in ("language", "tvmscript")}
+BOOKS = {name: rules_of(TOP / "doc" / f"{name}.md") for name in ("language", "tvmscript", "relay")}
 CODES = set(re.findall(r"^CODE\((\w+),", (TOP / "src/format/codes.def").read_text(encoding="utf-8"), re.M))
 
 
