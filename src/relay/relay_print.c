@@ -9,6 +9,7 @@
 
 enum { MAX_SCOPES = 400 };
 
+typedef struct type_name { const rlx_relay_type_var *var; rlx_slice name; } type_name;
 typedef struct printer {
     rlx_context *ctx;
     rlx_buf *out;
@@ -16,8 +17,9 @@ typedef struct printer {
     uint32_t next_number;
     rlx_ptrmap users;       /* of an expression: places that mention it */
     rlx_ptrmap numbers;     /* expression -> its %N + 1 */
-    rlx_ptrmap names;       /* variable, type variable -> its name, a rlx_slice of the region */
+    rlx_ptrmap names;       /* variable -> its name, a rlx_slice of the region */
     rlx_map taken;          /* names in use in the function */
+    RLX_VEC(type_name) type_names; /* of the type parameters in scope */
     rlx_ptrmap meta;        /* constant, size variable -> its index + 1 */
     rlx_ptrs constants, sizes;
     rlx_region region;
@@ -32,7 +34,7 @@ static void put_scope(printer *p, rlx_relay_expr *e);
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /* The name that a variable has in this function, made on first use. */
-static rlx_slice name_of(printer *p, const void *var, rlx_slice hint, const char *lead)
+static rlx_slice name_of(printer *p, const void *var, rlx_slice hint)
 {
     const rlx_slice *known = rlx_ptrmap_get(&p->names, var);
     if (known)
@@ -40,7 +42,7 @@ static rlx_slice name_of(printer *p, const void *var, rlx_slice hint, const char
     rlx_buf b;
     rlx_buf_init(&b, &p->ctx->memory);
     if (!hint.len || !is_letter(hint.data[0]))
-        rlx_buf_z(&b, lead);
+        rlx_buf_lit(&b, "v");
     for (size_t i = 0; i < hint.len; i++)
         rlx_buf_char(&b, hint.data[i] == '.' ? '_' : hint.data[i]);
     size_t len = b.len;
@@ -73,6 +75,39 @@ static void put_line(printer *p)
 
 /* ---- types ----------------------------------------------------------------------------------------- */
 
+/* The name of a type variable: that of the innermost scope that binds it. */
+static rlx_slice type_name_of(const printer *p, const rlx_relay_type_var *v)
+{
+    for (size_t i = p ? p->type_names.len : 0; i-- > 0;)
+        if (p->type_names.data[i].var == v)
+            return p->type_names.data[i].name;
+    return v->name;
+}
+
+/* Its name from here on: its own, unless a parameter of an outer scope has that. */
+static rlx_slice bind_type_name(printer *p, const rlx_relay_type_var *v)
+{
+    rlx_buf b;
+    rlx_slice name = v->name;
+    rlx_buf_init(&b, &p->ctx->memory);
+    for (size_t i = 0, n = 0; i < p->type_names.len; i++) {
+        if (!rlx_slice_equal(p->type_names.data[i].name, name))
+            continue;
+        b.len = 0;
+        rlx_buf_put(&b, v->name.data, v->name.len);
+        rlx_buf_u64(&b, ++n);
+        name = (rlx_slice){ b.data, b.len };
+        i = (size_t)-1; /* from the first one on */
+    }
+    if (b.len)
+        name.data = rlx_region_copy(&p->region, b.data ? b.data : "", b.len);
+    type_name bound = { v, name };
+    if (b.failed || !name.data || !rlx_vec_push(&p->ctx->memory, &p->type_names, bound))
+        p->out->failed = true;
+    rlx_buf_free(&b);
+    return p->out->failed ? v->name : name;
+}
+
 static size_t meta_index(printer *p, const void *what, rlx_ptrs *list)
 {
     uintptr_t at;
@@ -90,7 +125,7 @@ static void put_dim(printer *p, rlx_buf *b, rlx_relay_dim d)
     switch (d.kind) {
     case RLX_RELAY_DIM_INT: rlx_buf_i64(b, d.value); break;
     case RLX_RELAY_DIM_ANY: rlx_buf_lit(b, "?"); break;
-    case RLX_RELAY_DIM_PARAM: put_slice(b, d.param->name); break;
+    case RLX_RELAY_DIM_PARAM: put_slice(b, type_name_of(p, d.param)); break;
     default:
         if (p && !d.var->is_hole)
             rlx_buf_format(b, "meta[tir.SizeVar][%zu]", meta_index(p, d.var, &p->sizes));
@@ -150,7 +185,7 @@ static void put_type_params(printer *p, rlx_buf *b, rlx_relay_type_var *const *p
     rlx_buf_lit(b, "[");
     for (size_t i = 0; i < count; i++) {
         rlx_buf_z(b, i ? ", " : "");
-        put_slice(b, p ? name_of(p, params[i], params[i]->name, "t") : params[i]->name);
+        put_slice(b, p ? bind_type_name(p, params[i]) : params[i]->name);
         if (params[i]->kind != RLX_RELAY_KIND_TYPE)
             rlx_buf_format(b, ": %s", rlx_relay_kind_text(params[i]->kind));
     }
@@ -172,6 +207,7 @@ static void put_constraints(printer *p, rlx_buf *b, const rlx_relay_constraint *
 
 static void put_function_type(printer *p, rlx_buf *b, const rlx_relay_type *t, uint32_t depth)
 {
+    size_t scope = p ? p->type_names.len : 0;
     rlx_buf_lit(b, "fn ");
     put_type_params(p, b, t->func.params, t->func.num_params);
     rlx_buf_lit(b, "(");
@@ -179,6 +215,8 @@ static void put_function_type(printer *p, rlx_buf *b, const rlx_relay_type *t, u
     rlx_buf_lit(b, ") -> ");
     put_type(p, b, t->func.result, depth + 1);
     put_constraints(p, b, t->func.constraints, t->func.num_constraints);
+    if (p)
+        p->type_names.len = scope;
 }
 
 /* Shared parts are written out: beyond these limits three dots stand for what is left. */
@@ -210,7 +248,7 @@ static void put_type(printer *p, rlx_buf *b, const rlx_relay_type *given, uint32
         put_types(p, b, t->call.args, t->call.num_args, depth);
         rlx_buf_lit(b, "]");
         break;
-    case RLX_RELAY_TYPE_VAR: put_slice(b, p ? name_of(p, t->var, t->var->name, "t") : t->var->name); break;
+    case RLX_RELAY_TYPE_VAR: put_slice(b, type_name_of(p, t->var)); break;
     case RLX_RELAY_TYPE_EXTENTS: put_dims(p, b, t); break;
     case RLX_RELAY_TYPE_EXTENT: put_dim(p, b, t->tensor.dims[0]); break;
     case RLX_RELAY_TYPE_DTYPE: put_dtype(b, t->tensor.dtype); break;
@@ -294,7 +332,7 @@ static void put_constant(printer *p, rlx_relay_expr *e)
 static void put_var(printer *p, const rlx_relay_expr *v)
 {
     rlx_buf_char(p->out, '%');
-    put_slice(p->out, name_of(p, v, v->var.name, "v"));
+    put_slice(p->out, name_of(p, v, v->var.name));
 }
 
 /* A variable where it is bound, with its annotation. */
@@ -433,6 +471,7 @@ static void put_block(printer *p, rlx_relay_expr *body)
 /* What follows fn, or def @name. */
 static void put_function(printer *p, const rlx_relay_func *f)
 {
+    size_t scope = p->type_names.len;
     put_type_params(p, p->out, f->type_params, f->num_type_params);
     rlx_buf_lit(p->out, "(");
     for (size_t i = 0; i < f->num_params; i++) {
@@ -448,6 +487,7 @@ static void put_function(printer *p, const rlx_relay_func *f)
     put_constraints(p, p->out, f->constraints, f->num_constraints);
     rlx_buf_lit(p->out, " ");
     put_block(p, f->body);
+    p->type_names.len = scope;
 }
 
 static void put_pattern(printer *p, const rlx_relay_pattern *t)
@@ -820,6 +860,7 @@ static bool put_module(printer *p, const rlx_relay_module *m)
         rlx_buf_z(p->out, first ? "" : "\n");
         forget_names(p);
         put_definition(p, adts[i]);
+        p->type_names.len = 0;
         first = false;
     }
     for (size_t i = 0; i < m->globals.len; i++) {
@@ -895,6 +936,7 @@ void rlx_relay_print(const rlx_relay_module *m, rlx_buf *out)
     rlx_ptrmap_free(&p.names);
     rlx_ptrmap_free(&p.meta);
     rlx_map_free(&p.taken);
+    rlx_vec_free(memory, &p.type_names);
     rlx_vec_free(memory, &p.constants);
     rlx_vec_free(memory, &p.sizes);
     rlx_region_drop(&p.region);
