@@ -1,9 +1,9 @@
 /*- relay.h: Relay, Relax's predecessor: its text read, checked and printed.
  *
- *     relax_relay_module *m = relax_relay_parse(ctx, "m.rly", 5, text, text_len);
- *     if (m && relax_relay_infer(m) == RELAX_OK)
- *         text = relax_relay_print(m);
- *     relax_relay_destroy(m);
+ *     relax_relay_module *m = relax_relay_module_parse(ctx, "m.rly", 5, text, text_len);
+ *     if (m && relax_relay_module_infer(m) == RELAX_OK)
+ *         text = relax_relay_module_print(m);
+ *     relax_relay_module_destroy(m);
  *
  * Relay is a functional language of tensors, tuples, functions, algebraic data types and references
  * whose types are inferred by unification and relations. A text is a module, which begins with
@@ -26,21 +26,21 @@ typedef struct relax_relay_module relax_relay_module;
  * NULL if there was one.
  */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
-RELAX_OWN RELAX_NULLABLE relax_relay_module *relax_relay_parse(relax_context *ctx,
+RELAX_OWN RELAX_NULLABLE relax_relay_module *relax_relay_module_parse(relax_context *ctx,
         const char *name, size_t name_len, const char *text, size_t text_len);
 /* Drops it. NULL is fine. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(module)
-void relax_relay_destroy(RELAX_NULLABLE relax_relay_module *module);
+void relax_relay_module_destroy(RELAX_NULLABLE relax_relay_module *module);
 /* Gives every expression its type: parameters, lets and results that are not annotated get theirs.
  * RELAX_OK, also where it was done before; else the status of the newest error, and every mistake
  * found is a diagnostic. What has failed once fails again, without further diagnostics. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(module)
-relax_status relax_relay_infer(relax_relay_module *module);
+relax_status relax_relay_module_infer(relax_relay_module *module);
 /* The text of the module, with the types that were inferred; read again it is an equal module, and
  * printed again the same bytes. NULL when out of memory, or where more than 400 scopes are nested,
  * which no text has that was read without graph variables. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(module)
-RELAX_OWN RELAX_NULLABLE relax_bytes *relax_relay_print(relax_relay_module *module);
+RELAX_OWN RELAX_NULLABLE relax_bytes *relax_relay_module_print(relax_relay_module *module);
 
 #ifdef __cplusplus
 }

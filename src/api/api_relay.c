@@ -12,7 +12,7 @@ struct relax_relay_module {
     bool failed;             /* to infer its types */
 };
 
-relax_relay_module *relax_relay_parse(relax_context *ctx, const char *name, size_t name_len,
+relax_relay_module *relax_relay_module_parse(relax_context *ctx, const char *name, size_t name_len,
                                       const char *text, size_t text_len)
 {
     rlx_slice slice;
@@ -40,7 +40,7 @@ relax_relay_module *relax_relay_parse(relax_context *ctx, const char *name, size
     return give(ctx, m);
 }
 
-void relax_relay_destroy(relax_relay_module *module)
+void relax_relay_module_destroy(relax_relay_module *module)
 {
     if (!RLX_API_IS(module, API_RELAY))
         return;
@@ -51,7 +51,7 @@ void relax_relay_destroy(relax_relay_module *module)
     rlx_api_let_go(ctx);
 }
 
-relax_status relax_relay_infer(relax_relay_module *module)
+relax_status relax_relay_module_infer(relax_relay_module *module)
 {
     if (!RLX_API_IS(module, API_RELAY))
         return RELAX_ERROR_INVALID_ARGUMENT;
@@ -65,7 +65,7 @@ relax_status relax_relay_infer(relax_relay_module *module)
     return give_status(module->ctx, ok ? RELAX_OK : rlx_api_failed(module->ctx, errors));
 }
 
-relax_bytes *relax_relay_print(relax_relay_module *module)
+relax_bytes *relax_relay_module_print(relax_relay_module *module)
 {
     rlx_api_bytes b;
     if (!RLX_API_IS(module, API_RELAY) || !rlx_api_bytes_begin(&b, module->ctx))

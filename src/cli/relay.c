@@ -14,16 +14,16 @@ static relax_relay_module *read_relay(const cli *c, relax_context *ctx, const cl
 {
     (void)c;
     relax_relay_module *m =
-        relax_relay_parse(ctx, file->name, strlen(file->name), file->data, file->size);
-    if (m && relax_relay_infer(m) == RELAX_OK)
+        relax_relay_module_parse(ctx, file->name, strlen(file->name), file->data, file->size);
+    if (m && relax_relay_module_infer(m) == RELAX_OK)
         return m;
-    relax_relay_destroy(m);
+    relax_relay_module_destroy(m);
     return NULL;
 }
 
 static int put_relay(const cli *c, relax_relay_module *m)
 {
-    relax_bytes *text = relax_relay_print(m);
+    relax_bytes *text = relax_relay_module_print(m);
     if (!text)
         return cli_error(c, "IN02", NULL, "out of memory, or too many scopes are nested");
     fwrite(relax_bytes_data(text), 1, relax_bytes_size(text), stdout);
@@ -45,7 +45,7 @@ int cli_relay(const cli *c, const char *path, bool print)
             status = put_relay(c, m);
         if (!m && status == CLI_OK)
             status = cli_error(c, "IN01", path, "could not be read, and no diagnostic says why");
-        relax_relay_destroy(m);
+        relax_relay_module_destroy(m);
     }
     relax_context_release(ctx);
     cli_file_free(&file);

@@ -63,7 +63,7 @@ ANY_CONTEXT = {"relax_module_copy", "relax_node_equal", "relax_node_hash", "rela
 # Handles that are gone with their last reference, and how it is given up.
 GIVEN_UP = {h: h + "_release" for h in COUNTED + ["relax_context"]} | {
     h: h + "_destroy" for h in ("relax_module_builder", "relax_builder", "relax_tir_builder", "relax_pipeline", "relax_prover", "relax_use_def",
-                                    "relax_liveness", "relax_block_edit")}
+                                    "relax_liveness", "relax_block_edit", "relax_relay_module")}
 # Handles that no call with plain arguments gives.
 RECIPES = {
     "relax_expr": 'relax_var_new(make_relax_context(), "x", 1, relax_struct_info_object_new(make_relax_context()), 0)',
@@ -73,6 +73,7 @@ RECIPES = {
     "relax_block": "relax_seq_block(relax_expr_operand(relax_base_func_as_expr(make_relax_base_func()), 1), 0)",
     "relax_binding": "relax_block_binding(make_relax_block(), 0)",
     "relax_block_edit": "edited()",
+    "relax_relay_module": 'relax_relay_module_parse(make_relax_context(), "m.rly", 5, "1 + 1", 5)',
     "relax_stmt": "relax_base_func_body(relax_module_function(parsed(tir_text, sizeof tir_text - 1), 0))",
 }
 # Handles that live while a callback runs: calls with them are made from inside of one.
@@ -472,7 +473,7 @@ class Program:
         """How the context is reached that the call reports to; None if it has none."""
         first = function["params"][0]
         known = first["kind"] == "handle" and first["base"] in ("relax_context", "relax_module_builder", "relax_builder", "relax_tir_builder",
-                                                                "relax_pipeline", "relax_prover", "relax_block_edit")
+                                                                "relax_pipeline", "relax_prover", "relax_block_edit", "relax_relay_module")
         return "make_relax_context()" if known else None
 
     @staticmethod

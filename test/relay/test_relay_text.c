@@ -40,11 +40,11 @@ static size_t each_program(void (*f)(const char *text, size_t len))
 
 static relax_relay_module *read_text(relax_context *ctx, const char *text, size_t len)
 {
-    relax_relay_module *m = relax_relay_parse(ctx, "m.rly", 5, text, len);
-    if (m && relax_relay_infer(m) == RELAX_OK)
+    relax_relay_module *m = relax_relay_module_parse(ctx, "m.rly", 5, text, len);
+    if (m && relax_relay_module_infer(m) == RELAX_OK)
         return m;
     assert_true(relax_context_num_errors(ctx) > 0);
-    relax_relay_destroy(m);
+    relax_relay_module_destroy(m);
     return NULL;
 }
 
@@ -55,19 +55,19 @@ static void try_text(const char *text, size_t len)
     assert_non_null(ctx);
     relax_relay_module *m = read_text(ctx, text, len);
     if (m) {
-        relax_bytes *once = relax_relay_print(m);
+        relax_bytes *once = relax_relay_module_print(m);
         assert_non_null(once);
         relax_relay_module *again = read_text(ctx, relax_bytes_data(once), relax_bytes_size(once));
         if (!again)
             print_error("%s\n-- is printed as\n%s\n", text, relax_bytes_data(once));
         assert_non_null(again);
-        relax_bytes *twice = relax_relay_print(again);
+        relax_bytes *twice = relax_relay_module_print(again);
         assert_non_null(twice);
         assert_string_equal(relax_bytes_data(once), relax_bytes_data(twice));
         relax_bytes_release(once);
         relax_bytes_release(twice);
-        relax_relay_destroy(again);
-        relax_relay_destroy(m);
+        relax_relay_module_destroy(again);
+        relax_relay_module_destroy(m);
     }
     relax_context_release(ctx);
 }
@@ -111,10 +111,10 @@ static bool job_succeeds(const char *text, size_t len, long requests)
     if (!ctx)
         return false;
     bool bad_text = false;
-    relax_relay_module *m = relax_relay_parse(ctx, "m.rly", 5, text, len);
-    if (m && relax_relay_infer(m) == RELAX_OK)
-        relax_bytes_release(relax_relay_print(m));
-    relax_relay_destroy(m);
+    relax_relay_module *m = relax_relay_module_parse(ctx, "m.rly", 5, text, len);
+    if (m && relax_relay_module_infer(m) == RELAX_OK)
+        relax_bytes_release(relax_relay_module_print(m));
+    relax_relay_module_destroy(m);
     bad_text = relax_context_num_errors(ctx) > 0;
     relax_context_release(ctx);
     /* Every job ends the same way once it has enough; a text that is wrong never runs dry of errors. */
