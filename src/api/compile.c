@@ -235,6 +235,7 @@ typedef struct job {
     relax_load_options load;
     rlx_shared_memory *memory;       /* of the executable, so that its file is written once */
     const rlx_file_sink *sink;       /* NULL: the file is in memory */
+    bool late;                       /* what a VM has asked for (relax_late_compile) */
 } job;
 
 /* The module as the option has it; lowerings and passes read its attribute. */
@@ -262,6 +263,7 @@ static bool generate(relax_context *ctx, const rlx_module *m, job *j, rlx_blob *
     rlx_codegen_options code = { .target = j->target,
                                  .strip_names = o->strip != 0,
                                  .trust_annotations = ctx->trust_annotations,
+                                 .no_late = j->late,
                                  .compiler_processes = &j->compiler_processes,
                                  .source = j->source,
                                  .file_memory = j->memory ? &j->memory->memory : NULL };
@@ -395,6 +397,20 @@ relax_status relax_module_compile_to_file(relax_context *ctx, const relax_module
     if (j.target && may_start(ctx, &j))
         (void)compile(ctx, rlx_as_module(node_of(module)), &j, NULL);
     return rlx_api_failed(ctx, errors);
+}
+
+rlx_blob *rlx_api_compile_late(relax_context *ctx, const relax_module *module,
+                               const relax_compile_options *options)
+{
+    relax_compile_options o;
+    rlx_blob *file = NULL;
+    if (!read_options(ctx, options, &o))
+        return NULL;
+    job j = { .o = &o, .target = find_target(ctx, o.target), .late = true };
+    bool ok = j.target && may_start(ctx, &j) &&
+              compile(ctx, rlx_as_module(node_of(module)), &j, &file);
+    rlx_diags_flush(&ctx->diags);
+    return ok ? file : NULL;
 }
 
 relax_bytes *relax_module_compile_to_c(relax_context *ctx, const relax_module *module,

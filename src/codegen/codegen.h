@@ -26,6 +26,7 @@ struct rlx_codegen_options {
     const rlx_target *target;
     bool strip_names;                  /* leave parameter, variable names and places out */
     bool trust_annotations;            /* no checks for unproved annotations */
+    bool no_late;                      /* what only the run knows is an error (CG03) */
     const struct rlx_native_options *native; /* of target c */
     uint32_t *compiler_processes;      /* counts those that were started */
     rlx_buf *source;                   /* NULL, or gets the kernels as C; then no code is added */

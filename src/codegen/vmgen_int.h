@@ -226,6 +226,12 @@ typedef struct rlx_vmgen_target {
 bool rlx_vmgen_target_register(rlx_vmgen_fn *n, rlx_vmgen_target *t);
 bool rlx_vmgen_call(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t);
 
+/* ---- vmgen_late.c: operators on operands that only the run knows */
+/* Is a rank, dtype or size of an operand not known? */
+bool rlx_vmgen_waits_for_run(rlx_vmgen_fn *n, const rlx_call *call);
+bool rlx_vmgen_call_late(rlx_vmgen_fn *n, const rlx_call *call, const struct rlx_op_row *row,
+                         rlx_vmgen_target *t);
+
 /* ---- vmgen_proof.c */
 /* Struct info of the value of e without that of the variable it is bound to. NULL: memory is
  * out. */

@@ -532,6 +532,13 @@ static bool load_functions(loading *l)
 
 /* ---- all together --------------------------------------------------------------------------- */
 
+/* Operators that are bound late share what is compiled for them. */
+static bool load_late(loading *l)
+{
+    return !l->e->has_late || rlx_late_cache_make(l->e) ||
+           rlx_fail(l->why, RLX_RT10, "out of memory");
+}
+
 static bool load_all(loading *l)
 {
     if (!read_sections(l) || !load_names(l) || !load_descs(l) || !load_packed(l) ||
@@ -540,8 +547,8 @@ static bool load_all(loading *l)
     span text = l->sections[RLX_SECTION_MODULE];
     l->e->module_text = (rlx_slice){ (const char *)text.data, text.size };
     span native = l->sections[RLX_SECTION_NATIVE];
-    return rlx_verify_code(l->e, l->starts, &l->e->max_args, l->why) &&
-           rlx_prove_calls(l->e, l->why) &&
+    return rlx_verify_code(l->e, l->starts, &l->e->max_args, &l->e->has_late, l->why) &&
+           rlx_prove_calls(l->e, l->why) && load_late(l) &&
            rlx_load_native(l->e, native.data, native.size, l->how.allow_native, l->why);
 }
 
@@ -556,6 +563,7 @@ static void free_executable(relax_executable *e)
         rlx_kernel_free(e->kernels[i]);
     rlx_mem_free(m, e->kernels, e->num_kernels * sizeof *e->kernels);
     rlx_free_native(e);
+    rlx_late_cache_free(e);
     rlx_mem_free(m, e->known, e->known ? e->num_code + (size_t)1 : 0);
     rlx_mem_free(m, e->builtins, e->num_packed * sizeof *e->builtins);
     rlx_mem_free(m, e->public_functions, e->num_functions * sizeof *e->public_functions);
