@@ -21,6 +21,7 @@
  */
 #include "codegen/vmgen_int.h"
 
+#include "op/op.h"
 #include "script/print.h"
 
 typedef struct late {
@@ -35,6 +36,12 @@ typedef struct late {
 
 /* ---- is there anything that only the run knows? --------------------------------------------- */
 
+/* Lowerings of the host are asked once: they name sizes that they have not got by themselves. */
+static bool is_of_host(const rlx_op_row *row)
+{
+    return row && row->lower == rlx_lower_host;
+}
+
 static bool is_static_shape(const rlx_prim *const *dims, size_t ndim)
 {
     for (size_t i = 0; i < ndim; i++)
@@ -43,28 +50,34 @@ static bool is_static_shape(const rlx_prim *const *dims, size_t ndim)
     return true;
 }
 
-static bool is_all_known(const rlx_sinfo *s)
+/* sizes: must those be numbers, too? */
+static bool is_all_known(const rlx_sinfo *s, bool sizes)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
     const rlx_shape_sinfo *shape = rlx_as_shape_sinfo(s);
     const rlx_tuple_sinfo *tuple = rlx_as_tuple_sinfo(s);
     size_t ndim = 0;
     const rlx_prim *const *dims = t ? rlx_shape_dims(t->shape, &ndim) : NULL;
+    if (t && !sizes)
+        return t->dtype != RELAX_VOID && t->ndim >= 0;
     if (t)
         return t->dtype != RELAX_VOID && dims && is_static_shape(dims, ndim);
+    if (shape && !sizes)
+        return shape->ndim >= 0;
     if (shape)
-        return shape->values && is_static_shape(shape->values, (size_t)shape->ndim);
+        return shape->has_values && is_static_shape(shape->values, shape->num_values);
     for (size_t i = 0; tuple && i < tuple->num_fields; i++)
-        if (!is_all_known(tuple->fields[i]))
+        if (!is_all_known(tuple->fields[i], sizes))
             return false;
     return s && s->kind != RLX_NODE_OBJECT_SINFO;
 }
 
 bool rlx_vmgen_waits_for_run(rlx_vmgen_fn *n, const rlx_call *call)
 {
+    const rlx_op *op = rlx_as_op(call->op);
     for (size_t i = 0; i < call->num_args; i++) {
         const rlx_sinfo *s = rlx_leaf_sinfo(n->ctx, &n->w->env, call->args[i]);
-        if (s && !is_all_known(s))
+        if (s && !is_all_known(s, !is_of_host(op ? op->row : NULL)))
             return true;
     }
     return false;
