@@ -85,7 +85,7 @@ GEN := $(if $(O),$(O),build)/gen
 
 ROOMS    := $(if $(ROOMS),$(ROOMS),*)
 # What the run-only library has in place of the late compiler.
-NO_LATE  := src/vm/no_late_compiler.c
+NO_LATE  := $(wildcard src/vm/no_late_compiler.c)
 LIB_SRC  := $(sort $(filter-out src/cli/% $(NO_LATE),$(wildcard $(ROOMS:%=src/%/*.c))))
 CLI_SRC  := $(sort $(wildcard src/cli/*.c))
 RUN_ROOM := base format desc micro runtime vm

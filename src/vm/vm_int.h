@@ -195,7 +195,18 @@ bool rlx_vm_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_tail_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_late(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
-/* What other files need of late.c. */
+/* late_compile.c: what is compiled for the signature at hand, which has this hash; kept from here
+ * on. *out gets a reference; NULL: nothing can be compiled unless sizes are part of it. */
+bool rlx_late_find(relax_vm *vm, const uint32_t *pc, bool detailed, uint64_t hash,
+                   relax_executable **out, rlx_fault *why);
+bool rlx_late_no_memory(rlx_fault *why); /* false */
+RLX_INLINE bool rlx_late_same_key(const uint64_t *a, const uint64_t *b, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
 bool rlx_late_cache_make(relax_executable *e); /* false: out of memory */
 void rlx_late_cache_free(relax_executable *e);
 void rlx_late_read_counters(const relax_vm *vm, relax_vm_counters *out);
