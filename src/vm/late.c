@@ -4,6 +4,10 @@
  *
  *     f(x: tensor of float32 and rank 2, s: shape of 3)   ->   | site | tensor word | SHAPE 3 |
  *
+ * Where there are several operands, a tensor's word is followed by one that says which of its sizes
+ * are 1, and which those of the first operand: then nothing has to be broadcast element by
+ * element.
+ *
  * For each signature there is a small executable, compiled when it is first met, or found in the
  * file. Sizes are left open; if the operator cannot be compiled so, its signature is noted as
  * `detailed`, and sizes follow the words of each operand.
@@ -70,14 +74,27 @@ static bool put_operand(relax_vm *vm, const relax_value *v, bool detailed, int d
     return ok;
 }
 
+/* Two bits for each size, from the last one on. */
+static uint64_t like_first(const DLTensor *first, const DLTensor *t, bool is_first)
+{
+    uint64_t bits = 0;
+    for (int32_t i = t->ndim; i-- > 0;)
+        bits = bits << 2 | (uint64_t)rlx_late_size(first, t, is_first, i);
+    return bits;
+}
+
 /* The signature in vm->late.key. */
 static bool make_key(relax_vm *vm, uint32_t site, const relax_value *args, uint32_t count,
                      bool detailed)
 {
+    const DLTensor *first = count > 1 && !detailed ? rlx_value_view(args) : NULL;
     vm->late.key_len = 0;
     bool ok = put_word(vm, site | (uint64_t)detailed << 32);
-    for (uint32_t i = 0; ok && i < count; i++)
-        ok = put_operand(vm, &args[i], detailed, RLX_DESC_MAX_NESTING);
+    for (uint32_t i = 0; ok && i < count; i++) {
+        const DLTensor *t = first ? rlx_value_view(&args[i]) : NULL;
+        ok = put_operand(vm, &args[i], detailed, RLX_DESC_MAX_NESTING) &&
+             (!t || put_word(vm, like_first(first, t, i == 0)));
+    }
     return ok;
 }
 

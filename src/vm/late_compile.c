@@ -146,7 +146,13 @@ void rlx_late_read_counters(const relax_vm *vm, relax_vm_counters *out)
 
 /* ---- the program, with its holes filled in -------------------------------------------------- */
 
-typedef struct filling { rlx_buf text; bool detailed; unsigned sizes; } filling;
+typedef struct filling {
+    rlx_buf text;
+    bool detailed;
+    unsigned sizes;          /* names that are taken; those of `first` have its own numbers */
+    const DLTensor *first;   /* the first operand of several tensors */
+    enum { PLAIN, FIRST, FURTHER } place; /* of the operand at hand; PLAIN: its sizes are any */
+} filling;
 
 static void put_size(filling *f, int64_t size)
 {
@@ -164,12 +170,29 @@ static void put_list(filling *f, const int64_t *sizes, size_t count)
     }
 }
 
+static void put_sizes_like_first(filling *f, const DLTensor *t)
+{
+    for (int32_t i = 0; i < t->ndim; i++) {
+        enum rlx_late_size_is is = rlx_late_size(f->first, t, f->place == FIRST, i);
+        rlx_buf_z(&f->text, i ? ", " : "");
+        if (is == RLX_LATE_SIZE_FIRST)
+            rlx_buf_format(&f->text, "\"d%d\"", (int)(i + f->first->ndim - t->ndim));
+        else if (is == RLX_LATE_SIZE_ONE)
+            rlx_buf_lit(&f->text, "1");
+        else
+            rlx_buf_format(&f->text, "\"d%u\"", f->place == FIRST ? (unsigned)i : f->sizes++);
+    }
+}
+
 static void put_tensor(filling *f, const DLTensor *t)
 {
     char dtype[RLX_DTYPE_TEXT];
     rlx_dtype_name(rlx_dl_dtype(t), dtype);
     rlx_buf_lit(&f->text, "R.Tensor((");
-    put_list(f, t->shape, (size_t)t->ndim);
+    if (f->place != PLAIN && !f->detailed)
+        put_sizes_like_first(f, t);
+    else
+        put_list(f, t->shape, (size_t)t->ndim);
     rlx_buf_format(&f->text, "%s), \"%s\")", t->ndim == 1 ? "," : "", dtype);
 }
 
@@ -225,11 +248,14 @@ static bool read_template(meeting *m, const relax_value *constant)
 static bool fill_in(const meeting *m, filling *f)
 {
     const char *at = m->program.data, *end = at + m->program.len;
+    f->first = m->holes > 1 ? rlx_value_view(m->args) : NULL;
+    f->sizes = f->first ? (unsigned)f->first->ndim : 0;
     for (uint32_t i = 0; i < m->holes; i++) {
         const char *hole = memchr(at, '$', (size_t)(end - at));
         if (!hole)
             break;
         rlx_buf_put(&f->text, at, (size_t)(hole - at));
+        f->place = !f->first || !rlx_value_view(&m->args[i]) ? PLAIN : i ? FURTHER : FIRST;
         put_annotation(f, &m->args[i], RLX_DESC_MAX_NESTING);
         at = hole + 1;
     }
