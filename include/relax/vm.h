@@ -189,6 +189,10 @@ typedef struct relax_late_request {
     size_t struct_size;
     const char *program; /* TVMScript: one function, `main`; `program_len` bytes and a NUL */
     size_t program_len;
+    /* 1: the operands are small and were not met before, so that compiling quickly counts more than fast code; the same
+     * program is asked for again, with 0, when it is run more often */
+    int32_t brief;
+    int32_t reserved;    /* 0 */
     void *reply;         /* first argument of what follows */
     /* Takes the bytes of a .rlx file with that function; they are copied. Called once. */
     void (*deliver)(void *reply, const void *file, size_t size);

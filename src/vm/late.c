@@ -115,24 +115,53 @@ struct rlx_late_link {
     const rlx_file_function *main;
     rlx_packed_slot *packed;
     relax_value *args;
+    int64_t patience;          /* work until it is compiled again, better; 0: it is good */
     uint32_t active;           /* calls of it */
     size_t key_len;
     uint64_t key[];
 };
 
-static void free_link(relax_vm *vm, rlx_late_link *link)
+/* Lets go of what was compiled. */
+static void empty_link(relax_vm *vm, rlx_late_link *x)
 {
     rlx_memory *m = &vm->memory->memory;
-    relax_executable *e = link->exe;
-    for (uint32_t i = 0; link->packed && i < e->num_packed; i++)
-        if (link->packed[i].object)
-            rlx_object_release(link->packed[i].object);
-    if (e) {
-        rlx_mem_free(m, link->packed, e->num_packed * sizeof *link->packed);
-        rlx_mem_free(m, link->args, (e->max_args + (size_t)1) * sizeof *link->args);
-        rlx_executable_release(e);
-    }
-    rlx_mem_free(m, link, sizeof *link + link->key_len * sizeof *link->key);
+    relax_executable *e = x->exe;
+    if (!e)
+        return;
+    for (uint32_t i = 0; x->packed && i < e->num_packed; i++)
+        if (x->packed[i].object)
+            rlx_object_release(x->packed[i].object);
+    rlx_mem_free(m, x->packed, e->num_packed * sizeof *x->packed);
+    rlx_mem_free(m, x->args, (e->max_args + (size_t)1) * sizeof *x->args);
+    rlx_executable_release(e);
+    x->exe = NULL;
+    x->packed = NULL;
+    x->args = NULL;
+}
+
+static void free_link(relax_vm *vm, rlx_late_link *x)
+{
+    empty_link(vm, x);
+    rlx_mem_free(&vm->memory->memory, x, sizeof *x + x->key_len * sizeof *x->key);
+}
+
+#define PATIENCE 64 /* small calls that a quick compilation is good for */
+
+/* Takes over the reference. False: out of memory. */
+static bool fill_link(relax_vm *vm, rlx_late_link *x, const rlx_late_instance *is)
+{
+    rlx_memory *m = &vm->memory->memory;
+    relax_executable *e = is->exe;
+    empty_link(vm, x);
+    x->exe = e;
+    x->patience = is->brief ? PATIENCE : 0;
+    if (!e)
+        return true;
+    uintptr_t main = (uintptr_t)rlx_map_get(&e->by_name, RLX_SLICE("main"));
+    x->main = &e->functions[e->public_functions[main - 1]];
+    x->args = rlx_mem_alloc_zero(m, (e->max_args + (size_t)1) * sizeof *x->args);
+    x->packed = e->num_packed ? rlx_mem_alloc_zero(m, e->num_packed * sizeof *x->packed) : NULL;
+    return x->args && (!e->num_packed || x->packed);
 }
 
 /* Forgets all that are not active. */
@@ -161,33 +190,25 @@ void rlx_late_free(relax_vm *vm)
     rlx_mem_free(&vm->memory->memory, vm->late.key, vm->late.key_cap * sizeof *vm->late.key);
 }
 
-/* Takes over the reference to exe. NULL: out of memory. */
-static rlx_late_link *make_link(relax_vm *vm, uint64_t hash, relax_executable *exe)
+/* Takes over the reference. NULL: out of memory. */
+static rlx_late_link *make_link(relax_vm *vm, uint64_t hash, const rlx_late_instance *is)
 {
     rlx_late *l = &vm->late;
-    rlx_memory *m = &vm->memory->memory;
     if (l->count >= MOST_LINKS)
         forget_links(vm);
-    rlx_late_link *x = rlx_mem_alloc_zero(m, sizeof *x + l->key_len * sizeof *x->key);
+    rlx_late_link *x =
+        rlx_mem_alloc_zero(&vm->memory->memory, sizeof *x + l->key_len * sizeof *x->key);
     if (!x) {
-        if (exe)
-            rlx_executable_release(exe);
+        if (is->exe)
+            rlx_executable_release(is->exe);
         return NULL;
     }
     x->hash = hash;
-    x->exe = exe;
     x->key_len = l->key_len;
     memcpy(x->key, l->key, l->key_len * sizeof *l->key);
-    if (exe) {
-        uintptr_t main = (uintptr_t)rlx_map_get(&exe->by_name, RLX_SLICE("main"));
-        x->main = &exe->functions[exe->public_functions[main - 1]];
-        x->args = rlx_mem_alloc_zero(m, (exe->max_args + (size_t)1) * sizeof *x->args);
-        x->packed =
-            exe->num_packed ? rlx_mem_alloc_zero(m, exe->num_packed * sizeof *x->packed) : NULL;
-        if (!x->args || (exe->num_packed && !x->packed)) {
-            free_link(vm, x);
-            return NULL;
-        }
+    if (!fill_link(vm, x, is)) {
+        free_link(vm, x);
+        return NULL;
     }
     x->next = l->links[hash % RLX_COUNT(l->links)];
     l->links[hash % RLX_COUNT(l->links)] = x;
@@ -198,22 +219,66 @@ static rlx_late_link *make_link(relax_vm *vm, uint64_t hash, relax_executable *e
 static rlx_late_link *find_link(const rlx_late *l, uint64_t hash)
 {
     for (rlx_late_link *x = l->links[hash % RLX_COUNT(l->links)]; x; x = x->next)
-        if (x->hash == hash && x->key_len == l->key_len && rlx_late_same_key(x->key, l->key, l->key_len))
+        if (x->hash == hash && x->key_len == l->key_len &&
+            rlx_late_same_key(x->key, l->key, l->key_len))
             return x;
     return NULL;
+}
+
+static void take_link(relax_vm *vm, rlx_late_link *x)
+{
+    rlx_late_link **at = &vm->late.links[x->hash % RLX_COUNT(vm->late.links)];
+    while (*at != x)
+        at = &(*at)->next;
+    *at = x->next;
+    vm->late.count--;
+    free_link(vm, x);
+}
+
+/* What a call is good for: one, and more for large operands. */
+static int64_t work_of(const relax_value *args, uint32_t count)
+{
+    int64_t work = 1;
+    for (uint32_t i = 0; i < count && work < PATIENCE; i++) {
+        const DLTensor *t = rlx_value_view(&args[i]);
+        int64_t elements = 1;
+        for (int32_t d = 0; t && d < t->ndim && elements < PATIENCE * 256; d++)
+            elements *= t->shape[d] < PATIENCE * 256 ? t->shape[d] : PATIENCE * 256;
+        work += t ? elements / 256 : 0;
+    }
+    return work;
 }
 
 /* The link of a signature that this VM meets for the first time. */
 static RLX_NOINLINE rlx_late_link *meet(relax_vm *vm, const uint32_t *pc, bool detailed,
                                         uint64_t hash, rlx_fault *why)
 {
-    relax_executable *exe = NULL;
-    if (!rlx_late_find(vm, pc, detailed, hash, &exe, why))
+    rlx_late_instance is = { NULL, false };
+    if (!rlx_late_find(vm, pc, detailed, work_of(vm->args, pc[3]) < PATIENCE, hash, &is, why))
         return NULL;
-    rlx_late_link *x = make_link(vm, hash, exe);
+    rlx_late_link *x = make_link(vm, hash, &is);
     if (!x)
         rlx_late_no_memory(why);
     return x;
+}
+
+/* Counts a call of what was compiled quickly, and has it compiled again when that pays. */
+static RLX_NOINLINE bool wear(relax_vm *vm, const uint32_t *pc, bool detailed, rlx_late_link *x,
+                              rlx_fault *why)
+{
+    rlx_late_instance is = { NULL, false };
+    x->patience -= work_of(vm->args, pc[3]);
+    if (x->patience > 0 || x->active) {
+        x->patience += x->patience <= 0;
+        return true;
+    }
+    x->patience = 1; /* until it is done */
+    if (!rlx_late_find(vm, pc, detailed, false, x->hash, &is, why))
+        return false;
+    if (fill_link(vm, x, &is))
+        return true;
+    take_link(vm, x);
+    return rlx_late_no_memory(why);
 }
 
 static rlx_late_link *link_of(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
@@ -226,6 +291,8 @@ static rlx_late_link *link_of(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
         uint64_t hash = hash_key(vm->late.key, vm->late.key_len);
         rlx_late_link *x = find_link(&vm->late, hash);
         if (RLX_UNLIKELY(!x) && !(x = meet(vm, pc, detailed, hash, why)))
+            return NULL;
+        if (RLX_UNLIKELY(x->patience) && !wear(vm, pc, detailed, x, why))
             return NULL;
         if (x->exe)
             return x;

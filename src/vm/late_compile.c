@@ -13,7 +13,7 @@
 typedef struct rlx_late_entry {
     struct rlx_late_entry *next;
     uint64_t hash, used;      /* used: by the clock of the cache */
-    relax_executable *exe;    /* one reference; NULL: it has to be asked with sizes */
+    rlx_late_instance is;     /* no executable: it has to be asked with sizes */
     size_t key_len;
     uint64_t key[];
 } rlx_late_entry;
@@ -42,8 +42,8 @@ bool rlx_late_cache_make(relax_executable *e)
 
 static void free_entry(relax_executable *e, rlx_late_entry *entry)
 {
-    if (entry->exe)
-        rlx_executable_release(entry->exe);
+    if (entry->is.exe)
+        rlx_executable_release(entry->is.exe);
     rlx_mem_free(&e->memory->memory, entry, entry_bytes(entry->key_len));
 }
 
@@ -87,35 +87,43 @@ static rlx_late_entry *take_oldest(rlx_late_cache *c)
     return out;
 }
 
-/* What is kept for the signature at hand. *exe gets a reference. */
-static bool look_up(relax_vm *vm, uint64_t hash, relax_executable **exe)
+/* What is kept for the signature at hand, if it is good enough. */
+static bool look_up(relax_vm *vm, bool brief, uint64_t hash, rlx_late_instance *out)
 {
     rlx_late_cache *c = vm->exe->late;
     pthread_mutex_lock(&c->lock);
     rlx_late_entry *x = find_entry(c, &vm->late, hash);
     if (x)
         x->used = ++c->clock;
-    *exe = x && x->exe ? rlx_executable_retain(x->exe) : NULL;
+    bool good = x && (brief || !x->is.brief);
+    *out = good ? x->is : (rlx_late_instance){ NULL, false };
+    if (out->exe)
+        rlx_executable_retain(out->exe);
     pthread_mutex_unlock(&c->lock);
-    return x != NULL;
+    return good;
 }
 
-/* Keeps exe (NULL: sizes are needed) for the signature; another VM may have been faster. */
-static bool keep(relax_vm *vm, uint64_t hash, relax_executable *exe)
+/* Keeps it for the signature; another VM may have been faster. */
+static bool keep(relax_vm *vm, uint64_t hash, const rlx_late_instance *is)
 {
     relax_executable *e = vm->exe;
     rlx_late_cache *c = e->late;
     const rlx_late *l = &vm->late;
-    rlx_late_entry *gone = NULL,
+    rlx_late_entry *gone = NULL, *found,
                    *x = rlx_mem_alloc(&e->memory->memory, entry_bytes(l->key_len));
     if (!x)
         return false;
-    *x = (rlx_late_entry){ .hash = hash, .key_len = l->key_len };
+    *x = (rlx_late_entry){ .hash = hash, .is = *is, .key_len = l->key_len };
     memcpy(x->key, l->key, l->key_len * sizeof *l->key);
-    x->exe = exe ? rlx_executable_retain(exe) : NULL;
+    if (is->exe)
+        rlx_executable_retain(is->exe);
     pthread_mutex_lock(&c->lock);
-    c->compiled += exe != NULL;
-    if (!find_entry(c, l, hash)) {
+    c->compiled += is->exe != NULL;
+    found = find_entry(c, l, hash);
+    if (found && found->is.brief && !is->brief) {
+        x->is = found->is; /* goes with x */
+        found->is = *is;
+    } else if (!found) {
         gone = take_oldest(c);
         x->used = ++c->clock;
         x->next = c->buckets[hash % BUCKETS];
@@ -333,7 +341,7 @@ static bool load_instance(meeting *m, relax_executable **out)
 }
 
 /* True: *out, or NULL if it cannot be compiled with these sizes left open. */
-static bool compile(meeting *m, bool detailed, relax_executable **out)
+static bool compile(meeting *m, bool detailed, bool brief, relax_executable **out)
 {
     relax_vm *vm = m->vm;
     filling f = { .detailed = detailed };
@@ -349,6 +357,7 @@ static bool compile(meeting *m, bool detailed, relax_executable **out)
     relax_late_request request = { .struct_size = sizeof request,
                                    .program = f.text.data,
                                    .program_len = f.text.len,
+                                   .brief = brief,
                                    .reply = m,
                                    .deliver = take_file,
                                    .explain = take_reason,
@@ -374,17 +383,18 @@ static bool compile(meeting *m, bool detailed, relax_executable **out)
     return ok;
 }
 
-bool rlx_late_find(relax_vm *vm, const uint32_t *pc, bool detailed, uint64_t hash,
-                   relax_executable **out, rlx_fault *why)
+bool rlx_late_find(relax_vm *vm, const uint32_t *pc, bool detailed, bool brief, uint64_t hash,
+                   rlx_late_instance *out, rlx_fault *why)
 {
     meeting m = { .vm = vm, .holes = pc[3], .args = vm->args, .why = why };
-    if (look_up(vm, hash, out))
+    if (look_up(vm, brief, hash, out))
         return true;
-    if (!read_template(&m, &vm->exe->constants[pc[2]]) || !compile(&m, detailed, out))
+    if (!read_template(&m, &vm->exe->constants[pc[2]]) || !compile(&m, detailed, brief, &out->exe))
         return false;
-    if (keep(vm, hash, *out))
+    out->brief = brief && out->exe;
+    if (keep(vm, hash, out))
         return true;
-    if (*out)
-        rlx_executable_release(*out);
+    if (out->exe)
+        rlx_executable_release(out->exe);
     return rlx_late_no_memory(why);
 }

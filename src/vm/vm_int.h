@@ -196,9 +196,13 @@ bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_tail_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_late(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 /* late_compile.c: what is compiled for the signature at hand, which has this hash; kept from here
- * on. *out gets a reference; NULL: nothing can be compiled unless sizes are part of it. */
-bool rlx_late_find(relax_vm *vm, const uint32_t *pc, bool detailed, uint64_t hash,
-                   relax_executable **out, rlx_fault *why);
+ * on. */
+typedef struct rlx_late_instance {
+    relax_executable *exe; /* one reference; NULL: nothing can be compiled without sizes */
+    bool brief;            /* compiled quickly; a better one may be asked for */
+} rlx_late_instance;
+bool rlx_late_find(relax_vm *vm, const uint32_t *pc, bool detailed, bool brief, uint64_t hash,
+                   rlx_late_instance *out, rlx_fault *why);
 bool rlx_late_no_memory(rlx_fault *why); /* false */
 RLX_INLINE bool rlx_late_same_key(const uint64_t *a, const uint64_t *b, size_t len)
 {
