@@ -115,7 +115,7 @@ RELAX_API RELAX_SINCE(0, 2)
 /* What relax_late_compile takes as `user`. */
 typedef struct relax_late_options {
     size_t struct_size;
-    const relax_allocator *allocator; /* of its contexts; NULL: malloc */
+    const relax_allocator *allocator; /* of its contexts; NULL: that of the executable */
     /* How it is compiled; NULL: defaults, which start no compiler. after_pass, cancelled, load and user are not
      * used. */
     const relax_compile_options *compile;

@@ -189,6 +189,7 @@ typedef struct relax_late_request {
     size_t struct_size;
     const char *program; /* TVMScript: one function, `main`; `program_len` bytes and a NUL */
     size_t program_len;
+    const relax_allocator *allocator; /* of the executable: memory for compiling may come from it */
     /* 1: the operands are small and were not met before, so that compiling quickly counts more than fast code; the same
      * program is asked for again, with 0, when it is run more often */
     int32_t brief;

@@ -83,7 +83,7 @@ relax_status relax_late_compile(void *user, const relax_late_request *request)
         explain(request, "malformed options of the late compiler");
         return RELAX_ERROR_INVALID_ARGUMENT;
     }
-    c.allocator = o.allocator;
+    c.allocator = o.allocator ? o.allocator : request->allocator;
     relax_context *ctx = relax_context_create(&c);
     if (!ctx)
         return RELAX_ERROR_OUT_OF_MEMORY;

@@ -357,6 +357,7 @@ static bool compile(meeting *m, bool detailed, bool brief, relax_executable **ou
     relax_late_request request = { .struct_size = sizeof request,
                                    .program = f.text.data,
                                    .program_len = f.text.len,
+                                   .allocator = &vm->exe->memory->memory.host,
                                    .brief = brief,
                                    .reply = m,
                                    .deliver = take_file,
