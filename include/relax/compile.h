@@ -80,6 +80,12 @@ typedef struct relax_compile_options {
      * each, which is fast on machines without such an instruction. Other bits, both the same
      * everywhere. NULL: as the module's attribute relax.arithmetic says, else fused. */
     const char *arithmetic;
+    /* Operators on operands that only the run knows are compiled when it meets them. For programs that run where there
+     * is no compiler: what parameters of public functions will be, as "x=2,3" (ranks) and "x=float32,float16" (dtypes),
+     * each an array with NULL at its end; NULL: nothing. What follows from any of their combinations (at most 256) is
+     * compiled ahead, into the file; CG18 (warning) for what cannot be. */
+    const char *const *ranks;
+    const char *const *dtypes;
 } relax_compile_options;
 
 /* Fills `options` with the defaults. */

@@ -91,3 +91,36 @@ relax_status relax_late_compile(void *user, const relax_late_request *request)
     relax_context_release(ctx);
     return status;
 }
+
+/* ---- ahead ---------------------------------------------------------------------------------- */
+
+static void put_file(void *reply, const void *file, size_t size)
+{
+    rlx_buf_put(reply, file, size);
+}
+
+static void say_nothing(void *reply, const char *message, size_t message_len)
+{
+}
+
+static int32_t never(void *reply)
+{
+    return 0;
+}
+
+bool rlx_api_compile_ahead(void *user, rlx_slice program, rlx_buf *file)
+{
+    rlx_context *ctx = user;
+    const relax_late_request request = { .struct_size = sizeof request,
+                                         .program = program.data,
+                                         .program_len = program.len,
+                                         .allocator = &ctx->memory.host,
+                                         .reply = file,
+                                         .deliver = put_file,
+                                         .explain = say_nothing,
+                                         .cancelled = never };
+    relax_status status = relax_late_compile(NULL, &request);
+    if (status == RELAX_ERROR_OUT_OF_MEMORY)
+        rlx_no_memory(ctx);
+    return status == RELAX_OK && !file->failed;
+}

@@ -180,6 +180,24 @@ static void put_header(rlx_buf *b, const late *l, const rlx_sinfo *result)
     rlx_buf_lit(b, ":\n    r = ");
 }
 
+/* What compiling ahead needs of the call. */
+static bool note_site(late *l, const rlx_call *call, uint32_t constant, const rlx_buf *text)
+{
+    rlx_context *ctx = l->ctx;
+    rlx_vmgen_module *w = l->n->w;
+    size_t skip = (size_t)((const char *)memchr(text->data, '\n', text->len) - text->data) + 1;
+    const char *copy = rlx_new_copy(ctx, text->data + skip, text->len - skip);
+    const rlx_expr **holes =
+        l->holes.len ? rlx_new_copy(ctx, l->holes.data, l->holes.len * sizeof *holes) : NULL;
+    rlx_vmgen_site site = { .call = call,
+                            .holes = holes,
+                            .num_holes = l->holes.len,
+                            .constant = constant,
+                            .program = { copy, text->len - skip } };
+    return copy && (holes || !l->holes.len) && rlx_vec_push(&ctx->memory, &w->sites, site) &&
+           rlx_ptrmap_put(&w->site_table, call, w->sites.len);
+}
+
 /* The number of the string constant. False after a report. */
 static bool write_program(late *l, const rlx_call *call, const rlx_op_row *row,
                           const rlx_sinfo *result, uint32_t *number)
@@ -198,6 +216,7 @@ static bool write_program(late *l, const rlx_call *call, const rlx_op_row *row,
     bool ok = !text.failed && text.data;
     if (ok)
         *number = rlx_file_writer_const_string(l->n->out, (rlx_slice){ text.data, text.len });
+    ok = ok && (!l->n->w->o->ahead || note_site(l, call, *number, &text));
     rlx_buf_free(&text);
     return ok;
 }

@@ -23,11 +23,6 @@
 
 /* ---- signatures ----------------------------------------------------------------------------- */
 
-/* Words that are no tensors: these have no lanes, which are the upper 16 bits of a tensor's. */
-enum { KEY_SHAPE = 1, KEY_TUPLE, KEY_SCALAR, KEY_OTHER };
-
-static uint64_t key_word(unsigned kind, uint64_t n) { return (uint64_t)kind << 40 | (uint32_t)n; }
-
 static bool put_word(relax_vm *vm, uint64_t word)
 {
     rlx_late *l = &vm->late;
@@ -64,11 +59,11 @@ static bool put_operand(relax_vm *vm, const relax_value *v, bool detailed, int d
         return put_word(vm, rlx_dl_key(t)) &&
                (!detailed || put_sizes(vm, t->shape, (size_t)t->ndim));
     if (s)
-        return put_word(vm, key_word(KEY_SHAPE, s->ndim)) &&
+        return put_word(vm, rlx_late_word(RLX_LATE_SHAPE, s->ndim)) &&
                (!detailed || put_sizes(vm, s->dims, s->ndim));
     if (!tuple)
-        return put_word(vm, key_word(scalar ? KEY_SCALAR : KEY_OTHER, (uint32_t)v->type_index));
-    bool ok = put_word(vm, key_word(KEY_TUPLE, tuple->count));
+        return put_word(vm, rlx_late_word(scalar ? RLX_LATE_SCALAR : RLX_LATE_OTHER, (uint32_t)v->type_index));
+    bool ok = put_word(vm, rlx_late_word(RLX_LATE_TUPLE, tuple->count));
     for (size_t i = 0; ok && i < tuple->count; i++)
         ok = put_operand(vm, &tuple->fields[i], detailed, depth - 1);
     return ok;
@@ -89,11 +84,15 @@ static bool make_key(relax_vm *vm, uint32_t site, const relax_value *args, uint3
 {
     const DLTensor *first = count > 1 && !detailed ? rlx_value_view(args) : NULL;
     vm->late.key_len = 0;
-    bool ok = put_word(vm, site | (uint64_t)detailed << 32);
+    vm->late.bits = 0;
+    bool ok = put_word(vm, site | (detailed ? RLX_LATE_DETAILED : 0));
     for (uint32_t i = 0; ok && i < count; i++) {
         const DLTensor *t = first ? rlx_value_view(&args[i]) : NULL;
-        ok = put_operand(vm, &args[i], detailed, RLX_DESC_MAX_NESTING) &&
-             (!t || put_word(vm, like_first(first, t, i == 0)));
+        ok = put_operand(vm, &args[i], detailed, RLX_DESC_MAX_NESTING);
+        if (ok && t) {
+            vm->late.bits |= vm->late.key_len < 64 ? (uint64_t)1 << vm->late.key_len : 0;
+            ok = put_word(vm, like_first(first, t, i == 0));
+        }
     }
     return ok;
 }

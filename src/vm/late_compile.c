@@ -104,7 +104,7 @@ static bool look_up(relax_vm *vm, bool brief, uint64_t hash, rlx_late_instance *
 }
 
 /* Keeps it for the signature; another VM may have been faster. */
-static bool keep(relax_vm *vm, uint64_t hash, const rlx_late_instance *is)
+static bool keep(relax_vm *vm, uint64_t hash, const rlx_late_instance *is, bool compiled)
 {
     relax_executable *e = vm->exe;
     rlx_late_cache *c = e->late;
@@ -118,7 +118,7 @@ static bool keep(relax_vm *vm, uint64_t hash, const rlx_late_instance *is)
     if (is->exe)
         rlx_executable_retain(is->exe);
     pthread_mutex_lock(&c->lock);
-    c->compiled += is->exe != NULL;
+    c->compiled += compiled && is->exe;
     found = find_entry(c, l, hash);
     if (found && found->is.brief && !is->brief) {
         x->is = found->is; /* goes with x */
@@ -384,16 +384,66 @@ static bool compile(meeting *m, bool detailed, bool brief, relax_executable **ou
     return ok;
 }
 
+/* ---- compiled ahead ------------------------------------------------------------------------- */
+
+/* Is it the signature at hand? any: the same for any sizes. */
+static bool is_key(const rlx_late *l, const unsigned char *words, uint64_t count, bool any)
+{
+    uint64_t word;
+    if (count != l->key_len)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        bool bits = any && i < 64 && l->bits >> i & 1;
+        memcpy(&word, words + 8 * i, sizeof word);
+        if (word != (bits ? 0 : l->key[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The file in the file for the signature at hand, of *size bytes; NULL: there is none. */
+static const unsigned char *find_ahead(const relax_vm *vm, bool any, uint64_t *size)
+{
+    const unsigned char *at = vm->exe->ahead, *end = at ? at + vm->exe->ahead_bytes : NULL;
+    for (uint64_t words; at < end; at += *size + (-*size & 7)) {
+        memcpy(&words, at, 8);
+        const unsigned char *key = at + 8;
+        at = key + 8 * words;
+        memcpy(size, at, 8);
+        at += 8;
+        if (is_key(&vm->late, key, words, any))
+            return at;
+    }
+    return NULL;
+}
+
+/* True with nothing in *out: it was not compiled ahead. */
+static bool take_ahead(meeting *m, relax_executable **out)
+{
+    relax_vm *vm = m->vm;
+    uint64_t size = 0;
+    const unsigned char *file = find_ahead(vm, false, &size);
+    if (!file)
+        file = find_ahead(vm, true, &size);
+    if (!file)
+        return true;
+    m->file = rlx_blob_create(&vm->exe->memory->memory, file, (size_t)size);
+    return m->file ? load_instance(m, out) : rlx_late_no_memory(m->why);
+}
+
 bool rlx_late_find(relax_vm *vm, const uint32_t *pc, bool detailed, bool brief, uint64_t hash,
                    rlx_late_instance *out, rlx_fault *why)
 {
     meeting m = { .vm = vm, .holes = pc[3], .args = vm->args, .why = why };
     if (look_up(vm, brief, hash, out))
         return true;
-    if (!read_template(&m, &vm->exe->constants[pc[2]]) || !compile(&m, detailed, brief, &out->exe))
+    if (!read_template(&m, &vm->exe->constants[pc[2]]) || !take_ahead(&m, &out->exe))
         return false;
-    out->brief = brief && out->exe;
-    if (keep(vm, hash, out))
+    bool ahead = out->exe != NULL;
+    if (!ahead && !compile(&m, detailed, brief, &out->exe))
+        return false;
+    out->brief = brief && out->exe && !ahead;
+    if (keep(vm, hash, out, !ahead))
         return true;
     if (out->exe)
         rlx_executable_release(out->exe);

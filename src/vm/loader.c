@@ -532,9 +532,22 @@ static bool load_functions(loading *l)
 
 /* ---- all together --------------------------------------------------------------------------- */
 
-/* Operators that are bound late share what is compiled for them. */
+/* Operators that are bound late share what is compiled for them. What is in the file already is
+ * loaded, and verified, when it is met. */
 static bool load_late(loading *l)
 {
+    span s = l->sections[RLX_SECTION_LATE];
+    for (uint64_t at = 0, key, size; at < s.size; at += size) {
+        if (s.size - at < 8 || (memcpy(&key, s.data + at, 8), key == 0) ||
+            key > (s.size - at) / 8 - 1 || (at += 8 + 8 * key, s.size - at < 8))
+            return rlx_fail(l->why, RLX_LD05, "section late breaks off");
+        memcpy(&size, s.data + at, 8);
+        at += 8;
+        if (size > s.size - at || (size += -size & 7) > s.size - at)
+            return rlx_fail(l->why, RLX_LD05, "section late breaks off");
+    }
+    l->e->ahead = s.data;
+    l->e->ahead_bytes = s.size;
     return !l->e->has_late || rlx_late_cache_make(l->e) ||
            rlx_fail(l->why, RLX_RT10, "out of memory");
 }

@@ -47,6 +47,8 @@ struct relax_executable {
     rlx_slice module_text;
     bool has_late;                  /* its code has CALL_LATE */
     struct rlx_late_cache *late;    /* what was compiled for it (late.c) */
+    const unsigned char *ahead;     /* section LATE: the same, compiled ahead */
+    uint64_t ahead_bytes;
 };
 
 typedef struct rlx_load_how {

@@ -2,6 +2,7 @@
 #ifndef RLX_VM_INT_H
 #define RLX_VM_INT_H
 
+#include "format/late_key.h"
 #include "vm/vm.h"
 
 /* ---- loading -------------------------------------------------------------------------------- */
@@ -63,6 +64,7 @@ typedef struct rlx_late {
     size_t count;
     uint64_t *key;                /* signature at hand */
     size_t key_len, key_cap;
+    uint64_t bits;                /* which of its first 64 words are bits of sizes */
     uint64_t calls;
 } rlx_late;
 
@@ -210,19 +212,6 @@ RLX_INLINE bool rlx_late_same_key(const uint64_t *a, const uint64_t *b, size_t l
         if (a[i] != b[i])
             return false;
     return true;
-}
-/* What is told of a size of a tensor, when the sizes themselves are not: is it 1, or that of the first
- * operand at the same place, counted from the end? */
-enum rlx_late_size_is { RLX_LATE_SIZE_ANY, RLX_LATE_SIZE_ONE, RLX_LATE_SIZE_FIRST };
-RLX_INLINE enum rlx_late_size_is rlx_late_size(const DLTensor *first, const DLTensor *t, bool is_first,
-                                             int32_t i)
-{
-    int32_t at = i + first->ndim - t->ndim;
-    if (i + 32 < t->ndim)
-        return RLX_LATE_SIZE_ANY; /* the word is full */
-    return t->shape[i] == 1                                           ? RLX_LATE_SIZE_ONE
-           : !is_first && at >= 0 && first->shape[at] == t->shape[i] ? RLX_LATE_SIZE_FIRST
-                                                                      : RLX_LATE_SIZE_ANY;
 }
 bool rlx_late_cache_make(relax_executable *e); /* false: out of memory */
 void rlx_late_cache_free(relax_executable *e);

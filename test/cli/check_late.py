@@ -224,4 +224,54 @@ for i in range(1, 1200):
 c = counters(exe)
 s.check("no more than 1,024 are kept", c.late_kept <= 1024 and c.late_compiled == 1199, f"{c.late_kept} {c.late_compiled}")
 s.check("the oldest went", len(exe.call("main", [np.zeros((1, 1), "int8")])) == 1 and counters(exe).late_compiled == 1200)
+
+# ---- compiled ahead
+TWO = """
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def half(x: R.Tensor) -> R.Tensor:
+        y = R.multiply(x, R.const(0.5, "float32"))
+        return y
+    @R.function
+    def main(c: R.Tensor((), "bool"), x: R.Tensor, y: R.Tensor):
+        cls = M
+        z = R.add(x, y)
+        if c:
+            r = cls.half(z)
+        else:
+            r = R.negative(z)
+        t = R.sum(r, axis=[0])
+        u = R.concat((t, t), axis=0)
+        return (r, u)
+"""
+for level in (0, 2):
+    exe = Module(TWO).compile(level, ranks=["x=1,2", "y=2"], dtypes=["x=float32", "y=float32"], no_late=True)
+    for flag in (True, False):
+        for x in (a, v, f32(1, 3)):
+            r = (x + b) * np.float32(0.5) if flag else -(x + b)
+            try:
+                got = exe.call("main", [np.array(flag), x, b])
+                good = np.array_equal(got[0], r) and np.array_equal(got[1], np.concatenate([r[0] + r[1]] * 2))
+                s.check(f"ahead, {flag}, {x.shape} at level {level}", good, got)
+            except Failed as e:
+                s.check(f"ahead, {flag}, {x.shape} at level {level}", False, f"{e.code} {e}")
+    s.equal(f"nothing was compiled late at level {level}", counters(exe).late_compiled, 0)
+    try:
+        exe.call("main", [np.array(True), a.astype("float64"), b.astype("float64")])
+        s.check("what was not compiled ahead", False)
+    except Failed as e:
+        s.check("what was not compiled ahead", e.code == "RT22" and "R.add(x, y)" in str(e), f"{e.code} {e}")
+for said in ({"ranks": ["w=2"]}, {"ranks": ["x"]}, {"ranks": ["x="]}, {"ranks": ["x=2,"]}, {"ranks": ["x=65"]}, {"ranks": ["=1"]}, {"dtypes": ["x=float31"]},
+             {"ranks": ["x=" + ",".join(map(str, range(20))), "y=" + ",".join(map(str, range(20)))]}):
+    try:
+        Module(TWO).compile(1, **said)
+        s.check(f"{said} is refused", False)
+    except Failed as e:
+        s.check(f"{said} is refused", e.code in ("OP03", "OP15"), f"{e.code} {e}")
+s.write("two.py", TWO)
+s.write("squeeze.py", "@R.function\ndef main(x: R.Tensor):\n    y = R.squeeze(x)\n    return y\n")
+s.equal("by the tool", s.run("build", "two.py", "-o", "two.rlx", "--ranks", "x=2", "--ranks", "y=2", "--dtypes", "x=float32", "--dtypes=y=float32"), (0, "", ""))
+rc, out, err = s.run("build", "squeeze.py", "-o", "squeeze.rlx", "--ranks", "x=2", "--dtypes", "x=float32")
+s.check("what needs sizes is told", rc == 0 and err.count("warning[CG18]") == 1, err)
 s.done()
