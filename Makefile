@@ -84,10 +84,12 @@ GEN := $(if $(O),$(O),build)/gen
 # --- sources -------------------------------------------------------------------------------------
 
 ROOMS    := $(if $(ROOMS),$(ROOMS),*)
-LIB_SRC  := $(sort $(filter-out src/cli/%,$(wildcard $(ROOMS:%=src/%/*.c))))
+# What the run-only library has in place of the late compiler.
+NO_LATE  := $(wildcard src/vm/no_late_compiler.c)
+LIB_SRC  := $(sort $(filter-out src/cli/% $(NO_LATE),$(wildcard $(ROOMS:%=src/%/*.c))))
 CLI_SRC  := $(sort $(wildcard src/cli/*.c))
 RUN_ROOM := base format desc micro runtime vm
-RUN_SRC  := $(filter $(RUN_ROOM:%=src/%/%) src/api/run_%,$(LIB_SRC))
+RUN_SRC  := $(filter $(RUN_ROOM:%=src/%/%) src/api/run_%,$(LIB_SRC)) $(NO_LATE)
 TEST_SRC := $(sort $(wildcard test/*/test_*.c))
 SUPPORT_SRC := $(sort $(wildcard test/support/*.c))
 HEADERS  := $(sort $(wildcard include/relax/*.h))

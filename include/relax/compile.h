@@ -80,6 +80,12 @@ typedef struct relax_compile_options {
      * each, which is fast on machines without such an instruction. Other bits, both the same
      * everywhere. NULL: as the module's attribute relax.arithmetic says, else fused. */
     const char *arithmetic;
+    /* Operators on operands that only the run knows are compiled when it meets them. For programs that run where there
+     * is no compiler: what parameters of public functions will be, as "x=2,3" (ranks) and "x=float32,float16" (dtypes),
+     * each an array with NULL at its end; NULL: nothing. What follows from any of their combinations (at most 256) is
+     * compiled ahead, into the file; CG18 (warning) for what cannot be. */
+    const char *const *ranks;
+    const char *const *dtypes;
 } relax_compile_options;
 
 /* Fills `options` with the defaults. */
@@ -112,6 +118,26 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) RELAX_OWN RELAX_NULLABLE
 /* relax_kernels.h: how such kernels are called. NULL: out of memory. */
 RELAX_API RELAX_SINCE(0, 2)
     RELAX_EXCL(ctx) RELAX_OWN RELAX_NULLABLE relax_bytes *relax_module_c_header(relax_context *ctx);
+/* What relax_late_compile takes as `user`. */
+typedef struct relax_late_options {
+    size_t struct_size;
+    const relax_allocator *allocator; /* of its contexts; NULL: that of the executable */
+    /* How it is compiled; NULL: defaults, which start no compiler. after_pass, cancelled, load and user are not
+     * used. */
+    const relax_compile_options *compile;
+    /* Called with each new context before the program is read: to register operators and kinds of the host in it.
+     * RELAX_OK, or a status that ends the call. NULL: nothing. */
+    relax_status (*prepare)(void *user, relax_context *ctx);
+    void *user;
+} relax_late_options;
+
+/* Fills `options` with the defaults. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+relax_status relax_late_options_init(relax_late_options *options, size_t struct_size);
+/* Compiles what a VM asks for (relax_late_fn): what VMs use that are given nothing else. `user`: NULL or a
+ * relax_late_options. Any number of threads may be in it. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+relax_status relax_late_compile(RELAX_NULLABLE void *user, const relax_late_request *request);
 /* Targets of this build by number from 0 ("interp"), static; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_target_name(size_t target);

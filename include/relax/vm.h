@@ -182,6 +182,33 @@ relax_status relax_disassemble(const void *data, size_t size, RELAX_OWN relax_by
 typedef void (*relax_parallel_for_fn)(void *user, void (*task)(void *data, size_t index), void *data,
                                       size_t count);
 
+/* What a VM asks for when an operator meets operands whose ranks and dtypes the compiled file does not say (R.Tensor): one
+ * program, for operands of that kind and any sizes, or of these very sizes if that is not enough. Lives during the
+ * call. */
+typedef struct relax_late_request {
+    size_t struct_size;
+    const char *program; /* TVMScript: one function, `main`; `program_len` bytes and a NUL */
+    size_t program_len;
+    const relax_allocator *allocator; /* of the executable: memory for compiling may come from it */
+    /* 1: the operands are small and were not met before, so that compiling quickly counts more than fast code; the same
+     * program is asked for again, with 0, when it is run more often */
+    int32_t brief;
+    int32_t reserved;    /* 0 */
+    void *reply;         /* first argument of what follows */
+    /* Takes the bytes of a .rlx file with that function; they are copied. Called once. */
+    void (*deliver)(void *reply, const void *file, size_t size);
+    /* Takes why there is none: the text is part of the failure of the call. */
+    void (*explain)(void *reply, const char *message, size_t message_len);
+    /* not 0: the call has been cancelled, or its time is over */
+    int32_t (*cancelled)(void *reply);
+} relax_late_request;
+
+/* Compiles what only the run knows. Called on the VM's thread while it runs, for several VMs at a time. RELAX_OK
+ * after `deliver`, else why not: RELAX_ERROR_OUT_OF_MEMORY ends the call with RT10, RELAX_ERROR_CANCELLED with RT12;
+ * after another status the VM asks once more, with sizes as numbers, and then fails with RT21. What comes back is
+ * verified as any file, kept with the executable, and used by all VMs of it; it may not ask again. */
+typedef relax_status (*relax_late_fn)(void *user, const relax_late_request *request);
+
 typedef struct relax_vm_options {
     size_t struct_size;
     const relax_allocator *allocator; /* NULL: malloc */
@@ -201,6 +228,13 @@ typedef struct relax_vm_options {
      * `parallel_user` is its first argument. */
     relax_parallel_for_fn parallel_for;
     void *parallel_user;
+    /* Compiles operators on operands that only the run knows; `late_user` is its first argument. NULL: the library does it
+     * (relax_late_compile); librelax-runtime has no compiler, there a call that was not compiled ahead fails
+     * (RT22). */
+    relax_late_fn late;
+    void *late_user;
+    int32_t no_late;                  /* 1: nothing is compiled when it runs (RT22); default 0 */
+    int32_t reserved;                 /* 0 */
 } relax_vm_options;
 
 /* Fills `options` with the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a size too small
@@ -229,7 +263,7 @@ RELAX_BORROWED relax_executable *relax_vm_executable(const relax_vm *vm);
  * description; tensors must be boxed (relax_value_set_tensor). *result gets one reference.
  * A packed function may call the VM that calls it, with views that it was given too: depth counts
  * on, limits of time hold for both, at most 64 such calls may be active (RT11). Codes of failures:
- * RT01-RT20.
+ * RT01-RT22.
  */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)
 relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len,
@@ -281,6 +315,9 @@ typedef struct relax_vm_counters {
     uint64_t total_bytes;   /* now: everything the VM and its values hold, pools included */
     uint64_t compiler_processes; /* of its program: see relax_executable_compiler_processes */
     uint64_t native_kernels;     /* of its program: see relax_executable_num_native_kernels */
+    uint64_t late_calls;         /* of the VM: operators bound when they met their operands */
+    uint64_t late_compiled;      /* of its program: compiled for that, by all VMs */
+    uint64_t late_kept;          /* of its program, now: at most 1,024, those used last */
 } relax_vm_counters;
 
 /* Fills as much of `counters` as its struct_size covers. */

@@ -124,6 +124,16 @@ static inline const rlx_node *node_of(const void *handle) { return handle; }
 static inline const rlx_node *const *nodes_of(const void *handles) { return handles; }
 #define RLX_API_EXPR(p) ((relax_expr *)(uintptr_t)(const void *)(p))
 
+/* The file of a program that a VM has asked for: an operator that still does not know enough is an
+ * error (compile.c). NULL after a report. */
+struct relax_compile_options;
+rlx_blob *rlx_api_compile_late(relax_context *ctx, const relax_module *module,
+                               const struct relax_compile_options *options);
+
+/* One of the late calls that are compiled ahead (api_late.c). user: the context, for its
+ * allocator. False: it cannot be compiled so, or out of memory, which is latched. */
+bool rlx_api_compile_ahead(void *user, rlx_slice program, rlx_buf *file);
+
 /* Kernels for passes that fold: api_kernel.c. */
 extern const rlx_kernel_runner rlx_api_kernels;
 

@@ -235,6 +235,8 @@ typedef struct job {
     relax_load_options load;
     rlx_shared_memory *memory;       /* of the executable, so that its file is written once */
     const rlx_file_sink *sink;       /* NULL: the file is in memory */
+    bool late;                       /* what a VM has asked for (relax_late_compile) */
+    rlx_ahead ahead;                 /* what is compiled ahead; no params: nothing */
 } job;
 
 /* The module as the option has it; lowerings and passes read its attribute. */
@@ -262,6 +264,8 @@ static bool generate(relax_context *ctx, const rlx_module *m, job *j, rlx_blob *
     rlx_codegen_options code = { .target = j->target,
                                  .strip_names = o->strip != 0,
                                  .trust_annotations = ctx->trust_annotations,
+                                 .no_late = j->late,
+                                 .ahead = j->ahead.num_params ? &j->ahead : NULL,
                                  .compiler_processes = &j->compiler_processes,
                                  .source = j->source,
                                  .file_memory = j->memory ? &j->memory->memory : NULL };
@@ -287,6 +291,93 @@ static bool generate(relax_context *ctx, const rlx_module *m, job *j, rlx_blob *
     return ok;
 }
 
+/* ---- what is compiled ahead ----------------------------------------------------------------- */
+
+/* Takes an item off the list in front of a comma. False: there is none. */
+static bool next_item(rlx_slice *list, rlx_slice *item)
+{
+    const char *comma = list->len ? memchr(list->data, ',', list->len) : NULL;
+    *item = (rlx_slice){ list->data, comma ? (size_t)(comma - list->data) : list->len };
+    /* A comma at the end stays, and is no item. */
+    size_t skip = item->len + (comma && item->len + 1 < list->len);
+    *list = (rlx_slice){ list->data + skip, list->len - skip };
+    return item->len > 0;
+}
+
+static bool read_rank(rlx_slice item, int *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < item.len && *out <= RLX_MAX_RANK; i++)
+        *out = item.data[i] >= '0' && item.data[i] <= '9' ? 10 * *out + (item.data[i] - '0')
+                                                          : RLX_MAX_RANK + 1;
+    return *out <= RLX_MAX_RANK;
+}
+
+/* The row of a name, made if there is none; NULL: too many. */
+static rlx_ahead_param *param_of(job *j, rlx_slice name)
+{
+    rlx_ahead_param *params = (rlx_ahead_param *)(uintptr_t)j->ahead.params;
+    for (size_t i = 0; i < j->ahead.num_params; i++)
+        if (rlx_slice_equal(params[i].name, name))
+            return &params[i];
+    params[j->ahead.num_params].name = name;
+    return &params[j->ahead.num_params++];
+}
+
+/* "x=2,3" */
+static bool read_said(rlx_context *ctx, job *j, const char *text, bool ranks)
+{
+    const char *equals = strchr(text, '=');
+    rlx_slice item, list = rlx_slice_z(equals ? equals + 1 : "");
+    rlx_ahead_param *p =
+        equals ? param_of(j, (rlx_slice){ text, (size_t)(equals - text) }) : NULL;
+    bool good = p && p->name.len && list.len;
+    int *rank = good && ranks ? rlx_new_zero(ctx, (list.len + 1) * sizeof *rank) : NULL;
+    rlx_dtype *dtype = good && !ranks ? rlx_new_zero(ctx, (list.len + 1) * sizeof *dtype) : NULL;
+    if (good && !rank && !dtype)
+        return false;
+    size_t n = 0;
+    for (; good && next_item(&list, &item); n++)
+        good = ranks ? read_rank(item, &rank[n]) : rlx_dtype_parse(item, &dtype[n]) &&
+                                                           rlx_dtype_is_computable(dtype[n]) &&
+                                                           rlx_dtype_lanes(dtype[n]) == 1;
+    if (!good || !n || list.len)
+        return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%s are said as NAME=%s, found %.100s",
+                         ranks ? "ranks" : "dtypes", ranks ? "2,3" : "float32,float16",
+                         text) != NULL;
+    if (ranks) {
+        p->ranks = rank;
+        p->num_ranks = n;
+    } else {
+        p->dtypes = dtype;
+        p->num_dtypes = n;
+    }
+    return true;
+}
+
+static size_t count_said(const char *const *list)
+{
+    size_t n = 0;
+    while (list && list[n])
+        n++;
+    return n;
+}
+
+static bool read_ahead(rlx_context *ctx, job *j)
+{
+    const char *const *ranks = j->o->ranks, *const *dtypes = j->o->dtypes;
+    size_t n = count_said(ranks) + count_said(dtypes);
+    j->ahead = (rlx_ahead){ .compile = rlx_api_compile_ahead,
+                            .user = ctx,
+                            .params = n ? rlx_new_zero(ctx, n * sizeof(rlx_ahead_param)) : NULL };
+    bool ok = !n || j->ahead.params;
+    for (size_t i = 0; ok && ranks && ranks[i]; i++)
+        ok = read_said(ctx, j, ranks[i], true);
+    for (size_t i = 0; ok && dtypes && dtypes[i]; i++)
+        ok = read_said(ctx, j, dtypes[i], false);
+    return ok;
+}
+
 /* All that is made on the way lives in a scratch layer: a context does not grow by compiling. */
 static bool compile(relax_context *ctx, const rlx_module *m, job *j, rlx_blob **out)
 {
@@ -295,7 +386,7 @@ static bool compile(relax_context *ctx, const rlx_module *m, job *j, rlx_blob **
         return false;
     rlx_float_env host = rlx_float_enter();
     m = prepare(ctx, m);
-    bool ok = m && generate(ctx, m, j, out);
+    bool ok = m && (j->late || read_ahead(ctx, j)) && generate(ctx, m, j, out);
     rlx_float_leave(host);
     if (own_layer)
         rlx_scratch_end(ctx, NULL);
@@ -395,6 +486,20 @@ relax_status relax_module_compile_to_file(relax_context *ctx, const relax_module
     if (j.target && may_start(ctx, &j))
         (void)compile(ctx, rlx_as_module(node_of(module)), &j, NULL);
     return rlx_api_failed(ctx, errors);
+}
+
+rlx_blob *rlx_api_compile_late(relax_context *ctx, const relax_module *module,
+                               const relax_compile_options *options)
+{
+    relax_compile_options o;
+    rlx_blob *file = NULL;
+    if (!read_options(ctx, options, &o))
+        return NULL;
+    job j = { .o = &o, .target = find_target(ctx, o.target), .late = true };
+    bool ok = j.target && may_start(ctx, &j) &&
+              compile(ctx, rlx_as_module(node_of(module)), &j, &file);
+    rlx_diags_flush(&ctx->diags);
+    return ok ? file : NULL;
 }
 
 relax_bytes *relax_module_compile_to_c(relax_context *ctx, const relax_module *module,

@@ -1,4 +1,5 @@
 /* decimal.c: exact conversion between decimal digits and binary floating point. */
+/* built for size */
 #include "base/decimal.h"
 
 #include <string.h>

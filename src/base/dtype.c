@@ -1,5 +1,6 @@
 /* dtype.c: names of dtypes; what dtype.def says of those that compute; conversion of narrow
  * floats. */
+/* built for size */
 #include "base/dtype.h"
 
 #include <float.h>

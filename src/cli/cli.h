@@ -24,6 +24,7 @@ typedef struct cli {
     const char *emit, *cpu, *cache; /* cache "": none */
     const char *target, *arithmetic, *entry, *dump_after, *diagnostics, *profile_file;
     const char *inputs[CLI_MAX_LIST]; int num_inputs;
+    const char *ranks[CLI_MAX_LIST + 1], *dtypes[CLI_MAX_LIST + 1]; int num_ranks, num_dtypes;
     const char *no_warn[CLI_MAX_LIST]; int num_no_warn;
     const char *instruction_set;
     int64_t opt_level, max_memory, max_depth, repeat, compiler_memory, threads;

@@ -25,7 +25,7 @@ static const command commands[] = {
       "Weights of --params are bound first, or where the pass bind_params stands.\n" },
     { "opt", cli_print, "sanjPwc", 1, 1,
       "relax opt FILE [--pass P,Q,...]\n\nThe same as relax print.\n" },
-    { "build", cli_build, "sanjowtEuUCMOAd", 1, 1,
+    { "build", cli_build, "sanjowtEuUCMOAdKY", 1, 1,
       "relax build FILE -o OUT.rlx [--params W.npz]\n\nCompile to one file. --params binds "
       "weights by parameter name; the file is then complete.\n"
       "-o - writes to standard output.\n"

@@ -106,6 +106,8 @@ static void make(const cli *c, relax_context *ctx, const relax_module *module, p
     relax_compile_options_init(&options, sizeof options);
     options.opt_level = (int32_t)c->opt_level;
     options.arithmetic = c->arithmetic;
+    options.ranks = c->ranks;
+    options.dtypes = c->dtypes;
     cli_target(c, &options);
     if (c->dump_after) {
         options.after_pass = dump_after;

@@ -22,10 +22,28 @@ typedef struct rlx_target {
 const rlx_target *rlx_target_find(rlx_slice name); /* NULL: unknown (or not part of this build) */
 const rlx_target *rlx_target_at(size_t index);
 
+/* Late calls that are compiled ahead (vmgen_ahead.c): what parameters of public functions will be. */
+typedef struct rlx_ahead_param {
+    rlx_slice name;
+    int *ranks; /* none: as stated */
+    size_t num_ranks;
+    rlx_dtype *dtypes;
+    size_t num_dtypes;
+} rlx_ahead_param;
+typedef struct rlx_ahead {
+    const rlx_ahead_param *params;
+    size_t num_params;
+    /* Compiles a program; false: it cannot. */
+    bool (*compile)(void *user, rlx_slice program, rlx_buf *file);
+    void *user;
+} rlx_ahead;
+
 struct rlx_codegen_options {
     const rlx_target *target;
     bool strip_names;                  /* leave parameter, variable names and places out */
     bool trust_annotations;            /* no checks for unproved annotations */
+    bool no_late;                      /* what only the run knows is an error (CG03) */
+    const rlx_ahead *ahead;            /* NULL: nothing */
     const struct rlx_native_options *native; /* of target c */
     uint32_t *compiler_processes;      /* counts those that were started */
     rlx_buf *source;                   /* NULL, or gets the kernels as C; then no code is added */

@@ -510,12 +510,17 @@ static bool refuse_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_
     }
     if (rlx_error_count(n->ctx) > errors)
         return false;
-    if (row->lower)
-        rlx_error(n->ctx, RLX_CG04, n->place, "R.%s cannot be compiled: %s", row->short_name,
-                  why ? why : "a rank, dtype or size is not known");
-    else
-        rlx_error(n->ctx, RLX_CG03, n->place, "R.%s has no lowering", row->short_name);
+    rlx_error(n->ctx, RLX_CG03, n->place, "R.%s has no lowering%s%s", row->short_name,
+              why ? ": " : "", why ? why : "");
     return false;
+}
+
+/* An operator that has a lowering, though not for what is known of its operands. */
+static bool late_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_row *row,
+                          rlx_vmgen_target *t)
+{
+    bool late = row->lower && !n->w->o->no_late && rlx_vmgen_waits_for_run(n, call);
+    return late ? rlx_vmgen_call_late(n, call, row, t) : refuse_operator(n, call, row);
 }
 
 /* An attribute as an argument of a builtin; NULL: out of memory, or a kind that none takes. */
@@ -594,7 +599,7 @@ static bool call_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op *o
     for (size_t i = 0; i < RLX_COUNT(operators); i++)
         if (operators[i].id == row->id && call->num_args >= operators[i].num_args)
             return operators[i].write(n, call, t);
-    return row->builtin ? builtin_operator(n, call, row, t) : refuse_operator(n, call, row);
+    return row->builtin ? builtin_operator(n, call, row, t) : late_operator(n, call, row, t);
 }
 
 bool rlx_vmgen_call(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)

@@ -39,6 +39,16 @@ typedef struct rlx_vmgen_tensor {
     uint64_t hash;
 } rlx_vmgen_tensor;
 
+/* A late call: its operands and its program with holes. */
+typedef struct rlx_vmgen_site {
+    const rlx_call *call;
+    const rlx_expr *const *holes;
+    size_t num_holes;
+    uint32_t constant;
+    rlx_slice program;
+    bool told; /* that it cannot be compiled ahead */
+} rlx_vmgen_site;
+
 typedef struct rlx_vmgen_module {
     rlx_context *ctx;
     const rlx_module *m;
@@ -52,6 +62,8 @@ typedef struct rlx_vmgen_module {
     RLX_VEC(rlx_kernel_hints) hints; /* by kernel number, for targets that make more of kernels */
     RLX_VEC(rlx_vmgen_tensor) tensors;
     rlx_intern tensor_table; /* content of constants: index + 1 into tensors */
+    RLX_VEC(rlx_vmgen_site) sites; /* late calls, if some are to be compiled ahead */
+    rlx_ptrmap site_table;   /* call -> index + 1 */
 } rlx_vmgen_module;
 
 /* Number of the kernel of the PrimFunc at `index` of the module; writes it when first asked. */
@@ -225,6 +237,21 @@ typedef struct rlx_vmgen_target {
 /* The register of the target, taken when first asked for. RLX_NO_INDEX if it is not wanted. */
 bool rlx_vmgen_target_register(rlx_vmgen_fn *n, rlx_vmgen_target *t);
 bool rlx_vmgen_call(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t);
+
+/* ---- vmgen_ahead.c: those of them that are compiled ahead, after all functions are written */
+bool rlx_vmgen_compile_ahead(rlx_vmgen_module *w);
+/* NULL: not a late call. */
+RLX_INLINE rlx_vmgen_site *rlx_vmgen_site_of(const rlx_vmgen_module *w, const rlx_call *call)
+{
+    uintptr_t index = (uintptr_t)rlx_ptrmap_get(&w->site_table, call);
+    return index ? &w->sites.data[index - 1] : NULL;
+}
+
+/* ---- vmgen_late.c: operators on operands that only the run knows */
+/* Is a rank, dtype or size of an operand not known? */
+bool rlx_vmgen_waits_for_run(rlx_vmgen_fn *n, const rlx_call *call);
+bool rlx_vmgen_call_late(rlx_vmgen_fn *n, const rlx_call *call, const struct rlx_op_row *row,
+                         rlx_vmgen_target *t);
 
 /* ---- vmgen_proof.c */
 /* Struct info of the value of e without that of the variable it is bound to. NULL: memory is

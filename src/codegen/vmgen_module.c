@@ -165,10 +165,11 @@ static bool write_module(rlx_context *ctx, const rlx_module *m, const rlx_codege
     w.out.flags = rlx_products_are_separate(m->attrs) ? RLX_FILE_SEPARATE : 0;
     rlx_ptrmap_init(&w.leaves, memory);
     rlx_intern_init(&w.tensor_table, memory);
+    rlx_ptrmap_init(&w.site_table, memory);
     w.functions = rlx_mem_alloc(memory, n * sizeof *w.functions);
     w.kernels = rlx_mem_alloc(memory, n * sizeof *w.kernels);
     bool ok = w.functions && w.kernels && number_functions(&w) && write_functions(&w) &&
-              add_code(&w) && finish(&w, sink, out);
+              rlx_vmgen_compile_ahead(&w) && add_code(&w) && finish(&w, sink, out);
     rlx_mem_free(memory, w.functions, w.functions ? n * sizeof *w.functions : 0);
     rlx_mem_free(memory, w.kernels, w.kernels ? n * sizeof *w.kernels : 0);
     for (size_t i = 0; i < w.hints.len; i++)
@@ -176,6 +177,8 @@ static bool write_module(rlx_context *ctx, const rlx_module *m, const rlx_codege
     rlx_vec_free(memory, &w.hints);
     rlx_vec_free(memory, &w.tensors);
     rlx_intern_free(&w.tensor_table);
+    rlx_vec_free(memory, &w.sites);
+    rlx_ptrmap_free(&w.site_table);
     rlx_ptrmap_free(&w.leaves);
     rlx_file_writer_free(&w.out);
     return ok;

@@ -11,6 +11,7 @@ void rlx_file_writer_init(rlx_file_writer *w, rlx_memory *m)
     rlx_buf_init(&w->constant_bytes, m);
     rlx_buf_init(&w->module_text, m);
     rlx_buf_init(&w->native, m);
+    rlx_buf_init(&w->late, m);
     rlx_intern_init(&w->name_table, m);
     rlx_intern_init(&w->packed_table, m);
     rlx_intern_init(&w->expr_table, m);
@@ -23,6 +24,7 @@ void rlx_file_writer_free(rlx_file_writer *w)
     rlx_buf_free(&w->constant_bytes);
     rlx_buf_free(&w->module_text);
     rlx_buf_free(&w->native);
+    rlx_buf_free(&w->late);
     rlx_intern_free(&w->name_table);
     rlx_intern_free(&w->packed_table);
     rlx_intern_free(&w->expr_table);
@@ -477,6 +479,8 @@ static void put_sections(file_out *o, rlx_file_writer *w)
         put_plain(o, RLX_SECTION_MODULE, w->module_text.data, w->module_text.len);
     if (w->native.len)
         put_plain(o, RLX_SECTION_NATIVE, w->native.data, w->native.len);
+    if (w->late.len)
+        put_plain(o, RLX_SECTION_LATE, w->late.data, w->late.len);
 }
 
 typedef struct file_head {
@@ -510,7 +514,8 @@ static void put_file(file_out *o)
 {
     static const file_head none;
     rlx_file_writer *w = o->w;
-    o->num_sections = 7u + (w->places.len > 0) + (w->module_text.len > 0) + (w->native.len > 0);
+    o->num_sections = 7u + (w->places.len > 0) + (w->module_text.len > 0) + (w->native.len > 0) +
+                      (w->late.len > 0);
     put(o, &none, head_bytes(o));
     o->num_sections = 0;
     put_sections(o, w);
@@ -525,7 +530,7 @@ static bool is_complete(rlx_file_writer *w)
     for (size_t i = 0; i < w->functions.len; i++)
         if (w->functions.data[i].name == RLX_NO_INDEX)
             w->too_large = true;
-    if (w->module_text.failed || w->native.failed)
+    if (w->module_text.failed || w->native.failed || w->late.failed)
         w->failed = true;
     return rlx_file_writer_ok(w);
 }

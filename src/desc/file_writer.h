@@ -49,6 +49,7 @@ typedef struct rlx_file_writer {
     size_t borrowed_bytes;              /* with what aligns them */
     rlx_buf module_text;
     rlx_buf native;                     /* the section, complete */
+    rlx_buf late;                       /* the same */
 } rlx_file_writer;
 
 void rlx_file_writer_init(rlx_file_writer *w, rlx_memory *m);

@@ -28,6 +28,7 @@ const char *rlx_section_name(uint32_t kind)
         [RLX_SECTION_CONSTANTS] = "constants", [RLX_SECTION_DESCS] = "descriptions",
         [RLX_SECTION_PACKED] = "packed",       [RLX_SECTION_PLACES] = "places",
         [RLX_SECTION_MODULE] = "module",       [RLX_SECTION_NATIVE] = "native",
+        [RLX_SECTION_LATE] = "late",
     };
     return kind < RLX_SECTION_END ? names[kind] : NULL;
 }

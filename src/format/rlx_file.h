@@ -26,6 +26,8 @@
  *   NATIVE     rlx_file_native; rlx_file_native_object[num_objects]; u32 kernels[num_kernels]:
  *              object << 16 | place in its table, or RLX_NO_INDEX; shared objects at multiples
  *              of 64 (optional)
+ *   LATE       files in the file: operators that were compiled ahead for operands that only the run
+ *              knows, with their signatures (late_key.h; optional)
  */
 #ifndef RLX_FORMAT_RLX_FILE_H
 #define RLX_FORMAT_RLX_FILE_H
@@ -48,6 +50,7 @@ enum rlx_section_kind {
     RLX_SECTION_PLACES = 8,
     RLX_SECTION_MODULE = 9,
     RLX_SECTION_NATIVE = 10,
+    RLX_SECTION_LATE = 11,
     RLX_SECTION_END /* one more than the largest kind */
 };
 /* "names" ..., NULL for a kind we do not know. */

@@ -137,7 +137,7 @@ static const rlx_prim_func *ask_lowering(lowering *w)
 {
     rlx_lower_request *l = w->l;
     const rlx_extension_op *o = host_of(l->row);
-    rlx_extension_view view = view_of(l->ctx, l->call, l->row, RLX_CG04);
+    rlx_extension_view view = view_of(l->ctx, l->call, l->row, RLX_CG03);
     rlx_extension_call call;
     view.arg_info = lowered_arg;
     view.user = l;

@@ -87,7 +87,9 @@ static const rlx_expr *output_shape(rlx_seq_pass *p, const rlx_tensor_sinfo *t, 
     int64_t rank = t->ndim >= 0 ? t->ndim : s ? s->ndim : -1;
     if (t->shape && rank >= 0)
         return name_sizes(p, t->shape, (size_t)rank, place);
-    return rlx_error(p->ctx, RLX_CG04, place,
+    if (t->shape)
+        return rlx_seq_rename(p, t->shape); /* a shape value of any rank */
+    return rlx_error(p->ctx, RLX_TY10, place,
                      "output %s has no known sizes, so it cannot be allocated",
                      rlx_show(p->ctx, &t->node));
 }
@@ -116,7 +118,7 @@ static const rlx_expr *allocate(rlx_seq_pass *p, const rlx_sinfo *out, rlx_place
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(out);
     if (!t || t->dtype == RELAX_VOID)
-        return rlx_error(p->ctx, RLX_CG04, place,
+        return rlx_error(p->ctx, RLX_TY10, place,
                          "output %s is no tensor with a dtype, so it cannot be allocated",
                          rlx_show(p->ctx, out));
     return rlx_plain_call(p->ctx, "relax.builtin.alloc_tensor", allocation(p, t, place), 4,
@@ -137,19 +139,31 @@ static bool emit_call(rlx_seq_pass *p, const rlx_expr *callee, const rlx_sinfo *
 
 /* ---- the call_tir family -------------------------------------------------------------------- */
 
+/* How many parameters the callee has beyond the arguments so far; -1: not known. */
+static int64_t parameters_left(rlx_seq_pass *p, const rlx_expr *callee)
+{
+    const rewrite *r = p->user;
+    rlx_env env = rlx_module_env(r->module);
+    const rlx_func_sinfo *s = rlx_as_func_sinfo(rlx_leaf_sinfo(p->ctx, &env, callee));
+    return s && !s->derive && s->num_params >= r->args.len ? (int64_t)(s->num_params - r->args.len)
+                                                           : -1;
+}
+
 /* Extra integers of the PrimFunc: one scalar argument each. */
-static bool push_tir_vars(rlx_seq_pass *p, const rlx_expr *shape, rlx_place place)
+static bool push_tir_vars(rlx_seq_pass *p, const rlx_expr *callee, const rlx_expr *shape,
+                          rlx_place place)
 {
     const rlx_shape_expr *list = rlx_as_shape_expr(shape);
     const rlx_var *v = rlx_as_var(shape);
     const rlx_shape_sinfo *info = v ? rlx_as_shape_sinfo(v->sinfo) : NULL;
     if (!list && info && info->has_values)
         list = rlx_as_shape_expr(shape_of_dims(p->ctx, info->values, info->num_values));
-    if (!list && info && info->ndim >= 0)
-        list = rlx_as_shape_expr(name_sizes(p, shape, (size_t)info->ndim, place));
+    int64_t rank = info && info->ndim >= 0 ? info->ndim : parameters_left(p, callee);
+    if (!list && rank >= 0)
+        list = rlx_as_shape_expr(name_sizes(p, shape, (size_t)rank, place));
     if (!list) {
         if (!p->ctx->diags.out_of_memory)
-            rlx_error(p->ctx, RLX_CG04, place, "the number of tir_vars is not known");
+            rlx_error(p->ctx, RLX_TY10, place, "the number of tir_vars is not known");
         return false;
     }
     for (size_t i = 0; i < list->num_values; i++)
@@ -328,7 +342,7 @@ static bool rewrite_dps(rlx_seq_pass *p, const rlx_binding *old, const rlx_bindi
     if (!out || !push_inputs(p, call, inputs) || !make_outputs(p, now, call, out))
         return false;
     const rlx_expr *sizes = call->num_args > 2 ? rlx_seq_rename(p, call->args[2]) : NULL;
-    if (call->num_args > 2 && (!sizes || !push_tir_vars(p, sizes, call->place)))
+    if (call->num_args > 2 && (!sizes || !push_tir_vars(p, call->args[0], sizes, call->place)))
         return false;
     /* A packed function may return anything: nobody looks at it. */
     const rlx_sinfo *unit =

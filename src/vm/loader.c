@@ -532,6 +532,26 @@ static bool load_functions(loading *l)
 
 /* ---- all together --------------------------------------------------------------------------- */
 
+/* Operators that are bound late share what is compiled for them. What is in the file already is
+ * loaded, and verified, when it is met. */
+static bool load_late(loading *l)
+{
+    span s = l->sections[RLX_SECTION_LATE];
+    for (uint64_t at = 0, key, size; at < s.size; at += size) {
+        if (s.size - at < 8 || (memcpy(&key, s.data + at, 8), key == 0) ||
+            key > (s.size - at) / 8 - 1 || (at += 8 + 8 * key, s.size - at < 8))
+            return rlx_fail(l->why, RLX_LD05, "section late breaks off");
+        memcpy(&size, s.data + at, 8);
+        at += 8;
+        if (size > s.size - at || (size += -size & 7) > s.size - at)
+            return rlx_fail(l->why, RLX_LD05, "section late breaks off");
+    }
+    l->e->ahead = s.data;
+    l->e->ahead_bytes = s.size;
+    return !l->e->has_late || rlx_late_cache_make(l->e) ||
+           rlx_fail(l->why, RLX_RT10, "out of memory");
+}
+
 static bool load_all(loading *l)
 {
     if (!read_sections(l) || !load_names(l) || !load_descs(l) || !load_packed(l) ||
@@ -540,8 +560,8 @@ static bool load_all(loading *l)
     span text = l->sections[RLX_SECTION_MODULE];
     l->e->module_text = (rlx_slice){ (const char *)text.data, text.size };
     span native = l->sections[RLX_SECTION_NATIVE];
-    return rlx_verify_code(l->e, l->starts, &l->e->max_args, l->why) &&
-           rlx_prove_calls(l->e, l->why) &&
+    return rlx_verify_code(l->e, l->starts, &l->e->max_args, &l->e->has_late, l->why) &&
+           rlx_prove_calls(l->e, l->why) && load_late(l) &&
            rlx_load_native(l->e, native.data, native.size, l->how.allow_native, l->why);
 }
 
@@ -556,6 +576,7 @@ static void free_executable(relax_executable *e)
         rlx_kernel_free(e->kernels[i]);
     rlx_mem_free(m, e->kernels, e->num_kernels * sizeof *e->kernels);
     rlx_free_native(e);
+    rlx_late_cache_free(e);
     rlx_mem_free(m, e->known, e->known ? e->num_code + (size_t)1 : 0);
     rlx_mem_free(m, e->builtins, e->num_packed * sizeof *e->builtins);
     rlx_mem_free(m, e->public_functions, e->num_functions * sizeof *e->public_functions);

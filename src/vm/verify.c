@@ -30,6 +30,7 @@ typedef struct verify {
     size_t set_cap;
     bool reachable;
     uint32_t max_args;
+    bool has_late;             /* CALL_LATE occurs */
     uint64_t budget;           /* words of sets still to be copied */
     rlx_fault *why;
 } verify;
@@ -112,6 +113,8 @@ static bool fits_together(const verify *v, uint32_t op, const uint32_t *w, uint3
     case RLX_OP_TAIL_CALL:
         return w[1] <= RLX_CALL_PROVED && count == e->functions[w[0]].num_params;
     case RLX_OP_CALL_PACKED: return !e->builtins[w[1]];
+    case RLX_OP_CALL_LATE:
+        return e->constants[w[1]].type_index == RELAX_VALUE_STRING && w[2] <= count;
     case RLX_OP_CALL_BUILTIN:
         return e->builtins[w[1]] && (int64_t)count >= e->builtins[w[1]]->min_args &&
                (int64_t)count <= e->builtins[w[1]]->max_args;
@@ -145,6 +148,7 @@ static bool check_instruction(verify *v, uint32_t *length)
         return bad(v, RLX_LD07, row->text);
     if (count > v->max_args)
         v->max_args = count;
+    v->has_late |= op == RLX_OP_CALL_LATE;
     *length = (uint32_t)(1 + fixed + count);
     return true;
 }
@@ -367,7 +371,7 @@ static bool verify_function(verify *v)
 }
 
 bool rlx_verify_code(const relax_executable *e, const uint64_t *starts, uint32_t *max_args,
-                     rlx_fault *why)
+                     bool *has_late, rlx_fault *why)
 {
     verify v = { .e = e, .starts = starts, .budget = MAX_SET_WORK, .why = why };
     bool ok = true;
@@ -384,5 +388,6 @@ bool rlx_verify_code(const relax_executable *e, const uint64_t *starts, uint32_t
     rlx_mem_free(m, v.marks, v.num_marks * sizeof *v.marks);
     rlx_vec_free(m, &v.labels);
     *max_args = v.max_args;
+    *has_late = v.has_late;
     return ok;
 }

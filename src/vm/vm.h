@@ -45,6 +45,10 @@ struct relax_executable {
     uint32_t num_public;
     rlx_map by_name;                /* public name to its number in public_functions, plus 1 */
     rlx_slice module_text;
+    bool has_late;                  /* its code has CALL_LATE */
+    struct rlx_late_cache *late;    /* what was compiled for it (late.c) */
+    const unsigned char *ahead;     /* section LATE: the same, compiled ahead */
+    uint64_t ahead_bytes;
 };
 
 typedef struct rlx_load_how {
@@ -89,6 +93,10 @@ bool rlx_vm_set_profiling(relax_vm *vm, bool on);                     /* false: 
 void rlx_vm_profile_text(const relax_vm *vm, rlx_buf *out);           /* JSON */
 void rlx_vm_read_counters(const relax_vm *vm, relax_vm_counters *out);
 rlx_shared_memory *rlx_vm_memory(const relax_vm *vm);
+
+/* Compiles what only the run knows; NULL: this library cannot. The full library has it in api, the
+ * run-only library a file of its own. */
+relax_late_fn rlx_late_compiler(void);
 
 /* Which loop runs: both give the same results. */
 enum rlx_vm_dispatch { RLX_DISPATCH_THREADED = 0, RLX_DISPATCH_SWITCH = 1 };

@@ -22,6 +22,7 @@ static void free_vm(relax_vm *vm)
     for (uint32_t i = 0; vm->packed && i < vm->exe->num_packed; i++)
         if (vm->packed[i].object)
             rlx_object_release(vm->packed[i].object);
+    rlx_late_free(vm);
     rlx_profile_free(vm);
     rlx_mem_free(m, vm->packed, vm->exe->num_packed * sizeof *vm->packed);
     rlx_mem_free(m, vm->args, (vm->exe->max_args + (size_t)1) * sizeof *vm->args);
@@ -31,7 +32,7 @@ static void free_vm(relax_vm *vm)
     rlx_workers_free(vm->kernels.workers);
     rlx_pool_free(&vm->pool);
     rlx_registry_release(vm->registry);
-    rlx_executable_release(vm->exe);
+    rlx_executable_release(vm->program);
     rlx_handle_ends(vm);
     rlx_mem_free(m, vm, sizeof *vm);
     rlx_shared_memory_release(memory);
@@ -47,7 +48,9 @@ relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, const re
     atomic_init(&vm->refs, 1);
     vm->tag = RLX_TAG_VM;
     vm->memory = rlx_shared_memory_retain(memory);
-    vm->exe = rlx_executable_retain(exe);
+    vm->exe = vm->program = rlx_executable_retain(exe);
+    vm->late.compile = options->no_late ? NULL : options->late ? options->late : rlx_late_compiler();
+    vm->late.user = options->late ? options->late_user : NULL;
     vm->registry = rlx_registry_retain(options->registry);
     vm->max_depth = options->max_depth < SIZE_MAX ? (size_t)options->max_depth : SIZE_MAX;
     vm->deadline = INT64_MAX;
@@ -60,7 +63,8 @@ relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, const re
     vm->kernels.poll = vm->pool.poll = rlx_vm_poll_kernel;
     vm->kernels.poll_user = vm->pool.poll_user = vm;
     if (exe->num_packed)
-        vm->packed = rlx_mem_alloc_zero(&memory->memory, exe->num_packed * sizeof *vm->packed);
+        vm->packed = vm->own_packed =
+            rlx_mem_alloc_zero(&memory->memory, exe->num_packed * sizeof *vm->packed);
     vm->args = rlx_mem_alloc_zero(&memory->memory, (exe->max_args + (size_t)1) * sizeof *vm->args);
     if (!alone)
         vm->kernels.workers = rlx_workers_make(&memory->memory, (size_t)options->num_threads,
@@ -94,14 +98,14 @@ void rlx_vm_settle(relax_vm *vm)
 
 relax_executable *rlx_vm_executable(const relax_vm *vm)
 {
-    return vm->exe;
+    return vm->program;
 }
 
 size_t rlx_vm_find(relax_vm *vm, rlx_slice name)
 {
     if (name.len && rlx_slice_equal(name, vm->last_name))
         return vm->last_function;
-    const relax_executable *e = vm->exe;
+    const relax_executable *e = vm->program;
     /* 0, which is no number counted from 1, becomes RELAX_NOT_FOUND */
     size_t number = (size_t)(uintptr_t)rlx_map_get(&e->by_name, name) - 1;
     if (number != RELAX_NOT_FOUND) {
@@ -158,8 +162,9 @@ void rlx_vm_read_counters(const relax_vm *vm, relax_vm_counters *out)
     out->allocations = vm->allocations;
     out->instructions = vm->instructions;
     out->total_bytes = rlx_mem_live(&vm->memory->memory);
-    out->compiler_processes = vm->exe->compiler_processes;
-    out->native_kernels = vm->exe->num_native_kernels;
+    out->compiler_processes = vm->program->compiler_processes;
+    out->native_kernels = vm->program->num_native_kernels;
+    rlx_late_read_counters(vm, out);
 }
 
 /* ---- failures ------------------------------------------------------------------------------- */
@@ -361,6 +366,8 @@ static void begin_call(relax_vm *vm)
 typedef struct suspended {
     rlx_vm_frame *base;
     size_t base_depth;
+    relax_executable *exe;
+    rlx_packed_slot *packed;
     relax_value *args;
     relax_tensor *const *into;
     size_t num_into;
@@ -370,18 +377,19 @@ typedef struct suspended {
 /* The arguments of the packed function lie in vm->args, so the call gets others. */
 static bool suspend(relax_vm *vm, suspended *s, rlx_fault *why)
 {
-    *s = (suspended){ vm->base, vm->base_depth, vm->args, vm->into, vm->num_into, vm->cause };
+    *s = (suspended){ vm->base, vm->base_depth, vm->exe, vm->packed, vm->args,
+                      vm->into, vm->num_into,   vm->cause };
     if (vm->nested >= RLX_VM_MAX_NESTED)
         return rlx_fail(why, RLX_RT11, "more than %d calls out of packed functions are active",
                         RLX_VM_MAX_NESTED);
     relax_value *args =
-        rlx_mem_alloc_zero(&vm->memory->memory, (vm->exe->max_args + (size_t)1) * sizeof *args);
+        rlx_mem_alloc_zero(&vm->memory->memory, (vm->program->max_args + (size_t)1) * sizeof *args);
     if (!args)
         return rlx_fail(why, RLX_RT10, "out of memory for a call");
     vm->nested++;
     vm->base = vm->frame;
     vm->base_depth = vm->depth;
-    vm->args = args;
+    rlx_vm_run_code_of(vm, vm->program, vm->own_packed, args);
     vm->into = NULL;
     vm->num_into = 0;
     vm->cause = NULL;
@@ -391,10 +399,10 @@ static bool suspend(relax_vm *vm, suspended *s, rlx_fault *why)
 static void resume(relax_vm *vm, const suspended *s)
 {
     rlx_mem_free(&vm->memory->memory, vm->args, (vm->exe->max_args + (size_t)1) * sizeof *vm->args);
+    rlx_vm_run_code_of(vm, s->exe, s->packed, s->args);
     vm->nested--;
     vm->base = s->base;
     vm->base_depth = s->base_depth;
-    vm->args = s->args;
     vm->into = s->into;
     vm->num_into = s->num_into;
     vm->cause = s->cause;
@@ -442,7 +450,7 @@ static relax_status call(relax_vm *vm, call_fn fn, const void *callee, const rel
 relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args,
                          relax_value *result, relax_error **out)
 {
-    return call(vm, call_record, &vm->exe->functions[vm->exe->public_functions[function]], args,
+    return call(vm, call_record, &vm->program->functions[vm->program->public_functions[function]], args,
                 num_args, result, out);
 }
 
@@ -592,7 +600,7 @@ relax_status rlx_vm_call_into(relax_vm *vm, uint32_t function, const relax_value
                               size_t num_args, relax_tensor *const *buffers, size_t num_buffers,
                               relax_error **out)
 {
-    const buffered b = { &vm->exe->functions[vm->exe->public_functions[function]], buffers,
+    const buffered b = { &vm->program->functions[vm->program->public_functions[function]], buffers,
                          num_buffers };
     relax_value result;
     relax_status status = call(vm, call_buffered, &b, args, num_args, &result, out);

@@ -2,14 +2,15 @@
 #ifndef RLX_VM_INT_H
 #define RLX_VM_INT_H
 
+#include "format/late_key.h"
 #include "vm/vm.h"
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
 /* Checks the code of every function. `starts`: items of DESCS (rlx_desc_verify). Sets *max_args
- * to the longest operand list. */
+ * to the longest operand list, *has_late if there is a CALL_LATE. */
 bool rlx_verify_code(const relax_executable *e, const uint64_t *starts, uint32_t *max_args,
-                     rlx_fault *why);
+                     bool *has_late, rlx_fault *why);
 
 /* Finds out which arguments of kernels need no checks; the code has been verified. */
 bool rlx_prove_calls(relax_executable *e, rlx_fault *why);
@@ -54,15 +55,30 @@ typedef struct rlx_profile {
     uint64_t calls, nanoseconds;
 } rlx_profile;
 
+typedef struct rlx_late_link rlx_late_link;
+/* Operators bound late, as this VM knows them (late.c). */
+typedef struct rlx_late {
+    relax_late_fn compile;        /* NULL: nothing is compiled */
+    void *user;
+    rlx_late_link *links[64];     /* by hash of the signature */
+    size_t count;
+    uint64_t *key;                /* signature at hand */
+    size_t key_len, key_cap;
+    uint64_t bits;                /* which of its first 64 words are bits of sizes */
+    uint64_t calls;
+} rlx_late;
+
 struct relax_vm {
     _Atomic uint64_t refs;
     int32_t tag;                  /* RLX_TAG_VM */
     rlx_shared_memory *memory;
-    relax_executable *exe;
+    relax_executable *exe;        /* whose code runs: the program, or what was compiled for a late call */
+    relax_executable *program;    /* what the VM was made for */
     relax_registry *registry;
     rlx_pool pool;
     rlx_kernel_env kernels;
-    rlx_packed_slot *packed;
+    rlx_packed_slot *packed;      /* of exe */
+    rlx_packed_slot *own_packed;  /* of the program */
     relax_value *args;            /* capacity: the longest operand list */
     rlx_chunk_of_stack *stack;    /* the chunk in use */
     rlx_vm_frame *frame;          /* innermost */
@@ -88,6 +104,7 @@ struct relax_vm {
     size_t allocations_before, allocations;
     uint64_t instructions;
     rlx_profile *profile;
+    rlx_late late;
 };
 
 /* Runs the innermost frame until the outermost one returns. The result's reference is the
@@ -179,6 +196,39 @@ bool rlx_vm_find_packed(relax_vm *vm, uint32_t number, rlx_fault *why);
 bool rlx_vm_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_tail_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_late(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+/* late_compile.c: what is compiled for the signature at hand, which has this hash; kept from here
+ * on. */
+typedef struct rlx_late_instance {
+    relax_executable *exe; /* one reference; NULL: nothing can be compiled without sizes */
+    bool brief;            /* compiled quickly; a better one may be asked for */
+} rlx_late_instance;
+bool rlx_late_find(relax_vm *vm, const uint32_t *pc, bool detailed, bool brief, uint64_t hash,
+                   rlx_late_instance *out, rlx_fault *why);
+bool rlx_late_no_memory(rlx_fault *why); /* false */
+RLX_INLINE bool rlx_late_same_key(const uint64_t *a, const uint64_t *b, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+bool rlx_late_cache_make(relax_executable *e); /* false: out of memory */
+void rlx_late_cache_free(relax_executable *e);
+void rlx_late_read_counters(const relax_vm *vm, relax_vm_counters *out);
+void rlx_late_free(relax_vm *vm);
+/* The code that runs is that of e from here on. */
+RLX_INLINE void rlx_vm_run_code_of(relax_vm *vm, relax_executable *e, rlx_packed_slot *packed,
+                                   relax_value *args)
+{
+    vm->exe = e;
+    vm->packed = packed;
+    vm->args = args;
+    vm->env.descs = e->descs;
+    vm->env.names = &e->names;
+}
+/* A value for a register of the innermost frame; RLX_NO_INDEX: it is dropped. */
+void rlx_vm_put_result(relax_vm *vm, uint32_t dst, relax_value v);
 /* Result of a packed function; a failure becomes RT16. */
 bool rlx_packed_finish(relax_vm *vm, int rc, relax_value *result, rlx_slice name, rlx_fault *why);
 /* Ends the innermost frame with register r. *done: it was the outermost, *result is the

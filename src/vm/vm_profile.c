@@ -1,4 +1,5 @@
 /* vm_profile.c: the loop that times, and what it found. */
+/* built for size */
 #include "vm/vm_int.h"
 
 static void rlx_profile_add(relax_vm *vm, uint32_t op, const uint32_t *pc,

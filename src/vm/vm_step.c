@@ -409,7 +409,7 @@ bool rlx_vm_step_kernel(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
            run_kernel(vm, pc[1], vm->exe->known[pc - vm->exe->code], vm->args, (int32_t)count, why);
 }
 
-static void put_result(relax_vm *vm, uint32_t dst, relax_value v)
+void rlx_vm_put_result(relax_vm *vm, uint32_t dst, relax_value v)
 {
     if (dst == RLX_NO_INDEX)
         rlx_pool_drop(&vm->pool, &v);
@@ -427,7 +427,7 @@ bool rlx_vm_step_builtin(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
         return false;
     if (!vm->exe->builtins[pc[2]]->fn(&vm->pool, vm->args, (int32_t)count, &result, why))
         return say_which(vm, why);
-    put_result(vm, pc[1], result);
+    rlx_vm_put_result(vm, pc[1], result);
     return true;
 }
 
@@ -551,7 +551,7 @@ static bool call_packed_fn(relax_vm *vm, relax_packed_fn fn, void *self, uint32_
     give_back(vm, a, args);
     if (!rlx_packed_finish(vm, rc, &result, name, why))
         return false;
-    put_result(vm, dst, result);
+    rlx_vm_put_result(vm, dst, result);
     return true;
 }
 
@@ -653,7 +653,7 @@ static bool call_kernel_value(relax_vm *vm, const rlx_file_function *fn, uint32_
     bool ok = run_kernel(vm, fn->code, 0, args, (int32_t)num_args(a), why);
     give_back(vm, a, args);
     if (ok)
-        put_result(vm, dst, rlx_value_none());
+        rlx_vm_put_result(vm, dst, rlx_value_none());
     return ok;
 }
 

@@ -470,7 +470,7 @@ static void builders_under_way_are_refused(void **state)
 static void bad_lowerings_are_reported(void **state)
 {
     relax_context *ctx = ctx_of(state);
-    static const char *const codes[] = { "CG04", "OP17", "CG04", "OP17" };
+    static const char *const codes[] = { "CG03", "OP17", "CG03", "OP17" };
     relax_module *m = parsed(ctx, PROGRAM("scaled twice"));
     for (mode = 4; mode <= 7; mode++) {
         assert_null(relax_module_compile(ctx, m, NULL));

@@ -75,9 +75,14 @@ def main(v0: R.Tensor("float32", ndim=1), y: R.Tensor("float32", ndim=1)):
     return v60
 """, [([np.zeros(1, "float32"), f32(3)], [f32(3) * 60])])
 
-for what, annotation in (("rank", 'R.Tensor("float32")'), ("dtype", "R.Tensor(ndim=1)")):
-    s.write("u.py", HEAD + f"    @R.function\n    def main(x: {annotation}):\n        y = R.exp(x)\n        return y\n")
-    s.fails(f"an unknown {what} is refused", ["build", "u.py", "-o", "u.rlx"], "CG04", text=f"the {what} is not known")
+for what, annotation in (("rank", 'R.Tensor("float32")'), ("dtype", "R.Tensor(ndim=2)"), ("rank and dtype", "R.Tensor")):
+    program(f"an unknown {what}", f"""
+@R.function
+def main(x: {annotation}):
+    y = R.negative(x)
+    z = R.add(y, y)
+    return z
+""", [([f32(2, 3)], [f32(2, 3) * -2])])
 
 # ---- found by random programs
 program("an output named like a copy that is itself known", """

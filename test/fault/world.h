@@ -180,6 +180,8 @@ static const program programs[] = {
     { .name = "packed_refuses", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
     { .name = "cast_fails", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
     { .name = "unknown_sizes", .reach = RUNS },
+    { .name = "unknown_ranks", .reach = RUNS },
+    { .name = "unknown_refused", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
     { .name = "bounds", .reach = RUNS },
     { .name = "bounds_broken", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
     { .name = "network", .reach = RUNS, .build = build_network, .is_native = true },

@@ -66,11 +66,13 @@ class Module:
             self.fail()
         return take_bytes(lib.relax_node_print(self.ctx, lib.relax_module_as_node(made), None))
 
-    def compile(self, level=1, target="interp", compiler=None, instruction_set=None, arithmetic=None, cpu=None):
+    def compile(self, level=1, target="interp", compiler=None, instruction_set=None, arithmetic=None, cpu=None, ranks=(), dtypes=(), no_late=False):
         options = lib.new("relax_compile_options")
         lib.relax_compile_options_init(options, ctypes.sizeof(options))
         options.opt_level, options.target = level, target.encode()
         options.arithmetic, options.cpu = arithmetic and arithmetic.encode(), cpu and cpu.encode()
+        for field, said in (("ranks", ranks), ("dtypes", dtypes)):
+            setattr(options, field, (ctypes.c_char_p * (len(said) + 1))(*(s.encode() for s in said), None))
         load = lib.new("relax_load_options")
         lib.relax_load_options_init(load, ctypes.sizeof(load))
         if target == "c":
@@ -80,14 +82,15 @@ class Module:
         handle = lib.relax_module_compile(self.ctx, self.handle, options)
         if not handle:
             self.fail()
-        return Executable(handle, instruction_set)
+        return Executable(handle, instruction_set, no_late)
 
 
 class Executable:
-    def __init__(self, handle, instruction_set=None):
+    def __init__(self, handle, instruction_set=None, no_late=False):
         self.handle, out, error = handle, lib.out("relax_vm"), lib.out("relax_error")
         self.vm, options = None, lib.new("relax_vm_options")
         lib.relax_vm_options_init(options, ctypes.sizeof(options))
+        options.no_late = int(no_late)
         options.instruction_set = instruction_set.encode() if instruction_set else None
         if lib.relax_vm_create(handle, options, out.ref, error.ref) != lib.RELAX_OK:
             raise failure(error.value)

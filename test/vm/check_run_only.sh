@@ -41,6 +41,20 @@ head -c 1000 "$work/net.rlx" > "$work/short.rlx"
 refuses "truncated file" LD "$work/run_only" "$work/short.rlx" "$work/in.raw" 63 64 "$work/out.raw"
 refuses "no file" LD "$work/run_only" "$work/absent.rlx" "$work/in.raw" 63 64 "$work/out.raw"
 
+# Operators on operands that only the run knows: those that were compiled ahead.
+cat > "$work/late.py" <<'END'
+@R.function
+def main(x: R.Tensor):
+    y = R.nn.relu(x)
+    z = R.sum(y, axis=[1])
+    return z
+END
+"$python" $numbers write $images 63 "$work/in.raw"
+attempt "build ahead" "$relax" build "$work/late.py" -o "$work/ahead.rlx" --ranks x=2 --dtypes x=float32
+attempt "build, nothing ahead" "$relax" build "$work/late.py" -o "$work/late.rlx"
+attempt "run what was compiled ahead" "$work/run_only" "$work/ahead.rlx" "$work/in.raw" 63 64 "$work/out.raw"
+refuses "no compiler" RT22 "$work/run_only" "$work/late.rlx" "$work/in.raw" 63 64 "$work/out.raw"
+
 # How much code that is, linked as a host does: the rest, micro as all machines have it, and each instruction set
 # (doc/ARCHITECTURE.md, Size).
 code_of() { # member of the archive, or none for what is linked

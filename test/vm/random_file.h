@@ -20,6 +20,7 @@ typedef struct sample {
     enum kind const_kinds[16];
     uint32_t exprs[EXPRS], descs[4], names[2];
     uint32_t packed[2], first_builtin;
+    uint32_t late; /* constant of a late call */
     uint32_t turn;             /* the builtin whose turn it is: each file begins with another one */
     uint32_t params;           /* two objects */
     uint32_t functions[FUNCTIONS];
@@ -65,6 +66,11 @@ static void make_constants(sample *s)
     add_const(s, rlx_file_writer_const_shape(w, shape, 2), SHAPE);
     add_const(s, rlx_file_writer_const_shape(w, NULL, 0), SHAPE);
     add_const(s, rlx_file_writer_const_string(w, RLX_SLICE("text")), ANY);
+    s->late = rlx_file_writer_const_string(
+        w, below(s, 8) ? RLX_SLICE("negative(x)\n@R.function\ndef main(a: $) -> R.Tensor:\n"
+                                   "    r = R.negative(a)\n    return r\n")
+                       : RLX_SLICE("negative(x)"));
+    add_const(s, s->late, ANY);
     add_const(s, rlx_file_writer_const_scalar(w, RLX_CONSTANT_INT, RELAX_INT64, below(s, 5)), INT);
     add_const(s, rlx_file_writer_const_scalar(w, RLX_CONSTANT_INT, RELAX_BOOL, below(s, 2)), BOOL);
     add_const(s, rlx_file_writer_const_scalar(w, RLX_CONSTANT_FLOAT, RELAX_FLOAT64, bits), ANY);
@@ -344,7 +350,8 @@ static void put_plain(sample *s)
                                  others[] = { RLX_OP_ALLOC_STORAGE, RLX_OP_ALLOC_VIEW,
                                               RLX_OP_ALLOC_TENSOR,  RLX_OP_ALLOC_RESULT,
                                               RLX_OP_CALL_KERNEL,   RLX_OP_CALL_PACKED,
-                                              RLX_OP_CALL_VALUE,    RLX_OP_TAIL_CALL_VALUE };
+                                              RLX_OP_CALL_VALUE,    RLX_OP_TAIL_CALL_VALUE,
+                                              RLX_OP_CALL_LATE };
     enum { MODELLED = RLX_COUNT(modelled), ALL = MODELLED + RLX_COUNT(others) };
     uint32_t way = below(s, s->simple ? MODELLED : ALL);
     enum rlx_opcode op = way < MODELLED ? modelled[way] : others[way - MODELLED];
@@ -409,6 +416,11 @@ static void put_plain(sample *s)
     case RLX_OP_CALL_VALUE:
     case RLX_OP_TAIL_CALL_VALUE: put_call(s, op, d); break;
     case RLX_OP_CALL_BUILTIN: put_builtin(s, d); break;
+    case RLX_OP_CALL_LATE:
+        list[0] = pick_arg(s, below(s, 4) ? TENSOR : ANY);
+        PUT_LIST(op, list, 1, d, s->late, below(s, 8) != 0);
+        s->regs[d] = ANY;
+        break;
     case RLX_OP_CALL_KERNEL: put_kernel(s, d); break;
     default: put_alloc(s, op, d); break;
     }

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""Programs on tensors of unknown rank and dtype: chains, branches, loops, tuples, closures, casts; two ranks in turn; what fails and how; counters."""
+import ctypes
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "ffi"))
+import relax_ffi
+
+relax_ffi.under_sanitizer()
+
+import numpy as np
+
+from cli_test import Suite
+from relax_run import Failed, Module, lib
+
+s = Suite()
+HEAD = "@I.ir_module\nclass M:\n"
+
+
+def f32(*shape):
+    return np.arange(int(np.prod(shape)), dtype="float32").reshape(shape) - 2
+
+
+def programs(text):
+    """Compiled at each level."""
+    module = Module(HEAD + "\n".join("    " + line for line in text.strip("\n").split("\n")))
+    return [module.compile(level) for level in (0, 1, 2)]
+
+
+def runs(name, text, *cases):
+    for level, exe in enumerate(programs(text)):
+        for i, (args, want) in enumerate(cases):
+            try:
+                got = exe.call("main", args)
+                good = len(got) == len(want) and all(g.dtype == w.dtype and np.array_equal(g, w) for g, w in zip(got, want))
+                s.check(f"{name}, case {i} at level {level}", good, f"got {got}, wanted {want}")
+            except Failed as e:
+                s.check(f"{name}, case {i} at level {level}", False, f"{e.code} {e}")
+
+
+def fails(name, text, args, code, *said):
+    for level, exe in enumerate(programs(text)):
+        try:
+            got = exe.call("main", args)
+            s.check(f"{name} at level {level}", False, f"it ran: {got}")
+        except Failed as e:
+            s.check(f"{name} at level {level}", e.code == code and all(t in str(e) for t in said), f"{e.code} {e}")
+
+
+def counters(exe):
+    c = lib.new("relax_vm_counters")
+    c.struct_size = ctypes.sizeof(c)
+    lib.relax_vm_get_counters(exe.vm, c)
+    return c
+
+
+a, b, v = f32(2, 3), f32(2, 3) * 3, f32(3)
+
+# ---- what runs
+runs("a chain", """
+@R.function
+def main(x: R.Tensor, y: R.Tensor):
+    with R.dataflow():
+        a = R.add(x, y)
+        b = R.negative(a)
+        c = R.multiply(b, y)
+        R.output(c)
+    return c
+""", ([a, b], [-(a + b) * b]), ([v, b], [-(v + b) * b]), ([a.astype("int8"), b.astype("int8")], [-(a + b).astype("int8") * b.astype("int8")]), ([f32(0, 3), v], [f32(0, 3)]))
+runs("the same tensor twice, then two", """
+@R.function
+def main(x: R.Tensor, y: R.Tensor):
+    a = R.add(x, x)
+    b = R.add(y, x)
+    return (a, b)
+""", ([a, v], [a + a, v + a]), ([a, a], [a + a, a + a]), ([a, f32(1, 3)], [a + a, f32(1, 3) + a]), ([f32(1, 3), a], [f32(1, 3) * 2, f32(1, 3) + a]))
+runs("branches of different ranks", """
+@R.function
+def main(c: R.Tensor((), "bool"), x: R.Tensor("float32", ndim=1), y: R.Tensor("float32", ndim=2)):
+    if c:
+        r = R.negative(x)
+    else:
+        r = R.add(y, y)
+    z = R.add(r, r)
+    return z
+""", ([np.array(True), v, a], [-v * 2]), ([np.array(False), v, a], [a * 4]))
+runs("a loop that adds a dimension each time", """
+@R.function
+def main(n: R.Tensor((), "int64"), x: R.Tensor) -> R.Tensor:
+    cls = M
+    c = R.greater(n, R.const(0, "int64"))
+    if c:
+        m = R.subtract(n, R.const(1, "int64"))
+        y = R.expand_dims(x, axis=0)
+        z = R.add(y, x)
+        r = cls.main(m, z)
+    else:
+        r = R.negative(x)
+    return r
+""", ([np.array(3), v], [-v.reshape(1, 1, 1, 3) * 8]), ([np.array(0), a], [-a]))
+runs("tuples", """
+@R.function
+def main(t: R.Tuple(R.Tensor, R.Tensor)):
+    c = R.concat(t, axis=0)
+    s = R.split(c, 2, axis=0)
+    p = s[0]
+    q = R.add(p, t[1])
+    return (q, s)
+""", ([[a, a]], [a + a, a, a]), ([[v, v]], [v + v, v, v]))
+runs("a closure and a cast of what it gives", """
+@R.function
+def main(x: R.Tensor, y: R.Tensor("float32", ndim=2)):
+    n, m = T.int64(), T.int64()
+    @R.function
+    def f(z: R.Tensor) -> R.Tensor:
+        r = R.add(z, x)
+        return r
+    a = f(y)
+    b = R.match_cast(a, R.Tensor((n, m), "float32"))
+    c = R.reshape(b, R.shape([m, n]))
+    return c
+""", ([v, a], [(v + a).reshape(3, 2)]))
+runs("sizes of the program", """
+@R.function
+def main(x: R.Tensor, y: R.Tensor(("n", "m"), "float32")):
+    n, m = T.int64(), T.int64()
+    a = R.broadcast_to(x, R.shape([2, n, m]))
+    b = R.reshape(x, R.shape([m, 1]))
+    c = R.strided_slice(y, axes=[0], begin=(R.prim_value(n - 1),), end=(R.prim_value(n),))
+    return (a, b, c)
+""", ([v, a], [np.broadcast_to(v, (2, 2, 3)), v.reshape(3, 1), a[1:]]))
+runs("shapes of any rank", """
+@R.function
+def main(x: R.Tensor, s: R.Shape):
+    a = R.broadcast_to(x, s)
+    b = R.zeros(s, "int32")
+    c = R.reshape(a, R.shape_of(b))
+    return (c, b)
+""", ([v, "shape:2,3"], [np.broadcast_to(v, (2, 3)), np.zeros((2, 3), "int32")]), ([v, "shape:2,1,3"], [np.broadcast_to(v, (2, 1, 3)), np.zeros((2, 1, 3), "int32")]))
+runs("results that depend on sizes", """
+@R.function
+def main(x: R.Tensor):
+    a = R.squeeze(x)
+    b = R.add(a, x)
+    return (a, b)
+""", ([f32(1, 3, 1)], [f32(3), f32(3) + f32(1, 3, 1)]), ([f32(3, 1)], [f32(3), f32(3) + f32(3, 1)]), ([f32(1, 3, 1) * 2], [f32(3) * 2, (f32(3) + f32(1, 3, 1)) * 2]))
+runs("a function of the module with unknown operands", """
+@R.function(private=True)
+def twice(x: R.Tensor) -> R.Tensor:
+    y = R.add(x, x)
+    return y
+@R.function
+def main(x: R.Tensor, y: R.Tensor):
+    cls = M
+    a = cls.twice(x)
+    b = cls.twice(y)
+    c = cls.twice(a)
+    return (b, c)
+""", ([a, v.astype("float64")], [v.astype("float64") * 2, a * 4]))
+runs("a known operand beside an unknown one", """
+@R.function
+def main(x: R.Tensor, w: R.Tensor((3, 4), "float32")):
+    y = R.matmul(x, w)
+    z = R.add(y, R.const(1.0, "float32"))
+    return z
+""", ([a, f32(3, 4)], [a @ f32(3, 4) + 1]), ([v, f32(3, 4)], [v @ f32(3, 4) + 1]))
+runs("dtypes that only the run knows", """
+@R.function
+def main(x: R.Tensor, y: R.Tensor(ndim=1)):
+    a = R.astype(x, "float64")
+    b = R.astype(y, "float64")
+    c = R.add(a, b)
+    return c
+""", ([a.astype("int8"), v], [a.astype("float64") + v]), ([a.astype("float16"), v.astype("uint8")], [a.astype("float64") + v.astype("uint8")]))
+big = f32(200, 300)
+runs("large operands", """
+@R.function
+def main(x: R.Tensor, y: R.Tensor):
+    a = R.add(x, y)
+    b = R.sum(a, axis=[0])
+    return (a, b)
+""", ([big, big[:1]], [big + big[:1], (big + big[:1]).sum(axis=0, dtype="float32")]))
+
+# ---- what fails
+ADD = """
+@R.function
+def main(x: R.Tensor, y: R.Tensor):
+    z = R.add(x, y)
+    return z
+"""
+fails("dtypes that differ", ADD, [a, a.astype("int32")], "RT21", "R.add(x, y)", "dtypes differ", 'R.Tensor((2, 3), "float32"), R.Tensor((2, 3), "int32")')
+fails("sizes that do not broadcast", ADD, [a, f32(2)], "RT05", "R.add(x, y)", "sizes do not broadcast")
+fails("a rank that the operator cannot take", "@R.function\ndef main(x: R.Tensor):\n    z = R.nn.conv2d(x, x)\n    return z", [a], "RT21", "R.nn.conv2d(x)", "data has rank 2")
+fails("an axis out of range", "@R.function\ndef main(x: R.Tensor):\n    z = R.sum(x, axis=[2])\n    return z", [a], "RT21", "axis")
+fails("sizes that a kernel checks", "@R.function\ndef main(x: R.Tensor, y: R.Tensor):\n    z = R.matmul(x, y)\n    return z", [a, a], "RT05", "R.matmul(x, y)")
+fails("a cast that does not hold", "@R.function\ndef main(x: R.Tensor):\n    y = R.negative(x)\n    z = R.match_cast(y, R.Tensor(ndim=1))\n    return z", [a], "RT06", "match_cast of z")
+fails("a stated result that does not hold", "@R.function\ndef main(x: R.Tensor) -> R.Tensor(ndim=1):\n    y = R.negative(x)\n    return y", [a], "RT07")
+
+s.write("p.py", HEAD + "".join(f"    {line}\n" for line in ADD.strip("\n").split("\n")))
+np.save(s.path("x.npy"), a)
+np.save(s.path("y.npy"), a.astype("int32"))
+rc, out, err = s.run("run", "p.py", "--input", "x.npy", "--input", "y.npy")
+s.check("the binding and its place", rc == 1 and "error[RT21]: R.add(x, y)" in err and "in main, binding z (p.py:5:9)" in err, err)
+
+# ---- what is kept
+exe = programs(ADD)[2]
+for i in range(3):
+    exe.call("main", [a, b])
+    exe.call("main", [f32(4, 5), f32(4, 5)])
+c = counters(exe)
+s.equal("one program for any sizes", (c.late_calls, c.late_compiled, c.late_kept), (6, 1, 1))
+exe.call("main", [v, v])
+exe.call("main", [a, v])
+exe.call("main", [a.astype("int32"), b.astype("int32")])
+c = counters(exe)
+s.equal("one for each rank, dtype and broadcast", (c.late_calls, c.late_compiled), (9, 4))
+for i in range(200):
+    exe.call("main", [a, b])
+s.equal("a better one where it is called often", counters(exe).late_compiled, 5)
+exe = programs("@R.function\ndef main(x: R.Tensor):\n    z = R.squeeze(x)\n    return z")[2]
+for i in range(1, 1200):
+    exe.call("main", [np.zeros((1, i), "int8")])
+c = counters(exe)
+s.check("no more than 1,024 are kept", c.late_kept <= 1024 and c.late_compiled == 1199, f"{c.late_kept} {c.late_compiled}")
+s.check("the oldest went", len(exe.call("main", [np.zeros((1, 1), "int8")])) == 1 and counters(exe).late_compiled == 1200)
+
+# ---- compiled ahead
+TWO = """
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def half(x: R.Tensor) -> R.Tensor:
+        y = R.multiply(x, R.const(0.5, "float32"))
+        return y
+    @R.function
+    def main(c: R.Tensor((), "bool"), x: R.Tensor, y: R.Tensor):
+        cls = M
+        z = R.add(x, y)
+        if c:
+            r = cls.half(z)
+        else:
+            r = R.negative(z)
+        t = R.sum(r, axis=[0])
+        u = R.concat((t, t), axis=0)
+        return (r, u)
+"""
+for level in (0, 2):
+    exe = Module(TWO).compile(level, ranks=["x=1,2", "y=2"], dtypes=["x=float32", "y=float32"], no_late=True)
+    for flag in (True, False):
+        for x in (a, v, f32(1, 3)):
+            r = (x + b) * np.float32(0.5) if flag else -(x + b)
+            try:
+                got = exe.call("main", [np.array(flag), x, b])
+                good = np.array_equal(got[0], r) and np.array_equal(got[1], np.concatenate([r[0] + r[1]] * 2))
+                s.check(f"ahead, {flag}, {x.shape} at level {level}", good, got)
+            except Failed as e:
+                s.check(f"ahead, {flag}, {x.shape} at level {level}", False, f"{e.code} {e}")
+    s.equal(f"nothing was compiled late at level {level}", counters(exe).late_compiled, 0)
+    try:
+        exe.call("main", [np.array(True), a.astype("float64"), b.astype("float64")])
+        s.check("what was not compiled ahead", False)
+    except Failed as e:
+        s.check("what was not compiled ahead", e.code == "RT22" and "R.add(x, y)" in str(e), f"{e.code} {e}")
+for said in ({"ranks": ["w=2"]}, {"ranks": ["x"]}, {"ranks": ["x="]}, {"ranks": ["x=2,"]}, {"ranks": ["x=65"]}, {"ranks": ["=1"]}, {"dtypes": ["x=float31"]},
+             {"ranks": ["x=" + ",".join(map(str, range(20))), "y=" + ",".join(map(str, range(20)))]}):
+    try:
+        Module(TWO).compile(1, **said)
+        s.check(f"{said} is refused", False)
+    except Failed as e:
+        s.check(f"{said} is refused", e.code in ("OP03", "OP15"), f"{e.code} {e}")
+s.write("two.py", TWO)
+s.write("squeeze.py", "@R.function\ndef main(x: R.Tensor):\n    y = R.squeeze(x)\n    return y\n")
+s.equal("by the tool", s.run("build", "two.py", "-o", "two.rlx", "--ranks", "x=2", "--ranks", "y=2", "--dtypes", "x=float32", "--dtypes=y=float32"), (0, "", ""))
+rc, out, err = s.run("build", "squeeze.py", "-o", "squeeze.rlx", "--ranks", "x=2", "--dtypes", "x=float32")
+s.check("what needs sizes is told", rc == 0 and err.count("warning[CG18]") == 1, err)
+s.done()
