@@ -93,7 +93,8 @@ RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_compile_options_init(relax_compile_options *options, size_t struct_size);
 /* Compiles the module: checks it, runs the build pipeline, generates code. An executable with
  * one reference that does not need the context any more, or NULL and diagnostics (WF, TY, CG
- * ...).
+ * ...). A module that was read with mistakes is derived anew, and refused with what is still
+ * wrong.
  */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx) RELAX_OWN RELAX_NULLABLE
     relax_executable *relax_module_compile(relax_context *ctx, const relax_module *module,

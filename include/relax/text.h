@@ -11,7 +11,8 @@ extern "C" {
 /* Reads `text` (UTF-8) as a module: a class with functions, or functions alone. `name` is used
  * in messages only. Reading also normalises and infers. Every mistake found is a diagnostic.
  * NULL if no module could be made; with mistakes of inference alone (TY, PU, OP) the module
- * comes back all the same: compare relax_context_num_errors before and after.
+ * comes back all the same: compare relax_context_num_errors before and after. Such a module, and what
+ * is made from it, is not compiled until the mistakes are corrected.
  */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_parse(relax_context *ctx,

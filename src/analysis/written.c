@@ -251,8 +251,8 @@ static void call_operator(search *s, const rlx_node *var, const rlx_op_row *row,
         overwrite(s, var, call, args->fields, args->num_fields);
     else if (row == s->in_place_packed && call->num_args)
         overwrite(s, var, call, call->args + 1, call->num_args - 1);
-    else if (calls_unknown(s, row) && call->num_args > 1)
-        call_unknown(s, var, call->args + 1, call->num_args - 1, false);
+    else if (calls_unknown(s, row)) /* a closure also has what it holds */
+        call_unknown(s, var, call->args, call->num_args, false);
     if (row == s->pure_closure || (row && row->flags & RLX_OP_ALIAS))
         join_all(s, var, call);
     if (row && row->id == RLX_OP_ID_BUILTIN_ALLOC_TENSOR && var)
@@ -262,6 +262,13 @@ static void call_operator(search *s, const rlx_node *var, const rlx_op_row *row,
     if (row == s->pure_packed &&
         !(f && rlx_slice_is(rlx_string_slice(f->symbol), "vm.builtin.copy")))
         join_all(s, var, call);
+}
+
+/* A closure gets its arguments and has what it holds. */
+static void call_value(search *s, const rlx_node *var, const rlx_call *call, bool vouched)
+{
+    call_unknown(s, var, &call->op, 1, vouched);
+    call_unknown(s, var, call->args, call->num_args, vouched);
 }
 
 static void visit_call(search *s, const rlx_node *var, const rlx_call *call)
@@ -281,7 +288,7 @@ static void visit_call(search *s, const rlx_node *var, const rlx_call *call)
     else if (rlx_as_function(callee))
         call_function(s, var, rlx_as_function(callee), call);
     else
-        call_unknown(s, var, call->args, call->num_args, known && known->is_pure);
+        call_value(s, var, call, known && known->is_pure);
 }
 
 /* ---- the walk ------------------------------------------------------------------------------- */

@@ -469,7 +469,7 @@ relax_module *relax_module_copy(relax_context *to, relax_context *from, const re
     bool ok = map && (!with_sources || copy_sources(to, from, map));
     const rlx_node *copy = ok ? rlx_copy_to(to, node_of(module), map, count) : NULL;
     rlx_mem_free(&to->memory, map, count * sizeof *map);
-    return give(to, copy);
+    return give(to, rlx_module_made_of(rlx_as_module(copy), rlx_as_module(node_of(module))));
 }
 
 /* ---- collecting */
@@ -491,9 +491,9 @@ static bool may_collect(relax_context *ctx)
 }
 
 /* Copies are modules that passes made; these stay what they were. */
-static void keep_standalone(const rlx_node *was, uint8_t flags)
+static void keep_flags(const rlx_node *was, uint8_t flags)
 {
-    ((rlx_node *)(uintptr_t)was)->flags |= flags & RLX_FLAG_STANDALONE;
+    ((rlx_node *)(uintptr_t)was)->flags |= flags & (RLX_FLAG_STANDALONE | RLX_FLAG_AFTER_ERROR);
 }
 
 relax_status relax_context_collect(relax_context *ctx, relax_module **modules, size_t count)
@@ -511,7 +511,7 @@ relax_status relax_context_collect(relax_context *ctx, relax_module **modules, s
         flags[i] = roots[i]->flags;
     bool good = (flags || !count) && rlx_context_collect(ctx, roots, count);
     for (size_t i = 0; good && i < count; i++)
-        keep_standalone(roots[i], flags[i]);
+        keep_flags(roots[i], flags[i]);
     rlx_mem_free(&ctx->memory, flags, flag_bytes);
     return give_status(ctx, good ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY);
 }

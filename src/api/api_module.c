@@ -92,7 +92,9 @@ relax_module *relax_module_merge(relax_context *ctx, const relax_module *a, cons
     if (!RLX_API_CONTEXT(ctx))
         return NULL;
     bool good = is_module(ctx, a, "a") && is_module(ctx, b, "b");
-    return give(ctx, !good ? NULL : a == b ? in(a) : rlx_merge_modules(ctx, in(a), in(b)));
+    if (!good || a == b)
+        return give(ctx, good ? in(a) : NULL);
+    return give(ctx, rlx_module_made_of(rlx_merge_modules(ctx, in(a), in(b)), in(b)));
 }
 
 /* ---- attributes */
@@ -102,8 +104,9 @@ static relax_module *with_maps(relax_context *ctx, const rlx_module *m, const rl
 {
     if (attrs == m->attrs && infos == m->global_infos)
         return give(ctx, m);
-    return give(ctx, rlx_module_new(ctx, m->gvars, m->functions, m->num_functions, attrs, infos,
-                                    m->place));
+    return give(ctx, rlx_module_made_of(rlx_module_new(ctx, m->gvars, m->functions,
+                                                       m->num_functions, attrs, infos, m->place),
+                                        m));
 }
 
 relax_module *relax_module_set_attrs(relax_context *ctx, const relax_module *module,

@@ -220,6 +220,11 @@ static const rlx_module *prepare(relax_context *ctx, const rlx_module *m)
 {
     if (!rlx_well_formed(ctx, m, RLX_STAGE_BUILD))
         return NULL;
+    /* The mistakes may have been cleared away, or corrected by now. */
+    if (m->node.flags & RLX_FLAG_AFTER_ERROR)
+        m = rlx_infer_module_again(ctx, m, false);
+    if (!m)
+        return NULL;
     if (is_inferred(ctx, m))
         return ctx->diags.out_of_memory ? NULL : m;
     m = rlx_infer_module(ctx, m);

@@ -43,6 +43,8 @@ relax_module *relax_module_parse(relax_context *ctx, const char *name, size_t na
     /* The module was made a moment ago and nobody else has seen it. */
     if (parsed.module && parsed.standalone)
         ((rlx_node *)(uintptr_t)parsed.module)->flags |= RLX_FLAG_STANDALONE;
+    if (parsed.module && rlx_error_count(ctx) != errors)
+        ((rlx_node *)(uintptr_t)parsed.module)->flags |= RLX_FLAG_AFTER_ERROR;
     return give(ctx, parsed.module);
 }
 

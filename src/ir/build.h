@@ -197,5 +197,8 @@ RLX_INLINE int64_t rlx_module_named_by(const rlx_module *m, const rlx_node *n)
 /* m with functions[i] in place of its own; m itself if all are its own. */
 const rlx_module *rlx_module_with(rlx_context *ctx, const rlx_module *m,
                                   const rlx_node *const *functions);
+/* `made`, which nobody has seen yet and which may be NULL, comes from `of` (may be NULL): mistakes found
+ * while that was read count for it as well. */
+const rlx_module *rlx_module_made_of(const rlx_module *made, const rlx_module *of);
 
 #endif

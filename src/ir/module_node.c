@@ -102,6 +102,14 @@ const rlx_module *rlx_module_with(rlx_context *ctx, const rlx_module *m,
     if (!m->num_functions ||
         !memcmp(functions, m->functions, m->num_functions * sizeof *functions))
         return m;
-    return rlx_module_new(ctx, m->gvars, functions, m->num_functions, m->attrs, m->global_infos,
-                          m->place);
+    return rlx_module_made_of(rlx_module_new(ctx, m->gvars, functions, m->num_functions, m->attrs,
+                                             m->global_infos, m->place),
+                              m);
+}
+
+const rlx_module *rlx_module_made_of(const rlx_module *made, const rlx_module *of)
+{
+    if (made && of && made != of)
+        ((rlx_node *)(uintptr_t)made)->flags |= of->node.flags & RLX_FLAG_AFTER_ERROR;
+    return made;
 }

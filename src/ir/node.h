@@ -31,7 +31,8 @@ enum {
     RLX_FLAG_HAS_VARS = 2,
     RLX_FLAG_HAS_FUNC = 4,   /* SINFO: contains a function description */
     /* SINFO: what this describes (or a part of it) could not be derived, which has been
-     * reported: nothing that follows from it is said */
+     * reported: nothing that follows from it is said. MODULE: mistakes were found while it, or what it
+     * was made from, was read */
     RLX_FLAG_AFTER_ERROR = 16,
     RLX_FLAG_STANDALONE = 8  /* MODULE: read from a text that holds one function outside a class */
 };

@@ -70,10 +70,14 @@ static void init_counts(rlx_context *ctx, rlx_producers *p)
     rlx_ptrmap_init(&p->dropped, &ctx->memory);
 }
 
-void rlx_producers_init(rlx_context *ctx, rlx_producers *p, const rlx_stmt *body)
+/* The memory of a parameter is declared outside: what is stored to a view of it is seen by the caller. */
+void rlx_producers_init(rlx_context *ctx, rlx_producers *p, const rlx_prim_func *f)
 {
     init_counts(ctx, p);
-    count_statement(ctx, p, body);
+    count_statement(ctx, p, f->body);
+    for (size_t i = 0; i < f->num_buffers; i++)
+        if (f->buffers[i])
+            (void)rlx_ptrmap_put(&p->declared, rlx_plan_memory(f->buffers[i]), UINT32_MAX);
 }
 
 void rlx_producers_free(rlx_producers *p)
@@ -102,8 +106,6 @@ bool rlx_is_temporary_of_nests(rlx_context *ctx, const rlx_panel_params *p, cons
     bool is = times(&all->declared, b->data) == 1 &&
               times(&all->stored, b->data) == times(&here.stored, b->data) &&
               times(&all->loaded, b->data) == times(&here.loaded, b->data);
-    for (size_t i = 0; i < p->function->num_buffers; i++)
-        is = is && !(p->function->buffers[i] && rlx_plan_memory(p->function->buffers[i]) == b->data);
     rlx_producers_free(&here);
     return is && !ctx->diags.out_of_memory;
 }

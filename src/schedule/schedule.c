@@ -172,7 +172,7 @@ static const rlx_prim_func *schedule_plain(rlx_context *ctx, const rlx_prim_func
 {
     rlx_rewriter r;
     rlx_producers all;
-    rlx_producers_init(ctx, &all, plain->body);
+    rlx_producers_init(ctx, &all, plain);
     params->producers = &all;
     rlx_rewriter_init(&r, ctx);
     r.before = replace;

@@ -66,7 +66,7 @@ typedef struct rlx_producers {
     size_t first, count;             /* visible: [first, count) */
     rlx_ptrmap dropped;              /* memory of temporaries that nothing touches any more */
 } rlx_producers;
-void rlx_producers_init(rlx_context *ctx, rlx_producers *p, const rlx_stmt *body);
+void rlx_producers_init(rlx_context *ctx, rlx_producers *p, const rlx_prim_func *f);
 void rlx_producers_free(rlx_producers *p);
 /* Can p->value be computed for every element of p->buffer, dimension d of which is p->vars[d], without failing? */
 bool rlx_is_safe_producer(rlx_context *ctx, const rlx_producer *p);

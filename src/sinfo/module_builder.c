@@ -358,7 +358,7 @@ const rlx_module *rlx_module_builder_finish(rlx_module_builder *mb, rlx_place pl
                                         : RLX_NO_PLACE);
     rlx_mem_free(m, gvars, gvars ? capacity * sizeof *gvars : 0);
     rlx_mem_free(m, functions, functions ? capacity * sizeof *functions : 0);
-    return out;
+    return rlx_module_made_of(out, mb->base);
 }
 
 /* --- finished modules --- */

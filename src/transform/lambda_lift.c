@@ -14,10 +14,12 @@
 
 typedef RLX_VEC(const rlx_expr *) exprs;
 
+enum use { USED = 1, USED_INSIDE = 2 }; /* INSIDE: of the function that the variable names */
+
 typedef struct lifting {
     rlx_context *ctx;
     rlx_ptrmap values;         /* variables of the function at hand that are used other than called,
-                                * or in a local function other than their own -> 1 */
+                                * or in a local function other than their own -> enum use */
     rlx_module_builder *mb;
     const rlx_op_row *make, *invoke, *invoke_pure;
     RLX_VEC(const rlx_global_var *) work; /* functions still to be gone through */
@@ -48,6 +50,7 @@ static bool push(rlx_context *ctx, exprs *list, const void *e)
 typedef struct looking {
     lifting *l;
     RLX_VEC(const rlx_node *) inside; /* of which local functions, and the names of these */
+    rlx_ptrmap open;                  /* such a name -> 1; 0: the walk has left the function */
     bool local_functions;
 } looking;
 
@@ -69,7 +72,8 @@ static enum rlx_step look(void *user, const rlx_node *n, const rlx_field *via,
     const rlx_var_binding *b = n->kind == RLX_NODE_FUNCTION ? rlx_as_var_binding(parent) : NULL;
     if (n->kind == RLX_NODE_FUNCTION) {
         x->local_functions = true;
-        return rlx_vec_push(m, &x->inside, n) && rlx_vec_push(m, &x->inside, b ? b->var : NULL)
+        return rlx_vec_push(m, &x->inside, n) && rlx_vec_push(m, &x->inside, b ? b->var : NULL) &&
+                       (!b || rlx_ptrmap_put(&x->open, b->var, 1))
                    ? RLX_STEP_ON
                    : RLX_STEP_STOP;
     }
@@ -77,14 +81,22 @@ static enum rlx_step look(void *user, const rlx_node *n, const rlx_field *via,
         return RLX_STEP_ON;
     bool free_call = is_called_only(rlx_as_call(parent), n) &&
                      (!x->inside.len || rlx_vec_last(&x->inside) == n);
-    return free_call || rlx_ptrmap_put(&x->l->values, n, 1) ? RLX_STEP_ON : RLX_STEP_STOP;
+    uintptr_t used = 0, open = 0;
+    rlx_ptrmap_find(&x->l->values, n, &used);
+    rlx_ptrmap_find(&x->open, n, &open);
+    used |= open ? USED_INSIDE : USED;
+    return free_call || rlx_ptrmap_put(&x->l->values, n, used) ? RLX_STEP_ON : RLX_STEP_STOP;
 }
 
 static enum rlx_step leave(void *user, const rlx_node *n)
 {
     looking *x = user;
-    if (n->kind == RLX_NODE_FUNCTION)
-        x->inside.len -= 2;
+    if (n->kind != RLX_NODE_FUNCTION)
+        return RLX_STEP_ON;
+    const rlx_node *name = rlx_vec_last(&x->inside);
+    x->inside.len -= 2;
+    if (name)
+        (void)rlx_ptrmap_put(&x->open, name, 0);
     return RLX_STEP_ON;
 }
 
@@ -94,9 +106,11 @@ static bool has_local_functions(lifting *l, const rlx_function *f)
     looking x = { .l = l };
     rlx_walker w = { .enter = look, .leave = leave, .user = &x, .terse = true };
     rlx_ptrmap_clear(&l->values);
+    rlx_ptrmap_init(&x.open, &l->ctx->memory);
     if (f && f->body)
         rlx_walk(&l->ctx->memory, f->body, &w, NULL);
     rlx_vec_free(&l->ctx->memory, &x.inside);
+    rlx_ptrmap_free(&x.open);
     return x.local_functions;
 }
 
@@ -220,7 +234,9 @@ static const rlx_expr *body_of(lifted *x)
 {
     rlx_context *ctx = x->l->ctx;
     const rlx_seq_expr *seq = rlx_as_seq_expr(x->old->body);
-    if (!captures(x) || !seq || !rlx_ptrmap_has(&x->l->values, x->var))
+    uintptr_t used = 0;
+    rlx_ptrmap_find(&x->l->values, x->var, &used);
+    if (!captures(x) || !seq || !(used & USED_INSIDE))
         return x->old->body;
     exprs blocks = { 0 };
     const rlx_expr *closure = make_closure(x, &x->values, x->old->place);

@@ -48,8 +48,10 @@ const rlx_module *rlx_module_draft_end(rlx_module_draft *d, bool good)
     size_t bytes = d->capacity * sizeof *d->gvars;
     if (good)
         out = is_as_base(d) ? d->base
-                            : rlx_module_new(d->ctx, d->gvars, d->functions, d->count, d->attrs,
-                                             d->infos, d->base->place);
+                            : rlx_module_made_of(rlx_module_new(d->ctx, d->gvars, d->functions,
+                                                                d->count, d->attrs, d->infos,
+                                                                d->base->place),
+                                                 d->base);
     rlx_mem_free(&d->ctx->memory, d->gvars, d->gvars ? bytes : 0);
     rlx_mem_free(&d->ctx->memory, d->functions, d->functions ? bytes : 0);
     return out;

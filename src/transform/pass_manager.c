@@ -285,5 +285,5 @@ const rlx_module *rlx_run_passes(rlx_context *ctx, const rlx_module *m, const rl
     out = (const rlx_module *)rlx_scratch_end(ctx, out ? &out->node : NULL);
 done:
     rlx_mem_free(&ctx->memory, origins, count);
-    return out;
+    return rlx_module_made_of(out, m);
 }

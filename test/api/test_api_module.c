@@ -363,6 +363,43 @@ static void operators_describe_themselves(void **state)
     }
 }
 
+/* ---- modules that were read with mistakes --------------------------------------------------- */
+
+static void refuse(relax_context *ctx, const relax_module *m, const char *code, const char *how)
+{
+    relax_context_clear_diagnostics(ctx);
+    relax_executable *exe = relax_module_compile(ctx, m, NULL);
+    if (exe || !relax_context_num_errors(ctx))
+        fail_msg("the example of %s, %s, compiles", code, how);
+    relax_context_clear_diagnostics(ctx);
+}
+
+/* The host may have cleared what was said. */
+static void mistakes_are_not_compiled(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx, *other = relax_context_create(NULL);
+    const char *code, *bad;
+    size_t refused = 0;
+    for (size_t i = 0; (code = relax_code_at(i)); i++) {
+        if (relax_code_explain(code, strlen(code), NULL, NULL, &bad, NULL) != RELAX_OK || !bad)
+            continue;
+        size_t errors = relax_context_num_errors(ctx);
+        const relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(bad)), *passed;
+        bool mistaken = m && relax_context_num_errors(ctx) > errors;
+        relax_context_clear_diagnostics(ctx);
+        if (!mistaken)
+            continue;
+        refused++;
+        refuse(ctx, m, code, "as it was read");
+        refuse(other, relax_module_copy(other, ctx, m, 0), code, "in another context");
+        passed = relax_pass_run(ctx, m, Z("attach_global_symbol"), NULL);
+        if (passed)
+            refuse(ctx, passed, code, "after a pass");
+    }
+    assert_true(refused > 10);
+    relax_context_release(other);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
@@ -374,6 +411,7 @@ int main(void)
         TEST(prim_func_builder_latches),
         TEST(analyses_answer),
         TEST(weights_are_bound),
+        TEST(mistakes_are_not_compiled),
         cmocka_unit_test(operators_describe_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

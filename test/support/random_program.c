@@ -17,7 +17,7 @@
 #define MAX_ITEMS 96
 #define MAX_DIMS 48
 
-enum { TENSOR, PRIM, SHAPE, TUPLE, NESTED, OBJECT, OBJECT_PAIR, CLOSURE };
+enum { TENSOR, PRIM, SHAPE, TUPLE, NESTED, OBJECT, OBJECT_PAIR, CLOSURE, OTHER };
 enum { FLOAT, INT, BOOL };
 static const char *const dtypes[] = { "float32", "int32", "bool" };
 
@@ -35,6 +35,8 @@ typedef struct gen {
     size_t num_dims;
     bool dataflow, pure, devices, runnable;
     bool casts;                 /* most statements are blocks that cast */
+    bool tried;                 /* may fail, and may change tensors that others see */
+    bool unknown;               /* ranks and dtypes may be unknown */
     int num_callable;           /* functions f0 ... that may be called */
 } gen;
 
@@ -796,7 +798,289 @@ static bool device(gen *g)
     return true;
 }
 
-enum { ANYWHERE = 0, NO_DATAFLOW = 1, IMPURE = 2, OUTERMOST = 4, NOT_BUILT = 8 };
+/* ---- what may fail, and what others see ------------------------------------------------------- */
+
+/* A value that nothing is known of. */
+static void forget(gen *g, const char *name, const item *a)
+{
+    LINE(g, "%s = R.call_pure_packed(\"host.same\", %s, sinfo_args=(R.Object,))", name, a->name);
+}
+
+/* Most casts hold; the others fail by kind, dtype, rank or size. */
+static bool doubtful_cast(gen *g)
+{
+    static const char *const wrong[] = { "R.Tensor((n, 5), \"float32\")", "R.Tensor((n, 4), \"int32\")",
+                                         "R.Tensor(\"float32\", ndim=3)", "R.Shape(ndim=2)",
+                                         "R.Prim(\"int64\")", "R.Tuple(R.Object, R.Object)",
+                                         "R.Tensor((n * n, n), \"float32\")",
+                                         "R.Callable((R.Object,), R.Object, True)" };
+    const item *a = some(g, TENSOR);
+    char o[16], v[16];
+    snprintf(o, sizeof o, "%s", fresh(g));
+    snprintf(v, sizeof v, "%s", fresh(g));
+    bool holds = roll(g, 12);
+    forget(g, o, a);
+    LINE(g, "%s = R.match_cast(%s, %s)", v, o,
+         holds ? type_text(g, a->t[0]) : wrong[roll(g, COUNT(wrong))]);
+    if (holds)
+        add_tensor(g, v, a->t[0]);
+    return true;
+}
+
+static bool doubtful_assert(gen *g)
+{
+    LINE(g, "R.assert_op(R.prim_value(%s * %u < %u), format=\"now and then\")", g->dims[0],
+         1 + roll(g, 3), 2 + roll(g, 60));
+    return true;
+}
+
+static bool doubtful_packed(gen *g)
+{
+    const item *a = some(g, TENSOR);
+    const char *v = fresh(g);
+    LINE(g, "%s = R.call_packed(\"%s\", %s, sinfo_args=(%s,))", v,
+         roll(g, 40) ? "host.impure" : roll(g, 2) ? "host.fail" : "host.missing", a->name,
+         type_text(g, roll(g, 20) ? a->t[0] : x_type(g)));
+    return true;
+}
+
+/* Is written into where it stands; everybody who has it sees that. */
+static bool change(gen *g)
+{
+    LINE(g, "%s = R.call_packed(\"host.bump\", %s, sinfo_args=(R.Object,))", fresh(g),
+         some(g, TENSOR)->name);
+    return true;
+}
+
+static bool change_own(gen *g)
+{
+    const item *a = floats(g);
+    const char *v = fresh(g), *w = fresh(g), *sized = fresh(g), *t = type_text(g, a->t[0]);
+    LINE(g, "%s = R.multiply(%s, %s)", w, a->name, a->name);
+    LINE(g, "%s = R.match_cast(%s, %s)", sized, w, t);
+    LINE(g, "%s = R.call_inplace_packed(\"host.own\", %s, inplace_indices=[0], sinfo_args=(%s,))",
+         v, sized, t);
+    add_tensor(g, v, a->t[0]);
+    return true;
+}
+
+/* A view, if the library makes one: then changes of one are changes of the other, or of none. */
+static bool reshaped(gen *g)
+{
+    const item *a = matrix(g);
+    const char *v = fresh(g);
+    type t = a->t[0];
+    LINE(g, "%s = R.reshape(%s, R.shape([%s, %s]))", v, a->name, g->dims[t.dim[1]],
+         g->dims[t.dim[0]]);
+    add_tensor(g, v, (type){ t.dtype, 2, { t.dim[1], t.dim[0] } });
+    return true;
+}
+
+/* A function that makes a function, which captures the parameter of the first and its sizes. */
+static bool maker(gen *g)
+{
+    const item *a = floats(g);
+    const char *t = type_text(g, a->t[0]);
+    char f[16], h[16], v[16];
+    snprintf(f, sizeof f, "%s", fresh(g));
+    snprintf(h, sizeof h, "%s", fresh(g));
+    snprintf(v, sizeof v, "%s", fresh(g));
+    LINE(g, "@R.function");
+    LINE(g, "def %s(p: %s):", f, t);
+    LINE(g, "    @R.function");
+    LINE(g, "    def inner(q: %s) -> %s:", t, t);
+    LINE(g, "        r = R.subtract(q, p)");
+    LINE(g, "        return r");
+    LINE(g, "    return inner");
+    LINE(g, "%s = %s(%s)", h, f, a->name);
+    LINE(g, "%s = (%s, %s)", v, h, a->name);
+    add(g, h, CLOSURE, a->t[0], a->t[0]);
+    return true;
+}
+
+/* One of two functions, by a condition that is not known. */
+static bool chosen(gen *g)
+{
+    const item *a = some(g, CLOSURE), *b = some(g, CLOSURE);
+    const char *v = fresh(g);
+    if (!a || !b || !same(a->t[0], b->t[0]) || a->t[0].dtype != FLOAT)
+        return false;
+    const char *t = type_text(g, a->t[0]);
+    char chosen[16];
+    snprintf(chosen, sizeof chosen, "%s", v);
+    LINE(g, "if R.prim_value(%s < %u):", g->dims[0], roll(g, 9));
+    LINE(g, "    %s: R.Callable((%s,), %s, True) = %s", chosen, t, t, a->name);
+    LINE(g, "else:");
+    LINE(g, "    %s: R.Callable((%s,), %s, True) = %s", chosen, t, t, b->name);
+    add(g, chosen, CLOSURE, a->t[0], a->t[0]);
+    return true;
+}
+
+/* Through a tuple, and through a cast that looks at what the function says of itself. */
+static bool stored(gen *g)
+{
+    const item *a = some(g, CLOSURE);
+    if (!a)
+        return false;
+    char t[16], o[16], v[16];
+    snprintf(t, sizeof t, "%s", fresh(g));
+    snprintf(o, sizeof o, "%s", fresh(g));
+    snprintf(v, sizeof v, "%s", fresh(g));
+    const char *whole = type_text(g, a->t[0]);
+    bool holds = roll(g, 20);
+    LINE(g, "%s = (%s, %s)", t, some(g, TENSOR)->name, a->name);
+    LINE(g, "%s = R.call_pure_packed(\"host.same\", %s[1], sinfo_args=(R.Object,))", o, t);
+    LINE(g, "%s = R.match_cast(%s, R.Callable((%s,), %s, True))", v, o,
+         holds ? whole : "R.Tensor(\"float32\", ndim=7)", whole);
+    if (holds)
+        add(g, v, CLOSURE, a->t[0], a->t[0]);
+    return true;
+}
+
+/* The parameter has a size of its own at each call. */
+static bool any_size(gen *g)
+{
+    char f[16], v[16], w[16], k[20];
+    const item *a = matrix(g), *b = matrix(g);
+    if (g->depth)
+        return false;
+    snprintf(f, sizeof f, "%s", fresh(g));
+    snprintf(v, sizeof v, "%s", fresh(g));
+    snprintf(w, sizeof w, "%s", fresh(g));
+    snprintf(k, sizeof k, "k%s", f);
+    LINE(g, "@R.function");
+    LINE(g, "def %s(q: R.Tensor((\"%s\", \"%s_\"), \"float32\")) -> R.Shape([\"%s + %s_ + %s\"]):", f, k, k,
+         k, k, g->dims[0]);
+    LINE(g, "    %s = T.int64()", k);
+    LINE(g, "    %s_ = T.int64()", k);
+    LINE(g, "    return R.shape([%s + %s_ + %s])", k, k, g->dims[0]);
+    LINE(g, "%s = %s(%s)", v, f, a->name);
+    LINE(g, "%s = %s(%s)", w, f, b->name);
+    add(g, w, OTHER, (type){ 0 }, (type){ 0 });
+    return true;
+}
+
+/* A function that changes what it has captured, and what it is given. */
+static bool local_impure(gen *g)
+{
+    const item *a = floats(g);
+    type t = a->t[0];
+    const char *whole = type_text(g, t);
+    char f[16], q[16], v[16], w[16];
+    if (g->depth > 2)
+        return false;
+    snprintf(f, sizeof f, "%s", fresh(g));
+    snprintf(q, sizeof q, "%s", fresh(g));
+    snprintf(v, sizeof v, "%s", fresh(g));
+    snprintf(w, sizeof w, "%s", fresh(g));
+    size_t mark = g->num_items;
+    LINE(g, "@R.function(pure=False)");
+    LINE(g, "def %s(%s: %s) -> %s:", f, q, whole, whole);
+    g->indent++;
+    g->depth++;
+    add_tensor(g, q, t);
+    statements_of(g, 1 + roll(g, 4));
+    LINE(g, "return %s", some_like(g, t)->name);
+    g->depth--;
+    g->indent--;
+    g->num_items = mark;
+    LINE(g, "%s = %s(%s)", v, f, some_like(g, t)->name);
+    add_tensor(g, v, t);
+    LINE(g, "%s = %s(%s)", w, f, some_like(g, t)->name);
+    add_tensor(g, w, t);
+    return true;
+}
+
+/* Both fields may be one tensor, and a parameter or a captured one. */
+static bool pair_of(gen *g)
+{
+    const item *a = some(g, TENSOR), *b = some(g, TENSOR);
+    const char *ta = type_text(g, a->t[0]), *tb = type_text(g, b->t[0]);
+    char f[16], v[16];
+    snprintf(f, sizeof f, "%s", fresh(g));
+    snprintf(v, sizeof v, "%s", fresh(g));
+    LINE(g, "@R.function");
+    LINE(g, "def %s(p: R.Tuple(%s, %s)) -> R.Tuple(%s, %s):", f, ta, tb, tb, ta);
+    LINE(g, "    q = p[1]");
+    LINE(g, "    return (q, %s)", roll(g, 2) ? a->name : some_like(g, a->t[0])->name);
+    LINE(g, "%s = %s((%s, %s))", v, f, a->name, b->name);
+    add(g, v, TUPLE, b->t[0], a->t[0]);
+    return true;
+}
+
+/* So many changes as the loop has steps. */
+static bool changing_loop(gen *g)
+{
+    char f[16];
+    const item *a = some(g, TENSOR);
+    snprintf(f, sizeof f, "%s", fresh(g));
+    LINE(g, "@R.function(pure=False)");
+    LINE(g, "def %s(i: R.Tensor((), \"int32\")) -> R.Tensor((), \"int32\"):", f);
+    LINE(g, "    c = R.less(i, R.const(%u, \"int32\"))", roll(g, 6));
+    LINE(g, "    if c:");
+    LINE(g, "        j = R.add(i, R.const(1, \"int32\"))");
+    LINE(g, "        k = R.call_packed(\"host.bump\", %s, sinfo_args=(R.Object,))", a->name);
+    LINE(g, "        r = %s(j)", f);
+    LINE(g, "    else:");
+    LINE(g, "        r = i");
+    LINE(g, "    return r");
+    LINE(g, "%s = %s(R.const(0, \"int32\"))", fresh(g), f);
+    return true;
+}
+
+static bool make_closure(gen *g)
+{
+    const char *t = "R.Tensor((n, 4), \"float32\")";
+    const item *a = some_like(g, x_type(g)), *b = some_like(g, x_type(g));
+    char f[16], v[16];
+    snprintf(f, sizeof f, "%s", fresh(g));
+    snprintf(v, sizeof v, "%s", fresh(g));
+    LINE(g, "%s = R.make_closure(cls.captures, (%s,))", f, a->name);
+    LINE(g, "%s = R.invoke_pure_closure(%s, (%s,), sinfo_args=(%s,))", v, f, b->name, t);
+    add_tensor(g, v, x_type(g));
+    return true;
+}
+
+static bool passed_on(gen *g)
+{
+    const item *f = some(g, CLOSURE), *a = some_like(g, x_type(g));
+    const char *v = fresh(g);
+    if (!f || !same(f->t[0], x_type(g)))
+        return false;
+    LINE(g, "%s = cls.apply(%s, %s)", v, f->name, a->name);
+    add_tensor(g, v, x_type(g));
+    return true;
+}
+
+/* Sizes that may not be there, where that shows: what nobody uses may go with its failure. */
+static bool doubtful_size(gen *g)
+{
+    if (roll(g, 3))
+        return false;
+    LINE(g, "R.assert_op(R.prim_value(%u // (%s - %u) < 50), format=\"sometimes\")", 1 + roll(g, 99),
+         g->dims[0], 1 + roll(g, 6));
+    return true;
+}
+
+/* The operators on it find out when the program runs. */
+static bool unknown_rank(gen *g)
+{
+    static const char *const infos[] = { "R.Tensor", "R.Tensor(\"float32\")" };
+    const item *a = floats(g);
+    char u[16], w[16], v[16];
+    if (!g->unknown)
+        return false;
+    snprintf(u, sizeof u, "%s", fresh(g));
+    snprintf(w, sizeof w, "%s", fresh(g));
+    snprintf(v, sizeof v, "%s", fresh(g));
+    LINE(g, "%s: %s = %s", u, infos[roll(g, COUNT(infos))], a->name);
+    LINE(g, "%s = R.%s(%s)", w, roll(g, 2) ? "abs" : "negative", u);
+    LINE(g, "%s = R.match_cast(%s, %s)", v, w, type_text(g, a->t[0]));
+    add_tensor(g, v, a->t[0]);
+    return true;
+}
+
+enum { ANYWHERE = 0, NO_DATAFLOW = 1, IMPURE = 2, OUTERMOST = 4, NOT_BUILT = 8, TRIED = 16 };
 static const struct {
     bool (*write)(gen *g);
     uint8_t kind, where;
@@ -838,8 +1122,8 @@ static const struct {
     { assert_value, RANDOM_ASSERT, NO_DATAFLOW | IMPURE },
     { if_tensor, RANDOM_IF, NO_DATAFLOW },
     { if_prim, RANDOM_IF_PRIM, NO_DATAFLOW },
-    { local, RANDOM_LOCAL, NO_DATAFLOW | NOT_BUILT },
-    { local_loop, RANDOM_LOCAL_LOOP, NO_DATAFLOW | NOT_BUILT },
+    { local, RANDOM_LOCAL, NO_DATAFLOW },
+    { local_loop, RANDOM_LOCAL_LOOP, NO_DATAFLOW },
     { closure_call, RANDOM_CLOSURE_CALL, 0 },
     { global_call, RANDOM_GLOBAL_CALL, 0 },
     { global_value, RANDOM_GLOBAL_VALUE, 0 },
@@ -847,14 +1131,34 @@ static const struct {
     { cast_block, RANDOM_CAST_BLOCK, NO_DATAFLOW | OUTERMOST },
     { object_item, RANDOM_CAST_BLOCK, 0 },
     { device, RANDOM_DEVICE, NOT_BUILT },
+    { doubtful_cast, RANDOM_DOUBTFUL, NO_DATAFLOW | TRIED },
+    { doubtful_assert, RANDOM_DOUBTFUL, NO_DATAFLOW | IMPURE | TRIED },
+    { doubtful_packed, RANDOM_DOUBTFUL, NO_DATAFLOW | IMPURE | TRIED },
+    { doubtful_size, RANDOM_DOUBTFUL, NO_DATAFLOW | IMPURE | TRIED },
+    { change, RANDOM_CHANGE, NO_DATAFLOW | IMPURE | TRIED },
+    { change, RANDOM_CHANGE, NO_DATAFLOW | IMPURE | TRIED },
+    { change_own, RANDOM_CHANGE, TRIED },
+    { reshaped, RANDOM_RESHAPE, TRIED },
+    { maker, RANDOM_LOCAL, NO_DATAFLOW | TRIED },
+    { chosen, RANDOM_CHOSEN, NO_DATAFLOW | TRIED },
+    { stored, RANDOM_STORED, NO_DATAFLOW | TRIED },
+    { any_size, RANDOM_LOCAL, NO_DATAFLOW | TRIED },
+    { make_closure, RANDOM_CLOSURE_CALL, NO_DATAFLOW | TRIED },
+    { passed_on, RANDOM_CLOSURE_CALL, TRIED },
+    { local_impure, RANDOM_LOCAL, NO_DATAFLOW | IMPURE | TRIED },
+    { pair_of, RANDOM_LOCAL, NO_DATAFLOW | TRIED },
+    { changing_loop, RANDOM_LOCAL_LOOP, NO_DATAFLOW | IMPURE | TRIED },
+    { unknown_rank, RANDOM_UNKNOWN, TRIED },
 };
+enum { NUM_TRIED = 18 };
 
 static void statement(gen *g)
 {
-    size_t i = roll(g, COUNT(statements));
+    size_t i = roll(g, COUNT(statements) - (g->tried ? 0 : NUM_TRIED));
     uint8_t where = statements[i].where;
     bool nests = statements[i].write == if_tensor || statements[i].write == if_prim ||
-                 statements[i].write == local || statements[i].write == dataflow;
+                 statements[i].write == local || statements[i].write == dataflow ||
+                 statements[i].write == local_impure;
     if ((where & NO_DATAFLOW && g->dataflow) || (where & IMPURE && g->pure) ||
         (where & OUTERMOST && g->depth) || (where & NOT_BUILT && g->runnable) ||
         (nests && g->depth > 2) || g->num_items > MAX_ITEMS - 8)
@@ -957,9 +1261,16 @@ static void large_function(gen *g)
     LINE(g, "return (%s, %s)", a->name, some(g, TENSOR)->name);
 }
 
-static char *program(uint64_t seed, bool runnable, uint64_t *kinds)
+enum program_way { READ_ONLY, RUNNABLE, TRIED_OUT, TRIED_UNKNOWN };
+
+static char *program(uint64_t seed, enum program_way way, uint64_t *kinds)
 {
-    gen g = { .seed = seed * 0x9e3779b97f4a7c15u + 1, .cap = 1 << 16, .runnable = runnable };
+    bool runnable = way != READ_ONLY;
+    gen g = { .seed = seed * 0x9e3779b97f4a7c15u + 1,
+              .cap = 1 << 16,
+              .runnable = runnable,
+              .tried = way >= TRIED_OUT,
+              .unknown = way == TRIED_UNKNOWN };
     g.text = malloc(g.cap);
     put(&g, "@I.ir_module\nclass Module:\n");
     g.casts = roll(&g, 4) == 0;
@@ -971,6 +1282,8 @@ static char *program(uint64_t seed, bool runnable, uint64_t *kinds)
         put(&g, "    I.module_global_infos({\"vdevice\": [I.vdevice(\"llvm\"), "
                 "I.vdevice(\"llvm\", 1)]})\n");
     put(&g, "\n%s\n", PROGRAM("kernels"));
+    if (g.tried)
+        put(&g, "%s\n", PROGRAM("functions that take functions"));
     uint32_t functions = roll(&g, 4);
     for (uint32_t i = 0; i < functions; i++)
         switch (roll(&g, 5)) {
@@ -983,12 +1296,18 @@ static char *program(uint64_t seed, bool runnable, uint64_t *kinds)
     return g.text;
 }
 
-char *random_program(uint64_t seed, uint64_t *kinds) { return program(seed, false, kinds); }
+char *random_program(uint64_t seed, uint64_t *kinds) { return program(seed, READ_ONLY, kinds); }
 
 char *random_runnable_program(uint64_t seed)
 {
     uint64_t kinds = 0;
-    return program(seed, true, &kinds);
+    return program(seed, RUNNABLE, &kinds);
+}
+
+char *random_tried_program(uint64_t seed, int unknown)
+{
+    uint64_t kinds = 0;
+    return program(seed, unknown ? TRIED_UNKNOWN : TRIED_OUT, &kinds);
 }
 
 /* ---- mutations of text ---------------------------------------------------------------------- */
