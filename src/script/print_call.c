@@ -198,6 +198,11 @@ static void index_map_rest(rlx_printer *p, const rlx_index_map *m, unsigned flag
         rlx_put(p, ", inverse_index_map=");
         rlx_print_step_index_map(p, rlx_as_index_map(m->inverse), flags);
     }
+    rlx_dtype t = m->num_initial ? rlx_prim_dtype(m->initial[0]) : RELAX_INT64;
+    if (t != RELAX_INT64) {
+        rlx_put(p, ", index_dtype=");
+        rlx_put_dtype(p, t);
+    }
 }
 
 /* "float16", or T.float16 where a string would stay a string. */

@@ -75,6 +75,7 @@ typedef struct rlx_pending {
     bool tir, is_private, impure;
     bool broken;                        /* its header could not be read: it is nothing */
     bool damaged;                       /* statements are missing */
+    bool standalone;                    /* in no class: its symbol is its name */
     rlx_word *name;
     uint32_t begin, end;                /* of the name */
     rlx_lexer_mark body;
@@ -357,6 +358,9 @@ void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);
 /* Does the local function that is being read capture the dataflow variable that w names? False for
  * outputs of the block, and for names of functions around what is read. */
 bool rlx_read_is_captured(const rlx_reader *r, const rlx_word *w);
+/* Names a standalone function by the symbol among its attributes, as TVM does: there is no
+ * module whose member it is. False: memory is out. */
+bool rlx_name_by_symbol(rlx_reader *r, const rlx_pending *f, const rlx_attr *attrs);
 /* Bindings of the current frame since mark, kept for the body, and bound again there. */
 bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f);
 bool rlx_restore_names(rlx_reader *r, const rlx_pending *f);

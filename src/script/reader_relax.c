@@ -1530,5 +1530,6 @@ bool rlx_relax_body(rlx_reader *r, rlx_pending *f)
     }
     rlx_builder_reset(r->builder);
     const rlx_function *fn = read_function(r, f, &f->gvar->node);
-    return fn && rlx_module_builder_define(r->module.builder, f->gvar, &fn->node) && !f->damaged;
+    return fn && rlx_name_by_symbol(r, f, fn->attrs) &&
+           rlx_module_builder_define(r->module.builder, f->gvar, &fn->node) && !f->damaged;
 }

@@ -1225,5 +1225,6 @@ bool rlx_tir_reader_body(rlx_reader *r, rlx_pending *f)
     rlx_ptrmap_free(&state.loops);
     rlx_ptrmap_free(&state.params);
     r->unit.tir = NULL;
-    return p && rlx_module_builder_define(r->module.builder, f->gvar, &p->node);
+    return p && rlx_name_by_symbol(r, f, p->attrs) &&
+           rlx_module_builder_define(r->module.builder, f->gvar, &p->node);
 }
