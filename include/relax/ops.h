@@ -573,13 +573,13 @@ static inline relax_expr *relax_r_cosh(relax_context *ctx, const relax_expr *x)
 typedef struct relax_cumprod_attrs {
     const int64_t *axis;
     relax_dtype dtype;
-    int32_t exclusive;
+    const relax_attr *exclusive;
 } relax_cumprod_attrs;
 static inline void relax_cumprod_attrs_init(relax_cumprod_attrs *attrs)
 {
     attrs->axis = NULL;
     attrs->dtype = RELAX_VOID;
-    attrs->exclusive = 0;
+    attrs->exclusive = NULL;
 }
 static inline relax_expr *relax_r_cumprod(relax_context *ctx, const relax_expr *data,
         const relax_cumprod_attrs *attrs)
@@ -589,7 +589,7 @@ static inline relax_expr *relax_r_cumprod(relax_context *ctx, const relax_expr *
     if (attrs) {
         map = relax_r_set(ctx, map, "axis", 4, relax_r_int_or_none(ctx, attrs->axis));
         map = relax_r_set(ctx, map, "dtype", 5, relax_attr_dtype_new(ctx, attrs->dtype));
-        map = relax_r_set(ctx, map, "exclusive", 9, relax_attr_bool_new(ctx, attrs->exclusive));
+        map = relax_r_set(ctx, map, "exclusive", 9, attrs->exclusive);
     }
     return relax_call_op_new(ctx, "relax.cumprod", 13, given, 1, map, 0);
 }
@@ -600,13 +600,13 @@ static inline relax_expr *relax_r_cumprod(relax_context *ctx, const relax_expr *
 typedef struct relax_cumsum_attrs {
     const int64_t *axis;
     relax_dtype dtype;
-    int32_t exclusive;
+    const relax_attr *exclusive;
 } relax_cumsum_attrs;
 static inline void relax_cumsum_attrs_init(relax_cumsum_attrs *attrs)
 {
     attrs->axis = NULL;
     attrs->dtype = RELAX_VOID;
-    attrs->exclusive = 0;
+    attrs->exclusive = NULL;
 }
 static inline relax_expr *relax_r_cumsum(relax_context *ctx, const relax_expr *data,
         const relax_cumsum_attrs *attrs)
@@ -616,7 +616,7 @@ static inline relax_expr *relax_r_cumsum(relax_context *ctx, const relax_expr *d
     if (attrs) {
         map = relax_r_set(ctx, map, "axis", 4, relax_r_int_or_none(ctx, attrs->axis));
         map = relax_r_set(ctx, map, "dtype", 5, relax_attr_dtype_new(ctx, attrs->dtype));
-        map = relax_r_set(ctx, map, "exclusive", 9, relax_attr_bool_new(ctx, attrs->exclusive));
+        map = relax_r_set(ctx, map, "exclusive", 9, attrs->exclusive);
     }
     return relax_call_op_new(ctx, "relax.cumsum", 12, given, 1, map, 0);
 }

@@ -59,6 +59,9 @@
 #define INTS_OR_NONE(name, deflt, help) ATTR(INTS_OR_NONE, name, deflt, help)
 #define FLOAT_OR_NONE(name, deflt, help) ATTR(FLOAT_OR_NONE, name, deflt, help)
 #define STRING_OR_NONE(name, deflt, help) ATTR(STRING_OR_NONE, name, deflt, help)
+#define SIZES(name, deflt, help) ATTR(SIZES, name, deflt, help)
+#define SIZES_OR_NONE(name, deflt, help) ATTR(SIZES_OR_NONE, name, deflt, help)
+#define BOOL_OR_NONE(name, deflt, help) ATTR(BOOL_OR_NONE, name, deflt, help)
 #define INT_OR_INTS(name, deflt, help) ATTR(INT_OR_INTS, name, deflt, help)
 #define ANY(name, deflt, help) ATTR(ANY, name, deflt, help)
 

@@ -368,7 +368,7 @@ void rlx_print_step_call(rlx_printer *p, const rlx_call *c)
 {
     const rlx_op *op = rlx_as_op(c->op);
     const rlx_extern_func *f = rlx_as_extern_func(c->op);
-    if (f) {
+    if (f && !f->sinfo) {
         step_packed(p, c, f);
         return;
     }
@@ -503,7 +503,7 @@ static void plain_keywords(rlx_printer *p, const rlx_item *it)
     const rlx_attrs *a = rlx_as_attrs(c->attrs);
     bool comma = it->flags;
     size_t at = it->count, count = a ? a->num_keys : 0;
-    if (at == 0 && a && rlx_as_extern_func(c->op)) {
+    if (at == 0 && a && rlx_as_extern_func(c->op) && !rlx_as_extern_func(c->op)->sinfo) {
         put_key(p, "attrs_type_key", &comma);
         rlx_put(p, "\"DictAttrs\"");
     }
@@ -601,6 +601,7 @@ void rlx_print_step_keywords(rlx_printer *p, const rlx_item *it)
 void rlx_print_step_rest(rlx_printer *p, const rlx_item *it)
 {
     const rlx_node *n = it->ptr;
+    bool literal;
     switch (n->kind) {
     case RLX_NODE_TENSOR_SINFO: case RLX_NODE_FUNC_SINFO: rlx_print_step_sinfo_rest(p, n); break;
     case RLX_NODE_VDEVICE: vdevice_rest(p, (const rlx_vdevice *)n); break;
@@ -608,9 +609,10 @@ void rlx_print_step_rest(rlx_printer *p, const rlx_item *it)
     case RLX_NODE_PRIM_CALL: rlx_print_step_call_end(p, (const rlx_prim_call *)n); break;
     case RLX_NODE_ITER_VAR: rlx_print_step_iter_tag(p, (const rlx_iter_var *)n); break;
     case RLX_NODE_TUPLE_GET_ITEM:
-        rlx_put(p, "[");
+        literal = rlx_as_tuple(((const rlx_tuple_get_item *)n)->tuple);
+        rlx_buf_z(p->out, literal ? ", " : "[");
         rlx_buf_i64(p->out, ((const rlx_tuple_get_item *)n)->index);
-        rlx_put(p, "]");
+        rlx_buf_z(p->out, literal ? ")" : "]");
         break;
     default: break;
     }

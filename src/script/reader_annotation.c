@@ -442,6 +442,9 @@ static const rlx_sinfo *opaque_callable(rlx_reader *r, const rlx_ast *const *slo
         if (!rlx_read_value(r, slot[3], &v) || !rlx_to_string(r, slot[3], &v, &text) ||
             !(name = rlx_string_intern(r->ctx, text)))
             return NULL;
+        if (rlx_slice_is(text, "tvm.relax.struct_info.infer_by_sinfo_args") ||
+            rlx_slice_is(text, "tvm.relax.type.infer_by_ty_args"))
+            return rlx_opaque_func_info(r->ctx, RLX_DERIVE_DEFAULT, NULL, r->ctx->object, pure);
         return rlx_opaque_func_info(r->ctx, RLX_DERIVE_NAMED, name, ret ? ret : r->ctx->object,
                                     pure);
     }

@@ -90,7 +90,8 @@ static const rlx_expr *read_argument(rlx_reader *r, const rlx_ast *a, uint8_t ki
             return rlx_to_shape_value(r, a, &one);
         }
         return rlx_to_shape_value(r, a, &v);
-    case RLX_ARG_PRIM: case RLX_ARG_ANY: case RLX_ARG_STRING: return rlx_to_expr(r, a, &v, true);
+    case RLX_ARG_PRIM: case RLX_ARG_TENSOR_PRIM: case RLX_ARG_ANY: case RLX_ARG_STRING:
+        return rlx_to_expr(r, a, &v, kind != RLX_ARG_TENSOR_PRIM || v.kind == RLX_VAL_PRIM);
     case RLX_ARG_TUPLE: return tuple_argument(r, a, &v);
     case RLX_ARG_FUNC: return function_argument(r, a, &v);
     case RLX_ARG_DTYPE: return dtype_argument(r, a, &v);
@@ -758,10 +759,16 @@ static bool call_extern(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *ca
                        slot) ||
         !rlx_read_value(r, slot[0], &v) || !rlx_to_string(r, slot[0], &v, &s))
         return false;
-    if (slot[1])
-        return rlx_read_error(r, RLX_PA16, slot[1],
-                              "R.ExternFunc with an annotation is not supported");
-    return rlx_val_set(out, RLX_VAL_EXPR, rlx_extern_func_new(r->ctx, s), call);
+    size_t mark = r->annotation.places.len;
+    const rlx_sinfo *info = slot[1] ? rlx_read_sinfo(r, slot[1]) : NULL;
+    r->annotation.places.len = mark;
+    if (slot[1] && !info)
+        return false;
+    if (info && !rlx_as_func_sinfo(info))
+        return rlx_read_error(r, RLX_PA12, slot[1],
+                              "R.ExternFunc is described by R.Callable, found %s",
+                              rlx_show(r->ctx, info));
+    return rlx_val_set(out, RLX_VAL_EXPR, rlx_extern_func_of(r->ctx, s, info), call);
 }
 
 static bool call_get_item(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
@@ -815,8 +822,10 @@ static bool packed_attrs(rlx_reader *r, const rlx_ast *call, const rlx_attr **ou
         const rlx_attr *v = read_attribute(r, a->base);
         if (!v)
             return false;
-        if (rlx_slice_is(name, "attrs_type_key") && rlx_as_attr_string(v) &&
-            rlx_slice_is(rlx_string_slice(rlx_as_attr_string(v)->value), "DictAttrs")) {
+        const rlx_attr_string *text = rlx_as_attr_string(v);
+        if (rlx_slice_is(name, "attrs_type_key") && text &&
+            (rlx_slice_is(rlx_string_slice(text->value), "DictAttrs") ||
+             rlx_slice_is(rlx_string_slice(text->value), "ir.DictAttrs"))) {
             any = true;
             continue;
         }

@@ -512,18 +512,33 @@ static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_source_line 
 
 /* ---- assignments ---------------------------------------------------------------------------- */
 
+/* n = T.Var("n", "int64"), which means T.int64() where the two names are one */
+static bool declares_named(rlx_reader *r, const rlx_ast *call, const rlx_word *own,
+                           rlx_dtype *dtype)
+{
+    const rlx_ast *name = call->first, *type = name ? name->next : NULL;
+    return call->count == 2 && rlx_slice_is(rlx_string_slice(call->base->name->text), "Var") &&
+           name->kind == RLX_AST_STRING && type->kind == RLX_AST_STRING && own &&
+           rlx_slice_equal(name->string, rlx_string_slice(own->text)) &&
+           rlx_dtype_parse(type->string, dtype) && *dtype != RELAX_HANDLE;
+}
+
 /* n = T.int64(): declares a shape variable, or says again what the signature declared */
-static bool declares_var(rlx_reader *r, const rlx_ast *value, rlx_dtype *dtype)
+static bool declares_var(rlx_reader *r, const rlx_ast *bound, const rlx_ast *value,
+                         rlx_dtype *dtype)
 {
     rlx_val v;
     if (value->kind != RLX_AST_CALL || value->base->kind != RLX_AST_ATTR ||
         value->base->base->kind != RLX_AST_NAME)
         return false;
+    const rlx_val *base = &value->base->base->name->value;
+    if (base->kind != RLX_VAL_SPACE || base->sub != RLX_SPACE_T)
+        return false;
+    if (declares_named(r, value, bound->kind == RLX_AST_NAME ? bound->name : NULL, dtype))
+        return true;
     if (value->count && !(value->count == 1 && value->first->kind == RLX_AST_KEYWORD))
         return false;
-    const rlx_val *base = &value->base->base->name->value;
-    if (base->kind != RLX_VAL_SPACE || base->sub != RLX_SPACE_T ||
-        !rlx_read_value(r, value->base, &v))
+    if (!rlx_read_value(r, value->base, &v))
         return false;
     return rlx_tir_reader_dtype_name(rlx_string_slice(v.fn.path->text), dtype) &&
            *dtype != RELAX_HANDLE && *dtype != RELAX_VOID;
@@ -579,7 +594,7 @@ static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_source_lin
     const rlx_word *w = t->word;
     if (makes_binding(v, t->annotation)) {
         if (w->value.kind == RLX_VAL_PRIM && rlx_as_prim_var(w->value.node) &&
-            rlx_string_equal(rlx_as_prim_var(w->value.node)->name, w->text))
+            rlx_word_in_frame(r, w) && rlx_string_equal(rlx_as_prim_var(w->value.node)->name, w->text))
             return rlx_read_error_at(r, RLX_PA13, t->begin, t->end,
                                      "%s is a shape variable here: a value needs another name",
                                      w->text->data);
@@ -605,7 +620,7 @@ static bool assign_one(rlx_reader *r, relax_scope *scope, const rlx_source_line 
     target t = { .word = name->name, .begin = name->begin, .end = name->end, .last = last };
     rlx_dtype dtype;
     bool older = false;
-    if (declares_var(r, value, &dtype) && !line->annotation)
+    if (declares_var(r, name, value, &dtype) && !line->annotation)
         return declare_var(r, name, dtype);
     if (line->annotation) {
         t.annotation =
@@ -688,13 +703,13 @@ static bool assign_each(rlx_reader *r, relax_scope *scope, const rlx_source_line
         return false;
     size_t i = 0;
     rlx_dtype dtype;
-    for (const rlx_ast *a = value; a; a = a->next, i++)
-        if (!declares_var(r, a, &dtype) && !rlx_read_value(r, a, &values[i]))
+    for (const rlx_ast *a = value, *t = line->target->first; a; a = a->next, t = t->next, i++)
+        if (!declares_var(r, t, a, &dtype) && !rlx_read_value(r, a, &values[i]))
             return false;
     i = 0;
     for (const rlx_ast *a = line->target->first; a; a = a->next, value = value->next, i++) {
         target t = { .word = a->name, .begin = a->begin, .end = a->end, .last = last && !a->next };
-        if (declares_var(r, value, &dtype) ? !declare_var(r, a, dtype)
+        if (declares_var(r, a, value, &dtype) ? !declare_var(r, a, dtype)
                                            : !assign_value(r, scope, line, &t, value, &values[i]))
             return false;
     }
@@ -1265,7 +1280,20 @@ static void guess_outputs(rlx_reader *r, uint32_t mark)
             (void)output_of(r, r->scope.bound.data[i]);
 }
 
-static void read_dataflow(rlx_reader *r, const rlx_source_line *line)
+/* A branch that ends in a dataflow block has the value that the block outputs last. */
+static void end_branch(rlx_reader *r, relax_scope *scope)
+{
+    const rlx_relax_state *s = r->unit.relax;
+    uint8_t next = r->parser.lexer.tok.kind;
+    if (!scope->suffix || !s->outputs.len || (next != RLX_TOK_DEDENT && next != RLX_TOK_END))
+        return;
+    const rlx_meaning *last = &s->outputs.data[s->outputs.len - 1];
+    scope->name = last->name;
+    if (last->value.kind == RLX_VAL_EXPR)
+        scope->value = last->value.node;
+}
+
+static void read_dataflow(rlx_reader *r, const rlx_source_line *line, relax_scope *scope)
 {
     rlx_relax_state *s = r->unit.relax;
     rlx_suite suite;
@@ -1296,16 +1324,17 @@ static void read_dataflow(rlx_reader *r, const rlx_source_line *line)
     for (size_t i = 0; i < s->outputs.len; i++)
         if (!rlx_word_bind(r, s->outputs.data[i].name, &s->outputs.data[i].value))
             break;
+    end_branch(r, scope);
 }
 
-static void read_with(rlx_reader *r, const rlx_source_line *line)
+static void read_with(rlx_reader *r, const rlx_source_line *line, relax_scope *scope)
 {
     const rlx_ast *item = line->target;
     bool dataflow = item && !item->next && !item->first && item->base->kind == RLX_AST_CALL &&
                     !item->base->count &&
                     rlx_is_function(r, item->base->base, RLX_SPACE_R, RLX_SPECIAL_dataflow);
     if (dataflow) {
-        read_dataflow(r, line);
+        read_dataflow(r, line, scope);
         return;
     }
     rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
@@ -1481,7 +1510,7 @@ static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s,
     case RLX_LINE_EXPR: read_expression(r, scope, line, last); break;
     case RLX_LINE_RETURN: read_return(r, line, scope); break;
     case RLX_LINE_PASS: break;
-    case RLX_LINE_WITH: read_with(r, line); break;
+    case RLX_LINE_WITH: read_with(r, line, scope); break;
     case RLX_LINE_DECORATOR: *decorator = line->value; return;
     case RLX_LINE_DEF: read_local_function(r, scope, line, *decorator); *decorator = NULL; break;
     case RLX_LINE_DECLARE:
