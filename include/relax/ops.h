@@ -1054,14 +1054,16 @@ static inline relax_expr *relax_r_grad_start_checkpoint(relax_context *ctx,
 }
 
 /* R.grad.take_backward: gradient of take
- * defaults: axis None
+ * defaults: axis None, mode fast
  */
 typedef struct relax_grad_take_backward_attrs {
     const int64_t *axis;
+    const char *mode;
 } relax_grad_take_backward_attrs;
 static inline void relax_grad_take_backward_attrs_init(relax_grad_take_backward_attrs *attrs)
 {
     attrs->axis = NULL;
+    attrs->mode = "fast";
 }
 static inline relax_expr *relax_r_grad_take_backward(relax_context *ctx,
         const relax_expr *output_grad, const relax_expr *x, const relax_expr *indices,
@@ -1071,6 +1073,7 @@ static inline relax_expr *relax_r_grad_take_backward(relax_context *ctx,
     const relax_attr *map = NULL;
     if (attrs) {
         map = relax_r_set(ctx, map, "axis", 4, relax_r_int_or_none(ctx, attrs->axis));
+        map = relax_r_set(ctx, map, "mode", 4, relax_r_text(ctx, attrs->mode));
     }
     return relax_call_op_new(ctx, "relax.grad.take_backward", 24, given, 3, map, 0);
 }
@@ -3217,14 +3220,16 @@ static inline relax_expr *relax_r_sum(relax_context *ctx, const relax_expr *x,
 }
 
 /* R.take: slices of x at indices; negative ones count from the end
- * defaults: axis None
+ * defaults: axis None, mode fast
  */
 typedef struct relax_take_attrs {
     const int64_t *axis;
+    const char *mode;
 } relax_take_attrs;
 static inline void relax_take_attrs_init(relax_take_attrs *attrs)
 {
     attrs->axis = NULL;
+    attrs->mode = "fast";
 }
 static inline relax_expr *relax_r_take(relax_context *ctx, const relax_expr *x,
         const relax_expr *indices, const relax_take_attrs *attrs)
@@ -3233,6 +3238,7 @@ static inline relax_expr *relax_r_take(relax_context *ctx, const relax_expr *x,
     const relax_attr *map = NULL;
     if (attrs) {
         map = relax_r_set(ctx, map, "axis", 4, relax_r_int_or_none(ctx, attrs->axis));
+        map = relax_r_set(ctx, map, "mode", 4, relax_r_text(ctx, attrs->mode));
     }
     return relax_call_op_new(ctx, "relax.take", 10, given, 2, map, 0);
 }

@@ -34,6 +34,7 @@ typedef struct rlx_op_attr {
     uint8_t type;
     const char *deflt;
     const char *help;
+    bool newer; /* TVM 0.20 does not know it: printed in its form only where it says something */
 } rlx_op_attr;
 
 enum rlx_op_flags {

@@ -496,6 +496,15 @@ static void hint_device(rlx_printer *p, const rlx_attrs *a)
     rlx_put(p, "))");
 }
 
+/* Does attribute i say only what TVM 0.20, which does not know it, takes for granted? */
+static bool goes_unsaid(const rlx_call *c, const rlx_attrs *a, size_t i)
+{
+    const rlx_op *op = rlx_as_op(c->op);
+    const rlx_attr_string *text = rlx_as_attr_string(a->values[i]);
+    return op && op->row && i < op->row->num_attrs && op->row->attrs[i].newer && text &&
+           rlx_slice_is(rlx_string_slice(text->value), op->row->attrs[i].deflt);
+}
+
 /* Attributes at `at` and after. */
 static void plain_keywords(rlx_printer *p, const rlx_item *it)
 {
@@ -511,6 +520,8 @@ static void plain_keywords(rlx_printer *p, const rlx_item *it)
          again = whole && rlx_put_again(p, &a->node);
     size_t begin = p->out->len - p->start;
     for (at = again ? count : at; at < count; at++) {
+        if (goes_unsaid(c, a, at))
+            continue;
         put_key(p, key_at(a, at), &comma);
         if (is_plain_attr(a->values[at])) {
             rlx_print_step_attr(p, a->values[at], value_flags(c, at));

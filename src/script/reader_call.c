@@ -183,17 +183,15 @@ static const char *op_param_at(void *user, size_t i)
 }
 
 /* Newer names of the same keyword. */
-static rlx_slice modern_keyword(rlx_reader *r, const rlx_ast *arg)
+static rlx_slice modern_keyword(const rlx_ast *arg)
 {
     rlx_slice name = rlx_string_slice(arg->name->text);
     static const struct {
         const char *newer, *here;
     } names[] = { { "out_ty", "out_sinfo" }, { "ty_args", "sinfo_args" } };
     for (size_t i = 0; i < RLX_COUNT(names); i++)
-        if (rlx_slice_is(name, names[i].newer)) {
-            rlx_read_note(r, arg, "%s= is a newer spelling of %s=", names[i].newer, names[i].here);
+        if (rlx_slice_is(name, names[i].newer))
             return rlx_slice_z(names[i].here);
-        }
     return name;
 }
 
@@ -210,7 +208,7 @@ static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
     rlx_slice name = rlx_string_slice(arg->name->text);
     size_t i = param_called(c, name);
     if (i == c->num_params) {
-        name = modern_keyword(r, arg);
+        name = modern_keyword(arg);
         i = param_called(c, name);
     }
     if (i < c->num_params) {
@@ -845,6 +843,22 @@ static bool packed_attrs(rlx_reader *r, const rlx_ast *call, const rlx_attr **ou
     return true;
 }
 
+/* TVM 0.27 prints calls of packed functions that its passes have described without what they are
+ * described as: in a pure function it can only be that. */
+static const rlx_expr *described(rlx_reader *r, const rlx_expr *op)
+{
+    const rlx_extern_func *f = rlx_as_extern_func(op);
+    const rlx_pending *in = r->unit.where.function;
+    if (!f || f->sinfo || !in || in->impure ||
+        !rlx_slice_is(rlx_string_slice(f->symbol), "runtime.TVMArrayCreateView"))
+        return op;
+    const rlx_string *derive = rlx_string_z(r->ctx, "tvm.relax.struct_info.infer_view_sinfo");
+    const rlx_sinfo *s = derive ? rlx_opaque_func_info(r->ctx, RLX_DERIVE_NAMED, derive,
+                                                       r->ctx->object, true)
+                                : NULL;
+    return s ? rlx_extern_func_of(r->ctx, rlx_string_slice(f->symbol), s) : NULL;
+}
+
 /* R.call_packed("f", x, ..., sinfo_args=S): a call whose callee is the packed function itself */
 static bool call_packed(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *given, rlx_val *out)
 {
@@ -869,8 +883,9 @@ static bool call_packed(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *gi
     num_args = r->stack.len - mark;
     if (ok && (!infos || infos->kind == RLX_AST_NONE || push_infos(r, infos)) &&
         packed_attrs(r, call, &attrs))
-        e = rlx_call_new(r->ctx, op, stacked(r, mark), num_args, stacked(r, mark) + num_args,
-                         r->stack.len - mark - num_args, attrs, rlx_read_place(r, call));
+        e = rlx_call_new(r->ctx, infos ? op : described(r, op), stacked(r, mark), num_args,
+                         stacked(r, mark) + num_args, r->stack.len - mark - num_args, attrs,
+                         rlx_read_place(r, call));
     r->stack.len = mark;
     return rlx_val_set(out, RLX_VAL_EXPR, e, call);
 }
@@ -958,7 +973,11 @@ static bool call_device(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *ca
     bool general = fn->what == 0;
     if (!items)
         return false;
-    if (general ? !rlx_bind_args(r, call, "R.device", RLX_PARAMS("dev_type", "dev_id"), 1, slot)
+    if (general ? !rlx_bind_args(r, call, "R.device",
+                                  rlx_keyword(call, "device_type") || rlx_keyword(call, "index")
+                                      ? RLX_PARAMS("device_type", "index")
+                                      : RLX_PARAMS("dev_type", "dev_id"),
+                                  1, slot)
                 : !rlx_bind_args(r, call, fn->name, RLX_PARAMS("dev_id"), 0, slot + 1))
         return false;
     if (slot[0] && (!rlx_read_value(r, slot[0], &v) || !rlx_to_int(r, slot[0], &v, &type)))
@@ -986,11 +1005,17 @@ static bool device_call(rlx_reader *r, const rlx_ast *call, const char *name, co
 
 static bool call_hint(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
-    const rlx_ast *slot[2];
+    const rlx_ast *slot[3];
     rlx_val v;
-    if (!rlx_bind_args(r, call, "R.hint_on_device", RLX_PARAMS("data", "dst_vdevice"), 2, slot) ||
+    rlx_slice scope = RLX_SLICE("global");
+    if (!rlx_bind_args(r, call, "R.hint_on_device",
+                       RLX_PARAMS("data", "dst_vdevice", "memory_scope"), 2, slot) ||
+        (slot[2] && (!rlx_read_value(r, slot[2], &v) || !rlx_to_string(r, slot[2], &v, &scope))) ||
         !rlx_read_value(r, slot[1], &v))
         return false;
+    if (!rlx_slice_is(scope, "global"))
+        return rlx_read_error(r, RLX_PA16, slot[2], "a memory scope other than \"global\" is not "
+                                                    "supported here");
     if (v.kind != RLX_VAL_TUPLE || v.list.count != 2 || v.list.items[0].kind != RLX_VAL_INT ||
         v.list.items[1].kind != RLX_VAL_INT)
         return rlx_read_expected(r, slot[1], "a device such as R.cpu()", &v);
@@ -1068,6 +1093,48 @@ static bool call_alias(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *cal
                : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
 }
 
+/* memory.alloc_tensor, vm.alloc_tensor: TVM 0.27 says at the end on which device; storage says it
+ * already. */
+static bool call_alloc_tensor(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call,
+                              rlx_val *out)
+{
+    const rlx_op_row *row = r->ctx->ops->find(r->ctx, rlx_slice_z(fn->name));
+    rlx_ast *args = call->count == 5 ? rlx_region_array(&r->parser.region, 5, sizeof *args) : NULL;
+    size_t n = 0;
+    if (!row || call->count != 5)
+        return row && rlx_call_row(r, NULL, row, call, out);
+    for (const rlx_ast *a = call->first; a && args; a = a->next) {
+        if (a->kind == RLX_AST_KEYWORD)
+            return rlx_call_row(r, NULL, row, call, out);
+        args[n] = *a;
+        args[n].next = n < 3 ? &args[n + 1] : NULL;
+        n++;
+    }
+    if (!args)
+        return false;
+    rlx_ast older = *call;
+    older.first = args;
+    older.count = 4;
+    return rlx_call_row(r, NULL, row, &older, out);
+}
+
+/* take: TVM 0.27 prints a scalar position as a number. */
+static bool call_take(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_op_row *row = r->ctx->ops->find(r->ctx, rlx_slice_z(fn->name));
+    const rlx_ast *x = call->first, *k = x ? x->next : NULL;
+    rlx_val v;
+    if (!row || !k || k->kind != RLX_AST_INT || !rlx_read_value(r, k, &v))
+        return row && rlx_call_row(r, NULL, row, call, out);
+    rlx_val scalar = rlx_val_node(RLX_VAL_EXPR, rlx_to_expr(r, k, &v, true), k);
+    rlx_ast position = { .kind = RLX_AST_VALUE, .begin = k->begin, .end = k->end, .value = &scalar,
+                         .next = k->next },
+            first = *x, same = *call;
+    first.next = &position;
+    same.first = &first;
+    return scalar.node && rlx_call_row(r, NULL, row, &same, out);
+}
+
 static bool not_here(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     return rlx_read_error(r, RLX_PA15, call, "R.%s is not a value: %s", fn->name, fn->text);
@@ -1117,6 +1184,9 @@ static const rlx_relax_fn functions[] = {
     { "hint_on_device", call_hint, 0, NULL },
     { "to_vdevice", call_to_vdevice, 0, NULL },
     { "linear", call_linear, 0, NULL },
+    { "take", call_take, 0, NULL },
+    { "memory.alloc_tensor", call_alloc_tensor, 0, NULL },
+    { "vm.alloc_tensor", call_alloc_tensor, 0, NULL },
     { "dot", call_renamed, 0, "matmul" },
     { "stop_lift_params", call_alias, 0, "builtin.stop_lift_params" },
     { "match_cast", not_here, 0, "it is the whole right side of an assignment" },

@@ -239,7 +239,10 @@ bool rlx_relax_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *f)
     enum rlx_dialect dialect = r->unit.dialect;
     r->unit.dialect = RLX_DIALECT_RELAX;
     uint32_t frame = rlx_reader_frame_enter(r);
-    bool ok = read_params(r, def, f) && rlx_keep_names(r, frame, f);
+    r->unit.header = def;
+    bool ok = rlx_define_type_params(r, def) && read_params(r, def, f) &&
+              rlx_keep_names(r, frame, f);
+    r->unit.header = NULL;
     rlx_reader_frame_leave(r, frame);
     r->unit.dialect = dialect;
     return ok;
@@ -476,8 +479,6 @@ static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_source_line 
     const rlx_ast *slot[2];
     if (misplaced(r, line) || r->unit.relax->block_closed || !begin(r))
         return rlx_word_fail(r, t->word);
-    if (rlx_keyword(call, "ty"))
-        rlx_read_note(r, call, "ty= is a newer spelling of struct_info=");
     if (!rlx_bind_args(r, call, older ? "R.match_shape" : "R.match_cast",
                        rlx_keyword(call, "ty") ? RLX_PARAMS("value", "ty")
                                                : RLX_PARAMS("value", "struct_info"),
@@ -592,6 +593,10 @@ static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_source_lin
                          const target *t, const rlx_ast *at, rlx_val *v)
 {
     const rlx_word *w = t->word;
+    const rlx_prim_sinfo *scalar = rlx_as_prim_sinfo(t->annotation);
+    if (scalar && (v->kind == RLX_VAL_INT || v->kind == RLX_VAL_FLOAT || v->kind == RLX_VAL_BOOL))
+        return emit(r, scope, line, t,
+                    rlx_to_scalar_value(r, at, rlx_val_literal(r, at, v, scalar->dtype)));
     if (makes_binding(v, t->annotation)) {
         if (w->value.kind == RLX_VAL_PRIM && rlx_as_prim_var(w->value.node) &&
             rlx_word_in_frame(r, w) && rlx_string_equal(rlx_as_prim_var(w->value.node)->name, w->text))
@@ -775,6 +780,21 @@ static bool push(rlx_reader *r, const rlx_attr *a)
     return a && rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)a);
 }
 
+/* TVM 0.27 calls tirx.noalias what was tir.noalias. */
+static const rlx_attr *attribute_key(rlx_reader *r, rlx_slice text)
+{
+    static const char newer[] = "tirx.";
+    size_t n = sizeof newer - 1;
+    if (text.len <= n || memcmp(text.data, newer, n) != 0)
+        return rlx_attr_string_new(r->ctx, text);
+    char *older = rlx_region_alloc(&r->parser.region, text.len - 1);
+    if (!older)
+        return NULL;
+    memcpy(older, "tir.", n - 1);
+    memcpy(older + n - 1, text.data + n, text.len - n);
+    return rlx_attr_string_new(r->ctx, (rlx_slice){ older, text.len - 1 });
+}
+
 /* Keys are interned: the same text, the same node. */
 static bool push_key(rlx_reader *r, rlx_ptrmap *seen, const rlx_val *key)
 {
@@ -782,7 +802,7 @@ static bool push_key(rlx_reader *r, rlx_ptrmap *seen, const rlx_val *key)
     rlx_slice text;
     if (!rlx_to_string(r, &at, key, &text))
         return false;
-    const rlx_attr *a = rlx_attr_string_new(r->ctx, text);
+    const rlx_attr *a = attribute_key(r, text);
     if (a && rlx_ptrmap_has(seen, a))
         return rlx_read_error(r, RLX_PA13, &at, "attribute \"%.*s\" is given twice",
                               (int)(text.len > 60 ? 60 : text.len), text.data);
@@ -827,7 +847,7 @@ static bool note_entries(rlx_reader *r, const rlx_val *dict, rlx_pending *f)
             return false;
         if (!rlx_to_string(r, &at, key, &text))
             return false;
-        *entry = (rlx_attr_entry){ .key = rlx_attr_string_new(r->ctx, text),
+        *entry = (rlx_attr_entry){ .key = attribute_key(r, text),
                                    .place = rlx_place_make(r->text.source, key->begin,
                                                            value->end - key->begin),
                                    .before = f->attr_entries };

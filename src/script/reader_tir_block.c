@@ -542,9 +542,14 @@ bool rlx_tir_reader_alloc_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, con
                                  const rlx_ast *target)
 {
     const rlx_ast *slot[RLX_BUF_COUNT];
+    rlx_ast scope = { .kind = RLX_AST_STRING, .begin = call->begin, .end = call->end };
     if (!(target = rlx_tir_reader_one_target(r, call, target)) ||
         !rlx_bind_args(r, call, "T.alloc_buffer", RLX_PARAMS(RLX_BUF_PARAMS), 1, slot))
         return false;
+    if (fn->text && !slot[RLX_BUF_SCOPE]) { /* T.alloc_local: newer */
+        scope.string = rlx_slice_z(fn->text);
+        slot[RLX_BUF_SCOPE] = &scope;
+    }
     const rlx_buffer *b = rlx_make_buffer(r, target->name->text, target, slot, NULL);
     rlx_val v = rlx_val_node(RLX_VAL_BUFFER, b ? &b->node : NULL, target);
     return b &&

@@ -419,12 +419,62 @@ static inline void take_value(const rlx_ast *a, rlx_val *out)
     out->end = a->end;
 }
 
+static const rlx_ast *scalar_param(const rlx_source_line *def, const rlx_word *name)
+{
+    const rlx_ast *p = def ? def->target : NULL;
+    while (p && p->name != name)
+        p = p->next;
+    return p && p->base && p->base->kind == RLX_AST_ATTR ? p->base : NULL;
+}
+
+bool rlx_define_size(rlx_reader *r, rlx_word *name, rlx_dtype dtype, const rlx_ast *at)
+{
+    const rlx_ast *param = scalar_param(r->unit.header, name);
+    rlx_dtype t;
+    if (param && r->unit.dialect == RLX_DIALECT_TIR &&
+        rlx_tir_reader_dtype_name(rlx_string_slice(param->name->text), &t) && rlx_dtype_is_int(t))
+        dtype = t;
+    const rlx_prim_var *v = rlx_prim_var_new(r->ctx, name->text, dtype, rlx_read_place(r, at));
+    rlx_val value = rlx_val_node(RLX_VAL_PRIM, v ? &v->node : NULL, at);
+    value.sub = 1;
+    return v && rlx_word_bind(r, name, &value);
+}
+
+bool rlx_define_type_params(rlx_reader *r, const rlx_source_line *def)
+{
+    for (const rlx_ast *p = def->type_params; p; p = p->next) {
+        bool plain = !p->base || (p->base->kind == RLX_AST_NAME &&
+                                  rlx_slice_is(rlx_string_slice(p->base->name->text), "int"));
+        if (!plain)
+            return rlx_read_error(r, RLX_PA17, p->base,
+                                  "a size among the type parameters is an int");
+        if (!rlx_define_size(r, p->name, RELAX_INT64, p))
+            return false;
+    }
+    return true;
+}
+
+/* n of n = TypeVar("n"): in a signature the size of that name, which it so defines. */
+static bool read_type_var(rlx_reader *r, const rlx_ast *a, rlx_val *out)
+{
+    if (!r->unit.header)
+        return rlx_read_error(r, RLX_PA10, a,
+                              "%s is a TypeVar, which is a size only where the signature of the "
+                              "function names it", a->name->text->data);
+    if (!rlx_define_size(r, a->name, RELAX_INT64, a))
+        return false;
+    take_value(a, out);
+    return true;
+}
+
 static bool read_name(rlx_reader *r, const rlx_ast *a, rlx_val *out)
 {
     const rlx_word *n = a->name;
     take_value(a, out);
     if (out->kind == RLX_VAL_EXPR && rlx_is(out->node, RLX_NODE_DATAFLOW_VAR))
         check_capture(r, a);
+    if (RLX_UNLIKELY(out->kind == RLX_VAL_TYPE_VAR))
+        return read_type_var(r, a, out);
     if (RLX_LIKELY(out->kind > RLX_VAL_ERROR))
         return true;
     if (out->kind == RLX_VAL_ERROR)
@@ -604,7 +654,8 @@ static bool read_attr(rlx_reader *r, const rlx_ast *a, rlx_val *out)
             return rlx_val_set(out, RLX_VAL_PRIM, ((const rlx_iter_var *)base.node)->var, a);
         break;
     case RLX_VAL_PRIM:
-        if (rlx_slice_is(rlx_string_slice(a->name->text), "dtype")) {
+        if (rlx_slice_is(rlx_string_slice(a->name->text), "dtype") ||
+            rlx_slice_is(rlx_string_slice(a->name->text), "ty")) {
             *out = (rlx_val){ .kind = RLX_VAL_DTYPE,
                               .begin = a->begin,
                               .end = a->end,
