@@ -157,6 +157,10 @@ static void step_shape(rlx_printer *p, const rlx_shape_expr *s)
 
 static void step_prim_value(rlx_printer *p, const rlx_prim_value *v)
 {
+    if (p->newer) { /* a scalar stands for itself */
+        rlx_push_node(p, v->value, 0, RLX_ITEM_BARE);
+        return;
+    }
     rlx_put_r(p);
     rlx_put(p, "prim_value(");
     rlx_push_text(p, ")");
@@ -233,7 +237,7 @@ static void put_quote(rlx_printer *p)
 static bool quoted(const rlx_printer *p, const rlx_node *n, unsigned flags)
 {
     return (flags & RLX_ITEM_DIMS) && p->signature &&
-           (n->flags & RLX_FLAG_HAS_VARS || n->kind == RLX_NODE_PRIM_VAR);
+           (n->kind == RLX_NODE_PRIM_VAR ? !p->newer : (n->flags & RLX_FLAG_HAS_VARS) != 0);
 }
 
 static void push_quoted(rlx_printer *p, const rlx_node *n, unsigned flags)
