@@ -51,7 +51,7 @@ enum rlx_dialect { RLX_DIALECT_MODULE, RLX_DIALECT_RELAX, RLX_DIALECT_TIR };
 /* Functions that statements are made of: compared by their entry in the table of names. */
 #define RLX_SPECIALS(X)                                                                    \
     X(match_cast) X(match_shape) X(func_attr) X(output) X(outputs) X(dataflow) X(meta_var) \
-    X(block) X(sblock) X(init) X(Buffer) X(let)
+    X(block) X(sblock) X(init) X(Buffer) X(let) X(Ptr)
 enum rlx_special {
 #define X(name) RLX_SPECIAL_##name,
     RLX_SPECIALS(X)

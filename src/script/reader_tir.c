@@ -231,6 +231,18 @@ static bool bind_let(rlx_reader *r, const rlx_ast *target, const rlx_prim *value
            rlx_tir_reader_open_scoped(r, make_let(r, var, value, rlx_read_place(r, target)));
 }
 
+/* T.Ptr[T.float32] */
+static const rlx_prim *read_pointer(rlx_reader *r, const rlx_ast *a)
+{
+    rlx_val v;
+    rlx_dtype elem;
+    const rlx_string *empty = rlx_string_z(r->ctx, ""), *scope = rlx_string_z(r->ctx, "global");
+    if (!empty || !scope || !rlx_read_value(r, a->first, &v) ||
+        !rlx_to_dtype(r, a->first, &v, &elem))
+        return NULL;
+    return rlx_pointer_var(r->ctx, empty, elem, scope, rlx_read_place(r, a));
+}
+
 /* The variable that an annotation describes: x: T.int32, x: T.handle("float32") */
 static const rlx_prim *annotated_var(rlx_reader *r, const rlx_ast *a)
 {
@@ -239,6 +251,9 @@ static const rlx_prim *annotated_var(rlx_reader *r, const rlx_ast *a)
     if (a->kind == RLX_AST_INDEX && a->count == 1 &&
         rlx_is_function(r, a->base, RLX_SPACE_T, RLX_SPECIAL_let))
         a = a->first; /* T.let[T.int32]: newer */
+    if (a->kind == RLX_AST_INDEX && a->count == 1 &&
+        rlx_is_function(r, a->base, RLX_SPACE_T, RLX_SPECIAL_Ptr))
+        return read_pointer(r, a);
     if (!rlx_read_value(r, a, &v))
         return NULL;
     if (is_fresh(&v))
@@ -886,7 +901,7 @@ static bool read_expression(rlx_reader *r, const rlx_source_line *line)
         return false;
     if (v.kind == RLX_VAL_NONE)
         return true; /* a method that stored */
-    if (a->kind != RLX_AST_CALL)
+    if (a->kind != RLX_AST_CALL && v.kind != RLX_VAL_PRIM) /* a sum of calls is evaluated */
         return rlx_read_error(r, RLX_PA15, a, "a statement of its own is a call, found %s",
                               rlx_val_text(&v));
     const rlx_prim *p = rlx_to_prim(r, a, &v);

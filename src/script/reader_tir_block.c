@@ -102,9 +102,11 @@ static bool check_step(rlx_reader *r, const rlx_ast *a)
 
 static bool read_range_loop(rlx_reader *r, const rlx_ast *call, loop_spec *s)
 {
-    const rlx_ast *slot[3];
-    return rlx_bind_args(r, call, "range", RLX_PARAMS("start", "stop", "step"), 1, slot) &&
-           check_step(r, slot[2]) && set_bounds(r, call, slot[0], slot[1], s);
+    const rlx_ast *slot[4];
+    return rlx_bind_args(r, call, "range", RLX_PARAMS("start", "stop", "step", "annotations"), 1,
+                         slot) &&
+           check_step(r, slot[2]) && set_bounds(r, call, slot[0], slot[1], s) &&
+           take_annotations(r, slot[3], &s->annotations);
 }
 
 static bool read_plain_loop(rlx_reader *r, const rlx_ast *call, const char *name, loop_spec *s)

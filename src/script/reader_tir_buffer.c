@@ -93,12 +93,15 @@ static bool push_region_shape(rlx_reader *r, const rlx_buffer_region *region)
     return true;
 }
 
-/* A stride written as text makes a fresh variable NAME_s0. */
-static const rlx_prim *stride_var(rlx_reader *r, const rlx_buffer *b, size_t i)
+/* A stride written as text makes a fresh variable of that name, or NAME_s0. */
+static const rlx_prim *stride_var(rlx_reader *r, const rlx_buffer *b, rlx_slice stated, size_t i)
 {
     rlx_buf text;
     rlx_buf_init(&text, &r->ctx->memory);
-    rlx_buf_format(&text, "%s_s%zu", b->name->data, i);
+    if (rlx_is_identifier(stated))
+        rlx_buf_put(&text, stated.data, stated.len);
+    else
+        rlx_buf_format(&text, "%s_s%zu", b->name->data, i);
     const rlx_string *name =
         text.failed ? NULL : rlx_string_intern(r->ctx, (rlx_slice){ text.data, text.len });
     rlx_buf_free(&text);
@@ -115,7 +118,7 @@ static bool set_strides(rlx_reader *r, rlx_buffer *b, const rlx_ast *a)
         ok = rlx_read_expected(r, a, "a list of strides", &v);
     for (size_t i = 0; ok && i < v.list.count; i++) {
         const rlx_prim *p = v.list.items[i].kind == RLX_VAL_STR
-                                ? stride_var(r, b, i)
+                                ? stride_var(r, b, v.list.items[i].s, i)
                                 : rlx_to_prim(r, a, &v.list.items[i]);
         ok = p && rlx_read_is_extent(r, a, p) && rlx_tir_reader_push(r, &r->stack, p);
     }
