@@ -342,8 +342,21 @@ static void push_args(rlx_printer *p, const rlx_call *c, size_t first, size_t co
 static void step_call_tir(rlx_printer *p, const rlx_call *c)
 {
     size_t count = c->num_args < 2 ? c->num_args : 2;
+    const rlx_tuple *args = count == 2 ? rlx_as_tuple(c->args[1]) : NULL;
+    const rlx_shape_expr *vars = c->num_args > 2 ? rlx_as_shape_expr(c->args[2]) : NULL;
     push_keywords(p, &c->node, 0, count != 0, FORM_TIR);
-    push_args(p, c, 0, count);
+    if (!p->newer || !args || !vars) {
+        push_args(p, c, 0, count);
+        return;
+    }
+    /* TVM 0.27 has integers among the arguments */
+    rlx_push_text(p, args->num_fields + vars->num_values == 1 ? ",)" : ")");
+    rlx_push_list(p, vars->values, vars->num_values, RLX_ITEM_BARE);
+    if (args->num_fields && vars->num_values)
+        rlx_push_text(p, ", ");
+    rlx_push_list(p, args->fields, args->num_fields, 0);
+    rlx_push_text(p, ", (");
+    push_args(p, c, 0, 1);
 }
 
 /* R.print(values, format=...): the format is the first argument. */
@@ -638,7 +651,7 @@ static void call_tir_keywords(rlx_printer *p, const rlx_item *it)
         rlx_push_node(p, a->values[at - 1], 0, RLX_ITEM_PLAIN);
     } else {
         rlx_push_text(p, ")");
-        if (c->num_args > 2) {
+        if (c->num_args > 2 && !(p->newer && rlx_as_tuple(c->args[1]))) {
             put_key(p, "tir_vars", &comma);
             rlx_push_node(p, c->args[2], 0, 0);
         }

@@ -387,7 +387,9 @@ void rlx_print_func_attrs(rlx_printer *p, const rlx_attr *attrs, rlx_slice name,
             rlx_buf_z(p->out, flag->value ? "True" : "False");
         else
             rlx_print_expr(p, a->values[i],
-                           tir && !p->newer ? RLX_ITEM_TYPED : RLX_ITEM_PLAIN);
+                           !tir       ? RLX_ITEM_PLAIN
+                           : p->newer ? 0
+                                      : RLX_ITEM_TYPED);
     }
     if (any) {
         rlx_put(p, "})");

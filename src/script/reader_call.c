@@ -946,6 +946,45 @@ static const rlx_ast *modern_call_tir(rlx_reader *r, const rlx_op_row *row, cons
     return &copies[0];
 }
 
+/* R.call_tir(f, (x, n), ...): TVM 0.27 has the integers of the call behind its tensors; here they are
+ * tir_vars=[n]. A copy of the call, or the call itself. */
+static const rlx_ast *split_integers(rlx_reader *r, const rlx_ast *call)
+{
+    const rlx_ast *f = call->first, *args = f ? f->next : NULL;
+    if (!args || args->kind != RLX_AST_TUPLE || rlx_keyword(call, "tir_vars"))
+        return call;
+    rlx_ast *copies = rlx_region_array(&r->parser.region, args->count + 6, sizeof *copies);
+    size_t tensors = 0, n = 0;
+    rlx_val v;
+    for (const rlx_ast *a = args->first; a && copies; a = a->next, n++) {
+        if (a->kind == RLX_AST_STAR)
+            return call;
+        copies[n] = *a;
+        copies[n].next = a->next ? &copies[n + 1] : NULL;
+        bool scalar = a->kind != RLX_AST_CALL && rlx_read_value(r, a, &v) &&
+                      (v.kind == RLX_VAL_PRIM || v.kind == RLX_VAL_INT);
+        tensors = scalar ? tensors : n + 1;
+    }
+    if (!copies || tensors == n)
+        return copies ? call : NULL;
+    rlx_ast *own = copies + args->count, *list = own + 3;
+    own[0] = *call, own[1] = *f, own[2] = *args;
+    own[0].first = &own[1];
+    own[1].next = &own[2];
+    own[2].count = (uint32_t)tensors;
+    own[2].first = tensors ? copies : NULL;
+    if (tensors)
+        copies[tensors - 1].next = NULL;
+    list[0] = (rlx_ast){ .kind = RLX_AST_LIST, .begin = args->begin, .end = args->end,
+                         .count = (uint32_t)(n - tensors), .first = &copies[tensors] };
+    list[1] = (rlx_ast){ .kind = RLX_AST_KEYWORD, .begin = args->begin, .end = args->end,
+                         .base = &list[0], .next = args->next,
+                         .name = rlx_words_get(&r->names, RLX_SLICE("tir_vars")) };
+    own[2].next = &list[1];
+    own[0].count++;
+    return list[1].name ? &own[0] : NULL;
+}
+
 static bool call_tir_family(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call,
                             rlx_val *out)
 {
@@ -959,6 +998,8 @@ static bool call_tir_family(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast
         rlx_read_note(r, call, "R.call_tir of a packed function is written R.call_dps_packed");
         row = r->ctx->ops->find(r->ctx, RLX_SLICE("call_dps_packed"));
     }
+    if (fn->what && !(call = split_integers(r, call)))
+        return false;
     return row && rlx_call_row(r, NULL, row, call, out);
 }
 
