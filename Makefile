@@ -254,7 +254,7 @@ AGAIN = $(MAKE) --no-print-directory $(JOBS)
 RUN_ALL = CC='$(CC)' STRIP='$(STRIP)' PKG_CONFIG='$(PKG_CONFIG)' \
     $(PYTHON) test/tools/run_all.py --variant $(VARIANT) --build $(BUILD) --out $(OUT) $(if $(T),--only '$(T)')
 
-.PHONY: demo check check-asan check-long bench bench-peers
+.PHONY: demo check check-asan check-long check-tvm bench bench-peers
 DEMOS := digits adder
 demo:
 	@$(AGAIN) deps-build
@@ -277,6 +277,11 @@ check-asan:
 	@$(MAKE) --no-print-directory check SAN=1
 check-long:
 	@$(MAKE) --no-print-directory check LONG=1
+# Texts for TVM 0.27 against that package, which is installed below the build folder, or TVM_PYTHON.
+check-tvm: all
+	@PYTHON='$(PYTHON)' sh test/tvm/install.sh '$(if $(O),$(O),build)/tvm' || [ -n '$(TVM_PYTHON)' ]
+	@'$(or $(TVM_PYTHON),$(if $(O),$(O),build)/tvm/bin/python)' test/tvm/check_tvm.py $(TOOL) \
+	    test/golden/*/*.test examples/*/*.py
 bench:
 	@$(AGAIN) deps-bench
 	@$(AGAIN) all

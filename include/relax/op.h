@@ -57,7 +57,8 @@ enum relax_op_attr_type {
     RELAX_OP_ATTR_STRING = 4, RELAX_OP_ATTR_DTYPE = 5,
     RELAX_OP_ATTR_INTS = 6, RELAX_OP_ATTR_INT_OR_NONE = 7,
     RELAX_OP_ATTR_INTS_OR_NONE = 8, RELAX_OP_ATTR_FLOAT_OR_NONE = 9,
-    RELAX_OP_ATTR_STRING_OR_NONE = 10, RELAX_OP_ATTR_INT_OR_INTS = 11, RELAX_OP_ATTR_OTHER = 12
+    RELAX_OP_ATTR_STRING_OR_NONE = 10, RELAX_OP_ATTR_INT_OR_INTS = 11, RELAX_OP_ATTR_OTHER = 12,
+    RELAX_OP_ATTR_BOOL_OR_NONE = 13
 };
 /* Attributes by number from 0: name; NULL past the end. *type gets RELAX_OP_ATTR_..., *deflt
  * the default as text (NULL: required), *help one line. Each pointer may be NULL. */

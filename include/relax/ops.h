@@ -246,6 +246,14 @@ static inline relax_expr *relax_r_atan(relax_context *ctx, const relax_expr *x)
     return relax_call_op_new(ctx, "relax.atan", 10, given, 1, NULL, 0);
 }
 
+/* R.atan2: angle of the point (x2, x1), in radians, with broadcasting */
+static inline relax_expr *relax_r_atan2(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
+{
+    const relax_expr *given[] = { x1, x2 };
+    return relax_call_op_new(ctx, "relax.atan2", 11, given, 2, NULL, 0);
+}
+
 /* R.atanh: inverse hyperbolic tangent of each element */
 static inline relax_expr *relax_r_atanh(relax_context *ctx, const relax_expr *x)
 {
@@ -290,6 +298,30 @@ static inline relax_expr *relax_r_broadcast_to(relax_context *ctx, const relax_e
 {
     const relax_expr *given[] = { x, shape };
     return relax_call_op_new(ctx, "relax.broadcast_to", 18, given, 2, NULL, 0);
+}
+
+/* R.bucketize: how many of the rising boundaries lie below each element
+ * defaults: out_int32 False, right False
+ */
+typedef struct relax_bucketize_attrs {
+    int32_t out_int32;
+    int32_t right;
+} relax_bucketize_attrs;
+static inline void relax_bucketize_attrs_init(relax_bucketize_attrs *attrs)
+{
+    attrs->out_int32 = 0;
+    attrs->right = 0;
+}
+static inline relax_expr *relax_r_bucketize(relax_context *ctx, const relax_expr *input_tensor,
+        const relax_expr *boundaries, const relax_bucketize_attrs *attrs)
+{
+    const relax_expr *given[] = { input_tensor, boundaries };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "out_int32", 9, relax_attr_bool_new(ctx, attrs->out_int32));
+        map = relax_r_set(ctx, map, "right", 5, relax_attr_bool_new(ctx, attrs->right));
+    }
+    return relax_call_op_new(ctx, "relax.bucketize", 15, given, 2, map, 0);
 }
 
 /* R.builtin.alloc_tensor: a new tensor, its elements undefined */
@@ -573,13 +605,13 @@ static inline relax_expr *relax_r_cosh(relax_context *ctx, const relax_expr *x)
 typedef struct relax_cumprod_attrs {
     const int64_t *axis;
     relax_dtype dtype;
-    int32_t exclusive;
+    const relax_attr *exclusive;
 } relax_cumprod_attrs;
 static inline void relax_cumprod_attrs_init(relax_cumprod_attrs *attrs)
 {
     attrs->axis = NULL;
     attrs->dtype = RELAX_VOID;
-    attrs->exclusive = 0;
+    attrs->exclusive = NULL;
 }
 static inline relax_expr *relax_r_cumprod(relax_context *ctx, const relax_expr *data,
         const relax_cumprod_attrs *attrs)
@@ -589,7 +621,7 @@ static inline relax_expr *relax_r_cumprod(relax_context *ctx, const relax_expr *
     if (attrs) {
         map = relax_r_set(ctx, map, "axis", 4, relax_r_int_or_none(ctx, attrs->axis));
         map = relax_r_set(ctx, map, "dtype", 5, relax_attr_dtype_new(ctx, attrs->dtype));
-        map = relax_r_set(ctx, map, "exclusive", 9, relax_attr_bool_new(ctx, attrs->exclusive));
+        map = relax_r_set(ctx, map, "exclusive", 9, attrs->exclusive);
     }
     return relax_call_op_new(ctx, "relax.cumprod", 13, given, 1, map, 0);
 }
@@ -600,13 +632,13 @@ static inline relax_expr *relax_r_cumprod(relax_context *ctx, const relax_expr *
 typedef struct relax_cumsum_attrs {
     const int64_t *axis;
     relax_dtype dtype;
-    int32_t exclusive;
+    const relax_attr *exclusive;
 } relax_cumsum_attrs;
 static inline void relax_cumsum_attrs_init(relax_cumsum_attrs *attrs)
 {
     attrs->axis = NULL;
     attrs->dtype = RELAX_VOID;
-    attrs->exclusive = 0;
+    attrs->exclusive = NULL;
 }
 static inline relax_expr *relax_r_cumsum(relax_context *ctx, const relax_expr *data,
         const relax_cumsum_attrs *attrs)
@@ -616,7 +648,7 @@ static inline relax_expr *relax_r_cumsum(relax_context *ctx, const relax_expr *d
     if (attrs) {
         map = relax_r_set(ctx, map, "axis", 4, relax_r_int_or_none(ctx, attrs->axis));
         map = relax_r_set(ctx, map, "dtype", 5, relax_attr_dtype_new(ctx, attrs->dtype));
-        map = relax_r_set(ctx, map, "exclusive", 9, relax_attr_bool_new(ctx, attrs->exclusive));
+        map = relax_r_set(ctx, map, "exclusive", 9, attrs->exclusive);
     }
     return relax_call_op_new(ctx, "relax.cumsum", 12, given, 1, map, 0);
 }
@@ -1054,14 +1086,16 @@ static inline relax_expr *relax_r_grad_start_checkpoint(relax_context *ctx,
 }
 
 /* R.grad.take_backward: gradient of take
- * defaults: axis None
+ * defaults: axis None, mode fast
  */
 typedef struct relax_grad_take_backward_attrs {
     const int64_t *axis;
+    const char *mode;
 } relax_grad_take_backward_attrs;
 static inline void relax_grad_take_backward_attrs_init(relax_grad_take_backward_attrs *attrs)
 {
     attrs->axis = NULL;
+    attrs->mode = "fast";
 }
 static inline relax_expr *relax_r_grad_take_backward(relax_context *ctx,
         const relax_expr *output_grad, const relax_expr *x, const relax_expr *indices,
@@ -1071,6 +1105,7 @@ static inline relax_expr *relax_r_grad_take_backward(relax_context *ctx,
     const relax_attr *map = NULL;
     if (attrs) {
         map = relax_r_set(ctx, map, "axis", 4, relax_r_int_or_none(ctx, attrs->axis));
+        map = relax_r_set(ctx, map, "mode", 4, relax_r_text(ctx, attrs->mode));
     }
     return relax_call_op_new(ctx, "relax.grad.take_backward", 24, given, 3, map, 0);
 }
@@ -1089,6 +1124,28 @@ static inline relax_expr *relax_r_greater_equal(relax_context *ctx, const relax_
 {
     const relax_expr *given[] = { x1, x2 };
     return relax_call_op_new(ctx, "relax.greater_equal", 19, given, 2, NULL, 0);
+}
+
+/* R.hamming_window: alpha - beta * cos(2 pi k / (n - 1)); n for a periodic window
+ * defaults: dtype float32
+ */
+typedef struct relax_hamming_window_attrs {
+    relax_dtype dtype;
+} relax_hamming_window_attrs;
+static inline void relax_hamming_window_attrs_init(relax_hamming_window_attrs *attrs)
+{
+    attrs->dtype = RELAX_FLOAT32;
+}
+static inline relax_expr *relax_r_hamming_window(relax_context *ctx, const relax_expr *window_size,
+        const relax_expr *periodic, const relax_expr *alpha, const relax_expr *beta,
+        const relax_hamming_window_attrs *attrs)
+{
+    const relax_expr *given[] = { window_size, periodic, alpha, beta };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "dtype", 5, relax_attr_dtype_new(ctx, attrs->dtype));
+    }
+    return relax_call_op_new(ctx, "relax.hamming_window", 20, given, 4, map, 0);
 }
 
 /* R.hint_on_device: where a tensor is wished to be
@@ -1111,6 +1168,59 @@ static inline relax_expr *relax_r_hint_on_device(relax_context *ctx, const relax
         map = relax_r_set(ctx, map, "dev_id", 6, relax_attr_int_new(ctx, attrs->dev_id));
     }
     return relax_call_op_new(ctx, "relax.hint_on_device", 20, given, 1, map, 0);
+}
+
+/* R.image.affine_grid: positions that affine maps give for the pixels of an image
+ * defaults: align_corners True
+ */
+typedef struct relax_image_affine_grid_attrs {
+    int32_t align_corners;
+} relax_image_affine_grid_attrs;
+static inline void relax_image_affine_grid_attrs_init(relax_image_affine_grid_attrs *attrs)
+{
+    attrs->align_corners = 1;
+}
+static inline relax_expr *relax_r_image_affine_grid(relax_context *ctx, const relax_expr *data,
+        const relax_expr *size, const relax_image_affine_grid_attrs *attrs)
+{
+    const relax_expr *given[] = { data, size };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "align_corners", 13, relax_attr_bool_new(ctx,
+            attrs->align_corners));
+    }
+    return relax_call_op_new(ctx, "relax.image.affine_grid", 23, given, 2, map, 0);
+}
+
+/* R.image.grid_sample: images sampled at the positions of a grid
+ * defaults: method bilinear, layout NCHW, padding_mode zeros, align_corners False
+ */
+typedef struct relax_image_grid_sample_attrs {
+    const char *method;
+    const char *layout;
+    const char *padding_mode;
+    int32_t align_corners;
+} relax_image_grid_sample_attrs;
+static inline void relax_image_grid_sample_attrs_init(relax_image_grid_sample_attrs *attrs)
+{
+    attrs->method = "bilinear";
+    attrs->layout = "NCHW";
+    attrs->padding_mode = "zeros";
+    attrs->align_corners = 0;
+}
+static inline relax_expr *relax_r_image_grid_sample(relax_context *ctx, const relax_expr *data,
+        const relax_expr *grid, const relax_image_grid_sample_attrs *attrs)
+{
+    const relax_expr *given[] = { data, grid };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "method", 6, relax_r_text(ctx, attrs->method));
+        map = relax_r_set(ctx, map, "layout", 6, relax_r_text(ctx, attrs->layout));
+        map = relax_r_set(ctx, map, "padding_mode", 12, relax_r_text(ctx, attrs->padding_mode));
+        map = relax_r_set(ctx, map, "align_corners", 13, relax_attr_bool_new(ctx,
+            attrs->align_corners));
+    }
+    return relax_call_op_new(ctx, "relax.image.grid_sample", 23, given, 2, map, 0);
 }
 
 /* R.image.resize2d: images at another size
@@ -1163,6 +1273,87 @@ static inline relax_expr *relax_r_image_resize2d(relax_context *ctx, const relax
         map = relax_r_set(ctx, map, "out_dtype", 9, relax_attr_dtype_new(ctx, attrs->out_dtype));
     }
     return relax_call_op_new(ctx, "relax.image.resize2d", 20, given, 2, map, 0);
+}
+
+/* R.image.resize3d: images of three axes at another size
+ * defaults: roi [0.0, 0.0, 0.0, 0.0, 0.0, 0.0], layout NCDHW, method linear,
+ *   coordinate_transformation_mode half_pixel, rounding_method , cubic_alpha -0.75,
+ *   cubic_exclude 0, extrapolation_value 0.0, out_dtype void
+ */
+typedef struct relax_image_resize3d_attrs {
+    const relax_attr *roi;
+    const char *layout;
+    const char *method;
+    const char *coordinate_transformation_mode;
+    const char *rounding_method;
+    double cubic_alpha;
+    int64_t cubic_exclude;
+    double extrapolation_value;
+    relax_dtype out_dtype;
+} relax_image_resize3d_attrs;
+static inline void relax_image_resize3d_attrs_init(relax_image_resize3d_attrs *attrs)
+{
+    attrs->roi = NULL;
+    attrs->layout = "NCDHW";
+    attrs->method = "linear";
+    attrs->coordinate_transformation_mode = "half_pixel";
+    attrs->rounding_method = "";
+    attrs->cubic_alpha = -0.75;
+    attrs->cubic_exclude = 0;
+    attrs->extrapolation_value = 0.0;
+    attrs->out_dtype = RELAX_VOID;
+}
+static inline relax_expr *relax_r_image_resize3d(relax_context *ctx, const relax_expr *data,
+        const relax_expr *size, const relax_image_resize3d_attrs *attrs)
+{
+    const relax_expr *given[] = { data, size };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "roi", 3, attrs->roi);
+        map = relax_r_set(ctx, map, "layout", 6, relax_r_text(ctx, attrs->layout));
+        map = relax_r_set(ctx, map, "method", 6, relax_r_text(ctx, attrs->method));
+        map = relax_r_set(ctx, map, "coordinate_transformation_mode", 30, relax_r_text(ctx,
+            attrs->coordinate_transformation_mode));
+        map = relax_r_set(ctx, map, "rounding_method", 15, relax_r_text(ctx,
+            attrs->rounding_method));
+        map = relax_r_set(ctx, map, "cubic_alpha", 11, relax_attr_float_new(ctx,
+            attrs->cubic_alpha));
+        map = relax_r_set(ctx, map, "cubic_exclude", 13, relax_attr_int_new(ctx,
+            attrs->cubic_exclude));
+        map = relax_r_set(ctx, map, "extrapolation_value", 19, relax_attr_float_new(ctx,
+            attrs->extrapolation_value));
+        map = relax_r_set(ctx, map, "out_dtype", 9, relax_attr_dtype_new(ctx, attrs->out_dtype));
+    }
+    return relax_call_op_new(ctx, "relax.image.resize3d", 20, given, 2, map, 0);
+}
+
+/* R.index_put: data with values put at indices that broadcast
+ * defaults: accumulate False
+ */
+typedef struct relax_index_put_attrs {
+    int32_t accumulate;
+} relax_index_put_attrs;
+static inline void relax_index_put_attrs_init(relax_index_put_attrs *attrs)
+{
+    attrs->accumulate = 0;
+}
+static inline relax_expr *relax_r_index_put(relax_context *ctx, const relax_expr *data,
+        const relax_expr *indices, const relax_expr *values, const relax_index_put_attrs *attrs)
+{
+    const relax_expr *given[] = { data, indices, values };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "accumulate", 10, relax_attr_bool_new(ctx, attrs->accumulate));
+    }
+    return relax_call_op_new(ctx, "relax.index_put", 15, given, 3, map, 0);
+}
+
+/* R.index_tensor: elements at indices that broadcast, one for each leading axis */
+static inline relax_expr *relax_r_index_tensor(relax_context *ctx, const relax_expr *data,
+        const relax_expr *indices)
+{
+    const relax_expr *given[] = { data, indices };
+    return relax_call_op_new(ctx, "relax.index_tensor", 18, given, 2, NULL, 0);
 }
 
 /* R.inspect.tensor_byte_offset: offset of a tensor in its memory, in bytes */
@@ -1332,6 +1523,14 @@ static inline relax_expr *relax_r_log(relax_context *ctx, const relax_expr *x)
     return relax_call_op_new(ctx, "relax.log", 9, given, 1, NULL, 0);
 }
 
+/* R.log_add_exp: log(exp(x1) + exp(x2)) without overflow, with broadcasting */
+static inline relax_expr *relax_r_log_add_exp(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
+{
+    const relax_expr *given[] = { x1, x2 };
+    return relax_call_op_new(ctx, "relax.log_add_exp", 17, given, 2, NULL, 0);
+}
+
 /* R.logical_and: both elements differ from 0, with broadcasting */
 static inline relax_expr *relax_r_logical_and(relax_context *ctx, const relax_expr *x1,
         const relax_expr *x2)
@@ -1455,6 +1654,33 @@ static inline relax_expr *relax_r_mean(relax_context *ctx, const relax_expr *x,
     return relax_call_op_new(ctx, "relax.mean", 10, given, 1, map, 0);
 }
 
+/* R.median: middle element over axes, along one axis with its position
+ * defaults: axis None, keepdims False
+ */
+typedef struct relax_median_attrs {
+    const int64_t *axis;
+    size_t num_axis;
+    int32_t keepdims;
+} relax_median_attrs;
+static inline void relax_median_attrs_init(relax_median_attrs *attrs)
+{
+    attrs->axis = NULL;
+    attrs->num_axis = 0;
+    attrs->keepdims = 0;
+}
+static inline relax_expr *relax_r_median(relax_context *ctx, const relax_expr *x,
+        const relax_median_attrs *attrs)
+{
+    const relax_expr *given[] = { x };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "axis", 4, relax_r_ints_or_none(ctx, attrs->axis,
+            attrs->num_axis));
+        map = relax_r_set(ctx, map, "keepdims", 8, relax_attr_bool_new(ctx, attrs->keepdims));
+    }
+    return relax_call_op_new(ctx, "relax.median", 12, given, 1, map, 0);
+}
+
 /* R.memory.alloc_storage: storage of a number of bytes */
 static inline relax_expr *relax_r_memory_alloc_storage(relax_context *ctx, const relax_expr *size,
         const relax_expr *virtual_device_index, const relax_expr *storage_scope,
@@ -1515,6 +1741,27 @@ static inline relax_expr *relax_r_memory_view(relax_context *ctx, const relax_ex
         attrs ? attrs->relative_byte_offset : NULL };
     return relax_call_op_new(ctx, "relax.memory.view", 17, given, relax_r_given(given, 1, 4), NULL,
         0);
+}
+
+/* R.meshgrid: coordinates of a grid from those of its axes
+ * defaults: indexing ij
+ */
+typedef struct relax_meshgrid_attrs {
+    const char *indexing;
+} relax_meshgrid_attrs;
+static inline void relax_meshgrid_attrs_init(relax_meshgrid_attrs *attrs)
+{
+    attrs->indexing = "ij";
+}
+static inline relax_expr *relax_r_meshgrid(relax_context *ctx, const relax_expr *tensors,
+        const relax_meshgrid_attrs *attrs)
+{
+    const relax_expr *given[] = { tensors };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "indexing", 8, relax_r_text(ctx, attrs->indexing));
+    }
+    return relax_call_op_new(ctx, "relax.meshgrid", 14, given, 1, map, 0);
 }
 
 /* R.min: least element over axes; NaN stays
@@ -1960,6 +2207,13 @@ static inline relax_expr *relax_r_nn_avg_pool3d(relax_context *ctx, const relax_
     return relax_call_op_new(ctx, "relax.nn.avg_pool3d", 19, given, 1, map, 0);
 }
 
+/* R.nn.batch_flatten: all axes but the first as one */
+static inline relax_expr *relax_r_nn_batch_flatten(relax_context *ctx, const relax_expr *data)
+{
+    const relax_expr *given[] = { data };
+    return relax_call_op_new(ctx, "relax.nn.batch_flatten", 22, given, 1, NULL, 0);
+}
+
 /* R.nn.batch_norm: data normalised per channel, and the moved mean and variance
  * defaults: epsilon 1e-05, center True, scale True, momentum 0.1, training True
  */
@@ -2272,6 +2526,65 @@ static inline relax_expr *relax_r_nn_conv3d(relax_context *ctx, const relax_expr
     return relax_call_op_new(ctx, "relax.nn.conv3d", 15, given, 2, map, 0);
 }
 
+/* R.nn.conv3d_transpose: transposed convolution along three axes
+ * defaults: strides [1], padding [0], output_padding [0], dilation [1], groups 1, data_layout
+ *   NCDHW, kernel_layout IODHW, out_layout None, out_dtype void
+ */
+typedef struct relax_nn_conv3d_transpose_attrs {
+    const int64_t *strides;
+    size_t num_strides;
+    const int64_t *padding;
+    size_t num_padding;
+    const int64_t *output_padding;
+    size_t num_output_padding;
+    const int64_t *dilation;
+    size_t num_dilation;
+    int64_t groups;
+    const char *data_layout;
+    const char *kernel_layout;
+    const char *out_layout;
+    relax_dtype out_dtype;
+} relax_nn_conv3d_transpose_attrs;
+static inline void relax_nn_conv3d_transpose_attrs_init(relax_nn_conv3d_transpose_attrs *attrs)
+{
+    attrs->strides = NULL;
+    attrs->num_strides = 0;
+    attrs->padding = NULL;
+    attrs->num_padding = 0;
+    attrs->output_padding = NULL;
+    attrs->num_output_padding = 0;
+    attrs->dilation = NULL;
+    attrs->num_dilation = 0;
+    attrs->groups = 1;
+    attrs->data_layout = "NCDHW";
+    attrs->kernel_layout = "IODHW";
+    attrs->out_layout = NULL;
+    attrs->out_dtype = RELAX_VOID;
+}
+static inline relax_expr *relax_r_nn_conv3d_transpose(relax_context *ctx, const relax_expr *data,
+        const relax_expr *weight, const relax_nn_conv3d_transpose_attrs *attrs)
+{
+    const relax_expr *given[] = { data, weight };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "strides", 7, relax_r_ints(ctx, attrs->strides,
+            attrs->num_strides));
+        map = relax_r_set(ctx, map, "padding", 7, relax_r_ints(ctx, attrs->padding,
+            attrs->num_padding));
+        map = relax_r_set(ctx, map, "output_padding", 14, relax_r_ints(ctx, attrs->output_padding,
+            attrs->num_output_padding));
+        map = relax_r_set(ctx, map, "dilation", 8, relax_r_ints(ctx, attrs->dilation,
+            attrs->num_dilation));
+        map = relax_r_set(ctx, map, "groups", 6, relax_attr_int_new(ctx, attrs->groups));
+        map = relax_r_set(ctx, map, "data_layout", 11, relax_r_text(ctx, attrs->data_layout));
+        map = relax_r_set(ctx, map, "kernel_layout", 13, relax_r_text(ctx, attrs->kernel_layout));
+        map = relax_r_set(ctx, map, "out_layout", 10, relax_r_text_or_none(ctx,
+            attrs->out_layout));
+        map = relax_r_set(ctx, map, "out_dtype", 9, relax_attr_dtype_new(ctx, attrs->out_dtype));
+    }
+    return relax_call_op_new(ctx, "relax.nn.conv3d_transpose", 25, given, 2, map, 0);
+}
+
 /* R.nn.cross_entropy_with_logits: -sum(predictions * labels), divided by the batch size;
  *   predictions are log-probabilities
  */
@@ -2346,6 +2659,36 @@ static inline relax_expr *relax_r_nn_group_norm(relax_context *ctx, const relax_
         map = relax_r_set(ctx, map, "scale", 5, relax_attr_bool_new(ctx, attrs->scale));
     }
     return relax_call_op_new(ctx, "relax.nn.group_norm", 19, given, 3, map, 0);
+}
+
+/* R.nn.instance_norm: each channel of each image less its mean, over its standard deviation
+ * defaults: epsilon 1e-05, center True, scale True
+ */
+typedef struct relax_nn_instance_norm_attrs {
+    double epsilon;
+    int32_t center;
+    int32_t scale;
+} relax_nn_instance_norm_attrs;
+static inline void relax_nn_instance_norm_attrs_init(relax_nn_instance_norm_attrs *attrs)
+{
+    attrs->epsilon = 1e-05;
+    attrs->center = 1;
+    attrs->scale = 1;
+}
+static inline relax_expr *relax_r_nn_instance_norm(relax_context *ctx, const relax_expr *data,
+        const relax_expr *gamma, const relax_expr *beta, int64_t channel_axis, const int64_t *axes,
+        size_t num_axes, const relax_nn_instance_norm_attrs *attrs)
+{
+    const relax_expr *given[] = { data, gamma, beta };
+    const relax_attr *map = NULL;
+    map = relax_r_set(ctx, map, "channel_axis", 12, relax_attr_int_new(ctx, channel_axis));
+    map = relax_r_set(ctx, map, "axes", 4, relax_r_ints(ctx, axes, num_axes));
+    if (attrs) {
+        map = relax_r_set(ctx, map, "epsilon", 7, relax_attr_float_new(ctx, attrs->epsilon));
+        map = relax_r_set(ctx, map, "center", 6, relax_attr_bool_new(ctx, attrs->center));
+        map = relax_r_set(ctx, map, "scale", 5, relax_attr_bool_new(ctx, attrs->scale));
+    }
+    return relax_call_op_new(ctx, "relax.nn.instance_norm", 22, given, 3, map, 0);
 }
 
 /* R.nn.layer_norm: data normalised over axes
@@ -2643,6 +2986,37 @@ static inline relax_expr *relax_r_nn_pad(relax_context *ctx, const relax_expr *d
     return relax_call_op_new(ctx, "relax.nn.pad", 12, given, 1, map, 0);
 }
 
+/* R.nn.pixel_shuffle: channels moved into larger images */
+static inline relax_expr *relax_r_nn_pixel_shuffle(relax_context *ctx, const relax_expr *data,
+        int64_t upscale_factor)
+{
+    const relax_expr *given[] = { data };
+    const relax_attr *map = NULL;
+    map = relax_r_set(ctx, map, "upscale_factor", 14, relax_attr_int_new(ctx, upscale_factor));
+    return relax_call_op_new(ctx, "relax.nn.pixel_shuffle", 22, given, 1, map, 0);
+}
+
+/* R.nn.prelu: x where x > 0, else alpha * x, a slope for each place of an axis
+ * defaults: axis 1
+ */
+typedef struct relax_nn_prelu_attrs {
+    int64_t axis;
+} relax_nn_prelu_attrs;
+static inline void relax_nn_prelu_attrs_init(relax_nn_prelu_attrs *attrs)
+{
+    attrs->axis = 1;
+}
+static inline relax_expr *relax_r_nn_prelu(relax_context *ctx, const relax_expr *data,
+        const relax_expr *alpha, const relax_nn_prelu_attrs *attrs)
+{
+    const relax_expr *given[] = { data, alpha };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "axis", 4, relax_attr_int_new(ctx, attrs->axis));
+    }
+    return relax_call_op_new(ctx, "relax.nn.prelu", 14, given, 2, map, 0);
+}
+
 /* R.nn.relu: max(x, 0); NaN stays */
 static inline relax_expr *relax_r_nn_relu(relax_context *ctx, const relax_expr *x)
 {
@@ -2810,6 +3184,14 @@ static inline relax_expr *relax_r_ones_like(relax_context *ctx, const relax_expr
     return relax_call_op_new(ctx, "relax.ones_like", 15, given, 1, map, 0);
 }
 
+/* R.outer: products of all pairs of elements of two vectors */
+static inline relax_expr *relax_r_outer(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
+{
+    const relax_expr *given[] = { x1, x2 };
+    return relax_call_op_new(ctx, "relax.outer", 11, given, 2, NULL, 0);
+}
+
 /* R.permute_dims: dimensions in another order
  * defaults: axes None
  */
@@ -2934,6 +3316,30 @@ static inline relax_expr *relax_r_reshape(relax_context *ctx, const relax_expr *
     return relax_call_op_new(ctx, "relax.reshape", 13, given, 2, NULL, 0);
 }
 
+/* R.reverse_sequence: the first places of each sequence in reverse
+ * defaults: seq_axis 1, batch_axis 0
+ */
+typedef struct relax_reverse_sequence_attrs {
+    int64_t seq_axis;
+    int64_t batch_axis;
+} relax_reverse_sequence_attrs;
+static inline void relax_reverse_sequence_attrs_init(relax_reverse_sequence_attrs *attrs)
+{
+    attrs->seq_axis = 1;
+    attrs->batch_axis = 0;
+}
+static inline relax_expr *relax_r_reverse_sequence(relax_context *ctx, const relax_expr *data,
+        const relax_expr *seq_lengths, const relax_reverse_sequence_attrs *attrs)
+{
+    const relax_expr *given[] = { data, seq_lengths };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "seq_axis", 8, relax_attr_int_new(ctx, attrs->seq_axis));
+        map = relax_r_set(ctx, map, "batch_axis", 10, relax_attr_int_new(ctx, attrs->batch_axis));
+    }
+    return relax_call_op_new(ctx, "relax.reverse_sequence", 22, given, 2, map, 0);
+}
+
 /* R.right_shift: x1 shifted right by x2 bits, sign kept, with broadcasting */
 static inline relax_expr *relax_r_right_shift(relax_context *ctx, const relax_expr *x1,
         const relax_expr *x2)
@@ -3044,6 +3450,35 @@ static inline relax_expr *relax_r_sinh(relax_context *ctx, const relax_expr *x)
     return relax_call_op_new(ctx, "relax.sinh", 10, given, 1, NULL, 0);
 }
 
+/* R.size: number of elements, of rank 0 */
+static inline relax_expr *relax_r_size(relax_context *ctx, const relax_expr *expr)
+{
+    const relax_expr *given[] = { expr };
+    return relax_call_op_new(ctx, "relax.size", 10, given, 1, NULL, 0);
+}
+
+/* R.slice_scatter: a tensor with src in the place of a slice
+ * defaults: axis 0
+ */
+typedef struct relax_slice_scatter_attrs {
+    int64_t axis;
+} relax_slice_scatter_attrs;
+static inline void relax_slice_scatter_attrs_init(relax_slice_scatter_attrs *attrs)
+{
+    attrs->axis = 0;
+}
+static inline relax_expr *relax_r_slice_scatter(relax_context *ctx, const relax_expr *input_tensor,
+        const relax_expr *src, const relax_expr *start, const relax_expr *end,
+        const relax_expr *step, const relax_slice_scatter_attrs *attrs)
+{
+    const relax_expr *given[] = { input_tensor, src, start, end, step };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "axis", 4, relax_attr_int_new(ctx, attrs->axis));
+    }
+    return relax_call_op_new(ctx, "relax.slice_scatter", 19, given, 5, map, 0);
+}
+
 /* R.sort: elements in order along an axis; stable, NaN counts as the greatest
  * defaults: axis -1, descending False
  */
@@ -3126,6 +3561,27 @@ static inline relax_expr *relax_r_squeeze(relax_context *ctx, const relax_expr *
             attrs->num_axis));
     }
     return relax_call_op_new(ctx, "relax.squeeze", 13, given, 1, map, 0);
+}
+
+/* R.stack: tensors of one shape side by side along a new axis
+ * defaults: axis 0
+ */
+typedef struct relax_stack_attrs {
+    int64_t axis;
+} relax_stack_attrs;
+static inline void relax_stack_attrs_init(relax_stack_attrs *attrs)
+{
+    attrs->axis = 0;
+}
+static inline relax_expr *relax_r_stack(relax_context *ctx, const relax_expr *tensors,
+        const relax_stack_attrs *attrs)
+{
+    const relax_expr *given[] = { tensors };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "axis", 4, relax_attr_int_new(ctx, attrs->axis));
+    }
+    return relax_call_op_new(ctx, "relax.stack", 11, given, 1, map, 0);
 }
 
 /* R.std: standard deviation over axes (divided by the count)
@@ -3217,14 +3673,16 @@ static inline relax_expr *relax_r_sum(relax_context *ctx, const relax_expr *x,
 }
 
 /* R.take: slices of x at indices; negative ones count from the end
- * defaults: axis None
+ * defaults: axis None, mode fast
  */
 typedef struct relax_take_attrs {
     const int64_t *axis;
+    const char *mode;
 } relax_take_attrs;
 static inline void relax_take_attrs_init(relax_take_attrs *attrs)
 {
     attrs->axis = NULL;
+    attrs->mode = "fast";
 }
 static inline relax_expr *relax_r_take(relax_context *ctx, const relax_expr *x,
         const relax_expr *indices, const relax_take_attrs *attrs)
@@ -3233,6 +3691,7 @@ static inline relax_expr *relax_r_take(relax_context *ctx, const relax_expr *x,
     const relax_attr *map = NULL;
     if (attrs) {
         map = relax_r_set(ctx, map, "axis", 4, relax_r_int_or_none(ctx, attrs->axis));
+        map = relax_r_set(ctx, map, "mode", 4, relax_r_text(ctx, attrs->mode));
     }
     return relax_call_op_new(ctx, "relax.take", 10, given, 2, map, 0);
 }
@@ -3341,6 +3800,13 @@ static inline relax_expr *relax_r_triu(relax_context *ctx, const relax_expr *x,
     return relax_call_op_new(ctx, "relax.triu", 10, given, relax_r_given(given, 1, 2), NULL, 0);
 }
 
+/* R.trunc: each element without its fraction; integers stay */
+static inline relax_expr *relax_r_trunc(relax_context *ctx, const relax_expr *x)
+{
+    const relax_expr *given[] = { x };
+    return relax_call_op_new(ctx, "relax.trunc", 11, given, 1, NULL, 0);
+}
+
 /* R.unique: distinct elements in ascending order, with index, inverse and counts on request */
 typedef struct relax_unique_attrs {
     const relax_expr *sorted;
@@ -3391,6 +3857,226 @@ static inline relax_expr *relax_r_variance(relax_context *ctx, const relax_expr 
         map = relax_r_set(ctx, map, "keepdims", 8, relax_attr_bool_new(ctx, attrs->keepdims));
     }
     return relax_call_op_new(ctx, "relax.variance", 14, given, 1, map, 0);
+}
+
+/* R.vision.all_class_non_max_suppression: for each class the boxes without those that overlap a
+ *   better one
+ * defaults: output_format onnx
+ */
+typedef struct relax_vision_all_class_non_max_suppression_attrs {
+    const char *output_format;
+} relax_vision_all_class_non_max_suppression_attrs;
+static inline void relax_vision_all_class_non_max_suppression_attrs_init(
+        relax_vision_all_class_non_max_suppression_attrs *attrs)
+{
+    attrs->output_format = "onnx";
+}
+static inline relax_expr *relax_r_vision_all_class_non_max_suppression(relax_context *ctx,
+        const relax_expr *boxes, const relax_expr *scores,
+        const relax_expr *max_output_boxes_per_class, const relax_expr *iou_threshold,
+        const relax_expr *score_threshold,
+        const relax_vision_all_class_non_max_suppression_attrs *attrs)
+{
+    const relax_expr *given[] = { boxes, scores, max_output_boxes_per_class, iou_threshold,
+        score_threshold };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "output_format", 13, relax_r_text(ctx, attrs->output_format));
+    }
+    return relax_call_op_new(ctx, "relax.vision.all_class_non_max_suppression", 42, given, 5, map,
+        0);
+}
+
+/* R.vision.get_valid_counts: boxes whose score is high enough, first, and how many they are
+ * defaults: score_threshold 0.0, id_index 0, score_index 1
+ */
+typedef struct relax_vision_get_valid_counts_attrs {
+    double score_threshold;
+    int64_t id_index;
+    int64_t score_index;
+} relax_vision_get_valid_counts_attrs;
+static inline void relax_vision_get_valid_counts_attrs_init(
+        relax_vision_get_valid_counts_attrs *attrs)
+{
+    attrs->score_threshold = 0.0;
+    attrs->id_index = 0;
+    attrs->score_index = 1;
+}
+static inline relax_expr *relax_r_vision_get_valid_counts(relax_context *ctx,
+        const relax_expr *data, const relax_vision_get_valid_counts_attrs *attrs)
+{
+    const relax_expr *given[] = { data };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "score_threshold", 15, relax_attr_float_new(ctx,
+            attrs->score_threshold));
+        map = relax_r_set(ctx, map, "id_index", 8, relax_attr_int_new(ctx, attrs->id_index));
+        map = relax_r_set(ctx, map, "score_index", 11, relax_attr_int_new(ctx,
+            attrs->score_index));
+    }
+    return relax_call_op_new(ctx, "relax.vision.get_valid_counts", 29, given, 1, map, 0);
+}
+
+/* R.vision.multibox_transform_loc: boxes from anchors and offsets, and their scores
+ * defaults: clip False, threshold 0.0, variances [1.0, 1.0, 1.0, 1.0], keep_background True,
+ *   apply_softmax True
+ */
+typedef struct relax_vision_multibox_transform_loc_attrs {
+    int32_t clip;
+    double threshold;
+    const relax_attr *variances;
+    int32_t keep_background;
+    int32_t apply_softmax;
+} relax_vision_multibox_transform_loc_attrs;
+static inline void relax_vision_multibox_transform_loc_attrs_init(
+        relax_vision_multibox_transform_loc_attrs *attrs)
+{
+    attrs->clip = 0;
+    attrs->threshold = 0.0;
+    attrs->variances = NULL;
+    attrs->keep_background = 1;
+    attrs->apply_softmax = 1;
+}
+static inline relax_expr *relax_r_vision_multibox_transform_loc(relax_context *ctx,
+        const relax_expr *cls_pred, const relax_expr *loc_pred, const relax_expr *anchor,
+        const relax_vision_multibox_transform_loc_attrs *attrs)
+{
+    const relax_expr *given[] = { cls_pred, loc_pred, anchor };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "clip", 4, relax_attr_bool_new(ctx, attrs->clip));
+        map = relax_r_set(ctx, map, "threshold", 9, relax_attr_float_new(ctx, attrs->threshold));
+        map = relax_r_set(ctx, map, "variances", 9, attrs->variances);
+        map = relax_r_set(ctx, map, "keep_background", 15, relax_attr_bool_new(ctx,
+            attrs->keep_background));
+        map = relax_r_set(ctx, map, "apply_softmax", 13, relax_attr_bool_new(ctx,
+            attrs->apply_softmax));
+    }
+    return relax_call_op_new(ctx, "relax.vision.multibox_transform_loc", 35, given, 3, map, 0);
+}
+
+/* R.vision.non_max_suppression: boxes without those that overlap a better one
+ * defaults: max_output_size -1, iou_threshold 0.5, force_suppress False, top_k -1, coord_start
+ *   2, score_index 1, id_index 0, return_indices True, invalid_to_bottom False, soft_nms_sigma
+ *   0.0, score_threshold 0.0
+ */
+typedef struct relax_vision_non_max_suppression_attrs {
+    int64_t max_output_size;
+    double iou_threshold;
+    int32_t force_suppress;
+    int64_t top_k;
+    int64_t coord_start;
+    int64_t score_index;
+    int64_t id_index;
+    int32_t return_indices;
+    int32_t invalid_to_bottom;
+    double soft_nms_sigma;
+    double score_threshold;
+} relax_vision_non_max_suppression_attrs;
+static inline void relax_vision_non_max_suppression_attrs_init(
+        relax_vision_non_max_suppression_attrs *attrs)
+{
+    attrs->max_output_size = -1;
+    attrs->iou_threshold = 0.5;
+    attrs->force_suppress = 0;
+    attrs->top_k = -1;
+    attrs->coord_start = 2;
+    attrs->score_index = 1;
+    attrs->id_index = 0;
+    attrs->return_indices = 1;
+    attrs->invalid_to_bottom = 0;
+    attrs->soft_nms_sigma = 0.0;
+    attrs->score_threshold = 0.0;
+}
+static inline relax_expr *relax_r_vision_non_max_suppression(relax_context *ctx,
+        const relax_expr *data, const relax_expr *valid_count, const relax_expr *indices,
+        const relax_vision_non_max_suppression_attrs *attrs)
+{
+    const relax_expr *given[] = { data, valid_count, indices };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "max_output_size", 15, relax_attr_int_new(ctx,
+            attrs->max_output_size));
+        map = relax_r_set(ctx, map, "iou_threshold", 13, relax_attr_float_new(ctx,
+            attrs->iou_threshold));
+        map = relax_r_set(ctx, map, "force_suppress", 14, relax_attr_bool_new(ctx,
+            attrs->force_suppress));
+        map = relax_r_set(ctx, map, "top_k", 5, relax_attr_int_new(ctx, attrs->top_k));
+        map = relax_r_set(ctx, map, "coord_start", 11, relax_attr_int_new(ctx,
+            attrs->coord_start));
+        map = relax_r_set(ctx, map, "score_index", 11, relax_attr_int_new(ctx,
+            attrs->score_index));
+        map = relax_r_set(ctx, map, "id_index", 8, relax_attr_int_new(ctx, attrs->id_index));
+        map = relax_r_set(ctx, map, "return_indices", 14, relax_attr_bool_new(ctx,
+            attrs->return_indices));
+        map = relax_r_set(ctx, map, "invalid_to_bottom", 17, relax_attr_bool_new(ctx,
+            attrs->invalid_to_bottom));
+        map = relax_r_set(ctx, map, "soft_nms_sigma", 14, relax_attr_float_new(ctx,
+            attrs->soft_nms_sigma));
+        map = relax_r_set(ctx, map, "score_threshold", 15, relax_attr_float_new(ctx,
+            attrs->score_threshold));
+    }
+    return relax_call_op_new(ctx, "relax.vision.non_max_suppression", 32, given, 3, map, 0);
+}
+
+/* R.vision.roi_align: samples of regions of images, on average or the greatest
+ * defaults: sample_ratio -1, aligned False, layout NCHW, mode avg
+ */
+typedef struct relax_vision_roi_align_attrs {
+    int64_t sample_ratio;
+    int32_t aligned;
+    const char *layout;
+    const char *mode;
+} relax_vision_roi_align_attrs;
+static inline void relax_vision_roi_align_attrs_init(relax_vision_roi_align_attrs *attrs)
+{
+    attrs->sample_ratio = -1;
+    attrs->aligned = 0;
+    attrs->layout = "NCHW";
+    attrs->mode = "avg";
+}
+static inline relax_expr *relax_r_vision_roi_align(relax_context *ctx, const relax_expr *data,
+        const relax_expr *rois, const int64_t *pooled_size, size_t num_pooled_size,
+        double spatial_scale, const relax_vision_roi_align_attrs *attrs)
+{
+    const relax_expr *given[] = { data, rois };
+    const relax_attr *map = NULL;
+    map = relax_r_set(ctx, map, "pooled_size", 11, relax_r_ints(ctx, pooled_size,
+        num_pooled_size));
+    map = relax_r_set(ctx, map, "spatial_scale", 13, relax_attr_float_new(ctx, spatial_scale));
+    if (attrs) {
+        map = relax_r_set(ctx, map, "sample_ratio", 12, relax_attr_int_new(ctx,
+            attrs->sample_ratio));
+        map = relax_r_set(ctx, map, "aligned", 7, relax_attr_bool_new(ctx, attrs->aligned));
+        map = relax_r_set(ctx, map, "layout", 6, relax_r_text(ctx, attrs->layout));
+        map = relax_r_set(ctx, map, "mode", 4, relax_r_text(ctx, attrs->mode));
+    }
+    return relax_call_op_new(ctx, "relax.vision.roi_align", 22, given, 2, map, 0);
+}
+
+/* R.vision.roi_pool: greatest element of each bin of regions of images
+ * defaults: layout NCHW
+ */
+typedef struct relax_vision_roi_pool_attrs {
+    const char *layout;
+} relax_vision_roi_pool_attrs;
+static inline void relax_vision_roi_pool_attrs_init(relax_vision_roi_pool_attrs *attrs)
+{
+    attrs->layout = "NCHW";
+}
+static inline relax_expr *relax_r_vision_roi_pool(relax_context *ctx, const relax_expr *data,
+        const relax_expr *rois, const int64_t *pooled_size, size_t num_pooled_size,
+        double spatial_scale, const relax_vision_roi_pool_attrs *attrs)
+{
+    const relax_expr *given[] = { data, rois };
+    const relax_attr *map = NULL;
+    map = relax_r_set(ctx, map, "pooled_size", 11, relax_r_ints(ctx, pooled_size,
+        num_pooled_size));
+    map = relax_r_set(ctx, map, "spatial_scale", 13, relax_attr_float_new(ctx, spatial_scale));
+    if (attrs) {
+        map = relax_r_set(ctx, map, "layout", 6, relax_r_text(ctx, attrs->layout));
+    }
+    return relax_call_op_new(ctx, "relax.vision.roi_pool", 21, given, 2, map, 0);
 }
 
 /* R.vm.alloc_storage: storage of the machine */

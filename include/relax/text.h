@@ -30,6 +30,10 @@ RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_parse(relax_c
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int32_t relax_module_is_standalone(const relax_module *module);
 
+/* What text is written for: TVM 0.20, whose form is the canonical one, or what TVM 0.27 reads
+ * back. Both are read without being asked for. */
+enum relax_dialect { RELAX_DIALECT_0_20 = 0, RELAX_DIALECT_0_27 = 1 };
+
 typedef struct relax_print_options {
     size_t struct_size;
     /* 0: large constants are left out, the text can then not be read back; default 1 */
@@ -38,7 +42,7 @@ typedef struct relax_print_options {
     /* 1: a module of one function prints as that function alone; 0 (default): only if it was
      * read so */
     int32_t standalone;
-    int32_t reserved;       /* 0 */
+    int32_t dialect;        /* RELAX_DIALECT_...; default RELAX_DIALECT_0_20 */
     const char *module_name; /* NUL-terminated, a Python name; NULL: "Module" */
     /* Parts that several places share are written out at each, so that few nodes can have a text
      * without end. It may have so many bytes, constants of the metadata apart; 0 (default): 32 MiB

@@ -291,8 +291,13 @@ static void say_no_public(rlx_wf *w, const rlx_finding *f)
 
 static void say_symbol(rlx_wf *w, const rlx_finding *f)
 {
-    SAY(w, f, "global_symbol \"%s\" differs from the function name %s",
-        ((const rlx_attr_string *)f->b)->value->data, name(w, f->a));
+    if (f->code == RLX_WX14)
+        rlx_report(w->ctx, RLX_WX14, RLX_SEVERITY_WARNING, f->place,
+                   "global_symbol \"%s\" differs from the name of the PrimFunc, %s",
+                   ((const rlx_attr_string *)f->b)->value->data, name(w, f->a));
+    else
+        SAY(w, f, "global_symbol \"%s\" differs from the function name %s",
+            ((const rlx_attr_string *)f->b)->value->data, name(w, f->a));
     NOTE_HERE(w, f->note, "the function is here");
 }
 
@@ -418,6 +423,7 @@ static const struct criterion { uint16_t code; uint8_t stage; say_fn *say; } cri
     { RLX_WX08, RLX_STAGE_ANY, say_damage },
     { RLX_WX10, RLX_STAGE_ANY, say_depth },
     { RLX_WX13, RLX_STAGE_ANY, say_promise },
+    { RLX_WX14, RLX_STAGE_ANY, say_symbol },
     { RLX_PU04, RLX_STAGE_ANY, say_unstated },
     { RLX_PU05, RLX_STAGE_EXPLICIT, say_forced },
     { RLX_TY13, RLX_STAGE_EXPLICIT, say_no_rule },
@@ -514,12 +520,16 @@ static void check_names(rlx_wf *w)
         any_public = true;
         if (symbol->value == gv->name)
             continue;
-        rlx_finding *f = rlx_wf_found(w, RLX_WF13, RLX_WF_PLAIN, symbol_place(w, i), &gv->node);
+        /* Relax calls PrimFuncs by their names in the module, linkers by their symbols */
+        bool tir = rlx_is(w->module->functions[i], RLX_NODE_PRIM_FUNC);
+        rlx_finding *f = rlx_wf_found(w, tir ? RLX_WX14 : RLX_WF13, RLX_WF_PLAIN,
+                                      symbol_place(w, i), &gv->node);
         if (f) {
             f->b = &symbol->node;
             f->note = f->place != function_place(w, i) ? function_place(w, i) : RLX_NO_PLACE;
         }
-        claim_name(w, &taken, symbol->value, i, symbol);
+        if (!tir)
+            claim_name(w, &taken, symbol->value, i, symbol);
     }
     rlx_ptrmap_free(&taken);
     if (!any_public && w->stage >= RLX_STAGE_EXPLICIT)

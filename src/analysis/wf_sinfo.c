@@ -96,15 +96,22 @@ static bool width_is_legal(rlx_dtype t)
     bool integer = code == rlx_dtype_code(RELAX_INT64) || code == rlx_dtype_code(RELAX_UINT8);
     if (integer)
         return bits == 1 || bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
-    if (code == rlx_dtype_code(RELAX_FLOAT32))
-        return bits == 16 || bits == 32 || bits == 64;
+    if (code == rlx_dtype_code(RELAX_FLOAT32)) /* 8: of no stated format */
+        return bits == 8 || bits == 16 || bits == 32 || bits == 64;
     return rlx_dtype_is_float(t); /* bfloat16, float8: extensions */
+}
+
+/* Several elements of less than a byte that fill whole bytes together: int4x8. */
+static bool is_packed(rlx_dtype t)
+{
+    int bits = rlx_dtype_bits(t), lanes = rlx_dtype_lanes(t);
+    return lanes > 1 && bits < 8 && bits * lanes % 8 == 0 && bits * lanes <= 64;
 }
 
 static void check_dtype(rlx_wf *w, rlx_dtype t, rlx_place place)
 {
     enum rlx_wf_detail detail = rlx_dtype_code(t) == rlx_dtype_code(RELAX_HANDLE) ? RLX_WF_KIND
-                                : rlx_dtype_lanes(t) != 1                         ? RLX_WF_LANES
+                                : rlx_dtype_lanes(t) != 1 && !is_packed(t)        ? RLX_WF_LANES
                                 : width_is_legal(t)                               ? RLX_WF_PLAIN
                                                                                   : RLX_WF_WIDTH;
     rlx_finding *f = t != RELAX_VOID && detail != RLX_WF_PLAIN
@@ -230,7 +237,8 @@ static void enter_func(rlx_wf *w, const rlx_func_sinfo *s, uint32_t depth, rlx_w
     if (s->derive != RLX_DERIVE_NONE && s->num_params)
         rlx_wf_found(w, RLX_WF17, RLX_WF_PLAIN, rlx_wf_place(spot), NULL);
     if (s->derive == RLX_DERIVE_NAMED &&
-        !(s->derive_name && rlx_extension_derive_find(w->ctx, rlx_string_slice(s->derive_name))))
+        !(s->derive_name && (rlx_derive_operator(rlx_string_slice(s->derive_name)) ||
+                             rlx_extension_derive_find(w->ctx, rlx_string_slice(s->derive_name)))))
         rlx_wf_found(w, RLX_WF17, RLX_WF_FORM, rlx_wf_place(spot), &s->node);
     spot->part++;
     for (size_t i = 0; i < s->num_binders; i++)

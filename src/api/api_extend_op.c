@@ -141,6 +141,7 @@ static const uint8_t attr_types[] = {
     [RELAX_OP_ATTR_STRING_OR_NONE] = RLX_ATTR_STRING_OR_NONE,
     [RELAX_OP_ATTR_INT_OR_INTS] = RLX_ATTR_INT_OR_INTS,
     [RELAX_OP_ATTR_OTHER] = RLX_ATTR_ANY,
+    [RELAX_OP_ATTR_BOOL_OR_NONE] = RLX_ATTR_BOOL_OR_NONE,
 };
 
 static bool args_are_sane(relax_context *ctx, const relax_op_options *o, rlx_slice name)

@@ -101,6 +101,9 @@ static const char *attr_of(const rlx_op_row *row, size_t attr, int32_t *type, co
         [RLX_ATTR_INTS_OR_NONE] = RELAX_OP_ATTR_INTS_OR_NONE,
         [RLX_ATTR_FLOAT_OR_NONE] = RELAX_OP_ATTR_FLOAT_OR_NONE,
         [RLX_ATTR_STRING_OR_NONE] = RELAX_OP_ATTR_STRING_OR_NONE,
+        [RLX_ATTR_SIZES] = RELAX_OP_ATTR_INTS,
+        [RLX_ATTR_SIZES_OR_NONE] = RELAX_OP_ATTR_INTS_OR_NONE,
+        [RLX_ATTR_BOOL_OR_NONE] = RELAX_OP_ATTR_BOOL_OR_NONE,
         [RLX_ATTR_INT_OR_INTS] = RELAX_OP_ATTR_INT_OR_INTS,
     };
     const rlx_op_attr *a = row && attr < (size_t)row->num_attrs ? &row->attrs[attr] : NULL;

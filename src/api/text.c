@@ -95,7 +95,8 @@ static bool is_class_name(const char *name)
 static bool read_print_options(const relax_print_options *given, relax_print_options *o)
 {
     *o = print_defaults;
-    return rlx_options_read(o, sizeof *o, given) && !o->reserved &&
+    return rlx_options_read(o, sizeof *o, given) && o->dialect >= RELAX_DIALECT_0_20 &&
+           o->dialect <= RELAX_DIALECT_0_27 &&
            (!o->module_name || is_class_name(o->module_name));
 }
 
@@ -127,6 +128,7 @@ static relax_status print_node(relax_context *ctx, const rlx_node *node,
     rlx_print_options inner = { .standalone = o->standalone || relax_module_is_standalone(module),
                                 .no_metadata = !o->metadata,
                                 .no_struct_info = !o->struct_info,
+                                .newer = o->dialect == RELAX_DIALECT_0_27,
                                 .module_name = o->module_name,
                                 .max_bytes = o->max_bytes };
     rlx_api_bytes b;

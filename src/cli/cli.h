@@ -29,6 +29,7 @@ typedef struct cli {
     const char *instruction_set;
     int64_t opt_level, max_memory, max_depth, repeat, compiler_memory, threads;
     double timeout;
+    const char *dialect;
     bool strict, notes, trust, color, verify, allow_native, unchecked, profile, json, help;
 } cli;
 

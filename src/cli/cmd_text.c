@@ -131,6 +131,10 @@ static int put_module(const cli *c, relax_context *ctx, const relax_module *modu
     relax_error *error = NULL;
     relax_print_options_init(&options, sizeof options);
     options.standalone = standalone;
+    if (c->dialect && strcmp(c->dialect, "0.27") == 0)
+        options.dialect = RELAX_DIALECT_0_27;
+    else if (c->dialect && strcmp(c->dialect, "0.20") != 0)
+        return cli_usage(c, "--dialect is 0.20 or 0.27, not %s", c->dialect);
     options.error = &error;
     relax_bytes *text = relax_node_print(ctx, relax_module_as_node(module), &options);
     if (!text)

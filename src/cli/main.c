@@ -17,8 +17,8 @@ static const command commands[] = {
     { "check", cli_check, "sNanj", 1, CLI_MAX_LIST,
       "relax check FILE...\n\nRead, check well-formedness, infer. Diagnostics go to standard "
       "error.\n" },
-    { "print", cli_print, "sanjPwc", 1, 1,
-      "relax print FILE [--pass P,Q,...]\n\nCanonical TVMScript on standard output, after the "
+    { "print", cli_print, "sanjPwKc", 1, 1,
+      "relax print FILE [--pass P,Q,...] [--dialect 0.27]\n\nCanonical TVMScript on standard output, after the "
       "named passes. Options of a pass follow it in\n"
       "braces, as in --pass 'bind_symbolic_vars{n=4,m=8},fold_constant{max_bytes=1000}' "
       "(relax passes NAME lists them).\n"

@@ -28,6 +28,8 @@ static const option_row rows[] = {
       "form of the diagnostics" },
     { 'P', "--pass", "--passes", TEXT, AT(passes), 0, "P{OPTION=X},Q,...",
       "passes to run first" },
+    { 'K', "--dialect", NULL, TEXT, AT(dialect), 0, "0.20|0.27",
+      "what to print for: TVM 0.20 (default), or TVM 0.27" },
     { 'c', "--color", NULL, FLAG, AT(color), 0, NULL, "colours, on a terminal" },
     { 'o', "-o", "--output", TEXT, AT(output), 0, "OUT.rlx", "the file to write" },
     { 'w', "--params", NULL, TEXT, AT(params), 0, "W.npz", "weights by parameter name" },

@@ -193,6 +193,13 @@ static const struct { const char *name; size_t min_args, max_args; } builtins[] 
 #undef BUILTIN
 };
 
+/* What TVM's passes call it after lowering. */
+static rlx_slice own_name(rlx_slice name)
+{
+    return rlx_slice_is(name, "runtime.TVMArrayCreateView") ? RLX_SLICE(BUILTIN_PREFIX "view")
+                                                            : name;
+}
+
 static bool is_builtin_name(rlx_slice name)
 {
     return name.len > sizeof BUILTIN_PREFIX - 1 &&
@@ -262,6 +269,7 @@ static bool call_packed(rlx_vmgen_fn *n, const rlx_call *call, rlx_slice name, r
     size_t first = n->args.len;
     bool unit = call->num_sinfo_args == 1 && is_unit(call->sinfo_args[0]);
     rlx_vmgen_target dropped = { .reg = RLX_NO_INDEX };
+    name = own_name(name);
     if (is_builtin_name(name))
         return call_builtin(n, name, call->args, call->num_args, unit ? &dropped : t) &&
                (!unit || give_unit(n, t));
@@ -531,7 +539,8 @@ static const rlx_expr *attr_argument(rlx_vmgen_fn *n, const rlx_op_attr *row, co
         return rlx_dtype_imm_new(n->ctx, rlx_attr_as_dtype(a));
     if (text)
         return rlx_string_imm_new(n->ctx, rlx_string_slice(text->value));
-    int64_t v = row->type == RLX_ATTR_BOOL ? rlx_attr_as_bool(a, false) : rlx_attr_as_int(a, 0);
+    bool flag = row->type == RLX_ATTR_BOOL || row->type == RLX_ATTR_BOOL_OR_NONE;
+    int64_t v = flag ? rlx_attr_as_bool(a, false) : rlx_attr_as_int(a, 0);
     const rlx_prim *p = rlx_int64(n->ctx, v);
     return p ? rlx_prim_value_new(n->ctx, p) : NULL;
 }

@@ -302,8 +302,14 @@ const rlx_expr *rlx_dtype_imm_new(rlx_context *ctx, rlx_dtype dtype)
 
 const rlx_expr *rlx_extern_func_new(rlx_context *ctx, rlx_slice symbol)
 {
+    return rlx_extern_func_of(ctx, symbol, NULL);
+}
+
+const rlx_expr *rlx_extern_func_of(rlx_context *ctx, rlx_slice symbol, const rlx_sinfo *sinfo)
+{
     rlx_extern_func key = { .node.kind = RLX_NODE_EXTERN_FUNC,
-                            .symbol = rlx_string_intern(ctx, symbol) };
+                            .symbol = rlx_string_intern(ctx, symbol),
+                            .sinfo = sinfo };
     return key.symbol ? rlx_node_intern(ctx, &key.node) : NULL;
 }
 

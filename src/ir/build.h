@@ -42,6 +42,8 @@ const rlx_expr *rlx_dtype_imm_new(rlx_context *ctx, rlx_dtype dtype);
 const rlx_expr *rlx_shape_new(rlx_context *ctx, const rlx_prim *const *values, size_t count);
 const rlx_expr *rlx_shape_of_ints(rlx_context *ctx, const int64_t *values, size_t count);
 const rlx_expr *rlx_extern_func_new(rlx_context *ctx, rlx_slice symbol);
+/* With what it is described as; NULL: what its calls say they give. */
+const rlx_expr *rlx_extern_func_of(rlx_context *ctx, rlx_slice symbol, const rlx_sinfo *sinfo);
 const rlx_expr *rlx_op_node(rlx_context *ctx, const rlx_op_row *row);
 const rlx_expr *rlx_if_new(rlx_context *ctx, const rlx_expr *cond, const rlx_expr *true_branch,
                            const rlx_expr *false_branch, rlx_place place);

@@ -72,6 +72,19 @@ const rlx_extension_derive *rlx_extension_derive_find(const rlx_context *ctx, rl
     return NULL;
 }
 
+const char *rlx_derive_operator(rlx_slice name)
+{
+    static const struct { const char *name, *op;
+    } known[] = {
+        { "tvm.relax.struct_info.infer_view_sinfo", "relax.memory.view" },
+        { "tvm.relax.type.infer_view_ty", "relax.memory.view" },
+    };
+    for (size_t i = 0; i < RLX_COUNT(known); i++)
+        if (rlx_slice_is(name, known[i].name))
+            return known[i].op;
+    return NULL;
+}
+
 bool rlx_extension_enter(rlx_context *ctx, const struct rlx_scope *scope, rlx_extension_call *c)
 {
     rlx_extensions *h = ctx->extensions;

@@ -110,6 +110,9 @@ const rlx_extension_kind *rlx_extension_kind_of(const rlx_context *ctx, const rl
 /* "host.spmm": without "relax." or "R." */
 const rlx_extension_op *rlx_extension_op_find(const rlx_context *ctx, rlx_slice name);
 const rlx_extension_derive *rlx_extension_derive_find(const rlx_context *ctx, rlx_slice name);
+/* Derive functions that every context knows, as TVM names them: the operator whose rule they are.
+ * NULL: no such function. */
+const char *rlx_derive_operator(rlx_slice name);
 
 /* Around every callback. False after a report: they nest too deeply. Meanwhile the context
  * counts as held, so that it is not collected. */

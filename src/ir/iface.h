@@ -22,6 +22,8 @@ enum rlx_attr_type {
     RLX_ATTR_INT, RLX_ATTR_BOOL, RLX_ATTR_FLOAT, RLX_ATTR_STRING, RLX_ATTR_DTYPE,
     RLX_ATTR_INTS,       /* list of integers; a single integer converts to a list */
     RLX_ATTR_INT_OR_NONE, RLX_ATTR_INTS_OR_NONE, RLX_ATTR_FLOAT_OR_NONE, RLX_ATTR_STRING_OR_NONE,
+    RLX_ATTR_BOOL_OR_NONE,
+    RLX_ATTR_SIZES, RLX_ATTR_SIZES_OR_NONE, /* like INTS; items may be integer expressions */
     RLX_ATTR_INT_OR_INTS, /* kept as given */
     RLX_ATTR_FLOATS,      /* list of numbers */
     RLX_ATTR_ANY          /* any node (index map, device, map): kept as given */
@@ -32,6 +34,7 @@ typedef struct rlx_op_attr {
     uint8_t type;
     const char *deflt;
     const char *help;
+    bool newer; /* TVM 0.20 does not know it: printed in its form only where it says something */
 } rlx_op_attr;
 
 enum rlx_op_flags {

@@ -25,6 +25,18 @@ static const rlx_attr *int_attr(rlx_context *ctx, const rlx_attr *a)
                                         : NULL;
 }
 
+/* An integer, or an expression of shape variables as it is. */
+static const rlx_attr *size_attr(rlx_context *ctx, const rlx_attr *a)
+{
+    const rlx_prim_value *value = rlx_as_prim_value(a);
+    const rlx_node *p = value ? value->value : a;
+    int64_t i;
+    return rlx_family_of(p) == RLX_FAMILY_PRIM && !rlx_attr_to_int(p, &i) &&
+                   rlx_dtype_is_int(rlx_prim_dtype(p))
+               ? p
+               : int_attr(ctx, a);
+}
+
 static const rlx_attr *bool_attr(rlx_context *ctx, const rlx_attr *a)
 {
     int64_t i;
@@ -103,6 +115,9 @@ static const struct { convert_fn one; bool list, none; const char *text; } types
     [RLX_ATTR_INTS_OR_NONE] = { int_attr, true, true, "a list of integers or None" },
     [RLX_ATTR_FLOAT_OR_NONE] = { float_attr, false, true, "a number or None" },
     [RLX_ATTR_STRING_OR_NONE] = { string_attr, false, true, "a string or None" },
+    [RLX_ATTR_SIZES] = { size_attr, true, false, "a list of integers" },
+    [RLX_ATTR_SIZES_OR_NONE] = { size_attr, true, true, "a list of integers or None" },
+    [RLX_ATTR_BOOL_OR_NONE] = { bool_attr, false, true, "True, False or None" },
     [RLX_ATTR_INT_OR_INTS] = { int_attr, false, false, "an integer or a list of integers" },
 };
 
@@ -188,9 +203,11 @@ bool rlx_op_default_fits(uint8_t type, const char *deflt)
     if (rlx_slice_is(text, "None"))
         return type == RLX_ATTR_DTYPE || types[type].none;
     switch (type) {
+    case RLX_ATTR_BOOL_OR_NONE:
     case RLX_ATTR_BOOL: return rlx_slice_is(text, "True") || rlx_slice_is(text, "False");
     case RLX_ATTR_DTYPE: return rlx_dtype_parse(text, &t);
     case RLX_ATTR_STRING: case RLX_ATTR_STRING_OR_NONE: return true;
+    case RLX_ATTR_SIZES: case RLX_ATTR_SIZES_OR_NONE:
     case RLX_ATTR_INTS: case RLX_ATTR_INTS_OR_NONE: return is_list_default(text, false);
     case RLX_ATTR_FLOATS: return is_list_default(text, true);
     case RLX_ATTR_FLOAT: case RLX_ATTR_FLOAT_OR_NONE: return whole || rlx_parse_double(digits, &f);
@@ -208,7 +225,7 @@ static const rlx_attr *default_value(rlx_context *ctx, const rlx_op_attr *a)
     if (rlx_slice_is(text, "None"))
         return a->type == RLX_ATTR_DTYPE ? rlx_attr_dtype_new(ctx, RELAX_VOID)
                                          : rlx_attr_none(ctx);
-    if (a->type == RLX_ATTR_BOOL)
+    if (a->type == RLX_ATTR_BOOL || a->type == RLX_ATTR_BOOL_OR_NONE)
         return rlx_attr_bool_new(ctx, rlx_slice_is(text, "True"));
     if (a->type == RLX_ATTR_DTYPE) {
         rlx_dtype t;

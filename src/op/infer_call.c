@@ -89,6 +89,24 @@ static const rlx_sinfo *outputs(rlx_infer *in)
                          rlx_show(in->ctx, out));
 }
 
+/* What call_dps_packed states. Tensors whose dtype or sizes are missing are believed, as by TVM;
+ * nothing can be allocated for them, so that they must be known when the program is built. */
+static const rlx_sinfo *believed(rlx_infer *in)
+{
+    const rlx_sinfo *out = in->call->num_sinfo_args == 1 ? in->call->sinfo_args[0] : NULL;
+    const rlx_tuple_sinfo *tuple = rlx_as_tuple_sinfo(out);
+    bool tensors = out && (tuple || rlx_as_tensor_sinfo(out)), complete = !tuple && is_output(out);
+    for (size_t i = 0; tuple && i < tuple->num_fields; i++) {
+        tensors &= rlx_as_tensor_sinfo(tuple->fields[i]) != NULL;
+        complete = (i == 0 || complete) && is_output(tuple->fields[i]);
+    }
+    if (!tensors || complete || (tuple && !tuple->num_fields))
+        return outputs(in);
+    doubt(in, "out_sinfo is %s: sizes and dtype have to be known before it is built",
+          rlx_show(in->ctx, out));
+    return out;
+}
+
 static size_t output_count(const rlx_sinfo *out)
 {
     const rlx_tuple_sinfo *tuple = rlx_as_tuple_sinfo(out);
@@ -340,7 +358,7 @@ const rlx_sinfo *rlx_infer_call_dps(rlx_infer *in)
         return NULL;
     if (!rlx_as_func_sinfo(callee) && !rlx_is(callee, RLX_NODE_OBJECT_SINFO))
         return misuse(in, "calls %s, expected a packed function", rlx_show(in->ctx, callee));
-    return outputs(in);
+    return believed(in);
 }
 
 /* The argument tuple as a literal: the literal bound to the variable, else its fields one by

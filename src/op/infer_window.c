@@ -135,11 +135,25 @@ static const rlx_prim *simple(rlx_infer *in, const rlx_prim *p)
     return p ? rlx_simplify(in->ctx, in->scope, p) : NULL;
 }
 
+/* Is item i an expression of shape variables? */
+static bool is_expression(const rlx_attr *list, size_t i)
+{
+    const rlx_attr_list *l = rlx_as_attr_list(list);
+    return l && i < l->num_items && rlx_family_of(l->items[i]) == RLX_FAMILY_PRIM;
+}
+
+/* Item i of a list of sizes. */
+static const rlx_prim *size_item(rlx_infer *in, const rlx_attr *list, size_t i)
+{
+    return is_expression(list, i) ? rlx_as_attr_list(list)->items[i]
+                                  : rlx_int64(in->ctx, rlx_attr_item(list, i));
+}
+
 static bool all_positive(rlx_infer *in, size_t attr)
 {
     const rlx_attr *list = rlx_infer_attr(in, attr);
     for (size_t i = 0; i < rlx_attr_count(list); i++)
-        if (rlx_attr_item(list, i) <= 0) {
+        if (!is_expression(list, i) && rlx_attr_item(list, i) <= 0) {
             rlx_infer_fail(in, "%s holds %lld, expected more than 0", in->row->attrs[attr].name,
                            (long long)rlx_attr_item(list, i));
             return false;
@@ -282,13 +296,16 @@ const rlx_sinfo *rlx_infer_conv_transpose(rlx_infer *in)
 
 static const rlx_prim *pooled_size(rlx_infer *in, const rlx_prim *size, size_t i, size_t n)
 {
-    int64_t window = rlx_attr_item(rlx_infer_attr(in, 0), i),
-            stride = rlx_attr_item(rlx_infer_attr(in, 1), i);
+    const rlx_prim *window = size_item(in, rlx_infer_attr(in, 0), i);
+    int64_t stride = rlx_attr_item(rlx_infer_attr(in, 1), i);
     int64_t dilation = rlx_attr_item(rlx_infer_attr(in, 2), i);
     const rlx_attr *padding = rlx_infer_attr(in, 3);
     bool up = rlx_attr_as_bool(rlx_infer_attr(in, 4), false);
-    const rlx_prim *span =
-        plus(in, size, pads(padding, i, n) - dilation * (window - 1) - 1 + (up ? stride - 1 : 0));
+    int64_t fixed, more = pads(padding, i, n) - 1 + (up ? stride - 1 : 0);
+    bool known = rlx_int_literal(window, &fixed);
+    const rlx_prim *span = known ? plus(in, size, more - dilation * (fixed - 1))
+                                 : plus(in, minus(in, size, times(in, plus(in, window, -1), dilation)),
+                                        more);
     const rlx_prim *count = simple(in, plus(in, divided(in, span, stride), 1));
     if (!up || !count)
         return count;
@@ -341,7 +358,7 @@ const rlx_sinfo *rlx_infer_adaptive_pool(rlx_infer *in)
     }
     to_canonical(in->ctx, &data, dims, rlx_data_axes[spatial], sizes);
     for (size_t i = 0; i < spatial && !rlx_attr_is_none(size); i++)
-        if (!(sizes[2 + i] = rlx_int64(in->ctx, rlx_attr_item(size, i))))
+        if (!(sizes[2 + i] = size_item(in, size, i)))
             return rlx_infer_done(in, NULL);
     return from_canonical(in, &out, rlx_data_axes[spatial], sizes, x->dtype, x->vdevice);
 }
@@ -391,7 +408,9 @@ static const rlx_attr *repeated(rlx_context *ctx, const rlx_attr *list, size_t w
     const rlx_attr *items[2 * 3];
     size_t have = rlx_attr_count(list);
     for (size_t i = 0; i < want; i++)
-        if (!(items[i] = rlx_attr_int_new(ctx, rlx_attr_item(list, i % have))))
+        if (!(items[i] = is_expression(list, i % have)
+                             ? rlx_as_attr_list(list)->items[i % have]
+                             : rlx_attr_int_new(ctx, rlx_attr_item(list, i % have))))
             return NULL;
     return rlx_attr_list_new(ctx, items, want);
 }
@@ -417,7 +436,8 @@ bool rlx_prepare_window(rlx_op_draft *d)
         const rlx_op_attr *a = &d->row->attrs[i];
         if (strcmp(a->name, "data_layout") == 0 || strcmp(a->name, "layout") == 0)
             layout_at = i;
-        bool list = a->type == RLX_ATTR_INTS || a->type == RLX_ATTR_INTS_OR_NONE;
+        bool list = a->type == RLX_ATTR_INTS || a->type == RLX_ATTR_INTS_OR_NONE ||
+                    a->type == RLX_ATTR_SIZES || a->type == RLX_ATTR_SIZES_OR_NONE;
         if (list && !fill_list(d, i, n))
             return false;
         if (strcmp(a->name, "out_layout") == 0 &&

@@ -345,6 +345,27 @@ const rlx_prim *rlx_binary_power(rlx_lowering *b, const rlx_prim *x, const rlx_p
     return rlx_dtype_is_int(t) ? int_power(b, x, y, t) : NULL;
 }
 
+const rlx_prim *rlx_binary_atan2(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    return rlx_lowering_is_float(t) ? rlx_tir_call2(&b->t, "atan2", x, y) : NULL;
+}
+
+/* max(x, y) + log1p(exp(-|x - y|)). Of two equal infinities the distance is NaN: it counts as 0. */
+const rlx_prim *rlx_binary_log_add_exp(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
+                                       rlx_dtype t)
+{
+    rlx_tir *tir = &b->t;
+    if (!rlx_lowering_is_float(t))
+        return NULL;
+    const rlx_prim *zero = number(b, t, 0);
+    const rlx_prim *apart =
+        rlx_tir_select(tir, rlx_tir_eq(tir, x, y), zero,
+                       rlx_tir_call1(tir, "fabs", rlx_tir_sub(tir, x, y)));
+    return rlx_tir_add(tir, rlx_tir_max(tir, x, y),
+                       rlx_tir_call1(tir, "log1p",
+                                     rlx_tir_call1(tir, "exp", rlx_tir_sub(tir, zero, apart))));
+}
+
 const rlx_prim *rlx_binary_logical_xor(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                           rlx_dtype t)
 {

@@ -5,12 +5,15 @@
 /* built for size */
 #include "op/lower_int.h"
 
+#include <math.h>
+
 typedef struct pick {
     rlx_lowering_tensor x, k, out; /* data, indices */
     size_t axis, batch, depth;
     const rlx_prim *begin[RLX_LOW_RANK];
     int64_t stride[RLX_LOW_RANK];
     const rlx_prim *on, *off;
+    enum take_mode { TAKE_CHECKED, TAKE_WRAP, TAKE_CLIP, TAKE_NAN } mode;
 } pick;
 
 static const rlx_prim *load(rlx_lowering *b, const rlx_lowering_tensor *x,
@@ -36,6 +39,31 @@ static void push_sizes(rlx_lowering_shape *out, const rlx_lowering_shape *from, 
 
 /* ---- take ----------------------------------------------------------------------------------- */
 
+static const rlx_prim *load_checked(rlx_lowering *b, const pick *p, rlx_lowering_list *at,
+                                    const rlx_prim *k)
+{
+    at->at[p->axis] = rlx_lowering_position(b, k, p->x.shape.sizes.at[p->axis]);
+    return load(b, &p->x, at);
+}
+
+/* Positions beyond the axis wrap around, become its nearest one, or give NaN. */
+static const rlx_prim *load_beyond(rlx_lowering *b, const pick *p, rlx_lowering_list *at,
+                                   const rlx_prim *k)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *size = p->x.shape.sizes.at[p->axis], *zero = rlx_tir_int(t, 0);
+    k = rlx_tir_cast(t, RELAX_INT64, k);
+    at->at[p->axis] =
+        p->mode == TAKE_WRAP
+            ? rlx_tir_floor_mod(t, k, size)
+            : rlx_tir_max(t, rlx_tir_min(t, k, rlx_tir_sub(t, size, rlx_tir_int(t, 1))), zero);
+    if (p->mode != TAKE_NAN)
+        return load(b, &p->x, at);
+    const rlx_prim *inside = rlx_tir_and(t, rlx_tir_ge(t, k, zero), rlx_tir_lt(t, k, size));
+    return rlx_tir_if_then_else(t, inside, load(b, &p->x, at),
+                                rlx_tir_float(t, p->x.dtype, (double)NAN));
+}
+
 static const rlx_prim *taken(rlx_lowering *b, void *user, const rlx_lowering_list *index)
 {
     pick *p = user;
@@ -46,8 +74,22 @@ static const rlx_prim *taken(rlx_lowering *b, void *user, const rlx_lowering_lis
         if (i != p->axis)
             at.at[i] = index->at[i < p->axis ? i : i + m - 1];
     const rlx_prim *k = p->k.scalar ? p->k.scalar : load(b, &p->k, &from);
-    at.at[p->axis] = rlx_lowering_position(b, k, p->x.shape.sizes.at[p->axis]);
-    return load(b, &p->x, &at);
+    return p->mode == TAKE_CHECKED ? load_checked(b, p, &at, k) : load_beyond(b, p, &at, k);
+}
+
+static bool read_mode(rlx_lowering *b, pick *p, rlx_slice mode)
+{
+    static const struct { const char *name; enum take_mode mode;
+    } modes[] = { { "", TAKE_CHECKED }, { "fast", TAKE_CHECKED }, { "wrap", TAKE_WRAP },
+                  { "clip", TAKE_CLIP }, { "nan", TAKE_NAN } };
+    for (size_t i = 0; i < RLX_COUNT(modes); i++)
+        if (rlx_slice_is(mode, modes[i].name)) {
+            p->mode = modes[i].mode;
+            if (p->mode == TAKE_NAN && !rlx_lowering_is_float(p->x.dtype))
+                return rlx_lowering_give_up(b, "mode is nan, which integers do not have");
+            return true;
+        }
+    return rlx_lowering_give_up(b, "mode is none of fast, wrap, clip and nan");
 }
 
 const rlx_prim_func *rlx_lower_take(rlx_lower_request *l)
@@ -63,6 +105,8 @@ const rlx_prim_func *rlx_lower_take(rlx_lower_request *l)
         return rlx_lowering_end(&b);
     if (p.x.shape.sizes.n + p.k.shape.sizes.n > RLX_LOW_RANK + 1)
         rlx_lowering_give_up(&b, "the rank is above 16");
+    if (!read_mode(&b, &p, rlx_attr_text(rlx_lowering_attr(l, 1))))
+        return rlx_lowering_end(&b);
     push_sizes(&shape, &p.x.shape, 0, p.axis);
     push_sizes(&shape, &p.k.shape, 0, p.k.shape.sizes.n);
     push_sizes(&shape, &p.x.shape, p.axis + 1, p.x.shape.sizes.n);

@@ -318,6 +318,35 @@ const rlx_prim_func *rlx_lower_group_norm(rlx_lower_request *l)
     return rlx_lowering_end(&n.b);
 }
 
+/* (data, gamma, beta), attributes channel_axis, axes, epsilon, center, scale: as group_norm with a
+ * group for each channel */
+const rlx_prim_func *rlx_lower_instance_norm(rlx_lower_request *l)
+{
+    norm n;
+    weight w[2];
+    size_t channel = 0;
+    const rlx_tensor_sinfo *x = data_info(l);
+    int64_t axis = rlx_attr_as_int(rlx_lowering_attr(l, 0), 0);
+    axis += x && axis < 0 ? x->ndim : 0;
+    begin(&n, l);
+    for (size_t i = 1; i < 3; i++)
+        rlx_lowering_trust(&n.b, 0, (size_t)axis, i, 0);
+    if (!read_data(&n, rlx_attr_as_float(rlx_lowering_attr(l, 2), 1e-5)) ||
+        !rlx_lowering_axis(&n.b, axis, n.x.shape.sizes.n, &channel) ||
+        !mark(&n, rlx_lowering_attr(l, 1)))
+        return rlx_lowering_end(&n.b);
+    for (size_t i = 0; i < 2; i++) {
+        w[i] = (weight){ .axis = channel };
+        if (!rlx_lowering_input(&n.b, i + 1, &w[i].t))
+            return rlx_lowering_end(&n.b);
+    }
+    if (!rlx_lowering_output(&n.b, &n.x.shape, &n.out))
+        return rlx_lowering_end(&n.b);
+    norm_rows(&n, true, rlx_attr_as_bool(rlx_lowering_attr(l, 4), true) ? &w[0] : NULL,
+              rlx_attr_as_bool(rlx_lowering_attr(l, 3), true) ? &w[1] : NULL);
+    return rlx_lowering_end(&n.b);
+}
+
 /* ---- batch_norm ----------------------------------------------------------------------------- */
 
 /* A given statistic in the wide dtype. */

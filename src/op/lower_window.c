@@ -776,8 +776,11 @@ static bool read_pool(window *w, rlx_lower_request *l, rlx_dtype reduced)
     if (rlx_dtype_is_bool(reduced))
         return rlx_lowering_give_up(&w->b, "the operator does not compute with this dtype");
     w->is_max = strstr(l->row->short_name, "max") != NULL;
-    for (size_t i = 0; i < w->n; i++)
+    for (size_t i = 0; i < w->n; i++) {
+        if (rlx_family_of(rlx_as_attr_list(size)->items[i]) == RLX_FAMILY_PRIM)
+            return rlx_lowering_give_up(&w->b, "pool_size is not known: bind its variables first");
         w->extent[i] = number(w, rlx_attr_item(size, i));
+    }
     read_lists(w, rlx_lowering_attr(l, 1), rlx_lowering_attr(l, 3), rlx_lowering_attr(l, 2));
     w->direct &= !rlx_attr_as_bool(rlx_lowering_attr(l, 4), false);
     return true;

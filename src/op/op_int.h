@@ -127,6 +127,11 @@ RULE(cross_entropy) RULE(nll_loss) RULE(attention) RULE(pad) RULE(quantize) RULE
 RULE(checkpoint)
 RULE(second) RULE(allgather) RULE(scatter_worker) RULE(conv) RULE(conv_transpose) RULE(pool)
 RULE(adaptive_pool) RULE(resize2d) RULE(einsum) RULE(layout_transform)
+RULE(stack) RULE(meshgrid) RULE(outer) RULE(size) RULE(batch_flatten) RULE(pixel_shuffle)
+RULE(prelu) RULE(instance_norm) RULE(reverse_sequence) RULE(bucketize) RULE(index_tensor)
+RULE(index_put) RULE(slice_scatter) RULE(hamming_window)
+RULE(affine_grid) RULE(grid_sample) RULE(roi) RULE(valid_counts) RULE(nms) RULE(all_class_nms)
+RULE(multibox) RULE(resize3d) RULE(median)
 #undef RULE
 #define LOWERING(name) const rlx_prim_func *rlx_lower_##name(rlx_lower_request *l);
 LOWERING(intrinsic) LOWERING(unary) LOWERING(node) LOWERING(binary) LOWERING(wide_binary)
@@ -141,6 +146,10 @@ LOWERING(einsum) LOWERING(quantize) LOWERING(layout_transform) LOWERING(conv) LO
 LOWERING(adaptive_pool) LOWERING(pool_backward) LOWERING(nll_loss_backward) LOWERING(take_backward)
 LOWERING(multinomial) LOWERING(resize2d) LOWERING(norm) LOWERING(group_norm) LOWERING(batch_norm)
 LOWERING(dropout) LOWERING(cross_entropy) LOWERING(nll_loss) LOWERING(attention)
+LOWERING(stack) LOWERING(meshgrid) LOWERING(outer) LOWERING(size) LOWERING(pixel_shuffle)
+LOWERING(prelu) LOWERING(reverse_sequence) LOWERING(bucketize) LOWERING(index_tensor)
+LOWERING(index_put) LOWERING(slice_scatter) LOWERING(hamming_window) LOWERING(instance_norm)
+LOWERING(affine_grid) LOWERING(grid_sample) LOWERING(roi_align) LOWERING(roi_pool)
 #undef LOWERING
 const rlx_expr *rlx_normalize_reshape(rlx_infer *in);
 const rlx_expr *rlx_normalize_arg_tuple(rlx_infer *in);
@@ -155,6 +164,7 @@ bool rlx_prepare_unique(rlx_op_draft *d);
 bool rlx_prepare_var_len(rlx_op_draft *d);
 bool rlx_prepare_window(rlx_op_draft *d);
 bool rlx_prepare_resize2d(rlx_op_draft *d);
+bool rlx_prepare_resize3d(rlx_op_draft *d);
 
 /* Elementwise operators that are more than an intrinsic or a node (lower_elementwise.c): the value
  * for elements x and y of dtype t; NULL: not for this dtype. */
@@ -171,7 +181,7 @@ BINARY(abs) BINARY(bitwise_not) BINARY(logical_not) BINARY(negative) BINARY(sign
 BINARY(relu) BINARY(gelu) BINARY(gelu_tanh) BINARY(selu) BINARY(silu) BINARY(leakyrelu)
 BINARY(softplus) BINARY(floor_divide) BINARY(power) BINARY(mod) BINARY(floor_mod)
 BINARY(logical_and) BINARY(logical_or) BINARY(logical_xor) BINARY(bitwise_and) BINARY(bitwise_or)
-BINARY(bitwise_xor) BINARY(left_shift) BINARY(right_shift)
+BINARY(bitwise_xor) BINARY(left_shift) BINARY(right_shift) BINARY(atan2) BINARY(log_add_exp)
 #undef BINARY
 
 /* Members of families in rlx_op_row.member.number: how reductions and scans combine two elements,

@@ -47,7 +47,7 @@
 #define X(name) ARG(name, ANY, 0)
 #define X_OPT(name) ARG(name, ANY, 1)
 
-#define ATTR(type, name, deflt, help) { #name, RLX_ATTR_##type, deflt, help }
+#define ATTR(type, name, deflt, help) { #name, RLX_ATTR_##type, deflt, help, false }
 #define INT(name, deflt, help) ATTR(INT, name, deflt, help)
 #define BOOL(name, deflt, help) ATTR(BOOL, name, deflt, help)
 #define FLOAT(name, deflt, help) ATTR(FLOAT, name, deflt, help)
@@ -59,6 +59,10 @@
 #define INTS_OR_NONE(name, deflt, help) ATTR(INTS_OR_NONE, name, deflt, help)
 #define FLOAT_OR_NONE(name, deflt, help) ATTR(FLOAT_OR_NONE, name, deflt, help)
 #define STRING_OR_NONE(name, deflt, help) ATTR(STRING_OR_NONE, name, deflt, help)
+#define SIZES(name, deflt, help) ATTR(SIZES, name, deflt, help)
+#define SIZES_OR_NONE(name, deflt, help) ATTR(SIZES_OR_NONE, name, deflt, help)
+#define NEWER_STRING(name, deflt, help) { #name, RLX_ATTR_STRING, deflt, help, true }
+#define BOOL_OR_NONE(name, deflt, help) ATTR(BOOL_OR_NONE, name, deflt, help)
 #define INT_OR_INTS(name, deflt, help) ATTR(INT_OR_INTS, name, deflt, help)
 #define ANY(name, deflt, help) ATTR(ANY, name, deflt, help)
 

@@ -387,7 +387,7 @@ static rlx_ast *parse_param(rlx_parser *p)
     a->name = t.name;
     a->end = t.end;
     if (p->lexer.tok.kind == RLX_TOK_COLON &&
-        !(a->base = parse_behind(p, rlx_parse_expr, ",)")))
+        !(a->base = parse_behind(p, rlx_parse_expr, ",)]")))
         return NULL;
     if (p->lexer.tok.kind == RLX_TOK_ASSIGN) {
         rlx_parser_report(p, RLX_PA16, p->lexer.tok.begin, p->lexer.tok.end,
@@ -409,17 +409,31 @@ static bool header_name(rlx_parser *p, rlx_source_line *out, const char *what)
     return true;
 }
 
+/* def f[n, m: int](...) */
+static bool parse_type_params(rlx_parser *p, rlx_source_line *out)
+{
+    rlx_ast **tail = &out->type_params;
+    rlx_lexer_next(&p->lexer);
+    while (p->lexer.tok.kind != RLX_TOK_RBRACKET) {
+        rlx_ast *a = parse_param(p);
+        if (!a)
+            return false;
+        *tail = a;
+        tail = &a->next;
+        if (!rlx_parser_take(p, RLX_TOK_COMMA) && p->lexer.tok.kind != RLX_TOK_RBRACKET)
+            return rlx_parser_expected(p, "',' or ']'"), false;
+    }
+    rlx_lexer_next(&p->lexer);
+    return true;
+}
+
 static bool parse_def(rlx_parser *p, rlx_source_line *out)
 {
     out->kind = RLX_LINE_DEF;
     if (!header_name(p, out, "the name of the function"))
         return false;
-    if (p->lexer.tok.kind == RLX_TOK_LBRACKET) {
-        rlx_parser_report(
-            p, RLX_PA16, p->lexer.tok.begin, p->lexer.tok.end,
-            "type parameters of a function are not supported: use string dimensions");
+    if (p->lexer.tok.kind == RLX_TOK_LBRACKET && !parse_type_params(p, out))
         return false;
-    }
     if (!rlx_parser_need(p, RLX_TOK_LPAR))
         return false;
     rlx_ast **tail = &out->target;

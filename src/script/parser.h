@@ -79,6 +79,7 @@ typedef struct rlx_source_line {
     rlx_ast *target, *annotation, *value;
     rlx_word *name;
     uint32_t name_begin, name_end;
+    rlx_ast *type_params;      /* def: names in brackets */
 } rlx_source_line;
 
 /* What the reader has read before, by its text: the tree of the text begin..end if it is known,

@@ -172,9 +172,24 @@ void rlx_print_header(rlx_printer *p)
         if (!(p->uses & lines[i].use))
             continue;
         rlx_put_indent(p);
-        rlx_buf_z(p->out, lines[i].line);
+        rlx_put_for(p, lines[i].line,
+                    lines[i].use == RLX_USES_T ? "# from tvm.script import tirx as T"
+                                               : lines[i].line);
         rlx_put_newline(p);
     }
+}
+
+void rlx_print_type_var(rlx_printer *p, const rlx_bound *b)
+{
+    rlx_slice name = { b->text, b->len };
+    if (rlx_map_has(&p->type_var_names, name))
+        return;
+    if (!rlx_map_put(&p->type_var_names, name, p))
+        rlx_print_fail(p);
+    rlx_buf_put(&p->type_vars, name.data, name.len);
+    rlx_buf_lit(&p->type_vars, " = TypeVar(\"");
+    rlx_buf_put(&p->type_vars, name.data, name.len);
+    rlx_buf_lit(&p->type_vars, "\")\n");
 }
 
 /* ---- modules */
@@ -339,9 +354,12 @@ static void print_top(rlx_printer *p, bool unit)
         rlx_print_metadata(p);
     if (unit) {
         p->indent = 0;
+        if (p->type_vars.len)
+            rlx_put(p, "# from typing import TypeVar\n");
         rlx_print_header(p);
         if (p->uses)
             rlx_put_newline(p);
+        rlx_buf_put(p->out, p->type_vars.data, p->type_vars.len);
     }
     if (p->out->len > mark)
         rlx_print_move(p, mark, p->start, RLX_INSERT_DECLARE);
@@ -369,6 +387,8 @@ static bool printer_init(rlx_printer *p)
     rlx_ptrmap_init(&p->meta_index, p->m);
     rlx_buf_init(&p->side, p->m);
     rlx_buf_init(&p->later, p->m);
+    rlx_buf_init(&p->type_vars, p->m);
+    rlx_map_init(&p->type_var_names, p->m);
     for (size_t i = 0; i < RLX_COUNT(reserved); i++)
         if (!rlx_names_reserve(p, reserved[i]))
             return false;
@@ -390,6 +410,8 @@ static void printer_free(rlx_printer *p)
     for (size_t i = 0; i < RLX_COUNT(p->meta); i++)
         rlx_vec_free(p->m, &p->meta[i]);
     rlx_buf_free(&p->later);
+    rlx_buf_free(&p->type_vars);
+    rlx_map_free(&p->type_var_names);
     rlx_buf_free(&p->side);
     rlx_ptrmap_free(&p->meta_index);
     rlx_ptrmap_free(&p->texts);
@@ -412,7 +434,7 @@ static void limit(rlx_printer *p, size_t bytes)
 static void latch(rlx_printer *p)
 {
     rlx_buf *out = p->out;
-    out->failed |= p->failed;
+    out->failed |= p->failed || p->type_vars.failed;
     out->too_large |= p->side.too_large || p->later.too_large;
 }
 
@@ -420,7 +442,8 @@ static void latch(rlx_printer *p)
 static bool print_with(rlx_memory *m, const rlx_node *n, const rlx_print_options *options,
                        rlx_buf *out, rlx_place *stopped)
 {
-    rlx_printer p = { .m = m, .out = out, .start = out->len, .options = options };
+    rlx_printer p = { .m = m, .out = out, .start = out->len, .options = options,
+                      .newer = options->newer };
     p.module_name = p.options->module_name ? p.options->module_name : "Module";
     if (printer_init(&p)) {
         limit(&p, options->max_bytes);

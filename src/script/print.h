@@ -9,6 +9,7 @@ typedef struct rlx_print_options {
     /* leave the metadata block out (text then ends with a comment saying so) */
     bool no_metadata;
     bool no_struct_info;    /* show_all_struct_info off */
+    bool newer;             /* for TVM 0.27 */
     const char *module_name; /* NULL: "Module" */
     /* The text, its metadata apart, may have so many bytes; 0: any number. */
     size_t max_bytes;

@@ -113,7 +113,8 @@ static void put_buffer_line(rlx_printer *p, const rlx_buffer *b, const char *fun
 static void put_allocs(rlx_printer *p, const rlx_tir_block *b)
 {
     for (size_t i = 0; i < b->num_alloc_buffers; i++)
-        put_buffer_line(p, rlx_as_buffer(b->alloc_buffers[i]), "alloc_buffer", NULL);
+        put_buffer_line(p, rlx_as_buffer(b->alloc_buffers[i]),
+                        p->newer ? "sblock_alloc_buffer" : "alloc_buffer", NULL);
 }
 
 static void put_block_head(rlx_printer *p, const rlx_tir_block *b, const rlx_block_realize *r)
@@ -124,7 +125,7 @@ static void put_block_head(rlx_printer *p, const rlx_tir_block *b, const rlx_blo
     put_line(p, "reads(", b->reads, b->num_reads);
     put_line(p, "writes(", b->writes, b->num_writes);
     if (rlx_as_attrs(b->annotations) && rlx_as_attrs(b->annotations)->num_keys)
-        put_line(p, "block_attr(", &b->annotations, 1);
+        put_line(p, p->newer ? "sblock_attr(" : "block_attr(", &b->annotations, 1);
     put_allocs(p, b);
     for (size_t i = 0; i < b->num_match_buffers; i++) {
         const rlx_match_buffer_region *m = rlx_as_match_buffer_region(b->match_buffers[i]);
@@ -139,7 +140,7 @@ void rlx_print_block(rlx_printer *p, const rlx_tir_block *b, const rlx_block_rea
     rlx_put_indent(p);
     rlx_put(p, "with ");
     rlx_put_t(p);
-    rlx_put(p, "block(");
+    rlx_put_for(p, "block(", "sblock(");
     rlx_put_string(p, b->name ? rlx_string_slice(b->name) : (rlx_slice){ "", 0 });
     rlx_buf_z(p->out, r ? "):" : ", no_realize=True):");
     rlx_open_tir_suite(p, &b->node);
@@ -275,7 +276,7 @@ static void put_body(rlx_printer *p, const rlx_prim_func *f)
     const rlx_tir_block *root = implied_root(p, f->body);
     if (root) {
         rlx_put_indent(p);
-        rlx_put(p, "# with T.block(\"root\"):");
+        rlx_put_for(p, "# with T.block(\"root\"):", "# with T.sblock(\"root\"):");
         rlx_put_newline(p);
         put_allocs(p, root);
     }
@@ -288,8 +289,10 @@ static void open_prim_func(rlx_printer *p, const rlx_prim_func *f, rlx_slice nam
     rlx_put_indent(p);
     rlx_put(p, "@");
     rlx_put_t(p);
-    rlx_buf_z(p->out,
-              rlx_link_name(&f->node) ? "prim_func\n" : "prim_func(private=True)\n");
+    bool is_private = !rlx_link_name(&f->node);
+    rlx_put_for(p, is_private ? "prim_func(private=True)\n" : "prim_func\n",
+                is_private ? "prim_func(private=True, s_tir=True)\n"
+                           : "prim_func(s_tir=True)\n");
     rlx_put_indent(p);
     rlx_put(p, "def ");
     rlx_put_identifier(p, name);

@@ -57,8 +57,52 @@ static void put_const_float(rlx_printer *p, double v)
         rlx_put(p, ")");
 }
 
+static void put_element(rlx_printer *p, const rlx_constant *c, size_t i)
+{
+    if (c->dtype == RELAX_BOOL)
+        rlx_buf_z(p->out, c->data->data[i] ? "True" : "False");
+    else if (rlx_dtype_is_float(c->dtype))
+        put_const_float(p, float_at(c, i));
+    else if (rlx_dtype_code(c->dtype) == RELAX_DTYPE_UINT)
+        rlx_buf_u64(p->out, (uint64_t)int_at(c, i));
+    else
+        rlx_buf_i64(p->out, int_at(c, i));
+}
+
+/* R.const([[1.0, 2.0]], "float32"): TVM 0.27 reads no metadata of tensors. False: no such text. */
+static bool put_nested(rlx_printer *p, const rlx_constant *c)
+{
+    size_t rank = c->num_shape, count = 1, size = rlx_dtype_bytes(c->dtype);
+    for (size_t i = 0; i < rank; i++)
+        count *= (size_t)c->shape[i];
+    if (!rank || !count || !c->data || !size || c->data->size / size < count ||
+        !rlx_dtype_is_computable(c->dtype))
+        return false;
+    rlx_put_r(p);
+    rlx_put(p, "const(");
+    for (size_t i = 0; i < count && !p->out->failed; i++) {
+        size_t inner = 1, opens = 0;
+        for (size_t axis = rank; axis-- > 0 && i % (inner *= (size_t)c->shape[axis]) == 0;)
+            opens++;
+        if (i)
+            rlx_put(p, ", ");
+        for (size_t k = 0; k < opens; k++)
+            rlx_put(p, "[");
+        put_element(p, c, i);
+        inner = 1;
+        for (size_t axis = rank; axis-- > 0 && (i + 1) % (inner *= (size_t)c->shape[axis]) == 0;)
+            rlx_put(p, "]");
+    }
+    rlx_put(p, ", ");
+    rlx_put_dtype(p, c->dtype);
+    rlx_put(p, ")");
+    return true;
+}
+
 void rlx_put_constant(rlx_printer *p, const rlx_constant *c)
 {
+    if (p->newer && put_nested(p, c))
+        return;
     if (!is_printable(c)) {
         rlx_put_metadata(p, RLX_META_CONSTANT, &c->node);
         return;
@@ -198,12 +242,21 @@ static void index_map_rest(rlx_printer *p, const rlx_index_map *m, unsigned flag
         rlx_put(p, ", inverse_index_map=");
         rlx_print_step_index_map(p, rlx_as_index_map(m->inverse), flags);
     }
+    rlx_dtype t = m->num_initial ? rlx_prim_dtype(m->initial[0]) : RELAX_INT64;
+    if (t != RELAX_INT64) {
+        rlx_put(p, ", index_dtype=");
+        rlx_put_dtype(p, t);
+    }
 }
 
 /* "float16", or T.float16 where a string would stay a string. */
 static void put_attr_dtype(rlx_printer *p, rlx_dtype t, unsigned flags)
 {
     char name[RLX_DTYPE_TEXT];
+    if (p->newer && rlx_dtype_is_void(t)) {
+        rlx_put(p, "None");
+        return;
+    }
     if (flags & RLX_ITEM_QUOTED) {
         rlx_put_dtype(p, t);
         return;
@@ -289,8 +342,21 @@ static void push_args(rlx_printer *p, const rlx_call *c, size_t first, size_t co
 static void step_call_tir(rlx_printer *p, const rlx_call *c)
 {
     size_t count = c->num_args < 2 ? c->num_args : 2;
+    const rlx_tuple *args = count == 2 ? rlx_as_tuple(c->args[1]) : NULL;
+    const rlx_shape_expr *vars = c->num_args > 2 ? rlx_as_shape_expr(c->args[2]) : NULL;
     push_keywords(p, &c->node, 0, count != 0, FORM_TIR);
-    push_args(p, c, 0, count);
+    if (!p->newer || !args || !vars) {
+        push_args(p, c, 0, count);
+        return;
+    }
+    /* TVM 0.27 has integers among the arguments */
+    rlx_push_text(p, args->num_fields + vars->num_values == 1 ? ",)" : ")");
+    rlx_push_list(p, vars->values, vars->num_values, RLX_ITEM_BARE);
+    if (args->num_fields && vars->num_values)
+        rlx_push_text(p, ", ");
+    rlx_push_list(p, args->fields, args->num_fields, 0);
+    rlx_push_text(p, ", (");
+    push_args(p, c, 0, 1);
 }
 
 /* R.print(values, format=...): the format is the first argument. */
@@ -363,7 +429,7 @@ void rlx_print_step_call(rlx_printer *p, const rlx_call *c)
 {
     const rlx_op *op = rlx_as_op(c->op);
     const rlx_extern_func *f = rlx_as_extern_func(c->op);
-    if (f) {
+    if (f && !f->sinfo) {
         step_packed(p, c, f);
         return;
     }
@@ -471,7 +537,7 @@ static void sinfo_args(rlx_printer *p, const rlx_call *c, bool comma, enum form 
         return;
     }
     rlx_push_text(p, ")");
-    put_key(p, "sinfo_args", &comma);
+    put_key(p, p->newer ? "ty_args" : "sinfo_args", &comma);
     rlx_put(p, "(");
     rlx_push_text(p, c->num_sinfo_args == 1 ? ",)" : ")");
     rlx_push_list(p, c->sinfo_args, c->num_sinfo_args,
@@ -485,10 +551,30 @@ static void hint_device(rlx_printer *p, const rlx_attrs *a)
     rlx_put(p, "device(");
     bool comma = false;
     for (size_t i = 0; i < a->num_keys; i++) {
-        put_key(p, key_at(a, i), &comma);
+        put_key(p, !p->newer ? key_at(a, i) : i ? "index" : "device_type", &comma);
         rlx_print_step_attr(p, a->values[i], RLX_ITEM_PLAIN);
     }
     rlx_put(p, "))");
+}
+
+/* Does TVM 0.27 not have attribute i any more? */
+static bool is_gone(const rlx_attrs *a, size_t i)
+{
+    static const char *const gone[] = { "axis_separators", "input_axis_separators" };
+    const rlx_attr_list *list = rlx_as_attr_list(a->values[i]);
+    for (size_t k = 0; k < RLX_COUNT(gone); k++)
+        if (strcmp(key_at(a, i), gone[k]) == 0)
+            return !list || !list->num_items;
+    return false;
+}
+
+/* Does attribute i say only what TVM 0.20, which does not know it, takes for granted? */
+static bool goes_unsaid(const rlx_printer *p, const rlx_call *c, const rlx_attrs *a, size_t i)
+{
+    const rlx_op *op = rlx_as_op(c->op);
+    const rlx_attr_string *text = rlx_as_attr_string(a->values[i]);
+    return !p->newer && op && op->row && i < op->row->num_attrs && op->row->attrs[i].newer && text &&
+           rlx_slice_is(rlx_string_slice(text->value), op->row->attrs[i].deflt);
 }
 
 /* Attributes at `at` and after. */
@@ -498,14 +584,16 @@ static void plain_keywords(rlx_printer *p, const rlx_item *it)
     const rlx_attrs *a = rlx_as_attrs(c->attrs);
     bool comma = it->flags;
     size_t at = it->count, count = a ? a->num_keys : 0;
-    if (at == 0 && a && rlx_as_extern_func(c->op)) {
+    if (at == 0 && a && rlx_as_extern_func(c->op) && !rlx_as_extern_func(c->op)->sinfo) {
         put_key(p, "attrs_type_key", &comma);
-        rlx_put(p, "\"DictAttrs\"");
+        rlx_put_for(p, "\"DictAttrs\"", "\"ir.DictAttrs\"");
     }
     bool whole = at == 0 && count && comma && rlx_as_op(c->op),
          again = whole && rlx_put_again(p, &a->node);
     size_t begin = p->out->len - p->start;
     for (at = again ? count : at; at < count; at++) {
+        if (goes_unsaid(p, c, a, at) || (p->newer && is_gone(a, at)))
+            continue;
         put_key(p, key_at(a, at), &comma);
         if (is_plain_attr(a->values[at])) {
             rlx_print_step_attr(p, a->values[at], value_flags(c, at));
@@ -535,7 +623,7 @@ static void out_sinfo(rlx_printer *p, const rlx_call *c)
     bool comma = true;
     if (!c->num_sinfo_args)
         return;
-    put_key(p, "out_sinfo", &comma);
+    put_key(p, p->newer ? "out_ty" : "out_sinfo", &comma);
     if (!t && c->num_sinfo_args == 1) {
         rlx_push_node(p, c->sinfo_args[0], 0, 0);
         return;
@@ -563,7 +651,7 @@ static void call_tir_keywords(rlx_printer *p, const rlx_item *it)
         rlx_push_node(p, a->values[at - 1], 0, RLX_ITEM_PLAIN);
     } else {
         rlx_push_text(p, ")");
-        if (c->num_args > 2) {
+        if (c->num_args > 2 && !(p->newer && rlx_as_tuple(c->args[1]))) {
             put_key(p, "tir_vars", &comma);
             rlx_push_node(p, c->args[2], 0, 0);
         }
@@ -596,6 +684,7 @@ void rlx_print_step_keywords(rlx_printer *p, const rlx_item *it)
 void rlx_print_step_rest(rlx_printer *p, const rlx_item *it)
 {
     const rlx_node *n = it->ptr;
+    bool literal;
     switch (n->kind) {
     case RLX_NODE_TENSOR_SINFO: case RLX_NODE_FUNC_SINFO: rlx_print_step_sinfo_rest(p, n); break;
     case RLX_NODE_VDEVICE: vdevice_rest(p, (const rlx_vdevice *)n); break;
@@ -603,9 +692,10 @@ void rlx_print_step_rest(rlx_printer *p, const rlx_item *it)
     case RLX_NODE_PRIM_CALL: rlx_print_step_call_end(p, (const rlx_prim_call *)n); break;
     case RLX_NODE_ITER_VAR: rlx_print_step_iter_tag(p, (const rlx_iter_var *)n); break;
     case RLX_NODE_TUPLE_GET_ITEM:
-        rlx_put(p, "[");
+        literal = rlx_as_tuple(((const rlx_tuple_get_item *)n)->tuple);
+        rlx_buf_z(p->out, literal ? ", " : "[");
         rlx_buf_i64(p->out, ((const rlx_tuple_get_item *)n)->index);
-        rlx_put(p, "]");
+        rlx_buf_z(p->out, literal ? ")" : "]");
         break;
     default: break;
     }

@@ -78,10 +78,18 @@ static void put_dtype_call(rlx_printer *p, rlx_dtype t)
 
 static bool put_extern(rlx_printer *p, const rlx_extern_func *f, unsigned flags)
 {
-    if (flags & RLX_ITEM_SYMBOL)
+    if (f->sinfo) {
+        rlx_put_r(p);
+        rlx_put(p, "ExternFunc(");
         rlx_put_string(p, rlx_string_slice(f->symbol));
-    else
+        rlx_put(p, ", ");
+        rlx_push_text(p, ")");
+        rlx_push_node(p, f->sinfo, 0, 0);
+    } else if (flags & RLX_ITEM_SYMBOL) {
+        rlx_put_string(p, rlx_string_slice(f->symbol));
+    } else {
         put_quoted_call(p, "ExternFunc(", rlx_string_slice(f->symbol));
+    }
     return true;
 }
 
@@ -149,14 +157,23 @@ static void step_shape(rlx_printer *p, const rlx_shape_expr *s)
 
 static void step_prim_value(rlx_printer *p, const rlx_prim_value *v)
 {
+    if (p->newer) { /* a scalar stands for itself */
+        rlx_push_node(p, v->value, 0, RLX_ITEM_BARE);
+        return;
+    }
     rlx_put_r(p);
     rlx_put(p, "prim_value(");
     rlx_push_text(p, ")");
     rlx_push_node(p, v->value, 0, RLX_ITEM_BARE);
 }
 
+/* A field of a tuple in brackets reads as the field alone. */
 static void step_get_item(rlx_printer *p, const rlx_tuple_get_item *g)
 {
+    if (rlx_as_tuple(g->tuple)) {
+        rlx_put_r(p);
+        rlx_put(p, "TupleGetItem(");
+    }
     rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_REST, .ptr = g });
     rlx_push_node(p, g->tuple, 0, 0);
 }
@@ -220,7 +237,7 @@ static void put_quote(rlx_printer *p)
 static bool quoted(const rlx_printer *p, const rlx_node *n, unsigned flags)
 {
     return (flags & RLX_ITEM_DIMS) && p->signature &&
-           (n->flags & RLX_FLAG_HAS_VARS || n->kind == RLX_NODE_PRIM_VAR);
+           (n->kind == RLX_NODE_PRIM_VAR ? !p->newer : (n->flags & RLX_FLAG_HAS_VARS) != 0);
 }
 
 static void push_quoted(rlx_printer *p, const rlx_node *n, unsigned flags)

@@ -87,6 +87,9 @@ typedef struct rlx_printer {
     const char *module_name;
     const rlx_module *module;    /* NULL: a lone node */
     bool failed;
+    bool newer;                  /* for TVM 0.27 */
+    rlx_buf type_vars;           /* newer: lines that declare sizes, above the unit */
+    rlx_map type_var_names;
     const rlx_node *under_way;   /* the statement or function that is being printed */
     uint8_t uses;
     enum rlx_print_where where;
@@ -141,6 +144,11 @@ typedef struct rlx_printer {
 } rlx_printer;
 enum rlx_meta_key { RLX_META_CONSTANT, RLX_META_TIR_STRING, RLX_META_STRING };
 
+/* One of two spellings. */
+#define rlx_put_for(p, old_text, new_text) \
+    rlx_buf_z((p)->out, (p)->newer ? (new_text) : (old_text))
+/* newer: notes that a signature names the size: n = TypeVar("n") */
+void rlx_print_type_var(rlx_printer *p, const rlx_bound *b);
 #define rlx_put(p, literal) rlx_buf_lit((p)->out, literal)
 void rlx_put_newline(rlx_printer *p);                 /* ends a line */
 void rlx_put_indent(rlx_printer *p);                  /* begins one */

@@ -60,6 +60,10 @@ const rlx_bound *rlx_declare_symbolic(rlx_printer *p, const rlx_node *var)
     rlx_declared d = { var, rlx_define_at(p, var, p->function_frame) };
     if (!d.name)
         return NULL;
+    if (p->signature && p->newer && rlx_as_prim_var(var)->dtype == RELAX_INT64) {
+        rlx_print_type_var(p, d.name);
+        return d.name;
+    }
     if (p->signature) {
         if (!rlx_vec_push(p->m, &p->declare, d))
             rlx_print_fail(p);
@@ -372,9 +376,20 @@ void rlx_print_func_attrs(rlx_printer *p, const rlx_attr *attrs, rlx_slice name,
         }
         any = true;
         const rlx_attr_string *key = rlx_as_attr_string(a->keys[i]);
-        rlx_put_string(p, key ? rlx_string_slice(key->value) : (rlx_slice){ "", 0 });
+        rlx_slice name_of = key ? rlx_string_slice(key->value) : (rlx_slice){ "", 0 };
+        bool renamed = p->newer && name_of.len > 4 && memcmp(name_of.data, "tir.", 4) == 0;
+        if (renamed)
+            name_of = (rlx_slice){ name_of.data + 4, name_of.len - 4 };
+        rlx_put_named_string(p, renamed ? "tirx." : "", name_of);
         rlx_put(p, ": ");
-        rlx_print_expr(p, a->values[i], tir ? RLX_ITEM_TYPED : RLX_ITEM_PLAIN);
+        const rlx_int_imm *flag = p->newer ? rlx_as_int_imm(a->values[i]) : NULL;
+        if (flag && flag->dtype == RELAX_BOOL)
+            rlx_buf_z(p->out, flag->value ? "True" : "False");
+        else
+            rlx_print_expr(p, a->values[i],
+                           !tir       ? RLX_ITEM_PLAIN
+                           : p->newer ? 0
+                                      : RLX_ITEM_TYPED);
     }
     if (any) {
         rlx_put(p, "})");

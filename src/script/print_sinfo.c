@@ -90,6 +90,15 @@ static void step_shape(rlx_printer *p, const rlx_shape_sinfo *s)
     rlx_push_list(p, s->values, s->num_values, RLX_ITEM_BARE | RLX_ITEM_DIMS);
 }
 
+/* T.int64: TVM 0.27 keeps the value elsewhere. */
+static void put_scalar_type(rlx_printer *p, rlx_dtype t)
+{
+    char name[RLX_DTYPE_TEXT];
+    size_t len = rlx_dtype_name(t, name);
+    rlx_put_t(p);
+    rlx_buf_put(p->out, name, len);
+}
+
 static void step_prim(rlx_printer *p, const rlx_prim_sinfo *s)
 {
     rlx_put(p, "Prim(");
@@ -225,13 +234,18 @@ static bool text_keeps(const rlx_printer *p, const rlx_sinfo *s)
 
 void rlx_print_step_sinfo(rlx_printer *p, const rlx_sinfo *s, unsigned flags)
 {
-    if (text_keeps(p, s))
+    if (text_keeps(p, s) && !(p->newer && s->kind == RLX_NODE_PRIM_SINFO))
         rlx_push_item(
             p, (rlx_item){ .what = RLX_ITEM_CACHE, .count = p->out->len - p->start, .ptr = s });
+    if (p->newer && s->kind == RLX_NODE_PRIM_SINFO) {
+        put_scalar_type(p, ((const rlx_prim_sinfo *)s)->dtype);
+        return;
+    }
     rlx_put_r(p);
     switch (s->kind) {
     case RLX_NODE_OBJECT_SINFO:
-        rlx_buf_z(p->out, flags & RLX_ITEM_OBJECT ? "Object()" : "Object");
+        rlx_put_for(p, flags & RLX_ITEM_OBJECT ? "Object()" : "Object",
+                    flags & RLX_ITEM_OBJECT ? "Any()" : "Any");
         break;
     case RLX_NODE_PRIM_SINFO: step_prim(p, (const rlx_prim_sinfo *)s); break;
     case RLX_NODE_SHAPE_SINFO: step_shape(p, (const rlx_shape_sinfo *)s); break;

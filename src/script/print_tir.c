@@ -325,8 +325,12 @@ static void print_let(rlx_printer *p, const rlx_let_stmt *l, bool concise)
         if (b)
             rlx_put_bound(p, b);
         rlx_put(p, ": ");
+        if (p->newer) {
+            rlx_put_t(p);
+            rlx_put(p, "let[");
+        }
         rlx_put_var_type(p, l->var);
-        rlx_put(p, " = ");
+        rlx_put_for(p, " = ", "] = ");
         rlx_print_expr(p, l->value, 0);
     } else {
         rlx_put_t(p);

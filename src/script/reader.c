@@ -84,6 +84,7 @@ const char *rlx_val_text(const rlx_val *v)
         [RLX_VAL_MODULE] = "the module",
         [RLX_VAL_METHOD] = "a method without a call",
         [RLX_VAL_META] = "metadata",
+        [RLX_VAL_TYPE_VAR] = "a TypeVar",
     };
     return v->kind < RLX_COUNT(texts) ? texts[v->kind] : "?";
 }

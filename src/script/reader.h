@@ -27,7 +27,7 @@ enum rlx_val_kind {
     RLX_VAL_SLICE,    /* list of 3 */
     /* node: Relax expression; sub 1: a variable of void type, read as R.tuple() */
     RLX_VAL_EXPR,
-    RLX_VAL_PRIM,     /* node: PrimExpr */
+    RLX_VAL_PRIM,     /* node: PrimExpr; sub 1: a variable that text in a buffer's shape named */
     RLX_VAL_SINFO,    /* node */
     RLX_VAL_BUFFER,   /* node */
     RLX_VAL_REGION,   /* node: BUFFER_REGION */
@@ -42,7 +42,8 @@ enum rlx_val_kind {
     /* of a buffer, a Relax expression ...: fn.what: node, fn.path: its name; sub: kind of the
      * receiver */
     RLX_VAL_METHOD,
-    RLX_VAL_META      /* metadata; list.items NULL: the whole; s: one type key's list */
+    RLX_VAL_META,     /* metadata; list.items NULL: the whole; s: one type key's list */
+    RLX_VAL_TYPE_VAR  /* TypeVar("n"): a size of each function whose signature names it */
 };
 enum rlx_space { RLX_SPACE_R, RLX_SPACE_T, RLX_SPACE_I, RLX_SPACE_TVM, RLX_SPACE_COUNT };
 enum rlx_dialect { RLX_DIALECT_MODULE, RLX_DIALECT_RELAX, RLX_DIALECT_TIR };
@@ -50,7 +51,7 @@ enum rlx_dialect { RLX_DIALECT_MODULE, RLX_DIALECT_RELAX, RLX_DIALECT_TIR };
 /* Functions that statements are made of: compared by their entry in the table of names. */
 #define RLX_SPECIALS(X)                                                                    \
     X(match_cast) X(match_shape) X(func_attr) X(output) X(outputs) X(dataflow) X(meta_var) \
-    X(block) X(sblock) X(init) X(Buffer)
+    X(block) X(sblock) X(init) X(Buffer) X(let) X(Ptr)
 enum rlx_special {
 #define X(name) RLX_SPECIAL_##name,
     RLX_SPECIALS(X)
@@ -75,6 +76,7 @@ typedef struct rlx_pending {
     bool tir, is_private, impure;
     bool broken;                        /* its header could not be read: it is nothing */
     bool damaged;                       /* statements are missing */
+    bool standalone;                    /* in no class: its symbol is its name */
     rlx_word *name;
     uint32_t begin, end;                /* of the name */
     rlx_lexer_mark body;
@@ -141,6 +143,7 @@ typedef struct rlx_reader_module {
 typedef struct rlx_reader_unit {
     rlx_region region;                  /* values that live as long as it is read */
     enum rlx_dialect dialect;
+    const rlx_source_line *header;      /* whose signature is being read, else NULL */
     struct rlx_relax_state *relax;      /* the Relax function being read */
     struct rlx_tir_reader_state *tir;   /* the PrimFunc being read */
     struct rlx_whereabouts where;       /* for what is said about missing names */
@@ -237,6 +240,12 @@ RLX_INLINE bool rlx_ast_is_call(const rlx_ast *a) { return a->kind == RLX_AST_CA
 /* Does `a` (a callee) name function `name` of the space? Does not evaluate calls. */
 bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, enum rlx_special name);
 
+/* Binds, in the signature that is being read, a size called `name`: of a scalar parameter's dtype
+ * if one is called so, else `dtype`. */
+bool rlx_define_size(rlx_reader *r, rlx_word *name, rlx_dtype dtype, const rlx_ast *at);
+/* Sizes behind the name of the function: def f[n, m](...). */
+bool rlx_define_type_params(rlx_reader *r, const rlx_source_line *def);
+
 /* ---- reader_missing.c: names without a meaning */
 /* A name that means nothing here: says why as exactly as it can (WF01 - WF06, else PA10).
  * True: it has got a meaning (a shape variable, in a parameter), so that reading goes on. */
@@ -303,10 +312,10 @@ bool rlx_prim_intrinsic(rlx_reader *r, const char *name, const rlx_ast *at, cons
                         const rlx_prim *b, rlx_val *out);
 /* Python builtins that have a meaning here, by number in RLX_VAL_BUILTIN. */
 #define RLX_BUILTIN_NAMES \
-    "range", "len", "float", "int", "bool", "max", "min", "tuple", "list", "str", "abs"
+    "range", "len", "float", "int", "bool", "max", "min", "tuple", "list", "str", "abs", "TypeVar"
 enum rlx_python {
     RLX_PY_RANGE, RLX_PY_LEN, RLX_PY_FLOAT, RLX_PY_INT, RLX_PY_BOOL, RLX_PY_MAX, RLX_PY_MIN,
-    RLX_PY_TUPLE, RLX_PY_LIST, RLX_PY_STR, RLX_PY_ABS
+    RLX_PY_TUPLE, RLX_PY_LIST, RLX_PY_STR, RLX_PY_ABS, RLX_PY_TYPE_VAR
 };
 bool rlx_call_python(rlx_reader *r, int which, const rlx_ast *call, rlx_val *out);
 
@@ -357,6 +366,9 @@ void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);
 /* Does the local function that is being read capture the dataflow variable that w names? False for
  * outputs of the block, and for names of functions around what is read. */
 bool rlx_read_is_captured(const rlx_reader *r, const rlx_word *w);
+/* Names a standalone function by the symbol among its attributes, as TVM does: there is no
+ * module whose member it is. False: memory is out. */
+bool rlx_name_by_symbol(rlx_reader *r, const rlx_pending *f, const rlx_attr *attrs);
 /* Bindings of the current frame since mark, kept for the body, and bound again there. */
 bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f);
 bool rlx_restore_names(rlx_reader *r, const rlx_pending *f);

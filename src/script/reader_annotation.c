@@ -442,6 +442,9 @@ static const rlx_sinfo *opaque_callable(rlx_reader *r, const rlx_ast *const *slo
         if (!rlx_read_value(r, slot[3], &v) || !rlx_to_string(r, slot[3], &v, &text) ||
             !(name = rlx_string_intern(r->ctx, text)))
             return NULL;
+        if (rlx_slice_is(text, "tvm.relax.struct_info.infer_by_sinfo_args") ||
+            rlx_slice_is(text, "tvm.relax.type.infer_by_ty_args"))
+            return rlx_opaque_func_info(r->ctx, RLX_DERIVE_DEFAULT, NULL, r->ctx->object, pure);
         return rlx_opaque_func_info(r->ctx, RLX_DERIVE_NAMED, name, ret ? ret : r->ctx->object,
                                     pure);
     }
@@ -497,17 +500,16 @@ static const rlx_sinfo *read_dtensor(rlx_reader *r, const rlx_ast *call)
 static const struct {
     const char *name;
     const rlx_sinfo *(*read)(rlx_reader *, const rlx_ast *call);
-    const char *modern;
 } kinds[] = {
-    { "Tensor", read_tensor, NULL },
-    { "Shape", read_shape, NULL },
-    { "Prim", read_prim, NULL },
-    { "Tuple", read_tuple, NULL },
-    { "Callable", read_callable, NULL },
-    { "Object", read_object, NULL },
-    { "Any", read_object, "R.Object" },
-    { "DTensor", read_dtensor, NULL },
-    { "dist.DTensor", read_dtensor, NULL },
+    { "Tensor", read_tensor },
+    { "Shape", read_shape },
+    { "Prim", read_prim },
+    { "Tuple", read_tuple },
+    { "Callable", read_callable },
+    { "Object", read_object },
+    { "Any", read_object },
+    { "DTensor", read_dtensor },
+    { "dist.DTensor", read_dtensor },
 };
 
 /* ---- kinds of the host ---------------------------------------------------------------------- */
@@ -791,11 +793,8 @@ static const rlx_sinfo *by_name(rlx_reader *r, const rlx_ast *a, const rlx_word 
     if (call && rlx_slice_is(name, "Func"))
         return older_func(r, call);
     for (size_t i = 0; i < RLX_COUNT(kinds); i++) {
-        if (!rlx_slice_is(name, kinds[i].name))
-            continue;
-        if (kinds[i].modern)
-            rlx_read_note(r, a, "R.%s is a newer spelling of %s", kinds[i].name, kinds[i].modern);
-        return kinds[i].read(r, call);
+        if (rlx_slice_is(name, kinds[i].name))
+            return kinds[i].read(r, call);
     }
     const rlx_extension_kind *host = rlx_extension_kind_find(r->ctx, name);
     return host ? read_host(r, host, call) : unknown_kind(r, a, path);
@@ -817,6 +816,9 @@ const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a)
             return NULL;
         if (v.kind == RLX_VAL_FUNC && v.sub == RLX_SPACE_R)
             return by_name(r, a, v.fn.path, a->kind == RLX_AST_CALL ? a : NULL);
+        if (v.kind == RLX_VAL_FUNC && v.sub == RLX_SPACE_I && !a->count &&
+            rlx_slice_is(rlx_string_slice(v.fn.path->text), "StringType"))
+            return r->ctx->object; /* newer: what a string is */
     }
     if (!rlx_read_value(r, a, &v))
         return NULL;
@@ -832,8 +834,6 @@ const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a)
         return rlx_unknown_function(r, v.sub, (rlx_word *)v.fn.path, a), NULL;
     if (!rlx_to_dtype(r, a, &v, &t))
         return NULL;
-    rlx_read_note(r, a, "T.%s as annotation is a newer spelling of R.Prim(\"%s\")",
-                  v.fn.path->text->data, v.fn.path->text->data);
     return rlx_prim_info(r->ctx, t, NULL);
 }
 

@@ -90,7 +90,8 @@ static const rlx_expr *read_argument(rlx_reader *r, const rlx_ast *a, uint8_t ki
             return rlx_to_shape_value(r, a, &one);
         }
         return rlx_to_shape_value(r, a, &v);
-    case RLX_ARG_PRIM: case RLX_ARG_ANY: case RLX_ARG_STRING: return rlx_to_expr(r, a, &v, true);
+    case RLX_ARG_PRIM: case RLX_ARG_TENSOR_PRIM: case RLX_ARG_ANY: case RLX_ARG_STRING:
+        return rlx_to_expr(r, a, &v, kind != RLX_ARG_TENSOR_PRIM || v.kind == RLX_VAL_PRIM);
     case RLX_ARG_TUPLE: return tuple_argument(r, a, &v);
     case RLX_ARG_FUNC: return function_argument(r, a, &v);
     case RLX_ARG_DTYPE: return dtype_argument(r, a, &v);
@@ -182,17 +183,15 @@ static const char *op_param_at(void *user, size_t i)
 }
 
 /* Newer names of the same keyword. */
-static rlx_slice modern_keyword(rlx_reader *r, const rlx_ast *arg)
+static rlx_slice modern_keyword(const rlx_ast *arg)
 {
     rlx_slice name = rlx_string_slice(arg->name->text);
     static const struct {
         const char *newer, *here;
     } names[] = { { "out_ty", "out_sinfo" }, { "ty_args", "sinfo_args" } };
     for (size_t i = 0; i < RLX_COUNT(names); i++)
-        if (rlx_slice_is(name, names[i].newer)) {
-            rlx_read_note(r, arg, "%s= is a newer spelling of %s=", names[i].newer, names[i].here);
+        if (rlx_slice_is(name, names[i].newer))
             return rlx_slice_z(names[i].here);
-        }
     return name;
 }
 
@@ -209,7 +208,7 @@ static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
     rlx_slice name = rlx_string_slice(arg->name->text);
     size_t i = param_called(c, name);
     if (i == c->num_params) {
-        name = modern_keyword(r, arg);
+        name = modern_keyword(arg);
         i = param_called(c, name);
     }
     if (i < c->num_params) {
@@ -758,10 +757,16 @@ static bool call_extern(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *ca
                        slot) ||
         !rlx_read_value(r, slot[0], &v) || !rlx_to_string(r, slot[0], &v, &s))
         return false;
-    if (slot[1])
-        return rlx_read_error(r, RLX_PA16, slot[1],
-                              "R.ExternFunc with an annotation is not supported");
-    return rlx_val_set(out, RLX_VAL_EXPR, rlx_extern_func_new(r->ctx, s), call);
+    size_t mark = r->annotation.places.len;
+    const rlx_sinfo *info = slot[1] ? rlx_read_sinfo(r, slot[1]) : NULL;
+    r->annotation.places.len = mark;
+    if (slot[1] && !info)
+        return false;
+    if (info && !rlx_as_func_sinfo(info))
+        return rlx_read_error(r, RLX_PA12, slot[1],
+                              "R.ExternFunc is described by R.Callable, found %s",
+                              rlx_show(r->ctx, info));
+    return rlx_val_set(out, RLX_VAL_EXPR, rlx_extern_func_of(r->ctx, s, info), call);
 }
 
 static bool call_get_item(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
@@ -815,8 +820,10 @@ static bool packed_attrs(rlx_reader *r, const rlx_ast *call, const rlx_attr **ou
         const rlx_attr *v = read_attribute(r, a->base);
         if (!v)
             return false;
-        if (rlx_slice_is(name, "attrs_type_key") && rlx_as_attr_string(v) &&
-            rlx_slice_is(rlx_string_slice(rlx_as_attr_string(v)->value), "DictAttrs")) {
+        const rlx_attr_string *text = rlx_as_attr_string(v);
+        if (rlx_slice_is(name, "attrs_type_key") && text &&
+            (rlx_slice_is(rlx_string_slice(text->value), "DictAttrs") ||
+             rlx_slice_is(rlx_string_slice(text->value), "ir.DictAttrs"))) {
             any = true;
             continue;
         }
@@ -834,6 +841,22 @@ static bool packed_attrs(rlx_reader *r, const rlx_ast *call, const rlx_attr **ou
         return false;
     *out = attrs;
     return true;
+}
+
+/* TVM 0.27 prints calls of packed functions that its passes have described without what they are
+ * described as: in a pure function it can only be that. */
+static const rlx_expr *described(rlx_reader *r, const rlx_expr *op)
+{
+    const rlx_extern_func *f = rlx_as_extern_func(op);
+    const rlx_pending *in = r->unit.where.function;
+    if (!f || f->sinfo || !in || in->impure ||
+        !rlx_slice_is(rlx_string_slice(f->symbol), "runtime.TVMArrayCreateView"))
+        return op;
+    const rlx_string *derive = rlx_string_z(r->ctx, "tvm.relax.struct_info.infer_view_sinfo");
+    const rlx_sinfo *s = derive ? rlx_opaque_func_info(r->ctx, RLX_DERIVE_NAMED, derive,
+                                                       r->ctx->object, true)
+                                : NULL;
+    return s ? rlx_extern_func_of(r->ctx, rlx_string_slice(f->symbol), s) : NULL;
 }
 
 /* R.call_packed("f", x, ..., sinfo_args=S): a call whose callee is the packed function itself */
@@ -860,8 +883,9 @@ static bool call_packed(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *gi
     num_args = r->stack.len - mark;
     if (ok && (!infos || infos->kind == RLX_AST_NONE || push_infos(r, infos)) &&
         packed_attrs(r, call, &attrs))
-        e = rlx_call_new(r->ctx, op, stacked(r, mark), num_args, stacked(r, mark) + num_args,
-                         r->stack.len - mark - num_args, attrs, rlx_read_place(r, call));
+        e = rlx_call_new(r->ctx, infos ? op : described(r, op), stacked(r, mark), num_args,
+                         stacked(r, mark) + num_args, r->stack.len - mark - num_args, attrs,
+                         rlx_read_place(r, call));
     r->stack.len = mark;
     return rlx_val_set(out, RLX_VAL_EXPR, e, call);
 }
@@ -922,6 +946,45 @@ static const rlx_ast *modern_call_tir(rlx_reader *r, const rlx_op_row *row, cons
     return &copies[0];
 }
 
+/* R.call_tir(f, (x, n), ...): TVM 0.27 has the integers of the call behind its tensors; here they are
+ * tir_vars=[n]. A copy of the call, or the call itself. */
+static const rlx_ast *split_integers(rlx_reader *r, const rlx_ast *call)
+{
+    const rlx_ast *f = call->first, *args = f ? f->next : NULL;
+    if (!args || args->kind != RLX_AST_TUPLE || rlx_keyword(call, "tir_vars"))
+        return call;
+    rlx_ast *copies = rlx_region_array(&r->parser.region, args->count + 6, sizeof *copies);
+    size_t tensors = 0, n = 0;
+    rlx_val v;
+    for (const rlx_ast *a = args->first; a && copies; a = a->next, n++) {
+        if (a->kind == RLX_AST_STAR)
+            return call;
+        copies[n] = *a;
+        copies[n].next = a->next ? &copies[n + 1] : NULL;
+        bool scalar = a->kind != RLX_AST_CALL && rlx_read_value(r, a, &v) &&
+                      (v.kind == RLX_VAL_PRIM || v.kind == RLX_VAL_INT);
+        tensors = scalar ? tensors : n + 1;
+    }
+    if (!copies || tensors == n)
+        return copies ? call : NULL;
+    rlx_ast *own = copies + args->count, *list = own + 3;
+    own[0] = *call, own[1] = *f, own[2] = *args;
+    own[0].first = &own[1];
+    own[1].next = &own[2];
+    own[2].count = (uint32_t)tensors;
+    own[2].first = tensors ? copies : NULL;
+    if (tensors)
+        copies[tensors - 1].next = NULL;
+    list[0] = (rlx_ast){ .kind = RLX_AST_LIST, .begin = args->begin, .end = args->end,
+                         .count = (uint32_t)(n - tensors), .first = &copies[tensors] };
+    list[1] = (rlx_ast){ .kind = RLX_AST_KEYWORD, .begin = args->begin, .end = args->end,
+                         .base = &list[0], .next = args->next,
+                         .name = rlx_words_get(&r->names, RLX_SLICE("tir_vars")) };
+    own[2].next = &list[1];
+    own[0].count++;
+    return list[1].name ? &own[0] : NULL;
+}
+
 static bool call_tir_family(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call,
                             rlx_val *out)
 {
@@ -935,6 +998,8 @@ static bool call_tir_family(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast
         rlx_read_note(r, call, "R.call_tir of a packed function is written R.call_dps_packed");
         row = r->ctx->ops->find(r->ctx, RLX_SLICE("call_dps_packed"));
     }
+    if (fn->what && !(call = split_integers(r, call)))
+        return false;
     return row && rlx_call_row(r, NULL, row, call, out);
 }
 
@@ -949,7 +1014,11 @@ static bool call_device(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *ca
     bool general = fn->what == 0;
     if (!items)
         return false;
-    if (general ? !rlx_bind_args(r, call, "R.device", RLX_PARAMS("dev_type", "dev_id"), 1, slot)
+    if (general ? !rlx_bind_args(r, call, "R.device",
+                                  rlx_keyword(call, "device_type") || rlx_keyword(call, "index")
+                                      ? RLX_PARAMS("device_type", "index")
+                                      : RLX_PARAMS("dev_type", "dev_id"),
+                                  1, slot)
                 : !rlx_bind_args(r, call, fn->name, RLX_PARAMS("dev_id"), 0, slot + 1))
         return false;
     if (slot[0] && (!rlx_read_value(r, slot[0], &v) || !rlx_to_int(r, slot[0], &v, &type)))
@@ -977,11 +1046,17 @@ static bool device_call(rlx_reader *r, const rlx_ast *call, const char *name, co
 
 static bool call_hint(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
-    const rlx_ast *slot[2];
+    const rlx_ast *slot[3];
     rlx_val v;
-    if (!rlx_bind_args(r, call, "R.hint_on_device", RLX_PARAMS("data", "dst_vdevice"), 2, slot) ||
+    rlx_slice scope = RLX_SLICE("global");
+    if (!rlx_bind_args(r, call, "R.hint_on_device",
+                       RLX_PARAMS("data", "dst_vdevice", "memory_scope"), 2, slot) ||
+        (slot[2] && (!rlx_read_value(r, slot[2], &v) || !rlx_to_string(r, slot[2], &v, &scope))) ||
         !rlx_read_value(r, slot[1], &v))
         return false;
+    if (!rlx_slice_is(scope, "global"))
+        return rlx_read_error(r, RLX_PA16, slot[2], "a memory scope other than \"global\" is not "
+                                                    "supported here");
     if (v.kind != RLX_VAL_TUPLE || v.list.count != 2 || v.list.items[0].kind != RLX_VAL_INT ||
         v.list.items[1].kind != RLX_VAL_INT)
         return rlx_read_expected(r, slot[1], "a device such as R.cpu()", &v);
@@ -1059,6 +1134,48 @@ static bool call_alias(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *cal
                : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
 }
 
+/* memory.alloc_tensor, vm.alloc_tensor: TVM 0.27 says at the end on which device; storage says it
+ * already. */
+static bool call_alloc_tensor(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call,
+                              rlx_val *out)
+{
+    const rlx_op_row *row = r->ctx->ops->find(r->ctx, rlx_slice_z(fn->name));
+    rlx_ast *args = call->count == 5 ? rlx_region_array(&r->parser.region, 5, sizeof *args) : NULL;
+    size_t n = 0;
+    if (!row || call->count != 5)
+        return row && rlx_call_row(r, NULL, row, call, out);
+    for (const rlx_ast *a = call->first; a && args; a = a->next) {
+        if (a->kind == RLX_AST_KEYWORD)
+            return rlx_call_row(r, NULL, row, call, out);
+        args[n] = *a;
+        args[n].next = n < 3 ? &args[n + 1] : NULL;
+        n++;
+    }
+    if (!args)
+        return false;
+    rlx_ast older = *call;
+    older.first = args;
+    older.count = 4;
+    return rlx_call_row(r, NULL, row, &older, out);
+}
+
+/* take: TVM 0.27 prints a scalar position as a number. */
+static bool call_take(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_op_row *row = r->ctx->ops->find(r->ctx, rlx_slice_z(fn->name));
+    const rlx_ast *x = call->first, *k = x ? x->next : NULL;
+    rlx_val v;
+    if (!row || !k || k->kind != RLX_AST_INT || !rlx_read_value(r, k, &v))
+        return row && rlx_call_row(r, NULL, row, call, out);
+    rlx_val scalar = rlx_val_node(RLX_VAL_EXPR, rlx_to_expr(r, k, &v, true), k);
+    rlx_ast position = { .kind = RLX_AST_VALUE, .begin = k->begin, .end = k->end, .value = &scalar,
+                         .next = k->next },
+            first = *x, same = *call;
+    first.next = &position;
+    same.first = &first;
+    return scalar.node && rlx_call_row(r, NULL, row, &same, out);
+}
+
 static bool not_here(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     return rlx_read_error(r, RLX_PA15, call, "R.%s is not a value: %s", fn->name, fn->text);
@@ -1108,6 +1225,9 @@ static const rlx_relax_fn functions[] = {
     { "hint_on_device", call_hint, 0, NULL },
     { "to_vdevice", call_to_vdevice, 0, NULL },
     { "linear", call_linear, 0, NULL },
+    { "take", call_take, 0, NULL },
+    { "memory.alloc_tensor", call_alloc_tensor, 0, NULL },
+    { "vm.alloc_tensor", call_alloc_tensor, 0, NULL },
     { "dot", call_renamed, 0, "matmul" },
     { "stop_lift_params", call_alias, 0, "builtin.stop_lift_params" },
     { "match_cast", not_here, 0, "it is the whole right side of an assignment" },

@@ -73,9 +73,8 @@ static bool decorator_option(rlx_reader *r, const rlx_ast *a, rlx_pending *f)
         f->is_private = value;
     else if (rlx_slice_is(name, "pure") && !f->tir)
         f->impure = !value;
-    else if (rlx_slice_is(name, "s_tir") && f->tir)
-        rlx_read_note(r, a, "s_tir= is a newer option without a meaning here");
-    else if (!rlx_slice_is(name, "check_well_formed"))
+    else if (!(rlx_slice_is(name, "s_tir") && f->tir) && /* newer: which TIR it is */
+             !rlx_slice_is(name, "check_well_formed"))
         return rlx_read_error(r, RLX_PA23, a, "unknown option %s of a decorator",
                               a->name->text->data);
     return true;
@@ -152,7 +151,18 @@ static rlx_pending *new_pending(rlx_reader *r, const rlx_source_line *def)
     f->name = def->name;
     f->begin = def->name_begin;
     f->end = def->name_end;
+    f->standalone = !r->module.in_class;
     return f;
+}
+
+bool rlx_name_by_symbol(rlx_reader *r, const rlx_pending *f, const rlx_attr *attrs)
+{
+    const rlx_attr_string *symbol =
+        f->standalone ? rlx_as_attr_string(rlx_attrs_get(attrs, "global_symbol")) : NULL;
+    if (!symbol || symbol->value == f->gvar->name ||
+        rlx_module_builder_lookup(r->module.builder, rlx_string_slice(symbol->value)))
+        return true;
+    return rlx_module_builder_rename(r->module.builder, f->gvar, symbol->value);
 }
 
 /* Header now, body later: every function can mention every other. */

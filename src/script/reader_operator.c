@@ -545,6 +545,13 @@ bool rlx_call_python(rlx_reader *r, int which, const rlx_ast *call, rlx_val *out
         return false;
     bool list = v.kind == RLX_VAL_TUPLE || v.kind == RLX_VAL_LIST;
     switch (which) {
+    case RLX_PY_TYPE_VAR:
+        if (v.kind != RLX_VAL_STR)
+            return rlx_read_expected(r, call->first, "a name as a string", &v);
+        *out = (rlx_val){
+            .kind = RLX_VAL_TYPE_VAR, .begin = call->begin, .end = call->end, .s = v.s
+        };
+        return true;
     case RLX_PY_FLOAT: return py_float(r, call->first, &v, out);
     case RLX_PY_INT: return py_int(r, call->first, &v, out);
     case RLX_PY_BOOL:

@@ -239,7 +239,10 @@ bool rlx_relax_header(rlx_reader *r, const rlx_source_line *def, rlx_pending *f)
     enum rlx_dialect dialect = r->unit.dialect;
     r->unit.dialect = RLX_DIALECT_RELAX;
     uint32_t frame = rlx_reader_frame_enter(r);
-    bool ok = read_params(r, def, f) && rlx_keep_names(r, frame, f);
+    r->unit.header = def;
+    bool ok = rlx_define_type_params(r, def) && read_params(r, def, f) &&
+              rlx_keep_names(r, frame, f);
+    r->unit.header = NULL;
     rlx_reader_frame_leave(r, frame);
     r->unit.dialect = dialect;
     return ok;
@@ -476,8 +479,6 @@ static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_source_line 
     const rlx_ast *slot[2];
     if (misplaced(r, line) || r->unit.relax->block_closed || !begin(r))
         return rlx_word_fail(r, t->word);
-    if (rlx_keyword(call, "ty"))
-        rlx_read_note(r, call, "ty= is a newer spelling of struct_info=");
     if (!rlx_bind_args(r, call, older ? "R.match_shape" : "R.match_cast",
                        rlx_keyword(call, "ty") ? RLX_PARAMS("value", "ty")
                                                : RLX_PARAMS("value", "struct_info"),
@@ -512,18 +513,33 @@ static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_source_line 
 
 /* ---- assignments ---------------------------------------------------------------------------- */
 
+/* n = T.Var("n", "int64"), which means T.int64() where the two names are one */
+static bool declares_named(rlx_reader *r, const rlx_ast *call, const rlx_word *own,
+                           rlx_dtype *dtype)
+{
+    const rlx_ast *name = call->first, *type = name ? name->next : NULL;
+    return call->count == 2 && rlx_slice_is(rlx_string_slice(call->base->name->text), "Var") &&
+           name->kind == RLX_AST_STRING && type->kind == RLX_AST_STRING && own &&
+           rlx_slice_equal(name->string, rlx_string_slice(own->text)) &&
+           rlx_dtype_parse(type->string, dtype) && *dtype != RELAX_HANDLE;
+}
+
 /* n = T.int64(): declares a shape variable, or says again what the signature declared */
-static bool declares_var(rlx_reader *r, const rlx_ast *value, rlx_dtype *dtype)
+static bool declares_var(rlx_reader *r, const rlx_ast *bound, const rlx_ast *value,
+                         rlx_dtype *dtype)
 {
     rlx_val v;
     if (value->kind != RLX_AST_CALL || value->base->kind != RLX_AST_ATTR ||
         value->base->base->kind != RLX_AST_NAME)
         return false;
+    const rlx_val *base = &value->base->base->name->value;
+    if (base->kind != RLX_VAL_SPACE || base->sub != RLX_SPACE_T)
+        return false;
+    if (declares_named(r, value, bound->kind == RLX_AST_NAME ? bound->name : NULL, dtype))
+        return true;
     if (value->count && !(value->count == 1 && value->first->kind == RLX_AST_KEYWORD))
         return false;
-    const rlx_val *base = &value->base->base->name->value;
-    if (base->kind != RLX_VAL_SPACE || base->sub != RLX_SPACE_T ||
-        !rlx_read_value(r, value->base, &v))
+    if (!rlx_read_value(r, value->base, &v))
         return false;
     return rlx_tir_reader_dtype_name(rlx_string_slice(v.fn.path->text), dtype) &&
            *dtype != RELAX_HANDLE && *dtype != RELAX_VOID;
@@ -577,9 +593,13 @@ static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_source_lin
                          const target *t, const rlx_ast *at, rlx_val *v)
 {
     const rlx_word *w = t->word;
+    const rlx_prim_sinfo *scalar = rlx_as_prim_sinfo(t->annotation);
+    if (scalar && (v->kind == RLX_VAL_INT || v->kind == RLX_VAL_FLOAT || v->kind == RLX_VAL_BOOL))
+        return emit(r, scope, line, t,
+                    rlx_to_scalar_value(r, at, rlx_val_literal(r, at, v, scalar->dtype)));
     if (makes_binding(v, t->annotation)) {
         if (w->value.kind == RLX_VAL_PRIM && rlx_as_prim_var(w->value.node) &&
-            rlx_string_equal(rlx_as_prim_var(w->value.node)->name, w->text))
+            rlx_word_in_frame(r, w) && rlx_string_equal(rlx_as_prim_var(w->value.node)->name, w->text))
             return rlx_read_error_at(r, RLX_PA13, t->begin, t->end,
                                      "%s is a shape variable here: a value needs another name",
                                      w->text->data);
@@ -605,7 +625,7 @@ static bool assign_one(rlx_reader *r, relax_scope *scope, const rlx_source_line 
     target t = { .word = name->name, .begin = name->begin, .end = name->end, .last = last };
     rlx_dtype dtype;
     bool older = false;
-    if (declares_var(r, value, &dtype) && !line->annotation)
+    if (declares_var(r, name, value, &dtype) && !line->annotation)
         return declare_var(r, name, dtype);
     if (line->annotation) {
         t.annotation =
@@ -688,13 +708,13 @@ static bool assign_each(rlx_reader *r, relax_scope *scope, const rlx_source_line
         return false;
     size_t i = 0;
     rlx_dtype dtype;
-    for (const rlx_ast *a = value; a; a = a->next, i++)
-        if (!declares_var(r, a, &dtype) && !rlx_read_value(r, a, &values[i]))
+    for (const rlx_ast *a = value, *t = line->target->first; a; a = a->next, t = t->next, i++)
+        if (!declares_var(r, t, a, &dtype) && !rlx_read_value(r, a, &values[i]))
             return false;
     i = 0;
     for (const rlx_ast *a = line->target->first; a; a = a->next, value = value->next, i++) {
         target t = { .word = a->name, .begin = a->begin, .end = a->end, .last = last && !a->next };
-        if (declares_var(r, value, &dtype) ? !declare_var(r, a, dtype)
+        if (declares_var(r, a, value, &dtype) ? !declare_var(r, a, dtype)
                                            : !assign_value(r, scope, line, &t, value, &values[i]))
             return false;
     }
@@ -760,6 +780,21 @@ static bool push(rlx_reader *r, const rlx_attr *a)
     return a && rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)a);
 }
 
+/* TVM 0.27 calls tirx.noalias what was tir.noalias. */
+static const rlx_attr *attribute_key(rlx_reader *r, rlx_slice text)
+{
+    static const char newer[] = "tirx.";
+    size_t n = sizeof newer - 1;
+    if (text.len <= n || memcmp(text.data, newer, n) != 0)
+        return rlx_attr_string_new(r->ctx, text);
+    char *older = rlx_region_alloc(&r->parser.region, text.len - 1);
+    if (!older)
+        return NULL;
+    memcpy(older, "tir.", n - 1);
+    memcpy(older + n - 1, text.data + n, text.len - n);
+    return rlx_attr_string_new(r->ctx, (rlx_slice){ older, text.len - 1 });
+}
+
 /* Keys are interned: the same text, the same node. */
 static bool push_key(rlx_reader *r, rlx_ptrmap *seen, const rlx_val *key)
 {
@@ -767,7 +802,7 @@ static bool push_key(rlx_reader *r, rlx_ptrmap *seen, const rlx_val *key)
     rlx_slice text;
     if (!rlx_to_string(r, &at, key, &text))
         return false;
-    const rlx_attr *a = rlx_attr_string_new(r->ctx, text);
+    const rlx_attr *a = attribute_key(r, text);
     if (a && rlx_ptrmap_has(seen, a))
         return rlx_read_error(r, RLX_PA13, &at, "attribute \"%.*s\" is given twice",
                               (int)(text.len > 60 ? 60 : text.len), text.data);
@@ -812,7 +847,7 @@ static bool note_entries(rlx_reader *r, const rlx_val *dict, rlx_pending *f)
             return false;
         if (!rlx_to_string(r, &at, key, &text))
             return false;
-        *entry = (rlx_attr_entry){ .key = rlx_attr_string_new(r->ctx, text),
+        *entry = (rlx_attr_entry){ .key = attribute_key(r, text),
                                    .place = rlx_place_make(r->text.source, key->begin,
                                                            value->end - key->begin),
                                    .before = f->attr_entries };
@@ -1265,7 +1300,20 @@ static void guess_outputs(rlx_reader *r, uint32_t mark)
             (void)output_of(r, r->scope.bound.data[i]);
 }
 
-static void read_dataflow(rlx_reader *r, const rlx_source_line *line)
+/* A branch that ends in a dataflow block has the value that the block outputs last. */
+static void end_branch(rlx_reader *r, relax_scope *scope)
+{
+    const rlx_relax_state *s = r->unit.relax;
+    uint8_t next = r->parser.lexer.tok.kind;
+    if (!scope->suffix || !s->outputs.len || (next != RLX_TOK_DEDENT && next != RLX_TOK_END))
+        return;
+    const rlx_meaning *last = &s->outputs.data[s->outputs.len - 1];
+    scope->name = last->name;
+    if (last->value.kind == RLX_VAL_EXPR)
+        scope->value = last->value.node;
+}
+
+static void read_dataflow(rlx_reader *r, const rlx_source_line *line, relax_scope *scope)
 {
     rlx_relax_state *s = r->unit.relax;
     rlx_suite suite;
@@ -1296,16 +1344,17 @@ static void read_dataflow(rlx_reader *r, const rlx_source_line *line)
     for (size_t i = 0; i < s->outputs.len; i++)
         if (!rlx_word_bind(r, s->outputs.data[i].name, &s->outputs.data[i].value))
             break;
+    end_branch(r, scope);
 }
 
-static void read_with(rlx_reader *r, const rlx_source_line *line)
+static void read_with(rlx_reader *r, const rlx_source_line *line, relax_scope *scope)
 {
     const rlx_ast *item = line->target;
     bool dataflow = item && !item->next && !item->first && item->base->kind == RLX_AST_CALL &&
                     !item->base->count &&
                     rlx_is_function(r, item->base->base, RLX_SPACE_R, RLX_SPECIAL_dataflow);
     if (dataflow) {
-        read_dataflow(r, line);
+        read_dataflow(r, line, scope);
         return;
     }
     rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
@@ -1481,7 +1530,7 @@ static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s,
     case RLX_LINE_EXPR: read_expression(r, scope, line, last); break;
     case RLX_LINE_RETURN: read_return(r, line, scope); break;
     case RLX_LINE_PASS: break;
-    case RLX_LINE_WITH: read_with(r, line); break;
+    case RLX_LINE_WITH: read_with(r, line, scope); break;
     case RLX_LINE_DECORATOR: *decorator = line->value; return;
     case RLX_LINE_DEF: read_local_function(r, scope, line, *decorator); *decorator = NULL; break;
     case RLX_LINE_DECLARE:
@@ -1530,5 +1579,6 @@ bool rlx_relax_body(rlx_reader *r, rlx_pending *f)
     }
     rlx_builder_reset(r->builder);
     const rlx_function *fn = read_function(r, f, &f->gvar->node);
-    return fn && rlx_module_builder_define(r->module.builder, f->gvar, &fn->node) && !f->damaged;
+    return fn && rlx_name_by_symbol(r, f, fn->attrs) &&
+           rlx_module_builder_define(r->module.builder, f->gvar, &fn->node) && !f->damaged;
 }

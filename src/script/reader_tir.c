@@ -140,6 +140,11 @@ static bool same_value(const rlx_val *a, const rlx_val *b)
 bool rlx_tir_reader_define(rlx_reader *r, const rlx_ast *target, const rlx_val *v)
 {
     rlx_word *w = target->name;
+    const rlx_val *have = &w->value;
+    if (rlx_word_in_frame(r, w) && have->kind == RLX_VAL_PRIM && have->sub &&
+        v->kind == RLX_VAL_PRIM && rlx_as_prim_var(v->node) &&
+        rlx_prim_dtype(v->node) == rlx_prim_dtype(have->node))
+        return true; /* m = T.int32() says again what the shape of a buffer has named */
     if (rlx_word_in_frame(r, w) && w->value.kind != RLX_VAL_ERROR && !same_value(&w->value, v))
         return rlx_read_error(r, RLX_PA13, target, "%s is already defined in this scope",
                               w->text->data);
@@ -226,11 +231,29 @@ static bool bind_let(rlx_reader *r, const rlx_ast *target, const rlx_prim *value
            rlx_tir_reader_open_scoped(r, make_let(r, var, value, rlx_read_place(r, target)));
 }
 
+/* T.Ptr[T.float32] */
+static const rlx_prim *read_pointer(rlx_reader *r, const rlx_ast *a)
+{
+    rlx_val v;
+    rlx_dtype elem;
+    const rlx_string *empty = rlx_string_z(r->ctx, ""), *scope = rlx_string_z(r->ctx, "global");
+    if (!empty || !scope || !rlx_read_value(r, a->first, &v) ||
+        !rlx_to_dtype(r, a->first, &v, &elem))
+        return NULL;
+    return rlx_pointer_var(r->ctx, empty, elem, scope, rlx_read_place(r, a));
+}
+
 /* The variable that an annotation describes: x: T.int32, x: T.handle("float32") */
 static const rlx_prim *annotated_var(rlx_reader *r, const rlx_ast *a)
 {
     rlx_val v;
     rlx_dtype t;
+    if (a->kind == RLX_AST_INDEX && a->count == 1 &&
+        rlx_is_function(r, a->base, RLX_SPACE_T, RLX_SPECIAL_let))
+        a = a->first; /* T.let[T.int32]: newer */
+    if (a->kind == RLX_AST_INDEX && a->count == 1 &&
+        rlx_is_function(r, a->base, RLX_SPACE_T, RLX_SPECIAL_Ptr))
+        return read_pointer(r, a);
     if (!rlx_read_value(r, a, &v))
         return NULL;
     if (is_fresh(&v))
@@ -514,12 +537,32 @@ static bool open_attr(rlx_reader *r, const rlx_node *node, const rlx_string *key
     return rlx_tir_reader_open_scoped(r, &n->node);
 }
 
+/* T.attr({"key": value, ...}), the newer form: each of the integer 0 */
+static bool attr_map(rlx_reader *r, const rlx_ast *call)
+{
+    rlx_val v;
+    if (!rlx_read_value(r, call->first, &v))
+        return false;
+    for (size_t i = 0; i + 1 < v.list.count; i += 2) {
+        const rlx_val *key = &v.list.items[i], *value = key + 1;
+        const rlx_ast at = { .begin = key->begin, .end = value->end };
+        rlx_slice text;
+        if (!rlx_to_string(r, &at, key, &text) ||
+            !open_attr(r, rlx_int(r->ctx, RELAX_INT32, 0), rlx_string_intern(r->ctx, text),
+                       rlx_to_prim(r, &at, value), rlx_read_place(r, &at)))
+            return false;
+    }
+    return true;
+}
+
 /* T.attr(node, "key", value) */
 static bool attr(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                  const rlx_ast *target)
 {
     const rlx_ast *slot[3];
     rlx_val v;
+    if (call->count == 1 && call->first->kind == RLX_AST_DICT)
+        return attr_map(r, call);
     if (!rlx_bind_args(r, call, "T.attr", RLX_PARAMS("node", "attr_key", "value"), 3, slot) ||
         !rlx_read_value(r, slot[0], &v))
         return false;
@@ -624,7 +667,6 @@ static const rlx_prim *message_of(rlx_reader *r, const rlx_ast *a)
     if (v.kind == RLX_VAL_TUPLE && v.list.count == 2 && v.list.items[1].kind == RLX_VAL_LIST) {
         rlx_buf b;
         rlx_buf_init(&b, &r->ctx->memory);
-        rlx_read_note(r, a, "assert with a tuple is a newer spelling of assert with one text");
         for (size_t i = 0; i < v.list.items[1].list.count; i++)
             if (v.list.items[1].list.items[i].kind == RLX_VAL_STR)
                 rlx_buf_put(&b, v.list.items[1].list.items[i].s.data,
@@ -727,6 +769,8 @@ const rlx_tir_reader_fn rlx_tir_reader_statements[] = {
     { "match_buffer", NULL, rlx_tir_reader_match_buffer, 0, NULL },
     { "alloc_buffer", NULL, rlx_tir_reader_alloc_buffer, 0, NULL },
     { "sblock_alloc_buffer", NULL, rlx_tir_reader_alloc_buffer, 0, NULL },
+    { "alloc_local", NULL, rlx_tir_reader_alloc_buffer, 0, "local" },
+    { "alloc_shared", NULL, rlx_tir_reader_alloc_buffer, 0, "shared" },
     { "axis.spatial", NULL, rlx_tir_reader_axis, RLX_ITER_SPATIAL, NULL },
     { "axis.S", NULL, rlx_tir_reader_axis, RLX_ITER_SPATIAL, NULL },
     { "axis.reduce", NULL, rlx_tir_reader_axis, RLX_ITER_REDUCE, NULL },
@@ -857,7 +901,7 @@ static bool read_expression(rlx_reader *r, const rlx_source_line *line)
         return false;
     if (v.kind == RLX_VAL_NONE)
         return true; /* a method that stored */
-    if (a->kind != RLX_AST_CALL)
+    if (a->kind != RLX_AST_CALL && v.kind != RLX_VAL_PRIM) /* a sum of calls is evaluated */
         return rlx_read_error(r, RLX_PA15, a, "a statement of its own is a call, found %s",
                               rlx_val_text(&v));
     const rlx_prim *p = rlx_to_prim(r, a, &v);
@@ -1014,10 +1058,8 @@ static bool read_with(rlx_reader *r, const rlx_source_line *line)
     const rlx_ast *item = line->target;
     if (item && !item->next && item->base->kind == RLX_AST_CALL) {
         const rlx_ast *call = item->base;
-        bool newer = rlx_is_function(r, call->base, RLX_SPACE_T, RLX_SPECIAL_sblock);
-        if (newer)
-            rlx_read_note(r, call, "T.sblock is a newer spelling of T.block");
-        if (newer || rlx_is_function(r, call->base, RLX_SPACE_T, RLX_SPECIAL_block))
+        if (rlx_is_function(r, call->base, RLX_SPACE_T, RLX_SPECIAL_sblock) ||
+            rlx_is_function(r, call->base, RLX_SPACE_T, RLX_SPECIAL_block))
             return rlx_tir_reader_read_block(r, call);
         if (rlx_is_function(r, call->base, RLX_SPACE_T, RLX_SPECIAL_init))
             return read_init(r, call);
@@ -1079,6 +1121,13 @@ static bool older_buffer(rlx_reader *r, const rlx_ast *a, const rlx_ast *p, rlx_
     return rlx_val_set(out, RLX_VAL_BUFFER, b ? &b->node : NULL, a);
 }
 
+/* A scalar parameter that a buffer's shape has named before. */
+static bool is_named_size(const rlx_reader *r, const rlx_word *name, rlx_dtype t)
+{
+    return rlx_word_in_frame(r, name) && name->value.kind == RLX_VAL_PRIM && name->value.sub &&
+           rlx_prim_dtype(name->value.node) == t;
+}
+
 static bool param_value(rlx_reader *r, const rlx_ast *p, rlx_val *v)
 {
     const rlx_ast *a = p->base;
@@ -1099,6 +1148,8 @@ static bool param_value(rlx_reader *r, const rlx_ast *p, rlx_val *v)
             rlx_val_text(v));
     if (!rlx_to_dtype(r, a, v, &t))
         return false;
+    if (is_named_size(r, p->name, t))
+        return *v = p->name->value, true;
     const rlx_prim_var *var = rlx_prim_var_new(r->ctx, p->name->text, t, rlx_read_place(r, p));
     return rlx_val_set(v, RLX_VAL_PRIM, var ? &var->node : NULL, p);
 }
@@ -1147,11 +1198,13 @@ bool rlx_tir_reader_header(rlx_reader *r, const rlx_source_line *def, rlx_pendin
         return false;
     r->unit.dialect = RLX_DIALECT_TIR;
     uint32_t frame = rlx_reader_frame_enter(r);
-    bool ok = true;
+    r->unit.header = def;
+    bool ok = rlx_define_type_params(r, def);
     for (const rlx_ast *p = def->target; p; p = p->next)
         ok &= read_param(r, p, f, i++);
     f->num_params = n;
     ok = ok && read_result(r, def->annotation, f) && rlx_keep_names(r, frame, f);
+    r->unit.header = NULL;
     rlx_reader_frame_leave(r, frame);
     r->unit.dialect = dialect;
     return ok;
@@ -1225,5 +1278,6 @@ bool rlx_tir_reader_body(rlx_reader *r, rlx_pending *f)
     rlx_ptrmap_free(&state.loops);
     rlx_ptrmap_free(&state.params);
     r->unit.tir = NULL;
-    return p && rlx_module_builder_define(r->module.builder, f->gvar, &p->node);
+    return p && rlx_name_by_symbol(r, f, p->attrs) &&
+           rlx_module_builder_define(r->module.builder, f->gvar, &p->node);
 }

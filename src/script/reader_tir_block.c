@@ -102,9 +102,11 @@ static bool check_step(rlx_reader *r, const rlx_ast *a)
 
 static bool read_range_loop(rlx_reader *r, const rlx_ast *call, loop_spec *s)
 {
-    const rlx_ast *slot[3];
-    return rlx_bind_args(r, call, "range", RLX_PARAMS("start", "stop", "step"), 1, slot) &&
-           check_step(r, slot[2]) && set_bounds(r, call, slot[0], slot[1], s);
+    const rlx_ast *slot[4];
+    return rlx_bind_args(r, call, "range", RLX_PARAMS("start", "stop", "step", "annotations"), 1,
+                         slot) &&
+           check_step(r, slot[2]) && set_bounds(r, call, slot[0], slot[1], s) &&
+           take_annotations(r, slot[3], &s->annotations);
 }
 
 static bool read_plain_loop(rlx_reader *r, const rlx_ast *call, const char *name, loop_spec *s)
@@ -542,9 +544,14 @@ bool rlx_tir_reader_alloc_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, con
                                  const rlx_ast *target)
 {
     const rlx_ast *slot[RLX_BUF_COUNT];
+    rlx_ast scope = { .kind = RLX_AST_STRING, .begin = call->begin, .end = call->end };
     if (!(target = rlx_tir_reader_one_target(r, call, target)) ||
         !rlx_bind_args(r, call, "T.alloc_buffer", RLX_PARAMS(RLX_BUF_PARAMS), 1, slot))
         return false;
+    if (fn->text && !slot[RLX_BUF_SCOPE]) { /* T.alloc_local: newer */
+        scope.string = rlx_slice_z(fn->text);
+        slot[RLX_BUF_SCOPE] = &scope;
+    }
     const rlx_buffer *b = rlx_make_buffer(r, target->name->text, target, slot, NULL);
     rlx_val v = rlx_val_node(RLX_VAL_BUFFER, b ? &b->node : NULL, target);
     return b &&

@@ -28,21 +28,51 @@ static bool read_text(rlx_reader *r, const rlx_ast *a, rlx_slice *out)
     return rlx_read_value(r, a, &v) && rlx_to_string(r, a, &v, out);
 }
 
+/* Names in the text of an extent that mean nothing yet are sizes of the function: int32, as TVM
+ * takes them, and int64 where they are a TypeVar's, which text names only within an expression.
+ * Depth is bounded by the parser. */
+static bool define_names(rlx_reader *r, const rlx_ast *a, rlx_dtype type_var)
+{
+    if (a->kind == RLX_AST_NAME) {
+        uint8_t kind = a->name->value.kind;
+        return (kind && kind != RLX_VAL_TYPE_VAR) ||
+               rlx_define_size(r, a->name, kind ? type_var : RELAX_INT32, a);
+    }
+    bool below = a->kind == RLX_AST_BINARY || a->kind == RLX_AST_UNARY || a->kind == RLX_AST_CALL;
+    if (below && a->kind != RLX_AST_CALL && a->base && !define_names(r, a->base, RELAX_INT64))
+        return false;
+    for (const rlx_ast *i = below ? a->first : NULL; i; i = i->next)
+        if (!define_names(r, i, RELAX_INT64))
+            return false;
+    return true;
+}
+
+/* "m", "T.int64(2) * a" */
+static const rlx_prim *named_extent(rlx_reader *r, const rlx_ast *at, const rlx_val *text)
+{
+    const rlx_ast string = {
+        .kind = RLX_AST_STRING, .begin = at->begin, .end = at->end, .string = text->s
+    };
+    const rlx_ast *inner = rlx_parse_text(r, &string);
+    return inner && define_names(r, inner, RELAX_INT32) ? rlx_read_prim(r, inner) : NULL;
+}
+
 /* Extents of a shape onto the stack: a list, or one number. */
 static bool push_shape(rlx_reader *r, const rlx_ast *a)
 {
     rlx_val v;
+    if (a->kind == RLX_AST_TUPLE || a->kind == RLX_AST_LIST) /* one by one: text defines names */
+        for (const rlx_ast *i = a->first; i; i = i->next)
+            if (i->kind == RLX_AST_STRING && !named_extent(r, i, &(rlx_val){ .s = i->string }))
+                return false;
     if (!rlx_read_value(r, a, &v))
         return false;
     bool list = v.kind == RLX_VAL_TUPLE || v.kind == RLX_VAL_LIST;
     for (size_t i = 0; i < (list ? v.list.count : 1); i++) {
         const rlx_val *item = list ? &v.list.items[i] : &v;
         const rlx_ast at = { .begin = item->begin, .end = item->end };
-        if (item->kind == RLX_VAL_STR)
-            return rlx_read_error(r, RLX_PA16, a,
-                                  "dimensions of a buffer as text are not supported: declare "
-                                  "variables by n = T.int32()");
-        const rlx_prim *p = rlx_to_prim(r, &at, item);
+        const rlx_prim *p = item->kind == RLX_VAL_STR ? named_extent(r, &at, item)
+                                                      : rlx_to_prim(r, &at, item);
         if (!p)
             return false;
         if (!rlx_dtype_is_int(rlx_prim_dtype(p)) || rlx_dtype_lanes(rlx_prim_dtype(p)) != 1)
@@ -63,12 +93,15 @@ static bool push_region_shape(rlx_reader *r, const rlx_buffer_region *region)
     return true;
 }
 
-/* A stride written as text makes a fresh variable NAME_s0. */
-static const rlx_prim *stride_var(rlx_reader *r, const rlx_buffer *b, size_t i)
+/* A stride written as text makes a fresh variable of that name, or NAME_s0. */
+static const rlx_prim *stride_var(rlx_reader *r, const rlx_buffer *b, rlx_slice stated, size_t i)
 {
     rlx_buf text;
     rlx_buf_init(&text, &r->ctx->memory);
-    rlx_buf_format(&text, "%s_s%zu", b->name->data, i);
+    if (rlx_is_identifier(stated))
+        rlx_buf_put(&text, stated.data, stated.len);
+    else
+        rlx_buf_format(&text, "%s_s%zu", b->name->data, i);
     const rlx_string *name =
         text.failed ? NULL : rlx_string_intern(r->ctx, (rlx_slice){ text.data, text.len });
     rlx_buf_free(&text);
@@ -85,7 +118,7 @@ static bool set_strides(rlx_reader *r, rlx_buffer *b, const rlx_ast *a)
         ok = rlx_read_expected(r, a, "a list of strides", &v);
     for (size_t i = 0; ok && i < v.list.count; i++) {
         const rlx_prim *p = v.list.items[i].kind == RLX_VAL_STR
-                                ? stride_var(r, b, i)
+                                ? stride_var(r, b, v.list.items[i].s, i)
                                 : rlx_to_prim(r, a, &v.list.items[i]);
         ok = p && rlx_read_is_extent(r, a, p) && rlx_tir_reader_push(r, &r->stack, p);
     }

@@ -419,12 +419,62 @@ static inline void take_value(const rlx_ast *a, rlx_val *out)
     out->end = a->end;
 }
 
+static const rlx_ast *scalar_param(const rlx_source_line *def, const rlx_word *name)
+{
+    const rlx_ast *p = def ? def->target : NULL;
+    while (p && p->name != name)
+        p = p->next;
+    return p && p->base && p->base->kind == RLX_AST_ATTR ? p->base : NULL;
+}
+
+bool rlx_define_size(rlx_reader *r, rlx_word *name, rlx_dtype dtype, const rlx_ast *at)
+{
+    const rlx_ast *param = scalar_param(r->unit.header, name);
+    rlx_dtype t;
+    if (param && r->unit.dialect == RLX_DIALECT_TIR &&
+        rlx_tir_reader_dtype_name(rlx_string_slice(param->name->text), &t) && rlx_dtype_is_int(t))
+        dtype = t;
+    const rlx_prim_var *v = rlx_prim_var_new(r->ctx, name->text, dtype, rlx_read_place(r, at));
+    rlx_val value = rlx_val_node(RLX_VAL_PRIM, v ? &v->node : NULL, at);
+    value.sub = 1;
+    return v && rlx_word_bind(r, name, &value);
+}
+
+bool rlx_define_type_params(rlx_reader *r, const rlx_source_line *def)
+{
+    for (const rlx_ast *p = def->type_params; p; p = p->next) {
+        bool plain = !p->base || (p->base->kind == RLX_AST_NAME &&
+                                  rlx_slice_is(rlx_string_slice(p->base->name->text), "int"));
+        if (!plain)
+            return rlx_read_error(r, RLX_PA17, p->base,
+                                  "a size among the type parameters is an int");
+        if (!rlx_define_size(r, p->name, RELAX_INT64, p))
+            return false;
+    }
+    return true;
+}
+
+/* n of n = TypeVar("n"): in a signature the size of that name, which it so defines. */
+static bool read_type_var(rlx_reader *r, const rlx_ast *a, rlx_val *out)
+{
+    if (!r->unit.header)
+        return rlx_read_error(r, RLX_PA10, a,
+                              "%s is a TypeVar, which is a size only where the signature of the "
+                              "function names it", a->name->text->data);
+    if (!rlx_define_size(r, a->name, RELAX_INT64, a))
+        return false;
+    take_value(a, out);
+    return true;
+}
+
 static bool read_name(rlx_reader *r, const rlx_ast *a, rlx_val *out)
 {
     const rlx_word *n = a->name;
     take_value(a, out);
     if (out->kind == RLX_VAL_EXPR && rlx_is(out->node, RLX_NODE_DATAFLOW_VAR))
         check_capture(r, a);
+    if (RLX_UNLIKELY(out->kind == RLX_VAL_TYPE_VAR))
+        return read_type_var(r, a, out);
     if (RLX_LIKELY(out->kind > RLX_VAL_ERROR))
         return true;
     if (out->kind == RLX_VAL_ERROR)
@@ -496,6 +546,73 @@ static bool module_member(rlx_reader *r, const rlx_ast *a, rlx_val *out)
                           a->name->text->data, near ? "; did you mean " : "", near ? near : "");
 }
 
+/* What tensors say of themselves when the program runs: x.ndim, x.dtype.bits, x.shape[i]. `of`:
+ * what stands between; how: an attribute, or an index behind it. */
+static const struct inspection { const char *of, *name, *op; bool indexed; } inspections[] = {
+    { NULL, "ndim", "relax.inspect.tensor_ndim", false },
+    { NULL, "byte_offset", "relax.inspect.tensor_byte_offset", false },
+    { NULL, "elem_offset", "relax.inspect.tensor_elem_offset", false },
+    { "dtype", "type_code", "relax.inspect.tensor_dtype_code", false },
+    { "dtype", "bits", "relax.inspect.tensor_dtype_bits", false },
+    { "dtype", "lanes", "relax.inspect.tensor_dtype_lanes", false },
+    { NULL, "shape", "relax.inspect.tensor_shape_i", true },
+    { NULL, "strides", "relax.inspect.tensor_stride_i", true },
+};
+
+static const struct inspection *find_inspection(const rlx_word *of, const rlx_word *name)
+{
+    for (size_t i = 0; i < RLX_COUNT(inspections); i++) {
+        const struct inspection *n = &inspections[i];
+        if (rlx_slice_is(rlx_string_slice(name->text), n->name) && !of == !n->of &&
+            (!of || rlx_slice_is(rlx_string_slice(of->text), n->of)))
+            return n;
+    }
+    return NULL;
+}
+
+/* x.dtype, x.shape, x.astype: something is to follow. */
+static bool set_method(const rlx_val *base, const rlx_ast *a, rlx_val *out)
+{
+    *out = (rlx_val){ .kind = RLX_VAL_METHOD,
+                      .sub = RLX_VAL_EXPR,
+                      .begin = a->begin,
+                      .end = a->end,
+                      .fn = { a->name, base->node } };
+    return true;
+}
+
+static bool inspect(rlx_reader *r, const rlx_ast *a, const struct inspection *n, const rlx_expr *x,
+                    const rlx_expr *axis, rlx_val *out)
+{
+    const rlx_expr *args[2] = { x, axis };
+    return rlx_val_set(out, RLX_VAL_EXPR,
+                       rlx_read_op_call(r, n->op, args, n->indexed ? 2 : 1, NULL,
+                                        rlx_read_place(r, a)),
+                       a);
+}
+
+/* x.dtype.bits */
+static bool method_attr(rlx_reader *r, const rlx_val *base, const rlx_ast *a, rlx_val *out)
+{
+    const struct inspection *n =
+        base->sub == RLX_VAL_EXPR ? find_inspection(base->fn.path, a->name) : NULL;
+    if (n)
+        return inspect(r, a, n, base->fn.what, NULL, out);
+    return rlx_read_error(r, RLX_PA10, a, "%s has no attribute %s", rlx_val_text(base),
+                          a->name->text->data);
+}
+
+/* x.shape[axis] */
+static bool index_method(rlx_reader *r, const rlx_ast *a, const rlx_val *base, rlx_val *out)
+{
+    const struct inspection *n =
+        base->sub == RLX_VAL_EXPR ? find_inspection(NULL, base->fn.path) : NULL;
+    if (!n || !n->indexed || a->op)
+        return rlx_read_error(r, RLX_PA12, a, "%s cannot be indexed", rlx_val_text(base));
+    const rlx_expr *axis = rlx_read_expr(r, a->first, true);
+    return axis && inspect(r, a, n, base->fn.what, axis, out);
+}
+
 static bool expr_attr(rlx_reader *r, const rlx_val *base, const rlx_ast *a, rlx_val *out)
 {
     rlx_slice name = rlx_string_slice(a->name->text);
@@ -506,14 +623,12 @@ static bool expr_attr(rlx_reader *r, const rlx_val *base, const rlx_ast *a, rlx_
                                           : NULL;
         if (s)
             return rlx_val_set(out, RLX_VAL_SINFO, s, a);
-    } else if (rlx_slice_is(name, "astype")) {
-        *out = (rlx_val){ .kind = RLX_VAL_METHOD,
-                          .sub = RLX_VAL_EXPR,
-                          .begin = a->begin,
-                          .end = a->end,
-                          .fn = { a->name, base->node } };
-        return true;
+    } else if (rlx_slice_is(name, "astype") || rlx_slice_is(name, "dtype")) {
+        return set_method(base, a, out);
     }
+    const struct inspection *n = find_inspection(NULL, a->name);
+    if (n)
+        return n->indexed ? set_method(base, a, out) : inspect(r, a, n, base->node, NULL, out);
     return rlx_read_error(r, RLX_PA10, a, "a Relax expression has no attribute %s",
                           a->name->text->data);
 }
@@ -533,16 +648,23 @@ static bool read_attr(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     case RLX_VAL_MODULE: return module_member(r, a, out);
     case RLX_VAL_BUFFER: return rlx_buffer_attr(r, (const rlx_buffer *)base.node, a->name, a, out);
     case RLX_VAL_EXPR: return expr_attr(r, &base, a, out);
+    case RLX_VAL_METHOD: return method_attr(r, &base, a, out);
     case RLX_VAL_ITER:
         if (rlx_slice_is(rlx_string_slice(a->name->text), "var"))
             return rlx_val_set(out, RLX_VAL_PRIM, ((const rlx_iter_var *)base.node)->var, a);
         break;
     case RLX_VAL_PRIM:
-        if (rlx_slice_is(rlx_string_slice(a->name->text), "dtype")) {
+        if (rlx_slice_is(rlx_string_slice(a->name->text), "dtype") ||
+            rlx_slice_is(rlx_string_slice(a->name->text), "ty")) {
             *out = (rlx_val){ .kind = RLX_VAL_DTYPE,
                               .begin = a->begin,
                               .end = a->end,
                               .i = rlx_prim_dtype(base.node) };
+            return true;
+        }
+        if (rlx_slice_is(rlx_string_slice(a->name->text), "astype")) {
+            (void)set_method(&base, a, out);
+            out->sub = RLX_VAL_PRIM;
             return true;
         }
         break;
@@ -659,6 +781,7 @@ static bool read_index(rlx_reader *r, const rlx_ast *a, bool vector, rlx_val *ou
     case RLX_VAL_DICT: return index_dict(r, a, &base, out);
     case RLX_VAL_EXPR: return index_expr(r, a, &base, out);
     case RLX_VAL_META: return index_meta(r, a, &base, out);
+    case RLX_VAL_METHOD: return index_method(r, a, &base, out);
     case RLX_VAL_FUNC:
         if (base.sub == RLX_SPACE_R &&
             a->base->kind ==
@@ -708,12 +831,17 @@ static bool call_method(rlx_reader *r, const rlx_val *method, const rlx_ast *cal
 {
     if (method->sub == RLX_VAL_BUFFER)
         return rlx_buffer_method(r, method, call, out);
+    if (method->sub == RLX_VAL_EXPR &&
+        !rlx_slice_is(rlx_string_slice(method->fn.path->text), "astype"))
+        return rlx_read_error(r, RLX_PA12, call, "%s cannot be called", rlx_val_text(method));
     const rlx_ast *slot[1];
     rlx_val v;
     rlx_dtype t;
     if (!rlx_bind_args(r, call, "astype", RLX_PARAMS("dtype"), 1, slot) ||
         !rlx_read_value(r, slot[0], &v) || !rlx_to_dtype(r, slot[0], &v, &t))
         return false;
+    if (method->sub == RLX_VAL_PRIM)
+        return rlx_val_set(out, RLX_VAL_PRIM, rlx_fold_cast(r->ctx, t, method->fn.what), call);
     const rlx_attr *key = rlx_attr_string_new(r->ctx, RLX_SLICE("dtype")),
                    *value = rlx_attr_dtype_new(r->ctx, t);
     const rlx_attr *given = key && value ? rlx_attrs_new(r->ctx, &key, &value, 1) : NULL;

@@ -113,6 +113,10 @@ const rlx_global_var *rlx_module_builder_declare(rlx_module_builder *mb, rlx_sli
                                                  const rlx_sinfo *signature, rlx_place place);
 bool rlx_module_builder_define(rlx_module_builder *mb, const rlx_global_var *gv,
                                const rlx_node *function);
+/* Gives a declared function another name, under which no other is known, beside the one it was
+ * declared with. Its GlobalVar keeps its identity: nobody outside of this module has it yet. */
+bool rlx_module_builder_rename(rlx_module_builder *mb, const rlx_global_var *gv,
+                               const rlx_string *name);
 /* Adds a function under a fresh name made from hint; returns the GlobalVar of an equal private
  * function if there is one. */
 const rlx_global_var *rlx_module_builder_add(rlx_module_builder *mb, rlx_slice hint,

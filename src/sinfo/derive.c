@@ -193,9 +193,22 @@ static const rlx_sinfo *info_of_arg(void *user, size_t i)
     return i < a->call->num_args ? leaf_sinfo(a->b, a->call->args[i]) : NULL;
 }
 
+/* A derive function that is the rule of an operator with the same arguments. */
+static const rlx_sinfo *derived_as(rlx_builder *b, const rlx_call *c, const char *operator)
+{
+    const rlx_op_row *row = b->ctx->ops->find(b->ctx, rlx_slice_z(operator));
+    const rlx_call *same = row ? rlx_as_call(b->ctx->ops->call(b->ctx, row, c->args, c->num_args,
+                                                               NULL, 0, NULL, c->place))
+                               : NULL;
+    return same ? operator_call(b, same, rlx_as_op(same->op)) : NULL;
+}
+
 /* A derive function of the host. */
 static const rlx_sinfo *named_call(rlx_builder *b, const rlx_call *c, const rlx_string *name)
 {
+    const char *operator = rlx_derive_operator(rlx_string_slice(name));
+    if (operator)
+        return derived_as(b, c, operator);
     asked a = { b, c };
     rlx_extension_view view = { .ctx = b->ctx, .call = c, .arg_info = info_of_arg, .user = &a };
     if (RLX_UNLIKELY(b->ctx->diags.num_errors) && follows_from_error(b, c))

@@ -76,6 +76,8 @@ static const rlx_sinfo *simple_sinfo(rlx_context *ctx, const rlx_env *env, const
     case RLX_NODE_DTYPE_IMM: return rlx_object_info(ctx);
     case RLX_NODE_SHAPE_EXPR: return shape_expr_sinfo(ctx, rlx_as_shape_expr(e));
     case RLX_NODE_EXTERN_FUNC:
+        if (rlx_as_extern_func(e)->sinfo)
+            return rlx_as_extern_func(e)->sinfo;
         return rlx_opaque_func_info(ctx, RLX_DERIVE_DEFAULT, NULL, rlx_object_info(ctx), false);
     case RLX_NODE_GLOBAL_VAR:
         return env && env->global ? env->global(env->user, rlx_as_global_var(e)) : NULL;

@@ -202,6 +202,17 @@ bool rlx_module_builder_define(rlx_module_builder *mb, const rlx_global_var *gv,
     return true;
 }
 
+bool rlx_module_builder_rename(rlx_module_builder *mb, const rlx_global_var *gv,
+                               const rlx_string *name)
+{
+    const entry *e = entry_of(mb, gv);
+    size_t index = e ? (size_t)(e - mb->entries.data) + 1 : 0;
+    if (!e || !rlx_map_put(&mb->names, rlx_string_slice(name), (void *)(uintptr_t)index))
+        return false;
+    ((rlx_global_var *)(uintptr_t)gv)->name = name;
+    return true;
+}
+
 /* --- functions under fresh names --- */
 
 static bool is_private(const rlx_node *function)

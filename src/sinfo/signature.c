@@ -120,7 +120,8 @@ static const rlx_sinfo *widen_alone(rlx_context *ctx, const rlx_sinfo *s, rlx_re
     return s;
 }
 
-/* Reads and writes nothing, calls nothing: scalar parameters and a value returned. */
+/* Writes nothing, asserts nothing, calls only what computes. Loads are no effect: what is read are
+ * arguments, as operators read theirs. */
 static enum rlx_step look_for_effects(void *user, const rlx_node *n, const rlx_field *via,
                                       const rlx_node *parent)
 {
@@ -130,9 +131,10 @@ static enum rlx_step look_for_effects(void *user, const rlx_node *n, const rlx_f
 #define SCALAR_SYNONYM(name, ...) #name,
 #define SCALAR_OTHER(name, ...) #name,
 #include "format/scalar_op.def"
+        "tvm_struct_get"
     };
-    bool effect = n->kind == RLX_NODE_BUFFER_STORE || n->kind == RLX_NODE_BUFFER_LOAD ||
-                  n->kind == RLX_NODE_TIR_BLOCK || n->kind == RLX_NODE_ALLOCATE;
+    bool effect = n->kind == RLX_NODE_BUFFER_STORE || n->kind == RLX_NODE_ASSERT_STMT ||
+                  n->kind == RLX_NODE_BUFFER_REALIZE || n->kind == RLX_NODE_PREFETCH;
     if (c) {
         effect = true;
         for (size_t i = 0; c->op && i < RLX_COUNT(harmless); i++)
@@ -144,10 +146,9 @@ static enum rlx_step look_for_effects(void *user, const rlx_node *n, const rlx_f
 
 static bool only_computes(rlx_context *ctx, const rlx_prim_func *f)
 {
-    bool effect = rlx_dtype_is_void(f->ret_dtype), lost = false;
+    bool effect = false, lost = false;
     rlx_walker w = { .enter = look_for_effects, .user = &effect, .unique = true };
-    if (!effect)
-        rlx_walk(&ctx->memory, f->body, &w, &lost);
+    rlx_walk(&ctx->memory, f->body, &w, &lost);
     return !effect && !lost;
 }
 

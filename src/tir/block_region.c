@@ -177,6 +177,12 @@ static bool add_region(finder *f, accesses *list, const rlx_buffer_region *r)
     return add_access(f, list, b, spans);
 }
 
+/* A region that a buffer of the block stands for, which may be one of memory of its own. */
+static bool add_source(finder *f, accesses *list, const rlx_buffer_region *r)
+{
+    return rlx_ptrmap_has(&f->own, r->buffer) || add_region(f, list, r);
+}
+
 /* A region of an inner block, as the block around it sees it. */
 static bool add_inner(finder *f, accesses *list, const rlx_buffer_region *r)
 {
@@ -184,7 +190,7 @@ static bool add_inner(finder *f, accesses *list, const rlx_buffer_region *r)
         return true;
     const rlx_match_buffer_region *m =
         rlx_as_match_buffer_region(rlx_ptrmap_get(&f->matched, r->buffer));
-    return add_region(f, list, m ? rlx_as_buffer_region(m->source) : r);
+    return add_source(f, list, m ? rlx_as_buffer_region(m->source) : r);
 }
 
 /* Elements that one index reaches: one, those from the first to the last of a ramp, or some among
@@ -214,7 +220,7 @@ static bool add_point(finder *f, accesses *list, const rlx_node *buffer,
         return true;
     const rlx_match_buffer_region *m = rlx_as_match_buffer_region(rlx_ptrmap_get(&f->matched, b));
     if (m)
-        return add_region(f, list, rlx_as_buffer_region(m->source));
+        return add_source(f, list, rlx_as_buffer_region(m->source));
     span *spans = rlx_new(f->ctx, (count + 1) * sizeof *spans);
     if (!spans || count != b->num_shape)
         return fail(f);
