@@ -510,6 +510,8 @@ static void put_source_line(rlx_buf *out, const spot *at, uint32_t len)
 {
     const char *text = at->source->text;
     excerpt e = cut_line(at);
+    if (e.begin == e.end)
+        return; /* an empty line shows nothing */
     if (e.cut_left)
         rlx_buf_lit(out, "...");
     put_visible(out, text + e.begin, e.end - e.begin);
