@@ -127,7 +127,7 @@ static bool op_args(relax_context *ctx, const rlx_op_row *row, const relax_expr 
     for (size_t i = 0; i < count; i++) {
         if (RLX_LIKELY(rlx_api_is(ctx, args[i], RLX_FAMILY_EXPR)))
             continue;
-        const char *name = row->num_args ? row->args[i < row->num_args ? i : row->num_args - 1].name
+        const char *name = row->num_args ? row->args[i < row->num_args ? i : row->num_args - (size_t)1].name
                                          : "args";
         snprintf(what, sizeof what, "argument %zu (%s) of %s", i, name, row->short_name);
         return rlx_api_family(ctx, args[i], RLX_FAMILY_EXPR, what);

@@ -74,6 +74,7 @@ struct relax_context {
     RLX_VEC(const char *) origins;      /* names of passes by origin number - 1 */
     /* builders and pipelines of the host that point to nodes */
     size_t holders;
+    uint64_t collections;               /* how often what it holds was moved */
 #ifdef RLX_DEBUG
     /* of the public interface that checked its arguments last */
     const char *call;

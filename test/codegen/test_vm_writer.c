@@ -556,7 +556,7 @@ static void test_file(void **state)
         program_ok(&p, "main");
         expect_f32(&p, 1, (const float[]){ 10.25f });
         assert_int_equal(relax_executable_disassemble(p.exe, &b, NULL), RELAX_OK);
-        assert_int_equal(count(relax_bytes_data(b), "first"), strip ? 0 : 1);
+        assert_int_equal(count(relax_bytes_data(b), "first") > 0, !strip);
         assert_int_equal(count(relax_bytes_data(b), "m.py"),
                          strip ? 0 : count(relax_bytes_data(b), "m.py"));
         assert_true(strip || strstr(relax_bytes_data(b), "argument"));
