@@ -1,6 +1,6 @@
 # librelax: build, install, test. GNU make; one topic per section.
 #
-#   make                 the libraries, bin/relax and pkgconfig/relax.pc
+#   make                 the libraries, bin/relax and pkgconfig/*.pc
 #   make demo            install what building needs, build, run the digits example
 #   make check           install what testing needs, build, run every test
 #   make check T=a/b     only the suites of test/a named b (or T=a for a whole room; T=a/b:case for golden cases)
@@ -9,7 +9,7 @@
 #   make fuzz-rlx        FUZZ_SECONDS=600 of random compiled files (libFuzzer); fuzz-npy: of arrays and archives for the tool;
 #                        fuzz-script: of texts
 #   make bench           measurements; make bench-peers installs what they are compared with into build/peers; make abi / abi-baseline: regenerate the tracked ABI files
-#   make install         DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, BINDIR are honoured; BUILT=1 compiles nothing before
+#   make install         DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, BINDIR, DATADIR are honoured; BUILT=1 compiles nothing before
 #
 # Variables: CC AR STRIP PKG_CONFIG CPPFLAGS CFLAGS LDFLAGS (ours first, yours after),
 #   TSAN=1 builds under ThreadSanitizer (into build/tsan; test/manners/long_threads.sh runs what has threads),
@@ -156,9 +156,10 @@ ARCHIVE := $(OUT)/lib/librelax.a
 RUN_ARCHIVE := $(OUT)/lib/librelax-runtime.a
 TOOL    := $(OUT)/bin/relax
 PC      := $(OUT)/pkgconfig/relax.pc
+RUN_PC  := $(OUT)/pkgconfig/relax-runtime.pc
 
 .PHONY: all lib tests
-all: lib $(TOOL) $(PC)
+all: lib $(TOOL) $(PC) $(RUN_PC)
 	@:
 lib: $(SO_LINK) $(ARCHIVE) $(RUN_ARCHIVE)
 # With T=ROOM or T=ROOM/NAME[:CASE] only the programs that can match.
@@ -193,10 +194,10 @@ $(TOOL): $(CLI_OBJ) $(SO_LINK) $(BUILD)/inputs
 
 # In the tree the file finds its headers and libraries from its own place.
 pc_file = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@PREFIX@|$(1)|' -e 's|@LIBDIR@|$(2)|' -e 's|@INCLUDEDIR@|$(3)|' \
-              -e 's|@LIBS_PRIVATE@|$(LIBS)|' pkgconfig/relax.pc.in
-$(PC): pkgconfig/relax.pc.in Makefile
+              -e 's|@LIBS_PRIVATE@|$(LIBS)|' pkgconfig/$(4)
+$(PC) $(RUN_PC): $(OUT)/pkgconfig/%: pkgconfig/%.in Makefile
 	@mkdir -p $(@D)
-	@$(call pc_file,$${pcfiledir}/..,$${prefix}/lib,$(if $(filter .,$(OUT)),$${prefix}/include,$(CURDIR)/include)) > $@
+	@$(call pc_file,$${pcfiledir}/..,$${prefix}/lib,$(if $(filter .,$(OUT)),$${prefix}/include,$(CURDIR)/include),$(<F)) > $@
 
 # --- compiling -----------------------------------------------------------------------------------
 
@@ -349,6 +350,7 @@ PREFIX     ?= /usr/local
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR     ?= $(PREFIX)/bin
+DATADIR    ?= $(PREFIX)/share
 to = $(DESTDIR)$(1)
 
 .PHONY: install clean
@@ -359,10 +361,13 @@ install: $(if $(BUILT),,all)
 	ln -sfn $(SO_FILE) $(call to,$(LIBDIR)/$(SONAME))
 	ln -sfn $(SONAME) $(call to,$(LIBDIR)/librelax.so)
 	install -m 644 $(ARCHIVE) $(RUN_ARCHIVE) $(call to,$(LIBDIR))
-	$(call pc_file,$(PREFIX),$(LIBDIR),$(INCLUDEDIR)) > $(call to,$(LIBDIR)/pkgconfig/relax.pc)
+	$(call pc_file,$(PREFIX),$(LIBDIR),$(INCLUDEDIR),relax.pc.in) > $(call to,$(LIBDIR)/pkgconfig/relax.pc)
+	$(call pc_file,$(PREFIX),$(LIBDIR),$(INCLUDEDIR),relax-runtime.pc.in) > $(call to,$(LIBDIR)/pkgconfig/relax-runtime.pc)
+	install -d $(call to,$(DATADIR)/relax)
+	install -m 644 test/abi/api.json $(call to,$(DATADIR)/relax)
 	@# linked once more: the way from BINDIR to LIBDIR may differ from that of the tree
 	$(CC) $(OPT) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/$(shell realpath -m --relative-to=$(BINDIR) $(LIBDIR))' \
 	    -o $(call to,$(BINDIR)/relax) $(CLI_OBJ) -L$(OUT)/lib -lrelax $(CLI_LIBS) -lm
 
 clean:
-	rm -rf build bin pkgconfig/relax.pc lib/librelax.so* lib/librelax.a lib/librelax-runtime.a
+	rm -rf build bin pkgconfig/relax.pc pkgconfig/relax-runtime.pc lib/librelax.so* lib/librelax.a lib/librelax-runtime.a

@@ -14,8 +14,10 @@
  * The builder normalises (operands of an emitted expression are bound first) and infers while
  * it emits: each variable has struct info as soon as it exists. A failed emit returns NULL and
  * leaves the block as it was; ending the function fails while errors stand that were raised
- * since its beginning (relax_context_clear_diagnostics forgives them). Mistakes in expressions
- * without a place are shown at that of their binding. Begins and ends pair whatever happens:
+ * since its beginning (relax_context_clear_diagnostics forgives them). A NULL that follows from a
+ * reported mistake is counted and not reported. Mistakes in expressions
+ * without a place are shown at that of their binding; where there is none either, a note says the
+ * function and the binding ("in main, binding h"). Begins and ends pair whatever happens:
  * after a begin that failed everything up to its end does nothing, and an end closes what is
  * open inside.
  */
@@ -99,7 +101,9 @@ relax_status relax_builder_begin_function(relax_builder *builder, const char *na
                                           size_t num_params,
                                           RELAX_NULLABLE const relax_function_options *options);
 /* Closes the innermost function with `result` (normalised, checked against the stated result).
- * Returns its GlobalVar, or the variable of a local function. */
+ * The outermost one is refused if variables are used out of their scope in it: a dataflow variable
+ * that was not emitted as output (WF01), a variable of another function (WF02, WF03), a shape
+ * variable that nothing binds (WF04 to WF06, WF14 to WF16). Returns its GlobalVar, or the variable of a local function. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(builder)
 RELAX_BORROWED RELAX_NULLABLE relax_expr *relax_builder_end_function(relax_builder *builder,
         const relax_expr *result);

@@ -40,6 +40,10 @@ extern "C" {
 #define RELAX_NULLABLE
 #define RELAX_INOUT
 
+/* A string literal as two arguments, its bytes and their number: relax_module_find(m,
+ * RELAX_STR("main")). */
+#define RELAX_STR(literal) (literal), (sizeof(literal) - 1)
+
 /* Counts and indices are size_t. This one stands for "none": no such name, nothing to count, or the
  * call failed; the comment of each function says which. */
 #define RELAX_NOT_FOUND ((size_t)-1)
@@ -64,6 +68,10 @@ enum relax_status_code {
     RELAX_ERROR_INTERNAL = 13,        /* our own broken invariant: please report */
     RELAX_ERROR_USER = 14             /* a host callback failed with a token of its own */
 };
+
+/* The enumerator of a status, "RELAX_ERROR_TYPE"; static. NULL for a number that is none. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const char *relax_status_name(relax_status status);
 
 /* A data type, packed as DLPack has it: code | bits << 8 | lanes << 16. `bool` is an unsigned
  * integer of 1 bit (stored one byte per element); "not known" is RELAX_VOID.

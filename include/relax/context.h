@@ -80,6 +80,17 @@ void relax_context_release(relax_context *ctx);
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 size_t relax_context_bytes(const relax_context *ctx);
 
+/* Is `node`, a node of any kind or a pointer that was one, a node of this context that has not gone?
+ * 1 or 0. A binding of another language asks this of what it is handed; all other calls refuse nodes
+ * that are not of their context (OP02). What relax_context_collect freed may be in use again:
+ * compare relax_context_generation, too. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
+int32_t relax_context_owns(relax_context *ctx, RELAX_NULLABLE const void *node);
+/* How often relax_context_collect has moved what the context holds: a handle that was given under
+ * another number is none any more. 0 for NULL. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
+uint64_t relax_context_generation(const relax_context *ctx);
+
 /* ---- sources and places ---------------------------------------------------------------------
  * A place is a number that names a source, where it begins in it and how long it is. 0: no place.
  */

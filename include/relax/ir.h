@@ -400,6 +400,23 @@ size_t relax_expr_num_operands(const relax_expr *e);
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_expr_operand(const relax_expr *e,
         size_t index);
+/* Is it a call of the operator called `op` ("relax.add", "add")? 1 or 0. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+int32_t relax_expr_is_call_of(RELAX_NULLABLE const relax_expr *e, const char *op, size_t op_len);
+/* Number of parameters of a function (kind RELAX_EXPR_KIND_FUNCTION); RELAX_NOT_FOUND for others. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+size_t relax_function_num_params(const relax_expr *function);
+/* Parameter `index` of a function, a variable; NULL if there is none. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_function_param(const relax_expr *function,
+                                                                     size_t index);
+/* The body of a function; NULL for other expressions, and for a function that has none. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_function_body(const relax_expr *function);
+/* What a function gives, as stated or derived; NULL for others. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_function_result(
+        const relax_expr *function);
 /* Attributes of a Call or Function; NULL if there are none. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_attr *relax_expr_attrs(const relax_expr *e);

@@ -18,15 +18,11 @@
  *
  * a * b + c becomes fma(a, b, c); the product stays for others that use it, or for
  * dead_code_elimination:
- *     static int is_call_of(const relax_expr *e, const char *op)
- *     {
- *         const char *name = relax_expr_name(relax_expr_operand(e, 0), NULL);
- *         return relax_expr_kind(e) == RELAX_EXPR_KIND_CALL && name && !strcmp(name, op);
- *     }
  *     static const relax_expr *fuse(void *user, relax_mutator *m, const relax_expr *add)
  *     {
  *         const relax_expr *mul = relax_mutator_find(m, relax_expr_operand(add, 1));
- *         if (!is_call_of(add, "relax.add") || !is_call_of(mul, "relax.multiply"))
+ *         if (!relax_expr_is_call_of(add, RELAX_STR("add")) ||
+ *             !relax_expr_is_call_of(mul, RELAX_STR("multiply")))
  *             return add;
  *         return relax_r_ewise_fma(user, relax_expr_operand(mul, 1), relax_expr_operand(mul, 2),
  *                                  relax_expr_operand(add, 2));

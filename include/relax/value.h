@@ -97,6 +97,10 @@ typedef struct relax_packed_func
 /* enum relax_value_kind_code; NULL counts as the null value. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 int32_t relax_value_kind(RELAX_NULLABLE const relax_value *value);
+/* The word for a kind of value: "tensor", "shape", "int" ...; static. NULL for a number that is
+ * none. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const char *relax_value_kind_name(int32_t kind);
 /* Adds a reference if the cell holds a boxed value; nothing otherwise. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 void relax_value_retain(RELAX_NULLABLE const relax_value *value);

@@ -164,6 +164,81 @@ RELAX_OWN RELAX_NULLABLE relax_bytes *relax_executable_param_text(
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_OWN RELAX_NULLABLE relax_bytes *relax_executable_result_text(
         const relax_executable *executable, size_t function);
+/* ---- what parameters and results are, as data */
+
+/* Description of a value: a parameter, a result, a field of one. Borrowed: lives as long as its
+ * executable, and is asked together with it. */
+typedef struct relax_description relax_description;
+/* Of a parameter; NULL if there is none. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_description *relax_executable_param(
+        const relax_executable *executable, size_t function, size_t param);
+/* Of what a function gives; NULL if it is not known. Sizes computed from others are open in it. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_description *relax_executable_result(
+        const relax_executable *executable, size_t function);
+/* Kind of the value, enum relax_value_kind_code, as for relax_executable_param_kind. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+int32_t relax_description_kind(const relax_executable *executable, const relax_description *of);
+/* dtype of a tensor or scalar; RELAX_VOID if not known. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+relax_dtype relax_description_dtype(const relax_executable *executable,
+                                    const relax_description *of);
+/* Rank of a tensor or shape; -1 if not known. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+int32_t relax_description_ndim(const relax_executable *executable, const relax_description *of);
+/* A size that is a plain number; -1 if it is symbolic or not known. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+int64_t relax_description_dim(const relax_executable *executable, const relax_description *of,
+                              size_t dim);
+/* The name of a size that is a symbol alone ("n"), NUL-terminated, lives as long as the executable;
+ * NULL for others. `len` may be NULL. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const char *relax_description_dim_name(
+        const relax_executable *executable, const relax_description *of, size_t dim,
+        RELAX_NULLABLE size_t *len);
+/* A size as text: "4", "n", "n * 4 + 1". NULL if it is not known, or out of memory. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+RELAX_OWN RELAX_NULLABLE relax_bytes *relax_description_dim_text(
+        const relax_executable *executable, const relax_description *of, size_t dim);
+/* Number of fields of a tuple; RELAX_NOT_FOUND for others. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+size_t relax_description_num_fields(const relax_executable *executable,
+                                    const relax_description *of);
+/* Field of a tuple; NULL if there is none. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_description *relax_description_field(
+        const relax_executable *executable, const relax_description *of, size_t field);
+/* The description as text: `R.Tensor((n, 64), dtype="float32")`. NULL if there is none or out of
+ * memory. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+RELAX_OWN RELAX_NULLABLE relax_bytes *relax_description_text(const relax_executable *executable,
+                                                             const relax_description *of);
+
+/* Number of packed functions that the program may call and the library does not have: those that a
+ * registry has to know, or that a branch never reached may name. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+size_t relax_executable_num_packed(const relax_executable *executable);
+/* Name of such a function, NUL-terminated, lives as long as the executable; NULL if there is none.
+ * `len` may be NULL. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const char *relax_executable_packed_name(
+        const relax_executable *executable, size_t index, RELAX_NULLABLE size_t *len);
+/* Bytes of the program's file. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+size_t relax_executable_size(const relax_executable *executable);
+/* Bytes of the constants in it. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+size_t relax_executable_constant_size(const relax_executable *executable);
+/* The kind of machine that native code in the file is for ("x86_64"), and *cpu (may be NULL) the
+ * instructions it needs beyond those of all such machines, "" for none. NULL: the file carries
+ * none. Bytecode is always there. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const char *relax_executable_native_target(
+        const relax_executable *executable, RELAX_NULLABLE const char **cpu);
+/* Number of kernels in the program. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+size_t relax_executable_num_kernels(const relax_executable *executable);
 /* The program as text: sections, functions, instructions, kernels. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_executable_disassemble(const relax_executable *executable,

@@ -50,7 +50,23 @@ static void say_dataflow(rlx_wf *w, const rlx_finding *f)
     }
     SAY(w, f, "dataflow variable %s is used outside its dataflow block", name(w, f->a));
     NOTE_HERE(w, f->note, "%s is bound here", name(w, f->a));
-    NOTE(w, RLX_NO_PLACE, "add it to R.output");
+    NOTE(w, RLX_NO_PLACE, w->lone ? "emit it as an output (relax_builder_emit_output)"
+                                  : "add it to R.output");
+}
+
+/* The name alone may mislead: another variable has it too. */
+static void note_namesake(rlx_wf *w, const rlx_var *v)
+{
+    for (size_t i = 0; v && v->name && i < w->vars.len && !rlx_diags_full(&w->ctx->diags); i++) {
+        const rlx_wf_var *other = &w->vars.data[i];
+        if (other->var == v || other->state == RLX_WF_SEEN || !other->var->name ||
+            other->var->number != v->number || !rlx_string_equal(other->var->name, v->name))
+            continue;
+        NOTE(w, other->bound_at, "the %s %s that is bound here is another variable",
+             other->param ? "parameter" : "variable", name(w, &v->node));
+        return;
+    }
+    NOTE(w, RLX_NO_PLACE, "a variable belongs to the function that has it as a parameter or binds it");
 }
 
 static void say_bound(rlx_wf *w, const rlx_finding *f)
@@ -62,6 +78,7 @@ static void say_bound(rlx_wf *w, const rlx_finding *f)
         SAY(w, f, "variable %s occurs in its own value, which is not a function", name(w, f->a));
     } else {
         SAY(w, f, "variable %s is not bound anywhere", name(w, f->a));
+        note_namesake(w, rlx_as_var(f->a));
     }
 }
 
@@ -104,9 +121,23 @@ static void say_return(rlx_wf *w, const rlx_finding *f)
     NOTE(w, RLX_NO_PLACE, "leave the size open, as in R.Tensor(ndim=1)");
 }
 
+static void note_size_namesake(rlx_wf *w, const rlx_prim_var *v)
+{
+    for (size_t i = 0; v && i < w->sizes.len && !rlx_diags_full(&w->ctx->diags); i++) {
+        const rlx_wf_size *other = &w->sizes.data[i];
+        if (other->var == v || other->function != (w->lone ? 0 : w->function) ||
+            !rlx_string_equal(other->var->name, v->name))
+            continue;
+        NOTE(w, RLX_NO_PLACE, "another shape variable of the name %s is bound: use that one",
+             v->name->data);
+        return;
+    }
+}
+
 static void say_unbound_size(rlx_wf *w, const rlx_finding *f)
 {
     SAY(w, f, "shape variable %s is used before it is bound", name(w, f->a));
+    note_size_namesake(w, rlx_as_prim_var(f->a));
     if (f->detail == RLX_WF_COMPOSITE)
         NOTE(w, RLX_NO_PLACE,
              "an expression such as 2 * %s cannot bind %s; give %s a dimension of its own",
@@ -439,6 +470,17 @@ static const struct criterion *criterion_of(uint16_t code)
     return NULL;
 }
 
+/* Does it hold in one function, whatever the others of the module are? */
+static bool holds_alone(uint16_t code)
+{
+    static const uint16_t codes[] = { RLX_WF01, RLX_WF02, RLX_WF03, RLX_WF04, RLX_WF05,
+                                      RLX_WF06, RLX_WF11, RLX_WF14, RLX_WF15, RLX_WF16 };
+    for (size_t i = 0; i < RLX_COUNT(codes); i++)
+        if (codes[i] == code)
+            return true;
+    return false;
+}
+
 static bool overlap(rlx_place a, rlx_place b)
 {
     uint32_t from_a = rlx_place_begin(a), from_b = rlx_place_begin(b);
@@ -459,13 +501,37 @@ static bool is_known(const rlx_wf *w, const rlx_finding *f)
     return false;
 }
 
+/* "in main, binding h", of a finding. */
+static bool put_locus(const rlx_locus *locus, rlx_buf *out)
+{
+    const rlx_wf *w = locus->of;
+    const rlx_finding *f = locus->what;
+    const rlx_var_binding *binding = rlx_as_var_binding(f->binding);
+    const rlx_match_cast *cast = rlx_as_match_cast(f->binding);
+    const rlx_var *v = rlx_as_var(binding ? binding->var : cast ? cast->var : NULL);
+    if (f->in >= w->module->num_gvars || !rlx_as_global_var(w->module->gvars[f->in]))
+        return false;
+    rlx_buf_format(out, "in %s", rlx_as_global_var(w->module->gvars[f->in])->name->data);
+    if (v) {
+        rlx_buf_format(out, ", binding ");
+        rlx_text_var_name(out, v);
+    }
+    return true;
+}
+
 static void say_stage(rlx_wf *w, enum rlx_stage stage)
 {
+    const rlx_locus *around = w->ctx->locus;
     for (size_t i = 0; i < w->findings.len; i++) {
-        const struct criterion *c = criterion_of(w->findings.data[i].code);
-        if (c && c->stage == stage && !is_known(w, &w->findings.data[i]))
-            c->say(w, &w->findings.data[i]);
+        const rlx_finding *f = &w->findings.data[i];
+        const struct criterion *c = criterion_of(f->code);
+        if (!c || c->stage != stage || (w->lone && !holds_alone(f->code)) || is_known(w, f))
+            continue;
+        const rlx_locus here = { put_locus, w, f };
+        w->ctx->locus = &here;
+        c->say(w, f);
     }
+    w->ctx->locus = around;
 }
 
 /* ---- what is seen on the module alone ------------------------------------------------------- */
@@ -642,7 +708,7 @@ static void warn(rlx_wf *w)
 }
 
 static bool check(rlx_context *ctx, const rlx_module *m, const rlx_module *before,
-                  enum rlx_stage stage, bool again)
+                  enum rlx_stage stage, bool again, bool lone)
 {
     rlx_wf w = { .ctx = ctx,
                  .module = m,
@@ -651,7 +717,8 @@ static bool check(rlx_context *ctx, const rlx_module *m, const rlx_module *befor
                  .stage = stage,
                  .known = again ? ctx->diags.first : NULL,
                  .known_end = ctx->diags.last,
-                 .warns = stage != RLX_STAGE_NORMAL && !again,
+                 .warns = stage != RLX_STAGE_NORMAL && !again && !lone,
+                 .lone = lone,
                  .notes = stage == RLX_STAGE_EXPLICIT && ctx->diags.notes,
                  .notes_scalars = stage == RLX_STAGE_EXPLICIT &&
                                   (ctx->diags.notes || ctx->diags.strict),
@@ -664,9 +731,11 @@ static bool check(rlx_context *ctx, const rlx_module *m, const rlx_module *befor
     rlx_ptrmap_init(&w.checked, MEMORY(&w));
     rlx_ptrmap_init(&w.entered, MEMORY(&w));
     rlx_scope_init(&w.facts, ctx, NULL);
-    check_names(&w);
+    if (!lone)
+        check_names(&w);
     rlx_wf_walk(&w);
-    check_recursion(&w);
+    if (!lone)
+        check_recursion(&w);
     say_stage(&w, RLX_STAGE_ANY);
     /* Later stages only make sense on what passed the first. */
     if ((stage == RLX_STAGE_NORMAL || stage == RLX_STAGE_EXPLICIT) &&
@@ -685,15 +754,26 @@ static bool check(rlx_context *ctx, const rlx_module *m, const rlx_module *befor
 
 bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage)
 {
-    return check(ctx, m, NULL, stage, false);
+    return check(ctx, m, NULL, stage, false, false);
 }
 
 bool rlx_well_formed_since(rlx_context *ctx, const rlx_module *m, const rlx_module *before)
 {
-    return check(ctx, m, before, RLX_STAGE_NORMAL, false);
+    return check(ctx, m, before, RLX_STAGE_NORMAL, false, false);
 }
 
 bool rlx_well_formed_too(rlx_context *ctx, const rlx_module *m)
 {
-    return check(ctx, m, NULL, RLX_STAGE_ANY, true);
+    return check(ctx, m, NULL, RLX_STAGE_ANY, true, false);
+}
+
+bool rlx_well_formed_alone(rlx_context *ctx, const rlx_global_var *gv, const rlx_function *f)
+{
+    const rlx_node *gvars[] = { &gv->node }, *functions[] = { &f->node };
+    const rlx_module m = { .node = { .kind = RLX_NODE_MODULE },
+                           .gvars = gvars,
+                           .functions = functions,
+                           .num_gvars = 1,
+                           .num_functions = 1 };
+    return check(ctx, &m, NULL, RLX_STAGE_ANY, false, true);
 }

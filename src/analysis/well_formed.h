@@ -20,6 +20,9 @@ bool rlx_well_formed_too(rlx_context *ctx, const rlx_module *m);
 /* Every criterion of one function, after normalisation, for the functions that are not those of
  * `before` at their place, as after a rewriting. */
 bool rlx_well_formed_since(rlx_context *ctx, const rlx_module *m, const rlx_module *before);
+/* Of one function whose module is not complete: what holds in it alone, variables and scopes above
+ * all. */
+bool rlx_well_formed_alone(rlx_context *ctx, const rlx_global_var *gv, const rlx_function *f);
 
 /* ---- normal form (language section 3) of one function: NF01 - NF04, NF06 - NF08, NF10.
  * report: a diagnostic for each violation, else the first one ends it. False: not normal, or

@@ -32,6 +32,8 @@ typedef struct rlx_finding {
     const rlx_node *a, *b;       /* what the message names */
     int64_t n, k;
     const rlx_node *callee;      /* TY04 */
+    uint32_t in;                 /* module function, UINT32_MAX: none */
+    const rlx_node *binding;     /* of that function; NULL: none */
 } rlx_finding;
 
 /* ---- what is known of variables */
@@ -114,6 +116,8 @@ typedef struct rlx_wf {
     bool warns;                                    /* of what is allowed: once for a program */
     bool notes, notes_scalars;                     /* what is a note on request; WF18 of them */
     bool mutates;                                  /* there is an in-place call */
+    bool walking;                                  /* in `function` */
+    bool lone;                                     /* one function, whose module is not done yet */
     bool odd_form;                                 /* a function may be no normal form */
     RLX_VEC(rlx_finding) findings;
     RLX_VEC(rlx_wf_var) vars;
@@ -130,6 +134,7 @@ typedef struct rlx_wf {
     /* another one when something leaves scope, and inside a function description */
     uintptr_t epoch, last_epoch;
     uint32_t function;                             /* of the module */
+    const rlx_node *binding;                       /* under way; NULL: none */
     uint32_t block, num_blocks;                    /* dataflow block under way, blocks so far */
     rlx_place block_at;                            /* where that block, or the last one, begins */
     uint32_t step;                                 /* bindings and signatures so far */

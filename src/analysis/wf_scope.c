@@ -7,7 +7,8 @@
 rlx_finding *rlx_wf_found(rlx_wf *w, enum rlx_code_id code, enum rlx_wf_detail detail,
                           rlx_place place, const rlx_node *a)
 {
-    rlx_finding f = { .code = (uint16_t)code, .detail = (uint8_t)detail, .place = place, .a = a };
+    rlx_finding f = { .code = (uint16_t)code, .detail = (uint8_t)detail, .place = place, .a = a,
+                      .in = w->walking ? w->function : UINT32_MAX, .binding = w->binding };
     return rlx_vec_push(MEMORY(w), &w->findings, f) ? &rlx_vec_last(&w->findings) : NULL;
 }
 

@@ -399,9 +399,10 @@ static void bind_variable(rlx_wf *w, const rlx_var_binding *b)
         return;
     /* What was derived from a value complained of is not complained of too. */
     rlx_place at = place_or(b->value, b->place);
-    bool said = !v->num_sinfo_places && w->findings.len &&
-                (at || rlx_vec_last(&w->findings).code == RLX_WF18) &&
-                rlx_vec_last(&w->findings).place == at;
+    const rlx_finding *last = w->findings.len ? &rlx_vec_last(&w->findings) : NULL;
+    bool said = !v->num_sinfo_places && last &&
+                (last->binding == &b->node ||
+                 ((at || last->code == RLX_WF18) && last->place == at));
     rlx_wf_sinfo(w, said ? NULL : v->sinfo,
                  (rlx_wf_spot){ .role = RLX_WF_IN_VAR,
                                 .owner = b->var,
@@ -419,6 +420,7 @@ static void visit_value(rlx_wf *w, const rlx_node *n)
     const rlx_expr *value = b ? b->value : c ? c->value : NULL;
     const rlx_var *v = rlx_as_var(b ? b->var : c ? c->var : NULL);
     w->step++;
+    w->binding = n;
     if (!value) {
         rlx_wf_found(w, RLX_WX08, RLX_WF_PLAIN, rlx_place_of(n), n);
         return;
@@ -437,10 +439,12 @@ static void bind(rlx_wf *w, const rlx_node *n)
 {
     const rlx_var_binding *b = rlx_as_var_binding(n);
     const rlx_match_cast *c = rlx_as_match_cast(n);
+    w->binding = n;
     if (c && c->value)
         bind_cast(w, c);
     else if (b && b->value)
         bind_variable(w, b);
+    w->binding = NULL;
 }
 
 /* The next event of the sequence on top. What it asks for waits above on the stack of tasks. */
@@ -522,6 +526,7 @@ static void look_at_form(rlx_wf *w, const rlx_function *f)
 
 void rlx_wf_walk(rlx_wf *w)
 {
+    w->walking = true;
     for (size_t i = 0; i < w->module->num_functions && !w->ctx->diags.out_of_memory; i++) {
         const rlx_function *f = rlx_as_function(w->module->functions[i]);
         w->function = (uint32_t)i;
@@ -536,6 +541,8 @@ void rlx_wf_walk(rlx_wf *w)
         begin_function(w, f, w->module->gvars[i]);
         while (w->tasks.len && !w->ctx->diags.out_of_memory)
             run(w, rlx_vec_pop(&w->tasks));
+        w->binding = NULL;
         look_at_form(w, f);
     }
+    w->walking = false;
 }

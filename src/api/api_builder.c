@@ -2,6 +2,7 @@
 #include <relax/builder.h>
 #include "api/api_int.h"
 
+#include "analysis/well_formed.h"
 #include "op/op.h"
 #include "sinfo/builder.h"
 #include "sinfo/sinfo.h"
@@ -40,6 +41,7 @@ struct relax_builder {
     bool borrowed, borrowed_dataflow;    /* the builder of a rewriting; in whose dataflow block */
     uint32_t made_in;            /* callbacks of the host under way when it was made */
     rlx_place otherwise;         /* of bindings that are given none */
+    rlx_locus locus;             /* ctx->building while a function is open */
 };
 
 /* Inference computes sizes of floats, and so emits under the environment of our own. */
@@ -180,6 +182,8 @@ static uint32_t callbacks_under_way(const rlx_context *ctx)
 static bool is_ours(relax_builder *b)
 {
     uint32_t depth = callbacks_under_way(b->ctx);
+    b->locus = (rlx_locus){ rlx_builder_put_locus, b->b, NULL };
+    b->ctx->building = &b->locus;
     if (b->made_in >= depth) {
         b->made_in = depth; /* of the caller from now on */
         return true;
@@ -229,6 +233,8 @@ void relax_builder_destroy(relax_builder *builder)
     if (!IS_READY(builder) || builder->borrowed)
         return;
     relax_context *ctx = builder->ctx;
+    if (ctx->building == &builder->locus)
+        ctx->building = NULL;
     rlx_builder_free(builder->b);
     leave_module(builder->module);
     rlx_vec_free(&ctx->memory, &builder->frames);
@@ -246,7 +252,10 @@ static bool is_dead(relax_builder *b) { return b->frames.len && rlx_vec_last(&b-
 
 static bool wrong_state(relax_builder *b, const char *what)
 {
+    const rlx_locus *around = b->ctx->locus;
+    b->ctx->locus = &b->locus;
     rlx_error(b->ctx, RLX_OP09, RLX_NO_PLACE, "%s", what);
+    b->ctx->locus = around;
     return false;
 }
 
@@ -279,10 +288,13 @@ static const rlx_expr *close_branch(relax_builder *b, const relax_expr *value, c
 {
     bool ok = close_dataflow(b);
     ok = (!what || rlx_api_family(b->ctx, value, RLX_FAMILY_EXPR, what)) && ok;
+    const rlx_locus *around = b->ctx->locus;
+    b->ctx->locus = &b->locus;
     rlx_float_env host = rlx_float_enter();
     const rlx_expr *e =
         rlx_builder_end_branch(b->b, ok && value ? node_of(value) : no_value(b), RLX_NO_PLACE);
     rlx_float_leave(host);
+    b->ctx->locus = around;
     return ok ? e : NULL;
 }
 
@@ -440,7 +452,9 @@ relax_expr *relax_builder_end_function(relax_builder *builder, const relax_expr 
     const rlx_function *function = rlx_builder_end_function(
         builder->b, ok ? node_of(result) : no_value(builder), f.ret, f.attrs, f.place);
     rlx_float_leave(host);
-    if (!ok || rlx_errors_since(ctx, f.errors))
+    if (!ok || rlx_errors_since(ctx, f.errors) ||
+        (function && !f.local &&
+         !rlx_well_formed_alone(ctx, rlx_as_global_var(f.self), function)))
         function = NULL;
     return give(ctx, function ? finish_function(builder, f, function) : NULL);
 }
@@ -568,9 +582,11 @@ relax_status relax_builder_begin_if(relax_builder *builder, const relax_expr *co
     if (ok && rlx_builder_in_dataflow(builder->b))
         ok = rlx_error(ctx, RLX_WF07, rlx_place_of(node_of(cond)),
                        "if inside a dataflow block") != NULL;
+    ctx->locus = &builder->locus;
     rlx_float_env host = rlx_float_enter();
     f.cond = ok ? rlx_builder_operand(builder->b, node_of(cond)) : NULL;
     rlx_float_leave(host);
+    ctx->locus = NULL;
     if (!f.cond || !rlx_vec_reserve(&ctx->memory, &builder->frames, builder->frames.len + 1) ||
         !rlx_builder_begin_branch(builder->b))
         return begin_dead(builder, FRAME_THEN, errors);
@@ -651,6 +667,8 @@ void rlx_api_borrow_free(rlx_api_borrow *borrow)
         return;
     relax_context *ctx = borrow->b.ctx;
     relax_module_builder *mb = borrow->mb;
+    if (ctx->building == &borrow->b.locus)
+        ctx->building = NULL;
     rlx_vec_free(&ctx->memory, &borrow->b.frames);
     rlx_mem_free(&ctx->memory, borrow, sizeof *borrow);
     mb->mb = NULL;
@@ -699,6 +717,7 @@ bool rlx_api_borrow_end(rlx_api_borrow *borrow)
         good = false;
     }
     b->frames.len = 0;
+    b->ctx->building = NULL;
     good = good && borrow->mb->users == 1;
     return good ||
            wrong_state(b,

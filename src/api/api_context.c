@@ -116,6 +116,16 @@ size_t relax_context_num_diagnostics(const relax_context *ctx)
     return n;
 }
 
+int32_t relax_context_owns(relax_context *ctx, const void *node)
+{
+    return RLX_API_READS(ctx) && node && rlx_api_owns(ctx, node);
+}
+
+uint64_t relax_context_generation(const relax_context *ctx)
+{
+    return RLX_API_READS(ctx) ? ctx->collections : 0;
+}
+
 size_t relax_context_num_errors(const relax_context *ctx)
 {
     return RLX_API_READS(ctx) ? rlx_error_count(ctx) : 0;

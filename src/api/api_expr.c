@@ -1,6 +1,7 @@
 /* api_expr.c: making Relax expressions. */
 #include "api/api_int.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "op/op.h"
 
@@ -116,6 +117,24 @@ relax_expr *relax_extern_func_new(relax_context *ctx, const char *name, size_t n
                          : NULL);
 }
 
+/* The arguments of an operator, by its names of them. */
+static bool op_args(relax_context *ctx, const rlx_op_row *row, const relax_expr *const *args,
+                    size_t count)
+{
+    char what[128];
+    if (count && !rlx_api_required(ctx, args, "args"))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (RLX_LIKELY(rlx_api_is(ctx, args[i], RLX_FAMILY_EXPR)))
+            continue;
+        const char *name = row->num_args ? row->args[i < row->num_args ? i : row->num_args - (size_t)1].name
+                                         : "args";
+        snprintf(what, sizeof what, "argument %zu (%s) of %s", i, name, row->short_name);
+        return rlx_api_family(ctx, args[i], RLX_FAMILY_EXPR, what);
+    }
+    return true;
+}
+
 static const rlx_op_row *find_op(relax_context *ctx, const char *op, size_t op_len,
                                  relax_place place)
 {
@@ -137,7 +156,7 @@ relax_expr *relax_call_op_new(relax_context *ctx, const char *op, size_t op_len,
     if (!RLX_API_CONTEXT(ctx))
         return NULL;
     const rlx_op_row *row = find_op(ctx, op, op_len, place);
-    bool ok = row && exprs(ctx, args, num_args, "args") && rlx_api_map_or_null(ctx, attrs, "attrs");
+    bool ok = row && op_args(ctx, row, args, num_args) && rlx_api_map_or_null(ctx, attrs, "attrs");
     rlx_float_env host = rlx_float_enter(); /* attributes become floats */
     const rlx_expr *call =
         ok ? rlx_call_op(ctx, row, nodes_of(args), num_args, node_of(attrs), place) : NULL;
@@ -153,7 +172,7 @@ relax_expr *relax_call_op_new_with_result(relax_context *ctx, const char *op, si
     if (!RLX_API_CONTEXT(ctx))
         return NULL;
     const rlx_op_row *row = find_op(ctx, op, op_len, place);
-    bool ok = row && exprs(ctx, args, num_args, "args") &&
+    bool ok = row && op_args(ctx, row, args, num_args) &&
               rlx_api_map_or_null(ctx, attrs, "attrs") &&
               rlx_api_family(ctx, result, RLX_FAMILY_SINFO, "result");
     const rlx_sinfo *info = node_of(result);

@@ -126,6 +126,42 @@ const relax_expr *relax_expr_operand(const relax_expr *e, size_t index)
     return AS(expr, index - o.num_first < o.num_rest ? o.rest[index - o.num_first] : NULL);
 }
 
+int32_t relax_expr_is_call_of(const relax_expr *e, const char *op, size_t op_len)
+{
+    const rlx_call *call = rlx_as_call(node_of(e));
+    const rlx_op *callee = call ? rlx_as_op(call->op) : NULL;
+    if (!callee || !op)
+        return 0;
+    rlx_slice name = { op, op_len }, full = rlx_string_slice(callee->name);
+    return rlx_slice_equal(full, name) ||
+           (full.len == name.len + 6 && !memcmp(full.data, "relax.", 6) &&
+            !memcmp(full.data + 6, name.data, name.len));
+}
+
+size_t relax_function_num_params(const relax_expr *function)
+{
+    const rlx_function *f = rlx_as_function(node_of(function));
+    return f ? f->num_params : RELAX_NOT_FOUND;
+}
+
+const relax_expr *relax_function_param(const relax_expr *function, size_t index)
+{
+    const rlx_function *f = rlx_as_function(node_of(function));
+    return RLX_API_EXPR(f && index < f->num_params ? f->params[index] : NULL);
+}
+
+const relax_expr *relax_function_body(const relax_expr *function)
+{
+    const rlx_function *f = rlx_as_function(node_of(function));
+    return RLX_API_EXPR(f ? f->body : NULL);
+}
+
+const relax_struct_info *relax_function_result(const relax_expr *function)
+{
+    const rlx_function *f = rlx_as_function(node_of(function));
+    return (const relax_struct_info *)(const void *)(f ? f->ret_sinfo : NULL);
+}
+
 const relax_attr *relax_expr_attrs(const relax_expr *e)
 {
     const rlx_call *c = rlx_as_call(EXPR(e));
@@ -512,6 +548,7 @@ relax_status relax_context_collect(relax_context *ctx, relax_module **modules, s
     bool good = (flags || !count) && rlx_context_collect(ctx, roots, count);
     for (size_t i = 0; good && i < count; i++)
         keep_flags(roots[i], flags[i]);
+    ctx->collections += good;
     rlx_mem_free(&ctx->memory, flags, flag_bytes);
     return give_status(ctx, good ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY);
 }

@@ -38,10 +38,24 @@ static void *misused(rlx_context *ctx, enum rlx_code_id code, const char *format
     snprintf(named, sizeof named, "%s: %s", ctx->call ? ctx->call : "a call", format);
     format = named;
 #endif
+    const rlx_locus *around = ctx->locus;
+    ctx->locus = around ? around : ctx->building;
     va_start(args, format);
     rlx_verror(ctx, code, RLX_NO_PLACE, format, args);
     va_end(args);
+    ctx->locus = around;
     return NULL;
+}
+
+/* A node that is missing after a mistake most likely is what that mistake did not give: it is
+ * counted, and not said again. */
+static bool missing_node(rlx_context *ctx, const char *what)
+{
+    if (rlx_error_count(ctx))
+        rlx_diags_follow(&ctx->diags);
+    else
+        misused(ctx, RLX_OP01, "%s is NULL", what);
+    return false;
 }
 
 bool rlx_api_required(rlx_context *ctx, const void *p, const char *what)
@@ -124,45 +138,68 @@ bool rlx_api_name_or_null(rlx_context *ctx, const char *text, size_t len, const 
     return *out != NULL;
 }
 
-#ifdef RLX_DEBUG
-static bool is_of(rlx_context *ctx, const void *node, const char *what)
+bool rlx_api_owns(rlx_context *ctx, const void *node)
 {
     for (int i = 0; i < RLX_MAX_LAYERS; i++)
         if (rlx_region_owns(&ctx->layers[i].region, node))
             return true;
+    return false;
+}
+
+static bool is_of(rlx_context *ctx, const void *node, const char *what)
+{
+    if (RLX_LIKELY(rlx_api_owns(ctx, node)))
+        return true;
     return misused(ctx, RLX_OP02, "%s belongs to another context, or is no node any more", what) !=
            NULL;
 }
-#else
-#define is_of(ctx, node, what) true
-#endif
+
+static bool is_known(const rlx_node *n)
+{
+    return n->kind > RLX_NODE_NONE && n->kind < RLX_NODE_COUNT;
+}
+
+static bool is_of_family(const rlx_node *n, enum rlx_family family)
+{
+    return is_known(n) && rlx_kinds[n->kind].family == family;
+}
+
+bool rlx_api_is(rlx_context *ctx, const void *node, enum rlx_family family)
+{
+    return node && rlx_api_owns(ctx, node) && is_of_family(node, family);
+}
 
 bool rlx_api_family(rlx_context *ctx, const void *node, enum rlx_family family, const char *what)
 {
-    if (!rlx_api_required(ctx, node, what) || !is_of(ctx, node, what))
+    if (!node)
+        return missing_node(ctx, what);
+    if (!is_of(ctx, node, what))
         return false;
     const rlx_node *n = node;
-    bool known = n->kind > RLX_NODE_NONE && n->kind < RLX_NODE_COUNT;
-    if (RLX_LIKELY(known && rlx_kinds[n->kind].family == family))
+    if (RLX_LIKELY(is_of_family(n, family)))
         return true;
     misused(ctx, RLX_OP02, "%s is a node of another family: %s", what,
-            known ? rlx_kinds[n->kind].name : "damaged");
+            is_known(n) ? rlx_kinds[n->kind].name : "damaged");
     return false;
 }
 
 bool rlx_api_node(rlx_context *ctx, const void *node, const char *what)
 {
-    return rlx_api_required(ctx, node, what) && is_of(ctx, node, what);
+    return node ? is_of(ctx, node, what) : missing_node(ctx, what);
 }
 
 bool rlx_api_family_array(rlx_context *ctx, const void *const *nodes, size_t count,
                           enum rlx_family family, const char *what)
 {
-    if (!rlx_api_array(ctx, nodes, count, what))
+    if (count && !rlx_api_required(ctx, nodes, what))
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (!rlx_api_family(ctx, nodes[i], family, what))
-            return false;
+    for (size_t i = 0; i < count; i++) {
+        if (RLX_LIKELY(rlx_api_is(ctx, nodes[i], family)))
+            continue;
+        char item[64];
+        snprintf(item, sizeof item, "item %zu of %s", i, what);
+        return rlx_api_family(ctx, nodes[i], family, item);
+    }
     return true;
 }
 

@@ -37,8 +37,15 @@ int rlx_api_width(rlx_slice text);
 #define RLX_API_CONTEXT(ctx) rlx_context_is(ctx)
 #endif
 
-/* ---- arguments, after RLX_API_CONTEXT or RLX_API_IS. Debug builds also say which call it is, and
- * refuse nodes of another context. False after a report on ctx (which must not be NULL); `what`
+/* Is it a node of ctx that has not gone? It may point anywhere. */
+bool rlx_api_owns(rlx_context *ctx, const void *node);
+
+/* And of that family? Reports nothing. */
+bool rlx_api_is(rlx_context *ctx, const void *node, enum rlx_family family);
+
+/* ---- arguments, after RLX_API_CONTEXT or RLX_API_IS. Debug builds also say which call it is.
+ * Nodes of another context are refused. A node that is missing while errors stand is only counted:
+ * one mistake is one message. False after a report on ctx (which must not be NULL); `what`
  * names the parameter. */
 bool rlx_api_required(rlx_context *ctx, const void *p, const char *what);
 /* Options as the host laid them out, into *o; what: the name of their struct. */

@@ -26,6 +26,36 @@ relax_status relax_check_abi(int32_t header_abi, size_t pointer_size, size_t val
     return fits ? RELAX_OK : RELAX_ERROR_UNSUPPORTED;
 }
 
+const char *relax_status_name(relax_status status)
+{
+    static const char *const names[] = {
+        "RELAX_OK",
+        "RELAX_ERROR_INVALID_ARGUMENT",
+        "RELAX_ERROR_OUT_OF_MEMORY",
+        "RELAX_ERROR_TEXT",
+        "RELAX_ERROR_ILL_FORMED",
+        "RELAX_ERROR_TYPE",
+        "RELAX_ERROR_RUNTIME",
+        "RELAX_ERROR_LOAD",
+        "RELAX_ERROR_CODEGEN",
+        "RELAX_ERROR_IO",
+        "RELAX_ERROR_NOT_FOUND",
+        "RELAX_ERROR_UNSUPPORTED",
+        "RELAX_ERROR_CANCELLED",
+        "RELAX_ERROR_INTERNAL",
+        "RELAX_ERROR_USER",
+    };
+    return status >= 0 && (size_t)status < RLX_COUNT(names) ? names[status] : NULL;
+}
+
+const char *relax_value_kind_name(int32_t kind)
+{
+    static const char *const names[] = { "null",   "int",   "bool",  "float",    "pointer",
+                                         "dtype",  "device", "tensor", "string", "bytes",
+                                         "tuple",  "shape", "function", "error", "object" };
+    return kind >= 0 && (size_t)kind < RLX_COUNT(names) ? names[kind] : NULL;
+}
+
 #if defined(__x86_64__)
 #define TARGET "x86_64"
 #elif defined(__aarch64__)

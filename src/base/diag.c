@@ -62,10 +62,15 @@ void rlx_diags_clear(rlx_diags *d)
     rlx_diags_flush(d);
     rlx_region_drop(&d->diag_region);
     d->first = d->last = NULL;
-    d->num_errors = d->num_warnings = d->num_diags = 0;
+    d->num_errors = d->num_warnings = d->num_diags = d->num_followers = 0;
     d->first_error = NULL;
     d->clears++;
     d->out_of_memory = false;
+}
+
+void rlx_diags_follow(rlx_diags *d)
+{
+    d->num_followers++;
 }
 
 void rlx_diags_out_of_memory(rlx_diags *d)
@@ -505,6 +510,8 @@ static void put_source_line(rlx_buf *out, const spot *at, uint32_t len)
 {
     const char *text = at->source->text;
     excerpt e = cut_line(at);
+    if (e.begin == e.end)
+        return; /* an empty line shows nothing */
     if (e.cut_left)
         rlx_buf_lit(out, "...");
     put_visible(out, text + e.begin, e.end - e.begin);

@@ -70,6 +70,7 @@ typedef struct rlx_diags {
     size_t num_free;                 /* such numbers */
     rlx_diag *first, *last;
     size_t num_errors, num_warnings, num_diags;
+    size_t num_followers;            /* errors that follow from those reported: rlx_diags_follow */
     const rlx_code *first_error;     /* code of the first error, whether it was kept or not */
     size_t clears;                   /* how often they were forgotten: see rlx_error_mark */
     bool strict;                     /* warnings become errors */
@@ -93,6 +94,8 @@ void rlx_diags_free(rlx_diags *d);   /* tells nobody: flush first */
 void rlx_diags_flush(rlx_diags *d);  /* the last diagnostic is complete: hands it to `live` */
 /* diagnostics, counts and out_of_memory; sources and settings stay */
 void rlx_diags_clear(rlx_diags *d);
+/* An error that surely follows from one reported before is counted and nothing else. */
+void rlx_diags_follow(rlx_diags *d);
 void rlx_diags_out_of_memory(rlx_diags *d); /* latches out_of_memory and counts one error */
 /* Copies name and text. Returns source number (index + 1), 0 when out of memory or over a
  * limit. text NULL: opaque. */

@@ -80,6 +80,7 @@ void rlx_region_inherit(rlx_region *r, rlx_region *from, size_t most)
     rlx_chunk **end = &r->spare;
     while (*end)
         end = &(*end)->older;
+    memset(from->found, 0, sizeof from->found);
     while (from->chunks) {
         rlx_chunk *c = take(&from->chunks);
         if (c->bump != c || c->size > most) {
@@ -127,6 +128,7 @@ static void expect_again(rlx_region *r, size_t given)
 void rlx_region_rewind(rlx_region *r, rlx_region_mark mark)
 {
     size_t given = 0;
+    memset(r->found, 0, sizeof r->found);
     while (r->chunks && r->chunks != mark.chunk) {
         given += r->chunks->size;
         keep_or_free(r, take(&r->chunks));
@@ -217,13 +219,19 @@ void *rlx_region_array(rlx_region *r, size_t count, size_t size)
     return rlx_region_alloc(r, bytes);
 }
 
-#ifdef RLX_DEBUG
-bool rlx_region_owns(const rlx_region *r, const void *p)
+bool rlx_region_owns(rlx_region *r, const void *p)
 {
     uintptr_t at = (uintptr_t)p;
-    for (const rlx_chunk *c = r->chunks; c; c = c->older)
-        if (at > (uintptr_t)c && at - (uintptr_t)c < c->size)
+    for (size_t i = 0; i < sizeof r->found / sizeof r->found[0]; i++)
+        if (at - r->found[i].begin < r->found[i].size)
             return true;
+    for (const rlx_chunk *c = r->chunks; c; c = c->older) {
+        if (at - (uintptr_t)c >= c->size)
+            continue;
+        size_t next = r->next_found++ % (sizeof r->found / sizeof r->found[0]);
+        r->found[next].begin = (uintptr_t)c;
+        r->found[next].size = c->size;
+        return true;
+    }
     return false;
 }
-#endif

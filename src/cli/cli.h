@@ -26,11 +26,15 @@ typedef struct cli {
     const char *inputs[CLI_MAX_LIST]; int num_inputs;
     const char *ranks[CLI_MAX_LIST + 1], *dtypes[CLI_MAX_LIST + 1]; int num_ranks, num_dtypes;
     const char *no_warn[CLI_MAX_LIST]; int num_no_warn;
+    const char *sizes[CLI_MAX_LIST]; int num_sizes; /* --size n=3 */
+    const char *expect;        /* --expect */
+    double rtol, atol;
     const char *instruction_set;
-    int64_t opt_level, max_memory, max_depth, repeat, compiler_memory, threads;
+    int64_t opt_level, max_memory, max_depth, repeat, warmup, compiler_memory, threads;
     double timeout;
     const char *dialect;
     bool strict, notes, trust, color, verify, allow_native, unchecked, profile, json, help;
+    bool as_json, times;       /* --json: what goes to standard output; --time-passes */
 } cli;
 
 #define CLI_MAX_THREADS 256
@@ -74,6 +78,7 @@ void cli_put_text(FILE *out, const char *text);
 /* The same as a warning. */
 RLX_PRINTF(4, 5)
 void cli_warning(const cli *c, const char *code, const char *file, const char *format, ...);
+void cli_put_json(FILE *out, const char *text); /* in quotes */
 /* returns CLI_USAGE */
 RLX_PRINTF(2, 3)
 int cli_usage(const cli *c, const char *format, ...);
@@ -123,6 +128,7 @@ relax_module *cli_bind(const cli *c, relax_context *ctx, const relax_module *mod
 /* Those of --pass; `params` may be NULL. NULL: *status is CLI_USAGE, or diagnostics say why. */
 relax_module *cli_run_passes(const cli *c, relax_context *ctx, relax_module *module,
                              const struct cli_arrays *params, int *status);
+void cli_show_pass_time(const char *pass, double seconds, int32_t changed); /* module.c */
 bool cli_same_pass(const char *text, size_t len, const char *name); /* - may stand for _ */
 /* Target, compiler, cache (compiler.c). */
 void cli_target(const cli *c, relax_compile_options *o);
@@ -190,10 +196,46 @@ relax_tensor *cli_array_tensor(const cli *c, cli_array *array);
 char cli_name_byte(char b); /* the byte of a weight's name for this one of a member's */
 void cli_arrays_free(cli_arrays *a);
 
+/* A program from a compiled file or a text. mapped: the file is mapped, and of `file` there is only
+ * the name (cmd_run.c). NULL with *status set. */
+relax_executable *cli_load(const cli *c, const cli_file *file, bool mapped, int *status);
+
 /* ---- arguments and results of a run (inputs.c, results.c) */
 int cli_bind_inputs(const cli *c, const relax_executable *exe, size_t function,
                     cli_arrays *params, relax_value **args, size_t *num_args);
 void cli_release_values(relax_value *values, size_t count);
+/* ---- arguments that are made (generate.c) */
+typedef struct cli_size { char *name; int64_t value; } cli_size;
+typedef struct cli_sizes { cli_size *items; size_t count; } cli_sizes;
+/* The first value of a name stays. False: out of memory. */
+bool cli_sizes_add(cli_sizes *sizes, const char *name, size_t len, int64_t value);
+/* Those that a value of that description says. False: out of memory. */
+bool cli_sizes_of(cli_sizes *sizes, const relax_executable *exe, const relax_description *of,
+                  const relax_value *value);
+int cli_sizes_read(const cli *c, cli_sizes *sizes); /* those of --size */
+void cli_sizes_free(cli_sizes *sizes);
+/* zeros, ones, random:7 or numbers? */
+bool cli_is_made(const char *text);
+int cli_make_value(const cli *c, const relax_executable *exe, const relax_description *of,
+                   const char *name, const char *text, const cli_sizes *sizes, relax_value *out);
+/* ---- results (results.c, expect.c) */
+/* Each part of a value that is no tuple, depth first; what is not CLI_OK ends it. */
+typedef int cli_leaf_fn(const cli *c, void *user, size_t index, const relax_value *leaf);
+int cli_each_leaf(const cli *c, const relax_value *value, cli_leaf_fn *leaf, void *user);
+/* What a leaf is as an array: its dtype, sizes and elements; false: no numbers. `scratch`: 8 bytes. */
+typedef struct cli_numbers {
+    relax_dtype dtype;
+    const int64_t *shape;
+    int32_t ndim;
+    const void *data;
+    size_t count;
+    int64_t one_size;
+    unsigned char scratch[8];
+} cli_numbers;
+bool cli_numbers_of(const relax_value *leaf, cli_numbers *out);
+double cli_number_at(relax_dtype dtype, const void *p);
+/* Compares with the files of --expect. */
+int cli_compare_results(const cli *c, const relax_value *result);
 /* summary lines, and files with --output */
 int cli_show_results(const cli *c, const relax_value *result);
 /* The text with {} replaced by values, {{ and }} by braces; how many values it took. */
@@ -207,6 +249,7 @@ int cli_print(cli *c);
 int cli_build(cli *c);
 int cli_run(cli *c);
 int cli_dis(cli *c);
+int cli_info(cli *c);
 int cli_ops(cli *c);
 int cli_passes(cli *c);
 int cli_explain(cli *c);

@@ -45,8 +45,58 @@ static void show_op(size_t op)
     }
 }
 
+static void put_member(const char *key, const char *value)
+{
+    printf(", \"%s\": ", key);
+    if (value)
+        cli_put_json(stdout, value);
+    else
+        fputs("null", stdout);
+}
+
+static void show_op_json(size_t op)
+{
+    int32_t flags = relax_op_flags(op), kind, optional, type;
+    const char *name, *deflt, *help;
+    fputs("{\"name\": ", stdout);
+    cli_put_json(stdout, relax_op_name(op));
+    put_member("help", relax_op_help(op));
+    printf(", \"pure\": %s, \"lowers\": %s, \"arguments\": [",
+           flags & RELAX_OP_FLAG_PURE ? "true" : "false",
+           flags & RELAX_OP_FLAG_LOWERS ? "true" : "false");
+    for (size_t i = 0; (name = relax_op_arg(op, i, &kind, &optional)); i++) {
+        fputs(i ? ", {\"name\": " : "{\"name\": ", stdout);
+        cli_put_json(stdout, name);
+        put_member("kind", name_of(arg_kinds, sizeof arg_kinds / sizeof *arg_kinds, kind));
+        printf(", \"optional\": %s}", optional ? "true" : "false");
+    }
+    fputs("], \"attributes\": [", stdout);
+    for (size_t i = 0; (name = relax_op_attr(op, i, &type, &deflt, &help)); i++) {
+        fputs(i ? ", {\"name\": " : "{\"name\": ", stdout);
+        cli_put_json(stdout, name);
+        put_member("type", name_of(attr_types, sizeof attr_types / sizeof *attr_types, type));
+        put_member("default", deflt);
+        put_member("help", help);
+        putchar('}');
+    }
+    fputs("]}", stdout);
+}
+
+static int show_ops_json(void)
+{
+    putchar('[');
+    for (size_t i = 0; i < relax_op_count(); i++) {
+        fputs(i ? ",\n " : "\n ", stdout);
+        show_op_json(i);
+    }
+    fputs("]\n", stdout);
+    return CLI_OK;
+}
+
 int cli_ops(cli *c)
 {
+    if (!c->num_files && c->as_json)
+        return show_ops_json();
     if (!c->num_files) {
         for (size_t i = 0; i < relax_op_count(); i++)
             printf("%-36s %s\n", relax_op_name(i), relax_op_help(i) ? relax_op_help(i) : "");
@@ -54,6 +104,11 @@ int cli_ops(cli *c)
     }
     const char *name = c->files[0];
     size_t op = relax_op_find(name, strlen(name));
+    if (op != RELAX_NOT_FOUND && c->as_json) {
+        show_op_json(op);
+        putchar('\n');
+        return CLI_OK;
+    }
     if (op != RELAX_NOT_FOUND) {
         show_op(op);
         return CLI_OK;
@@ -74,14 +129,48 @@ static void show_pass(size_t pass)
                help ? ": " : "", help ? help : "");
 }
 
+static void show_pass_json(size_t pass)
+{
+    const char *name, *deflt, *help;
+    fputs("{\"name\": ", stdout);
+    cli_put_json(stdout, relax_pass_name(pass));
+    put_member("help", relax_pass_help(pass));
+    put_member("needs", relax_pass_needs(pass));
+    fputs(", \"options\": [", stdout);
+    for (size_t i = 0; (name = relax_pass_option(pass, i, &deflt, &help)); i++) {
+        fputs(i ? ", {\"name\": " : "{\"name\": ", stdout);
+        cli_put_json(stdout, name);
+        put_member("default", deflt);
+        put_member("help", help);
+        putchar('}');
+    }
+    fputs("]}", stdout);
+}
+
+static int show_passes_json(void)
+{
+    putchar('[');
+    for (size_t i = 0; relax_pass_name(i); i++) {
+        fputs(i ? ",\n " : "\n ", stdout);
+        show_pass_json(i);
+    }
+    fputs("]\n", stdout);
+    return CLI_OK;
+}
+
 int cli_passes(cli *c)
 {
     const char *name;
+    if (!c->num_files && c->as_json)
+        return show_passes_json();
     for (size_t i = 0; (name = relax_pass_name(i)); i++) {
         if (!c->num_files) {
             printf("%-28s %s\n", name, relax_pass_help(i) ? relax_pass_help(i) : "");
         } else if (cli_same_pass(c->files[0], strlen(c->files[0]), name)) {
-            show_pass(i);
+            if (c->as_json)
+                show_pass_json(i), putchar('\n');
+            else
+                show_pass(i);
             return CLI_OK;
         }
     }

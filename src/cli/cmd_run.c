@@ -8,7 +8,7 @@
 
 /* A compiled file is mapped where it can be, so that its weights are in memory once: `mapped`, and
  * then of `file` the name alone is there. */
-static relax_executable *load(const cli *c, const cli_file *file, bool mapped, int *status)
+relax_executable *cli_load(const cli *c, const cli_file *file, bool mapped, int *status)
 {
     if (!mapped && !cli_is_compiled(file))
         return cli_compile(c, file, NULL, status);
@@ -68,6 +68,14 @@ static int64_t num_cores(void)
     return count < 1 ? 1 : count < CLI_MAX_THREADS ? count : CLI_MAX_THREADS;
 }
 
+static int no_room(const cli *c, relax_error *error)
+{
+    relax_error_release(error);
+    return cli_error(c, "RT10", c->files[0],
+                     "out of memory: --max-memory %lld is too little for the machine itself",
+                     (long long)c->max_memory);
+}
+
 static relax_vm *make_vm(const cli *c, relax_executable *exe, int *status)
 {
     relax_vm_options options;
@@ -81,7 +89,9 @@ static relax_vm *make_vm(const cli *c, relax_executable *exe, int *status)
     if (c->max_depth)
         options.max_depth = (uint64_t)c->max_depth;
     if (*status == CLI_OK && relax_vm_create(exe, &options, &vm, &error) != RELAX_OK)
-        *status = cli_run_error(c, NULL, error);
+        *status = c->max_memory && relax_error_status(error) == RELAX_ERROR_OUT_OF_MEMORY
+                      ? no_room(c, error)
+                      : cli_run_error(c, NULL, error);
     relax_registry_release(options.registry);
     return vm;
 }
@@ -99,11 +109,26 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void show_times(double *times, size_t count)
+static void show_times(const cli *c, double *times, size_t count)
 {
     qsort(times, count, sizeof *times, compare_times);
-    printf("time: best %.6f ms, median %.6f ms of %zu runs\n", times[0] * 1e3,
+    fprintf(c->as_json ? stderr : stdout,
+           "time: best %.6f ms, median %.6f ms of %zu runs\n", times[0] * 1e3,
            times[count / 2] * 1e3, count);
+}
+
+static int call_once(const cli *c, relax_vm *vm, size_t function, const relax_value *args,
+                     size_t num_args, relax_value *result, double *time)
+{
+    relax_error *error = NULL;
+    relax_value_release(result);
+    *result = (relax_value){ 0 };
+    if (c->timeout > 0)
+        relax_vm_set_timeout(vm, (int64_t)(c->timeout * 1e9));
+    double start = seconds();
+    relax_status status = relax_vm_call_function(vm, function, args, num_args, result, &error);
+    *time = seconds() - start;
+    return status == RELAX_OK ? CLI_OK : cli_run_error(c, c->files[0], error);
 }
 
 static int call(const cli *c, relax_vm *vm, size_t function, const relax_value *args,
@@ -112,18 +137,15 @@ static int call(const cli *c, relax_vm *vm, size_t function, const relax_value *
     size_t runs = (size_t)c->repeat;
     double *times = runs < SIZE_MAX / sizeof *times ? malloc(runs * sizeof *times) : NULL;
     int status = times ? CLI_OK : cli_error(c, "IN02", NULL, "out of memory");
-    for (size_t i = 0; i < runs && status == CLI_OK; i++) {
-        relax_error *error = NULL;
-        relax_value_release(result);
-        if (c->timeout > 0)
-            relax_vm_set_timeout(vm, (int64_t)(c->timeout * 1e9));
-        double start = seconds();
-        if (relax_vm_call_function(vm, function, args, num_args, result, &error) != RELAX_OK)
-            status = cli_run_error(c, c->files[0], error);
-        times[i] = seconds() - start;
-    }
+    double warm;
+    for (int64_t i = 0; i < c->warmup && status == CLI_OK; i++)
+        status = call_once(c, vm, function, args, num_args, result, &warm);
+    if (c->warmup && c->profile) /* the figures begin here */
+        relax_vm_profile_start(vm);
+    for (size_t i = 0; i < runs && status == CLI_OK; i++)
+        status = call_once(c, vm, function, args, num_args, result, &times[i]);
     if (status == CLI_OK && runs > 1)
-        show_times(times, runs);
+        show_times(c, times, runs);
     free(times);
     return status;
 }
@@ -180,6 +202,8 @@ static int run_executable(const cli *c, relax_executable *exe, cli_arrays *param
         status = call(c, vm, function, args, num_args, &result);
     if (status == CLI_OK)
         status = cli_show_results(c, &result);
+    if (status == CLI_OK && c->expect)
+        status = cli_compare_results(c, &result);
     if (status == CLI_OK && c->profile)
         status = write_profile(c, vm);
     relax_value_release(&result);
@@ -203,7 +227,7 @@ int cli_run(cli *c)
     if (c->params && !cli_weights_read(c, c->params, &params))
         status = CLI_FAULT;
     if (status == CLI_OK) {
-        relax_executable *exe = load(c, &file, mapped, &status);
+        relax_executable *exe = cli_load(c, &file, mapped, &status);
         cli_file_free(&file);
         if (exe)
             status = run_executable(c, exe, &params);

@@ -1,7 +1,8 @@
 /*- inputs.c: from --input texts and --params arrays to the arguments of a call.
  *
  *     SPEC    [NAME[.FIELD]...=]VALUE
- *     VALUE   A.npy | B.npz:MEMBER | int64:5 | float32:0.5 | bool:1 | shape:2,3 | str:TEXT
+ *     VALUE   A.npy | B.npz:MEMBER | int64:5 | float32:0.5 | bool:1 | shape:2,3 | str:TEXT |
+ *             zeros | ones | random:7 | 1.0,2.0    (generate.c)
  */
 #include "cli/cli.h"
 
@@ -14,6 +15,8 @@ typedef struct slot {
     relax_value value;
     struct slot *fields;
     size_t num_fields;
+    const relax_description *of; /* what belongs here; NULL: not known */
+    const char *made;            /* VALUE, which waits until sizes are known; NULL: none */
 } slot;
 
 static void free_slot(slot *s)
@@ -82,7 +85,8 @@ static int read_scalar(const cli *c, relax_dtype dtype, const char *text, relax_
         return relax_value_set_float(out, f), CLI_OK;
     if (!is_bool && !is_float && cli_parse_int(text, &i))
         return relax_value_set_int(out, i), CLI_OK;
-    return cli_usage(c, "not a scalar of that dtype: %s", text);
+    return cli_usage(c, is_bool ? "a truth value is true or false, found %s"
+                                : "not a scalar of that dtype: %s", text);
 }
 
 static int read_value(const cli *c, const char *text, relax_value *out)
@@ -125,7 +129,7 @@ static size_t find_param(const relax_executable *exe, size_t function, const cha
 
 /* Field `index` of a tuple under construction; NULL when it is no sensible number or memory is
  * out. */
-static slot *field_of(slot *s, const char *text, size_t len)
+static slot *field_of(const relax_executable *exe, slot *s, const char *text, size_t len)
 {
     size_t index = 0;
     for (size_t i = 0; i < len; i++) {
@@ -133,7 +137,7 @@ static slot *field_of(slot *s, const char *text, size_t len)
             return NULL;
         index = index * 10 + (size_t)(text[i] - '0');
     }
-    if (!len || s->set)
+    if (!len || s->set || s->made)
         return NULL;
     if (index >= s->num_fields) {
         slot *more = realloc(s->fields, (index + 1) * sizeof *more);
@@ -143,7 +147,20 @@ static slot *field_of(slot *s, const char *text, size_t len)
         s->fields = more;
         s->num_fields = index + 1;
     }
+    s->fields[index].of = relax_description_field(exe, s->of, index);
     return &s->fields[index];
+}
+
+/* "x, w" */
+static void list_params(const relax_executable *exe, size_t function, char *text, size_t size)
+{
+    size_t count = relax_executable_num_params(exe, function), used = 0;
+    snprintf(text, size, "no parameters");
+    for (size_t i = 0; i < count && used + 4 < size; i++) {
+        const char *name = relax_executable_param_name(exe, function, i, NULL);
+        int n = snprintf(text + used, size - used, "%s%s", i ? ", " : "", name ? name : "?");
+        used += n > 0 ? (size_t)n : 0;
+    }
 }
 
 /* "NAME.0.1" -> slot. */
@@ -154,14 +171,17 @@ static slot *named_slot(const cli *c, const relax_executable *exe, size_t functi
     size_t head = dot ? (size_t)(dot - name) : len;
     size_t param = find_param(exe, function, name, head);
     if (param == RELAX_NOT_FOUND) {
-        cli_error(c, "RT01", NULL, "the function has no parameter %.*s", (int)head, name);
+        char names[400];
+        list_params(exe, function, names, sizeof names);
+        cli_error(c, "RT01", c->files[0], "%s has no parameter %.*s; it has: %s",
+                  relax_executable_function_name(exe, function, NULL), (int)head, name, names);
         return NULL;
     }
     slot *s = &slots[param];
     while (dot) {
         const char *from = dot + 1, *end = name + len;
         dot = memchr(from, '.', (size_t)(end - from));
-        s = field_of(s, from, (size_t)((dot ? dot : end) - from));
+        s = field_of(exe, s, from, (size_t)((dot ? dot : end) - from));
         if (!s) {
             cli_usage(c, "not a field of a tuple: %.*s", (int)len, name);
             return NULL;
@@ -181,6 +201,8 @@ static size_t name_length(const char *text)
     return text[n] == '=' ? n : 0;
 }
 
+static bool is_taken(const slot *s) { return s->set || s->num_fields || s->made; }
+
 static int place_input(const cli *c, const relax_executable *exe, size_t function, slot *slots,
                        size_t count, size_t *position, const char *text)
 {
@@ -190,17 +212,22 @@ static int place_input(const cli *c, const relax_executable *exe, size_t functio
         s = named_slot(c, exe, function, slots, text, len);
         text += len + 1;
     } else {
-        while (*position < count && (slots[*position].set || slots[*position].num_fields))
+        while (*position < count && is_taken(&slots[*position]))
             ++*position;
         s = *position < count ? &slots[*position] : NULL;
         if (!s)
-            return cli_error(c, "RT01", NULL,
-                             "the function takes %zu arguments, found one more: %s", count, text);
+            return cli_error(c, "RT01", c->files[0], "%s takes %zu argument%s, found one more: %s",
+                             relax_executable_function_name(exe, function, NULL), count,
+                             count == 1 ? "" : "s", text);
     }
     if (!s)
         return CLI_FAULT;
-    if (s->set || s->num_fields)
+    if (is_taken(s))
         return cli_usage(c, "an argument is given twice: %s", text);
+    if (cli_is_made(text)) {
+        s->made = text;
+        return CLI_OK;
+    }
     int status = read_value(c, text, &s->value);
     s->set = status == CLI_OK;
     return status;
@@ -234,17 +261,14 @@ static bool is_weight_of(const char *weight, const char *param, size_t len)
     return same;
 }
 
+/* Parameters that have no argument yet get the weight of their name. */
 static int fill_from_params(const cli *c, const relax_executable *exe, size_t function,
                             cli_arrays *params, slot *slots, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (slots[i].num_fields && close_tuple(c, &slots[i]) != CLI_OK)
-            return CLI_FAULT;
-        if (slots[i].set)
-            continue;
         size_t len = 0;
         const char *name = relax_executable_param_name(exe, function, i, &len);
-        for (size_t k = 0; name && k < params->count && !slots[i].set; k++) {
+        for (size_t k = 0; name && k < params->count && !is_taken(&slots[i]); k++) {
             if (!is_weight_of(params->items[k].name, name, len))
                 continue;
             relax_tensor *tensor = cli_array_tensor(c, &params->items[k]);
@@ -253,12 +277,66 @@ static int fill_from_params(const cli *c, const relax_executable *exe, size_t fu
             relax_value_set_tensor(&slots[i].value, tensor);
             slots[i].set = true;
         }
-        if (!slots[i].set)
-            return cli_error(c, "RT01", c->files[0],
-                             "no argument for parameter %zu (%s): give it with --input%s", i + 1,
-                             name ? name : "?",
-                             params->count ? "; --params has no array of that name"
-                                           : " or --params");
+    }
+    return CLI_OK;
+}
+
+static bool note_sizes(const relax_executable *exe, const slot *s, cli_sizes *sizes)
+{
+    bool ok = !s->set || cli_sizes_of(sizes, exe, s->of, &s->value);
+    for (size_t i = 0; ok && i < s->num_fields; i++)
+        ok = note_sizes(exe, &s->fields[i], sizes);
+    return ok;
+}
+
+static int make_values(const cli *c, const relax_executable *exe, slot *s, const char *name,
+                       const cli_sizes *sizes)
+{
+    int status = CLI_OK;
+    if (s->made) {
+        status = cli_make_value(c, exe, s->of, name, s->made, sizes, &s->value);
+        s->set = status == CLI_OK;
+    }
+    for (size_t i = 0; status == CLI_OK && i < s->num_fields; i++)
+        status = make_values(c, exe, &s->fields[i], name, sizes);
+    return status;
+}
+
+/* Arguments that are made are made last: the others say what sizes are. */
+static int make_all(const cli *c, const relax_executable *exe, size_t function, slot *slots,
+                    size_t count)
+{
+    cli_sizes sizes = { 0 };
+    int status = cli_sizes_read(c, &sizes);
+    for (size_t i = 0; i < count && status == CLI_OK; i++)
+        if (!note_sizes(exe, &slots[i], &sizes))
+            status = cli_error(c, "IN02", NULL, "out of memory");
+    for (size_t i = 0; i < count && status == CLI_OK; i++) {
+        const char *name = relax_executable_param_name(exe, function, i, NULL);
+        status = make_values(c, exe, &slots[i], name ? name : "the argument", &sizes);
+        if (status == CLI_OK && !note_sizes(exe, &slots[i], &sizes))
+            status = cli_error(c, "IN02", NULL, "out of memory");
+    }
+    cli_sizes_free(&sizes);
+    return status;
+}
+
+static int complete(const cli *c, const relax_executable *exe, size_t function, slot *slots,
+                    size_t count, bool has_params)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (slots[i].num_fields && close_tuple(c, &slots[i]) != CLI_OK)
+            return CLI_FAULT;
+        if (slots[i].set)
+            continue;
+        const char *name = relax_executable_param_name(exe, function, i, NULL);
+        relax_bytes *is = relax_executable_param_text(exe, function, i);
+        int status = cli_error(c, "RT01", c->files[0],
+                               "no argument for parameter %zu (%s%s%s): give it with --input%s", i + 1,
+                               name ? name : "?", is ? ": " : "", is ? relax_bytes_data(is) : "",
+                               has_params ? "; --params has no array of that name" : " or --params");
+        relax_bytes_release(is);
+        return status;
     }
     return CLI_OK;
 }
@@ -270,10 +348,16 @@ int cli_bind_inputs(const cli *c, const relax_executable *exe, size_t function,
     slot *slots = calloc(count + 1, sizeof *slots);
     *args = calloc(count + 1, sizeof **args);
     int status = slots && *args ? CLI_OK : cli_error(c, "IN02", NULL, "out of memory");
+    for (size_t i = 0; slots && i < count; i++)
+        slots[i].of = relax_executable_param(exe, function, i);
     for (int i = 0; i < c->num_inputs && status == CLI_OK; i++)
         status = place_input(c, exe, function, slots, count, &position, c->inputs[i]);
     if (status == CLI_OK)
         status = fill_from_params(c, exe, function, params, slots, count);
+    if (status == CLI_OK)
+        status = make_all(c, exe, function, slots, count);
+    if (status == CLI_OK)
+        status = complete(c, exe, function, slots, count, params->count > 0);
     for (size_t i = 0; slots && i < count; i++) {
         if (status == CLI_OK) {
             (*args)[i] = slots[i].value;

@@ -17,35 +17,43 @@ static const command commands[] = {
     { "check", cli_check, "sNanj", 1, CLI_MAX_LIST,
       "relax check FILE...\n\nRead, check well-formedness, infer. Diagnostics go to standard "
       "error.\n" },
-    { "print", cli_print, "sanjPwKc", 1, 1,
+    { "print", cli_print, "sanjPwQcy", 1, 1,
       "relax print FILE [--pass P,Q,...] [--dialect 0.27]\n\nCanonical TVMScript on standard output, after the "
-      "named passes. Options of a pass follow it in\n"
-      "braces, as in --pass 'bind_symbolic_vars{n=4,m=8},fold_constant{max_bytes=1000}' "
-      "(relax passes NAME lists them).\n"
+      "named passes. Options of a pass follow it:\n"
+      "--pass bind_symbolic_vars:n=4,m=8,fold_constant:max_bytes=1000, or in braces, as in\n"
+      "'bind_symbolic_vars{n=4,m=8}' (relax passes NAME lists them).\n"
       "Weights of --params are bound first, or where the pass bind_params stands.\n" },
-    { "opt", cli_print, "sanjPwc", 1, 1,
+    { "opt", cli_print, "sanjPwQcy", 1, 1,
       "relax opt FILE [--pass P,Q,...]\n\nThe same as relax print.\n" },
-    { "build", cli_build, "sanjowtEuUCMOAdKY", 1, 1,
+    { "build", cli_build, "sanjowtEuUCMOAdKYy", 1, 1,
       "relax build FILE -o OUT.rlx [--params W.npz]\n\nCompile to one file. --params binds "
       "weights by parameter name; the file is then complete.\n"
       "-o - writes to standard output.\n"
       "Target c: kernels are in the file as machine code too, which relax run --allow-native "
       "uses. The compiler is cc, or what\n"
       "RELAX_CC says (words as in a shell; empty: none).\n" },
-    { "run", cli_run, "sanjewtuUCMiOApRxmTDVIH", 1, 1,
+    { "run", cli_run, "sanjewtuUCMiSOApRWxmTDXrlJVIHy", 1, 1,
       "relax run FILE|OUT.rlx [--entry main] [--input A.npy]... [--params W.npz] [--output "
       "DIR]\n\n"
       "Inputs go to the entry's parameters by position: A.npy, B.npz:MEMBER, either after NAME=, "
       "NAME=int64:5,\n"
-      "NAME=shape:2,3, NAME=str:TEXT; fields of a tuple as NAME.0=... Parameters left over are "
-      "filled by name from --params.\n"
+      "NAME=float32:0.5, NAME=bool:true, NAME=shape:2,3, NAME=str:TEXT; fields of a tuple as "
+      "NAME.0=... Parameters left over are\nfilled by name from --params.\n"
+      "Without a file: NAME=1.0,2.0,3.0 (the elements), NAME=zeros, NAME=ones, NAME=random:7 (a "
+      "seed: floats from -1 to 1,\nintegers from 0 to 9), of the sizes that the parameter, the "
+      "other arguments and --size say, or NAME=zeros:3,4.\n"
       "Results: a line each on standard output, and DIR/0.npy, 1.npy ... with --output; "
-      "strings and dtypes as 0.txt.\n" },
+      "strings and dtypes as 0.txt.\n"
+      "--expect compares them with such files. --json prints them whole.\n" },
+    { "info", cli_info, "jJxwtO", 1, 1,
+      "relax info FILE|OUT.rlx [--json]\n\nWhat a program takes and gives: its functions with "
+      "their parameters and results, the packed functions it\nneeds, sizes, and the machines it "
+      "has code for. A text is compiled for it.\n" },
     { "dis", cli_dis, "v", 1, 1,
       "relax dis OUT.rlx [--verify]\n\nThe content of a compiled file as text. One that is not "
       "sound is an error, after what can be\nshown of it; --verify says that it is sound.\n" },
-    { "ops", cli_ops, "", 0, 1, "relax ops [NAME]\n\nThe operators, or all about one.\n" },
-    { "passes", cli_passes, "", 0, 1, "relax passes [NAME]\n\nThe passes, or all about one.\n" },
+    { "ops", cli_ops, "J", 0, 1, "relax ops [NAME]\n\nThe operators, or all about one.\n" },
+    { "passes", cli_passes, "J", 0, 1, "relax passes [NAME]\n\nThe passes, or all about one.\n" },
     { "explain", cli_explain, "", 1, 1,
       "relax explain CODE\n\nWhat a diagnostic code means, with an example and the cure.\n" },
     { "version", cli_version, "", 0, 0, "relax version\n\nVersion of tool and library.\n" },
@@ -57,9 +65,11 @@ static const char overview[] =
     "  relax print FILE [--pass P,Q,...]   canonical text, after passes (also: relax opt)\n"
     "  relax build FILE -o OUT.rlx         compile to one file\n"
     "  relax run FILE|OUT.rlx              run a program\n"
+    "  relax info FILE|OUT.rlx             what a program takes, gives and needs\n"
     "  relax dis OUT.rlx                   show a compiled file\n"
     "  relax ops [NAME], relax passes [NAME], relax explain CODE, relax version\n\n"
-    "relax COMMAND --help tells more. Exit code: 0 success, 1 the program or its input is at "
+    "relax COMMAND --help tells more. FILE may be - for standard input. No compiler is started "
+    "unless --target c asks for one.\nExit code: 0 success, 1 the program or its input is at "
     "fault, 2 wrong usage, 3 our fault.\n";
 
 void cli_print_options(const char *options); /* options.c */
@@ -82,7 +92,7 @@ int main(int argc, char **argv)
 {
     relax_compile_options usual;
     relax_compile_options_init(&usual, sizeof usual);
-    cli c = { .opt_level = usual.opt_level, .repeat = 1 };
+    cli c = { .opt_level = usual.opt_level, .repeat = 1, .rtol = 1e-5, .atol = 1e-8 };
     if (argc < 2) {
         fputs(overview, stderr);
         return CLI_USAGE;

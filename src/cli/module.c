@@ -61,6 +61,11 @@ relax_module *cli_bind(const cli *c, relax_context *ctx, const relax_module *mod
     return bound;
 }
 
+void cli_show_pass_time(const char *pass, double seconds, int32_t changed)
+{
+    fprintf(stderr, "%10.3f ms  %s%s\n", seconds * 1e3, pass, changed ? "" : " (nothing changed)");
+}
+
 typedef struct dump { const cli *c; relax_context *ctx; bool found; } dump;
 
 static bool dumps_all(const cli *c) { return !strcmp(c->dump_after, "all"); }
@@ -81,7 +86,10 @@ static void dump_after(void *user, const char *pass, const relax_module *module,
                        int32_t changed)
 {
     dump *d = user;
-    (void)seconds;
+    if (d->c->times)
+        cli_show_pass_time(pass, seconds, changed);
+    if (!d->c->dump_after)
+        return;
     if (!dumps_all(d->c) && !cli_same_pass(d->c->dump_after, strlen(d->c->dump_after), pass))
         return;
     d->found = true;
@@ -109,7 +117,7 @@ static void make(const cli *c, relax_context *ctx, const relax_module *module, p
     options.ranks = c->ranks;
     options.dtypes = c->dtypes;
     cli_target(c, &options);
-    if (c->dump_after) {
+    if (c->dump_after || c->times) {
         options.after_pass = dump_after;
         options.user = &d;
     }

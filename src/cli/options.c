@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum option_type { FLAG, TEXT, LIST, INTEGER, SECONDS, OPTIONAL_TEXT };
+enum option_type { FLAG, TEXT, LIST, INTEGER, SECONDS, NUMBER, OPTIONAL_TEXT };
 
 typedef struct option_row {
     char letter;               /* which commands take it: see main.c */
@@ -26,9 +26,9 @@ static const option_row rows[] = {
       "switch warnings off by code" },
     { 'j', "--diagnostics", NULL, TEXT, AT(diagnostics), 0, "json|text",
       "form of the diagnostics" },
-    { 'P', "--pass", "--passes", TEXT, AT(passes), 0, "P{OPTION=X},Q,...",
+    { 'P', "--pass", "--passes", TEXT, AT(passes), 0, "P:OPTION=X,Q,...",
       "passes to run first" },
-    { 'K', "--dialect", NULL, TEXT, AT(dialect), 0, "0.20|0.27",
+    { 'Q', "--dialect", NULL, TEXT, AT(dialect), 0, "0.20|0.27",
       "what to print for: TVM 0.20 (default), or TVM 0.27" },
     { 'c', "--color", NULL, FLAG, AT(color), 0, NULL, "colours, on a terminal" },
     { 'o', "-o", "--output", TEXT, AT(output), 0, "OUT.rlx", "the file to write" },
@@ -56,10 +56,23 @@ static const option_row rows[] = {
       "print the module after a pass" },
     { 'e', "--entry", NULL, TEXT, AT(entry), 0, "NAME", "function to run (default main)" },
     { 'i', "--input", NULL, LIST, AT(inputs), AT(num_inputs), "SPEC", "an argument" },
+    { 'S', "--size", NULL, LIST, AT(sizes), AT(num_sizes), "NAME=N[,NAME=N]",
+      "sizes of arguments that are made (zeros, random:7)" },
+    { 'X', "--expect", NULL, TEXT, AT(expect), 0, "A.npy|B.npz|DIR",
+      "compare the results: exit code 1 if they differ" },
+    { 'r', "--rtol", NULL, NUMBER, AT(rtol), 0, "R",
+      "with --expect: relative tolerance (default 1e-5)" },
+    { 'l', "--atol", NULL, NUMBER, AT(atol), 0, "A",
+      "with --expect: absolute tolerance (default 1e-8)" },
+    { 'J', "--json", NULL, FLAG, AT(as_json), 0, NULL, "standard output as JSON, whole" },
+    { 'y', "--time-passes", NULL, FLAG, AT(times), 0, NULL,
+      "print the time of each pass on standard error" },
     { 'D', "--output", NULL, TEXT, AT(output), 0, "DIR", "directory for the results" },
     { 'p', "--profile", NULL, OPTIONAL_TEXT, AT(profile_file), AT(profile), "[FILE.json]",
       "time every kernel and call" },
     { 'R', "--repeat", NULL, INTEGER, AT(repeat), 0, "N", "run N times and print the times" },
+    { 'W', "--warmup", NULL, INTEGER, AT(warmup), 0, "N",
+      "run N times before that, without times" },
     { 'x', "--allow-native", NULL, FLAG, AT(allow_native), 0, NULL,
       "run native code that the file carries: only of sources you trust" },
     { 'm', "--max-memory", NULL, INTEGER, AT(max_memory), 0, "BYTES", "memory the run may take" },
@@ -151,6 +164,10 @@ static int set_option(cli *c, const option_row *r, const char *value)
     case INTEGER:
         if (!cli_parse_int(value, (int64_t *)at) || *(int64_t *)at < 0)
             return cli_usage(c, "%s needs a number, found %s", r->name, value);
+        return CLI_OK;
+    case NUMBER:
+        if (!cli_parse_number(value, (double *)at) || !(*(double *)at >= 0))
+            return cli_usage(c, "%s needs a number that is not negative, found %s", r->name, value);
         return CLI_OK;
     case SECONDS:
         if (!cli_parse_number(value, &seconds) || !(seconds > 0) || seconds > 1e9)

@@ -1,5 +1,7 @@
 /*- passes.c: --pass: a list of passes, options of each behind it in braces:
- *     normalize,bind_symbolic_vars{n=4,function=main},bind_params */
+ *     normalize,bind_symbolic_vars{n=4,function=main},bind_params
+ * or behind a colon, up to what is no NAME=VALUE:
+ *     bind_symbolic_vars:n=4,m=8,fold_constant */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -103,17 +105,33 @@ static int add_pass(list *l, const char *name, size_t len, const char *options, 
         return cli_usage(l->c, "--pass %.*s: options are {NAME=VALUE,...}, found {%.*s}", (int)len,
                          name, (int)options_len, options);
     if (!map && cli_same_pass(name, len, "bind_symbolic_vars"))
-        return cli_usage(l->c, "--pass %.*s needs values, as in '%.*s{n=4}'", (int)len, name,
+        return cli_usage(l->c, "--pass %.*s needs values, as in %.*s:n=4", (int)len, name,
                          (int)len, name);
     relax_pipeline_add(l->pipeline, name, len, map); /* diagnostics say why not */
     return CLI_OK;
+}
+
+/* The options behind a colon: NAME=VALUE,NAME=VALUE, up to the next pass. */
+static size_t behind_colon(const char *p)
+{
+    size_t len = strcspn(p, ",");
+    while (p[len] == ',' && strcspn(p + len + 1, "=") < strcspn(p + len + 1, ",{:"))
+        len += 1 + strcspn(p + len + 1, ",");
+    return len;
 }
 
 static int read_list(list *l, const char *p)
 {
     int status = CLI_OK;
     while (*p && status == CLI_OK) {
-        size_t len = strcspn(p, ",{");
+        size_t len = strcspn(p, ",{:");
+        if (p[len] == ':') {
+            size_t options_len = behind_colon(p + len + 1);
+            status = add_pass(l, p, len, p + len + 1, options_len);
+            p += len + 1 + options_len;
+            p += *p == ',';
+            continue;
+        }
         const char *options = p[len] == '{' ? p + len + 1 : NULL;
         size_t options_len = options ? strcspn(options, "}") : 0;
         const char *next = options ? options + options_len + 1 : p + len;
@@ -128,6 +146,14 @@ static int read_list(list *l, const char *p)
     return status;
 }
 
+static void show_time(void *user, const char *pass, const relax_module *module, double seconds,
+                      int32_t changed)
+{
+    (void)user;
+    (void)module;
+    cli_show_pass_time(pass, seconds, changed);
+}
+
 relax_module *cli_run_passes(const cli *c, relax_context *ctx, relax_module *module,
                              const cli_arrays *params, int *status)
 {
@@ -137,6 +163,8 @@ relax_module *cli_run_passes(const cli *c, relax_context *ctx, relax_module *mod
         module = cli_bind(c, ctx, module, params);
     if (*status != CLI_OK || !l.pipeline || relax_context_num_errors(ctx))
         module = NULL;
+    if (module && c->times)
+        relax_pipeline_on_pass(l.pipeline, show_time, NULL);
     if (module && c->passes)
         module = relax_pipeline_run(l.pipeline, module);
     relax_pipeline_destroy(l.pipeline);

@@ -38,7 +38,7 @@ void cli_put_text(FILE *out, const char *text)
     }
 }
 
-static void put_json_string(FILE *out, const char *text)
+void cli_put_json(FILE *out, const char *text)
 {
     fputc('"', out);
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
@@ -68,12 +68,12 @@ static void put_message(const cli *c, const char *severity, const char *code, co
         return;
     }
     fprintf(stderr, "{\"severity\": \"%s\", \"code\": ", severity);
-    put_json_string(stderr, code);
+    cli_put_json(stderr, code);
     fputs(", \"message\": ", stderr);
-    put_json_string(stderr, message);
+    cli_put_json(stderr, message);
     if (file) {
         fputs(", \"file\": ", stderr);
-        put_json_string(stderr, file);
+        cli_put_json(stderr, file);
     }
     fputs("}\n", stderr);
 }

@@ -254,26 +254,16 @@ static bool next_leaf(level **stack, size_t *depth, size_t *capacity, size_t *pa
     return false;
 }
 
-static int each_leaf(const cli *c, const relax_value *value, bool numbered)
+int cli_each_leaf(const cli *c, const relax_value *value, cli_leaf_fn *leaf_fn, void *user)
 {
     level *stack = NULL;
     size_t depth = 0, capacity = 0, index = 0, parts = 0;
     relax_value leaf;
-    bool failed = !push(&stack, &depth, &capacity, value), ok = true;
-    while (ok && !failed && next_leaf(&stack, &depth, &capacity, &parts, &leaf, &failed)) {
-        if (numbered)
-            printf("%zu: ", index);
-        put_value(&leaf);
-        putchar('\n');
-        if (c->output) {
-            char path[4096];
-            int len = snprintf(path, sizeof path, "%s/%zu.%s", c->output, index,
-                               is_text(&leaf) ? "txt" : "npy");
-            ok = len < (int)sizeof path ? write_value(c, path, &leaf)
-                                        : (cli_usage(c, "path too long: %s", c->output), false);
-        }
-        index++;
-    }
+    bool failed = !push(&stack, &depth, &capacity, value);
+    int status = CLI_OK;
+    while (status == CLI_OK && !failed &&
+           next_leaf(&stack, &depth, &capacity, &parts, &leaf, &failed))
+        status = leaf_fn(c, user, index++, &leaf);
     free(stack);
     if (failed)
         return cli_error(c, "IN02", NULL, "out of memory");
@@ -281,17 +271,164 @@ static int each_leaf(const cli *c, const relax_value *value, bool numbered)
         return cli_error(c, "RT07", NULL,
                          "the result has more than %zu parts: the others are not shown",
                          MAX_PARTS);
-    return ok ? CLI_OK : CLI_FAULT;
+    return status;
+}
+
+static int show_leaf(const cli *c, void *user, size_t index, const relax_value *leaf)
+{
+    (void)c;
+    if (user)
+        printf("%zu: ", index);
+    put_value(leaf);
+    putchar('\n');
+    return CLI_OK;
+}
+
+static int write_leaf(const cli *c, void *user, size_t index, const relax_value *leaf)
+{
+    char path[4096];
+    int len = snprintf(path, sizeof path, "%s/%zu.%s", c->output, index,
+                       is_text(leaf) ? "txt" : "npy");
+    (void)user;
+    if (len >= (int)sizeof path)
+        return cli_usage(c, "path too long: %s", c->output), CLI_FAULT;
+    return write_value(c, path, leaf) ? CLI_OK : CLI_FAULT;
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void put_json_float(double x, int digits)
+{
+    if (isfinite(x))
+        printf("%.*g", digits, x);
+    else
+        printf("\"%s\"", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+}
+
+static void put_json_numbers(const cli_numbers *n)
+{
+    char name[32];
+    int code = n->dtype & 0xff, digits = n->dtype == RELAX_FLOAT64 ? 17 : 9;
+    size_t size = relax_dtype_size(n->dtype);
+    relax_dtype_name(n->dtype, name, sizeof name);
+    printf("\"dtype\": \"%s\", \"shape\": [", name);
+    for (int32_t i = 0; i < n->ndim; i++)
+        printf("%s%lld", i ? ", " : "", (long long)n->shape[i]);
+    fputs("], \"data\": [", stdout);
+    for (size_t i = 0; i < n->count; i++) {
+        const char *p = (const char *)n->data + i * size;
+        fputs(i ? ", " : "", stdout);
+        if (n->dtype == RELAX_BOOL)
+            fputs(*p ? "true" : "false", stdout);
+        else if (code == RELAX_DTYPE_INT || code == RELAX_DTYPE_UINT)
+            put_int(p, n->dtype >> 8 & 0xff, code == RELAX_DTYPE_INT);
+        else
+            put_json_float(float_at(n->dtype, p), digits);
+    }
+    putchar(']');
+}
+
+static int json_leaf(const cli *c, void *user, size_t index, const relax_value *leaf)
+{
+    cli_numbers n;
+    char name[32];
+    relax_dtype dtype;
+    (void)c;
+    (void)user;
+    printf("%s\n  {\"kind\": \"%s\"", index ? "," : "", relax_value_kind_name(relax_value_kind(leaf)));
+    if (cli_numbers_of(leaf, &n)) {
+        fputs(", ", stdout);
+        put_json_numbers(&n);
+    } else if (relax_value_get_dtype(leaf, &dtype) == RELAX_OK) {
+        relax_dtype_name(dtype, name, sizeof name);
+        printf(", \"value\": \"%s\"", name);
+    } else if (relax_value_kind(leaf) == RELAX_VALUE_KIND_STRING) {
+        const char *text = "";
+        size_t len = 0;
+        relax_value_get_string(leaf, &text, &len);
+        fputs(", \"value\": ", stdout);
+        cli_put_json(stdout, text);
+    }
+    putchar('}');
+    return CLI_OK;
+}
+
+static int show_json(const cli *c, const relax_value *result)
+{
+    fputs("{\"results\": [", stdout);
+    int status = cli_each_leaf(c, result, json_leaf, NULL);
+    fputs("]}\n", stdout);
+    return status;
+}
+
+bool cli_numbers_of(const relax_value *leaf, cli_numbers *out)
+{
+    size_t ndim;
+    const int64_t *dims;
+    uint8_t truth = 0;
+    *out = (cli_numbers){ .data = out->scratch, .count = 1 };
+    switch (relax_value_kind(leaf)) {
+    case RELAX_VALUE_KIND_INT:
+        out->dtype = RELAX_INT64;
+        memcpy(out->scratch, &leaf->v.i, 8);
+        return true;
+    case RELAX_VALUE_KIND_FLOAT:
+        out->dtype = RELAX_FLOAT64;
+        memcpy(out->scratch, &leaf->v.f, 8);
+        return true;
+    case RELAX_VALUE_KIND_BOOL:
+        truth = leaf->v.i != 0;
+        out->dtype = RELAX_BOOL;
+        memcpy(out->scratch, &truth, 1);
+        return true;
+    case RELAX_VALUE_KIND_SHAPE:
+        relax_value_get_shape(leaf, &dims, &ndim);
+        out->dtype = RELAX_INT64;
+        out->data = dims;
+        out->count = ndim;
+        out->one_size = (int64_t)ndim;
+        out->shape = &out->one_size;
+        out->ndim = 1;
+        return true;
+    case RELAX_VALUE_KIND_TENSOR: {
+        const relax_tensor *t = relax_value_get_tensor(leaf);
+        out->dtype = relax_tensor_dtype(t);
+        out->shape = relax_tensor_shape(t);
+        out->ndim = relax_tensor_ndim(t);
+        out->data = relax_tensor_data(t);
+        out->count = element_count(t);
+        return true;
+    }
+    default: return false;
+    }
+}
+
+double cli_number_at(relax_dtype dtype, const void *p)
+{
+    int code = dtype & 0xff, bits = dtype >> 8 & 0xff;
+    uint64_t u = 0;
+    if (code != RELAX_DTYPE_INT && code != RELAX_DTYPE_UINT)
+        return float_at(dtype, p);
+    memcpy(&u, p, bits < 8 ? 1 : (size_t)bits / 8);
+    if (code == RELAX_DTYPE_UINT)
+        return (double)u;
+    if (bits < 64 && u >> (bits - 1) & 1)
+        u |= ~(uint64_t)0 << bits;
+    return (double)(int64_t)u;
 }
 
 void cli_show_value(const cli *c, const relax_value *value)
 {
-    each_leaf(c, value, false);
+    cli_each_leaf(c, value, show_leaf, NULL);
 }
 
 int cli_show_results(const cli *c, const relax_value *result)
 {
     if (c->output && !cli_make_directory(c, c->output))
         return CLI_FAULT;
-    return each_leaf(c, result, true);
+    bool numbered = true;
+    int status = c->as_json ? show_json(c, result) : cli_each_leaf(c, result, show_leaf, &numbered);
+    if (status == CLI_OK && c->output)
+        status = cli_each_leaf(c, result, write_leaf, NULL);
+    return status;
 }

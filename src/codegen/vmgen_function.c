@@ -310,9 +310,38 @@ static bool end_if(rlx_vmgen_fn *n, const rlx_binding *b)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
+static bool manages_memory(const char *name)
+{
+    static const char *const names[] = { "memory.alloc_storage", "vm.alloc_storage",
+                                         "memory.kill_storage", "memory.kill_tensor",
+                                         "vm.kill_object" };
+    for (size_t i = 0; i < RLX_COUNT(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The variable that messages name: of a call that writes into memory the one for what it writes, its
+ * last tensor; NULL of memory that holds what others bind. */
+static const rlx_var *named_variable(const rlx_binding *b)
+{
+    const rlx_var *v = rlx_binding_var(b);
+    const rlx_call *call = rlx_as_call(rlx_binding_value(b));
+    const rlx_op *op = call ? rlx_as_op(call->op) : NULL;
+    if (op && op->row && manages_memory(op->row->short_name))
+        return NULL;
+    const rlx_tuple_sinfo *nothing = v ? rlx_as_tuple_sinfo(v->sinfo) : NULL;
+    if (!call || op || !nothing || nothing->num_fields)
+        return v;
+    for (size_t i = call->num_args; i-- > 0;)
+        if (rlx_as_var(call->args[i]))
+            return rlx_as_var(call->args[i]);
+    return v;
+}
+
 static bool write_binding(rlx_vmgen_fn *n, const rlx_binding *b)
 {
-    put_place(n, rlx_binding_var(b), place_of_binding(b));
+    put_place(n, named_variable(b), place_of_binding(b));
     bool ok = rlx_as_match_cast(b) ? bind_cast(n, rlx_as_match_cast(b)) : bind_variable(n, b);
     return ok && rlx_vmgen_end_binding(n) && rlx_vmgen_die(n, n->order.number);
 }

@@ -165,6 +165,8 @@ typedef struct rlx_desc_bound { int64_t symbol, low, high; } rlx_desc_bound;
 #define RLX_DESC_BOUND_WORDS 3
 /* The bounds of a PARAMS item; NULL: it promises none. */
 const rlx_desc_bound *rlx_desc_bounds(const int64_t *descs, uint32_t offset, uint32_t *count);
+/* A size as text. */
+void rlx_desc_dim_text(const rlx_desc_env *env, int64_t dim, rlx_buf *out);
 /* Text as the language writes it: n <= 64, 0 <= n. */
 void rlx_desc_bound_text(const rlx_desc_env *env, const rlx_desc_bound *b, rlx_buf *out);
 /* Child i of a TUPLE or FUNC node; of FUNC the result is the child after the last parameter.

@@ -62,7 +62,7 @@ const int64_t *rlx_desc_child_at(const int64_t *node, uint32_t i)
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-static void put_dim(const rlx_desc_env *env, int64_t dim, rlx_buf *out)
+void rlx_desc_dim_text(const rlx_desc_env *env, int64_t dim, rlx_buf *out)
 {
     char buffer[1024];
     rlx_desc_line line = { buffer, sizeof buffer, 0 };
@@ -75,7 +75,7 @@ void rlx_desc_bound_text(const rlx_desc_env *env, const rlx_desc_bound *b, rlx_b
 {
     if (b->low != INT64_MIN)
         rlx_buf_format(out, "%lld <= ", (long long)b->low);
-    put_dim(env, b->symbol, out);
+    rlx_desc_dim_text(env, b->symbol, out);
     if (b->high != INT64_MAX)
         rlx_buf_format(out, " <= %lld", (long long)b->high);
 }
@@ -85,7 +85,7 @@ static void put_dims(const rlx_desc_env *env, const rlx_desc_info *info, rlx_buf
     for (int32_t i = 0; i < info->ndim; i++) {
         if (i)
             rlx_buf_lit(out, ", ");
-        put_dim(env, info->dims[i], out);
+        rlx_desc_dim_text(env, info->dims[i], out);
     }
 }
 
@@ -138,7 +138,7 @@ static void put_prim(const rlx_desc_env *env, const rlx_desc_info *info, rlx_buf
     char name[RLX_DTYPE_TEXT];
     if (info->dims) {
         rlx_buf_lit(out, "R.Prim(value=");
-        put_dim(env, info->dims[0], out);
+        rlx_desc_dim_text(env, info->dims[0], out);
         rlx_buf_lit(out, ")");
         return;
     }

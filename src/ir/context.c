@@ -338,6 +338,16 @@ bool rlx_context_collect(rlx_context *ctx, const rlx_node **roots, size_t count)
 
 /* ---- diagnostics */
 
+/* Without a place it is said what was worked at. */
+static void note_locus(rlx_context *ctx, rlx_diag *diag)
+{
+    rlx_buf text;
+    rlx_buf_init(&text, &ctx->memory);
+    if (ctx->locus->put(ctx->locus, &text) && !text.failed && text.len)
+        rlx_diag_note(&ctx->diags, diag, RLX_NO_PLACE, "%s", text.data);
+    rlx_buf_free(&text);
+}
+
 static void *report(rlx_context *ctx, enum rlx_code_id code, int severity, rlx_place place,
                     const char *format, va_list args)
 {
@@ -346,6 +356,8 @@ static void *report(rlx_context *ctx, enum rlx_code_id code, int severity, rlx_p
         row = rlx_code_row(RLX_IN01);
     ctx->newest = rlx_diags_vreport(
         &ctx->diags, row, severity < 0 ? row->severity : (uint8_t)severity, place, format, args);
+    if (ctx->newest && !ctx->newest->place && ctx->locus)
+        note_locus(ctx, ctx->newest);
     return NULL;
 }
 

@@ -35,6 +35,14 @@ typedef struct rlx_layer {
     size_t live;
 } rlx_layer;
 
+/* What is being worked at: a report that has no place says it in a note. `put` writes it
+ * ("in main, binding h") and returns false if there is nothing to say. Who sets it puts the one
+ * before back. */
+typedef struct rlx_locus {
+    bool (*put)(const struct rlx_locus *locus, rlx_buf *out);
+    const void *of, *what;
+} rlx_locus;
+
 #define RLX_MAX_LAYERS 3
 struct relax_context {
     atomic_size_t refs;
@@ -51,6 +59,9 @@ struct relax_context {
     bool share_all;                     /* threads may share loops of kernels however short they are: for tests */
     uint32_t next_id;
     rlx_diags diags;
+    const rlx_locus *locus;             /* NULL: nothing is known */
+    /* likewise between the calls of a host that builds a function; for what it calls wrongly */
+    const rlx_locus *building;
     rlx_diag *newest;                   /* what rlx_note adds to; NULL: it was muted or lost */
     const struct rlx_op_table *ops;     /* installed by op at creation; NULL: no operators */
     /* installed by api likewise; NULL: the evaluator runs PrimFuncs */
@@ -63,6 +74,7 @@ struct relax_context {
     RLX_VEC(const char *) origins;      /* names of passes by origin number - 1 */
     /* builders and pipelines of the host that point to nodes */
     size_t holders;
+    uint64_t collections;               /* how often what it holds was moved */
 #ifdef RLX_DEBUG
     /* of the public interface that checked its arguments last */
     const char *call;
@@ -142,7 +154,7 @@ void *rlx_bug(rlx_context *ctx, const char *file, int line, const char *format, 
 /* Errors so far, a lost allocation included: compare before and after. */
 RLX_INLINE size_t rlx_error_count(const rlx_context *ctx)
 {
-    return ctx->diags.num_errors + (ctx->diags.out_of_memory ? 1 : 0);
+    return ctx->diags.num_errors + ctx->diags.num_followers + (ctx->diags.out_of_memory ? 1 : 0);
 }
 /* Errors raised since a mark, over calls of the host, which may clear diagnostics in between. */
 typedef struct rlx_error_mark { size_t errors, clears; } rlx_error_mark;

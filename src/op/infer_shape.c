@@ -148,6 +148,24 @@ static bool keeps_unknown_sizes(const rlx_prim *const *from, size_t n, const rlx
     return left == right;
 }
 
+/* Do the numbers of elements surely differ as long as no size is 0? Only asked for a warning. */
+static bool differ_unless_empty(rlx_infer *in, const rlx_prim *a, const rlx_prim *b)
+{
+    rlx_scope sizes;
+    rlx_prim_vars vars = { 0 };
+    rlx_memory *m = &in->ctx->memory;
+    if (in->quiet || in->quiet_values || rlx_diags_full(&in->ctx->diags))
+        return false;
+    rlx_scope_init(&sizes, in->ctx, in->scope);
+    bool ok = rlx_collect_prim_vars(m, a, false, &vars) && rlx_collect_prim_vars(m, b, false, &vars);
+    for (size_t i = 0; ok && i < vars.len; i++)
+        ok = rlx_scope_bound(&sizes, vars.data[i], 1, INT64_MAX);
+    bool differ = ok && vars.len && rlx_prove_equal(in->ctx, &sizes, a, b) == RLX_DIFFERENT;
+    rlx_scope_free(&sizes);
+    rlx_vec_free(m, &vars);
+    return differ;
+}
+
 static bool same_elements(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_prim *const *to,
                           size_t n_to)
 {
@@ -159,7 +177,13 @@ static bool same_elements(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_pr
                    *b = rlx_dims_product(in->ctx, to, n_to);
     if (!a || !b)
         return in->failed = true, false;
-    if (rlx_infer_equal(in, a, b) != RLX_DIFFERENT)
+    enum rlx_answer answer = rlx_infer_equal(in, a, b);
+    if (answer == RLX_UNKNOWN && differ_unless_empty(in, a, b))
+        rlx_report(in->ctx, RLX_TY08, RLX_SEVERITY_WARNING, in->call->place,
+                   "reshape: x has %s elements, the new shape %s: that is the same only where a size "
+                   "is 0",
+                   rlx_show(in->ctx, a), rlx_show(in->ctx, b));
+    if (answer != RLX_DIFFERENT)
         return true;
     rlx_infer_fail(in, "x has %s elements, the new shape %s", rlx_show(in->ctx, a),
                    rlx_show(in->ctx, b));

@@ -131,6 +131,61 @@ const rlx_op_row *rlx_op_find_in(const rlx_context *ctx, rlx_slice name)
     return row ? row : host ? &host->op : NULL;
 }
 
+/* What operators are called elsewhere. */
+static const struct { const char *name, *row; } aliases[] = {
+    { "batchnorm", "nn.batch_norm" },
+    { "bmm", "matmul" },           { "batch_matmul", "matmul" },
+    { "cast", "astype" },          { "cat", "concat" },
+    { "clamp", "clip" },           { "concatenate", "concat" },
+    { "Conv2d", "nn.conv2d" },
+    { "conv", "nn.conv2d" },       { "dense", "matmul" },
+    { "div", "divide" },           { "eq", "equal" },
+    { "flat", "flatten" },         { "gather", "take" },
+    { "ge", "greater_equal" },     { "gemm", "matmul" },
+    { "gt", "greater" },           { "index_select", "take" },
+    { "inverse_sqrt", "rsqrt" },   { "iota", "arange" },
+    { "layernorm", "nn.layer_norm" }, { "le", "less_equal" },
+    { "lt", "less" },              { "masked_fill", "where" },
+    { "max_pool", "nn.max_pool2d" }, { "mm", "matmul" },
+    { "mul", "multiply" },         { "ne", "not_equal" },
+    { "neg", "negative" },         { "permute", "permute_dims" },
+    { "pow", "power" },            { "range", "arange" },
+    { "reduce_max", "max" },       { "reduce_mean", "mean" },
+    { "reduce_min", "min" },       { "reduce_prod", "prod" },
+    { "reduce_sum", "sum" },       { "select", "where" },
+    { "shape", "shape_of" },       { "size", "shape_of" },
+    { "sub", "subtract" },         { "swapaxes", "permute_dims" },
+    { "swish", "nn.silu" },        { "T", "permute_dims" },
+    { "to", "astype" },            { "transpose", "permute_dims" },
+    { "type_as", "astype" },       { "unsqueeze", "expand_dims" },
+    { "view", "reshape" },
+};
+
+static const char *aliased(rlx_slice name)
+{
+    for (size_t i = 0; i < RLX_COUNT(aliases); i++)
+        if (rlx_slice_is(name, aliases[i].name))
+            return aliases[i].row;
+    return NULL;
+}
+
+static rlx_slice last_part(rlx_slice name)
+{
+    size_t at = name.len;
+    while (at && name.data[at - 1] != '.')
+        at--;
+    return (rlx_slice){ name.data + at, name.len - at };
+}
+
+/* Of the same name in another group: relu is nn.relu. */
+static const char *in_another_group(rlx_slice name)
+{
+    for (size_t i = 0; i < RLX_COUNT(rows); i++)
+        if (rlx_slice_equal(last_part(rlx_slice_z(rows[i].short_name)), name))
+            return rows[i].short_name;
+    return NULL;
+}
+
 static void compare_name(rlx_slice name, const char *known, size_t *best, const char **found)
 {
     size_t d = rlx_edit_distance(name, rlx_slice_z(known), *best);
@@ -143,8 +198,16 @@ static void compare_name(rlx_slice name, const char *known, size_t *best, const 
 const char *rlx_op_suggest(const rlx_context *ctx, rlx_slice name)
 {
     name = rlx_op_short_name(name);
-    size_t best = name.len / 3 + 2;
-    const char *found = NULL;
+    if (name.len > 3 && !memcmp(name.data, "op.", 3))
+        name = (rlx_slice){ name.data + 3, name.len - 3 };
+    size_t best = name.len / 3 + 1;
+    const char *found = aliased(name);
+    if (!found)
+        found = aliased(last_part(name));
+    if (!found)
+        found = in_another_group(last_part(name));
+    if (found)
+        return found;
     for (size_t i = 0; i < RLX_COUNT(rows); i++)
         compare_name(name, rows[i].short_name, &best, &found);
     for (size_t i = 0; ctx && ctx->extensions && i < ctx->extensions->ops.len; i++)

@@ -378,9 +378,32 @@ static bool do_view(running *r, const uint32_t *w, size_t n)
     return true;
 }
 
+/* Appends the sizes that a message is about, "; x (3, 4), out (5, 3)", as far as there is room. */
+static void add_shapes(running *r)
+{
+    char *text = r->why->text;
+    size_t len = strlen(text), room = sizeof r->why->text;
+    for (uint32_t b = 0; b < r->k->num_tensors; b++) {
+        char one[160];
+        int n = snprintf(one, sizeof one, "%s %.60s (", b ? "," : ";", buffer_name(r->k, b));
+        for (uint32_t i = 0; i < r->k->buffers[b].rank && n < 120; i++)
+            n += snprintf(one + n, sizeof one - (size_t)n, "%s%" PRId64, i ? ", " : "",
+                          r->views[b].shape[i]);
+        if (n >= 120 || len + (size_t)n + 2 > room)
+            return;
+        memcpy(text + len, one, (size_t)n);
+        len += (size_t)n;
+        text[len++] = ')';
+        text[len] = 0;
+    }
+}
+
 bool rlx_kernel_failed_assertion(running *r, uint32_t assertion, const char *text)
 {
-    return rlx_fail(r->why, rlx_assertion_code(assertion), "kernel %s: %s", r->k->names, text);
+    rlx_fail(r->why, rlx_assertion_code(assertion), "kernel %s: %s", r->k->names, text);
+    if (r->why && assertion == RLX_ASSERTION_SIZES)
+        add_shapes(r);
+    return false;
 }
 
 bool rlx_kernel_wrong_size(running *r, uint32_t b, uint32_t dim, int64_t found, int64_t expected)

@@ -139,7 +139,7 @@ static bool join_slots(joining *x, size_t at, size_t other, size_t *joined)
         *joined = sinks ? late : early;
         if (from->rows)
             rlx_rows_free(ctx, from->rows);
-        *from = *to = (slot){ NULL };
+        *from = *to = (slot){ .rows = NULL };
         x->slots[*joined] = (slot){ .rows = all, .stmt = &x->seq->node };
         x->any = true;
     }

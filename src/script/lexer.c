@@ -910,8 +910,11 @@ static bool line_token(rlx_lexer *lx, bool *first)
 
 static void odd_token(rlx_lexer *lx, uint32_t begin)
 {
-    report(lx, RLX_PA01, begin, begin + 1, "unexpected byte 0x%02x",
-           (unsigned)(unsigned char)lx->text[begin]);
+    unsigned char c = (unsigned char)lx->text[begin];
+    if (c > ' ' && c < 0x7f)
+        report(lx, RLX_PA01, begin, begin + 1, "unexpected character '%c'", c);
+    else
+        report(lx, RLX_PA01, begin, begin + 1, "unexpected byte 0x%02x", (unsigned)c);
     give(lx, RLX_TOK_ERROR, begin, begin + 1);
 }
 

@@ -503,12 +503,43 @@ static bool parse_statement(rlx_parser *p, rlx_source_line *out)
     }
 }
 
+static uint32_t word_length(const rlx_parser *p, uint32_t begin)
+{
+    uint32_t at = begin;
+    while (at < p->lexer.len && (p->lexer.text[at] | 0x20) >= 'a' &&
+           (p->lexer.text[at] | 0x20) <= 'z')
+        at++;
+    return at - begin;
+}
+
+/* "retrun y": a name in front of another one is a keyword misspelt. NULL: of none. */
+static const char *meant_keyword(const rlx_parser *p, const rlx_source_line *line)
+{
+    static const char *const keywords[] = { "return", "with", "if",   "else",  "def",
+                                            "class",  "from", "pass", "import" };
+    rlx_slice word = { p->lexer.text + line->begin, word_length(p, line->begin) };
+    bool lone = line->kind == RLX_LINE_EXPR && line->value && line->value->kind == RLX_AST_NAME;
+    size_t best = word.len < 4 ? 2 : 3;
+    const char *meant = NULL;
+    for (size_t i = 0; lone && i < RLX_COUNT(keywords); i++) {
+        size_t d = rlx_edit_distance(word, rlx_slice_z(keywords[i]), best);
+        meant = d < best ? keywords[i] : meant;
+        best = d < best ? d : best;
+    }
+    return meant;
+}
+
 /* The end of a statement: the ':' of a header, the end of a line, or a semicolon. */
 static bool end_statement(rlx_parser *p, rlx_source_line *out)
 {
     p->line_ended = false;
-    if (out->kind >= RLX_LINE_IF)
-        return rlx_parser_need(p, RLX_TOK_COLON);
+    if (out->kind >= RLX_LINE_IF) {
+        if (rlx_parser_need(p, RLX_TOK_COLON))
+            return true;
+        /* What is meant is plain: the block is read, so that nothing in it goes missing. */
+        p->damaged |= p->lexer.tok.kind == RLX_TOK_NEWLINE && p->lexer.reported;
+        return p->lexer.tok.kind == RLX_TOK_NEWLINE;
+    }
     if (rlx_parser_take(p, RLX_TOK_SEMICOLON)) {
         p->line_ended =
             p->lexer.tok.kind == RLX_TOK_NEWLINE && rlx_parser_take(p, RLX_TOK_NEWLINE);
@@ -517,7 +548,13 @@ static bool end_statement(rlx_parser *p, rlx_source_line *out)
     p->line_ended = true;
     if (rlx_parser_take(p, RLX_TOK_NEWLINE) || p->lexer.tok.kind == RLX_TOK_END)
         return true;
-    return rlx_parser_expected(p, "the end of the line"), false;
+    const char *meant = p->lexer.reported ? NULL : meant_keyword(p, out);
+    if (meant)
+        rlx_parser_report(p, RLX_PA04, out->begin, out->begin + word_length(p, out->begin),
+                          "this is no statement; did you mean %s", meant);
+    else
+        rlx_parser_expected(p, "the end of the line");
+    return false;
 }
 
 /* The name that a statement binds, as far as that shows from its first words. */
@@ -559,8 +596,12 @@ void rlx_parse_line(rlx_parser *p, rlx_source_line *out)
         ;
     out->begin = p->lexer.tok.begin;
     if (p->lexer.tok.kind == RLX_TOK_INDENT) {
+        bool has_tab = memchr(p->lexer.text + p->lexer.line, '\t',
+                              p->lexer.tok.begin - p->lexer.line) != NULL;
         rlx_parser_report(p, RLX_PA02, p->lexer.line, p->lexer.tok.begin,
-                          "this line is indented deeper than its block");
+                          has_tab ? "this line is indented with a tab, which counts up to the next "
+                                    "multiple of 8, and so is deeper than its block; write spaces"
+                                  : "this line is indented deeper than its block");
         p->lexer.num_indents--;
         give_up(p, out);
         return;

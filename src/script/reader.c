@@ -269,9 +269,12 @@ static bool unknown_keyword(rlx_reader *r, const rlx_ast *arg, const char *what,
                             const char *const *params, size_t count)
 {
     const char *near =
-        rlx_nearest(r, rlx_string_slice(arg->name->text), param_at, (void *)params, count);
-    return rlx_read_error(r, RLX_PA12, arg, "%s has no parameter %s%s%s", what,
-                          arg->name->text->data, near ? "; did you mean " : "", near ? near : "");
+        rlx_cure_keyword(r, rlx_string_slice(arg->name->text), param_at, (void *)params, count);
+    rlx_read_error(r, RLX_PA12, arg, "%s has no parameter %s%s%s", what, arg->name->text->data,
+                   near ? "; did you mean " : "", near ? near : "");
+    if (!near)
+        rlx_note_signature(r, what, param_at, (void *)params, count);
+    return false;
 }
 
 bool rlx_bind_args(rlx_reader *r, const rlx_ast *call, const char *what, const char *const *params,

@@ -355,6 +355,27 @@ bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rl
 /* for the parser */
 struct rlx_ast *rlx_known_keywords_at(rlx_reader *r, const struct rlx_ast *call, uint32_t begin,
                                       uint32_t end);
+/* ---- what was meant (reader_cure.c) */
+bool rlx_is_dtype_name(rlx_slice name);
+/* What to write for a name that is not known, in `text` or static; NULL: nothing is known. */
+const char *rlx_cure_name(rlx_reader *r, rlx_slice name, char *text, size_t size);
+/* The dtype that a name comes near to; NULL: none. */
+const char *rlx_cure_dtype(const rlx_reader *r, rlx_slice name);
+/* The parameter that a keyword means which the function does not have; NULL: none. */
+const char *rlx_cure_keyword(const rlx_reader *r, rlx_slice name,
+                             const char *(*param_at)(void *user, size_t i), void *user,
+                             size_t count);
+/* A note: "it is R.add(x1, x2)". */
+void rlx_note_signature(rlx_reader *r, const char *function,
+                        const char *(*param_at)(void *user, size_t i), void *user, size_t count);
+/* An operator of Python that Relax expressions have not: false after a report. */
+bool rlx_no_operator(rlx_reader *r, uint8_t tok, const rlx_ast *at, bool unary);
+/* x.reshape: false after a report. of: how the expression is called */
+bool rlx_no_attribute(rlx_reader *r, rlx_slice name, const char *of, const rlx_ast *at);
+
+/* A statement of Python that Relax functions have not, which has been refused. */
+void rlx_cure_statement(rlx_reader *r, const rlx_source_line *line);
+
 bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, const rlx_ast *at);
 
 /* ---- reader_relax.c: Relax functions */

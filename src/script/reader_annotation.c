@@ -230,8 +230,8 @@ static bool no_shape(rlx_reader *r, const rlx_ast *a, const char *found)
 {
     return rlx_read_error(
         r, RLX_WF14, a,
-        "shape of a tensor annotation must be a variable or a list of dimensions, found %s",
-        found);
+        "shape of a tensor annotation must be a variable or a list of dimensions, found %s%s",
+        found, strcmp(found, "an integer") ? "" : ": write R.Tensor((2, 3), \"float32\")");
 }
 
 static const char *form_of(const rlx_expr *e)

@@ -1,8 +1,11 @@
 /* reader_call.c: calls of R.name(...): operators by their rows, and the functions with a form
  * of their own. */
 #include <math.h>
+#include <stdio.h>
 
 #include "script/reader.h"
+
+#include <stdio.h>
 
 static bool push_node(rlx_reader *r, const rlx_node *n)
 {
@@ -195,6 +198,15 @@ static rlx_slice modern_keyword(const rlx_ast *arg)
     return name;
 }
 
+/* "it is R.add(x1, x2)"; false, for what has just been refused. */
+static bool note_form(rlx_reader *r, op_call *c)
+{
+    char name[128];
+    snprintf(name, sizeof name, "R.%s", c->row->short_name);
+    rlx_note_signature(r, name, op_param_at, c, c->num_params);
+    return false;
+}
+
 static size_t param_called(const op_call *c, rlx_slice name)
 {
     size_t i = 0;
@@ -218,9 +230,10 @@ static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
         c->slots[i] = arg->base;
         return true;
     }
-    const char *near = rlx_nearest(r, name, op_param_at, c, c->num_params);
-    return rlx_read_error(r, RLX_PA12, arg, "R.%s has no parameter %s%s%s", c->row->short_name,
-                          arg->name->text->data, near ? "; did you mean " : "", near ? near : "");
+    const char *near = rlx_cure_keyword(r, name, op_param_at, c, c->num_params);
+    rlx_read_error(r, RLX_PA12, arg, "R.%s has no parameter %s%s%s", c->row->short_name,
+                   arg->name->text->data, near ? "; did you mean " : "", near ? near : "");
+    return near ? false : note_form(r, c);
 }
 
 static bool bind_op_args(rlx_reader *r, op_call *c)
@@ -250,7 +263,8 @@ static bool bind_op_args(rlx_reader *r, op_call *c)
         }
         if (!p)
             return rlx_read_error(r, RLX_PA12, a, "R.%s takes %zu argument%s", c->row->short_name,
-                                  c->num_params, c->num_params == 1 ? "" : "s");
+                                  c->num_params, c->num_params == 1 ? "" : "s") ||
+                   note_form(r, c);
         c->slots[position++] = a;
     }
     return true;
@@ -446,7 +460,8 @@ static bool needs(rlx_reader *r, const op_call *c)
             !slot_of(c, PARAM_ARG, i) &&
             !(row->flags & RLX_OP_VARARGS && i + 1 == row->num_args))
             return rlx_read_error(r, RLX_PA12, c->call, "R.%s needs the argument %s",
-                                  row->short_name, row->args[i].name);
+                                  row->short_name, row->args[i].name) ||
+                   note_form(r, (op_call *)c);
     for (size_t i = 0; i < c->num_params; i++)
         if (c->params[i].what == PARAM_OUT_SINFO && !c->slots[i])
             return rlx_read_error(r, RLX_PA12, c->call, "R.%s needs the argument out_sinfo",
@@ -1276,8 +1291,13 @@ bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, c
     static const char letters[] = "RTI";
     rlx_slice name = rlx_string_slice(path->text);
     const char *near = NULL;
-    if (space == RLX_SPACE_TVM)
-        return rlx_read_error(r, RLX_PA11, at, "tvm.%s is not supported", path->text->data);
+    if (space == RLX_SPACE_TVM) {
+        bool is_op = name.len > 9 && !memcmp(name.data, "relax.op.", 9);
+        if (is_op)
+            near = r->ctx->ops->suggest(r->ctx, (rlx_slice){ name.data + 9, name.len - 9 });
+        return rlx_read_error(r, RLX_PA11, at, "tvm.%s is not supported%s%s", path->text->data,
+                              near ? "; write R." : "", near ? near : "");
+    }
     if (space == RLX_SPACE_R && !rlx_diags_full(&r->ctx->diags) &&
         !(near = r->ctx->ops->suggest(r->ctx, name)))
         near = rlx_nearest(r, name, function_at, NULL, RLX_COUNT(functions));

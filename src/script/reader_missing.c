@@ -19,30 +19,89 @@ static bool unknown(rlx_reader *r, const rlx_ast *a)
     const char *name = a->name->text->data;
     bool affordable = r->names.len <= MOST_COMPARED - r->text.names_compared;
     r->text.names_compared += affordable ? r->names.len : 0;
+    char text[160];
+    const char *cure = rlx_cure_name(r, rlx_string_slice(a->name->text), text, sizeof text);
     const char *near =
-        affordable ? rlx_nearest(r, rlx_string_slice(a->name->text), known_at, &r->names,
+        affordable && !cure ? rlx_nearest(r, rlx_string_slice(a->name->text), known_at, &r->names,
                                  r->names.len)
-                   : NULL;
+                            : NULL;
     return rlx_read_error(r, RLX_PA10, a, "%s is not defined%s%s", name,
-                          near ? "; did you mean " : "", near ? near : "");
+                          near   ? "; did you mean "
+                          : cure ? "; "
+                                 : "",
+                          near   ? near
+                          : cure ? cure
+                                 : "");
+}
+
+static uint32_t skip_blanks(rlx_slice text, uint32_t at)
+{
+    while (at < text.len && (text.data[at] == ' ' || text.data[at] == '\t'))
+        at++;
+    return at;
+}
+
+static uint32_t line_start(rlx_slice text, uint32_t at)
+{
+    while (at && text.data[at - 1] != '\n')
+        at--;
+    return at;
 }
 
 /* ---- headers: dimensions that no parameter binds */
 
 /* In a parameter the name is a shape variable all the same, so that the rest of the annotation
  * counts; the checker knows what was said of it. */
+/* From here on the name is a shape variable. */
+static bool bind_dimension(rlx_reader *r, const rlx_ast *a)
+{
+    const rlx_prim_var *v =
+        rlx_prim_var_new(r->ctx, a->name->text, RELAX_INT64, rlx_read_place(r, a));
+    rlx_val value = rlx_val_node(RLX_VAL_PRIM, v ? &v->node : NULL, a);
+    return v && rlx_word_bind(r, a->name, &value);
+}
+
+/* Outside of quotes? What is read out of a string has the string's place. */
+static bool stands_bare(const rlx_reader *r, const rlx_ast *a)
+{
+    const char *text = r->parser.lexer.text;
+    rlx_slice name = rlx_string_slice(a->name->text), all = { text, r->parser.lexer.len };
+    char quote = 0;
+    if (a->end > all.len || a->end - a->begin != name.len ||
+        memcmp(text + a->begin, name.data, name.len) != 0)
+        return false;
+    for (uint32_t i = line_start(all, a->begin); i < a->begin; i++)
+        if ((text[i] == '"' || text[i] == '\'') && (!quote || quote == text[i]))
+            quote = quote ? 0 : text[i];
+    return !quote;
+}
+
+/* Is it called, or are members of it asked for? Then it is no dimension. */
+static bool is_used_as_thing(const rlx_reader *r, const rlx_ast *a)
+{
+    rlx_slice text = { r->parser.lexer.text, r->parser.lexer.len };
+    uint32_t at = skip_blanks(text, a->end);
+    return at < text.len && (text.data[at] == '(' || text.data[at] == '.' || text.data[at] == '[');
+}
+
 static bool missing_in_header(rlx_reader *r, const rlx_ast *a)
 {
     const char *name = a->name->text->data, *function = r->unit.where.function->name->text->data;
+    bool is_bare = stands_bare(r, a);
+    if (is_bare &&
+        (rlx_is_dtype_name(rlx_string_slice(a->name->text)) || is_used_as_thing(r, a)))
+        return unknown(r, a);
+    if (is_bare && r->unit.where.part == RLX_PART_HEADER) {
+        rlx_read_error(r, RLX_WF06, a, "%s is not defined; a dimension that %s gets with its "
+                       "arguments is written in quotes: \"%s\"", name, function, name);
+        return bind_dimension(r, a);
+    }
     if (r->unit.where.part == RLX_PART_HEADER) {
         rlx_read_error(r, RLX_WF06, a,
                        "shape variable %s of %s has no dimension of its own in any parameter",
                        name, function);
         rlx_note(r->ctx, RLX_NO_PLACE, "add a parameter such as R.Shape([\"%s\"])", name);
-        const rlx_prim_var *v =
-            rlx_prim_var_new(r->ctx, a->name->text, RELAX_INT64, rlx_read_place(r, a));
-        rlx_val value = rlx_val_node(RLX_VAL_PRIM, v ? &v->node : NULL, a);
-        return v && rlx_word_bind(r, a->name, &value);
+        return bind_dimension(r, a);
     }
     rlx_read_error(
         r, RLX_WF04, a,
@@ -72,20 +131,6 @@ static bool is_word_char(char c)
 {
     return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            (c >= '0' && c <= '9') || (c & 0x80);
-}
-
-static uint32_t skip_blanks(rlx_slice text, uint32_t at)
-{
-    while (at < text.len && (text.data[at] == ' ' || text.data[at] == '\t'))
-        at++;
-    return at;
-}
-
-static uint32_t line_start(rlx_slice text, uint32_t at)
-{
-    while (at && text.data[at - 1] != '\n')
-        at--;
-    return at;
 }
 
 /* After "NAME(" of a local function; 0: another name. */

@@ -22,6 +22,25 @@ static const struct {
     { "script.tir.prim_func", RLX_SPACE_TVM, DECORATOR_TIR, NULL },
 };
 
+static const char *decorator_at(void *user, size_t i) { return decorators[i].name; }
+
+static void unknown_decorator(rlx_reader *r, const rlx_ast *a, const rlx_ast *callee)
+{
+    bool named = callee->kind == RLX_AST_ATTR || callee->kind == RLX_AST_NAME;
+    const char *near = named ? rlx_nearest(r, rlx_string_slice(callee->name->text), decorator_at,
+                                           NULL, RLX_COUNT(decorators))
+                             : NULL;
+    char letter = 'R';
+    for (size_t i = 0; near && i < RLX_COUNT(decorators); i++)
+        if (decorators[i].name == near && decorators[i].space != RLX_SPACE_R)
+            letter = decorators[i].space == RLX_SPACE_T ? 'T' : 'I';
+    if (near)
+        rlx_read_error(r, RLX_PA23, a, "unknown decorator; did you mean @%c.%s", letter, near);
+    else
+        rlx_read_error(r, RLX_PA23, a, "unknown decorator: modules have @I.ir_module, functions "
+                                       "@R.function or @T.prim_func");
+}
+
 static enum decorator_kind decorator_kind(rlx_reader *r, const rlx_ast *a)
 {
     const rlx_ast *callee = a->kind == RLX_AST_CALL ? a->base : a;
@@ -45,9 +64,7 @@ static enum decorator_kind decorator_kind(rlx_reader *r, const rlx_ast *a)
                           decorators[i].modern);
         return decorators[i].kind;
     }
-    rlx_read_error(
-        r, RLX_PA23, a,
-        "unknown decorator: modules have @I.ir_module, functions @R.function or @T.prim_func");
+    unknown_decorator(r, a, callee);
     return DECORATOR_UNKNOWN;
 }
 
@@ -210,6 +227,16 @@ static void declare_extern(rlx_reader *r, const rlx_ast *name, const rlx_expr *f
         r->text.syntax_errors += r->ctx->diags.num_errors - errors;
 }
 
+/* Python would run it: a text holds functions and runs none. */
+static void refuse_call(rlx_reader *r, const rlx_val *v, const rlx_source_line *line)
+{
+    const rlx_call *call = v && v->kind == RLX_VAL_EXPR ? rlx_as_call(v->node) : NULL;
+    if (call && rlx_as_global_var(call->op))
+        rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
+                          "a call has no place here: the text holds functions, and who loads it "
+                          "calls them");
+}
+
 static void read_alias(rlx_reader *r, const rlx_source_line *line, bool in_class)
 {
     rlx_val v = { .kind = RLX_VAL_ERROR };
@@ -221,6 +248,7 @@ static void read_alias(rlx_reader *r, const rlx_source_line *line, bool in_class
         rlx_read_failed(r, line->target->name);
         v.kind = RLX_VAL_ERROR;
     }
+    refuse_call(r, &v, line);
     if (in_class && v.kind == RLX_VAL_EXPR && rlx_as_extern_func(v.node))
         declare_extern(r, line->target, v.node);
     else if (rlx_val_keep(r, &v))
@@ -242,7 +270,7 @@ static bool common_statement(rlx_reader *r, const rlx_source_line *line, const r
     case RLX_LINE_DECORATOR: *decorator = line->value; return true;
     case RLX_LINE_EXPR:
         if (line->value->kind != RLX_AST_STRING)
-            rlx_read_value(r, line->value, &v);
+            refuse_call(r, rlx_read_value(r, line->value, &v) ? &v : NULL, line);
         return true;
     default: return false;
     }
@@ -402,7 +430,7 @@ bool rlx_read_file(rlx_reader *r, rlx_parsed *out)
     rlx_module_builder_set_attrs(r->module.builder, r->module.attrs, r->module.global_infos);
     if (r->ctx->diags.out_of_memory)
         return false;
-    if (r->text.syntax_errors) {
+    if (r->text.syntax_errors || r->parser.damaged) {
         out->damaged = damaged_module(r);
         return false;
     }

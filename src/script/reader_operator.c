@@ -326,8 +326,7 @@ static bool relax_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx
             out, RLX_VAL_EXPR,
             y ? rlx_read_op_call(r, ops[i].op, args, 2, NULL, rlx_read_place(r, at)) : NULL, at);
     }
-    return rlx_read_error(r, RLX_PA16, at, "%s has no meaning for Relax expressions",
-                          rlx_tok_text(op));
+    return rlx_no_operator(r, op, at, false);
 }
 
 /* ---- the operators -------------------------------------------------------------------------- */
@@ -468,8 +467,7 @@ bool rlx_read_unary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val 
     if (a->kind == RLX_VAL_EXPR && !rlx_as_prim_value(a->node) &&
         r->unit.dialect == RLX_DIALECT_RELAX) {
         if (op != RLX_TOK_MINUS)
-            return rlx_read_error(r, RLX_PA16, at, "%s has no meaning for Relax expressions",
-                                  rlx_tok_text(op));
+            return rlx_no_operator(r, op, at, true);
         return rlx_val_set(
             out, RLX_VAL_EXPR,
             rlx_read_op_call(r, "relax.negative", &a->node, 1, NULL, rlx_read_place(r, at)), at);
@@ -586,5 +584,7 @@ bool rlx_call_python(rlx_reader *r, int which, const rlx_ast *call, rlx_val *out
         return true;
     default: break;
     }
-    return rlx_read_error(r, RLX_PA16, call, "this call of a Python function is not supported");
+    return rlx_read_error(r, RLX_PA16, call,
+                          "this call of a Python function is not supported: the text is not run "
+                          "as Python");
 }

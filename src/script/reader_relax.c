@@ -1540,6 +1540,7 @@ static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s,
     default:
         rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
                           "this statement has no place in a Relax function");
+        rlx_cure_statement(r, line);
         skip_header(r, line);
     }
 }

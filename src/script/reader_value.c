@@ -103,8 +103,10 @@ static bool dtype_text(rlx_reader *r, const rlx_ast *at, rlx_slice text, rlx_dty
         rlx_read_note(r, at, "\"%s\" is an older spelling of \"%s\"", older[i].text, name);
         return *out = older[i].dtype, true;
     }
-    return rlx_read_error(r, RLX_PA25, at, "\"%.*s\" is not a dtype",
-                          (int)(text.len > 60 ? 60 : text.len), text.data);
+    const char *near = rlx_cure_dtype(r, text);
+    return rlx_read_error(r, RLX_PA25, at, "\"%.*s\" is not a dtype%s%s%s",
+                          (int)(text.len > 60 ? 60 : text.len), text.data,
+                          near ? "; did you mean \"" : "", near ? near : "", near ? "\"" : "");
 }
 
 bool rlx_to_dtype(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype *out)
@@ -629,8 +631,7 @@ static bool expr_attr(rlx_reader *r, const rlx_val *base, const rlx_ast *a, rlx_
     const struct inspection *n = find_inspection(NULL, a->name);
     if (n)
         return n->indexed ? set_method(base, a, out) : inspect(r, a, n, base->node, NULL, out);
-    return rlx_read_error(r, RLX_PA10, a, "a Relax expression has no attribute %s",
-                          a->name->text->data);
+    return rlx_no_attribute(r, name, v && v->name ? v->name->data : "x", a);
 }
 
 static bool read_attr(rlx_reader *r, const rlx_ast *a, rlx_val *out)

@@ -563,13 +563,54 @@ static const rlx_function *finish_function(rlx_builder *b, rlx_builder_frame *f,
                             stated != NULL, f->is_pure, attrs, sinfo, place);
 }
 
+/* The variable bound last in an open frame; NULL: none yet. */
+static const rlx_node *last_bound(const rlx_builder *b)
+{
+    const rlx_node *last = b->bindings.len ? rlx_vec_last(&b->bindings) : NULL;
+    const rlx_var_binding *binding = rlx_as_var_binding(last);
+    const rlx_match_cast *cast = rlx_as_match_cast(last);
+    return binding ? binding->var : cast ? cast->var : NULL;
+}
+
+bool rlx_builder_put_locus(const rlx_locus *locus, rlx_buf *out)
+{
+    const rlx_builder *b = locus->of;
+    bool at_result = locus->what == b;
+    const rlx_emit *how = at_result ? NULL : locus->what;
+    const rlx_string *name = how && how->var ? how->var->name : how ? how->name : NULL;
+    int32_t number = how && how->var ? how->var->number : how ? how->number : -1;
+    if (!b->depth)
+        return false;
+    rlx_slice function = rlx_function_frame(b)->name;
+    const rlx_node *last = last_bound(b);
+    if (function.len)
+        rlx_buf_format(out, "in %.*s, ", (int)function.len, function.data);
+    else
+        rlx_buf_format(out, "in a function, ");
+    if (at_result)
+        rlx_buf_format(out, "its result");
+    else if (name && number >= 0)
+        rlx_buf_format(out, "binding %s%d", name->data, (int)number);
+    else if (name)
+        rlx_buf_format(out, "binding %s", name->data);
+    else if (last)
+        rlx_buf_format(out, "after %s", rlx_show(b->ctx, last));
+    else
+        rlx_buf_format(out, "its first binding");
+    return true;
+}
+
 const rlx_function *rlx_builder_end_function(rlx_builder *b, const rlx_expr *result,
                                              const rlx_sinfo *stated_ret, const rlx_attr *attrs,
                                              rlx_place place)
 {
     if (!can_end(b, true))
         return NULL;
+    const rlx_locus *around = b->ctx->locus;
+    const rlx_locus here = { rlx_builder_put_locus, b, b };
+    b->ctx->locus = &here;
     const rlx_function *f = finish_function(b, rlx_top_frame(b), result, stated_ret, attrs, place);
+    b->ctx->locus = around;
     pop_frame(b);
     if (f && b->depth && !rlx_ptrmap_put(&b->made, f, 1))
         return NULL;

@@ -46,6 +46,9 @@ const rlx_function *rlx_builder_end_function(rlx_builder *b, const rlx_expr *res
  * function, which is no local one, and the result `ret`: it is not derived again if the function
  * returns that. */
 void rlx_builder_declared(rlx_builder *b, const rlx_sinfo *signature, const rlx_sinfo *ret);
+/* "in main, binding h": where the builder is, for messages. locus.of is the builder; locus.what an
+ * rlx_emit, or NULL: between bindings, or the builder again: at the function's result. */
+bool rlx_builder_put_locus(const rlx_locus *locus, rlx_buf *out);
 /* Where the result of the innermost function stands, and its annotation, for messages. */
 void rlx_builder_result_at(rlx_builder *b, rlx_place result, rlx_place annotation);
 /* Branch of an if: a scope that sees its parent; end gives the SeqExpr. */

@@ -412,7 +412,11 @@ static bool check_condition(rlx_builder *b, const rlx_if_expr *e)
     rlx_report(b->ctx, RLX_TY06, is ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR,
                e->place ? e->place : place, "condition is %s, expected a Boolean scalar",
                rlx_show(b->ctx, s));
-    if (!is && t && !rlx_dtype_is_bool(t->dtype))
+    if (!is && t && t->ndim > 0 && !rlx_dtype_is_bool(t->dtype))
+        rlx_note(b->ctx, RLX_NO_PLACE,
+                 "one truth value decides: reduce the tensor to one element, compare it "
+                 "(R.greater), and take the dimensions away (R.reshape)");
+    else if (!is && t && !rlx_dtype_is_bool(t->dtype))
         rlx_note(b->ctx, RLX_NO_PLACE, "R.astype(%s, \"bool\") makes it one",
                  rlx_show(b->ctx, e->cond));
     else if (!is && t)

@@ -453,9 +453,13 @@ const rlx_var *rlx_builder_emit(rlx_builder *b, const rlx_expr *expr, const rlx_
     if (!how)
         how = &plain;
     rlx_mark mark = rlx_builder_mark(b);
+    const rlx_locus *around = b->ctx->locus;
+    const rlx_locus here = { rlx_builder_put_locus, b, how };
+    b->ctx->locus = &here;
     if (!rlx_builder_is_flat(b, expr))
         expr = rlx_builder_normalize(b, expr);
     const rlx_var *v = expr ? rlx_builder_bind(b, expr, how, NULL) : NULL;
+    b->ctx->locus = around;
     if (RLX_UNLIKELY(!v))
         rlx_builder_rollback(b, &mark);
     return v;
@@ -469,9 +473,13 @@ const rlx_var *rlx_builder_emit_match(rlx_builder *b, const rlx_expr *value,
     if (!how)
         how = &plain;
     rlx_mark mark = rlx_builder_mark(b);
+    const rlx_locus *around = b->ctx->locus;
+    const rlx_locus here = { rlx_builder_put_locus, b, how };
+    b->ctx->locus = &here;
     if (!rlx_builder_is_flat(b, value))
         value = rlx_builder_normalize(b, value);
     const rlx_var *v = value ? rlx_builder_bind_match(b, value, sinfo, how, no_var, NULL) : NULL;
+    b->ctx->locus = around;
     if (!v)
         rlx_builder_rollback(b, &mark);
     return v;

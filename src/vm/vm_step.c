@@ -1,4 +1,7 @@
 /* vm_step.c: what instructions do. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include "vm/vm_int.h"
 
@@ -85,6 +88,29 @@ void rlx_vm_frame_pop(relax_vm *vm)
     vm->env.syms = f->parent ? f->parent->syms : NULL;
 }
 
+/* "argument 2 of main: ..." becomes "argument 2 (w) of main: ...", where the file has its name. */
+static void name_argument(const relax_vm *vm, rlx_fault *why)
+{
+    const relax_executable *e = vm->exe;
+    const size_t begin = sizeof "argument " - 1;
+    char text[sizeof why->text];
+    uint32_t name = RLX_NO_INDEX;
+    size_t digits = strspn(why->text + begin, "0123456789");
+    if (strncmp(why->text, "argument ", begin) != 0 || !digits || digits > 9)
+        return;
+    unsigned long number = strtoul(why->text + begin, NULL, 10);
+    if (number)
+        (void)rlx_desc_param_at(e->descs, vm->frame->fn->params, (uint32_t)number - 1, &name);
+    if (name == RLX_NO_INDEX)
+        return;
+    rlx_slice is = rlx_name(&e->names, name);
+    size_t at = begin + digits;
+    int n = snprintf(text, sizeof text, "%.*s (%.*s)%s", (int)at, why->text,
+                     (int)(is.len > 64 ? 64 : is.len), is.data, why->text + at);
+    if (n > 0)
+        memcpy(why->text, text, sizeof text);
+}
+
 bool rlx_vm_frame_enter(relax_vm *vm, bool proved, rlx_fault *why)
 {
     const rlx_vm_frame *f = vm->frame;
@@ -93,6 +119,8 @@ bool rlx_vm_frame_enter(relax_vm *vm, bool proved, rlx_fault *why)
     if (RLX_LIKELY(rlx_desc_match_params(&vm->env, f->fn->params, f->regs, f->fn->num_params,
                                          rlx_name(&vm->exe->names, f->fn->name), why)))
         return true;
+    if (why)
+        name_argument(vm, why);
     vm->frame->pc = NULL; /* it fails at its border */
     return false;
 }

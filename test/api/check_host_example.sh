@@ -54,6 +54,20 @@ judge "run with the shared library" 1 env LD_LIBRARY_PATH="$work/prefix/lib" "$w
 attempt "the tool runs from its place" "$work/prefix/bin/relax" version
 attempt "the tool checks a program" "$work/prefix/bin/relax" check examples/digits/digits.py
 
+attempt "the interface is installed for bindings" test -s "$work/prefix/share/relax/api.json"
+
+# --- the run side alone: its own .pc file says all that a link needs
+cat > "$work/alone.c" <<'END'
+#include <relax/vm.h>
+int main(void)
+{
+    relax_executable *exe = NULL;
+    return relax_executable_load(RELAX_STR("no program"), NULL, &exe, NULL) != RELAX_ERROR_LOAD;
+}
+END
+attempt "compiled with the run-only library" sh -c "$cc $flags $work/alone.c \$($pkg_config --cflags --libs relax-runtime) -o $work/alone"
+attempt "run with nothing else" sh -c "$work/alone && ! ldd $work/alone | grep librelax"
+
 # --- a package: nothing may name the place it was put together in
 attempt "make install DESTDIR" install_built DESTDIR="$work/root" PREFIX=/opt/relax LIBDIR=/opt/relax/lib64
 attempt "no trace of DESTDIR" sh -c "! grep -rlF '$work/root' '$work/root'/opt/relax/lib64/pkgconfig '$work/root'/opt/relax/bin"

@@ -38,7 +38,7 @@ s.check("an unknown target says which there are", "interp, c" in err, err)
 s.check("nothing was written", not os.path.exists(s.path("x.rlx")))
 
 # ---- help: exit 0, on standard output
-for command in ("check", "print", "opt", "build", "run", "dis", "ops", "passes", "explain", "version"):
+for command in ("check", "print", "opt", "build", "run", "info", "dis", "ops", "passes", "explain", "version"):
     rc, out, err = s.run(command, "--help")
     s.check(f"{command} --help", rc == 0 and out.startswith(f"relax {command}") and not err, (rc, out[:100], err))
 rc, out, err = s.run("--help")
@@ -132,7 +132,7 @@ for args, code, text in ((["print", "--pass", "plan_memry"], "OP10", "did you me
                          (["print", "--pass", "bind_symbolic_vars{n=four}"], "OP11", "n"), (["print", "--pass", "bind_symbolic_vars{n=4,function=nowhere}"], "OP15", "")):
     s.fails(" ".join(args), [args[0], "good.py", *args[1:]], code, text=text)
 s.equal("nothing was built", os.path.exists(s.path("no.rlx")), False)
-for passes, text in (("bind_symbolic_vars", "{n=4}"), ("bind-symbolic-vars{}", "{n=4}"), ("bind_params", "--params"), ("fold_constant{max_bytes}", "NAME=VALUE"), ("fold_constant{=3}", "NAME=VALUE"),
+for passes, text in (("bind_symbolic_vars", ":n=4"), ("bind-symbolic-vars{}", ":n=4"), ("bind_params", "--params"), ("fold_constant{max_bytes}", "NAME=VALUE"), ("fold_constant{=3}", "NAME=VALUE"),
                      ("fold_constant{max_bytes=3", "no }"), ("fold_constant{}normalize", "comma")):
     s.fails(f"--pass {passes}", ["print", "good.py", "--pass", passes], None, 2, text=text)
 rc, out, err = s.run("print", "good.py", "--pass", "bind-symbolic-vars{n=7,function=main},fold_constant{max_bytes=100,max_steps=5}")

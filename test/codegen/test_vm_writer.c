@@ -152,7 +152,7 @@ static void test_branch_results(void **state)
         }
         program_tensor(p, RELAX_FLOAT32, NULL, 0, NULL);
         program_f32(p, 1, (const float[]){ 1 });
-        program_fails(p, "main", "RT03", "", "argument 1 of main");
+        program_fails(p, "main", "RT03", "", "argument 1 (c) of main");
     }
 }
 
@@ -214,7 +214,7 @@ static void test_casts(void **state)
         program_f32(p, 4, NULL);
         program_fails(p, "main", "RT06", "RT04", "match_cast of y: rank is 1, expected 2");
         program_tensor(p, RELAX_INT64, (const int64_t[]){ 4, 2 }, 2, NULL);
-        program_fails(p, "main", "RT03", "", "argument 1 of main");
+        program_fails(p, "main", "RT03", "", "argument 1 (x) of main");
         program_f32(p, 1, (const float[]){ 5 });
         program_ok(p, "same");
         expect_f32(p, 1, (const float[]){ 5 });
@@ -257,11 +257,11 @@ static void test_scalars(void **state)
         expect_f32(p, 3, (const float[]){ 2, 2, 2 });
         relax_value_set_int(program_arg(p), 2);
         relax_value_set_shape(program_arg(p), (const int64_t[]){ 1, -5 }, 2, NULL);
-        program_fails(p, "main", "RT05", "", "argument 2 of main: ");
+        program_fails(p, "main", "RT05", "", "argument 2 (s) of main: ");
         relax_value_set_int(program_arg(p), 2);
         relax_value_set_int(program_arg(p), 2);
         program_fails(p, "main", "RT02", "",
-                      "argument 2 of main: found an integer, expected a shape");
+                      "argument 2 (s) of main: found an integer, expected a shape");
     }
 }
 
@@ -275,18 +275,18 @@ static void test_boundary(void **state)
         program_f32(p, 12, x);
         program_tensor(p, RELAX_FLOAT32, (const int64_t[]){ 3, 5 }, 2, NULL);
         program_fails(p, "main", "RT05", "",
-                      "argument 1 of main: dimension 0 is 12, expected n * m = 15");
+                      "argument 1 (x) of main: dimension 0 is 12, expected n * m = 15");
         program_f32(p, 12, x);
         program_f32(p, 12, x);
-        program_fails(p, "main", "RT04", "", "argument 2 of main: rank is 1, expected 2");
+        program_fails(p, "main", "RT04", "", "argument 2 (y) of main: rank is 1, expected 2");
         program_i64(p, 1);
         program_f32(p, 12, x);
         program_fails(p, "main", "RT03", "",
-                      "argument 1 of main: dtype is int64, expected float32");
+                      "argument 1 (x) of main: dtype is int64, expected float32");
         relax_value_set_int(program_arg(p), 1);
         program_f32(p, 12, x);
         program_fails(p, "main", "RT02", "",
-                      "argument 1 of main: found an integer, expected a tensor");
+                      "argument 1 (x) of main: found an integer, expected a tensor");
         relax_value_set_int(program_arg(p), 1);
         program_fails(p, "hidden", "RT20", "", "hidden");
         relax_value_set_int(program_arg(p), 1);
@@ -530,7 +530,7 @@ static void test_function_values(void **state)
         relax_value_set_int(program_arg(p), 1);
         program_f32(p, 2, (const float[]){ 1, 3 });
         program_fails(p, "apply", "RT02", "",
-                      "argument 1 of apply: found an integer, expected a function");
+                      "argument 1 (f) of apply: found an integer, expected a function");
     }
 }
 
@@ -556,7 +556,7 @@ static void test_file(void **state)
         program_ok(&p, "main");
         expect_f32(&p, 1, (const float[]){ 10.25f });
         assert_int_equal(relax_executable_disassemble(p.exe, &b, NULL), RELAX_OK);
-        assert_int_equal(count(relax_bytes_data(b), "first"), strip ? 0 : 1);
+        assert_int_equal(count(relax_bytes_data(b), "first") > 0, !strip);
         assert_int_equal(count(relax_bytes_data(b), "m.py"),
                          strip ? 0 : count(relax_bytes_data(b), "m.py"));
         assert_true(strip || strstr(relax_bytes_data(b), "argument"));

@@ -157,12 +157,12 @@ static void calls_packed_functions(void **state)
     assert_true(got[0] == 10 && got[3] == 16);
     relax_value_release(&y);
     relax_value shorter = kit_vector(3, 0), bad[] = { args[0], shorter };
-    kit_fails(k, "main", bad, 2, "RT05", "argument 2 of main: dimension 0 is 3, expected n = 4");
+    kit_fails(k, "main", bad, 2, "RT05", "argument 2 (x1) of main: dimension 0 is 3, expected n = 4");
     kit_fails(k, "main", args, 1, "RT01", "main takes 2 arguments, got 1");
     relax_value_release(&shorter);
     relax_value_set_int(&bad[1], 3);
     kit_fails(k, "main", bad, 2, "RT02",
-              "argument 2 of main: found an integer, expected a tensor");
+              "argument 2 (x1) of main: found an integer, expected a tensor");
     kit_fails(k, "other", args, 2, "RT20", NULL);
     relax_value_release(&args[0]);
     relax_value_release(&args[1]);
@@ -306,7 +306,7 @@ static void calls_relax_functions(void **state)
         relax_value bad[] = { xs[0], xs[0] };
         relax_value_set_int(&bad[0], 3);
         kit_fails(k, names[way], bad, 2, "RT02",
-                  "argument 1 of inner: found an integer, expected a tensor");
+                  "argument 1 (x0) of inner: found an integer, expected a tensor");
     }
     relax_value_release(&xs[0]);
     relax_value_release(&xs[1]);
