@@ -8,12 +8,19 @@
 #define VEC OF(X, vec)
 #define LANES OF(X, LANES)
 
+/* Steps ahead that panels of a are asked for: weights come from afar, and a prefetcher of the machine ends with each page. */
+#ifndef RLX_MICRO_PREFETCHED
+#define RLX_MICRO_PREFETCHED
+enum { PREFETCHED = 64 };
+#endif
+
 /* Rows of a in groups of three, so that the address of each is a pointer and a stride at most. */
 #define TILE(R, W, part)                                                                           \
     SET static void NAME(tile_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column)  \
     {                                                                                              \
         int64_t acc_i = r->acc_i, a_i = r->a_i, a_k = r->a_k, b_k = r->b_k,                        \
                 a_next = r->a_t - r->depth * a_k, b_next = r->b_t - r->depth * b_k;                \
+        const uintptr_t ahead = (uintptr_t)a_k * (PREFETCHED * sizeof(T));                         \
         T *acc = (T *)r->acc + row * acc_i + column;                                               \
         const T *b = (const T *)r->b + column, *a[(R + 2) / 3];                                    \
         TAIL##part(r->columns - column - (W - 1) * LANES)                                          \
@@ -39,6 +46,7 @@
                     RLX_UNROLL for (int w = 0; w < W; w++)                                         \
                         s[i][w] = SUM(x, y[w], s[i][w]);                                           \
                 }                                                                                  \
+                RLX_FETCH((const void *)((uintptr_t)a[0] + ahead));                                \
                 RLX_UNROLL for (int i = 0; i < (R + 2) / 3; i++) a[i] += a_k;                      \
             }                                                                                      \
             RLX_UNROLL for (int i = 0; i < (R + 2) / 3; i++) a[i] += a_next;                       \

@@ -32,7 +32,8 @@ enum {
     FEW_ACROSS = 64,
     SMALL_BYTES = 16384,    /* so much of B is near wherever it lies */
     SHALLOW = 128,          /* 32 columns of so many steps are */
-    SHORT_DEPTH = 320
+    SHORT_DEPTH = 320,
+    SINGLE_PANEL_DEPTH = 4096 /* one panel of columns for all rows: weights are read as they lie */
 };
 
 /* ---- which loop is what --------------------------------------------------------------------- */
@@ -372,6 +373,8 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
     }
     if (!choose_packing(t, &few))
         return &nest->node;
+    if (!t->dot && t->row.param >= 0 && rlx_is_at_most(t->column.lanes.extent, RLX_COLUMN_PANEL))
+        t->depth_tile = SINGLE_PANEL_DEPTH;
     if (!find_views(t))
         return NULL;
     bool by_rows = few && t->column.packed && t->row.lanes.extent->kind != RLX_NODE_INT_IMM,
