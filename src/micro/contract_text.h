@@ -257,6 +257,86 @@ SET static void NAME(windows_flat)(const rlx_micro_sum *r)
 }
 #endif
 
+/* Windows one above the other whose turns are the rows below each other: a row of b is loaded once for all of the
+ * R sums that it is part of, which wait in registers. Each of them still meets its turns in order. */
+#if COMMON && SET_SHORT_PARTS
+enum { NAME(WEIGHTS) = 8 };
+/* Row i of b, i % R == p. */
+#define ROW_BELOW(R, W, p)                                                                         \
+    RLX_UNROLL for (int w = 0; w < W; w++)                                                         \
+        s[p][w] = (VEC){ 0 };                                                                      \
+    for (int64_t k = 0; k < depth; k++) {                                                          \
+        VEC y[W];                                                                                  \
+        RLX_UNROLL for (int w = 0; w < W; w++)                                                     \
+            y[w] = LOAD_part(b + k, w, W);                                                         \
+        RLX_UNROLL for (int t = 0; t < R; t++)                                                     \
+        {                                                                                          \
+            VEC x = OF(X, fill)(a[t * NAME(WEIGHTS) + k]);                                         \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                s[(p + R - t) % R][w] = SUM(x, y[w], s[(p + R - t) % R][w]);                       \
+        }                                                                                          \
+    }                                                                                              \
+    if (early-- <= 0) {                                                                            \
+        RLX_UNROLL for (int w = 0; w < W; w++)                                                     \
+            STORE_part(acc, w, W, s[(p + 1) % R][w]);                                              \
+        acc += acc_i;                                                                              \
+    }                                                                                              \
+    b += r->b_i;                                                                                   \
+    if (--left == 0)                                                                               \
+        return;
+#define ROWS_BELOW_3(W) ROW_BELOW(3, W, 0) ROW_BELOW(3, W, 1) ROW_BELOW(3, W, 2)
+#define ROWS_BELOW_5(W) \
+    ROW_BELOW(5, W, 0) ROW_BELOW(5, W, 1) ROW_BELOW(5, W, 2) ROW_BELOW(5, W, 3) ROW_BELOW(5, W, 4)
+#define ROWS_BELOW_7(W)                                                                            \
+    ROW_BELOW(7, W, 0) ROW_BELOW(7, W, 1) ROW_BELOW(7, W, 2) ROW_BELOW(7, W, 3)                    \
+    ROW_BELOW(7, W, 4) ROW_BELOW(7, W, 5) ROW_BELOW(7, W, 6)
+#define DOWN(R, W)                                                                                 \
+    SET static void NAME(down_##R##x##W)(const rlx_micro_sum *r, const T *a, int64_t column)       \
+    {                                                                                              \
+        const int64_t depth = r->depth, acc_i = r->acc_i;                                          \
+        int64_t left = r->rows + R - 1, early = R - 1;                                             \
+        OF(X, tail) tail = OF(X, first)(rlx_micro_less(r->columns - column - (W - 1) * LANES, LANES)); \
+        const T *b = (const T *)r->b + column;                                                     \
+        T *acc = (T *)r->acc + column;                                                             \
+        VEC s[R][W];                                                                               \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
+        {                                                                                          \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                s[i][w] = (VEC){ 0 };                                                              \
+        }                                                                                          \
+        for (;;) {                                                                                 \
+            ROWS_BELOW_##R(W)                                                                      \
+        }                                                                                          \
+    }
+DOWN(3, 1)
+DOWN(3, 2)
+DOWN(5, 1)
+DOWN(7, 1)
+
+SET static bool NAME(is_down)(const rlx_micro_sum *r)
+{
+    return r->fresh && r->a_i == 0 && r->b_i == r->b_t && r->depth <= NAME(WEIGHTS) &&
+           (r->turns == 3 || r->turns == 5 || r->turns == 7);
+}
+
+SET static void NAME(windows_down)(const rlx_micro_sum *r)
+{
+    T a[7 * NAME(WEIGHTS)];
+    for (int64_t t = 0; t < r->turns; t++)
+        for (int64_t k = 0; k < r->depth; k++)
+            a[t * NAME(WEIGHTS) + k] = ((const T *)r->a)[t * r->a_t + k * r->a_k];
+    for (int64_t j = 0; j < r->columns; j += LANES)
+        if (r->turns == 5)
+            NAME(down_5x1)(r, a, j);
+        else if (r->turns == 7)
+            NAME(down_7x1)(r, a, j);
+        else if (r->columns - j <= LANES)
+            NAME(down_3x1)(r, a, j);
+        else
+            NAME(down_3x2)(r, a, j), j += LANES;
+}
+#endif
+
 /* Any way through b: pieces of it are brought into panels. */
 enum { NAME(PIECE) = 64 };
 SET static void NAME(contract_piece)(const rlx_micro_sum *r, int64_t j, int64_t t, int64_t k)
@@ -307,15 +387,21 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
     rlx_micro_sum straight = *sum, *r = &straight;
     rlx_micro_straighten(r, true);
     bool plain = r->acc_j == 1 && r->a_j == 0;
-#if COMMON
-    if (plain && r->b_j == 1 && r->b_i && NAME(is_flat)(r)) {
-        NAME(windows_flat)(r);
-        return;
-    }
-#endif
 #if COMMON && defined(SET_NARROW)
     if (plain && r->columns <= 8 && (r->b_j == 2 || (r->b_j == 1 && r->b_i))) {
         SET_NARROW(r);
+        return;
+    }
+#endif
+#if COMMON && SET_SHORT_PARTS
+    if (plain && r->b_j == 1 && r->b_i && NAME(is_down)(r)) {
+        NAME(windows_down)(r);
+        return;
+    }
+#endif
+#if COMMON
+    if (plain && r->b_j == 1 && r->b_i && NAME(is_flat)(r)) {
+        NAME(windows_flat)(r);
         return;
     }
 #endif
@@ -345,6 +431,11 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
 #undef STORE_part
 #undef ROWS
 #undef CASE
+#undef DOWN
+#undef ROW_BELOW
+#undef ROWS_BELOW_3
+#undef ROWS_BELOW_5
+#undef ROWS_BELOW_7
 #undef WINDOW
 #undef WINDOWS
 #undef WINDOW_ROWS

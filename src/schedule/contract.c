@@ -385,8 +385,7 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
         const rlx_stmt *body = produce_for_few(t);
         return init ? rlx_sched_both(t->ctx, &init->node, body, t->place) : body;
     }
-    /* columns that are read in place are better all of them at once */
-    if (!single && t->column.packed && !rlx_find_epilogue(t, after, &e))
+    if (!single && !rlx_find_epilogue(t, after, &e))
         return NULL;
     after->taken = e.count;
     return schedule_tiles(t, by_rows, first, &e, init, nest);

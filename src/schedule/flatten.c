@@ -67,11 +67,13 @@ static const rlx_stmt *flatten_sequence(rlx_context *ctx, const rlx_seq_stmt *se
     return flat;
 }
 
-/* The body of a loop around a sequence that surely runs once. */
+/* The body of a loop that surely runs once, around more than a nest. */
 static const rlx_stmt *drop_single_loop(rlx_context *ctx, const rlx_for_stmt *f)
 {
-    if (!rlx_is_int_value(f->extent, 1) || f->for_kind != RLX_FOR_SERIAL ||
-        strip_temporaries(ctx, f->body, NULL)->kind != RLX_NODE_SEQ_STMT)
+    const rlx_stmt *inside = f->body;
+    while (inside->kind == RLX_NODE_FOR || body_of(inside))
+        inside = inside->kind == RLX_NODE_FOR ? ((const rlx_for_stmt *)inside)->body : body_of(inside);
+    if (!rlx_is_int_value(f->extent, 1) || f->for_kind != RLX_FOR_SERIAL || inside->kind != RLX_NODE_SEQ_STMT)
         return &f->node;
     rlx_rewriter r;
     rlx_tir_folder_init(&r, ctx);
