@@ -67,11 +67,95 @@ enum { PREFETCHED = 64 };
     ((w) < (W)-1 ? OF(X, store)((p) + (w) * LANES, v) \
                  : OF(X, store_part)((p) + (w) * LANES, v, tail))
 
+/* The same, four steps at a time, for elements of a that lie at known distances: a panel of R rows, or rows whose steps lie
+ * side by side. What only counts and moves pointers takes room from products. */
+#if COMMON && defined(LONG_TILES)
+#define IN_PANEL(R, i, u) a[0][(u) * (R) + (i)]
+#define IN_PANEL_STEPS(R) (R)
+#define IN_ROWS(R, i, u) a[(i) / 3][(i) % 3 * a_i + (u)]
+#define IN_ROWS_STEPS(R) 1
+#define STEP_OF(R, W, part, at, u)                                                                 \
+    {                                                                                              \
+        VEC y[W];                                                                                  \
+        RLX_UNROLL for (int w = 0; w < W; w++)                                                     \
+            y[w] = LOAD##part(b, w, W);                                                            \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
+        {                                                                                          \
+            VEC x = OF(X, fill)(at(R, i, u));                                                      \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                s[i][w] = SUM(x, y[w], s[i][w]);                                                   \
+        }                                                                                          \
+        b += b_k;                                                                                  \
+    }
+#define LONG_TILE(R, W, part, at, pointers)                                                        \
+    SET static void NAME(at##_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column) \
+    {                                                                                              \
+        const int64_t acc_i = r->acc_i, a_i = r->a_i, b_k = r->b_k, depth = r->depth,              \
+                      a_next = r->a_t - depth * at##_STEPS(R), b_next = r->b_t - depth * b_k;      \
+        T *acc = (T *)r->acc + row * acc_i + column;                                               \
+        const T *b = (const T *)r->b + column, *a[pointers];                                       \
+        TAIL##part(r->columns - column - (W - 1) * LANES)                                          \
+        VEC s[R][W];                                                                               \
+        RLX_UNROLL for (int i = 0; i < pointers; i++)                                              \
+            a[i] = (const T *)r->a + (row + 3 * i) * a_i;                                          \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
+        {                                                                                          \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                s[i][w] = r->fresh ? (VEC){ 0 } : LOAD##part(acc + i * acc_i, w, W);               \
+        }                                                                                          \
+        for (int64_t t = r->turns; t > 0; t--, b += b_next) {                                      \
+            int64_t k = depth;                                                                     \
+            for (; k >= 4; k -= 4) {                                                               \
+                STEP_OF(R, W, part, at, 0)                                                         \
+                STEP_OF(R, W, part, at, 1)                                                         \
+                RLX_FETCH((const void *)((uintptr_t)a[0] + PREFETCHED * at##_STEPS(R) * sizeof(T))); \
+                STEP_OF(R, W, part, at, 2)                                                         \
+                STEP_OF(R, W, part, at, 3)                                                         \
+                if (at##_STEPS(R) > 4)                                                             \
+                    RLX_FETCH((const void *)((uintptr_t)a[0] + (PREFETCHED + 2) * at##_STEPS(R) * sizeof(T))); \
+                RLX_UNROLL for (int i = 0; i < pointers; i++) a[i] += 4 * at##_STEPS(R);           \
+            }                                                                                      \
+            for (; k > 0; k--) {                                                                   \
+                STEP_OF(R, W, part, at, 0)                                                         \
+                RLX_UNROLL for (int i = 0; i < pointers; i++) a[i] += at##_STEPS(R);               \
+            }                                                                                      \
+            RLX_UNROLL for (int i = 0; i < pointers; i++) a[i] += a_next;                          \
+        }                                                                                          \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
+        {                                                                                          \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                STORE##part(acc + i * acc_i, w, W, s[i][w]);                                       \
+        }                                                                                          \
+    }
+#define LONG_CASE(R, W, part, at, holds)            \
+    if (n >= R && (holds)) {                        \
+        NAME(at##_##R##x##W##part)(r, row, column); \
+        return R;                                   \
+    }
+LONG_TILES
+/* How many rows from that one on such tiles have done. */
+SET static int64_t NAME(long_rows)(const rlx_micro_sum *r, int64_t row, int64_t column)
+{
+    int64_t n = r->rows - row, columns = r->columns - column;
+    LONG_CASES
+    return 0;
+}
+#define LONG_DONE(column) \
+    if ((n = NAME(long_rows)(r, i, column)) > 0) { \
+        i += n; \
+        continue; \
+    }
+#else
+#define LONG_DONE(column)
+#endif
+
 /* All rows of one or two vectors of columns: the highest tiles that fit. */
 #define ROWS(W, part)                                                                         \
     SET static void NAME(rows_##W##part)(const rlx_micro_sum *r, int64_t column)              \
     {                                                                                         \
         for (int64_t i = 0, n; (n = r->rows - i) > 0;) {                                      \
+            LONG_DONE(column)                                                                  \
+            n = r->rows - i;                                                                   \
             CASES(W, part)                                                                    \
             NAME(tile_1x##W##part)(r, i++, column);                                           \
         }                                                                                     \
@@ -431,6 +515,14 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
 #undef STORE_part
 #undef ROWS
 #undef CASE
+#undef LONG_TILE
+#undef LONG_CASE
+#undef LONG_DONE
+#undef STEP_OF
+#undef IN_PANEL
+#undef IN_PANEL_STEPS
+#undef IN_ROWS
+#undef IN_ROWS_STEPS
 #undef DOWN
 #undef ROW_BELOW
 #undef ROWS_BELOW_3
