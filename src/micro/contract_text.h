@@ -67,7 +67,7 @@ enum { PREFETCHED = 64 };
     ((w) < (W)-1 ? OF(X, store)((p) + (w) * LANES, v) \
                  : OF(X, store_part)((p) + (w) * LANES, v, tail))
 
-/* The same, four steps at a time, for elements of a that lie at known distances: a panel of R rows, or rows whose steps lie
+/* The same, several steps at a time, for elements of a that lie at known distances: a panel of R rows, or rows whose steps lie
  * side by side. What only counts and moves pointers takes room from products. */
 #if COMMON && defined(LONG_TILES)
 #define IN_PANEL(R, i, u) a[0][(u) * (R) + (i)]
@@ -87,7 +87,7 @@ enum { PREFETCHED = 64 };
         }                                                                                          \
         b += b_k;                                                                                  \
     }
-#define LONG_TILE(R, W, part, at, pointers)                                                        \
+#define LONG_TILE(R, W, part, at, pointers, steps)                                                      \
     SET static void NAME(at##_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column) \
     {                                                                                              \
         const int64_t acc_i = r->acc_i, a_i = r->a_i, b_k = r->b_k, depth = r->depth,              \
@@ -105,15 +105,16 @@ enum { PREFETCHED = 64 };
         }                                                                                          \
         for (int64_t t = r->turns; t > 0; t--, b += b_next) {                                      \
             int64_t k = depth;                                                                     \
-            for (; k >= 4; k -= 4) {                                                               \
+            for (; k >= steps; k -= steps) {                                                       \
                 STEP_OF(R, W, part, at, 0)                                                         \
                 STEP_OF(R, W, part, at, 1)                                                         \
                 RLX_FETCH((const void *)((uintptr_t)a[0] + PREFETCHED * at##_STEPS(R) * sizeof(T))); \
-                STEP_OF(R, W, part, at, 2)                                                         \
-                STEP_OF(R, W, part, at, 3)                                                         \
-                if (at##_STEPS(R) > 4)                                                             \
+                if (steps > 2) {                                                                   \
+                    STEP_OF(R, W, part, at, 2)                                                     \
+                    STEP_OF(R, W, part, at, 3)                                                     \
                     RLX_FETCH((const void *)((uintptr_t)a[0] + (PREFETCHED + 2) * at##_STEPS(R) * sizeof(T))); \
-                RLX_UNROLL for (int i = 0; i < pointers; i++) a[i] += 4 * at##_STEPS(R);           \
+                }                                                                                  \
+                RLX_UNROLL for (int i = 0; i < pointers; i++) a[i] += steps * at##_STEPS(R);       \
             }                                                                                      \
             for (; k > 0; k--) {                                                                   \
                 STEP_OF(R, W, part, at, 0)                                                         \
@@ -274,15 +275,15 @@ SET static bool NAME(is_for_runs)(const rlx_micro_sum *r)
 #define GET_PART(by, p) OF(X, GET_PART_##by)(p, pair)
 /* Where a part of a vector is many instructions, columns that are one are done a row at a time. */
 #if COMMON && SET_MASKS
-#define WINDOW_ROWS(by) WINDOW(7, by, _part, _PART)
-#define WHOLE_WINDOW(by) window_7_##by##_part
-#define PART_WINDOW(by) window_7_##by##_part
-enum { NAME(WINDOW_ROWS) = 7 };
+#define WINDOW_ROWS(by) WINDOW(4, by, _part, _PART)
+#define WHOLE_WINDOW(by) window_4_##by##_part
+#define PART_WINDOW(by) window_4_##by##_part
+enum { NAME(WINDOW_ROWS) = 4 };
 #elif COMMON && SET_FUSES
-#define WINDOW_ROWS(by) WINDOW(7, by, , ) WINDOW(7, by, _part, _PART)
-#define WHOLE_WINDOW(by) window_7_##by
-#define PART_WINDOW(by) window_7_##by##_part
-enum { NAME(WINDOW_ROWS) = 7 };
+#define WINDOW_ROWS(by) WINDOW(4, by, , ) WINDOW(4, by, _part, _PART)
+#define WHOLE_WINDOW(by) window_4_##by
+#define PART_WINDOW(by) window_4_##by##_part
+enum { NAME(WINDOW_ROWS) = 4 };
 #else
 #define WINDOW_ROWS(by) WINDOW(1, by, _part, _PART)
 #define WHOLE_WINDOW(by) window_1_##by##_part
