@@ -91,6 +91,11 @@ SET static void pack_words(const rlx_micro_pack *p)
         rlx_micro_packs[RLX_ELEM_U32][RLX_ELEM_U32](p);
         return;
     }
+    rlx_micro_pack one = *p;
+    if (p->lane_stride[0] == p->width * p->lane_stride[1]) { /* the digits are one number */
+        one.width = p->start + p->lanes + 1;
+        p = &one;
+    }
     for (int64_t l = 0; !l || l < p->lanes; l += RLX_PANEL_COLUMNS, d += steps * RLX_PANEL_COLUMNS)
         pack_panel(p, d, l, rlx_micro_less(p->lanes - l, RLX_PANEL_COLUMNS));
 }

@@ -32,6 +32,7 @@ enum {
     FEW_ACROSS = 64,
     SMALL_BYTES = 16384,    /* so much of B is near wherever it lies */
     SHALLOW = 128,          /* 32 columns of so many steps are */
+    NARROW = 64,            /* so many columns lie closer together than in panels */
     SHORT_DEPTH = 320,
     SINGLE_PANEL_DEPTH = 4096 /* one panel of columns for all rows: weights are read as they lie */
 };
@@ -236,7 +237,7 @@ static bool choose_packing(rlx_tiling *t, bool *few)
     t->row.param = packable_param(t, &t->row);
     t->column.param = small ? -1 : packable_param(t, &t->column);
     *few = *few && t->column.param < 0;
-    small |= rlx_is_at_most(t->depth.extent, SHALLOW);
+    small |= rlx_is_at_most(t->depth.extent, SHALLOW) || rlx_is_at_most(t->column.lanes.extent, NARROW);
     if (t->column.param < 0 && !t->column.producer && !t->dot &&
         rlx_is_int_value(t->row.lanes.extent, 1))
         return false;
