@@ -8,12 +8,19 @@
 #define VEC OF(X, vec)
 #define LANES OF(X, LANES)
 
+/* Steps ahead that panels of a are asked for: weights come from afar, and a prefetcher of the machine ends with each page. */
+#ifndef RLX_MICRO_PREFETCHED
+#define RLX_MICRO_PREFETCHED
+enum { PREFETCHED = 64 };
+#endif
+
 /* Rows of a in groups of three, so that the address of each is a pointer and a stride at most. */
 #define TILE(R, W, part)                                                                           \
     SET static void NAME(tile_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column)  \
     {                                                                                              \
         int64_t acc_i = r->acc_i, a_i = r->a_i, a_k = r->a_k, b_k = r->b_k,                        \
                 a_next = r->a_t - r->depth * a_k, b_next = r->b_t - r->depth * b_k;                \
+        const uintptr_t ahead = (uintptr_t)a_k * (PREFETCHED * sizeof(T));                         \
         T *acc = (T *)r->acc + row * acc_i + column;                                               \
         const T *b = (const T *)r->b + column, *a[(R + 2) / 3];                                    \
         TAIL##part(r->columns - column - (W - 1) * LANES)                                          \
@@ -39,6 +46,7 @@
                     RLX_UNROLL for (int w = 0; w < W; w++)                                         \
                         s[i][w] = SUM(x, y[w], s[i][w]);                                           \
                 }                                                                                  \
+                RLX_FETCH((const void *)((uintptr_t)a[0] + ahead));                                \
                 RLX_UNROLL for (int i = 0; i < (R + 2) / 3; i++) a[i] += a_k;                      \
             }                                                                                      \
             RLX_UNROLL for (int i = 0; i < (R + 2) / 3; i++) a[i] += a_next;                       \
@@ -59,11 +67,96 @@
     ((w) < (W)-1 ? OF(X, store)((p) + (w) * LANES, v) \
                  : OF(X, store_part)((p) + (w) * LANES, v, tail))
 
+/* The same, several steps at a time, for elements of a that lie at known distances: a panel of R rows, or rows whose steps lie
+ * side by side. What only counts and moves pointers takes room from products. */
+#if COMMON && defined(LONG_TILES)
+#define IN_PANEL(R, i, u) a[0][(u) * (R) + (i)]
+#define IN_PANEL_STEPS(R) (R)
+#define IN_ROWS(R, i, u) a[(i) / 3][(i) % 3 * a_i + (u)]
+#define IN_ROWS_STEPS(R) 1
+#define STEP_OF(R, W, part, at, u)                                                                 \
+    {                                                                                              \
+        VEC y[W];                                                                                  \
+        RLX_UNROLL for (int w = 0; w < W; w++)                                                     \
+            y[w] = LOAD##part(b, w, W);                                                            \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
+        {                                                                                          \
+            VEC x = OF(X, fill)(at(R, i, u));                                                      \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                s[i][w] = SUM(x, y[w], s[i][w]);                                                   \
+        }                                                                                          \
+        b += b_k;                                                                                  \
+    }
+#define LONG_TILE(R, W, part, at, pointers, steps)                                                      \
+    SET static void NAME(at##_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column) \
+    {                                                                                              \
+        const int64_t acc_i = r->acc_i, a_i = r->a_i, b_k = r->b_k, depth = r->depth,              \
+                      a_next = r->a_t - depth * at##_STEPS(R), b_next = r->b_t - depth * b_k;      \
+        T *acc = (T *)r->acc + row * acc_i + column;                                               \
+        const T *b = (const T *)r->b + column, *a[pointers];                                       \
+        TAIL##part(r->columns - column - (W - 1) * LANES)                                          \
+        VEC s[R][W];                                                                               \
+        RLX_UNROLL for (int i = 0; i < pointers; i++)                                              \
+            a[i] = (const T *)r->a + (row + 3 * i) * a_i;                                          \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
+        {                                                                                          \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                s[i][w] = r->fresh ? (VEC){ 0 } : LOAD##part(acc + i * acc_i, w, W);               \
+        }                                                                                          \
+        for (int64_t t = r->turns; t > 0; t--, b += b_next) {                                      \
+            int64_t k = depth;                                                                     \
+            for (; k >= steps; k -= steps) {                                                       \
+                STEP_OF(R, W, part, at, 0)                                                         \
+                STEP_OF(R, W, part, at, 1)                                                         \
+                RLX_FETCH((const void *)((uintptr_t)a[0] + PREFETCHED * at##_STEPS(R) * sizeof(T))); \
+                if (steps > 2) {                                                                   \
+                    STEP_OF(R, W, part, at, 2)                                                     \
+                    STEP_OF(R, W, part, at, 3)                                                     \
+                    RLX_FETCH((const void *)((uintptr_t)a[0] + (PREFETCHED + 2) * at##_STEPS(R) * sizeof(T))); \
+                }                                                                                  \
+                RLX_UNROLL for (int i = 0; i < pointers; i++) a[i] += steps * at##_STEPS(R);       \
+            }                                                                                      \
+            for (; k > 0; k--) {                                                                   \
+                STEP_OF(R, W, part, at, 0)                                                         \
+                RLX_UNROLL for (int i = 0; i < pointers; i++) a[i] += at##_STEPS(R);               \
+            }                                                                                      \
+            RLX_UNROLL for (int i = 0; i < pointers; i++) a[i] += a_next;                          \
+        }                                                                                          \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
+        {                                                                                          \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                STORE##part(acc + i * acc_i, w, W, s[i][w]);                                       \
+        }                                                                                          \
+    }
+#define LONG_CASE(R, W, part, at, holds)            \
+    if (n >= R && (holds)) {                        \
+        NAME(at##_##R##x##W##part)(r, row, column); \
+        return R;                                   \
+    }
+LONG_TILES
+/* How many rows from that one on such tiles have done. */
+SET static int64_t NAME(long_rows)(const rlx_micro_sum *r, int64_t row, int64_t column)
+{
+    int64_t n = r->rows - row, columns = r->columns - column;
+    LONG_CASES
+    return 0;
+}
+#define LONG_DONE(column) \
+    if ((n = NAME(long_rows)(r, i, column)) > 0) { \
+        i += n; \
+        continue; \
+    }
+#else
+#define LONG_DONE(column)
+#endif
+
 /* All rows of one or two vectors of columns: the highest tiles that fit. */
 #define ROWS(W, part)                                                                         \
     SET static void NAME(rows_##W##part)(const rlx_micro_sum *r, int64_t column)              \
     {                                                                                         \
         for (int64_t i = 0, n; (n = r->rows - i) > 0;) {                                      \
+            LONG_DONE(column)                                                                  \
+            n = r->rows - i;                                                                   \
             CASES(W, part)                                                                    \
             NAME(tile_1x##W##part)(r, i++, column);                                           \
         }                                                                                     \
@@ -182,15 +275,15 @@ SET static bool NAME(is_for_runs)(const rlx_micro_sum *r)
 #define GET_PART(by, p) OF(X, GET_PART_##by)(p, pair)
 /* Where a part of a vector is many instructions, columns that are one are done a row at a time. */
 #if COMMON && SET_MASKS
-#define WINDOW_ROWS(by) WINDOW(7, by, _part, _PART)
-#define WHOLE_WINDOW(by) window_7_##by##_part
-#define PART_WINDOW(by) window_7_##by##_part
-enum { NAME(WINDOW_ROWS) = 7 };
+#define WINDOW_ROWS(by) WINDOW(4, by, _part, _PART)
+#define WHOLE_WINDOW(by) window_4_##by##_part
+#define PART_WINDOW(by) window_4_##by##_part
+enum { NAME(WINDOW_ROWS) = 4 };
 #elif COMMON && SET_FUSES
-#define WINDOW_ROWS(by) WINDOW(7, by, , ) WINDOW(7, by, _part, _PART)
-#define WHOLE_WINDOW(by) window_7_##by
-#define PART_WINDOW(by) window_7_##by##_part
-enum { NAME(WINDOW_ROWS) = 7 };
+#define WINDOW_ROWS(by) WINDOW(4, by, , ) WINDOW(4, by, _part, _PART)
+#define WHOLE_WINDOW(by) window_4_##by
+#define PART_WINDOW(by) window_4_##by##_part
+enum { NAME(WINDOW_ROWS) = 4 };
 #else
 #define WINDOW_ROWS(by) WINDOW(1, by, _part, _PART)
 #define WHOLE_WINDOW(by) window_1_##by##_part
@@ -249,6 +342,86 @@ SET static void NAME(windows_flat)(const rlx_micro_sum *r)
 }
 #endif
 
+/* Windows one above the other whose turns are the rows below each other: a row of b is loaded once for all of the
+ * R sums that it is part of, which wait in registers. Each of them still meets its turns in order. */
+#if COMMON && SET_SHORT_PARTS
+enum { NAME(WEIGHTS) = 8 };
+/* Row i of b, i % R == p. */
+#define ROW_BELOW(R, W, p)                                                                         \
+    RLX_UNROLL for (int w = 0; w < W; w++)                                                         \
+        s[p][w] = (VEC){ 0 };                                                                      \
+    for (int64_t k = 0; k < depth; k++) {                                                          \
+        VEC y[W];                                                                                  \
+        RLX_UNROLL for (int w = 0; w < W; w++)                                                     \
+            y[w] = LOAD_part(b + k, w, W);                                                         \
+        RLX_UNROLL for (int t = 0; t < R; t++)                                                     \
+        {                                                                                          \
+            VEC x = OF(X, fill)(a[t * NAME(WEIGHTS) + k]);                                         \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                s[(p + R - t) % R][w] = SUM(x, y[w], s[(p + R - t) % R][w]);                       \
+        }                                                                                          \
+    }                                                                                              \
+    if (early-- <= 0) {                                                                            \
+        RLX_UNROLL for (int w = 0; w < W; w++)                                                     \
+            STORE_part(acc, w, W, s[(p + 1) % R][w]);                                              \
+        acc += acc_i;                                                                              \
+    }                                                                                              \
+    b += r->b_i;                                                                                   \
+    if (--left == 0)                                                                               \
+        return;
+#define ROWS_BELOW_3(W) ROW_BELOW(3, W, 0) ROW_BELOW(3, W, 1) ROW_BELOW(3, W, 2)
+#define ROWS_BELOW_5(W) \
+    ROW_BELOW(5, W, 0) ROW_BELOW(5, W, 1) ROW_BELOW(5, W, 2) ROW_BELOW(5, W, 3) ROW_BELOW(5, W, 4)
+#define ROWS_BELOW_7(W)                                                                            \
+    ROW_BELOW(7, W, 0) ROW_BELOW(7, W, 1) ROW_BELOW(7, W, 2) ROW_BELOW(7, W, 3)                    \
+    ROW_BELOW(7, W, 4) ROW_BELOW(7, W, 5) ROW_BELOW(7, W, 6)
+#define DOWN(R, W)                                                                                 \
+    SET static void NAME(down_##R##x##W)(const rlx_micro_sum *r, const T *a, int64_t column)       \
+    {                                                                                              \
+        const int64_t depth = r->depth, acc_i = r->acc_i;                                          \
+        int64_t left = r->rows + R - 1, early = R - 1;                                             \
+        OF(X, tail) tail = OF(X, first)(rlx_micro_less(r->columns - column - (W - 1) * LANES, LANES)); \
+        const T *b = (const T *)r->b + column;                                                     \
+        T *acc = (T *)r->acc + column;                                                             \
+        VEC s[R][W];                                                                               \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
+        {                                                                                          \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                s[i][w] = (VEC){ 0 };                                                              \
+        }                                                                                          \
+        for (;;) {                                                                                 \
+            ROWS_BELOW_##R(W)                                                                      \
+        }                                                                                          \
+    }
+DOWN(3, 1)
+DOWN(3, 2)
+DOWN(5, 1)
+DOWN(7, 1)
+
+SET static bool NAME(is_down)(const rlx_micro_sum *r)
+{
+    return r->fresh && r->a_i == 0 && r->b_i == r->b_t && r->depth <= NAME(WEIGHTS) &&
+           (r->turns == 3 || r->turns == 5 || r->turns == 7);
+}
+
+SET static void NAME(windows_down)(const rlx_micro_sum *r)
+{
+    T a[7 * NAME(WEIGHTS)];
+    for (int64_t t = 0; t < r->turns; t++)
+        for (int64_t k = 0; k < r->depth; k++)
+            a[t * NAME(WEIGHTS) + k] = ((const T *)r->a)[t * r->a_t + k * r->a_k];
+    for (int64_t j = 0; j < r->columns; j += LANES)
+        if (r->turns == 5)
+            NAME(down_5x1)(r, a, j);
+        else if (r->turns == 7)
+            NAME(down_7x1)(r, a, j);
+        else if (r->columns - j <= LANES)
+            NAME(down_3x1)(r, a, j);
+        else
+            NAME(down_3x2)(r, a, j), j += LANES;
+}
+#endif
+
 /* Any way through b: pieces of it are brought into panels. */
 enum { NAME(PIECE) = 64 };
 SET static void NAME(contract_piece)(const rlx_micro_sum *r, int64_t j, int64_t t, int64_t k)
@@ -299,15 +472,21 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
     rlx_micro_sum straight = *sum, *r = &straight;
     rlx_micro_straighten(r, true);
     bool plain = r->acc_j == 1 && r->a_j == 0;
-#if COMMON
-    if (plain && r->b_j == 1 && r->b_i && NAME(is_flat)(r)) {
-        NAME(windows_flat)(r);
-        return;
-    }
-#endif
 #if COMMON && defined(SET_NARROW)
     if (plain && r->columns <= 8 && (r->b_j == 2 || (r->b_j == 1 && r->b_i))) {
         SET_NARROW(r);
+        return;
+    }
+#endif
+#if COMMON && SET_SHORT_PARTS
+    if (plain && r->b_j == 1 && r->b_i && NAME(is_down)(r)) {
+        NAME(windows_down)(r);
+        return;
+    }
+#endif
+#if COMMON
+    if (plain && r->b_j == 1 && r->b_i && NAME(is_flat)(r)) {
+        NAME(windows_flat)(r);
         return;
     }
 #endif
@@ -337,6 +516,19 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
 #undef STORE_part
 #undef ROWS
 #undef CASE
+#undef LONG_TILE
+#undef LONG_CASE
+#undef LONG_DONE
+#undef STEP_OF
+#undef IN_PANEL
+#undef IN_PANEL_STEPS
+#undef IN_ROWS
+#undef IN_ROWS_STEPS
+#undef DOWN
+#undef ROW_BELOW
+#undef ROWS_BELOW_3
+#undef ROWS_BELOW_5
+#undef ROWS_BELOW_7
 #undef WINDOW
 #undef WINDOWS
 #undef WINDOW_ROWS

@@ -27,9 +27,50 @@ PACK_RUN(one)
 PACK_RUN(two)
 #undef PACK_RUN
 
+#if SET_MASKS
+/* A panel whose vectors are two runs at most, in one go: each vector is written once, whole. False: they are more. */
+enum { PANEL_VECTORS = RLX_PANEL_COLUMNS / LANES };
+SET static bool pack_vectors(const rlx_micro_pack *p, uint32_t *d, int64_t first, int64_t lanes)
+{
+    int64_t at = p->start + first, high = at / p->width, low = at % p->width, step = p->depth_stride[2];
+    ptrdiff_t from[PANEL_VECTORS][2] = { { 0 } };
+    u32_tail mask[PANEL_VECTORS][2] = { { 0 } };
+    bool twice = false;
+    for (int64_t l = 0, n; l < lanes; l += n) {
+        int64_t w = l / LANES, inside = l % LANES, run = mask[w][0] != 0;
+        if (run && mask[w][1])
+            return false;
+        n = rlx_micro_less(rlx_micro_less(p->width - low, lanes - l), LANES - inside);
+        from[w][run] = high * p->lane_stride[0] + low - inside;
+        mask[w][run] = (u32_tail)(u32_first(n) << inside);
+        twice |= run;
+        low += n;
+        if (low == p->width)
+            low = 0, high++;
+    }
+    for (int64_t i = 0; i < p->depth[0]; i++)
+        for (int64_t j = 0; j < p->depth[1]; j++) {
+            const float *s = (const float *)p->src + i * p->depth_stride[0] + j * p->depth_stride[1];
+            for (int64_t k = 0; k < p->depth[2]; k++, s += step, d += RLX_PANEL_COLUMNS)
+                RLX_UNROLL for (int w = 0; w < PANEL_VECTORS; w++)
+                {
+                    f32_vec v = f32_load_part(s + from[w][0], mask[w][0]);
+                    if (twice)
+                        v = f32_merge(v, f32_load_part(s + from[w][1], mask[w][1]), mask[w][1]);
+                    f32_store((float *)d + w * LANES, v);
+                }
+        }
+    return true;
+}
+#endif
+
 /* A panel: runs in which the high digit of the lane's number stands still; what it lacks is 0. */
 SET static void pack_panel(const rlx_micro_pack *p, uint32_t *d, int64_t first, int64_t lanes)
 {
+#if SET_MASKS
+    if (p->lane_stride[1] == 1 && pack_vectors(p, d, first, lanes))
+        return;
+#endif
     int64_t step = p->lane_stride[1], at = p->start + first, high = at / p->width, low = at % p->width;
     for (int64_t l = 0, n; l < lanes; l += n, high++, low = 0) {
         const uint32_t *s = (const uint32_t *)p->src + high * p->lane_stride[0] + low * step;
@@ -49,6 +90,11 @@ SET static void pack_words(const rlx_micro_pack *p)
     if (p->panel != RLX_PANEL_COLUMNS || (p->lane_stride[1] != 1 && p->lane_stride[1] != 2)) {
         rlx_micro_packs[RLX_ELEM_U32][RLX_ELEM_U32](p);
         return;
+    }
+    rlx_micro_pack one = *p;
+    if (p->lane_stride[0] == p->width * p->lane_stride[1]) { /* the digits are one number */
+        one.width = p->start + p->lanes + 1;
+        p = &one;
     }
     for (int64_t l = 0; !l || l < p->lanes; l += RLX_PANEL_COLUMNS, d += steps * RLX_PANEL_COLUMNS)
         pack_panel(p, d, l, rlx_micro_less(p->lanes - l, RLX_PANEL_COLUMNS));

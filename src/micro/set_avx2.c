@@ -9,6 +9,8 @@
 
 #define F32_TILES(W, part) TILE(6, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
 #define F32_CASES(W, part) CASE(6, W, part) CASE(4, W, part) CASE(2, W, part)
+#define SET_LENDER rlx_micro_baseline
+#define SET_LENDS_RANGES 0
 #define EXP_BESIDE 2
 #define SET_FUSES 1
 #define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)

@@ -6,13 +6,22 @@
 #define RLX_SET_AVX512
 #include "micro/vector.h"
 
-#define F32_TILES(W, part) \
-    HIGH_TILE_##W(part) TILE(8, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
-#define F32_CASES(W, part) HIGH_CASE_##W(part) CASE(8, W, part) CASE(4, W, part) CASE(2, W, part)
-#define HIGH_TILE_2(part) TILE(12, 2, part)
-#define HIGH_CASE_2(part) CASE(12, 2, part)
-#define HIGH_TILE_1(part)
-#define HIGH_CASE_1(part)
+#define F32_TILES(W, part) TILE(8, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
+#define F32_CASES(W, part) CASE(8, W, part) CASE(4, W, part) CASE(2, W, part)
+/* Loads of a part cost an instruction where products are computed, so that whole vectors have tiles of their own. */
+#define LONG_TILES                                                                         \
+    LONG_TILE(12, 2, , IN_ROWS, 4, 2) LONG_TILE(8, 2, , IN_PANEL, 1, 4)                    \
+    LONG_TILE(8, 2, _part, IN_PANEL, 1, 4) LONG_TILE(8, 1, _part, IN_PANEL, 1, 4)
+#define LONG_CASES                                                                     \
+    if (r->a_k == 1 && r->a_i != 1) {                                                  \
+        LONG_CASE(12, 2, , IN_ROWS, columns >= 2 * LANES)                              \
+    } else if (r->a_k == 8 && r->a_i == 1 && row % 8 == 0) {                           \
+        LONG_CASE(8, 2, , IN_PANEL, columns >= 2 * LANES)                              \
+        LONG_CASE(8, 2, _part, IN_PANEL, columns > LANES)                              \
+        LONG_CASE(8, 1, _part, IN_PANEL, true)                                         \
+    }
+#define SET_LENDER rlx_micro_avx2
+#define SET_LENDS_RANGES 1
 #define EXP_BESIDE 4
 #define SET_FUSES 1
 #define F64_TILES(W, part) TILE(8, W, part) TILE(4, W, part) TILE(1, W, part)

@@ -31,6 +31,11 @@
 #define GET_two even
 #define GET_PART_two even_part
 
+/* What is wanted seldom is that of a set with shorter vectors, SET_LENDER: each instruction set has so many bytes of code. Its
+ * least floats, least and greatest integers are good enough where SET_LENDS_RANGES. */
+#define LENT(name, function) \
+    static void name(const rlx_micro_sum *r) { SET_LENDER.function(r); }
+
 /* ---- sums of products ----------------------------------------------------------------------- */
 
 #define X f32
@@ -83,6 +88,9 @@
 #define CASES INT_CASES
 #include "micro/contract_text.h"
 
+#if defined(SET_LENDER)
+LENT(contract_u64_wraps, contract[0][RLX_ELEM_U64])
+#else
 #define X u64
 #define T uint64_t
 #define KIND wraps
@@ -92,6 +100,7 @@
 #define TILES LOW_TILES
 #define CASES LOW_CASES
 #include "micro/contract_text.h"
+#endif
 
 static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
     {
@@ -125,6 +134,9 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define ANY_ORDER 0
 #define SEES 0
 #include "micro/reduce_text.h"
+#if defined(SET_LENDER) && SET_LENDS_RANGES
+LENT(reduce_f32_min, reduce[RLX_KERNEL_REDUCE_MIN][RLX_ELEM_F32])
+#else
 #define KIND min
 #define JOIN(x, y) f32_min(x, y)
 #define SEES SET_RANGES
@@ -134,6 +146,7 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define JOIN_ONE(x, y) rlx_min_f32(x, y)
 #define ANY_ORDER 1
 #include "micro/reduce_text.h"
+#endif
 #define KIND max
 #define JOIN(x, y) f32_max(x, y)
 #define SEES SET_RANGES
@@ -156,6 +169,10 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define ANY_ORDER 0
 #define SEES 0
 #include "micro/reduce_text.h"
+#if defined(SET_LENDER)
+LENT(reduce_f64_min, reduce[RLX_KERNEL_REDUCE_MIN][RLX_ELEM_F64])
+LENT(reduce_f64_max, reduce[RLX_KERNEL_REDUCE_MAX][RLX_ELEM_F64])
+#else
 #define KIND min
 #define JOIN(x, y) f64_min(x, y)
 #define SEES SET_RANGES
@@ -174,6 +191,7 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define JOIN_ONE(x, y) rlx_max_f64(x, y)
 #define ANY_ORDER 1
 #include "micro/reduce_text.h"
+#endif
 #undef X
 #undef T
 #undef COMMON
@@ -187,6 +205,10 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define ANY_ORDER 0
 #define SEES 0
 #include "micro/reduce_text.h"
+#if defined(SET_LENDER) && SET_LENDS_RANGES
+LENT(reduce_u32_min, reduce[RLX_KERNEL_REDUCE_MIN][RLX_ELEM_I32])
+LENT(reduce_u32_max, reduce[RLX_KERNEL_REDUCE_MAX][RLX_ELEM_I32])
+#else
 #define KIND min
 #define JOIN(x, y) u32_min(x, y)
 #define JOIN_ONE(x, y) ((int32_t)(x) < (int32_t)(y) ? (x) : (y))
@@ -199,6 +221,7 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define ANY_ORDER 1
 #define SEES 0
 #include "micro/reduce_text.h"
+#endif
 #undef X
 #undef T
 #undef COMMON

@@ -63,37 +63,6 @@ static const rlx_node *drop_temporary(rlx_rewriter *r, const rlx_node *n)
     return a && rlx_ptrmap_has(&u->dropped, a->var) ? a->body : n;
 }
 
-/* A sequence in a sequence is part of it. */
-static const rlx_node *flatten_sequence(rlx_rewriter *r, const rlx_node *n)
-{
-    const rlx_seq_stmt *seq = rlx_as_seq_stmt(n), *part;
-    size_t count = 0, all = 0;
-    for (size_t i = 0; seq && i < seq->num_stmts; i++)
-        all += (part = rlx_as_seq_stmt(seq->stmts[i])) ? part->num_stmts : 1;
-    if (!seq || all == seq->num_stmts)
-        return n;
-    const rlx_stmt **stmts = rlx_new(r->ctx, (all + 1) * sizeof *stmts);
-    for (size_t i = 0; stmts && i < seq->num_stmts; i++)
-        if ((part = rlx_as_seq_stmt(seq->stmts[i])))
-            for (size_t k = 0; k < part->num_stmts; k++)
-                stmts[count++] = part->stmts[k];
-        else
-            stmts[count++] = seq->stmts[i];
-    const rlx_node *flat = stmts ? rlx_seq_stmt_new(r->ctx, stmts, count, seq->place) : NULL;
-    r->failed |= !flat;
-    return flat;
-}
-
-const rlx_stmt *rlx_flatten_sequences(rlx_context *ctx, const rlx_stmt *body)
-{
-    rlx_rewriter r;
-    rlx_rewriter_init(&r, ctx);
-    r.after = flatten_sequence;
-    body = rlx_rewrite(&r, body);
-    rlx_rewriter_free(&r);
-    return body;
-}
-
 const rlx_stmt *rlx_rewrite_sequences(rlx_context *ctx, const rlx_stmt *body,
                                       const rlx_node *(*replace)(rlx_rewriter *r, const rlx_node *n))
 {
@@ -128,26 +97,39 @@ bool rlx_note_access(rlx_order *o, const rlx_node *memory, bool loads, bool stor
     return (!loads || raise_to(&o->last_load, memory, at)) && (!stores || raise_to(&o->last_store, memory, at));
 }
 
-typedef struct noting { rlx_order *order; uintptr_t at; } noting;
+/* The statements so far, and one more; at 0: may it go first? */
+typedef struct noting { rlx_order *order; uintptr_t at; bool stays; } noting;
 
 static enum rlx_step note_node(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
 {
-    const noting *t = user;
+    noting *t = user;
     const rlx_buffer_load *l = rlx_as_buffer_load(n);
     const rlx_buffer_store *s = rlx_as_buffer_store(n);
     bool raw = n->kind == RLX_NODE_PRIM_VAR && ((const rlx_prim_var *)n)->dtype == RELAX_HANDLE;
     const rlx_node *memory = l ? rlx_plan_memory(l->buffer) : s ? rlx_plan_memory(s->buffer) : raw ? n : NULL;
-    if (memory)
+    if (memory && t->at)
         (void)rlx_note_access(t->order, memory, !s, !l, t->at);
+    else if (memory)
+        t->stays |= !rlx_may_pass(t->order, memory, !l, 0);
     return n->kind == RLX_NODE_BUFFER ? RLX_STEP_SKIP : RLX_STEP_ON;
+}
+
+static bool note_all(rlx_context *ctx, noting *t, const rlx_stmt *s)
+{
+    rlx_walker w = { .enter = note_node, .user = t, .terse = true };
+    rlx_walk(&ctx->memory, s, &w, NULL);
+    return !ctx->diags.out_of_memory;
 }
 
 bool rlx_note_statement(rlx_context *ctx, rlx_order *o, const rlx_stmt *s, uintptr_t at)
 {
-    noting t = { o, at };
-    rlx_walker w = { .enter = note_node, .user = &t, .terse = true };
-    rlx_walk(&ctx->memory, s, &w, NULL);
-    return !ctx->diags.out_of_memory;
+    return note_all(ctx, &(noting){ .order = o, .at = at }, s);
+}
+
+bool rlx_may_go_first(rlx_context *ctx, const rlx_order *o, const rlx_stmt *s)
+{
+    noting t = { .order = (rlx_order *)o };
+    return note_all(ctx, &t, s) && !t.stays;
 }
 
 bool rlx_may_pass(const rlx_order *o, const rlx_node *memory, bool stores, uintptr_t from)

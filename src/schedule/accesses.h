@@ -19,8 +19,6 @@ typedef struct rlx_accesses {
 } rlx_accesses;
 /* Is it memory that is allocated for the sequence, and that one buffer alone is made of? */
 bool rlx_is_temporary_of(const rlx_accesses *u, const rlx_stmt *seq, const rlx_node *memory);
-/* `body` without sequences that stand directly in others. NULL: out of memory. */
-const rlx_stmt *rlx_flatten_sequences(rlx_context *ctx, const rlx_stmt *body);
 /* `body` with sequences replaced by what `replace` makes of them (r->user is the rlx_accesses of the body), and without dropped
  * temporaries. NULL: out of memory. */
 const rlx_stmt *rlx_rewrite_sequences(rlx_context *ctx, const rlx_stmt *body,
@@ -33,5 +31,15 @@ bool rlx_note_access(rlx_order *o, const rlx_node *memory, bool loads, bool stor
 bool rlx_note_statement(rlx_context *ctx, rlx_order *o, const rlx_stmt *s, uintptr_t at);
 /* Would a load or store of that memory be the same if it happened right behind statement `from`, or behind the last, instead? */
 bool rlx_may_pass(const rlx_order *o, const rlx_node *memory, bool stores, uintptr_t from);
+/* Would s be the same in front of all statements of o, and they behind it? */
+bool rlx_may_go_first(rlx_context *ctx, const rlx_order *o, const rlx_stmt *s);
+
+/* ---- flatten.c: statements as one sequence */
+/* `body` without sequences that stand directly in others, and without loops around them that surely run once; temporaries of
+ * either are those of the sequence around. NULL: out of memory. */
+const rlx_stmt *rlx_flatten_sequences(rlx_context *ctx, const rlx_stmt *body);
+/* Single loops that hang on nothing in front of them come first: what they compute for each row or column is there before
+ * a sum whose elements want it. False: out of memory. */
+bool rlx_move_short_nests(rlx_context *ctx, const rlx_stmt **stmts, size_t count);
 
 #endif

@@ -32,7 +32,9 @@ enum {
     FEW_ACROSS = 64,
     SMALL_BYTES = 16384,    /* so much of B is near wherever it lies */
     SHALLOW = 128,          /* 32 columns of so many steps are */
-    SHORT_DEPTH = 320
+    NARROW = 64,            /* so many columns lie closer together than in panels */
+    SHORT_DEPTH = 320,
+    SINGLE_PANEL_DEPTH = 4096 /* one panel of columns for all rows: weights are read as they lie */
 };
 
 /* ---- which loop is what --------------------------------------------------------------------- */
@@ -235,7 +237,7 @@ static bool choose_packing(rlx_tiling *t, bool *few)
     t->row.param = packable_param(t, &t->row);
     t->column.param = small ? -1 : packable_param(t, &t->column);
     *few = *few && t->column.param < 0;
-    small |= rlx_is_at_most(t->depth.extent, SHALLOW);
+    small |= rlx_is_at_most(t->depth.extent, SHALLOW) || rlx_is_at_most(t->column.lanes.extent, NARROW);
     if (t->column.param < 0 && !t->column.producer && !t->dot &&
         rlx_is_int_value(t->row.lanes.extent, 1))
         return false;
@@ -372,6 +374,8 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
     }
     if (!choose_packing(t, &few))
         return &nest->node;
+    if (!t->dot && t->row.param >= 0 && rlx_is_at_most(t->column.lanes.extent, RLX_COLUMN_PANEL))
+        t->depth_tile = SINGLE_PANEL_DEPTH;
     if (!find_views(t))
         return NULL;
     bool by_rows = few && t->column.packed && t->row.lanes.extent->kind != RLX_NODE_INT_IMM,
@@ -382,8 +386,7 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
         const rlx_stmt *body = produce_for_few(t);
         return init ? rlx_sched_both(t->ctx, &init->node, body, t->place) : body;
     }
-    /* columns that are read in place are better all of them at once */
-    if (!single && t->column.packed && !rlx_find_epilogue(t, after, &e))
+    if (!single && !rlx_find_epilogue(t, after, &e))
         return NULL;
     after->taken = e.count;
     return schedule_tiles(t, by_rows, first, &e, init, nest);

@@ -594,12 +594,14 @@ static bool write_slot(inlining *x, rlx_pointwise *p, rlx_ptrmap *loaded, const 
     rlx_ptrmap_init(&locals, &x->ctx->memory);
     for (size_t k = p->stores.len; k-- > 0 && ok;) {
         const rlx_node *memory = p->stores.data[k].buffer->data;
-        bool local = is_private(x, memory) && !rlx_ptrmap_has(loaded, memory) && rlx_number_in(&x->readers, memory);
+        /* what nobody ever loads goes as well, if nothing is lost but its elements */
+        bool local = is_private(x, memory) && !rlx_ptrmap_has(loaded, memory) &&
+                     (rlx_number_in(&x->readers, memory) || cannot_fail(x->ctx, &p->stores.data[k]));
         left += !local;
         if (local)
             ok = rlx_ptrmap_put(&locals, memory, 1) && rlx_ptrmap_put(&x->all->dropped, memory, 1);
     }
-    *out = !ok || !left ? NULL : p->original ? p->original : rlx_write_pointwise(x->ctx, p, &locals);
+    *out = !ok || !left ? NULL : p->original && left == p->stores.len ? p->original : rlx_write_pointwise(x->ctx, p, &locals);
     ok = ok && (!left || *out);
     if (ok && left) {
         rlx_walker w = { .enter = note_loaded, .user = loaded, .terse = true };

@@ -170,6 +170,22 @@ static bool is_index(const rlx_field *via, const rlx_node *parent)
                        via->offset == offsetof(rlx_buffer_store, indices)));
 }
 
+/* Do the loops move it by numbers, and does it load nothing? Its range is checked, and its place found, without its value. */
+static bool is_plain_index(const planner *p, const rlx_prim *index)
+{
+    rlx_plan_view room;
+    rlx_ptrmap none;
+    int64_t c;
+    const rlx_tir_affine *a = rlx_plan_affine(p->ctx, p->scope, p->plan, index, &room);
+    bool is = a != NULL;
+    for (size_t i = 0; i < p->plan->count && is; i++)
+        is = !a->coeff[i] || rlx_int_literal(a->coeff[i], &c);
+    rlx_ptrmap_init(&none, &p->ctx->memory);
+    is = is && !rlx_plan_hangs_on(p->ctx, index, &none);
+    rlx_ptrmap_free(&none);
+    return is;
+}
+
 static enum rlx_step scan_value(void *user, const rlx_node *n, const rlx_field *via,
                                 const rlx_node *parent)
 {
@@ -187,8 +203,9 @@ static enum rlx_step scan_value(void *user, const rlx_node *n, const rlx_field *
         const rlx_prim_call *c = rlx_as_prim_call(n);
         p->guarded |= !c || !c->op || rlx_slice_is(rlx_string_slice(c->op), "if_then_else");
     }
-    /* A variable that is an index by itself is never computed in a merged loop; one inside of an
-     * index may be. */
+    /* Merged loops compute no such index; they may compute others, and the variables inside of them. */
+    if (is_index(via, parent) && n->kind != RLX_NODE_PRIM_VAR && is_plain_index(p, (const rlx_prim *)n))
+        return RLX_STEP_SKIP;
     if (n->kind == RLX_NODE_PRIM_VAR && via && !rlx_field_is_def(via) && !is_index(via, parent))
         (void)rlx_ptrmap_put(&p->raw, n, 1);
     return RLX_STEP_ON;

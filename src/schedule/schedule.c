@@ -81,12 +81,12 @@ static const rlx_stmt *schedule_sequence(rlx_rewriter *r, const rlx_seq_stmt *se
     rlx_ptrs flat = { 0 };
     size_t count = 0;
     const rlx_stmt **parts = NULL, *out = NULL;
-    if (flatten(r->ctx, seq, &flat) &&
+    if (flatten(r->ctx, seq, &flat) && rlx_move_short_nests(r->ctx, (const rlx_stmt **)flat.data, flat.len) &&
         (parts = rlx_new(r->ctx, (flat.len + 1) * sizeof *parts)) != NULL &&
         schedule_parts(r, (const rlx_stmt *const *)flat.data, flat.len, parts, &count)) {
-        bool same = count == flat.len;
+        bool same = count == seq->num_stmts;
         for (size_t i = 0; i < count && same; i++)
-            same = parts[i] == flat.data[i];
+            same = parts[i] == seq->stmts[i];
         out = same ? &seq->node : rlx_seq_stmt_new(r->ctx, parts, count, seq->place);
     }
     rlx_vec_free(&r->ctx->memory, &flat);

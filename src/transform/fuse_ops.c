@@ -52,16 +52,25 @@ static enum rlx_op_pattern pattern_of_call(fuser *z, const rlx_expr *value)
     return (enum rlx_op_pattern)stated;
 }
 
+/* A result of several is as near to what follows as the call that computes it: batch_norm, of which clip reads one. */
+static enum rlx_op_pattern pattern_of_item(const fuser *z, const rlx_var *v, const rlx_tuple_get_item *item)
+{
+    uintptr_t call;
+    size_t n;
+    if (!rlx_listed_dims(v->sinfo, &n))
+        return RLX_OPAQUE;
+    return rlx_ptrmap_find(&z->bound, item->tuple, &call) && z->graph.nodes.data[call - 1].pattern <= RLX_BROADCAST
+               ? (enum rlx_op_pattern)z->graph.nodes.data[call - 1].pattern
+               : RLX_INJECTIVE;
+}
+
 static enum rlx_op_pattern pattern_of(fuser *z, const rlx_binding *b)
 {
     const rlx_expr *value = rlx_binding_value(b);
     const rlx_var *v = rlx_binding_var(b);
-    size_t n;
     if (b->kind != RLX_NODE_VAR_BINDING || !v || !rlx_binding_checks_nothing(b))
         return RLX_OPAQUE;
-    if (rlx_as_tuple_get_item(value))
-        return rlx_listed_dims(v->sinfo, &n) ? RLX_INJECTIVE : RLX_OPAQUE;
-    return pattern_of_call(z, value);
+    return rlx_as_tuple_get_item(value) ? pattern_of_item(z, v, rlx_as_tuple_get_item(value)) : pattern_of_call(z, value);
 }
 
 static bool add_edge(fuser *z, uint32_t from, uint32_t to)
