@@ -271,7 +271,8 @@ int cli_bind_inputs(const cli *c, const relax_executable *exe, size_t function,
     *args = calloc(count + 1, sizeof **args);
     int status = slots && *args ? CLI_OK : cli_error(c, "IN02", NULL, "out of memory");
     for (int i = 0; i < c->num_inputs && status == CLI_OK; i++)
-        status = place_input(c, exe, function, slots, count, &position, c->inputs[i]);
+        if (!c->bound || !c->bound[i])
+            status = place_input(c, exe, function, slots, count, &position, c->inputs[i]);
     if (status == CLI_OK)
         status = fill_from_params(c, exe, function, params, slots, count);
     for (size_t i = 0; slots && i < count; i++) {

@@ -14,25 +14,25 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    { "check", cli_check, "sNanj", 1, CLI_MAX_LIST,
+    { "check", cli_check, "sNanjB", 1, CLI_MAX_LIST,
       "relax check FILE...\n\nRead, check well-formedness, infer. Diagnostics go to standard "
       "error.\n" },
-    { "print", cli_print, "sanjPwc", 1, 1,
+    { "print", cli_print, "sanjPwcB", 1, 1,
       "relax print FILE [--pass P,Q,...]\n\nCanonical TVMScript on standard output, after the "
       "named passes. Options of a pass follow it in\n"
       "braces, as in --pass 'bind_symbolic_vars{n=4,m=8},fold_constant{max_bytes=1000}' "
       "(relax passes NAME lists them).\n"
       "Weights of --params are bound first, or where the pass bind_params stands.\n" },
-    { "opt", cli_print, "sanjPwc", 1, 1,
+    { "opt", cli_print, "sanjPwcB", 1, 1,
       "relax opt FILE [--pass P,Q,...]\n\nThe same as relax print.\n" },
-    { "build", cli_build, "sanjowtEuUCMOAd", 1, 1,
+    { "build", cli_build, "sanjowtEuUCMOAdB", 1, 1,
       "relax build FILE -o OUT.rlx [--params W.npz]\n\nCompile to one file. --params binds "
       "weights by parameter name; the file is then complete.\n"
       "-o - writes to standard output.\n"
       "Target c: kernels are in the file as machine code too, which relax run --allow-native "
       "uses. The compiler is cc, or what\n"
       "RELAX_CC says (words as in a shell; empty: none).\n" },
-    { "run", cli_run, "sanjewtuUCMiOApRxmTDVIH", 1, 1,
+    { "run", cli_run, "sanjewtuUCMiOApRxmTDVIHBb", 1, 1,
       "relax run FILE|OUT.rlx [--entry main] [--input A.npy]... [--params W.npz] [--output "
       "DIR]\n\n"
       "Inputs go to the entry's parameters by position: A.npy, B.npz:MEMBER, either after NAME=, "
