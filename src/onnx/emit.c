@@ -72,7 +72,7 @@ bool rlx_onnx_wants(const rlx_onnx_conv *c, size_t i)
 static void name_variable(const rlx_expr *e, const rlx_string *name)
 {
     rlx_var *v = (rlx_var *)(uintptr_t)rlx_as_var(e);
-    if (!v || v->number < 0 || !name->len)
+    if (!v || !name)
         return;
     v->name = name;
     v->number = -1;
@@ -84,7 +84,8 @@ bool rlx_onnx_output(rlx_onnx_conv *c, size_t i, const rlx_expr *e)
         return c->failed = true, false;
     if (!rlx_onnx_wants(c, i))
         return true;
-    name_variable(e, rlx_onnx_identifier(c->m, rlx_string_slice(c->outputs[i]->name), "v"));
+    if (e == c->newest)
+        name_variable(e, rlx_onnx_identifier(c->m, rlx_string_slice(c->outputs[i]->name), "v"));
     c->outputs[i]->expr = e;
     return true;
 }
@@ -289,7 +290,7 @@ const rlx_expr *rlx_onnx_emit(rlx_onnx_conv *c, const rlx_expr *e)
     rlx_emit how = { .place = c->place, .var_place = c->place };
     const rlx_var *v = e && !c->failed ? rlx_builder_emit(c->m->b, e, &how) : NULL;
     c->failed |= !v;
-    return v ? &v->node : NULL;
+    return c->newest = v ? &v->node : NULL;
 }
 
 const rlx_expr *rlx_onnx_call(rlx_onnx_conv *c, const char *op, const char *format, ...)

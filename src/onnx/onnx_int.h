@@ -90,6 +90,7 @@ struct rlx_onnx_conv {
     rlx_place place;
     rlx_onnx_value **inputs; size_t num_inputs; /* NULL: left out */
     rlx_onnx_value **outputs; size_t num_outputs;
+    const rlx_expr *newest;                  /* the variable made last: nobody has seen it yet */
     bool failed;
 };
 
@@ -230,6 +231,9 @@ RLX_INLINE void *rlx_onnx_array(rlx_onnx_conv *c, size_t count, size_t size)
     c->failed |= !p;
     return p;
 }
+
+/* y rounded and shifted by a zero point, in the dtype of that (convert_quant.c) */
+const rlx_expr *rlx_onnx_requantize(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *zero);
 
 #define RLX_ONNX_CONVERTER(name) bool rlx_onnx_##name(rlx_onnx_conv *c)
 #define OP(domain, op, since, outputs, converter, argument) RLX_ONNX_CONVERTER(convert_##converter);
