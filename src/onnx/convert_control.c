@@ -1,8 +1,7 @@
 /*- convert_control.c: branches and loops.
  *
- *     If     R.If, or the branch that is known to be taken
- *     Loop   steps in a row where their number is known and small, else a function that calls itself:
- *                f(i, n, go, carried..., stacked..., captured...) = if i < n and go: f(i + 1, ...) else (carried, stacked)
+ *     If           R.If, or the branch that is known to be taken
+ *     Loop, Scan   steps in a row: their number is known
  */
 #include "onnx/onnx_int.h"
 

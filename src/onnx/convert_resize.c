@@ -353,7 +353,7 @@ static const rlx_prim *scaled_size(rlx_onnx_conv *c, const rlx_prim *in, double 
 RLX_ONNX_CONVERTER(convert_resize)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
-    resize r;
+    resize r = { .method = NEAREST };
     targets t = { .axes = NULL };
     size_t n;
     const rlx_prim *const *d = x ? rlx_onnx_dims(c, &x, &n) : NULL;
