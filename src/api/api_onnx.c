@@ -27,16 +27,17 @@ relax_status relax_onnx_options_init(relax_onnx_options *options, size_t struct_
 static bool copy_input(rlx_context *ctx, const char *name, const DLTensor *t, rlx_onnx_binding *b)
 {
     rlx_fault why = { 0 };
-    size_t bytes;
+    size_t bytes = 0;
     b->name = rlx_slice_z(name);
     b->dtype = t ? rlx_dl_dtype(t) : RELAX_VOID;
     if (!t || t->ndim < 0 || (t->ndim && !t->shape) || t->device.device_type != 1 ||
-        !rlx_shape_bytes(b->dtype, t->ndim, t->shape, &bytes, &why) || !rlx_view_is_compact(t) ||
-        (bytes && !t->data))
+        !rlx_shape_bytes(b->dtype, t->ndim, t->shape, &bytes, &why) || !rlx_view_is_compact(t))
         return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE,
                          "array %s: it is no contiguous array on the CPU", name) != NULL;
     b->shape = t->shape;
     b->ndim = (size_t)t->ndim;
+    if (!t->data)
+        return true;
     b->data = rlx_blob_create(&ctx->memory, (const char *)t->data + t->byte_offset, bytes);
     return b->data != NULL;
 }
@@ -54,7 +55,7 @@ static rlx_onnx_binding *read_bindings(rlx_context *ctx, const relax_onnx_option
         ok = copy_input(ctx, o->input_names[i], o->inputs[i], &b[i]);
     for (size_t i = 0; b && i < o->num_sizes; i++)
         b[o->num_inputs + i] =
-            (rlx_onnx_binding){ .name = rlx_slice_z(o->size_names[i]), .size = o->sizes[i] };
+            (rlx_onnx_binding){ .name = rlx_slice_z(o->size_names[i]), .is_size = true, .size = o->sizes[i] };
     for (size_t i = 0; b && !ok && i < n; i++)
         rlx_blob_release(b[i].data);
     if (b && !ok)

@@ -18,6 +18,7 @@ typedef struct known {
     const char *names[CLI_MAX_LIST];
     relax_tensor *tensors[CLI_MAX_LIST];
     const DLTensor *views[CLI_MAX_LIST];
+    DLTensor shapes[CLI_MAX_LIST];        /* of inputs that stay inputs */
     size_t count;
     const char *size_names[CLI_MAX_LIST]; /* copies */
     int64_t sizes[CLI_MAX_LIST];
@@ -106,6 +107,32 @@ static bool bind_needed(const cli *c, const relax_onnx_import *import, const cha
     return any;
 }
 
+/* The shapes of all inputs that are arrays. False: nothing is known that was not before. */
+static bool bind_shapes(const cli *c, const char *const *all, known *k)
+{
+    size_t before = k->count;
+    for (size_t p = 0; all[p] && k->count < CLI_MAX_LIST; p++) {
+        const char *value;
+        int at = find_text(c, all[p], p, &value);
+        size_t n = at < 0 ? 0 : strlen(value);
+        relax_tensor *t = at < 0 || c->bound[at] || n < 4 || strcmp(value + n - 4, ".npy")
+                              ? NULL
+                              : cli_npy_read(c, value);
+        if (!t)
+            continue;
+        k->names[k->count] = all[p];
+        k->tensors[k->count] = t;
+        k->shapes[k->count] = *relax_tensor_view(t);
+        k->shapes[k->count].data = NULL;
+        k->views[k->count] = &k->shapes[k->count];
+        k->count++;
+    }
+    if (k->count > before)
+        fprintf(stderr, "%s: note: the sizes of this run's inputs are constants of it (--no-bind leaves "
+                        "them open)\n", c->files[0]);
+    return k->count > before;
+}
+
 /* Names of the model's inputs, NULL at the end; those that are bound keep their place in it. */
 static const char **input_names(const relax_onnx_import *import)
 {
@@ -135,13 +162,16 @@ relax_onnx_import *cli_import(const cli *c, relax_context *ctx, const char *path
     known k = { .count = 0 };
     const char **names = NULL;
     relax_onnx_import *import = NULL;
-    bool again = read_sizes(c, &k) == CLI_OK;
+    bool again = read_sizes(c, &k) == CLI_OK, shaped = false;
     for (int round = 0; again && round < MOST_ROUNDS; round++) {
         relax_onnx_import_destroy(import);
         import = import_once(c, ctx, path, &k);
         if (import && !names)
             names = input_names(import);
         again = import && names && c->bound && !c->no_bind && bind_needed(c, import, names, &k);
+        if (import && names && c->bound && !c->no_bind && !again && !shaped &&
+            !relax_onnx_import_module(import))
+            again = shaped = bind_shapes(c, names, &k);
         if (again)
             relax_context_clear_diagnostics(ctx);
     }

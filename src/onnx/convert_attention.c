@@ -50,10 +50,26 @@ static const rlx_expr *join_heads(rlx_onnx_conv *c, const rlx_expr *x)
     return rlx_onnx_reshape(c, x, three, 3);
 }
 
+/* Each head of keys and values for as many heads of queries as there are; their numbers may be symbolic. */
 static const rlx_expr *repeat_heads(rlx_onnx_conv *c, const rlx_expr *x, const attention *a)
 {
-    int64_t times = a->kv_heads > 0 ? a->q_heads / a->kv_heads : 1;
-    return times == 1 ? x : rlx_onnx_call(c, "repeat", "x repeats=i axis=i", x, times, (int64_t)1);
+    static const int64_t behind = 2;
+    int64_t times = a->kv_heads > 0 ? a->q_heads / a->kv_heads : 0;
+    size_t n;
+    const rlx_prim *const *d = x ? rlx_onnx_dims(c, &x, &n) : NULL;
+    const rlx_prim *heads = a->q ? rlx_onnx_dim(c, a->q, 1) : NULL;
+    if (!d || !heads || n != 4)
+        return NULL;
+    if (times == 1 || heads == d[1])
+        return x;
+    if (times)
+        return rlx_onnx_call(c, "repeat", "x repeats=i axis=i", x, times, (int64_t)1);
+    const rlx_prim *t =
+        rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, heads, d[1]));
+    const rlx_prim *five[] = { d[0], d[1], t, d[2], d[3] }, *four[] = { d[0], heads, d[2], d[3] };
+    x = rlx_onnx_call(c, "broadcast_to", "x x", rlx_onnx_expand_dims(c, x, &behind, 1),
+                      rlx_shape_new(c->ctx, five, 5));
+    return rlx_onnx_reshape(c, x, four, 4);
 }
 
 /* Positions along one of the last two axes of the scores, as int64. */
@@ -189,7 +205,7 @@ static bool read_attention(rlx_onnx_conv *c, attention *a)
         a->v = split_heads(c, a->v, a->kv_heads);
     } else if (!rlx_onnx_static_dim(c, a->q, 1, &a->q_heads) ||
                !rlx_onnx_static_dim(c, a->k, 1, &a->kv_heads)) {
-        a->q_heads = a->kv_heads = 1; /* the same size, or the product is refused */
+        a->q_heads = a->kv_heads = 0;
     }
     a->k = behind_past(c, a, 4, a->k);
     a->v = behind_past(c, a, 5, a->v);
@@ -207,14 +223,20 @@ static const rlx_expr *raw_scores(rlx_onnx_conv *c, const attention *a)
     static const int64_t perm[] = { 0, 1, 3, 2 };
     int64_t size = 0;
     double scale = rlx_onnx_float(c, "scale", 0);
-    if (!rlx_onnx_attr(c, "scale") && !rlx_onnx_static_dim(c, a->q, 3, &size))
-        return rlx_onnx_fail(c, RLX_ON08, "the size of a head has to be known");
+    bool stated = rlx_onnx_attr(c, "scale") != NULL;
+    bool known = stated || rlx_onnx_static_dim(c, a->q, 3, &size);
+    const rlx_expr *k = rlx_onnx_transpose(c, repeat_heads(c, a->k, a), perm, 4), *root;
     if (size)
         scale = 1 / sqrt((double)size);
-    double root = sqrt(scale);
-    const rlx_expr *k = rlx_onnx_transpose(c, repeat_heads(c, a->k, a), perm, 4);
-    return rlx_onnx_call2(c, "matmul", with(c, "multiply", a->q, root),
-                          with(c, "multiply", k, root));
+    if (known) {
+        root = rlx_onnx_scalar(c, a->dtype, sqrt(scale));
+    } else {
+        root = rlx_onnx_cast(c, size_tensor(c, rlx_onnx_dim(c, a->q, 3)), RELAX_FLOAT64);
+        root = rlx_onnx_call1(c, "sqrt", rlx_onnx_call1(c, "rsqrt", root));
+        root = rlx_onnx_cast(c, root, a->dtype);
+    }
+    return rlx_onnx_call2(c, "matmul", rlx_onnx_call2(c, "multiply", a->q, root),
+                          rlx_onnx_call2(c, "multiply", k, root));
 }
 
 RLX_ONNX_CONVERTER(convert_attention)

@@ -57,7 +57,7 @@ static const rlx_prim *named_size(rlx_importer *m, rlx_slice name)
     bool unnamed = !s || rlx_slice_is(name, "?");
     for (size_t i = 0; i < m->options->num_bindings; i++) {
         const rlx_onnx_binding *b = &m->options->bindings[i];
-        if (!b->data && rlx_slice_equal(b->name, name))
+        if (b->is_size && rlx_slice_equal(b->name, name))
             p = rlx_int64(m->ctx, b->size);
     }
     const rlx_string *id = p ? NULL : rlx_onnx_identifier(m, name, "n");
@@ -138,7 +138,7 @@ static rlx_onnx_value *add_param(rlx_importer *m, params *p, rlx_slice name, con
 static const rlx_onnx_binding *find_binding(const rlx_importer *m, rlx_slice name)
 {
     for (size_t i = 0; i < m->options->num_bindings; i++)
-        if (m->options->bindings[i].data && rlx_slice_equal(m->options->bindings[i].name, name))
+        if (!m->options->bindings[i].is_size && rlx_slice_equal(m->options->bindings[i].name, name))
             return &m->options->bindings[i];
     return NULL;
 }
@@ -159,17 +159,34 @@ static bool note_small(rlx_importer *m, rlx_onnx_value *v, const rlx_sinfo *info
     return rlx_vec_push(&m->ctx->memory, &m->small_inputs, v->name);
 }
 
+/* The sizes of an input whose shape is known are known wherever their names stand. */
+static bool note_shape(rlx_importer *m, const rlx_onnx_type *t, const rlx_onnx_binding *b)
+{
+    const rlx_onnx_shape *s = t && t->tensor ? t->tensor->shape : NULL;
+    bool ok = true;
+    for (size_t i = 0; s && ok && i < s->dims.len && i < b->ndim; i++) {
+        rlx_slice name = RLX_ONNX_ITEM(rlx_onnx_dimension, s->dims, i)->param;
+        const rlx_string *text = name.len ? rlx_string_intern(m->ctx, name) : NULL;
+        if (text && !rlx_slice_is(name, "?") && !rlx_ptrmap_has(&m->sizes, text))
+            ok = rlx_ptrmap_put(&m->sizes, text, (uintptr_t)rlx_int64(m->ctx, b->shape[i]));
+    }
+    return ok;
+}
+
 static bool bind_input(rlx_importer *m, rlx_onnx_scope *s, params *p, const rlx_onnx_value_info *in)
 {
     const rlx_onnx_binding *b = find_binding(m, in->name);
     rlx_onnx_value *v;
-    if (b) {
+    if (b && b->data) {
         v = rlx_onnx_value_new(m, rlx_string_intern(m->ctx, in->name));
         if (v)
             v->expr = rlx_constant_blob(m->ctx, b->dtype, b->shape, b->ndim, b->data, RLX_NO_PLACE);
         return v && v->expr && rlx_onnx_value_bind(m, s, in->name, v);
     }
-    const rlx_sinfo *info = rlx_onnx_type_info(m, in->type);
+    if (b && !note_shape(m, in->type, b))
+        return false;
+    const rlx_sinfo *info = b ? rlx_tensor_ints(m->ctx, b->shape, b->ndim, b->dtype)
+                              : rlx_onnx_type_info(m, in->type);
     if (!info) {
         v = rlx_onnx_value_new(m, rlx_string_intern(m->ctx, in->name));
         if (v)

@@ -11,9 +11,10 @@ typedef struct rlx_onnx_model rlx_onnx_model;
 typedef struct rlx_onnx_binding {
     rlx_slice name;
     rlx_dtype dtype;
+    bool is_size;                /* a size, of which `size` is the value; else an input */
     const int64_t *shape; size_t ndim;
-    rlx_blob *data;              /* an input: its content */
-    int64_t size;                /* a size: its value, where data is NULL */
+    rlx_blob *data;              /* its content; NULL: its shape alone is known */
+    int64_t size;
 } rlx_onnx_binding;
 
 /* What one operator of the model needs that this library lacks, or what is wrong with it. */
