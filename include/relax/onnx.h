@@ -34,7 +34,7 @@ typedef struct relax_onnx_options {
     uint64_t max_nodes;           /* after functions are put in place; default 1,000,000 */
     uint64_t max_constant_bytes;  /* of what is unpacked at import; default 1 GiB */
     /* Inputs that are known: they become constants, which the library copies. Of an array whose data
-     * is NULL the shape alone is known; the input stays a parameter. */
+     * is NULL, though it has elements, the shape alone is known; the input stays a parameter. */
     const char *const *input_names;
     const DLTensor *const *inputs;
     size_t num_inputs;

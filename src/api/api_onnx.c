@@ -36,9 +36,9 @@ static bool copy_input(rlx_context *ctx, const char *name, const DLTensor *t, rl
                          "array %s: it is no contiguous array on the CPU", name) != NULL;
     b->shape = t->shape;
     b->ndim = (size_t)t->ndim;
-    if (!t->data)
+    if (!t->data && bytes)
         return true;
-    b->data = rlx_blob_create(&ctx->memory, (const char *)t->data + t->byte_offset, bytes);
+    b->data = rlx_blob_create(&ctx->memory, t->data ? (const char *)t->data + t->byte_offset : "", bytes);
     return b->data != NULL;
 }
 

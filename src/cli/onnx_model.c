@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROUNDS = 4 };
+enum { MOST_ROUNDS = 8 };
 
 bool cli_is_onnx(const char *path)
 {
@@ -118,8 +118,13 @@ static bool bind_shapes(const cli *c, const char *const *all, known *k)
         relax_tensor *t = at < 0 || c->bound[at] || n < 4 || strcmp(value + n - 4, ".npy")
                               ? NULL
                               : cli_npy_read(c, value);
-        if (!t)
+        bool empty = false;
+        for (int32_t d = 0; t && d < relax_tensor_view(t)->ndim; d++)
+            empty |= !relax_tensor_view(t)->shape[d];
+        if (!t || empty) { /* an empty one would stand for its content */
+            relax_tensor_release(t);
             continue;
+        }
         k->names[k->count] = all[p];
         k->tensors[k->count] = t;
         k->shapes[k->count] = *relax_tensor_view(t);
