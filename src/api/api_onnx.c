@@ -44,7 +44,7 @@ static bool copy_input(rlx_context *ctx, const char *name, const DLTensor *t, rl
 
 static rlx_onnx_binding *read_bindings(rlx_context *ctx, const relax_onnx_options *o)
 {
-    size_t n = o->num_inputs + o->num_sizes, bytes;
+    size_t n = o->num_inputs + o->num_sizes, bytes = 0;
     bool ok = rlx_api_array(ctx, (const void *const *)o->input_names, o->num_inputs, "input_names") &&
               rlx_api_array(ctx, (const void *const *)o->inputs, o->num_inputs, "inputs") &&
               rlx_api_array(ctx, (const void *const *)o->size_names, o->num_sizes, "size_names") &&

@@ -74,7 +74,7 @@ static const rlx_prim *size_of(rlx_importer *m, const rlx_onnx_dimension *d)
 {
     /* old exporters wrote 0 for what they did not know */
     bool is_number = d->head.has & 1 << 1 && d->value >= 0 && !(d->head.has & 1 << 2);
-    bool is_zero = is_number && !d->value && m->model->ir_version >= 8;
+    bool is_zero = is_number && !d->value && m->model->ir_version >= 7;
     return is_number && (d->value > 0 || is_zero) ? rlx_int64(m->ctx, d->value)
            : is_number && d->value == 0 ? named_size(m, (rlx_slice){ "", 0 })
                                         : named_size(m, d->param);
