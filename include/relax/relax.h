@@ -28,6 +28,7 @@
 #include <relax/builder.h>
 #include <relax/tir.h>
 #include <relax/text.h>
+#include <relax/onnx.h>
 #include <relax/analysis.h>
 #include <relax/struct_info.h>
 #include <relax/prove.h>

@@ -30,11 +30,15 @@ typedef struct cli {
     const char *expect;        /* --expect */
     double rtol, atol;
     const char *instruction_set;
+    const char *dims[CLI_MAX_LIST]; int num_dims;   /* --dim NAME=SIZE */
+    bool *bound;               /* relax run: inputs that are constants of the program */
+    int64_t params_from;       /* bytes */
     int64_t opt_level, max_memory, max_depth, repeat, warmup, compiler_memory, threads;
     double timeout;
     const char *dialect;
     bool strict, notes, trust, color, verify, allow_native, unchecked, profile, json, help;
     bool as_json, times;       /* --json: what goes to standard output; --time-passes */
+    bool no_bind, onnx_report;
 } cli;
 
 #define CLI_MAX_THREADS 256
@@ -124,6 +128,11 @@ bool cli_compile_to_c(const cli *c, const cli_file *file, const struct cli_array
  * NULL after a report. */
 relax_module *cli_bind(const cli *c, relax_context *ctx, const relax_module *module,
                        const struct cli_arrays *params);
+/* ---- models in ONNX's format (onnx_model.c) */
+bool cli_is_onnx(const char *path);
+/* Diagnostics say what is wrong. NULL: so wrong that nothing can be told. */
+relax_onnx_import *cli_import(const cli *c, relax_context *ctx, const char *path);
+relax_module *cli_import_module(const cli *c, relax_context *ctx, const char *path);
 /* ---- passes (passes.c) */
 /* Those of --pass; `params` may be NULL. NULL: *status is CLI_USAGE, or diagnostics say why. */
 relax_module *cli_run_passes(const cli *c, relax_context *ctx, relax_module *module,

@@ -217,6 +217,8 @@ int cli_run(cli *c)
     int status = CLI_OK;
     cli_file file;
     cli_arrays params = { 0 };
+    bool bound[CLI_MAX_LIST] = { false };
+    c->bound = bound;
     if (c->output && !strcmp(c->output, "-"))
         return cli_usage(c, "--output names a directory");
     bool mapped = cli_can_map(c->files[0]);

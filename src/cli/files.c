@@ -51,7 +51,7 @@ bool cli_read(const cli *c, const char *path, cli_file *out)
         cli_error(c, "IO01", path, "cannot be read: %s", strerror(errno));
         return false;
     }
-    bool ok = read_all(c, fd, out);
+    bool ok = cli_is_onnx(path) || read_all(c, fd, out); /* that is mapped by the library */
     if (!standard)
         close(fd);
     if (!ok)

@@ -351,7 +351,8 @@ int cli_bind_inputs(const cli *c, const relax_executable *exe, size_t function,
     for (size_t i = 0; slots && i < count; i++)
         slots[i].of = relax_executable_param(exe, function, i);
     for (int i = 0; i < c->num_inputs && status == CLI_OK; i++)
-        status = place_input(c, exe, function, slots, count, &position, c->inputs[i]);
+        if (!c->bound || !c->bound[i])
+            status = place_input(c, exe, function, slots, count, &position, c->inputs[i]);
     if (status == CLI_OK)
         status = fill_from_params(c, exe, function, params, slots, count);
     if (status == CLI_OK)

@@ -14,25 +14,25 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    { "check", cli_check, "sNanj", 1, CLI_MAX_LIST,
+    { "check", cli_check, "sNanjB", 1, CLI_MAX_LIST,
       "relax check FILE...\n\nRead, check well-formedness, infer. Diagnostics go to standard "
       "error.\n" },
-    { "print", cli_print, "sanjPwQcy", 1, 1,
+    { "print", cli_print, "sanjPwQcyB", 1, 1,
       "relax print FILE [--pass P,Q,...] [--dialect 0.27]\n\nCanonical TVMScript on standard output, after the "
       "named passes. Options of a pass follow it:\n"
       "--pass bind_symbolic_vars:n=4,m=8,fold_constant:max_bytes=1000, or in braces, as in\n"
       "'bind_symbolic_vars{n=4,m=8}' (relax passes NAME lists them).\n"
       "Weights of --params are bound first, or where the pass bind_params stands.\n" },
-    { "opt", cli_print, "sanjPwQcy", 1, 1,
+    { "opt", cli_print, "sanjPwQcyB", 1, 1,
       "relax opt FILE [--pass P,Q,...]\n\nThe same as relax print.\n" },
-    { "build", cli_build, "sanjowtEuUCMOAdKYy", 1, 1,
+    { "build", cli_build, "sanjowtEuUCMOAdKYyB", 1, 1,
       "relax build FILE -o OUT.rlx [--params W.npz]\n\nCompile to one file. --params binds "
       "weights by parameter name; the file is then complete.\n"
       "-o - writes to standard output.\n"
       "Target c: kernels are in the file as machine code too, which relax run --allow-native "
       "uses. The compiler is cc, or what\n"
       "RELAX_CC says (words as in a shell; empty: none).\n" },
-    { "run", cli_run, "sanjewtuUCMiSOApRWxmTDXrlJVIHy", 1, 1,
+    { "run", cli_run, "sanjewtuUCMiSOApRWxmTDXrlJVIHyBb", 1, 1,
       "relax run FILE|OUT.rlx [--entry main] [--input A.npy]... [--params W.npz] [--output "
       "DIR]\n\n"
       "Inputs go to the entry's parameters by position: A.npy, B.npz:MEMBER, either after NAME=, "

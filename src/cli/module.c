@@ -35,7 +35,8 @@ relax_context *cli_context(const cli *c, int *status)
 
 relax_module *cli_parse_module(const cli *c, relax_context *ctx, const cli_file *file)
 {
-    (void)c;
+    if (cli_is_onnx(file->name))
+        return cli_import_module(c, ctx, file->name);
     return relax_module_parse(ctx, file->name, strlen(file->name), file->data, file->size);
 }
 

@@ -82,6 +82,10 @@ static const option_row rows[] = {
     { 'H', "--threads", NULL, INTEGER, AT(threads), 0, "N",
       "threads that compute (default: one for each core)" },
     { 'T', "--timeout", NULL, SECONDS, AT(timeout), 0, "S", "end the run after S seconds" },
+    { 'B', "--dim", NULL, LIST, AT(dims), AT(num_dims), "NAME=SIZE",
+      "a named size of an ONNX model" },
+    { 'b', "--no-bind", NULL, FLAG, AT(no_bind), 0, NULL,
+      "ONNX: inputs that decide sizes or ranks are no constants of the run" },
     { 'v', "--verify", NULL, FLAG, AT(verify), 0, NULL, "check the file" },
 };
 #undef AT
@@ -233,6 +237,7 @@ static int check_values(cli *c)
 int cli_parse(cli *c, int argc, char **argv, const char *options, int min_files, int max_files)
 {
     bool only_files = false;
+    const char **last = NULL; /* the list of the option before */
     for (int i = 2; i < argc; i++) {
         const char *text = argv[i];
         if (!only_files && !strcmp(text, "--")) {
@@ -241,10 +246,18 @@ int cli_parse(cli *c, int argc, char **argv, const char *options, int min_files,
             c->help = true;
             return CLI_OK;
         } else if (only_files || text[0] != '-' || !text[1]) {
+            /* the model stands first, then --input takes paths up to the next option */
+            if (c->num_files == max_files && last == &c->inputs[0]) {
+                int status = set_option(c, find_option("--input", 7, options), text);
+                if (status != CLI_OK)
+                    return status;
+                continue;
+            }
             if (c->num_files == max_files || c->num_files == CLI_MAX_LIST)
                 return cli_usage(c, "relax %s takes no further argument: %s", c->command, text);
             c->files[c->num_files++] = text;
         } else {
+            last = strncmp(text, "--input", 7) || (text[7] && text[7] != '=') ? NULL : &c->inputs[0];
             int status = read_option(c, argc, argv, &i, options);
             if (status != CLI_OK)
                 return status;

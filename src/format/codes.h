@@ -6,6 +6,7 @@
  *   TY       structural information   LD       loading
  *   PU       purity                   IO, NP   files, arrays
  *   OP       misuse of the API        IN       mistakes of the library
+ *   ON       models in ONNX's format
  */
 #ifndef RLX_FORMAT_CODES_H
 #define RLX_FORMAT_CODES_H

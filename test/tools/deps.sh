@@ -44,6 +44,7 @@ look() {
         return
     fi
     need python3-numpy $python -c 'import numpy'
+    need libonnx-testdata test -d /usr/share/libonnx-testdata/data/node
     if [ "$what" = bench ]; then
         need libopenblas0-pthread sh -c 'ldconfig -p | grep -q libopenblas'
         return

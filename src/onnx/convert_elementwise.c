@@ -1,0 +1,480 @@
+/* convert_elementwise.c: operators on elements, broadcast. */
+#include "onnx/onnx_int.h"
+
+#include <math.h>
+
+RLX_ONNX_CONVERTER(convert_unary)
+{
+    return rlx_onnx_output(c, 0, rlx_onnx_call1(c, c->row->argument, rlx_onnx_input(c, 0)));
+}
+
+RLX_ONNX_CONVERTER(convert_identity)
+{
+    return c->num_inputs && c->inputs[0] ? rlx_onnx_output_value(c, 0, c->inputs[0])
+                                         : rlx_onnx_input(c, 0) != NULL;
+}
+
+/* ---- integers that are sizes ------------------------------------------------------------------- */
+
+/* Truncating division of what is not negative is floor division. */
+static const rlx_prim *divide_sizes(rlx_onnx_conv *c, enum rlx_node_kind kind, const rlx_prim *a,
+                                    const rlx_prim *b)
+{
+    const rlx_scope *s = rlx_builder_scope(c->m->b);
+    int64_t low, high, d;
+    if (!rlx_int_literal(b, &d) || d <= 0)
+        return NULL;
+    rlx_bounds(c->ctx, s, a, &low, &high);
+    return low >= 0 || kind == RLX_NODE_FLOOR_MOD ? rlx_fold_binary(c->ctx, kind, a, b) : NULL;
+}
+
+static const rlx_prim *one_of(rlx_onnx_conv *c, bool truth, bool known)
+{
+    return known ? rlx_int64(c->ctx, truth) : NULL;
+}
+
+static const rlx_prim *compare_sizes(rlx_onnx_conv *c, enum rlx_node_kind kind, const rlx_prim *a,
+                                     const rlx_prim *b)
+{
+    const rlx_scope *s = rlx_builder_scope(c->m->b);
+    if (kind == RLX_NODE_EQ) {
+        enum rlx_answer equal = rlx_prove_equal(c->ctx, s, a, b);
+        return one_of(c, equal == RLX_EQUAL, equal != RLX_UNKNOWN);
+    }
+    enum rlx_truth t = rlx_prove_compare(c->ctx, s, kind, a, b);
+    return one_of(c, t == RLX_TRUE, t != RLX_MAYBE);
+}
+
+static const struct { const char *op; enum rlx_node_kind kind; } size_rules[] = {
+    { "add", RLX_NODE_ADD },       { "subtract", RLX_NODE_SUB },  { "multiply", RLX_NODE_MUL },
+    { "divide", RLX_NODE_FLOOR_DIV }, { "floor_mod", RLX_NODE_FLOOR_MOD }, { "minimum", RLX_NODE_MIN },
+    { "maximum", RLX_NODE_MAX },   { "equal", RLX_NODE_EQ },      { "less", RLX_NODE_LT },
+    { "less_equal", RLX_NODE_LE }, { "greater", RLX_NODE_GT },    { "greater_equal", RLX_NODE_GE }
+};
+
+static const rlx_prim *combine_sizes(rlx_onnx_conv *c, const char *op, const rlx_prim *a,
+                                     const rlx_prim *b)
+{
+    for (size_t i = 0; i < sizeof size_rules / sizeof size_rules[0]; i++) {
+        enum rlx_node_kind k = size_rules[i].kind;
+        if (strcmp(size_rules[i].op, op))
+            continue;
+        const rlx_prim *p = k == RLX_NODE_FLOOR_DIV || k == RLX_NODE_FLOOR_MOD
+                                ? divide_sizes(c, k, a, b)
+                            : i >= 7 ? compare_sizes(c, k, a, b)
+                                     : rlx_fold_binary(c->ctx, k, a, b);
+        return rlx_onnx_simplify(c, p);
+    }
+    return NULL;
+}
+
+static bool is_literal(const rlx_onnx_ints *v)
+{
+    int64_t x;
+    for (size_t i = 0; i < v->len; i++)
+        if (!rlx_int_literal(v->data[i], &x))
+            return false;
+    return true;
+}
+
+static bool is_comparison(const char *op)
+{
+    return !strcmp(op, "equal") || !strncmp(op, "less", 4) || !strncmp(op, "greater", 7);
+}
+
+/* Sizes of shape variables, element by element. False: the node is computed when it runs. */
+static bool on_sizes(rlx_onnx_conv *c, const char *op)
+{
+    rlx_onnx_ints a, b;
+    bool any = c->num_inputs == 2 && ((c->inputs[0] && c->inputs[0]->has_ints) ||
+                                      (c->inputs[1] && c->inputs[1]->has_ints));
+    if (!any || !rlx_onnx_known(c, 0, &a) || !rlx_onnx_known(c, 1, &b) ||
+        (is_literal(&a) && is_literal(&b)) || (a.len != b.len && a.len != 1 && b.len != 1))
+        return false;
+    size_t n = a.len == 1 ? b.len : a.len;
+    const rlx_prim **out = rlx_onnx_array(c, n, sizeof *out);
+    for (size_t i = 0; out && i < n; i++) {
+        out[i] = combine_sizes(c, op, a.data[a.len == 1 ? 0 : i], b.data[b.len == 1 ? 0 : i]);
+        if (!out[i])
+            return false;
+    }
+    return out && rlx_onnx_output_ints(c, 0, out, n, a.is_scalar && b.is_scalar,
+                                       is_comparison(op) ? RELAX_BOOL : a.dtype);
+}
+
+/* ---- two operands ------------------------------------------------------------------------------ */
+
+/* Before operator set 7 the second operand is aligned at an axis of the first, where asked for. */
+static const rlx_expr *aligned(rlx_onnx_conv *c, const rlx_expr *a, const rlx_expr *b)
+{
+    if (c->version >= 7 || !a || !b || !rlx_onnx_int(c, "broadcast", 0))
+        return b;
+    int na = rlx_onnx_rank(c, a), nb = rlx_onnx_rank(c, b);
+    int64_t axis = rlx_onnx_int(c, "axis", na - nb), axes[64];
+    if (na < 0 || nb < 0 || na > 64 || (na > nb && !rlx_onnx_axis(c, &axis, na)))
+        return NULL;
+    int behind = na - nb - (int)axis;
+    if (behind <= 0)
+        return b;
+    for (int i = 0; i < behind; i++)
+        axes[i] = nb + i;
+    return rlx_onnx_expand_dims(c, b, axes, (size_t)behind);
+}
+
+RLX_ONNX_CONVERTER(convert_binary)
+{
+    if (on_sizes(c, c->row->argument))
+        return true;
+    const rlx_expr *a = rlx_onnx_input(c, 0), *b = rlx_onnx_input(c, 1);
+    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, c->row->argument, a, aligned(c, a, b)));
+}
+
+RLX_ONNX_CONVERTER(convert_mod)
+{
+    bool fmod = rlx_onnx_int(c, "fmod", 0) != 0;
+    if (!fmod && on_sizes(c, "floor_mod"))
+        return true;
+    const rlx_expr *a = rlx_onnx_input(c, 0), *b = rlx_onnx_input(c, 1);
+    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, fmod ? "mod" : "floor_mod", a, b));
+}
+
+/* One operand or more. */
+RLX_ONNX_CONVERTER(convert_variadic)
+{
+    if (c->num_inputs == 2 && on_sizes(c, c->row->argument))
+        return true;
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    for (size_t i = 1; x && i < c->num_inputs; i++)
+        x = rlx_onnx_call2(c, c->row->argument, x, rlx_onnx_input(c, i));
+    return rlx_onnx_output(c, 0, x);
+}
+
+RLX_ONNX_CONVERTER(convert_mean)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    for (size_t i = 1; x && i < c->num_inputs; i++)
+        x = rlx_onnx_call2(c, "add", x, rlx_onnx_input(c, i));
+    const rlx_expr *n =
+        x ? rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), (double)c->num_inputs) : NULL;
+    return rlx_onnx_output(c, 0, c->num_inputs == 1 ? x : rlx_onnx_call2(c, "divide", x, n));
+}
+
+/* The result has the first operand's dtype, whatever that of the exponent is. */
+RLX_ONNX_CONVERTER(convert_pow)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0), *y = aligned(c, x, rlx_onnx_input(c, 1));
+    if (!x || !y)
+        return false;
+    rlx_dtype a = rlx_onnx_dtype_of(c, x), b = rlx_onnx_dtype_of(c, y);
+    rlx_dtype t = a;
+    if (a != b && !rlx_dtype_is_float(a) && rlx_dtype_is_float(b))
+        t = b == RELAX_FLOAT64 || rlx_dtype_bits(a) > 24 ? RELAX_FLOAT64 : b;
+    else if (a != b && !rlx_dtype_is_float(b) && !rlx_dtype_is_float(a))
+        t = rlx_dtype_bits(a) < rlx_dtype_bits(b) ? b : a;
+    const rlx_expr *p = rlx_onnx_call2(c, "power", rlx_onnx_cast(c, x, t), rlx_onnx_cast(c, y, t));
+    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, p, a));
+}
+
+/* Counts of at least the width, and below 0, shift everything out. */
+RLX_ONNX_CONVERTER(convert_bit_shift)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0), *n = rlx_onnx_input(c, 1);
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    bool left = rlx_slice_is(rlx_onnx_string(c, "direction", ""), "LEFT");
+    bool is_signed = rlx_dtype_code(t) == RELAX_DTYPE_INT;
+    if (!x || !n)
+        return false;
+    const rlx_expr *width = rlx_onnx_scalar(c, t, rlx_dtype_bits(t));
+    const rlx_expr *zero = rlx_onnx_scalar(c, t, 0);
+    const rlx_expr *far = rlx_onnx_call2(c, "greater_equal", n, width);
+    if (is_signed)
+        far = rlx_onnx_call2(c, "logical_or", far, rlx_onnx_call2(c, "less", n, zero));
+    const rlx_expr *count = rlx_onnx_where(c, far, zero, n);
+    const rlx_expr *y = rlx_onnx_call2(c, left ? "left_shift" : "right_shift", x, count);
+    const rlx_expr *gone = zero;
+    if (is_signed && !left)
+        gone = rlx_onnx_where(c, rlx_onnx_call2(c, "less", x, zero), rlx_onnx_scalar(c, t, -1),
+                              zero);
+    return rlx_onnx_output(c, 0, rlx_onnx_where(c, far, gone, y));
+}
+
+/* ---- selection --------------------------------------------------------------------------------- */
+
+static bool where_on_sizes(rlx_onnx_conv *c)
+{
+    rlx_onnx_ints k, a, b;
+    bool any = false;
+    for (size_t i = 0; i < c->num_inputs; i++)
+        any |= c->inputs[i] && c->inputs[i]->has_ints;
+    if (!any || c->num_inputs != 3 || !rlx_onnx_known(c, 0, &k) || !rlx_onnx_known(c, 1, &a) ||
+        !rlx_onnx_known(c, 2, &b))
+        return false;
+    size_t n = k.len > a.len ? k.len : a.len;
+    n = b.len > n ? b.len : n;
+    if ((k.len != n && k.len != 1) || (a.len != n && a.len != 1) || (b.len != n && b.len != 1))
+        return false;
+    const rlx_prim **out = rlx_onnx_array(c, n, sizeof *out);
+    for (size_t i = 0; out && i < n; i++) {
+        int64_t truth;
+        if (!rlx_int_literal(k.data[k.len == 1 ? 0 : i], &truth))
+            return false;
+        out[i] = truth ? a.data[a.len == 1 ? 0 : i] : b.data[b.len == 1 ? 0 : i];
+    }
+    return out && rlx_onnx_output_ints(c, 0, out, n, k.is_scalar && a.is_scalar && b.is_scalar,
+                                       a.dtype);
+}
+
+RLX_ONNX_CONVERTER(convert_where)
+{
+    if (where_on_sizes(c))
+        return true;
+    return rlx_onnx_output(c, 0, rlx_onnx_where(c, rlx_onnx_input(c, 0), rlx_onnx_input(c, 1),
+                                                rlx_onnx_input(c, 2)));
+}
+
+/* First the lower bound, then the upper one: where they cross, the upper one holds. */
+RLX_ONNX_CONVERTER(convert_clip)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    bool low = rlx_onnx_has(c, 1), high = rlx_onnx_has(c, 2);
+    const rlx_expr *least = low ? rlx_onnx_input(c, 1) : NULL;
+    const rlx_expr *most = high ? rlx_onnx_input(c, 2) : NULL;
+    if (c->version < 11) {
+        low = rlx_onnx_attr(c, "min") != NULL;
+        high = rlx_onnx_attr(c, "max") != NULL;
+        least = low ? rlx_onnx_scalar(c, t, rlx_onnx_float(c, "min", 0)) : NULL;
+        most = high ? rlx_onnx_scalar(c, t, rlx_onnx_float(c, "max", 0)) : NULL;
+    }
+    if (low)
+        x = rlx_onnx_call2(c, "maximum", x, least);
+    if (high)
+        x = rlx_onnx_call2(c, "minimum", x, most);
+    return rlx_onnx_output(c, 0, x);
+}
+
+/* ---- activations ------------------------------------------------------------------------------- */
+
+/* Arithmetic with numbers of x's dtype. */
+static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
+{
+    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), v)) : NULL;
+}
+
+static const rlx_expr *positive(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *below)
+{
+    return rlx_onnx_where(c, with(c, "greater", x, 0), x, below);
+}
+
+RLX_ONNX_CONVERTER(convert_leaky_relu)
+{
+    return rlx_onnx_output(c, 0, rlx_onnx_call(c, "nn.leakyrelu", "x alpha=f", rlx_onnx_input(c, 0),
+                                               rlx_onnx_float(c, "alpha", (double)0.01f)));
+}
+
+RLX_ONNX_CONVERTER(convert_prelu)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0), *slope = rlx_onnx_input(c, 1);
+    if (!x || !slope)
+        return false;
+    int nx = rlx_onnx_rank(c, x), ns = rlx_onnx_rank(c, slope);
+    int64_t channels = 0, axes[64];
+    /* before operator set 7: one slope for each channel */
+    if (c->version < 7 && ns == 1 && nx > 2 && nx < 64 &&
+        (!rlx_onnx_static_dim(c, slope, 0, &channels) || channels != 1)) {
+        for (int i = 0; i < nx - 2; i++)
+            axes[i] = i + 1;
+        slope = rlx_onnx_expand_dims(c, slope, axes, (size_t)nx - 2);
+    }
+    return rlx_onnx_output(c, 0, rlx_onnx_where(c, with(c, "less", x, 0),
+                                                rlx_onnx_call2(c, "multiply", x, slope), x));
+}
+
+/* alpha * (exp(x) - 1) where x <= 0 */
+RLX_ONNX_CONVERTER(convert_elu)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    double alpha = rlx_onnx_float(c, "alpha", 1);
+    const rlx_expr *e = with(c, "subtract", rlx_onnx_call1(c, "exp", x), 1);
+    return rlx_onnx_output(c, 0, positive(c, x, alpha == 1 ? e : with(c, "multiply", e, alpha)));
+}
+
+RLX_ONNX_CONVERTER(convert_selu)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    double alpha = rlx_onnx_float(c, "alpha", c->version < 6 ? 1.6732 : 1.67326319217681884765625);
+    double gamma = rlx_onnx_float(c, "gamma", c->version < 6 ? 1.0507 : 1.05070102214813232421875);
+    const rlx_expr *e =
+        with(c, "multiply", with(c, "subtract", rlx_onnx_call1(c, "exp", x), 1), alpha);
+    return rlx_onnx_output(c, 0, with(c, "multiply", positive(c, x, e), gamma));
+}
+
+RLX_ONNX_CONVERTER(convert_celu)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    double alpha = rlx_onnx_float(c, "alpha", 1);
+    const rlx_expr *e = rlx_onnx_call1(c, "exp", with(c, "divide", x, alpha));
+    e = with(c, "minimum", with(c, "multiply", with(c, "subtract", e, 1), alpha), 0);
+    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "add", with(c, "maximum", x, 0), e));
+}
+
+RLX_ONNX_CONVERTER(convert_thresholded_relu)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    const rlx_expr *cond = with(c, "greater", x, rlx_onnx_float(c, "alpha", 1));
+    const rlx_expr *zero = x ? rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), 0) : NULL;
+    return rlx_onnx_output(c, 0, rlx_onnx_where(c, cond, x, zero));
+}
+
+static const rlx_expr *hard_sigmoid(rlx_onnx_conv *c, const rlx_expr *x, double alpha, double beta)
+{
+    const rlx_expr *y = with(c, "add", with(c, "multiply", x, alpha), beta);
+    return with(c, "minimum", with(c, "maximum", y, 0), 1);
+}
+
+RLX_ONNX_CONVERTER(convert_hard_sigmoid)
+{
+    return rlx_onnx_output(c, 0, hard_sigmoid(c, rlx_onnx_input(c, 0),
+                                              rlx_onnx_float(c, "alpha", (double)0.2f),
+                                              rlx_onnx_float(c, "beta", 0.5)));
+}
+
+RLX_ONNX_CONVERTER(convert_hard_swish)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "multiply", x,
+                                                hard_sigmoid(c, x, 1.0 / 6, 0.5)));
+}
+
+RLX_ONNX_CONVERTER(convert_mish)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    const rlx_expr *t = rlx_onnx_call1(c, "tanh", rlx_onnx_call1(c, "nn.softplus", x));
+    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "multiply", x, t));
+}
+
+RLX_ONNX_CONVERTER(convert_gelu)
+{
+    bool tanh = rlx_slice_is(rlx_onnx_string(c, "approximate", "none"), "tanh");
+    return rlx_onnx_output(c, 0, rlx_onnx_call1(c, tanh ? "nn.gelu_tanh" : "nn.gelu",
+                                                rlx_onnx_input(c, 0)));
+}
+
+static const rlx_expr *swish(rlx_onnx_conv *c, const rlx_expr *x, double alpha)
+{
+    if (alpha == 1)
+        return rlx_onnx_call1(c, "nn.silu", x);
+    return rlx_onnx_call2(c, "multiply", x,
+                          rlx_onnx_call1(c, "sigmoid", with(c, "multiply", x, alpha)));
+}
+
+RLX_ONNX_CONVERTER(convert_swish)
+{
+    return rlx_onnx_output(c, 0, swish(c, rlx_onnx_input(c, 0), rlx_onnx_float(c, "alpha", 1)));
+}
+
+RLX_ONNX_CONVERTER(convert_quick_gelu)
+{
+    return rlx_onnx_output(c, 0, swish(c, rlx_onnx_input(c, 0),
+                                       rlx_onnx_float(c, "alpha", (double)1.702f)));
+}
+
+RLX_ONNX_CONVERTER(convert_swiglu)
+{
+    const rlx_expr *y = swish(c, rlx_onnx_input(c, 0), rlx_onnx_float(c, "alpha", 1));
+    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "multiply", y, rlx_onnx_input(c, 1)));
+}
+
+RLX_ONNX_CONVERTER(convert_bias_gelu)
+{
+    const rlx_expr *x = rlx_onnx_call2(c, "add", rlx_onnx_input(c, 0), rlx_onnx_input(c, 1));
+    return rlx_onnx_output(c, 0, rlx_onnx_call1(c, "nn.gelu", x));
+}
+
+RLX_ONNX_CONVERTER(convert_fast_gelu)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    if (rlx_onnx_has(c, 1))
+        x = rlx_onnx_call2(c, "add", x, rlx_onnx_input(c, 1));
+    return rlx_onnx_output(c, 0, rlx_onnx_call1(c, "nn.gelu_tanh", x));
+}
+
+RLX_ONNX_CONVERTER(convert_shrink)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    double lambd = rlx_onnx_float(c, "lambd", 0.5), bias = rlx_onnx_float(c, "bias", 0);
+    if (!x)
+        return false;
+    const rlx_expr *zero = rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), 0);
+    const rlx_expr *above = rlx_onnx_where(c, with(c, "greater", x, lambd),
+                                           with(c, "subtract", x, bias), zero);
+    return rlx_onnx_output(c, 0, rlx_onnx_where(c, with(c, "less", x, -lambd),
+                                                with(c, "add", x, bias), above));
+}
+
+RLX_ONNX_CONVERTER(convert_reciprocal)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    const rlx_expr *one = x ? rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), 1) : NULL;
+    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "divide", one, x));
+}
+
+RLX_ONNX_CONVERTER(convert_softsign)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    const rlx_expr *d = with(c, "add", rlx_onnx_call1(c, "abs", x), 1);
+    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "divide", x, d));
+}
+
+RLX_ONNX_CONVERTER(convert_is_inf)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0), *y = rlx_onnx_call1(c, "isinf", x);
+    bool above = rlx_onnx_int(c, "detect_positive", 1) != 0;
+    bool below = rlx_onnx_int(c, "detect_negative", 1) != 0;
+    if (!above)
+        y = rlx_onnx_call2(c, "logical_and", y, with(c, "less", x, 0));
+    if (!below)
+        y = rlx_onnx_call2(c, "logical_and", y, with(c, "greater", x, 0));
+    return rlx_onnx_output(c, 0, y);
+}
+
+/* ---- dtypes ------------------------------------------------------------------------------------ */
+
+/* Sizes stay sizes as long as they are integers. */
+static bool cast_to(rlx_onnx_conv *c, rlx_dtype t)
+{
+    const rlx_onnx_value *v = c->num_inputs ? c->inputs[0] : NULL;
+    if (v && v->has_ints && (t == RELAX_INT64 || t == RELAX_INT32) && v->dtype != RELAX_BOOL)
+        return rlx_onnx_output_ints(c, 0, v->ints, v->num_ints, v->is_scalar, t);
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    if (x && t == RELAX_BOOL && rlx_onnx_dtype_of(c, x) != RELAX_BOOL)
+        return rlx_onnx_output(c, 0, with(c, "not_equal", x, 0));
+    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, x, t));
+}
+
+/* Names of types, as the first versions have them; else the number. */
+static int64_t data_type_of(rlx_onnx_conv *c, const char *name)
+{
+    const rlx_onnx_attribute *a = rlx_onnx_attr(c, name);
+    if (a && a->s.len)
+        for (int64_t i = 1; i < 29; i++)
+            if (rlx_slice_is(a->s, rlx_onnx_dtype_name(i)))
+                return i;
+    return a ? a->i : 0;
+}
+
+RLX_ONNX_CONVERTER(convert_cast)
+{
+    rlx_dtype t;
+    int64_t to = data_type_of(c, "to");
+    if (!rlx_onnx_dtype(to, &t))
+        return rlx_onnx_fail(c, RLX_ON06, "elements of type %s (%lld) are not supported",
+                             rlx_onnx_dtype_name(to), (long long)to) != NULL;
+    return cast_to(c, t);
+}
+
+RLX_ONNX_CONVERTER(convert_cast_like)
+{
+    const rlx_expr *like = rlx_onnx_input(c, 1);
+    return like && cast_to(c, rlx_onnx_dtype_of(c, like));
+}

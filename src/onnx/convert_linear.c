@@ -1,0 +1,89 @@
+/* convert_linear.c: products of matrices. */
+#include "onnx/onnx_int.h"
+
+RLX_ONNX_CONVERTER(convert_matmul)
+{
+    return rlx_onnx_output(c, 0,
+                           rlx_onnx_call2(c, "matmul", rlx_onnx_input(c, 0), rlx_onnx_input(c, 1)));
+}
+
+/* The last two axes exchanged. */
+static const rlx_expr *transposed(rlx_onnx_conv *c, const rlx_expr *x)
+{
+    int n = rlx_onnx_rank(c, x);
+    int64_t perm[64];
+    if (n < 2 || n > 64)
+        return x;
+    for (int i = 0; i < n; i++)
+        perm[i] = i < n - 2 ? i : 2 * n - 3 - i;
+    return rlx_onnx_transpose(c, x, perm, (size_t)n);
+}
+
+static const rlx_expr *scaled(rlx_onnx_conv *c, const rlx_expr *x, double factor)
+{
+    if (factor == 1 || !x)
+        return x;
+    return rlx_onnx_call2(c, "multiply", x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), factor));
+}
+
+/* Factors of integers that are none themselves need floats in between. */
+static const rlx_expr *gemm_in(rlx_onnx_conv *c, const rlx_expr *a, const rlx_expr *b,
+                               const rlx_expr *bias, double alpha, double beta)
+{
+    const rlx_expr *y = scaled(c, rlx_onnx_call2(c, "matmul", a, b), alpha);
+    return bias ? rlx_onnx_call2(c, "add", y, scaled(c, bias, beta)) : y;
+}
+
+RLX_ONNX_CONVERTER(convert_gemm)
+{
+    const rlx_expr *a = rlx_onnx_input(c, 0), *b = rlx_onnx_input(c, 1);
+    const rlx_expr *bias = rlx_onnx_has(c, 2) ? rlx_onnx_input(c, 2) : NULL;
+    double alpha = rlx_onnx_float(c, "alpha", 1), beta = rlx_onnx_float(c, "beta", 1);
+    rlx_dtype t = rlx_onnx_dtype_of(c, a);
+    if (!a || !b || c->failed)
+        return false;
+    if (rlx_onnx_int(c, "transA", 0))
+        a = transposed(c, a);
+    if (rlx_onnx_int(c, "transB", 0))
+        b = transposed(c, b);
+    bool whole = alpha == (double)(int64_t)alpha && beta == (double)(int64_t)beta;
+    if (beta == 0)
+        bias = NULL;
+    if (rlx_dtype_is_float(t) || whole)
+        return rlx_onnx_output(c, 0, gemm_in(c, a, b, bias, alpha, beta));
+    const rlx_expr *y = gemm_in(c, rlx_onnx_cast(c, a, RELAX_FLOAT64),
+                                rlx_onnx_cast(c, b, RELAX_FLOAT64),
+                                bias ? rlx_onnx_cast(c, bias, RELAX_FLOAT64) : NULL, alpha, beta);
+    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
+}
+
+/* com.microsoft: operands transposed, the product scaled */
+RLX_ONNX_CONVERTER(convert_fused_matmul)
+{
+    const rlx_expr *a = rlx_onnx_input(c, 0), *b = rlx_onnx_input(c, 1);
+    if (rlx_onnx_int(c, "transBatchA", 0) || rlx_onnx_int(c, "transBatchB", 0))
+        return rlx_onnx_fail(c, RLX_ON05, "transposed batches are not supported") != NULL;
+    if (a && rlx_onnx_int(c, "transA", 0))
+        a = transposed(c, a);
+    if (b && rlx_onnx_int(c, "transB", 0))
+        b = transposed(c, b);
+    return rlx_onnx_output(c, 0, scaled(c, rlx_onnx_call2(c, "matmul", a, b),
+                                        rlx_onnx_float(c, "alpha", 1)));
+}
+
+/* Blanks go; without '->' the letters that occur once follow in their order. */
+RLX_ONNX_CONVERTER(convert_einsum)
+{
+    rlx_slice equation = rlx_onnx_string(c, "equation", "");
+    char text[512];
+    size_t n = 0;
+    const rlx_expr **items = rlx_onnx_array(c, c->num_inputs, sizeof *items);
+    for (size_t i = 0; i < equation.len && n < sizeof text - 1; i++)
+        if (equation.data[i] != ' ')
+            text[n++] = equation.data[i];
+    text[n] = 0;
+    for (size_t i = 0; items && i < c->num_inputs; i++)
+        items[i] = rlx_onnx_input(c, i);
+    return items && rlx_onnx_output(c, 0, rlx_onnx_call(c, "einsum", "X subscripts=s", items,
+                                                        c->num_inputs, text));
+}

@@ -1,0 +1,202 @@
+/* convert_quant.c: integers with scale and zero point. */
+#include "onnx/onnx_int.h"
+
+#include <math.h>
+
+static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
+{
+    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), v)) : NULL;
+}
+
+/* Rounded half to even, shifted by the zero point, limited to its dtype. */
+const rlx_expr *rlx_onnx_requantize(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *zero)
+{
+    if (!y || !zero)
+        return NULL;
+    rlx_dtype t = rlx_onnx_dtype_of(c, zero);
+    y = rlx_onnx_call1(c, "round", y);
+    if (rlx_dtype_is_float(t)) /* float8 */
+        return rlx_onnx_cast(c, y, t);
+    y = rlx_onnx_call2(c, "add", y, rlx_onnx_cast(c, zero, rlx_onnx_dtype_of(c, y)));
+    return rlx_onnx_cast(c, y, t); /* which saturates */
+}
+
+/* ---- scales ------------------------------------------------------------------------------------ */
+
+/* A scale or zero point so that it broadcasts against x of rank n: one element, one per place of an
+ * axis, or one per block along it. */
+static const rlx_expr *spread(rlx_onnx_conv *c, const rlx_expr *s, const rlx_expr *x, int n,
+                              int64_t axis, int64_t block)
+{
+    int64_t axes[64], size, blocks;
+    int rank = s ? rlx_onnx_rank(c, s) : -1;
+    if (rank < 0 || n > 63)
+        return NULL;
+    if (block && rank == n && n) {
+        s = rlx_onnx_call(c, "repeat", "x repeats=i axis=i", s, block, axis);
+        if (!s || !rlx_onnx_static_dim(c, x, (size_t)axis, &size) ||
+            !rlx_onnx_static_dim(c, s, (size_t)axis, &blocks))
+            return s;
+        return blocks == size
+                   ? s
+                   : rlx_onnx_slice(c, s, axis, rlx_int64(c->ctx, 0), rlx_int64(c->ctx, size));
+    }
+    if (rank == 1 && rlx_onnx_static_dim(c, s, 0, &size) && size == 1)
+        return rlx_onnx_reshape_ints(c, s, NULL, 0);
+    if (rank != 1)
+        return s;
+    for (int64_t i = 0; i < n - 1 - axis; i++)
+        axes[i] = i + 1;
+    return rlx_onnx_expand_dims(c, s, axes, n > axis ? (size_t)(n - 1 - axis) : 0);
+}
+
+typedef struct scales { const rlx_expr *x, *scale, *zero; int n; int64_t axis, block; } scales;
+
+static bool read_scales(rlx_onnx_conv *c, scales *q)
+{
+    q->x = rlx_onnx_input(c, 0);
+    q->n = q->x ? rlx_onnx_rank(c, q->x) : -1;
+    q->axis = rlx_onnx_int(c, "axis", 1);
+    q->block = rlx_onnx_int(c, "block_size", 0);
+    const rlx_expr *s = rlx_onnx_input(c, 1);
+    int rank = s ? rlx_onnx_rank(c, s) : -1;
+    if (q->n < 0 || rank < 0)
+        return false;
+    int64_t one = 0;
+    bool per_axis = rank > 0 && !(rank == 1 && rlx_onnx_static_dim(c, s, 0, &one) && one == 1);
+    if (per_axis && !rlx_onnx_axis(c, &q->axis, q->n))
+        return false;
+    q->scale = spread(c, s, q->x, q->n, q->axis, q->block);
+    const rlx_expr *z = rlx_onnx_has(c, 2) ? rlx_onnx_input(c, 2) : NULL;
+    q->zero = z ? spread(c, z, q->x, q->n, q->axis, q->block) : NULL;
+    return q->scale && !c->failed;
+}
+
+RLX_ONNX_CONVERTER(convert_quantize)
+{
+    scales q;
+    rlx_dtype t = RELAX_UINT8, s;
+    if (!read_scales(c, &q))
+        return false;
+    int64_t out = rlx_onnx_int(c, "output_dtype", 0), precision = rlx_onnx_int(c, "precision", 0);
+    if (q.zero)
+        t = rlx_onnx_dtype_of(c, q.zero);
+    else if (out && !rlx_onnx_dtype(out, &t))
+        return rlx_onnx_fail(c, RLX_ON06, "elements of type %s are not supported",
+                             rlx_onnx_dtype_name(out)) != NULL;
+    s = rlx_onnx_dtype_of(c, q.scale);
+    if (precision && !rlx_onnx_dtype(precision, &s))
+        return rlx_onnx_fail(c, RLX_ON06, "that precision is not supported") != NULL;
+    if (!rlx_dtype_is_float(s))
+        s = RELAX_FLOAT32;
+    const rlx_expr *y = rlx_onnx_call2(c, "divide", rlx_onnx_cast(c, q.x, s),
+                                       rlx_onnx_cast(c, q.scale, s));
+    if (rlx_dtype_is_float(t)) {
+        if (rlx_onnx_int(c, "saturate", 1)) {
+            double most = rlx_dtype_greatest(t);
+            y = with(c, "minimum", with(c, "maximum", y, -most), most);
+        }
+        return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
+    }
+    const rlx_expr *zero = q.zero ? q.zero : rlx_onnx_scalar(c, t, 0);
+    /* sums in float32: float16 would lose what uint16 holds */
+    y = rlx_onnx_cast(c, rlx_onnx_call1(c, "round", y), RELAX_FLOAT32);
+    y = rlx_onnx_call2(c, "add", y, rlx_onnx_cast(c, zero, RELAX_FLOAT32));
+    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
+}
+
+RLX_ONNX_CONVERTER(convert_dequantize)
+{
+    scales q;
+    rlx_dtype t;
+    if (!read_scales(c, &q))
+        return false;
+    int64_t out = rlx_onnx_int(c, "output_dtype", 0);
+    t = rlx_onnx_dtype_of(c, q.scale);
+    if (out && !rlx_onnx_dtype(out, &t))
+        return rlx_onnx_fail(c, RLX_ON06, "elements of type %s are not supported",
+                             rlx_onnx_dtype_name(out)) != NULL;
+    const rlx_expr *x = q.x;
+    if (rlx_dtype_is_float(rlx_onnx_dtype_of(c, x)))
+        x = rlx_onnx_cast(c, x, t);
+    else if (q.zero)
+        x = rlx_onnx_call2(c, "subtract", rlx_onnx_cast(c, x, RELAX_INT32),
+                           rlx_onnx_cast(c, q.zero, RELAX_INT32));
+    rlx_dtype wide = rlx_dtype_bits(t) < 32 ? RELAX_FLOAT32 : t;
+    const rlx_expr *y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, x, wide),
+                                       rlx_onnx_cast(c, q.scale, wide));
+    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
+}
+
+/* To uint8, by the range of the elements, which holds 0. */
+RLX_ONNX_CONVERTER(convert_dynamic_quantize)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    const rlx_expr *low = with(c, "minimum", rlx_onnx_call1(c, "min", x), 0);
+    const rlx_expr *high = with(c, "maximum", rlx_onnx_call1(c, "max", x), 0);
+    const rlx_expr *s = with(c, "divide", rlx_onnx_call2(c, "subtract", high, low), 255);
+    const rlx_expr *one = x ? rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), 1) : NULL;
+    const rlx_expr *d = rlx_onnx_where(c, with(c, "equal", s, 0), one, s);
+    const rlx_expr *zero = rlx_onnx_call2(c, "divide", rlx_onnx_call1(c, "negative", low), d);
+    zero = rlx_onnx_call1(c, "round", with(c, "minimum", with(c, "maximum", zero, 0), 255));
+    const rlx_expr *y = rlx_onnx_call1(c, "round", rlx_onnx_call2(c, "divide", x, d));
+    y = rlx_onnx_cast(c, rlx_onnx_call2(c, "add", y, zero), RELAX_UINT8);
+    if (!rlx_onnx_output(c, 0, y))
+        return false;
+    return (!rlx_onnx_wants(c, 1) || rlx_onnx_output(c, 1, s)) &&
+           (!rlx_onnx_wants(c, 2) || rlx_onnx_output(c, 2, rlx_onnx_cast(c, zero, RELAX_UINT8)));
+}
+
+/* ---- products ---------------------------------------------------------------------------------- */
+
+/* Less its zero point, which is one for all, or one per row (of the left) or column (of the right). */
+static const rlx_expr *centred(rlx_onnx_conv *c, size_t x, size_t zero, bool rows)
+{
+    static const int64_t behind = 1;
+    const rlx_expr *v = rlx_onnx_cast(c, rlx_onnx_input(c, x), RELAX_INT32);
+    if (!v || !rlx_onnx_has(c, zero))
+        return v;
+    const rlx_expr *z = rlx_onnx_cast(c, rlx_onnx_input(c, zero), RELAX_INT32);
+    int64_t n = 1;
+    if (z && rows && rlx_onnx_rank(c, z) == 1 && !(rlx_onnx_static_dim(c, z, 0, &n) && n == 1))
+        z = rlx_onnx_expand_dims(c, z, &behind, 1);
+    return rlx_onnx_call2(c, "subtract", v, z);
+}
+
+RLX_ONNX_CONVERTER(convert_matmul_integer)
+{
+    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "matmul", centred(c, 0, 2, true),
+                                                centred(c, 1, 3, false)));
+}
+
+/* com.microsoft: the product of integers as float, scaled, with a bias */
+RLX_ONNX_CONVERTER(convert_matmul_integer_to_float)
+{
+    const rlx_expr *y =
+        rlx_onnx_call2(c, "matmul", centred(c, 0, 4, true), centred(c, 1, 5, false));
+    const rlx_expr *s = rlx_onnx_call2(c, "multiply", rlx_onnx_input(c, 2), rlx_onnx_input(c, 3));
+    y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, RELAX_FLOAT32), s);
+    if (rlx_onnx_has(c, 6))
+        y = rlx_onnx_call2(c, "add", y, rlx_onnx_input(c, 6));
+    return rlx_onnx_output(c, 0, y);
+}
+
+static const rlx_expr *row_scale(rlx_onnx_conv *c, size_t i, bool rows)
+{
+    static const int64_t behind = 1;
+    const rlx_expr *s = rlx_onnx_cast(c, rlx_onnx_input(c, i), RELAX_FLOAT32);
+    int64_t n = 1;
+    if (s && rows && rlx_onnx_rank(c, s) == 1 && !(rlx_onnx_static_dim(c, s, 0, &n) && n == 1))
+        s = rlx_onnx_expand_dims(c, s, &behind, 1);
+    return s;
+}
+
+RLX_ONNX_CONVERTER(convert_qlinear_matmul)
+{
+    const rlx_expr *y =
+        rlx_onnx_call2(c, "matmul", centred(c, 0, 2, true), centred(c, 3, 5, false));
+    const rlx_expr *s = rlx_onnx_call2(c, "multiply", row_scale(c, 1, true), row_scale(c, 4, false));
+    s = rlx_onnx_call2(c, "divide", s, row_scale(c, 6, true));
+    y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, RELAX_FLOAT32), s);
+    return rlx_onnx_output(c, 0, rlx_onnx_requantize(c, y, rlx_onnx_input(c, 7)));
+}

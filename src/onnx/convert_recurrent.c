@@ -1,0 +1,353 @@
+/*- convert_recurrent.c: LSTM, GRU and RNN, step by step.
+ *
+ *     gates = X[t] W^T + H R^T + B        the product with X for all steps at once
+ *
+ * Steps are written in a row: their number is known. */
+#include "onnx/onnx_int.h"
+
+enum { MOST_STEPS = 512 };
+
+static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
+{
+    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), v)) : NULL;
+}
+static const rlx_expr *add(rlx_onnx_conv *c, const rlx_expr *a, const rlx_expr *b)
+{
+    return rlx_onnx_call2(c, "add", a, b);
+}
+static const rlx_expr *mul(rlx_onnx_conv *c, const rlx_expr *a, const rlx_expr *b)
+{
+    return rlx_onnx_call2(c, "multiply", a, b);
+}
+
+/* ---- activations ------------------------------------------------------------------------------- */
+
+enum activation { SIGMOID, TANH, RELU, AFFINE, LEAKY, THRESHOLDED, SCALED_TANH, HARD_SIGMOID, ELU,
+                  SOFTSIGN, SOFTPLUS };
+typedef struct gate_fn { enum activation kind; double alpha, beta; } gate_fn;
+static const struct { const char *name; enum activation kind; bool alpha, beta; double a, b; } acts[] = {
+    { "Sigmoid", SIGMOID, false, false, 0, 0 },
+    { "Tanh", TANH, false, false, 0, 0 },
+    { "Relu", RELU, false, false, 0, 0 },
+    { "Affine", AFFINE, true, true, 1, 0 },
+    { "LeakyRelu", LEAKY, true, false, 0.01, 0 },
+    { "ThresholdedRelu", THRESHOLDED, true, false, 1, 0 },
+    { "ScaledTanh", SCALED_TANH, true, true, 1, 1 },
+    { "HardSigmoid", HARD_SIGMOID, true, true, 0.2, 0.5 },
+    { "Elu", ELU, true, false, 1, 0 },
+    { "Softsign", SOFTSIGN, false, false, 0, 0 },
+    { "Softplus", SOFTPLUS, false, false, 0, 0 }
+};
+
+static const rlx_expr *activate(rlx_onnx_conv *c, const gate_fn *a, const rlx_expr *x)
+{
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    const rlx_expr *zero = rlx_onnx_scalar(c, t, 0);
+    switch (a->kind) {
+    case SIGMOID: return rlx_onnx_call1(c, "sigmoid", x);
+    case TANH: return rlx_onnx_call1(c, "tanh", x);
+    case RELU: return rlx_onnx_call1(c, "nn.relu", x);
+    case AFFINE: return with(c, "add", with(c, "multiply", x, a->alpha), a->beta);
+    case LEAKY: return rlx_onnx_call(c, "nn.leakyrelu", "x alpha=f", x, a->alpha);
+    case THRESHOLDED:
+        return rlx_onnx_where(c, with(c, "greater", x, a->alpha), x, zero);
+    case SCALED_TANH:
+        return with(c, "multiply", rlx_onnx_call1(c, "tanh", with(c, "multiply", x, a->beta)),
+                    a->alpha);
+    case HARD_SIGMOID:
+        x = with(c, "add", with(c, "multiply", x, a->alpha), a->beta);
+        return with(c, "minimum", with(c, "maximum", x, 0), 1);
+    case ELU:
+        return rlx_onnx_where(c, with(c, "greater", x, 0), x,
+                              with(c, "multiply",
+                                   with(c, "subtract", rlx_onnx_call1(c, "exp", x), 1), a->alpha));
+    case SOFTSIGN:
+        return rlx_onnx_call2(c, "divide", x, with(c, "add", rlx_onnx_call1(c, "abs", x), 1));
+    case SOFTPLUS: return rlx_onnx_call1(c, "nn.softplus", x);
+    }
+    return NULL;
+}
+
+static bool name_act(rlx_onnx_conv *c, rlx_slice name, gate_fn *a, const double *alphas, size_t *ia,
+                     size_t na, const double *betas, size_t *ib, size_t nb)
+{
+    for (size_t i = 0; i < sizeof acts / sizeof acts[0]; i++) {
+        if (!rlx_slice_is(name, acts[i].name))
+            continue;
+        *a = (gate_fn){ acts[i].kind, acts[i].a, acts[i].b };
+        if (acts[i].alpha && *ia < na)
+            a->alpha = alphas[(*ia)++];
+        if (acts[i].beta && *ib < nb)
+            a->beta = betas[(*ib)++];
+        return true;
+    }
+    return rlx_onnx_fail(c, RLX_ON05, "an activation is not supported") != NULL;
+}
+
+/* ---- one direction ----------------------------------------------------------------------------- */
+
+typedef struct recurrent {
+    char kind;                       /* 'l', 'g', 'r' */
+    size_t gates;
+    int64_t directions, hidden, steps;
+    const rlx_expr *x, *w, *r, *b, *h0, *c0, *p, *lengths; /* time first */
+    const rlx_prim *batch;
+    rlx_dtype dtype;
+    double clip;
+    bool clips, couples, before;     /* input_forget, linear_before_reset */
+    gate_fn acts[6];
+} recurrent;
+
+typedef struct state { const rlx_expr *h, *c; } state;
+typedef struct direction {
+    const recurrent *q;
+    const rlx_expr *r, *rb, *w, *wb, *p;
+    const gate_fn *acts;
+} direction;
+
+/* Of the first axis, part i; the axis goes. */
+static const rlx_expr *at(rlx_onnx_conv *c, const rlx_expr *x, int64_t i)
+{
+    return rlx_onnx_call(c, "take", "x x axis=i", x, rlx_onnx_scalar(c, RELAX_INT64, (double)i),
+                         (int64_t)0);
+}
+
+/* Columns of gate i, or values of it in a vector. */
+static const rlx_expr *gate(rlx_onnx_conv *c, const recurrent *q, const rlx_expr *x, size_t i,
+                            int64_t axis)
+{
+    int64_t from = (int64_t)i * q->hidden;
+    return rlx_onnx_slice(c, x, axis, rlx_int64(c->ctx, from), rlx_int64(c->ctx, from + q->hidden));
+}
+
+static const rlx_expr *clipped(rlx_onnx_conv *c, const recurrent *q, const rlx_expr *x)
+{
+    return q->clips ? with(c, "minimum", with(c, "maximum", x, -q->clip), q->clip) : x;
+}
+
+static const rlx_expr *gated(rlx_onnx_conv *c, const direction *d, const rlx_expr *x, size_t act)
+{
+    return activate(c, &d->acts[act], clipped(c, d->q, x));
+}
+
+/* With peepholes: the cell's state weighs in. */
+static const rlx_expr *peep(rlx_onnx_conv *c, const direction *d, const rlx_expr *x, size_t i,
+                            const rlx_expr *cell)
+{
+    return d->p ? add(c, x, mul(c, gate(c, d->q, d->p, i, 0), cell)) : x;
+}
+
+/* gates i, o, f, c */
+static state step_lstm(rlx_onnx_conv *c, const direction *d, const rlx_expr *wx, state s)
+{
+    const recurrent *q = d->q;
+    const rlx_expr *g = add(c, wx, rlx_onnx_call2(c, "matmul", s.h, d->r));
+    const rlx_expr *i = gated(c, d, peep(c, d, gate(c, q, g, 0, 1), 0, s.c), 0);
+    const rlx_expr *f = q->couples
+                            ? rlx_onnx_call2(c, "subtract", rlx_onnx_scalar(c, q->dtype, 1), i)
+                            : gated(c, d, peep(c, d, gate(c, q, g, 2, 1), 2, s.c), 0);
+    const rlx_expr *n = gated(c, d, gate(c, q, g, 3, 1), 1);
+    state out = { .c = add(c, mul(c, f, s.c), mul(c, i, n)) };
+    const rlx_expr *o = gated(c, d, peep(c, d, gate(c, q, g, 1, 1), 1, out.c), 0);
+    out.h = mul(c, o, activate(c, &d->acts[2], out.c));
+    return out;
+}
+
+/* gates z, r, h */
+static state step_gru(rlx_onnx_conv *c, const direction *d, const rlx_expr *wx, state s)
+{
+    const recurrent *q = d->q;
+    const rlx_expr *rh = rlx_onnx_call2(c, "matmul", s.h, d->r);
+    if (d->rb)
+        rh = add(c, rh, d->rb);
+    const rlx_expr *z = gated(c, d, add(c, gate(c, q, wx, 0, 1), gate(c, q, rh, 0, 1)), 0);
+    const rlx_expr *r = gated(c, d, add(c, gate(c, q, wx, 1, 1), gate(c, q, rh, 1, 1)), 0);
+    const rlx_expr *inner;
+    if (q->before) {
+        inner = mul(c, r, gate(c, q, rh, 2, 1));
+    } else {
+        inner = rlx_onnx_call2(c, "matmul", mul(c, r, s.h), gate(c, q, d->r, 2, 1));
+        if (d->rb)
+            inner = add(c, inner, gate(c, q, d->rb, 2, 0));
+    }
+    const rlx_expr *n = gated(c, d, add(c, gate(c, q, wx, 2, 1), inner), 1);
+    const rlx_expr *one = rlx_onnx_scalar(c, q->dtype, 1);
+    state out = { .h = add(c, mul(c, rlx_onnx_call2(c, "subtract", one, z), n), mul(c, z, s.h)) };
+    return out;
+}
+
+static state step_rnn(rlx_onnx_conv *c, const direction *d, const rlx_expr *wx, state s)
+{
+    state out = { .h = gated(c, d, add(c, wx, rlx_onnx_call2(c, "matmul", s.h, d->r)), 0) };
+    return out;
+}
+
+/* Behind a sequence's end the state stays and the output is 0. */
+static const rlx_expr *within(rlx_onnx_conv *c, const recurrent *q, int64_t t, const rlx_expr *now,
+                              const rlx_expr *before)
+{
+    static const int64_t behind = 1;
+    const rlx_expr *on = rlx_onnx_call2(
+        c, "greater", rlx_onnx_expand_dims(c, q->lengths, &behind, 1),
+        rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, q->lengths), (double)t));
+    return rlx_onnx_where(c, on, now, before);
+}
+
+static const rlx_expr *transposed(rlx_onnx_conv *c, const rlx_expr *x)
+{
+    static const int64_t perm[] = { 1, 0 };
+    return rlx_onnx_transpose(c, x, perm, 2);
+}
+
+static const rlx_expr *zeros(rlx_onnx_conv *c, const recurrent *q)
+{
+    const rlx_prim *d[] = { q->batch, rlx_int64(c->ctx, q->hidden) };
+    return rlx_onnx_full(c, d, 2, q->dtype, 0);
+}
+
+static bool begin_direction(rlx_onnx_conv *c, const recurrent *q, int64_t k, direction *d)
+{
+    int64_t n = (int64_t)q->gates * q->hidden;
+    *d = (direction){ .q = q, .acts = q->acts + (q->kind == 'l' ? 3 : q->kind == 'g' ? 2 : 1) * k };
+    d->w = transposed(c, at(c, q->w, k));
+    d->r = transposed(c, at(c, q->r, k));
+    d->p = q->p ? at(c, q->p, k) : NULL;
+    if (!q->b)
+        return d->w && d->r;
+    const rlx_expr *b = at(c, q->b, k);
+    d->wb = rlx_onnx_slice(c, b, 0, rlx_int64(c->ctx, 0), rlx_int64(c->ctx, n));
+    d->rb = rlx_onnx_slice(c, b, 0, rlx_int64(c->ctx, n), rlx_int64(c->ctx, 2 * n));
+    if (q->kind != 'g') { /* both are added in the same place */
+        d->wb = add(c, d->wb, d->rb);
+        d->rb = NULL;
+    }
+    return d->w && d->r && d->wb;
+}
+
+static state run_direction(rlx_onnx_conv *c, const recurrent *q, int64_t k, bool back,
+                           const rlx_expr **rows)
+{
+    direction d;
+    state s = { .h = q->h0 ? at(c, q->h0, k) : zeros(c, q) };
+    if (q->kind == 'l')
+        s.c = q->c0 ? at(c, q->c0, k) : zeros(c, q);
+    if (!begin_direction(c, q, k, &d))
+        return (state){ NULL, NULL };
+    const rlx_expr *wx = rlx_onnx_call2(c, "matmul", q->x, d.w);
+    if (d.wb)
+        wx = add(c, wx, d.wb);
+    const rlx_expr *none = q->lengths ? zeros(c, q) : NULL;
+    for (int64_t i = 0; i < q->steps && !c->failed; i++) {
+        int64_t t = back ? q->steps - 1 - i : i;
+        const rlx_expr *x = at(c, wx, t);
+        state n = q->kind == 'l' ? step_lstm(c, &d, x, s)
+                  : q->kind == 'g' ? step_gru(c, &d, x, s)
+                                   : step_rnn(c, &d, x, s);
+        rows[t] = q->lengths ? within(c, q, t, n.h, none) : n.h;
+        s.h = q->lengths ? within(c, q, t, n.h, s.h) : n.h;
+        s.c = q->lengths && n.c ? within(c, q, t, n.c, s.c) : n.c;
+    }
+    return s;
+}
+
+/* ---- the operator ------------------------------------------------------------------------------ */
+
+static bool read_acts(rlx_onnx_conv *c, recurrent *q)
+{
+    static const char *const usual[3][3] = { { "Sigmoid", "Tanh", "Tanh" },
+                                             { "Sigmoid", "Tanh", NULL },
+                                             { "Tanh", NULL, NULL } };
+    size_t na, nb, ia = 0, ib = 0, per = q->kind == 'l' ? 3 : q->kind == 'g' ? 2 : 1;
+    const double *alphas = rlx_onnx_float_list(c, "activation_alpha", &na);
+    const double *betas = rlx_onnx_float_list(c, "activation_beta", &nb);
+    const rlx_onnx_attribute *a = rlx_onnx_attr(c, "activations");
+    for (size_t i = 0; i < per * (size_t)q->directions; i++) {
+        rlx_slice name = a && i < a->strings.len
+                             ? a->strings.data[i]
+                             : rlx_slice_z(usual[3 - per][i % per]);
+        if (!name_act(c, name, &q->acts[i], alphas, &ia, na, betas, &ib, nb))
+            return false;
+    }
+    return true;
+}
+
+static const rlx_expr *optional(rlx_onnx_conv *c, size_t i)
+{
+    return rlx_onnx_has(c, i) ? rlx_onnx_input(c, i) : NULL;
+}
+
+/* Batch first: what is given and what comes out has its first two axes exchanged. */
+static const rlx_expr *swapped(rlx_onnx_conv *c, const rlx_expr *x, bool swap)
+{
+    static const int64_t perm[] = { 1, 0, 2 };
+    return x && swap ? rlx_onnx_transpose(c, x, perm, 3) : x;
+}
+
+static bool read_recurrent(rlx_onnx_conv *c, recurrent *q, bool swap)
+{
+    rlx_slice way = rlx_onnx_string(c, "direction", "forward");
+    q->kind = *c->row->argument;
+    q->gates = q->kind == 'l' ? 4 : q->kind == 'g' ? 3 : 1;
+    q->directions = rlx_slice_is(way, "bidirectional") ? 2 : 1;
+    q->x = swapped(c, rlx_onnx_input(c, 0), swap);
+    q->w = rlx_onnx_input(c, 1);
+    q->r = rlx_onnx_input(c, 2);
+    q->b = optional(c, 3);
+    q->lengths = optional(c, 4);
+    q->h0 = swapped(c, optional(c, 5), swap);
+    if (q->kind == 'l') {
+        q->c0 = swapped(c, optional(c, 6), swap);
+        q->p = optional(c, 7);
+    }
+    q->clips = rlx_onnx_attr(c, "clip") != NULL;
+    q->clip = rlx_onnx_float(c, "clip", 0);
+    q->couples = rlx_onnx_int(c, "input_forget", 0) != 0;
+    q->before = rlx_onnx_int(c, "linear_before_reset", 0) != 0;
+    if (!q->x || !q->w || !q->r || rlx_onnx_rank(c, q->x) != 3 || rlx_onnx_rank(c, q->r) != 3)
+        return !c->failed && rlx_onnx_fail(c, RLX_ON05, "operands of rank 3 are expected") != NULL;
+    q->dtype = rlx_onnx_dtype_of(c, q->x);
+    q->batch = rlx_onnx_dim(c, q->x, 1);
+    if (!rlx_onnx_static_dim(c, q->r, 2, &q->hidden))
+        return rlx_onnx_fail(c, RLX_ON08, "the size of the state has to be known") != NULL;
+    if (!rlx_onnx_static_dim(c, q->x, 0, &q->steps) || q->steps < 1 || q->steps > MOST_STEPS)
+        return rlx_onnx_fail(c, RLX_ON08, "the number of steps has to be known, from 1 to %d",
+                             MOST_STEPS) != NULL;
+    return read_acts(c, q);
+}
+
+static const rlx_expr *stack(rlx_onnx_conv *c, const rlx_expr **parts, size_t n, int64_t axis)
+{
+    for (size_t i = 0; i < n; i++)
+        parts[i] = rlx_onnx_expand_dims(c, parts[i], &axis, 1);
+    return rlx_onnx_concat(c, parts, n, axis);
+}
+
+RLX_ONNX_CONVERTER(convert_recurrent)
+{
+    static const int64_t batch_first[] = { 2, 0, 1, 3 }; /* time, direction, batch */
+    recurrent q = { .kind = 0 };
+    bool swap = rlx_onnx_int(c, "layout", 0) != 0;
+    if (!read_recurrent(c, &q, swap))
+        return false;
+    bool reverse = rlx_slice_is(rlx_onnx_string(c, "direction", "forward"), "reverse");
+    size_t n = (size_t)q.steps;
+    const rlx_expr **rows = rlx_onnx_array(c, n, sizeof *rows), *ys[2], *hs[2], *cs[2];
+    for (int64_t k = 0; rows && k < q.directions; k++) {
+        state s = run_direction(c, &q, k, reverse || k == 1, rows);
+        hs[k] = s.h;
+        cs[k] = s.c;
+        if (c->failed)
+            return false;
+        ys[k] = rlx_onnx_wants(c, 0) ? stack(c, rows, n, 0) : NULL;
+    }
+    size_t d = (size_t)q.directions;
+    if (rlx_onnx_wants(c, 0)) {
+        const rlx_expr *y = stack(c, ys, d, 1);
+        if (!rlx_onnx_output(c, 0, swap ? rlx_onnx_transpose(c, y, batch_first, 4) : y))
+            return false;
+    }
+    if (rlx_onnx_wants(c, 1) && !rlx_onnx_output(c, 1, swapped(c, stack(c, hs, d, 0), swap)))
+        return false;
+    return !rlx_onnx_wants(c, 2) || (q.kind == 'l' &&
+           rlx_onnx_output(c, 2, swapped(c, stack(c, cs, d, 0), swap)));
+}

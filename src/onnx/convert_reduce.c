@@ -1,0 +1,232 @@
+/* convert_reduce.c: reductions, running sums, positions of extremes, order. */
+#include "onnx/onnx_int.h"
+
+#include <math.h>
+
+/* ---- reductions -------------------------------------------------------------------------------- */
+
+typedef struct reduction {
+    const rlx_expr *x;
+    const int64_t *axes; size_t count;
+    bool keep;
+    bool nothing;               /* no axes, which here means no axis */
+    rlx_dtype dtype;
+} reduction;
+
+static bool read_reduction(rlx_onnx_conv *c, reduction *r)
+{
+    bool ok;
+    r->x = rlx_onnx_input(c, 0);
+    int n = r->x ? rlx_onnx_rank(c, r->x) : -1;
+    if (n < 0)
+        return false;
+    r->axes = rlx_onnx_axes(c, 1, n, &r->count, &ok);
+    r->keep = rlx_onnx_int(c, "keepdims", 1) != 0;
+    r->nothing = !r->count && rlx_onnx_int(c, "noop_with_empty_axes", 0);
+    r->dtype = rlx_onnx_dtype_of(c, r->x);
+    if (!r->count && !r->nothing) {
+        int64_t *all = rlx_onnx_array(c, (size_t)n, sizeof *all);
+        for (int i = 0; all && i < n; i++)
+            all[i] = i;
+        r->axes = all;
+        r->count = (size_t)n;
+    }
+    return ok && !c->failed;
+}
+
+/* Over no axes nothing is reduced; a scalar stays itself. */
+static const rlx_expr *reduce(rlx_onnx_conv *c, const reduction *r, const char *op,
+                              const rlx_expr *x)
+{
+    return r->count ? rlx_onnx_reduce(c, op, x, r->axes, r->count, r->keep) : x;
+}
+
+RLX_ONNX_CONVERTER(convert_reduce)
+{
+    reduction r;
+    return read_reduction(c, &r) && rlx_onnx_output(c, 0, reduce(c, &r, c->row->argument, r.x));
+}
+
+/* What the greatest of nothing is: the least number of the dtype, and the other way round. */
+static double identity_of(rlx_dtype t, bool greatest)
+{
+    int bits = rlx_dtype_bits(t);
+    if (rlx_dtype_is_float(t))
+        return greatest ? -INFINITY : INFINITY;
+    if (rlx_dtype_code(t) == RELAX_DTYPE_UINT)
+        return greatest ? 0 : ldexp(1, bits) - 1;
+    return greatest ? -ldexp(1, bits - 1) : ldexp(1, bits - 1) - 1;
+}
+
+/* Is there nothing along an axis that is reduced? */
+static bool reduces_nothing(rlx_onnx_conv *c, const reduction *r)
+{
+    int64_t n;
+    for (size_t i = 0; i < r->count; i++)
+        if (rlx_onnx_static_dim(c, r->x, (size_t)r->axes[i], &n) && n == 0)
+            return true;
+    return false;
+}
+
+static const rlx_expr *filled(rlx_onnx_conv *c, const reduction *r, double value)
+{
+    size_t n, len = 0;
+    const rlx_expr *x = r->x;
+    const rlx_prim *const *dims = rlx_onnx_dims(c, &x, &n);
+    const rlx_prim **out = dims ? rlx_onnx_array(c, n, sizeof *out) : NULL;
+    for (size_t i = 0; out && i < n; i++) {
+        bool reduced = false;
+        for (size_t k = 0; k < r->count; k++)
+            reduced |= r->axes[k] == (int64_t)i;
+        if (!reduced || r->keep)
+            out[len++] = reduced ? rlx_int64(c->ctx, 1) : dims[i];
+    }
+    return out ? rlx_onnx_full(c, out, len, r->dtype, value) : NULL;
+}
+
+RLX_ONNX_CONVERTER(convert_extreme)
+{
+    reduction r;
+    bool greatest = !strcmp(c->row->argument, "max");
+    if (!read_reduction(c, &r))
+        return false;
+    if (reduces_nothing(c, &r))
+        return rlx_onnx_output(c, 0, filled(c, &r, identity_of(r.dtype, greatest)));
+    if (r.dtype != RELAX_BOOL)
+        return rlx_onnx_output(c, 0, reduce(c, &r, c->row->argument, r.x));
+    const rlx_expr *y = reduce(c, &r, c->row->argument, rlx_onnx_cast(c, r.x, RELAX_UINT8));
+    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, RELAX_BOOL));
+}
+
+/* A function of the elements, summed up, and a function of the sum: "abs" "" for L1. */
+static bool reduce_sum_of(rlx_onnx_conv *c, const char *before, const char *after)
+{
+    reduction r;
+    if (!read_reduction(c, &r))
+        return false;
+    const rlx_expr *y = before ? rlx_onnx_call1(c, before, r.x) : r.x;
+    y = reduce(c, &r, "sum", y);
+    if (after && !rlx_dtype_is_float(r.dtype))
+        y = rlx_onnx_cast(c, rlx_onnx_call1(c, after, rlx_onnx_cast(c, y, RELAX_FLOAT64)), r.dtype);
+    else if (after)
+        y = rlx_onnx_call1(c, after, y);
+    return rlx_onnx_output(c, 0, y);
+}
+
+RLX_ONNX_CONVERTER(convert_reduce_l1) { return reduce_sum_of(c, "abs", NULL); }
+RLX_ONNX_CONVERTER(convert_reduce_l2) { return reduce_sum_of(c, "square", "sqrt"); }
+RLX_ONNX_CONVERTER(convert_reduce_log_sum) { return reduce_sum_of(c, NULL, "log"); }
+RLX_ONNX_CONVERTER(convert_reduce_sum_square) { return reduce_sum_of(c, "square", NULL); }
+
+/* The greatest element is taken out first, unless it is infinite. */
+RLX_ONNX_CONVERTER(convert_reduce_log_sum_exp)
+{
+    reduction r;
+    if (!read_reduction(c, &r))
+        return false;
+    if (reduces_nothing(c, &r))
+        return rlx_onnx_output(c, 0, filled(c, &r, -INFINITY));
+    if (!r.count)
+        return rlx_onnx_output(c, 0, r.x);
+    const rlx_expr *zero = rlx_onnx_scalar(c, r.dtype, 0);
+    const rlx_expr *m = rlx_onnx_reduce(c, "max", r.x, r.axes, r.count, true);
+    m = rlx_onnx_where(c, rlx_onnx_call1(c, "isfinite", m), m, zero);
+    const rlx_expr *y = rlx_onnx_call1(c, "exp", rlx_onnx_call2(c, "subtract", r.x, m));
+    y = rlx_onnx_call1(c, "log", rlx_onnx_reduce(c, "sum", y, r.axes, r.count, true));
+    y = rlx_onnx_call2(c, "add", y, m);
+    if (!r.keep)
+        y = rlx_onnx_call(c, "squeeze", "x axis=I", y, r.axes, r.count);
+    return rlx_onnx_output(c, 0, y);
+}
+
+/* Mean over everything but batch and channels. */
+RLX_ONNX_CONVERTER(convert_global_pool)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    int n = x ? rlx_onnx_rank(c, x) : -1;
+    int64_t axes[64];
+    if (n < 3 || n > 64)
+        return n < 0 ? false
+                     : rlx_onnx_fail(c, RLX_ON05, "the operand has rank %d, expected at least 3",
+                                     n) != NULL;
+    for (int i = 2; i < n; i++)
+        axes[i - 2] = i;
+    if (strcmp(c->row->argument, "lp"))
+        return rlx_onnx_output(c, 0, rlx_onnx_reduce(c, c->row->argument, x, axes, (size_t)n - 2,
+                                                     true));
+    double p = c->version < 2 ? rlx_onnx_float(c, "p", 2) : (double)rlx_onnx_int(c, "p", 2);
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    const rlx_expr *y =
+        rlx_onnx_call2(c, "power", rlx_onnx_call1(c, "abs", x), rlx_onnx_scalar(c, t, p));
+    y = rlx_onnx_reduce(c, "sum", y, axes, (size_t)n - 2, true);
+    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "power", y, rlx_onnx_scalar(c, t, 1 / p)));
+}
+
+/* ---- positions --------------------------------------------------------------------------------- */
+
+RLX_ONNX_CONVERTER(convert_arg)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    int n = x ? rlx_onnx_rank(c, x) : -1;
+    int64_t axis = rlx_onnx_int(c, "axis", 0);
+    int keep = rlx_onnx_int(c, "keepdims", 1) != 0;
+    if (n < 0 || !rlx_onnx_axis(c, &axis, n))
+        return false;
+    bool last = rlx_onnx_int(c, "select_last_index", 0) != 0;
+    if (last)
+        x = rlx_onnx_call(c, "flip", "x axis=i", x, axis);
+    const rlx_expr *y =
+        rlx_onnx_call(c, c->row->argument, "x axis=i keepdims=b", x, axis, keep);
+    const rlx_prim *size = last && y ? rlx_onnx_dim(c, x, (size_t)axis) : NULL;
+    if (size) {
+        const rlx_prim *top = rlx_fold_sub(c->ctx, size, rlx_int64(c->ctx, 1));
+        const rlx_expr *s = rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &top, 1));
+        s = rlx_onnx_reshape_ints(c, s, NULL, 0);
+        y = rlx_onnx_call2(c, "subtract", s, y);
+    }
+    return rlx_onnx_output(c, 0, y);
+}
+
+RLX_ONNX_CONVERTER(convert_topk)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    int n = x ? rlx_onnx_rank(c, x) : -1;
+    int64_t axis = rlx_onnx_int(c, "axis", -1), k = rlx_onnx_int(c, "k", 0);
+    int largest = rlx_onnx_int(c, "largest", 1) != 0;
+    if (n < 0 || !rlx_onnx_axis(c, &axis, n))
+        return false;
+    rlx_onnx_ints ks = { NULL, 0, false, RELAX_INT64 };
+    if (c->version >= 10 && !rlx_onnx_sizes(c, 1, "k", &ks))
+        return false;
+    if (ks.len == 1 && !rlx_int_literal(ks.data[0], &k)) {
+        const rlx_prim *zero = rlx_int64(c->ctx, 0);
+        const rlx_expr *order = rlx_onnx_call(c, "argsort", "x axis=i descending=b dtype=d", x, axis,
+                                              largest, RELAX_INT64);
+        const rlx_expr *at = rlx_onnx_slice(c, order, axis, zero, ks.data[0]);
+        const rlx_expr *v = rlx_onnx_call(c, "gather_elements", "x x axis=i", x, at, axis);
+        return rlx_onnx_output(c, 0, v) && rlx_onnx_output(c, 1, at);
+    }
+    const rlx_expr *both = rlx_onnx_call(c, "topk", "x k=i axis=i ret_type=s largest=b dtype=d", x,
+                                         k, axis, "both", largest, RELAX_INT64);
+    bool ok = rlx_onnx_wants(c, 0) ? rlx_onnx_output(c, 0, rlx_onnx_item(c, both, 0)) : both != NULL;
+    return ok && (!rlx_onnx_wants(c, 1) || rlx_onnx_output(c, 1, rlx_onnx_item(c, both, 1)));
+}
+
+/* ---- running sums ------------------------------------------------------------------------------ */
+
+RLX_ONNX_CONVERTER(convert_cumulate)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    int n = x ? rlx_onnx_rank(c, x) : -1;
+    int64_t axis = 0;
+    int exclusive = rlx_onnx_int(c, "exclusive", 0) != 0;
+    bool reverse = rlx_onnx_int(c, "reverse", 0) != 0;
+    if (n < 0 || !rlx_onnx_literal(c, 1, "axis", &axis) || !rlx_onnx_axis(c, &axis, n))
+        return false;
+    if (reverse)
+        x = rlx_onnx_call(c, "flip", "x axis=i", x, axis);
+    x = rlx_onnx_call(c, c->row->argument, "x axis=i exclusive=b", x, axis, exclusive);
+    if (reverse)
+        x = rlx_onnx_call(c, "flip", "x axis=i", x, axis);
+    return rlx_onnx_output(c, 0, x);
+}

@@ -1,0 +1,1016 @@
+/* convert_shape.c: sizes, and tensors in another shape: with integers that are sizes kept as expressions. */
+#include "onnx/onnx_int.h"
+
+static bool on_sizes_only(rlx_onnx_conv *c)
+{
+    return c->num_inputs && c->inputs[0] && c->inputs[0]->has_ints;
+}
+
+/* ---- sizes of tensors -------------------------------------------------------------------------- */
+
+static int64_t clamp(int64_t v, int64_t n)
+{
+    v += v < 0 ? n : 0;
+    return v < 0 ? 0 : v > n ? n : v;
+}
+
+RLX_ONNX_CONVERTER(convert_shape)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    size_t n;
+    const rlx_prim *const *dims = x ? rlx_onnx_dims(c, &x, &n) : NULL;
+    if (!dims)
+        return false;
+    int64_t from = clamp(rlx_onnx_int(c, "start", 0), (int64_t)n);
+    int64_t to = clamp(rlx_onnx_int(c, "end", (int64_t)n), (int64_t)n);
+    return rlx_onnx_output_ints(c, 0, dims + from, from < to ? (size_t)(to - from) : 0, false,
+                                RELAX_INT64);
+}
+
+static const rlx_prim *product(rlx_onnx_conv *c, const rlx_prim *const *d, size_t n)
+{
+    const rlx_prim *p = rlx_int64(c->ctx, 1);
+    for (size_t i = 0; i < n; i++)
+        p = rlx_fold_mul(c->ctx, p, d[i]);
+    return rlx_onnx_simplify(c, p);
+}
+
+RLX_ONNX_CONVERTER(convert_size)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    size_t n;
+    const rlx_prim *const *dims = x ? rlx_onnx_dims(c, &x, &n) : NULL;
+    const rlx_prim **out = rlx_onnx_array(c, 1, sizeof *out);
+    if (!dims || !out)
+        return false;
+    out[0] = product(c, dims, n);
+    return rlx_onnx_output_ints(c, 0, out, 1, true, RELAX_INT64);
+}
+
+/* ---- constants --------------------------------------------------------------------------------- */
+
+static const rlx_expr *constant_value(rlx_onnx_conv *c)
+{
+    const rlx_onnx_attribute *a;
+    size_t n;
+    if ((a = rlx_onnx_attr(c, "value")) != NULL && a->t)
+        return rlx_onnx_tensor_constant(c->m, a->t, c->place);
+    if ((a = rlx_onnx_attr(c, "sparse_value")) != NULL && a->sparse)
+        return rlx_onnx_sparse_constant(c->m, a->sparse, c->place);
+    if (rlx_onnx_attr(c, "value_float"))
+        return rlx_onnx_scalar(c, RELAX_FLOAT32, rlx_onnx_float(c, "value_float", 0));
+    if (rlx_onnx_attr(c, "value_int")) {
+        int64_t v = rlx_onnx_int(c, "value_int", 0);
+        return rlx_constant_new(c->ctx, RELAX_INT64, NULL, 0, &v, c->place);
+    }
+    const int64_t *ints = rlx_onnx_int_list(c, "value_ints", &n);
+    if (ints)
+        return rlx_onnx_const_ints(c, RELAX_INT64, ints, n);
+    const double *floats = rlx_onnx_float_list(c, "value_floats", &n);
+    int64_t len = (int64_t)n;
+    if (floats)
+        return rlx_onnx_const(c, RELAX_FLOAT32, &len, 1, floats);
+    return rlx_onnx_fail(c, RLX_ON06, "the constant has no value of numbers");
+}
+
+RLX_ONNX_CONVERTER(convert_constant)
+{
+    const rlx_onnx_attribute *a = rlx_onnx_attr(c, "value");
+    rlx_dtype t;
+    if (a && a->t && a->t->data_location != 1 && rlx_onnx_dtype(a->t->data_type, &t)) {
+        rlx_onnx_value v = { .tensor = a->t }; /* looked at when it is used */
+        return rlx_onnx_output_value(c, 0, &v);
+    }
+    return rlx_onnx_output(c, 0, constant_value(c));
+}
+
+RLX_ONNX_CONVERTER(convert_constant_of_shape)
+{
+    rlx_onnx_ints d;
+    const rlx_onnx_attribute *a = rlx_onnx_attr(c, "value");
+    const rlx_expr *v = a && a->t ? rlx_onnx_tensor_constant(c->m, a->t, c->place)
+                                  : rlx_onnx_scalar(c, RELAX_FLOAT32, 0);
+    const rlx_constant *k = rlx_as_constant(v);
+    size_t n;
+    if (!k || !rlx_onnx_sizes(c, 0, "shape", &d))
+        return false;
+    if (k->num_shape != 0)
+        v = rlx_constant_blob(c->ctx, k->dtype, NULL, 0, k->data, c->place);
+    /* a short list of integers may stand for sizes itself */
+    const int64_t *value = rlx_onnx_ints_of(c, v, &n);
+    int64_t len = 0;
+    if (value && k->dtype == RELAX_INT64 && d.len == 1 && rlx_int_literal(d.data[0], &len) &&
+        len >= 0 && len <= 64) {
+        const rlx_prim **out = rlx_onnx_array(c, (size_t)len, sizeof *out);
+        for (int64_t i = 0; out && i < len; i++)
+            out[i] = rlx_int64(c->ctx, *value);
+        return rlx_onnx_output_ints(c, 0, out, (size_t)len, false, RELAX_INT64);
+    }
+    return rlx_onnx_output(
+        c, 0, rlx_onnx_call(c, "full", "x x", rlx_shape_new(c->ctx, d.data, d.len), v));
+}
+
+/* ---- reshape ----------------------------------------------------------------------------------- */
+
+/* What -1 stands for: the rest. */
+static const rlx_prim *rest_of(rlx_onnx_conv *c, const rlx_prim *const *have, size_t n,
+                               const rlx_prim **want, size_t m, size_t at)
+{
+    const rlx_prim *known = rlx_int64(c->ctx, 1), *all = known;
+    bool *used = rlx_onnx_array(c, n, sizeof *used);
+    if (!used)
+        return NULL;
+    memset(used, 0, n);
+    /* equal sizes cancel first, so that what is left divides without a remainder that is not known */
+    for (size_t i = 0; i < m; i++) {
+        bool cancelled = i == at;
+        for (size_t k = 0; k < n && !cancelled; k++)
+            if (!used[k] && have[k] == want[i])
+                used[k] = cancelled = true;
+        if (!cancelled)
+            known = rlx_fold_mul(c->ctx, known, want[i]);
+    }
+    for (size_t k = 0; k < n; k++)
+        if (!used[k])
+            all = rlx_fold_mul(c->ctx, all, have[k]);
+    known = rlx_onnx_simplify(c, known);
+    return rlx_is_int_value(known, 1)
+               ? rlx_onnx_simplify(c, all)
+               : rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV,
+                                                      rlx_onnx_simplify(c, all), known));
+}
+
+static bool reshape_to(rlx_onnx_conv *c, const rlx_onnx_ints *shape, bool zeros)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    size_t n, rest = SIZE_MAX;
+    const rlx_prim *const *have = x ? rlx_onnx_dims(c, &x, &n) : NULL;
+    const rlx_prim **want = rlx_onnx_array(c, shape->len, sizeof *want);
+    if (!have || !want)
+        return false;
+    for (size_t i = 0; i < shape->len; i++) {
+        want[i] = shape->data[i];
+        if (rlx_is_int_value(want[i], 0) && !zeros) {
+            if (i >= n)
+                return rlx_onnx_fail(c, RLX_ON05, "size %zu is to be copied from an operand of "
+                                     "rank %zu", i, n) != NULL;
+            want[i] = have[i];
+        } else if (rlx_is_int_value(want[i], -1)) {
+            if (rest != SIZE_MAX)
+                return rlx_onnx_fail(c, RLX_ON05, "two sizes are -1") != NULL;
+            rest = i;
+        }
+    }
+    if (rest != SIZE_MAX) {
+        int64_t none;
+        for (size_t i = 0; i < shape->len; i++)
+            if (i != rest && rlx_int_literal(want[i], &none) && !none)
+                return rlx_onnx_fail(c, RLX_ON05, "a size cannot be inferred beside one that is 0") !=
+                       NULL;
+        want[rest] = rest_of(c, have, n, want, shape->len, rest);
+    }
+    return rlx_onnx_output(c, 0, rlx_onnx_reshape(c, x, want, shape->len));
+}
+
+/* A list of sizes, or one size, in another rank stays what it is. */
+static bool reshape_sizes(rlx_onnx_conv *c, size_t rank)
+{
+    const rlx_onnx_value *v = c->inputs[0];
+    return on_sizes_only(c) && rank <= 1 && (rank == 1 || v->num_ints == 1) &&
+           rlx_onnx_output_ints(c, 0, v->ints, v->num_ints, rank == 0, v->dtype);
+}
+
+RLX_ONNX_CONVERTER(convert_reshape)
+{
+    rlx_onnx_ints shape;
+    size_t n;
+    if (c->version >= 5) {
+        if (!rlx_onnx_sizes(c, 1, "shape", &shape))
+            return false;
+    } else {
+        const int64_t *v = rlx_onnx_int_list(c, "shape", &n);
+        const rlx_prim **p = rlx_onnx_array(c, n, sizeof *p);
+        for (size_t i = 0; p && i < n; i++)
+            p[i] = rlx_int64(c->ctx, v[i]);
+        shape = (rlx_onnx_ints){ p, n, false, RELAX_INT64 };
+    }
+    return reshape_sizes(c, shape.len) ||
+           reshape_to(c, &shape, c->version >= 14 && rlx_onnx_int(c, "allowzero", 0));
+}
+
+RLX_ONNX_CONVERTER(convert_flatten)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    size_t n;
+    const rlx_prim *const *d = x ? rlx_onnx_dims(c, &x, &n) : NULL, *two[2];
+    int64_t axis = rlx_onnx_int(c, "axis", 1);
+    if (!d || (axis != (int64_t)n && !rlx_onnx_axis(c, &axis, (int)n)))
+        return false;
+    two[0] = product(c, d, (size_t)axis);
+    two[1] = product(c, d + axis, n - (size_t)axis);
+    return rlx_onnx_output(c, 0, rlx_onnx_reshape(c, x, two, 2));
+}
+
+RLX_ONNX_CONVERTER(convert_squeeze)
+{
+    size_t count = 0;
+    bool ok = true;
+    const int64_t *axes;
+    if (on_sizes_only(c) && c->inputs[0]->num_ints == 1)
+        return reshape_sizes(c, 0);
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    int n = x ? rlx_onnx_rank(c, x) : -1;
+    axes = rlx_onnx_axes(c, 1, n, &count, &ok);
+    if (n < 0 || !ok)
+        return false;
+    if (axes)
+        return rlx_onnx_output(
+            c, 0, count ? rlx_onnx_call(c, "squeeze", "x axis=I", x, axes, count) : x);
+    for (int i = 0; i < n; i++) {
+        int64_t size;
+        if (!rlx_onnx_static_dim(c, x, (size_t)i, &size))
+            return rlx_onnx_fail(c, RLX_ON08, "which sizes are 1 is not known, and no axes are "
+                                 "given") != NULL;
+    }
+    return rlx_onnx_output(c, 0, rlx_onnx_call1(c, "squeeze", x));
+}
+
+RLX_ONNX_CONVERTER(convert_unsqueeze)
+{
+    size_t count = 0;
+    bool ok = true;
+    if (on_sizes_only(c) && c->inputs[0]->is_scalar)
+        return reshape_sizes(c, 1);
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    int n = x ? rlx_onnx_rank(c, x) : -1;
+    if (n < 0)
+        return false;
+    const int64_t *given = rlx_onnx_int_list(c, "axes", &count);
+    if (!given && !rlx_onnx_literals(c, 1, "axes", &count))
+        return false;
+    const int64_t *axes = rlx_onnx_axes(c, 1, n + (int)count, &count, &ok);
+    return ok && rlx_onnx_output(c, 0, rlx_onnx_expand_dims(c, x, axes, count));
+}
+
+RLX_ONNX_CONVERTER(convert_transpose)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    int n = x ? rlx_onnx_rank(c, x) : -1;
+    size_t count;
+    const int64_t *perm = rlx_onnx_int_list(c, "perm", &count);
+    if (n < 0)
+        return false;
+    if (perm && count == (size_t)n)
+        return rlx_onnx_output(c, 0, rlx_onnx_transpose(c, x, perm, count));
+    if (perm && count)
+        return rlx_onnx_fail(c, RLX_ON05, "perm has %zu axes for rank %d", count, n) != NULL;
+    int64_t *reversed = rlx_onnx_array(c, (size_t)n, sizeof *reversed);
+    for (int i = 0; reversed && i < n; i++)
+        reversed[i] = n - 1 - i;
+    return rlx_onnx_output(c, 0, rlx_onnx_transpose(c, x, reversed, (size_t)n));
+}
+
+/* ---- parts and wholes -------------------------------------------------------------------------- */
+
+static bool concat_sizes(rlx_onnx_conv *c)
+{
+    bool any = false;
+    size_t len = 0;
+    rlx_onnx_ints v;
+    for (size_t i = 0; i < c->num_inputs; i++) {
+        any |= c->inputs[i] && c->inputs[i]->has_ints;
+        if (!rlx_onnx_known(c, i, &v) || v.is_scalar)
+            return false;
+        len += v.len;
+    }
+    const rlx_prim **out = any ? rlx_onnx_array(c, len, sizeof *out) : NULL;
+    len = 0;
+    for (size_t i = 0; out && i < c->num_inputs; i++) {
+        if (!rlx_onnx_known(c, i, &v))
+            return false;
+        memcpy(out + len, v.data, v.len * sizeof *out);
+        len += v.len;
+    }
+    return out && rlx_onnx_output_ints(c, 0, out, len, false, v.dtype);
+}
+
+RLX_ONNX_CONVERTER(convert_concat)
+{
+    int64_t axis = rlx_onnx_int(c, "axis", 1);
+    if (concat_sizes(c))
+        return true;
+    const rlx_expr **parts = rlx_onnx_array(c, c->num_inputs, sizeof *parts);
+    for (size_t i = 0; parts && i < c->num_inputs; i++)
+        if (!(parts[i] = rlx_onnx_input(c, i)))
+            return false;
+    if (!parts || !c->num_inputs || !rlx_onnx_axis(c, &axis, rlx_onnx_rank(c, parts[0])))
+        return false;
+    return rlx_onnx_output(c, 0, rlx_onnx_concat(c, parts, c->num_inputs, axis));
+}
+
+/* Sizes of the parts; NULL: equal ones. */
+RLX_ONNX_CONVERTER(convert_split)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    int n = x ? rlx_onnx_rank(c, x) : -1;
+    int64_t axis = rlx_onnx_int(c, "axis", 0);
+    size_t count = c->num_outputs;
+    if (n < 0 || !rlx_onnx_axis(c, &axis, n))
+        return false;
+    rlx_onnx_ints sizes = { NULL, 0, false, RELAX_INT64 };
+    size_t given;
+    const int64_t *attr = rlx_onnx_int_list(c, "split", &given);
+    if (!attr && rlx_onnx_has(c, 1) && !rlx_onnx_sizes(c, 1, "split", &sizes))
+        return false;
+    if ((attr || sizes.data) && (attr ? given : sizes.len) != count)
+        return rlx_onnx_fail(c, RLX_ON05, "%zu sizes for %zu parts", attr ? given : sizes.len,
+                             count) != NULL;
+    const rlx_prim *at = rlx_int64(c->ctx, 0), *all = rlx_onnx_dim(c, x, (size_t)axis);
+    const rlx_prim *num = rlx_int64(c->ctx, (int64_t)count), *part = NULL;
+    if (!all)
+        return false;
+    if (!attr && !sizes.data)
+        part = rlx_onnx_simplify(
+            c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV,
+                               rlx_fold_add(c->ctx, all, rlx_int64(c->ctx, (int64_t)count - 1)),
+                               num));
+    for (size_t i = 0; i < count; i++) {
+        const rlx_prim *size = attr ? rlx_int64(c->ctx, attr[i])
+                               : sizes.data ? sizes.data[i]
+                                            : part;
+        const rlx_prim *end = rlx_onnx_simplify(c, rlx_fold_add(c->ctx, at, size));
+        if (i + 1 == count && part)
+            end = all;
+        if (rlx_onnx_wants(c, i) && !rlx_onnx_output(c, i, rlx_onnx_slice(c, x, axis, at, end)))
+            return false;
+        at = end;
+    }
+    return true;
+}
+
+/* ---- slices ------------------------------------------------------------------------------------ */
+
+typedef struct cut { rlx_onnx_ints from, to, step; const int64_t *axes; } cut;
+
+static bool literal_list(rlx_onnx_conv *c, const int64_t *v, size_t n, rlx_onnx_ints *out)
+{
+    const rlx_prim **p = rlx_onnx_array(c, n, sizeof *p);
+    for (size_t i = 0; p && i < n; i++)
+        p[i] = rlx_int64(c->ctx, v[i]);
+    *out = (rlx_onnx_ints){ p, n, false, RELAX_INT64 };
+    return p != NULL;
+}
+
+static bool read_cut(rlx_onnx_conv *c, int rank, cut *s)
+{
+    size_t n, m;
+    const int64_t *axes = NULL;
+    if (c->version < 10) {
+        const int64_t *from = rlx_onnx_int_list(c, "starts", &n);
+        if (!from || !literal_list(c, from, n, &s->from))
+            return rlx_onnx_fail(c, RLX_ON10, "starts is missing") != NULL;
+        const int64_t *to = rlx_onnx_int_list(c, "ends", &m);
+        if (!to || m != n || !literal_list(c, to, m, &s->to))
+            return rlx_onnx_fail(c, RLX_ON10, "ends is missing, or of another length") != NULL;
+        axes = rlx_onnx_int_list(c, "axes", &m);
+    } else {
+        if (!rlx_onnx_sizes(c, 1, "starts", &s->from) || !rlx_onnx_sizes(c, 2, "ends", &s->to))
+            return false;
+        n = s->from.len;
+        m = n;
+        if (rlx_onnx_has(c, 3) && !(axes = rlx_onnx_literals(c, 3, "axes", &m)))
+            return false;
+    }
+    int64_t *ones = rlx_onnx_array(c, n, sizeof *ones), *all = rlx_onnx_array(c, n, sizeof *all);
+    if (s->to.len != n || (axes && m != n) || !ones || !all || n > (size_t)rank)
+        return rlx_onnx_fail(c, RLX_ON05, "starts, ends and axes do not fit each other") != NULL;
+    for (size_t i = 0; i < n; i++) {
+        ones[i] = 1;
+        all[i] = axes ? axes[i] : (int64_t)i;
+        if (!rlx_onnx_axis(c, &all[i], rank))
+            return false;
+    }
+    s->axes = all;
+    if (c->version >= 10 && rlx_onnx_has(c, 4)) {
+        const int64_t *steps = rlx_onnx_literals(c, 4, "steps", &m);
+        if (!steps || m != n)
+            return false;
+        for (size_t i = 0; i < n; i++)
+            if (!steps[i])
+                return rlx_onnx_fail(c, RLX_ON05, "a step is 0") != NULL;
+        return literal_list(c, steps, n, &s->step);
+    }
+    return literal_list(c, ones, n, &s->step);
+}
+
+/* A bound within 0 .. n (or -1 .. n - 1 for steps back), as far as it is known where it lies. */
+static const rlx_prim *bound(rlx_onnx_conv *c, const rlx_prim *v, const rlx_prim *n, bool back)
+{
+    int64_t x, low, high;
+    const rlx_scope *s = rlx_builder_scope(c->m->b);
+    const rlx_prim *least = rlx_int64(c->ctx, back ? -1 : 0);
+    const rlx_prim *most = back ? rlx_fold_sub(c->ctx, n, rlx_int64(c->ctx, 1)) : n;
+    bool literal = rlx_int_literal(v, &x);
+    if (literal && x >= INT32_MAX)
+        return most;
+    if (literal && x <= INT32_MIN)
+        return least;
+    rlx_bounds(c->ctx, s, v, &low, &high);
+    if (high < 0)
+        v = rlx_fold_add(c->ctx, v, n);
+    else if (low < 0)
+        v = rlx_fold_select(c->ctx, rlx_fold_binary(c->ctx, RLX_NODE_LT, v, rlx_int64(c->ctx, 0)),
+                            rlx_fold_add(c->ctx, v, n), v);
+    v = rlx_onnx_simplify(c, v);
+    if (rlx_prove_compare(c->ctx, s, RLX_NODE_LE, v, most) != RLX_TRUE)
+        v = rlx_fold_binary(c->ctx, RLX_NODE_MIN, v, most);
+    if (rlx_prove_compare(c->ctx, s, RLX_NODE_GE, v, least) != RLX_TRUE)
+        v = rlx_fold_binary(c->ctx, RLX_NODE_MAX, v, least);
+    return rlx_onnx_simplify(c, v);
+}
+
+static bool slice_sizes(rlx_onnx_conv *c, const cut *s)
+{
+    const rlx_onnx_value *v = c->inputs[0];
+    int64_t from, to, step, n = (int64_t)v->num_ints;
+    if (s->from.len != 1 || !rlx_int_literal(s->from.data[0], &from) ||
+        !rlx_int_literal(s->to.data[0], &to) || !rlx_int_literal(s->step.data[0], &step))
+        return false;
+    const rlx_prim **out = rlx_onnx_array(c, v->num_ints, sizeof *out);
+    size_t len = 0;
+    from = from < 0 ? from + n : from;
+    to = to < 0 ? to + n : to;
+    if (step > 0)
+        for (from = from < 0 ? 0 : from; out && from < to && from < n; from += step)
+            out[len++] = v->ints[from];
+    else
+        for (from = from >= n ? n - 1 : from; out && from > to && from >= 0; from += step)
+            out[len++] = v->ints[from];
+    return out && rlx_onnx_output_ints(c, 0, out, len, false, v->dtype);
+}
+
+static const rlx_expr *take_back(rlx_onnx_conv *c, const rlx_expr *x, int64_t axis,
+                                 const rlx_prim *from, const rlx_prim *to, int64_t step)
+{
+    /* positions from, from + step ... above `to` */
+    const rlx_prim *count = rlx_fold_binary(
+        c->ctx, RLX_NODE_FLOOR_DIV,
+        rlx_fold_add(c->ctx, rlx_fold_sub(c->ctx, from, to), rlx_int64(c->ctx, -step - 1)),
+        rlx_int64(c->ctx, -step));
+    count = rlx_onnx_simplify(
+        c, rlx_fold_binary(c->ctx, RLX_NODE_MAX, count, rlx_int64(c->ctx, 0)));
+    const rlx_expr *at = rlx_onnx_arange(c, count, RELAX_INT64);
+    const rlx_expr *first =
+        rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &from, 1));
+    at = rlx_onnx_call2(c, "multiply", at, rlx_onnx_scalar(c, RELAX_INT64, (double)step));
+    at = rlx_onnx_call2(c, "add", at, first);
+    return rlx_onnx_call(c, "take", "x x axis=i", x, at, axis);
+}
+
+RLX_ONNX_CONVERTER(convert_slice)
+{
+    cut s;
+    bool sizes = on_sizes_only(c);
+    const rlx_expr *x = sizes ? NULL : rlx_onnx_input(c, 0);
+    int n = sizes ? 1 : x ? rlx_onnx_rank(c, x) : -1;
+    if (n < 0 || !read_cut(c, n, &s))
+        return false;
+    if (sizes && slice_sizes(c, &s))
+        return true;
+    if (sizes)
+        x = rlx_onnx_input(c, 0);
+    for (size_t i = 0; i < s.from.len && x; i++) {
+        int64_t step = 1;
+        const rlx_prim *d = rlx_onnx_dim(c, x, (size_t)s.axes[i]);
+        rlx_int_literal(s.step.data[i], &step);
+        if (!d)
+            return false;
+        const rlx_prim *from = bound(c, s.from.data[i], d, step < 0);
+        const rlx_prim *to = bound(c, s.to.data[i], d, step < 0);
+        if (step < 0) {
+            x = take_back(c, x, s.axes[i], from, to, step);
+            continue;
+        }
+        if (rlx_prove_compare(c->ctx, rlx_builder_scope(c->m->b), RLX_NODE_LE, from, to) != RLX_TRUE)
+            to = rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_MAX, from, to));
+        const rlx_expr *a = rlx_onnx_prim(c, s.axes[i]);
+        const rlx_expr *b = rlx_prim_value_new(c->ctx, from), *e = rlx_prim_value_new(c->ctx, to);
+        const rlx_expr *k = rlx_onnx_prim(c, step);
+        if (rlx_is_int_value(from, 0) && to == d && step == 1)
+            continue;
+        x = rlx_onnx_call(c, "strided_slice", "x X X X X assume_inbound=b", x, &a, (size_t)1, &b,
+                          (size_t)1, &e, (size_t)1, &k, (size_t)1, 1);
+    }
+    return rlx_onnx_output(c, 0, x);
+}
+
+/* ---- elements by position ---------------------------------------------------------------------- */
+
+static bool gather_sizes(rlx_onnx_conv *c)
+{
+    const rlx_onnx_value *v = c->inputs[0];
+    rlx_onnx_ints at;
+    if (!rlx_onnx_known(c, 1, &at))
+        return false;
+    const rlx_prim **out = rlx_onnx_array(c, at.len, sizeof *out);
+    for (size_t i = 0; out && i < at.len; i++) {
+        int64_t k;
+        if (!rlx_int_literal(at.data[i], &k))
+            return false;
+        k += k < 0 ? (int64_t)v->num_ints : 0;
+        if (k < 0 || k >= (int64_t)v->num_ints)
+            return rlx_onnx_fail(c, RLX_ON05, "position %lld is out of range", (long long)k) != NULL;
+        out[i] = v->ints[k];
+    }
+    return out && rlx_onnx_output_ints(c, 0, out, at.len, at.is_scalar, v->dtype);
+}
+
+RLX_ONNX_CONVERTER(convert_gather)
+{
+    int64_t axis = rlx_onnx_int(c, "axis", 0);
+    if (on_sizes_only(c) && gather_sizes(c))
+        return true;
+    const rlx_expr *x = rlx_onnx_input(c, 0), *at = rlx_onnx_input(c, 1);
+    if (!x || !at || !rlx_onnx_axis(c, &axis, rlx_onnx_rank(c, x)))
+        return false;
+    return rlx_onnx_output(c, 0, rlx_onnx_call(c, "take", "x x axis=i", x, at, axis));
+}
+
+RLX_ONNX_CONVERTER(convert_gather_elements)
+{
+    int64_t axis = rlx_onnx_int(c, "axis", 0);
+    const rlx_expr *x = rlx_onnx_input(c, 0), *at = rlx_onnx_input(c, 1);
+    if (!x || !at || !rlx_onnx_axis(c, &axis, rlx_onnx_rank(c, x)))
+        return false;
+    return rlx_onnx_output(
+        c, 0, rlx_onnx_call(c, "gather_elements", "x x axis=i", x,
+                            rlx_onnx_cast(c, at, RELAX_INT64), axis));
+}
+
+RLX_ONNX_CONVERTER(convert_gather_nd)
+{
+    return rlx_onnx_output(
+        c, 0, rlx_onnx_call(c, "gather_nd", "x x batch_dims=i", rlx_onnx_input(c, 0),
+                            rlx_onnx_cast(c, rlx_onnx_input(c, 1), RELAX_INT64),
+                            rlx_onnx_int(c, "batch_dims", 0)));
+}
+
+static const char *reduction_of(rlx_onnx_conv *c)
+{
+    rlx_slice r = rlx_onnx_string(c, "reduction", "none");
+    static const char *const known[] = { "add", "mul", "min", "max" };
+    for (size_t i = 0; i < 4; i++)
+        if (rlx_slice_is(r, known[i]))
+            return known[i];
+    if (!rlx_slice_is(r, "none"))
+        rlx_onnx_fail(c, RLX_ON05, "there is no such reduction");
+    return "update";
+}
+
+RLX_ONNX_CONVERTER(convert_scatter_elements)
+{
+    int64_t axis = rlx_onnx_int(c, "axis", 0);
+    const rlx_expr *x = rlx_onnx_input(c, 0), *at = rlx_onnx_input(c, 1);
+    const char *how = reduction_of(c);
+    if (!x || !rlx_onnx_axis(c, &axis, rlx_onnx_rank(c, x)))
+        return false;
+    return rlx_onnx_output(c, 0, rlx_onnx_call(c, "scatter_elements", "x x x axis=i reduction=s", x,
+                                               rlx_onnx_cast(c, at, RELAX_INT64),
+                                               rlx_onnx_input(c, 2), axis, how));
+}
+
+RLX_ONNX_CONVERTER(convert_scatter_nd)
+{
+    const char *how = reduction_of(c);
+    return rlx_onnx_output(
+        c, 0, rlx_onnx_call(c, "scatter_nd", "x x x reduction=s", rlx_onnx_input(c, 0),
+                            rlx_onnx_cast(c, rlx_onnx_input(c, 1), RELAX_INT64),
+                            rlx_onnx_input(c, 2), how));
+}
+
+/* ---- copies ------------------------------------------------------------------------------------ */
+
+static const rlx_prim *broadcast_size(rlx_onnx_conv *c, const rlx_prim *a, const rlx_prim *b)
+{
+    if (rlx_is_int_value(a, 1) || a == b)
+        return b;
+    return rlx_is_int_value(b, 1) ||
+                   rlx_prove_equal(c->ctx, rlx_builder_scope(c->m->b), a, b) == RLX_EQUAL
+               ? a
+               : NULL;
+}
+
+/* Either side may be repeated. */
+RLX_ONNX_CONVERTER(convert_expand)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    rlx_onnx_ints to;
+    size_t n;
+    const rlx_prim *const *d = x ? rlx_onnx_dims(c, &x, &n) : NULL;
+    if (!d || !rlx_onnx_sizes(c, 1, "shape", &to))
+        return false;
+    size_t m = to.len > n ? to.len : n;
+    const rlx_prim **out = rlx_onnx_array(c, m, sizeof *out);
+    for (size_t i = 0; out && i < m; i++) {
+        const rlx_prim *a = i + n >= m ? d[i + n - m] : NULL;
+        const rlx_prim *b = i + to.len >= m ? to.data[i + to.len - m] : NULL;
+        out[i] = !a ? b : !b ? a : broadcast_size(c, a, b);
+        if (!out[i]) /* one of them is 1, or they are equal: the greater one, unless it is 0 */
+            out[i] = rlx_fold_select(c->ctx, rlx_fold_binary(c->ctx, RLX_NODE_EQ, a,
+                                                             rlx_int64(c->ctx, 1)), b, a);
+    }
+    return out && rlx_onnx_output(c, 0, rlx_onnx_call(c, "broadcast_to", "x x", x,
+                                                      rlx_shape_new(c->ctx, out, m)));
+}
+
+/* Copies of symbolic number: x as (1, d), repeated to (k, d), taken together. */
+static const rlx_expr *tile_symbolic(rlx_onnx_conv *c, const rlx_expr *x, const rlx_onnx_ints *k)
+{
+    size_t n;
+    const rlx_prim *const *d = rlx_onnx_dims(c, &x, &n);
+    const rlx_prim **one = rlx_onnx_array(c, 2 * n, sizeof *one);
+    const rlx_prim **many = rlx_onnx_array(c, 2 * n, sizeof *many);
+    const rlx_prim **out = rlx_onnx_array(c, n, sizeof *out);
+    if (!d || !one || !many || !out)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        one[2 * i] = rlx_int64(c->ctx, 1);
+        many[2 * i] = k->data[i];
+        one[2 * i + 1] = many[2 * i + 1] = d[i];
+        out[i] = rlx_onnx_simplify(c, rlx_fold_mul(c->ctx, k->data[i], d[i]));
+    }
+    const rlx_expr *y = rlx_onnx_reshape(c, x, one, 2 * n);
+    y = rlx_onnx_call(c, "broadcast_to", "x x", y, rlx_shape_new(c->ctx, many, 2 * n));
+    return rlx_onnx_reshape(c, y, out, n);
+}
+
+RLX_ONNX_CONVERTER(convert_tile)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    int n = x ? rlx_onnx_rank(c, x) : -1;
+    rlx_onnx_ints k;
+    if (n < 0)
+        return false;
+    if (c->version < 6)
+        return rlx_onnx_fail(c, RLX_ON04, "Tile before operator set 6 is not supported") != NULL;
+    if (!rlx_onnx_sizes(c, 1, "repeats", &k))
+        return false;
+    if (k.len != (size_t)n)
+        return rlx_onnx_fail(c, RLX_ON05, "%zu repeats for rank %d", k.len, n) != NULL;
+    int64_t *v = rlx_onnx_array(c, k.len, sizeof *v);
+    bool literal = v != NULL;
+    for (size_t i = 0; literal && i < k.len; i++)
+        literal = rlx_int_literal(k.data[i], &v[i]);
+    return rlx_onnx_output(c, 0, literal ? rlx_onnx_call(c, "tile", "x repeats=I", x, v, k.len)
+                                         : tile_symbolic(c, x, &k));
+}
+
+/* ---- padding ----------------------------------------------------------------------------------- */
+
+static const char *pad_mode(rlx_onnx_conv *c)
+{
+    static const char *const names[][2] = { { "constant", "constant" },
+                                            { "reflect", "reflect" },
+                                            { "edge", "edge" },
+                                            { "wrap", "circular" } };
+    rlx_slice mode = rlx_onnx_string(c, "mode", "constant");
+    for (size_t i = 0; i < 4; i++)
+        if (rlx_slice_is(mode, names[i][0]))
+            return names[i][1];
+    rlx_onnx_fail(c, RLX_ON05, "there is no such mode");
+    return "constant";
+}
+
+/* The amounts before and after each axis, in turn; negative ones cut off. */
+static rlx_onnx_ints read_pads(rlx_onnx_conv *c, int n)
+{
+    rlx_onnx_ints given = { NULL, 0, false, RELAX_INT64 }, none = given;
+    size_t len, count;
+    const int64_t *axes = NULL;
+    if (c->version < 11) {
+        const int64_t *v = rlx_onnx_int_list(c, c->version < 2 ? "paddings" : "pads", &len);
+        if (!v || !literal_list(c, v, len, &given))
+            return rlx_onnx_fail(c, RLX_ON10, "pads is missing"), none;
+    } else if (!rlx_onnx_sizes(c, 1, "pads", &given)) {
+        return none;
+    }
+    count = (size_t)n;
+    if (c->version >= 18 && rlx_onnx_has(c, 3) &&
+        !(axes = rlx_onnx_literals(c, 3, "axes", &count)))
+        return none;
+    if (given.len != 2 * count)
+        return rlx_onnx_fail(c, RLX_ON05, "%zu pads for %zu axes", given.len, count), none;
+    const rlx_prim **out = rlx_onnx_array(c, 2 * (size_t)n, sizeof *out);
+    for (int i = 0; out && i < 2 * n; i++)
+        out[i] = rlx_int64(c->ctx, 0);
+    for (size_t i = 0; out && i < count; i++) {
+        int64_t axis = axes ? axes[i] : (int64_t)i;
+        if (!rlx_onnx_axis(c, &axis, n))
+            return none;
+        out[2 * axis] = given.data[i];
+        out[2 * axis + 1] = given.data[i + count];
+    }
+    return (rlx_onnx_ints){ out, out ? 2 * (size_t)n : 0, false, RELAX_INT64 };
+}
+
+/* Filled by concatenation: amounts of any kind, one value of any dtype. */
+static const rlx_expr *pad_with(rlx_onnx_conv *c, const rlx_expr *x, const rlx_onnx_ints *pads,
+                                const rlx_expr *value)
+{
+    for (size_t i = 0; i < pads->len && x; i++) {
+        int64_t k;
+        bool literal = rlx_int_literal(pads->data[i], &k);
+        size_t n, axis = i / 2;
+        const rlx_prim *const *d = rlx_onnx_dims(c, &x, &n);
+        if (!d || (literal && k == 0))
+            continue;
+        if (literal && k < 0) {
+            const rlx_prim *off = rlx_int64(c->ctx, -k), *zero = rlx_int64(c->ctx, 0);
+            x = i % 2 ? rlx_onnx_slice(c, x, (int64_t)axis, zero,
+                                       rlx_onnx_simplify(c, rlx_fold_sub(c->ctx, d[axis], off)))
+                      : rlx_onnx_slice(c, x, (int64_t)axis, off, d[axis]);
+            continue;
+        }
+        const rlx_prim **shape = rlx_onnx_array(c, n, sizeof *shape);
+        if (!shape)
+            return NULL;
+        memcpy(shape, d, n * sizeof *shape);
+        shape[axis] = pads->data[i];
+        const rlx_expr *part =
+            rlx_onnx_call(c, "full", "x x", rlx_shape_new(c->ctx, shape, n), value);
+        const rlx_expr *both[2] = { i % 2 ? x : part, i % 2 ? part : x };
+        x = rlx_onnx_concat(c, both, 2, (int64_t)axis);
+    }
+    return x;
+}
+
+RLX_ONNX_CONVERTER(convert_pad)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0), *value = NULL;
+    int n = x ? rlx_onnx_rank(c, x) : -1;
+    const char *mode = pad_mode(c);
+    if (n < 0)
+        return false;
+    rlx_onnx_ints pads = read_pads(c, n);
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    int64_t *v = rlx_onnx_array(c, pads.len, sizeof *v);
+    bool literal = v && !c->failed;
+    for (size_t i = 0; literal && i < pads.len; i++)
+        literal = rlx_int_literal(pads.data[i], &v[i]);
+    if (c->failed)
+        return false;
+    value = c->version < 11 ? rlx_onnx_scalar(c, t, rlx_onnx_float(c, "value", 0))
+            : rlx_onnx_has(c, 2) ? rlx_onnx_input(c, 2)
+                                 : rlx_onnx_scalar(c, t, 0);
+    if (value && rlx_onnx_rank(c, value) > 0)
+        value = rlx_onnx_reshape_ints(c, value, NULL, 0);
+    size_t one;
+    const double *number = value ? rlx_onnx_floats_of(c, value, &one) : NULL;
+    bool exact = number && (rlx_dtype_is_float(t) || (*number < 1e15 && *number > -1e15));
+    if (!strcmp(mode, "constant") && !(literal && exact))
+        return rlx_onnx_output(c, 0, pad_with(c, x, &pads, value));
+    if (!literal)
+        return rlx_onnx_needs(c, 1, "pads") != NULL;
+    return rlx_onnx_output(
+        c, 0, rlx_onnx_call(c, "nn.pad", "x pad_width=I pad_value=f pad_mode=s", x, v, pads.len,
+                            number && !strcmp(mode, "constant") ? *number : 0.0, mode));
+}
+
+/* Middle parts, or zeros around. */
+RLX_ONNX_CONVERTER(convert_center_crop_pad)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    int n = x ? rlx_onnx_rank(c, x) : -1;
+    size_t count, len;
+    bool ok;
+    const int64_t *axes = n < 0 ? NULL : rlx_onnx_axes(c, 99, n, &count, &ok);
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    const int64_t *want = x ? rlx_onnx_literals(c, 1, "shape", &len) : NULL;
+    if (!want || n < 0 || !ok || len != (axes ? count : (size_t)n))
+        return !c->failed && rlx_onnx_fail(c, RLX_ON05, "shape and axes do not fit") != NULL;
+    for (size_t i = 0; i < len && x; i++) {
+        int64_t axis = axes ? axes[i] : (int64_t)i, have;
+        if (!rlx_onnx_static_dim(c, x, (size_t)axis, &have))
+            return rlx_onnx_fail(c, RLX_ON08, "size %lld of the operand has to be known",
+                                 (long long)axis) != NULL;
+        int64_t less = have > want[i] ? (have - want[i]) / 2 : 0;
+        if (have > want[i])
+            x = rlx_onnx_slice(c, x, axis, rlx_int64(c->ctx, less),
+                               rlx_int64(c->ctx, less + want[i]));
+        if (have < want[i]) {
+            int64_t *pads = rlx_onnx_array(c, 2 * (size_t)n, sizeof *pads);
+            rlx_onnx_ints p;
+            memset(pads, 0, 2 * (size_t)n * sizeof *pads);
+            pads[2 * axis] = (want[i] - have) / 2;
+            pads[2 * axis + 1] = want[i] - have - pads[2 * axis];
+            if (!literal_list(c, pads, 2 * (size_t)n, &p))
+                return false;
+            x = pad_with(c, x, &p, rlx_onnx_scalar(c, t, 0));
+        }
+    }
+    return rlx_onnx_output(c, 0, x);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------ */
+
+static const rlx_prim *scaled(rlx_onnx_conv *c, const rlx_prim *p, int64_t by, bool divide)
+{
+    enum rlx_node_kind k = divide ? RLX_NODE_FLOOR_DIV : RLX_NODE_MUL;
+    return rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, k, p, rlx_int64(c->ctx, by)));
+}
+
+RLX_ONNX_CONVERTER(convert_depth_to_space)
+{
+    static const int64_t dcr[] = { 0, 3, 4, 1, 5, 2 }, crd[] = { 0, 1, 4, 2, 5, 3 };
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    size_t n;
+    const rlx_prim *const *d = x ? rlx_onnx_dims(c, &x, &n) : NULL;
+    int64_t b = rlx_onnx_int(c, "blocksize", 0);
+    bool by_columns = rlx_slice_is(rlx_onnx_string(c, "mode", "DCR"), "CRD");
+    if (!d || n != 4 || b < 1)
+        return rlx_onnx_fail(c, RLX_ON05, "expected rank 4 and a blocksize above 0") != NULL;
+    const rlx_prim *k = rlx_int64(c->ctx, b), *depth = scaled(c, d[1], b * b, true);
+    const rlx_prim *six[] = { d[0], by_columns ? depth : k, k, by_columns ? k : depth, d[2], d[3] };
+    const rlx_prim *four[] = { d[0], depth, scaled(c, d[2], b, false), scaled(c, d[3], b, false) };
+    x = rlx_onnx_transpose(c, rlx_onnx_reshape(c, x, six, 6), by_columns ? crd : dcr, 6);
+    return rlx_onnx_output(c, 0, rlx_onnx_reshape(c, x, four, 4));
+}
+
+RLX_ONNX_CONVERTER(convert_space_to_depth)
+{
+    static const int64_t dcr[] = { 0, 3, 5, 1, 2, 4 }, crd[] = { 0, 1, 3, 5, 2, 4 };
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    size_t n;
+    const rlx_prim *const *d = x ? rlx_onnx_dims(c, &x, &n) : NULL;
+    int64_t b = rlx_onnx_int(c, "blocksize", 0);
+    bool by_columns = rlx_slice_is(rlx_onnx_string(c, "mode", "DCR"), "CRD");
+    if (!d || n != 4 || b < 1)
+        return rlx_onnx_fail(c, RLX_ON05, "expected rank 4 and a blocksize above 0") != NULL;
+    const rlx_prim *k = rlx_int64(c->ctx, b), *h = scaled(c, d[2], b, true),
+                   *w = scaled(c, d[3], b, true);
+    const rlx_prim *six[] = { d[0], d[1], h, k, w, k };
+    const rlx_prim *four[] = { d[0], scaled(c, d[1], b * b, false), h, w };
+    x = rlx_onnx_transpose(c, rlx_onnx_reshape(c, x, six, 6), by_columns ? crd : dcr, 6);
+    return rlx_onnx_output(c, 0, rlx_onnx_reshape(c, x, four, 4));
+}
+
+/* ---- numbers in order, diagonals --------------------------------------------------------------- */
+
+static bool range_of_sizes(rlx_onnx_conv *c)
+{
+    rlx_onnx_ints v[3];
+    for (size_t i = 0; i < 3; i++)
+        if (!rlx_onnx_known(c, i, &v[i]) || v[i].len != 1)
+            return false;
+    int64_t step;
+    if (!rlx_int_literal(v[2].data[0], &step) || step < 1)
+        return false;
+    const rlx_expr *a[3];
+    for (size_t i = 0; i < 3; i++)
+        a[i] = rlx_prim_value_new(c->ctx, v[i].data[0]);
+    /* the end is not below the start, so that the number of elements is a size */
+    const rlx_scope *s = rlx_builder_scope(c->m->b);
+    if (rlx_prove_compare(c->ctx, s, RLX_NODE_LE, v[0].data[0], v[1].data[0]) != RLX_TRUE)
+        a[1] = rlx_prim_value_new(
+            c->ctx, rlx_fold_binary(c->ctx, RLX_NODE_MAX, v[0].data[0], v[1].data[0]));
+    return rlx_onnx_output(c, 0, rlx_onnx_call(c, "arange", "x x x dtype=d", a[0], a[1], a[2],
+                                               v[0].dtype));
+}
+
+RLX_ONNX_CONVERTER(convert_range)
+{
+    if (range_of_sizes(c))
+        return true;
+    const double *v[3];
+    size_t n;
+    rlx_dtype t = RELAX_FLOAT32;
+    for (size_t i = 0; i < 3; i++) {
+        const rlx_expr *e = rlx_onnx_input(c, i);
+        if (!e)
+            return false;
+        t = i ? t : rlx_onnx_dtype_of(c, e);
+        v[i] = rlx_onnx_floats_of(c, e, &n);
+        if (!v[i] || n != 1)
+            return rlx_onnx_needs(c, i, "start, limit and delta") != NULL;
+    }
+    double count = *v[2] != 0 ? (*v[1] - *v[0]) / *v[2] : -1;
+    int64_t k = count > 0 ? (int64_t)count + (count > (double)(int64_t)count) : 0;
+    if (*v[2] == 0 || !(count < 1e12))
+        return rlx_onnx_fail(c, RLX_ON05, "delta is 0, or there are too many elements") != NULL;
+    const rlx_expr *y = rlx_onnx_arange(c, rlx_int64(c->ctx, k), RELAX_INT64);
+    rlx_dtype wide = rlx_dtype_is_float(t) && rlx_dtype_bits(t) < 32 ? RELAX_FLOAT32 : t;
+    y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, wide), rlx_onnx_scalar(c, wide, *v[2]));
+    y = rlx_onnx_call2(c, "add", y, rlx_onnx_scalar(c, wide, *v[0]));
+    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
+}
+
+RLX_ONNX_CONVERTER(convert_trilu)
+{
+    int64_t k = 0;
+    const char *op = rlx_onnx_int(c, "upper", 1) ? "triu" : "tril";
+    if (rlx_onnx_has(c, 1) && !rlx_onnx_literal(c, 1, "k", &k))
+        return false;
+    k = k > INT32_MAX ? INT32_MAX : k < INT32_MIN ? INT32_MIN : k;
+    return rlx_onnx_output(c, 0, rlx_onnx_call(c, op, "x x", rlx_onnx_input(c, 0),
+                                               rlx_onnx_prim(c, k)));
+}
+
+RLX_ONNX_CONVERTER(convert_eye_like)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    if (rlx_onnx_attr(c, "dtype") && !rlx_onnx_dtype(rlx_onnx_int(c, "dtype", 1), &t))
+        return rlx_onnx_fail(c, RLX_ON06, "elements of that type are not supported") != NULL;
+    return rlx_onnx_output(c, 0, rlx_onnx_call(c, "eye_like", "x x dtype=d", x,
+                                               rlx_onnx_prim(c, rlx_onnx_int(c, "k", 0)), t));
+}
+
+RLX_ONNX_CONVERTER(convert_one_hot)
+{
+    const rlx_expr *at = rlx_onnx_input(c, 0), *values = rlx_onnx_input(c, 2);
+    rlx_onnx_ints depth;
+    int n = at ? rlx_onnx_rank(c, at) : -1;
+    int64_t axis = rlx_onnx_int(c, "axis", -1), behind[64];
+    size_t known;
+    if (n < 0 || !values || !rlx_onnx_axis(c, &axis, n + 1))
+        return false;
+    const double *d = rlx_onnx_floats_of(c, rlx_onnx_input(c, 1), &known);
+    const rlx_prim *size = d && known == 1 ? rlx_int64(c->ctx, (int64_t)*d) : NULL;
+    if (!size && (!rlx_onnx_sizes(c, 1, "depth", &depth) || depth.len != 1))
+        return false;
+    size = size ? size : depth.data[0];
+    const rlx_prim *zero = rlx_int64(c->ctx, 0), *one = rlx_int64(c->ctx, 1);
+    rlx_dtype t = RELAX_INT64;
+    at = rlx_onnx_cast(c, at, t);
+    const rlx_expr *list = rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &size, 1));
+    const rlx_expr *below = rlx_onnx_call2(c, "less", at, rlx_onnx_scalar(c, t, 0));
+    at = rlx_onnx_where(c, below, rlx_onnx_call2(c, "add", at, rlx_onnx_reshape_ints(c, list, NULL, 0)),
+                        at);
+    at = rlx_onnx_expand_dims(c, at, &axis, 1);
+    for (int64_t i = 0; i < n - axis && i < 64; i++)
+        behind[i] = i + 1;
+    const rlx_expr *places =
+        rlx_onnx_expand_dims(c, rlx_onnx_arange(c, size, t), behind, (size_t)(n - axis));
+    const rlx_expr *hit = rlx_onnx_call2(c, "equal", at, places);
+    const rlx_expr *off = rlx_onnx_slice(c, values, 0, zero, one);
+    const rlx_expr *on = rlx_onnx_slice(c, values, 0, one, rlx_int64(c->ctx, 2));
+    return rlx_onnx_output(c, 0, rlx_onnx_where(c, hit, rlx_onnx_reshape_ints(c, on, NULL, 0),
+                                                rlx_onnx_reshape_ints(c, off, NULL, 0)));
+}
+
+/* ---- what values decide ------------------------------------------------------------------------ */
+
+RLX_ONNX_CONVERTER(convert_nonzero)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    int64_t one = 1;
+    if (x && rlx_onnx_rank(c, x) == 0)
+        x = rlx_onnx_reshape_ints(c, x, &one, 1);
+    const rlx_expr *y = rlx_onnx_call1(c, "nonzero", x);
+    size_t n;
+    return y && rlx_onnx_dims(c, &y, &n) && rlx_onnx_output(c, 0, y);
+}
+
+RLX_ONNX_CONVERTER(convert_compress)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0), *cond = rlx_onnx_input(c, 1);
+    int64_t axis = rlx_onnx_int(c, "axis", 0), minus = -1;
+    size_t n;
+    if (!x || !cond)
+        return false;
+    if (!rlx_onnx_attr(c, "axis"))
+        x = rlx_onnx_call1(c, "flatten", x);
+    if (!x || !rlx_onnx_axis(c, &axis, rlx_onnx_rank(c, x)))
+        return false;
+    const rlx_expr *at = rlx_onnx_call1(c, "nonzero", cond);
+    if (!at || !rlx_onnx_dims(c, &at, &n))
+        return false;
+    (void)minus;
+    const int64_t row = 0;
+    at = rlx_onnx_call(c, "squeeze", "x axis=I", at, &row, (size_t)1);
+    return rlx_onnx_output(c, 0, rlx_onnx_call(c, "take", "x x axis=i", x, at, axis));
+}
+
+RLX_ONNX_CONVERTER(convert_reverse_sequence)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0), *len = rlx_onnx_input(c, 1);
+    size_t n;
+    const rlx_prim *const *d = x ? rlx_onnx_dims(c, &x, &n) : NULL;
+    int64_t time = rlx_onnx_int(c, "time_axis", 0), batch = rlx_onnx_int(c, "batch_axis", 1);
+    if (!d || !len || n < 2 || n > 62 || !rlx_onnx_axis(c, &time, (int)n) ||
+        !rlx_onnx_axis(c, &batch, (int)n))
+        return false;
+    int64_t axes[64];
+    size_t count = 0;
+    for (int64_t i = time + 1; i < (int64_t)n; i++)
+        axes[count] = (int64_t)count + 1, count++;
+    const rlx_expr *t = rlx_onnx_expand_dims(c, rlx_onnx_arange(c, d[time], RELAX_INT64), axes, count);
+    for (count = 0; batch + 1 + (int64_t)count < (int64_t)n; count++)
+        axes[count] = (int64_t)count + 1;
+    const rlx_expr *l = rlx_onnx_expand_dims(c, rlx_onnx_cast(c, len, RELAX_INT64), axes, count);
+    const rlx_expr *back = rlx_onnx_call2(c, "subtract", l, t);
+    back = rlx_onnx_call2(c, "subtract", back, rlx_onnx_scalar(c, RELAX_INT64, 1));
+    const rlx_expr *at = rlx_onnx_where(c, rlx_onnx_call2(c, "less", t, l), back, t);
+    at = rlx_onnx_call(c, "broadcast_to", "x x", at, rlx_shape_new(c->ctx, d, n));
+    return rlx_onnx_output(c, 0, rlx_onnx_call(c, "gather_elements", "x x axis=i", x, at, time));
+}

@@ -1,0 +1,329 @@
+/* convert_window.c: convolutions and pooling. */
+#include "onnx/onnx_int.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { MOST_AXES = 3 };
+
+/* Attributes of a window over the axes behind batch and channels. */
+typedef struct window {
+    size_t n;                                    /* axes */
+    int64_t kernel[MOST_AXES], strides[MOST_AXES], dilations[MOST_AXES];
+    int64_t pads[2 * MOST_AXES];                 /* all beginnings, then all ends */
+    const char *layout, *weights, *transposed;
+} window;
+static const char *const layouts[][3] = { { "NCW", "OIW", "IOW" },
+                                          { "NCHW", "OIHW", "IOHW" },
+                                          { "NCDHW", "OIDHW", "IODHW" } };
+
+static bool read_list(rlx_onnx_conv *c, const char *name, size_t n, int64_t otherwise, int64_t *out,
+                      int64_t least)
+{
+    size_t len;
+    const int64_t *v = rlx_onnx_int_list(c, name, &len);
+    if (v && len != n)
+        return rlx_onnx_fail(c, RLX_ON05, "%s has %zu numbers, expected %zu", name, len, n) != NULL;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = v ? v[i] : otherwise;
+        if (out[i] < least)
+            return rlx_onnx_fail(c, RLX_ON05, "%s holds %lld, expected at least %lld", name,
+                                 (long long)out[i], (long long)least) != NULL;
+    }
+    return true;
+}
+
+/* Padding that keeps ceil(size / stride) windows. */
+static bool pad_same(rlx_onnx_conv *c, const rlx_expr *x, window *w, bool upper)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        int64_t size, reach = (w->kernel[i] - 1) * w->dilations[i] + 1, total;
+        const rlx_prim *p = rlx_onnx_dim(c, x, i + 2);
+        if (w->strides[i] == 1)
+            total = reach - 1;
+        else if (p && rlx_int_literal(p, &size)) {
+            int64_t left = size % w->strides[i] ? size % w->strides[i] : w->strides[i];
+            total = reach - left;
+        } else
+            return rlx_onnx_fail(c, RLX_ON08, "auto_pad with strides needs sizes that are known") !=
+                   NULL;
+        total = total < 0 ? 0 : total;
+        w->pads[i] = upper ? total / 2 : total - total / 2;
+        w->pads[i + w->n] = total - w->pads[i];
+    }
+    return true;
+}
+
+static bool read_window(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *weight, window *w)
+{
+    int rank = x ? rlx_onnx_rank(c, x) : -1;
+    if (rank < 3 || rank > 2 + MOST_AXES)
+        return rank >= 0 && rlx_onnx_fail(c, RLX_ON05, "a window over an operand of rank %d is not "
+                                          "supported", rank) != NULL;
+    w->n = (size_t)rank - 2;
+    w->layout = layouts[w->n - 1][0];
+    w->weights = layouts[w->n - 1][1];
+    w->transposed = layouts[w->n - 1][2];
+    bool stated = rlx_onnx_attr(c, "kernel_shape") != NULL;
+    if (!stated && !weight)
+        return rlx_onnx_fail(c, RLX_ON10, "kernel_shape is missing") != NULL;
+    for (size_t i = 0; i < w->n && !stated; i++)
+        if (!rlx_onnx_static_dim(c, weight, i + 2, &w->kernel[i]))
+            return rlx_onnx_fail(c, RLX_ON08, "the sizes of the weight have to be known") != NULL;
+    rlx_slice same = rlx_onnx_string(c, "auto_pad", "NOTSET");
+    bool upper = rlx_slice_is(same, "SAME_UPPER"), lower = rlx_slice_is(same, "SAME_LOWER");
+    bool valid = rlx_slice_is(same, "VALID");
+    if ((stated && !read_list(c, "kernel_shape", w->n, 1, w->kernel, 1)) ||
+        !read_list(c, "strides", w->n, 1, w->strides, 1) ||
+        !read_list(c, "dilations", w->n, 1, w->dilations, 1))
+        return false;
+    memset(w->pads, 0, sizeof w->pads);
+    if (upper || lower)
+        return pad_same(c, x, w, upper);
+    return valid || read_list(c, "pads", 2 * w->n, 0, w->pads, 0);
+}
+
+static const char *numbered(char out[32], const char *stem, size_t n, const char *end)
+{
+    snprintf(out, 32, "nn.%s%zud%s", stem, n, end);
+    return out;
+}
+
+/* A bias of channels, behind which axes follow. */
+static const rlx_expr *with_bias(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *bias, size_t n)
+{
+    static const int64_t axes[] = { 1, 2, 3 };
+    return rlx_onnx_call2(c, "add", y, rlx_onnx_expand_dims(c, bias, axes, n));
+}
+
+static const rlx_expr *convolve(rlx_onnx_conv *c, const window *w, const rlx_expr *x,
+                                const rlx_expr *weight, rlx_dtype out)
+{
+    char name[32];
+    return rlx_onnx_call(c, numbered(name, "conv", w->n, ""),
+                         "x x strides=I padding=I dilation=I groups=i data_layout=s "
+                         "kernel_layout=s out_dtype=d",
+                         x, weight, w->strides, w->n, w->pads, 2 * w->n, w->dilations, w->n,
+                         rlx_onnx_int(c, "group", 1), w->layout, w->weights, out);
+}
+
+static const rlx_expr *activated(rlx_onnx_conv *c, const rlx_expr *y)
+{
+    rlx_slice a = rlx_onnx_string(c, "activation", "");
+    if (!a.len)
+        return y;
+    static const char *const known[][2] = {
+        { "Relu", "nn.relu" }, { "Tanh", "tanh" }, { "Sigmoid", "sigmoid" }
+    };
+    for (size_t i = 0; i < 3; i++)
+        if (rlx_slice_is(a, known[i][0]))
+            return rlx_onnx_call1(c, known[i][1], y);
+    return rlx_onnx_fail(c, RLX_ON05, "the activation is not supported");
+}
+
+RLX_ONNX_CONVERTER(convert_conv)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0), *weight = rlx_onnx_input(c, 1);
+    window w;
+    if (!weight || !read_window(c, x, weight, &w))
+        return false;
+    const rlx_expr *y = convolve(c, &w, x, weight, RELAX_VOID);
+    if (rlx_onnx_has(c, 2))
+        y = with_bias(c, y, rlx_onnx_input(c, 2), w.n);
+    if (strcmp(c->row->argument, "fused") == 0) {
+        if (rlx_onnx_has(c, 3))
+            y = rlx_onnx_call2(c, "add", y, rlx_onnx_input(c, 3));
+        y = activated(c, y);
+    }
+    return rlx_onnx_output(c, 0, y);
+}
+
+/* Total padding that gives the output the sizes that are asked for. */
+static bool pad_to(rlx_onnx_conv *c, const rlx_expr *x, window *w, int64_t *extra)
+{
+    size_t len;
+    const int64_t *want = rlx_onnx_int_list(c, "output_shape", &len);
+    rlx_slice same = rlx_onnx_string(c, "auto_pad", "NOTSET");
+    bool upper = rlx_slice_is(same, "SAME_UPPER"), lower = rlx_slice_is(same, "SAME_LOWER");
+    if (!want && !upper && !lower)
+        return true;
+    for (size_t i = 0; i < w->n; i++) {
+        int64_t size, reach = (w->kernel[i] - 1) * w->dilations[i] + 1;
+        if (!rlx_onnx_static_dim(c, x, i + 2, &size))
+            return rlx_onnx_fail(c, RLX_ON08, "output_shape and auto_pad need sizes that are "
+                                 "known") != NULL;
+        int64_t wanted = want && len >= w->n ? want[len - w->n + i] : size * w->strides[i];
+        int64_t total = w->strides[i] * (size - 1) + extra[i] + reach - wanted;
+        if (total < 0)
+            extra[i] -= total, total = 0;
+        w->pads[i] = upper ? total / 2 : total - total / 2;
+        w->pads[i + w->n] = total - w->pads[i];
+    }
+    return true;
+}
+
+RLX_ONNX_CONVERTER(convert_conv_transpose)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0), *weight = rlx_onnx_input(c, 1);
+    window w;
+    int64_t extra[MOST_AXES];
+    char name[32];
+    if (!weight || !read_window(c, x, weight, &w) ||
+        !read_list(c, "output_padding", w.n, 0, extra, 0) || !pad_to(c, x, &w, extra))
+        return false;
+    if (w.n > 2)
+        return rlx_onnx_fail(c, RLX_ON05, "three axes are not supported") != NULL;
+    /* padding that a stride cannot hold is added afterwards */
+    int64_t fits[MOST_AXES], more[2 * (MOST_AXES + 2)] = { 0 };
+    bool any = false;
+    for (size_t i = 0; i < w.n; i++) {
+        fits[i] = extra[i] < w.strides[i] ? extra[i] : w.strides[i] - 1;
+        more[2 * (i + 2) + 1] = extra[i] - fits[i];
+        any |= extra[i] != fits[i];
+    }
+    const rlx_expr *y = rlx_onnx_call(
+        c, numbered(name, "conv", w.n, "_transpose"),
+        "x x strides=I padding=I output_padding=I dilation=I groups=i data_layout=s kernel_layout=s",
+        x, weight, w.strides, w.n, w.pads, 2 * w.n, fits, w.n, w.dilations, w.n,
+        rlx_onnx_int(c, "group", 1), w.layout, w.transposed);
+    if (any)
+        y = rlx_onnx_call(c, "nn.pad", "x pad_width=I", y, more, 2 * (w.n + 2));
+    if (rlx_onnx_has(c, 2))
+        y = with_bias(c, y, rlx_onnx_input(c, 2), w.n);
+    return rlx_onnx_output(c, 0, y);
+}
+
+/* ---- pooling ----------------------------------------------------------------------------------- */
+
+static const rlx_expr *pool(rlx_onnx_conv *c, const char *stem, const window *w, const rlx_expr *x,
+                            bool count_pads)
+{
+    char name[32];
+    return rlx_onnx_call(c, numbered(name, stem, w->n, ""),
+                         "x pool_size=I strides=I dilation=I padding=I ceil_mode=b "
+                         "count_include_pad=b layout=s",
+                         x, w->kernel, w->n, w->strides, w->n, w->dilations, w->n, w->pads,
+                         2 * w->n, (int)(rlx_onnx_int(c, "ceil_mode", 0) != 0), (int)count_pads,
+                         w->layout);
+}
+
+RLX_ONNX_CONVERTER(convert_pool)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    window w;
+    if (rlx_onnx_wants(c, 1))
+        return rlx_onnx_fail(c, RLX_ON05, "the positions of the greatest elements are not "
+                             "supported") != NULL;
+    if (!read_window(c, x, NULL, &w))
+        return false;
+    return rlx_onnx_output(c, 0, pool(c, c->row->argument, &w, x,
+                                      rlx_onnx_int(c, "count_include_pad", 0) != 0));
+}
+
+/* The mean over the window, padding counted, times its size. */
+RLX_ONNX_CONVERTER(convert_lp_pool)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    window w;
+    double p = c->version < 2 ? rlx_onnx_float(c, "p", 2) : (double)rlx_onnx_int(c, "p", 2);
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    double count = 1;
+    if (!read_window(c, x, NULL, &w))
+        return false;
+    for (size_t i = 0; i < w.n; i++)
+        count *= (double)w.kernel[i];
+    if (rlx_onnx_int(c, "ceil_mode", 0)) {
+        /* windows that reach beyond the padding are summed with what there is */
+        const rlx_expr *ones = rlx_onnx_call1(c, "ones_like", x);
+        (void)ones;
+    }
+    const rlx_expr *y =
+        rlx_onnx_call2(c, "power", rlx_onnx_call1(c, "abs", x), rlx_onnx_scalar(c, t, p));
+    y = rlx_onnx_call2(c, "multiply", pool(c, "avg_pool", &w, y, true),
+                       rlx_onnx_scalar(c, t, count));
+    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "power", y, rlx_onnx_scalar(c, t, 1 / p)));
+}
+
+/* Elements go back to the positions where they were; the rest is 0. */
+RLX_ONNX_CONVERTER(convert_max_unpool)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0), *at = rlx_onnx_input(c, 1);
+    window w;
+    int64_t flat = -1, dims[2 + MOST_AXES];
+    size_t len;
+    if (!at || !read_window(c, x, NULL, &w))
+        return false;
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    int64_t count = 1;
+    for (size_t i = 0; i < w.n + 2; i++) {
+        if (!rlx_onnx_static_dim(c, x, i, &dims[i]))
+            return rlx_onnx_fail(c, RLX_ON08, "the sizes of the operand have to be known") != NULL;
+        if (i >= 2)
+            dims[i] = (dims[i] - 1) * w.strides[i - 2] + w.kernel[i - 2] - w.pads[i - 2] -
+                      w.pads[i - 2 + w.n];
+        count *= dims[i];
+    }
+    const rlx_prim *n = rlx_int64(c->ctx, count);
+    const rlx_expr *y = rlx_onnx_full(c, &n, 1, t, 0);
+    y = rlx_onnx_call(c, "scatter_elements", "x x x axis=i", y, rlx_onnx_reshape_ints(c, at, &flat, 1),
+                      rlx_onnx_reshape_ints(c, x, &flat, 1), (int64_t)0);
+    y = rlx_onnx_reshape_ints(c, y, dims, w.n + 2);
+    const int64_t *want = rlx_onnx_has(c, 2) ? rlx_onnx_literals(c, 2, "output_shape", &len) : NULL;
+    if (!want)
+        return rlx_onnx_output(c, 0, y);
+    int64_t more[2 * (2 + MOST_AXES)] = { 0 };
+    for (size_t i = 0; i < w.n + 2 && i < len; i++)
+        more[2 * i + 1] = want[i] - dims[i];
+    return rlx_onnx_output(c, 0, rlx_onnx_call(c, "nn.pad", "x pad_width=I", y, more,
+                                               2 * (w.n + 2)));
+}
+
+/* ---- integers ---------------------------------------------------------------------------------- */
+
+/* Less its zero point, as int32. */
+static const rlx_expr *centred(rlx_onnx_conv *c, const rlx_expr *x, size_t zero, size_t behind)
+{
+    static const int64_t axes[] = { 1, 2, 3, 4 };
+    x = rlx_onnx_cast(c, x, RELAX_INT32);
+    if (!x || !rlx_onnx_has(c, zero))
+        return x;
+    const rlx_expr *z = rlx_onnx_cast(c, rlx_onnx_input(c, zero), RELAX_INT32);
+    int64_t n = 1;
+    if (z && rlx_onnx_rank(c, z) == 1 && !(rlx_onnx_static_dim(c, z, 0, &n) && n == 1))
+        z = rlx_onnx_expand_dims(c, z, axes, behind);
+    return rlx_onnx_call2(c, "subtract", x, z);
+}
+
+RLX_ONNX_CONVERTER(convert_conv_integer)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0), *weight = rlx_onnx_input(c, 1);
+    window w;
+    if (!weight || !read_window(c, x, weight, &w))
+        return false;
+    return rlx_onnx_output(c, 0, convolve(c, &w, centred(c, x, 2, 0),
+                                          centred(c, weight, 3, w.n + 1), RELAX_INT32));
+}
+
+/* A scale of one element, or one for each output channel. */
+static const rlx_expr *scale_of(rlx_onnx_conv *c, size_t i, size_t behind)
+{
+    static const int64_t axes[] = { 1, 2, 3, 4 };
+    const rlx_expr *s = rlx_onnx_input(c, i);
+    return s && rlx_onnx_rank(c, s) == 1 ? rlx_onnx_expand_dims(c, s, axes, behind) : s;
+}
+
+RLX_ONNX_CONVERTER(convert_qlinear_conv)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0), *weight = rlx_onnx_input(c, 3);
+    window w;
+    if (!weight || !read_window(c, x, weight, &w))
+        return false;
+    const rlx_expr *y = convolve(c, &w, centred(c, x, 2, 0), centred(c, weight, 5, w.n + 1),
+                                 RELAX_INT32);
+    if (rlx_onnx_has(c, 8))
+        y = with_bias(c, y, rlx_onnx_input(c, 8), w.n);
+    const rlx_expr *s = rlx_onnx_call2(c, "multiply", scale_of(c, 1, 0), scale_of(c, 4, w.n));
+    s = rlx_onnx_call2(c, "divide", s, scale_of(c, 6, 0));
+    y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, RELAX_FLOAT32), s);
+    return rlx_onnx_output(c, 0, rlx_onnx_requantize(c, y, rlx_onnx_input(c, 7)));
+}

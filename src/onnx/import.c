@@ -1,0 +1,426 @@
+/* import.c: a model as a module: reading, inputs, outputs, the function. */
+#include "onnx/onnx_int.h"
+#include "transform/transform.h"
+
+static void *stop(rlx_importer *m, enum rlx_code_id code, const char *text)
+{
+    return rlx_error(m->ctx, code, RLX_NO_PLACE, "%.*s: %s",
+                     (int)(m->options->name.len < 200 ? m->options->name.len : 200),
+                     m->options->name.data, text);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------- */
+
+static bool looks_like_model(rlx_slice f)
+{
+    return !(f.len >= 8 && !memcmp(f.data + 4, "ORTM", 4)) && !(f.len && f.data[0] == '{');
+}
+
+static bool read_model(rlx_importer *m)
+{
+    rlx_slice bytes = { (const char *)m->file->data, m->file->size };
+    rlx_onnx_model *model = rlx_region_alloc(&m->region, sizeof *model);
+    rlx_wire_reader r = { .region = &m->region,
+                          .file = bytes.data,
+                          .file_size = bytes.len,
+                          .most_depth = 64,
+                          .most_structs = (size_t)1 << 24 };
+    if (!model)
+        return false;
+    if (!looks_like_model(bytes))
+        return stop(m, RLX_ON01, "it is a file of another format than ONNX's binary one") != NULL;
+    if (!rlx_wire_read(&r, &rlx_onnx_model_message, bytes, model)) {
+        if (r.reason[0])
+            rlx_error(m->ctx, r.is_limit ? RLX_ON02 : RLX_ON01, RLX_NO_PLACE,
+                      "%.*s: byte %llu, in %s: %s", (int)m->options->name.len,
+                      m->options->name.data, (unsigned long long)r.at,
+                      r.path[0] ? r.path : "the model", r.reason);
+        return false;
+    }
+    m->model = model;
+    if (!model->graph)
+        return stop(m, RLX_ON01, bytes.len ? "it holds no graph, so it is no ONNX model"
+                                           : "the file is empty") != NULL;
+    return rlx_onnx_list_nodes(m);
+}
+
+/* ---- types ------------------------------------------------------------------------------------- */
+
+/* The size that a name stands for: the same one wherever it stands. Names that exporters write for
+ * anything unknown stand for a new one. */
+static const rlx_prim *named_size(rlx_importer *m, rlx_slice name)
+{
+    const rlx_string *s = name.len ? rlx_string_intern(m->ctx, name) : NULL;
+    const rlx_prim *p = s ? rlx_ptrmap_get(&m->sizes, s) : NULL;
+    if (p)
+        return p;
+    bool unnamed = !s || rlx_slice_is(name, "?");
+    for (size_t i = 0; i < m->options->num_bindings; i++) {
+        const rlx_onnx_binding *b = &m->options->bindings[i];
+        if (b->is_size && rlx_slice_equal(b->name, name))
+            p = rlx_int64(m->ctx, b->size);
+    }
+    const rlx_string *id = p ? NULL : rlx_onnx_identifier(m, name, "n");
+    if (!p) {
+        rlx_prim_var *v = rlx_prim_var_new(m->ctx, id, RELAX_INT64, RLX_NO_PLACE);
+        p = v ? &v->node : NULL;
+    }
+    if (p && !unnamed && !rlx_ptrmap_put(&m->sizes, s, (uintptr_t)p))
+        return NULL;
+    return p;
+}
+
+static const rlx_prim *size_of(rlx_importer *m, const rlx_onnx_dimension *d)
+{
+    /* old exporters wrote 0 for what they did not know */
+    bool is_number = d->head.has & 1 << 1 && d->value >= 0 && !(d->head.has & 1 << 2);
+    bool is_zero = is_number && !d->value && m->model->ir_version >= 7;
+    return is_number && (d->value > 0 || is_zero) ? rlx_int64(m->ctx, d->value)
+           : is_number && d->value == 0 ? named_size(m, (rlx_slice){ "", 0 })
+                                        : named_size(m, d->param);
+}
+
+const rlx_sinfo *rlx_onnx_type_info(rlx_importer *m, const rlx_onnx_type *t)
+{
+    rlx_dtype dtype;
+    if (!t || !t->tensor || !rlx_onnx_dtype(t->tensor->elem_type, &dtype))
+        return NULL;
+    const rlx_onnx_shape *s = t->tensor->shape;
+    if (!s)
+        return rlx_tensor_info(m->ctx, NULL, dtype, -1, NULL);
+    const rlx_prim **dims = rlx_region_array(&m->region, s->dims.len + 1, sizeof *dims);
+    for (size_t i = 0; dims && i < s->dims.len; i++)
+        if (!(dims[i] = size_of(m, RLX_ONNX_ITEM(rlx_onnx_dimension, s->dims, i))))
+            return NULL;
+    const rlx_expr *shape = dims ? rlx_shape_new(m->ctx, dims, s->dims.len) : NULL;
+    return shape ? rlx_tensor_info(m->ctx, shape, dtype, (int)s->dims.len, NULL) : NULL;
+}
+
+static void *bad_input(rlx_importer *m, rlx_slice name, const char *what)
+{
+    return rlx_onnx_issue_add(m, RLX_ON06, false, (rlx_slice){ "", 0 }, (rlx_slice){ "", 0 }, 0,
+                              RLX_NO_PLACE, "input %.*s: %s", (int)(name.len < 80 ? name.len : 80),
+                              name.data ? name.data : "", what);
+}
+
+/* ---- parameters -------------------------------------------------------------------------------- */
+
+typedef struct params { const rlx_expr **vars; size_t len; rlx_ptrmap names; } params;
+
+static const rlx_string *unique_name(rlx_importer *m, params *p, rlx_slice name)
+{
+    const rlx_string *id = rlx_onnx_identifier(m, name, "x");
+    for (int64_t k = 1; id && rlx_ptrmap_has(&p->names, id); k++) {
+        rlx_buf b;
+        rlx_buf_init(&b, &m->ctx->memory);
+        rlx_slice base = rlx_string_slice(rlx_onnx_identifier(m, name, "x"));
+        rlx_buf_put(&b, base.data, base.len);
+        rlx_buf_char(&b, '_');
+        rlx_buf_i64(&b, k);
+        id = b.failed ? NULL : rlx_string_intern(m->ctx, (rlx_slice){ b.data, b.len });
+        rlx_buf_free(&b);
+    }
+    return id && rlx_ptrmap_put(&p->names, id, 1) ? id : NULL;
+}
+
+static rlx_onnx_value *add_param(rlx_importer *m, params *p, rlx_slice name, const rlx_sinfo *info)
+{
+    const rlx_string *id = unique_name(m, p, name);
+    rlx_var *v = id ? rlx_var_new(m->ctx, false, id, -1, info, RLX_NO_PLACE) : NULL;
+    rlx_onnx_value *value = v ? rlx_onnx_value_new(m, rlx_string_intern(m->ctx, name)) : NULL;
+    if (!value)
+        return NULL;
+    p->vars[p->len++] = &v->node;
+    value->expr = &v->node;
+    return value;
+}
+
+static const rlx_onnx_binding *find_binding(const rlx_importer *m, rlx_slice name)
+{
+    for (size_t i = 0; i < m->options->num_bindings; i++)
+        if (!m->options->bindings[i].is_size && rlx_slice_equal(m->options->bindings[i].name, name))
+            return &m->options->bindings[i];
+    return NULL;
+}
+
+/* May its value decide sizes or a rank? Then it is noted on whom results depend. */
+static bool note_small(rlx_importer *m, rlx_onnx_value *v, const rlx_sinfo *info)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(info);
+    size_t ndim = 0, count = 1;
+    const rlx_prim *const *dims = rlx_shape_dims(t->shape, &ndim);
+    for (size_t i = 0; i < ndim && dims; i++) {
+        int64_t n;
+        count *= rlx_int_literal(dims[i], &n) && n < 1024 ? (size_t)n : 1;
+    }
+    if (ndim > 2 || count > 1024 || m->small_inputs.len >= 64)
+        return true;
+    v->depends = (uint64_t)1 << m->small_inputs.len;
+    return rlx_vec_push(&m->ctx->memory, &m->small_inputs, v->name);
+}
+
+/* The sizes of an input whose shape is known are known wherever their names stand. */
+static bool note_shape(rlx_importer *m, const rlx_onnx_type *t, const rlx_onnx_binding *b)
+{
+    const rlx_onnx_shape *s = t && t->tensor ? t->tensor->shape : NULL;
+    bool ok = true;
+    for (size_t i = 0; s && ok && i < s->dims.len && i < b->ndim; i++) {
+        rlx_slice name = RLX_ONNX_ITEM(rlx_onnx_dimension, s->dims, i)->param;
+        const rlx_string *text = name.len ? rlx_string_intern(m->ctx, name) : NULL;
+        if (text && !rlx_slice_is(name, "?") && !rlx_ptrmap_has(&m->sizes, text))
+            ok = rlx_ptrmap_put(&m->sizes, text, (uintptr_t)rlx_int64(m->ctx, b->shape[i]));
+    }
+    return ok;
+}
+
+static bool bind_input(rlx_importer *m, rlx_onnx_scope *s, params *p, const rlx_onnx_value_info *in)
+{
+    const rlx_onnx_binding *b = find_binding(m, in->name);
+    rlx_onnx_value *v;
+    if (b && b->data) {
+        v = rlx_onnx_value_new(m, rlx_string_intern(m->ctx, in->name));
+        if (v)
+            v->expr = rlx_constant_blob(m->ctx, b->dtype, b->shape, b->ndim, b->data, RLX_NO_PLACE);
+        return v && v->expr && rlx_onnx_value_bind(m, s, in->name, v);
+    }
+    if (b && !note_shape(m, in->type, b))
+        return false;
+    const rlx_sinfo *info = b ? rlx_tensor_ints(m->ctx, b->shape, b->ndim, b->dtype)
+                              : rlx_onnx_type_info(m, in->type);
+    if (!info) {
+        v = rlx_onnx_value_new(m, rlx_string_intern(m->ctx, in->name));
+        if (v)
+            v->failed = true;
+        bad_input(m, in->name, !in->type || !in->type->tensor
+                                   ? "it is no tensor, which is not supported"
+                                   : rlx_onnx_dtype_name(in->type->tensor->elem_type));
+        return v && rlx_onnx_value_bind(m, s, in->name, v);
+    }
+    v = add_param(m, p, in->name, info);
+    return v && note_small(m, v, info) && rlx_onnx_value_bind(m, s, in->name, v);
+}
+
+/* Files of the first versions list each initialiser among the inputs as well. */
+static bool find_initializers(rlx_importer *m, const rlx_onnx_graph *g, rlx_ptrmap *names)
+{
+    for (size_t i = 0; i < g->initializers.len; i++) {
+        const rlx_string *s = rlx_string_intern(
+            m->ctx, RLX_ONNX_ITEM(rlx_onnx_tensor, g->initializers, i)->name);
+        if (!s || !rlx_ptrmap_put(names, s, 1))
+            return false;
+    }
+    return true;
+}
+
+static bool bind_inputs(rlx_importer *m, rlx_onnx_scope *s, params *p)
+{
+    const rlx_onnx_graph *g = m->model->graph;
+    rlx_ptrmap names;
+    rlx_ptrmap_init(&names, &m->ctx->memory);
+    m->out->inputs = rlx_new(m->ctx, (g->inputs.len + 1) * sizeof *m->out->inputs);
+    bool ok = m->out->inputs && find_initializers(m, g, &names);
+    for (size_t i = 0; ok && i < g->inputs.len; i++) {
+        const rlx_onnx_value_info *in = RLX_ONNX_ITEM(rlx_onnx_value_info, g->inputs, i);
+        const rlx_string *name = rlx_string_intern(m->ctx, in->name);
+        if (name && rlx_ptrmap_has(&names, name))
+            continue;
+        m->out->inputs[m->out->num_inputs++] = name;
+        ok = name && bind_input(m, s, p, in);
+    }
+    rlx_ptrmap_free(&names);
+    return ok;
+}
+
+/* Large weights as parameters behind the inputs. */
+static bool add_weights(rlx_importer *m, rlx_onnx_scope *s, params *p)
+{
+    const rlx_onnx_graph *g = m->model->graph;
+    size_t from = m->options->params_from;
+    m->out->params = rlx_new(m->ctx, (g->initializers.len + 1) * sizeof *m->out->params);
+    for (size_t i = 0; from && m->out->params && i < g->initializers.len; i++) {
+        const rlx_onnx_tensor *t = RLX_ONNX_ITEM(rlx_onnx_tensor, g->initializers, i);
+        rlx_dtype dtype;
+        size_t n = 1;
+        for (size_t k = 0; k < t->dims.len; k++)
+            n = t->dims.data[k] > 0 && n < SIZE_MAX / (size_t)t->dims.data[k]
+                    ? n * (size_t)t->dims.data[k]
+                    : 0;
+        if (!rlx_onnx_dtype(t->data_type, &dtype) || n * rlx_dtype_bytes(dtype) < from)
+            continue;
+        const rlx_expr *e = rlx_onnx_tensor_constant(m, t, RLX_NO_PLACE);
+        const rlx_constant *k = rlx_as_constant(e);
+        rlx_onnx_value *v =
+            k ? add_param(m, p, t->name,
+                          rlx_tensor_ints(m->ctx, k->shape, k->num_shape, k->dtype))
+              : NULL;
+        if (!v || !rlx_onnx_value_bind(m, s, t->name, v))
+            return !k && e == NULL && !m->ctx->diags.out_of_memory;
+        m->out->params[m->out->num_params++] =
+            (rlx_onnx_param){ rlx_as_var(v->expr)->name, e };
+    }
+    return m->out->params != NULL;
+}
+
+/* ---- outputs ----------------------------------------------------------------------------------- */
+
+static const rlx_expr *output_expr(rlx_importer *m, rlx_onnx_scope *s, rlx_onnx_value *v)
+{
+    rlx_onnx_node node = { .op = { "Output", 6 } };
+    rlx_onnx_conv c = { .m = m, .ctx = m->ctx, .scope = s, .node = &node };
+    if (v->failed)
+        return NULL;
+    if (!v->is_sequence)
+        return rlx_onnx_value_expr(&c, v);
+    const rlx_expr **items = rlx_onnx_array(&c, v->num_items, sizeof *items);
+    bool whole = items != NULL;
+    for (size_t i = 0; whole && i < v->num_items; i++)
+        whole = (items[i] = rlx_onnx_value_expr(&c, v->items[i])) != NULL;
+    return whole ? rlx_tuple_new(m->ctx, items, v->num_items, RLX_NO_PLACE) : NULL;
+}
+
+static const rlx_expr *result_of(rlx_importer *m, rlx_onnx_scope *s, rlx_onnx_value **values)
+{
+    size_t n = m->model->graph->outputs.len;
+    const rlx_expr **items = rlx_region_array(&m->region, n + 1, sizeof *items);
+    bool whole = items != NULL;
+    for (size_t i = 0; items && i < n; i++) {
+        items[i] = output_expr(m, s, values[i]);
+        whole = whole && items[i];
+    }
+    if (!whole)
+        return NULL;
+    return n == 1 ? items[0] : rlx_tuple_new(m->ctx, items, n, RLX_NO_PLACE);
+}
+
+/* ---- the function ------------------------------------------------------------------------------ */
+
+static const rlx_attr *function_attrs(rlx_importer *m, rlx_slice entry, size_t num_input)
+{
+    const rlx_attr *a = rlx_attrs_with(m->ctx, NULL, "global_symbol",
+                                       rlx_attr_string_new(m->ctx, entry));
+    return m->out->num_params
+               ? rlx_attrs_with(m->ctx, a, "num_input",
+                                rlx_attr_int_new(m->ctx, (int64_t)num_input))
+               : a;
+}
+
+static const rlx_function *build_function(rlx_importer *m, rlx_onnx_scope *s, params *p,
+                                          rlx_slice entry, const rlx_global_var *self)
+{
+    if (!bind_inputs(m, s, p))
+        return NULL;
+    size_t num_input = p->len;
+    if (!add_weights(m, s, p))
+        return NULL;
+    const rlx_attr *attrs = function_attrs(m, entry, num_input);
+    rlx_onnx_value **values = NULL;
+    if (!rlx_builder_begin_function(m->b, p->vars, p->len, true, attrs, entry, &self->node))
+        return NULL;
+    size_t errors = rlx_error_count(m->ctx);
+    bool ok = rlx_onnx_graph_body(m, s, m->model->graph, &values);
+    const rlx_expr *result = ok ? result_of(m, s, values) : NULL;
+    for (size_t i = 0; i < m->issues.len; i++)
+        ok = ok && m->issues.data[i].is_warning;
+    if (!ok || !result || rlx_error_count(m->ctx) > errors) {
+        rlx_builder_reset(m->b);
+        return NULL;
+    }
+    return rlx_builder_end_function(m->b, result, NULL, attrs, RLX_NO_PLACE);
+}
+
+static const rlx_module *build_module(rlx_importer *m)
+{
+    const rlx_onnx_graph *g = m->model->graph;
+    rlx_slice entry = m->options->entry.len ? m->options->entry : RLX_SLICE("main");
+    size_t most = g->inputs.len + g->initializers.len;
+    params p = { .vars = rlx_region_array(&m->region, most + 1, sizeof *p.vars) };
+    const rlx_global_var *self = rlx_module_builder_declare(m->mb, entry, NULL, RLX_NO_PLACE);
+    rlx_onnx_scope s;
+    rlx_onnx_scope_init(m, &s, NULL);
+    rlx_ptrmap_init(&p.names, &m->ctx->memory);
+    const rlx_function *f = self && p.vars ? build_function(m, &s, &p, entry, self) : NULL;
+    rlx_ptrmap_free(&p.names);
+    rlx_onnx_scope_free(&s);
+    return f && rlx_module_builder_define(m->mb, self, &f->node)
+               ? rlx_module_builder_finish(m->mb, RLX_NO_PLACE)
+               : NULL;
+}
+
+/* Bindings that nothing uses go, pure ones become dataflow blocks. */
+static const rlx_module *tidy(rlx_importer *m, const rlx_module *module)
+{
+    static const char *const passes[] = { "dead_code_elimination", "convert_to_dataflow" };
+    enum { COUNT = sizeof passes / sizeof passes[0] };
+    rlx_pass_step steps[COUNT];
+    memset(steps, 0, sizeof steps);
+    for (size_t i = 0; i < COUNT; i++)
+        if (!(steps[i].row = rlx_pass_find(rlx_slice_z(passes[i]))))
+            return module;
+    return module ? rlx_run_passes(m->ctx, module, steps, COUNT, NULL) : NULL;
+}
+
+static bool make_builders(rlx_importer *m)
+{
+    m->mb = rlx_module_builder_create(m->ctx, NULL);
+    m->folded = rlx_module_builder_create(m->ctx, NULL);
+    m->env = m->mb ? rlx_module_builder_env(m->mb) : NULL;
+    m->b = m->env ? rlx_builder_create(m->ctx, m->env, NULL) : NULL;
+    return m->b && m->folded;
+}
+
+static bool give_issues(rlx_importer *m)
+{
+    rlx_onnx_result *out = m->out;
+    out->issues = rlx_new(m->ctx, (m->issues.len + 1) * sizeof *out->issues);
+    out->needed = rlx_new(m->ctx, (m->small_inputs.len + 1) * sizeof *out->needed);
+    if (!out->issues || !out->needed)
+        return false;
+    if (m->issues.len)
+        memcpy(out->issues, m->issues.data, m->issues.len * sizeof *out->issues);
+    out->num_issues = m->issues.len;
+    for (size_t i = 0; i < m->small_inputs.len; i++)
+        if (m->needed >> i & 1)
+            out->needed[out->num_needed++] = m->small_inputs.data[i];
+    out->num_nodes = m->num_nodes;
+    out->num_constant_bytes = m->constant_bytes;
+    return true;
+}
+
+static void free_importer(rlx_importer *m)
+{
+    rlx_map_entry *it = NULL;
+    rlx_slice key;
+    void *blob;
+    while (rlx_map_next(&m->external, &it, &key, &blob))
+        rlx_blob_release(blob);
+    rlx_map_free(&m->external);
+    rlx_map_free(&m->issue_of);
+    rlx_ptrmap_free(&m->sizes);
+    rlx_ptrmap_free(&m->tensors);
+    rlx_vec_free(&m->ctx->memory, &m->issues);
+    rlx_vec_free(&m->ctx->memory, &m->small_inputs);
+    rlx_builder_free(m->b);
+    rlx_module_builder_free(m->folded);
+    rlx_module_builder_free(m->mb);
+    rlx_region_drop(&m->region);
+}
+
+bool rlx_onnx_import(rlx_context *ctx, rlx_blob *file, const rlx_onnx_options *options,
+                     rlx_onnx_result *out)
+{
+    rlx_importer m = { .ctx = ctx, .file = file, .options = options, .out = out };
+    *out = (rlx_onnx_result){ .module = NULL };
+    rlx_region_init(&m.region, &ctx->memory);
+    rlx_ptrmap_init(&m.sizes, &ctx->memory);
+    rlx_ptrmap_init(&m.tensors, &ctx->memory);
+    rlx_map_init(&m.issue_of, &ctx->memory);
+    rlx_map_init(&m.external, &ctx->memory);
+    m.bind_first = options->known_sizes;
+    if (read_model(&m) && make_builders(&m))
+        out->module = tidy(&m, build_module(&m));
+    rlx_onnx_issues_report(&m);
+    if (!give_issues(&m))
+        out->module = NULL;
+    free_importer(&m);
+    return out->module != NULL;
+}

@@ -1,0 +1,245 @@
+/*- onnx_int.h: the importer's state, and what converters of operators are written with.
+ *
+ *     rlx_importer          one run
+ *       rlx_onnx_scope      a graph, a branch or a function that is inlined: names to values, operator sets
+ *         rlx_onnx_value    expression, constant not yet made, or integers that are known as expressions
+ *     rlx_onnx_conv         one node: what a converter gets
+ */
+#ifndef RLX_ONNX_INT_H
+#define RLX_ONNX_INT_H
+
+#include "onnx/onnx.h"
+#include "onnx/proto.h"
+#include "op/op.h"
+#include "sinfo/builder.h"
+
+typedef struct rlx_importer rlx_importer;
+typedef struct rlx_onnx_conv rlx_onnx_conv;
+
+/* A value of the graph. One of expr, tensor, ints, items says what it is; expr is made of the others when
+ * it is asked for, so that what only decides sizes leaves nothing behind. */
+typedef struct rlx_onnx_value {
+    const rlx_string *name;
+    const rlx_expr *expr;
+    const rlx_onnx_tensor *tensor;
+    /* integers: a scalar or a list of expressions over shape variables */
+    const rlx_prim *const *ints; size_t num_ints;
+    bool has_ints, is_scalar;
+    rlx_dtype dtype;                         /* of ints */
+    /* a sequence, or an optional value: none or one */
+    struct rlx_onnx_value *const *items; size_t num_items;
+    bool is_sequence, is_optional;
+    bool failed;                             /* reported; what uses it is silent */
+    uint64_t depends;                        /* on which small inputs of the graph, by number */
+} rlx_onnx_value;
+
+typedef struct rlx_onnx_scope {
+    struct rlx_onnx_scope *outer;            /* whose names are seen; NULL: a graph, a function */
+    rlx_ptrmap values;                       /* name (interned string) -> rlx_onnx_value */
+    const rlx_wire_list *opsets;
+    /* a function: its call, whose attributes `ref` means */
+    const rlx_onnx_function *function;
+    const rlx_onnx_conv *call;
+    unsigned depth;
+} rlx_onnx_scope;
+
+typedef bool (*rlx_onnx_convert_fn)(rlx_onnx_conv *c);
+typedef struct rlx_onnx_row {
+    const char *domain, *op;                 /* "" is ai.onnx */
+    uint8_t since;                           /* first version */
+    uint8_t outputs;                         /* how many there can be; 0: any number */
+    rlx_onnx_convert_fn convert;
+    const char *argument;                    /* of converters that serve several rows */
+    const char *refused;                     /* why there is no converter */
+} rlx_onnx_row;
+const rlx_onnx_row *rlx_onnx_row_find(rlx_slice domain, rlx_slice op);
+const rlx_onnx_row *rlx_onnx_row_at(size_t index); /* NULL past the end */
+enum { RLX_ONNX_NEWEST = 28 };               /* operator set of ai.onnx that the table knows */
+
+struct rlx_importer {
+    rlx_context *ctx;
+    rlx_region region;
+    const rlx_onnx_options *options;
+    rlx_onnx_result *out;
+    const rlx_onnx_model *model;
+    rlx_blob *file;
+    rlx_module_builder *mb;
+    rlx_module_builder *folded;              /* functions of operators that were computed at once */
+    const rlx_env *env;
+    rlx_builder *b;
+    uint32_t source;                         /* the list of nodes */
+    rlx_ptrmap sizes;                        /* dim_param -> PRIM_VAR or INT_IMM */
+    rlx_ptrmap tensors;                      /* rlx_onnx_tensor -> constant */
+    rlx_map external;                        /* location -> rlx_blob */
+    RLX_VEC(rlx_onnx_issue) issues;
+    rlx_map issue_of;
+    RLX_VEC(const rlx_string *) small_inputs; /* by number of `depends` */
+    uint64_t needed;                         /* those whose values are */
+    size_t num_nodes, constant_bytes;
+    int32_t num_fresh;
+    bool bind_first;                         /* no sizes that are found at run time */
+};
+
+struct rlx_onnx_conv {
+    rlx_importer *m;
+    rlx_context *ctx;
+    rlx_onnx_scope *scope;
+    const rlx_onnx_node *node;
+    const rlx_onnx_row *row;
+    int64_t version;                         /* of the operator set */
+    rlx_place place;
+    rlx_onnx_value **inputs; size_t num_inputs; /* NULL: left out */
+    rlx_onnx_value **outputs; size_t num_outputs;
+    const rlx_expr *newest;                  /* the variable made last: nobody has seen it yet */
+    bool failed;
+};
+
+/* ---- graphs (import.c) */
+rlx_onnx_value *rlx_onnx_value_new(rlx_importer *m, const rlx_string *name);
+rlx_onnx_value *rlx_onnx_value_find(const rlx_onnx_scope *s, const rlx_string *name);
+bool rlx_onnx_value_bind(rlx_importer *m, rlx_onnx_scope *s, rlx_slice name, rlx_onnx_value *v);
+const rlx_sinfo *rlx_onnx_type_info(rlx_importer *m, const rlx_onnx_type *t);
+/* Imports the nodes of a graph into a scope that has its inputs; what nothing needs is left out.
+ * Gives the values of its outputs, in the region. */
+bool rlx_onnx_graph_body(rlx_importer *m, rlx_onnx_scope *s, const rlx_onnx_graph *g,
+                         rlx_onnx_value ***outputs);
+void rlx_onnx_scope_init(rlx_importer *m, rlx_onnx_scope *s, rlx_onnx_scope *outer);
+void rlx_onnx_scope_free(rlx_onnx_scope *s);
+
+/* ---- places (listing.c): a text with a line for each node, so that diagnostics show it */
+bool rlx_onnx_list_nodes(rlx_importer *m);
+
+/* ---- constants (constant.c) */
+bool rlx_onnx_dtype(int64_t data_type, rlx_dtype *out);
+/* "FLOAT", or a number that is none */
+const char *rlx_onnx_dtype_name(int64_t data_type);
+/* A CONSTANT over the bytes of the file where that can be. NULL after a report. */
+const rlx_expr *rlx_onnx_tensor_constant(rlx_importer *m, const rlx_onnx_tensor *t,
+                                         rlx_place place);
+const rlx_expr *rlx_onnx_sparse_constant(rlx_importer *m, const rlx_onnx_sparse *t,
+                                         rlx_place place);
+
+/* ---- reports: each reason once, with a count (issue.c). Gives NULL. */
+void *rlx_onnx_issue_add(rlx_importer *m, enum rlx_code_id code, bool is_warning, rlx_slice domain,
+                         rlx_slice op, int64_t version, rlx_place place, const char *format, ...)
+    RLX_PRINTF(8, 9);
+void *rlx_onnx_fail(rlx_onnx_conv *c, enum rlx_code_id code, const char *format, ...)
+    RLX_PRINTF(3, 4);
+void rlx_onnx_warn(rlx_onnx_conv *c, const char *format, ...) RLX_PRINTF(2, 3);
+void rlx_onnx_issues_report(rlx_importer *m);
+/* Operand i has to be known: notes on which inputs it hangs. */
+void *rlx_onnx_needs(rlx_onnx_conv *c, size_t i, const char *what);
+
+/* ---- what converters are made of (emit.c). An expression that is NULL makes NULL, so that a chain is
+ * checked at its end. */
+bool rlx_onnx_has(const rlx_onnx_conv *c, size_t i);
+const rlx_expr *rlx_onnx_input(rlx_onnx_conv *c, size_t i);      /* NULL and failed, if it is left out */
+const rlx_expr *rlx_onnx_value_expr(rlx_onnx_conv *c, rlx_onnx_value *v);
+/* A name of Python like that of the model; `otherwise` for the empty one. */
+const rlx_string *rlx_onnx_identifier(rlx_importer *m, rlx_slice name, const char *otherwise);
+bool rlx_onnx_output(rlx_onnx_conv *c, size_t i, const rlx_expr *e); /* false: failed */
+bool rlx_onnx_output_value(rlx_onnx_conv *c, size_t i, const rlx_onnx_value *v);
+bool rlx_onnx_output_ints(rlx_onnx_conv *c, size_t i, const rlx_prim *const *ints, size_t count,
+                          bool is_scalar, rlx_dtype dtype);
+bool rlx_onnx_wants(const rlx_onnx_conv *c, size_t i);           /* is output i used? */
+/* A call of an operator, bound to a variable; computed at once where all operands are small constants.
+ * format: words parted by blanks, for each what follows. x: an expression. X: a tuple, of pointer and
+ * size_t. NAME=i int64_t, b int, f double, s const char *, d rlx_dtype, I pointer to int64_t and size_t. */
+const rlx_expr *rlx_onnx_call(rlx_onnx_conv *c, const char *op, const char *format, ...);
+const rlx_expr *rlx_onnx_call1(rlx_onnx_conv *c, const char *op, const rlx_expr *x);
+const rlx_expr *rlx_onnx_call2(rlx_onnx_conv *c, const char *op, const rlx_expr *x,
+                               const rlx_expr *y);
+const rlx_expr *rlx_onnx_emit(rlx_onnx_conv *c, const rlx_expr *e);
+const rlx_expr *rlx_onnx_item(rlx_onnx_conv *c, const rlx_expr *tuple, int64_t index);
+const rlx_expr *rlx_onnx_match(rlx_onnx_conv *c, const rlx_expr *e, const rlx_sinfo *info);
+const rlx_prim *rlx_onnx_fresh(rlx_onnx_conv *c, const char *hint);
+const rlx_expr *rlx_onnx_cast(rlx_onnx_conv *c, const rlx_expr *x, rlx_dtype dtype); /* x, if it has it */
+
+/* what is known of an expression */
+const rlx_tensor_sinfo *rlx_onnx_info(rlx_onnx_conv *c, const rlx_expr *e);
+rlx_dtype rlx_onnx_dtype_of(rlx_onnx_conv *c, const rlx_expr *e);
+int rlx_onnx_rank(rlx_onnx_conv *c, const rlx_expr *e);          /* -1 after a report: ON08 */
+/* Sizes; unknown ones are bound by a cast first, and *e is what has them. NULL after a report. */
+const rlx_prim *const *rlx_onnx_dims(rlx_onnx_conv *c, const rlx_expr **e, size_t *ndim);
+const rlx_prim *rlx_onnx_dim(rlx_onnx_conv *c, const rlx_expr *e, size_t axis);
+bool rlx_onnx_static_dim(rlx_onnx_conv *c, const rlx_expr *e, size_t axis, int64_t *out);
+/* A negative axis counts from the end. False after a report. */
+bool rlx_onnx_axis(rlx_onnx_conv *c, int64_t *axis, int ndim);
+
+/* constants */
+const rlx_expr *rlx_onnx_const(rlx_onnx_conv *c, rlx_dtype dtype, const int64_t *shape, size_t ndim,
+                               const double *values);
+const rlx_expr *rlx_onnx_scalar(rlx_onnx_conv *c, rlx_dtype dtype, double value);
+const rlx_expr *rlx_onnx_const_ints(rlx_onnx_conv *c, rlx_dtype dtype, const int64_t *values,
+                                    size_t count);
+const rlx_expr *rlx_onnx_full(rlx_onnx_conv *c, const rlx_prim *const *dims, size_t count,
+                              rlx_dtype dtype, double value);
+/* the elements of a constant as float64 or int64, in the region; NULL: it is none */
+const double *rlx_onnx_floats_of(rlx_onnx_conv *c, const rlx_expr *e, size_t *count);
+const int64_t *rlx_onnx_ints_of(rlx_onnx_conv *c, const rlx_expr *e, size_t *count);
+
+/* integers that are known: those of operand i, or NULL. Never reports. */
+typedef struct rlx_onnx_ints {
+    const rlx_prim *const *data; size_t len;
+    bool is_scalar;
+    rlx_dtype dtype;
+} rlx_onnx_ints;
+bool rlx_onnx_known(rlx_onnx_conv *c, size_t i, rlx_onnx_ints *out);
+/* The same for operands that must be known: sizes become shape variables bound by a cast, where the
+ * operand is a tensor whose length is known. False after a report. */
+bool rlx_onnx_sizes(rlx_onnx_conv *c, size_t i, const char *what, rlx_onnx_ints *out);
+/* Literals, or a report that they are needed. In the region. */
+const int64_t *rlx_onnx_literals(rlx_onnx_conv *c, size_t i, const char *what, size_t *count);
+bool rlx_onnx_literal(rlx_onnx_conv *c, size_t i, const char *what, int64_t *out);
+/* Axes of attribute or operand i; none: *count is 0 and the result NULL with *ok. */
+const int64_t *rlx_onnx_axes(rlx_onnx_conv *c, size_t i, int ndim, size_t *count, bool *ok);
+
+/* attributes. A wrong type is reported; then and where it is absent: the default */
+const rlx_onnx_attribute *rlx_onnx_attr(rlx_onnx_conv *c, const char *name);
+int64_t rlx_onnx_int(rlx_onnx_conv *c, const char *name, int64_t otherwise);
+double rlx_onnx_float(rlx_onnx_conv *c, const char *name, double otherwise);
+rlx_slice rlx_onnx_string(rlx_onnx_conv *c, const char *name, const char *otherwise);
+/* NULL where absent; in the region */
+const int64_t *rlx_onnx_int_list(rlx_onnx_conv *c, const char *name, size_t *count);
+const double *rlx_onnx_float_list(rlx_onnx_conv *c, const char *name, size_t *count);
+
+/* shapes */
+const rlx_expr *rlx_onnx_reshape(rlx_onnx_conv *c, const rlx_expr *x, const rlx_prim *const *dims,
+                                 size_t count);
+const rlx_expr *rlx_onnx_reshape_ints(rlx_onnx_conv *c, const rlx_expr *x, const int64_t *dims,
+                                      size_t count);
+const rlx_expr *rlx_onnx_expand_dims(rlx_onnx_conv *c, const rlx_expr *x, const int64_t *axes,
+                                     size_t count);
+const rlx_expr *rlx_onnx_transpose(rlx_onnx_conv *c, const rlx_expr *x, const int64_t *perm,
+                                   size_t count);
+/* x[begin:end] along one axis; sizes may be symbolic, 0 <= begin <= end <= size */
+const rlx_expr *rlx_onnx_slice(rlx_onnx_conv *c, const rlx_expr *x, int64_t axis,
+                               const rlx_prim *begin, const rlx_prim *end);
+const rlx_expr *rlx_onnx_concat(rlx_onnx_conv *c, const rlx_expr *const *parts, size_t count,
+                                int64_t axis);
+/* sum, mean, max ... over axes */
+const rlx_expr *rlx_onnx_reduce(rlx_onnx_conv *c, const char *op, const rlx_expr *x,
+                                const int64_t *axes, size_t count, bool keep);
+const rlx_expr *rlx_onnx_arange(rlx_onnx_conv *c, const rlx_prim *count, rlx_dtype dtype);
+const rlx_expr *rlx_onnx_where(rlx_onnx_conv *c, const rlx_expr *cond, const rlx_expr *x,
+                               const rlx_expr *y);
+const rlx_expr *rlx_onnx_prim(rlx_onnx_conv *c, int64_t v);      /* R.prim_value */
+const rlx_prim *rlx_onnx_simplify(rlx_onnx_conv *c, const rlx_prim *p);
+RLX_INLINE void *rlx_onnx_array(rlx_onnx_conv *c, size_t count, size_t size)
+{
+    void *p = rlx_region_array(&c->m->region, count + 1, size);
+    c->failed |= !p;
+    return p;
+}
+
+/* y rounded and shifted by a zero point, in the dtype of that (convert_quant.c) */
+const rlx_expr *rlx_onnx_requantize(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *zero);
+
+#define RLX_ONNX_CONVERTER(name) bool rlx_onnx_##name(rlx_onnx_conv *c)
+#define OP(domain, op, since, outputs, converter, argument) RLX_ONNX_CONVERTER(convert_##converter);
+#define REFUSED(domain, op, since, why)
+#include "onnx/operator.def"
+#undef OP
+#undef REFUSED
+
+#endif
