@@ -121,6 +121,17 @@ def machine(floor):
             row(what, (ns, ns, "ns"), targets.get(what), floor.get(against))
 
 
+def late():
+    title("operators bound when they meet their operands (floors: bound early, all sizes known)")
+    figures = measure(options.build / "bench_late")
+    for name in ("negative", "add"):
+        early = figures[f"early {name}"]
+        row(f"{name}, sizes unknown", figures[f"sizes {name}"], None, early)
+        row(f"{name}, nothing known", figures[f"late {name}"], early[0] + 150, early)
+    for name in ("negative", "add", "matmul", "sum", "concat", "softmax"):
+        row(f"{name}, met for the first time", figures[f"first {name}"], 100, None)
+
+
 def chains():
     title("nests of elements in one function, by kernel bytecode (floors: one of them; gelu in one nest)")
     figures = measure(options.build / "bench_chain")
@@ -267,6 +278,7 @@ def main():
         builder(floor)
         text(floor)
         machine(floor)
+        late()
         chains()
         try:
             digits(Path(folder))

@@ -23,20 +23,27 @@
 
 /* ---- signatures ----------------------------------------------------------------------------- */
 
+/* Room for `more` words. */
+static RLX_NOINLINE bool grow_key(relax_vm *vm, size_t more)
+{
+    rlx_late *l = &vm->late;
+    size_t cap = 2 * l->key_cap > l->key_len + more ? 2 * l->key_cap : l->key_len + more;
+    uint64_t *now = rlx_mem_alloc(&vm->memory->memory, cap * sizeof *now);
+    if (!now)
+        return false;
+    if (l->key_len)
+        memcpy(now, l->key, l->key_len * sizeof *now);
+    rlx_mem_free(&vm->memory->memory, l->key, l->key_cap * sizeof *l->key);
+    l->key = now;
+    l->key_cap = cap;
+    return true;
+}
+
 static bool put_word(relax_vm *vm, uint64_t word)
 {
     rlx_late *l = &vm->late;
-    if (RLX_UNLIKELY(l->key_len == l->key_cap)) {
-        size_t cap = l->key_cap ? 2 * l->key_cap : 16;
-        uint64_t *now = rlx_mem_alloc(&vm->memory->memory, cap * sizeof *now);
-        if (!now)
-            return false;
-        if (l->key_len)
-            memcpy(now, l->key, l->key_len * sizeof *now);
-        rlx_mem_free(&vm->memory->memory, l->key, l->key_cap * sizeof *l->key);
-        l->key = now;
-        l->key_cap = cap;
-    }
+    if (RLX_UNLIKELY(l->key_len == l->key_cap) && !grow_key(vm, 16))
+        return false;
     l->key[l->key_len++] = word;
     return true;
 }
@@ -82,19 +89,28 @@ static uint64_t like_first(const DLTensor *first, const DLTensor *t, bool is_fir
 static bool make_key(relax_vm *vm, uint32_t site, const relax_value *args, uint32_t count,
                      bool detailed)
 {
+    rlx_late *l = &vm->late;
     const DLTensor *first = count > 1 && !detailed ? rlx_value_view(args) : NULL;
-    vm->late.key_len = 0;
-    vm->late.bits = 0;
-    bool ok = put_word(vm, site | (detailed ? RLX_LATE_DETAILED : 0));
-    for (uint32_t i = 0; ok && i < count; i++) {
-        const DLTensor *t = first ? rlx_value_view(&args[i]) : NULL;
-        ok = put_operand(vm, &args[i], detailed, RLX_DESC_MAX_NESTING);
-        if (ok && t) {
-            vm->late.bits |= vm->late.key_len < 64 ? (uint64_t)1 << vm->late.key_len : 0;
-            ok = put_word(vm, like_first(first, t, i == 0));
+    l->key_len = 0;
+    l->bits = 0;
+    if (!put_word(vm, site | (detailed ? RLX_LATE_DETAILED : 0)))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        const DLTensor *t = rlx_value_view(&args[i]);
+        if (RLX_UNLIKELY(l->key_cap - l->key_len < 2) && !grow_key(vm, 16))
+            return false;
+        if (RLX_UNLIKELY(!t || detailed)) {
+            if (!put_operand(vm, &args[i], detailed, RLX_DESC_MAX_NESTING))
+                return false;
+            continue;
         }
+        l->key[l->key_len++] = rlx_dl_key(t);
+        if (!first)
+            continue;
+        l->bits |= l->key_len < 64 ? (uint64_t)1 << l->key_len : 0;
+        l->key[l->key_len++] = like_first(first, t, i == 0);
     }
-    return ok;
+    return true;
 }
 
 static uint64_t hash_key(const uint64_t *key, size_t len)
@@ -168,6 +184,7 @@ static void forget_links(relax_vm *vm)
 {
     rlx_late *l = &vm->late;
     l->count = 0;
+    memset(l->recent, 0, sizeof l->recent);
     for (size_t i = 0; i < RLX_COUNT(l->links); i++) {
         rlx_late_link **at = &l->links[i];
         while (*at) {
@@ -230,6 +247,7 @@ static void take_link(relax_vm *vm, rlx_late_link *x)
     while (*at != x)
         at = &(*at)->next;
     *at = x->next;
+    memset(vm->late.recent, 0, sizeof vm->late.recent);
     vm->late.count--;
     free_link(vm, x);
 }
@@ -287,10 +305,15 @@ static rlx_late_link *link_of(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
             rlx_late_no_memory(why);
             return NULL;
         }
-        uint64_t hash = hash_key(vm->late.key, vm->late.key_len);
-        rlx_late_link *x = find_link(&vm->late, hash);
-        if (RLX_UNLIKELY(!x) && !(x = meet(vm, pc, detailed, hash, why)))
-            return NULL;
+        rlx_late_link **recent = &vm->late.recent[pc[2] % RLX_COUNT(vm->late.recent)], *x = *recent;
+        if (RLX_UNLIKELY(!x || x->key_len != vm->late.key_len ||
+                         !rlx_late_same_key(x->key, vm->late.key, x->key_len))) {
+            uint64_t hash = hash_key(vm->late.key, vm->late.key_len);
+            x = find_link(&vm->late, hash);
+            if (!x && !(x = meet(vm, pc, detailed, hash, why)))
+                return NULL;
+            *recent = x;
+        }
         if (RLX_UNLIKELY(x->patience) && !wear(vm, pc, detailed, x, why))
             return NULL;
         if (x->exe)

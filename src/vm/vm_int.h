@@ -61,6 +61,7 @@ typedef struct rlx_late {
     relax_late_fn compile;        /* NULL: nothing is compiled */
     void *user;
     rlx_late_link *links[64];     /* by hash of the signature */
+    rlx_late_link *recent[16];    /* by site: the one that was used last */
     size_t count;
     uint64_t *key;                /* signature at hand */
     size_t key_len, key_cap;

@@ -269,6 +269,71 @@ for said in ({"ranks": ["w=2"]}, {"ranks": ["x"]}, {"ranks": ["x="]}, {"ranks": 
         s.check(f"{said} is refused", False)
     except Failed as e:
         s.check(f"{said} is refused", e.code in ("OP03", "OP15"), f"{e.code} {e}")
+# ---- a compiler of the host
+asked = []
+
+
+def host_compiler(answer):
+    """A VM over ADD whose late compiler is `answer`, and what a call of it says."""
+    module = Module(HEAD + "".join(f"    {line}\n" for line in ADD.strip("\n").split("\n")))
+    exe = module.compile(1)
+    options, out, error = lib.new("relax_vm_options"), lib.out("relax_vm"), lib.out("relax_error")
+    lib.relax_vm_options_init(options, ctypes.sizeof(options))
+    options.late = type(options.late)(answer)
+    lib.relax_vm_release(exe.vm)
+    exe.vm = None
+    assert lib.relax_vm_create(exe.handle, options, out.ref, error.ref) == lib.RELAX_OK
+    exe.vm, exe.kept = out.value, options
+    try:
+        return exe.call("main", [a, b]), ""
+    except Failed as e:
+        return e.code, str(e)
+
+
+def forwards(user, request):
+    asked.append(ctypes.string_at(request.contents.program, request.contents.program_len).decode())
+    return lib.relax_late_compile(None, request)
+
+
+def delivers(content):
+    def answer(user, request):
+        buffer = ctypes.create_string_buffer(content, len(content))
+        request.contents.deliver(request.contents.reply, ctypes.cast(buffer, ctypes.c_void_p), len(content))
+        return lib.RELAX_OK
+    return answer
+
+
+def explains(status):
+    def answer(user, request):
+        request.contents.explain(request.contents.reply, b"not today", 9)
+        return status
+    return answer
+
+
+def compiled(text):
+    s.write("one.py", text)
+    s.equal("compiles", s.run("build", "one.py", "-o", "one.rlx", "--no-warn", "TY01")[0], 0)
+    with open(s.path("one.rlx"), "rb") as f:
+        return f.read()
+
+
+got, said = host_compiler(forwards)
+s.check("a host forwards", not said and np.array_equal(got[0], a + b), f"{got} {said}")
+s.equal("what it was asked for", asked, ['@R.function\ndef main(a0: R.Tensor(("d0", "d1"), "float32"), a1: R.Tensor(("d0", "d1"), "float32")) -> R.Tensor:\n    r = R.add(a0, a1)\n    return r\n'])
+for what, answer, code, text in (
+        ("refuses", explains(lib.RELAX_ERROR_CODEGEN), "RT21", "not today"),
+        ("has no memory", explains(lib.RELAX_ERROR_OUT_OF_MEMORY), "RT10", ""),
+        ("was cancelled", explains(lib.RELAX_ERROR_CANCELLED), "RT12", ""),
+        ("says nothing", lambda user, request: lib.RELAX_OK, "RT21", "cannot be compiled"),
+        ("delivers what is no file", delivers(b"no file"), "RT21", "too few for a compiled Relax file"),
+        ("delivers a file without main", delivers(compiled("@R.function\ndef f(x: R.Tensor):\n    return x\n")), "RT21", "no function main"),
+        ("delivers a late call", delivers(compiled("@R.function\ndef main(x: R.Tensor, y: R.Tensor):\n    z = R.add(x, y)\n    return z\n")), "RT21", "no function main"),
+        ("delivers another number of parameters", delivers(compiled("@R.function\ndef main(x: R.Tensor):\n    return x\n")), "RT21", "takes 1 arguments"),
+        ("delivers another result", delivers(compiled("@R.function\ndef main(x: R.Tensor, y: R.Tensor):\n    return R.shape([2])\n")), "RT06", ""),
+        ("delivers other parameters", delivers(compiled("@R.function\ndef main(x: R.Tensor(ndim=1), y: R.Tensor):\n    return x\n")), "RT04", "R.add(x, y)")):
+    got, said = host_compiler(answer)
+    s.check(f"a host {what}", got == code and text in said, f"{got} {said}")
+
 s.write("two.py", TWO)
 s.write("squeeze.py", "@R.function\ndef main(x: R.Tensor):\n    y = R.squeeze(x)\n    return y\n")
 s.equal("by the tool", s.run("build", "two.py", "-o", "two.rlx", "--ranks", "x=2", "--ranks", "y=2", "--dtypes", "x=float32", "--dtypes=y=float32"), (0, "", ""))
