@@ -7,7 +7,7 @@
  * Each figure: nanoseconds per operation, best of many runs. --json prints one JSON object
  * instead of the table.
  */
-#include <relax/vm.h>
+#include <relax/relax.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,6 +215,80 @@ static double measure(enum what what, uint32_t rank)
     return ns;
 }
 
+/* ---- closures ------------------------------------------------------------------------------- */
+
+static int same(void *self, const relax_value *args, int32_t n, relax_value *result)
+{
+    (void)self;
+    return relax_value_keep(&args[0], result) == RELAX_OK ? 0 : -1;
+}
+
+/* Nobody knows which function it is: it has been through the host. */
+static relax_executable *compile_calls(const char *call, int count)
+{
+    static const char head[] =
+        "from tvm.script import ir as I\nfrom tvm.script import relax as R\n"
+        "@I.ir_module\nclass M:\n"
+        "  @R.function(private=True)\n"
+        "  def inner(a: R.Tensor((16, 64), 'float32'), b: R.Tensor((16, 64), 'float32'), c: R.Tensor((16, 64), 'float32')) -> R.Tensor((16, 64), 'float32'):\n"
+        "    return a\n"
+        "  @R.function(pure=False)\n"
+        "  def main(x: R.Tensor((16, 64), 'float32'), y: R.Tensor((16, 64), 'float32'), z: R.Tensor((16, 64), 'float32')):\n"
+        "    cls = M\n"
+        "    k = R.call_packed('same', x, sinfo_args=(R.Tensor((16, 64), 'float32'),))\n"
+        "    @R.function(pure=False)\n"
+        "    def g(b: R.Tensor((16, 64), 'float32'), c: R.Tensor((16, 64), 'float32')) -> R.Tensor((16, 64), 'float32'):\n"
+        "      return k\n"
+        "    o = R.call_packed('same', g, sinfo_args=(R.Object,))\n"
+        "    f = R.match_cast(o, R.Callable((R.Tensor((16, 64), 'float32'), R.Tensor((16, 64), 'float32')), R.Tensor((16, 64), 'float32'), False))\n";
+    size_t room = sizeof head + (size_t)count * 64 + 64;
+    char *text = malloc(room);
+    size_t len = (size_t)snprintf(text, room, "%s", head);
+    for (int i = 0; i < count; i++)
+        len += (size_t)snprintf(text + len, room - len, "    v%d = %s\n", i, call);
+    len += (size_t)snprintf(text + len, room - len, "    return v0\n");
+    relax_context *ctx = relax_context_create(NULL);
+    relax_module *m = relax_module_parse(ctx, "m", 1, text, len);
+    relax_executable *exe = m ? relax_module_compile(ctx, m, NULL) : NULL;
+    relax_context_release(ctx);
+    free(text);
+    if (!exe)
+        exit(3);
+    return exe;
+}
+
+static double measure_calls(const char *call, int count)
+{
+    program p = { .exe = compile_calls(call, count) };
+    relax_value args[3];
+    int64_t dims[] = { 16, 64 };
+    relax_vm_options o;
+    relax_vm_options_init(&o, sizeof o);
+    relax_registry_create(NULL, &o.registry, NULL);
+    relax_registry_register(o.registry, "same", 4, same, NULL, NULL, NULL);
+    for (int i = 0; i < 3; i++) {
+        relax_tensor *t;
+        relax_tensor_create(RELAX_FLOAT32, dims, 2, NULL, &t, NULL);
+        relax_value_set_tensor(&args[i], t);
+        relax_tensor_release(t);
+    }
+    if (relax_vm_create(p.exe, &o, &p.vm, NULL) != RELAX_OK)
+        exit(3);
+    double ns = best_call(&p, args);
+    for (int i = 0; i < 3; i++)
+        relax_value_release(&args[i]);
+    relax_vm_release(p.vm);
+    relax_executable_release(p.exe);
+    relax_registry_release(o.registry);
+    return ns;
+}
+
+/* Of one call, with the result that its binding says. */
+static double one_call(const char *call)
+{
+    return (measure_calls(call, REPEAT + 1) - measure_calls(call, 1)) / REPEAT;
+}
+
 /* ---- floors --------------------------------------------------------------------------------- */
 
 static relax_packed_fn volatile floor_fn = nothing;
@@ -280,6 +354,14 @@ int main(int argc, char **argv)
         else
             printf("%-52s %8.2f ns\n", rows[i].name, ns);
     }
+    double direct = one_call("cls.inner(x, y, z)"), closure = one_call("f(y, z)");
+    if (json)
+        printf(", \"compiled Relax call, three tensors\": %.2f, \"closure call, two tensors and one captured\": %.2f",
+               direct, closure);
+    else
+        printf("%-52s %8.2f ns\n%-52s %8.2f ns   %.2f times that, target 1.5\n",
+               "compiled Relax call, three tensors", direct,
+               "closure call, two tensors and one captured", closure, closure / direct);
     if (json)
         printf(", \"floor: indirect call\": %.2f, \"floor: atomic add\": %.2f}\n",
                floor_indirect(), floor_atomic());

@@ -104,7 +104,7 @@ static const rlx_prim *summed(einsum *s, const rlx_prim *old, const rlx_lowering
             sizes.at[i] = s->all.sizes.at[s->dims[k][i]];
         }
         const rlx_prim *x = rlx_tir_cast(t, wide, rlx_lowering_load(&s->b, &s->in[k], &at, &sizes));
-        if (p && !logical && k + 1 == s->e.count)
+        if (p && k + 1 == s->e.count)
             return rlx_tir_multiply_add(t, old, p, x);
         p = !p ? x : logical ? rlx_tir_and(t, p, x) : rlx_tir_mul(t, p, x);
     }

@@ -483,7 +483,7 @@ static const rlx_prim *product_and_sum(rlx_lowering *b, const rlx_prim *const *v
 {
     rlx_dtype wide = rlx_lowering_accumulator(t);
     if (rlx_dtype_is_bool(t))
-        return NULL;
+        return rlx_tir_or(&b->t, rlx_tir_and(&b->t, v[0], v[1]), v[2]);
     const rlx_prim *product =
         rlx_tir_mul(&b->t, rlx_tir_cast(&b->t, wide, v[0]), rlx_tir_cast(&b->t, wide, v[1]));
     return rlx_tir_add(&b->t, product, rlx_tir_cast(&b->t, wide, v[2]));

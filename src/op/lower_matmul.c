@@ -132,9 +132,7 @@ const rlx_prim_func *rlx_lower_matmul(rlx_lower_request *l)
     if (!begin(&p, l) || !result_shape(&p))
         return rlx_lowering_end(&p.b);
     rlx_dtype to = rlx_lowering_accumulator(p.out.dtype);
-    if (rlx_dtype_is_bool(to)) {
-        rlx_lowering_give_up(&p.b, "the operator does not compute with this dtype");
-    } else if (to == p.out.dtype) {
+    if (to == p.out.dtype) {
         multiply(&p, p.out.buffer, to);
     } else {
         const rlx_buffer *wide =

@@ -527,8 +527,6 @@ static bool begin_conv(window *w, rlx_lower_request *l)
         !rlx_lowering_read_side(&w->b, &w->w, rlx_lowering_attr(l, at + 3), rlx_kernel_axes[w->n]) ||
         !rlx_lowering_read_side(&w->b, &w->out, rlx_lowering_attr(l, at + 4), rlx_data_axes[w->n]))
         return false;
-    if (rlx_dtype_is_bool(w->out.t.dtype))
-        return rlx_lowering_give_up(&w->b, "the operator does not compute with this dtype");
     memcpy(w->extent, w->w.size + 2, w->n * sizeof *w->extent);
     w->direct = !w->transposed;
     read_lists(w, rlx_lowering_attr(l, 0), rlx_lowering_attr(l, 1), rlx_lowering_attr(l, at));
@@ -706,6 +704,8 @@ static const rlx_prim *pooled(window *w, const rlx_prim *so_far, const rlx_prim 
                               const rlx_prim *c, const rlx_prim *const *k)
 {
     const rlx_prim *x = element(w, o[0], o[1], o[1], o + 2, k);
+    if (w->is_max && rlx_dtype_is_bool(w->x.t.dtype))
+        return rlx_tir_or(&w->b.t, so_far, x);
     return w->is_max ? rlx_tir_max(&w->b.t, so_far, x) : plus(w, so_far, x);
 }
 
@@ -773,9 +773,9 @@ static bool read_pool(window *w, rlx_lower_request *l, rlx_dtype reduced)
     if (!rlx_lowering_read_side(&w->b, &w->x, rlx_lowering_attr(l, 6), rlx_data_axes[w->n]) ||
         !rlx_lowering_read_side(&w->b, &w->out, rlx_lowering_attr(l, 7), rlx_data_axes[w->n]))
         return false;
-    if (rlx_dtype_is_bool(reduced))
-        return rlx_lowering_give_up(&w->b, "the operator does not compute with this dtype");
     w->is_max = strstr(l->row->short_name, "max") != NULL;
+    if (rlx_dtype_is_bool(reduced) && (!w->is_max || l->row->lower != rlx_lower_pool))
+        return rlx_lowering_give_up(&w->b, "the operator does not compute with this dtype");
     for (size_t i = 0; i < w->n; i++) {
         if (rlx_family_of(rlx_as_attr_list(size)->items[i]) == RLX_FAMILY_PRIM)
             return rlx_lowering_give_up(&w->b, "pool_size is not known: bind its variables first");
@@ -790,7 +790,8 @@ static bool read_pool(window *w, rlx_lower_request *l, rlx_dtype reduced)
 static const rlx_prim *least(rlx_tir *t, rlx_dtype dtype)
 {
     return rlx_lowering_is_float(dtype) ? rlx_tir_infinity(t, dtype, true)
-                                        : rlx_tir_lowest(t, dtype);
+           : rlx_dtype_is_bool(dtype) ? rlx_tir_number(t, dtype, 0)
+                                      : rlx_tir_lowest(t, dtype);
 }
 
 const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)

@@ -1018,6 +1018,8 @@ const rlx_prim *rlx_tir_multiply_add(rlx_tir *t, const rlx_prim *sum, const rlx_
     if (!keep(t, sum) || !keep(t, a) || !keep(t, b))
         return NULL;
     rlx_dtype dtype = rlx_prim_dtype(sum);
+    if (rlx_dtype_is_bool(dtype))
+        return rlx_tir_or(t, sum, rlx_tir_and(t, a, b));
     if (t->separate || (dtype != RELAX_FLOAT32 && dtype != RELAX_FLOAT64))
         return rlx_tir_add(t, sum, rlx_tir_mul(t, a, b));
     return call(t, "fma", (const rlx_prim *const[]){ a, b, sum }, 3);

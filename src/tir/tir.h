@@ -190,7 +190,8 @@ const rlx_prim *rlx_tir_if_then_else(rlx_tir *t, const rlx_prim *cond, const rlx
 const rlx_prim *rlx_tir_call1(rlx_tir *t, const char *op, const rlx_prim *a);
 const rlx_prim *rlx_tir_call2(rlx_tir *t, const char *op, const rlx_prim *a, const rlx_prim *b);
 /* A step of a sum of products, which is rounded once where it is float32 or float64: T.fma(a, b,
- * sum); for other dtypes, and where products are separate, sum + a * b. Operands have one dtype. */
+ * sum); for other dtypes, and where products are separate, sum + a * b; of bools, sum or (a and b).
+ * Operands have one dtype. */
 const rlx_prim *rlx_tir_multiply_add(rlx_tir *t, const rlx_prim *sum, const rlx_prim *a,
                                      const rlx_prim *b);
 /* A call of a C function by its symbol. */

@@ -1,8 +1,9 @@
 /* test_threads.c: two threads, each with a context of its own, a machine of its own over one
- * executable, and values that go between them. Built with TSAN=1 it is the proof that nothing
- * is shared in secret.
+ * executable, and values that go between them; and sixteen that load, run and release one program at
+ * the same time. Built with TSAN=1 it is the proof that nothing is shared in secret.
  */
 #include "../fault/world.h"
+#include "text_file.h"
 
 #include <pthread.h>
 
@@ -66,8 +67,143 @@ static void two_threads(void **state)
     }
 }
 
+/* ---- one program, many threads -------------------------------------------------------------- */
+
+enum { THREADS = 16, TURNS = 25, SIDE = 24 };
+
+/* What they have in common: an executable, its bytes, packed functions, a tensor that they read, and a
+ * function value that a machine of another thread made. */
+typedef struct common {
+    relax_executable *exe;
+    relax_bytes *file;
+    relax_registry *registry;
+    relax_tensor *x;
+    relax_value closure;
+    pthread_barrier_t start;
+} common;
+
+typedef struct sharer { common *of; int number; bool good; relax_value kept; } sharer;
+
+static int give_back_argument(void *user, const relax_value *args, int32_t num_args,
+                              relax_value *result)
+{
+    (void)user;
+    (void)num_args;
+    return relax_value_keep(&args[0], result) == RELAX_OK ? 0 : -1;
+}
+
+static bool first_element_is(const relax_value *v, float want)
+{
+    relax_tensor *t = relax_value_get_tensor(v);
+    return t && relax_tensor_bytes(t) == SIDE * SIDE * 4 && *(float *)relax_tensor_data(t) == want;
+}
+
+/* Calls the function, which adds to x what it has captured, the sum of a row of x with itself. */
+static bool call_closure(relax_vm *vm, const relax_value *f, const relax_value *x)
+{
+    relax_value sum = { 0 };
+    bool good = relax_vm_call_value(vm, f, x, 1, &sum, NULL) == RELAX_OK &&
+                first_element_is(&sum, 1 + 2 * SIDE);
+    relax_value_release(&sum);
+    return good;
+}
+
+/* Every other machine runs an executable of its own, loaded from the same bytes. A result is kept
+ * beyond its machine, and the executable goes before the machine. */
+static bool one_turn(sharer *t, int turn)
+{
+    const common *c = t->of;
+    relax_executable *exe = NULL;
+    relax_vm *vm = NULL;
+    relax_vm_options options;
+    relax_value x, f = { 0 };
+    bool own = (t->number + turn) % 2;
+    if (!own)
+        exe = relax_executable_retain(c->exe);
+    else if (relax_executable_load(relax_bytes_data(c->file), relax_bytes_size(c->file), NULL, &exe,
+                                   NULL) != RELAX_OK)
+        return false;
+    relax_vm_options_init(&options, sizeof options);
+    options.registry = c->registry;
+    options.num_threads = t->number % 4 == 0 ? 2 : 1;
+    bool good = relax_vm_create(exe, &options, &vm, NULL) == RELAX_OK;
+    relax_executable_release(exe);
+    relax_value_set_tensor(&x, c->x);
+    good = good && relax_vm_call(vm, Z("main"), &x, 1, &f, NULL) == RELAX_OK && call_closure(vm, &f, &x);
+    good = good && (own || call_closure(vm, &c->closure, &x));
+    relax_value_release(&t->kept);
+    t->kept = f;
+    relax_value_release(&x);
+    relax_vm_release(vm);
+    return good;
+}
+
+static void *share(void *user)
+{
+    sharer *t = user;
+    pthread_barrier_wait(&t->of->start);
+    t->good = true;
+    for (int i = 0; i < TURNS && t->good; i++)
+        t->good = one_turn(t, i);
+    relax_value_release(&t->kept);
+    return NULL;
+}
+
+static void make_common(common *c)
+{
+    int64_t shape[] = { SIDE, SIDE };
+    relax_context *ctx = relax_context_create(NULL);
+    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(PROGRAM("a closure of its argument")));
+    relax_vm_options options;
+    relax_vm *vm = NULL;
+    relax_value x;
+    assert_non_null(m);
+    assert_non_null(c->exe = relax_module_compile(ctx, m, NULL));
+    relax_context_release(ctx);
+    assert_int_equal(relax_executable_serialize(c->exe, &c->file, NULL), RELAX_OK);
+    assert_int_equal(relax_registry_create(NULL, &c->registry, NULL), RELAX_OK);
+    assert_int_equal(relax_registry_register(c->registry, Z("host.same"), give_back_argument, NULL,
+                                             NULL, NULL),
+                     RELAX_OK);
+    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, shape, 2, NULL, &c->x, NULL), RELAX_OK);
+    for (int i = 0; i < SIDE * SIDE; i++)
+        ((float *)relax_tensor_data(c->x))[i] = 1;
+    relax_vm_options_init(&options, sizeof options);
+    options.registry = c->registry;
+    assert_int_equal(relax_vm_create(c->exe, &options, &vm, NULL), RELAX_OK);
+    relax_value_set_tensor(&x, c->x);
+    assert_int_equal(relax_vm_call(vm, Z("main"), &x, 1, &c->closure, NULL), RELAX_OK);
+    relax_value_release(&x);
+    relax_vm_release(vm);
+}
+
+static void sixteen_threads(void **state)
+{
+    static common c;
+    sharer t[THREADS];
+    pthread_t threads[THREADS];
+    (void)state;
+    make_common(&c);
+    pthread_barrier_init(&c.start, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        t[i] = (sharer){ .of = &c, .number = i };
+        assert_int_equal(pthread_create(&threads[i], NULL, share, &t[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    relax_value_release(&c.closure);
+    relax_executable_release(c.exe);
+    relax_bytes_release(c.file);
+    relax_registry_release(c.registry);
+    relax_tensor_release(c.x);
+    pthread_barrier_destroy(&c.start);
+    for (int i = 0; i < THREADS; i++)
+        assert_true(t[i].good);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(two_threads) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(two_threads),
+                                        cmocka_unit_test(sixteen_threads) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

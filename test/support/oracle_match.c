@@ -164,7 +164,7 @@ bool oracle_dims(oracle *o, const cell *s, const rlx_prim *const *dims, size_t n
 
 /* ---- descriptions --------------------------------------------------------------------------- */
 
-/* Two rounds over everything (language 7.1.1): kinds, dtypes, ranks and variables that stand alone
+/* Two rounds over everything (language 7.1): kinds, dtypes, ranks and variables that stand alone
  * and have no value yet; then all other sizes. */
 enum { KINDS, SIZES };
 typedef struct matching { oracle *o; const cell **s; int round; } matching;

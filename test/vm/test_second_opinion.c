@@ -11,9 +11,9 @@
 #include "random_program.h"
 #include "text_file.h"
 
-#define PROGRAMS 1500
+#define PROGRAMS 1000
 #define LONG_PROGRAMS 60000
-#define COMPILED_EACH 250 /* programs, one of them as C */
+#define COMPILED_EACH 500 /* programs, one of them as C */
 
 /* A program, what main is called with, and what an outcome is compared with. */
 typedef struct question {
