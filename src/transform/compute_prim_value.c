@@ -139,7 +139,7 @@ const rlx_module *rlx_pass_compute_prim_value(rlx_pass_run *run, const rlx_modul
     p.binding = compute;
     p.result_of = compute_result;
     bool good = true;
-    for (size_t i = 0; i < m->num_functions && good; i++) {
+    for (size_t i = 0; good && i < m->num_functions; i++) {
         const rlx_function *f = rlx_as_function(m->functions[i]);
         const rlx_function *now = f ? rlx_seq_function(&p, f) : NULL;
         good = !f || (now && (now == f || rlx_module_builder_define(

@@ -14,6 +14,7 @@ typedef struct killer {
     rlx_context *ctx;
     const rlx_binding *current[MAX_DEPTH]; /* under way, by depth */
     size_t depth;
+    size_t pure; /* functions around that are looked at for purity */
     const rlx_node *arguments; /* a tuple literal that a call takes, which keeps nothing */
     rlx_ptrmap depth_of;      /* variable -> depth of its sequence, + 1 */
     rlx_ptrmap last;          /* variable -> the binding of that sequence that uses it last; NULL: stays */
@@ -51,6 +52,11 @@ static const rlx_binding *as_binding(const rlx_node *n)
     return n && (n->kind == RLX_NODE_VAR_BINDING || n->kind == RLX_NODE_MATCH_CAST) ? n : NULL;
 }
 
+static bool looks_at_purity(const rlx_function *f)
+{
+    return f->is_pure && !rlx_attr_as_bool(rlx_attrs_get(f->attrs, "relax.force_pure"), false);
+}
+
 static void see_use(killer *k, const rlx_node *v, const rlx_node *parent)
 {
     uintptr_t depth, known;
@@ -68,12 +74,13 @@ static enum rlx_step see(void *user, const rlx_node *n, const rlx_field *via,
     const rlx_binding *b = as_binding(n);
     if (n->kind == RLX_NODE_SEQ_EXPR && ++k->depth > MAX_DEPTH)
         return RLX_STEP_SKIP;
+    k->pure += n->kind == RLX_NODE_FUNCTION && looks_at_purity(rlx_as_function(n));
     if (n->kind == RLX_NODE_TUPLE && parent && parent->kind == RLX_NODE_CALL && !is_kept(parent))
         k->arguments = n;
     if (b) {
         const rlx_var *v = rlx_binding_var(b);
         k->current[k->depth - 1] = b;
-        if (n->kind == RLX_NODE_VAR_BINDING && is_killed(v, rlx_binding_value(b)))
+        if (n->kind == RLX_NODE_VAR_BINDING && !k->pure && is_killed(v, rlx_binding_value(b)))
             k->lost |= !rlx_ptrmap_put(&k->depth_of, v, k->depth) ||
                        !rlx_ptrmap_put(&k->last, v, (uintptr_t)b) ||
                        !rlx_vec_push(&k->ctx->memory, &k->vars, v);
@@ -89,13 +96,14 @@ static enum rlx_step leave(void *user, const rlx_node *n)
 {
     killer *k = user;
     k->depth -= n->kind == RLX_NODE_SEQ_EXPR;
+    k->pure -= n->kind == RLX_NODE_FUNCTION && looks_at_purity(rlx_as_function(n));
     return RLX_STEP_ON;
 }
 
 static bool find_last_uses(killer *k, const rlx_function *f)
 {
     const rlx_walker w = { .enter = see, .leave = leave, .user = k };
-    k->depth = k->vars.len = k->next.len = 0;
+    k->depth = k->pure = k->vars.len = k->next.len = 0;
     rlx_ptrmap_clear(&k->depth_of);
     rlx_ptrmap_clear(&k->last);
     rlx_ptrmap_clear(&k->first);
@@ -133,11 +141,6 @@ static bool kill_behind(rlx_seq_pass *p, const rlx_binding *old, const rlx_bindi
     return good;
 }
 
-static bool looks_at_purity(const rlx_function *f)
-{
-    return f->is_pure && !rlx_attr_as_bool(rlx_attrs_get(f->attrs, "relax.force_pure"), false);
-}
-
 const rlx_module *rlx_pass_kill_after_last_use(rlx_pass_run *run, const rlx_module *m)
 {
     killer k = { .ctx = run->ctx };
@@ -153,7 +156,7 @@ const rlx_module *rlx_pass_kill_after_last_use(rlx_pass_run *run, const rlx_modu
     rlx_ptrmap_init(&k.first, memory);
     rlx_seq_init(&p, run->ctx, m, &k);
     p.binding = kill_behind;
-    for (size_t i = 0; i < m->num_functions && good; i++) {
+    for (size_t i = 0; good && i < m->num_functions; i++) {
         const rlx_function *f = rlx_as_function(m->functions[i]);
         functions[i] = m->functions[i];
         if (!f || looks_at_purity(f))

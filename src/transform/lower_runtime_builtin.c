@@ -2,7 +2,7 @@
  *     y = R.reshape(x, s)             ->  y = R.call_packed("vm.builtin.reshape", x, s, sinfo_args=...)
  *     t = R.memory.alloc_tensor(..)   ->  t = R.vm.alloc_tensor(..)
  *     R.memory.kill_tensor(t)         ->  R.vm.kill_object(t)
- * A pure function has relax.force_pure by then (remove_purity_checking). needs: normal form, struct info. keeps: names, struct
+ * A pure function that changed has relax.force_pure. needs: normal form, struct info. keeps: names, struct
  * info. */
 #include "transform/transform_int.h"
 
@@ -81,6 +81,7 @@ const rlx_module *rlx_pass_lower_runtime_builtin(rlx_pass_run *run, const rlx_mo
     rlx_seq_pass p;
     rlx_seq_init(&p, run->ctx, m, NULL);
     p.binding = lower;
+    p.function = rlx_seq_force_pure;
     p.plain_blocks = true;
     const rlx_module *out = rlx_seq_module(&p, m);
     rlx_seq_free(&p);
