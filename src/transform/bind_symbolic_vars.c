@@ -94,6 +94,11 @@ static const rlx_node *substitute(binder *b, const rlx_function *f)
 {
     const rlx_node *now =
         rlx_substitute(b->ctx, &f->node, b->from.data, b->to.data, b->from.len);
+    rlx_rewriter fold;
+    rlx_rewriter_init(&fold, b->ctx);
+    fold.after = rlx_fold_numbers;
+    now = now ? rlx_rewrite(&fold, now) : NULL;
+    rlx_rewriter_free(&fold);
     rlx_function *copy = now ? rlx_new_copy(b->ctx, now, sizeof *copy) : NULL;
     if (!copy)
         return NULL;

@@ -414,16 +414,6 @@ static bool rewrite_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_b
     return rewrite_call ? rewrite_call(p, old, now, rlx_as_call(value)) : rlx_seq_emit(p, now);
 }
 
-static const rlx_function *force_pure(rlx_seq_pass *p, const rlx_function *old,
-                                      const rlx_function *now)
-{
-    if (now == old || !now->is_pure || rlx_flag_attr(now->attrs, "relax.force_pure"))
-        return now;
-    const rlx_attr *attrs =
-        rlx_attrs_with(p->ctx, now->attrs, "relax.force_pure", rlx_attr_bool_new(p->ctx, true));
-    return attrs ? rlx_function_with(p->ctx, now, now->body, attrs) : NULL;
-}
-
 const rlx_module *rlx_pass_call_tir_rewrite(rlx_pass_run *run, const rlx_module *m)
 {
     rlx_seq_pass p;
@@ -436,7 +426,7 @@ const rlx_module *rlx_pass_call_tir_rewrite(rlx_pass_run *run, const rlx_module 
     p.plain_blocks = true;
     p.binding = rewrite_binding;
     p.renames_itself = renames_itself;
-    p.function = force_pure;
+    p.function = rlx_seq_force_pure;
     const rlx_module *out = rlx_seq_module(&p, m);
     rlx_seq_free(&p);
     rlx_vec_free(&run->ctx->memory, &r.args);

@@ -43,11 +43,30 @@ static const rlx_node *stop_at_leaf(rlx_rewriter *r, const rlx_node *n)
     }
 }
 
+const rlx_node *rlx_fold_numbers(rlx_rewriter *r, const rlx_node *n)
+{
+    const rlx_binary *b = rlx_as_binary(n);
+    return b && rlx_is(b->a, RLX_NODE_INT_IMM) && rlx_is(b->b, RLX_NODE_INT_IMM)
+               ? rlx_fold_binary(r->ctx, (enum rlx_node_kind)n->kind, b->a, b->b)
+               : n;
+}
+
+const rlx_function *rlx_seq_force_pure(rlx_seq_pass *p, const rlx_function *old,
+                                       const rlx_function *now)
+{
+    if (now == old || !now->is_pure || rlx_flag_attr(now->attrs, "relax.force_pure"))
+        return now;
+    const rlx_attr *attrs =
+        rlx_attrs_with(p->ctx, now->attrs, "relax.force_pure", rlx_attr_bool_new(p->ctx, true));
+    return attrs ? rlx_function_with(p->ctx, now, now->body, attrs) : NULL;
+}
+
 void rlx_seq_init(rlx_seq_pass *p, rlx_context *ctx, const rlx_module *m, void *user)
 {
     *p = (rlx_seq_pass){ .ctx = ctx, .module = m, .user = user, .walk.ctx = ctx };
     rlx_scope_init(&p->scope, ctx, NULL);
     rlx_rewriter_init(&p->names, ctx);
+    p->names.after = rlx_fold_numbers;
     p->names.before = stop_at_leaf;
 }
 

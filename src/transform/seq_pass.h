@@ -13,6 +13,10 @@
 #include "arith/arith.h"
 #include "ir/ir.h"
 
+/* For rlx_rewriter.after: sizes of which a variable has become a number are computed, 16 + 16
+ * is 32. */
+const rlx_node *rlx_fold_numbers(rlx_rewriter *r, const rlx_node *n);
+
 typedef struct rlx_seq_pass rlx_seq_pass;
 typedef struct rlx_seq_frame rlx_seq_frame;
 struct rlx_seq_pass {
@@ -85,5 +89,9 @@ const rlx_var *rlx_var_like(rlx_context *ctx, const rlx_var *v, bool dataflow,
 /* A function like f with another body and attributes; f itself if both are the same. */
 const rlx_function *rlx_function_with(rlx_context *ctx, const rlx_function *f,
                                       const rlx_expr *body, const rlx_attr *attrs);
+
+/* For rlx_seq_pass.function: a pure function that was changed has relax.force_pure. */
+const rlx_function *rlx_seq_force_pure(rlx_seq_pass *p, const rlx_function *old,
+                                       const rlx_function *now);
 
 #endif
