@@ -165,9 +165,12 @@ relax_module *relax_module_builder_finish(relax_module_builder *mb)
 {
     if (!RLX_API_IS(mb, API_MODULE_BUILDER))
         return NULL;
-    const rlx_module *m = rlx_errors_since(mb->ctx, mb->errors)
-                              ? NULL
-                              : rlx_module_builder_finish(mb->mb, RLX_NO_PLACE);
+    bool good = !rlx_errors_since(mb->ctx, mb->errors);
+    const rlx_module *m = good ? rlx_module_builder_finish(mb->mb, RLX_NO_PLACE) : NULL;
+    if (good && !m)
+        rlx_note(mb->ctx, RLX_NO_PLACE,
+                 "end it (relax_builder_end_function), or add one of that name "
+                 "(relax_module_builder_add)");
     return give(mb->ctx, m);
 }
 

@@ -38,12 +38,9 @@ static void *misused(rlx_context *ctx, enum rlx_code_id code, const char *format
     snprintf(named, sizeof named, "%s: %s", ctx->call ? ctx->call : "a call", format);
     format = named;
 #endif
-    const rlx_locus *around = ctx->locus;
-    ctx->locus = around ? around : ctx->building;
     va_start(args, format);
     rlx_verror(ctx, code, RLX_NO_PLACE, format, args);
     va_end(args);
-    ctx->locus = around;
     return NULL;
 }
 
@@ -95,8 +92,11 @@ bool rlx_api_text(rlx_context *ctx, const char *text, size_t len, const char *wh
     *out = (rlx_slice){ text ? text : "", len };
     if (len && !rlx_api_required(ctx, text, what))
         return false;
-    if (!len || (rlx_utf8_valid(text, len) == len && !memchr(text, 0, len)))
+    if (!len || (len <= SIZE_MAX / 2 && rlx_utf8_valid(text, len) == len && !memchr(text, 0, len)))
         return true;
+    if (len > SIZE_MAX / 2)
+        return misused(ctx, RLX_OP03, "the length of %s is not counted: strlen(text), or RELAX_STR",
+                       what) != NULL;
     misused(ctx, RLX_OP04, "%s is not UTF-8 or holds a NUL byte", what);
     return false;
 }

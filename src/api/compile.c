@@ -158,7 +158,7 @@ static const rlx_target *find_target(relax_context *ctx, const char *name)
     const rlx_target *t = name ? rlx_target_find(rlx_slice_z(name)) : rlx_target_at(0);
     rlx_slice text;
     if (!t && rlx_api_name(ctx, name, strlen(name), "target", &text))
-        rlx_error(ctx, RLX_CG09, RLX_NO_PLACE, "target %s is not part of this build", name);
+        rlx_error(ctx, RLX_CG09, RLX_NO_PLACE, "target %s is not part of this build; there are interp and c", name);
     return t;
 }
 

@@ -1,6 +1,9 @@
 /* run_vm.c: registries, executables and machines as the host sees them (relax/vm.h). */
 #include <relax/vm.h>
 
+#include <stdio.h>
+#include <string.h>
+
 #include "micro/micro.h"
 #include "vm/vm.h"
 
@@ -412,6 +415,20 @@ relax_status relax_vm_call_function(relax_vm *vm, size_t function, const relax_v
     return status;
 }
 
+/* "; it has f, g", as far as there is room. */
+static void list_functions(const relax_executable *e, rlx_fault *why)
+{
+    size_t used = strlen(why->text), room = sizeof why->text;
+    for (uint32_t i = 0; i < e->num_public; i++) {
+        rlx_slice name = rlx_name(&e->names, e->functions[e->public_functions[i]].name);
+        if (used + name.len + 16 > room)
+            return;
+        int n = snprintf(why->text + used, room - used, "%s%.*s", i ? ", " : "; it has ",
+                         (int)name.len, name.data);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
 relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len,
                            const relax_value *args, size_t num_args, relax_value *result,
                            relax_error **out_error)
@@ -426,6 +443,7 @@ relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len,
         return relax_vm_call_function(vm, function, args, num_args, result, out_error);
     rlx_fault why;
     rlx_fail(&why, RLX_RT20, "the program has no public function %.*s", shown(name_len), name);
+    list_functions(rlx_vm_executable(vm), &why);
     return rlx_error_give(rlx_vm_memory(vm), out_error, &why);
 }
 

@@ -1,4 +1,4 @@
-/* expect.c: --expect: results compared with arrays of files.
+/*- expect.c: --expect: results compared with arrays of files.
  *
  *     --expect A.npy          the one result
  *     --expect B.npz          result 0 with the member 0, and so on; or in the archive's order

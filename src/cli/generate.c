@@ -292,6 +292,17 @@ static int size_missing(const cli *c, const wanted *w, size_t i)
     return status;
 }
 
+static int other_count(const cli *c, const wanted *w, size_t listed)
+{
+    relax_bytes *is = relax_description_text(w->exe, w->of);
+    int status = cli_error(c, "RT05", c->files[0],
+                           "%s is %s, which %zu element%s not fill (%s=zeros, =ones, =random:7 make all)",
+                           w->name, is ? relax_bytes_data(is) : "a tensor", listed,
+                           listed == 1 ? " does" : "s do", w->name);
+    relax_bytes_release(is);
+    return status;
+}
+
 static int find_shape(const cli *c, const wanted *w, const recipe *r, const cli_sizes *sizes,
                       int64_t *dims, int32_t *ndim)
 {
@@ -321,8 +332,7 @@ static int find_shape(const cli *c, const wanted *w, const recipe *r, const cli_
     if (open >= 0 && rest)
         dims[open] = (int64_t)rest;
     else if (r->listed && rest != 1)
-        return cli_error(c, "RT05", c->files[0], "%s has another number of elements than the %zu given",
-                         w->name, listed);
+        return other_count(c, w, listed);
     return CLI_OK;
 }
 

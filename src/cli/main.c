@@ -81,9 +81,60 @@ static int show_help(const command *cmd)
     return CLI_OK;
 }
 
+static const command *find_command(const char *name)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (!strcmp(commands[i].name, name))
+            return &commands[i];
+    return NULL;
+}
+
+/* Letters put in, left out or exchanged between two words; long words differ in more than matters. */
+static size_t letters_between(const char *a, const char *b)
+{
+    enum { LONGEST = 15 };
+    size_t row[LONGEST + 1], n = strlen(b);
+    if (strlen(a) > LONGEST || n > LONGEST)
+        return LONGEST;
+    for (size_t k = 0; k <= n; k++)
+        row[k] = k;
+    for (size_t i = 0; a[i]; i++) {
+        size_t before = row[0];
+        row[0] = i + 1;
+        for (size_t k = 1; k <= n; k++) {
+            size_t best = before + (a[i] != b[k - 1]);
+            before = row[k];
+            best = best < row[k] + 1 ? best : row[k] + 1;
+            row[k] = best < row[k - 1] + 1 ? best : row[k - 1] + 1;
+        }
+    }
+    return row[n];
+}
+
+static const char *near_command(const char *name)
+{
+    const char *near = NULL;
+    size_t least = 3;
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        size_t d = letters_between(name, commands[i].name);
+        if (d < least) {
+            least = d;
+            near = commands[i].name;
+        }
+    }
+    return near;
+}
+
 static int unknown_command(const cli *c)
 {
-    cli_usage(c, "unknown command %s", c->command);
+    const char *dot = strrchr(c->command, '.');
+    const char *near = near_command(c->command);
+    if (dot && (!strcmp(dot, ".py") || !strcmp(dot, ".rlx")))
+        cli_usage(c, "a command comes before the file: relax run %s, relax check %s", c->command,
+                  c->command);
+    else
+        cli_usage(c, "unknown command %s%s%s", c->command, near ? "; did you mean " : "",
+                  near ? near : "");
     fputs("relax --help lists the commands\n", stderr);
     return CLI_USAGE;
 }
@@ -100,6 +151,9 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); /* a file that becomes too large is an error like others */
     c.command = argv[1];
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        const command *cmd = argc > 2 ? find_command(argv[2]) : NULL;
+        if (cmd)
+            return show_help(cmd);
         fputs(overview, stdout);
         return CLI_OK;
     }
@@ -107,10 +161,8 @@ int main(int argc, char **argv)
         c.command = "version";
     const char *files[CLI_MAX_LIST];
     c.files = files;
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        const command *cmd = &commands[i];
-        if (strcmp(cmd->name, c.command))
-            continue;
+    const command *cmd = find_command(c.command);
+    if (cmd) {
         int status = cli_parse(&c, argc, argv, cmd->options, cmd->min_files, cmd->max_files);
         if (status == CLI_OK)
             status = c.help ? show_help(cmd) : cmd->run(&c);

@@ -55,7 +55,7 @@ static const option_row rows[] = {
     { 'd', "--dump-after", NULL, TEXT, AT(dump_after), 0, "PASS|all",
       "print the module after a pass" },
     { 'e', "--entry", NULL, TEXT, AT(entry), 0, "NAME", "function to run (default main)" },
-    { 'i', "--input", NULL, LIST, AT(inputs), AT(num_inputs), "SPEC", "an argument" },
+    { 'i', "--input", "-i", LIST, AT(inputs), AT(num_inputs), "SPEC", "an argument" },
     { 'S', "--size", NULL, LIST, AT(sizes), AT(num_sizes), "NAME=N[,NAME=N]",
       "sizes of arguments that are made (zeros, random:7)" },
     { 'X', "--expect", NULL, TEXT, AT(expect), 0, "A.npy|B.npz|DIR",
@@ -192,13 +192,33 @@ static bool takes_next(const option_row *r, const char *next)
     return len > 5 && !strcmp(next + len - 5, ".json");
 }
 
+/* The option that begins like this text: by five characters at least, "--in". NULL: none. */
+static const char *near_option(const char *text, size_t len, const char *options)
+{
+    const char *near = NULL;
+    size_t most = 4;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        size_t same = 0;
+        while (same < len && rows[i].name[same] == text[same])
+            same++;
+        if (same > most && strchr(options, rows[i].letter)) {
+            most = same;
+            near = rows[i].name;
+        }
+    }
+    return near;
+}
+
 static int read_option(cli *c, int argc, char **argv, int *i, const char *options)
 {
     const char *text = argv[*i], *equals = strncmp(text, "--", 2) ? NULL : strchr(text, '=');
     size_t len = equals ? (size_t)(equals - text) : strlen(text);
     const option_row *r = find_option(text, len, options);
-    if (!r)
-        return cli_usage(c, "relax %s has no option %.*s", c->command, (int)len, text);
+    if (!r) {
+        const char *near = near_option(text, len, options);
+        return cli_usage(c, "relax %s has no option %.*s%s%s; relax %s --help lists them", c->command,
+                         (int)len, text, near ? "; did you mean " : "", near ? near : "", c->command);
+    }
     if (equals && r->type == FLAG)
         return cli_usage(c, "%s takes no value", r->name);
     const char *value = equals ? equals + 1 : NULL;

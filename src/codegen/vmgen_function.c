@@ -23,6 +23,7 @@ static void put_place(rlx_vmgen_fn *n, const rlx_var *var, rlx_place place)
     uint32_t line = 0, column = 0, file = RLX_NO_INDEX;
     rlx_diags *d = &n->ctx->diags;
     n->place = place;
+    n->at = var;
     if (n->w->o->strip_names)
         return;
     if (place && rlx_diags_locate(d, place, &line, &column, NULL)) {
@@ -478,6 +479,19 @@ static bool write_function(rlx_vmgen_fn *n, const rlx_global_var *gv, uint32_t n
     return wrote(n);
 }
 
+/* "in main, binding h", for reports without a place. */
+static bool put_locus(const rlx_locus *locus, rlx_buf *out)
+{
+    const rlx_vmgen_fn *n = locus->of;
+    const rlx_global_var *gv = locus->what;
+    rlx_buf_format(out, "in %s", gv->name->data);
+    if (n->at) {
+        rlx_buf_format(out, ", binding ");
+        rlx_text_var_name(out, n->at);
+    }
+    return true;
+}
+
 bool rlx_vmgen_function(rlx_vmgen_module *w, const rlx_function *f, const rlx_global_var *gv,
                         uint32_t number)
 {
@@ -489,9 +503,13 @@ bool rlx_vmgen_function(rlx_vmgen_module *w, const rlx_function *f, const rlx_gl
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_init(maps[i], m);
     rlx_scope_init(&n.scope, w->ctx, NULL);
+    const rlx_locus *around = w->ctx->locus;
+    const rlx_locus here = { put_locus, &n, gv };
+    w->ctx->locus = &here;
     bool ok = f->body ? write_function(&n, gv, number)
                       : rlx_error(w->ctx, RLX_CG02, f->place, "function %s has no body",
                                   gv->name->data) != NULL;
+    w->ctx->locus = around;
     rlx_scope_free(&n.scope);
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_free(maps[i]);

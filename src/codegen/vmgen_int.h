@@ -160,6 +160,7 @@ typedef struct rlx_vmgen_fn {
     const rlx_function *f;
     rlx_vmgen_order order;
     rlx_place place;               /* of the binding at hand */
+    const rlx_var *at;             /* its variable; NULL: none */
     rlx_scope scope;               /* what is known of shape variables */
     rlx_ptrmap slots;              /* PRIM_VAR -> slot + 1 */
     rlx_ptrmap bound;              /* those that have a value here */

@@ -338,12 +338,23 @@ bool rlx_context_collect(rlx_context *ctx, const rlx_node **roots, size_t count)
 
 /* ---- diagnostics */
 
+/* Is it of those that a call to make a node may have? */
+static bool is_misuse(enum rlx_code_id code)
+{
+    static const uint16_t codes[] = { RLX_OP01, RLX_OP02, RLX_OP03, RLX_OP04, RLX_OP05,
+                                      RLX_OP06, RLX_OP07, RLX_OP08, RLX_OP12, RLX_OP13 };
+    for (size_t i = 0; i < RLX_COUNT(codes); i++)
+        if (codes[i] == code)
+            return true;
+    return false;
+}
+
 /* Without a place it is said what was worked at. */
-static void note_locus(rlx_context *ctx, rlx_diag *diag)
+static void note_locus(rlx_context *ctx, const rlx_locus *at, rlx_diag *diag)
 {
     rlx_buf text;
     rlx_buf_init(&text, &ctx->memory);
-    if (ctx->locus->put(ctx->locus, &text) && !text.failed && text.len)
+    if (at->put(at, &text) && !text.failed && text.len)
         rlx_diag_note(&ctx->diags, diag, RLX_NO_PLACE, "%s", text.data);
     rlx_buf_free(&text);
 }
@@ -356,8 +367,9 @@ static void *report(rlx_context *ctx, enum rlx_code_id code, int severity, rlx_p
         row = rlx_code_row(RLX_IN01);
     ctx->newest = rlx_diags_vreport(
         &ctx->diags, row, severity < 0 ? row->severity : (uint8_t)severity, place, format, args);
-    if (ctx->newest && !ctx->newest->place && ctx->locus)
-        note_locus(ctx, ctx->newest);
+    const rlx_locus *at = ctx->locus ? ctx->locus : is_misuse(code) ? ctx->building : NULL;
+    if (ctx->newest && !ctx->newest->place && at)
+        note_locus(ctx, at, ctx->newest);
     return NULL;
 }
 

@@ -317,6 +317,18 @@ static const rlx_op_attr *find_key(const rlx_op_row *row, const rlx_attrs *last,
     return NULL;
 }
 
+/* The attributes that there are: "it has axis, keepdims". */
+static void note_attrs(rlx_context *ctx, const rlx_op_row *row)
+{
+    rlx_buf text;
+    rlx_buf_init(&text, &ctx->memory);
+    for (uint8_t i = 0; i < row->num_attrs; i++)
+        rlx_buf_format(&text, "%s%s", i ? ", " : "it has ", row->attrs[i].name);
+    if (!text.failed)
+        rlx_note(ctx, RLX_NO_PLACE, "%s", text.len ? text.data : "it has none");
+    rlx_buf_free(&text);
+}
+
 static bool unknown_attr(rlx_context *ctx, const rlx_op_row *row, rlx_slice name, rlx_place place)
 {
     const char *near = NULL;
@@ -330,6 +342,8 @@ static bool unknown_attr(rlx_context *ctx, const rlx_op_row *row, rlx_slice name
     }
     rlx_error(ctx, RLX_OP07, place, "%s has no attribute %.*s%s%s", row->short_name, (int)name.len,
               name.data, near ? "; did you mean " : "", near ? near : "");
+    if (!near)
+        note_attrs(ctx, row);
     return false;
 }
 

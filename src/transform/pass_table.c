@@ -47,5 +47,9 @@ const char *rlx_pass_suggest(rlx_slice name)
             limit = d ? d - 1 : 0;
         }
     }
+    /* what it begins with: legalize */
+    for (size_t i = 0; !best && name.len > 3 && i < RLX_COUNT(passes); i++)
+        if (!strncmp(passes[i].name, name.data, name.len))
+            best = passes[i].name;
     return best;
 }

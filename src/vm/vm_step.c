@@ -1,6 +1,5 @@
 /* vm_step.c: what instructions do. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "vm/vm_int.h"
@@ -98,9 +97,11 @@ static void name_argument(const relax_vm *vm, rlx_fault *why)
     size_t digits = strspn(why->text + begin, "0123456789");
     if (strncmp(why->text, "argument ", begin) != 0 || !digits || digits > 9)
         return;
-    unsigned long number = strtoul(why->text + begin, NULL, 10);
+    uint32_t number = 0;
+    for (size_t i = 0; i < digits; i++)
+        number = number * 10 + (uint32_t)(why->text[begin + i] - '0');
     if (number)
-        (void)rlx_desc_param_at(e->descs, vm->frame->fn->params, (uint32_t)number - 1, &name);
+        (void)rlx_desc_param_at(e->descs, vm->frame->fn->params, number - 1, &name);
     if (name == RLX_NO_INDEX)
         return;
     rlx_slice is = rlx_name(&e->names, name);

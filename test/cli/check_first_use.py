@@ -87,7 +87,7 @@ r = result("run", "tuple.py", "--input", "x=ones:3,2", "--input", "t=zeros", "--
 s.equal("a whole tuple", [x["data"] for x in r[1:3]], [[0, 0, 0], [9]])
 for what, args, code, rc, text in (
         ("a size that nothing says", ["x=zeros", "w=zeros"], "RT01", 1, "size n of x is not known: give --size n=N"),
-        ("too few elements", ["x=1,2,3", "w=zeros:4,2"], "RT05", 1, "x has another number of elements than the 3 given"),
+        ("too few elements", ["x=1,2,3", "w=zeros:4,2"], "RT05", 1, 'x is R.Tensor((n, 4), dtype="float32"), which 3 elements do not fill'),
         ("a parameter that is not there", ["y=zeros"], "RT01", 1, "main has no parameter y; it has: x, w"),
         ("one too many", ["zeros:3,4", "zeros:4,2", "zeros"], "RT01", 1, "main takes 2 arguments, found one more: zeros"),
         ("one is missing", ["zeros:3,4"], "RT01", 1, 'no argument for parameter 2 (w: R.Tensor((m, 2), dtype="float32"))')):
@@ -151,4 +151,12 @@ for opt in "012":
 s.write("reshape.py", '@R.function\ndef main(x: R.Tensor(("n", 4), "float32"), s: R.Shape(["k"])):\n    k = T.int64()\n    wide = R.reshape(x, (k, 3))\n    return wide\n')
 s.fails("shapes", ["run", "reshape.py", "--input", "ones:3,4", "--input", "s=5"], "RT05", 1, "x (3, 4), out (5, 3)\n  in main, binding wide")
 s.fails("memory", ["run", "m.py", "--input", "ones:3,4", "--input", "ones:4,2", "--max-memory", "10"], "RT10", 1, "--max-memory 10")
+
+# ---- what was meant on the command line
+for args, text in ((["chek", "m.py"], "did you mean check"), (["m.py"], "relax run m.py, relax check m.py"), (["run", "m.py", "--inputs", "x"], "did you mean --input;"),
+                   (["run", "m.py", "--wrong"], "relax run has no option --wrong; relax run --help lists them")):
+    rc, out, err = s.run(*args)
+    s.check(" ".join(args), rc == 2 and text in err and not out, (rc, err))
+s.equal("help of a command", ok("help", "help", "run"), ok("--help", "run", "--help"))
+s.equal("-i", ok("-i", "run", "m.py", "-i", "ones:1,4", "-i", "w=ones:4,2"), ok("--input", "run", "m.py", "--input", "ones:1,4", "--input", "w=ones:4,2"))
 s.done()

@@ -956,7 +956,7 @@ static void assertions(void **state)
     static const struct { int64_t size; int code; const char *text; } rows[] = {
         { 3, RLX_RT15, "kernel k: more than 3 elements are needed" },
         { 4, RLX_CODE_NONE, "" },
-        { 5, RLX_RT05, "kernel k: too many" },
+        { 5, RLX_RT05, "kernel k: too many; A (5)" },
     };
     for (size_t i = 0; i < RLX_COUNT(rows); i++) {
         kc c = { .seed = 2 };

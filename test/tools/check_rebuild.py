@@ -43,7 +43,7 @@ def compiled(text):
 
 tree = Path(tempfile.mkdtemp(dir=os.environ.get("TMPDIR")))
 shutil.copy(TOP / "Makefile", tree)
-for name, text in [*SOURCES.items(), ("src/api/SIZE", ""), ("pkgconfig/relax.pc.in", "Name: relax\n"), ("include/relax/relax.h", "")]:
+for name, text in [*SOURCES.items(), ("src/api/SIZE", ""), ("pkgconfig/relax.pc.in", "Name: relax\n"), ("pkgconfig/relax-runtime.pc.in", "Name: relax-runtime\n"), ("include/relax/relax.h", "")]:
     (tree / name).parent.mkdir(parents=True, exist_ok=True)
     (tree / name).write_text(text)
 
