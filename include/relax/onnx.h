@@ -109,6 +109,7 @@ int32_t relax_onnx_issue_is_warning(const relax_onnx_import *import, size_t inde
  * or more is known of the sizes. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 size_t relax_onnx_import_num_needed(const relax_onnx_import *import);
+/* The name of one. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_onnx_import_needed(
         const relax_onnx_import *import, size_t index, RELAX_NULLABLE size_t *len);
@@ -116,17 +117,19 @@ RELAX_BORROWED RELAX_NULLABLE const char *relax_onnx_import_needed(
 /* The inputs of the graph that a caller gives, in their order: names as the file has them. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 size_t relax_onnx_import_num_inputs(const relax_onnx_import *import);
+/* The name of one. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_onnx_import_input(
         const relax_onnx_import *import, size_t index, RELAX_NULLABLE size_t *len);
 
-/* Parameters that initialisers have become (params_from): the name of each, and its value, a
- * constant. */
+/* Parameters that initialisers have become (params_from). */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 size_t relax_onnx_import_num_params(const relax_onnx_import *import);
+/* The name of one. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_onnx_import_param_name(
         const relax_onnx_import *import, size_t index, RELAX_NULLABLE size_t *len);
+/* Its value, a constant. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_onnx_import_param_value(
         const relax_onnx_import *import, size_t index);

@@ -3,7 +3,6 @@
 #include "api/api_int.h"
 
 #include <string.h>
-#include "base/file.h"
 #include "onnx/onnx.h"
 #include "sinfo/sinfo.h"
 

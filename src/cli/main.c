@@ -14,7 +14,7 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    { "check", cli_check, "sNanjB", 1, CLI_MAX_LIST,
+    { "check", cli_check, "sNanjBY", 1, CLI_MAX_LIST,
       "relax check FILE...\n\nRead, check well-formedness, infer. Diagnostics go to standard "
       "error.\n" },
     { "print", cli_print, "sanjPwQcyB", 1, 1,

@@ -185,10 +185,30 @@ relax_onnx_import *cli_import(const cli *c, relax_context *ctx, const char *path
     return import;
 }
 
+/* CODE, number of nodes, operator, operator set, reason: parted by tabs. */
+static void show_report(const relax_onnx_import *import)
+{
+    size_t n = relax_onnx_import_num_issues(import);
+    printf("%zu nodes, %zu reasons\n", relax_onnx_import_num_nodes(import), n);
+    for (size_t i = 0; i < n; i++) {
+        const char *domain = relax_onnx_issue_domain(import, i, NULL);
+        printf("%s\t%zu\t%s%s%s\t%lld\t", relax_onnx_issue_code(import, i),
+               relax_onnx_issue_count(import, i), domain, *domain ? "." : "",
+               relax_onnx_issue_operator(import, i, NULL),
+               (long long)relax_onnx_issue_version(import, i));
+        cli_put_text(stdout, relax_onnx_issue_reason(import, i, NULL));
+        putchar('\n');
+    }
+    for (size_t i = 0; i < relax_onnx_import_num_needed(import); i++)
+        printf("needed\t%s\n", relax_onnx_import_needed(import, i, NULL));
+}
+
 relax_module *cli_import_module(const cli *c, relax_context *ctx, const char *path)
 {
     relax_onnx_import *import = cli_import(c, ctx, path);
     relax_module *module = relax_onnx_import_module(import);
+    if (import && c->onnx_report)
+        show_report(import);
     relax_onnx_import_destroy(import);
     return module;
 }

@@ -86,6 +86,8 @@ static const option_row rows[] = {
       "a named size of an ONNX model" },
     { 'b', "--no-bind", NULL, FLAG, AT(no_bind), 0, NULL,
       "ONNX: inputs that decide sizes or ranks are no constants of the run" },
+    { 'Y', "--onnx-report", NULL, FLAG, AT(onnx_report), 0, NULL,
+      "ONNX: what cannot be imported, a line for each reason, on standard output" },
     { 'v', "--verify", NULL, FLAG, AT(verify), 0, NULL, "check the file" },
 };
 #undef AT

@@ -220,12 +220,13 @@ static int open_below(const char *directory, rlx_slice location, bool links)
         name[n] = 0;
         int flags = last ? O_RDONLY | O_NONBLOCK | (links ? 0 : O_NOFOLLOW)
                          : O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
-        int next = n ? openat(at, name, flags | O_CLOEXEC) : dup(at);
-        int error = errno;
+        i += n + 1;
+        if (!n) /* two slashes */
+            continue;
+        int next = openat(at, name, flags | O_CLOEXEC), error = errno;
         close(at);
         errno = error;
         at = next;
-        i += n + 1;
     }
     return at;
 }

@@ -130,7 +130,7 @@ void rlx_onnx_issues_report(rlx_importer *m);
 /* Operand i has to be known: notes on which inputs it hangs. */
 void *rlx_onnx_needs(rlx_onnx_conv *c, size_t i, const char *what);
 
-/* ---- what converters are made of (emit.c). An expression that is NULL makes NULL, so that a chain is
+/* ---- what converters are made of (conversion.c). An expression that is NULL makes NULL, so that a chain is
  * checked at its end. */
 bool rlx_onnx_has(const rlx_onnx_conv *c, size_t i);
 const rlx_expr *rlx_onnx_input(rlx_onnx_conv *c, size_t i);      /* NULL and failed, if it is left out */

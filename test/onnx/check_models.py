@@ -138,6 +138,9 @@ rc, out, err = s.run("check", s.write("m.onnx", broken))
 for words in ("StringSplit (operator set 20)", "here.Nonsense", "axis 7 is out of range for rank 2", "m.onnx:2:3", "here, too"):
     s.check(f"all that is wrong: {words}", rc == 1 and words in err, err)
 s.equal("all that is wrong: each once", err.count("error["), 3)
+rc, out, err = s.run("check", s.path("m.onnx"), "--onnx-report")
+s.equal("report: first line and first reason", out.splitlines()[:1] + [line.split("\t")[:3] for line in out.splitlines()[1:2]],
+        ["6 nodes, 3 reasons", ["ON03", "2", "StringSplit"]])
 refused("a newer operator", model([node("Gelu", ["x"], ["y"])], ins, outs, opset=13), "ON04", "is not part of the operator set")
 refused("a name that nothing defines", model([node("Relu", ["z"], ["y"])], ins, outs), "ON10", "nothing before it defines z")
 refused("an input of strings", model([node("Identity", ["x"], ["y"])], [value("x", "string", [1])], [value("y", "string", [1])]), "ON06", "STRING")

@@ -1,4 +1,4 @@
-/* emit.c: what converters are made of: operands, calls, results, and what is known of expressions. */
+/* conversion.c: what converters are made of: operands, calls, results, and what is known of expressions. */
 #include "onnx/onnx_int.h"
 
 
