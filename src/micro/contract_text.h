@@ -400,13 +400,20 @@ DOWN(7, 1)
 
 SET static bool NAME(is_down)(const rlx_micro_sum *r)
 {
-    return r->fresh && r->a_i == 0 && r->b_i == r->b_t && r->depth <= NAME(WEIGHTS) &&
+    return r->fresh && r->acc_j == 1 && r->a_j == 0 && r->b_j == 1 && r->rows > 1 && r->columns > 1 &&
+           r->a_i == 0 && r->b_i == r->b_t && r->depth <= NAME(WEIGHTS) &&
            (r->turns == 3 || r->turns == 5 || r->turns == 7);
 }
 
 SET static void NAME(windows_down)(const rlx_micro_sum *r)
 {
     T a[7 * NAME(WEIGHTS)];
+#if defined(SET_NARROW)
+    if (r->columns <= 8) {
+        SET_NARROW(r);
+        return;
+    }
+#endif
     for (int64_t t = 0; t < r->turns; t++)
         for (int64_t k = 0; k < r->depth; k++)
             a[t * NAME(WEIGHTS) + k] = ((const T *)r->a)[t * r->a_t + k * r->a_k];
@@ -469,18 +476,18 @@ SET static void NAME(contract_any)(const rlx_micro_sum *r)
 
 SET static void NAME(contract)(const rlx_micro_sum *sum)
 {
+#if COMMON && SET_SHORT_PARTS
+    if (NAME(is_down)(sum)) { /* one of many channels: straight as it is */
+        NAME(windows_down)(sum);
+        return;
+    }
+#endif
     rlx_micro_sum straight = *sum, *r = &straight;
     rlx_micro_straighten(r, true);
     bool plain = r->acc_j == 1 && r->a_j == 0;
 #if COMMON && defined(SET_NARROW)
     if (plain && r->columns <= 8 && (r->b_j == 2 || (r->b_j == 1 && r->b_i))) {
         SET_NARROW(r);
-        return;
-    }
-#endif
-#if COMMON && SET_SHORT_PARTS
-    if (plain && r->b_j == 1 && r->b_i && NAME(is_down)(r)) {
-        NAME(windows_down)(r);
         return;
     }
 #endif
