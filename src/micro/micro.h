@@ -108,6 +108,37 @@ void rlx_micro_unpack_fields(const rlx_micro_unpack *u);
 /* dst[j] = f(a[j], b) for j < columns, of float32. dst may be a. */
 typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t columns);
 
+/*- A chain of functions of each element of strips of float32, which stays in registers from one to the next: x is what it holds, b
+ * the step's `with`, whose elements move with the strip, or the first RLX_STEP_SAME of it for all where
+ * moves is 0 and not -1.
+ * Strips that are loaded and stored are the same memory or do not overlap. */
+enum rlx_micro_step_op {
+    RLX_STEP_END,
+    RLX_STEP_LOAD,             /* x = b */
+    RLX_STEP_STORE,            /* b = x */
+    RLX_STEP_SUM,              /* b is 32 partial sums: element number k is added to b[k mod 32] */
+    RLX_STEP_ADD, RLX_STEP_SUB, RLX_STEP_MUL, RLX_STEP_DIV, RLX_STEP_MIN, RLX_STEP_MAX,
+    RLX_STEP_SUB_FROM,         /* b - x */
+    RLX_STEP_DIV_FROM,         /* b / x */
+    RLX_STEP_LEAST,            /* min, where b is neither NaN nor -0 */
+    RLX_STEP_GREATEST,         /* max, where b is neither NaN nor +0 */
+    RLX_STEP_RELU,             /* max of x and +0 */
+    RLX_STEP_TWICE,            /* x + x */
+    RLX_STEP_SQUARE,           /* x * x */
+    RLX_STEP_fabs, RLX_STEP_sqrt,
+    RLX_STEP_exp, RLX_STEP_sigmoid, RLX_STEP_tanh, RLX_STEP_erf,
+    RLX_STEP_COUNT
+};
+/* Of a chain: steps, END included, and different strips. */
+enum { RLX_STEP_SAME = 16, RLX_CHAIN_STEPS = 64, RLX_CHAIN_STRIPS = 12 };
+typedef struct rlx_micro_step {
+    uint32_t op;
+    int32_t moves;
+    float *with;
+} rlx_micro_step;
+/* n elements; steps end with END. */
+typedef void rlx_micro_chain_fn(const rlx_micro_step *steps, int64_t n);
+
 /* The functions of one instruction set; NULL where it computes nothing with the element type, which is that of acc or
  * dst. Copies keep the bits of elements, or make narrow floats float32. */
 typedef struct rlx_micro_set {
@@ -123,6 +154,7 @@ typedef struct rlx_micro_set {
     rlx_micro_copy_fn *copy_words;
     rlx_micro_pack_fn *pack_words;
     rlx_micro_row_fn *const *map;                                    /* [enum rlx_kernel_map] */
+    rlx_micro_chain_fn *chain;
 } rlx_micro_set;
 
 /* The widest set that this machine has; name: that one. NULL: it is not known here, or the machine lacks it. Any
