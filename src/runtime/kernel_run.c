@@ -251,9 +251,9 @@ bool rlx_kernel_spend(running *r, int64_t work)
 /* The register of an operand: in the frame, or where a view points. */
 RLX_ALWAYS_INLINE void *reg(const running *r, uint32_t offset)
 {
-    unsigned char *p = r->frame + (offset & ~1u);
+    unsigned char *p = r->frame + (offset & ~3u);
     if (RLX_UNLIKELY(offset & 1))
-        memcpy(&p, r->frame + (offset & ~1u), sizeof p);
+        memcpy(&p, p, sizeof p);
     return p;
 }
 
@@ -428,9 +428,11 @@ RLX_ALWAYS_INLINE int64_t wrap_mul(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a * (uint64_t)b);
 }
-RLX_ALWAYS_INLINE int64_t strip_of(int64_t left)
+RLX_ALWAYS_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+/* The most elements of strips in a loop, by its opcode word. */
+RLX_ALWAYS_INLINE int64_t most_of(uint32_t opcode)
 {
-    return left < RLX_KERNEL_STRIP ? left : RLX_KERNEL_STRIP;
+    return opcode & RLX_KERNEL_LONG ? RLX_KERNEL_LONG_STRIP : RLX_KERNEL_STRIP;
 }
 
 /* Words of a value instruction: opcode and 2 to 4 operands. */
@@ -497,6 +499,10 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         size_t n = w[0] & RLX_KERNEL_WIDE ? strip : 1;
         uint32_t op = w[0] & 0xffff;
         if (op >= RLX_K_FIRST_VALUE) {
+            if (w[0] & RLX_KERNEL_CHAINED && n >= RLX_CHAIN_LEAST) {
+                w = rlx_kernel_run_chain(r, w, n);
+                continue;
+            }
             int trouble = run_value(r, w, op, n);
             if (RLX_UNLIKELY(trouble))
                 return rlx_kernel_troubled(r, trouble);
@@ -546,20 +552,20 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
             STEP(0)
         case RLX_K_STRIP:
             X(1) = 0;
-            strip = X(2) > 0 ? (size_t)strip_of(X(2)) : 0;
+            strip = X(2) > 0 ? (size_t)least(X(2), most_of(w[0])) : 0;
             if (!strip)
                 JUMP_TO(w[3]);
             else
                 w += 5;
             continue;
         case RLX_K_NEXT_STRIP: {
-            int64_t left = wrap_sub(X(2), wrap_add(X(1), RLX_KERNEL_STRIP));
-            if (!rlx_kernel_spend(r, FUEL_PER_STRIP))
+            int64_t most = most_of(w[0]), left = wrap_sub(X(2), wrap_add(X(1), most));
+            if (!rlx_kernel_spend(r, FUEL_PER_STRIP * (most / RLX_KERNEL_STRIP)))
                 return false;
             strip = 0;
             if (left > 0) {
-                X(1) = wrap_add(X(1), RLX_KERNEL_STRIP);
-                strip = (size_t)strip_of(left);
+                X(1) = wrap_add(X(1), most);
+                strip = (size_t)least(left, most);
                 w += (int32_t)w[3];
             } else
                 w += 5;
@@ -592,7 +598,7 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         case RLX_K_STORE_EACH: TRY(do_each(r, w, n, true), 4)
         case RLX_K_VIEW: case RLX_K_VIEW_OUT: TRY(do_view(r, w, n), 3)
         case RLX_K_BROADCAST: {
-            int64_t most = X(3) < 0 ? 0 : strip_of(X(3));
+            int64_t most = X(3) < 0 ? 0 : least(X(3), RLX_KERNEL_STRIP);
             rlx_fill_strip(reg(r, w[1]), r->frame + w[2], (int)(w[0] >> RLX_KERNEL_CLASS_SHIFT),
                            (size_t)most);
             STEP(3)
