@@ -2,7 +2,7 @@
  * steps before the next one begins; long functions take CHAIN_BESIDE vectors at a time. Those give the bits of
  * format/elementary.def. */
 #define BLOCK (CHAIN_VECTORS * f32_LANES)
-_Static_assert(BLOCK % RLX_PARTIAL_SUMS == 0 && BLOCK <= RLX_CHAIN_BLOCK && (int)f32_LANES <= (int)RLX_STEP_SAME, "a block of a chain has room");
+_Static_assert(BLOCK % RLX_PARTIAL_SUMS == 0 && BLOCK <= RLX_CHAIN_BLOCK, "a block of a chain has room");
 
 /* Each of some vectors, one beside the other: their steps do not wait for each other. */
 #define EACH RLX_UNROLL for (int w = 0; w < CHAIN_BESIDE; w++)
@@ -130,7 +130,7 @@ SET static RLX_NOINLINE void sum_part(float *sums, float *block, int64_t n)
 SET static void chain(const rlx_micro_step *steps, int64_t n)
 {
     rlx_micro_chain_end end;
-    _Alignas(64) float block[BLOCK];
+    _Alignas(64) float block[BLOCK], same[f32_LANES];
     for (int64_t j = 0; j < n; j += BLOCK) {
         int64_t at = j, left = rlx_micro_less(n - j, BLOCK);
         const rlx_micro_step *s = steps;
@@ -143,6 +143,10 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
         for (; s->op != RLX_STEP_END; s++) {
             int64_t by = f32_LANES & s->moves;
             float *b = s->with + (at & s->moves);
+            if (s->same) {
+                f32_store(same, f32_fill(*b));
+                b = same;
+            }
             switch (s->op) {
             CASE_OF(LOAD, x[w], WITH(w))
             case RLX_STEP_STORE: ALL f32_store(b + w * f32_LANES, x[w]); continue;

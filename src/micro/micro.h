@@ -108,9 +108,7 @@ void rlx_micro_unpack_fields(const rlx_micro_unpack *u);
 /* dst[j] = f(a[j], b) for j < columns, of float32. dst may be a. */
 typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t columns);
 
-/*- A chain of functions of each element of strips of float32, which stays in registers from one to the next: x is what it holds, b
- * the step's `with`, whose elements move with the strip, or the first RLX_STEP_SAME of it for all where
- * moves is 0 and not -1.
+/*- A chain of functions of each element of strips of float32, which stays in registers from one to the next: x is what it holds, b the step's `with`.
  * Strips that are loaded and stored are the same memory or do not overlap. */
 enum rlx_micro_step_op {
     RLX_STEP_END,
@@ -130,12 +128,18 @@ enum rlx_micro_step_op {
     RLX_STEP_COUNT
 };
 /* Of a chain: steps, END included, and different strips. */
-enum { RLX_STEP_SAME = 16, RLX_CHAIN_STEPS = 64, RLX_CHAIN_STRIPS = 12 };
+enum { RLX_CHAIN_STEPS = 64, RLX_CHAIN_STRIPS = 12 };
 typedef struct rlx_micro_step {
     uint32_t op;
-    int32_t moves;
+    int16_t moves;             /* -1: its elements are those of the strip, 0: it stays where it is */
+    bool same;                 /* it is one number for all */
     float *with;
 } rlx_micro_step;
+#define RLX_STEP_STRIP(op, strip) ((rlx_micro_step){ op, -1, false, strip })
+#define RLX_STEP_NUMBER(op, number) ((rlx_micro_step){ op, 0, true, (float *)(number) })
+#define RLX_STEP_ALONE(op) ((rlx_micro_step){ op, 0, false, NULL })
+/* The total of 32 partial sums, which begin anew. */
+float rlx_micro_total(float *sums);
 /* n elements; steps end with END. */
 typedef void rlx_micro_chain_fn(const rlx_micro_step *steps, int64_t n);
 

@@ -263,11 +263,9 @@ static rlx_micro_partial_fn *const partials[RLX_KERNEL_VALUE_COUNT][RLX_ELEM_COU
 /* exp(a - b) of a row. */
 SET static void row_exp_sub(float *d, const float *a, float b, int64_t columns)
 {
-    float same[RLX_STEP_SAME];
-    for (int i = 0; i < RLX_STEP_SAME; i++)
-        same[i] = b;
     const rlx_micro_step steps[] = {
-        { RLX_STEP_LOAD, -1, (float *)a }, { RLX_STEP_SUB, 0, same }, { RLX_STEP_exp, 0, NULL }, { RLX_STEP_STORE, -1, d }, { RLX_STEP_END, 0, NULL },
+        RLX_STEP_STRIP(RLX_STEP_LOAD, (float *)a), RLX_STEP_NUMBER(RLX_STEP_SUB, &b), RLX_STEP_ALONE(RLX_STEP_exp),
+        RLX_STEP_STRIP(RLX_STEP_STORE, d), RLX_STEP_ALONE(RLX_STEP_END),
     };
     chain(steps, columns);
 }

@@ -83,6 +83,9 @@ static bool is_preparation(const finding *f, uint32_t at)
            (op >= RLX_K_FIRST_VALUE && !is_wide(f, at));
 }
 
+/* Instructions on rows of memory that may be one (rlx_kernel_block_rows). */
+static bool is_row_block(uint32_t op) { return op == RLX_K_MAP || op == RLX_K_PARTIAL; }
+
 /* Those on strips that cannot fail. */
 static bool is_strip_value(const finding *f, uint32_t at)
 {
@@ -153,6 +156,44 @@ static void find_unstored(finding *f)
     }
 }
 
+static bool is_value(const finding *f, uint32_t at) { return is_strip_value(f, at) || is_row_block(word(f, at)); }
+
+static bool is_like(const finding *f, uint32_t a, uint32_t b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (word(f, a + i) != word(f, b + i))
+            return false;
+    return true;
+}
+
+/* Is the instruction a MAP of what the one at `head` gives, in its place, or the sums of its rows? */
+static bool goes_on(const finding *f, uint32_t head, uint32_t at)
+{
+    enum { TO = 2, FROM = 6, OTHER = 10, EXTENTS = 14 };                       /* of MAP */
+    enum { ACC = 2, A = 7, A_J = 11, A_K = 13, J = 23, K = 25 };               /* of PARTIAL */
+    if (word(f, at) == RLX_K_MAP)
+        return is_like(f, head + TO, at + TO, 4) && is_like(f, head + TO, at + FROM, 4) &&
+               is_like(f, head + EXTENTS, at + EXTENTS, 2) && word(f, at + OTHER) != word(f, at + TO);
+    return word(f, at + 1) == (RLX_KERNEL_VALUE_ELEMENT | RLX_KERNEL_PARTIAL_FROM_ZERO) && is_like(f, head + TO, at + A, 2) &&
+           word(f, at + A_J) == word(f, head + TO + 2) && word(f, at + A_K) == word(f, head + TO + 3) &&
+           word(f, at + J) == word(f, head + EXTENTS) && word(f, at + K) == word(f, head + EXTENTS + 1) &&
+           word(f, at + ACC) != word(f, head + TO);
+}
+
+/* c: the MAPs so far. */
+static void extend_rows(finding *f, chain *c, uint32_t at)
+{
+    uint32_t op = word(f, at);
+    if (c->count && c->count < RLX_KERNEL_ROWS && is_row_block(op) && goes_on(f, c->head, at))
+        c->count++;
+    else
+        *c = (chain){ .head = at, .count = op == RLX_K_MAP };
+    if (c->count > 1)
+        f->in->code[c->head] = (f->in->code[c->head] & ~RLX_KERNEL_CHAINED) | c->count << RLX_KERNEL_CHAIN_SHIFT;
+    if (op != RLX_K_MAP)
+        c->count = 0;
+}
+
 /* Instructions a ... b - 1: preparations come first. */
 static void arrange(finding *f, size_t a, size_t b)
 {
@@ -160,7 +201,7 @@ static void arrange(finding *f, size_t a, size_t b)
     for (int values = 0; values < 2; values++)
         for (size_t i = a; i < b; i++) {
             uint32_t words = rlx_kernel_op_words(word(f, f->order[i]));
-            if (is_strip_value(f, f->order[i]) != values)
+            if (is_value(f, f->order[i]) != values)
                 continue;
             memcpy(f->moved + n, f->in->code + f->order[i], words * sizeof(uint32_t));
             n += words;
@@ -168,21 +209,20 @@ static void arrange(finding *f, size_t a, size_t b)
     memcpy(f->in->code + begin, f->moved, n * sizeof(uint32_t));
 }
 
-/* The end of a stretch of preparations and values that begins at instruction `a`; *values: it has some. A view that is set
- * again ends it. */
+/* The end of a stretch of preparations and values that begins at instruction `a`; *values: it has some. What would change an operand
+ * of a value ends it. */
 static size_t stretch(finding *f, size_t a, bool *values)
 {
     size_t i = a;
     *values = false;
     for (; i < f->count; i++) {
-        uint32_t at = f->order[i], op = word(f, at);
-        bool value = is_strip_value(f, at), view = op == RLX_K_VIEW || op == RLX_K_VIEW_OUT;
-        if (!value && !is_preparation(f, at))
+        uint32_t at = f->order[i];
+        bool value = is_value(f, at), changes = false;
+        FOR_REGISTERS(f, at, true, r) changes |= !value && f->reader[r] == a + 1;
+        if ((!value && !is_preparation(f, at)) || changes)
             break;
-        if (view && f->reader[word(f, at + 1)] == a + 1)
-            break;
-        if (view)
-            f->reader[word(f, at + 1)] = (uint32_t)a + 1;
+        for (int written = 0; value && written < 2; written++)
+            FOR_REGISTERS(f, at, written, r) f->reader[r] = (uint32_t)a + 1;
         *values |= value;
     }
     return i;
@@ -213,26 +253,34 @@ static bool is_long(const finding *f)
     return true;
 }
 
+static void forget_readers(finding *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        for (int written = 0; written < 2; written++)
+            FOR_REGISTERS(f, f->order[i], written, r) f->reader[r] = 0;
+}
+
 static void chain_block(finding *f)
 {
     size_t end;
     bool values;
-    for (size_t i = 0; i < f->count; i++)
-        FOR_REGISTERS(f, f->order[i], true, r) f->reader[r] = 0;
+    forget_readers(f);
     for (size_t a = 0; a < f->count; a = end > a ? end : a + 1) {
-        chain c = { .count = 0 };
+        chain c = { .count = 0 }, rows_of = { .count = 0 };
         end = stretch(f, a, &values);
-        for (size_t i = a; i < end && values; i++)
-            if (is_strip_value(f, f->order[i]))
+        for (size_t i = a; i < end && values; i++) {
+            if (is_value(f, f->order[i]))
+                extend_rows(f, &rows_of, f->order[i]);
+            if (is_value(f, f->order[i]))
                 extend(f, &c, f->order[i]);
+        }
     }
     find_unstored(f);
     if (is_long(f)) {
         f->in->code[f->order[0] - 5] |= RLX_KERNEL_LONG;
         f->in->code[f->order[f->count - 1]] |= RLX_KERNEL_LONG;
     }
-    for (size_t i = 0; i < f->count; i++)
-        FOR_REGISTERS(f, f->order[i], true, r) f->reader[r] = 0;
+    forget_readers(f);
     for (size_t a = 0; a < f->count; a = end > a ? end : a + 1) {
         end = stretch(f, a, &values);
         if (values)
@@ -278,7 +326,7 @@ static void add_step(making *m, uint32_t op, uint32_t operand)
         memcpy(&with, m->r->frame + (operand & ~3u), sizeof with);
     else
         with = (const float *)(const void *)(m->r->frame + (operand & ~3u));
-    *m->out++ = (rlx_micro_step){ op, operand & RLX_KERNEL_SAME ? 0 : -1, (float *)with };
+    *m->out++ = operand & RLX_KERNEL_SAME ? RLX_STEP_NUMBER(op, with) : RLX_STEP_STRIP(op, (float *)with);
 }
 
 /* The least or greatest of x and one number: which is easier where that is not NaN, nor the zero that decides by its sign. */
@@ -308,15 +356,65 @@ const uint32_t *rlx_kernel_run_chain(const rlx_kernel_run *r, const uint32_t *w,
         if (w[2] != held && !backward)
             add_step(&m, RLX_STEP_LOAD, w[2]);
         if (self)
-            *m.out++ = (rlx_micro_step){ row->self, 0, NULL };
+            *m.out++ = RLX_STEP_ALONE(row->self);
         else if (row->operands == 2)
             add_operation(&m, backward ? row->backward : row->forward, w[backward ? 2 : 3]);
         else if (row->forward != RLX_STEP_END)
-            *m.out++ = (rlx_micro_step){ row->forward, 0, NULL };
+            *m.out++ = RLX_STEP_ALONE(row->forward);
         if (!(w[0] & RLX_KERNEL_UNSTORED))
             add_step(&m, RLX_STEP_STORE, w[1]);
     }
-    *m.out = (rlx_micro_step){ RLX_STEP_END, 0, NULL };
+    *m.out = RLX_STEP_ALONE(RLX_STEP_END);
     r->micro->chain(steps, (int64_t)n);
     return w;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* The steps of row i. */
+static void make_row(const rlx_kernel_rows *x, int64_t i, float *sums, rlx_micro_step *s)
+{
+    static const uint8_t steps[RLX_KERNEL_MAP_COUNT] = {
+        [RLX_KERNEL_MAP_ADD] = RLX_STEP_ADD, [RLX_KERNEL_MAP_SUB] = RLX_STEP_SUB, [RLX_KERNEL_MAP_MUL] = RLX_STEP_MUL,
+        [RLX_KERNEL_MAP_DIV] = RLX_STEP_DIV, [RLX_KERNEL_MAP_EXP_SUB] = RLX_STEP_SUB,
+    };
+    *s++ = RLX_STEP_STRIP(RLX_STEP_LOAD, (float *)x->from + i * x->from_row);
+    for (size_t k = 0; k < x->count; k++) {
+        *s++ = RLX_STEP_NUMBER(steps[x->function[k]], x->other[k] + i * x->other_row[k]);
+        if (x->function[k] == RLX_KERNEL_MAP_EXP_SUB)
+            *s++ = RLX_STEP_ALONE(RLX_STEP_exp);
+    }
+    *s++ = RLX_STEP_STRIP(RLX_STEP_STORE, x->to + i * x->to_row);
+    if (x->sums)
+        *s++ = (rlx_micro_step){ RLX_STEP_SUM, 0, false, sums };
+    *s = RLX_STEP_ALONE(RLX_STEP_END);
+}
+
+/* All columns, some at a time: as many as are a whole number of rounds of partial sums. */
+static bool run_row(rlx_kernel_run *r, rlx_micro_step *steps, int64_t columns)
+{
+    enum { PIECE = 1 << 16 };
+    for (int64_t j = 0, n; j < columns; j += n) {
+        n = columns - j < PIECE ? columns - j : PIECE;
+        r->micro->chain(steps, n);
+        for (rlx_micro_step *s = steps; n < columns && s->op != RLX_STEP_END; s++)
+            s->with = s->moves ? s->with + n : s->with;
+        if (!rlx_kernel_spend(r, (n >> 6) + 1))
+            return false;
+    }
+    return true;
+}
+
+bool rlx_kernel_run_rows(rlx_kernel_run *r, const rlx_kernel_rows *x, int64_t count)
+{
+    _Alignas(64) float sums[RLX_PARTIAL_SUMS] = { 0 };
+    for (int64_t i = 0; i < count; i++) {
+        rlx_micro_step steps[2 * RLX_KERNEL_ROWS + 4];
+        make_row(x, i, sums, steps);
+        if (!run_row(r, steps, x->columns))
+            return false;
+        if (x->sums)
+            x->sums[i * x->sums_row] = rlx_micro_total(sums);
+    }
+    return true;
 }

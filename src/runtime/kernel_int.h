@@ -21,6 +21,7 @@
 #define RLX_KERNEL_LONG 0x40000u
 #define RLX_KERNEL_SAME 2u
 #define RLX_KERNEL_LONG_STRIP 4096
+#define RLX_KERNEL_ROWS 4u        /* most instructions on rows that are one */
 #define RLX_CHAIN_LEAST 32        /* elements that are worth it */
 enum { RLX_KERNEL_MARK_START = 1, RLX_KERNEL_MARK_TARGET = 2 };
 /* Does an operand with this letter of rlx_kernel_ops name a register? */
@@ -102,6 +103,20 @@ bool rlx_kernel_alloc(rlx_kernel_run *r, uint32_t buffer, int64_t count);
  * types hold. */
 #define RLX_KERNEL_BLOCK_OPERANDS 27
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *operands);
+/* MAPs in the place of what the first one gives, then PARTIAL of it (NULL: none), row by row; *done: false if they have to run one after
+ * the other, and nothing has been done. */
+bool rlx_kernel_block_rows(rlx_kernel_run *r, int64_t (*maps)[RLX_KERNEL_BLOCK_OPERANDS], size_t count, int64_t *partial, bool *done);
+/* What it does where all of that has been checked: rows of float32, each side by its step from row to row; sums NULL: none.
+ * kernel_chain.c */
+typedef struct rlx_kernel_rows {
+    const float *from, *other[RLX_KERNEL_ROWS];
+    float *to, *sums;
+    int64_t from_row, other_row[RLX_KERNEL_ROWS], to_row, sums_row;
+    uint8_t function[RLX_KERNEL_ROWS];     /* enum rlx_kernel_map */
+    size_t count;
+    int64_t columns;
+} rlx_kernel_rows;
+bool rlx_kernel_run_rows(rlx_kernel_run *r, const rlx_kernel_rows *x, int64_t count);
 /* All give false. */
 bool rlx_kernel_out_of_buffer(rlx_kernel_run *r, uint32_t buffer, int64_t offset);
 bool rlx_kernel_out_of_dim(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int64_t index,

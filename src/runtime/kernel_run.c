@@ -408,6 +408,32 @@ BLOCK(partial, RLX_K_PARTIAL, 25, 0x2043)
 BLOCK(normalize, RLX_K_NORMALIZE, 27, 0x222223)
 BLOCK(map, RLX_K_MAP, 15, 0x223)
 
+/* The values of operands; plain: those that are numbers and buffers. */
+static void take_operands(const running *r, const uint32_t *w, uint32_t n, uint32_t plain, int64_t *x)
+{
+    for (uint32_t i = 0; i < n; i++)
+        x[i] = plain >> i & 1 ? (int64_t)w[1 + i] : *scalar(r, w[1 + i]);
+}
+
+/* MAPs that are a chain, and the sums of what they give; *at: where to go on. */
+RLX_NOINLINE static bool do_rows(running *r, const uint32_t **at)
+{
+    int64_t maps[RLX_KERNEL_ROWS][RLX_KERNEL_BLOCK_OPERANDS], partial[RLX_KERNEL_BLOCK_OPERANDS];
+    const uint32_t *w = *at;
+    uint32_t count = 0, left = w[0] >> RLX_KERNEL_CHAIN_SHIFT & 31;
+    for (; left && (w[0] & 0xffff) == RLX_K_MAP; left--, count++, w += 16)
+        take_operands(r, w, 15, 0x223, maps[count]);
+    if (left)
+        take_operands(r, w, 25, 0x2043, partial);
+    bool done = false;
+    if (!rlx_kernel_block_rows(r, maps, count, left ? partial : NULL, &done))
+        return false;
+    if (!done)
+        return do_map(r, *at) ? (*at += 16, true) : false;
+    *at = left ? w + 26 : w;
+    return true;
+}
+
 static bool do_want_dim(running *r, const uint32_t *w)
 {
     int64_t found = r->views[w[1]].shape[w[2]], expected = *scalar(r, w[3]);
@@ -611,7 +637,12 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         case RLX_K_REDUCE: TRY(do_reduce(r, w), 18)
         case RLX_K_PARTIAL: TRY(do_partial(r, w), 25)
         case RLX_K_NORMALIZE: TRY(do_normalize(r, w), 27)
-        case RLX_K_MAP: TRY(do_map(r, w), 15)
+        case RLX_K_MAP:
+            if (!(w[0] & RLX_KERNEL_CHAINED))
+                TRY(do_map(r, w), 15)
+            if (!do_rows(r, &w))
+                return false;
+            continue;
         default: return rlx_fail(r->why, RLX_RT14, "kernel %s: unknown instruction", r->k->names);
         }
     }

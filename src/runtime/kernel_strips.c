@@ -134,7 +134,8 @@
     }
 static int compute_row(float *d, const float *a, uint32_t step, size_t n)
 {
-    const rlx_micro_step steps[] = { { RLX_STEP_LOAD, -1, (float *)a }, { step, 0, NULL }, { RLX_STEP_STORE, -1, d }, { RLX_STEP_END, 0, NULL } };
+    const rlx_micro_step steps[] = { RLX_STEP_STRIP(RLX_STEP_LOAD, (float *)a), RLX_STEP_ALONE(step), RLX_STEP_STRIP(RLX_STEP_STORE, d),
+                                     RLX_STEP_ALONE(RLX_STEP_END) };
     rlx_micro_find(NULL)->chain(steps, (int64_t)n);
     return RLX_TROUBLE_NONE;
 }
