@@ -25,9 +25,10 @@ void rlx_micro_chain_begin_end(rlx_micro_chain_end *e, const rlx_micro_step *ste
         if (i == e->count) {
             e->strip[e->count++] = steps->with;
             e->stored[i] = false;
-            memset(e->block[i], 0, sizeof e->block[i]);
-            if (steps->op != RLX_STEP_STORE)
+            if (steps->op != RLX_STEP_STORE) {
                 memcpy(e->block[i], steps->with + at, (size_t)n * sizeof(float));
+                memset(e->block[i] + n, 0, (size_t)(RLX_CHAIN_BLOCK - n) * sizeof(float));
+            }
         }
         e->stored[i] |= steps->op == RLX_STEP_STORE;
         out->with = e->block[i];
@@ -41,7 +42,7 @@ void rlx_micro_chain_store_end(const rlx_micro_chain_end *e, int64_t at, int64_t
             memcpy(e->strip[i] + at, e->block[i], (size_t)n * sizeof(float));
 }
 
-float rlx_micro_total(float *sums)
+float rlx_micro_total(const float *sums)
 {
     float s[RLX_PARTIAL_SUMS / 2];
     for (int l = 0; l < RLX_PARTIAL_SUMS / 2; l++)
@@ -49,6 +50,5 @@ float rlx_micro_total(float *sums)
     RLX_UNROLL for (int half = RLX_PARTIAL_SUMS / 4; half > 1; half /= 2)
         RLX_UNROLL for (int l = 0; l < half; l++)
             s[l] += s[l + half];
-    memset(sums, 0, RLX_PARTIAL_SUMS * sizeof *sums);
     return 0.0f + s[0] + s[1];
 }

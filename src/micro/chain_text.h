@@ -112,17 +112,47 @@ OF_BLOCK(exp)
 OF_BLOCK(sigmoid)
 OF_BLOCK(tanh)
 OF_BLOCK(erf)
-static void (*const block_functions[])(float *block) = { block_exp, block_sigmoid, block_tanh, block_erf };
-
-/* The first n elements of a block: what is behind them becomes +0, which adds nothing to a sum that began with +0. */
-SET static RLX_NOINLINE void sum_part(float *sums, float *block, int64_t n)
+/* The vector that begins w vectors behind the first, as far as n elements go; parts of no element need masks. */
+#define THERE(w) (SET_PARTS || n > w * f32_LANES)
+SET_INLINE f32_tail f32_rest(int64_t n, int w)
 {
-    memset(block + n, 0, (size_t)(BLOCK - n) * sizeof *block);
-    for (int64_t at = 0; at < n; at += f32_LANES) {
-        float *s = sums + at % RLX_PARTIAL_SUMS;
-        f32_store(s, f32_load(s) + f32_load(block + at));
-    }
+    n -= w * f32_LANES;
+    return f32_first(n < f32_LANES ? n < 0 ? 0 : n : f32_LANES);
 }
+SET_INLINE f32_vec f32_load_rest(const float *p, int64_t n, int w)
+{
+    f32_vec v = f32_fill(0);
+    if (THERE(w))
+        v = f32_load_part(p + w * f32_LANES, f32_rest(n, w));
+    return v;
+}
+
+SET static void exp_sum(float *d, const float *a, float b, float *sums, bool fresh, int64_t columns)
+{
+    enum { STEP = CHAIN_BESIDE * f32_LANES, SIDE = RLX_PARTIAL_SUMS / f32_LANES };
+    f32_vec sum[SIDE];
+    RLX_UNROLL for (int v = 0; v < SIDE; v++) sum[v] = fresh ? f32_fill(0) : f32_load(sums + v * f32_LANES);
+    for (int64_t j = 0, n = columns; n > 0; j += STEP, n -= STEP) {
+        f32_vec x[CHAIN_BESIDE];
+        if (!SET_MASKS && n >= STEP)
+            EACH x[w] = f32_load(a + j + w * f32_LANES) - b;
+        else
+            EACH x[w] = f32_load_rest(a + j, n, w) - b;
+        exp_of(x);
+        if (n < STEP) {
+            EACH if (THERE(w)) f32_store_part(d + j + w * f32_LANES, x[w], f32_rest(n, w));
+            EACH x[w] = f32_load_rest(d + j, n, w);
+        } else
+            EACH f32_store(d + j + w * f32_LANES, x[w]);
+        if (STEP % RLX_PARTIAL_SUMS == 0)
+            EACH sum[w % SIDE] += x[w];
+        else
+            EACH sum[(j / f32_LANES + w) % SIDE] += x[w];
+    }
+    RLX_UNROLL for (int v = 0; v < SIDE; v++) f32_store(sums + v * f32_LANES, sum[v]);
+}
+
+static void (*const block_functions[])(float *block) = { block_exp, block_sigmoid, block_tanh, block_erf };
 
 #define WITH(w) f32_load(b + w * by)
 #define CASE_OF(step, to, value) case RLX_STEP_##step: ALL to = value; continue;
@@ -165,23 +195,9 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             CASE_OF(SQUARE, x[w], x[w] * x[w])
             CASE_OF(fabs, x[w], f32_abs(x[w]))
             CASE_OF(sqrt, x[w], f32_sqrt(x[w]))
-            case RLX_STEP_SUM:
-                if (left == BLOCK) {
-                    enum { LANE_SUMS = RLX_PARTIAL_SUMS / f32_LANES };
-                    f32_vec sums[LANE_SUMS];
-                    RLX_UNROLL for (int w = 0; w < LANE_SUMS; w++) sums[w] = f32_load(b + w * f32_LANES);
-                    ALL sums[w % LANE_SUMS] += x[w];
-                    RLX_UNROLL for (int w = 0; w < LANE_SUMS; w++) f32_store(b + w * f32_LANES, sums[w]);
-                    continue;
-                }
-                break;
             default: break;
             }
             ALL f32_store(block + w * f32_LANES, x[w]);
-            if (s->op == RLX_STEP_SUM) {
-                sum_part(b, block, left);
-                continue;
-            }
             block_functions[s->op - RLX_STEP_exp](block);
             ALL x[w] = f32_load(block + w * f32_LANES);
         }
@@ -196,4 +212,5 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
 #undef FILL
 #undef OF_BLOCK
 #undef WITH
+#undef THERE
 #undef CASE_OF

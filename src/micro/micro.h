@@ -107,6 +107,8 @@ typedef struct rlx_micro_unpack {
 void rlx_micro_unpack_fields(const rlx_micro_unpack *u);
 /* dst[j] = f(a[j], b) for j < columns, of float32. dst may be a. */
 typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t columns);
+/* dst[j] = exp(a[j] - b), and sums[j mod 32] is added dst[j]; fresh: sums hold nothing yet. */
+typedef void rlx_micro_exp_sum_fn(float *dst, const float *a, float b, float *sums, bool fresh, int64_t columns);
 
 /*- A chain of functions of each element of strips of float32, which stays in registers from one to the next: x is what it holds, b the step's `with`.
  * Strips that are loaded and stored are the same memory or do not overlap. */
@@ -114,7 +116,6 @@ enum rlx_micro_step_op {
     RLX_STEP_END,
     RLX_STEP_LOAD,             /* x = b */
     RLX_STEP_STORE,            /* b = x */
-    RLX_STEP_SUM,              /* b is 32 partial sums: element number k is added to b[k mod 32] */
     RLX_STEP_ADD, RLX_STEP_SUB, RLX_STEP_MUL, RLX_STEP_DIV, RLX_STEP_MIN, RLX_STEP_MAX,
     RLX_STEP_SUB_FROM,         /* b - x */
     RLX_STEP_DIV_FROM,         /* b / x */
@@ -138,8 +139,8 @@ typedef struct rlx_micro_step {
 #define RLX_STEP_STRIP(op, strip) ((rlx_micro_step){ op, -1, false, strip })
 #define RLX_STEP_NUMBER(op, number) ((rlx_micro_step){ op, 0, true, (float *)(number) })
 #define RLX_STEP_ALONE(op) ((rlx_micro_step){ op, 0, false, NULL })
-/* The total of 32 partial sums, which begin anew. */
-float rlx_micro_total(float *sums);
+/* The total of 32 partial sums. */
+float rlx_micro_total(const float *sums);
 /* n elements; steps end with END. */
 typedef void rlx_micro_chain_fn(const rlx_micro_step *steps, int64_t n);
 
@@ -158,6 +159,7 @@ typedef struct rlx_micro_set {
     rlx_micro_copy_fn *copy_words;
     rlx_micro_pack_fn *pack_words;
     rlx_micro_row_fn *const *map;                                    /* [enum rlx_kernel_map] */
+    rlx_micro_exp_sum_fn *exp_sum;
     rlx_micro_chain_fn *chain;
 } rlx_micro_set;
 

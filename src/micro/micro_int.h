@@ -66,6 +66,12 @@ void rlx_micro_widen_U16(int32_t *d, const uint16_t *s, int64_t n);
 /* Functions of rows that are one operation: row.c. */
 rlx_micro_row_fn rlx_micro_row_add, rlx_micro_row_sub, rlx_micro_row_mul, rlx_micro_row_div;
 
+/* Integers that lie beside each other, joined with x: row.c. */
+uint32_t rlx_micro_run_u32_add(uint32_t x, const uint32_t *a, int64_t n);
+uint32_t rlx_micro_run_u32_min(uint32_t x, const uint32_t *a, int64_t n);
+uint32_t rlx_micro_run_u32_max(uint32_t x, const uint32_t *a, int64_t n);
+uint64_t rlx_micro_run_u64_add(uint64_t x, const uint64_t *a, int64_t n);
+
 /* The last elements of strips, fewer than a block: chain.c. Strips of which steps load are copied to a block of their own. */
 enum { RLX_CHAIN_BLOCK = 128 };
 typedef struct rlx_micro_chain_end {

@@ -34,6 +34,7 @@ const rlx_micro_set rlx_micro_avx2 = {
     .copy_words = copy_words,
     .pack_words = pack_words,
     .map = maps,
+    .exp_sum = exp_sum,
     .chain = chain,
 };
 #endif

@@ -36,6 +36,7 @@
     .copy_words = copy_words,      \
     .pack_words = pack_words,      \
     .map = maps,                   \
+    .exp_sum = exp_sum,            \
     .chain = chain
 const rlx_micro_set rlx_micro_avx512 = { .name = "avx512", .dot = rlx_micro_dot_avx2, FUNCTIONS };
 /* Where bytes are multiplied by one instruction. */

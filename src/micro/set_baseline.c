@@ -27,5 +27,6 @@ const rlx_micro_set rlx_micro_baseline = {
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
     .map = maps,
+    .exp_sum = exp_sum,
     .chain = chain,
 };

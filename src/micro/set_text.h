@@ -115,7 +115,7 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 
 /* ---- reductions ----------------------------------------------------------------------------- */
 
-/* Least and greatest of integers are those of signed ones, and not worth a text for each set. */
+/* Integers are those of all sets: their order is free, so compilers find vectors by themselves. */
 #define X f32
 #define T float
 #define COMMON 1
@@ -178,23 +178,10 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #undef T
 #undef COMMON
 
-#define X u32
-#define T uint32_t
-#define COMMON 0
-#define KIND add
-#define JOIN(x, y) ((x) + (y))
-#define JOIN_ONE(x, y) ((x) + (y))
-#define ANY_ORDER 0
-#define SEES 0
-#include "micro/reduce_text.h"
-#undef X
-#undef T
-#undef COMMON
-
 #define SUMS                                                                          \
     {                                                                                           \
         [RLX_ELEM_F32] = reduce_f32_add, [RLX_ELEM_F64] = reduce_f64_add,                     \
-        [RLX_ELEM_I32] = reduce_u32_add, [RLX_ELEM_U32] = reduce_u32_add,                     \
+        [RLX_ELEM_I32] = rlx_micro_reduce_any_u32_add, [RLX_ELEM_U32] = rlx_micro_reduce_any_u32_add, \
         [RLX_ELEM_I64] = rlx_micro_reduce_any_u64_add, [RLX_ELEM_U64] = rlx_micro_reduce_any_u64_add, \
     }
 #define EXTREME(op)                                                                             \
@@ -260,14 +247,10 @@ static rlx_micro_partial_fn *const partials[RLX_KERNEL_VALUE_COUNT][RLX_ELEM_COU
 
 #include "micro/chain_text.h"
 
-/* exp(a - b) of a row. */
-SET static void row_exp_sub(float *d, const float *a, float b, int64_t columns)
+static void row_exp_sub(float *d, const float *a, float b, int64_t columns)
 {
-    const rlx_micro_step steps[] = {
-        RLX_STEP_STRIP(RLX_STEP_LOAD, (float *)a), RLX_STEP_NUMBER(RLX_STEP_SUB, &b), RLX_STEP_ALONE(RLX_STEP_exp),
-        RLX_STEP_STRIP(RLX_STEP_STORE, d), RLX_STEP_ALONE(RLX_STEP_END),
-    };
-    chain(steps, columns);
+    float sums[RLX_PARTIAL_SUMS];
+    exp_sum(d, a, b, sums, true, columns);
 }
 
 static rlx_micro_row_fn *const maps[RLX_KERNEL_MAP_COUNT] = {

@@ -5,7 +5,7 @@
  *     max.f32 pf10, vf13, vf14      vf14 is the same number everywhere, as only `broadcast` writes it
  *
  * What sets views between them goes in front of them. A strip loop that is nothing but views and chains, and stores no strip but views,
- * has long strips. Short strips (RLX_CHAIN_LEAST) run instruction by instruction.
+ * has long strips. Short strips (is_worth_chain) run instruction by instruction.
  */
 #include "runtime/kernel_int.h"
 #include "format/kernel_math.h"
@@ -166,15 +166,15 @@ static bool is_like(const finding *f, uint32_t a, uint32_t b, uint32_t n)
     return true;
 }
 
-/* Is the instruction a MAP of what the one at `head` gives, in its place, or the sums of its rows? */
-static bool goes_on(const finding *f, uint32_t head, uint32_t at)
+/* Is the instruction a MAP of what the one at `head` gives, in its place, or the sums of the rows of exp? */
+static bool goes_on(const finding *f, uint32_t head, uint32_t last, uint32_t at)
 {
     enum { TO = 2, FROM = 6, OTHER = 10, EXTENTS = 14 };                       /* of MAP */
     enum { ACC = 2, A = 7, A_J = 11, A_K = 13, J = 23, K = 25 };               /* of PARTIAL */
     if (word(f, at) == RLX_K_MAP)
         return is_like(f, head + TO, at + TO, 4) && is_like(f, head + TO, at + FROM, 4) &&
                is_like(f, head + EXTENTS, at + EXTENTS, 2) && word(f, at + OTHER) != word(f, at + TO);
-    return word(f, at + 1) == (RLX_KERNEL_VALUE_ELEMENT | RLX_KERNEL_PARTIAL_FROM_ZERO) && is_like(f, head + TO, at + A, 2) &&
+    return head == last && word(f, head + 1) == RLX_KERNEL_MAP_EXP_SUB && word(f, at + 1) == (RLX_KERNEL_VALUE_ELEMENT | RLX_KERNEL_PARTIAL_FROM_ZERO) && is_like(f, head + TO, at + A, 2) &&
            word(f, at + A_J) == word(f, head + TO + 2) && word(f, at + A_K) == word(f, head + TO + 3) &&
            word(f, at + J) == word(f, head + EXTENTS) && word(f, at + K) == word(f, head + EXTENTS + 1) &&
            word(f, at + ACC) != word(f, head + TO);
@@ -184,10 +184,11 @@ static bool goes_on(const finding *f, uint32_t head, uint32_t at)
 static void extend_rows(finding *f, chain *c, uint32_t at)
 {
     uint32_t op = word(f, at);
-    if (c->count && c->count < RLX_KERNEL_ROWS && is_row_block(op) && goes_on(f, c->head, at))
+    if (c->count && c->count < RLX_KERNEL_ROWS && is_row_block(op) && goes_on(f, c->head, c->last, at))
         c->count++;
     else
         *c = (chain){ .head = at, .count = op == RLX_K_MAP };
+    c->last = at;
     if (c->count > 1)
         f->in->code[c->head] = (f->in->code[c->head] & ~RLX_KERNEL_CHAINED) | c->count << RLX_KERNEL_CHAIN_SHIFT;
     if (op != RLX_K_MAP)
@@ -372,7 +373,7 @@ const uint32_t *rlx_kernel_run_chain(const rlx_kernel_run *r, const uint32_t *w,
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 /* The steps of row i. */
-static void make_row(const rlx_kernel_rows *x, int64_t i, float *sums, rlx_micro_step *s)
+static void make_row(const rlx_kernel_rows *x, int64_t i, rlx_micro_step *s)
 {
     static const uint8_t steps[RLX_KERNEL_MAP_COUNT] = {
         [RLX_KERNEL_MAP_ADD] = RLX_STEP_ADD, [RLX_KERNEL_MAP_SUB] = RLX_STEP_SUB, [RLX_KERNEL_MAP_MUL] = RLX_STEP_MUL,
@@ -385,34 +386,34 @@ static void make_row(const rlx_kernel_rows *x, int64_t i, float *sums, rlx_micro
             *s++ = RLX_STEP_ALONE(RLX_STEP_exp);
     }
     *s++ = RLX_STEP_STRIP(RLX_STEP_STORE, x->to + i * x->to_row);
-    if (x->sums)
-        *s++ = (rlx_micro_step){ RLX_STEP_SUM, 0, false, sums };
     *s = RLX_STEP_ALONE(RLX_STEP_END);
 }
 
-/* All columns, some at a time: as many as are a whole number of rounds of partial sums. */
-static bool run_row(rlx_kernel_run *r, rlx_micro_step *steps, int64_t columns)
+/* Columns [j, j + n) of row i. */
+static void run_columns(const rlx_kernel_run *r, const rlx_kernel_rows *x, int64_t i, int64_t j, int64_t n, float *sums)
 {
-    enum { PIECE = 1 << 16 };
-    for (int64_t j = 0, n; j < columns; j += n) {
-        n = columns - j < PIECE ? columns - j : PIECE;
-        r->micro->chain(steps, n);
-        for (rlx_micro_step *s = steps; n < columns && s->op != RLX_STEP_END; s++)
-            s->with = s->moves ? s->with + n : s->with;
-        if (!rlx_kernel_spend(r, (n >> 6) + 1))
-            return false;
+    rlx_micro_step steps[2 * RLX_KERNEL_ROWS + 3];
+    if (x->sums) {
+        r->micro->exp_sum(x->to + i * x->to_row + j, x->from + i * x->from_row + j, x->other[0][i * x->other_row[0]], sums, j == 0, n);
+        return;
     }
-    return true;
+    make_row(x, i, steps);
+    for (rlx_micro_step *s = steps; s->op != RLX_STEP_END; s++)
+        s->with = s->moves ? s->with + j : s->with;
+    r->micro->chain(steps, n);
 }
 
 bool rlx_kernel_run_rows(rlx_kernel_run *r, const rlx_kernel_rows *x, int64_t count)
 {
-    _Alignas(64) float sums[RLX_PARTIAL_SUMS] = { 0 };
+    enum { PIECE = 1 << 16 };   /* a whole number of rounds of partial sums */
+    _Alignas(64) float sums[RLX_PARTIAL_SUMS];
     for (int64_t i = 0; i < count; i++) {
-        rlx_micro_step steps[2 * RLX_KERNEL_ROWS + 4];
-        make_row(x, i, sums, steps);
-        if (!run_row(r, steps, x->columns))
-            return false;
+        for (int64_t j = 0, n; j < x->columns; j += n) {
+            n = x->columns - j < PIECE ? x->columns - j : PIECE;
+            run_columns(r, x, i, j, n, sums);
+            if (!rlx_kernel_spend(r, (n >> 6) + 1))
+                return false;
+        }
         if (x->sums)
             x->sums[i * x->sums_row] = rlx_micro_total(sums);
     }

@@ -22,7 +22,10 @@
 #define RLX_KERNEL_SAME 2u
 #define RLX_KERNEL_LONG_STRIP 4096
 #define RLX_KERNEL_ROWS 4u        /* most instructions on rows that are one */
-#define RLX_CHAIN_LEAST 32        /* elements that are worth it */
+/* Elements that are worth it, or not those of a few instructions. */
+#define RLX_CHAIN_LEAST 32
+#define RLX_CHAIN_LEAST_OF_FEW 96
+#define RLX_CHAIN_FEW 4u
 enum { RLX_KERNEL_MARK_START = 1, RLX_KERNEL_MARK_TARGET = 2 };
 /* Does an operand with this letter of rlx_kernel_ops name a register? */
 RLX_INLINE bool rlx_kernel_is_register(char letter, uint32_t w)
@@ -140,7 +143,7 @@ typedef struct rlx_kernel_chains {
 } rlx_kernel_chains;
 size_t rlx_kernel_chains_work(uint32_t num_regs, uint32_t num_words);
 void rlx_kernel_find_chains(const rlx_kernel_chains *in);
-/* Runs the chain that begins at w over strips of n >= RLX_CHAIN_LEAST elements; gives what is behind it. */
+/* Runs the chain that begins at w over strips of n elements; gives what is behind it. */
 const uint32_t *rlx_kernel_run_chain(const rlx_kernel_run *r, const uint32_t *w, size_t n);
 
 /* ---- parallel loops, in kernel_parallel.c */

@@ -480,6 +480,11 @@ RLX_ALWAYS_INLINE int run_value(const running *r, const uint32_t *w, uint32_t op
     }
 }
 
+RLX_ALWAYS_INLINE bool is_worth_chain(uint32_t head, size_t n)
+{
+    return n >= RLX_CHAIN_LEAST_OF_FEW || (n >= RLX_CHAIN_LEAST && (head >> RLX_KERNEL_CHAIN_SHIFT & 31) > RLX_CHAIN_FEW);
+}
+
 /* A jump; backward ones are work. */
 #define JUMP_TO(distance)                                                         \
     do {                                                                          \
@@ -525,7 +530,7 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         size_t n = w[0] & RLX_KERNEL_WIDE ? strip : 1;
         uint32_t op = w[0] & 0xffff;
         if (op >= RLX_K_FIRST_VALUE) {
-            if (w[0] & RLX_KERNEL_CHAINED && n >= RLX_CHAIN_LEAST) {
+            if (w[0] & RLX_KERNEL_CHAINED && is_worth_chain(w[0], n)) {
                 w = rlx_kernel_run_chain(r, w, n);
                 continue;
             }
