@@ -346,12 +346,24 @@ static void add_operation(making *m, uint32_t op, uint32_t operand)
         m->out[-1].op = extreme_of(op, m->out[-1].with);
 }
 
+static void copy_view(const rlx_kernel_run *r, const uint32_t *w, size_t n)
+{
+    void *to, *from;
+    memcpy(&to, r->frame + (w[1] & ~3u), sizeof to);
+    memcpy(&from, r->frame + (w[2] & ~3u), sizeof from);
+    memmove(to, from, n * sizeof(float));
+}
+
 const uint32_t *rlx_kernel_run_chain(const rlx_kernel_run *r, const uint32_t *w, size_t n)
 {
     rlx_micro_step steps[RLX_CHAIN_STEPS];
     making m = { r, steps };
-    uint32_t held = NOBODY;   /* the register whose strip is x */
-    for (uint32_t count = w[0] >> RLX_KERNEL_CHAIN_SHIFT & 31; count > 0; count--, held = w[1], w += 2 + rows[w[0] & 0xffff].operands) {
+    uint32_t held = NOBODY, count = w[0] >> RLX_KERNEL_CHAIN_SHIFT & 31;   /* held: the register whose strip is x */
+    if (count == 1 && (w[0] & 0xffff) == RLX_K_MOVE_F32 && w[1] & w[2] & 1) {
+        copy_view(r, w, n);
+        return w + 3;
+    }
+    for (; count > 0; count--, held = w[1], w += 2 + rows[w[0] & 0xffff].operands) {
         const step_row *row = &rows[w[0] & 0xffff];
         bool backward = row->operands == 2 && w[3] == held && w[2] != held, self = row->operands == 2 && w[2] == w[3];
         if (w[2] != held && !backward)
