@@ -1,5 +1,5 @@
-/* chain.c: the last elements of strips that chains compute, for every machine; totals. */
-/* built for speed */
+/* chain.c: the last elements of strips that chains compute, for every machine. */
+/* built for size */
 #include "micro/micro_int.h"
 
 #include <string.h>
@@ -40,15 +40,4 @@ void rlx_micro_chain_store_end(const rlx_micro_chain_end *e, int64_t at, int64_t
     for (size_t i = 0; i < e->count; i++)
         if (e->stored[i])
             memcpy(e->strip[i] + at, e->block[i], (size_t)n * sizeof(float));
-}
-
-float rlx_micro_total(const float *sums)
-{
-    float s[RLX_PARTIAL_SUMS / 2];
-    for (int l = 0; l < RLX_PARTIAL_SUMS / 2; l++)
-        s[l] = sums[l] + sums[l + RLX_PARTIAL_SUMS / 2];
-    RLX_UNROLL for (int half = RLX_PARTIAL_SUMS / 4; half > 1; half /= 2)
-        RLX_UNROLL for (int l = 0; l < half; l++)
-            s[l] += s[l + half];
-    return 0.0f + s[0] + s[1];
 }

@@ -110,7 +110,7 @@ typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t colum
 /* dst[j] = exp(a[j] - b), and sums[j mod 32] is added dst[j]; fresh: sums hold nothing yet. */
 typedef void rlx_micro_exp_sum_fn(float *dst, const float *a, float b, float *sums, bool fresh, int64_t columns);
 
-/*- A chain of functions of each element of strips of float32, which stays in registers from one to the next: x is what it holds, b the step's `with`.
+/* A chain of functions of each element of strips of float32, which stays in registers from one to the next: x is what it holds, b the step's `with`.
  * Strips that are loaded and stored are the same memory or do not overlap. */
 enum rlx_micro_step_op {
     RLX_STEP_END,
