@@ -11,7 +11,8 @@
 #define F32_CASES(W, part) CASE(6, W, part) CASE(4, W, part) CASE(2, W, part)
 #define SET_LENDER rlx_micro_baseline
 #define SET_LENDS_RANGES 0
-#define EXP_BESIDE 2
+#define CHAIN_VECTORS 4
+#define CHAIN_BESIDE 2
 #define SET_FUSES 1
 #define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define F64_CASES(W, part) CASE(4, W, part)
@@ -35,5 +36,7 @@ const rlx_micro_set rlx_micro_avx2 = {
     .copy_words = copy_words,
     .pack_words = pack_words,
     .map = maps,
+    .exp_sum = exp_sum,
+    .chain = chain,
 };
 #endif

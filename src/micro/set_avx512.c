@@ -22,7 +22,8 @@
     }
 #define SET_LENDER rlx_micro_avx2
 #define SET_LENDS_RANGES 1
-#define EXP_BESIDE 4
+#define CHAIN_VECTORS 8
+#define CHAIN_BESIDE 4
 #define SET_FUSES 1
 #define F64_TILES(W, part) TILE(8, W, part) TILE(4, W, part) TILE(1, W, part)
 #define F64_CASES(W, part) CASE(8, W, part) CASE(4, W, part)
@@ -43,7 +44,9 @@
     .pack = rlx_micro_packs,       \
     .copy_words = copy_words,      \
     .pack_words = pack_words,      \
-    .map = maps
+    .map = maps,                   \
+    .exp_sum = exp_sum,            \
+    .chain = chain
 const rlx_micro_set rlx_micro_avx512 = { .name = "avx512", .dot = rlx_micro_dot_avx2, FUNCTIONS };
 /* Where bytes are multiplied by one instruction. */
 const rlx_micro_set rlx_micro_avx512vnni = { .name = "avx512vnni", .dot = dot, FUNCTIONS };

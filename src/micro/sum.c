@@ -44,10 +44,12 @@ void rlx_micro_straighten(rlx_micro_sum *r, bool product)
             for (int64_t j = 0, n; j < r->columns; j += n) {                                 \
                 T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j, s[SIDE];                 \
                 const T *a = (const T *)r->a + i * r->a_i + j * r->a_j;                      \
-                n = r->columns - j < SIDE ? 1 : SIDE;                                        \
+                n = r->columns - j < SIDE || HAS_RUN_##X##_##op(r) ? 1 : SIDE;               \
                 for (int64_t c = 0; c < n; c++)                                              \
                     s[c] = acc[c * r->acc_j];                                                \
-                for (int64_t t = 0; t < r->turns; t++, a += r->a_t - r->depth * r->a_k)      \
+                for (int64_t t = 0; HAS_RUN_##X##_##op(r) && t < r->turns; t++)              \
+                    s[0] = RUN_##X##_##op(s[0], a + t * r->a_t, r->depth);                   \
+                for (int64_t t = HAS_RUN_##X##_##op(r) ? r->turns : 0; t < r->turns; t++, a += r->a_t - r->depth * r->a_k) \
                     for (int64_t k = 0; k < r->depth; k++, a += r->a_k)                      \
                         if (n == SIDE)                                                       \
                             RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] =                 \
@@ -58,6 +60,41 @@ void rlx_micro_straighten(rlx_micro_sum *r, bool product)
                     acc[c * r->acc_j] = s[c];                                                \
             }                                                                                \
     }
+/* Integers in runs, whose order is free: row.c. */
+#define IS_RUN(r) ((r)->a_k == 1 && (r)->depth >= 16)
+#define NO_RUN(x, a, n) (x)
+#define HAS_RUN_u32_add(r) IS_RUN(r)
+#define HAS_RUN_u32_min(r) IS_RUN(r)
+#define HAS_RUN_u32_max(r) IS_RUN(r)
+#define HAS_RUN_u64_add(r) IS_RUN(r)
+#define RUN_u32_add rlx_micro_run_u32_add
+#define RUN_u32_min rlx_micro_run_u32_min
+#define RUN_u32_max rlx_micro_run_u32_max
+#define RUN_u64_add rlx_micro_run_u64_add
+#define HAS_RUN_u32_mul(r) false
+#define RUN_u32_mul NO_RUN
+#define HAS_RUN_u64_mul(r) false
+#define RUN_u64_mul NO_RUN
+#define HAS_RUN_u64_min(r) false
+#define RUN_u64_min NO_RUN
+#define HAS_RUN_u64_max(r) false
+#define RUN_u64_max NO_RUN
+#define HAS_RUN_f32_add(r) false
+#define RUN_f32_add NO_RUN
+#define HAS_RUN_f32_mul(r) false
+#define RUN_f32_mul NO_RUN
+#define HAS_RUN_f32_min(r) false
+#define RUN_f32_min NO_RUN
+#define HAS_RUN_f32_max(r) false
+#define RUN_f32_max NO_RUN
+#define HAS_RUN_f64_add(r) false
+#define RUN_f64_add NO_RUN
+#define HAS_RUN_f64_mul(r) false
+#define RUN_f64_mul NO_RUN
+#define HAS_RUN_f64_min(r) false
+#define RUN_f64_min NO_RUN
+#define HAS_RUN_f64_max(r) false
+#define RUN_f64_max NO_RUN
 #define SUM_ONE(x, y) ((x) + (y))
 #define PRODUCT_ONE(x, y) ((x) * (y))
 #define LEAST_32(x, y) ((int32_t)(x) < (int32_t)(y) ? (x) : (y))
