@@ -52,6 +52,8 @@
 #endif
 /* Nothing is known of the integer from here on: no second version of a loop for the case that it is 1. */
 #define RLX_UNKNOWN_VALUE(x) __asm__("" : "+r"(x))
+/* Memory that is read soon; any address will do. */
+#define RLX_PREFETCH(address) __builtin_prefetch((const void *)(address))
 /* A vector of `bytes` bytes that may lie anywhere and alias anything; lowered to what the
  * target has. */
 #define RLX_VECTOR(type, bytes) \
