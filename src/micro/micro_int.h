@@ -20,6 +20,17 @@ extern const rlx_micro_set rlx_micro_baseline;
  * not move with them. */
 void rlx_micro_straighten(rlx_micro_sum *r, bool product);
 
+/* What each step of a tile asks for before it is read: memory from here on, so many bytes further with each step and
+ * with each tile. */
+typedef struct rlx_micro_ask { uintptr_t at; int64_t step, tile; } rlx_micro_ask;
+
+/* Sums of products whose columns of b are not contiguous: b is brought into panels, of which `tiles` computes the sums. */
+void rlx_micro_gather_columns(const rlx_micro_sum *r, size_t bytes, rlx_micro_sum_fn *tiles);
+
+/* Those of any strides. */
+rlx_micro_sum_fn rlx_micro_contract_any_f32_exact, rlx_micro_contract_any_f32_rounded, rlx_micro_contract_any_f64_exact,
+    rlx_micro_contract_any_f64_rounded, rlx_micro_contract_any_u32_wraps, rlx_micro_contract_any_u64_wraps;
+
 /* Reductions and partial sums of any strides, as good as any set has them: sum.c. */
 #define REDUCE_ANY(X)                                                         \
     rlx_micro_sum_fn rlx_micro_reduce_any_##X##_add, rlx_micro_reduce_any_##X##_mul, \

@@ -6,6 +6,7 @@
 
 #define F32_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define F32_CASES(W, part) CASE(4, W, part)
+#define F32_NEXT ALL
 #define CHAIN_VECTORS 8
 #define CHAIN_BESIDE 1
 #define SET_FUSES 0
@@ -14,7 +15,6 @@
 #define INT_TILES LOW_TILES
 #define INT_CASES LOW_CASES
 #define DOT_ROWS 4
-#define FITS(R)
 #include "micro/set_text.h"
 
 const rlx_micro_set rlx_micro_baseline = {

@@ -4,6 +4,7 @@
  * are emulated and those that are rounded are fast. The other kind, and integers of 64 bits, have tiles of one row. */
 #define LOW_TILES(W, part) TILE(1, W, part)
 #define LOW_CASES(W, part)
+#define ALL(W, n) (n)
 #if SET_FUSES
 #define EXACT(fast, other) fast
 #define ROUNDED(fast, other) other
@@ -38,54 +39,57 @@
 
 /* ---- sums of products ----------------------------------------------------------------------- */
 
+/* Steps that are asked for ahead of their time; a turn of tiles that share this, and how many there may be. */
+enum { AHEAD = 32, SHARED_STEPS = 128, MOST_SHARES = 3 };
+
 #define X f32
 #define T float
 #define KIND exact
 #define SUM(a, b, c) f32_fma(a, b, c)
-#define SUM_ONE(a, b, c) f32_fma_one(a, b, c)
 #define COMMON EXACT(1, 0)
 #define TILES EXACT(F32_TILES, LOW_TILES)
 #define CASES EXACT(F32_CASES, LOW_CASES)
+#define NEXT EXACT(F32_NEXT, ALL)
 #include "micro/contract_text.h"
 
 #define X f32
 #define T float
 #define KIND rounded
 #define SUM(a, b, c) ((a) * (b) + (c))
-#define SUM_ONE(a, b, c) ((a) * (b) + (c))
 #define COMMON ROUNDED(1, 0)
 #define TILES ROUNDED(F32_TILES, LOW_TILES)
 #define CASES ROUNDED(F32_CASES, LOW_CASES)
+#define NEXT ROUNDED(F32_NEXT, ALL)
 #include "micro/contract_text.h"
 
 #define X f64
 #define T double
 #define KIND exact
 #define SUM(a, b, c) f64_fma(a, b, c)
-#define SUM_ONE(a, b, c) f64_fma_one(a, b, c)
 #define COMMON 0
 #define TILES EXACT(F64_TILES, LOW_TILES)
 #define CASES EXACT(F64_CASES, LOW_CASES)
+#define NEXT ALL
 #include "micro/contract_text.h"
 
 #define X f64
 #define T double
 #define KIND rounded
 #define SUM(a, b, c) ((a) * (b) + (c))
-#define SUM_ONE(a, b, c) ((a) * (b) + (c))
 #define COMMON 0
 #define TILES ROUNDED(F64_TILES, LOW_TILES)
 #define CASES ROUNDED(F64_CASES, LOW_CASES)
+#define NEXT ALL
 #include "micro/contract_text.h"
 
 #define X u32
 #define T uint32_t
 #define KIND wraps
 #define SUM(a, b, c) ((a) * (b) + (c))
-#define SUM_ONE(a, b, c) ((a) * (b) + (c))
 #define COMMON 0
 #define TILES INT_TILES
 #define CASES INT_CASES
+#define NEXT ALL
 #include "micro/contract_text.h"
 
 #if defined(SET_LENDER)
@@ -95,10 +99,10 @@ LENT(contract_u64_wraps, contract[0][RLX_ELEM_U64])
 #define T uint64_t
 #define KIND wraps
 #define SUM(a, b, c) ((a) * (b) + (c))
-#define SUM_ONE(a, b, c) ((a) * (b) + (c))
 #define COMMON 0
 #define TILES LOW_TILES
 #define CASES LOW_CASES
+#define NEXT ALL
 #include "micro/contract_text.h"
 #endif
 

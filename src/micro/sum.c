@@ -28,6 +28,66 @@ void rlx_micro_straighten(rlx_micro_sum *r, bool product)
     }
 }
 
+/* ---- sums of products of any strides --------------------------------------------------------- */
+
+#define CONTRACT(X, T, kind, CLONES, SUM)                                                            \
+    CLONES void rlx_micro_contract_any_##X##_##kind(const rlx_micro_sum *r)                          \
+    {                                                                                                \
+        for (int64_t i = 0; i < r->rows; i++)                                                        \
+            for (int64_t j = 0; j < r->columns; j++) {                                               \
+                T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j, s = r->fresh ? 0 : *acc;         \
+                const T *a = (const T *)r->a + i * r->a_i + j * r->a_j,                              \
+                        *b = (const T *)r->b + i * r->b_i + j * r->b_j;                              \
+                for (int64_t t = 0; t < r->turns; t++, a += r->a_t, b += r->b_t)                     \
+                    for (int64_t k = 0; k < r->depth; k++)                                           \
+                        s = SUM(a[k * r->a_k], b[k * r->b_k], s);                                    \
+                *acc = s;                                                                            \
+            }                                                                                        \
+    }
+#define ROUNDED(a, b, c) ((a) * (b) + (c))
+CONTRACT(f32, float, exact, RLX_CLONES_FMA, RLX_FMA_F32)
+CONTRACT(f64, double, exact, RLX_CLONES_FMA, RLX_FMA_F64)
+CONTRACT(f32, float, rounded, , ROUNDED)
+CONTRACT(f64, double, rounded, , ROUNDED)
+CONTRACT(u32, uint32_t, wraps, , ROUNDED)
+CONTRACT(u64, uint64_t, wraps, , ROUNDED)
+
+/* ---- columns that are not contiguous ---------------------------------------------------------- */
+
+enum { GATHERED = 64 }; /* steps */
+
+static void sum_gathered(const rlx_micro_sum *r, size_t bytes, rlx_micro_sum_fn *tiles, const int64_t *at)
+{
+    uint64_t panel[GATHERED * RLX_PANEL_COLUMNS]; /* of the widest elements */
+    const int64_t j = at[0], t = at[1], k = at[2], size = (int64_t)bytes;
+    rlx_micro_sum part = *r;
+    part.columns = rlx_micro_less(r->columns - j, RLX_PANEL_COLUMNS);
+    part.depth = rlx_micro_less(r->depth - k, GATHERED);
+    part.turns = 1;
+    part.fresh = r->fresh && t == 0 && k == 0;
+    part.acc = (char *)r->acc + j * size;
+    part.a = (const char *)r->a + (t * r->a_t + k * r->a_k) * size;
+    enum rlx_kernel_elem e = bytes == 4 ? RLX_ELEM_U32 : RLX_ELEM_U64;
+    rlx_micro_packs[e][e](&(rlx_micro_pack){ .dst = panel,
+                                             .src = (const char *)r->b + (j * r->b_j + t * r->b_t + k * r->b_k) * size,
+                                             .lanes = part.columns,
+                                             .width = part.columns,
+                                             .lane_stride = { 0, r->b_j },
+                                             .depth = { 1, 1, part.depth },
+                                             .depth_stride = { 0, 0, r->b_k },
+                                             .panel = RLX_PANEL_COLUMNS });
+    part.b = panel, part.b_j = 1, part.b_k = RLX_PANEL_COLUMNS;
+    tiles(&part);
+}
+
+void rlx_micro_gather_columns(const rlx_micro_sum *r, size_t bytes, rlx_micro_sum_fn *tiles)
+{
+    for (int64_t j = 0; j < r->columns; j += RLX_PANEL_COLUMNS)
+        for (int64_t t = 0; t < r->turns; t++)
+            for (int64_t k = 0; k < r->depth; k += GATHERED)
+                sum_gathered(r, bytes, tiles, (int64_t[3]){ j, t, k });
+}
+
 /* ---- reductions of any strides --------------------------------------------------------------- */
 
 /* Some columns side by side, so that one does not wait for the other. */

@@ -63,6 +63,7 @@ struct rlx_kernel {
     size_t frame_size;
     uint32_t num_tensors;     /* parameters that are buffers, the first buffers of all */
     uint32_t entry;           /* word where it begins if all known sizes have been compared */
+    uint32_t plain;           /* a bit for each parameter, if all buffers are parameters in their order and nothing else is; else 0 */
     uint64_t written;         /* rlx_kernel_written */
     const int64_t *sizes;
     const rlx_kernel_param *params;

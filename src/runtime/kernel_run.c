@@ -371,7 +371,8 @@ static bool do_view(running *r, const uint32_t *w, size_t n)
 {
     const rlx_kernel_view *v = &r->views[w[2]];
     int64_t off = *scalar(r, w[3]);
-    if (RLX_UNLIKELY(n && !in_range(off, 1, (int64_t)n, v->count)))
+    uint64_t count = (uint64_t)v->count; /* not negative */
+    if (RLX_UNLIKELY(n && ((uint64_t)off >= count || n > count - (uint64_t)off)))
         return rlx_kernel_out_of_buffer(r, w[2], off);
     unsigned char *p = v->data + (n ? (size_t)off * r->k->buffers[w[2]].bytes : 0);
     memcpy(r->frame + (w[1] & ~1u), &p, sizeof p);
@@ -668,7 +669,7 @@ static size_t view_bytes(const rlx_kernel *k, const rlx_kernel_view *views, uint
 }
 
 /* Is what is only read the very memory of an output that overwrites it element by element? */
-static bool is_same_place(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t in, uint32_t out)
+RLX_ALWAYS_INLINE bool is_same_place(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t in, uint32_t out)
 {
     return k->buffers[in].same == out + 1 && !k->buffers[in].written &&
            views[in].data == views[out].data && view_bytes(k, views, in) == view_bytes(k, views, out);
@@ -712,11 +713,27 @@ RLX_ALWAYS_INLINE bool overlap(const rlx_kernel *k, const rlx_kernel_view *views
     return false;
 }
 
-static bool start(running *r, const relax_value *args, bool native)
+/* All arguments are known to fit. False: memory of a host, which may lie anywhere. */
+RLX_ALWAYS_INLINE bool bind_plain(running *r, const relax_value *args)
+{
+    const rlx_kernel *k = r->k;
+    uintptr_t crooked = 0;
+    for (uint32_t i = 0; i < k->num_params; i++) {
+        const DLTensor *t = args[i].v.p;
+        r->views[i] = (rlx_kernel_view){ t->data, k->params[i].count, t->shape };
+        crooked |= (uintptr_t)t->data & k->params[i].misaligned;
+    }
+    r->begin = k->entry;
+    return !crooked;
+}
+
+RLX_ALWAYS_INLINE bool start(running *r, const relax_value *args, bool native)
 {
     uint64_t *frame = (uint64_t *)(void *)r->frame;
     for (uint32_t i = 0, n = native ? 0 : r->k->num_consts; i < n; i++)
         frame[i] = r->k->consts[i];
+    if (r->k->plain && (r->known & r->k->plain) == r->k->plain && RLX_LIKELY(bind_plain(r, args)))
+        return true;
     return bind(r, args, native);
 }
 

@@ -138,6 +138,8 @@ static void join_nans(enum rlx_kernel_elem e, size_t size)
 enum layout {
     PANELS,        /* a in panels of rows, b in panels of columns */
     A_IN_PLACE,    /* b in panels */
+    MANY_TILES,    /* b in panels, that some tiles read in turns */
+    ONE_ROW,       /* by panels behind each other */
     BOTH_IN_PLACE,
     FEW_ROWS,      /* many columns in place */
     WINDOWS,       /* each row its own b */
@@ -153,7 +155,7 @@ enum layout {
     LAYOUTS
 };
 static const char *const layout_names[LAYOUTS] = {
-    "panels", "a in place", "both in place", "few rows", "windows", "windows by two", "short windows", "windows below each other", "b transposed",
+    "panels", "a in place", "many tiles", "one row", "both in place", "few rows", "windows", "windows by two", "short windows", "windows below each other", "b transposed",
     "acc transposed", "b one", "elements", "one column", "any"
 };
 
@@ -169,6 +171,10 @@ static rlx_micro_sum random_sum(enum layout layout)
         s.rows = 1 + below(8);
     if (layout == PANELS || layout == A_IN_PLACE)
         s.columns = 1 + below(32);
+    if (layout == MANY_TILES)
+        s.rows = 1 + below(40), s.columns = 1 + below(32), s.depth = 100 + below(200), s.turns = 1 + once_in(4);
+    if (layout == ONE_ROW)
+        s.rows = 1 + below(4), s.columns = 32;
     if (layout == FEW_ROWS)
         s.rows = 1 + below(4), s.columns = 1 + below(700), s.depth = 1 + below(30);
     if (layout == ONE_COLUMN)
@@ -184,7 +190,8 @@ static rlx_micro_sum random_sum(enum layout layout)
     s.a_t = s.turns == 1 ? 0 : below(2) * deep, s.b_t = s.turns == 1 ? 0 : below(40) - 5;
     switch (layout) {
     case PANELS: s.a_i = 1, s.a_k = 8, s.b_k = 32; break;
-    case A_IN_PLACE: s.b_k = 32; break;
+    case A_IN_PLACE: case MANY_TILES: s.b_k = 32; break;
+    case ONE_ROW: s.a_i = 0, s.b_i = 32 * s.depth, s.b_k = 32; break;
     case WINDOWS: s.a_i = below(2), s.b_i = below(100), s.b_k = 1 + below(3); break;
     case WINDOWS_BY_TWO:
         s.a_i = below(2) * deep, s.b_i = below(2) * (1 + below(100)), s.b_j = 2, s.b_k = 1 + below(3);
