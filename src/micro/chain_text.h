@@ -6,7 +6,7 @@ _Static_assert(BLOCK % RLX_PARTIAL_SUMS == 0 && BLOCK <= RLX_CHAIN_BLOCK, "a blo
 
 /* Each of some vectors, one beside the other: their steps do not wait for each other. */
 #define EACH RLX_UNROLL for (int w = 0; w < CHAIN_BESIDE; w++)
-#define EACH RLX_UNROLL for (int w = 0; w < CHAIN_VECTORS; w++)
+#define ALL_OF_THEM RLX_UNROLL for (int w = 0; w < CHAIN_VECTORS; w++)
 
 /* Where it takes many instructions it is a function, as here it is written often. */
 #if SET_FUSES
@@ -155,7 +155,7 @@ SET static void exp_sum(float *d, const float *a, float b, float *sums, bool fre
 static void (*const block_functions[])(float *block) = { block_exp, block_sigmoid, block_tanh, block_erf };
 
 #define WITH(w) f32_load(b + w * by)
-#define CASE_OF(step, to, value) case RLX_STEP_##step: EACH to = value; continue;
+#define CASE_OF(step, to, value) case RLX_STEP_##step: ALL_OF_THEM to = value; continue;
 
 SET static void chain(const rlx_micro_step *steps, int64_t n)
 {
@@ -169,7 +169,7 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             s = end.steps, at = 0;
         }
         f32_vec x[CHAIN_VECTORS];
-        EACH x[w] = f32_fill(0);
+        ALL_OF_THEM x[w] = f32_fill(0);
         for (; s->op != RLX_STEP_END; s++) {
             int64_t by = f32_LANES & s->moves;
             float *b = s->with + (at & s->moves);
@@ -179,7 +179,7 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             }
             switch (s->op) {
             CASE_OF(LOAD, x[w], WITH(w))
-            case RLX_STEP_STORE: EACH f32_store(b + w * f32_LANES, x[w]); continue;
+            case RLX_STEP_STORE: ALL_OF_THEM f32_store(b + w * f32_LANES, x[w]); continue;
             CASE_OF(ADD, x[w], x[w] + WITH(w))
             CASE_OF(SUB, x[w], x[w] - WITH(w))
             CASE_OF(MUL, x[w], x[w] * WITH(w))
@@ -197,9 +197,9 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             CASE_OF(sqrt, x[w], f32_sqrt(x[w]))
             default: break;
             }
-            EACH f32_store(block + w * f32_LANES, x[w]);
+            ALL_OF_THEM f32_store(block + w * f32_LANES, x[w]);
             block_functions[s->op - RLX_STEP_exp](block);
-            EACH x[w] = f32_load(block + w * f32_LANES);
+            ALL_OF_THEM x[w] = f32_load(block + w * f32_LANES);
         }
         if (left < BLOCK)
             rlx_micro_chain_store_end(&end, j, left);
@@ -207,7 +207,7 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
 }
 #undef BLOCK
 #undef EACH
-#undef EACH
+#undef ALL_OF_THEM
 #undef FMA
 #undef FILL
 #undef OF_BLOCK
