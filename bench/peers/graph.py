@@ -179,6 +179,16 @@ class Graph:
         self.node("Conv", [x.name, weight.name, self.constant(offset.data.ravel(), "float32")], total.name, **theirs)
         return total
 
+    def up(self, x, channels, factor=2):
+        """A transposed convolution that makes an image `factor` times as large."""
+        n, depth, *size = x.shape
+        weight = self.draw(depth, channels, factor, factor)
+        self.flop += 2 * int(np.prod([n, depth, *size, channels, factor, factor]))
+        result = self.emit(f"R.nn.conv2d_transpose({x.name}, {weight.name}, strides=[{factor}, {factor}])",
+                           (n, channels, *[s * factor for s in size]))
+        self.node("ConvTranspose", [x.name, weight.name], result.name, kernel_shape=[factor] * 2, strides=[factor] * 2)
+        return result
+
     def attention(self, query, key, value):
         """(batch, sequence, heads, size) each; ONNX writes it out."""
         batch, rows, heads, size = query.shape

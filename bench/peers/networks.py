@@ -116,12 +116,54 @@ def resnet18(g, size=112):
     return g.linear(g.reduce("Mean", x, [2, 3]), 1000)
 
 
+def unet(g, size=64):
+    def twice(x, channels):
+        for _ in range(2):
+            x = g.relu(g.batch_norm(g.conv(x, channels, 3, 1, 1)))
+        return x
+    x, levels = twice(g.input(1, 3, size, size), 16), []
+    for channels in (32, 64):
+        levels.append(x)
+        x = twice(g.pool("Max", x, 2, 2), channels)
+    for level in reversed(levels):
+        x = twice(g.concat([level, g.up(x, level.shape[1])], 1), level.shape[1])
+    return g.conv(x, 4, 1, bias=True)
+
+
+def convnext(g, blocks=2, width=96, size=28):
+    x = g.input(1, width, size, size)
+    for _ in range(blocks):
+        y = g.layer_norm(g.transpose(g.conv(x, width, 7, 1, 3, groups=width), [0, 2, 3, 1]))
+        x = g.add(x, g.transpose(feed_forward(g, y), [0, 3, 1, 2]))
+    return x
+
+
+def shufflenet(g, blocks=3, width=120, size=28, groups=3):
+    x = g.input(1, width, size, size)
+    for _ in range(blocks):
+        y = g.relu(g.batch_norm(g.conv(x, width, 1, groups=groups)))
+        y = g.transpose(g.reshape(y, (1, groups, width // groups, size, size)), [0, 2, 1, 3, 4])
+        y = g.batch_norm(g.conv(g.reshape(y, x.shape), width, 3, 1, 1, groups=width))
+        x = g.relu(g.add(x, g.batch_norm(g.conv(y, width, 1, groups=groups))))
+    return x
+
+
+def temporal(g, width=64, length=256):
+    """Convolutions along time, each twice as far apart as the one before, that see the past only."""
+    x = g.input(1, width, 1, length)
+    for step in (1, 2, 4, 8):
+        past = g.concat([g.weight(np.zeros((1, width, 1, 2 * step), "float32")), x], 3)
+        x = g.relu(g.add(x, g.conv(past, width, (1, 3), dilation=step, bias=True)))
+    return x
+
+
 ROWS = {
     "digits, 1 image": perceptron(1, 64, 128, 64, 10), "digits, 360 images": perceptron(360, 64, 128, 64, 10), "lenet": lenet,
     "chain of 100": chain, "lstm 16 steps": lstm, "gru 16 steps": gru, "decoder 4 blocks": decoder, "encoder 4 blocks": encoder(4),
     "mobilenet_v2 112": mobilenet, "resnet18 112": resnet18,
     "mlp 784-512-512-10, n=1": perceptron(Dim("n", 1), 784, 512, 512, 10), "mlp 784-512-512-10, n=17": perceptron(Dim("n", 17), 784, 512, 512, 10),
     "encoder 2 blocks, 37 of 192": encoder(2, 37, 192, 6),
+    "u-net 64": unet, "convnext 2 blocks 28": convnext, "shufflenet 3 blocks 28": shufflenet, "temporal 4 layers 256": temporal,
 }
 MEAN = list(ROWS)[:10]
 LARGE = ("mobilenet_v2 112", "resnet18 112")

@@ -22,7 +22,12 @@ enum { MAX_TENSORS = 64, LONG_CALL = 200000 /* ns */ };
 typedef struct contender {
     void (*call)(void *self);
     void (*close)(void *self);
+    int threads;
 } contender;
+
+/* Threads of the contenders that are opened from now on. */
+static int threads = 1;
+void host_set_threads(int count) { threads = count; }
 
 /* Memory that belongs to race.py and outlives the contenders. */
 typedef struct array { int32_t dtype, ndim; const int64_t *shape; void *data; } array;
@@ -56,12 +61,12 @@ static double now(clockid_t clock)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* The shortest of `calls` calls in ns. Long calls are measured by the processor time of this
- * thread, which other programs on the machine do not lengthen; for short ones that clock is too
+/* The shortest of `calls` calls in ns. Long calls on one thread are measured by its processor
+ * time, which other programs on the machine do not lengthen; for short ones that clock is too
  * slow, and `burst` of them are measured at a time. */
 double host_time(contender *c, int calls, int burst, double expected)
 {
-    clockid_t clock = expected > LONG_CALL ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+    clockid_t clock = expected > LONG_CALL && c->threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
     double best = 1e30;
     for (int i = 0; i < calls; i++) {
         double start = now(clock);
@@ -81,6 +86,7 @@ typedef struct ours {
     contender base;
     relax_vm *vm;
     size_t function, num_args, num_results;
+    double lent;                /* ns of a call that threads could have shared */
     relax_value args[MAX_TENSORS];
     relax_tensor *results[MAX_TENSORS];
 } ours;
@@ -119,17 +125,48 @@ static relax_tensor *tensor_of(const array *a)
     return tensor;
 }
 
-contender *host_open_relax(const char *path, const array *args, size_t num_args,
-                           const array *results, size_t num_results)
+/* A host that lends threads, which are its own one: what it is asked for could have been shared. */
+static void run_alone(void *user, void (*task)(void *data, size_t index), void *data, size_t count)
+{
+    ours *c = user;
+    double start = now(CLOCK_THREAD_CPUTIME_ID);
+    for (size_t i = 0; i < count; i++)
+        task(data, i);
+    c->lent += now(CLOCK_THREAD_CPUTIME_ID) - start;
+}
+
+/* Of the shortest of `calls` calls of a contender that was opened `alone`: the part that threads can share. */
+double host_shared(contender *self, int calls)
+{
+    ours *c = (ours *)self;
+    double best = 1e30, part = 0;
+    for (int i = 0; i < calls; i++) {
+        c->lent = 0;
+        double start = now(CLOCK_THREAD_CPUTIME_ID);
+        self->call(self);
+        double took = now(CLOCK_THREAD_CPUTIME_ID) - start;
+        if (took < best)
+            best = took, part = c->lent / took;
+    }
+    return part;
+}
+
+static contender *open_ours(const char *path, const array *args, size_t num_args, const array *results,
+                            size_t num_results, int alone)
 {
     ours *c = zeroed(sizeof *c);
+    relax_vm_options machine;
     relax_load_options options;
     relax_executable *executable = NULL;
     relax_error *error = NULL;
     relax_load_options_init(&options, sizeof options);
     options.allow_native = 1;
     check(relax_executable_load_file(path, strlen(path), &options, &executable, &error), error, path);
-    check(relax_vm_create(executable, NULL, &c->vm, &error), error, path);
+    relax_vm_options_init(&machine, sizeof machine);
+    machine.num_threads = (uint64_t)threads;
+    machine.parallel_for = alone ? run_alone : NULL;
+    machine.parallel_user = c;
+    check(relax_vm_create(executable, &machine, &c->vm, &error), error, path);
     c->function = relax_executable_find(executable, "main", 4);
     relax_executable_release(executable);
     for (; c->num_args < num_args; c->num_args++) {
@@ -139,8 +176,20 @@ contender *host_open_relax(const char *path, const array *args, size_t num_args,
     }
     for (; c->num_results < num_results; c->num_results++)
         c->results[c->num_results] = tensor_of(&results[c->num_results]);
-    c->base = (contender){ call_ours, close_ours };
+    c->base = (contender){ call_ours, close_ours, threads };
     return &c->base;
+}
+
+contender *host_open_relax(const char *path, const array *args, size_t num_args,
+                           const array *results, size_t num_results)
+{
+    return open_ours(path, args, num_args, results, num_results, 0);
+}
+
+contender *host_open_alone(const char *path, const array *args, size_t num_args,
+                           const array *results, size_t num_results)
+{
+    return open_ours(path, args, num_args, results, num_results, 1);
 }
 
 /* How many kernels are machine code, and the most bytes that were live in the last call. */
@@ -234,7 +283,7 @@ contender *host_open_ort(const char *path, const array *args, size_t num_args,
     void *options = NULL;
     ort_check(ort[ORT_CREATE_OPTIONS](&options), "options");
     ort_check(ort[ORT_SET_LEVEL](options, ORT_ALL_OPTIMISATIONS), "options");
-    ort_check(ort[ORT_SET_INTRA](options, 1), "options");
+    ort_check(ort[ORT_SET_INTRA](options, threads), "options");
     ort_check(ort[ORT_SET_INTER](options, 1), "options");
     ort_check(ort[ORT_CREATE_SESSION](ort_env, path, options, &c->session), path);
     ort[ORT_RELEASE_OPTIONS](options);
@@ -248,7 +297,7 @@ contender *host_open_ort(const char *path, const array *args, size_t num_args,
         ort_check(ort[ORT_OUTPUT_NAME](c->session, i, ort_allocator, &c->result_names[i]), path);
         c->results[i] = ort_tensor(&results[i]);
     }
-    c->base = (contender){ call_theirs, close_theirs };
+    c->base = (contender){ call_theirs, close_theirs, threads };
     return &c->base;
 }
 
@@ -266,7 +315,7 @@ static void call_product(void *self)
 contender *host_open_sgemm(int64_t m, int64_t n, int64_t k, const float *a, const float *b, float *c)
 {
     product *p = zeroed(sizeof *p);
-    *p = (product){ { call_product, free }, m, n, k, a, b, c };
+    *p = (product){ { call_product, free, threads }, m, n, k, a, b, c };
     return &p->base;
 }
 #endif

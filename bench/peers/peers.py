@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kernels and networks beside ONNX Runtime, oneDNN and numpy: a table, peers.json and peers.svg in the build folder.
 
-    bench/run.sh peers [--only TEXT ...] [--targets interp,c] [--before peers.json] [--seconds 0.3]
+    bench/run.sh peers [--only TEXT ...] [--targets interp,c] [--before peers.json] [--seconds 0.3] [--threads 2]
 
 Each row is built with the tool, opened beside its peers in one process, and called in turns with them (race.py); what stands
 in the table is the shortest call in microseconds. The results of all are compared in the same run. What is not installed
@@ -18,8 +18,11 @@ import sys
 import time
 from pathlib import Path
 
+wanted = argparse.ArgumentParser(add_help=False)
+wanted.add_argument("--threads", type=int, default=1, help="of all contenders; above 1 with columns of what they are worth to us")
+THREADS = wanted.parse_known_args()[0].threads
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):     # read when the libraries are loaded
-    os.environ[threads] = "1"
+    os.environ[threads] = str(THREADS)
 
 import numpy as np
 
@@ -38,7 +41,7 @@ OTHER_TARGET, LARGE_TARGET = 1.15, 1.5
 # Largest difference from a peer's results, beside the largest of them: float32 summed in another order.
 TOLERANCE = 2e-5
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser = argparse.ArgumentParser(description=__doc__, parents=[wanted], formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--out", type=Path, default=TOP)
 parser.add_argument("--build", type=Path, default=TOP / "build" / "bench")
 parser.add_argument("--only", nargs="*", default=[])
@@ -92,6 +95,13 @@ def off(results, reference):
     return worst
 
 
+def measure_shared(host, path, inputs, results, row):
+    """The part of the first target's processor time that threads can share, whatever else the machine does."""
+    alone = host.open("alone", path, inputs, results)
+    row["shared"] = alone.shared(20)
+    alone.close()
+
+
 def contenders(options, host, made, in_numpy, row):
     """{name: what can be called}, {name: its results}; what was learnt on the way is in the row."""
     inputs = random_inputs(made["inputs"])
@@ -106,12 +116,17 @@ def contenders(options, host, made, in_numpy, row):
             sides[name] = host.open("ort", made["path"].with_suffix(".onnx"), inputs, results[name])
             row["session_ms"] = (time.process_time() - start) * 1e3
         elif name == "numpy":
-            sides[name] = Function(lambda: in_numpy(inputs, made["weights"], results["numpy"][0]))
+            sides[name] = Function(lambda: in_numpy(inputs, made["weights"], results["numpy"][0]), THREADS)
         elif name == "onednn":
             sides[name] = host.sgemm(*(inputs + made["weights"])[:2], results[name][0])
         else:
             path, row[f"build_{name}_ms"] = build(options, made, name)
             sides[name] = host.open("relax", path, inputs, results[name])
+            if THREADS > 1 and name == names[0]:
+                measure_shared(host, path, inputs, results[name], row)
+                host.set_threads(1)
+                sides["one"] = host.open("relax", path, inputs, results[name])
+                host.set_threads(THREADS)
     row["bytes"] = sum(a.nbytes for a in inputs + made["weights"] + results[names[0]])
     return sides, results
 
@@ -157,7 +172,7 @@ def microseconds(ns):
 
 def print_head(targets):
     print(f"{'microseconds':38}" + "".join(f"{name:>9}" for name in [*targets, *PEERS]) + f"{'floor':>9}{'fma':>6}{'read':>6}"
-          + "".join(f"{name + '/ort':>11}" for name in targets) + f"{'target':>8}{'':8}{'before':>7}{'error':>9}")
+          + "".join(f"{name + '/ort':>11}" for name in targets) + f"{'target':>8}{'':8}{'before':>7}{'error':>9}" + (f"{'shared':>8}{'gain':>6}" if THREADS > 1 else ""))
 
 
 def print_row(row, targets, before):
@@ -171,7 +186,8 @@ def print_row(row, targets, before):
           + f"{microseconds(row['floor']):>9}" + cell(row["flop"] and 100 * row["flop"] / first / row["peak_gflops"] or None, 6, "{:.0f}%")
           + cell(100 * row["bytes"] / first / row["peak_gbs"], 6, "{:.0f}%")
           + "".join(cell(ratio(row, name), 11) for name in targets) + f"{row['target']:8.2f} {met:7}"
-          + cell(before.get(row["name"]), 7) + cell(row.get("error"), 9, "{:.0e}") + (" WRONG" if row.get("wrong") else ""), flush=True)
+          + cell(before.get(row["name"]), 7) + cell(row.get("error"), 9, "{:.0e}") + (cell(100 * row["shared"], 8, "{:.1f}%") + cell(times["one"] / first, 6) if THREADS > 1 else "")
+          + (" WRONG" if row.get("wrong") else ""), flush=True)
 
 
 def print_means(rows, targets):
@@ -183,6 +199,16 @@ def print_means(rows, targets):
         means[group] = {t: geometric_mean([ratio(r, t) for r in of if ratio(r, t)]) for t in targets}
         print(f"  {group:53}" + "".join(cell(means[group][t], 9) for t in targets) + cell(TARGET_MEANS.get(group), 8) + f"{len(of):6}")
     return means
+
+
+def print_gains(rows, targets):
+    """What threads are worth: times of one thread by those of all, as geometric means."""
+    print(f"\ntimes of one thread by those of {THREADS}, geometric means (of those above 200 microseconds)")
+    for group in dict.fromkeys(r["group"] for r in rows):
+        of = [r["times"] for r in rows if r["group"] == group and "failed" not in r]
+        gains = [(t["one"] / t[targets[0]], t["one"]) for t in of]
+        print(f"  {group:53}" + cell(geometric_mean([g for g, _ in gains]), 9)
+              + cell(geometric_mean([g for g, one in gains if one > 2e5]), 9) + f"   least {min([g for g, _ in gains], default=0):.2f}")
 
 
 def all_rows(only):
@@ -221,12 +247,13 @@ def main():
     targets = options.targets.split(",")
     (options.build / "peers").mkdir(parents=True, exist_ok=True)
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})     # one core, its caches
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-THREADS:])     # so many cores, their caches
     host = Host(options.build / "libpeer_host.so")
+    host.set_threads(THREADS)
     before = {}
     if options.before:
         before = {r["name"]: ratio(r, targets[0]) for r in json.loads(options.before.read_text())["rows"]}
-    print(f"ONNX Runtime {host.ort or 'is not installed (make bench-peers)'}, one thread\n")
+    print(f"ONNX Runtime {host.ort or 'is not installed (make bench-peers)'}, threads: {THREADS}\n")
     print_head(targets)
     rows, group = [], None
     for row, describe, in_numpy in all_rows(options.only):
@@ -240,7 +267,9 @@ def main():
         rows.append(row)
         print_row(row, targets, before)
     means = print_means(rows, targets)
-    figures = {"onnxruntime": host.ort, "rows": rows, "means": means}
+    if THREADS > 1:
+        print_gains(rows, targets)
+    figures = {"onnxruntime": host.ort, "threads": THREADS, "rows": rows, "means": means}
     if not options.only:
         figures["building"] = building(options)
     target = options.json or options.build.parent / "peers.json"

@@ -61,7 +61,7 @@ def draw(figures, targets, path):
     low, high = min(.5, min(ratios) / 1.1), max(4, max(ratios) * 1.1)
     height = TOP + LINE * (len(rows) + len(groups) * 2) + 34
     picture = Picture(low, high, height)
-    picture.text(16, 24, "Time of librelax in times of ONNX Runtime, one thread", 15, weight="bold")
+    picture.text(16, 24, "Time of librelax in times of ONNX Runtime, " + ("one thread" if figures.get("threads", 1) == 1 else f"{figures['threads']} threads"), 15, weight="bold")
     picture.text(16, 43, f"bar: {main}" + (f", ring: {other}" if other else "") + "; line: target; green: met; to the left of 1 is faster than ONNX Runtime",
                  11, PALE)
     for tick in (.1, .2, .5, 1, 2, 5, 10, 20, 50, 100):

@@ -31,13 +31,14 @@ class Host:
 
     def __init__(self, path):
         self.library = ctypes.CDLL(str(path))
-        for name in ("open_relax", "open_ort", "open_sgemm", "ort_init", "time", "peak_fma", "peak_read"):
+        for name in ("open_relax", "open_alone", "open_ort", "open_sgemm", "ort_init", "time", "shared", "peak_fma", "peak_read"):
             if hasattr(self.library, "host_" + name):
                 function = getattr(self.library, "host_" + name)
                 function.restype = (ctypes.c_void_p if name.startswith("open") else
                                     ctypes.c_char_p if name == "ort_init" else ctypes.c_double)
         self.library.host_peak_read.argtypes = [ctypes.c_size_t, ctypes.c_int]
         self.library.host_time.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_double]
+        self.library.host_shared.argtypes = [ctypes.c_void_p, ctypes.c_int]
         self.library.host_close.argtypes = [ctypes.c_void_p]
         self.ort = self.find_ort()
         self.has_sgemm = hasattr(self.library, "host_open_sgemm")
@@ -54,6 +55,10 @@ class Host:
             if version:
                 return version.decode()
         return None
+
+    def set_threads(self, count):
+        """Of contenders that are opened from now on."""
+        self.library.host_set_threads(count)
 
     def open(self, kind, path, inputs, results):
         arguments = str(path).encode(), described(inputs), ctypes.c_size_t(len(inputs)), described(results), ctypes.c_size_t(len(results))
@@ -82,6 +87,10 @@ class Timed:
         burst = max(1, min(100, int(2000 / max(expected, 1))))
         return self.library.host_time(self.handle, max(1, calls // burst), burst, expected)
 
+    def shared(self, calls):
+        """The part of a call that threads can share; of one that was opened "alone"."""
+        return self.library.host_shared(self.handle, calls)
+
     def counters(self):
         out = (ctypes.c_uint64 * 2)()
         self.library.host_counters(ctypes.c_void_p(self.handle), out)
@@ -94,11 +103,11 @@ class Timed:
 class Function:
     """A call of Python: numpy."""
 
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function, threads=1):
+        self.function, self.threads = function, threads
 
     def run(self, calls, expected):
-        clock, best = time.thread_time_ns if expected > 2e5 else time.perf_counter_ns, 1e30
+        clock, best = time.thread_time_ns if expected > 2e5 and self.threads == 1 else time.perf_counter_ns, 1e30
         for _ in range(calls):
             start = clock()
             self.function()

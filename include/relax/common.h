@@ -157,8 +157,8 @@ RELAX_BORROWED const char *relax_error_message(const relax_error *error,
 /* The kind a packed function gave ("ValueError"); "" if there is none. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED const char *relax_error_kind(const relax_error *error, RELAX_NULLABLE size_t *len);
-/* One line per active Relax function, innermost first: "  in main, binding lv3 (m.py:7:5)". ""
- * outside a run. */
+/* One line per active Relax function, innermost first: "  in main, binding lv3 (m.py:7:5)"; what
+ * was computed in the same kernel comes behind it: ", computed with lv1 (m.py:5:5), lv2 (m.py:6:5)". "" outside a run. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED const char *relax_error_trace(const relax_error *error, RELAX_NULLABLE size_t *len);
 /* The error this one was made from (that of the packed function in an RT16), or NULL. */

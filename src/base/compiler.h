@@ -24,7 +24,7 @@
 #define RLX_HAS_LABELS 0
 #endif
 /* Brings the line of the cache with this byte nearer. Any pointer will do. */
-#define RLX_FETCH(p) __builtin_prefetch(p)
+#define RLX_PREFETCH(address) __builtin_prefetch((const void *)(address))
 /* Number of the lowest bit that is set; bits is not 0. */
 #define RLX_LOWEST_BIT(bits) ((unsigned)__builtin_ctzll(bits))
 /* Integers of any types: *out is the exact result cut to its type; true: it did not fit. */

@@ -16,6 +16,7 @@ void rlx_diags_init(rlx_diags *d, rlx_memory *m)
     memset(d, 0, sizeof *d);
     d->memory = m;
     rlx_region_init(&d->diag_region, m);
+    rlx_place_groups_init(&d->groups, m);
     d->max_diags = DEFAULT_MAX_DIAGS;
 }
 
@@ -45,6 +46,7 @@ void rlx_diags_free(rlx_diags *d)
     rlx_vec_free(m, &d->sources);
     rlx_vec_free(m, &d->muted);
     rlx_region_drop(&d->diag_region);
+    rlx_place_groups_free(&d->groups);
     d->first = d->last = NULL;
     d->unfinished = NULL;
 }
@@ -154,6 +156,7 @@ void rlx_diags_mark_sources(const rlx_diags *d, bool *used)
 
 void rlx_diags_forget_sources(rlx_diags *d, const bool *used)
 {
+    rlx_place_groups_free(&d->groups);
     for (size_t i = 0; i < d->sources.len; i++) {
         rlx_source *s = d->sources.data[i];
         if (!s || !s->is_read || used[i + 1])

@@ -7,6 +7,7 @@
 #ifndef RLX_BASE_DIAG_H
 #define RLX_BASE_DIAG_H
 
+#include "base/place_group.h"
 #include "base/region.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -67,6 +68,7 @@ typedef struct rlx_diags {
     rlx_memory *memory;
     rlx_region diag_region;          /* diagnostics; emptied by rlx_diags_clear */
     RLX_VEC(rlx_source *) sources;   /* NULL: forgotten, the number is free */
+    rlx_place_groups groups;         /* forgotten when sources are */
     size_t num_free;                 /* such numbers */
     rlx_diag *first, *last;
     size_t num_errors, num_warnings, num_diags;

@@ -32,7 +32,6 @@ static const value_row rows[RLX_K_COUNT] = {
 #define LANES1(name, R, T, expr) [RLX_K_##name] = { #R, #T, #expr, NULL, NULL },
 #define LANES2(name, R, T, expr) [RLX_K_##name] = { #R, #T, #expr, NULL, NULL },
 #define TURN1(name, expr, near) [RLX_K_##name] = { "float", "float", #expr, NULL, NULL },
-#define RISE1 TURN1
 #define ROW1 TURN1
 #define RISKY(name, T, fails, why, expr) [RLX_K_##name] = { #T, #T, #expr, #fails, TROUBLE_##why },
 #define SELECT(name, T) [RLX_K_##name] = { #T, NULL, "a ? b : c", NULL, NULL },

@@ -18,19 +18,48 @@ static bool wrote(rlx_vmgen_fn *n)
 
 /* ---- places --------------------------------------------------------------------------------- */
 
-static void put_place(rlx_vmgen_fn *n, const rlx_var *var, rlx_place place)
+typedef void put_place_fn(rlx_file_writer *w, uint32_t binding, uint32_t file, uint32_t line, uint32_t column);
+
+static void put_located(rlx_vmgen_fn *n, uint32_t name, rlx_place place, put_place_fn *put)
 {
     uint32_t line = 0, column = 0, file = RLX_NO_INDEX;
     rlx_diags *d = &n->ctx->diags;
-    n->place = place;
-    n->at = var;
-    if (n->w->o->strip_names)
-        return;
     if (place && rlx_diags_locate(d, place, &line, &column, NULL)) {
         const rlx_source *s = rlx_diags_source(d, rlx_place_source(place));
         file = s ? rlx_file_writer_name(n->out, (rlx_slice){ s->name, s->name_len }) : RLX_NO_INDEX;
     }
-    rlx_file_writer_place(n->out, rlx_vmgen_var_name(n, var), file, line, column);
+    put(n->out, name, file, line, column);
+}
+
+static void put_place(rlx_vmgen_fn *n, const rlx_var *var, rlx_place place)
+{
+    n->place = place;
+    n->at = var;
+    if (!n->w->o->strip_names)
+        put_located(n, rlx_vmgen_var_name(n, var), place, rlx_file_writer_place);
+}
+
+/* The call if it is one of a kernel, else NULL. */
+static const rlx_call *call_of_kernel(const rlx_vmgen_fn *n, const rlx_expr *value)
+{
+    const rlx_call *call = rlx_as_call(value);
+    const rlx_global_var *gv = call ? rlx_as_global_var(call->op) : NULL;
+    int64_t index = gv ? rlx_module_index(n->w->m, gv) : -1;
+    return index >= 0 && call->num_args && rlx_as_prim_func(n->w->m->functions[index]) ? call : NULL;
+}
+
+/* What calls a kernel stands for all that it holds. */
+static void put_call_place(rlx_vmgen_fn *n, const rlx_var *var, const rlx_expr *value, rlx_place place)
+{
+    const rlx_call *call = call_of_kernel(n, value);
+    put_place(n, var, place);
+    const rlx_place_group *group =
+        call && !n->w->o->strip_names ? rlx_place_groups_find(&n->ctx->diags.groups, place) : NULL;
+    for (size_t i = 0; group && i + 1 < group->count; i++) {
+        const rlx_held_place *h = &group->held[i];
+        put_located(n, rlx_file_writer_name(n->out, (rlx_slice){ h->name, h->name_len }), h->place,
+                    rlx_file_writer_held_place);
+    }
 }
 
 static rlx_place place_of_binding(const rlx_binding *b)
@@ -342,7 +371,7 @@ static const rlx_var *named_variable(const rlx_binding *b)
 
 static bool write_binding(rlx_vmgen_fn *n, const rlx_binding *b)
 {
-    put_place(n, named_variable(b), place_of_binding(b));
+    put_call_place(n, named_variable(b), rlx_binding_value(b), place_of_binding(b));
     bool ok = rlx_as_match_cast(b) ? bind_cast(n, rlx_as_match_cast(b)) : bind_variable(n, b);
     return ok && rlx_vmgen_end_binding(n) && rlx_vmgen_die(n, n->order.number);
 }

@@ -305,6 +305,17 @@ void rlx_file_writer_place(rlx_file_writer *w, uint32_t binding, uint32_t file, 
         PUSH(w, &w->places, p);
 }
 
+/* In front of it, so that the last place of a word is the one that counts. */
+void rlx_file_writer_held_place(rlx_file_writer *w, uint32_t binding, uint32_t file, uint32_t line,
+                                uint32_t column)
+{
+    if (!w->places.len)
+        return;
+    rlx_file_place last = rlx_vec_last(&w->places);
+    rlx_vec_last(&w->places) = (rlx_file_place){ last.word, binding, file, line, column };
+    PUSH(w, &w->places, last);
+}
+
 /* ---- the file ------------------------------------------------------------------------------- */
 
 /* What a sink gets at once; larger content goes to it from where it is. */

@@ -100,6 +100,10 @@ void rlx_file_writer_patch(rlx_file_writer *w, uint32_t at, uint32_t target);
 void rlx_file_writer_place(rlx_file_writer *w, uint32_t binding, uint32_t file, uint32_t line,
                            uint32_t column);
 
+/* What the last place stands for beside its own binding: a place each. */
+void rlx_file_writer_held_place(rlx_file_writer *w, uint32_t binding, uint32_t file, uint32_t line,
+                                uint32_t column);
+
 /* The whole file, written once into memory of its size from `m`. Without `too_large` NULL means
  * that memory is out, or that content could not be made, which is reported. */
 rlx_blob *rlx_file_writer_finish(rlx_file_writer *w, rlx_memory *m);

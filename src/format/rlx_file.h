@@ -140,8 +140,8 @@ typedef struct rlx_file_native_object {
 } rlx_file_native_object;
 
 /* Where the instruction at `word` of CODE comes from: valid up to the next record. Names may be
- * RLX_NO_INDEX. Where a function begins there may be two: its own place, which binds nothing, then
- * that of its first instruction. */
+ * RLX_NO_INDEX. Of several at one word the last one counts. In front of it stand what else a kernel computes, if that was made
+ * of several bindings, and where a function begins its own place, which binds nothing. */
 typedef struct rlx_file_place {
     uint32_t word;
     uint32_t binding; /* name of the variable that is bound */

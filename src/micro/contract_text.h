@@ -1,60 +1,69 @@
-/* contract_text.h: sums of products of one element type, written once and included by contract_set.h for each type and
+/* contract_text.h: sums of products of one element type, written once and included by set_text.h for each type and
  * kind. Defined before: X, the elements (f32 ..), T, their type in C, KIND, which stands in the names, TILES and CASES of
- * set_text.h, COMMON: whether the ways for windows and for few rows are worth their code, and SUM(a, b, c), SUM_ONE(a, b, c): a * b + c of vectors and of elements.
+ * set_text.h, NEXT(W, n), rows of the next tile where n are left, COMMON: whether the ways for windows and for few rows
+ * are worth their code, and SUM(a, b, c): a * b + c of vectors.
  *
  * A tile is R rows and W vectors of columns, whose sums stay in registers while t and k run: each step loads W vectors of
  * b and spreads R elements of a over a vector.
  */
 #define VEC OF(X, vec)
 #define LANES OF(X, LANES)
-
-/* Steps ahead that panels of a are asked for: weights come from afar, and a prefetcher of the machine ends with each page. */
-#ifndef RLX_MICRO_PREFETCHED
-#define RLX_MICRO_PREFETCHED
-enum { PREFETCHED = 64 };
+#if COMMON
+#define ASKS uintptr_t soon = ask->at, step = (uintptr_t)ask->step;
+#define ASK_FOR RLX_PREFETCH
+#else
+#define ASKS uintptr_t soon = 0, step = 0;
+#define ASK_FOR(address) (void)0
 #endif
 
-/* Rows of a in groups of three, so that the address of each is a pointer and a stride at most. */
+/* Rows of a in groups of three, so that the address of each is a pointer and a stride at most; those of acc one after the
+ * other. Fresh sums are loaded from zeros. */
 #define TILE(R, W, part)                                                                           \
-    SET static void NAME(tile_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column)  \
+    SET static void NAME(tile_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column, const rlx_micro_ask *ask)\
     {                                                                                              \
+        static const T zeros[W * LANES];                                                           \
         int64_t acc_i = r->acc_i, a_i = r->a_i, a_k = r->a_k, b_k = r->b_k,                        \
-                a_next = r->a_t - r->depth * a_k, b_next = r->b_t - r->depth * b_k;                \
-        const uintptr_t ahead = (uintptr_t)a_k * (PREFETCHED * sizeof(T));                         \
+                a_next = r->a_t - r->depth * a_k, b_next = r->b_t - r->depth * b_k,                \
+                in_i = r->fresh ? 0 : acc_i;                                                       \
         T *acc = (T *)r->acc + row * acc_i + column;                                               \
-        const T *b = (const T *)r->b + column, *a[(R + 2) / 3];                                    \
+        const T *b = (const T *)r->b + column, *a[(R + 2) / 3], *in = r->fresh ? zeros : acc;      \
         TAIL##part(r->columns - column - (W - 1) * LANES)                                          \
         VEC s[R][W];                                                                               \
-        RLX_UNKNOWN_VALUE(a_i);                                                                           \
-        RLX_UNKNOWN_VALUE(a_k);                                                                           \
-        RLX_UNKNOWN_VALUE(b_k);                                                                           \
-        RLX_UNROLL for (int i = 0; i < (R + 2) / 3; i++)                                                      \
+        ASKS                                                                                       \
+        RLX_UNKNOWN_VALUE(a_i);                                                                    \
+        RLX_UNKNOWN_VALUE(a_k);                                                                    \
+        RLX_UNKNOWN_VALUE(b_k);                                                                    \
+        RLX_UNROLL for (int i = 0; i < (R + 2) / 3; i++)                                           \
             a[i] = (const T *)r->a + (row + 3 * i) * a_i;                                          \
-        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
+        RLX_UNROLL for (int i = 0; i < R; i++, in += in_i)                                         \
         {                                                                                          \
-            RLX_UNROLL for (int w = 0; w < W; w++)                                                            \
-                s[i][w] = r->fresh ? (VEC){ 0 } : LOAD##part(acc + i * acc_i, w, W);               \
+            RLX_UNKNOWN_VALUE(in);                                                                 \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                s[i][w] = LOAD##part(in, w, W);                                                    \
         }                                                                                          \
         for (int64_t t = r->turns; t > 0; t--, b += b_next) {                                      \
-            for (int64_t k = r->depth; k > 0; k--, b += b_k) {                                     \
+            for (int64_t k = r->depth; k > 0; k--, b += b_k, soon += step) {                       \
                 VEC y[W];                                                                          \
                 RLX_UNROLL for (int w = 0; w < W; w++)                                             \
+                {                                                                                  \
                     y[w] = LOAD##part(b, w, W);                                                    \
+                    ASK_FOR(soon + w * sizeof(VEC));                                               \
+                }                                                                                  \
                 RLX_UNROLL for (int i = 0; i < R; i++)                                             \
                 {                                                                                  \
                     VEC x = OF(X, fill)(a[i / 3][i % 3 * a_i]);                                    \
                     RLX_UNROLL for (int w = 0; w < W; w++)                                         \
                         s[i][w] = SUM(x, y[w], s[i][w]);                                           \
                 }                                                                                  \
-                RLX_FETCH((const void *)((uintptr_t)a[0] + ahead));                                \
                 RLX_UNROLL for (int i = 0; i < (R + 2) / 3; i++) a[i] += a_k;                      \
             }                                                                                      \
             RLX_UNROLL for (int i = 0; i < (R + 2) / 3; i++) a[i] += a_next;                       \
         }                                                                                          \
-        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
+        RLX_UNROLL for (int i = 0; i < R; i++, acc += acc_i)                                       \
         {                                                                                          \
-            RLX_UNROLL for (int w = 0; w < W; w++)                                                            \
-                STORE##part(acc + i * acc_i, w, W, s[i][w]);                                       \
+            RLX_UNKNOWN_VALUE(acc);                                                                \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                STORE##part(acc, w, W, s[i][w]);                                                   \
         }                                                                                          \
     }
 #define TAIL(n)
@@ -66,6 +75,12 @@ enum { PREFETCHED = 64 };
 #define STORE_part(p, w, W, v)                          \
     ((w) < (W)-1 ? OF(X, store)((p) + (w) * LANES, v) \
                  : OF(X, store_part)((p) + (w) * LANES, v, tail))
+
+/* Steps ahead that panels of a are asked for: weights come from afar, and a prefetcher of the machine ends with each page. */
+#ifndef RLX_MICRO_PREFETCHED
+#define RLX_MICRO_PREFETCHED
+enum { PREFETCHED = 64 };
+#endif
 
 /* The same, several steps at a time, for elements of a that lie at known distances: a panel of R rows, or rows whose steps lie
  * side by side. What only counts and moves pointers takes room from products. */
@@ -108,11 +123,11 @@ enum { PREFETCHED = 64 };
             for (; k >= steps; k -= steps) {                                                       \
                 STEP_OF(R, W, part, at, 0)                                                         \
                 STEP_OF(R, W, part, at, 1)                                                         \
-                RLX_FETCH((const void *)((uintptr_t)a[0] + PREFETCHED * at##_STEPS(R) * sizeof(T))); \
+                RLX_PREFETCH((uintptr_t)a[0] + PREFETCHED * at##_STEPS(R) * sizeof(T));      \
                 if (steps > 2) {                                                                   \
                     STEP_OF(R, W, part, at, 2)                                                     \
                     STEP_OF(R, W, part, at, 3)                                                     \
-                    RLX_FETCH((const void *)((uintptr_t)a[0] + (PREFETCHED + 2) * at##_STEPS(R) * sizeof(T))); \
+                    RLX_PREFETCH((uintptr_t)a[0] + (PREFETCHED + 2) * at##_STEPS(R) * sizeof(T)); \
                 }                                                                                  \
                 RLX_UNROLL for (int i = 0; i < pointers; i++) a[i] += steps * at##_STEPS(R);       \
             }                                                                                      \
@@ -150,22 +165,23 @@ SET static int64_t NAME(long_rows)(const rlx_micro_sum *r, int64_t row, int64_t 
 #define LONG_DONE(column)
 #endif
 
-/* All rows of one or two vectors of columns: the highest tiles that fit. */
-#define ROWS(W, part)                                                                         \
-    SET static void NAME(rows_##W##part)(const rlx_micro_sum *r, int64_t column)              \
-    {                                                                                         \
-        for (int64_t i = 0, n; (n = r->rows - i) > 0;) {                                      \
-            LONG_DONE(column)                                                                  \
-            n = r->rows - i;                                                                   \
-            CASES(W, part)                                                                    \
-            NAME(tile_1x##W##part)(r, i++, column);                                           \
-        }                                                                                     \
+/* All rows of one or two vectors of columns; the next tile is the highest that NEXT(W, n) allows, n rows being left. */
+#define ROWS(W, part)                                                                             \
+    SET static void NAME(rows_##W##part)(const rlx_micro_sum *r, int64_t column, const rlx_micro_ask *first)\
+    {                                                                                             \
+        rlx_micro_ask ask = *first;                                                               \
+        for (int64_t i = 0, n; (n = r->rows - i) > 0; ask.at += ask.tile) {                       \
+            LONG_DONE(column)                                                                     \
+            n = NEXT(W, r->rows - i);                                                             \
+            CASES(W, part)                                                                        \
+            NAME(tile_1x##W##part)(r, i++, column, &ask);                                         \
+        }                                                                                         \
     }
-#define CASE(R, W, part)                            \
-    if (n >= R FITS(R)) {                           \
-        NAME(tile_##R##x##W##part)(r, i, column);   \
-        i += R;                                     \
-        continue;                                   \
+#define CASE(R, W, part)                                 \
+    if (n >= R) {                                        \
+        NAME(tile_##R##x##W##part)(r, i, column, &ask);  \
+        i += R;                                          \
+        continue;                                        \
     }
 #if COMMON && !SET_MASKS
 TILES(2, )
@@ -176,18 +192,46 @@ TILES(1, _part)
 ROWS(2, _part)
 ROWS(1, _part)
 
-/* acc, b contiguous in j, b the same for all rows, one element of a for all columns. */
+/* acc, b contiguous in j, b the same for all rows, one element of a for all columns. shares (0: none): tiles that ask for as
+ * many steps of b behind these. */
+SET static void NAME(contract_steps)(const rlx_micro_sum *r, int64_t shares)
+{
+    int64_t j = 0, n = r->columns, bytes = r->b_k * (int64_t)sizeof(T);
+    uintptr_t b = (uintptr_t)r->b;
+    rlx_micro_ask ask = { b + (uintptr_t)(bytes * AHEAD), bytes, 0 };
+    if (shares)
+        ask = (rlx_micro_ask){ b + (uintptr_t)(bytes * r->depth), bytes / shares, bytes * r->depth / shares };
+#if COMMON && !SET_MASKS
+    for (; j + 2 * LANES <= n; j += 2 * LANES, ask.at += 2 * sizeof(VEC))
+        NAME(rows_2)(r, j, &ask);
+#endif
+    for (; n - j > LANES; j += 2 * LANES, ask.at += 2 * sizeof(VEC))
+        NAME(rows_2_part)(r, j, &ask);
+    if (n > j)
+        NAME(rows_1_part)(r, j, &ask);
+}
+
+/* Where some tiles read the same panel, which comes from afar, they do so in turns, and each asks for a share of the steps
+ * of the next turn: none waits for memory alone. */
 SET static void NAME(contract_tiles)(const rlx_micro_sum *r)
 {
-    int64_t j = 0, n = r->columns;
-#if COMMON && !SET_MASKS
-    for (; j + 2 * LANES <= n; j += 2 * LANES)
-        NAME(rows_2)(r, j);
-#endif
-    for (; n - j > LANES; j += 2 * LANES)
-        NAME(rows_2_part)(r, j);
-    if (n > j)
-        NAME(rows_1_part)(r, j);
+    int64_t tiles = 0;
+    for (int64_t n = r->rows; COMMON && n > 0 && tiles <= MOST_SHARES; tiles++)
+        n -= NEXT(2, n);
+    if (tiles < 2 || tiles > MOST_SHARES || r->b_k != RLX_PANEL_COLUMNS || r->depth <= SHARED_STEPS) {
+        NAME(contract_steps)(r, 0);
+        return;
+    }
+    rlx_micro_sum part = *r;
+    part.turns = 1;
+    for (int64_t t = 0; t < r->turns; t++)
+        for (int64_t k = 0; k < r->depth; k += part.depth) {
+            part.a = (const T *)r->a + t * r->a_t + k * r->a_k;
+            part.b = (const T *)r->b + t * r->b_t + k * r->b_k;
+            part.depth = rlx_micro_less(r->depth - k, SHARED_STEPS);
+            part.fresh = r->fresh && t == 0 && k == 0;
+            NAME(contract_steps)(&part, tiles);
+        }
 }
 
 #if COMMON
@@ -400,13 +444,20 @@ DOWN(7, 1)
 
 SET static bool NAME(is_down)(const rlx_micro_sum *r)
 {
-    return r->fresh && r->a_i == 0 && r->b_i == r->b_t && r->depth <= NAME(WEIGHTS) &&
+    return r->fresh && r->acc_j == 1 && r->a_j == 0 && r->b_j == 1 && r->rows > 1 && r->columns > 1 &&
+           r->a_i == 0 && r->b_i == r->b_t && r->depth <= NAME(WEIGHTS) &&
            (r->turns == 3 || r->turns == 5 || r->turns == 7);
 }
 
 SET static void NAME(windows_down)(const rlx_micro_sum *r)
 {
     T a[7 * NAME(WEIGHTS)];
+#if defined(SET_NARROW)
+    if (r->columns <= 8) {
+        SET_NARROW(r);
+        return;
+    }
+#endif
     for (int64_t t = 0; t < r->turns; t++)
         for (int64_t k = 0; k < r->depth; k++)
             a[t * NAME(WEIGHTS) + k] = ((const T *)r->a)[t * r->a_t + k * r->a_k];
@@ -422,71 +473,44 @@ SET static void NAME(windows_down)(const rlx_micro_sum *r)
 }
 #endif
 
-/* Any way through b: pieces of it are brought into panels. */
-enum { NAME(PIECE) = 64 };
-SET static void NAME(contract_piece)(const rlx_micro_sum *r, int64_t j, int64_t t, int64_t k)
+#if COMMON
+SET static void NAME(contract_panels)(const rlx_micro_sum *r)
 {
-    T panel[NAME(PIECE) * RLX_PANEL_COLUMNS];
-    rlx_micro_sum part = *r;
-    part.columns = rlx_micro_less(r->columns - j, RLX_PANEL_COLUMNS);
-    part.depth = rlx_micro_less(r->depth - k, NAME(PIECE));
-    part.turns = 1;
-    part.fresh = r->fresh && t == 0 && k == 0;
-    part.acc = (T *)r->acc + j;
-    part.a = (const T *)r->a + t * r->a_t + k * r->a_k;
-    const T *b = (const T *)r->b + j * r->b_j + t * r->b_t + k * r->b_k;
-    enum rlx_kernel_elem e = sizeof(T) == 4 ? RLX_ELEM_U32 : RLX_ELEM_U64;
-    rlx_micro_packs[e][e](&(rlx_micro_pack){ .dst = panel, .src = b, .lanes = part.columns,
-                                             .width = part.columns, .lane_stride = { 0, r->b_j },
-                                             .depth = { 1, 1, part.depth },
-                                             .depth_stride = { 0, 0, r->b_k },
-                                             .panel = RLX_PANEL_COLUMNS });
-    part.b = panel, part.b_j = 1, part.b_k = RLX_PANEL_COLUMNS;
-    NAME(contract_tiles)(&part);
+    rlx_micro_sum panel = *r;
+    panel.rows = 1, panel.b_i = 0;
+    for (int64_t i = 0; i < r->rows; i++) {
+        panel.acc = (T *)r->acc + i * r->acc_i;
+        panel.b = (const T *)r->b + i * r->b_i;
+        NAME(contract_tiles)(&panel);
+    }
 }
-
-SET static void NAME(contract_gathered)(const rlx_micro_sum *r)
-{
-    for (int64_t j = 0; j < r->columns; j += RLX_PANEL_COLUMNS)
-        for (int64_t t = 0; t < r->turns; t++)
-            for (int64_t k = 0; k < r->depth; k += NAME(PIECE))
-                NAME(contract_piece)(r, j, t, k);
-}
-
-SET static void NAME(contract_any)(const rlx_micro_sum *r)
-{
-    for (int64_t i = 0; i < r->rows; i++)
-        for (int64_t j = 0; j < r->columns; j++) {
-            T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j, s = r->fresh ? 0 : *acc;
-            const T *a = (const T *)r->a + i * r->a_i + j * r->a_j,
-                    *b = (const T *)r->b + i * r->b_i + j * r->b_j;
-            for (int64_t t = 0; t < r->turns; t++, a += r->a_t, b += r->b_t)
-                for (int64_t k = 0; k < r->depth; k++)
-                    s = SUM_ONE(a[k * r->a_k], b[k * r->b_k], s);
-            *acc = s;
-        }
-}
+#endif
 
 SET static void NAME(contract)(const rlx_micro_sum *sum)
 {
+#if COMMON && SET_SHORT_PARTS
+    if (NAME(is_down)(sum)) { /* one of many channels: straight as it is */
+        NAME(windows_down)(sum);
+        return;
+    }
+#endif
     rlx_micro_sum straight = *sum, *r = &straight;
     rlx_micro_straighten(r, true);
     bool plain = r->acc_j == 1 && r->a_j == 0;
+#if COMMON
+    /* one row by panels that lie behind each other, which memory is best read in */
+    if (plain && r->a_i == 0 && r->b_j == 1 && r->b_k == RLX_PANEL_COLUMNS && r->columns == RLX_PANEL_COLUMNS) {
+        NAME(contract_panels)(r);
+        return;
+    }
+    if (plain && r->b_j == 1 && r->b_i && NAME(is_flat)(r)) {
+        NAME(windows_flat)(r);
+        return;
+    }
+#endif
 #if COMMON && defined(SET_NARROW)
     if (plain && r->columns <= 8 && (r->b_j == 2 || (r->b_j == 1 && r->b_i))) {
         SET_NARROW(r);
-        return;
-    }
-#endif
-#if COMMON && SET_SHORT_PARTS
-    if (plain && r->b_j == 1 && r->b_i && NAME(is_down)(r)) {
-        NAME(windows_down)(r);
-        return;
-    }
-#endif
-#if COMMON
-    if (plain && r->b_j == 1 && r->b_i && NAME(is_flat)(r)) {
-        NAME(windows_flat)(r);
         return;
     }
 #endif
@@ -500,13 +524,16 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
     if (plain && r->b_j == 1)
         r->b_i == 0 ? NAME(contract_tiles)(r) : NAME(windows_one)(r);
     else if (plain && r->b_i == 0)
-        NAME(contract_gathered)(r);
+        rlx_micro_gather_columns(r, sizeof(T), NAME(contract_tiles));
     else
-        NAME(contract_any)(r);
+        OF(rlx_micro_contract_any, OF(X, KIND))(r);
 }
 
 #undef VEC
 #undef LANES
+#undef ASK_FOR
+#undef ASKS
+#undef NEXT
 #undef TILE
 #undef TAIL
 #undef LOAD
@@ -543,4 +570,3 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
 #undef T
 #undef KIND
 #undef SUM
-#undef SUM_ONE

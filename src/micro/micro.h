@@ -107,6 +107,42 @@ typedef struct rlx_micro_unpack {
 void rlx_micro_unpack_fields(const rlx_micro_unpack *u);
 /* dst[j] = f(a[j], b) for j < columns, of float32. dst may be a. */
 typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t columns);
+/* dst[j] = exp(a[j] - b), and sums[j mod 32] is added dst[j]; fresh: sums hold nothing yet. */
+typedef void rlx_micro_exp_sum_fn(float *dst, const float *a, float b, float *sums, bool fresh, int64_t columns);
+
+/* A chain of functions of each element of strips of float32, which stays in registers from one to the next: x is what it holds, b the step's `with`.
+ * Strips that are loaded and stored are the same memory or do not overlap. */
+enum rlx_micro_step_op {
+    RLX_STEP_END,
+    RLX_STEP_LOAD,             /* x = b */
+    RLX_STEP_STORE,            /* b = x */
+    RLX_STEP_ADD, RLX_STEP_SUB, RLX_STEP_MUL, RLX_STEP_DIV, RLX_STEP_MIN, RLX_STEP_MAX,
+    RLX_STEP_SUB_FROM,         /* b - x */
+    RLX_STEP_DIV_FROM,         /* b / x */
+    RLX_STEP_LEAST,            /* min, where b is neither NaN nor -0 */
+    RLX_STEP_GREATEST,         /* max, where b is neither NaN nor +0 */
+    RLX_STEP_RELU,             /* max of x and +0 */
+    RLX_STEP_TWICE,            /* x + x */
+    RLX_STEP_SQUARE,           /* x * x */
+    RLX_STEP_fabs, RLX_STEP_sqrt,
+    RLX_STEP_exp, RLX_STEP_sigmoid, RLX_STEP_tanh, RLX_STEP_erf,
+    RLX_STEP_COUNT
+};
+/* Of a chain: steps, END included, and different strips. */
+enum { RLX_CHAIN_STEPS = 64, RLX_CHAIN_STRIPS = 12 };
+typedef struct rlx_micro_step {
+    uint32_t op;
+    int16_t moves;             /* -1: its elements are those of the strip, 0: it stays where it is */
+    bool same;                 /* it is one number for all */
+    float *with;
+} rlx_micro_step;
+#define RLX_STEP_STRIP(op, strip) ((rlx_micro_step){ op, -1, false, strip })
+#define RLX_STEP_NUMBER(op, number) ((rlx_micro_step){ op, 0, true, (float *)(number) })
+#define RLX_STEP_ALONE(op) ((rlx_micro_step){ op, 0, false, NULL })
+/* The total of 32 partial sums. */
+float rlx_micro_total(const float *sums);
+/* n elements; steps end with END. */
+typedef void rlx_micro_chain_fn(const rlx_micro_step *steps, int64_t n);
 
 /* The functions of one instruction set; NULL where it computes nothing with the element type, which is that of acc or
  * dst. Copies keep the bits of elements, or make narrow floats float32. */
@@ -123,6 +159,8 @@ typedef struct rlx_micro_set {
     rlx_micro_copy_fn *copy_words;
     rlx_micro_pack_fn *pack_words;
     rlx_micro_row_fn *const *map;                                    /* [enum rlx_kernel_map] */
+    rlx_micro_exp_sum_fn *exp_sum;
+    rlx_micro_chain_fn *chain;
 } rlx_micro_set;
 
 /* The widest set that this machine has; name: that one. NULL: it is not known here, or the machine lacks it. Any

@@ -13,15 +13,23 @@ extern const rlx_micro_set rlx_micro_avx512, rlx_micro_avx512vnni, rlx_micro_avx
 #elif defined(__aarch64__)
 #define RLX_NEON_SET 1
 extern const rlx_micro_set rlx_micro_neon;
-/* Functions of rows that are one operation: row.c. */
-rlx_micro_row_fn rlx_micro_row_add, rlx_micro_row_sub, rlx_micro_row_mul, rlx_micro_row_div;
-
 #endif
 extern const rlx_micro_set rlx_micro_baseline;
 
 /* The same sums, so that a fast way is seen: columns are what is contiguous in acc; of a product, a is the side that does
  * not move with them. */
 void rlx_micro_straighten(rlx_micro_sum *r, bool product);
+
+/* What each step of a tile asks for before it is read: memory from here on, so many bytes further with each step and
+ * with each tile. */
+typedef struct rlx_micro_ask { uintptr_t at; int64_t step, tile; } rlx_micro_ask;
+
+/* Sums of products whose columns of b are not contiguous: b is brought into panels, of which `tiles` computes the sums. */
+void rlx_micro_gather_columns(const rlx_micro_sum *r, size_t bytes, rlx_micro_sum_fn *tiles);
+
+/* Those of any strides. */
+rlx_micro_sum_fn rlx_micro_contract_any_f32_exact, rlx_micro_contract_any_f32_rounded, rlx_micro_contract_any_f64_exact,
+    rlx_micro_contract_any_f64_rounded, rlx_micro_contract_any_u32_wraps, rlx_micro_contract_any_u64_wraps;
 
 /* Reductions and partial sums of any strides, as good as any set has them: sum.c. */
 #define REDUCE_ANY(X)                                                         \
@@ -68,5 +76,24 @@ void rlx_micro_widen_U16(int32_t *d, const uint16_t *s, int64_t n);
 
 /* Functions of rows that are one operation: row.c. */
 rlx_micro_row_fn rlx_micro_row_add, rlx_micro_row_sub, rlx_micro_row_mul, rlx_micro_row_div;
+
+/* Integers that lie beside each other, joined with x: row.c. */
+uint32_t rlx_micro_run_u32_add(uint32_t x, const uint32_t *a, int64_t n);
+uint32_t rlx_micro_run_u32_min(uint32_t x, const uint32_t *a, int64_t n);
+uint32_t rlx_micro_run_u32_max(uint32_t x, const uint32_t *a, int64_t n);
+uint64_t rlx_micro_run_u64_add(uint64_t x, const uint64_t *a, int64_t n);
+
+/* The last elements of strips, fewer than a block: chain.c. Strips of which steps load are copied to a block of their own. */
+enum { RLX_CHAIN_BLOCK = 128 };
+typedef struct rlx_micro_chain_end {
+    rlx_micro_step steps[RLX_CHAIN_STEPS];
+    _Alignas(64) float block[RLX_CHAIN_STRIPS][RLX_CHAIN_BLOCK];
+    float *strip[RLX_CHAIN_STRIPS];
+    bool stored[RLX_CHAIN_STRIPS];
+    size_t count;
+} rlx_micro_chain_end;
+/* Elements from `at` on, n of them; then what the steps have stored goes where it belongs. */
+void rlx_micro_chain_begin_end(rlx_micro_chain_end *e, const rlx_micro_step *steps, int64_t at, int64_t n);
+void rlx_micro_chain_store_end(const rlx_micro_chain_end *e, int64_t at, int64_t n);
 
 #endif

@@ -6,13 +6,9 @@
 #define LANES OF(X, LANES)
 #define VECTORS (RLX_PARTIAL_SUMS / LANES)
 
-/* Squares of float64 in vectors of two: many registers, long code, and hardly faster than one after the other. */
-#define ALONG (COMMON || SET_PARTS || READS == 1)
-
 /* A vector, or a part of one. */
 #define GET(p, whole, tail) ((whole) ? OF(X, load)(p) : OF(X, load_part)(p, tail))
 
-#if ALONG
 /* The last elements of a run, less than there are partial sums. */
 #if SET_PARTS
 SET_INLINE void NAME(add_rest)(VEC *s, const T *a, T b, int64_t n)
@@ -73,7 +69,6 @@ SET static void NAME(partial_along)(const rlx_micro_partial *r)
             *acc = *acc + s[0][0] + s[0][1];
         }
 }
-#endif
 
 #if COMMON && READS == 1
 /* Columns side by side, each with partial sums of its own: a vector for each partial sum, some of which are in
@@ -127,20 +122,17 @@ SET static void NAME(partial_columns)(const rlx_micro_partial *r)
 
 SET static void NAME(partial)(const rlx_micro_partial *r)
 {
-    bool along = ALONG && r->a_k == 1 && (READS == 1 || r->b_k == 0) && !(r->partial && r->columns > 1);
-    (void)along;
+    bool along = r->a_k == 1 && (READS == 1 || r->b_k == 0) && !(r->partial && r->columns > 1);
 #if COMMON && READS == 1
     if (!along && r->acc_j == 1 && r->a_j == 1) {
         NAME(partial_columns)(r);
         return;
     }
 #endif
-#if ALONG
     if (along) {
         NAME(partial_along)(r);
         return;
     }
-#endif
     NAME(rlx_micro_partial_any)(r);
 }
 
@@ -148,7 +140,6 @@ SET static void NAME(partial)(const rlx_micro_partial *r)
 #undef LANES
 #undef VECTORS
 #undef GET
-#undef ALONG
 #undef JOIN
 #undef KIND
 #undef READS

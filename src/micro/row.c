@@ -1,9 +1,9 @@
-/* row.c: functions of rows that are one operation, for every machine and in the vectors that it has. */
+/* row.c: functions of rows that are one operation, runs of integers and totals, for every machine and in the vectors that it has. */
 /* built for speed */
 #include "micro/micro_int.h"
 
 #define ROW(name, op)                                                                       \
-    RLX_CLONES                                                                              \
+    RLX_CLONES_512                                                                          \
     static void row_##name(float *d, const float *a, float b, int64_t columns)              \
     {                                                                                       \
         RLX_INDEPENDENT for (int64_t j = 0; j < columns; j++) d[j] = a[j] op b;             \
@@ -16,5 +16,32 @@ ROW(sub, -)
 ROW(mul, *)
 ROW(div, /)
 
+/* Integers that lie beside each other, joined with x. */
+#define RUN(X, T, op, JOIN_ONE)                                                             \
+    T rlx_micro_run_##X##_##op(T x, const T *a, int64_t n)                                  \
+    {                                                                                       \
+        for (int64_t k = 0; k < n; k++)                                                     \
+            x = JOIN_ONE(x, a[k]);                                                          \
+        return x;                                                                           \
+    }
+#define SUM_ONE(x, y) ((x) + (y))
+#define LEAST_32(x, y) ((int32_t)(x) < (int32_t)(y) ? (x) : (y))
+#define GREATEST_32(x, y) ((int32_t)(x) > (int32_t)(y) ? (x) : (y))
+RUN(u32, uint32_t, add, SUM_ONE)
+RUN(u32, uint32_t, min, LEAST_32)
+RUN(u32, uint32_t, max, GREATEST_32)
+RUN(u64, uint64_t, add, SUM_ONE)
+
 /* a - (-b) is a + b, signs of zeros included. */
 void rlx_micro_row_add(float *d, const float *a, float b, int64_t columns) { row_sub(d, a, -b, columns); }
+
+float rlx_micro_total(const float *sums)
+{
+    float s[RLX_PARTIAL_SUMS / 2];
+    for (int l = 0; l < RLX_PARTIAL_SUMS / 2; l++)
+        s[l] = sums[l] + sums[l + RLX_PARTIAL_SUMS / 2];
+    RLX_UNROLL for (int half = RLX_PARTIAL_SUMS / 4; half > 1; half /= 2)
+        RLX_UNROLL for (int l = 0; l < half; l++)
+            s[l] += s[l + half];
+    return 0.0f + s[0] + s[1];
+}

@@ -7,18 +7,21 @@
 #define RLX_SET_AVX2
 #include "micro/vector.h"
 
-#define F32_TILES(W, part) TILE(6, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
-#define F32_CASES(W, part) CASE(6, W, part) CASE(4, W, part) CASE(2, W, part)
+#define F32_TILES(W, part) TILE(6, W, part) TILE(4, W, part) TILE(3, W, part) TILE(2, W, part) TILE(1, W, part)
+#define F32_CASES(W, part) CASE(6, W, part) CASE(4, W, part) CASE(3, W, part) CASE(2, W, part)
+/* As few tiles as there can be, all about as high: each reads all of b. */
+static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 3, 6, 4, 4, 6, 6, 4 };
+#define F32_NEXT(W, n) ((n) < (int64_t)sizeof next_rows ? next_rows[n] : 6)
 #define SET_LENDER rlx_micro_baseline
 #define SET_LENDS_RANGES 0
-#define EXP_BESIDE 2
+#define CHAIN_VECTORS 4
+#define CHAIN_BESIDE 2
 #define SET_FUSES 1
 #define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define F64_CASES(W, part) CASE(4, W, part)
 #define INT_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define INT_CASES(W, part) CASE(4, W, part)
 #define DOT_ROWS 4
-#define FITS(R) &&(R != 6 || n != 8)
 #include "micro/set_text.h"
 
 void rlx_micro_dot_avx2(const rlx_micro_sum *r) { dot(r); }
@@ -35,5 +38,7 @@ const rlx_micro_set rlx_micro_avx2 = {
     .copy_words = copy_words,
     .pack_words = pack_words,
     .map = maps,
+    .exp_sum = exp_sum,
+    .chain = chain,
 };
 #endif

@@ -6,14 +6,15 @@
 
 #define F32_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define F32_CASES(W, part) CASE(4, W, part)
-#define EXP_BESIDE 2
+#define F32_NEXT ALL
+#define CHAIN_VECTORS 8
+#define CHAIN_BESIDE 1
 #define SET_FUSES 0
 #define F64_TILES LOW_TILES
 #define F64_CASES LOW_CASES
 #define INT_TILES LOW_TILES
 #define INT_CASES LOW_CASES
 #define DOT_ROWS 4
-#define FITS(R)
 #include "micro/set_text.h"
 
 const rlx_micro_set rlx_micro_baseline = {
@@ -26,4 +27,6 @@ const rlx_micro_set rlx_micro_baseline = {
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
     .map = maps,
+    .exp_sum = exp_sum,
+    .chain = chain,
 };

@@ -9,14 +9,15 @@
 
 #define F32_TILES(W, part) TILE(8, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
 #define F32_CASES(W, part) CASE(8, W, part) CASE(4, W, part) CASE(2, W, part)
-#define EXP_BESIDE 4
+#define F32_NEXT ALL
+#define CHAIN_VECTORS 8
+#define CHAIN_BESIDE 4
 #define SET_FUSES 1
 #define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define F64_CASES(W, part) CASE(4, W, part)
 #define INT_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define INT_CASES(W, part) CASE(4, W, part)
 #define DOT_ROWS 8
-#define FITS(R)
 #include "micro/set_text.h"
 
 const rlx_micro_set rlx_micro_neon = {
@@ -29,5 +30,7 @@ const rlx_micro_set rlx_micro_neon = {
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
     .map = maps,
+    .exp_sum = exp_sum,
+    .chain = chain,
 };
 #endif

@@ -4,6 +4,7 @@
  * are emulated and those that are rounded are fast. The other kind, and integers of 64 bits, have tiles of one row. */
 #define LOW_TILES(W, part) TILE(1, W, part)
 #define LOW_CASES(W, part)
+#define ALL(W, n) (n)
 #if SET_FUSES
 #define EXACT(fast, other) fast
 #define ROUNDED(fast, other) other
@@ -38,54 +39,57 @@
 
 /* ---- sums of products ----------------------------------------------------------------------- */
 
+/* Steps that are asked for ahead of their time; a turn of tiles that share this, and how many there may be. */
+enum { AHEAD = 32, SHARED_STEPS = 128, MOST_SHARES = 3 };
+
 #define X f32
 #define T float
 #define KIND exact
 #define SUM(a, b, c) f32_fma(a, b, c)
-#define SUM_ONE(a, b, c) f32_fma_one(a, b, c)
 #define COMMON EXACT(1, 0)
 #define TILES EXACT(F32_TILES, LOW_TILES)
 #define CASES EXACT(F32_CASES, LOW_CASES)
+#define NEXT EXACT(F32_NEXT, ALL)
 #include "micro/contract_text.h"
 
 #define X f32
 #define T float
 #define KIND rounded
 #define SUM(a, b, c) ((a) * (b) + (c))
-#define SUM_ONE(a, b, c) ((a) * (b) + (c))
 #define COMMON ROUNDED(1, 0)
 #define TILES ROUNDED(F32_TILES, LOW_TILES)
 #define CASES ROUNDED(F32_CASES, LOW_CASES)
+#define NEXT ROUNDED(F32_NEXT, ALL)
 #include "micro/contract_text.h"
 
 #define X f64
 #define T double
 #define KIND exact
 #define SUM(a, b, c) f64_fma(a, b, c)
-#define SUM_ONE(a, b, c) f64_fma_one(a, b, c)
 #define COMMON 0
 #define TILES EXACT(F64_TILES, LOW_TILES)
 #define CASES EXACT(F64_CASES, LOW_CASES)
+#define NEXT ALL
 #include "micro/contract_text.h"
 
 #define X f64
 #define T double
 #define KIND rounded
 #define SUM(a, b, c) ((a) * (b) + (c))
-#define SUM_ONE(a, b, c) ((a) * (b) + (c))
 #define COMMON 0
 #define TILES ROUNDED(F64_TILES, LOW_TILES)
 #define CASES ROUNDED(F64_CASES, LOW_CASES)
+#define NEXT ALL
 #include "micro/contract_text.h"
 
 #define X u32
 #define T uint32_t
 #define KIND wraps
 #define SUM(a, b, c) ((a) * (b) + (c))
-#define SUM_ONE(a, b, c) ((a) * (b) + (c))
 #define COMMON 0
 #define TILES INT_TILES
 #define CASES INT_CASES
+#define NEXT ALL
 #include "micro/contract_text.h"
 
 #if defined(SET_LENDER)
@@ -95,10 +99,10 @@ LENT(contract_u64_wraps, contract[0][RLX_ELEM_U64])
 #define T uint64_t
 #define KIND wraps
 #define SUM(a, b, c) ((a) * (b) + (c))
-#define SUM_ONE(a, b, c) ((a) * (b) + (c))
 #define COMMON 0
 #define TILES LOW_TILES
 #define CASES LOW_CASES
+#define NEXT ALL
 #include "micro/contract_text.h"
 #endif
 
@@ -124,7 +128,7 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 
 /* ---- reductions ----------------------------------------------------------------------------- */
 
-/* Least and greatest of integers are those of signed ones; of 64 bits they are not worth vectors. */
+/* Integers are those of all sets: their order is free, so compilers find vectors by themselves. */
 #define X f32
 #define T float
 #define COMMON 1
@@ -196,59 +200,16 @@ LENT(reduce_f64_max, reduce[RLX_KERNEL_REDUCE_MAX][RLX_ELEM_F64])
 #undef T
 #undef COMMON
 
-#define X u32
-#define T uint32_t
-#define COMMON 0
-#define KIND add
-#define JOIN(x, y) ((x) + (y))
-#define JOIN_ONE(x, y) ((x) + (y))
-#define ANY_ORDER 0
-#define SEES 0
-#include "micro/reduce_text.h"
-#if defined(SET_LENDER) && SET_LENDS_RANGES
-LENT(reduce_u32_min, reduce[RLX_KERNEL_REDUCE_MIN][RLX_ELEM_I32])
-LENT(reduce_u32_max, reduce[RLX_KERNEL_REDUCE_MAX][RLX_ELEM_I32])
-#else
-#define KIND min
-#define JOIN(x, y) u32_min(x, y)
-#define JOIN_ONE(x, y) ((int32_t)(x) < (int32_t)(y) ? (x) : (y))
-#define ANY_ORDER 1
-#define SEES 0
-#include "micro/reduce_text.h"
-#define KIND max
-#define JOIN(x, y) u32_max(x, y)
-#define JOIN_ONE(x, y) ((int32_t)(x) > (int32_t)(y) ? (x) : (y))
-#define ANY_ORDER 1
-#define SEES 0
-#include "micro/reduce_text.h"
-#endif
-#undef X
-#undef T
-#undef COMMON
-
-#define X u64
-#define T uint64_t
-#define COMMON 0
-#define KIND add
-#define JOIN(x, y) ((x) + (y))
-#define JOIN_ONE(x, y) ((x) + (y))
-#define ANY_ORDER 0
-#define SEES 0
-#include "micro/reduce_text.h"
-#undef X
-#undef T
-#undef COMMON
-
 #define SUMS                                                                          \
     {                                                                                           \
         [RLX_ELEM_F32] = reduce_f32_add, [RLX_ELEM_F64] = reduce_f64_add,                     \
-        [RLX_ELEM_I32] = reduce_u32_add, [RLX_ELEM_U32] = reduce_u32_add,                     \
-        [RLX_ELEM_I64] = reduce_u64_add, [RLX_ELEM_U64] = reduce_u64_add,                     \
+        [RLX_ELEM_I32] = rlx_micro_reduce_any_u32_add, [RLX_ELEM_U32] = rlx_micro_reduce_any_u32_add, \
+        [RLX_ELEM_I64] = rlx_micro_reduce_any_u64_add, [RLX_ELEM_U64] = rlx_micro_reduce_any_u64_add, \
     }
 #define EXTREME(op)                                                                             \
     {                                                                                           \
         [RLX_ELEM_F32] = reduce_f32_##op, [RLX_ELEM_F64] = reduce_f64_##op,                     \
-        [RLX_ELEM_I32] = reduce_u32_##op, [RLX_ELEM_I64] = rlx_micro_reduce_any_u64_##op,       \
+        [RLX_ELEM_I32] = rlx_micro_reduce_any_u32_##op, [RLX_ELEM_I64] = rlx_micro_reduce_any_u64_##op,       \
     }
 /* Products are rare: no vectors. */
 #define PRODUCTS                                                                                       \
@@ -293,67 +254,26 @@ static rlx_micro_sum_fn *const reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUN
 #define READS 1
 #define JOIN(s, a, b) ((s) + (a))
 #include "micro/partial_text.h"
-#define KIND squares
-#define READS 2
-#define JOIN(s, a, b) ((s) + ((a) - (b)) * ((a) - (b)))
-#include "micro/partial_text.h"
 #undef X
 #undef T
 #undef COMMON
 
 #undef ADD
 
-#define FLOATS(value) { [RLX_ELEM_F32] = partial_f32_##value, [RLX_ELEM_F64] = partial_f64_##value }
 static rlx_micro_partial_fn *const partials[RLX_KERNEL_VALUE_COUNT][RLX_ELEM_COUNT] = {
-    [RLX_KERNEL_VALUE_ELEMENT] = FLOATS(elements),
-    [RLX_KERNEL_VALUE_SQUARE] = FLOATS(squares),
+    [RLX_KERNEL_VALUE_ELEMENT] = { [RLX_ELEM_F32] = partial_f32_elements, [RLX_ELEM_F64] = partial_f64_elements },
+    [RLX_KERNEL_VALUE_SQUARE] = { [RLX_ELEM_F32] = partial_f32_squares, [RLX_ELEM_F64] = rlx_micro_partial_any_f64_squares },
 };
 
 /* ---- functions of elements ------------------------------------------------------------------ */
 
-/* c - k * m where the product is exact, which gives the same bits both ways. */
-#if SET_FUSES
-#define LESS_EXACT(c, k, m) f32_fma(k, f32_fill(-(m)), c)
-#else
-#define LESS_EXACT(c, k, m) ((c) - (k) * (m))
-#endif
-/* Each of n vectors, one beside the other: their steps do not wait for each other. */
-#define EACH RLX_UNROLL for (int w = 0; w < n; w++)
+#include "micro/chain_text.h"
 
-/* rlx_exp_f32, with the same bits. */
-SET_INLINE void f32_exp(f32_vec *x, int n)
+static void row_exp_sub(float *d, const float *a, float b, int64_t columns)
 {
-    f32_vec k[EXP_BESIDE], r[EXP_BESIDE], s[EXP_BESIDE], p[EXP_BESIDE];
-    EACH x[w] = f32_clamp(x[w], -105.0f, 89.0f);
-    EACH k[w] = f32_nearest(x[w] * 0x1.715476p+0f);
-    EACH r[w] = LESS_EXACT(x[w], k[w], 0x1.62e4p-1f);
-    EACH r[w] = LESS_EXACT(r[w], k[w], 0x1.7f7ep-20f);
-    EACH s[w] = r[w] * r[w];
-    EACH p[w] = 0x1.6ad14ap-10f * s[w] + (0x1.123f3p-7f * r[w] + 0x1.55584ep-5f);
-    EACH p[w] = p[w] * s[w] + (0x1.55548ap-3f * r[w] + 0x1.fffffcp-2f);
-    EACH p[w] = 1.0f + (r[w] + s[w] * p[w]);
-    EACH x[w] = f32_times_2_to(p[w], k[w]);
+    float sums[RLX_PARTIAL_SUMS];
+    exp_sum(d, a, b, sums, true, columns);
 }
-
-SET static void row_exp_sub(float *d, const float *a, float b, int64_t columns)
-{
-    int64_t j = 0;
-    f32_vec v[EXP_BESIDE];
-    for (; j + EXP_BESIDE * f32_LANES <= columns; j += EXP_BESIDE * f32_LANES) {
-        enum { n = EXP_BESIDE };
-        EACH v[w] = f32_load(a + j + w * f32_LANES) - b;
-        f32_exp(v, n);
-        EACH f32_store(d + j + w * f32_LANES, v[w]);
-    }
-    for (; j < columns; j += f32_LANES) {
-        f32_tail tail = f32_first(rlx_micro_less(columns - j, f32_LANES));
-        v[0] = f32_load_part(a + j, tail) - b;
-        f32_exp(v, 1);
-        f32_store_part(d + j, v[0], tail);
-    }
-}
-#undef LESS_EXACT
-#undef EACH
 
 static rlx_micro_row_fn *const maps[RLX_KERNEL_MAP_COUNT] = {
     [RLX_KERNEL_MAP_ADD] = rlx_micro_row_add,

@@ -28,6 +28,66 @@ void rlx_micro_straighten(rlx_micro_sum *r, bool product)
     }
 }
 
+/* ---- sums of products of any strides --------------------------------------------------------- */
+
+#define CONTRACT(X, T, kind, CLONES, SUM)                                                            \
+    CLONES void rlx_micro_contract_any_##X##_##kind(const rlx_micro_sum *r)                          \
+    {                                                                                                \
+        for (int64_t i = 0; i < r->rows; i++)                                                        \
+            for (int64_t j = 0; j < r->columns; j++) {                                               \
+                T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j, s = r->fresh ? 0 : *acc;         \
+                const T *a = (const T *)r->a + i * r->a_i + j * r->a_j,                              \
+                        *b = (const T *)r->b + i * r->b_i + j * r->b_j;                              \
+                for (int64_t t = 0; t < r->turns; t++, a += r->a_t, b += r->b_t)                     \
+                    for (int64_t k = 0; k < r->depth; k++)                                           \
+                        s = SUM(a[k * r->a_k], b[k * r->b_k], s);                                    \
+                *acc = s;                                                                            \
+            }                                                                                        \
+    }
+#define ROUNDED(a, b, c) ((a) * (b) + (c))
+CONTRACT(f32, float, exact, RLX_CLONES_FMA, RLX_FMA_F32)
+CONTRACT(f64, double, exact, RLX_CLONES_FMA, RLX_FMA_F64)
+CONTRACT(f32, float, rounded, , ROUNDED)
+CONTRACT(f64, double, rounded, , ROUNDED)
+CONTRACT(u32, uint32_t, wraps, , ROUNDED)
+CONTRACT(u64, uint64_t, wraps, , ROUNDED)
+
+/* ---- columns that are not contiguous ---------------------------------------------------------- */
+
+enum { GATHERED = 64 }; /* steps */
+
+static void sum_gathered(const rlx_micro_sum *r, size_t bytes, rlx_micro_sum_fn *tiles, const int64_t *at)
+{
+    uint64_t panel[GATHERED * RLX_PANEL_COLUMNS]; /* of the widest elements */
+    const int64_t j = at[0], t = at[1], k = at[2], size = (int64_t)bytes;
+    rlx_micro_sum part = *r;
+    part.columns = rlx_micro_less(r->columns - j, RLX_PANEL_COLUMNS);
+    part.depth = rlx_micro_less(r->depth - k, GATHERED);
+    part.turns = 1;
+    part.fresh = r->fresh && t == 0 && k == 0;
+    part.acc = (char *)r->acc + j * size;
+    part.a = (const char *)r->a + (t * r->a_t + k * r->a_k) * size;
+    enum rlx_kernel_elem e = bytes == 4 ? RLX_ELEM_U32 : RLX_ELEM_U64;
+    rlx_micro_packs[e][e](&(rlx_micro_pack){ .dst = panel,
+                                             .src = (const char *)r->b + (j * r->b_j + t * r->b_t + k * r->b_k) * size,
+                                             .lanes = part.columns,
+                                             .width = part.columns,
+                                             .lane_stride = { 0, r->b_j },
+                                             .depth = { 1, 1, part.depth },
+                                             .depth_stride = { 0, 0, r->b_k },
+                                             .panel = RLX_PANEL_COLUMNS });
+    part.b = panel, part.b_j = 1, part.b_k = RLX_PANEL_COLUMNS;
+    tiles(&part);
+}
+
+void rlx_micro_gather_columns(const rlx_micro_sum *r, size_t bytes, rlx_micro_sum_fn *tiles)
+{
+    for (int64_t j = 0; j < r->columns; j += RLX_PANEL_COLUMNS)
+        for (int64_t t = 0; t < r->turns; t++)
+            for (int64_t k = 0; k < r->depth; k += GATHERED)
+                sum_gathered(r, bytes, tiles, (int64_t[3]){ j, t, k });
+}
+
 /* ---- reductions of any strides --------------------------------------------------------------- */
 
 /* Some columns side by side, so that one does not wait for the other. */
@@ -44,10 +104,12 @@ void rlx_micro_straighten(rlx_micro_sum *r, bool product)
             for (int64_t j = 0, n; j < r->columns; j += n) {                                 \
                 T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j, s[SIDE];                 \
                 const T *a = (const T *)r->a + i * r->a_i + j * r->a_j;                      \
-                n = r->columns - j < SIDE ? 1 : SIDE;                                        \
+                n = r->columns - j < SIDE || HAS_RUN_##X##_##op(r) ? 1 : SIDE;               \
                 for (int64_t c = 0; c < n; c++)                                              \
                     s[c] = acc[c * r->acc_j];                                                \
-                for (int64_t t = 0; t < r->turns; t++, a += r->a_t - r->depth * r->a_k)      \
+                for (int64_t t = 0; HAS_RUN_##X##_##op(r) && t < r->turns; t++)              \
+                    s[0] = RUN_##X##_##op(s[0], a + t * r->a_t, r->depth);                   \
+                for (int64_t t = HAS_RUN_##X##_##op(r) ? r->turns : 0; t < r->turns; t++, a += r->a_t - r->depth * r->a_k) \
                     for (int64_t k = 0; k < r->depth; k++, a += r->a_k)                      \
                         if (n == SIDE)                                                       \
                             RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] =                 \
@@ -58,6 +120,41 @@ void rlx_micro_straighten(rlx_micro_sum *r, bool product)
                     acc[c * r->acc_j] = s[c];                                                \
             }                                                                                \
     }
+/* Integers in runs, whose order is free: row.c. */
+#define IS_RUN(r) ((r)->a_k == 1 && (r)->depth >= 16)
+#define NO_RUN(x, a, n) (x)
+#define HAS_RUN_u32_add(r) IS_RUN(r)
+#define HAS_RUN_u32_min(r) IS_RUN(r)
+#define HAS_RUN_u32_max(r) IS_RUN(r)
+#define HAS_RUN_u64_add(r) IS_RUN(r)
+#define RUN_u32_add rlx_micro_run_u32_add
+#define RUN_u32_min rlx_micro_run_u32_min
+#define RUN_u32_max rlx_micro_run_u32_max
+#define RUN_u64_add rlx_micro_run_u64_add
+#define HAS_RUN_u32_mul(r) false
+#define RUN_u32_mul NO_RUN
+#define HAS_RUN_u64_mul(r) false
+#define RUN_u64_mul NO_RUN
+#define HAS_RUN_u64_min(r) false
+#define RUN_u64_min NO_RUN
+#define HAS_RUN_u64_max(r) false
+#define RUN_u64_max NO_RUN
+#define HAS_RUN_f32_add(r) false
+#define RUN_f32_add NO_RUN
+#define HAS_RUN_f32_mul(r) false
+#define RUN_f32_mul NO_RUN
+#define HAS_RUN_f32_min(r) false
+#define RUN_f32_min NO_RUN
+#define HAS_RUN_f32_max(r) false
+#define RUN_f32_max NO_RUN
+#define HAS_RUN_f64_add(r) false
+#define RUN_f64_add NO_RUN
+#define HAS_RUN_f64_mul(r) false
+#define RUN_f64_mul NO_RUN
+#define HAS_RUN_f64_min(r) false
+#define RUN_f64_min NO_RUN
+#define HAS_RUN_f64_max(r) false
+#define RUN_f64_max NO_RUN
 #define SUM_ONE(x, y) ((x) + (y))
 #define PRODUCT_ONE(x, y) ((x) * (y))
 #define LEAST_32(x, y) ((int32_t)(x) < (int32_t)(y) ? (x) : (y))

@@ -61,7 +61,7 @@ static void fetch_behind(const rlx_micro_unpack *u, int64_t at)
     int64_t bytes = (int64_t)rlx_kernel_elems[u->elem].bytes;
     uintptr_t next = (uintptr_t)u->words + (uintptr_t)((at + u->extent[3]) * bytes);
     for (int64_t i = 0; i < rlx_micro_less(u->extent[3] * bytes, 1024); i += 64)
-        RLX_FETCH((const void *)(next + (uintptr_t)i));
+        RLX_PREFETCH(next + (uintptr_t)i);
 }
 
 void rlx_micro_unpack_fields(const rlx_micro_unpack *u)

@@ -21,8 +21,10 @@
  *   i8_dot(a, b, c)             c + the sum of the four products in each word: of bytes of b with a sign and bytes of a,
  *   u8_dot(a, b, c)             of bytes of b without one; those of a have the other kind where SET_DOTS_UNLIKE, else the same. Where
  *                               SET_DOTS, in functions that begin with SET_DOT
+ *   f32_least, f32_greatest     (b, x): X_min and X_max where b is not NaN, nor -0 or +0; NaN and zeros of x stay
+ *   f32_at_most(x, high)        x, or high where x is greater; NaN stays
  *   f32_clamp(x, low, high)     x, or the bound that it is beyond; NaN stays
- *   f32_nearest(x)              the nearest integer, of two the even one; |x| < 2^22
+ *   f32_sqrt(x)
  *   f32_times_2_to(x, k)        x * 2^k, rounded once; 0.5 < x < 2, k an integer from -151 to 128, or NaN
  */
 #ifndef RLX_MICRO_VECTOR_H
@@ -494,36 +496,42 @@ EXTREME(u64, i64_vec, min, <)
 EXTREME(u64, i64_vec, max, >)
 #undef EXTREME
 
+/* ---- one operand that decides nothing by itself ---------------------------------------------- */
+
+/* The instructions of x86 give their second operand where one is NaN or both are zero. */
+#if defined(RLX_SET_AVX512)
+SET_INLINE f32_vec f32_least(f32_vec b, f32_vec x) { return _mm512_min_ps(b, x); }
+SET_INLINE f32_vec f32_greatest(f32_vec b, f32_vec x) { return _mm512_max_ps(b, x); }
+SET_INLINE f32_vec f32_sqrt(f32_vec x) { return _mm512_sqrt_ps(x); }
+#elif defined(RLX_SET_AVX2)
+SET_INLINE f32_vec f32_least(f32_vec b, f32_vec x) { return _mm256_min_ps(b, x); }
+SET_INLINE f32_vec f32_greatest(f32_vec b, f32_vec x) { return _mm256_max_ps(b, x); }
+SET_INLINE f32_vec f32_sqrt(f32_vec x) { return _mm256_sqrt_ps(x); }
+#elif defined(__SSE2__)
+SET_INLINE f32_vec f32_least(f32_vec b, f32_vec x) { return _mm_min_ps(b, x); }
+SET_INLINE f32_vec f32_greatest(f32_vec b, f32_vec x) { return _mm_max_ps(b, x); }
+SET_INLINE f32_vec f32_sqrt(f32_vec x) { return _mm_sqrt_ps(x); }
+#else
+SET_INLINE f32_vec f32_least(f32_vec b, f32_vec x) { return f32_min(b, x); }
+SET_INLINE f32_vec f32_greatest(f32_vec b, f32_vec x) { return f32_max(b, x); }
+SET_INLINE f32_vec f32_sqrt(f32_vec x)
+{
+    for (int i = 0; i < f32_LANES; i++)
+        x[i] = sqrtf(x[i]);
+    return x;
+}
+#endif
+SET_INLINE f32_vec f32_at_most(f32_vec x, float high) { return f32_least(f32_fill(high), x); }
+SET_INLINE f32_vec f32_clamp(f32_vec x, float low, float high)
+{
+    return f32_greatest(f32_fill(low), f32_at_most(x, high));
+}
+
 /* ---- powers of two -------------------------------------------------------------------------- */
 
 #if defined(RLX_SET_AVX512)
-SET_INLINE f32_vec f32_clamp(f32_vec x, float low, float high)
-{
-    return _mm512_max_ps(f32_fill(low), _mm512_min_ps(f32_fill(high), x));
-}
-SET_INLINE f32_vec f32_nearest(f32_vec x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT); }
 SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k) { return _mm512_scalef_ps(x, k); }
 #else
-#if defined(RLX_SET_AVX2)
-SET_INLINE f32_vec f32_clamp(f32_vec x, float low, float high)
-{
-    return _mm256_max_ps(f32_fill(low), _mm256_min_ps(f32_fill(high), x));
-}
-#elif defined(__SSE2__)
-SET_INLINE f32_vec f32_clamp(f32_vec x, float low, float high)
-{
-    return _mm_max_ps(f32_fill(low), _mm_min_ps(f32_fill(high), x));
-}
-#else
-SET_INLINE f32_vec f32_clamp(f32_vec x, float low, float high)
-{
-    u32_vec above = (u32_vec)(x > high), below = (u32_vec)(x < low);
-    return (f32_vec)(((u32_vec)x & ~(above | below)) | ((u32_vec)f32_fill(high) & above) |
-                     ((u32_vec)f32_fill(low) & below));
-}
-#endif
-/* The sum has no room for a fraction. */
-SET_INLINE f32_vec f32_nearest(f32_vec x) { return (x + 12582912.0f) - 12582912.0f; }
 /* Two factors, so that a result below the normal numbers is rounded once. */
 SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k)
 {

@@ -226,9 +226,25 @@ static void product_block(attention *a)
     rlx_tir_end_block(t);
 }
 
+/* No query sees nothing, unless all of its scores are infinite. */
+static bool sees_all(const attention *a) { return !a->has_bias && !a->var_len && !a->mask && !a->window; }
+
+/* total[r] = 1 where it is 0, so that rows can be divided as they stand. */
+static void guard_block(attention *a)
+{
+    rlx_tir *t = &a->b.t;
+    rlx_tir_begin_block(t, "divisor");
+    const rlx_prim *r = rlx_tir_spatial(t, "r", a->rows), *total = rlx_tir_load(t, a->total, RLX_TIR_LIST(r));
+    rlx_tir_store(t, a->total, RLX_TIR_LIST(r),
+                  rlx_tir_select(t, rlx_tir_eq(t, total, rlx_tir_number(t, a->wide, 0)), rlx_tir_number(t, a->wide, 1), total));
+    rlx_tir_end_block(t);
+}
+
 static void divide_block(attention *a)
 {
     rlx_tir *t = &a->b.t;
+    if (sees_all(a))
+        guard_block(a);
     rlx_tir_begin_block(t, a->b.l->name.data);
     const rlx_prim *r = rlx_tir_spatial(t, "r", a->rows),
                    *v = rlx_tir_spatial(t, "v", size(&a->v, 3));
@@ -236,7 +252,7 @@ static void divide_block(attention *a)
                    *zero = rlx_tir_number(t, a->wide, 0),
                    *x = rlx_tir_div(t, rlx_tir_load(t, a->sum, RLX_TIR_LIST(r, v)), total);
     rlx_tir_store(t, a->out.buffer, RLX_TIR_LIST(a->batch, query(a, r), a->head, v),
-                  rlx_tir_select(t, rlx_tir_eq(t, total, zero), zero, x));
+                  sees_all(a) ? x : rlx_tir_select(t, rlx_tir_eq(t, total, zero), zero, x));
     rlx_tir_end_block(t);
 }
 

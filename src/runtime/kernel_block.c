@@ -657,6 +657,56 @@ static bool run_map(rlx_kernel_run *r, int64_t *x)
     return map_in_pieces(r, &m);
 }
 
+/* ---- functions of rows, one after the other ------------------------------------------------- */
+
+/* Boxes in range, and rows as chains know them: contiguous, the other side one number for each. */
+static bool check_rows(rlx_kernel_run *r, int64_t *x, bool *fits)
+{
+    int64_t *extents = x + 13;
+    for (int side = 0; side < 3; side++) {
+        int64_t *s = x + 1 + 4 * side;
+        drop_unused(extents, s + 2, 2);
+        if (!box_in_range(r, s[0], s[1], s + 2, extents, 2))
+            return false;
+        *fits &= s[3] == (side < 2);
+    }
+    return true;
+}
+
+static bool check_sums(rlx_kernel_run *r, int64_t *x, bool *fits)
+{
+    int64_t *extents = x + 20;
+    *fits &= extents[GROUP] == 1 && extents[ROW] == 1 && extents[TURN] == 1;
+    drop_unused(extents, x + 3, TURN);
+    drop_unused(extents, x + 8, LOOPS);
+    return !*fits || (box_in_range(r, x[1], x[2], x + 3, extents, TURN) && box_in_range(r, x[6], x[7], x + 8, extents, LOOPS));
+}
+
+bool rlx_kernel_block_rows(rlx_kernel_run *r, int64_t (*maps)[RLX_KERNEL_BLOCK_OPERANDS], size_t count, int64_t *partial,
+                           bool *done)
+{
+    const int64_t *first = maps[0], *extents = first + 13;
+    rlx_kernel_rows rows = { .count = count, .columns = extents[1] };
+    bool fits = !any_empty(extents, 2);
+    for (size_t k = 0; k < count && fits; k++)
+        if (!check_rows(r, maps[k], &fits))
+            return false;
+    if (fits && partial && !check_sums(r, partial, &fits))
+        return false;
+    *done = fits;
+    if (!fits)
+        return true;
+    rows.to = (float *)element(r, first[1], first[2]), rows.to_row = first[3];
+    rows.from = (float *)element(r, first[5], first[6]), rows.from_row = first[7];
+    for (size_t k = 0; k < count; k++) {
+        rows.function[k] = (uint8_t)maps[k][0];
+        rows.other[k] = (const float *)element(r, maps[k][9], maps[k][10]), rows.other_row[k] = maps[k][11];
+    }
+    if (partial)
+        rows.sums = (float *)element(r, partial[1], partial[2]), rows.sums_row = partial[5];
+    return rlx_kernel_run_rows(r, &rows, extents[0]);
+}
+
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *x)
 {
     switch (op) {

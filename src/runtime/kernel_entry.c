@@ -57,6 +57,14 @@ static bool complete(rlx_kernel_param *p, uint32_t rank, int64_t *sizes)
     return true;
 }
 
+static uint32_t plain_params(const rlx_kernel *k)
+{
+    bool plain = k->num_params && k->num_params < 32 && k->num_tensors == k->num_params && k->num_buffers == k->num_tensors;
+    for (uint32_t i = 0; plain && i < k->num_params; i++)
+        plain = k->params[i].index == i;
+    return plain ? (1u << k->num_params) - 1 : 0;
+}
+
 void rlx_kernel_find_entry(rlx_kernel *k, rlx_kernel_param *params, int64_t *sizes)
 {
     uint32_t used = 0, behind = 0;
@@ -80,6 +88,7 @@ void rlx_kernel_find_entry(rlx_kernel *k, rlx_kernel_param *params, int64_t *siz
         all_known &= params[k->buffers[k->code[at + 1]].param].has_sizes;
     k->entry = all_known ? behind : 0;
     k->sizes = sizes;
+    k->plain = plain_params(k);
 }
 
 bool rlx_kernel_takes(const rlx_kernel *k, uint32_t param, rlx_dtype dtype, int32_t ndim,

@@ -13,6 +13,25 @@
  * word if it works on strips. */
 #define RLX_KERNEL_WIDE 0x10000u
 #define RLX_KERNEL_CLASS_SHIFT 24 /* of the x operands */
+/* Chains (kernel_chain.c): how many instructions are one, in the opcode word of the first; what is not stored; strip loops with
+ * long strips. A register operand whose strip is one number has SAME. */
+#define RLX_KERNEL_CHAIN_SHIFT 19
+#define RLX_KERNEL_CHAINED (31u << RLX_KERNEL_CHAIN_SHIFT)
+#define RLX_KERNEL_UNSTORED 0x20000u
+#define RLX_KERNEL_LONG 0x40000u
+#define RLX_KERNEL_SAME 2u
+#define RLX_KERNEL_LONG_STRIP 4096
+#define RLX_KERNEL_ROWS 4u        /* most instructions on rows that are one */
+/* Elements that are worth it, or not those of a few instructions. */
+#define RLX_CHAIN_LEAST 32
+#define RLX_CHAIN_LEAST_OF_FEW 96
+#define RLX_CHAIN_FEW 4u
+enum { RLX_KERNEL_MARK_START = 1, RLX_KERNEL_MARK_TARGET = 2 };
+/* Does an operand with this letter of rlx_kernel_ops name a register? */
+RLX_INLINE bool rlx_kernel_is_register(char letter, uint32_t w)
+{
+    return strchr("ilfdILFDvVxXsrwc", letter) || (letter == 'm' && w != RLX_KERNEL_NONE);
+}
 typedef struct rlx_kernel_param {
     uint8_t kind, klass;
     uint16_t index;
@@ -44,6 +63,7 @@ struct rlx_kernel {
     size_t frame_size;
     uint32_t num_tensors;     /* parameters that are buffers, the first buffers of all */
     uint32_t entry;           /* word where it begins if all known sizes have been compared */
+    uint32_t plain;           /* a bit for each parameter, if all buffers are parameters in their order and nothing else is; else 0 */
     uint64_t written;         /* rlx_kernel_written */
     const int64_t *sizes;
     const rlx_kernel_param *params;
@@ -87,6 +107,20 @@ bool rlx_kernel_alloc(rlx_kernel_run *r, uint32_t buffer, int64_t count);
  * types hold. */
 #define RLX_KERNEL_BLOCK_OPERANDS 27
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *operands);
+/* MAPs in the place of what the first one gives, then PARTIAL of it (NULL: none), row by row; *done: false if they have to run one after
+ * the other, and nothing has been done. */
+bool rlx_kernel_block_rows(rlx_kernel_run *r, int64_t (*maps)[RLX_KERNEL_BLOCK_OPERANDS], size_t count, int64_t *partial, bool *done);
+/* What it does where all of that has been checked: rows of float32, each side by its step from row to row; sums NULL: none.
+ * kernel_chain.c */
+typedef struct rlx_kernel_rows {
+    const float *from, *other[RLX_KERNEL_ROWS];
+    float *to, *sums;
+    int64_t from_row, other_row[RLX_KERNEL_ROWS], to_row, sums_row;
+    uint8_t function[RLX_KERNEL_ROWS];     /* enum rlx_kernel_map */
+    size_t count;
+    int64_t columns;
+} rlx_kernel_rows;
+bool rlx_kernel_run_rows(rlx_kernel_run *r, const rlx_kernel_rows *x, int64_t count);
 /* All give false. */
 bool rlx_kernel_out_of_buffer(rlx_kernel_run *r, uint32_t buffer, int64_t offset);
 bool rlx_kernel_out_of_dim(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int64_t index,
@@ -100,6 +134,18 @@ bool rlx_kernel_run_native(rlx_kernel_run *r);            /* kernel_native.c */
 bool rlx_kernel_env_grow(const rlx_kernel *k, rlx_kernel_env *env, rlx_fault *why);
 /* Runs from that instruction on. */
 bool rlx_kernel_run_code(rlx_kernel_run *r, const uint32_t *w);
+
+/* ---- chains, in kernel_chain.c: found in code that has been checked, marked there */
+typedef struct rlx_kernel_chains {
+    const uint8_t *words, *regs, *marks;   /* of the file; marks of words */
+    uint32_t num_words, num_regs;
+    uint32_t *code;                        /* loaded */
+    uint32_t *work;                        /* zeros */
+} rlx_kernel_chains;
+size_t rlx_kernel_chains_work(uint32_t num_regs, uint32_t num_words);
+void rlx_kernel_find_chains(const rlx_kernel_chains *in);
+/* Runs the chain that begins at w over strips of n elements; gives what is behind it. */
+const uint32_t *rlx_kernel_run_chain(const rlx_kernel_run *r, const uint32_t *w, size_t n);
 
 /* ---- parallel loops, in kernel_parallel.c */
 typedef struct rlx_kernel_loop {

@@ -22,10 +22,10 @@ typedef struct loading {
     uint32_t *written_in;
     /* per word of code: 1 + position of the innermost PAR whose body it is in, 0: none */
     uint32_t *regions;
+    uint32_t *chains;
     uint8_t *marks;
     rlx_fault *why;
 } loading;
-enum { MARK_START = 1, MARK_TARGET = 2 };
 
 static bool bad(loading *l, const char *what, size_t at)
 {
@@ -94,6 +94,7 @@ static bool allocate(loading *l, void **work, size_t *work_size)
     size_t data = (names + n[RLX_KERNEL_NAMES] + 63) & ~(size_t)63,
            size = data + n[RLX_KERNEL_DATA];
     *work_size = n[RLX_KERNEL_REGS] * 4 * sizeof(uint32_t) +
+                 rlx_kernel_chains_work(n[RLX_KERNEL_REGS], n[RLX_KERNEL_CODE]) +
                  n[RLX_KERNEL_CODE] * (sizeof(uint32_t) + 1) + 1;
     char *p = rlx_mem_alloc_aligned(l->memory, size, 64);
     char *w = *work = rlx_mem_alloc_zero(l->memory, *work_size);
@@ -111,7 +112,8 @@ static bool allocate(loading *l, void **work, size_t *work_size)
     l->out_epoch = l->view_epoch + n[RLX_KERNEL_REGS];
     l->written_in = l->out_epoch + n[RLX_KERNEL_REGS];
     l->regions = l->written_in + n[RLX_KERNEL_REGS];
-    l->marks = (uint8_t *)(l->regions + n[RLX_KERNEL_CODE]);
+    l->chains = l->regions + n[RLX_KERNEL_CODE];
+    l->marks = (uint8_t *)l->chains + rlx_kernel_chains_work(n[RLX_KERNEL_REGS], n[RLX_KERNEL_CODE]);
     memset(l->code + n[RLX_KERNEL_CODE], 0, 8 * sizeof(uint32_t));
     memcpy(p + names, l->part[RLX_KERNEL_NAMES], n[RLX_KERNEL_NAMES]);
     if (n[RLX_KERNEL_DATA])
@@ -268,7 +270,7 @@ static uint32_t jump_target(const loading *l, uint32_t at)
     uint32_t p = at + 1 + (uint32_t)(strchr(operands, 'j') - operands);
     int64_t target =
         (int64_t)at + (int32_t)((uint32_t)word(l, p) | (uint32_t)word(l, p + 1) << 16);
-    bool good = target >= 0 && target < l->count[RLX_KERNEL_CODE] && l->marks[target] & MARK_START;
+    bool good = target >= 0 && target < l->count[RLX_KERNEL_CODE] && l->marks[target] & RLX_KERNEL_MARK_START;
     return good ? (uint32_t)target : UINT32_MAX;
 }
 
@@ -306,7 +308,7 @@ static bool mark(loading *l)
         last = rlx_kernel_op_words(op);
         if (last > n - at)
             return bad(l, "instruction cut short at", at);
-        l->marks[at] |= MARK_START;
+        l->marks[at] |= RLX_KERNEL_MARK_START;
     }
     if (op != RLX_K_END)
         return bad(l, "no end at", n);
@@ -315,7 +317,7 @@ static bool mark(loading *l)
         if (target == UINT32_MAX)
             return bad(l, "jump into nowhere at", at);
         if (is_jump(word(l, at)))
-            l->marks[target] |= MARK_TARGET;
+            l->marks[target] |= RLX_KERNEL_MARK_TARGET;
     }
     return find_regions(l);
 }
@@ -516,11 +518,6 @@ static bool check_owner(loading *l, const instruction *in, char letter, uint32_t
     return !*owner || *owner == in->outermost;
 }
 
-static bool is_register(char letter, uint32_t w)
-{
-    return strchr("ilfdILFDvVxXsrwc", letter) || (letter == 'm' && w != RLX_KERNEL_NONE);
-}
-
 static bool check_instruction(loading *l, instruction *in)
 {
     const char *operands = rlx_kernel_ops[in->op].operands;
@@ -534,9 +531,9 @@ static bool check_instruction(loading *l, instruction *in)
                 continue;
             if (!check_operand(l, in, operands[i], w))
                 return false;
-            if (is_register(operands[i], w) && !check_owner(l, in, operands[i], w))
+            if (rlx_kernel_is_register(operands[i], w) && !check_owner(l, in, operands[i], w))
                 return bad_operand(l, in);
-            out[1 + i] = is_register(operands[i], w) ? l->offsets[w]
+            out[1 + i] = rlx_kernel_is_register(operands[i], w) ? l->offsets[w]
                          : operands[i] == 'm'        ? UINT32_MAX
                                                      : w;
             if (operands[i] == 'j')
@@ -563,7 +560,7 @@ static bool check_code(loading *l)
         instruction in = { .op = word(l, at), .at = at, .outermost = outermost,
                            .klass = -1, .wide = -1, .buffer_class = -1, .elem = -1 };
         /* a view ends where control may come from elsewhere and where memory may move */
-        epoch += (l->marks[at] & MARK_TARGET) != 0;
+        epoch += (l->marks[at] & RLX_KERNEL_MARK_TARGET) != 0;
         in.epoch = epoch;
         if (!check_instruction(l, &in))
             return false;
@@ -585,6 +582,14 @@ bool rlx_kernel_load(rlx_memory *m, const uint8_t *bytes, size_t len, rlx_kernel
     }
     bool ok = place_registers(&l) && load_consts(&l) && load_buffers(&l) && load_params(&l) &&
               mark(&l) && check_code(&l);
+    if (ok)
+        rlx_kernel_find_chains(&(rlx_kernel_chains){ .words = l.part[RLX_KERNEL_CODE],
+                                                     .regs = l.part[RLX_KERNEL_REGS],
+                                                     .marks = l.marks,
+                                                     .num_words = l.count[RLX_KERNEL_CODE],
+                                                     .num_regs = l.count[RLX_KERNEL_REGS],
+                                                     .code = l.code,
+                                                     .work = l.chains });
     rlx_mem_free(m, work, work_size);
     if (ok)
         rlx_kernel_find_entry(*out = l.k, l.params, l.sizes);

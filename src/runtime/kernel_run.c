@@ -251,9 +251,9 @@ bool rlx_kernel_spend(running *r, int64_t work)
 /* The register of an operand: in the frame, or where a view points. */
 RLX_ALWAYS_INLINE void *reg(const running *r, uint32_t offset)
 {
-    unsigned char *p = r->frame + (offset & ~1u);
+    unsigned char *p = r->frame + (offset & ~3u);
     if (RLX_UNLIKELY(offset & 1))
-        memcpy(&p, r->frame + (offset & ~1u), sizeof p);
+        memcpy(&p, p, sizeof p);
     return p;
 }
 
@@ -371,7 +371,8 @@ static bool do_view(running *r, const uint32_t *w, size_t n)
 {
     const rlx_kernel_view *v = &r->views[w[2]];
     int64_t off = *scalar(r, w[3]);
-    if (RLX_UNLIKELY(n && !in_range(off, 1, (int64_t)n, v->count)))
+    uint64_t count = (uint64_t)v->count; /* not negative */
+    if (RLX_UNLIKELY(n && ((uint64_t)off >= count || n > count - (uint64_t)off)))
         return rlx_kernel_out_of_buffer(r, w[2], off);
     unsigned char *p = v->data + (n ? (size_t)off * r->k->buffers[w[2]].bytes : 0);
     memcpy(r->frame + (w[1] & ~1u), &p, sizeof p);
@@ -431,6 +432,32 @@ BLOCK(partial, RLX_K_PARTIAL, 25, 0x2043)
 BLOCK(normalize, RLX_K_NORMALIZE, 27, 0x222223)
 BLOCK(map, RLX_K_MAP, 15, 0x223)
 
+/* The values of operands; plain: those that are numbers and buffers. */
+static void take_operands(const running *r, const uint32_t *w, uint32_t n, uint32_t plain, int64_t *x)
+{
+    for (uint32_t i = 0; i < n; i++)
+        x[i] = plain >> i & 1 ? (int64_t)w[1 + i] : *scalar(r, w[1 + i]);
+}
+
+/* MAPs that are a chain, and the sums of what they give; *at: where to go on. */
+RLX_NOINLINE static bool do_rows(running *r, const uint32_t **at)
+{
+    int64_t maps[RLX_KERNEL_ROWS][RLX_KERNEL_BLOCK_OPERANDS], partial[RLX_KERNEL_BLOCK_OPERANDS];
+    const uint32_t *w = *at;
+    uint32_t count = 0, left = w[0] >> RLX_KERNEL_CHAIN_SHIFT & 31;
+    for (; left && (w[0] & 0xffff) == RLX_K_MAP; left--, count++, w += 16)
+        take_operands(r, w, 15, 0x223, maps[count]);
+    if (left)
+        take_operands(r, w, 25, 0x2043, partial);
+    bool done = false;
+    if (!rlx_kernel_block_rows(r, maps, count, left ? partial : NULL, &done))
+        return false;
+    if (!done)
+        return do_map(r, *at) ? (*at += 16, true) : false;
+    *at = left ? w + 26 : w;
+    return true;
+}
+
 static bool do_want_dim(running *r, const uint32_t *w)
 {
     int64_t found = r->views[w[1]].shape[w[2]], expected = *scalar(r, w[3]);
@@ -451,9 +478,11 @@ RLX_ALWAYS_INLINE int64_t wrap_mul(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a * (uint64_t)b);
 }
-RLX_ALWAYS_INLINE int64_t strip_of(int64_t left)
+RLX_ALWAYS_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+/* The most elements of strips in a loop, by its opcode word. */
+RLX_ALWAYS_INLINE int64_t most_of(uint32_t opcode)
 {
-    return left < RLX_KERNEL_STRIP ? left : RLX_KERNEL_STRIP;
+    return opcode & RLX_KERNEL_LONG ? RLX_KERNEL_LONG_STRIP : RLX_KERNEL_STRIP;
 }
 
 /* Words of a value instruction: opcode and 2 to 4 operands. */
@@ -473,6 +502,11 @@ RLX_ALWAYS_INLINE int run_value(const running *r, const uint32_t *w, uint32_t op
         return f(reg(r, w[1]), reg(r, w[2]), reg(r, w[3]),
                  w[4] == UINT32_MAX ? NULL : reg(r, w[4]), n);
     }
+}
+
+RLX_ALWAYS_INLINE bool is_worth_chain(uint32_t head, size_t n)
+{
+    return n >= RLX_CHAIN_LEAST_OF_FEW || (n >= RLX_CHAIN_LEAST && (head >> RLX_KERNEL_CHAIN_SHIFT & 31) > RLX_CHAIN_FEW);
 }
 
 /* A jump; backward ones are work. */
@@ -520,6 +554,10 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         size_t n = w[0] & RLX_KERNEL_WIDE ? strip : 1;
         uint32_t op = w[0] & 0xffff;
         if (op >= RLX_K_FIRST_VALUE) {
+            if (w[0] & RLX_KERNEL_CHAINED && is_worth_chain(w[0], n)) {
+                w = rlx_kernel_run_chain(r, w, n);
+                continue;
+            }
             int trouble = run_value(r, w, op, n);
             if (RLX_UNLIKELY(trouble))
                 return rlx_kernel_troubled(r, trouble);
@@ -569,20 +607,20 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
             STEP(0)
         case RLX_K_STRIP:
             X(1) = 0;
-            strip = X(2) > 0 ? (size_t)strip_of(X(2)) : 0;
+            strip = X(2) > 0 ? (size_t)least(X(2), most_of(w[0])) : 0;
             if (!strip)
                 JUMP_TO(w[3]);
             else
                 w += 5;
             continue;
         case RLX_K_NEXT_STRIP: {
-            int64_t left = wrap_sub(X(2), wrap_add(X(1), RLX_KERNEL_STRIP));
-            if (!rlx_kernel_spend(r, FUEL_PER_STRIP))
+            int64_t most = most_of(w[0]), left = wrap_sub(X(2), wrap_add(X(1), most));
+            if (!rlx_kernel_spend(r, FUEL_PER_STRIP * (most / RLX_KERNEL_STRIP)))
                 return false;
             strip = 0;
             if (left > 0) {
-                X(1) = wrap_add(X(1), RLX_KERNEL_STRIP);
-                strip = (size_t)strip_of(left);
+                X(1) = wrap_add(X(1), most);
+                strip = (size_t)least(left, most);
                 w += (int32_t)w[3];
             } else
                 w += 5;
@@ -615,7 +653,7 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         case RLX_K_STORE_EACH: TRY(do_each(r, w, n, true), 4)
         case RLX_K_VIEW: case RLX_K_VIEW_OUT: TRY(do_view(r, w, n), 3)
         case RLX_K_BROADCAST: {
-            int64_t most = X(3) < 0 ? 0 : strip_of(X(3));
+            int64_t most = X(3) < 0 ? 0 : least(X(3), RLX_KERNEL_STRIP);
             rlx_fill_strip(reg(r, w[1]), r->frame + w[2], (int)(w[0] >> RLX_KERNEL_CLASS_SHIFT),
                            (size_t)most);
             STEP(3)
@@ -628,7 +666,12 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         case RLX_K_REDUCE: TRY(do_reduce(r, w), 18)
         case RLX_K_PARTIAL: TRY(do_partial(r, w), 25)
         case RLX_K_NORMALIZE: TRY(do_normalize(r, w), 27)
-        case RLX_K_MAP: TRY(do_map(r, w), 15)
+        case RLX_K_MAP:
+            if (!(w[0] & RLX_KERNEL_CHAINED))
+                TRY(do_map(r, w), 15)
+            if (!do_rows(r, &w))
+                return false;
+            continue;
         default: return rlx_fail(r->why, RLX_RT14, "kernel %s: unknown instruction", r->k->names);
         }
     }
@@ -649,7 +692,7 @@ static size_t view_bytes(const rlx_kernel *k, const rlx_kernel_view *views, uint
 }
 
 /* Is what is only read the very memory of an output that overwrites it element by element? */
-static bool is_same_place(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t in, uint32_t out)
+RLX_ALWAYS_INLINE bool is_same_place(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t in, uint32_t out)
 {
     return k->buffers[in].same == out + 1 && !k->buffers[in].written &&
            views[in].data == views[out].data && view_bytes(k, views, in) == view_bytes(k, views, out);
@@ -693,11 +736,27 @@ RLX_ALWAYS_INLINE bool overlap(const rlx_kernel *k, const rlx_kernel_view *views
     return false;
 }
 
-static bool start(running *r, const relax_value *args, bool native)
+/* All arguments are known to fit. False: memory of a host, which may lie anywhere. */
+RLX_ALWAYS_INLINE bool bind_plain(running *r, const relax_value *args)
+{
+    const rlx_kernel *k = r->k;
+    uintptr_t crooked = 0;
+    for (uint32_t i = 0; i < k->num_params; i++) {
+        const DLTensor *t = args[i].v.p;
+        r->views[i] = (rlx_kernel_view){ t->data, k->params[i].count, t->shape };
+        crooked |= (uintptr_t)t->data & k->params[i].misaligned;
+    }
+    r->begin = k->entry;
+    return !crooked;
+}
+
+RLX_ALWAYS_INLINE bool start(running *r, const relax_value *args, bool native)
 {
     uint64_t *frame = (uint64_t *)(void *)r->frame;
     for (uint32_t i = 0, n = native ? 0 : r->k->num_consts; i < n; i++)
         frame[i] = r->k->consts[i];
+    if (r->k->plain && (r->known & r->k->plain) == r->k->plain && RLX_LIKELY(bind_plain(r, args)))
+        return true;
     return bind(r, args, native);
 }
 

@@ -132,15 +132,19 @@
             return v_##name##_far(dp, ap, bp, cp, n);                                       \
         LANES1_BODY(float, float, near)                                                     \
     }
+static int compute_row(float *d, const float *a, uint32_t step, size_t n)
+{
+    const rlx_micro_step steps[] = { RLX_STEP_STRIP(RLX_STEP_LOAD, (float *)a), RLX_STEP_ALONE(step), RLX_STEP_STRIP(RLX_STEP_STORE, d),
+                                     RLX_STEP_ALONE(RLX_STEP_END) };
+    rlx_micro_find(NULL)->chain(steps, (int64_t)n);
+    return RLX_TROUBLE_NONE;
+}
 #define TURN1(name, expr, near) LANES1(name##_far, float, float, expr) NEAR1(name, near, 0x1.fffffep16f)
-#define ROW1(name, expr, function)                                                          \
+#define ROW1(name, expr, step)                                                              \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
     {                                                                                       \
-        if (n)                                                                              \
-            rlx_micro_find(NULL)->map[function](dp, ap, 0, (int64_t)n);                     \
-        return RLX_TROUBLE_NONE;                                                            \
+        return compute_row(dp, ap, step, n);                                                \
     }
-#define RISE1(name, expr, near) LANES1(name##_far, float, float, expr) NEAR1(name, near, 87.0f)
 #define WIDE2(name, R, T, expr) RLX_CLONES_512 VALUE2(name, R, T, expr)
 #define LDEXP(name, T, expr)                                                                \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \

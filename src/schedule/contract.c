@@ -16,7 +16,7 @@
  * Loops that are one in a compact buffer are one dimension of a view of it; where they are not, packing takes them apart.
  *
  * Rows are packed, too, in panels of 8, where they cannot be read in place: their depth is several loops that A is not
- * contiguous in, or rows lie so that they fall into the same lines of a cache.
+ * contiguous in. Rows that fall into the same lines of a cache need not be: a tile reads no more of them than those have ways.
  *
  * Bytes that are summed up in int32 stay bytes in panels, four steps of one depth loop beside each other, which is the
  * outermost there: sums that wrap around are the same in any order. What the last four lacks is 0.
@@ -135,18 +135,6 @@ static bool collect_depth(rlx_tiling *t)
     return d->count > 0 && d->extent;
 }
 
-/* Rows a power of two apart share lines of the cache. */
-static bool rows_collide(const rlx_tiling *t)
-{
-    const rlx_prim *stride = rlx_tiling_coefficient(t->row.access, rlx_last_digit(&t->row.lanes));
-    int64_t elements, depth;
-    size_t bytes = rlx_dtype_bytes(rlx_as_buffer(t->row.access->buffer)->dtype);
-    return rlx_int_literal(stride, &elements) && elements > 0 &&
-           !rlx_is_int_value(t->row.lanes.extent, 1) &&
-           (size_t)elements * bytes % 2048 == 0 &&
-           (!rlx_int_literal(t->depth.extent, &depth) || depth >= 128);
-}
-
 /* ---- elements ------------------------------------------------------------------------------- */
 
 /* The parameter that a side reads, if its panels may take its place: how many there are is known. Panels of sums in
@@ -248,7 +236,7 @@ static bool choose_packing(rlx_tiling *t, bool *few)
                t->column.lanes.count > 1;
     }
     t->column.packed = true;
-    t->row.packed = row_widens || !rows_are_straight || rows_collide(t) || t->row.param >= 0;
+    t->row.packed = row_widens || !rows_are_straight || t->row.param >= 0;
     return true;
 }
 

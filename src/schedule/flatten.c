@@ -103,10 +103,12 @@ const rlx_stmt *rlx_flatten_sequences(rlx_context *ctx, const rlx_stmt *body)
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
+/* A single loop that computes something: what sums begin with stays with them. */
 static bool is_short(const rlx_stmt *s)
 {
     const rlx_for_stmt *f = rlx_as_for_stmt(s);
-    return f && f->body->kind == RLX_NODE_BUFFER_STORE;
+    const rlx_buffer_store *store = f ? rlx_as_buffer_store(f->body) : NULL;
+    return store && store->value->kind != RLX_NODE_FLOAT_IMM && store->value->kind != RLX_NODE_INT_IMM;
 }
 
 bool rlx_move_short_nests(rlx_context *ctx, const rlx_stmt **stmts, size_t count)

@@ -810,6 +810,10 @@ static enum rlx_plan_reason plan_body(planner *p)
         return RLX_PLAN_NO_REASON;
     }
     enum rlx_plan_reason why = plan_fused(n, p->scope->widens), worse;
+    if (why == RLX_PLAN_NO_UPDATE && rlx_plan_copying(p->ctx, n, RLX_LONGEST_LANES)) {
+        finish_plan(n, RLX_PLAN_COPY, (int)n->count - 1);
+        return RLX_PLAN_NO_REASON;
+    }
     if (why == RLX_PLAN_NO_UPDATE && rlx_plan_packing(p->ctx, p->scope, n)) {
         n->loops[n->pack.lane].role = RLX_PLAN_LANE;
         for (int i = 0; i < 3; i++)
@@ -820,7 +824,7 @@ static enum rlx_plan_reason plan_body(planner *p)
         finish_plan(n, RLX_PLAN_PACK, n->pack.lane);
         return RLX_PLAN_NO_REASON;
     }
-    if (why == RLX_PLAN_NO_UPDATE && rlx_plan_copying(p->ctx, n)) {
+    if (why == RLX_PLAN_NO_UPDATE && rlx_plan_copying(p->ctx, n, 0)) {
         finish_plan(n, RLX_PLAN_COPY, (int)n->count - 1);
         return RLX_PLAN_NO_REASON;
     }

@@ -85,7 +85,16 @@ static bool give(const copying *c)
     return one && zero;
 }
 
-bool rlx_plan_copying(rlx_context *ctx, rlx_nest_plan *plan)
+/* Are runs of more than so many elements contiguous on both sides? */
+static bool has_long_runs(const copying *c, int64_t length)
+{
+    int64_t elements;
+    const rlx_plan_dimension *last = c->all.count ? &c->all.at[c->all.count - 1] : NULL;
+    return last && rlx_is_int_value(last->stride[TO], 1) && rlx_is_int_value(last->stride[FROM], 1) &&
+           !(rlx_int_literal(last->extent, &elements) && elements <= length);
+}
+
+bool rlx_plan_copying(rlx_context *ctx, rlx_nest_plan *plan, int64_t longer)
 {
     copying c = { .ctx = ctx, .plan = plan };
     bool fits = plan->accesses.len == 2 && plan->accesses.data[0].affine &&
@@ -101,5 +110,5 @@ bool rlx_plan_copying(rlx_context *ctx, rlx_nest_plan *plan)
     for (size_t i = 0; i < c.all.count; i++)
         if (!c.all.at[i].extent)
             return false;
-    return give(&c);
+    return (!longer || has_long_runs(&c, longer)) && give(&c);
 }

@@ -9,8 +9,12 @@
 /* Is it a nest that fills panels? Then plan->pack is filled in. Accesses have been measured. */
 bool rlx_plan_packing(rlx_context *ctx, const rlx_plan_scope *scope, rlx_nest_plan *plan);
 
-/* Is it a nest that copies a box? Then plan->copy is filled in, and the roles of its loops are given. */
-bool rlx_plan_copying(rlx_context *ctx, rlx_nest_plan *plan);
+/* Lanes of the widest panel: longer runs are copied as they are. */
+enum { RLX_LONGEST_LANES = 32 };
+
+/* Is it a nest that copies a box? Then plan->copy is filled in, and the roles of its loops are given. longer: only one
+ * with runs of more elements that are contiguous on both sides; 0: any. */
+bool rlx_plan_copying(rlx_context *ctx, rlx_nest_plan *plan, int64_t longer);
 
 /* Is it a nest that makes floats of fields of bits? Then plan->unpack is filled in, and the roles of its loops are given. */
 bool rlx_plan_unpacking(rlx_context *ctx, rlx_nest_plan *plan);

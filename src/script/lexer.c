@@ -1020,7 +1020,7 @@ void rlx_lexer_fetch_line(const rlx_lexer *lx)
     uint32_t at = next_physical(lx->text, lx->pos, end);
     at += blanks_at(lx->text, at, lx->len);
     if (at < lx->len && class_of(lx->text[at]) == C_NAME)
-        RLX_FETCH(&t->slots[name_at(lx->text + at).hash & (t->cap - 1)]);
+        RLX_PREFETCH(&t->slots[name_at(lx->text + at).hash & (t->cap - 1)]);
 }
 
 void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t source,

@@ -111,7 +111,6 @@ static bool binary(machine *m, const rlx_binary *b, value x, value y, value *out
 #define EVAL_FLOAT1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_WIDE1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_TURN1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
-#define EVAL_RISE1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_ROW1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_LANES1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_TEST1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)

@@ -13,7 +13,6 @@ const rlx_tir_intrinsic_row rlx_tir_intrinsics[RLX_TIR_NUM_INTRINSICS] = {
 #define OF_FLOAT1 1, RLX_TIR_SAME
 #define OF_WIDE1 1, RLX_TIR_SAME
 #define OF_TURN1 1, RLX_TIR_SAME
-#define OF_RISE1 1, RLX_TIR_SAME
 #define OF_ROW1 1, RLX_TIR_SAME
 #define OF_LANES1 1, RLX_TIR_SAME
 #define OF_FLOAT2 2, RLX_TIR_SAME

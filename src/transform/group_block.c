@@ -303,6 +303,22 @@ static const rlx_binding *binding_of(const block_groups *b, const rlx_expr *v)
     return rlx_ptrmap_find(&b->bound, v, &k) ? b->block->bindings[k - 1] : NULL;
 }
 
+/* What fails in the group is a failure of one of its bindings. */
+static bool hold_places(const outlined *o, rlx_place place)
+{
+    rlx_context *ctx = o->b->ctx;
+    rlx_held_place *held = rlx_new(ctx, (o->members.count + 1) * sizeof *held);
+    for (size_t i = 0; held && i < o->members.count; i++) {
+        const rlx_binding *b = member(o, i);
+        const rlx_string *name = rlx_binding_var(b)->name;
+        rlx_place own = rlx_place_of(b);
+        held[i] = (rlx_held_place){ .name = name ? name->data : "",
+                                    .name_len = name ? name->len : 0,
+                                    .place = own ? own : rlx_place_of(rlx_binding_value(b)) };
+    }
+    return held && rlx_place_groups_put(&ctx->diags.groups, place, held, o->members.count);
+}
+
 /* The variables of the block are bound as before, to what the call gives. */
 static bool emit_call(outlined *o, const rlx_global_var *gv, const rlx_sinfo *ret)
 {
@@ -310,6 +326,8 @@ static bool emit_call(outlined *o, const rlx_global_var *gv, const rlx_sinfo *re
     rlx_place place = rlx_place_of(member(o, o->members.count - 1));
     const rlx_expr *call =
         rlx_call_new(ctx, &gv->node, o->args.data, o->args.len, NULL, 0, NULL, place);
+    if (!hold_places(o, place))
+        return false;
     if (o->results.len == 1) {
         const rlx_expr *v = o->results.data[0];
         return emit(o->b, rlx_var_binding_new(ctx, rlx_as_var(v), call, rlx_place_of(binding_of(o->b, v))));

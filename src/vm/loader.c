@@ -231,10 +231,8 @@ static bool load_places(loading *l)
     e->places = data;
     for (uint32_t i = 0; i < e->num_places; i++) {
         const rlx_file_place *p = &e->places[i];
-        /* the place of a function, then that of its first binding */
-        bool border = i && p->word == p[-1].word && p[-1].binding == RLX_NO_INDEX &&
-                      (i < 2 || p->word != p[-2].word);
-        if ((i && p->word <= p[-1].word && !border) || !is_name(e, p->binding, true) ||
+        /* of a word: that of a function, then what a group holds, then that of the binding */
+        if ((i && p->word < p[-1].word) || !is_name(e, p->binding, true) ||
             !is_name(e, p->file, true))
             return rlx_fail(l->why, RLX_LD05, "place %u is malformed", i);
     }

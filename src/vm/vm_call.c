@@ -169,6 +169,7 @@ void rlx_vm_read_counters(const relax_vm *vm, relax_vm_counters *out)
 
 /* ---- failures ------------------------------------------------------------------------------- */
 
+#define MOST_HELD 16   /* bindings of a group that are named */
 #define TRACE_ENDS 16 /* of a deep stack the innermost and the outermost are shown */
 
 /* The place that covers word `at` of the code. */
@@ -189,7 +190,31 @@ static const rlx_file_place *place_of(const relax_executable *e, uint32_t at)
 static const rlx_file_place *place_of_boundary(const relax_executable *e, uint32_t code)
 {
     const rlx_file_place *p = place_of(e, code);
-    return p && p > e->places && p[-1].word == code ? p - 1 : p;
+    while (p && p > e->places && p[-1].word == code)
+        p--;
+    return p;
+}
+
+static void put_binding(const relax_executable *e, const rlx_file_place *p, rlx_buf *out)
+{
+    if (p->binding != RLX_NO_INDEX)
+        rlx_buf_format(out, " %s", rlx_name(&e->names, p->binding).data);
+    if (p->file != RLX_NO_INDEX)
+        rlx_buf_format(out, " (%s:%u:%u)", rlx_name(&e->names, p->file).data, p->line, p->column);
+}
+
+/* The other bindings of the group that the code at this place computes. */
+static void put_held(const relax_executable *e, const rlx_file_place *p, rlx_buf *out)
+{
+    const rlx_file_place *first = p;
+    while (first > e->places && first[-1].word == p->word && first[-1].binding != RLX_NO_INDEX)
+        first--;
+    for (const rlx_file_place *held = first; held < p && held < first + MOST_HELD; held++) {
+        rlx_buf_format(out, "%s", held == first ? ", computed with" : ",");
+        put_binding(e, held, out);
+    }
+    if (p - first > MOST_HELD)
+        rlx_buf_format(out, " and %d more", (int)(p - first - MOST_HELD));
 }
 
 static void put_frame(const relax_vm *vm, const rlx_vm_frame *f, bool innermost, rlx_buf *out)
@@ -202,10 +227,10 @@ static void put_frame(const relax_vm *vm, const rlx_vm_frame *f, bool innermost,
     rlx_buf_format(out, "  in %s", rlx_name(&e->names, f->fn->name).data);
     if (p && p->word >= f->fn->code) {
         if (p->binding != RLX_NO_INDEX)
-            rlx_buf_format(out, ", binding %s", rlx_name(&e->names, p->binding).data);
-        if (p->file != RLX_NO_INDEX)
-            rlx_buf_format(out, " (%s:%u:%u)", rlx_name(&e->names, p->file).data, p->line,
-                           p->column);
+            rlx_buf_lit(out, ", binding");
+        put_binding(e, p, out);
+        if (innermost)
+            put_held(e, p, out);
     }
     rlx_buf_lit(out, "\n");
 }

@@ -534,6 +534,26 @@ static void test_function_values(void **state)
     }
 }
 
+/* What fails in a fused kernel is named: the last binding, and all that the kernel holds. */
+static void test_failing_group(void **state)
+{
+    static const char *const traces[] = {
+        "  in main, binding t (m.py:10:17)\n", "  in main, binding t (m.py:10:17)\n",
+        "  in main, binding v (m.py:12:13), computed with a (m.py:9:13), t (m.py:10:13), u (m.py:11:13)\n"
+    };
+    for (int level = 0; level < 3; level++) {
+        program p = { .opt_level = level };
+        const int64_t beyond[2] = { 1, 9 };
+        program_build(&p, PROGRAM("failing group"));
+        program_tensor(&p, RELAX_FLOAT32, (const int64_t[]){ 5, 3 }, 2, (const float[15]){ 0 });
+        program_tensor(&p, RELAX_INT64, (const int64_t[]){ 2 }, 1, beyond);
+        program_f32(&p, 3, (const float[]){ 1, 2, 3 });
+        program_fails(&p, "main", "RT09", "", "index 9 is out of range");
+        assert_string_equal(relax_error_trace(p.err, NULL), traces[level]);
+        program_end(&p);
+    }
+}
+
 /* ---- the file ------------------------------------------------------------------------------- */
 
 static size_t count(const char *text, const char *what)
@@ -663,6 +683,7 @@ int main(void)
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_outputs),
         cmocka_unit_test(test_function_values),
+        cmocka_unit_test(test_failing_group),
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_several_errors),

@@ -149,7 +149,7 @@ static void try_pack(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
     static const int64_t strides[][2] = { { 1, 50 }, { 50, 1 }, { 2, 1 }, { 2, 5 }, { 0, 3 }, { -1, 7 } };
     int64_t kind = below(6);
     p.lane_stride[1] = strides[kind][0], p.depth_stride[2] = strides[kind][1];
-    p.lane_stride[0] = below(80) - 5;
+    p.lane_stride[0] = once_in(4) ? p.width * p.lane_stride[1] : below(80) - 5;
     p.depth_stride[0] = below(300), p.depth_stride[1] = below(60);
     bool fours = to == from && rlx_kernel_is_byte(to) && once_in(2);
     if (fours) { /* the outermost depth is the one that they are of */

@@ -138,11 +138,14 @@ static void join_nans(enum rlx_kernel_elem e, size_t size)
 enum layout {
     PANELS,        /* a in panels of rows, b in panels of columns */
     A_IN_PLACE,    /* b in panels */
+    MANY_TILES,    /* b in panels, that some tiles read in turns */
+    ONE_ROW,       /* by panels behind each other */
     BOTH_IN_PLACE,
     FEW_ROWS,      /* many columns in place */
     WINDOWS,       /* each row its own b */
     WINDOWS_BY_TWO,
     SHORT_WINDOWS, /* rows side by side */
+    WINDOWS_BELOW, /* turns are rows below each other, each part of several sums */
     B_TRANSPOSED,
     ACC_TRANSPOSED,
     B_ONE,         /* b is one for all columns, a contiguous */
@@ -152,7 +155,7 @@ enum layout {
     LAYOUTS
 };
 static const char *const layout_names[LAYOUTS] = {
-    "panels", "a in place", "both in place", "few rows", "windows", "windows by two", "short windows", "b transposed",
+    "panels", "a in place", "many tiles", "one row", "both in place", "few rows", "windows", "windows by two", "short windows", "windows below each other", "b transposed",
     "acc transposed", "b one", "elements", "one column", "any"
 };
 
@@ -168,12 +171,18 @@ static rlx_micro_sum random_sum(enum layout layout)
         s.rows = 1 + below(8);
     if (layout == PANELS || layout == A_IN_PLACE)
         s.columns = 1 + below(32);
+    if (layout == MANY_TILES)
+        s.rows = 1 + below(40), s.columns = 1 + below(32), s.depth = 100 + below(200), s.turns = 1 + once_in(4);
+    if (layout == ONE_ROW)
+        s.rows = 1 + below(4), s.columns = 32;
     if (layout == FEW_ROWS)
         s.rows = 1 + below(4), s.columns = 1 + below(700), s.depth = 1 + below(30);
     if (layout == ONE_COLUMN)
         s.columns = 1, s.depth = 1 + below(300);
     if (layout == SHORT_WINDOWS)
         s.rows = 1 + below(8), s.columns = 1 + below(9), s.fresh = !once_in(4);
+    if (layout == WINDOWS_BELOW)
+        s.turns = 1 + below(8), s.depth = 1 + below(9), s.fresh = !once_in(4);
     int64_t wide = s.columns + below(3), deep = s.depth + below(3);
     s.acc_i = wide, s.acc_j = 1;
     s.a_i = deep, s.a_k = 1;
@@ -181,12 +190,16 @@ static rlx_micro_sum random_sum(enum layout layout)
     s.a_t = s.turns == 1 ? 0 : below(2) * deep, s.b_t = s.turns == 1 ? 0 : below(40) - 5;
     switch (layout) {
     case PANELS: s.a_i = 1, s.a_k = 8, s.b_k = 32; break;
-    case A_IN_PLACE: s.b_k = 32; break;
+    case A_IN_PLACE: case MANY_TILES: s.b_k = 32; break;
+    case ONE_ROW: s.a_i = 0, s.b_i = 32 * s.depth, s.b_k = 32; break;
     case WINDOWS: s.a_i = below(2), s.b_i = below(100), s.b_k = 1 + below(3); break;
     case WINDOWS_BY_TWO:
         s.a_i = below(2) * deep, s.b_i = below(2) * (1 + below(100)), s.b_j = 2, s.b_k = 1 + below(3);
         break;
     case SHORT_WINDOWS: s.a_i = 0, s.b_i = s.columns + below(5), s.b_k = 1 + below(3); break;
+    case WINDOWS_BELOW:
+        s.a_i = 0, s.a_t = deep, s.b_i = s.columns + s.depth + below(5), s.b_t = s.b_i, s.b_k = 1;
+        break;
     case B_TRANSPOSED: s.b_j = deep, s.b_k = 1; break;
     case ACC_TRANSPOSED: s.acc_j = s.rows + below(2), s.acc_i = 1; break;
     case B_ONE: s.a_i = wide * s.depth, s.a_j = 1, s.a_k = wide, s.b_j = 0, s.b_i = below(2) * deep, s.b_k = 1; break;

@@ -1,0 +1,43 @@
+/* chain.c: the last elements of strips that chains compute, for every machine. */
+/* built for size */
+#include "micro/micro_int.h"
+
+#include <string.h>
+
+/* The block that a strip has been given; the next one if it has none. */
+static size_t find_block(const rlx_micro_chain_end *e, const float *strip)
+{
+    size_t i = 0;
+    while (i < e->count && e->strip[i] != strip)
+        i++;
+    return i;
+}
+
+void rlx_micro_chain_begin_end(rlx_micro_chain_end *e, const rlx_micro_step *steps, int64_t at, int64_t n)
+{
+    rlx_micro_step *out = e->steps;
+    e->count = 0;
+    do {
+        *out = *steps;
+        if (!steps->moves)
+            continue;
+        size_t i = find_block(e, steps->with);
+        if (i == e->count) {
+            e->strip[e->count++] = steps->with;
+            e->stored[i] = false;
+            if (steps->op != RLX_STEP_STORE) {
+                memcpy(e->block[i], steps->with + at, (size_t)n * sizeof(float));
+                memset(e->block[i] + n, 0, (size_t)(RLX_CHAIN_BLOCK - n) * sizeof(float));
+            }
+        }
+        e->stored[i] |= steps->op == RLX_STEP_STORE;
+        out->with = e->block[i];
+    } while (out++, steps++->op != RLX_STEP_END);
+}
+
+void rlx_micro_chain_store_end(const rlx_micro_chain_end *e, int64_t at, int64_t n)
+{
+    for (size_t i = 0; i < e->count; i++)
+        if (e->stored[i])
+            memcpy(e->strip[i] + at, e->block[i], (size_t)n * sizeof(float));
+}

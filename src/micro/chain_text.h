@@ -1,0 +1,216 @@
+/* chain_text.h: chains of functions of elements, included once by set_text.h. A block of CHAIN_VECTORS vectors goes through all
+ * steps before the next one begins; long functions take CHAIN_BESIDE vectors at a time. Those give the bits of
+ * format/elementary.def. */
+#define BLOCK (CHAIN_VECTORS * f32_LANES)
+_Static_assert(BLOCK % RLX_PARTIAL_SUMS == 0 && BLOCK <= RLX_CHAIN_BLOCK, "a block of a chain has room");
+
+/* Each of some vectors, one beside the other: their steps do not wait for each other. */
+#define EACH RLX_UNROLL for (int w = 0; w < CHAIN_BESIDE; w++)
+#define ALL_OF_THEM RLX_UNROLL for (int w = 0; w < CHAIN_VECTORS; w++)
+
+/* Where it takes many instructions it is a function, as here it is written often. */
+#if SET_FUSES
+#define FMA(a, b, c) f32_fma(a, b, c)
+#else
+SET static RLX_NOINLINE f32_vec f32_fma_called(f32_vec a, f32_vec b, f32_vec c) { return f32_fma(a, b, c); }
+#define FMA(a, b, c) f32_fma_called(a, b, c)
+#endif
+#define FILL(x) f32_fill(x)
+
+SET_INLINE f32_vec f32_abs(f32_vec x) { return (f32_vec)((u32_vec)x & 0x7fffffffu); }
+SET_INLINE f32_vec f32_copy_sign(f32_vec x, f32_vec sign)
+{
+    return (f32_vec)(((u32_vec)x & 0x7fffffffu) | ((u32_vec)sign & 0x80000000u));
+}
+SET_INLINE f32_vec f32_where_less(f32_vec x, float limit, f32_vec then, f32_vec other)
+{
+    u32_vec less = (u32_vec)(x < limit);
+    return (f32_vec)(((u32_vec)then & less) | ((u32_vec)other & ~less));
+}
+
+/* rlx_exp_rest_f32 */
+SET_INLINE void exp_rest(f32_vec *p, const f32_vec *r)
+{
+    EACH p[w] = FMA(FILL(0x1.6ad14ap-10f), r[w], FILL(0x1.123f3p-7f));
+    EACH p[w] = FMA(p[w], r[w], FILL(0x1.55584ep-5f));
+    EACH p[w] = FMA(p[w], r[w], FILL(0x1.55548ap-3f));
+    EACH p[w] = FMA(p[w], r[w], FILL(0x1.fffffcp-2f));
+}
+
+SET_INLINE void exp_of(f32_vec *x)
+{
+    f32_vec k[CHAIN_BESIDE], r[CHAIN_BESIDE], p[CHAIN_BESIDE];
+    EACH x[w] = f32_clamp(x[w], -105.0f, 89.0f);
+    EACH k[w] = FMA(x[w], FILL(0x1.715476p+0f), FILL(12583166.0f)) - 12583166.0f;
+    EACH r[w] = FMA(k[w], FILL(-0x1.62e43p-1f), x[w]);
+    EACH r[w] = FMA(k[w], FILL(0x1.05c61p-29f), r[w]);
+    exp_rest(p, r);
+    EACH p[w] = FMA(p[w], r[w], FILL(1.0f));
+    EACH p[w] = FMA(p[w], r[w], FILL(1.0f));
+    EACH x[w] = f32_times_2_to(p[w], k[w]);
+}
+
+SET_INLINE void sigmoid_of(f32_vec *x)
+{
+    f32_vec e[CHAIN_BESIDE], q[CHAIN_BESIDE];
+    EACH e[w] = -f32_abs(x[w]);
+    exp_of(e);
+    EACH q[w] = e[w] / (e[w] + 1.0f);
+    EACH x[w] = f32_where_less(x[w], 0.0f, FMA(-e[w], q[w], e[w]), 1.0f - q[w]);
+}
+
+SET_INLINE void tanh_of(f32_vec *x)
+{
+    f32_vec r[CHAIN_BESIDE], z[CHAIN_BESIDE], p[CHAIN_BESIDE];
+    EACH r[w] = f32_at_most(f32_abs(x[w]), 10.0f) * -2.0f;
+    EACH z[w] = FMA(r[w], FILL(0x1.715476p+0f), FILL(12583039.0f));
+    EACH r[w] = FMA(z[w] - 12583039.0f, FILL(-0x1.62e43p-1f), r[w]);
+    exp_rest(p, r);
+    EACH p[w] = FMA(r[w] * r[w], p[w], r[w]);
+    EACH z[w] = (f32_vec)((u32_vec)z[w] << 23);
+    EACH p[w] = FMA(-z[w], p[w], 1.0f - z[w]) / FMA(z[w], p[w], z[w] + 1.0f);
+    EACH x[w] = f32_copy_sign(p[w], x[w]);
+}
+
+SET_INLINE void erf_of(f32_vec *x)
+{
+    f32_vec a[CHAIN_BESIDE], z[CHAIN_BESIDE], p[CHAIN_BESIDE];
+    EACH a[w] = f32_abs(x[w]);
+    EACH z[w] = a[w] * a[w];
+    EACH p[w] = FMA(FILL(0x1.28415ap-14f), z[w], FILL(-0x1.9725e4p-11f));
+    EACH p[w] = FMA(p[w], z[w], FILL(0x1.522eaep-8f));
+    EACH p[w] = FMA(p[w], z[w], FILL(-0x1.b7bbdap-6f));
+    EACH p[w] = FMA(p[w], z[w], FILL(0x1.ce2984p-4f));
+    EACH p[w] = FMA(p[w], z[w], FILL(-0x1.81272ep-2f));
+    EACH p[w] = FMA(p[w], z[w], FILL(0x1.06eba8p-3f));
+    EACH p[w] = FMA(a[w], p[w], a[w]);
+    EACH a[w] = f32_at_most(a[w], 3.9375f);
+    EACH z[w] = FMA(FILL(0x1.39e948p-18f), a[w], FILL(0x1.b357eep-14f));
+    EACH z[w] = FMA(z[w], a[w], FILL(-0x1.2cf586p-9f));
+    EACH z[w] = FMA(z[w], a[w], FILL(0x1.9df03ap-7f));
+    EACH z[w] = FMA(z[w], a[w], FILL(-0x1.70175p-7f));
+    EACH z[w] = FMA(z[w], a[w], FILL(-0x1.f562e4p-5f));
+    EACH z[w] = FMA(z[w], a[w], FILL(-0x1.29bd72p-3f));
+    EACH z[w] = FMA(z[w], a[w], FILL(0x1.003e8ap+0f));
+    EACH z[w] *= z[w];
+    EACH z[w] *= z[w];
+    EACH z[w] *= z[w];
+    EACH x[w] = f32_copy_sign(f32_where_less(a[w], 1.14f, p[w], 1.0f - z[w]), x[w]);
+}
+
+#define OF_BLOCK(name)                                                             \
+    SET static void block_##name(float *block)                                     \
+    {                                                                              \
+        for (float *b = block; b < block + BLOCK; b += CHAIN_BESIDE * f32_LANES) { \
+            f32_vec x[CHAIN_BESIDE];                                               \
+            EACH x[w] = f32_load(b + w * f32_LANES);                               \
+            name##_of(x);                                                          \
+            EACH f32_store(b + w * f32_LANES, x[w]);                               \
+        }                                                                          \
+    }
+OF_BLOCK(exp)
+OF_BLOCK(sigmoid)
+OF_BLOCK(tanh)
+OF_BLOCK(erf)
+/* The vector that begins w vectors behind the first, as far as n elements go; parts of no element need masks. */
+#define THERE(w) (SET_PARTS || n > w * f32_LANES)
+SET_INLINE f32_tail f32_rest(int64_t n, int w)
+{
+    n -= w * f32_LANES;
+    return f32_first(n < f32_LANES ? n < 0 ? 0 : n : f32_LANES);
+}
+SET_INLINE f32_vec f32_load_rest(const float *p, int64_t n, int w)
+{
+    f32_vec v = f32_fill(0);
+    if (THERE(w))
+        v = f32_load_part(p + w * f32_LANES, f32_rest(n, w));
+    return v;
+}
+
+SET static void exp_sum(float *d, const float *a, float b, float *sums, bool fresh, int64_t columns)
+{
+    enum { STEP = CHAIN_BESIDE * f32_LANES, SIDE = RLX_PARTIAL_SUMS / f32_LANES };
+    f32_vec sum[SIDE];
+    RLX_UNROLL for (int v = 0; v < SIDE; v++) sum[v] = fresh ? f32_fill(0) : f32_load(sums + v * f32_LANES);
+    for (int64_t j = 0, n = columns; n > 0; j += STEP, n -= STEP) {
+        f32_vec x[CHAIN_BESIDE];
+        if (!SET_MASKS && n >= STEP)
+            EACH x[w] = f32_load(a + j + w * f32_LANES) - b;
+        else
+            EACH x[w] = f32_load_rest(a + j, n, w) - b;
+        exp_of(x);
+        if (n < STEP) {
+            EACH if (THERE(w)) f32_store_part(d + j + w * f32_LANES, x[w], f32_rest(n, w));
+            EACH x[w] = f32_load_rest(d + j, n, w);
+        } else
+            EACH f32_store(d + j + w * f32_LANES, x[w]);
+        if (STEP % RLX_PARTIAL_SUMS == 0)
+            EACH sum[w % SIDE] += x[w];
+        else
+            EACH sum[(j / f32_LANES + w) % SIDE] += x[w];
+    }
+    RLX_UNROLL for (int v = 0; v < SIDE; v++) f32_store(sums + v * f32_LANES, sum[v]);
+}
+
+static void (*const block_functions[])(float *block) = { block_exp, block_sigmoid, block_tanh, block_erf };
+
+#define WITH(w) f32_load(b + w * by)
+#define CASE_OF(step, to, value) case RLX_STEP_##step: ALL_OF_THEM to = value; continue;
+
+SET static void chain(const rlx_micro_step *steps, int64_t n)
+{
+    rlx_micro_chain_end end;
+    _Alignas(64) float block[BLOCK], same[f32_LANES];
+    for (int64_t j = 0; j < n; j += BLOCK) {
+        int64_t at = j, left = rlx_micro_less(n - j, BLOCK);
+        const rlx_micro_step *s = steps;
+        if (left < BLOCK) {
+            rlx_micro_chain_begin_end(&end, steps, j, left);
+            s = end.steps, at = 0;
+        }
+        f32_vec x[CHAIN_VECTORS];
+        ALL_OF_THEM x[w] = f32_fill(0);
+        for (; s->op != RLX_STEP_END; s++) {
+            int64_t by = f32_LANES & s->moves;
+            float *b = s->with + (at & s->moves);
+            if (s->same) {
+                f32_store(same, f32_fill(*b));
+                b = same;
+            }
+            switch (s->op) {
+            CASE_OF(LOAD, x[w], WITH(w))
+            case RLX_STEP_STORE: ALL_OF_THEM f32_store(b + w * f32_LANES, x[w]); continue;
+            CASE_OF(ADD, x[w], x[w] + WITH(w))
+            CASE_OF(SUB, x[w], x[w] - WITH(w))
+            CASE_OF(MUL, x[w], x[w] * WITH(w))
+            CASE_OF(DIV, x[w], x[w] / WITH(w))
+            CASE_OF(MIN, x[w], f32_min(x[w], WITH(w)))
+            CASE_OF(MAX, x[w], f32_max(x[w], WITH(w)))
+            CASE_OF(SUB_FROM, x[w], WITH(w) - x[w])
+            CASE_OF(DIV_FROM, x[w], WITH(w) / x[w])
+            CASE_OF(LEAST, x[w], f32_least(WITH(w), x[w]))
+            CASE_OF(GREATEST, x[w], f32_greatest(WITH(w), x[w]))
+            CASE_OF(RELU, x[w], f32_greatest(f32_fill(0), x[w]) + 0.0f)
+            CASE_OF(TWICE, x[w], x[w] + x[w])
+            CASE_OF(SQUARE, x[w], x[w] * x[w])
+            CASE_OF(fabs, x[w], f32_abs(x[w]))
+            CASE_OF(sqrt, x[w], f32_sqrt(x[w]))
+            default: break;
+            }
+            ALL_OF_THEM f32_store(block + w * f32_LANES, x[w]);
+            block_functions[s->op - RLX_STEP_exp](block);
+            ALL_OF_THEM x[w] = f32_load(block + w * f32_LANES);
+        }
+        if (left < BLOCK)
+            rlx_micro_chain_store_end(&end, j, left);
+    }
+}
+#undef BLOCK
+#undef EACH
+#undef ALL_OF_THEM
+#undef FMA
+#undef FILL
+#undef OF_BLOCK
+#undef WITH
+#undef THERE
+#undef CASE_OF

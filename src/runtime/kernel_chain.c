@@ -1,0 +1,433 @@
+/*- kernel_chain.c: value instructions on strips of float32 that follow each other run as one chain of steps (micro.h), whose
+ * numbers stay in registers. They are found when a kernel is loaded and stay where they are:
+ *
+ *     add.f32 vf13, pf12, pf12      head: two instructions; nothing else reads vf13, so that it is not stored
+ *     max.f32 pf10, vf13, vf14      vf14 is the same number everywhere, as only `broadcast` writes it
+ *
+ * What sets views between them goes in front of them. A strip loop that is nothing but views and chains, and stores no strip but views,
+ * has long strips. Short strips (is_worth_chain) run instruction by instruction.
+ */
+#include "runtime/kernel_int.h"
+#include "format/kernel_math.h"
+
+/* Instructions of a chain, registers that they mention. */
+enum { MOST = 20, MOST_REGISTERS = RLX_CHAIN_STRIPS };
+_Static_assert(3 * MOST + 1 <= RLX_CHAIN_STEPS, "each may be a load, a step and a store");
+
+/* forward: the first operand is in registers; backward: the second one. */
+typedef struct step_row { uint8_t operands, forward, backward, self; } step_row;
+static const step_row rows[RLX_K_COUNT] = {
+#define UNARY(name) [RLX_K_##name##_F32] = { 1, RLX_STEP_##name, 0, 0 }
+#define BINARY(name, back, self) [RLX_K_##name##_F32] = { 2, RLX_STEP_##name, RLX_STEP_##back, self }
+    BINARY(ADD, ADD, RLX_STEP_TWICE), BINARY(MUL, MUL, RLX_STEP_SQUARE), BINARY(SUB, SUB_FROM, 0), BINARY(DIV, DIV_FROM, 0),
+    BINARY(MIN, MIN, 0), BINARY(MAX, MAX, 0), UNARY(fabs), UNARY(sqrt), UNARY(exp), UNARY(sigmoid), UNARY(tanh), UNARY(erf),
+    [RLX_K_MOVE_F32] = { 1, RLX_STEP_END, 0, 0 },   /* no step: loads and stores do it */
+};
+
+/* ---- finding -------------------------------------------------------------------------------- */
+
+enum { READ_ELSEWHERE = 1, VARIES = 2, IS_FILLED = 4 };   /* flags of registers */
+enum { NOBODY = UINT32_MAX, SEVERAL = UINT32_MAX - 1 };   /* who reads a register from here on */
+typedef struct finding {
+    const rlx_kernel_chains *in;
+    uint32_t *flags, *block, *reader;   /* of registers; block: in which it was written last */
+    uint32_t *next;                     /* of words: the next instruction of the chain, 0: none */
+    uint32_t *order;                    /* instructions of a block */
+    uint32_t *moved;                    /* words on their way */
+    size_t count;
+} finding;
+
+static uint32_t word(const finding *f, uint32_t at) { return rlx_get_u16(f->in->words + 2 * (size_t)at); }
+static bool is_strip(const finding *f, uint32_t r) { return (f->in->regs[r] & RLX_KERNEL_STRIP_REG) != 0; }
+static bool is_wide(const finding *f, uint32_t at) { return (f->in->code[at] & RLX_KERNEL_WIDE) != 0; }
+
+/* Registers that an instruction reads, then those that it writes. */
+#define FOR_REGISTERS(f, at, written, r)                                                                     \
+    for (const char *all_ = rlx_kernel_ops[word(f, at)].operands, *o_ = all_; *o_; o_++)                     \
+        for (uint32_t r = word(f, (at) + 1 + (uint32_t)(o_ - all_)), once_ = 1;                              \
+             once_ && rlx_kernel_is_register(*o_, r) && (strchr("ILFDVXw", *o_) != NULL) == (written); once_ = 0)
+
+static bool ends_block(const finding *f, uint32_t op, uint32_t behind)
+{
+    return behind >= f->in->num_words || (f->in->marks[behind] & RLX_KERNEL_MARK_TARGET) || op == RLX_K_ALLOC ||
+           strchr(rlx_kernel_ops[op].operands, 'j') != NULL;
+}
+
+static void look_at_registers(finding *f)
+{
+    uint32_t block = 1;
+    for (uint32_t at = 0, op; at < f->in->num_words; at += rlx_kernel_op_words(op)) {
+        op = word(f, at);
+        FOR_REGISTERS(f, at, false, r)
+            if (f->block[r] != block)
+                f->flags[r] |= READ_ELSEWHERE;
+        FOR_REGISTERS(f, at, true, r)
+        {
+            f->block[r] = block;
+            f->flags[r] |= op == RLX_K_BROADCAST ? IS_FILLED : VARIES;
+        }
+        block += ends_block(f, op, at + rlx_kernel_op_words(op));
+    }
+}
+
+static bool is_uniform(const finding *f, uint32_t r)
+{
+    return is_strip(f, r) && (f->flags[r] & (VARIES | IS_FILLED)) == IS_FILLED;
+}
+
+/* Instructions that only get others ready, and may go in front of those on strips. */
+static bool is_preparation(const finding *f, uint32_t at)
+{
+    uint32_t op = word(f, at);
+    return (op >= RLX_K_XMOVE && op <= RLX_K_XMAX) || op == RLX_K_CHECK || op == RLX_K_VIEW || op == RLX_K_VIEW_OUT ||
+           (op >= RLX_K_FIRST_VALUE && !is_wide(f, at));
+}
+
+/* Instructions on rows of memory that may be one (rlx_kernel_block_rows). */
+static bool is_row_block(uint32_t op) { return op == RLX_K_MAP || op == RLX_K_PARTIAL; }
+
+/* Those on strips that cannot fail. */
+static bool is_strip_value(const finding *f, uint32_t at)
+{
+    return word(f, at) >= RLX_K_FIRST_VALUE && is_wide(f, at) && !strchr(rlx_kernel_ops[word(f, at)].operands, 'm');
+}
+
+static bool may_chain(const finding *f, uint32_t at)
+{
+    const step_row *row = &rows[word(f, at)];
+    return row->operands && is_wide(f, at) && (row->operands == 1 || row->self || word(f, at + 2) != word(f, at + 3));
+}
+
+/* A chain that grows. */
+typedef struct chain { uint32_t head, last, count, num_registers, registers[MOST_REGISTERS]; } chain;
+
+static bool has_room(const finding *f, chain *c, uint32_t at)
+{
+    uint32_t n = rows[word(f, at)].operands;
+    for (uint32_t i = 1; i <= n + 1; i++) {
+        uint32_t r = word(f, at + i), j = 0;
+        while (j < c->num_registers && c->registers[j] != r)
+            j++;
+        if (is_uniform(f, r) || j < c->num_registers)
+            continue;
+        if (c->num_registers == MOST_REGISTERS)
+            return false;
+        c->registers[c->num_registers++] = r;
+    }
+    return c->count < MOST;
+}
+
+static void extend(finding *f, chain *c, uint32_t at)
+{
+    if (!may_chain(f, at)) {
+        c->count = 0;
+        return;
+    }
+    if (c->count && has_room(f, c, at))
+        f->next[c->last] = at;
+    else {
+        *c = (chain){ .head = at };
+        has_room(f, c, at);
+    }
+    c->last = at;
+    c->count++;
+    f->in->code[c->head] = (f->in->code[c->head] & ~(31u << RLX_KERNEL_CHAIN_SHIFT)) | c->count << RLX_KERNEL_CHAIN_SHIFT;
+    for (uint32_t i = 2; i < 2u + rows[word(f, at)].operands; i++)
+        if (is_uniform(f, word(f, at + i)))
+            f->in->code[at + i] |= RLX_KERNEL_SAME;
+}
+
+/* Who reads what is computed? Nobody but the next step: it is not stored. */
+static void find_unstored(finding *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        for (int written = 0; written < 2; written++)
+            FOR_REGISTERS(f, f->order[i], written, r) f->reader[r] = f->flags[r] & READ_ELSEWHERE ? SEVERAL : NOBODY;
+    for (size_t i = f->count; i-- > 0;) {
+        uint32_t at = f->order[i];
+        FOR_REGISTERS(f, at, true, r)
+        {
+            if (is_strip_value(f, at) && may_chain(f, at) && is_strip(f, r) &&
+                (f->reader[r] == NOBODY || (f->next[at] && f->reader[r] == f->next[at])))
+                f->in->code[at] |= RLX_KERNEL_UNSTORED;
+            f->reader[r] = NOBODY;
+        }
+        FOR_REGISTERS(f, at, false, r) f->reader[r] = f->reader[r] == NOBODY || f->reader[r] == at ? at : SEVERAL;
+    }
+}
+
+static bool is_value(const finding *f, uint32_t at) { return is_strip_value(f, at) || is_row_block(word(f, at)); }
+
+static bool is_like(const finding *f, uint32_t a, uint32_t b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (word(f, a + i) != word(f, b + i))
+            return false;
+    return true;
+}
+
+/* Is the instruction a MAP of what the one at `head` gives, in its place, or the sums of the rows of exp? */
+static bool goes_on(const finding *f, uint32_t head, uint32_t last, uint32_t at)
+{
+    enum { TO = 2, FROM = 6, OTHER = 10, EXTENTS = 14 };                       /* of MAP */
+    enum { ACC = 2, A = 7, A_J = 11, A_K = 13, J = 23, K = 25 };               /* of PARTIAL */
+    if (word(f, at) == RLX_K_MAP)
+        return is_like(f, head + TO, at + TO, 4) && is_like(f, head + TO, at + FROM, 4) &&
+               is_like(f, head + EXTENTS, at + EXTENTS, 2) && word(f, at + OTHER) != word(f, at + TO);
+    return head == last && word(f, head + 1) == RLX_KERNEL_MAP_EXP_SUB && word(f, at + 1) == (RLX_KERNEL_VALUE_ELEMENT | RLX_KERNEL_PARTIAL_FROM_ZERO) && is_like(f, head + TO, at + A, 2) &&
+           word(f, at + A_J) == word(f, head + TO + 2) && word(f, at + A_K) == word(f, head + TO + 3) &&
+           word(f, at + J) == word(f, head + EXTENTS) && word(f, at + K) == word(f, head + EXTENTS + 1) &&
+           word(f, at + ACC) != word(f, head + TO);
+}
+
+/* c: the MAPs so far. */
+static void extend_rows(finding *f, chain *c, uint32_t at)
+{
+    uint32_t op = word(f, at);
+    if (c->count && c->count < RLX_KERNEL_ROWS && is_row_block(op) && goes_on(f, c->head, c->last, at))
+        c->count++;
+    else
+        *c = (chain){ .head = at, .count = op == RLX_K_MAP };
+    c->last = at;
+    if (c->count > 1)
+        f->in->code[c->head] = (f->in->code[c->head] & ~RLX_KERNEL_CHAINED) | c->count << RLX_KERNEL_CHAIN_SHIFT;
+    if (op != RLX_K_MAP)
+        c->count = 0;
+}
+
+/* Instructions a ... b - 1: preparations come first. */
+static void arrange(finding *f, size_t a, size_t b)
+{
+    uint32_t begin = f->order[a], n = 0;
+    for (int values = 0; values < 2; values++)
+        for (size_t i = a; i < b; i++) {
+            uint32_t words = rlx_kernel_op_words(word(f, f->order[i]));
+            if (is_value(f, f->order[i]) != values)
+                continue;
+            memcpy(f->moved + n, f->in->code + f->order[i], words * sizeof(uint32_t));
+            n += words;
+        }
+    memcpy(f->in->code + begin, f->moved, n * sizeof(uint32_t));
+}
+
+/* The end of a stretch of preparations and values that begins at instruction `a`; *values: it has some. What would change an operand
+ * of a value ends it. */
+static size_t stretch(finding *f, size_t a, bool *values)
+{
+    size_t i = a;
+    *values = false;
+    for (; i < f->count; i++) {
+        uint32_t at = f->order[i];
+        bool value = is_value(f, at), changes = false;
+        FOR_REGISTERS(f, at, true, r) changes |= !value && f->reader[r] == a + 1;
+        if ((!value && !is_preparation(f, at)) || changes)
+            break;
+        for (int written = 0; value && written < 2; written++)
+            FOR_REGISTERS(f, at, written, r) f->reader[r] = (uint32_t)a + 1;
+        *values |= value;
+    }
+    return i;
+}
+
+/* Does a strip loop have this block as its body, and no strips but views and numbers? */
+static bool is_long(const finding *f)
+{
+    uint32_t last = f->order[f->count - 1], first = f->order[0], before = 0;
+    int32_t back = (int32_t)(word(f, last + 3) | word(f, last + 4) << 16);
+    if (word(f, last) != RLX_K_NEXT_STRIP || (int64_t)last + back != first || first < 5 ||
+        !(f->in->marks[first - 5] & RLX_KERNEL_MARK_START) || word(f, first - 5) != RLX_K_STRIP)
+        return false;
+    for (size_t i = 0; i + 1 < f->count; i++) {
+        uint32_t at = f->order[i], row = word(f, at);
+        if (is_preparation(f, at))
+            continue;
+        if (!is_strip_value(f, at) || !may_chain(f, at) ||
+            (is_strip(f, word(f, at + 1)) && !(f->in->code[at] & RLX_KERNEL_UNSTORED)))
+            return false;
+        for (uint32_t k = 2; k < 2u + rows[row].operands; k++) {
+            uint32_t r = word(f, at + k);
+            if (is_strip(f, r) && !is_uniform(f, r) && !(before && f->next[before] == at && word(f, before + 1) == r))
+                return false;
+        }
+        before = at;
+    }
+    return true;
+}
+
+static void forget_readers(finding *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        for (int written = 0; written < 2; written++)
+            FOR_REGISTERS(f, f->order[i], written, r) f->reader[r] = 0;
+}
+
+static void chain_block(finding *f)
+{
+    size_t end;
+    bool values;
+    forget_readers(f);
+    for (size_t a = 0; a < f->count; a = end > a ? end : a + 1) {
+        chain c = { .count = 0 }, rows_of = { .count = 0 };
+        end = stretch(f, a, &values);
+        for (size_t i = a; i < end && values; i++) {
+            if (is_value(f, f->order[i]))
+                extend_rows(f, &rows_of, f->order[i]);
+            if (is_value(f, f->order[i]))
+                extend(f, &c, f->order[i]);
+        }
+    }
+    find_unstored(f);
+    if (is_long(f)) {
+        f->in->code[f->order[0] - 5] |= RLX_KERNEL_LONG;
+        f->in->code[f->order[f->count - 1]] |= RLX_KERNEL_LONG;
+    }
+    forget_readers(f);
+    for (size_t a = 0; a < f->count; a = end > a ? end : a + 1) {
+        end = stretch(f, a, &values);
+        if (values)
+            arrange(f, a, end);
+    }
+}
+
+size_t rlx_kernel_chains_work(uint32_t num_regs, uint32_t num_words)
+{
+    return (3 * (size_t)num_regs + 3 * (size_t)num_words) * sizeof(uint32_t);
+}
+
+void rlx_kernel_find_chains(const rlx_kernel_chains *in)
+{
+    finding f = { .in = in, .flags = in->work };
+    f.block = f.flags + in->num_regs;
+    f.reader = f.block + in->num_regs;
+    f.next = f.reader + in->num_regs;
+    f.order = f.next + in->num_words;
+    f.moved = f.order + in->num_words;
+    look_at_registers(&f);
+    for (uint32_t at = 0, op; at < in->num_words; at += rlx_kernel_op_words(op)) {
+        op = word(&f, at);
+        f.order[f.count++] = at;
+        if (!ends_block(&f, op, at + rlx_kernel_op_words(op)))
+            continue;
+        chain_block(&f);
+        f.count = 0;
+    }
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+typedef struct making {
+    const rlx_kernel_run *r;
+    rlx_micro_step *out;
+} making;
+
+static void add_step(making *m, uint32_t op, uint32_t operand)
+{
+    const float *with = NULL;
+    if (operand & 1)
+        memcpy(&with, m->r->frame + (operand & ~3u), sizeof with);
+    else
+        with = (const float *)(const void *)(m->r->frame + (operand & ~3u));
+    *m->out++ = operand & RLX_KERNEL_SAME ? RLX_STEP_NUMBER(op, with) : RLX_STEP_STRIP(op, (float *)with);
+}
+
+/* The least or greatest of x and one number: which is easier where that is not NaN, nor the zero that decides by its sign. */
+static uint32_t extreme_of(uint32_t step, const float *same)
+{
+    uint32_t bits = rlx_float_bits(*same);
+    if (*same != *same || (step == RLX_STEP_MIN && bits == 0x80000000u))
+        return step;
+    return step == RLX_STEP_MIN ? RLX_STEP_LEAST : bits ? RLX_STEP_GREATEST : RLX_STEP_RELU;
+}
+
+static void add_operation(making *m, uint32_t op, uint32_t operand)
+{
+    add_step(m, op, operand);
+    if ((op == RLX_STEP_MIN || op == RLX_STEP_MAX) && operand & RLX_KERNEL_SAME)
+        m->out[-1].op = extreme_of(op, m->out[-1].with);
+}
+
+static void copy_view(const rlx_kernel_run *r, const uint32_t *w, size_t n)
+{
+    void *to, *from;
+    memcpy(&to, r->frame + (w[1] & ~3u), sizeof to);
+    memcpy(&from, r->frame + (w[2] & ~3u), sizeof from);
+    memmove(to, from, n * sizeof(float));
+}
+
+const uint32_t *rlx_kernel_run_chain(const rlx_kernel_run *r, const uint32_t *w, size_t n)
+{
+    rlx_micro_step steps[RLX_CHAIN_STEPS];
+    making m = { r, steps };
+    uint32_t held = NOBODY, count = w[0] >> RLX_KERNEL_CHAIN_SHIFT & 31;   /* held: the register whose strip is x */
+    if (count == 1 && (w[0] & 0xffff) == RLX_K_MOVE_F32 && w[1] & w[2] & 1) {
+        copy_view(r, w, n);
+        return w + 3;
+    }
+    for (; count > 0; count--, held = w[1], w += 2 + rows[w[0] & 0xffff].operands) {
+        const step_row *row = &rows[w[0] & 0xffff];
+        bool backward = row->operands == 2 && w[3] == held && w[2] != held, self = row->operands == 2 && w[2] == w[3];
+        if (w[2] != held && !backward)
+            add_step(&m, RLX_STEP_LOAD, w[2]);
+        if (self)
+            *m.out++ = RLX_STEP_ALONE(row->self);
+        else if (row->operands == 2)
+            add_operation(&m, backward ? row->backward : row->forward, w[backward ? 2 : 3]);
+        else if (row->forward != RLX_STEP_END)
+            *m.out++ = RLX_STEP_ALONE(row->forward);
+        if (!(w[0] & RLX_KERNEL_UNSTORED))
+            add_step(&m, RLX_STEP_STORE, w[1]);
+    }
+    *m.out = RLX_STEP_ALONE(RLX_STEP_END);
+    r->micro->chain(steps, (int64_t)n);
+    return w;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* The steps of row i. */
+static void make_row(const rlx_kernel_rows *x, int64_t i, rlx_micro_step *s)
+{
+    static const uint8_t steps[RLX_KERNEL_MAP_COUNT] = {
+        [RLX_KERNEL_MAP_ADD] = RLX_STEP_ADD, [RLX_KERNEL_MAP_SUB] = RLX_STEP_SUB, [RLX_KERNEL_MAP_MUL] = RLX_STEP_MUL,
+        [RLX_KERNEL_MAP_DIV] = RLX_STEP_DIV, [RLX_KERNEL_MAP_EXP_SUB] = RLX_STEP_SUB,
+    };
+    *s++ = RLX_STEP_STRIP(RLX_STEP_LOAD, (float *)x->from + i * x->from_row);
+    for (size_t k = 0; k < x->count; k++) {
+        *s++ = RLX_STEP_NUMBER(steps[x->function[k]], x->other[k] + i * x->other_row[k]);
+        if (x->function[k] == RLX_KERNEL_MAP_EXP_SUB)
+            *s++ = RLX_STEP_ALONE(RLX_STEP_exp);
+    }
+    *s++ = RLX_STEP_STRIP(RLX_STEP_STORE, x->to + i * x->to_row);
+    *s = RLX_STEP_ALONE(RLX_STEP_END);
+}
+
+/* Columns [j, j + n) of row i. */
+static void run_columns(const rlx_kernel_run *r, const rlx_kernel_rows *x, int64_t i, int64_t j, int64_t n, float *sums)
+{
+    rlx_micro_step steps[2 * RLX_KERNEL_ROWS + 3];
+    if (x->sums) {
+        r->micro->exp_sum(x->to + i * x->to_row + j, x->from + i * x->from_row + j, x->other[0][i * x->other_row[0]], sums, j == 0, n);
+        return;
+    }
+    make_row(x, i, steps);
+    for (rlx_micro_step *s = steps; s->op != RLX_STEP_END; s++)
+        s->with = s->moves ? s->with + j : s->with;
+    r->micro->chain(steps, n);
+}
+
+bool rlx_kernel_run_rows(rlx_kernel_run *r, const rlx_kernel_rows *x, int64_t count)
+{
+    enum { PIECE = 1 << 16 };   /* a whole number of rounds of partial sums */
+    _Alignas(64) float sums[RLX_PARTIAL_SUMS];
+    for (int64_t i = 0; i < count; i++) {
+        for (int64_t j = 0, n; j < x->columns; j += n) {
+            n = x->columns - j < PIECE ? x->columns - j : PIECE;
+            run_columns(r, x, i, j, n, sums);
+            if (!rlx_kernel_spend(r, (n >> 6) + 1))
+                return false;
+        }
+        if (x->sums)
+            x->sums[i * x->sums_row] = rlx_micro_total(sums);
+    }
+    return true;
+}
