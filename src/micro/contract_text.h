@@ -445,7 +445,7 @@ DOWN(7, 1)
 SET static bool NAME(is_down)(const rlx_micro_sum *r)
 {
     return r->fresh && r->acc_j == 1 && r->a_j == 0 && r->b_j == 1 && r->rows > 1 && r->columns > 1 &&
-           r->a_i == 0 && r->b_i == r->b_t && r->depth <= NAME(WEIGHTS) &&
+           r->a_i == 0 && r->b_i == r->b_t && r->depth <= NAME(WEIGHTS) && (r->b_k == 1 || r->depth == 1) &&
            (r->turns == 3 || r->turns == 5 || r->turns == 7);
 }
 

@@ -50,10 +50,10 @@ static const struct {
     { "wide place", "\xc3\xa4\xc3\xb6 z", 0, 4, "\xc3\xa4\xc3\xb6 z\n^~\n", 1, 1 },
     { "over the line's end", "abc\ndef", 1, 6, "abc\n ^~\n", 1, 2 },
     { "at the newline", "abc\ndef", 3, 1, "abc\n   ^\n", 1, 4 },
-    { "at the end", "abc\n", 4, 0, "\n^\n", 2, 1 },
+    { "at the end", "abc\n", 4, 0, "", 2, 1 },
     { "past the end", "abc", 400, 7, "abc\n   ^\n", 1, 4 },
     { "carriage return", "abc\r\ndef\r\n", 5, 3, "def\n^~~\n", 2, 1 },
-    { "empty text", "", 0, 0, "\n^\n", 1, 1 },
+    { "empty text", "", 0, 0, "", 1, 1 },
     { "control characters", "a\x1b[31mb\x01 c", 8, 1, "a?[31mb? c\n        ^\n", 1, 9 },
     { "broken text", "a\xff\xfe c", 4, 1, "a?? c\n    ^\n", 1, 5 },
 };
