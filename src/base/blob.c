@@ -1,4 +1,5 @@
 /* blob.c: reference-counted bytes, and allocators shared by objects of several threads. */
+/* built for size */
 #include "base/blob.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* map.c: maps from bytes to pointers, over uthash. The only file that includes it. */
+/* built for size */
 #include "base/map.h"
 
 #include "base/intern.h"

@@ -1,4 +1,5 @@
 /* number.c: reading and writing numbers, whatever the locale. */
+/* built for size */
 #include "base/number.h"
 
 #include "base/decimal.h"

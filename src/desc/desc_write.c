@@ -1,4 +1,5 @@
 /* desc_write.c: encoding descriptions and expressions. */
+/* built for size */
 #include "desc/desc.h"
 
 #define PUSH(d, item) \

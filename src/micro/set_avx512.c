@@ -10,16 +10,17 @@
     HIGH_TILES_##W(part) TILE(8, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
 #define F32_CASES(W, part) HIGH_CASES_##W(part) CASE(8, W, part) LOW_CASES_##W(part) CASE(4, W, part) ODD_CASE_##W(part) CASE(2, W, part)
 #define HIGH_TILES_2(part) \
-    TILE(12, 2, part) TILE(9, 2, part) TILE(7, 2, part) TILE(6, 2, part) TILE(5, 2, part) TILE(3, 2, part)
-#define HIGH_CASES_2(part) CASE(12, 2, part) CASE(9, 2, part)
-#define LOW_CASES_2(part) CASE(7, 2, part) CASE(6, 2, part) CASE(5, 2, part)
+    TILE(9, 2, part) TILE(7, 2, part) TILE(5, 2, part) TILE(3, 2, part)
+#define HIGH_CASES_2(part) CASE(9, 2, part)
+#define LOW_CASES_2(part) CASE(7, 2, part) CASE(5, 2, part)
 #define ODD_CASE_2(part) CASE(3, 2, part)
 #define HIGH_TILES_1(part)
 #define HIGH_CASES_1(part)
 #define LOW_CASES_1(part)
 #define ODD_CASE_1(part)
-/* As few tiles as there can be, all about as high: each reads all of b. */
-static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 5, 6, 12, 7, 7, 8, 8, 9, 9 };
+/* As few tiles as there can be, all about as high: each reads all of b. Twelve rows are one where they lie side by side, else
+ * nine and three. */
+static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 7, 8, 8, 9, 9 };
 #define F32_NEXT(W, n) (W == 1 ? (n) : (n) < (int64_t)sizeof next_rows ? next_rows[n] : 12)
 /* Loads of a part cost an instruction where products are computed, so that whole vectors have tiles of their own. */
 #define LONG_TILES                                                                         \
@@ -27,7 +28,7 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 5, 6, 12, 7, 
     LONG_TILE(8, 2, _part, IN_PANEL, 1, 4) LONG_TILE(8, 1, _part, IN_PANEL, 1, 4)
 #define LONG_CASES                                                                     \
     if (r->a_k == 1 && r->a_i != 1) {                                                  \
-        LONG_CASE(12, 2, , IN_ROWS, columns >= 2 * LANES && F32_NEXT(2, n) == 12)                              \
+        LONG_CASE(12, 2, , IN_ROWS, columns >= 2 * LANES && F32_NEXT(2, n) == 12) \
     } else if (r->a_k == 8 && r->a_i == 1 && row % 8 == 0) {                           \
         LONG_CASE(8, 2, , IN_PANEL, columns >= 2 * LANES)                              \
         LONG_CASE(8, 2, _part, IN_PANEL, columns > LANES)                              \

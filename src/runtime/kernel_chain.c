@@ -7,6 +7,7 @@
  * What sets views between them goes in front of them. A strip loop that is nothing but views and chains, and stores no strip but views,
  * has long strips. Short strips (is_worth_chain) run instruction by instruction.
  */
+/* built for size */
 #include "runtime/kernel_int.h"
 #include "format/kernel_math.h"
 

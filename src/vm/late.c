@@ -17,6 +17,7 @@
  *
  * A late call runs in its VM: the same pool, limits and threads. The code that runs changes to
  * that of the small executable and back (rlx_vm_run_code_of), one frame above. */
+/* built for size */
 #include "vm/vm_int.h"
 
 #define MOST_LINKS 256 /* of a VM */
