@@ -354,7 +354,7 @@ run('wrong_argument', '''
         g: R.Object = f
         y = R.invoke_pure_closure(g, (R.const(1, "int64"),), sinfo_args=R.Object)
         return y
-''', [x], err='RT0[234].*argument 1 of main_f')
+''', [x], err=r'RT03.*argument 1 \(v\) of main_f')
 run('no_function', '''
     @R.function
     def main(x: R.Tensor((3,), "float32")) -> R.Object:

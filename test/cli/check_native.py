@@ -186,11 +186,18 @@ left = running_in(str(s.dir))
 s.check("what compilers started is gone", not left, left)
 
 # ---- a tool that is ended takes compiler and directory with it
-def start(env, **more):
-    """A run that waits for its compiler, beside others."""
+ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+
+
+def start(env, ignored=()):
+    """A run that waits for its compiler, beside others. Of the signals that end it, it ignores these, whatever we ourselves
+    were started with (nohup)."""
+    def set_signals():
+        for number in ENDINGS:
+            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
     before = sum("sleep 1000" in line for line in running_in(str(s.dir)))
     tool = subprocess.Popen([RELAX, "run", "p.py", "--target", "c", "--cache", "", "--input", "x.npy"], cwd=s.dir, env={**os.environ, **BASE, **env}, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, **more)
+                            stderr=subprocess.PIPE, text=True, preexec_fn=set_signals)
     for _ in range(1000):
         if sum("sleep 1000" in line for line in running_in(str(s.dir))) >= before + 2:
             break
@@ -207,14 +214,14 @@ def gone():
 
 
 WAITING = script("waiting", "sleep 1000 & sleep 1000")
-for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+for number in ENDINGS:
     tool = start(WAITING)
     tool.send_signal(number)
     out, err = tool.communicate(timeout=60)
     s.equal(f"ended by {number.name}", (tool.returncode, out, err), (-number, "", ""))
     s.check(f"{number.name}: compilers are gone", gone(), running_in(str(s.dir)))
     nothing_left(number.name)
-tool = start(WAITING, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+tool = start(WAITING, ignored=(signal.SIGHUP,))
 tool.send_signal(signal.SIGHUP)
 time.sleep(0.1)
 s.check("a signal that the caller has ignored", tool.poll() is None)
