@@ -68,7 +68,7 @@ SET static bool pack_vectors(const rlx_micro_pack *p, uint32_t *d, int64_t first
 SET static void pack_panel(const rlx_micro_pack *p, uint32_t *d, int64_t first, int64_t lanes)
 {
 #if SET_MASKS
-    if (p->lane_stride[1] == 1 && pack_vectors(p, d, first, lanes))
+    if (lanes > 0 && p->lane_stride[1] == 1 && pack_vectors(p, d, first, lanes)) /* without lanes there is no source */
         return;
 #endif
     int64_t step = p->lane_stride[1], at = p->start + first, high = at / p->width, low = at % p->width;

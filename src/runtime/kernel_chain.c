@@ -234,9 +234,10 @@ static size_t stretch(finding *f, size_t a, bool *values)
 static bool is_long(const finding *f)
 {
     uint32_t last = f->order[f->count - 1], first = f->order[0], before = 0;
+    if (word(f, last) != RLX_K_NEXT_STRIP)
+        return false;
     int32_t back = (int32_t)(word(f, last + 3) | word(f, last + 4) << 16);
-    if (word(f, last) != RLX_K_NEXT_STRIP || (int64_t)last + back != first || first < 5 ||
-        !(f->in->marks[first - 5] & RLX_KERNEL_MARK_START) || word(f, first - 5) != RLX_K_STRIP)
+    if ((int64_t)last + back != first || first < 5 || !(f->in->marks[first - 5] & RLX_KERNEL_MARK_START) || word(f, first - 5) != RLX_K_STRIP)
         return false;
     for (size_t i = 0; i + 1 < f->count; i++) {
         uint32_t at = f->order[i], row = word(f, at);

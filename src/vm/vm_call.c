@@ -209,7 +209,7 @@ static void put_held(const relax_executable *e, const rlx_file_place *p, rlx_buf
     const rlx_file_place *first = p;
     while (first > e->places && first[-1].word == p->word && first[-1].binding != RLX_NO_INDEX)
         first--;
-    for (const rlx_file_place *held = first; held < p && held < first + MOST_HELD; held++) {
+    for (const rlx_file_place *held = first; held < p && held - first < MOST_HELD; held++) {
         rlx_buf_format(out, "%s", held == first ? ", computed with" : ",");
         put_binding(e, held, out);
     }

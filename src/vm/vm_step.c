@@ -94,8 +94,10 @@ static void name_argument(const relax_vm *vm, rlx_fault *why)
     const size_t begin = sizeof "argument " - 1;
     char text[sizeof why->text];
     uint32_t name = RLX_NO_INDEX;
+    if (strncmp(why->text, "argument ", begin) != 0)
+        return;
     size_t digits = strspn(why->text + begin, "0123456789");
-    if (strncmp(why->text, "argument ", begin) != 0 || !digits || digits > 9)
+    if (!digits || digits > 9)
         return;
     uint32_t number = 0;
     for (size_t i = 0; i < digits; i++)

@@ -17,7 +17,8 @@ static void put(random_seen *b, const void *data, size_t len)
 {
     if (b->len + len > b->cap)
         b->data = realloc(b->data, b->cap = 2 * (b->len + len));
-    memcpy(b->data + b->len, data, len);
+    if (len) /* tensors without elements have no data */
+        memcpy(b->data + b->len, data, len);
     b->len += len;
 }
 
