@@ -139,6 +139,10 @@ static void make(const cli *c, relax_context *ctx, const relax_module *module, p
 static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params, product *p,
                     int *status)
 {
+    if (cli_is_relay(file->name)) {
+        *status = cli_error(c, "RY26", file->name, "Relay is checked and printed, it does not run yet");
+        return false;
+    }
     relax_context *ctx = cli_context(c, status);
     if (!ctx)
         return false;
