@@ -1,5 +1,5 @@
-/* text.c: TVMScript in and out. The only file of this room that calls script, so that a static
- * link without text works. */
+/* text.c: TVMScript in and out. With api_late.c the only file of this room that calls script, so that
+ * a static link without text works. */
 #include <relax/text.h>
 #include "api/api_int.h"
 
