@@ -137,6 +137,9 @@ struct relax_compile_options;
 rlx_blob *rlx_api_compile_late(relax_context *ctx, const relax_module *module,
                                const struct relax_compile_options *options);
 
+/* An expression of the program of a late call: text.c. */
+void rlx_api_print_late(rlx_memory *m, const rlx_node *n, rlx_buf *out);
+
 /* Kernels for passes that fold: api_kernel.c. */
 extern const rlx_kernel_runner rlx_api_kernels;
 

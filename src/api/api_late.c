@@ -3,8 +3,6 @@
 #include <relax/compile.h>
 #include <relax/text.h>
 #include "api/api_int.h"
-
-#include "script/print.h"
 #include "vm/vm.h"
 
 static const relax_late_options defaults = { .struct_size = sizeof(relax_late_options) };
@@ -14,13 +12,7 @@ relax_status relax_late_options_init(relax_late_options *options, size_t struct_
     return rlx_options_init(options, struct_size, &defaults, sizeof defaults);
 }
 
-static void print_expr(rlx_memory *m, const rlx_node *n, rlx_buf *out)
-{
-    rlx_print_options options = { .standalone = true };
-    rlx_script_print(m, n, &options, out);
-}
-
-const struct rlx_late_text rlx_late_text = { relax_late_compile, print_expr };
+const struct rlx_late_text rlx_late_text = { relax_late_compile, rlx_api_print_late };
 
 static void explain(const relax_late_request *request, const char *text)
 {

@@ -1,4 +1,4 @@
-/* no_text.c: operators on operands that only the run knows, in a program that is built without text. Not a
+/*- no_text.c: operators on operands that only the run knows, in a program that is built without text. Not a
  * suite: check_host_example.sh builds and judges it.
  *
  *     no_text LATE.rlx
