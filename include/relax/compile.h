@@ -136,7 +136,7 @@ typedef struct relax_late_options {
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_late_options_init(relax_late_options *options, size_t struct_size);
 /* Compiles what a VM asks for (relax_late_fn): what VMs use that are given nothing else. `user`: NULL or a
- * relax_late_options. Any number of threads may be in it. */
+ * relax_late_options. Any number of threads may be in it. Not part of builds without the text form. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_late_compile(RELAX_NULLABLE void *user, const relax_late_request *request);
 /* Targets of this build by number from 0 ("interp"), static; NULL past the end. */

@@ -304,8 +304,8 @@ typedef struct relax_vm_options {
     relax_parallel_for_fn parallel_for;
     void *parallel_user;
     /* Compiles operators on operands that only the run knows; `late_user` is its first argument. NULL: the library does it
-     * (relax_late_compile); librelax-runtime has no compiler, there a call that was not compiled ahead fails
-     * (RT22). */
+     * (relax_late_compile); librelax-runtime has no compiler, nor have builds without the text form: there a call that
+     * was not compiled ahead fails (RT22). */
     relax_late_fn late;
     void *late_user;
     int32_t no_late;                  /* 1: nothing is compiled when it runs (RT22); default 0 */

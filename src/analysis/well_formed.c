@@ -322,7 +322,10 @@ static void say_no_public(rlx_wf *w, const rlx_finding *f)
 
 static void say_symbol(rlx_wf *w, const rlx_finding *f)
 {
-    if (f->code == RLX_WX14)
+    if (f->detail == RLX_WF_EMPTY)
+        rlx_report(w->ctx, RLX_WX14, RLX_SEVERITY_ERROR, f->place,
+                   "global_symbol of the PrimFunc %s is empty", name(w, f->a));
+    else if (f->code == RLX_WX14)
         rlx_report(w->ctx, RLX_WX14, RLX_SEVERITY_WARNING, f->place,
                    "global_symbol \"%s\" differs from the name of the PrimFunc, %s",
                    ((const rlx_attr_string *)f->b)->value->data, name(w, f->a));
@@ -553,51 +556,64 @@ static rlx_place symbol_place(const rlx_wf *w, size_t i)
     return p ? p : function_place(w, i);
 }
 
-/* Notes that `text` names function i; a finding if it names another already. */
-static void claim_name(rlx_wf *w, rlx_ptrmap *taken, const rlx_string *text, size_t i,
+/* Notes that `text` names function i. False, with a finding: it names another already. */
+static bool claim_name(rlx_wf *w, rlx_ptrmap *taken, const rlx_string *text, size_t i,
                        const rlx_attr_string *symbol)
 {
     uintptr_t other;
     if (!rlx_ptrmap_find(taken, text, &other)) {
         (void)rlx_ptrmap_put(taken, text, i);
-        return;
+        return true;
     }
-    rlx_finding *f = other != i ? rlx_wf_found(w, RLX_WX05, symbol ? RLX_WF_SYMBOL : RLX_WF_PLAIN,
-                                               symbol ? symbol_place(w, i) : function_place(w, i),
-                                               w->module->gvars[i])
-                                : NULL;
+    if (other == i)
+        return true;
+    rlx_finding *f = rlx_wf_found(w, RLX_WX05, symbol ? RLX_WF_SYMBOL : RLX_WF_PLAIN,
+                                  symbol ? symbol_place(w, i) : function_place(w, i),
+                                  w->module->gvars[i]);
     if (f) {
         f->b = (const rlx_node *)symbol;
         f->note = function_place(w, other);
     }
+    return false;
 }
 
+/* Relax calls PrimFuncs by their names in the module, linkers by their symbols. */
+static void find_other_symbol(rlx_wf *w, size_t i, const rlx_attr_string *symbol)
+{
+    bool tir = rlx_is(w->module->functions[i], RLX_NODE_PRIM_FUNC);
+    bool empty = tir && w->stage == RLX_STAGE_BUILD && !symbol->value->len;
+    rlx_finding *f = rlx_wf_found(w, tir ? RLX_WX14 : RLX_WF13, empty ? RLX_WF_EMPTY : RLX_WF_PLAIN,
+                                  symbol_place(w, i), w->module->gvars[i]);
+    if (f) {
+        f->b = &symbol->node;
+        f->note = f->place != function_place(w, i) ? function_place(w, i) : RLX_NO_PLACE;
+    }
+}
+
+/* PrimFuncs may share a symbol in a module that is read or transformed; in an executable each
+ * symbol is the public name of one function. */
 static void check_names(rlx_wf *w)
 {
-    rlx_ptrmap taken;
+    rlx_ptrmap taken, symbols;
     bool any_public = false;
     rlx_ptrmap_init(&taken, MEMORY(w));
+    rlx_ptrmap_init(&symbols, MEMORY(w));
     for (size_t i = 0; i < w->module->num_functions && !w->ctx->diags.out_of_memory; i++) {
         const rlx_global_var *gv = rlx_as_global_var(w->module->gvars[i]);
         const rlx_attr_string *symbol = symbol_of(w->module->functions[i]);
-        claim_name(w, &taken, gv->name, i, NULL);
+        bool alone = claim_name(w, &taken, gv->name, i, NULL);
         if (!symbol)
             continue;
         any_public = true;
-        if (symbol->value == gv->name)
-            continue;
-        /* Relax calls PrimFuncs by their names in the module, linkers by their symbols */
-        bool tir = rlx_is(w->module->functions[i], RLX_NODE_PRIM_FUNC);
-        rlx_finding *f = rlx_wf_found(w, tir ? RLX_WX14 : RLX_WF13, RLX_WF_PLAIN,
-                                      symbol_place(w, i), &gv->node);
-        if (f) {
-            f->b = &symbol->node;
-            f->note = f->place != function_place(w, i) ? function_place(w, i) : RLX_NO_PLACE;
-        }
-        if (!tir)
-            claim_name(w, &taken, symbol->value, i, symbol);
+        if (symbol->value != gv->name)
+            find_other_symbol(w, i, symbol);
+        if (alone && rlx_is(w->module->functions[i], RLX_NODE_FUNCTION))
+            alone = claim_name(w, &taken, symbol->value, i, symbol);
+        if (alone && w->stage == RLX_STAGE_BUILD)
+            claim_name(w, &symbols, symbol->value, i, symbol);
     }
     rlx_ptrmap_free(&taken);
+    rlx_ptrmap_free(&symbols);
     if (!any_public && w->stage >= RLX_STAGE_EXPLICIT)
         rlx_wf_found(w, RLX_WF12, RLX_WF_PLAIN, w->module->place, NULL);
 }

@@ -21,6 +21,7 @@ enum rlx_wf_detail {
     RLX_WF_VARIABLE, RLX_WF_FORM, RLX_WF_RANK,
     RLX_WF_LANES, RLX_WF_KIND, RLX_WF_WIDTH, RLX_WF_COMPUTED,  /* WF18, WF20 */
     RLX_WF_SYMBOL,                                             /* WX05: of global_symbols */
+    RLX_WF_EMPTY,                                              /* WX14: no name at all */
     RLX_WF_LIMIT                                               /* WX13, TY04: a bound of a size */
 };
 typedef struct rlx_finding {

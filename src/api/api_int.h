@@ -137,9 +137,8 @@ struct relax_compile_options;
 rlx_blob *rlx_api_compile_late(relax_context *ctx, const relax_module *module,
                                const struct relax_compile_options *options);
 
-/* One of the late calls that are compiled ahead (api_late.c). user: the context, for its
- * allocator. False: it cannot be compiled so, or out of memory, which is latched. */
-bool rlx_api_compile_ahead(void *user, rlx_slice program, rlx_buf *file);
+/* An expression of the program of a late call: text.c. */
+void rlx_api_print_late(rlx_memory *m, const rlx_node *n, rlx_buf *out);
 
 /* Kernels for passes that fold: api_kernel.c. */
 extern const rlx_kernel_runner rlx_api_kernels;

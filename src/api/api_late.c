@@ -1,4 +1,5 @@
-/* api_late.c: compiling what a VM asks for when an operator meets operands that only the run knows. */
+/* api_late.c: compiling what a VM asks for when an operator meets operands that only the run knows. It
+ * asks in text: a static link without the text form has vm/no_late_compiler.c instead. */
 #include <relax/compile.h>
 #include <relax/text.h>
 #include "api/api_int.h"
@@ -11,10 +12,7 @@ relax_status relax_late_options_init(relax_late_options *options, size_t struct_
     return rlx_options_init(options, struct_size, &defaults, sizeof defaults);
 }
 
-relax_late_fn rlx_late_compiler(void)
-{
-    return relax_late_compile;
-}
+const struct rlx_late_text rlx_late_text = { relax_late_compile, rlx_api_print_late };
 
 static void explain(const relax_late_request *request, const char *text)
 {
@@ -90,37 +88,4 @@ relax_status relax_late_compile(void *user, const relax_late_request *request)
     relax_status status = compile_in(ctx, &o, request);
     relax_context_release(ctx);
     return status;
-}
-
-/* ---- ahead ---------------------------------------------------------------------------------- */
-
-static void put_file(void *reply, const void *file, size_t size)
-{
-    rlx_buf_put(reply, file, size);
-}
-
-static void say_nothing(void *reply, const char *message, size_t message_len)
-{
-}
-
-static int32_t never(void *reply)
-{
-    return 0;
-}
-
-bool rlx_api_compile_ahead(void *user, rlx_slice program, rlx_buf *file)
-{
-    rlx_context *ctx = user;
-    const relax_late_request request = { .struct_size = sizeof request,
-                                         .program = program.data,
-                                         .program_len = program.len,
-                                         .allocator = &ctx->memory.host,
-                                         .reply = file,
-                                         .deliver = put_file,
-                                         .explain = say_nothing,
-                                         .cancelled = never };
-    relax_status status = relax_late_compile(NULL, &request);
-    if (status == RELAX_ERROR_OUT_OF_MEMORY)
-        rlx_no_memory(ctx);
-    return status == RELAX_OK && !file->failed;
 }

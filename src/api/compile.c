@@ -270,6 +270,7 @@ static bool generate(relax_context *ctx, const rlx_module *m, job *j, rlx_blob *
                                  .strip_names = o->strip != 0,
                                  .trust_annotations = ctx->trust_annotations,
                                  .no_late = j->late,
+                                 .print_late = rlx_late_text.print,
                                  .ahead = j->ahead.num_params ? &j->ahead : NULL,
                                  .compiler_processes = &j->compiler_processes,
                                  .source = j->source,
@@ -368,11 +369,44 @@ static size_t count_said(const char *const *list)
     return n;
 }
 
+static void put_file(void *reply, const void *file, size_t size)
+{
+    rlx_buf_put(reply, file, size);
+}
+
+static void say_nothing(void *reply, const char *message, size_t message_len)
+{
+}
+
+static int32_t never(void *reply)
+{
+    return 0;
+}
+
+/* One of the late calls that are compiled ahead. user: the context, for its allocator. False: it
+ * cannot be compiled so, or out of memory, which is latched. */
+static bool compile_ahead(void *user, rlx_slice program, rlx_buf *file)
+{
+    rlx_context *ctx = user;
+    const relax_late_request request = { .struct_size = sizeof request,
+                                         .program = program.data,
+                                         .program_len = program.len,
+                                         .allocator = &ctx->memory.host,
+                                         .reply = file,
+                                         .deliver = put_file,
+                                         .explain = say_nothing,
+                                         .cancelled = never };
+    relax_status status = rlx_late_text.compile(NULL, &request);
+    if (status == RELAX_ERROR_OUT_OF_MEMORY)
+        rlx_no_memory(ctx);
+    return status == RELAX_OK && !file->failed;
+}
+
 static bool read_ahead(rlx_context *ctx, job *j)
 {
     const char *const *ranks = j->o->ranks, *const *dtypes = j->o->dtypes;
     size_t n = count_said(ranks) + count_said(dtypes);
-    j->ahead = (rlx_ahead){ .compile = rlx_api_compile_ahead,
+    j->ahead = (rlx_ahead){ .compile = compile_ahead,
                             .user = ctx,
                             .params = n ? rlx_new_zero(ctx, n * sizeof(rlx_ahead_param)) : NULL };
     bool ok = !n || j->ahead.params;

@@ -8,6 +8,12 @@
 #include "script/print.h"
 #include "script/read.h"
 
+void rlx_api_print_late(rlx_memory *m, const rlx_node *n, rlx_buf *out)
+{
+    rlx_print_options options = { .standalone = true };
+    rlx_script_print(m, n, &options, out);
+}
+
 static uint32_t add_source(relax_context *ctx, const char *name, size_t name_len, const char *text,
                            size_t text_len)
 {

@@ -43,6 +43,9 @@ struct rlx_codegen_options {
     bool strip_names;                  /* leave parameter, variable names and places out */
     bool trust_annotations;            /* no checks for unproved annotations */
     bool no_late;                      /* what only the run knows is an error (CG03) */
+    /* The text of an expression, for the programs of late calls. NULL: this build has no text form, and
+     * they are an error (CG03). */
+    void (*print_late)(rlx_memory *m, const rlx_node *n, rlx_buf *out);
     const rlx_ahead *ahead;            /* NULL: nothing */
     const struct rlx_native_options *native; /* of target c */
     uint32_t *compiler_processes;      /* counts those that were started */

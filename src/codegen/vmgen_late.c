@@ -22,7 +22,6 @@
 #include "codegen/vmgen_int.h"
 
 #include "op/op.h"
-#include "script/print.h"
 
 typedef struct late {
     rlx_vmgen_fn *n;
@@ -204,14 +203,13 @@ static bool write_program(late *l, const rlx_call *call, const rlx_op_row *row,
 {
     const rlx_node *named = rlx_rewrite(&l->names, &call->node);
     const rlx_sinfo *coarse = named ? without_sizes(l->ctx, result) : NULL;
-    rlx_print_options options = { .standalone = true };
     rlx_buf text;
     if (!coarse)
         return false;
     rlx_buf_init(&text, &l->ctx->memory);
     put_shown(&text, row, l);
     put_header(&text, l, coarse);
-    rlx_script_print(&l->ctx->memory, named, &options, &text);
+    l->n->w->o->print_late(&l->ctx->memory, named, &text);
     rlx_buf_lit(&text, "\n    return r\n");
     bool ok = !text.failed && text.data;
     if (ok)
@@ -256,6 +254,12 @@ bool rlx_vmgen_call_late(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_row
                          rlx_vmgen_target *t)
 {
     late l = { .n = n, .ctx = n->ctx };
+    if (!n->w->o->print_late) {
+        rlx_error(n->ctx, RLX_CG03, n->place,
+                  "R.%s takes an operand that only the run knows: its program is text, and this "
+                  "library is linked without the text form", row->short_name);
+        return false;
+    }
     rlx_rewriter_init(&l.names, n->ctx);
     l.names.user = &l;
     l.names.before = name_operand;

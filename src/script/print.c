@@ -301,10 +301,11 @@ static void print_class(rlx_printer *p, const rlx_module *m)
     p->indent = 0;
 }
 
+/* A symbol that cannot stand behind def is printed as the attribute that it is. */
 static rlx_slice standalone_name(const rlx_module *m, const rlx_node *f)
 {
     const rlx_string *link = rlx_link_name(f);
-    if (link)
+    if (link && (!m || rlx_is_identifier(rlx_string_slice(link))))
         return rlx_string_slice(link);
     return m && m->num_gvars ? rlx_string_slice(rlx_as_global_var(m->gvars[0])->name)
                              : RLX_SLICE("main");

@@ -388,7 +388,8 @@ void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);
  * outputs of the block, and for names of functions around what is read. */
 bool rlx_read_is_captured(const rlx_reader *r, const rlx_word *w);
 /* Names a standalone function by the symbol among its attributes, as TVM does: there is no
- * module whose member it is. False: memory is out. */
+ * module whose member it is. One that no def could name stays a mere attribute. False: memory is
+ * out. */
 bool rlx_name_by_symbol(rlx_reader *r, const rlx_pending *f, const rlx_attr *attrs);
 /* Bindings of the current frame since mark, kept for the body, and bound again there. */
 bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f);

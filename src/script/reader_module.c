@@ -177,6 +177,7 @@ bool rlx_name_by_symbol(rlx_reader *r, const rlx_pending *f, const rlx_attr *att
     const rlx_attr_string *symbol =
         f->standalone ? rlx_as_attr_string(rlx_attrs_get(attrs, "global_symbol")) : NULL;
     if (!symbol || symbol->value == f->gvar->name ||
+        !rlx_is_identifier(rlx_string_slice(symbol->value)) ||
         rlx_module_builder_lookup(r->module.builder, rlx_string_slice(symbol->value)))
         return true;
     return rlx_module_builder_rename(r->module.builder, f->gvar, symbol->value);

@@ -350,8 +350,9 @@ static bool compile(meeting *m, bool detailed, bool brief, relax_executable **ou
         return rlx_fail(m->why, RLX_RT22,
                         "R.%.*s is not compiled for what it met, and %s", (int)(m->shown.len & 0xff),
                         m->shown.data,
-                        rlx_late_compiler() ? "the VM may not compile"
-                                            : "this library has no compiler");
+                        rlx_late_text.compile
+                            ? "the VM may not compile"
+                            : "this library has no compiler, or is linked without the text form");
     rlx_buf_init(&f.text, &vm->memory->memory);
     bool ok = fill_in(m, &f);
     relax_late_request request = { .struct_size = sizeof request,

@@ -94,9 +94,15 @@ void rlx_vm_profile_text(const relax_vm *vm, rlx_buf *out);           /* JSON */
 void rlx_vm_read_counters(const relax_vm *vm, relax_vm_counters *out);
 rlx_shared_memory *rlx_vm_memory(const relax_vm *vm);
 
-/* Compiles what only the run knows; NULL: this library cannot. The full library has it in api, the
- * run-only library a file of its own. */
-relax_late_fn rlx_late_compiler(void);
+/* What only the run knows is compiled from text. api_late.c has this table, and no_late_compiler.c
+ * one of NULLs for libraries that lack the compiler or the text form. */
+struct rlx_node;
+struct rlx_late_text {
+    relax_late_fn compile;
+    /* The text of an expression, for the program of a late call (script/print.h). */
+    void (*print)(rlx_memory *m, const struct rlx_node *n, rlx_buf *out);
+};
+extern const struct rlx_late_text rlx_late_text;
 
 /* Which loop runs: both give the same results. */
 enum rlx_vm_dispatch { RLX_DISPATCH_THREADED = 0, RLX_DISPATCH_SWITCH = 1 };

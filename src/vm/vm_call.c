@@ -49,7 +49,7 @@ relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, const re
     vm->tag = RLX_TAG_VM;
     vm->memory = rlx_shared_memory_retain(memory);
     vm->exe = vm->program = rlx_executable_retain(exe);
-    vm->late.compile = options->no_late ? NULL : options->late ? options->late : rlx_late_compiler();
+    vm->late.compile = options->no_late ? NULL : options->late ? options->late : rlx_late_text.compile;
     vm->late.user = options->late ? options->late_user : NULL;
     vm->registry = rlx_registry_retain(options->registry);
     vm->max_depth = options->max_depth < SIZE_MAX ? (size_t)options->max_depth : SIZE_MAX;

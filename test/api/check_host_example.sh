@@ -76,16 +76,34 @@ attempt "compiled against the package" sh -c "$cc $flags examples/host/host.c \$
 judge "run against the package" 1 env LD_LIBRARY_PATH="$work/root/opt/relax/lib64" "$work/packaged"
 unset PKG_CONFIG_PATH PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
 
-# --- static, first whole, then without the text form
-archive=$work/prefix/lib/librelax.a
-attempt "linked statically" sh -c "$cc $flags -I$work/prefix/include examples/host/host.c $archive -lm -lpthread -ldl -o $work/static"
+# --- static, first whole, then without the text form. What the run asks to be compiled is text: that goes, too, and
+# librelax-runtime.a behind the archive says so in its place.
+archive=$work/prefix/lib/librelax.a run_archive=$work/prefix/lib/librelax-runtime.a system="-lm -lpthread -ldl"
+late() { # what, program, lines that must be there...
+    what=$1 program=$2; shift 2
+    "$program" "$work/late.rlx" > "$work/log" 2>&1
+    status=$?
+    for line in "$@"; do
+        grep -qF "$line" "$work/log" || { echo "missing: $line"; status=1; } >> "$work/log"
+    done
+    report "$what" $status
+}
+printf '@R.function\ndef main(x: R.Tensor):\n    y = R.nn.relu(x)\n    return y\n' > "$work/late.py"
+attempt "late calls built" "$work/prefix/bin/relax" build "$work/late.py" -o "$work/late.rlx"
+attempt "linked statically" sh -c "$cc $flags -I$work/prefix/include examples/host/host.c $archive $system -o $work/static"
 judge "run linked statically" 1 "$work/static"
+attempt "late calls linked statically" sh -c "$cc $flags -I$work/prefix/include test/api/no_text.c $archive $system -o $work/late"
+late "late calls linked statically run" "$work/late" "compile: ok" "call: 0 5"
 cp "$archive" "$work/no_text.a"
-members="$(cd src/script && ls *.c | sed 's/c$/o/') text.o"
-attempt "script and api/text.c taken out" ${AR:-ar} d "$work/no_text.a" $members
-attempt "no text form left" sh -c "! nm $work/no_text.a 2> /dev/null | grep -q 'T rlx_script_\|T relax_module_parse'"
-attempt "linked without text" sh -c "$cc $flags -DNO_TEXT -I$work/prefix/include examples/host/host.c $work/no_text.a -lm -lpthread -ldl -o $work/no_text"
+members="$(cd src/script && ls *.c | sed 's/c$/o/') text.o api_late.o"
+attempt "script, api/text.c and api/api_late.c taken out" ${AR:-ar} d "$work/no_text.a" $members
+attempt "no text form left" sh -c "! nm $work/no_text.a 2> /dev/null | grep -q 'T rlx_script_\|T relax_module_parse\|T relax_late_compile'"
+attempt "linked without text" sh -c "$cc $flags -DNO_TEXT -I$work/prefix/include examples/host/host.c $work/no_text.a $run_archive $system -o $work/no_text"
 judge "run without text" 0 "$work/no_text"
+attempt "late calls linked without text" sh -c "$cc $flags -I$work/prefix/include test/api/no_text.c $work/no_text.a $run_archive $system -o $work/no_late"
+late "late calls refused without text" "$work/no_late" "compile: refused" \
+    "CG03: R.nn.relu takes an operand that only the run knows: its program is text, and this library is linked without the text form" \
+    "call: RT22: R.nn.relu(x) is not compiled for what it met, and this library has no compiler, or is linked without the text form"
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
