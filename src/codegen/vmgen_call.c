@@ -504,18 +504,24 @@ static const struct {
     { RLX_OP_ID_VM_CALL_TIR_DYN, 2, call_tir_dyn },
 };
 
-/* Why the operator is still here. */
-static bool refuse_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_row *row)
+/* Why the operator is still here; NULL: not known, or reported. */
+static const char *find_refusal(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_row *row)
 {
     const char *why = NULL;
+    if (!row->lower)
+        return NULL;
+    rlx_module_builder *mb = rlx_module_builder_create(n->ctx, n->w->m);
+    const rlx_sinfo *result = rlx_vmgen_known(n, &call->node);
+    if (mb && result)
+        rlx_op_lower(mb, &n->scope, call, result, &why);
+    rlx_module_builder_free(mb);
+    return why;
+}
+
+static bool refuse_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_row *row)
+{
     size_t errors = rlx_error_count(n->ctx);
-    if (row->lower) {
-        rlx_module_builder *mb = rlx_module_builder_create(n->ctx, n->w->m);
-        const rlx_sinfo *result = rlx_vmgen_known(n, &call->node);
-        if (mb && result)
-            rlx_op_lower(mb, &n->scope, call, result, &why);
-        rlx_module_builder_free(mb);
-    }
+    const char *why = find_refusal(n, call, row);
     if (rlx_error_count(n->ctx) > errors)
         return false;
     rlx_error(n->ctx, RLX_CG03, n->place, "R.%s has no lowering%s%s", row->short_name,
@@ -523,11 +529,14 @@ static bool refuse_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_
     return false;
 }
 
-/* An operator that has a lowering, though not for what is known of its operands. */
+/* An operator that has a lowering, though not for what is known of its operands. A dtype that it
+ * refuses stays refused, whatever the sizes will be. */
 static bool late_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_row *row,
                           rlx_vmgen_target *t)
 {
     bool late = row->lower && !n->w->o->no_late && rlx_vmgen_waits_for_run(n, call);
+    if (late && rlx_vmgen_knows_kinds(n, call))
+        late = !rlx_op_is_dtype_refused(find_refusal(n, call, row));
     return late ? rlx_vmgen_call_late(n, call, row, t) : refuse_operator(n, call, row);
 }
 

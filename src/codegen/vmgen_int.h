@@ -251,6 +251,8 @@ RLX_INLINE rlx_vmgen_site *rlx_vmgen_site_of(const rlx_vmgen_module *w, const rl
 /* ---- vmgen_late.c: operators on operands that only the run knows */
 /* Is a rank, dtype or size of an operand not known? */
 bool rlx_vmgen_waits_for_run(rlx_vmgen_fn *n, const rlx_call *call);
+/* Are ranks and dtypes of the operands known? */
+bool rlx_vmgen_knows_kinds(rlx_vmgen_fn *n, const rlx_call *call);
 bool rlx_vmgen_call_late(rlx_vmgen_fn *n, const rlx_call *call, const struct rlx_op_row *row,
                          rlx_vmgen_target *t);
 

@@ -71,15 +71,25 @@ static bool is_all_known(const rlx_sinfo *s, bool sizes)
     return s && s->kind != RLX_NODE_OBJECT_SINFO;
 }
 
+static bool are_operands_known(rlx_vmgen_fn *n, const rlx_call *call, bool sizes)
+{
+    for (size_t i = 0; i < call->num_args; i++) {
+        const rlx_sinfo *s = rlx_leaf_sinfo(n->ctx, &n->w->env, call->args[i]);
+        if (s && !is_all_known(s, sizes))
+            return false;
+    }
+    return true;
+}
+
+bool rlx_vmgen_knows_kinds(rlx_vmgen_fn *n, const rlx_call *call)
+{
+    return are_operands_known(n, call, false);
+}
+
 bool rlx_vmgen_waits_for_run(rlx_vmgen_fn *n, const rlx_call *call)
 {
     const rlx_op *op = rlx_as_op(call->op);
-    for (size_t i = 0; i < call->num_args; i++) {
-        const rlx_sinfo *s = rlx_leaf_sinfo(n->ctx, &n->w->env, call->args[i]);
-        if (s && !is_all_known(s, !is_of_host(op ? op->row : NULL)))
-            return true;
-    }
-    return false;
+    return !are_operands_known(n, call, !is_of_host(op ? op->row : NULL));
 }
 
 /* ---- operands ------------------------------------------------------------------------------- */

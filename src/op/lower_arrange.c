@@ -103,7 +103,7 @@ const rlx_prim_func *rlx_lower_outer(rlx_lower_request *l)
         !rlx_lowering_output(&b, NULL, &a.out))
         return rlx_lowering_end(&b);
     if (rlx_dtype_is_bool(a.x.dtype))
-        rlx_lowering_give_up(&b, "the operator does not compute with this dtype");
+        rlx_lowering_refuse_dtype(&b);
     return rlx_lowering_mapped(&b, &a.out, outer, &a);
 }
 

@@ -361,9 +361,10 @@ static bool read_arguments(attention *a, rlx_lower_request *l)
         !rlx_lowering_input(b, 2, &a->v))
         return false;
     if (!rlx_lowering_is_float(a->q.dtype) || a->k.dtype != a->q.dtype ||
-        a->v.dtype != a->q.dtype || a->q.shape.sizes.n != 4 || a->k.shape.sizes.n != 4 ||
-        a->v.shape.sizes.n != 4)
-        return rlx_lowering_give_up(b, "the operator does not compute with these dtypes or ranks");
+        a->v.dtype != a->q.dtype)
+        return rlx_lowering_refuse_dtype(b);
+    if (a->q.shape.sizes.n != 4 || a->k.shape.sizes.n != 4 || a->v.shape.sizes.n != 4)
+        return rlx_lowering_give_up(b, "the operator does not compute with these ranks");
     a->wide = rlx_lowering_accumulator(a->q.dtype);
     if (a->has_bias &&
         (!rlx_lowering_input(b, 3, &a->bias) || a->bias.shape.sizes.n != 4 || !check_bias(a)))

@@ -14,6 +14,19 @@ bool rlx_lowering_give_up(rlx_lowering *b, const char *why)
     return false;
 }
 
+static const char wrong_dtype[] = "the operator does not compute with this dtype",
+                  no_kernels[] = "no kernels compute with this dtype";
+
+bool rlx_lowering_refuse_dtype(rlx_lowering *b)
+{
+    return rlx_lowering_give_up(b, wrong_dtype);
+}
+
+bool rlx_op_is_dtype_refused(const char *why)
+{
+    return why == wrong_dtype || why == no_kernels;
+}
+
 void rlx_lowering_begin(rlx_lowering *b, rlx_lower_request *l)
 {
     memset(b, 0, sizeof *b);
@@ -97,7 +110,7 @@ static bool read_shape(rlx_lowering *b, const rlx_tensor_sinfo *t, rlx_lowering_
     if (!rlx_dtype_is_computable(t->dtype))
         return rlx_lowering_give_up(b, rlx_dtype_is_void(t->dtype)
                                            ? "the dtype is not known"
-                                           : "no kernels compute with this dtype");
+                                           : no_kernels);
     size_t known = 0;
     const rlx_prim *const *dims = rlx_shape_dims(t->shape, &known);
     out->sizes.n = (size_t)t->ndim;
@@ -146,7 +159,7 @@ static bool scalar_input(rlx_lowering *b, const input *in, const rlx_prim_sinfo 
 {
     *out = (rlx_lowering_tensor){ .dtype = p->dtype, .scalar = rlx_lowering_literal(in->e) };
     if (!rlx_dtype_is_computable(p->dtype))
-        return rlx_lowering_give_up(b, "no kernels compute with this dtype");
+        return rlx_lowering_give_up(b, no_kernels);
     if (out->scalar)
         return true;
     out->scalar = rlx_tir_scalar(&b->t, in->name, p->dtype);
@@ -234,7 +247,7 @@ static const rlx_sinfo *take_output(rlx_lowering *b, const rlx_sinfo *s, const c
     if (!rlx_dtype_is_computable(r->dtype))
         return rlx_lowering_give_up(b, rlx_dtype_is_void(r->dtype)
                                            ? "the dtype is not known"
-                                           : "no kernels compute with this dtype"),
+                                           : no_kernels),
                NULL;
     *out = (rlx_lowering_tensor){ .dtype = r->dtype };
     if (!r->shape && !(computed && (r = with_sizes(b, r, computed))))
@@ -462,7 +475,7 @@ const rlx_prim_func *rlx_lowering_mapped(rlx_lowering *b, const rlx_lowering_ten
     if (v)
         rlx_tir_store(&b->t, out->buffer, rlx_lowering_items(&index), v);
     else
-        rlx_lowering_give_up(b, "the operator does not compute with this dtype");
+        rlx_lowering_refuse_dtype(b);
     rlx_tir_end_block(&b->t);
     return rlx_lowering_end(b);
 }

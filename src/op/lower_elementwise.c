@@ -173,7 +173,7 @@ static const rlx_prim_func *lower_unary(rlx_lower_request *l,
     const rlx_prim *v = rlx_tir_cast(&b.t, t, rlx_lowering_load(&b, &x, &index, &out.shape.sizes));
     v = value(&b, v, t);
     if (!v)
-        rlx_lowering_give_up(&b, "the operator does not compute with this dtype");
+        rlx_lowering_refuse_dtype(&b);
     return finish(&b, &out, &index, v);
 }
 
@@ -459,7 +459,7 @@ static const rlx_prim_func *lower_binary(rlx_lower_request *l, binary_fn value, 
         v = value(&b, rlx_tir_cast(&b.t, t, p), rlx_tir_cast(&b.t, t, q), t);
     }
     if (!v)
-        rlx_lowering_give_up(&b, "the operator does not compute with this dtype");
+        rlx_lowering_refuse_dtype(&b);
     return finish(&b, &out, &index, v);
 }
 
@@ -517,7 +517,7 @@ static const rlx_prim_func *lower_ternary(rlx_lower_request *l,
         v[i] = rlx_lowering_load(&b, &t[i], &index, &out.shape.sizes);
     const rlx_prim *value = make(&b, v, out.dtype);
     if (!value)
-        rlx_lowering_give_up(&b, "the operator does not compute with this dtype");
+        rlx_lowering_refuse_dtype(&b);
     return finish(&b, &out, &index, value);
 }
 

@@ -73,6 +73,8 @@ void rlx_lowering_begin(rlx_lowering *b, rlx_lower_request *l);
 const rlx_prim_func *rlx_lowering_end(rlx_lowering *b);
 /* Gives up: why is static text. Returns false. */
 bool rlx_lowering_give_up(rlx_lowering *b, const char *why);
+/* Because of a dtype. Returns false. */
+bool rlx_lowering_refuse_dtype(rlx_lowering *b);
 
 /* Argument i (a tensor, or a scalar where the row takes one) as parameter. False after giving
  * up. */

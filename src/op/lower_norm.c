@@ -209,7 +209,7 @@ static bool read_data(norm *n, double epsilon)
     if (!rlx_lowering_input(&n->b, 0, &n->x))
         return false;
     if (!rlx_lowering_is_float(n->x.dtype))
-        return rlx_lowering_give_up(&n->b, "the operator does not compute with this dtype");
+        return rlx_lowering_refuse_dtype(&n->b);
     n->wide = rlx_lowering_accumulator(n->x.dtype);
     n->view = n->x.shape.sizes;
     n->epsilon = rlx_tir_number(&n->b.t, n->wide, epsilon);
@@ -504,7 +504,7 @@ const rlx_prim_func *rlx_lower_cross_entropy(rlx_lower_request *l)
         !rlx_lowering_output(&b, NULL, &out))
         return rlx_lowering_end(&b);
     if (!rlx_lowering_is_float(p.dtype))
-        rlx_lowering_give_up(&b, "the operator does not compute with this dtype");
+        rlx_lowering_refuse_dtype(&b);
     rlx_dtype wide = rlx_lowering_accumulator(p.dtype);
     const rlx_buffer *sum = cell(&b, "sum", wide);
     index.n = p.shape.sizes.n;
@@ -556,9 +556,10 @@ static bool read_nll(nll *n, rlx_lower_request *l)
 
 static bool nll_fits(nll *n)
 {
-    if (!rlx_lowering_is_float(n->p.dtype) || n->p.shape.sizes.n != n->y.shape.sizes.n + 1)
-        return rlx_lowering_give_up(&n->b, "the ranks differ or the dtype is no float");
-    return true;
+    if (!rlx_lowering_is_float(n->p.dtype))
+        return rlx_lowering_refuse_dtype(&n->b);
+    return n->p.shape.sizes.n == n->y.shape.sizes.n + 1 ||
+           rlx_lowering_give_up(&n->b, "the ranks differ");
 }
 
 /* Class and weight (0 where it counts for nothing) of one target, as lets in the open construct;
@@ -683,7 +684,7 @@ const rlx_prim_func *rlx_lower_nll_loss_backward(rlx_lower_request *l)
         return rlx_lowering_end(&n.b);
     n.p = n.out;
     if (!nll_fits(&n) || n.g.shape.sizes.n != (each ? n.y.shape.sizes.n : 0)) {
-        rlx_lowering_give_up(&n.b, "the ranks differ or the dtype is no float");
+        rlx_lowering_give_up(&n.b, "the ranks differ");
         return rlx_lowering_end(&n.b);
     }
     n.wide = rlx_lowering_accumulator(n.p.dtype);

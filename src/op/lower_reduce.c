@@ -474,7 +474,7 @@ static const rlx_prim_func *lower_softmax(rlx_lower_request *l, bool logarithm)
         !rlx_lowering_output(&s.b, &s.x.shape, &s.out))
         return rlx_lowering_end(&s.b);
     if (!rlx_lowering_is_float(s.x.dtype)) {
-        rlx_lowering_give_up(&s.b, "the operator does not compute with this dtype");
+        rlx_lowering_refuse_dtype(&s.b);
         return rlx_lowering_end(&s.b);
     }
     s.wide = rlx_lowering_accumulator(s.x.dtype);

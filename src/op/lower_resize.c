@@ -328,7 +328,7 @@ static bool read_resize(resize *r, rlx_lower_request *l)
         }
     }
     if (r->method != NEAREST && rlx_dtype_is_bool(r->out.t.dtype))
-        return rlx_lowering_give_up(&r->b, "the operator does not compute with this dtype");
+        return rlx_lowering_refuse_dtype(&r->b);
     return true;
 }
 

@@ -194,7 +194,7 @@ static bool begin_roi(rlx_lowering *b, vision *v, rlx_lower_request *l, size_t l
         return false;
     v->wide = rlx_lowering_accumulator(v->g.dtype);
     if (!rlx_dtype_is_float(v->wide) || !rlx_dtype_is_float(v->x.dtype))
-        return rlx_lowering_give_up(b, "the operator does not compute with this dtype");
+        return rlx_lowering_refuse_dtype(b);
     if (!rlx_slice_is(rlx_attr_text(rlx_lowering_attr(l, layout)), "NCHW"))
         return rlx_lowering_give_up(b, "only the layout NCHW is computed");
     return true;

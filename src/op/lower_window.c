@@ -775,7 +775,7 @@ static bool read_pool(window *w, rlx_lower_request *l, rlx_dtype reduced)
         return false;
     w->is_max = strstr(l->row->short_name, "max") != NULL;
     if (rlx_dtype_is_bool(reduced) && (!w->is_max || l->row->lower != rlx_lower_pool))
-        return rlx_lowering_give_up(&w->b, "the operator does not compute with this dtype");
+        return rlx_lowering_refuse_dtype(&w->b);
     for (size_t i = 0; i < w->n; i++) {
         if (rlx_family_of(rlx_as_attr_list(size)->items[i]) == RLX_FAMILY_PRIM)
             return rlx_lowering_give_up(&w->b, "pool_size is not known: bind its variables first");

@@ -106,6 +106,9 @@ typedef struct rlx_input_source { uint32_t arg; int32_t field; } rlx_input_sourc
  * has no lowering or shapes are not known enough (*why: static text). */
 const rlx_expr *rlx_op_lower(struct rlx_module_builder *mb, const rlx_scope *scope,
                              const rlx_call *call, const rlx_sinfo *result, const char **why);
+/* Is `why` a dtype that the operator does not compute with, or no kernel at all? If so, other sizes
+ * change nothing. */
+bool rlx_op_is_dtype_refused(const char *why);
 
 /* Lowers many calls: what was lowered through a cache is found again by operator, attributes and
  * struct info, up to the names of sizes. Belongs to one module builder and one layer of the

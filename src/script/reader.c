@@ -91,8 +91,14 @@ const char *rlx_val_text(const rlx_val *v)
 
 bool rlx_read_expected(rlx_reader *r, const rlx_ast *at, const char *what, const rlx_val *found)
 {
+    const rlx_word *member = found->kind == RLX_VAL_METHOD ? found->fn.path : NULL;
     if (found->kind == RLX_VAL_ERROR)
         return false;
+    if (member && found->sub == RLX_VAL_EXPR) { /* x.shape with nothing behind it */
+        const rlx_var *v = rlx_as_var(found->fn.what);
+        return rlx_no_attribute(r, rlx_string_slice(member->text),
+                                v && v->name ? v->name->data : "x", at);
+    }
     if (found->kind == RLX_VAL_STR)
         return rlx_read_error(r, RLX_PA12, at, "expected %s, found the string \"%.*s\"", what,
                               (int)(found->s.len > 60 ? 60 : found->s.len), found->s.data);

@@ -260,7 +260,8 @@ static bool tensor_shape(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of,
     if (!push_place(r, a) || !rlx_read_value(r, a, &v))
         return false;
     if (v.kind != RLX_VAL_EXPR && v.kind != RLX_VAL_TUPLE && v.kind != RLX_VAL_LIST)
-        return no_shape(r, a, rlx_val_text(&v));
+        return v.kind == RLX_VAL_METHOD ? rlx_read_expected(r, a, "a shape", &v)
+                                        : no_shape(r, a, rlx_val_text(&v));
     *shape = rlx_to_shape(r, a, &v);
     if (*shape && !rlx_as_shape_expr(*shape) && !rlx_as_var(*shape))
         return no_shape(r, a, form_of(*shape));
