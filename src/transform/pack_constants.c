@@ -344,15 +344,15 @@ static bool pack_all(packer *p)
 static const rlx_global_var *name_of(packer *p, variant *v, const rlx_expr *callee)
 {
     const rlx_string *plain = rlx_as_global_var(callee)->name;
+    const rlx_node *own;   /* the function it was made of may stay, and no two share variables */
     rlx_buf hint;
-    if (v->name)
+    if (v->name || !(own = rlx_copy_fresh(p->ctx, &v->packed->node)))
         return v->name;
     rlx_buf_init(&hint, &p->ctx->memory);
     rlx_buf_put(&hint, rlx_string_slice(plain).data, rlx_string_slice(plain).len);
     rlx_buf_put(&hint, "_packed", 7);
     if (!hint.failed)
-        v->name = rlx_module_builder_add(p->mb, (rlx_slice){ hint.data, hint.len },
-                                         &v->packed->node);
+        v->name = rlx_module_builder_add(p->mb, (rlx_slice){ hint.data, hint.len }, own);
     rlx_buf_free(&hint);
     return v->name;
 }

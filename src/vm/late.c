@@ -326,9 +326,10 @@ static rlx_late_link *link_of(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/* Runs main of the link on the arguments in vm->args, in a frame of its own. */
-static bool run_link(relax_vm *vm, rlx_late_link *x, uint32_t count, relax_value *result,
-                     rlx_fault *why)
+/* Runs main of the link on the arguments in vm->args, in a frame of its own, with these cells for
+ * arguments. */
+static bool run_with(relax_vm *vm, rlx_late_link *x, relax_value *cells, uint32_t count,
+                     relax_value *result, rlx_fault *why)
 {
     rlx_vm_frame *base = vm->base;
     size_t base_depth = vm->base_depth, num_into = vm->num_into;
@@ -339,7 +340,7 @@ static bool run_link(relax_vm *vm, rlx_late_link *x, uint32_t count, relax_value
     vm->base_depth = vm->depth;
     vm->num_into = 0; /* buffers are those of the function that the host called */
     x->active++;
-    rlx_vm_run_code_of(vm, x->exe, x->packed, x->args);
+    rlx_vm_run_code_of(vm, x->exe, x->packed, cells);
     rlx_vm_frame *f = rlx_vm_frame_push(vm, x->main, RLX_NO_INDEX, why);
     if (f)
         memcpy(f->regs, args, count * sizeof *args);
@@ -353,6 +354,21 @@ static bool run_link(relax_vm *vm, rlx_late_link *x, uint32_t count, relax_value
     vm->base = base;
     vm->base_depth = base_depth;
     vm->num_into = num_into;
+    return ok;
+}
+
+/* The cells of the link may hold the arguments of a packed function that it has called, and that has
+ * called the VM: then the call gets others. */
+static bool run_link(relax_vm *vm, rlx_late_link *x, uint32_t count, relax_value *result,
+                     rlx_fault *why)
+{
+    rlx_memory *m = &vm->memory->memory;
+    size_t bytes = (x->exe->max_args + (size_t)1) * sizeof *x->args;
+    if (RLX_LIKELY(!x->active))
+        return run_with(vm, x, x->args, count, result, why);
+    relax_value *cells = rlx_mem_alloc_zero(m, bytes);
+    bool ok = cells ? run_with(vm, x, cells, count, result, why) : rlx_late_no_memory(why);
+    rlx_mem_free(m, cells, bytes);
     return ok;
 }
 

@@ -317,13 +317,13 @@ static bool refuse(const meeting *m, filling *f)
                     shown ? f->text.data : "");
 }
 
-/* Loads what was delivered. */
-static bool load_instance(meeting *m, relax_executable **out)
+/* Loads what was delivered, or stood in the file. */
+static bool load_instance(meeting *m, bool allow_native, relax_executable **out)
 {
     relax_vm *vm = m->vm;
     rlx_fault why;
     rlx_fault_begin(&why);
-    if (!rlx_executable_load(vm->exe->memory, m->file, (rlx_load_how){ .allow_native = true }, out,
+    if (!rlx_executable_load(vm->exe->memory, m->file, (rlx_load_how){ .allow_native = allow_native }, out,
                              &why))
         return why.code == RLX_RT10
                    ? rlx_late_no_memory(m->why)
@@ -378,7 +378,7 @@ static bool compile(meeting *m, bool detailed, bool brief, relax_executable **ou
     rlx_buf_free(&f.text);
     rlx_blob *file = m->file;
     if (ok && file && status == RELAX_OK)
-        ok = load_instance(m, out);
+        ok = load_instance(m, true, out); /* the host's own compiler made it */
     else
         rlx_blob_release(file);
     m->file = NULL;
@@ -429,7 +429,8 @@ static bool take_ahead(meeting *m, relax_executable **out)
     if (!file)
         return true;
     m->file = rlx_blob_create(&vm->exe->memory->memory, file, (size_t)size);
-    return m->file ? load_instance(m, out) : rlx_late_no_memory(m->why);
+    /* from the same source as the file around it, and trusted no more */
+    return m->file ? load_instance(m, vm->exe->allow_native, out) : rlx_late_no_memory(m->why);
 }
 
 bool rlx_late_find(relax_vm *vm, const uint32_t *pc, bool detailed, bool brief, uint64_t hash,

@@ -544,6 +544,7 @@ static bool load_late(loading *l)
         if (size > s.size - at || (size += -size & 7) > s.size - at)
             return rlx_fail(l->why, RLX_LD05, "section late breaks off");
     }
+    l->e->allow_native = l->how.allow_native;
     l->e->ahead = s.data;
     l->e->ahead_bytes = s.size;
     return !l->e->has_late || rlx_late_cache_make(l->e) ||

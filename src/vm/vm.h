@@ -45,6 +45,7 @@ struct relax_executable {
     uint32_t num_public;
     rlx_map by_name;                /* public name to its number in public_functions, plus 1 */
     rlx_slice module_text;
+    bool allow_native;              /* the host lets native code of the file be loaded */
     bool has_late;                  /* its code has CALL_LATE */
     struct rlx_late_cache *late;    /* what was compiled for it (late.c) */
     const unsigned char *ahead;     /* section LATE: the same, compiled ahead */

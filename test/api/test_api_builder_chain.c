@@ -87,8 +87,8 @@ static void test_missing_argument(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     function f = begin(ctx);
     assert_null(relax_r_add(ctx, f.x, NULL));
-    assert_string_equal(relax_diagnostic_message(ctx, 0, NULL), strstr(
-        relax_diagnostic_message(ctx, 0, NULL), "argument 1 (x2) of add is NULL"));
+    /* debug builds say the name of the call in front */
+    assert_non_null(strstr(relax_diagnostic_message(ctx, 0, NULL), "argument 1 (x2) of add is NULL"));
     assert_told(ctx, "OP01", "in main, its first binding", NULL);
     relax_builder_emit(f.b, relax_r_abs(ctx, f.x), Z("positive"), 0);
     assert_null(relax_builder_emit(f.b, NULL, NULL, 0, 0));

@@ -9,6 +9,9 @@ import os
 import sys
 
 sys.path[:0] = [os.path.join(os.environ.get("TOP", "."), "test", room) for room in ("ffi", "cli")]
+import relax_ffi
+
+relax_ffi.under_sanitizer()
 
 import numpy as np
 

@@ -91,7 +91,8 @@ static int host_dps(void *user, const relax_value *args, int32_t num_args, relax
                  *to = relax_value_get_tensor(&args[num_args - 1]);
     (void)user;
     relax_value_set_null(result);
-    memcpy(relax_tensor_data(to), relax_tensor_data(from), relax_tensor_bytes(to));
+    if (relax_tensor_bytes(to))
+        memcpy(relax_tensor_data(to), relax_tensor_data(from), relax_tensor_bytes(to));
     return 0;
 }
 

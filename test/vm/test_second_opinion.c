@@ -232,7 +232,7 @@ static bool same_outcome(const outcome *got, const outcome *wanted)
 {
     return strcmp(got->code, wanted->code) == 0 && strcmp(got->inner, wanted->inner) == 0 &&
            got->seen.len == wanted->seen.len && same_sharing(got, wanted) &&
-           memcmp(got->seen.data, wanted->seen.data, wanted->seen.len) == 0;
+           (!wanted->seen.len || memcmp(got->seen.data, wanted->seen.data, wanted->seen.len) == 0);
 }
 
 static void complain(const question *q, const char *how, const outcome *got, const outcome *wanted)
