@@ -105,24 +105,29 @@ def instructions(out, *command):
     return counts
 
 
+def lasting_faults(name, size, count, most):
+    """What grows too much from one size to the next has to do so once more, as what is quadratic does: copying has a step where vectors
+    become large. count: instructions of each function at a size."""
+    faults = []
+    small = count(size)
+    for larger in (size * TIMES, size * TIMES * TIMES):
+        large = count(larger)
+        faults = list(growth_faults(name, larger // TIMES, small, large, most))
+        if not faults:
+            break
+        small = large
+    yield from faults
+
+
 def instruction_faults(program, folder, shape):
-    size = COUNTED_SIZES.get(shape, COUNTED_SIZE)
-    small, large = (instructions(folder / f"{shape}{n}.callgrind", program, text_of(folder, shape, n), 1) for n in (size, size * TIMES))
-    yield from growth_faults(shape, size, small, large, MOST_OF_ONE)
+    def count(n):
+        return instructions(folder / f"{shape}{n}.callgrind", program, text_of(folder, shape, n), 1)
+    yield from lasting_faults(shape, COUNTED_SIZES.get(shape, COUNTED_SIZE), count, MOST_OF_ONE)
 
 
 def tool_faults(program, folder, text):
-    """The tool on a text of linear_texts.py, from start to end. Copying has a step where vectors become large: what grows
-    too much from one size to the next has to do so once more, while what is quadratic does. Needed for memcpy in `unpacked`: 14 times from 400
-    to 1,600, 5 times from there to 6,400."""
-    sizes = [TEXT_SIZE, TEXT_SIZE * TIMES, TEXT_SIZE * TIMES * TIMES]
-    faults = []
-    for size, larger in zip(sizes, sizes[1:]):
-        counted = [tool_instructions(folder, text, n) for n in (size, larger)]
-        faults = list(growth_faults(text.__name__, size, *counted, MOST_OF_ONE_FOR_TOOL))
-        if not faults:
-            break
-    yield from faults
+    """The tool on a text of linear_texts.py, from start to end."""
+    yield from lasting_faults(text.__name__, TEXT_SIZE, lambda n: tool_instructions(folder, text, n), MOST_OF_ONE_FOR_TOOL)
 
 
 def tool_instructions(folder, text, size):
