@@ -32,7 +32,7 @@ static const rlx_expr *tag_constant(rlx_relay_translation *t, uint32_t tag)
 const rlx_expr *rlx_relay_construct(rlx_relay_translation *t, const rlx_relay_ctor *ctor,
                                     const rlx_expr *const *fields, rlx_place place)
 {
-    rlx_emit how = { .place = place, .var_place = place };
+    rlx_emit how = { .number = -1, .place = place, .var_place = place };
     const rlx_expr *all = rlx_tuple_new(t->ctx, fields, ctor->num_fields, place);
     const rlx_sinfo *object = rlx_object_info(t->ctx);
     if (!all || !object)
@@ -376,7 +376,7 @@ static const rlx_expr *value_of(matching *k, const decision *d);
 
 static const rlx_expr *emit(rlx_relay_translation *t, const rlx_expr *e, rlx_place place)
 {
-    rlx_emit how = { .place = place, .var_place = place };
+    rlx_emit how = { .number = -1, .place = place, .var_place = place };
     const rlx_var *v = e ? rlx_builder_emit(t->b, e, &how) : NULL;
     return v ? &v->node : NULL;
 }
@@ -412,7 +412,7 @@ static bool bind_fields(matching *k, uint32_t of, const fields *f)
         return true;
     if (f->ctor) {
         const rlx_sinfo **infos = take(k, f->count, sizeof *infos);
-        rlx_emit how = { .place = place, .var_place = place };
+        rlx_emit how = { .number = -1, .place = place, .var_place = place };
         for (size_t i = 0; infos && i < f->count; i++)
             if (!(infos[i] = rlx_relay_sinfo(t, k->seen.data[f->parts[i]].type, false)))
                 return false;
