@@ -240,7 +240,7 @@ struct rlx_relay_module {
     RLX_VEC(rlx_relay_adt *) adts;
     rlx_relay_expr *expr;            /* of a text that is one expression; else NULL */
     uint32_t next_number;            /* of type variables and holes */
-    bool inferred;
+    bool inferred, has_prelude;
 };
 
 /* The word of `text`, made on first use; NULL: out of memory. */
