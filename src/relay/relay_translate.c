@@ -644,15 +644,23 @@ static bool is_root(const rlx_relay_global *g)
     return g->func && !g->is_prelude && !g->func->func->num_type_params;
 }
 
+/* Functions that call each other have to state their results. */
+static bool translate_group(rlx_relay_translation *t, const uint32_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        rlx_relay_global *g = t->m->globals.data[numbers[i]];
+        rlx_relay_instance *it = is_root(g) ? instance_of(t, g, NULL, 0, g->place) : NULL;
+        if (is_root(g) && (!it || (count > 1 && !mention(t, it))))
+            return false;
+    }
+    return translate_pending(t);
+}
+
 static bool translate_functions(rlx_relay_translation *t, const rlx_relay_groups *groups)
 {
     bool ok = true;
-    for (size_t i = 0; ok && i < groups->order.len; i++) {
-        rlx_relay_global *g = t->m->globals.data[groups->order.data[i]];
-        if (!is_root(g))
-            continue;
-        ok = instance_of(t, g, NULL, 0, g->place) && translate_pending(t);
-    }
+    for (size_t i = 0, first = 0; ok && i < groups->ends.len; first = groups->ends.data[i++])
+        ok = translate_group(t, &groups->order.data[first], groups->ends.data[i] - first);
     return ok;
 }
 
