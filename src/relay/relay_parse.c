@@ -4,6 +4,7 @@
  * wherever they stand; then the definitions are read in order. After a syntax error reading goes
  * on at the next definition.
  */
+#include "relay/relay_host.h"
 #include "relay/relay_parse.h"
 
 /* ---- tokens ------------------------------------------------------------------------------------ */
@@ -279,7 +280,7 @@ static rlx_relay_expr *parse_name(rlx_relay_parser *p)
     if (!w)
         return NULL;
     if (!w->looked_for_op) {
-        w->op = rlx_relay_op_find(name);
+        w->op = rlx_relay_op_find_in(p->ctx, name);
         w->looked_for_op = true;
     }
     size_t first = p->at;
