@@ -36,6 +36,15 @@ void relax_relay_module_destroy(RELAX_NULLABLE relax_relay_module *module);
  * found is a diagnostic. What has failed once fails again, without further diagnostics. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(module)
 relax_status relax_relay_module_infer(relax_relay_module *module);
+/* A module of Relax that computes what this one does: one function for each of its functions without type
+ * parameters, under the same name as far as Relax allows it, and instances of the generic ones that these
+ * use. Instances of algebraic data types are tuples of a tag (int32, the number of the constructor in
+ * its definition) and an object, the tuple of the fields. Types are inferred first, if they are not yet. The
+ * module is well-formed and normalised; it belongs to the context of `module` and does not need `module`
+ * any more. NULL after a diagnostic (RY27, RY28: what Relax has no equivalent for).
+ */
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(module)
+RELAX_BORROWED RELAX_NULLABLE relax_module *relax_relay_module_translate(relax_relay_module *module);
 /* The text of the module, with the types that were inferred; read again it is an equal module, and
  * printed again the same bytes. NULL when out of memory, or where more than 400 scopes are nested,
  * which no text has that was read without graph variables. */

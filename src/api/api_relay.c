@@ -65,6 +65,18 @@ relax_status relax_relay_module_infer(relax_relay_module *module)
     return give_status(module->ctx, ok ? RELAX_OK : rlx_api_failed(module->ctx, errors));
 }
 
+relax_module *relax_relay_module_translate(relax_relay_module *module)
+{
+    if (!RLX_API_IS(module, API_RELAY))
+        return NULL;
+    if (relax_relay_module_infer(module) != RELAX_OK)
+        return NULL;
+    rlx_float_env host = rlx_float_enter();
+    const rlx_module *made = rlx_relay_translate(module->module);
+    rlx_float_leave(host);
+    return give(module->ctx, (relax_module *)(uintptr_t)made);
+}
+
 relax_bytes *relax_relay_module_print(relax_relay_module *module)
 {
     rlx_api_bytes b;

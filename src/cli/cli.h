@@ -109,6 +109,7 @@ relax_context *cli_context(const cli *c, int *status);
 /* A text of Relay (relay.c): by its name; check it, print it. */
 bool cli_is_relay(const char *path);
 int cli_relay(const cli *c, const char *path, bool print);
+relax_module *cli_relay_module(relax_context *ctx, const cli_file *file); /* translated to Relax */
 relax_module *cli_parse_module(const cli *c, relax_context *ctx, const cli_file *file);
 /* Parses, checks, compiles a text; binds `params` first if not NULL. NULL with *status set after
  * printing everything. */

@@ -153,7 +153,7 @@ int cli_print(cli *c)
     int status;
     cli_file file;
     cli_arrays params = { 0 };
-    if (cli_is_relay(c->files[0]))
+    if (cli_is_relay(c->files[0]) && !c->passes)
         return cli_relay(c, c->files[0], true);
     if (c->params && !cli_weights_read(c, c->params, &params))
         return CLI_FAULT;

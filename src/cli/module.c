@@ -37,6 +37,8 @@ relax_module *cli_parse_module(const cli *c, relax_context *ctx, const cli_file 
 {
     if (cli_is_onnx(file->name))
         return cli_import_module(c, ctx, file->name);
+    if (cli_is_relay(file->name))
+        return cli_relay_module(ctx, file);
     return relax_module_parse(ctx, file->name, strlen(file->name), file->data, file->size);
 }
 
@@ -139,10 +141,6 @@ static void make(const cli *c, relax_context *ctx, const relax_module *module, p
 static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params, product *p,
                     int *status)
 {
-    if (cli_is_relay(file->name)) {
-        *status = cli_error(c, "RY26", file->name, "Relay is checked and printed, it does not run yet");
-        return false;
-    }
     relax_context *ctx = cli_context(c, status);
     if (!ctx)
         return false;

@@ -1,4 +1,4 @@
-/* relay.c: texts of Relay (.rly): checked and printed. */
+/* relay.c: texts of Relay (.rly): checked and printed as they are, otherwise translated to Relax. */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -10,9 +10,8 @@ bool cli_is_relay(const char *path)
 }
 
 /* The module, its types inferred; NULL: diagnostics say why, or it is destroyed already. */
-static relax_relay_module *read_relay(const cli *c, relax_context *ctx, const cli_file *file)
+static relax_relay_module *read_relay(relax_context *ctx, const cli_file *file)
 {
-    (void)c;
     relax_relay_module *m =
         relax_relay_module_parse(ctx, file->name, strlen(file->name), file->data, file->size);
     if (m && relax_relay_module_infer(m) == RELAX_OK)
@@ -31,6 +30,14 @@ static int put_relay(const cli *c, relax_relay_module *m)
     return CLI_OK;
 }
 
+relax_module *cli_relay_module(relax_context *ctx, const cli_file *file)
+{
+    relax_relay_module *m = read_relay(ctx, file);
+    relax_module *module = m ? relax_relay_module_translate(m) : NULL;
+    relax_relay_module_destroy(m);
+    return module;
+}
+
 int cli_relay(const cli *c, const char *path, bool print)
 {
     int status;
@@ -39,7 +46,7 @@ int cli_relay(const cli *c, const char *path, bool print)
         return CLI_FAULT;
     relax_context *ctx = cli_context(c, &status);
     if (ctx) {
-        relax_relay_module *m = read_relay(c, ctx, &file);
+        relax_relay_module *m = read_relay(ctx, &file);
         status = cli_diagnostics(c, ctx, 0);
         if (m && print && status == CLI_OK)
             status = put_relay(c, m);

@@ -133,6 +133,8 @@ typedef struct rlx_extern_function {
 /* A function with arguments bound, laid out as a tuple: field 0 is the function, which is no
  * closure itself; the others follow the arguments of a call. */
 #define RLX_MARK_CLOSURE RLX_MARK(6)
+/* A tuple of one value that changes: what a reference of Relay is. */
+#define RLX_MARK_CELL RLX_MARK(7)
 
 RLX_INLINE bool rlx_value_has_mark(const relax_value *v, uint64_t mark)
 {

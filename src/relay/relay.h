@@ -240,7 +240,7 @@ struct rlx_relay_module {
     RLX_VEC(rlx_relay_adt *) adts;
     rlx_relay_expr *expr;            /* of a text that is one expression; else NULL */
     uint32_t next_number;            /* of type variables and holes */
-    bool inferred;
+    bool inferred, has_prelude;
 };
 
 /* The word of `text`, made on first use; NULL: out of memory. */
@@ -253,6 +253,9 @@ rlx_relay_module *rlx_relay_parse(rlx_context *ctx, uint32_t source);
 void rlx_relay_free(rlx_relay_module *m);
 /* Gives every expression its type (relay 3). False after errors. */
 bool rlx_relay_infer(rlx_relay_module *m);
+/* A well-formed module of Relax that computes what this one, whose types are inferred, does
+ * (relay 5). NULL after a report, or when out of memory. */
+const struct rlx_module *rlx_relay_translate(rlx_relay_module *m);
 /* The text of a module (relay 1.6); of one type. */
 void rlx_relay_print(const rlx_relay_module *m, rlx_buf *out);
 void rlx_relay_print_type(const rlx_relay_type *t, rlx_buf *out);

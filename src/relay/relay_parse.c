@@ -930,10 +930,10 @@ static void check_globals(rlx_relay_parser *p)
 
 static void parse_text(rlx_relay_parser *p)
 {
-    size_t behind = rlx_relay_kind_at(p) == RLX_RELAY_TOK_VERSION ? 1 : 0;
-    uint8_t kind = rlx_relay_kind_ahead(p, behind);
+    uint8_t kind = p->toks[p->behind_imports].kind;
     bool is_module = is_definition(kind) || kind == RLX_RELAY_TOK_END || kind == RLX_RELAY_TOK_METADATA;
     parse_version(p, is_module);
+    p->at = p->behind_imports;
     if (is_module) {
         parse_module(p);
         check_globals(p);
@@ -945,22 +945,67 @@ static void parse_text(rlx_relay_parser *p)
         rlx_relay_unexpected(p, "the end of the expression");
 }
 
-rlx_relay_module *rlx_relay_parse(rlx_context *ctx, uint32_t source)
+static bool parse_source(rlx_relay_module *m, uint32_t source);
+
+/* What the prelude defines belongs to nobody who prints the module. */
+static bool import_prelude(rlx_relay_module *m)
 {
+    if (m->has_prelude)
+        return true;
+    m->has_prelude = true;
+    uint32_t source = rlx_diags_add_read_source(&m->ctx->diags, RLX_SLICE("prelude.rly"), rlx_relay_prelude,
+                                                rlx_relay_prelude_len);
+    if (!source || !parse_source(m, source))
+        return false;
+    for (size_t i = 0; i < m->adts.len; i++)
+        m->adts.data[i]->is_prelude = true;
+    for (size_t i = 0; i < m->globals.len; i++)
+        m->globals.data[i]->is_prelude = true;
+    return true;
+}
+
+static bool at_import(const rlx_relay_parser *p)
+{
+    const rlx_relay_tok *t = rlx_relay_tok_at(p);
+    return t->kind == RLX_RELAY_TOK_NAME && rlx_slice_is(t->word->text, "import") &&
+           (rlx_relay_kind_ahead(p, 1) == RLX_RELAY_TOK_STRING ||
+            rlx_relay_kind_ahead(p, 1) == RLX_RELAY_TOK_NAME);
+}
+
+/* import "prelude.rly", behind the version; there is nothing else to be imported. */
+static bool parse_imports(rlx_relay_parser *p)
+{
+    bool ok = true;
+    size_t first = p->at;
+    if (rlx_relay_kind_at(p) == RLX_RELAY_TOK_VERSION)
+        p->at++;
+    for (; ok && at_import(p); rlx_relay_accept(p, RLX_RELAY_TOK_SEMICOLON)) {
+        const rlx_relay_tok *t = &p->toks[p->at + 1];
+        rlx_slice name = t->kind == RLX_RELAY_TOK_STRING ? t->text : t->word->text;
+        if (rlx_slice_is(name, "prelude.rly") || rlx_slice_is(name, "prelude"))
+            ok = import_prelude(p->m);
+        else
+            rlx_error(p->ctx, RLX_RY05, rlx_relay_tok_place(p, t),
+                      "only \"prelude.rly\" can be imported, found %.*s",
+                      (int)(name.len > 40 ? 40 : name.len), name.data);
+        p->at += 2;
+    }
+    p->behind_imports = p->at;
+    p->at = first;
+    return ok;
+}
+
+static bool parse_source(rlx_relay_module *m, uint32_t source)
+{
+    rlx_context *ctx = m->ctx;
     rlx_memory *memory = &ctx->memory;
     size_t errors = rlx_error_count(ctx);
-    rlx_relay_module *m = rlx_mem_alloc_zero(memory, sizeof *m);
-    if (!m)
-        return NULL;
-    m->ctx = ctx;
-    rlx_region_init(&m->region, memory);
-    rlx_intern_init(&m->words, memory);
     rlx_relay_parser p = { .m = m, .ctx = ctx, .source = source };
     rlx_region_init(&p.scratch, memory);
     rlx_ptrmap_init(&p.graph, memory);
     if (rlx_relay_lex(m, source, &p.scratch, &p.lexed)) {
         p.toks = p.lexed.items;
-        if (rlx_relay_declare_types(&p))
+        if (parse_imports(&p) && rlx_relay_declare_types(&p))
             parse_text(&p);
     }
     rlx_vec_free(memory, &p.hidden);
@@ -969,7 +1014,19 @@ rlx_relay_module *rlx_relay_parse(rlx_context *ctx, uint32_t source)
     rlx_vec_free(memory, &p.value_items);
     rlx_ptrmap_free(&p.graph);
     rlx_region_drop(&p.scratch);
-    if (rlx_error_count(ctx) == errors)
+    return rlx_error_count(ctx) == errors;
+}
+
+rlx_relay_module *rlx_relay_parse(rlx_context *ctx, uint32_t source)
+{
+    rlx_memory *memory = &ctx->memory;
+    rlx_relay_module *m = rlx_mem_alloc_zero(memory, sizeof *m);
+    if (!m)
+        return NULL;
+    m->ctx = ctx;
+    rlx_region_init(&m->region, memory);
+    rlx_intern_init(&m->words, memory);
+    if (parse_source(m, source))
         return m;
     rlx_relay_free(m);
     return NULL;

@@ -20,6 +20,7 @@ typedef struct rlx_relay_parser {
     uint32_t source;
     const rlx_relay_tok *toks;
     size_t at;                    /* the current token */
+    size_t behind_imports;        /* the first token of what is defined */
     uint32_t depth;
     rlx_region scratch;           /* tokens, the tree of the metadata */
     rlx_relay_tokens lexed;
@@ -92,6 +93,10 @@ rlx_relay_type_var *rlx_relay_type_var_new(rlx_relay_module *m, rlx_slice name, 
                                            rlx_place place);
 rlx_relay_expr *rlx_relay_scalar(rlx_relay_module *m, rlx_dtype dtype, int64_t i, double f,
                                  rlx_place place);
+
+/* ---- the prelude ---- */
+extern const char rlx_relay_prelude[];
+extern const size_t rlx_relay_prelude_len;
 
 /* ---- metadata (relay 1.5) ---- */
 /* The constant meta[relay.Constant][index]; an ERROR expression after a report. */

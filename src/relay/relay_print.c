@@ -920,6 +920,8 @@ void rlx_relay_print(const rlx_relay_module *m, rlx_buf *out)
     rlx_map_init(&p.taken, memory);
     rlx_region_init(&p.region, memory);
     rlx_buf_lit(out, "#[version = \"0.0.5\"]\n");
+    if (m->has_prelude)
+        rlx_buf_lit(out, "import \"prelude.rly\"\n");
     bool ok;
     if (m->expr) {
         put_free_vars(&p, m->expr);

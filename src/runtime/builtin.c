@@ -528,6 +528,47 @@ static bool builtin_make_closure(rlx_pool *p, const relax_value *args, int32_t n
     return true;
 }
 
+static rlx_tuple_object *cell_of(const relax_value *v)
+{
+    return rlx_value_has_mark(v, RLX_MARK_CELL) ? v->v.p : NULL;
+}
+
+static bool builtin_cell(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                         rlx_fault *why)
+{
+    if (!builtin_make_tuple(p, args, n, result, why))
+        return false;
+    ((rlx_tuple_object *)result->v.p)->mark = RLX_MARK_CELL;
+    return true;
+}
+
+static bool builtin_cell_read(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                              rlx_fault *why)
+{
+    const rlx_tuple_object *c = cell_of(&args[0]);
+    if (!c)
+        return rlx_fail(why, RLX_RT02, "cell_read: expected a cell");
+    *result = c->fields[0];
+    rlx_value_hold(result);
+    return true;
+}
+
+static bool builtin_cell_write(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                               rlx_fault *why)
+{
+    rlx_tuple_object *c = cell_of(&args[0]);
+    if (!c)
+        return rlx_fail(why, RLX_RT02, "cell_write: expected a cell");
+    if (!builtin_make_tuple(p, NULL, 0, result, why))
+        return false;
+    relax_value old = c->fields[0];
+    c->fields[0] = args[1];
+    c->fields[0].reserved = 0;
+    rlx_value_hold(&c->fields[0]);
+    rlx_value_drop(&old);
+    return true;
+}
+
 #define builtin_sort rlx_builtin_sort
 #define builtin_argsort rlx_builtin_argsort
 #define builtin_topk rlx_builtin_topk

@@ -282,7 +282,7 @@ static bool destroy_content(graves *g, rlx_object *o)
     default: return true;
     }
     rlx_tuple_object *t = (rlx_tuple_object *)o;
-    if (t->mark == RLX_MARK_TUPLE || t->mark == RLX_MARK_CLOSURE)
+    if (t->mark == RLX_MARK_TUPLE || t->mark == RLX_MARK_CLOSURE || t->mark == RLX_MARK_CELL)
         drop_fields(g, t);
     if (t->mark == RLX_MARK_FUNCTION)
         rlx_blob_release(((rlx_module_function *)o)->image);

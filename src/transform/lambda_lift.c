@@ -6,7 +6,9 @@
  * parameters behind its own: variables, then one R.Shape of the sizes that those do not bind, then
  * one R.Prim for each scalar variable. One that captures nothing is the function of the module
  * itself, by all names. A function that calls itself calls the function of the module; where it
- * uses itself as a value it makes its closure anew, so that no closure holds itself. */
+ * uses itself as a value it makes its closure anew, so that no closure holds itself. Where a local function
+ * called one around it, calls of it lead back: they may not stand in dataflow blocks (WF07), so those of
+ * the functions concerned become ordinary blocks. */
 #include "transform/edit.h"
 #include "transform/seq_pass.h"
 #include "transform/transform_int.h"
@@ -426,6 +428,43 @@ static bool lift_from(lifting *l, const rlx_global_var *gv)
     return now && rlx_module_builder_define(l->mb, gv, &now->node);
 }
 
+/* Functions that call each other, more than one, have no dataflow blocks. */
+static const rlx_module *without_blocks(rlx_context *ctx, const rlx_module *m, const uint32_t *group,
+                                        const bool *recursive, size_t *members)
+{
+    const rlx_node **functions = rlx_mem_alloc(&ctx->memory, (m->num_functions + 1) * sizeof *functions);
+    rlx_seq_pass p;
+    rlx_seq_init(&p, ctx, m, NULL);
+    p.plain_blocks = true;
+    bool good = functions != NULL;
+    for (size_t i = 0; i < m->num_functions; i++)
+        members[group[i]]++;
+    for (size_t i = 0; good && i < m->num_functions; i++) {
+        const rlx_function *f = rlx_as_function(m->functions[i]);
+        bool cycle = f && recursive[i] && members[group[i]] > 1;
+        functions[i] = cycle ? (const rlx_node *)rlx_seq_function(&p, f) : m->functions[i];
+        good = functions[i] != NULL;
+    }
+    const rlx_module *out = good ? rlx_module_with(ctx, m, functions) : NULL;
+    rlx_seq_free(&p);
+    rlx_mem_free(&ctx->memory, functions, functions ? (m->num_functions + 1) * sizeof *functions : 0);
+    return out;
+}
+
+static const rlx_module *recursion_outside_of_blocks(rlx_context *ctx, const rlx_module *m)
+{
+    size_t n = m->num_functions + 1;
+    uint32_t *group = rlx_mem_alloc(&ctx->memory, n * sizeof *group);
+    bool *recursive = rlx_mem_alloc_zero(&ctx->memory, n);
+    size_t *members = rlx_mem_alloc_zero(&ctx->memory, n * sizeof *members);
+    const rlx_module *out = group && recursive && members && rlx_call_groups(ctx, m, group, recursive)
+                                ? without_blocks(ctx, m, group, recursive, members) : NULL;
+    rlx_mem_free(&ctx->memory, group, group ? n * sizeof *group : 0);
+    rlx_mem_free(&ctx->memory, recursive, recursive ? n : 0);
+    rlx_mem_free(&ctx->memory, members, members ? n * sizeof *members : 0);
+    return out;
+}
+
 const rlx_module *rlx_pass_lambda_lift(rlx_pass_run *run, const rlx_module *m)
 {
     rlx_context *ctx = run->ctx;
@@ -441,6 +480,8 @@ const rlx_module *rlx_pass_lambda_lift(rlx_pass_run *run, const rlx_module *m)
     for (size_t i = 0; good && i < l.work.len; i++)
         good = lift_from(&l, l.work.data[i]);
     const rlx_module *out = good ? rlx_module_builder_finish(l.mb, m->place) : NULL;
+    if (out && l.work.len)
+        out = recursion_outside_of_blocks(ctx, out);
     rlx_module_builder_free(l.mb);
     rlx_vec_free(&ctx->memory, &l.work);
     rlx_ptrmap_free(&l.values);

@@ -21,7 +21,7 @@ TOP = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent.pa
 ROOMS = {
     "base": ("shared", 0), "format": ("shared", 1), "desc": ("shared", 2),
     "ir": ("compile", 1), "arith": ("compile", 2), "sinfo": ("compile", 3), "tir": ("compile", 3),
-    "schedule": ("compile", 4), "op": ("compile", 4), "script": ("compile", 4), "analysis": ("compile", 5), "relay": ("compile", 5),
+    "schedule": ("compile", 4), "op": ("compile", 4), "script": ("compile", 4), "analysis": ("compile", 5), "relay": ("compile", 7),
     "transform": ("compile", 6), "codegen": ("compile", 7), "onnx": ("compile", 7),
     "micro": ("run", 1), "runtime": ("run", 2), "vm": ("run", 3),
     "api": ("api", 8), "cli": ("cli", 9),
