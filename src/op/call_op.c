@@ -549,6 +549,74 @@ const rlx_expr *rlx_call_op_z(rlx_context *ctx, const char *name, const rlx_expr
                      near ? "; did you mean " : "", near ? near : "");
 }
 
+/* ---- calls from words ------------------------------------------------------------------------ */
+
+enum { MOST_WORD_ATTRS = 16 };
+
+typedef struct words {
+    const rlx_expr *args[RLX_OP_MAX_ARGS + 1]; size_t num_args;
+    const rlx_attr *keys[MOST_WORD_ATTRS], *values[MOST_WORD_ATTRS]; size_t num_attrs;
+    bool missing;
+} words;
+
+static const rlx_attr *word_attr(rlx_context *ctx, char kind, va_list *args)
+{
+    const void *data;
+    switch (kind) {
+    case 'i': return rlx_attr_int_new(ctx, va_arg(*args, int64_t));
+    case 'b': return rlx_attr_bool_new(ctx, va_arg(*args, int) != 0);
+    case 'f': return rlx_attr_float_new(ctx, va_arg(*args, double));
+    case 's': return rlx_attr_string_new(ctx, rlx_slice_z(va_arg(*args, const char *)));
+    case 'd': return rlx_attr_dtype_new(ctx, va_arg(*args, rlx_dtype));
+    case 'I': data = va_arg(*args, const int64_t *); break;
+    case 'F': data = va_arg(*args, const double *); break;
+    default: return NULL;
+    }
+    size_t n = va_arg(*args, size_t);
+    const rlx_attr **items = rlx_new(ctx, (n + 1) * sizeof *items);
+    for (size_t i = 0; items && i < n; i++)
+        items[i] = kind == 'I' ? rlx_attr_int_new(ctx, ((const int64_t *)data)[i])
+                               : rlx_attr_float_new(ctx, ((const double *)data)[i]);
+    return items ? rlx_attr_list_new(ctx, items, n) : NULL;
+}
+
+static const rlx_expr *word_arg(rlx_context *ctx, char kind, rlx_place place, va_list *args)
+{
+    if (kind == 'x')
+        return va_arg(*args, const rlx_expr *);
+    const rlx_expr *const *items = va_arg(*args, const rlx_expr *const *);
+    size_t n = va_arg(*args, size_t);
+    for (size_t i = 0; items && i < n; i++)
+        if (!items[i])
+            return NULL;
+    return items ? rlx_tuple_new(ctx, items, n, place) : NULL;
+}
+
+const rlx_expr *rlx_call_op_words(rlx_context *ctx, const rlx_op_row *row, rlx_place place,
+                                  const char *format, va_list *args)
+{
+    words w = { .num_args = 0 };
+    for (const char *p = format; *p;) {
+        size_t n = strcspn(p, " ");
+        const char *equals = memchr(p, '=', n);
+        if (equals && w.num_attrs < MOST_WORD_ATTRS) {
+            w.keys[w.num_attrs] = rlx_attr_string_new(ctx, (rlx_slice){ p, (size_t)(equals - p) });
+            w.values[w.num_attrs] = word_attr(ctx, equals[1], args);
+            w.missing |= !w.keys[w.num_attrs] || !w.values[w.num_attrs];
+            w.num_attrs++;
+        } else if (!equals && w.num_args < RLX_COUNT(w.args)) {
+            w.missing |= !(w.args[w.num_args++] = word_arg(ctx, *p, place, args));
+        }
+        p += n + (p[n] == ' ');
+    }
+    if (w.missing)
+        return NULL;
+    const rlx_attr *given =
+        w.num_attrs ? rlx_attrs_in_order(ctx, w.keys, w.values, w.num_attrs) : NULL;
+    return w.num_attrs && !given
+               ? NULL : rlx_call_op(ctx, row, w.args, w.num_args, given, place);
+}
+
 /* ---- looking at calls ----------------------------------------------------------------------- */
 
 bool rlx_call_is_pure(const rlx_env *env, rlx_context *ctx, const rlx_call *call)

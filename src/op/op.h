@@ -12,6 +12,8 @@
 #include "sinfo/sinfo.h"
 #include "tir/tir.h"
 
+#include <stdarg.h>
+
 struct rlx_module_builder; /* sinfo/builder.h */
 
 const rlx_op_table *rlx_op_table_get(void);
@@ -38,6 +40,12 @@ const rlx_expr *rlx_call_op_sinfo(rlx_context *ctx, const rlx_op_row *row,
                                   const rlx_attr *given, rlx_place place);
 const rlx_expr *rlx_call_op_z(rlx_context *ctx, const char *name, const rlx_expr *const *args,
                               size_t num_args, const rlx_attr *given, rlx_place place);
+/* rlx_call_op from words, for those who make calls of many operators. format: words parted by blanks,
+ * for each what follows in *args. x: an expression. X: a tuple, of pointer and size_t. NAME=i int64_t,
+ * b int, f double, s const char *, d rlx_dtype, I pointer to int64_t and size_t, F pointer to double and size_t. NULL without a report
+ * where an expression is NULL: what made it has reported. */
+const rlx_expr *rlx_call_op_words(rlx_context *ctx, const rlx_op_row *row, rlx_place place,
+                                  const char *format, va_list *args);
 bool rlx_call_is_pure(const rlx_env *env, rlx_context *ctx, const rlx_call *call);
 
 /* Attributes of an operator call, by index in the row. */

@@ -28,5 +28,14 @@ const rlx_relay_op *rlx_relay_op_find(rlx_slice name);
 /* The nearest name of an operator, or NULL. */
 const char *rlx_relay_op_like(rlx_slice name);
 const rlx_relay_field *rlx_relay_op_field(const rlx_relay_op *op, rlx_slice name);
+/* Place in the table of relay_op.def; SIZE_MAX: not of the table. rlx_relay_op_at: NULL past its end. */
+size_t rlx_relay_op_index(const rlx_relay_op *op);
+const rlx_relay_op *rlx_relay_op_at(size_t index);
+/* An attribute of a call: as written, else the default of the operator's record, whose lists lie in the region.
+ * op may be NULL. */
+rlx_relay_value rlx_relay_op_attr(rlx_region *region, const rlx_relay_op *op, rlx_relay_attrs attrs,
+                                  const char *name, rlx_place place);
+/* The number that an attribute is, or that the constant of rank 0 holds which it mentions. */
+bool rlx_relay_number(rlx_relay_value v, double *out);
 
 #endif

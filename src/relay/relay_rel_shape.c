@@ -1007,27 +1007,6 @@ REL(InitOp)
                  : rlx_relay_rel_give(g, 0, dims, (size_t)n, dtype);
 }
 
-/* A number of an attribute, or of the constant that it mentions. */
-static bool number_of(rlx_relay_value v, double *out)
-{
-    const rlx_relay_expr *e = v.kind == RLX_RELAY_VALUE_EXPR ? v.expr : NULL;
-    if (v.kind == RLX_RELAY_VALUE_INT || v.kind == RLX_RELAY_VALUE_FLOAT) {
-        *out = v.kind == RLX_RELAY_VALUE_INT ? (double)v.i : v.f;
-        return true;
-    }
-    if (!e || e->kind != RLX_RELAY_CONST || e->constant.ndim)
-        return false;
-    if (rlx_dtype_is_float(e->constant.dtype)) {
-        *out = rlx_dtype_load_float(e->constant.dtype, e->constant.data);
-        return true;
-    }
-    uint64_t bits = 0;
-    for (size_t i = 0; i < e->constant.bytes; i++)
-        bits |= (uint64_t)((const unsigned char *)e->constant.data)[i] << (8 * i);
-    *out = (double)rlx_dtype_wrap(e->constant.dtype, (int64_t)bits);
-    return true;
-}
-
 REL(Arange)
 {
     rlx_dtype dtype;
@@ -1035,8 +1014,8 @@ REL(Arange)
     rlx_relay_dim n = rlx_relay_any();
     if (!rlx_relay_rel_dtype(g, "dtype", RELAX_INT32, &dtype))
         return RLX_RELAY_FAILS;
-    if (number_of(rlx_relay_rel_attr(g, "start"), &start) && number_of(rlx_relay_rel_attr(g, "stop"), &stop) &&
-        number_of(rlx_relay_rel_attr(g, "step"), &step)) {
+    if (rlx_relay_number(rlx_relay_rel_attr(g, "start"), &start) && rlx_relay_number(rlx_relay_rel_attr(g, "stop"), &stop) &&
+        rlx_relay_number(rlx_relay_rel_attr(g, "step"), &step)) {
         if (step == 0)
             return rlx_relay_rel_fail(g, "step is 0");
         double count = (stop - start) / step;

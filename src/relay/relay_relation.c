@@ -99,53 +99,9 @@ enum rlx_relay_outcome rlx_relay_rel_give(rlx_relay_goal *g, size_t i, const rlx
 
 /* ---- attributes -------------------------------------------------------------------------------------- */
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/* A default as relay_op.def writes it. */
-static rlx_relay_value default_value(rlx_relay_goal *g, const char *text)
-{
-    rlx_relay_value v = { .kind = RLX_RELAY_VALUE_NONE, .place = g->place };
-    size_t len = text ? strlen(text) : 0;
-    if (!len || strcmp(text, "None") == 0)
-        return v;
-    if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0) {
-        v.kind = RLX_RELAY_VALUE_BOOL;
-        v.i = text[0] == 'T';
-    } else if (text[0] == '"') {
-        v.kind = RLX_RELAY_VALUE_STRING;
-        v.s = (rlx_slice){ text + 1, len - 2 };
-    } else if (text[0] == '[') {
-        rlx_relay_value *items = rlx_region_zero(&g->solver->m->region, len * sizeof *items);
-        v.kind = RLX_RELAY_VALUE_LIST;
-        v.list.items = items;
-        for (size_t i = 1; items && i < len; i++)
-            if (is_digit(text[i])) { /* one digit each */
-                items[v.list.count].kind = RLX_RELAY_VALUE_INT;
-                items[v.list.count++].i = text[i] - '0';
-            }
-    } else {
-        bool negative = text[0] == '-', is_float = text[len - 1] == 'f';
-        rlx_slice digits = { text + negative, len - negative - is_float };
-        v.kind = is_float ? RLX_RELAY_VALUE_FLOAT : RLX_RELAY_VALUE_INT;
-        double d = 0;
-        rlx_parse_double(digits, &d);
-        uint64_t u = 0;
-        bool overflow;
-        if (is_float)
-            v.f = negative ? -d : d;
-        else if (rlx_parse_u64(digits, &u, &overflow))
-            v.i = negative ? -(int64_t)u : (int64_t)u;
-    }
-    return v;
-}
-
 rlx_relay_value rlx_relay_rel_attr(rlx_relay_goal *g, const char *name)
 {
-    for (size_t i = 0; i < g->attrs.count; i++)
-        if (rlx_slice_is(g->attrs.items[i].name, name))
-            return g->attrs.items[i].value;
-    const rlx_relay_field *f = g->op ? rlx_relay_op_field(g->op, rlx_slice_z(name)) : NULL;
-    return default_value(g, f ? f->otherwise : NULL);
+    return rlx_relay_op_attr(&g->solver->m->region, g->op, g->attrs, name, g->place);
 }
 
 int64_t rlx_relay_rel_int(rlx_relay_goal *g, const char *name)
