@@ -332,7 +332,10 @@ bool rlx_relay_parse_where(rlx_relay_parser *p, const rlx_relay_constraint **out
         if (t->kind != RLX_RELAY_TOK_NAME)
             return rlx_relay_unexpected(p, "the name of a relation");
         size_t count, first = p->at;
-        c->name = rlx_relay_dotted_name(p, &count);
+        rlx_relay_word *w = rlx_relay_word_of(p->m, rlx_relay_dotted_name(p, &count));
+        if (!w)
+            return false;
+        c->name = w->text;
         p->at += count;
         c->place = rlx_relay_span(p, first);
         if (rlx_relay_accept(p, RLX_RELAY_TOK_LPAR) &&
