@@ -217,6 +217,13 @@ relax_status relax_relay_op_options_init(relax_relay_op_options *options, size_t
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 relax_status relax_relay_op_register(relax_context *ctx, const relax_relay_op_options *options);
 
+/* Translates calls of an operator that Relay has, instead of the library: where that has no equivalent (RY27), or the
+ * host wants another. OP15: there is no operator `name`; OP16: a second converter. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
+relax_status relax_relay_converter_register(relax_context *ctx, const char *name, size_t name_len,
+                                            relax_relay_convert_fn convert, void *user,
+                                            RELAX_NULLABLE void (*destroy)(void *user));
+
 #ifdef __cplusplus
 }
 #endif
