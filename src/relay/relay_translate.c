@@ -415,8 +415,12 @@ const rlx_expr *rlx_relay_value_of(rlx_relay_translation *t, rlx_relay_expr *e, 
     if (is->kind == RLX_RELAY_GLOBAL || is->kind == RLX_RELAY_OP || is->kind == RLX_RELAY_CTOR || generic)
         return function_as_value(t, is, is->kind == RLX_RELAY_OP ? e : is, wanted);
     const rlx_expr *v = rlx_relay_item_of(t, is)->value;
-    return v ? v
-             : rlx_relay_refuse(t, e->place, "this value is used before it is there; please report this text");
+    if (v || t->ctx->diags.out_of_memory)
+        return v;
+    if (is->kind == RLX_RELAY_VAR)
+        return rlx_error(t->ctx, RLX_RY23, is->place, "%%%.*s is used where it is not bound: a graph variable that stands "
+                         "outside of the function or arm mentions it", (int)is->var.name.len, is->var.name.data);
+    return rlx_relay_refuse(t, e->place, "this value is used before it is there; please report this text");
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------ */
