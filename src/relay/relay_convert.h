@@ -1,4 +1,4 @@
-/* relay_convert.h: calls of Relay's operators as Relax (relay 5.4).
+/*- relay_convert.h: calls of Relay's operators as Relax (relay 5.4).
  *
  *     relay_convert.def   one row for each operator: name, converter, what the converter is told
  *     relay_convert.c     what converters are made of       relay_conv_*.c   converters by family
