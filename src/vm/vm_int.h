@@ -69,6 +69,15 @@ typedef struct rlx_late {
     uint64_t calls;
 } rlx_late;
 
+/* What was found out of a site that calls a value, and of a function that it met: the site by its
+ * descriptions. */
+enum { RLX_SITE_ARGS_FIT = 1, RLX_SITE_RESULT_FITS = 2 };
+typedef struct rlx_value_site {
+    uint32_t known;               /* of the arguments, DESC */
+    uint32_t want;                /* of the result, DESC, or RLX_NO_INDEX */
+    uint32_t function, verdict;   /* 0: nothing is sure */
+} rlx_value_site;
+
 struct relax_vm {
     _Atomic uint64_t refs;
     int32_t tag;                  /* RLX_TAG_VM */
@@ -106,6 +115,7 @@ struct relax_vm {
     uint64_t instructions;
     rlx_profile *profile;
     rlx_late late;
+    rlx_value_site sites[16];     /* of the program; by hash */
 };
 
 /* Runs the innermost frame until the outermost one returns. The result's reference is the
@@ -125,6 +135,12 @@ rlx_vm_frame *rlx_vm_frame_push(relax_vm *vm, const rlx_file_function *fn, uint3
 void rlx_vm_frame_pop(relax_vm *vm);
 /* Entry of the frame on top, whose parameters are filled: checks them and binds sizes. */
 bool rlx_vm_frame_enter(relax_vm *vm, bool proved, rlx_fault *why);
+/* Puts the parameter's name into a failure of the frame on top (vm_rare.c). */
+void rlx_vm_name_argument(const relax_vm *vm, rlx_fault *why);
+/* Finds out what is sure of a call of f from a site of the program: descriptions of what is known of its
+ * num_args arguments, and of the result that is wanted (vm_rare.c). */
+void rlx_vm_judge_site(relax_vm *vm, rlx_value_site *s, const rlx_module_function *f, uint32_t known,
+                       uint32_t want, uint32_t num_args);
 /* Slow part of a poll. */
 bool rlx_vm_poll_slow(relax_vm *vm, rlx_fault *why);
 int rlx_vm_poll_kernel(void *vm);

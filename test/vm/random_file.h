@@ -246,7 +246,8 @@ static void put_call(sample *s, enum rlx_opcode op, uint32_t d)
     if (op == RLX_OP_CALL)
         PUT_LIST(op, list, count, dropped, callee, below(s, 2));
     else if (op == RLX_OP_CALL_VALUE)
-        PUT_LIST(op, list, below(s, 8) ? PARAMS : below(s, 4), dropped, need(s, FUNCTION));
+        PUT_LIST(op, list, below(s, 8) ? PARAMS : below(s, 4), dropped, need(s, FUNCTION),
+                 s->descs[below(s, RLX_COUNT(s->descs))]);
     else if (op == RLX_OP_TAIL_CALL_VALUE)
         PUT_LIST(op, list, below(s, 8) ? PARAMS : below(s, 4), dropped, need(s, FUNCTION),
                  s->descs[below(s, 3)]);
