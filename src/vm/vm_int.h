@@ -61,7 +61,7 @@ typedef struct rlx_late {
     relax_late_fn compile;        /* NULL: nothing is compiled */
     void *user;
     rlx_late_link *links[64];     /* by hash of the signature */
-    rlx_late_link *recent[16];    /* by site: the one that was used last */
+    rlx_late_link *recent[16];    /* by program: the one that was used last */
     size_t count;
     uint64_t *key;                /* signature at hand */
     size_t key_len, key_cap;
@@ -223,6 +223,9 @@ typedef struct rlx_late_instance {
 bool rlx_late_find(relax_vm *vm, const uint32_t *pc, bool detailed, bool brief, uint64_t hash,
                    rlx_late_instance *out, rlx_fault *why);
 bool rlx_late_no_memory(rlx_fault *why); /* false */
+/* A CALL_LATE: how many arguments its signature has, and how messages show it, "add(x, y)". */
+#define RLX_LATE_HOLES(pc) ((pc)[4])
+rlx_slice rlx_late_shown(const relax_vm *vm, const uint32_t *pc);
 RLX_INLINE bool rlx_late_same_key(const uint64_t *a, const uint64_t *b, size_t len)
 {
     for (size_t i = 0; i < len; i++)

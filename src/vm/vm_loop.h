@@ -141,7 +141,7 @@ next:
     STEP(ALLOC_RESULT, rlx_vm_step_alloc_result, 4)
     STEP(CALL_KERNEL, rlx_vm_step_kernel, 2)
     STEP(CALL_BUILTIN, rlx_vm_step_builtin, 3)
-    STEP(CALL_LATE, rlx_vm_step_late, 4)
+    STEP(CALL_LATE, rlx_vm_step_late, 5)
     STEP(TUPLE, rlx_vm_step_tuple, 2)
     STEP(GET, rlx_vm_step_get, 4)
     SWITCH_FRAME(CALL, rlx_vm_step_call)

@@ -273,8 +273,8 @@ for said in ({"ranks": ["w=2"]}, {"ranks": ["x"]}, {"ranks": ["x="]}, {"ranks": 
 asked = []
 
 
-def host_compiler(answer):
-    """A VM over ADD whose late compiler is `answer`, and what a call of it says."""
+def with_compiler(answer):
+    """A VM over ADD whose late compiler is `answer`."""
     module = Module(HEAD + "".join(f"    {line}\n" for line in ADD.strip("\n").split("\n")))
     exe = module.compile(1)
     options, out, error = lib.new("relax_vm_options"), lib.out("relax_vm"), lib.out("relax_error")
@@ -284,6 +284,12 @@ def host_compiler(answer):
     exe.vm = None
     assert lib.relax_vm_create(exe.handle, options, out.ref, error.ref) == lib.RELAX_OK
     exe.vm, exe.kept = out.value, options
+    return exe
+
+
+def host_compiler(answer):
+    """What a call of such a VM gives, or its code, and what it says."""
+    exe = with_compiler(answer)
     try:
         return exe.call("main", [a, b]), ""
     except Failed as e:
@@ -333,6 +339,46 @@ for what, answer, code, text in (
         ("delivers other parameters", delivers(compiled("@R.function\ndef main(x: R.Tensor(ndim=1), y: R.Tensor):\n    return x\n")), "RT04", "R.add(x, y)")):
     got, said = host_compiler(answer)
     s.check(f"a host {what}", got == code and text in said, f"{got} {said}")
+
+# A compiler that calls the VM that asks it: with other signatures, with the same one, with what fails, with more than a VM keeps.
+def rank(n, dtype="float32", last=2):
+    return np.arange(last, dtype=dtype).reshape((1,) * (n - 1) + (last,))
+
+
+def calls_again(nested):
+    """While the first program is compiled, and when it is compiled better, `nested` says what main is called with."""
+    state = {"depth": 0, "wrong": []}
+
+    def answer(user, request):
+        if not state["depth"]:
+            state["depth"] = 1
+            for x, y, want in nested:
+                try:
+                    got = state["exe"].call("main", [x, y])[0]
+                    good = want is not None and got.dtype == want.dtype and np.array_equal(got, want)
+                except Failed as e:
+                    good = want is None and e.code in ("RT05", "RT21")
+                if not good:
+                    state["wrong"].append((x.shape, x.dtype))
+            state["depth"] = 0
+        return lib.relax_late_compile(None, request)
+    state["exe"] = with_compiler(answer)
+    return state
+
+
+three, six = rank(3, "int8"), rank(1, "float64")
+many = [(rank(n, d), rank(n, d, k), rank(n, d) + rank(n, d, k)) for n in range(1, 17) for d in ("int8", "int16", "int32", "int64", "float32", "float64", "uint8", "uint16", "uint32") for k in (1, 2)]
+for name, nested in (("other signatures", [(three, three, three + three), (six, six, six + six)]), ("the same signature", [(a, b, a + b), (a, a, a + a)]),
+                     ("a failure", [(a, f32(5), None), (three, three, three + three)]), ("nothing", []), ("more than a VM keeps", many)):
+    state = calls_again(nested)
+    exe = state["exe"]
+    rows = [(a, b), (three, three), (six, six), (b, a)] + [(x, y) for x, y, want in nested if want is not None]
+    good = True
+    for turn in range(1 if len(nested) > 10 else 70):  # often enough to be compiled better
+        good = good and all(np.array_equal(exe.call("main", [x, y])[0], x + y) and exe.call("main", [x, y])[0].dtype == x.dtype for x, y in rows)
+    s.check(f"a compiler that calls its VM: {name}", good and not state["wrong"], f"{state['wrong']}")
+    if len(nested) < 10:
+        s.equal(f"a compiler that calls its VM, {name}: programs", counters(exe).late_kept, 4 if name == "a failure" else 3)
 
 s.write("two.py", TWO)
 s.write("squeeze.py", "@R.function\ndef main(x: R.Tensor):\n    y = R.squeeze(x)\n    return y\n")

@@ -67,9 +67,9 @@ static void make_constants(sample *s)
     add_const(s, rlx_file_writer_const_shape(w, NULL, 0), SHAPE);
     add_const(s, rlx_file_writer_const_string(w, RLX_SLICE("text")), ANY);
     s->late = rlx_file_writer_const_string(
-        w, below(s, 8) ? RLX_SLICE("negative(x)\n@R.function\ndef main(a: $) -> R.Tensor:\n"
+        w, below(s, 8) ? RLX_SLICE("@R.function\ndef main(a: $) -> R.Tensor:\n"
                                    "    r = R.negative(a)\n    return r\n")
-                       : RLX_SLICE("negative(x)"));
+                       : RLX_SLICE("no program"));
     add_const(s, s->late, ANY);
     add_const(s, rlx_file_writer_const_scalar(w, RLX_CONSTANT_INT, RELAX_INT64, below(s, 5)), INT);
     add_const(s, rlx_file_writer_const_scalar(w, RLX_CONSTANT_INT, RELAX_BOOL, below(s, 2)), BOOL);
@@ -419,7 +419,7 @@ static void put_plain(sample *s)
     case RLX_OP_CALL_BUILTIN: put_builtin(s, d); break;
     case RLX_OP_CALL_LATE:
         list[0] = pick_arg(s, below(s, 4) ? TENSOR : ANY);
-        PUT_LIST(op, list, 1, d, s->late, below(s, 8) != 0);
+        PUT_LIST(op, list, 1, d, s->late, below(s, 2) ? RLX_NO_INDEX : s->names[0], below(s, 8) != 0);
         s->regs[d] = ANY;
         break;
     case RLX_OP_CALL_KERNEL: put_kernel(s, d); break;
