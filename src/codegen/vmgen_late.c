@@ -128,6 +128,14 @@ static const rlx_node *fresh_size(late *l, const rlx_prim_var *old)
     return v && rlx_vec_push(&l->ctx->memory, &l->sizes, old) ? v : NULL;
 }
 
+/* The variables that an index map takes are its own. */
+static const rlx_node *keep_indices(rlx_rewriter *r, const rlx_index_map *m)
+{
+    for (size_t i = 0; i < m->num_initial; i++)
+        r->failed |= !rlx_ptrmap_put(&r->map, m->initial[i], (uintptr_t)m->initial[i]);
+    return NULL;
+}
+
 static const rlx_node *name_operand(rlx_rewriter *r, const rlx_node *n)
 {
     late *l = r->user;
@@ -137,6 +145,7 @@ static const rlx_node *name_operand(rlx_rewriter *r, const rlx_node *n)
     case RLX_NODE_DATAFLOW_VAR:
     case RLX_NODE_CONSTANT: now = fresh_operand(l, n); break;
     case RLX_NODE_PRIM_VAR: now = fresh_size(l, rlx_as_prim_var(n)); break;
+    case RLX_NODE_INDEX_MAP: return keep_indices(r, rlx_as_index_map(n));
     case RLX_NODE_GLOBAL_VAR:
     case RLX_NODE_EXTERN_FUNC:
     case RLX_NODE_FUNCTION:
