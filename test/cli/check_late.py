@@ -380,6 +380,39 @@ for name, nested in (("other signatures", [(three, three, three + three), (six, 
     if len(nested) < 10:
         s.equal(f"a compiler that calls its VM, {name}: programs", counters(exe).late_kept, 4 if name == "a failure" else 3)
 
+# Cancelled in the middle of compiling: at each place where the compiler asks.
+def cancelled_at(k):
+    """The call's failure or result, how often the compiler asked, and what the next call gives."""
+    flag, asked = ctypes.c_int32(0), [0]
+
+    def answer(user, request):
+        copy = type(request.contents)()
+        ctypes.memmove(ctypes.byref(copy), request, ctypes.sizeof(copy))
+        theirs = copy.cancelled
+
+        def asks(reply):
+            asked[0] += 1
+            flag.value |= asked[0] == k
+            return theirs(reply)
+        copy.cancelled = type(theirs)(asks)
+        return lib.relax_late_compile(None, ctypes.byref(copy))
+    exe = with_compiler(answer)
+    lib.relax_vm_set_cancel_flag(exe.vm, ctypes.byref(flag))
+    try:
+        said = exe.call("main", [a, b])[0]
+    except Failed as e:
+        said = e.code
+    flag.value, times = 0, asked[0]
+    k = -1
+    return said, times, exe.call("main", [a, b])[0]
+
+
+_, places, _ = cancelled_at(0)
+s.check("the compiler asks whether it is cancelled", places > 2, places)
+for k in range(1, places + 1):
+    said, times, after = cancelled_at(k)
+    s.check(f"cancelled at place {k}", isinstance(said, str) and said == "RT12" and np.array_equal(after, a + b), f"{said} {times} {after}")
+
 s.write("two.py", TWO)
 s.write("squeeze.py", "@R.function\ndef main(x: R.Tensor):\n    y = R.squeeze(x)\n    return y\n")
 s.equal("by the tool", s.run("build", "two.py", "-o", "two.rlx", "--ranks", "x=2", "--ranks", "y=2", "--dtypes", "x=float32", "--dtypes=y=float32"), (0, "", ""))
