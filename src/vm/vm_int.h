@@ -141,6 +141,9 @@ void rlx_vm_name_argument(const relax_vm *vm, rlx_fault *why);
  * num_args arguments, and of the result that is wanted (vm_rare.c). */
 void rlx_vm_judge_site(relax_vm *vm, rlx_value_site *s, const rlx_module_function *f, uint32_t known,
                        uint32_t want, uint32_t num_args);
+/* RT01: fn is called with so many arguments and those that a closure has bound. */
+bool rlx_vm_wrong_count(const relax_vm *vm, const rlx_file_function *fn, uint32_t count, size_t bound,
+                        rlx_fault *why);
 /* Slow part of a poll. */
 bool rlx_vm_poll_slow(relax_vm *vm, rlx_fault *why);
 int rlx_vm_poll_kernel(void *vm);

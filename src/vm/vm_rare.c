@@ -47,6 +47,19 @@ void rlx_vm_judge_site(relax_vm *vm, rlx_value_site *s, const rlx_module_functio
                            (args ? RLX_SITE_ARGS_FIT : 0) | (result ? RLX_SITE_RESULT_FITS : 0) };
 }
 
+bool rlx_vm_wrong_count(const relax_vm *vm, const rlx_file_function *fn, uint32_t count, size_t bound,
+                        rlx_fault *why)
+{
+    rlx_slice name = rlx_name(&vm->exe->names, fn->name);
+    int len = (int)(name.len & 0xff);
+    if (bound > fn->num_params)
+        return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, and the closure has bound %zu", len,
+                        name.data, fn->num_params, fn->num_params == 1 ? "" : "s", bound);
+    uint32_t takes = fn->num_params - (uint32_t)bound;
+    return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %u", len, name.data, takes,
+                    takes == 1 ? "" : "s", count);
+}
+
 /* The error object in a result, if there is one: its text goes into *why, the object becomes
  * the cause. */
 static void take_error(relax_vm *vm, relax_value *result, rlx_slice name, rlx_fault *why)

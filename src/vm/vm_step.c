@@ -580,11 +580,8 @@ static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const call_ar
 static bool count_fits(relax_vm *vm, const rlx_file_function *fn, const call_args *a,
                        rlx_fault *why)
 {
-    rlx_slice name = rlx_name(&vm->exe->names, fn->name);
-    uint32_t takes = fn->num_params < a->num_bound ? 0 : fn->num_params - (uint32_t)a->num_bound;
     return num_args(a) == fn->num_params ||
-           rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %u", (int)(name.len & 0xff),
-                    name.data, takes, takes == 1 ? "" : "s", a->count);
+           rlx_vm_wrong_count(vm, fn, a->count, a->num_bound, why);
 }
 
 static bool call_kernel_value(relax_vm *vm, const rlx_file_function *fn, uint32_t dst,
