@@ -380,6 +380,38 @@ for name, nested in (("other signatures", [(three, three, three + three), (six, 
     if len(nested) < 10:
         s.equal(f"a compiler that calls its VM, {name}: programs", counters(exe).late_kept, 4 if name == "a failure" else 3)
 
+# As C, where the host allows its late compiler to start one: only what is asked for again.
+def native_late():
+    """Whether the program was asked for briefly, and how many native kernels it then had, of each request."""
+    options, how = lib.new("relax_late_options"), lib.new("relax_compile_options")
+    lib.relax_late_options_init(options, ctypes.sizeof(options))
+    lib.relax_compile_options_init(how, ctypes.sizeof(how))
+    how.target, how.allow_compiler, how.compiler, how.opt_level = b"c", 1, os.environ.get("CC", "cc").encode(), 2
+    options.compile = ctypes.pointer(how)
+    given = []
+
+    def answer(user, request):
+        copy = type(request.contents)()
+        ctypes.memmove(ctypes.byref(copy), request, ctypes.sizeof(copy))
+
+        def deliver(reply, file, size):
+            load, out, error = lib.new("relax_load_options"), lib.out("relax_executable"), lib.out("relax_error")
+            lib.relax_load_options_init(load, ctypes.sizeof(load))
+            load.allow_native = 1
+            lib.relax_executable_load(file, size, load, out.ref, error.ref)
+            given.append((request.contents.brief, lib.relax_executable_num_native_kernels(out.value) > 0))
+            lib.relax_executable_release(out.value)
+            request.contents.deliver(reply, file, size)
+        copy.deliver = type(request.contents.deliver)(deliver)
+        return lib.relax_late_compile(ctypes.cast(ctypes.pointer(options), ctypes.c_void_p), ctypes.byref(copy))
+    exe = with_compiler(answer)
+    results = [exe.call("main", [a, b])[0] for _ in range(100)]
+    return given, all(np.array_equal(r, a + b) for r in results)
+
+
+given, good = native_late()
+s.equal("a better one is machine code", (given, good), ([(1, False), (0, True)], True))
+
 # Cancelled in the middle of compiling: at each place where the compiler asks.
 def cancelled_at(k):
     """The call's failure or result, how often the compiler asked, and what the next call gives."""
