@@ -356,20 +356,35 @@ static const rlx_sinfo *plain_part(rlx_vmgen_fn *n, const rlx_sinfo *s)
     return plain ? s : rlx_object_info(n->ctx);
 }
 
-/* Describes what is known of `count` arguments: R.Tuple(R.Tensor((2, 3), "float32"), R.Object). They
- * are args; NULL: the fields of a tuple with struct info `of`. */
-static bool describe_args(rlx_vmgen_fn *n, const rlx_expr *const *args, const rlx_tuple_sinfo *of,
-                          size_t count, uint32_t *offset)
+/* What is known of `count` arguments: R.Tuple(R.Tensor((2, 3), "float32"), R.Object). They are args;
+ * NULL: the fields of a tuple with struct info `of`. *any: it says something. NULL: memory is out. */
+static const rlx_sinfo *known_args(rlx_vmgen_fn *n, const rlx_expr *const *args,
+                                   const rlx_tuple_sinfo *of, size_t count, bool *any)
 {
     const rlx_sinfo **fields = rlx_new(n->ctx, (count + 1) * sizeof *fields);
-    if (!fields)
-        return false;
-    for (size_t i = 0; i < count; i++)
+    *any = count == 0;
+    for (size_t i = 0; fields && i < count; i++) {
         fields[i] = plain_part(n, args ? rlx_leaf_sinfo(n->ctx, &n->w->env, args[i])
                                   : of ? of->fields[i]
                                        : NULL);
-    const rlx_sinfo *all = rlx_tuple_info(n->ctx, fields, count);
-    return all && rlx_vmgen_describe(n, all, offset);
+        *any |= fields[i] && fields[i]->kind != RLX_NODE_OBJECT_SINFO;
+    }
+    return fields ? rlx_tuple_info(n->ctx, fields, count) : NULL;
+}
+
+/* The arguments from `first` on are there. */
+static bool call_known(rlx_vmgen_fn *n, uint32_t callee, const rlx_expr *const *args,
+                       const rlx_tuple_sinfo *of, size_t first, rlx_vmgen_target *t)
+{
+    uint32_t offset;
+    bool any;
+    const rlx_sinfo *known = known_args(n, args, of, n->args.len - first, &any);
+    if (!known)
+        return false;
+    if (!any)
+        return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_VALUE, first, t->reg, callee);
+    return rlx_vmgen_describe(n, known, &offset) &&
+           RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_VALUE_KNOWN, first, t->reg, callee, offset);
 }
 
 /* The arguments from `first` on are there. The call in place of this function, if the callee's
@@ -377,12 +392,11 @@ static bool describe_args(rlx_vmgen_fn *n, const rlx_expr *const *args, const rl
 static bool call_register(rlx_vmgen_fn *n, uint32_t callee, const rlx_expr *const *args,
                           const rlx_tuple_sinfo *of, size_t first, rlx_vmgen_target *t)
 {
-    uint32_t want, known;
+    uint32_t want;
     if (!rlx_vmgen_target_register(n, t))
         return false;
     if (!t->tail_if || n->result != RLX_NO_INDEX)
-        return describe_args(n, args, of, n->args.len - first, &known) &&
-               RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_VALUE, first, t->reg, callee, known);
+        return call_known(n, callee, args, of, first, t);
     return rlx_vmgen_describe(n, t->tail_if, &want) &&
            RLX_VMGEN_EMIT_ARGS(n, RLX_OP_TAIL_CALL_VALUE, first, t->reg, callee, want);
 }

@@ -215,6 +215,7 @@ bool rlx_vm_find_packed(relax_vm *vm, uint32_t number, rlx_fault *why);
 /* not found yet, or in the module */
 bool rlx_vm_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_value_known(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_tail_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_late(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 /* late_compile.c: what is compiled for the signature at hand, which has this hash; kept from here

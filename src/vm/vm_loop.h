@@ -147,6 +147,7 @@ next:
     SWITCH_FRAME(CALL, rlx_vm_step_call)
     SWITCH_FRAME(TAIL_CALL, rlx_vm_step_tail_call)
     SWITCH_FRAME(CALL_VALUE, rlx_vm_step_value)
+    SWITCH_FRAME(CALL_VALUE_KNOWN, rlx_vm_step_value_known)
     SWITCH_FRAME(TAIL_CALL_VALUE, rlx_vm_step_tail_value)
     CASE(CALL_PACKED)
     {

@@ -716,9 +716,22 @@ RLX_ALWAYS_INLINE uint32_t verdict_of(relax_vm *vm, const uint32_t *pc, const ui
     return s->verdict;
 }
 
-/* A function of this program that takes so many arguments: it is entered without checks where they
- * surely fit, and goes on behind the check of a result that surely fits. */
 bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    rlx_vm_frame *caller = vm->frame;
+    call_args a = { .operands = pc + 3, .count = rlx_ins_count(pc[0]) };
+    const relax_value *callee;
+    set_callee(&caller->regs[pc[2]], &a, &callee);
+    caller->pc = pc + 3 + a.count;
+    if (call_value(vm, callee, pc[1], &a, why))
+        return true;
+    caller->pc = pc;
+    return false;
+}
+
+/* A function of this program that takes so many arguments is entered without checks where they
+ * surely fit, and goes on behind the check of a result that surely fits. */
+bool rlx_vm_step_value_known(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     rlx_vm_frame *caller = vm->frame;
     call_args a = { .operands = pc + 4, .count = rlx_ins_count(pc[0]) };

@@ -246,6 +246,8 @@ static void put_call(sample *s, enum rlx_opcode op, uint32_t d)
     if (op == RLX_OP_CALL)
         PUT_LIST(op, list, count, dropped, callee, below(s, 2));
     else if (op == RLX_OP_CALL_VALUE)
+        PUT_LIST(op, list, below(s, 8) ? PARAMS : below(s, 4), dropped, need(s, FUNCTION));
+    else if (op == RLX_OP_CALL_VALUE_KNOWN)
         PUT_LIST(op, list, below(s, 8) ? PARAMS : below(s, 4), dropped, need(s, FUNCTION),
                  s->descs[below(s, RLX_COUNT(s->descs))]);
     else if (op == RLX_OP_TAIL_CALL_VALUE)
@@ -352,7 +354,7 @@ static void put_plain(sample *s)
                                               RLX_OP_ALLOC_TENSOR,  RLX_OP_ALLOC_RESULT,
                                               RLX_OP_CALL_KERNEL,   RLX_OP_CALL_PACKED,
                                               RLX_OP_CALL_VALUE,    RLX_OP_TAIL_CALL_VALUE,
-                                              RLX_OP_CALL_LATE };
+                                              RLX_OP_CALL_VALUE_KNOWN, RLX_OP_CALL_LATE };
     enum { MODELLED = RLX_COUNT(modelled), ALL = MODELLED + RLX_COUNT(others) };
     uint32_t way = below(s, s->simple ? MODELLED : ALL);
     enum rlx_opcode op = way < MODELLED ? modelled[way] : others[way - MODELLED];
@@ -415,6 +417,7 @@ static void put_plain(sample *s)
     case RLX_OP_CALL:
     case RLX_OP_CALL_PACKED:
     case RLX_OP_CALL_VALUE:
+    case RLX_OP_CALL_VALUE_KNOWN:
     case RLX_OP_TAIL_CALL_VALUE: put_call(s, op, d); break;
     case RLX_OP_CALL_BUILTIN: put_builtin(s, d); break;
     case RLX_OP_CALL_LATE:

@@ -286,12 +286,12 @@ static void calls_relax_functions(void **state)
         case 1: RLX_EMIT_LIST(&k->w, RLX_OP_TAIL_CALL, args, 2, inner, 0); break;
         case 2:
             EMIT(RLX_OP_CONST, 3, value);
-            RLX_EMIT_LIST(&k->w, RLX_OP_CALL_VALUE, args, 2, 2, 3, kit_anything(k));
+            RLX_EMIT_LIST(&k->w, RLX_OP_CALL_VALUE, args, 2, 2, 3);
             break;
         case 3: RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, args, 2, 2, packed); break;
         default:
             EMIT(RLX_OP_CONST, 3, outside);
-            RLX_EMIT_LIST(&k->w, RLX_OP_CALL_VALUE, args, 2, 2, 3, kit_anything(k));
+            RLX_EMIT_LIST(&k->w, RLX_OP_CALL_VALUE_KNOWN, args, 2, 2, 3, kit_anything(k));
         }
         if (way != 1)
             EMIT(RLX_OP_RETURN, 2);
@@ -320,7 +320,7 @@ static void calls_only_functions(void **state)
     kit_begin(k);
     uint32_t f = rlx_file_writer_function(&k->w), params = kit_objects(k, 2),
              code = rlx_file_writer_here(&k->w);
-    RLX_EMIT_LIST(&k->w, RLX_OP_CALL_VALUE, ((uint32_t[]){ 1, 1, 1 }), 3, 1, 0, kit_anything(k));
+    RLX_EMIT_LIST(&k->w, RLX_OP_CALL_VALUE, ((uint32_t[]){ 1, 1, 1 }), 3, 1, 0);
     EMIT(RLX_OP_RETURN, 1);
     kit_function(k, f, "main", code, params, 2, 2, 0);
     kit_load(k);
