@@ -4,6 +4,10 @@ known of the operands, at levels 0 and 2."""
 import itertools, math, os, sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "test", "ffi"))
+import relax_ffi
+
+relax_ffi.under_sanitizer()
+
 import numpy as np
 import relax_run
 
