@@ -49,8 +49,8 @@ static bool is_number(int64_t dim, const rlx_desc_known *k, const int64_t *syms,
 
 /* The two descriptions of functions that are compared: what is carried, what is asked for. */
 typedef struct pair {
-    const rlx_desc_known *known;      /* of a */
-    const int64_t *syms;     /* of b */
+    const rlx_desc_known *known; /* of a */
+    const int64_t *syms;         /* of b */
 } pair;
 
 /* Do two nodes exclude each other, whatever is in them? */

@@ -32,7 +32,6 @@ void rlx_vm_name_argument(const relax_vm *vm, rlx_fault *why)
         memcpy(why->text, text, sizeof text);
 }
 
-/* Finds out what is sure of a call of function `number` from a site of the program. */
 void rlx_vm_judge_site(relax_vm *vm, rlx_value_site *s, const rlx_module_function *f, uint32_t known,
                        uint32_t want, uint32_t num_args)
 {

@@ -1,5 +1,4 @@
 /* vm_step.c: what instructions do. */
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include "vm/vm_int.h"
