@@ -123,8 +123,9 @@ RELAX_API RELAX_SINCE(0, 2)
 typedef struct relax_late_options {
     size_t struct_size;
     const relax_allocator *allocator; /* of its contexts; NULL: that of the executable */
-    /* How it is compiled; NULL: defaults, which start no compiler. after_pass, cancelled, load and user are not
-     * used. */
+    /* How it is compiled; NULL: defaults, which start no compiler, whatever the target of the program is. With target
+     * "c" and allow_compiler an operator is kernel bytecode where it is first met on small operands, and machine code
+     * when it is asked for again. after_pass, cancelled, load and user are not used. */
     const relax_compile_options *compile;
     /* Called with each new context before the program is read: to register operators and kinds of the host in it.
      * RELAX_OK, or a status that ends the call. NULL: nothing. */

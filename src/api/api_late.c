@@ -48,8 +48,11 @@ static relax_status compile_in(relax_context *ctx, const relax_late_options *o,
         explain(request, "malformed compile options");
         return RELAX_ERROR_INVALID_ARGUMENT;
     }
-    if (request->brief)
+    ctx->share_none = request->brief;
+    if (request->brief) { /* and no compiler is started */
         how.opt_level = 0;
+        how.target = NULL;
+    }
     how.after_pass = NULL;
     how.load = NULL;
     how.cancelled = is_cancelled;

@@ -65,6 +65,7 @@ typedef struct rlx_canon {
     uint32_t num_divisors;
     bool asked;       /* it is in the list of costly forms */
     const rlx_poly *const *divisors;
+    const int64_t *bounds; /* low, high where nothing is known of variables; NULL: not asked for yet */
 } rlx_canon;
 
 /* Limits. A node over those of size, or that takes more than NODE_STEPS by itself, becomes an

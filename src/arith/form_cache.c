@@ -109,6 +109,7 @@ static rlx_canon *move_form(mover *v, const rlx_canon *old)
     if (!made || !divisors || !(made->poly = move_poly(v, old->poly)))
         return NULL;
     made->divisors = divisors;
+    made->bounds = NULL; /* they lie in what is left behind */
     for (size_t i = 0; i < old->num_divisors; i++)
         if (!(divisors[i] = move_poly(v, old->divisors[i])))
             return NULL;

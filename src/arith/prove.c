@@ -308,6 +308,19 @@ static void narrow(rlx_query *q, const rlx_poly *p, int64_t *low, int64_t *high)
     *high = h < *high ? h : *high;
 }
 
+/* Bounds without a scope are asked for again and again while a kernel is written. */
+static void keep_bounds(rlx_query *q, rlx_canon *c, int64_t low, int64_t high)
+{
+    int64_t *kept = rlx_region_alloc(&q->a->keep, 2 * sizeof *kept);
+    if (!kept) {
+        rlx_query_fail(q);
+        return;
+    }
+    kept[0] = low;
+    kept[1] = high;
+    c->bounds = kept;
+}
+
 void rlx_bounds(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t *low,
                 int64_t *high)
 {
@@ -319,12 +332,17 @@ void rlx_bounds(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t
     if (!is_integer(p) || !rlx_query_begin(&q, ctx, s))
         return;
     const rlx_canon *c = rlx_canonical(&q, p);
-    if (c) {
+    if (c && !s && c->bounds) {
+        *low = c->bounds[0];
+        *high = c->bounds[1];
+    } else if (c) {
         rlx_query_budget(&q, QUERY_STEPS);
         narrow(&q, rlx_resolve(&q, c->poly), low, high);
         narrow(&q, c->poly, low, high);
         if ((q.substitute = rlx_scope_has_equals(s)))
             narrow(&q, rlx_resolve(&q, c->poly), low, high);
+        if (!s && !q.failed)
+            keep_bounds(&q, (rlx_canon *)(uintptr_t)c, *low, *high);
     }
     if (q.failed) {
         *low = INT64_MIN;

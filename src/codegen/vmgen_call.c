@@ -348,15 +348,55 @@ static bool call_global(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target 
 
 /* ---- functions that are values -------------------------------------------------------------- */
 
+/* The part of what is known of an argument that is simple and holds whatever sizes are. */
+static const rlx_sinfo *plain_part(rlx_vmgen_fn *n, const rlx_sinfo *s)
+{
+    bool plain = s && !(s->flags & RLX_FLAG_HAS_VARS) &&
+                 (rlx_as_tensor_sinfo(s) || rlx_as_shape_sinfo(s) || rlx_as_prim_sinfo(s));
+    return plain ? s : rlx_object_info(n->ctx);
+}
+
+/* What is known of `count` arguments: R.Tuple(R.Tensor((2, 3), "float32"), R.Object). They are args;
+ * NULL: the fields of a tuple with struct info `of`. *any: it says something. NULL: memory is out. */
+static const rlx_sinfo *known_args(rlx_vmgen_fn *n, const rlx_expr *const *args,
+                                   const rlx_tuple_sinfo *of, size_t count, bool *any)
+{
+    const rlx_sinfo **fields = rlx_new(n->ctx, (count + 1) * sizeof *fields);
+    *any = count == 0;
+    for (size_t i = 0; fields && i < count; i++) {
+        fields[i] = plain_part(n, args ? rlx_leaf_sinfo(n->ctx, &n->w->env, args[i])
+                                  : of ? of->fields[i]
+                                       : NULL);
+        *any |= fields[i] && fields[i]->kind != RLX_NODE_OBJECT_SINFO;
+    }
+    return fields ? rlx_tuple_info(n->ctx, fields, count) : NULL;
+}
+
+/* The arguments from `first` on are there. */
+static bool call_known(rlx_vmgen_fn *n, uint32_t callee, const rlx_expr *const *args,
+                       const rlx_tuple_sinfo *of, size_t first, rlx_vmgen_target *t)
+{
+    uint32_t offset;
+    bool any;
+    const rlx_sinfo *known = known_args(n, args, of, n->args.len - first, &any);
+    if (!known)
+        return false;
+    if (!any)
+        return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_VALUE, first, t->reg, callee);
+    return rlx_vmgen_describe(n, known, &offset) &&
+           RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_VALUE_KNOWN, first, t->reg, callee, offset);
+}
+
 /* The arguments from `first` on are there. The call in place of this function, if the callee's
  * result turns out to be what this one's is; else the code behind it goes on with the result. */
-static bool call_register(rlx_vmgen_fn *n, uint32_t callee, size_t first, rlx_vmgen_target *t)
+static bool call_register(rlx_vmgen_fn *n, uint32_t callee, const rlx_expr *const *args,
+                          const rlx_tuple_sinfo *of, size_t first, rlx_vmgen_target *t)
 {
     uint32_t want;
     if (!rlx_vmgen_target_register(n, t))
         return false;
     if (!t->tail_if || n->result != RLX_NO_INDEX)
-        return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_VALUE, first, t->reg, callee);
+        return call_known(n, callee, args, of, first, t);
     return rlx_vmgen_describe(n, t->tail_if, &want) &&
            RLX_VMGEN_EMIT_ARGS(n, RLX_OP_TAIL_CALL_VALUE, first, t->reg, callee, want);
 }
@@ -366,7 +406,8 @@ static bool call_value(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *
     size_t first = n->args.len;
     uint32_t callee;
     return rlx_vmgen_register(n, call->op, &callee) && rlx_vmgen_flush(n) &&
-           push_args(n, call->args, call->num_args) && call_register(n, callee, first, t);
+           push_args(n, call->args, call->num_args) &&
+           call_register(n, callee, call->args, NULL, first, t);
 }
 
 /* How many fields the tuple has. False after a report. */
@@ -403,10 +444,14 @@ static bool push_fields(rlx_vmgen_fn *n, const rlx_expr *tuple)
 
 static bool invoke_closure(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)
 {
+    const rlx_tuple *fields = rlx_as_tuple(call->args[1]);
+    const rlx_tuple_sinfo *of =
+        rlx_as_tuple_sinfo(rlx_leaf_sinfo(n->ctx, &n->w->env, call->args[1]));
     size_t first = n->args.len;
     uint32_t callee;
     return rlx_vmgen_register(n, call->args[0], &callee) && rlx_vmgen_flush(n) &&
-           push_fields(n, call->args[1]) && call_register(n, callee, first, t);
+           push_fields(n, call->args[1]) &&
+           call_register(n, callee, fields ? fields->fields : NULL, of, first, t);
 }
 
 static bool make_closure(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)

@@ -62,6 +62,7 @@ typedef struct rlx_vmgen_module {
     RLX_VEC(rlx_kernel_hints) hints; /* by kernel number, for targets that make more of kernels */
     RLX_VEC(rlx_vmgen_tensor) tensors;
     rlx_intern tensor_table; /* content of constants: index + 1 into tensors */
+    rlx_map late_programs;   /* text of a late call -> constant number + 1 */
     RLX_VEC(rlx_vmgen_site) sites; /* late calls, if some are to be compiled ahead */
     rlx_ptrmap site_table;   /* call -> index + 1 */
 } rlx_vmgen_module;

@@ -2,12 +2,12 @@
  *
  *     r = R.add(x, y)     x: R.Tensor, y: R.Tensor("float32")
  *     ->
- *     call_late  r, "add(x, y)\n...", 2, x, y
+ *     call_late  r, "@R.function ...", "add(x, y)", 2, x, y
  *
- * The string holds what is shown in messages, then a program with a hole for each operand that a
- * kernel depends on; the run side fills them in with what it meets (vm/late.c):
+ * The first string is a program with a hole for each operand that a kernel depends on, the same one
+ * for all calls with this text; the run side fills them in with what it meets (vm/late.c). The second
+ * is shown in messages.
  *
- *     add(x, y)
  *     @R.function
  *     def main(a0: $, a1: $) -> R.Tensor:
  *         r = R.add(a0, a1)
@@ -128,6 +128,14 @@ static const rlx_node *fresh_size(late *l, const rlx_prim_var *old)
     return v && rlx_vec_push(&l->ctx->memory, &l->sizes, old) ? v : NULL;
 }
 
+/* The variables that an index map takes are its own. */
+static const rlx_node *keep_indices(rlx_rewriter *r, const rlx_index_map *m)
+{
+    for (size_t i = 0; i < m->num_initial; i++)
+        r->failed |= !rlx_ptrmap_put(&r->map, m->initial[i], (uintptr_t)m->initial[i]);
+    return NULL;
+}
+
 static const rlx_node *name_operand(rlx_rewriter *r, const rlx_node *n)
 {
     late *l = r->user;
@@ -137,6 +145,7 @@ static const rlx_node *name_operand(rlx_rewriter *r, const rlx_node *n)
     case RLX_NODE_DATAFLOW_VAR:
     case RLX_NODE_CONSTANT: now = fresh_operand(l, n); break;
     case RLX_NODE_PRIM_VAR: now = fresh_size(l, rlx_as_prim_var(n)); break;
+    case RLX_NODE_INDEX_MAP: return keep_indices(r, rlx_as_index_map(n));
     case RLX_NODE_GLOBAL_VAR:
     case RLX_NODE_EXTERN_FUNC:
     case RLX_NODE_FUNCTION:
@@ -168,7 +177,7 @@ static void put_shown(rlx_buf *b, const rlx_op_row *row, const late *l)
         rlx_buf_z(b, i ? ", " : "");
         rlx_buf_z(b, v && v->name ? v->name->data : "a constant");
     }
-    rlx_buf_lit(b, ")\n");
+    rlx_buf_char(b, ')');
 }
 
 static void put_header(rlx_buf *b, const late *l, const rlx_sinfo *result)
@@ -194,38 +203,50 @@ static bool note_site(late *l, const rlx_call *call, uint32_t constant, const rl
 {
     rlx_context *ctx = l->ctx;
     rlx_vmgen_module *w = l->n->w;
-    size_t skip = (size_t)((const char *)memchr(text->data, '\n', text->len) - text->data) + 1;
-    const char *copy = rlx_new_copy(ctx, text->data + skip, text->len - skip);
+    const char *copy = rlx_new_copy(ctx, text->data, text->len);
     const rlx_expr **holes =
         l->holes.len ? rlx_new_copy(ctx, l->holes.data, l->holes.len * sizeof *holes) : NULL;
     rlx_vmgen_site site = { .call = call,
                             .holes = holes,
                             .num_holes = l->holes.len,
                             .constant = constant,
-                            .program = { copy, text->len - skip } };
+                            .program = { copy, text->len } };
     return copy && (holes || !l->holes.len) && rlx_vec_push(&ctx->memory, &w->sites, site) &&
            rlx_ptrmap_put(&w->site_table, call, w->sites.len);
 }
 
-/* The number of the string constant. False after a report. */
+/* The number of the string constant: one for all sites with this program, so that what one of them
+ * has compiled serves all. */
+static bool program_constant(late *l, rlx_slice text, uint32_t *number)
+{
+    rlx_vmgen_module *w = l->n->w;
+    uintptr_t known = (uintptr_t)rlx_map_get(&w->late_programs, text);
+    *number = known ? (uint32_t)known - 1 : rlx_file_writer_const_string(l->n->out, text);
+    return known || rlx_map_put(&w->late_programs, text, (void *)((uintptr_t)*number + 1));
+}
+
+/* The number of its text, and of the name that messages show. False after a report. */
 static bool write_program(late *l, const rlx_call *call, const rlx_op_row *row,
-                          const rlx_sinfo *result, uint32_t *number)
+                          const rlx_sinfo *result, uint32_t *number, uint32_t *shown)
 {
     const rlx_node *named = rlx_rewrite(&l->names, &call->node);
     const rlx_sinfo *coarse = named ? without_sizes(l->ctx, result) : NULL;
-    rlx_buf text;
+    rlx_buf text, name;
     if (!coarse)
         return false;
     rlx_buf_init(&text, &l->ctx->memory);
-    put_shown(&text, row, l);
+    rlx_buf_init(&name, &l->ctx->memory);
+    put_shown(&name, row, l);
     put_header(&text, l, coarse);
     l->n->w->o->print_late(&l->ctx->memory, named, &text);
     rlx_buf_lit(&text, "\n    return r\n");
-    bool ok = !text.failed && text.data;
+    bool ok = !text.failed && !name.failed && text.data && name.data &&
+              program_constant(l, (rlx_slice){ text.data, text.len }, number) &&
+              (!l->n->w->o->ahead || note_site(l, call, *number, &text));
     if (ok)
-        *number = rlx_file_writer_const_string(l->n->out, (rlx_slice){ text.data, text.len });
-    ok = ok && (!l->n->w->o->ahead || note_site(l, call, *number, &text));
+        *shown = rlx_file_writer_name(l->n->out, (rlx_slice){ name.data, name.len });
     rlx_buf_free(&text);
+    rlx_buf_free(&name);
     return ok;
 }
 
@@ -247,12 +268,12 @@ static bool write_call(late *l, const rlx_call *call, const rlx_op_row *row, rlx
 {
     rlx_vmgen_fn *n = l->n;
     size_t first = n->args.len;
-    uint32_t number = 0;
+    uint32_t number = 0, shown = RLX_NO_INDEX;
     const rlx_sinfo *result = rlx_vmgen_known(n, &call->node);
-    if (!result || !write_program(l, call, row, result, &number) || !rlx_vmgen_flush(n) ||
+    if (!result || !write_program(l, call, row, result, &number, &shown) || !rlx_vmgen_flush(n) ||
         !push_operands(l) || !rlx_vmgen_target_register(n, t))
         return false;
-    if (!RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_LATE, first, t->reg, number,
+    if (!RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_LATE, first, t->reg, number, shown,
                              (uint32_t)l->holes.len))
         return false;
     /* Who compiles it is chosen when it runs: what follows relies on the result. */

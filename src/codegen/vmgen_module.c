@@ -166,6 +166,7 @@ static bool write_module(rlx_context *ctx, const rlx_module *m, const rlx_codege
     rlx_ptrmap_init(&w.leaves, memory);
     rlx_intern_init(&w.tensor_table, memory);
     rlx_ptrmap_init(&w.site_table, memory);
+    rlx_map_init(&w.late_programs, memory);
     w.functions = rlx_mem_alloc(memory, n * sizeof *w.functions);
     w.kernels = rlx_mem_alloc(memory, n * sizeof *w.kernels);
     bool ok = w.functions && w.kernels && number_functions(&w) && write_functions(&w) &&
@@ -179,6 +180,7 @@ static bool write_module(rlx_context *ctx, const rlx_module *m, const rlx_codege
     rlx_intern_free(&w.tensor_table);
     rlx_vec_free(memory, &w.sites);
     rlx_ptrmap_free(&w.site_table);
+    rlx_map_free(&w.late_programs);
     rlx_ptrmap_free(&w.leaves);
     rlx_file_writer_free(&w.out);
     return ok;

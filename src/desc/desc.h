@@ -104,6 +104,14 @@ bool rlx_desc_match_params(const rlx_desc_env *env, uint32_t offset, const relax
 /* Does a function with this signature (item; RLX_NO_INDEX: not known) give only what the DESC item
  * at `want` describes? False where that is not sure. */
 bool rlx_desc_result_fits(const rlx_desc_env *env, uint32_t signature, uint32_t want);
+/* Does whatever the DESC item at `have` describes, a tuple of num_args fields, fit the PARAMS item at
+ * `params`, whatever sizes are? False where that is not sure. */
+bool rlx_desc_args_fit(const int64_t *descs, uint32_t have, uint32_t params, uint32_t num_args);
+/* Does fitting the item depend on nothing but the value? */
+RLX_INLINE bool rlx_desc_is_closed(const int64_t *descs, uint32_t offset)
+{
+    return descs[offset + 1] == 0;
+}
 /* Does the item bind shape variables? */
 bool rlx_desc_binds(const int64_t *descs, uint32_t offset);
 /* Puts "PREFIX: " before the text of *why and turns its code into `code`, the old one becoming

@@ -25,4 +25,15 @@ extern const rlx_desc_expr_row rlx_desc_expr_rows[RLX_EXPR_OPS];
 
 RLX_INLINE uint32_t rlx_desc_expr_code(int64_t word) { return (uint32_t)word & 0xff; }
 
+#define RLX_DESC_MAX_KNOWN 64 /* placeholders of a signature whose values a closure knows */
+
+/* What a closure knows of the placeholders of its function, by number - 1. */
+typedef struct rlx_desc_known { uint64_t has; int64_t value[RLX_DESC_MAX_KNOWN]; } rlx_desc_known;
+/* Takes over the sizes that the value of a parameter gives. */
+void rlx_desc_know_param(rlx_desc_known *k, const int64_t *node, const relax_value *v);
+/* Do two descriptions exclude each other: what is carried, with what is known of its placeholders,
+ * and what is asked for, with the slots of the frame? Goes through both in step. */
+bool rlx_descs_clash(const rlx_desc_known *known, const int64_t *syms, const int64_t *a,
+                     const int64_t *b);
+
 #endif

@@ -22,9 +22,9 @@ static int64_t literal_word(uint32_t tag, int64_t value)
     return (int64_t)((uint64_t)value << 8 | tag);
 }
 
-/* Appends a finished item to the section and gives its offset. */
-static uint32_t append_item(rlx_file_writer *w, enum rlx_item_type type, uint32_t syms,
-                            uint32_t regs, const int64_t *words, size_t len)
+/* Appends a finished item to the section and gives its offset. `head`: its two header words. */
+static uint32_t append_item(rlx_file_writer *w, const int64_t head[RLX_ITEM_HEADER],
+                            const int64_t *words, size_t len)
 {
     size_t at = w->descs.len;
     if (at + len + RLX_ITEM_HEADER >= RLX_OPERAND_MAX) /* offsets go into tagged operands */
@@ -35,11 +35,36 @@ static uint32_t append_item(rlx_file_writer *w, enum rlx_item_type type, uint32_
         return 0;
     }
     int64_t *to = w->descs.data + at;
-    to[0] = (int64_t)((uint64_t)(len + RLX_ITEM_HEADER) | (uint64_t)type << 32);
-    to[1] = (int64_t)((uint64_t)syms | (uint64_t)regs << 32);
+    memcpy(to, head, RLX_ITEM_HEADER * sizeof *head);
     memcpy(to + RLX_ITEM_HEADER, words, len * sizeof *words);
     w->descs.len = at + len + RLX_ITEM_HEADER;
     return (uint32_t)at;
+}
+
+/* The offset of an item with this content: each is in the section once. */
+static uint32_t put_item(rlx_file_writer *w, enum rlx_item_type type, uint32_t syms, uint32_t regs,
+                         const int64_t *words, size_t len)
+{
+    const int64_t head[RLX_ITEM_HEADER] = {
+        (int64_t)((uint64_t)(len + RLX_ITEM_HEADER) | (uint64_t)type << 32),
+        (int64_t)((uint64_t)syms | (uint64_t)regs << 32)
+    };
+    if (!rlx_file_writer_ok(w))
+        return 0;
+    uint64_t hash = rlx_hash_bytes(words, len * sizeof *words);
+    size_t at;
+    for (void *item = rlx_intern_first(&w->item_table, hash, &at); item;
+         item = rlx_intern_next(&w->item_table, hash, &at)) {
+        const int64_t *old = w->descs.data + ((uintptr_t)item - 1);
+        if (memcmp(old, head, sizeof head) == 0 &&
+            memcmp(old + RLX_ITEM_HEADER, words, len * sizeof *words) == 0)
+            return (uint32_t)((uintptr_t)item - 1);
+    }
+    uint32_t offset = append_item(w, head, words, len);
+    if (rlx_file_writer_ok(w) &&
+        !rlx_intern_add(&w->item_table, hash, (void *)((uintptr_t)offset + 1)))
+        w->failed = true;
+    return offset;
 }
 
 /* ---- dimensions ----------------------------------------------------------------------------- */
@@ -163,32 +188,12 @@ static int deepest(const rlx_desc_expr_writer *e)
     return most;
 }
 
-static uint32_t intern_expr(rlx_desc_expr_writer *e)
-{
-    rlx_file_writer *w = e->out;
-    size_t bytes = e->words.len * sizeof *e->words.data;
-    uint64_t hash = rlx_hash_bytes(e->words.data, bytes);
-    size_t at;
-    for (void *item = rlx_intern_first(&w->expr_table, hash, &at); item;
-         item = rlx_intern_next(&w->expr_table, hash, &at)) {
-        const int64_t *old = w->descs.data + ((uintptr_t)item - 1);
-        if ((uint32_t)old[0] == e->words.len + RLX_ITEM_HEADER &&
-            memcmp(old + RLX_ITEM_HEADER, e->words.data, bytes) == 0)
-            return (uint32_t)((uintptr_t)item - 1);
-    }
-    uint32_t offset = append_item(w, RLX_ITEM_EXPR, e->symbols, 0, e->words.data, e->words.len);
-    if (rlx_file_writer_ok(w) &&
-        !rlx_intern_add(&w->expr_table, hash, (void *)((uintptr_t)offset + 1)))
-        w->failed = true;
-    return offset;
-}
-
 uint32_t rlx_desc_expr_end(rlx_desc_expr_writer *e)
 {
     rlx_file_writer *w = e->out;
     if (e->open.len || e->words.len > RLX_EXPR_MAX_WORDS || deepest(e) > RLX_EXPR_MAX_STACK)
         w->too_large = true;
-    uint32_t offset = rlx_file_writer_ok(w) ? intern_expr(e) : 0;
+    uint32_t offset = put_item(w, RLX_ITEM_EXPR, e->symbols, 0, e->words.data, e->words.len);
     rlx_vec_free(w->memory, &e->words);
     rlx_vec_free(w->memory, &e->open);
     return offset;
@@ -420,8 +425,8 @@ uint32_t rlx_desc_end(rlx_desc_writer *d)
     rlx_file_writer *w = d->out;
     if (d->open.len || d->words.len == 0)
         w->too_large = w->too_large || !w->failed;
-    uint32_t offset = append_item(w, d->is_params ? RLX_ITEM_PARAMS : RLX_ITEM_DESC, d->symbols,
-                                  d->registers, d->words.data, d->words.len);
+    uint32_t offset = put_item(w, d->is_params ? RLX_ITEM_PARAMS : RLX_ITEM_DESC, d->symbols,
+                               d->registers, d->words.data, d->words.len);
     rlx_vec_free(w->memory, &d->words);
     rlx_vec_free(w->memory, &d->open);
     return offset;

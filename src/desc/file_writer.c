@@ -14,7 +14,7 @@ void rlx_file_writer_init(rlx_file_writer *w, rlx_memory *m)
     rlx_buf_init(&w->late, m);
     rlx_intern_init(&w->name_table, m);
     rlx_intern_init(&w->packed_table, m);
-    rlx_intern_init(&w->expr_table, m);
+    rlx_intern_init(&w->item_table, m);
 }
 
 void rlx_file_writer_free(rlx_file_writer *w)
@@ -27,7 +27,7 @@ void rlx_file_writer_free(rlx_file_writer *w)
     rlx_buf_free(&w->late);
     rlx_intern_free(&w->name_table);
     rlx_intern_free(&w->packed_table);
-    rlx_intern_free(&w->expr_table);
+    rlx_intern_free(&w->item_table);
     rlx_vec_free(w->memory, &w->name_offsets);
     rlx_vec_free(w->memory, &w->functions);
     rlx_vec_free(w->memory, &w->code);

@@ -37,7 +37,7 @@ typedef struct rlx_file_writer {
     RLX_VEC(rlx_file_function) functions;
     RLX_VEC(uint32_t) code;
     RLX_VEC(int64_t) descs;
-    rlx_intern expr_table;          /* items: offset + 1 of expressions */
+    rlx_intern item_table;          /* items: offset + 1 of those in descs */
     RLX_VEC(uint32_t) packed;
     rlx_intern packed_table;
     RLX_VEC(rlx_file_place) places;

@@ -1,7 +1,7 @@
 /*- late_key.h: signatures of operators that are bound late, as words: what a VM makes of the operands
  * that it meets (vm/late.c), and what was compiled ahead for them (section LATE).
  *
- *     site            constant number of the program | DETAILED
+ *     program         number of the constant that is its text | DETAILED
  *     each operand    a tensor: rlx_dl_key; if it is one of several operands, of which the first is a
  *                     tensor: two bits for each size, from the last one on (rlx_late_size_is)
  *                     anything else: kind << 40 | number

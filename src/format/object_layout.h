@@ -99,6 +99,8 @@ typedef struct rlx_tuple_object {
     uint64_t mark; /* RLX_MARK_TUPLE; RLX_MARK_CLOSURE: a function, then its last arguments */
     rlx_shared_memory *memory;
     size_t count;
+    /* of a closure: what it has bound fits its function, which binds no sizes; found at a call */
+    _Atomic uint64_t bound_fits;
     relax_value fields[]; /* owned */
 } rlx_tuple_object;
 

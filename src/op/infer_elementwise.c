@@ -226,6 +226,8 @@ const rlx_sinfo *rlx_infer_where(rlx_infer *in)
     rlx_dtype dtype;
     if (!read_three(in, &o))
         return NULL;
+    if (rlx_dtype_is_void(o.t[0]->dtype))
+        return rlx_infer_fail(in, "the dtype of condition is not known, expected bool (R.match_cast states it)");
     if (!rlx_dtype_is_bool(o.t[0]->dtype)) {
         char x[RLX_DTYPE_TEXT];
         return rlx_infer_fail(in, "condition has dtype %s, expected bool",

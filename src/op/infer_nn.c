@@ -18,12 +18,23 @@ static bool check_params(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_att
         if (!t)
             return false;
         char a[RLX_DTYPE_TEXT], b[RLX_DTYPE_TEXT];
+        bool known = !rlx_dtype_is_void(t->dtype) && !rlx_dtype_is_void(x->dtype);
+        if (t->dtype != x->dtype && !known)
+            return rlx_infer_fail(in, "the dtype of %s is not known, but that of %s is (R.match_cast states it)",
+                                  in->row->args[rlx_dtype_is_void(t->dtype) ? i : 0].name,
+                                  in->row->args[rlx_dtype_is_void(t->dtype) ? 0 : i].name),
+                   false;
         if (t->dtype != x->dtype)
             return rlx_infer_fail(in, "%s has dtype %s, expected %s like data",
                                   in->row->args[i].name, rlx_dtype_text(t->dtype, a),
                                   rlx_dtype_text(x->dtype, b)),
                    false;
-        if (t->ndim < 0 || (size_t)t->ndim != num_axes)
+        if (t->ndim < 0)
+            return rlx_infer_fail(in, "the rank of %s is not known, expected %zu, one dimension for each axis "
+                                      "(R.match_cast states it)",
+                                  in->row->args[i].name, num_axes),
+                   false;
+        if ((size_t)t->ndim != num_axes)
             return rlx_infer_fail(in, "%s has rank %d, expected %zu, one dimension for each axis",
                                   in->row->args[i].name, t->ndim, num_axes),
                    false;
@@ -333,7 +344,10 @@ const rlx_sinfo *rlx_infer_pad(rlx_infer *in)
     size_t n;
     if (!x)
         return NULL;
-    if (x->ndim < 0 || rlx_attr_count(width) != 2 * (size_t)x->ndim)
+    if (x->ndim < 0)
+        return rlx_infer_fail(in, "the rank of data is not known, and pad_width has two numbers for each dimension "
+                                  "(R.match_cast states it)");
+    if (rlx_attr_count(width) != 2 * (size_t)x->ndim)
         return rlx_infer_fail(in,
                               "pad_width has %zu numbers, expected two for each of %d dimensions",
                               rlx_attr_count(width), x->ndim);

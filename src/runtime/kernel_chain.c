@@ -46,7 +46,7 @@ static bool is_wide(const finding *f, uint32_t at) { return (f->in->code[at] & R
 #define FOR_REGISTERS(f, at, written, r)                                                                     \
     for (const char *all_ = rlx_kernel_ops[word(f, at)].operands, *o_ = all_; *o_; o_++)                     \
         for (uint32_t r = word(f, (at) + 1 + (uint32_t)(o_ - all_)), once_ = 1;                              \
-             once_ && rlx_kernel_is_register(*o_, r) && (strchr("ILFDVXw", *o_) != NULL) == (written); once_ = 0)
+             once_ && rlx_kernel_is_register(*o_, r) && rlx_kernel_is_written(*o_) == (written); once_ = 0)
 
 static bool ends_block(const finding *f, uint32_t op, uint32_t behind)
 {

@@ -27,10 +27,22 @@
 #define RLX_CHAIN_LEAST_OF_FEW 96
 #define RLX_CHAIN_FEW 4u
 enum { RLX_KERNEL_MARK_START = 1, RLX_KERNEL_MARK_TARGET = 2 };
-/* Does an operand with this letter of rlx_kernel_ops name a register? */
+/* Does an operand with this letter of rlx_kernel_ops name a register that is written? */
+RLX_INLINE bool rlx_kernel_is_written(char letter)
+{
+    switch (letter) {
+    case 'I': case 'L': case 'F': case 'D': case 'V': case 'X': case 'w': return true;
+    default: return false;
+    }
+}
+/* Does it name a register? */
 RLX_INLINE bool rlx_kernel_is_register(char letter, uint32_t w)
 {
-    return strchr("ilfdILFDvVxXsrwc", letter) || (letter == 'm' && w != RLX_KERNEL_NONE);
+    switch (letter) {
+    case 'i': case 'l': case 'f': case 'd': case 'v': case 'x': case 's': case 'r': case 'c': return true;
+    case 'm': return w != RLX_KERNEL_NONE;
+    default: return rlx_kernel_is_written(letter);
+    }
 }
 typedef struct rlx_kernel_param {
     uint8_t kind, klass;

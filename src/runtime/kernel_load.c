@@ -513,7 +513,7 @@ static bool check_rest(loading *l, instruction *in)
 static bool check_owner(loading *l, const instruction *in, char letter, uint32_t r)
 {
     uint32_t *owner = &l->written_in[r];
-    if (strchr("ILFDVXw", letter))
+    if (rlx_kernel_is_written(letter))
         *owner = in->outermost;
     return !*owner || *owner == in->outermost;
 }

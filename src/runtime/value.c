@@ -55,6 +55,7 @@ rlx_tuple_object *rlx_tuple_make(rlx_pool *p, size_t count)
     t->mark = RLX_MARK_TUPLE;
     t->memory = p->memory;
     t->count = count;
+    atomic_init(&t->bound_fits, 0);
     memset(t->fields, 0, count * sizeof *t->fields);
     return t;
 }

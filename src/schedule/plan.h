@@ -241,7 +241,7 @@ const rlx_prim *rlx_plan_first_value(rlx_context *ctx, const rlx_nest_plan *plan
  * body? Only then may they run at the same time. */
 bool rlx_is_independent(rlx_context *ctx, const rlx_for_stmt *loop);
 /* Estimated work of a statement, picoseconds as an int64 expression of what is known in front of it; sizes that only its loops
- * know are taken as large as they may be. NULL: out of memory. */
+ * know are taken as large as they may be. NULL: nothing is shared out here, or out of memory. */
 const rlx_prim *rlx_work_of(rlx_context *ctx, const rlx_stmt *s);
 /* Not if it is surely less than what a thread is woken up for, or NULL. */
 bool rlx_is_worth_sharing(const rlx_context *ctx, const rlx_prim *work);

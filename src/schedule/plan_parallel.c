@@ -215,6 +215,8 @@ static bool weigh(weighing *w, const rlx_stmt *s, const rlx_prim *times, int dep
 
 const rlx_prim *rlx_work_of(rlx_context *ctx, const rlx_stmt *s)
 {
+    if (ctx->share_none)
+        return NULL;
     weighing w = { .ctx = ctx, .sum = rlx_int64(ctx, 0) };
     rlx_ptrmap_init(&w.inside, &ctx->memory);
     bool ok = w.sum && weigh(&w, s, rlx_int64(ctx, 1), 0);

@@ -2,7 +2,7 @@
  *
  * CALL_LATE holds a program with holes (codegen/vmgen_late.c). What it meets makes a signature:
  *
- *     f(x: tensor of float32 and rank 2, s: shape of 3)   ->   | site | tensor word | SHAPE 3 |
+ *     f(x: tensor of float32 and rank 2, s: shape of 3)   ->   | program | tensor word | SHAPE 3 |
  *
  * Where there are several operands, a tensor's word is followed by one that says which of its sizes
  * are 1, and which those of the first operand: then nothing has to be broadcast element by
@@ -87,14 +87,14 @@ static uint64_t like_first(const DLTensor *first, const DLTensor *t, bool is_fir
 }
 
 /* The signature in vm->late.key. */
-static bool make_key(relax_vm *vm, uint32_t site, const relax_value *args, uint32_t count,
+static bool make_key(relax_vm *vm, uint32_t program, const relax_value *args, uint32_t count,
                      bool detailed)
 {
     rlx_late *l = &vm->late;
     const DLTensor *first = count > 1 && !detailed ? rlx_value_view(args) : NULL;
     l->key_len = 0;
     l->bits = 0;
-    if (!put_word(vm, site | (detailed ? RLX_LATE_DETAILED : 0)))
+    if (!put_word(vm, program | (detailed ? RLX_LATE_DETAILED : 0)))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         const DLTensor *t = rlx_value_view(&args[i]);
@@ -272,9 +272,15 @@ static RLX_NOINLINE rlx_late_link *meet(relax_vm *vm, const uint32_t *pc, bool d
                                         uint64_t hash, rlx_fault *why)
 {
     rlx_late_instance is = { NULL, false };
-    if (!rlx_late_find(vm, pc, detailed, work_of(vm->args, pc[3]) < PATIENCE, hash, &is, why))
+    if (!rlx_late_find(vm, pc, detailed, work_of(vm->args, RLX_LATE_HOLES(pc)) < PATIENCE, hash, &is, why))
         return NULL;
-    rlx_late_link *x = make_link(vm, hash, &is);
+    rlx_late_link *x = find_link(&vm->late, hash); /* the compiler may have called the VM */
+    if (x) {
+        if (is.exe)
+            rlx_executable_release(is.exe);
+        return x;
+    }
+    x = make_link(vm, hash, &is);
     if (!x)
         rlx_late_no_memory(why);
     return x;
@@ -285,13 +291,16 @@ static RLX_NOINLINE bool wear(relax_vm *vm, const uint32_t *pc, bool detailed, r
                               rlx_fault *why)
 {
     rlx_late_instance is = { NULL, false };
-    x->patience -= work_of(vm->args, pc[3]);
+    x->patience -= work_of(vm->args, RLX_LATE_HOLES(pc));
     if (x->patience > 0 || x->active) {
         x->patience += x->patience <= 0;
         return true;
     }
     x->patience = 1; /* until it is done */
-    if (!rlx_late_find(vm, pc, detailed, false, x->hash, &is, why))
+    x->active++;     /* and nobody forgets it, whom the compiler calls */
+    bool found = rlx_late_find(vm, pc, detailed, false, x->hash, &is, why);
+    x->active--;
+    if (!found)
         return false;
     if (fill_link(vm, x, &is))
         return true;
@@ -302,7 +311,7 @@ static RLX_NOINLINE bool wear(relax_vm *vm, const uint32_t *pc, bool detailed, r
 static rlx_late_link *link_of(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     for (int detailed = 0; detailed < 2; detailed++) {
-        if (RLX_UNLIKELY(!make_key(vm, pc[2], vm->args, pc[3], detailed))) {
+        if (RLX_UNLIKELY(!make_key(vm, pc[2], vm->args, RLX_LATE_HOLES(pc), detailed))) {
             rlx_late_no_memory(why);
             return NULL;
         }
@@ -375,10 +384,8 @@ static bool run_link(relax_vm *vm, rlx_late_link *x, uint32_t count, relax_value
 /* The failure of a late call is told with the operator's name in front. */
 static bool say_operator(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
-    const rlx_string_object *s = vm->exe->constants[pc[2]].v.p;
-    const char *end = s->size ? memchr(s->data, '\n', s->size) : NULL;
-    rlx_fault_wrap(why, (enum rlx_code_id)why->code, "R.%.*s",
-                   end ? (int)((end - s->data) & 0xff) : 0, s->data);
+    rlx_slice shown = rlx_late_shown(vm, pc);
+    rlx_fault_wrap(why, (enum rlx_code_id)why->code, "R.%.*s", (int)(shown.len & 0xff), shown.data);
     why->inner = 0;
     return false;
 }
@@ -387,7 +394,7 @@ bool rlx_vm_step_late(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     uint32_t count = rlx_ins_count(pc[0]);
     relax_value result = rlx_value_none();
-    if (RLX_UNLIKELY(!rlx_vm_poll(vm, why)) || !rlx_vm_args(vm, pc + 4, count, false, vm->args, why))
+    if (RLX_UNLIKELY(!rlx_vm_poll(vm, why)) || !rlx_vm_args(vm, pc + 5, count, false, vm->args, why))
         return false;
     rlx_late_link *x = link_of(vm, pc, why);
     if (RLX_UNLIKELY(!x))

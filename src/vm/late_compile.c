@@ -232,7 +232,7 @@ static void put_annotation(filling *f, const relax_value *v, int depth)
 /* A late call under way. */
 typedef struct meeting {
     relax_vm *vm;
-    rlx_slice shown, program; /* the two parts of the constant */
+    rlx_slice shown, program; /* for messages; the text with holes */
     uint32_t holes;           /* operands of the signature */
     const relax_value *args;
     rlx_fault *why;
@@ -241,16 +241,9 @@ typedef struct meeting {
     char said[160];           /* explained */
 } meeting;
 
-/* The constant's first line is for messages. */
-static bool read_template(meeting *m, const relax_value *constant)
+rlx_slice rlx_late_shown(const relax_vm *vm, const uint32_t *pc)
 {
-    const rlx_string_object *s = constant->v.p;
-    const char *end = s->size ? memchr(s->data, '\n', s->size) : NULL;
-    if (!end)
-        return rlx_fail(m->why, RLX_RT21, "a late call without a program");
-    m->shown = (rlx_slice){ s->data, (size_t)(end - s->data) };
-    m->program = (rlx_slice){ end + 1, s->size - m->shown.len - 1 };
-    return true;
+    return pc[3] == RLX_NO_INDEX ? RLX_SLICE("an operator") : rlx_name(&vm->exe->names, pc[3]);
 }
 
 static bool fill_in(const meeting *m, filling *f)
@@ -340,6 +333,23 @@ static bool load_instance(meeting *m, bool allow_native, relax_executable **out)
                     (int)(m->shown.len & 0xff), m->shown.data);
 }
 
+/* The host's compiler may call this VM: signatures that it meets then are written elsewhere. */
+static relax_status ask_compiler(relax_vm *vm, const relax_late_request *request)
+{
+    rlx_late *l = &vm->late;
+    uint64_t *key = l->key, bits = l->bits;
+    size_t len = l->key_len, cap = l->key_cap;
+    l->key = NULL;
+    l->key_len = l->key_cap = 0;
+    relax_status status = l->compile(l->user, request);
+    rlx_mem_free(&vm->memory->memory, l->key, l->key_cap * sizeof *l->key);
+    l->key = key;
+    l->key_len = len;
+    l->key_cap = cap;
+    l->bits = bits;
+    return status;
+}
+
 /* True: *out, or NULL if it cannot be compiled with these sizes left open. */
 static bool compile(meeting *m, bool detailed, bool brief, relax_executable **out)
 {
@@ -364,7 +374,7 @@ static bool compile(meeting *m, bool detailed, bool brief, relax_executable **ou
                                    .deliver = take_file,
                                    .explain = take_reason,
                                    .cancelled = is_cancelled };
-    relax_status status = ok ? vm->late.compile(vm->late.user, &request) : RELAX_ERROR_OUT_OF_MEMORY;
+    relax_status status = ok ? ask_compiler(vm, &request) : RELAX_ERROR_OUT_OF_MEMORY;
     if (m->no_memory || status == RELAX_ERROR_OUT_OF_MEMORY)
         ok = rlx_late_no_memory(m->why);
     else if (!rlx_vm_poll_slow(vm, m->why))
@@ -436,10 +446,12 @@ static bool take_ahead(meeting *m, relax_executable **out)
 bool rlx_late_find(relax_vm *vm, const uint32_t *pc, bool detailed, bool brief, uint64_t hash,
                    rlx_late_instance *out, rlx_fault *why)
 {
-    meeting m = { .vm = vm, .holes = pc[3], .args = vm->args, .why = why };
+    const rlx_string_object *text = vm->exe->constants[pc[2]].v.p;
+    meeting m = { .vm = vm, .shown = rlx_late_shown(vm, pc), .program = { text->data, text->size },
+                  .holes = RLX_LATE_HOLES(pc), .args = vm->args, .why = why };
     if (look_up(vm, brief, hash, out))
         return true;
-    if (!read_template(&m, &vm->exe->constants[pc[2]]) || !take_ahead(&m, &out->exe))
+    if (!take_ahead(&m, &out->exe))
         return false;
     bool ahead = out->exe != NULL;
     if (!ahead && !compile(&m, detailed, brief, &out->exe))

@@ -114,7 +114,7 @@ static bool fits_together(const verify *v, uint32_t op, const uint32_t *w, uint3
         return w[1] <= RLX_CALL_PROVED && count == e->functions[w[0]].num_params;
     case RLX_OP_CALL_PACKED: return !e->builtins[w[1]];
     case RLX_OP_CALL_LATE:
-        return e->constants[w[1]].type_index == RELAX_VALUE_STRING && w[2] <= count;
+        return e->constants[w[1]].type_index == RELAX_VALUE_STRING && w[3] <= count;
     case RLX_OP_CALL_BUILTIN:
         return e->builtins[w[1]] && (int64_t)count >= e->builtins[w[1]]->min_args &&
                (int64_t)count <= e->builtins[w[1]]->max_args;

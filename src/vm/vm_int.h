@@ -61,13 +61,22 @@ typedef struct rlx_late {
     relax_late_fn compile;        /* NULL: nothing is compiled */
     void *user;
     rlx_late_link *links[64];     /* by hash of the signature */
-    rlx_late_link *recent[16];    /* by site: the one that was used last */
+    rlx_late_link *recent[16];    /* by program: the one that was used last */
     size_t count;
     uint64_t *key;                /* signature at hand */
     size_t key_len, key_cap;
     uint64_t bits;                /* which of its first 64 words are bits of sizes */
     uint64_t calls;
 } rlx_late;
+
+/* What was found out of a site that calls a value, and of a function that it met: the site by its
+ * descriptions. */
+enum { RLX_SITE_ARGS_FIT = 1, RLX_SITE_RESULT_FITS = 2 };
+typedef struct rlx_value_site {
+    uint32_t known;               /* of the arguments, DESC */
+    uint32_t want;                /* of the result, DESC, or RLX_NO_INDEX */
+    uint32_t function, verdict;   /* 0: nothing is sure */
+} rlx_value_site;
 
 struct relax_vm {
     _Atomic uint64_t refs;
@@ -106,6 +115,7 @@ struct relax_vm {
     uint64_t instructions;
     rlx_profile *profile;
     rlx_late late;
+    rlx_value_site sites[16];     /* of the program; by hash */
 };
 
 /* Runs the innermost frame until the outermost one returns. The result's reference is the
@@ -125,6 +135,15 @@ rlx_vm_frame *rlx_vm_frame_push(relax_vm *vm, const rlx_file_function *fn, uint3
 void rlx_vm_frame_pop(relax_vm *vm);
 /* Entry of the frame on top, whose parameters are filled: checks them and binds sizes. */
 bool rlx_vm_frame_enter(relax_vm *vm, bool proved, rlx_fault *why);
+/* Puts the parameter's name into a failure of the frame on top (vm_rare.c). */
+void rlx_vm_name_argument(const relax_vm *vm, rlx_fault *why);
+/* Finds out what is sure of a call of f from a site of the program: descriptions of what is known of its
+ * num_args arguments, and of the result that is wanted (vm_rare.c). */
+void rlx_vm_judge_site(relax_vm *vm, rlx_value_site *s, const rlx_module_function *f, uint32_t known,
+                       uint32_t want, uint32_t num_args);
+/* RT01: fn is called with so many arguments and those that a closure has bound. */
+bool rlx_vm_wrong_count(const relax_vm *vm, const rlx_file_function *fn, uint32_t count, size_t bound,
+                        rlx_fault *why);
 /* Slow part of a poll. */
 bool rlx_vm_poll_slow(relax_vm *vm, rlx_fault *why);
 int rlx_vm_poll_kernel(void *vm);
@@ -196,6 +215,7 @@ bool rlx_vm_find_packed(relax_vm *vm, uint32_t number, rlx_fault *why);
 /* not found yet, or in the module */
 bool rlx_vm_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_value_known(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_tail_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_late(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 /* late_compile.c: what is compiled for the signature at hand, which has this hash; kept from here
@@ -207,6 +227,9 @@ typedef struct rlx_late_instance {
 bool rlx_late_find(relax_vm *vm, const uint32_t *pc, bool detailed, bool brief, uint64_t hash,
                    rlx_late_instance *out, rlx_fault *why);
 bool rlx_late_no_memory(rlx_fault *why); /* false */
+/* A CALL_LATE: how many arguments its signature has, and how messages show it, "add(x, y)". */
+#define RLX_LATE_HOLES(pc) ((pc)[4])
+rlx_slice rlx_late_shown(const relax_vm *vm, const uint32_t *pc);
 RLX_INLINE bool rlx_late_same_key(const uint64_t *a, const uint64_t *b, size_t len)
 {
     for (size_t i = 0; i < len; i++)

@@ -1,5 +1,4 @@
 /* vm_step.c: what instructions do. */
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include "vm/vm_int.h"
@@ -87,33 +86,6 @@ void rlx_vm_frame_pop(relax_vm *vm)
     vm->env.syms = f->parent ? f->parent->syms : NULL;
 }
 
-/* "argument 2 of main: ..." becomes "argument 2 (w) of main: ...", where the file has its name. */
-static void name_argument(const relax_vm *vm, rlx_fault *why)
-{
-    const relax_executable *e = vm->exe;
-    const size_t begin = sizeof "argument " - 1;
-    char text[sizeof why->text];
-    uint32_t name = RLX_NO_INDEX;
-    if (strncmp(why->text, "argument ", begin) != 0)
-        return;
-    size_t digits = strspn(why->text + begin, "0123456789");
-    if (!digits || digits > 9)
-        return;
-    uint32_t number = 0;
-    for (size_t i = 0; i < digits; i++)
-        number = number * 10 + (uint32_t)(why->text[begin + i] - '0');
-    if (number)
-        (void)rlx_desc_param_at(e->descs, vm->frame->fn->params, number - 1, &name);
-    if (name == RLX_NO_INDEX)
-        return;
-    rlx_slice is = rlx_name(&e->names, name);
-    size_t at = begin + digits;
-    int n = snprintf(text, sizeof text, "%.*s (%.*s)%s", (int)at, why->text,
-                     (int)(is.len > 64 ? 64 : is.len), is.data, why->text + at);
-    if (n > 0)
-        memcpy(why->text, text, sizeof text);
-}
-
 bool rlx_vm_frame_enter(relax_vm *vm, bool proved, rlx_fault *why)
 {
     const rlx_vm_frame *f = vm->frame;
@@ -123,7 +95,7 @@ bool rlx_vm_frame_enter(relax_vm *vm, bool proved, rlx_fault *why)
                                          rlx_name(&vm->exe->names, f->fn->name), why)))
         return true;
     if (why)
-        name_argument(vm, why);
+        rlx_vm_name_argument(vm, why);
     vm->frame->pc = NULL; /* it fails at its border */
     return false;
 }
@@ -464,73 +436,13 @@ bool rlx_vm_step_builtin(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 
 /* ---- packed functions ----------------------------------------------------------------------- */
 
-/* The error object in a result, if there is one: its text goes into *why, the object becomes
- * the cause. */
-static void take_error(relax_vm *vm, relax_value *result, rlx_slice name, rlx_fault *why)
-{
-    const struct relax_error *e = result->type_index == RELAX_VALUE_ERROR ? result->v.p : NULL;
-    if (!e) {
-        rlx_value_drop(result);
-        rlx_fail(why, RLX_RT16, "packed function %.*s failed", (int)(name.len & 0xff), name.data);
-        return;
-    }
-    rlx_fail(why, RLX_RT16, "packed function %.*s failed: %.*s%s%.*s", (int)(name.len & 0xff),
-             name.data, (int)(e->kind.size & 0xff), e->kind.size ? e->kind.data : "",
-             e->kind.size ? ": " : "", (int)(e->message.size & 0xffff),
-             e->message.size ? e->message.data : "");
-    if (rlx_error_is_ours(&e->base)) {
-        rlx_error_release(vm->cause);
-        vm->cause = result->v.p;
-        *result = rlx_value_none();
-    } else {
-        rlx_value_drop(result);
-    }
-}
-
-bool rlx_packed_finish(relax_vm *vm, int rc, relax_value *result, rlx_slice name, rlx_fault *why)
-{
-    if (RLX_UNLIKELY(rc != 0)) {
-        take_error(vm, result, name, why);
-        return false;
-    }
-    if (RLX_LIKELY(result->type_index == RELAX_VALUE_NONE))
-        return true;
-    if (rlx_value_adopt(&vm->pool, result, why))
-        return true;
-    if (rlx_value_is_boxed(result) && result->v.p)
-        rlx_value_drop(result);
-    return rlx_fault_wrap(why, RLX_RT16, "packed function %.*s", (int)(name.len & 0xff),
-                          name.data);
-}
-
-/* Registered functions first, then public functions of the module. */
-bool rlx_vm_find_packed(relax_vm *vm, uint32_t number, rlx_fault *why)
-{
-    rlx_packed_slot *slot = &vm->packed[number];
-    if (slot->fn || slot->in_module)
-        return true;
-    rlx_slice name = rlx_name(&vm->exe->names, vm->exe->packed[number]);
-    rlx_packed *f = vm->registry ? rlx_map_get(&vm->registry->functions, name) : NULL;
-    if (f) {
-        rlx_object_retain(f);
-        *slot = (rlx_packed_slot){ f->fn, f->user, &f->base, false, 0 };
-        return true;
-    }
-    uintptr_t public = (uintptr_t)rlx_map_get(&vm->exe->by_name, name);
-    if (!public)
-        return rlx_fail(why, RLX_RT08, "no packed function %.*s is registered",
-                        (int)(name.len & 0xff), name.data);
-    *slot =
-        (rlx_packed_slot){ .in_module = true, .function = vm->exe->public_functions[public - 1] };
-    return true;
-}
-
 /* Arguments of a call: operands, and behind them what a closure has bound. */
 typedef struct call_args {
     const uint32_t *operands;
     uint32_t count;
     const relax_value *bound;
     size_t num_bound;
+    rlx_tuple_object *closure; /* NULL: nothing is bound */
 } call_args;
 
 static size_t num_args(const call_args *a) { return a->count + a->num_bound; }
@@ -655,20 +567,20 @@ static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const call_ar
     vm->env.syms = f->syms;
     if (a->num_bound)
         pass_bound(a, f->regs);
-    if (RLX_LIKELY(ok && rlx_vm_frame_enter(vm, proved, why)))
-        return true;
-    rlx_vm_frame_pop(vm);
-    return false;
+    if (RLX_UNLIKELY(!ok || !rlx_vm_frame_enter(vm, proved, why))) {
+        rlx_vm_frame_pop(vm);
+        return false;
+    }
+    if (RLX_UNLIKELY(a->closure && !proved) && rlx_desc_is_closed(vm->exe->descs, fn->params))
+        atomic_store_explicit(&a->closure->bound_fits, 1, memory_order_relaxed);
+    return true;
 }
 
 static bool count_fits(relax_vm *vm, const rlx_file_function *fn, const call_args *a,
                        rlx_fault *why)
 {
-    rlx_slice name = rlx_name(&vm->exe->names, fn->name);
-    uint32_t takes = fn->num_params < a->num_bound ? 0 : fn->num_params - (uint32_t)a->num_bound;
     return num_args(a) == fn->num_params ||
-           rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %u", (int)(name.len & 0xff),
-                    name.data, takes, takes == 1 ? "" : "s", a->count);
+           rlx_vm_wrong_count(vm, fn, a->count, a->num_bound, why);
 }
 
 static bool call_kernel_value(relax_vm *vm, const rlx_file_function *fn, uint32_t dst,
@@ -756,6 +668,8 @@ bool rlx_vm_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     return replace_frame(vm, &vm->exe->functions[pc[1]], &a, pc[2] & RLX_CALL_PROVED, why);
 }
 
+#define MATCH_WORDS 5
+
 static bool is_of_program(const relax_vm *vm, const rlx_blob *image, rlx_fault *why)
 {
     return image == vm->exe->image ||
@@ -783,16 +697,68 @@ static bool call_value(relax_vm *vm, const relax_value *callee, uint32_t dst, co
     return rlx_fail(why, RLX_RT18, "the value that is called is no function of this program");
 }
 
+RLX_ALWAYS_INLINE void set_callee(const relax_value *callee, call_args *a, const relax_value **fn)
+{
+    a->closure = rlx_value_has_mark(callee, RLX_MARK_CLOSURE) ? callee->v.p : NULL;
+    *fn = rlx_value_callee(callee, &a->bound, &a->num_bound);
+}
+
+/* What is sure of a call of f from here; `behind`: the next instruction, which may check its result. */
+RLX_ALWAYS_INLINE uint32_t verdict_of(relax_vm *vm, const uint32_t *pc, const uint32_t *behind,
+                                      const rlx_module_function *f)
+{
+    bool checks = rlx_ins_opcode(*behind) == RLX_OP_MATCH && behind[1] == pc[1];
+    uint32_t known = pc[3], want = checks ? behind[2] : RLX_NO_INDEX;
+    rlx_value_site *s = &vm->sites[(known / 2 ^ want / 4 ^ f->number) % RLX_COUNT(vm->sites)];
+    if (RLX_UNLIKELY(s->known != known || s->want != want || s->function != f->number))
+        rlx_vm_judge_site(vm, s, f, known, want, rlx_ins_count(*pc));
+    return s->verdict;
+}
+
 bool rlx_vm_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     rlx_vm_frame *caller = vm->frame;
     call_args a = { .operands = pc + 3, .count = rlx_ins_count(pc[0]) };
-    const relax_value *callee = rlx_value_callee(&caller->regs[pc[2]], &a.bound, &a.num_bound);
+    const relax_value *callee;
+    set_callee(&caller->regs[pc[2]], &a, &callee);
     caller->pc = pc + 3 + a.count;
     if (call_value(vm, callee, pc[1], &a, why))
         return true;
     caller->pc = pc;
     return false;
+}
+
+/* A function of this program that takes so many arguments is entered without checks where they
+ * surely fit, and goes on behind the check of a result that surely fits. */
+bool rlx_vm_step_value_known(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    rlx_vm_frame *caller = vm->frame;
+    call_args a = { .operands = pc + 4, .count = rlx_ins_count(pc[0]) };
+    const relax_value *callee;
+    const uint32_t *behind = pc + 4 + a.count;
+    set_callee(&caller->regs[pc[2]], &a, &callee);
+    caller->pc = behind;
+    const rlx_module_function *f =
+        rlx_value_has_mark(callee, RLX_MARK_FUNCTION) ? callee->v.p : NULL;
+    const rlx_file_function *fn =
+        f && f->image == vm->program->image && vm->exe == vm->program
+            ? &vm->exe->functions[f->number]
+            : NULL;
+    bool ok;
+    if (RLX_LIKELY(fn && !(fn->flags & RLX_FUNCTION_KERNEL) && num_args(&a) == fn->num_params)) {
+        uint32_t verdict = verdict_of(vm, pc, behind, f);
+        bool proved = verdict & RLX_SITE_ARGS_FIT &&
+                      (!a.closure ||
+                       atomic_load_explicit(&a.closure->bound_fits, memory_order_relaxed));
+        if (verdict & RLX_SITE_RESULT_FITS)
+            caller->pc = behind + MATCH_WORDS;
+        ok = push_call(vm, f->number, pc[1], &a, proved, why);
+    } else {
+        ok = call_value(vm, callee, pc[1], &a, why);
+    }
+    if (RLX_UNLIKELY(!ok))
+        caller->pc = pc;
+    return ok;
 }
 
 /* The function of the module whose call can take the place of this one, as its result surely is
@@ -814,7 +780,8 @@ bool rlx_vm_step_tail_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     rlx_vm_frame *old = vm->frame;
     call_args a = { .operands = pc + 4, .count = rlx_ins_count(pc[0]) };
-    const relax_value *callee = rlx_value_callee(&old->regs[pc[2]], &a.bound, &a.num_bound);
+    const relax_value *callee;
+    set_callee(&old->regs[pc[2]], &a, &callee);
     const rlx_file_function *fn = replacement(vm, callee, pc[3]);
     bool ok;
     if (fn) {

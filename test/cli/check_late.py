@@ -273,8 +273,8 @@ for said in ({"ranks": ["w=2"]}, {"ranks": ["x"]}, {"ranks": ["x="]}, {"ranks": 
 asked = []
 
 
-def host_compiler(answer):
-    """A VM over ADD whose late compiler is `answer`, and what a call of it says."""
+def with_compiler(answer):
+    """A VM over ADD whose late compiler is `answer`."""
     module = Module(HEAD + "".join(f"    {line}\n" for line in ADD.strip("\n").split("\n")))
     exe = module.compile(1)
     options, out, error = lib.new("relax_vm_options"), lib.out("relax_vm"), lib.out("relax_error")
@@ -284,6 +284,12 @@ def host_compiler(answer):
     exe.vm = None
     assert lib.relax_vm_create(exe.handle, options, out.ref, error.ref) == lib.RELAX_OK
     exe.vm, exe.kept = out.value, options
+    return exe
+
+
+def host_compiler(answer):
+    """What a call of such a VM gives, or its code, and what it says."""
+    exe = with_compiler(answer)
     try:
         return exe.call("main", [a, b]), ""
     except Failed as e:
@@ -333,6 +339,111 @@ for what, answer, code, text in (
         ("delivers other parameters", delivers(compiled("@R.function\ndef main(x: R.Tensor(ndim=1), y: R.Tensor):\n    return x\n")), "RT04", "R.add(x, y)")):
     got, said = host_compiler(answer)
     s.check(f"a host {what}", got == code and text in said, f"{got} {said}")
+
+# A compiler that calls the VM that asks it: with other signatures, with the same one, with what fails, with more than a VM keeps.
+def rank(n, dtype="float32", last=2):
+    return np.arange(last, dtype=dtype).reshape((1,) * (n - 1) + (last,))
+
+
+def calls_again(nested):
+    """While the first program is compiled, and when it is compiled better, `nested` says what main is called with."""
+    state = {"depth": 0, "wrong": []}
+
+    def answer(user, request):
+        if not state["depth"]:
+            state["depth"] = 1
+            for x, y, want in nested:
+                try:
+                    got = state["exe"].call("main", [x, y])[0]
+                    good = want is not None and got.dtype == want.dtype and np.array_equal(got, want)
+                except Failed as e:
+                    good = want is None and e.code in ("RT05", "RT21")
+                if not good:
+                    state["wrong"].append((x.shape, x.dtype))
+            state["depth"] = 0
+        return lib.relax_late_compile(None, request)
+    state["exe"] = with_compiler(answer)
+    return state
+
+
+three, six = rank(3, "int8"), rank(1, "float64")
+many = [(rank(n, d), rank(n, d, k), rank(n, d) + rank(n, d, k)) for n in range(1, 17) for d in ("int8", "int16", "int32", "int64", "float32", "float64", "uint8", "uint16", "uint32") for k in (1, 2)]
+for name, nested in (("other signatures", [(three, three, three + three), (six, six, six + six)]), ("the same signature", [(a, b, a + b), (a, a, a + a)]),
+                     ("a failure", [(a, f32(5), None), (three, three, three + three)]), ("nothing", []), ("more than a VM keeps", many)):
+    state = calls_again(nested)
+    exe = state["exe"]
+    rows = [(a, b), (three, three), (six, six), (b, a)] + [(x, y) for x, y, want in nested if want is not None]
+    good = True
+    for turn in range(1 if len(nested) > 10 else 70):  # often enough to be compiled better
+        good = good and all(np.array_equal(exe.call("main", [x, y])[0], x + y) and exe.call("main", [x, y])[0].dtype == x.dtype for x, y in rows)
+    s.check(f"a compiler that calls its VM: {name}", good and not state["wrong"], f"{state['wrong']}")
+    if len(nested) < 10:
+        s.equal(f"a compiler that calls its VM, {name}: programs", counters(exe).late_kept, 4 if name == "a failure" else 3)
+
+# As C, where the host allows its late compiler to start one: only what is asked for again.
+def native_late():
+    """Whether the program was asked for briefly, and how many native kernels it then had, of each request."""
+    options, how = lib.new("relax_late_options"), lib.new("relax_compile_options")
+    lib.relax_late_options_init(options, ctypes.sizeof(options))
+    lib.relax_compile_options_init(how, ctypes.sizeof(how))
+    how.target, how.allow_compiler, how.compiler, how.opt_level = b"c", 1, os.environ.get("CC", "cc").encode(), 2
+    options.compile = ctypes.pointer(how)
+    given = []
+
+    def answer(user, request):
+        copy = type(request.contents)()
+        ctypes.memmove(ctypes.byref(copy), request, ctypes.sizeof(copy))
+
+        def deliver(reply, file, size):
+            load, out, error = lib.new("relax_load_options"), lib.out("relax_executable"), lib.out("relax_error")
+            lib.relax_load_options_init(load, ctypes.sizeof(load))
+            load.allow_native = 1
+            lib.relax_executable_load(file, size, load, out.ref, error.ref)
+            given.append((request.contents.brief, lib.relax_executable_num_native_kernels(out.value) > 0))
+            lib.relax_executable_release(out.value)
+            request.contents.deliver(reply, file, size)
+        copy.deliver = type(request.contents.deliver)(deliver)
+        return lib.relax_late_compile(ctypes.cast(ctypes.pointer(options), ctypes.c_void_p), ctypes.byref(copy))
+    exe = with_compiler(answer)
+    results = [exe.call("main", [a, b])[0] for _ in range(100)]
+    return given, all(np.array_equal(r, a + b) for r in results)
+
+
+given, good = native_late()
+s.equal("a better one is machine code", (given, good), ([(1, False), (0, True)], True))
+
+# Cancelled in the middle of compiling: at each place where the compiler asks.
+def cancelled_at(k):
+    """The call's failure or result, how often the compiler asked, and what the next call gives."""
+    flag, asked = ctypes.c_int32(0), [0]
+
+    def answer(user, request):
+        copy = type(request.contents)()
+        ctypes.memmove(ctypes.byref(copy), request, ctypes.sizeof(copy))
+        theirs = copy.cancelled
+
+        def asks(reply):
+            asked[0] += 1
+            flag.value |= asked[0] == k
+            return theirs(reply)
+        copy.cancelled = type(theirs)(asks)
+        return lib.relax_late_compile(None, ctypes.byref(copy))
+    exe = with_compiler(answer)
+    lib.relax_vm_set_cancel_flag(exe.vm, ctypes.byref(flag))
+    try:
+        said = exe.call("main", [a, b])[0]
+    except Failed as e:
+        said = e.code
+    flag.value, times = 0, asked[0]
+    k = -1
+    return said, times, exe.call("main", [a, b])[0]
+
+
+_, places, _ = cancelled_at(0)
+s.check("the compiler asks whether it is cancelled", places > 2, places)
+for k in range(1, places + 1):
+    said, times, after = cancelled_at(k)
+    s.check(f"cancelled at place {k}", isinstance(said, str) and said == "RT12" and np.array_equal(after, a + b), f"{said} {times} {after}")
 
 s.write("two.py", TWO)
 s.write("squeeze.py", "@R.function\ndef main(x: R.Tensor):\n    y = R.squeeze(x)\n    return y\n")

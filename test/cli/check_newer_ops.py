@@ -1,9 +1,13 @@
 #!/usr/bin/python3
-"""The operators that TVM 0.27 has beside those of 0.20: what they compute against numpy, with known sizes and with variables, at
-levels 0 and 2."""
+"""The operators that TVM 0.27 has beside those of 0.20: what they compute against numpy, with known sizes, with variables, and with nothing
+known of the operands, at levels 0 and 2."""
 import itertools, math, os, sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "test", "ffi"))
+import relax_ffi
+
+relax_ffi.under_sanitizer()
+
 import numpy as np
 import relax_run
 
@@ -18,6 +22,8 @@ def numbers(*shape):
 
 
 def annotation(a, symbolic, names):
+    if symbolic is None:
+        return "R.Tensor"
     sizes = [f'"{names.setdefault(n, "n" + str(n))}"' if symbolic else str(n) for n in a.shape]
     return f'R.Tensor(({", ".join(sizes)}{"," if len(sizes) == 1 else ""}), "{a.dtype}")'
 
@@ -26,7 +32,7 @@ def check(call, args, want, tol=0.0, symbolic=True):
     """call: text with x0, x1 ... for the arguments. want: arrays."""
     global passed
     want = want if isinstance(want, (list, tuple)) else [want]
-    for variables in (False, True) if symbolic else (False,):
+    for variables in (False, True, None) if symbolic else (False, None):
         names = {}
         params = ", ".join(f"x{i}: {annotation(a, variables, names)}" for i, a in enumerate(args))
         text = f"@R.function\ndef main({params}):\n    y = {call}\n    return y\n"
@@ -42,7 +48,7 @@ def check(call, args, want, tol=0.0, symbolic=True):
             if good:
                 passed += 1
             else:
-                failures.append(f"{call} level {level}{' with variables' if variables else ''}: {why[:600]}")
+                failures.append(f"{call} level {level}{' with variables' if variables else ' nothing known' if variables is None else ''}: {why[:600]}")
 
 
 def refused(call, args, code):

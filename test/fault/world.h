@@ -182,6 +182,7 @@ static const program programs[] = {
     { .name = "unknown_sizes", .reach = RUNS },
     { .name = "unknown_ranks", .reach = RUNS },
     { .name = "unknown_refused", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
+    { .name = "closures", .reach = RUNS },
     { .name = "bounds", .reach = RUNS },
     { .name = "bounds_broken", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
     { .name = "network", .reach = RUNS, .build = build_network, .is_native = true },

@@ -66,7 +66,7 @@ class Module:
             self.fail()
         return take_bytes(lib.relax_node_print(self.ctx, lib.relax_module_as_node(made), None))
 
-    def compile(self, level=1, target="interp", compiler=None, instruction_set=None, arithmetic=None, cpu=None, ranks=(), dtypes=(), no_late=False):
+    def compile(self, level=1, target="interp", compiler=None, instruction_set=None, arithmetic=None, cpu=None, ranks=(), dtypes=(), no_late=False, packed=None, max_depth=None):
         options = lib.new("relax_compile_options")
         lib.relax_compile_options_init(options, ctypes.sizeof(options))
         options.opt_level, options.target = level, target.encode()
@@ -82,16 +82,24 @@ class Module:
         handle = lib.relax_module_compile(self.ctx, self.handle, options)
         if not handle:
             self.fail()
-        return Executable(handle, instruction_set, no_late)
+        return Executable(handle, instruction_set, no_late, packed, max_depth)
 
 
 class Executable:
-    def __init__(self, handle, instruction_set=None, no_late=False):
+    """packed: name -> function of this executable, argument cells, their number and the cell of the result; what it raises as
+    Failed is a failure of the packed function."""
+
+    def __init__(self, handle, instruction_set=None, no_late=False, packed=None, max_depth=None):
         self.handle, out, error = handle, lib.out("relax_vm"), lib.out("relax_error")
         self.vm, options = None, lib.new("relax_vm_options")
         lib.relax_vm_options_init(options, ctypes.sizeof(options))
         options.no_late = int(no_late)
         options.instruction_set = instruction_set.encode() if instruction_set else None
+        options.max_depth = max_depth or options.max_depth
+        self.registry, self.callbacks = lib.out("relax_registry"), []
+        if packed:
+            self.register(packed)
+            options.registry = self.registry.value
         if lib.relax_vm_create(handle, options, out.ref, error.ref) != lib.RELAX_OK:
             raise failure(error.value)
         self.vm = out.value
@@ -100,6 +108,21 @@ class Executable:
     def __del__(self):
         lib.relax_vm_release(self.vm)
         lib.relax_executable_release(self.handle)
+        if self.callbacks:
+            lib.relax_registry_release(self.registry.value)
+
+    def register(self, packed):
+        lib.relax_registry_create(None, self.registry.ref, None)
+        register = lib.relax_registry_register
+        for name, function in packed.items():
+            def callback(user, args, count, result, function=function):
+                try:
+                    function(self, args, count, result)
+                    return 0
+                except Failed:
+                    return -1
+            self.callbacks.append(register.argtypes[3](callback))
+            register(self.registry.value, *text(name), self.callbacks[-1], None, register.argtypes[5](), None)
 
     def call(self, name, args):
         """`args` as a list, or made before by Arguments, for several calls."""

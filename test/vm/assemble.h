@@ -65,6 +65,15 @@ static inline uint32_t kit_objects(kit *k, size_t n)
     return rlx_desc_end(&d);
 }
 
+/* The description of anything. */
+static inline uint32_t kit_anything(kit *k)
+{
+    rlx_desc_writer d;
+    rlx_desc_begin(&d, &k->w);
+    rlx_desc_object(&d);
+    return rlx_desc_end(&d);
+}
+
 static inline int64_t kit_bind(kit *k, uint32_t slot, const char *name)
 {
     return rlx_desc_dim_bind(&k->w, slot, rlx_slice_z(name));

@@ -67,9 +67,9 @@ static void make_constants(sample *s)
     add_const(s, rlx_file_writer_const_shape(w, NULL, 0), SHAPE);
     add_const(s, rlx_file_writer_const_string(w, RLX_SLICE("text")), ANY);
     s->late = rlx_file_writer_const_string(
-        w, below(s, 8) ? RLX_SLICE("negative(x)\n@R.function\ndef main(a: $) -> R.Tensor:\n"
+        w, below(s, 8) ? RLX_SLICE("@R.function\ndef main(a: $) -> R.Tensor:\n"
                                    "    r = R.negative(a)\n    return r\n")
-                       : RLX_SLICE("negative(x)"));
+                       : RLX_SLICE("no program"));
     add_const(s, s->late, ANY);
     add_const(s, rlx_file_writer_const_scalar(w, RLX_CONSTANT_INT, RELAX_INT64, below(s, 5)), INT);
     add_const(s, rlx_file_writer_const_scalar(w, RLX_CONSTANT_INT, RELAX_BOOL, below(s, 2)), BOOL);
@@ -247,6 +247,9 @@ static void put_call(sample *s, enum rlx_opcode op, uint32_t d)
         PUT_LIST(op, list, count, dropped, callee, below(s, 2));
     else if (op == RLX_OP_CALL_VALUE)
         PUT_LIST(op, list, below(s, 8) ? PARAMS : below(s, 4), dropped, need(s, FUNCTION));
+    else if (op == RLX_OP_CALL_VALUE_KNOWN)
+        PUT_LIST(op, list, below(s, 8) ? PARAMS : below(s, 4), dropped, need(s, FUNCTION),
+                 s->descs[below(s, RLX_COUNT(s->descs))]);
     else if (op == RLX_OP_TAIL_CALL_VALUE)
         PUT_LIST(op, list, below(s, 8) ? PARAMS : below(s, 4), dropped, need(s, FUNCTION),
                  s->descs[below(s, 3)]);
@@ -351,7 +354,7 @@ static void put_plain(sample *s)
                                               RLX_OP_ALLOC_TENSOR,  RLX_OP_ALLOC_RESULT,
                                               RLX_OP_CALL_KERNEL,   RLX_OP_CALL_PACKED,
                                               RLX_OP_CALL_VALUE,    RLX_OP_TAIL_CALL_VALUE,
-                                              RLX_OP_CALL_LATE };
+                                              RLX_OP_CALL_VALUE_KNOWN, RLX_OP_CALL_LATE };
     enum { MODELLED = RLX_COUNT(modelled), ALL = MODELLED + RLX_COUNT(others) };
     uint32_t way = below(s, s->simple ? MODELLED : ALL);
     enum rlx_opcode op = way < MODELLED ? modelled[way] : others[way - MODELLED];
@@ -414,11 +417,12 @@ static void put_plain(sample *s)
     case RLX_OP_CALL:
     case RLX_OP_CALL_PACKED:
     case RLX_OP_CALL_VALUE:
+    case RLX_OP_CALL_VALUE_KNOWN:
     case RLX_OP_TAIL_CALL_VALUE: put_call(s, op, d); break;
     case RLX_OP_CALL_BUILTIN: put_builtin(s, d); break;
     case RLX_OP_CALL_LATE:
         list[0] = pick_arg(s, below(s, 4) ? TENSOR : ANY);
-        PUT_LIST(op, list, 1, d, s->late, below(s, 8) != 0);
+        PUT_LIST(op, list, 1, d, s->late, below(s, 2) ? RLX_NO_INDEX : s->names[0], below(s, 8) != 0);
         s->regs[d] = ANY;
         break;
     case RLX_OP_CALL_KERNEL: put_kernel(s, d); break;

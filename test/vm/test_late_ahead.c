@@ -12,8 +12,8 @@ static void put_outer(kit *k, const void *inner, size_t inner_size)
     static const char zeros[8];
     rlx_file_writer *w = &k->w;
     uint32_t f = rlx_file_writer_function(w), params = kit_objects(k, 1), x = 0,
-             text = rlx_file_writer_const_string(w, RLX_SLICE("own(x)\nno program: $")), code = rlx_file_writer_here(w);
-    RLX_EMIT_LIST(w, RLX_OP_CALL_LATE, &x, 1, 1, text, 1);
+             text = rlx_file_writer_const_string(w, RLX_SLICE("no program: $")), code = rlx_file_writer_here(w);
+    RLX_EMIT_LIST(w, RLX_OP_CALL_LATE, &x, 1, 1, text, rlx_file_writer_name(w, RLX_SLICE("own(x)")), 1);
     RLX_EMIT(w, RLX_OP_RETURN, 1);
     kit_function(k, f, "main", code, params, 1, 2, 0);
     const uint64_t head[] = { 2, text, rlx_dl_key_make(1, RELAX_FLOAT32), inner_size };

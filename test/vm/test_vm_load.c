@@ -339,6 +339,7 @@ static void refuses_bad_code(void **state)
     CODE("LD07", H(PRIM, 0), 2, RELAX_INT64, 7u << 29, H(RETURN, 0), 2);
     /* offset of the parameters, not a description */
     CODE("LD07", H(MATCH, 0), 0, 0, 0, RLX_NO_INDEX, H(RETURN, 0), 0);
+    CODE("LD07", H(CALL_VALUE_KNOWN, 1), 2, 0, 0, 1, H(RETURN, 0), 2);
     CODE("LD07", H(ALLOC_TENSOR, 1), 2, RELAX_HANDLE, 3u << 29, H(RETURN, 0), 2);
     CODE("LD15", H(JUMP, 0), 1);                                        /* into an operand */
     CODE("LD15", H(JUMP, 0), 100);

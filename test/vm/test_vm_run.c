@@ -291,7 +291,7 @@ static void calls_relax_functions(void **state)
         case 3: RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, args, 2, 2, packed); break;
         default:
             EMIT(RLX_OP_CONST, 3, outside);
-            RLX_EMIT_LIST(&k->w, RLX_OP_CALL_VALUE, args, 2, 2, 3);
+            RLX_EMIT_LIST(&k->w, RLX_OP_CALL_VALUE_KNOWN, args, 2, 2, 3, kit_anything(k));
         }
         if (way != 1)
             EMIT(RLX_OP_RETURN, 2);
