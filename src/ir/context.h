@@ -56,6 +56,7 @@ struct relax_context {
     uint8_t origin;                     /* stamped on new nodes: 0, or the running pass */
     /* unproved annotations need no run-time check (DESIGN: build option) */
     bool trust_annotations;
+    bool distributed;                   /* some tensor has a sharding */
     bool share_all;                     /* threads may share loops of kernels however short they are: for tests */
     uint32_t next_id;
     rlx_diags diags;

@@ -215,7 +215,8 @@ const char *rlx_op_suggest(const rlx_context *ctx, rlx_slice name)
     return found;
 }
 
-static const rlx_op_table table = { rlx_op_find_in, rlx_op_at, rlx_op_suggest, rlx_call_op_sinfo };
+static const rlx_op_table table = { rlx_op_find_in, rlx_op_at, rlx_op_suggest, rlx_call_op_sinfo,
+                                   rlx_infer_distributed };
 
 const rlx_op_table *rlx_op_table_get(void)
 {

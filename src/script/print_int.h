@@ -256,6 +256,8 @@ void rlx_print_step_index(rlx_printer *p, const rlx_item *it);
 void rlx_push_indices(rlx_printer *p, const rlx_node *const *indices, size_t count);
 bool rlx_print_prim_leaf(rlx_printer *p, const rlx_node *n, unsigned flags);
 void rlx_put_constant(rlx_printer *p, const rlx_constant *c);
+/* "mesh[0]", or the mesh itself where the module does not list it. */
+void rlx_print_mesh(rlx_printer *p, const rlx_node *mesh);
 void rlx_put_vdevice(rlx_printer *p, const rlx_node *device); /* "cuda:1" */
 
 /* ---- print_binder.c: names of the binders of a description while it is printed */

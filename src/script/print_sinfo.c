@@ -15,9 +15,37 @@ static void keyword_dtype(rlx_printer *p, rlx_dtype t, bool *any)
     rlx_put_dtype(p, t);
 }
 
+/* R.DTensor((8, 8), "float32", "mesh[0]", "S[0], R"): by position, until something is missing. */
+static void distributed_rest(rlx_printer *p, const rlx_tensor_sinfo *t, bool any)
+{
+    const rlx_sharding *lies = rlx_as_sharding(t->vdevice);
+    bool named = !any, untyped = rlx_dtype_is_void(t->dtype);
+    if (!untyped) {
+        next(p, &any);
+        rlx_buf_z(p->out, named ? "dtype=" : "");
+        rlx_put_dtype(p, t->dtype);
+    }
+    named |= untyped;
+    next(p, &any);
+    rlx_buf_z(p->out, named ? "device_mesh=" : "");
+    rlx_print_mesh(p, lies->mesh);
+    rlx_buf_z(p->out, named ? ", placement=\"" : ", \"");
+    rlx_put_placement(p->out, lies);
+    rlx_put(p, "\"");
+    if (!t->shape && t->ndim >= 0) {
+        rlx_put(p, ", ndim=");
+        rlx_buf_i64(p->out, t->ndim);
+    }
+    rlx_put(p, ")");
+}
+
 /* After the shape: dtype, ndim, vdevice and the closing bracket. */
 static void tensor_rest(rlx_printer *p, const rlx_tensor_sinfo *t, bool any)
 {
+    if (RLX_UNLIKELY(rlx_as_sharding(t->vdevice))) {
+        distributed_rest(p, t, any);
+        return;
+    }
     if (!rlx_dtype_is_void(t->dtype))
         keyword_dtype(p, t->dtype, &any);
     if (!t->shape && t->ndim >= 0) {
@@ -52,7 +80,7 @@ static bool plain_dims(const rlx_printer *p, const rlx_shape_expr *s)
 static void step_tensor(rlx_printer *p, const rlx_tensor_sinfo *t)
 {
     const rlx_shape_expr *s = rlx_as_shape_expr(t->shape);
-    rlx_put(p, "Tensor");
+    rlx_buf_z(p->out, rlx_as_sharding(t->vdevice) ? "DTensor" : "Tensor");
     if (!t->shape) {
         tensor_rest(p, t, false);
     } else if (!s) {

@@ -182,7 +182,7 @@ static const rlx_sinfo *operator_call(rlx_builder *b, const rlx_call *c, const r
                      .value_of = value_for_rule,
                      .user = b,
                      .quiet_values = b->options.quiet_values };
-    return row->infer(&in);
+    return RLX_UNLIKELY(b->ctx->distributed) ? b->ctx->ops->infer(&in) : row->infer(&in);
 }
 
 typedef struct asked { rlx_builder *b; const rlx_call *call; } asked;
