@@ -961,12 +961,31 @@ static const rlx_ast *modern_call_tir(rlx_reader *r, const rlx_op_row *row, cons
     return &copies[0];
 }
 
-/* R.call_tir(f, (x, n), ...): TVM 0.27 has the integers of the call behind its tensors; here they are
- * tir_vars=[n]. A copy of the call, or the call itself. */
+/* How many scalars the function takes behind its last buffer; SIZE_MAX: not known. */
+static size_t integers_behind(rlx_reader *r, const rlx_ast *callee)
+{
+    rlx_val v;
+    size_t count = 0;
+    if (!rlx_read_value(r, callee, &v) || v.kind != RLX_VAL_EXPR || !rlx_as_global_var(v.node))
+        return SIZE_MAX;
+    const rlx_func_sinfo *f = rlx_as_func_sinfo(rlx_leaf_sinfo(r->ctx, r->module.env, v.node));
+    if (!f || f->derive)
+        return SIZE_MAX;
+    while (count < f->num_params && rlx_as_prim_sinfo(f->params[f->num_params - 1 - count]))
+        count++;
+    return count;
+}
+
+/* R.call_tir(f, (x, n), ...): TVM 0.27 has the integers of the call behind its tensors; here those
+ * that the function takes behind its outputs are tir_vars=[n]. A copy of the call, or the call
+ * itself. */
 static const rlx_ast *split_integers(rlx_reader *r, const rlx_ast *call)
 {
     const rlx_ast *f = call->first, *args = f ? f->next : NULL;
-    if (!args || args->kind != RLX_AST_TUPLE || rlx_keyword(call, "tir_vars"))
+    if (!args || args->kind != RLX_AST_TUPLE || !args->count || rlx_keyword(call, "tir_vars"))
+        return call;
+    size_t behind = integers_behind(r, f);
+    if (!behind)
         return call;
     rlx_ast *copies = rlx_region_array(&r->parser.region, args->count + 6, sizeof *copies);
     size_t tensors = 0, n = 0;
@@ -982,6 +1001,7 @@ static const rlx_ast *split_integers(rlx_reader *r, const rlx_ast *call)
     }
     if (!copies || tensors == n)
         return copies ? call : NULL;
+    tensors = n - tensors > behind ? n - behind : tensors;
     rlx_ast *own = copies + args->count, *list = own + 3;
     own[0] = *call, own[1] = *f, own[2] = *args;
     own[0].first = &own[1];
