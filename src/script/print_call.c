@@ -660,8 +660,11 @@ static bool goes_unsaid(const rlx_printer *p, const rlx_call *c, const rlx_attrs
 {
     const rlx_op *op = rlx_as_op(c->op);
     const rlx_attr_string *text = rlx_as_attr_string(a->values[i]);
-    return !p->newer && op && op->row && i < op->row->num_attrs && op->row->attrs[i].newer && text &&
-           rlx_slice_is(rlx_string_slice(text->value), op->row->attrs[i].deflt);
+    /* its gradients have what the operators of 0.20 had */
+    bool older = !p->newer || (op && op->row && strncmp(op->row->short_name, "grad.", 5) == 0);
+    return older && op && op->row && i < op->row->num_attrs && op->row->attrs[i].newer && text &&
+           (rlx_slice_is(rlx_string_slice(text->value), op->row->attrs[i].deflt) ||
+            (p->newer && !text->value->len));
 }
 
 /* Attributes at `at` and after. */

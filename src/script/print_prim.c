@@ -166,7 +166,8 @@ static void step_binary(rlx_printer *p, const rlx_binary *b, unsigned prec, unsi
     }
     rlx_push_node(p, b->b, own + 1, fb);
     rlx_push_text(p, binaries[row].op);
-    rlx_push_node(p, b->a, own, fa);
+    /* TVM 0.27 reads comparisons in a row as Python does */
+    rlx_push_node(p, b->a, own + (p->newer && own == PREC_COMPARE), fa);
 }
 
 static void step_not(rlx_printer *p, const rlx_unary *u, unsigned prec, unsigned flags)

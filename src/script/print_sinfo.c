@@ -118,11 +118,18 @@ static void step_shape(rlx_printer *p, const rlx_shape_sinfo *s)
     rlx_push_list(p, s->values, s->num_values, RLX_ITEM_BARE | RLX_ITEM_DIMS);
 }
 
-/* T.int64: TVM 0.27 keeps the value elsewhere. */
-static void put_scalar_type(rlx_printer *p, rlx_dtype t)
+/* T.int64: TVM 0.27 keeps the value elsewhere. Inside of other types it does not read that. */
+static void put_scalar_type(rlx_printer *p, rlx_dtype t, bool inner)
 {
     char name[RLX_DTYPE_TEXT];
     size_t len = rlx_dtype_name(t, name);
+    if (inner) {
+        rlx_put_r(p);
+        rlx_put(p, "Prim(");
+        rlx_put_dtype(p, t);
+        rlx_put(p, ")");
+        return;
+    }
     rlx_put_t(p);
     rlx_buf_put(p->out, name, len);
 }
@@ -147,7 +154,7 @@ static void step_tuple(rlx_printer *p, const rlx_tuple_sinfo *t)
         return;
     rlx_put(p, "(");
     rlx_push_text(p, ")");
-    rlx_push_list(p, t->fields, t->num_fields, 0);
+    rlx_push_list(p, t->fields, t->num_fields, RLX_ITEM_INNER);
 }
 
 /* R.Callable without parameters: what is known of the result. */
@@ -160,7 +167,7 @@ static void step_opaque(rlx_printer *p, const rlx_func_sinfo *f)
         return;
     rlx_put(p, "(ret=");
     rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_REST, .ptr = f });
-    rlx_push_node(p, f->ret, 0, 0);
+    rlx_push_node(p, f->ret, 0, RLX_ITEM_INNER);
 }
 
 static void opaque_rest(rlx_printer *p, const rlx_func_sinfo *f)
@@ -185,9 +192,9 @@ static void step_func(rlx_printer *p, const rlx_func_sinfo *f)
     }
     rlx_put(p, "Callable((");
     rlx_push_text(p, f->is_pure ? ", True)" : ", False)");
-    rlx_push_node(p, f->ret, 0, 0);
+    rlx_push_node(p, f->ret, 0, RLX_ITEM_INNER);
     rlx_push_text(p, f->num_params == 1 ? ",), " : "), ");
-    rlx_push_list(p, f->params, f->num_params, 0);
+    rlx_push_list(p, f->params, f->num_params, RLX_ITEM_INNER);
 }
 
 /* One operand: a shape as a tensor has its, an integer bare, both quoted in signatures. */
@@ -266,7 +273,7 @@ void rlx_print_step_sinfo(rlx_printer *p, const rlx_sinfo *s, unsigned flags)
         rlx_push_item(
             p, (rlx_item){ .what = RLX_ITEM_CACHE, .count = p->out->len - p->start, .ptr = s });
     if (p->newer && s->kind == RLX_NODE_PRIM_SINFO) {
-        put_scalar_type(p, ((const rlx_prim_sinfo *)s)->dtype);
+        put_scalar_type(p, ((const rlx_prim_sinfo *)s)->dtype, flags & RLX_ITEM_INNER);
         return;
     }
     rlx_put_r(p);

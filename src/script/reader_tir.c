@@ -470,6 +470,39 @@ static bool decl_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_as
     return open_decl(r, b, place);
 }
 
+/* flat = A.view(256): TVM 0.27 for T.decl_buffer((256,), data=A.data) */
+static bool view_buffer(rlx_reader *r, const rlx_ast *call, const rlx_ast *target)
+{
+    rlx_val method, dtype, data, offset;
+    rlx_ast parts[4];
+    const rlx_ast *slot[RLX_BUF_COUNT] = { NULL };
+    if (!(target = rlx_tir_reader_one_target(r, call, target)) ||
+        !rlx_read_value(r, call->base, &method))
+        return false;
+    const rlx_buffer *b = method.kind == RLX_VAL_METHOD ? method.fn.what : NULL;
+    if (!b || !call->count || call->first->kind == RLX_AST_STRING ||
+        rlx_keyword(call, "layout"))
+        return rlx_read_error(r, RLX_PA16, call, "a view has the sizes of a buffer: write "
+                                                 "T.decl_buffer((256,), data=A.data)");
+    dtype = (rlx_val){ .kind = RLX_VAL_DTYPE, .i = b->dtype };
+    data = rlx_val_node(RLX_VAL_PRIM, b->data, call);
+    offset = rlx_val_node(RLX_VAL_PRIM, b->elem_offset, call);
+    rlx_val *values[] = { &dtype, &data, &offset };
+    parts[0] = (rlx_ast){ .kind = RLX_AST_TUPLE, .begin = call->begin, .end = call->end,
+                          .count = call->count, .first = call->first };
+    for (size_t i = 0; i < RLX_COUNT(values); i++)
+        parts[i + 1] = (rlx_ast){ .kind = RLX_AST_VALUE, .begin = call->begin, .end = call->end,
+                                  .value = values[i] };
+    slot[RLX_BUF_SHAPE] = &parts[0];
+    slot[RLX_BUF_DTYPE] = &parts[1];
+    slot[RLX_BUF_DATA] = &parts[2];
+    slot[RLX_BUF_OFFSET] = b->elem_offset && !rlx_is_int_value(b->elem_offset, 0) ? &parts[3] : NULL;
+    const rlx_buffer *view = rlx_make_buffer(r, target->name->text, target, slot, NULL);
+    rlx_val v = rlx_val_node(RLX_VAL_BUFFER, view ? &view->node : NULL, target);
+    return view && rlx_tir_reader_define(r, target, &v) &&
+           open_decl(r, view, rlx_read_place(r, call));
+}
+
 /* T.realize(B[0:4], "scope", condition) */
 static bool realize(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                     const rlx_ast *target)
@@ -861,6 +894,9 @@ static bool read_assign(rlx_reader *r, const rlx_source_line *line)
     rlx_val v;
     if (fn && fn->stmt)
         return fn->stmt(r, fn, value, target);
+    if (value->kind == RLX_AST_CALL && value->base->kind == RLX_AST_ATTR &&
+        rlx_slice_is(rlx_string_slice(value->base->name->text), "view"))
+        return view_buffer(r, value, target);
     if (line->annotation)
         return typed_let(r, line);
     if (target->kind == RLX_AST_INDEX)
