@@ -50,7 +50,7 @@ static void put_int(rlx_printer *p, const rlx_int_imm *i, unsigned flags)
 {
     bool bare =
         ((flags & RLX_ITEM_BARE) && i->dtype == RELAX_INT64) ||
-        (p->where == RLX_PRINT_TIR && i->dtype == RELAX_INT32 && !(flags & RLX_ITEM_TYPED));
+        (p->where == RLX_PRINT_TIR && i->dtype == RELAX_INT32 && (p->newer || !(flags & RLX_ITEM_TYPED)));
     if (rlx_dtype_is_bool(i->dtype)) {
         open_typed(p, i->dtype);
         rlx_buf_z(p->out, i->value ? "True)" : "False)");

@@ -157,6 +157,15 @@ static void step_tuple(rlx_printer *p, const rlx_tuple_sinfo *t)
     rlx_push_list(p, t->fields, t->num_fields, RLX_ITEM_INNER);
 }
 
+static void derived_rest(rlx_printer *p, const rlx_func_sinfo *f)
+{
+    if (f->derive == RLX_DERIVE_NAMED && f->derive_name) {
+        rlx_put(p, ", derive_func=");
+        rlx_put_string(p, rlx_string_slice(f->derive_name));
+    }
+    rlx_put(p, ")");
+}
+
 /* R.Callable without parameters: what is known of the result. */
 static void step_opaque(rlx_printer *p, const rlx_func_sinfo *f)
 {
@@ -165,6 +174,11 @@ static void step_opaque(rlx_printer *p, const rlx_func_sinfo *f)
     rlx_put(p, "Callable");
     if (plain)
         return;
+    if (p->newer && named) { /* TVM 0.27 takes one of the two */
+        rlx_buf_z(p->out, f->is_pure ? "(purity=True" : "(purity=False");
+        derived_rest(p, f);
+        return;
+    }
     rlx_put(p, "(ret=");
     rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_REST, .ptr = f });
     rlx_push_node(p, f->ret, 0, RLX_ITEM_INNER);
@@ -173,11 +187,7 @@ static void step_opaque(rlx_printer *p, const rlx_func_sinfo *f)
 static void opaque_rest(rlx_printer *p, const rlx_func_sinfo *f)
 {
     rlx_buf_z(p->out, f->is_pure ? ", purity=True" : ", purity=False");
-    if (f->derive == RLX_DERIVE_NAMED && f->derive_name) {
-        rlx_put(p, ", derive_func=");
-        rlx_put_string(p, rlx_string_slice(f->derive_name));
-    }
-    rlx_put(p, ")");
+    derived_rest(p, f);
 }
 
 static void step_func(rlx_printer *p, const rlx_func_sinfo *f)

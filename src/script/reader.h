@@ -77,6 +77,7 @@ typedef struct rlx_pending {
     bool broken;                        /* its header could not be read: it is nothing */
     bool damaged;                       /* statements are missing */
     bool standalone;                    /* in no class: its symbol is its name */
+    bool newer;                         /* a PrimFunc of TVM 0.27 for sure */
     rlx_word *name;
     uint32_t begin, end;                /* of the name */
     rlx_lexer_mark body;

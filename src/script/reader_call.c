@@ -1128,6 +1128,15 @@ static bool call_mesh(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call
     return rlx_val_set(out, RLX_VAL_NODE, rlx_make_mesh(r, call), call);
 }
 
+/* R.Range(0, 4), as TVM 0.27 prints I.Range */
+static bool call_range(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[2];
+    if (!rlx_bind_args(r, call, "R.Range", RLX_PARAMS("begin", "end"), 1, slot))
+        return false;
+    return rlx_val_set(out, RLX_VAL_RANGE, rlx_read_range_of(r, call, slot[0], slot[1]), call);
+}
+
 /* annotate_sharding(x, mesh, placement), redistribute(x, mesh, placement) */
 static bool call_sharding(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
@@ -1343,6 +1352,7 @@ static const rlx_relax_fn functions[] = {
     { "macro", not_supported, 0, NULL },
     { "rewriter", not_supported, 0, NULL },
     { "device_mesh", call_mesh, 0, NULL },
+    { "Range", call_range, 0, NULL },
     { "dist.device_mesh", call_mesh, 0, NULL },
     { "dist.DTensor", call_annotation, 0, NULL },
     { "dist.const", call_dist_const, 0, NULL },

@@ -447,9 +447,14 @@ static bool decl_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_as
                         const rlx_ast *target)
 {
     const rlx_ast *slot[RLX_BUF_COUNT];
+    rlx_ast scope = { .kind = RLX_AST_STRING, .begin = call->begin, .end = call->end };
     if (!(target = rlx_tir_reader_one_target(r, call, target)) ||
         !rlx_bind_args(r, call, "T.decl_buffer", RLX_PARAMS(RLX_BUF_PARAMS), 1, slot))
         return false;
+    if (fn->text && !slot[RLX_BUF_SCOPE]) {
+        scope.string = rlx_slice_z(fn->text);
+        slot[RLX_BUF_SCOPE] = &scope;
+    }
     const rlx_buffer *b = rlx_make_buffer(r, target->name->text, target, slot, NULL);
     rlx_val v = rlx_val_node(RLX_VAL_BUFFER, b ? &b->node : NULL, target);
     rlx_place place = rlx_read_place(r, call);
@@ -468,6 +473,14 @@ static bool decl_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_as
             return false;
     }
     return open_decl(r, b, place);
+}
+
+/* T.alloc_buffer is T.decl_buffer to TVM 0.27, where T.sblock_alloc_buffer is what it was. */
+static bool alloc_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                         const rlx_ast *target)
+{
+    return r->unit.tir->f->newer ? decl_buffer(r, fn, call, target)
+                                 : rlx_tir_reader_alloc_buffer(r, fn, call, target);
 }
 
 /* flat = A.view(256): TVM 0.27 for T.decl_buffer((256,), data=A.data) */
@@ -800,10 +813,10 @@ static bool misplaced(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast 
 #define IN_WITH "in a with statement"
 const rlx_tir_reader_fn rlx_tir_reader_statements[] = {
     { "match_buffer", NULL, rlx_tir_reader_match_buffer, 0, NULL },
-    { "alloc_buffer", NULL, rlx_tir_reader_alloc_buffer, 0, NULL },
+    { "alloc_buffer", NULL, alloc_buffer, 0, NULL },
     { "sblock_alloc_buffer", NULL, rlx_tir_reader_alloc_buffer, 0, NULL },
-    { "alloc_local", NULL, rlx_tir_reader_alloc_buffer, 0, "local" },
-    { "alloc_shared", NULL, rlx_tir_reader_alloc_buffer, 0, "shared" },
+    { "alloc_local", NULL, alloc_buffer, 0, "local" },
+    { "alloc_shared", NULL, alloc_buffer, 0, "shared" },
     { "axis.spatial", NULL, rlx_tir_reader_axis, RLX_ITER_SPATIAL, NULL },
     { "axis.S", NULL, rlx_tir_reader_axis, RLX_ITER_SPATIAL, NULL },
     { "axis.reduce", NULL, rlx_tir_reader_axis, RLX_ITER_REDUCE, NULL },
