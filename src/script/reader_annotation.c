@@ -57,6 +57,10 @@ static const rlx_prim *read_dim(rlx_reader *r, const rlx_ast *a)
         if (w && w->value.kind == RLX_VAL_PRIM && rlx_prim_dtype(w->value.node) == RELAX_INT64)
             return w->value.node;
     }
+    if (a->kind == RLX_AST_STRING && a->string.len <= 1 &&
+        (!a->string.len || a->string.data[0] == '?' || a->string.data[0] == '*'))
+        return rlx_read_error(r, RLX_PA28, a, "a dimension that is not known has a name, such as \"n\""),
+               NULL;
     return rlx_read_dim(r, a);
 }
 
@@ -318,6 +322,8 @@ static const rlx_sinfo *tensor_info(rlx_reader *r, const rlx_ast *const *slot)
         type = dims; /* a lone string is the dtype */
         dims = NULL;
     }
+    if (dims && dims->kind == RLX_AST_INT && slot[2]) /* sizes without their brackets */
+        return tensor_shape(r, dims, RLX_NODE_TENSOR_SINFO, &shape), NULL;
     /* each part is looked at, whatever the others are */
     bool ok = tensor_shape(r, dims, RLX_NODE_TENSOR_SINFO, &shape);
     ok &= !type || read_dtype(r, type, &dtype);

@@ -215,6 +215,11 @@ static size_t param_called(const op_call *c, rlx_slice name)
     return i;
 }
 
+static bool takes_tuple(const rlx_op_row *row)
+{
+    return row->num_args && row->args[0].kind == RLX_ARG_TUPLE;
+}
+
 static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
 {
     rlx_slice name = rlx_string_slice(arg->name->text);
@@ -225,8 +230,10 @@ static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
     }
     if (i < c->num_params) {
         if (c->slots[i])
-            return rlx_read_error(r, RLX_PA12, arg, "R.%s is given %s twice", c->row->short_name,
-                                  arg->name->text->data);
+            return rlx_read_error(r, RLX_PA12, arg, "R.%s is given %s twice%s%s%s", c->row->short_name,
+                                  arg->name->text->data, takes_tuple(c->row) ? "; its tensors are one tuple: R." : "",
+                                  takes_tuple(c->row) ? c->row->short_name : "",
+                                  takes_tuple(c->row) ? "((x, y), ...)" : "");
         c->slots[i] = arg->base;
         return true;
     }

@@ -22,6 +22,7 @@ static const struct { const char *name, *cure; } names[] = {
     { "numpy", "the text is not run as Python: write an operator, R.NAME(...), or R.const(...)" },
     { "torch", "the text is not run as Python: write an operator, R.NAME(...)" },
     { "nn", "write R.nn" },
+    { "cls", "functions of a module are called as cls.NAME below a line cls = Module, or as Module.NAME" },
     { "F", "write R.nn" },
     { "tf", "the text is not run as Python: write an operator, R.NAME(...)" },
     { "jnp", "the text is not run as Python: write an operator, R.NAME(...)" },
