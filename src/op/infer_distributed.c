@@ -7,7 +7,6 @@
  * one is. What is divided and becomes no axis (a sum over it) leaves nothing behind: all devices
  * then hold the same, which is for the run to bring about. */
 /* built for size */
-#include "ir/device.h"
 #include "op/op_int.h"
 
 typedef struct dist {

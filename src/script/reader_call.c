@@ -968,19 +968,24 @@ static const rlx_ast *modern_call_tir(rlx_reader *r, const rlx_op_row *row, cons
     return &copies[0];
 }
 
-/* How many scalars the function takes behind its last buffer; SIZE_MAX: not known. */
-static size_t integers_behind(rlx_reader *r, const rlx_ast *callee)
+/* How many scalars the function takes behind its last buffer; SIZE_MAX: not known. False: it is no
+ * value, reported. */
+static bool integers_behind(rlx_reader *r, const rlx_ast *callee, size_t *count)
 {
     rlx_val v;
-    size_t count = 0;
-    if (!rlx_read_value(r, callee, &v) || v.kind != RLX_VAL_EXPR || !rlx_as_global_var(v.node))
-        return SIZE_MAX;
-    const rlx_func_sinfo *f = rlx_as_func_sinfo(rlx_leaf_sinfo(r->ctx, r->module.env, v.node));
+    *count = SIZE_MAX;
+    if (!rlx_read_value(r, callee, &v))
+        return false;
+    const rlx_func_sinfo *f =
+        v.kind == RLX_VAL_EXPR && rlx_as_global_var(v.node)
+            ? rlx_as_func_sinfo(rlx_leaf_sinfo(r->ctx, r->module.env, v.node))
+            : NULL;
     if (!f || f->derive)
-        return SIZE_MAX;
-    while (count < f->num_params && rlx_as_prim_sinfo(f->params[f->num_params - 1 - count]))
-        count++;
-    return count;
+        return true;
+    for (*count = 0; *count < f->num_params; ++*count)
+        if (!rlx_as_prim_sinfo(f->params[f->num_params - 1 - *count]))
+            break;
+    return true;
 }
 
 /* R.call_tir(f, (x, n), ...): TVM 0.27 has the integers of the call behind its tensors; here those
@@ -991,9 +996,7 @@ static const rlx_ast *split_integers(rlx_reader *r, const rlx_ast *call)
     const rlx_ast *f = call->first, *args = f ? f->next : NULL;
     if (!args || args->kind != RLX_AST_TUPLE || !args->count || rlx_keyword(call, "tir_vars"))
         return call;
-    size_t behind = integers_behind(r, f);
-    if (!behind)
-        return call;
+    size_t behind;
     rlx_ast *copies = rlx_region_array(&r->parser.region, args->count + 6, sizeof *copies);
     size_t tensors = 0, n = 0;
     rlx_val v;
@@ -1008,6 +1011,8 @@ static const rlx_ast *split_integers(rlx_reader *r, const rlx_ast *call)
     }
     if (!copies || tensors == n)
         return copies ? call : NULL;
+    if (!integers_behind(r, f, &behind) || !behind)
+        return behind ? NULL : call;
     tensors = n - tensors > behind ? n - behind : tensors;
     rlx_ast *own = copies + args->count, *list = own + 3;
     own[0] = *call, own[1] = *f, own[2] = *args;
