@@ -1,7 +1,8 @@
 /*- print_newer.c: PrimFuncs as TVM 0.27 calls them. R.call_tir hands over all inputs, integers too,
  * in front of the outputs there:
  *
- *     def f(x, y, n)  R.call_tir(f, (x,), out, tir_vars=[n])   ->   def f(x, n, y)  R.call_tir(f, (x, n), out)
+ *     def f(x, y, n):                            def f(x, n, y):
+ *     R.call_tir(f, (x,), out, tir_vars=[n])  -> R.call_tir(f, (x, n), out)
  */
 #include "script/print_int.h"
 

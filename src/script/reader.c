@@ -494,10 +494,14 @@ static bool bad_byte(rlx_reader *r, enum rlx_code_id code, size_t at, const char
 
 /* Files of other kinds, by how they begin. */
 static const struct { const char *begin; uint8_t len; const char *text; } other_kinds[] = {
-    { "\x89RLX", 4, "this is a compiled program (.rlx), expected a program's text: relax run runs it, relax info and "
-                    "relax dis show it" },
-    { "\x93NUMPY", 6, "this is an array (.npy), expected a program's text: an array is an --input of relax run" },
-    { "PK\3\4", 4, "this is a zip archive (.npz), expected a program's text: arrays in it are --params or --input" },
+    { "\x89RLX", 4,
+      "this is a compiled program (.rlx), expected a program's text: relax run runs it, relax info "
+      "and relax dis show it" },
+    { "\x93NUMPY", 6,
+      "this is an array (.npy), expected a program's text: an array is an --input of relax run" },
+    { "PK\3\4", 4,
+      "this is a zip archive (.npz), expected a program's text: arrays in it are --params or "
+      "--input" },
     { "\x1f\x8b", 2, "this is compressed by gzip, expected a program's text" },
     { "\x7f" "ELF", 4, "this is machine code, expected a program's text" },
     { "\xff\xfe", 2, "this is UTF-16, expected UTF-8" },

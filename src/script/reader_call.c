@@ -220,6 +220,14 @@ static bool takes_tuple(const rlx_op_row *row)
     return row->num_args && row->args[0].kind == RLX_ARG_TUPLE;
 }
 
+static bool given_twice(rlx_reader *r, const rlx_op_row *row, const rlx_ast *arg)
+{
+    bool tuple = takes_tuple(row);
+    return rlx_read_error(r, RLX_PA12, arg, "R.%s is given %s twice%s%s%s", row->short_name,
+                          arg->name->text->data, tuple ? "; its tensors are one tuple: R." : "",
+                          tuple ? row->short_name : "", tuple ? "((x, y), ...)" : "");
+}
+
 static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
 {
     rlx_slice name = rlx_string_slice(arg->name->text);
@@ -230,10 +238,7 @@ static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
     }
     if (i < c->num_params) {
         if (c->slots[i])
-            return rlx_read_error(r, RLX_PA12, arg, "R.%s is given %s twice%s%s%s", c->row->short_name,
-                                  arg->name->text->data, takes_tuple(c->row) ? "; its tensors are one tuple: R." : "",
-                                  takes_tuple(c->row) ? c->row->short_name : "",
-                                  takes_tuple(c->row) ? "((x, y), ...)" : "");
+            return given_twice(r, c->row, arg);
         c->slots[i] = arg->base;
         return true;
     }
