@@ -9,7 +9,7 @@
 #   make fuzz-rlx        FUZZ_SECONDS=600 of random compiled files (libFuzzer); fuzz-npy: of arrays and archives for the tool;
 #                        fuzz-script, fuzz-relay: of texts
 #   make bench           measurements; make bench-peers installs what they are compared with into build/peers; make abi / abi-baseline: regenerate the tracked ABI files
-#   make install         DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, BINDIR, DATADIR are honoured; BUILT=1 compiles nothing before
+#   make install         DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, BINDIR, DATADIR, MANDIR are honoured; BUILT=1 compiles nothing before
 #
 # Variables: CC AR STRIP PKG_CONFIG CPPFLAGS CFLAGS LDFLAGS (ours first, yours after),
 #   TSAN=1 builds under ThreadSanitizer (into build/tsan; test/manners/long_threads.sh runs what has threads),
@@ -333,11 +333,14 @@ $(FUZZ_DIR)/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o
 # locations stay, by file alone, so that the baseline changes only with what it promises.
 PUBLIC_PLACES := sed -E -e "/ filepath='include/! s/ filepath='[^']*' line='[0-9]+' column='[0-9]+'//" \
                         -e "s/ line='[0-9]+' column='[0-9]+'/ line='1' column='1'/"
-.PHONY: abi abi-baseline
+.PHONY: abi abi-baseline man
 abi:
 	$(Q)$(PYTHON) test/abi/gen_api.py
 	@$(AGAIN) lib
 	$(Q)RELAX_LIB=$(SO) RELAX_VARIANT=$(VARIANT) $(PYTHON) test/tools/gen_ops.py
+# the manual page, from what the tool says of itself
+man: all
+	$(Q)RELAX=$(TOOL) $(PYTHON) test/tools/gen_man.py
 abi-baseline: all
 	$(Q)abidw --headers-dir include --drop-private-types --exported-interfaces-only --no-corpus-path --no-comp-dir-path \
 	    --out-file $(BUILD)/baseline.abi $(SO)
@@ -352,6 +355,7 @@ LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR     ?= $(PREFIX)/bin
 DATADIR    ?= $(PREFIX)/share
+MANDIR     ?= $(DATADIR)/man
 to = $(DESTDIR)$(1)
 
 .PHONY: install clean
@@ -364,7 +368,8 @@ install: $(if $(BUILT),,all)
 	install -m 644 $(ARCHIVE) $(RUN_ARCHIVE) $(call to,$(LIBDIR))
 	$(call pc_file,$(PREFIX),$(LIBDIR),$(INCLUDEDIR),relax.pc.in) > $(call to,$(LIBDIR)/pkgconfig/relax.pc)
 	$(call pc_file,$(PREFIX),$(LIBDIR),$(INCLUDEDIR),relax-runtime.pc.in) > $(call to,$(LIBDIR)/pkgconfig/relax-runtime.pc)
-	install -d $(call to,$(DATADIR)/relax)
+	install -d $(call to,$(DATADIR)/relax) $(call to,$(MANDIR)/man1)
+	install -m 644 doc/relax.1 $(call to,$(MANDIR)/man1)
 	install -m 644 test/abi/api.json $(call to,$(DATADIR)/relax)
 	@# linked once more: the way from BINDIR to LIBDIR may differ from that of the tree
 	$(CC) $(OPT) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/$(shell realpath -m --relative-to=$(BINDIR) $(LIBDIR))' \

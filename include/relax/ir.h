@@ -86,6 +86,10 @@ RELAX_API RELAX_SINCE(0, 2)
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_attr *relax_struct_info_device(
         const relax_struct_info *info);
+/* 1: a tensor on a mesh of devices, R.DTensor in text, which no device names. Everything else that
+ * is asked of a Tensor answers as for one in one place. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
+int32_t relax_struct_info_is_distributed(const relax_struct_info *info);
 /* R.Tuple(...): a tuple of that many fields; none: the unit. */
 RELAX_API RELAX_SINCE(0, 2)
     RELAX_EXCL(ctx) RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_tuple_new(

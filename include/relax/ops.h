@@ -677,6 +677,58 @@ static inline relax_expr *relax_r_dequantize(relax_context *ctx, const relax_exp
     return relax_call_op_new(ctx, "relax.dequantize", 16, given, 3, map, 0);
 }
 
+/* R.dist.annotate_sharding: input itself, and how it is to lie on the mesh */
+static inline relax_expr *relax_r_dist_annotate_sharding(relax_context *ctx,
+        const relax_expr *input, const relax_attr *device_mesh, const char *placement)
+{
+    const relax_expr *given[] = { input };
+    const relax_attr *map = NULL;
+    map = relax_r_set(ctx, map, "device_mesh", 11, device_mesh);
+    map = relax_r_set(ctx, map, "placement", 9, relax_r_text(ctx, placement));
+    return relax_call_op_new(ctx, "relax.dist.annotate_sharding", 28, given, 1, map, 0);
+}
+
+/* R.dist.call_tir_local_view: call_tir of each device on its part of the arguments */
+typedef struct relax_dist_call_tir_local_view_attrs {
+    const relax_expr *tir_vars;
+} relax_dist_call_tir_local_view_attrs;
+static inline void relax_dist_call_tir_local_view_attrs_init(
+        relax_dist_call_tir_local_view_attrs *attrs)
+{
+    attrs->tir_vars = NULL;
+}
+static inline relax_expr *relax_r_dist_call_tir_local_view(relax_context *ctx,
+        const relax_expr *gvar, const relax_expr *args, const relax_struct_info *result,
+        const relax_dist_call_tir_local_view_attrs *attrs)
+{
+    const relax_expr *given[] = { gvar, args, attrs ? attrs->tir_vars : NULL };
+    return relax_call_op_new_with_result(ctx, "relax.dist.call_tir_local_view", 30, given,
+        relax_r_given(given, 2, 3), NULL, result, 0);
+}
+
+/* R.dist.redistribute: a distributed tensor brought to another mesh or placement */
+static inline relax_expr *relax_r_dist_redistribute(relax_context *ctx, const relax_expr *input,
+        const relax_attr *device_mesh, const char *placement)
+{
+    const relax_expr *given[] = { input };
+    const relax_attr *map = NULL;
+    map = relax_r_set(ctx, map, "device_mesh", 11, device_mesh);
+    map = relax_r_set(ctx, map, "placement", 9, relax_r_text(ctx, placement));
+    return relax_call_op_new(ctx, "relax.dist.redistribute", 23, given, 1, map, 0);
+}
+
+/* R.dist.redistribute_replica_to_shard: each worker's part of what all of them have */
+static inline relax_expr *relax_r_dist_redistribute_replica_to_shard(relax_context *ctx,
+        const relax_expr *input, int64_t num_workers, int64_t axis)
+{
+    const relax_expr *given[] = { input };
+    const relax_attr *map = NULL;
+    map = relax_r_set(ctx, map, "num_workers", 11, relax_attr_int_new(ctx, num_workers));
+    map = relax_r_set(ctx, map, "axis", 4, relax_attr_int_new(ctx, axis));
+    return relax_call_op_new(ctx, "relax.dist.redistribute_replica_to_shard", 40, given, 1, map,
+        0);
+}
+
 /* R.divide: quotient with broadcasting; of integers toward zero */
 static inline relax_expr *relax_r_divide(relax_context *ctx, const relax_expr *x1,
         const relax_expr *x2)

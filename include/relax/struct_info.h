@@ -29,7 +29,8 @@ enum relax_mismatch_part {
     RELAX_MISMATCH_ARITY = 9,
     RELAX_MISMATCH_PURITY = 10,
     RELAX_MISMATCH_PARAM = 11,
-    RELAX_MISMATCH_RESULT = 12
+    RELAX_MISMATCH_RESULT = 12,
+    RELAX_MISMATCH_SHARDING = 13 /* how a distributed tensor lies on its mesh */
 };
 /* enum relax_assignability, as relax_struct_info_assignable. *part (may be NULL): enum
  * relax_mismatch_part; *index (may be NULL): number of the dimension or parameter, else

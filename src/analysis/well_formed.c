@@ -341,7 +341,12 @@ static void say_force_pure(rlx_wf *w, const rlx_finding *f)
 }
 static void say_op_form(rlx_wf *w, const rlx_finding *f)
 {
-    SAY(w, f, "%s needs its arguments as a tuple literal", name(w, f->a));
+    const rlx_op *op = rlx_as_op(f->a);
+    if (op && op->row && !(op->row->flags & RLX_OP_SINFO_ARGS))
+        SAY(w, f, "%s has a value that is known: write that, or run the pass normalize",
+            name(w, f->a));
+    else
+        SAY(w, f, "%s needs its arguments as a tuple literal", name(w, f->a));
 }
 static void say_no_member(rlx_wf *w, const rlx_finding *f)
 {

@@ -166,7 +166,7 @@ static void check_tensor(rlx_wf *w, const rlx_tensor_sinfo *t, rlx_wf_spot *spot
     rlx_wf_spot whole = *spot;
     spot->part++;
     check_dtype(w, t->dtype, rlx_wf_place(&whole));
-    if (t->vdevice)
+    if (t->vdevice && !rlx_is(t->vdevice, RLX_NODE_SHARDING))
         rlx_wf_device(w, t->vdevice, rlx_wf_place(&whole));
     if (list && t->ndim != (int64_t)list->num_values)
         rank_differs(w, &whole, RLX_WF14, t->ndim, list->num_values);

@@ -281,7 +281,7 @@ static bool close_dataflow(relax_builder *b)
 {
     if (!rlx_builder_in_dataflow(b->b))
         return true;
-    wrong_state(b, "a dataflow block is still open");
+    wrong_state(b, "a dataflow block is still open: relax_builder_end_dataflow ends it");
     rlx_builder_end_block(b->b);
     return false;
 }
@@ -419,7 +419,7 @@ static bool close_ifs(relax_builder *b)
     bool none = true;
     for (frame *top = top_frame(b); top && top->kind != FRAME_FUNCTION; top = top_frame(b)) {
         if (none && !top->dead)
-            wrong_state(b, "end_function inside an open if");
+            wrong_state(b, "end_function inside an open if: relax_builder_end_if ends that");
         if (!top->dead)
             close_branch(b, NULL, NULL);
         (void)rlx_vec_pop(&b->frames);
@@ -444,7 +444,7 @@ relax_expr *relax_builder_end_function(relax_builder *builder, const relax_expr 
         return NULL;
     relax_context *ctx = builder->ctx;
     if (!has_function(builder))
-        return wrong_state(builder, "end_function without begin_function"), give(ctx, NULL);
+        return wrong_state(builder, "end_function without begin_function: relax_builder_begin_function opens a function"), give(ctx, NULL);
     bool ok = close_ifs(builder);
     frame f = rlx_vec_pop(&builder->frames);
     if (f.dead)
@@ -511,7 +511,7 @@ static bool ready(relax_builder *b, const relax_expr *expr, const char *name, si
         return false;
     b->ctx->diags.otherwise = place; /* until `emitted` */
     if (!b->frames.len)
-        return wrong_state(b, "a binding needs an open function");
+        return wrong_state(b, "a binding needs an open function: relax_builder_begin_function opens one");
     return rlx_api_family(b->ctx, expr, RLX_FAMILY_EXPR, "expr") &&
            rlx_api_name_or_null(b->ctx, name, name_len, "name", &how->name);
 }

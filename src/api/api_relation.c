@@ -6,7 +6,7 @@
 
 static const struct { int32_t ours, theirs; } parts[] = {
 #define PART(name) { RLX_MISMATCH_##name, RELAX_MISMATCH_##name }
-    PART(KIND),  PART(DTYPE),  PART(RANK),  PART(DIMENSION), PART(DEVICE), PART(SHAPE),
+    PART(KIND),  PART(DTYPE),  PART(RANK),  PART(DIMENSION), PART(DEVICE), PART(SHARDING), PART(SHAPE),
     PART(VALUE), PART(LENGTH), PART(ARITY), PART(PURITY),    PART(PARAM),  PART(RESULT),
 #undef PART
 };

@@ -121,7 +121,14 @@ relax_struct_info *relax_struct_info_with_device(relax_context *ctx,
 const relax_attr *relax_struct_info_device(const relax_struct_info *info)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(node_of(info));
-    return t ? (const relax_attr *)(const void *)t->vdevice : NULL;
+    const rlx_vdevice *v = t ? rlx_as_vdevice(t->vdevice) : NULL;
+    return v ? (const relax_attr *)(const void *)v : NULL;
+}
+
+int32_t relax_struct_info_is_distributed(const relax_struct_info *info)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(node_of(info));
+    return t && rlx_as_sharding(t->vdevice);
 }
 
 relax_struct_info *relax_struct_info_tensor_of_shape(relax_context *ctx, const relax_expr *shape,

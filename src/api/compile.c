@@ -216,9 +216,49 @@ static bool is_inferred(relax_context *ctx, const rlx_module *m)
     return true;
 }
 
+/* The first variable or operator of distributed programs. */
+static enum rlx_step find_distributed(void *user, const rlx_node *n, const rlx_field *via,
+                                      const rlx_node *parent)
+{
+    const rlx_node **found = user;
+    const rlx_var *var = rlx_as_var(n);
+    const rlx_call *call = rlx_as_call(n);
+    const rlx_op *op = rlx_as_op(call ? call->op : NULL);
+    bool some = (var && var->sinfo && rlx_is_distributed(var->sinfo)) ||
+                (op && op->name->len > 11 && memcmp(op->name->data, "relax.dist.", 11) == 0);
+    if (some && !*found)
+        *found = n;
+    return some ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+/* CG19 at the first thing of a function that lies on a mesh of devices. */
+static bool lies_in_one_place(relax_context *ctx, const rlx_module *m)
+{
+    bool lost = false, whole = true;
+    for (size_t i = 0; ctx->distributed && i < m->num_functions && !lost; i++) {
+        const rlx_node *found = NULL;
+        rlx_walker w = { .enter = find_distributed, .user = &found, .unique = true };
+        const rlx_function *f = rlx_as_function(m->functions[i]);
+        if (f)
+            (void)rlx_walk(&ctx->memory, &f->node, &w, &lost);
+        const rlx_var *var = rlx_as_var(found);
+        const rlx_call *call = rlx_as_call(found);
+        whole &= !found;
+        if (var)
+            rlx_error(ctx, RLX_CG19, var->place, "%s: %s is %s; nothing here runs programs of several devices",
+                      rlx_as_global_var(m->gvars[i])->name->data, rlx_show(ctx, &var->node),
+                      rlx_show(ctx, var->sinfo));
+        else if (call)
+            rlx_error(ctx, RLX_CG19, call->place, "%s: nothing here runs %s, which is for several devices",
+                      rlx_as_global_var(m->gvars[i])->name->data,
+                      rlx_as_op(call->op)->row->short_name);
+    }
+    return whole && !lost;
+}
+
 static const rlx_module *prepare(relax_context *ctx, const rlx_module *m)
 {
-    if (!rlx_well_formed(ctx, m, RLX_STAGE_BUILD))
+    if (!rlx_well_formed(ctx, m, RLX_STAGE_BUILD) || !lies_in_one_place(ctx, m))
         return NULL;
     /* The mistakes may have been cleared away, or corrected by now. */
     if (m->node.flags & RLX_FLAG_AFTER_ERROR)

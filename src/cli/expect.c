@@ -7,6 +7,7 @@
  * An element is as expected if |found - expected| <= atol + rtol * |expected|; NaN is NaN. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -167,6 +168,8 @@ static int compare_leaf(const cli *c, void *user, size_t index, const relax_valu
 int cli_compare_results(const cli *c, const relax_value *result)
 {
     struct stat s;
+    if (stat(c->expect, &s))
+        return cli_error(c, "IO01", c->expect, "cannot be read: %s", strerror(errno));
     expected e = { .is_directory = !stat(c->expect, &s) && S_ISDIR(s.st_mode) };
     e.is_archive = !e.is_directory && ends_with(c->expect, ".npz");
     if (e.is_archive && !cli_npz_read(c, c->expect, NULL, &e.arrays))

@@ -168,6 +168,12 @@ static bool read_members(archive *a, const char *member, cli_arrays *out)
     return names_differ(a->c, a->path, out, "the archive has two members");
 }
 
+static bool ends_with_npy(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 4 && !strcmp(path + n - 4, ".npy");
+}
+
 static bool read_archive(const cli *c, const char *path, const char *member, bool may_map,
                          cli_arrays *out)
 {
@@ -176,7 +182,9 @@ static bool read_archive(const cli *c, const char *path, const char *member, boo
     if (access(path, F_OK))
         return cli_error(c, "IO01", path, "cannot be read: no such file"), false;
     if (!cli_zip_open(&a.zip, path))
-        return cli_error(c, "NP05", path, "is not a readable .npz archive"), false;
+        return cli_error(c, "NP05", path, "is not a readable .npz archive%s",
+                         ends_with_npy(path) ? ", in which arrays have names (numpy.savez writes such)" : ""),
+               false;
     bool ok = read_members(&a, member, out);
     out->map_size = (size_t)a.zip.size;
     out->map = cli_zip_take_map(&a.zip);

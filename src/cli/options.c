@@ -276,7 +276,9 @@ int cli_parse(cli *c, int argc, char **argv, const char *options, int min_files,
                 continue;
             }
             if (c->num_files == max_files || c->num_files == CLI_MAX_LIST)
-                return cli_usage(c, "relax %s takes no further argument: %s", c->command, text);
+                return cli_usage(c, "relax %s takes no further argument: %s%s%s", c->command, text,
+                                 strcmp(c->command, "run") || !strchr(text, '=') ? "" : "; inputs are given by --input ",
+                                 strcmp(c->command, "run") || !strchr(text, '=') ? "" : text);
             c->files[c->num_files++] = text;
         } else {
             last = strncmp(text, "--input", 7) || (text[7] && text[7] != '=') ? NULL : &c->inputs[0];

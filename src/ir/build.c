@@ -58,6 +58,7 @@ static rlx_constant *constant_head(rlx_context *ctx, rlx_dtype dtype, const int6
     c->dtype = dtype;
     c->shape = (const int64_t *)(c + 1);
     c->num_shape = ndim;
+    c->sharding = NULL;
     if (ndim)
         memcpy(c + 1, shape, ndim * sizeof *shape);
     return c;
@@ -82,6 +83,17 @@ const rlx_expr *rlx_constant_blob(rlx_context *ctx, rlx_dtype dtype, const int64
         return NULL;
     c->data = data;
     return &c->node;
+}
+
+const rlx_expr *rlx_constant_distributed(rlx_context *ctx, const rlx_constant *c,
+                                         const rlx_node *sharding, rlx_place place)
+{
+    rlx_constant *out = constant_head(ctx, c->dtype, c->shape, c->num_shape, place);
+    if (!out || !keep_blob(ctx, rlx_blob_retain(c->data)))
+        return NULL;
+    out->data = c->data;
+    out->sharding = sharding;
+    return &out->node;
 }
 
 static bool tensor_bytes(rlx_dtype dtype, const int64_t *shape, size_t ndim, size_t *bytes)

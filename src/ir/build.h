@@ -25,6 +25,9 @@ const rlx_node *const *rlx_nodes_copy(rlx_context *ctx, const rlx_node *const *n
 const rlx_expr *rlx_constant_new(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape,
                                  size_t ndim, const void *data, rlx_place place);
 /* retains data */
+/* The same constant on a mesh. */
+const rlx_expr *rlx_constant_distributed(rlx_context *ctx, const rlx_constant *c,
+                                         const rlx_node *sharding, rlx_place place);
 const rlx_expr *rlx_constant_blob(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape,
                                   size_t ndim, rlx_blob *data, rlx_place place);
 /* number -1: the name is complete */

@@ -57,6 +57,7 @@ struct relax_context {
     /* unproved annotations need no run-time check (DESIGN: build option) */
     bool trust_annotations;
     bool share_none;                    /* loops of kernels are not shared out: they are for few elements */
+    bool distributed;                   /* some tensor has a sharding */
     bool share_all;                     /* threads may share loops of kernels however short they are: for tests */
     uint32_t next_id;
     rlx_diags diags;

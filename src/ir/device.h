@@ -32,4 +32,21 @@ int64_t rlx_device_number(const rlx_device_table *t, const rlx_node *device);
 /* The kind "vdevice" is every device. NULL: not listed. */
 const rlx_node *rlx_device_find(const rlx_device_table *t, rlx_slice kind, uint64_t number);
 
+/* ---- distributed tensors (sharding.c) ------------------------------------------------------- */
+/* A mesh of `rank` axes; ids: the devices in order, or, if ranged, the first one and the one
+ * behind the last. */
+const rlx_node *rlx_mesh_new(rlx_context *ctx, const int64_t *shape, size_t rank,
+                             const int64_t *ids, size_t num_ids, bool ranged);
+size_t rlx_mesh_rank(const rlx_device_mesh *m);
+/* axes: for each axis of the mesh the axis of the tensor that it divides, -1: none. */
+const rlx_node *rlx_sharding_new(rlx_context *ctx, const rlx_node *mesh, const int64_t *axes);
+int64_t rlx_sharding_axis(const rlx_sharding *s, size_t i);
+/* "S[0], R": how many entries there are, the first `max` of them in axes; SIZE_MAX: wrong text. */
+size_t rlx_placement_read(rlx_slice text, int64_t *axes, size_t max);
+void rlx_put_placement(rlx_buf *out, const rlx_sharding *s);
+/* The arguments of R.device_mesh: (2, 2), I.Range(0, 4). */
+void rlx_put_mesh(rlx_buf *out, const rlx_device_mesh *m);
+/* For %s in messages. */
+const char *rlx_show_sharding(rlx_context *ctx, const rlx_node *device);
+
 #endif

@@ -124,6 +124,8 @@ typedef struct rlx_op_table {
     const rlx_expr *(*call)(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args,
                             size_t num_args, const rlx_sinfo *const *sinfo_args,
                             size_t num_sinfo_args, const rlx_attr *given, rlx_place place);
+    /* What row->infer says, also of calls on distributed tensors. */
+    const rlx_sinfo *(*infer)(rlx_infer *in);
 } rlx_op_table;
 
 /* ---- kernels ------------------------------------------------------------------------------ */

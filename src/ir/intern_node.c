@@ -178,6 +178,7 @@ static rlx_node *copy_key(rlx_context *ctx, const rlx_node *key)
 static const rlx_node *enter_copy(rlx_context *ctx, uint64_t hash, const rlx_node *key)
 {
     rlx_node *n = copy_key(ctx, key);
+    ctx->distributed |= key->kind == RLX_NODE_SHARDING;
     return n ? rlx_intern_enter(ctx, hash, n) : NULL;
 }
 

@@ -546,6 +546,15 @@ static void vdevice(struct state *s, const rlx_vdevice *v)
     rlx_buf_char(s->b, '"');
 }
 
+static void sharding(struct state *s, const rlx_sharding *lies)
+{
+    rlx_buf_lit(s->b, "device_mesh=R.device_mesh(");
+    rlx_put_mesh(s->b, rlx_as_device_mesh(lies->mesh));
+    rlx_buf_lit(s->b, "), placement=\"");
+    rlx_put_placement(s->b, lies);
+    rlx_buf_lit(s->b, "\"");
+}
+
 /* ", " between keywords and before them, unless they come first. */
 static void comma(struct state *s, bool *first)
 {
@@ -559,7 +568,7 @@ static void tensor_info(struct state *s, const rlx_tensor_sinfo *t)
     bool first = true, has_dtype = !rlx_dtype_is_void(t->dtype),
          has_ndim = !t->shape && t->ndim >= 0;
     const rlx_shape_expr *shape = rlx_as_shape_expr(t->shape);
-    rlx_buf_lit(s->b, "R.Tensor");
+    rlx_buf_z(s->b, rlx_as_sharding(t->vdevice) ? "R.DTensor" : "R.Tensor");
     if (!t->shape && !has_dtype && !has_ndim && !t->vdevice)
         return;
     lit(s, "(");
@@ -582,7 +591,7 @@ static void tensor_info(struct state *s, const rlx_tensor_sinfo *t)
     }
     if (t->vdevice) {
         comma(s, &first);
-        lit(s, "vdevice=");
+        lit(s, rlx_as_sharding(t->vdevice) ? "" : "vdevice=");
         node(s, t->vdevice, ANY);
     }
     lit(s, ")");
@@ -710,6 +719,7 @@ static bool sinfo(struct state *s, const rlx_node *n)
     case RLX_NODE_FUNC_SINFO: func_info(s, (const rlx_func_sinfo *)n); return true;
     case RLX_NODE_EXTENSION_SINFO: host_info(s, (const rlx_extension_sinfo *)n); return true;
     case RLX_NODE_VDEVICE: vdevice(s, (const rlx_vdevice *)n); return true;
+    case RLX_NODE_SHARDING: sharding(s, (const rlx_sharding *)n); return true;
     default: return false;
     }
 }

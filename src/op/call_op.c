@@ -377,8 +377,10 @@ static bool take_defaults(rlx_context *ctx, const rlx_op_row *row, const rlx_att
         if (values[i])
             continue;
         if (!row->attrs[i].deflt)
-            return rlx_error(ctx, RLX_OP13, place, "%s needs the attribute %s", row->short_name,
-                             row->attrs[i].name),
+            return rlx_error(ctx, RLX_OP13, place, "%s needs the attribute %s%s", row->short_name,
+                             row->attrs[i].name,
+                             row->attrs[i].type == RLX_ATTR_DTYPE ? ", a dtype such as \"float32\""
+                                                                  : ""),
                    false;
         if (!(values[i] = default_value(ctx, &row->attrs[i])))
             return false;

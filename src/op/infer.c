@@ -387,5 +387,5 @@ const rlx_sinfo *rlx_op_infer(rlx_context *ctx, const rlx_scope *scope, const rl
                      .sinfo_of = leaf_of,
                      .user = &o,
                      .quiet = quiet };
-    return op->row->infer(&in);
+    return RLX_UNLIKELY(ctx->distributed) ? rlx_infer_distributed(&in) : op->row->infer(&in);
 }

@@ -282,9 +282,19 @@ const rlx_sinfo *rlx_infer_call_tir(rlx_infer *in)
     tir_call c = { 0 };
     if (!read_callee(in, &c) || !read_tir_args(in, &c) || !(c.out = outputs(in)))
         return NULL;
-    if (c.callee && !check_signature(in, &c, output_count(c.out), NULL))
+    /* of a distributed tensor the function sees the whole or a part, which is for whoever divides
+     * the program to say: as in TVM, sizes are not compared */
+    bool whole = !rlx_is_distributed(c.out) && !rlx_is_distributed(&c.args->node);
+    if (c.callee && whole && !check_signature(in, &c, output_count(c.out), NULL))
         return NULL;
     return c.out;
+}
+
+/* The function sees the parts that a device has. */
+const rlx_sinfo *rlx_infer_call_tir_local_view(rlx_infer *in)
+{
+    tir_call c = { 0 };
+    return read_callee(in, &c) && read_tir_args(in, &c) ? outputs(in) : NULL;
 }
 
 /* One index per output, each in [-1, number of arguments), no argument twice, at least one

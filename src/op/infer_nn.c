@@ -83,10 +83,8 @@ const rlx_sinfo *rlx_infer_batch_norm(rlx_infer *in)
     if (!x)
         return NULL;
     const rlx_sinfo *parts[3] = { &x->node, rlx_infer_arg(in, 3), rlx_infer_arg(in, 4) };
-    if (unsure) {
+    if (unsure) /* the new statistics have the sizes of the old ones, whatever data has */
         parts[0] = rlx_infer_without_shape(in, x);
-        parts[1] = parts[2] = rlx_infer_rank_result(in, 1, x->dtype, x->vdevice);
-    }
     return parts[0] && parts[1] && parts[2] ? rlx_infer_done(in, rlx_tuple_info(in->ctx, parts, 3))
                                             : NULL;
 }

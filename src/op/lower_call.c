@@ -527,6 +527,12 @@ bool rlx_lowering_prepare(rlx_lower_request *l, const rlx_sinfo **args, const rl
     for (size_t i = 0; i < call->num_args; i++)
         if (!(args[i] = rlx_leaf_sinfo(ctx, env, call->args[i])))
             return false;
+    *why = "no kernel takes distributed tensors";
+    for (size_t i = 0; ctx->distributed && i < call->num_args; i++)
+        if (rlx_is_distributed(args[i]))
+            return false;
+    if (ctx->distributed && rlx_is_distributed(result))
+        return false;
     *l = (rlx_lower_request){ .ctx = ctx,
                       .call = call,
                       .row = op->row,

@@ -84,6 +84,9 @@ const rlx_sinfo *rlx_infer_fail(rlx_infer *in, const char *format, ...) RLX_PRIN
 const rlx_sinfo *rlx_op_infer(rlx_context *ctx, const rlx_scope *scope, const rlx_env *env,
                               const rlx_call *call, bool quiet);
 
+/* A distributed tensor, or a tuple with such a field? */
+bool rlx_is_distributed(const rlx_sinfo *s);
+
 /* ---- lowering: a PrimFunc that computes the call in destination-passing style. What it sees: */
 struct rlx_lower_request {
     rlx_context *ctx;

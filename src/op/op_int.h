@@ -86,6 +86,9 @@ bool rlx_layout_read(rlx_slice text, const char *canonical, rlx_layout *out);
 /* By the number of spatial axes. */
 extern const char *const rlx_data_axes[], *const rlx_kernel_axes[];
 
+/* What the call's rule says, also where operands are distributed (infer_distributed.c). */
+const rlx_sinfo *rlx_infer_distributed(rlx_infer *in);
+
 /* Subscripts of einsum (infer_linear.c): letters of one operand or of the result; ELLIPSIS
  * stands for the dimensions that are not named. */
 #define RLX_EINSUM_OPERANDS 32
@@ -124,7 +127,8 @@ RULE(inspect_axis) RULE(take) RULE(strided_slice) RULE(dynamic_slice) RULE(gathe
 RULE(gather_nd) RULE(scatter_elements) RULE(scatter_nd) RULE(argsort) RULE(topk) RULE(unique)
 RULE(nonzero) RULE(multinomial) RULE(norm) RULE(batch_norm) RULE(group_norm) RULE(dropout)
 RULE(cross_entropy) RULE(nll_loss) RULE(attention) RULE(pad) RULE(quantize) RULE(dequantize)
-RULE(checkpoint)
+RULE(checkpoint) RULE(annotate_sharding) RULE(redistribute) RULE(replica_to_shard)
+RULE(call_tir_local_view)
 RULE(second) RULE(allgather) RULE(scatter_worker) RULE(conv) RULE(conv_transpose) RULE(pool)
 RULE(adaptive_pool) RULE(resize2d) RULE(einsum) RULE(layout_transform)
 RULE(stack) RULE(meshgrid) RULE(outer) RULE(size) RULE(batch_flatten) RULE(pixel_shuffle)

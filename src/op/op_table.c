@@ -137,7 +137,8 @@ static const struct { const char *name, *row; } aliases[] = {
     { "bmm", "matmul" },           { "batch_matmul", "matmul" },
     { "cast", "astype" },          { "cat", "concat" },
     { "clamp", "clip" },           { "concatenate", "concat" },
-    { "Conv2d", "nn.conv2d" },
+    { "Conv2d", "nn.conv2d" },      { "embedding", "take" },
+    { "nn.embedding", "take" },
     { "conv", "nn.conv2d" },       { "dense", "matmul" },
     { "div", "divide" },           { "eq", "equal" },
     { "flat", "flatten" },         { "gather", "take" },
@@ -215,7 +216,8 @@ const char *rlx_op_suggest(const rlx_context *ctx, rlx_slice name)
     return found;
 }
 
-static const rlx_op_table table = { rlx_op_find_in, rlx_op_at, rlx_op_suggest, rlx_call_op_sinfo };
+static const rlx_op_table table = { rlx_op_find_in, rlx_op_at, rlx_op_suggest, rlx_call_op_sinfo,
+                                   rlx_infer_distributed };
 
 const rlx_op_table *rlx_op_table_get(void)
 {

@@ -283,8 +283,9 @@ RLX_PRINTF(5, 6)
 static void report(rlx_lexer *lx, enum rlx_code_id code, uint32_t begin, uint32_t end,
                    const char *format, ...)
 {
-    if (lx->reported)
+    if (lx->reported || lx->reported_at == begin + 1) /* a body is read again after its header */
         return;
+    lx->reported_at = begin + 1;
     va_list args;
     va_start(args, format);
     rlx_verror(lx->ctx, code, rlx_lexer_place(lx, begin, end), format, args);
@@ -911,7 +912,10 @@ static bool line_token(rlx_lexer *lx, bool *first)
 static void odd_token(rlx_lexer *lx, uint32_t begin)
 {
     unsigned char c = (unsigned char)lx->text[begin];
-    if (c > ' ' && c < 0x7f)
+    if (lx->len - begin > 2 && memcmp(lx->text + begin, "```", 3) == 0) {
+        report(lx, RLX_PA01, begin, begin + 3, "unexpected ```: a fence of Markdown is no part of a program");
+        begin += 2;
+    } else if (c > ' ' && c < 0x7f)
         report(lx, RLX_PA01, begin, begin + 1, "unexpected character '%c'", c);
     else
         report(lx, RLX_PA01, begin, begin + 1, "unexpected byte 0x%02x", (unsigned)c);

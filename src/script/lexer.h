@@ -153,6 +153,7 @@ typedef struct rlx_lexer {
     uint32_t dedents;          /* still to be given out */
     bool line_start;           /* indentation of the next token is still to be looked at */
     bool reported;             /* the current statement has had its syntax error */
+    uint32_t reported_at;               /* where the last mistake begins + 1 */
     /* one expression: line ends are white space (text inside a string) */
     bool single;
     rlx_tok tok;

@@ -79,8 +79,12 @@ void *rlx_parser_expected(rlx_parser *p, const char *what)
         rlx_parser_report(p, RLX_PA04, t->begin, t->end, "expected %s but found '%.60s'", what,
                           t->name->text->data);
     else
-        rlx_parser_report(p, RLX_PA04, t->begin, t->end, "expected %s but found %s", what,
-                          rlx_tok_text(t->kind));
+        rlx_parser_report(p, RLX_PA04, t->begin, t->end, "expected %s but found %s%s", what,
+                          rlx_tok_text(t->kind),
+                          t->kind == RLX_TOK_DSLASH ? ": a comment begins with #"
+                          : t->kind == RLX_TOK_FOR  ? ": lists are written out, comprehensions are not "
+                                                      "read"
+                                                    : "");
     return NULL;
 }
 

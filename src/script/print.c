@@ -258,8 +258,10 @@ static void print_functions(rlx_printer *p, const rlx_module *m)
         rlx_print_fail(p);
         return;
     }
+    rlx_find_calls(p, m);
     for (size_t i = 0; i < count; i++)
-        all[i] = (entry){ rlx_as_global_var(m->gvars[i])->name, m->functions[i] };
+        all[i] = (entry){ rlx_as_global_var(m->gvars[i])->name,
+                          rlx_newer_function(p, m->gvars[i], m->functions[i]) };
     sort_entries(all, all + count, count);
     for (size_t i = 0; i < count && !p->failed && !p->out->failed; i++)
         print_unit(p, all[i].function, rlx_string_slice(all[i].name));
@@ -379,6 +381,7 @@ static bool printer_init(rlx_printer *p)
                                             "metadata", "range", "float", "tvm" };
     rlx_region_init(&p->region, p->m);
     rlx_device_table_init(&p->devices, p->m);
+    rlx_ptrmap_init(&p->called, p->m);
     rlx_ptrmap_init(&p->frame_at, p->m);
     rlx_ptrmap_init(&p->loops, p->m);
     rlx_ptrmap_init(&p->handles, p->m);
@@ -418,6 +421,7 @@ static void printer_free(rlx_printer *p)
     rlx_ptrmap_free(&p->texts);
     rlx_ptrmap_free(&p->borrowed_by_hint);
     rlx_device_table_free(&p->devices);
+    rlx_ptrmap_free(&p->called);
     rlx_ptrmap_free(&p->frame_at);
     rlx_ptrmap_free(&p->loops);
     rlx_ptrmap_free(&p->handles);

@@ -87,7 +87,7 @@ void rlx_print_step_index(rlx_printer *p, const rlx_item *it)
         push_span(p, range->min, range->extent);
     else if (range)
         rlx_push_node(p, range->min, 0, 0);
-    else if (is_slice(at[0], &stride, &extent))
+    else if (!p->newer && is_slice(at[0], &stride, &extent))
         push_slice(p, rlx_as_ramp(at[0]), stride, extent);
     else
         rlx_push_node(p, at[0], 0, 0);
@@ -368,6 +368,12 @@ void rlx_put_buffer(rlx_printer *p, const rlx_buffer *b, const char *function,
     put_call(p, &d, function, first, false, DATA_PART);
     put_lines(p, &d, p->frames.data[frame].line);
     rlx_vec_free(p->m, &d.lines);
+}
+
+/* TVM 0.27 reads no buffer over memory of another one that nothing declares. */
+void rlx_put_free_buffer(rlx_printer *p, const rlx_buffer *b, size_t frame)
+{
+    rlx_put_buffer(p, b, p->newer && !is_new(p, b->data) ? "decl_buffer" : "Buffer", NULL, frame);
 }
 
 static void put_decl_buffer(rlx_printer *p, const rlx_buffer *b, size_t frame, enum data how)

@@ -99,8 +99,48 @@ static bool put_nested(rlx_printer *p, const rlx_constant *c)
     return true;
 }
 
+static void put_scalar(rlx_printer *p, const rlx_constant *c)
+{
+    if (c->dtype == RELAX_BOOL)
+        rlx_buf_z(p->out, c->data->data[0] ? "True" : "False");
+    else if (rlx_dtype_is_float(c->dtype))
+        put_const_float(p, float_at(c, 0));
+    else
+        rlx_buf_i64(p->out, int_at(c, 0));
+}
+
+/* R.dist.const(1, R.DTensor((), "float32", "mesh[0]", "R")) */
+static void put_distributed(rlx_printer *p, const rlx_constant *c)
+{
+    const rlx_sharding *lies = rlx_as_sharding(c->sharding);
+    rlx_put_r(p);
+    rlx_put(p, "dist.const(");
+    if (is_printable(c))
+        put_scalar(p, c);
+    else
+        rlx_put_metadata(p, RLX_META_CONSTANT, &c->node);
+    rlx_put(p, ", ");
+    rlx_put_r(p);
+    rlx_put(p, "DTensor((");
+    for (size_t i = 0; i < c->num_shape; i++) {
+        rlx_buf_z(p->out, i ? ", " : "");
+        rlx_buf_i64(p->out, c->shape[i]);
+    }
+    rlx_buf_z(p->out, c->num_shape == 1 ? ",), " : "), ");
+    rlx_put_dtype(p, c->dtype);
+    rlx_put(p, ", ");
+    rlx_print_mesh(p, lies->mesh);
+    rlx_put(p, ", \"");
+    rlx_put_placement(p->out, lies);
+    rlx_put(p, "\"))");
+}
+
 void rlx_put_constant(rlx_printer *p, const rlx_constant *c)
 {
+    if (c->sharding) {
+        put_distributed(p, c);
+        return;
+    }
     if (p->newer && put_nested(p, c))
         return;
     if (!is_printable(c)) {
@@ -109,12 +149,7 @@ void rlx_put_constant(rlx_printer *p, const rlx_constant *c)
     }
     rlx_put_r(p);
     rlx_put(p, "const(");
-    if (c->dtype == RELAX_BOOL)
-        rlx_buf_z(p->out, c->data->data[0] ? "True" : "False");
-    else if (rlx_dtype_is_float(c->dtype))
-        put_const_float(p, float_at(c, 0));
-    else
-        rlx_buf_i64(p->out, int_at(c, 0));
+    put_scalar(p, c);
     rlx_put(p, ", ");
     rlx_put_dtype(p, c->dtype);
     rlx_put(p, ")");
@@ -153,6 +188,37 @@ void rlx_put_vdevice(rlx_printer *p, const rlx_node *device)
     rlx_buf_put(p->out, kind.data, kind.len);
     rlx_put(p, ":");
     rlx_buf_i64(p->out, rlx_is(device, RLX_NODE_VDEVICE) ? device_index(p, device) : 0);
+}
+
+static const char *key_at(const rlx_attrs *a, size_t i)
+{
+    const rlx_attr_string *s = rlx_as_attr_string(a->keys[i]);
+    return s ? s->value->data : "";
+}
+
+static void put_mesh(rlx_printer *p, const rlx_device_mesh *mesh)
+{
+    p->uses |= mesh->ranged ? RLX_USES_I : 0;
+    rlx_put_r(p);
+    rlx_put(p, "device_mesh(");
+    rlx_put_mesh(p->out, mesh);
+    rlx_put(p, ")");
+}
+
+void rlx_print_mesh(rlx_printer *p, const rlx_node *mesh)
+{
+    const rlx_attrs *infos = p->module ? rlx_as_attrs(p->module->global_infos) : NULL;
+    for (size_t i = 0; infos && i < infos->num_values; i++) {
+        const rlx_attr_list *list = rlx_as_attr_list(infos->values[i]);
+        for (size_t k = 0; list && k < list->num_items; k++)
+            if (list->items[k] == mesh) {
+                rlx_put(p, "\"");
+                rlx_buf_z(p->out, key_at(infos, i));
+                rlx_buf_format(p->out, "[%zu]\"", k);
+                return;
+            }
+    }
+    put_mesh(p, rlx_as_device_mesh(mesh));
 }
 
 /* I.vdevice({...}, 0, "global") */
@@ -284,6 +350,12 @@ void rlx_print_step_attr(rlx_printer *p, const rlx_attr *a, unsigned flags)
     case RLX_NODE_ATTRS: step_attrs(p, (const rlx_attrs *)a, flags); break;
     case RLX_NODE_INDEX_MAP: step_index_map(p, (const rlx_index_map *)a, flags); break;
     case RLX_NODE_VDEVICE: step_vdevice(p, (const rlx_vdevice *)a); break;
+    case RLX_NODE_DEVICE_MESH:
+        if (flags & RLX_ITEM_MODULE)
+            put_mesh(p, (const rlx_device_mesh *)a);
+        else
+            rlx_print_mesh(p, a);
+        break;
     default:
         p->uses |= RLX_USES_I;
         rlx_put(p, "I.dummy_global_info()");
@@ -302,6 +374,7 @@ static enum form form_of(const rlx_op *op)
 {
     switch (rlx_op_id_of(&op->node)) {
     case RLX_OP_ID_CALL_TIR:
+    case RLX_OP_ID_CALL_TIR_LOCAL_VIEW:
     case RLX_OP_ID_CALL_TIR_WITH_GRAD:
     case RLX_OP_ID_CALL_TIR_INPLACE:
     case RLX_OP_ID_CALL_DPS_PACKED: return FORM_TIR;
@@ -425,6 +498,21 @@ static bool push_reordered(rlx_printer *p, const rlx_call *c, const rlx_op_row *
     return moved;
 }
 
+/* call_tir with a result that is distributed has a name of its own. */
+static bool is_distributed_call(const rlx_call *c)
+{
+    const rlx_sinfo *out = c->num_sinfo_args ? c->sinfo_args[0] : NULL;
+    const rlx_tuple_sinfo *tuple = rlx_as_tuple_sinfo(out);
+    bool some = false;
+    if (!rlx_is_op(c->op, RLX_OP_ID_CALL_TIR))
+        return false;
+    for (size_t i = 0; out && i < (tuple ? tuple->num_fields : 1) && !some; i++) {
+        const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(tuple ? tuple->fields[i] : out);
+        some = t && rlx_as_sharding(t->vdevice);
+    }
+    return some;
+}
+
 void rlx_print_step_call(rlx_printer *p, const rlx_call *c)
 {
     const rlx_op *op = rlx_as_op(c->op);
@@ -441,7 +529,12 @@ void rlx_print_step_call(rlx_printer *p, const rlx_call *c)
         return;
     }
     enum form form = form_of(op);
-    open_op(p, op);
+    if (is_distributed_call(c)) {
+        rlx_put_r(p);
+        rlx_put(p, "dist.call_tir(");
+    } else {
+        open_op(p, op);
+    }
     switch (form) {
     case FORM_TIR: step_call_tir(p, c); break;
     case FORM_PRINT: step_print(p, c); break;
@@ -462,12 +555,6 @@ static void put_key(rlx_printer *p, const char *name, bool *comma)
     *comma = true;
     rlx_buf_z(p->out, name);
     rlx_put(p, "=");
-}
-
-static const char *key_at(const rlx_attrs *a, size_t i)
-{
-    const rlx_attr_string *s = rlx_as_attr_string(a->keys[i]);
-    return s ? s->value->data : "";
 }
 
 /* Are floats of this attribute nodes, T.float32(0.5), or plain numbers? Is a string a dtype? */
@@ -573,8 +660,11 @@ static bool goes_unsaid(const rlx_printer *p, const rlx_call *c, const rlx_attrs
 {
     const rlx_op *op = rlx_as_op(c->op);
     const rlx_attr_string *text = rlx_as_attr_string(a->values[i]);
-    return !p->newer && op && op->row && i < op->row->num_attrs && op->row->attrs[i].newer && text &&
-           rlx_slice_is(rlx_string_slice(text->value), op->row->attrs[i].deflt);
+    /* its gradients have what the operators of 0.20 had */
+    bool older = !p->newer || (op && op->row && strncmp(op->row->short_name, "grad.", 5) == 0);
+    return older && op && op->row && i < op->row->num_attrs && op->row->attrs[i].newer && text &&
+           (rlx_slice_is(rlx_string_slice(text->value), op->row->attrs[i].deflt) ||
+            (p->newer && !text->value->len));
 }
 
 /* Attributes at `at` and after. */

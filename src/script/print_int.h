@@ -101,6 +101,7 @@ typedef struct rlx_printer {
     rlx_id_map bearers;          /* bearer -> number */
     RLX_VEC(rlx_print_frame) frames;
     rlx_device_table devices;
+    rlx_ptrmap called;           /* newer: function -> outputs and integers of its calls */
     rlx_ptrmap frame_at;         /* statement -> number of its outermost frame + 1 */
 
     RLX_VEC(rlx_item) items;
@@ -143,6 +144,11 @@ typedef struct rlx_printer {
     uint8_t meta_order[3], num_meta;
 } rlx_printer;
 enum rlx_meta_key { RLX_META_CONSTANT, RLX_META_TIR_STRING, RLX_META_STRING };
+
+/* newer: how the functions of the module are called, for rlx_newer_function. */
+void rlx_find_calls(rlx_printer *p, const rlx_module *m);
+/* The function as it is printed: TVM 0.27 has integers of PrimFuncs in front of outputs. */
+const rlx_node *rlx_newer_function(rlx_printer *p, const rlx_node *gvar, const rlx_node *function);
 
 /* One of two spellings. */
 #define rlx_put_for(p, old_text, new_text) \
@@ -208,6 +214,7 @@ enum {
     RLX_ITEM_OBJECT = 32,   /* R.Object as R.Object() */
     RLX_ITEM_OPEN = 64,     /* a tuple of two or more without parentheses */
     RLX_ITEM_SYMBOL = 128,  /* an ExternFunc as a string */
+    RLX_ITEM_INNER = 1024,  /* struct info inside of other struct info */
     RLX_ITEM_QUOTED = 512,  /* a dtype as a string, where the operator says that it is one */
     RLX_ITEM_TYPED =
         256 /* an int32 literal of an attribute, where a bare one is a number without a type */
@@ -256,6 +263,8 @@ void rlx_print_step_index(rlx_printer *p, const rlx_item *it);
 void rlx_push_indices(rlx_printer *p, const rlx_node *const *indices, size_t count);
 bool rlx_print_prim_leaf(rlx_printer *p, const rlx_node *n, unsigned flags);
 void rlx_put_constant(rlx_printer *p, const rlx_constant *c);
+/* "mesh[0]", or the mesh itself where the module does not list it. */
+void rlx_print_mesh(rlx_printer *p, const rlx_node *mesh);
 void rlx_put_vdevice(rlx_printer *p, const rlx_node *device); /* "cuda:1" */
 
 /* ---- print_binder.c: names of the binders of a description while it is printed */
@@ -294,6 +303,8 @@ void rlx_print_subscript(rlx_printer *p, const rlx_node *const *indices, size_t 
 void rlx_put_elements(rlx_printer *p, const rlx_constant *c);
 void rlx_print_step_iter_tag(rlx_printer *p, const rlx_iter_var *v);
 bool rlx_buffer_is_simple(const rlx_buffer *b);
+/* A buffer that the body uses and nothing declares. */
+void rlx_put_free_buffer(rlx_printer *p, const rlx_buffer *b, size_t frame);
 void rlx_put_buffer(rlx_printer *p, const rlx_buffer *b, const char *function,
                     const rlx_node *first, size_t frame);
 /* annotation of a parameter */

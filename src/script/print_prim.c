@@ -50,7 +50,7 @@ static void put_int(rlx_printer *p, const rlx_int_imm *i, unsigned flags)
 {
     bool bare =
         ((flags & RLX_ITEM_BARE) && i->dtype == RELAX_INT64) ||
-        (p->where == RLX_PRINT_TIR && i->dtype == RELAX_INT32 && !(flags & RLX_ITEM_TYPED));
+        (p->where == RLX_PRINT_TIR && i->dtype == RELAX_INT32 && (p->newer || !(flags & RLX_ITEM_TYPED)));
     if (rlx_dtype_is_bool(i->dtype)) {
         open_typed(p, i->dtype);
         rlx_buf_z(p->out, i->value ? "True)" : "False)");
@@ -166,7 +166,8 @@ static void step_binary(rlx_printer *p, const rlx_binary *b, unsigned prec, unsi
     }
     rlx_push_node(p, b->b, own + 1, fb);
     rlx_push_text(p, binaries[row].op);
-    rlx_push_node(p, b->a, own, fa);
+    /* TVM 0.27 reads comparisons in a row as Python does */
+    rlx_push_node(p, b->a, own + (p->newer && own == PREC_COMPARE), fa);
 }
 
 static void step_not(rlx_printer *p, const rlx_unary *u, unsigned prec, unsigned flags)

@@ -142,7 +142,7 @@ static void declare_line(rlx_printer *p, const rlx_node *var, size_t frame)
         rlx_put_bound(p, b);
     rlx_put(p, " = ");
     if (var->kind == RLX_NODE_BUFFER)
-        rlx_put_buffer(p, (const rlx_buffer *)var, "Buffer", NULL, frame);
+        rlx_put_free_buffer(p, (const rlx_buffer *)var, frame);
     else
         rlx_put_creation(p, var);
     rlx_put_newline(p);

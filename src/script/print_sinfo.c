@@ -15,9 +15,37 @@ static void keyword_dtype(rlx_printer *p, rlx_dtype t, bool *any)
     rlx_put_dtype(p, t);
 }
 
+/* R.DTensor((8, 8), "float32", "mesh[0]", "S[0], R"): by position, until something is missing. */
+static void distributed_rest(rlx_printer *p, const rlx_tensor_sinfo *t, bool any)
+{
+    const rlx_sharding *lies = rlx_as_sharding(t->vdevice);
+    bool named = !any, untyped = rlx_dtype_is_void(t->dtype);
+    if (!untyped) {
+        next(p, &any);
+        rlx_buf_z(p->out, named ? "dtype=" : "");
+        rlx_put_dtype(p, t->dtype);
+    }
+    named |= untyped;
+    next(p, &any);
+    rlx_buf_z(p->out, named ? "device_mesh=" : "");
+    rlx_print_mesh(p, lies->mesh);
+    rlx_buf_z(p->out, named ? ", placement=\"" : ", \"");
+    rlx_put_placement(p->out, lies);
+    rlx_put(p, "\"");
+    if (!t->shape && t->ndim >= 0) {
+        rlx_put(p, ", ndim=");
+        rlx_buf_i64(p->out, t->ndim);
+    }
+    rlx_put(p, ")");
+}
+
 /* After the shape: dtype, ndim, vdevice and the closing bracket. */
 static void tensor_rest(rlx_printer *p, const rlx_tensor_sinfo *t, bool any)
 {
+    if (RLX_UNLIKELY(rlx_as_sharding(t->vdevice))) {
+        distributed_rest(p, t, any);
+        return;
+    }
     if (!rlx_dtype_is_void(t->dtype))
         keyword_dtype(p, t->dtype, &any);
     if (!t->shape && t->ndim >= 0) {
@@ -52,7 +80,7 @@ static bool plain_dims(const rlx_printer *p, const rlx_shape_expr *s)
 static void step_tensor(rlx_printer *p, const rlx_tensor_sinfo *t)
 {
     const rlx_shape_expr *s = rlx_as_shape_expr(t->shape);
-    rlx_put(p, "Tensor");
+    rlx_buf_z(p->out, rlx_as_sharding(t->vdevice) ? "DTensor" : "Tensor");
     if (!t->shape) {
         tensor_rest(p, t, false);
     } else if (!s) {
@@ -90,11 +118,18 @@ static void step_shape(rlx_printer *p, const rlx_shape_sinfo *s)
     rlx_push_list(p, s->values, s->num_values, RLX_ITEM_BARE | RLX_ITEM_DIMS);
 }
 
-/* T.int64: TVM 0.27 keeps the value elsewhere. */
-static void put_scalar_type(rlx_printer *p, rlx_dtype t)
+/* T.int64: TVM 0.27 keeps the value elsewhere. Inside of other types it does not read that. */
+static void put_scalar_type(rlx_printer *p, rlx_dtype t, bool inner)
 {
     char name[RLX_DTYPE_TEXT];
     size_t len = rlx_dtype_name(t, name);
+    if (inner) {
+        rlx_put_r(p);
+        rlx_put(p, "Prim(");
+        rlx_put_dtype(p, t);
+        rlx_put(p, ")");
+        return;
+    }
     rlx_put_t(p);
     rlx_buf_put(p->out, name, len);
 }
@@ -119,7 +154,16 @@ static void step_tuple(rlx_printer *p, const rlx_tuple_sinfo *t)
         return;
     rlx_put(p, "(");
     rlx_push_text(p, ")");
-    rlx_push_list(p, t->fields, t->num_fields, 0);
+    rlx_push_list(p, t->fields, t->num_fields, RLX_ITEM_INNER);
+}
+
+static void derived_rest(rlx_printer *p, const rlx_func_sinfo *f)
+{
+    if (f->derive == RLX_DERIVE_NAMED && f->derive_name) {
+        rlx_put(p, ", derive_func=");
+        rlx_put_string(p, rlx_string_slice(f->derive_name));
+    }
+    rlx_put(p, ")");
 }
 
 /* R.Callable without parameters: what is known of the result. */
@@ -130,19 +174,20 @@ static void step_opaque(rlx_printer *p, const rlx_func_sinfo *f)
     rlx_put(p, "Callable");
     if (plain)
         return;
+    if (p->newer && named) { /* TVM 0.27 takes one of the two */
+        rlx_buf_z(p->out, f->is_pure ? "(purity=True" : "(purity=False");
+        derived_rest(p, f);
+        return;
+    }
     rlx_put(p, "(ret=");
     rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_REST, .ptr = f });
-    rlx_push_node(p, f->ret, 0, 0);
+    rlx_push_node(p, f->ret, 0, RLX_ITEM_INNER);
 }
 
 static void opaque_rest(rlx_printer *p, const rlx_func_sinfo *f)
 {
     rlx_buf_z(p->out, f->is_pure ? ", purity=True" : ", purity=False");
-    if (f->derive == RLX_DERIVE_NAMED && f->derive_name) {
-        rlx_put(p, ", derive_func=");
-        rlx_put_string(p, rlx_string_slice(f->derive_name));
-    }
-    rlx_put(p, ")");
+    derived_rest(p, f);
 }
 
 static void step_func(rlx_printer *p, const rlx_func_sinfo *f)
@@ -157,9 +202,9 @@ static void step_func(rlx_printer *p, const rlx_func_sinfo *f)
     }
     rlx_put(p, "Callable((");
     rlx_push_text(p, f->is_pure ? ", True)" : ", False)");
-    rlx_push_node(p, f->ret, 0, 0);
+    rlx_push_node(p, f->ret, 0, RLX_ITEM_INNER);
     rlx_push_text(p, f->num_params == 1 ? ",), " : "), ");
-    rlx_push_list(p, f->params, f->num_params, 0);
+    rlx_push_list(p, f->params, f->num_params, RLX_ITEM_INNER);
 }
 
 /* One operand: a shape as a tensor has its, an integer bare, both quoted in signatures. */
@@ -238,7 +283,7 @@ void rlx_print_step_sinfo(rlx_printer *p, const rlx_sinfo *s, unsigned flags)
         rlx_push_item(
             p, (rlx_item){ .what = RLX_ITEM_CACHE, .count = p->out->len - p->start, .ptr = s });
     if (p->newer && s->kind == RLX_NODE_PRIM_SINFO) {
-        put_scalar_type(p, ((const rlx_prim_sinfo *)s)->dtype);
+        put_scalar_type(p, ((const rlx_prim_sinfo *)s)->dtype, flags & RLX_ITEM_INNER);
         return;
     }
     rlx_put_r(p);

@@ -492,12 +492,63 @@ static bool bad_byte(rlx_reader *r, enum rlx_code_id code, size_t at, const char
     return rlx_read_error_at(r, code, (uint32_t)at, (uint32_t)at + 1, "%s", what);
 }
 
+/* Files of other kinds, by how they begin. */
+static const struct { const char *begin; uint8_t len; const char *text; } other_kinds[] = {
+    { "\x89RLX", 4,
+      "this is a compiled program (.rlx), expected a program's text: relax run runs it, relax info "
+      "and relax dis show it" },
+    { "\x93NUMPY", 6,
+      "this is an array (.npy), expected a program's text: an array is an --input of relax run" },
+    { "PK\3\4", 4,
+      "this is a zip archive (.npz), expected a program's text: arrays in it are --params or "
+      "--input" },
+    { "\x1f\x8b", 2, "this is compressed by gzip, expected a program's text" },
+    { "\x7f" "ELF", 4, "this is machine code, expected a program's text" },
+    { "\xff\xfe", 2, "this is UTF-16, expected UTF-8" },
+    { "\xfe\xff", 2, "this is UTF-16, expected UTF-8" },
+};
+
+static const char *other_kind(const rlx_source *s)
+{
+    for (size_t i = 0; i < RLX_COUNT(other_kinds); i++)
+        if (s->len >= other_kinds[i].len &&
+            memcmp(s->text, other_kinds[i].begin, other_kinds[i].len) == 0)
+            return other_kinds[i].text;
+    return NULL;
+}
+
+static bool begins_with(const char *line, const char *end, const char *word)
+{
+    size_t n = strlen(word);
+    return (size_t)(end - line) >= n && memcmp(line, word, n) == 0;
+}
+
+/* Where a fence of Markdown stands in front of the first line of a program; SIZE_MAX: nowhere. */
+static size_t find_fence(const rlx_source *s)
+{
+    static const char *const words[] = { "@", "class ", "def ", "from ", "import ", "metadata" };
+    const char *end = s->text + s->len;
+    for (const char *at = s->text, *next; at < end; at = next) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        next = stop ? stop + 1 : end;
+        if (begins_with(at, end, "```"))
+            return (size_t)(at - s->text);
+        for (size_t i = 0; i < RLX_COUNT(words); i++)
+            if (begins_with(at, end, words[i]))
+                return SIZE_MAX;
+    }
+    return SIZE_MAX;
+}
+
 /* Bytes that cannot be read at all are reported before the first token. Python ends a line at a
  * carriage return, other tools do not: what one of them takes for a comment the other would
  * run. */
 static bool check_bytes(rlx_reader *r, const rlx_source *s)
 {
     bad_bytes bad = find_bad_bytes(s->text, s->len);
+    const char *kind = bad.utf8 != SIZE_MAX || bad.nul != SIZE_MAX ? other_kind(s) : NULL;
+    if (kind)
+        return rlx_read_error_at(r, RLX_PA07, 0, 1, "%s", kind);
     if (bad.utf8 != SIZE_MAX)
         return rlx_read_error_at(r, RLX_PA07, (uint32_t)bad.utf8, (uint32_t)bad.utf8 + 1,
                                  "byte 0x%02x is not UTF-8",
@@ -507,6 +558,11 @@ static bool check_bytes(rlx_reader *r, const rlx_source *s)
     if (bad.cr != SIZE_MAX)
         return bad_byte(r, RLX_PA08, bad.cr,
                         "the text holds a carriage return that ends no line");
+    size_t fence = find_fence(s);
+    if (fence != SIZE_MAX)
+        return rlx_read_error_at(r, RLX_PA01, (uint32_t)fence, (uint32_t)fence + 3,
+                                 "this is Markdown, expected a program's text: a program is what "
+                                 "stands between ```python and ```");
     return true;
 }
 

@@ -77,6 +77,7 @@ typedef struct rlx_pending {
     bool broken;                        /* its header could not be read: it is nothing */
     bool damaged;                       /* statements are missing */
     bool standalone;                    /* in no class: its symbol is its name */
+    bool newer;                         /* a PrimFunc of TVM 0.27 for sure */
     rlx_word *name;
     uint32_t begin, end;                /* of the name */
     rlx_lexer_mark body;
@@ -333,6 +334,13 @@ struct rlx_ast *rlx_known_annotation_at(rlx_reader *r, uint32_t begin, uint32_t 
 /* Shape variables that strings in a parameter annotation define. */
 bool rlx_define_shape_vars(rlx_reader *r, const rlx_ast *annotation);
 const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice text);
+/* R.device_mesh((2, 2), I.Range(0, 4)) */
+const rlx_node *rlx_make_mesh(rlx_reader *r, const rlx_ast *call);
+/* A mesh by its text or as a value. */
+const rlx_node *rlx_read_mesh(rlx_reader *r, const rlx_ast *a);
+/* Arguments device_mesh and placement (may be NULL) of what lies at `at`; ndim -1: unknown. */
+const rlx_node *rlx_read_sharding(rlx_reader *r, const rlx_ast *at, const rlx_ast *mesh_at,
+                                  const rlx_ast *placement, int ndim);
 const rlx_node *rlx_make_vdevice(rlx_reader *r, const rlx_ast *call);
 
 /* ---- reader_call.c: functions of R */

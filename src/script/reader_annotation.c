@@ -57,6 +57,10 @@ static const rlx_prim *read_dim(rlx_reader *r, const rlx_ast *a)
         if (w && w->value.kind == RLX_VAL_PRIM && rlx_prim_dtype(w->value.node) == RELAX_INT64)
             return w->value.node;
     }
+    if (a->kind == RLX_AST_STRING && a->string.len <= 1 &&
+        (!a->string.len || a->string.data[0] == '?' || a->string.data[0] == '*'))
+        return rlx_read_error(r, RLX_PA28, a, "a dimension that is not known has a name, such as \"n\""),
+               NULL;
     return rlx_read_dim(r, a);
 }
 
@@ -318,6 +322,8 @@ static const rlx_sinfo *tensor_info(rlx_reader *r, const rlx_ast *const *slot)
         type = dims; /* a lone string is the dtype */
         dims = NULL;
     }
+    if (dims && dims->kind == RLX_AST_INT && slot[2]) /* sizes without their brackets */
+        return tensor_shape(r, dims, RLX_NODE_TENSOR_SINFO, &shape), NULL;
     /* each part is looked at, whatever the others are */
     bool ok = tensor_shape(r, dims, RLX_NODE_TENSOR_SINFO, &shape);
     ok &= !type || read_dtype(r, type, &dtype);
@@ -325,6 +331,139 @@ static const rlx_sinfo *tensor_info(rlx_reader *r, const rlx_ast *const *slot)
     if (!is_none(slot[2]) && !(device = device_argument(r, slot[2])))
         ok = false;
     return ok ? rlx_tensor_info(r->ctx, shape, dtype, ndim, device) : NULL;
+}
+
+/* ---- distributed tensors -------------------------------------------------------------------- */
+
+const rlx_node *rlx_make_mesh(rlx_reader *r, const rlx_ast *call)
+{
+    const rlx_ast *slot[2];
+    rlx_val shape, ids;
+    int64_t product = 1, count, ends[2] = { 0, 0 };
+    if (!rlx_bind_args(r, call, "R.device_mesh", RLX_PARAMS("shape", "device_ids"), 2, slot) ||
+        !rlx_read_value(r, slot[0], &shape) || !rlx_read_value(r, slot[1], &ids))
+        return NULL;
+    bool ranged = ids.kind == RLX_VAL_RANGE, listed = ids.kind == RLX_VAL_LIST || ids.kind == RLX_VAL_TUPLE;
+    if (shape.kind != RLX_VAL_LIST && shape.kind != RLX_VAL_TUPLE)
+        return rlx_read_expected(r, slot[0], "the sizes of the mesh, such as (2, 2)", &shape), NULL;
+    if (!ranged && !listed)
+        return rlx_read_expected(r, slot[1], "the devices, such as I.Range(0, 4)", &ids), NULL;
+    const rlx_range *range = ranged ? rlx_as_range(ids.node) : NULL;
+    int64_t *sizes = rlx_region_array(&r->parser.region, shape.list.count + 1, sizeof *sizes),
+            *list = rlx_region_array(&r->parser.region, listed ? ids.list.count + 1 : 1, sizeof *list);
+    for (size_t i = 0; sizes && i < shape.list.count; i++)
+        if (!rlx_to_int(r, slot[0], &shape.list.items[i], &sizes[i]))
+            return NULL;
+        else if (sizes[i] < 1 || !rlx_mul_i64(product, sizes[i], &product))
+            return rlx_read_error(r, RLX_PA12, slot[0], "a mesh of devices has positive sizes"), NULL;
+    for (size_t i = 0; list && listed && i < ids.list.count; i++)
+        if (!rlx_to_int(r, slot[1], &ids.list.items[i], &list[i]))
+            return NULL;
+    if (!sizes || !list)
+        return NULL;
+    if (ranged && (!rlx_int_literal(range->min, &ends[0]) || !rlx_int_literal(range->extent, &count) ||
+                   !rlx_add_i64(ends[0], count, &ends[1])))
+        return rlx_read_error(r, RLX_PA12, slot[1], "devices are numbered by integers"), NULL;
+    count = ranged ? count : (int64_t)ids.list.count;
+    if (count != product)
+        return rlx_read_error(r, RLX_PA12, call, "the mesh has %lld places for %lld devices",
+                              (long long)product, (long long)count),
+               NULL;
+    return rlx_mesh_new(r->ctx, sizes, shape.list.count, ranged ? ends : list,
+                        ranged ? 2 : ids.list.count, ranged);
+}
+
+/* "mesh[0]": an entry of I.module_global_infos */
+static const rlx_node *listed_mesh(rlx_reader *r, const rlx_ast *at, rlx_slice text)
+{
+    const char *open = text.len ? memchr(text.data, '[', text.len) : NULL;
+    rlx_slice name = { text.data, open ? (size_t)(open - text.data) : text.len };
+    uint64_t index = 0;
+    bool overflow = false;
+    if (open) {
+        rlx_slice digits = { open + 1, text.len - name.len - 1 };
+        if (!digits.len || digits.data[--digits.len] != ']' ||
+            !rlx_parse_u64(digits, &index, &overflow) || overflow)
+            return rlx_read_error(r, RLX_PA12, at, "a mesh is written \"mesh[0]\""), NULL;
+    }
+    const rlx_attrs *infos = rlx_as_attrs(r->module.global_infos);
+    for (size_t i = 0; infos && i < infos->num_keys; i++) {
+        const rlx_attr_list *list = rlx_as_attr_list(infos->values[i]);
+        const rlx_attr_string *key = rlx_as_attr_string(infos->keys[i]);
+        if (list && key && rlx_slice_equal(rlx_string_slice(key->value), name) &&
+            index < list->num_items && rlx_as_device_mesh(list->items[index]))
+            return list->items[index];
+    }
+    rlx_read_error(r, RLX_WF24, at, "mesh %.*s is not listed in the module",
+                   (int)(text.len > 60 ? 60 : text.len), text.data);
+    if (infos)
+        rlx_note(r->ctx, r->module.devices_at, "the list is here");
+    else
+        rlx_note(r->ctx, RLX_NO_PLACE,
+                 "the module lists no meshes: I.module_global_infos({\"mesh\": "
+                 "[R.device_mesh((2, 2), I.Range(0, 4))]})");
+    return NULL;
+}
+
+const rlx_node *rlx_read_mesh(rlx_reader *r, const rlx_ast *a)
+{
+    rlx_val v;
+    if (!rlx_read_value(r, a, &v))
+        return NULL;
+    if (v.kind == RLX_VAL_NODE && rlx_as_device_mesh(v.node))
+        return v.node;
+    if (v.kind != RLX_VAL_STR)
+        return rlx_read_expected(r, a, "a mesh of devices as \"mesh[0]\"", &v), NULL;
+    return listed_mesh(r, a, v.s);
+}
+
+const rlx_node *rlx_read_sharding(rlx_reader *r, const rlx_ast *at, const rlx_ast *mesh_at,
+                                  const rlx_ast *placement, int ndim)
+{
+    static const int64_t alone[] = { 0, 1 };
+    const rlx_node *mesh =
+        mesh_at ? rlx_read_mesh(r, mesh_at) : rlx_mesh_new(r->ctx, NULL, 0, alone, 2, true);
+    rlx_slice text = RLX_SLICE("");
+    rlx_val v;
+    if (!mesh || (placement && (!rlx_read_value(r, placement, &v) ||
+                                !rlx_to_string(r, placement, &v, &text))))
+        return NULL;
+    size_t rank = rlx_mesh_rank(rlx_as_device_mesh(mesh));
+    int64_t *axes = rlx_region_array(&r->parser.region, rank + 1, sizeof *axes);
+    size_t count = axes ? rlx_placement_read(text, axes, rank) : 0;
+    if (!axes)
+        return NULL;
+    if (count == SIZE_MAX)
+        return rlx_read_error(r, RLX_PA17, placement, "a placement is written \"S[0], R\": S[axis] or "
+                                                      "R for each axis of the mesh"),
+               NULL;
+    if (count != rank)
+        return rlx_read_error(r, RLX_PA17, placement ? placement : at,
+                              "the placement has %zu entries for a mesh of %zu axes", count, rank),
+               NULL;
+    for (size_t i = 0; i < rank; i++)
+        if (ndim >= 0 && axes[i] >= ndim)
+            return rlx_read_error(r, RLX_PA17, placement,
+                                  "the placement divides axis %lld of a tensor of rank %d",
+                                  (long long)axes[i], ndim),
+                   NULL;
+    return rlx_sharding_new(r->ctx, mesh, axes);
+}
+
+static const rlx_sinfo *read_dtensor(rlx_reader *r, const rlx_ast *call)
+{
+    const rlx_ast *slot[5] = { NULL };
+    if (call && !rlx_bind_args(r, call, "R.DTensor",
+                               RLX_PARAMS("shape", "dtype", "device_mesh", "placement", "ndim"), 0,
+                               slot))
+        return NULL;
+    const rlx_ast *plain[4] = { slot[0], slot[1], NULL, slot[4] };
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(tensor_info(r, plain));
+    const rlx_node *lies =
+        t ? rlx_read_sharding(r, call, is_none(slot[2]) ? NULL : slot[2],
+                              is_none(slot[3]) ? NULL : slot[3], t->ndim)
+          : NULL;
+    return lies ? rlx_tensor_info(r->ctx, t->shape, t->dtype, t->ndim, lies) : NULL;
 }
 
 static const rlx_sinfo *read_tensor(rlx_reader *r, const rlx_ast *call)
@@ -489,13 +628,6 @@ static const rlx_sinfo *read_object(rlx_reader *r, const rlx_ast *call)
     if (call && call->count)
         return rlx_read_error(r, RLX_PA12, call, "R.Object takes no arguments"), NULL;
     return r->ctx->object;
-}
-
-static const rlx_sinfo *read_dtensor(rlx_reader *r, const rlx_ast *call)
-{
-    return rlx_read_error_at(r, RLX_PA16, call ? call->begin : 0, call ? call->end : 0,
-                             "R.DTensor is not supported"),
-           NULL;
 }
 
 static const struct {

@@ -215,6 +215,19 @@ static size_t param_called(const op_call *c, rlx_slice name)
     return i;
 }
 
+static bool takes_tuple(const rlx_op_row *row)
+{
+    return row->num_args && row->args[0].kind == RLX_ARG_TUPLE;
+}
+
+static bool given_twice(rlx_reader *r, const rlx_op_row *row, const rlx_ast *arg)
+{
+    bool tuple = takes_tuple(row);
+    return rlx_read_error(r, RLX_PA12, arg, "R.%s is given %s twice%s%s%s", row->short_name,
+                          arg->name->text->data, tuple ? "; its tensors are one tuple: R." : "",
+                          tuple ? row->short_name : "", tuple ? "((x, y), ...)" : "");
+}
+
 static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
 {
     rlx_slice name = rlx_string_slice(arg->name->text);
@@ -225,8 +238,7 @@ static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
     }
     if (i < c->num_params) {
         if (c->slots[i])
-            return rlx_read_error(r, RLX_PA12, arg, "R.%s is given %s twice", c->row->short_name,
-                                  arg->name->text->data);
+            return given_twice(r, c->row, arg);
         c->slots[i] = arg->base;
         return true;
     }
@@ -961,13 +973,35 @@ static const rlx_ast *modern_call_tir(rlx_reader *r, const rlx_op_row *row, cons
     return &copies[0];
 }
 
-/* R.call_tir(f, (x, n), ...): TVM 0.27 has the integers of the call behind its tensors; here they are
- * tir_vars=[n]. A copy of the call, or the call itself. */
+/* How many scalars the function takes behind its last buffer; SIZE_MAX: not known. False: it is no
+ * value, reported. */
+static bool integers_behind(rlx_reader *r, const rlx_ast *callee, size_t *count)
+{
+    rlx_val v;
+    *count = SIZE_MAX;
+    if (!rlx_read_value(r, callee, &v))
+        return false;
+    const rlx_func_sinfo *f =
+        v.kind == RLX_VAL_EXPR && rlx_as_global_var(v.node)
+            ? rlx_as_func_sinfo(rlx_leaf_sinfo(r->ctx, r->module.env, v.node))
+            : NULL;
+    if (!f || f->derive)
+        return true;
+    for (*count = 0; *count < f->num_params; ++*count)
+        if (!rlx_as_prim_sinfo(f->params[f->num_params - 1 - *count]))
+            break;
+    return true;
+}
+
+/* R.call_tir(f, (x, n), ...): TVM 0.27 has the integers of the call behind its tensors; here those
+ * that the function takes behind its outputs are tir_vars=[n]. A copy of the call, or the call
+ * itself. */
 static const rlx_ast *split_integers(rlx_reader *r, const rlx_ast *call)
 {
     const rlx_ast *f = call->first, *args = f ? f->next : NULL;
-    if (!args || args->kind != RLX_AST_TUPLE || rlx_keyword(call, "tir_vars"))
+    if (!args || args->kind != RLX_AST_TUPLE || !args->count || rlx_keyword(call, "tir_vars"))
         return call;
+    size_t behind;
     rlx_ast *copies = rlx_region_array(&r->parser.region, args->count + 6, sizeof *copies);
     size_t tensors = 0, n = 0;
     rlx_val v;
@@ -982,6 +1016,9 @@ static const rlx_ast *split_integers(rlx_reader *r, const rlx_ast *call)
     }
     if (!copies || tensors == n)
         return copies ? call : NULL;
+    if (!integers_behind(r, f, &behind) || !behind)
+        return behind ? NULL : call;
+    tensors = n - tensors > behind ? n - behind : tensors;
     rlx_ast *own = copies + args->count, *list = own + 3;
     own[0] = *call, own[1] = *f, own[2] = *args;
     own[0].first = &own[1];
@@ -1003,7 +1040,7 @@ static const rlx_ast *split_integers(rlx_reader *r, const rlx_ast *call)
 static bool call_tir_family(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call,
                             rlx_val *out)
 {
-    const rlx_op_row *row = r->ctx->ops->find(r->ctx, rlx_slice_z(fn->name));
+    const rlx_op_row *row = r->ctx->ops->find(r->ctx, rlx_slice_z(fn->text ? fn->text : fn->name));
     if (!row)
         return rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->name);
     if (!rlx_keyword(call, "out_sinfo") && !rlx_keyword(call, "out_ty") &&
@@ -1099,6 +1136,76 @@ static bool call_to_vdevice(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast
         device = rlx_read_vdevice(r, slot[1], v.s);
     const rlx_attr *key = device ? rlx_attr_string_new(r->ctx, RLX_SLICE("dst_vdevice")) : NULL;
     return key && device_call(r, call, "relax.to_vdevice", slot[0], &key, &device, 1, out);
+}
+
+/* ---- distributed tensors -------------------------------------------------------------------- */
+
+static bool call_mesh(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    return rlx_val_set(out, RLX_VAL_NODE, rlx_make_mesh(r, call), call);
+}
+
+/* R.Range(0, 4), as TVM 0.27 prints I.Range */
+static bool call_range(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[2];
+    if (!rlx_bind_args(r, call, "R.Range", RLX_PARAMS("begin", "end"), 1, slot))
+        return false;
+    return rlx_val_set(out, RLX_VAL_RANGE, rlx_read_range_of(r, call, slot[0], slot[1]), call);
+}
+
+/* annotate_sharding(x, mesh, placement), redistribute(x, mesh, placement) */
+static bool call_sharding(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[3];
+    char where[64];
+    rlx_buf text;
+    snprintf(where, sizeof where, "R.%s", fn->name);
+    if (!rlx_bind_args(r, call, where, RLX_PARAMS("input", "device_mesh", "placement"), 3, slot))
+        return false;
+    const rlx_node *lies = rlx_read_sharding(r, call, slot[1], slot[2], -1);
+    if (!lies)
+        return false;
+    rlx_buf_init(&text, &r->ctx->memory);
+    rlx_put_placement(&text, rlx_as_sharding(lies));
+    const rlx_attr *keys[] = { rlx_attr_string_new(r->ctx, RLX_SLICE("device_mesh")),
+                               rlx_attr_string_new(r->ctx, RLX_SLICE("placement")) };
+    const rlx_attr *values[] = {
+        rlx_as_sharding(lies)->mesh,
+        text.failed ? NULL : rlx_attr_string_new(r->ctx, (rlx_slice){ text.data, text.len })
+    };
+    rlx_buf_free(&text);
+    return keys[0] && keys[1] && values[1] &&
+           device_call(r, call, fn->name, slot[0], keys, values, 2, out);
+}
+
+/* R.dist.const(1, R.DTensor((), "float32", "mesh[0]", "R")) */
+static bool call_dist_const(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[2];
+    rlx_val v, info;
+    if (!rlx_bind_args(r, call, "R.dist.const", RLX_PARAMS("value", "struct_info"), 2, slot) ||
+        !rlx_read_value(r, slot[0], &v) || !rlx_read_value(r, slot[1], &info))
+        return false;
+    const rlx_tensor_sinfo *t =
+        info.kind == RLX_VAL_SINFO ? rlx_as_tensor_sinfo(info.node) : NULL;
+    if (!t || !rlx_as_sharding(t->vdevice))
+        return rlx_read_expected(r, slot[1], "an R.DTensor", &info);
+    const rlx_constant *c = rlx_as_constant(
+        v.kind == RLX_VAL_EXPR ? v.node : rlx_const_of(r, call, &v, t->dtype));
+    if (!c)
+        return v.kind == RLX_VAL_EXPR && rlx_read_expected(r, slot[0], "a number", &v);
+    size_t n = 0;
+    const rlx_prim *const *dims = rlx_shape_dims(t->shape, &n);
+    bool fits = dims && n == c->num_shape && (rlx_dtype_is_void(t->dtype) || t->dtype == c->dtype);
+    for (size_t i = 0; fits && i < n; i++)
+        fits = rlx_is_int_value(dims[i], c->shape[i]);
+    if (!fits)
+        return rlx_read_error(r, RLX_PA12, slot[1], "the constant is no %s",
+                              rlx_show(r->ctx, &t->node));
+    return rlx_val_set(
+        out, RLX_VAL_EXPR,
+        rlx_constant_distributed(r->ctx, c, t->vdevice, rlx_read_place(r, call)), call);
 }
 
 /* ---- small ones ----------------------------------------------------------------------------- */
@@ -1261,8 +1368,14 @@ static const rlx_relax_fn functions[] = {
     { "If", not_supported, 0, "write if and else" },
     { "macro", not_supported, 0, NULL },
     { "rewriter", not_supported, 0, NULL },
-    { "device_mesh", not_supported, 0, NULL },
-    { "dist.device_mesh", not_supported, 0, NULL },
+    { "device_mesh", call_mesh, 0, NULL },
+    { "Range", call_range, 0, NULL },
+    { "dist.device_mesh", call_mesh, 0, NULL },
+    { "dist.DTensor", call_annotation, 0, NULL },
+    { "dist.const", call_dist_const, 0, NULL },
+    { "dist.call_tir", call_tir_family, 1, "call_tir" },
+    { "dist.annotate_sharding", call_sharding, 0, NULL },
+    { "dist.redistribute", call_sharding, 0, NULL },
 };
 
 /* The meaning of R.<path>: a function with a form of its own, an operator, or neither. NULL: out

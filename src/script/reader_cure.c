@@ -1,7 +1,7 @@
 /* reader_cure.c: what somebody meant who writes another library's names: what is not known is
  * refused with the spelling that is. Only mistakes that are shown come here. */
 /* built for size */
-#include "script/reader.h"
+#include "script/reader_tir.h"
 
 #include <stdio.h>
 
@@ -22,6 +22,7 @@ static const struct { const char *name, *cure; } names[] = {
     { "numpy", "the text is not run as Python: write an operator, R.NAME(...), or R.const(...)" },
     { "torch", "the text is not run as Python: write an operator, R.NAME(...)" },
     { "nn", "write R.nn" },
+    { "cls", "functions of a module are called as cls.NAME below a line cls = Module, or as Module.NAME" },
     { "F", "write R.nn" },
     { "tf", "the text is not run as Python: write an operator, R.NAME(...)" },
     { "jnp", "the text is not run as Python: write an operator, R.NAME(...)" },
@@ -69,6 +70,11 @@ const char *rlx_cure_name(rlx_reader *r, rlx_slice name, char *text, size_t size
         return NULL;
     if (rlx_is_dtype_name(name)) {
         snprintf(text, size, "a dtype is written in quotes: \"%.*s\"", (int)name.len, name.data);
+        return text;
+    }
+    rlx_word *word = r->unit.dialect == RLX_DIALECT_TIR ? rlx_words_get(&r->names, name) : NULL;
+    if (word && rlx_tir_reader_fn_of(r, word)) {
+        snprintf(text, size, "did you mean T.%.*s", (int)name.len, name.data);
         return text;
     }
     const char *near = r->ctx->ops->suggest(r->ctx, name);

@@ -90,8 +90,9 @@ static bool decorator_option(rlx_reader *r, const rlx_ast *a, rlx_pending *f)
         f->is_private = value;
     else if (rlx_slice_is(name, "pure") && !f->tir)
         f->impure = !value;
-    else if (!(rlx_slice_is(name, "s_tir") && f->tir) && /* newer: which TIR it is */
-             !rlx_slice_is(name, "check_well_formed"))
+    else if (rlx_slice_is(name, "s_tir") && f->tir)
+        f->newer = true; /* which TIR it is: TVM 0.27 says so */
+    else if (!rlx_slice_is(name, "check_well_formed"))
         return rlx_read_error(r, RLX_PA23, a, "unknown option %s of a decorator",
                               a->name->text->data);
     return true;

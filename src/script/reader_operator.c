@@ -586,5 +586,6 @@ bool rlx_call_python(rlx_reader *r, int which, const rlx_ast *call, rlx_val *out
     }
     return rlx_read_error(r, RLX_PA16, call,
                           "this call of a Python function is not supported: the text is not run "
-                          "as Python");
+                          "as Python%s",
+                          which == RLX_PY_LEN ? "; a size is x.shape[0]" : "");
 }

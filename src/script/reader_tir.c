@@ -447,9 +447,14 @@ static bool decl_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_as
                         const rlx_ast *target)
 {
     const rlx_ast *slot[RLX_BUF_COUNT];
+    rlx_ast scope = { .kind = RLX_AST_STRING, .begin = call->begin, .end = call->end };
     if (!(target = rlx_tir_reader_one_target(r, call, target)) ||
         !rlx_bind_args(r, call, "T.decl_buffer", RLX_PARAMS(RLX_BUF_PARAMS), 1, slot))
         return false;
+    if (fn->text && !slot[RLX_BUF_SCOPE]) {
+        scope.string = rlx_slice_z(fn->text);
+        slot[RLX_BUF_SCOPE] = &scope;
+    }
     const rlx_buffer *b = rlx_make_buffer(r, target->name->text, target, slot, NULL);
     rlx_val v = rlx_val_node(RLX_VAL_BUFFER, b ? &b->node : NULL, target);
     rlx_place place = rlx_read_place(r, call);
@@ -468,6 +473,47 @@ static bool decl_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_as
             return false;
     }
     return open_decl(r, b, place);
+}
+
+/* T.alloc_buffer is T.decl_buffer to TVM 0.27, where T.sblock_alloc_buffer is what it was. */
+static bool alloc_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                         const rlx_ast *target)
+{
+    return r->unit.tir->f->newer ? decl_buffer(r, fn, call, target)
+                                 : rlx_tir_reader_alloc_buffer(r, fn, call, target);
+}
+
+/* flat = A.view(256): TVM 0.27 for T.decl_buffer((256,), data=A.data) */
+static bool view_buffer(rlx_reader *r, const rlx_ast *call, const rlx_ast *target)
+{
+    rlx_val method, dtype, data, offset;
+    rlx_ast parts[4];
+    const rlx_ast *slot[RLX_BUF_COUNT] = { NULL };
+    if (!(target = rlx_tir_reader_one_target(r, call, target)) ||
+        !rlx_read_value(r, call->base, &method))
+        return false;
+    const rlx_buffer *b = method.kind == RLX_VAL_METHOD ? method.fn.what : NULL;
+    if (!b || !call->count || call->first->kind == RLX_AST_STRING ||
+        rlx_keyword(call, "layout"))
+        return rlx_read_error(r, RLX_PA16, call, "a view has the sizes of a buffer: write "
+                                                 "T.decl_buffer((256,), data=A.data)");
+    dtype = (rlx_val){ .kind = RLX_VAL_DTYPE, .i = b->dtype };
+    data = rlx_val_node(RLX_VAL_PRIM, b->data, call);
+    offset = rlx_val_node(RLX_VAL_PRIM, b->elem_offset, call);
+    rlx_val *values[] = { &dtype, &data, &offset };
+    parts[0] = (rlx_ast){ .kind = RLX_AST_TUPLE, .begin = call->begin, .end = call->end,
+                          .count = call->count, .first = call->first };
+    for (size_t i = 0; i < RLX_COUNT(values); i++)
+        parts[i + 1] = (rlx_ast){ .kind = RLX_AST_VALUE, .begin = call->begin, .end = call->end,
+                                  .value = values[i] };
+    slot[RLX_BUF_SHAPE] = &parts[0];
+    slot[RLX_BUF_DTYPE] = &parts[1];
+    slot[RLX_BUF_DATA] = &parts[2];
+    slot[RLX_BUF_OFFSET] = b->elem_offset && !rlx_is_int_value(b->elem_offset, 0) ? &parts[3] : NULL;
+    const rlx_buffer *view = rlx_make_buffer(r, target->name->text, target, slot, NULL);
+    rlx_val v = rlx_val_node(RLX_VAL_BUFFER, view ? &view->node : NULL, target);
+    return view && rlx_tir_reader_define(r, target, &v) &&
+           open_decl(r, view, rlx_read_place(r, call));
 }
 
 /* T.realize(B[0:4], "scope", condition) */
@@ -767,10 +813,10 @@ static bool misplaced(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast 
 #define IN_WITH "in a with statement"
 const rlx_tir_reader_fn rlx_tir_reader_statements[] = {
     { "match_buffer", NULL, rlx_tir_reader_match_buffer, 0, NULL },
-    { "alloc_buffer", NULL, rlx_tir_reader_alloc_buffer, 0, NULL },
+    { "alloc_buffer", NULL, alloc_buffer, 0, NULL },
     { "sblock_alloc_buffer", NULL, rlx_tir_reader_alloc_buffer, 0, NULL },
-    { "alloc_local", NULL, rlx_tir_reader_alloc_buffer, 0, "local" },
-    { "alloc_shared", NULL, rlx_tir_reader_alloc_buffer, 0, "shared" },
+    { "alloc_local", NULL, alloc_buffer, 0, "local" },
+    { "alloc_shared", NULL, alloc_buffer, 0, "shared" },
     { "axis.spatial", NULL, rlx_tir_reader_axis, RLX_ITER_SPATIAL, NULL },
     { "axis.S", NULL, rlx_tir_reader_axis, RLX_ITER_SPATIAL, NULL },
     { "axis.reduce", NULL, rlx_tir_reader_axis, RLX_ITER_REDUCE, NULL },
@@ -861,6 +907,9 @@ static bool read_assign(rlx_reader *r, const rlx_source_line *line)
     rlx_val v;
     if (fn && fn->stmt)
         return fn->stmt(r, fn, value, target);
+    if (value->kind == RLX_AST_CALL && value->base->kind == RLX_AST_ATTR &&
+        rlx_slice_is(rlx_string_slice(value->base->name->text), "view"))
+        return view_buffer(r, value, target);
     if (line->annotation)
         return typed_let(r, line);
     if (target->kind == RLX_AST_INDEX)

@@ -243,7 +243,8 @@ bool rlx_buffer_attr(rlx_reader *r, const rlx_buffer *b, rlx_word *name, const r
                      rlx_val *out)
 {
     static const char *const methods[] = { "scope",  "access_ptr", "vload",
-                                           "vstore", "offset_of",  "get_flattened_buffer" };
+                                           "vstore", "offset_of",  "get_flattened_buffer",
+                                           "view" };
     rlx_slice text = rlx_string_slice(name->text);
     if (rlx_slice_is(text, "data"))
         return set_prim(out, b->data, at);

@@ -196,8 +196,9 @@ const rlx_prim *rlx_read_dim(rlx_reader *r, const rlx_ast *a)
     if (v.kind == RLX_VAL_FLOAT)
         return rlx_read_error(r, RLX_WX06, a, "dimension has dtype float32"), NULL;
     if (v.kind != RLX_VAL_PRIM && !(v.kind == RLX_VAL_EXPR && rlx_as_prim_value(v.node))) {
-        rlx_read_error(r, RLX_PA28, a, "a dimension is an integer expression, found %s",
-                       rlx_val_text(&v));
+        rlx_read_error(r, RLX_PA28, a, "a dimension is an integer expression, found %s%s",
+                       rlx_val_text(&v),
+                       v.kind == RLX_VAL_NONE ? "; one that is not known has a name: \"n\"" : "");
         return NULL;
     }
     const rlx_prim *p = rlx_to_prim(r, a, &v);
@@ -273,7 +274,8 @@ const rlx_expr *rlx_to_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v, 
         return converted(r, at, v);
     if (v->kind == RLX_VAL_INT || v->kind == RLX_VAL_FLOAT || v->kind == RLX_VAL_BOOL)
         return rlx_read_error(r, RLX_PA12, at,
-                              "expected a Relax expression, found a number: write R.const(...)"),
+                              "expected a Relax expression, found a number: write R.const(1, \"float32\"), "
+                              "its dtype being that of the other operand"),
                NULL;
     if (v->kind == RLX_VAL_PRIM)
         return rlx_read_error(r, RLX_PA12, at,
@@ -392,6 +394,10 @@ const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
     case RLX_VAL_ITER: case RLX_VAL_NODE: return v->node;
     case RLX_VAL_DTYPE: case RLX_VAL_FUNC:
         return rlx_to_dtype(r, at, v, &t) ? rlx_attr_dtype_new(r->ctx, t) : NULL;
+    case RLX_VAL_BUILTIN:
+        return rlx_read_error(r, RLX_PA12, at, "expected an attribute value, found a Python function; a "
+                                               "dtype is written in quotes: \"float32\""),
+               NULL;
     default: return rlx_read_expected(r, at, "an attribute value", v), NULL;
     }
 }
@@ -583,14 +589,30 @@ static bool set_method(const rlx_val *base, const rlx_ast *a, rlx_val *out)
     return true;
 }
 
+static const rlx_sinfo *info_of_leaf(void *user, const rlx_expr *leaf)
+{
+    const rlx_reader *r = user;
+    return rlx_is_leaf(leaf) ? rlx_leaf_sinfo(r->ctx, r->module.env, leaf) : NULL;
+}
+
+/* What such a call gives, if that is known already; else the call. */
+static const rlx_expr *known_value(rlx_reader *r, const rlx_expr *e)
+{
+    const rlx_call *call = rlx_as_call(e);
+    const rlx_op *op = rlx_as_op(call ? call->op : NULL);
+    rlx_infer in = { .ctx = r->ctx, .call = call, .row = op ? op->row : NULL,
+                     .sinfo_of = info_of_leaf, .user = r, .quiet = true };
+    const rlx_prim_sinfo *known = in.row ? rlx_as_prim_sinfo(in.row->infer(&in)) : NULL;
+    return known && known->value ? rlx_prim_value_new(r->ctx, known->value) : e;
+}
+
 static bool inspect(rlx_reader *r, const rlx_ast *a, const struct inspection *n, const rlx_expr *x,
                     const rlx_expr *axis, rlx_val *out)
 {
     const rlx_expr *args[2] = { x, axis };
-    return rlx_val_set(out, RLX_VAL_EXPR,
-                       rlx_read_op_call(r, n->op, args, n->indexed ? 2 : 1, NULL,
-                                        rlx_read_place(r, a)),
-                       a);
+    const rlx_expr *call =
+        rlx_read_op_call(r, n->op, args, n->indexed ? 2 : 1, NULL, rlx_read_place(r, a));
+    return rlx_val_set(out, RLX_VAL_EXPR, known_value(r, call), a);
 }
 
 /* x.dtype.bits */
@@ -727,6 +749,12 @@ static bool index_expr(rlx_reader *r, const rlx_ast *a, const rlx_val *base, rlx
 {
     rlx_val v;
     int64_t i;
+    bool sliced = a->op || (a->first && a->first->kind == RLX_AST_SLICE);
+    const rlx_var *x = sliced ? rlx_as_var(base->node) : NULL;
+    if (x && rlx_as_tensor_sinfo(x->sinfo))
+        return rlx_read_error(r, RLX_PA12, a,
+                              "a tensor is not indexed: R.strided_slice(x, axes=[0], begin=[0], end=[2]) "
+                              "cuts, R.take(x, R.const(0, \"int64\"), axis=0) picks");
     if (a->op)
         return rlx_read_error(r, RLX_PA12, a, "a Relax tuple has one index");
     if (!rlx_read_value(r, a->first, &v) || !rlx_to_int(r, a->first, &v, &i))
@@ -916,7 +944,9 @@ static bool read_choice(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     if (cond.kind == RLX_VAL_BOOL || cond.kind == RLX_VAL_INT)
         return rlx_read_value(r, cond.i ? yes : no, out);
     if (r->unit.dialect != RLX_DIALECT_TIR)
-        return rlx_read_expected(r, a->first, "True or False", &cond);
+        return rlx_read_error(r, RLX_PA16, a->first,
+                              "a choice of Python is made while the text is read, by True or False: of "
+                              "values write if c: y = ... and else: y = ...");
     const rlx_prim *c = rlx_to_prim(r, a->first, &cond), *t = c ? rlx_read_prim(r, yes) : NULL,
                    *f = t ? rlx_read_prim(r, no) : NULL;
     if (!f)
@@ -964,7 +994,11 @@ bool rlx_read_value(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     case RLX_AST_VALUE: *out = *a->value; return a->value->kind != RLX_VAL_ERROR;
     case RLX_AST_LAMBDA:
         return rlx_read_error(r, RLX_PA16, a,
-                              "a lambda stands only in T.index_map and T.comm_reducer");
+                              "a lambda stands only in T.index_map and T.comm_reducer%s",
+                              r->unit.dialect == RLX_DIALECT_RELAX
+                                  ? "; a function inside of another one is def f(x: ...) below "
+                                    "@R.function"
+                                  : "");
     case RLX_AST_STAR:
         return rlx_read_error(r, RLX_PA16, a, "an unpacked list is not supported here");
     default: return rlx_read_error(r, RLX_PA04, a, "this expression is not supported here");

@@ -109,6 +109,8 @@ static void fit_shapes(fitter *f, const rlx_shape_sinfo *a, const rlx_shape_sinf
 static enum rlx_assignability fit_devices(const rlx_node *a, const rlx_node *b)
 {
     const rlx_vdevice *va = rlx_as_vdevice(a), *vb = rlx_as_vdevice(b);
+    if (a != b && (rlx_as_sharding(a) || rlx_as_sharding(b)))
+        return RLX_ASSIGNABLE_NO; /* distributed tensors are values of their own kind */
     if (!vb || a == b)
         return RLX_ASSIGNABLE_YES;
     if (!va)
@@ -118,6 +120,12 @@ static enum rlx_assignability fit_devices(const rlx_node *a, const rlx_node *b)
     return vb->target ? RLX_ASSIGNABLE_KIND : RLX_ASSIGNABLE_YES;
 }
 
+static enum rlx_mismatch_part device_part(const rlx_tensor_sinfo *a, const rlx_tensor_sinfo *b)
+{
+    return rlx_as_sharding(a->vdevice) || rlx_as_sharding(b->vdevice) ? RLX_MISMATCH_SHARDING
+                                                                      : RLX_MISMATCH_DEVICE;
+}
+
 static void fit_tensors(fitter *f, const rlx_tensor_sinfo *a, const rlx_tensor_sinfo *b)
 {
     int32_t index;
@@ -125,7 +133,7 @@ static void fit_tensors(fitter *f, const rlx_tensor_sinfo *a, const rlx_tensor_s
         judge(f, rlx_dtype_is_void(a->dtype) ? RLX_ASSIGNABLE_KIND : RLX_ASSIGNABLE_NO,
               RLX_MISMATCH_DTYPE, -1, &b->node, &a->node);
     bool same_rank = fit_ranks(f, &a->node, a->ndim, &b->node, b->ndim);
-    judge(f, fit_devices(a->vdevice, b->vdevice), RLX_MISMATCH_DEVICE, -1, &b->node, &a->node);
+    judge(f, fit_devices(a->vdevice, b->vdevice), device_part(a, b), -1, &b->node, &a->node);
     if (!same_rank || !b->shape || a->shape == b->shape)
         return;
     enum rlx_answer answer =
@@ -363,6 +371,19 @@ static void put_device(rlx_buf *out, const rlx_sinfo *s)
     rlx_buf_i64(out, v->id);
 }
 
+static void put_sharding(rlx_buf *out, const rlx_sinfo *s)
+{
+    const rlx_sharding *lies = rlx_as_sharding(rlx_as_tensor_sinfo(s)->vdevice);
+    if (!lies) {
+        rlx_buf_lit(out, "none (a tensor in one place)");
+        return;
+    }
+    rlx_buf_lit(out, "\"");
+    rlx_put_placement(out, lies);
+    rlx_buf_lit(out, "\" on the mesh ");
+    rlx_put_mesh(out, rlx_as_device_mesh(lies->mesh));
+}
+
 void rlx_assignable_explain(rlx_buf *out, const rlx_mismatch *why)
 {
     static const struct {
@@ -375,6 +396,7 @@ void rlx_assignable_explain(rlx_buf *out, const rlx_mismatch *why)
         [RLX_MISMATCH_RANK] = { "rank", put_rank },
         [RLX_MISMATCH_DIMENSION] = { "dimension", put_node },
         [RLX_MISMATCH_DEVICE] = { "device", put_device },
+        [RLX_MISMATCH_SHARDING] = { "sharding", put_sharding },
         [RLX_MISMATCH_SHAPE] = { "shape", put_shape },
         [RLX_MISMATCH_VALUE] = { "value", put_node },
         [RLX_MISMATCH_LENGTH] = { "number of fields", put_length },
@@ -416,8 +438,8 @@ static bool overlap_tensors(rlx_context *ctx, const rlx_scope *s, const rlx_tens
         return clash(why, RLX_MISMATCH_DTYPE, -1, &b->node, &a->node);
     if (a->ndim >= 0 && b->ndim >= 0 && a->ndim != b->ndim)
         return clash(why, RLX_MISMATCH_RANK, -1, &b->node, &a->node);
-    if (a->vdevice && fit_devices(a->vdevice, b->vdevice) == RLX_ASSIGNABLE_NO)
-        return clash(why, RLX_MISMATCH_DEVICE, -1, &b->node, &a->node);
+    if ((a->vdevice || rlx_as_sharding(b->vdevice)) && fit_devices(a->vdevice, b->vdevice) == RLX_ASSIGNABLE_NO)
+        return clash(why, device_part(a, b), -1, &b->node, &a->node);
     if (a->shape && b->shape &&
         rlx_prove_shapes(ctx, s, a->shape, b->shape, &index) == RLX_DIFFERENT)
         return index < 0

@@ -182,7 +182,7 @@ static const rlx_sinfo *operator_call(rlx_builder *b, const rlx_call *c, const r
                      .value_of = value_for_rule,
                      .user = b,
                      .quiet_values = b->options.quiet_values };
-    return row->infer(&in);
+    return RLX_UNLIKELY(b->ctx->distributed) ? b->ctx->ops->infer(&in) : row->infer(&in);
 }
 
 typedef struct asked { rlx_builder *b; const rlx_call *call; } asked;
@@ -329,6 +329,12 @@ static const rlx_sinfo *wrong_count(rlx_builder *b, const rlx_call *c, const rlx
     rlx_error(b->ctx, RLX_TY03, c->place, "%s takes %zu argument%s, found %zu",
               callee_name(b, c->op), f->num_params, f->num_params == 1 ? "" : "s", c->num_args);
     note_callee(b, c);
+    const rlx_tuple_sinfo *nothing = rlx_as_tuple_sinfo(f->ret);
+    if (rlx_as_global_var(c->op) && nothing && !nothing->num_fields && c->num_args < f->num_params)
+        rlx_note(b->ctx, RLX_NO_PLACE,
+                 "its outputs are parameters: R.call_tir(%s, (x, ...), out_sinfo=R.Tensor(...)) makes "
+                 "them",
+                 rlx_show(b->ctx, c->op));
     return NULL;
 }
 
@@ -374,6 +380,11 @@ static const rlx_sinfo *derive_get(rlx_builder *b, const rlx_tuple_get_item *g)
         return s;
     if (!t) {
         rlx_error(b->ctx, RLX_TY05, g->place, "cannot index %s", rlx_show(b->ctx, s));
+        if (s->kind == RLX_NODE_TENSOR_SINFO)
+            rlx_note(b->ctx, RLX_NO_PLACE,
+                     "of a tensor, R.take(%s, R.const(%lld, \"int64\"), axis=0) picks and "
+                     "R.strided_slice cuts",
+                     rlx_show(b->ctx, g->tuple), (long long)g->index);
         if (s->kind == RLX_NODE_OBJECT_SINFO)
             rlx_note(b->ctx, RLX_NO_PLACE, "say what it is: R.match_cast(%s, R.Tuple(...))",
                      rlx_show(b->ctx, g->tuple));

@@ -51,7 +51,10 @@ bool rlx_is_leaf(const rlx_expr *e)
 
 static const rlx_sinfo *constant_sinfo(rlx_context *ctx, const rlx_constant *c)
 {
-    return rlx_tensor_ints(ctx, c->shape, c->num_shape, c->dtype);
+    if (RLX_LIKELY(!c->sharding))
+        return rlx_tensor_ints(ctx, c->shape, c->num_shape, c->dtype);
+    const rlx_expr *shape = rlx_shape_of_ints(ctx, c->shape, c->num_shape);
+    return shape ? rlx_tensor_info(ctx, shape, c->dtype, -1, c->sharding) : NULL;
 }
 
 static const rlx_sinfo *shape_expr_sinfo(rlx_context *ctx, const rlx_shape_expr *s)

@@ -29,6 +29,8 @@ static const rlx_sinfo *join_tensors(joiner *j, const rlx_tensor_sinfo *a,
                                      const rlx_tensor_sinfo *b)
 {
     int32_t index;
+    if (a->vdevice != b->vdevice && (rlx_as_sharding(a->vdevice) || rlx_as_sharding(b->vdevice)))
+        return rlx_object_info(j->ctx);
     int ndim = a->ndim == b->ndim ? a->ndim : -1;
     bool same_shape = ndim >= 0 && a->shape && b->shape &&
                       rlx_prove_shapes(j->ctx, j->scope, a->shape, b->shape, &index) == RLX_EQUAL;

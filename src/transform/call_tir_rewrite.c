@@ -373,6 +373,8 @@ typedef bool rewrite_fn(rlx_seq_pass *, const rlx_binding *, const rlx_binding *
 static rewrite_fn *rewrite_of(const rlx_expr *value)
 {
     const rlx_call *call = rlx_as_call(value);
+    if (call && call->num_sinfo_args && rlx_is_distributed(call->sinfo_args[0]))
+        return NULL; /* there is nowhere to allocate it */
     switch (call ? rlx_op_id_of(call->op) : RLX_OP_ID_NONE) {
     case RLX_OP_ID_CALL_TIR:
     case RLX_OP_ID_CALL_TIR_WITH_GRAD:

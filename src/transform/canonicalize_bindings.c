@@ -4,6 +4,7 @@
  *     v = (t[0], t[1])                             v is t, if t has two fields
  *     z = match_cast(x, R.Tensor((m, 4)))          with x: R.Tensor((n, 4)): m is n, z is x
  *     lv = f(x); gv = lv; R.output(gv)             gv = f(x); R.output(gv)
+ *     R.output(y, z)                               R.output(z), if nothing behind the block uses y
  * needs: normal form, struct info. keeps: meaning, order. Stays: a copy whose annotation
  * promises more than the value proves (it is a check), an output that copies a dataflow
  * variable in another way than above, and a constant in a tuple that somebody writes to. */
@@ -224,6 +225,37 @@ static bool canonicalize_cast(rlx_seq_pass *p, const rlx_binding *old, const rlx
            remember(p, v, cast->value);
 }
 
+/* What the operator's rule says of its new operands, if that is more than what the variable says;
+ * NULL: nothing new. */
+static const rlx_sinfo *finer_result(rlx_seq_pass *p, const rlx_binding *now)
+{
+    const canonicalize *c = p->user;
+    const rlx_call *call = rlx_as_call(rlx_binding_value(now));
+    const rlx_op *op = rlx_as_op(call ? call->op : NULL);
+    const rlx_var *v = rlx_binding_var(now);
+    const rlx_sinfo *s = op && op->row && op->row->infer && v && v->sinfo
+                             ? rlx_op_infer(p->ctx, &p->scope, &c->env, call, true)
+                             : NULL;
+    bool finer = s && s != v->sinfo &&
+                 rlx_assignable(p->ctx, &p->scope, s, v->sinfo, NULL) == RLX_ASSIGNABLE_YES &&
+                 rlx_assignable(p->ctx, &p->scope, v->sinfo, s, NULL) != RLX_ASSIGNABLE_YES;
+    return finer ? s : NULL;
+}
+
+/* The binding with a variable of the finer struct info, which all uses get. */
+static const rlx_binding *refined(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now,
+                                  const rlx_sinfo *finer)
+{
+    canonicalize *c = p->user;
+    const rlx_var *v = rlx_binding_var(now);
+    bool dataflow = v->node.kind == RLX_NODE_DATAFLOW_VAR;
+    const rlx_var *with = rlx_var_like(p->ctx, v, dataflow, finer);
+    if (!with || !stand_in(p, old, v, &with->node) ||
+        (dataflow && !put_in_map(p, &c->here, with, with)))
+        return NULL;
+    return rlx_var_binding_new(p->ctx, with, rlx_binding_value(now), rlx_place_of(now));
+}
+
 static bool canonicalize_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
 {
     canonicalize *c = p->user;
@@ -245,10 +277,14 @@ static bool canonicalize_binding(rlx_seq_pass *p, const rlx_binding *old, const 
         if (!rlx_is_written(&c->written, (const rlx_node *)rlx_binding_var(old)))
             return rlx_seq_emit(p, rlx_with_value(p->ctx, now, leaf));
     }
-    return rlx_seq_emit(p, now) && remember(p, v, value);
+    const rlx_sinfo *finer =
+        now != old && now->kind == RLX_NODE_VAR_BINDING ? finer_result(p, now) : NULL;
+    if (finer && !(now = refined(p, old, now, finer)))
+        return false;
+    return rlx_seq_emit(p, now) && remember(p, rlx_binding_var(now), value);
 }
 
-const rlx_module *rlx_pass_canonicalize_bindings(rlx_pass_run *run, const rlx_module *m)
+static const rlx_module *canonicalize_module(rlx_pass_run *run, const rlx_module *m)
 {
     canonicalize c = { .env = rlx_module_env(m) };
     rlx_ptrmap *maps[] = { &c.values, &c.turned, &c.origin, &c.given, &c.here };
@@ -266,4 +302,18 @@ const rlx_module *rlx_pass_canonicalize_bindings(rlx_pass_run *run, const rlx_mo
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_free(maps[i]);
     return out;
+}
+
+/* Variables that only their block uses make copies of them simple, and those make others such. */
+#define MOST_ROUNDS 4
+
+const rlx_module *rlx_pass_canonicalize_bindings(rlx_pass_run *run, const rlx_module *m)
+{
+    const rlx_module *now = rlx_narrow_outputs(run->ctx, m), *before = NULL;
+    for (int i = 0; now && i < MOST_ROUNDS && now != before; i++) {
+        const rlx_module *done = canonicalize_module(run, now);
+        before = done;
+        now = done ? rlx_narrow_outputs(run->ctx, done) : NULL;
+    }
+    return now;
 }

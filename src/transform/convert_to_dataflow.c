@@ -24,6 +24,7 @@ typedef struct convert {
     rlx_env env;
     rlx_seq_pass *pass;
     int64_t min_size;
+    bool narrow;                  /* blocks stay as they are, but for what they give out */
     uint32_t *groups;             /* by function of the module: as rlx_call_groups has them */
     bool *recursive;
     uint32_t function;            /* under way */
@@ -36,6 +37,7 @@ typedef struct convert {
     rlx_ptrmap moved;             /* bindings that go to a dataflow block */
     rlx_mentions mentions;
     uint32_t here;                /* run of what is looked at */
+    bool changed;                 /* the function under way will be another one */
 } convert;
 
 /* ---- runs ----------------------------------------------------------------------------------- */
@@ -61,7 +63,7 @@ static bool put_in_run(convert *c, const rlx_event *e, uint32_t *number)
     uint32_t *last = &c->last.data[e->seq];
     const rlx_var *v = rlx_binding_var(e->binding);
     *number = 0;
-    if (!e->dataflow && is_bound(c, rlx_binding_value(e->binding)))
+    if (!e->dataflow && (c->narrow || is_bound(c, rlx_binding_value(e->binding))))
         return *last = 0, true;
     if (!*last) {
         *last = (uint32_t)c->runs.len;
@@ -107,7 +109,7 @@ static bool find_runs(convert *c, const rlx_flow *w)
 static bool becomes_dataflow(const convert *c, uint32_t number)
 {
     const streak *r = &c->runs.data[number];
-    return number && r->has_ordinary && (r->has_dataflow || r->count >= c->min_size);
+    return c->narrow ? number != 0 : number && r->has_ordinary && (r->has_dataflow || r->count >= c->min_size);
 }
 
 /* ---- what leaves a run ---------------------------------------------------------------------- */
@@ -166,11 +168,15 @@ static bool find_leaving(convert *c, const rlx_flow *w, const rlx_function *f)
 static bool move_binding(convert *c, const rlx_event *e)
 {
     const rlx_var *v = rlx_binding_var(e->binding);
-    if (!e->dataflow && !rlx_ptrmap_put(&c->moved, e->binding, 1))
-        return false;
+    if (!e->dataflow) {
+        c->changed = true;
+        if (!rlx_ptrmap_put(&c->moved, e->binding, 1))
+            return false;
+    }
     if (!v || v->node.kind == RLX_NODE_DATAFLOW_VAR || rlx_ptrmap_has(&c->leaving, v))
         return true;
     const rlx_var *now = rlx_var_like(c->ctx, v, true, v->sinfo);
+    c->changed = true;
     return now && rlx_seq_replace(c->pass, &v->node, &now->node);
 }
 
@@ -178,6 +184,7 @@ static bool move_binding(convert *c, const rlx_event *e)
 static const rlx_function *convert_function(convert *c, const rlx_function *f)
 {
     rlx_flow w;
+    c->changed = false;
     bool any = false, good = rlx_flow_build(&w, c->ctx, f) && find_runs(c, &w);
     for (uint32_t i = 0; good && i < c->runs.len; i++)
         any |= becomes_dataflow(c, i);
@@ -186,7 +193,7 @@ static const rlx_function *convert_function(convert *c, const rlx_function *f)
         if (becomes_dataflow(c, c->run_of.data[i]))
             good = move_binding(c, &w.events.data[i]);
     rlx_flow_free(&w, c->ctx);
-    return !good ? NULL : any ? rlx_seq_function(c->pass, f) : f;
+    return !good ? NULL : c->changed ? rlx_seq_function(c->pass, f) : f;
 }
 
 static bool is_moved(rlx_seq_pass *p, const rlx_binding *old)
@@ -208,35 +215,47 @@ static const rlx_module *convert_functions(convert *c, const rlx_node **function
     return rlx_module_with(c->ctx, m, functions);
 }
 
-const rlx_module *rlx_pass_convert_to_dataflow(rlx_pass_run *run, const rlx_module *m)
+static const rlx_module *convert_module(convert *c)
 {
-    rlx_memory *memory = &run->ctx->memory;
-    size_t n = m->num_functions;
+    rlx_memory *memory = &c->ctx->memory;
+    size_t n = c->module->num_functions;
     rlx_seq_pass p;
-    convert c = { .ctx = run->ctx, .module = m, .env = rlx_module_env(m), .pass = &p,
-                  .min_size = rlx_pass_int(run, "min_size", 2),
-                  .groups = rlx_mem_alloc(memory, (n + 1) * sizeof *c.groups),
-                  .recursive = rlx_mem_alloc_zero(memory, n + 1) };
-    rlx_ptrmap *maps[] = { &c.literals, &c.bound_in, &c.leaving, &c.moved };
+    rlx_ptrmap *maps[] = { &c->literals, &c->bound_in, &c->leaving, &c->moved };
     const rlx_node **functions = rlx_mem_alloc(memory, (n + 1) * sizeof *functions);
+    c->env = rlx_module_env(c->module);
+    c->pass = &p;
+    c->groups = rlx_mem_alloc(memory, (n + 1) * sizeof *c->groups);
+    c->recursive = rlx_mem_alloc_zero(memory, n + 1);
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_init(maps[i], memory);
-    rlx_mentions_init(&c.mentions, run->ctx, note_use, &c);
-    rlx_seq_init(&p, run->ctx, m, &c);
-    p.moves_to_dataflow = is_moved;
+    rlx_mentions_init(&c->mentions, c->ctx, note_use, c);
+    rlx_seq_init(&p, c->ctx, c->module, c);
+    p.moves_to_dataflow = c->narrow ? NULL : is_moved;
     p.keep_names = true;
-    bool good = c.groups && c.recursive && functions &&
-                rlx_call_groups(run->ctx, m, c.groups, c.recursive);
-    const rlx_module *out = good ? convert_functions(&c, functions) : NULL;
+    bool good = c->groups && c->recursive && functions &&
+                (c->narrow || rlx_call_groups(c->ctx, c->module, c->groups, c->recursive));
+    const rlx_module *out = good ? convert_functions(c, functions) : NULL;
     rlx_seq_free(&p);
-    rlx_mentions_free(&c.mentions);
+    rlx_mentions_free(&c->mentions);
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_free(maps[i]);
-    rlx_vec_free(memory, &c.runs);
-    rlx_vec_free(memory, &c.run_of);
-    rlx_vec_free(memory, &c.last);
+    rlx_vec_free(memory, &c->runs);
+    rlx_vec_free(memory, &c->run_of);
+    rlx_vec_free(memory, &c->last);
     rlx_mem_free(memory, functions, functions ? (n + 1) * sizeof *functions : 0);
-    rlx_mem_free(memory, c.recursive, c.recursive ? n + 1 : 0);
-    rlx_mem_free(memory, c.groups, c.groups ? (n + 1) * sizeof *c.groups : 0);
+    rlx_mem_free(memory, c->recursive, c->recursive ? n + 1 : 0);
+    rlx_mem_free(memory, c->groups, c->groups ? (n + 1) * sizeof *c->groups : 0);
     return out;
+}
+
+const rlx_module *rlx_pass_convert_to_dataflow(rlx_pass_run *run, const rlx_module *m)
+{
+    convert c = { .ctx = run->ctx, .module = m, .min_size = rlx_pass_int(run, "min_size", 2) };
+    return convert_module(&c);
+}
+
+const rlx_module *rlx_narrow_outputs(rlx_context *ctx, const rlx_module *m)
+{
+    convert c = { .ctx = ctx, .module = m, .narrow = true };
+    return convert_module(&c);
 }

@@ -36,8 +36,8 @@ static const rlx_expr *known_leaf(const fold *f, const rlx_expr *e)
     const rlx_expr *c = rlx_as_var(e) ? rlx_ptrmap_get(&f->constants, e) : NULL;
     if (c)
         return c;
-    bool fixed = e->kind == RLX_NODE_CONSTANT ||
-                 rlx_node_is_closed(e);
+    const rlx_constant *own = rlx_as_constant(e);
+    bool fixed = own ? !own->sharding : rlx_node_is_closed(e);
     return fixed ? e : NULL;
 }
 
@@ -208,6 +208,8 @@ static const rlx_expr *fold_call(rlx_seq_pass *p, const rlx_call *call, const rl
 {
     fold *f = p->user;
     const char *why = NULL;
+    if (call->num_sinfo_args && rlx_is_distributed(call->sinfo_args[0]))
+        return NULL;
     if (!row->lower)
         return rlx_is_call_op(&call->node, RLX_OP_ID_CALL_TIR) ? run_call(p, call) : NULL;
     const rlx_sinfo *result = rlx_op_infer(p->ctx, &p->scope, &f->env, call, true);

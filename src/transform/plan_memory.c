@@ -9,7 +9,8 @@
  *     ...                                     (the last tensor in it dies here)
  *     _1 = R.memory.kill_storage(storage)
  * Views of such a tensor (memory.view) are tensors in its storage. A tensor of known size lies at an
- * offset in storage that it shares with others (plan_storage.c).
+ * offset in storage that it shares with others (plan_storage.c). With the attribute
+ * relax.memory_plan_dynamic_func_output a result of bounded sizes has storage of its own for the largest.
  * needs: call_tir_rewrite. keeps: variables, struct info, order. Not planned: results, tensors
  * that reach a packed function, an impure or unknown function or a closure, tensors of local
  * functions, branch results made inside the branch. Sizes are numbers or expressions; a
@@ -126,8 +127,8 @@ static bool schedule(planned *d, rlx_context *ctx)
 {
     for (size_t i = d->plan.storages.len; i-- > 0;) {
         rlx_plan_slot *s = &d->plan.storages.data[i];
-        uint32_t at = death_of(&d->flow, s);
-        if (!worth_killing(&d->flow, at))
+        uint32_t at = s->kept ? 0 : death_of(&d->flow, s);
+        if (s->kept || !worth_killing(&d->flow, at))
             continue;
         s->next = d->kills[at];
         d->kills[at] = (uint32_t)i + 1;
@@ -162,6 +163,10 @@ static const rlx_function *plan_one(rlx_seq_pass *p, const rlx_module *m, const 
         out = f;
     else if (schedule(d, ctx))
         out = rlx_seq_function(p, f);
+    if (out && rlx_attrs_get(out->attrs, RLX_PLAN_OUTPUTS)) {
+        const rlx_attr *rest = rlx_attrs_with(ctx, out->attrs, RLX_PLAN_OUTPUTS, NULL);
+        out = rest ? rlx_function_with(ctx, out, out->body, rest) : NULL;
+    }
 done:
     rlx_mem_free(&ctx->memory, d->kills,
                  d->kills ? (d->flow.events.len + 1) * sizeof *d->kills : 0);

@@ -34,6 +34,7 @@ typedef struct scan {
     const rlx_lifetimes *l;
     rlx_scope scope;             /* what is known of sizes */
     bool bounded;                /* the function assumes upper bounds: storage is made for them */
+    bool outputs;                /* bounded tensors that leave it have storage, too */
     numbers shelf[SHELVES];      /* free storages, by number */
     numbers open;                /* storages of the sequences under way, inner ones last */
     uint32_t *dying, *next;      /* by event: tensors (by event + 1) that die after it, chained */
@@ -315,6 +316,21 @@ static bool place_tensor(scan *s, uint32_t at, const rlx_call *alloc)
     return true;
 }
 
+/* A tensor of symbolic sizes that leaves the function: storage of its own for the largest that it may
+ * be. */
+static bool place_output(scan *s, uint32_t at, const rlx_call *alloc)
+{
+    demand d;
+    bool lost = s->ctx->diags.out_of_memory;
+    if (!(alloc->args[0]->flags & RLX_FLAG_HAS_VARS) || !demand_of(s, alloc, &d))
+        return lost || !s->ctx->diags.out_of_memory;
+    rlx_plan_slot a = { .size = d.size, .bytes = d.bytes, .device = d.device, .scope = d.scope, .kept = true,
+                        .seq = s->w->events.data[at].seq };
+    s->plan->storage_of[at] = (uint32_t)s->plan->storages.len;
+    s->plan->root_of[at] = at;
+    return rlx_vec_push(&s->ctx->memory, &s->plan->storages, a);
+}
+
 /* memory.view of a planned tensor, with all that it takes written out; NULL: something else. */
 static const rlx_call *view_of(const scan *s, const rlx_event *e, uint32_t *of)
 {
@@ -405,6 +421,8 @@ static bool place_event(scan *s, uint32_t at)
     const rlx_call *view = view_of(s, e, &of);
     if (alloc && !s->l->escapes[at] && !place_tensor(s, at, alloc))
         return false;
+    if (alloc && s->l->escapes[at] && s->outputs && !place_output(s, at, alloc))
+        return false;
     if (view && !place_view(s, at, of, view))
         return false;
     for (uint32_t t = s->dying[at]; t; t = s->next[t - 1])
@@ -446,7 +464,8 @@ bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_module *m,
                .plan = plan,
                .w = w,
                .l = l,
-               .bounded = rlx_attrs_get(f->attrs, RLX_UPPER_BOUND) != NULL };
+               .bounded = rlx_attrs_get(f->attrs, RLX_UPPER_BOUND) != NULL,
+               .outputs = rlx_flag_attr(f->attrs, RLX_PLAN_OUTPUTS) };
     *plan = (rlx_plan){ .storage_of = by_number(ctx, n, sizeof(uint32_t)),
                         .offset_of = by_number(ctx, n, sizeof(int64_t)),
                         .root_of = by_number(ctx, n, sizeof(uint32_t)),

@@ -5,6 +5,8 @@
 #include "transform/plan_lifetime.h"
 
 #define RLX_NO_STORAGE UINT32_MAX
+/* Attribute of a function: results of bounded sizes get storage too. It is gone when that is done. */
+#define RLX_PLAN_OUTPUTS "relax.memory_plan_dynamic_func_output"
 
 /* A piece of memory that holds one tensor after another, or several at offsets of their own. */
 typedef struct rlx_plan_slot {
@@ -14,6 +16,7 @@ typedef struct rlx_plan_slot {
     uint32_t seq;               /* it lives in this sequence of the flow */
     uint32_t last;              /* last event that needs it */
     bool idle;                  /* it lies on a shelf */
+    bool kept;                  /* of a tensor that leaves the function: it is never killed */
     bool made;                  /* its allocation has been emitted (plan_memory) */
     const rlx_var *var;
     uint32_t next;              /* in the list of those that die after the same binding */

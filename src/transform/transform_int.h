@@ -62,4 +62,8 @@ typedef bool rlx_apart_fn(void *user, const rlx_binding *b);
 const rlx_function *rlx_split_dataflow(rlx_context *ctx, const rlx_function *f,
                                        rlx_apart_fn *is_apart, void *user, const rlx_var **follow);
 
+/* Variables that dataflow blocks give out and nothing outside uses become variables of their blocks
+ * (convert_to_dataflow.c). NULL: out of memory. */
+const rlx_module *rlx_narrow_outputs(rlx_context *ctx, const rlx_module *m);
+
 #endif

@@ -213,6 +213,28 @@ static void devices_are_values(void **state)
     assert_said(ctx, "OP02");
 }
 
+/* A distributed tensor is of Tensor kind, on no device, and fits no tensor in one place. */
+static void meshes_are_no_devices(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    const relax_struct_info
+        *whole = relax_struct_info_parse(ctx, Z("R.Tensor((4,), \"float32\")"), NULL, 0),
+        *part = relax_struct_info_parse(
+            ctx,
+            Z("R.DTensor((4,), \"float32\", R.device_mesh((2,), I.Range(0, 2)), \"S[0]\")"), NULL, 0);
+    assert_quiet(ctx);
+    assert_int_equal(relax_struct_info_kind(part), relax_struct_info_kind(whole));
+    assert_int_equal(relax_struct_info_is_distributed(part), 1);
+    assert_int_equal(relax_struct_info_is_distributed(whole), 0);
+    assert_int_equal(relax_struct_info_is_distributed(relax_struct_info_object_new(ctx)), 0);
+    assert_null(relax_struct_info_device(part));
+    assert_int_equal(relax_struct_info_assignable(ctx, part, whole), RELAX_ASSIGNABLE_NO);
+    assert_int_equal(relax_struct_info_assignable(ctx, part, part), RELAX_ASSIGNABLE_YES);
+    int32_t reason = RELAX_MISMATCH_NONE;
+    relax_struct_info_assignable_reason(ctx, whole, part, &reason, NULL, NULL);
+    assert_int_equal(reason, RELAX_MISMATCH_SHARDING);
+}
+
 /* What is built on a module with devices keeps them when attributes are set. */
 static void attributes_keep_devices(void **state)
 {
@@ -233,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(operands_are_compared_at_once, open_fixture,
                                         close_fixture),
         cmocka_unit_test_setup_teardown(devices_are_values, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(meshes_are_no_devices, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(attributes_keep_devices, open_fixture, close_fixture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -205,6 +205,7 @@ static const program programs[] = {
       .outcome = RELAX_ERROR_CODEGEN,
       .build = build_scopes },
     { .name = "local_function", .reach = IS_CHECKED, .outcome = RELAX_ERROR_CODEGEN },
+    { .name = "distributed", .reach = IS_CHECKED, .outcome = RELAX_ERROR_UNSUPPORTED },
     { .name = "ill_formed", .reach = IS_READ, .outcome = RELAX_ERROR_TYPE },
     { .name = "errors", .reach = READS_NOT, .outcome = RELAX_ERROR_TEXT },
 };
