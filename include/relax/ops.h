@@ -3887,6 +3887,35 @@ static inline relax_expr *relax_r_vision_all_class_non_max_suppression(relax_con
         0);
 }
 
+/* R.vision.dynamic_non_max_suppression: rows of batch, class and box, as many as boxes stay
+ *   that overlap no better one of their class
+ * defaults: center_point_box False
+ */
+typedef struct relax_vision_dynamic_non_max_suppression_attrs {
+    int32_t center_point_box;
+} relax_vision_dynamic_non_max_suppression_attrs;
+static inline void relax_vision_dynamic_non_max_suppression_attrs_init(
+        relax_vision_dynamic_non_max_suppression_attrs *attrs)
+{
+    attrs->center_point_box = 0;
+}
+static inline relax_expr *relax_r_vision_dynamic_non_max_suppression(relax_context *ctx,
+        const relax_expr *boxes, const relax_expr *scores,
+        const relax_expr *max_output_boxes_per_class, const relax_expr *iou_threshold,
+        const relax_expr *score_threshold,
+        const relax_vision_dynamic_non_max_suppression_attrs *attrs)
+{
+    const relax_expr *given[] = { boxes, scores, max_output_boxes_per_class, iou_threshold,
+        score_threshold };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "center_point_box", 16, relax_attr_bool_new(ctx,
+            attrs->center_point_box));
+    }
+    return relax_call_op_new(ctx, "relax.vision.dynamic_non_max_suppression", 40, given, 5, map,
+        0);
+}
+
 /* R.vision.get_valid_counts: boxes whose score is high enough, first, and how many they are
  * defaults: score_threshold 0.0, id_index 0, score_index 1
  */

@@ -148,9 +148,10 @@ const rlx_sinfo *rlx_infer_nms(rlx_infer *in)
         return &x->node;
     const rlx_prim *const *d = rlx_literal_dims(x, &n);
     const rlx_prim *one[2] = { d ? d[0] : NULL, rlx_int64(in->ctx, 1) };
-    const rlx_sinfo *parts[] = { part(in, x, RELAX_INT32, d, 2),
+    const rlx_sinfo *parts[] = { &x->node, part(in, x, RELAX_INT32, d, 2),
                                  part(in, x, RELAX_INT32, d ? one : NULL, 2) };
-    return tuple_of(in, parts, 2);
+    bool fading = rlx_attr_as_float(rlx_infer_attr(in, 9), 0) > 0; /* scores change: data too */
+    return tuple_of(in, fading ? parts : parts + 1, fading ? 3 : 2);
 }
 
 /* boxes (batch, n, 4), scores (batch, classes, n): the chosen triples, and how many they are */
@@ -182,6 +183,28 @@ const rlx_sinfo *rlx_infer_all_class_nms(rlx_infer *in)
                                  part(in, boxes, boxes->dtype, each[1] ? each : NULL, 2),
                                  part(in, boxes, RELAX_INT64, each[0] ? each : NULL, 1) };
     return tuple_of(in, parts, 3);
+}
+
+/* boxes (batch, n, 4), scores (batch, classes, n): a row of three for each box that stays */
+const rlx_sinfo *rlx_infer_dynamic_nms(rlx_infer *in)
+{
+    const rlx_tensor_sinfo *boxes = rlx_infer_tensor(in, 0),
+                           *scores = boxes ? rlx_infer_tensor(in, 1) : NULL;
+    size_t n, m;
+    int64_t columns;
+    if (!scores || !rank_is(in, boxes, 0, 3) || !rank_is(in, scores, 1, 3) ||
+        !rlx_infer_float(in, boxes->dtype) || !rlx_infer_float(in, scores->dtype))
+        return NULL;
+    for (size_t i = 2; i < 5; i++)
+        if (!rlx_infer_tensor(in, i))
+            return NULL;
+    const rlx_prim *const *b = rlx_literal_dims(boxes, &n), *const *s = rlx_literal_dims(scores, &m);
+    if (b && rlx_int_literal(b[2], &columns) && columns != 4)
+        return rlx_infer_fail(in, "boxes have %lld numbers each, expected 4", (long long)columns);
+    if (b && s && (rlx_infer_equal(in, b[0], s[0]) == RLX_DIFFERENT || rlx_infer_equal(in, b[1], s[2]) == RLX_DIFFERENT))
+        return rlx_infer_fail(in, "boxes are %s, scores %s: there is one of each class for each box",
+                              rlx_show(in->ctx, &boxes->node), rlx_show(in->ctx, &scores->node));
+    return rlx_infer_rank_result(in, 2, RELAX_INT64, boxes->vdevice);
 }
 
 /* cls_pred (batch, classes, anchors): boxes of the anchors, and the scores */
