@@ -2595,6 +2595,68 @@ static inline relax_expr *relax_r_nn_cross_entropy_with_logits(relax_context *ct
     return relax_call_op_new(ctx, "relax.nn.cross_entropy_with_logits", 34, given, 2, NULL, 0);
 }
 
+/* R.nn.deformable_conv2d: convolution whose window's elements are moved by offset (rows, then
+ *   columns), sampled between pixels, and multiplied by mask
+ * defaults: strides [1], padding [0], dilation [1], deformable_groups 1, groups 1, data_layout
+ *   NCHW, kernel_layout OIHW, out_layout None, out_dtype void
+ */
+typedef struct relax_nn_deformable_conv2d_attrs {
+    const relax_expr *mask;
+    const int64_t *strides;
+    size_t num_strides;
+    const int64_t *padding;
+    size_t num_padding;
+    const int64_t *dilation;
+    size_t num_dilation;
+    int64_t deformable_groups;
+    int64_t groups;
+    const char *data_layout;
+    const char *kernel_layout;
+    const char *out_layout;
+    relax_dtype out_dtype;
+} relax_nn_deformable_conv2d_attrs;
+static inline void relax_nn_deformable_conv2d_attrs_init(relax_nn_deformable_conv2d_attrs *attrs)
+{
+    attrs->mask = NULL;
+    attrs->strides = NULL;
+    attrs->num_strides = 0;
+    attrs->padding = NULL;
+    attrs->num_padding = 0;
+    attrs->dilation = NULL;
+    attrs->num_dilation = 0;
+    attrs->deformable_groups = 1;
+    attrs->groups = 1;
+    attrs->data_layout = "NCHW";
+    attrs->kernel_layout = "OIHW";
+    attrs->out_layout = NULL;
+    attrs->out_dtype = RELAX_VOID;
+}
+static inline relax_expr *relax_r_nn_deformable_conv2d(relax_context *ctx, const relax_expr *data,
+        const relax_expr *offset, const relax_expr *weight,
+        const relax_nn_deformable_conv2d_attrs *attrs)
+{
+    const relax_expr *given[] = { data, offset, weight, attrs ? attrs->mask : NULL };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "strides", 7, relax_r_ints(ctx, attrs->strides,
+            attrs->num_strides));
+        map = relax_r_set(ctx, map, "padding", 7, relax_r_ints(ctx, attrs->padding,
+            attrs->num_padding));
+        map = relax_r_set(ctx, map, "dilation", 8, relax_r_ints(ctx, attrs->dilation,
+            attrs->num_dilation));
+        map = relax_r_set(ctx, map, "deformable_groups", 17, relax_attr_int_new(ctx,
+            attrs->deformable_groups));
+        map = relax_r_set(ctx, map, "groups", 6, relax_attr_int_new(ctx, attrs->groups));
+        map = relax_r_set(ctx, map, "data_layout", 11, relax_r_text(ctx, attrs->data_layout));
+        map = relax_r_set(ctx, map, "kernel_layout", 13, relax_r_text(ctx, attrs->kernel_layout));
+        map = relax_r_set(ctx, map, "out_layout", 10, relax_r_text_or_none(ctx,
+            attrs->out_layout));
+        map = relax_r_set(ctx, map, "out_dtype", 9, relax_attr_dtype_new(ctx, attrs->out_dtype));
+    }
+    return relax_call_op_new(ctx, "relax.nn.deformable_conv2d", 26, given, relax_r_given(given, 3,
+        4), map, 0);
+}
+
 /* R.nn.dropout: data and a mask of what was kept; in inference data itself and ones
  * defaults: rate 0.5
  */
@@ -2819,6 +2881,69 @@ static inline relax_expr *relax_r_nn_max_pool1d(relax_context *ctx, const relax_
     return relax_call_op_new(ctx, "relax.nn.max_pool1d", 19, given, 1, map, 0);
 }
 
+/* R.nn.max_pool1d_with_indices: max_pool1d, and the positions in data of what it takes, the
+ *   first of equal ones
+ * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
+ *   count_include_pad False, layout NCW, out_layout None, column_major False
+ */
+typedef struct relax_nn_max_pool1d_with_indices_attrs {
+    const int64_t *pool_size;
+    size_t num_pool_size;
+    const int64_t *strides;
+    size_t num_strides;
+    const int64_t *dilation;
+    size_t num_dilation;
+    const int64_t *padding;
+    size_t num_padding;
+    int32_t ceil_mode;
+    int32_t count_include_pad;
+    const char *layout;
+    const char *out_layout;
+    int32_t column_major;
+} relax_nn_max_pool1d_with_indices_attrs;
+static inline void relax_nn_max_pool1d_with_indices_attrs_init(
+        relax_nn_max_pool1d_with_indices_attrs *attrs)
+{
+    attrs->pool_size = NULL;
+    attrs->num_pool_size = 0;
+    attrs->strides = NULL;
+    attrs->num_strides = 0;
+    attrs->dilation = NULL;
+    attrs->num_dilation = 0;
+    attrs->padding = NULL;
+    attrs->num_padding = 0;
+    attrs->ceil_mode = 0;
+    attrs->count_include_pad = 0;
+    attrs->layout = "NCW";
+    attrs->out_layout = NULL;
+    attrs->column_major = 0;
+}
+static inline relax_expr *relax_r_nn_max_pool1d_with_indices(relax_context *ctx,
+        const relax_expr *data, const relax_nn_max_pool1d_with_indices_attrs *attrs)
+{
+    const relax_expr *given[] = { data };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "pool_size", 9, relax_r_ints(ctx, attrs->pool_size,
+            attrs->num_pool_size));
+        map = relax_r_set(ctx, map, "strides", 7, relax_r_ints(ctx, attrs->strides,
+            attrs->num_strides));
+        map = relax_r_set(ctx, map, "dilation", 8, relax_r_ints(ctx, attrs->dilation,
+            attrs->num_dilation));
+        map = relax_r_set(ctx, map, "padding", 7, relax_r_ints(ctx, attrs->padding,
+            attrs->num_padding));
+        map = relax_r_set(ctx, map, "ceil_mode", 9, relax_attr_bool_new(ctx, attrs->ceil_mode));
+        map = relax_r_set(ctx, map, "count_include_pad", 17, relax_attr_bool_new(ctx,
+            attrs->count_include_pad));
+        map = relax_r_set(ctx, map, "layout", 6, relax_r_text(ctx, attrs->layout));
+        map = relax_r_set(ctx, map, "out_layout", 10, relax_r_text_or_none(ctx,
+            attrs->out_layout));
+        map = relax_r_set(ctx, map, "column_major", 12, relax_attr_bool_new(ctx,
+            attrs->column_major));
+    }
+    return relax_call_op_new(ctx, "relax.nn.max_pool1d_with_indices", 32, given, 1, map, 0);
+}
+
 /* R.nn.max_pool2d: greatest element of each window along two axes
  * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
  *   count_include_pad False, layout NCHW, out_layout None
@@ -2876,6 +3001,69 @@ static inline relax_expr *relax_r_nn_max_pool2d(relax_context *ctx, const relax_
     return relax_call_op_new(ctx, "relax.nn.max_pool2d", 19, given, 1, map, 0);
 }
 
+/* R.nn.max_pool2d_with_indices: max_pool2d, and the positions in data of what it takes, the
+ *   first of equal ones
+ * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
+ *   count_include_pad False, layout NCHW, out_layout None, column_major False
+ */
+typedef struct relax_nn_max_pool2d_with_indices_attrs {
+    const int64_t *pool_size;
+    size_t num_pool_size;
+    const int64_t *strides;
+    size_t num_strides;
+    const int64_t *dilation;
+    size_t num_dilation;
+    const int64_t *padding;
+    size_t num_padding;
+    int32_t ceil_mode;
+    int32_t count_include_pad;
+    const char *layout;
+    const char *out_layout;
+    int32_t column_major;
+} relax_nn_max_pool2d_with_indices_attrs;
+static inline void relax_nn_max_pool2d_with_indices_attrs_init(
+        relax_nn_max_pool2d_with_indices_attrs *attrs)
+{
+    attrs->pool_size = NULL;
+    attrs->num_pool_size = 0;
+    attrs->strides = NULL;
+    attrs->num_strides = 0;
+    attrs->dilation = NULL;
+    attrs->num_dilation = 0;
+    attrs->padding = NULL;
+    attrs->num_padding = 0;
+    attrs->ceil_mode = 0;
+    attrs->count_include_pad = 0;
+    attrs->layout = "NCHW";
+    attrs->out_layout = NULL;
+    attrs->column_major = 0;
+}
+static inline relax_expr *relax_r_nn_max_pool2d_with_indices(relax_context *ctx,
+        const relax_expr *data, const relax_nn_max_pool2d_with_indices_attrs *attrs)
+{
+    const relax_expr *given[] = { data };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "pool_size", 9, relax_r_ints(ctx, attrs->pool_size,
+            attrs->num_pool_size));
+        map = relax_r_set(ctx, map, "strides", 7, relax_r_ints(ctx, attrs->strides,
+            attrs->num_strides));
+        map = relax_r_set(ctx, map, "dilation", 8, relax_r_ints(ctx, attrs->dilation,
+            attrs->num_dilation));
+        map = relax_r_set(ctx, map, "padding", 7, relax_r_ints(ctx, attrs->padding,
+            attrs->num_padding));
+        map = relax_r_set(ctx, map, "ceil_mode", 9, relax_attr_bool_new(ctx, attrs->ceil_mode));
+        map = relax_r_set(ctx, map, "count_include_pad", 17, relax_attr_bool_new(ctx,
+            attrs->count_include_pad));
+        map = relax_r_set(ctx, map, "layout", 6, relax_r_text(ctx, attrs->layout));
+        map = relax_r_set(ctx, map, "out_layout", 10, relax_r_text_or_none(ctx,
+            attrs->out_layout));
+        map = relax_r_set(ctx, map, "column_major", 12, relax_attr_bool_new(ctx,
+            attrs->column_major));
+    }
+    return relax_call_op_new(ctx, "relax.nn.max_pool2d_with_indices", 32, given, 1, map, 0);
+}
+
 /* R.nn.max_pool3d: greatest element of each window along three axes
  * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
  *   count_include_pad False, layout NCDHW, out_layout None
@@ -2931,6 +3119,69 @@ static inline relax_expr *relax_r_nn_max_pool3d(relax_context *ctx, const relax_
             attrs->out_layout));
     }
     return relax_call_op_new(ctx, "relax.nn.max_pool3d", 19, given, 1, map, 0);
+}
+
+/* R.nn.max_pool3d_with_indices: max_pool3d, and the positions in data of what it takes, the
+ *   first of equal ones
+ * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
+ *   count_include_pad False, layout NCDHW, out_layout None, column_major False
+ */
+typedef struct relax_nn_max_pool3d_with_indices_attrs {
+    const int64_t *pool_size;
+    size_t num_pool_size;
+    const int64_t *strides;
+    size_t num_strides;
+    const int64_t *dilation;
+    size_t num_dilation;
+    const int64_t *padding;
+    size_t num_padding;
+    int32_t ceil_mode;
+    int32_t count_include_pad;
+    const char *layout;
+    const char *out_layout;
+    int32_t column_major;
+} relax_nn_max_pool3d_with_indices_attrs;
+static inline void relax_nn_max_pool3d_with_indices_attrs_init(
+        relax_nn_max_pool3d_with_indices_attrs *attrs)
+{
+    attrs->pool_size = NULL;
+    attrs->num_pool_size = 0;
+    attrs->strides = NULL;
+    attrs->num_strides = 0;
+    attrs->dilation = NULL;
+    attrs->num_dilation = 0;
+    attrs->padding = NULL;
+    attrs->num_padding = 0;
+    attrs->ceil_mode = 0;
+    attrs->count_include_pad = 0;
+    attrs->layout = "NCDHW";
+    attrs->out_layout = NULL;
+    attrs->column_major = 0;
+}
+static inline relax_expr *relax_r_nn_max_pool3d_with_indices(relax_context *ctx,
+        const relax_expr *data, const relax_nn_max_pool3d_with_indices_attrs *attrs)
+{
+    const relax_expr *given[] = { data };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "pool_size", 9, relax_r_ints(ctx, attrs->pool_size,
+            attrs->num_pool_size));
+        map = relax_r_set(ctx, map, "strides", 7, relax_r_ints(ctx, attrs->strides,
+            attrs->num_strides));
+        map = relax_r_set(ctx, map, "dilation", 8, relax_r_ints(ctx, attrs->dilation,
+            attrs->num_dilation));
+        map = relax_r_set(ctx, map, "padding", 7, relax_r_ints(ctx, attrs->padding,
+            attrs->num_padding));
+        map = relax_r_set(ctx, map, "ceil_mode", 9, relax_attr_bool_new(ctx, attrs->ceil_mode));
+        map = relax_r_set(ctx, map, "count_include_pad", 17, relax_attr_bool_new(ctx,
+            attrs->count_include_pad));
+        map = relax_r_set(ctx, map, "layout", 6, relax_r_text(ctx, attrs->layout));
+        map = relax_r_set(ctx, map, "out_layout", 10, relax_r_text_or_none(ctx,
+            attrs->out_layout));
+        map = relax_r_set(ctx, map, "column_major", 12, relax_attr_bool_new(ctx,
+            attrs->column_major));
+    }
+    return relax_call_op_new(ctx, "relax.nn.max_pool3d_with_indices", 32, given, 1, map, 0);
 }
 
 /* R.nn.nll_loss: negative log likelihood of target classes

@@ -66,6 +66,146 @@ for dtype in ("float32", "float64", "float16"):
         check(f"R.vision.get_valid_counts(x0, score_threshold={threshold}, id_index={id_index}, score_index=1)", [x], valid_counts(x, threshold, id_index, 1))
 
 
+# ---- pooling with positions
+def pooled(x, size, strides, pads, dilation, ceil=False, columns=False):
+    """Values, and where they are; NaN is greatest, the first of equals wins."""
+    n = len(size)
+    out = []
+    for i in range(n):
+        room = x.shape[2 + i] + pads[i] + pads[n + i] - dilation[i] * (size[i] - 1) - 1
+        count = (-(-room // strides[i]) if ceil else room // strides[i]) + 1
+        if ceil and (count - 1) * strides[i] >= x.shape[2 + i] + pads[i]:
+            count -= 1
+        out.append(count)
+    values, where = np.zeros(x.shape[:2] + tuple(out), x.dtype), np.zeros(x.shape[:2] + tuple(out), np.int64)
+    spatial = np.arange(math.prod(x.shape[2:])).reshape(x.shape[2:], order="F" if columns else "C")
+    for at in np.ndindex(values.shape):
+        best = None
+        for k in np.ndindex(*size):
+            p = [at[2 + i] * strides[i] - pads[i] + k[i] * dilation[i] for i in range(n)]
+            if all(0 <= v < x.shape[2 + i] for i, v in enumerate(p)):
+                v = x[(*at[:2], *p)]
+                if best is None or v > best[0] or (v != v and best[0] == best[0]):
+                    best = (v, (at[0] * x.shape[1] + at[1]) * spatial.size + spatial[tuple(p)])
+        values[at], where[at] = best
+    return [values, where]
+
+
+for shape, size, strides, pads, dilation, ceil in (((2, 3, 9), [3], [2], [1, 1], [1], False), ((1, 2, 6, 7), [2, 3], [1, 2], [1, 0, 0, 1], [1, 1], True),
+                                                   ((2, 1, 8, 7), [2, 2], [2, 2], [0, 0, 0, 0], [2, 3], False), ((1, 2, 4, 5, 3), [2, 2, 2], [2, 1, 1], [1] * 6, [1] * 3, False)):
+    for dtype, columns in itertools.product(("float32", "float16", "float64", "int8", "uint8"), (False, True)):
+        x = rng.randint(0, 6, shape).astype(dtype)
+        if dtype == "float32":
+            x.flat[::7] = np.nan
+        check(f"R.nn.max_pool{len(size)}d_with_indices(x0, pool_size={size}, strides={strides}, padding={pads}, dilation={dilation}, ceil_mode={ceil}, column_major={columns})",
+              [x], pooled(x, size, strides, pads, dilation, ceil, columns))
+x = rng.randint(0, 6, (2, 5, 6, 3)).astype("float32")
+values, _ = pooled(np.moveaxis(x, 3, 1).copy(), [2, 2], [2, 2], [0] * 4, [1, 1])
+places = np.moveaxis(np.arange(x.size).reshape(x.shape), 3, 1)
+planes = np.stack([np.stack([np.moveaxis(x, 3, 1)[..., i:4 + i:2, j:6 + j:2] for j in (0, 1)], -1) for i in (0, 1)], -2).reshape(2, 3, 2, 3, 4)
+first = np.stack([np.stack([places[..., i:4 + i:2, j:6 + j:2] for j in (0, 1)], -1) for i in (0, 1)], -2).reshape(2, 3, 2, 3, 4)
+at = np.take_along_axis(first, planes.argmax(-1)[..., None], -1)[..., 0]
+check('R.nn.max_pool2d_with_indices(x0, pool_size=[2, 2], strides=[2, 2], layout="NHWC")', [x], [np.moveaxis(values, 1, 3), np.moveaxis(at, 1, 3)])
+
+
+# ---- convolutions with moved windows
+def deformed(x, offset, w, mask=None, strides=(1, 1), pads=(0, 0, 0, 0), dilation=(1, 1), moved=1, groups=1):
+    (n, _, height, width), (o, inputs, kh, kw), (oh, ow) = x.shape, w.shape, offset.shape[2:]
+    x, offset, out = x.astype(np.float64), offset.astype(np.float64).reshape(n, moved, kh, kw, 2, oh, ow), np.zeros((n, o, oh, ow))
+    for b, to, p, q, c, y, z in np.ndindex(n, o, oh, ow, inputs, kh, kw):
+        channel = to // (o // groups) * inputs + c
+        g = channel // (x.shape[1] // moved)
+        at = [p * strides[0] - pads[0] + y * dilation[0] + offset[b, g, y, z, 0, p, q], q * strides[1] - pads[1] + z * dilation[1] + offset[b, g, y, z, 1, p, q]]
+        low, v = [math.floor(a) for a in at], 0
+        for i, j in np.ndindex(2, 2):
+            if 0 <= low[0] + i < height and 0 <= low[1] + j < width:
+                v += x[b, channel, low[0] + i, low[1] + j] * (1 - abs(at[0] - low[0] - i)) * (1 - abs(at[1] - low[1] - j))
+        if mask is not None:
+            v *= mask.reshape(n, moved, kh, kw, oh, ow)[b, g, y, z, p, q]
+        out[b, to, p, q] += v * w[to, c, y, z]
+    return out
+
+
+def quarters(*shape):
+    return (rng.randint(-9, 9, shape) / 4).astype(np.float32)
+
+
+for dtype, tol in (("float32", 2e-5), ("float64", 1e-12), ("float16", 2e-2)):
+    x, w = quarters(2, 4, 5, 6).astype(dtype), quarters(4, 4, 2, 3).astype(dtype)
+    offset, mask = quarters(2, 12, 4, 4).astype(dtype), quarters(2, 6, 4, 4).astype(dtype)
+    check("R.nn.deformable_conv2d(x0, x1, x2)", [x, offset, w], deformed(x, offset, w).astype(dtype), tol, symbolic=False)
+    check("R.nn.deformable_conv2d(x0, x1, x2, x3)", [x, offset, w, mask], deformed(x, offset, w, mask).astype(dtype), tol)
+x, w = quarters(1, 6, 7, 6), quarters(4, 3, 3, 2)
+offset, mask = quarters(1, 36, 4, 4) * 3, quarters(1, 18, 4, 4)
+check("R.nn.deformable_conv2d(x0, x1, x2, x3, strides=[2, 1], padding=[1, 0, 2, 1], dilation=[1, 3], deformable_groups=3, groups=2)", [x, offset, w, mask],
+      deformed(x, offset, w, mask, (2, 1), (1, 0), (1, 3), 3, 2).astype("float32"), 1e-4, symbolic=False)
+check('R.nn.deformable_conv2d(x0, x1, x2, data_layout="NHWC", kernel_layout="HWIO")', [np.moveaxis(x, 1, 3).copy(), quarters(1, 12, 5, 5) * 0, np.moveaxis(quarters(2, 6, 3, 2) * 0 + 1, (0, 1), (3, 2)).copy()],
+      np.stack([np.moveaxis(sum(x[:, :, i:5 + i, j:5 + j] for i in range(3) for j in range(2)).sum(1, keepdims=True), 1, 3)] * 2, -1)[..., 0, :], 1e-5)
+refused("R.nn.deformable_conv2d(x0, x1, x2)", [x, quarters(1, 12, 4, 4), quarters(2, 6, 3, 2)], "RT05")
+
+
+# ---- regions
+def roi_align(x, rois, size, scale, ratio, aligned, mode):
+    x, out = x.astype(np.float64), np.zeros((len(rois), x.shape[1]) + size)
+    for k, r in enumerate(rois.astype(np.float64)):
+        begin, length = [r[2] * scale, r[1] * scale], [(r[4] - r[2]) * scale, (r[3] - r[1]) * scale]
+        length = length if aligned else [max(1.0, v) for v in length]
+        steps = [ratio if ratio > 0 else math.ceil(length[i] / size[i]) for i in range(2)]
+        for at in np.ndindex(size):
+            values = []
+            for s in itertools.product(*(range(v) for v in steps)):
+                p = [begin[i] + (at[i] + (s[i] + 0.5) / steps[i]) * length[i] / size[i] for i in range(2)]
+                if any(v < -1 or v > x.shape[2 + i] for i, v in enumerate(p)):
+                    values.append(np.zeros(x.shape[1]))
+                    continue
+                p = [min(max(v, 0), x.shape[2 + i] - 1) for i, v in enumerate(p)]
+                low = [math.floor(v) for v in p]
+                parts = [x[int(r[0])][:, min(low[0] + i, x.shape[2] - 1), min(low[1] + j, x.shape[3] - 1)]
+                         * (p[0] - low[0] if i else 1 - p[0] + low[0]) * (p[1] - low[1] if j else 1 - p[1] + low[1]) for i, j in np.ndindex(2, 2)]
+                values.append(np.max(parts, 0) if mode == "max_corner" else sum(parts))
+            if values:
+                out[(k, slice(None)) + at] = np.mean(values, 0) if mode == "avg" else np.max(values, 0)
+    return out
+
+
+rois = np.array([[0, 0.5, 1, 4.5, 5.25], [1, 2, 2, 2.5, 2.25], [1, -3, -2, 9.5, 8.25], [0, 9, 9, 12, 12], [1, 4, 3, 2, 5]], np.float32)
+image = quarters(2, 3, 6, 7)
+for ratio, aligned, mode in itertools.product((-1, 0, 3), (False, True), ("avg", "max", "max_corner")):
+    for dtype, tol in (("float32", 2e-4), ("float64", 1e-9), ("float16", 2e-2)):
+        want = roi_align(image, rois, (2, 3), 0.75, ratio, aligned, mode).astype(dtype)
+        text = f'R.vision.roi_align(x0, x1, (2, 3), 0.75, {ratio}, aligned={aligned}, mode="{mode}"'
+        check(text + ")", [image.astype(dtype), rois.astype("float64" if dtype == "float64" else "float32")], want, tol, symbolic=dtype == "float32")
+        if dtype == "float32":
+            check(text + ', layout="NHWC")', [np.moveaxis(image, 1, 3).copy(), rois], np.moveaxis(want, 1, 3), tol)
+hostile = np.array([[0, np.nan, 0, 3, 3], [1, 0, 0, np.inf, 2]], np.float32)
+check("R.vision.roi_align(x0, x1, (1, 1), 1.0)", [image, hostile], np.zeros((2, 3, 1, 1), np.float32))
+check('R.vision.roi_pool(x0, x1, (2, 2), 1.0, layout="NHWC")', [np.full((2, 6, 7, 3), -2.0, np.float32), rois[:2]], np.full((2, 2, 2, 3), -2.0, np.float32))
+
+
+# ---- boxes of anchors
+def decoded(scores, moves, anchor, variances, clip, threshold, background, softmax):
+    moves, a = moves.reshape(len(moves), -1, 4).astype(np.float64) * variances, anchor[0].astype(np.float64)
+    size, middle = a[:, 2:] - a[:, :2], (a[:, 2:] + a[:, :2]) / 2
+    centre, half = moves[..., :2] * size + middle, np.exp(moves[..., 2:]) * size / 2
+    boxes = np.concatenate([(centre - half)[..., ::-1], (centre + half)[..., ::-1]], -1)
+    s = scores.astype(np.float64)
+    if softmax:
+        s = np.exp(s - s.max(1, keepdims=True))
+        s /= s.sum(1, keepdims=True)
+    s = np.where(s >= threshold, s, 0)
+    if not background:
+        s[:, 0] = 0
+    return [np.clip(boxes, 0, 1) if clip else boxes, s]
+
+
+for (clip, background, softmax), (dtype, tol) in zip(itertools.product((False, True), repeat=3), [("float32", 1e-5), ("float64", 1e-12), ("float16", 1e-2), ("float32", 1e-5)] * 2):
+    scores, moves, anchor = quarters(2, 5, 3).astype(dtype), quarters(2, 12).astype(dtype), (quarters(1, 3, 4) / 4).astype(dtype)
+    check(f"R.vision.multibox_transform_loc(x0, x1, x2, clip={clip}, threshold=0.126, variances=(0.5, 0.25, 0.125, 1.0), keep_background={background}, apply_softmax={softmax})",
+          [scores, moves, anchor], [v.astype(dtype) for v in decoded(scores, moves, anchor, [0.5, 0.25, 0.125, 1.0], clip, 0.126, background, softmax)], tol)
+refused("R.vision.multibox_transform_loc(x0, x1, x2)", [quarters(2, 5, 3), quarters(2, 11), quarters(1, 3, 4)], "RT05")
+
+
+# ---- boxes that overlap
 def suppressed(x, valid, indices, most=-1, iou=0.5, force=False, top=-1, coords=2, score=1, ids=0, positions=True, bottom=False, sigma=0.0, least=0.0):
     """TVM's rule; scores and what is computed of boxes have the dtype of x."""
     t = x.dtype.type
