@@ -1223,6 +1223,58 @@ static inline relax_expr *relax_r_image_grid_sample(relax_context *ctx, const re
     return relax_call_op_new(ctx, "relax.image.grid_sample", 23, given, 2, map, 0);
 }
 
+/* R.image.resize1d: lines at another size
+ * defaults: roi [0.0, 0.0], layout NCW, method linear, coordinate_transformation_mode
+ *   half_pixel, rounding_method , cubic_alpha -0.75, cubic_exclude 0, extrapolation_value 0.0,
+ *   out_dtype void
+ */
+typedef struct relax_image_resize1d_attrs {
+    const relax_attr *roi;
+    const char *layout;
+    const char *method;
+    const char *coordinate_transformation_mode;
+    const char *rounding_method;
+    double cubic_alpha;
+    int64_t cubic_exclude;
+    double extrapolation_value;
+    relax_dtype out_dtype;
+} relax_image_resize1d_attrs;
+static inline void relax_image_resize1d_attrs_init(relax_image_resize1d_attrs *attrs)
+{
+    attrs->roi = NULL;
+    attrs->layout = "NCW";
+    attrs->method = "linear";
+    attrs->coordinate_transformation_mode = "half_pixel";
+    attrs->rounding_method = "";
+    attrs->cubic_alpha = -0.75;
+    attrs->cubic_exclude = 0;
+    attrs->extrapolation_value = 0.0;
+    attrs->out_dtype = RELAX_VOID;
+}
+static inline relax_expr *relax_r_image_resize1d(relax_context *ctx, const relax_expr *data,
+        const relax_expr *size, const relax_image_resize1d_attrs *attrs)
+{
+    const relax_expr *given[] = { data, size };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "roi", 3, attrs->roi);
+        map = relax_r_set(ctx, map, "layout", 6, relax_r_text(ctx, attrs->layout));
+        map = relax_r_set(ctx, map, "method", 6, relax_r_text(ctx, attrs->method));
+        map = relax_r_set(ctx, map, "coordinate_transformation_mode", 30, relax_r_text(ctx,
+            attrs->coordinate_transformation_mode));
+        map = relax_r_set(ctx, map, "rounding_method", 15, relax_r_text(ctx,
+            attrs->rounding_method));
+        map = relax_r_set(ctx, map, "cubic_alpha", 11, relax_attr_float_new(ctx,
+            attrs->cubic_alpha));
+        map = relax_r_set(ctx, map, "cubic_exclude", 13, relax_attr_int_new(ctx,
+            attrs->cubic_exclude));
+        map = relax_r_set(ctx, map, "extrapolation_value", 19, relax_attr_float_new(ctx,
+            attrs->extrapolation_value));
+        map = relax_r_set(ctx, map, "out_dtype", 9, relax_attr_dtype_new(ctx, attrs->out_dtype));
+    }
+    return relax_call_op_new(ctx, "relax.image.resize1d", 20, given, 2, map, 0);
+}
+
 /* R.image.resize2d: images at another size
  * defaults: roi [0.0, 0.0, 0.0, 0.0], layout NCHW, method linear,
  *   coordinate_transformation_mode half_pixel, rounding_method round, cubic_alpha -0.5,

@@ -439,40 +439,40 @@ const rlx_sinfo *rlx_infer_adaptive_pool(rlx_infer *in)
     return from_canonical(in, &out, rlx_data_axes[spatial], sizes, x->dtype, x->vdevice);
 }
 
-/* ---- image.resize2d: attribute 1 is the layout, 8 out_dtype --------------------------------- */
+/* ---- image.resizeNd: attribute 1 is the layout, 8 out_dtype --------------------------------- */
 
-const rlx_sinfo *rlx_infer_resize2d(rlx_infer *in)
+const rlx_sinfo *rlx_infer_resize(rlx_infer *in)
 {
+    static const char *const numbers[] = { "", "one number", "two numbers", "three numbers" };
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     const rlx_shape_sinfo *s = x ? rlx_infer_shape_arg(in, 1) : NULL;
     const rlx_shape_expr *size = rlx_as_shape_expr(rlx_infer_expr(in, 1));
     const rlx_prim *sizes[MAX_AXES];
     layout data;
-    size_t n;
-    if (!s || !read_layout(in, 1, rlx_data_axes[2], &data) || !rank_fits(in, 0, x, &data))
+    size_t spatial = in->row->member.number, n;
+    if (!s || !read_layout(in, 1, rlx_data_axes[spatial], &data) || !rank_fits(in, 0, x, &data))
         return NULL;
-    if (s->ndim != 2)
-        return rlx_infer_fail(in, "size is %s, expected two numbers", rlx_show(in->ctx, &s->node));
+    if (s->ndim != (int64_t)spatial)
+        return rlx_infer_fail(in, "size is %s, expected %s", rlx_show(in->ctx, &s->node), numbers[spatial]);
     rlx_dtype dtype = rlx_attr_as_dtype(rlx_infer_attr(in, 8));
     dtype = rlx_dtype_is_void(dtype) ? x->dtype : dtype;
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);
     if (!dims || !size)
         return rlx_infer_rank_result(in, (int64_t)data.n, dtype, x->vdevice);
-    to_canonical(in->ctx, &data, dims, rlx_data_axes[2], sizes);
-    sizes[2] = size->values[0];
-    sizes[3] = size->values[1];
-    return from_canonical(in, &data, rlx_data_axes[2], sizes, dtype, x->vdevice);
+    to_canonical(in->ctx, &data, dims, rlx_data_axes[spatial], sizes);
+    memcpy(sizes + 2, size->values, spatial * sizeof *sizes);
+    return from_canonical(in, &data, rlx_data_axes[spatial], sizes, dtype, x->vdevice);
 }
 
-/* One number is the size of both axes. */
-bool rlx_prepare_resize2d(rlx_op_draft *d)
+/* One number is the size of all axes. */
+bool rlx_prepare_resize(rlx_op_draft *d)
 {
     const rlx_prim_value *one = rlx_as_prim_value(d->args[1]);
     const rlx_shape_expr *s = rlx_as_shape_expr(d->args[1]);
     const rlx_prim *v = one ? one->value : s && s->num_values == 1 ? s->values[0] : NULL;
-    const rlx_prim *both[2] = { v, v };
+    const rlx_prim *all[3] = { v, v, v };
     if (v)
-        d->args[1] = rlx_shape_new(d->ctx, both, 2);
+        d->args[1] = rlx_shape_new(d->ctx, all, d->row->member.number);
     return d->args[1] != NULL;
 }
 

@@ -126,12 +126,12 @@ RULE(nonzero) RULE(multinomial) RULE(norm) RULE(batch_norm) RULE(group_norm) RUL
 RULE(cross_entropy) RULE(nll_loss) RULE(attention) RULE(pad) RULE(quantize) RULE(dequantize)
 RULE(checkpoint)
 RULE(second) RULE(allgather) RULE(scatter_worker) RULE(conv) RULE(conv_transpose) RULE(pool)
-RULE(adaptive_pool) RULE(resize2d) RULE(einsum) RULE(layout_transform)
+RULE(adaptive_pool) RULE(resize) RULE(einsum) RULE(layout_transform)
 RULE(stack) RULE(meshgrid) RULE(outer) RULE(size) RULE(batch_flatten) RULE(pixel_shuffle)
 RULE(prelu) RULE(instance_norm) RULE(reverse_sequence) RULE(bucketize) RULE(index_tensor)
 RULE(index_put) RULE(slice_scatter) RULE(hamming_window)
 RULE(affine_grid) RULE(grid_sample) RULE(roi) RULE(valid_counts) RULE(nms) RULE(all_class_nms)
-RULE(dynamic_nms) RULE(pool_indices) RULE(deformable_conv) RULE(multibox) RULE(resize3d) RULE(median)
+RULE(dynamic_nms) RULE(pool_indices) RULE(deformable_conv) RULE(multibox) RULE(median)
 #undef RULE
 #define LOWERING(name) const rlx_prim_func *rlx_lower_##name(rlx_lower_request *l);
 LOWERING(intrinsic) LOWERING(unary) LOWERING(node) LOWERING(binary) LOWERING(wide_binary)
@@ -144,7 +144,7 @@ LOWERING(eye) LOWERING(triangle) LOWERING(arange) LOWERING(one_hot) LOWERING(tak
 LOWERING(strided_slice) LOWERING(gather_elements) LOWERING(gather_nd) LOWERING(scatter_elements)
 LOWERING(einsum) LOWERING(quantize) LOWERING(layout_transform) LOWERING(conv) LOWERING(pool)
 LOWERING(adaptive_pool) LOWERING(pool_backward) LOWERING(nll_loss_backward) LOWERING(take_backward)
-LOWERING(multinomial) LOWERING(resize2d) LOWERING(norm) LOWERING(group_norm) LOWERING(batch_norm)
+LOWERING(multinomial) LOWERING(resize) LOWERING(norm) LOWERING(group_norm) LOWERING(batch_norm)
 LOWERING(dropout) LOWERING(cross_entropy) LOWERING(nll_loss) LOWERING(attention)
 LOWERING(stack) LOWERING(meshgrid) LOWERING(outer) LOWERING(size) LOWERING(pixel_shuffle)
 LOWERING(prelu) LOWERING(reverse_sequence) LOWERING(bucketize) LOWERING(index_tensor)
@@ -164,8 +164,7 @@ bool rlx_prepare_scope(rlx_op_draft *d);
 bool rlx_prepare_unique(rlx_op_draft *d);
 bool rlx_prepare_var_len(rlx_op_draft *d);
 bool rlx_prepare_window(rlx_op_draft *d);
-bool rlx_prepare_resize2d(rlx_op_draft *d);
-bool rlx_prepare_resize3d(rlx_op_draft *d);
+bool rlx_prepare_resize(rlx_op_draft *d);
 
 /* Elementwise operators that are more than an intrinsic or a node (lower_elementwise.c): the value
  * for elements x and y of dtype t; NULL: not for this dtype. */

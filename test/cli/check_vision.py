@@ -10,6 +10,10 @@ np.seterr(all="ignore")
 rng = np.random.RandomState(7)
 
 
+def quarters(*shape):
+    return (rng.randint(-9, 9, shape) / 4).astype(np.float32)
+
+
 def some_boxes(*shape):
     """Corners in any order, many of them shared."""
     return (rng.randint(0, 13, shape + (4,)) / 2).astype(np.float32)
@@ -64,6 +68,49 @@ for dtype in ("float32", "float64", "float16"):
     x = detections(2, 9, dtype)
     for threshold, id_index in ((0.0, 0), (0.25, -1)):
         check(f"R.vision.get_valid_counts(x0, score_threshold={threshold}, id_index={id_index}, score_index=1)", [x], valid_counts(x, threshold, id_index, 1))
+
+
+# ---- other sizes: each axis is a matrix
+def weights(have, want, method, mode, rounding, alpha=-0.75, exclude=False):
+    m = np.zeros((want, have))
+    for o in range(want):
+        half = (o + 0.5) * have / want
+        x = {"half_pixel": half - 0.5, "asymmetric": o * have / want, "align_corners": o * (have - 1) / max(want - 1, 1), "tf_half_pixel_for_nn": half,
+             "pytorch_half_pixel": half - 0.5 if want > 1 else 0.0}[mode]
+        if method == "nearest_neighbor":
+            k = {"floor": math.floor, "ceil": math.ceil, "round_prefer_ceil": lambda v: math.floor(v + 0.5)}.get(rounding, lambda v: math.ceil(v - 0.5))(x)
+            taps = [(k, 1.0)]
+        else:
+            taps = []
+            for k in range(math.floor(x) - 1, math.floor(x) + 3):
+                d = abs(x - k)
+                near, far = ((alpha + 2) * d - (alpha + 3)) * d * d + 1, ((alpha * d - 5 * alpha) * d + 8 * alpha) * d - 4 * alpha
+                taps.append((k, max(1 - d, 0) if method == "linear" else near if d <= 1 else far if d < 2 else 0))
+            if exclude:
+                taps = [(k, w) for k, w in taps if 0 <= k < have]
+                taps = [(k, w / sum(v for _, v in taps)) for k, w in taps]
+        for k, w in taps:
+            m[o, min(max(k, 0), have - 1)] += w
+    return m
+
+
+def resized(x, size, *rule):
+    x = x.astype(np.float64)
+    for i, n in enumerate(size):
+        x = np.moveaxis(np.tensordot(weights(x.shape[2 + i], n, *rule), x, (1, 2 + i)), 0, 2 + i)
+    return x
+
+
+for n, method, mode in itertools.product((1, 3), ("nearest_neighbor", "linear", "cubic"), ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")):
+    x, layout, size = quarters(*((2, 2, 7) if n == 1 else (1, 2, 3, 4, 5))), ["NCW", "NWC"] if n == 1 else ["NCDHW", "NDHWC"], [11] if n == 1 else [5, 1, 7]
+    for rounding, exclude in [(r, False) for r in ("", "floor", "ceil", "round_prefer_ceil")] if method == "nearest_neighbor" else [("", False)] + [("", True)] * (method == "cubic"):
+        want = resized(x, size, method, mode, rounding, -0.75, exclude).astype("float32")
+        text = f'R.image.resize{n}d(x0, R.shape({size}), method="{method}", coordinate_transformation_mode="{mode}", rounding_method="{rounding}", cubic_exclude={int(exclude)}'
+        check(text + ")", [x], want, 2e-5)
+        check(text + f', layout="{layout[1]}")', [np.moveaxis(x, 1, -1).copy()], np.moveaxis(want, 1, -1), 2e-5)
+for dtype, tol in (("float16", 4e-3), ("float64", 1e-12)):
+    x = quarters(1, 2, 3, 4, 5).astype(dtype)
+    check('R.image.resize3d(x0, R.shape([5, 1, 7]), method="cubic")', [x], resized(x, [5, 1, 7], "cubic", "half_pixel", "").astype(dtype), tol)
 
 
 # ---- pooling with positions
@@ -124,10 +171,6 @@ def deformed(x, offset, w, mask=None, strides=(1, 1), pads=(0, 0, 0, 0), dilatio
             v *= mask.reshape(n, moved, kh, kw, oh, ow)[b, g, y, z, p, q]
         out[b, to, p, q] += v * w[to, c, y, z]
     return out
-
-
-def quarters(*shape):
-    return (rng.randint(-9, 9, shape) / 4).astype(np.float32)
 
 
 for dtype, tol in (("float32", 2e-5), ("float64", 1e-12), ("float16", 2e-2)):
