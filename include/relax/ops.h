@@ -3587,6 +3587,66 @@ static inline relax_expr *relax_r_quantize(relax_context *ctx, const relax_expr 
     return relax_call_op_new(ctx, "relax.quantize", 14, given, 3, map, 0);
 }
 
+/* R.random.normal: random numbers of a normal distribution, by a seed
+ * defaults: dtype float32, seed 0, mean 0.0, scale 1.0
+ */
+typedef struct relax_random_normal_attrs {
+    relax_dtype dtype;
+    int64_t seed;
+    double mean;
+    double scale;
+} relax_random_normal_attrs;
+static inline void relax_random_normal_attrs_init(relax_random_normal_attrs *attrs)
+{
+    attrs->dtype = RELAX_FLOAT32;
+    attrs->seed = 0;
+    attrs->mean = 0.0;
+    attrs->scale = 1.0;
+}
+static inline relax_expr *relax_r_random_normal(relax_context *ctx, const relax_expr *shape,
+        const relax_random_normal_attrs *attrs)
+{
+    const relax_expr *given[] = { shape };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "dtype", 5, relax_attr_dtype_new(ctx, attrs->dtype));
+        map = relax_r_set(ctx, map, "seed", 4, relax_attr_int_new(ctx, attrs->seed));
+        map = relax_r_set(ctx, map, "mean", 4, relax_attr_float_new(ctx, attrs->mean));
+        map = relax_r_set(ctx, map, "scale", 5, relax_attr_float_new(ctx, attrs->scale));
+    }
+    return relax_call_op_new(ctx, "relax.random.normal", 19, given, 1, map, 0);
+}
+
+/* R.random.uniform: random numbers that are equally likely, by a seed
+ * defaults: dtype float32, seed 0, low 0.0, high 1.0
+ */
+typedef struct relax_random_uniform_attrs {
+    relax_dtype dtype;
+    int64_t seed;
+    double low;
+    double high;
+} relax_random_uniform_attrs;
+static inline void relax_random_uniform_attrs_init(relax_random_uniform_attrs *attrs)
+{
+    attrs->dtype = RELAX_FLOAT32;
+    attrs->seed = 0;
+    attrs->low = 0.0;
+    attrs->high = 1.0;
+}
+static inline relax_expr *relax_r_random_uniform(relax_context *ctx, const relax_expr *shape,
+        const relax_random_uniform_attrs *attrs)
+{
+    const relax_expr *given[] = { shape };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "dtype", 5, relax_attr_dtype_new(ctx, attrs->dtype));
+        map = relax_r_set(ctx, map, "seed", 4, relax_attr_int_new(ctx, attrs->seed));
+        map = relax_r_set(ctx, map, "low", 3, relax_attr_float_new(ctx, attrs->low));
+        map = relax_r_set(ctx, map, "high", 4, relax_attr_float_new(ctx, attrs->high));
+    }
+    return relax_call_op_new(ctx, "relax.random.uniform", 20, given, 1, map, 0);
+}
+
 /* R.repeat: each element repeated
  * defaults: axis None
  */

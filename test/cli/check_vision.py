@@ -19,6 +19,36 @@ def some_boxes(*shape):
     return (rng.randint(0, 13, shape + (4,)) / 2).astype(np.float32)
 
 
+# ---- random numbers
+def philox(k, seed):
+    """Four words for counter k."""
+    c, key = [k & 0xffffffff, k >> 32, 0, 0], [seed & 0xffffffff, seed >> 32 & 0xffffffff]
+    for _ in range(10):
+        p, q = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
+        c = [q >> 32 ^ c[1] ^ key[0], q & 0xffffffff, p >> 32 ^ c[3] ^ key[1], p & 0xffffffff]
+        key = [(key[0] + 0x9E3779B9) & 0xffffffff, (key[1] + 0xBB67AE85) & 0xffffffff]
+    return c
+
+
+def random_words(n, seed):
+    return np.array([philox(k, seed) for k in range(-(-n // 4))], np.uint64).ravel()[:n]
+
+
+assert philox(0xffffffffffffffff, -1)[0] != 0 and philox(0, 0) == [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]
+for seed in (0, 7, -1, 1 << 40):
+    w = random_words(21, seed)
+    check(f"R.random.uniform(R.shape([3, 7]), seed={seed})", [], ((w >> np.uint64(8)) / 2.0 ** 24).astype("float32").reshape(3, 7))
+    check(f'R.random.uniform(R.shape([21]), dtype="float16", seed={seed}, low=-2, high=2)', [], ((w >> np.uint64(21)) / 2.0 ** 9 - 2).astype("float16"))
+    d = random_words(42, seed).reshape(21, 2)
+    d = ((d[:, 0] >> np.uint64(5)) * 2.0 ** 26 + (d[:, 1] >> np.uint64(6))) / 2.0 ** 53
+    check(f'R.random.uniform(R.shape([21]), dtype="float64", seed={seed})', [], d)
+    u, v = (random_words(42, seed).reshape(21, 2) >> np.uint64(8)).T / 2.0 ** 24
+    check(f"R.random.normal(R.shape([21]), seed={seed}, mean=1, scale=2)", [], (np.sqrt(-2 * np.log(1 - u)) * np.cos(2 * np.pi * v) * 2 + 1).astype("float32"), 2e-6)
+d = random_words(84, 3).reshape(21, 2, 2)
+u, v = ((d[..., 0] >> np.uint64(5)) * 2.0 ** 26 + (d[..., 1] >> np.uint64(6))).T / 2.0 ** 53
+check('R.random.normal(R.shape([21]), dtype="float64", seed=3)', [], np.sqrt(-2 * np.log(1 - u)) * np.cos(2 * np.pi * v), 1e-13)
+
+
 # ---- median
 for dtype in ("float32", "float16", "float64", "int32", "uint8"):
     x = rng.randint(0, 9, (3, 4, 5)).astype(dtype)
