@@ -1568,6 +1568,13 @@ static inline relax_expr *relax_r_less_equal(relax_context *ctx, const relax_exp
     return relax_call_op_new(ctx, "relax.less_equal", 16, given, 2, NULL, 0);
 }
 
+/* R.linalg.det: determinants of the square matrices in the last two dimensions */
+static inline relax_expr *relax_r_linalg_det(relax_context *ctx, const relax_expr *x)
+{
+    const relax_expr *given[] = { x };
+    return relax_call_op_new(ctx, "relax.linalg.det", 16, given, 1, NULL, 0);
+}
+
 /* R.log: natural logarithm of each element */
 static inline relax_expr *relax_r_log(relax_context *ctx, const relax_expr *x)
 {

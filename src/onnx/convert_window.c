@@ -171,8 +171,6 @@ RLX_ONNX_CONVERTER(convert_conv_transpose)
     if (!weight || !read_window(c, x, weight, &w) ||
         !read_list(c, "output_padding", w.n, 0, extra, 0) || !pad_to(c, x, &w, extra))
         return false;
-    if (w.n > 2)
-        return rlx_onnx_fail(c, RLX_ON05, "three axes are not supported") != NULL;
     /* padding that a stride cannot hold is added afterwards */
     int64_t fits[MOST_AXES], more[2 * (MOST_AXES + 2)] = { 0 };
     bool any = false;
@@ -207,15 +205,25 @@ static const rlx_expr *pool(rlx_onnx_conv *c, const char *stem, const window *w,
                          w->layout);
 }
 
+static bool pool_with_positions(rlx_onnx_conv *c, const window *w, const rlx_expr *x)
+{
+    char name[32];
+    const rlx_expr *y = rlx_onnx_call(
+        c, numbered(name, "max_pool", w->n, "_with_indices"),
+        "x pool_size=I strides=I dilation=I padding=I ceil_mode=b layout=s column_major=b", x, w->kernel, w->n,
+        w->strides, w->n, w->dilations, w->n, w->pads, 2 * w->n, (int)(rlx_onnx_int(c, "ceil_mode", 0) != 0), w->layout,
+        (int)(rlx_onnx_int(c, "storage_order", 0) != 0));
+    return rlx_onnx_output(c, 0, rlx_onnx_item(c, y, 0)) && rlx_onnx_output(c, 1, rlx_onnx_item(c, y, 1));
+}
+
 RLX_ONNX_CONVERTER(convert_pool)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
     window w;
-    if (rlx_onnx_wants(c, 1))
-        return rlx_onnx_fail(c, RLX_ON05, "the positions of the greatest elements are not "
-                             "supported") != NULL;
     if (!read_window(c, x, NULL, &w))
         return false;
+    if (rlx_onnx_wants(c, 1))
+        return pool_with_positions(c, &w, x);
     return rlx_onnx_output(c, 0, pool(c, c->row->argument, &w, x,
                                       rlx_onnx_int(c, "count_include_pad", 0) != 0));
 }

@@ -19,6 +19,16 @@ def some_boxes(*shape):
     return (rng.randint(0, 13, shape + (4,)) / 2).astype(np.float32)
 
 
+# ---- determinants
+for shape in ((1, 1), (4, 4), (2, 3, 5, 5), (3, 9, 9), (2, 0, 0), (0, 3, 3)):
+    for dtype, tol in (("float32", 1e-4), ("float64", 1e-11)):
+        x = rng.randint(-4, 5, shape).astype(dtype)
+        x[..., :1, :1] = 0  # the first pivot is another one
+        check("R.linalg.det(x0)", [x], np.linalg.det(x) if x.size else np.ones(shape[:-2], dtype), tol)
+check("R.linalg.det(x0)", [np.array([[[0, 1], [0, 5]], [[np.inf, 1], [2, 3]], [[0, 0], [0, np.nan]]], np.float64)], np.array([0, np.inf, np.nan]))
+refused("R.linalg.det(x0)", [np.zeros((2, 3), np.float32)], "RT05")
+
+
 # ---- random numbers
 def philox(k, seed):
     """Four words for counter k."""
