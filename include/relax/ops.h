@@ -1223,6 +1223,61 @@ static inline relax_expr *relax_r_image_grid_sample(relax_context *ctx, const re
     return relax_call_op_new(ctx, "relax.image.grid_sample", 23, given, 2, map, 0);
 }
 
+/* R.image.resize: axes at another size; scales that are 0 or left out are the quotients of the
+ *   sizes; roi: where each axis begins, then where it ends
+ * defaults: method linear, coordinate_transformation_mode half_pixel, rounding_method
+ *   round_prefer_floor, cubic_alpha -0.75, cubic_exclude False, antialias False,
+ *   extrapolation_value 0.0
+ */
+typedef struct relax_image_resize_attrs {
+    const relax_expr *scales;
+    const relax_expr *roi;
+    const char *method;
+    const char *coordinate_transformation_mode;
+    const char *rounding_method;
+    double cubic_alpha;
+    int32_t cubic_exclude;
+    int32_t antialias;
+    double extrapolation_value;
+} relax_image_resize_attrs;
+static inline void relax_image_resize_attrs_init(relax_image_resize_attrs *attrs)
+{
+    attrs->scales = NULL;
+    attrs->roi = NULL;
+    attrs->method = "linear";
+    attrs->coordinate_transformation_mode = "half_pixel";
+    attrs->rounding_method = "round_prefer_floor";
+    attrs->cubic_alpha = -0.75;
+    attrs->cubic_exclude = 0;
+    attrs->antialias = 0;
+    attrs->extrapolation_value = 0.0;
+}
+static inline relax_expr *relax_r_image_resize(relax_context *ctx, const relax_expr *data,
+        const relax_expr *size, const int64_t *axes, size_t num_axes,
+        const relax_image_resize_attrs *attrs)
+{
+    const relax_expr *given[] = { data, size, attrs ? attrs->scales : NULL,
+        attrs ? attrs->roi : NULL };
+    const relax_attr *map = NULL;
+    map = relax_r_set(ctx, map, "axes", 4, relax_r_ints(ctx, axes, num_axes));
+    if (attrs) {
+        map = relax_r_set(ctx, map, "method", 6, relax_r_text(ctx, attrs->method));
+        map = relax_r_set(ctx, map, "coordinate_transformation_mode", 30, relax_r_text(ctx,
+            attrs->coordinate_transformation_mode));
+        map = relax_r_set(ctx, map, "rounding_method", 15, relax_r_text(ctx,
+            attrs->rounding_method));
+        map = relax_r_set(ctx, map, "cubic_alpha", 11, relax_attr_float_new(ctx,
+            attrs->cubic_alpha));
+        map = relax_r_set(ctx, map, "cubic_exclude", 13, relax_attr_bool_new(ctx,
+            attrs->cubic_exclude));
+        map = relax_r_set(ctx, map, "antialias", 9, relax_attr_bool_new(ctx, attrs->antialias));
+        map = relax_r_set(ctx, map, "extrapolation_value", 19, relax_attr_float_new(ctx,
+            attrs->extrapolation_value));
+    }
+    return relax_call_op_new(ctx, "relax.image.resize", 18, given, relax_r_given(given, 2, 4), map,
+        0);
+}
+
 /* R.image.resize1d: lines at another size
  * defaults: roi [0.0, 0.0], layout NCW, method linear, coordinate_transformation_mode
  *   half_pixel, rounding_method , cubic_alpha -0.75, cubic_exclude 0, extrapolation_value 0.0,

@@ -219,3 +219,38 @@ const rlx_sinfo *rlx_infer_multibox(rlx_infer *in)
     const rlx_sinfo *parts[] = { part(in, c, c->dtype, d ? boxes : NULL, 3), &c->node };
     return tuple_of(in, parts, 2);
 }
+
+/* ---- any axes at another size --------------------------------------------------------------- */
+
+const rlx_sinfo *rlx_infer_resize_axes(rlx_infer *in)
+{
+    const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
+    const rlx_shape_sinfo *s = x ? rlx_infer_shape_arg(in, 1) : NULL;
+    const rlx_shape_expr *size = rlx_as_shape_expr(rlx_infer_expr(in, 1));
+    const rlx_attr *list = rlx_infer_attr(in, 0);
+    rlx_axes axes;
+    rlx_dims out;
+    size_t n, count = rlx_attr_count(list);
+    if (!s)
+        return NULL;
+    for (size_t i = 2; i < 4; i++) {
+        const rlx_tensor_sinfo *v = rlx_infer_expr(in, i) ? rlx_infer_tensor(in, i) : NULL;
+        if (rlx_infer_expr(in, i) && (!v || !rank_is(in, v, i, 1) || !rlx_infer_float(in, v->dtype)))
+            return NULL;
+    }
+    if (s->ndim >= 0 && (size_t)s->ndim != count)
+        return rlx_infer_fail(in, "size is %s, expected one number for each of %zu axes",
+                              rlx_show(in->ctx, &s->node), count);
+    if (x->ndim < 0)
+        return rlx_infer_rank_result(in, -1, x->dtype, x->vdevice);
+    if (!rlx_infer_axes(in, list, x->ndim, &axes))
+        return NULL;
+    const rlx_prim *const *dims = rlx_literal_dims(x, &n);
+    if (!dims || !size)
+        return rlx_infer_rank_result(in, x->ndim, x->dtype, x->vdevice);
+    if (!rlx_dims_init(in, &out, n))
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        out.at[i] = axes.mark[i] ? size->values[axes.mark[i] - 1] : dims[i];
+    return rlx_infer_dims_result(in, &out, x->dtype, x->vdevice);
+}

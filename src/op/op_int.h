@@ -131,7 +131,8 @@ RULE(stack) RULE(meshgrid) RULE(outer) RULE(size) RULE(batch_flatten) RULE(pixel
 RULE(prelu) RULE(instance_norm) RULE(reverse_sequence) RULE(bucketize) RULE(index_tensor)
 RULE(index_put) RULE(slice_scatter) RULE(hamming_window)
 RULE(affine_grid) RULE(grid_sample) RULE(roi) RULE(valid_counts) RULE(nms) RULE(all_class_nms)
-RULE(dynamic_nms) RULE(pool_indices) RULE(deformable_conv) RULE(random) RULE(det) RULE(multibox) RULE(median)
+RULE(dynamic_nms) RULE(pool_indices) RULE(deformable_conv) RULE(random) RULE(det) RULE(resize_axes)
+RULE(multibox) RULE(median)
 #undef RULE
 #define LOWERING(name) const rlx_prim_func *rlx_lower_##name(rlx_lower_request *l);
 LOWERING(intrinsic) LOWERING(unary) LOWERING(node) LOWERING(binary) LOWERING(wide_binary)
@@ -151,7 +152,7 @@ LOWERING(prelu) LOWERING(reverse_sequence) LOWERING(bucketize) LOWERING(index_te
 LOWERING(index_put) LOWERING(slice_scatter) LOWERING(hamming_window) LOWERING(instance_norm)
 LOWERING(affine_grid) LOWERING(grid_sample) LOWERING(roi_align) LOWERING(roi_pool)
 LOWERING(pool_indices) LOWERING(multibox) LOWERING(deformable_conv)
-LOWERING(random) LOWERING(det)
+LOWERING(random) LOWERING(det) LOWERING(resize_axes)
 #undef LOWERING
 const rlx_expr *rlx_normalize_reshape(rlx_infer *in);
 const rlx_expr *rlx_normalize_arg_tuple(rlx_infer *in);

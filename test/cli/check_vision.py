@@ -153,6 +153,69 @@ for dtype, tol in (("float16", 4e-3), ("float64", 1e-12)):
     check('R.image.resize3d(x0, R.shape([5, 1, 7]), method="cubic")', [x], resized(x, [5, 1, 7], "cubic", "half_pixel", "").astype(dtype), tol)
 
 
+# ---- any axes at another size, by ONNX's formulas
+def cubic(d, a):
+    d = abs(d)
+    return ((a + 2) * d - (a + 3)) * d * d + 1 if d < 1 else ((a * d - 5 * a) * d + 8 * a) * d - 4 * a if d < 2 else 0
+
+
+def axis_matrix(have, want, scale, method, mode="half_pixel", rounding="round_prefer_floor", alpha=-0.75, exclude=False, antialias=False, roi=(0, 1)):
+    """What each place is made of, and whether it lies outside."""
+    m, outside = np.zeros((want, have)), np.zeros(want, bool)
+    length, least = scale * have, min(scale, 1) if antialias and method != "nearest_neighbor" else 1
+    for o in range(want):
+        x = {"half_pixel": (o + 0.5) / scale - 0.5, "asymmetric": o / scale, "tf_half_pixel_for_nn": (o + 0.5) / scale,
+             "align_corners": o * (have - 1) / (length - 1) if length != 1 else 0, "pytorch_half_pixel": (o + 0.5) / scale - 0.5 if length != 1 else -0.5,
+             "half_pixel_symmetric": have / 2 * (1 - want / length) + (o + 0.5) / scale - 0.5,
+             "tf_crop_and_resize": roi[0] * (have - 1) + o * (roi[1] - roi[0]) * (have - 1) / (want - 1) if want > 1 else (roi[0] + roi[1]) / 2 * (have - 1)}[mode]
+        outside[o] = not 0 <= x <= have - 1
+        if method == "nearest_neighbor":
+            k = {"floor": math.floor(x), "ceil": math.ceil(x), "round_prefer_ceil": math.floor(x + 0.5), "round_prefer_floor": math.ceil(x - 0.5)}[rounding]
+            m[o, min(max(k, 0), have - 1)] = 1
+            continue
+        reach = (1 if method == "linear" else 2) / least
+        taps = range(math.floor(x) - math.ceil(reach) - 1, math.floor(x) + math.ceil(reach) + 3)
+        shares = {k: max(1 - abs(k - x) * least, 0) if method == "linear" else cubic((k - x) * least, alpha) for k in taps}
+        if exclude:
+            shares = {k: w for k, w in shares.items() if 0 <= k < have}
+        total = sum(shares.values())
+        for k, w in shares.items():
+            m[o, min(max(k, 0), have - 1)] += w / total if (exclude or least < 1) and total else w
+    return m, outside
+
+
+def resized_axes(x, axes, size, scales, *rule, fill=0.0, roi=None, **more):
+    y = x.astype(np.float64)
+    for i in reversed(range(len(axes))):
+        m, outside = axis_matrix(x.shape[axes[i]], size[i], scales[i] or size[i] / x.shape[axes[i]], *rule, **more, **({"roi": (roi[i], roi[i + len(axes)])} if roi else {}))
+        y = np.moveaxis(np.tensordot(m, y, (1, axes[i])), 0, axes[i])
+        if roi:
+            y[(slice(None),) * axes[i] + (outside,)] = fill
+    return y
+
+
+x = quarters(2, 3, 6, 7)
+for method, mode in itertools.product(("nearest_neighbor", "linear", "cubic"), ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "tf_half_pixel_for_nn", "half_pixel_symmetric")):
+    for size, scales in (([9, 4], [0, 0]), ([3, 16], [0.6, 2.3]), ([1, 7], [0.2, 1.1])):
+        for more in [dict(rounding=r) for r in ("floor", "ceil", "round_prefer_ceil")] if method == "nearest_neighbor" else [{}, dict(exclude=True), dict(antialias=True), dict(antialias=True, exclude=True, alpha=-0.5)]:
+            names = {"rounding": "rounding_method", "exclude": "cubic_exclude", "alpha": "cubic_alpha"}
+            text = ", ".join([""] + [f"{names.get(k, k)}={v!r}".replace("'", '"') for k, v in more.items()])
+            check(f'R.image.resize(x0, R.shape({size}), x1, axes=[2, 3], method="{method}", coordinate_transformation_mode="{mode}"{text})', [x, np.array(scales, np.float64)],
+                  resized_axes(x, [2, 3], size, scales, method, mode, **more).astype("float32"), 2e-5)
+for method, antialias in itertools.product(("nearest_neighbor", "linear", "cubic"), (False, True)):
+    roi = [0.25, -0.25, 0.75, 1.5]
+    check(f'R.image.resize(x0, R.shape([5, 4]), x1, x2, axes=[-1, 0], method="{method}", coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=7, antialias={antialias})',
+          [x, np.array([0.5, 2.0], np.float32), np.array(roi)], resized_axes(x, [3, 0], [5, 4], [0.5, 2.0], method, "tf_crop_and_resize", roi=roi, fill=7.0, antialias=antialias).astype("float32"), 2e-5)
+for dtype, tol in (("float64", 1e-12), ("float16", 4e-3), ("uint8", 0), ("int32", 0)):
+    y = rng.randint(0, 9, (3, 8)).astype(dtype)
+    want = resized_axes(y, [1], [3], [0], "linear", antialias=True)
+    check("R.image.resize(x0, R.shape([3]), axes=[1], antialias=True)", [y], want.astype(dtype) if dtype[0] == "f" else np.trunc(want + 1e-9).astype(dtype), tol)
+check("R.image.resize(x0, R.shape([]), axes=[])", [x], x)
+check('R.image.resize(x0, R.shape([1]), x1, axes=[3], antialias=True)', [x, np.array([1e-30])], x[..., -1:])  # ends, far beyond data
+refused("R.image.resize(x0, R.shape([4]), axes=[1])", [np.zeros((2, 0), np.float32)], "RT05")
+refused("R.image.resize(x0, R.shape([4]), x1, axes=[1])", [np.zeros((2, 3), np.float32), np.ones(2)], "RT05")
+
+
 # ---- pooling with positions
 def pooled(x, size, strides, pads, dilation, ceil=False, columns=False):
     """Values, and where they are; NaN is greatest, the first of equals wins."""
