@@ -130,7 +130,7 @@ const rlx_sinfo *rlx_infer_valid_counts(rlx_infer *in)
 {
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     size_t n;
-    if (!x || !rank_is(in, x, 0, 3))
+    if (!x || !rank_is(in, x, 0, 3) || !rlx_infer_float(in, x->dtype))
         return NULL;
     const rlx_prim *const *d = rlx_literal_dims(x, &n);
     const rlx_sinfo *parts[] = { part(in, x, RELAX_INT32, d, 1), &x->node,
@@ -142,7 +142,8 @@ const rlx_sinfo *rlx_infer_nms(rlx_infer *in)
 {
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     size_t n;
-    if (!x || !rlx_infer_tensor(in, 1) || !rlx_infer_tensor(in, 2) || !rank_is(in, x, 0, 3))
+    if (!x || !rlx_infer_tensor(in, 1) || !rlx_infer_tensor(in, 2) || !rank_is(in, x, 0, 3) ||
+        !rlx_infer_float(in, x->dtype))
         return NULL;
     if (!rlx_attr_as_bool(rlx_infer_attr(in, 7), true))
         return &x->node;
@@ -161,7 +162,8 @@ const rlx_sinfo *rlx_infer_all_class_nms(rlx_infer *in)
                            *scores = boxes ? rlx_infer_tensor(in, 1) : NULL;
     rlx_slice format = rlx_attr_text(rlx_infer_attr(in, 0));
     size_t n, m;
-    if (!scores || !rank_is(in, boxes, 0, 3) || !rank_is(in, scores, 1, 3))
+    if (!scores || !rank_is(in, boxes, 0, 3) || !rank_is(in, scores, 1, 3) ||
+        !rlx_infer_float(in, boxes->dtype) || !rlx_infer_float(in, scores->dtype))
         return NULL;
     if (!rlx_slice_is(format, "onnx") && !rlx_slice_is(format, "tensorflow"))
         return rlx_infer_fail(in, "output_format is \"%.*s\", expected \"onnx\" or \"tensorflow\"",

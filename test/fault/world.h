@@ -181,6 +181,7 @@ static const program programs[] = {
     { .name = "cast_fails", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
     { .name = "unknown_sizes", .reach = RUNS },
     { .name = "unknown_ranks", .reach = RUNS },
+    { .name = "vision", .reach = RUNS, .is_large = true },
     { .name = "unknown_refused", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
     { .name = "bounds", .reach = RUNS },
     { .name = "bounds_broken", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
