@@ -3,9 +3,9 @@
 levels 0 and 2."""
 import itertools, math
 
-import numpy as np
-
 from operator_calls import check, done, refused
+
+import numpy as np
 
 np.seterr(all="ignore")
 rng = np.random.RandomState(5)

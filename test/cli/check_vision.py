@@ -2,9 +2,9 @@
 """Operators of detection and of images against numpy, which goes through boxes one by one."""
 import itertools, math
 
-import numpy as np
+from operator_calls import check, done, every_way, refused
 
-from operator_calls import check, done, refused
+import numpy as np
 
 np.seterr(all="ignore")
 rng = np.random.RandomState(7)
@@ -429,4 +429,16 @@ for batch, classes, n, most, iou, threshold, dtype in ((1, 1, 6, 3, 0.5, 0.0, "f
         count[b] += 1
     check(f'R.vision.all_class_non_max_suppression(x0, x1, {limits(most, iou, threshold)}, output_format="tensorflow")', [boxes, scores], [pairs, best, count])
 
+# ---- each way to run them
+limit = limits(2, 0.5, 0.25)
+every_way(["R.median(x0)", "R.median(x0, axis=[2])", "R.nn.max_pool2d_with_indices(x0, pool_size=[2, 2], padding=[1, 1], column_major=True)",
+           "R.nn.deformable_conv2d(x0, x1, x2, x3, padding=[1, 1])", "R.vision.roi_align(x0, x4, (2, 3), 0.75)", 'R.vision.roi_align(x0, x4, (2, 3), 0.75, 2, mode="max_corner")',
+           "R.vision.roi_pool(x0, x4, (2, 2), 1.0)", 'R.image.resize(x0, R.shape([5, 9]), axes=[2, 3], method="cubic")', "R.image.resize(x0, R.shape([3, 4]), axes=[2, 3], antialias=True)",
+           'R.image.resize(x0, R.shape([3]), x7, x8, axes=[2], coordinate_transformation_mode="tf_crop_and_resize")',
+           'R.image.resize3d(x9, R.shape([3, 2, 5]), method="cubic")', "R.image.resize1d(R.squeeze(x0, axis=[0]), R.shape([3]))", "R.random.normal(R.shape([3, 50]), seed=7)",
+           'R.random.uniform(R.shape([50]), "float16", seed=7)', "R.linalg.det(x10)", f"R.vision.dynamic_non_max_suppression(x5, x6, {limit})",
+           f"R.vision.all_class_non_max_suppression(x5, x6, {limit})", f'R.vision.all_class_non_max_suppression(x5, x6, {limit}, output_format="tensorflow")',
+           "R.vision.get_valid_counts(x5, score_threshold=1.0)", "R.vision.multibox_transform_loc(x6, R.reshape(x5, R.shape([1, 28])), x5)"],
+          [quarters(1, 3, 6, 7), quarters(1, 8, 7, 8), quarters(2, 3, 2, 2), quarters(1, 4, 7, 8), (rois[[0, 3, 4]] * [[0, 1, 1, 1, 1]]).astype(np.float32),
+           some_boxes(1, 7), quarters(1, 2, 7), np.array([0.5]), np.array([0.25, 1.5], np.float32), quarters(1, 2, 3, 4, 5), quarters(3, 8, 8)])
 done()

@@ -1,7 +1,11 @@
 """Calls of operators as text: built and run with known sizes and with variables, at levels 0 and 2, and compared with numpy."""
-import os, sys
+import os, shutil, sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "test", "ffi"))
+import relax_ffi
+
+relax_ffi.under_sanitizer()
+
 import numpy as np
 import relax_run
 
@@ -50,6 +54,37 @@ def refused(call, args, code):
             passed += 1
         else:
             failures.append(f"{call}: {e.code} {e}")
+
+
+def every_way(calls, args):
+    """One program of all calls: as it is and as it prints, at each level, with the least instruction set and compiled by cc, gives the same bits."""
+    global passed
+    for variables in (False, True):
+        names = {}
+        params = ", ".join(f"x{i}: {annotation(a, variables, names)}" for i, a in enumerate(args))
+        lines = "".join(f"    y{i} = {call}\n" for i, call in enumerate(calls))
+        text = f"@R.function\ndef main({params}):\n{lines}    return ({', '.join(f'y{i}' for i in range(len(calls)))},)\n"
+        module = relax_run.Module(text)
+        again = relax_run.Module(module.printed())
+        ways = {"level 2": lambda: module.compile(2), "level 0": lambda: module.compile(0), "level 1 of its print": lambda: again.compile(1),
+                "baseline": lambda: module.compile(2, instruction_set="baseline")}
+        if shutil.which("cc"):
+            ways["as C"] = lambda: module.compile(2, target="c")
+        if not module.equals(again):
+            failures.append(f"the print of a program with {calls[0]} is another")
+        want = None
+        for way, make in ways.items():
+            try:
+                found = [(r.dtype, r.shape, np.where(r != r, 0, r).tobytes(), (r != r).tobytes()) for r in make().call("main", list(args))]
+            except relax_run.Failed as e:
+                failures.append(f"{way}{' with variables' if variables else ''}: {e}")
+                continue
+            want = want or found
+            wrong = [i for i, (f, w) in enumerate(zip(found, want)) if f != w]
+            if wrong:
+                failures.append(f"{way}{' with variables' if variables else ''}: results {wrong} have other bits")
+            else:
+                passed += 1
 
 
 def done():
