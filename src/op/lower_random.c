@@ -1,6 +1,7 @@
 /*- lower_random.c: random numbers that follow from a seed: the same on every machine and in any order.
  *
- *     words[4 * k .. 4 * k + 3]    block "words": Philox4x32-10 (Salmon and others, 2011) of counter k under the seed
+ *     lanes[0 .. 3, k]             block "lanes": Philox4x32-10 (Salmon and others, 2011) of counter k under the seed
+ *     words[4 * k + j]             lanes[j, k]
  *     out[i]                       of the words that element i has: one for up to 24 bits, two for 53, twice as many of
  *                                  normal numbers, by Box and Muller
  */
@@ -11,7 +12,7 @@ enum { ROUNDS = 10, LANES = 4 };
 
 typedef struct random_numbers {
     rlx_lowering_tensor out;
-    const rlx_buffer *words;
+    const rlx_buffer *lanes, *words;
     rlx_dtype wide;
     bool normal;
     double from, to;               /* of uniform numbers; mean and deviation of normal ones */
@@ -44,7 +45,7 @@ static void product(rlx_lowering *b, const rlx_prim *x, uint32_t by, const rlx_p
 }
 
 /* One block of four words for counter k. */
-static void write_words(rlx_lowering *b, const random_numbers *r, const rlx_prim *k, uint64_t seed)
+static void write_lanes(rlx_lowering *b, const random_numbers *r, const rlx_prim *k, uint64_t seed)
 {
     static const uint32_t weyl[2] = { 0x9E3779B9, 0xBB67AE85 }, factor[2] = { 0xD2511F53, 0xCD9E8D57 };
     rlx_tir *t = &b->t;
@@ -68,10 +69,8 @@ static void write_words(rlx_lowering *b, const random_numbers *r, const rlx_prim
         key[0] += weyl[0];
         key[1] += weyl[1];
     }
-    for (int j = 0; j < LANES; j++) {
-        const rlx_prim *at = rlx_tir_add(t, rlx_tir_mul(t, k, rlx_tir_int(t, LANES)), rlx_tir_int(t, j));
-        rlx_tir_store(t, r->words, RLX_TIR_LIST(at), c[j]);
-    }
+    for (int j = 0; j < LANES; j++)
+        rlx_tir_store(t, r->lanes, RLX_TIR_LIST(rlx_tir_int(t, j), k), c[j]);
 }
 
 /* In 0 <= x < 1, of as many bits as the result holds: the words from `at` on. */
@@ -138,8 +137,15 @@ const rlx_prim_func *rlx_lower_random(rlx_lower_request *l)
     const rlx_prim *count = rlx_tir_mul(t, rlx_lowering_product(&b, &r.out.shape.sizes, NULL), rlx_tir_int(t, words_for_one(&r)));
     sizes.at[0] = rlx_tir_floor_div(t, rlx_tir_add(t, count, rlx_tir_int(t, LANES - 1)), rlx_tir_int(t, LANES));
     r.words = rlx_tir_alloc(t, "words", RELAX_UINT32, RLX_TIR_LIST(rlx_tir_mul(t, sizes.at[0], rlx_tir_int(t, LANES))));
-    rlx_lowering_open(&b, "words", &sizes, &at);
-    write_words(&b, &r, at.at[0], (uint64_t)rlx_attr_as_int(rlx_lowering_attr(l, 1), 0));
+    r.lanes = rlx_tir_alloc(t, "lanes", RELAX_UINT32, RLX_TIR_LIST(rlx_tir_int(t, LANES), sizes.at[0]));
+    rlx_lowering_open(&b, "lanes", &sizes, &at);
+    write_lanes(&b, &r, at.at[0], (uint64_t)rlx_attr_as_int(rlx_lowering_attr(l, 1), 0));
     rlx_tir_end_block(t);
+    for (int j = 0; j < LANES; j++) {
+        rlx_lowering_open(&b, "words", &sizes, &at);
+        const rlx_prim *to = rlx_tir_add(t, rlx_tir_mul(t, at.at[0], rlx_tir_int(t, LANES)), rlx_tir_int(t, j));
+        rlx_tir_store(t, r.words, RLX_TIR_LIST(to), rlx_tir_load(t, r.lanes, RLX_TIR_LIST(rlx_tir_int(t, j), at.at[0])));
+        rlx_tir_end_block(t);
+    }
     return rlx_lowering_mapped(&b, &r.out, random_value, &r);
 }

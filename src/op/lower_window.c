@@ -870,20 +870,13 @@ static const rlx_prim *step_number(window *w, const rlx_prim *const *k)
     return rlx_tir_flatten(&w->b.t, RLX_TIR_ITEMS(k, w->n), RLX_TIR_ITEMS(w->extent, w->n));
 }
 
-/* What names the element number k of a window, which is at `p` in data. */
-typedef const rlx_prim *label_fn(window *w, const rlx_prim *const *p, const rlx_prim *const *k);
-static const rlx_prim *label_in_window(window *w, const rlx_prim *const *p, const rlx_prim *const *k)
-{
-    (void)p;
-    return step_number(w, k);
-}
-
-/* For each window its first greatest element, or first NaN, and what names it; -1: all is padding. */
+/* For each window its first greatest element, or first NaN, and the number of that; -1: all is padding. */
 static void first_greatest(window *w, const rlx_lowering_tensor *data, const rlx_buffer *best,
-                           const rlx_buffer *which, label_fn *label)
+                           const rlx_buffer *which)
 {
+    const rlx_dtype number_dtype = which ? which->dtype : RELAX_INT64;
     rlx_tir *t = &w->b.t;
-    const rlx_prim *y[MAX_AXES], *p[MAX_AXES], *k[MAX_SPATIAL], *ok = NULL, *none = number(w, -1);
+    const rlx_prim *y[MAX_AXES], *p[MAX_AXES], *k[MAX_SPATIAL], *ok = NULL, *none = rlx_tir_number(t, number_dtype, -1);
     rlx_lowering_list at;
     open_side(w, "greatest", &w->out, &at, y, k);
     memcpy(p, y, 2 * sizeof *p);
@@ -898,16 +891,19 @@ static void first_greatest(window *w, const rlx_lowering_tensor *data, const rlx
     rlx_lowering_list from = rlx_lowering_placed(&w->b, &w->x, p);
     rlx_tir_init(t, which, here, none);
     rlx_tir_init(t, best, here, least(t, data->dtype));
+    ok = rlx_tir_let(t, "inside", ok);
     const rlx_prim *x = rlx_tir_let(
         t, "x", rlx_tir_if_then_else(t, ok, rlx_tir_load(t, data->buffer, rlx_lowering_items(&from)),
                                      least(t, data->dtype)));
-    const rlx_prim *old = rlx_tir_load(t, best, here), *number_of_old = rlx_tir_load(t, which, here);
+    /* loaded whatever is asked of them, not where it is asked */
+    const rlx_prim *old = rlx_tir_let(t, "old", rlx_tir_load(t, best, here)),
+                   *number_of_old = rlx_tir_let(t, "number", rlx_tir_load(t, which, here));
     const rlx_prim *better = rlx_tir_or(t, rlx_tir_eq(t, number_of_old, none), rlx_tir_gt(t, x, old));
     if (rlx_lowering_is_float(data->dtype))
         better = rlx_tir_or(t, better, rlx_tir_and(t, rlx_tir_ne(t, x, x), rlx_tir_eq(t, old, old)));
     better = rlx_tir_let(t, "better", rlx_tir_and(t, ok, better));
-    rlx_tir_store(t, which, here, rlx_tir_select(t, better, label(w, p, k), number_of_old));
-    rlx_tir_store(t, best, here, rlx_tir_select(t, better, x, rlx_tir_load(t, best, here)));
+    rlx_tir_store(t, which, here, rlx_tir_select(t, better, rlx_tir_cast(t, number_dtype, step_number(w, k)), number_of_old));
+    rlx_tir_store(t, best, here, rlx_tir_select(t, better, x, old));
     rlx_tir_end_block(t);
 }
 
@@ -981,7 +977,7 @@ const rlx_prim_func *rlx_lower_pool_backward(rlx_lower_request *l)
         rlx_prim_list sizes = rlx_lowering_items(&w.out.t.shape.sizes);
         const rlx_buffer *best = rlx_tir_alloc(t, "best", data.dtype, sizes);
         which = rlx_tir_alloc(t, "which", RELAX_INT64, sizes);
-        first_greatest(&w, &data, best, which, label_in_window);
+        first_greatest(&w, &data, best, which);
     }
     bool own = w.wide != w.x.t.dtype;
     w.spread = own ? rlx_tir_alloc(t, "sum", w.wide, rlx_lowering_items(&w.x.t.shape.sizes))
@@ -1002,25 +998,41 @@ const rlx_prim_func *rlx_lower_pool_backward(rlx_lower_request *l)
 
 /* ---- pooling with positions: attributes as above, then column_major -------------------------- */
 
-static const rlx_prim *label_in_data(window *w, const rlx_prim *const *p, const rlx_prim *const *k)
+/* Where place p is in data, as it lies in memory. */
+static const rlx_prim *position(window *w, const rlx_prim *const *p)
 {
-    rlx_tir *t = &w->b.t;
-    (void)k;
     rlx_lowering_list at = rlx_lowering_placed(&w->b, &w->x, p);
-    return rlx_tir_flatten(t, rlx_lowering_items(&at), rlx_lowering_items(&w->x.t.shape.sizes));
+    return rlx_tir_flatten(&w->b.t, rlx_lowering_items(&at), rlx_lowering_items(&w->x.t.shape.sizes));
 }
 
-/* The first spatial axis runs fastest. */
-static const rlx_prim *label_by_columns(window *w, const rlx_prim *const *p, const rlx_prim *const *k)
+/* The same where the first spatial axis runs fastest. */
+static const rlx_prim *position_by_columns(window *w, const rlx_prim *const *p)
 {
-    rlx_tir *t = &w->b.t;
-    (void)k;
     const rlx_prim *at[MAX_AXES] = { p[0], p[1] }, *sizes[MAX_AXES] = { w->x.size[0], w->x.size[1] };
     for (size_t i = 0; i < w->n; i++) {
         at[2 + i] = p[1 + w->n - i];
         sizes[2 + i] = w->x.size[1 + w->n - i];
     }
-    return rlx_tir_flatten(t, RLX_TIR_ITEMS(at, 2 + w->n), RLX_TIR_ITEMS(sizes, 2 + w->n));
+    return rlx_tir_flatten(&w->b.t, RLX_TIR_ITEMS(at, 2 + w->n), RLX_TIR_ITEMS(sizes, 2 + w->n));
+}
+
+/* Numbers in the window as positions in data. */
+static void write_positions(window *w, const rlx_buffer *which, const rlx_buffer *out, bool columns)
+{
+    rlx_tir *t = &w->b.t;
+    const rlx_prim *y[MAX_AXES], *k[MAX_SPATIAL];
+    rlx_lowering_list at;
+    rlx_lowering_open(&w->b, "positions", &w->out.t.shape.sizes, &at);
+    rlx_lowering_canonical(&w->b, &w->out, &at, y);
+    const rlx_prim *step = rlx_tir_let(t, "step", rlx_tir_cast(t, RELAX_INT64, rlx_tir_load(t, which, rlx_lowering_items(&at))));
+    rlx_tir_unflatten(t, step, RLX_TIR_ITEMS(w->extent, w->n), k);
+    for (size_t i = 0; i < w->n; i++)
+        y[2 + i] = minus(w, plus(w, times(w, y[2 + i], w->stride[i]), times(w, k[i], w->dilation[i])),
+                         number(w, w->before[i]));
+    const rlx_prim *place = columns ? position_by_columns(w, y) : position(w, y);
+    rlx_tir_store(t, out, rlx_lowering_items(&at),
+                  rlx_tir_select(t, rlx_tir_ge(t, step, number(w, 0)), place, number(w, -1)));
+    rlx_tir_end_block(t);
 }
 
 const rlx_prim_func *rlx_lower_pool_indices(rlx_lower_request *l)
@@ -1036,7 +1048,10 @@ const rlx_prim_func *rlx_lower_pool_indices(rlx_lower_request *l)
         return rlx_lowering_end(&w.b);
     if (columns && w.x.layout.n != 2 + w.n)
         rlx_lowering_give_up(&w.b, "positions by columns are those of whole axes");
-    first_greatest(&w, &w.x.t, out[0].buffer, out[1].buffer, columns ? label_by_columns : label_in_data);
+    const rlx_buffer *which =
+        rlx_tir_alloc(&w.b.t, "which", RELAX_INT32, rlx_lowering_items(&w.out.t.shape.sizes));
+    first_greatest(&w, &w.x.t, out[0].buffer, which);
+    write_positions(&w, which, out[1].buffer, columns);
     return rlx_lowering_end(&w.b);
 }
 
