@@ -174,7 +174,7 @@ const rlx_prim_func *rlx_lower_grid_sample(rlx_lower_request *l)
     return rlx_lowering_mapped(&b, &v.out, sampled, &v);
 }
 
-/* ---- regions of interest --------------------------------------------------------------------
+/*- ---- regions of interest ---------------------------------------------------------------------
  *
  *     for k, p, q in T.grid(regions, bins, bins):
  *         best[c] = start

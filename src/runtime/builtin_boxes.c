@@ -148,14 +148,14 @@ static void copy_row(const table *t, rlx_tensor_object *out, int64_t to, int64_t
            rlx_view_data(t->x) + (size_t)from * bytes, bytes);
 }
 
-static bool finish(const rlx_work *w, rlx_pool *p, rlx_tensor_object *const *parts, size_t n,
+static bool finish(const rlx_builtin_work *w, rlx_pool *p, rlx_tensor_object *const *parts, size_t n,
                    const char *who, relax_value *result, rlx_fault *why)
 {
     if (!w->stopped)
         return rlx_result_give(p, parts, n, result, why);
     for (size_t i = 0; i < n; i++)
         rlx_result_drop(p, parts[i]);
-    return rlx_work_stopped(who, why);
+    return rlx_builtin_stopped(who, why);
 }
 
 /* New tensors for those of `parts` that are asked for (ndim >= 0). */
@@ -202,11 +202,11 @@ bool rlx_builtin_valid_counts(rlx_pool *p, const relax_value *args, int32_t n,
     if (!make_results(p, parts, 3, out, who, why))
         return false;
     int32_t *counts = out[0]->view.data, *places = out[2]->view.data;
-    rlx_work w = RLX_WORK(p);
+    rlx_builtin_work w = RLX_BUILTIN_WORK(p);
     least = rounded(t.narrow, least);
     for (int64_t b = 0; b < batch; b++) {
         int64_t to = b * count, end = to + count;
-        for (int64_t i = 0; i < count && rlx_work_goes_on(&w, (size_t)length); i++) {
+        for (int64_t i = 0; i < count && rlx_builtin_goes_on(&w, (size_t)length); i++) {
             int64_t row = b * count + i;
             if (!(number(&t, row * length + score) > least) ||
                 (id >= 0 && !(number(&t, row * length + id) >= 0)))
@@ -215,7 +215,7 @@ bool rlx_builtin_valid_counts(rlx_pool *p, const relax_value *args, int32_t n,
             places[to++] = (int32_t)i;
         }
         counts[b] = (int32_t)(to - b * count);
-        for (; to < end && rlx_work_goes_on(&w, (size_t)length); to++) {
+        for (; to < end && rlx_builtin_goes_on(&w, (size_t)length); to++) {
             fill_row(&t, out[1], to, length);
             places[to] = -1;
         }
@@ -285,7 +285,7 @@ static int64_t order_boxes(picker *k, const group *g)
     rlx_sorter *s = &k->s;
     s->count = (size_t)g->count;
     int64_t good = 0;
-    for (int64_t i = 0; i < g->count && rlx_work_goes_on(&s->work, 1); i++) {
+    for (int64_t i = 0; i < g->count && rlx_builtin_goes_on(&s->work, 1); i++) {
         const unsigned char *at =
             rlx_view_data(g->scores->x) +
             (size_t)(g->first_score + i * g->score_stride) * g->scores->bytes;
@@ -313,7 +313,7 @@ static void pick_boxes(picker *k, const group *g, int64_t candidates, const rule
             double v = overlap(narrow, &k->kept[j], &b);
             stays = !(r->reaches ? v >= r->share : v > r->share);
         }
-        if (!rlx_work_goes_on(&k->s.work, (size_t)k->num_kept + 1))
+        if (!rlx_builtin_goes_on(&k->s.work, (size_t)k->num_kept + 1))
             return;
         if (stays)
             k->kept[k->num_kept++] = b;
@@ -384,7 +384,7 @@ static void pick_fading(picker *k, const group *g, int64_t candidates, const sup
         for (int64_t i = first; i < candidates; i++)
             if (score[i] > (best < 0 ? least : score[best]))
                 best = i;
-        if (best < 0 || !rlx_work_goes_on(&k->s.work, (size_t)(candidates - first)))
+        if (best < 0 || !rlx_builtin_goes_on(&k->s.work, (size_t)(candidates - first)))
             return;
         box b = k->kept[best];
         double s = score[best];
@@ -464,7 +464,7 @@ bool rlx_builtin_suppress(rlx_pool *p, const relax_value *args, int32_t n, relax
     }
     for (int64_t b = 0; b < u.batch && !k.s.work.stopped; b++)
         suppress_batch(&k, &u, b, out);
-    rlx_work w = k.s.work;
+    rlx_builtin_work w = k.s.work;
     close_picker(&k);
     return finish(&w, p, out, 3, who, result, why);
 }
@@ -594,7 +594,7 @@ bool rlx_builtin_suppress_classes(rlx_pool *p, const relax_value *args, int32_t 
         return false;
     }
     (onnx ? fill_onnx : fill_tensorflow)(&k, &c, out);
-    rlx_work w = k.s.work;
+    rlx_builtin_work w = k.s.work;
     close_picker(&k);
     return finish(&w, p, out, 3, who, result, why);
 }
@@ -625,7 +625,7 @@ bool rlx_builtin_suppress_dynamic(rlx_pool *p, const relax_value *args, int32_t 
                 write_rows(&k, b, i, rows.data + rows.len);
             rows.len += good ? more : 0;
         }
-    rlx_work w = k.s.work;
+    rlx_builtin_work w = k.s.work;
     close_picker(&k);
     int64_t dims[2] = { (int64_t)rows.len / 3, 3 };
     rlx_tensor_object *out = NULL;

@@ -8,14 +8,14 @@
 /* built for size */
 #include "runtime/runtime_int.h"
 
-bool rlx_work_ask(rlx_work *w)
+bool rlx_builtin_ask(rlx_builtin_work *w)
 {
     w->stopped = w->stopped || (w->pool->poll && w->pool->poll(w->pool->poll_user));
-    w->fuel = w->stopped ? 0 : RLX_WORK_FUEL;
+    w->fuel = w->stopped ? 0 : RLX_BUILTIN_FUEL;
     return !w->stopped;
 }
 
-bool rlx_work_stopped(const char *who, rlx_fault *why)
+bool rlx_builtin_stopped(const char *who, rlx_fault *why)
 {
     return rlx_fail(why, RLX_RT12, "%s was stopped", who);
 }
@@ -30,7 +30,7 @@ bool rlx_sorter_open(rlx_sorter *s, rlx_pool *p, int64_t count, int64_t width, c
 {
     size_t keys, cells;
     *s = (rlx_sorter){ .memory = &p->memory->memory,
-                   .work = RLX_WORK(p),
+                   .work = RLX_BUILTIN_WORK(p),
                    .count = (size_t)count,
                    .width = (size_t)width };
     if (!rlx_mul_size(s->count + 1, s->width, &keys) ||
@@ -86,7 +86,7 @@ static int compare(const rlx_sorter *s, int64_t a, int64_t b)
 static void merge(rlx_sorter *s, size_t low, size_t middle, size_t high)
 {
     size_t i = low, k = middle, out = low;
-    while (i < middle && k < high && rlx_work_goes_on(&s->work, s->width))
+    while (i < middle && k < high && rlx_builtin_goes_on(&s->work, s->width))
         s->spare[out++] = compare(s, s->at[k], s->at[i]) < 0 ? s->at[k++] : s->at[i++];
     if (s->work.stopped)
         return;
@@ -99,10 +99,10 @@ static void merge(rlx_sorter *s, size_t low, size_t middle, size_t high)
 /* Positions in the order of their keys, equal ones as they are; once stopped they are none. */
 void rlx_sorter_sort(rlx_sorter *s)
 {
-    for (size_t i = 0; i < s->count && rlx_work_goes_on(&s->work, 1); i++)
+    for (size_t i = 0; i < s->count && rlx_builtin_goes_on(&s->work, 1); i++)
         s->at[i] = (int64_t)i;
     for (size_t run = 1; run < s->count && !s->work.stopped; run *= 2) {
-        for (size_t low = 0; low < s->count && rlx_work_goes_on(&s->work, 1); low += 2 * run) {
+        for (size_t low = 0; low < s->count && rlx_builtin_goes_on(&s->work, 1); low += 2 * run) {
             size_t middle = low + run < s->count ? low + run : s->count,
                    high = middle + run < s->count ? middle + run : s->count;
             merge(s, low, middle, high);
@@ -204,13 +204,13 @@ bool rlx_result_give(rlx_pool *p, rlx_tensor_object *const *parts, size_t n, rel
     return true;
 }
 
-static bool give_unless(const rlx_work *w, rlx_pool *p, rlx_tensor_object *t, const char *who,
+static bool give_unless(const rlx_builtin_work *w, rlx_pool *p, rlx_tensor_object *t, const char *who,
                         relax_value *result, rlx_fault *why)
 {
     if (!w->stopped)
         return rlx_result_give(p, &t, 1, result, why);
     rlx_result_drop(p, t);
-    return rlx_work_stopped(who, why);
+    return rlx_builtin_stopped(who, why);
 }
 
 static void store_number(rlx_dtype t, unsigned char *to, int64_t v)
@@ -254,12 +254,12 @@ typedef struct order {
 
 static void sort_line(rlx_sorter *s, const lines *l, const order *r, int64_t o, int64_t i)
 {
-    for (int64_t k = 0; k < l->count && rlx_work_goes_on(&s->work, 1); k++) {
+    for (int64_t k = 0; k < l->count && rlx_builtin_goes_on(&s->work, 1); k++) {
         uint64_t key = rlx_sorter_key(l->dtype, element(l, o, k, i));
         s->keys[k] = r->descending ? ~key : key;
     }
     rlx_sorter_sort(s);
-    for (int64_t k = 0; k < r->taken && rlx_work_goes_on(&s->work, 1); k++) {
+    for (int64_t k = 0; k < r->taken && rlx_builtin_goes_on(&s->work, 1); k++) {
         size_t to = (size_t)((o * r->taken + k) * l->inner + i);
         if (r->values)
             memcpy((unsigned char *)r->values->view.data + to * l->bytes,
@@ -301,7 +301,7 @@ static bool sort_lines(rlx_pool *p, const DLTensor *x, int64_t axis, order *r, b
         return rlx_result_give(p, parts, 2, result, why);
     rlx_result_drop(p, r->values);
     rlx_result_drop(p, r->positions);
-    return rlx_work_stopped(who, why);
+    return rlx_builtin_stopped(who, why);
 }
 
 bool rlx_builtin_sort(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
@@ -425,7 +425,7 @@ bool rlx_builtin_median(rlx_pool *p, const relax_value *args, int32_t n, relax_v
     }
     for (int64_t o = 0; out[0] && o < h.outer && !s.work.stopped; o++) {
         const unsigned char *from = rlx_view_data(h.x) + (size_t)half_offset(&h, false, o) * bytes;
-        for (int64_t k = 0; k < h.count && rlx_work_goes_on(&s.work, 1); k++)
+        for (int64_t k = 0; k < h.count && rlx_builtin_goes_on(&s.work, 1); k++)
             s.keys[k] = rlx_sorter_key(t, from + (size_t)half_offset(&h, true, k) * bytes);
         rlx_sorter_sort(&s);
         if (s.work.stopped)
@@ -443,7 +443,7 @@ bool rlx_builtin_median(rlx_pool *p, const relax_value *args, int32_t n, relax_v
         return rlx_result_give(p, out, 2, result, why);
     rlx_result_drop(p, out[0]);
     rlx_result_drop(p, out[1]);
-    return rlx_work_stopped(who, why);
+    return rlx_builtin_stopped(who, why);
 }
 
 /* ---- unique --------------------------------------------------------------------------------- */
@@ -452,7 +452,7 @@ bool rlx_builtin_median(rlx_pool *p, const relax_value *args, int32_t n, relax_v
 static int64_t find_groups(rlx_sorter *s)
 {
     int64_t groups = 0;
-    for (size_t i = 0; i < s->count && rlx_work_goes_on(&s->work, s->width); i++)
+    for (size_t i = 0; i < s->count && rlx_builtin_goes_on(&s->work, s->width); i++)
         if (i == 0 || compare(s, s->at[i - 1], s->at[i]) != 0)
             s->spare[groups++] = (int64_t)i;
     return groups;
@@ -460,7 +460,7 @@ static int64_t find_groups(rlx_sorter *s)
 
 static void fill_unique(rlx_sorter *s, const lines *l, int64_t groups, rlx_tensor_object *const *out)
 {
-    for (int64_t g = 0; g < groups && rlx_work_goes_on(&s->work, s->width); g++) {
+    for (int64_t g = 0; g < groups && rlx_builtin_goes_on(&s->work, s->width); g++) {
         int64_t begin = s->spare[g], end = g + 1 < groups ? s->spare[g + 1] : (int64_t)s->count;
         for (int64_t o = 0; o < l->outer; o++)
             for (int64_t i = 0; i < l->inner; i++)
@@ -469,7 +469,7 @@ static void fill_unique(rlx_sorter *s, const lines *l, int64_t groups, rlx_tenso
                        element(l, o, s->at[begin], i), l->bytes);
         if (out[1])
             ((int64_t *)out[1]->view.data)[g] = s->at[begin];
-        for (int64_t k = begin; out[2] && k < end && rlx_work_goes_on(&s->work, 1); k++)
+        for (int64_t k = begin; out[2] && k < end && rlx_builtin_goes_on(&s->work, 1); k++)
             ((int64_t *)out[2]->view.data)[s->at[k]] = g;
         if (out[3])
             ((int64_t *)out[3]->view.data)[g] = end - begin;
@@ -499,7 +499,7 @@ bool rlx_builtin_unique(rlx_pool *p, const relax_value *args, int32_t n, relax_v
         return false;
     for (int64_t k = 0; k < l.count && !s.work.stopped; k++)
         for (int64_t o = 0; o < l.outer; o++)
-            for (int64_t i = 0; i < l.inner && rlx_work_goes_on(&s.work, 1); i++)
+            for (int64_t i = 0; i < l.inner && rlx_builtin_goes_on(&s.work, 1); i++)
                 s.keys[(size_t)k * s.width + (size_t)(o * l.inner + i)] =
                     rlx_sorter_key(l.dtype, element(&l, o, k, i));
     rlx_sorter_sort(&s);
@@ -519,7 +519,7 @@ bool rlx_builtin_unique(rlx_pool *p, const relax_value *args, int32_t n, relax_v
         fill_unique(&s, &l, groups, out);
     rlx_sorter_close(&s);
     if (s.work.stopped)
-        good = rlx_work_stopped("unique", why);
+        good = rlx_builtin_stopped("unique", why);
     for (int i = 0; i < 4 && !good; i++)
         rlx_result_drop(p, out[i]);
     return good && rlx_result_give(p, out, 4, result, why);
@@ -547,12 +547,12 @@ bool rlx_builtin_nonzero(rlx_pool *p, const relax_value *args, int32_t n, relax_
     int64_t all = rlx_shape_elements(x->ndim, x->shape);
     const unsigned char *data = rlx_view_data(x);
     size_t bytes = rlx_dtype_bytes(t);
-    rlx_work w = RLX_WORK(p);
-    for (int64_t i = 0; i < all && rlx_work_goes_on(&w, 1); i++)
+    rlx_builtin_work w = RLX_BUILTIN_WORK(p);
+    for (int64_t i = 0; i < all && rlx_builtin_goes_on(&w, 1); i++)
         count += !is_zero(t, data + (size_t)i * bytes);
     int64_t dims[2] = { x->ndim, count };
     rlx_tensor_object *out = rlx_result_tensor(p, RELAX_INT64, 2, dims, "nonzero", why);
-    for (int64_t i = 0; out && i < all && rlx_work_goes_on(&w, 1); i++) {
+    for (int64_t i = 0; out && i < all && rlx_builtin_goes_on(&w, 1); i++) {
         int64_t rest = i;
         if (is_zero(t, data + (size_t)i * bytes))
             continue;
@@ -578,12 +578,12 @@ static int64_t slice_bounds(int64_t size, int64_t *begin, int64_t end, int64_t s
     return (int64_t)((span - 1) / step + 1);
 }
 
-static void copy_slice(rlx_work *w, const DLTensor *x, const int64_t *begin, const int64_t *stride,
+static void copy_slice(rlx_builtin_work *w, const DLTensor *x, const int64_t *begin, const int64_t *stride,
                        const rlx_tensor_object *out, size_t bytes)
 {
     int64_t index[RLX_MAX_RANK] = { 0 },
             total = rlx_shape_elements(out->view.ndim, out->view.shape);
-    for (int64_t k = 0; k < total && rlx_work_goes_on(w, 1); k++) {
+    for (int64_t k = 0; k < total && rlx_builtin_goes_on(w, 1); k++) {
         int64_t from = 0;
         for (int32_t d = 0; d < x->ndim; d++)
             from = from * x->shape[d] + begin[d] + index[d] * stride[d];
@@ -623,7 +623,7 @@ bool rlx_builtin_dynamic_slice(rlx_pool *p, const relax_value *args, int32_t n,
         dims[d] = slice_bounds(x->shape[d], &begin[d], end, stride[d]);
     }
     rlx_tensor_object *out = rlx_result_tensor(p, rlx_dl_dtype(x), x->ndim, dims, who, why);
-    rlx_work w = RLX_WORK(p);
+    rlx_builtin_work w = RLX_BUILTIN_WORK(p);
     if (out)
         copy_slice(&w, x, begin, stride, out, rlx_dtype_bytes(rlx_dl_dtype(x)));
     return out && give_unless(&w, p, out, who, result, why);

@@ -40,28 +40,28 @@ bool rlx_builtin_suppress_dynamic(rlx_pool *p, const relax_value *args, int32_t 
 /* ---- what builtins in files of their own share (builtin_order.c) ----------------------------- */
 
 /* Work between two questions whether to go on: keys compared or elements moved. */
-enum { RLX_WORK_FUEL = 1 << 15 };
-typedef struct rlx_work {
+enum { RLX_BUILTIN_FUEL = 1 << 15 };
+typedef struct rlx_builtin_work {
     const rlx_pool *pool;
     int64_t fuel;
     bool stopped;
-} rlx_work;
-#define RLX_WORK(p) { (p), RLX_WORK_FUEL, false }
-bool rlx_work_ask(rlx_work *w);
+} rlx_builtin_work;
+#define RLX_BUILTIN_WORK(p) { (p), RLX_BUILTIN_FUEL, false }
+bool rlx_builtin_ask(rlx_builtin_work *w);
 /* False: the call has been stopped, for good. */
-RLX_INLINE bool rlx_work_goes_on(rlx_work *w, size_t done)
+RLX_INLINE bool rlx_builtin_goes_on(rlx_builtin_work *w, size_t done)
 {
     w->fuel -= (int64_t)done;
-    return RLX_LIKELY(w->fuel > 0) || rlx_work_ask(w);
+    return RLX_LIKELY(w->fuel > 0) || rlx_builtin_ask(w);
 }
 /* All of these report in *why, and return false or NULL then. */
-bool rlx_work_stopped(const char *who, rlx_fault *why);
+bool rlx_builtin_stopped(const char *who, rlx_fault *why);
 bool rlx_builtin_no_memory(rlx_fault *why, const char *who);
 
 /* A stable sort of positions by keys of 64 bits. */
 typedef struct rlx_sorter {
     rlx_memory *memory;
-    rlx_work work;
+    rlx_builtin_work work;
     uint64_t *keys;                /* width keys for each position */
     int64_t *at, *spare;           /* positions, in order after the sort */
     size_t count, width, bytes;
