@@ -52,6 +52,13 @@ best = windows.argmax(-1)[..., None]
 for order, places in ((0, rows), (1, columns)):
     run(f"positions, order {order}", "MaxPool", [x], [windows.max(-1), np.take_along_axis(places, best, -1)[..., 0]], outputs=2, kernel_shape=[2, 2], strides=[2, 2], storage_order=order)
 
+places = np.take_along_axis(rows, best, -1)[..., 0]
+back = np.where(np.isin(np.arange(x.size), places).reshape(x.shape), x, 0)
+run("MaxUnpool", "MaxUnpool", [windows.max(-1), places], [back.astype("float32")], kernel_shape=[2, 2], strides=[2, 2])
+wider = np.zeros((2, 3, 5, 8), "float32")
+wider[:, :, :4, :6] = back
+run("MaxUnpool to another size", "MaxUnpool", [windows.max(-1), places, np.array(wider.shape)], [wider], kernel_shape=[2, 2], strides=[2, 2])
+
 # ---- regions
 rois = np.array([[1, 1, 4, 5], [0.5, 2, 3, 2.5], [-2, -1, 8, 7]], "float32")
 images = np.array([0, 1, 1])
