@@ -1,7 +1,7 @@
 /*- lower_random.c: random numbers that follow from a seed: the same on every machine and in any order.
  *
- *     lanes[0 .. 3, k]             block "lanes": Philox4x32-10 (Salmon and others, 2011) of counter k under the seed
- *     words[4 * k + j]             lanes[j, k]
+ *     lane_j[k], j = 0 .. 3        block "lanes": Philox4x32-10 (Salmon and others, 2011) of counter k under the seed
+ *     words[4 * k + j]             lane_j[k]
  *     out[i]                       of the words that element i has: one for up to 24 bits, two for 53, twice as many of
  *                                  normal numbers, by Box and Muller
  */
@@ -12,7 +12,8 @@ enum { ROUNDS = 10, LANES = 4 };
 
 typedef struct random_numbers {
     rlx_lowering_tensor out;
-    const rlx_buffer *lanes, *words;
+    const rlx_buffer *lane[LANES];  /* a buffer each, so that each is stored to in a row */
+    const rlx_buffer *words;
     rlx_dtype wide;
     bool normal;
     double from, to;               /* of uniform numbers; mean and deviation of normal ones */
@@ -70,7 +71,7 @@ static void write_lanes(rlx_lowering *b, const random_numbers *r, const rlx_prim
         key[1] += weyl[1];
     }
     for (int j = 0; j < LANES; j++)
-        rlx_tir_store(t, r->lanes, RLX_TIR_LIST(rlx_tir_int(t, j), k), c[j]);
+        rlx_tir_store(t, r->lane[j], RLX_TIR_LIST(k), c[j]);
 }
 
 /* In 0 <= x < 1, of as many bits as the result holds: the words from `at` on. */
@@ -137,14 +138,15 @@ const rlx_prim_func *rlx_lower_random(rlx_lower_request *l)
     const rlx_prim *count = rlx_tir_mul(t, rlx_lowering_product(&b, &r.out.shape.sizes, NULL), rlx_tir_int(t, words_for_one(&r)));
     sizes.at[0] = rlx_tir_floor_div(t, rlx_tir_add(t, count, rlx_tir_int(t, LANES - 1)), rlx_tir_int(t, LANES));
     r.words = rlx_tir_alloc(t, "words", RELAX_UINT32, RLX_TIR_LIST(rlx_tir_mul(t, sizes.at[0], rlx_tir_int(t, LANES))));
-    r.lanes = rlx_tir_alloc(t, "lanes", RELAX_UINT32, RLX_TIR_LIST(rlx_tir_int(t, LANES), sizes.at[0]));
+    for (int j = 0; j < LANES; j++)
+        r.lane[j] = rlx_tir_alloc(t, "lane", RELAX_UINT32, RLX_TIR_LIST(sizes.at[0]));
     rlx_lowering_open(&b, "lanes", &sizes, &at);
     write_lanes(&b, &r, at.at[0], (uint64_t)rlx_attr_as_int(rlx_lowering_attr(l, 1), 0));
     rlx_tir_end_block(t);
     for (int j = 0; j < LANES; j++) {
         rlx_lowering_open(&b, "words", &sizes, &at);
         const rlx_prim *to = rlx_tir_add(t, rlx_tir_mul(t, at.at[0], rlx_tir_int(t, LANES)), rlx_tir_int(t, j));
-        rlx_tir_store(t, r.words, RLX_TIR_LIST(to), rlx_tir_load(t, r.lanes, RLX_TIR_LIST(rlx_tir_int(t, j), at.at[0])));
+        rlx_tir_store(t, r.words, RLX_TIR_LIST(to), rlx_tir_load(t, r.lane[j], RLX_TIR_LIST(at.at[0])));
         rlx_tir_end_block(t);
     }
     return rlx_lowering_mapped(&b, &r.out, random_value, &r);
