@@ -1275,6 +1275,113 @@ static inline relax_expr *relax_r_image_grid_sample(relax_context *ctx, const re
     return relax_call_op_new(ctx, "relax.image.grid_sample", 23, given, 2, map, 0);
 }
 
+/* R.image.resize: axes at another size; scales that are 0 or left out are the quotients of the
+ *   sizes; roi: where each axis begins, then where it ends
+ * defaults: method linear, coordinate_transformation_mode half_pixel, rounding_method
+ *   round_prefer_floor, cubic_alpha -0.75, cubic_exclude False, antialias False,
+ *   extrapolation_value 0.0
+ */
+typedef struct relax_image_resize_attrs {
+    const relax_expr *scales;
+    const relax_expr *roi;
+    const char *method;
+    const char *coordinate_transformation_mode;
+    const char *rounding_method;
+    double cubic_alpha;
+    int32_t cubic_exclude;
+    int32_t antialias;
+    double extrapolation_value;
+} relax_image_resize_attrs;
+static inline void relax_image_resize_attrs_init(relax_image_resize_attrs *attrs)
+{
+    attrs->scales = NULL;
+    attrs->roi = NULL;
+    attrs->method = "linear";
+    attrs->coordinate_transformation_mode = "half_pixel";
+    attrs->rounding_method = "round_prefer_floor";
+    attrs->cubic_alpha = -0.75;
+    attrs->cubic_exclude = 0;
+    attrs->antialias = 0;
+    attrs->extrapolation_value = 0.0;
+}
+static inline relax_expr *relax_r_image_resize(relax_context *ctx, const relax_expr *data,
+        const relax_expr *size, const int64_t *axes, size_t num_axes,
+        const relax_image_resize_attrs *attrs)
+{
+    const relax_expr *given[] = { data, size, attrs ? attrs->scales : NULL,
+        attrs ? attrs->roi : NULL };
+    const relax_attr *map = NULL;
+    map = relax_r_set(ctx, map, "axes", 4, relax_r_ints(ctx, axes, num_axes));
+    if (attrs) {
+        map = relax_r_set(ctx, map, "method", 6, relax_r_text(ctx, attrs->method));
+        map = relax_r_set(ctx, map, "coordinate_transformation_mode", 30, relax_r_text(ctx,
+            attrs->coordinate_transformation_mode));
+        map = relax_r_set(ctx, map, "rounding_method", 15, relax_r_text(ctx,
+            attrs->rounding_method));
+        map = relax_r_set(ctx, map, "cubic_alpha", 11, relax_attr_float_new(ctx,
+            attrs->cubic_alpha));
+        map = relax_r_set(ctx, map, "cubic_exclude", 13, relax_attr_bool_new(ctx,
+            attrs->cubic_exclude));
+        map = relax_r_set(ctx, map, "antialias", 9, relax_attr_bool_new(ctx, attrs->antialias));
+        map = relax_r_set(ctx, map, "extrapolation_value", 19, relax_attr_float_new(ctx,
+            attrs->extrapolation_value));
+    }
+    return relax_call_op_new(ctx, "relax.image.resize", 18, given, relax_r_given(given, 2, 4), map,
+        0);
+}
+
+/* R.image.resize1d: lines at another size
+ * defaults: roi [0.0, 0.0], layout NCW, method linear, coordinate_transformation_mode
+ *   half_pixel, rounding_method , cubic_alpha -0.75, cubic_exclude 0, extrapolation_value 0.0,
+ *   out_dtype void
+ */
+typedef struct relax_image_resize1d_attrs {
+    const relax_attr *roi;
+    const char *layout;
+    const char *method;
+    const char *coordinate_transformation_mode;
+    const char *rounding_method;
+    double cubic_alpha;
+    int64_t cubic_exclude;
+    double extrapolation_value;
+    relax_dtype out_dtype;
+} relax_image_resize1d_attrs;
+static inline void relax_image_resize1d_attrs_init(relax_image_resize1d_attrs *attrs)
+{
+    attrs->roi = NULL;
+    attrs->layout = "NCW";
+    attrs->method = "linear";
+    attrs->coordinate_transformation_mode = "half_pixel";
+    attrs->rounding_method = "";
+    attrs->cubic_alpha = -0.75;
+    attrs->cubic_exclude = 0;
+    attrs->extrapolation_value = 0.0;
+    attrs->out_dtype = RELAX_VOID;
+}
+static inline relax_expr *relax_r_image_resize1d(relax_context *ctx, const relax_expr *data,
+        const relax_expr *size, const relax_image_resize1d_attrs *attrs)
+{
+    const relax_expr *given[] = { data, size };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "roi", 3, attrs->roi);
+        map = relax_r_set(ctx, map, "layout", 6, relax_r_text(ctx, attrs->layout));
+        map = relax_r_set(ctx, map, "method", 6, relax_r_text(ctx, attrs->method));
+        map = relax_r_set(ctx, map, "coordinate_transformation_mode", 30, relax_r_text(ctx,
+            attrs->coordinate_transformation_mode));
+        map = relax_r_set(ctx, map, "rounding_method", 15, relax_r_text(ctx,
+            attrs->rounding_method));
+        map = relax_r_set(ctx, map, "cubic_alpha", 11, relax_attr_float_new(ctx,
+            attrs->cubic_alpha));
+        map = relax_r_set(ctx, map, "cubic_exclude", 13, relax_attr_int_new(ctx,
+            attrs->cubic_exclude));
+        map = relax_r_set(ctx, map, "extrapolation_value", 19, relax_attr_float_new(ctx,
+            attrs->extrapolation_value));
+        map = relax_r_set(ctx, map, "out_dtype", 9, relax_attr_dtype_new(ctx, attrs->out_dtype));
+    }
+    return relax_call_op_new(ctx, "relax.image.resize1d", 20, given, 2, map, 0);
+}
+
 /* R.image.resize2d: images at another size
  * defaults: roi [0.0, 0.0, 0.0, 0.0], layout NCHW, method linear,
  *   coordinate_transformation_mode half_pixel, rounding_method round, cubic_alpha -0.5,
@@ -1566,6 +1673,13 @@ static inline relax_expr *relax_r_less_equal(relax_context *ctx, const relax_exp
 {
     const relax_expr *given[] = { x1, x2 };
     return relax_call_op_new(ctx, "relax.less_equal", 16, given, 2, NULL, 0);
+}
+
+/* R.linalg.det: determinants of the square matrices in the last two dimensions */
+static inline relax_expr *relax_r_linalg_det(relax_context *ctx, const relax_expr *x)
+{
+    const relax_expr *given[] = { x };
+    return relax_call_op_new(ctx, "relax.linalg.det", 16, given, 1, NULL, 0);
 }
 
 /* R.log: natural logarithm of each element */
@@ -2647,6 +2761,68 @@ static inline relax_expr *relax_r_nn_cross_entropy_with_logits(relax_context *ct
     return relax_call_op_new(ctx, "relax.nn.cross_entropy_with_logits", 34, given, 2, NULL, 0);
 }
 
+/* R.nn.deformable_conv2d: convolution whose window's elements are moved by offset (rows, then
+ *   columns), sampled between pixels, and multiplied by mask
+ * defaults: strides [1], padding [0], dilation [1], deformable_groups 1, groups 1, data_layout
+ *   NCHW, kernel_layout OIHW, out_layout None, out_dtype void
+ */
+typedef struct relax_nn_deformable_conv2d_attrs {
+    const relax_expr *mask;
+    const int64_t *strides;
+    size_t num_strides;
+    const int64_t *padding;
+    size_t num_padding;
+    const int64_t *dilation;
+    size_t num_dilation;
+    int64_t deformable_groups;
+    int64_t groups;
+    const char *data_layout;
+    const char *kernel_layout;
+    const char *out_layout;
+    relax_dtype out_dtype;
+} relax_nn_deformable_conv2d_attrs;
+static inline void relax_nn_deformable_conv2d_attrs_init(relax_nn_deformable_conv2d_attrs *attrs)
+{
+    attrs->mask = NULL;
+    attrs->strides = NULL;
+    attrs->num_strides = 0;
+    attrs->padding = NULL;
+    attrs->num_padding = 0;
+    attrs->dilation = NULL;
+    attrs->num_dilation = 0;
+    attrs->deformable_groups = 1;
+    attrs->groups = 1;
+    attrs->data_layout = "NCHW";
+    attrs->kernel_layout = "OIHW";
+    attrs->out_layout = NULL;
+    attrs->out_dtype = RELAX_VOID;
+}
+static inline relax_expr *relax_r_nn_deformable_conv2d(relax_context *ctx, const relax_expr *data,
+        const relax_expr *offset, const relax_expr *weight,
+        const relax_nn_deformable_conv2d_attrs *attrs)
+{
+    const relax_expr *given[] = { data, offset, weight, attrs ? attrs->mask : NULL };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "strides", 7, relax_r_ints(ctx, attrs->strides,
+            attrs->num_strides));
+        map = relax_r_set(ctx, map, "padding", 7, relax_r_ints(ctx, attrs->padding,
+            attrs->num_padding));
+        map = relax_r_set(ctx, map, "dilation", 8, relax_r_ints(ctx, attrs->dilation,
+            attrs->num_dilation));
+        map = relax_r_set(ctx, map, "deformable_groups", 17, relax_attr_int_new(ctx,
+            attrs->deformable_groups));
+        map = relax_r_set(ctx, map, "groups", 6, relax_attr_int_new(ctx, attrs->groups));
+        map = relax_r_set(ctx, map, "data_layout", 11, relax_r_text(ctx, attrs->data_layout));
+        map = relax_r_set(ctx, map, "kernel_layout", 13, relax_r_text(ctx, attrs->kernel_layout));
+        map = relax_r_set(ctx, map, "out_layout", 10, relax_r_text_or_none(ctx,
+            attrs->out_layout));
+        map = relax_r_set(ctx, map, "out_dtype", 9, relax_attr_dtype_new(ctx, attrs->out_dtype));
+    }
+    return relax_call_op_new(ctx, "relax.nn.deformable_conv2d", 26, given, relax_r_given(given, 3,
+        4), map, 0);
+}
+
 /* R.nn.dropout: data and a mask of what was kept; in inference data itself and ones
  * defaults: rate 0.5
  */
@@ -2871,6 +3047,69 @@ static inline relax_expr *relax_r_nn_max_pool1d(relax_context *ctx, const relax_
     return relax_call_op_new(ctx, "relax.nn.max_pool1d", 19, given, 1, map, 0);
 }
 
+/* R.nn.max_pool1d_with_indices: max_pool1d, and the positions in data of what it takes, the
+ *   first of equal ones
+ * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
+ *   count_include_pad False, layout NCW, out_layout None, column_major False
+ */
+typedef struct relax_nn_max_pool1d_with_indices_attrs {
+    const int64_t *pool_size;
+    size_t num_pool_size;
+    const int64_t *strides;
+    size_t num_strides;
+    const int64_t *dilation;
+    size_t num_dilation;
+    const int64_t *padding;
+    size_t num_padding;
+    int32_t ceil_mode;
+    int32_t count_include_pad;
+    const char *layout;
+    const char *out_layout;
+    int32_t column_major;
+} relax_nn_max_pool1d_with_indices_attrs;
+static inline void relax_nn_max_pool1d_with_indices_attrs_init(
+        relax_nn_max_pool1d_with_indices_attrs *attrs)
+{
+    attrs->pool_size = NULL;
+    attrs->num_pool_size = 0;
+    attrs->strides = NULL;
+    attrs->num_strides = 0;
+    attrs->dilation = NULL;
+    attrs->num_dilation = 0;
+    attrs->padding = NULL;
+    attrs->num_padding = 0;
+    attrs->ceil_mode = 0;
+    attrs->count_include_pad = 0;
+    attrs->layout = "NCW";
+    attrs->out_layout = NULL;
+    attrs->column_major = 0;
+}
+static inline relax_expr *relax_r_nn_max_pool1d_with_indices(relax_context *ctx,
+        const relax_expr *data, const relax_nn_max_pool1d_with_indices_attrs *attrs)
+{
+    const relax_expr *given[] = { data };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "pool_size", 9, relax_r_ints(ctx, attrs->pool_size,
+            attrs->num_pool_size));
+        map = relax_r_set(ctx, map, "strides", 7, relax_r_ints(ctx, attrs->strides,
+            attrs->num_strides));
+        map = relax_r_set(ctx, map, "dilation", 8, relax_r_ints(ctx, attrs->dilation,
+            attrs->num_dilation));
+        map = relax_r_set(ctx, map, "padding", 7, relax_r_ints(ctx, attrs->padding,
+            attrs->num_padding));
+        map = relax_r_set(ctx, map, "ceil_mode", 9, relax_attr_bool_new(ctx, attrs->ceil_mode));
+        map = relax_r_set(ctx, map, "count_include_pad", 17, relax_attr_bool_new(ctx,
+            attrs->count_include_pad));
+        map = relax_r_set(ctx, map, "layout", 6, relax_r_text(ctx, attrs->layout));
+        map = relax_r_set(ctx, map, "out_layout", 10, relax_r_text_or_none(ctx,
+            attrs->out_layout));
+        map = relax_r_set(ctx, map, "column_major", 12, relax_attr_bool_new(ctx,
+            attrs->column_major));
+    }
+    return relax_call_op_new(ctx, "relax.nn.max_pool1d_with_indices", 32, given, 1, map, 0);
+}
+
 /* R.nn.max_pool2d: greatest element of each window along two axes
  * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
  *   count_include_pad False, layout NCHW, out_layout None
@@ -2928,6 +3167,69 @@ static inline relax_expr *relax_r_nn_max_pool2d(relax_context *ctx, const relax_
     return relax_call_op_new(ctx, "relax.nn.max_pool2d", 19, given, 1, map, 0);
 }
 
+/* R.nn.max_pool2d_with_indices: max_pool2d, and the positions in data of what it takes, the
+ *   first of equal ones
+ * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
+ *   count_include_pad False, layout NCHW, out_layout None, column_major False
+ */
+typedef struct relax_nn_max_pool2d_with_indices_attrs {
+    const int64_t *pool_size;
+    size_t num_pool_size;
+    const int64_t *strides;
+    size_t num_strides;
+    const int64_t *dilation;
+    size_t num_dilation;
+    const int64_t *padding;
+    size_t num_padding;
+    int32_t ceil_mode;
+    int32_t count_include_pad;
+    const char *layout;
+    const char *out_layout;
+    int32_t column_major;
+} relax_nn_max_pool2d_with_indices_attrs;
+static inline void relax_nn_max_pool2d_with_indices_attrs_init(
+        relax_nn_max_pool2d_with_indices_attrs *attrs)
+{
+    attrs->pool_size = NULL;
+    attrs->num_pool_size = 0;
+    attrs->strides = NULL;
+    attrs->num_strides = 0;
+    attrs->dilation = NULL;
+    attrs->num_dilation = 0;
+    attrs->padding = NULL;
+    attrs->num_padding = 0;
+    attrs->ceil_mode = 0;
+    attrs->count_include_pad = 0;
+    attrs->layout = "NCHW";
+    attrs->out_layout = NULL;
+    attrs->column_major = 0;
+}
+static inline relax_expr *relax_r_nn_max_pool2d_with_indices(relax_context *ctx,
+        const relax_expr *data, const relax_nn_max_pool2d_with_indices_attrs *attrs)
+{
+    const relax_expr *given[] = { data };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "pool_size", 9, relax_r_ints(ctx, attrs->pool_size,
+            attrs->num_pool_size));
+        map = relax_r_set(ctx, map, "strides", 7, relax_r_ints(ctx, attrs->strides,
+            attrs->num_strides));
+        map = relax_r_set(ctx, map, "dilation", 8, relax_r_ints(ctx, attrs->dilation,
+            attrs->num_dilation));
+        map = relax_r_set(ctx, map, "padding", 7, relax_r_ints(ctx, attrs->padding,
+            attrs->num_padding));
+        map = relax_r_set(ctx, map, "ceil_mode", 9, relax_attr_bool_new(ctx, attrs->ceil_mode));
+        map = relax_r_set(ctx, map, "count_include_pad", 17, relax_attr_bool_new(ctx,
+            attrs->count_include_pad));
+        map = relax_r_set(ctx, map, "layout", 6, relax_r_text(ctx, attrs->layout));
+        map = relax_r_set(ctx, map, "out_layout", 10, relax_r_text_or_none(ctx,
+            attrs->out_layout));
+        map = relax_r_set(ctx, map, "column_major", 12, relax_attr_bool_new(ctx,
+            attrs->column_major));
+    }
+    return relax_call_op_new(ctx, "relax.nn.max_pool2d_with_indices", 32, given, 1, map, 0);
+}
+
 /* R.nn.max_pool3d: greatest element of each window along three axes
  * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
  *   count_include_pad False, layout NCDHW, out_layout None
@@ -2983,6 +3285,69 @@ static inline relax_expr *relax_r_nn_max_pool3d(relax_context *ctx, const relax_
             attrs->out_layout));
     }
     return relax_call_op_new(ctx, "relax.nn.max_pool3d", 19, given, 1, map, 0);
+}
+
+/* R.nn.max_pool3d_with_indices: max_pool3d, and the positions in data of what it takes, the
+ *   first of equal ones
+ * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
+ *   count_include_pad False, layout NCDHW, out_layout None, column_major False
+ */
+typedef struct relax_nn_max_pool3d_with_indices_attrs {
+    const int64_t *pool_size;
+    size_t num_pool_size;
+    const int64_t *strides;
+    size_t num_strides;
+    const int64_t *dilation;
+    size_t num_dilation;
+    const int64_t *padding;
+    size_t num_padding;
+    int32_t ceil_mode;
+    int32_t count_include_pad;
+    const char *layout;
+    const char *out_layout;
+    int32_t column_major;
+} relax_nn_max_pool3d_with_indices_attrs;
+static inline void relax_nn_max_pool3d_with_indices_attrs_init(
+        relax_nn_max_pool3d_with_indices_attrs *attrs)
+{
+    attrs->pool_size = NULL;
+    attrs->num_pool_size = 0;
+    attrs->strides = NULL;
+    attrs->num_strides = 0;
+    attrs->dilation = NULL;
+    attrs->num_dilation = 0;
+    attrs->padding = NULL;
+    attrs->num_padding = 0;
+    attrs->ceil_mode = 0;
+    attrs->count_include_pad = 0;
+    attrs->layout = "NCDHW";
+    attrs->out_layout = NULL;
+    attrs->column_major = 0;
+}
+static inline relax_expr *relax_r_nn_max_pool3d_with_indices(relax_context *ctx,
+        const relax_expr *data, const relax_nn_max_pool3d_with_indices_attrs *attrs)
+{
+    const relax_expr *given[] = { data };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "pool_size", 9, relax_r_ints(ctx, attrs->pool_size,
+            attrs->num_pool_size));
+        map = relax_r_set(ctx, map, "strides", 7, relax_r_ints(ctx, attrs->strides,
+            attrs->num_strides));
+        map = relax_r_set(ctx, map, "dilation", 8, relax_r_ints(ctx, attrs->dilation,
+            attrs->num_dilation));
+        map = relax_r_set(ctx, map, "padding", 7, relax_r_ints(ctx, attrs->padding,
+            attrs->num_padding));
+        map = relax_r_set(ctx, map, "ceil_mode", 9, relax_attr_bool_new(ctx, attrs->ceil_mode));
+        map = relax_r_set(ctx, map, "count_include_pad", 17, relax_attr_bool_new(ctx,
+            attrs->count_include_pad));
+        map = relax_r_set(ctx, map, "layout", 6, relax_r_text(ctx, attrs->layout));
+        map = relax_r_set(ctx, map, "out_layout", 10, relax_r_text_or_none(ctx,
+            attrs->out_layout));
+        map = relax_r_set(ctx, map, "column_major", 12, relax_attr_bool_new(ctx,
+            attrs->column_major));
+    }
+    return relax_call_op_new(ctx, "relax.nn.max_pool3d_with_indices", 32, given, 1, map, 0);
 }
 
 /* R.nn.nll_loss: negative log likelihood of target classes
@@ -3334,6 +3699,66 @@ static inline relax_expr *relax_r_quantize(relax_context *ctx, const relax_expr 
         map = relax_r_set(ctx, map, "axis", 4, relax_attr_int_new(ctx, attrs->axis));
     }
     return relax_call_op_new(ctx, "relax.quantize", 14, given, 3, map, 0);
+}
+
+/* R.random.normal: random numbers of a normal distribution, by a seed
+ * defaults: dtype float32, seed 0, mean 0.0, scale 1.0
+ */
+typedef struct relax_random_normal_attrs {
+    relax_dtype dtype;
+    int64_t seed;
+    double mean;
+    double scale;
+} relax_random_normal_attrs;
+static inline void relax_random_normal_attrs_init(relax_random_normal_attrs *attrs)
+{
+    attrs->dtype = RELAX_FLOAT32;
+    attrs->seed = 0;
+    attrs->mean = 0.0;
+    attrs->scale = 1.0;
+}
+static inline relax_expr *relax_r_random_normal(relax_context *ctx, const relax_expr *shape,
+        const relax_random_normal_attrs *attrs)
+{
+    const relax_expr *given[] = { shape };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "dtype", 5, relax_attr_dtype_new(ctx, attrs->dtype));
+        map = relax_r_set(ctx, map, "seed", 4, relax_attr_int_new(ctx, attrs->seed));
+        map = relax_r_set(ctx, map, "mean", 4, relax_attr_float_new(ctx, attrs->mean));
+        map = relax_r_set(ctx, map, "scale", 5, relax_attr_float_new(ctx, attrs->scale));
+    }
+    return relax_call_op_new(ctx, "relax.random.normal", 19, given, 1, map, 0);
+}
+
+/* R.random.uniform: random numbers that are equally likely, by a seed
+ * defaults: dtype float32, seed 0, low 0.0, high 1.0
+ */
+typedef struct relax_random_uniform_attrs {
+    relax_dtype dtype;
+    int64_t seed;
+    double low;
+    double high;
+} relax_random_uniform_attrs;
+static inline void relax_random_uniform_attrs_init(relax_random_uniform_attrs *attrs)
+{
+    attrs->dtype = RELAX_FLOAT32;
+    attrs->seed = 0;
+    attrs->low = 0.0;
+    attrs->high = 1.0;
+}
+static inline relax_expr *relax_r_random_uniform(relax_context *ctx, const relax_expr *shape,
+        const relax_random_uniform_attrs *attrs)
+{
+    const relax_expr *given[] = { shape };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "dtype", 5, relax_attr_dtype_new(ctx, attrs->dtype));
+        map = relax_r_set(ctx, map, "seed", 4, relax_attr_int_new(ctx, attrs->seed));
+        map = relax_r_set(ctx, map, "low", 3, relax_attr_float_new(ctx, attrs->low));
+        map = relax_r_set(ctx, map, "high", 4, relax_attr_float_new(ctx, attrs->high));
+    }
+    return relax_call_op_new(ctx, "relax.random.uniform", 20, given, 1, map, 0);
 }
 
 /* R.repeat: each element repeated
@@ -3936,6 +4361,35 @@ static inline relax_expr *relax_r_vision_all_class_non_max_suppression(relax_con
         map = relax_r_set(ctx, map, "output_format", 13, relax_r_text(ctx, attrs->output_format));
     }
     return relax_call_op_new(ctx, "relax.vision.all_class_non_max_suppression", 42, given, 5, map,
+        0);
+}
+
+/* R.vision.dynamic_non_max_suppression: rows of batch, class and box, as many as boxes stay
+ *   that overlap no better one of their class
+ * defaults: center_point_box False
+ */
+typedef struct relax_vision_dynamic_non_max_suppression_attrs {
+    int32_t center_point_box;
+} relax_vision_dynamic_non_max_suppression_attrs;
+static inline void relax_vision_dynamic_non_max_suppression_attrs_init(
+        relax_vision_dynamic_non_max_suppression_attrs *attrs)
+{
+    attrs->center_point_box = 0;
+}
+static inline relax_expr *relax_r_vision_dynamic_non_max_suppression(relax_context *ctx,
+        const relax_expr *boxes, const relax_expr *scores,
+        const relax_expr *max_output_boxes_per_class, const relax_expr *iou_threshold,
+        const relax_expr *score_threshold,
+        const relax_vision_dynamic_non_max_suppression_attrs *attrs)
+{
+    const relax_expr *given[] = { boxes, scores, max_output_boxes_per_class, iou_threshold,
+        score_threshold };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "center_point_box", 16, relax_attr_bool_new(ctx,
+            attrs->center_point_box));
+    }
+    return relax_call_op_new(ctx, "relax.vision.dynamic_non_max_suppression", 40, given, 5, map,
         0);
 }
 

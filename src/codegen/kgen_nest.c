@@ -23,19 +23,18 @@ static void close_nest(rlx_kgen *w, const rlx_kgen_nest *n)
 {
     const rlx_nest_plan *plan = n->plan;
     int64_t value;
+    uint32_t extents[RLX_COUNT(plan->loops)];
     size_t length = rlx_kgen_length(w, n->level), jumps = 0;
     w->nest = NULL;
     rlx_kgen_forget_loads(w);
-    for (size_t i = 0; i < plan->count; i++)
-        jumps += !rlx_int_literal(plan->loops[i].extent, &value);
     w->top--; /* the jumps stand in front of the nest's level */
-    for (size_t i = 0; i < plan->count && !rlx_kgen_failed(w); i++)
-        if (!rlx_int_literal(plan->loops[i].extent, &value)) {
-            uint32_t extent = rlx_kgen_int64(w, plan->loops[i].extent).reg;
-            RLX_KGEN_EMIT(w, w->top, RLX_K_JUMP_IF_EMPTY, extent,
-                    (uint32_t)(length + jumps * rlx_kernel_op_words(RLX_K_JUMP_IF_EMPTY)));
-            jumps--;
-        }
+    /* what computes an extent once more, as it was forgotten, stands in front of all jumps */
+    for (size_t i = 0; i < plan->count; i++)
+        if (!rlx_int_literal(plan->loops[i].extent, &value))
+            extents[jumps++] = rlx_kgen_int64(w, plan->loops[i].extent).reg;
+    for (size_t i = 0; i < jumps && !rlx_kgen_failed(w); i++)
+        RLX_KGEN_EMIT(w, w->top, RLX_K_JUMP_IF_EMPTY, extents[i],
+                (uint32_t)(length + (jumps - i) * rlx_kernel_op_words(RLX_K_JUMP_IF_EMPTY)));
     w->top++;
     rlx_kgen_close(w);
     rlx_kgen_reset_strips(w);

@@ -585,6 +585,18 @@ static bool late_operator(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_ro
     return late ? rlx_vmgen_call_late(n, call, row, t) : refuse_operator(n, call, row);
 }
 
+/* A list of axes as a shape; None is the empty one. */
+static const rlx_expr *axes_argument(rlx_vmgen_fn *n, const rlx_attr *a)
+{
+    int64_t axes[RLX_MAX_RANK];
+    size_t count = rlx_attr_count(a);
+    if (count > RLX_MAX_RANK)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        axes[i] = rlx_attr_item(a, i);
+    return rlx_shape_of_ints(n->ctx, axes, count);
+}
+
 /* An attribute as an argument of a builtin; NULL: out of memory, or a kind that none takes. */
 static const rlx_expr *attr_argument(rlx_vmgen_fn *n, const rlx_op_attr *row, const rlx_attr *a)
 {
@@ -593,13 +605,17 @@ static const rlx_expr *attr_argument(rlx_vmgen_fn *n, const rlx_op_attr *row, co
         return rlx_dtype_imm_new(n->ctx, rlx_attr_as_dtype(a));
     if (text)
         return rlx_string_imm_new(n->ctx, rlx_string_slice(text->value));
+    if (row->type == RLX_ATTR_INTS_OR_NONE)
+        return axes_argument(n, a);
     bool flag = row->type == RLX_ATTR_BOOL || row->type == RLX_ATTR_BOOL_OR_NONE;
     int64_t v = flag ? rlx_attr_as_bool(a, false) : rlx_attr_as_int(a, 0);
-    const rlx_prim *p = rlx_int64(n->ctx, v);
+    const rlx_prim *p = row->type == RLX_ATTR_FLOAT
+                            ? rlx_float(n->ctx, RELAX_FLOAT64, rlx_attr_as_float(a, 0))
+                            : rlx_int64(n->ctx, v);
     return p ? rlx_prim_value_new(n->ctx, p) : NULL;
 }
 
-#define MAX_BUILTIN_ARGS (RLX_OP_MAX_ARGS + 8)
+#define MAX_BUILTIN_ARGS (RLX_OP_MAX_ARGS + 12)
 
 /* The arguments of the call, then the attributes in the order of the row. False after a report. */
 static bool builtin_arguments(rlx_vmgen_fn *n, const rlx_call *call, const rlx_op_row *row,

@@ -342,8 +342,7 @@ RLX_ONNX_CONVERTER(convert_dropout)
         ratio = *v;
     }
     if (training && ratio > 0)
-        return rlx_onnx_fail(c, RLX_ON05, "dropping elements at random (training) is not "
-                             "supported") != NULL;
+        return rlx_onnx_drop(c, ratio);
     rlx_onnx_output_value(c, 0, c->inputs[0]);
     if (!rlx_onnx_wants(c, 1))
         return true;

@@ -1,17 +1,12 @@
-/*- convert_resize.c: images at another size, axis by axis.
- *
- *     y[i] = sum over taps k of x[position[k][i]] * weight[k][i]
- *
- * With known sizes positions and weights are constants; with others they are computed when it runs. */
+/* convert_resize.c: images, or any axes, at another size. */
 #include "onnx/onnx_int.h"
 
 #include <math.h>
 
-enum { MOST_TAPS = 64, MOST_POSITIONS = 1 << 16 };
 enum method { NEAREST, LINEAR, CUBIC };
 
 typedef struct axis_plan {
-    int64_t axis, in, out;          /* sizes; 0: not known */
+    int64_t axis;
     const rlx_prim *in_size, *out_size;
     double scale;                   /* 0: the quotient of the sizes */
     double roi[2];
@@ -19,227 +14,23 @@ typedef struct axis_plan {
 
 typedef struct resize {
     enum method method;
-    rlx_slice coordinates, rounding;
+    const char *coordinates, *rounding;
     double alpha, extrapolation;
     bool exclude, antialias, crops;
 } resize;
 
-/* ---- where an element of the result lies ------------------------------------------------------- */
+static const char *const places[] = { "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel",
+                                      "tf_half_pixel_for_nn", "half_pixel_symmetric", "tf_crop_and_resize", NULL };
+static const char *const roundings[] = { "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL };
 
-static double place_of(const resize *r, const axis_plan *a, double i)
+/* The attribute, whose default is the first word; NULL after a report. */
+static const char *one_of(rlx_onnx_conv *c, const char *name, const char *const *words)
 {
-    double n = (double)a->in, scale = a->scale, length = n * scale;
-    if (rlx_slice_is(r->coordinates, "asymmetric"))
-        return i / scale;
-    if (rlx_slice_is(r->coordinates, "align_corners"))
-        return length == 1 ? 0 : i * (n - 1) / (length - 1);
-    if (rlx_slice_is(r->coordinates, "pytorch_half_pixel"))
-        return length == 1 ? -0.5 : (i + 0.5) / scale - 0.5;
-    if (rlx_slice_is(r->coordinates, "tf_half_pixel_for_nn"))
-        return (i + 0.5) / scale;
-    if (rlx_slice_is(r->coordinates, "half_pixel_symmetric"))
-        return n / 2 * (1 - (double)a->out / length) + (i + 0.5) / scale - 0.5;
-    if (rlx_slice_is(r->coordinates, "tf_crop_and_resize"))
-        return a->out > 1 ? a->roi[0] * (n - 1) +
-                                i * (a->roi[1] - a->roi[0]) * (n - 1) / ((double)a->out - 1)
-                          : 0.5 * (a->roi[0] + a->roi[1]) * (n - 1);
-    return (i + 0.5) / scale - 0.5;
-}
-
-static double nearest(const resize *r, double x)
-{
-    if (rlx_slice_is(r->rounding, "floor"))
-        return floor(x);
-    if (rlx_slice_is(r->rounding, "ceil"))
-        return ceil(x);
-    return rlx_slice_is(r->rounding, "round_prefer_ceil") ? floor(x + 0.5) : ceil(x - 0.5);
-}
-
-static double filter(const resize *r, double x)
-{
-    double a = r->alpha;
-    x = fabs(x);
-    if (r->method == LINEAR)
-        return x < 1 ? 1 - x : 0;
-    return x < 1   ? ((a + 2) * x - (a + 3)) * x * x + 1
-           : x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-                   : 0;
-}
-
-/* ---- constants --------------------------------------------------------------------------------- */
-
-typedef struct taps { size_t count; int64_t *at; double *weight; } taps; /* [tap][element] */
-
-static bool plan_taps(rlx_onnx_conv *c, const resize *r, const axis_plan *a, taps *t)
-{
-    double shrink = r->antialias && a->scale < 1 ? a->scale : 1;
-    double reach = r->method == NEAREST ? 0 : (r->method == LINEAR ? 1 : 2) / shrink;
-    int64_t start = r->method == NEAREST ? 0 : (int64_t)floor(-reach) + 1;
-    t->count = r->method == NEAREST ? 1 : (size_t)(2 - 2 * start);
-    if (t->count > MOST_TAPS || a->out > MOST_POSITIONS)
-        return false;
-    t->at = rlx_onnx_array(c, t->count * (size_t)a->out, sizeof *t->at);
-    t->weight = rlx_onnx_array(c, t->count * (size_t)a->out, sizeof *t->weight);
-    for (int64_t i = 0; t->at && t->weight && i < a->out; i++) {
-        double x = place_of(r, a, (double)i), sum = 0;
-        double base = r->method == NEAREST ? nearest(r, x) : floor(x);
-        for (size_t k = 0; k < t->count; k++) {
-            double p = base + (double)start + (double)k;
-            double w = r->method == NEAREST ? 1 : filter(r, (p - x) * shrink);
-            bool outside = p < 0 || p > (double)a->in - 1;
-            if (outside && r->exclude)
-                w = 0;
-            size_t to = k * (size_t)a->out + (size_t)i;
-            t->weight[to] = w;
-            t->at[to] = p < 0 ? 0 : p > (double)a->in - 1 ? a->in - 1 : (int64_t)p;
-            sum += w;
-        }
-        bool normalise = r->method != NEAREST && (r->exclude || shrink < 1) && sum != 0;
-        for (size_t k = 0; normalise && k < t->count; k++)
-            t->weight[k * (size_t)a->out + (size_t)i] /= sum;
-    }
-    return t->at && t->weight;
-}
-
-/* A vector along `axis` of something of rank n. */
-static const rlx_expr *along(rlx_onnx_conv *c, const rlx_expr *v, int64_t axis, int n)
-{
-    int64_t axes[64];
-    for (int64_t i = 0; i < n - 1 - axis; i++)
-        axes[i] = i + 1;
-    return rlx_onnx_expand_dims(c, v, axes, (size_t)(n - 1 - axis));
-}
-
-static const rlx_expr *apply_taps(rlx_onnx_conv *c, const rlx_expr *x, const axis_plan *a,
-                                  const taps *t, int n, bool weighs)
-{
-    rlx_dtype dtype = rlx_onnx_dtype_of(c, x);
-    const rlx_expr *sum = NULL;
-    for (size_t k = 0; k < t->count; k++) {
-        const rlx_expr *at =
-            rlx_onnx_const_ints(c, RELAX_INT64, t->at + k * (size_t)a->out, (size_t)a->out);
-        const rlx_expr *y = rlx_onnx_call(c, "take", "x x axis=i", x, at, a->axis);
-        if (weighs) {
-            const rlx_expr *w =
-                rlx_onnx_const(c, dtype, &a->out, 1, t->weight + k * (size_t)a->out);
-            y = rlx_onnx_call2(c, "multiply", y, along(c, w, a->axis, n));
-        }
-        sum = sum ? rlx_onnx_call2(c, "add", sum, y) : y;
-    }
-    return sum;
-}
-
-/* What lies outside of the image in crop mode. */
-static const rlx_expr *extrapolated(rlx_onnx_conv *c, const resize *r, const axis_plan *a,
-                                    const rlx_expr *y, int n)
-{
-    double *inside = rlx_onnx_array(c, (size_t)a->out, sizeof *inside);
-    for (int64_t i = 0; inside && i < a->out; i++) {
-        double x = place_of(r, a, (double)i);
-        inside[i] = x >= 0 && x <= (double)a->in - 1;
-    }
-    const rlx_expr *m = inside ? rlx_onnx_const(c, RELAX_BOOL, &a->out, 1, inside) : NULL;
-    return rlx_onnx_where(c, along(c, m, a->axis, n), y,
-                          rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, y), r->extrapolation));
-}
-
-/* ---- sizes that are not known ------------------------------------------------------------------ */
-
-static const rlx_expr *number(rlx_onnx_conv *c, const rlx_prim *p)
-{
-    const rlx_expr *t = p ? rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &p, 1)) : NULL;
-    return rlx_onnx_cast(c, t, RELAX_FLOAT64);
-}
-
-static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
-{
-    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), v)) : NULL;
-}
-
-static const rlx_expr *places(rlx_onnx_conv *c, const resize *r, const axis_plan *a)
-{
-    const rlx_expr *i = rlx_onnx_cast(c, rlx_onnx_arange(c, a->out_size, RELAX_INT64),
-                                      RELAX_FLOAT64);
-    const rlx_expr *n = number(c, a->in_size), *m = number(c, a->out_size), *scale;
-    scale = a->scale != 0 ? rlx_onnx_scalar(c, RELAX_FLOAT64, a->scale)
-                          : rlx_onnx_call2(c, "divide", m, n);
-    if (rlx_slice_is(r->coordinates, "asymmetric"))
-        return rlx_onnx_call2(c, "divide", i, scale);
-    if (rlx_slice_is(r->coordinates, "align_corners")) {
-        const rlx_expr *l = with(c, "subtract", rlx_onnx_call2(c, "multiply", n, scale), 1);
-        l = rlx_onnx_where(c, with(c, "equal", l, 0), rlx_onnx_scalar(c, RELAX_FLOAT64, 1), l);
-        return rlx_onnx_call2(c, "divide",
-                              rlx_onnx_call2(c, "multiply", i, with(c, "subtract", n, 1)), l);
-    }
-    const rlx_expr *x = rlx_onnx_call2(c, "divide", with(c, "add", i, 0.5), scale);
-    if (rlx_slice_is(r->coordinates, "tf_half_pixel_for_nn"))
-        return x;
-    x = with(c, "subtract", x, 0.5);
-    bool one = rlx_slice_is(r->coordinates, "pytorch_half_pixel");
-    if (one)
-        x = rlx_onnx_where(c, with(c, "equal", m, 1), rlx_onnx_scalar(c, RELAX_FLOAT64, -0.5), x);
-    if (!one && !rlx_slice_is(r->coordinates, "half_pixel"))
-        return rlx_onnx_fail(c, RLX_ON08, "this way of placing elements needs sizes that are known");
-    return x;
-}
-
-static const rlx_expr *rounded(rlx_onnx_conv *c, const resize *r, const rlx_expr *x)
-{
-    if (rlx_slice_is(r->rounding, "floor"))
-        return rlx_onnx_call1(c, "floor", x);
-    if (rlx_slice_is(r->rounding, "ceil"))
-        return rlx_onnx_call1(c, "ceil", x);
-    return rlx_slice_is(r->rounding, "round_prefer_ceil")
-               ? rlx_onnx_call1(c, "floor", with(c, "add", x, 0.5))
-               : rlx_onnx_call1(c, "ceil", with(c, "subtract", x, 0.5));
-}
-
-static const rlx_expr *taken(rlx_onnx_conv *c, const rlx_expr *x, const axis_plan *a,
-                             const rlx_expr *at)
-{
-    const rlx_expr *top = with(c, "subtract", number(c, a->in_size), 1);
-    at = rlx_onnx_call2(c, "minimum", with(c, "maximum", at, 0), top);
-    return rlx_onnx_call(c, "take", "x x axis=i", x, rlx_onnx_cast(c, at, RELAX_INT64), a->axis);
-}
-
-static const rlx_expr *resize_open(rlx_onnx_conv *c, const resize *r, const axis_plan *a,
-                                   const rlx_expr *x, int n)
-{
-    const rlx_expr *p = places(c, r, a);
-    if (r->method == NEAREST)
-        return taken(c, x, a, rounded(c, r, p));
-    if (r->method == CUBIC || r->antialias || r->exclude)
-        return rlx_onnx_fail(c, RLX_ON08, "this method needs sizes that are known");
-    rlx_dtype t = rlx_onnx_dtype_of(c, x);
-    const rlx_expr *base = rlx_onnx_call1(c, "floor", p);
-    const rlx_expr *w = rlx_onnx_cast(c, rlx_onnx_call2(c, "subtract", p, base), t);
-    const rlx_expr *v = w ? rlx_onnx_call2(c, "subtract", rlx_onnx_scalar(c, t, 1), w) : NULL;
-    const rlx_expr *y = rlx_onnx_call2(c, "multiply", taken(c, x, a, base), along(c, v, a->axis, n));
-    return rlx_onnx_call2(c, "add", y,
-                          rlx_onnx_call2(c, "multiply", taken(c, x, a, with(c, "add", base, 1)),
-                                         along(c, w, a->axis, n)));
-}
-
-/* ---- the operator ------------------------------------------------------------------------------ */
-
-static const rlx_expr *resize_axis(rlx_onnx_conv *c, const resize *r, axis_plan *a,
-                                   const rlx_expr *x, int n)
-{
-    taps t;
-    bool known = rlx_int_literal(a->in_size, &a->in) && rlx_int_literal(a->out_size, &a->out);
-    if (a->in_size == a->out_size && (a->scale == 1 || a->scale == 0) && !r->crops)
-        return x;
-    if (!known)
-        return r->crops ? rlx_onnx_fail(c, RLX_ON08, "cropping needs sizes that are known")
-                        : resize_open(c, r, a, x, n);
-    if (a->scale == 0)
-        a->scale = (double)a->out / (double)a->in;
-    if (a->in < 1)
-        return rlx_onnx_fail(c, RLX_ON05, "an axis of size 0 cannot be resized");
-    if (!plan_taps(c, r, a, &t))
-        return rlx_onnx_fail(c, RLX_ON02, "the result, or the filter, is too large");
-    x = apply_taps(c, x, a, &t, n, r->method != NEAREST);
-    return r->crops && x ? extrapolated(c, r, a, x, n) : x;
+    rlx_slice text = rlx_onnx_string(c, name, words[0]);
+    for (size_t i = 0; words[i]; i++)
+        if (rlx_slice_is(text, words[i]))
+            return words[i];
+    return rlx_onnx_fail(c, RLX_ON05, "there is no %s of that name", name);
 }
 
 static bool read_method(rlx_onnx_conv *c, resize *r)
@@ -250,21 +41,20 @@ static bool read_method(rlx_onnx_conv *c, resize *r)
     if (r->method == LINEAR && !rlx_slice_is(mode, "linear") && !rlx_slice_is(mode, "bilinear"))
         return rlx_onnx_fail(c, RLX_ON05, "there is no such mode") != NULL;
     old |= rlx_slice_is(c->node->op, "Upsample");
-    r->coordinates = old ? RLX_SLICE("asymmetric")
-                         : rlx_onnx_string(c, "coordinate_transformation_mode", "half_pixel");
-    r->rounding =
-        old ? RLX_SLICE("floor") : rlx_onnx_string(c, "nearest_mode", "round_prefer_floor");
+    r->coordinates = old ? "asymmetric" : one_of(c, "coordinate_transformation_mode", places);
+    r->rounding = old ? "floor" : one_of(c, "nearest_mode", roundings);
     r->alpha = rlx_onnx_float(c, "cubic_coeff_a", -0.75);
     r->extrapolation = rlx_onnx_float(c, "extrapolation_value", 0);
     r->exclude = rlx_onnx_int(c, "exclude_outside", 0) != 0;
     r->antialias = rlx_onnx_int(c, "antialias", 0) != 0;
-    r->crops = rlx_slice_is(r->coordinates, "tf_crop_and_resize");
-    return !c->failed;
+    r->crops = r->coordinates && strcmp(r->coordinates, "tf_crop_and_resize") == 0;
+    return r->coordinates && r->rounding && !c->failed;
 }
 
 typedef struct targets {
     const int64_t *axes; size_t count;
     const double *scales;
+    const rlx_expr *measured;       /* scales that are found when it runs */
     rlx_onnx_ints sizes;
     const double *roi;
 } targets;
@@ -274,6 +64,18 @@ static bool is_given(rlx_onnx_conv *c, size_t i)
     int64_t n;
     const rlx_expr *e = rlx_onnx_has(c, i) ? rlx_onnx_input(c, i) : NULL;
     return e && !(rlx_onnx_static_dim(c, e, 0, &n) && n == 0);
+}
+
+/* Scales that are an operand, of which there is a known number. */
+static bool measure_scales(rlx_onnx_conv *c, size_t i, targets *t, size_t *count)
+{
+    int64_t n;
+    const rlx_expr *e = rlx_onnx_input(c, i);
+    if (c->m->bind_first || !e || rlx_onnx_rank(c, e) != 1 || !rlx_onnx_static_dim(c, e, 0, &n))
+        return false;
+    t->measured = rlx_onnx_cast(c, e, RELAX_FLOAT64);
+    *count = (size_t)n;
+    return t->measured != NULL;
 }
 
 static bool read_targets(rlx_onnx_conv *c, const resize *r, int rank, targets *t)
@@ -287,14 +89,14 @@ static bool read_targets(rlx_onnx_conv *c, const resize *r, int rank, targets *t
         t->scales = rlx_onnx_float_list(c, "scales", &n);
     } else if (is_given(c, scales)) {
         t->scales = rlx_onnx_floats_of(c, rlx_onnx_input(c, scales), &n);
-        if (!t->scales)
+        if (!t->scales && !measure_scales(c, scales, t, &n))
             return rlx_onnx_needs(c, scales, "scales") != NULL;
     } else if (c->version >= 11) {
         if (!rlx_onnx_sizes(c, 3, "sizes", &t->sizes))
             return false;
         n = t->sizes.len;
     }
-    if (!ok || (!t->scales && !t->sizes.data) || n != t->count)
+    if (!ok || (!t->scales && !t->measured && !t->sizes.data) || n != t->count)
         return !c->failed && rlx_onnx_fail(c, RLX_ON05, "scales or sizes do not fit the axes") != NULL;
     if (r->crops && !(t->roi = rlx_onnx_floats_of(c, rlx_onnx_input(c, 1), &n)))
         return rlx_onnx_needs(c, 1, "roi") != NULL;
@@ -350,6 +152,73 @@ static const rlx_prim *scaled_size(rlx_onnx_conv *c, const rlx_prim *in, double 
                     : rlx_onnx_fail(c, RLX_ON08, "a scale needs sizes that are known");
 }
 
+/* floor(size * scale) for scales that are found when it runs. */
+static bool measured_sizes(rlx_onnx_conv *c, const targets *t, axis_plan *a)
+{
+    const rlx_prim **in = rlx_onnx_array(c, t->count, sizeof *in), **out = rlx_onnx_array(c, t->count, sizeof *out);
+    for (size_t i = 0; in && out && i < t->count; i++) {
+        in[i] = a[i].in_size;
+        a[i].out_size = out[i] = rlx_onnx_fresh(c, "s");
+    }
+    if (!in || !out)
+        return false;
+    const rlx_expr *s = rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, in, t->count));
+    s = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, s, RELAX_FLOAT64), t->measured);
+    s = rlx_onnx_cast(c, rlx_onnx_call1(c, "floor", s), RELAX_INT64);
+    return rlx_onnx_match(c, rlx_onnx_call1(c, "tensor_to_shape", s), rlx_shape_info(c->ctx, out, t->count)) != NULL;
+}
+
+/* Stays the axis as it is? */
+static bool is_kept(const resize *r, const targets *t, const axis_plan *a)
+{
+    return a->in_size == a->out_size && (a->scale == 1 || a->scale == 0) && !r->crops && !t->measured;
+}
+
+static const rlx_expr *resized(rlx_onnx_conv *c, const resize *r, const targets *t, const axis_plan *a,
+                               const rlx_expr *x)
+{
+    static const char *const methods[] = { "nearest_neighbor", "linear", "cubic" };
+    int64_t *axes = rlx_onnx_array(c, t->count, sizeof *axes), n = 0, twice;
+    double *scales = rlx_onnx_array(c, t->count, sizeof *scales), *roi = rlx_onnx_array(c, 2 * t->count, sizeof *roi);
+    const rlx_prim **size = rlx_onnx_array(c, t->count, sizeof *size);
+    bool scaled = false;
+    if (!axes || !scales || !roi || !size)
+        return NULL;
+    for (size_t i = 0; i < t->count; i++) {
+        if (is_kept(r, t, &a[i]))
+            continue;
+        axes[n] = a[i].axis;
+        size[n] = a[i].out_size;
+        scales[n++] = a[i].scale;
+        scaled |= a[i].scale != 0;
+    }
+    if (!n)
+        return x;
+    for (int64_t i = 0; r->crops && i < n; i++) { /* then no axis is kept */
+        roi[i] = a[i].roi[0];
+        roi[i + n] = a[i].roi[1];
+    }
+    twice = 2 * n;
+    const rlx_expr *given[2] = { NULL };
+    if (t->measured)
+        given[0] = t->measured;
+    else if (scaled || r->crops)
+        given[0] = rlx_onnx_const(c, RELAX_FLOAT64, &n, 1, scales);
+    if (r->crops)
+        given[1] = rlx_onnx_const(c, RELAX_FLOAT64, &twice, 1, roi);
+#define REST "axes=I method=s coordinate_transformation_mode=s rounding_method=s cubic_alpha=f cubic_exclude=b antialias=b extrapolation_value=f"
+#define VALUES axes, (size_t)n, methods[r->method], r->coordinates, r->rounding, r->alpha, \
+               (int)r->exclude, (int)r->antialias, r->extrapolation
+    const rlx_expr *shape = rlx_shape_new(c->ctx, size, (size_t)n);
+    if (given[1])
+        return rlx_onnx_call(c, "image.resize", "x x x x " REST, x, shape, given[0], given[1], VALUES);
+    if (given[0])
+        return rlx_onnx_call(c, "image.resize", "x x x " REST, x, shape, given[0], VALUES);
+    return rlx_onnx_call(c, "image.resize", "x x " REST, x, shape, VALUES);
+#undef REST
+#undef VALUES
+}
+
 RLX_ONNX_CONVERTER(convert_resize)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
@@ -366,16 +235,13 @@ RLX_ONNX_CONVERTER(convert_resize)
                             .in_size = d[axis],
                             .scale = t.scales ? t.scales[i] : 0,
                             .roi = { t.roi ? t.roi[i] : 0, t.roi ? t.roi[i + t.count] : 1 } };
+        if (t.measured)
+            continue;
         a[i].out_size = t.scales ? scaled_size(c, d[axis], t.scales[i]) : t.sizes.data[i];
         if (!a[i].out_size || (t.scales && !(t.scales[i] > 0)))
             return rlx_onnx_fail(c, RLX_ON05, "a scale is not above 0") != NULL;
     }
-    if (!a || !keep_aspect(c, &t, a))
+    if (!a || (t.measured && !measured_sizes(c, &t, a)) || !keep_aspect(c, &t, a))
         return false;
-    rlx_dtype dtype = rlx_onnx_dtype_of(c, x);
-    bool wide = r.method != NEAREST && (!rlx_dtype_is_float(dtype) || rlx_dtype_bits(dtype) < 32);
-    const rlx_expr *y = wide ? rlx_onnx_cast(c, x, RELAX_FLOAT32) : x;
-    for (size_t i = t.count; i-- > 0 && y;)
-        y = resize_axis(c, &r, &a[i], y, (int)n);
-    return rlx_onnx_output(c, 0, wide ? rlx_onnx_cast(c, y, dtype) : y);
+    return rlx_onnx_output(c, 0, resized(c, &r, &t, a, x));
 }

@@ -274,43 +274,7 @@ RLX_ONNX_CONVERTER(convert_col2im)
 
 /* ---- determinants ------------------------------------------------------------------------------ */
 
-/* One row and one column left out, in the last two axes. */
-static const rlx_expr *element(rlx_onnx_conv *c, const rlx_expr *x, int n, int64_t row, int64_t column)
-{
-    x = rlx_onnx_call(c, "take", "x x axis=i", x, rlx_onnx_scalar(c, RELAX_INT64, (double)row),
-                      (int64_t)n - 2);
-    return rlx_onnx_call(c, "take", "x x axis=i", x, rlx_onnx_scalar(c, RELAX_INT64, (double)column),
-                         (int64_t)n - 2);
-}
-
-/* By the first row of those that `columns` (a bit each) leave. */
-static const rlx_expr *determinant(rlx_onnx_conv *c, const rlx_expr *x, int n, int64_t size,
-                                   int64_t row, unsigned columns)
-{
-    const rlx_expr *sum = NULL;
-    bool minus = false;
-    for (int64_t k = 0; k < size && !c->failed; k++) {
-        if (!(columns >> k & 1))
-            continue;
-        const rlx_expr *e = element(c, x, n, row, k);
-        unsigned left = columns & ~(1u << k);
-        if (left)
-            e = rlx_onnx_call2(c, "multiply", e, determinant(c, x, n, size, row + 1, left));
-        sum = !sum ? e : rlx_onnx_call2(c, minus ? "subtract" : "add", sum, e);
-        minus = !minus;
-    }
-    return sum;
-}
-
 RLX_ONNX_CONVERTER(convert_det)
 {
-    const rlx_expr *x = rlx_onnx_input(c, 0);
-    int n = x ? rlx_onnx_rank(c, x) : -1;
-    int64_t size;
-    if (n < 2 || !rlx_onnx_static_dim(c, x, (size_t)n - 1, &size) || size < 1 || size > 4)
-        return !c->failed && rlx_onnx_fail(c, RLX_ON05, "matrices of 1 to 4 rows are supported") != NULL;
-    rlx_dtype t = rlx_onnx_dtype_of(c, x);
-    const rlx_expr *y =
-        determinant(c, rlx_onnx_cast(c, x, RELAX_FLOAT64), n, size, 0, (1u << size) - 1);
-    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
+    return rlx_onnx_output(c, 0, rlx_onnx_call1(c, "linalg.det", rlx_onnx_input(c, 0)));
 }

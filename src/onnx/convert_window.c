@@ -171,8 +171,6 @@ RLX_ONNX_CONVERTER(convert_conv_transpose)
     if (!weight || !read_window(c, x, weight, &w) ||
         !read_list(c, "output_padding", w.n, 0, extra, 0) || !pad_to(c, x, &w, extra))
         return false;
-    if (w.n > 2)
-        return rlx_onnx_fail(c, RLX_ON05, "three axes are not supported") != NULL;
     /* padding that a stride cannot hold is added afterwards */
     int64_t fits[MOST_AXES], more[2 * (MOST_AXES + 2)] = { 0 };
     bool any = false;
@@ -207,15 +205,25 @@ static const rlx_expr *pool(rlx_onnx_conv *c, const char *stem, const window *w,
                          w->layout);
 }
 
+static bool pool_with_positions(rlx_onnx_conv *c, const window *w, const rlx_expr *x)
+{
+    char name[32];
+    const rlx_expr *y = rlx_onnx_call(
+        c, numbered(name, "max_pool", w->n, "_with_indices"),
+        "x pool_size=I strides=I dilation=I padding=I ceil_mode=b layout=s column_major=b", x, w->kernel, w->n,
+        w->strides, w->n, w->dilations, w->n, w->pads, 2 * w->n, (int)(rlx_onnx_int(c, "ceil_mode", 0) != 0), w->layout,
+        (int)(rlx_onnx_int(c, "storage_order", 0) != 0));
+    return rlx_onnx_output(c, 0, rlx_onnx_item(c, y, 0)) && rlx_onnx_output(c, 1, rlx_onnx_item(c, y, 1));
+}
+
 RLX_ONNX_CONVERTER(convert_pool)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
     window w;
-    if (rlx_onnx_wants(c, 1))
-        return rlx_onnx_fail(c, RLX_ON05, "the positions of the greatest elements are not "
-                             "supported") != NULL;
     if (!read_window(c, x, NULL, &w))
         return false;
+    if (rlx_onnx_wants(c, 1))
+        return pool_with_positions(c, &w, x);
     return rlx_onnx_output(c, 0, pool(c, c->row->argument, &w, x,
                                       rlx_onnx_int(c, "count_include_pad", 0) != 0));
 }
@@ -244,38 +252,64 @@ RLX_ONNX_CONVERTER(convert_lp_pool)
     return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "power", y, rlx_onnx_scalar(c, t, 1 / p)));
 }
 
-/* Elements go back to the positions where they were; the rest is 0. */
+static const rlx_expr *as_tensor(rlx_onnx_conv *c, const rlx_prim *p)
+{
+    return p ? rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &p, 1)) : NULL;
+}
+
+static const rlx_prim *product(rlx_onnx_conv *c, const rlx_prim *const *dims, size_t n)
+{
+    const rlx_prim *p = rlx_int64(c->ctx, 1);
+    for (size_t i = 0; i < n && p; i++)
+        p = rlx_fold_mul(c->ctx, p, dims[i]);
+    return p ? rlx_onnx_simplify(c, p) : NULL;
+}
+
+/* Row-major positions in `from` as those in `to`, of as many axes. */
+static const rlx_expr *moved_positions(rlx_onnx_conv *c, const rlx_expr *at, const rlx_prim *const *from,
+                                       const rlx_prim *const *to, size_t n)
+{
+    const rlx_expr *sum = NULL;
+    for (size_t i = n; i-- > 0 && at;) {
+        const rlx_expr *size = as_tensor(c, from[i]), *place = rlx_onnx_call2(c, "floor_mod", at, size);
+        place = rlx_onnx_call2(c, "multiply", place, as_tensor(c, product(c, to + i + 1, n - i - 1)));
+        at = rlx_onnx_call2(c, "floor_divide", at, size);
+        sum = sum ? rlx_onnx_call2(c, "add", sum, place) : place;
+    }
+    return at ? sum : NULL;
+}
+
+/* Elements go back to the positions where they were; the rest is 0. Positions are those in the size that the window gives, also
+ * where another one is asked for. */
 RLX_ONNX_CONVERTER(convert_max_unpool)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0), *at = rlx_onnx_input(c, 1);
     window w;
-    int64_t flat = -1, dims[2 + MOST_AXES];
-    size_t len;
-    if (!at || !read_window(c, x, NULL, &w))
+    int64_t flat = -1;
+    const rlx_prim *dims[2 + MOST_AXES];
+    rlx_onnx_ints want = { .data = dims };
+    size_t n;
+    const rlx_prim *const *have = x ? rlx_onnx_dims(c, &x, &n) : NULL;
+    if (!have || !at || !read_window(c, x, NULL, &w))
         return false;
-    rlx_dtype t = rlx_onnx_dtype_of(c, x);
-    int64_t count = 1;
-    for (size_t i = 0; i < w.n + 2; i++) {
-        if (!rlx_onnx_static_dim(c, x, i, &dims[i]))
-            return rlx_onnx_fail(c, RLX_ON08, "the sizes of the operand have to be known") != NULL;
-        if (i >= 2)
-            dims[i] = (dims[i] - 1) * w.strides[i - 2] + w.kernel[i - 2] - w.pads[i - 2] -
-                      w.pads[i - 2 + w.n];
-        count *= dims[i];
+    memcpy(dims, have, 2 * sizeof *dims);
+    for (size_t i = 0; i < w.n; i++) {
+        int64_t more = w.kernel[i] - w.pads[i] - w.pads[i + w.n] - w.strides[i];
+        const rlx_prim *p = rlx_fold_mul(c->ctx, have[2 + i], rlx_int64(c->ctx, w.strides[i]));
+        dims[2 + i] = rlx_onnx_simplify(c, rlx_fold_add(c->ctx, p, rlx_int64(c->ctx, more)));
     }
-    const rlx_prim *n = rlx_int64(c->ctx, count);
-    const rlx_expr *y = rlx_onnx_full(c, &n, 1, t, 0);
-    y = rlx_onnx_call(c, "scatter_elements", "x x x axis=i", y, rlx_onnx_reshape_ints(c, at, &flat, 1),
-                      rlx_onnx_reshape_ints(c, x, &flat, 1), (int64_t)0);
-    y = rlx_onnx_reshape_ints(c, y, dims, w.n + 2);
-    const int64_t *want = rlx_onnx_has(c, 2) ? rlx_onnx_literals(c, 2, "output_shape", &len) : NULL;
-    if (!want)
-        return rlx_onnx_output(c, 0, y);
-    int64_t more[2 * (2 + MOST_AXES)] = { 0 };
-    for (size_t i = 0; i < w.n + 2 && i < len; i++)
-        more[2 * i + 1] = want[i] - dims[i];
-    return rlx_onnx_output(c, 0, rlx_onnx_call(c, "nn.pad", "x pad_width=I", y, more,
-                                               2 * (w.n + 2)));
+    at = rlx_onnx_reshape_ints(c, at, &flat, 1);
+    if (rlx_onnx_has(c, 2)) {
+        if (!rlx_onnx_sizes(c, 2, "output_shape", &want))
+            return false;
+        if (want.len != w.n + 2)
+            return rlx_onnx_fail(c, RLX_ON05, "output_shape has %zu numbers, expected %zu", want.len, w.n + 2) != NULL;
+        at = moved_positions(c, at, dims, want.data, w.n + 2);
+    }
+    const rlx_prim *count = product(c, want.data, w.n + 2);
+    const rlx_expr *y = rlx_onnx_full(c, &count, 1, rlx_onnx_dtype_of(c, x), 0);
+    y = rlx_onnx_call(c, "scatter_elements", "x x x axis=i", y, at, rlx_onnx_reshape_ints(c, x, &flat, 1), (int64_t)0);
+    return rlx_onnx_output(c, 0, rlx_onnx_reshape(c, y, want.data, w.n + 2));
 }
 
 /* ---- integers ---------------------------------------------------------------------------------- */

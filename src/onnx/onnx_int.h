@@ -235,6 +235,9 @@ RLX_INLINE void *rlx_onnx_array(rlx_onnx_conv *c, size_t count, size_t size)
 /* y rounded and shifted by a zero point, in the dtype of that (convert_quant.c) */
 const rlx_expr *rlx_onnx_requantize(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *zero);
 
+/* Dropout in training: elements at random become 0, the others more (convert_detection.c) */
+bool rlx_onnx_drop(rlx_onnx_conv *c, double ratio);
+
 #define RLX_ONNX_CONVERTER(name) bool rlx_onnx_##name(rlx_onnx_conv *c)
 #define OP(domain, op, since, outputs, converter, argument) RLX_ONNX_CONVERTER(convert_##converter);
 #define REFUSED(domain, op, since, why)

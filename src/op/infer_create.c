@@ -20,6 +20,11 @@ const rlx_sinfo *rlx_infer_filled(rlx_infer *in)
     return rlx_infer_done(in, rlx_tensor_info(in->ctx, shape_of_arg(in, 0), dtype, s->ndim, NULL));
 }
 
+const rlx_sinfo *rlx_infer_random(rlx_infer *in)
+{
+    return rlx_infer_float(in, rlx_attr_as_dtype(rlx_infer_attr(in, 0))) ? rlx_infer_filled(in) : NULL;
+}
+
 static const rlx_tensor_sinfo *fill_value(rlx_infer *in)
 {
     const rlx_tensor_sinfo *v = rlx_infer_tensor(in, 1);

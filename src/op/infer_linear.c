@@ -281,3 +281,25 @@ const rlx_sinfo *rlx_infer_einsum(rlx_infer *in)
     }
     return einsum_result(in, &e, dtype, vdevice);
 }
+
+/* ---- determinants --------------------------------------------------------------------------- */
+
+const rlx_sinfo *rlx_infer_det(rlx_infer *in)
+{
+    const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
+    rlx_dims out;
+    size_t n;
+    if (!x || !rlx_infer_float(in, x->dtype))
+        return NULL;
+    if (x->ndim >= 0 && x->ndim < 2)
+        return rlx_infer_fail(in, "x has rank %d, expected at least 2", x->ndim);
+    const rlx_prim *const *d = rlx_literal_dims(x, &n);
+    if (!d)
+        return rlx_infer_rank_result(in, x->ndim < 0 ? -1 : x->ndim - 2, x->dtype, x->vdevice);
+    if (rlx_infer_equal(in, d[n - 2], d[n - 1]) == RLX_DIFFERENT)
+        return rlx_infer_fail(in, "x is %s, expected square matrices", rlx_show(in->ctx, &x->node));
+    if (!rlx_dims_init(in, &out, n - 2))
+        return NULL;
+    memcpy(out.at, d, (n - 2) * sizeof *d);
+    return rlx_infer_dims_result(in, &out, x->dtype, x->vdevice);
+}

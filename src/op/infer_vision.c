@@ -130,7 +130,7 @@ const rlx_sinfo *rlx_infer_valid_counts(rlx_infer *in)
 {
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     size_t n;
-    if (!x || !rank_is(in, x, 0, 3))
+    if (!x || !rank_is(in, x, 0, 3) || !rlx_infer_float(in, x->dtype))
         return NULL;
     const rlx_prim *const *d = rlx_literal_dims(x, &n);
     const rlx_sinfo *parts[] = { part(in, x, RELAX_INT32, d, 1), &x->node,
@@ -142,15 +142,17 @@ const rlx_sinfo *rlx_infer_nms(rlx_infer *in)
 {
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     size_t n;
-    if (!x || !rlx_infer_tensor(in, 1) || !rlx_infer_tensor(in, 2) || !rank_is(in, x, 0, 3))
+    if (!x || !rlx_infer_tensor(in, 1) || !rlx_infer_tensor(in, 2) || !rank_is(in, x, 0, 3) ||
+        !rlx_infer_float(in, x->dtype))
         return NULL;
     if (!rlx_attr_as_bool(rlx_infer_attr(in, 7), true))
         return &x->node;
     const rlx_prim *const *d = rlx_literal_dims(x, &n);
     const rlx_prim *one[2] = { d ? d[0] : NULL, rlx_int64(in->ctx, 1) };
-    const rlx_sinfo *parts[] = { part(in, x, RELAX_INT32, d, 2),
+    const rlx_sinfo *parts[] = { &x->node, part(in, x, RELAX_INT32, d, 2),
                                  part(in, x, RELAX_INT32, d ? one : NULL, 2) };
-    return tuple_of(in, parts, 2);
+    bool fading = rlx_attr_as_float(rlx_infer_attr(in, 9), 0) > 0; /* scores change: data too */
+    return tuple_of(in, fading ? parts : parts + 1, fading ? 3 : 2);
 }
 
 /* boxes (batch, n, 4), scores (batch, classes, n): the chosen triples, and how many they are */
@@ -160,7 +162,8 @@ const rlx_sinfo *rlx_infer_all_class_nms(rlx_infer *in)
                            *scores = boxes ? rlx_infer_tensor(in, 1) : NULL;
     rlx_slice format = rlx_attr_text(rlx_infer_attr(in, 0));
     size_t n, m;
-    if (!scores || !rank_is(in, boxes, 0, 3) || !rank_is(in, scores, 1, 3))
+    if (!scores || !rank_is(in, boxes, 0, 3) || !rank_is(in, scores, 1, 3) ||
+        !rlx_infer_float(in, boxes->dtype) || !rlx_infer_float(in, scores->dtype))
         return NULL;
     if (!rlx_slice_is(format, "onnx") && !rlx_slice_is(format, "tensorflow"))
         return rlx_infer_fail(in, "output_format is \"%.*s\", expected \"onnx\" or \"tensorflow\"",
@@ -184,6 +187,28 @@ const rlx_sinfo *rlx_infer_all_class_nms(rlx_infer *in)
     return tuple_of(in, parts, 3);
 }
 
+/* boxes (batch, n, 4), scores (batch, classes, n): a row of three for each box that stays */
+const rlx_sinfo *rlx_infer_dynamic_nms(rlx_infer *in)
+{
+    const rlx_tensor_sinfo *boxes = rlx_infer_tensor(in, 0),
+                           *scores = boxes ? rlx_infer_tensor(in, 1) : NULL;
+    size_t n, m;
+    int64_t columns;
+    if (!scores || !rank_is(in, boxes, 0, 3) || !rank_is(in, scores, 1, 3) ||
+        !rlx_infer_float(in, boxes->dtype) || !rlx_infer_float(in, scores->dtype))
+        return NULL;
+    for (size_t i = 2; i < 5; i++)
+        if (!rlx_infer_tensor(in, i))
+            return NULL;
+    const rlx_prim *const *b = rlx_literal_dims(boxes, &n), *const *s = rlx_literal_dims(scores, &m);
+    if (b && rlx_int_literal(b[2], &columns) && columns != 4)
+        return rlx_infer_fail(in, "boxes have %lld numbers each, expected 4", (long long)columns);
+    if (b && s && (rlx_infer_equal(in, b[0], s[0]) == RLX_DIFFERENT || rlx_infer_equal(in, b[1], s[2]) == RLX_DIFFERENT))
+        return rlx_infer_fail(in, "boxes are %s, scores %s: there is one of each class for each box",
+                              rlx_show(in->ctx, &boxes->node), rlx_show(in->ctx, &scores->node));
+    return rlx_infer_rank_result(in, 2, RELAX_INT64, boxes->vdevice);
+}
+
 /* cls_pred (batch, classes, anchors): boxes of the anchors, and the scores */
 const rlx_sinfo *rlx_infer_multibox(rlx_infer *in)
 {
@@ -197,46 +222,37 @@ const rlx_sinfo *rlx_infer_multibox(rlx_infer *in)
     return tuple_of(in, parts, 2);
 }
 
-/* ---- images of three axes ------------------------------------------------------------------- */
+/* ---- any axes at another size --------------------------------------------------------------- */
 
-const rlx_sinfo *rlx_infer_resize3d(rlx_infer *in)
+const rlx_sinfo *rlx_infer_resize_axes(rlx_infer *in)
 {
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     const rlx_shape_sinfo *s = x ? rlx_infer_shape_arg(in, 1) : NULL;
     const rlx_shape_expr *size = rlx_as_shape_expr(rlx_infer_expr(in, 1));
-    rlx_slice layout = rlx_attr_text(rlx_infer_attr(in, 1));
-    rlx_dtype dtype = rlx_attr_as_dtype(rlx_infer_attr(in, 8));
+    const rlx_attr *list = rlx_infer_attr(in, 0);
+    rlx_axes axes;
     rlx_dims out;
-    size_t n;
-    if (!s || !rank_is(in, x, 0, 5))
+    size_t n, count = rlx_attr_count(list);
+    if (!s)
         return NULL;
-    if (s->ndim != 3)
-        return rlx_infer_fail(in, "size is %s, expected three numbers",
-                              rlx_show(in->ctx, &s->node));
-    bool last = rlx_slice_is(layout, "NDHWC");
-    if (!last && !rlx_slice_is(layout, "NCDHW"))
-        return rlx_infer_fail(in, "layout is \"%.*s\", expected \"NCDHW\" or \"NDHWC\"",
-                              (int)(layout.len > 20 ? 20 : layout.len), layout.data);
-    dtype = rlx_dtype_is_void(dtype) ? x->dtype : dtype;
+    for (size_t i = 2; i < 4; i++) {
+        const rlx_tensor_sinfo *v = rlx_infer_expr(in, i) ? rlx_infer_tensor(in, i) : NULL;
+        if (rlx_infer_expr(in, i) && (!v || !rank_is(in, v, i, 1) || !rlx_infer_float(in, v->dtype)))
+            return NULL;
+    }
+    if (s->ndim >= 0 && (size_t)s->ndim != count)
+        return rlx_infer_fail(in, "size is %s, expected one number for each of %zu axes",
+                              rlx_show(in->ctx, &s->node), count);
+    if (x->ndim < 0)
+        return rlx_infer_rank_result(in, -1, x->dtype, x->vdevice);
+    if (!rlx_infer_axes(in, list, x->ndim, &axes))
+        return NULL;
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);
     if (!dims || !size)
-        return rlx_infer_rank_result(in, 5, dtype, x->vdevice);
+        return rlx_infer_rank_result(in, x->ndim, x->dtype, x->vdevice);
     if (!rlx_dims_init(in, &out, n))
         return NULL;
-    memcpy(out.at, dims, n * sizeof *dims);
-    for (size_t i = 0; i < 3; i++)
-        out.at[(last ? 1 : 2) + i] = size->values[i];
-    return rlx_infer_dims_result(in, &out, dtype, x->vdevice);
-}
-
-/* One number is the size of all axes. */
-bool rlx_prepare_resize3d(rlx_op_draft *d)
-{
-    const rlx_prim_value *one = rlx_as_prim_value(d->args[1]);
-    const rlx_shape_expr *s = rlx_as_shape_expr(d->args[1]);
-    const rlx_prim *v = one ? one->value : s && s->num_values == 1 ? s->values[0] : NULL;
-    const rlx_prim *all[3] = { v, v, v };
-    if (v)
-        d->args[1] = rlx_shape_new(d->ctx, all, 3);
-    return d->args[1] != NULL;
+    for (size_t i = 0; i < n; i++)
+        out.at[i] = axes.mark[i] ? size->values[axes.mark[i] - 1] : dims[i];
+    return rlx_infer_dims_result(in, &out, x->dtype, x->vdevice);
 }

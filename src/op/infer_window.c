@@ -291,6 +291,73 @@ const rlx_sinfo *rlx_infer_conv_transpose(rlx_infer *in)
     return infer_conv(in, true);
 }
 
+/* ---- (data, offset, weight, mask): attributes strides, padding, dilation, deformable_groups, groups,
+ * layouts, out_dtype ----- */
+
+/* Two numbers, or one, for each group, element of the window and place of the result. */
+static bool fits_places(rlx_infer *in, size_t arg, const rlx_prim *const *out, const rlx_prim *const *w,
+                        int64_t numbers)
+{
+    const rlx_tensor_sinfo *t = rlx_infer_tensor(in, arg);
+    size_t n;
+    const rlx_prim *const *d = t ? rlx_literal_dims(t, &n) : NULL;
+    if (!t)
+        return false;
+    if (t->ndim >= 0 && t->ndim != 4)
+        return rlx_infer_fail(in, "%s has rank %d, expected 4", in->row->args[arg].name, t->ndim), false;
+    if (!d)
+        return true;
+    const rlx_prim *channels = times(in, w[2], numbers);
+    channels = channels ? rlx_fold_mul(in->ctx, channels, w[3]) : NULL;
+    return !refused(in, d[0], out[0], "batches of data and of offset or mask differ") &&
+           !refused(in, d[1], channels, "channels of offset or mask do not fit the window") &&
+           !refused(in, d[2], out[2], "rows of offset or mask are not those of the result") &&
+           !refused(in, d[3], out[3], "columns of offset or mask are not those of the result");
+}
+
+const rlx_sinfo *rlx_infer_deformable_conv(rlx_infer *in)
+{
+    conv c = { .n = 2, .at = 2 };
+    size_t n, m;
+    const rlx_tensor_sinfo *offset;
+    c.x = rlx_infer_tensor(in, 0);
+    offset = c.x ? rlx_infer_tensor(in, 1) : NULL;
+    c.w = offset ? rlx_infer_tensor(in, 2) : NULL;
+    if (!c.w)
+        return NULL;
+    int64_t moved = rlx_attr_as_int(rlx_infer_attr(in, 3), 1);
+    bool masked = rlx_infer_expr(in, 3) != NULL;
+    c.groups = rlx_attr_as_int(rlx_infer_attr(in, 4), 1);
+    c.dtype = rlx_attr_as_dtype(rlx_infer_attr(in, 8));
+    if (c.groups <= 0 || moved <= 0)
+        return rlx_infer_fail(in, "groups is %lld and deformable_groups %lld, expected more than 0",
+                              (long long)c.groups, (long long)moved);
+    if (!read_layout(in, 5, rlx_data_axes[2], &c.data) || !read_layout(in, 6, rlx_kernel_axes[2], &c.kernel) ||
+        !read_layout(in, 7, rlx_data_axes[2], &c.out) || !rank_fits(in, 0, c.x, &c.data) ||
+        !rank_fits(in, 2, c.w, &c.kernel) || !all_positive(in, 0) || !all_positive(in, 2))
+        return NULL;
+    if (!rlx_infer_float(in, c.x->dtype) || !rlx_infer_float(in, offset->dtype) ||
+        !rlx_infer_common_device(in, c.x->vdevice, c.w->vdevice, &c.vdevice) ||
+        (rlx_dtype_is_void(c.dtype) && !rlx_infer_common_dtype(in, c.x->dtype, c.w->dtype, &c.dtype)))
+        return NULL;
+    const rlx_prim *const *dx = rlx_literal_dims(c.x, &n), *const *dw = rlx_literal_dims(c.w, &m);
+    if (!dx || !dw)
+        return rlx_infer_rank_result(in, (int64_t)c.out.n, c.dtype, c.vdevice);
+    const rlx_prim *x[MAX_AXES], *w[MAX_AXES], *places[MAX_AXES];
+    to_canonical(in->ctx, &c.data, dx, rlx_data_axes[2], x);
+    to_canonical(in->ctx, &c.kernel, dw, rlx_kernel_axes[2], w);
+    const rlx_tensor_sinfo *out = rlx_as_tensor_sinfo(conv_result(in, &c, x, w));
+    const rlx_prim *const *d = out ? rlx_literal_dims(out, &n) : NULL;
+    if (!d)
+        return NULL;
+    to_canonical(in->ctx, &c.out, d, rlx_data_axes[2], places);
+    if (refused(in, remainder_of(in, x[1], moved), rlx_int64(in->ctx, 0),
+                "channels do not divide into the deformable groups; remainder") ||
+        !fits_places(in, 1, places, w, 2 * moved) || (masked && !fits_places(in, 3, places, w, moved)))
+        return NULL;
+    return &out->node;
+}
+
 /* ---- pooling: attributes pool_size, strides, dilation, padding, ceil_mode, count_include_pad,
  * layout, out_layout ----- */
 
@@ -339,6 +406,15 @@ const rlx_sinfo *rlx_infer_pool(rlx_infer *in)
     return from_canonical(in, &out, rlx_data_axes[spatial], sizes, x->dtype, x->vdevice);
 }
 
+/* Values, and where they are. */
+const rlx_sinfo *rlx_infer_pool_indices(rlx_infer *in)
+{
+    const rlx_sinfo *both[2] = { rlx_infer_pool(in) };
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(both[0]);
+    both[1] = t ? rlx_infer_with_dtype(in, t, RELAX_INT64) : NULL;
+    return both[1] ? rlx_infer_done(in, rlx_tuple_info(in->ctx, both, 2)) : NULL;
+}
+
 /* attributes output_size, layout, out_layout */
 const rlx_sinfo *rlx_infer_adaptive_pool(rlx_infer *in)
 {
@@ -363,40 +439,40 @@ const rlx_sinfo *rlx_infer_adaptive_pool(rlx_infer *in)
     return from_canonical(in, &out, rlx_data_axes[spatial], sizes, x->dtype, x->vdevice);
 }
 
-/* ---- image.resize2d: attribute 1 is the layout, 8 out_dtype --------------------------------- */
+/* ---- image.resizeNd: attribute 1 is the layout, 8 out_dtype --------------------------------- */
 
-const rlx_sinfo *rlx_infer_resize2d(rlx_infer *in)
+const rlx_sinfo *rlx_infer_resize(rlx_infer *in)
 {
+    static const char *const numbers[] = { "", "one number", "two numbers", "three numbers" };
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     const rlx_shape_sinfo *s = x ? rlx_infer_shape_arg(in, 1) : NULL;
     const rlx_shape_expr *size = rlx_as_shape_expr(rlx_infer_expr(in, 1));
     const rlx_prim *sizes[MAX_AXES];
     layout data;
-    size_t n;
-    if (!s || !read_layout(in, 1, rlx_data_axes[2], &data) || !rank_fits(in, 0, x, &data))
+    size_t spatial = in->row->member.number, n;
+    if (!s || !read_layout(in, 1, rlx_data_axes[spatial], &data) || !rank_fits(in, 0, x, &data))
         return NULL;
-    if (s->ndim != 2)
-        return rlx_infer_fail(in, "size is %s, expected two numbers", rlx_show(in->ctx, &s->node));
+    if (s->ndim != (int64_t)spatial)
+        return rlx_infer_fail(in, "size is %s, expected %s", rlx_show(in->ctx, &s->node), numbers[spatial]);
     rlx_dtype dtype = rlx_attr_as_dtype(rlx_infer_attr(in, 8));
     dtype = rlx_dtype_is_void(dtype) ? x->dtype : dtype;
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);
     if (!dims || !size)
         return rlx_infer_rank_result(in, (int64_t)data.n, dtype, x->vdevice);
-    to_canonical(in->ctx, &data, dims, rlx_data_axes[2], sizes);
-    sizes[2] = size->values[0];
-    sizes[3] = size->values[1];
-    return from_canonical(in, &data, rlx_data_axes[2], sizes, dtype, x->vdevice);
+    to_canonical(in->ctx, &data, dims, rlx_data_axes[spatial], sizes);
+    memcpy(sizes + 2, size->values, spatial * sizeof *sizes);
+    return from_canonical(in, &data, rlx_data_axes[spatial], sizes, dtype, x->vdevice);
 }
 
-/* One number is the size of both axes. */
-bool rlx_prepare_resize2d(rlx_op_draft *d)
+/* One number is the size of all axes. */
+bool rlx_prepare_resize(rlx_op_draft *d)
 {
     const rlx_prim_value *one = rlx_as_prim_value(d->args[1]);
     const rlx_shape_expr *s = rlx_as_shape_expr(d->args[1]);
     const rlx_prim *v = one ? one->value : s && s->num_values == 1 ? s->values[0] : NULL;
-    const rlx_prim *both[2] = { v, v };
+    const rlx_prim *all[3] = { v, v, v };
     if (v)
-        d->args[1] = rlx_shape_new(d->ctx, both, 2);
+        d->args[1] = rlx_shape_new(d->ctx, all, d->row->member.number);
     return d->args[1] != NULL;
 }
 

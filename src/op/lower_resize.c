@@ -1,7 +1,7 @@
-/*- lower_resize.c: images at another size.
+/*- lower_resize.c: images of one to three axes at another size.
  *
  *     index[k, o], weight[k, o]      for each place o along an axis of the result: the elements of
- *                                    data that it is made of, and their shares. Blocks "rows", "columns"
+ *                                    data that it is made of, and their shares. Blocks "slices", "rows", "columns"
  *     out[n, c, y, x]                sum over i, k of weight[i, y] * weight[k, x] *
  *                                    data[n, c, index[i, y], index[k, x]]
  *
@@ -48,7 +48,8 @@ typedef struct axis {
 typedef struct resize {
     rlx_lowering b;
     rlx_lowering_side x, out;
-    axis axes[2];
+    axis axes[3];
+    size_t n;                           /* spatial axes */
     method method;
     place_mode mode;
     rounding rounding;
@@ -213,27 +214,26 @@ static const rlx_prim *tap(resize *r, const rlx_buffer *of, int k, const rlx_pri
     return rlx_tir_load(&r->b.t, of, RLX_TIR_LIST(number(r, k), o));
 }
 
-static const rlx_prim *pixel(resize *r, const rlx_prim *const *o, int i, int k)
+/* The element whose number along each axis is in `taps`. */
+static const rlx_prim *pixel(resize *r, const rlx_prim *const *o, const int *taps)
 {
-    const rlx_prim *from[RLX_LOW_AXES] = { o[0], o[1], tap(r, r->axes[0].index, i, o[2]),
-                                           tap(r, r->axes[1].index, k, o[3]) };
+    const rlx_prim *from[RLX_LOW_AXES] = { o[0], o[1] };
+    for (size_t i = 0; i < r->n; i++)
+        from[2 + i] = tap(r, r->axes[i].index, taps[i], o[2 + i]);
     rlx_lowering_list at = rlx_lowering_placed(&r->b, &r->x, from);
     return rlx_tir_load(&r->b.t, r->x.t.buffer, rlx_lowering_items(&at));
 }
 
-/* Shares of rows, of what the shares of columns make of each. */
-static const rlx_prim *blended(resize *r, const rlx_prim *const *o)
+/* Shares of slices along an axis, of what the shares along the axes behind it make of each: 64
+ * elements at most. */
+static const rlx_prim *blended(resize *r, const rlx_prim *const *o, size_t i, int *taps)
 {
     const rlx_prim *sum = NULL;
-    for (int i = 0; i < r->taps; i++) {
-        const rlx_prim *row = NULL;
-        for (int k = 0; k < r->taps; k++) {
-            const rlx_prim *one = times(r, rlx_tir_cast(&r->b.t, r->wide, pixel(r, o, i, k)),
-                                        tap(r, r->axes[1].weight, k, o[3]));
-            row = row ? plus(r, row, one) : one;
-        }
-        row = times(r, row, tap(r, r->axes[0].weight, i, o[2]));
-        sum = sum ? plus(r, sum, row) : row;
+    for (taps[i] = 0; taps[i] < r->taps; taps[i]++) {
+        const rlx_prim *one = i + 1 < r->n ? blended(r, o, i + 1, taps)
+                                              : rlx_tir_cast(&r->b.t, r->wide, pixel(r, o, taps));
+        one = times(r, one, tap(r, r->axes[i].weight, taps[i], o[2 + i]));
+        sum = sum ? plus(r, sum, one) : one;
     }
     return sum;
 }
@@ -243,14 +243,19 @@ static const rlx_prim *resized(rlx_lowering *b, void *user, const rlx_lowering_l
     resize *r = user;
     rlx_tir *t = &b->t;
     const rlx_prim *o[RLX_LOW_AXES];
+    int taps[3] = { 0 };
     rlx_dtype dtype = r->out.t.dtype;
     rlx_lowering_canonical(b, &r->out, index, o);
-    const rlx_prim *v = rlx_tir_cast(t, dtype, r->method == NEAREST ? pixel(r, o, 0, 0) : blended(r, o));
+    const rlx_prim *v = r->method == NEAREST ? pixel(r, o, taps) : blended(r, o, 0, taps);
+    v = rlx_tir_cast(t, dtype, v);
     if (r->mode != CROP)
         return v;
     double fill = rlx_attr_as_float(rlx_lowering_attr(b->l, 7), 0);
-    const rlx_prim *outside = rlx_tir_or(t, rlx_tir_load(t, r->axes[0].outside, RLX_TIR_LIST(o[2])),
-                                         rlx_tir_load(t, r->axes[1].outside, RLX_TIR_LIST(o[3])));
+    const rlx_prim *outside = NULL;
+    for (size_t i = 0; i < r->n; i++) {
+        const rlx_prim *one = rlx_tir_load(t, r->axes[i].outside, RLX_TIR_LIST(o[2 + i]));
+        outside = outside ? rlx_tir_or(t, outside, one) : one;
+    }
     return rlx_tir_if_then_else(
         t, outside, rlx_tir_cast(t, dtype, real(r, r->method == NEAREST ? RELAX_FLOAT64 : r->wide, fill)), v);
 }
@@ -286,21 +291,21 @@ static bool read_words(resize *r)
     return true;
 }
 
-/* Sizes of the result where inference knows its rank only: those of data, two of them replaced by
- * the argument's. False: they are not known either. */
+/* Sizes of the result where inference knows its rank only: those of data, the spatial ones replaced
+ * by the argument's. False: they are not known either. */
 static bool read_size(resize *r, rlx_lowering_shape *out)
 {
     const rlx_shape_sinfo *s = rlx_as_shape_sinfo(r->b.l->args[1]);
     *out = r->x.t.shape;
-    if (!s || !s->has_values || s->num_values != 2)
+    if (!s || !s->has_values || s->num_values != r->n)
         return false;
     for (size_t i = 0; i < out->sizes.n; i++) {
-        const char *spatial = strchr("HW", r->x.layout.letter[i]);
+        const char *axes = rlx_data_axes[r->n] + 2, *spatial = strchr(axes, r->x.layout.letter[i]);
         if (!spatial)
             continue;
         if (r->x.layout.factor[i])
             return false;
-        out->program[i] = s->values[*spatial == 'W'];
+        out->program[i] = s->values[spatial - axes];
         out->sizes.at[i] = rlx_lowering_size(&r->b, out->program[i]);
     }
     return true;
@@ -312,19 +317,19 @@ static bool read_resize(resize *r, rlx_lower_request *l)
     const rlx_attr_list *part = rlx_as_attr_list(roi);
     rlx_lowering_shape computed;
     if (!rlx_lowering_input(&r->b, 0, &r->x.t) || !read_words(r) ||
-        !rlx_lowering_read_side(&r->b, &r->x, layout, rlx_data_axes[2]))
+        !rlx_lowering_read_side(&r->b, &r->x, layout, rlx_data_axes[r->n]))
         return false;
     bool known = read_size(r, &computed);
     if (!rlx_lowering_output(&r->b, known ? &computed : NULL, &r->out.t) ||
-        !rlx_lowering_read_side(&r->b, &r->out, layout, rlx_data_axes[2]))
+        !rlx_lowering_read_side(&r->b, &r->out, layout, rlx_data_axes[r->n]))
         return false;
-    if (r->mode == CROP && (!part || part->num_items != 4))
-        return rlx_lowering_give_up(&r->b, "roi is no list of four numbers");
-    for (size_t i = 0; i < 2; i++) {
+    if (r->mode == CROP && (!part || part->num_items != 2 * r->n))
+        return rlx_lowering_give_up(&r->b, "roi is no list of two numbers for each axis");
+    for (size_t i = 0; i < r->n; i++) {
         r->axes[i] = (axis){ .have = r->x.size[2 + i], .want = r->out.size[2 + i] };
         if (r->mode == CROP) {
             r->axes[i].begin = rlx_attr_as_float(part->items[i], 0);
-            r->axes[i].end = rlx_attr_as_float(part->items[2 + i], 0);
+            r->axes[i].end = rlx_attr_as_float(part->items[r->n + i], 0);
         }
     }
     if (r->method != NEAREST && rlx_dtype_is_bool(r->out.t.dtype))
@@ -339,14 +344,15 @@ static rlx_dtype share_dtype(rlx_dtype t)
     return narrow ? RELAX_FLOAT32 : RELAX_FLOAT64;
 }
 
-const rlx_prim_func *rlx_lower_resize2d(rlx_lower_request *l)
+const rlx_prim_func *rlx_lower_resize(rlx_lower_request *l)
 {
-    resize r = { .taps = 1 };
+    static const char *const names[] = { "columns", "rows", "slices" };
+    resize r = { .n = l->row->member.number, .taps = 1 };
     rlx_lowering_begin(&r.b, l);
     if (!read_resize(&r, l))
         return rlx_lowering_end(&r.b);
     r.wide = share_dtype(r.x.t.dtype);
-    fill_axis(&r, &r.axes[0], "rows");
-    fill_axis(&r, &r.axes[1], "columns");
+    for (size_t i = 0; i < r.n; i++)
+        fill_axis(&r, &r.axes[i], names[r.n - 1 - i]);
     return rlx_lowering_mapped(&r.b, &r.out.t, resized, &r);
 }

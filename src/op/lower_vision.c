@@ -5,7 +5,7 @@
 typedef struct vision {
     rlx_lowering_tensor x, g, out;
     rlx_dtype wide;                  /* what positions are computed in */
-    bool corners, nearest, is_max, aligned;
+    bool corners, nearest, is_max, by_corner, aligned, channels_last;
     enum { PAD_ZEROS, PAD_BORDER, PAD_REFLECTION } padding;
     double scale;
     int64_t ratio;
@@ -174,7 +174,16 @@ const rlx_prim_func *rlx_lower_grid_sample(rlx_lower_request *l)
     return rlx_lowering_mapped(&b, &v.out, sampled, &v);
 }
 
-/* ---- regions of interest -------------------------------------------------------------------- */
+/*- ---- regions of interest ---------------------------------------------------------------------
+ *
+ *     for k, p, q in T.grid(regions, bins, bins):
+ *         best[c] = start
+ *         for the places of bin (p, q) of region k:
+ *             for c: best[c] = best[c] + (or max) what is there in channel c
+ *         out[k, c, p, q] = best[c], divided
+ *
+ * so that what is to be known of a place is found once for all channels.
+ */
 
 static const rlx_prim *roi(rlx_lowering *b, vision *v, const rlx_prim *k, int64_t column)
 {
@@ -186,6 +195,34 @@ static const rlx_prim *roi_scaled(rlx_lowering *b, vision *v, const rlx_prim *k,
     return rlx_tir_mul(&b->t, roi(b, v, k, column), real(b, v, v->scale));
 }
 
+/* Size i of an image: batch, channels, height, width. */
+static size_t image_axis(const vision *v, size_t i)
+{
+    return !v->channels_last || !i ? i : i == 1 ? 3 : i - 1;
+}
+
+static const rlx_prim *image_size(const vision *v, const rlx_lowering_tensor *x, size_t i)
+{
+    return x->shape.sizes.at[image_axis(v, i)];
+}
+
+static rlx_lowering_list image_index(const vision *v, const rlx_prim *n, const rlx_prim *c,
+                                     const rlx_prim *y, const rlx_prim *x)
+{
+    const rlx_prim *of[4] = { n, c, y, x };
+    rlx_lowering_list at = { .n = 4 };
+    for (size_t i = 0; i < 4; i++)
+        at.at[image_axis(v, i)] = of[i];
+    return at;
+}
+
+static const rlx_prim *image_load(rlx_lowering *b, vision *v, const rlx_prim *n, const rlx_prim *c,
+                                  const rlx_prim *y, const rlx_prim *x)
+{
+    rlx_lowering_list at = image_index(v, n, c, y, x);
+    return rlx_tir_load(&b->t, v->x.buffer, rlx_lowering_items(&at));
+}
+
 static bool begin_roi(rlx_lowering *b, vision *v, rlx_lower_request *l, size_t layout)
 {
     rlx_lowering_begin(b, l);
@@ -195,181 +232,368 @@ static bool begin_roi(rlx_lowering *b, vision *v, rlx_lower_request *l, size_t l
     v->wide = rlx_lowering_accumulator(v->g.dtype);
     if (!rlx_dtype_is_float(v->wide) || !rlx_dtype_is_float(v->x.dtype))
         return rlx_lowering_refuse_dtype(b);
-    if (!rlx_slice_is(rlx_attr_text(rlx_lowering_attr(l, layout)), "NCHW"))
-        return rlx_lowering_give_up(b, "only the layout NCHW is computed");
+    v->channels_last = rlx_slice_is(rlx_attr_text(rlx_lowering_attr(l, layout)), "NHWC");
     return true;
 }
 
-/* The region's first place and extent of a bin along axis 2 or 3. */
-static void bin_of(rlx_lowering *b, vision *v, const rlx_lowering_list *at, size_t axis,
-                   const rlx_prim **start, const rlx_prim **extent)
+/* A bin that is open: its region's image, its place, and one number for each channel. */
+typedef struct bin {
+    const rlx_prim *k, *place[2], *image, *channel;
+    const rlx_buffer *best;
+} bin;
+
+/* Where the block reads is computed inside of it, so that it says all of the tensor. */
+static void reads_all(rlx_lowering *b, const rlx_lowering_tensor *x)
 {
-    rlx_tir *t = &b->t;
-    int64_t column = axis == 2 ? 2 : 1;
-    const rlx_prim *first = roi_scaled(b, v, at->at[0], column),
-                   *length = rlx_tir_sub(t, roi_scaled(b, v, at->at[0], column + 2), first);
-    if (!v->aligned)
-        length = rlx_tir_max(t, length, real(b, v, 1));
-    *extent = rlx_tir_div(t, length, widened(b, v, v->out.shape.sizes.at[axis]));
-    *start = rlx_tir_add(t, first, rlx_tir_mul(t, widened(b, v, at->at[axis]), *extent));
+    rlx_lowering_list mins = { .n = x->shape.sizes.n };
+    for (size_t i = 0; i < mins.n; i++)
+        mins.at[i] = whole(b, 0);
+    rlx_tir_region(&b->t, false, x->buffer, rlx_lowering_items(&mins), rlx_lowering_items(&x->shape.sizes));
 }
 
-/* Bilinear sample of image `n`, 0 beyond one pixel outside. */
-static const rlx_prim *roi_sample(rlx_lowering *b, vision *v, const rlx_prim *n,
-                                  const rlx_prim *c, const rlx_prim *const *place)
+/* Opens the block over bins, with `start` in best. */
+static void open_bin(rlx_lowering *b, vision *v, bin *o, rlx_dtype dtype, const rlx_prim *start)
 {
     rlx_tir *t = &b->t;
-    const rlx_prim *low[2], *part[2], *outside = NULL, *sum = NULL;
+    rlx_tir_begin_block(t, b->l->name.data);
+    o->k = rlx_tir_spatial(t, "k", image_size(v, &v->out, 0));
+    o->place[0] = rlx_tir_spatial(t, "p", image_size(v, &v->out, 2));
+    o->place[1] = rlx_tir_spatial(t, "q", image_size(v, &v->out, 3));
+    reads_all(b, &v->x);
+    reads_all(b, &v->g);
+    o->best = rlx_tir_alloc(t, "best", dtype, RLX_TIR_LIST(image_size(v, &v->x, 1)));
+    o->image = rlx_tir_let(t, "image", rlx_tir_cast(t, RELAX_INT64, roi(b, v, o->k, 0)));
+    const rlx_prim *c = rlx_tir_for(t, "c", NULL, image_size(v, &v->x, 1), RLX_FOR_SERIAL);
+    rlx_tir_store(t, o->best, RLX_TIR_LIST(c), start);
+    rlx_tir_end_for(t);
+}
+
+/* The loop over channels; what is stored there goes to best[channel]. */
+static const rlx_prim *open_channels(rlx_lowering *b, vision *v, bin *o)
+{
+    o->channel = rlx_tir_for(&b->t, "c", NULL, image_size(v, &v->x, 1), RLX_FOR_SERIAL);
+    return rlx_tir_load(&b->t, o->best, RLX_TIR_LIST(o->channel));
+}
+
+static void store_bin(rlx_lowering *b, vision *v, bin *o, const rlx_prim *value)
+{
+    rlx_lowering_list at = image_index(v, o->k, o->channel, o->place[0], o->place[1]);
+    rlx_tir_store(&b->t, v->out.buffer, rlx_lowering_items(&at), rlx_tir_cast(&b->t, v->out.dtype, value));
+    rlx_tir_end_for(&b->t);
+    rlx_tir_end_block(&b->t);
+}
+
+/* Sums are of `sums`, and numbers of image dtype are multiplied in it. */
+static rlx_dtype sums(const vision *v)
+{
+    return rlx_dtype_bits(v->wide) > rlx_dtype_bits(v->x.dtype) ? v->wide
+                                                                : rlx_lowering_accumulator(v->x.dtype);
+}
+
+/* The four pixels around a place, and their shares. */
+typedef struct corners4 { const rlx_prim *at[4][2], *share[4], *outside; } corners4;
+
+static corners4 corners_of(rlx_lowering *b, vision *v, const rlx_prim *const *place)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *low[2], *part[2], *last[2];
+    corners4 c = { .outside = NULL };
     for (size_t i = 0; i < 2; i++) {
-        const rlx_prim *size = widened(b, v, v->x.shape.sizes.at[2 + i]);
-        const rlx_prim *bad = rlx_tir_or(t, rlx_tir_lt(t, place[i], real(b, v, -1)),
-                                         rlx_tir_gt(t, place[i], size));
-        const rlx_prim *in = rlx_tir_min(t, rlx_tir_max(t, place[i], real(b, v, 0)),
-                                         rlx_tir_sub(t, size, real(b, v, 1)));
-        outside = outside ? rlx_tir_or(t, outside, bad) : bad;
+        const rlx_prim *size = widened(b, v, image_size(v, &v->x, 2 + i));
+        const rlx_prim *inside = rlx_tir_and(t, rlx_tir_ge(t, place[i], real(b, v, -1)),
+                                             rlx_tir_le(t, place[i], size));
+        const rlx_prim *bad = rlx_tir_not(t, inside); /* NaN is outside */
+        const rlx_prim *in = rlx_tir_let(t, "at", rlx_tir_min(t, rlx_tir_max(t, place[i], real(b, v, 0)),
+                                                              rlx_tir_sub(t, size, real(b, v, 1))));
+        c.outside = c.outside ? rlx_tir_or(t, c.outside, bad) : bad;
         low[i] = rlx_tir_call1(t, "floor", in);
-        part[i] = rlx_tir_sub(t, in, low[i]);
+        part[i] = rlx_tir_let(t, "part", rlx_tir_sub(t, in, low[i]));
+        low[i] = rlx_tir_let(t, "low", rlx_tir_cast(t, RELAX_INT64, low[i]));
+        last[i] = rlx_tir_sub(t, image_size(v, &v->x, 2 + i), whole(b, 1));
     }
-    for (size_t k = 0; k < 4; k++) {
-        const rlx_prim *at[4] = { n, c, NULL, NULL }, *weight = NULL;
+    c.outside = rlx_tir_let(t, "outside", c.outside);
+    for (size_t k = 0; k < 4; k++)
         for (size_t i = 0; i < 2; i++) {
             bool upper = k >> (1 - i) & 1;
             const rlx_prim *share = upper ? part[i] : rlx_tir_sub(t, real(b, v, 1), part[i]);
-            const rlx_prim *y = rlx_tir_cast(t, RELAX_INT64, low[i]);
-            at[2 + i] = upper ? rlx_tir_min(t, rlx_tir_add(t, y, whole(b, 1)),
-                                            rlx_tir_sub(t, v->x.shape.sizes.at[2 + i],
-                                                        whole(b, 1)))
-                              : y;
-            weight = weight ? rlx_tir_mul(t, weight, share) : share;
+            c.at[k][i] = upper ? rlx_tir_min(t, rlx_tir_add(t, low[i], whole(b, 1)), last[i]) : low[i];
+            c.share[k] = i ? rlx_tir_mul(t, c.share[k], share) : share;
         }
-        const rlx_prim *one =
-            rlx_tir_mul(t, widened(b, v, rlx_tir_load(t, v->x.buffer, RLX_TIR_ITEMS(at, 4))),
-                        weight);
-        sum = sum ? rlx_tir_add(t, sum, one) : one;
+    for (size_t k = 0; k < 4; k++) {
+        c.share[k] = rlx_tir_let(t, "share", rlx_tir_cast(t, sums(v), c.share[k]));
+        for (size_t i = 0; i < 2; i++)
+            c.at[k][i] = rlx_tir_let(t, "pixel", c.at[k][i]);
     }
-    return rlx_tir_if_then_else(t, outside, real(b, v, 0), sum);
+    return c;
 }
 
-/* Opens a block over the result and two axes that are reduced. */
-static void open_region(rlx_lowering *b, vision *v, const rlx_prim *h, const rlx_prim *w,
-                        rlx_lowering_list *at, const rlx_prim **r)
+/* Along axis i of the bin: its first place, its extent, and how many samples there are: as many as
+ * it has pixels, if the number is not given. No region needs more of them than the limit; one that
+ * reaches to infinity would never end. */
+enum { MOST_SAMPLES = 1 << 15 };
+typedef struct bin_side { const rlx_prim *start, *extent, *count; } bin_side;
+
+static bin_side side_of(rlx_lowering *b, vision *v, const bin *o, size_t i)
 {
-    rlx_lowering_list sizes = v->out.shape.sizes;
-    bool reduced[RLX_LOW_RANK] = { false };
-    reduced[4] = reduced[5] = true;
-    sizes.at[4] = h;
-    sizes.at[5] = w;
-    sizes.n = 6;
-    rlx_lowering_open_reduce(b, b->l->name.data, &sizes, reduced, at);
-    r[0] = at->at[4];
-    r[1] = at->at[5];
-    at->n = 4;
+    rlx_tir *t = &b->t;
+    int64_t column = i ? 1 : 2;
+    const rlx_prim *first = roi_scaled(b, v, o->k, column),
+                   *length = rlx_tir_sub(t, roi_scaled(b, v, o->k, column + 2), first);
+    bin_side s;
+    if (!v->aligned)
+        length = rlx_tir_max(t, length, real(b, v, 1));
+    s.extent = rlx_tir_let(t, "extent", rlx_tir_div(t, length, widened(b, v, image_size(v, &v->out, 2 + i))));
+    s.start = rlx_tir_let(t, "start", rlx_tir_add(t, first, rlx_tir_mul(t, widened(b, v, o->place[i]), s.extent)));
+    const rlx_prim *most = real(b, v, MOST_SAMPLES);
+    s.count = v->ratio > 0
+                  ? whole(b, v->ratio)
+                  : rlx_tir_let(t, "count", rlx_tir_cast(t, RELAX_INT64,
+                                                         rlx_tir_min(t, rlx_tir_call1(t, "ceil", s.extent), most)));
+    return s;
+}
+
+/* How a sample joins those before it. */
+static const rlx_prim *joined(rlx_lowering *b, vision *v, const bin *o, const corners4 *c,
+                              const rlx_prim *old)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *sample = NULL;
+    for (size_t k = 0; k < 4; k++) {
+        const rlx_prim *x = rlx_tir_cast(t, sums(v), image_load(b, v, o->image, o->channel, c->at[k][0], c->at[k][1]));
+        x = rlx_tir_mul(t, x, c->share[k]);
+        sample = !sample ? x : v->by_corner ? rlx_tir_max(t, sample, x) : rlx_tir_add(t, sample, x);
+    }
+    sample = rlx_tir_if_then_else(t, c->outside, rlx_tir_number(t, sums(v), 0), sample);
+    return v->is_max ? rlx_tir_max(t, old, sample) : rlx_tir_add(t, old, sample);
 }
 
 const rlx_prim_func *rlx_lower_roi_align(rlx_lower_request *l)
 {
     rlx_lowering b;
+    rlx_slice mode = rlx_attr_text(rlx_lowering_attr(l, 5));
     vision v = { .scale = rlx_attr_as_float(rlx_lowering_attr(l, 1), 1),
                  .ratio = rlx_attr_as_int(rlx_lowering_attr(l, 2), -1),
                  .aligned = rlx_attr_as_bool(rlx_lowering_attr(l, 3), false),
-                 .is_max = rlx_slice_is(rlx_attr_text(rlx_lowering_attr(l, 5)), "max") };
-    rlx_lowering_list at;
-    const rlx_prim *r[2], *place[2];
+                 .by_corner = rlx_slice_is(mode, "max_corner"),
+                 .is_max = !rlx_slice_is(mode, "avg") };
+    bin o;
+    bin_side side[2];
+    const rlx_prim *place[2], *step[2];
     rlx_tir *t = &b.t;
     if (!begin_roi(&b, &v, l, 4))
         return rlx_lowering_end(&b);
-    if (v.ratio <= 0) {
-        rlx_lowering_give_up(&b, "sample_ratio is not above 0, so that how many samples there are "
-                                 "differs from region to region");
-        return rlx_lowering_end(&b);
-    }
-    open_region(&b, &v, whole(&b, v.ratio), whole(&b, v.ratio), &at, r);
+    if (v.is_max && !v.by_corner && !rlx_slice_is(mode, "max"))
+        rlx_lowering_give_up(&b, "the mode is none of avg, max and max_corner");
+    const rlx_prim *zero = rlx_tir_number(t, sums(&v), 0);
+    open_bin(&b, &v, &o, sums(&v), v.is_max ? rlx_tir_infinity(t, sums(&v), true) : zero);
+    for (size_t i = 0; i < 2; i++)
+        side[i] = side_of(&b, &v, &o, i);
+    step[0] = rlx_tir_for(t, "i", NULL, side[0].count, RLX_FOR_SERIAL);
+    step[1] = rlx_tir_for(t, "j", NULL, side[1].count, RLX_FOR_SERIAL);
     for (size_t i = 0; i < 2; i++) {
-        const rlx_prim *start, *extent;
-        bin_of(&b, &v, &at, 2 + i, &start, &extent);
-        const rlx_prim *step = rlx_tir_add(t, widened(&b, &v, r[i]), real(&b, &v, 0.5));
-        place[i] = rlx_tir_add(t, start, rlx_tir_div(t, rlx_tir_mul(t, step, extent),
-                                                     real(&b, &v, (double)v.ratio)));
+        const rlx_prim *half = rlx_tir_add(t, widened(&b, &v, step[i]), real(&b, &v, 0.5));
+        place[i] = rlx_tir_let(t, "place", rlx_tir_add(t, side[i].start,
+                                            rlx_tir_div(t, rlx_tir_mul(t, half, side[i].extent),
+                                                        widened(&b, &v, side[i].count))));
     }
-    const rlx_prim *n = rlx_tir_cast(t, RELAX_INT64, roi(&b, &v, at.at[0], 0));
-    const rlx_prim *x = roi_sample(&b, &v, n, at.at[1], place);
-    const rlx_prim *old = rlx_tir_load(t, v.out.buffer, rlx_lowering_items(&at));
-    rlx_tir_init(t, v.out.buffer, rlx_lowering_items(&at),
-                 v.is_max ? rlx_tir_infinity(t, v.out.dtype, true)
-                          : rlx_tir_number(t, v.out.dtype, 0));
-    if (!v.is_max)
-        x = rlx_tir_div(t, x, real(&b, &v, (double)(v.ratio * v.ratio)));
-    x = rlx_tir_cast(t, v.out.dtype, x);
-    rlx_tir_store(t, v.out.buffer, rlx_lowering_items(&at),
-                  v.is_max ? rlx_tir_max(t, old, x) : rlx_tir_add(t, old, x));
-    rlx_tir_end_block(t);
+    corners4 c = corners_of(&b, &v, place);
+    const rlx_prim *old = open_channels(&b, &v, &o);
+    rlx_tir_store(t, o.best, RLX_TIR_LIST(o.channel), joined(&b, &v, &o, &c, old));
+    for (size_t i = 0; i < 3; i++)
+        rlx_tir_end_for(t);
+    const rlx_prim *count = rlx_tir_mul(t, rlx_tir_max(t, side[0].count, whole(&b, 0)),
+                                        rlx_tir_max(t, side[1].count, whole(&b, 0)));
+    count = rlx_tir_let(t, "samples", count);
+    const rlx_prim *best = open_channels(&b, &v, &o);
+    if (v.is_max)
+        best = rlx_tir_select(t, rlx_tir_gt(t, count, whole(&b, 0)), best, zero);
+    else
+        best = rlx_tir_div(t, best, rlx_tir_cast(t, sums(&v), rlx_tir_max(t, count, whole(&b, 1))));
+    store_bin(&b, &v, &o, best);
     return rlx_lowering_end(&b);
 }
 
-/* Where the bin begins and ends along an axis of data, of whole pixels. */
-static void pool_bounds(rlx_lowering *b, vision *v, const rlx_lowering_list *at, size_t axis,
-                        const rlx_prim **from, const rlx_prim **to)
+/* Where the bin begins and ends along axis i, in whole pixels of data. */
+static void pool_bounds(rlx_lowering *b, vision *v, const bin *o, size_t i, const rlx_prim **from,
+                        const rlx_prim **to)
 {
     rlx_tir *t = &b->t;
-    int64_t column = axis == 2 ? 2 : 1;
+    int64_t column = i ? 1 : 2;
     const rlx_prim *half = real(b, v, 0.5), *one = real(b, v, 1), *zero = real(b, v, 0);
-    const rlx_prim *first = rlx_tir_call1(
-        t, "floor", rlx_tir_add(t, roi_scaled(b, v, at->at[0], column), half));
-    const rlx_prim *last = rlx_tir_call1(
-        t, "floor", rlx_tir_add(t, roi_scaled(b, v, at->at[0], column + 2), half));
-    const rlx_prim *length =
-        rlx_tir_max(t, rlx_tir_add(t, rlx_tir_sub(t, last, first), one), one);
-    const rlx_prim *bin = rlx_tir_div(t, length, widened(b, v, v->out.shape.sizes.at[axis]));
-    const rlx_prim *i = widened(b, v, at->at[axis]),
-                   *size = widened(b, v, v->x.shape.sizes.at[axis]);
-    *from = rlx_tir_add(t, rlx_tir_call1(t, "floor", rlx_tir_mul(t, i, bin)), first);
-    *to = rlx_tir_add(
-        t, rlx_tir_call1(t, "ceil", rlx_tir_mul(t, rlx_tir_add(t, i, one), bin)), first);
+    const rlx_prim *first = rlx_tir_call1(t, "floor", rlx_tir_add(t, roi_scaled(b, v, o->k, column), half));
+    const rlx_prim *last = rlx_tir_call1(t, "floor", rlx_tir_add(t, roi_scaled(b, v, o->k, column + 2), half));
+    first = rlx_tir_let(t, "first", first);
+    const rlx_prim *length = rlx_tir_max(t, rlx_tir_add(t, rlx_tir_sub(t, last, first), one), one);
+    const rlx_prim *extent = rlx_tir_div(t, length, widened(b, v, image_size(v, &v->out, 2 + i)));
+    extent = rlx_tir_let(t, "extent", extent);
+    const rlx_prim *at = widened(b, v, o->place[i]), *size = widened(b, v, image_size(v, &v->x, 2 + i));
+    *from = rlx_tir_add(t, rlx_tir_call1(t, "floor", rlx_tir_mul(t, at, extent)), first);
+    *to = rlx_tir_add(t, rlx_tir_call1(t, "ceil", rlx_tir_mul(t, rlx_tir_add(t, at, one), extent)), first);
     *from = rlx_tir_min(t, rlx_tir_max(t, *from, zero), size);
     *to = rlx_tir_min(t, rlx_tir_max(t, *to, zero), size);
+    *from = rlx_tir_let(t, "begin", rlx_tir_cast(t, RELAX_INT64, *from));
+    *to = rlx_tir_let(t, "end", rlx_tir_cast(t, RELAX_INT64, *to));
 }
 
-/* The greatest element of each bin; an empty bin has 0, which every other element of it, there
- * being none, leaves. */
+/* The greatest element of each bin, 0 of an empty one. */
 const rlx_prim_func *rlx_lower_roi_pool(rlx_lower_request *l)
 {
     rlx_lowering b;
     vision v = { .scale = rlx_attr_as_float(rlx_lowering_attr(l, 1), 1) };
-    rlx_lowering_list at;
-    const rlx_prim *r[2], *inside = NULL, *filled = NULL;
+    const rlx_prim *from[2], *to[2], *at[2];
+    bin o;
     rlx_tir *t = &b.t;
     if (!begin_roi(&b, &v, l, 2))
         return rlx_lowering_end(&b);
-    const rlx_buffer *best = rlx_tir_alloc(t, "best", v.out.dtype,
-                                           rlx_lowering_items(&v.out.shape.sizes));
-    open_region(&b, &v, v.x.shape.sizes.at[2], v.x.shape.sizes.at[3], &at, r);
-    for (size_t i = 0; i < 2; i++) {
-        const rlx_prim *from, *to, *x = widened(&b, &v, r[i]);
-        pool_bounds(&b, &v, &at, 2 + i, &from, &to);
-        const rlx_prim *good = rlx_tir_and(t, rlx_tir_ge(t, x, from), rlx_tir_lt(t, x, to));
-        inside = inside ? rlx_tir_and(t, inside, good) : good;
-    }
-    const rlx_prim *n = rlx_tir_cast(t, RELAX_INT64, roi(&b, &v, at.at[0], 0));
-    const rlx_prim *least = rlx_tir_infinity(t, v.out.dtype, true);
-    rlx_tir_init(t, best, rlx_lowering_items(&at), least);
-    rlx_tir_store(
-        t, best, rlx_lowering_items(&at),
-        rlx_tir_max(t, rlx_tir_load(t, best, rlx_lowering_items(&at)),
-                    rlx_tir_if_then_else(
-                        t, inside,
-                        rlx_tir_load(t, v.x.buffer, RLX_TIR_LIST(n, at.at[1], r[0], r[1])),
-                        least)));
-    rlx_tir_end_block(t);
-    rlx_lowering_open(&b, "empty", &v.out.shape.sizes, &at);
-    for (size_t i = 0; i < 2; i++) {
-        const rlx_prim *from, *to;
-        pool_bounds(&b, &v, &at, 2 + i, &from, &to);
-        const rlx_prim *some = rlx_tir_lt(t, from, to);
-        filled = filled ? rlx_tir_and(t, filled, some) : some;
-    }
-    rlx_tir_store(t, v.out.buffer, rlx_lowering_items(&at),
-                  rlx_tir_select(t, filled, rlx_tir_load(t, best, rlx_lowering_items(&at)),
-                                 rlx_tir_number(t, v.out.dtype, 0)));
-    rlx_tir_end_block(t);
+    open_bin(&b, &v, &o, v.out.dtype, rlx_tir_infinity(t, v.out.dtype, true));
+    for (size_t i = 0; i < 2; i++)
+        pool_bounds(&b, &v, &o, i, &from[i], &to[i]);
+    at[0] = rlx_tir_for(t, "y", from[0], rlx_tir_sub(t, to[0], from[0]), RLX_FOR_SERIAL);
+    at[1] = rlx_tir_for(t, "x", from[1], rlx_tir_sub(t, to[1], from[1]), RLX_FOR_SERIAL);
+    const rlx_prim *old = open_channels(&b, &v, &o);
+    rlx_tir_store(t, o.best, RLX_TIR_LIST(o.channel),
+                  rlx_tir_max(t, old, image_load(&b, &v, o.image, o.channel, at[0], at[1])));
+    for (size_t i = 0; i < 3; i++)
+        rlx_tir_end_for(t);
+    const rlx_prim *best = open_channels(&b, &v, &o);
+    const rlx_prim *some = rlx_tir_and(t, rlx_tir_lt(t, from[0], to[0]), rlx_tir_lt(t, from[1], to[1]));
+    store_bin(&b, &v, &o, rlx_tir_select(t, some, best, rlx_tir_number(t, v.out.dtype, 0)));
     return rlx_lowering_end(&b);
+}
+
+/* ---- boxes from anchors and offsets ---------------------------------------------------------- */
+
+/* attributes clip, threshold, variances, keep_background, apply_softmax */
+typedef struct multibox {
+    rlx_lowering_tensor scores, moves, anchor, box, out;
+    const rlx_buffer *top, *sum;
+    double threshold, variance[4];
+    bool clip, background, softmax;
+} multibox;
+
+static const rlx_prim *anchor_at(rlx_lowering *b, const multibox *m, const rlx_prim *a, int64_t k)
+{
+    rlx_tir *t = &b->t;
+    return rlx_tir_load(t, m->anchor.buffer, RLX_TIR_LIST(whole(b, 0), a, whole(b, k)));
+}
+
+static const rlx_prim *move_at(rlx_lowering *b, const multibox *m, const rlx_prim *n,
+                               const rlx_prim *a, int64_t k)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *at = rlx_tir_add(t, rlx_tir_mul(t, a, whole(b, 4)), whole(b, k));
+    return rlx_tir_mul(t, rlx_tir_load(t, m->moves.buffer, RLX_TIR_LIST(n, at)),
+                       rlx_tir_number(t, m->box.dtype, m->variance[k]));
+}
+
+/* Boxes are top, left, bottom, right; anchors left, top, right, bottom; offsets x, y, width,
+ * height. */
+static void write_boxes(rlx_lowering *b, multibox *m)
+{
+    rlx_tir *t = &b->t;
+    rlx_dtype f = m->box.dtype;
+    const rlx_prim *half = rlx_tir_number(t, f, 0.5), *zero = rlx_tir_number(t, f, 0), *one = rlx_tir_number(t, f, 1);
+    rlx_lowering_list sizes = { { m->box.shape.sizes.at[0], m->box.shape.sizes.at[1] }, 2 }, at;
+    rlx_lowering_open(b, "boxes", &sizes, &at);
+    for (int64_t i = 0; i < 2; i++) { /* x, then y */
+        const rlx_prim *low = anchor_at(b, m, at.at[1], i), *high = anchor_at(b, m, at.at[1], i + 2);
+        const rlx_prim *size = rlx_tir_let(t, "size", rlx_tir_sub(t, high, low));
+        const rlx_prim *middle = rlx_tir_mul(t, rlx_tir_add(t, low, high), half);
+        middle = rlx_tir_add(t, rlx_tir_mul(t, move_at(b, m, at.at[0], at.at[1], i), size), middle);
+        const rlx_prim *reach = rlx_tir_call1(t, "exp", move_at(b, m, at.at[0], at.at[1], i + 2));
+        middle = rlx_tir_let(t, "middle", middle);
+        reach = rlx_tir_let(t, "reach", rlx_tir_mul(t, rlx_tir_mul(t, half, reach), size));
+        const rlx_prim *ends[2] = { rlx_tir_sub(t, middle, reach), rlx_tir_add(t, middle, reach) };
+        for (int64_t k = 0; k < 2; k++) {
+            if (m->clip)
+                ends[k] = rlx_tir_max(t, zero, rlx_tir_min(t, one, ends[k]));
+            rlx_tir_store(t, m->box.buffer, RLX_TIR_LIST(at.at[0], at.at[1], whole(b, 1 - i + 2 * k)), ends[k]);
+        }
+    }
+    rlx_tir_end_block(t);
+}
+
+/* Greatest score of each anchor, then the sum of exp(score - greatest). */
+static void sum_classes(rlx_lowering *b, multibox *m)
+{
+    rlx_tir *t = &b->t;
+    const bool reduced[RLX_LOW_RANK] = { [1] = true };
+    rlx_lowering_list at;
+    rlx_dtype wide = rlx_lowering_accumulator(m->out.dtype);
+    const rlx_prim *const *d = m->scores.shape.sizes.at;
+    m->top = rlx_tir_alloc(t, "top", wide, RLX_TIR_LIST(d[0], d[2]));
+    m->sum = rlx_tir_alloc(t, "sum", wide, RLX_TIR_LIST(d[0], d[2]));
+    for (int pass = 0; pass < 2; pass++) {
+        const rlx_buffer *to = pass ? m->sum : m->top;
+        rlx_lowering_open_reduce(b, pass ? "sum" : "top", &m->scores.shape.sizes, reduced, &at);
+        rlx_prim_list here = RLX_TIR_LIST(at.at[0], at.at[2]);
+        const rlx_prim *x = rlx_tir_cast(t, wide, rlx_tir_load(t, m->scores.buffer, rlx_lowering_items(&at)));
+        rlx_tir_init(t, to, here, pass ? rlx_tir_number(t, wide, 0) : rlx_tir_infinity(t, wide, true));
+        const rlx_prim *old = rlx_tir_load(t, to, here);
+        if (pass)
+            x = rlx_tir_add(t, old, rlx_tir_call1(t, "exp", rlx_tir_sub(t, x, rlx_tir_load(t, m->top, here))));
+        else
+            x = rlx_tir_max(t, old, x);
+        rlx_tir_store(t, to, here, x);
+        if (pass)
+            rlx_lowering_partial_sums(b, wide);
+        rlx_tir_end_block(t);
+    }
+}
+
+static const rlx_prim *class_score(rlx_lowering *b, void *user, const rlx_lowering_list *at)
+{
+    multibox *m = user;
+    rlx_tir *t = &b->t;
+    rlx_dtype f = m->out.dtype;
+    const rlx_prim *x = rlx_tir_load(t, m->scores.buffer, rlx_lowering_items(at));
+    const rlx_prim *zero = rlx_tir_number(t, f, 0);
+    if (m->softmax) {
+        rlx_dtype wide = rlx_lowering_accumulator(f);
+        rlx_prim_list here = RLX_TIR_LIST(at->at[0], at->at[2]);
+        x = rlx_tir_call1(t, "exp", rlx_tir_sub(t, rlx_tir_cast(t, wide, x), rlx_tir_load(t, m->top, here)));
+        x = rlx_tir_cast(t, f, rlx_tir_div(t, x, rlx_tir_load(t, m->sum, here)));
+    }
+    const rlx_prim *keep = rlx_tir_ge(t, x, rlx_tir_number(t, f, m->threshold));
+    if (!m->background)
+        keep = rlx_tir_and(t, keep, rlx_tir_ne(t, at->at[1], whole(b, 0)));
+    return rlx_tir_select(t, keep, x, zero);
+}
+
+const rlx_prim_func *rlx_lower_multibox(rlx_lower_request *l)
+{
+    rlx_lowering b;
+    multibox m = { .clip = rlx_attr_as_bool(rlx_lowering_attr(l, 0), false),
+                   .threshold = rlx_attr_as_float(rlx_lowering_attr(l, 1), 0),
+                   .background = rlx_attr_as_bool(rlx_lowering_attr(l, 3), true),
+                   .softmax = rlx_attr_as_bool(rlx_lowering_attr(l, 4), true) };
+    const rlx_attr_list *variances = rlx_as_attr_list(rlx_lowering_attr(l, 2));
+    rlx_lowering_tensor out[2];
+    rlx_lowering_begin(&b, l);
+    if (!rlx_lowering_input(&b, 0, &m.scores) || !rlx_lowering_input(&b, 1, &m.moves) ||
+        !rlx_lowering_input(&b, 2, &m.anchor) || !rlx_lowering_outputs(&b, NULL, out, 2))
+        return rlx_lowering_end(&b);
+    if (!variances || variances->num_items != 4)
+        rlx_lowering_give_up(&b, "variances is no list of four numbers");
+    else if (m.moves.shape.sizes.n != 2 || m.anchor.shape.sizes.n != 3)
+        rlx_lowering_give_up(&b, "loc_pred has not rank 2, or anchor not rank 3");
+    if (b.why || !variances)
+        return rlx_lowering_end(&b);
+    for (size_t i = 0; i < 4; i++)
+        m.variance[i] = rlx_attr_as_float(variances->items[i], 1);
+    if (!rlx_dtype_is_float(m.scores.dtype) || m.moves.dtype != m.scores.dtype || m.anchor.dtype != m.scores.dtype)
+        rlx_lowering_refuse_dtype(&b);
+    const rlx_prim *const *d = m.scores.shape.sizes.at, *count = rlx_tir_mul(&b.t, d[2], whole(&b, 4));
+    rlx_lowering_require(&b, rlx_tir_and(&b.t, rlx_tir_eq(&b.t, m.moves.shape.sizes.at[0], d[0]),
+                                         rlx_tir_eq(&b.t, m.moves.shape.sizes.at[1], count)),
+                         RLX_ASSERTION_SIZES, "loc_pred has not four numbers for each anchor");
+    rlx_lowering_require(&b, rlx_tir_and(&b.t, rlx_tir_eq(&b.t, m.anchor.shape.sizes.at[1], d[2]),
+                                         rlx_tir_eq(&b.t, m.anchor.shape.sizes.at[2], whole(&b, 4))),
+                         RLX_ASSERTION_SIZES, "anchor has not four numbers for each of cls_pred's");
+    m.box = out[0];
+    m.out = out[1];
+    write_boxes(&b, &m);
+    if (m.softmax)
+        sum_classes(&b, &m);
+    return rlx_lowering_mapped(&b, &m.out, class_score, &m);
 }

@@ -870,14 +870,13 @@ static const rlx_prim *step_number(window *w, const rlx_prim *const *k)
     return rlx_tir_flatten(&w->b.t, RLX_TIR_ITEMS(k, w->n), RLX_TIR_ITEMS(w->extent, w->n));
 }
 
-/* For each window the number of its first greatest element, or first NaN; -1: all is padding. */
-static const rlx_buffer *first_greatest(window *w, const rlx_lowering_tensor *data)
+/* For each window its first greatest element, or first NaN, and the number of that; -1: all is padding. */
+static void first_greatest(window *w, const rlx_lowering_tensor *data, const rlx_buffer *best,
+                           const rlx_buffer *which)
 {
+    const rlx_dtype number_dtype = which ? which->dtype : RELAX_INT64;
     rlx_tir *t = &w->b.t;
-    const rlx_prim *y[MAX_AXES], *p[MAX_AXES], *k[MAX_SPATIAL], *ok = NULL, *none = number(w, -1);
-    rlx_prim_list sizes = rlx_lowering_items(&w->out.t.shape.sizes);
-    const rlx_buffer *best = rlx_tir_alloc(t, "best", data->dtype, sizes),
-                     *which = rlx_tir_alloc(t, "which", RELAX_INT64, sizes);
+    const rlx_prim *y[MAX_AXES], *p[MAX_AXES], *k[MAX_SPATIAL], *ok = NULL, *none = rlx_tir_number(t, number_dtype, -1);
     rlx_lowering_list at;
     open_side(w, "greatest", &w->out, &at, y, k);
     memcpy(p, y, 2 * sizeof *p);
@@ -892,18 +891,20 @@ static const rlx_buffer *first_greatest(window *w, const rlx_lowering_tensor *da
     rlx_lowering_list from = rlx_lowering_placed(&w->b, &w->x, p);
     rlx_tir_init(t, which, here, none);
     rlx_tir_init(t, best, here, least(t, data->dtype));
+    ok = rlx_tir_let(t, "inside", ok);
     const rlx_prim *x = rlx_tir_let(
         t, "x", rlx_tir_if_then_else(t, ok, rlx_tir_load(t, data->buffer, rlx_lowering_items(&from)),
                                      least(t, data->dtype)));
-    const rlx_prim *old = rlx_tir_load(t, best, here), *number_of_old = rlx_tir_load(t, which, here);
+    /* loaded whatever is asked of them, not where it is asked */
+    const rlx_prim *old = rlx_tir_let(t, "old", rlx_tir_load(t, best, here)),
+                   *number_of_old = rlx_tir_let(t, "number", rlx_tir_load(t, which, here));
     const rlx_prim *better = rlx_tir_or(t, rlx_tir_eq(t, number_of_old, none), rlx_tir_gt(t, x, old));
     if (rlx_lowering_is_float(data->dtype))
         better = rlx_tir_or(t, better, rlx_tir_and(t, rlx_tir_ne(t, x, x), rlx_tir_eq(t, old, old)));
     better = rlx_tir_let(t, "better", rlx_tir_and(t, ok, better));
-    rlx_tir_store(t, which, here, rlx_tir_select(t, better, step_number(w, k), number_of_old));
-    rlx_tir_store(t, best, here, rlx_tir_select(t, better, x, rlx_tir_load(t, best, here)));
+    rlx_tir_store(t, which, here, rlx_tir_select(t, better, rlx_tir_cast(t, number_dtype, step_number(w, k)), number_of_old));
+    rlx_tir_store(t, best, here, rlx_tir_select(t, better, x, old));
     rlx_tir_end_block(t);
-    return which;
 }
 
 /* The windows that there are must be those of output_grad. */
@@ -971,7 +972,13 @@ const rlx_prim_func *rlx_lower_pool_backward(rlx_lower_request *l)
     w.wide = sum_dtype(w.x.t.dtype);
     if (!w.direct && !is_max)
         count_block(&w);
-    const rlx_buffer *which = is_max ? first_greatest(&w, &data) : NULL;
+    const rlx_buffer *which = NULL;
+    if (is_max) {
+        rlx_prim_list sizes = rlx_lowering_items(&w.out.t.shape.sizes);
+        const rlx_buffer *best = rlx_tir_alloc(t, "best", data.dtype, sizes);
+        which = rlx_tir_alloc(t, "which", RELAX_INT64, sizes);
+        first_greatest(&w, &data, best, which);
+    }
     bool own = w.wide != w.x.t.dtype;
     w.spread = own ? rlx_tir_alloc(t, "sum", w.wide, rlx_lowering_items(&w.x.t.shape.sizes))
                    : w.x.t.buffer;
@@ -987,6 +994,65 @@ const rlx_prim_func *rlx_lower_pool_backward(rlx_lower_request *l)
                   plus(&w, rlx_tir_load(t, w.spread, here), given(&w, which, y, k, met)));
     rlx_tir_end_block(t);
     return own ? rlx_lowering_mapped(&w.b, &w.x.t, narrowed, &w) : rlx_lowering_end(&w.b);
+}
+
+/* ---- pooling with positions: attributes as above, then column_major -------------------------- */
+
+/* Where place p is in data, as it lies in memory. */
+static const rlx_prim *position(window *w, const rlx_prim *const *p)
+{
+    rlx_lowering_list at = rlx_lowering_placed(&w->b, &w->x, p);
+    return rlx_tir_flatten(&w->b.t, rlx_lowering_items(&at), rlx_lowering_items(&w->x.t.shape.sizes));
+}
+
+/* The same where the first spatial axis runs fastest. */
+static const rlx_prim *position_by_columns(window *w, const rlx_prim *const *p)
+{
+    const rlx_prim *at[MAX_AXES] = { p[0], p[1] }, *sizes[MAX_AXES] = { w->x.size[0], w->x.size[1] };
+    for (size_t i = 0; i < w->n; i++) {
+        at[2 + i] = p[1 + w->n - i];
+        sizes[2 + i] = w->x.size[1 + w->n - i];
+    }
+    return rlx_tir_flatten(&w->b.t, RLX_TIR_ITEMS(at, 2 + w->n), RLX_TIR_ITEMS(sizes, 2 + w->n));
+}
+
+/* Numbers in the window as positions in data. */
+static void write_positions(window *w, const rlx_buffer *which, const rlx_buffer *out, bool columns)
+{
+    rlx_tir *t = &w->b.t;
+    const rlx_prim *y[MAX_AXES], *k[MAX_SPATIAL];
+    rlx_lowering_list at;
+    rlx_lowering_open(&w->b, "positions", &w->out.t.shape.sizes, &at);
+    rlx_lowering_canonical(&w->b, &w->out, &at, y);
+    const rlx_prim *step = rlx_tir_let(t, "step", rlx_tir_cast(t, RELAX_INT64, rlx_tir_load(t, which, rlx_lowering_items(&at))));
+    rlx_tir_unflatten(t, step, RLX_TIR_ITEMS(w->extent, w->n), k);
+    for (size_t i = 0; i < w->n; i++)
+        y[2 + i] = minus(w, plus(w, times(w, y[2 + i], w->stride[i]), times(w, k[i], w->dilation[i])),
+                         number(w, w->before[i]));
+    const rlx_prim *place = columns ? position_by_columns(w, y) : position(w, y);
+    rlx_tir_store(t, out, rlx_lowering_items(&at),
+                  rlx_tir_select(t, rlx_tir_ge(t, step, number(w, 0)), place, number(w, -1)));
+    rlx_tir_end_block(t);
+}
+
+const rlx_prim_func *rlx_lower_pool_indices(rlx_lower_request *l)
+{
+    window w = { .n = l->row->member.number, .direct = true, .groups = 1 };
+    bool columns = rlx_attr_as_bool(rlx_lowering_attr(l, 8), false);
+    rlx_lowering_tensor out[2];
+    rlx_lowering_begin(&w.b, l);
+    if (!rlx_lowering_input(&w.b, 0, &w.x.t) || !rlx_lowering_outputs(&w.b, NULL, out, 2))
+        return rlx_lowering_end(&w.b);
+    w.out.t = out[0];
+    if (!read_pool(&w, l, w.x.t.dtype))
+        return rlx_lowering_end(&w.b);
+    if (columns && w.x.layout.n != 2 + w.n)
+        rlx_lowering_give_up(&w.b, "positions by columns are those of whole axes");
+    const rlx_buffer *which =
+        rlx_tir_alloc(&w.b.t, "which", RELAX_INT32, rlx_lowering_items(&w.out.t.shape.sizes));
+    first_greatest(&w, &w.x.t, out[0].buffer, which);
+    write_positions(&w, which, out[1].buffer, columns);
+    return rlx_lowering_end(&w.b);
 }
 
 /* ---- adaptive pooling: bin i covers floor(i * n / o) to ceil((i + 1) * n / o) --------------- */

@@ -130,12 +130,13 @@ RULE(cross_entropy) RULE(nll_loss) RULE(attention) RULE(pad) RULE(quantize) RULE
 RULE(checkpoint) RULE(annotate_sharding) RULE(redistribute) RULE(replica_to_shard)
 RULE(call_tir_local_view)
 RULE(second) RULE(allgather) RULE(scatter_worker) RULE(conv) RULE(conv_transpose) RULE(pool)
-RULE(adaptive_pool) RULE(resize2d) RULE(einsum) RULE(layout_transform)
+RULE(adaptive_pool) RULE(resize) RULE(einsum) RULE(layout_transform)
 RULE(stack) RULE(meshgrid) RULE(outer) RULE(size) RULE(batch_flatten) RULE(pixel_shuffle)
 RULE(prelu) RULE(instance_norm) RULE(reverse_sequence) RULE(bucketize) RULE(index_tensor)
 RULE(index_put) RULE(slice_scatter) RULE(hamming_window)
 RULE(affine_grid) RULE(grid_sample) RULE(roi) RULE(valid_counts) RULE(nms) RULE(all_class_nms)
-RULE(multibox) RULE(resize3d) RULE(median)
+RULE(dynamic_nms) RULE(pool_indices) RULE(deformable_conv) RULE(random) RULE(det) RULE(resize_axes)
+RULE(multibox) RULE(median)
 #undef RULE
 #define LOWERING(name) const rlx_prim_func *rlx_lower_##name(rlx_lower_request *l);
 LOWERING(intrinsic) LOWERING(unary) LOWERING(node) LOWERING(binary) LOWERING(wide_binary)
@@ -148,12 +149,14 @@ LOWERING(eye) LOWERING(triangle) LOWERING(arange) LOWERING(one_hot) LOWERING(tak
 LOWERING(strided_slice) LOWERING(gather_elements) LOWERING(gather_nd) LOWERING(scatter_elements)
 LOWERING(einsum) LOWERING(quantize) LOWERING(layout_transform) LOWERING(conv) LOWERING(pool)
 LOWERING(adaptive_pool) LOWERING(pool_backward) LOWERING(nll_loss_backward) LOWERING(take_backward)
-LOWERING(multinomial) LOWERING(resize2d) LOWERING(norm) LOWERING(group_norm) LOWERING(batch_norm)
+LOWERING(multinomial) LOWERING(resize) LOWERING(norm) LOWERING(group_norm) LOWERING(batch_norm)
 LOWERING(dropout) LOWERING(cross_entropy) LOWERING(nll_loss) LOWERING(attention)
 LOWERING(stack) LOWERING(meshgrid) LOWERING(outer) LOWERING(size) LOWERING(pixel_shuffle)
 LOWERING(prelu) LOWERING(reverse_sequence) LOWERING(bucketize) LOWERING(index_tensor)
 LOWERING(index_put) LOWERING(slice_scatter) LOWERING(hamming_window) LOWERING(instance_norm)
 LOWERING(affine_grid) LOWERING(grid_sample) LOWERING(roi_align) LOWERING(roi_pool)
+LOWERING(pool_indices) LOWERING(multibox) LOWERING(deformable_conv)
+LOWERING(random) LOWERING(det) LOWERING(resize_axes)
 #undef LOWERING
 const rlx_expr *rlx_normalize_reshape(rlx_infer *in);
 const rlx_expr *rlx_normalize_arg_tuple(rlx_infer *in);
@@ -167,8 +170,7 @@ bool rlx_prepare_scope(rlx_op_draft *d);
 bool rlx_prepare_unique(rlx_op_draft *d);
 bool rlx_prepare_var_len(rlx_op_draft *d);
 bool rlx_prepare_window(rlx_op_draft *d);
-bool rlx_prepare_resize2d(rlx_op_draft *d);
-bool rlx_prepare_resize3d(rlx_op_draft *d);
+bool rlx_prepare_resize(rlx_op_draft *d);
 
 /* Elementwise operators that are more than an intrinsic or a node (lower_elementwise.c): the value
  * for elements x and y of dtype t; NULL: not for this dtype. */

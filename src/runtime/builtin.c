@@ -575,6 +575,11 @@ static bool builtin_cell_write(rlx_pool *p, const relax_value *args, int32_t n, 
 #define builtin_unique rlx_builtin_unique
 #define builtin_nonzero rlx_builtin_nonzero
 #define builtin_dynamic_slice rlx_builtin_dynamic_slice
+#define builtin_median rlx_builtin_median
+#define builtin_valid_counts rlx_builtin_valid_counts
+#define builtin_suppress rlx_builtin_suppress
+#define builtin_suppress_classes rlx_builtin_suppress_classes
+#define builtin_suppress_dynamic rlx_builtin_suppress_dynamic
 static const rlx_builtin rows[] = {
 #define BUILTIN(fn, name, least, most, help) \
     { RLX_BUILTIN_PREFIX name, least, most, builtin_##fn, help },

@@ -8,68 +8,44 @@
 /* built for size */
 #include "runtime/runtime_int.h"
 
-/* Work between two questions whether to go on: keys compared or elements moved. */
-enum { FUEL = 1 << 15 };
-
-typedef struct work {
-    const rlx_pool *pool;
-    int64_t fuel;
-    bool stopped;
-} work;
-
-static bool ask(work *w)
+bool rlx_builtin_ask(rlx_builtin_work *w)
 {
     w->stopped = w->stopped || (w->pool->poll && w->pool->poll(w->pool->poll_user));
-    w->fuel = w->stopped ? 0 : FUEL;
+    w->fuel = w->stopped ? 0 : RLX_BUILTIN_FUEL;
     return !w->stopped;
 }
 
-/* False: the call has been stopped, for good. */
-static inline bool goes_on(work *w, size_t done)
-{
-    w->fuel -= (int64_t)done;
-    return RLX_LIKELY(w->fuel > 0) || ask(w);
-}
-
-static bool say_stopped(const char *who, rlx_fault *why)
+bool rlx_builtin_stopped(const char *who, rlx_fault *why)
 {
     return rlx_fail(why, RLX_RT12, "%s was stopped", who);
 }
 
-typedef struct sorter {
-    rlx_memory *memory;
-    work work;
-    uint64_t *keys;                /* width keys for each position */
-    int64_t *at, *spare;           /* positions, in order after the sort */
-    size_t count, width, bytes;
-} sorter;
-
-static bool no_memory(rlx_fault *why, const char *who)
+bool rlx_builtin_no_memory(rlx_fault *why, const char *who)
 {
     return rlx_fail(why, RLX_RT10, "out of memory for %s", who);
 }
 
-static bool open_sorter(sorter *s, rlx_pool *p, int64_t count, int64_t width, const char *who,
+bool rlx_sorter_open(rlx_sorter *s, rlx_pool *p, int64_t count, int64_t width, const char *who,
                         rlx_fault *why)
 {
     size_t keys, cells;
-    *s = (sorter){ .memory = &p->memory->memory,
-                   .work = { p, FUEL, false },
+    *s = (rlx_sorter){ .memory = &p->memory->memory,
+                   .work = RLX_BUILTIN_WORK(p),
                    .count = (size_t)count,
                    .width = (size_t)width };
     if (!rlx_mul_size(s->count + 1, s->width, &keys) ||
         !rlx_add_size(keys, 2 * (s->count + 1), &cells) ||
         !rlx_mul_size(cells, sizeof *s->keys, &s->bytes))
-        return no_memory(why, who);
+        return rlx_builtin_no_memory(why, who);
     s->keys = rlx_mem_alloc(s->memory, s->bytes);
     if (!s->keys)
-        return no_memory(why, who);
+        return rlx_builtin_no_memory(why, who);
     s->at = (int64_t *)(s->keys + keys);
     s->spare = s->at + s->count + 1;
     return true;
 }
 
-static void close_sorter(sorter *s)
+void rlx_sorter_close(rlx_sorter *s)
 {
     rlx_mem_free(s->memory, s->keys, s->keys ? s->bytes : 0);
 }
@@ -84,7 +60,7 @@ static uint64_t float_key(uint64_t bits, unsigned width)
     return bits & sign ? sign - size : sign + size;
 }
 
-static uint64_t key_of(rlx_dtype t, const unsigned char *at)
+uint64_t rlx_sorter_key(rlx_dtype t, const unsigned char *at)
 {
     size_t bytes = rlx_dtype_bytes(t);
     uint64_t u = 0;
@@ -98,7 +74,7 @@ static uint64_t key_of(rlx_dtype t, const unsigned char *at)
                : u;
 }
 
-static int compare(const sorter *s, int64_t a, int64_t b)
+static int compare(const rlx_sorter *s, int64_t a, int64_t b)
 {
     const uint64_t *x = s->keys + (size_t)a * s->width, *y = s->keys + (size_t)b * s->width;
     for (size_t i = 0; i < s->width; i++)
@@ -107,10 +83,10 @@ static int compare(const sorter *s, int64_t a, int64_t b)
     return 0;
 }
 
-static void merge(sorter *s, size_t low, size_t middle, size_t high)
+static void merge(rlx_sorter *s, size_t low, size_t middle, size_t high)
 {
     size_t i = low, k = middle, out = low;
-    while (i < middle && k < high && goes_on(&s->work, s->width))
+    while (i < middle && k < high && rlx_builtin_goes_on(&s->work, s->width))
         s->spare[out++] = compare(s, s->at[k], s->at[i]) < 0 ? s->at[k++] : s->at[i++];
     if (s->work.stopped)
         return;
@@ -121,12 +97,12 @@ static void merge(sorter *s, size_t low, size_t middle, size_t high)
 }
 
 /* Positions in the order of their keys, equal ones as they are; once stopped they are none. */
-static void sort_positions(sorter *s)
+void rlx_sorter_sort(rlx_sorter *s)
 {
-    for (size_t i = 0; i < s->count && goes_on(&s->work, 1); i++)
+    for (size_t i = 0; i < s->count && rlx_builtin_goes_on(&s->work, 1); i++)
         s->at[i] = (int64_t)i;
     for (size_t run = 1; run < s->count && !s->work.stopped; run *= 2) {
-        for (size_t low = 0; low < s->count && goes_on(&s->work, 1); low += 2 * run) {
+        for (size_t low = 0; low < s->count && rlx_builtin_goes_on(&s->work, 1); low += 2 * run) {
             size_t middle = low + run < s->count ? low + run : s->count,
                    high = middle + run < s->count ? middle + run : s->count;
             merge(s, low, middle, high);
@@ -139,7 +115,7 @@ static void sort_positions(sorter *s)
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-static const DLTensor *want_tensor(const relax_value *v, const char *who, rlx_fault *why)
+const DLTensor *rlx_want_tensor(const relax_value *v, const char *who, rlx_fault *why)
 {
     const DLTensor *t = rlx_value_view(v);
     if (!t)
@@ -151,7 +127,7 @@ static const DLTensor *want_tensor(const relax_value *v, const char *who, rlx_fa
     return NULL;
 }
 
-static bool want_int(const relax_value *v, const char *who, int64_t *out, rlx_fault *why)
+bool rlx_want_int(const relax_value *v, const char *who, int64_t *out, rlx_fault *why)
 {
     if (v->type_index != RELAX_VALUE_INT && v->type_index != RELAX_VALUE_BOOL)
         return rlx_fail(why, RLX_RT02, "%s: expected an integer", who);
@@ -162,7 +138,7 @@ static bool want_int(const relax_value *v, const char *who, int64_t *out, rlx_fa
 static bool want_axis(const relax_value *v, const DLTensor *t, const char *who, int64_t *out,
                       rlx_fault *why)
 {
-    if (!want_int(v, who, out, why))
+    if (!rlx_want_int(v, who, out, why))
         return false;
     *out += *out < 0 ? t->ndim : 0;
     return (*out >= 0 && *out < t->ndim) ||
@@ -181,7 +157,7 @@ static bool want_index_dtype(const relax_value *v, const char *who, rlx_dtype *o
                : rlx_fail(why, RLX_RT03, "%s: positions cannot have this dtype", who);
 }
 
-static rlx_tensor_object *new_tensor(rlx_pool *p, rlx_dtype t, int32_t ndim, const int64_t *dims,
+rlx_tensor_object *rlx_result_tensor(rlx_pool *p, rlx_dtype t, int32_t ndim, const int64_t *dims,
                                      const char *who, rlx_fault *why)
 {
     size_t bytes;
@@ -189,11 +165,11 @@ static rlx_tensor_object *new_tensor(rlx_pool *p, rlx_dtype t, int32_t ndim, con
         return NULL;
     rlx_tensor_object *made = rlx_tensor_make(p, t, ndim, dims);
     if (!made)
-        no_memory(why, who);
+        rlx_builtin_no_memory(why, who);
     return made;
 }
 
-static void drop(rlx_pool *p, rlx_tensor_object *t)
+void rlx_result_drop(rlx_pool *p, rlx_tensor_object *t)
 {
     relax_value v = rlx_value_object(RELAX_VALUE_TENSOR, t);
     if (t)
@@ -201,7 +177,7 @@ static void drop(rlx_pool *p, rlx_tensor_object *t)
 }
 
 /* Takes over the tensors (NULL: not asked for): one alone, several as a tuple. */
-static bool give(rlx_pool *p, rlx_tensor_object *const *parts, size_t n, relax_value *result,
+bool rlx_result_give(rlx_pool *p, rlx_tensor_object *const *parts, size_t n, relax_value *result,
                  rlx_fault *why)
 {
     size_t count = 0, at = 0;
@@ -220,21 +196,21 @@ static bool give(rlx_pool *p, rlx_tensor_object *const *parts, size_t n, relax_v
         if (t && parts[i])
             t->fields[at++] = rlx_value_object(RELAX_VALUE_TENSOR, parts[i]);
         else
-            drop(p, parts[i]);
+            rlx_result_drop(p, parts[i]);
     }
     if (!t)
-        return no_memory(why, "a tuple");
+        return rlx_builtin_no_memory(why, "a tuple");
     *result = rlx_value_object(RELAX_VALUE_OBJECT, t);
     return true;
 }
 
-static bool give_unless(const work *w, rlx_pool *p, rlx_tensor_object *t, const char *who,
+static bool give_unless(const rlx_builtin_work *w, rlx_pool *p, rlx_tensor_object *t, const char *who,
                         relax_value *result, rlx_fault *why)
 {
     if (!w->stopped)
-        return give(p, &t, 1, result, why);
-    drop(p, t);
-    return say_stopped(who, why);
+        return rlx_result_give(p, &t, 1, result, why);
+    rlx_result_drop(p, t);
+    return rlx_builtin_stopped(who, why);
 }
 
 static void store_number(rlx_dtype t, unsigned char *to, int64_t v)
@@ -276,14 +252,14 @@ typedef struct order {
     rlx_dtype dtype;
 } order;
 
-static void sort_line(sorter *s, const lines *l, const order *r, int64_t o, int64_t i)
+static void sort_line(rlx_sorter *s, const lines *l, const order *r, int64_t o, int64_t i)
 {
-    for (int64_t k = 0; k < l->count && goes_on(&s->work, 1); k++) {
-        uint64_t key = key_of(l->dtype, element(l, o, k, i));
+    for (int64_t k = 0; k < l->count && rlx_builtin_goes_on(&s->work, 1); k++) {
+        uint64_t key = rlx_sorter_key(l->dtype, element(l, o, k, i));
         s->keys[k] = r->descending ? ~key : key;
     }
-    sort_positions(s);
-    for (int64_t k = 0; k < r->taken && goes_on(&s->work, 1); k++) {
+    rlx_sorter_sort(s);
+    for (int64_t k = 0; k < r->taken && rlx_builtin_goes_on(&s->work, 1); k++) {
         size_t to = (size_t)((o * r->taken + k) * l->inner + i);
         if (r->values)
             memcpy((unsigned char *)r->values->view.data + to * l->bytes,
@@ -300,41 +276,41 @@ static bool sort_lines(rlx_pool *p, const DLTensor *x, int64_t axis, order *r, b
 {
     lines l = lines_of(x, axis);
     int64_t dims[RLX_MAX_RANK];
-    sorter s;
+    rlx_sorter s;
     if (x->ndim)
         memcpy(dims, x->shape, (size_t)x->ndim * sizeof *dims);
     r->taken = r->taken < 1 || r->taken > l.count ? l.count : r->taken;
     if (x->ndim)
         dims[axis] = r->taken;
-    r->values = values ? new_tensor(p, l.dtype, x->ndim, dims, who, why) : NULL;
+    r->values = values ? rlx_result_tensor(p, l.dtype, x->ndim, dims, who, why) : NULL;
     r->positions = positions && (r->values || !values)
-                       ? new_tensor(p, r->dtype, x->ndim, dims, who, why)
+                       ? rlx_result_tensor(p, r->dtype, x->ndim, dims, who, why)
                        : NULL;
     rlx_tensor_object *parts[2] = { r->values, r->positions };
     if ((values && !r->values) || (positions && !r->positions) ||
-        !open_sorter(&s, p, l.count, 1, who, why)) {
-        drop(p, r->values);
-        drop(p, r->positions);
+        !rlx_sorter_open(&s, p, l.count, 1, who, why)) {
+        rlx_result_drop(p, r->values);
+        rlx_result_drop(p, r->positions);
         return false;
     }
     for (int64_t o = 0; o < l.outer && l.count; o++)
         for (int64_t i = 0; i < l.inner && !s.work.stopped; i++)
             sort_line(&s, &l, r, o, i);
-    close_sorter(&s);
+    rlx_sorter_close(&s);
     if (!s.work.stopped)
-        return give(p, parts, 2, result, why);
-    drop(p, r->values);
-    drop(p, r->positions);
-    return say_stopped(who, why);
+        return rlx_result_give(p, parts, 2, result, why);
+    rlx_result_drop(p, r->values);
+    rlx_result_drop(p, r->positions);
+    return rlx_builtin_stopped(who, why);
 }
 
 bool rlx_builtin_sort(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
                       rlx_fault *why)
 {
-    const DLTensor *x = want_tensor(&args[0], "sort", why);
+    const DLTensor *x = rlx_want_tensor(&args[0], "sort", why);
     int64_t axis, descending = 0;
     if (!x || !want_axis(&args[1], x, "sort", &axis, why) ||
-        !want_int(&args[2], "sort", &descending, why))
+        !rlx_want_int(&args[2], "sort", &descending, why))
         return false;
     order r = { .descending = descending != 0 };
     return sort_lines(p, x, axis, &r, true, false, "sort", result, why);
@@ -343,11 +319,11 @@ bool rlx_builtin_sort(rlx_pool *p, const relax_value *args, int32_t n, relax_val
 bool rlx_builtin_argsort(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
                          rlx_fault *why)
 {
-    const DLTensor *x = want_tensor(&args[0], "argsort", why);
+    const DLTensor *x = rlx_want_tensor(&args[0], "argsort", why);
     int64_t axis, descending = 0;
     order r = { .taken = 0 };
     if (!x || !want_axis(&args[1], x, "argsort", &axis, why) ||
-        !want_int(&args[2], "argsort", &descending, why) ||
+        !rlx_want_int(&args[2], "argsort", &descending, why) ||
         !want_index_dtype(&args[3], "argsort", &r.dtype, why))
         return false;
     r.descending = descending != 0;
@@ -358,13 +334,13 @@ bool rlx_builtin_argsort(rlx_pool *p, const relax_value *args, int32_t n, relax_
 bool rlx_builtin_topk(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
                       rlx_fault *why)
 {
-    const DLTensor *x = want_tensor(&args[0], "topk", why);
+    const DLTensor *x = rlx_want_tensor(&args[0], "topk", why);
     const rlx_string_object *what = args[3].type_index == RELAX_VALUE_STRING ? args[3].v.p : NULL;
     int64_t axis, largest = 0;
     order r = { .taken = 0 };
-    if (!x || !want_int(&args[1], "topk", &r.taken, why) ||
+    if (!x || !rlx_want_int(&args[1], "topk", &r.taken, why) ||
         !want_axis(&args[2], x, "topk", &axis, why) ||
-        !want_int(&args[4], "topk", &largest, why) ||
+        !rlx_want_int(&args[4], "topk", &largest, why) ||
         !want_index_dtype(&args[5], "topk", &r.dtype, why))
         return false;
     rlx_slice type = what ? (rlx_slice){ what->data, what->size } : (rlx_slice){ 0 };
@@ -376,21 +352,115 @@ bool rlx_builtin_topk(rlx_pool *p, const relax_value *args, int32_t n, relax_val
     return sort_lines(p, x, axis, &r, values || both, positions || both, "topk", result, why);
 }
 
+/* ---- median --------------------------------------------------------------------------------- */
+
+/* Axes that are reduced are `inside`, of the others is the result. */
+typedef struct halves {
+    const DLTensor *x;
+    bool inside[RLX_MAX_RANK];
+    int64_t step[RLX_MAX_RANK], count, outer;
+} halves;
+
+/* axes: a shape, an empty one for all. */
+static bool read_halves(halves *h, const relax_value *axes, const char *who, rlx_fault *why)
+{
+    const rlx_shape_object *s = rlx_value_shape(axes);
+    if (!s)
+        return rlx_fail(why, RLX_RT02, "%s: expected a list of axes", who);
+    for (int32_t i = h->x->ndim; i-- > 0;)
+        h->step[i] = i + 1 < h->x->ndim ? h->step[i + 1] * h->x->shape[i + 1] : 1;
+    for (size_t i = 0; i < s->ndim; i++) {
+        int64_t axis = s->dims[i] < 0 ? s->dims[i] + h->x->ndim : s->dims[i];
+        if (axis < 0 || axis >= h->x->ndim)
+            return rlx_fail(why, RLX_RT09, "%s: the axis is out of range for rank %d", who,
+                            h->x->ndim);
+        h->inside[axis] = true;
+    }
+    h->count = h->outer = 1;
+    for (int32_t i = 0; i < h->x->ndim; i++) {
+        h->inside[i] = h->inside[i] || !s->ndim;
+        *(h->inside[i] ? &h->count : &h->outer) *= h->x->shape[i];
+    }
+    return true;
+}
+
+/* Of the k-th element in the axes that are (not) inside. */
+static int64_t half_offset(const halves *h, bool inside, int64_t k)
+{
+    int64_t at = 0;
+    for (int32_t i = h->x->ndim; i-- > 0;)
+        if (h->inside[i] == inside) {
+            at += k % h->x->shape[i] * h->step[i];
+            k /= h->x->shape[i];
+        }
+    return at;
+}
+
+/* (tensor, axes, keepdims): the element in the middle, the lower one of two, and along one axis
+ * its position */
+bool rlx_builtin_median(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                        rlx_fault *why)
+{
+    static const char who[] = "median";
+    halves h = { .x = rlx_want_tensor(&args[0], who, why) };
+    int64_t keep, dims[RLX_MAX_RANK];
+    int32_t ndim = 0;
+    rlx_sorter s;
+    if (!h.x || !read_halves(&h, &args[1], who, why) || !rlx_want_int(&args[2], who, &keep, why))
+        return false;
+    rlx_dtype t = rlx_dl_dtype(h.x);
+    size_t bytes = rlx_dtype_bytes(t);
+    bool one = ((const rlx_shape_object *)args[1].v.p)->ndim == 1;
+    for (int32_t i = 0; i < h.x->ndim; i++)
+        if (!h.inside[i] || keep)
+            dims[ndim++] = h.inside[i] ? 1 : h.x->shape[i];
+    if (!h.count && h.outer)
+        return rlx_fail(why, RLX_RT14, "%s of no elements", who);
+    if (!rlx_sorter_open(&s, p, h.count, 1, who, why))
+        return false;
+    rlx_tensor_object *out[2] = { rlx_result_tensor(p, t, ndim, dims, who, why) };
+    if (out[0] && one && !(out[1] = rlx_result_tensor(p, RELAX_INT64, ndim, dims, who, why))) {
+        rlx_result_drop(p, out[0]);
+        out[0] = NULL;
+    }
+    for (int64_t o = 0; out[0] && o < h.outer && !s.work.stopped; o++) {
+        const unsigned char *from = rlx_view_data(h.x) + (size_t)half_offset(&h, false, o) * bytes;
+        for (int64_t k = 0; k < h.count && rlx_builtin_goes_on(&s.work, 1); k++)
+            s.keys[k] = rlx_sorter_key(t, from + (size_t)half_offset(&h, true, k) * bytes);
+        rlx_sorter_sort(&s);
+        if (s.work.stopped)
+            break;
+        int64_t middle = s.at[(h.count - 1) / 2];
+        memcpy((unsigned char *)out[0]->view.data + (size_t)o * bytes,
+               from + (size_t)half_offset(&h, true, middle) * bytes, bytes);
+        if (out[1])
+            ((int64_t *)out[1]->view.data)[o] = middle;
+    }
+    rlx_sorter_close(&s);
+    if (!out[0])
+        return false;
+    if (!s.work.stopped)
+        return rlx_result_give(p, out, 2, result, why);
+    rlx_result_drop(p, out[0]);
+    rlx_result_drop(p, out[1]);
+    return rlx_builtin_stopped(who, why);
+}
+
 /* ---- unique --------------------------------------------------------------------------------- */
 
 /* Groups of equal items after the sort; starts go to spare. */
-static int64_t find_groups(sorter *s)
+static int64_t find_groups(rlx_sorter *s)
 {
     int64_t groups = 0;
-    for (size_t i = 0; i < s->count && goes_on(&s->work, s->width); i++)
+    for (size_t i = 0; i < s->count && rlx_builtin_goes_on(&s->work, s->width); i++)
         if (i == 0 || compare(s, s->at[i - 1], s->at[i]) != 0)
             s->spare[groups++] = (int64_t)i;
     return groups;
 }
 
-static void fill_unique(sorter *s, const lines *l, int64_t groups, rlx_tensor_object *const *out)
+static void fill_unique(rlx_sorter *s, const lines *l, int64_t groups, rlx_tensor_object *const *out)
 {
-    for (int64_t g = 0; g < groups && goes_on(&s->work, s->width); g++) {
+    for (int64_t g = 0; g < groups && rlx_builtin_goes_on(&s->work, s->width); g++) {
         int64_t begin = s->spare[g], end = g + 1 < groups ? s->spare[g + 1] : (int64_t)s->count;
         for (int64_t o = 0; o < l->outer; o++)
             for (int64_t i = 0; i < l->inner; i++)
@@ -399,7 +469,7 @@ static void fill_unique(sorter *s, const lines *l, int64_t groups, rlx_tensor_ob
                        element(l, o, s->at[begin], i), l->bytes);
         if (out[1])
             ((int64_t *)out[1]->view.data)[g] = s->at[begin];
-        for (int64_t k = begin; out[2] && k < end && goes_on(&s->work, 1); k++)
+        for (int64_t k = begin; out[2] && k < end && rlx_builtin_goes_on(&s->work, 1); k++)
             ((int64_t *)out[2]->view.data)[s->at[k]] = g;
         if (out[3])
             ((int64_t *)out[3]->view.data)[g] = end - begin;
@@ -411,48 +481,48 @@ static void fill_unique(sorter *s, const lines *l, int64_t groups, rlx_tensor_ob
 bool rlx_builtin_unique(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
                         rlx_fault *why)
 {
-    const DLTensor *x = want_tensor(&args[0], "unique", why);
+    const DLTensor *x = rlx_want_tensor(&args[0], "unique", why);
     int64_t flag[3], axis = 0, dims[RLX_MAX_RANK], groups, all = 1;
-    sorter s;
+    rlx_sorter s;
     bool has_axis = n > 5 && args[5].type_index == RELAX_VALUE_INT;
     if (!x || (has_axis && !want_axis(&args[5], x, "unique", &axis, why)))
         return false;
     for (int i = 0; i < 3; i++)
-        if (!want_int(&args[2 + i], "unique", &flag[i], why))
+        if (!rlx_want_int(&args[2 + i], "unique", &flag[i], why))
             return false;
     for (int32_t i = 0; i < x->ndim; i++)
         all *= x->shape[i];
     lines l = lines_of(x, axis);
     if (!has_axis)
         l.count = all, l.outer = l.inner = 1;
-    if (!open_sorter(&s, p, l.count, l.outer * l.inner, "unique", why))
+    if (!rlx_sorter_open(&s, p, l.count, l.outer * l.inner, "unique", why))
         return false;
     for (int64_t k = 0; k < l.count && !s.work.stopped; k++)
         for (int64_t o = 0; o < l.outer; o++)
-            for (int64_t i = 0; i < l.inner && goes_on(&s.work, 1); i++)
+            for (int64_t i = 0; i < l.inner && rlx_builtin_goes_on(&s.work, 1); i++)
                 s.keys[(size_t)k * s.width + (size_t)(o * l.inner + i)] =
-                    key_of(l.dtype, element(&l, o, k, i));
-    sort_positions(&s);
+                    rlx_sorter_key(l.dtype, element(&l, o, k, i));
+    rlx_sorter_sort(&s);
     groups = find_groups(&s);
     int32_t ndim = has_axis ? x->ndim : 1;
     if (has_axis)
         memcpy(dims, x->shape, (size_t)ndim * sizeof *dims);
     dims[has_axis ? axis : 0] = groups;
-    rlx_tensor_object *out[4] = { new_tensor(p, l.dtype, ndim, dims, "unique", why) };
+    rlx_tensor_object *out[4] = { rlx_result_tensor(p, l.dtype, ndim, dims, "unique", why) };
     bool good = out[0] != NULL;
     for (int i = 0; i < 3 && good; i++) {
         int64_t size = i == 1 ? l.count : groups;
-        out[1 + i] = flag[i] ? new_tensor(p, RELAX_INT64, 1, &size, "unique", why) : NULL;
+        out[1 + i] = flag[i] ? rlx_result_tensor(p, RELAX_INT64, 1, &size, "unique", why) : NULL;
         good = out[1 + i] || !flag[i];
     }
     if (good)
         fill_unique(&s, &l, groups, out);
-    close_sorter(&s);
+    rlx_sorter_close(&s);
     if (s.work.stopped)
-        good = say_stopped("unique", why);
+        good = rlx_builtin_stopped("unique", why);
     for (int i = 0; i < 4 && !good; i++)
-        drop(p, out[i]);
-    return good && give(p, out, 4, result, why);
+        rlx_result_drop(p, out[i]);
+    return good && rlx_result_give(p, out, 4, result, why);
 }
 
 /* ---- nonzero, dynamic_strided_slice --------------------------------------------------------- */
@@ -469,7 +539,7 @@ static bool is_zero(rlx_dtype t, const unsigned char *at)
 bool rlx_builtin_nonzero(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
                          rlx_fault *why)
 {
-    const DLTensor *x = want_tensor(&args[0], "nonzero", why);
+    const DLTensor *x = rlx_want_tensor(&args[0], "nonzero", why);
     int64_t count = 0, at = 0;
     if (!x)
         return false;
@@ -477,12 +547,12 @@ bool rlx_builtin_nonzero(rlx_pool *p, const relax_value *args, int32_t n, relax_
     int64_t all = rlx_shape_elements(x->ndim, x->shape);
     const unsigned char *data = rlx_view_data(x);
     size_t bytes = rlx_dtype_bytes(t);
-    work w = { p, FUEL, false };
-    for (int64_t i = 0; i < all && goes_on(&w, 1); i++)
+    rlx_builtin_work w = RLX_BUILTIN_WORK(p);
+    for (int64_t i = 0; i < all && rlx_builtin_goes_on(&w, 1); i++)
         count += !is_zero(t, data + (size_t)i * bytes);
     int64_t dims[2] = { x->ndim, count };
-    rlx_tensor_object *out = new_tensor(p, RELAX_INT64, 2, dims, "nonzero", why);
-    for (int64_t i = 0; out && i < all && goes_on(&w, 1); i++) {
+    rlx_tensor_object *out = rlx_result_tensor(p, RELAX_INT64, 2, dims, "nonzero", why);
+    for (int64_t i = 0; out && i < all && rlx_builtin_goes_on(&w, 1); i++) {
         int64_t rest = i;
         if (is_zero(t, data + (size_t)i * bytes))
             continue;
@@ -508,12 +578,12 @@ static int64_t slice_bounds(int64_t size, int64_t *begin, int64_t end, int64_t s
     return (int64_t)((span - 1) / step + 1);
 }
 
-static void copy_slice(work *w, const DLTensor *x, const int64_t *begin, const int64_t *stride,
+static void copy_slice(rlx_builtin_work *w, const DLTensor *x, const int64_t *begin, const int64_t *stride,
                        const rlx_tensor_object *out, size_t bytes)
 {
     int64_t index[RLX_MAX_RANK] = { 0 },
             total = rlx_shape_elements(out->view.ndim, out->view.shape);
-    for (int64_t k = 0; k < total && goes_on(w, 1); k++) {
+    for (int64_t k = 0; k < total && rlx_builtin_goes_on(w, 1); k++) {
         int64_t from = 0;
         for (int32_t d = 0; d < x->ndim; d++)
             from = from * x->shape[d] + begin[d] + index[d] * stride[d];
@@ -531,12 +601,12 @@ bool rlx_builtin_dynamic_slice(rlx_pool *p, const relax_value *args, int32_t n,
                                relax_value *result, rlx_fault *why)
 {
     static const char who[] = "dynamic_strided_slice";
-    const DLTensor *x = want_tensor(&args[0], who, why), *bounds[3];
+    const DLTensor *x = rlx_want_tensor(&args[0], who, why), *bounds[3];
     int64_t begin[RLX_MAX_RANK], stride[RLX_MAX_RANK], dims[RLX_MAX_RANK];
     if (!x)
         return false;
     for (int i = 0; i < 3; i++) {
-        if (!(bounds[i] = want_tensor(&args[1 + i], who, why)))
+        if (!(bounds[i] = rlx_want_tensor(&args[1 + i], who, why)))
             return false;
         if (bounds[i]->ndim != 1 || bounds[i]->shape[0] != x->ndim ||
             rlx_dl_dtype(bounds[i]) != RELAX_INT64)
@@ -552,8 +622,8 @@ bool rlx_builtin_dynamic_slice(rlx_pool *p, const relax_value *args, int32_t n,
             return rlx_fail(why, RLX_RT14, "%s: stride 0", who);
         dims[d] = slice_bounds(x->shape[d], &begin[d], end, stride[d]);
     }
-    rlx_tensor_object *out = new_tensor(p, rlx_dl_dtype(x), x->ndim, dims, who, why);
-    work w = { p, FUEL, false };
+    rlx_tensor_object *out = rlx_result_tensor(p, rlx_dl_dtype(x), x->ndim, dims, who, why);
+    rlx_builtin_work w = RLX_BUILTIN_WORK(p);
     if (out)
         copy_slice(&w, x, begin, stride, out, rlx_dtype_bytes(rlx_dl_dtype(x)));
     return out && give_unless(&w, p, out, who, result, why);

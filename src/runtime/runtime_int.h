@@ -26,6 +26,63 @@ bool rlx_builtin_nonzero(rlx_pool *p, const relax_value *args, int32_t n, relax_
 bool rlx_builtin_dynamic_slice(rlx_pool *p, const relax_value *args, int32_t n,
                                relax_value *result, rlx_fault *why);
 
+bool rlx_builtin_median(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                        rlx_fault *why);
+bool rlx_builtin_valid_counts(rlx_pool *p, const relax_value *args, int32_t n,
+                              relax_value *result, rlx_fault *why);
+bool rlx_builtin_suppress(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                          rlx_fault *why);
+bool rlx_builtin_suppress_classes(rlx_pool *p, const relax_value *args, int32_t n,
+                                  relax_value *result, rlx_fault *why);
+bool rlx_builtin_suppress_dynamic(rlx_pool *p, const relax_value *args, int32_t n,
+                                  relax_value *result, rlx_fault *why);
+
+/* ---- what builtins in files of their own share (builtin_order.c) ----------------------------- */
+
+/* Work between two questions whether to go on: keys compared or elements moved. */
+enum { RLX_BUILTIN_FUEL = 1 << 15 };
+typedef struct rlx_builtin_work {
+    const rlx_pool *pool;
+    int64_t fuel;
+    bool stopped;
+} rlx_builtin_work;
+#define RLX_BUILTIN_WORK(p) { (p), RLX_BUILTIN_FUEL, false }
+bool rlx_builtin_ask(rlx_builtin_work *w);
+/* False: the call has been stopped, for good. */
+RLX_INLINE bool rlx_builtin_goes_on(rlx_builtin_work *w, size_t done)
+{
+    w->fuel -= (int64_t)done;
+    return RLX_LIKELY(w->fuel > 0) || rlx_builtin_ask(w);
+}
+/* All of these report in *why, and return false or NULL then. */
+bool rlx_builtin_stopped(const char *who, rlx_fault *why);
+bool rlx_builtin_no_memory(rlx_fault *why, const char *who);
+
+/* A stable sort of positions by keys of 64 bits. */
+typedef struct rlx_sorter {
+    rlx_memory *memory;
+    rlx_builtin_work work;
+    uint64_t *keys;                /* width keys for each position */
+    int64_t *at, *spare;           /* positions, in order after the sort */
+    size_t count, width, bytes;
+} rlx_sorter;
+bool rlx_sorter_open(rlx_sorter *s, rlx_pool *p, int64_t count, int64_t width, const char *who,
+                     rlx_fault *why);
+void rlx_sorter_close(rlx_sorter *s);
+/* Keys compare as elements do; NaN is the greatest. */
+uint64_t rlx_sorter_key(rlx_dtype t, const unsigned char *at);
+/* Positions in the order of their keys, equal ones as they are; once stopped they are none. */
+void rlx_sorter_sort(rlx_sorter *s);
+
+const DLTensor *rlx_want_tensor(const relax_value *v, const char *who, rlx_fault *why);
+bool rlx_want_int(const relax_value *v, const char *who, int64_t *out, rlx_fault *why);
+rlx_tensor_object *rlx_result_tensor(rlx_pool *p, rlx_dtype t, int32_t ndim, const int64_t *dims,
+                                     const char *who, rlx_fault *why);
+void rlx_result_drop(rlx_pool *p, rlx_tensor_object *t);
+/* Takes over the tensors (NULL: not asked for): one alone, several as a tuple. */
+bool rlx_result_give(rlx_pool *p, rlx_tensor_object *const *parts, size_t n, relax_value *result,
+                     rlx_fault *why);
+
 /* The text with {} replaced by values, {{ and }} by braces; values that are left over are left
  * out. */
 void rlx_format_values(rlx_buf *b, const char *format, size_t len, const relax_value *values,

@@ -181,6 +181,7 @@ static const program programs[] = {
     { .name = "cast_fails", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
     { .name = "unknown_sizes", .reach = RUNS },
     { .name = "unknown_ranks", .reach = RUNS },
+    { .name = "vision", .reach = RUNS, .is_large = true },
     { .name = "unknown_refused", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
     { .name = "closures", .reach = RUNS },
     { .name = "bounds", .reach = RUNS },

@@ -5,6 +5,7 @@ What is not expected to pass is listed below, by operator or by name, with the r
 """
 import glob
 import os
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +15,7 @@ import numpy as np
 from cli_test import Suite
 from onnx_file import read_tensor
 
+RANDOM = re.compile(r"test_(bernoulli|training_dropout(?!_zero))")  # shapes and dtypes are what can be compared
 NODES = "/usr/share/libonnx-testdata/data/node"
 np.seterr(all="ignore")
 s = Suite()
@@ -55,6 +57,8 @@ def run_case(name):
         got = np.load(os.path.join(where, f"{i}.npy"))
         if got.shape != want.shape or got.dtype != want.dtype:
             return f"output {i} is {got.dtype} {got.shape}, wanted {want.dtype} {want.shape}"
+        if RANDOM.match(name):
+            continue
         if not np.allclose(got.astype("float64"), want.astype("float64"), rtol=1e-3, atol=1e-7, equal_nan=True):
             return f"output {i} differs"
     return ""

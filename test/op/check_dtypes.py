@@ -313,10 +313,42 @@ WINDOWS = [
          lambda x: x[:, :, np.arange(3) * 5 // 3][..., np.arange(7) * 5 // 7], dtypes=NUMBERS),
     Case('R.image.resize2d(x0, R.shape([3, 7]), method="cubic")', [image], dtypes=FLOATS),
 ]
+boxes = D(some(1, 5, 4, most=7))
+limits = 'R.const(2, "int64"), R.const(0.5, "float32"), R.const(0.0, "float32")'
+rois = np.array([[0, 1, 0, 3, 4], [0, 2, 1, 2, 2]], "float32")
+DETECTION = [
+    Case("R.median(x0, axis=[1])", [m34], lambda x: [np.sort(x, 1)[:, 1], np.argsort(x, 1, kind="stable")[:, 1]]),
+    Case("R.median(x0)", [m34], lambda x: np.sort(x.ravel())[5]),
+    Case("R.nn.max_pool1d_with_indices(x0, pool_size=[2])", [line], dtypes=NUMBERS),
+    Case("R.nn.max_pool2d_with_indices(x0, pool_size=[2, 2], padding=[1, 1])", [image], dtypes=NUMBERS),
+    Case("R.nn.max_pool3d_with_indices(x0, pool_size=[2, 2, 2], column_major=True)", [volume], dtypes=NUMBERS),
+    Case("R.nn.deformable_conv2d(x0, x1, x2)", [image, D(some(1, 8, 4, 4) / 4), D(some(3, 2, 2, 2))], dtypes=FLOATS),
+    Case("R.nn.deformable_conv2d(x0, x1, x2, x3)", [image, D(some(1, 8, 4, 4) / 4), D(some(3, 2, 2, 2)), D(some(1, 4, 4, 4))], dtypes=FLOATS),
+    Case("R.image.resize1d(x0, R.shape([9]))", [line], dtypes=FLOATS),
+    Case("R.image.resize3d(x0, R.shape([3, 5, 2]))", [volume], dtypes=FLOATS),
+    Case('R.image.resize3d(x0, R.shape([8, 2, 4]), method="nearest_neighbor", coordinate_transformation_mode="asymmetric", rounding_method="floor")', [volume],
+         lambda x: x.repeat(2, 2)[..., ::2, :], dtypes=ALL),
+    Case("R.image.resize(x0, R.shape([3, 2]), axes=[3, 1])", [image], dtypes=FLOATS),
+    Case("R.image.resize(x0, R.shape([3]), axes=[3], antialias=True)", [image], dtypes=FLOATS),
+    Case('R.image.resize(x0, R.shape([10]), axes=[3], method="nearest_neighbor")', [image], lambda x: x.repeat(2, 3), dtypes=ALL),
+    Case("R.vision.roi_align(x0, x1, (2, 2), 1.0)", [image, rois], dtypes=FLOATS),
+    Case('R.vision.roi_align(x0, x1, (2, 2), 1.0, 2, mode="max_corner")', [image, rois], dtypes=FLOATS),
+    Case("R.vision.roi_pool(x0, x1, (2, 2), 1.0)", [image, rois], dtypes=FLOATS),
+    Case("R.vision.get_valid_counts(x0, score_threshold=2.0)", [boxes], dtypes=FLOATS, result="int32"),
+    Case("R.vision.non_max_suppression(x0, x1, x2, coord_start=0, id_index=-1)", [boxes, np.array([5], i32), np.arange(5, dtype=i32).reshape(1, 5)], dtypes=FLOATS, result="int32"),
+    Case("R.vision.non_max_suppression(x0, x1, x2, coord_start=0, id_index=-1, return_indices=False, soft_nms_sigma=0.5)",
+         [boxes, np.array([5], i32), np.arange(5, dtype=i32).reshape(1, 5)], dtypes=FLOATS),
+    Case(f"R.vision.all_class_non_max_suppression(x0, x1, {limits})", [boxes, D(some(1, 2, 5))], dtypes=FLOATS, result="int64"),
+    Case(f"R.vision.dynamic_non_max_suppression(x0, x1, {limits})", [boxes, D(some(1, 2, 5))], dtypes=FLOATS, result="int64"),
+    Case("R.vision.multibox_transform_loc(x0, x1, x2)", [D(some(1, 3, 2)), D(some(1, 8) / 4), D(some(1, 2, 4))], dtypes=FLOATS),
+    Case("R.linalg.det(x0)", [D(some(2, 3, 3))], dtypes=FLOATS),
+    Case('R.less(R.random.uniform(R.shape([3, 4]), "{d}"), R.add(x0, R.const(1, "{d}")))', [m34], lambda x: np.ones((3, 4), bool), dtypes=FLOATS, result="bool", named=False),
+    Case('R.isfinite(R.random.normal(R.shape([3, 4]), "{d}"))', [], lambda: np.ones((3, 4), bool), dtypes=FLOATS, result="bool", named=False),
+]
 ELEMENTS = [Case(f"R.{name}(x0)", [m34], f, [d for d in ALL if (d in dtypes or d in FLOATS and "float32" in dtypes)], None)
             for name, (f, dtypes, _) in ref.UNARY.items()]
 ELEMENTS += [Case(f"R.{name}(x0, x1)", [m34, D(some(3, 4) % 3 + 1)], f, [d for d in ALL if (d in dtypes or d in FLOATS and "float32" in dtypes)], None, False)
              for name, (f, dtypes, _) in ref.BINARY.items()]
-for case in ELEMENTS + MOVES + MAKERS + SUMS + FUNCTIONS + WINDOWS:
+for case in ELEMENTS + MOVES + MAKERS + SUMS + FUNCTIONS + WINDOWS + DETECTION:
     sweep(case)
 s.done()

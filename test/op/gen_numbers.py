@@ -13,7 +13,7 @@ added; the file is tracked, so that the tests need no numpy.
 """
 import math, os, sys
 import numpy as np
-import number_cases, window_cases
+import detection_cases, number_cases, window_cases
 
 np.seterr(all="ignore")
 lines = []
@@ -456,6 +456,7 @@ case("where", [("bool", np.array([True, False])), ("float32", rand(3)), ("float3
 
 number_cases.add(case, as_float, FLOATS, Text)
 window_cases.add(case, as_float, FLOATS, Text)
+detection_cases.add(case, Text)
 
 here = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(here, "numbers.txt"), "w") as out:

@@ -70,6 +70,19 @@ static const struct { const char *names, *params, *printed;
     { "multinomial_from_uniform", "prob uniform_sample sample_indices dtype=int64", "dtype" },
     { "quantize", "data scale zero_point axis=-1 out_dtype=int8", "out_dtype axis" },
     { "dequantize", "data scale zero_point axis=-1 out_dtype=float32", "out_dtype axis" },
+    { "vision.dynamic_non_max_suppression",
+      "boxes scores max_output_boxes_per_class iou_threshold score_threshold center_point_box=False",
+      "center_point_box" },
+    { "nn.deformable_conv2d",
+      "data offset weight mask strides=[1] padding=[0] dilation=[1] deformable_groups=1 groups=1 "
+      "data_layout=NCHW kernel_layout=OIHW out_layout=None out_dtype=void",
+      "strides padding dilation deformable_groups groups data_layout kernel_layout out_layout "
+      "out_dtype" },
+    { "nn.max_pool2d_with_indices",
+      "data pool_size=[1] strides=[1] padding=[0] dilation=[1] ceil_mode=False "
+      "count_include_pad=False layout=NCHW out_layout=None column_major=False",
+      "pool_size strides dilation padding ceil_mode count_include_pad layout out_layout "
+      "column_major" },
     { "image.resize2d",
       "data size roi=[0.0, 0.0, 0.0, 0.0] layout=NCHW method=linear "
       "coordinate_transformation_mode=half_pixel rounding_method=round "

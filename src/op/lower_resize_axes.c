@@ -1,0 +1,417 @@
+/*- lower_resize_axes.c: any axes of a tensor at another size, as ONNX's Resize: one axis after the other, the last
+ * first.
+ *
+ *     index[k, o], weight[k, o]      for each place o along the axis: the elements of data that it is made of, and
+ *                                    their shares
+ *     part[.., o, ..]                sum over k of weight[k, o] * data[.., index[k, o], ..]
+ *
+ * With antialias, where the result is smaller, a place is made of as many neighbours as fall on it; then index[0, o]
+ * is the first of them and counts[o] how many there are.
+ * A place is a float64, computed as ONNX writes it, from scales that may be other than the quotients of the sizes.
+ */
+/* built for size */
+#include "op/lower_int.h"
+
+enum { NEAREST, LINEAR, CUBIC };
+enum { HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC, PYTORCH_HALF_PIXEL, HALF_PIXEL_FOR_NN, SYMMETRIC, CROP };
+enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
+static const char *const methods[] = { "nearest_neighbor", "linear", "cubic", NULL };
+static const char *const modes[] = { "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel",
+                                     "tf_half_pixel_for_nn", "half_pixel_symmetric", "tf_crop_and_resize", NULL };
+static const char *const roundings[] = { "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL };
+
+typedef struct resize {
+    rlx_lowering b;
+    rlx_lowering_tensor x, scales, roi, out;
+    int method, mode, rounding;
+    bool exclude, antialias;
+    double alpha, fill;
+    rlx_dtype wide;
+    size_t count, axes[RLX_LOW_RANK];   /* attribute axes */
+    /* of the pass: */
+    size_t item, axis;
+    const rlx_prim *have, *want, *scale, *shrink;
+    const rlx_buffer *index, *weight, *counts, *outside;
+    const rlx_buffer *from;             /* NULL: data */
+    rlx_lowering_list sizes;            /* of what comes out */
+} resize;
+
+static const rlx_prim *number(resize *r, int64_t v) { return rlx_tir_int(&r->b.t, v); }
+static const rlx_prim *real(resize *r, double v) { return rlx_tir_float(&r->b.t, RELAX_FLOAT64, v); }
+static const rlx_prim *as_real(resize *r, const rlx_prim *v) { return rlx_tir_cast(&r->b.t, RELAX_FLOAT64, v); }
+static const rlx_prim *plus(resize *r, const rlx_prim *a, const rlx_prim *b) { return rlx_tir_add(&r->b.t, a, b); }
+static const rlx_prim *minus(resize *r, const rlx_prim *a, const rlx_prim *b) { return rlx_tir_sub(&r->b.t, a, b); }
+static const rlx_prim *times(resize *r, const rlx_prim *a, const rlx_prim *b) { return rlx_tir_mul(&r->b.t, a, b); }
+static const rlx_prim *over(resize *r, const rlx_prim *a, const rlx_prim *b) { return rlx_tir_div(&r->b.t, a, b); }
+
+static int taps_of(const resize *r) { return r->method == NEAREST ? 1 : r->method == LINEAR ? 2 : 4; }
+
+/* ---- places --------------------------------------------------------------------------------- */
+
+/* Element i of a vector of floats. */
+static const rlx_prim *given(resize *r, const rlx_lowering_tensor *of, size_t i)
+{
+    return as_real(r, rlx_tir_load(&r->b.t, of->buffer, RLX_TIR_LIST(number(r, (int64_t)i))));
+}
+
+static const rlx_prim *cropped(resize *r, const rlx_prim *o)
+{
+    rlx_tir *t = &r->b.t;
+    const rlx_prim *begin = given(r, &r->roi, r->item), *end = given(r, &r->roi, r->item + r->count),
+                   *last = as_real(r, minus(r, r->have, number(r, 1))), *want = as_real(r, r->want);
+    const rlx_prim *along = over(r, times(r, times(r, o, minus(r, end, begin)), last), minus(r, want, real(r, 1)));
+    return rlx_tir_select(t, rlx_tir_gt(t, r->want, number(r, 1)), plus(r, times(r, begin, last), along),
+                          times(r, times(r, real(r, 0.5), plus(r, begin, end)), last));
+}
+
+static const rlx_prim *place_of(resize *r, const rlx_prim *o)
+{
+    rlx_tir *t = &r->b.t;
+    const rlx_prim *have = as_real(r, r->have), *one = real(r, 1), *length = times(r, have, r->scale),
+                   *half = real(r, 0.5), *single = rlx_tir_eq(t, length, one);
+    o = as_real(r, o);
+    const rlx_prim *middle = over(r, plus(r, o, half), r->scale);
+    switch (r->mode) {
+    case CROP: return cropped(r, o);
+    case ASYMMETRIC: return over(r, o, r->scale);
+    case HALF_PIXEL_FOR_NN: return middle;
+    case ALIGN_CORNERS:
+        o = over(r, times(r, o, minus(r, have, one)), minus(r, length, one));
+        return rlx_tir_select(t, single, real(r, 0), o);
+    case PYTORCH_HALF_PIXEL: return rlx_tir_select(t, single, real(r, -0.5), minus(r, middle, half));
+    case SYMMETRIC:
+        o = minus(r, one, over(r, as_real(r, r->want), length));
+        return minus(r, plus(r, times(r, over(r, have, real(r, 2)), o), middle), half);
+    }
+    return minus(r, middle, half);
+}
+
+static const rlx_prim *rounded(resize *r, const rlx_prim *x)
+{
+    rlx_tir *t = &r->b.t;
+    switch (r->rounding) {
+    case FLOOR: return rlx_tir_call1(t, "floor", x);
+    case CEIL: return rlx_tir_call1(t, "ceil", x);
+    case PREFER_CEIL: return rlx_tir_call1(t, "floor", plus(r, x, real(r, 0.5)));
+    }
+    return rlx_tir_call1(t, "ceil", minus(r, x, real(r, 0.5)));
+}
+
+/* The share of an element that is d away. */
+static const rlx_prim *share_of(resize *r, const rlx_prim *d)
+{
+    rlx_tir *t = &r->b.t;
+    const double a = r->alpha;
+    const rlx_prim *one = real(r, 1), *zero = real(r, 0), *near, *far;
+    d = rlx_tir_let(t, "d", rlx_tir_call1(t, "fabs", d));
+    if (r->method == LINEAR)
+        return rlx_tir_select(t, rlx_tir_lt(t, d, one), minus(r, one, d), zero);
+    near = minus(r, times(r, real(r, a + 2), d), real(r, a + 3));
+    near = plus(r, times(r, times(r, near, d), d), one);
+    far = plus(r, times(r, minus(r, times(r, real(r, a), d), real(r, 5 * a)), d), real(r, 8 * a));
+    far = minus(r, times(r, far, d), real(r, 4 * a));
+    far = rlx_tir_select(t, rlx_tir_lt(t, d, real(r, 2)), far, zero);
+    return rlx_tir_select(t, rlx_tir_lt(t, d, one), near, far);
+}
+
+/* The element of data for a whole place, which may lie outside; *inside: it does not. */
+static const rlx_prim *element_at(resize *r, const rlx_prim *p, const rlx_prim **inside)
+{
+    rlx_tir *t = &r->b.t;
+    const rlx_prim *zero = real(r, 0), *last = as_real(r, minus(r, r->have, number(r, 1)));
+    *inside = rlx_tir_and(t, rlx_tir_ge(t, p, zero), rlx_tir_le(t, p, last));
+    return rlx_tir_cast(t, RELAX_INT64, rlx_tir_max(t, rlx_tir_min(t, p, last), zero));
+}
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+static void store_weight(resize *r, const rlx_prim *k, const rlx_prim *o, const rlx_prim *w)
+{
+    rlx_tir_store(&r->b.t, r->weight, RLX_TIR_LIST(k, o), w);
+}
+
+static const rlx_prim *load_weight(resize *r, const rlx_prim *k, const rlx_prim *o)
+{
+    return rlx_tir_load(&r->b.t, r->weight, RLX_TIR_LIST(k, o));
+}
+
+static void fill_few(resize *r, const rlx_prim *o, const rlx_prim *x)
+{
+    rlx_tir *t = &r->b.t;
+    int taps = taps_of(r);
+    const rlx_prim *base = r->method == NEAREST ? rounded(r, x) : rlx_tir_call1(t, "floor", x), *inside, *sum = NULL;
+    const rlx_prim *share[4];
+    base = rlx_tir_let(t, "base", base);
+    for (int k = 0; k < taps; k++) {
+        const rlx_prim *p = plus(r, base, real(r, k - (taps == 4)));
+        p = rlx_tir_let(t, "p", p);
+        rlx_tir_store(t, r->index, RLX_TIR_LIST(number(r, k), o), element_at(r, p, &inside));
+        if (!r->weight)
+            return;
+        share[k] = share_of(r, minus(r, p, x));
+        if (r->exclude)
+            share[k] = rlx_tir_select(t, inside, share[k], real(r, 0));
+        share[k] = rlx_tir_let(t, "share", share[k]);
+        sum = sum ? plus(r, sum, share[k]) : share[k];
+    }
+    sum = rlx_tir_let(t, "sum", sum);
+    for (int k = 0; k < taps; k++) {
+        const rlx_prim *w = share[k];
+        if (r->exclude)
+            w = rlx_tir_select(t, rlx_tir_eq(t, sum, real(r, 0)), w, over(r, w, sum));
+        store_weight(r, number(r, k), o, rlx_tir_cast(t, r->wide, w));
+    }
+}
+
+/* All neighbours whose share may not be 0; those beyond the ends are the elements there. */
+static void fill_many(resize *r, const rlx_prim *o, const rlx_prim *x)
+{
+    rlx_tir *t = &r->b.t;
+    const rlx_prim *reach = over(r, real(r, r->method == LINEAR ? 1 : 2), r->shrink), *zero = real(r, 0), *inside;
+    const rlx_prim *start = plus(r, rlx_tir_call1(t, "floor", minus(r, zero, reach)), real(r, 1));
+    start = rlx_tir_let(t, "start", start);
+    const rlx_prim *count = rlx_tir_cast(t, RELAX_INT64, minus(r, real(r, 2), times(r, start, real(r, 2))));
+    const rlx_prim *first = rlx_tir_let(t, "first", plus(r, rlx_tir_call1(t, "floor", x), start));
+    count = rlx_tir_let(t, "neighbours", rlx_tir_max(t, count, number(r, 1)));
+    const rlx_prim *low = rlx_tir_let(t, "low", element_at(r, first, &inside));
+    const rlx_prim *past = plus(r, first, as_real(r, minus(r, count, number(r, 1))));
+    const rlx_prim *kept = rlx_tir_let(t, "kept", plus(r, minus(r, element_at(r, past, &inside), low), number(r, 1)));
+    const rlx_buffer *total = rlx_tir_alloc(t, "total", RELAX_FLOAT64, RLX_TIR_LIST(number(r, 1)));
+    rlx_prim_list only = RLX_TIR_LIST(number(r, 0));
+    rlx_tir_store(t, r->index, RLX_TIR_LIST(number(r, 0), o), low);
+    rlx_tir_store(t, r->counts, RLX_TIR_LIST(o), kept);
+    rlx_tir_store(t, total, only, zero);
+    const rlx_prim *k = rlx_tir_for(t, "k", NULL, kept, RLX_FOR_SERIAL);
+    store_weight(r, k, o, rlx_tir_number(t, r->wide, 0));
+    rlx_tir_end_for(t);
+    k = rlx_tir_for(t, "k", NULL, count, RLX_FOR_SERIAL);
+    const rlx_prim *p = rlx_tir_let(t, "p", plus(r, first, as_real(r, k))), *to = element_at(r, p, &inside);
+    const rlx_prim *share = share_of(r, times(r, minus(r, p, x), r->shrink));
+    if (r->exclude)
+        share = rlx_tir_select(t, inside, share, zero);
+    share = rlx_tir_let(t, "share", share);
+    to = rlx_tir_let(t, "to", minus(r, to, low));
+    rlx_tir_store(t, total, only, plus(r, rlx_tir_load(t, total, only), share));
+    store_weight(r, to, o, plus(r, load_weight(r, to, o), rlx_tir_cast(t, r->wide, share)));
+    rlx_tir_end_for(t);
+    const rlx_prim *sum = rlx_tir_let(t, "sum", rlx_tir_load(t, total, only));
+    k = rlx_tir_for(t, "k", NULL, kept, RLX_FOR_SERIAL);
+    const rlx_prim *even = over(r, load_weight(r, k, o), rlx_tir_cast(t, r->wide, sum)), *asked = rlx_tir_ne(t, sum, zero);
+    if (!r->exclude)
+        asked = rlx_tir_and(t, asked, rlx_tir_lt(t, r->shrink, real(r, 1)));
+    store_weight(r, k, o, rlx_tir_select(t, asked, even, load_weight(r, k, o)));
+    rlx_tir_end_for(t);
+}
+
+/* The scale that is given for the axis, else, or if that is 0, the quotient of the sizes. */
+static const rlx_prim *scale_of(resize *r)
+{
+    rlx_tir *t = &r->b.t;
+    const rlx_prim *quotient = over(r, as_real(r, r->want), as_real(r, r->have));
+    if (!r->scales.buffer)
+        return quotient;
+    const rlx_prim *s = given(r, &r->scales, r->item);
+    return rlx_tir_select(t, rlx_tir_eq(t, s, real(r, 0)), quotient, s);
+}
+
+static void fill_tables(resize *r)
+{
+    rlx_tir *t = &r->b.t;
+    bool many = r->antialias && r->method != NEAREST;
+    const rlx_prim *taps = number(r, many ? 1 : taps_of(r)), *rows = many ? rlx_tir_max(t, r->have, number(r, 1)) : taps;
+    rlx_lowering_list sizes = { { r->want }, 1 }, at;
+    r->index = rlx_tir_alloc(t, "index", RELAX_INT64, RLX_TIR_LIST(taps, r->want));
+    r->weight = r->method == NEAREST ? NULL : rlx_tir_alloc(t, "weight", r->wide, RLX_TIR_LIST(rows, r->want));
+    r->counts = many ? rlx_tir_alloc(t, "counts", RELAX_INT64, RLX_TIR_LIST(r->want)) : NULL;
+    r->outside = r->mode == CROP ? rlx_tir_alloc(t, "outside", RELAX_BOOL, RLX_TIR_LIST(r->want)) : NULL;
+    rlx_lowering_open(&r->b, "places", &sizes, &at);
+    r->scale = rlx_tir_let(t, "scale", scale_of(r));
+    const rlx_prim *x = rlx_tir_let(t, "x", place_of(r, at.at[0])), *inside;
+    if (many) {
+        /* a filter that is wider than data is as wide as data */
+        const rlx_prim *least = over(r, real(r, 1), as_real(r, rows));
+        r->shrink = rlx_tir_let(t, "shrink", rlx_tir_max(t, rlx_tir_min(t, r->scale, real(r, 1)), least));
+        fill_many(r, at.at[0], x);
+    } else
+        fill_few(r, at.at[0], x);
+    if (r->outside) {
+        (void)element_at(r, x, &inside);
+        rlx_tir_store(t, r->outside, RLX_TIR_LIST(at.at[0]), rlx_tir_not(t, inside));
+    }
+    rlx_tir_end_block(t);
+}
+
+/* ---- one axis ------------------------------------------------------------------------------- */
+
+static const rlx_prim *data_at(resize *r, const rlx_lowering_list *at, const rlx_prim *i)
+{
+    rlx_lowering_list from = *at;
+    from.at[r->axis] = i;
+    const rlx_prim *x = rlx_tir_load(&r->b.t, r->from ? r->from : r->x.buffer, rlx_lowering_items(&from));
+    return r->method == NEAREST ? x : rlx_tir_cast(&r->b.t, r->wide, x);
+}
+
+/* What stands where a place lies outside of data in crop mode. */
+static const rlx_prim *filled(resize *r, const rlx_prim *o, const rlx_prim *v)
+{
+    rlx_tir *t = &r->b.t;
+    return r->outside ? rlx_tir_select(t, rlx_tir_load(t, r->outside, RLX_TIR_LIST(o)),
+                                       rlx_tir_number(t, r->method == NEAREST ? r->out.dtype : r->wide, r->fill), v)
+                      : v;
+}
+
+static void write_few(resize *r, const rlx_buffer *to)
+{
+    rlx_tir *t = &r->b.t;
+    rlx_lowering_list at;
+    const rlx_prim *sum = NULL;
+    rlx_lowering_open(&r->b, r->b.l->name.data, &r->sizes, &at);
+    const rlx_prim *o = at.at[r->axis];
+    for (int k = 0; k < taps_of(r); k++) {
+        const rlx_prim *v = data_at(r, &at, rlx_tir_load(t, r->index, RLX_TIR_LIST(number(r, k), o)));
+        v = r->weight ? times(r, v, load_weight(r, number(r, k), o)) : v;
+        sum = sum ? plus(r, sum, v) : v;
+    }
+    rlx_tir_store(t, to, rlx_lowering_items(&at), filled(r, o, sum));
+    rlx_tir_end_block(t);
+}
+
+/* Loops over all axes but one. */
+static void open_others(resize *r, rlx_lowering_list *at)
+{
+    for (size_t i = 0; i < r->sizes.n; i++)
+        if (i != r->axis)
+            at->at[i] = rlx_tir_for(&r->b.t, "i", NULL, r->sizes.at[i], RLX_FOR_SERIAL);
+}
+
+static void close_others(resize *r)
+{
+    for (size_t i = 0; i + 1 < r->sizes.n; i++)
+        rlx_tir_end_for(&r->b.t);
+}
+
+static void write_many(resize *r, const rlx_buffer *to)
+{
+    rlx_tir *t = &r->b.t;
+    rlx_lowering_list places = { { r->want }, 1 }, at, o;
+    rlx_lowering_open(&r->b, r->b.l->name.data, &places, &o);
+    at.n = r->sizes.n;
+    at.at[r->axis] = o.at[0];
+    open_others(r, &at);
+    rlx_tir_store(t, to, rlx_lowering_items(&at), rlx_tir_number(t, r->wide, 0));
+    close_others(r);
+    const rlx_prim *first = rlx_tir_let(t, "first", rlx_tir_load(t, r->index, RLX_TIR_LIST(number(r, 0), o.at[0])));
+    const rlx_prim *k = rlx_tir_for(t, "k", NULL, rlx_tir_load(t, r->counts, RLX_TIR_LIST(o.at[0])), RLX_FOR_SERIAL);
+    const rlx_prim *w = rlx_tir_let(t, "w", load_weight(r, k, o.at[0]));
+    const rlx_prim *from = rlx_tir_let(t, "from", plus(r, first, k));
+    open_others(r, &at);
+    rlx_tir_store(t, to, rlx_lowering_items(&at),
+                  plus(r, rlx_tir_load(t, to, rlx_lowering_items(&at)), times(r, data_at(r, &at, from), w)));
+    close_others(r);
+    rlx_tir_end_for(t);
+    if (r->outside) {
+        open_others(r, &at);
+        rlx_tir_store(t, to, rlx_lowering_items(&at), filled(r, o.at[0], rlx_tir_load(t, to, rlx_lowering_items(&at))));
+        close_others(r);
+    }
+    rlx_tir_end_block(t);
+}
+
+/* Axis number `item` of the list; the pass that is last writes the result, if that may hold what is summed. */
+static void resize_axis(resize *r, size_t item, bool last)
+{
+    rlx_tir *t = &r->b.t;
+    bool many = r->antialias && r->method != NEAREST, narrow = r->method != NEAREST && r->wide != r->out.dtype;
+    int64_t known;
+    r->item = item;
+    r->axis = r->axes[item];
+    r->have = r->sizes.at[r->axis];
+    r->want = r->out.shape.sizes.at[r->axis];
+    r->sizes.at[r->axis] = r->want;
+    if (!rlx_int_literal(r->have, &known) || known < 1)
+        rlx_lowering_require(&r->b, rlx_tir_or(t, rlx_tir_gt(t, r->have, number(r, 0)), rlx_tir_eq(t, r->want, number(r, 0))),
+                             RLX_ASSERTION_SIZES, "an axis of size 0 cannot be resized");
+    rlx_dtype dtype = r->method == NEAREST ? r->out.dtype : r->wide;
+    const rlx_buffer *to = last && !narrow ? r->out.buffer
+                                           : rlx_tir_alloc(t, "part", dtype, rlx_lowering_items(&r->sizes));
+    fill_tables(r);
+    (many ? write_many : write_few)(r, to);
+    r->from = to;
+}
+
+static const rlx_prim *as_it_is(rlx_lowering *b, void *user, const rlx_lowering_list *at)
+{
+    resize *r = user;
+    const rlx_prim *x = rlx_tir_load(&b->t, r->from ? r->from : r->x.buffer, rlx_lowering_items(at));
+    return rlx_tir_cast(&b->t, r->out.dtype, x);
+}
+
+/* ---- the call: data, size, scales, roi; attributes axes, method, coordinate_transformation_mode,
+ * rounding_method, cubic_alpha, cubic_exclude, antialias, extrapolation_value -------------------- */
+
+static int word_of(const rlx_attr *a, const char *const *words)
+{
+    rlx_slice text = rlx_attr_text(a);
+    for (int i = 0; words[i]; i++)
+        if (rlx_slice_is(text, words[i]))
+            return i;
+    return -1;
+}
+
+static bool read_vector(resize *r, size_t arg, size_t length, rlx_lowering_tensor *out)
+{
+    const rlx_call *call = r->b.l->call;
+    if (arg >= call->num_args || !call->args[arg])
+        return true;
+    if (!rlx_lowering_input(&r->b, arg, out))
+        return false;
+    if (out->shape.sizes.n != 1 || !rlx_dtype_is_float(out->dtype))
+        return rlx_lowering_give_up(&r->b, "scales and roi are no vectors of floats");
+    const rlx_prim *want = number(r, (int64_t)length);
+    if (out->shape.sizes.at[0] != want)
+        rlx_lowering_require(&r->b, rlx_tir_eq(&r->b.t, out->shape.sizes.at[0], want), RLX_ASSERTION_SIZES,
+                             "scales or roi do not have one or two numbers for each axis");
+    return true;
+}
+
+static bool read_call(resize *r, rlx_lower_request *l)
+{
+    const rlx_attr *axes = rlx_lowering_attr(l, 0);
+    r->count = rlx_attr_count(axes);
+    r->method = word_of(rlx_lowering_attr(l, 1), methods);
+    r->mode = word_of(rlx_lowering_attr(l, 2), modes);
+    r->rounding = word_of(rlx_lowering_attr(l, 3), roundings);
+    r->alpha = rlx_attr_as_float(rlx_lowering_attr(l, 4), -0.75);
+    r->exclude = rlx_attr_as_bool(rlx_lowering_attr(l, 5), false);
+    r->antialias = rlx_attr_as_bool(rlx_lowering_attr(l, 6), false);
+    r->fill = rlx_attr_as_float(rlx_lowering_attr(l, 7), 0);
+    if (r->method < 0 || r->mode < 0 || r->rounding < 0)
+        return rlx_lowering_give_up(&r->b, "the method, the coordinate_transformation_mode or the rounding_method is not known");
+    if (r->count > RLX_LOW_RANK || !rlx_lowering_input(&r->b, 0, &r->x) || !read_vector(r, 2, r->count, &r->scales) ||
+        !read_vector(r, 3, 2 * r->count, &r->roi) || !rlx_lowering_output(&r->b, NULL, &r->out))
+        return false;
+    if (r->mode == CROP && !r->roi.buffer)
+        return rlx_lowering_give_up(&r->b, "there is no roi to crop");
+    if (r->method != NEAREST && rlx_dtype_is_bool(r->x.dtype))
+        return rlx_lowering_refuse_dtype(&r->b);
+    for (size_t i = 0; i < r->count; i++)
+        if (!rlx_lowering_axis(&r->b, rlx_attr_item(axes, i), r->x.shape.sizes.n, &r->axes[i]))
+            return false;
+    bool narrow = rlx_dtype_is_float(r->x.dtype) ? r->x.dtype != RELAX_FLOAT64 : rlx_dtype_bits(r->x.dtype) <= 16;
+    r->wide = narrow ? RELAX_FLOAT32 : RELAX_FLOAT64;
+    return true;
+}
+
+const rlx_prim_func *rlx_lower_resize_axes(rlx_lower_request *l)
+{
+    resize r = { .from = NULL };
+    rlx_lowering_begin(&r.b, l);
+    if (!read_call(&r, l))
+        return rlx_lowering_end(&r.b);
+    r.sizes = r.x.shape.sizes;
+    for (size_t i = r.count; i-- > 0;)
+        resize_axis(&r, i, i == 0);
+    if (r.from == r.out.buffer)
+        return rlx_lowering_end(&r.b);
+    return rlx_lowering_mapped(&r.b, &r.out, as_it_is, &r);
+}

@@ -1,0 +1,57 @@
+"""Cases for gen_numbers.py: regions, moved windows, positions of pooling, sizes of any axes, determinants. Each is small enough to be said by
+slices; test/cli/check_vision.py goes through many more."""
+import numpy as np
+
+
+def add(case, Text):
+    x = np.arange(48, dtype=np.float32).reshape(1, 2, 4, 6) * 7 % 31 - 9
+
+    # the greatest of two neighbours
+    left, right = x[..., :-1], x[..., 1:]
+    at = np.arange(48).reshape(x.shape)
+    by_columns = np.arange(48).reshape(1, 2, 6, 4).swapaxes(2, 3)
+    for columns, places in ((False, at), (True, by_columns)):
+        case("nn.max_pool2d_with_indices", [("float32", x)], [("float32", np.maximum(left, right)), ("int64", np.where(right > left, places[..., 1:], places[..., :-1]))],
+             pool_size=[1, 2], column_major=columns)
+
+    # windows of one element, moved by whole pixels: what lies outside is 0
+    offset = np.zeros((1, 2, 4, 6), np.float32)
+    offset[:, 0], offset[:, 1] = 1, -2
+    moved = np.zeros_like(x)
+    moved[..., :3, 2:] = x[..., 1:, :4]
+    weight = np.array([[1, 2], [0, -1], [3, 0]], np.float32).reshape(3, 2, 1, 1)
+    want = np.einsum("oi,nihw->nohw", weight[..., 0, 0], moved)
+    case("nn.deformable_conv2d", [("float32", x), ("float32", offset), ("float32", weight)], ("float32", want), 1e-6)
+    mask = np.full((1, 1, 4, 6), 0.5, np.float32)
+    case("nn.deformable_conv2d", [("float32", x), ("float32", offset), ("float32", weight), ("float32", mask)], ("float32", want / 2), 1e-6)
+
+    # regions that are whole pixels
+    rois = np.array([[0, 0, 0, 5, 3], [0, 2, 1, 3, 2]], np.float32)
+    pooled = np.stack([np.stack([x[0, :, y:y + 2, z:z + 3].max((1, 2)) for y in (0, 2) for z in (0, 3)], 1).reshape(2, 2, 2), x[0, :, 1:3, 2:4]])
+    case("vision.roi_pool", [("float32", x), ("float32", rois)], ("float32", pooled), pooled_size=[2, 2], spatial_scale=1.0)
+    corners = np.array([[0, 1, 1, 3, 3]], np.float32)
+    middles = (x[0, :, 1:3, 1:3] + x[0, :, 2:4, 1:3] + x[0, :, 1:3, 2:4] + x[0, :, 2:4, 2:4])[None] / 4
+    for ratio in (1, -1):
+        case("vision.roi_align", [("float32", x), ("float32", corners)], ("float32", middles), 1e-6, pooled_size=[2, 2], spatial_scale=1.0, sample_ratio=ratio, mode=Text("avg"))
+    case("vision.roi_align", [("float32", x), ("float32", corners)], ("float32", middles), 1e-6, pooled_size=[2, 2], spatial_scale=1.0, sample_ratio=1, mode=Text("max"))
+
+    # scores as they are; anchors that nothing moves
+    scores = np.array([[[0.25, 0.5], [0.75, 0.5]]], np.float32)
+    anchor = np.array([[[0, 1, 2, 4], [1, 1, 3, 2]]], np.float32)
+    case("vision.multibox_transform_loc", [("float32", scores), ("float32", np.zeros((1, 8))), ("float32", anchor)],
+         [("float32", anchor[..., [1, 0, 3, 2]]), ("float32", [[[0, 0], [0.75, 0.5]]])], 1e-6, threshold=0.5, keep_background=False, apply_softmax=False)
+
+    # sizes
+    case("image.resize", [("float32", x), ("shape", (8, 3))], ("float32", x.repeat(2, 2)[..., ::2]), 0.0,
+         axes=[2, 3], method=Text("nearest_neighbor"), coordinate_transformation_mode=Text("asymmetric"), rounding_method=Text("floor"))
+    shares = np.array([[4, 3, 1, 0], [0, 1, 3, 4]]) / 8
+    case("image.resize", [("float32", x), ("shape", (2,))], ("float32", np.einsum("ij,ncjw->nciw", shares, x)), 1e-6, axes=[2], antialias=True)
+    case("image.resize", [("float32", x), ("shape", (2,)), ("float64", np.ones(1)), ("float64", np.array([0.5, 2]))], ("float32", np.stack([x[..., 1, :] / 2 + x[..., 2, :] / 2, x[..., 0, :] * 0 + 9], 2)), 1e-6,
+         axes=[2], coordinate_transformation_mode=Text("tf_crop_and_resize"), extrapolation_value=9.0)
+    volume = x.reshape(1, 2, 2, 2, 6)
+    case("image.resize3d", [("float32", volume), ("shape", (3, 2, 3))], ("float32", np.stack([volume[:, :, 0], volume.mean(2), volume[:, :, 1]], 2).reshape(1, 2, 3, 2, 3, 2).mean(-1)), 1e-6)
+
+    # determinants; the first number of a seed
+    case("linalg.det", [("float64", np.array([[[0, 2], [3, 4]], [[1, 2], [2, 4]]], float))], ("float64", np.array([-6.0, 0])), 1e-12)
+    words = np.array([0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8], np.uint64)
+    case("random.uniform", [("shape", (2, 2))], ("float32", ((words >> np.uint64(8)) / 2.0**24).reshape(2, 2)))
