@@ -7,7 +7,7 @@
  *   buffer     u32 dtype, u8 kind, u8 rank, u16 same, u32 name, u32 data offset,
  *              u64 elements (of constants)
  *              same: of a parameter that is only read, 1 + the parameter's buffer that may be the
- *              same memory, as its elements are written when those of this one have been read; else 0
+ *              same memory or begin as it, as its elements are written when those of this one have been read; else 0
  *   register   u8: class | RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG
  *   constant   u64: bits of scalar register 0, 1, ... in this order
  *   code       u16 words (kernel_opcode.def)
