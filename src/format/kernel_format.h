@@ -25,7 +25,9 @@
 #define RLX_KERNEL_VERSION 5u
 #define RLX_KERNEL_STRIP 256         /* most elements of a strip */
 #define RLX_KERNEL_NONE 0xffffu      /* no mask */
-#define RLX_KERNEL_LEAST_SHARED ((int64_t)40000000) /* picoseconds of work from which on a loop is shared out */
+/* Picoseconds of work from which on a loop is shared out: among threads that are awake, and so that one is woken up. */
+#define RLX_KERNEL_LEAST_SHARED ((int64_t)10000000)
+#define RLX_KERNEL_LEAST_WAKING ((int64_t)30000000)
 #define RLX_KERNEL_MAX_PARAMS 4096u
 #define RLX_KERNEL_MAX_BUFFERS 60000u
 #define RLX_KERNEL_MAX_REGS 60000u

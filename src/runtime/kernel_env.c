@@ -22,7 +22,11 @@ static const char *buffer_name(const rlx_kernel *k, uint32_t b)
 
 void rlx_kernel_env_init(rlx_kernel_env *env, rlx_memory *m)
 {
-    *env = (rlx_kernel_env){ .memory = m, .fuel = FUEL, .least_work = RLX_KERNEL_LEAST_SHARED / 2, .micro = rlx_micro_find(NULL) };
+    *env = (rlx_kernel_env){ .memory = m,
+                             .fuel = FUEL,
+                             .least_work = RLX_KERNEL_LEAST_SHARED / 2,
+                             .least_waking = RLX_KERNEL_LEAST_WAKING / 2,
+                             .micro = rlx_micro_find(NULL) };
 }
 
 void rlx_kernel_env_free(rlx_kernel_env *env)
