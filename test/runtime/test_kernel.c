@@ -239,7 +239,10 @@ static void bad_parallel_loops_are_refused(void **state)
         case 5: /* what is written inside is read behind it */
             put_word(code, find_op(code, end, RLX_K_PAR) + 3, rlx_get_u16(code + 2 * (par + 1)));
             break;
-        case 6: put_word(code, last, RLX_K_ENDPAR); break;
+        case 6:
+            for (uint32_t i = 0; i < rlx_kernel_op_words(RLX_K_PAR); i++)
+                put_word(code, par + i, RLX_K_ENDPAR);
+            break;
         default: break;
         }
         bool loaded = rlx_kernel_load(&ctx->memory, copy, bytes.len, &k, &why);
