@@ -80,7 +80,7 @@ static void offer_inner(choice *c)
  * that is summed up is one of many in an instruction, and cheap unless each brings an operand of its own from memory. */
 enum { PRODUCT = 50, FETCH = 150, MOVE = 50, NODE = 80, FUNCTION = 1000, LIKELY = 64, MOST_DEPTH = 64 };
 /* Of each run of an innermost loop beside that: short ones cost more than their elements. */
-enum { RUN = 4000 };
+enum { RUN = 6000 };
 
 typedef struct tally { int64_t cost; } tally;
 
