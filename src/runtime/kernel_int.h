@@ -126,12 +126,10 @@ RLX_INLINE size_t rlx_kernel_view_bytes(const rlx_kernel *k, const rlx_kernel_vi
 {
     return (size_t)views[i].count * k->buffers[i].bytes;
 }
-/* Is what is only read the very memory of an output that overwrites it element by element, or its beginning? */
+/* Does what is only read begin where an output does that overwrites it element by element? */
 RLX_ALWAYS_INLINE bool rlx_kernel_same_place(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t in, uint32_t out)
 {
-    return k->buffers[in].same == out + 1 && !k->buffers[in].written &&
-           views[in].data == views[out].data &&
-           rlx_kernel_view_bytes(k, views, in) <= rlx_kernel_view_bytes(k, views, out);
+    return k->buffers[in].same == out + 1 && !k->buffers[in].written && views[in].data == views[out].data;
 }
 /* Do two arguments that are written share memory? */
 bool rlx_kernel_outputs_overlap(const rlx_kernel *k, const rlx_kernel_view *views);
