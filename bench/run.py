@@ -144,6 +144,15 @@ def relay():
             row(f"one of {many} {what}, {stage}", figures[f"{stage} {what} {many}"], None, figures[f"{stage} {what} {few}"])
 
 
+def decoding():
+    title("caches of keys and values that grow by a row each step (floors: the first 64 steps)")
+    figures = measure(options.build / "bench_decode")
+    for how in ("handed over", "lent"):
+        row(f"a step of 512, {how}", figures[f"all {how}"])
+        first = figures[f"first {how}"]
+        row(f"of the last 64, {how}", figures[f"last {how}"], round(1.5 * first[0], 1) if how == "handed over" else None, first)
+
+
 def chains():
     title("nests of elements in one function, by kernel bytecode (floors: one of them; gelu in one nest)")
     figures = measure(options.build / "bench_chain")
@@ -292,6 +301,7 @@ def main():
         machine(floor)
         late()
         relay()
+        decoding()
         chains()
         try:
             digits(Path(folder))

@@ -144,5 +144,8 @@ bool rlx_stated_op_pattern(const rlx_prim_func *f, int64_t *pattern);
  * none. Both have one shape, and elements of one size. `into` has an item for each
  * parameter. True: there are such. */
 bool rlx_find_same_place(rlx_context *ctx, const rlx_prim_func *f, int32_t *into);
+/* The same, and those that may be the first elements of an output that is larger: of the same sizes but in one dimension, in
+ * front of which all are 1. */
+bool rlx_find_first_place(rlx_context *ctx, const rlx_prim_func *f, int32_t *into);
 
 #endif

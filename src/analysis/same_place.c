@@ -6,9 +6,17 @@
  * An input may if the last stores that read it, in the same loops up to the one that overwrites, read what
  * the same iteration overwrites, and nothing else. What earlier loops at the top of the function read is read
  * before anything is overwritten. Each iteration overwrites another element: every loop stands as it
- * is in an index of the output. */
+ * is in an index of the output.
+ *
+ *     for i, j in T.grid(n, 4):
+ *         B[0, i, j] = A[0, i, j]          A (1, n, 4) may be the first elements of B (1, n + 1, 4)
+ *     for j in range(4):
+ *         B[0, n, j] = C[0, 0, j]
+ *
+ * Other stores to the output come later then, or go to what lies behind the input. */
 /* built for size */
 #include "analysis/analysis.h"
+#include "arith/arith.h"
 
 /* What is known of a parameter. */
 typedef struct access {
@@ -21,9 +29,19 @@ typedef struct access {
     bool anywhere;                       /* not at one place */
     bool covers;                         /* a store of each iteration to another element */
 } access;
+/* A store to a parameter. */
+typedef struct place {
+    const rlx_node *buffer;              /* NULL: one of another form */
+    size_t param, first_index;
+    uint32_t nest, order;
+    const rlx_for_stmt *inner;
+    bool covers;
+} place;
 typedef struct search {
     rlx_context *ctx;
     access *params;
+    RLX_VEC(place) places;
+    rlx_scope scope;                     /* loops begin at numbers */
     rlx_ptrmap param_of;                 /* data pointer of a buffer -> parameter + 1 */
     RLX_VEC(const rlx_for_stmt *) loops;
     RLX_VEC(const rlx_prim *) from, to, indices;
@@ -120,6 +138,19 @@ static void note_store(search *s, const rlx_buffer_store *store)
     a->inner = inner_loop(s);
     a->first_index = first;
     a->covers = covers_loops(s, first, store->num_indices);
+    bool plain = b == a->buffer && store->num_indices == b->num_shape;
+    place p = { plain ? store->buffer : NULL, (size_t)(a - s->params), first, s->nest, s->order, a->inner, a->covers };
+    (void)rlx_vec_push(&s->ctx->memory, &s->places, p);
+}
+
+static bool enter_loop(search *s, const rlx_for_stmt *f)
+{
+    int64_t first;
+    const rlx_prim_var *var = rlx_as_prim_var(f->loop_var);
+    s->nest += !s->loops.len;
+    if (var && rlx_int_literal(f->min, &first) && !rlx_scope_bound(&s->scope, var, first, INT64_MAX))
+        return false;
+    return f->thread_binding == NULL && rlx_vec_push(&s->ctx->memory, &s->loops, f);
 }
 
 static bool enter_block(search *s, const rlx_block_realize *r)
@@ -155,11 +186,7 @@ static enum rlx_step look(void *user, const rlx_node *n, const rlx_field *via,
     search *s = user;
     (void)via, (void)parent;
     switch (n->kind) {
-    case RLX_NODE_FOR:
-        s->nest += !s->loops.len;
-        s->strange |= ((const rlx_for_stmt *)n)->thread_binding != NULL ||
-                      !rlx_vec_push(&s->ctx->memory, &s->loops, (const rlx_for_stmt *)n);
-        break;
+    case RLX_NODE_FOR: s->strange |= !enter_loop(s, (const rlx_for_stmt *)n); break;
     case RLX_NODE_BLOCK_REALIZE: s->strange |= !enter_block(s, (const rlx_block_realize *)n); break;
     case RLX_NODE_BUFFER_STORE:
         s->nest += !s->loops.len;
@@ -196,6 +223,8 @@ static bool same_layout(const rlx_buffer *a, const rlx_buffer *b)
     return same;
 }
 
+/* ---- of one size ---------------------------------------------------------------------------- */
+
 /* Is what `in` reads read when `out` overwrites it? */
 static bool may_share(const search *s, const access *in, const access *out)
 {
@@ -208,6 +237,57 @@ static bool may_share(const search *s, const access *in, const access *out)
     return !in->anywhere && in->inner == out->inner && in->order <= out->order &&
            same_indices(s, in->first_index, out->first_index, in->buffer->num_shape);
 }
+
+/* ---- the first elements --------------------------------------------------------------------- */
+
+/* The dimension in which `out` goes on behind `in`: those in front of it are 1, those behind it equal. -1: there is none. */
+static int64_t growing_axis(const rlx_buffer *in, const rlx_buffer *out)
+{
+    size_t axis = 0;
+    if (in->num_shape != out->num_shape || in->num_strides || out->num_strides || in->dtype != out->dtype)
+        return -1;
+    while (axis < in->num_shape && rlx_is_int_value(in->shape[axis], 1) && rlx_is_int_value(out->shape[axis], 1))
+        axis++;
+    for (size_t i = axis + 1; i < in->num_shape; i++)
+        if (in->shape[i] != out->shape[i])
+            return -1;
+    return axis < in->num_shape ? (int64_t)axis : -1;
+}
+
+/* Does the store go to elements of `out` that lie behind those of `in`? */
+static bool lies_behind(const search *s, const place *p, const rlx_buffer *in, size_t axis)
+{
+    return p->buffer && rlx_prove_compare(s->ctx, &s->scope, RLX_NODE_GE, s->indices.data[p->first_index + axis],
+                                          in->shape[axis]) == RLX_TRUE;
+}
+
+/* May `in` be the first elements of `out`, parameter o? */
+static bool may_grow(const search *s, const access *in, size_t o)
+{
+    const access *out = &s->params[o];
+    int64_t axis = in->buffer && out->buffer && !in->stores && in->first_load && !in->anywhere
+                       ? growing_axis(in->buffer, out->buffer)
+                       : -1;
+    const place *copy = NULL;
+    for (size_t i = 0; axis >= 0 && !copy && i < s->places.len; i++) {
+        const place *p = &s->places.data[i];
+        if (p->param == o && p->buffer && p->covers && p->nest == in->nest && p->inner == in->inner &&
+            p->order >= in->order &&
+            same_indices(s, in->first_index, p->first_index, in->buffer->num_shape))
+            copy = p;
+    }
+    if (!copy || (out->first_load && out->first_load <= copy->nest + 1))
+        return false;
+    for (size_t i = 0; i < s->places.len; i++) {
+        const place *p = &s->places.data[i];
+        if (p != copy && p->param == o && p->nest <= copy->nest &&
+            !lies_behind(s, p, in->buffer, (size_t)axis))
+            return false;
+    }
+    return true;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
 
 static bool look_at_body(search *s, const rlx_prim_func *f)
 {
@@ -222,26 +302,40 @@ static bool look_at_body(search *s, const rlx_prim_func *f)
     return !s->strange && !s->ctx->diags.out_of_memory;
 }
 
-bool rlx_find_same_place(rlx_context *ctx, const rlx_prim_func *f, int32_t *into)
+static bool find_places(rlx_context *ctx, const rlx_prim_func *f, bool grows, int32_t *into)
 {
     search s = { .ctx = ctx };
     size_t size = (f->num_params + 1) * sizeof *s.params;
     s.params = rlx_mem_alloc_zero(&ctx->memory, size);
     rlx_ptrmap_init(&s.param_of, &ctx->memory);
+    rlx_scope_init(&s.scope, ctx, NULL);
     bool good = s.params && look_at_body(&s, f), any = false;
     for (size_t i = 0; i < f->num_params; i++) {
         into[i] = -1;
         for (size_t o = 0; good && into[i] < 0 && o < f->num_params; o++)
-            if (o != i && s.params[o].stores && may_share(&s, &s.params[i], &s.params[o]))
+            if (o != i && s.params[o].stores &&
+                (may_share(&s, &s.params[i], &s.params[o]) || (grows && may_grow(&s, &s.params[i], o))))
                 into[i] = (int32_t)o;
         any |= into[i] >= 0;
     }
     rlx_mem_free(&ctx->memory, s.params, s.params ? size : 0);
     rlx_ptrmap_free(&s.param_of);
+    rlx_scope_free(&s.scope);
+    rlx_vec_free(&ctx->memory, &s.places);
     rlx_vec_free(&ctx->memory, &s.loops);
     rlx_vec_free(&ctx->memory, &s.from);
     rlx_vec_free(&ctx->memory, &s.to);
     rlx_vec_free(&ctx->memory, &s.indices);
     rlx_vec_free(&ctx->memory, &s.marks);
     return any;
+}
+
+bool rlx_find_same_place(rlx_context *ctx, const rlx_prim_func *f, int32_t *into)
+{
+    return find_places(ctx, f, false, into);
+}
+
+bool rlx_find_first_place(rlx_context *ctx, const rlx_prim_func *f, int32_t *into)
+{
+    return find_places(ctx, f, true, into);
 }

@@ -415,6 +415,23 @@ relax_status relax_vm_call_function(relax_vm *vm, size_t function, const relax_v
     return status;
 }
 
+relax_status relax_vm_call_move(relax_vm *vm, size_t function, relax_value *args, size_t num_args,
+                                relax_value *result, relax_error **out_error)
+{
+    relax_status status;
+    clear_error(out_error);
+    relax_value_set_null(result);
+    if (!result)
+        status = misuse(out_error, RLX_OP01, "relax_vm_call_move: result is NULL");
+    else if (may_call(vm, function, args, num_args, out_error, &status))
+        status = rlx_vm_call_move(vm, (uint32_t)function, args, num_args, result, out_error);
+    for (size_t i = 0; args && i < num_args; i++)
+        relax_value_release(&args[i]);
+    if (is_vm(vm))
+        rlx_vm_settle(vm);
+    return status;
+}
+
 /* "; it has f, g", as far as there is room. */
 static void list_functions(const relax_executable *e, rlx_fault *why)
 {

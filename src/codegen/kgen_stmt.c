@@ -440,12 +440,12 @@ static bool bind_dims(rlx_kgen *w, const rlx_buffer *b, uint32_t row)
     return !rlx_kgen_failed(w);
 }
 
-/* Parameters that may be the memory of others. */
+/* Parameters that may be the memory of others, or its beginning. */
 static bool note_same_place(rlx_kgen *w, const rlx_prim_func *f)
 {
     size_t size = (f->num_params + 1) * sizeof(int32_t);
     int32_t *into = rlx_mem_alloc(&w->ctx->memory, size);
-    bool any = into && rlx_find_same_place(w->ctx, f, into);
+    bool any = into && rlx_find_first_place(w->ctx, f, into);
     for (size_t i = 0; any && i < f->num_params; i++)
         if (into[i] >= 0)
             w->rows.data[w->params.data[i].index].same =

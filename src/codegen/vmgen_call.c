@@ -116,6 +116,9 @@ static bool alloc_tensor(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target
     if (!allocation_dtype(n, call->args[1], &dtype) || !rlx_vmgen_flush(n) ||
         !push_dims(n, shape) || !rlx_vmgen_target_register(n, t))
         return false;
+    const rlx_vmgen_value *over = rlx_vmgen_over(n, t->value);
+    if (over)
+        return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_ALLOC_OVER, first, t->reg, over->reg, result, dtype);
     if (result == RLX_NO_INDEX)
         return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_ALLOC_TENSOR, first, t->reg, dtype);
     return RLX_VMGEN_EMIT_ARGS(n, RLX_OP_ALLOC_RESULT, first, t->reg, result, dtype);
@@ -317,6 +320,20 @@ static bool push_kernel_args(rlx_vmgen_fn *n, const rlx_call *call, size_t index
     return true;
 }
 
+/* Parameters whose memory is a result's now: what they hold would keep that result from growing. Other values die here. */
+static bool drop_overwritten(rlx_vmgen_fn *n, const rlx_call *call)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < call->num_args; i++) {
+        const rlx_vmgen_value *v = rlx_vmgen_value_of(n, call->args[i]), *over = rlx_vmgen_over(n, v);
+        if (!over || over->definition || v->over_at != n->order.next_number)
+            continue;
+        RLX_EMIT_LIST(n->out, RLX_OP_KILL, &over->reg, 1);
+        ok = wrote(n);
+    }
+    return ok;
+}
+
 static bool call_kernel(rlx_vmgen_fn *n, const rlx_call *call, size_t index, rlx_vmgen_target *t)
 {
     const rlx_prim_func *f = rlx_as_prim_func(n->w->m->functions[index]);
@@ -328,7 +345,8 @@ static bool call_kernel(rlx_vmgen_fn *n, const rlx_call *call, size_t index, rlx
         return false;
     }
     return rlx_vmgen_kernel_number(n->w, index, &number) && push_kernel_args(n, call, index) &&
-           RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_KERNEL, first, number) && give_unit(n, t);
+           RLX_VMGEN_EMIT_ARGS(n, RLX_OP_CALL_KERNEL, first, number) && drop_overwritten(n, call) &&
+           give_unit(n, t);
 }
 
 static bool call_global(rlx_vmgen_fn *n, const rlx_call *call, rlx_vmgen_target *t)

@@ -30,6 +30,8 @@ typedef struct rlx_vmgen_kernel {
     uint32_t function;      /* number of its function record; RLX_NO_INDEX: none */
     /* by parameter: does the kernel store into it? NULL: not looked at yet */
     uint8_t *written;
+    const int32_t *first_place; /* as rlx_find_first_place says, if `looked_at`; NULL: nothing */
+    bool looked_at;
 } rlx_vmgen_kernel;
 
 /* A constant in the file. hash: of its whole content; 0: not asked for yet. */
@@ -73,6 +75,8 @@ bool rlx_vmgen_kernel_number(rlx_vmgen_module *w, size_t index, uint32_t *out);
 bool rlx_vmgen_kernel_function(rlx_vmgen_module *w, size_t index, uint32_t *out);
 /* Does that PrimFunc store into its parameter i? */
 bool rlx_vmgen_kernel_writes(rlx_vmgen_module *w, size_t index, size_t param, bool *out);
+/* What rlx_find_first_place says of that PrimFunc; *out NULL: nothing. False: out of memory. */
+bool rlx_vmgen_kernel_places(rlx_vmgen_module *w, size_t index, const int32_t **out);
 /* The public name of a function; .data NULL: it is private. */
 /* Number of a constant with the content of e: CONSTANT, STRING_IMM, DTYPE_IMM, EXTERN_FUNC,
  * GLOBAL_VAR, SHAPE_EXPR of literals, PRIM_VALUE of a literal. */
@@ -150,6 +154,9 @@ typedef struct rlx_vmgen_value {
     /* which tensor of the function's result it is; RLX_NO_INDEX: none */
     uint32_t result;
     bool used, boxed, borrowed; /* boxed: may hold memory; borrowed: its register is not its own */
+    uint32_t last_use;            /* events that there were up to it, in branches too */
+    /* of an allocation: index + 1 of the value that it may be made over, in the kernel call after so many events; 0: none */
+    uint32_t over, over_at;
 } rlx_vmgen_value;
 
 typedef struct rlx_vmgen_temp { uint32_t reg; bool boxed; } rlx_vmgen_temp;
@@ -196,6 +203,8 @@ bool rlx_vmgen_function(rlx_vmgen_module *w, const rlx_function *f, const rlx_gl
 bool rlx_vmgen_find_values(rlx_vmgen_fn *n);
 /* NULL: not a variable of this function. */
 rlx_vmgen_value *rlx_vmgen_value_of(const rlx_vmgen_fn *n, const rlx_expr *var);
+/* The value that dies where this one, an allocation, is filled, and whose memory it may take; NULL: none. */
+const rlx_vmgen_value *rlx_vmgen_over(const rlx_vmgen_fn *n, const rlx_vmgen_value *v);
 /* The argument of an operator that gives it back, else the value itself. */
 const rlx_expr *rlx_vmgen_same_value(const rlx_expr *value);
 /* The variable that a binding only copies, or NULL. */

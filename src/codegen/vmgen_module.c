@@ -101,6 +101,19 @@ bool rlx_vmgen_kernel_writes(rlx_vmgen_module *w, size_t index, size_t param, bo
     return true;
 }
 
+bool rlx_vmgen_kernel_places(rlx_vmgen_module *w, size_t index, const int32_t **out)
+{
+    const rlx_prim_func *f = rlx_as_prim_func(w->m->functions[index]);
+    rlx_vmgen_kernel *k = &w->kernels[index];
+    if (!k->looked_at) {
+        int32_t *places = rlx_new(w->ctx, (f->num_params + 1) * sizeof *places);
+        k->looked_at = places != NULL;
+        k->first_place = places && rlx_find_first_place(w->ctx, f, places) ? places : NULL;
+    }
+    *out = k->first_place;
+    return !w->ctx->diags.out_of_memory;
+}
+
 /* ---- functions ------------------------------------------------------------------------------ */
 
 /* Relax functions and public kernels, in the order of the module. */

@@ -56,6 +56,7 @@ static bool use(rlx_vmgen_fn *n, const rlx_expr *var)
     if (!v)
         return true; /* not bound: reported where code is written */
     v->used = true;
+    v->last_use = n->order.next_number;
     if (v->last != RLX_VMGEN_FOREVER)
         v->last = event_for(n, v);
     return true;
@@ -114,6 +115,56 @@ static bool add_value(rlx_vmgen_fn *n, const rlx_var *var, const rlx_expr *defin
     return ok;
 }
 
+/* ---- results over what dies ----------------------------------------------------------------- */
+
+/* May its memory be this function's alone? Whether it is only the run knows. What lies in planned storage never is. */
+static bool may_be_alone(const rlx_vmgen_value *v)
+{
+    const rlx_call *call = rlx_as_call(v->definition);
+    const rlx_op *op = call ? rlx_as_op(call->op) : NULL;
+    return v->boxed && !v->leaf && v->last != RLX_VMGEN_FOREVER &&
+           (!op || (op->row && op->row->id == RLX_OP_ID_BUILTIN_ALLOC_TENSOR));
+}
+
+static bool is_allocation(const rlx_vmgen_value *v)
+{
+    const rlx_call *call = v->definition ? rlx_is_call_op(v->definition, RLX_OP_ID_BUILTIN_ALLOC_TENSOR) : NULL;
+    return call && rlx_as_shape_expr(call->args[0]);
+}
+
+/* Outputs of a kernel that nobody has written to before, and inputs that may be their memory. */
+static bool find_over(rlx_vmgen_fn *n, const rlx_call *call)
+{
+    const rlx_global_var *gv = call ? rlx_as_global_var(call->op) : NULL;
+    int64_t index = gv ? rlx_module_index(n->w->m, gv) : -1;
+    const rlx_prim_func *f = index < 0 ? NULL : rlx_as_prim_func(n->w->m->functions[index]);
+    const int32_t *places = NULL;
+    for (size_t o = 0; f && f->num_params == call->num_args && o < call->num_args; o++) {
+        rlx_vmgen_value *out = rlx_vmgen_value_of(n, call->args[o]);
+        if (!out || out->used || !is_allocation(out))
+            continue;
+        if (!rlx_vmgen_kernel_places(n->w, (size_t)index, &places))
+            return false;
+        for (size_t i = 0; places && !out->over && i < call->num_args; i++) {
+            const rlx_vmgen_value *in = rlx_vmgen_value_of(n, call->args[i]);
+            if (places[i] != (int32_t)o || !in || in >= out || !may_be_alone(in))
+                continue;
+            out->over = (uint32_t)(in - n->values.data) + 1;
+            out->over_at = n->order.next_number;
+        }
+    }
+    return true;
+}
+
+const rlx_vmgen_value *rlx_vmgen_over(const rlx_vmgen_fn *n, const rlx_vmgen_value *v)
+{
+    const rlx_vmgen_value *in = v && v->over ? &n->values.data[v->over - 1] : NULL;
+    bool dies = in && in->last != RLX_VMGEN_FOREVER && in->last_use == v->over_at;
+    return dies && in->reg != RLX_NO_INDEX ? in : NULL;
+}
+
+/* ---- bindings ------------------------------------------------------------------------------- */
+
 static bool find_in_binding(rlx_vmgen_fn *n, const rlx_binding *b)
 {
     const rlx_var *var = var_of_binding(b), *copied = rlx_vmgen_copied(b);
@@ -123,7 +174,7 @@ static bool find_in_binding(rlx_vmgen_fn *n, const rlx_binding *b)
         rlx_error(n->ctx, RLX_CG02, rlx_place_of(b), "a value is bound to no variable");
         return false;
     }
-    if (!use_all(n, value_of_binding(b)) ||
+    if (!find_over(n, rlx_as_call(value_of_binding(b))) || !use_all(n, value_of_binding(b)) ||
         (cast && !rlx_vmgen_each_shape_var(n, cast->sinfo, use)) ||
         (var && !rlx_vmgen_each_shape_var(n, var->sinfo, use)))
         return false;

@@ -7,7 +7,7 @@
  *   buffer     u32 dtype, u8 kind, u8 rank, u16 same, u32 name, u32 data offset,
  *              u64 elements (of constants)
  *              same: of a parameter that is only read, 1 + the parameter's buffer that may be the
- *              same memory, as its elements are written when those of this one have been read; else 0
+ *              same memory or begin as it, as its elements are written when those of this one have been read; else 0
  *   register   u8: class | RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG
  *   constant   u64: bits of scalar register 0, 1, ... in this order
  *   code       u16 words (kernel_opcode.def)
@@ -25,7 +25,9 @@
 #define RLX_KERNEL_VERSION 5u
 #define RLX_KERNEL_STRIP 256         /* most elements of a strip */
 #define RLX_KERNEL_NONE 0xffffu      /* no mask */
-#define RLX_KERNEL_LEAST_SHARED ((int64_t)40000000) /* picoseconds of work from which on a loop is shared out */
+/* Picoseconds of work from which on a loop is shared out: among threads that are awake, and so that one is woken up. */
+#define RLX_KERNEL_LEAST_SHARED ((int64_t)10000000)
+#define RLX_KERNEL_LEAST_WAKING ((int64_t)30000000)
 #define RLX_KERNEL_MAX_PARAMS 4096u
 #define RLX_KERNEL_MAX_BUFFERS 60000u
 #define RLX_KERNEL_MAX_REGS 60000u

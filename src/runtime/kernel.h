@@ -46,7 +46,7 @@ typedef struct rlx_kernel_env {
     int (*poll)(void *user); void *poll_user;
     int64_t fuel;                                  /* work left until the next question */
     const struct rlx_micro_set *micro;             /* what blocks of memory are computed with */
-    int64_t least_work;                            /* picoseconds that a thread is woken up for */
+    int64_t least_work, least_waking;              /* picoseconds that a thread has, that it is woken up for */
     struct rlx_workers *workers;                   /* whom loops are shared out to; NULL: nobody */
     struct rlx_kernel_helper *helpers;             /* one for each of those */
 } rlx_kernel_env;

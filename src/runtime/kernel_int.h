@@ -133,6 +133,21 @@ typedef struct rlx_kernel_rows {
     int64_t columns;
 } rlx_kernel_rows;
 bool rlx_kernel_run_rows(rlx_kernel_run *r, const rlx_kernel_rows *x, int64_t count);
+/* Bytes of an argument. */
+RLX_INLINE size_t rlx_kernel_view_bytes(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t i)
+{
+    return (size_t)views[i].count * k->buffers[i].bytes;
+}
+/* Does what is only read begin where an output does that overwrites it element by element? */
+RLX_ALWAYS_INLINE bool rlx_kernel_same_place(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t in, uint32_t out)
+{
+    return k->buffers[in].same == out + 1 && !k->buffers[in].written && views[in].data == views[out].data;
+}
+/* Do two arguments that are written share memory? */
+bool rlx_kernel_outputs_overlap(const rlx_kernel *k, const rlx_kernel_view *views);
+/* What is only read is read as it was before the call, from a copy unless the kernel says that it may be the memory of its
+ * output: kernels pack their operands and go through them in an order of their own. The views are those of the copies then. */
+bool rlx_kernel_copy_shared(rlx_kernel_run *r);
 /* All give false. */
 bool rlx_kernel_out_of_buffer(rlx_kernel_run *r, uint32_t buffer, int64_t offset);
 bool rlx_kernel_out_of_dim(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int64_t index,

@@ -1,4 +1,5 @@
 /* kernel_native.c: what native code asks of its caller (format/native_abi.def). */
+/* built for size */
 #include "runtime/kernel_int.h"
 
 typedef struct native_call {

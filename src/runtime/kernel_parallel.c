@@ -139,17 +139,25 @@ static int64_t num_units(const rlx_kernel_loop *loop)
     return (loop->extent - 1) / loop->grain + 1;
 }
 
+/* Threads that the work is worth: those that are awake need less of it. */
+static int64_t wanted_threads(const rlx_kernel_env *env, int64_t work)
+{
+    int64_t woken = least((int64_t)rlx_workers_count(env->workers), work / env->least_waking);
+    int64_t awake = least((int64_t)rlx_workers_awake(env->workers), work / env->least_work);
+    return awake > woken ? awake : woken;
+}
+
 bool rlx_kernel_is_shared(const rlx_kernel_run *r, const rlx_kernel_loop *loop)
 {
     int64_t end;
-    return r->env->workers && !r->shared && loop->work / 2 >= r->env->least_work && num_units(loop) > 1 &&
+    return r->env->workers && !r->shared && num_units(loop) > 1 && wanted_threads(r->env, loop->work) > 1 &&
            rlx_add_i64(loop->min, loop->extent, &end);
 }
 
 /* As many helpers as the work is worth and memory is there for. */
 static size_t ready_helpers(const rlx_kernel_run *r, const rlx_kernel_loop *loop)
 {
-    int64_t wanted = least((int64_t)rlx_workers_count(r->env->workers), loop->work / r->env->least_work);
+    int64_t wanted = wanted_threads(r->env, loop->work);
     size_t n = 0;
     if (!make_helpers(r->env))
         return 0;

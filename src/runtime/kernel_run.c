@@ -4,80 +4,16 @@
 
 #include <inttypes.h>
 
-#define FUEL 10000                  /* units of work of about 50 to 100 ns between two polls */
 #define FUEL_PER_STRIP 16
-
-void rlx_kernel_env_init(rlx_kernel_env *env, rlx_memory *m)
-{
-    *env = (rlx_kernel_env){ .memory = m, .fuel = FUEL, .least_work = RLX_KERNEL_LEAST_SHARED / 2, .micro = rlx_micro_find(NULL) };
-}
-
-void rlx_kernel_env_free(rlx_kernel_env *env)
-{
-    rlx_kernel_free_helpers(env);
-    for (size_t i = 0; i < env->num_slots; i++)
-        rlx_mem_free_aligned(env->memory, env->slots[i].data, env->slots[i].size, 64);
-    rlx_mem_free_aligned(env->memory, env->copies.data, env->copies.size, 64);
-    rlx_mem_free(env->memory, env->slots, env->num_slots * sizeof *env->slots);
-    rlx_mem_free(env->memory, env->views, env->num_views * sizeof *env->views);
-    rlx_mem_free_aligned(env->memory, env->frame, env->frame_size, 64);
-    env->slots = NULL;
-    env->copies = (rlx_kernel_slot){ NULL, 0 };
-    env->views = NULL;
-    env->frame = NULL;
-    env->num_slots = env->num_views = env->frame_size = 0;
-}
 
 typedef rlx_kernel_run running;
 
 /* ---- getting ready -------------------------------------------------------------------------- */
 
-static bool no_memory(rlx_fault *why)
-{
-    return rlx_fail(why, RLX_RT10, "out of memory in a kernel");
-}
-
 static bool is_grown(const rlx_kernel *k, const rlx_kernel_env *env)
 {
     return k->frame_size <= env->frame_size && k->num_buffers <= env->num_views &&
            k->num_temps <= env->num_slots;
-}
-
-RLX_NOINLINE bool rlx_kernel_env_grow(const rlx_kernel *k, rlx_kernel_env *env, rlx_fault *why)
-{
-    if (k->frame_size > env->frame_size) {
-        unsigned char *frame = rlx_mem_alloc_aligned(env->memory, k->frame_size, 64);
-        if (!frame)
-            return no_memory(why);
-        memset(frame, 0, k->frame_size);
-        rlx_mem_free_aligned(env->memory, env->frame, env->frame_size, 64);
-        env->frame = frame;
-        env->frame_size = k->frame_size;
-    }
-    if (k->num_buffers > env->num_views) {
-        void *p = rlx_mem_resize(env->memory, env->views, env->num_views * sizeof *env->views,
-                                 k->num_buffers * sizeof *env->views);
-        if (!p)
-            return no_memory(why);
-        env->views = p;
-        env->num_views = k->num_buffers;
-    }
-    if (k->num_temps > env->num_slots) {
-        void *p = rlx_mem_resize(env->memory, env->slots, env->num_slots * sizeof *env->slots,
-                                 k->num_temps * sizeof *env->slots);
-        if (!p)
-            return no_memory(why);
-        env->slots = p;
-        memset(env->slots + env->num_slots, 0,
-               (k->num_temps - env->num_slots) * sizeof *env->slots);
-        env->num_slots = k->num_temps;
-    }
-    return true;
-}
-
-static const char *buffer_name(const rlx_kernel *k, uint32_t b)
-{
-    return k->names + k->buffers[b].name;
 }
 
 static int32_t dtype_of(DLDataType t)
@@ -233,15 +169,6 @@ static bool bind(running *r, const relax_value *args, bool native)
 
 /* ---- pieces of the interpreter -------------------------------------------------------------- */
 
-bool rlx_kernel_stopped(running *r)
-{
-    r->env->fuel = FUEL;
-    if (!r->env->poll || !r->env->poll(r->env->poll_user))
-        return false;
-    rlx_fail(r->why, RLX_RT12, "kernel %s was stopped", r->k->names);
-    return true;
-}
-
 bool rlx_kernel_spend(running *r, int64_t work)
 {
     r->env->fuel -= work;
@@ -269,50 +196,6 @@ RLX_ALWAYS_INLINE bool in_range(int64_t first, int64_t stride, int64_t n, int64_
     if (RLX_MUL_OVERFLOWS(n - 1, stride, &way) || RLX_ADD_OVERFLOWS(first, way, &last))
         return false;
     return (uint64_t)first < (uint64_t)count && (uint64_t)last < (uint64_t)count;
-}
-
-bool rlx_kernel_out_of_buffer(running *r, uint32_t b, int64_t offset)
-{
-    return rlx_fail(r->why, RLX_RT09,
-                    "kernel %s: offset %" PRId64 " is outside %s, which has %" PRId64 " elements",
-                    r->k->names, offset, buffer_name(r->k, b), r->views[b].count);
-}
-
-bool rlx_kernel_out_of_dim(running *r, uint32_t b, uint32_t dim, int64_t index, int64_t size)
-{
-    return rlx_fail(r->why, RLX_RT09,
-                    "kernel %s: index %" PRId64
-                    " is out of range for dimension %u of %s, which has size %" PRId64,
-                    r->k->names, index, dim, buffer_name(r->k, b), size);
-}
-
-bool rlx_kernel_troubled(running *r, int trouble)
-{
-    static const char *const texts[] = { "failed", "integer division by zero",
-                                         "negative shift count",
-                                         "negative exponent of an integer" };
-    return rlx_fail(r->why, RLX_RT14, "kernel %s: %s", r->k->names, texts[trouble]);
-}
-
-bool rlx_kernel_alloc(running *r, uint32_t b, int64_t count)
-{
-    size_t slot = r->k->buffers[b].data, bytes;
-    if (count < 0 || !rlx_mul_size((size_t)count, r->k->buffers[b].bytes, &bytes) ||
-        bytes > SIZE_MAX / 4)
-        return rlx_fail(r->why, count < 0 ? RLX_RT05 : RLX_RT10,
-                        "kernel %s: %s would have %" PRId64 " elements", r->k->names,
-                        buffer_name(r->k, b), count);
-    rlx_kernel_slot *s = &r->env->slots[slot];
-    if (bytes > s->size) {
-        rlx_mem_free_aligned(r->env->memory, s->data, s->size, 64);
-        s->size = 0;
-        s->data = rlx_mem_alloc_aligned(r->env->memory, bytes, 64);
-        if (!s->data)
-            return no_memory(r->why);
-        s->size = bytes;
-    }
-    r->views[b] = (rlx_kernel_view){ s->data, count, NULL };
-    return true;
 }
 
 static bool do_check(running *r, const uint32_t *w)
@@ -377,41 +260,6 @@ static bool do_view(running *r, const uint32_t *w, size_t n)
     unsigned char *p = v->data + (n ? (size_t)off * r->k->buffers[w[2]].bytes : 0);
     memcpy(r->frame + (w[1] & ~1u), &p, sizeof p);
     return true;
-}
-
-/* Appends the sizes that a message is about, "; x (3, 4), out (5, 3)", as far as there is room. */
-static void add_shapes(running *r)
-{
-    char *text = r->why->text;
-    size_t len = strlen(text), room = sizeof r->why->text;
-    for (uint32_t b = 0; b < r->k->num_tensors; b++) {
-        char one[160];
-        int n = snprintf(one, sizeof one, "%s %.60s (", b ? "," : ";", buffer_name(r->k, b));
-        for (uint32_t i = 0; i < r->k->buffers[b].rank && n < 120; i++)
-            n += snprintf(one + n, sizeof one - (size_t)n, "%s%" PRId64, i ? ", " : "",
-                          r->views[b].shape[i]);
-        if (n >= 120 || len + (size_t)n + 2 > room)
-            return;
-        memcpy(text + len, one, (size_t)n);
-        len += (size_t)n;
-        text[len++] = ')';
-        text[len] = 0;
-    }
-}
-
-bool rlx_kernel_failed_assertion(running *r, uint32_t assertion, const char *text)
-{
-    rlx_fail(r->why, rlx_assertion_code(assertion), "kernel %s: %s", r->k->names, text);
-    if (r->why && assertion == RLX_ASSERTION_SIZES)
-        add_shapes(r);
-    return false;
-}
-
-bool rlx_kernel_wrong_size(running *r, uint32_t b, uint32_t dim, int64_t found, int64_t expected)
-{
-    return rlx_fail(r->why, RLX_RT05,
-                    "kernel %s: dimension %u of %s is %" PRId64 ", expected %" PRId64, r->k->names,
-                    dim, buffer_name(r->k, b), found, expected);
 }
 
 /* Operands by value, but for those that `plain` has a bit of: numbers and buffers. */
@@ -686,50 +534,17 @@ void rlx_kernel_set_native(rlx_kernel *k, relax_kernel_fn *native)
 
 /* ---- arguments that share memory ------------------------------------------------------------ */
 
-static size_t view_bytes(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t i)
-{
-    return (size_t)views[i].count * k->buffers[i].bytes;
-}
-
-/* Is what is only read the very memory of an output that overwrites it element by element? */
-RLX_ALWAYS_INLINE bool is_same_place(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t in, uint32_t out)
-{
-    return k->buffers[in].same == out + 1 && !k->buffers[in].written &&
-           views[in].data == views[out].data && view_bytes(k, views, in) == view_bytes(k, views, out);
-}
-
-/* Does another argument that is written share memory with this one? */
-static bool is_shared(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t j)
-{
-    uintptr_t begin = (uintptr_t)views[j].data, end = begin + view_bytes(k, views, j);
-    for (uint32_t i = 0; i < k->num_tensors; i++) {
-        uintptr_t other = (uintptr_t)views[i].data;
-        if (i != j && k->buffers[i].written && other < end &&
-            begin < other + view_bytes(k, views, i) && !is_same_place(k, views, j, i))
-            return true;
-    }
-    return false;
-}
-
-static bool outputs_overlap(const rlx_kernel *k, const rlx_kernel_view *views)
-{
-    for (uint32_t j = 0; j < k->num_tensors; j++)
-        if (k->buffers[j].written && is_shared(k, views, j))
-            return true;
-    return false;
-}
-
 /* Does any argument share memory with another one that is written? */
 RLX_ALWAYS_INLINE bool overlap(const rlx_kernel *k, const rlx_kernel_view *views)
 {
     for (uint32_t i = 0; i < k->num_tensors; i++) {
         if (!k->buffers[i].written)
             continue;
-        uintptr_t begin = (uintptr_t)views[i].data, end = begin + view_bytes(k, views, i);
+        uintptr_t begin = (uintptr_t)views[i].data, end = begin + rlx_kernel_view_bytes(k, views, i);
         for (uint32_t j = 0; j < k->num_tensors; j++) {
             uintptr_t other = (uintptr_t)views[j].data;
-            if (RLX_UNLIKELY(i != j && other < end && begin < other + view_bytes(k, views, j)) &&
-                !is_same_place(k, views, j, i))
+            if (RLX_UNLIKELY(i != j && other < end && begin < other + rlx_kernel_view_bytes(k, views, j)) &&
+                !rlx_kernel_same_place(k, views, j, i))
                 return true;
         }
     }
@@ -760,36 +575,14 @@ RLX_ALWAYS_INLINE bool start(running *r, const relax_value *args, bool native)
     return bind(r, args, native);
 }
 
-/* What is only read is read as it was before the call, from a copy unless the kernel says that it may
- * be the memory of its output: kernels pack their operands and go through them in an order of their own. What two outputs that share memory become is not defined; the
- * bytecode runs then, as compilers of C are told that nothing overlaps. */
+/* What two outputs that share memory become is not defined; the bytecode runs then, as compilers of C are told that nothing
+ * overlaps. */
 RLX_NOINLINE static bool run_on_copies(running *r, const relax_value *args)
 {
     const rlx_kernel *k = r->k;
-    rlx_memory *m = r->env->memory;
-    bool native = k->native && !outputs_overlap(k, r->views);
-    if (k->native && !native && !start(r, args, false))
+    bool native = k->native && !rlx_kernel_outputs_overlap(k, r->views);
+    if ((k->native && !native && !start(r, args, false)) || !rlx_kernel_copy_shared(r))
         return false;
-    size_t total = 0, at = 0;
-    for (uint32_t j = 0; j < k->num_tensors; j++)
-        if (!k->buffers[j].written && is_shared(k, r->views, j))
-            total += (view_bytes(k, r->views, j) + 63) / 64 * 64;
-    rlx_kernel_slot *copies = &r->env->copies;
-    if (total > copies->size) {
-        rlx_mem_free_aligned(m, copies->data, copies->size, 64);
-        copies->size = 0;
-        if (!(copies->data = rlx_mem_alloc_aligned(m, total, 64)))
-            return no_memory(r->why);
-        copies->size = total;
-    }
-    for (uint32_t j = 0; j < k->num_tensors; j++)
-        if (!k->buffers[j].written && is_shared(k, r->views, j)) {
-            size_t bytes = view_bytes(k, r->views, j);
-            unsigned char *copy = (unsigned char *)copies->data + at;
-            memcpy(copy, r->views[j].data, bytes);
-            r->views[j].data = copy;
-            at += (bytes + 63) / 64 * 64;
-        }
     return native ? rlx_kernel_run_native(r) : rlx_kernel_run_code(r, r->k->code);
 }
 

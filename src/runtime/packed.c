@@ -1,4 +1,5 @@
 /* packed.c: packed functions as objects, and registries of them. */
+/* built for size */
 #include "runtime/runtime_int.h"
 
 #include <relax/vm.h>

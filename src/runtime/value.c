@@ -1,4 +1,5 @@
 /* value.c: strings, shapes, tuples, functions as values; what comes back from packed functions. */
+/* built for size */
 #include "runtime/runtime_int.h"
 
 bool rlx_pool_open_once(rlx_pool *p, rlx_shared_memory *memory, const relax_allocator *host)

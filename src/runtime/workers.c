@@ -18,7 +18,7 @@ typedef struct worker {
     size_t slot;
     pthread_t thread;
     pthread_cond_t wake;
-    bool sleeps;                        /* under the lock */
+    _Atomic bool sleeps;                /* written under the lock */
     _Atomic int state;
 } worker;
 
@@ -54,10 +54,10 @@ static bool await_call(worker *me)
         RLX_CPU_RELAX();
     }
     pthread_mutex_lock(&w->lock);
-    me->sleeps = true;
+    atomic_store_explicit(&me->sleeps, true, memory_order_relaxed);
     while (!w->ends && atomic_load_explicit(&me->state, memory_order_acquire) != CALLED)
         pthread_cond_wait(&me->wake, &w->lock);
-    me->sleeps = false;
+    atomic_store_explicit(&me->sleeps, false, memory_order_relaxed);
     bool goes_on = !w->ends;
     pthread_mutex_unlock(&w->lock);
     return goes_on;
@@ -102,7 +102,7 @@ static bool start_thread(rlx_workers *w, worker *me)
     (void)pthread_attr_setstacksize(&how, STACK_BYTES);
     me->all = w;
     me->slot = (size_t)(me - w->at) + 1;
-    me->sleeps = false;
+    atomic_store_explicit(&me->sleeps, false, memory_order_relaxed);
     atomic_store_explicit(&me->state, IDLE, memory_order_relaxed);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -167,7 +167,7 @@ static void call_threads(rlx_workers *w, size_t count, rlx_worker_fn *fn, void *
     pthread_mutex_lock(&w->lock);
     for (size_t i = 0; i < count; i++) {
         atomic_store_explicit(&w->at[i].state, CALLED, memory_order_release);
-        if (w->at[i].sleeps)
+        if (atomic_load_explicit(&w->at[i].sleeps, memory_order_relaxed))
             pthread_cond_signal(&w->at[i].wake);
     }
     pthread_mutex_unlock(&w->lock);
@@ -218,6 +218,14 @@ void rlx_workers_run(rlx_workers *w, size_t slots, rlx_worker_fn *fn, void *user
 size_t rlx_workers_count(const rlx_workers *w)
 {
     return w ? w->threads : 1;
+}
+
+size_t rlx_workers_awake(const rlx_workers *w)
+{
+    size_t n = 0;
+    while (n < w->started && !atomic_load_explicit(&w->at[n].sleeps, memory_order_relaxed))
+        n++;
+    return w->parallel_for ? w->threads : n + 1;
 }
 
 rlx_workers *rlx_workers_make(rlx_memory *m, size_t threads, relax_parallel_for_fn parallel_for, void *user)

@@ -21,6 +21,9 @@ typedef void rlx_worker_fn(void *user, size_t slot);
 rlx_workers *rlx_workers_make(rlx_memory *m, size_t threads, relax_parallel_for_fn parallel_for, void *user);
 void rlx_workers_free(rlx_workers *w); /* NULL is fine; ends the threads. One thread at a time, as run */
 size_t rlx_workers_count(const rlx_workers *w); /* NULL: 1 */
+/* How many of those will begin at once, the caller among them: threads look for work for a moment before they sleep. Those of a
+ * host are taken to be ready. */
+size_t rlx_workers_awake(const rlx_workers *w);
 /* Calls fn for slots 0 ... slots - 1, each at most once and slot 0 surely, unless a host's parallel_for does not; returns
  * when all calls have ended. What there is to do is to be shared out by fn itself. */
 void rlx_workers_run(rlx_workers *w, size_t slots, rlx_worker_fn *fn, void *user);

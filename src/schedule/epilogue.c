@@ -239,11 +239,11 @@ static bool joins(const rlx_tiling *t, rlx_epilogue *e, const rlx_for_stmt *nest
     rlx_nest_plan plan;
     rlx_epilogue_nest *n = &e->nests[e->count];
     const rlx_for_stmt *loops = rlx_without_single_steps(t->ctx, nest);
-    bool is = loops && e->count < RLX_MOST_EPILOGUES;
-    if (!is || !rlx_plan_nest(t->ctx, &rlx_tiling_scope, loops, &plan))
+    if (!loops || e->count >= RLX_MOST_EPILOGUES)
         return false;
+    bool is = rlx_plan_nest(t->ctx, &rlx_tiling_scope, loops, &plan);
     *n = (rlx_epilogue_nest){ .nest = nest, .body = plan.body, .place = nest->place };
-    is = plan.form != RLX_PLAN_PLAIN && plan.form != RLX_PLAN_EMPTY &&
+    is = is && plan.form != RLX_PLAN_PLAIN && plan.form != RLX_PLAN_EMPTY &&
          plan.form != RLX_PLAN_PARTIAL && place_loops(t, e, &plan, n) && !may_fail(t, plan.body) &&
          add_all_touched(t, e, &plan, n);
     rlx_nest_plan_free(t->ctx, &plan);

@@ -786,6 +786,12 @@ static enum rlx_plan_reason plan_strip(planner *p)
     return RLX_PLAN_NO_REASON;
 }
 
+/* A panel of a single row: a box of them is one instruction when it is copied. */
+static bool is_row(const rlx_plan_pack *k)
+{
+    return k->four < 0 && k->depth[0] < 0 && k->depth[1] < 0 && k->depth[2] < 0;
+}
+
 static enum rlx_plan_reason plan_body(planner *p)
 {
     rlx_nest_plan *n = p->plan;
@@ -814,7 +820,8 @@ static enum rlx_plan_reason plan_body(planner *p)
         finish_plan(n, RLX_PLAN_COPY, (int)n->count - 1);
         return RLX_PLAN_NO_REASON;
     }
-    if (why == RLX_PLAN_NO_UPDATE && rlx_plan_packing(p->ctx, p->scope, n)) {
+    if (why == RLX_PLAN_NO_UPDATE && rlx_plan_packing(p->ctx, p->scope, n) &&
+        !(is_row(&n->pack) && rlx_plan_copying(p->ctx, n, 0))) {
         n->loops[n->pack.lane].role = RLX_PLAN_LANE;
         for (int i = 0; i < 3; i++)
             if (n->pack.depth[i] >= 0)

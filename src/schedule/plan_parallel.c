@@ -79,6 +79,8 @@ static void offer_inner(choice *c)
 /* Of one element, in picoseconds. What moves memory alone gains less from threads than it costs, and counts for less; a product
  * that is summed up is one of many in an instruction, and cheap unless each brings an operand of its own from memory. */
 enum { PRODUCT = 50, FETCH = 150, MOVE = 50, NODE = 80, FUNCTION = 1000, LIKELY = 64, MOST_DEPTH = 64 };
+/* Of each run of an innermost loop beside that: short ones cost more than their elements. */
+enum { RUN = 6000 };
 
 typedef struct tally { int64_t cost; } tally;
 
@@ -182,8 +184,8 @@ static const rlx_prim *runs_of(rlx_context *ctx, const rlx_for_stmt *f, const rl
     return rlx_plan_hangs_on(ctx, extent, inside) || may_fail(ctx, extent) ? rlx_int64(ctx, LIKELY) : extent;
 }
 
-/* Adds what the statement does, `times` times. */
-static bool weigh(weighing *w, const rlx_stmt *s, const rlx_prim *times, int depth)
+/* Adds what the statement does, `times` times, in `runs` runs of the loop around it. */
+static bool weigh(weighing *w, const rlx_stmt *s, const rlx_prim *times, const rlx_prim *runs, int depth)
 {
     rlx_context *ctx = w->ctx;
     const rlx_for_stmt *f = rlx_as_for_stmt(s);
@@ -192,14 +194,17 @@ static bool weigh(weighing *w, const rlx_stmt *s, const rlx_prim *times, int dep
     if (s->kind == RLX_NODE_BUFFER_STORE) {
         int64_t cost = cost_of_store(w, (const rlx_buffer_store *)s);
         w->sum = rlx_fold_add(ctx, w->sum, rlx_fold_mul(ctx, times, rlx_int64(ctx, cost)));
+        w->sum = w->sum ? rlx_fold_add(ctx, w->sum, rlx_fold_mul(ctx, runs, rlx_int64(ctx, RUN))) : NULL;
         return w->sum != NULL;
     }
     if (f) {
         const int around = w->num_loops;
+        bool once = rlx_is_int_value(f->extent, 1);
+        runs = once ? runs : times;
         times = rlx_fold_mul(ctx, times, runs_of(ctx, f, &w->inside));
-        if (!rlx_is_int_value(f->extent, 1))
+        if (!once)
             w->loops[w->num_loops++] = f->loop_var;
-        bool fine = rlx_ptrmap_put(&w->inside, f->loop_var, 1) && weigh(w, f->body, times, depth + 1);
+        bool fine = rlx_ptrmap_put(&w->inside, f->loop_var, 1) && weigh(w, f->body, times, runs, depth + 1);
         w->num_loops = around;
         return fine;
     }
@@ -208,7 +213,7 @@ static bool weigh(weighing *w, const rlx_stmt *s, const rlx_prim *times, int dep
     bool ok = true;
     for (size_t i = 0; ok && i < rlx_child_count(s); i++) {
         const rlx_node *child = rlx_child(s, i);
-        ok = !child || rlx_family_of(child) != RLX_FAMILY_STMT || weigh(w, child, times, depth + 1);
+        ok = !child || rlx_family_of(child) != RLX_FAMILY_STMT || weigh(w, child, times, runs, depth + 1);
     }
     return ok;
 }
@@ -219,7 +224,8 @@ const rlx_prim *rlx_work_of(rlx_context *ctx, const rlx_stmt *s)
         return NULL;
     weighing w = { .ctx = ctx, .sum = rlx_int64(ctx, 0) };
     rlx_ptrmap_init(&w.inside, &ctx->memory);
-    bool ok = w.sum && weigh(&w, s, rlx_int64(ctx, 1), 0);
+    const rlx_prim *one = rlx_int64(ctx, 1);
+    bool ok = w.sum && one && weigh(&w, s, one, one, 0);
     rlx_ptrmap_free(&w.inside);
     return ok ? w.sum : NULL;
 }

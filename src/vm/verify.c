@@ -107,7 +107,8 @@ static bool fits_together(const verify *v, uint32_t op, const uint32_t *w, uint3
     case RLX_OP_MATCH: return w[2] < RLX_MATCH_FLAVOURS;
     case RLX_OP_ALLOC_VIEW:
     case RLX_OP_ALLOC_TENSOR:
-    case RLX_OP_ALLOC_RESULT: return count <= RLX_MAX_RANK;
+    case RLX_OP_ALLOC_RESULT:
+    case RLX_OP_ALLOC_OVER: return count <= RLX_MAX_RANK;
     case RLX_OP_CALL_KERNEL: return (int64_t)count == rlx_kernel_num_params(e->kernels[w[0]]);
     case RLX_OP_CALL: return w[2] <= RLX_CALL_PROVED && count == e->functions[w[1]].num_params;
     case RLX_OP_TAIL_CALL:

@@ -80,6 +80,9 @@ size_t rlx_vm_find(relax_vm *vm, rlx_slice name);
  * may call this, and nobody else. */
 relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args,
                          relax_value *result, relax_error **out);
+/* The same; arguments that the function got are null values then, and whatever it did not get stays. */
+relax_status rlx_vm_call_move(relax_vm *vm, uint32_t function, relax_value *args, size_t num_args,
+                              relax_value *result, relax_error **out);
 /* `function` is any value; RT18 if it is no function of this program and not packed. */
 relax_status rlx_vm_call_value(relax_vm *vm, const relax_value *function, const relax_value *args,
                                size_t num_args, relax_value *result, relax_error **out);

@@ -195,6 +195,20 @@ RLX_ALWAYS_INLINE bool rlx_vm_args(relax_vm *vm, const uint32_t *operands, uint3
     return true;
 }
 
+RLX_ALWAYS_INLINE bool rlx_vm_eval_dims(relax_vm *vm, const uint32_t *operands, uint32_t count, int64_t *dims,
+                      rlx_fault *why)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!rlx_vm_int(vm, operands[i], &dims[i], why))
+            return false;
+    return true;
+}
+/* What instructions that make tensors do. */
+bool rlx_vm_put_tensor(relax_vm *vm, uint32_t reg, rlx_dtype dtype, uint32_t ndim,
+                       const int64_t *dims, rlx_fault *why);
+/* The caller's buffer for that tensor of the result. False: there is none. */
+bool rlx_vm_put_buffer(relax_vm *vm, uint32_t reg, uint32_t result, rlx_dtype dtype, uint32_t ndim,
+                       const int64_t *dims);
 /* One instruction each; `pc` is its header. False: failed. */
 bool rlx_vm_step_match(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_shape(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
@@ -202,6 +216,7 @@ bool rlx_vm_step_alloc_storage(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 bool rlx_vm_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_alloc_tensor(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_vm_step_alloc_over(relax_vm *vm, const uint32_t *pc, rlx_fault *why); /* vm_over.c */
 bool rlx_vm_step_kernel(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_builtin(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_vm_step_tuple(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
@@ -259,8 +274,10 @@ bool rlx_packed_finish(relax_vm *vm, int rc, relax_value *result, rlx_slice name
  * caller's. */
 bool rlx_vm_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *result, rlx_fault *why);
 
-/* ---- from outside, in vm_call.c and vm_profile.c -------------------------------------------- */
+/* ---- from outside, in vm_machine.c and vm_profile.c -------------------------------------------- */
 
+/* Takes the frames of a call that failed off the stack. The status; an error with the trace unless `out` is NULL. */
+relax_status rlx_vm_report(relax_vm *vm, const rlx_fault *why, relax_error **out);
 bool rlx_profile_start(relax_vm *vm); /* false: out of memory */
 void rlx_profile_free(relax_vm *vm);
 void rlx_profile_json(const relax_vm *vm, rlx_buf *out);

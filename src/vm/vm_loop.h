@@ -139,6 +139,7 @@ next:
     STEP(ALLOC_VIEW, rlx_vm_step_alloc_view, 5)
     STEP(ALLOC_TENSOR, rlx_vm_step_alloc_tensor, 3)
     STEP(ALLOC_RESULT, rlx_vm_step_alloc_result, 4)
+    STEP(ALLOC_OVER, rlx_vm_step_alloc_over, 5)
     STEP(CALL_KERNEL, rlx_vm_step_kernel, 2)
     STEP(CALL_BUILTIN, rlx_vm_step_builtin, 3)
     STEP(CALL_LATE, rlx_vm_step_late, 5)

@@ -158,15 +158,6 @@ bool rlx_vm_arg_slow(relax_vm *vm, uint32_t x, bool views, relax_value *out, rlx
     return true;
 }
 
-RLX_ALWAYS_INLINE bool eval_dims(relax_vm *vm, const uint32_t *operands, uint32_t count, int64_t *dims,
-                      rlx_fault *why)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (!rlx_vm_int(vm, operands[i], &dims[i], why))
-            return false;
-    return true;
-}
-
 /* ---- simple values -------------------------------------------------------------------------- */
 
 bool rlx_vm_step_match(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
@@ -197,7 +188,7 @@ bool rlx_vm_step_shape(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     if (!s)
         return no_memory(why, "a shape");
     relax_value v = rlx_value_object(RELAX_VALUE_SHAPE, s);
-    if (!eval_dims(vm, pc + 2, count, s->values, why)) {
+    if (!rlx_vm_eval_dims(vm, pc + 2, count, s->values, why)) {
         rlx_pool_drop(&vm->pool, &v);
         return false;
     }
@@ -298,7 +289,7 @@ bool rlx_vm_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     if (!rlx_value_has_mark(from, RLX_MARK_STORAGE))
         return rlx_fail(why, RLX_RT02, "a tensor in a value that is no storage");
     rlx_storage *s = from->v.p;
-    if (!rlx_vm_int(vm, pc[3], &offset, why) || !eval_dims(vm, pc + 5, ndim, dims, why))
+    if (!rlx_vm_int(vm, pc[3], &offset, why) || !rlx_vm_eval_dims(vm, pc + 5, ndim, dims, why))
         return false;
     if (holds_view(&vm->frame->regs[pc[1]], s, offset, dtype, ndim, dims))
         return true;
@@ -317,7 +308,7 @@ bool rlx_vm_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     return true;
 }
 
-static bool put_tensor(relax_vm *vm, uint32_t reg, rlx_dtype dtype, uint32_t ndim,
+bool rlx_vm_put_tensor(relax_vm *vm, uint32_t reg, rlx_dtype dtype, uint32_t ndim,
                        const int64_t *dims, rlx_fault *why)
 {
     size_t bytes;
@@ -335,8 +326,8 @@ bool rlx_vm_step_alloc_tensor(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     int64_t dims[RLX_MAX_RANK];
     uint32_t ndim = rlx_ins_count(pc[0]);
-    return eval_dims(vm, pc + 3, ndim, dims, why) &&
-           put_tensor(vm, pc[1], (rlx_dtype)pc[2], ndim, dims, why);
+    return rlx_vm_eval_dims(vm, pc + 3, ndim, dims, why) &&
+           rlx_vm_put_tensor(vm, pc[1], (rlx_dtype)pc[2], ndim, dims, why);
 }
 
 static bool same_shape(const DLTensor *t, rlx_dtype dtype, uint32_t ndim, const int64_t *dims)
@@ -345,23 +336,25 @@ static bool same_shape(const DLTensor *t, rlx_dtype dtype, uint32_t ndim, const 
            memcmp(t->shape, dims, ndim * sizeof *dims) == 0;
 }
 
+/* Only the function that the host called returns to the host. A buffer that does not fit is told at the end. */
+bool rlx_vm_put_buffer(relax_vm *vm, uint32_t reg, uint32_t result, rlx_dtype dtype, uint32_t ndim,
+                       const int64_t *dims)
+{
+    bool given = vm->frame->parent == vm->base && result < vm->num_into;
+    rlx_tensor_object *t = given ? (rlx_tensor_object *)vm->into[result] : NULL;
+    if (!t || !same_shape(&t->view, dtype, ndim, dims))
+        return false;
+    rlx_cell_put(vm, &vm->frame->regs[reg], rlx_value_object(RELAX_VALUE_TENSOR, t), RLX_HELD_BY_RUN);
+    return true;
+}
+
 bool rlx_vm_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     int64_t dims[RLX_MAX_RANK];
     uint32_t ndim = rlx_ins_count(pc[0]);
-    if (!eval_dims(vm, pc + 4, ndim, dims, why))
-        return false;
-    /* Only the function that the host called returns to the host. A buffer that does not fit is
-     * told at the end. */
-    if (vm->frame->parent == vm->base && pc[2] < vm->num_into) {
-        rlx_tensor_object *t = (rlx_tensor_object *)vm->into[pc[2]];
-        if (same_shape(&t->view, (rlx_dtype)pc[3], ndim, dims)) {
-            rlx_cell_put(vm, &vm->frame->regs[pc[1]], rlx_value_object(RELAX_VALUE_TENSOR, t),
-                         RLX_HELD_BY_RUN);
-            return true;
-        }
-    }
-    return put_tensor(vm, pc[1], (rlx_dtype)pc[3], ndim, dims, why);
+    rlx_dtype dtype = (rlx_dtype)pc[3];
+    return rlx_vm_eval_dims(vm, pc + 4, ndim, dims, why) &&
+           (rlx_vm_put_buffer(vm, pc[1], pc[2], dtype, ndim, dims) || rlx_vm_put_tensor(vm, pc[1], dtype, ndim, dims, why));
 }
 
 /* ---- kernels, builtins ---------------------------------------------------------------------- */

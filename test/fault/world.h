@@ -171,6 +171,7 @@ static const program programs[] = {
     { .name = "prim_func", .reach = RUNS, .is_native = true },
     { .name = "decoded", .reach = RUNS },
     { .name = "symbolic", .reach = RUNS },
+    { .name = "grows", .reach = RUNS },
     { .name = "match_cast", .reach = RUNS },
     { .name = "branches", .reach = RUNS },
     { .name = "recursion", .reach = RUNS },
@@ -1182,6 +1183,30 @@ static bool step_call_into(world *w)
     return w->status == RELAX_OK;
 }
 
+/* The second call gets what the first one gave, and both are given up. */
+static bool step_call_move(world *w)
+{
+    size_t main = relax_executable_find(w->exe, Z(entry_of(w)));
+    for (int i = 0; i < 2; i++) {
+        relax_value args[1 + CACHES], first = w->arg;
+        bool again = i && relax_tensor_ndim(relax_value_get_tensor(&w->result)) == 2;
+        if (again) {
+            first = w->result;
+            w->result = (relax_value){ 0 };
+        } else {
+            relax_value_retain(&first);
+            relax_value_release(&w->result);
+        }
+        size_t n = arguments(w, &first, args);
+        for (size_t k = 1; k < n; k++)
+            relax_value_retain(&args[k]);
+        w->status = relax_vm_call_move(w->vm, main, args, n, &w->result, &w->error);
+        if (w->status != RELAX_OK || strcmp(w->program->name, "grows") != 0)
+            break;
+    }
+    return w->status == RELAX_OK;
+}
+
 /* Out by DLPack, in again, and through the program. */
 static bool step_dlpack(world *w)
 {
@@ -1300,6 +1325,7 @@ static const step steps[] = {
     { "run", MACHINE, RUNS, step_first_and_second_call, true, HOST },
     { "profile", MACHINE, RUNS, step_profile, true, HOST },
     { "run into buffers", MACHINE, RUNS, step_call_into, true, HOST },
+    { "run, arguments handed over", MACHINE, RUNS, step_call_move, true, HOST },
     { "exchange by dlpack", MACHINE, RUNS, step_dlpack, true, MALLOC },
     { "make values", MACHINE, RUNS, step_values, false, MALLOC },
 };

@@ -124,7 +124,7 @@ static bool survives(const uint8_t *bytes, size_t len)
         (void)!rlx_kernel_call(k, &env, c.args, 4, &why);
         prepare(&c);
         env.workers = rlx_workers_make(&m, 2, NULL, NULL);
-        env.least_work = 1;
+        env.least_work = env.least_waking = 1;
         (void)!rlx_kernel_call(k, &env, c.args, 4, &why);
         rlx_kernel_env_free(&env);
         rlx_workers_free(env.workers);
@@ -239,7 +239,10 @@ static void bad_parallel_loops_are_refused(void **state)
         case 5: /* what is written inside is read behind it */
             put_word(code, find_op(code, end, RLX_K_PAR) + 3, rlx_get_u16(code + 2 * (par + 1)));
             break;
-        case 6: put_word(code, par, RLX_K_ENDPAR); break;
+        case 6:
+            for (uint32_t i = 0; i < rlx_kernel_op_words(RLX_K_PAR); i++)
+                put_word(code, par + i, RLX_K_ENDPAR);
+            break;
         default: break;
         }
         bool loaded = rlx_kernel_load(&ctx->memory, copy, bytes.len, &k, &why);

@@ -152,7 +152,7 @@ int kc_call(rlx_memory *m, rlx_kernel *k, kc *c, rlx_fault *why)
         env.micro = c->micro;
     if (c->threads) {
         env.workers = rlx_workers_make(m, c->threads, NULL, NULL);
-        env.least_work = 1;
+        env.least_work = env.least_waking = 1;
     }
     bool ok = rlx_kernel_call(k, &env, args, c->count, why);
     rlx_kernel_env_free(&env);

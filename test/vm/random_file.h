@@ -306,6 +306,8 @@ static void put_alloc(sample *s, enum rlx_opcode op, uint32_t d)
                  dtype);
     else if (op == RLX_OP_ALLOC_TENSOR)
         PUT_LIST(op, dims, count, d, dtype);
+    else if (op == RLX_OP_ALLOC_OVER)
+        PUT_LIST(op, dims, count, d, need(s, TENSOR), below(s, 2), dtype);
     else
         PUT_LIST(op, dims, count, d, below(s, 2), dtype);
     s->regs[d] = op == RLX_OP_ALLOC_STORAGE ? STORAGE : TENSOR;
@@ -351,7 +353,7 @@ static void put_plain(sample *s)
                                                 RLX_OP_SYMBOL, RLX_OP_TUPLE, RLX_OP_GET,
                                                 RLX_OP_MATCH, RLX_OP_CALL,  RLX_OP_CALL_BUILTIN },
                                  others[] = { RLX_OP_ALLOC_STORAGE, RLX_OP_ALLOC_VIEW,
-                                              RLX_OP_ALLOC_TENSOR,  RLX_OP_ALLOC_RESULT,
+                                              RLX_OP_ALLOC_TENSOR,  RLX_OP_ALLOC_RESULT, RLX_OP_ALLOC_OVER,
                                               RLX_OP_CALL_KERNEL,   RLX_OP_CALL_PACKED,
                                               RLX_OP_CALL_VALUE,    RLX_OP_TAIL_CALL_VALUE,
                                               RLX_OP_CALL_VALUE_KNOWN, RLX_OP_CALL_LATE };
