@@ -35,12 +35,11 @@ static const rlx_prim *size_of(const same_sizes *s, const rlx_prim *size)
 /* T.if_then_else(size == 1, one, other). */
 static bool is_choice(const rlx_prim *e, const rlx_prim **size, const rlx_prim **one, const rlx_prim **other)
 {
-    const rlx_prim_call *c = rlx_as_prim_call(e);
-    const rlx_binary *equal = c && c->op && c->num_args == 3 && rlx_slice_is(rlx_string_slice(c->op), "if_then_else")
-                                  ? rlx_as_binary(c->args[0]) : NULL;
+    const rlx_prim *cond;
+    const rlx_binary *equal = rlx_tir_is_choice(e, &cond, one, other) ? rlx_as_binary(cond) : NULL;
     if (!equal || equal->node.kind != RLX_NODE_EQ || !rlx_is_int_value(equal->b, 1))
         return false;
-    *size = equal->a, *one = c->args[1], *other = c->args[2];
+    *size = equal->a;
     return true;
 }
 
