@@ -226,7 +226,6 @@ static bool run_rows(rlx_kernel_run *r, const row_program *x, int64_t count)
     return true;
 }
 
-
 bool rlx_kernel_block_rows(rlx_kernel_run *r, const uint32_t *ops, int64_t (*operands)[RLX_KERNEL_BLOCK_OPERANDS], size_t count,
                            bool *done)
 {

@@ -253,7 +253,7 @@ RLX_ALWAYS_INLINE void *reg(const running *r, uint32_t offset)
 {
     unsigned char *p = r->frame + (offset & ~3u);
     if (RLX_UNLIKELY(offset & 1))
-        memcpy(&p, p, sizeof p);
+        memcpy(&p, p, sizeof(void *));
     return p;
 }
 
