@@ -1,6 +1,5 @@
 /* row.c: functions of rows that are one operation, runs of integers, for every machine and in the vectors that it has. */
 /* built for speed */
-#include "format/kernel_math.h"
 #include "micro/micro_int.h"
 
 #define ROW(name, op)                                                                       \
@@ -35,19 +34,3 @@ RUN(u64, uint64_t, add, SUM_ONE)
 
 /* a - (-b) is a + b, signs of zeros included. */
 void rlx_micro_row_add(float *d, const float *a, float b, int64_t columns) { row_sub(d, a, -b, columns); }
-
-/* Of b alone: what a row is multiplied by, or less by, so that it is mostly one column. */
-void rlx_micro_row_reciprocal(float *d, const float *a, float b, int64_t columns)
-{
-    float v = 1.0f / b;
-    (void)a;
-    for (int64_t j = 0; j < columns; j++)
-        d[j] = v;
-}
-void rlx_micro_row_log(float *d, const float *a, float b, int64_t columns)
-{
-    float v = rlx_log_f32(b);
-    (void)a;
-    for (int64_t j = 0; j < columns; j++)
-        d[j] = v;
-}
