@@ -53,6 +53,16 @@ static bool surely_at_least(rlx_kgen *w, const rlx_prim *p, int64_t low)
     return rlx_int_literal(q, &v) && v >= low;
 }
 
+/* A factor that is a number, or 0 or 1 as the run says (sizes that broadcast). *c: its sign. */
+static bool has_sign(const rlx_prim *factor, int64_t *c)
+{
+    const rlx_prim *cond, *then, *other;
+    if (rlx_int_literal(factor, c))
+        return true;
+    *c = 1;
+    return rlx_tir_is_choice(factor, &cond, &then, &other) && rlx_is_int_value(then, 0) && rlx_is_int_value(other, 1);
+}
+
 static bool box_of(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_prim *index, const rlx_prim **low,
                    const rlx_prim **high)
 {
@@ -67,7 +77,7 @@ static bool box_of(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_prim *index, c
         const rlx_nest_loop *l = &n->plan->loops[i];
         if (!a->coeff[i])
             continue;
-        if (!rlx_int_literal(a->coeff[i], &c))
+        if (!has_sign(a->coeff[i], &c))
             return false;
         const rlx_prim *first = l->min,
                        *last = rlx_fold_sub(w->ctx, rlx_fold_add(w->ctx, l->min, l->extent),

@@ -423,7 +423,7 @@ static bool check_nest(rlx_kgen *w, const rlx_kgen_nest *n)
         return true;
     case RLX_PLAN_MAP:
         return check_access(w, n, 0, "a function of rows") && check_access(w, n, 1, "a function of rows") &&
-               check_access(w, n, 2, "a function of rows");
+               check_access(w, n, n->plan->accesses.len - 1, "a function of rows");
     default: return true;
     }
 }

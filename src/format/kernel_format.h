@@ -56,6 +56,8 @@ enum rlx_kernel_map {
     RLX_KERNEL_MAP_MUL,
     RLX_KERNEL_MAP_DIV,
     RLX_KERNEL_MAP_EXP_SUB,   /* exp(a - b) */
+    RLX_KERNEL_MAP_RECIPROCAL, /* 1 / b */
+    RLX_KERNEL_MAP_LOG,       /* log(b) */
     RLX_KERNEL_MAP_COUNT
 };
 /* Bits of the number of CONTRACT. */

@@ -1,5 +1,6 @@
-/* chain.c: the last elements of strips that chains compute, for every machine. */
+/* chain.c: the last elements of strips that chains compute, and rows of one number, for every machine. */
 /* built for size */
+#include "format/kernel_math.h"
 #include "micro/micro_int.h"
 
 #include <string.h>
@@ -40,4 +41,20 @@ void rlx_micro_chain_store_end(const rlx_micro_chain_end *e, int64_t at, int64_t
     for (size_t i = 0; i < e->count; i++)
         if (e->stored[i])
             memcpy(e->strip[i] + at, e->block[i], (size_t)n * sizeof(float));
+}
+
+/* Of b alone: what a row is multiplied by, or less by, so that it is mostly one column. */
+void rlx_micro_row_reciprocal(float *d, const float *a, float b, int64_t columns)
+{
+    float v = 1.0f / b;
+    (void)a;
+    for (int64_t j = 0; j < columns; j++)
+        d[j] = v;
+}
+void rlx_micro_row_log(float *d, const float *a, float b, int64_t columns)
+{
+    float v = rlx_log_f32(b);
+    (void)a;
+    for (int64_t j = 0; j < columns; j++)
+        d[j] = v;
 }

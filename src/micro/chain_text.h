@@ -127,13 +127,15 @@ SET_INLINE f32_vec f32_load_rest(const float *p, int64_t n, int w)
     return v;
 }
 
-SET static void exp_sum(float *d, const float *a, float b, float *sums, bool fresh, int64_t columns)
+SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fresh, int64_t columns)
 {
     enum { STEP = CHAIN_BESIDE * f32_LANES, SIDE = RLX_PARTIAL_SUMS / f32_LANES };
     f32_vec sum[SIDE];
     RLX_UNROLL for (int v = 0; v < SIDE; v++) sum[v] = fresh ? f32_fill(0) : f32_load(sums + v * f32_LANES);
     for (int64_t j = 0, n = columns; n > 0; j += STEP, n -= STEP) {
         f32_vec x[CHAIN_BESIDE];
+        /* the next row, which is mostly what comes next; it need not be there */
+        EACH RLX_PREFETCH((uintptr_t)a + (uintptr_t)(j + columns + w * f32_LANES) * sizeof(float));
         if (!SET_MASKS && n >= STEP)
             EACH x[w] = f32_load(a + j + w * f32_LANES) - b;
         else
@@ -150,6 +152,10 @@ SET static void exp_sum(float *d, const float *a, float b, float *sums, bool fre
             EACH sum[(j / f32_LANES + w) % SIDE] += x[w];
     }
     RLX_UNROLL for (int v = 0; v < SIDE; v++) f32_store(sums + v * f32_LANES, sum[v]);
+    RLX_UNROLL for (int half = SIDE / 2; half > 0; half /= 2)
+        RLX_UNROLL for (int v = 0; v < half; v++) sum[v] += sum[v + half];
+    f32_fold(sum[0], ADD);
+    return 0.0f + sum[0][0] + sum[0][1];
 }
 
 static void (*const block_functions[])(float *block) = { block_exp, block_sigmoid, block_tanh, block_erf };

@@ -107,8 +107,10 @@ typedef struct rlx_micro_unpack {
 void rlx_micro_unpack_fields(const rlx_micro_unpack *u);
 /* dst[j] = f(a[j], b) for j < columns, of float32. dst may be a. */
 typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t columns);
-/* dst[j] = exp(a[j] - b), and sums[j mod 32] is added dst[j]; fresh: sums hold nothing yet. */
-typedef void rlx_micro_exp_sum_fn(float *dst, const float *a, float b, float *sums, bool fresh, int64_t columns);
+/* The greatest of x and n elements. */
+typedef float rlx_micro_greatest_fn(float x, const float *a, int64_t n);
+/* dst[j] = exp(a[j] - b), and sums[j mod 32] is added dst[j]; fresh: sums hold nothing yet. Gives the total of the sums. */
+typedef float rlx_micro_exp_sum_fn(float *dst, const float *a, float b, float *sums, bool fresh, int64_t columns);
 
 /* A chain of functions of each element of strips of float32, which stays in registers from one to the next: x is what it holds, b the step's `with`.
  * Strips that are loaded and stored are the same memory or do not overlap. */
@@ -139,8 +141,6 @@ typedef struct rlx_micro_step {
 #define RLX_STEP_STRIP(op, strip) ((rlx_micro_step){ op, -1, false, strip })
 #define RLX_STEP_NUMBER(op, number) ((rlx_micro_step){ op, 0, true, (float *)(number) })
 #define RLX_STEP_ALONE(op) ((rlx_micro_step){ op, 0, false, NULL })
-/* The total of 32 partial sums. */
-float rlx_micro_total(const float *sums);
 /* n elements; steps end with END. */
 typedef void rlx_micro_chain_fn(const rlx_micro_step *steps, int64_t n);
 
@@ -159,6 +159,7 @@ typedef struct rlx_micro_set {
     rlx_micro_copy_fn *copy_words;
     rlx_micro_pack_fn *pack_words;
     rlx_micro_row_fn *const *map;                                    /* [enum rlx_kernel_map] */
+    rlx_micro_greatest_fn *greatest;
     rlx_micro_exp_sum_fn *exp_sum;
     rlx_micro_chain_fn *chain;
 } rlx_micro_set;

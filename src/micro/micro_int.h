@@ -75,7 +75,8 @@ void rlx_micro_widen_I16(int32_t *d, const int16_t *s, int64_t n);
 void rlx_micro_widen_U16(int32_t *d, const uint16_t *s, int64_t n);
 
 /* Functions of rows that are one operation: row.c. */
-rlx_micro_row_fn rlx_micro_row_add, rlx_micro_row_sub, rlx_micro_row_mul, rlx_micro_row_div;
+rlx_micro_row_fn rlx_micro_row_add, rlx_micro_row_sub, rlx_micro_row_mul, rlx_micro_row_div, rlx_micro_row_reciprocal,
+    rlx_micro_row_log;
 
 /* Integers that lie beside each other, joined with x: row.c. */
 uint32_t rlx_micro_run_u32_add(uint32_t x, const uint32_t *a, int64_t n);

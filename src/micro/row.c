@@ -1,4 +1,4 @@
-/* row.c: functions of rows that are one operation, runs of integers and totals, for every machine and in the vectors that it has. */
+/* row.c: functions of rows that are one operation, runs of integers, for every machine and in the vectors that it has. */
 /* built for speed */
 #include "micro/micro_int.h"
 
@@ -34,14 +34,3 @@ RUN(u64, uint64_t, add, SUM_ONE)
 
 /* a - (-b) is a + b, signs of zeros included. */
 void rlx_micro_row_add(float *d, const float *a, float b, int64_t columns) { row_sub(d, a, -b, columns); }
-
-float rlx_micro_total(const float *sums)
-{
-    float s[RLX_PARTIAL_SUMS / 2];
-    for (int l = 0; l < RLX_PARTIAL_SUMS / 2; l++)
-        s[l] = sums[l] + sums[l + RLX_PARTIAL_SUMS / 2];
-    RLX_UNROLL for (int half = RLX_PARTIAL_SUMS / 4; half > 1; half /= 2)
-        RLX_UNROLL for (int l = 0; l < half; l++)
-            s[l] += s[l + half];
-    return 0.0f + s[0] + s[1];
-}

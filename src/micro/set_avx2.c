@@ -38,6 +38,7 @@ const rlx_micro_set rlx_micro_avx2 = {
     .copy_words = copy_words,
     .pack_words = pack_words,
     .map = maps,
+    .greatest = row_greatest,
     .exp_sum = exp_sum,
     .chain = chain,
 };

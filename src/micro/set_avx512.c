@@ -58,6 +58,7 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 
     .copy_words = copy_words,      \
     .pack_words = pack_words,      \
     .map = maps,                   \
+    .greatest = row_greatest,      \
     .exp_sum = exp_sum,            \
     .chain = chain
 const rlx_micro_set rlx_micro_avx512 = { .name = "avx512", .dot = rlx_micro_dot_avx2, FUNCTIONS };

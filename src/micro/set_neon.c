@@ -30,6 +30,7 @@ const rlx_micro_set rlx_micro_neon = {
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
     .map = maps,
+    .greatest = row_greatest,
     .exp_sum = exp_sum,
     .chain = chain,
 };

@@ -258,8 +258,6 @@ static rlx_micro_sum_fn *const reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUN
 #undef T
 #undef COMMON
 
-#undef ADD
-
 static rlx_micro_partial_fn *const partials[RLX_KERNEL_VALUE_COUNT][RLX_ELEM_COUNT] = {
     [RLX_KERNEL_VALUE_ELEMENT] = { [RLX_ELEM_F32] = partial_f32_elements, [RLX_ELEM_F64] = partial_f64_elements },
     [RLX_KERNEL_VALUE_SQUARE] = { [RLX_ELEM_F32] = partial_f32_squares, [RLX_ELEM_F64] = rlx_micro_partial_any_f64_squares },
@@ -268,6 +266,17 @@ static rlx_micro_partial_fn *const partials[RLX_KERNEL_VALUE_COUNT][RLX_ELEM_COU
 /* ---- functions of elements ------------------------------------------------------------------ */
 
 #include "micro/chain_text.h"
+
+#undef ADD
+
+static float row_greatest(float x, const float *a, int64_t n)
+{
+    if (n >= 4 * f32_LANES)
+        return reduce_run_f32_max(x, a, n);
+    for (int64_t k = 0; k < n; k++)
+        x = rlx_max_f32(x, a[k]);
+    return x;
+}
 
 static void row_exp_sub(float *d, const float *a, float b, int64_t columns)
 {
@@ -281,4 +290,6 @@ static rlx_micro_row_fn *const maps[RLX_KERNEL_MAP_COUNT] = {
     [RLX_KERNEL_MAP_MUL] = rlx_micro_row_mul,
     [RLX_KERNEL_MAP_DIV] = rlx_micro_row_div,
     [RLX_KERNEL_MAP_EXP_SUB] = row_exp_sub,
+    [RLX_KERNEL_MAP_RECIPROCAL] = rlx_micro_row_reciprocal,
+    [RLX_KERNEL_MAP_LOG] = rlx_micro_row_log,
 };

@@ -30,20 +30,21 @@ void rlx_micro_straighten(rlx_micro_sum *r, bool product)
 
 /* ---- sums of products of any strides --------------------------------------------------------- */
 
-#define CONTRACT(X, T, kind, CLONES, SUM)                                                            \
-    CLONES void rlx_micro_contract_any_##X##_##kind(const rlx_micro_sum *r)                          \
-    {                                                                                                \
-        for (int64_t i = 0; i < r->rows; i++)                                                        \
-            for (int64_t j = 0; j < r->columns; j++) {                                               \
-                T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j, s = r->fresh ? 0 : *acc;         \
-                const T *a = (const T *)r->a + i * r->a_i + j * r->a_j,                              \
-                        *b = (const T *)r->b + i * r->b_i + j * r->b_j;                              \
-                for (int64_t t = 0; t < r->turns; t++, a += r->a_t, b += r->b_t)                     \
-                    for (int64_t k = 0; k < r->depth; k++)                                           \
-                        s = SUM(a[k * r->a_k], b[k * r->b_k], s);                                    \
-                *acc = s;                                                                            \
-            }                                                                                        \
-    }
+#define CONTRACT(X, T, kind, CLONES, SUM)                                                              \
+    CLONES static void contract_any_##X##_##kind(const rlx_micro_sum *r)                               \
+    {                                                                                                  \
+        for (int64_t i = 0; i < r->rows; i++)                                                          \
+            for (int64_t j = 0; j < r->columns; j++) {                                                 \
+                T *acc = (T *)r->acc + i * r->acc_i + j * r->acc_j, s = r->fresh ? 0 : *acc;           \
+                const T *a = (const T *)r->a + i * r->a_i + j * r->a_j,                                \
+                        *b = (const T *)r->b + i * r->b_i + j * r->b_j;                                \
+                for (int64_t t = 0; t < r->turns; t++, a += r->a_t, b += r->b_t)                       \
+                    for (int64_t k = 0; k < r->depth; k++)                                             \
+                        s = SUM(a[k * r->a_k], b[k * r->b_k], s);                                      \
+                *acc = s;                                                                              \
+            }                                                                                          \
+    }                                                                                                  \
+    void rlx_micro_contract_any_##X##_##kind(const rlx_micro_sum *r) { contract_any_##X##_##kind(r); }
 #define ROUNDED(a, b, c) ((a) * (b) + (c))
 CONTRACT(f32, float, exact, RLX_CLONES_FMA, RLX_FMA_F32)
 CONTRACT(f64, double, exact, RLX_CLONES_FMA, RLX_FMA_F64)

@@ -21,8 +21,8 @@ static bool corners(const int64_t *strides, const int64_t *extents, int n, int64
 }
 
 /* A box lies in its buffer, of which it has element `off`. Extents are at least 1. */
-static bool box_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const int64_t *strides,
-                         const int64_t *extents, int n)
+bool rlx_kernel_box_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const int64_t *strides,
+                             const int64_t *extents, int n)
 {
     int64_t low = off, high = off, count = r->views[b].count;
     uint64_t large = 0;
@@ -42,29 +42,9 @@ static bool box_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const int64_
                : rlx_kernel_out_of_buffer(r, (uint32_t)b, low < 0 ? low : high);
 }
 
-static void *element(rlx_kernel_run *r, int64_t b, int64_t off)
-{
-    return r->views[b].data + (size_t)off * r->k->buffers[b].bytes;
-}
-
 static enum rlx_kernel_elem elem_of(const rlx_kernel_run *r, int64_t b)
 {
     return (enum rlx_kernel_elem)r->k->buffers[b].elem;
-}
-
-static bool any_empty(const int64_t *extents, int n)
-{
-    bool empty = false;
-    for (int i = 0; i < n; i++)
-        empty |= extents[i] <= 0;
-    return empty;
-}
-
-/* A stride along which there is one element may be anything: no pointer is to move by it. */
-static void drop_unused(const int64_t *extents, int64_t *strides, int n)
-{
-    for (int i = 0; i < n; i++)
-        strides[i] = extents[i] == 1 ? 0 : strides[i];
 }
 
 /* Elements of a box, or INT64_MAX if they cannot be counted. */
@@ -147,14 +127,14 @@ static bool copy_in_pieces(rlx_kernel_run *r, rlx_micro_copy_fn *f, const rlx_mi
 static bool run_copy(rlx_kernel_run *r, int64_t *x)
 {
     int64_t *extent = x + 4, *to = x + 8, *from = x + 12;
-    if (any_empty(extent, 4))
+    if (rlx_kernel_any_empty(extent, 4))
         return true;
-    drop_unused(extent, to, 4);
-    drop_unused(extent, from, 4);
-    if (!box_in_range(r, x[0], x[1], to, extent, 4) ||
-        !box_in_range(r, x[2], x[3], from, extent, 4))
+    rlx_kernel_drop_unused(extent, to, 4);
+    rlx_kernel_drop_unused(extent, from, 4);
+    if (!rlx_kernel_box_in_range(r, x[0], x[1], to, extent, 4) ||
+        !rlx_kernel_box_in_range(r, x[2], x[3], from, extent, 4))
         return false;
-    rlx_micro_box box = { .dst = element(r, x[0], x[1]), .src = element(r, x[2], x[3]) };
+    rlx_micro_box box = { .dst = rlx_kernel_element(r, x[0], x[1]), .src = rlx_kernel_element(r, x[2], x[3]) };
     memcpy(box.extent, extent, sizeof box.extent);
     memcpy(box.dst_stride, to, sizeof box.dst_stride);
     memcpy(box.src_stride, from, sizeof box.src_stride);
@@ -193,8 +173,8 @@ static bool pack_in_range(rlx_kernel_run *r, int64_t b, int64_t off, rlx_micro_p
     memcpy(extents + 2, p->depth, sizeof p->depth);
     memcpy(strides, p->lane_stride, sizeof p->lane_stride);
     memcpy(strides + 2, p->depth_stride, sizeof p->depth_stride);
-    drop_unused(p->depth, p->depth_stride, 3);
-    return box_in_range(r, b, off, strides, extents, 5);
+    rlx_kernel_drop_unused(p->depth, p->depth_stride, 3);
+    return rlx_kernel_box_in_range(r, b, off, strides, extents, 5);
 }
 
 static int64_t fours_in(int64_t steps) { return (steps - 1) / RLX_PANEL_FOURS + 1; }
@@ -240,7 +220,7 @@ static bool run_pack(rlx_kernel_run *r, const int64_t *x)
                          .lane_stride = { x[8], x[9] },
                          .depth = { x[10], x[11], x[12] },
                          .depth_stride = { x[13], x[14], x[15] } };
-    if (any_empty(p.depth, 3))
+    if (rlx_kernel_any_empty(p.depth, 3))
         return true;
     if (p.lanes <= 0)
         p.lanes = p.start = off = 0, p.width = 1;
@@ -251,11 +231,11 @@ static bool run_pack(rlx_kernel_run *r, const int64_t *x)
     int64_t lanes = p.lanes ? (p.lanes + p.panel - 1) / p.panel * p.panel : p.panel,
             written[4] = { fours ? fours_in(p.depth[0]) : p.depth[0], p.depth[1], p.depth[2], fours ? RLX_PANEL_FOURS : 1 },
             whole[2] = { volume(written, 4), lanes }, strides[2] = { lanes, 1 };
-    if (!box_in_range(r, x[1], x[2], strides, whole, 2) ||
+    if (!rlx_kernel_box_in_range(r, x[1], x[2], strides, whole, 2) ||
         (p.lanes && !pack_in_range(r, x[3], off, &p)))
         return false;
-    p.dst = element(r, x[1], x[2]);
-    p.src = p.lanes ? element(r, x[3], off) : NULL;
+    p.dst = rlx_kernel_element(r, x[1], x[2]);
+    p.src = p.lanes ? rlx_kernel_element(r, x[3], off) : NULL;
     return pack_in_pieces(r, pack_fn(r, elem_of(r, x[1]), elem_of(r, x[3]), fours), &p, fours,
                           r->k->buffers[x[1]].bytes, r->k->buffers[x[3]].bytes);
 }
@@ -292,20 +272,20 @@ static bool run_unpack(rlx_kernel_run *r, const int64_t *x)
     int64_t to[4] = { x[12], x[13], x[14], 1 }, from[4] = { x[15], x[16], 0, 1 },
             scales[4] = { x[17], 0, 0, 1 };
     const rlx_kernel_buffer *words = &r->k->buffers[x[3]];
-    if (any_empty(extent, 4))
+    if (rlx_kernel_any_empty(extent, 4))
         return true;
     if (extent[2] > words->bytes * 8 / x[0])
         return rlx_kernel_out_of_buffer(r, (uint32_t)x[3], x[4]);
-    drop_unused(extent, to, 4);
-    drop_unused(extent, from, 4);
-    drop_unused(extent, scales, 4);
-    if (!box_in_range(r, x[1], x[2], to, extent, 4) || !box_in_range(r, x[3], x[4], from, extent, 4) ||
-        !box_in_range(r, x[5], x[6], scales, extent, 4))
+    rlx_kernel_drop_unused(extent, to, 4);
+    rlx_kernel_drop_unused(extent, from, 4);
+    rlx_kernel_drop_unused(extent, scales, 4);
+    if (!rlx_kernel_box_in_range(r, x[1], x[2], to, extent, 4) || !rlx_kernel_box_in_range(r, x[3], x[4], from, extent, 4) ||
+        !rlx_kernel_box_in_range(r, x[5], x[6], scales, extent, 4))
         return false;
     rlx_micro_unpack u = {
-        .dst = element(r, x[1], x[2]),
-        .words = element(r, x[3], x[4]),
-        .scales = element(r, x[5], x[6]),
+        .dst = rlx_kernel_element(r, x[1], x[2]),
+        .words = rlx_kernel_element(r, x[3], x[4]),
+        .scales = rlx_kernel_element(r, x[5], x[6]),
         .dst_stride = { to[0], to[1], to[2] },
         .word_stride = { from[0], from[1] },
         .scale_stride = scales[0],
@@ -426,20 +406,20 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
 {
     int64_t *acc = x + 1, *a = x + 6, *b = contract ? x + 13 : NULL,
             *extents = contract ? x + 20 : x + 13;
-    if (any_empty(extents, LOOPS))
+    if (rlx_kernel_any_empty(extents, LOOPS))
         return true;
     enum rlx_kernel_elem e = elem_of(r, acc[0]), of_a = elem_of(r, a[0]);
     bool bytes = b && rlx_kernel_is_byte(of_a), fours = bytes && has_whole_panels(r, b, extents);
-    drop_unused(extents, acc + 2, TURN);
-    drop_unused(extents, a + 2, LOOPS);
+    rlx_kernel_drop_unused(extents, acc + 2, TURN);
+    rlx_kernel_drop_unused(extents, a + 2, LOOPS);
     if (b)
-        drop_unused(extents, b + 2, LOOPS);
-    if (!box_in_range(r, acc[0], acc[1], acc + 2, extents, TURN) ||
-        !box_in_range(r, a[0], a[1], a + 2, extents, LOOPS) ||
-        (b && !box_in_range(r, b[0], b[1], b + 2, extents, LOOPS)))
+        rlx_kernel_drop_unused(extents, b + 2, LOOPS);
+    if (!rlx_kernel_box_in_range(r, acc[0], acc[1], acc + 2, extents, TURN) ||
+        !rlx_kernel_box_in_range(r, a[0], a[1], a + 2, extents, LOOPS) ||
+        (b && !rlx_kernel_box_in_range(r, b[0], b[1], b + 2, extents, LOOPS)))
         return false;
-    sum s = { .one = { .acc = element(r, acc[0], acc[1]), .acc_i = acc[3], .acc_j = acc[4],
-                       .a = element(r, a[0], a[1]),
+    sum s = { .one = { .acc = rlx_kernel_element(r, acc[0], acc[1]), .acc_i = acc[3], .acc_j = acc[4],
+                       .a = rlx_kernel_element(r, a[0], a[1]),
                        .a_i = a[3], .a_j = a[4], .a_t = a[5], .a_k = a[6] },
               .acc_g = acc[2], .a_g = a[2],
               .f = bytes ? r->micro->dot
@@ -448,7 +428,7 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
               .bytes = r->k->buffers[acc[0]].bytes,
               .read_bytes = r->k->buffers[a[0]].bytes };
     if (b) {
-        s.one.b = element(r, b[0], b[1]);
+        s.one.b = rlx_kernel_element(r, b[0], b[1]);
         s.b_g = b[2], s.one.b_i = b[3], s.one.b_j = b[4], s.one.b_t = b[5], s.one.b_k = b[6];
         s.one.fresh = x[0] & RLX_KERNEL_FROM_ZERO;
         s.one.a_signed = of_a == RLX_ELEM_I8, s.one.b_signed = elem_of(r, b[0]) == RLX_ELEM_I8;
@@ -530,14 +510,14 @@ static bool run_partial(rlx_kernel_run *r, int64_t *x)
     static const double zero = 0;
     int64_t *acc = x + 1, *a = x + 6, *b = x + 13, *extents = x + 20,
             value = x[0] & ~(int64_t)RLX_KERNEL_PARTIAL_FROM_ZERO;
-    if (any_empty(extents, LOOPS))
+    if (rlx_kernel_any_empty(extents, LOOPS))
         return true;
-    drop_unused(extents, acc + 2, TURN);
-    drop_unused(extents, a + 2, LOOPS);
-    drop_unused(extents, b + 2, LOOPS);
-    if (!box_in_range(r, acc[0], acc[1], acc + 2, extents, TURN) ||
-        !box_in_range(r, a[0], a[1], a + 2, extents, LOOPS) ||
-        !box_in_range(r, b[0], b[1], b + 2, extents, LOOPS))
+    rlx_kernel_drop_unused(extents, acc + 2, TURN);
+    rlx_kernel_drop_unused(extents, a + 2, LOOPS);
+    rlx_kernel_drop_unused(extents, b + 2, LOOPS);
+    if (!rlx_kernel_box_in_range(r, acc[0], acc[1], acc + 2, extents, TURN) ||
+        !rlx_kernel_box_in_range(r, a[0], a[1], a + 2, extents, LOOPS) ||
+        !rlx_kernel_box_in_range(r, b[0], b[1], b + 2, extents, LOOPS))
         return false;
     bool own = value == RLX_KERNEL_VALUE_OWN_SQUARE; /* that of the distance from 0 */
     rlx_micro_partial_fn *f = r->micro->partial[own ? RLX_KERNEL_VALUE_SQUARE : value][elem_of(r, acc[0])];
@@ -545,11 +525,11 @@ static bool run_partial(rlx_kernel_run *r, int64_t *x)
         memset(b + 2, 0, LOOPS * sizeof *b);
     size_t bytes = r->k->buffers[acc[0]].bytes;
     for (int64_t g = 0; g < extents[GROUP]; g++) {
-        rlx_micro_partial s = { .acc = at(element(r, acc[0], acc[1]), g * acc[2], bytes),
+        rlx_micro_partial s = { .acc = at(rlx_kernel_element(r, acc[0], acc[1]), g * acc[2], bytes),
                                 .acc_i = acc[3], .acc_j = acc[4],
-                                .a = at(element(r, a[0], a[1]), g * a[2], bytes),
+                                .a = at(rlx_kernel_element(r, a[0], a[1]), g * a[2], bytes),
                                 .a_i = a[3], .a_j = a[4], .a_t = a[5], .a_k = a[6],
-                                .b = own ? &zero : at(element(r, b[0], b[1]), g * b[2], bytes),
+                                .b = own ? &zero : at(rlx_kernel_element(r, b[0], b[1]), g * b[2], bytes),
                                 .b_i = b[3], .b_j = b[4], .b_t = b[5], .b_k = b[6],
                                 .rows = extents[ROW], .columns = extents[COLUMN],
                                 .turns = extents[TURN], .depth = extents[STEP],
@@ -588,7 +568,7 @@ static bool run_normalize(rlx_kernel_run *r, const int64_t *x)
     static const float neutral[RLX_NORMALIZE_SIDES] = { 0, 0, 0, 1, 1, -0.0f };
     const int64_t *extents = x + 1 + 4 * RLX_NORMALIZE_SIDES;
     rlx_micro_normalize z = { .rows = extents[0], .columns = extents[1] };
-    if (any_empty(extents, 2))
+    if (rlx_kernel_any_empty(extents, 2))
         return true;
     for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
         const int64_t *side = x + 1 + 4 * k;
@@ -596,11 +576,11 @@ static bool run_normalize(rlx_kernel_run *r, const int64_t *x)
             z.side[k] = (void *)(uintptr_t)&neutral[k];
             continue;
         }
-        if (!box_in_range(r, side[0], side[1], side + 2, extents, 2))
+        if (!rlx_kernel_box_in_range(r, side[0], side[1], side + 2, extents, 2))
             return false;
-        z.side[k] = element(r, side[0], side[1]);
+        z.side[k] = rlx_kernel_element(r, side[0], side[1]);
         memcpy(z.stride[k], side + 2, sizeof z.stride[k]);
-        drop_unused(extents, z.stride[k], 2);
+        rlx_kernel_drop_unused(extents, z.stride[k], 2);
     }
     return normalize_in_pieces(r, &z);
 }
@@ -609,16 +589,36 @@ static bool run_normalize(rlx_kernel_run *r, const int64_t *x)
 
 /* A function of a box: extents, and the strides of the result, a and b. */
 typedef struct map {
+    uint8_t function;
     rlx_micro_row_fn *f;
     float *d;
     const float *a, *b;
     const int64_t *to, *from, *other, *extents;
 } map;
 
+void rlx_kernel_map_single(uint8_t function, float *to, const float *b, int64_t n)
+{
+    if (function == RLX_KERNEL_MAP_LOG)
+        rlx_value_fns[RLX_K_log_F32](to, b, NULL, NULL, (size_t)n);
+    for (int64_t i = 0; i < n && function != RLX_KERNEL_MAP_LOG; i++)
+        to[i] = 1.0f / b[i];
+}
+
+/* Of one column: those of b in a row. */
+static bool is_single(const map *m)
+{
+    return (m->function == RLX_KERNEL_MAP_RECIPROCAL || m->function == RLX_KERNEL_MAP_LOG) && m->extents[1] == 1 && m->to[0] == 1 &&
+           m->other[0] == 1;
+}
+
 /* `count` from `begin` on: rows, or single elements where they are not contiguous or b is not one number for all of a
  * row. */
 static void map_part(const map *m, const int64_t *begin, const int64_t *count)
 {
+    if (is_single(m)) {
+        rlx_kernel_map_single(m->function, m->d + begin[0], m->b + begin[0], count[0]);
+        return;
+    }
     bool runs = m->to[1] == 1 && m->from[1] == 1 && m->other[1] == 0;
     int64_t run = runs ? count[1] : 1;
     for (int64_t i = begin[0]; i < begin[0] + count[0]; i++)
@@ -645,69 +645,19 @@ static bool map_in_pieces(rlx_kernel_run *r, const map *m)
 static bool run_map(rlx_kernel_run *r, int64_t *x)
 {
     int64_t *d = x + 1, *a = x + 5, *b = x + 9, *extents = x + 13;
-    if (any_empty(extents, 2))
+    if (rlx_kernel_any_empty(extents, 2))
         return true;
-    drop_unused(extents, d + 2, 2);
-    drop_unused(extents, a + 2, 2);
-    drop_unused(extents, b + 2, 2);
-    if (!box_in_range(r, d[0], d[1], d + 2, extents, 2) ||
-        !box_in_range(r, a[0], a[1], a + 2, extents, 2) ||
-        !box_in_range(r, b[0], b[1], b + 2, extents, 2))
+    rlx_kernel_drop_unused(extents, d + 2, 2);
+    rlx_kernel_drop_unused(extents, a + 2, 2);
+    rlx_kernel_drop_unused(extents, b + 2, 2);
+    if (!rlx_kernel_box_in_range(r, d[0], d[1], d + 2, extents, 2) ||
+        !rlx_kernel_box_in_range(r, a[0], a[1], a + 2, extents, 2) ||
+        !rlx_kernel_box_in_range(r, b[0], b[1], b + 2, extents, 2))
         return false;
-    map m = { .f = r->micro->map[x[0]],
-              .d = element(r, d[0], d[1]), .a = element(r, a[0], a[1]), .b = element(r, b[0], b[1]),
+    map m = { .function = (uint8_t)x[0], .f = r->micro->map[x[0]],
+              .d = rlx_kernel_element(r, d[0], d[1]), .a = rlx_kernel_element(r, a[0], a[1]), .b = rlx_kernel_element(r, b[0], b[1]),
               .to = d + 2, .from = a + 2, .other = b + 2, .extents = extents };
     return map_in_pieces(r, &m);
-}
-
-/* ---- functions of rows, one after the other ------------------------------------------------- */
-
-/* Boxes in range, and rows as chains know them: contiguous, the other side one number for each. */
-static bool check_rows(rlx_kernel_run *r, int64_t *x, bool *fits)
-{
-    int64_t *extents = x + 13;
-    for (int side = 0; side < 3; side++) {
-        int64_t *s = x + 1 + 4 * side;
-        drop_unused(extents, s + 2, 2);
-        if (!box_in_range(r, s[0], s[1], s + 2, extents, 2))
-            return false;
-        *fits &= s[3] == (side < 2);
-    }
-    return true;
-}
-
-static bool check_sums(rlx_kernel_run *r, int64_t *x, bool *fits)
-{
-    int64_t *extents = x + 20;
-    *fits &= extents[GROUP] == 1 && extents[ROW] == 1 && extents[TURN] == 1;
-    drop_unused(extents, x + 3, TURN);
-    drop_unused(extents, x + 8, LOOPS);
-    return !*fits || (box_in_range(r, x[1], x[2], x + 3, extents, TURN) && box_in_range(r, x[6], x[7], x + 8, extents, LOOPS));
-}
-
-bool rlx_kernel_block_rows(rlx_kernel_run *r, int64_t (*maps)[RLX_KERNEL_BLOCK_OPERANDS], size_t count, int64_t *partial,
-                           bool *done)
-{
-    const int64_t *first = maps[0], *extents = first + 13;
-    rlx_kernel_rows rows = { .count = count, .columns = extents[1] };
-    bool fits = !any_empty(extents, 2);
-    for (size_t k = 0; k < count && fits; k++)
-        if (!check_rows(r, maps[k], &fits))
-            return false;
-    if (fits && partial && !check_sums(r, partial, &fits))
-        return false;
-    *done = fits;
-    if (!fits)
-        return true;
-    rows.to = (float *)element(r, first[1], first[2]), rows.to_row = first[3];
-    rows.from = (float *)element(r, first[5], first[6]), rows.from_row = first[7];
-    for (size_t k = 0; k < count; k++) {
-        rows.function[k] = (uint8_t)maps[k][0];
-        rows.other[k] = (const float *)element(r, maps[k][9], maps[k][10]), rows.other_row[k] = maps[k][11];
-    }
-    if (partial)
-        rows.sums = (float *)element(r, partial[1], partial[2]), rows.sums_row = partial[5];
-    return rlx_kernel_run_rows(r, &rows, extents[0]);
 }
 
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *x)

@@ -35,6 +35,7 @@ typedef struct finding {
     uint32_t *next;                     /* of words: the next instruction of the chain, 0: none */
     uint32_t *order;                    /* instructions of a block */
     uint32_t *moved;                    /* words on their way */
+    uint32_t *uses;                     /* of buffers: operands of instructions on blocks and memory */
     size_t count;
 } finding;
 
@@ -59,6 +60,9 @@ static void look_at_registers(finding *f)
     uint32_t block = 1;
     for (uint32_t at = 0, op; at < f->in->num_words; at += rlx_kernel_op_words(op)) {
         op = word(f, at);
+        for (const char *all = rlx_kernel_ops[op].operands, *o = all; *o; o++)
+            if (*o == 'b' || *o == 'B')
+                f->uses[word(f, at + 1 + (uint32_t)(o - all))]++;
         FOR_REGISTERS(f, at, false, r)
             if (f->block[r] != block)
                 f->flags[r] |= READ_ELSEWHERE;
@@ -85,7 +89,7 @@ static bool is_preparation(const finding *f, uint32_t at)
 }
 
 /* Instructions on rows of memory that may be one (rlx_kernel_block_rows). */
-static bool is_row_block(uint32_t op) { return op == RLX_K_MAP || op == RLX_K_PARTIAL; }
+static bool is_row_block(uint32_t op) { return op == RLX_K_MAP || op == RLX_K_PARTIAL || op == RLX_K_REDUCE; }
 
 /* Those on strips that cannot fail. */
 static bool is_strip_value(const finding *f, uint32_t at)
@@ -101,6 +105,9 @@ static bool may_chain(const finding *f, uint32_t at)
 
 /* A chain that grows. */
 typedef struct chain { uint32_t head, last, count, num_registers, registers[MOST_REGISTERS]; } chain;
+
+/* Instructions on rows that grow into one: in their order. */
+typedef struct rows_of { uint32_t at[RLX_KERNEL_ROWS], count; } rows_of;
 
 static bool has_room(const finding *f, chain *c, uint32_t at)
 {
@@ -159,41 +166,106 @@ static void find_unstored(finding *f)
 
 static bool is_value(const finding *f, uint32_t at) { return is_strip_value(f, at) || is_row_block(word(f, at)); }
 
-static bool is_like(const finding *f, uint32_t a, uint32_t b, uint32_t n)
+static bool is_like_words(const finding *f, uint32_t a, const uint8_t *of_a, uint32_t b, const uint8_t *of_b, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (word(f, a + i) != word(f, b + i))
+        if (!of_a[i] || !of_b[i] || word(f, a + of_a[i]) != word(f, b + of_b[i]))
             return false;
     return true;
 }
 
-/* Is the instruction a MAP of what the one at `head` gives, in its place, or the sums of the rows of exp? */
-static bool goes_on(const finding *f, uint32_t head, uint32_t last, uint32_t at)
+/*- Instructions on rows that are done row by row, so that a row stays near from one to the next:
+ *
+ *     map, map ..                 each in the place of what the first one gives
+ *     reduce                      top[i] = the greatest of X[i, :]           may be absent
+ *     map exp_sub, partial        E[i, :] = exp(X[i, :] - top[i]), S[i] = the sum of it
+ *     map reciprocal or log       C[i] = 1 / S[i]                            it and what follows may be absent
+ *     map, map                    Y[i, :] = E[i, :] * C[i]
+ *
+ * Which words of an instruction say where a side is: buffer, offset, stride of rows; 0: there is no such side. */
+enum { TO, FROM, OTHER, SIDES };
+typedef struct row_words { uint8_t side[SIDES][3], rows, columns; } row_words;
+static const row_words *words_of_row(uint32_t op)
 {
-    enum { TO = 2, FROM = 6, OTHER = 10, EXTENTS = 14 };                       /* of MAP */
-    enum { ACC = 2, A = 7, A_J = 11, A_K = 13, J = 23, K = 25 };               /* of PARTIAL */
-    if (word(f, at) == RLX_K_MAP)
-        return is_like(f, head + TO, at + TO, 4) && is_like(f, head + TO, at + FROM, 4) &&
-               is_like(f, head + EXTENTS, at + EXTENTS, 2) && word(f, at + OTHER) != word(f, at + TO);
-    return head == last && word(f, head + 1) == RLX_KERNEL_MAP_EXP_SUB && word(f, at + 1) == (RLX_KERNEL_VALUE_ELEMENT | RLX_KERNEL_PARTIAL_FROM_ZERO) && is_like(f, head + TO, at + A, 2) &&
-           word(f, at + A_J) == word(f, head + TO + 2) && word(f, at + A_K) == word(f, head + TO + 3) &&
-           word(f, at + J) == word(f, head + EXTENTS) && word(f, at + K) == word(f, head + EXTENTS + 1) &&
-           word(f, at + ACC) != word(f, head + TO);
+    static const row_words map = { { { 2, 3, 4 }, { 6, 7, 8 }, { 10, 11, 12 } }, 14, 15 },
+                           reduce = { { { 2, 3, 6 }, { 7, 8, 11 } }, 16, 18 }, partial = { { { 2, 3, 6 }, { 7, 8, 11 } }, 23, 25 };
+    return op == RLX_K_MAP ? &map : op == RLX_K_REDUCE ? &reduce : &partial;
 }
 
-/* c: the MAPs so far. */
-static void extend_rows(finding *f, chain *c, uint32_t at)
+/* Are two sides the same rows? */
+static bool is_side(const finding *f, uint32_t a, int side_a, uint32_t b, int side_b)
+{
+    const uint8_t *x = words_of_row(word(f, a))->side[side_a], *y = words_of_row(word(f, b))->side[side_b];
+    return is_like_words(f, a, x, b, y, 3);
+}
+
+/* Is what one of them writes, and the other touches, the same row in both? */
+static bool is_row_by_row(const finding *f, uint32_t a, uint32_t b)
+{
+    const row_words *x = words_of_row(word(f, a)), *y = words_of_row(word(f, b));
+    for (int i = 0; i < SIDES; i++)
+        for (int k = 0; k < SIDES; k++)
+            if ((i == TO || k == TO) && x->side[i][0] && y->side[k][0] &&
+                word(f, a + x->side[i][0]) == word(f, b + y->side[k][0]) && !is_side(f, a, i, b, k))
+                return false;
+    return word(f, a + x->rows) == word(f, b + y->rows);
+}
+
+static uint32_t map_of(const finding *f, uint32_t at) { return word(f, at) == RLX_K_MAP ? word(f, at + 1) : RLX_KERNEL_MAP_COUNT; }
+static bool is_single(uint32_t function) { return function == RLX_KERNEL_MAP_RECIPROCAL || function == RLX_KERNEL_MAP_LOG; }
+static bool is_sum_from_zero(const finding *f, uint32_t at)
+{
+    return word(f, at) == RLX_K_PARTIAL && word(f, at + 1) == (RLX_KERNEL_VALUE_ELEMENT | RLX_KERNEL_PARTIAL_FROM_ZERO);
+}
+
+/* May the instruction follow the last of them, by what the two do? */
+static bool may_follow(const finding *f, uint32_t head, uint32_t last, uint32_t at)
+{
+    uint32_t function = map_of(f, at), before = map_of(f, last);
+    if (word(f, last) == RLX_K_REDUCE)
+        return function == RLX_KERNEL_MAP_EXP_SUB && is_side(f, last, TO, at, OTHER) && is_side(f, last, FROM, at, FROM);
+    if (is_sum_from_zero(f, at))
+        return before == RLX_KERNEL_MAP_EXP_SUB && is_side(f, last, TO, at, FROM);
+    if (is_single(function))
+        return word(f, last) == RLX_K_PARTIAL && is_side(f, last, TO, at, OTHER);
+    if (word(f, at) != RLX_K_MAP)
+        return false;
+    if (is_single(before))
+        return function != RLX_KERNEL_MAP_EXP_SUB;
+    return before < RLX_KERNEL_MAP_COUNT && is_side(f, last, TO, at, TO) && is_side(f, last, TO, at, FROM) &&
+           word(f, at + 10) != word(f, head + 2);
+}
+
+static bool goes_on(const finding *f, const rows_of *z, uint32_t at)
+{
+    uint32_t head = z->at[0], columns = words_of_row(word(f, at))->columns;
+    bool fits = may_follow(f, head, z->at[z->count - 1], at) &&
+                (is_single(map_of(f, at)) || word(f, at + columns) == word(f, head + words_of_row(word(f, head))->columns));
+    for (uint32_t i = 0; i < z->count && fits; i++)
+        fits = is_row_by_row(f, z->at[i], at);
+    return fits;
+}
+
+/* Does nothing but the sum behind it read what exp gives? Then all rows may be in one place. */
+static bool is_only_summed(const finding *f, uint32_t at)
+{
+    uint32_t b = word(f, at + 2);
+    return f->in->buffers[b].kind == RLX_KERNEL_BUFFER_TEMP && f->uses[b] == 3;
+}
+
+/* z: the instructions on rows so far. */
+static void extend_rows(finding *f, rows_of *z, uint32_t at)
 {
     uint32_t op = word(f, at);
-    if (c->count && c->count < RLX_KERNEL_ROWS && is_row_block(op) && goes_on(f, c->head, c->last, at))
-        c->count++;
+    bool begins = op == RLX_K_MAP ? !is_single(word(f, at + 1)) : op == RLX_K_REDUCE && word(f, at + 1) == RLX_KERNEL_REDUCE_MAX;
+    if (z->count && z->count < RLX_KERNEL_ROWS && is_row_block(op) && goes_on(f, z, at))
+        z->at[z->count++] = at;
     else
-        *c = (chain){ .head = at, .count = op == RLX_K_MAP };
-    c->last = at;
-    if (c->count > 1)
-        f->in->code[c->head] = (f->in->code[c->head] & ~RLX_KERNEL_CHAINED) | c->count << RLX_KERNEL_CHAIN_SHIFT;
-    if (op != RLX_K_MAP)
-        c->count = 0;
+        *z = (rows_of){ { at }, begins };
+    if (z->count > 1 && op == RLX_K_PARTIAL && is_only_summed(f, z->at[z->count - 2]))
+        f->in->code[z->at[z->count - 2]] |= RLX_KERNEL_UNSTORED;
+    if (z->count > 1)
+        f->in->code[z->at[0]] = (f->in->code[z->at[0]] & ~RLX_KERNEL_CHAINED) | z->count << RLX_KERNEL_CHAIN_SHIFT;
 }
 
 /* Instructions a ... b - 1: preparations come first. */
@@ -269,11 +341,12 @@ static void chain_block(finding *f)
     bool values;
     forget_readers(f);
     for (size_t a = 0; a < f->count; a = end > a ? end : a + 1) {
-        chain c = { .count = 0 }, rows_of = { .count = 0 };
+        chain c = { .count = 0 };
+        rows_of z = { .count = 0 };
         end = stretch(f, a, &values);
         for (size_t i = a; i < end && values; i++) {
             if (is_value(f, f->order[i]))
-                extend_rows(f, &rows_of, f->order[i]);
+                extend_rows(f, &z, f->order[i]);
             if (is_value(f, f->order[i]))
                 extend(f, &c, f->order[i]);
         }
@@ -291,9 +364,9 @@ static void chain_block(finding *f)
     }
 }
 
-size_t rlx_kernel_chains_work(uint32_t num_regs, uint32_t num_words)
+size_t rlx_kernel_chains_work(uint32_t num_regs, uint32_t num_words, uint32_t num_buffers)
 {
-    return (3 * (size_t)num_regs + 3 * (size_t)num_words) * sizeof(uint32_t);
+    return (3 * (size_t)num_regs + 3 * (size_t)num_words + num_buffers) * sizeof(uint32_t);
 }
 
 void rlx_kernel_find_chains(const rlx_kernel_chains *in)
@@ -304,6 +377,7 @@ void rlx_kernel_find_chains(const rlx_kernel_chains *in)
     f.next = f.reader + in->num_regs;
     f.order = f.next + in->num_words;
     f.moved = f.order + in->num_words;
+    f.uses = f.moved + in->num_words;
     look_at_registers(&f);
     for (uint32_t at = 0, op; at < in->num_words; at += rlx_kernel_op_words(op)) {
         op = word(&f, at);
@@ -382,54 +456,4 @@ const uint32_t *rlx_kernel_run_chain(const rlx_kernel_run *r, const uint32_t *w,
     *m.out = RLX_STEP_ALONE(RLX_STEP_END);
     r->micro->chain(steps, (int64_t)n);
     return w;
-}
-
-/* ---- rows ----------------------------------------------------------------------------------- */
-
-/* The steps of row i. */
-static void make_row(const rlx_kernel_rows *x, int64_t i, rlx_micro_step *s)
-{
-    static const uint8_t steps[RLX_KERNEL_MAP_COUNT] = {
-        [RLX_KERNEL_MAP_ADD] = RLX_STEP_ADD, [RLX_KERNEL_MAP_SUB] = RLX_STEP_SUB, [RLX_KERNEL_MAP_MUL] = RLX_STEP_MUL,
-        [RLX_KERNEL_MAP_DIV] = RLX_STEP_DIV, [RLX_KERNEL_MAP_EXP_SUB] = RLX_STEP_SUB,
-    };
-    *s++ = RLX_STEP_STRIP(RLX_STEP_LOAD, (float *)x->from + i * x->from_row);
-    for (size_t k = 0; k < x->count; k++) {
-        *s++ = RLX_STEP_NUMBER(steps[x->function[k]], x->other[k] + i * x->other_row[k]);
-        if (x->function[k] == RLX_KERNEL_MAP_EXP_SUB)
-            *s++ = RLX_STEP_ALONE(RLX_STEP_exp);
-    }
-    *s++ = RLX_STEP_STRIP(RLX_STEP_STORE, x->to + i * x->to_row);
-    *s = RLX_STEP_ALONE(RLX_STEP_END);
-}
-
-/* Columns [j, j + n) of row i. */
-static void run_columns(const rlx_kernel_run *r, const rlx_kernel_rows *x, int64_t i, int64_t j, int64_t n, float *sums)
-{
-    rlx_micro_step steps[2 * RLX_KERNEL_ROWS + 3];
-    if (x->sums) {
-        r->micro->exp_sum(x->to + i * x->to_row + j, x->from + i * x->from_row + j, x->other[0][i * x->other_row[0]], sums, j == 0, n);
-        return;
-    }
-    make_row(x, i, steps);
-    for (rlx_micro_step *s = steps; s->op != RLX_STEP_END; s++)
-        s->with = s->moves ? s->with + j : s->with;
-    r->micro->chain(steps, n);
-}
-
-bool rlx_kernel_run_rows(rlx_kernel_run *r, const rlx_kernel_rows *x, int64_t count)
-{
-    enum { PIECE = 1 << 16 };   /* a whole number of rounds of partial sums */
-    _Alignas(64) float sums[RLX_PARTIAL_SUMS];
-    for (int64_t i = 0; i < count; i++) {
-        for (int64_t j = 0, n; j < x->columns; j += n) {
-            n = x->columns - j < PIECE ? x->columns - j : PIECE;
-            run_columns(r, x, i, j, n, sums);
-            if (!rlx_kernel_spend(r, (n >> 6) + 1))
-                return false;
-        }
-        if (x->sums)
-            x->sums[i * x->sums_row] = rlx_micro_total(sums);
-    }
-    return true;
 }

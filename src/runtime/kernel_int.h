@@ -21,7 +21,7 @@
 #define RLX_KERNEL_LONG 0x40000u
 #define RLX_KERNEL_SAME 2u
 #define RLX_KERNEL_LONG_STRIP 4096
-#define RLX_KERNEL_ROWS 4u        /* most instructions on rows that are one */
+#define RLX_KERNEL_ROWS 6u        /* most instructions on rows that are one */
 /* Elements that are worth it, or not those of a few instructions. */
 #define RLX_CHAIN_LEAST 32
 #define RLX_CHAIN_LEAST_OF_FEW 96
@@ -119,20 +119,31 @@ bool rlx_kernel_alloc(rlx_kernel_run *r, uint32_t buffer, int64_t count);
  * types hold. */
 #define RLX_KERNEL_BLOCK_OPERANDS 27
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *operands);
-/* MAPs in the place of what the first one gives, then PARTIAL of it (NULL: none), row by row; *done: false if they have to run one after
- * the other, and nothing has been done. */
-bool rlx_kernel_block_rows(rlx_kernel_run *r, int64_t (*maps)[RLX_KERNEL_BLOCK_OPERANDS], size_t count, int64_t *partial, bool *done);
-/* What it does where all of that has been checked: rows of float32, each side by its step from row to row; sums NULL: none.
- * kernel_chain.c */
-typedef struct rlx_kernel_rows {
-    const float *from, *other[RLX_KERNEL_ROWS];
-    float *to, *sums;
-    int64_t from_row, other_row[RLX_KERNEL_ROWS], to_row, sums_row;
-    uint8_t function[RLX_KERNEL_ROWS];     /* enum rlx_kernel_map */
-    size_t count;
-    int64_t columns;
-} rlx_kernel_rows;
-bool rlx_kernel_run_rows(rlx_kernel_run *r, const rlx_kernel_rows *x, int64_t count);
+/* Instructions on the same rows, row by row; ops: opcode words as loaded (RLX_KERNEL_UNSTORED: rows that only the next
+ * one reads); *done: false if they have to run one after the other, and nothing has been done. */
+bool rlx_kernel_block_rows(rlx_kernel_run *r, const uint32_t *ops, int64_t (*operands)[RLX_KERNEL_BLOCK_OPERANDS], size_t count,
+                           bool *done);
+/* to[i] = 1 / b[i] or log(b[i]): MAP of one column. */
+void rlx_kernel_map_single(uint8_t function, float *to, const float *b, int64_t n);
+/* What the checks of boxes are made of; they lie in their buffers, of which they have element `off`. Extents are at least 1. */
+bool rlx_kernel_box_in_range(rlx_kernel_run *r, int64_t b, int64_t off, const int64_t *strides, const int64_t *extents, int n);
+RLX_INLINE bool rlx_kernel_any_empty(const int64_t *extents, int n)
+{
+    bool empty = false;
+    for (int i = 0; i < n; i++)
+        empty |= extents[i] <= 0;
+    return empty;
+}
+/* A stride along which there is one element may be anything: no pointer is to move by it. */
+RLX_INLINE void rlx_kernel_drop_unused(const int64_t *extents, int64_t *strides, int n)
+{
+    for (int i = 0; i < n; i++)
+        strides[i] = extents[i] == 1 ? 0 : strides[i];
+}
+RLX_INLINE void *rlx_kernel_element(const rlx_kernel_run *r, int64_t b, int64_t off)
+{
+    return r->views[b].data + (size_t)off * r->k->buffers[b].bytes;
+}
 /* Bytes of an argument. */
 RLX_INLINE size_t rlx_kernel_view_bytes(const rlx_kernel *k, const rlx_kernel_view *views, uint32_t i)
 {
@@ -166,10 +177,11 @@ bool rlx_kernel_run_code(rlx_kernel_run *r, const uint32_t *w);
 typedef struct rlx_kernel_chains {
     const uint8_t *words, *regs, *marks;   /* of the file; marks of words */
     uint32_t num_words, num_regs;
+    const rlx_kernel_buffer *buffers;
     uint32_t *code;                        /* loaded */
     uint32_t *work;                        /* zeros */
 } rlx_kernel_chains;
-size_t rlx_kernel_chains_work(uint32_t num_regs, uint32_t num_words);
+size_t rlx_kernel_chains_work(uint32_t num_regs, uint32_t num_words, uint32_t num_buffers);
 void rlx_kernel_find_chains(const rlx_kernel_chains *in);
 /* Runs the chain that begins at w over strips of n elements; gives what is behind it. */
 const uint32_t *rlx_kernel_run_chain(const rlx_kernel_run *r, const uint32_t *w, size_t n);

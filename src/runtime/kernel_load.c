@@ -94,7 +94,7 @@ static bool allocate(loading *l, void **work, size_t *work_size)
     size_t data = (names + n[RLX_KERNEL_NAMES] + 63) & ~(size_t)63,
            size = data + n[RLX_KERNEL_DATA];
     *work_size = n[RLX_KERNEL_REGS] * 4 * sizeof(uint32_t) +
-                 rlx_kernel_chains_work(n[RLX_KERNEL_REGS], n[RLX_KERNEL_CODE]) +
+                 rlx_kernel_chains_work(n[RLX_KERNEL_REGS], n[RLX_KERNEL_CODE], n[RLX_KERNEL_BUFFERS]) +
                  n[RLX_KERNEL_CODE] * (sizeof(uint32_t) + 1) + 1;
     char *p = rlx_mem_alloc_aligned(l->memory, size, 64);
     char *w = *work = rlx_mem_alloc_zero(l->memory, *work_size);
@@ -113,7 +113,7 @@ static bool allocate(loading *l, void **work, size_t *work_size)
     l->written_in = l->out_epoch + n[RLX_KERNEL_REGS];
     l->regions = l->written_in + n[RLX_KERNEL_REGS];
     l->chains = l->regions + n[RLX_KERNEL_CODE];
-    l->marks = (uint8_t *)l->chains + rlx_kernel_chains_work(n[RLX_KERNEL_REGS], n[RLX_KERNEL_CODE]);
+    l->marks = (uint8_t *)l->chains + rlx_kernel_chains_work(n[RLX_KERNEL_REGS], n[RLX_KERNEL_CODE], n[RLX_KERNEL_BUFFERS]);
     memset(l->code + n[RLX_KERNEL_CODE], 0, 8 * sizeof(uint32_t));
     memcpy(p + names, l->part[RLX_KERNEL_NAMES], n[RLX_KERNEL_NAMES]);
     if (n[RLX_KERNEL_DATA])
@@ -588,6 +588,7 @@ bool rlx_kernel_load(rlx_memory *m, const uint8_t *bytes, size_t len, rlx_kernel
                                                      .marks = l.marks,
                                                      .num_words = l.count[RLX_KERNEL_CODE],
                                                      .num_regs = l.count[RLX_KERNEL_REGS],
+                                                     .buffers = l.buffers,
                                                      .code = l.code,
                                                      .work = l.chains });
     rlx_mem_free(m, work, work_size);

@@ -180,7 +180,7 @@ RLX_ALWAYS_INLINE void *reg(const running *r, uint32_t offset)
 {
     unsigned char *p = r->frame + (offset & ~3u);
     if (RLX_UNLIKELY(offset & 1))
-        memcpy(&p, p, sizeof p);
+        memcpy(&p, p, sizeof(void *));
     return p;
 }
 
@@ -287,22 +287,27 @@ static void take_operands(const running *r, const uint32_t *w, uint32_t n, uint3
         x[i] = plain >> i & 1 ? (int64_t)w[1 + i] : *scalar(r, w[1 + i]);
 }
 
-/* MAPs that are a chain, and the sums of what they give; *at: where to go on. */
+/* Instructions on rows that are one; *at: where to go on. */
 RLX_NOINLINE static bool do_rows(running *r, const uint32_t **at)
 {
-    int64_t maps[RLX_KERNEL_ROWS][RLX_KERNEL_BLOCK_OPERANDS], partial[RLX_KERNEL_BLOCK_OPERANDS];
+    int64_t operands[RLX_KERNEL_ROWS][RLX_KERNEL_BLOCK_OPERANDS];
+    uint32_t ops[RLX_KERNEL_ROWS], count = 0;
     const uint32_t *w = *at;
-    uint32_t count = 0, left = w[0] >> RLX_KERNEL_CHAIN_SHIFT & 31;
-    for (; left && (w[0] & 0xffff) == RLX_K_MAP; left--, count++, w += 16)
-        take_operands(r, w, 15, 0x223, maps[count]);
-    if (left)
-        take_operands(r, w, 25, 0x2043, partial);
+    for (uint32_t left = w[0] >> RLX_KERNEL_CHAIN_SHIFT & 31; left; left--, count++) {
+        ops[count] = w[0];
+        uint32_t op = w[0] & 0xffff, words = op == RLX_K_MAP ? 15 : op == RLX_K_REDUCE ? 18 : 25;
+        take_operands(r, w, words, op == RLX_K_MAP ? 0x223 : op == RLX_K_REDUCE ? 0x43 : 0x2043, operands[count]);
+        w += 1 + words;
+    }
     bool done = false;
-    if (!rlx_kernel_block_rows(r, maps, count, left ? partial : NULL, &done))
+    if (!rlx_kernel_block_rows(r, ops, operands, count, &done))
         return false;
-    if (!done)
+    if (done)
+        *at = w;
+    else if ((ops[0] & 0xffff) == RLX_K_MAP)
         return do_map(r, *at) ? (*at += 16, true) : false;
-    *at = left ? w + 26 : w;
+    else
+        return do_reduce(r, *at) ? (*at += 19, true) : false;
     return true;
 }
 
@@ -511,7 +516,12 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         case RLX_K_PACK: TRY(do_pack(r, w), 16)
         case RLX_K_UNPACK: TRY(do_unpack(r, w), 18)
         case RLX_K_CONTRACT: TRY(do_contract(r, w), 25)
-        case RLX_K_REDUCE: TRY(do_reduce(r, w), 18)
+        case RLX_K_REDUCE:
+            if (!(w[0] & RLX_KERNEL_CHAINED))
+                TRY(do_reduce(r, w), 18)
+            if (!do_rows(r, &w))
+                return false;
+            continue;
         case RLX_K_PARTIAL: TRY(do_partial(r, w), 25)
         case RLX_K_NORMALIZE: TRY(do_normalize(r, w), 27)
         case RLX_K_MAP:

@@ -145,7 +145,7 @@ static int compute_row(float *d, const float *a, uint32_t step, size_t n)
     {                                                                                       \
         return compute_row(dp, ap, step, n);                                                \
     }
-#define WIDE2(name, R, T, expr) RLX_CLONES_512 VALUE2(name, R, T, expr)
+#define WIDE2(name, R, T, expr) RLX_CLONES VALUE2(name, R, T, expr)
 #define LDEXP(name, T, expr)                                                                \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
     {                                                                                       \

@@ -844,7 +844,7 @@ static enum rlx_plan_reason plan_body(planner *p)
         return RLX_PLAN_NO_REASON;
     }
     if ((why == RLX_PLAN_NO_UPDATE || why == RLX_PLAN_NO_STEP) && rlx_plan_mapping(n)) {
-        finish_plan(n, RLX_PLAN_MAP, n->map.column);
+        finish_plan(n, RLX_PLAN_MAP, n->map.column >= 0 ? n->map.column : n->map.row);
         return RLX_PLAN_NO_REASON;
     }
     if (why) {

@@ -3,7 +3,9 @@
  *     for i, j:    Y[i, j] = X[i, j] / S[i]          +, -, *, /, and exp of a difference; of float32
  *
  * Y and X are contiguous along the column j. The other side stands still along it, so that it is one number for each
- * row i, which is the innermost loop that moves it.
+ * row i, which is the innermost loop that moves it. What few rows are multiplied by, or less by, is one column:
+ *
+ *     for i:       Y[i] = 1 / S[i]                   or log(S[i])
  */
 #include "arith/arith.h"
 #include "schedule/plan_int.h"
@@ -57,10 +59,53 @@ static bool is_column(const rlx_nest_plan *n, int loop)
            !rlx_plan_moves(&n->accesses.data[n->map.b], loop);
 }
 
+/* 1 / S[i] or log(S[i]). */
+static const rlx_prim *match_single(const rlx_prim *value, uint8_t *function)
+{
+    const rlx_prim_call *call = rlx_as_prim_call(value);
+    const rlx_binary *quotient = value->kind == RLX_NODE_DIV ? rlx_as_binary(value) : NULL;
+    const rlx_float_imm *one = quotient ? rlx_as_float_imm(quotient->a) : NULL;
+    *function = call ? RLX_KERNEL_MAP_LOG : RLX_KERNEL_MAP_RECIPROCAL;
+    if (call)
+        return call->op && call->num_args == 1 && rlx_slice_is(rlx_string_slice(call->op), "log") ? call->args[0] : NULL;
+    return one && one->value == 1 ? quotient->b : NULL;
+}
+
+/* So few rows that they are a tile of something else; more are a strip. */
+enum { FEW_ROWS = 1024 };
+static bool are_few(const rlx_prim *rows)
+{
+    const rlx_binary *least = rows->kind == RLX_NODE_MIN ? rlx_as_binary(rows) : NULL;
+    int64_t n;
+    return (rlx_int_literal(rows, &n) && n <= FEW_ROWS) ||
+           (least && ((rlx_int_literal(least->a, &n) && n <= FEW_ROWS) || (rlx_int_literal(least->b, &n) && n <= FEW_ROWS)));
+}
+
+static bool map_single(rlx_nest_plan *n)
+{
+    const rlx_buffer_store *s = rlx_as_buffer_store(n->body);
+    if (n->count != 1 || !s || s->predicate || n->accesses.len != 2 || !n->loops[0].determined ||
+        !are_few(n->loops[0].extent))
+        return false;
+    const rlx_prim *from = match_single(s->value, &n->map.function);
+    const rlx_buffer_load *l = from ? rlx_as_buffer_load(from) : NULL;
+    for (size_t i = 0; i < 2; i++)
+        if (!n->accesses.data[i].literal || !is_float32(&n->accesses.data[i]) || !rlx_plan_is_unit(&n->accesses.data[i], 0))
+            return false;
+    if (!l || l->predicate || rlx_plan_find_access(n, from) != 1 || rlx_plan_share_memory(&n->accesses.data[1], &n->accesses.data[0]))
+        return false;
+    n->map.a = n->map.b = 1;
+    n->map.row = 0;
+    n->loops[0].role = RLX_PLAN_ROW;
+    return true;
+}
+
 bool rlx_plan_mapping(rlx_nest_plan *n)
 {
     rlx_plan_map *m = &n->map;
     m->row = m->column = -1;
+    if (map_single(n))
+        return true;
     if (!match_body(n))
         return false;
     for (size_t i = 0; i < n->accesses.len; i++)

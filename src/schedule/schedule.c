@@ -195,7 +195,8 @@ static bool lower(rlx_context *ctx, const rlx_prim_func *f, const rlx_prim_func 
     const rlx_prim_func *p =
         rlx_flag_attr(f->attrs, "tir.is_scheduled") ? NULL : rlx_tir_lower_blocks(ctx, f);
     *lowered = p ? rlx_flatten_sequences(ctx, p->body) : NULL;
-    const rlx_stmt *body = *lowered ? rlx_inline_nests(ctx, *lowered) : NULL,
+    const rlx_stmt *apart = *lowered ? rlx_split_same_sizes(ctx, p, *lowered) : NULL,
+                   *body = apart ? rlx_inline_nests(ctx, apart) : NULL,
                    *rows = body ? rlx_join_rows(ctx, body) : NULL;
     body = rows && rows != body ? rlx_inline_nests(ctx, rows) : rows;
     *plain = body && body != p->body ? rlx_prim_func_with_body(ctx, p, body) : body ? p : NULL;

@@ -36,6 +36,10 @@ const rlx_buffer *rlx_view_new(rlx_context *ctx, const rlx_buffer *b, const rlx_
 const rlx_stmt *rlx_declare_view(rlx_context *ctx, const rlx_buffer *view, const rlx_stmt *body,
                                  rlx_place place);
 
+/* ---- sizes that broadcast: same_sizes.c */
+/* The body of f, twice if it broadcasts unknown sizes: a simple one for sizes that are the same; itself if it does not. NULL: out of memory. */
+const rlx_stmt *rlx_split_same_sizes(rlx_context *ctx, const rlx_prim_func *f, const rlx_stmt *body);
+
 /* ---- nests that become one: inline.c */
 /* The body with nests that hand each other elements as one; itself where there are none. NULL: out of memory. */
 const rlx_stmt *rlx_inline_nests(rlx_context *ctx, const rlx_stmt *body);

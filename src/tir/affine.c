@@ -40,6 +40,19 @@ bool rlx_tir_mentions(rlx_context *ctx, const rlx_prim *p, const rlx_ptrmap *var
            ctx->diags.out_of_memory; /* the careful answer */
 }
 
+bool rlx_tir_is_choice(const rlx_prim *p, const rlx_prim **cond, const rlx_prim **then, const rlx_prim **other)
+{
+    const rlx_prim_call *call = rlx_as_prim_call(p);
+    const rlx_select *s = rlx_as_select(p);
+    if (s)
+        *cond = s->cond, *then = s->true_value, *other = s->false_value;
+    else if (call && call->op && call->num_args == 3 && rlx_slice_is(rlx_string_slice(call->op), "if_then_else"))
+        *cond = call->args[0], *then = call->args[1], *other = call->args[2];
+    else
+        return false;
+    return true;
+}
+
 /* ---- affine view ---------------------------------------------------------------------------- */
 
 typedef struct term { const rlx_prim *p, *scale; } term; /* scale NULL: 1 */
@@ -136,6 +149,17 @@ static bool is_widening(const rlx_unary *c)
            rlx_dtype_bits(c->dtype) >= rlx_dtype_bits(from);
 }
 
+/* c ? 0 : x, where c mentions no variable, is x times 0 or 1. *x: NULL, it is not of that form. */
+static const rlx_prim *factor_of(affine_work *w, const rlx_prim *p, const rlx_prim **x)
+{
+    const rlx_prim *cond, *then, *other;
+    *x = NULL;
+    if (!rlx_tir_is_choice(p, &cond, &then, &other) || !rlx_is_int_value(then, 0) || mentions(w, cond))
+        return NULL;
+    *x = other;
+    return rlx_fold_select(w->ctx, cond, then, rlx_int(w->ctx, rlx_prim_dtype(p), 1));
+}
+
 static bool add_term(affine_work *w, term t)
 {
     rlx_dtype dtype = rlx_prim_dtype(t.p);
@@ -155,7 +179,8 @@ static bool add_term(affine_work *w, term t)
         return add_product(w, t);
     if (t.p->kind == RLX_NODE_CAST && is_widening((const rlx_unary *)t.p))
         return push(w, ((const rlx_unary *)t.p)->a, t.scale);
-    return false;
+    const rlx_prim *x, *factor = factor_of(w, t.p, &x);
+    return x && push(w, x, scaled(w, t.scale, factor));
 }
 
 bool rlx_tir_affine_of(rlx_context *ctx, const rlx_prim *p, const rlx_prim *const *vars,

@@ -291,6 +291,9 @@ const rlx_stmt *rlx_tir_partial_loops(rlx_context *ctx, const rlx_for_stmt *nest
 const rlx_stmt *rlx_tir_with_temporary(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body,
                                        rlx_place place);
 
+/* Is it a Select or T.if_then_else, and of what? */
+bool rlx_tir_is_choice(const rlx_prim *p, const rlx_prim **cond, const rlx_prim **then, const rlx_prim **other);
+
 /* ---- affine view of an index ---------------------------------------------------------------- */
 /* p = base + sum of coeff[i] * vars[i]; base and coefficients mention none of the variables.
  * coeff NULL: 0. */

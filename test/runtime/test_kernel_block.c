@@ -506,6 +506,8 @@ static float mapped(int64_t function, float a, float b)
     case RLX_KERNEL_MAP_SUB: return a - b;
     case RLX_KERNEL_MAP_MUL: return a * b;
     case RLX_KERNEL_MAP_DIV: return a / b;
+    case RLX_KERNEL_MAP_RECIPROCAL: return 1 / b;
+    case RLX_KERNEL_MAP_LOG: return rlx_log_f32(b);
     default: return rlx_exp_f32(a - b);
     }
 }

@@ -159,6 +159,7 @@ static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
         static const char *const functions[RLX_KERNEL_MAP_COUNT] = {
             [RLX_KERNEL_MAP_ADD] = "add", [RLX_KERNEL_MAP_SUB] = "sub", [RLX_KERNEL_MAP_MUL] = "mul",
             [RLX_KERNEL_MAP_DIV] = "div", [RLX_KERNEL_MAP_EXP_SUB] = "exp sub",
+            [RLX_KERNEL_MAP_RECIPROCAL] = "reciprocal", [RLX_KERNEL_MAP_LOG] = "log",
         };
         rlx_buf_format(out, "| map %s %s %s", functions[p->map.function],
                        name_of(&p->accesses.data[p->map.a]), name_of(&p->accesses.data[p->map.b]));
