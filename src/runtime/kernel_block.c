@@ -1,5 +1,6 @@
 /* kernel_block.c: instructions that work on a block of memory: copy, pack, unpack, contract, reduce, map. Each
  * operand is a box in a buffer, whose corners are checked here; the rest is done by micro-kernels. */
+#include "format/kernel_math.h"
 #include "runtime/kernel_int.h"
 
 /* Work is done in pieces, so that a long instruction can be stopped: multiply-adds, elements. */
@@ -61,7 +62,7 @@ static bool any_empty(const int64_t *extents, int n)
 }
 
 /* A stride along which there is one element may be anything: no pointer is to move by it. */
-static void drop_unused(const int64_t *extents, int64_t *strides, int n)
+RLX_NOINLINE static void drop_unused(const int64_t *extents, int64_t *strides, int n)
 {
     for (int i = 0; i < n; i++)
         strides[i] = extents[i] == 1 ? 0 : strides[i];
@@ -579,16 +580,28 @@ static bool normalize_in_pieces(rlx_kernel_run *r, const rlx_micro_normalize *wh
     return true;
 }
 
-/* Which there are; buffer, offset and strides of all sides; extents. */
+/* A bound, which micro-kernels want to be a number, and not -0 above. */
+static float bound_of(int64_t bits, float none)
+{
+    float f = rlx_bits_float((uint32_t)bits);
+    return isnan(f) ? none : none > 0 && f == 0 ? 0 : f;
+}
+
+/* Which there are; bounds; buffer, offset and strides of all sides; extents. */
 static bool run_normalize(rlx_kernel_run *r, const int64_t *x)
 {
-    static const float neutral[RLX_NORMALIZE_SIDES] = { 0, 0, 0, 1, 1, -0.0f };
-    const int64_t *extents = x + 1 + 4 * RLX_NORMALIZE_SIDES;
-    rlx_micro_normalize z = { .rows = extents[0], .columns = extents[1] };
+    static const float neutral[RLX_NORMALIZE_SIDES] = { 0, 0, 0, 1, 1, -0.0f, -0.0f };
+    const int64_t *extents = x + 3 + 4 * RLX_NORMALIZE_SIDES;
+    rlx_micro_normalize z = { .rows = extents[0], .columns = extents[1], .low = -INFINITY, .high = INFINITY,
+                              .more = x[0] >> (RLX_NORMALIZE_SIDES - 3) != 0 };
     if (any_empty(extents, 2))
         return true;
+    if (x[0] & RLX_NORMALIZE_BOUNDED) {
+        z.low = bound_of(x[1], z.low);
+        z.high = bound_of(x[2], z.high);
+    }
     for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
-        const int64_t *side = x + 1 + 4 * k;
+        const int64_t *side = x + 3 + 4 * k;
         if (k > 1 && !(x[0] >> (k - 2) & 1)) {
             z.side[k] = (void *)(uintptr_t)&neutral[k];
             continue;

@@ -310,7 +310,7 @@ static bool is_empty(const rlx_nest_plan *n)
 
 /* ---- may the loops be reordered? ------------------------------------------------------------ */
 
-static bool same_place(const rlx_plan_access *a, const rlx_plan_access *b)
+bool rlx_plan_same_place(const rlx_plan_access *a, const rlx_plan_access *b)
 {
     bool same = a->num_indices == b->num_indices;
     for (size_t i = 0; i < a->num_indices && same; i++)
@@ -329,7 +329,7 @@ static bool has_one_place_each(planner *p)
         const rlx_plan_access *a = &p->plan->accesses.data[i],
                               *f = rlx_ptrmap_get(&first, rlx_plan_memory(a->buffer));
         if (f)
-            one = f->buffer == a->buffer && same_place(f, a);
+            one = f->buffer == a->buffer && rlx_plan_same_place(f, a);
         else if (a->stores)
             one = rlx_ptrmap_put(&first, rlx_plan_memory(a->buffer), (uintptr_t)a);
     }
@@ -574,7 +574,7 @@ static bool match_update(rlx_nest_plan *n, bool widens)
     f->a = rlx_plan_find_access(n, &a->node);
     f->b = rlx_plan_find_access(n, &b->node);
     return own_at < n->accesses.len && f->a < n->accesses.len && f->b < n->accesses.len &&
-           same_place(&n->accesses.data[own_at], &n->accesses.data[f->acc]);
+           rlx_plan_same_place(&n->accesses.data[own_at], &n->accesses.data[f->acc]);
 }
 
 static enum rlx_kernel_elem access_elem(const rlx_nest_plan *n, size_t access)

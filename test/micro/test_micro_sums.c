@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "fenced.h"
+#include "format/kernel_math.h"
 #include "micro/micro.h"
 
 enum { ROOM = 1 << 20 };
@@ -532,7 +533,9 @@ static void try_normalize(bool fast)
 {
     rlx_micro_normalize z = { .rows = 1 + below(6), .columns = 1 + below(70) };
     int64_t wide = z.columns + below(3);
-    for (int k = 0; k < 6; k++) {
+    static const float lows[] = { -INFINITY, 0.0f, -0.0f, -1.5f, 3.0f }, highs[] = { INFINITY, 0.0f, 6.0f, -2.0f };
+    z.low = lows[below(5)], z.high = highs[below(4)], z.more = once_in(2);
+    for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
         z.stride[k][0] = k < 2 ? wide : any_stride();
         z.stride[k][1] = k < 2 ? 1 : k > 3 && once_in(2);
         if (!fast && k)
@@ -543,11 +546,14 @@ static void try_normalize(bool fast)
     float *to = (float *)(want + ((unsigned char *)z.side[0] - acc_memory.bytes));
     for (int64_t i = 0; i < z.rows; i++)
         for (int64_t j = 0; j < z.columns; j++) {
-            volatile float v[6];
-            for (int k = 1; k < 6; k++)
+            volatile float v[RLX_NORMALIZE_SIDES];
+            for (int k = 1; k < RLX_NORMALIZE_SIDES; k++)
                 v[k] = ((float *)z.side[k])[i * z.stride[k][0] + j * z.stride[k][1]];
             v[1] = v[1] - v[2], v[1] = v[1] * v[3], v[1] = v[1] * v[4];
-            to[i * z.stride[0][0] + j] = v[1] + v[5];
+            v[1] = v[1] + v[5];
+            if (z.more)
+                v[1] = v[1] + v[6], v[1] = rlx_min_f32(rlx_max_f32(v[1], z.low), z.high);
+            to[i * z.stride[0][0] + j] = v[1];
         }
     memcpy(before, acc_memory.bytes, acc_memory.size);
     for (size_t n = 0; n < sizeof set_names / sizeof *set_names; n++) {
