@@ -1,8 +1,9 @@
 /*- plan_normalize.c: nests that normalize the elements of rows.
  *
- *     for i, j:    Y[i, j] = ((X[i, j] - M[i]) * R[i]) * G[j] + B[j]         any of the four may be missing, not three
+ *     for i, j:    Y[i, j] = ((X[i, j] - M[i]) * R[i]) * G[j] + B[j]         any of the four may be missing
  *     for i, j:    Y[i, j] = min(max(.. + A[i, j], low), high)               likewise, with what comes behind
  *
+ * One of the four is not enough, but with bounds or A for rows that it tells apart, or a bias of short rows.
  * Along the columns X and Y are contiguous, M and R stand still, and G, B and A do either. Loops that only continue another
  * one in all of them are one with it; those that are neither row nor column stay loops.
  */
@@ -14,9 +15,11 @@ typedef struct normalizing {
     rlx_nest_plan *plan;
     const rlx_plan_access *side[RLX_NORMALIZE_SIDES];   /* Y, X, M, R, G, B, A; NULL: it is missing */
     rlx_plan_dimensions all;
+    size_t scales, steps;                               /* of M, R, G, B; of all that is done */
 } normalizing;
 
 enum { TO, FROM, MINUS, TIMES, TIMES_AGAIN, PLUS, ADDEND };
+enum { SHORT_ROW = 64 };
 
 /* ---- the operands --------------------------------------------------------------------------- */
 
@@ -67,7 +70,6 @@ static bool find_sides(normalizing *z)
 {
     const rlx_buffer_store *s = rlx_as_buffer_store(z->plan->body);
     const rlx_prim *v = s ? s->value : NULL;
-    size_t missing = 0;
     rlx_plan_normalize *out = &z->plan->normalize;
     if (!v || s->predicate)
         return false;
@@ -82,8 +84,9 @@ static bool find_sides(normalizing *z)
     z->side[MINUS] = take(z, &v, RLX_NODE_SUB);
     z->side[FROM] = rlx_as_buffer_load(v) ? access_of(z, v) : NULL;
     for (int i = MINUS; i <= PLUS; i++)
-        missing += !z->side[i];
-    return z->side[FROM] && missing < 3;
+        z->scales += z->side[i] != NULL;
+    z->steps = z->scales + (z->side[ADDEND] != NULL) + out->bounded;
+    return z->side[FROM] && z->scales > 0;
 }
 
 static bool is_fit(const normalizing *z, const rlx_plan_access *a)
@@ -116,6 +119,13 @@ static bool choose(const normalizing *z, const rlx_plan_dimension **row, const r
             (!*row || rlx_plan_likely_size(z->all.at[i].extent) >= rlx_plan_likely_size((*row)->extent)))
             *row = &z->all.at[i];
     return *column != NULL;
+}
+
+/* Several steps are worth it: two of the first four, or one for rows that are told apart; a bias alone for short ones. */
+static bool is_worth_it(const normalizing *z, const rlx_plan_dimension *row, const rlx_plan_dimension *column)
+{
+    return z->scales > 1 || (row && z->steps > 1) ||
+           (row && z->side[PLUS] && rlx_plan_likely_size(column->extent) < SHORT_ROW);
 }
 
 /* A single factor that moves along the columns is the second one. */
@@ -163,7 +173,7 @@ bool rlx_plan_normalizing(rlx_context *ctx, rlx_nest_plan *plan)
     if (!fits)
         return false;
     rlx_plan_collect(ctx, plan, z.side, RLX_NORMALIZE_SIDES, &z.all);
-    if (!choose(&z, &row, &column))
+    if (!choose(&z, &row, &column) || !is_worth_it(&z, row, column))
         return false;
     place_factor(&z, column);
     return rlx_is_int_value(column->stride[TIMES], 0) && give(&z, row, column);
