@@ -308,6 +308,12 @@ static bool is_empty(const rlx_nest_plan *n)
     return false;
 }
 
+/* Rows that are as long as a panel is wide, but lie apart, are rather a box. */
+static bool is_row_apart(const rlx_plan_pack *k)
+{
+    return k->depth[0] < 0 && k->depth[1] < 0 && k->depth[2] < 0 && k->four < 0;
+}
+
 /* ---- may the loops be reordered? ------------------------------------------------------------ */
 
 bool rlx_plan_same_place(const rlx_plan_access *a, const rlx_plan_access *b)
@@ -814,7 +820,8 @@ static enum rlx_plan_reason plan_body(planner *p)
         finish_plan(n, RLX_PLAN_COPY, (int)n->count - 1);
         return RLX_PLAN_NO_REASON;
     }
-    if (why == RLX_PLAN_NO_UPDATE && rlx_plan_packing(p->ctx, p->scope, n)) {
+    if (why == RLX_PLAN_NO_UPDATE && rlx_plan_packing(p->ctx, p->scope, n) &&
+        !(is_row_apart(&n->pack) && rlx_plan_copying(p->ctx, n, 0))) {
         n->loops[n->pack.lane].role = RLX_PLAN_LANE;
         for (int i = 0; i < 3; i++)
             if (n->pack.depth[i] >= 0)
