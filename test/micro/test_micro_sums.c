@@ -517,6 +517,56 @@ static void test_partial(void **state)
             }
 }
 
+/* ---- windows of many channels ---------------------------------------------------------------- */
+
+/* Every group as the plain sum has it, whether a set knows a way for all of them or not. */
+static int64_t try_windows(void)
+{
+    int64_t by = 1 + once_in(3), reach = 1 + below(5), wide = 1 + below(12), gap = below(5), known = 0;
+    rlx_micro_sum s = { .rows = 1 + below(9), .columns = wide, .turns = reach, .depth = 1 + below(5), .fresh = !once_in(6) };
+    s.b_j = by, s.b_i = (wide * by + gap) * (once_in(5) ? 1 : by), s.b_t = wide * by + gap, s.b_k = 1 + below(2);
+    s.a_k = 1, s.a_t = s.depth, s.acc_j = 1, s.acc_i = wide + once_in(6);
+    rlx_micro_groups g = { 1 + below(5), s.rows * s.acc_i + below(3), s.turns * s.depth + below(2), s.rows * s.b_i + below(40) };
+    int64_t to = (g.count - 1) * g.acc + (s.rows - 1) * s.acc_i + s.columns - 1, a = (g.count - 1) * g.a + s.turns * s.depth - 1,
+            b = (g.count - 1) * g.b + (s.rows - 1) * s.b_i + (s.columns - 1) * s.b_j + (s.turns - 1) * s.b_t + (s.depth - 1) * s.b_k;
+    float *acc = s.acc = fenced_place(acc_memory, 0, to, sizeof(float), once_in(2));
+    s.a = fenced_place(a_memory, 0, a, sizeof(float), once_in(2));
+    s.b = fenced_place(b_memory, 0, b, sizeof(float), once_in(2));
+    memcpy(before, acc_memory.bytes, acc_memory.size);
+    for (int64_t n = 0; n < g.count; n++) {
+        rlx_micro_sum one = s;
+        one.acc = acc + n * g.acc, one.a = (const float *)s.a + n * g.a, one.b = (const float *)s.b + n * g.b;
+        contract_plainly(&one, RLX_ELEM_F32, true);
+    }
+    memcpy(want, acc_memory.bytes, acc_memory.size);
+    for (size_t n = 0; n < sizeof set_names / sizeof *set_names; n++) {
+        const rlx_micro_set *set = rlx_micro_find(set_names[n]);
+        memcpy(acc_memory.bytes, before, acc_memory.size);
+        if (!set || !set->windows || !set->windows(&s, &g))
+            continue;
+        known++;
+        join_nans(RLX_ELEM_F32, acc_memory.size);
+        if (memcmp(want, acc_memory.bytes, acc_memory.size) != 0)
+            fail_msg("set %s: %lld groups of %lld x %lld, %lld x %lld steps", set->name, (long long)g.count, (long long)s.rows,
+                     (long long)s.columns, (long long)s.turns, (long long)s.depth);
+    }
+    memcpy(acc_memory.bytes, before, acc_memory.size);
+    return known;
+}
+
+static void test_windows(void **state)
+{
+    const rlx_micro_set *widest = rlx_micro_find(NULL);
+    int64_t known = 0;
+    for (int mood = 0; mood < MOODS; mood++) {
+        fill(a_memory.bytes, a_memory.size, RLX_ELEM_F32, (enum mood)mood);
+        fill(b_memory.bytes, b_memory.size, RLX_ELEM_F32, (enum mood)mood);
+        for (int n = 0; n < rounds_of(200); n++)
+            known += try_windows();
+    }
+    assert_true(!widest->windows || known > 0);
+}
+
 /* ---- rows that are normalized --------------------------------------------------------------- */
 
 static void *side_place(fenced f, const rlx_micro_normalize *z, int k)
@@ -596,6 +646,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contract),
+        cmocka_unit_test(test_windows),
         cmocka_unit_test(test_dot),
         cmocka_unit_test(test_reduce),
         cmocka_unit_test(test_partial),
