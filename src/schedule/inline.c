@@ -189,7 +189,7 @@ static bool suits(const rlx_pointwise *first, const rlx_pointwise *next)
 {
     int64_t least = first->strip < next->strip ? first->strip : next->strip,
             most = first->strip < next->strip ? next->strip : first->strip;
-    bool rows = first->form == RLX_PLAN_NORMALIZE || next->form == RLX_PLAN_NORMALIZE;
+    bool rows = is_row_instruction(first) || is_row_instruction(next);
     return (rows || least >= SHORT_STRIP || most / 2 <= least) && first->transposes == next->transposes &&
            first->stores.len + next->stores.len <= MOST_STORES;
 }
