@@ -134,7 +134,7 @@ static void bench_panels(const rlx_micro_set *set, bool exact, double most)
             sums u = { .f = set->contract[exact][RLX_ELEM_F32], .rows = ROWS };
             u.s = (rlx_micro_sum){ .acc = acc, .a = a, .b = b, .acc_i = 128, .acc_j = 1,
                                    .a_i = packed ? 1 : DEPTH, .a_k = packed ? 8 : 1, .b_j = 1,
-                                   .b_k = 32, .columns = columns[c], .depth = DEPTH };
+                                   .b_k = 32, .columns = columns[c], .turns = 1, .depth = DEPTH };
             u.rows_at_once = packed ? 8 : ROWS;
             u.a_step = 8 * DEPTH, u.b_step = DEPTH * 32, u.acc_step = 32, u.panels = PANELS;
             char key[60];
@@ -154,7 +154,7 @@ static void bench_rows(const rlx_micro_set *set)
             float *a = floats(rows * n), *b = floats(n * n), *acc = floats(rows * n);
             sums u = { .f = set->contract[1][RLX_ELEM_F32], .rows = rows, .rows_at_once = rows, .panels = 1 };
             u.s = (rlx_micro_sum){ .acc = acc, .a = a, .b = b, .acc_i = n, .acc_j = 1, .a_i = n,
-                                   .a_k = 1, .b_j = 1, .b_k = n, .columns = n, .depth = n };
+                                   .a_k = 1, .b_j = 1, .b_k = n, .columns = n, .turns = 1, .depth = n };
             char key[60];
             snprintf(key, sizeof key, "gemv %d rows %dx%d", (int)rows, (int)n, (int)n);
             measure(set->name, key, 4.0 * (double)(n * n), "GB/s", run_sums, &u);
@@ -222,18 +222,18 @@ static void bench_moves(const rlx_micro_set *set)
     measure(set->name, "transpose 0213 of 128x8x64", 4.0 * 128 * 8 * 64, "GB/s", run_moves, &m);
     m = (moves){ .reduce = set->reduce[RLX_KERNEL_REDUCE_ADD][RLX_ELEM_F32] };
     m.s = (rlx_micro_sum){ .acc = to, .a = from, .acc_i = 32, .acc_j = 1, .a_i = 2 * N, .a_j = 1,
-                           .a_k = 32, .rows = 64, .columns = 32, .depth = 2 * N / 32 };
+                           .a_k = 32, .rows = 64, .turns = 1, .columns = 32, .depth = 2 * N / 32 };
     memset(to, 0, 1 << 16);
     measure(set->name, "reduce add 64 rows of 1024, 32 sums", 4.0 * 64 * 2 * N, "GB/s", run_moves, &m);
     m.s.rows = 1, m.s.depth = N * N / 32;
     measure(set->name, "reduce add one row of 262144, 32 sums", bytes, "GB/s", run_moves, &m);
     m.s = (rlx_micro_sum){ .acc = to, .a = from, .acc_j = 1, .a_j = 1, .a_k = 2 * N, .rows = 1,
-                           .columns = 2 * N, .depth = 2 * N };
+                           .turns = 1, .columns = 2 * N, .depth = 2 * N };
     measure(set->name, "reduce add 1024x1024 over rows", 4 * bytes, "GB/s", run_moves, &m);
     m.reduce = set->reduce[RLX_KERNEL_REDUCE_MAX][RLX_ELEM_F32];
     measure(set->name, "reduce max 1024x1024 over rows", 4 * bytes, "GB/s", run_moves, &m);
     m.s = (rlx_micro_sum){ .acc = to, .a = from, .acc_i = 1, .a_i = 2 * N, .a_k = 1, .rows = 64,
-                           .columns = 1, .depth = 2 * N };
+                           .turns = 1, .columns = 1, .depth = 2 * N };
     measure(set->name, "reduce max 64 rows of 1024", 4.0 * 64 * 2 * N, "GB/s", run_moves, &m);
     free(from), free(to);
 }

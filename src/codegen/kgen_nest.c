@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "codegen/kgen_int.h"
+#include "format/kernel_math.h"
 
 /* ---- loops ---------------------------------------------------------------------------------- */
 
@@ -340,25 +341,29 @@ static void write_copy(rlx_kgen *w, const rlx_kgen_nest *n)
 
 static void write_normalize(rlx_kgen *w, const rlx_kgen_nest *n)
 {
+    enum { FIRST_SIDE = 3 };
     const rlx_plan_normalize *z = &n->plan->normalize;
-    uint32_t x[1 + 4 * RLX_NORMALIZE_SIDES + 2] = { 0 };
+    uint32_t x[FIRST_SIDE + 4 * RLX_NORMALIZE_SIDES + 2] = { 0 };
+    x[0] = z->bounded ? RLX_NORMALIZE_BOUNDED : 0;
+    x[1] = int64_reg(w, rlx_int64(w->ctx, z->bounded ? rlx_float_bits(z->low) : 0));
+    x[2] = int64_reg(w, rlx_int64(w->ctx, z->bounded ? rlx_float_bits(z->high) : 0));
     for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
         bool there = z->access[k] != SIZE_MAX;
         int from = there ? k : 1;
         const rlx_plan_access *a = &n->plan->accesses.data[z->access[from]];
         if (there && k > 1)
             x[0] |= 1u << (k - 2);
-        x[1 + 4 * k] = rlx_kgen_buffer_of(w, a->buffer)->index;
-        x[2 + 4 * k] = start_reg(w, n->plan, a);
+        x[FIRST_SIDE + 4 * k] = rlx_kgen_buffer_of(w, a->buffer)->index;
+        x[FIRST_SIDE + 1 + 4 * k] = start_reg(w, n->plan, a);
         for (int i = 0; i < 2; i++)
-            x[3 + 4 * k + i] = int64_reg(w, z->stride[from][i]);
+            x[FIRST_SIDE + 2 + 4 * k + i] = int64_reg(w, z->stride[from][i]);
     }
     for (int i = 0; i < 2; i++)
-        x[1 + 4 * RLX_NORMALIZE_SIDES + i] = int64_reg(w, z->extent[i]);
+        x[FIRST_SIDE + 4 * RLX_NORMALIZE_SIDES + i] = int64_reg(w, z->extent[i]);
     const int dimension = n->plan->parallel.dimension;
-    sides s = { .extent = 1 + 4 * RLX_NORMALIZE_SIDES + dimension };
+    sides s = { .extent = FIRST_SIDE + 4 * RLX_NORMALIZE_SIDES + dimension };
     for (int k = 0; k < RLX_NORMALIZE_SIDES; k++)
-        add_side(&s, 2 + 4 * k, 3 + 4 * k + dimension);
+        add_side(&s, FIRST_SIDE + 1 + 4 * k, FIRST_SIDE + 2 + 4 * k + dimension);
     write_instruction(w, n, RLX_K_NORMALIZE, x, &s);
 }
 

@@ -22,7 +22,7 @@
 #include "base/compiler.h"
 
 #define RLX_KERNEL_MAGIC 0x314b5852u /* "RXK1" */
-#define RLX_KERNEL_VERSION 5u
+#define RLX_KERNEL_VERSION 6u
 #define RLX_KERNEL_STRIP 256         /* most elements of a strip */
 #define RLX_KERNEL_NONE 0xffffu      /* no mask */
 /* Picoseconds of work from which on a loop is shared out: among threads that are awake, and so that one is woken up. */
@@ -75,8 +75,8 @@ enum rlx_kernel_value {
     RLX_KERNEL_VALUE_COUNT,
     RLX_KERNEL_PARTIAL_FROM_ZERO = 4 /* a bit beside it: the result begins with +0, whatever is there */
 };
-/* Sides of NORMALIZE: Y, X, M, R, G, B. Bits of its number: which of the last four there are. */
-enum { RLX_NORMALIZE_SIDES = 6, RLX_NORMALIZE_BITS = 15 };
+/* Sides of NORMALIZE: Y, X, M, R, G, B, A. Bits of its number: which of the last five there are, and whether there are bounds. */
+enum { RLX_NORMALIZE_SIDES = 7, RLX_NORMALIZE_BOUNDED = 32, RLX_NORMALIZE_BITS = 63 };
 /* Why a value instruction stopped. */
 enum rlx_kernel_trouble {
     RLX_TROUBLE_NONE, RLX_TROUBLE_DIVISION, RLX_TROUBLE_SHIFT, RLX_TROUBLE_EXPONENT

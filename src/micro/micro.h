@@ -36,6 +36,11 @@ typedef struct rlx_micro_sum {
 } rlx_micro_sum;
 typedef void rlx_micro_sum_fn(const rlx_micro_sum *s);
 
+/* Sums of many groups, which lie so many elements apart. */
+typedef struct rlx_micro_groups { int64_t count, acc, a, b; } rlx_micro_groups;
+/* False: nothing is done, as it is no fast way for them. */
+typedef bool rlx_micro_groups_fn(const rlx_micro_sum *s, const rlx_micro_groups *groups);
+
 /*- For i < rows, j < columns: sums of values of a[i, j, t, k] and b[i, j, t, k] in 32 partial sums, which begin with +0.
  * For each turn t the values of k ascending from 0 go to partial sums 0, 1, .. 31, 0, ..; then the upper half is added to
  * the lower, 16, 8, 4, 2, and
@@ -55,13 +60,17 @@ typedef void rlx_micro_partial_fn(const rlx_micro_partial *s);
 
 /*- For i < rows, j < columns, of float32, each operation rounded:
  *   y = ((x - m) * r) * g + b
- * Sides: y, x, m, r, g, b, by
- * their strides of i and of j. Fast where y and x are contiguous along the columns, m and r stand still, g and b do either.
- * Where one is missing, 0, 1, 1 or -0 in its place changes nothing. */
+ * or, with more to do,
+ *   y = min(max(((x - m) * r) * g + b + a, low), high)         low and high are not NaN, high is not -0
+ * Sides: y, x, m, r, g, b, a, by
+ * their strides of i and of j. Fast where y and x are contiguous along the columns, m and r stand still, g, b and a do either.
+ * Where one is missing, 0, 1, 1, -0 or -0 in its place changes nothing, nor do infinite bounds. */
 typedef struct rlx_micro_normalize {
     void *side[RLX_NORMALIZE_SIDES];
     int64_t stride[RLX_NORMALIZE_SIDES][2];
     int64_t rows, columns;
+    float low, high;
+    bool more;
 } rlx_micro_normalize;
 typedef void rlx_micro_normalize_fn(const rlx_micro_normalize *z);
 
@@ -149,6 +158,7 @@ typedef void rlx_micro_chain_fn(const rlx_micro_step *steps, int64_t n);
 typedef struct rlx_micro_set {
     const char *name;          /* "baseline", "avx2", "avx512", "avx512vnni", "neon" */
     rlx_micro_sum_fn *const (*contract)[RLX_ELEM_COUNT];       /* [product not rounded] */
+    rlx_micro_groups_fn *windows;  /* contract: float32, products not rounded, windows of one channel in each group; NULL: none */
     rlx_micro_sum_fn *dot;                                     /* contract: elements of 8 bits, acc of 32 */
     rlx_micro_sum_fn *const (*reduce)[RLX_ELEM_COUNT];         /* [enum rlx_kernel_reduce] */
     rlx_micro_partial_fn *const (*partial)[RLX_ELEM_COUNT];    /* [enum rlx_kernel_value]; not OWN_SQUARE: b is 0 */

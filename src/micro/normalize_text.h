@@ -1,43 +1,68 @@
 /* normalize_text.h: rows that are shifted and scaled, included once by set_text.h. */
 
-/* n columns of a row: what moves with them steps by 1, what stands still is LANES times the same. */
-SET static void normalize_row(float *to, const float *from, float minus, float times, const float *again,
-                              int64_t again_step, const float *plus, int64_t plus_step, int64_t n)
+/* A row, whose sides are at these places: y, x, m, r, and g, b, a, which go on by a vector or stand still. */
+SET_INLINE void normalize_row(const rlx_micro_normalize *z, float *const *at, const int64_t *by, f32_vec zero)
 {
-    f32_vec m = f32_fill(minus), r = f32_fill(times);
-    int64_t j = 0;
-    for (; j + f32_LANES <= n; j += f32_LANES, again += again_step, plus += plus_step)
-        f32_store(to + j, (f32_load(from + j) - m) * r * f32_load(again) + f32_load(plus));
+    const bool more = z->more;
+    float *to = at[0];
+    const float *from = at[1], *again = at[4], *plus = at[5], *add = at[6];
+    f32_vec m = f32_fill(*at[2]), r = f32_fill(*at[3]), low = f32_fill(z->low), high = f32_fill(z->high);
+    int64_t j = 0, n = z->columns;
+    for (; j + f32_LANES <= n; j += f32_LANES, again += by[0], plus += by[1], add += by[2]) {
+        f32_vec v = (f32_load(from + j) - m) * r * f32_load(again) + f32_load(plus);
+        if (more)
+            v = f32_least(high, f32_greatest(low, v + f32_load(add)) + zero);
+        f32_store(to + j, v);
+    }
 #if SET_PARTS
     if (j < n) {
         f32_tail t = f32_first(n - j);
         f32_vec v = (f32_load_part(from + j, t) - m) * r * f32_load_part(again, t) + f32_load_part(plus, t);
+        if (more)
+            v = f32_least(high, f32_greatest(low, v + f32_load_part(add, t)) + zero);
         f32_store_part(to + j, v, t);
     }
-#else
-    for (int64_t l = 0; j < n; j++, l++)
-        to[j] = (from[j] - minus) * times * again[l] + plus[l];
 #endif
 }
 
 SET static void normalize_f32(const rlx_micro_normalize *z)
 {
-    if (z->stride[0][1] != 1 || z->stride[1][1] != 1 || z->stride[2][1] || z->stride[3][1] ||
-        (z->stride[4][1] & ~(int64_t)1) || (z->stride[5][1] & ~(int64_t)1)) {
-        rlx_micro_normalize_any(z);
-        return;
+    enum { SIDES = RLX_NORMALIZE_SIDES, MOVE = 4 };
+    bool fast = z->stride[0][1] == 1 && z->stride[1][1] == 1 && !z->stride[2][1] && !z->stride[3][1];
+    int64_t by[SIDES - MOVE], i = 0;
+    float *at[SIDES], *side[SIDES], still[SIDES - MOVE][f32_LANES];
+    for (int k = 0; k < SIDES; k++) {
+        side[k] = at[k] = z->side[k];
+        if (k < MOVE)
+            continue;
+        fast &= !(z->stride[k][1] & ~(int64_t)1);
+        by[k - MOVE] = z->stride[k][1] * f32_LANES;
+        if (!z->stride[k][1]) {
+            at[k] = still[k - MOVE];
+            f32_store(at[k], f32_fill(*side[k]));
+        }
     }
-    int64_t again_step = z->stride[4][1] * f32_LANES, plus_step = z->stride[5][1] * f32_LANES;
-    for (int64_t i = 0; i < z->rows; i++) {
-        const float *at[6];
-        float again[f32_LANES], plus[f32_LANES];
-        for (int k = 0; k < 6; k++)
-            at[k] = (const float *)z->side[k] + i * z->stride[k][0];
-        if (!again_step)
-            f32_store(again, f32_fill(*at[4]));
-        if (!plus_step)
-            f32_store(plus, f32_fill(*at[5]));
-        normalize_row((float *)z->side[0] + i * z->stride[0][0], at[1], *at[2], *at[3], again_step ? at[4] : again,
-                      again_step, plus_step ? at[5] : plus, plus_step, z->columns);
+    int64_t whole = !fast ? 0 : SET_PARTS ? z->columns : z->columns / f32_LANES * f32_LANES;
+    f32_vec zero = f32_fill(z->low == 0 && !signbit(z->low) ? 0.0f : -0.0f); /* +0 is above -0 */
+    while (whole) {
+        normalize_row(z, at, by, zero);
+        if (++i == z->rows)
+            break;
+        RLX_UNROLL for (int k = 0; k < MOVE; k++)
+            at[k] += z->stride[k][0];
+        for (int k = MOVE; k < SIDES; k++) {
+            side[k] += z->stride[k][0];
+            if (z->stride[k][1])
+                at[k] = side[k];
+            else if (z->stride[k][0])
+                f32_store(at[k], f32_fill(*side[k]));
+        }
+    }
+    if (whole < z->columns) {
+        rlx_micro_normalize rest = *z;
+        rest.columns -= whole;
+        for (int k = 0; k < SIDES; k++)
+            rest.side[k] = (float *)z->side[k] + whole * z->stride[k][1];
+        rlx_micro_normalize_any(&rest);
     }
 }

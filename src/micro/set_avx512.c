@@ -39,10 +39,19 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 
 #define CHAIN_VECTORS 8
 #define CHAIN_BESIDE 4
 #define SET_FUSES 1
-#define F64_TILES(W, part) TILE(8, W, part) TILE(4, W, part) TILE(1, W, part)
-#define F64_CASES(W, part) CASE(8, W, part) CASE(4, W, part)
-#define INT_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
-#define INT_CASES(W, part) CASE(4, W, part)
+/* Of the other types, few columns get low tiles. */
+#define F64_TILES(W, part) F64_HIGH_TILES_##W(part) TILE(4, W, part) TILE(1, W, part)
+#define F64_CASES(W, part) F64_HIGH_CASES_##W(part) CASE(4, W, part)
+#define F64_HIGH_TILES_2(part) TILE(8, 2, part)
+#define F64_HIGH_CASES_2(part) CASE(8, 2, part)
+#define F64_HIGH_TILES_1(part)
+#define F64_HIGH_CASES_1(part)
+#define INT_TILES(W, part) INT_HIGH_TILES_##W(part) TILE(1, W, part)
+#define INT_CASES(W, part) INT_HIGH_CASES_##W(part)
+#define INT_HIGH_TILES_2(part) TILE(4, 2, part)
+#define INT_HIGH_CASES_2(part) CASE(4, 2, part)
+#define INT_HIGH_TILES_1(part)
+#define INT_HIGH_CASES_1(part)
 #define DOT_ROWS 8
 /* Windows of few columns: half of a vector would be empty, and its loads cross lines. */
 #define SET_NARROW rlx_micro_avx2.contract[1][RLX_ELEM_F32]
@@ -50,6 +59,7 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 
 
 #define FUNCTIONS                  \
     .contract = contractions,      \
+    .windows = small_windows,      \
     .reduce = reductions,          \
     .partial = partials,           \
     .normalize = normalize_f32,    \

@@ -120,6 +120,10 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 
 #include "micro/dot_text.h"
 
+#if SET_MASKS
+#include "micro/windows_text.h"
+#endif
+
 /* ---- moves ---------------------------------------------------------------------------------- */
 
 #if SET_SHORT_PARTS

@@ -212,6 +212,7 @@ void rlx_micro_normalize_any(const rlx_micro_normalize *z)
             float *at[RLX_NORMALIZE_SIDES];
             for (int k = 0; k < RLX_NORMALIZE_SIDES; k++)
                 at[k] = (float *)z->side[k] + i * z->stride[k][0] + j * z->stride[k][1];
-            *at[0] = (*at[1] - *at[2]) * *at[3] * *at[4] + *at[5];
+            float v = (*at[1] - *at[2]) * *at[3] * *at[4] + *at[5];
+            *at[0] = z->more ? rlx_min_f32(rlx_max_f32(v + *at[6], z->low), z->high) : v;
         }
 }

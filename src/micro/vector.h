@@ -12,6 +12,7 @@
  *   X_pair, X_first_pair(n),    the same of n lanes; what follows the last of them is not read
  *   X_even_part
  *   X_merge(v, w, t)            w where there are lanes, else v; where SET_PARTS
+ *   f32_together(v, t)          the lanes of t side by side, from the first on; where SET_MASKS
  *   X_fill(x)                   all lanes x
  *   X_fold(v, join)             join(upper half, lower half) of v in its lower half, until that is two lanes
  *   X_min_number, X_max_number  of what is no NaN; X_see(seen, y): which lanes were no NaN; X_settle(s, seen): others are. Where SET_RANGES
@@ -243,6 +244,7 @@ PART_OF_2(u64, uint64_t)
 #if defined(RLX_SET_AVX512)
 SET_INLINE f32_vec f32_merge(f32_vec v, f32_vec w, f32_tail t) { return _mm512_mask_mov_ps(v, t, w); }
 SET_INLINE f64_vec f64_merge(f64_vec v, f64_vec w, f64_tail t) { return _mm512_mask_mov_pd(v, t, w); }
+SET_INLINE f32_vec f32_together(f32_vec v, f32_tail t) { return _mm512_maskz_compress_ps(t, v); }
 #elif defined(RLX_SET_AVX2)
 SET_INLINE f32_vec f32_merge(f32_vec v, f32_vec w, f32_tail t)
 {

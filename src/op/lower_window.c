@@ -9,7 +9,7 @@
  * A part is one batch, and of that one group of a convolution, one channel where channels are
  * pooled and lie apart; small groups are spread together. All indices are in canonical order (batch, channel, spatial axes);
  * layouts say where they stand. The loops run as the result lies in memory, its last axis
- * innermost. Without padding data is read directly. Where channels are pooled and sizes are known, so it is with padding:
+ * innermost. Without padding data is read directly. Where a transposed convolution can, it is one of stride 1 for each phase of the result. Where channels are pooled and sizes are known, so it is with padding:
  * the result is filled, then boxes of it take those elements of their windows that there are. Narrow floats sum in float32.
  */
 /* built for size */
@@ -33,6 +33,8 @@ typedef struct window {
         after[MAX_SPATIAL];
     const rlx_prim *reach[MAX_SPATIAL];     /* of the window, minus 1: (k - 1) * dilation */
     const rlx_prim *extent[MAX_SPATIAL];    /* of the window */
+    int64_t phases[MAX_SPATIAL];            /* of a transposed convolution: 0: there are none */
+    const rlx_prim *phase[MAX_SPATIAL];     /* in a block: which */
     const range *box[MAX_SPATIAL];          /* windows that are done now, and what of them; NULL: all */
     const rlx_prim *fill;
     /* of the part; batch NULL: there are no parts, group NULL: all, channel NULL: all */
@@ -373,6 +375,16 @@ static void whole_index(window *w, const rlx_lowering_list *inside, const rlx_pr
     o[1] = whole_channel(w, o[1]);
 }
 
+/* Those of a uniform sum are loops around it. */
+static void open_phases(window *w)
+{
+    char label[RLX_LOW_NAME];
+    for (size_t i = 0; i < w->n && w->phases[i]; i++) {
+        rlx_lowering_name(label, 'r', i);
+        w->phase[i] = rlx_tir_spatial(&w->b.t, label, number(w, w->phases[i]));
+    }
+}
+
 /* Opens a block over the result: the group where all of them are in the part, o in canonical order, c (NULL: none) and k
  * of the window in front of the last axis. */
 static void open_window(window *w, const char *name, const rlx_prim *channels,
@@ -388,6 +400,7 @@ static void open_window(window *w, const char *name, const rlx_prim *channels,
             order[n++] = axis;
     }
     rlx_tir_begin_block(t, name);
+    open_phases(w);
     if (w->together)
         w->group = rlx_tir_spatial(t, "g", number(w, w->groups));
     part_sizes(w, size);
@@ -416,6 +429,17 @@ static void open_window(window *w, const char *name, const rlx_prim *channels,
     *inside = of_part(w, o);
 }
 
+/* An index, or sizes, of sums that there are for each phase. */
+static rlx_lowering_list behind_phases(const window *w, const rlx_lowering_list *at, const rlx_prim *const *phase)
+{
+    rlx_lowering_list l = { .n = 0 };
+    for (size_t i = 0; i < w->n && w->phases[i]; i++)
+        l.at[l.n++] = phase[i];
+    memcpy(l.at + l.n, at->at, at->n * sizeof *at->at);
+    l.n += at->n;
+    return l;
+}
+
 typedef const rlx_prim *(*step_fn)(window *w, const rlx_prim *so_far, const rlx_prim *const *o,
                                    const rlx_prim *c, const rlx_prim *const *k);
 typedef const rlx_prim *(*end_fn)(window *w, const rlx_prim *v, const rlx_prim *const *o);
@@ -432,6 +456,7 @@ static void accumulate_into(window *w, const char *name, const rlx_prim *channel
     open_window(w, name, channels, &index, channels && !alone ? &c : NULL, k);
     whole_index(w, &index, o);
     at = !own ? rlx_lowering_placed(&w->b, &w->out, o) : w->together ? of_part(w, o) : index;
+    at = behind_phases(w, &at, w->phase);
     if (first)
         rlx_tir_init(t, sum, rlx_lowering_items(&at), first);
     rlx_tir_store(t, sum, rlx_lowering_items(&at),
@@ -482,7 +507,8 @@ static const rlx_prim *convolve(window *w, const rlx_prim *so_far, const rlx_pri
         w->group ? plus(w, rlx_tir_mul(t, w->group, w->inputs), c) : c;
     const rlx_prim *index[MAX_AXES] = { w->transposed ? w->output : o[1],
                                         w->transposed ? channel : c };
-    memcpy(index + 2, k, w->n * sizeof *k);
+    for (size_t i = 0; i < w->n; i++)
+        index[2 + i] = w->phases[i] ? plus(w, times(w, k[i], w->phases[i]), w->phase[i]) : k[i];
     rlx_lowering_list at = rlx_lowering_placed(&w->b, &w->w, index);
     const rlx_prim *weight =
         rlx_tir_cast(t, w->wide, rlx_tir_load(t, w->w.t.buffer, rlx_lowering_items(&at)));
@@ -535,6 +561,109 @@ static bool begin_conv(window *w, rlx_lower_request *l)
     return true;
 }
 
+/*- ---- transposed convolutions by phases -------------------------------------------------------
+ *
+ * Place o of the result meets, of a kernel whose extent is a multiple of the stride s, the elements k with k % s == r, where
+ * o + before = q * s + r: they are a convolution of stride 1 over q, one for each phase r.
+ *
+ *     sum[r, o, q] = sum over c, j of spread[c, q + reach - j] * weight[c, o, j * s + r]
+ *     out[o, q * s + r - before] = sum[r, o, q - before / s]
+ *
+ * So what lies between elements of data is no operand. */
+enum { MOST_PHASES = 16 };
+
+/* What the result is like, while the sums are done. */
+typedef struct phased { const rlx_prim *size[MAX_SPATIAL]; int64_t before[MAX_SPATIAL], first[MAX_SPATIAL]; } phased;
+
+static bool has_phases(const window *w)
+{
+    int64_t all = 1, extent;
+    for (size_t i = 0; i < w->n; i++) {
+        if (w->dilation[i] != 1 || w->before[i] < 0 || !rlx_int_literal(w->extent[i], &extent) || extent < 1 ||
+            w->stride[i] < 1 || extent % w->stride[i] || !rlx_mul_i64(all, w->stride[i], &all))
+            return false;
+    }
+    return w->transposed && all > 1 && all <= MOST_PHASES;
+}
+
+/* From now on it is a convolution of stride 1, over the places of one phase. */
+static void begin_phases(window *w, phased *p)
+{
+    bool whole = true;
+    for (size_t i = 0; i < w->n; i++) {
+        int64_t s = w->stride[i], extent, have, want;
+        (void)rlx_int_literal(w->extent[i], &extent);
+        p->size[i] = w->out.size[2 + i];
+        p->before[i] = w->before[i];
+        p->first[i] = w->before[i] / s;
+        const rlx_prim *last = plus(w, p->size[i], number(w, p->before[i] - 1));
+        last = rlx_tir_floor_div(&w->b.t, last, number(w, s));
+        w->out.size[2 + i] = rlx_tir_max(&w->b.t, minus(w, last, number(w, p->first[i] - 1)), number(w, 0));
+        w->phases[i] = s;
+        w->stride[i] = 1;
+        w->extent[i] = number(w, extent / s);
+        w->reach[i] = number(w, extent / s - 1);
+        w->before[i] = p->first[i];
+        whole &= extent == s && p->first[i] == 0 && rlx_int_literal(w->x.size[2 + i], &have) &&
+                 rlx_int_literal(w->out.size[2 + i], &want) && want <= have;
+    }
+    w->direct = whole; /* an element of data each */
+}
+
+/* One phase of the result, r, which is at least partly there. */
+static void place_phase(window *w, const phased *p, const rlx_buffer *sum, const int64_t *r)
+{
+    rlx_tir *t = &w->b.t;
+    const rlx_prim *size[MAX_AXES], *o[MAX_AXES], *phase[MAX_SPATIAL];
+    int64_t skip[MAX_SPATIAL], known;
+    part_sizes(w, size);
+    for (size_t i = 0; i < w->n; i++) {
+        int64_t s = w->phases[i], at = p->first[i] * s + r[i] - p->before[i];
+        skip[i] = at < 0;
+        const rlx_prim *left = minus(w, p->size[i], number(w, at + skip[i] * s)); /* from the first place on */
+        left = rlx_tir_floor_div(t, plus(w, left, number(w, s - 1)), number(w, s));
+        size[2 + i] = rlx_tir_max(t, left, number(w, 0));
+        phase[i] = number(w, r[i]);
+        if (rlx_int_literal(size[2 + i], &known) && known == 0)
+            return;
+    }
+    rlx_lowering_list sizes = of_part(w, size), index, from;
+    rlx_lowering_open(&w->b, "result", &sizes, &index);
+    from = index;
+    whole_index(w, &index, o);
+    for (size_t i = 0; i < w->n; i++) {
+        const rlx_prim *q = plus(w, o[2 + i], number(w, skip[i]));
+        from.at[from.n - w->n + i] = q;
+        o[2 + i] = plus(w, times(w, q, w->phases[i]), number(w, p->first[i] * w->phases[i] + r[i] - p->before[i]));
+    }
+    from = behind_phases(w, &from, phase);
+    rlx_lowering_list at = rlx_lowering_placed(&w->b, &w->out, o);
+    rlx_tir_store(t, w->out.t.buffer, rlx_lowering_items(&at), rlx_tir_load(t, sum, rlx_lowering_items(&from)));
+    rlx_tir_end_block(t);
+}
+
+static void accumulate_phases(window *w, const phased *p, const char *name, const rlx_prim *channels)
+{
+    rlx_tir *t = &w->b.t;
+    const rlx_prim *size[MAX_AXES], *counts[MAX_SPATIAL];
+    int64_t all = 1, r[MAX_SPATIAL];
+    part_sizes(w, size);
+    for (size_t i = 0; i < w->n; i++) {
+        counts[i] = number(w, w->phases[i]);
+        all *= w->phases[i];
+    }
+    rlx_lowering_list sizes = of_part(w, size);
+    sizes = behind_phases(w, &sizes, counts);
+    const rlx_buffer *sum = rlx_tir_alloc(t, "sum", w->wide, rlx_lowering_items(&sizes));
+    accumulate_into(w, name, channels, sum, true, rlx_tir_number(t, w->wide, 0), convolve);
+    for (int64_t n = 0; n < all; n++) {
+        int64_t rest = n;
+        for (size_t i = w->n; i-- > 0; rest /= w->phases[i])
+            r[i] = rest % w->phases[i];
+        place_phase(w, p, sum, r);
+    }
+}
+
 /* Borders cost more than the data of a small group. */
 static bool group_is_small(const window *w)
 {
@@ -564,12 +693,19 @@ const rlx_prim_func *rlx_lower_conv(rlx_lower_request *l)
     w.outputs = w.w.size[0];
     if (w.groups > 1 && !w.transposed)
         w.outputs = rlx_tir_floor_div(t, w.outputs, number(&w, w.groups));
+    phased p;
+    bool phases = has_phases(&w);
+    if (phases)
+        begin_phases(&w, &p);
     w.together = w.groups > 1 && (w.direct || group_is_small(&w));
     if (!w.direct) {
         open_parts(&w);
         spread_part(&w);
     }
-    accumulate(&w, l->name.data, channels, rlx_tir_number(t, w.wide, 0), convolve, NULL);
+    if (phases)
+        accumulate_phases(&w, &p, l->name.data, channels);
+    else
+        accumulate(&w, l->name.data, channels, rlx_tir_number(t, w.wide, 0), convolve, NULL);
     if (!w.direct)
         rlx_tir_end_block(t);
     return rlx_lowering_end(&w.b);

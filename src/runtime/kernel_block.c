@@ -1,5 +1,6 @@
 /* kernel_block.c: instructions that work on a block of memory: copy, pack, unpack, contract, reduce, map. Each
  * operand is a box in a buffer, whose corners are checked here; the rest is done by micro-kernels. */
+#include "format/kernel_math.h"
 #include "runtime/kernel_int.h"
 
 /* Work is done in pieces, so that a long instruction can be stopped: multiply-adds, elements. */
@@ -308,6 +309,7 @@ typedef struct sum {
     rlx_micro_sum one;
     int64_t acc_g, a_g, b_g, extents[LOOPS];
     rlx_micro_sum_fn *f;
+    rlx_micro_groups_fn *windows;    /* NULL: each group alone */
     size_t bytes, read_bytes;        /* of an element of acc; of a and b */
 } sum;
 
@@ -344,6 +346,13 @@ static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
     memcpy(i, begin, sizeof i);
     part.rows = count[ROW], part.depth = count[STEP], part.turns = count[TURN];
     part.fresh &= begin[TURN] == 0 && begin[STEP] == 0;
+    if (s->windows && count[GROUP] > 1) {
+        rlx_micro_groups groups = { count[GROUP], s->acc_g, s->a_g, s->b_g };
+        move(s, &part, i);
+        part.columns = count[COLUMN];
+        if (s->windows(&part, &groups))
+            return;
+    }
     for (int64_t j = 0; j < count[COLUMN]; j += columns)
         for (int64_t g = 0; g < count[GROUP]; g++) {
             i[COLUMN] = begin[COLUMN] + j;
@@ -433,6 +442,7 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
         s.one.fresh = x[0] & RLX_KERNEL_FROM_ZERO;
         s.one.a_signed = of_a == RLX_ELEM_I8, s.one.b_signed = elem_of(r, b[0]) == RLX_ELEM_I8;
         s.one.b_fours = fours;
+        s.windows = x[0] & RLX_KERNEL_EXACT && e == RLX_ELEM_F32 ? r->micro->windows : NULL;
     }
     memcpy(s.extents, extents, sizeof s.extents);
     return sum_in_pieces(r, &s);
@@ -562,16 +572,28 @@ static bool normalize_in_pieces(rlx_kernel_run *r, const rlx_micro_normalize *wh
     return true;
 }
 
-/* Which there are; buffer, offset and strides of all sides; extents. */
+/* A bound, which micro-kernels want to be a number, and not -0 above. */
+static float bound_of(int64_t bits, float none)
+{
+    float f = rlx_bits_float((uint32_t)bits);
+    return isnan(f) ? none : none > 0 && f == 0 ? 0 : f;
+}
+
+/* Which there are; bounds; buffer, offset and strides of all sides; extents. */
 static bool run_normalize(rlx_kernel_run *r, const int64_t *x)
 {
-    static const float neutral[RLX_NORMALIZE_SIDES] = { 0, 0, 0, 1, 1, -0.0f };
-    const int64_t *extents = x + 1 + 4 * RLX_NORMALIZE_SIDES;
-    rlx_micro_normalize z = { .rows = extents[0], .columns = extents[1] };
+    static const float neutral[RLX_NORMALIZE_SIDES] = { 0, 0, 0, 1, 1, -0.0f, -0.0f };
+    const int64_t *extents = x + 3 + 4 * RLX_NORMALIZE_SIDES;
+    rlx_micro_normalize z = { .rows = extents[0], .columns = extents[1], .low = -INFINITY, .high = INFINITY,
+                              .more = x[0] >> (RLX_NORMALIZE_SIDES - 3) != 0 };
     if (rlx_kernel_any_empty(extents, 2))
         return true;
+    if (x[0] & RLX_NORMALIZE_BOUNDED) {
+        z.low = bound_of(x[1], z.low);
+        z.high = bound_of(x[2], z.high);
+    }
     for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
-        const int64_t *side = x + 1 + 4 * k;
+        const int64_t *side = x + 3 + 4 * k;
         if (k > 1 && !(x[0] >> (k - 2) & 1)) {
             z.side[k] = (void *)(uintptr_t)&neutral[k];
             continue;

@@ -117,7 +117,7 @@ bool rlx_kernel_alloc(rlx_kernel_run *r, uint32_t buffer, int64_t count);
 /* An instruction on blocks of memory with the operands of that instruction, in their order: numbers and buffers as they
  * stand, registers by their values; they are not what they were afterwards. The loader's checks of numbers and element
  * types hold. */
-#define RLX_KERNEL_BLOCK_OPERANDS 27
+#define RLX_KERNEL_BLOCK_OPERANDS 33
 bool rlx_kernel_block(rlx_kernel_run *r, unsigned op, int64_t *operands);
 /* Instructions on the same rows, row by row; ops: opcode words as loaded (RLX_KERNEL_UNSTORED: rows that only the next
  * one reads); *done: false if they have to run one after the other, and nothing has been done. */

@@ -498,9 +498,7 @@ static bool check_rest(loading *l, instruction *in)
         ok = value < RLX_KERNEL_VALUE_COUNT && rlx_micro_find(NULL)->partial[RLX_KERNEL_VALUE_ELEMENT][in->elem];
         break;
     }
-    case RLX_K_NORMALIZE:
-        ok = operand(l, in, 'n') <= RLX_NORMALIZE_BITS && in->elem == RLX_ELEM_F32;
-        break;
+    case RLX_K_NORMALIZE: ok = operand(l, in, 'n') <= RLX_NORMALIZE_BITS && in->elem == RLX_ELEM_F32; break;
     case RLX_K_MAP: ok = operand(l, in, 'n') < RLX_KERNEL_MAP_COUNT && in->elem == RLX_ELEM_F32; break;
     case RLX_K_ASSERT: ok = operand(l, in, 'n') < RLX_ASSERTION_COUNT; break;
     default: break;

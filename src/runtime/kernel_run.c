@@ -268,7 +268,7 @@ static bool do_view(running *r, const uint32_t *w, size_t n)
     {                                                                                   \
         int64_t x[RLX_KERNEL_BLOCK_OPERANDS];                                           \
         RLX_UNROLL for (int i = 0; i < (n); i++)                                    \
-            x[i] = (plain) >> i & 1 ? (int64_t)w[1 + i] : *scalar(r, w[1 + i]);         \
+            x[i] = (uint64_t)(plain) >> i & 1 ? (int64_t)w[1 + i] : *scalar(r, w[1 + i]); \
         return rlx_kernel_block(r, op, x);                                              \
     }
 BLOCK(copy, RLX_K_COPY, 16, 0x5)
@@ -277,7 +277,7 @@ BLOCK(unpack, RLX_K_UNPACK, 18, 0x2b)
 BLOCK(contract, RLX_K_CONTRACT, 25, 0x2043)
 BLOCK(reduce, RLX_K_REDUCE, 18, 0x43)
 BLOCK(partial, RLX_K_PARTIAL, 25, 0x2043)
-BLOCK(normalize, RLX_K_NORMALIZE, 27, 0x222223)
+BLOCK(normalize, RLX_K_NORMALIZE, 33, 0x8888889)
 BLOCK(map, RLX_K_MAP, 15, 0x223)
 
 /* The values of operands; plain: those that are numbers and buffers. */
@@ -523,7 +523,7 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
                 return false;
             continue;
         case RLX_K_PARTIAL: TRY(do_partial(r, w), 25)
-        case RLX_K_NORMALIZE: TRY(do_normalize(r, w), 27)
+        case RLX_K_NORMALIZE: TRY(do_normalize(r, w), 33)
         case RLX_K_MAP:
             if (!(w[0] & RLX_KERNEL_CHAINED))
                 TRY(do_map(r, w), 15)

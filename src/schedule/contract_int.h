@@ -40,6 +40,7 @@ typedef struct rlx_tiling {
     int64_t depth_tile;              /* steps at a time */
     int64_t column_tile;             /* columns at a time */
     int64_t few;                     /* columns that are computed at a time for few rows, as wide as the tile; 0: in panels */
+    bool one_by_one;                 /* panels of columns: each is filled just before its only use */
     bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */
     const struct rlx_epilogue *epilogue; /* what is done with each block of C; NULL: nothing */
 } rlx_tiling;

@@ -181,8 +181,9 @@ static const rlx_stmt *pack(const rlx_tiling *t, const rlx_side *s, const depth_
     rlx_sched_loop loops[3 + RLX_MAX_DEPTH];
     int n = 0;
     const rlx_prim *step = number(t, 0), *inside = NULL;
+    const rlx_prim *panels = t->one_by_one && s == &t->column ? number(t, 1) : rlx_ceil_div(ctx, lanes->count, width);
     rlx_sched_loop four = rlx_sched_loop_new(ctx, "r", number(t, t->dot ? RLX_FOUR : 1)),
-                   p = rlx_sched_loop_new(ctx, "p", rlx_ceil_div(ctx, lanes->count, width)),
+                   p = rlx_sched_loop_new(ctx, "p", panels),
                    l = rlx_sched_loop_new(ctx, "l", number(t, width));
     const rlx_prim *lane = add(t, mul(t, p.var, number(t, width)), l.var);
     rlx_lane_group groups[2] = { rlx_lanes_at(t, s, true, add(t, lanes->begin, lane)), { .d = &t->depth } };
@@ -356,6 +357,7 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
               panel = t->column.panel
                           ? tile_lanes(t, "jp", columns->begin, columns->count, RLX_COLUMN_PANEL)
                           : *columns;
+    const rlx_prim *column_panel = t->one_by_one ? number(t, 0) : panel.loop.var;
     const rlx_stmt *body;
     row.inside = number(t, 0);
     if (!t->column.panel)
@@ -366,10 +368,12 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
                                  eight.loop.var);
         /* panels that are all full are one instruction */
         bool full = eight.count->kind == RLX_NODE_INT_IMM;
-        body = innermost(t, d, &eight, at, &panel, panel.loop.var, full ? &eight.loop : NULL);
+        body = innermost(t, d, &eight, at, &panel, column_panel, full ? &eight.loop : NULL);
         body = full ? body : rlx_sched_wrap(ctx, &eight.loop, body, t->place);
     } else
-        body = innermost(t, d, &row, NULL, &panel, panel.loop.var, NULL);
+        body = innermost(t, d, &row, NULL, &panel, column_panel, NULL);
+    if (t->one_by_one)
+        body = both(t, pack(t, &t->column, d, &panel, RLX_COLUMN_PANEL), body);
     if (t->column.panel)
         body = rlx_sched_wrap(ctx, &panel.loop, body, t->place);
     if (t->epilogue)
@@ -407,9 +411,13 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
         rows = tile_lanes(t, "ib", zero, t->row.lanes.extent, packed_rows);
     }
     columns = (lane_tile){ { zero, number(t, 1) }, zero, t->column.lanes.extent, zero };
+    /* where all rows are one tile, each panel of columns is used once, while it is near */
+    t->one_by_one = t->column.packed && t->column.param < 0 && !t->column.producer && !by_rows &&
+                    rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE);
     t->row.first = mul(t, rows.loop.var, number(t, packed_rows / RLX_ROW_PANEL));
     if (t->column.packed && !t->column.panel)
-        t->column.panel = new_panel(t, &t->column, "columns", &d, t->column_tile, RLX_COLUMN_PANEL);
+        t->column.panel = new_panel(t, &t->column, "columns", &d, t->one_by_one ? RLX_COLUMN_PANEL : t->column_tile,
+                                    RLX_COLUMN_PANEL);
     /* Panels that are there need no tiles where all rows are one; what is read in place does not either. */
     if (t->epilogue ||
         (t->column.packed && (t->column.param < 0 || !rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE))))
@@ -421,8 +429,10 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     const lane_tile *loops[2] = { by_rows ? &rows : &columns, by_rows ? &columns : &rows };
     for (int i = 0; i < 2; i++) {
         const int64_t width = sides[i] == &t->row ? RLX_ROW_PANEL : RLX_COLUMN_PANEL;
-        if (sides[i]->panel && sides[i]->param < 0)
-            body = with_panels(t, sides[i], both(t, pack(t, sides[i], &d, loops[i], width), body));
+        if (sides[i]->panel && sides[i]->param < 0) {
+            bool filled = t->one_by_one && sides[i] == &t->column;
+            body = with_panels(t, sides[i], filled ? body : both(t, pack(t, sides[i], &d, loops[i], width), body));
+        }
         body = rlx_sched_wrap(ctx, &loops[i]->loop, body, t->place);
     }
     body = rlx_sched_wrap(ctx, &d.loop, body, t->place);

@@ -178,12 +178,19 @@ static bool shares_elements(const rlx_pointwise *first, const rlx_pointwise *nex
     return false;
 }
 
-/* Long strips are not made short ones. */
+/* An instruction for several operations of rows, or for short ones, is better than strips. */
+static bool is_row_instruction(const rlx_pointwise *p)
+{
+    return p->form == RLX_PLAN_NORMALIZE || (p->form == RLX_PLAN_MAP && p->strip < LONG_STRIP);
+}
+
+/* Long strips are not made short ones, but by what may be an instruction for rows. */
 static bool suits(const rlx_pointwise *first, const rlx_pointwise *next)
 {
     int64_t least = first->strip < next->strip ? first->strip : next->strip,
             most = first->strip < next->strip ? next->strip : first->strip;
-    return (least >= SHORT_STRIP || most / 2 <= least) && first->transposes == next->transposes &&
+    bool rows = is_row_instruction(first) || is_row_instruction(next);
+    return (rows || least >= SHORT_STRIP || most / 2 <= least) && first->transposes == next->transposes &&
            first->stores.len + next->stores.len <= MOST_STORES;
 }
 
@@ -215,12 +222,6 @@ static bool append_points(rlx_context *ctx, rlx_pointwise *first, const rlx_poin
     first->form = first->form == next->form ? first->form : RLX_PLAN_STRIP;
     first->strip = first->strip < next->strip ? first->strip : next->strip;
     return ok;
-}
-
-/* An instruction for several operations of rows, or for short ones, is better than strips. */
-static bool is_row_instruction(const rlx_pointwise *p)
-{
-    return p->form == RLX_PLAN_NORMALIZE || (p->form == RLX_PLAN_MAP && p->strip < LONG_STRIP);
 }
 
 /* Is the merged nest such an instruction, too? What of `first` one load alone needs is no more stored. */

@@ -308,9 +308,15 @@ static bool is_empty(const rlx_nest_plan *n)
     return false;
 }
 
+/* Rows that are as long as a panel is wide, but lie apart, are rather a box. */
+static bool is_row_apart(const rlx_plan_pack *k)
+{
+    return k->depth[0] < 0 && k->depth[1] < 0 && k->depth[2] < 0 && k->four < 0;
+}
+
 /* ---- may the loops be reordered? ------------------------------------------------------------ */
 
-static bool same_place(const rlx_plan_access *a, const rlx_plan_access *b)
+bool rlx_plan_same_place(const rlx_plan_access *a, const rlx_plan_access *b)
 {
     bool same = a->num_indices == b->num_indices;
     for (size_t i = 0; i < a->num_indices && same; i++)
@@ -329,7 +335,7 @@ static bool has_one_place_each(planner *p)
         const rlx_plan_access *a = &p->plan->accesses.data[i],
                               *f = rlx_ptrmap_get(&first, rlx_plan_memory(a->buffer));
         if (f)
-            one = f->buffer == a->buffer && same_place(f, a);
+            one = f->buffer == a->buffer && rlx_plan_same_place(f, a);
         else if (a->stores)
             one = rlx_ptrmap_put(&first, rlx_plan_memory(a->buffer), (uintptr_t)a);
     }
@@ -574,7 +580,7 @@ static bool match_update(rlx_nest_plan *n, bool widens)
     f->a = rlx_plan_find_access(n, &a->node);
     f->b = rlx_plan_find_access(n, &b->node);
     return own_at < n->accesses.len && f->a < n->accesses.len && f->b < n->accesses.len &&
-           same_place(&n->accesses.data[own_at], &n->accesses.data[f->acc]);
+           rlx_plan_same_place(&n->accesses.data[own_at], &n->accesses.data[f->acc]);
 }
 
 static enum rlx_kernel_elem access_elem(const rlx_nest_plan *n, size_t access)
@@ -786,12 +792,6 @@ static enum rlx_plan_reason plan_strip(planner *p)
     return RLX_PLAN_NO_REASON;
 }
 
-/* A panel of a single row: a box of them is one instruction when it is copied. */
-static bool is_row(const rlx_plan_pack *k)
-{
-    return k->four < 0 && k->depth[0] < 0 && k->depth[1] < 0 && k->depth[2] < 0;
-}
-
 static enum rlx_plan_reason plan_body(planner *p)
 {
     rlx_nest_plan *n = p->plan;
@@ -821,7 +821,7 @@ static enum rlx_plan_reason plan_body(planner *p)
         return RLX_PLAN_NO_REASON;
     }
     if (why == RLX_PLAN_NO_UPDATE && rlx_plan_packing(p->ctx, p->scope, n) &&
-        !(is_row(&n->pack) && rlx_plan_copying(p->ctx, n, 0))) {
+        !(is_row_apart(&n->pack) && rlx_plan_copying(p->ctx, n, 0))) {
         n->loops[n->pack.lane].role = RLX_PLAN_LANE;
         for (int i = 0; i < 3; i++)
             if (n->pack.depth[i] >= 0)

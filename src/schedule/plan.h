@@ -166,10 +166,12 @@ typedef struct rlx_plan_unpack {
     int64_t bits, zero;
 } rlx_plan_unpack;
 
-/* A nest that normalizes rows, NORMALIZE: Y, X, M, R, G, B as accesses (SIZE_MAX: none) and their strides of row and column. */
+/* A nest that normalizes rows, NORMALIZE: Y, X, M, R, G, B, A as accesses (SIZE_MAX: none) and their strides of row and column. */
 typedef struct rlx_plan_normalize {
     const rlx_prim *extent[2], *stride[RLX_NORMALIZE_SIDES][2];
     size_t access[RLX_NORMALIZE_SIDES];
+    bool bounded;
+    float low, high;               /* if it is */
 } rlx_plan_normalize;
 
 /* A nest that computes one function of each element of rows, MAP. */

@@ -29,6 +29,8 @@ bool rlx_plan_mapping(rlx_nest_plan *plan);
 void rlx_plan_sharing(rlx_context *ctx, const rlx_for_stmt *nest, rlx_nest_plan *plan);
 
 /* ---- what the plans share */
+/* Do accesses of one buffer touch one place in each iteration? */
+bool rlx_plan_same_place(const rlx_plan_access *a, const rlx_plan_access *b);
 /* The access of a load; as many as there are if it is none of the plan. */
 size_t rlx_plan_find_access(const rlx_nest_plan *n, const rlx_prim *load);
 /* Does it mention one of the variables, or read memory? */

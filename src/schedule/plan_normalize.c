@@ -1,8 +1,10 @@
 /*- plan_normalize.c: nests that normalize the elements of rows.
  *
- *     for i, j:    Y[i, j] = ((X[i, j] - M[i]) * R[i]) * G[j] + B[j]         any of the four may be missing, not three
+ *     for i, j:    Y[i, j] = ((X[i, j] - M[i]) * R[i]) * G[j] + B[j]         any of the four may be missing
+ *     for i, j:    Y[i, j] = min(max(.. + A[i, j], low), high)               likewise, with what comes behind
  *
- * Along the columns X and Y are contiguous, M and R stand still, and G and B do either. Loops that only continue another
+ * One of the four is not enough, but with bounds or A for rows that it tells apart, or a bias of short rows.
+ * Along the columns X and Y are contiguous, M and R stand still, and G, B and A do either. Loops that only continue another
  * one in all of them are one with it; those that are neither row nor column stay loops.
  */
 #include "arith/arith.h"
@@ -11,11 +13,13 @@
 typedef struct normalizing {
     rlx_context *ctx;
     rlx_nest_plan *plan;
-    const rlx_plan_access *side[RLX_NORMALIZE_SIDES];   /* Y, X, M, R, G, B; NULL: it is missing */
+    const rlx_plan_access *side[RLX_NORMALIZE_SIDES];   /* Y, X, M, R, G, B, A; NULL: it is missing */
     rlx_plan_dimensions all;
+    size_t scales, steps;                               /* of M, R, G, B; of all that is done */
 } normalizing;
 
-enum { TO, FROM, MINUS, TIMES, TIMES_AGAIN, PLUS };
+enum { TO, FROM, MINUS, TIMES, TIMES_AGAIN, PLUS, ADDEND };
+enum { SHORT_ROW = 64 };
 
 /* ---- the operands --------------------------------------------------------------------------- */
 
@@ -36,29 +40,60 @@ static const rlx_plan_access *take(const normalizing *z, const rlx_prim **v, enu
     return access_of(z, b->b);
 }
 
+/* What is added last, behind PLUS or in front of all; *v becomes the rest. */
+static const rlx_plan_access *take_addend(const normalizing *z, const rlx_prim **v)
+{
+    const rlx_binary *b = (*v)->kind == RLX_NODE_ADD ? rlx_as_binary(*v) : NULL;
+    const rlx_prim *addend = !b || (rlx_as_buffer_load(b->a) != NULL) == (rlx_as_buffer_load(b->b) != NULL) ? NULL
+                             : rlx_as_buffer_load(b->a)                                                ? b->a
+                                                                                                       : b->b;
+    const rlx_prim *rest = addend ? addend == b->a ? b->b : b->a : NULL;
+    if (!addend || (addend == b->b && rest->kind != RLX_NODE_ADD))
+        return NULL;
+    *v = rest;
+    return access_of(z, addend);
+}
+
+/* A bound of this kind around *v, which becomes what it is around; `none` where there is no such. */
+static float take_bound(const rlx_prim **v, enum rlx_node_kind kind, float none)
+{
+    const rlx_binary *b = (*v)->kind == kind ? rlx_as_binary(*v) : NULL;
+    const rlx_float_imm *bound = b ? rlx_as_float_imm(b->b) ? rlx_as_float_imm(b->b) : rlx_as_float_imm(b->a) : NULL;
+    const float value = bound ? (float)bound->value : none;
+    if (!bound || isnan(value) || (kind == RLX_NODE_MIN && value == 0 && signbit(value)))
+        return none;
+    *v = &bound->node == b->b ? b->a : b->b;
+    return value;
+}
+
 static bool find_sides(normalizing *z)
 {
     const rlx_buffer_store *s = rlx_as_buffer_store(z->plan->body);
     const rlx_prim *v = s ? s->value : NULL;
-    size_t missing = 0;
+    rlx_plan_normalize *out = &z->plan->normalize;
     if (!v || s->predicate)
         return false;
+    out->high = take_bound(&v, RLX_NODE_MIN, INFINITY);
+    out->low = take_bound(&v, RLX_NODE_MAX, -INFINITY);
+    out->bounded = isfinite(out->low) || isfinite(out->high);
     z->side[TO] = &z->plan->accesses.data[0];
+    z->side[ADDEND] = take_addend(z, &v);
     z->side[PLUS] = take(z, &v, RLX_NODE_ADD);
     z->side[TIMES_AGAIN] = take(z, &v, RLX_NODE_MUL);
     z->side[TIMES] = take(z, &v, RLX_NODE_MUL);
     z->side[MINUS] = take(z, &v, RLX_NODE_SUB);
     z->side[FROM] = rlx_as_buffer_load(v) ? access_of(z, v) : NULL;
     for (int i = MINUS; i <= PLUS; i++)
-        missing += !z->side[i];
-    return z->side[FROM] && missing < 3;
+        z->scales += z->side[i] != NULL;
+    z->steps = z->scales + (z->side[ADDEND] != NULL) + out->bounded;
+    return z->side[FROM] && z->scales > 0;
 }
 
 static bool is_fit(const normalizing *z, const rlx_plan_access *a)
 {
     const rlx_buffer_load *l = rlx_as_buffer_load(a->node);
     return rlx_as_buffer(a->buffer)->dtype == RELAX_FLOAT32 && a->literal && (!l || !l->predicate) &&
-           (a == z->side[TO] || !rlx_plan_share_memory(a, z->side[TO]));
+           (a->buffer == z->side[TO]->buffer ? rlx_plan_same_place(a, z->side[TO]) : !rlx_plan_share_memory(a, z->side[TO]));
 }
 
 /* ---- the loops ------------------------------------------------------------------------------ */
@@ -67,7 +102,7 @@ static bool may_be_column(const rlx_plan_dimension *d)
 {
     bool may = rlx_is_int_value(d->stride[TO], 1) && rlx_is_int_value(d->stride[FROM], 1) &&
                rlx_is_int_value(d->stride[MINUS], 0);
-    for (int k = TIMES_AGAIN; k <= PLUS && may; k++)
+    for (int k = TIMES_AGAIN; k <= ADDEND && may; k++)
         may = rlx_is_int_value(d->stride[k], 0) || rlx_is_int_value(d->stride[k], 1);
     return may;
 }
@@ -84,6 +119,13 @@ static bool choose(const normalizing *z, const rlx_plan_dimension **row, const r
             (!*row || rlx_plan_likely_size(z->all.at[i].extent) >= rlx_plan_likely_size((*row)->extent)))
             *row = &z->all.at[i];
     return *column != NULL;
+}
+
+/* Several steps are worth it: two of the first four, or one for rows that are told apart; a bias alone for short ones. */
+static bool is_worth_it(const normalizing *z, const rlx_plan_dimension *row, const rlx_plan_dimension *column)
+{
+    return z->scales > 1 || (row && z->steps > 1) ||
+           (row && z->side[PLUS] && rlx_plan_likely_size(column->extent) < SHORT_ROW);
 }
 
 /* A single factor that moves along the columns is the second one. */
@@ -131,7 +173,7 @@ bool rlx_plan_normalizing(rlx_context *ctx, rlx_nest_plan *plan)
     if (!fits)
         return false;
     rlx_plan_collect(ctx, plan, z.side, RLX_NORMALIZE_SIDES, &z.all);
-    if (!choose(&z, &row, &column))
+    if (!choose(&z, &row, &column) || !is_worth_it(&z, row, column))
         return false;
     place_factor(&z, column);
     return rlx_is_int_value(column->stride[TIMES], 0) && give(&z, row, column);

@@ -133,8 +133,7 @@ static bool judge_plan(rlx_context *ctx, const rlx_nest_plan *plan, rlx_pointwis
     const rlx_buffer_store *s = rlx_as_buffer_store(plan->body);
     bool is = s && !s->predicate && plan->count <= RLX_TIR_MAX_DIMS &&
               (plan->form == RLX_PLAN_STRIP || plan->form == RLX_PLAN_COPY || plan->form == RLX_PLAN_MAP ||
-               plan->form == RLX_PLAN_NORMALIZE ||
-               (plan->form == RLX_PLAN_PACK && plan->count == 1)); /* a copy as long as a panel is wide */
+               plan->form == RLX_PLAN_NORMALIZE);
     for (size_t i = 0; i < plan->count && is; i++)
         is = plan->loops[i].determined;
     if (!is)

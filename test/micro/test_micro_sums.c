@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "fenced.h"
+#include "format/kernel_math.h"
 #include "micro/micro.h"
 
 enum { ROOM = 1 << 20 };
@@ -516,6 +517,57 @@ static void test_partial(void **state)
             }
 }
 
+/* ---- windows of many channels ---------------------------------------------------------------- */
+
+/* Every group as the plain sum has it, whether a set knows a way for all of them or not. */
+static int64_t try_windows(void)
+{
+    int64_t by = 1 + once_in(3), reach = 1 + below(5), wide = 1 + below(12), gap = below(5), known = 0;
+    rlx_micro_sum s = { .rows = 1 + below(9), .columns = wide, .turns = reach, .depth = 1 + below(5), .fresh = !once_in(6) };
+    s.b_j = by, s.b_i = (wide * by + gap) * (once_in(5) ? 1 : by), s.b_t = wide * by + gap, s.b_k = 1 + below(2);
+    s.a_k = 1, s.a_t = s.depth, s.acc_j = 1, s.acc_i = wide + once_in(6);
+    rlx_micro_groups g = { 1 + below(5), s.rows * s.acc_i + below(3), s.turns * s.depth + below(2), s.rows * s.b_i + below(40) };
+    int64_t to = (g.count - 1) * g.acc + (s.rows - 1) * s.acc_i + s.columns - 1, a = (g.count - 1) * g.a + s.turns * s.depth - 1,
+            b = (g.count - 1) * g.b + (s.rows - 1) * s.b_i + (s.columns - 1) * s.b_j + (s.turns - 1) * s.b_t + (s.depth - 1) * s.b_k;
+    float *acc = s.acc = fenced_place(acc_memory, 0, to, sizeof(float), once_in(2));
+    s.a = fenced_place(a_memory, 0, a, sizeof(float), once_in(2));
+    s.b = fenced_place(b_memory, 0, b, sizeof(float), once_in(2));
+    memcpy(before, acc_memory.bytes, acc_memory.size);
+    for (int64_t n = 0; n < g.count; n++) {
+        rlx_micro_sum one = s;
+        one.acc = acc + n * g.acc, one.a = (const float *)s.a + n * g.a, one.b = (const float *)s.b + n * g.b;
+        contract_plainly(&one, RLX_ELEM_F32, true);
+    }
+    memcpy(want, acc_memory.bytes, acc_memory.size);
+    for (size_t n = 0; n < sizeof set_names / sizeof *set_names; n++) {
+        const rlx_micro_set *set = rlx_micro_find(set_names[n]);
+        memcpy(acc_memory.bytes, before, acc_memory.size);
+        if (!set || !set->windows || !set->windows(&s, &g))
+            continue;
+        known++;
+        join_nans(RLX_ELEM_F32, acc_memory.size);
+        if (memcmp(want, acc_memory.bytes, acc_memory.size) != 0)
+            fail_msg("set %s: %lld groups of %lld x %lld, %lld x %lld steps", set->name, (long long)g.count, (long long)s.rows,
+                     (long long)s.columns, (long long)s.turns, (long long)s.depth);
+    }
+    memcpy(acc_memory.bytes, before, acc_memory.size);
+    return known;
+}
+
+static void test_windows(void **state)
+{
+    const rlx_micro_set *widest = rlx_micro_find(NULL);
+    int64_t known = 0;
+    for (int mood = 0; mood < MOODS; mood++) {
+        fill(a_memory.bytes, a_memory.size, RLX_ELEM_F32, (enum mood)mood);
+        fill(b_memory.bytes, b_memory.size, RLX_ELEM_F32, (enum mood)mood);
+        for (int n = 0; n < rounds_of(200); n++)
+            known += try_windows();
+    }
+    if (widest->windows && !known)
+        fail_msg("no windows that set %s knows", widest->name);
+}
+
 /* ---- rows that are normalized --------------------------------------------------------------- */
 
 static void *side_place(fenced f, const rlx_micro_normalize *z, int k)
@@ -532,7 +584,9 @@ static void try_normalize(bool fast)
 {
     rlx_micro_normalize z = { .rows = 1 + below(6), .columns = 1 + below(70) };
     int64_t wide = z.columns + below(3);
-    for (int k = 0; k < 6; k++) {
+    static const float lows[] = { -INFINITY, 0.0f, -0.0f, -1.5f, 3.0f }, highs[] = { INFINITY, 0.0f, 6.0f, -2.0f };
+    z.low = lows[below(5)], z.high = highs[below(4)], z.more = once_in(2);
+    for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
         z.stride[k][0] = k < 2 ? wide : any_stride();
         z.stride[k][1] = k < 2 ? 1 : k > 3 && once_in(2);
         if (!fast && k)
@@ -543,11 +597,14 @@ static void try_normalize(bool fast)
     float *to = (float *)(want + ((unsigned char *)z.side[0] - acc_memory.bytes));
     for (int64_t i = 0; i < z.rows; i++)
         for (int64_t j = 0; j < z.columns; j++) {
-            volatile float v[6];
-            for (int k = 1; k < 6; k++)
+            volatile float v[RLX_NORMALIZE_SIDES];
+            for (int k = 1; k < RLX_NORMALIZE_SIDES; k++)
                 v[k] = ((float *)z.side[k])[i * z.stride[k][0] + j * z.stride[k][1]];
             v[1] = v[1] - v[2], v[1] = v[1] * v[3], v[1] = v[1] * v[4];
-            to[i * z.stride[0][0] + j] = v[1] + v[5];
+            v[1] = v[1] + v[5];
+            if (z.more)
+                v[1] = v[1] + v[6], v[1] = rlx_min_f32(rlx_max_f32(v[1], z.low), z.high);
+            to[i * z.stride[0][0] + j] = v[1];
         }
     memcpy(before, acc_memory.bytes, acc_memory.size);
     for (size_t n = 0; n < sizeof set_names / sizeof *set_names; n++) {
@@ -590,6 +647,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contract),
+        cmocka_unit_test(test_windows),
         cmocka_unit_test(test_dot),
         cmocka_unit_test(test_reduce),
         cmocka_unit_test(test_partial),

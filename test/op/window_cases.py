@@ -20,6 +20,7 @@ def add(case, as_float, FLOATS, Text):
     sums(case, as_float, FLOATS, Text)
     quantised(case)
     resizing(case, as_float, FLOATS, Text)
+    transposed_by_phases(case, as_float, FLOATS, Text)
 
 
 def relaid(x, have, want):
@@ -117,6 +118,36 @@ def transposed(case, Text):
                  output_padding=[m], dilation=[d])
     x, w = numbers(1, 4, 3, 3), numbers(2, 4, 2, 2)
     case("nn.conv2d_transpose", [("float32", x), ("float32", relaid(w, "OIHW", "IOHW"))], ("float32", spread(x, w, 2, 0, 0, 1, 2)), 1e-5, strides=[2], groups=2)
+
+
+def transposed_by_phases(case, as_float, FLOATS, Text):
+    """Kernels whose extents are multiples of the strides; last, so that the numbers of other cases stay."""
+    for shape, kernel in (((2, 3, 4, 3), (2, 3, 4, 2)), ((1, 2, 5), (3, 2, 6)), ((1, 2, 2, 3, 2), (2, 2, 2, 4, 2))):
+        n = len(shape) - 2
+        x, w = numbers(*shape), numbers(*kernel)
+        stored = relaid(w, "OI" + SPATIAL[n], "IO" + SPATIAL[n])
+        for p, m in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            case(f"nn.conv{n}d_transpose", [("float32", x), ("float32", stored)], ("float32", spread(x, w, 2, p, m, 1, 1)), 1e-5, strides=[2], padding=[p],
+                 output_padding=[m])
+    x, w = numbers(1, 3, 4, 5), numbers(2, 3, 3, 2)
+    stored = relaid(w, "OIHW", "IOHW")
+    for s, p, m in (([3, 1], [0, 0, 0, 0], [0, 0]), ([3, 2], [2, 1, 0, 0], [1, 1]), ([1, 2], [0, 3, 1, 2], [0, 1]), ([3, 2], [4, 0, 3, 1], [2, 0])):
+        case("nn.conv2d_transpose", [("float32", x), ("float32", stored)], ("float32", spread(x, w, s, p, m, 1, 1)), 1e-5, strides=s, padding=p, output_padding=m)
+    want = spread(x, w, [3, 2], [2, 1, 0, 0], [1, 1], 1, 1)
+    case("nn.conv2d_transpose", [("float32", relaid(x, "NCHW", "NHWC")), ("float32", relaid(w, "OIHW", "HWIO"))], ("float32", relaid(want, "NCHW", "NHWC")), 1e-5,
+         strides=[3, 2], padding=[2, 1, 0, 0], output_padding=[1, 1], data_layout=Text("NHWC"), kernel_layout=Text("HWIO"))
+    for dtype, (_, tol) in FLOATS.items():
+        x, w = as_float(dtype, numbers(1, 4, 3, 3)), as_float(dtype, numbers(2, 4, 2, 2))
+        for groups in (1, 2):
+            case("nn.conv2d_transpose", [(dtype, x), (dtype, relaid(w, "OIHW", "IOHW"))], (dtype, as_float(dtype, spread(x, w, 2, 0, 0, 1, groups))), tol * 16, strides=[2],
+                 groups=groups)
+            case("nn.conv2d_transpose", [(dtype, x), (dtype, relaid(w, "OIHW", "IOHW"))], (dtype, as_float(dtype, spread(x, w, 2, 1, 1, 1, groups))), tol * 16, strides=[2],
+                 padding=[1], output_padding=[1], groups=groups)
+    hit = np.array([[[[np.inf, 1], [2, 3]]]], np.float32)
+    case("nn.conv2d_transpose", [("float32", hit), ("float32", np.ones((1, 1, 2, 2), np.float32))], ("float32", spread(hit, np.ones((1, 1, 2, 2)), 2, 0, 0, 1, 1)), strides=[2])
+    for shape in ((0, 2, 3, 3), (1, 0, 3, 3)):
+        w = numbers(3, shape[1], 2, 2)
+        case("nn.conv2d_transpose", [("float32", numbers(*shape)), ("float32", relaid(w, "OIHW", "IOHW"))], ("float32", np.zeros((shape[0], 3, 6, 6))), strides=[2])
 
 
 # ---- pooling ----------------------------------------------------------------------------------------------------

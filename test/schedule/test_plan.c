@@ -6,7 +6,7 @@
  * the loops that stay loops; the strip loop with those that are merged and the elements that it
  * runs over; how each access moves along it (`=`: a store); why it is not one instruction. One
  * that is: `contract A B`, `sum A` or `partial A` with `row`, `column`, `step`, `copy` with the sizes of the box,
- * `map div A B` with `row`, `column`, `normalize` with the sides that there are and the sizes of the box, or `pack A` with
+ * `map div A B` with `row`, `column`, `normalize` with the sides that there are, the sizes of the box and its bounds, or `pack A` with
  * the loops of the panel, the lanes, where they start and their digits, strides, and the
  * ranges that are checked. A nest whose loops stay as they stand is `plain` with the reason, and is
  * looked into. `--- plan: sizes unknown` plans as where no size has a value. */
@@ -128,6 +128,8 @@ static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
             write_term(out, " [", p->normalize.extent[i]);
             rlx_buf_z(out, "]");
         }
+        if (p->normalize.bounded)
+            rlx_buf_format(out, " from %g to %g", (double)p->normalize.low, (double)p->normalize.high);
         return;
     }
     if (p->form == RLX_PLAN_PACK) {

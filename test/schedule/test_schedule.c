@@ -71,16 +71,18 @@ static enum rlx_step find_sum(void *user, const rlx_node *n, const rlx_field *vi
     return RLX_STEP_ON;
 }
 
-/* Is the sum part of the last statement, beside others that store? */
+/* Is the sum part of the last statement, beside others that store? What has panels of columns around it is one tile. */
 static bool is_joined(rlx_context *ctx, const rlx_prim_func *f)
 {
     const rlx_stmt *s = f->body;
-    bool found = false;
+    bool found = false, tile = false;
     rlx_walker w = { .enter = find_sum, .user = &found, .terse = true };
-    while (s->kind == RLX_NODE_ALLOCATE || s->kind == RLX_NODE_DECL_BUFFER)
-        s = s->kind == RLX_NODE_ALLOCATE ? ((const rlx_allocate *)s)->body
-                                         : ((const rlx_decl_buffer *)s)->body;
-    const rlx_seq_stmt *seq = rlx_as_seq_stmt(s);
+    while (s->kind == RLX_NODE_ALLOCATE || s->kind == RLX_NODE_DECL_BUFFER) {
+        const rlx_decl_buffer *d = rlx_as_decl_buffer(s);
+        tile |= d && rlx_slice_is(rlx_string_slice(rlx_as_buffer(d->buffer)->name), "columns");
+        s = d ? d->body : ((const rlx_allocate *)s)->body;
+    }
+    const rlx_seq_stmt *seq = tile ? NULL : rlx_as_seq_stmt(s);
     rlx_walk(&ctx->memory, seq ? seq->stmts[seq->num_stmts - 1] : s, &w, NULL);
     return found;
 }
