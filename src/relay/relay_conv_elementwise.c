@@ -88,8 +88,10 @@ CONVERTER(reinterpret)
     if (rlx_dtype_bits(t) != rlx_dtype_bits(had))
         return rlx_relay_cannot(c, "the data types have %u and %u bits, expected the same width",
                                 (unsigned)rlx_dtype_bits(had), (unsigned)rlx_dtype_bits(t));
-    return rlx_relay_make(c, "memory.view", "x X x", x, (const rlx_expr *const[]){ NULL }, (size_t)0,
-                          rlx_dtype_imm_new(c->ctx, t));
+    size_t n;
+    const rlx_prim *const *sizes = rlx_relay_sizes(c, &x, &n);
+    return sizes ? rlx_relay_make(c, "memory.view", "x x x", x, rlx_shape_new(c->ctx, sizes, n),
+                                  rlx_dtype_imm_new(c->ctx, t)) : NULL;
 }
 
 /* ---- fixed point ------------------------------------------------------------------------------------------- */

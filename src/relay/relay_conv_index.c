@@ -300,7 +300,7 @@ static const rlx_expr *take_batched(rlx_relay_conv *c, const rlx_expr *x, const 
         order[i] = i == batch ? axis : i > batch && i <= axis ? i - 1 : i;
     x = rlx_relay_transpose(c, x, order, (size_t)n);
     int64_t last = m;
-    const rlx_expr *at = indices ? rlx_relay_expand(c, indices, &last, 1) : NULL;
+    const rlx_expr *at = indices ? rlx_relay_expand(c, rlx_relay_astype(c, indices, RELAX_INT64), &last, 1) : NULL;
     const rlx_expr *y = rlx_relay_call(c, "gather_nd", "x x batch_dims=i", x, at, batch);
     /* y: batch, the rest of the indices (m - batch), x between batch and axis, x behind axis */
     int64_t between = axis - batch, total = n - 1 + m - batch, k = 0;
@@ -342,11 +342,12 @@ CONVERTER(gather)
                           rlx_relay_attr_int(c, "axis"));
 }
 
-/* Relay has the numbers of a position along the first axis, Relax along the last. */
+/* Relay has the numbers of a position along the first axis, Relax along the last, in int64. */
 static const rlx_expr *positions_last(rlx_relay_conv *c, const rlx_expr *indices)
 {
     int64_t order[MOST_AXES];
     int n = rlx_relay_rank(c, indices);
+    indices = rlx_relay_astype(c, indices, RELAX_INT64);
     if (n < 0 || n > MOST_AXES)
         return NULL;
     for (int i = 0; i < n; i++)
