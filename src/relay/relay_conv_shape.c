@@ -486,8 +486,7 @@ CONVERTER(trilu)
 
 /* ---- shapes as values ---------------------------------------------------------------------------------------------- */
 
-/* Sizes as a tensor of int64. */
-static const rlx_expr *sizes_tensor(rlx_relay_conv *c, const rlx_expr **x, size_t *n)
+const rlx_expr *rlx_relay_sizes_tensor(rlx_relay_conv *c, const rlx_expr **x, size_t *n)
 {
     int64_t literal[64];
     const rlx_prim *const *sizes = rlx_relay_sizes(c, x, n);
@@ -509,7 +508,7 @@ CONVERTER(shape_of)
 {
     const rlx_expr *x = rlx_relay_arg(c, 0);
     size_t n;
-    const rlx_expr *t = sizes_tensor(c, &x, &n);
+    const rlx_expr *t = rlx_relay_sizes_tensor(c, &x, &n);
     if (t && !n)
         return rlx_relay_cannot(c, "a scalar has no extents");
     return t ? in_dtype(c, t) : NULL;
@@ -523,7 +522,7 @@ CONVERTER(ndarray_size) { return in_dtype(c, rlx_relay_call1(c, "size", rlx_rela
 static const rlx_expr *resolve_codes(rlx_relay_conv *c, const rlx_expr *shape, const rlx_expr **x, int64_t count)
 {
     size_t rank;
-    const rlx_expr *had = sizes_tensor(c, x, &rank);
+    const rlx_expr *had = rlx_relay_sizes_tensor(c, x, &rank);
     const rlx_expr *all = had ? rlx_relay_call(c, "prod", "x keepdims=b", had, 1) : NULL;
     if (had && (int64_t)rank != count) { /* as many as there are codes */
         int64_t width[] = { 0, count > (int64_t)rank ? count - (int64_t)rank : 0 };
@@ -539,8 +538,17 @@ static const rlx_expr *resolve_codes(rlx_relay_conv *c, const rlx_expr *shape, c
     return rlx_relay_call(c, "where", "x x x", free, rlx_relay_call2(c, "floor_divide", all, others), shape);
 }
 
-/* Sizes that argument i holds, as fresh variables; with `x` as the codes of a reshape of it. NULL after a report. */
-static const rlx_expr *shape_argument(rlx_relay_conv *c, size_t i, const rlx_expr **x)
+const rlx_expr *rlx_relay_shape_of_tensor(rlx_relay_conv *c, const rlx_expr *s, size_t n)
+{
+    const rlx_prim *sizes[64];
+    for (size_t k = 0; k < n && k < RLX_COUNT(sizes); k++)
+        if (!(sizes[k] = rlx_relay_fresh_size(c)))
+            return NULL;
+    s = rlx_relay_cast_match(c, rlx_relay_call1(c, "tensor_to_shape", s), rlx_shape_info(c->ctx, sizes, n));
+    return s ? rlx_shape_new(c->ctx, sizes, n) : NULL;
+}
+
+const rlx_expr *rlx_relay_shape_argument(rlx_relay_conv *c, size_t i, const rlx_expr **x)
 {
     int64_t n = 0, literal[64];
     size_t known;
@@ -556,36 +564,26 @@ static const rlx_expr *shape_argument(rlx_relay_conv *c, size_t i, const rlx_exp
     if (!rlx_relay_static_size(c, s, 0, &n) || n > 64)
         return rlx_relay_cannot(c, "the number of extents in argument %zu is not known", i + 1);
     s = rlx_relay_astype(c, s, RELAX_INT64);
-    s = x && s ? resolve_codes(c, s, x, n) : s;
-    const rlx_prim *sizes[64];
-    const rlx_string *name = rlx_string_intern(c->ctx, RLX_SLICE("d"));
-    for (int64_t k = 0; k < n; k++) {
-        rlx_prim_var *v = name ? rlx_prim_var_new(c->ctx, name, RELAX_INT64, c->place) : NULL;
-        if (!v)
-            return c->failed = true, NULL;
-        sizes[k] = &v->node;
-    }
-    s = rlx_relay_cast_match(c, rlx_relay_call1(c, "tensor_to_shape", s), rlx_shape_info(c->ctx, sizes, (size_t)n));
-    return s ? rlx_shape_new(c->ctx, sizes, (size_t)n) : NULL;
+    return rlx_relay_shape_of_tensor(c, x && s ? resolve_codes(c, s, x, n) : s, (size_t)n);
 }
 
 CONVERTER(dyn_reshape)
 {
-    const rlx_expr *x = rlx_relay_arg(c, 0), *shape = shape_argument(c, 1, &x);
+    const rlx_expr *x = rlx_relay_arg(c, 0), *shape = rlx_relay_shape_argument(c, 1, &x);
     return rlx_relay_make(c, "reshape", "x x", x, shape);
 }
 CONVERTER(dyn_broadcast_to)
 {
-    return rlx_relay_make(c, "broadcast_to", "x x", rlx_relay_arg(c, 0), shape_argument(c, 1, NULL));
+    return rlx_relay_make(c, "broadcast_to", "x x", rlx_relay_arg(c, 0), rlx_relay_shape_argument(c, 1, NULL));
 }
 CONVERTER(dyn_full)
 {
-    return rlx_relay_make(c, "full", "x x dtype=d", shape_argument(c, 1, NULL), rlx_relay_arg(c, 0),
+    return rlx_relay_make(c, "full", "x x dtype=d", rlx_relay_shape_argument(c, 1, NULL), rlx_relay_arg(c, 0),
                           rlx_relay_attr_dtype(c, "dtype"));
 }
 CONVERTER(dyn_filled)
 {
     rlx_dtype t = rlx_relay_attr_dtype(c, "dtype");
-    return rlx_relay_make(c, c->row->argument, "x dtype=d", shape_argument(c, 0, NULL),
+    return rlx_relay_make(c, c->row->argument, "x dtype=d", rlx_relay_shape_argument(c, 0, NULL),
                           t == RELAX_VOID ? RELAX_FLOAT32 : t);
 }

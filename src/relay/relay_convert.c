@@ -185,7 +185,7 @@ int rlx_relay_rank(rlx_relay_conv *c, const rlx_expr *e)
     return t ? t->ndim : -1;
 }
 
-static const rlx_prim *fresh_size(rlx_relay_conv *c)
+const rlx_prim *rlx_relay_fresh_size(rlx_relay_conv *c)
 {
     const rlx_string *name = rlx_string_intern(c->ctx, rlx_slice_z("d"));
     rlx_prim_var *v = name ? rlx_prim_var_new(c->ctx, name, RELAX_INT64, c->place) : NULL;
@@ -209,7 +209,7 @@ const rlx_prim *const *rlx_relay_sizes(rlx_relay_conv *c, const rlx_expr **e, si
         return fresh;
     }
     for (int i = 0; fresh && i < rank; i++)
-        if (!(fresh[i] = fresh_size(c)))
+        if (!(fresh[i] = rlx_relay_fresh_size(c)))
             return NULL;
     const rlx_expr *shape = fresh ? rlx_shape_new(c->ctx, fresh, (size_t)rank) : NULL;
     *e = rlx_relay_cast_match(c, *e, shape ? rlx_tensor_info(c->ctx, shape, t->dtype, rank, NULL) : NULL);

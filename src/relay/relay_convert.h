@@ -72,6 +72,7 @@ const rlx_prim *const *rlx_relay_sizes(rlx_relay_conv *c, const rlx_expr **e, si
 /* The size of one axis, bound likewise. */
 const rlx_prim *rlx_relay_size(rlx_relay_conv *c, const rlx_expr **e, size_t axis);
 bool rlx_relay_static_size(rlx_relay_conv *c, const rlx_expr *e, size_t axis, int64_t *out);
+const rlx_prim *rlx_relay_fresh_size(rlx_relay_conv *c);             /* a variable that is bound by what comes */
 const rlx_prim *rlx_relay_simplify(rlx_relay_conv *c, const rlx_prim *p);
 const rlx_prim *rlx_relay_product_of(rlx_relay_conv *c, const rlx_prim *const *sizes, size_t count);
 /* A negative axis counts from the end. False after a report. */
@@ -122,6 +123,13 @@ bool rlx_relay_letters(rlx_relay_conv *c, const char *layout, const char *letter
 const rlx_expr *rlx_relay_fixed_multiply(rlx_relay_conv *c, const rlx_expr *x, int64_t multiplier, int64_t shift);
 /* A convolution `op` of Relax with the attributes of the call. */
 const rlx_expr *rlx_relay_convolve(rlx_relay_conv *c, const char *op, const rlx_expr *x, const rlx_expr *w);
+
+/* Sizes as a tensor of int64. */
+const rlx_expr *rlx_relay_sizes_tensor(rlx_relay_conv *c, const rlx_expr **x, size_t *n);
+/* The n <= 64 elements of a tensor of int64 as a shape of fresh variables. */
+const rlx_expr *rlx_relay_shape_of_tensor(rlx_relay_conv *c, const rlx_expr *s, size_t n);
+/* The shape that argument i holds; with `x`, those are the codes of a reshape of it. NULL after a report. */
+const rlx_expr *rlx_relay_shape_argument(rlx_relay_conv *c, size_t i, const rlx_expr **x);
 
 #define CONVERT(name, converter, argument) const rlx_expr *rlx_relay_convert_##converter(rlx_relay_conv *c);
 #define REFUSE(name, why)

@@ -120,11 +120,10 @@ REL(Matmul)
                           rlx_relay_rel_bool(g, "transpose_b") ? 0 : 1, 2);
 }
 
-REL(BatchMatmul)
+static outcome batch_matmul(rlx_relay_goal *g, bool ta, bool tb)
 {
     TENSOR(x, 0);
     TENSOR(y, 1);
-    bool ta = rlx_relay_rel_bool(g, "transpose_a"), tb = rlx_relay_rel_bool(g, "transpose_b");
     rlx_dtype dtype;
     if (x->tensor.ndim != 3 || y->tensor.ndim != 3)
         return rlx_relay_rel_fail(g, "both arguments have rank 3, found %zu and %zu", x->tensor.ndim,
@@ -141,8 +140,13 @@ REL(BatchMatmul)
         return RLX_RELAY_FAILS;
     rlx_relay_dim dims[] = { batch, rlx_relay_extent(x, ta ? 2 : 1), rlx_relay_extent(y, tb ? 1 : 2) };
     return rlx_relay_rel_dtype(g, "out_dtype", x->tensor.dtype, &dtype)
-               ? rlx_relay_rel_give(g, 2, dims, 3, dtype) : RLX_RELAY_FAILS;
+               ? rlx_relay_rel_give(g, rlx_relay_rel_out(g), dims, 3, dtype) : RLX_RELAY_FAILS;
 }
+REL(BatchMatmul)
+{
+    return batch_matmul(g, rlx_relay_rel_bool(g, "transpose_a"), rlx_relay_rel_bool(g, "transpose_b"));
+}
+REL(QnnBatchMatmul) { return batch_matmul(g, false, true); }
 
 /* "ij,jk->ik": letters name extents, those that agree unify. */
 REL(Einsum)
@@ -399,6 +403,7 @@ REL(QnnConv2D) { return convolution(g, 2, false); }
 REL(Conv1DTranspose) { return convolution(g, 1, true); }
 REL(Conv2DTranspose) { return convolution(g, 2, true); }
 REL(Conv3DTranspose) { return convolution(g, 3, true); }
+REL(QnnConv2DTranspose) { return convolution(g, 2, true); }
 
 /* ---- pooling and pictures ------------------------------------------------------------------------------ */
 
@@ -476,24 +481,27 @@ REL(AdaptivePool1D) { return adaptive_pool(g, 1); }
 REL(AdaptivePool2D) { return adaptive_pool(g, 2); }
 REL(AdaptivePool3D) { return adaptive_pool(g, 3); }
 
-REL(Resize2D)
+static outcome resize(rlx_relay_goal *g, size_t rank)
 {
     TENSOR(x, 0);
-    size_t at[2];
+    size_t at[3];
     int64_t size[2 * RLX_RELAY_MAX_RANK];
     int n;
     rlx_dtype dtype;
     rlx_relay_dim dims[RLX_RELAY_MAX_RANK];
-    if (!spatial_axes(g, x, "HW", at) || !rlx_relay_rel_ints(g, "size", size, &n) ||
+    if (!spatial_axes(g, x, spatial[rank], at) || !rlx_relay_rel_ints(g, "size", size, &n) ||
         !rlx_relay_rel_dtype(g, "out_dtype", x->tensor.dtype, &dtype))
         return RLX_RELAY_FAILS;
-    if (n != 1 && n != 2)
-        return rlx_relay_rel_fail(g, "size has 2 items, found %d", n);
+    if (n != 1 && n != (int)rank)
+        return rlx_relay_rel_fail(g, "size has %zu items, found %d", rank, n);
     rlx_relay_extents(x, dims);
-    dims[at[0]] = rlx_relay_int(size[0]);
-    dims[at[1]] = rlx_relay_int(size[n - 1]);
+    for (size_t i = 0; i < rank; i++)
+        dims[at[i]] = rlx_relay_int(size[n == 1 ? 0 : i]);
     return rlx_relay_rel_give(g, 1, dims, x->tensor.ndim, dtype);
 }
+REL(Resize1D) { return resize(g, 1); }
+REL(Resize2D) { return resize(g, 2); }
+REL(Resize3D) { return resize(g, 3); }
 
 static rlx_relay_dim scale(rlx_relay_dim d, double by)
 {
@@ -502,18 +510,37 @@ static rlx_relay_dim scale(rlx_relay_dim d, double by)
     return rlx_relay_int((int64_t)((double)d.value * by + 0.5));
 }
 
-REL(UpSampling)
+static outcome upsample(rlx_relay_goal *g, size_t rank)
+{
+    static const char *const scales[] = { "scale_d", "scale_h", "scale_w" };
+    TENSOR(x, 0);
+    size_t at[3];
+    rlx_relay_dim dims[RLX_RELAY_MAX_RANK];
+    if (!spatial_axes(g, x, spatial[rank], at))
+        return RLX_RELAY_FAILS;
+    rlx_relay_extents(x, dims);
+    for (size_t i = 0; i < rank; i++)
+        dims[at[i]] = scale(dims[at[i]], rlx_relay_rel_float(g, scales[3 - rank + i]));
+    return rlx_relay_rel_give(g, 1, dims, x->tensor.ndim, x->tensor.dtype);
+}
+REL(UpSampling) { return upsample(g, 2); }
+REL(UpSampling3D) { return upsample(g, 3); }
+
+/* The extents that only the run knows: those of the spatial axes. */
+static outcome unknown_sizes(rlx_relay_goal *g)
 {
     TENSOR(x, 0);
     size_t at[2];
     rlx_relay_dim dims[RLX_RELAY_MAX_RANK];
-    if (!spatial_axes(g, x, "HW", at))
+    rlx_dtype dtype;
+    if (!spatial_axes(g, x, "HW", at) || !rlx_relay_rel_dtype(g, "out_dtype", x->tensor.dtype, &dtype))
         return RLX_RELAY_FAILS;
     rlx_relay_extents(x, dims);
-    dims[at[0]] = scale(dims[at[0]], rlx_relay_rel_float(g, "scale_h"));
-    dims[at[1]] = scale(dims[at[1]], rlx_relay_rel_float(g, "scale_w"));
-    return rlx_relay_rel_give(g, 1, dims, x->tensor.ndim, x->tensor.dtype);
+    dims[at[0]] = dims[at[1]] = rlx_relay_any();
+    return rlx_relay_rel_give(g, rlx_relay_rel_out(g), dims, x->tensor.ndim, dtype);
 }
+REL(DynUpSampling) { return unknown_sizes(g); }
+REL(DynResize2D) { return unknown_sizes(g); }
 
 /* C, H, W by letters; depth goes into space, or the other way round. */
 static outcome depth_and_space(rlx_relay_goal *g, bool to_space)
@@ -694,6 +721,11 @@ static outcome quantised(rlx_relay_goal *g, rlx_dtype otherwise, size_t num_para
         return RLX_RELAY_FAILS;
     return rlx_relay_rel_give(g, rlx_relay_rel_out(g), x->tensor.dims, x->tensor.ndim, dtype);
 }
+static outcome quantised_like(rlx_relay_goal *g)
+{
+    TENSOR(x, 0);
+    return quantised(g, x->tensor.dtype, 4);
+}
 REL(QnnQuantize) { return quantised(g, RELAX_INT8, 2); }
 REL(QnnDequantize) { return quantised(g, RELAX_FLOAT32, 2); }
 REL(QnnRequantize) { return quantised(g, RELAX_INT8, 4); }
@@ -706,4 +738,18 @@ REL(QnnBroadcast)
             return o;
     }
     return broadcast_to_dtype(g, 0, 1, false);
+}
+
+/* x, scale, zero point, those of the result */
+REL(QnnUnary) { return quantised_like(g); }
+
+/* A tuple of tensors, one of scales, one of zero points, scale and zero point of the result. */
+REL(QnnConcatenate)
+{
+    for (size_t i = 3; i < 5; i++) {
+        outcome o = check_parameter(g, i, i % 2 ? RELAX_FLOAT32 : RELAX_INT32);
+        if (o != RLX_RELAY_HOLDS)
+            return o;
+    }
+    return rlx_relay_rel_Concatenate(g);
 }

@@ -496,7 +496,7 @@ REL(Concatenate)
     for (size_t i = 0; i < x->tensor.ndim; i++)
         if (i != axis && !join_extents(g, t, i, false, rlx_relay_is_any(dims[axis]), &dims[i]))
             return RLX_RELAY_FAILS;
-    return rlx_relay_rel_give(g, 1, dims, x->tensor.ndim, x->tensor.dtype);
+    return rlx_relay_rel_give(g, rlx_relay_rel_out(g), dims, x->tensor.ndim, x->tensor.dtype);
 }
 
 REL(Stack)

@@ -553,6 +553,119 @@ want = conv(c8.astype(f32) - 7, f8.astype(f32) - 2, [1, 1], [(1, 1)] * 2, [1, 1]
 check('qnn.conv2d(%x0, %x1, 7, 2, 0.5f, 0.25f, padding=[1, 1], channels=4, kernel_size=[3, 3], data_layout="NHWC", kernel_layout="HWIO", out_dtype="int32")',
       [c8.transpose(0, 2, 3, 1).copy(), f8.transpose(2, 3, 1, 0).copy()], want, unknown=False)
 
+for name, f in [("exp", np.exp), ("tanh", np.tanh), ("sigmoid", lambda v: 1 / (1 + np.exp(-v))), ("erf", erf), ("abs", np.abs),
+                ("hardswish", lambda v: v * np.clip(v + 3, 0, 6) / 6), ("softmax", lambda v: softmax(v, -1)), ("leaky_relu", lambda v: np.where(v > 0, v, v / 8))]:
+    attrs = ", alpha=0.125f" if name == "leaky_relu" else ""
+    check(f"qnn.{name}(%x0, 0.03125f, 3, 0.0156f, -5{attrs})", [d8], saturate(np.round(f((d8.astype("float64") - 3) / 32) / f32(0.0156)) - 5, "int8"))
+p8 = ints(1, 128, (3, 5), "int8")
+for name, f in [("sqrt", np.sqrt), ("rsqrt", lambda v: 1 / np.sqrt(v)), ("log", np.log)]:
+    check(f"qnn.{name}(%x0, 0.03125f, 0, 0.0156f, -5)", [p8], saturate(np.round(f(p8.astype("float64") / 32) / f32(0.0156)) - 5, "int8"))
+parts = [saturate(rescale(a.astype("int64") - z, np.float64(f32(v)) / fo) + 100, "uint8") for a, v, z in ((ua, 0.02, 10), (255 - ua, 0.05, 200))]
+check("qnn.concatenate((%x0, %x1), (0.02f, 0.05f), (10, 200), 0.04f, 100, axis=1)", [ua, 255 - ua], np.concatenate(parts, 1))
+e8, g8 = ints(-128, 128, (2, 3, 5), "int8"), ints(-128, 128, (2, 4, 5), "int8")
+check('qnn.batch_matmul(%x0, %x1, 3, -2, 0.5f, 0.25f, out_dtype="int32")', [e8, g8], (e8.astype("int32") - 3) @ (g8.astype("int32") + 2).transpose(0, 2, 1))
+h8 = ints(-128, 128, (3, 4, 3, 3), "int8")
+want = conv_transpose(c8.astype(f32) - 7, h8.astype(f32) - 2, [2, 2], [(1, 1)] * 2, [1, 1], 1, [0, 0]).astype("int32")
+check('qnn.conv2d_transpose(%x0, %x1, 7, 2, 0.5f, 0.25f, strides=[2, 2], padding=[1, 1], channels=4, kernel_size=[3, 3], out_dtype="int32")', [c8, h8], want, unknown=False)
+
+# ---- further
+for m, sh in ((1 << 30, 0), (1518500250, -3), (2147483647, 4), (1073741825, -20)):
+    check(f"fixed_point_multiply(%x0, multiplier={m}, shift={sh})", [q32], rescale(q32, m / 2.0 ** 31 * 2.0 ** sh).astype("int32"))
+check("image.resize1d(%x0, size=[7])", [x1], sample(x1, 7, lambda k: half(k, 7, 9)), tol=1e-5)
+check('image.resize1d(%x0, size=7, layout="NWC", coordinate_transformation_mode="align_corners")', [x1.transpose(0, 2, 1).copy()],
+      sample(x1, 7, lambda k: corners(k, 7, 9)).transpose(0, 2, 1), tol=1e-5)
+theta = floats(2, 2, 3)
+ys, xs = np.meshgrid(np.linspace(-1, 1, 4), np.linspace(-1, 1, 5), indexing="ij")
+grid = (theta @ np.stack([xs.ravel(), ys.ravel(), np.ones(20)])).reshape(2, 2, 4, 5).astype(f32)
+check("image.affine_grid(%x0, target_shape=[4, 5])", [theta], grid, tol=1e-5)
+
+
+def sampled(x, grid):
+    """Bilinear, corners aligned, zeros outside."""
+    n, c, h, w = x.shape
+    out = np.zeros((n, c, *grid.shape[2:]))
+    for b, r, q in itertools.product(range(n), range(grid.shape[2]), range(grid.shape[3])):
+        u, v = (grid[b, 0, r, q] + 1) * (w - 1) / 2, (grid[b, 1, r, q] + 1) * (h - 1) / 2
+        for yy, xx in itertools.product((math.floor(v), math.floor(v) + 1), (math.floor(u), math.floor(u) + 1)):
+            if 0 <= yy < h and 0 <= xx < w:
+                out[b, :, r, q] += x[b, :, yy, xx] * (1 - abs(v - yy)) * (1 - abs(u - xx))
+    return out.astype(f32)
+
+
+near = (t.rng.rand(2, 2, 3, 4) * 2.4 - 1.2).astype(f32)
+check("image.grid_sample(%x0, %x1)", [x4, near], sampled(x4, near), tol=1e-5)
+rois = np.array([[0, 0, 0, 4, 5], [1, 1, 1, 3, 3]], f32)
+pooled = np.stack([np.stack([x4[int(r[0]), :, int(r[2]) + a * (int(r[4]) - int(r[2]) + 1) // 2:int(r[2]) + -(-(a + 1) * (int(r[4]) - int(r[2]) + 1) // 2), int(r[1]):int(r[3]) + 1].max((1, 2))
+                             for a in range(2)], 1)[:, :, None] for r in rois])
+check("vision.roi_pool(%x0, %x1, pooled_size=[2, 1], spatial_scale=1f)", [x4, rois], pooled)
+
+
+def align(x, rois, ph, pw, ratio):
+    """Means of ratio * ratio bilinear samples in each bin."""
+    out = np.zeros((len(rois), x.shape[1], ph, pw))
+    h, w = x.shape[2:]
+    for k, (b, x0, y0, x2, y2) in enumerate(rois):
+        bh, bw = max(y2 - y0, 1) / ph, max(x2 - x0, 1) / pw
+        for r, q, i, j in itertools.product(range(ph), range(pw), range(ratio), range(ratio)):
+            v, u = y0 + (r + (i + 0.5) / ratio) * bh, x0 + (q + (j + 0.5) / ratio) * bw
+            v, u = min(max(v, 0), h - 1), min(max(u, 0), w - 1)
+            for yy, xx in itertools.product((math.floor(v), math.floor(v) + 1), (math.floor(u), math.floor(u) + 1)):
+                if yy < h and xx < w:
+                    out[k, :, r, q] += x[int(b), :, yy, xx] * (1 - abs(v - yy)) * (1 - abs(u - xx)) / ratio ** 2
+    return out.astype(f32)
+
+
+check("vision.roi_align(%x0, %x1, pooled_size=[2, 3], spatial_scale=1f, sample_ratio=2)", [x4, rois], align(x4, rois, 2, 3, 2), tol=1e-5)
+dy = floats(2, 4, 3, 2)
+avg = np.zeros_like(x4)
+avg[:, :, :6, :4] = dy.repeat(2, 2).repeat(2, 3) / 4
+check("nn.avg_pool2d_grad(%x0, %x1, pool_size=[2, 2], strides=[2, 2])", [dy, x4], avg)
+distinct = t.rng.permutation(240).reshape(2, 4, 6, 5).astype(f32)
+greatest = (distinct[:, :, :, :4] == pool(distinct, [2, 2], [2, 2], [(0, 0)] * 2, "max").repeat(2, 2).repeat(2, 3))
+grad = np.zeros_like(x4)
+grad[:, :, :, :4] = dy.repeat(2, 2).repeat(2, 3) * greatest
+check("nn.max_pool2d_grad(%x0, %x1, pool_size=[2, 2], strides=[2, 2])", [dy, distinct], grad)
+dilated = np.full((3, 3, 7), 1.5, f32)
+dilated[::2, :, ::3] = floats(2, 3, 3)
+check("nn.dilate(%x0, strides=[2, 1, 3], dilation_value=1.5f)", [dilated[::2, :, ::3].copy()], dilated)
+space = floats(2, 3, 4, 2)
+batch = np.pad(space, [(0, 0), (1, 0), (0, 2), (0, 0)], constant_values=0.5).reshape(2, 2, 2, 2, 3, 2).transpose(2, 4, 0, 1, 3, 5).reshape(12, 2, 2, 2)
+check("nn.space_to_batch_nd(%x0, block_shape=[2, 3], paddings=[[1, 0], [0, 2]], pad_value=0.5f)", [space], batch)
+check("nn.batch_to_space_nd(%x0, block_shape=[2, 3], crops=[[1, 0], [0, 2]])", [batch.copy()], space)
+lengths = np.array([1, 3, 0, 6], "int32")
+masked = x4.transpose(1, 0, 2, 3).copy()   # (4, 2, ..)
+check("sequence_mask(%x0, %x1, mask_value=9f, axis=1)", [masked, lengths], np.where(np.arange(2)[:, None, None] < lengths[:, None, None, None], masked, 9).astype(f32))
+check("sequence_mask(%x0, %x1)", [x4, lengths], np.where(np.arange(2)[:, None] < lengths, 1, 0)[:, :, None, None].astype(f32) * x4)
+some = np.array([5, 1, 5, 3, 1, 9], "int32")
+values, first, inverse, number = np.unique(some, True, True, True)
+as32 = lambda *v: [np.asarray(a).astype("int32") for a in v]
+check("unique(%x0, sorted=True, return_counts=True)", [some], *as32(values, first, inverse, [4], number))
+check("unique(%x0, sorted=False, return_counts=True)", [some], *as32([5, 1, 3, 9], [0, 1, 3, 5], [0, 1, 0, 2, 1, 3], [4], [2, 2, 1, 1]))
+check("unique(%x0)", [some], *as32(values, first, inverse, [4]))
+rising = np.array([1, 3, 3, 8], f32)
+for right in (False, True):
+    for dtype in ("int32", "int64"):
+        check(f'searchsorted(%x0, %x1, right={right}, dtype="{dtype}")', [rising, np.array([[0, 3], [8, 9]], f32)], np.searchsorted(rising, [[0, 3], [8, 9]], "right" if right else "left").astype(dtype))
+check("embedding(%x0, %x1)", [w, index[:, :2].copy()], w[index[:, :2]])
+check("invert_permutation(%x0)", [np.array([2, 0, 3, 1], "int32")], np.array([1, 3, 0, 2], "int32"))
+begin, end, by = np.array([0, -1, 1, 0]), np.array([2, -5, 5, 100]), np.array([1, -2, 2, 1])
+check("dyn.strided_slice(%x0, %x1, %x2, %x3, begin=None, end=None)", [x4, begin, end, by], x4[0:2, -1:-5:-2, 1:5:2], unknown=False)
+check('dyn.strided_slice(%x0, %x1, %x2, %x3, begin=None, end=None, slice_mode="size")', [x4, np.array([0, 1, 2, 3]), np.array([1, -1, 3, 2]), by], x4[:1, 1:, 2:5, 3:5], unknown=False)
+check("dyn.tile(%x0, %x1, reps=[])", [x, np.array([2, 1, 3], "int32")], np.tile(x, (2, 1, 3)), unknown=False)
+check("dyn.tile(%x0, %x1, reps=[])", [x, np.array([3], "int64")], np.tile(x, 3), unknown=False)
+order = np.argsort(-tied, 1, kind="stable")
+check("dyn.topk(%x0, %x1, k=None, axis=1)", [tied, np.array([2], "int64")], np.take_along_axis(tied, order, 1)[:, :2], order[:, :2].astype("int32"))
+check('dyn.topk(%x0, 3, k=None, ret_type="indices", is_ascend=True)', [tied], np.argsort(tied, 2, kind="stable")[..., :3].astype("int32"))
+check('dyn.one_hot(%x0, 2f, -1f, %x1, axis=1, dtype="float32")', [index, np.int32(5)], np.where(np.arange(5)[None, :, None] == index[:, None], 2, -1).astype(f32))
+check("dyn.nn.upsampling(%x0, %x1, %x2, scale_h=1f, scale_w=1f)", [x4, np.float32(2), np.float32(3)], up)
+check("dyn.nn.upsampling(%x0, 2f, 3f, scale_h=1f, scale_w=1f)", [x4], up)
+check("dyn.image.resize2d(%x0, %x1, %x2, size=None)", [x4, np.array([8, 3], "int64"), np.zeros(4, f32)], linear(x4, 8, 3, half), tol=1e-5, unknown=False)
+
+# ---- what Relax cannot say: by name, with the reason
+for name, words in (("random.uniform", "random numbers"), ("nn.sparse_dense", "sparse"), ("stft", "yet"), ("nn.contrib_dense_pack", "schedule"), ("nn.bitpack", "packed bits"),
+                    ("dyn.squeeze", "only known when it runs"), ("vm.shape_of", "later stage")):
+    t.refused(f"{name}(%x0)", [x], "RY21", name, words)
+
 # ---- every row
 for name, refused in operators().items():
     t.said(refused or name in t.seen, f"{name}: no case")
