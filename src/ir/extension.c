@@ -31,6 +31,9 @@ void rlx_extension_destroy(rlx_context *ctx)
         drop_row(&h->ops.data[i]->row);
     for (size_t i = 0; i < h->derives.len; i++)
         drop_row(&h->derives.data[i]->row);
+    for (size_t i = 0; i < h->fronts.len; i++)
+        drop_row(h->fronts.data[i]);
+    rlx_vec_free(&ctx->memory, &h->fronts);
     rlx_vec_free(&ctx->memory, &h->kinds);
     rlx_vec_free(&ctx->memory, &h->ops);
     rlx_vec_free(&ctx->memory, &h->derives);

@@ -95,6 +95,7 @@ typedef struct rlx_extensions {
     RLX_VEC(const rlx_extension_kind *) kinds;
     RLX_VEC(const rlx_extension_op *) ops;
     RLX_VEC(const rlx_extension_derive *) derives;
+    RLX_VEC(const rlx_extension_row *) fronts; /* of a front end, which knows what they are */
     const struct rlx_scope *scope; /* what is known of sizes where the callback was asked */
     uint32_t depth;              /* callbacks under way */
 } rlx_extensions;

@@ -4,6 +4,7 @@
  * graph is visited once, by a stack of its own, because chains of lets and calls are as long as the
  * program. Types are collected and relations queued; then everything is resolved.
  */
+#include "relay/relay_host.h"
 #include "relay/relay_infer.h"
 #include "relay/relay_convert.h"
 
@@ -136,7 +137,7 @@ static bool infer_operator_call(inference *in, rlx_relay_expr *e)
     rlx_relay_type **types = rlx_region_array(&in->m->region, n + 1, sizeof *types);
     const char *name;
     rlx_relay_relation relation =
-        op->relation ? rlx_relay_relation_find(rlx_slice_z(op->relation), &name) : NULL;
+        op->relation ? rlx_relay_relation_find_in(in->ctx, rlx_slice_z(op->relation), &name) : NULL;
     if (!types)
         return false;
     if (!relation) {
@@ -167,7 +168,7 @@ static bool add_constraints(inference *in, const rlx_relay_expr *e, const rlx_re
     for (size_t i = 0; i < f->func.num_constraints; i++) {
         const rlx_relay_constraint *c = &f->func.constraints[i];
         const char *name;
-        rlx_relay_relation relation = rlx_relay_relation_find(c->name, &name);
+        rlx_relay_relation relation = rlx_relay_relation_find_in(in->ctx, c->name, &name);
         size_t n = c->num_args ? c->num_args : f->func.num_args + 1;
         rlx_relay_type **types = rlx_region_array(&in->m->region, n, sizeof *types);
         if (!types)

@@ -4,6 +4,7 @@
  * wherever they stand; then the definitions are read in order. After a syntax error reading goes
  * on at the next definition.
  */
+#include "relay/relay_host.h"
 #include "relay/relay_parse.h"
 
 /* ---- tokens ------------------------------------------------------------------------------------ */
@@ -232,7 +233,7 @@ static rlx_relay_expr *parse_graph_use(rlx_relay_parser *p)
 }
 
 /* The text of NAME {. NAME} from the current token on; *count: tokens. */
-static rlx_slice dotted_name(const rlx_relay_parser *p, size_t *count)
+rlx_slice rlx_relay_dotted_name(const rlx_relay_parser *p, size_t *count)
 {
     size_t n = 1;
     while (rlx_relay_kind_ahead(p, n) == RLX_RELAY_TOK_DOT && p->toks[p->at + n].touches &&
@@ -266,7 +267,7 @@ static rlx_relay_expr *parse_name(rlx_relay_parser *p)
         return rlx_relay_scalar(p->m, RELAX_BOOL, t->word->text.data[0] == 'T', 0, place);
     }
     size_t count;
-    rlx_slice name = dotted_name(p, &count);
+    rlx_slice name = rlx_relay_dotted_name(p, &count);
     rlx_relay_expr *e;
     if (count == 1 && t->word->ctor) {
         e = rlx_relay_expr_new(p->m, RLX_RELAY_CTOR, place);
@@ -279,7 +280,7 @@ static rlx_relay_expr *parse_name(rlx_relay_parser *p)
     if (!w)
         return NULL;
     if (!w->looked_for_op) {
-        w->op = rlx_relay_op_find(name);
+        w->op = rlx_relay_op_find_in(p->ctx, name);
         w->looked_for_op = true;
     }
     size_t first = p->at;

@@ -66,6 +66,9 @@ RLX_INLINE size_t rlx_relay_list_mark(const rlx_relay_parser *p) { return p->ite
 bool rlx_relay_list_push(rlx_relay_parser *p, void *item);
 bool rlx_relay_list_end(rlx_relay_parser *p, size_t mark, void *items, size_t *count);
 
+/* NAME {. NAME} without blanks, as it stands here; *count tokens, which stay. */
+rlx_slice rlx_relay_dotted_name(const rlx_relay_parser *p, size_t *count);
+
 /* ---- parts; NULL or false after a report ---- */
 rlx_relay_expr *rlx_relay_parse_expr(rlx_relay_parser *p);
 rlx_relay_type *rlx_relay_parse_type(rlx_relay_parser *p);

@@ -331,9 +331,13 @@ bool rlx_relay_parse_where(rlx_relay_parser *p, const rlx_relay_constraint **out
             return false;
         if (t->kind != RLX_RELAY_TOK_NAME)
             return rlx_relay_unexpected(p, "the name of a relation");
-        p->at++;
-        c->name = t->word->text;
-        c->place = rlx_relay_tok_place(p, t);
+        size_t count, first = p->at;
+        rlx_relay_word *w = rlx_relay_word_of(p->m, rlx_relay_dotted_name(p, &count));
+        if (!w)
+            return false;
+        c->name = w->text;
+        p->at += count;
+        c->place = rlx_relay_span(p, first);
         if (rlx_relay_accept(p, RLX_RELAY_TOK_LPAR) &&
             (!rlx_relay_parse_type_list(p, RLX_RELAY_TOK_RPAR, &c->args, &c->num_args) ||
              !rlx_relay_expect(p, RLX_RELAY_TOK_RPAR, "behind the types of a relation")))

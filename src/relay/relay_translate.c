@@ -5,6 +5,7 @@
  * the items of a scope are translated one after the other; branches, arms and functions are scopes of their
  * own.
  */
+#include "relay/relay_host.h"
 #include "relay/relay_translate.h"
 #include "transform/transform.h"
 
@@ -434,12 +435,33 @@ static const rlx_relay_type *wanted_argument(rlx_relay_translation *t, const rlx
              : f->func.args[i];
 }
 
+/* An operator of the host sees the types of the arguments and of the result as its relation did. */
+static const rlx_expr *call_host(rlx_relay_translation *t, rlx_relay_conv *c, const rlx_relay_host_row *host)
+{
+    rlx_relay_type **types = rlx_region_array(&t->region, c->num_args + 1, sizeof *types);
+    size_t known = c->call->call.num_type_args;
+    for (size_t i = 0; types && i < c->num_args; i++)
+        if (i >= known || !(types[i] = rlx_relay_closed(t, c->call->call.type_args[i])))
+            return i >= known ? rlx_relay_refuse(t, c->place, "%s as a value has no equivalent", c->op->name)
+                              : NULL;
+    if (!types || !c->result)
+        return NULL;
+    types[c->num_args] = (rlx_relay_type *)(uintptr_t)c->result;
+    rlx_relay_goal goal = { .solver = &t->s, .name = "of the host", .of = c->op->name, .op = c->op,
+                            .attrs = c->call->call.attrs, .place = c->place, .types = types,
+                            .num_types = c->num_args + 1, .num_inputs = c->num_args };
+    return rlx_relay_host_convert(c, &goal, host);
+}
+
 static const rlx_expr *call_operator(rlx_relay_translation *t, rlx_relay_expr *callee, rlx_relay_expr *call,
                                      const rlx_expr *const *args, size_t count, const rlx_relay_type *type)
 {
     const rlx_relay_type *closed = rlx_relay_closed(t, (rlx_relay_type *)(uintptr_t)type);
     rlx_relay_conv c = { .ctx = t->ctx, .b = t->b, .region = &t->region, .op = callee->op, .call = call,
                          .args = args, .num_args = count, .result = closed, .place = call->place };
+    const rlx_relay_host_row *host = rlx_relay_host_op(t->ctx, callee->op);
+    if (host)
+        return call_host(t, &c, host);
     c.row = rlx_relay_convert_of(callee->op);
     return closed ? rlx_relay_convert(&c) : NULL;
 }
@@ -644,15 +666,23 @@ static bool is_root(const rlx_relay_global *g)
     return g->func && !g->is_prelude && !g->func->func->num_type_params;
 }
 
+/* Functions that call each other have to state their results. */
+static bool translate_group(rlx_relay_translation *t, const uint32_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        rlx_relay_global *g = t->m->globals.data[numbers[i]];
+        rlx_relay_instance *it = is_root(g) ? instance_of(t, g, NULL, 0, g->place) : NULL;
+        if (is_root(g) && (!it || (count > 1 && !mention(t, it))))
+            return false;
+    }
+    return translate_pending(t);
+}
+
 static bool translate_functions(rlx_relay_translation *t, const rlx_relay_groups *groups)
 {
     bool ok = true;
-    for (size_t i = 0; ok && i < groups->order.len; i++) {
-        rlx_relay_global *g = t->m->globals.data[groups->order.data[i]];
-        if (!is_root(g))
-            continue;
-        ok = instance_of(t, g, NULL, 0, g->place) && translate_pending(t);
-    }
+    for (size_t i = 0, first = 0; ok && i < groups->ends.len; first = groups->ends.data[i++])
+        ok = translate_group(t, &groups->order.data[first], groups->ends.data[i] - first);
     return ok;
 }
 

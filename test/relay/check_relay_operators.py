@@ -632,6 +632,30 @@ space = floats(2, 3, 4, 2)
 batch = np.pad(space, [(0, 0), (1, 0), (0, 2), (0, 0)], constant_values=0.5).reshape(2, 2, 2, 2, 3, 2).transpose(2, 4, 0, 1, 3, 5).reshape(12, 2, 2, 2)
 check("nn.space_to_batch_nd(%x0, block_shape=[2, 3], paddings=[[1, 0], [0, 2]], pad_value=0.5f)", [space], batch)
 check("nn.batch_to_space_nd(%x0, block_shape=[2, 3], crops=[[1, 0], [0, 2]])", [batch.copy()], space)
+
+
+def trilinear(x, size, place):
+    for a, n in enumerate(size):
+        x = sample(x.swapaxes(2 + a, -1), n, lambda k: place(k, n, x.shape[2 + a])).swapaxes(2 + a, -1)
+    return x
+
+
+later = {"lowered": False}   # of operators without a kernel only the translation
+check("image.resize3d(%x0, size=[6, 3, 5])", [x5], trilinear(x5, (6, 3, 5), half), tol=1e-5, **later)
+check('nn.upsampling3d(%x0, scale_d=2f, scale_h=1f, scale_w=3f, coordinate_transformation_mode="asymmetric")', [x5], x5.repeat(2, 2).repeat(3, 4), **later)
+check('nn.upsampling3d(%x0, scale_d=2f, scale_h=1f, scale_w=3f, method="trilinear")', [x5], trilinear(x5, (8, 5, 9), half), tol=1e-5, **later)
+boxes = np.array([[[0, 0.5, 0, 0, 4, 4], [1, 0.1, 0, 0, 1, 1], [0, 0.9, 1, 0, 4, 4], [-1, 0.8, 5, 5, 9, 9], [1, 0.7, 5, 5, 9, 9]]], f32)
+valid = boxes.copy()
+valid[0, 1:] = np.stack([boxes[0, 2], boxes[0, 4], -np.ones(6), -np.ones(6)])
+check("vision.get_valid_counts(%x0, 0.25f)", [boxes], np.array([3], "int32"), valid, np.array([[0, 2, 4, -1, -1]], "int32"), **later)
+counted = [valid, np.array([3], "int32"), np.array([[0, 2, 4, -1, -1]], "int32")]
+check("vision.non_max_suppression(%x0, %x1, %x2, -1, 0.5f)", counted, np.array([[2, 4, -1, -1, -1]], "int32"), np.array([[2]], "int32"), **later)
+t.refused("vision.non_max_suppression(%x0, %x1, %x2, %x3, 0.5f)", [*counted, np.int32(3)], "RY27", "argument 4")
+corner, scores = boxes[..., 2:].copy(), np.array([[[0.5, 0.1, 0.9, 0.8, 0.7]]], f32)
+limits = [np.array([2], "int64"), np.array([0.5], f32), np.array([0.2], f32)]
+check("vision.all_class_non_max_suppression(%x0, %x1, %x2, %x3, %x4).1", [corner, scores, *limits], np.array([2], "int64"), unknown=False, **later)
+check("%0 = vision.all_class_non_max_suppression(%x0, %x1, %x2, %x3, %x4); strided_slice(%0.0, begin=[0], end=[2], axes=[0])", [corner, scores, *limits],
+      np.array([[0, 0, 2], [0, 0, 3]], "int64"), unknown=False, **later)
 lengths = np.array([1, 3, 0, 6], "int32")
 masked = x4.transpose(1, 0, 2, 3).copy()   # (4, 2, ..)
 check("sequence_mask(%x0, %x1, mask_value=9f, axis=1)", [masked, lengths], np.where(np.arange(2)[:, None, None] < lengths[:, None, None, None], masked, 9).astype(f32))
@@ -663,8 +687,9 @@ check("dyn.image.resize2d(%x0, %x1, %x2, size=None)", [x4, np.array([8, 3], "int
 
 # ---- what Relax cannot say: by name, with the reason
 for name, words in (("random.uniform", "random numbers"), ("nn.sparse_dense", "sparse"), ("stft", "yet"), ("nn.contrib_dense_pack", "schedule"), ("nn.bitpack", "packed bits"),
-                    ("dyn.squeeze", "only known when it runs"), ("vm.shape_of", "later stage")):
+                    ("dyn.squeeze", "only known when it runs")):
     t.refused(f"{name}(%x0)", [x], "RY21", name, words)
+t.refused("vm.shape_of(%x0)", [x], "RY27", "vm.shape_of", "later stage")
 
 # ---- every row
 for name, refused in operators().items():

@@ -48,6 +48,18 @@ static relax_relay_module *read_text(relax_context *ctx, const char *text, size_
     return NULL;
 }
 
+/* What is typed is translated, or refused in the words of the translation: a mistake of Relax would be ours. */
+static void translate_text(relax_context *ctx, relax_relay_module *m, const char *text)
+{
+    relax_module *module = relax_relay_module_translate(m);
+    size_t n = relax_context_num_errors(ctx);
+    const char *code = n ? relax_diagnostic_code(ctx, relax_context_num_diagnostics(ctx) - 1) : "";
+    bool good = module ? !n : n && !strncmp(code, "RY", 2);
+    if (!good)
+        print_error("%s\n-- is not translated: %s\n", text, code);
+    assert_true(good);
+}
+
 /* What is refused says why; what is accepted prints to what reads and prints the same. */
 static void try_text(const char *text, size_t len)
 {
@@ -67,6 +79,7 @@ static void try_text(const char *text, size_t len)
         relax_bytes_release(once);
         relax_bytes_release(twice);
         relax_relay_module_destroy(again);
+        translate_text(ctx, m, text);
         relax_relay_module_destroy(m);
     }
     relax_context_release(ctx);
@@ -114,6 +127,8 @@ static bool job_succeeds(const char *text, size_t len, long requests)
     relax_relay_module *m = relax_relay_module_parse(ctx, "m.rly", 5, text, len);
     if (m && relax_relay_module_infer(m) == RELAX_OK)
         relax_bytes_release(relax_relay_module_print(m));
+    if (m && !relax_context_num_errors(ctx))
+        relax_relay_module_translate(m);
     relax_relay_module_destroy(m);
     bad_text = relax_context_num_errors(ctx) > 0;
     relax_context_release(ctx);
