@@ -7,7 +7,7 @@ TOP = os.environ["TOP"]
 sys.path.insert(0, os.path.join(TOP, "test", "ffi"))
 import numpy as np
 import relax_run
-from relax_run import Failed, lib, text
+from relax_run import Failed, lib, take_bytes as take, text
 
 np.seterr(all="ignore")
 HEAD = '#[version = "0.0.5"]\n'
