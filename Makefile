@@ -7,7 +7,7 @@
 #   make check-asan      the same suites under AddressSanitizer and UBSan
 #   make check-long      the same suites with RELAX_LONG=1, and the long ones
 #   make fuzz-rlx        FUZZ_SECONDS=600 of random compiled files (libFuzzer); fuzz-npy: of arrays and archives for the tool;
-#                        fuzz-script: of texts
+#                        fuzz-script, fuzz-relay: of texts
 #   make bench           measurements; make bench-peers installs what they are compared with into build/peers; make abi / abi-baseline: regenerate the tracked ABI files
 #   make install         DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, BINDIR, DATADIR are honoured; BUILT=1 compiles nothing before
 #
@@ -299,7 +299,7 @@ bench-peers:
 FUZZ_CC      ?= clang-14
 FUZZ_SECONDS ?= 600
 FUZZ_DIR     := $(if $(O),$(O),build)/fuzz
-FUZZ_NAMES   := rlx npy script
+FUZZ_NAMES   := rlx npy script relay
 FUZZ_FLAGS   := -timeout=20 -rss_limit_mb=2048 -print_final_stats=1
 # Texts also begin with the programs of the tree, and with the words of the language.
 fuzz-script: FUZZ_FLAGS += -max_len=8192 -dict=$(FUZZ_DIR)/script.dict
@@ -318,6 +318,7 @@ $(FUZZ_NAMES:%=fuzz-%): fuzz-%:
 $(call obj,$(wildcard test/fuzz/fuzz_*.c)): private EXTRA := -Itest/support
 $(FUZZ_DIR)/fuzz_rlx: $(FUZZ_ALONE)
 $(FUZZ_DIR)/fuzz_script: $(call obj,test/support/text_case.c) $(ARCHIVE)
+$(FUZZ_DIR)/fuzz_relay: $(ARCHIVE)
 $(FUZZ_DIR)/fuzz_npy: $(call obj,src/cli/npy.c src/cli/npz.c src/cli/zip.c src/cli/crc32.c) $(RUN_ARCHIVE)
 $(FUZZ_DIR)/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o
 	$(say) LINK $@

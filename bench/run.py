@@ -133,6 +133,16 @@ def late():
         row(f"{name}, met for the first time", figures[f"first {name}"], 100, None)
 
 
+def relay():
+    title("texts of Relay (floors: half as many)")
+    figures = measure(options.build / "bench_relay")
+    row("a call, read and typed", figures["typed calls 10000"], 1.5, None)
+    row("a call, translated", figures["translated calls 10000"], 1.0, None)
+    for what, few, many in (("arms", 1000, 2000), ("functions", 100, 200)):
+        for stage in ("typed", "translated"):
+            row(f"one of {many} {what}, {stage}", figures[f"{stage} {what} {many}"], None, figures[f"{stage} {what} {few}"])
+
+
 def chains():
     title("nests of elements in one function, by kernel bytecode (floors: one of them; gelu in one nest)")
     figures = measure(options.build / "bench_chain")
@@ -280,6 +290,7 @@ def main():
         text(floor)
         machine(floor)
         late()
+        relay()
         chains()
         try:
             digits(Path(folder))

@@ -52,6 +52,23 @@ RELAX_BORROWED RELAX_NULLABLE relax_module *relax_relay_module_translate(relax_r
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(module)
 RELAX_OWN RELAX_NULLABLE relax_bytes *relax_relay_module_print(relax_relay_module *module);
 
+/* The type of the smallest expression around a place of the text, as text; line and column (of bytes) begin at
+ * 1. Types are inferred first. NULL: nothing with a type stands there, the module has mistakes, or out of
+ * memory. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(module)
+RELAX_OWN RELAX_NULLABLE relax_bytes *relax_relay_module_type_at(relax_relay_module *module,
+                                                                 uint32_t line, uint32_t column);
+/* The type of a global function (`name` without its @) or of a constructor, as text; of the whole where the text is
+ * one expression and `name` empty. NULL: there is none, the module has mistakes, or out of memory. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(module)
+RELAX_OWN RELAX_NULLABLE relax_bytes *relax_relay_module_type_of(relax_relay_module *module,
+                                                                 const char *name, size_t name_len);
+/* The kind of a type that is given as text, read in the scope of the module: "Type" of types of values, "AdtHandle"
+ * of the name of a data type alone. Static text; NULL after a diagnostic. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(module)
+RELAX_BORROWED RELAX_NULLABLE const char *relax_relay_module_kind_of(relax_relay_module *module,
+                                                                     const char *type, size_t type_len);
+
 /* ---- what a host adds to a context: relations and operators of Relay --------------------------
  *
  * Register before the first text that mentions the name; a name is registered once (OP16), and not one that
@@ -199,6 +216,13 @@ relax_status relax_relay_op_options_init(relax_relay_op_options *options, size_t
 /* Registers an operator. What `options` points to is copied. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
 relax_status relax_relay_op_register(relax_context *ctx, const relax_relay_op_options *options);
+
+/* Translates calls of an operator that Relay has, instead of the library: where that has no equivalent (RY27), or the
+ * host wants another. OP15: there is no operator `name`; OP16: a second converter. */
+RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(ctx)
+relax_status relax_relay_converter_register(relax_context *ctx, const char *name, size_t name_len,
+                                            relax_relay_convert_fn convert, void *user,
+                                            RELAX_NULLABLE void (*destroy)(void *user));
 
 #ifdef __cplusplus
 }

@@ -85,3 +85,44 @@ relax_bytes *relax_relay_module_print(relax_relay_module *module)
     rlx_relay_print(module->module, &b.buf);
     return rlx_api_bytes_end(&b);
 }
+
+/* ---- questions -------------------------------------------------------------------------------- */
+
+/* The module with its types; NULL: it is none, or has mistakes. */
+static rlx_relay_module *inferred(relax_relay_module *module)
+{
+    return relax_relay_module_infer(module) == RELAX_OK ? module->module : NULL;
+}
+
+static relax_bytes *show_type(relax_relay_module *module, const rlx_relay_type *t)
+{
+    rlx_api_bytes b;
+    if (!t || !rlx_api_bytes_begin(&b, module->ctx))
+        return NULL;
+    rlx_relay_print_type(t, &b.buf);
+    return rlx_api_bytes_end(&b);
+}
+
+relax_bytes *relax_relay_module_type_at(relax_relay_module *module, uint32_t line, uint32_t column)
+{
+    rlx_relay_module *m = inferred(module);
+    return m ? show_type(module, rlx_relay_type_at(m, line, column)) : NULL;
+}
+
+relax_bytes *relax_relay_module_type_of(relax_relay_module *module, const char *name, size_t name_len)
+{
+    rlx_relay_module *m = inferred(module);
+    rlx_slice slice;
+    if (!m || !rlx_api_text(module->ctx, name, name_len, "name", &slice))
+        return NULL;
+    return show_type(module, rlx_relay_type_of(m, slice));
+}
+
+const char *relax_relay_module_kind_of(relax_relay_module *module, const char *type, size_t type_len)
+{
+    rlx_relay_module *m = inferred(module);
+    rlx_slice slice;
+    if (!m || !rlx_api_text(module->ctx, type, type_len, "type", &slice))
+        return NULL;
+    return rlx_relay_kind_of(m, slice);
+}

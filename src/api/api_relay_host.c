@@ -424,3 +424,28 @@ relax_status relax_relay_op_register(relax_context *ctx, const relax_relay_op_op
     bool read = rlx_api_options(ctx, &o, sizeof o, options, "relax_relay_op_options");
     return rlx_api_registered(ctx, read && add_op(ctx, &o), errors, o.user, o.destroy);
 }
+
+relax_status relax_relay_converter_register(relax_context *ctx, const char *name, size_t name_len,
+                                            relax_relay_convert_fn convert_call, void *user,
+                                            void (*destroy)(void *user))
+{
+    rlx_slice slice;
+    host_row r = { .row = { .row = { .user = user, .destroy = destroy }, .kind = RLX_RELAY_HOST_CONVERTER,
+                            .convert = convert },
+                   .convert = convert_call };
+    if (!RLX_API_CONTEXT(ctx)) {
+        if (destroy)
+            destroy(user);
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    }
+    size_t errors = rlx_error_count(ctx);
+    bool good = rlx_api_name(ctx, name, name_len, "name", &slice) &&
+                rlx_api_required(ctx, (const void *)(uintptr_t)convert_call, "convert");
+    if (good && !rlx_relay_op_find_in(ctx, slice))
+        good = rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "Relay has no operator %.*s", rlx_api_width(slice),
+                         slice.data) != NULL;
+    if (good && rlx_relay_host_find(ctx, RLX_RELAY_HOST_CONVERTER, slice))
+        good = rlx_error(ctx, RLX_OP16, RLX_NO_PLACE, "there is a converter of %.*s already", rlx_api_width(slice),
+                         slice.data) != NULL;
+    return rlx_api_registered(ctx, good && put_row(ctx, &r, slice), errors, user, destroy);
+}

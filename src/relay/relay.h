@@ -239,6 +239,7 @@ struct rlx_relay_module {
     RLX_VEC(rlx_relay_global *) globals;  /* in the order of the text */
     RLX_VEC(rlx_relay_adt *) adts;
     rlx_relay_expr *expr;            /* of a text that is one expression; else NULL */
+    uint32_t source;
     uint32_t next_number;            /* of type variables and holes */
     bool inferred, has_prelude;
 };
@@ -256,6 +257,13 @@ bool rlx_relay_infer(rlx_relay_module *m);
 /* A well-formed module of Relax that computes what this one, whose types are inferred, does
  * (relay 5). NULL after a report, or when out of memory. */
 const struct rlx_module *rlx_relay_translate(rlx_relay_module *m);
+/* Of an inferred module: the type of the smallest expression around a place of its text, both counted
+ * from 1, columns in bytes; the type of a global function, a constructor, or (empty) of the expression
+ * that the text is. NULL: there is none. */
+const rlx_relay_type *rlx_relay_type_at(rlx_relay_module *m, uint32_t line, uint32_t column);
+const rlx_relay_type *rlx_relay_type_of(rlx_relay_module *m, rlx_slice name);
+/* The kind of a type that a text says (relay 2.2), or of the name of a data type. NULL after a report. */
+const char *rlx_relay_kind_of(rlx_relay_module *m, rlx_slice text);
 /* The text of a module (relay 1.6); of one type. */
 void rlx_relay_print(const rlx_relay_module *m, rlx_buf *out);
 void rlx_relay_print_type(const rlx_relay_type *t, rlx_buf *out);

@@ -160,7 +160,8 @@ static uint32_t *columns_apart(matching *k, const uint32_t *columns, size_t coun
     uint32_t *made = take(k, count + f->count, sizeof *made);
     if (!made)
         return NULL;
-    memcpy(made, f->parts, f->count * sizeof *made);
+    for (size_t i = 0; i < f->count; i++)
+        made[i] = f->parts[i];
     for (size_t i = 0, n = f->count; i < count; i++)
         if (i != at)
             made[n++] = columns[i];

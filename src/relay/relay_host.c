@@ -16,9 +16,10 @@ const rlx_relay_host_row *rlx_relay_host_find(const rlx_context *ctx, uint8_t ki
 
 const rlx_relay_host_row *rlx_relay_host_op(const rlx_context *ctx, const rlx_relay_op *op)
 {
-    const rlx_relay_host_row *r =
-        ctx->extensions ? rlx_relay_host_find(ctx, RLX_RELAY_HOST_OP, rlx_slice_z(op->name)) : NULL;
-    return r && &r->op == op ? r : NULL;
+    if (!ctx->extensions || !ctx->extensions->fronts.len)
+        return NULL;
+    const rlx_relay_host_row *r = rlx_relay_host_find(ctx, RLX_RELAY_HOST_OP, rlx_slice_z(op->name));
+    return r && &r->op == op ? r : rlx_relay_host_find(ctx, RLX_RELAY_HOST_CONVERTER, rlx_slice_z(op->name));
 }
 
 const rlx_relay_op *rlx_relay_op_find_in(const rlx_context *ctx, rlx_slice name)
@@ -132,7 +133,7 @@ const rlx_expr *rlx_relay_host_convert(rlx_relay_conv *c, rlx_relay_goal *g,
         return same_call(c, g, row);
     if (!row->convert)
         return rlx_error(c->ctx, RLX_RY27, c->place, "%s: the host has registered no converter",
-                         row->op.name);
+                         c->op->name);
     if (!rlx_extension_enter(c->ctx, rlx_builder_scope(c->b), &call))
         return NULL;
     const rlx_expr *e = row->convert(row, &v);

@@ -17,7 +17,8 @@ typedef struct rlx_relay_view {
 } rlx_relay_view;
 #define RLX_RELAY_VIEW_ID 0x52454c59u
 
-enum rlx_relay_host_kind { RLX_RELAY_HOST_RELATION = 1, RLX_RELAY_HOST_OP };
+/* CONVERTER: of an operator of the table, in place of its own. */
+enum rlx_relay_host_kind { RLX_RELAY_HOST_RELATION = 1, RLX_RELAY_HOST_OP, RLX_RELAY_HOST_CONVERTER };
 typedef struct rlx_relay_host_row {
     rlx_extension_row row;
     uint8_t kind;                    /* enum rlx_relay_host_kind */
@@ -31,7 +32,7 @@ typedef struct rlx_relay_host_row {
 } rlx_relay_host_row;
 
 const rlx_relay_host_row *rlx_relay_host_find(const rlx_context *ctx, uint8_t kind, rlx_slice name);
-/* The row of an operator; NULL: it is one of this room's table. */
+/* The row that translates an operator; NULL: this room's table does. */
 const rlx_relay_host_row *rlx_relay_host_op(const rlx_context *ctx, const rlx_relay_op *op);
 /* Operators and relations of the tables or of the host. NULL: neither. */
 const rlx_relay_op *rlx_relay_op_find_in(const rlx_context *ctx, rlx_slice name);

@@ -82,6 +82,8 @@ typedef struct cases {
     rlx_relay_pattern any;
     size_t made, missing;
     rlx_buf shown;
+    /* Arms by the constructor that they begin with, as far as none above takes anything. */
+    size_t *first, *next, open;  /* by tag; by arm; numbers + 1, 0: none */
 } cases;
 
 static bool is_open(const rlx_relay_pattern *p)
@@ -197,10 +199,41 @@ static bool add_missing(cases *c, const rlx_relay_pattern *p)
     return true;
 }
 
+static bool list_arms(cases *c, const rlx_relay_expr *match)
+{
+    size_t n = match->match.num_arms;
+    const rlx_relay_pattern *top = n ? match->match.arms[0].pattern : NULL;
+    for (size_t i = 0; i < n && !c->open; i++)
+        c->open = is_open(match->match.arms[i].pattern) ? i + 1 : 0;
+    if (!top || top->kind != RLX_RELAY_PATTERN_CTOR)
+        return true;
+    c->first = rlx_region_zero(&c->region, (top->ctor->adt->num_ctors + 1) * sizeof *c->first);
+    c->next = rlx_region_zero(&c->region, (n + 1) * sizeof *c->next);
+    for (size_t i = c->open ? c->open - 1 : n; c->first && c->next && i-- > 0;) {
+        size_t *first = &c->first[match->match.arms[i].pattern->ctor->tag];
+        c->next[i] = *first;
+        *first = i + 1;
+    }
+    return c->first && c->next;
+}
+
+/* The arm to be asked behind arm i, or first (SIZE_MAX); past the end: none. */
+static size_t next_arm(const cases *c, const rlx_relay_expr *match, const rlx_relay_pattern *candidate,
+                       size_t i)
+{
+    if (!c->first || candidate->kind != RLX_RELAY_PATTERN_CTOR)
+        return i + 1;
+    if (c->open && i == c->open - 1)
+        return match->match.num_arms;
+    size_t next = i == SIZE_MAX ? c->first[candidate->ctor->tag] : c->next[i];
+    return next ? next - 1 : c->open ? c->open - 1 : match->match.num_arms;
+}
+
 /* One candidate against the arms from the first on. */
 static bool try_case(cases *c, const rlx_relay_expr *match, rlx_relay_pattern *candidate, bool *used)
 {
-    for (size_t i = 0; i < match->match.num_arms; i++) {
+    for (size_t i = next_arm(c, match, candidate, SIZE_MAX); i < match->match.num_arms;
+         i = next_arm(c, match, candidate, i)) {
         const rlx_relay_pattern *arm = match->match.arms[i].pattern;
         enum verdict v = compare(arm, candidate);
         if (v == COVERED) {
@@ -239,7 +272,7 @@ bool rlx_relay_check_match(rlx_relay_solver *s, const rlx_relay_expr *match)
     rlx_region_init(&c.region, memory);
     rlx_buf_init(&c.shown, memory);
     bool *used = rlx_region_zero(&c.region, match->match.num_arms + 1);
-    bool ok = used && run_cases(&c, match, used);
+    bool ok = used && list_arms(&c, match) && run_cases(&c, match, used);
     if (ok && c.missing) {
         ok = rlx_error(s->ctx, RLX_RY20, match->place, "the match does not handle %s%s",
                        c.shown.len ? c.shown.data : "every case", c.missing > MAX_SHOWN ? ", ..." : "");

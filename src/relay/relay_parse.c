@@ -996,26 +996,46 @@ static bool parse_imports(rlx_relay_parser *p)
     return ok;
 }
 
+static bool begin_source(rlx_relay_parser *p, rlx_relay_module *m, uint32_t source)
+{
+    *p = (rlx_relay_parser){ .m = m, .ctx = m->ctx, .source = source };
+    rlx_region_init(&p->scratch, &m->ctx->memory);
+    rlx_ptrmap_init(&p->graph, &m->ctx->memory);
+    if (!rlx_relay_lex(m, source, &p->scratch, &p->lexed))
+        return false;
+    p->toks = p->lexed.items;
+    return true;
+}
+
+static void end_source(rlx_relay_parser *p)
+{
+    rlx_memory *memory = &p->ctx->memory;
+    rlx_vec_free(memory, &p->hidden);
+    rlx_vec_free(memory, &p->items);
+    rlx_vec_free(memory, &p->attr_items);
+    rlx_vec_free(memory, &p->value_items);
+    rlx_ptrmap_free(&p->graph);
+    rlx_region_drop(&p->scratch);
+}
+
 static bool parse_source(rlx_relay_module *m, uint32_t source)
 {
-    rlx_context *ctx = m->ctx;
-    rlx_memory *memory = &ctx->memory;
-    size_t errors = rlx_error_count(ctx);
-    rlx_relay_parser p = { .m = m, .ctx = ctx, .source = source };
-    rlx_region_init(&p.scratch, memory);
-    rlx_ptrmap_init(&p.graph, memory);
-    if (rlx_relay_lex(m, source, &p.scratch, &p.lexed)) {
-        p.toks = p.lexed.items;
-        if (parse_imports(&p) && rlx_relay_declare_types(&p))
-            parse_text(&p);
-    }
-    rlx_vec_free(memory, &p.hidden);
-    rlx_vec_free(memory, &p.items);
-    rlx_vec_free(memory, &p.attr_items);
-    rlx_vec_free(memory, &p.value_items);
-    rlx_ptrmap_free(&p.graph);
-    rlx_region_drop(&p.scratch);
-    return rlx_error_count(ctx) == errors;
+    size_t errors = rlx_error_count(m->ctx);
+    rlx_relay_parser p;
+    if (begin_source(&p, m, source) && parse_imports(&p) && rlx_relay_declare_types(&p))
+        parse_text(&p);
+    end_source(&p);
+    return rlx_error_count(m->ctx) == errors;
+}
+
+rlx_relay_type *rlx_relay_parse_type_text(rlx_relay_module *m, uint32_t source)
+{
+    rlx_relay_parser p;
+    rlx_relay_type *t = begin_source(&p, m, source) ? rlx_relay_parse_type(&p) : NULL;
+    if (t && rlx_relay_kind_at(&p) != RLX_RELAY_TOK_END)
+        t = rlx_relay_unexpected(&p, "the end of the type") ? t : NULL;
+    end_source(&p);
+    return t;
 }
 
 rlx_relay_module *rlx_relay_parse(rlx_context *ctx, uint32_t source)
@@ -1025,6 +1045,7 @@ rlx_relay_module *rlx_relay_parse(rlx_context *ctx, uint32_t source)
     if (!m)
         return NULL;
     m->ctx = ctx;
+    m->source = source;
     rlx_region_init(&m->region, memory);
     rlx_intern_init(&m->words, memory);
     if (parse_source(m, source))

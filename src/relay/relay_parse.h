@@ -97,6 +97,9 @@ rlx_relay_type_var *rlx_relay_type_var_new(rlx_relay_module *m, rlx_slice name, 
 rlx_relay_expr *rlx_relay_scalar(rlx_relay_module *m, rlx_dtype dtype, int64_t i, double f,
                                  rlx_place place);
 
+/* A source that is one type, read in the scope of the module. NULL after a report. */
+rlx_relay_type *rlx_relay_parse_type_text(rlx_relay_module *m, uint32_t source);
+
 /* ---- the prelude ---- */
 extern const char rlx_relay_prelude[];
 extern const size_t rlx_relay_prelude_len;

@@ -428,7 +428,7 @@ static rlx_relay_type *unify_ref(comparison *c, rlx_relay_type *a, rlx_relay_typ
 }
 
 /* The kind of types that t is of. */
-static uint8_t kind_of(const rlx_relay_type *t)
+uint8_t rlx_relay_type_kind_of(const rlx_relay_type *t)
 {
     static const uint8_t kinds[RLX_RELAY_TYPE_COUNT] = {
 #define TYPE(kind, kind_of, text) [RLX_RELAY_TYPE_##kind] = RLX_RELAY_KIND_##kind_of,
@@ -448,7 +448,7 @@ static rlx_relay_type *solve_hole(comparison *c, rlx_relay_type *hole, rlx_relay
         wake(s, hole);
         return t;
     }
-    if (kind_of(t) != hole->hole_kind)
+    if (rlx_relay_type_kind_of(t) != hole->hole_kind)
         return differ(c, "they are of different kinds", hole, t);
     int found = occurs(s, hole, t, c->place, 0);
     if (found) {

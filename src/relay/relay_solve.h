@@ -48,6 +48,8 @@ void rlx_relay_solver_init(rlx_relay_solver *s, rlx_relay_module *m);
 void rlx_relay_solver_free(rlx_relay_solver *s);
 
 rlx_relay_type *rlx_relay_hole(rlx_relay_solver *s, uint8_t kind, rlx_place place);
+/* The kind of a type (relay 2.2): enum rlx_relay_kind. */
+uint8_t rlx_relay_type_kind_of(const rlx_relay_type *t);
 /* What t is, as far as it is known at its top. */
 rlx_relay_type *rlx_relay_find(rlx_relay_type *t);
 rlx_relay_dim rlx_relay_dim_find(rlx_relay_dim d);

@@ -67,7 +67,7 @@ const rlx_expr *rlx_relay_bind(rlx_relay_translation *t, const rlx_expr *e, cons
 {
     rlx_emit how = { .name = name, .number = -1, .place = place, .var_place = place };
     if (!e || rlx_as_tuple(e))
-        return e;
+        return e && !rlx_is_leaf(e) ? rlx_builder_normalize(t->b, e) : e;
     if (!rlx_is_leaf(e)) {
         const rlx_var *v = rlx_builder_emit(t->b, e, &how);
         if (!(e = v ? &v->node : NULL))
@@ -415,8 +415,12 @@ const rlx_expr *rlx_relay_value_of(rlx_relay_translation *t, rlx_relay_expr *e, 
     if (is->kind == RLX_RELAY_GLOBAL || is->kind == RLX_RELAY_OP || is->kind == RLX_RELAY_CTOR || generic)
         return function_as_value(t, is, is->kind == RLX_RELAY_OP ? e : is, wanted);
     const rlx_expr *v = rlx_relay_item_of(t, is)->value;
-    return v ? v
-             : rlx_relay_refuse(t, e->place, "this value is used before it is there; please report this text");
+    if (v || t->ctx->diags.out_of_memory)
+        return v;
+    if (is->kind == RLX_RELAY_VAR)
+        return rlx_error(t->ctx, RLX_RY23, is->place, "%%%.*s is used where it is not bound: a graph variable that stands "
+                         "outside of the function or arm mentions it", (int)is->var.name.len, is->var.name.data);
+    return rlx_relay_refuse(t, e->place, "this value is used before it is there; please report this text");
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------ */
@@ -613,6 +617,54 @@ static const rlx_string *entry_name(rlx_relay_translation *t, const rlx_relay_in
     return is_public ? it->name : NULL;
 }
 
+/* Nothing but pure operators, each of them used: the body is one dataflow block from the beginning, and
+ * nothing has to be tidied up behind it. */
+static bool is_straight(rlx_relay_translation *t, uint32_t scope)
+{
+    size_t calls = 0;
+    for (uint32_t at = t->scopes.data[scope].first; at; at = t->items.data[at].next) {
+        const rlx_relay_expr *e = t->items.data[at].e;
+        switch (e->kind) {
+        case RLX_RELAY_VAR: case RLX_RELAY_OP: case RLX_RELAY_CONST: case RLX_RELAY_TUPLE:
+        case RLX_RELAY_FIELD: break;
+        case RLX_RELAY_LET:
+            if (rlx_relay_item_of(t, e->let.var)->scope == UINT32_MAX)
+                return false;
+            break;
+        case RLX_RELAY_CALL:
+            calls++;
+            if (e->call.callee->kind != RLX_RELAY_OP || !e->call.callee->op->is_pure)
+                return false;
+            break;
+        default: return false;
+        }
+    }
+    return calls > 0;
+}
+
+/* The variables of a value leave their dataflow block. */
+static bool put_out(rlx_relay_translation *t, const rlx_expr *value)
+{
+    const rlx_tuple *tuple = rlx_as_tuple(value);
+    bool ok = true;
+    for (size_t i = 0; tuple && ok && i < tuple->num_fields; i++)
+        ok = put_out(t, tuple->fields[i]);
+    return !ok || tuple || value->kind != RLX_NODE_DATAFLOW_VAR
+               ? ok : rlx_builder_output(t->b, rlx_as_var(value));
+}
+
+static const rlx_expr *body_value(rlx_relay_translation *t, const rlx_relay_instance *it)
+{
+    if (!is_straight(t, it->body)) {
+        t->is_untidy = true;
+        return rlx_relay_scope_value(t, it->body, result_type(it));
+    }
+    if (!rlx_builder_begin_block(t->b, true, RLX_NO_PLACE))
+        return NULL;
+    const rlx_expr *value = rlx_relay_scope_value(t, it->body, result_type(it));
+    return value && put_out(t, value) && rlx_builder_end_block(t->b) ? value : NULL;
+}
+
 static bool translate_instance(rlx_relay_translation *t, rlx_relay_instance *it)
 {
     rlx_relay_types types = { .count = 0 };
@@ -637,7 +689,7 @@ static bool translate_instance(rlx_relay_translation *t, rlx_relay_instance *it)
         !rlx_builder_begin_function(t->b, it->vars, it->num_params, is_pure, attrs,
                                     rlx_string_slice(it->name), it->gv ? &it->gv->node : NULL))
         return false;
-    const rlx_expr *value = rlx_relay_scope_value(t, it->body, result_type(it));
+    const rlx_expr *value = body_value(t, it);
     const rlx_sinfo *stated =
         value && it->gv ? rlx_relay_sinfo(t, result_type(it), false) : NULL;
     if (!value || (it->gv && !stated)) {
@@ -785,7 +837,8 @@ const rlx_module *rlx_relay_translate(rlx_relay_module *m)
     t.b = t.mb ? rlx_builder_create(m->ctx, rlx_module_builder_env(t.mb), NULL) : NULL;
     if (t.b && translate_all(&t) && rlx_error_count(m->ctx) == errors)
         module = rlx_module_builder_finish(t.mb, RLX_NO_PLACE);
-    module = tidy(m->ctx, module);
+    if (t.is_untidy)
+        module = tidy(m->ctx, module);
     end_translation(&t);
     return module;
 }

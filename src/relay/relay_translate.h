@@ -85,6 +85,7 @@ typedef struct rlx_relay_translation {
     RLX_VEC(rlx_relay_local) locals;
     RLX_VEC(rlx_relay_types) types;
     RLX_VEC(const rlx_expr *) tags;  /* constants, by tag */
+    bool is_untidy;                  /* bindings that nothing uses, no dataflow blocks yet */
     bool impure_values;              /* function values may have effects */
 } rlx_relay_translation;
 

@@ -188,6 +188,36 @@ static void operators_are_typed_and_translated(void **unused)
     assert_int_equal(destroyed, 3);
 }
 
+static const relax_expr *convert_fixed(void *user, relax_context *ctx, const relax_relay_call *call)
+{
+    const relax_expr *args[] = { relax_relay_call_arg(call, 0), relax_relay_call_arg(call, 0) };
+    (void)user;
+    return relax_call_op_new(ctx, Z("add"), args, 2, NULL, 0);
+}
+
+static void operators_of_relay_may_be_converted_by_the_host(void **unused)
+{
+    relax_context *ctx = new_context();
+    (void)unused;
+    destroyed = 0;
+    assert_int_equal(relax_relay_converter_register(ctx, Z("memory.kill"), convert_fixed, NULL, NULL), RELAX_OK);
+    assert_int_equal(relax_relay_converter_register(ctx, Z("tanh"), convert_fixed, NULL, count_destroy), RELAX_OK);
+    assert_int_not_equal(relax_relay_converter_register(ctx, Z("tanh"), convert_fixed, NULL, count_destroy), RELAX_OK);
+    assert_int_not_equal(relax_relay_converter_register(ctx, Z("tan h"), convert_fixed, NULL, count_destroy), RELAX_OK);
+    assert_int_not_equal(relax_relay_converter_register(ctx, Z("sin"), NULL, NULL, count_destroy), RELAX_OK);
+    assert_int_equal(destroyed, 3);
+    relax_context_clear_diagnostics(ctx);
+    relax_relay_module *m = read_text(ctx, "fn (%x: Tensor[(2), float32]) { tanh(%x) }");
+    relax_module *module = m ? relax_relay_module_translate(m) : NULL;
+    assert_non_null(module);
+    relax_bytes *text = relax_node_print(ctx, relax_module_as_node(module), NULL);
+    assert_non_null(text);
+    assert_non_null(strstr(relax_bytes_data(text), "R.add(x, x)"));
+    relax_bytes_release(text);
+    relax_relay_module_destroy(m);
+    relax_context_release(ctx);
+}
+
 static void relations_are_constraints_of_functions(void **unused)
 {
     relax_context *ctx = new_context();
@@ -284,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_are_typed_and_translated),
+        cmocka_unit_test(operators_of_relay_may_be_converted_by_the_host),
         cmocka_unit_test(relations_are_constraints_of_functions),
         cmocka_unit_test(mistakes_of_a_text_are_said_in_the_hosts_words),
         cmocka_unit_test(callbacks_that_misbehave_are_refused),
