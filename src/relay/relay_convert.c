@@ -36,6 +36,13 @@ const rlx_expr *rlx_relay_convert(rlx_relay_conv *c)
     return c->failed ? NULL : e;
 }
 
+void rlx_relay_convert_explain(rlx_context *ctx, const rlx_relay_op *op, rlx_place place)
+{
+    const rlx_diag *last = ctx->diags.last;
+    if (!ctx->diags.out_of_memory && last && last->code && strncmp(last->code->name, "RY", 2) != 0)
+        rlx_error(ctx, RLX_RY27, place, "%s: Relax refuses what this call becomes, for the reason above", op->name);
+}
+
 void *rlx_relay_cannot(rlx_relay_conv *c, const char *format, ...)
 {
     rlx_buf b;

@@ -43,6 +43,8 @@ const rlx_relay_convert_row *rlx_relay_convert_at(size_t index);           /* NU
 /* The value of the call; NULL after a report (RY27: an operator without converter, or a call of one that cannot be
  * said in Relax) or out of memory. c->row is looked up if it is NULL. */
 const rlx_expr *rlx_relay_convert(rlx_relay_conv *c);
+/* After a call failed: where Relax has refused what it becomes, an RY27 that names Relay's operator follows. */
+void rlx_relay_convert_explain(rlx_context *ctx, const rlx_relay_op *op, rlx_place place);
 
 /* ---- what converters are made of (relay_convert.c). An expression that is NULL makes NULL, so that a chain is
  * checked at its end. */

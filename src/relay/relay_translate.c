@@ -578,7 +578,10 @@ static const rlx_expr *translate(rlx_relay_translation *t, rlx_relay_item *item)
     case RLX_RELAY_CALL: v = translate_call(t, item); break;
     default: return NULL;
     }
-    return rlx_relay_bind(t, v, e->type, item->name, e->place);
+    v = rlx_relay_bind(t, v, e->type, item->name, e->place);
+    if (!v && e->kind == RLX_RELAY_CALL && rlx_relay_meant(t, e->call.callee)->kind == RLX_RELAY_OP)
+        rlx_relay_convert_explain(t->ctx, rlx_relay_meant(t, e->call.callee)->op, e->place);
+    return v;
 }
 
 /* Leaves that have no value of their own, and generic functions, which get one where they are used. */
