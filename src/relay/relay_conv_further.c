@@ -138,13 +138,6 @@ CONVERTER(batch_to_space)
 
 /* ---- elements by position ------------------------------------------------------------------------------------- */
 
-/* 0, 1 .. below a size */
-static const rlx_expr *count_to(rlx_relay_conv *c, const rlx_prim *size, rlx_dtype t)
-{
-    return size ? rlx_relay_call(c, "arange", "x x x dtype=d", rlx_relay_prim(c, 0), rlx_prim_value_new(c->ctx, size),
-                                 rlx_relay_prim(c, 1), t) : NULL;
-}
-
 CONVERTER(sequence_mask)
 {
     const rlx_expr *x = rlx_relay_arg(c, 0), *lengths = rlx_relay_arg(c, 1);
@@ -152,7 +145,7 @@ CONVERTER(sequence_mask)
     int n = rlx_relay_rank(c, x);
     if (n < 2)
         return NULL;
-    const rlx_expr *place = count_to(c, rlx_relay_size(c, &x, (size_t)axis), RELAX_INT64);
+    const rlx_expr *place = rlx_relay_count_to(c, rlx_relay_size(c, &x, (size_t)axis), RELAX_INT64);
     const rlx_expr *valid = rlx_relay_call2(c, "less", rlx_relay_along(c, place, axis, n),
                                             rlx_relay_along(c, rlx_relay_astype(c, lengths, RELAX_INT64), 1 - axis, n));
     const rlx_expr *mask = rlx_relay_const_scalar(c, rlx_relay_dtype_of(c, x), rlx_relay_attr_float(c, "mask_value"));
@@ -268,19 +261,9 @@ CONVERTER(dyn_topk)
     return strcmp(ret, "both") == 0 ? rlx_tuple_new(c->ctx, part, 2, c->place) : part[strcmp(ret, "indices") == 0];
 }
 
-/* Where an index is the place along the new axis. */
 CONVERTER(dyn_one_hot)
 {
-    const rlx_expr *x = rlx_relay_arg(c, 0);
     rlx_dtype t = rlx_relay_attr_dtype(c, "dtype");
-    int n = rlx_relay_rank(c, x);
-    int64_t axis = rlx_relay_attr_int(c, "axis");
-    t = t == RELAX_VOID ? RELAX_FLOAT32 : t;
-    if (n < 0 || !rlx_relay_fit_axis(c, &axis, n + 1))
-        return NULL;
-    const rlx_expr *place = count_to(c, number_argument(c, 3), rlx_relay_dtype_of(c, x));
-    const rlx_expr *hot = rlx_relay_call2(c, "equal", rlx_relay_expand(c, x, &axis, 1),
-                                          rlx_relay_along(c, place, axis, n + 1));
-    return rlx_relay_make(c, "where", "x x x", hot, rlx_relay_astype(c, rlx_relay_arg(c, 1), t),
-                          rlx_relay_astype(c, rlx_relay_arg(c, 2), t));
+    const rlx_prim *depth = number_argument(c, 3);
+    return depth ? rlx_relay_one_hot_where(c, depth, t == RELAX_VOID ? RELAX_FLOAT32 : t) : NULL;
 }

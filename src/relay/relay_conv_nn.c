@@ -331,16 +331,27 @@ CONVERTER(batch_flatten) { return rlx_relay_make(c, "nn.batch_flatten", "x", rlx
 
 /* ---- padding --------------------------------------------------------------------------------------------------- */
 
+/* A value that is computed stands where padding is. */
+static const rlx_expr *pad_where(rlx_relay_conv *c, const rlx_expr *x, const int64_t *width, size_t n)
+{
+    const rlx_expr *inside = rlx_relay_call(c, "ones_like", "x dtype=d", x, RELAX_INT8);
+    inside = rlx_relay_call(c, "nn.pad", "x pad_width=I", inside, width, n);
+    const rlx_expr *value = rlx_relay_astype(c, rlx_relay_arg(c, 1), rlx_relay_dtype_of(c, x));
+    return rlx_relay_make(c, "where", "x x x", rlx_relay_astype(c, inside, RELAX_BOOL),
+                          rlx_relay_call(c, "nn.pad", "x pad_width=I", x, width, n), value);
+}
+
 CONVERTER(pad)
 {
-    size_t n;
-    double value = 0;
+    size_t n, count = 0;
     int64_t *width = rlx_relay_attr_ints(c, "pad_width", &n);
+    const rlx_expr *x = rlx_relay_arg(c, 0);
     const char *mode = rlx_relay_attr_text(c, "pad_mode");
-    if (strcmp(mode, "constant") == 0 && !rlx_relay_constant_number(c, 1, "the value", &value))
-        return NULL;
-    return rlx_relay_make(c, "nn.pad", "x pad_width=I pad_value=f pad_mode=s", rlx_relay_arg(c, 0), width, n, value,
-                          mode);
+    bool constant = strcmp(mode, "constant") == 0;
+    const double *value = constant ? rlx_relay_known_floats(c, rlx_relay_arg(c, 1), &count) : NULL;
+    if (constant && (!value || count != 1))
+        return pad_where(c, x, width, n);
+    return rlx_relay_make(c, "nn.pad", "x pad_width=I pad_value=f pad_mode=s", x, width, n, value ? value[0] : 0.0, mode);
 }
 
 /* The part of an axis next to one of its ends, mirrored; what lies at the very end is in it. */

@@ -430,33 +430,85 @@ CONVERTER(filled)
                           t == RELAX_VOID ? RELAX_FLOAT32 : t);
 }
 
-/* start, stop, step: the attribute, or the argument that stands for it. */
-static const rlx_expr *bound(rlx_relay_conv *c, size_t i, const char *name, rlx_dtype t)
+/* start, stop, step: the attribute, or the constant that is the argument. */
+static bool bound(rlx_relay_conv *c, size_t i, const char *name, double *out)
 {
-    double v;
-    if (!rlx_relay_number(rlx_relay_attr_value(c, name), &v) && !rlx_relay_constant_number(c, i, name, &v))
-        return NULL;
-    return rlx_relay_number_prim(c, rlx_dtype_is_float(t) ? t : RELAX_INT64, v);
+    size_t n;
+    if (rlx_relay_number(rlx_relay_attr_value(c, name), out))
+        return true;
+    const double *v = rlx_relay_known_floats(c, rlx_relay_arg(c, i), &n);
+    *out = v && n == 1 ? v[0] : 0;
+    return v && n == 1;
 }
 
+/* ceil((stop - start) / step) as a size that the run binds, in float64, which holds what a size can be. */
+static const rlx_prim *count_of_range(rlx_relay_conv *c, const rlx_expr *const *b)
+{
+    const rlx_prim *one = rlx_int64(c->ctx, 1);
+    const rlx_expr *f[3];
+    for (size_t i = 0; i < 3; i++)
+        f[i] = rlx_relay_astype(c, b[i], RELAX_FLOAT64);
+    const rlx_expr *n = rlx_relay_call2(c, "divide", rlx_relay_call2(c, "subtract", f[1], f[0]), f[2]);
+    n = rlx_relay_with(c, "maximum", rlx_relay_call1(c, "ceil", n), 0);
+    n = rlx_relay_reshape(c, rlx_relay_astype(c, n, RELAX_INT64), &one, 1);
+    const rlx_shape_expr *s = rlx_as_shape_expr(rlx_relay_shape_of_tensor(c, n, 1));
+    return s ? s->values[0] : NULL;
+}
+
+const rlx_expr *rlx_relay_count_to(rlx_relay_conv *c, const rlx_prim *size, rlx_dtype t)
+{
+    return size ? rlx_relay_call(c, "arange", "x x x dtype=d", rlx_relay_prim(c, 0), rlx_prim_value_new(c->ctx, size),
+                                 rlx_relay_prim(c, 1), t) : NULL;
+}
+
+/* Of bounds that are computed: 0, 1 .. times step, plus start. */
 CONVERTER(arange)
 {
+    static const char *const names[] = { "start", "stop", "step" };
     rlx_dtype t = rlx_relay_attr_dtype(c, "dtype");
+    const rlx_expr *b[3];
+    double v[3];
+    bool known = true;
     t = t == RELAX_VOID ? RELAX_INT32 : t;
-    const rlx_expr *start = bound(c, 0, "start", t), *stop = bound(c, 1, "stop", t), *step = bound(c, 2, "step", t);
-    return rlx_relay_make(c, "arange", "x x x dtype=d", start, stop, step, t);
+    for (size_t i = 0; i < 3; i++)
+        known &= bound(c, i, names[i], &v[i]);
+    rlx_dtype of = rlx_dtype_is_float(t) ? t : RELAX_INT64;
+    for (size_t i = 0; i < 3; i++)
+        b[i] = known ? rlx_relay_number_prim(c, of, v[i]) : rlx_relay_arg(c, i);
+    if (known)
+        return rlx_relay_make(c, "arange", "x x x dtype=d", b[0], b[1], b[2], t);
+    const rlx_expr *y = rlx_relay_count_to(c, count_of_range(c, b), RELAX_INT64);
+    y = rlx_relay_call2(c, "multiply", rlx_relay_astype(c, y, t), rlx_relay_astype(c, b[2], t));
+    return y ? rlx_relay_make(c, "add", "x x", y, rlx_relay_astype(c, b[0], t)) : NULL;
+}
+
+/* Where an index is the place along the new axis. */
+const rlx_expr *rlx_relay_one_hot_where(rlx_relay_conv *c, const rlx_prim *depth, rlx_dtype t)
+{
+    const rlx_expr *x = rlx_relay_arg(c, 0);
+    int n = rlx_relay_rank(c, x);
+    int64_t axis = rlx_relay_attr_int(c, "axis");
+    if (n < 0 || !rlx_relay_fit_axis(c, &axis, n + 1))
+        return NULL;
+    const rlx_expr *place = rlx_relay_count_to(c, depth, rlx_relay_dtype_of(c, x));
+    const rlx_expr *hot = rlx_relay_call2(c, "equal", rlx_relay_expand(c, x, &axis, 1),
+                                          rlx_relay_along(c, place, axis, n + 1));
+    return rlx_relay_make(c, "where", "x x x", hot, rlx_relay_astype(c, rlx_relay_arg(c, 1), t),
+                          rlx_relay_astype(c, rlx_relay_arg(c, 2), t));
 }
 
 CONVERTER(one_hot)
 {
-    double on, off;
+    size_t n, m;
     rlx_dtype t = rlx_relay_attr_dtype(c, "dtype");
+    const double *on = rlx_relay_known_floats(c, rlx_relay_arg(c, 1), &n);
+    const double *off = rlx_relay_known_floats(c, rlx_relay_arg(c, 2), &m);
+    int64_t depth = rlx_relay_attr_int(c, "depth");
     t = t == RELAX_VOID ? RELAX_FLOAT32 : t;
-    if (!rlx_relay_constant_number(c, 1, "the value that is on", &on) ||
-        !rlx_relay_constant_number(c, 2, "the value that is off", &off))
-        return NULL;
-    return rlx_relay_make(c, "one_hot", "x x x depth=i axis=i", rlx_relay_arg(c, 0), rlx_relay_number_prim(c, t, on),
-                          rlx_relay_number_prim(c, t, off), rlx_relay_attr_int(c, "depth"),
+    if (!on || !off || n != 1 || m != 1)
+        return rlx_relay_one_hot_where(c, rlx_int64(c->ctx, depth), t);
+    return rlx_relay_make(c, "one_hot", "x x x depth=i axis=i", rlx_relay_arg(c, 0),
+                          rlx_relay_number_prim(c, t, on[0]), rlx_relay_number_prim(c, t, off[0]), depth,
                           rlx_relay_attr_int(c, "axis"));
 }
 
@@ -474,14 +526,30 @@ CONVERTER(meshgrid)
     return rlx_relay_make(c, "meshgrid", "X indexing=s", fields, n, rlx_relay_attr_text(c, "indexing"));
 }
 
+/* Of a diagonal that is computed: where column - row is at least (at most) k. */
+static const rlx_expr *triangle_where(rlx_relay_conv *c, const rlx_expr *x, bool upper)
+{
+    size_t n;
+    const rlx_prim *const *s = rlx_relay_sizes(c, &x, &n);
+    if (!s || n < 2)
+        return NULL;
+    const rlx_expr *row = rlx_relay_along(c, rlx_relay_count_to(c, s[n - 2], RELAX_INT64), 0, 2);
+    const rlx_expr *off = rlx_relay_call2(c, "subtract", rlx_relay_count_to(c, s[n - 1], RELAX_INT64), row);
+    const rlx_expr *keep = rlx_relay_call2(c, upper ? "greater_equal" : "less_equal", off,
+                                           rlx_relay_astype(c, rlx_relay_arg(c, 1), RELAX_INT64));
+    return rlx_relay_make(c, "where", "x x x", keep, x, rlx_relay_const_scalar(c, rlx_relay_dtype_of(c, x), 0));
+}
+
 CONVERTER(trilu)
 {
-    double k;
-    if (!rlx_relay_constant_number(c, 1, "the diagonal", &k))
-        return NULL;
-    k = k > INT32_MAX ? INT32_MAX : k < INT32_MIN ? INT32_MIN : k;
-    return rlx_relay_make(c, rlx_relay_attr_bool(c, "upper") ? "triu" : "tril", "x x", rlx_relay_arg(c, 0),
-                          rlx_relay_prim(c, (int64_t)k));
+    size_t n;
+    const rlx_expr *x = rlx_relay_arg(c, 0);
+    bool upper = rlx_relay_attr_bool(c, "upper");
+    const double *at = rlx_relay_known_floats(c, rlx_relay_arg(c, 1), &n);
+    if (!at || n != 1)
+        return triangle_where(c, x, upper);
+    double k = at[0] > INT32_MAX ? INT32_MAX : at[0] < INT32_MIN ? INT32_MIN : at[0];
+    return rlx_relay_make(c, upper ? "triu" : "tril", "x x", x, rlx_relay_prim(c, (int64_t)k));
 }
 
 /* ---- shapes as values ---------------------------------------------------------------------------------------------- */

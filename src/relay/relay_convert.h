@@ -1,4 +1,4 @@
-/* relay_convert.h: calls of Relay's operators as Relax (relay 5.4).
+/*- relay_convert.h: calls of Relay's operators as Relax (relay 5.4).
  *
  *     relay_convert.def   one row for each operator: name, converter, what the converter is told
  *     relay_convert.c     what converters are made of       relay_conv_*.c   converters by family
@@ -132,6 +132,11 @@ const rlx_expr *rlx_relay_sizes_tensor(rlx_relay_conv *c, const rlx_expr **x, si
 const rlx_expr *rlx_relay_shape_of_tensor(rlx_relay_conv *c, const rlx_expr *s, size_t n);
 /* The shape that argument i holds; with `x`, those are the codes of a reshape of it. NULL after a report. */
 const rlx_expr *rlx_relay_shape_argument(rlx_relay_conv *c, size_t i, const rlx_expr **x);
+
+/* 0, 1 .. below a size */
+const rlx_expr *rlx_relay_count_to(rlx_relay_conv *c, const rlx_prim *size, rlx_dtype t);
+/* one_hot by comparing: argument 1 where argument 0 is the place along the new axis, else argument 2 */
+const rlx_expr *rlx_relay_one_hot_where(rlx_relay_conv *c, const rlx_prim *depth, rlx_dtype t);
 
 #define CONVERT(name, converter, argument) const rlx_expr *rlx_relay_convert_##converter(rlx_relay_conv *c);
 #define REFUSE(name, why)

@@ -604,7 +604,11 @@ const rlx_expr *rlx_relay_scope_value(rlx_relay_translation *t, uint32_t scope, 
     size_t locals = t->locals.len;
     for (uint32_t at = s.first; at; at = t->items.data[at].next) {
         rlx_relay_item *item = &t->items.data[at];
-        if (!is_silent(t, item->e) && !(item->value = translate(t, item)))
+        rlx_place outer = t->ctx->diags.otherwise;
+        t->ctx->diags.otherwise = item->e->place; /* of what an inferred type is at fault for */
+        bool ok = is_silent(t, item->e) || (item->value = translate(t, item));
+        t->ctx->diags.otherwise = outer;
+        if (!ok)
             return NULL;
     }
     const rlx_expr *v = rlx_relay_value_of(t, s.root, wanted);
