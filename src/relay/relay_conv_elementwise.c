@@ -107,9 +107,10 @@ CONVERTER(fixed_point_multiply)
 
 const rlx_expr *rlx_relay_fixed_multiply(rlx_relay_conv *c, const rlx_expr *x, int64_t multiplier, int64_t shift)
 {
-    int64_t left = shift > 0 ? shift : 0, right = 31 + (shift < 0 ? -shift : 0);
-    if (left > 31 || right > 62)
+    int64_t left = shift > 0 ? shift : 0, right = 31;
+    if (shift > 31 || shift < -31)
         return rlx_relay_cannot(c, "a shift of %lld does not fit 64 bits", (long long)shift);
+    right -= shift - left;
     x = rlx_relay_astype(c, x, RELAX_INT64);
     if (left)
         x = rlx_relay_with(c, "left_shift", x, (double)left);

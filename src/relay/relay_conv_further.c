@@ -231,7 +231,7 @@ static const rlx_prim *number_argument(rlx_relay_conv *c, size_t i)
     const rlx_expr *e = rlx_relay_arg(c, i);
     const double *v = rlx_relay_known_floats(c, e, &n);
     if (v && n == 1)
-        return rlx_int64(c->ctx, (int64_t)v[0]);
+        return rlx_int64(c->ctx, rlx_relay_whole(v[0]));
     const rlx_prim *one = rlx_int64(c->ctx, 1);
     e = rlx_relay_reshape(c, rlx_relay_astype(c, e, RELAX_INT64), &one, 1);
     const rlx_shape_expr *s = rlx_as_shape_expr(rlx_relay_shape_of_tensor(c, e, 1));

@@ -76,9 +76,9 @@ static const rlx_prim *scaled(rlx_relay_conv *c, const rlx_prim *size, double by
 {
     int64_t v;
     if (rlx_int_literal(size, &v))
-        return rlx_int64(c->ctx, (int64_t)((double)v * by + 0.5));
-    if (by >= 1 && by < 1e6 && by == (double)(int64_t)by)
-        return rlx_fold_mul(c->ctx, size, rlx_int64(c->ctx, (int64_t)by));
+        return rlx_int64(c->ctx, rlx_relay_whole((double)v * by + 0.5));
+    if (by >= 1 && by < 1e6 && by == (double)rlx_relay_whole(by))
+        return rlx_fold_mul(c->ctx, size, rlx_int64(c->ctx, rlx_relay_whole(by)));
     return rlx_relay_cannot(c, "an unknown extent is scaled by whole numbers only, found %g", by);
 }
 
@@ -266,7 +266,7 @@ CONVERTER(nms)
         return NULL;
     return rlx_relay_make(c, "vision.non_max_suppression", "x x x max_output_size=i iou_threshold=f force_suppress=b "
                           "top_k=i coord_start=i score_index=i id_index=i return_indices=b invalid_to_bottom=b",
-                          rlx_relay_arg(c, 0), rlx_relay_arg(c, 1), rlx_relay_arg(c, 2), (int64_t)most, share,
+                          rlx_relay_arg(c, 0), rlx_relay_arg(c, 1), rlx_relay_arg(c, 2), rlx_relay_whole(most), share,
                           (int)rlx_relay_attr_bool(c, "force_suppress"), rlx_relay_attr_int(c, "top_k"),
                           rlx_relay_attr_int(c, "coord_start"), rlx_relay_attr_int(c, "score_index"),
                           rlx_relay_attr_int(c, "id_index"), (int)rlx_relay_attr_bool(c, "return_indices"),

@@ -122,7 +122,7 @@ CONVERTER(variance)
     for (size_t i = 0; i < n; i++) {
         if (!rlx_relay_static_size(c, x, (size_t)axes[i], &size))
             return rlx_relay_cannot(c, "unbiased needs known extents");
-        number *= size;
+        number = size > 0 && number > INT64_MAX / size ? INT64_MAX : number * size;
     }
     const rlx_expr *sum = n ? rlx_relay_reduce(c, "sum", square, axes, n, keep) : square;
     return rlx_relay_with(c, "divide", sum, (double)(number - 1));
@@ -198,7 +198,7 @@ static list read_list(rlx_relay_conv *c, const char *name)
 /* Where a slice of `size` elements from `begin` ends, -1: with the axis. Counted from the end as begin is. */
 static int64_t end_of_size(int64_t begin, int64_t size)
 {
-    if (size < 0 || (begin < 0 && begin + size >= 0))
+    if (size < 0 || (begin < 0 && begin >= -size) || (begin > 0 && size > INT64_MAX - begin))
         return INT64_MAX;
     return begin + size;
 }

@@ -76,7 +76,7 @@ static const rlx_expr *depthwise_weight(rlx_relay_conv *c, const rlx_expr *w, in
     if (!sizes || rank != n)
         return NULL;
     memcpy(as, sizes, n * sizeof *as);
-    as[0] = rlx_int64(c->ctx, outputs * inputs);
+    as[0] = rlx_fold_mul(c->ctx, sizes[0], sizes[1]);
     as[1] = rlx_int64(c->ctx, 1);
     *layout = letters[n];
     return rlx_relay_reshape(c, w, as, n);
@@ -188,7 +188,7 @@ static const rlx_expr *greatest_of_parts(rlx_relay_conv *c, const rlx_expr *x, i
     int64_t have;
     if (want == 1)
         return rlx_relay_reduce(c, "max", x, &axis, 1, true);
-    if (want < 1 || want > MOST_PARTS || !rlx_relay_static_size(c, x, (size_t)axis, &have))
+    if (want < 1 || want > MOST_PARTS || !rlx_relay_static_size(c, x, (size_t)axis, &have) || have > INT32_MAX)
         return rlx_relay_cannot(c, "output_size %lld needs a known extent and at most %d parts", (long long)want,
                                 MOST_PARTS);
     const rlx_expr *parts[MOST_PARTS];

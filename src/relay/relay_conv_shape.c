@@ -229,7 +229,12 @@ CONVERTER(split)
     size_t n;
     int64_t *cuts = rlx_relay_attr_ints(c, "indices_or_sections", &n), axis = rlx_relay_attr_int(c, "axis");
     const rlx_expr *x = rlx_relay_arg(c, 0);
-    if (rlx_relay_attr_value(c, "indices_or_sections").kind == RLX_RELAY_VALUE_INT)
+    bool equal = rlx_relay_attr_value(c, "indices_or_sections").kind == RLX_RELAY_VALUE_INT;
+    if (!cuts || !x)
+        return NULL;
+    if (equal ? cuts[0] == 1 : !n) /* Relax has no tuple of one part */
+        return rlx_tuple_new(c->ctx, &x, 1, c->place);
+    if (equal)
         return rlx_relay_make(c, "split", "x indices_or_sections=i axis=i", x, cuts[0], axis);
     return rlx_relay_make(c, "split", "x indices_or_sections=I axis=i", x, cuts, n, axis);
 }
@@ -549,7 +554,7 @@ CONVERTER(trilu)
     if (!at || n != 1)
         return triangle_where(c, x, upper);
     double k = at[0] > INT32_MAX ? INT32_MAX : at[0] < INT32_MIN ? INT32_MIN : at[0];
-    return rlx_relay_make(c, upper ? "triu" : "tril", "x x", x, rlx_relay_prim(c, (int64_t)k));
+    return rlx_relay_make(c, upper ? "triu" : "tril", "x x", x, rlx_relay_prim(c, rlx_relay_whole(k)));
 }
 
 /* ---- shapes as values ---------------------------------------------------------------------------------------------- */
@@ -624,7 +629,7 @@ const rlx_expr *rlx_relay_shape_argument(rlx_relay_conv *c, size_t i, const rlx_
     const double *values = rlx_relay_known_floats(c, s, &known);
     bool positive = values && known <= RLX_COUNT(literal);
     for (size_t k = 0; positive && k < known; k++) {
-        literal[k] = (int64_t)values[k];
+        literal[k] = rlx_relay_whole(values[k]);
         positive = literal[k] > 0 || (literal[k] == 0 && !x);
     }
     if (positive)

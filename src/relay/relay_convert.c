@@ -388,7 +388,7 @@ bool rlx_relay_attr_axes(rlx_relay_conv *c, const char *name, int ndim, int64_t 
 
 static void store(rlx_dtype t, unsigned char *at, double v)
 {
-    int64_t i = rlx_dtype_is_float(t) ? 0 : (int64_t)v;
+    int64_t i = rlx_dtype_is_float(t) ? 0 : rlx_relay_whole(v);
     if (rlx_dtype_is_float(t))
         rlx_dtype_store_float(t, at, v);
     else
@@ -474,7 +474,7 @@ const rlx_expr *rlx_relay_prim(rlx_relay_conv *c, int64_t v)
 const rlx_expr *rlx_relay_number_prim(rlx_relay_conv *c, rlx_dtype dtype, double v)
 {
     return rlx_prim_value_new(c->ctx, rlx_dtype_is_float(dtype) ? rlx_float(c->ctx, dtype, v)
-                                                                : rlx_int(c->ctx, dtype, (int64_t)v));
+                                                                : rlx_int(c->ctx, dtype, rlx_relay_whole(v)));
 }
 
 const rlx_expr *rlx_relay_reshape(rlx_relay_conv *c, const rlx_expr *x, const rlx_prim *const *sizes, size_t count)

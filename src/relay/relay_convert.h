@@ -97,6 +97,12 @@ double *rlx_relay_attr_floats(rlx_relay_conv *c, const char *name, size_t *count
 bool rlx_relay_attr_axes(rlx_relay_conv *c, const char *name, int ndim, int64_t *out, size_t *count);
 
 /* constants */
+/* The integer of a number, limited to 62 bits; NaN is 0. */
+RLX_INLINE int64_t rlx_relay_whole(double v)
+{
+    const double most = 4611686018427387904.0;
+    return v >= most ? (int64_t)1 << 62 : v <= -most ? -((int64_t)1 << 62) : v == v ? (int64_t)v : 0;
+}
 const rlx_expr *rlx_relay_const_scalar(rlx_relay_conv *c, rlx_dtype dtype, double value);
 const rlx_expr *rlx_relay_const_ints(rlx_relay_conv *c, rlx_dtype dtype, const int64_t *values, size_t count);
 const rlx_expr *rlx_relay_with(rlx_relay_conv *c, const char *op, const rlx_expr *x, double v); /* x op v */

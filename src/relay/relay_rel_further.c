@@ -142,11 +142,16 @@ REL(Dilate)
     for (int i = 0; i < n; i++) {
         if (strides[i] < 1 || strides[i] > INT32_MAX)
             return rlx_relay_rel_fail(g, "strides are positive");
-        if (rlx_relay_is_int(dims[i]) && dims[i].value > 0)
-            dims[i].value = (dims[i].value - 1) * strides[i] + 1;
+        if (!rlx_relay_is_int(dims[i]) || dims[i].value <= 0)
+            continue;
+        if (dims[i].value > INT32_MAX)
+            return rlx_relay_rel_fail(g, "the result does not fit 64 bits");
+        dims[i].value = (dims[i].value - 1) * strides[i] + 1;
     }
     return rlx_relay_rel_give(g, 1, dims, (size_t)n, x->tensor.dtype);
 }
+
+static bool is_pad(rlx_relay_value v) { return v.kind == RLX_RELAY_VALUE_INT && v.i >= 0 && v.i <= INT32_MAX; }
 
 /* block_shape, and a pair for each of its axes, which follow the batch; `to_batch`: pairs are paddings, else crops. */
 static outcome batch_and_space(rlx_relay_goal *g, const char *pairs_name, bool to_batch)
@@ -165,18 +170,22 @@ static outcome batch_and_space(rlx_relay_goal *g, const char *pairs_name, bool t
     for (int i = 0; i < n; i++) {
         const rlx_relay_value *pair = &pairs.list.items[i];
         if (pair->kind != RLX_RELAY_VALUE_LIST || pair->list.count != 2 || block[i] < 1 || block[i] > 1 << 20 ||
-            pair->list.items[0].kind != RLX_RELAY_VALUE_INT || pair->list.items[1].kind != RLX_RELAY_VALUE_INT)
+            !is_pad(pair->list.items[0]) || !is_pad(pair->list.items[1]))
             return rlx_relay_rel_fail(g, "%s are pairs, blocks positive", pairs_name);
         int64_t both = pair->list.items[0].i + pair->list.items[1].i;
         all = all > INT32_MAX ? all : all * block[i];
         rlx_relay_dim *d = &dims[1 + i];
         if (!rlx_relay_is_int(*d))
             continue;
+        if (d->value > INT64_MAX >> 24)
+            return rlx_relay_rel_fail(g, "the result does not fit 64 bits");
         if (to_batch && (d->value + both) % block[i])
             return rlx_relay_rel_fail(g, "%lld is no multiple of %lld", (long long)(d->value + both), (long long)block[i]);
         d->value = to_batch ? (d->value + both) / block[i] : d->value * block[i] - both;
     }
     if (rlx_relay_is_int(dims[0])) {
+        if (all > INT32_MAX || dims[0].value > INT32_MAX)
+            return rlx_relay_rel_fail(g, "the batch does not fit");
         if (!to_batch && dims[0].value % all)
             return rlx_relay_rel_fail(g, "the batch %lld is no multiple of %lld", (long long)dims[0].value, (long long)all);
         dims[0].value = to_batch ? dims[0].value * all : dims[0].value / all;

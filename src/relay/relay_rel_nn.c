@@ -253,6 +253,11 @@ static bool read_padding(rlx_relay_goal *g, size_t rank, int64_t *out)
         rlx_relay_rel_fail(g, "padding has 1, %zu or %zu items, found %d", rank, 2 * rank, n);
         return false;
     }
+    for (int i = 0; i < n; i++)
+        if (all[i] > INT32_MAX || all[i] < -INT32_MAX) {
+            rlx_relay_rel_fail(g, "a padding of %lld", (long long)all[i]);
+            return false;
+        }
     for (size_t i = 0; i < rank; i++)
         out[i] = n == 1 ? 2 * all[0] : n == (int)rank ? 2 * all[i] : all[i] + all[rank + i];
     return true;
@@ -265,21 +270,32 @@ static bool read_window(rlx_relay_goal *g, size_t rank, window *w)
         !read_padding(g, rank, w->pad))
         return false;
     for (size_t i = 0; i < rank; i++)
-        if (w->strides[i] < 1 || w->dilation[i] < 1) {
-            rlx_relay_rel_fail(g, "strides and dilation are positive");
+        if (w->strides[i] < 1 || w->dilation[i] < 1 || w->strides[i] > INT32_MAX || w->dilation[i] > INT32_MAX) {
+            rlx_relay_rel_fail(g, "strides and dilation are positive numbers of 32 bits");
             return false;
         }
     return true;
 }
 
-static rlx_relay_dim slide(rlx_relay_dim in, rlx_relay_dim kernel, const window *w, size_t i, bool ceil)
+/* The extent of what the window gives at its places; false after a report: it fits nowhere. */
+static bool slide(rlx_relay_goal *g, rlx_relay_dim in, rlx_relay_dim kernel, const window *w, size_t i, bool ceil,
+                  rlx_relay_dim *out)
 {
+    *out = rlx_relay_any();
     if (!rlx_relay_is_int(in) || !rlx_relay_is_int(kernel))
-        return rlx_relay_any();
-    int64_t span = in.value + w->pad[i] - w->dilation[i] * (kernel.value - 1) - 1;
-    if (ceil)
-        span += w->strides[i] - 1;
-    return rlx_relay_int(span < 0 ? 0 : span / w->strides[i] + 1);
+        return true;
+    if (kernel.value < 1 || kernel.value > INT32_MAX || in.value > INT64_MAX >> 2) {
+        rlx_relay_rel_fail(g, "a window of %lld elements over %lld", (long long)kernel.value, (long long)in.value);
+        return false;
+    }
+    int64_t room = in.value + w->pad[i], span = room - w->dilation[i] * (kernel.value - 1) - 1;
+    if (span < 0) {
+        rlx_relay_rel_fail(g, "the window has %lld elements, the padded data %lld",
+                           (long long)(w->dilation[i] * (kernel.value - 1) + 1), (long long)room);
+        return false;
+    }
+    *out = rlx_relay_int((span + (ceil ? w->strides[i] - 1 : 0)) / w->strides[i] + 1);
+    return true;
 }
 
 static const char *const data_letters[] = { "", "NCW", "NCHW", "NCDHW" };
@@ -354,7 +370,8 @@ static outcome read_weight(rlx_relay_goal *g, size_t rank, const size_t *at, rlx
 
 static rlx_relay_dim slide_back(rlx_relay_dim in, rlx_relay_dim kernel, const window *w, size_t i)
 {
-    if (!rlx_relay_is_int(in) || !rlx_relay_is_int(kernel))
+    if (!rlx_relay_is_int(in) || !rlx_relay_is_int(kernel) || in.value > INT32_MAX || kernel.value > INT32_MAX ||
+        w->extra[i] > INT32_MAX || w->extra[i] < 0) /* of numbers like these Relax says what is wrong */
         return rlx_relay_any();
     int64_t v = w->strides[i] * (in.value - 1) + w->dilation[i] * (kernel.value - 1) + 1 - w->pad[i] +
                 w->extra[i];
@@ -392,7 +409,10 @@ static outcome convolution(rlx_relay_goal *g, size_t rank, bool transposed)
     dims[out_at[1]] = channels;
     for (size_t i = 0; i < rank; i++) {
         rlx_relay_dim d = rlx_relay_extent(x, data_at[2 + i]);
-        dims[out_at[2 + i]] = transposed ? slide_back(d, kernel[i], &w, i) : slide(d, kernel[i], &w, i, false);
+        if (transposed)
+            dims[out_at[2 + i]] = slide_back(d, kernel[i], &w, i);
+        else if (!slide(g, d, kernel[i], &w, i, false, &dims[out_at[2 + i]]))
+            return RLX_RELAY_FAILS;
     }
     return rlx_relay_rel_give(g, rlx_relay_rel_out(g), dims, rank + 2, dtype);
 }
@@ -442,7 +462,8 @@ static outcome pool(rlx_relay_goal *g, size_t rank)
         return RLX_RELAY_FAILS;
     rlx_relay_extents(x, dims);
     for (size_t i = 0; i < rank; i++)
-        dims[at[i]] = slide(dims[at[i]], rlx_relay_int(size[i]), &w, i, rlx_relay_rel_bool(g, "ceil_mode"));
+        if (!slide(g, dims[at[i]], rlx_relay_int(size[i]), &w, i, rlx_relay_rel_bool(g, "ceil_mode"), &dims[at[i]]))
+            return RLX_RELAY_FAILS;
     return rlx_relay_rel_give(g, 1, dims, x->tensor.ndim, x->tensor.dtype);
 }
 REL(Pool1D) { return pool(g, 1); }
@@ -658,7 +679,11 @@ static outcome pad(rlx_relay_goal *g, size_t out)
             return rlx_relay_rel_fail(g, "pad_width has a pair of integers for each dimension");
         if (!rlx_relay_is_int(dims[i]))
             continue;
-        dims[i].value += pair->list.items[0].i + pair->list.items[1].i;
+        const int64_t most = INT64_MAX >> 3;
+        int64_t before = pair->list.items[0].i, after = pair->list.items[1].i;
+        if (before > most || before < -most || after > most || after < -most || dims[i].value > most)
+            return rlx_relay_rel_fail(g, "dimension %zu would not fit 64 bits", i);
+        dims[i].value += before + after;
         if (dims[i].value < 0)
             return rlx_relay_rel_fail(g, "dimension %zu would get a negative extent", i);
     }

@@ -5,6 +5,9 @@ import sys
 
 TOP = os.environ["TOP"]
 sys.path.insert(0, os.path.join(TOP, "test", "ffi"))
+import relax_ffi
+
+relax_ffi.under_sanitizer()
 import numpy as np
 import relax_run
 from relax_run import Failed, lib, take_bytes as take, text
