@@ -113,6 +113,18 @@ const rlx_expr *rlx_relay_convolve(rlx_relay_conv *c, const char *op, const rlx_
 
 CONVERTER(conv) { return rlx_relay_convolve(c, c->op->name, rlx_relay_arg(c, 0), rlx_relay_arg(c, 1)); }
 
+CONVERTER(deformable_conv)
+{
+    list strides = read_list(c, "strides"), padding = read_list(c, "padding"), dilation = read_list(c, "dilation");
+    return rlx_relay_make(c, "nn.deformable_conv2d", "x x x strides=I padding=I dilation=I deformable_groups=i groups=i "
+                          "data_layout=s kernel_layout=s out_layout=s out_dtype=d", rlx_relay_arg(c, 0),
+                          rlx_relay_arg(c, 1), rlx_relay_arg(c, 2), strides.data, strides.len, padding.data, padding.len,
+                          dilation.data, dilation.len, rlx_relay_attr_int(c, "deformable_groups"),
+                          rlx_relay_attr_int(c, "groups"), rlx_relay_attr_text(c, "data_layout"),
+                          rlx_relay_attr_text(c, "kernel_layout"), rlx_relay_attr_text(c, "out_layout"),
+                          rlx_relay_attr_dtype(c, "out_dtype"));
+}
+
 /* ---- pooling ----------------------------------------------------------------------------------------------- */
 
 CONVERTER(pool)

@@ -425,6 +425,42 @@ REL(Conv2DTranspose) { return convolution(g, 2, true); }
 REL(Conv3DTranspose) { return convolution(g, 3, true); }
 REL(QnnConv2DTranspose) { return convolution(g, 2, true); }
 
+/* The data, where its pixels are taken from, the weight: as many places as the second argument has. */
+REL(DeformableConv2D)
+{
+    TENSOR(x, 0);
+    TENSOR(offset, 1);
+    size_t data_at[4], kernel_at[4], out_at[4];
+    rlx_slice layout = rlx_relay_rel_text(g, "data_layout"), out = rlx_relay_rel_text(g, "out_layout");
+    rlx_relay_value channels = rlx_relay_rel_attr(g, "channels");
+    int64_t size[2 * RLX_RELAY_MAX_RANK], groups = rlx_relay_rel_int(g, "groups");
+    int n;
+    rlx_dtype dtype;
+    if (x->tensor.ndim != 4 || offset->tensor.ndim != 4 || groups < 1)
+        return rlx_relay_rel_fail(g, "data and offsets have rank 4, groups is positive");
+    if (!find_letters(g, layout, "NCHW", data_at) || !find_letters(g, out.len ? out : layout, "NCHW", out_at) ||
+        !find_letters(g, rlx_relay_rel_text(g, "kernel_layout"), "OIHW", kernel_at) ||
+        !rlx_relay_rel_ints(g, "kernel_size", size, &n) || !rlx_relay_rel_dtype(g, "out_dtype", x->tensor.dtype, &dtype))
+        return RLX_RELAY_FAILS;
+    rlx_relay_dim in = rlx_relay_extent(x, data_at[1]), dims[4];
+    if (channels.kind == RLX_RELAY_VALUE_INT && n > 0 && rlx_relay_is_int(in)) {
+        dims[kernel_at[0]] = rlx_relay_int(channels.i);
+        dims[kernel_at[1]] = rlx_relay_int(in.value / groups);
+        dims[kernel_at[2]] = rlx_relay_int(size[0]);
+        dims[kernel_at[3]] = rlx_relay_int(size[n - 1]);
+        if (rlx_relay_rel_give(g, 2, dims, 4, x->tensor.dtype) == RLX_RELAY_FAILS)
+            return RLX_RELAY_FAILS;
+    }
+    TENSOR(w, 2);
+    if (w->tensor.ndim != 4)
+        return rlx_relay_rel_fail(g, "the weight has rank 4, found %zu", w->tensor.ndim);
+    dims[out_at[0]] = rlx_relay_extent(x, data_at[0]);
+    dims[out_at[1]] = rlx_relay_extent(w, kernel_at[0]);
+    dims[out_at[2]] = rlx_relay_extent(offset, data_at[2]);
+    dims[out_at[3]] = rlx_relay_extent(offset, data_at[3]);
+    return rlx_relay_rel_give(g, 3, dims, 4, dtype);
+}
+
 /* ---- pooling and pictures ------------------------------------------------------------------------------ */
 
 /* Spatial axes, found by their letters in a layout such as NCHW or NHWC; inner blocks (NCHW4c) keep

@@ -649,6 +649,12 @@ def trilinear(x, size, place):
 
 
 later = {"lowered": False}   # of operators without a kernel only the translation
+still = np.zeros((2, 12, 4, 4), f32)
+check("nn.deformable_conv2d(%x0, %x1, %x2, channels=6, kernel_size=[3, 2])", [x4, still, w4], conv(x4, w4, [1, 1], [(0, 0)] * 2, [1, 1], 1), tol=1e-5, unknown=False, **later)
+moved = np.zeros((2, 12, 6, 5), f32)
+moved[:, 0::2] = 1   # a row further down
+want = conv(np.pad(x4, [(0, 0), (0, 0), (0, 1), (0, 0)])[:, :, 1:], w4, [1, 1], [(0, 2), (0, 1)], [1, 1], 1)
+check("nn.deformable_conv2d(%x0, %x1, %x2, padding=[0, 0, 2, 1])", [x4, moved, w4], want, tol=1e-5, unknown=False, **later)
 check("image.resize3d(%x0, size=[6, 3, 5])", [x5], trilinear(x5, (6, 3, 5), half), tol=1e-5, **later)
 check('nn.upsampling3d(%x0, scale_d=2f, scale_h=1f, scale_w=3f, coordinate_transformation_mode="asymmetric")', [x5], x5.repeat(2, 2).repeat(3, 4), **later)
 check('nn.upsampling3d(%x0, scale_d=2f, scale_h=1f, scale_w=3f, method="trilinear")', [x5], trilinear(x5, (8, 5, 9), half), tol=1e-5, **later)
