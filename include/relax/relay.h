@@ -82,7 +82,7 @@ enum relax_relay_outcome {
     RELAX_RELAY_UNDECIDED = 1,   /* something is not known yet: ask again when it is */
     RELAX_RELAY_FAILS = 2
 };
-enum relax_relay_type_kind {
+enum relax_relay_type_kinds {
     RELAX_RELAY_TYPE_TENSOR = 1,
     RELAX_RELAY_TYPE_TUPLE = 2,
     RELAX_RELAY_TYPE_FUNCTION = 3,

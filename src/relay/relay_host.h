@@ -3,7 +3,7 @@
 #ifndef RLX_RELAY_HOST_H
 #define RLX_RELAY_HOST_H
 
-#include "ir/extension.h"
+#include "ir/ir.h"
 #include "relay/relay_convert.h"
 #include "relay/relay_relation.h"
 

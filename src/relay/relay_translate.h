@@ -1,4 +1,4 @@
-/* relay_translate.h: what the files of the translation to Relax share (relay 5, 6).
+/*- relay_translate.h: what the files of the translation to Relax share (relay 5, 6).
  *
  *     relay_scopes.c     the order of evaluation, and in which scope each expression is bound; purity
  *     relay_info.c       types as structural information; type parameters replaced

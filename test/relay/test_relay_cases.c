@@ -1,4 +1,4 @@
-/* test_relay_cases.c: test/relay/cases.txt: texts of Relay with the type that each has, or the code and column of its
+/*- test_relay_cases.c: test/relay/cases.txt: texts of Relay with the type that each has, or the code and column of its
  * mistake.
  *
  *     TEXT :: TYPE            an expression; or definitions, and the type is that of @main
