@@ -617,6 +617,8 @@ static outcome depth_and_space(rlx_relay_goal *g, bool to_space)
         rlx_relay_dim *d = &dims[at[i]];
         if (!rlx_relay_is_int(*d))
             continue;
+        if (!divide && d->value > INT64_MAX / by)
+            return rlx_relay_rel_fail(g, "%lld times %lld does not fit 64 bits", (long long)d->value, (long long)by);
         if (divide && d->value % by)
             return rlx_relay_rel_fail(g, "%lld is no multiple of %lld", (long long)d->value, (long long)by);
         d->value = divide ? d->value / by : d->value * by;
