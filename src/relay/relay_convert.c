@@ -105,9 +105,22 @@ const rlx_expr *rlx_relay_emit(rlx_relay_conv *c, const rlx_expr *e)
     return v ? &v->node : NULL;
 }
 
+static const rlx_op_row *find_row(rlx_relay_conv *c, const char *op)
+{
+    uintptr_t at = (uintptr_t)op;
+    size_t slot = (at ^ at >> 6) % RLX_COUNT(c->names->of);
+    if (!c->names)
+        return rlx_op_find(rlx_slice_z(op));
+    if (c->names->of[slot].name != op) {
+        c->names->of[slot].name = op;
+        c->names->of[slot].row = rlx_op_find(rlx_slice_z(op));
+    }
+    return c->names->of[slot].row;
+}
+
 static const rlx_expr *make_call(rlx_relay_conv *c, const char *op, const char *format, va_list *args)
 {
-    const rlx_op_row *row = rlx_op_find(rlx_slice_z(op));
+    const rlx_op_row *row = find_row(c, op);
     const rlx_expr *e = NULL;
     if (!row)
         return rlx_relay_cannot(c, "Relax has no operator %s", op);

@@ -22,6 +22,9 @@ typedef struct rlx_relay_convert_row {
     const char *argument;            /* of converters that serve several rows; why it is refused */
 } rlx_relay_convert_row;
 
+/* Operators of Relax that converters have named, by the address of the name. */
+typedef struct rlx_relay_names { struct { const char *name; const rlx_op_row *row; } of[64]; } rlx_relay_names;
+
 /* One call. */
 struct rlx_relay_conv {
     rlx_context *ctx;
@@ -33,6 +36,7 @@ struct rlx_relay_conv {
     const rlx_expr *const *args; size_t num_args; /* leaves, or tuples of leaves; constants are seen as such */
     const rlx_relay_type *result;    /* as inferred: no holes, type parameters replaced */
     rlx_place place;
+    rlx_relay_names *names;          /* of the translation; NULL: names are looked up each time */
     bool failed;                     /* reported, or out of memory */
 };
 

@@ -462,7 +462,7 @@ static const rlx_expr *call_operator(rlx_relay_translation *t, rlx_relay_expr *c
 {
     const rlx_relay_type *closed = rlx_relay_closed(t, (rlx_relay_type *)(uintptr_t)type);
     rlx_relay_conv c = { .ctx = t->ctx, .b = t->b, .region = &t->region, .op = callee->op, .call = call,
-                         .args = args, .num_args = count, .result = closed, .place = call->place };
+                         .args = args, .num_args = count, .result = closed, .place = call->place, .names = &t->names };
     const rlx_relay_host_row *host = rlx_relay_host_op(t->ctx, callee->op);
     if (host)
         return call_host(t, &c, host);
