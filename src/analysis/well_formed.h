@@ -24,6 +24,9 @@ bool rlx_well_formed_since(rlx_context *ctx, const rlx_module *m, const rlx_modu
  * all. */
 bool rlx_well_formed_alone(rlx_context *ctx, const rlx_global_var *gv, const rlx_function *f);
 
+/* May tensors have that dtype (WF20)? */
+bool rlx_dtype_is_legal(rlx_dtype t);
+
 /* ---- normal form (language section 3) of one function: NF01 - NF04, NF06 - NF08, NF10.
  * report: a diagnostic for each violation, else the first one ends it. False: not normal, or
  * out of memory (latched in ctx). */

@@ -108,12 +108,19 @@ static bool is_packed(rlx_dtype t)
     return lanes > 1 && bits < 8 && bits * lanes % 8 == 0 && bits * lanes <= 64;
 }
 
+static enum rlx_wf_detail judge_dtype(rlx_dtype t)
+{
+    return rlx_dtype_code(t) == rlx_dtype_code(RELAX_HANDLE) ? RLX_WF_KIND
+           : rlx_dtype_lanes(t) != 1 && !is_packed(t)        ? RLX_WF_LANES
+           : width_is_legal(t)                               ? RLX_WF_PLAIN
+                                                             : RLX_WF_WIDTH;
+}
+
+bool rlx_dtype_is_legal(rlx_dtype t) { return judge_dtype(t) == RLX_WF_PLAIN; }
+
 static void check_dtype(rlx_wf *w, rlx_dtype t, rlx_place place)
 {
-    enum rlx_wf_detail detail = rlx_dtype_code(t) == rlx_dtype_code(RELAX_HANDLE) ? RLX_WF_KIND
-                                : rlx_dtype_lanes(t) != 1 && !is_packed(t)        ? RLX_WF_LANES
-                                : width_is_legal(t)                               ? RLX_WF_PLAIN
-                                                                                  : RLX_WF_WIDTH;
+    enum rlx_wf_detail detail = judge_dtype(t);
     rlx_finding *f = t != RELAX_VOID && detail != RLX_WF_PLAIN
                          ? rlx_wf_found(w, RLX_WF20, detail, place, NULL)
                          : NULL;

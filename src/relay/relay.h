@@ -58,6 +58,13 @@ typedef struct rlx_relay_dim_var {
     rlx_relay_dim is;                /* what it was found to be, if is_known */
 } rlx_relay_dim_var;
 
+/* Widths that no tensor has are most likely slips. */
+RLX_INLINE bool rlx_relay_has_width(rlx_dtype t)
+{
+    int bits = rlx_dtype_bits(t);
+    return bits > 0 && bits <= 128 && (bits & (bits - 1)) == 0;
+}
+
 /* A variable of types, by identity: parameter of a function or of a data type. */
 typedef struct rlx_relay_type_var {
     rlx_slice name;

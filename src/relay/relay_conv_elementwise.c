@@ -88,8 +88,10 @@ CONVERTER(reinterpret)
     if (rlx_dtype_bits(t) != rlx_dtype_bits(had))
         return rlx_relay_cannot(c, "the data types have %u and %u bits, expected the same width",
                                 (unsigned)rlx_dtype_bits(had), (unsigned)rlx_dtype_bits(t));
-    return rlx_relay_make(c, "memory.view", "x X x", x, (const rlx_expr *const[]){ NULL }, (size_t)0,
-                          rlx_dtype_imm_new(c->ctx, t));
+    size_t n;
+    const rlx_prim *const *sizes = rlx_relay_sizes(c, &x, &n);
+    return sizes ? rlx_relay_make(c, "memory.view", "x x x", x, rlx_shape_new(c->ctx, sizes, n),
+                                  rlx_dtype_imm_new(c->ctx, t)) : NULL;
 }
 
 /* ---- fixed point ------------------------------------------------------------------------------------------- */
@@ -105,9 +107,10 @@ CONVERTER(fixed_point_multiply)
 
 const rlx_expr *rlx_relay_fixed_multiply(rlx_relay_conv *c, const rlx_expr *x, int64_t multiplier, int64_t shift)
 {
-    int64_t left = shift > 0 ? shift : 0, right = 31 + (shift < 0 ? -shift : 0);
-    if (left > 31 || right > 62)
+    int64_t left = shift > 0 ? shift : 0, right = 31;
+    if (shift > 31 || shift < -31)
         return rlx_relay_cannot(c, "a shift of %lld does not fit 64 bits", (long long)shift);
+    right -= shift - left;
     x = rlx_relay_astype(c, x, RELAX_INT64);
     if (left)
         x = rlx_relay_with(c, "left_shift", x, (double)left);

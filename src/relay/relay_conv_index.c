@@ -122,7 +122,7 @@ CONVERTER(variance)
     for (size_t i = 0; i < n; i++) {
         if (!rlx_relay_static_size(c, x, (size_t)axes[i], &size))
             return rlx_relay_cannot(c, "unbiased needs known extents");
-        number *= size;
+        number = size > 0 && number > INT64_MAX / size ? INT64_MAX : number * size;
     }
     const rlx_expr *sum = n ? rlx_relay_reduce(c, "sum", square, axes, n, keep) : square;
     return rlx_relay_with(c, "divide", sum, (double)(number - 1));
@@ -198,7 +198,7 @@ static list read_list(rlx_relay_conv *c, const char *name)
 /* Where a slice of `size` elements from `begin` ends, -1: with the axis. Counted from the end as begin is. */
 static int64_t end_of_size(int64_t begin, int64_t size)
 {
-    if (size < 0 || (begin < 0 && begin + size >= 0))
+    if (size < 0 || (begin < 0 && begin >= -size) || (begin > 0 && size > INT64_MAX - begin))
         return INT64_MAX;
     return begin + size;
 }
@@ -300,7 +300,7 @@ static const rlx_expr *take_batched(rlx_relay_conv *c, const rlx_expr *x, const 
         order[i] = i == batch ? axis : i > batch && i <= axis ? i - 1 : i;
     x = rlx_relay_transpose(c, x, order, (size_t)n);
     int64_t last = m;
-    const rlx_expr *at = indices ? rlx_relay_expand(c, indices, &last, 1) : NULL;
+    const rlx_expr *at = indices ? rlx_relay_expand(c, rlx_relay_astype(c, indices, RELAX_INT64), &last, 1) : NULL;
     const rlx_expr *y = rlx_relay_call(c, "gather_nd", "x x batch_dims=i", x, at, batch);
     /* y: batch, the rest of the indices (m - batch), x between batch and axis, x behind axis */
     int64_t between = axis - batch, total = n - 1 + m - batch, k = 0;
@@ -342,11 +342,12 @@ CONVERTER(gather)
                           rlx_relay_attr_int(c, "axis"));
 }
 
-/* Relay has the numbers of a position along the first axis, Relax along the last. */
+/* Relay has the numbers of a position along the first axis, Relax along the last, in int64. */
 static const rlx_expr *positions_last(rlx_relay_conv *c, const rlx_expr *indices)
 {
     int64_t order[MOST_AXES];
     int n = rlx_relay_rank(c, indices);
+    indices = rlx_relay_astype(c, indices, RELAX_INT64);
     if (n < 0 || n > MOST_AXES)
         return NULL;
     for (int i = 0; i < n; i++)

@@ -1,4 +1,4 @@
-/* relay_conv_nn.c: products, convolutions, pooling, normalisation, losses, pictures. */
+/* relay_conv_nn.c: products, convolutions, pooling, normalisation, losses. */
 #include "relay/relay_convert.h"
 
 #define CONVERTER(name) const rlx_expr *rlx_relay_convert_##name(rlx_relay_conv *c)
@@ -76,7 +76,7 @@ static const rlx_expr *depthwise_weight(rlx_relay_conv *c, const rlx_expr *w, in
     if (!sizes || rank != n)
         return NULL;
     memcpy(as, sizes, n * sizeof *as);
-    as[0] = rlx_int64(c->ctx, outputs * inputs);
+    as[0] = rlx_fold_mul(c->ctx, sizes[0], sizes[1]);
     as[1] = rlx_int64(c->ctx, 1);
     *layout = letters[n];
     return rlx_relay_reshape(c, w, as, n);
@@ -112,6 +112,18 @@ const rlx_expr *rlx_relay_convolve(rlx_relay_conv *c, const char *op, const rlx_
 }
 
 CONVERTER(conv) { return rlx_relay_convolve(c, c->op->name, rlx_relay_arg(c, 0), rlx_relay_arg(c, 1)); }
+
+CONVERTER(deformable_conv)
+{
+    list strides = read_list(c, "strides"), padding = read_list(c, "padding"), dilation = read_list(c, "dilation");
+    return rlx_relay_make(c, "nn.deformable_conv2d", "x x x strides=I padding=I dilation=I deformable_groups=i groups=i "
+                          "data_layout=s kernel_layout=s out_layout=s out_dtype=d", rlx_relay_arg(c, 0),
+                          rlx_relay_arg(c, 1), rlx_relay_arg(c, 2), strides.data, strides.len, padding.data, padding.len,
+                          dilation.data, dilation.len, rlx_relay_attr_int(c, "deformable_groups"),
+                          rlx_relay_attr_int(c, "groups"), rlx_relay_attr_text(c, "data_layout"),
+                          rlx_relay_attr_text(c, "kernel_layout"), rlx_relay_attr_text(c, "out_layout"),
+                          rlx_relay_attr_dtype(c, "out_dtype"));
+}
 
 /* ---- pooling ----------------------------------------------------------------------------------------------- */
 
@@ -188,7 +200,7 @@ static const rlx_expr *greatest_of_parts(rlx_relay_conv *c, const rlx_expr *x, i
     int64_t have;
     if (want == 1)
         return rlx_relay_reduce(c, "max", x, &axis, 1, true);
-    if (want < 1 || want > MOST_PARTS || !rlx_relay_static_size(c, x, (size_t)axis, &have))
+    if (want < 1 || want > MOST_PARTS || !rlx_relay_static_size(c, x, (size_t)axis, &have) || have > INT32_MAX)
         return rlx_relay_cannot(c, "output_size %lld needs a known extent and at most %d parts", (long long)want,
                                 MOST_PARTS);
     const rlx_expr *parts[MOST_PARTS];
@@ -331,16 +343,27 @@ CONVERTER(batch_flatten) { return rlx_relay_make(c, "nn.batch_flatten", "x", rlx
 
 /* ---- padding --------------------------------------------------------------------------------------------------- */
 
+/* A value that is computed stands where padding is. */
+static const rlx_expr *pad_where(rlx_relay_conv *c, const rlx_expr *x, const int64_t *width, size_t n)
+{
+    const rlx_expr *inside = rlx_relay_call(c, "ones_like", "x dtype=d", x, RELAX_INT8);
+    inside = rlx_relay_call(c, "nn.pad", "x pad_width=I", inside, width, n);
+    const rlx_expr *value = rlx_relay_astype(c, rlx_relay_arg(c, 1), rlx_relay_dtype_of(c, x));
+    return rlx_relay_make(c, "where", "x x x", rlx_relay_astype(c, inside, RELAX_BOOL),
+                          rlx_relay_call(c, "nn.pad", "x pad_width=I", x, width, n), value);
+}
+
 CONVERTER(pad)
 {
-    size_t n;
-    double value = 0;
+    size_t n, count = 0;
     int64_t *width = rlx_relay_attr_ints(c, "pad_width", &n);
+    const rlx_expr *x = rlx_relay_arg(c, 0);
     const char *mode = rlx_relay_attr_text(c, "pad_mode");
-    if (strcmp(mode, "constant") == 0 && !rlx_relay_constant_number(c, 1, "the value", &value))
-        return NULL;
-    return rlx_relay_make(c, "nn.pad", "x pad_width=I pad_value=f pad_mode=s", rlx_relay_arg(c, 0), width, n, value,
-                          mode);
+    bool constant = strcmp(mode, "constant") == 0;
+    const double *value = constant ? rlx_relay_known_floats(c, rlx_relay_arg(c, 1), &count) : NULL;
+    if (constant && (!value || count != 1))
+        return pad_where(c, x, width, n);
+    return rlx_relay_make(c, "nn.pad", "x pad_width=I pad_value=f pad_mode=s", x, width, n, value ? value[0] : 0.0, mode);
 }
 
 /* The part of an axis next to one of its ends, mirrored; what lies at the very end is in it. */
@@ -389,109 +412,4 @@ CONVERTER(nll_loss)
     return rlx_relay_make(c, "nn.nll_loss", "x x x reduction=s ignore_index=i", rlx_relay_arg(c, 0),
                           rlx_relay_arg(c, 1), rlx_relay_arg(c, 2), rlx_relay_attr_text(c, "reduction"),
                           rlx_relay_attr_int(c, "ignore_index"));
-}
-
-/* ---- pictures ------------------------------------------------------------------------------------------------------ */
-
-/* Relay's rule for nearest_neighbor where none is said: round with align_corners, else floor. */
-static const char *rounding_of(const char *rounding, const char *mode)
-{
-    return *rounding ? rounding : strcmp(mode, "align_corners") == 0 ? "round" : "floor";
-}
-
-CONVERTER(resize2d)
-{
-    size_t n, num_roi;
-    int64_t *size = rlx_relay_attr_ints(c, "size", &n);
-    const char *mode = rlx_relay_attr_text(c, "coordinate_transformation_mode");
-    double *roi = rlx_relay_attr_floats(c, "roi", &num_roi), none[4] = { 0 };
-    if (n != 1 && n != 2)
-        return rlx_relay_cannot(c, "size has 2 items, found %zu", n);
-    int64_t both[] = { size[0], size[n - 1] };
-    return rlx_relay_make(c, "image.resize2d", "x x roi=F layout=s method=s coordinate_transformation_mode=s "
-                          "rounding_method=s cubic_alpha=f cubic_exclude=i extrapolation_value=f out_dtype=d",
-                          rlx_relay_arg(c, 0), rlx_shape_of_ints(c->ctx, both, 2), num_roi == 4 ? roi : none, (size_t)4,
-                          rlx_relay_attr_text(c, "layout"), rlx_relay_attr_text(c, "method"), mode,
-                          rounding_of(rlx_relay_attr_text(c, "rounding_method"), mode),
-                          rlx_relay_attr_float(c, "cubic_alpha"), rlx_relay_attr_int(c, "cubic_exclude"),
-                          rlx_relay_attr_float(c, "extrapolation_value"), rlx_relay_attr_dtype(c, "out_dtype"));
-}
-
-/* A size times the scale, rounded; of an unknown size only by a whole scale. */
-static const rlx_prim *scaled(rlx_relay_conv *c, const rlx_prim *size, double by)
-{
-    int64_t v;
-    if (rlx_int_literal(size, &v))
-        return rlx_int64(c->ctx, (int64_t)((double)v * by + 0.5));
-    if (by >= 1 && by < 1e6 && by == (double)(int64_t)by)
-        return rlx_fold_mul(c->ctx, size, rlx_int64(c->ctx, (int64_t)by));
-    return rlx_relay_cannot(c, "an unknown extent is scaled by whole numbers only, found %g", by);
-}
-
-CONVERTER(upsampling)
-{
-    const rlx_expr *x = rlx_relay_arg(c, 0);
-    const char *layout = rlx_relay_attr_text(c, "layout"), *method = rlx_relay_attr_text(c, "method");
-    int64_t at[2];
-    size_t n;
-    const rlx_prim *const *sizes = rlx_relay_sizes(c, &x, &n);
-    if (!sizes || !rlx_relay_letters(c, layout, "HW", at) || n != 4)
-        return NULL;
-    const rlx_prim *want[] = { scaled(c, sizes[at[0]], rlx_relay_attr_float(c, "scale_h")),
-                               scaled(c, sizes[at[1]], rlx_relay_attr_float(c, "scale_w")) };
-    if (!want[0] || !want[1])
-        return NULL;
-    const char *mode = rlx_relay_attr_bool(c, "align_corners") ? "align_corners" : "asymmetric";
-    method = strcmp(method, "bilinear") == 0 ? "linear" : strcmp(method, "bicubic") == 0 ? "cubic" : method;
-    return rlx_relay_make(c, "image.resize2d", "x x layout=s method=s coordinate_transformation_mode=s "
-                          "rounding_method=s cubic_alpha=f", x, rlx_shape_new(c->ctx, want, 2), layout, method, mode,
-                          rounding_of("", mode), -0.5);
-}
-
-/* The axes that a picture has as N, C, H, W in another order, and back. */
-static const rlx_expr *to_order(rlx_relay_conv *c, const rlx_expr *x, const int64_t *at, bool back)
-{
-    int64_t order[4];
-    for (int64_t i = 0; i < 4; i++)
-        order[back ? at[i] : i] = back ? i : at[i];
-    return rlx_relay_transpose(c, x, order, 4);
-}
-
-/* Depth into space: (N, b, b, C, H, W) or, in mode CRD, (N, C, b, b, H, W) becomes (N, C, H, b, W, b). Space into
- * depth: (N, C, H, b, W, b) becomes (N, b, b, C, H, W). */
-CONVERTER(depth_to_space)
-{
-    static const int64_t dcr[] = { 0, 3, 4, 1, 5, 2 }, crd[] = { 0, 1, 4, 2, 5, 3 }, to_depth[] = { 0, 3, 5, 1, 2, 4 };
-    bool to_space = strcmp(c->row->argument, "space") == 0;
-    bool crd_mode = to_space && strcmp(rlx_relay_attr_text(c, "mode"), "CRD") == 0;
-    int64_t b = rlx_relay_attr_int(c, "block_size"), at[4];
-    const rlx_expr *x = rlx_relay_arg(c, 0);
-    size_t n;
-    if (!rlx_relay_letters(c, rlx_relay_attr_text(c, "layout"), "NCHW", at) || b < 1 || b > 1 << 20)
-        return b < 1 ? rlx_relay_cannot(c, "block_size must be positive") : NULL;
-    x = to_order(c, x, at, false);
-    const rlx_prim *const *s = x ? rlx_relay_sizes(c, &x, &n) : NULL;
-    if (!s || n != 4)
-        return NULL;
-    const rlx_prim *size = rlx_int64(c->ctx, b), *square = rlx_int64(c->ctx, b * b);
-    const rlx_prim *six[6], *four[4];
-    if (to_space) {
-        const rlx_prim *depth = rlx_relay_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, s[1], square));
-        six[0] = s[0], six[4] = s[2], six[5] = s[3];
-        six[crd_mode ? 1 : 3] = depth;
-        six[crd_mode ? 2 : 1] = size;
-        six[crd_mode ? 3 : 2] = size;
-        four[1] = depth;
-        four[2] = rlx_relay_simplify(c, rlx_fold_mul(c->ctx, s[2], size));
-        four[3] = rlx_relay_simplify(c, rlx_fold_mul(c->ctx, s[3], size));
-    } else {
-        four[1] = rlx_relay_simplify(c, rlx_fold_mul(c->ctx, s[1], square));
-        four[2] = rlx_relay_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, s[2], size));
-        four[3] = rlx_relay_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, s[3], size));
-        six[0] = s[0], six[1] = s[1], six[2] = four[2], six[3] = size, six[4] = four[3], six[5] = size;
-    }
-    four[0] = s[0];
-    x = rlx_relay_reshape(c, x, six, 6);
-    x = rlx_relay_transpose(c, x, to_space ? (crd_mode ? crd : dcr) : to_depth, 6);
-    return to_order(c, rlx_relay_reshape(c, x, four, 4), at, true);
 }

@@ -143,7 +143,10 @@ static const rlx_expr *rescaled(rlx_relay_conv *c, const rlx_expr *x, const rlx_
     int ndim = rlx_relay_rank(c, x);
     if (ndim < 0 || c->failed)
         return NULL;
-    if (!a || !b || m != 1 || n > MOST_CHANNELS) {
+    bool known = a && b && m == 1 && n <= MOST_CHANNELS;
+    for (size_t i = 0; known && i < n; i++)
+        known = a[i] / b[0] > 0 && a[i] / b[0] < 1e9; /* no NaN either */
+    if (!known) {
         const rlx_expr *by = rlx_relay_call2(c, "divide", spread(c, from, axis, ndim), spread(c, to, axis, ndim));
         return rlx_relay_call2(c, "multiply", rlx_relay_astype(c, x, RELAX_FLOAT32), by);
     }

@@ -229,7 +229,12 @@ CONVERTER(split)
     size_t n;
     int64_t *cuts = rlx_relay_attr_ints(c, "indices_or_sections", &n), axis = rlx_relay_attr_int(c, "axis");
     const rlx_expr *x = rlx_relay_arg(c, 0);
-    if (rlx_relay_attr_value(c, "indices_or_sections").kind == RLX_RELAY_VALUE_INT)
+    bool equal = rlx_relay_attr_value(c, "indices_or_sections").kind == RLX_RELAY_VALUE_INT;
+    if (!cuts || !x)
+        return NULL;
+    if (equal ? cuts[0] == 1 : !n) /* Relax has no tuple of one part */
+        return rlx_tuple_new(c->ctx, &x, 1, c->place);
+    if (equal)
         return rlx_relay_make(c, "split", "x indices_or_sections=i axis=i", x, cuts[0], axis);
     return rlx_relay_make(c, "split", "x indices_or_sections=I axis=i", x, cuts, n, axis);
 }
@@ -430,33 +435,85 @@ CONVERTER(filled)
                           t == RELAX_VOID ? RELAX_FLOAT32 : t);
 }
 
-/* start, stop, step: the attribute, or the argument that stands for it. */
-static const rlx_expr *bound(rlx_relay_conv *c, size_t i, const char *name, rlx_dtype t)
+/* start, stop, step: the attribute, or the constant that is the argument. */
+static bool bound(rlx_relay_conv *c, size_t i, const char *name, double *out)
 {
-    double v;
-    if (!rlx_relay_number(rlx_relay_attr_value(c, name), &v) && !rlx_relay_constant_number(c, i, name, &v))
-        return NULL;
-    return rlx_relay_number_prim(c, rlx_dtype_is_float(t) ? t : RELAX_INT64, v);
+    size_t n;
+    if (rlx_relay_number(rlx_relay_attr_value(c, name), out))
+        return true;
+    const double *v = rlx_relay_known_floats(c, rlx_relay_arg(c, i), &n);
+    *out = v && n == 1 ? v[0] : 0;
+    return v && n == 1;
 }
 
+/* ceil((stop - start) / step) as a size that the run binds, in float64, which holds what a size can be. */
+static const rlx_prim *count_of_range(rlx_relay_conv *c, const rlx_expr *const *b)
+{
+    const rlx_prim *one = rlx_int64(c->ctx, 1);
+    const rlx_expr *f[3];
+    for (size_t i = 0; i < 3; i++)
+        f[i] = rlx_relay_astype(c, b[i], RELAX_FLOAT64);
+    const rlx_expr *n = rlx_relay_call2(c, "divide", rlx_relay_call2(c, "subtract", f[1], f[0]), f[2]);
+    n = rlx_relay_with(c, "maximum", rlx_relay_call1(c, "ceil", n), 0);
+    n = rlx_relay_reshape(c, rlx_relay_astype(c, n, RELAX_INT64), &one, 1);
+    const rlx_shape_expr *s = rlx_as_shape_expr(rlx_relay_shape_of_tensor(c, n, 1));
+    return s ? s->values[0] : NULL;
+}
+
+const rlx_expr *rlx_relay_count_to(rlx_relay_conv *c, const rlx_prim *size, rlx_dtype t)
+{
+    return size ? rlx_relay_call(c, "arange", "x x x dtype=d", rlx_relay_prim(c, 0), rlx_prim_value_new(c->ctx, size),
+                                 rlx_relay_prim(c, 1), t) : NULL;
+}
+
+/* Of bounds that are computed: 0, 1 .. times step, plus start. */
 CONVERTER(arange)
 {
+    static const char *const names[] = { "start", "stop", "step" };
     rlx_dtype t = rlx_relay_attr_dtype(c, "dtype");
+    const rlx_expr *b[3];
+    double v[3];
+    bool known = true;
     t = t == RELAX_VOID ? RELAX_INT32 : t;
-    const rlx_expr *start = bound(c, 0, "start", t), *stop = bound(c, 1, "stop", t), *step = bound(c, 2, "step", t);
-    return rlx_relay_make(c, "arange", "x x x dtype=d", start, stop, step, t);
+    for (size_t i = 0; i < 3; i++)
+        known &= bound(c, i, names[i], &v[i]);
+    rlx_dtype of = rlx_dtype_is_float(t) ? t : RELAX_INT64;
+    for (size_t i = 0; i < 3; i++)
+        b[i] = known ? rlx_relay_number_prim(c, of, v[i]) : rlx_relay_arg(c, i);
+    if (known)
+        return rlx_relay_make(c, "arange", "x x x dtype=d", b[0], b[1], b[2], t);
+    const rlx_expr *y = rlx_relay_count_to(c, count_of_range(c, b), RELAX_INT64);
+    y = rlx_relay_call2(c, "multiply", rlx_relay_astype(c, y, t), rlx_relay_astype(c, b[2], t));
+    return y ? rlx_relay_make(c, "add", "x x", y, rlx_relay_astype(c, b[0], t)) : NULL;
+}
+
+/* Where an index is the place along the new axis. */
+const rlx_expr *rlx_relay_one_hot_where(rlx_relay_conv *c, const rlx_prim *depth, rlx_dtype t)
+{
+    const rlx_expr *x = rlx_relay_arg(c, 0);
+    int n = rlx_relay_rank(c, x);
+    int64_t axis = rlx_relay_attr_int(c, "axis");
+    if (n < 0 || !rlx_relay_fit_axis(c, &axis, n + 1))
+        return NULL;
+    const rlx_expr *place = rlx_relay_count_to(c, depth, rlx_relay_dtype_of(c, x));
+    const rlx_expr *hot = rlx_relay_call2(c, "equal", rlx_relay_expand(c, x, &axis, 1),
+                                          rlx_relay_along(c, place, axis, n + 1));
+    return rlx_relay_make(c, "where", "x x x", hot, rlx_relay_astype(c, rlx_relay_arg(c, 1), t),
+                          rlx_relay_astype(c, rlx_relay_arg(c, 2), t));
 }
 
 CONVERTER(one_hot)
 {
-    double on, off;
+    size_t n, m;
     rlx_dtype t = rlx_relay_attr_dtype(c, "dtype");
+    const double *on = rlx_relay_known_floats(c, rlx_relay_arg(c, 1), &n);
+    const double *off = rlx_relay_known_floats(c, rlx_relay_arg(c, 2), &m);
+    int64_t depth = rlx_relay_attr_int(c, "depth");
     t = t == RELAX_VOID ? RELAX_FLOAT32 : t;
-    if (!rlx_relay_constant_number(c, 1, "the value that is on", &on) ||
-        !rlx_relay_constant_number(c, 2, "the value that is off", &off))
-        return NULL;
-    return rlx_relay_make(c, "one_hot", "x x x depth=i axis=i", rlx_relay_arg(c, 0), rlx_relay_number_prim(c, t, on),
-                          rlx_relay_number_prim(c, t, off), rlx_relay_attr_int(c, "depth"),
+    if (!on || !off || n != 1 || m != 1)
+        return rlx_relay_one_hot_where(c, rlx_int64(c->ctx, depth), t);
+    return rlx_relay_make(c, "one_hot", "x x x depth=i axis=i", rlx_relay_arg(c, 0),
+                          rlx_relay_number_prim(c, t, on[0]), rlx_relay_number_prim(c, t, off[0]), depth,
                           rlx_relay_attr_int(c, "axis"));
 }
 
@@ -474,20 +531,35 @@ CONVERTER(meshgrid)
     return rlx_relay_make(c, "meshgrid", "X indexing=s", fields, n, rlx_relay_attr_text(c, "indexing"));
 }
 
+/* Of a diagonal that is computed: where column - row is at least (at most) k. */
+static const rlx_expr *triangle_where(rlx_relay_conv *c, const rlx_expr *x, bool upper)
+{
+    size_t n;
+    const rlx_prim *const *s = rlx_relay_sizes(c, &x, &n);
+    if (!s || n < 2)
+        return NULL;
+    const rlx_expr *row = rlx_relay_along(c, rlx_relay_count_to(c, s[n - 2], RELAX_INT64), 0, 2);
+    const rlx_expr *off = rlx_relay_call2(c, "subtract", rlx_relay_count_to(c, s[n - 1], RELAX_INT64), row);
+    const rlx_expr *keep = rlx_relay_call2(c, upper ? "greater_equal" : "less_equal", off,
+                                           rlx_relay_astype(c, rlx_relay_arg(c, 1), RELAX_INT64));
+    return rlx_relay_make(c, "where", "x x x", keep, x, rlx_relay_const_scalar(c, rlx_relay_dtype_of(c, x), 0));
+}
+
 CONVERTER(trilu)
 {
-    double k;
-    if (!rlx_relay_constant_number(c, 1, "the diagonal", &k))
-        return NULL;
-    k = k > INT32_MAX ? INT32_MAX : k < INT32_MIN ? INT32_MIN : k;
-    return rlx_relay_make(c, rlx_relay_attr_bool(c, "upper") ? "triu" : "tril", "x x", rlx_relay_arg(c, 0),
-                          rlx_relay_prim(c, (int64_t)k));
+    size_t n;
+    const rlx_expr *x = rlx_relay_arg(c, 0);
+    bool upper = rlx_relay_attr_bool(c, "upper");
+    const double *at = rlx_relay_known_floats(c, rlx_relay_arg(c, 1), &n);
+    if (!at || n != 1)
+        return triangle_where(c, x, upper);
+    double k = at[0] > INT32_MAX ? INT32_MAX : at[0] < INT32_MIN ? INT32_MIN : at[0];
+    return rlx_relay_make(c, upper ? "triu" : "tril", "x x", x, rlx_relay_prim(c, rlx_relay_whole(k)));
 }
 
 /* ---- shapes as values ---------------------------------------------------------------------------------------------- */
 
-/* Sizes as a tensor of int64. */
-static const rlx_expr *sizes_tensor(rlx_relay_conv *c, const rlx_expr **x, size_t *n)
+const rlx_expr *rlx_relay_sizes_tensor(rlx_relay_conv *c, const rlx_expr **x, size_t *n)
 {
     int64_t literal[64];
     const rlx_prim *const *sizes = rlx_relay_sizes(c, x, n);
@@ -509,7 +581,7 @@ CONVERTER(shape_of)
 {
     const rlx_expr *x = rlx_relay_arg(c, 0);
     size_t n;
-    const rlx_expr *t = sizes_tensor(c, &x, &n);
+    const rlx_expr *t = rlx_relay_sizes_tensor(c, &x, &n);
     if (t && !n)
         return rlx_relay_cannot(c, "a scalar has no extents");
     return t ? in_dtype(c, t) : NULL;
@@ -523,7 +595,7 @@ CONVERTER(ndarray_size) { return in_dtype(c, rlx_relay_call1(c, "size", rlx_rela
 static const rlx_expr *resolve_codes(rlx_relay_conv *c, const rlx_expr *shape, const rlx_expr **x, int64_t count)
 {
     size_t rank;
-    const rlx_expr *had = sizes_tensor(c, x, &rank);
+    const rlx_expr *had = rlx_relay_sizes_tensor(c, x, &rank);
     const rlx_expr *all = had ? rlx_relay_call(c, "prod", "x keepdims=b", had, 1) : NULL;
     if (had && (int64_t)rank != count) { /* as many as there are codes */
         int64_t width[] = { 0, count > (int64_t)rank ? count - (int64_t)rank : 0 };
@@ -539,8 +611,17 @@ static const rlx_expr *resolve_codes(rlx_relay_conv *c, const rlx_expr *shape, c
     return rlx_relay_call(c, "where", "x x x", free, rlx_relay_call2(c, "floor_divide", all, others), shape);
 }
 
-/* Sizes that argument i holds, as fresh variables; with `x` as the codes of a reshape of it. NULL after a report. */
-static const rlx_expr *shape_argument(rlx_relay_conv *c, size_t i, const rlx_expr **x)
+const rlx_expr *rlx_relay_shape_of_tensor(rlx_relay_conv *c, const rlx_expr *s, size_t n)
+{
+    const rlx_prim *sizes[64];
+    for (size_t k = 0; k < n && k < RLX_COUNT(sizes); k++)
+        if (!(sizes[k] = rlx_relay_fresh_size(c)))
+            return NULL;
+    s = rlx_relay_cast_match(c, rlx_relay_call1(c, "tensor_to_shape", s), rlx_shape_info(c->ctx, sizes, n));
+    return s ? rlx_shape_new(c->ctx, sizes, n) : NULL;
+}
+
+const rlx_expr *rlx_relay_shape_argument(rlx_relay_conv *c, size_t i, const rlx_expr **x)
 {
     int64_t n = 0, literal[64];
     size_t known;
@@ -548,7 +629,7 @@ static const rlx_expr *shape_argument(rlx_relay_conv *c, size_t i, const rlx_exp
     const double *values = rlx_relay_known_floats(c, s, &known);
     bool positive = values && known <= RLX_COUNT(literal);
     for (size_t k = 0; positive && k < known; k++) {
-        literal[k] = (int64_t)values[k];
+        literal[k] = rlx_relay_whole(values[k]);
         positive = literal[k] > 0 || (literal[k] == 0 && !x);
     }
     if (positive)
@@ -556,36 +637,26 @@ static const rlx_expr *shape_argument(rlx_relay_conv *c, size_t i, const rlx_exp
     if (!rlx_relay_static_size(c, s, 0, &n) || n > 64)
         return rlx_relay_cannot(c, "the number of extents in argument %zu is not known", i + 1);
     s = rlx_relay_astype(c, s, RELAX_INT64);
-    s = x && s ? resolve_codes(c, s, x, n) : s;
-    const rlx_prim *sizes[64];
-    const rlx_string *name = rlx_string_intern(c->ctx, RLX_SLICE("d"));
-    for (int64_t k = 0; k < n; k++) {
-        rlx_prim_var *v = name ? rlx_prim_var_new(c->ctx, name, RELAX_INT64, c->place) : NULL;
-        if (!v)
-            return c->failed = true, NULL;
-        sizes[k] = &v->node;
-    }
-    s = rlx_relay_cast_match(c, rlx_relay_call1(c, "tensor_to_shape", s), rlx_shape_info(c->ctx, sizes, (size_t)n));
-    return s ? rlx_shape_new(c->ctx, sizes, (size_t)n) : NULL;
+    return rlx_relay_shape_of_tensor(c, x && s ? resolve_codes(c, s, x, n) : s, (size_t)n);
 }
 
 CONVERTER(dyn_reshape)
 {
-    const rlx_expr *x = rlx_relay_arg(c, 0), *shape = shape_argument(c, 1, &x);
+    const rlx_expr *x = rlx_relay_arg(c, 0), *shape = rlx_relay_shape_argument(c, 1, &x);
     return rlx_relay_make(c, "reshape", "x x", x, shape);
 }
 CONVERTER(dyn_broadcast_to)
 {
-    return rlx_relay_make(c, "broadcast_to", "x x", rlx_relay_arg(c, 0), shape_argument(c, 1, NULL));
+    return rlx_relay_make(c, "broadcast_to", "x x", rlx_relay_arg(c, 0), rlx_relay_shape_argument(c, 1, NULL));
 }
 CONVERTER(dyn_full)
 {
-    return rlx_relay_make(c, "full", "x x dtype=d", shape_argument(c, 1, NULL), rlx_relay_arg(c, 0),
+    return rlx_relay_make(c, "full", "x x dtype=d", rlx_relay_shape_argument(c, 1, NULL), rlx_relay_arg(c, 0),
                           rlx_relay_attr_dtype(c, "dtype"));
 }
 CONVERTER(dyn_filled)
 {
     rlx_dtype t = rlx_relay_attr_dtype(c, "dtype");
-    return rlx_relay_make(c, c->row->argument, "x dtype=d", shape_argument(c, 0, NULL),
+    return rlx_relay_make(c, c->row->argument, "x dtype=d", rlx_relay_shape_argument(c, 0, NULL),
                           t == RELAX_VOID ? RELAX_FLOAT32 : t);
 }

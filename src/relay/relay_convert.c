@@ -36,6 +36,13 @@ const rlx_expr *rlx_relay_convert(rlx_relay_conv *c)
     return c->failed ? NULL : e;
 }
 
+void rlx_relay_convert_explain(rlx_context *ctx, const rlx_relay_op *op, rlx_place place)
+{
+    const rlx_diag *last = ctx->diags.last;
+    if (!ctx->diags.out_of_memory && last && last->code && strncmp(last->code->name, "RY", 2) != 0)
+        rlx_error(ctx, RLX_RY27, place, "%s: Relax refuses what this call becomes, for the reason above", op->name);
+}
+
 void *rlx_relay_cannot(rlx_relay_conv *c, const char *format, ...)
 {
     rlx_buf b;
@@ -98,9 +105,22 @@ const rlx_expr *rlx_relay_emit(rlx_relay_conv *c, const rlx_expr *e)
     return v ? &v->node : NULL;
 }
 
+static const rlx_op_row *find_row(rlx_relay_conv *c, const char *op)
+{
+    uintptr_t at = (uintptr_t)op;
+    size_t slot = (at ^ at >> 6) % RLX_COUNT(c->names->of);
+    if (!c->names)
+        return rlx_op_find(rlx_slice_z(op));
+    if (c->names->of[slot].name != op) {
+        c->names->of[slot].name = op;
+        c->names->of[slot].row = rlx_op_find(rlx_slice_z(op));
+    }
+    return c->names->of[slot].row;
+}
+
 static const rlx_expr *make_call(rlx_relay_conv *c, const char *op, const char *format, va_list *args)
 {
-    const rlx_op_row *row = rlx_op_find(rlx_slice_z(op));
+    const rlx_op_row *row = find_row(c, op);
     const rlx_expr *e = NULL;
     if (!row)
         return rlx_relay_cannot(c, "Relax has no operator %s", op);
@@ -185,7 +205,7 @@ int rlx_relay_rank(rlx_relay_conv *c, const rlx_expr *e)
     return t ? t->ndim : -1;
 }
 
-static const rlx_prim *fresh_size(rlx_relay_conv *c)
+const rlx_prim *rlx_relay_fresh_size(rlx_relay_conv *c)
 {
     const rlx_string *name = rlx_string_intern(c->ctx, rlx_slice_z("d"));
     rlx_prim_var *v = name ? rlx_prim_var_new(c->ctx, name, RELAX_INT64, c->place) : NULL;
@@ -209,7 +229,7 @@ const rlx_prim *const *rlx_relay_sizes(rlx_relay_conv *c, const rlx_expr **e, si
         return fresh;
     }
     for (int i = 0; fresh && i < rank; i++)
-        if (!(fresh[i] = fresh_size(c)))
+        if (!(fresh[i] = rlx_relay_fresh_size(c)))
             return NULL;
     const rlx_expr *shape = fresh ? rlx_shape_new(c->ctx, fresh, (size_t)rank) : NULL;
     *e = rlx_relay_cast_match(c, *e, shape ? rlx_tensor_info(c->ctx, shape, t->dtype, rank, NULL) : NULL);
@@ -381,7 +401,7 @@ bool rlx_relay_attr_axes(rlx_relay_conv *c, const char *name, int ndim, int64_t 
 
 static void store(rlx_dtype t, unsigned char *at, double v)
 {
-    int64_t i = rlx_dtype_is_float(t) ? 0 : (int64_t)v;
+    int64_t i = rlx_dtype_is_float(t) ? 0 : rlx_relay_whole(v);
     if (rlx_dtype_is_float(t))
         rlx_dtype_store_float(t, at, v);
     else
@@ -467,7 +487,7 @@ const rlx_expr *rlx_relay_prim(rlx_relay_conv *c, int64_t v)
 const rlx_expr *rlx_relay_number_prim(rlx_relay_conv *c, rlx_dtype dtype, double v)
 {
     return rlx_prim_value_new(c->ctx, rlx_dtype_is_float(dtype) ? rlx_float(c->ctx, dtype, v)
-                                                                : rlx_int(c->ctx, dtype, (int64_t)v));
+                                                                : rlx_int(c->ctx, dtype, rlx_relay_whole(v)));
 }
 
 const rlx_expr *rlx_relay_reshape(rlx_relay_conv *c, const rlx_expr *x, const rlx_prim *const *sizes, size_t count)

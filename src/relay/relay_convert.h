@@ -22,6 +22,9 @@ typedef struct rlx_relay_convert_row {
     const char *argument;            /* of converters that serve several rows; why it is refused */
 } rlx_relay_convert_row;
 
+/* Operators of Relax that converters have named, by the address of the name. */
+typedef struct rlx_relay_names { struct { const char *name; const rlx_op_row *row; } of[64]; } rlx_relay_names;
+
 /* One call. */
 struct rlx_relay_conv {
     rlx_context *ctx;
@@ -33,6 +36,7 @@ struct rlx_relay_conv {
     const rlx_expr *const *args; size_t num_args; /* leaves, or tuples of leaves; constants are seen as such */
     const rlx_relay_type *result;    /* as inferred: no holes, type parameters replaced */
     rlx_place place;
+    rlx_relay_names *names;          /* of the translation; NULL: names are looked up each time */
     bool failed;                     /* reported, or out of memory */
 };
 
@@ -43,6 +47,8 @@ const rlx_relay_convert_row *rlx_relay_convert_at(size_t index);           /* NU
 /* The value of the call; NULL after a report (RY27: an operator without converter, or a call of one that cannot be
  * said in Relax) or out of memory. c->row is looked up if it is NULL. */
 const rlx_expr *rlx_relay_convert(rlx_relay_conv *c);
+/* After a call failed: where Relax has refused what it becomes, an RY27 that names Relay's operator follows. */
+void rlx_relay_convert_explain(rlx_context *ctx, const rlx_relay_op *op, rlx_place place);
 
 /* ---- what converters are made of (relay_convert.c). An expression that is NULL makes NULL, so that a chain is
  * checked at its end. */
@@ -72,6 +78,7 @@ const rlx_prim *const *rlx_relay_sizes(rlx_relay_conv *c, const rlx_expr **e, si
 /* The size of one axis, bound likewise. */
 const rlx_prim *rlx_relay_size(rlx_relay_conv *c, const rlx_expr **e, size_t axis);
 bool rlx_relay_static_size(rlx_relay_conv *c, const rlx_expr *e, size_t axis, int64_t *out);
+const rlx_prim *rlx_relay_fresh_size(rlx_relay_conv *c);             /* a variable that is bound by what comes */
 const rlx_prim *rlx_relay_simplify(rlx_relay_conv *c, const rlx_prim *p);
 const rlx_prim *rlx_relay_product_of(rlx_relay_conv *c, const rlx_prim *const *sizes, size_t count);
 /* A negative axis counts from the end. False after a report. */
@@ -94,6 +101,12 @@ double *rlx_relay_attr_floats(rlx_relay_conv *c, const char *name, size_t *count
 bool rlx_relay_attr_axes(rlx_relay_conv *c, const char *name, int ndim, int64_t *out, size_t *count);
 
 /* constants */
+/* The integer of a number, limited to 62 bits; NaN is 0. */
+RLX_INLINE int64_t rlx_relay_whole(double v)
+{
+    const double most = 4611686018427387904.0;
+    return v >= most ? (int64_t)1 << 62 : v <= -most ? -((int64_t)1 << 62) : v == v ? (int64_t)v : 0;
+}
 const rlx_expr *rlx_relay_const_scalar(rlx_relay_conv *c, rlx_dtype dtype, double value);
 const rlx_expr *rlx_relay_const_ints(rlx_relay_conv *c, rlx_dtype dtype, const int64_t *values, size_t count);
 const rlx_expr *rlx_relay_with(rlx_relay_conv *c, const char *op, const rlx_expr *x, double v); /* x op v */
@@ -122,6 +135,18 @@ bool rlx_relay_letters(rlx_relay_conv *c, const char *layout, const char *letter
 const rlx_expr *rlx_relay_fixed_multiply(rlx_relay_conv *c, const rlx_expr *x, int64_t multiplier, int64_t shift);
 /* A convolution `op` of Relax with the attributes of the call. */
 const rlx_expr *rlx_relay_convolve(rlx_relay_conv *c, const char *op, const rlx_expr *x, const rlx_expr *w);
+
+/* Sizes as a tensor of int64. */
+const rlx_expr *rlx_relay_sizes_tensor(rlx_relay_conv *c, const rlx_expr **x, size_t *n);
+/* The n <= 64 elements of a tensor of int64 as a shape of fresh variables. */
+const rlx_expr *rlx_relay_shape_of_tensor(rlx_relay_conv *c, const rlx_expr *s, size_t n);
+/* The shape that argument i holds; with `x`, those are the codes of a reshape of it. NULL after a report. */
+const rlx_expr *rlx_relay_shape_argument(rlx_relay_conv *c, size_t i, const rlx_expr **x);
+
+/* 0, 1 .. below a size */
+const rlx_expr *rlx_relay_count_to(rlx_relay_conv *c, const rlx_prim *size, rlx_dtype t);
+/* one_hot by comparing: argument 1 where argument 0 is the place along the new axis, else argument 2 */
+const rlx_expr *rlx_relay_one_hot_where(rlx_relay_conv *c, const rlx_prim *depth, rlx_dtype t);
 
 #define CONVERT(name, converter, argument) const rlx_expr *rlx_relay_convert_##converter(rlx_relay_conv *c);
 #define REFUSE(name, why)

@@ -6,6 +6,7 @@
  */
 #include "relay/relay_host.h"
 #include "relay/relay_infer.h"
+#include "relay/relay_convert.h"
 
 typedef struct frame { rlx_relay_expr *e; uint32_t step; } frame;
 typedef struct inference {
@@ -140,8 +141,9 @@ static bool infer_operator_call(inference *in, rlx_relay_expr *e)
     if (!types)
         return false;
     if (!relation) {
-        rlx_error(in->ctx, RLX_RY21, e->place, "%s belongs to a later stage of compilation: it has no "
-                  "type here", op->name);
+        const rlx_relay_convert_row *row = rlx_relay_convert_of(op);
+        rlx_error(in->ctx, RLX_RY21, e->place, "%s has no type here: %s", op->name,
+                  row ? row->argument : "nobody says its relation");
         return fail(in, e);
     }
     if (op->num_inputs >= 0 && n != (size_t)op->num_inputs) {

@@ -1,4 +1,5 @@
 /* relay_info.c: types as structural information (relay 5.2), and the type parameters in force. */
+#include "analysis/well_formed.h"
 #include "relay/relay_translate.h"
 
 /* built for size */
@@ -92,6 +93,11 @@ static const rlx_sinfo *tensor_info(making *k, const rlx_relay_type *type)
     const rlx_relay_type *shape = type->tensor.shape ? rlx_relay_find(type->tensor.shape) : type;
     rlx_dtype dtype = elem->kind == RLX_RELAY_TYPE_TENSOR || elem->kind == RLX_RELAY_TYPE_DTYPE
                           ? elem->tensor.dtype : RELAX_VOID;
+    char name[RLX_DTYPE_TEXT];
+    if (dtype != RELAX_VOID && !rlx_dtype_is_legal(dtype)) {
+        rlx_dtype_name(dtype, name);
+        return rlx_relay_refuse(k->t, type->place, "Relax has no tensors of %s", name);
+    }
     if (shape->kind != RLX_RELAY_TYPE_TENSOR && shape->kind != RLX_RELAY_TYPE_EXTENTS)
         return rlx_tensor_info(ctx, NULL, dtype, -1, NULL);
     size_t n = shape->tensor.ndim;

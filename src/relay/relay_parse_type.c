@@ -92,13 +92,12 @@ static rlx_relay_type *tensor_part(rlx_relay_parser *p, uint8_t kind)
     return t;
 }
 
-/* Widths that no tensor has are most likely slips. */
 static bool check_width(rlx_relay_parser *p, const rlx_relay_tok *t, rlx_dtype dtype)
 {
-    int bits = rlx_dtype_bits(dtype);
-    if (bits <= 128 && bits > 0 && (bits & (bits - 1)) == 0)
+    if (rlx_relay_has_width(dtype))
         return true;
-    return rlx_error(p->ctx, RLX_RY13, rlx_relay_tok_place(p, t), "there is no data type of %d bits", bits);
+    return rlx_error(p->ctx, RLX_RY13, rlx_relay_tok_place(p, t), "there is no data type of %d bits",
+                     (int)rlx_dtype_bits(dtype));
 }
 
 static bool parse_dtype(rlx_relay_parser *p, rlx_dtype *out)

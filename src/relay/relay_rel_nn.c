@@ -120,11 +120,10 @@ REL(Matmul)
                           rlx_relay_rel_bool(g, "transpose_b") ? 0 : 1, 2);
 }
 
-REL(BatchMatmul)
+static outcome batch_matmul(rlx_relay_goal *g, bool ta, bool tb)
 {
     TENSOR(x, 0);
     TENSOR(y, 1);
-    bool ta = rlx_relay_rel_bool(g, "transpose_a"), tb = rlx_relay_rel_bool(g, "transpose_b");
     rlx_dtype dtype;
     if (x->tensor.ndim != 3 || y->tensor.ndim != 3)
         return rlx_relay_rel_fail(g, "both arguments have rank 3, found %zu and %zu", x->tensor.ndim,
@@ -141,8 +140,13 @@ REL(BatchMatmul)
         return RLX_RELAY_FAILS;
     rlx_relay_dim dims[] = { batch, rlx_relay_extent(x, ta ? 2 : 1), rlx_relay_extent(y, tb ? 1 : 2) };
     return rlx_relay_rel_dtype(g, "out_dtype", x->tensor.dtype, &dtype)
-               ? rlx_relay_rel_give(g, 2, dims, 3, dtype) : RLX_RELAY_FAILS;
+               ? rlx_relay_rel_give(g, rlx_relay_rel_out(g), dims, 3, dtype) : RLX_RELAY_FAILS;
 }
+REL(BatchMatmul)
+{
+    return batch_matmul(g, rlx_relay_rel_bool(g, "transpose_a"), rlx_relay_rel_bool(g, "transpose_b"));
+}
+REL(QnnBatchMatmul) { return batch_matmul(g, false, true); }
 
 /* "ij,jk->ik": letters name extents, those that agree unify. */
 REL(Einsum)
@@ -249,6 +253,11 @@ static bool read_padding(rlx_relay_goal *g, size_t rank, int64_t *out)
         rlx_relay_rel_fail(g, "padding has 1, %zu or %zu items, found %d", rank, 2 * rank, n);
         return false;
     }
+    for (int i = 0; i < n; i++)
+        if (all[i] > INT32_MAX || all[i] < -INT32_MAX) {
+            rlx_relay_rel_fail(g, "a padding of %lld", (long long)all[i]);
+            return false;
+        }
     for (size_t i = 0; i < rank; i++)
         out[i] = n == 1 ? 2 * all[0] : n == (int)rank ? 2 * all[i] : all[i] + all[rank + i];
     return true;
@@ -261,21 +270,32 @@ static bool read_window(rlx_relay_goal *g, size_t rank, window *w)
         !read_padding(g, rank, w->pad))
         return false;
     for (size_t i = 0; i < rank; i++)
-        if (w->strides[i] < 1 || w->dilation[i] < 1) {
-            rlx_relay_rel_fail(g, "strides and dilation are positive");
+        if (w->strides[i] < 1 || w->dilation[i] < 1 || w->strides[i] > INT32_MAX || w->dilation[i] > INT32_MAX) {
+            rlx_relay_rel_fail(g, "strides and dilation are positive numbers of 32 bits");
             return false;
         }
     return true;
 }
 
-static rlx_relay_dim slide(rlx_relay_dim in, rlx_relay_dim kernel, const window *w, size_t i, bool ceil)
+/* The extent of what the window gives at its places; false after a report: it fits nowhere. */
+static bool slide(rlx_relay_goal *g, rlx_relay_dim in, rlx_relay_dim kernel, const window *w, size_t i, bool ceil,
+                  rlx_relay_dim *out)
 {
+    *out = rlx_relay_any();
     if (!rlx_relay_is_int(in) || !rlx_relay_is_int(kernel))
-        return rlx_relay_any();
-    int64_t span = in.value + w->pad[i] - w->dilation[i] * (kernel.value - 1) - 1;
-    if (ceil)
-        span += w->strides[i] - 1;
-    return rlx_relay_int(span < 0 ? 0 : span / w->strides[i] + 1);
+        return true;
+    if (kernel.value < 1 || kernel.value > INT32_MAX || in.value > INT64_MAX >> 2) {
+        rlx_relay_rel_fail(g, "a window of %lld elements over %lld", (long long)kernel.value, (long long)in.value);
+        return false;
+    }
+    int64_t room = in.value + w->pad[i], span = room - w->dilation[i] * (kernel.value - 1) - 1;
+    if (span < 0) {
+        rlx_relay_rel_fail(g, "the window has %lld elements, the padded data %lld",
+                           (long long)(w->dilation[i] * (kernel.value - 1) + 1), (long long)room);
+        return false;
+    }
+    *out = rlx_relay_int((span + (ceil ? w->strides[i] - 1 : 0)) / w->strides[i] + 1);
+    return true;
 }
 
 static const char *const data_letters[] = { "", "NCW", "NCHW", "NCDHW" };
@@ -350,7 +370,8 @@ static outcome read_weight(rlx_relay_goal *g, size_t rank, const size_t *at, rlx
 
 static rlx_relay_dim slide_back(rlx_relay_dim in, rlx_relay_dim kernel, const window *w, size_t i)
 {
-    if (!rlx_relay_is_int(in) || !rlx_relay_is_int(kernel))
+    if (!rlx_relay_is_int(in) || !rlx_relay_is_int(kernel) || in.value > INT32_MAX || kernel.value > INT32_MAX ||
+        w->extra[i] > INT32_MAX || w->extra[i] < 0) /* of numbers like these Relax says what is wrong */
         return rlx_relay_any();
     int64_t v = w->strides[i] * (in.value - 1) + w->dilation[i] * (kernel.value - 1) + 1 - w->pad[i] +
                 w->extra[i];
@@ -388,7 +409,10 @@ static outcome convolution(rlx_relay_goal *g, size_t rank, bool transposed)
     dims[out_at[1]] = channels;
     for (size_t i = 0; i < rank; i++) {
         rlx_relay_dim d = rlx_relay_extent(x, data_at[2 + i]);
-        dims[out_at[2 + i]] = transposed ? slide_back(d, kernel[i], &w, i) : slide(d, kernel[i], &w, i, false);
+        if (transposed)
+            dims[out_at[2 + i]] = slide_back(d, kernel[i], &w, i);
+        else if (!slide(g, d, kernel[i], &w, i, false, &dims[out_at[2 + i]]))
+            return RLX_RELAY_FAILS;
     }
     return rlx_relay_rel_give(g, rlx_relay_rel_out(g), dims, rank + 2, dtype);
 }
@@ -399,6 +423,43 @@ REL(QnnConv2D) { return convolution(g, 2, false); }
 REL(Conv1DTranspose) { return convolution(g, 1, true); }
 REL(Conv2DTranspose) { return convolution(g, 2, true); }
 REL(Conv3DTranspose) { return convolution(g, 3, true); }
+REL(QnnConv2DTranspose) { return convolution(g, 2, true); }
+
+/* The data, where its pixels are taken from, the weight: as many places as the second argument has. */
+REL(DeformableConv2D)
+{
+    TENSOR(x, 0);
+    TENSOR(offset, 1);
+    size_t data_at[4], kernel_at[4], out_at[4];
+    rlx_slice layout = rlx_relay_rel_text(g, "data_layout"), out = rlx_relay_rel_text(g, "out_layout");
+    rlx_relay_value channels = rlx_relay_rel_attr(g, "channels");
+    int64_t size[2 * RLX_RELAY_MAX_RANK], groups = rlx_relay_rel_int(g, "groups");
+    int n;
+    rlx_dtype dtype;
+    if (x->tensor.ndim != 4 || offset->tensor.ndim != 4 || groups < 1)
+        return rlx_relay_rel_fail(g, "data and offsets have rank 4, groups is positive");
+    if (!find_letters(g, layout, "NCHW", data_at) || !find_letters(g, out.len ? out : layout, "NCHW", out_at) ||
+        !find_letters(g, rlx_relay_rel_text(g, "kernel_layout"), "OIHW", kernel_at) ||
+        !rlx_relay_rel_ints(g, "kernel_size", size, &n) || !rlx_relay_rel_dtype(g, "out_dtype", x->tensor.dtype, &dtype))
+        return RLX_RELAY_FAILS;
+    rlx_relay_dim in = rlx_relay_extent(x, data_at[1]), dims[4];
+    if (channels.kind == RLX_RELAY_VALUE_INT && n > 0 && rlx_relay_is_int(in)) {
+        dims[kernel_at[0]] = rlx_relay_int(channels.i);
+        dims[kernel_at[1]] = rlx_relay_int(in.value / groups);
+        dims[kernel_at[2]] = rlx_relay_int(size[0]);
+        dims[kernel_at[3]] = rlx_relay_int(size[n - 1]);
+        if (rlx_relay_rel_give(g, 2, dims, 4, x->tensor.dtype) == RLX_RELAY_FAILS)
+            return RLX_RELAY_FAILS;
+    }
+    TENSOR(w, 2);
+    if (w->tensor.ndim != 4)
+        return rlx_relay_rel_fail(g, "the weight has rank 4, found %zu", w->tensor.ndim);
+    dims[out_at[0]] = rlx_relay_extent(x, data_at[0]);
+    dims[out_at[1]] = rlx_relay_extent(w, kernel_at[0]);
+    dims[out_at[2]] = rlx_relay_extent(offset, data_at[2]);
+    dims[out_at[3]] = rlx_relay_extent(offset, data_at[3]);
+    return rlx_relay_rel_give(g, 3, dims, 4, dtype);
+}
 
 /* ---- pooling and pictures ------------------------------------------------------------------------------ */
 
@@ -437,7 +498,8 @@ static outcome pool(rlx_relay_goal *g, size_t rank)
         return RLX_RELAY_FAILS;
     rlx_relay_extents(x, dims);
     for (size_t i = 0; i < rank; i++)
-        dims[at[i]] = slide(dims[at[i]], rlx_relay_int(size[i]), &w, i, rlx_relay_rel_bool(g, "ceil_mode"));
+        if (!slide(g, dims[at[i]], rlx_relay_int(size[i]), &w, i, rlx_relay_rel_bool(g, "ceil_mode"), &dims[at[i]]))
+            return RLX_RELAY_FAILS;
     return rlx_relay_rel_give(g, 1, dims, x->tensor.ndim, x->tensor.dtype);
 }
 REL(Pool1D) { return pool(g, 1); }
@@ -476,24 +538,27 @@ REL(AdaptivePool1D) { return adaptive_pool(g, 1); }
 REL(AdaptivePool2D) { return adaptive_pool(g, 2); }
 REL(AdaptivePool3D) { return adaptive_pool(g, 3); }
 
-REL(Resize2D)
+static outcome resize(rlx_relay_goal *g, size_t rank)
 {
     TENSOR(x, 0);
-    size_t at[2];
+    size_t at[3];
     int64_t size[2 * RLX_RELAY_MAX_RANK];
     int n;
     rlx_dtype dtype;
     rlx_relay_dim dims[RLX_RELAY_MAX_RANK];
-    if (!spatial_axes(g, x, "HW", at) || !rlx_relay_rel_ints(g, "size", size, &n) ||
+    if (!spatial_axes(g, x, spatial[rank], at) || !rlx_relay_rel_ints(g, "size", size, &n) ||
         !rlx_relay_rel_dtype(g, "out_dtype", x->tensor.dtype, &dtype))
         return RLX_RELAY_FAILS;
-    if (n != 1 && n != 2)
-        return rlx_relay_rel_fail(g, "size has 2 items, found %d", n);
+    if (n != 1 && n != (int)rank)
+        return rlx_relay_rel_fail(g, "size has %zu items, found %d", rank, n);
     rlx_relay_extents(x, dims);
-    dims[at[0]] = rlx_relay_int(size[0]);
-    dims[at[1]] = rlx_relay_int(size[n - 1]);
+    for (size_t i = 0; i < rank; i++)
+        dims[at[i]] = rlx_relay_int(size[n == 1 ? 0 : i]);
     return rlx_relay_rel_give(g, 1, dims, x->tensor.ndim, dtype);
 }
+REL(Resize1D) { return resize(g, 1); }
+REL(Resize2D) { return resize(g, 2); }
+REL(Resize3D) { return resize(g, 3); }
 
 static rlx_relay_dim scale(rlx_relay_dim d, double by)
 {
@@ -502,18 +567,37 @@ static rlx_relay_dim scale(rlx_relay_dim d, double by)
     return rlx_relay_int((int64_t)((double)d.value * by + 0.5));
 }
 
-REL(UpSampling)
+static outcome upsample(rlx_relay_goal *g, size_t rank)
+{
+    static const char *const scales[] = { "scale_d", "scale_h", "scale_w" };
+    TENSOR(x, 0);
+    size_t at[3];
+    rlx_relay_dim dims[RLX_RELAY_MAX_RANK];
+    if (!spatial_axes(g, x, spatial[rank], at))
+        return RLX_RELAY_FAILS;
+    rlx_relay_extents(x, dims);
+    for (size_t i = 0; i < rank; i++)
+        dims[at[i]] = scale(dims[at[i]], rlx_relay_rel_float(g, scales[3 - rank + i]));
+    return rlx_relay_rel_give(g, 1, dims, x->tensor.ndim, x->tensor.dtype);
+}
+REL(UpSampling) { return upsample(g, 2); }
+REL(UpSampling3D) { return upsample(g, 3); }
+
+/* The extents that only the run knows: those of the spatial axes. */
+static outcome unknown_sizes(rlx_relay_goal *g)
 {
     TENSOR(x, 0);
     size_t at[2];
     rlx_relay_dim dims[RLX_RELAY_MAX_RANK];
-    if (!spatial_axes(g, x, "HW", at))
+    rlx_dtype dtype;
+    if (!spatial_axes(g, x, "HW", at) || !rlx_relay_rel_dtype(g, "out_dtype", x->tensor.dtype, &dtype))
         return RLX_RELAY_FAILS;
     rlx_relay_extents(x, dims);
-    dims[at[0]] = scale(dims[at[0]], rlx_relay_rel_float(g, "scale_h"));
-    dims[at[1]] = scale(dims[at[1]], rlx_relay_rel_float(g, "scale_w"));
-    return rlx_relay_rel_give(g, 1, dims, x->tensor.ndim, x->tensor.dtype);
+    dims[at[0]] = dims[at[1]] = rlx_relay_any();
+    return rlx_relay_rel_give(g, rlx_relay_rel_out(g), dims, x->tensor.ndim, dtype);
 }
+REL(DynUpSampling) { return unknown_sizes(g); }
+REL(DynResize2D) { return unknown_sizes(g); }
 
 /* C, H, W by letters; depth goes into space, or the other way round. */
 static outcome depth_and_space(rlx_relay_goal *g, bool to_space)
@@ -533,6 +617,8 @@ static outcome depth_and_space(rlx_relay_goal *g, bool to_space)
         rlx_relay_dim *d = &dims[at[i]];
         if (!rlx_relay_is_int(*d))
             continue;
+        if (!divide && d->value > INT64_MAX / by)
+            return rlx_relay_rel_fail(g, "%lld times %lld does not fit 64 bits", (long long)d->value, (long long)by);
         if (divide && d->value % by)
             return rlx_relay_rel_fail(g, "%lld is no multiple of %lld", (long long)d->value, (long long)by);
         d->value = divide ? d->value / by : d->value * by;
@@ -631,7 +717,11 @@ static outcome pad(rlx_relay_goal *g, size_t out)
             return rlx_relay_rel_fail(g, "pad_width has a pair of integers for each dimension");
         if (!rlx_relay_is_int(dims[i]))
             continue;
-        dims[i].value += pair->list.items[0].i + pair->list.items[1].i;
+        const int64_t most = INT64_MAX >> 3;
+        int64_t before = pair->list.items[0].i, after = pair->list.items[1].i;
+        if (before > most || before < -most || after > most || after < -most || dims[i].value > most)
+            return rlx_relay_rel_fail(g, "dimension %zu would not fit 64 bits", i);
+        dims[i].value += before + after;
         if (dims[i].value < 0)
             return rlx_relay_rel_fail(g, "dimension %zu would get a negative extent", i);
     }
@@ -694,6 +784,11 @@ static outcome quantised(rlx_relay_goal *g, rlx_dtype otherwise, size_t num_para
         return RLX_RELAY_FAILS;
     return rlx_relay_rel_give(g, rlx_relay_rel_out(g), x->tensor.dims, x->tensor.ndim, dtype);
 }
+static outcome quantised_like(rlx_relay_goal *g)
+{
+    TENSOR(x, 0);
+    return quantised(g, x->tensor.dtype, 4);
+}
 REL(QnnQuantize) { return quantised(g, RELAX_INT8, 2); }
 REL(QnnDequantize) { return quantised(g, RELAX_FLOAT32, 2); }
 REL(QnnRequantize) { return quantised(g, RELAX_INT8, 4); }
@@ -706,4 +801,18 @@ REL(QnnBroadcast)
             return o;
     }
     return broadcast_to_dtype(g, 0, 1, false);
+}
+
+/* x, scale, zero point, those of the result */
+REL(QnnUnary) { return quantised_like(g); }
+
+/* A tuple of tensors, one of scales, one of zero points, scale and zero point of the result. */
+REL(QnnConcatenate)
+{
+    for (size_t i = 3; i < 5; i++) {
+        outcome o = check_parameter(g, i, i % 2 ? RELAX_FLOAT32 : RELAX_INT32);
+        if (o != RLX_RELAY_HOLDS)
+            return o;
+    }
+    return rlx_relay_rel_Concatenate(g);
 }

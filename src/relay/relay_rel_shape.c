@@ -199,7 +199,7 @@ static bool split_source(reshaping *r, int64_t a, int64_t b)
             return false;
         }
         *(a == -1 ? &a : &b) = d.value / known;
-    } else if (rlx_relay_is_int(d) && a * b != d.value) {
+    } else if (rlx_relay_is_int(d) && (d.value % a || d.value / a != b)) {
         rlx_relay_rel_fail(r->g, "newshape: %lld times %lld is not %lld", (long long)a, (long long)b,
                            (long long)d.value);
         return false;
@@ -474,6 +474,10 @@ static bool join_extents(rlx_relay_goal *g, const rlx_relay_type *t, size_t at, 
             return false;
         }
         known = d;
+        if (sum > INT64_MAX - d.value) {
+            rlx_relay_rel_fail(g, "dimension %zu does not fit 64 bits", at);
+            return false;
+        }
         sum += d.value;
     }
     *out = !is_axis ? (all_known || axis_is_dynamic ? known : rlx_relay_any())
@@ -496,7 +500,7 @@ REL(Concatenate)
     for (size_t i = 0; i < x->tensor.ndim; i++)
         if (i != axis && !join_extents(g, t, i, false, rlx_relay_is_any(dims[axis]), &dims[i]))
             return RLX_RELAY_FAILS;
-    return rlx_relay_rel_give(g, 1, dims, x->tensor.ndim, x->tensor.dtype);
+    return rlx_relay_rel_give(g, rlx_relay_rel_out(g), dims, x->tensor.ndim, x->tensor.dtype);
 }
 
 REL(Stack)
@@ -638,13 +642,18 @@ static int64_t clamp_place(int64_t v, int64_t extent, bool backwards)
     return v < low ? low : v > high ? high : v;
 }
 
+static int64_t end_of_size(int64_t begin, int64_t size)
+{
+    return begin > 0 && size > INT64_MAX - begin ? INT64_MAX : begin + size;
+}
+
 static rlx_relay_dim slice_extent(int64_t begin, int64_t end, int64_t stride, int64_t extent)
 {
     bool back = stride < 0;
     begin = clamp_place(begin, extent, back);
     end = end == INT64_MIN && back ? -1 : clamp_place(end, extent, back);
     int64_t span = back ? begin - end : end - begin, by = back ? -stride : stride;
-    return rlx_relay_int(span <= 0 ? 0 : (span + by - 1) / by);
+    return rlx_relay_int(span <= 0 ? 0 : (span - 1) / by + 1);
 }
 
 REL(StridedSlice)
@@ -678,7 +687,7 @@ REL(StridedSlice)
         int64_t b = (int)i < nb ? begin[i] : by < 0 ? extent : 0;
         int64_t e = (int)i < ne ? end[i] : by < 0 ? INT64_MIN : extent;
         if (by_size)
-            e = (int)i < ne && end[i] >= 0 ? (b < 0 ? b + extent : b) + end[i] : extent;
+            e = (int)i < ne && end[i] >= 0 ? end_of_size(b < 0 ? b + extent : b, end[i]) : extent;
         dims[at] = slice_extent(b, e, by, extent);
     }
     return rlx_relay_rel_give(g, 1, dims, x->tensor.ndim, x->tensor.dtype);
@@ -776,7 +785,7 @@ REL(GatherND)
     depth = rlx_relay_extent(i, 0);
     if (!rlx_relay_is_int(depth))
         return rlx_relay_rel_fail(g, "the first extent of the indices must be known");
-    if (batch < 0 || depth.value + batch > (int64_t)x->tensor.ndim)
+    if (batch < 0 || batch > (int64_t)x->tensor.ndim || depth.value > (int64_t)x->tensor.ndim - batch)
         return rlx_relay_rel_fail(g, "%lld indices and %lld batch dimensions for a tensor of rank %zu",
                                   (long long)depth.value, (long long)batch, x->tensor.ndim);
     for (size_t k = 1; k < i->tensor.ndim; k++)

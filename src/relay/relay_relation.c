@@ -161,7 +161,7 @@ bool rlx_relay_rel_dtype(rlx_relay_goal *g, const char *name, rlx_dtype otherwis
     *out = otherwise;
     if (v.kind == RLX_RELAY_VALUE_NONE || (v.kind == RLX_RELAY_VALUE_STRING && !v.s.len))
         return true;
-    if (v.kind == RLX_RELAY_VALUE_STRING && rlx_dtype_parse(v.s, out))
+    if (v.kind == RLX_RELAY_VALUE_STRING && rlx_dtype_parse(v.s, out) && rlx_relay_has_width(*out))
         return true;
     rlx_relay_rel_fail(g, "%s must be a data type, such as \"float32\"", name);
     return false;

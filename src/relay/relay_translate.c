@@ -462,7 +462,7 @@ static const rlx_expr *call_operator(rlx_relay_translation *t, rlx_relay_expr *c
 {
     const rlx_relay_type *closed = rlx_relay_closed(t, (rlx_relay_type *)(uintptr_t)type);
     rlx_relay_conv c = { .ctx = t->ctx, .b = t->b, .region = &t->region, .op = callee->op, .call = call,
-                         .args = args, .num_args = count, .result = closed, .place = call->place };
+                         .args = args, .num_args = count, .result = closed, .place = call->place, .names = &t->names };
     const rlx_relay_host_row *host = rlx_relay_host_op(t->ctx, callee->op);
     if (host)
         return call_host(t, &c, host);
@@ -578,7 +578,10 @@ static const rlx_expr *translate(rlx_relay_translation *t, rlx_relay_item *item)
     case RLX_RELAY_CALL: v = translate_call(t, item); break;
     default: return NULL;
     }
-    return rlx_relay_bind(t, v, e->type, item->name, e->place);
+    v = rlx_relay_bind(t, v, e->type, item->name, e->place);
+    if (!v && e->kind == RLX_RELAY_CALL && rlx_relay_meant(t, e->call.callee)->kind == RLX_RELAY_OP)
+        rlx_relay_convert_explain(t->ctx, rlx_relay_meant(t, e->call.callee)->op, e->place);
+    return v;
 }
 
 /* Leaves that have no value of their own, and generic functions, which get one where they are used. */
@@ -601,7 +604,11 @@ const rlx_expr *rlx_relay_scope_value(rlx_relay_translation *t, uint32_t scope, 
     size_t locals = t->locals.len;
     for (uint32_t at = s.first; at; at = t->items.data[at].next) {
         rlx_relay_item *item = &t->items.data[at];
-        if (!is_silent(t, item->e) && !(item->value = translate(t, item)))
+        rlx_place outer = t->ctx->diags.otherwise;
+        t->ctx->diags.otherwise = item->e->place; /* of what an inferred type is at fault for */
+        bool ok = is_silent(t, item->e) || (item->value = translate(t, item));
+        t->ctx->diags.otherwise = outer;
+        if (!ok)
             return NULL;
     }
     const rlx_expr *v = rlx_relay_value_of(t, s.root, wanted);

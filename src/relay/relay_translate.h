@@ -76,6 +76,7 @@ typedef struct rlx_relay_translation {
     rlx_relay_solver s;              /* for substitution only */
     rlx_module_builder *mb;
     rlx_builder *b;
+    rlx_relay_names names;
     RLX_VEC(rlx_relay_item) items;   /* by number of the expression; number 0 is nobody's */
     RLX_VEC(rlx_relay_zone) scopes;
     RLX_VEC(rlx_relay_instance *) instances;
