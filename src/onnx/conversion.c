@@ -42,6 +42,8 @@ const rlx_expr *rlx_onnx_value_expr(rlx_onnx_conv *c, rlx_onnx_value *v)
     }
     if (v->expr)
         return v->expr;
+    if (!rlx_onnx_touch(c->m, v))
+        return c->failed = true, NULL;
     if (v->tensor)
         v->expr = rlx_onnx_tensor_constant(c->m, v->tensor, c->place);
     else if (v->has_ints)
@@ -97,7 +99,9 @@ bool rlx_onnx_output_value(rlx_onnx_conv *c, size_t i, const rlx_onnx_value *v)
     rlx_onnx_value *to = c->outputs[i];
     const rlx_string *name = to->name;
     uint64_t depends = to->depends;
+    unsigned level = to->level;
     *to = *v;
+    to->level = level;
     to->name = name;
     to->depends = v->depends | depends;
     return true;

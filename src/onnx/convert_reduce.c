@@ -13,10 +13,20 @@ typedef struct reduction {
     rlx_dtype dtype;
 } reduction;
 
+/* Over all of a tensor whose rank is not known: the order is that of a flat one. */
+static const rlx_expr *whole_operand(rlx_onnx_conv *c)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    const rlx_tensor_sinfo *t = x ? rlx_onnx_info(c, x) : NULL;
+    bool all = !rlx_onnx_attr(c, "axes") && !rlx_onnx_has(c, 1) &&
+               !rlx_onnx_int(c, "noop_with_empty_axes", 0) && !rlx_onnx_int(c, "keepdims", 1);
+    return t && t->ndim < 0 && all ? rlx_onnx_call1(c, "flatten", x) : x;
+}
+
 static bool read_reduction(rlx_onnx_conv *c, reduction *r)
 {
     bool ok;
-    r->x = rlx_onnx_input(c, 0);
+    r->x = whole_operand(c);
     int n = r->x ? rlx_onnx_rank(c, r->x) : -1;
     if (n < 0)
         return false;

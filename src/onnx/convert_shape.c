@@ -17,7 +17,11 @@ static int64_t clamp(int64_t v, int64_t n)
 RLX_ONNX_CONVERTER(convert_shape)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
+    const rlx_tensor_sinfo *t = x ? rlx_onnx_info(c, x) : NULL;
     size_t n;
+    if (t && t->ndim < 0 && !rlx_onnx_attr(c, "start") && !rlx_onnx_attr(c, "end"))
+        return rlx_onnx_output(c, 0, rlx_onnx_call1(c, "shape_to_tensor",
+                                                    rlx_onnx_call1(c, "shape_of", x)));
     const rlx_prim *const *dims = x ? rlx_onnx_dims(c, &x, &n) : NULL;
     if (!dims)
         return false;

@@ -1,6 +1,8 @@
 /* graph.c: graphs, functions and nodes: which are needed, in which order values come, who converts a node. */
 #include "onnx/onnx_int.h"
 
+enum { MOST_TRIED = 100000 }; /* nodes of attempts, of which those of loops in loops are more and more */
+
 /* ---- scopes and values ------------------------------------------------------------------------ */
 
 void rlx_onnx_scope_init(rlx_importer *m, rlx_onnx_scope *s, rlx_onnx_scope *outer)
@@ -16,9 +18,32 @@ void rlx_onnx_scope_free(rlx_onnx_scope *s) { rlx_ptrmap_free(&s->values); }
 rlx_onnx_value *rlx_onnx_value_new(rlx_importer *m, const rlx_string *name)
 {
     rlx_onnx_value *v = rlx_region_zero(&m->region, sizeof *v);
-    if (v)
+    if (v) {
         v->name = name;
+        v->level = m->level;
+    }
     return v;
+}
+
+size_t rlx_onnx_enter(rlx_importer *m)
+{
+    m->level++;
+    return m->former.len;
+}
+
+void rlx_onnx_leave(rlx_importer *m, size_t mark)
+{
+    while (m->former.len > mark) {
+        rlx_onnx_former *f = &m->former.data[--m->former.len];
+        *f->value = f->content;
+    }
+    m->level--;
+}
+
+bool rlx_onnx_touch(rlx_importer *m, rlx_onnx_value *v)
+{
+    rlx_onnx_former f = { v, *v };
+    return v->level == m->level || rlx_vec_push(&m->ctx->memory, &m->former, f);
 }
 
 rlx_onnx_value *rlx_onnx_value_find(const rlx_onnx_scope *s, const rlx_string *name)
@@ -296,6 +321,12 @@ static bool run_converter(rlx_onnx_conv *c, const rlx_onnx_function *f)
     return ok;
 }
 
+static bool too_many(rlx_importer *m)
+{
+    size_t most = m->options->most_nodes;
+    return ++m->num_nodes > most || (m->unheard && ++m->num_tried > MOST_TRIED);
+}
+
 static bool import_node(rlx_importer *m, rlx_onnx_scope *s, const rlx_onnx_node *n)
 {
     rlx_onnx_conv c = { .m = m,
@@ -304,8 +335,9 @@ static bool import_node(rlx_importer *m, rlx_onnx_scope *s, const rlx_onnx_node 
                         .node = n,
                         .version = opset_of(s, n->domain),
                         .place = rlx_place_make(m->source, n->line_begin, n->line_len) };
-    if (++m->num_nodes > m->options->most_nodes) {
-        rlx_onnx_fail(&c, RLX_ON02, "there are more nodes than %zu", m->options->most_nodes);
+    if (too_many(m)) {
+        rlx_onnx_fail(&c, RLX_ON02, "there are more nodes than %zu, or loops nest too deep",
+                      m->options->most_nodes);
         return false;
     }
     rlx_mark mark = rlx_builder_mark(m->b);
@@ -374,6 +406,7 @@ bool rlx_onnx_graph_body(rlx_importer *m, rlx_onnx_scope *s, const rlx_onnx_grap
                          rlx_onnx_value ***outputs)
 {
     needs n = { .m = m, .ok = true };
+    s->graph = g;
     rlx_ptrmap_init(&n.names, &m->ctx->memory);
     for (size_t i = 0; i < g->outputs.len; i++)
         need_name(&n, RLX_ONNX_ITEM(rlx_onnx_value_info, g->outputs, i)->name);

@@ -399,6 +399,7 @@ static void free_importer(rlx_importer *m)
     rlx_ptrmap_free(&m->tensors);
     rlx_vec_free(&m->ctx->memory, &m->issues);
     rlx_vec_free(&m->ctx->memory, &m->small_inputs);
+    rlx_vec_free(&m->ctx->memory, &m->former);
     rlx_builder_free(m->b);
     rlx_module_builder_free(m->folded);
     rlx_module_builder_free(m->mb);

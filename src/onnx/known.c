@@ -138,6 +138,8 @@ static bool bind_sizes(rlx_onnx_conv *c, size_t i, const char *what, rlx_onnx_in
     *out = (rlx_onnx_ints){ vars, (size_t)n, t->ndim == 0, t->dtype };
     c->m->needed |= c->inputs[i]->depends;
     rlx_onnx_value *v = c->inputs[i];
+    if (!rlx_onnx_touch(c->m, v))
+        return false;
     v->ints = vars;
     v->num_ints = (size_t)n;
     v->is_scalar = t->ndim == 0;

@@ -31,12 +31,17 @@ typedef struct rlx_onnx_value {
     bool is_sequence, is_optional;
     bool failed;                             /* reported; what uses it is silent */
     uint64_t depends;                        /* on which small inputs of the graph, by number */
+    unsigned level;                          /* of branches and functions in which it was made */
 } rlx_onnx_value;
+
+/* What a value was before something was remembered in it. */
+typedef struct rlx_onnx_former { rlx_onnx_value *value; rlx_onnx_value content; } rlx_onnx_former;
 
 typedef struct rlx_onnx_scope {
     struct rlx_onnx_scope *outer;            /* whose names are seen; NULL: a graph, a function */
     rlx_ptrmap values;                       /* name (interned string) -> rlx_onnx_value */
     const rlx_wire_list *opsets;
+    const rlx_onnx_graph *graph;             /* NULL: a function */
     /* a function: its call, whose attributes `ref` means */
     const rlx_onnx_function *function;
     const rlx_onnx_conv *call;
@@ -77,6 +82,13 @@ struct rlx_importer {
     uint64_t needed;                         /* those whose values are */
     size_t num_nodes, constant_bytes;
     int32_t num_fresh;
+    /* What was made of outer values inside of a branch or function is not seen outside of it: their
+     * former content, restored by rlx_onnx_leave. */
+    RLX_VEC(rlx_onnx_former) former;
+    unsigned level;
+    size_t num_tried;                        /* nodes of attempts */
+    size_t num_unheard;                      /* reports of attempts, which are dropped */
+    bool unheard;                            /* an attempt is under way */
     bool bind_first;                         /* no sizes that are found at run time */
 };
 
@@ -105,6 +117,55 @@ bool rlx_onnx_graph_body(rlx_importer *m, rlx_onnx_scope *s, const rlx_onnx_grap
                          rlx_onnx_value ***outputs);
 void rlx_onnx_scope_init(rlx_importer *m, rlx_onnx_scope *s, rlx_onnx_scope *outer);
 void rlx_onnx_scope_free(rlx_onnx_scope *s);
+/* A branch or function of the builder begins; leave takes what enter gave. */
+size_t rlx_onnx_enter(rlx_importer *m);
+void rlx_onnx_leave(rlx_importer *m, size_t mark);
+/* Comes before something is remembered in a value that may be of an outer level. */
+bool rlx_onnx_touch(rlx_importer *m, rlx_onnx_value *v);
+
+/* Something that may fail, of which nothing is heard then. */
+typedef struct rlx_onnx_attempt {
+    rlx_mark mark;
+    rlx_diags_counts counts;
+    size_t level, num_unheard, num_nodes;
+    uint64_t needed;
+    int32_t num_fresh;
+    bool unheard;
+} rlx_onnx_attempt;
+void rlx_onnx_attempt_begin(rlx_onnx_conv *c, rlx_onnx_attempt *a);
+/* keep: what was built stays, unless something was reported, which makes it fail. Otherwise everything is
+ * as before. Gives what it did. */
+bool rlx_onnx_attempt_end(rlx_onnx_conv *c, rlx_onnx_attempt *a, bool keep);
+
+/* ---- control flow (convert_control.c) */
+const rlx_onnx_graph *rlx_onnx_subgraph(rlx_onnx_conv *c, const char *name);
+/* Imports a graph whose inputs are bound already. NULL: it failed, which has been said. */
+rlx_onnx_value **rlx_onnx_body(rlx_onnx_conv *c, rlx_onnx_scope *s, const rlx_onnx_graph *g);
+/* The tensors of a value: one, or those of a sequence. */
+typedef RLX_VEC(const rlx_expr *) rlx_onnx_leaves;
+bool rlx_onnx_flatten(rlx_onnx_conv *c, rlx_onnx_value *v, rlx_onnx_leaves *out);
+/* A value of the form of `like`; its tensors are those from *at on. */
+rlx_onnx_value *rlx_onnx_unflatten(rlx_onnx_conv *c, const rlx_onnx_value *like,
+                                   const rlx_expr *const *leaves, size_t *at);
+size_t rlx_onnx_leaf_count(const rlx_onnx_value *v);
+rlx_onnx_value *rlx_onnx_value_of(rlx_onnx_conv *c, const rlx_expr *e);
+/* The element type and rank that the model declares for output i, else NULL. */
+const rlx_tensor_sinfo *rlx_onnx_declared(rlx_onnx_conv *c, size_t i);
+
+/* Steps whose number is not known: a function that calls itself (loop_function.c). */
+typedef struct rlx_onnx_loop {
+    const rlx_onnx_graph *g;
+    bool is_loop;                            /* Loop: number and condition come first; else Scan */
+    const rlx_expr *limit;                   /* int64 scalar; NULL: there is none */
+    const rlx_prim *count;                   /* steps, where that is known if no condition ends them */
+    rlx_onnx_value *cond;                    /* NULL: there is none */
+    rlx_onnx_value **carried; size_t num_carried;
+    const size_t *rows; size_t num_rows;     /* those results of a step that are wanted */
+    /* what Scan takes apart, with axes that are not negative */
+    const rlx_expr *const *scanned; const int64_t *axes; const bool *backward; size_t num_scanned;
+} rlx_onnx_loop;
+/* In `results`: what is carried, then the rows of all steps along a new first axis. */
+bool rlx_onnx_loop_function(rlx_onnx_conv *c, const rlx_onnx_loop *l, rlx_onnx_value **results);
 
 /* ---- places (listing.c): a text with a line for each node, so that diagnostics show it */
 bool rlx_onnx_list_nodes(rlx_importer *m);
