@@ -251,12 +251,26 @@ static bool is_small(const rlx_tensor_sinfo *t, size_t limit, int64_t *shape, si
     return *bytes <= limit;
 }
 
+/* Numbers that stand in a shape, as a tensor. NULL: they are no numbers. */
+static const rlx_expr *numbers_of_shape(rlx_onnx_conv *c, const rlx_expr *shape)
+{
+    const rlx_shape_expr *s = rlx_as_shape_expr(shape);
+    int64_t v[RLX_TIR_MAX_DIMS];
+    for (size_t i = 0; s && i < s->num_values; i++)
+        if (i == RLX_TIR_MAX_DIMS || !rlx_int_literal(s->values[i], &v[i]))
+            return NULL;
+    return s ? rlx_onnx_const_ints(c, RELAX_INT64, v, s->num_values) : NULL;
+}
+
 /* The value of a call whose operands are small constants; NULL: it is left to the program. */
 static const rlx_expr *compute(rlx_onnx_conv *c, const rlx_call *call, const rlx_op_row *row)
 {
     size_t in = 0, bytes, count;
     int64_t shape[RLX_TIR_MAX_DIMS];
     const char *why = NULL;
+    if (call->num_args == 1 && rlx_as_shape_expr(call->args[0]) &&
+        rlx_slice_is(rlx_slice_z(row->name), "relax.shape_to_tensor"))
+        return numbers_of_shape(c, call->args[0]);
     for (size_t i = 0; i < call->num_args; i++)
         if (!add_constant_bytes(call->args[i], &in))
             return NULL;
