@@ -399,6 +399,19 @@ int rlx_onnx_rank(rlx_onnx_conv *c, const rlx_expr *e)
     return t->ndim;
 }
 
+bool rlx_onnx_has_rank(rlx_onnx_conv *c, const rlx_expr *e)
+{
+    const rlx_tensor_sinfo *t = e ? rlx_onnx_info(c, e) : NULL;
+    return t && t->ndim >= 0;
+}
+
+const rlx_expr *rlx_onnx_of_rank(rlx_onnx_conv *c, const rlx_expr *e, int ndim)
+{
+    const rlx_tensor_sinfo *t = e ? rlx_onnx_info(c, e) : NULL;
+    return !t || t->ndim >= 0 ? e
+                              : rlx_onnx_match(c, e, rlx_tensor_info(c->ctx, NULL, t->dtype, ndim, NULL));
+}
+
 const rlx_prim *const *rlx_onnx_dims(rlx_onnx_conv *c, const rlx_expr **e, size_t *ndim)
 {
     int rank = rlx_onnx_rank(c, *e);
@@ -574,6 +587,9 @@ const rlx_expr *rlx_onnx_reshape_ints(rlx_onnx_conv *c, const rlx_expr *x, const
 const rlx_expr *rlx_onnx_expand_dims(rlx_onnx_conv *c, const rlx_expr *x, const int64_t *axes,
                                      size_t count)
 {
+    size_t n;
+    if (count && rlx_onnx_has_rank(c, x)) /* that the new sizes are 1 is lost where the others are not known */
+        rlx_onnx_dims(c, &x, &n);
     return count ? rlx_onnx_call(c, "expand_dims", "x axis=I", x, axes, count) : x;
 }
 

@@ -23,10 +23,24 @@ static const rlx_expr *whole_operand(rlx_onnx_conv *c)
     return t && t->ndim < 0 && all ? rlx_onnx_call1(c, "flatten", x) : x;
 }
 
+/* Axes as they are given, where the rank is not known. */
+static bool named_axes(rlx_onnx_conv *c, reduction *r)
+{
+    rlx_onnx_ints known;
+    r->axes = rlx_onnx_int_list(c, "axes", &r->count);
+    if (!r->axes && rlx_onnx_known(c, 1, &known) && known.len)
+        r->axes = rlx_onnx_literals(c, 1, "axes", &r->count);
+    r->keep = rlx_onnx_int(c, "keepdims", 1) != 0;
+    r->dtype = rlx_onnx_dtype_of(c, r->x);
+    return r->axes && r->count;
+}
+
 static bool read_reduction(rlx_onnx_conv *c, reduction *r)
 {
     bool ok;
     r->x = whole_operand(c);
+    if (r->x && !rlx_onnx_has_rank(c, r->x) && named_axes(c, r))
+        return !c->failed;
     int n = r->x ? rlx_onnx_rank(c, r->x) : -1;
     if (n < 0)
         return false;

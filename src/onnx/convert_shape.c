@@ -223,19 +223,16 @@ RLX_ONNX_CONVERTER(convert_squeeze)
     if (on_sizes_only(c) && c->inputs[0]->num_ints == 1)
         return reshape_sizes(c, 0);
     const rlx_expr *x = rlx_onnx_input(c, 0);
-    int n = x ? rlx_onnx_rank(c, x) : -1;
-    axes = rlx_onnx_axes(c, 1, n, &count, &ok);
-    if (n < 0 || !ok)
+    if (!x)
         return false;
-    if (axes)
-        return rlx_onnx_output(
+    axes = rlx_onnx_int_list(c, "axes", &count);
+    if (!axes && rlx_onnx_has(c, 1) && !(axes = rlx_onnx_literals(c, 1, "axes", &count)))
+        return false;
+    if (axes && rlx_onnx_has_rank(c, x))
+        axes = rlx_onnx_axes(c, 1, rlx_onnx_rank(c, x), &count, &ok);
+    if (axes || !ok)
+        return ok && rlx_onnx_output(
             c, 0, count ? rlx_onnx_call(c, "squeeze", "x axis=I", x, axes, count) : x);
-    for (int i = 0; i < n; i++) {
-        int64_t size;
-        if (!rlx_onnx_static_dim(c, x, (size_t)i, &size))
-            return rlx_onnx_fail(c, RLX_ON08, "which sizes are 1 is not known, and no axes are "
-                                 "given") != NULL;
-    }
     return rlx_onnx_output(c, 0, rlx_onnx_call1(c, "squeeze", x));
 }
 
@@ -246,13 +243,11 @@ RLX_ONNX_CONVERTER(convert_unsqueeze)
     if (on_sizes_only(c) && c->inputs[0]->is_scalar)
         return reshape_sizes(c, 1);
     const rlx_expr *x = rlx_onnx_input(c, 0);
-    int n = x ? rlx_onnx_rank(c, x) : -1;
-    if (n < 0)
+    const int64_t *axes = rlx_onnx_int_list(c, "axes", &count);
+    if (!x || (!axes && !(axes = rlx_onnx_literals(c, 1, "axes", &count))))
         return false;
-    const int64_t *given = rlx_onnx_int_list(c, "axes", &count);
-    if (!given && !rlx_onnx_literals(c, 1, "axes", &count))
-        return false;
-    const int64_t *axes = rlx_onnx_axes(c, 1, n + (int)count, &count, &ok);
+    if (rlx_onnx_has_rank(c, x))
+        axes = rlx_onnx_axes(c, 1, rlx_onnx_rank(c, x) + (int)count, &count, &ok);
     return ok && rlx_onnx_output(c, 0, rlx_onnx_expand_dims(c, x, axes, count));
 }
 
@@ -298,6 +293,17 @@ static bool concat_sizes(rlx_onnx_conv *c)
     return out && rlx_onnx_output_ints(c, 0, out, len, false, v.dtype);
 }
 
+/* One part whose rank is known says that of all. */
+static bool same_ranks(rlx_onnx_conv *c, const rlx_expr **parts, size_t count, int64_t *axis)
+{
+    int rank = -1;
+    for (size_t i = 0; i < count && rank < 0; i++)
+        rank = rlx_onnx_has_rank(c, parts[i]) ? rlx_onnx_rank(c, parts[i]) : -1;
+    for (size_t i = 0; i < count && rank >= 0; i++)
+        parts[i] = rlx_onnx_of_rank(c, parts[i], rank);
+    return !c->failed && (rank < 0 || rlx_onnx_axis(c, axis, rank));
+}
+
 RLX_ONNX_CONVERTER(convert_concat)
 {
     int64_t axis = rlx_onnx_int(c, "axis", 1);
@@ -307,7 +313,7 @@ RLX_ONNX_CONVERTER(convert_concat)
     for (size_t i = 0; parts && i < c->num_inputs; i++)
         if (!(parts[i] = rlx_onnx_input(c, i)))
             return false;
-    if (!parts || !c->num_inputs || !rlx_onnx_axis(c, &axis, rlx_onnx_rank(c, parts[0])))
+    if (!parts || !c->num_inputs || !same_ranks(c, parts, c->num_inputs, &axis))
         return false;
     return rlx_onnx_output(c, 0, rlx_onnx_concat(c, parts, c->num_inputs, axis));
 }
@@ -535,7 +541,7 @@ RLX_ONNX_CONVERTER(convert_gather)
     if (on_sizes_only(c) && gather_sizes(c))
         return true;
     const rlx_expr *x = rlx_onnx_input(c, 0), *at = rlx_onnx_input(c, 1);
-    if (!x || !at || !rlx_onnx_axis(c, &axis, rlx_onnx_rank(c, x)))
+    if (!x || !at || (rlx_onnx_has_rank(c, x) && !rlx_onnx_axis(c, &axis, rlx_onnx_rank(c, x))))
         return false;
     return rlx_onnx_output(c, 0, rlx_onnx_call(c, "take", "x x axis=i", x, at, axis));
 }
@@ -881,6 +887,54 @@ static bool range_of_sizes(rlx_onnx_conv *c)
                                                v[0].dtype));
 }
 
+static const rlx_expr *scalar_operand(rlx_onnx_conv *c, size_t i)
+{
+    const rlx_expr *e = rlx_onnx_input(c, i);
+    return e && rlx_onnx_rank(c, e) > 0 ? rlx_onnx_reshape_ints(c, e, NULL, 0) : e;
+}
+
+/* start + i * delta; narrow floats are computed in float32 */
+static const rlx_expr *numbers_in_order(rlx_onnx_conv *c, const rlx_prim *count, const rlx_expr *start,
+                                        const rlx_expr *delta, rlx_dtype t)
+{
+    rlx_dtype wide = rlx_dtype_is_float(t) && rlx_dtype_bits(t) < 32 ? RELAX_FLOAT32 : t;
+    const rlx_expr *y = rlx_onnx_cast(c, rlx_onnx_arange(c, count, RELAX_INT64), wide);
+    y = rlx_onnx_call2(c, "multiply", y, rlx_onnx_cast(c, delta, wide));
+    y = rlx_onnx_call2(c, "add", y, rlx_onnx_cast(c, start, wide));
+    return rlx_onnx_cast(c, y, t);
+}
+
+/* How many elements there are is found when the program runs. */
+static bool range_of_tensors(rlx_onnx_conv *c)
+{
+    const rlx_expr *v[3], *n;
+    static const int64_t one = 1;
+    for (size_t i = 0; i < 3; i++)
+        if (!(v[i] = scalar_operand(c, i)))
+            return false;
+    rlx_dtype t = rlx_onnx_dtype_of(c, v[0]);
+    bool is_float = rlx_dtype_is_float(t);
+    rlx_dtype wide = is_float ? RELAX_FLOAT64 : RELAX_INT64;
+    for (size_t i = 0; i < 3; i++) {
+        c->m->needed |= c->inputs[i]->depends;
+        v[i] = rlx_onnx_cast(c, v[i], wide);
+    }
+    if (is_float) {
+        n = rlx_onnx_call2(c, "divide", rlx_onnx_call2(c, "subtract", v[1], v[0]), v[2]);
+        n = rlx_onnx_cast(c, rlx_onnx_call1(c, "ceil", n), RELAX_INT64);
+    } else {
+        n = rlx_onnx_call2(c, "floor_divide", rlx_onnx_call2(c, "subtract", v[0], v[1]), v[2]);
+        n = rlx_onnx_call1(c, "negative", n);
+    }
+    n = rlx_onnx_call2(c, "maximum", n, rlx_onnx_scalar(c, RELAX_INT64, 0));
+    const rlx_expr *shape =
+        rlx_onnx_call1(c, "tensor_to_shape", rlx_onnx_reshape_ints(c, n, &one, 1));
+    const rlx_prim *count = rlx_onnx_fresh(c, "n");
+    if (!count || !rlx_onnx_match(c, shape, rlx_shape_info(c->ctx, &count, 1)))
+        return false;
+    return rlx_onnx_output(c, 0, numbers_in_order(c, count, v[0], v[2], t));
+}
+
 RLX_ONNX_CONVERTER(convert_range)
 {
     if (range_of_sizes(c))
@@ -894,18 +948,17 @@ RLX_ONNX_CONVERTER(convert_range)
             return false;
         t = i ? t : rlx_onnx_dtype_of(c, e);
         v[i] = rlx_onnx_floats_of(c, e, &n);
-        if (!v[i] || n != 1)
+        if ((!v[i] || n != 1) && c->m->bind_first)
             return rlx_onnx_needs(c, i, "start, limit and delta") != NULL;
+        if (!v[i] || n != 1)
+            return range_of_tensors(c);
     }
     double count = *v[2] != 0 ? (*v[1] - *v[0]) / *v[2] : -1;
     int64_t k = count > 0 ? (int64_t)count + (count > (double)(int64_t)count) : 0;
     if (*v[2] == 0 || !(count < 1e12))
         return rlx_onnx_fail(c, RLX_ON05, "delta is 0, or there are too many elements") != NULL;
-    const rlx_expr *y = rlx_onnx_arange(c, rlx_int64(c->ctx, k), RELAX_INT64);
-    rlx_dtype wide = rlx_dtype_is_float(t) && rlx_dtype_bits(t) < 32 ? RELAX_FLOAT32 : t;
-    y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, wide), rlx_onnx_scalar(c, wide, *v[2]));
-    y = rlx_onnx_call2(c, "add", y, rlx_onnx_scalar(c, wide, *v[0]));
-    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
+    return rlx_onnx_output(c, 0, numbers_in_order(c, rlx_int64(c->ctx, k), rlx_onnx_input(c, 0),
+                                                  rlx_onnx_input(c, 2), t));
 }
 
 RLX_ONNX_CONVERTER(convert_trilu)

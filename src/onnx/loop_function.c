@@ -317,8 +317,28 @@ static const rlx_expr *call_self(rlx_onnx_conv *c, plan *p, rlx_onnx_value **out
     return call;
 }
 
+/* A step that a converter makes. */
+static const rlx_expr *made_step(rlx_onnx_conv *c, plan *p)
+{
+    const rlx_onnx_loop *l = p->l;
+    size_t n = l->num_carried + l->num_rows;
+    const rlx_expr **carried = rlx_onnx_array(c, p->num_carried, sizeof *carried);
+    const rlx_expr **made = rlx_onnx_array(c, n, sizeof *made);
+    rlx_onnx_value **out = rlx_onnx_array(c, n, sizeof *out);
+    for (size_t i = 0; carried && i < p->num_carried; i++)
+        carried[i] = &p->slots[i].param->node;
+    if (!carried || !made || !out || !l->step(c, l->user, &p->step->node, carried, made))
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!(out[i] = rlx_onnx_value_of(c, made[i])))
+            return NULL;
+    return call_self(c, p, out);
+}
+
 static const rlx_expr *one_step(rlx_onnx_conv *c, plan *p)
 {
+    if (p->l->step)
+        return made_step(c, p);
     rlx_onnx_scope s;
     rlx_onnx_scope_init(c->m, &s, c->scope);
     rlx_onnx_value **out = bind_body(c, p, &s) ? rlx_onnx_body(c, &s, p->l->g) : NULL;
@@ -478,7 +498,7 @@ static bool make_plan(rlx_onnx_conv *c, plan *p)
     p->fixed = rlx_onnx_array(c, l->num_carried, sizeof *p->fixed);
     bool ok = p->fixed != NULL;
     for (size_t i = 0; ok && i < l->num_carried; i++) {
-        p->fixed[i] = passes_through(l->g, output_name(l->g, out + i), input_name(l->g, in + i));
+        p->fixed[i] = l->g && passes_through(l->g, output_name(l->g, out + i), input_name(l->g, in + i));
         ok = p->fixed[i] || rlx_onnx_flatten(c, l->carried[i], &leaves);
     }
     p->num_carried = leaves.len;
@@ -486,10 +506,10 @@ static bool make_plan(rlx_onnx_conv *c, plan *p)
     p->slots = ok ? rlx_onnx_array(c, p->num_slots, sizeof *p->slots) : NULL;
     for (size_t i = 0; p->slots && ok && i < leaves.len; i++)
         ok = read_slot(c, &p->slots[i], leaves.data[i]);
-    for (size_t i = 0, at = 0; p->slots && ok && i < l->num_carried; i++)
+    for (size_t i = 0, at = 0; p->slots && l->g && ok && i < l->num_carried; i++)
         for (size_t k = p->fixed[i] ? 0 : rlx_onnx_leaf_count(l->carried[i]); k-- > 0;)
             p->slots[at++].name = input_name(l->g, in + i);
-    for (size_t i = 0; p->slots && ok && i < l->num_rows; i++)
+    for (size_t i = 0; p->slots && l->g && ok && i < l->num_rows; i++)
         p->slots[leaves.len + i].name = output_name(l->g, out + l->num_carried + l->rows[i]);
     p->rows_known = !l->num_rows;
     p->has_cond = l->is_loop;

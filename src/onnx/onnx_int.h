@@ -152,9 +152,15 @@ rlx_onnx_value *rlx_onnx_value_of(rlx_onnx_conv *c, const rlx_expr *e);
 /* The element type and rank that the model declares for output i, else NULL. */
 const rlx_tensor_sinfo *rlx_onnx_declared(rlx_onnx_conv *c, size_t i);
 
-/* Steps whose number is not known: a function that calls itself (loop_function.c). */
-typedef struct rlx_onnx_loop {
-    const rlx_onnx_graph *g;
+/* Steps whose number is not known: a function that calls itself (loop_function.c). A step is a graph, or
+ * what `step` makes: from the number of the step and what is carried it gives what is carried on, then its
+ * results. */
+typedef struct rlx_onnx_loop rlx_onnx_loop;
+typedef bool (*rlx_onnx_step_fn)(rlx_onnx_conv *c, const void *user, const rlx_expr *i,
+                                 const rlx_expr *const *carried, const rlx_expr **out);
+struct rlx_onnx_loop {
+    const rlx_onnx_graph *g;                 /* or NULL, and: */
+    rlx_onnx_step_fn step; const void *user;
     bool is_loop;                            /* Loop: number and condition come first; else Scan */
     const rlx_expr *limit;                   /* int64 scalar; NULL: there is none */
     const rlx_prim *count;                   /* steps, where that is known if no condition ends them */
@@ -163,7 +169,7 @@ typedef struct rlx_onnx_loop {
     const size_t *rows; size_t num_rows;     /* those results of a step that are wanted */
     /* what Scan takes apart, with axes that are not negative */
     const rlx_expr *const *scanned; const int64_t *axes; const bool *backward; size_t num_scanned;
-} rlx_onnx_loop;
+};
 /* In `results`: what is carried, then the rows of all steps along a new first axis. */
 bool rlx_onnx_loop_function(rlx_onnx_conv *c, const rlx_onnx_loop *l, rlx_onnx_value **results);
 
@@ -220,6 +226,9 @@ const rlx_expr *rlx_onnx_cast(rlx_onnx_conv *c, const rlx_expr *x, rlx_dtype dty
 const rlx_tensor_sinfo *rlx_onnx_info(rlx_onnx_conv *c, const rlx_expr *e);
 rlx_dtype rlx_onnx_dtype_of(rlx_onnx_conv *c, const rlx_expr *e);
 int rlx_onnx_rank(rlx_onnx_conv *c, const rlx_expr *e);          /* -1 after a report: ON08 */
+bool rlx_onnx_has_rank(rlx_onnx_conv *c, const rlx_expr *e);     /* never reports */
+/* e with that rank, which is checked when the program runs if it is not known; another one stays */
+const rlx_expr *rlx_onnx_of_rank(rlx_onnx_conv *c, const rlx_expr *e, int ndim);
 /* Sizes; unknown ones are bound by a cast first, and *e is what has them. NULL after a report. */
 const rlx_prim *const *rlx_onnx_dims(rlx_onnx_conv *c, const rlx_expr **e, size_t *ndim);
 const rlx_prim *rlx_onnx_dim(rlx_onnx_conv *c, const rlx_expr *e, size_t axis);
@@ -286,9 +295,12 @@ const rlx_expr *rlx_onnx_where(rlx_onnx_conv *c, const rlx_expr *cond, const rlx
                                const rlx_expr *y);
 const rlx_expr *rlx_onnx_prim(rlx_onnx_conv *c, int64_t v);      /* R.prim_value */
 const rlx_prim *rlx_onnx_simplify(rlx_onnx_conv *c, const rlx_prim *p);
+/* In the region, all zeros, with one more than asked for. */
 RLX_INLINE void *rlx_onnx_array(rlx_onnx_conv *c, size_t count, size_t size)
 {
     void *p = rlx_region_array(&c->m->region, count + 1, size);
+    if (p)
+        memset(p, 0, (count + 1) * size);
     c->failed |= !p;
     return p;
 }
