@@ -201,6 +201,16 @@ RLX_ONNX_CONVERTER(convert_rms_norm)
 }
 
 /* com.microsoft: the sum of two operands, and of a bias, normalised. Output 3 is the sum. */
+bool rlx_onnx_layer_norm(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *scale,
+                         const rlx_expr *bias, double epsilon)
+{
+    size_t outputs = c->num_outputs; /* others than the result mean something else here */
+    c->num_outputs = outputs ? 1 : 0;
+    bool ok = layer_norm(c, x, scale, bias, -1, epsilon);
+    c->num_outputs = outputs;
+    return ok;
+}
+
 RLX_ONNX_CONVERTER(convert_skip_layer_norm)
 {
     bool rms = strcmp(c->row->argument, "rms") == 0;

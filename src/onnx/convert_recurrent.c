@@ -95,6 +95,7 @@ typedef struct recurrent {
     rlx_dtype dtype;
     double clip;
     bool clips, couples, before;     /* input_forget, linear_before_reset */
+    bool quantized;                  /* com.microsoft: W and R of bytes, not transposed, operands made bytes */
     gate_fn acts[6];
 } recurrent;
 
@@ -102,6 +103,7 @@ typedef struct state { const rlx_expr *h, *c; } state;
 typedef struct direction {
     const recurrent *q;
     const rlx_expr *r, *rb, *w, *wb, *p;
+    const rlx_expr *scale[2], *zero[2];      /* of W and R, if they are quantised */
     const gate_fn *acts;
 } direction;
 
@@ -140,11 +142,19 @@ static const rlx_expr *peep(rlx_onnx_conv *c, const direction *d, const rlx_expr
     return d->p ? add(c, x, mul(c, gate(c, d->q, d->p, i, 0), cell)) : x;
 }
 
+static const rlx_expr *product(rlx_onnx_conv *c, const direction *d, const rlx_expr *x, bool of_state)
+{
+    const rlx_expr *w = of_state ? d->r : d->w;
+    return d->q->quantized
+               ? rlx_onnx_dynamic_product(c, x, w, d->scale[of_state], d->zero[of_state])
+               : rlx_onnx_call2(c, "matmul", x, w);
+}
+
 /* gates i, o, f, c */
 static state step_lstm(rlx_onnx_conv *c, const direction *d, const rlx_expr *wx, state s)
 {
     const recurrent *q = d->q;
-    const rlx_expr *g = add(c, wx, rlx_onnx_call2(c, "matmul", s.h, d->r));
+    const rlx_expr *g = add(c, wx, product(c, d, s.h, true));
     const rlx_expr *i = gated(c, d, peep(c, d, gate(c, q, g, 0, 1), 0, s.c), 0);
     const rlx_expr *f = q->couples
                             ? rlx_onnx_call2(c, "subtract", rlx_onnx_scalar(c, q->dtype, 1), i)
@@ -212,8 +222,16 @@ static bool begin_direction(rlx_onnx_conv *c, const recurrent *q, int64_t k, dir
 {
     int64_t n = (int64_t)q->gates * q->hidden;
     *d = (direction){ .q = q, .acts = q->acts + (q->kind == 'l' ? 3 : q->kind == 'g' ? 2 : 1) * k };
-    d->w = transposed(c, at(c, q->w, k));
-    d->r = transposed(c, at(c, q->r, k));
+    d->w = at(c, q->w, k);
+    d->r = at(c, q->r, k);
+    for (size_t i = 0; i < 2 && q->quantized; i++) {
+        d->scale[i] = at(c, rlx_onnx_input(c, 8 + 2 * i), k);
+        d->zero[i] = rlx_onnx_has(c, 9 + 2 * i) ? at(c, rlx_onnx_input(c, 9 + 2 * i), k) : NULL;
+    }
+    if (!q->quantized) {
+        d->w = transposed(c, d->w);
+        d->r = transposed(c, d->r);
+    }
     d->p = q->p ? at(c, q->p, k) : NULL;
     if (!q->b)
         return d->w && d->r;
@@ -328,7 +346,7 @@ static state run_direction(rlx_onnx_conv *c, const recurrent *q, int64_t i, bool
         s.c = first_state(c, q, q->c0, i);
     if (c->failed || !begin_direction(c, q, i, &k.d))
         return (state){ NULL, NULL };
-    k.wx = rlx_onnx_call2(c, "matmul", q->x, k.d.w);
+    k.wx = product(c, &k.d, q->x, false);
     if (k.d.wb)
         k.wx = add(c, k.wx, k.d.wb);
     k.none = q->lengths ? zeros(c, q) : NULL;
@@ -373,6 +391,7 @@ static bool read_recurrent(rlx_onnx_conv *c, recurrent *q, bool swap)
 {
     rlx_slice way = rlx_onnx_string(c, "direction", "forward");
     q->kind = *c->row->argument;
+    q->quantized = strcmp(c->row->argument, "lstm of bytes") == 0;
     q->gates = q->kind == 'l' ? 4 : q->kind == 'g' ? 3 : 1;
     q->directions = rlx_slice_is(way, "bidirectional") ? 2 : 1;
     q->x = swapped(c, rlx_onnx_of_rank(c, rlx_onnx_input(c, 0), 3), swap);
@@ -400,7 +419,7 @@ static bool read_recurrent(rlx_onnx_conv *c, recurrent *q, bool swap)
     q->batch = dims[1];
     if (!rlx_int_literal(q->length, &q->steps))
         q->steps = -1;
-    if (!rlx_onnx_static_dim(c, q->r, 2, &q->hidden))
+    if (!rlx_onnx_static_dim(c, q->r, q->quantized ? 1 : 2, &q->hidden))
         return rlx_onnx_fail(c, RLX_ON08, "the size of the state has to be known") != NULL;
     return read_acts(c, q);
 }

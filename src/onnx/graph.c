@@ -66,7 +66,7 @@ const rlx_string *rlx_onnx_identifier(rlx_importer *m, rlx_slice name, const cha
     size_t n = 0;
     if (name.len && name.data[0] >= '0' && name.data[0] <= '9')
         text[n++] = '_';
-    for (size_t i = 0; i < name.len && n < sizeof text - 1; i++) {
+    for (size_t i = 0; i < name.len && n < sizeof text - 2; i++) {
         char ch = name.data[i];
         bool fine = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
                     (ch >= '0' && ch <= '9') || ch == '_';
@@ -75,8 +75,10 @@ const rlx_string *rlx_onnx_identifier(rlx_importer *m, rlx_slice name, const cha
     }
     while (n > 1 && text[n - 1] == '_')
         n--;
+    if (rlx_is_keyword(text, n))
+        text[n++] = '_';
     rlx_slice s = { text, n };
-    bool any = n && !(n == 1 && text[0] == '_') && !rlx_is_keyword(text, n);
+    bool any = n && !(n == 1 && text[0] == '_');
     return rlx_string_intern(m->ctx, any ? s : rlx_slice_z(otherwise));
 }
 

@@ -308,6 +308,19 @@ RLX_INLINE void *rlx_onnx_array(rlx_onnx_conv *c, size_t count, size_t size)
 /* y rounded and shifted by a zero point, in the dtype of that (convert_quant.c) */
 const rlx_expr *rlx_onnx_requantize(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *zero);
 
+/* x quantised to bytes by its range, times w of bytes, as float32 (convert_qlinear.c) */
+const rlx_expr *rlx_onnx_dynamic_product(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *w,
+                                         const rlx_expr *scale, const rlx_expr *zero);
+/* (batch, length, heads * size) to (batch, heads, length, size) and back (convert_attention.c) */
+const rlx_expr *rlx_onnx_split_heads(rlx_onnx_conv *c, const rlx_expr *x, int64_t heads);
+const rlx_expr *rlx_onnx_join_heads(rlx_onnx_conv *c, const rlx_expr *x);
+/* The first `turned` places of the last axis of (batch, heads, length, size), turned by angles */
+const rlx_expr *rlx_onnx_rotate(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *cosine,
+                                const rlx_expr *sine, int64_t size, int64_t turned, bool interleaved);
+/* The last axis as a normalised layer, output 0 (convert_norm.c) */
+bool rlx_onnx_layer_norm(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *scale,
+                         const rlx_expr *bias, double epsilon);
+
 #define RLX_ONNX_CONVERTER(name) bool rlx_onnx_##name(rlx_onnx_conv *c)
 #define OP(domain, op, since, outputs, converter, argument) RLX_ONNX_CONVERTER(convert_##converter);
 #define REFUSED(domain, op, since, why)
