@@ -621,6 +621,35 @@ RLX_ONNX_CONVERTER(convert_scan)
     return make_scan(c, &way);
 }
 
+/* ---- choices of converters ---------------------------------------------------------------------- */
+
+const rlx_expr *rlx_onnx_choose(rlx_onnx_conv *c, const rlx_expr *cond, rlx_onnx_make_fn yes,
+                                const void *user, const rlx_expr *no)
+{
+    if (!cond || !no || c->failed || !rlx_builder_begin_branch(c->m->b))
+        return NULL;
+    size_t level = rlx_onnx_enter(c->m);
+    const rlx_expr *y = yes(c, user);
+    rlx_onnx_leave(c->m, level);
+    const rlx_expr *t = y ? rlx_builder_end_branch(c->m->b, y, c->place) : NULL;
+    if (!t || !rlx_builder_begin_branch(c->m->b))
+        return NULL;
+    const rlx_expr *f = rlx_builder_end_branch(c->m->b, no, c->place);
+    return f ? rlx_onnx_emit(c, rlx_if_new(c->ctx, cond, t, f, c->place)) : NULL;
+}
+
+const rlx_expr *rlx_onnx_is_axis(rlx_onnx_conv *c, const rlx_expr *given, int64_t axis, int64_t n)
+{
+    rlx_dtype t = rlx_onnx_dtype_of(c, given);
+    const rlx_expr *a = rlx_onnx_call2(c, "equal", given, rlx_onnx_scalar(c, t, (double)axis));
+    const rlx_expr *b = rlx_onnx_call2(c, "equal", given, rlx_onnx_scalar(c, t, (double)(axis - n)));
+    a = rlx_onnx_call2(c, "logical_or", a, b);
+    if (!a || rlx_onnx_rank(c, a) == 0)
+        return a;
+    a = rlx_onnx_call1(c, "sum", rlx_onnx_cast(c, a, RELAX_INT32));
+    return rlx_onnx_call2(c, "greater", a, rlx_onnx_scalar(c, RELAX_INT32, 0));
+}
+
 /* ---- attempts ---------------------------------------------------------------------------------- */
 
 void rlx_onnx_attempt_begin(rlx_onnx_conv *c, rlx_onnx_attempt *a)

@@ -342,14 +342,15 @@ RLX_ONNX_CONVERTER(convert_dropout)
 {
     int64_t training = 0;
     double ratio = rlx_onnx_float(c, "ratio", 0.5);
-    if (c->version >= 12 && rlx_onnx_has(c, 2) && !rlx_onnx_literal(c, 2, "training_mode", &training))
-        return false;
-    if (training && c->version >= 12 && rlx_onnx_has(c, 1)) {
-        size_t n;
-        const double *v = rlx_onnx_floats_of(c, rlx_onnx_input(c, 1), &n);
-        if (!v || n != 1)
+    if (c->version >= 12 && rlx_onnx_has(c, 2)) {
+        size_t n = 0;
+        const double *v = rlx_onnx_has(c, 1) ? rlx_onnx_floats_of(c, rlx_onnx_input(c, 1), &n) : NULL;
+        ratio = v && n == 1 ? *v : ratio;
+        bool none = v && n == 1 && ratio == 0; /* whatever the mode is */
+        if (!none && !rlx_onnx_literal(c, 2, "training_mode", &training))
+            return false;
+        if (training && rlx_onnx_has(c, 1) && (!v || n != 1))
             return rlx_onnx_needs(c, 1, "ratio") != NULL;
-        ratio = *v;
     }
     if (training && ratio > 0)
         return rlx_onnx_fail(c, RLX_ON05, "dropping elements at random (training) is not "

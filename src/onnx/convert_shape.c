@@ -723,6 +723,75 @@ static rlx_onnx_ints read_pads(rlx_onnx_conv *c, int n)
     return (rlx_onnx_ints){ out, out ? 2 * (size_t)n : 0, false, RELAX_INT64 };
 }
 
+static const rlx_expr *size_tensor(rlx_onnx_conv *c, const rlx_prim *p)
+{
+    p = p ? rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_MAX, p, rlx_int64(c->ctx, 0))) : NULL;
+    const rlx_expr *t = p ? rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &p, 1)) : NULL;
+    return rlx_onnx_reshape_ints(c, t, NULL, 0);
+}
+
+/* `length` places of an axis, the first of which is `begin` in front of x: taken by position. What lies
+ * outside is `value`, or as `mode` says. */
+static const rlx_expr *pad_by_position(rlx_onnx_conv *c, const rlx_expr *x, size_t axis, const rlx_prim *begin,
+                                       const rlx_prim *length, const char *mode, const rlx_expr *value)
+{
+    size_t n;
+    int64_t behind[64];
+    const rlx_prim *const *d = x ? rlx_onnx_dims(c, &x, &n) : NULL;
+    if (!d || !begin || !length || n > 64)
+        return NULL;
+    const rlx_prim *zero = rlx_int64(c->ctx, 0), *last = rlx_fold_sub(c->ctx, d[axis], rlx_int64(c->ctx, 1));
+    const rlx_expr *at = rlx_onnx_arange(c, length, RELAX_INT64), *inside = NULL, *low;
+    at = rlx_onnx_call2(c, "subtract", at, size_tensor(c, begin));
+    at = rlx_onnx_call2(c, "add", at, size_tensor(c, rlx_fold_sub(c->ctx, zero, begin)));
+    low = rlx_onnx_scalar(c, RELAX_INT64, 0);
+    if (!strcmp(mode, "reflect")) {
+        const rlx_expr *period = size_tensor(c, rlx_fold_mul(c->ctx, last, rlx_int64(c->ctx, 2)));
+        period = rlx_onnx_call2(c, "maximum", period, rlx_onnx_scalar(c, RELAX_INT64, 1));
+        at = rlx_onnx_call2(c, "floor_mod", at, period);
+        at = rlx_onnx_call2(c, "minimum", at, rlx_onnx_call2(c, "subtract", period, at));
+    } else if (!strcmp(mode, "circular")) {
+        at = rlx_onnx_call2(c, "floor_mod", at, size_tensor(c, d[axis]));
+    } else if (!strcmp(mode, "constant")) {
+        inside = rlx_onnx_call2(c, "logical_and", rlx_onnx_call2(c, "greater_equal", at, low),
+                                rlx_onnx_call2(c, "less", at, size_tensor(c, d[axis])));
+    }
+    at = rlx_onnx_call2(c, "minimum", rlx_onnx_call2(c, "maximum", at, low), size_tensor(c, last));
+    x = rlx_onnx_call(c, "take", "x x axis=i", x, at, (int64_t)axis);
+    for (size_t i = 0; i + axis + 1 < n; i++)
+        behind[i] = (int64_t)i + 1;
+    return inside ? rlx_onnx_where(c, rlx_onnx_expand_dims(c, inside, behind, n - 1 - axis), x, value) : x;
+}
+
+static bool is_zero(const rlx_prim *p) { return rlx_is_int_value(p, 0); }
+
+/* All axes by position: amounts whose sign is not known, and modes whose amounts are no numbers. */
+static const rlx_expr *pad_axes(rlx_onnx_conv *c, const rlx_expr *x, const rlx_onnx_ints *pads, const char *mode,
+                                const rlx_expr *value)
+{
+    for (size_t i = 0; i + 1 < pads->len && x; i += 2) {
+        const rlx_prim *b = pads->data[i], *e = pads->data[i + 1];
+        const rlx_prim *size = is_zero(b) && is_zero(e) ? NULL : rlx_onnx_dim(c, x, i / 2);
+        if (is_zero(b) && is_zero(e))
+            continue;
+        const rlx_prim *length =
+            size ? rlx_onnx_simplify(c, rlx_fold_add(c->ctx, size, rlx_fold_add(c->ctx, b, e))) : NULL;
+        x = pad_by_position(c, x, i / 2, b, length, mode, value);
+    }
+    return x;
+}
+
+static bool signs_are_known(rlx_onnx_conv *c, const rlx_onnx_ints *pads)
+{
+    const rlx_scope *s = rlx_builder_scope(c->m->b);
+    int64_t k;
+    for (size_t i = 0; i < pads->len; i++)
+        if (!rlx_int_literal(pads->data[i], &k) &&
+            rlx_prove_compare(c->ctx, s, RLX_NODE_LE, rlx_int64(c->ctx, 0), pads->data[i]) != RLX_TRUE)
+            return false;
+    return true;
+}
+
 /* Filled by concatenation: amounts of any kind, one value of any dtype. */
 static const rlx_expr *pad_with(rlx_onnx_conv *c, const rlx_expr *x, const rlx_onnx_ints *pads,
                                 const rlx_expr *value)
@@ -777,10 +846,10 @@ RLX_ONNX_CONVERTER(convert_pad)
     size_t one;
     const double *number = value ? rlx_onnx_floats_of(c, value, &one) : NULL;
     bool exact = number && (rlx_dtype_is_float(t) || (*number < 1e15 && *number > -1e15));
-    if (!strcmp(mode, "constant") && !(literal && exact))
+    if (!strcmp(mode, "constant") && !(literal && exact) && signs_are_known(c, &pads))
         return rlx_onnx_output(c, 0, pad_with(c, x, &pads, value));
     if (!literal)
-        return rlx_onnx_needs(c, 1, "pads") != NULL;
+        return rlx_onnx_output(c, 0, pad_axes(c, x, &pads, mode, value));
     return rlx_onnx_output(
         c, 0, rlx_onnx_call(c, "nn.pad", "x pad_width=I pad_value=f pad_mode=s", x, v, pads.len,
                             number && !strcmp(mode, "constant") ? *number : 0.0, mode));
@@ -791,32 +860,28 @@ RLX_ONNX_CONVERTER(convert_center_crop_pad)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
     int n = x ? rlx_onnx_rank(c, x) : -1;
-    size_t count, len;
+    size_t count;
     bool ok;
+    rlx_onnx_ints want;
     const int64_t *axes = n < 0 ? NULL : rlx_onnx_axes(c, 99, n, &count, &ok);
-    rlx_dtype t = rlx_onnx_dtype_of(c, x);
-    const int64_t *want = x ? rlx_onnx_literals(c, 1, "shape", &len) : NULL;
-    if (!want || n < 0 || !ok || len != (axes ? count : (size_t)n))
-        return !c->failed && rlx_onnx_fail(c, RLX_ON05, "shape and axes do not fit") != NULL;
-    for (size_t i = 0; i < len && x; i++) {
-        int64_t axis = axes ? axes[i] : (int64_t)i, have;
-        if (!rlx_onnx_static_dim(c, x, (size_t)axis, &have))
-            return rlx_onnx_fail(c, RLX_ON08, "size %lld of the operand has to be known",
-                                 (long long)axis) != NULL;
-        int64_t less = have > want[i] ? (have - want[i]) / 2 : 0;
-        if (have > want[i])
-            x = rlx_onnx_slice(c, x, axis, rlx_int64(c->ctx, less),
-                               rlx_int64(c->ctx, less + want[i]));
-        if (have < want[i]) {
-            int64_t *pads = rlx_onnx_array(c, 2 * (size_t)n, sizeof *pads);
-            rlx_onnx_ints p;
-            memset(pads, 0, 2 * (size_t)n * sizeof *pads);
-            pads[2 * axis] = (want[i] - have) / 2;
-            pads[2 * axis + 1] = want[i] - have - pads[2 * axis];
-            if (!literal_list(c, pads, 2 * (size_t)n, &p))
-                return false;
-            x = pad_with(c, x, &p, rlx_onnx_scalar(c, t, 0));
-        }
+    if (n < 0 || !rlx_onnx_sizes(c, 1, "shape", &want))
+        return false;
+    if (!ok || want.len != (axes ? count : (size_t)n))
+        return rlx_onnx_fail(c, RLX_ON05, "shape and axes do not fit") != NULL;
+    const rlx_expr *value = rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), 0);
+    const rlx_prim *zero = rlx_int64(c->ctx, 0), *two = rlx_int64(c->ctx, 2);
+    for (size_t i = 0; i < want.len && x; i++) {
+        size_t axis = axes ? (size_t)axes[i] : i;
+        const rlx_prim *have = rlx_onnx_dim(c, x, axis), *to = want.data[i];
+        if (!have)
+            return false;
+        /* half of what is missing, less half of what is too much */
+        const rlx_prim *less = rlx_fold_binary(c->ctx, RLX_NODE_MAX, rlx_fold_sub(c->ctx, to, have), zero);
+        const rlx_prim *more = rlx_fold_binary(c->ctx, RLX_NODE_MAX, rlx_fold_sub(c->ctx, have, to), zero);
+        const rlx_prim *begin = rlx_fold_sub(c->ctx, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, less, two),
+                                             rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, more, two));
+        if (have != to)
+            x = pad_by_position(c, x, axis, rlx_onnx_simplify(c, begin), to, "constant", value);
     }
     return rlx_onnx_output(c, 0, x);
 }
@@ -982,6 +1047,19 @@ RLX_ONNX_CONVERTER(convert_eye_like)
                                                rlx_onnx_prim(c, rlx_onnx_int(c, "k", 0)), t));
 }
 
+/* An operand of floats as a size that is found when the program runs. */
+static const rlx_prim *size_of_float(rlx_onnx_conv *c, size_t i)
+{
+    static const int64_t one = 1;
+    const rlx_expr *e = rlx_onnx_cast(c, rlx_onnx_input(c, i), RELAX_INT64);
+    const rlx_prim *size = e && !c->m->bind_first ? rlx_onnx_fresh(c, "n") : NULL;
+    if (!size)
+        return rlx_onnx_needs(c, i, "the size");
+    c->m->needed |= c->inputs[i]->depends;
+    e = rlx_onnx_call1(c, "tensor_to_shape", rlx_onnx_reshape_ints(c, e, &one, 1));
+    return rlx_onnx_match(c, e, rlx_shape_info(c->ctx, &size, 1)) ? size : NULL;
+}
+
 RLX_ONNX_CONVERTER(convert_one_hot)
 {
     const rlx_expr *at = rlx_onnx_input(c, 0), *values = rlx_onnx_input(c, 2);
@@ -993,9 +1071,12 @@ RLX_ONNX_CONVERTER(convert_one_hot)
         return false;
     const double *d = rlx_onnx_floats_of(c, rlx_onnx_input(c, 1), &known);
     const rlx_prim *size = d && known == 1 ? rlx_int64(c->ctx, (int64_t)*d) : NULL;
-    if (!size && (!rlx_onnx_sizes(c, 1, "depth", &depth) || depth.len != 1))
+    if (!size && rlx_dtype_is_float(rlx_onnx_dtype_of(c, rlx_onnx_input(c, 1))))
+        size = size_of_float(c, 1);
+    else if (!size && rlx_onnx_sizes(c, 1, "depth", &depth) && depth.len == 1)
+        size = depth.data[0];
+    if (!size)
         return false;
-    size = size ? size : depth.data[0];
     const rlx_prim *zero = rlx_int64(c->ctx, 0), *one = rlx_int64(c->ctx, 1);
     rlx_dtype t = RELAX_INT64;
     at = rlx_onnx_cast(c, at, t);

@@ -222,6 +222,13 @@ const rlx_expr *rlx_onnx_match(rlx_onnx_conv *c, const rlx_expr *e, const rlx_si
 const rlx_prim *rlx_onnx_fresh(rlx_onnx_conv *c, const char *hint);
 const rlx_expr *rlx_onnx_cast(rlx_onnx_conv *c, const rlx_expr *x, rlx_dtype dtype); /* x, if it has it */
 
+/* `yes` where a scalar of bool is true, made in a branch, else `no` */
+typedef const rlx_expr *(*rlx_onnx_make_fn)(rlx_onnx_conv *c, const void *user);
+const rlx_expr *rlx_onnx_choose(rlx_onnx_conv *c, const rlx_expr *cond, rlx_onnx_make_fn yes,
+                                const void *user, const rlx_expr *no);
+/* Does an axis that is found when the program runs, or one of several, stand for `axis` of n? */
+const rlx_expr *rlx_onnx_is_axis(rlx_onnx_conv *c, const rlx_expr *given, int64_t axis, int64_t n);
+
 /* what is known of an expression */
 const rlx_tensor_sinfo *rlx_onnx_info(rlx_onnx_conv *c, const rlx_expr *e);
 rlx_dtype rlx_onnx_dtype_of(rlx_onnx_conv *c, const rlx_expr *e);
