@@ -208,17 +208,45 @@ static bool make_outputs(rlx_onnx_conv *c)
     return true;
 }
 
+/* Domain, name and overload, none of which holds the byte between them: such a function is not found. */
+static bool function_key(rlx_buf *b, rlx_slice domain, rlx_slice name, rlx_slice overload)
+{
+    domain = is_main_domain(domain) ? (rlx_slice){ "", 0 } : domain;
+    rlx_buf_put(b, domain.data ? domain.data : "", domain.len);
+    rlx_buf_char(b, '\0');
+    rlx_buf_put(b, name.data ? name.data : "", name.len);
+    rlx_buf_char(b, '\0');
+    rlx_buf_put(b, overload.data ? overload.data : "", overload.len);
+    return !b->failed;
+}
+
+/* The first of equal ones counts. */
+bool rlx_onnx_list_functions(rlx_importer *m)
+{
+    const rlx_wire_list *list = &m->model->functions;
+    rlx_buf b;
+    rlx_buf_init(&b, &m->ctx->memory);
+    bool ok = true;
+    for (size_t i = 0; ok && i < list->len; i++) {
+        const rlx_onnx_function *f = RLX_ONNX_ITEM(rlx_onnx_function, *list, i);
+        b.len = 0;
+        ok = function_key(&b, f->domain, f->name, f->overload);
+        rlx_slice key = { b.data, b.len };
+        ok = ok && (rlx_map_get(&m->functions, key) || rlx_map_put(&m->functions, key, (void *)(uintptr_t)f));
+    }
+    rlx_buf_free(&b);
+    return ok;
+}
+
 static const rlx_onnx_function *find_function(rlx_importer *m, const rlx_onnx_node *n)
 {
-    for (size_t i = 0; i < m->model->functions.len; i++) {
-        const rlx_onnx_function *f = RLX_ONNX_ITEM(rlx_onnx_function, m->model->functions, i);
-        bool same_domain = is_main_domain(n->domain) ? is_main_domain(f->domain)
-                                                     : rlx_slice_equal(f->domain, n->domain);
-        if (rlx_slice_equal(f->name, n->op) && same_domain &&
-            rlx_slice_equal(f->overload, n->overload))
-            return f;
-    }
-    return NULL;
+    rlx_buf b;
+    rlx_buf_init(&b, &m->ctx->memory);
+    const rlx_onnx_function *f = function_key(&b, n->domain, n->op, n->overload)
+                                     ? rlx_map_get(&m->functions, (rlx_slice){ b.data, b.len })
+                                     : NULL;
+    rlx_buf_free(&b);
+    return f;
 }
 
 static bool import_nodes(rlx_importer *m, rlx_onnx_scope *s, const rlx_wire_list *nodes,
@@ -309,13 +337,24 @@ static bool check_row(rlx_onnx_conv *c)
     return true;
 }
 
+static bool is_known(const rlx_onnx_conv *c)
+{
+    rlx_slice domain = is_main_domain(c->node->domain) ? RLX_SLICE("") : c->node->domain;
+    const rlx_onnx_row *row = rlx_onnx_row_find(domain, c->node->op);
+    return row && !row->refused;
+}
+
 /* Errors of inference are told where they are found. */
 static bool run_converter(rlx_onnx_conv *c, const rlx_onnx_function *f)
 {
     size_t errors = rlx_error_count(c->ctx);
     rlx_place outer = c->ctx->diags.otherwise;
     c->ctx->diags.otherwise = c->place;
-    bool ok = f ? inline_function(c, f) : check_row(c) && c->row->convert(c);
+    const rlx_onnx_host *host = rlx_onnx_host_find(c);
+    bool ok = host                                ? host->convert(host->user, c)
+              : f                                 ? inline_function(c, f)
+              : c->m->options->packed_calls && !is_known(c) ? rlx_onnx_packed_call(c)
+                                                  : check_row(c) && c->row->convert(c);
     ok = ok && !c->failed;
     c->ctx->diags.otherwise = outer;
     if (!ok && !c->failed && rlx_error_count(c->ctx) == errors)

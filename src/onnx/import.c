@@ -16,7 +16,7 @@ static bool looks_like_model(rlx_slice f)
     return !(f.len >= 8 && !memcmp(f.data + 4, "ORTM", 4)) && !(f.len && f.data[0] == '{');
 }
 
-static bool read_model(rlx_importer *m)
+bool rlx_onnx_read_model(rlx_importer *m)
 {
     rlx_slice bytes = { (const char *)m->file->data, m->file->size };
     rlx_onnx_model *model = rlx_region_alloc(&m->region, sizeof *model);
@@ -394,6 +394,7 @@ static void free_importer(rlx_importer *m)
     while (rlx_map_next(&m->external, &it, &key, &blob))
         rlx_blob_release(blob);
     rlx_map_free(&m->external);
+    rlx_map_free(&m->functions);
     rlx_map_free(&m->issue_of);
     rlx_ptrmap_free(&m->sizes);
     rlx_ptrmap_free(&m->tensors);
@@ -416,8 +417,9 @@ bool rlx_onnx_import(rlx_context *ctx, rlx_blob *file, const rlx_onnx_options *o
     rlx_ptrmap_init(&m.tensors, &ctx->memory);
     rlx_map_init(&m.issue_of, &ctx->memory);
     rlx_map_init(&m.external, &ctx->memory);
+    rlx_map_init(&m.functions, &ctx->memory);
     m.bind_first = options->known_sizes;
-    if (read_model(&m) && make_builders(&m))
+    if (rlx_onnx_read_model(&m) && rlx_onnx_list_functions(&m) && make_builders(&m))
         out->module = tidy(&m, build_module(&m));
     rlx_onnx_issues_report(&m);
     if (!give_issues(&m))

@@ -14,7 +14,6 @@
 #include "sinfo/builder.h"
 
 typedef struct rlx_importer rlx_importer;
-typedef struct rlx_onnx_conv rlx_onnx_conv;
 
 /* A value of the graph. One of expr, tensor, ints, items says what it is; expr is made of the others when
  * it is asked for, so that what only decides sizes leaves nothing behind. */
@@ -75,6 +74,7 @@ struct rlx_importer {
     uint32_t source;                         /* the list of nodes */
     rlx_ptrmap sizes;                        /* dim_param -> PRIM_VAR or INT_IMM */
     rlx_ptrmap tensors;                      /* rlx_onnx_tensor -> constant */
+    rlx_map functions;                       /* of the model, by domain, name and overload */
     rlx_map external;                        /* location -> rlx_blob */
     RLX_VEC(rlx_onnx_issue) issues;
     rlx_map issue_of;
@@ -172,6 +172,15 @@ struct rlx_onnx_loop {
 };
 /* In `results`: what is carried, then the rows of all steps along a new first axis. */
 bool rlx_onnx_loop_function(rlx_onnx_conv *c, const rlx_onnx_loop *l, rlx_onnx_value **results);
+
+/* ---- files (import.c): the model of m->file into m->model. False after a report. */
+bool rlx_onnx_read_model(rlx_importer *m);
+/* Functions of the model, so that nodes find them (graph.c). */
+bool rlx_onnx_list_functions(rlx_importer *m);
+
+/* ---- the host (host.c) */
+const rlx_onnx_host *rlx_onnx_host_find(const rlx_onnx_conv *c);
+bool rlx_onnx_packed_call(rlx_onnx_conv *c);
 
 /* ---- places (listing.c): a text with a line for each node, so that diagnostics show it */
 bool rlx_onnx_list_nodes(rlx_importer *m);
