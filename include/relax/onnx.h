@@ -43,12 +43,13 @@ typedef struct relax_onnx_options {
     /* 1: operands that say sizes have to be known; 0 (default): where they are found when the
      * program runs, the sizes are variables */
     int32_t known_sizes;
-    /* Initialisers of at least so many bytes become parameters behind the inputs (attribute
-     * num_input), to be bound later; 0 (default): all are constants. */
+    /* Initialisers and constants of at least so many bytes become parameters behind the inputs (attribute
+     * num_input), to be bound later; 0 (default): all are constants. Lists of integers and those in functions
+     * stay constants. */
     uint64_t params_from;
     uint64_t max_nodes;           /* after functions are put in place; default 1,000,000 */
     uint64_t max_constant_bytes;  /* of what is unpacked at import; default 1 GiB */
-    /* Inputs that are known: they become constants, which the library copies. Of an array whose data
+    /* Inputs that are known, by name: they become constants, which the library copies. Of an array whose data
      * is NULL, though it has elements, the shape alone is known; the input stays a parameter. */
     const char *const *input_names;
     const DLTensor *const *inputs;

@@ -164,6 +164,35 @@ loop = model([node("Loop", ["m", "", "x"], ["y", "rows"], body=body)], [value("x
 v = floats(2)
 run("a loop", loop, [v], [v + 3, np.stack([v, v + 1, v + 3])])
 
+# ---- a text and an archive; inputs that are constants
+deep = model([node("Constant", [], ["k"], value=Tensor(tensor("", floats(40)[:40]))), node("Add", ["x", "k"], ["a"]), node("MatMul", ["a", "w"], ["y"])],
+             [value("x", "float32", ["n", 40])], [value("y", "float32", None)], {"w": floats(40, 30)})
+with open(s.path("deep.onnx"), "wb") as f:
+    f.write(deep)
+rc, out, err = s.run("import", s.path("deep.onnx"), "-o", s.path("deep.py"), "--params", s.path("deep.npz"))
+s.equal("import: runs", (rc, out, err), (0, "", ""))
+archive = np.load(s.path("deep.npz"))
+s.equal("import: the weights", {k: archive[k].shape for k in archive}, {"k": (40,), "w": (40, 30)})
+with open(s.path("deep.py")) as f:
+    written = f.read()
+s.check("import: parameters behind the inputs", '"num_input": 1' in written and "metadata" not in written, written)
+np.save(s.path("x.npy"), floats(3, 40))
+rc, plain, err = s.run("run", s.path("deep.onnx"), "--input", s.path("x.npy"), "--json")
+rc, apart, err = s.run("run", s.path("deep.py"), "--params", s.path("deep.npz"), "--input", s.path("x.npy"), "--json")
+s.check("import: text and archive give the same", rc == 0 and apart == plain, err)
+rc, out, err = s.run("import", s.path("deep.onnx"))
+s.check("import: without an archive the text holds the weights", rc == 0 and "metadata" in out and "num_input" not in out, out)
+rc, out, err = s.run("import", s.path("deep.onnx"), "-o", s.path("d.py"), "--params", s.path("d.npz"), "--params-from", "1000")
+s.check("import: small weights stay", rc == 0 and sorted(np.load(s.path("d.npz"))) == ["w"], err)
+rc, out, err = s.run("import", s.path("deep.onnx"), "-o", s.path("d.py"), "--params", "/nonexistent/d.npz")
+s.check("import: an archive that cannot be written", rc == 1 and "error[IO02]" in err, err)
+np.save(s.path("to.npy"), np.array([6, 4]))
+bound = text(by_value, "--bind", "to=" + s.path("to.npy"))
+s.check("--bind: the input is a constant", "to:" not in bound and "R.shape([6, 4])" in bound, bound)
+for wrong, code in ((["--bind", "to"], 1), (["--bind", "to=/nonexistent.npy"], 1), (["--bind", "nothing=" + s.path("to.npy")], 1)):
+    rc, out, err = s.run("print", s.write("m.onnx", by_value), *wrong)
+    s.check(f"--bind: {' '.join(wrong)[:20]}", rc == code and err, f"{rc} {err}")
+
 # ---- external data
 with open(s.path("w.bin"), "wb") as f:
     f.write(b"\0" * 64 + w.tobytes())
@@ -191,6 +220,12 @@ for words in ("StringSplit (operator set 20)", "here.Nonsense", "axis 7 is out o
     s.check(f"all that is wrong: {words}", rc == 1 and words in err, err)
 s.equal("all that is wrong: each once", err.count("error["), 3)
 rc, out, err = s.run("check", s.path("m.onnx"), "--onnx-report")
+s.check("report: what helps", "\tcompose" in out or len(out.splitlines()[1].split("\t")) == 6 and out.splitlines()[1].split("\t")[5], out)
+rc, as_json, err = s.run("check", s.path("m.onnx"), "--onnx-report", "--json")
+report = json.loads(as_json)
+s.equal("report: as JSON", [report["imported"], report["nodes"], len(report["issues"]), report["issues"][0]["count"], report["issues"][0]["operator"]],
+        [False, 6, 3, 2, "StringSplit"])
+s.check("report: as JSON, what helps", all(i["cure"] and i["reason"] and i["severity"] == "error" for i in report["issues"]), as_json)
 s.equal("report: first line and first reason", out.splitlines()[:1] + [line.split("\t")[:3] for line in out.splitlines()[1:2]],
         ["6 nodes, 3 reasons", ["ON03", "2", "StringSplit"]])
 refused("a newer operator", model([node("Gelu", ["x"], ["y"])], ins, outs, opset=13), "ON04", "is not part of the operator set")
