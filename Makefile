@@ -299,7 +299,7 @@ bench-peers:
 FUZZ_CC      ?= clang-14
 FUZZ_SECONDS ?= 600
 FUZZ_DIR     := $(if $(O),$(O),build)/fuzz
-FUZZ_NAMES   := rlx npy script
+FUZZ_NAMES   := rlx npy script onnx
 FUZZ_FLAGS   := -timeout=20 -rss_limit_mb=2048 -print_final_stats=1
 # Texts also begin with the programs of the tree, and with the words of the language.
 fuzz-script: FUZZ_FLAGS += -max_len=8192 -dict=$(FUZZ_DIR)/script.dict
@@ -318,6 +318,7 @@ $(FUZZ_NAMES:%=fuzz-%): fuzz-%:
 $(call obj,$(wildcard test/fuzz/fuzz_*.c)): private EXTRA := -Itest/support
 $(FUZZ_DIR)/fuzz_rlx: $(FUZZ_ALONE)
 $(FUZZ_DIR)/fuzz_script: $(call obj,test/support/text_case.c) $(ARCHIVE)
+$(FUZZ_DIR)/fuzz_onnx: $(ARCHIVE)
 $(FUZZ_DIR)/fuzz_npy: $(call obj,src/cli/npy.c src/cli/npz.c src/cli/zip.c src/cli/crc32.c) $(RUN_ARCHIVE)
 $(FUZZ_DIR)/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o
 	$(say) LINK $@
