@@ -255,7 +255,7 @@ AGAIN = $(MAKE) --no-print-directory $(JOBS)
 RUN_ALL = CC='$(CC)' STRIP='$(STRIP)' PKG_CONFIG='$(PKG_CONFIG)' \
     $(PYTHON) test/tools/run_all.py --variant $(VARIANT) --build $(BUILD) --out $(OUT) $(if $(T),--only '$(T)')
 
-.PHONY: demo check check-asan check-long check-tvm bench bench-peers
+.PHONY: demo check check-asan check-long check-tvm check-onnx bench bench-peers
 DEMOS := digits adder
 demo:
 	@$(AGAIN) deps-build
@@ -283,6 +283,10 @@ check-tvm: all
 	@PYTHON='$(PYTHON)' sh test/tvm/install.sh '$(if $(O),$(O),build)/tvm' || [ -n '$(TVM_PYTHON)' ]
 	@'$(or $(TVM_PYTHON),$(if $(O),$(O),build)/tvm/bin/python)' test/tvm/check_tvm.py $(TOOL) \
 	    test/golden/*/*.test examples/*/*.py
+# Suites of ONNX cases in the layout that test/onnx/run_suite.py describes: make check-onnx CASES='DIR...'
+check-onnx: all
+	@[ -n '$(CASES)' ] || { echo "make check-onnx CASES='DIR...'"; exit 2; }
+	@RELAX=$(TOOL) $(PYTHON) test/onnx/run_suite.py $(CHECK_ONNX) $(CASES)
 bench:
 	@$(AGAIN) deps-bench
 	@$(AGAIN) all
