@@ -177,7 +177,7 @@ relax_onnx_import *relax_onnx_import_memory(relax_context *ctx, const void *data
 {
     relax_onnx_options o = defaults;
     bool ok = RLX_API_CONTEXT(ctx) && (!size || rlx_api_required(ctx, data, "data")) &&
-              rlx_api_options(ctx, &o, sizeof o, options, "relax_onnx_options");
+              (!options || rlx_api_options(ctx, &o, sizeof o, options, "relax_onnx_options"));
     lent *l = ok ? rlx_mem_alloc(&ctx->memory, sizeof *l) : NULL;
     if (!l) {
         if (destroy)
@@ -214,7 +214,7 @@ relax_onnx_import *relax_onnx_import_file(relax_context *ctx, const char *path,
     if (!RLX_API_CONTEXT(ctx))
         return NULL;
     if (!rlx_api_required(ctx, path, "path") ||
-        !rlx_api_options(ctx, &o, sizeof o, options, "relax_onnx_options"))
+        (options && !rlx_api_options(ctx, &o, sizeof o, options, "relax_onnx_options")))
         return give(ctx, NULL);
     rlx_blob *file = rlx_file_map(&ctx->memory, path, SIZE_MAX >> 1, &why);
     if (!file) {

@@ -145,7 +145,7 @@ static const rlx_attr *read_attr(rlx_context *ctx, char kind, va_list *args)
     case 'I':
         ints = va_arg(*args, const int64_t *);
         n = va_arg(*args, size_t);
-        items = rlx_new(ctx, (n + 1) * sizeof *items);
+        items = ints || !n ? rlx_new(ctx, (n + 1) * sizeof *items) : NULL;
         for (size_t i = 0; items && i < n; i++)
             items[i] = rlx_attr_int_new(ctx, ints[i]);
         return items ? rlx_attr_list_new(ctx, items, n) : NULL;
@@ -181,7 +181,9 @@ static void read_draft(rlx_onnx_conv *c, draft *d, const char *format, va_list *
         } else if (d->num_attrs < MOST_ATTRS) {
             d->keys[d->num_attrs] =
                 rlx_attr_string_new(c->ctx, (rlx_slice){ p, (size_t)(equals - p) });
-            d->values[d->num_attrs++] = read_attr(c->ctx, equals[1], args);
+            d->values[d->num_attrs] = read_attr(c->ctx, equals[1], args);
+            d->missing |= !d->keys[d->num_attrs] || !d->values[d->num_attrs];
+            d->num_attrs++;
         }
         p += n + (p[n] == ' ');
     }
@@ -491,7 +493,7 @@ const rlx_expr *rlx_onnx_const_ints(rlx_onnx_conv *c, rlx_dtype dtype, const int
 {
     int64_t n = (int64_t)count;
     size_t width = rlx_dtype_bytes(dtype);
-    unsigned char *data = rlx_onnx_array(c, count, width ? width : 1);
+    unsigned char *data = !values && count ? NULL : rlx_onnx_array(c, count, width ? width : 1);
     for (size_t i = 0; data && i < count; i++) {
         if (rlx_dtype_is_float(dtype))
             rlx_dtype_store_float(dtype, data + i * width, (double)values[i]);
@@ -597,6 +599,8 @@ const rlx_expr *rlx_onnx_transpose(rlx_onnx_conv *c, const rlx_expr *x, const in
                                    size_t count)
 {
     bool same = true;
+    if (!perm)
+        return c->failed = true, NULL;
     for (size_t i = 0; i < count; i++)
         same &= perm[i] == (int64_t)i;
     return same ? x : rlx_onnx_call(c, "permute_dims", "x axes=I", x, perm, count);

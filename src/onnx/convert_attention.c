@@ -135,6 +135,8 @@ static const rlx_expr *lengthened(rlx_onnx_conv *c, const rlx_expr *mask, const 
     size_t m;
     const rlx_prim *const *d = rlx_onnx_dims(c, &mask, &m);
     const rlx_prim **shape = rlx_onnx_array(c, m, sizeof *shape);
+    if (!d || !shape)
+        return NULL;
     memcpy(shape, d, m * sizeof *shape);
     shape[m - 1] = rlx_onnx_simplify(
         c, rlx_fold_binary(c->ctx, RLX_NODE_MAX, rlx_int64(c->ctx, 0),

@@ -262,6 +262,8 @@ RLX_ONNX_CONVERTER(convert_group_norm)
         return rlx_onnx_fail(c, RLX_ON05, "num_groups or the rank of the operand is out of range") !=
                NULL;
     const rlx_prim **parted = rlx_onnx_array(c, n + 1, sizeof *parted);
+    if (!parted)
+        return false;
     parted[0] = d[0];
     parted[1] = rlx_int64(c->ctx, groups);
     parted[2] = rlx_onnx_simplify(
@@ -321,7 +323,8 @@ RLX_ONNX_CONVERTER(convert_lrn)
     if (!d || n < 2 || n > 62 || size < 1)
         return false;
     int64_t *pads = rlx_onnx_array(c, 2 * n, sizeof *pads);
-    memset(pads, 0, 2 * n * sizeof *pads);
+    if (!pads)
+        return false;
     pads[2] = (size - 1) / 2;
     pads[3] = size - 1 - pads[2];
     const rlx_expr *q = rlx_onnx_call(c, "nn.pad", "x pad_width=I", rlx_onnx_call1(c, "square", x),

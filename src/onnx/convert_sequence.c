@@ -141,6 +141,8 @@ RLX_ONNX_CONVERTER(convert_optional)
 {
     rlx_onnx_value **items = rlx_onnx_array(c, 1, sizeof *items);
     bool any = rlx_onnx_has(c, 0);
+    if (!items)
+        return false;
     if (any)
         items[0] = c->inputs[0];
     rlx_onnx_value v = { .items = items, .num_items = any, .is_optional = true };

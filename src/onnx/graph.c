@@ -189,6 +189,8 @@ static uint64_t depends_of(const rlx_onnx_conv *c)
 /* Outputs get their values when their node begins; the ones that fail are silent afterwards. */
 static bool make_outputs(rlx_onnx_conv *c)
 {
+    if (!c->inputs || !c->outputs)
+        return false;
     uint64_t on = depends_of(c);
     for (size_t i = 0; i < c->num_outputs; i++) {
         rlx_slice name = c->node->outputs.data[i];

@@ -310,6 +310,9 @@ static void test_options(void **state)
     assert_says(ctx, i, "def forward(x: R.Tensor((5, 4), dtype=\"float32\"))");
     assert_int_equal(relax_onnx_import_num_nodes(i), 2);
     relax_onnx_import_destroy(i);
+    i = imported(ctx, &m, NULL);
+    assert_says(ctx, i, "def main(x: R.Tensor((\"batch\", 4), dtype=\"float32\"))");
+    relax_onnx_import_destroy(i);
     o.max_nodes = 1;
     i = imported(ctx, &m, &o);
     assert_null(relax_onnx_import_module(i));

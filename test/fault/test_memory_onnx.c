@@ -30,7 +30,8 @@ static char *import_text(const model *m, fault *f, bool *memory)
         copy = strdup(relax_bytes_data(text));
         relax_bytes_release(text);
     }
-    *memory = relax_context_status(ctx) == RELAX_ERROR_OUT_OF_MEMORY;
+    *memory = relax_context_status(ctx) == RELAX_ERROR_OUT_OF_MEMORY ||
+              (module && !text); /* printing reports nothing */
     if (!copy && !*memory && !relax_context_num_errors(ctx))
         fail_msg("%s: nothing comes back, and nothing says why", m->name);
     relax_onnx_import_destroy(import);
@@ -61,7 +62,8 @@ static bool refuse(const model *m, size_t at, bool forever, const char *whole)
     return f.plan.refused;
 }
 
-static void try_model(const model *m)
+/* Is there a module? */
+static bool try_model(const model *m)
 {
     fault f;
     bool memory;
@@ -74,7 +76,9 @@ static void try_model(const model *m)
         refuse(m, at, false, whole);
         refuse(m, at, true, whole);
     }
+    bool any = whole != NULL;
     free(whole);
+    return any;
 }
 
 static bool read_model(const char *name, model *m)
@@ -93,18 +97,16 @@ static void models_without_memory(void **state)
     (void)state;
     static model m;
     const char *top = getenv("TOP");
-    int tried = 0;
+    int modules = 0;
     if (top)
         assert_int_equal(chdir(top), 0);
     DIR *d = opendir(CORPUS);
     assert_non_null(d);
     for (struct dirent *e; (e = readdir(d));)
-        if (e->d_name[0] != '.' && read_model(e->d_name, &m)) {
-            try_model(&m);
-            tried++;
-        }
+        if (e->d_name[0] != '.' && read_model(e->d_name, &m))
+            modules += try_model(&m);
     closedir(d);
-    assert_true(tried > 50);
+    assert_true(modules > 50);
 }
 
 int main(void)
