@@ -53,6 +53,8 @@ const rlx_expr *rlx_onnx_value_expr(rlx_onnx_conv *c, rlx_onnx_value *v)
     else if (v->is_sequence || v->is_optional)
         return rlx_onnx_fail(c, RLX_ON08, "a %s stands where a tensor is needed",
                              v->is_sequence ? "sequence" : "optional value");
+    else /* the result of a node around this one */
+        return rlx_onnx_fail(c, RLX_ON10, "nothing before it defines %.80s", v->name ? v->name->data : "");
     v->failed |= !v->expr;
     c->failed |= !v->expr;
     return v->expr;

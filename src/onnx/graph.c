@@ -294,7 +294,9 @@ static bool inline_function(rlx_onnx_conv *c, const rlx_onnx_function *f)
     for (size_t i = 0; ok && i < f->outputs.len; i++) {
         const rlx_string *s = rlx_string_intern(c->ctx, f->outputs.data[i]);
         const rlx_onnx_value *v = s ? rlx_onnx_value_find(&inner, s) : NULL;
-        if (rlx_onnx_wants(c, i) && (!v || v->failed))
+        if (rlx_onnx_wants(c, i) && s && !v)
+            rlx_onnx_fail(c, RLX_ON10, "no node of the function defines its output %.80s", s->data);
+        else if (rlx_onnx_wants(c, i) && (!v || v->failed))
             c->failed = true;
         else if (v)
             ok = rlx_onnx_output_value(c, i, v);

@@ -102,10 +102,24 @@ static const rlx_expr *attribute_value(rlx_onnx_conv *c, const char *name)
     }
 }
 
+/* A size may have a name that no input binds. */
+static bool names_are_known(rlx_onnx_conv *c, const rlx_tensor_sinfo *t)
+{
+    size_t n = 0;
+    const rlx_prim *const *dims = rlx_shape_dims(t->shape, &n);
+    for (size_t i = 0; dims && i < n; i++)
+        if (rlx_as_prim_var(dims[i]) &&
+            !rlx_scope_has(rlx_builder_scope(c->m->b), rlx_as_prim_var(dims[i])))
+            return false;
+    return true;
+}
+
 static const rlx_sinfo *declared_info(rlx_onnx_conv *c, size_t i)
 {
     const rlx_tensor_sinfo *d = rlx_onnx_declared(c, i);
     const rlx_expr *x = c->num_inputs ? rlx_onnx_host_input(c, 0) : NULL;
+    if (d && !names_are_known(c, d))
+        return rlx_tensor_info(c->ctx, NULL, d->dtype, d->ndim, NULL);
     if (d)
         return &d->node;
     return rlx_tensor_info(c->ctx, NULL, x ? rlx_onnx_dtype_of(c, x) : RELAX_VOID, -1, NULL);

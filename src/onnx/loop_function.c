@@ -126,6 +126,8 @@ static bool compare(rlx_onnx_conv *c, plan *p, slot *s, const rlx_expr *e)
         return rlx_onnx_fail(c, RLX_ON10, "a step changes the element type of what it carries") != NULL;
     if (s->ndim < 0)
         return true;
+    if (t->ndim != s->ndim && s >= p->slots + p->num_carried)
+        return rlx_onnx_fail(c, RLX_ON08, "the rank of what each step gives is not known") != NULL;
     if (t->ndim != s->ndim) {
         s->ndim = -1;
         p->changed = true;
@@ -585,6 +587,11 @@ static bool give_results(rlx_onnx_conv *c, const plan *p, rlx_onnx_value **resul
 bool rlx_onnx_loop_function(rlx_onnx_conv *c, const rlx_onnx_loop *l, rlx_onnx_value **results)
 {
     plan p = { .l = l };
+    size_t in = (l->is_loop ? 2 : 0) + l->num_carried + l->num_scanned;
+    size_t out = (l->is_loop ? 1 : 0) + l->num_carried + l->num_rows;
+    if (l->g && (l->g->inputs.len != in || l->g->outputs.len < out))
+        return rlx_onnx_fail(c, RLX_ON10, "the body has %zu inputs and %zu outputs, expected %zu and %zu",
+                             l->g->inputs.len, l->g->outputs.len, in, out) != NULL;
     if (!make_plan(c, &p))
         return false;
     if (!p.has_cond && !l->limit)
@@ -596,5 +603,6 @@ bool rlx_onnx_loop_function(rlx_onnx_conv *c, const rlx_onnx_loop *l, rlx_onnx_v
         if (!f)
             return false;
     }
-    return give_results(c, &p, results);
+    return give_results(c, &p, results) ||
+           (!c->failed && rlx_onnx_fail(c, RLX_ON05, "the steps cannot be made a function"));
 }

@@ -51,11 +51,15 @@ static void check_module(relax_context *ctx, relax_module *m)
     relax_bytes *text = relax_node_print(ctx, relax_module_as_node(m), NULL);
     want(text != NULL, "the module cannot be printed");
     relax_module *again = relax_module_parse(ctx, "again", 5, relax_bytes_data(text), relax_bytes_size(text));
-    bool same = again && relax_node_equal(ctx, relax_module_as_node(m), relax_module_as_node(again), 1) == 1;
+    relax_bytes *other = again ? relax_node_print(ctx, relax_module_as_node(again), NULL) : NULL;
+    /* the text, as nodes with a NaN are not equal */
+    bool same = other && relax_bytes_size(other) == relax_bytes_size(text) &&
+                !memcmp(relax_bytes_data(other), relax_bytes_data(text), relax_bytes_size(text));
     if (!same)
         fwrite(relax_bytes_data(text), 1, relax_bytes_size(text), stderr);
     want(same, "the text does not read back");
     relax_bytes_release(text);
+    relax_bytes_release(other);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
