@@ -26,6 +26,7 @@ typedef struct relax_onnx_node relax_onnx_node;
  * Nodes in loops may be converted several times, as their types are found by trying. */
 typedef int32_t (*relax_onnx_convert_fn)(void *user, relax_builder *builder, relax_onnx_node *node);
 typedef struct relax_onnx_converter {
+    size_t struct_size;
     const char *domain;    /* NULL and "" are ai.onnx; else a UTF-8 text, NUL-terminated */
     const char *op;
     relax_onnx_convert_fn convert;
@@ -60,7 +61,7 @@ typedef struct relax_onnx_options {
     size_t num_sizes;
     /* Converters of the host: for their operators they win over the library's, and over functions of
      * the model. */
-    const relax_onnx_converter *converters;
+    const relax_onnx_converter *const *converters;
     size_t num_converters;
     /* 1: operators that the library does not know become calls of packed functions, pure ones, called
      * onnx.OP or onnx.DOMAIN.OP: the operands that are there, then each attribute as two arguments, its
@@ -192,7 +193,7 @@ void relax_onnx_node_fail(relax_onnx_node *node, const char *reason);
 /* Attributes by name (NUL-terminated). 1 if it is there and has that type, then *value is set; else 0. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(node)
 int32_t relax_onnx_node_int(relax_onnx_node *node, const char *name, int64_t *value);
-/* A number with a fraction. */
+/* A number with a fraction: 1 if it is there, as above. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(node)
 int32_t relax_onnx_node_float(relax_onnx_node *node, const char *name, double *value);
 /* A text, bytes of the file. NULL: there is none. */

@@ -74,7 +74,7 @@ static void free_bindings(rlx_context *ctx, const relax_onnx_options *o, rlx_onn
 /* ---- imports ----------------------------------------------------------------------------------- */
 
 /* One converter of the host. */
-typedef struct hosted { const relax_onnx_converter *converter; rlx_context *ctx; rlx_api_borrow *borrow; } hosted;
+typedef struct hosted { relax_onnx_converter converter; rlx_context *ctx; rlx_api_borrow *borrow; } hosted;
 /* What a converter of the host sees. */
 struct relax_onnx_node { rlx_context *ctx; rlx_onnx_conv *c; rlx_onnx_host_node view; };
 
@@ -85,22 +85,18 @@ static bool ask_host(void *user, rlx_onnx_conv *c)
     relax_onnx_node node = { h->ctx, c, rlx_onnx_host_view(c) };
     relax_builder *b = rlx_api_borrow_begin(h->borrow, node.view.modules, node.view.builder,
                                             node.view.place, &modules);
-    bool ok = h->converter->convert(h->converter->user, b, &node) == 1;
+    bool ok = h->converter.convert(h->converter.user, b, &node) == 1;
     return rlx_api_borrow_end(h->borrow) && ok;
 }
 
-static bool has_hosts(rlx_context *ctx, const relax_onnx_options *o)
+/* Entry i of the host, whole. False after a report. */
+static bool read_host(rlx_context *ctx, const relax_onnx_options *o, size_t i, relax_onnx_converter *out)
 {
-    if (!o->num_converters)
-        return true;
-    if (!rlx_api_required(ctx, o->converters, "converters"))
+    *out = (relax_onnx_converter){ .struct_size = sizeof *out };
+    if (!rlx_api_options(ctx, out, sizeof *out, o->converters[i], "relax_onnx_converter") ||
+        !rlx_api_required(ctx, out->op, "op"))
         return false;
-    for (size_t i = 0; i < o->num_converters; i++)
-        if (!rlx_api_required(ctx, o->converters[i].op, "op"))
-            return false;
-        else if (!o->converters[i].convert)
-            return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "convert is NULL") != NULL;
-    return true;
+    return out->convert || rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "convert is NULL");
 }
 
 /* Both tables in one piece of memory, of *bytes. NULL after a report. */
@@ -108,15 +104,18 @@ static rlx_onnx_host *read_hosts(rlx_context *ctx, const relax_onnx_options *o, 
                                  size_t *bytes)
 {
     rlx_onnx_host *hosts = NULL;
-    if (has_hosts(ctx, o) &&
+    if (rlx_api_array(ctx, (const void *const *)o->converters, o->num_converters, "converters") &&
         rlx_mul_size(o->num_converters + 1, sizeof(rlx_onnx_host) + sizeof(hosted), bytes))
         hosts = rlx_mem_alloc_zero(&ctx->memory, *bytes);
     hosted *h = hosts ? (hosted *)(void *)(hosts + o->num_converters + 1) : NULL;
     for (size_t i = 0; h && i < o->num_converters; i++) {
-        const char *domain = o->converters[i].domain;
-        h[i] = (hosted){ &o->converters[i], ctx, borrow };
-        hosts[i] = (rlx_onnx_host){ .domain = rlx_slice_z(domain && strcmp(domain, "ai.onnx") ? domain : ""),
-                                    .op = rlx_slice_z(o->converters[i].op),
+        relax_onnx_converter own;
+        if (!read_host(ctx, o, i, &own))
+            return rlx_mem_free(&ctx->memory, hosts, *bytes), NULL;
+        const char *domain = own.domain && strcmp(own.domain, "ai.onnx") ? own.domain : "";
+        h[i] = (hosted){ own, ctx, borrow };
+        hosts[i] = (rlx_onnx_host){ .domain = rlx_slice_z(domain),
+                                    .op = rlx_slice_z(own.op),
                                     .convert = ask_host,
                                     .user = &h[i] };
     }
@@ -339,6 +338,11 @@ const relax_expr *relax_onnx_import_param_value(const relax_onnx_import *i, size
 
 /* ---- nodes, for converters of the host --------------------------------------------------------- */
 
+static rlx_onnx_host_node view_of(const relax_onnx_node *n)
+{
+    return n ? n->view : (rlx_onnx_host_node){ .version = 0 };
+}
+
 static const char *slice_of(rlx_slice s, size_t *len)
 {
     if (len)
@@ -346,35 +350,36 @@ static const char *slice_of(rlx_slice s, size_t *len)
     return s.data ? s.data : "";
 }
 
-const char *relax_onnx_node_operator(const relax_onnx_node *n, size_t *len) { return slice_of(n->view.op, len); }
-const char *relax_onnx_node_domain(const relax_onnx_node *n, size_t *len) { return slice_of(n->view.domain, len); }
-const char *relax_onnx_node_name(const relax_onnx_node *n, size_t *len) { return slice_of(n->view.name, len); }
-int64_t relax_onnx_node_version(const relax_onnx_node *n) { return n->view.version; }
-size_t relax_onnx_node_num_inputs(const relax_onnx_node *n) { return n->view.num_inputs; }
-size_t relax_onnx_node_num_outputs(const relax_onnx_node *n) { return n->view.num_outputs; }
+const char *relax_onnx_node_operator(const relax_onnx_node *n, size_t *len) { return slice_of(view_of(n).op, len); }
+const char *relax_onnx_node_domain(const relax_onnx_node *n, size_t *len) { return slice_of(view_of(n).domain, len); }
+const char *relax_onnx_node_name(const relax_onnx_node *n, size_t *len) { return slice_of(view_of(n).name, len); }
+int64_t relax_onnx_node_version(const relax_onnx_node *n) { return view_of(n).version; }
+size_t relax_onnx_node_num_inputs(const relax_onnx_node *n) { return view_of(n).num_inputs; }
+size_t relax_onnx_node_num_outputs(const relax_onnx_node *n) { return view_of(n).num_outputs; }
 
 const relax_expr *relax_onnx_node_input(relax_onnx_node *n, size_t index)
 {
-    return RLX_API_EXPR(rlx_onnx_host_input(n->c, index));
+    return n ? RLX_API_EXPR(rlx_onnx_host_input(n->c, index)) : NULL;
 }
 
 relax_status relax_onnx_node_set_output(relax_onnx_node *n, size_t index, const relax_expr *value)
 {
-    if (index >= n->view.num_outputs || !rlx_api_family(n->ctx, value, RLX_FAMILY_EXPR, "value"))
+    if (!n || index >= n->view.num_outputs || !rlx_api_family(n->ctx, value, RLX_FAMILY_EXPR, "value"))
         return RELAX_ERROR_INVALID_ARGUMENT;
     return rlx_onnx_host_output(n->c, index, node_of(value)) ? RELAX_OK : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
 void relax_onnx_node_fail(relax_onnx_node *n, const char *reason)
 {
-    rlx_onnx_host_fail(n->c, reason ? reason : "the host's converter failed");
+    if (n)
+        rlx_onnx_host_fail(n->c, reason ? reason : "the host's converter failed");
 }
 
 enum { HOST_FLOAT = 1, HOST_INT, HOST_STRING, HOST_TENSOR, HOST_FLOATS = 6, HOST_INTS };
 
 static bool attribute(relax_onnx_node *n, const char *name, int type, rlx_onnx_host_attr *out)
 {
-    return name && rlx_onnx_host_attribute(n->c, name, out) && out->type == type;
+    return n && name && rlx_onnx_host_attribute(n->c, name, out) && out->type == type;
 }
 
 int32_t relax_onnx_node_int(relax_onnx_node *n, const char *name, int64_t *value)

@@ -91,8 +91,8 @@ relax_status relax_onnx_query_counts(const relax_onnx_query *q, relax_onnx_count
                                     .num_outputs = s->num_outputs,
                                     .num_opsets = s->num_sets,
                                     .num_operators = s->num_uses };
-    return counts ? rlx_options_init(counts, counts->struct_size, &all, sizeof all)
-                  : RELAX_ERROR_INVALID_ARGUMENT;
+    return q && counts ? rlx_options_init(counts, counts->struct_size, &all, sizeof all)
+                       : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
 const char *relax_onnx_query_producer(const relax_onnx_query *q, size_t *len)

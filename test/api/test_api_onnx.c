@@ -225,7 +225,7 @@ static void test_converter(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     bytes m = model_of("here", "Op");
     seen s = { .ctx = ctx };
-    const relax_onnx_converter own = { "here", "Op", convert, &s };
+    const relax_onnx_converter only = { sizeof only, "here", "Op", convert, &s }, *own = &only;
     relax_onnx_options o = options();
     o.converters = &own;
     o.num_converters = 1;
@@ -257,7 +257,9 @@ static void test_converter_wins(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     bytes m = model_of("", "Exp");
     int calls = 0;
-    const relax_onnx_converter own[] = { { NULL, "Relu", take_over, &calls }, { "ai.onnx", "Exp", take_over, &calls } };
+    const relax_onnx_converter relu = { sizeof relu, NULL, "Relu", take_over, &calls };
+    const relax_onnx_converter exponential = { sizeof relu, "ai.onnx", "Exp", take_over, &calls };
+    const relax_onnx_converter *own[] = { &relu, &exponential };
     relax_onnx_options o = options();
     o.converters = own;
     o.num_converters = 2;
@@ -265,9 +267,12 @@ static void test_converter_wins(void **state)
     assert_int_equal(calls, 2);
     assert_says(ctx, i, "return x");
     relax_onnx_import_destroy(i);
-    const relax_onnx_converter broken[] = { { NULL, NULL, take_over, NULL }, { NULL, "Exp", NULL, NULL } };
-    for (size_t k = 0; k < 2; k++) {
-        o.converters = &broken[k];
+    const relax_onnx_converter broken[] = { { sizeof relu, NULL, NULL, take_over, NULL },
+                                            { sizeof relu, NULL, "Exp", NULL, NULL },
+                                            { 0, NULL, "Exp", take_over, NULL } }, *one;
+    for (size_t k = 0; k < N(broken); k++) {
+        one = &broken[k];
+        o.converters = &one;
         o.num_converters = 1;
         assert_null(imported(ctx, &m, &o));
     }
