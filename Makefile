@@ -255,7 +255,7 @@ AGAIN = $(MAKE) --no-print-directory $(JOBS)
 RUN_ALL = CC='$(CC)' STRIP='$(STRIP)' PKG_CONFIG='$(PKG_CONFIG)' \
     $(PYTHON) test/tools/run_all.py --variant $(VARIANT) --build $(BUILD) --out $(OUT) $(if $(T),--only '$(T)')
 
-.PHONY: demo check check-asan check-long check-tvm bench bench-peers
+.PHONY: demo check check-asan check-long check-tvm check-onnx bench bench-peers
 DEMOS := digits adder
 demo:
 	@$(AGAIN) deps-build
@@ -283,6 +283,10 @@ check-tvm: all
 	@PYTHON='$(PYTHON)' sh test/tvm/install.sh '$(if $(O),$(O),build)/tvm' || [ -n '$(TVM_PYTHON)' ]
 	@'$(or $(TVM_PYTHON),$(if $(O),$(O),build)/tvm/bin/python)' test/tvm/check_tvm.py $(TOOL) \
 	    test/golden/*/*.test examples/*/*.py
+# Suites of ONNX cases in the layout that test/onnx/run_suite.py describes: make check-onnx CASES='DIR...'
+check-onnx: all
+	@[ -n '$(CASES)' ] || { echo "make check-onnx CASES='DIR...'"; exit 2; }
+	@RELAX=$(TOOL) $(PYTHON) test/onnx/run_suite.py $(CHECK_ONNX) $(CASES)
 bench:
 	@$(AGAIN) deps-bench
 	@$(AGAIN) all
@@ -299,7 +303,7 @@ bench-peers:
 FUZZ_CC      ?= clang-14
 FUZZ_SECONDS ?= 600
 FUZZ_DIR     := $(if $(O),$(O),build)/fuzz
-FUZZ_NAMES   := rlx npy script relay
+FUZZ_NAMES   := rlx npy script relay onnx
 FUZZ_FLAGS   := -timeout=20 -rss_limit_mb=2048 -print_final_stats=1
 # Texts also begin with the programs of the tree, and with the words of the language.
 fuzz-script: FUZZ_FLAGS += -max_len=8192 -dict=$(FUZZ_DIR)/script.dict
@@ -319,6 +323,7 @@ $(call obj,$(wildcard test/fuzz/fuzz_*.c)): private EXTRA := -Itest/support
 $(FUZZ_DIR)/fuzz_rlx: $(FUZZ_ALONE)
 $(FUZZ_DIR)/fuzz_script: $(call obj,test/support/text_case.c) $(ARCHIVE)
 $(FUZZ_DIR)/fuzz_relay: $(ARCHIVE)
+$(FUZZ_DIR)/fuzz_onnx: $(ARCHIVE)
 $(FUZZ_DIR)/fuzz_npy: $(call obj,src/cli/npy.c src/cli/npz.c src/cli/zip.c src/cli/crc32.c) $(RUN_ARCHIVE)
 $(FUZZ_DIR)/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o
 	$(say) LINK $@

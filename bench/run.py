@@ -91,6 +91,14 @@ def builder(floor):
         row(f"{int(count):,} bindings, {kind} context", figure, targets.get(key), floor["interned node"])
 
 
+def onnx():
+    title("ONNX models: nodes to a module; a thousand nodes to a program")
+    figures = measure(options.build / "bench_onnx")
+    for key, what, target in (("onnx.import", "20,000 nodes, per node", 2), ("onnx.import_few", "1,000 nodes, per node", 2),
+                              ("onnx.build", "1,000 nodes, to a compiled program", 200)):
+        row(what, figures[key], target)
+
+
 def text(floor):
     title("text (floors: cutting into tokens by a table of characters; writing from pieces)")
     figures = {}
@@ -298,6 +306,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         builder(floor)
         text(floor)
+        onnx()
         machine(floor)
         late()
         relay()

@@ -1,4 +1,5 @@
-/* api_onnx.c: models in ONNX's format, relax/onnx.h. The only file of this room that calls onnx. */
+/* api_onnx.c: models in ONNX's format, relax/onnx.h. With api_onnx_query.c the only file of this room that
+ * calls onnx. */
 #include <relax/onnx.h>
 #include "api/api_int.h"
 
@@ -72,10 +73,62 @@ static void free_bindings(rlx_context *ctx, const relax_onnx_options *o, rlx_onn
 
 /* ---- imports ----------------------------------------------------------------------------------- */
 
+/* One converter of the host. */
+typedef struct hosted { relax_onnx_converter converter; rlx_context *ctx; rlx_api_borrow *borrow; } hosted;
+/* What a converter of the host sees. */
+struct relax_onnx_node { rlx_context *ctx; rlx_onnx_conv *c; rlx_onnx_host_node view; };
+
+static bool ask_host(void *user, rlx_onnx_conv *c)
+{
+    hosted *h = user;
+    relax_module_builder *modules;
+    relax_onnx_node node = { h->ctx, c, rlx_onnx_host_view(c) };
+    relax_builder *b = rlx_api_borrow_begin(h->borrow, node.view.modules, node.view.builder,
+                                            node.view.place, &modules);
+    bool ok = h->converter.convert(h->converter.user, b, &node) == 1;
+    return rlx_api_borrow_end(h->borrow) && ok;
+}
+
+/* Entry i of the host, whole. False after a report. */
+static bool read_host(rlx_context *ctx, const relax_onnx_options *o, size_t i, relax_onnx_converter *out)
+{
+    *out = (relax_onnx_converter){ .struct_size = sizeof *out };
+    if (!rlx_api_options(ctx, out, sizeof *out, o->converters[i], "relax_onnx_converter") ||
+        !rlx_api_required(ctx, out->op, "op"))
+        return false;
+    return out->convert || rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "convert is NULL");
+}
+
+/* Both tables in one piece of memory, of *bytes. NULL after a report. */
+static rlx_onnx_host *read_hosts(rlx_context *ctx, const relax_onnx_options *o, rlx_api_borrow *borrow,
+                                 size_t *bytes)
+{
+    rlx_onnx_host *hosts = NULL;
+    if (rlx_api_array(ctx, (const void *const *)o->converters, o->num_converters, "converters") &&
+        rlx_mul_size(o->num_converters + 1, sizeof(rlx_onnx_host) + sizeof(hosted), bytes))
+        hosts = rlx_mem_alloc_zero(&ctx->memory, *bytes);
+    hosted *h = hosts ? (hosted *)(void *)(hosts + o->num_converters + 1) : NULL;
+    for (size_t i = 0; h && i < o->num_converters; i++) {
+        relax_onnx_converter own;
+        if (!read_host(ctx, o, i, &own))
+            return rlx_mem_free(&ctx->memory, hosts, *bytes), NULL;
+        const char *domain = own.domain && strcmp(own.domain, "ai.onnx") ? own.domain : "";
+        h[i] = (hosted){ own, ctx, borrow };
+        hosts[i] = (rlx_onnx_host){ .domain = rlx_slice_z(domain),
+                                    .op = rlx_slice_z(own.op),
+                                    .convert = ask_host,
+                                    .user = &h[i] };
+    }
+    return hosts;
+}
+
 static relax_onnx_import *import(rlx_context *ctx, rlx_blob *file, const relax_onnx_options *o,
                                  const char *name, const char *directory)
 {
-    rlx_onnx_binding *b = read_bindings(ctx, o);
+    size_t host_bytes = 0;
+    rlx_api_borrow *borrow = o->num_converters ? rlx_api_borrow_create(ctx) : NULL;
+    rlx_onnx_host *hosts = !o->num_converters || borrow ? read_hosts(ctx, o, borrow, &host_bytes) : NULL;
+    rlx_onnx_binding *b = hosts ? read_bindings(ctx, o) : NULL;
     relax_onnx_import *i = b ? rlx_mem_alloc_zero(&ctx->memory, sizeof *i) : NULL;
     rlx_onnx_options inner = { .name = rlx_slice_z(o->name ? o->name : name),
                                .entry = rlx_slice_z(o->entry),
@@ -86,7 +139,10 @@ static relax_onnx_import *import(rlx_context *ctx, rlx_blob *file, const relax_o
                                .most_nodes = (size_t)o->max_nodes,
                                .most_constants = (size_t)o->max_constant_bytes,
                                .bindings = b,
-                               .num_bindings = o->num_inputs + o->num_sizes };
+                               .num_bindings = o->num_inputs + o->num_sizes,
+                               .packed_calls = o->packed_calls,
+                               .hosts = hosts,
+                               .num_hosts = o->num_converters };
     if (i) {
         RLX_API_SET_TAG(i, API_ONNX_IMPORT);
         i->ctx = rlx_context_retain(ctx);
@@ -96,6 +152,9 @@ static relax_onnx_import *import(rlx_context *ctx, rlx_blob *file, const relax_o
     }
     if (b)
         free_bindings(ctx, o, b);
+    if (hosts)
+        rlx_mem_free(&ctx->memory, hosts, host_bytes);
+    rlx_api_borrow_free(borrow);
     return i;
 }
 
@@ -117,7 +176,7 @@ relax_onnx_import *relax_onnx_import_memory(relax_context *ctx, const void *data
 {
     relax_onnx_options o = defaults;
     bool ok = RLX_API_CONTEXT(ctx) && (!size || rlx_api_required(ctx, data, "data")) &&
-              rlx_api_options(ctx, &o, sizeof o, options, "relax_onnx_options");
+              (!options || rlx_api_options(ctx, &o, sizeof o, options, "relax_onnx_options"));
     lent *l = ok ? rlx_mem_alloc(&ctx->memory, sizeof *l) : NULL;
     if (!l) {
         if (destroy)
@@ -154,7 +213,7 @@ relax_onnx_import *relax_onnx_import_file(relax_context *ctx, const char *path,
     if (!RLX_API_CONTEXT(ctx))
         return NULL;
     if (!rlx_api_required(ctx, path, "path") ||
-        !rlx_api_options(ctx, &o, sizeof o, options, "relax_onnx_options"))
+        (options && !rlx_api_options(ctx, &o, sizeof o, options, "relax_onnx_options")))
         return give(ctx, NULL);
     rlx_blob *file = rlx_file_map(&ctx->memory, path, SIZE_MAX >> 1, &why);
     if (!file) {
@@ -275,4 +334,101 @@ const relax_expr *relax_onnx_import_param_value(const relax_onnx_import *i, size
 {
     const rlx_onnx_result *r = result_of(i);
     return index < r->num_params ? (const relax_expr *)(const void *)r->params[index].value : NULL;
+}
+
+/* ---- nodes, for converters of the host --------------------------------------------------------- */
+
+static rlx_onnx_host_node view_of(const relax_onnx_node *n)
+{
+    return n ? n->view : (rlx_onnx_host_node){ .version = 0 };
+}
+
+static const char *slice_of(rlx_slice s, size_t *len)
+{
+    if (len)
+        *len = s.len;
+    return s.data ? s.data : "";
+}
+
+const char *relax_onnx_node_operator(const relax_onnx_node *n, size_t *len) { return slice_of(view_of(n).op, len); }
+const char *relax_onnx_node_domain(const relax_onnx_node *n, size_t *len) { return slice_of(view_of(n).domain, len); }
+const char *relax_onnx_node_name(const relax_onnx_node *n, size_t *len) { return slice_of(view_of(n).name, len); }
+int64_t relax_onnx_node_version(const relax_onnx_node *n) { return view_of(n).version; }
+size_t relax_onnx_node_num_inputs(const relax_onnx_node *n) { return view_of(n).num_inputs; }
+size_t relax_onnx_node_num_outputs(const relax_onnx_node *n) { return view_of(n).num_outputs; }
+
+const relax_expr *relax_onnx_node_input(relax_onnx_node *n, size_t index)
+{
+    return n ? RLX_API_EXPR(rlx_onnx_host_input(n->c, index)) : NULL;
+}
+
+relax_status relax_onnx_node_set_output(relax_onnx_node *n, size_t index, const relax_expr *value)
+{
+    if (!n || index >= n->view.num_outputs || !rlx_api_family(n->ctx, value, RLX_FAMILY_EXPR, "value"))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    return rlx_onnx_host_output(n->c, index, node_of(value)) ? RELAX_OK : RELAX_ERROR_INVALID_ARGUMENT;
+}
+
+void relax_onnx_node_fail(relax_onnx_node *n, const char *reason)
+{
+    if (n)
+        rlx_onnx_host_fail(n->c, reason ? reason : "the host's converter failed");
+}
+
+enum { HOST_FLOAT = 1, HOST_INT, HOST_STRING, HOST_TENSOR, HOST_FLOATS = 6, HOST_INTS };
+
+static bool attribute(relax_onnx_node *n, const char *name, int type, rlx_onnx_host_attr *out)
+{
+    return n && name && rlx_onnx_host_attribute(n->c, name, out) && out->type == type;
+}
+
+int32_t relax_onnx_node_int(relax_onnx_node *n, const char *name, int64_t *value)
+{
+    rlx_onnx_host_attr a;
+    bool there = attribute(n, name, HOST_INT, &a);
+    if (there && value)
+        *value = a.i;
+    return there;
+}
+
+int32_t relax_onnx_node_float(relax_onnx_node *n, const char *name, double *value)
+{
+    rlx_onnx_host_attr a;
+    bool there = attribute(n, name, HOST_FLOAT, &a);
+    if (there && value)
+        *value = a.f;
+    return there;
+}
+
+const char *relax_onnx_node_string(relax_onnx_node *n, const char *name, size_t *len)
+{
+    rlx_onnx_host_attr a;
+    return attribute(n, name, HOST_STRING, &a) ? slice_of(a.s, len) : NULL;
+}
+
+const int64_t *relax_onnx_node_ints(relax_onnx_node *n, const char *name, size_t *count)
+{
+    rlx_onnx_host_attr a;
+    static const int64_t none;
+    if (!attribute(n, name, HOST_INTS, &a))
+        return NULL;
+    if (count)
+        *count = a.num_ints;
+    return a.num_ints ? a.ints : &none;
+}
+
+const double *relax_onnx_node_floats(relax_onnx_node *n, const char *name, size_t *count)
+{
+    rlx_onnx_host_attr a;
+    if (!attribute(n, name, HOST_FLOATS, &a))
+        return NULL;
+    if (count)
+        *count = a.num_floats;
+    return a.floats;
+}
+
+const relax_expr *relax_onnx_node_tensor(relax_onnx_node *n, const char *name)
+{
+    rlx_onnx_host_attr a;
+    return attribute(n, name, HOST_TENSOR, &a) ? RLX_API_EXPR(a.tensor) : NULL;
 }

@@ -39,6 +39,7 @@ typedef struct cli {
     bool strict, notes, trust, color, verify, allow_native, unchecked, profile, json, help;
     bool as_json, times;       /* --json: what goes to standard output; --time-passes */
     bool no_bind, onnx_report;
+    const char *binds[CLI_MAX_LIST]; int num_binds; /* --bind NAME=A.npy */
 } cli;
 
 #define CLI_MAX_THREADS 256
@@ -102,6 +103,9 @@ void cli_hold_signals(bool hold);         /* they come when they are let go */
 /* A file that goes if a signal comes; NULL: none any more. */
 void cli_unfinished(const char *path);
 
+/* The module as text; NULL with *status set after a report (cmd_text.c). */
+relax_bytes *cli_text_of(const cli *c, relax_context *ctx, const relax_module *module, bool standalone,
+                         int *status);
 /* ---- contexts and modules (module.c) */
 relax_context *cli_context(const cli *c, int *status);
 /* Reads and parses a text file. *errors: number of errors so far. NULL: no module (diagnostics
@@ -193,8 +197,26 @@ relax_tensor *cli_npy_take(const cli *c, const char *file, unsigned char *data, 
 relax_tensor *cli_npy_read(const cli *c, const char *path);
 /* The array in the bytes of a .npy file as they lie there, malloc'ed. NULL: it has to be read. */
 DLTensor *cli_npy_view(const unsigned char *data, size_t size);
+/* What stands in front of the elements; its length, a multiple of 64, or 0: the dtype has none. */
+#define CLI_NPY_HEAD 2048
+int cli_npy_head(relax_dtype dtype, const int64_t *shape, int ndim, char head[CLI_NPY_HEAD]);
 bool cli_npy_write(const cli *c, const char *path, relax_dtype dtype, const int64_t *shape,
                    int ndim, const void *data, size_t size);
+/* ---- archives that are written (npz_write.c): begin, add each, end. Elements are aligned to 64 bytes. */
+typedef struct cli_npz {
+    cli_stream out;
+    uint64_t at, num_members;
+    unsigned char *directory;
+    size_t directory_size, directory_room;
+    bool failed; /* out of memory; else out.error says why */
+} cli_npz;
+void cli_npz_begin(cli_npz *z, const char *path);
+/* False: nothing more can be written, or the dtype has no form there. */
+bool cli_npz_add(cli_npz *z, const char *name, relax_dtype dtype, const int64_t *shape, int ndim,
+                 const void *data, size_t size);
+/* False after a report; there is no file then. */
+bool cli_npz_end(const cli *c, cli_npz *z, const char *path, bool keep);
+
 /* All arrays of an archive, or the one called `member` if not NULL. */
 bool cli_npz_read(const cli *c, const char *path, const char *member, cli_arrays *out);
 /* The arrays of an archive as weights: what a name cannot hold (`layer0.wq`) is an underscore
@@ -256,6 +278,7 @@ void cli_show_value(const cli *c, const relax_value *value);
 /* ---- commands: exit code */
 int cli_check(cli *c);
 int cli_print(cli *c);
+int cli_import_command(cli *c);
 int cli_build(cli *c);
 int cli_run(cli *c);
 int cli_dis(cli *c);

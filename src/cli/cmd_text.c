@@ -124,8 +124,8 @@ static int not_printed(const cli *c, relax_error *error)
     return CLI_FAULT;
 }
 
-static int put_module(const cli *c, relax_context *ctx, const relax_module *module,
-                      bool standalone)
+relax_bytes *cli_text_of(const cli *c, relax_context *ctx, const relax_module *module, bool standalone,
+                         int *status)
 {
     relax_print_options options;
     relax_error *error = NULL;
@@ -134,11 +134,21 @@ static int put_module(const cli *c, relax_context *ctx, const relax_module *modu
     if (c->dialect && strcmp(c->dialect, "0.27") == 0)
         options.dialect = RELAX_DIALECT_0_27;
     else if (c->dialect && strcmp(c->dialect, "0.20") != 0)
-        return cli_usage(c, "--dialect is 0.20 or 0.27, not %s", c->dialect);
+        return *status = cli_usage(c, "--dialect is 0.20 or 0.27, not %s", c->dialect), NULL;
     options.error = &error;
     relax_bytes *text = relax_node_print(ctx, relax_module_as_node(module), &options);
     if (!text)
-        return not_printed(c, error);
+        *status = not_printed(c, error);
+    return text;
+}
+
+static int put_module(const cli *c, relax_context *ctx, const relax_module *module,
+                      bool standalone)
+{
+    int status = CLI_OK;
+    relax_bytes *text = cli_text_of(c, ctx, module, standalone, &status);
+    if (!text)
+        return status;
     if (c->color && isatty(STDOUT_FILENO))
         put_coloured(relax_bytes_data(text), relax_bytes_size(text));
     else

@@ -14,25 +14,29 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    { "check", cli_check, "sNanjBY", 1, CLI_MAX_LIST,
+    { "check", cli_check, "sNanjJBgZ", 1, CLI_MAX_LIST,
       "relax check FILE...\n\nRead, check well-formedness, infer. Diagnostics go to standard "
       "error.\n" },
-    { "print", cli_print, "sanjPwQcyB", 1, 1,
+    { "print", cli_print, "sanjPwQcyBg", 1, 1,
       "relax print FILE [--pass P,Q,...] [--dialect 0.27]\n\nCanonical TVMScript on standard output, after the "
       "named passes. Options of a pass follow it:\n"
       "--pass bind_symbolic_vars:n=4,m=8,fold_constant:max_bytes=1000, or in braces, as in\n"
       "'bind_symbolic_vars{n=4,m=8}' (relax passes NAME lists them).\n"
       "Weights of --params are bound first, or where the pass bind_params stands.\n" },
-    { "opt", cli_print, "sanjPwQcyB", 1, 1,
+    { "opt", cli_print, "sanjPwQcyBg", 1, 1,
       "relax opt FILE [--pass P,Q,...]\n\nThe same as relax print.\n" },
-    { "build", cli_build, "sanjowtEuUCMOAdKYyB", 1, 1,
+    { "import", cli_import_command, "sanjowzQBg", 1, 1,
+      "relax import MODEL.onnx -o MODEL.py [--params W.npz]\n\nAn ONNX model as a text. With --params "
+      "its large weights become parameters of the function and go\nto the archive, which relax run and "
+      "relax build take as --params; without it the text holds them.\n" },
+    { "build", cli_build, "sanjowtEuUCMOAdKYyBg", 1, 1,
       "relax build FILE -o OUT.rlx [--params W.npz]\n\nCompile to one file. --params binds "
       "weights by parameter name; the file is then complete.\n"
       "-o - writes to standard output.\n"
       "Target c: kernels are in the file as machine code too, which relax run --allow-native "
       "uses. The compiler is cc, or what\n"
       "RELAX_CC says (words as in a shell; empty: none).\n" },
-    { "run", cli_run, "sanjewtuUCMiSOApRWxmTDXrlJVIHyBb", 1, 1,
+    { "run", cli_run, "sanjewtuUCMiSOApRWxmTDXrlJVIHyBbg", 1, 1,
       "relax run FILE|OUT.rlx [--entry main] [--input A.npy]... [--params W.npz] [--output "
       "DIR]\n\n"
       "Inputs go to the entry's parameters by position: A.npy, B.npz:MEMBER, either after NAME=, "
@@ -45,7 +49,7 @@ static const command commands[] = {
       "Results: a line each on standard output, and DIR/0.npy, 1.npy ... with --output; "
       "strings and dtypes as 0.txt.\n"
       "--expect compares them with such files. --json prints them whole.\n" },
-    { "info", cli_info, "jJxwtO", 1, 1,
+    { "info", cli_info, "jJxwtOBg", 1, 1,
       "relax info FILE|OUT.rlx [--json]\n\nWhat a program takes and gives: its functions with "
       "their parameters and results, the packed functions it\nneeds, sizes, and the machines it "
       "has code for. A text is compiled for it.\n" },
@@ -63,6 +67,7 @@ static const char overview[] =
     "relax: read, check, transform, compile and run programs in the Relax language\n\n"
     "  relax check FILE...                 read, check, infer\n"
     "  relax print FILE [--pass P,Q,...]   canonical text, after passes (also: relax opt)\n"
+    "  relax import M.onnx -o M.py         an ONNX model as a text\n"
     "  relax build FILE -o OUT.rlx         compile to one file\n"
     "  relax run FILE|OUT.rlx              run a program\n"
     "  relax info FILE|OUT.rlx             what a program takes, gives and needs\n"

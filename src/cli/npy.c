@@ -329,29 +329,36 @@ relax_tensor *cli_npy_read(const cli *c, const char *path)
     return t;
 }
 
-bool cli_npy_write(const cli *c, const char *path, relax_dtype dtype, const int64_t *shape,
-                   int ndim, const void *data, size_t size)
+int cli_npy_head(relax_dtype dtype, const int64_t *shape, int ndim, char head[CLI_NPY_HEAD])
 {
-    char head[2048];
     const char *descr = NULL;
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0] && !descr; i++)
         descr = dtypes[i].dtype == dtype ? dtypes[i].descr : NULL;
-    if (!descr) {
-        cli_error(c, "NP03", path, "results of this dtype have no form in .npy files");
-        return false;
-    }
+    if (!descr || ndim > 64)
+        return 0;
     int n =
-        snprintf(head, sizeof head,
+        snprintf(head, CLI_NPY_HEAD,
                  "\x93NUMPY\x01%c__{'descr': '%s', 'fortran_order': False, 'shape': (", 1, descr);
     head[7] = 0;
     for (int i = 0; i < ndim; i++)
-        n += snprintf(head + n, sizeof head - (size_t)n, "%s%lld", i ? ", " : "",
+        n += snprintf(head + n, CLI_NPY_HEAD - (size_t)n, "%s%lld", i ? ", " : "",
                       (long long)shape[i]);
-    n += snprintf(head + n, sizeof head - (size_t)n, "%s), }", ndim == 1 ? "," : "");
+    n += snprintf(head + n, CLI_NPY_HEAD - (size_t)n, "%s), }", ndim == 1 ? "," : "");
     while ((n + 1) % 64)
         head[n++] = ' ';
     head[n++] = '\n';
     head[8] = (char)((n - 10) & 0xff);
     head[9] = (char)((n - 10) >> 8);
-    return cli_write(c, path, head, (size_t)n, data, size);
+    return n;
+}
+
+bool cli_npy_write(const cli *c, const char *path, relax_dtype dtype, const int64_t *shape,
+                   int ndim, const void *data, size_t size)
+{
+    char head[CLI_NPY_HEAD];
+    int n = cli_npy_head(dtype, shape, ndim, head);
+    if (n)
+        return cli_write(c, path, head, (size_t)n, data, size);
+    cli_error(c, "NP03", path, "results of this dtype have no form in .npy files");
+    return false;
 }

@@ -20,6 +20,7 @@ typedef struct known {
     const DLTensor *views[CLI_MAX_LIST];
     DLTensor shapes[CLI_MAX_LIST];        /* of inputs that stay inputs */
     size_t count;
+    char *own_names[CLI_MAX_LIST]; size_t num_own;
     const char *size_names[CLI_MAX_LIST]; /* copies */
     int64_t sizes[CLI_MAX_LIST];
     size_t num_sizes;
@@ -29,6 +30,8 @@ static void forget(known *k)
 {
     for (size_t i = 0; i < k->count; i++)
         relax_tensor_release(k->tensors[i]);
+    for (size_t i = 0; i < k->num_own; i++)
+        free(k->own_names[i]);
     for (size_t i = 0; i < k->num_sizes; i++)
         free((void *)(uintptr_t)k->size_names[i]);
 }
@@ -45,6 +48,25 @@ static int read_sizes(const cli *c, known *k)
             return cli_usage(c, "--dim is NAME=SIZE, found %s", c->dims[i]);
         }
         k->size_names[k->num_sizes++] = name;
+    }
+    return CLI_OK;
+}
+
+/* NAME=A.npy of each --bind */
+static int read_binds(const cli *c, known *k)
+{
+    for (int i = 0; i < c->num_binds; i++) {
+        const char *equals = strchr(c->binds[i], '=');
+        char *name = equals ? strndup(c->binds[i], (size_t)(equals - c->binds[i])) : NULL;
+        if (!name)
+            return cli_usage(c, "--bind is NAME=A.npy, found %s", c->binds[i]);
+        relax_tensor *t = cli_npy_read(c, equals + 1);
+        k->own_names[k->num_own++] = name;
+        if (!t)
+            return CLI_FAULT;
+        k->names[k->count] = name;
+        k->tensors[k->count] = t;
+        k->views[k->count++] = relax_tensor_view(t);
     }
     return CLI_OK;
 }
@@ -167,7 +189,9 @@ relax_onnx_import *cli_import(const cli *c, relax_context *ctx, const char *path
     known k = { .count = 0 };
     const char **names = NULL;
     relax_onnx_import *import = NULL;
-    bool again = read_sizes(c, &k) == CLI_OK, shaped = false;
+    bool again = read_sizes(c, &k) == CLI_OK && read_binds(c, &k) == CLI_OK, shaped = false;
+    if (again)
+        cli_progress("importing");
     for (int round = 0; again && round < MOST_ROUNDS; round++) {
         relax_onnx_import_destroy(import);
         import = import_once(c, ctx, path, &k);
@@ -180,35 +204,76 @@ relax_onnx_import *cli_import(const cli *c, relax_context *ctx, const char *path
         if (again)
             relax_context_clear_diagnostics(ctx);
     }
+    cli_progress(NULL);
     free(names);
     forget(&k);
     return import;
 }
 
-/* CODE, number of nodes, operator, operator set, reason: parted by tabs. */
-static void show_report(const relax_onnx_import *import)
+/* What helps against a code, a text of the library. */
+static const char *cure_of(const char *code)
+{
+    const char *cure = NULL;
+    return relax_code_explain(code, strlen(code), NULL, NULL, NULL, &cure) == RELAX_OK && cure ? cure : "";
+}
+
+/* CODE, number of nodes, operator, operator set, reason, cure: parted by tabs. */
+static void show_text(const relax_onnx_import *import)
 {
     size_t n = relax_onnx_import_num_issues(import);
     printf("%zu nodes, %zu reasons\n", relax_onnx_import_num_nodes(import), n);
     for (size_t i = 0; i < n; i++) {
         const char *domain = relax_onnx_issue_domain(import, i, NULL);
-        printf("%s\t%zu\t%s%s%s\t%lld\t", relax_onnx_issue_code(import, i),
-               relax_onnx_issue_count(import, i), domain, *domain ? "." : "",
-               relax_onnx_issue_operator(import, i, NULL),
+        const char *code = relax_onnx_issue_code(import, i);
+        printf("%s\t%zu\t%s%s%s\t%lld\t", code, relax_onnx_issue_count(import, i), domain,
+               *domain ? "." : "", relax_onnx_issue_operator(import, i, NULL),
                (long long)relax_onnx_issue_version(import, i));
         cli_put_text(stdout, relax_onnx_issue_reason(import, i, NULL));
-        putchar('\n');
+        printf("\t%s\n", cure_of(code));
     }
     for (size_t i = 0; i < relax_onnx_import_num_needed(import); i++)
         printf("needed\t%s\n", relax_onnx_import_needed(import, i, NULL));
+}
+
+static void put_member(const char *name, const char *text)
+{
+    printf(", \"%s\": ", name);
+    cli_put_json(stdout, text);
+}
+
+static void show_json(const relax_onnx_import *import, const char *path)
+{
+    printf("{\"file\": ");
+    cli_put_json(stdout, path);
+    printf(", \"imported\": %s, \"nodes\": %zu, \"issues\": [",
+           relax_onnx_import_module(import) ? "true" : "false", relax_onnx_import_num_nodes(import));
+    for (size_t i = 0; i < relax_onnx_import_num_issues(import); i++) {
+        const char *code = relax_onnx_issue_code(import, i);
+        printf("%s\n  {\"code\": \"%s\", \"severity\": \"%s\", \"count\": %zu, \"opset\": %lld", i ? "," : "",
+               code, relax_onnx_issue_is_warning(import, i) ? "warning" : "error",
+               relax_onnx_issue_count(import, i), (long long)relax_onnx_issue_version(import, i));
+        put_member("domain", relax_onnx_issue_domain(import, i, NULL));
+        put_member("operator", relax_onnx_issue_operator(import, i, NULL));
+        put_member("reason", relax_onnx_issue_reason(import, i, NULL));
+        put_member("cure", cure_of(code));
+        putchar('}');
+    }
+    printf("], \"needed\": [");
+    for (size_t i = 0; i < relax_onnx_import_num_needed(import); i++) {
+        fputs(i ? ", " : "", stdout);
+        cli_put_json(stdout, relax_onnx_import_needed(import, i, NULL));
+    }
+    puts("]}");
 }
 
 relax_module *cli_import_module(const cli *c, relax_context *ctx, const char *path)
 {
     relax_onnx_import *import = cli_import(c, ctx, path);
     relax_module *module = relax_onnx_import_module(import);
-    if (import && c->onnx_report)
-        show_report(import);
+    if (import && c->onnx_report && c->as_json)
+        show_json(import, path);
+    else if (import && c->onnx_report)
+        show_text(import);
     relax_onnx_import_destroy(import);
     return module;
 }

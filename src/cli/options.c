@@ -86,8 +86,12 @@ static const option_row rows[] = {
       "a named size of an ONNX model" },
     { 'b', "--no-bind", NULL, FLAG, AT(no_bind), 0, NULL,
       "ONNX: inputs that decide sizes or ranks are no constants of the run" },
-    { 'Y', "--onnx-report", NULL, FLAG, AT(onnx_report), 0, NULL,
-      "ONNX: what cannot be imported, a line for each reason, on standard output" },
+    { 'g', "--bind", NULL, LIST, AT(binds), AT(num_binds), "NAME=A.npy",
+      "an input of an ONNX model that is a constant of the program" },
+    { 'z', "--params-from", NULL, INTEGER, AT(params_from), 0, "BYTES",
+      "with --params: weights of so many bytes go to the archive (default 64)" },
+    { 'Z', "--onnx-report", NULL, FLAG, AT(onnx_report), 0, NULL,
+      "ONNX: what cannot be imported, why and what helps, on standard output (--json: as JSON)" },
     { 'v', "--verify", NULL, FLAG, AT(verify), 0, NULL, "check the file" },
 };
 #undef AT

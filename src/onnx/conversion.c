@@ -42,6 +42,8 @@ const rlx_expr *rlx_onnx_value_expr(rlx_onnx_conv *c, rlx_onnx_value *v)
     }
     if (v->expr)
         return v->expr;
+    if (!rlx_onnx_touch(c->m, v))
+        return c->failed = true, NULL;
     if (v->tensor)
         v->expr = rlx_onnx_tensor_constant(c->m, v->tensor, c->place);
     else if (v->has_ints)
@@ -51,6 +53,8 @@ const rlx_expr *rlx_onnx_value_expr(rlx_onnx_conv *c, rlx_onnx_value *v)
     else if (v->is_sequence || v->is_optional)
         return rlx_onnx_fail(c, RLX_ON08, "a %s stands where a tensor is needed",
                              v->is_sequence ? "sequence" : "optional value");
+    else /* the result of a node around this one */
+        return rlx_onnx_fail(c, RLX_ON10, "nothing before it defines %.80s", v->name ? v->name->data : "");
     v->failed |= !v->expr;
     c->failed |= !v->expr;
     return v->expr;
@@ -97,7 +101,9 @@ bool rlx_onnx_output_value(rlx_onnx_conv *c, size_t i, const rlx_onnx_value *v)
     rlx_onnx_value *to = c->outputs[i];
     const rlx_string *name = to->name;
     uint64_t depends = to->depends;
+    unsigned level = to->level;
     *to = *v;
+    to->level = level;
     to->name = name;
     to->depends = v->depends | depends;
     return true;
@@ -141,7 +147,7 @@ static const rlx_attr *read_attr(rlx_context *ctx, char kind, va_list *args)
     case 'I':
         ints = va_arg(*args, const int64_t *);
         n = va_arg(*args, size_t);
-        items = rlx_new(ctx, (n + 1) * sizeof *items);
+        items = ints || !n ? rlx_new(ctx, (n + 1) * sizeof *items) : NULL;
         for (size_t i = 0; items && i < n; i++)
             items[i] = rlx_attr_int_new(ctx, ints[i]);
         return items ? rlx_attr_list_new(ctx, items, n) : NULL;
@@ -177,7 +183,9 @@ static void read_draft(rlx_onnx_conv *c, draft *d, const char *format, va_list *
         } else if (d->num_attrs < MOST_ATTRS) {
             d->keys[d->num_attrs] =
                 rlx_attr_string_new(c->ctx, (rlx_slice){ p, (size_t)(equals - p) });
-            d->values[d->num_attrs++] = read_attr(c->ctx, equals[1], args);
+            d->values[d->num_attrs] = read_attr(c->ctx, equals[1], args);
+            d->missing |= !d->keys[d->num_attrs] || !d->values[d->num_attrs];
+            d->num_attrs++;
         }
         p += n + (p[n] == ' ');
     }
@@ -247,12 +255,26 @@ static bool is_small(const rlx_tensor_sinfo *t, size_t limit, int64_t *shape, si
     return *bytes <= limit;
 }
 
+/* Numbers that stand in a shape, as a tensor. NULL: they are no numbers. */
+static const rlx_expr *numbers_of_shape(rlx_onnx_conv *c, const rlx_expr *shape)
+{
+    const rlx_shape_expr *s = rlx_as_shape_expr(shape);
+    int64_t v[RLX_TIR_MAX_DIMS];
+    for (size_t i = 0; s && i < s->num_values; i++)
+        if (i == RLX_TIR_MAX_DIMS || !rlx_int_literal(s->values[i], &v[i]))
+            return NULL;
+    return s ? rlx_onnx_const_ints(c, RELAX_INT64, v, s->num_values) : NULL;
+}
+
 /* The value of a call whose operands are small constants; NULL: it is left to the program. */
 static const rlx_expr *compute(rlx_onnx_conv *c, const rlx_call *call, const rlx_op_row *row)
 {
     size_t in = 0, bytes, count;
     int64_t shape[RLX_TIR_MAX_DIMS];
     const char *why = NULL;
+    if (call->num_args == 1 && rlx_as_shape_expr(call->args[0]) &&
+        rlx_slice_is(rlx_slice_z(row->name), "relax.shape_to_tensor"))
+        return numbers_of_shape(c, call->args[0]);
     for (size_t i = 0; i < call->num_args; i++)
         if (!add_constant_bytes(call->args[i], &in))
             return NULL;
@@ -381,6 +403,19 @@ int rlx_onnx_rank(rlx_onnx_conv *c, const rlx_expr *e)
     return t->ndim;
 }
 
+bool rlx_onnx_has_rank(rlx_onnx_conv *c, const rlx_expr *e)
+{
+    const rlx_tensor_sinfo *t = e ? rlx_onnx_info(c, e) : NULL;
+    return t && t->ndim >= 0;
+}
+
+const rlx_expr *rlx_onnx_of_rank(rlx_onnx_conv *c, const rlx_expr *e, int ndim)
+{
+    const rlx_tensor_sinfo *t = e ? rlx_onnx_info(c, e) : NULL;
+    return !t || t->ndim >= 0 ? e
+                              : rlx_onnx_match(c, e, rlx_tensor_info(c->ctx, NULL, t->dtype, ndim, NULL));
+}
+
 const rlx_prim *const *rlx_onnx_dims(rlx_onnx_conv *c, const rlx_expr **e, size_t *ndim)
 {
     int rank = rlx_onnx_rank(c, *e);
@@ -460,7 +495,7 @@ const rlx_expr *rlx_onnx_const_ints(rlx_onnx_conv *c, rlx_dtype dtype, const int
 {
     int64_t n = (int64_t)count;
     size_t width = rlx_dtype_bytes(dtype);
-    unsigned char *data = rlx_onnx_array(c, count, width ? width : 1);
+    unsigned char *data = !values && count ? NULL : rlx_onnx_array(c, count, width ? width : 1);
     for (size_t i = 0; data && i < count; i++) {
         if (rlx_dtype_is_float(dtype))
             rlx_dtype_store_float(dtype, data + i * width, (double)values[i]);
@@ -556,6 +591,9 @@ const rlx_expr *rlx_onnx_reshape_ints(rlx_onnx_conv *c, const rlx_expr *x, const
 const rlx_expr *rlx_onnx_expand_dims(rlx_onnx_conv *c, const rlx_expr *x, const int64_t *axes,
                                      size_t count)
 {
+    size_t n;
+    if (count && rlx_onnx_has_rank(c, x)) /* that the new sizes are 1 is lost where the others are not known */
+        rlx_onnx_dims(c, &x, &n);
     return count ? rlx_onnx_call(c, "expand_dims", "x axis=I", x, axes, count) : x;
 }
 
@@ -563,6 +601,8 @@ const rlx_expr *rlx_onnx_transpose(rlx_onnx_conv *c, const rlx_expr *x, const in
                                    size_t count)
 {
     bool same = true;
+    if (!perm)
+        return c->failed = true, NULL;
     for (size_t i = 0; i < count; i++)
         same &= perm[i] == (int64_t)i;
     return same ? x : rlx_onnx_call(c, "permute_dims", "x axes=I", x, perm, count);

@@ -23,7 +23,7 @@ typedef struct attention {
 } attention;
 
 /* (batch, length, heads * size) to (batch, heads, length, size) */
-static const rlx_expr *split_heads(rlx_onnx_conv *c, const rlx_expr *x, int64_t heads)
+const rlx_expr *rlx_onnx_split_heads(rlx_onnx_conv *c, const rlx_expr *x, int64_t heads)
 {
     static const int64_t perm[] = { 0, 2, 1, 3 };
     size_t n;
@@ -38,7 +38,7 @@ static const rlx_expr *split_heads(rlx_onnx_conv *c, const rlx_expr *x, int64_t 
     return rlx_onnx_transpose(c, rlx_onnx_reshape(c, x, four, 4), perm, 4);
 }
 
-static const rlx_expr *join_heads(rlx_onnx_conv *c, const rlx_expr *x)
+const rlx_expr *rlx_onnx_join_heads(rlx_onnx_conv *c, const rlx_expr *x)
 {
     static const int64_t perm[] = { 0, 2, 1, 3 };
     x = rlx_onnx_transpose(c, x, perm, 4);
@@ -135,6 +135,8 @@ static const rlx_expr *lengthened(rlx_onnx_conv *c, const rlx_expr *mask, const 
     size_t m;
     const rlx_prim *const *d = rlx_onnx_dims(c, &mask, &m);
     const rlx_prim **shape = rlx_onnx_array(c, m, sizeof *shape);
+    if (!d || !shape)
+        return NULL;
     memcpy(shape, d, m * sizeof *shape);
     shape[m - 1] = rlx_onnx_simplify(
         c, rlx_fold_binary(c->ctx, RLX_NODE_MAX, rlx_int64(c->ctx, 0),
@@ -200,9 +202,9 @@ static bool read_attention(rlx_onnx_conv *c, attention *a)
     a->q_heads = rlx_onnx_int(c, "q_num_heads", 0);
     a->kv_heads = rlx_onnx_int(c, "kv_num_heads", 0);
     if (a->flat) {
-        a->q = split_heads(c, a->q, a->q_heads);
-        a->k = split_heads(c, a->k, a->kv_heads);
-        a->v = split_heads(c, a->v, a->kv_heads);
+        a->q = rlx_onnx_split_heads(c, a->q, a->q_heads);
+        a->k = rlx_onnx_split_heads(c, a->k, a->kv_heads);
+        a->v = rlx_onnx_split_heads(c, a->v, a->kv_heads);
     } else if (!rlx_onnx_static_dim(c, a->q, 1, &a->q_heads) ||
                !rlx_onnx_static_dim(c, a->k, 1, &a->kv_heads)) {
         a->q_heads = a->kv_heads = 0;
@@ -255,7 +257,7 @@ RLX_ONNX_CONVERTER(convert_attention)
     const rlx_expr *y =
         rlx_onnx_call2(c, "matmul", stage[3], repeat_heads(c, a.v, &a));
     if (y && a.flat)
-        y = join_heads(c, y);
+        y = rlx_onnx_join_heads(c, y);
     int64_t mode = rlx_onnx_int(c, "qk_matmul_output_mode", 0);
     if (mode < 0 || mode > 3)
         return rlx_onnx_fail(c, RLX_ON05, "there is no such qk_matmul_output_mode") != NULL;
@@ -276,8 +278,8 @@ static const rlx_expr *part(rlx_onnx_conv *c, const rlx_expr *x, int64_t begin, 
                          (size_t)1, &s, (size_t)1);
 }
 
-static const rlx_expr *rotate(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *cosine,
-                              const rlx_expr *sine, int64_t size, int64_t turned, bool interleaved)
+const rlx_expr *rlx_onnx_rotate(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *cosine,
+                                const rlx_expr *sine, int64_t size, int64_t turned, bool interleaved)
 {
     int64_t half = turned / 2, behind = 4;
     const rlx_expr *a = interleaved ? part(c, x, 0, turned, 2) : part(c, x, 0, half, 1);
@@ -307,18 +309,24 @@ static const rlx_expr *rotate(rlx_onnx_conv *c, const rlx_expr *x, const rlx_exp
 }
 
 /* Angles: rows of the tables by position, or the tables themselves; an axis for heads in front of the length. */
-static const rlx_expr *angles(rlx_onnx_conv *c, size_t table, size_t position)
+static const rlx_expr *angles(rlx_onnx_conv *c, size_t table, size_t position,
+                              const rlx_prim *length)
 {
-    static const int64_t heads = 1;
+    static const int64_t heads = 1, front = 0;
     const rlx_expr *t = rlx_onnx_input(c, table);
-    if (t && rlx_onnx_has(c, position))
-        t = rlx_onnx_call(c, "take", "x x axis=i", t, rlx_onnx_input(c, position), (int64_t)0);
+    const rlx_expr *at = rlx_onnx_has(c, position) ? rlx_onnx_input(c, position) : NULL;
+    if (at && length && rlx_onnx_rank(c, at) == 1) { /* one for all: that of the first */
+        const rlx_expr *i = rlx_onnx_call2(c, "add", rlx_onnx_arange(c, length, RELAX_INT64),
+                                           rlx_onnx_cast(c, at, RELAX_INT64));
+        at = rlx_onnx_expand_dims(c, i, &front, 1);
+    }
+    if (t && at)
+        t = rlx_onnx_call(c, "take", "x x axis=i", t, at, (int64_t)0);
     return rlx_onnx_expand_dims(c, t, &heads, 1);
 }
 
 static bool rotary(rlx_onnx_conv *c, size_t cosine, size_t sine, size_t position)
 {
-    static const int64_t perm[] = { 0, 2, 1, 3 };
     const rlx_expr *x = rlx_onnx_input(c, 0);
     int n = x ? rlx_onnx_rank(c, x) : -1;
     int64_t size, turned = rlx_onnx_int(c, "rotary_embedding_dim", 0),
@@ -328,15 +336,15 @@ static bool rotary(rlx_onnx_conv *c, size_t cosine, size_t sine, size_t position
         if (t && rlx_onnx_static_dim(c, x, 2, &size) && rlx_onnx_static_dim(c, t, 1, &per) && per)
             heads = size / (2 * per);
     }
-    const rlx_expr *y = n == 3 ? split_heads(c, x, heads) : x;
+    const rlx_expr *y = n == 3 ? rlx_onnx_split_heads(c, x, heads) : x;
     if (n != 3 && n != 4)
         return false;
     if (!y || !rlx_onnx_static_dim(c, y, 3, &size))
         return !c->failed && rlx_onnx_fail(c, RLX_ON08, "the size of a head has to be known") != NULL;
-    const rlx_expr *co = angles(c, cosine, position), *si = angles(c, sine, position);
-    y = rotate(c, y, co, si, size, turned ? turned : size, rlx_onnx_int(c, "interleaved", 0) != 0);
-    (void)perm;
-    return rlx_onnx_output(c, 0, n == 3 && y ? join_heads(c, y) : y);
+    const rlx_prim *length = *c->row->domain ? rlx_onnx_dim(c, y, 2) : NULL;
+    const rlx_expr *co = angles(c, cosine, position, length), *si = angles(c, sine, position, length);
+    y = rlx_onnx_rotate(c, y, co, si, size, turned ? turned : size, rlx_onnx_int(c, "interleaved", 0) != 0);
+    return rlx_onnx_output(c, 0, n == 3 && y ? rlx_onnx_join_heads(c, y) : y);
 }
 
 RLX_ONNX_CONVERTER(convert_rotary)

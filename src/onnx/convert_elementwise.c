@@ -121,12 +121,54 @@ static const rlx_expr *aligned(rlx_onnx_conv *c, const rlx_expr *a, const rlx_ex
     return rlx_onnx_expand_dims(c, b, axes, (size_t)behind);
 }
 
+static const rlx_prim *size_at(const rlx_prim *const *dims, size_t n, size_t from_end)
+{
+    return from_end < n ? dims[n - 1 - from_end] : NULL;
+}
+
+/* The size of a and b broadcast. A literal above 1 decides: the other is the same, or 1. */
+static const rlx_prim *broadcast_size(rlx_onnx_conv *c, const rlx_prim *a, const rlx_prim *b)
+{
+    int64_t k;
+    if (!a || !b || rlx_is_int_value(a, 1))
+        return b ? b : a;
+    if (rlx_is_int_value(b, 1) || (rlx_int_literal(a, &k) && k > 1))
+        return a;
+    return (rlx_int_literal(b, &k) && k > 1) ||
+                   rlx_prove_equal(c->ctx, rlx_builder_scope(c->m->b), a, b) == RLX_EQUAL
+               ? b
+               : NULL;
+}
+
+/* Inference gives up all sizes where one cannot be told; the others are stated here. */
+static const rlx_expr *keep_sizes(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *a,
+                                  const rlx_expr *b)
+{
+    const rlx_tensor_sinfo *t = y ? rlx_onnx_info(c, y) : NULL;
+    const rlx_tensor_sinfo *ta = t ? rlx_onnx_info(c, a) : NULL, *tb = ta ? rlx_onnx_info(c, b) : NULL;
+    size_t na, nb;
+    const rlx_prim *const *da = tb ? rlx_shape_dims(ta->shape, &na) : NULL;
+    const rlx_prim *const *db = da ? rlx_shape_dims(tb->shape, &nb) : NULL;
+    bool any = false;
+    if (!db || t->shape || t->ndim < 1)
+        return y;
+    const rlx_prim **dims = rlx_onnx_array(c, (size_t)t->ndim, sizeof *dims);
+    for (size_t i = 0, n = (size_t)t->ndim; dims && i < n; i++) {
+        dims[i] = broadcast_size(c, size_at(da, na, n - 1 - i), size_at(db, nb, n - 1 - i));
+        any |= dims[i] != NULL;
+        if (!dims[i] && !(dims[i] = rlx_onnx_fresh(c, "d")))
+            return NULL;
+    }
+    const rlx_expr *shape = dims && any ? rlx_shape_new(c->ctx, dims, (size_t)t->ndim) : NULL;
+    return shape ? rlx_onnx_match(c, y, rlx_tensor_info(c->ctx, shape, t->dtype, t->ndim, NULL)) : y;
+}
+
 RLX_ONNX_CONVERTER(convert_binary)
 {
     if (on_sizes(c, c->row->argument))
         return true;
-    const rlx_expr *a = rlx_onnx_input(c, 0), *b = rlx_onnx_input(c, 1);
-    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, c->row->argument, a, aligned(c, a, b)));
+    const rlx_expr *a = rlx_onnx_input(c, 0), *b = aligned(c, a, rlx_onnx_input(c, 1));
+    return rlx_onnx_output(c, 0, keep_sizes(c, rlx_onnx_call2(c, c->row->argument, a, b), a, b));
 }
 
 RLX_ONNX_CONVERTER(convert_mod)

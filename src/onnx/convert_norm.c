@@ -201,6 +201,16 @@ RLX_ONNX_CONVERTER(convert_rms_norm)
 }
 
 /* com.microsoft: the sum of two operands, and of a bias, normalised. Output 3 is the sum. */
+bool rlx_onnx_layer_norm(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *scale,
+                         const rlx_expr *bias, double epsilon)
+{
+    size_t outputs = c->num_outputs; /* others than the result mean something else here */
+    c->num_outputs = outputs ? 1 : 0;
+    bool ok = layer_norm(c, x, scale, bias, -1, epsilon);
+    c->num_outputs = outputs;
+    return ok;
+}
+
 RLX_ONNX_CONVERTER(convert_skip_layer_norm)
 {
     bool rms = strcmp(c->row->argument, "rms") == 0;
@@ -252,6 +262,8 @@ RLX_ONNX_CONVERTER(convert_group_norm)
         return rlx_onnx_fail(c, RLX_ON05, "num_groups or the rank of the operand is out of range") !=
                NULL;
     const rlx_prim **parted = rlx_onnx_array(c, n + 1, sizeof *parted);
+    if (!parted)
+        return false;
     parted[0] = d[0];
     parted[1] = rlx_int64(c->ctx, groups);
     parted[2] = rlx_onnx_simplify(
@@ -311,7 +323,8 @@ RLX_ONNX_CONVERTER(convert_lrn)
     if (!d || n < 2 || n > 62 || size < 1)
         return false;
     int64_t *pads = rlx_onnx_array(c, 2 * n, sizeof *pads);
-    memset(pads, 0, 2 * n * sizeof *pads);
+    if (!pads)
+        return false;
     pads[2] = (size - 1) / 2;
     pads[3] = size - 1 - pads[2];
     const rlx_expr *q = rlx_onnx_call(c, "nn.pad", "x pad_width=I", rlx_onnx_call1(c, "square", x),
@@ -332,14 +345,15 @@ RLX_ONNX_CONVERTER(convert_dropout)
 {
     int64_t training = 0;
     double ratio = rlx_onnx_float(c, "ratio", 0.5);
-    if (c->version >= 12 && rlx_onnx_has(c, 2) && !rlx_onnx_literal(c, 2, "training_mode", &training))
-        return false;
-    if (training && c->version >= 12 && rlx_onnx_has(c, 1)) {
-        size_t n;
-        const double *v = rlx_onnx_floats_of(c, rlx_onnx_input(c, 1), &n);
-        if (!v || n != 1)
+    if (c->version >= 12 && rlx_onnx_has(c, 2)) {
+        size_t n = 0;
+        const double *v = rlx_onnx_has(c, 1) ? rlx_onnx_floats_of(c, rlx_onnx_input(c, 1), &n) : NULL;
+        ratio = v && n == 1 ? *v : ratio;
+        bool none = v && n == 1 && ratio == 0; /* whatever the mode is */
+        if (!none && !rlx_onnx_literal(c, 2, "training_mode", &training))
+            return false;
+        if (training && rlx_onnx_has(c, 1) && (!v || n != 1))
             return rlx_onnx_needs(c, 1, "ratio") != NULL;
-        ratio = *v;
     }
     if (training && ratio > 0)
         return rlx_onnx_drop(c, ratio);

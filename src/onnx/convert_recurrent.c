@@ -2,10 +2,10 @@
  *
  *     gates = X[t] W^T + H R^T + B        the product with X for all steps at once
  *
- * Steps are written in a row: their number is known. */
+ * Few steps of a known number are written in a row, others are a function (loop_function.c). */
 #include "onnx/onnx_int.h"
 
-enum { MOST_STEPS = 512 };
+enum { MOST_STEPS = 16 }; /* in a row */
 
 static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
 {
@@ -91,10 +91,11 @@ typedef struct recurrent {
     size_t gates;
     int64_t directions, hidden, steps;
     const rlx_expr *x, *w, *r, *b, *h0, *c0, *p, *lengths; /* time first */
-    const rlx_prim *batch;
+    const rlx_prim *batch, *length;
     rlx_dtype dtype;
     double clip;
     bool clips, couples, before;     /* input_forget, linear_before_reset */
+    bool quantized;                  /* com.microsoft: W and R of bytes, not transposed, operands made bytes */
     gate_fn acts[6];
 } recurrent;
 
@@ -102,14 +103,18 @@ typedef struct state { const rlx_expr *h, *c; } state;
 typedef struct direction {
     const recurrent *q;
     const rlx_expr *r, *rb, *w, *wb, *p;
+    const rlx_expr *scale[2], *zero[2];      /* of W and R, if they are quantised */
     const gate_fn *acts;
 } direction;
 
 /* Of the first axis, part i; the axis goes. */
+static const rlx_expr *part(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *i)
+{
+    return rlx_onnx_call(c, "take", "x x axis=i", x, i, (int64_t)0);
+}
 static const rlx_expr *at(rlx_onnx_conv *c, const rlx_expr *x, int64_t i)
 {
-    return rlx_onnx_call(c, "take", "x x axis=i", x, rlx_onnx_scalar(c, RELAX_INT64, (double)i),
-                         (int64_t)0);
+    return part(c, x, rlx_onnx_scalar(c, RELAX_INT64, (double)i));
 }
 
 /* Columns of gate i, or values of it in a vector. */
@@ -137,11 +142,19 @@ static const rlx_expr *peep(rlx_onnx_conv *c, const direction *d, const rlx_expr
     return d->p ? add(c, x, mul(c, gate(c, d->q, d->p, i, 0), cell)) : x;
 }
 
+static const rlx_expr *product(rlx_onnx_conv *c, const direction *d, const rlx_expr *x, bool of_state)
+{
+    const rlx_expr *w = of_state ? d->r : d->w;
+    return d->q->quantized
+               ? rlx_onnx_dynamic_product(c, x, w, d->scale[of_state], d->zero[of_state])
+               : rlx_onnx_call2(c, "matmul", x, w);
+}
+
 /* gates i, o, f, c */
 static state step_lstm(rlx_onnx_conv *c, const direction *d, const rlx_expr *wx, state s)
 {
     const recurrent *q = d->q;
-    const rlx_expr *g = add(c, wx, rlx_onnx_call2(c, "matmul", s.h, d->r));
+    const rlx_expr *g = add(c, wx, product(c, d, s.h, true));
     const rlx_expr *i = gated(c, d, peep(c, d, gate(c, q, g, 0, 1), 0, s.c), 0);
     const rlx_expr *f = q->couples
                             ? rlx_onnx_call2(c, "subtract", rlx_onnx_scalar(c, q->dtype, 1), i)
@@ -183,13 +196,13 @@ static state step_rnn(rlx_onnx_conv *c, const direction *d, const rlx_expr *wx, 
 }
 
 /* Behind a sequence's end the state stays and the output is 0. */
-static const rlx_expr *within(rlx_onnx_conv *c, const recurrent *q, int64_t t, const rlx_expr *now,
-                              const rlx_expr *before)
+static const rlx_expr *within(rlx_onnx_conv *c, const recurrent *q, const rlx_expr *t,
+                              const rlx_expr *now, const rlx_expr *before)
 {
     static const int64_t behind = 1;
-    const rlx_expr *on = rlx_onnx_call2(
-        c, "greater", rlx_onnx_expand_dims(c, q->lengths, &behind, 1),
-        rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, q->lengths), (double)t));
+    const rlx_expr *on =
+        rlx_onnx_call2(c, "greater", rlx_onnx_expand_dims(c, q->lengths, &behind, 1),
+                       rlx_onnx_cast(c, t, rlx_onnx_dtype_of(c, q->lengths)));
     return rlx_onnx_where(c, on, now, before);
 }
 
@@ -209,8 +222,16 @@ static bool begin_direction(rlx_onnx_conv *c, const recurrent *q, int64_t k, dir
 {
     int64_t n = (int64_t)q->gates * q->hidden;
     *d = (direction){ .q = q, .acts = q->acts + (q->kind == 'l' ? 3 : q->kind == 'g' ? 2 : 1) * k };
-    d->w = transposed(c, at(c, q->w, k));
-    d->r = transposed(c, at(c, q->r, k));
+    d->w = at(c, q->w, k);
+    d->r = at(c, q->r, k);
+    for (size_t i = 0; i < 2 && q->quantized; i++) {
+        d->scale[i] = at(c, rlx_onnx_input(c, 8 + 2 * i), k);
+        d->zero[i] = rlx_onnx_has(c, 9 + 2 * i) ? at(c, rlx_onnx_input(c, 9 + 2 * i), k) : NULL;
+    }
+    if (!q->quantized) {
+        d->w = transposed(c, d->w);
+        d->r = transposed(c, d->r);
+    }
     d->p = q->p ? at(c, q->p, k) : NULL;
     if (!q->b)
         return d->w && d->r;
@@ -224,30 +245,113 @@ static bool begin_direction(rlx_onnx_conv *c, const recurrent *q, int64_t k, dir
     return d->w && d->r && d->wb;
 }
 
-static state run_direction(rlx_onnx_conv *c, const recurrent *q, int64_t k, bool back,
+/* What stands beside the states while steps are made. */
+typedef struct course {
+    direction d;
+    const rlx_expr *wx, *none, *last; /* X W + B; zeros; last step as a tensor, going backwards */
+} course;
+
+static state one_step(rlx_onnx_conv *c, const course *k, const rlx_expr *t, state s,
+                      const rlx_expr **row)
+{
+    const recurrent *q = k->d.q;
+    const rlx_expr *x = part(c, k->wx, t);
+    state n = q->kind == 'l' ? step_lstm(c, &k->d, x, s)
+              : q->kind == 'g' ? step_gru(c, &k->d, x, s)
+                               : step_rnn(c, &k->d, x, s);
+    *row = q->lengths ? within(c, q, t, n.h, k->none) : n.h;
+    s.h = q->lengths ? within(c, q, t, n.h, s.h) : n.h;
+    s.c = q->lengths && n.c ? within(c, q, t, n.c, s.c) : n.c;
+    return s;
+}
+
+static bool step_of_function(rlx_onnx_conv *c, const void *user, const rlx_expr *i,
+                             const rlx_expr *const *carried, const rlx_expr **out)
+{
+    const course *k = user;
+    bool cell = k->d.q->kind == 'l';
+    const rlx_expr *row, *t = k->last ? rlx_onnx_call2(c, "subtract", k->last, i) : i;
+    state s = one_step(c, k, t, (state){ carried[0], cell ? carried[1] : NULL }, &row);
+    out[0] = s.h;
+    out[cell ? 1 : 0] = cell ? s.c : s.h;
+    out[cell ? 2 : 1] = row; /* not looked at if it is not wanted */
+    return !c->failed;
+}
+
+/* The operand as a state: its sizes are those of the batch. */
+static const rlx_expr *first_state(rlx_onnx_conv *c, const recurrent *q, const rlx_expr *given, int64_t k)
+{
+    if (!given)
+        return zeros(c, q);
+    const rlx_prim *dims[] = { q->batch, rlx_int64(c->ctx, q->hidden) };
+    const rlx_expr *e = at(c, given, k);
+    const rlx_sinfo *want =
+        rlx_tensor_info(c->ctx, rlx_shape_new(c->ctx, dims, 2), q->dtype, 2, NULL);
+    const rlx_tensor_sinfo *t = e ? rlx_onnx_info(c, e) : NULL;
+    return t && &t->node == want ? e : rlx_onnx_match(c, e, want);
+}
+
+static const rlx_expr *stack(rlx_onnx_conv *c, const rlx_expr **parts, size_t n, int64_t axis)
+{
+    for (size_t i = 0; i < n; i++)
+        parts[i] = rlx_onnx_expand_dims(c, parts[i], &axis, 1);
+    return rlx_onnx_concat(c, parts, n, axis);
+}
+
+/* *rows: the outputs of all steps, along a new first axis, if they are wanted */
+static state run_row(rlx_onnx_conv *c, const course *k, bool back, state s, const rlx_expr **rows)
+{
+    int64_t n = k->d.q->steps;
+    const rlx_expr **row = rlx_onnx_array(c, (size_t)n, sizeof *row);
+    for (int64_t i = 0; row && i < n && !c->failed; i++) {
+        int64_t t = back ? n - 1 - i : i;
+        s = one_step(c, k, rlx_onnx_scalar(c, RELAX_INT64, (double)t), s, &row[t]);
+    }
+    *rows = row && !c->failed && rlx_onnx_wants(c, 0) ? stack(c, row, (size_t)n, 0) : NULL;
+    return s;
+}
+
+static state run_function(rlx_onnx_conv *c, course *k, bool back, state s, const rlx_expr **rows)
+{
+    static const size_t only[] = { 0 };
+    const recurrent *q = k->d.q;
+    const rlx_expr *size = rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &q->length, 1));
+    rlx_onnx_value *carried[2] = { rlx_onnx_value_of(c, s.h), s.c ? rlx_onnx_value_of(c, s.c) : NULL };
+    rlx_onnx_value *results[3] = { NULL, NULL, NULL };
+    size_t cells = s.c ? 2 : 1;
+    rlx_onnx_loop l = { .step = step_of_function,
+                        .user = k,
+                        .count = q->length,
+                        .carried = carried,
+                        .num_carried = cells,
+                        .rows = only,
+                        .num_rows = rlx_onnx_wants(c, 0) };
+    l.limit = rlx_onnx_reshape_ints(c, size, NULL, 0);
+    if (back)
+        k->last = rlx_onnx_call2(c, "subtract", l.limit, rlx_onnx_scalar(c, RELAX_INT64, 1));
+    if (c->failed || !rlx_onnx_loop_function(c, &l, results))
+        return (state){ NULL, NULL };
+    *rows = l.num_rows ? results[cells]->expr : NULL;
+    if (back && *rows)
+        *rows = rlx_onnx_call(c, "flip", "x axis=i", *rows, (int64_t)0);
+    return (state){ results[0]->expr, s.c ? results[1]->expr : NULL };
+}
+
+static state run_direction(rlx_onnx_conv *c, const recurrent *q, int64_t i, bool back,
                            const rlx_expr **rows)
 {
-    direction d;
-    state s = { .h = q->h0 ? at(c, q->h0, k) : zeros(c, q) };
+    course k = { .last = NULL };
+    state s = { .h = first_state(c, q, q->h0, i) };
     if (q->kind == 'l')
-        s.c = q->c0 ? at(c, q->c0, k) : zeros(c, q);
-    if (!begin_direction(c, q, k, &d))
+        s.c = first_state(c, q, q->c0, i);
+    if (c->failed || !begin_direction(c, q, i, &k.d))
         return (state){ NULL, NULL };
-    const rlx_expr *wx = rlx_onnx_call2(c, "matmul", q->x, d.w);
-    if (d.wb)
-        wx = add(c, wx, d.wb);
-    const rlx_expr *none = q->lengths ? zeros(c, q) : NULL;
-    for (int64_t i = 0; i < q->steps && !c->failed; i++) {
-        int64_t t = back ? q->steps - 1 - i : i;
-        const rlx_expr *x = at(c, wx, t);
-        state n = q->kind == 'l' ? step_lstm(c, &d, x, s)
-                  : q->kind == 'g' ? step_gru(c, &d, x, s)
-                                   : step_rnn(c, &d, x, s);
-        rows[t] = q->lengths ? within(c, q, t, n.h, none) : n.h;
-        s.h = q->lengths ? within(c, q, t, n.h, s.h) : n.h;
-        s.c = q->lengths && n.c ? within(c, q, t, n.c, s.c) : n.c;
-    }
-    return s;
+    k.wx = product(c, &k.d, q->x, false);
+    if (k.d.wb)
+        k.wx = add(c, k.wx, k.d.wb);
+    k.none = q->lengths ? zeros(c, q) : NULL;
+    return q->steps > 0 && q->steps <= MOST_STEPS ? run_row(c, &k, back, s, rows)
+                                                  : run_function(c, &k, back, s, rows);
 }
 
 /* ---- the operator ------------------------------------------------------------------------------ */
@@ -287,16 +391,17 @@ static bool read_recurrent(rlx_onnx_conv *c, recurrent *q, bool swap)
 {
     rlx_slice way = rlx_onnx_string(c, "direction", "forward");
     q->kind = *c->row->argument;
+    q->quantized = strcmp(c->row->argument, "lstm of bytes") == 0;
     q->gates = q->kind == 'l' ? 4 : q->kind == 'g' ? 3 : 1;
     q->directions = rlx_slice_is(way, "bidirectional") ? 2 : 1;
-    q->x = swapped(c, rlx_onnx_input(c, 0), swap);
+    q->x = swapped(c, rlx_onnx_of_rank(c, rlx_onnx_input(c, 0), 3), swap);
     q->w = rlx_onnx_input(c, 1);
     q->r = rlx_onnx_input(c, 2);
     q->b = optional(c, 3);
     q->lengths = optional(c, 4);
-    q->h0 = swapped(c, optional(c, 5), swap);
+    q->h0 = swapped(c, rlx_onnx_of_rank(c, optional(c, 5), 3), swap);
     if (q->kind == 'l') {
-        q->c0 = swapped(c, optional(c, 6), swap);
+        q->c0 = swapped(c, rlx_onnx_of_rank(c, optional(c, 6), 3), swap);
         q->p = optional(c, 7);
     }
     q->clips = rlx_onnx_attr(c, "clip") != NULL;
@@ -306,20 +411,17 @@ static bool read_recurrent(rlx_onnx_conv *c, recurrent *q, bool swap)
     if (!q->x || !q->w || !q->r || rlx_onnx_rank(c, q->x) != 3 || rlx_onnx_rank(c, q->r) != 3)
         return !c->failed && rlx_onnx_fail(c, RLX_ON05, "operands of rank 3 are expected") != NULL;
     q->dtype = rlx_onnx_dtype_of(c, q->x);
-    q->batch = rlx_onnx_dim(c, q->x, 1);
-    if (!rlx_onnx_static_dim(c, q->r, 2, &q->hidden))
+    size_t ndim;
+    const rlx_prim *const *dims = rlx_onnx_dims(c, &q->x, &ndim);
+    if (!dims)
+        return false;
+    q->length = dims[0];
+    q->batch = dims[1];
+    if (!rlx_int_literal(q->length, &q->steps))
+        q->steps = -1;
+    if (!rlx_onnx_static_dim(c, q->r, q->quantized ? 1 : 2, &q->hidden))
         return rlx_onnx_fail(c, RLX_ON08, "the size of the state has to be known") != NULL;
-    if (!rlx_onnx_static_dim(c, q->x, 0, &q->steps) || q->steps < 1 || q->steps > MOST_STEPS)
-        return rlx_onnx_fail(c, RLX_ON08, "the number of steps has to be known, from 1 to %d",
-                             MOST_STEPS) != NULL;
     return read_acts(c, q);
-}
-
-static const rlx_expr *stack(rlx_onnx_conv *c, const rlx_expr **parts, size_t n, int64_t axis)
-{
-    for (size_t i = 0; i < n; i++)
-        parts[i] = rlx_onnx_expand_dims(c, parts[i], &axis, 1);
-    return rlx_onnx_concat(c, parts, n, axis);
 }
 
 RLX_ONNX_CONVERTER(convert_recurrent)
@@ -330,15 +432,13 @@ RLX_ONNX_CONVERTER(convert_recurrent)
     if (!read_recurrent(c, &q, swap))
         return false;
     bool reverse = rlx_slice_is(rlx_onnx_string(c, "direction", "forward"), "reverse");
-    size_t n = (size_t)q.steps;
-    const rlx_expr **rows = rlx_onnx_array(c, n, sizeof *rows), *ys[2], *hs[2], *cs[2];
-    for (int64_t k = 0; rows && k < q.directions; k++) {
-        state s = run_direction(c, &q, k, reverse || k == 1, rows);
+    const rlx_expr *ys[2], *hs[2], *cs[2];
+    for (int64_t k = 0; k < q.directions; k++) {
+        state s = run_direction(c, &q, k, reverse || k == 1, &ys[k]);
         hs[k] = s.h;
         cs[k] = s.c;
         if (c->failed)
             return false;
-        ys[k] = rlx_onnx_wants(c, 0) ? stack(c, rows, n, 0) : NULL;
     }
     size_t d = (size_t)q.directions;
     if (rlx_onnx_wants(c, 0)) {

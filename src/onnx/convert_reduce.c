@@ -10,20 +10,69 @@ typedef struct reduction {
     const int64_t *axes; size_t count;
     bool keep;
     bool nothing;               /* no axes, which here means no axis */
+    const rlx_expr **conds;     /* axes found when the program runs: for each, is it one of them? */
+    size_t num_conds;
     rlx_dtype dtype;
 } reduction;
+
+/* Over all of a tensor whose rank is not known: the order is that of a flat one. */
+static const rlx_expr *whole_operand(rlx_onnx_conv *c)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    const rlx_tensor_sinfo *t = x ? rlx_onnx_info(c, x) : NULL;
+    bool all = !rlx_onnx_attr(c, "axes") && !rlx_onnx_has(c, 1) &&
+               !rlx_onnx_int(c, "noop_with_empty_axes", 0) && !rlx_onnx_int(c, "keepdims", 1);
+    return t && t->ndim < 0 && all ? rlx_onnx_call1(c, "flatten", x) : x;
+}
+
+/* Axes as they are given, where the rank is not known. */
+static bool named_axes(rlx_onnx_conv *c, reduction *r)
+{
+    rlx_onnx_ints known;
+    r->axes = rlx_onnx_int_list(c, "axes", &r->count);
+    if (!r->axes && rlx_onnx_known(c, 1, &known) && known.len)
+        r->axes = rlx_onnx_literals(c, 1, "axes", &r->count);
+    r->keep = rlx_onnx_int(c, "keepdims", 1) != 0;
+    r->dtype = rlx_onnx_dtype_of(c, r->x);
+    return r->axes && r->count;
+}
+
+/* Axes that are a tensor of some length. */
+static bool found_axes(rlx_onnx_conv *c, reduction *r, int n)
+{
+    rlx_onnx_ints known;
+    int64_t length;
+    if (rlx_onnx_attr(c, "axes") || !rlx_onnx_has(c, 1) || rlx_onnx_known(c, 1, &known) || c->m->bind_first)
+        return false;
+    const rlx_expr *axes = rlx_onnx_input(c, 1);
+    const rlx_tensor_sinfo *t = axes ? rlx_onnx_info(c, axes) : NULL;
+    if (!t || t->ndim != 1 || !rlx_onnx_static_dim(c, axes, 0, &length) || length < 1 || length > n)
+        return false;
+    c->m->needed |= c->inputs[1]->depends;
+    r->conds = rlx_onnx_array(c, (size_t)n, sizeof *r->conds);
+    for (int i = 0; r->conds && i < n; i++)
+        if (!(r->conds[i] = rlx_onnx_is_axis(c, axes, i, n)))
+            return false;
+    r->num_conds = (size_t)n;
+    r->count = (size_t)length;
+    return r->conds != NULL;
+}
 
 static bool read_reduction(rlx_onnx_conv *c, reduction *r)
 {
     bool ok;
-    r->x = rlx_onnx_input(c, 0);
+    *r = (reduction){ .x = whole_operand(c) };
+    if (r->x && !rlx_onnx_has_rank(c, r->x) && named_axes(c, r))
+        return !c->failed;
     int n = r->x ? rlx_onnx_rank(c, r->x) : -1;
     if (n < 0)
         return false;
-    r->axes = rlx_onnx_axes(c, 1, n, &r->count, &ok);
     r->keep = rlx_onnx_int(c, "keepdims", 1) != 0;
-    r->nothing = !r->count && rlx_onnx_int(c, "noop_with_empty_axes", 0);
     r->dtype = rlx_onnx_dtype_of(c, r->x);
+    if (found_axes(c, r, n))
+        return true;
+    r->axes = rlx_onnx_axes(c, 1, n, &r->count, &ok);
+    r->nothing = !r->count && rlx_onnx_int(c, "noop_with_empty_axes", 0);
     if (!r->count && !r->nothing) {
         int64_t *all = rlx_onnx_array(c, (size_t)n, sizeof *all);
         for (int i = 0; all && i < n; i++)
@@ -34,11 +83,67 @@ static bool read_reduction(rlx_onnx_conv *c, reduction *r)
     return ok && !c->failed;
 }
 
+typedef struct along { const char *op; const rlx_expr *x; int64_t axis; } along;
+
+static const rlx_expr *reduce_along(rlx_onnx_conv *c, const void *user)
+{
+    const along *a = user;
+    return rlx_onnx_reduce(c, a->op, a->x, &a->axis, 1, true);
+}
+
+/* y without the sizes of 1 at axes that are found when the program runs: those that stay come first in the
+ * order of what is reduced. */
+static const rlx_expr *without_found(rlx_onnx_conv *c, const reduction *r, const rlx_expr *y)
+{
+    size_t n, stay = r->num_conds - r->count;
+    static const int64_t one = 1;
+    const rlx_expr *x = r->x;
+    const rlx_prim *const *dims = rlx_onnx_dims(c, &x, &n);
+    const rlx_expr **flags = rlx_onnx_array(c, r->num_conds, sizeof *flags);
+    const rlx_prim **sizes = rlx_onnx_array(c, stay, sizeof *sizes);
+    if (!dims || !flags || !sizes)
+        return NULL;
+    if (!stay)
+        return rlx_onnx_reshape(c, y, sizes, 0);
+    for (size_t i = 0; i < r->num_conds; i++)
+        flags[i] = rlx_onnx_reshape_ints(c, rlx_onnx_cast(c, r->conds[i], RELAX_INT64), &one, 1);
+    const rlx_expr *order = rlx_onnx_call(c, "argsort", "x axis=i dtype=d",
+                                          rlx_onnx_concat(c, flags, r->num_conds, 0), (int64_t)0, RELAX_INT64);
+    order = rlx_onnx_slice(c, order, 0, rlx_int64(c->ctx, 0), rlx_int64(c->ctx, (int64_t)stay));
+    const rlx_expr *all = rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, dims, n));
+    const rlx_expr *some = rlx_onnx_call(c, "take", "x x axis=i", all, order, (int64_t)0);
+    for (size_t i = 0; i < stay; i++)
+        if (!(sizes[i] = rlx_onnx_fresh(c, "d")))
+            return NULL;
+    return rlx_onnx_match(c, rlx_onnx_call1(c, "tensor_to_shape", some), rlx_shape_info(c->ctx, sizes, stay))
+               ? rlx_onnx_reshape(c, y, sizes, stay)
+               : NULL;
+}
+
+/* One axis after the other, those that are found to be meant. */
+static const rlx_expr *reduce_found(rlx_onnx_conv *c, const reduction *r, const char *op, const rlx_expr *x)
+{
+    for (size_t i = 0; x && i < r->num_conds; i++) {
+        along a = { op, x, (int64_t)i };
+        x = rlx_onnx_choose(c, r->conds[i], reduce_along, &a, x);
+    }
+    return x;
+}
+
 /* Over no axes nothing is reduced; a scalar stays itself. */
+static const rlx_expr *reduce_keep(rlx_onnx_conv *c, const reduction *r, const char *op, const rlx_expr *x,
+                                   bool keep)
+{
+    if (!r->conds)
+        return r->count ? rlx_onnx_reduce(c, op, x, r->axes, r->count, keep) : x;
+    x = reduce_found(c, r, op, x);
+    return x && !keep ? without_found(c, r, x) : x;
+}
+
 static const rlx_expr *reduce(rlx_onnx_conv *c, const reduction *r, const char *op,
                               const rlx_expr *x)
 {
-    return r->count ? rlx_onnx_reduce(c, op, x, r->axes, r->count, r->keep) : x;
+    return reduce_keep(c, r, op, x, r->keep);
 }
 
 RLX_ONNX_CONVERTER(convert_reduce)
@@ -62,7 +167,7 @@ static double identity_of(rlx_dtype t, bool greatest)
 static bool reduces_nothing(rlx_onnx_conv *c, const reduction *r)
 {
     int64_t n;
-    for (size_t i = 0; i < r->count; i++)
+    for (size_t i = 0; i < r->count && r->axes; i++)
         if (rlx_onnx_static_dim(c, r->x, (size_t)r->axes[i], &n) && n == 0)
             return true;
     return false;
@@ -129,11 +234,13 @@ RLX_ONNX_CONVERTER(convert_reduce_log_sum_exp)
     if (!r.count)
         return rlx_onnx_output(c, 0, r.x);
     const rlx_expr *zero = rlx_onnx_scalar(c, r.dtype, 0);
-    const rlx_expr *m = rlx_onnx_reduce(c, "max", r.x, r.axes, r.count, true);
+    const rlx_expr *m = reduce_keep(c, &r, "max", r.x, true);
     m = rlx_onnx_where(c, rlx_onnx_call1(c, "isfinite", m), m, zero);
     const rlx_expr *y = rlx_onnx_call1(c, "exp", rlx_onnx_call2(c, "subtract", r.x, m));
-    y = rlx_onnx_call1(c, "log", rlx_onnx_reduce(c, "sum", y, r.axes, r.count, true));
+    y = rlx_onnx_call1(c, "log", reduce_keep(c, &r, "sum", y, true));
     y = rlx_onnx_call2(c, "add", y, m);
+    if (r.conds)
+        return rlx_onnx_output(c, 0, r.keep ? y : without_found(c, &r, y));
     if (!r.keep)
         y = rlx_onnx_call(c, "squeeze", "x axis=I", y, r.axes, r.count);
     return rlx_onnx_output(c, 0, y);
@@ -214,19 +321,30 @@ RLX_ONNX_CONVERTER(convert_topk)
 
 /* ---- running sums ------------------------------------------------------------------------------ */
 
+static const rlx_expr *cumulate_along(rlx_onnx_conv *c, const void *user)
+{
+    const along *a = user;
+    const rlx_expr *x = a->x;
+    bool reverse = rlx_onnx_int(c, "reverse", 0) != 0;
+    if (reverse)
+        x = rlx_onnx_call(c, "flip", "x axis=i", x, a->axis);
+    x = rlx_onnx_call(c, a->op, "x axis=i exclusive=b", x, a->axis, rlx_onnx_int(c, "exclusive", 0) != 0);
+    return reverse ? rlx_onnx_call(c, "flip", "x axis=i", x, a->axis) : x;
+}
+
+/* Of an axis that is found when the program runs, whichever it is. */
 RLX_ONNX_CONVERTER(convert_cumulate)
 {
-    const rlx_expr *x = rlx_onnx_input(c, 0);
-    int n = x ? rlx_onnx_rank(c, x) : -1;
-    int64_t axis = 0;
-    int exclusive = rlx_onnx_int(c, "exclusive", 0) != 0;
-    bool reverse = rlx_onnx_int(c, "reverse", 0) != 0;
-    if (n < 0 || !rlx_onnx_literal(c, 1, "axis", &axis) || !rlx_onnx_axis(c, &axis, n))
+    along a = { c->row->argument, rlx_onnx_input(c, 0), 0 };
+    rlx_onnx_ints known;
+    int n = a.x ? rlx_onnx_rank(c, a.x) : -1;
+    if (n < 0)
         return false;
-    if (reverse)
-        x = rlx_onnx_call(c, "flip", "x axis=i", x, axis);
-    x = rlx_onnx_call(c, c->row->argument, "x axis=i exclusive=b", x, axis, exclusive);
-    if (reverse)
-        x = rlx_onnx_call(c, "flip", "x axis=i", x, axis);
-    return rlx_onnx_output(c, 0, x);
+    if (!rlx_onnx_has(c, 1) || rlx_onnx_known(c, 1, &known) || c->m->bind_first)
+        return rlx_onnx_literal(c, 1, "axis", &a.axis) && rlx_onnx_axis(c, &a.axis, n) &&
+               rlx_onnx_output(c, 0, cumulate_along(c, &a));
+    const rlx_expr *axis = rlx_onnx_input(c, 1), *y = a.x;
+    for (; y && a.axis < n; a.axis++)
+        y = rlx_onnx_choose(c, rlx_onnx_is_axis(c, axis, a.axis, n), cumulate_along, &a, y);
+    return rlx_onnx_output(c, 0, y);
 }

@@ -7,15 +7,6 @@ static bool give_items(rlx_onnx_conv *c, rlx_onnx_value *const *items, size_t co
     return items && rlx_onnx_output_value(c, 0, &v);
 }
 
-static rlx_onnx_value *value_of(rlx_onnx_conv *c, const rlx_expr *e)
-{
-    rlx_onnx_value *v = e ? rlx_onnx_value_new(c->m, NULL) : NULL;
-    if (v)
-        v->expr = e;
-    c->failed |= !v;
-    return v;
-}
-
 static const rlx_onnx_value *sequence(rlx_onnx_conv *c, size_t i)
 {
     const rlx_onnx_value *v = i < c->num_inputs ? c->inputs[i] : NULL;
@@ -138,7 +129,7 @@ RLX_ONNX_CONVERTER(convert_split_to_sequence)
             rlx_onnx_slice(c, x, axis, rlx_int64(c->ctx, at), rlx_int64(c->ctx, end));
         if (drop)
             part = rlx_onnx_call(c, "squeeze", "x axis=I", part, &axis, (size_t)1);
-        items[i] = value_of(c, part);
+        items[i] = rlx_onnx_value_of(c, part);
         at = end;
     }
     return !c->failed && give_items(c, items, count);
@@ -150,6 +141,8 @@ RLX_ONNX_CONVERTER(convert_optional)
 {
     rlx_onnx_value **items = rlx_onnx_array(c, 1, sizeof *items);
     bool any = rlx_onnx_has(c, 0);
+    if (!items)
+        return false;
     if (any)
         items[0] = c->inputs[0];
     rlx_onnx_value v = { .items = items, .num_items = any, .is_optional = true };

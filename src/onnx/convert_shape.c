@@ -17,7 +17,11 @@ static int64_t clamp(int64_t v, int64_t n)
 RLX_ONNX_CONVERTER(convert_shape)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
+    const rlx_tensor_sinfo *t = x ? rlx_onnx_info(c, x) : NULL;
     size_t n;
+    if (t && t->ndim < 0 && !rlx_onnx_attr(c, "start") && !rlx_onnx_attr(c, "end"))
+        return rlx_onnx_output(c, 0, rlx_onnx_call1(c, "shape_to_tensor",
+                                                    rlx_onnx_call1(c, "shape_of", x)));
     const rlx_prim *const *dims = x ? rlx_onnx_dims(c, &x, &n) : NULL;
     if (!dims)
         return false;
@@ -219,19 +223,16 @@ RLX_ONNX_CONVERTER(convert_squeeze)
     if (on_sizes_only(c) && c->inputs[0]->num_ints == 1)
         return reshape_sizes(c, 0);
     const rlx_expr *x = rlx_onnx_input(c, 0);
-    int n = x ? rlx_onnx_rank(c, x) : -1;
-    axes = rlx_onnx_axes(c, 1, n, &count, &ok);
-    if (n < 0 || !ok)
+    if (!x)
         return false;
-    if (axes)
-        return rlx_onnx_output(
+    axes = rlx_onnx_int_list(c, "axes", &count);
+    if (!axes && rlx_onnx_has(c, 1) && !(axes = rlx_onnx_literals(c, 1, "axes", &count)))
+        return false;
+    if (axes && rlx_onnx_has_rank(c, x))
+        axes = rlx_onnx_axes(c, 1, rlx_onnx_rank(c, x), &count, &ok);
+    if (axes || !ok)
+        return ok && rlx_onnx_output(
             c, 0, count ? rlx_onnx_call(c, "squeeze", "x axis=I", x, axes, count) : x);
-    for (int i = 0; i < n; i++) {
-        int64_t size;
-        if (!rlx_onnx_static_dim(c, x, (size_t)i, &size))
-            return rlx_onnx_fail(c, RLX_ON08, "which sizes are 1 is not known, and no axes are "
-                                 "given") != NULL;
-    }
     return rlx_onnx_output(c, 0, rlx_onnx_call1(c, "squeeze", x));
 }
 
@@ -242,13 +243,11 @@ RLX_ONNX_CONVERTER(convert_unsqueeze)
     if (on_sizes_only(c) && c->inputs[0]->is_scalar)
         return reshape_sizes(c, 1);
     const rlx_expr *x = rlx_onnx_input(c, 0);
-    int n = x ? rlx_onnx_rank(c, x) : -1;
-    if (n < 0)
+    const int64_t *axes = rlx_onnx_int_list(c, "axes", &count);
+    if (!x || (!axes && !(axes = rlx_onnx_literals(c, 1, "axes", &count))))
         return false;
-    const int64_t *given = rlx_onnx_int_list(c, "axes", &count);
-    if (!given && !rlx_onnx_literals(c, 1, "axes", &count))
-        return false;
-    const int64_t *axes = rlx_onnx_axes(c, 1, n + (int)count, &count, &ok);
+    if (rlx_onnx_has_rank(c, x))
+        axes = rlx_onnx_axes(c, 1, rlx_onnx_rank(c, x) + (int)count, &count, &ok);
     return ok && rlx_onnx_output(c, 0, rlx_onnx_expand_dims(c, x, axes, count));
 }
 
@@ -294,6 +293,17 @@ static bool concat_sizes(rlx_onnx_conv *c)
     return out && rlx_onnx_output_ints(c, 0, out, len, false, v.dtype);
 }
 
+/* One part whose rank is known says that of all. */
+static bool same_ranks(rlx_onnx_conv *c, const rlx_expr **parts, size_t count, int64_t *axis)
+{
+    int rank = -1;
+    for (size_t i = 0; i < count && rank < 0; i++)
+        rank = rlx_onnx_has_rank(c, parts[i]) ? rlx_onnx_rank(c, parts[i]) : -1;
+    for (size_t i = 0; i < count && rank >= 0; i++)
+        parts[i] = rlx_onnx_of_rank(c, parts[i], rank);
+    return !c->failed && (rank < 0 || rlx_onnx_axis(c, axis, rank));
+}
+
 RLX_ONNX_CONVERTER(convert_concat)
 {
     int64_t axis = rlx_onnx_int(c, "axis", 1);
@@ -303,7 +313,7 @@ RLX_ONNX_CONVERTER(convert_concat)
     for (size_t i = 0; parts && i < c->num_inputs; i++)
         if (!(parts[i] = rlx_onnx_input(c, i)))
             return false;
-    if (!parts || !c->num_inputs || !rlx_onnx_axis(c, &axis, rlx_onnx_rank(c, parts[0])))
+    if (!parts || !c->num_inputs || !same_ranks(c, parts, c->num_inputs, &axis))
         return false;
     return rlx_onnx_output(c, 0, rlx_onnx_concat(c, parts, c->num_inputs, axis));
 }
@@ -531,7 +541,7 @@ RLX_ONNX_CONVERTER(convert_gather)
     if (on_sizes_only(c) && gather_sizes(c))
         return true;
     const rlx_expr *x = rlx_onnx_input(c, 0), *at = rlx_onnx_input(c, 1);
-    if (!x || !at || !rlx_onnx_axis(c, &axis, rlx_onnx_rank(c, x)))
+    if (!x || !at || (rlx_onnx_has_rank(c, x) && !rlx_onnx_axis(c, &axis, rlx_onnx_rank(c, x))))
         return false;
     return rlx_onnx_output(c, 0, rlx_onnx_call(c, "take", "x x axis=i", x, at, axis));
 }
@@ -713,6 +723,75 @@ static rlx_onnx_ints read_pads(rlx_onnx_conv *c, int n)
     return (rlx_onnx_ints){ out, out ? 2 * (size_t)n : 0, false, RELAX_INT64 };
 }
 
+static const rlx_expr *size_tensor(rlx_onnx_conv *c, const rlx_prim *p)
+{
+    p = p ? rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_MAX, p, rlx_int64(c->ctx, 0))) : NULL;
+    const rlx_expr *t = p ? rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &p, 1)) : NULL;
+    return rlx_onnx_reshape_ints(c, t, NULL, 0);
+}
+
+/* `length` places of an axis, the first of which is `begin` in front of x: taken by position. What lies
+ * outside is `value`, or as `mode` says. */
+static const rlx_expr *pad_by_position(rlx_onnx_conv *c, const rlx_expr *x, size_t axis, const rlx_prim *begin,
+                                       const rlx_prim *length, const char *mode, const rlx_expr *value)
+{
+    size_t n;
+    int64_t behind[64];
+    const rlx_prim *const *d = x ? rlx_onnx_dims(c, &x, &n) : NULL;
+    if (!d || !begin || !length || n > 64)
+        return NULL;
+    const rlx_prim *zero = rlx_int64(c->ctx, 0), *last = rlx_fold_sub(c->ctx, d[axis], rlx_int64(c->ctx, 1));
+    const rlx_expr *at = rlx_onnx_arange(c, length, RELAX_INT64), *inside = NULL, *low;
+    at = rlx_onnx_call2(c, "subtract", at, size_tensor(c, begin));
+    at = rlx_onnx_call2(c, "add", at, size_tensor(c, rlx_fold_sub(c->ctx, zero, begin)));
+    low = rlx_onnx_scalar(c, RELAX_INT64, 0);
+    if (!strcmp(mode, "reflect")) {
+        const rlx_expr *period = size_tensor(c, rlx_fold_mul(c->ctx, last, rlx_int64(c->ctx, 2)));
+        period = rlx_onnx_call2(c, "maximum", period, rlx_onnx_scalar(c, RELAX_INT64, 1));
+        at = rlx_onnx_call2(c, "floor_mod", at, period);
+        at = rlx_onnx_call2(c, "minimum", at, rlx_onnx_call2(c, "subtract", period, at));
+    } else if (!strcmp(mode, "circular")) {
+        at = rlx_onnx_call2(c, "floor_mod", at, size_tensor(c, d[axis]));
+    } else if (!strcmp(mode, "constant")) {
+        inside = rlx_onnx_call2(c, "logical_and", rlx_onnx_call2(c, "greater_equal", at, low),
+                                rlx_onnx_call2(c, "less", at, size_tensor(c, d[axis])));
+    }
+    at = rlx_onnx_call2(c, "minimum", rlx_onnx_call2(c, "maximum", at, low), size_tensor(c, last));
+    x = rlx_onnx_call(c, "take", "x x axis=i", x, at, (int64_t)axis);
+    for (size_t i = 0; i + axis + 1 < n; i++)
+        behind[i] = (int64_t)i + 1;
+    return inside ? rlx_onnx_where(c, rlx_onnx_expand_dims(c, inside, behind, n - 1 - axis), x, value) : x;
+}
+
+static bool is_zero(const rlx_prim *p) { return rlx_is_int_value(p, 0); }
+
+/* All axes by position: amounts whose sign is not known, and modes whose amounts are no numbers. */
+static const rlx_expr *pad_axes(rlx_onnx_conv *c, const rlx_expr *x, const rlx_onnx_ints *pads, const char *mode,
+                                const rlx_expr *value)
+{
+    for (size_t i = 0; i + 1 < pads->len && x; i += 2) {
+        const rlx_prim *b = pads->data[i], *e = pads->data[i + 1];
+        const rlx_prim *size = is_zero(b) && is_zero(e) ? NULL : rlx_onnx_dim(c, x, i / 2);
+        if (is_zero(b) && is_zero(e))
+            continue;
+        const rlx_prim *length =
+            size ? rlx_onnx_simplify(c, rlx_fold_add(c->ctx, size, rlx_fold_add(c->ctx, b, e))) : NULL;
+        x = pad_by_position(c, x, i / 2, b, length, mode, value);
+    }
+    return x;
+}
+
+static bool signs_are_known(rlx_onnx_conv *c, const rlx_onnx_ints *pads)
+{
+    const rlx_scope *s = rlx_builder_scope(c->m->b);
+    int64_t k;
+    for (size_t i = 0; i < pads->len; i++)
+        if (!rlx_int_literal(pads->data[i], &k) &&
+            rlx_prove_compare(c->ctx, s, RLX_NODE_LE, rlx_int64(c->ctx, 0), pads->data[i]) != RLX_TRUE)
+            return false;
+    return true;
+}
+
 /* Filled by concatenation: amounts of any kind, one value of any dtype. */
 static const rlx_expr *pad_with(rlx_onnx_conv *c, const rlx_expr *x, const rlx_onnx_ints *pads,
                                 const rlx_expr *value)
@@ -767,10 +846,10 @@ RLX_ONNX_CONVERTER(convert_pad)
     size_t one;
     const double *number = value ? rlx_onnx_floats_of(c, value, &one) : NULL;
     bool exact = number && (rlx_dtype_is_float(t) || (*number < 1e15 && *number > -1e15));
-    if (!strcmp(mode, "constant") && !(literal && exact))
+    if (!strcmp(mode, "constant") && !(literal && exact) && signs_are_known(c, &pads))
         return rlx_onnx_output(c, 0, pad_with(c, x, &pads, value));
     if (!literal)
-        return rlx_onnx_needs(c, 1, "pads") != NULL;
+        return rlx_onnx_output(c, 0, pad_axes(c, x, &pads, mode, value));
     return rlx_onnx_output(
         c, 0, rlx_onnx_call(c, "nn.pad", "x pad_width=I pad_value=f pad_mode=s", x, v, pads.len,
                             number && !strcmp(mode, "constant") ? *number : 0.0, mode));
@@ -781,32 +860,28 @@ RLX_ONNX_CONVERTER(convert_center_crop_pad)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
     int n = x ? rlx_onnx_rank(c, x) : -1;
-    size_t count, len;
+    size_t count;
     bool ok;
+    rlx_onnx_ints want;
     const int64_t *axes = n < 0 ? NULL : rlx_onnx_axes(c, 99, n, &count, &ok);
-    rlx_dtype t = rlx_onnx_dtype_of(c, x);
-    const int64_t *want = x ? rlx_onnx_literals(c, 1, "shape", &len) : NULL;
-    if (!want || n < 0 || !ok || len != (axes ? count : (size_t)n))
-        return !c->failed && rlx_onnx_fail(c, RLX_ON05, "shape and axes do not fit") != NULL;
-    for (size_t i = 0; i < len && x; i++) {
-        int64_t axis = axes ? axes[i] : (int64_t)i, have;
-        if (!rlx_onnx_static_dim(c, x, (size_t)axis, &have))
-            return rlx_onnx_fail(c, RLX_ON08, "size %lld of the operand has to be known",
-                                 (long long)axis) != NULL;
-        int64_t less = have > want[i] ? (have - want[i]) / 2 : 0;
-        if (have > want[i])
-            x = rlx_onnx_slice(c, x, axis, rlx_int64(c->ctx, less),
-                               rlx_int64(c->ctx, less + want[i]));
-        if (have < want[i]) {
-            int64_t *pads = rlx_onnx_array(c, 2 * (size_t)n, sizeof *pads);
-            rlx_onnx_ints p;
-            memset(pads, 0, 2 * (size_t)n * sizeof *pads);
-            pads[2 * axis] = (want[i] - have) / 2;
-            pads[2 * axis + 1] = want[i] - have - pads[2 * axis];
-            if (!literal_list(c, pads, 2 * (size_t)n, &p))
-                return false;
-            x = pad_with(c, x, &p, rlx_onnx_scalar(c, t, 0));
-        }
+    if (n < 0 || !rlx_onnx_sizes(c, 1, "shape", &want))
+        return false;
+    if (!ok || want.len != (axes ? count : (size_t)n))
+        return rlx_onnx_fail(c, RLX_ON05, "shape and axes do not fit") != NULL;
+    const rlx_expr *value = rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), 0);
+    const rlx_prim *zero = rlx_int64(c->ctx, 0), *two = rlx_int64(c->ctx, 2);
+    for (size_t i = 0; i < want.len && x; i++) {
+        size_t axis = axes ? (size_t)axes[i] : i;
+        const rlx_prim *have = rlx_onnx_dim(c, x, axis), *to = want.data[i];
+        if (!have)
+            return false;
+        /* half of what is missing, less half of what is too much */
+        const rlx_prim *less = rlx_fold_binary(c->ctx, RLX_NODE_MAX, rlx_fold_sub(c->ctx, to, have), zero);
+        const rlx_prim *more = rlx_fold_binary(c->ctx, RLX_NODE_MAX, rlx_fold_sub(c->ctx, have, to), zero);
+        const rlx_prim *begin = rlx_fold_sub(c->ctx, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, less, two),
+                                             rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, more, two));
+        if (have != to)
+            x = pad_by_position(c, x, axis, rlx_onnx_simplify(c, begin), to, "constant", value);
     }
     return rlx_onnx_output(c, 0, x);
 }
@@ -877,6 +952,54 @@ static bool range_of_sizes(rlx_onnx_conv *c)
                                                v[0].dtype));
 }
 
+static const rlx_expr *scalar_operand(rlx_onnx_conv *c, size_t i)
+{
+    const rlx_expr *e = rlx_onnx_input(c, i);
+    return e && rlx_onnx_rank(c, e) > 0 ? rlx_onnx_reshape_ints(c, e, NULL, 0) : e;
+}
+
+/* start + i * delta; narrow floats are computed in float32 */
+static const rlx_expr *numbers_in_order(rlx_onnx_conv *c, const rlx_prim *count, const rlx_expr *start,
+                                        const rlx_expr *delta, rlx_dtype t)
+{
+    rlx_dtype wide = rlx_dtype_is_float(t) && rlx_dtype_bits(t) < 32 ? RELAX_FLOAT32 : t;
+    const rlx_expr *y = rlx_onnx_cast(c, rlx_onnx_arange(c, count, RELAX_INT64), wide);
+    y = rlx_onnx_call2(c, "multiply", y, rlx_onnx_cast(c, delta, wide));
+    y = rlx_onnx_call2(c, "add", y, rlx_onnx_cast(c, start, wide));
+    return rlx_onnx_cast(c, y, t);
+}
+
+/* How many elements there are is found when the program runs. */
+static bool range_of_tensors(rlx_onnx_conv *c)
+{
+    const rlx_expr *v[3], *n;
+    static const int64_t one = 1;
+    for (size_t i = 0; i < 3; i++)
+        if (!(v[i] = scalar_operand(c, i)))
+            return false;
+    rlx_dtype t = rlx_onnx_dtype_of(c, v[0]);
+    bool is_float = rlx_dtype_is_float(t);
+    rlx_dtype wide = is_float ? RELAX_FLOAT64 : RELAX_INT64;
+    for (size_t i = 0; i < 3; i++) {
+        c->m->needed |= c->inputs[i]->depends;
+        v[i] = rlx_onnx_cast(c, v[i], wide);
+    }
+    if (is_float) {
+        n = rlx_onnx_call2(c, "divide", rlx_onnx_call2(c, "subtract", v[1], v[0]), v[2]);
+        n = rlx_onnx_cast(c, rlx_onnx_call1(c, "ceil", n), RELAX_INT64);
+    } else {
+        n = rlx_onnx_call2(c, "floor_divide", rlx_onnx_call2(c, "subtract", v[0], v[1]), v[2]);
+        n = rlx_onnx_call1(c, "negative", n);
+    }
+    n = rlx_onnx_call2(c, "maximum", n, rlx_onnx_scalar(c, RELAX_INT64, 0));
+    const rlx_expr *shape =
+        rlx_onnx_call1(c, "tensor_to_shape", rlx_onnx_reshape_ints(c, n, &one, 1));
+    const rlx_prim *count = rlx_onnx_fresh(c, "n");
+    if (!count || !rlx_onnx_match(c, shape, rlx_shape_info(c->ctx, &count, 1)))
+        return false;
+    return rlx_onnx_output(c, 0, numbers_in_order(c, count, v[0], v[2], t));
+}
+
 RLX_ONNX_CONVERTER(convert_range)
 {
     if (range_of_sizes(c))
@@ -890,18 +1013,17 @@ RLX_ONNX_CONVERTER(convert_range)
             return false;
         t = i ? t : rlx_onnx_dtype_of(c, e);
         v[i] = rlx_onnx_floats_of(c, e, &n);
-        if (!v[i] || n != 1)
+        if ((!v[i] || n != 1) && c->m->bind_first)
             return rlx_onnx_needs(c, i, "start, limit and delta") != NULL;
+        if (!v[i] || n != 1)
+            return range_of_tensors(c);
     }
     double count = *v[2] != 0 ? (*v[1] - *v[0]) / *v[2] : -1;
     int64_t k = count > 0 ? (int64_t)count + (count > (double)(int64_t)count) : 0;
     if (*v[2] == 0 || !(count < 1e12))
         return rlx_onnx_fail(c, RLX_ON05, "delta is 0, or there are too many elements") != NULL;
-    const rlx_expr *y = rlx_onnx_arange(c, rlx_int64(c->ctx, k), RELAX_INT64);
-    rlx_dtype wide = rlx_dtype_is_float(t) && rlx_dtype_bits(t) < 32 ? RELAX_FLOAT32 : t;
-    y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, wide), rlx_onnx_scalar(c, wide, *v[2]));
-    y = rlx_onnx_call2(c, "add", y, rlx_onnx_scalar(c, wide, *v[0]));
-    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
+    return rlx_onnx_output(c, 0, numbers_in_order(c, rlx_int64(c->ctx, k), rlx_onnx_input(c, 0),
+                                                  rlx_onnx_input(c, 2), t));
 }
 
 RLX_ONNX_CONVERTER(convert_trilu)
@@ -925,6 +1047,19 @@ RLX_ONNX_CONVERTER(convert_eye_like)
                                                rlx_onnx_prim(c, rlx_onnx_int(c, "k", 0)), t));
 }
 
+/* An operand of floats as a size that is found when the program runs. */
+static const rlx_prim *size_of_float(rlx_onnx_conv *c, size_t i)
+{
+    static const int64_t one = 1;
+    const rlx_expr *e = rlx_onnx_cast(c, rlx_onnx_input(c, i), RELAX_INT64);
+    const rlx_prim *size = e && !c->m->bind_first ? rlx_onnx_fresh(c, "n") : NULL;
+    if (!size)
+        return rlx_onnx_needs(c, i, "the size");
+    c->m->needed |= c->inputs[i]->depends;
+    e = rlx_onnx_call1(c, "tensor_to_shape", rlx_onnx_reshape_ints(c, e, &one, 1));
+    return rlx_onnx_match(c, e, rlx_shape_info(c->ctx, &size, 1)) ? size : NULL;
+}
+
 RLX_ONNX_CONVERTER(convert_one_hot)
 {
     const rlx_expr *at = rlx_onnx_input(c, 0), *values = rlx_onnx_input(c, 2);
@@ -936,9 +1071,12 @@ RLX_ONNX_CONVERTER(convert_one_hot)
         return false;
     const double *d = rlx_onnx_floats_of(c, rlx_onnx_input(c, 1), &known);
     const rlx_prim *size = d && known == 1 ? rlx_int64(c->ctx, (int64_t)*d) : NULL;
-    if (!size && (!rlx_onnx_sizes(c, 1, "depth", &depth) || depth.len != 1))
+    if (!size && rlx_dtype_is_float(rlx_onnx_dtype_of(c, rlx_onnx_input(c, 1))))
+        size = size_of_float(c, 1);
+    else if (!size && rlx_onnx_sizes(c, 1, "depth", &depth) && depth.len == 1)
+        size = depth.data[0];
+    if (!size)
         return false;
-    size = size ? size : depth.data[0];
     const rlx_prim *zero = rlx_int64(c->ctx, 0), *one = rlx_int64(c->ctx, 1);
     rlx_dtype t = RELAX_INT64;
     at = rlx_onnx_cast(c, at, t);

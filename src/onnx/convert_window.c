@@ -125,6 +125,7 @@ RLX_ONNX_CONVERTER(convert_conv)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0), *weight = rlx_onnx_input(c, 1);
     window w;
+    x = weight ? rlx_onnx_of_rank(c, x, rlx_onnx_rank(c, weight)) : NULL;
     if (!weight || !read_window(c, x, weight, &w))
         return false;
     const rlx_expr *y = convolve(c, &w, x, weight, RELAX_VOID);

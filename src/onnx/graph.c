@@ -1,6 +1,8 @@
 /* graph.c: graphs, functions and nodes: which are needed, in which order values come, who converts a node. */
 #include "onnx/onnx_int.h"
 
+enum { MOST_TRIED = 100000 }; /* nodes of attempts, of which those of loops in loops are more and more */
+
 /* ---- scopes and values ------------------------------------------------------------------------ */
 
 void rlx_onnx_scope_init(rlx_importer *m, rlx_onnx_scope *s, rlx_onnx_scope *outer)
@@ -16,9 +18,32 @@ void rlx_onnx_scope_free(rlx_onnx_scope *s) { rlx_ptrmap_free(&s->values); }
 rlx_onnx_value *rlx_onnx_value_new(rlx_importer *m, const rlx_string *name)
 {
     rlx_onnx_value *v = rlx_region_zero(&m->region, sizeof *v);
-    if (v)
+    if (v) {
         v->name = name;
+        v->level = m->level;
+    }
     return v;
+}
+
+size_t rlx_onnx_enter(rlx_importer *m)
+{
+    m->level++;
+    return m->former.len;
+}
+
+void rlx_onnx_leave(rlx_importer *m, size_t mark)
+{
+    while (m->former.len > mark) {
+        rlx_onnx_former *f = &m->former.data[--m->former.len];
+        *f->value = f->content;
+    }
+    m->level--;
+}
+
+bool rlx_onnx_touch(rlx_importer *m, rlx_onnx_value *v)
+{
+    rlx_onnx_former f = { v, *v };
+    return v->level == m->level || rlx_vec_push(&m->ctx->memory, &m->former, f);
 }
 
 rlx_onnx_value *rlx_onnx_value_find(const rlx_onnx_scope *s, const rlx_string *name)
@@ -41,7 +66,7 @@ const rlx_string *rlx_onnx_identifier(rlx_importer *m, rlx_slice name, const cha
     size_t n = 0;
     if (name.len && name.data[0] >= '0' && name.data[0] <= '9')
         text[n++] = '_';
-    for (size_t i = 0; i < name.len && n < sizeof text - 1; i++) {
+    for (size_t i = 0; i < name.len && n < sizeof text - 2; i++) {
         char ch = name.data[i];
         bool fine = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
                     (ch >= '0' && ch <= '9') || ch == '_';
@@ -50,8 +75,10 @@ const rlx_string *rlx_onnx_identifier(rlx_importer *m, rlx_slice name, const cha
     }
     while (n > 1 && text[n - 1] == '_')
         n--;
+    if (rlx_is_keyword(text, n))
+        text[n++] = '_';
     rlx_slice s = { text, n };
-    bool any = n && !(n == 1 && text[0] == '_') && !rlx_is_keyword(text, n);
+    bool any = n && !(n == 1 && text[0] == '_');
     return rlx_string_intern(m->ctx, any ? s : rlx_slice_z(otherwise));
 }
 
@@ -162,6 +189,8 @@ static uint64_t depends_of(const rlx_onnx_conv *c)
 /* Outputs get their values when their node begins; the ones that fail are silent afterwards. */
 static bool make_outputs(rlx_onnx_conv *c)
 {
+    if (!c->inputs || !c->outputs)
+        return false;
     uint64_t on = depends_of(c);
     for (size_t i = 0; i < c->num_outputs; i++) {
         rlx_slice name = c->node->outputs.data[i];
@@ -181,17 +210,45 @@ static bool make_outputs(rlx_onnx_conv *c)
     return true;
 }
 
+/* Domain, name and overload, none of which holds the byte between them: such a function is not found. */
+static bool function_key(rlx_buf *b, rlx_slice domain, rlx_slice name, rlx_slice overload)
+{
+    domain = is_main_domain(domain) ? (rlx_slice){ "", 0 } : domain;
+    rlx_buf_put(b, domain.data ? domain.data : "", domain.len);
+    rlx_buf_char(b, '\0');
+    rlx_buf_put(b, name.data ? name.data : "", name.len);
+    rlx_buf_char(b, '\0');
+    rlx_buf_put(b, overload.data ? overload.data : "", overload.len);
+    return !b->failed;
+}
+
+/* The first of equal ones counts. */
+bool rlx_onnx_list_functions(rlx_importer *m)
+{
+    const rlx_wire_list *list = &m->model->functions;
+    rlx_buf b;
+    rlx_buf_init(&b, &m->ctx->memory);
+    bool ok = true;
+    for (size_t i = 0; ok && i < list->len; i++) {
+        const rlx_onnx_function *f = RLX_ONNX_ITEM(rlx_onnx_function, *list, i);
+        b.len = 0;
+        ok = function_key(&b, f->domain, f->name, f->overload);
+        rlx_slice key = { b.data, b.len };
+        ok = ok && (rlx_map_get(&m->functions, key) || rlx_map_put(&m->functions, key, (void *)(uintptr_t)f));
+    }
+    rlx_buf_free(&b);
+    return ok;
+}
+
 static const rlx_onnx_function *find_function(rlx_importer *m, const rlx_onnx_node *n)
 {
-    for (size_t i = 0; i < m->model->functions.len; i++) {
-        const rlx_onnx_function *f = RLX_ONNX_ITEM(rlx_onnx_function, m->model->functions, i);
-        bool same_domain = is_main_domain(n->domain) ? is_main_domain(f->domain)
-                                                     : rlx_slice_equal(f->domain, n->domain);
-        if (rlx_slice_equal(f->name, n->op) && same_domain &&
-            rlx_slice_equal(f->overload, n->overload))
-            return f;
-    }
-    return NULL;
+    rlx_buf b;
+    rlx_buf_init(&b, &m->ctx->memory);
+    const rlx_onnx_function *f = function_key(&b, n->domain, n->op, n->overload)
+                                     ? rlx_map_get(&m->functions, (rlx_slice){ b.data, b.len })
+                                     : NULL;
+    rlx_buf_free(&b);
+    return f;
 }
 
 static bool import_nodes(rlx_importer *m, rlx_onnx_scope *s, const rlx_wire_list *nodes,
@@ -237,7 +294,9 @@ static bool inline_function(rlx_onnx_conv *c, const rlx_onnx_function *f)
     for (size_t i = 0; ok && i < f->outputs.len; i++) {
         const rlx_string *s = rlx_string_intern(c->ctx, f->outputs.data[i]);
         const rlx_onnx_value *v = s ? rlx_onnx_value_find(&inner, s) : NULL;
-        if (rlx_onnx_wants(c, i) && (!v || v->failed))
+        if (rlx_onnx_wants(c, i) && s && !v)
+            rlx_onnx_fail(c, RLX_ON10, "no node of the function defines its output %.80s", s->data);
+        else if (rlx_onnx_wants(c, i) && (!v || v->failed))
             c->failed = true;
         else if (v)
             ok = rlx_onnx_output_value(c, i, v);
@@ -282,18 +341,35 @@ static bool check_row(rlx_onnx_conv *c)
     return true;
 }
 
+static bool is_known(const rlx_onnx_conv *c)
+{
+    rlx_slice domain = is_main_domain(c->node->domain) ? RLX_SLICE("") : c->node->domain;
+    const rlx_onnx_row *row = rlx_onnx_row_find(domain, c->node->op);
+    return row && !row->refused;
+}
+
 /* Errors of inference are told where they are found. */
 static bool run_converter(rlx_onnx_conv *c, const rlx_onnx_function *f)
 {
     size_t errors = rlx_error_count(c->ctx);
     rlx_place outer = c->ctx->diags.otherwise;
     c->ctx->diags.otherwise = c->place;
-    bool ok = f ? inline_function(c, f) : check_row(c) && c->row->convert(c);
+    const rlx_onnx_host *host = rlx_onnx_host_find(c);
+    bool ok = host                                ? host->convert(host->user, c)
+              : f                                 ? inline_function(c, f)
+              : c->m->options->packed_calls && !is_known(c) ? rlx_onnx_packed_call(c)
+                                                  : check_row(c) && c->row->convert(c);
     ok = ok && !c->failed;
     c->ctx->diags.otherwise = outer;
     if (!ok && !c->failed && rlx_error_count(c->ctx) == errors)
         rlx_onnx_fail(c, RLX_ON05, "the node could not be imported");
     return ok;
+}
+
+static bool too_many(rlx_importer *m)
+{
+    size_t most = m->options->most_nodes;
+    return ++m->num_nodes > most || (m->unheard && ++m->num_tried > MOST_TRIED);
 }
 
 static bool import_node(rlx_importer *m, rlx_onnx_scope *s, const rlx_onnx_node *n)
@@ -304,8 +380,9 @@ static bool import_node(rlx_importer *m, rlx_onnx_scope *s, const rlx_onnx_node 
                         .node = n,
                         .version = opset_of(s, n->domain),
                         .place = rlx_place_make(m->source, n->line_begin, n->line_len) };
-    if (++m->num_nodes > m->options->most_nodes) {
-        rlx_onnx_fail(&c, RLX_ON02, "there are more nodes than %zu", m->options->most_nodes);
+    if (too_many(m)) {
+        rlx_onnx_fail(&c, RLX_ON02, "there are more nodes than %zu, or loops nest too deep",
+                      m->options->most_nodes);
         return false;
     }
     rlx_mark mark = rlx_builder_mark(m->b);
@@ -374,6 +451,7 @@ bool rlx_onnx_graph_body(rlx_importer *m, rlx_onnx_scope *s, const rlx_onnx_grap
                          rlx_onnx_value ***outputs)
 {
     needs n = { .m = m, .ok = true };
+    s->graph = g;
     rlx_ptrmap_init(&n.names, &m->ctx->memory);
     for (size_t i = 0; i < g->outputs.len; i++)
         need_name(&n, RLX_ONNX_ITEM(rlx_onnx_value_info, g->outputs, i)->name);

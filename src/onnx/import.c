@@ -16,7 +16,7 @@ static bool looks_like_model(rlx_slice f)
     return !(f.len >= 8 && !memcmp(f.data + 4, "ORTM", 4)) && !(f.len && f.data[0] == '{');
 }
 
-static bool read_model(rlx_importer *m)
+bool rlx_onnx_read_model(rlx_importer *m)
 {
     rlx_slice bytes = { (const char *)m->file->data, m->file->size };
     rlx_onnx_model *model = rlx_region_alloc(&m->region, sizeof *model);
@@ -105,7 +105,7 @@ static void *bad_input(rlx_importer *m, rlx_slice name, const char *what)
 
 /* ---- parameters -------------------------------------------------------------------------------- */
 
-typedef struct params { const rlx_expr **vars; size_t len; rlx_ptrmap names; } params;
+typedef struct params { const rlx_expr **vars; size_t len, room; rlx_ptrmap names; } params;
 
 static const rlx_string *unique_name(rlx_importer *m, params *p, rlx_slice name)
 {
@@ -123,12 +123,27 @@ static const rlx_string *unique_name(rlx_importer *m, params *p, rlx_slice name)
     return id && rlx_ptrmap_put(&p->names, id, 1) ? id : NULL;
 }
 
+static bool room_for_param(rlx_importer *m, params *p)
+{
+    if (p->len < p->room)
+        return true;
+    size_t room = 2 * p->room + 16;
+    const rlx_expr **vars = rlx_region_array(&m->region, room, sizeof *vars);
+    if (!vars)
+        return false;
+    if (p->len)
+        memcpy(vars, p->vars, p->len * sizeof *vars);
+    p->vars = vars;
+    p->room = room;
+    return true;
+}
+
 static rlx_onnx_value *add_param(rlx_importer *m, params *p, rlx_slice name, const rlx_sinfo *info)
 {
     const rlx_string *id = unique_name(m, p, name);
     rlx_var *v = id ? rlx_var_new(m->ctx, false, id, -1, info, RLX_NO_PLACE) : NULL;
     rlx_onnx_value *value = v ? rlx_onnx_value_new(m, rlx_string_intern(m->ctx, name)) : NULL;
-    if (!value)
+    if (!value || !room_for_param(m, p))
         return NULL;
     p->vars[p->len++] = &v->node;
     value->expr = &v->node;
@@ -212,6 +227,23 @@ static bool find_initializers(rlx_importer *m, const rlx_onnx_graph *g, rlx_ptrm
     return true;
 }
 
+/* A value is given for inputs only. */
+static bool bindings_are_inputs(rlx_importer *m)
+{
+    bool all = true;
+    for (size_t i = 0; i < m->options->num_bindings; i++) {
+        const rlx_onnx_binding *b = &m->options->bindings[i];
+        const rlx_string *name = b->is_size ? NULL : rlx_string_intern(m->ctx, b->name);
+        bool found = b->is_size;
+        for (size_t k = 0; k < m->out->num_inputs && !found; k++)
+            found = name && m->out->inputs[k] == name;
+        if (!found)
+            bad_input(m, b->name, "the model has no such input");
+        all = all && found;
+    }
+    return all;
+}
+
 static bool bind_inputs(rlx_importer *m, rlx_onnx_scope *s, params *p)
 {
     const rlx_onnx_graph *g = m->model->graph;
@@ -228,37 +260,69 @@ static bool bind_inputs(rlx_importer *m, rlx_onnx_scope *s, params *p)
         ok = name && bind_input(m, s, p, in);
     }
     rlx_ptrmap_free(&names);
-    return ok;
+    return ok && bindings_are_inputs(m);
+}
+
+/* Integers of rank 0 and 1 may be sizes, which have to be known. */
+static bool is_weight(const rlx_importer *m, const rlx_onnx_tensor *t)
+{
+    rlx_dtype dtype;
+    size_t bytes = rlx_onnx_dtype(t->data_type, &dtype) ? rlx_dtype_bytes(dtype) : 0;
+    for (size_t k = 0; k < t->dims.len; k++)
+        if (t->dims.data[k] < 0 || !rlx_mul_size(bytes, (size_t)t->dims.data[k], &bytes))
+            return false;
+    return bytes >= m->options->params_from && (t->dims.len > 1 || rlx_dtype_is_float(dtype));
+}
+
+typedef struct weights { params *p; RLX_VEC(rlx_onnx_param) found; bool ok; } weights;
+
+/* Wherever the tensor is meant, the parameter is taken (m->tensors). */
+static void add_weight(rlx_importer *m, weights *w, const rlx_onnx_tensor *t, rlx_slice name)
+{
+    if (!w->ok || !is_weight(m, t))
+        return;
+    const rlx_expr *e = rlx_onnx_tensor_constant(m, t, RLX_NO_PLACE);
+    const rlx_constant *k = rlx_as_constant(e);
+    if (!k)
+        return; /* reported, if it is wrong */
+    rlx_onnx_value *v =
+        add_param(m, w->p, name, rlx_tensor_ints(m->ctx, k->shape, k->num_shape, k->dtype));
+    w->ok = v && rlx_ptrmap_put(&m->tensors, t, (uintptr_t)v->expr) &&
+            rlx_vec_push(&m->ctx->memory, &w->found,
+                         ((rlx_onnx_param){ rlx_as_var(v->expr)->name, e }));
+}
+
+static void add_weights_of(rlx_importer *m, weights *w, const rlx_onnx_graph *g, int depth)
+{
+    for (size_t i = 0; i < g->initializers.len; i++) {
+        const rlx_onnx_tensor *t = RLX_ONNX_ITEM(rlx_onnx_tensor, g->initializers, i);
+        add_weight(m, w, t, t->name);
+    }
+    for (size_t i = 0; i < g->nodes.len && depth < 32; i++) {
+        const rlx_onnx_node *n = RLX_ONNX_ITEM(rlx_onnx_node, g->nodes, i);
+        for (size_t k = 0; k < n->attributes.len; k++) {
+            const rlx_onnx_attribute *a = RLX_ONNX_ITEM(rlx_onnx_attribute, n->attributes, k);
+            if (a->g)
+                add_weights_of(m, w, a->g, depth + 1);
+            else if (a->t && n->outputs.len == 1 && rlx_slice_is(n->op, "Constant"))
+                add_weight(m, w, a->t, n->outputs.data[0]);
+        }
+    }
 }
 
 /* Large weights as parameters behind the inputs. */
-static bool add_weights(rlx_importer *m, rlx_onnx_scope *s, params *p)
+static bool add_weights(rlx_importer *m, params *p)
 {
-    const rlx_onnx_graph *g = m->model->graph;
-    size_t from = m->options->params_from;
-    m->out->params = rlx_new(m->ctx, (g->initializers.len + 1) * sizeof *m->out->params);
-    for (size_t i = 0; from && m->out->params && i < g->initializers.len; i++) {
-        const rlx_onnx_tensor *t = RLX_ONNX_ITEM(rlx_onnx_tensor, g->initializers, i);
-        rlx_dtype dtype;
-        size_t n = 1;
-        for (size_t k = 0; k < t->dims.len; k++)
-            n = t->dims.data[k] > 0 && n < SIZE_MAX / (size_t)t->dims.data[k]
-                    ? n * (size_t)t->dims.data[k]
-                    : 0;
-        if (!rlx_onnx_dtype(t->data_type, &dtype) || n * rlx_dtype_bytes(dtype) < from)
-            continue;
-        const rlx_expr *e = rlx_onnx_tensor_constant(m, t, RLX_NO_PLACE);
-        const rlx_constant *k = rlx_as_constant(e);
-        rlx_onnx_value *v =
-            k ? add_param(m, p, t->name,
-                          rlx_tensor_ints(m->ctx, k->shape, k->num_shape, k->dtype))
-              : NULL;
-        if (!v || !rlx_onnx_value_bind(m, s, t->name, v))
-            return !k && e == NULL && !m->ctx->diags.out_of_memory;
-        m->out->params[m->out->num_params++] =
-            (rlx_onnx_param){ rlx_as_var(v->expr)->name, e };
-    }
-    return m->out->params != NULL;
+    weights w = { .p = p, .ok = true };
+    if (m->options->params_from)
+        add_weights_of(m, &w, m->model->graph, 0);
+    size_t n = w.found.len;
+    m->out->params = rlx_new(m->ctx, (n + 1) * sizeof *m->out->params);
+    if (m->out->params && n)
+        memcpy(m->out->params, w.found.data, n * sizeof *w.found.data);
+    m->out->num_params = m->out->params ? n : 0;
+    rlx_vec_free(&m->ctx->memory, &w.found);
+    return w.ok && m->out->params;
 }
 
 /* ---- outputs ----------------------------------------------------------------------------------- */
@@ -310,7 +374,7 @@ static const rlx_function *build_function(rlx_importer *m, rlx_onnx_scope *s, pa
     if (!bind_inputs(m, s, p))
         return NULL;
     size_t num_input = p->len;
-    if (!add_weights(m, s, p))
+    if (!add_weights(m, p))
         return NULL;
     const rlx_attr *attrs = function_attrs(m, entry, num_input);
     rlx_onnx_value **values = NULL;
@@ -330,15 +394,13 @@ static const rlx_function *build_function(rlx_importer *m, rlx_onnx_scope *s, pa
 
 static const rlx_module *build_module(rlx_importer *m)
 {
-    const rlx_onnx_graph *g = m->model->graph;
     rlx_slice entry = m->options->entry.len ? m->options->entry : RLX_SLICE("main");
-    size_t most = g->inputs.len + g->initializers.len;
-    params p = { .vars = rlx_region_array(&m->region, most + 1, sizeof *p.vars) };
+    params p = { .len = 0 };
     const rlx_global_var *self = rlx_module_builder_declare(m->mb, entry, NULL, RLX_NO_PLACE);
     rlx_onnx_scope s;
     rlx_onnx_scope_init(m, &s, NULL);
     rlx_ptrmap_init(&p.names, &m->ctx->memory);
-    const rlx_function *f = self && p.vars ? build_function(m, &s, &p, entry, self) : NULL;
+    const rlx_function *f = self && room_for_param(m, &p) ? build_function(m, &s, &p, entry, self) : NULL;
     rlx_ptrmap_free(&p.names);
     rlx_onnx_scope_free(&s);
     return f && rlx_module_builder_define(m->mb, self, &f->node)
@@ -394,11 +456,13 @@ static void free_importer(rlx_importer *m)
     while (rlx_map_next(&m->external, &it, &key, &blob))
         rlx_blob_release(blob);
     rlx_map_free(&m->external);
+    rlx_map_free(&m->functions);
     rlx_map_free(&m->issue_of);
     rlx_ptrmap_free(&m->sizes);
     rlx_ptrmap_free(&m->tensors);
     rlx_vec_free(&m->ctx->memory, &m->issues);
     rlx_vec_free(&m->ctx->memory, &m->small_inputs);
+    rlx_vec_free(&m->ctx->memory, &m->former);
     rlx_builder_free(m->b);
     rlx_module_builder_free(m->folded);
     rlx_module_builder_free(m->mb);
@@ -415,8 +479,9 @@ bool rlx_onnx_import(rlx_context *ctx, rlx_blob *file, const rlx_onnx_options *o
     rlx_ptrmap_init(&m.tensors, &ctx->memory);
     rlx_map_init(&m.issue_of, &ctx->memory);
     rlx_map_init(&m.external, &ctx->memory);
+    rlx_map_init(&m.functions, &ctx->memory);
     m.bind_first = options->known_sizes;
-    if (read_model(&m) && make_builders(&m))
+    if (rlx_onnx_read_model(&m) && rlx_onnx_list_functions(&m) && make_builders(&m))
         out->module = tidy(&m, build_module(&m));
     rlx_onnx_issues_report(&m);
     if (!give_issues(&m))

@@ -55,6 +55,10 @@ static void *vadd(rlx_importer *m, rlx_onnx_issue issue, rlx_place place, const 
                   va_list args)
 {
     rlx_buf b;
+    if (m->unheard) {
+        m->num_unheard++;
+        return NULL;
+    }
     rlx_buf_init(&b, &m->ctx->memory);
     b.most = LONGEST_REASON;
     rlx_buf_vformat(&b, format, args);

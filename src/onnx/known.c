@@ -138,6 +138,8 @@ static bool bind_sizes(rlx_onnx_conv *c, size_t i, const char *what, rlx_onnx_in
     *out = (rlx_onnx_ints){ vars, (size_t)n, t->ndim == 0, t->dtype };
     c->m->needed |= c->inputs[i]->depends;
     rlx_onnx_value *v = c->inputs[i];
+    if (!rlx_onnx_touch(c->m, v))
+        return false;
     v->ints = vars;
     v->num_ints = (size_t)n;
     v->is_scalar = t->ndim == 0;
@@ -177,11 +179,22 @@ bool rlx_onnx_literal(rlx_onnx_conv *c, size_t i, const char *what, int64_t *out
     return v && n == 1 && (*out = *v, true);
 }
 
+/* Its shape says that there is no element. */
+static bool is_empty(rlx_onnx_conv *c, size_t i)
+{
+    const rlx_onnx_value *v = c->inputs[i];
+    int64_t n;
+    if (v->has_ints || v->tensor || !v->expr || rlx_as_constant(v->expr))
+        return false;
+    const rlx_tensor_sinfo *t = rlx_onnx_info(c, v->expr);
+    return t && t->ndim == 1 && t->shape && rlx_onnx_static_dim(c, v->expr, 0, &n) && n == 0;
+}
+
 const int64_t *rlx_onnx_axes(rlx_onnx_conv *c, size_t i, int ndim, size_t *count, bool *ok)
 {
     const int64_t *given = rlx_onnx_int_list(c, "axes", count);
     *ok = true;
-    if (!given && rlx_onnx_has(c, i)) {
+    if (!given && rlx_onnx_has(c, i) && !is_empty(c, i)) {
         given = rlx_onnx_literals(c, i, "axes", count);
         *ok = given != NULL;
     }

@@ -27,6 +27,39 @@ typedef struct rlx_onnx_issue {
     rlx_place places[3];         /* of the first */
 } rlx_onnx_issue;
 
+/* ---- converters of the host, for one operator each: they win over all others (host.c) */
+typedef struct rlx_onnx_conv rlx_onnx_conv;
+typedef struct rlx_onnx_host {
+    rlx_slice domain, op;        /* "" is ai.onnx */
+    bool (*convert)(void *user, rlx_onnx_conv *c); /* false: it failed; reported or not */
+    void *user;
+} rlx_onnx_host;
+struct rlx_builder;
+struct rlx_module_builder;
+typedef struct rlx_onnx_host_node {
+    rlx_slice domain, op, name;
+    int64_t version;
+    size_t num_inputs, num_outputs;
+    rlx_place place;
+    struct rlx_builder *builder;
+    struct rlx_module_builder *modules;
+} rlx_onnx_host_node;
+/* type: that of AttributeProto. Lists live as long as the import. */
+typedef struct rlx_onnx_host_attr {
+    int type;
+    int64_t i;
+    double f;
+    rlx_slice s;
+    const int64_t *ints; size_t num_ints;
+    const double *floats; size_t num_floats;
+    const rlx_expr *tensor;
+} rlx_onnx_host_attr;
+rlx_onnx_host_node rlx_onnx_host_view(rlx_onnx_conv *c);
+const rlx_expr *rlx_onnx_host_input(rlx_onnx_conv *c, size_t i); /* NULL: left out, or failed */
+bool rlx_onnx_host_output(rlx_onnx_conv *c, size_t i, const rlx_expr *e);
+void rlx_onnx_host_fail(rlx_onnx_conv *c, const char *reason);
+bool rlx_onnx_host_attribute(rlx_onnx_conv *c, const char *name, rlx_onnx_host_attr *out);
+
 typedef struct rlx_onnx_options {
     rlx_slice name;              /* of the file, for messages */
     rlx_slice entry;             /* of the function; empty: main */
@@ -38,6 +71,7 @@ typedef struct rlx_onnx_options {
     size_t most_constants;       /* bytes that are made of sparse and packed data */
     size_t most_nodes;
     const rlx_onnx_binding *bindings; size_t num_bindings;
+    const rlx_onnx_host *hosts; size_t num_hosts;
 } rlx_onnx_options;
 
 /* A parameter that an initialiser has become; content may lie in the file. */
@@ -59,5 +93,28 @@ typedef struct rlx_onnx_result {
  * False: there is no module. */
 bool rlx_onnx_import(rlx_context *ctx, rlx_blob *file, const rlx_onnx_options *options,
                      rlx_onnx_result *out);
+
+/* ---- what a model contains, without importing it (query.c). All of it lives in the context. */
+typedef struct rlx_onnx_port {
+    const rlx_string *name;
+    const char *type;            /* "FLOAT"; "" where it is no tensor */
+    rlx_dtype dtype;             /* RELAX_VOID: it has none here */
+    int ndim;                    /* -1: not known */
+    const int64_t *sizes;        /* -1: not known */
+    const rlx_string *const *size_names; /* NULL: there is none */
+} rlx_onnx_port;
+typedef struct rlx_onnx_use { const rlx_string *domain, *op; size_t count; bool known; } rlx_onnx_use;
+typedef struct rlx_onnx_set { const rlx_string *domain; int64_t version; } rlx_onnx_set;
+typedef struct rlx_onnx_summary {
+    int64_t ir_version;
+    const rlx_string *producer;
+    size_t num_nodes, num_functions, num_weights; /* nodes: of graphs in graphs and of functions too */
+    uint64_t weight_bytes, external_bytes;
+    rlx_onnx_port *inputs, *outputs; size_t num_inputs, num_outputs;
+    rlx_onnx_set *sets; size_t num_sets;
+    rlx_onnx_use *uses; size_t num_uses; /* operators, in the order in which they are met */
+} rlx_onnx_summary;
+/* False after a report. */
+bool rlx_onnx_query(rlx_context *ctx, rlx_blob *file, rlx_slice name, rlx_onnx_summary *out);
 
 #endif

@@ -14,7 +14,6 @@
 #include "sinfo/builder.h"
 
 typedef struct rlx_importer rlx_importer;
-typedef struct rlx_onnx_conv rlx_onnx_conv;
 
 /* A value of the graph. One of expr, tensor, ints, items says what it is; expr is made of the others when
  * it is asked for, so that what only decides sizes leaves nothing behind. */
@@ -31,12 +30,17 @@ typedef struct rlx_onnx_value {
     bool is_sequence, is_optional;
     bool failed;                             /* reported; what uses it is silent */
     uint64_t depends;                        /* on which small inputs of the graph, by number */
+    unsigned level;                          /* of branches and functions in which it was made */
 } rlx_onnx_value;
+
+/* What a value was before something was remembered in it. */
+typedef struct rlx_onnx_former { rlx_onnx_value *value; rlx_onnx_value content; } rlx_onnx_former;
 
 typedef struct rlx_onnx_scope {
     struct rlx_onnx_scope *outer;            /* whose names are seen; NULL: a graph, a function */
     rlx_ptrmap values;                       /* name (interned string) -> rlx_onnx_value */
     const rlx_wire_list *opsets;
+    const rlx_onnx_graph *graph;             /* NULL: a function */
     /* a function: its call, whose attributes `ref` means */
     const rlx_onnx_function *function;
     const rlx_onnx_conv *call;
@@ -70,6 +74,7 @@ struct rlx_importer {
     uint32_t source;                         /* the list of nodes */
     rlx_ptrmap sizes;                        /* dim_param -> PRIM_VAR or INT_IMM */
     rlx_ptrmap tensors;                      /* rlx_onnx_tensor -> constant */
+    rlx_map functions;                       /* of the model, by domain, name and overload */
     rlx_map external;                        /* location -> rlx_blob */
     RLX_VEC(rlx_onnx_issue) issues;
     rlx_map issue_of;
@@ -77,6 +82,13 @@ struct rlx_importer {
     uint64_t needed;                         /* those whose values are */
     size_t num_nodes, constant_bytes;
     int32_t num_fresh;
+    /* What was made of outer values inside of a branch or function is not seen outside of it: their
+     * former content, restored by rlx_onnx_leave. */
+    RLX_VEC(rlx_onnx_former) former;
+    unsigned level;
+    size_t num_tried;                        /* nodes of attempts */
+    size_t num_unheard;                      /* reports of attempts, which are dropped */
+    bool unheard;                            /* an attempt is under way */
     bool bind_first;                         /* no sizes that are found at run time */
 };
 
@@ -105,6 +117,70 @@ bool rlx_onnx_graph_body(rlx_importer *m, rlx_onnx_scope *s, const rlx_onnx_grap
                          rlx_onnx_value ***outputs);
 void rlx_onnx_scope_init(rlx_importer *m, rlx_onnx_scope *s, rlx_onnx_scope *outer);
 void rlx_onnx_scope_free(rlx_onnx_scope *s);
+/* A branch or function of the builder begins; leave takes what enter gave. */
+size_t rlx_onnx_enter(rlx_importer *m);
+void rlx_onnx_leave(rlx_importer *m, size_t mark);
+/* Comes before something is remembered in a value that may be of an outer level. */
+bool rlx_onnx_touch(rlx_importer *m, rlx_onnx_value *v);
+
+/* Something that may fail, of which nothing is heard then. */
+typedef struct rlx_onnx_attempt {
+    rlx_mark mark;
+    rlx_diags_counts counts;
+    size_t level, num_unheard, num_nodes;
+    uint64_t needed;
+    int32_t num_fresh;
+    bool unheard;
+} rlx_onnx_attempt;
+void rlx_onnx_attempt_begin(rlx_onnx_conv *c, rlx_onnx_attempt *a);
+/* keep: what was built stays, unless something was reported, which makes it fail. Otherwise everything is
+ * as before. Gives what it did. */
+bool rlx_onnx_attempt_end(rlx_onnx_conv *c, rlx_onnx_attempt *a, bool keep);
+
+/* ---- control flow (convert_control.c) */
+const rlx_onnx_graph *rlx_onnx_subgraph(rlx_onnx_conv *c, const char *name);
+/* Imports a graph whose inputs are bound already. NULL: it failed, which has been said. */
+rlx_onnx_value **rlx_onnx_body(rlx_onnx_conv *c, rlx_onnx_scope *s, const rlx_onnx_graph *g);
+/* The tensors of a value: one, or those of a sequence. */
+typedef RLX_VEC(const rlx_expr *) rlx_onnx_leaves;
+bool rlx_onnx_flatten(rlx_onnx_conv *c, rlx_onnx_value *v, rlx_onnx_leaves *out);
+/* A value of the form of `like`; its tensors are those from *at on. */
+rlx_onnx_value *rlx_onnx_unflatten(rlx_onnx_conv *c, const rlx_onnx_value *like,
+                                   const rlx_expr *const *leaves, size_t *at);
+size_t rlx_onnx_leaf_count(const rlx_onnx_value *v);
+rlx_onnx_value *rlx_onnx_value_of(rlx_onnx_conv *c, const rlx_expr *e);
+/* The element type and rank that the model declares for output i, else NULL. */
+const rlx_tensor_sinfo *rlx_onnx_declared(rlx_onnx_conv *c, size_t i);
+
+/* Steps whose number is not known: a function that calls itself (loop_function.c). A step is a graph, or
+ * what `step` makes: from the number of the step and what is carried it gives what is carried on, then its
+ * results. */
+typedef struct rlx_onnx_loop rlx_onnx_loop;
+typedef bool (*rlx_onnx_step_fn)(rlx_onnx_conv *c, const void *user, const rlx_expr *i,
+                                 const rlx_expr *const *carried, const rlx_expr **out);
+struct rlx_onnx_loop {
+    const rlx_onnx_graph *g;                 /* or NULL, and: */
+    rlx_onnx_step_fn step; const void *user;
+    bool is_loop;                            /* Loop: number and condition come first; else Scan */
+    const rlx_expr *limit;                   /* int64 scalar; NULL: there is none */
+    const rlx_prim *count;                   /* steps, where that is known if no condition ends them */
+    rlx_onnx_value *cond;                    /* NULL: there is none */
+    rlx_onnx_value **carried; size_t num_carried;
+    const size_t *rows; size_t num_rows;     /* those results of a step that are wanted */
+    /* what Scan takes apart, with axes that are not negative */
+    const rlx_expr *const *scanned; const int64_t *axes; const bool *backward; size_t num_scanned;
+};
+/* In `results`: what is carried, then the rows of all steps along a new first axis. */
+bool rlx_onnx_loop_function(rlx_onnx_conv *c, const rlx_onnx_loop *l, rlx_onnx_value **results);
+
+/* ---- files (import.c): the model of m->file into m->model. False after a report. */
+bool rlx_onnx_read_model(rlx_importer *m);
+/* Functions of the model, so that nodes find them (graph.c). */
+bool rlx_onnx_list_functions(rlx_importer *m);
+
+/* ---- the host (host.c) */
+const rlx_onnx_host *rlx_onnx_host_find(const rlx_onnx_conv *c);
+bool rlx_onnx_packed_call(rlx_onnx_conv *c);
 
 /* ---- places (listing.c): a text with a line for each node, so that diagnostics show it */
 bool rlx_onnx_list_nodes(rlx_importer *m);
@@ -155,10 +231,20 @@ const rlx_expr *rlx_onnx_match(rlx_onnx_conv *c, const rlx_expr *e, const rlx_si
 const rlx_prim *rlx_onnx_fresh(rlx_onnx_conv *c, const char *hint);
 const rlx_expr *rlx_onnx_cast(rlx_onnx_conv *c, const rlx_expr *x, rlx_dtype dtype); /* x, if it has it */
 
+/* `yes` where a scalar of bool is true, made in a branch, else `no` */
+typedef const rlx_expr *(*rlx_onnx_make_fn)(rlx_onnx_conv *c, const void *user);
+const rlx_expr *rlx_onnx_choose(rlx_onnx_conv *c, const rlx_expr *cond, rlx_onnx_make_fn yes,
+                                const void *user, const rlx_expr *no);
+/* Does an axis that is found when the program runs, or one of several, stand for `axis` of n? */
+const rlx_expr *rlx_onnx_is_axis(rlx_onnx_conv *c, const rlx_expr *given, int64_t axis, int64_t n);
+
 /* what is known of an expression */
 const rlx_tensor_sinfo *rlx_onnx_info(rlx_onnx_conv *c, const rlx_expr *e);
 rlx_dtype rlx_onnx_dtype_of(rlx_onnx_conv *c, const rlx_expr *e);
 int rlx_onnx_rank(rlx_onnx_conv *c, const rlx_expr *e);          /* -1 after a report: ON08 */
+bool rlx_onnx_has_rank(rlx_onnx_conv *c, const rlx_expr *e);     /* never reports */
+/* e with that rank, which is checked when the program runs if it is not known; another one stays */
+const rlx_expr *rlx_onnx_of_rank(rlx_onnx_conv *c, const rlx_expr *e, int ndim);
 /* Sizes; unknown ones are bound by a cast first, and *e is what has them. NULL after a report. */
 const rlx_prim *const *rlx_onnx_dims(rlx_onnx_conv *c, const rlx_expr **e, size_t *ndim);
 const rlx_prim *rlx_onnx_dim(rlx_onnx_conv *c, const rlx_expr *e, size_t axis);
@@ -225,9 +311,12 @@ const rlx_expr *rlx_onnx_where(rlx_onnx_conv *c, const rlx_expr *cond, const rlx
                                const rlx_expr *y);
 const rlx_expr *rlx_onnx_prim(rlx_onnx_conv *c, int64_t v);      /* R.prim_value */
 const rlx_prim *rlx_onnx_simplify(rlx_onnx_conv *c, const rlx_prim *p);
+/* In the region, all zeros, with one more than asked for. */
 RLX_INLINE void *rlx_onnx_array(rlx_onnx_conv *c, size_t count, size_t size)
 {
     void *p = rlx_region_array(&c->m->region, count + 1, size);
+    if (p)
+        memset(p, 0, (count + 1) * size);
     c->failed |= !p;
     return p;
 }
@@ -237,6 +326,18 @@ const rlx_expr *rlx_onnx_requantize(rlx_onnx_conv *c, const rlx_expr *y, const r
 
 /* Dropout in training: elements at random become 0, the others more (convert_detection.c) */
 bool rlx_onnx_drop(rlx_onnx_conv *c, double ratio);
+/* x quantised to bytes by its range, times w of bytes, as float32 (convert_qlinear.c) */
+const rlx_expr *rlx_onnx_dynamic_product(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *w,
+                                         const rlx_expr *scale, const rlx_expr *zero);
+/* (batch, length, heads * size) to (batch, heads, length, size) and back (convert_attention.c) */
+const rlx_expr *rlx_onnx_split_heads(rlx_onnx_conv *c, const rlx_expr *x, int64_t heads);
+const rlx_expr *rlx_onnx_join_heads(rlx_onnx_conv *c, const rlx_expr *x);
+/* The first `turned` places of the last axis of (batch, heads, length, size), turned by angles */
+const rlx_expr *rlx_onnx_rotate(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *cosine,
+                                const rlx_expr *sine, int64_t size, int64_t turned, bool interleaved);
+/* The last axis as a normalised layer, output 0 (convert_norm.c) */
+bool rlx_onnx_layer_norm(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *scale,
+                         const rlx_expr *bias, double epsilon);
 
 #define RLX_ONNX_CONVERTER(name) bool rlx_onnx_##name(rlx_onnx_conv *c)
 #define OP(domain, op, since, outputs, converter, argument) RLX_ONNX_CONVERTER(convert_##converter);

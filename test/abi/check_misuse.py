@@ -74,13 +74,19 @@ RECIPES = {
     "relax_binding": "relax_block_binding(make_relax_block(), 0)",
     "relax_block_edit": "edited()",
     "relax_relay_module": 'relax_relay_module_parse(make_relax_context(), "m.rly", 5, "1 + 1", 5)',
+    "relax_onnx_query": "relax_onnx_query_memory(make_relax_context(), onnx_model, sizeof onnx_model - 1)",
     "relax_stmt": "relax_base_func_body(relax_module_function(parsed(tir_text, sizeof tir_text - 1), 0))",
 }
 # Handles that live while a callback runs: calls with them are made from inside of one.
-INSIDE = ["relax_call_view", "relax_mutator", "relax_kind_sink"]
+INSIDE = ["relax_call_view", "relax_mutator", "relax_kind_sink", "relax_onnx_node"]
 # Functions tried to make one handle.
 MAX_TRIES = 12
 PARSED = r"""
+/* y = Op(x) of the domain "host", x of two elements */
+static const char onnx_model[] =
+    "\x08\x08\x3a\x39\x0a\x12\x0a\x01\x78\x12\x01\x79\x1a\x00\x22\x02\x4f\x70\x3a\x04\x68\x6f\x73\x74\x12\x01\x67\x5a\x0f\x0a\x01\x78"
+    "\x12\x0a\x0a\x08\x08\x01\x12\x04\x0a\x02\x08\x02\x62\x0f\x0a\x01\x79\x12\x0a\x0a\x08\x08\x01\x12\x04\x0a\x02\x08\x02\x42\x04\x0a\x00"
+    "\x10\x11\x42\x08\x0a\x04\x68\x6f\x73\x74\x10\x01";
 static const char relax_text[] = "from tvm.script import relax as R\n\n@R.function\ndef main(x: R.Tensor((2,), \"float32\")):\n"
                                  "    gv = R.exp(x)\n    return gv\n";
 static const char dataflow_text[] = "from tvm.script import relax as R\n\n@R.function\ndef main(x: R.Tensor((2,), \"float32\")):\n"
@@ -104,9 +110,11 @@ static int (*row)(void);
 static relax_call_view *view_now;
 static relax_mutator *mutator_now;
 static relax_kind_sink *sink_now;
+static relax_onnx_node *node_now;
 static relax_call_view *make_relax_call_view(void) { return view_now; }
 static relax_mutator *make_relax_mutator(void) { return mutator_now; }
 static relax_kind_sink *make_relax_kind_sink(void) { return sink_now; }
+static relax_onnx_node *make_relax_onnx_node(void) { return node_now; }
 
 static const relax_struct_info *run_in_infer(void *user, relax_context *ctx, const relax_call_view *view)
 {
@@ -140,6 +148,23 @@ static void within_relax_mutator(void)
 {
     relax_mutations t = { .struct_size = sizeof t, .call = run_in_mutator };
     relax_module_mutate(make_relax_context(), make_relax_module(), NULL, 0, &t);
+}
+
+static int32_t run_in_converter(void *user, relax_builder *builder, relax_onnx_node *node)
+{
+    (void)user, (void)builder;
+    node_now = node;
+    _exit(row() ? 3 : 0);
+}
+
+static void within_relax_onnx_node(void)
+{
+    static const relax_onnx_converter own = { sizeof own, "host", "Op", run_in_converter, NULL }, *all = &own;
+    relax_onnx_options options;
+    relax_onnx_options_init(&options, sizeof options);
+    options.converters = &all;
+    options.num_converters = 1;
+    relax_onnx_import_memory(make_relax_context(), onnx_model, sizeof onnx_model - 1, &options, NULL, NULL);
 }
 
 static int32_t run_in_print(void *user, const relax_struct_info *info, relax_kind_sink *sink)

@@ -23,6 +23,7 @@ replay() { # name, what it is linked with
 replay rlx test/support/compiled_file.c "$out/lib/librelax-runtime.a"
 replay script test/support/text_case.c "$out/lib/librelax.a"
 replay relay "$out/lib/librelax.a"
+replay onnx "$out/lib/librelax.a"
 replay npy src/cli/npy.c src/cli/npz.c src/cli/zip.c src/cli/crc32.c "$out/lib/librelax-runtime.a" -lz
 
 echo "$passed passed, $failed failed"

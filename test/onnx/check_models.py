@@ -83,7 +83,59 @@ run("sizes that are an input", by_value, [cube, np.array([6, 4])], [cube.reshape
 run("sizes that are an input, found when it runs", by_value, [cube, np.array([6, 4])], [cube.reshape(6, 4)], "--no-bind")
 axes = model([node("ReduceSum", ["x", "a"], ["y"], keepdims=0)], [value("x", "float32", ["n", "h", "k"]), value("a", "int64", [1])], [value("y", "float32", None)])
 run("axes that are an input", axes, [cube, np.array([1])], [cube.sum(1)])
-refused("axes that are an input, not known", axes, "ON07", "depends on the input a")
+run("axes that are an input, found when it runs", axes, [cube, np.array([-2])], [cube.sum(1)], "--no-bind")
+
+
+def found(what, op, x, given, want, rank=1, **attributes):
+    """An operator whose other operands are known when the program runs only."""
+    ins = [value("x", str(x.dtype), [f"n{i}" for i in range(x.ndim)])]
+    ins += [value(f"g{i}", str(g.dtype), list(g.shape)) for i, g in enumerate(given)]
+    ops = [node(op, ["x"] + [f"g{i}" for i in range(len(given))], ["y"], **attributes)]
+    run(f"found when it runs: {what}", model(ops, ins, [value("y", str(want.dtype), None)], opset=19), [x, *given], [want], "--no-bind")
+
+
+found("axes", "ReduceMax", cube, [np.array([0, -1])], cube.max((0, 2)), keepdims=0)
+found("axes, kept", "ReduceMean", cube, [np.array([2, 1])], cube.mean((1, 2), keepdims=True))
+found("axes of a sum of squares", "ReduceSumSquare", cube, [np.array([1])], np.square(cube).sum(1), keepdims=0)
+found("axes of a logarithm", "ReduceLogSumExp", cube, [np.array([0])], np.log(np.exp(cube).sum(0)), keepdims=0)
+found("an axis", "CumSum", cube, [np.array(-2)], np.cumsum(cube, 1))
+found("an axis backwards", "CumSum", cube, [np.array(0)], np.cumsum(cube[::-1], 0)[::-1], reverse=1)
+for mode in ("constant", "edge", "reflect", "wrap"):
+    found(f"pads, {mode}", "Pad", cube, [np.array([1, 0, 3, 0, 2, 1])], np.pad(cube, ((1, 0), (0, 2), (3, 1)), mode), mode=mode)
+found("a crop and a pad", "CenterCropPad", cube, [np.array([5, 2, 1])], np.pad(cube, ((1, 2), (0, 0), (0, 0)))[:, :2, 1:2])
+found("a depth", "OneHot", np.array([1, -1, 7]), [np.array(3), np.array([2.0, 5.0], "float32")],
+      np.array([[2, 5, 2], [2, 2, 5], [2, 2, 2]], "float32"))
+rising = model([node("Range", ["a", "b", "c"], ["y"])], [value(k, "float32", []) for k in "abc"], [value("y", "float32", None)])
+run("found when it runs: a range", rising, [np.float32(1), np.float32(-1.1), np.float32(-0.5)], [np.array([1, 0.5, 0, -0.5, -1], "float32")], "--no-bind")
+rising = model([node("Range", ["a", "b", "c"], ["y"])], [value(k, "int64", []) for k in "abc"], [value("y", "int64", None)])
+run("found when it runs: a range of integers", rising, [np.array(-2), np.array(9), np.array(4)], [np.arange(-2, 9, 4)], "--no-bind")
+grams = model([node("TfIdfVectorizer", ["x"], ["y"], mode="TF", min_gram_length=1, max_gram_length=2, max_skip_count=1, ngram_counts=[0, 2],
+                    ngram_indexes=[3, 0, 1], pool_int64s=[7, 5, 5, 7])], [value("x", "int64", ["n", "k"])], [value("y", "float32", None)])
+run("grams", grams, [np.array([[5, 5, 7, 5], [7, 7, 1, 7]])], [np.array([[3, 2, 0, 1], [0, 0, 0, 3]], "float32")], "--no-bind")
+
+
+def lstm(x, w, r, b, lengths, h=0, c=0):
+    steps, gates = [], lambda v: 1 / (1 + np.exp(-v))
+    for t in range(len(x)):
+        i, o, f, n = np.split(x[t] @ w.T + np.dot(h, r.T) * np.ones(1) + b, 4, -1) if t else np.split(x[t] @ w.T + b, 4, -1)
+        c1 = gates(f) * c + gates(i) * np.tanh(n)
+        h1 = gates(o) * np.tanh(c1)
+        on = (t < lengths)[:, None]
+        h, c = np.where(on, h1, h), np.where(on, c1, c)
+        steps.append(np.where(on, h1, 0))
+    return np.stack(steps), h, c
+
+
+xs, w4, r4, b4, lengths = floats(40, 2, 3), floats(1, 20, 3), floats(1, 20, 5), floats(1, 40), np.array([40, 17], "int32")
+ys, last, cell = lstm(xs, w4[0], r4[0], b4[0, :20] + b4[0, 20:], lengths)
+layer = model([node("LSTM", ["x", "w", "r", "b", "n"], ["y", "h", "c"], hidden_size=5)],
+              [value("x", "float32", ["time", "batch", 3]), value("n", "int32", ["batch"])],
+              [value(k, "float32", None) for k in "yhc"], {"w": w4, "r": r4, "b": b4})
+want = [ys[:, None].astype("float32"), last[None].astype("float32"), cell[None].astype("float32")]
+run("a recurrent layer of any number of steps", layer, [xs, lengths], want, "--no-bind")
+run("a recurrent layer of many steps", layer, [xs, lengths], want, "--dim", "time=40")
+refused("axes that are an input, not known", model([node("Transpose", ["x"], ["t"]), node("ReduceSum", ["t", "a"], ["y"], keepdims=0)],
+        [value("x", "float32", ["n", "h", "k"]), value("a", "int64", ["some"])], [value("y", "float32", None)]), "ON07", "depends on the input a")
 
 # ---- folding at import, functions, branches, loops
 run("constants are computed", model([node("Constant", [], ["k"], value_float=2.0), node("Sqrt", ["k"], ["r"]), node("Mul", ["x", "r"], ["y"])], ins,
@@ -112,6 +164,35 @@ loop = model([node("Loop", ["m", "", "x"], ["y", "rows"], body=body)], [value("x
 v = floats(2)
 run("a loop", loop, [v], [v + 3, np.stack([v, v + 1, v + 3])])
 
+# ---- a text and an archive; inputs that are constants
+deep = model([node("Constant", [], ["k"], value=Tensor(tensor("", floats(40)[:40]))), node("Add", ["x", "k"], ["a"]), node("MatMul", ["a", "w"], ["y"])],
+             [value("x", "float32", ["n", 40])], [value("y", "float32", None)], {"w": floats(40, 30)})
+with open(s.path("deep.onnx"), "wb") as f:
+    f.write(deep)
+rc, out, err = s.run("import", s.path("deep.onnx"), "-o", s.path("deep.py"), "--params", s.path("deep.npz"))
+s.equal("import: runs", (rc, out, err), (0, "", ""))
+archive = np.load(s.path("deep.npz"))
+s.equal("import: the weights", {k: archive[k].shape for k in archive}, {"k": (40,), "w": (40, 30)})
+with open(s.path("deep.py")) as f:
+    written = f.read()
+s.check("import: parameters behind the inputs", '"num_input": 1' in written and "metadata" not in written, written)
+np.save(s.path("x.npy"), floats(3, 40))
+rc, plain, err = s.run("run", s.path("deep.onnx"), "--input", s.path("x.npy"), "--json")
+rc, apart, err = s.run("run", s.path("deep.py"), "--params", s.path("deep.npz"), "--input", s.path("x.npy"), "--json")
+s.check("import: text and archive give the same", rc == 0 and apart == plain, err)
+rc, out, err = s.run("import", s.path("deep.onnx"))
+s.check("import: without an archive the text holds the weights", rc == 0 and "metadata" in out and "num_input" not in out, out)
+rc, out, err = s.run("import", s.path("deep.onnx"), "-o", s.path("d.py"), "--params", s.path("d.npz"), "--params-from", "1000")
+s.check("import: small weights stay", rc == 0 and sorted(np.load(s.path("d.npz"))) == ["w"], err)
+rc, out, err = s.run("import", s.path("deep.onnx"), "-o", s.path("d.py"), "--params", "/nonexistent/d.npz")
+s.check("import: an archive that cannot be written", rc == 1 and "error[IO02]" in err, err)
+np.save(s.path("to.npy"), np.array([6, 4]))
+bound = text(by_value, "--bind", "to=" + s.path("to.npy"))
+s.check("--bind: the input is a constant", "to:" not in bound and "R.shape([6, 4])" in bound, bound)
+for wrong, code in ((["--bind", "to"], 1), (["--bind", "to=/nonexistent.npy"], 1), (["--bind", "nothing=" + s.path("to.npy")], 1)):
+    rc, out, err = s.run("print", s.write("m.onnx", by_value), *wrong)
+    s.check(f"--bind: {' '.join(wrong)[:20]}", rc == code and err, f"{rc} {err}")
+
 # ---- external data
 with open(s.path("w.bin"), "wb") as f:
     f.write(b"\0" * 64 + w.tobytes())
@@ -139,6 +220,12 @@ for words in ("StringSplit (operator set 20)", "here.Nonsense", "axis 7 is out o
     s.check(f"all that is wrong: {words}", rc == 1 and words in err, err)
 s.equal("all that is wrong: each once", err.count("error["), 3)
 rc, out, err = s.run("check", s.path("m.onnx"), "--onnx-report")
+s.check("report: what helps", "\tcompose" in out or len(out.splitlines()[1].split("\t")) == 6 and out.splitlines()[1].split("\t")[5], out)
+rc, as_json, err = s.run("check", s.path("m.onnx"), "--onnx-report", "--json")
+report = json.loads(as_json)
+s.equal("report: as JSON", [report["imported"], report["nodes"], len(report["issues"]), report["issues"][0]["count"], report["issues"][0]["operator"]],
+        [False, 6, 3, 2, "StringSplit"])
+s.check("report: as JSON, what helps", all(i["cure"] and i["reason"] and i["severity"] == "error" for i in report["issues"]), as_json)
 s.equal("report: first line and first reason", out.splitlines()[:1] + [line.split("\t")[:3] for line in out.splitlines()[1:2]],
         ["6 nodes, 3 reasons", ["ON03", "2", "StringSplit"]])
 refused("a newer operator", model([node("Gelu", ["x"], ["y"])], ins, outs, opset=13), "ON04", "is not part of the operator set")
