@@ -14,7 +14,7 @@ mkdir -p "$build"
 for name in builder vm linear chain; do
     $cc $flags -o "$build/bench_$name" "bench/bench_$name.c" "$out/lib/librelax.a" -lm -lpthread -ldl
 done
-for name in text digits start decode relay onnx; do
+for name in text digits start late decode relay onnx; do
     $cc $flags -o "$build/bench_$name" "bench/bench_$name.c" -L"$out/lib" -Wl,-rpath,"$(realpath "$out/lib")" -lrelax
 done
 $cc $flags -o "$build/bench_adder" bench/bench_adder.c -L"$out/lib" -Wl,-rpath,"$(realpath "$out/lib")" -lrelax -lminizip

@@ -77,11 +77,13 @@ RELAX_BORROWED RELAX_NULLABLE const char *relax_relay_module_kind_of(relax_relay
  * an assignment cannot be undone. What a callback answers is judged before it counts: types of another
  * module and numbers out of range are OP17, types that do not fit each other are mistakes of the text. */
 
+/* What a relation answers. */
 enum relax_relay_outcome {
     RELAX_RELAY_HOLDS = 0,
     RELAX_RELAY_UNDECIDED = 1,   /* something is not known yet: ask again when it is */
     RELAX_RELAY_FAILS = 2
 };
+/* What relax_relay_type_kind gives. */
 enum relax_relay_type_kinds {
     RELAX_RELAY_TYPE_TENSOR = 1,
     RELAX_RELAY_TYPE_TUPLE = 2,

@@ -78,7 +78,9 @@ RECIPES = {
     "relax_stmt": "relax_base_func_body(relax_module_function(parsed(tir_text, sizeof tir_text - 1), 0))",
 }
 # Handles that live while a callback runs: calls with them are made from inside of one.
-INSIDE = ["relax_call_view", "relax_mutator", "relax_kind_sink", "relax_onnx_node"]
+INSIDE = ["relax_call_view", "relax_mutator", "relax_kind_sink", "relax_onnx_node", "relax_relay_call"]
+# Handles that only calls of those give.
+GIVEN_INSIDE = {"relax_relay_type": "relax_relay_call"}
 # Functions tried to make one handle.
 MAX_TRIES = 12
 PARSED = r"""
@@ -111,10 +113,12 @@ static relax_call_view *view_now;
 static relax_mutator *mutator_now;
 static relax_kind_sink *sink_now;
 static relax_onnx_node *node_now;
+static relax_relay_call *relay_now;
 static relax_call_view *make_relax_call_view(void) { return view_now; }
 static relax_mutator *make_relax_mutator(void) { return mutator_now; }
 static relax_kind_sink *make_relax_kind_sink(void) { return sink_now; }
 static relax_onnx_node *make_relax_onnx_node(void) { return node_now; }
+static relax_relay_call *make_relax_relay_call(void) { return relay_now; }
 
 static const relax_struct_info *run_in_infer(void *user, relax_context *ctx, const relax_call_view *view)
 {
@@ -165,6 +169,29 @@ static void within_relax_onnx_node(void)
     options.converters = &all;
     options.num_converters = 1;
     relax_onnx_import_memory(make_relax_context(), onnx_model, sizeof onnx_model - 1, &options, NULL, NULL);
+}
+
+static int32_t run_in_relation(void *user, const relax_relay_call *call)
+{
+    (void)user;
+    relay_now = (relax_relay_call *)call;
+    _exit(row() ? 3 : 0);
+}
+
+static void within_relax_relay_call(void)
+{
+    static const char text[] = "fn (%x: Tensor[(2), float32]) { host.op(%x) }";
+    relax_context *ctx = make_relax_context();
+    relax_relay_op_options options;
+    relax_relay_relation_register(ctx, "host.R", 6, run_in_relation, NULL, NULL, NULL);
+    relax_relay_op_options_init(&options, sizeof options);
+    options.name = "host.op";
+    options.name_len = 7;
+    options.num_inputs = 1;
+    options.relation = "host.R";
+    options.relation_len = 6;
+    relax_relay_op_register(ctx, &options);
+    relax_relay_module_infer(relax_relay_module_parse(ctx, "m", 1, text, sizeof text - 1));
 }
 
 static int32_t run_in_print(void *user, const relax_struct_info *info, relax_kind_sink *sink)
@@ -439,7 +466,8 @@ class Program:
         made = sorted({m for a in arguments for m in re.findall(r"(?:make|other)_\w+\(\)", a)})
         self.text.append(f"static int {name}(void)\n{{\n" + "".join(f"    (void){m};\n" for m in made)
                          + f"    {body}\n}}\n")
-        within = next((f"within_{h}" for h in INSIDE if f"make_{h}()" in arguments), "NULL")
+        needed = [h for h in INSIDE if f"make_{h}()" in arguments] + [h for t, h in GIVEN_INSIDE.items() if f"make_{t}()" in arguments]
+        within = f"within_{needed[0]}" if needed else "NULL"
         self.table.append(f"    {{ \"{function['name']}: {label}\", {name}, {within} }},")
 
     def null(self, param):
@@ -598,7 +626,7 @@ class Program:
     @staticmethod
     def check_maker(made):
         """A handle that cannot be made leaves its functions untested: that is a failure too, of its rows if it is of INSIDE."""
-        if made in INSIDE:
+        if made in INSIDE or made in GIVEN_INSIDE:
             return ""
         text = f"FAILED no {made} could be made"
         return f'    if (!make_{made}()) {{\n        puts("{text}");\n        failed++;\n    }}\n'

@@ -15,7 +15,7 @@
 #include "format/kernel_math.h"
 #include "runtime/kernel_int.h"
 
-enum { MOST_BUFFERS = 6, MOST_ELEMENTS = 3000, MOST_STEPS = 60000 };
+enum { MOST_BUFFERS = RLX_NORMALIZE_SIDES, MOST_ELEMENTS = 3000, MOST_STEPS = 60000 };
 
 typedef struct block {
     uint64_t seed;
@@ -217,17 +217,23 @@ static void make_partial(block *b)
 static void make_normalize(block *b)
 {
     int64_t *x = b->x, box[2], strides[2];
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < RLX_NORMALIZE_SIDES; i++)
         new_buffer(b, RLX_ELEM_F32);
     any_box(b, 2, box, strides);
-    x[0] = roll(b, 16);
-    for (int i = 0; i < 6; i++) {
-        int64_t *side = x + 1 + 4 * i;
+    x[0] = roll(b, RLX_NORMALIZE_BITS + 1);
+    for (int i = 0; i < 2; i++) { /* bounds between -4 and 3, the greater one second */
+        float bound = (float)(roll(b, 4) - 4 * (1 - i));
+        uint32_t bits;
+        memcpy(&bits, &bound, sizeof bits);
+        x[1 + i] = (int64_t)bits;
+    }
+    for (int i = 0; i < RLX_NORMALIZE_SIDES; i++) {
+        int64_t *side = x + 3 + 4 * i;
         side[0] = i, side[1] = roll(b, 4);
         side[2] = i < 2 ? strides[0] : any_stride(b);
         side[3] = i < 2 ? strides[1] : roll(b, 4) ? i > 3 && roll(b, 2) : any_stride(b);
     }
-    x[25] = box[0], x[26] = box[1];
+    x[3 + 4 * RLX_NORMALIZE_SIDES] = box[0], x[4 + 4 * RLX_NORMALIZE_SIDES] = box[1];
     b->plain = true;
 }
 
@@ -476,16 +482,16 @@ static void model_partial(block *b)
 
 static void model_normalize(block *b)
 {
-    const int64_t *x = b->x;
+    const int64_t *x = b->x, *extents = x + 3 + 4 * RLX_NORMALIZE_SIDES;
     int64_t i[2] = { 0 };
-    if (is_empty(x + 25, 2))
+    if (is_empty(extents, 2))
         return;
     do {
-        static const float missing[6] = { 0, 0, 0, 1, 1, 0 };
-        float v[6];
+        static const float missing[RLX_NORMALIZE_SIDES] = { 0, 0, 0, 1, 1, 0, 0 };
+        float v[RLX_NORMALIZE_SIDES], bound;
         unsigned char *to = NULL;
-        for (int k = 0; k < 6; k++) {
-            const int64_t *side = x + 1 + 4 * k;
+        for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
+            const int64_t *side = x + 3 + 4 * k;
             bool there = k < 2 || x[0] >> (k - 2) & 1;
             unsigned char *p = there ? element(b, side[0], side[1] + at_digits(i, side + 2, 2)) : NULL;
             if (there && !p)
@@ -495,8 +501,14 @@ static void model_normalize(block *b)
         }
         v[1] = (v[1] - v[2]) * v[3] * v[4];
         v[1] = x[0] & 8 ? v[1] + v[5] : v[1];
+        v[1] = x[0] & 16 ? v[1] + v[6] : v[1];
+        for (int k = 0; k < 2 && x[0] & RLX_NORMALIZE_BOUNDED; k++) {
+            uint32_t bits = (uint32_t)x[1 + k];
+            memcpy(&bound, &bits, sizeof bound);
+            v[1] = (k ? v[1] > bound : v[1] < bound) ? bound : v[1];
+        }
         memcpy(to, &v[1], sizeof v[1]);
-    } while (b->fits && next_digits(i, x + 25, 2));
+    } while (b->fits && next_digits(i, extents, 2));
 }
 
 static float mapped(int64_t function, float a, float b)
@@ -583,7 +595,7 @@ static bool run(block *b, const rlx_micro_set *set, unsigned char *const *data, 
     env.poll_user = &left;
     for (int i = 0; i < b->num_buffers; i++)
         views[i] = (rlx_kernel_view){ data[i], b->count[i], &b->count[i] };
-    rlx_kernel_run r = { &k, &env, NULL, views, why, set };
+    rlx_kernel_run r = { .k = &k, .env = &env, .views = views, .why = why, .micro = set };
     int64_t x[RLX_KERNEL_BLOCK_OPERANDS];
     memcpy(x, b->x, sizeof x);
     return rlx_kernel_block(&r, b->op, x);

@@ -273,16 +273,19 @@ static void put_builtin(sample *s, uint32_t d)
         { { TENSOR, ANY }, TENSOR },   { { TENSOR, ANY }, INT },      { { TENSOR, ANY }, INT },
         { { TENSOR, ANY }, INT },      { { TENSOR, ANY }, INT },      { { TENSOR, INT }, INT },
         { { TENSOR, INT }, INT },      { { TENSOR, ANY }, INT },      { { TENSOR, ANY }, INT },
-        { { FUNCTION, ANY }, FUNCTION }
+        { { FUNCTION, ANY }, FUNCTION }, { { ANY, ANY }, ANY },       { { ANY, ANY }, ANY },
+        { { ANY, ANY }, TUPLE },      { { TENSOR, TUPLE }, ANY },   { { TENSOR, INT }, ANY },
+        { { TENSOR, TENSOR }, ANY },  { { TENSOR, TENSOR }, ANY },  { { TENSOR, TENSOR }, ANY }
     };
+    _Static_assert(RLX_COUNT(kinds) == RLX_COUNT(builtin_rows), "a row for each builtin");
     static const uint32_t modelled[] = { 7, 11, 12 };
     uint32_t i = s->simple ? modelled[below(s, 3)] : s->turn++ % (uint32_t)RLX_COUNT(kinds);
     uint32_t least = (uint32_t)builtin_rows[i].min_args, most = (uint32_t)builtin_rows[i].max_args;
     if (most >= 3)
         most = least < 3 ? 3 : least;
     uint32_t count = least + below(s, most - least + 1);
-    uint32_t list[8] = { pick_arg(s, kinds[i].args[0]), pick_arg(s, kinds[i].args[1]) };
-    for (size_t k = 2; k < 8; k++)
+    uint32_t list[16] = { pick_arg(s, kinds[i].args[0]), pick_arg(s, kinds[i].args[1]) };
+    for (size_t k = 2; k < 16; k++)
         list[k] = pick_arg(s, i > 13 ? INT : ANY);
     if (i == 6 || i == 9) /* a dtype */
         list[1] = rlx_operand(RLX_OPERAND_CONST, s->consts[8]);
