@@ -33,7 +33,8 @@
 #define GET_PART_two even_part
 
 /* What is wanted seldom is that of a set with shorter vectors, SET_LENDER: each instruction set has so many bytes of code. Its
- * least floats, least and greatest integers are good enough where SET_LENDS_RANGES. */
+ * least floats, least and greatest integers are good enough where SET_LENDS_RANGES; its sums of float64 where
+ * SET_LENDS_PARTIAL. */
 #define LENT(name, function) \
     static void name(const rlx_micro_sum *r) { SET_LENDER.function(r); }
 
@@ -251,6 +252,12 @@ static rlx_micro_sum_fn *const reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUN
 #undef T
 #undef COMMON
 
+#if SET_LENDS_PARTIAL
+static void partial_f64_elements(const rlx_micro_partial *r)
+{
+    SET_LENDER.partial[RLX_KERNEL_VALUE_ELEMENT][RLX_ELEM_F64](r);
+}
+#else
 #define X f64
 #define T double
 #define COMMON 0
@@ -261,6 +268,7 @@ static rlx_micro_sum_fn *const reductions[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUN
 #undef X
 #undef T
 #undef COMMON
+#endif
 
 static rlx_micro_partial_fn *const partials[RLX_KERNEL_VALUE_COUNT][RLX_ELEM_COUNT] = {
     [RLX_KERNEL_VALUE_ELEMENT] = { [RLX_ELEM_F32] = partial_f32_elements, [RLX_ELEM_F64] = partial_f64_elements },
