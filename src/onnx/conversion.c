@@ -3,7 +3,6 @@
 
 
 enum {
-    MOST_ATTRS = 16, MOST_ARGS = 8,
     FOLD_INPUT = 256 << 10, FOLD_OUTPUT = 64 << 10, FOLD_FROM_NOTHING = 4 << 10,
     FOLD_STEPS = 1 << 20
 };
@@ -123,72 +122,6 @@ bool rlx_onnx_output_ints(rlx_onnx_conv *c, size_t i, const rlx_prim *const *int
                          .is_scalar = is_scalar,
                          .dtype = dtype };
     return rlx_onnx_output_value(c, i, &v);
-}
-
-/* ---- calls ----------------------------------------------------------------------------------- */
-
-typedef struct draft {
-    const rlx_expr *args[MOST_ARGS]; size_t num_args;
-    const rlx_attr *keys[MOST_ATTRS], *values[MOST_ATTRS]; size_t num_attrs;
-    bool missing;
-} draft;
-
-static const rlx_attr *read_attr(rlx_context *ctx, char kind, va_list *args)
-{
-    const int64_t *ints;
-    const rlx_attr **items;
-    size_t n;
-    switch (kind) {
-    case 'i': return rlx_attr_int_new(ctx, va_arg(*args, int64_t));
-    case 'b': return rlx_attr_bool_new(ctx, va_arg(*args, int) != 0);
-    case 'f': return rlx_attr_float_new(ctx, va_arg(*args, double));
-    case 's': return rlx_attr_string_new(ctx, rlx_slice_z(va_arg(*args, const char *)));
-    case 'd': return rlx_attr_dtype_new(ctx, va_arg(*args, rlx_dtype));
-    case 'I':
-        ints = va_arg(*args, const int64_t *);
-        n = va_arg(*args, size_t);
-        items = ints || !n ? rlx_new(ctx, (n + 1) * sizeof *items) : NULL;
-        for (size_t i = 0; items && i < n; i++)
-            items[i] = rlx_attr_int_new(ctx, ints[i]);
-        return items ? rlx_attr_list_new(ctx, items, n) : NULL;
-    default: return NULL;
-    }
-}
-
-static void read_arg(rlx_onnx_conv *c, char kind, draft *d, va_list *args)
-{
-    const rlx_expr *e;
-    if (kind == 'x') {
-        e = va_arg(*args, const rlx_expr *);
-    } else {
-        const rlx_expr *const *items = va_arg(*args, const rlx_expr *const *);
-        size_t n = va_arg(*args, size_t);
-        bool whole = items != NULL;
-        for (size_t i = 0; whole && i < n; i++)
-            whole = items[i] != NULL;
-        e = whole ? rlx_tuple_new(c->ctx, items, n, c->place) : NULL;
-    }
-    d->missing |= !e;
-    if (d->num_args < MOST_ARGS)
-        d->args[d->num_args++] = e;
-}
-
-static void read_draft(rlx_onnx_conv *c, draft *d, const char *format, va_list *args)
-{
-    for (const char *p = format; *p;) {
-        size_t n = strcspn(p, " ");
-        const char *equals = memchr(p, '=', n);
-        if (!equals) {
-            read_arg(c, *p, d, args);
-        } else if (d->num_attrs < MOST_ATTRS) {
-            d->keys[d->num_attrs] =
-                rlx_attr_string_new(c->ctx, (rlx_slice){ p, (size_t)(equals - p) });
-            d->values[d->num_attrs] = read_attr(c->ctx, equals[1], args);
-            d->missing |= !d->keys[d->num_attrs] || !d->values[d->num_attrs];
-            d->num_attrs++;
-        }
-        p += n + (p[n] == ' ');
-    }
 }
 
 /* ---- computing at once ------------------------------------------------------------------------ */
@@ -317,19 +250,15 @@ const rlx_expr *rlx_onnx_emit(rlx_onnx_conv *c, const rlx_expr *e)
 
 const rlx_expr *rlx_onnx_call(rlx_onnx_conv *c, const char *op, const char *format, ...)
 {
-    draft d = { .num_args = 0 };
-    va_list args;
-    va_start(args, format);
-    read_draft(c, &d, format, &args);
-    va_end(args);
-    if (d.missing || c->failed)
-        return c->failed = true, NULL;
     const rlx_op_row *row = rlx_op_find(rlx_slice_z(op));
+    va_list args;
+    if (c->failed)
+        return NULL;
     if (!row)
         return rlx_onnx_fail(c, RLX_ON03, "there is no operator %s", op);
-    const rlx_attr *given =
-        d.num_attrs ? rlx_attrs_in_order(c->ctx, d.keys, d.values, d.num_attrs) : NULL;
-    const rlx_expr *call = rlx_call_op(c->ctx, row, d.args, d.num_args, given, c->place);
+    va_start(args, format);
+    const rlx_expr *call = rlx_call_op_words(c->ctx, row, c->place, format, &args);
+    va_end(args);
     const rlx_expr *value = call ? compute(c, rlx_as_call(call), row) : NULL;
     return value ? value : rlx_onnx_emit(c, call);
 }

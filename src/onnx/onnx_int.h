@@ -219,8 +219,7 @@ bool rlx_onnx_output_ints(rlx_onnx_conv *c, size_t i, const rlx_prim *const *int
                           bool is_scalar, rlx_dtype dtype);
 bool rlx_onnx_wants(const rlx_onnx_conv *c, size_t i);           /* is output i used? */
 /* A call of an operator, bound to a variable; computed at once where all operands are small constants.
- * format: words parted by blanks, for each what follows. x: an expression. X: a tuple, of pointer and
- * size_t. NAME=i int64_t, b int, f double, s const char *, d rlx_dtype, I pointer to int64_t and size_t. */
+ * format: that of rlx_call_op_words. */
 const rlx_expr *rlx_onnx_call(rlx_onnx_conv *c, const char *op, const char *format, ...);
 const rlx_expr *rlx_onnx_call1(rlx_onnx_conv *c, const char *op, const rlx_expr *x);
 const rlx_expr *rlx_onnx_call2(rlx_onnx_conv *c, const char *op, const rlx_expr *x,

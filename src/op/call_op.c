@@ -575,7 +575,7 @@ static const rlx_attr *word_attr(rlx_context *ctx, char kind, va_list *args)
     default: return NULL;
     }
     size_t n = va_arg(*args, size_t);
-    const rlx_attr **items = rlx_new(ctx, (n + 1) * sizeof *items);
+    const rlx_attr **items = data || !n ? rlx_new(ctx, (n + 1) * sizeof *items) : NULL;
     for (size_t i = 0; items && i < n; i++)
         items[i] = kind == 'I' ? rlx_attr_int_new(ctx, ((const int64_t *)data)[i])
                                : rlx_attr_float_new(ctx, ((const double *)data)[i]);
