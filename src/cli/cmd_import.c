@@ -1,4 +1,4 @@
-/* cmd_import.c: relax import: an ONNX model as a text, and its weights as an archive. */
+/* cmd_import.c: relax import: an ONNX model as a text, and its weights as an archive; a text of Relay as one of Relax. */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -48,23 +48,48 @@ static bool write_weights(const cli *c, const relax_onnx_import *import)
     return cli_npz_end(c, &z, c->params, !told) && ok;
 }
 
-static int write_model(const cli *c, relax_context *ctx, const relax_onnx_import *import)
+/* import NULL: there are no weights beside the module. */
+static int write_model(const cli *c, relax_context *ctx, const relax_module *module, const relax_onnx_import *import)
 {
     int status = CLI_OK;
-    relax_bytes *text = cli_text_of(c, ctx, relax_onnx_import_module(import), true, &status);
+    relax_bytes *text = cli_text_of(c, ctx, module, true, &status);
     if (!text)
         return status;
-    bool ok = (!c->params || write_weights(c, import)) &&
+    bool ok = (!import || !c->params || write_weights(c, import)) &&
               cli_write(c, c->output ? c->output : "-", relax_bytes_data(text), relax_bytes_size(text), "\n", 1);
     relax_bytes_release(text);
     return ok ? CLI_OK : CLI_FAULT;
 }
 
+static int import_relay(const cli *c)
+{
+    int status;
+    cli_file file;
+    if (c->params || c->params_from)
+        return cli_usage(c, "--params goes with models that hold weights, not with a text of Relay");
+    if (!cli_read(c, c->files[0], &file))
+        return CLI_FAULT;
+    relax_context *ctx = cli_context(c, &status);
+    if (ctx) {
+        const relax_module *module = cli_relay_module(ctx, &file);
+        status = cli_diagnostics(c, ctx, 0);
+        if (module && status == CLI_OK)
+            status = write_model(c, ctx, module, NULL);
+        else if (status == CLI_OK)
+            status = cli_error(c, "IN01", c->files[0], "gave no module, and no diagnostic says why");
+    }
+    relax_context_release(ctx);
+    cli_file_free(&file);
+    return status;
+}
+
 int cli_import_command(cli *c)
 {
     int status;
+    if (cli_is_relay(c->files[0]))
+        return import_relay(c);
     if (!cli_is_onnx(c->files[0]))
-        return cli_usage(c, "relax import reads files that end in .onnx, found %s", c->files[0]);
+        return cli_usage(c, "relax import reads files that end in .onnx or .rly, found %s", c->files[0]);
     if (c->params && !c->params_from)
         c->params_from = USUAL_FROM;
     if (!c->params && c->params_from)
@@ -75,7 +100,7 @@ int cli_import_command(cli *c)
     relax_onnx_import *import = cli_import(c, ctx, c->files[0]);
     status = cli_diagnostics(c, ctx, 0);
     if (status == CLI_OK && relax_onnx_import_module(import))
-        status = write_model(c, ctx, import);
+        status = write_model(c, ctx, relax_onnx_import_module(import), import);
     else if (status == CLI_OK)
         status = cli_error(c, "IN01", c->files[0], "gave no module, and no diagnostic says why");
     relax_onnx_import_destroy(import);

@@ -28,7 +28,8 @@ static const command commands[] = {
     { "import", cli_import_command, "sanjowzQBg", 1, 1,
       "relax import MODEL.onnx -o MODEL.py [--params W.npz]\n\nAn ONNX model as a text. With --params "
       "its large weights become parameters of the function and go\nto the archive, which relax run and "
-      "relax build take as --params; without it the text holds them.\n" },
+      "relax build take as --params; without it the text holds them.\n"
+      "relax import M.rly -o M.py: a text of Relay as one of Relax.\n" },
     { "build", cli_build, "sanjowtEuUCMOAdKYyBg", 1, 1,
       "relax build FILE -o OUT.rlx [--params W.npz]\n\nCompile to one file. --params binds "
       "weights by parameter name; the file is then complete.\n"
