@@ -1,15 +1,6 @@
 /* relay_rel_further.c: relations of operators that few models have: pictures sampled at positions, boxes, gradients of
  * pooling, blocks in the batch, dynamic forms (relay 4.2). */
-#include "relay/relay_relation.h"
-
-typedef enum rlx_relay_outcome outcome;
-typedef const rlx_relay_type *tensor;
-#define REL(name) outcome rlx_relay_rel_##name(rlx_relay_goal *g)
-#define TENSOR(var, i)                                                     \
-    outcome why_##var;                                                     \
-    tensor var = rlx_relay_rel_tensor(g, i, &why_##var);                   \
-    if (!(var))                                                            \
-        return why_##var
+#include "relay/relay_rel.h"
 
 /* ---- pictures ------------------------------------------------------------------------------------------ */
 

@@ -1,16 +1,6 @@
 /* relay_rel_nn.c: relations of elementwise operators, products, convolutions, pooling,
  * normalisation, losses and quantisation (relay 4.2). */
-#include "relay/relay_relation.h"
-
-typedef enum rlx_relay_outcome outcome;
-typedef const rlx_relay_type *tensor;
-#define REL(name) outcome rlx_relay_rel_##name(rlx_relay_goal *g)
-/* The tensor of argument i in a new variable; leaves the relation where it is not there yet. */
-#define TENSOR(var, i)                                                     \
-    outcome why_##var;                                                     \
-    tensor var = rlx_relay_rel_tensor(g, i, &why_##var);                   \
-    if (!(var))                                                            \
-        return why_##var
+#include "relay/relay_rel.h"
 
 /* ---- elementwise ------------------------------------------------------------------------------------- */
 

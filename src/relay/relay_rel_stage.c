@@ -1,10 +1,7 @@
 /* relay_rel_stage.c: relations of operators that later stages of TVM's compiler bring in: texts that hold them are
  * typed, as far as that is said without their runtime. */
 /* built for size */
-#include "relay/relay_relation.h"
-
-typedef enum rlx_relay_outcome outcome;
-#define REL(name) outcome rlx_relay_rel_##name(rlx_relay_goal *g)
+#include "relay/relay_rel.h"
 
 /* call_lowered(f, (x, y)): a call of f. */
 REL(CallLowered)
