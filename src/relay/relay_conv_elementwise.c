@@ -7,6 +7,17 @@
 
 CONVERTER(unary) { return rlx_relay_make(c, c->row->argument, "x", rlx_relay_arg(c, 0)); }
 
+/* Functions of real numbers. Relay types them on integers as well: the result is cut to an integer. */
+CONVERTER(real)
+{
+    const rlx_expr *x = rlx_relay_arg(c, 0);
+    rlx_dtype t = rlx_relay_dtype_of(c, x);
+    if (!x || rlx_dtype_is_float(t))
+        return x ? rlx_relay_make(c, c->row->argument, "x", x) : NULL;
+    const rlx_expr *y = rlx_relay_call1(c, c->row->argument, rlx_relay_astype(c, x, RELAX_FLOAT64));
+    return rlx_relay_astype(c, y, t);
+}
+
 /* What changes nothing that a run shows: copies, hints where or how to compute. */
 CONVERTER(identity) { return rlx_relay_arg(c, 0); }
 

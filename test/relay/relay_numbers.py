@@ -98,4 +98,4 @@ def operators():
     """Rows of relay_convert.def: name, and whether it is refused."""
     source = open(os.path.join(TOP, "src/relay/relay_convert.def")).read()
     source = source[source.index("/* Elementwise: one input. */"):]
-    return {name: kind == "REFUSE" for kind, name in re.findall(r'\b(CONVERT|SAME2?|REFUSE)\("([\w.]+)"', source)}
+    return {name: kind == "REFUSE" for kind, name in re.findall(r'\b(CONVERT|SAME2?|REAL|REFUSE)\("([\w.]+)"', source)}
