@@ -370,7 +370,7 @@ static rlx_relay_expr *parse_function(rlx_relay_parser *p, size_t first)
               parse_params(p, f);
     if (ok && rlx_relay_accept(p, RLX_RELAY_TOK_ARROW))
         ok = (f->result = rlx_relay_parse_type(p)) != NULL;
-    ok = ok && rlx_relay_parse_where(p, &f->constraints, &f->num_constraints) &&
+    ok = ok && rlx_relay_parse_where(p, false, &f->constraints, &f->num_constraints) &&
          (f->body = parse_block(p)) != NULL;
     rlx_relay_close_scope(p, scope);
     e->place = rlx_relay_span(p, first);

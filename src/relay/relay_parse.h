@@ -77,7 +77,7 @@ bool rlx_relay_parse_type_list(rlx_relay_parser *p, uint8_t closing, rlx_relay_t
 /* `[a, b: Shape]` or `<...>`, if one stands here; binds them in the current scope. */
 bool rlx_relay_parse_type_params(rlx_relay_parser *p, rlx_relay_type_var *const **out, size_t *count);
 /* `where R, Q(t1, t2)`, if it stands here. */
-bool rlx_relay_parse_where(rlx_relay_parser *p, const rlx_relay_constraint **out, size_t *count);
+bool rlx_relay_parse_where(rlx_relay_parser *p, bool in_type, const rlx_relay_constraint **out, size_t *count);
 /* Enters all data types of the text with the names of their constructors, by a look at the
  * tokens. */
 bool rlx_relay_declare_types(rlx_relay_parser *p);

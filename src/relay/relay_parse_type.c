@@ -1,4 +1,5 @@
 /* relay_parse_type.c: types, definitions of data types, patterns and attributes of Relay's text. */
+#include "relay/relay_host.h"
 #include "relay/relay_parse.h"
 
 rlx_relay_type *rlx_relay_type_new(rlx_relay_module *m, uint8_t kind, rlx_place place)
@@ -162,7 +163,7 @@ static rlx_relay_type *parse_function_type(rlx_relay_parser *p, size_t first)
               rlx_relay_expect(p, RLX_RELAY_TOK_RPAR, "or ',' behind a type") &&
               rlx_relay_expect(p, RLX_RELAY_TOK_ARROW, "in front of the type of the result") &&
               (t->func.result = rlx_relay_parse_type(p)) != NULL &&
-              rlx_relay_parse_where(p, &t->func.constraints, &t->func.num_constraints);
+              rlx_relay_parse_where(p, true, &t->func.constraints, &t->func.num_constraints);
     rlx_relay_close_scope(p, scope);
     if (!ok)
         return NULL;
@@ -316,7 +317,21 @@ bool rlx_relay_parse_type_params(rlx_relay_parser *p, rlx_relay_type_var *const 
            rlx_relay_expect(p, closing, "or ',' behind a type parameter");
 }
 
-bool rlx_relay_parse_where(rlx_relay_parser *p, const rlx_relay_constraint **out, size_t *count)
+/* Does another relation follow? Behind a type in a list the comma may be that of the list. */
+static bool goes_on(rlx_relay_parser *p, bool in_type)
+{
+    size_t tokens, comma = p->at;
+    const char *canonical;
+    if (!rlx_relay_accept(p, RLX_RELAY_TOK_COMMA))
+        return false;
+    if (!in_type || (rlx_relay_kind_at(p) == RLX_RELAY_TOK_NAME &&
+                     rlx_relay_relation_find_in(p->ctx, rlx_relay_dotted_name(p, &tokens), &canonical)))
+        return true;
+    p->at = comma;
+    return false;
+}
+
+bool rlx_relay_parse_where(rlx_relay_parser *p, bool in_type, const rlx_relay_constraint **out, size_t *count)
 {
     const rlx_relay_tok *t = rlx_relay_tok_at(p);
     if (t->kind != RLX_RELAY_TOK_NAME || !rlx_slice_is(t->word->text, "where"))
@@ -330,12 +345,12 @@ bool rlx_relay_parse_where(rlx_relay_parser *p, const rlx_relay_constraint **out
             return false;
         if (t->kind != RLX_RELAY_TOK_NAME)
             return rlx_relay_unexpected(p, "the name of a relation");
-        size_t count, first = p->at;
-        rlx_relay_word *w = rlx_relay_word_of(p->m, rlx_relay_dotted_name(p, &count));
+        size_t tokens, first = p->at;
+        rlx_relay_word *w = rlx_relay_word_of(p->m, rlx_relay_dotted_name(p, &tokens));
         if (!w)
             return false;
         c->name = w->text;
-        p->at += count;
+        p->at += tokens;
         c->place = rlx_relay_span(p, first);
         if (rlx_relay_accept(p, RLX_RELAY_TOK_LPAR) &&
             (!rlx_relay_parse_type_list(p, RLX_RELAY_TOK_RPAR, &c->args, &c->num_args) ||
@@ -343,7 +358,7 @@ bool rlx_relay_parse_where(rlx_relay_parser *p, const rlx_relay_constraint **out
             return false;
         if (!rlx_relay_list_push(p, c))
             return false;
-    } while (rlx_relay_accept(p, RLX_RELAY_TOK_COMMA));
+    } while (goes_on(p, in_type));
     size_t n = p->items.len - mark;
     rlx_relay_constraint *all = rlx_region_array(&p->m->region, n, sizeof *all);
     for (size_t i = 0; all && i < n; i++)
@@ -711,7 +726,14 @@ static bool parse_value_here(rlx_relay_parser *p, rlx_relay_value *out)
     default: break;
     }
     out->kind = RLX_RELAY_VALUE_EXPR;
-    return (out->expr = rlx_relay_parse_expr(p)) != NULL;
+    if (!(out->expr = rlx_relay_parse_expr(p)))
+        return false;
+    if (out->expr->kind != RLX_RELAY_VAR && out->expr->kind != RLX_RELAY_CONST && out->expr->kind != RLX_RELAY_GLOBAL &&
+        out->expr->kind != RLX_RELAY_ERROR) {
+        rlx_error(p->ctx, RLX_RY11, out->place, "the value of an attribute is a literal, a list, a constant or a variable");
+        out->kind = RLX_RELAY_VALUE_NONE;
+    }
+    return true;
 }
 
 static bool parse_value(rlx_relay_parser *p, rlx_relay_value *out)

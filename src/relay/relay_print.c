@@ -253,7 +253,7 @@ static void put_type(printer *p, rlx_buf *b, const rlx_relay_type *given, uint32
     case RLX_RELAY_TYPE_EXTENT: put_dim(p, b, t->tensor.dims[0]); break;
     case RLX_RELAY_TYPE_DTYPE: put_dtype(b, t->tensor.dtype); break;
     case RLX_RELAY_TYPE_HOLE: rlx_buf_lit(b, "_"); break;
-    default: rlx_buf_lit(b, "<error>");
+    default: rlx_buf_lit(b, "_");
     }
 }
 
@@ -368,7 +368,7 @@ static void put_atom(printer *p, rlx_relay_expr *e)
     case RLX_RELAY_GLOBAL: rlx_buf_char(p->out, '@'); put_slice(p->out, e->global->name); break;
     case RLX_RELAY_OP: rlx_buf_z(p->out, e->op->name); break;
     case RLX_RELAY_CTOR: put_slice(p->out, e->ctor->name); break;
-    default: rlx_buf_lit(p->out, "<error>");
+    default: rlx_buf_lit(p->out, "_");
     }
 }
 

@@ -300,6 +300,8 @@ static rlx_relay_instance *instance_new(rlx_relay_translation *t, rlx_relay_glob
 static rlx_relay_instance *instance_of(rlx_relay_translation *t, rlx_relay_global *g,
                                        rlx_relay_type *const *type_args, size_t count, rlx_place place)
 {
+    if (!g->func) /* an expression may mention what a module would define */
+        return rlx_error(t->ctx, RLX_RY05, place, "there is no function @%.*s", (int)g->name.len, g->name.data);
     size_t n = g->func->func->num_type_params;
     rlx_relay_type **args = rlx_region_array(&t->region, n + 1, sizeof *args);
     for (size_t i = 0; args && i < n; i++)
