@@ -178,7 +178,7 @@ typedef struct rlx_plan_normalize {
 typedef struct rlx_plan_map {
     uint8_t function;              /* enum rlx_kernel_map */
     size_t a, b;                   /* in `accesses`; the result is the first of them */
-    int row, column;               /* loops */
+    int row, column;               /* loops; no column, -1: rows of one element */
 } rlx_plan_map;
 
 /* A loop that threads may share, each a part of it. The loop is determined, so iterations of different parts touch no common

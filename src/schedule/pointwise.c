@@ -145,8 +145,9 @@ static bool judge_plan(rlx_context *ctx, const rlx_nest_plan *plan, rlx_pointwis
     for (size_t i = 0; i < plan->accesses.len; i++)
         out->transposes |= is_transposed(plan, &plan->accesses.data[i], along);
     out->form = plan->form;
+    int last = plan->map.column >= 0 ? plan->map.column : plan->map.row;
     const rlx_prim *strip = plan->form == RLX_PLAN_STRIP       ? plan->strip_extent
-                            : plan->form == RLX_PLAN_MAP       ? plan->loops[plan->map.column].extent
+                            : plan->form == RLX_PLAN_MAP       ? plan->loops[last].extent
                             : plan->form == RLX_PLAN_NORMALIZE ? plan->normalize.extent[1]
                                                                : plan->copy.extent[3];
     out->strip = rlx_plan_likely_size(strip);
