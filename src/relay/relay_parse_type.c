@@ -555,6 +555,9 @@ bool rlx_relay_parse_definition_of_type(rlx_relay_parser *p)
     if (t->kind != RLX_RELAY_TOK_NAME)
         return rlx_relay_unexpected(p, "the name of the type");
     rlx_relay_adt *adt = t->word->adt, again = { .name = t->word->text };
+    if (is_scalar_name(t->word->text))
+        rlx_error(p->ctx, RLX_RY13, rlx_relay_here(p), "names that begin with int, uint, float or bool are data types of "
+                  "tensors: call %.*s otherwise", (int)(t->word->text.len > 80 ? 80 : t->word->text.len), t->word->text.data);
     p->at++;
     if (!adt || adt->place != rlx_relay_tok_place(p, t))
         adt = &again; /* defined twice: read for its mistakes */
