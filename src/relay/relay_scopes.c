@@ -13,6 +13,7 @@ typedef struct frame { rlx_relay_expr *e; uint32_t step; } frame;
 typedef struct walk {
     rlx_relay_translation *t;
     RLX_VEC(frame) frames;
+    size_t first;                /* number of the first item of this function */
 } walk;
 
 /* ---- order ------------------------------------------------------------------------------------------ */
@@ -26,6 +27,9 @@ static bool number_of(rlx_relay_translation *t, rlx_relay_expr *e)
 
 static bool enter(walk *w, rlx_relay_expr *e)
 {
+    if (e->mark == ORDERED && e->number < w->first)
+        return rlx_error(w->t->ctx, RLX_RY23, e->place, "another function uses this expression too: a graph variable stands "
+                         "for something in the function that defines it") != NULL;
     if (e->kind == RLX_RELAY_VAR && e->mark == ORDERED) {
         rlx_relay_expr *is = rlx_relay_item_of(w->t, e)->is;
         if (is && is->mark == UNDER_WAY && is->kind == RLX_RELAY_FUNC)
@@ -197,7 +201,7 @@ bool rlx_relay_find_scopes(rlx_relay_translation *t, rlx_relay_expr *root, uint3
         return false;
     if (!t->scopes.len && !rlx_vec_push(&t->ctx->memory, &t->scopes, ((rlx_relay_zone){ .depth = 0 })))
         return false;
-    first = t->items.len;
+    first = w.first = t->items.len;
     bool ok = put_in_order(&w, root);
     rlx_vec_free(&t->ctx->memory, &w.frames);
     if (!ok || !(*scope = scope_new(t, 0, root, true, root->place)))
