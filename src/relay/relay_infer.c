@@ -617,6 +617,6 @@ bool rlx_relay_infer(rlx_relay_module *m)
     rlx_vec_free(&m->ctx->memory, &in.frames);
     rlx_vec_free(&m->ctx->memory, &in.typed);
     rlx_relay_solver_free(&in.s);
-    m->inferred = ok && rlx_error_count(m->ctx) == errors;
+    m->inferred = ok && rlx_error_count(m->ctx) == errors && rlx_relay_check_scopes(m);
     return m->inferred;
 }

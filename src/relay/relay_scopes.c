@@ -214,6 +214,69 @@ bool rlx_relay_find_scopes(rlx_relay_translation *t, rlx_relay_expr *root, uint3
     return true;
 }
 
+/* ---- variables -------------------------------------------------------------------------------------- */
+
+static bool is_within(const rlx_relay_translation *t, uint32_t scope, uint32_t around)
+{
+    while (t->scopes.data[scope].depth > t->scopes.data[around].depth)
+        scope = t->scopes.data[scope].parent;
+    return scope == around;
+}
+
+/* A variable is used in the scope that binds it: an expression that is shared further out may take it along. */
+static bool check_variable(rlx_relay_translation *t, const rlx_relay_expr *var, uint32_t scope)
+{
+    const rlx_relay_item *item = &t->items.data[var->number];
+    if (!var->number || item->e != var || item->scope == UINT32_MAX || is_within(t, item->scope, scope))
+        return true;
+    return rlx_error(t->ctx, RLX_RY23, var->place, "%%%.*s is used where it is not bound: a graph variable that stands "
+                     "outside of the function or arm mentions it", (int)var->var.name.len, var->var.name.data) != NULL;
+}
+
+static bool check_pattern(rlx_relay_translation *t, const rlx_relay_pattern *p, uint32_t scope)
+{
+    bool ok = !p->var || check_variable(t, p->var, scope);
+    for (size_t i = 0; i < p->num_parts; i++)
+        ok = check_pattern(t, p->parts[i], scope) && ok;
+    return ok;
+}
+
+static bool check_binders(rlx_relay_translation *t)
+{
+    bool ok = true;
+    for (size_t at = 1; at < t->items.len; at++) {
+        const rlx_relay_item *item = &t->items.data[at];
+        const rlx_relay_expr *e = item->e;
+        for (size_t i = 0; item->body && e->kind == RLX_RELAY_FUNC && i < e->func->num_params; i++)
+            ok = check_variable(t, e->func->params[i], item->body) && ok;
+        for (size_t i = 0; item->body && e->kind == RLX_RELAY_MATCH && i < e->match.num_arms; i++)
+            ok = check_pattern(t, e->match.arms[i].pattern, item->body + (uint32_t)i) && ok;
+    }
+    return ok;
+}
+
+void rlx_relay_drop_scopes(rlx_relay_translation *t)
+{
+    for (size_t i = 1; i < t->items.len; i++) { /* a later walk numbers them anew */
+        t->items.data[i].e->mark = DONE;
+        t->items.data[i].e->number = 0;
+    }
+    rlx_vec_free(&t->ctx->memory, &t->items);
+    rlx_vec_free(&t->ctx->memory, &t->scopes);
+}
+
+bool rlx_relay_check_scopes(rlx_relay_module *m)
+{
+    rlx_relay_translation t = { .m = m, .ctx = m->ctx };
+    uint32_t scope;
+    bool ok = true;
+    for (size_t i = 0; ok && i < m->globals.len; i++)
+        ok = !m->globals.data[i]->func || rlx_relay_find_scopes(&t, m->globals.data[i]->func, &scope);
+    ok = ok && (!m->expr || rlx_relay_find_scopes(&t, m->expr, &scope)) && check_binders(&t);
+    rlx_relay_drop_scopes(&t);
+    return ok;
+}
+
 rlx_relay_expr *rlx_relay_meant(rlx_relay_translation *t, rlx_relay_expr *e)
 {
     while (e->kind == RLX_RELAY_VAR && rlx_relay_item_of(t, e)->is)

@@ -815,14 +815,9 @@ static const rlx_module *tidy(rlx_context *ctx, const rlx_module *module)
 static void end_translation(rlx_relay_translation *t)
 {
     rlx_memory *memory = &t->ctx->memory;
-    for (size_t i = 1; i < t->items.len; i++) { /* a later translation numbers them anew */
-        t->items.data[i].e->mark = 2;
-        t->items.data[i].e->number = 0;
-    }
+    rlx_relay_drop_scopes(t);
     for (size_t i = 0; i < t->instances.len; i++)
         rlx_ptrmap_free(&t->instances.data[i]->sizes);
-    rlx_vec_free(memory, &t->items);
-    rlx_vec_free(memory, &t->scopes);
     rlx_vec_free(memory, &t->instances);
     rlx_vec_free(memory, &t->types);
     rlx_vec_free(memory, &t->locals);

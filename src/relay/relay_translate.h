@@ -94,6 +94,7 @@ typedef struct rlx_relay_translation {
 /* Numbers the expressions of a function (or of an expression) and finds their scopes; the scope of
  * its own is `scope`. False: out of memory, or a report. */
 bool rlx_relay_find_scopes(rlx_relay_translation *t, rlx_relay_expr *root, uint32_t *scope);
+void rlx_relay_drop_scopes(rlx_relay_translation *t);
 /* Which functions have effects, once everything has its scope. False after a report. */
 bool rlx_relay_find_effects(rlx_relay_translation *t);
 bool rlx_relay_is_impure(rlx_relay_translation *t, const rlx_relay_global *g);
