@@ -25,7 +25,7 @@ typedef struct rlx_relay_groups {
 bool rlx_relay_call_groups(rlx_relay_module *m, rlx_relay_groups *out);
 
 /* Reports variables that are used outside of the function or arm that binds them, which sharing makes possible
- * (relay 3.9); not those of lets. False after a report. */
+ * (relay 1.3); not those of lets. False after a report. */
 bool rlx_relay_check_scopes(rlx_relay_module *m);
 
 /* Child i of an expression in the order of evaluation; NULL behind the last one. */
