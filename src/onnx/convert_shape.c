@@ -894,16 +894,27 @@ static const rlx_prim *scaled(rlx_onnx_conv *c, const rlx_prim *p, int64_t by, b
     return rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, k, p, rlx_int64(c->ctx, by)));
 }
 
+/* Sizes of operand 0, of rank 4, and the attributes of blocks. NULL after a report. */
+static const rlx_prim *const *read_blocks(rlx_onnx_conv *c, const rlx_expr **x, int64_t *size, bool *by_columns)
+{
+    size_t n;
+    *x = rlx_onnx_input(c, 0);
+    const rlx_prim *const *d = *x ? rlx_onnx_dims(c, x, &n) : NULL;
+    *size = rlx_onnx_int(c, "blocksize", 0);
+    *by_columns = rlx_slice_is(rlx_onnx_string(c, "mode", "DCR"), "CRD");
+    return d && n == 4 && *size >= 1 ? d
+                                     : rlx_onnx_fail(c, RLX_ON05, "expected rank 4 and a blocksize above 0");
+}
+
 RLX_ONNX_CONVERTER(convert_depth_to_space)
 {
     static const int64_t dcr[] = { 0, 3, 4, 1, 5, 2 }, crd[] = { 0, 1, 4, 2, 5, 3 };
-    const rlx_expr *x = rlx_onnx_input(c, 0);
-    size_t n;
-    const rlx_prim *const *d = x ? rlx_onnx_dims(c, &x, &n) : NULL;
-    int64_t b = rlx_onnx_int(c, "blocksize", 0);
-    bool by_columns = rlx_slice_is(rlx_onnx_string(c, "mode", "DCR"), "CRD");
-    if (!d || n != 4 || b < 1)
-        return rlx_onnx_fail(c, RLX_ON05, "expected rank 4 and a blocksize above 0") != NULL;
+    const rlx_expr *x;
+    int64_t b;
+    bool by_columns;
+    const rlx_prim *const *d = read_blocks(c, &x, &b, &by_columns);
+    if (!d)
+        return false;
     const rlx_prim *k = rlx_int64(c->ctx, b), *depth = scaled(c, d[1], b * b, true);
     const rlx_prim *six[] = { d[0], by_columns ? depth : k, k, by_columns ? k : depth, d[2], d[3] };
     const rlx_prim *four[] = { d[0], depth, scaled(c, d[2], b, false), scaled(c, d[3], b, false) };
@@ -914,13 +925,12 @@ RLX_ONNX_CONVERTER(convert_depth_to_space)
 RLX_ONNX_CONVERTER(convert_space_to_depth)
 {
     static const int64_t dcr[] = { 0, 3, 5, 1, 2, 4 }, crd[] = { 0, 1, 3, 5, 2, 4 };
-    const rlx_expr *x = rlx_onnx_input(c, 0);
-    size_t n;
-    const rlx_prim *const *d = x ? rlx_onnx_dims(c, &x, &n) : NULL;
-    int64_t b = rlx_onnx_int(c, "blocksize", 0);
-    bool by_columns = rlx_slice_is(rlx_onnx_string(c, "mode", "DCR"), "CRD");
-    if (!d || n != 4 || b < 1)
-        return rlx_onnx_fail(c, RLX_ON05, "expected rank 4 and a blocksize above 0") != NULL;
+    const rlx_expr *x;
+    int64_t b;
+    bool by_columns;
+    const rlx_prim *const *d = read_blocks(c, &x, &b, &by_columns);
+    if (!d)
+        return false;
     const rlx_prim *k = rlx_int64(c->ctx, b), *h = scaled(c, d[2], b, true),
                    *w = scaled(c, d[3], b, true);
     const rlx_prim *six[] = { d[0], d[1], h, k, w, k };

@@ -408,19 +408,6 @@ static const rlx_module *build_module(rlx_importer *m)
                : NULL;
 }
 
-/* Bindings that nothing uses go, pure ones become dataflow blocks. */
-static const rlx_module *tidy(rlx_importer *m, const rlx_module *module)
-{
-    static const char *const passes[] = { "dead_code_elimination", "convert_to_dataflow" };
-    enum { COUNT = sizeof passes / sizeof passes[0] };
-    rlx_pass_step steps[COUNT];
-    memset(steps, 0, sizeof steps);
-    for (size_t i = 0; i < COUNT; i++)
-        if (!(steps[i].row = rlx_pass_find(rlx_slice_z(passes[i]))))
-            return module;
-    return module ? rlx_run_passes(m->ctx, module, steps, COUNT, NULL) : NULL;
-}
-
 static bool make_builders(rlx_importer *m)
 {
     m->mb = rlx_module_builder_create(m->ctx, NULL);
@@ -482,7 +469,7 @@ bool rlx_onnx_import(rlx_context *ctx, rlx_blob *file, const rlx_onnx_options *o
     rlx_map_init(&m.functions, &ctx->memory);
     m.bind_first = options->known_sizes;
     if (rlx_onnx_read_model(&m) && rlx_onnx_list_functions(&m) && make_builders(&m))
-        out->module = tidy(&m, build_module(&m));
+        out->module = rlx_tidied(ctx, build_module(&m));
     rlx_onnx_issues_report(&m);
     if (!give_issues(&m))
         out->module = NULL;

@@ -289,11 +289,26 @@ static bool cut_channels(norm *n, size_t channel, int64_t groups)
     return true;
 }
 
+/* The rest of a norm whose gamma and beta, scale and center say whether there are any, have an element for each
+ * channel. */
+static const rlx_prim_func *by_channel(norm *n, size_t channel, const rlx_attr *center, const rlx_attr *scale)
+{
+    weight w[2];
+    for (size_t i = 0; i < 2; i++) {
+        w[i] = (weight){ .axis = channel };
+        if (!rlx_lowering_input(&n->b, i + 1, &w[i].t))
+            return rlx_lowering_end(&n->b);
+    }
+    if (rlx_lowering_output(&n->b, &n->x.shape, &n->out))
+        norm_rows(n, true, rlx_attr_as_bool(scale, true) ? &w[0] : NULL,
+                  rlx_attr_as_bool(center, true) ? &w[1] : NULL);
+    return rlx_lowering_end(&n->b);
+}
+
 /* (data, gamma, beta), attributes num_groups, channel_axis, axes, epsilon, center, scale */
 const rlx_prim_func *rlx_lower_group_norm(rlx_lower_request *l)
 {
     norm n;
-    weight w[2];
     size_t channel = 0;
     const rlx_tensor_sinfo *x = data_info(l);
     int64_t axis = rlx_attr_as_int(rlx_lowering_attr(l, 1), 0),
@@ -306,16 +321,7 @@ const rlx_prim_func *rlx_lower_group_norm(rlx_lower_request *l)
         !rlx_lowering_axis(&n.b, axis, n.x.shape.sizes.n, &channel) ||
         !mark(&n, rlx_lowering_attr(l, 2)) || !cut_channels(&n, channel, groups))
         return rlx_lowering_end(&n.b);
-    for (size_t i = 0; i < 2; i++) {
-        w[i] = (weight){ .axis = channel };
-        if (!rlx_lowering_input(&n.b, i + 1, &w[i].t))
-            return rlx_lowering_end(&n.b);
-    }
-    if (!rlx_lowering_output(&n.b, &n.x.shape, &n.out))
-        return rlx_lowering_end(&n.b);
-    norm_rows(&n, true, rlx_attr_as_bool(rlx_lowering_attr(l, 5), true) ? &w[0] : NULL,
-              rlx_attr_as_bool(rlx_lowering_attr(l, 4), true) ? &w[1] : NULL);
-    return rlx_lowering_end(&n.b);
+    return by_channel(&n, channel, rlx_lowering_attr(l, 4), rlx_lowering_attr(l, 5));
 }
 
 /* (data, gamma, beta), attributes channel_axis, axes, epsilon, center, scale: as group_norm with a
@@ -323,7 +329,6 @@ const rlx_prim_func *rlx_lower_group_norm(rlx_lower_request *l)
 const rlx_prim_func *rlx_lower_instance_norm(rlx_lower_request *l)
 {
     norm n;
-    weight w[2];
     size_t channel = 0;
     const rlx_tensor_sinfo *x = data_info(l);
     int64_t axis = rlx_attr_as_int(rlx_lowering_attr(l, 0), 0);
@@ -335,16 +340,7 @@ const rlx_prim_func *rlx_lower_instance_norm(rlx_lower_request *l)
         !rlx_lowering_axis(&n.b, axis, n.x.shape.sizes.n, &channel) ||
         !mark(&n, rlx_lowering_attr(l, 1)))
         return rlx_lowering_end(&n.b);
-    for (size_t i = 0; i < 2; i++) {
-        w[i] = (weight){ .axis = channel };
-        if (!rlx_lowering_input(&n.b, i + 1, &w[i].t))
-            return rlx_lowering_end(&n.b);
-    }
-    if (!rlx_lowering_output(&n.b, &n.x.shape, &n.out))
-        return rlx_lowering_end(&n.b);
-    norm_rows(&n, true, rlx_attr_as_bool(rlx_lowering_attr(l, 4), true) ? &w[0] : NULL,
-              rlx_attr_as_bool(rlx_lowering_attr(l, 3), true) ? &w[1] : NULL);
-    return rlx_lowering_end(&n.b);
+    return by_channel(&n, channel, rlx_lowering_attr(l, 3), rlx_lowering_attr(l, 4));
 }
 
 /* ---- batch_norm ----------------------------------------------------------------------------- */

@@ -88,7 +88,6 @@ const rlx_relay_type *rlx_relay_type_of(rlx_relay_module *m, rlx_slice name)
     return w && w->ctor ? w->ctor->type : NULL;
 }
 
-/* A kind, and what it takes: "Type", "AdtHandle[2]". */
 const char *rlx_relay_kind_of(rlx_relay_module *m, rlx_slice text)
 {
     const rlx_relay_word *w = rlx_relay_word_of(m, text);

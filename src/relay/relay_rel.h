@@ -14,4 +14,8 @@ typedef const rlx_relay_type *tensor;
     if (!(var))                                                            \
         return why_##var
 
+/* The first k elements of x along the attribute axis, all of them or as many as the extent says; by ret_type values,
+ * positions, or both. */
+outcome rlx_relay_rel_first(rlx_relay_goal *g, tensor x, bool all, rlx_relay_dim k);
+
 #endif

@@ -275,20 +275,7 @@ REL(DynTile)
 REL(DynTopK)
 {
     TENSOR(x, 0);
-    rlx_slice ret = rlx_relay_rel_text(g, "ret_type");
-    rlx_relay_dim dims[RLX_RELAY_MAX_RANK];
-    rlx_dtype dtype;
-    size_t at;
-    if (!rlx_relay_axis(g, rlx_relay_rel_int(g, "axis"), x->tensor.ndim, &at) ||
-        !rlx_relay_rel_dtype(g, "dtype", RELAX_INT32, &dtype))
-        return RLX_RELAY_FAILS;
-    rlx_relay_extents(x, dims);
-    dims[at] = rlx_relay_any();
-    rlx_relay_type *both[] = { rlx_relay_tensor(g->solver, dims, x->tensor.ndim, x->tensor.dtype),
-                               rlx_relay_tensor(g->solver, dims, x->tensor.ndim, dtype) };
-    if (rlx_slice_is(ret, "both"))
-        return give_tuple(g, both, 2);
-    return rlx_relay_rel_assign(g, 2, both[rlx_slice_is(ret, "indices")]);
+    return rlx_relay_rel_first(g, x, false, rlx_relay_any());
 }
 
 REL(DynOneHot)

@@ -83,10 +83,9 @@ REL(Scan)
                ? rlx_relay_rel_give(g, 1, &all, 1, dtype) : RLX_RELAY_FAILS;
 }
 
-REL(TopK)
+outcome rlx_relay_rel_first(rlx_relay_goal *g, tensor x, bool all, rlx_relay_dim k)
 {
-    TENSOR(x, 0);
-    rlx_relay_value k = rlx_relay_rel_attr(g, "k");
+    size_t out = rlx_relay_rel_out(g);
     rlx_slice ret = rlx_relay_rel_text(g, "ret_type");
     rlx_relay_dim dims[RLX_RELAY_MAX_RANK];
     rlx_dtype dtype;
@@ -95,20 +94,26 @@ REL(TopK)
         !rlx_relay_rel_dtype(g, "dtype", RELAX_INT32, &dtype))
         return RLX_RELAY_FAILS;
     rlx_relay_extents(x, dims);
-    if (k.kind != RLX_RELAY_VALUE_INT)
-        dims[at] = rlx_relay_any();
-    else if (k.i >= 1)
-        dims[at] = rlx_relay_int(k.i);
+    if (!all)
+        dims[at] = k;
     rlx_relay_type *values = rlx_relay_tensor(g->solver, dims, x->tensor.ndim, x->tensor.dtype);
     rlx_relay_type *indices = rlx_relay_tensor(g->solver, dims, x->tensor.ndim, dtype);
     rlx_relay_type *both[] = { values, indices };
     if (!values || !indices)
         return RLX_RELAY_FAILS;
     if (rlx_slice_is(ret, "values"))
-        return rlx_relay_rel_assign(g, 1, values);
+        return rlx_relay_rel_assign(g, out, values);
     if (rlx_slice_is(ret, "indices"))
-        return rlx_relay_rel_assign(g, 1, indices);
-    return rlx_relay_rel_assign(g, 1, rlx_relay_tuple(g->solver, both, 2));
+        return rlx_relay_rel_assign(g, out, indices);
+    return rlx_relay_rel_assign(g, out, rlx_relay_tuple(g->solver, both, 2));
+}
+
+REL(TopK)
+{
+    TENSOR(x, 0);
+    rlx_relay_value k = rlx_relay_rel_attr(g, "k");
+    bool is_int = k.kind == RLX_RELAY_VALUE_INT;
+    return rlx_relay_rel_first(g, x, is_int && k.i < 1, is_int ? rlx_relay_int(k.i) : rlx_relay_any());
 }
 
 REL(Argsort)

@@ -228,25 +228,36 @@ static const rlx_string *free_name(rlx_relay_translation *t, rlx_slice name)
     return s;
 }
 
-/* Gives the parameters their variables, and the function its name. */
-static bool describe(rlx_relay_translation *t, rlx_relay_instance *it)
+/* From here on types are those of the instance: its sizes, its type parameters. False: out of memory. */
+static bool enter_instance(rlx_relay_translation *t, rlx_relay_instance *it)
 {
-    rlx_relay_instance *before = t->now;
     rlx_relay_types types = { .count = 0 };
-    if (it->vars)
-        return true;
-    if (it->func && it->args) {
+    if (it->args) {
         types.params = it->func->func->type_params;
         types.args = it->args;
         types.count = it->func->func->num_type_params;
     }
     t->now = it;
-    bool ok = rlx_vec_push(&t->ctx->memory, &t->types, types);
-    ok = ok && (it->vars = make_params(t, it->params, it->num_params, true)) != NULL;
-    if (ok)
-        (void)rlx_vec_pop(&t->types);
+    return rlx_vec_push(&t->ctx->memory, &t->types, types);
+}
+
+static void leave_instance(rlx_relay_translation *t, rlx_relay_instance *before)
+{
+    (void)rlx_vec_pop(&t->types);
     t->now = before;
-    return ok;
+}
+
+/* Gives the parameters their variables. */
+static bool describe(rlx_relay_translation *t, rlx_relay_instance *it)
+{
+    rlx_relay_instance *before = t->now;
+    if (it->vars)
+        return true;
+    if (!enter_instance(t, it))
+        return false;
+    it->vars = make_params(t, it->params, it->num_params, true);
+    leave_instance(t, before);
+    return it->vars != NULL;
 }
 
 static const rlx_relay_type *result_type(const rlx_relay_instance *it)
@@ -260,18 +271,10 @@ static const rlx_global_var *mention(rlx_relay_translation *t, rlx_relay_instanc
     if (it->gv || !describe(t, it))
         return it->gv;
     rlx_relay_instance *before = t->now;
-    rlx_relay_types types = { .count = 0 };
-    if (it->args) {
-        types.params = it->func->func->type_params;
-        types.args = it->args;
-        types.count = it->func->func->num_type_params;
-    }
-    t->now = it;
-    bool ok = rlx_vec_push(&t->ctx->memory, &t->types, types);
-    const rlx_sinfo *ret = ok ? rlx_relay_sinfo(t, result_type(it), false) : NULL;
-    if (ok)
-        (void)rlx_vec_pop(&t->types);
-    t->now = before;
+    if (!enter_instance(t, it))
+        return NULL;
+    const rlx_sinfo *ret = rlx_relay_sinfo(t, result_type(it), false);
+    leave_instance(t, before);
     const rlx_sinfo *signature =
         ret ? rlx_signature(t->ctx, it->vars, it->num_params, ret, !t->scopes.data[it->body].is_impure, NULL)
             : NULL;
@@ -676,25 +679,18 @@ static const rlx_expr *body_value(rlx_relay_translation *t, const rlx_relay_inst
 
 static bool translate_instance(rlx_relay_translation *t, rlx_relay_instance *it)
 {
-    rlx_relay_types types = { .count = 0 };
     rlx_place place = it->func ? it->func->place : t->scopes.data[it->body].root->place;
     bool is_pure = !t->scopes.data[it->body].is_impure;
     if (!describe(t, it))
         return false;
-    if (it->args) {
-        types.params = it->func->func->type_params;
-        types.args = it->args;
-        types.count = it->func->func->num_type_params;
-    }
     if (!it->name && !(it->name = free_name(t, it->global ? it->global->name : RLX_SLICE("main"))))
         return false;
-    t->now = it;
     t->types.len = 0;
     t->locals.len = 0;
     const rlx_attr *attrs =
         function_attrs(t, it->func ? &it->func->func->attrs : NULL, entry_name(t, it), it->body);
     set_params(t, it->params, it->num_params, it->vars);
-    if (!rlx_vec_push(&t->ctx->memory, &t->types, types) ||
+    if (!enter_instance(t, it) ||
         !rlx_builder_begin_function(t->b, it->vars, it->num_params, is_pure, attrs,
                                     rlx_string_slice(it->name), it->gv ? &it->gv->node : NULL))
         return false;
@@ -800,18 +796,6 @@ static bool translate_all(rlx_relay_translation *t)
     return ok;
 }
 
-/* Bindings that nothing uses go, pure ones become dataflow blocks. */
-static const rlx_module *tidy(rlx_context *ctx, const rlx_module *module)
-{
-    static const char *const passes[] = { "dead_code_elimination", "convert_to_dataflow" };
-    rlx_pass_step steps[RLX_COUNT(passes)];
-    memset(steps, 0, sizeof steps);
-    for (size_t i = 0; i < RLX_COUNT(passes); i++)
-        if (!(steps[i].row = rlx_pass_find(rlx_slice_z(passes[i]))))
-            return module;
-    return module ? rlx_run_passes(ctx, module, steps, RLX_COUNT(passes), NULL) : NULL;
-}
-
 static void end_translation(rlx_relay_translation *t)
 {
     rlx_memory *memory = &t->ctx->memory;
@@ -842,7 +826,7 @@ const rlx_module *rlx_relay_translate(rlx_relay_module *m)
     if (t.b && translate_all(&t) && rlx_error_count(m->ctx) == errors)
         module = rlx_module_builder_finish(t.mb, RLX_NO_PLACE);
     if (t.is_untidy)
-        module = tidy(m->ctx, module);
+        module = rlx_tidied(m->ctx, module);
     end_translation(&t);
     return module;
 }

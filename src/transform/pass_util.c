@@ -154,3 +154,13 @@ const void *rlx_aligned_content(rlx_context *ctx, const rlx_constant *c)
 {
     return rlx_is_aligned(c) ? c->data->data : rlx_new_copy(ctx, c->data->data, c->data->size);
 }
+
+const rlx_module *rlx_tidied(rlx_context *ctx, const rlx_module *m)
+{
+    static const char *const passes[] = { "dead_code_elimination", "convert_to_dataflow" };
+    rlx_pass_step steps[RLX_COUNT(passes)];
+    memset(steps, 0, sizeof steps);
+    for (size_t i = 0; i < RLX_COUNT(passes); i++)
+        steps[i].row = rlx_pass_find(rlx_slice_z(passes[i]));
+    return m ? rlx_run_passes(ctx, m, steps, RLX_COUNT(passes), NULL) : NULL;
+}

@@ -74,6 +74,9 @@ typedef struct rlx_pass_step {
 } rlx_pass_step;
 const rlx_module *rlx_run_passes(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *steps,
                                  size_t count, const rlx_pass_hooks *hooks);
+/* A module that a reader of another format has made: bindings that nothing uses go, pure ones become dataflow
+ * blocks. NULL gives NULL. */
+const rlx_module *rlx_tidied(rlx_context *ctx, const rlx_module *m);
 
 /* Weights by parameter name for one function ("" or NULL name: every function that has such a
  * parameter): parameters become constants, symbolic dimensions they fix are substituted. CG
