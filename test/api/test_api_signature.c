@@ -2,18 +2,13 @@
  * results, what a program needs, parts of functions, who owns a node. */
 #include <relax/ops.h>
 #include "api_fixture.h"
+#include "text_file.h"
 
-static const char program[] =
-    "@R.function(pure=False)\n"
-    "def main(x: R.Tensor((\"n\", 4), \"float32\"), t: R.Tuple(R.Tensor((3,), \"int8\"), "
-    "R.Shape([\"k\", 2])), b: R.Prim(\"bool\"), f: R.Callable, o: R.Object):\n"
-    "    y = R.call_packed(\"my.f\", x, sinfo_args=R.Tensor((2, 2), \"float32\"))\n"
-    "    z = R.add(x, x)\n"
-    "    return (y, z)\n";
+#define KINDS PROGRAM("all kinds of parameters")
 
 static relax_executable *compiled(relax_context *ctx)
 {
-    relax_module *m = relax_module_parse(ctx, RELAX_STR("m.py"), Z(program));
+    relax_module *m = relax_module_parse(ctx, RELAX_STR("m.py"), Z(KINDS));
     relax_executable *exe = relax_module_compile(ctx, m, NULL);
     assert_quiet(ctx);
     assert_non_null(exe);
@@ -121,7 +116,7 @@ static void test_needs(void **state)
 static void test_parts_of_functions(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = relax_module_parse(ctx, RELAX_STR("m.py"), Z(program));
+    relax_module *m = relax_module_parse(ctx, RELAX_STR("m.py"), Z(KINDS));
     const relax_expr *f = relax_base_func_as_expr(relax_module_function(m, 0));
     assert_int_equal(relax_function_num_params(f), 5);
     assert_string_equal(relax_expr_name(relax_function_param(f, 1), NULL), "t");
@@ -145,7 +140,7 @@ static void test_parts_of_functions(void **state)
 static void test_ownership(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx, *other = relax_context_create(NULL);
-    relax_module *m = relax_module_parse(ctx, RELAX_STR("m.py"), Z(program));
+    relax_module *m = relax_module_parse(ctx, RELAX_STR("m.py"), Z(KINDS));
     assert_true(relax_context_owns(ctx, m));
     assert_false(relax_context_owns(other, m));
     assert_false(relax_context_owns(ctx, NULL));

@@ -4,7 +4,9 @@
 #include <relax/relax.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "format/late_key.h"
+#include "text_file.h"
 
 /* A file whose main(x) is a late call, with `inner` compiled ahead for a vector of float32. */
 static void put_outer(kit *k, const void *inner, size_t inner_size)
@@ -61,12 +63,11 @@ static size_t native_parts(void)
 
 static relax_bytes *native_file(void)
 {
-    static const char text[] = "@R.function\ndef main(x: R.Tensor((\"n\",), \"float32\")):\n"
-                               "    y = R.multiply(x, x)\n    return y\n";
+    const char *text = PROGRAM("a square");
     relax_context *ctx = relax_context_create(NULL);
     relax_compile_options options;
     relax_bytes *file = NULL;
-    relax_module *module = relax_module_parse(ctx, "m.py", 4, text, sizeof text - 1);
+    relax_module *module = relax_module_parse(ctx, "m.py", 4, text, strlen(text));
     relax_compile_options_init(&options, sizeof options);
     options.target = "c";
     options.allow_compiler = 1;
