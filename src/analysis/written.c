@@ -75,7 +75,7 @@ static void mark(search *s, const rlx_node *key)
         s->out->any = s->out->classes.data[at].written = true;
 }
 
-static void kill(search *s, const rlx_node *key)
+static void let_go(search *s, const rlx_node *key)
 {
     uint32_t at = class_of(s, key);
     if (!s->ctx->diags.out_of_memory)
@@ -268,7 +268,7 @@ static void call_operator(search *s, const rlx_node *var, const rlx_op_row *row,
     else if (calls_unknown(s, row)) /* a closure also has what it holds */
         call_unknown(s, var, call->args, call->num_args, false);
     else if (kills(row) && call->num_args && rlx_as_var(call->args[0]))
-        kill(s, call->args[0]);
+        let_go(s, call->args[0]);
     if (row == s->pure_closure || (row && row->flags & RLX_OP_ALIAS))
         join_all(s, var, call);
     if (row && row->id == RLX_OP_ID_BUILTIN_ALLOC_TENSOR && var)
