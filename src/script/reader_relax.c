@@ -959,8 +959,8 @@ static void read_expression(rlx_reader *r, relax_scope *scope, const rlx_source_
         return;
     if (v.kind != RLX_VAL_EXPR && v.kind != RLX_VAL_TUPLE) {
         rlx_read_error(r, RLX_PA15, a,
-                       "a statement of its own is a call without a result, found %s",
-                       rlx_val_text(&v));
+                       "a statement of its own is a call without a result, found %s%s", rlx_val_text(&v),
+                       v.kind == RLX_VAL_STR ? "; comments begin with #" : "");
         return;
     }
     const rlx_expr *e = rlx_to_expr(r, a, &v, true);
