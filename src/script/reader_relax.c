@@ -132,8 +132,9 @@ static bool bind_var(rlx_reader *r, rlx_word *w, const rlx_expr *var, uint32_t b
 static const rlx_sinfo *param_annotation(rlx_reader *r, const rlx_ast *p)
 {
     if (!p->base)
-        return rlx_read_error(r, RLX_PA17, p, "parameter %s needs an annotation",
-                              p->name->text->data),
+        return rlx_read_error(r, RLX_PA17, p, "parameter %s needs an annotation%s", p->name->text->data,
+                              rlx_slice_is(rlx_string_slice(p->name->text), "self")
+                                  ? "; functions of a module have no self" : ""),
                NULL;
     r->annotation.variable = p->name;
     const rlx_sinfo *s = rlx_read_sinfo(r, p->base);
