@@ -9,7 +9,7 @@
 #   make fuzz-rlx        FUZZ_SECONDS=600 of random compiled files (libFuzzer); fuzz-npy: of arrays and archives for the tool;
 #                        fuzz-script, fuzz-relay: of texts
 #   make bench           measurements; make bench-peers installs what they are compared with into build/peers; make abi / abi-baseline: regenerate the tracked ABI files
-#   make install         DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, BINDIR, DATADIR, MANDIR are honoured; BUILT=1 compiles nothing before
+#   make install         (uninstall) DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, BINDIR, DATADIR, MANDIR are honoured; BUILT=1 compiles nothing before
 #
 # Variables: CC AR STRIP PKG_CONFIG CPPFLAGS CFLAGS LDFLAGS (ours first, yours after),
 #   TSAN=1 builds under ThreadSanitizer (into build/tsan; test/manners/long_threads.sh runs what has threads),
@@ -363,22 +363,48 @@ DATADIR    ?= $(PREFIX)/share
 MANDIR     ?= $(DATADIR)/man
 to = $(DESTDIR)$(1)
 
-.PHONY: install clean
+# As pkg-config and CMake find it: from prefix, or from where their file lies, so that the whole may be moved.
+from_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
+way         = $(shell realpath -m --relative-to=$(1) $(2))
+CMAKEDIR    = $(LIBDIR)/cmake/relax
+DOCDIR      = $(DATADIR)/doc/relax
+DOCUMENTS  := README.md LICENSE CHANGELOG.md doc/language.md doc/tvmscript.md doc/numbers.md doc/relay.md
+
+.PHONY: install uninstall clean help
 install: $(if $(BUILT),,all)
-	install -d $(call to,$(INCLUDEDIR)/relax) $(call to,$(LIBDIR)/pkgconfig) $(call to,$(BINDIR))
+	install -d $(call to,$(INCLUDEDIR)/relax) $(call to,$(LIBDIR)/pkgconfig) $(call to,$(CMAKEDIR)) $(call to,$(BINDIR))
 	install -m 644 $(HEADERS) $(call to,$(INCLUDEDIR)/relax)
 	install -m 755 $(SO) $(call to,$(LIBDIR)/$(SO_FILE))
 	ln -sfn $(SO_FILE) $(call to,$(LIBDIR)/$(SONAME))
 	ln -sfn $(SONAME) $(call to,$(LIBDIR)/librelax.so)
 	install -m 644 $(ARCHIVE) $(RUN_ARCHIVE) $(call to,$(LIBDIR))
-	$(call pc_file,$(PREFIX),$(LIBDIR),$(INCLUDEDIR),relax.pc.in) > $(call to,$(LIBDIR)/pkgconfig/relax.pc)
-	$(call pc_file,$(PREFIX),$(LIBDIR),$(INCLUDEDIR),relax-runtime.pc.in) > $(call to,$(LIBDIR)/pkgconfig/relax-runtime.pc)
-	install -d $(call to,$(DATADIR)/relax) $(call to,$(MANDIR)/man1)
+	for f in relax relax-runtime; do \
+	    $(call pc_file,$(PREFIX),$(call from_prefix,$(LIBDIR)),$(call from_prefix,$(INCLUDEDIR)),$$f.pc.in) \
+	        > $(call to,$(LIBDIR)/pkgconfig/$$f.pc) || exit 1; done
+	for f in relax-config relax-config-version; do \
+	    sed -e 's|@VERSION@|$(VERSION)|' -e 's|@INCLUDE@|$(call way,$(CMAKEDIR),$(INCLUDEDIR))|' \
+	        -e 's|@LIBS_LIST@|$(subst $() ,;,$(strip $(patsubst -l%,%,$(LIBS))))|' pkgconfig/$$f.cmake.in \
+	        > $(call to,$(CMAKEDIR)/$$f.cmake) || exit 1; done
+	install -d $(call to,$(DATADIR)/relax) $(call to,$(MANDIR)/man1) $(call to,$(DOCDIR))
 	install -m 644 doc/relax.1 $(call to,$(MANDIR)/man1)
 	install -m 644 test/abi/api.json $(call to,$(DATADIR)/relax)
+	install -m 644 $(DOCUMENTS) $(call to,$(DOCDIR))
 	@# linked once more: the way from BINDIR to LIBDIR may differ from that of the tree
-	$(CC) $(OPT) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/$(shell realpath -m --relative-to=$(BINDIR) $(LIBDIR))' \
+	$(CC) $(OPT) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/$(call way,$(BINDIR),$(LIBDIR))' \
 	    -o $(call to,$(BINDIR)/relax) $(CLI_OBJ) -L$(OUT)/lib -lrelax $(CLI_LIBS) -lm
+
+# What install has put there, by the same variables; folders of ours that are empty then, no others.
+uninstall:
+	rm -f $(patsubst include/relax/%,$(call to,$(INCLUDEDIR))/relax/%,$(HEADERS)) $(call to,$(BINDIR)/relax) \
+	    $(foreach f,$(SO_FILE) $(SONAME) librelax.so librelax.a librelax-runtime.a \
+	        pkgconfig/relax.pc pkgconfig/relax-runtime.pc,$(call to,$(LIBDIR)/$(f))) \
+	    $(call to,$(MANDIR)/man1/relax.1) $(call to,$(DATADIR)/relax/api.json) \
+	    $(addprefix $(call to,$(CMAKEDIR))/,relax-config.cmake relax-config-version.cmake) \
+	    $(addprefix $(call to,$(DOCDIR))/,$(notdir $(DOCUMENTS)))
+	-rmdir $(wildcard $(call to,$(INCLUDEDIR)/relax) $(call to,$(CMAKEDIR)) $(call to,$(DATADIR)/relax) $(call to,$(DOCDIR)))
+
+help:
+	@sed -n '/^#   make/,/^$$/{/^# Var/,$$d;s/^# \{0,1\}//p}' Makefile
 
 clean:
 	rm -rf build bin pkgconfig/relax.pc pkgconfig/relax-runtime.pc lib/librelax.so* lib/librelax.a lib/librelax-runtime.a

@@ -37,17 +37,20 @@ bool rlx_report_mutations(rlx_context *ctx, const rlx_module *m);
 
 /* ---- writes: may somebody write into the memory of a value, once it is made? Values that may
  * share memory are one class. For modules in normal form. */
-typedef struct rlx_written_class { uint32_t parent; bool written; } rlx_written_class;
+typedef struct rlx_written_class { uint32_t parent; bool written, killed; } rlx_written_class;
 typedef struct rlx_written {
     rlx_memory *memory;
     rlx_ptrmap numbers;                 /* variable, or sequence for its result -> class */
     RLX_VEC(rlx_written_class) classes;
-    bool any;
+    bool any, any_killed;
 } rlx_written;
 /* The answer begins zeroed; it is found once, asking again costs nothing. False: out of memory; to
  * be freed in any case. */
 bool rlx_find_written(rlx_context *ctx, const rlx_module *m, rlx_written *out);
 bool rlx_is_written(const rlx_written *w, const rlx_node *key);
+/* Does the program let go of the variable, or of one that may share its memory, by name? Then it is
+ * none that could stand for another. */
+bool rlx_is_killed(const rlx_written *w, const rlx_node *key);
 void rlx_written_free(rlx_written *w);
 /* Marks the parameters of f that it stores into, in written[0 .. num_params), which comes zeroed.
  * False: out of memory. */

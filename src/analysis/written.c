@@ -65,6 +65,7 @@ static void join_classes(search *s, const rlx_node *a, const rlx_node *b)
         return;
     s->out->classes.data[y].parent = x;
     s->out->classes.data[x].written |= s->out->classes.data[y].written;
+    s->out->classes.data[x].killed |= s->out->classes.data[y].killed;
 }
 
 static void mark(search *s, const rlx_node *key)
@@ -72,6 +73,13 @@ static void mark(search *s, const rlx_node *key)
     uint32_t at = class_of(s, key);
     if (!s->ctx->diags.out_of_memory)
         s->out->any = s->out->classes.data[at].written = true;
+}
+
+static void let_go(search *s, const rlx_node *key)
+{
+    uint32_t at = class_of(s, key);
+    if (!s->ctx->diags.out_of_memory)
+        s->out->any_killed = s->out->classes.data[at].killed = true;
 }
 
 /* Every variable of a leaf: joined with `with`, or written if that is NULL. */
@@ -243,6 +251,12 @@ static bool calls_unknown(const search *s, const rlx_op_row *row)
                    row->id == RLX_OP_ID_VM_CALL_TIR_DYN);
 }
 
+static bool kills(const rlx_op_row *row)
+{
+    return row && (row->id == RLX_OP_ID_MEMORY_KILL_TENSOR || row->id == RLX_OP_ID_MEMORY_KILL_STORAGE ||
+                   row->id == RLX_OP_ID_VM_KILL_OBJECT);
+}
+
 static void call_operator(search *s, const rlx_node *var, const rlx_op_row *row,
                           const rlx_call *call)
 {
@@ -253,6 +267,8 @@ static void call_operator(search *s, const rlx_node *var, const rlx_op_row *row,
         overwrite(s, var, call, call->args + 1, call->num_args - 1);
     else if (calls_unknown(s, row)) /* a closure also has what it holds */
         call_unknown(s, var, call->args, call->num_args, false);
+    else if (kills(row) && call->num_args && rlx_as_var(call->args[0]))
+        let_go(s, call->args[0]);
     if (row == s->pure_closure || (row && row->flags & RLX_OP_ALIAS))
         join_all(s, var, call);
     if (row && row->id == RLX_OP_ID_BUILTIN_ALLOC_TENSOR && var)
@@ -307,13 +323,14 @@ static void visit_binding(search *s, const rlx_node *var, const rlx_expr *value)
     }
 }
 
-/* Can the call write, for all that is seen of it alone? */
+/* Can the call write or kill, for all that is seen of it alone? */
 static bool may_write(const search *s, const rlx_call *call)
 {
     const rlx_op *op = rlx_as_op(call->op);
     const rlx_global_var *gv = rlx_as_global_var(call->op);
     int64_t index = gv ? rlx_module_index(s->m, gv) : -1;
-    return op ? op->row == s->in_place || op->row == s->in_place_packed || calls_unknown(s, op->row)
+    return op ? op->row == s->in_place || op->row == s->in_place_packed || calls_unknown(s, op->row) ||
+                    kills(op->row)
               : index < 0 || s->m->functions[index]->kind != RLX_NODE_FUNCTION;
 }
 
@@ -398,11 +415,23 @@ bool rlx_find_written(rlx_context *ctx, const rlx_module *m, rlx_written *out)
     return !ctx->diags.out_of_memory;
 }
 
-bool rlx_is_written(const rlx_written *w, const rlx_node *key)
+static const rlx_written_class *known_class(const rlx_written *w, const rlx_node *key)
 {
     uintptr_t at;
-    return w->any && key && rlx_ptrmap_find(&w->numbers, key, &at) &&
-           w->classes.data[class_at(w, (uint32_t)at)].written;
+    bool known = key && rlx_ptrmap_find(&w->numbers, key, &at);
+    return known ? &w->classes.data[class_at(w, (uint32_t)at)] : NULL;
+}
+
+bool rlx_is_written(const rlx_written *w, const rlx_node *key)
+{
+    const rlx_written_class *c = w->any ? known_class(w, key) : NULL;
+    return c && c->written;
+}
+
+bool rlx_is_killed(const rlx_written *w, const rlx_node *key)
+{
+    const rlx_written_class *c = w->any_killed ? known_class(w, key) : NULL;
+    return c && c->killed;
 }
 
 void rlx_written_free(rlx_written *w)

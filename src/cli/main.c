@@ -163,7 +163,7 @@ int main(int argc, char **argv)
         fputs(overview, stdout);
         return CLI_OK;
     }
-    if (!strcmp(argv[1], "--version"))
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
         c.command = "version";
     const char *files[CLI_MAX_LIST];
     c.files = files;

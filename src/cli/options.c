@@ -220,7 +220,10 @@ static int read_option(cli *c, int argc, char **argv, int *i, const char *option
     const char *text = argv[*i], *equals = strncmp(text, "--", 2) ? NULL : strchr(text, '=');
     size_t len = equals ? (size_t)(equals - text) : strlen(text);
     const option_row *r = find_option(text, len, options);
-    if (!r) {
+    const char *attached = !r && text[1] != '-' && text[2] ? text + 2 : NULL; /* -ofile */
+    if (attached && (r = find_option(text, 2, options)) && r->type != FLAG)
+        return set_option(c, r, attached);
+    if (!r || attached) {
         const char *near = near_option(text, len, options);
         return cli_usage(c, "relax %s has no option %.*s%s%s; relax %s --help lists them", c->command,
                          (int)len, text, near ? "; did you mean " : "", near ? near : "", c->command);

@@ -35,6 +35,7 @@ typedef struct rlx_op_attr {
     const char *deflt;
     const char *help;
     bool newer; /* TVM 0.20 does not know it: printed in its form only where it says something */
+    const char *newer_deflt; /* what texts of TVM 0.27 leave unsaid; NULL: the same */
 } rlx_op_attr;
 
 enum rlx_op_flags {
@@ -124,6 +125,8 @@ typedef struct rlx_op_table {
     const rlx_expr *(*call)(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args,
                             size_t num_args, const rlx_sinfo *const *sinfo_args,
                             size_t num_sinfo_args, const rlx_attr *given, rlx_place place);
+    /* newer_deflt of an attribute that has one. NULL: out of memory. */
+    const rlx_attr *(*newer_default)(rlx_context *ctx, const rlx_op_attr *a);
     /* What row->infer says, also of calls on distributed tensors. */
     const rlx_sinfo *(*infer)(rlx_infer *in);
 } rlx_op_table;

@@ -219,9 +219,9 @@ bool rlx_op_default_fits(uint8_t type, const char *deflt)
 
 /* The value that the text of a row's default stands for. NULL: out of memory, or the row is
  * wrong. */
-static const rlx_attr *default_value(rlx_context *ctx, const rlx_op_attr *a)
+static const rlx_attr *default_value(rlx_context *ctx, const rlx_op_attr *a, const char *deflt)
 {
-    rlx_slice text = rlx_slice_z(a->deflt);
+    rlx_slice text = rlx_slice_z(deflt);
     if (rlx_slice_is(text, "None"))
         return a->type == RLX_ATTR_DTYPE ? rlx_attr_dtype_new(ctx, RELAX_VOID)
                                          : rlx_attr_none(ctx);
@@ -238,6 +238,11 @@ static const rlx_attr *default_value(rlx_context *ctx, const rlx_op_attr *a)
                                    : rlx_attr_list_new(ctx, NULL, 0);
     return text.data[0] == '[' ? list_default(ctx, a->type, text)
                                : number_default(ctx, a->type, text);
+}
+
+const rlx_attr *rlx_newer_default(rlx_context *ctx, const rlx_op_attr *a)
+{
+    return default_value(ctx, a, a->newer_deflt);
 }
 
 /* ---- what calls of one operator share: remembered per context ------------------------------- */
@@ -382,7 +387,7 @@ static bool take_defaults(rlx_context *ctx, const rlx_op_row *row, const rlx_att
                              row->attrs[i].type == RLX_ATTR_DTYPE ? ", a dtype such as \"float32\""
                                                                   : ""),
                    false;
-        if (!(values[i] = default_value(ctx, &row->attrs[i])))
+        if (!(values[i] = default_value(ctx, &row->attrs[i], row->attrs[i].deflt)))
             return false;
     }
     return true;

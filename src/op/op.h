@@ -60,6 +60,7 @@ size_t rlx_attr_count(const rlx_attr *a);
 int64_t rlx_attr_item(const rlx_attr *a, size_t i);
 
 /* May the text be the default of an attribute of that type? */
+const rlx_attr *rlx_newer_default(rlx_context *ctx, const rlx_op_attr *a); /* rlx_op_table.newer_default */
 bool rlx_op_default_fits(uint8_t type, const char *deflt);
 /* Limits of a row. */
 #define RLX_OP_MAX_ATTRS 12

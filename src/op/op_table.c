@@ -47,7 +47,7 @@
 #define X(name) ARG(name, ANY, 0)
 #define X_OPT(name) ARG(name, ANY, 1)
 
-#define ATTR(type, name, deflt, help) { #name, RLX_ATTR_##type, deflt, help, false }
+#define ATTR(type, name, deflt, help) { #name, RLX_ATTR_##type, deflt, help, false, NULL }
 #define INT(name, deflt, help) ATTR(INT, name, deflt, help)
 #define BOOL(name, deflt, help) ATTR(BOOL, name, deflt, help)
 #define FLOAT(name, deflt, help) ATTR(FLOAT, name, deflt, help)
@@ -61,7 +61,8 @@
 #define STRING_OR_NONE(name, deflt, help) ATTR(STRING_OR_NONE, name, deflt, help)
 #define SIZES(name, deflt, help) ATTR(SIZES, name, deflt, help)
 #define SIZES_OR_NONE(name, deflt, help) ATTR(SIZES_OR_NONE, name, deflt, help)
-#define NEWER_STRING(name, deflt, help) { #name, RLX_ATTR_STRING, deflt, help, true }
+#define NEWER_STRING(name, deflt, help) { #name, RLX_ATTR_STRING, deflt, help, true, NULL }
+#define DIALECT_FLOAT(name, deflt, newer, help) { #name, RLX_ATTR_FLOAT, deflt, help, false, newer }
 #define BOOL_OR_NONE(name, deflt, help) ATTR(BOOL_OR_NONE, name, deflt, help)
 #define INT_OR_INTS(name, deflt, help) ATTR(INT_OR_INTS, name, deflt, help)
 #define ANY(name, deflt, help) ATTR(ANY, name, deflt, help)
@@ -216,7 +217,7 @@ const char *rlx_op_suggest(const rlx_context *ctx, rlx_slice name)
     return found;
 }
 
-static const rlx_op_table table = { rlx_op_find_in, rlx_op_at, rlx_op_suggest, rlx_call_op_sinfo,
+static const rlx_op_table table = { rlx_op_find_in, rlx_op_at, rlx_op_suggest, rlx_call_op_sinfo, rlx_newer_default,
                                    rlx_infer_distributed };
 
 const rlx_op_table *rlx_op_table_get(void)

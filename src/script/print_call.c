@@ -523,7 +523,8 @@ void rlx_print_step_call(rlx_printer *p, const rlx_call *c)
     }
     if (!op) {
         push_keywords(p, &c->node, 0, c->num_args != 0, FORM_PLAIN);
-        rlx_push_list(p, c->args, c->num_args, 0);
+        /* operators take a bare number as int64, functions of TVM 0.27 as int32 */
+        rlx_push_list(p, c->args, c->num_args, RLX_ITEM_TYPED);
         rlx_push_text(p, "(");
         rlx_push_node(p, c->op, 0, 0);
         return;

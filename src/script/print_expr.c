@@ -155,10 +155,10 @@ static void step_shape(rlx_printer *p, const rlx_shape_expr *s)
     rlx_push_list(p, s->values, s->num_values, RLX_ITEM_BARE);
 }
 
-static void step_prim_value(rlx_printer *p, const rlx_prim_value *v)
+static void step_prim_value(rlx_printer *p, const rlx_prim_value *v, unsigned flags)
 {
     if (p->newer) { /* a scalar stands for itself */
-        rlx_push_node(p, v->value, 0, RLX_ITEM_BARE);
+        rlx_push_node(p, v->value, 0, flags & RLX_ITEM_TYPED ? 0 : RLX_ITEM_BARE);
         return;
     }
     rlx_put_r(p);
@@ -170,11 +170,19 @@ static void step_prim_value(rlx_printer *p, const rlx_prim_value *v)
 /* A field of a tuple in brackets reads as the field alone. */
 static void step_get_item(rlx_printer *p, const rlx_tuple_get_item *g)
 {
-    if (rlx_as_tuple(g->tuple)) {
+    const rlx_tuple *t = rlx_as_tuple(g->tuple);
+    if (t) {
         rlx_put_r(p);
         rlx_put(p, "TupleGetItem(");
     }
     rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_REST, .ptr = g });
+    if (t && p->newer) { /* which takes brackets for a list there */
+        rlx_put_r(p);
+        rlx_put(p, "tuple(");
+        rlx_push_text(p, ")");
+        rlx_push_list(p, t->fields, t->num_fields, 0);
+        return;
+    }
     rlx_push_node(p, g->tuple, 0, 0);
 }
 
@@ -202,7 +210,7 @@ static void step_expr(rlx_printer *p, const rlx_node *n, unsigned flags)
     case RLX_NODE_CALL: rlx_print_step_call(p, (const rlx_call *)n); break;
     case RLX_NODE_TUPLE_GET_ITEM: step_get_item(p, (const rlx_tuple_get_item *)n); break;
     case RLX_NODE_SHAPE_EXPR: step_shape(p, (const rlx_shape_expr *)n); break;
-    case RLX_NODE_PRIM_VALUE: step_prim_value(p, (const rlx_prim_value *)n); break;
+    case RLX_NODE_PRIM_VALUE: step_prim_value(p, (const rlx_prim_value *)n, flags); break;
     case RLX_NODE_OP: put_operator(p, (const rlx_op *)n); break;
     default: put_kind(p, n); break;
     }

@@ -217,7 +217,7 @@ enum {
     RLX_ITEM_INNER = 1024,  /* struct info inside of other struct info */
     RLX_ITEM_QUOTED = 512,  /* a dtype as a string, where the operator says that it is one */
     RLX_ITEM_TYPED =
-        256 /* an int32 literal of an attribute, where a bare one is a number without a type */
+        256 /* a bare literal would not have this type here: an int32 of an attribute, an int64 of a call */
 };
 enum rlx_item_what {
     RLX_ITEM_TEXT,

@@ -111,6 +111,7 @@ typedef struct rlx_reader_text {
     const rlx_word *specials[RLX_SPECIAL_COUNT];
     uint32_t depth;                     /* recursion of evaluation through strings */
     bool notes;                         /* report older and newer spellings */
+    enum rlx_wrote { RLX_WROTE_UNASKED, RLX_WROTE_OLDER, RLX_WROTE_NEWER } wrote; /* by whom; see reader_call.c */
     size_t syntax_errors;               /* errors of the text itself: no module comes of it */
     size_t errors_before;               /* errors of the context when reading began */
     size_t names_compared;              /* with unknown ones, for suggestions */

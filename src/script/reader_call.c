@@ -385,6 +385,41 @@ static void remember_keywords(rlx_reader *r, const op_call *c, const rlx_word *p
     *keywords_slot(r, path, begin, len) = (rlx_keyword_memo){ begin, len, before, path, given };
 }
 
+static bool mentions(const char *text, size_t len, const char *mark)
+{
+    size_t want = strlen(mark);
+    for (const char *at = text, *end = text + len;
+         (at = memchr(at, mark[0], (size_t)(end - at))) && (size_t)(end - at) >= want; at++)
+        if (memcmp(at, mark, want) == 0)
+            return true;
+    return false;
+}
+
+/* Does the text say something that only TVM 0.27 writes? */
+static bool is_newer_text(rlx_reader *r)
+{
+    static const char *const marks[] = { "tirx", "TypeVar(", "s_tir=", "T.sblock", "out_ty=", "ty_args=", "R.Any" };
+    if (r->text.wrote == RLX_WROTE_UNASKED) {
+        const rlx_source *s = rlx_diags_source(&r->ctx->diags, r->text.source);
+        r->text.wrote = RLX_WROTE_OLDER;
+        for (size_t i = 0; i < RLX_COUNT(marks); i++)
+            if (s && s->text && mentions(s->text, s->len, marks[i]))
+                r->text.wrote = RLX_WROTE_NEWER;
+    }
+    return r->text.wrote == RLX_WROTE_NEWER;
+}
+
+/* What the dialect of the text means by an attribute that is not given; NULL: what the row says. */
+static const rlx_attr *unsaid(rlx_reader *r, const op_call *c, const op_param *p, bool *lost)
+{
+    const rlx_op_attr *a = &c->row->attrs[p->index];
+    if (!a->newer_deflt || !is_newer_text(r))
+        return NULL;
+    const rlx_attr *value = r->ctx->ops->newer_default(r->ctx, a);
+    *lost |= !value;
+    return value;
+}
+
 /* Attributes given, as a map; NULL in *given if there are none. */
 static bool read_given(rlx_reader *r, const op_call *c, const rlx_attr **given)
 {
@@ -396,10 +431,14 @@ static bool read_given(rlx_reader *r, const op_call *c, const rlx_attr **given)
         return false;
     const rlx_attr **values = keys + c->num_params;
     for (size_t i = 0; i < c->num_params; i++) {
-        if (c->params[i].what != PARAM_ATTR || !c->slots[i])
+        if (c->params[i].what != PARAM_ATTR)
+            continue;
+        bool lost = false;
+        values[n] = c->slots[i] ? read_attribute(r, c->slots[i])
+                                : unsaid(r, c, &c->params[i], &lost);
+        if (!values[n] && !c->slots[i] && !lost)
             continue;
         keys[n] = rlx_attr_string_new(r->ctx, c->params[i].name);
-        values[n] = read_attribute(r, c->slots[i]);
         if (!keys[n] || !values[n++])
             return false;
     }

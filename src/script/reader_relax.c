@@ -132,8 +132,9 @@ static bool bind_var(rlx_reader *r, rlx_word *w, const rlx_expr *var, uint32_t b
 static const rlx_sinfo *param_annotation(rlx_reader *r, const rlx_ast *p)
 {
     if (!p->base)
-        return rlx_read_error(r, RLX_PA17, p, "parameter %s needs an annotation",
-                              p->name->text->data),
+        return rlx_read_error(r, RLX_PA17, p, "parameter %s needs an annotation%s", p->name->text->data,
+                              rlx_slice_is(rlx_string_slice(p->name->text), "self")
+                                  ? "; functions of a module have no self" : ""),
                NULL;
     r->annotation.variable = p->name;
     const rlx_sinfo *s = rlx_read_sinfo(r, p->base);
@@ -959,8 +960,8 @@ static void read_expression(rlx_reader *r, relax_scope *scope, const rlx_source_
         return;
     if (v.kind != RLX_VAL_EXPR && v.kind != RLX_VAL_TUPLE) {
         rlx_read_error(r, RLX_PA15, a,
-                       "a statement of its own is a call without a result, found %s",
-                       rlx_val_text(&v));
+                       "a statement of its own is a call without a result, found %s%s", rlx_val_text(&v),
+                       v.kind == RLX_VAL_STR ? "; comments begin with #" : "");
         return;
     }
     const rlx_expr *e = rlx_to_expr(r, a, &v, true);

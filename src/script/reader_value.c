@@ -195,10 +195,16 @@ const rlx_prim *rlx_read_dim(rlx_reader *r, const rlx_ast *a)
         return rlx_int64(r->ctx, v.i);
     if (v.kind == RLX_VAL_FLOAT)
         return rlx_read_error(r, RLX_WX06, a, "dimension has dtype float32"), NULL;
+    const rlx_var *scalar = v.kind == RLX_VAL_EXPR ? rlx_as_var(v.node) : NULL;
+    const rlx_prim_sinfo *known = scalar ? rlx_as_prim_sinfo(scalar->sinfo) : NULL;
+    if (known && known->value) /* k = x.shape[0]: the size that k is */
+        (void)rlx_val_set(&v, RLX_VAL_PRIM, known->value, a);
     if (v.kind != RLX_VAL_PRIM && !(v.kind == RLX_VAL_EXPR && rlx_as_prim_value(v.node))) {
         rlx_read_error(r, RLX_PA28, a, "a dimension is an integer expression, found %s%s",
                        rlx_val_text(&v),
-                       v.kind == RLX_VAL_NONE ? "; one that is not known has a name: \"n\"" : "");
+                       v.kind == RLX_VAL_NONE   ? "; one that is not known has a name: \"n\""
+                       : v.kind == RLX_VAL_EXPR ? "; n = T.int64() names a size, and R.match_cast(x, R.Tensor((n, 4), \"float32\")) finds it"
+                                                : "");
         return NULL;
     }
     const rlx_prim *p = rlx_to_prim(r, a, &v);
@@ -262,6 +268,18 @@ static const rlx_expr *converted(rlx_reader *r, const rlx_ast *at, const rlx_val
     return rlx_read_expected(r, at, "a Relax expression", v), NULL;
 }
 
+static void expected_tensor(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
+{
+    char number[32];
+    if (v->kind == RLX_VAL_INT)
+        snprintf(number, sizeof number, "%lld", (long long)v->i);
+    else
+        snprintf(number, sizeof number, "%.9g", v->f);
+    rlx_read_error(r, RLX_PA12, at,
+                   "expected a Relax expression, found a number: write R.const(%s, \"float32\"), or with another dtype that fits",
+                   number);
+}
+
 const rlx_expr *rlx_to_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v, bool convert)
 {
     if (v->kind == RLX_VAL_EXPR)
@@ -272,11 +290,12 @@ const rlx_expr *rlx_to_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v, 
         return rlx_read_op_value(r, at, v), NULL;
     if (convert)
         return converted(r, at, v);
-    if (v->kind == RLX_VAL_INT || v->kind == RLX_VAL_FLOAT || v->kind == RLX_VAL_BOOL)
-        return rlx_read_error(r, RLX_PA12, at,
-                              "expected a Relax expression, found a number: write R.const(1, \"float32\"), "
-                              "its dtype being that of the other operand"),
+    if (v->kind == RLX_VAL_BOOL)
+        return rlx_read_error(r, RLX_PA12, at, "expected a Relax expression, found a boolean: write R.const(%s, \"bool\")",
+                              v->i ? "True" : "False"),
                NULL;
+    if (v->kind == RLX_VAL_INT || v->kind == RLX_VAL_FLOAT)
+        return expected_tensor(r, at, v), NULL;
     if (v->kind == RLX_VAL_PRIM)
         return rlx_read_error(r, RLX_PA12, at,
                               "expected a Relax expression, found a scalar expression: write "

@@ -1,4 +1,4 @@
-/*- region_check: accesses that surely lie outside of what their block states (WX12).
+/*- region_check: accesses that surely lie outside of what their block states (WX12), or of their buffer (WX15).
  *
  *     with T.block("copy"):
  *         vi = T.axis.spatial(4, i)
@@ -9,7 +9,8 @@
  * Said where it is certain only: for all values of the block's axes, of a buffer of the function
  * or of a block, whose memory has one name. What no condition guards is outside if its first or
  * its last element is; what one guards, if all of it is. A block may read what it writes. Inner
- * blocks count with what they state, which may be more than they touch. */
+ * blocks count with what they state, which may be more than they touch. Of buffers it is said of the
+ * whole function, in which the axes of blocks are what their loops give them. */
 #include "tir/tir_int.h"
 
 #define MAX_REGIONS 64 /* of one block that an access is compared with */
@@ -26,6 +27,7 @@ typedef struct watch {
     rlx_ptrmap own, said;               /* buffers made inside; buffers warned of */
     size_t conditions;                  /* around the access */
     rlx_place place;
+    bool whole;                         /* the function is looked through, not a block */
 } watch;
 
 typedef struct access {
@@ -205,10 +207,47 @@ static void warn_outside(watch *w, const access *a, int dimension, const rlx_tir
               range ? "not all within" : "not within", verb);
 }
 
+/* ---- sizes of buffers ----------------------------------------------------------------------- */
+
+static const rlx_prim *last_of(watch *w, const rlx_tir_span *s)
+{
+    const rlx_prim *end = rlx_fold_add(w->ctx, s->min, s->extent);
+    return rlx_fold_sub(w->ctx, end, rlx_int(w->ctx, rlx_prim_dtype(s->min), 1));
+}
+
+/* Does the span surely leave 0 .. size? All of it, or, of an access that no condition guards, an end. */
+static bool leaves(watch *w, const rlx_tir_span *s, const rlx_prim *size, bool sure)
+{
+    const rlx_prim *zero = rlx_int(w->ctx, rlx_prim_dtype(s->min), 0), *last = last_of(w, s);
+    const rlx_prim *most = rlx_fold_cast(w->ctx, rlx_prim_dtype(s->min), size);
+    most = most && zero ? rlx_fold_sub(w->ctx, most, rlx_int(w->ctx, rlx_prim_dtype(s->min), 1)) : NULL;
+    return before(w, sure ? s->min : last, zero) || before(w, most, sure ? last : s->min);
+}
+
+static void warn_beyond(watch *w, const access *a, size_t d, const rlx_tir_span *s)
+{
+    const rlx_prim *last = rlx_simplify(w->ctx, NULL, last_of(w, s));
+    const bool range = last && last != s->min;
+    rlx_error(w->ctx, RLX_WX15, w->place, "%s %s at %s%s%s in dimension %zu, whose size is %s",
+              rlx_show(w->ctx, &a->buffer->node), a->written ? "is written" : "is read",
+              rlx_show(w->ctx, s->min), range ? " to " : "", range ? rlx_show(w->ctx, last) : "", d,
+              rlx_show(w->ctx, a->buffer->shape[d]));
+    put_in_map(w, &w->said, &a->buffer->node, 1);
+}
+
+static void compare_sizes(watch *w, const access *a, rlx_tir_span *spans)
+{
+    for (size_t d = 0; d < a->buffer->num_shape; d++)
+        if (widen(w, &spans[d]) && leaves(w, &spans[d], a->buffer->shape[d], a->sure)) {
+            warn_beyond(w, a, d, &spans[d]);
+            return;
+        }
+}
+
 /* Is it about a buffer that can be told from others, and not said yet? */
 static bool is_wanted(const watch *w, const rlx_buffer *b, size_t dims)
 {
-    return is_known(w, b) && b->num_shape == dims && dims <= RLX_TIR_MAX_DIMS &&
+    return (w->whole || is_known(w, b)) && b->num_shape == dims && dims <= RLX_TIR_MAX_DIMS &&
            !rlx_ptrmap_has(&w->own, b) && !rlx_ptrmap_has(&w->said, b);
 }
 
@@ -239,7 +278,10 @@ static void check_point(watch *w, const rlx_node *buffer, const rlx_prim *const 
         return;
     for (size_t d = 0; d < count; d++)
         spans[d] = span_of(w, indices[d]);
-    compare(w, &a, spans);
+    if (w->whole)
+        compare_sizes(w, &a, spans);
+    else
+        compare(w, &a, spans);
 }
 
 static bool is_empty(const rlx_prim *extent)
@@ -275,15 +317,23 @@ static void name_value(watch *w, const rlx_node *var, const rlx_prim *value)
         put_in_map(w, &w->names.map, var, (uintptr_t)now);
 }
 
-static void enter_inner(watch *w, const rlx_block_realize *r)
+static const rlx_tir_block *name_axes(watch *w, const rlx_block_realize *r)
 {
     const rlx_tir_block *b = rlx_as_tir_block(r->block);
     if (!b || b->num_iter_vars != r->num_iter_values)
-        return;
+        return NULL;
     if (b->place)
         w->place = b->place;
     for (size_t i = 0; i < b->num_iter_vars; i++)
         name_value(w, ((const rlx_iter_var *)b->iter_vars[i])->var, r->iter_values[i]);
+    return b;
+}
+
+static void enter_inner(watch *w, const rlx_block_realize *r)
+{
+    const rlx_tir_block *b = name_axes(w, r);
+    if (!b)
+        return;
     for (size_t i = 0; i < b->num_alloc_buffers; i++)
         put_in_map(w, &w->own, b->alloc_buffers[i], 1);
     for (size_t i = 0; i < b->num_reads && !w->ctx->diags.out_of_memory; i++)
@@ -301,10 +351,11 @@ static enum rlx_step enter_loop(watch *w, const rlx_for_stmt *s)
 }
 
 /* Nodes whose content may not be evaluated, whatever the loops around them do. */
-static bool is_condition(const rlx_node *n)
+static bool is_condition(const watch *w, const rlx_node *n)
 {
     const rlx_prim_call *call = rlx_as_prim_call(n);
-    return n->kind == RLX_NODE_IF_THEN_ELSE || n->kind == RLX_NODE_WHILE ||
+    const rlx_block_realize *r = w->whole ? rlx_as_block_realize(n) : NULL;
+    return (r && !rlx_is_int_value(r->predicate, 1)) || n->kind == RLX_NODE_IF_THEN_ELSE || n->kind == RLX_NODE_WHILE ||
            n->kind == RLX_NODE_ASSERT_STMT || n->kind == RLX_NODE_AND || n->kind == RLX_NODE_OR ||
            (call && call->op && rlx_slice_is(rlx_string_slice(call->op), "if_then_else"));
 }
@@ -315,7 +366,7 @@ static enum rlx_step check_access(void *user, const rlx_node *n, const rlx_field
     watch *w = user;
     if (rlx_family_of(n) == RLX_FAMILY_STMT && rlx_place_of(n))
         w->place = rlx_place_of(n);
-    w->conditions += is_condition(n);
+    w->conditions += is_condition(w, n);
     switch (n->kind) {
     case RLX_NODE_FOR: return enter_loop(w, (const rlx_for_stmt *)n);
     case RLX_NODE_LET_STMT:
@@ -325,8 +376,13 @@ static enum rlx_step check_access(void *user, const rlx_node *n, const rlx_field
         name_value(w, ((const rlx_prim_let *)n)->var, ((const rlx_prim_let *)n)->value);
         break;
     case RLX_NODE_BLOCK_REALIZE:
+        if (w->whole) {
+            (void)name_axes(w, (const rlx_block_realize *)n);
+            break;
+        }
         enter_inner(w, (const rlx_block_realize *)n);
         return RLX_STEP_SKIP;
+    case RLX_NODE_BUFFER_REGION: case RLX_NODE_MATCH_BUFFER_REGION: return RLX_STEP_SKIP;
     case RLX_NODE_BUFFER_LOAD: {
         const rlx_buffer_load *l = (const rlx_buffer_load *)n;
         check_point(w, l->buffer, l->indices, l->num_indices, l->predicate, false);
@@ -346,7 +402,7 @@ static enum rlx_step check_access(void *user, const rlx_node *n, const rlx_field
 static enum rlx_step leave(void *user, const rlx_node *n)
 {
     watch *w = user;
-    w->conditions -= is_condition(n);
+    w->conditions -= is_condition(w, n);
     if (n->kind == RLX_NODE_FOR)
         (void)rlx_vec_pop(&w->loops);
     return RLX_STEP_ON;
@@ -357,7 +413,7 @@ static void look_through(watch *w, const rlx_stmt *s)
     rlx_walker walker = { .enter = check_access, .leave = leave, .user = w, .unique = true };
     w->conditions = 0;
     w->loops.len = 0;
-    w->place = w->block->place;
+    w->place = w->block ? w->block->place : RLX_NO_PLACE;
     if (s && !w->ctx->diags.out_of_memory)
         rlx_walk(&w->ctx->memory, s, &walker, NULL);
 }
@@ -373,22 +429,33 @@ static void know_axis(watch *w, const rlx_iter_var *axis)
                           ends ? min + extent - 1 : INT64_MAX);
 }
 
-static void check_block(watch *w, const rlx_tir_block *b)
+static void begin(watch *w, const rlx_tir_block *b)
 {
     w->block = b;
+    w->whole = !b;
     rlx_scope_init(&w->axes, w->ctx, &w->sizes);
     rlx_tir_folder_init(&w->names, w->ctx);
     rlx_ptrmap_clear(&w->inner);
     rlx_ptrmap_clear(&w->own);
     rlx_ptrmap_clear(&w->said);
+}
+
+static void end(watch *w)
+{
+    rlx_rewriter_free(&w->names);
+    rlx_scope_free(&w->axes);
+}
+
+static void check_block(watch *w, const rlx_tir_block *b)
+{
+    begin(w, b);
     for (size_t i = 0; i < b->num_iter_vars; i++)
         know_axis(w, rlx_as_iter_var(b->iter_vars[i]));
     for (size_t i = 0; i < b->num_alloc_buffers; i++)
         put_in_map(w, &w->own, b->alloc_buffers[i], 1);
     look_through(w, b->init);
     look_through(w, b->body);
-    rlx_rewriter_free(&w->names);
-    rlx_scope_free(&w->axes);
+    end(w);
 }
 
 /* ---- the blocks of a function --------------------------------------------------------------- */
@@ -438,6 +505,9 @@ static void check_function(watch *w, search *s, const rlx_prim_func *f)
     for (size_t i = 0; i < s->blocks.len && !w->ctx->diags.out_of_memory; i++)
         if (!is_root(f, s->blocks.data[i]))
             check_block(w, s->blocks.data[i]);
+    begin(w, NULL);
+    look_through(w, f->body);
+    end(w);
 }
 
 bool rlx_tir_report_regions(rlx_context *ctx, const rlx_prim_func *f)

@@ -271,7 +271,7 @@ bool rlx_tir_verify(rlx_context *ctx, const rlx_prim_func *f, bool quiet);
 /* Warns of parallel and vectorized loops all of whose iterations surely write one element
  * (WX11). False: out of memory. */
 bool rlx_tir_report_races(rlx_context *ctx, const rlx_prim_func *f);
-/* Warns of accesses that surely lie outside of what the block around them states (WX12). False:
+/* Warns of accesses that surely lie outside of what the block around them states (WX12), or of their buffer (WX15). False:
  * out of memory. */
 bool rlx_tir_report_regions(rlx_context *ctx, const rlx_prim_func *f);
 

@@ -7,7 +7,8 @@
  *     R.output(y, z)                               R.output(z), if nothing behind the block uses y
  * needs: normal form, struct info. keeps: meaning, order. Stays: a copy whose annotation
  * promises more than the value proves (it is a check), an output that copies a dataflow
- * variable in another way than above, and a constant in a tuple that somebody writes to. */
+ * variable in another way than above, a constant in a tuple that somebody writes to, and a copy
+ * of what is let go of by name. */
 #include "transform/transform_int.h"
 
 typedef struct canonicalize {
@@ -197,6 +198,13 @@ static bool remember(rlx_seq_pass *p, const rlx_var *v, const rlx_expr *value)
            put_in_map(p, &c->values, v, value);
 }
 
+/* Is the variable, or one that shares its memory, let go of by name? */
+static bool is_killed(rlx_seq_pass *p, const rlx_binding *old)
+{
+    const canonicalize *c = p->user;
+    return rlx_is_killed(&c->written, (const rlx_node *)rlx_binding_var(old));
+}
+
 /* From here on the leaf stands for the variable of a binding, for the output whose name that
  * variable got, and for v, which is the one or the other with its struct info renamed. */
 static bool stand_in(rlx_seq_pass *p, const rlx_binding *old, const rlx_var *v,
@@ -213,7 +221,7 @@ static bool canonicalize_cast(rlx_seq_pass *p, const rlx_binding *old, const rlx
 {
     const rlx_match_cast *cast = (const rlx_match_cast *)now;
     const rlx_var *v = rlx_as_var(cast->var);
-    if (!is_redundant(p, cast))
+    if (!is_redundant(p, cast) || is_killed(p, old))
         return rlx_seq_emit(p, now);
     if (!v)
         return true;
@@ -267,16 +275,15 @@ static bool canonicalize_binding(rlx_seq_pass *p, const rlx_binding *old, const 
     if (now->kind == RLX_NODE_MATCH_CAST)
         return canonicalize_cast(p, old, now);
     const rlx_expr *value = rlx_binding_value(now), *leaf = simpler(c, value);
+    if (leaf && is_killed(p, old))
+        return rlx_seq_emit(p, now);
     if (leaf && stands_for(p, v, leaf))
         return stand_in(p, old, v, leaf);
     /* A field that is no variable, a constant for instance, is bound as it is; one that is written
      * stays the memory that the tuple has. */
-    if (leaf && !rlx_as_var(leaf) && leaf->kind != RLX_NODE_TUPLE) {
-        if (!rlx_find_written(p->ctx, p->module, &c->written))
-            return false;
-        if (!rlx_is_written(&c->written, (const rlx_node *)rlx_binding_var(old)))
-            return rlx_seq_emit(p, rlx_with_value(p->ctx, now, leaf));
-    }
+    if (leaf && !rlx_as_var(leaf) && leaf->kind != RLX_NODE_TUPLE &&
+        !rlx_is_written(&c->written, (const rlx_node *)rlx_binding_var(old)))
+        return rlx_seq_emit(p, rlx_with_value(p->ctx, now, leaf));
     const rlx_sinfo *finer =
         now != old && now->kind == RLX_NODE_VAR_BINDING ? finer_result(p, now) : NULL;
     if (finer && !(now = refined(p, old, now, finer)))
@@ -296,7 +303,8 @@ static const rlx_module *canonicalize_module(rlx_pass_run *run, const rlx_module
     p.before = before_cast;
     p.enter_block = enter_block;
     p.use_scope = true;
-    const rlx_module *out = rlx_seq_module(&p, m);
+    const rlx_module *out =
+        rlx_find_written(run->ctx, m, &c.written) ? rlx_seq_module(&p, m) : NULL;
     rlx_seq_free(&p);
     rlx_written_free(&c.written);
     for (size_t i = 0; i < RLX_COUNT(maps); i++)

@@ -285,17 +285,19 @@ static enum rlx_step look_for_written(void *user, const rlx_node *n, const rlx_f
                                       const rlx_node *parent)
 {
     (void)via, (void)parent;
-    return rlx_as_var(n) && rlx_is_written(user, n) ? RLX_STEP_STOP : RLX_STEP_ON;
+    return rlx_as_var(n) && (rlx_is_written(user, n) || rlx_is_killed(user, n)) ? RLX_STEP_STOP
+                                                                                : RLX_STEP_ON;
 }
 
-/* Does somebody write to the value, or to what it is computed from? */
+/* Does somebody write to the value, or to what it is computed from, or let go of it by name? */
 static bool is_changing(rlx_seq_pass *p, const rlx_binding *old)
 {
     eliminate *e = p->user;
     rlx_walker w = { .enter = look_for_written, .user = &e->written, .unique = true };
     bool lost = false;
-    return e->written.any &&
-           (rlx_is_written(&e->written, (const rlx_node *)rlx_binding_var(old)) ||
+    const rlx_node *v = (const rlx_node *)rlx_binding_var(old);
+    return (e->written.any || e->written.any_killed) &&
+           (rlx_is_written(&e->written, v) || rlx_is_killed(&e->written, v) ||
             rlx_walk(&p->ctx->memory, rlx_binding_value(old), &w, &lost) == RLX_STEP_STOP || lost);
 }
 

@@ -168,7 +168,10 @@ static bool take_call(fusion *z, const rlx_var *v, const rlx_expr *e)
     step *s = &rlx_vec_last(&z->steps);
     if (!rlx_tir_call_match(z->ctx, z->module, e, &s->call))
         return false;
-    z->noalias &= rlx_flag_attr(s->call.function->attrs, "tir.noalias");
+    bool over_operand = false; /* whose memory another operand may share */
+    for (size_t i = 0; i < s->call.num_outputs; i++)
+        over_operand |= s->call.inplace[i] >= 0;
+    z->noalias &= !over_operand || rlx_flag_attr(s->call.function->attrs, "tir.noalias");
     for (size_t i = 0; i < s->call.num_inputs; i++) {
         if (!push_tensor(z, s->call.inputs[i]))
             return false;

@@ -68,6 +68,27 @@ END
 attempt "compiled with the run-only library" sh -c "$cc $flags $work/alone.c \$($pkg_config --cflags --libs relax-runtime) -o $work/alone"
 attempt "run with nothing else" sh -c "$work/alone && ! ldd $work/alone | grep librelax"
 
+# --- CMake, where there is one, finds the whole also where it has been moved to
+if command -v cmake > "$work/log"; then
+    mv "$work/prefix" "$work/moved"
+    mkdir "$work/cmake"
+    cat > "$work/cmake/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.10)
+project(host C)
+find_package(relax 0.2 REQUIRED)
+add_executable(host ${HOST})
+target_link_libraries(host relax::relax)
+add_executable(alone ${ALONE})
+target_link_libraries(alone relax::runtime)
+END
+    attempt "CMake finds the package" cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$work/moved" \
+        -DHOST="$PWD/examples/host/host.c" -DALONE="$work/alone.c" -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS="$flags"
+    attempt "CMake builds with it" cmake --build "$work/cmake/build"
+    judge "run as CMake built it" 1 "$work/cmake/build/host"
+    attempt "run with the run side as CMake built it" "$work/cmake/build/alone"
+    mv "$work/moved" "$work/prefix"
+fi
+
 # --- a package: nothing may name the place it was put together in
 attempt "make install DESTDIR" install_built DESTDIR="$work/root" PREFIX=/opt/relax LIBDIR=/opt/relax/lib64
 attempt "no trace of DESTDIR" sh -c "! grep -rlF '$work/root' '$work/root'/opt/relax/lib64/pkgconfig '$work/root'/opt/relax/bin"
@@ -75,6 +96,9 @@ export PKG_CONFIG_PATH= PKG_CONFIG_LIBDIR="$work/root/opt/relax/lib64/pkgconfig"
 attempt "compiled against the package" sh -c "$cc $flags examples/host/host.c \$($pkg_config --cflags --libs relax) -o $work/packaged"
 judge "run against the package" 1 env LD_LIBRARY_PATH="$work/root/opt/relax/lib64" "$work/packaged"
 unset PKG_CONFIG_PATH PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
+
+attempt "make uninstall DESTDIR" make -s uninstall DESTDIR="$work/root" PREFIX=/opt/relax LIBDIR=/opt/relax/lib64
+attempt "which leaves nothing" sh -c "! find '$work/root' ! -type d | grep ."
 
 # --- static, first whole, then without the text form. What the run asks to be compiled is text: that goes, too, and
 # librelax-runtime.a behind the archive says so in its place.
