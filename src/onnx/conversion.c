@@ -88,7 +88,7 @@ bool rlx_onnx_output(rlx_onnx_conv *c, size_t i, const rlx_expr *e)
     if (!rlx_onnx_wants(c, i))
         return true;
     if (e == c->newest)
-        name_variable(e, rlx_onnx_identifier(c->m, rlx_string_slice(c->outputs[i]->name), "v"));
+        name_variable(e, rlx_string_identifier(c->ctx, rlx_string_slice(c->outputs[i]->name), "v"));
     c->outputs[i]->expr = e;
     return true;
 }

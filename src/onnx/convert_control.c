@@ -429,6 +429,7 @@ RLX_ONNX_CONVERTER(convert_loop)
     bool known = !rlx_onnx_has(c, 0) || (rlx_onnx_known(c, 0, &trips) && trips.len == 1 &&
                                          rlx_int_literal(trips.data[0], &k.trips));
     int64_t nodes = (int64_t)k.s.g->nodes.len + 1;
+    k.trips = k.trips < 0 ? 0 : k.trips;
     bool few = known && (k.trips == INT64_MAX || (k.trips <= MOST_STEPS && nodes * k.trips <= MOST_COPIES));
     if (few && attempt(c, in_a_row, &k))
         return true;

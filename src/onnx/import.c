@@ -60,7 +60,7 @@ static const rlx_prim *named_size(rlx_importer *m, rlx_slice name)
         if (b->is_size && rlx_slice_equal(b->name, name))
             p = rlx_int64(m->ctx, b->size);
     }
-    const rlx_string *id = p ? NULL : rlx_onnx_identifier(m, name, "n");
+    const rlx_string *id = p ? NULL : rlx_string_identifier(m->ctx, name, "n");
     if (!p) {
         rlx_prim_var *v = rlx_prim_var_new(m->ctx, id, RELAX_INT64, RLX_NO_PLACE);
         p = v ? &v->node : NULL;
@@ -107,20 +107,23 @@ static void *bad_input(rlx_importer *m, rlx_slice name, const char *what)
 
 typedef struct params { const rlx_expr **vars; size_t len, room; rlx_ptrmap names; } params;
 
+/* `names` holds for a name the number that the next one like it is tried with: many may become the same. */
 static const rlx_string *unique_name(rlx_importer *m, params *p, rlx_slice name)
 {
-    const rlx_string *id = rlx_onnx_identifier(m, name, "x");
-    for (int64_t k = 1; id && rlx_ptrmap_has(&p->names, id); k++) {
+    const rlx_string *base = rlx_string_identifier(m->ctx, name, "x"), *id = base;
+    uintptr_t k = 1;
+    bool again = base && rlx_ptrmap_find(&p->names, base, &k);
+    for (; id && rlx_ptrmap_has(&p->names, id); k++) {
         rlx_buf b;
         rlx_buf_init(&b, &m->ctx->memory);
-        rlx_slice base = rlx_string_slice(rlx_onnx_identifier(m, name, "x"));
-        rlx_buf_put(&b, base.data, base.len);
+        rlx_buf_put(&b, base->data, base->len);
         rlx_buf_char(&b, '_');
-        rlx_buf_i64(&b, k);
+        rlx_buf_i64(&b, (int64_t)k);
         id = b.failed ? NULL : rlx_string_intern(m->ctx, (rlx_slice){ b.data, b.len });
         rlx_buf_free(&b);
     }
-    return id && rlx_ptrmap_put(&p->names, id, 1) ? id : NULL;
+    bool ok = id && rlx_ptrmap_put(&p->names, id, 1) && (!again || rlx_ptrmap_put(&p->names, base, k));
+    return ok ? id : NULL;
 }
 
 static bool room_for_param(rlx_importer *m, params *p)

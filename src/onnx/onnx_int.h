@@ -211,8 +211,6 @@ void *rlx_onnx_needs(rlx_onnx_conv *c, size_t i, const char *what);
 bool rlx_onnx_has(const rlx_onnx_conv *c, size_t i);
 const rlx_expr *rlx_onnx_input(rlx_onnx_conv *c, size_t i);      /* NULL and failed, if it is left out */
 const rlx_expr *rlx_onnx_value_expr(rlx_onnx_conv *c, rlx_onnx_value *v);
-/* A name of Python like that of the model; `otherwise` for the empty one. */
-const rlx_string *rlx_onnx_identifier(rlx_importer *m, rlx_slice name, const char *otherwise);
 bool rlx_onnx_output(rlx_onnx_conv *c, size_t i, const rlx_expr *e); /* false: failed */
 bool rlx_onnx_output_value(rlx_onnx_conv *c, size_t i, const rlx_onnx_value *v);
 bool rlx_onnx_output_ints(rlx_onnx_conv *c, size_t i, const rlx_prim *const *ints, size_t count,
