@@ -59,6 +59,7 @@ typedef struct rlx_onnx_row {
 const rlx_onnx_row *rlx_onnx_row_find(rlx_slice domain, rlx_slice op);
 const rlx_onnx_row *rlx_onnx_row_at(size_t index); /* NULL past the end */
 enum { RLX_ONNX_NEWEST = 28 };               /* operator set of ai.onnx that the table knows */
+enum { RLX_ONNX_MOST_KNOWN = 1024 };         /* integers of a list that may be sizes; longer ones are tensors */
 
 struct rlx_importer {
     rlx_context *ctx;
