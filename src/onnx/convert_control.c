@@ -455,7 +455,7 @@ static bool read_scan(rlx_onnx_conv *c, scan *s)
     s->ways = rlx_onnx_int_list(c, c->version < 9 ? "directions" : "scan_input_directions",
                                 &s->num_ways);
     s->first = c->version < 9 ? 1 : 0;
-    if (!s->s.g || !s->num_scanned || s->num_scanned + s->first > c->num_inputs)
+    if (!s->s.g || !s->num_scanned || c->num_inputs < s->first || s->num_scanned > c->num_inputs - s->first)
         return !c->failed && rlx_onnx_fail(c, RLX_ON10, "num_scan_inputs is out of range") != NULL;
     s->s.num_carried = c->num_inputs - s->first - s->num_scanned;
     return true;

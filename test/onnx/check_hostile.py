@@ -120,6 +120,10 @@ check("a step of 0", model([node("Slice", ["x", "z", "z", "z", "z"], ["y"])], x,
 check("Cast to nothing", model([node("Cast", ["x"], ["y"], to=99)], x, y), "ON06")
 check("If without a branch", model([node("If", ["c"], ["y"], then_branch=graph([]))], [value("c", "bool", [])], y), "ON10")
 check("Loop without a body", model([node("Loop", ["", "", "x"], ["y"])], x, y), "ON10")
+once = graph([node("Relu", ["a"], ["r"])], [value("a", "float32", [3])], [value("r", "float32", [3])])
+for n in (-1, 0, 3, 1 << 62):
+    for version in (8, 16):
+        check(f"Scan {version} of {n} operands", model([node("Scan", ["", "x"], ["y"], body=once, num_scan_inputs=n)], [value("x", "float32", [1, 2, 3])], y, opset=version), "ON10")
 for op in ("Reshape", "Expand", "Tile", "Gather", "Pad", "Split", "TopK", "OneHot", "LSTM", "Attention", "GridSample", "Scan", "Einsum", "Unsqueeze"):
     check(f"{op} without operands", model([node(op, [], ["y"])], x, y, opset=23))
     check(f"{op} of one operand again and again", model([node(op, ["x"] * 8, ["y"])], x, y, opset=23))
