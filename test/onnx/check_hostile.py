@@ -124,6 +124,7 @@ once = graph([node("Relu", ["a"], ["r"])], [value("a", "float32", [3])], [value(
 for n in (-1, 0, 3, 1 << 62):
     for version in (8, 16):
         check(f"Scan {version} of {n} operands", model([node("Scan", ["", "x"], ["y"], body=once, num_scan_inputs=n)], [value("x", "float32", [1, 2, 3])], y, opset=version), "ON10")
+check("LRN over 2^62 of n channels", model([node("LRN", ["x"], ["y"], size=1 << 62)], [value("x", "float32", [1, "n", 2])], y), "ON05", "too large")
 for op in ("Reshape", "Expand", "Tile", "Gather", "Pad", "Split", "TopK", "OneHot", "LSTM", "Attention", "GridSample", "Scan", "Einsum", "Unsqueeze"):
     check(f"{op} without operands", model([node(op, [], ["y"])], x, y, opset=23))
     check(f"{op} of one operand again and again", model([node(op, ["x"] * 8, ["y"])], x, y, opset=23))
