@@ -19,10 +19,10 @@ static double int_to_float(rlx_dtype to, rlx_dtype from, int64_t v)
 
 static int64_t float_to_int(rlx_dtype to, double v)
 {
-    int bits = rlx_dtype_bits(to);
-    if (is_u64(to))
-        return (int64_t)rlx_saturate_u64(v);
     bool is_unsigned = rlx_dtype_code(to) == RELAX_DTYPE_UINT;
+    int bits = rlx_dtype_bits(to) < 64 ? rlx_dtype_bits(to) : 64; /* wider ones can be named */
+    if (is_unsigned && bits == 64)
+        return (int64_t)rlx_saturate_u64(v);
     int64_t high = INT64_MAX >> (64 - bits - is_unsigned);
     return rlx_saturate(v, is_unsigned ? 0 : -high - 1, high);
 }

@@ -166,6 +166,30 @@ const rlx_string *rlx_string_intern(rlx_context *ctx, rlx_slice text)
     return s && rlx_intern_add(&ctx->layers[ctx->top].strings, hash, s) ? s : NULL;
 }
 
+static bool is_word_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+const rlx_string *rlx_string_identifier(rlx_context *ctx, rlx_slice name, const char *otherwise)
+{
+    char text[128];
+    size_t n = 0;
+    if (name.len && name.data[0] >= '0' && name.data[0] <= '9')
+        text[n++] = '_';
+    for (size_t i = 0; i < name.len && n < sizeof text - 2; i++) {
+        bool fine = is_word_char(name.data[i]);
+        if (fine || (n && text[n - 1] != '_'))
+            text[n++] = fine ? name.data[i] : '_';
+    }
+    while (n > 1 && text[n - 1] == '_')
+        n--;
+    if (rlx_is_keyword(text, n))
+        text[n++] = '_';
+    bool any = n && !(n == 1 && text[0] == '_');
+    return rlx_string_intern(ctx, any ? (rlx_slice){ text, n } : rlx_slice_z(otherwise));
+}
+
 const rlx_string *rlx_string_new(rlx_context *ctx, rlx_slice text)
 {
     return make_string(ctx, rlx_hash_bytes(text.data, text.len), text);

@@ -112,6 +112,9 @@ bool rlx_no_memory(rlx_context *ctx);
 
 /* Interned string (found in any layer, else made in the top one). NULL when out of memory. */
 const rlx_string *rlx_string_intern(rlx_context *ctx, rlx_slice text);
+/* A name of Python like one of another language, interned: other characters become `_`, several in a row one, none at
+ * the end; 126 bytes at most. `otherwise`: nothing is left of it. */
+const rlx_string *rlx_string_identifier(rlx_context *ctx, rlx_slice name, const char *otherwise);
 /* A string that is not interned: for hints that are many and hardly ever equal. */
 const rlx_string *rlx_string_new(rlx_context *ctx, rlx_slice text);
 /* The interned string of that text; NULL: there is none. Names of variables, which may be such

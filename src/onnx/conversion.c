@@ -88,7 +88,7 @@ bool rlx_onnx_output(rlx_onnx_conv *c, size_t i, const rlx_expr *e)
     if (!rlx_onnx_wants(c, i))
         return true;
     if (e == c->newest)
-        name_variable(e, rlx_onnx_identifier(c->m, rlx_string_slice(c->outputs[i]->name), "v"));
+        name_variable(e, rlx_string_identifier(c->ctx, rlx_string_slice(c->outputs[i]->name), "v"));
     c->outputs[i]->expr = e;
     return true;
 }
@@ -393,7 +393,9 @@ bool rlx_onnx_axis(rlx_onnx_conv *c, int64_t *axis, int ndim)
 
 static void store(rlx_dtype t, unsigned char *at, double v)
 {
-    int64_t i = rlx_dtype_is_float(t) ? 0 : (int64_t)v;
+    bool is_signed = rlx_dtype_code(t) == RELAX_DTYPE_INT, fits = v >= -0x1p63 && v < 0x1p63;
+    int64_t high = INT64_MAX >> (64 - 8 * rlx_dtype_bytes(t)), low = is_signed ? -high - 1 : 0;
+    int64_t i = fits ? (int64_t)v : v < 0 ? low : is_signed ? high : -1; /* ends of the dtype: what masks are */
     if (rlx_dtype_is_float(t))
         rlx_dtype_store_float(t, at, v);
     else

@@ -429,6 +429,7 @@ RLX_ONNX_CONVERTER(convert_loop)
     bool known = !rlx_onnx_has(c, 0) || (rlx_onnx_known(c, 0, &trips) && trips.len == 1 &&
                                          rlx_int_literal(trips.data[0], &k.trips));
     int64_t nodes = (int64_t)k.s.g->nodes.len + 1;
+    k.trips = k.trips < 0 ? 0 : k.trips;
     bool few = known && (k.trips == INT64_MAX || (k.trips <= MOST_STEPS && nodes * k.trips <= MOST_COPIES));
     if (few && attempt(c, in_a_row, &k))
         return true;
@@ -454,7 +455,7 @@ static bool read_scan(rlx_onnx_conv *c, scan *s)
     s->ways = rlx_onnx_int_list(c, c->version < 9 ? "directions" : "scan_input_directions",
                                 &s->num_ways);
     s->first = c->version < 9 ? 1 : 0;
-    if (!s->s.g || !s->num_scanned || s->num_scanned + s->first > c->num_inputs)
+    if (!s->s.g || !s->num_scanned || c->num_inputs < s->first || s->num_scanned > c->num_inputs - s->first)
         return !c->failed && rlx_onnx_fail(c, RLX_ON10, "num_scan_inputs is out of range") != NULL;
     s->s.num_carried = c->num_inputs - s->first - s->num_scanned;
     return true;

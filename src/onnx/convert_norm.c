@@ -314,6 +314,8 @@ RLX_ONNX_CONVERTER(convert_lp_norm)
 }
 
 /* Over channels, from size / 2 below to the rest above. */
+enum { MOST_WINDOW = 1024 }; /* channels of a window, each of which is a sum */
+
 RLX_ONNX_CONVERTER(convert_lrn)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
@@ -327,9 +329,14 @@ RLX_ONNX_CONVERTER(convert_lrn)
         return false;
     pads[2] = (size - 1) / 2;
     pads[3] = size - 1 - pads[2];
+    int64_t channels, most = rlx_int_literal(d[1], &channels) ? channels : INT64_MAX;
+    for (int i = 2; i < 4; i++) /* beyond all channels there is nothing */
+        pads[i] = pads[i] < most ? pads[i] : most;
+    if (pads[2] > MOST_WINDOW || pads[3] > MOST_WINDOW)
+        return rlx_onnx_fail(c, RLX_ON05, "a window of %lld channels is too large", (long long)size) != NULL;
     const rlx_expr *q = rlx_onnx_call(c, "nn.pad", "x pad_width=I", rlx_onnx_call1(c, "square", x),
                                       pads, 2 * n), *sum = NULL;
-    for (int64_t i = 0; i < size && q; i++) {
+    for (int64_t i = 0; i <= pads[2] + pads[3] && q; i++) {
         const rlx_prim *from = rlx_int64(c->ctx, i);
         const rlx_expr *part = rlx_onnx_slice(c, q, 1, from, rlx_fold_add(c->ctx, from, d[1]));
         sum = sum ? rlx_onnx_call2(c, "add", sum, part) : part;

@@ -281,6 +281,8 @@ static bool concat_sizes(rlx_onnx_conv *c)
         if (!rlx_onnx_known(c, i, &v) || v.is_scalar)
             return false;
         len += v.len;
+        if (len > RLX_ONNX_MOST_KNOWN)
+            return false; /* lists that double at each node end here: then it is a tensor */
     }
     const rlx_prim **out = any ? rlx_onnx_array(c, len, sizeof *out) : NULL;
     len = 0;

@@ -60,28 +60,6 @@ bool rlx_onnx_value_bind(rlx_importer *m, rlx_onnx_scope *s, rlx_slice name, rlx
     return text && v && rlx_ptrmap_put(&s->values, text, (uintptr_t)v);
 }
 
-const rlx_string *rlx_onnx_identifier(rlx_importer *m, rlx_slice name, const char *otherwise)
-{
-    char text[128];
-    size_t n = 0;
-    if (name.len && name.data[0] >= '0' && name.data[0] <= '9')
-        text[n++] = '_';
-    for (size_t i = 0; i < name.len && n < sizeof text - 2; i++) {
-        char ch = name.data[i];
-        bool fine = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
-                    (ch >= '0' && ch <= '9') || ch == '_';
-        if (fine || (n && text[n - 1] != '_'))
-            text[n++] = fine ? ch : '_';
-    }
-    while (n > 1 && text[n - 1] == '_')
-        n--;
-    if (rlx_is_keyword(text, n))
-        text[n++] = '_';
-    rlx_slice s = { text, n };
-    bool any = n && !(n == 1 && text[0] == '_');
-    return rlx_string_intern(m->ctx, any ? s : rlx_slice_z(otherwise));
-}
-
 /* ---- which nodes are needed -------------------------------------------------------------------- */
 
 typedef struct needs { rlx_importer *m; rlx_ptrmap names; bool ok; } needs;

@@ -11,9 +11,28 @@ static void *stop(rlx_importer *m, enum rlx_code_id code, const char *text)
 
 /* ---- reading ----------------------------------------------------------------------------------- */
 
-static bool looks_like_model(rlx_slice f)
+/* What a file that is taken for a model often is, by bytes at a place. */
+static const struct { size_t at; const char *bytes; const char *what; } others[] = {
+    { 4, "ORTM", "it is a file of another format, that of ONNX Runtime: export the model as .onnx" },
+    { 0, "{", "it is a file of another format than ONNX's binary one" },
+    { 0, "version https://git-lfs", "it is a pointer of Git LFS, not the model: fetch it with git lfs pull" },
+    { 0, "\x1f\x8b", "it is compressed by gzip: unpack it first" },
+    { 0, "PK\x03\x04", "it is a ZIP archive, as PyTorch and others write: export the model as .onnx" },
+    { 0, "<!DOCTYPE", "it is a page of the web, not the model" },
+    { 0, "<html", "it is a page of the web, not the model" },
+    { 4, "TFL3", "it is a file of another format, that of TensorFlow Lite: export the model as .onnx" },
+    { 0, "\x89HDF", "it is a file of another format, HDF5: export the model as .onnx" },
+};
+
+/* NULL: it may be a model. */
+static const char *looks_like_other(rlx_slice f)
 {
-    return !(f.len >= 8 && !memcmp(f.data + 4, "ORTM", 4)) && !(f.len && f.data[0] == '{');
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t n = strlen(others[i].bytes);
+        if (f.len >= others[i].at + n && !memcmp(f.data + others[i].at, others[i].bytes, n))
+            return others[i].what;
+    }
+    return NULL;
 }
 
 bool rlx_onnx_read_model(rlx_importer *m)
@@ -27,8 +46,9 @@ bool rlx_onnx_read_model(rlx_importer *m)
                           .most_structs = (size_t)1 << 24 };
     if (!model)
         return false;
-    if (!looks_like_model(bytes))
-        return stop(m, RLX_ON01, "it is a file of another format than ONNX's binary one") != NULL;
+    const char *other = looks_like_other(bytes);
+    if (other)
+        return stop(m, RLX_ON01, other) != NULL;
     if (!rlx_wire_read(&r, &rlx_onnx_model_message, bytes, model)) {
         if (r.reason[0])
             rlx_error(m->ctx, r.is_limit ? RLX_ON02 : RLX_ON01, RLX_NO_PLACE,
@@ -60,7 +80,7 @@ static const rlx_prim *named_size(rlx_importer *m, rlx_slice name)
         if (b->is_size && rlx_slice_equal(b->name, name))
             p = rlx_int64(m->ctx, b->size);
     }
-    const rlx_string *id = p ? NULL : rlx_onnx_identifier(m, name, "n");
+    const rlx_string *id = p ? NULL : rlx_string_identifier(m->ctx, name, "n");
     if (!p) {
         rlx_prim_var *v = rlx_prim_var_new(m->ctx, id, RELAX_INT64, RLX_NO_PLACE);
         p = v ? &v->node : NULL;
@@ -96,9 +116,9 @@ const rlx_sinfo *rlx_onnx_type_info(rlx_importer *m, const rlx_onnx_type *t)
     return shape ? rlx_tensor_info(m->ctx, shape, dtype, (int)s->dims.len, NULL) : NULL;
 }
 
-static void *bad_input(rlx_importer *m, rlx_slice name, const char *what)
+static void *bad_input(rlx_importer *m, enum rlx_code_id code, rlx_slice name, const char *what)
 {
-    return rlx_onnx_issue_add(m, RLX_ON06, false, (rlx_slice){ "", 0 }, (rlx_slice){ "", 0 }, 0,
+    return rlx_onnx_issue_add(m, code, false, (rlx_slice){ "", 0 }, (rlx_slice){ "", 0 }, 0,
                               RLX_NO_PLACE, "input %.*s: %s", (int)(name.len < 80 ? name.len : 80),
                               name.data ? name.data : "", what);
 }
@@ -107,20 +127,23 @@ static void *bad_input(rlx_importer *m, rlx_slice name, const char *what)
 
 typedef struct params { const rlx_expr **vars; size_t len, room; rlx_ptrmap names; } params;
 
+/* `names` holds for a name the number that the next one like it is tried with: many may become the same. */
 static const rlx_string *unique_name(rlx_importer *m, params *p, rlx_slice name)
 {
-    const rlx_string *id = rlx_onnx_identifier(m, name, "x");
-    for (int64_t k = 1; id && rlx_ptrmap_has(&p->names, id); k++) {
+    const rlx_string *base = rlx_string_identifier(m->ctx, name, "x"), *id = base;
+    uintptr_t k = 1;
+    bool again = base && rlx_ptrmap_find(&p->names, base, &k);
+    for (; id && rlx_ptrmap_has(&p->names, id); k++) {
         rlx_buf b;
         rlx_buf_init(&b, &m->ctx->memory);
-        rlx_slice base = rlx_string_slice(rlx_onnx_identifier(m, name, "x"));
-        rlx_buf_put(&b, base.data, base.len);
+        rlx_buf_put(&b, base->data, base->len);
         rlx_buf_char(&b, '_');
-        rlx_buf_i64(&b, k);
+        rlx_buf_i64(&b, (int64_t)k);
         id = b.failed ? NULL : rlx_string_intern(m->ctx, (rlx_slice){ b.data, b.len });
         rlx_buf_free(&b);
     }
-    return id && rlx_ptrmap_put(&p->names, id, 1) ? id : NULL;
+    bool ok = id && rlx_ptrmap_put(&p->names, id, 1) && (!again || rlx_ptrmap_put(&p->names, base, k));
+    return ok ? id : NULL;
 }
 
 static bool room_for_param(rlx_importer *m, params *p)
@@ -206,7 +229,7 @@ static bool bind_input(rlx_importer *m, rlx_onnx_scope *s, params *p, const rlx_
         v = rlx_onnx_value_new(m, rlx_string_intern(m->ctx, in->name));
         if (v)
             v->failed = true;
-        bad_input(m, in->name, !in->type || !in->type->tensor
+        bad_input(m, RLX_ON06, in->name, !in->type || !in->type->tensor
                                    ? "it is no tensor, which is not supported"
                                    : rlx_onnx_dtype_name(in->type->tensor->elem_type));
         return v && rlx_onnx_value_bind(m, s, in->name, v);
@@ -215,13 +238,15 @@ static bool bind_input(rlx_importer *m, rlx_onnx_scope *s, params *p, const rlx_
     return v && note_small(m, v, info) && rlx_onnx_value_bind(m, s, in->name, v);
 }
 
+enum { IS_INITIALIZER = 1, IS_INPUT };
+
 /* Files of the first versions list each initialiser among the inputs as well. */
 static bool find_initializers(rlx_importer *m, const rlx_onnx_graph *g, rlx_ptrmap *names)
 {
     for (size_t i = 0; i < g->initializers.len; i++) {
         const rlx_string *s = rlx_string_intern(
             m->ctx, RLX_ONNX_ITEM(rlx_onnx_tensor, g->initializers, i)->name);
-        if (!s || !rlx_ptrmap_put(names, s, 1))
+        if (!s || !rlx_ptrmap_put(names, s, IS_INITIALIZER))
             return false;
     }
     return true;
@@ -238,7 +263,7 @@ static bool bindings_are_inputs(rlx_importer *m)
         for (size_t k = 0; k < m->out->num_inputs && !found; k++)
             found = name && m->out->inputs[k] == name;
         if (!found)
-            bad_input(m, b->name, "the model has no such input");
+            bad_input(m, RLX_ON06, b->name, "the model has no such input");
         all = all && found;
     }
     return all;
@@ -254,10 +279,14 @@ static bool bind_inputs(rlx_importer *m, rlx_onnx_scope *s, params *p)
     for (size_t i = 0; ok && i < g->inputs.len; i++) {
         const rlx_onnx_value_info *in = RLX_ONNX_ITEM(rlx_onnx_value_info, g->inputs, i);
         const rlx_string *name = rlx_string_intern(m->ctx, in->name);
-        if (name && rlx_ptrmap_has(&names, name))
+        uintptr_t known = 0;
+        if (name && rlx_ptrmap_find(&names, name, &known)) {
+            if (known == IS_INPUT)
+                bad_input(m, RLX_ON10, in->name, "another input has this name");
             continue;
+        }
         m->out->inputs[m->out->num_inputs++] = name;
-        ok = name && bind_input(m, s, p, in);
+        ok = name && rlx_ptrmap_put(&names, name, IS_INPUT) && bind_input(m, s, p, in);
     }
     rlx_ptrmap_free(&names);
     return ok && bindings_are_inputs(m);

@@ -1,8 +1,6 @@
 /* known.c: attributes, and operands whose value has to be known: constants, and integers that stand for sizes. */
 #include "onnx/onnx_int.h"
 
-enum { MOST_KNOWN = 1024 };
-
 /* ---- attributes ------------------------------------------------------------------------------ */
 
 static const rlx_onnx_attribute *find_attribute(const rlx_wire_list *list, rlx_slice name)
@@ -92,7 +90,7 @@ static bool ints_of_constant(rlx_onnx_conv *c, const rlx_expr *e, rlx_onnx_ints 
     size_t n;
     const int64_t *values = k && k->num_shape <= 1 ? rlx_onnx_ints_of(c, e, &n) : NULL;
     const rlx_prim **prims =
-        values && n <= MOST_KNOWN ? rlx_onnx_array(c, n, sizeof *prims) : NULL;
+        values && n <= RLX_ONNX_MOST_KNOWN ? rlx_onnx_array(c, n, sizeof *prims) : NULL;
     for (size_t i = 0; prims && i < n; i++)
         if (!(prims[i] = rlx_int64(c->ctx, values[i])))
             return false;
@@ -125,7 +123,7 @@ static bool bind_sizes(rlx_onnx_conv *c, size_t i, const char *what, rlx_onnx_in
     const rlx_tensor_sinfo *t = e ? rlx_onnx_info(c, e) : NULL;
     int64_t n = 1;
     if (!t || !rlx_dtype_is_int(t->dtype) || t->ndim > 1 || t->ndim < 0 ||
-        (t->ndim == 1 && !rlx_onnx_static_dim(c, e, 0, &n)) || n > MOST_KNOWN || c->m->bind_first)
+        (t->ndim == 1 && !rlx_onnx_static_dim(c, e, 0, &n)) || n > RLX_ONNX_MOST_KNOWN || c->m->bind_first)
         return rlx_onnx_needs(c, i, what) != NULL;
     const rlx_prim **vars = rlx_onnx_array(c, (size_t)n, sizeof *vars);
     for (int64_t k = 0; vars && k < n; k++)

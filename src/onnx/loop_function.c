@@ -163,7 +163,7 @@ static bool is_outer(rlx_onnx_conv *c, const rlx_prim *d)
 static const rlx_var *parameter(rlx_onnx_conv *c, rlx_slice name, const char *otherwise,
                                 const rlx_sinfo *info)
 {
-    const rlx_string *id = rlx_onnx_identifier(c->m, name, otherwise);
+    const rlx_string *id = rlx_string_identifier(c->ctx, name, otherwise);
     return id && info ? rlx_var_new(c->ctx, false, id, -1, info, c->place) : NULL;
 }
 

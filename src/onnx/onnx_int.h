@@ -59,6 +59,7 @@ typedef struct rlx_onnx_row {
 const rlx_onnx_row *rlx_onnx_row_find(rlx_slice domain, rlx_slice op);
 const rlx_onnx_row *rlx_onnx_row_at(size_t index); /* NULL past the end */
 enum { RLX_ONNX_NEWEST = 28 };               /* operator set of ai.onnx that the table knows */
+enum { RLX_ONNX_MOST_KNOWN = 1024 };         /* integers of a list that may be sizes; longer ones are tensors */
 
 struct rlx_importer {
     rlx_context *ctx;
@@ -211,8 +212,6 @@ void *rlx_onnx_needs(rlx_onnx_conv *c, size_t i, const char *what);
 bool rlx_onnx_has(const rlx_onnx_conv *c, size_t i);
 const rlx_expr *rlx_onnx_input(rlx_onnx_conv *c, size_t i);      /* NULL and failed, if it is left out */
 const rlx_expr *rlx_onnx_value_expr(rlx_onnx_conv *c, rlx_onnx_value *v);
-/* A name of Python like that of the model; `otherwise` for the empty one. */
-const rlx_string *rlx_onnx_identifier(rlx_importer *m, rlx_slice name, const char *otherwise);
 bool rlx_onnx_output(rlx_onnx_conv *c, size_t i, const rlx_expr *e); /* false: failed */
 bool rlx_onnx_output_value(rlx_onnx_conv *c, size_t i, const rlx_onnx_value *v);
 bool rlx_onnx_output_ints(rlx_onnx_conv *c, size_t i, const rlx_prim *const *ints, size_t count,

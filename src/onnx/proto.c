@@ -52,10 +52,14 @@ static const rlx_wire_message tensor_type_message = MESSAGE("TypeProto.Tensor", 
 static const rlx_wire_field holder_rows[] = { PART(1, MESSAGE, elem, type) };
 static const rlx_wire_message holder_message = MESSAGE("TypeProto.Sequence", S, 1, holder_rows);
 #undef S
+#define S rlx_onnx_map
+static const rlx_wire_field map_rows[] = { ROW(1, INT, key), PART(2, MESSAGE, value, type) };
+static const rlx_wire_message map_message = MESSAGE("TypeProto.Map", S, 1, map_rows);
+#undef S
 #define S rlx_onnx_type
 static const rlx_wire_field type_rows[] = {
     PART(1, MESSAGE, tensor, tensor_type), PART(4, MESSAGE, sequence, holder),
-    PART(5, MESSAGE, map, entry),          PART(8, MESSAGE, sparse, tensor_type),
+    PART(5, MESSAGE, map, map),            PART(8, MESSAGE, sparse, tensor_type),
     PART(9, MESSAGE, optional, holder)
 };
 static const rlx_wire_message type_message = MESSAGE("TypeProto", S, MANY, type_rows);

@@ -33,11 +33,12 @@ typedef struct rlx_onnx_tensor_type {
 } rlx_onnx_tensor_type;
 typedef struct rlx_onnx_type rlx_onnx_type;
 typedef struct rlx_onnx_holder { rlx_wire_head head; rlx_onnx_type *elem; } rlx_onnx_holder;
+typedef struct rlx_onnx_map { rlx_wire_head head; int64_t key; rlx_onnx_type *value; } rlx_onnx_map;
 struct rlx_onnx_type {
     rlx_wire_head head;
     rlx_onnx_tensor_type *tensor, *sparse;
     rlx_onnx_holder *sequence, *optional;
-    rlx_onnx_entry *map;
+    rlx_onnx_map *map;
 };
 typedef struct rlx_onnx_value_info {
     rlx_wire_head head;

@@ -37,7 +37,7 @@ const rlx_expr *rlx_relay_construct(rlx_relay_translation *t, const rlx_relay_ct
     const rlx_sinfo *object = rlx_object_info(t->ctx);
     if (!all || !object)
         return NULL;
-    how.name = rlx_relay_identifier(t->ctx, ctor->name, "payload");
+    how.name = rlx_string_identifier(t->ctx, ctor->name, "payload");
     const rlx_var *payload = rlx_builder_emit_match(t->b, all, object, &how, false);
     const rlx_expr *pair[2] = { tag_constant(t, ctor->tag), payload ? &payload->node : NULL };
     return pair[0] && pair[1] ? rlx_tuple_new(t->ctx, pair, 2, place) : NULL;
@@ -419,7 +419,7 @@ static bool bind_fields(matching *k, uint32_t of, const fields *f)
                 return false;
         const rlx_sinfo *want = infos ? rlx_tuple_info(t->ctx, infos, f->count) : NULL;
         const rlx_expr *payload = want ? rlx_relay_project(t, whole, 1, place) : NULL;
-        how.name = rlx_relay_identifier(t->ctx, f->ctor->name, "payload");
+        how.name = rlx_string_identifier(t->ctx, f->ctor->name, "payload");
         const rlx_var *v = payload ? rlx_builder_emit_match(t->b, payload, want, &how, false) : NULL;
         if (!(whole = v ? &v->node : NULL))
             return false;

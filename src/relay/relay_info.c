@@ -56,7 +56,7 @@ static const rlx_sinfo *info_of(making *k, const rlx_relay_type *type);
 
 static const rlx_prim *new_size(rlx_relay_translation *t, rlx_slice name)
 {
-    const rlx_string *id = rlx_relay_identifier(t->ctx, name, "d");
+    const rlx_string *id = rlx_string_identifier(t->ctx, name, "d");
     rlx_buf b;
     rlx_buf_init(&b, &t->ctx->memory);
     if (!name.len && t->now->fresh++) { /* d, d_1, d_2 ... */

@@ -188,7 +188,7 @@ static void name_values(rlx_relay_translation *t, size_t first)
             continue;
         rlx_relay_item *value = rlx_relay_item_of(t, e->let.value);
         if (!value->name)
-            value->name = rlx_relay_identifier(t->ctx, e->let.var->var.name, "v");
+            value->name = rlx_string_identifier(t->ctx, e->let.var->var.name, "v");
     }
 }
 
@@ -352,20 +352,4 @@ bool rlx_relay_find_effects(rlx_relay_translation *t)
                                   "which has effects: bind it by a let where it is to be evaluated") != NULL;
     }
     return ok;
-}
-
-const rlx_string *rlx_relay_identifier(rlx_context *ctx, rlx_slice name, const char *otherwise)
-{
-    char text[128];
-    size_t n = 0;
-    if (name.len && name.data[0] >= '0' && name.data[0] <= '9')
-        text[n++] = '_';
-    for (size_t i = 0; i < name.len && n < sizeof text - 1; i++) {
-        char ch = name.data[i];
-        bool fine = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9');
-        text[n++] = fine ? ch : '_';
-    }
-    rlx_slice s = { text, n };
-    bool any = n && !(n == 1 && text[0] == '_') && !rlx_is_keyword(text, n);
-    return rlx_string_intern(ctx, any ? s : rlx_slice_z(otherwise));
 }

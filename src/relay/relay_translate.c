@@ -130,7 +130,7 @@ static const rlx_expr **make_params(rlx_relay_translation *t, rlx_relay_expr *co
     const rlx_expr **vars = rlx_region_array(&t->region, count + 1, sizeof *vars);
     for (size_t i = 0; vars && i < count; i++) {
         const rlx_sinfo *info = rlx_relay_sinfo(t, params[i]->type, fresh_sizes);
-        const rlx_string *name = rlx_relay_identifier(t->ctx, params[i]->var.name, "p");
+        const rlx_string *name = rlx_string_identifier(t->ctx, params[i]->var.name, "p");
         rlx_var *v = info && name ? rlx_var_new(t->ctx, false, name, -1, info, params[i]->place) : NULL;
         if (!v)
             return NULL;
@@ -215,7 +215,7 @@ static const rlx_string *key_of(rlx_relay_translation *t, rlx_slice name, rlx_re
 /* name, name_1, name_2 ...: one that no function has. */
 static const rlx_string *free_name(rlx_relay_translation *t, rlx_slice name)
 {
-    const rlx_string *base = rlx_relay_identifier(t->ctx, name, "f"), *s = base;
+    const rlx_string *base = rlx_string_identifier(t->ctx, name, "f"), *s = base;
     for (int64_t k = 1; s && rlx_module_builder_lookup(t->mb, rlx_string_slice(s)); k++) {
         rlx_buf b;
         rlx_buf_init(&b, &t->ctx->memory);

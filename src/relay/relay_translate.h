@@ -146,8 +146,6 @@ const rlx_expr *rlx_relay_construct(rlx_relay_translation *t, const rlx_relay_ct
                                     const rlx_expr *const *fields, rlx_place place);
 const rlx_expr *rlx_relay_match(rlx_relay_translation *t, rlx_relay_item *match);
 
-/* A name of Python like that of the text. */
-const rlx_string *rlx_relay_identifier(rlx_context *ctx, rlx_slice name, const char *otherwise);
 /* RY28: cannot be said in Relax. NULL. */
 void *rlx_relay_refuse(rlx_relay_translation *t, rlx_place place, const char *format, ...)
     RLX_PRINTF(3, 4);

@@ -46,6 +46,9 @@ check("no graph", field(1, 8), "ON01", "no graph")
 check("text", b"<ir_version: 8>", "ON01")
 check("JSON", b'{"irVersion": 8}', "ON01", "another format")
 check("ORT", b"\x20\0\0\0ORTM" + bytes(64), "ON01", "another format")
+for what, begin, words in (("Git LFS", b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"), ("gzip", b"\x1f\x8b\x08", "unpack it"), ("a ZIP archive", b"PK\3\4", "export"),
+                           ("a page", b"<!DOCTYPE html>", "page"), ("TensorFlow Lite", b"\x1c\0\0\0TFL3", "TensorFlow Lite"), ("HDF5", b"\x89HDF\r\n\x1a\n", "HDF5")):
+    check(what, begin + bytes(64), "ON01", words)
 check("a length beyond the file", varint(7 << 3 | 2) + varint(1 << 31) + b"abc", "ON01", "beyond the end")
 check("a length of 2^63", varint(7 << 3 | 2) + varint(1 << 63) + b"abc", "ON01", "beyond the end")
 check("a number of eleven bytes", b"\x08" + b"\xff" * 11, "ON01", "number")
@@ -85,7 +88,22 @@ for i in range(1, 40):
     laugh.append(f + field(9, field(1, "local") + field(2, 1)))
 check("functions that call the one before twice", model([node("f39", ["x"], ["y"], domain="local")], x, y, functions=laugh, domains=["local"]))
 
+doubled = [node("Shape", ["x"], ["s0"])] + [node("Concat", [f"s{i}", f"s{i}"], [f"s{i + 1}"], axis=0) for i in range(40)]
+check("sizes that double at each node", model(doubled + [node("Reshape", ["x", "s40"], ["y"])], x, y), "ON07", "has to be known")
+
 # ---- names, attributes
+many = [value("/" * (1 + i % 500) + "\u00e9" * (i // 500), "float32", [2]) for i in range(20000)]
+path = s.write("h.onnx", model([node("Relu", ["x"], ["y"])], x + many, y))
+begin = time.monotonic()
+rc, out, err = s.run("check", path)
+s.check("inputs whose names become the same", rc == 0, err[:300])
+s.check("inputs whose names become the same: in time", time.monotonic() - begin < (1 if RELEASE else 20), f"took {time.monotonic() - begin:.2f} s")
+check("two inputs with one name", model([node("Relu", ["x"], ["y"])], x + x, y), "ON10", "another input")
+check("cyclic functions", model([node("f", ["x"], ["y"], domain="local")], x, y, domains=["local"], functions=[
+    function(a, ["a"], ["b"], [node(b, ["a"], ["b"], domain="local")]) + field(9, field(1, "local") + field(2, 1)) for a, b in (("f", "g"), ("g", "f"))]), "ON10", "calls itself")
+check("a cycle of nodes", model([node("Relu", ["b"], ["a"]), node("Relu", ["a"], ["b"]), node("Add", ["a", "x"], ["y"])], x, y), "ON10", "nothing before it")
+check("two nodes define one name", model([node("Relu", ["x"], ["y"]), node("Exp", ["x"], ["y"])], x, y), "ON10", "two nodes")
+check("operator set -1", model([node("Relu", ["x"], ["y"])], x, y, opset=-1), "ON04")
 check("invalid UTF-8", model([node("Relu", [b"\xff\xfe"], ["y"])], x, y), "ON10")
 check("NUL in a name", model([node("Rel\0u", ["x"], ["y"])], x, y), "ON03")
 check("a long name", model([node("A" * 100000, ["x"], ["y"])], x, y), "ON03")
@@ -102,6 +120,11 @@ check("a step of 0", model([node("Slice", ["x", "z", "z", "z", "z"], ["y"])], x,
 check("Cast to nothing", model([node("Cast", ["x"], ["y"], to=99)], x, y), "ON06")
 check("If without a branch", model([node("If", ["c"], ["y"], then_branch=graph([]))], [value("c", "bool", [])], y), "ON10")
 check("Loop without a body", model([node("Loop", ["", "", "x"], ["y"])], x, y), "ON10")
+once = graph([node("Relu", ["a"], ["r"])], [value("a", "float32", [3])], [value("r", "float32", [3])])
+for n in (-1, 0, 3, 1 << 62):
+    for version in (8, 16):
+        check(f"Scan {version} of {n} operands", model([node("Scan", ["", "x"], ["y"], body=once, num_scan_inputs=n)], [value("x", "float32", [1, 2, 3])], y, opset=version), "ON10")
+check("LRN over 2^62 of n channels", model([node("LRN", ["x"], ["y"], size=1 << 62)], [value("x", "float32", [1, "n", 2])], y), "ON05", "too large")
 for op in ("Reshape", "Expand", "Tile", "Gather", "Pad", "Split", "TopK", "OneHot", "LSTM", "Attention", "GridSample", "Scan", "Einsum", "Unsqueeze"):
     check(f"{op} without operands", model([node(op, [], ["y"])], x, y, opset=23))
     check(f"{op} of one operand again and again", model([node(op, ["x"] * 8, ["y"])], x, y, opset=23))

@@ -236,4 +236,9 @@ rc, out, err = s.run("check", s.write("m.onnx", model([node("Relu", ["x"], ["y"]
 s.check("a newer operator set is a warning", rc == 0 and "warning[ON11]" in err, err)
 rc, out, err = s.run("check", s.write("m.onnx", broken), "--diagnostics", "json")
 s.check("report as JSON", all(json.loads(line)["code"].startswith("ON") for line in err.splitlines() if line.startswith("{")) and "{" in err, err)
+# ---- a window of channels that is larger than there are
+a = floats(2, 5, 3)
+square = np.sum(a * a, axis=1, keepdims=True)
+run("LRN over more channels than there are", model([node("LRN", ["x"], ["y"], size=1 << 40, alpha=float(1 << 40), beta=1.0)], [value("x", "float32", [2, 5, 3])],
+                                                   [value("y", "float32", None)]), [a], [a / (1 + square)])
 s.done()

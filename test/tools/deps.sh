@@ -57,6 +57,8 @@ look() {
     need build-essential command -v g++
     need pkg-config command -v pkg-config
     need libcmocka-dev has_header cmocka.h
+    need protobuf-c-compiler command -v protoc-c
+    need libprotobuf-c-dev has_header protobuf-c/protobuf-c.h
     need zlib1g-dev has_header zlib.h
     need abigail-tools command -v abidiff
     need locales test -e /usr/share/i18n/locales/de_DE
