@@ -10,6 +10,7 @@
 
 #define SPINS 1024                      /* looks before going to sleep: some 20 us */
 #define BUSY_SPINS (16 * SPINS)         /* while a call of the VM is under way, as the next loop is probably near */
+#define END_SPINS (4 * SPINS)           /* of the caller: whom it waits for may want its core on a busy machine */
 #define STACK_BYTES ((size_t)1 << 20)
 #define LINE 128                        /* bytes that cores hand to each other: lines come in pairs */
 
@@ -189,7 +190,7 @@ static void await_threads(rlx_workers *w, size_t count)
                                                     memory_order_acq_rel, memory_order_relaxed))
             atomic_fetch_sub_explicit(&w->left, 1, memory_order_acq_rel);
     }
-    for (int i = 0; i < BUSY_SPINS; i++) {
+    for (int i = 0; i < END_SPINS; i++) {
         if (!atomic_load_explicit(&w->left, memory_order_acquire))
             return;
         RLX_CPU_RELAX();
