@@ -41,7 +41,7 @@ typedef struct rlx_kernel_env {
     rlx_kernel_slot *slots; size_t num_slots;      /* temporaries of alloc_buffer */
     rlx_kernel_slot copies;                        /* of arguments that share memory */
     struct rlx_kernel_view *views; size_t num_views;
-    /* Asked about every millisecond of work, by each thread; nonzero stops the kernel with RT12. NULL:
+    /* Asked some times in each millisecond of work, by each thread; nonzero stops the kernel with RT12. NULL:
      * never asked. */
     int (*poll)(void *user); void *poll_user;
     int64_t fuel;                                  /* work left until the next question */

@@ -4,7 +4,8 @@
 
 #include <inttypes.h>
 
-#define FUEL 10000                  /* units of work of about 50 to 100 ns between two polls */
+/* Units of work of about 50 to 100 ns between two polls; of float64 functions, or of products that are emulated, up to 5 us. */
+#define FUEL 2000
 
 typedef rlx_kernel_run running;
 

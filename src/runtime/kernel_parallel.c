@@ -9,6 +9,7 @@
 #include "runtime/workers.h"
 
 #define PARTS_PER_THREAD 4   /* some are done sooner than others */
+#define LEAST_PART RLX_KERNEL_LEAST_WAKING /* picoseconds: what begins and ends with each part costs more in smaller ones */
 
 typedef struct sharing {
     const rlx_kernel_run *run;
@@ -177,8 +178,8 @@ bool rlx_kernel_share(rlx_kernel_run *r, const rlx_kernel_loop *loop, bool *done
     *done = slots > 1;
     if (!*done)
         return true;
-    int64_t most = (int64_t)slots * PARTS_PER_THREAD;
-    s.parts = least(s.units, least(most, 2 * least(most, loop->work / r->env->least_work)));
+    int64_t each = loop->work / LEAST_PART / (int64_t)slots;
+    s.parts = least(s.units, (int64_t)slots * (each < 1 ? 1 : least(each, PARTS_PER_THREAD)));
     s.slots = slots;
     atomic_init(&s.failed, s.parts);
     for (size_t i = 0; i < slots; i++) {

@@ -9,17 +9,21 @@
 #include "runtime/workers.h"
 
 #define SPINS 1024                      /* looks before going to sleep: some 20 us */
+#define BUSY_SPINS (16 * SPINS)         /* while a call of the VM is under way, as the next loop is probably near */
+#define END_SPINS (4 * SPINS)           /* of the caller: whom it waits for may want its core on a busy machine */
 #define STACK_BYTES ((size_t)1 << 20)
+#define LINE 128                        /* bytes that cores hand to each other: lines come in pairs */
 
 enum { IDLE, CALLED, RUNNING };
 
+/* A thread looks at its own state alone while it waits, and at what all read. */
 typedef struct worker {
+    _Alignas(LINE) _Atomic int state;
+    _Atomic bool sleeps;                /* written under the lock */
     rlx_workers *all;
     size_t slot;
     pthread_t thread;
     pthread_cond_t wake;
-    _Atomic bool sleeps;                /* written under the lock */
-    _Atomic int state;
 } worker;
 
 struct rlx_workers {
@@ -28,12 +32,14 @@ struct rlx_workers {
     relax_parallel_for_fn parallel_for;
     void *user;
     pid_t process;                      /* that they were started in */
-    pthread_mutex_t lock;
+    pthread_mutex_t lock;               /* for those that sleep alone */
     pthread_cond_t done;
     bool ends;                          /* under the lock */
-    rlx_worker_fn *fn;                  /* of the call under way */
+    _Alignas(LINE) rlx_worker_fn *fn;   /* of the call under way */
     void *fn_user;
-    _Atomic size_t left;                /* calls that have not ended */
+    _Atomic bool busy;                  /* a call of the VM is under way */
+    _Alignas(LINE) _Atomic size_t left; /* calls that have not ended */
+    _Atomic bool waits;                 /* the caller sleeps until they have; written under the lock */
     worker at[];                        /* threads - 1 */
 };
 
@@ -48,14 +54,14 @@ static size_t bytes_of(size_t threads)
 static bool await_call(worker *me)
 {
     rlx_workers *w = me->all;
-    for (int i = 0; i < SPINS; i++) {
+    for (int i = 0; i < SPINS || (i < BUSY_SPINS && atomic_load_explicit(&w->busy, memory_order_relaxed)); i++) {
         if (atomic_load_explicit(&me->state, memory_order_acquire) == CALLED)
             return true;
         RLX_CPU_RELAX();
     }
     pthread_mutex_lock(&w->lock);
-    atomic_store_explicit(&me->sleeps, true, memory_order_relaxed);
-    while (!w->ends && atomic_load_explicit(&me->state, memory_order_acquire) != CALLED)
+    atomic_store(&me->sleeps, true);
+    while (!w->ends && atomic_load(&me->state) != CALLED)
         pthread_cond_wait(&me->wake, &w->lock);
     atomic_store_explicit(&me->sleeps, false, memory_order_relaxed);
     bool goes_on = !w->ends;
@@ -63,9 +69,10 @@ static bool await_call(worker *me)
     return goes_on;
 }
 
+/* The last one wakes the caller if that sleeps: it says so before it looks at `left`. */
 static void end_call(rlx_workers *w)
 {
-    if (atomic_fetch_sub_explicit(&w->left, 1, memory_order_acq_rel) != 1)
+    if (atomic_fetch_sub(&w->left, 1) != 1 || !atomic_load(&w->waits))
         return;
     pthread_mutex_lock(&w->lock);
     pthread_cond_signal(&w->done);
@@ -164,13 +171,14 @@ static void call_threads(rlx_workers *w, size_t count, rlx_worker_fn *fn, void *
     w->fn = fn;
     w->fn_user = user;
     atomic_store_explicit(&w->left, count, memory_order_relaxed);
-    pthread_mutex_lock(&w->lock);
     for (size_t i = 0; i < count; i++) {
-        atomic_store_explicit(&w->at[i].state, CALLED, memory_order_release);
-        if (atomic_load_explicit(&w->at[i].sleeps, memory_order_relaxed))
-            pthread_cond_signal(&w->at[i].wake);
+        atomic_store(&w->at[i].state, CALLED); /* a thread says that it sleeps before it looks at that */
+        if (!atomic_load(&w->at[i].sleeps))
+            continue;
+        pthread_mutex_lock(&w->lock);
+        pthread_cond_signal(&w->at[i].wake);
+        pthread_mutex_unlock(&w->lock);
     }
-    pthread_mutex_unlock(&w->lock);
 }
 
 /* The caller has found nothing left to do: who has not begun need not. */
@@ -182,11 +190,16 @@ static void await_threads(rlx_workers *w, size_t count)
                                                     memory_order_acq_rel, memory_order_relaxed))
             atomic_fetch_sub_explicit(&w->left, 1, memory_order_acq_rel);
     }
-    for (int i = 0; i < SPINS && atomic_load_explicit(&w->left, memory_order_acquire); i++)
+    for (int i = 0; i < END_SPINS; i++) {
+        if (!atomic_load_explicit(&w->left, memory_order_acquire))
+            return;
         RLX_CPU_RELAX();
+    }
     pthread_mutex_lock(&w->lock);
-    while (atomic_load_explicit(&w->left, memory_order_acquire))
+    atomic_store(&w->waits, true);
+    while (atomic_load(&w->left))
         pthread_cond_wait(&w->done, &w->lock);
+    atomic_store_explicit(&w->waits, false, memory_order_relaxed);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -215,6 +228,11 @@ void rlx_workers_run(rlx_workers *w, size_t slots, rlx_worker_fn *fn, void *user
         await_threads(w, count);
 }
 
+void rlx_workers_expect(rlx_workers *w, bool work)
+{
+    atomic_store_explicit(&w->busy, work, memory_order_relaxed);
+}
+
 size_t rlx_workers_count(const rlx_workers *w)
 {
     return w ? w->threads : 1;
@@ -231,9 +249,10 @@ size_t rlx_workers_awake(const rlx_workers *w)
 rlx_workers *rlx_workers_make(rlx_memory *m, size_t threads, relax_parallel_for_fn parallel_for, void *user)
 {
     size_t bytes = bytes_of(threads);
-    rlx_workers *w = rlx_mem_alloc_zero(m, bytes);
+    rlx_workers *w = rlx_mem_alloc_aligned(m, bytes, LINE);
     if (!w)
         return NULL;
+    memset(w, 0, bytes);
     w->memory = m;
     w->threads = threads;
     w->parallel_for = parallel_for;
@@ -247,5 +266,5 @@ void rlx_workers_free(rlx_workers *w)
         return;
     if (w->process)
         end_threads(w);
-    rlx_mem_free(w->memory, w, bytes_of(w->threads));
+    rlx_mem_free_aligned(w->memory, w, bytes_of(w->threads), LINE);
 }

@@ -24,6 +24,8 @@ size_t rlx_workers_count(const rlx_workers *w); /* NULL: 1 */
 /* How many of those will begin at once, the caller among them: threads look for work for a moment before they sleep. Those of a
  * host are taken to be ready. */
 size_t rlx_workers_awake(const rlx_workers *w);
+/* While work is expected, because a call of the VM is under way, threads look for it longer. */
+void rlx_workers_expect(rlx_workers *w, bool work);
 /* Calls fn for slots 0 ... slots - 1, each at most once and slot 0 surely, unless a host's parallel_for does not; returns
  * when all calls have ended. What there is to do is to be shared out by fn itself. */
 void rlx_workers_run(rlx_workers *w, size_t slots, rlx_worker_fn *fn, void *user);

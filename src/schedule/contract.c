@@ -36,6 +36,7 @@ enum {
     SHALLOW = 128,          /* 32 columns of so many steps are */
     NARROW = 64,            /* so many columns lie closer together than in panels */
     SHORT_DEPTH = 320,
+    MOST_EVEN = 8,          /* of more tiles than that one more or less does not matter */
     SINGLE_PANEL_DEPTH = 4096 /* one panel of columns for all rows: weights are read as they lie */
 };
 
@@ -317,6 +318,18 @@ static const rlx_stmt *choose_by_rows(const rlx_tiling *t, const rlx_stmt *few, 
     return s->cond && s->then_case ? &s->node : NULL;
 }
 
+/* Tiles of so many lanes, or of fewer: an odd number of tiles, of which there are only some, leaves one of two threads waiting
+ * for the other. */
+static int64_t even_tiles(const rlx_prim *extent, int64_t tile, int64_t panel)
+{
+    int64_t lanes, count, smaller;
+    if (!rlx_int_literal(extent, &lanes) || lanes > MOST_EVEN * tile)
+        return tile;
+    count = (lanes + tile - 1) / tile;
+    smaller = (lanes / (count + 1) / panel + 1) * panel;
+    return count > 2 && count % 2 && (lanes + smaller - 1) / smaller == count + 1 ? smaller : tile;
+}
+
 /* What is done by tiles, or (by_rows) without them where there are few rows. first: what sums begin with; NULL: it is not known. */
 static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_prim *first,
                                       rlx_epilogue *e, const rlx_for_stmt *init,
@@ -325,6 +338,8 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
     const bool joined = e->count > 0, once = first && !rlx_has_depth_tiles(t);
     if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
+    t->row_tile = even_tiles(t->row.lanes.extent, RLX_ROW_TILE, RLX_ROW_PANEL);
+    t->column_tile = even_tiles(t->column.lanes.extent, t->column_tile, RLX_COLUMN_PANEL);
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;

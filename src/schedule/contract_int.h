@@ -38,7 +38,7 @@ typedef struct rlx_tiling {
     rlx_digits depth;
     bool dot;                        /* bytes: of the first depth loop four steps are one */
     int64_t depth_tile;              /* steps at a time */
-    int64_t column_tile;             /* columns at a time */
+    int64_t row_tile, column_tile;   /* rows and columns at a time */
     int64_t few;                     /* columns that are computed at a time for few rows, as wide as the tile; 0: in panels */
     bool one_by_one;                 /* panels of columns: each is filled just before its only use */
     bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */

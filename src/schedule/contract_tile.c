@@ -353,7 +353,7 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
                                const lane_tile *columns)
 {
     rlx_context *ctx = t->ctx;
-    lane_tile row = tile_lanes(t, "io", rows->begin, rows->count, RLX_ROW_TILE),
+    lane_tile row = tile_lanes(t, "io", rows->begin, rows->count, t->row_tile),
               panel = t->column.panel
                           ? tile_lanes(t, "jp", columns->begin, columns->count, RLX_COLUMN_PANEL)
                           : *columns;
@@ -364,7 +364,7 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
         panel.inside = number(t, 0);
     if (t->row.panel) {
         lane_tile eight = tile_lanes(t, "ip", row.begin, row.count, RLX_ROW_PANEL);
-        const rlx_prim *at = add(t, mul(t, row.loop.var, number(t, RLX_ROW_TILE / RLX_ROW_PANEL)),
+        const rlx_prim *at = add(t, mul(t, row.loop.var, number(t, t->row_tile / RLX_ROW_PANEL)),
                                  eight.loop.var);
         /* panels that are all full are one instruction */
         bool full = eight.count->kind == RLX_NODE_INT_IMM;
@@ -398,7 +398,7 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     const bool by_rows = t->row.packed && t->row.param < 0 &&
                          rlx_is_at_most(t->column.lanes.extent, t->column_tile);
     const bool whole = t->row.param >= 0 && rlx_is_at_most(t->row.lanes.extent, 2 * PACKED_ROWS);
-    const int64_t packed_rows = by_rows ? RLX_ROW_TILE : whole ? 2 * PACKED_ROWS : PACKED_ROWS;
+    const int64_t packed_rows = by_rows ? t->row_tile : whole ? 2 * PACKED_ROWS : PACKED_ROWS;
     if (t->epilogue) /* which runs even where there are no steps */
         d.loop.extent = rlx_greatest(t->ctx, d.loop.extent, number(t, 1));
     if (t->row.param >= 0 && !take_param(t, &t->row, "rows", RLX_ROW_PANEL))

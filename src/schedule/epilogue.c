@@ -325,7 +325,7 @@ static const rlx_touched *find_result(const rlx_tiling *t, const rlx_epilogue *e
 static const rlx_buffer *new_block(const rlx_tiling *t, const rlx_touched *x)
 {
     const rlx_prim *shape[2] = {
-        rlx_least(t->ctx, t->row.lanes.extent, rlx_int64(t->ctx, RLX_ROW_TILE)),
+        rlx_least(t->ctx, t->row.lanes.extent, rlx_int64(t->ctx, t->row_tile)),
         rlx_least(t->ctx, t->column.lanes.extent, rlx_int64(t->ctx, t->column_tile))
     };
     const rlx_buffer *b = rlx_as_buffer(x->access.buffer);

@@ -102,6 +102,16 @@ static void begin_call(relax_vm *vm)
     vm->allocations_before = allocations_now(vm);
     vm->instructions = 0;
     vm->running = true;
+    if (RLX_UNLIKELY(vm->kernels.workers))
+        rlx_workers_expect(vm->kernels.workers, true);
+}
+
+static void end_call(relax_vm *vm)
+{
+    vm->allocations = allocations_now(vm) - vm->allocations_before;
+    vm->running = false;
+    if (RLX_UNLIKELY(vm->kernels.workers))
+        rlx_workers_expect(vm->kernels.workers, false);
 }
 
 /* What of a running VM a call out of a packed function keeps for that. */
@@ -184,8 +194,7 @@ static relax_status call(relax_vm *vm, call_fn fn, const void *callee, const rel
         resume(vm, &s);
         return status;
     }
-    vm->allocations = allocations_now(vm) - vm->allocations_before;
-    vm->running = false;
+    end_call(vm);
     return status;
 }
 
