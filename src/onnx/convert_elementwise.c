@@ -111,6 +111,8 @@ static const rlx_expr *aligned(rlx_onnx_conv *c, const rlx_expr *a, const rlx_ex
         return b;
     int na = rlx_onnx_rank(c, a), nb = rlx_onnx_rank(c, b);
     int64_t axis = rlx_onnx_int(c, "axis", na - nb), axes[64];
+    if (nb == 0)
+        return b;
     if (na < 0 || nb < 0 || na > 64 || (na > nb && !rlx_onnx_axis(c, &axis, na)))
         return NULL;
     int behind = na - nb - (int)axis;
