@@ -203,6 +203,27 @@ static size_t name_length(const char *text)
 
 static bool is_taken(const slot *s) { return s->set || s->num_fields || s->made; }
 
+/* Bytes for a parameter of float8 are its elements: numpy alone cannot name that type. */
+static int take_bytes(const cli *c, const relax_executable *exe, slot *s)
+{
+    relax_dtype want = s->of && relax_description_kind(exe, s->of) == RELAX_VALUE_KIND_TENSOR
+                           ? relax_description_dtype(exe, s->of)
+                           : RELAX_VOID;
+    relax_tensor *t = relax_value_get_tensor(&s->value), *copy = NULL;
+    if (!t || relax_tensor_dtype(t) != RELAX_UINT8 ||
+        (want != RELAX_FLOAT8_E4M3FN && want != RELAX_FLOAT8_E5M2))
+        return CLI_OK;
+    if (relax_tensor_create(want, relax_tensor_shape(t), relax_tensor_ndim(t), NULL, &copy, NULL) != RELAX_OK ||
+        relax_tensor_copy_in(copy, relax_tensor_data(t), relax_tensor_bytes(t)) != RELAX_OK) {
+        relax_tensor_release(copy);
+        return cli_error(c, "IN02", NULL, "out of memory");
+    }
+    relax_value_release(&s->value);
+    relax_value_set_tensor(&s->value, copy);
+    relax_tensor_release(copy);
+    return CLI_OK;
+}
+
 static int place_input(const cli *c, const relax_executable *exe, size_t function, slot *slots,
                        size_t count, size_t *position, const char *text)
 {
@@ -230,7 +251,7 @@ static int place_input(const cli *c, const relax_executable *exe, size_t functio
     }
     int status = read_value(c, text, &s->value);
     s->set = status == CLI_OK;
-    return status;
+    return s->set ? take_bytes(c, exe, s) : status;
 }
 
 static int close_tuple(const cli *c, slot *s)

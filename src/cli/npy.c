@@ -21,6 +21,8 @@ static const struct { const char *descr; relax_dtype dtype;
 #define NARROW(name, elem, text, code, bits, C, function, greatest, npy) { npy, RELAX_##name },
 #define REAL(name, elem, text, code, bits, klass, C, greatest, npy) { npy, RELAX_##name },
 #include "base/dtype.def"
+    { "<f1", RELAX_FLOAT8_E5M2 }, /* as ml_dtypes writes it */
+    { "|V2", RELAX_BFLOAT16 }     /* "<V2" that numpy has read and written again */
 };
 
 typedef struct header {

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Number, name and dtype of each type of elements. field: where typed data is. packed: bits of elements
- * that share a byte. */
+/* Number, name and dtype of each type of elements. field: where typed data is. packed: bits of
+ * elements in the file that narrow.c makes values of. */
 enum typed_field { IN_INT32, IN_INT64, IN_UINT64, IN_FLOAT, IN_DOUBLE, IN_NOTHING };
 typedef struct element {
     const char *name;
@@ -34,17 +34,17 @@ static const element elements[] = {
     [15] = { "COMPLEX128", RELAX_VOID, IN_NOTHING, 0 },
     [16] = { "BFLOAT16", RELAX_BFLOAT16, IN_INT32, 0 },
     [17] = { "FLOAT8E4M3FN", RELAX_FLOAT8_E4M3FN, IN_INT32, 0 },
-    [18] = { "FLOAT8E4M3FNUZ", RELAX_VOID, IN_NOTHING, 0 },
+    [18] = { "FLOAT8E4M3FNUZ", RELAX_FLOAT16, IN_INT32, 8 },
     [19] = { "FLOAT8E5M2", RELAX_FLOAT8_E5M2, IN_INT32, 0 },
-    [20] = { "FLOAT8E5M2FNUZ", RELAX_VOID, IN_NOTHING, 0 },
-    [21] = { "UINT4", RELAX_VOID, IN_INT32, 4 },
-    [22] = { "INT4", RELAX_VOID, IN_INT32, 4 },
-    [23] = { "FLOAT4E2M1", RELAX_VOID, IN_INT32, 4 },
-    [24] = { "FLOAT8E8M0", RELAX_VOID, IN_NOTHING, 0 },
-    [25] = { "UINT2", RELAX_VOID, IN_INT32, 2 },
-    [26] = { "INT2", RELAX_VOID, IN_INT32, 2 },
-    [27] = { "FLOAT6E2M3", RELAX_VOID, IN_NOTHING, 0 },
-    [28] = { "FLOAT6E3M2", RELAX_VOID, IN_NOTHING, 0 }
+    [20] = { "FLOAT8E5M2FNUZ", RELAX_FLOAT16, IN_INT32, 8 },
+    [21] = { "UINT4", RELAX_UINT8, IN_INT32, 4 },
+    [22] = { "INT4", RELAX_INT8, IN_INT32, 4 },
+    [23] = { "FLOAT4E2M1", RELAX_FLOAT16, IN_INT32, 4 },
+    [24] = { "FLOAT8E8M0", RELAX_FLOAT32, IN_INT32, 8 },
+    [25] = { "UINT2", RELAX_UINT8, IN_INT32, 2 },
+    [26] = { "INT2", RELAX_INT8, IN_INT32, 2 },
+    [27] = { "FLOAT6E2M3", RELAX_FLOAT16, IN_INT32, 8 },
+    [28] = { "FLOAT6E3M2", RELAX_FLOAT16, IN_INT32, 8 }
 };
 
 static const element *element_of(int64_t t)
@@ -70,7 +70,7 @@ const char *rlx_onnx_dtype_name(int64_t data_type)
 
 /* ---- content -------------------------------------------------------------------------------- */
 
-typedef struct content { rlx_importer *m; const rlx_onnx_tensor *t; const element *e; rlx_place place; size_t count, bytes; } content;
+typedef struct content { rlx_importer *m; const rlx_onnx_tensor *t; const element *e; rlx_place place; size_t count, bytes, stored; } content;
 
 static void *refuse(const content *c, enum rlx_code_id code, const char *what)
 {
@@ -99,6 +99,8 @@ static bool count_elements(content *c)
         return refuse(c, RLX_ON02, "it has more than 64 dimensions") != NULL;
     if (!rlx_mul_size(c->count, rlx_dtype_bytes(c->e->dtype), &c->bytes))
         return refuse(c, RLX_ON02, "it has more bytes than can be counted") != NULL;
+    size_t per = c->e->packed ? 8u / c->e->packed : 1;
+    c->stored = c->e->packed ? c->count / per + (c->count % per != 0) : c->bytes;
     return true;
 }
 
@@ -136,10 +138,30 @@ static rlx_blob *from_bool_bytes(content *c, rlx_slice raw)
     return b;
 }
 
+/* Codes, the first in the low bits of the first byte, as values. */
+static rlx_blob *from_codes(content *c, const rlx_wire_ints *entries, rlx_slice raw)
+{
+    unsigned bits = c->e->packed, per = 8 / bits;
+    size_t width = rlx_dtype_bytes(c->e->dtype);
+    rlx_blob *b = make_blob(c);
+    for (size_t i = 0; b && i < c->count; i++) {
+        unsigned byte = entries ? (unsigned)entries->data[i / per] & 255
+                                : (unsigned char)raw.data[i / per];
+        double v = rlx_onnx_narrow_value(c->t->data_type, byte >> bits * (i % per));
+        if (rlx_dtype_is_float(c->e->dtype))
+            rlx_dtype_store_float(c->e->dtype, b->data + i * width, v);
+        else
+            b->data[i] = (unsigned char)(int)v;
+    }
+    return b;
+}
+
 static rlx_blob *from_raw(content *c, rlx_slice raw, rlx_blob *owner)
 {
-    if (raw.len != c->bytes)
+    if (raw.len != c->stored)
         return refuse(c, RLX_ON01, "the size of its data is not that of its dimensions");
+    if (c->e->packed)
+        return from_codes(c, NULL, raw);
     if (c->e->dtype == RELAX_BOOL)
         return from_bool_bytes(c, raw);
     return raw.len ? lend(c, owner, raw.data, raw.len)
@@ -148,8 +170,10 @@ static rlx_blob *from_raw(content *c, rlx_slice raw, rlx_blob *owner)
 
 static rlx_blob *from_ints(content *c, const rlx_wire_ints *v)
 {
-    if (v->len != c->count)
+    if (v->len != (c->e->packed ? c->stored : c->count))
         return refuse(c, RLX_ON01, "the number of its elements is not that of its dimensions");
+    if (c->e->packed)
+        return from_codes(c, v, (rlx_slice){ NULL, 0 });
     rlx_blob *b = make_blob(c);
     size_t width = rlx_dtype_bytes(c->e->dtype);
     for (size_t i = 0; b && i < v->len; i++) {
@@ -277,14 +301,14 @@ static rlx_blob *from_external(content *c)
     rlx_slice location = entry(c->t, "location"), from = entry(c->t, "offset"),
               length = entry(c->t, "length");
     const char *wrong = wrong_location(location);
-    size_t offset = 0, size = c->bytes;
+    size_t offset = 0, size = c->stored;
     if (!c->m->options->directory)
         wrong = "its data is in another file, and the model is read from memory";
     if (wrong)
         return refuse(c, RLX_ON09, wrong);
     if ((from.len && !read_decimal(from, &offset)) || (length.len && !read_decimal(length, &size)))
         return refuse(c, RLX_ON09, "offset or length of its external data is no number");
-    if (size != c->bytes)
+    if (size != c->stored)
         return refuse(c, RLX_ON09, "the length of its external data is not that of its dimensions");
     rlx_blob *file = external_file(c, location);
     if (!file)

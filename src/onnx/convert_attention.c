@@ -266,6 +266,44 @@ RLX_ONNX_CONVERTER(convert_attention)
            (!rlx_onnx_wants(c, 3) || rlx_onnx_output(c, 3, stage[mode]));
 }
 
+/* x through the graph of an attribute, which has one input and one result; x if there is none */
+static const rlx_expr *modified(rlx_onnx_conv *c, const char *name, const rlx_expr *x)
+{
+    const rlx_onnx_attribute *a = rlx_onnx_attr(c, name);
+    if (!x || !a)
+        return x;
+    if (!a->g || a->g->inputs.len != 1 || a->g->outputs.len != 1)
+        return rlx_onnx_fail(c, RLX_ON10, "%s is no graph with one input and one output", name);
+    rlx_onnx_scope s;
+    rlx_onnx_scope_init(c->m, &s, c->scope);
+    rlx_onnx_value *v = rlx_onnx_value_of(c, x), **out = NULL;
+    if (v && rlx_onnx_value_bind(c->m, &s, RLX_ONNX_ITEM(rlx_onnx_value_info, a->g->inputs, 0)->name, v))
+        out = rlx_onnx_body(c, &s, a->g);
+    const rlx_expr *y = out ? rlx_onnx_value_expr(c, out[0]) : NULL;
+    rlx_onnx_scope_free(&s);
+    return rlx_onnx_cast(c, y, rlx_onnx_dtype_of(c, x));
+}
+
+/* Scores and probabilities go through graphs, in float32 at least. */
+RLX_ONNX_CONVERTER(convert_flex_attention)
+{
+    attention a = { .past = NULL };
+    rlx_dtype wide;
+    if (!read_attention(c, &a))
+        return false;
+    if (a.flat)
+        return rlx_onnx_fail(c, RLX_ON05, "Q has rank 3, expected 4") != NULL;
+    wide = rlx_dtype_bits(a.dtype) < 32 ? RELAX_FLOAT32 : a.dtype;
+    int64_t precision = rlx_onnx_int(c, "softmax_precision", 0);
+    if (precision && !rlx_onnx_dtype(precision, &wide))
+        return rlx_onnx_fail(c, RLX_ON06, "that softmax_precision is not supported") != NULL;
+    const rlx_expr *y = modified(c, "score_mod", rlx_onnx_cast(c, raw_scores(c, &a), wide));
+    y = y ? rlx_onnx_call(c, "nn.softmax", "x axis=i", y, (int64_t)-1) : NULL;
+    y = modified(c, "prob_mod", y);
+    y = rlx_onnx_call2(c, "matmul", y, rlx_onnx_cast(c, repeat_heads(c, a.v, &a), wide));
+    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, a.dtype));
+}
+
 /* ---- rotation ---------------------------------------------------------------------------------- */
 
 /* Parts from `begin` to `end` of the last axis of (batch, heads, length, size), every second one if `step` is 2. */

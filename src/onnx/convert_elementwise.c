@@ -111,6 +111,8 @@ static const rlx_expr *aligned(rlx_onnx_conv *c, const rlx_expr *a, const rlx_ex
         return b;
     int na = rlx_onnx_rank(c, a), nb = rlx_onnx_rank(c, b);
     int64_t axis = rlx_onnx_int(c, "axis", na - nb), axes[64];
+    if (nb == 0)
+        return b;
     if (na < 0 || nb < 0 || na > 64 || (na > nb && !rlx_onnx_axis(c, &axis, na)))
         return NULL;
     int behind = na - nb - (int)axis;
@@ -491,7 +493,26 @@ static bool cast_to(rlx_onnx_conv *c, rlx_dtype t)
     const rlx_expr *x = rlx_onnx_input(c, 0);
     if (x && t == RELAX_BOOL && rlx_onnx_dtype_of(c, x) != RELAX_BOOL)
         return rlx_onnx_output(c, 0, with(c, "not_equal", x, 0));
+    if (x && rlx_dtype_is_float(t) && rlx_dtype_bits(t) == 8 && rlx_onnx_int(c, "saturate", 1)) {
+        double most = rlx_dtype_greatest(t);
+        if (!rlx_dtype_is_float(rlx_onnx_dtype_of(c, x)))
+            x = rlx_onnx_cast(c, x, RELAX_FLOAT32);
+        x = with(c, "minimum", with(c, "maximum", x, -most), most);
+    }
     return rlx_onnx_output(c, 0, rlx_onnx_cast(c, x, t));
+}
+
+/* To a type without a dtype. */
+static bool cast_to_narrow(rlx_onnx_conv *c, int64_t to)
+{
+    rlx_slice mode = rlx_onnx_string(c, "round_mode", "up");
+    if (!rlx_slice_is(mode, "up") && !rlx_slice_is(mode, "down") && !rlx_slice_is(mode, "nearest"))
+        return rlx_onnx_fail(c, RLX_ON05, "there is no such round_mode") != NULL;
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    if (rlx_onnx_narrow_of(c, 0) != to)
+        x = rlx_onnx_to_narrow(c, to, x, rlx_onnx_int(c, "saturate", 1) != 0, *mode.data);
+    rlx_onnx_value v = { .expr = x, .narrow = (uint8_t)to };
+    return x && rlx_onnx_output_value(c, 0, &v);
 }
 
 /* Names of types, as the first versions have them; else the number. */
@@ -512,11 +533,14 @@ RLX_ONNX_CONVERTER(convert_cast)
     if (!rlx_onnx_dtype(to, &t))
         return rlx_onnx_fail(c, RLX_ON06, "elements of type %s (%lld) are not supported",
                              rlx_onnx_dtype_name(to), (long long)to) != NULL;
-    return cast_to(c, t);
+    return rlx_onnx_is_narrow(to) ? cast_to_narrow(c, to) : cast_to(c, t);
 }
 
 RLX_ONNX_CONVERTER(convert_cast_like)
 {
+    int64_t to = rlx_onnx_narrow_of(c, 1);
+    if (to)
+        return cast_to_narrow(c, to);
     const rlx_expr *like = rlx_onnx_input(c, 1);
     return like && cast_to(c, rlx_onnx_dtype_of(c, like));
 }

@@ -91,6 +91,11 @@ RLX_ONNX_CONVERTER(convert_quantize)
         s = RELAX_FLOAT32;
     const rlx_expr *y = rlx_onnx_call2(c, "divide", rlx_onnx_cast(c, q.x, s),
                                        rlx_onnx_cast(c, q.scale, s));
+    int64_t type = q.zero ? rlx_onnx_narrow_of(c, 2) : rlx_onnx_is_narrow(out) ? out : 0;
+    if (type && rlx_dtype_is_float(t)) {
+        y = rlx_onnx_to_narrow(c, type, y, rlx_onnx_int(c, "saturate", 1) != 0, 'n');
+        return y && rlx_onnx_output_value(c, 0, &(rlx_onnx_value){ .expr = y, .narrow = (uint8_t)type });
+    }
     if (rlx_dtype_is_float(t)) {
         if (rlx_onnx_int(c, "saturate", 1)) {
             double most = rlx_dtype_greatest(t);
@@ -102,6 +107,10 @@ RLX_ONNX_CONVERTER(convert_quantize)
     /* sums in float32: float16 would lose what uint16 holds */
     y = rlx_onnx_cast(c, rlx_onnx_call1(c, "round", y), RELAX_FLOAT32);
     y = rlx_onnx_call2(c, "add", y, rlx_onnx_cast(c, zero, RELAX_FLOAT32));
+    if (type) {
+        y = rlx_onnx_limit_narrow(c, type, y);
+        return y && rlx_onnx_output_value(c, 0, &(rlx_onnx_value){ .expr = y, .narrow = (uint8_t)type });
+    }
     return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
 }
 

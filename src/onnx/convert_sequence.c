@@ -97,34 +97,44 @@ RLX_ONNX_CONVERTER(convert_concat_from_sequence)
     return parts && s->num_items && rlx_onnx_output(c, 0, rlx_onnx_concat(c, parts, s->num_items, axis));
 }
 
+/* Parts whose sizes are listed, in variables where they are found when the program runs. */
+static bool split_as_listed(rlx_onnx_conv *c, const rlx_expr *x, int64_t axis, const rlx_onnx_ints *list)
+{
+    const rlx_prim *at = rlx_int64(c->ctx, 0);
+    rlx_onnx_value **items = rlx_onnx_array(c, list->len, sizeof *items);
+    for (size_t i = 0; items && i < list->len; i++) {
+        const rlx_prim *end = rlx_onnx_simplify(c, rlx_fold_add(c->ctx, at, list->data[i]));
+        items[i] = end ? rlx_onnx_value_of(c, rlx_onnx_slice(c, x, axis, at, end)) : NULL;
+        at = end;
+        if (!items[i])
+            return false;
+    }
+    return give_items(c, items, list->len);
+}
+
 /* Sizes of the parts: as listed, of one size each (the last may be smaller), or of 1. */
 RLX_ONNX_CONVERTER(convert_split_to_sequence)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
     int n = x ? rlx_onnx_rank(c, x) : -1;
     int64_t axis = rlx_onnx_int(c, "axis", 0), size, at = 0, each = 1;
-    size_t count = 0;
-    const int64_t *list = NULL;
+    rlx_onnx_ints list;
     if (n < 0 || !rlx_onnx_axis(c, &axis, n))
+        return false;
+    bool given = rlx_onnx_has(c, 1), drop = !given && !rlx_onnx_int(c, "keepdims", 1);
+    const rlx_expr *split = given ? rlx_onnx_input(c, 1) : NULL;
+    if (given && (!split || rlx_onnx_rank(c, split) != 0))
+        return rlx_onnx_sizes(c, 1, "split", &list) && split_as_listed(c, x, axis, &list);
+    if (given && !rlx_onnx_literal(c, 1, "split", &each))
         return false;
     if (!rlx_onnx_static_dim(c, x, (size_t)axis, &size))
         return rlx_onnx_fail(c, RLX_ON08, "the size that is split has to be known") != NULL;
-    bool given = rlx_onnx_has(c, 1), drop = !given && !rlx_onnx_int(c, "keepdims", 1);
-    if (given) {
-        rlx_onnx_ints k;
-        if (!(list = rlx_onnx_literals(c, 1, "split", &count)) || !rlx_onnx_known(c, 1, &k))
-            return false;
-        if (k.is_scalar)
-            each = list[0], list = NULL;
-    }
     if (each < 1 || size > 1 << 16)
         return rlx_onnx_fail(c, RLX_ON05, "the sizes of the parts are out of range") != NULL;
-    if (!list)
-        count = (size_t)((size + each - 1) / each);
+    size_t count = (size_t)((size + each - 1) / each);
     rlx_onnx_value **items = rlx_onnx_array(c, count, sizeof *items);
     for (size_t i = 0; items && i < count; i++) {
-        int64_t end = at + (list ? list[i] : each);
-        end = end > size ? size : end;
+        int64_t end = at + each > size ? size : at + each;
         const rlx_expr *part =
             rlx_onnx_slice(c, x, axis, rlx_int64(c->ctx, at), rlx_int64(c->ctx, end));
         if (drop)

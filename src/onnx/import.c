@@ -211,6 +211,21 @@ static bool note_shape(rlx_importer *m, const rlx_onnx_type *t, const rlx_onnx_b
     return ok;
 }
 
+/* Is it a type without a dtype? Then the input is bytes, which become values where the function begins. */
+static bool is_codes(const rlx_onnx_type *t)
+{
+    return t && t->tensor && rlx_onnx_is_narrow(t->tensor->elem_type);
+}
+
+/* Arrays of float8 lie in files as bytes, too. */
+static rlx_dtype dtype_of_binding(const rlx_onnx_binding *b, const rlx_onnx_type *t)
+{
+    rlx_dtype declared;
+    bool bytes = b->dtype == RELAX_UINT8 && t && t->tensor && rlx_onnx_dtype(t->tensor->elem_type, &declared) &&
+                 rlx_dtype_is_float(declared) && rlx_dtype_bits(declared) == 8;
+    return bytes ? declared : b->dtype;
+}
+
 static bool bind_input(rlx_importer *m, rlx_onnx_scope *s, params *p, const rlx_onnx_value_info *in)
 {
     const rlx_onnx_binding *b = find_binding(m, in->name);
@@ -218,13 +233,16 @@ static bool bind_input(rlx_importer *m, rlx_onnx_scope *s, params *p, const rlx_
     if (b && b->data) {
         v = rlx_onnx_value_new(m, rlx_string_intern(m->ctx, in->name));
         if (v)
-            v->expr = rlx_constant_blob(m->ctx, b->dtype, b->shape, b->ndim, b->data, RLX_NO_PLACE);
+            v->expr = rlx_constant_blob(m->ctx, dtype_of_binding(b, in->type), b->shape, b->ndim, b->data, RLX_NO_PLACE);
         return v && v->expr && rlx_onnx_value_bind(m, s, in->name, v);
     }
     if (b && !note_shape(m, in->type, b))
         return false;
-    const rlx_sinfo *info = b ? rlx_tensor_ints(m->ctx, b->shape, b->ndim, b->dtype)
+    const rlx_sinfo *info = b ? rlx_tensor_ints(m->ctx, b->shape, b->ndim, dtype_of_binding(b, in->type))
                               : rlx_onnx_type_info(m, in->type);
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(info);
+    if (t && is_codes(in->type))
+        info = rlx_tensor_info(m->ctx, t->shape, RELAX_UINT8, t->ndim, NULL);
     if (!info) {
         v = rlx_onnx_value_new(m, rlx_string_intern(m->ctx, in->name));
         if (v)
@@ -356,6 +374,32 @@ static bool add_weights(rlx_importer *m, params *p)
 
 /* ---- outputs ----------------------------------------------------------------------------------- */
 
+/* What a converter has, for what stands where the model begins and ends. */
+static rlx_onnx_conv border(rlx_importer *m, rlx_onnx_scope *s)
+{
+    static const rlx_onnx_node node = { .op = { "Border", 6 } };
+    return (rlx_onnx_conv){ .m = m, .ctx = m->ctx, .scope = s, .node = &node };
+}
+
+/* Inputs of types without a dtype are codes, of which values are made. */
+static bool decode_inputs(rlx_importer *m, rlx_onnx_scope *s)
+{
+    const rlx_onnx_graph *g = m->model->graph;
+    rlx_onnx_conv c = border(m, s);
+    for (size_t i = 0; i < g->inputs.len; i++) {
+        const rlx_onnx_value_info *in = RLX_ONNX_ITEM(rlx_onnx_value_info, g->inputs, i);
+        const rlx_string *name = is_codes(in->type) ? rlx_string_intern(m->ctx, in->name) : NULL;
+        rlx_onnx_value *v = name ? rlx_onnx_value_find(s, name) : NULL;
+        if (!v || v->failed || !v->expr)
+            continue;
+        v->narrow = (uint8_t)in->type->tensor->elem_type;
+        v->expr = rlx_onnx_decode(&c, v->narrow, v->expr);
+        if (!v->expr)
+            return false;
+    }
+    return true;
+}
+
 static const rlx_expr *output_expr(rlx_importer *m, rlx_onnx_scope *s, rlx_onnx_value *v)
 {
     rlx_onnx_node node = { .op = { "Output", 6 } };
@@ -377,7 +421,12 @@ static const rlx_expr *result_of(rlx_importer *m, rlx_onnx_scope *s, rlx_onnx_va
     const rlx_expr **items = rlx_region_array(&m->region, n + 1, sizeof *items);
     bool whole = items != NULL;
     for (size_t i = 0; items && i < n; i++) {
+        const rlx_onnx_type *t = RLX_ONNX_ITEM(rlx_onnx_value_info, m->model->graph->outputs, i)->type;
         items[i] = output_expr(m, s, values[i]);
+        if (items[i] && is_codes(t)) {
+            rlx_onnx_conv c = border(m, s);
+            items[i] = rlx_onnx_encode(&c, t->tensor->elem_type, items[i]);
+        }
         whole = whole && items[i];
     }
     if (!whole)
@@ -410,7 +459,7 @@ static const rlx_function *build_function(rlx_importer *m, rlx_onnx_scope *s, pa
     if (!rlx_builder_begin_function(m->b, p->vars, p->len, true, attrs, entry, &self->node))
         return NULL;
     size_t errors = rlx_error_count(m->ctx);
-    bool ok = rlx_onnx_graph_body(m, s, m->model->graph, &values);
+    bool ok = decode_inputs(m, s) && rlx_onnx_graph_body(m, s, m->model->graph, &values);
     const rlx_expr *result = ok ? result_of(m, s, values) : NULL;
     for (size_t i = 0; i < m->issues.len; i++)
         ok = ok && m->issues.data[i].is_warning;

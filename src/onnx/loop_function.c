@@ -1,12 +1,12 @@
 /*- loop_function.c: Loop and Scan with any number of steps: a local function that calls itself.
  *
  *     def loop(i, go, v, rows):
- *         more = i < limit and go
- *         if more:
+ *         end = i >= limit or not go
+ *         if end:
+ *             r = v, rows
+ *         else:
  *             go1, v1, row = BODY(i, go, v)
  *             r = loop(i + 1, go1, v1, concat(rows, expand_dims(row, 0)))
- *         else:
- *             r = v, rows
  *         return r
  *
  * What the body takes from outside the function captures. Parameters begin with the struct info of what is
@@ -386,13 +386,12 @@ static const rlx_sinfo *function_result(rlx_onnx_conv *c, const plan *p)
     return !infos ? NULL : n == 1 ? infos[0] : rlx_tuple_info(c->ctx, infos, n);
 }
 
-static const rlx_expr *has_more(rlx_onnx_conv *c, const plan *p)
+static const rlx_expr *has_ended(rlx_onnx_conv *c, const plan *p)
 {
-    const rlx_expr *below =
-        p->l->limit ? rlx_onnx_call2(c, "less", &p->step->node, p->l->limit) : NULL;
-    return !p->has_cond ? below
-           : below      ? rlx_onnx_call2(c, "logical_and", below, &p->go->node)
-                        : &p->go->node;
+    const rlx_expr *end =
+        p->l->limit ? rlx_onnx_call2(c, "greater_equal", &p->step->node, p->l->limit) : NULL;
+    const rlx_expr *stop = p->has_cond ? rlx_onnx_call1(c, "logical_not", &p->go->node) : NULL;
+    return !p->has_cond ? end : end ? rlx_onnx_call2(c, "logical_or", end, stop) : stop;
 }
 
 static const rlx_expr *last_result(rlx_onnx_conv *c, const plan *p)
@@ -404,21 +403,22 @@ static const rlx_expr *last_result(rlx_onnx_conv *c, const plan *p)
     return !items ? NULL : n == 1 ? items[0] : rlx_tuple_new(c->ctx, items, n, c->place);
 }
 
-/* Both branches, whose levels end before they do. */
+/* Both branches, whose levels end before they do. The step comes last in the text: it is the last to use the
+ * rows, so that they may grow where they lie. */
 static const rlx_expr *choose(rlx_onnx_conv *c, plan *p)
 {
-    const rlx_expr *more = has_more(c, p);
-    if (!more || !rlx_builder_begin_branch(c->m->b))
+    const rlx_expr *end = has_ended(c, p);
+    if (!end || !rlx_builder_begin_branch(c->m->b))
         return NULL;
     size_t level = rlx_onnx_enter(c->m);
     const rlx_expr *call = one_step(c, p);
     rlx_onnx_leave(c->m, level);
-    const rlx_expr *yes = call ? rlx_builder_end_branch(c->m->b, call, c->place) : NULL;
-    if (!yes || c->failed || p->changed || !p->rows_known || !rlx_builder_begin_branch(c->m->b))
+    const rlx_expr *step = call ? rlx_builder_end_branch(c->m->b, call, c->place) : NULL;
+    if (!step || c->failed || p->changed || !p->rows_known || !rlx_builder_begin_branch(c->m->b))
         return NULL;
     const rlx_expr *last = last_result(c, p);
-    const rlx_expr *no = last ? rlx_builder_end_branch(c->m->b, last, c->place) : NULL;
-    return no ? rlx_onnx_emit(c, rlx_if_new(c->ctx, more, yes, no, c->place)) : NULL;
+    const rlx_expr *done = last ? rlx_builder_end_branch(c->m->b, last, c->place) : NULL;
+    return done ? rlx_onnx_emit(c, rlx_if_new(c->ctx, end, done, step, c->place)) : NULL;
 }
 
 /* The function, bound to `self`; NULL: it failed, or p->changed or p->rows_known say that types are not

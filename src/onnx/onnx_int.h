@@ -28,6 +28,7 @@ typedef struct rlx_onnx_value {
     /* a sequence, or an optional value: none or one */
     struct rlx_onnx_value *const *items; size_t num_items;
     bool is_sequence, is_optional;
+    uint8_t narrow;                          /* element type that has no dtype (narrow.c), else 0 */
     bool failed;                             /* reported; what uses it is silent */
     uint64_t depends;                        /* on which small inputs of the graph, by number */
     unsigned level;                          /* of branches and functions in which it was made */
@@ -195,6 +196,17 @@ const rlx_expr *rlx_onnx_tensor_constant(rlx_importer *m, const rlx_onnx_tensor 
                                          rlx_place place);
 const rlx_expr *rlx_onnx_sparse_constant(rlx_importer *m, const rlx_onnx_sparse *t,
                                          rlx_place place);
+
+/* ---- element types without a dtype (narrow.c): codes are bytes, values are of the dtype that rlx_onnx_dtype gives */
+bool rlx_onnx_is_narrow(int64_t data_type);
+double rlx_onnx_narrow_value(int64_t data_type, unsigned code);
+int64_t rlx_onnx_narrow_of(const rlx_onnx_conv *c, size_t i);
+const rlx_expr *rlx_onnx_decode(rlx_onnx_conv *c, int64_t data_type, const rlx_expr *codes);
+const rlx_expr *rlx_onnx_encode(rlx_onnx_conv *c, int64_t data_type, const rlx_expr *x);
+/* Any values as those of the type. mode: of rounding to an exponent, n(earest), u(p) or d(own) */
+const rlx_expr *rlx_onnx_to_narrow(rlx_onnx_conv *c, int64_t data_type, const rlx_expr *x,
+                                   bool saturate, char mode);
+const rlx_expr *rlx_onnx_limit_narrow(rlx_onnx_conv *c, int64_t data_type, const rlx_expr *y);
 
 /* ---- reports: each reason once, with a count (issue.c). Gives NULL. */
 void *rlx_onnx_issue_add(rlx_importer *m, enum rlx_code_id code, bool is_warning, rlx_slice domain,

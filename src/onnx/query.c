@@ -108,6 +108,8 @@ static void read_port(query *q, const rlx_onnx_value_info *v, rlx_onnx_port *p)
     p->type = rlx_onnx_dtype_name(t->elem_type);
     if (!rlx_onnx_dtype(t->elem_type, &p->dtype))
         p->dtype = RELAX_VOID;
+    if (rlx_onnx_is_narrow(t->elem_type))
+        p->dtype = RELAX_UINT8; /* codes */
     int64_t *sizes = s ? rlx_new(q->m.ctx, (s->dims.len + 1) * sizeof *sizes) : NULL;
     const rlx_string **names = s ? rlx_new(q->m.ctx, (s->dims.len + 1) * sizeof *names) : NULL;
     q->ok = q->ok && (!s || (sizes && names));

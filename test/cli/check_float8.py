@@ -191,8 +191,8 @@ for f in FORMATS:
             s.check(f"{f.name}, {way}: literals, place {i}", not bad, [VALUES[k] for k in bad])
         s.check(f"{f.name}, {way}: a scalar", bits(exe.call("one", [])[0]).tolist() == [f.encode(1.5)])
 
-# Files: the tool reads what it writes, under the name that ml_dtypes gives the type.
-for f, npy in zip(FORMATS, (b"'<V1'", b"'<f1'")):
+# Files: the tool reads what it writes, under the name that numpy can read.
+for f, npy in zip(FORMATS, (b"'<V1'", b"'|V1'")):
     s.write("f.py", HEAD + f"""    @R.function
     def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "{f.name}"):
         return R.astype(x, "{f.name}")

@@ -55,7 +55,7 @@ def load(path):
     """An array as the tool writes it; numpy reads narrow floats as bytes only, and not by each name of them."""
     with open(path, "rb") as file:
         content = file.read()
-    for name, npy in (("bfloat16", b"'<V2'"), ("float8_e4m3fn", b"'<V1'"), ("float8_e5m2", b"'<f1'")):
+    for name, npy in (("bfloat16", b"'<V2'"), ("float8_e4m3fn", b"'<V1'"), ("float8_e5m2", b"'|V1'")):
         if npy in content[:128]:
             raw = np.load(io.BytesIO(content.replace(npy, b"'|V" + npy[-2:], 1)))
             return raw.view(NARROW[name])
