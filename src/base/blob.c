@@ -85,11 +85,12 @@ rlx_blob *rlx_blob_defer(rlx_memory *m, size_t size, rlx_deferred *d)
 
 bool rlx_blob_write(const rlx_blob *b, void *to)
 {
-    if (b->deferred)
-        return b->deferred->make(b->deferred, to);
-    if (b->size)
+    size_t made = 0, n = 1;
+    for (; b->deferred && n && made < b->size; made += n)
+        n = b->deferred->make(b->deferred, made, (unsigned char *)to + made);
+    if (!b->deferred && b->size)
         memcpy(to, b->data, b->size);
-    return true;
+    return n > 0;
 }
 
 rlx_blob *rlx_blob_retain(rlx_blob *b)

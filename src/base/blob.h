@@ -8,12 +8,14 @@
 #define RLX_BLOB_ALIGN ((size_t)64)
 
 /* Content that is made of other content when it is written, `how` saying how: two of equal content
- * and the same `how` are equal. */
+ * and the same `how` are equal. It is made in pieces of at most `most` bytes. */
 typedef struct rlx_deferred rlx_deferred;
 struct rlx_deferred {
     struct rlx_blob *of;
     const void *how;
-    bool (*make)(rlx_deferred *d, void *to); /* false: out of memory, or reported */
+    size_t most;
+    /* Makes the piece that begins at byte `from`; its size, 0: out of memory, or reported */
+    size_t (*make)(rlx_deferred *d, size_t from, void *to);
     void (*end)(rlx_deferred *d);
 };
 

@@ -378,20 +378,28 @@ static void *space_for(file_out *o, size_t bytes)
     return rlx_buf_grow(&o->made, bytes) ? o->made.data : NULL;
 }
 
-/* Content that is made goes where it stays, if that is memory. */
+/* Content that is made, piece by piece; it goes where it stays, if that is memory. */
+static void put_made(file_out *o, rlx_deferred *d, size_t size)
+{
+    for (size_t done = 0, n; done < size && !o->failed; done += n) {
+        void *made = o->to ? o->to + o->len : space_for(o, d->most);
+        n = made ? d->make(d, done, made) : 0;
+        o->failed |= !n;
+        if (n)
+            o->crc = rlx_crc32c(o->crc, made, n);
+        if (o->sink)
+            put_bytes(o, made, n);
+        else
+            o->len += n;
+    }
+}
+
 static void put_blob(file_out *o, const rlx_blob *b)
 {
-    if (!b->deferred) {
+    if (!b->deferred)
         put(o, b->data, b->size);
-        return;
-    }
-    bool measured = !o->to && !o->sink;
-    void *made = measured || o->failed ? NULL : o->to ? o->to + o->len : space_for(o, b->size);
-    o->failed |= !measured && (!made || !rlx_blob_write(b, made));
-    if (!measured && !o->failed)
-        o->crc = rlx_crc32c(o->crc, made, b->size);
-    if (o->sink && !o->failed)
-        put_bytes(o, made, b->size);
+    else if (o->to || o->sink)
+        put_made(o, b->deferred, b->size);
     else
         o->len += b->size;
 }

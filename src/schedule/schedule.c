@@ -187,14 +187,16 @@ static const rlx_prim_func *schedule_plain(rlx_context *ctx, const rlx_prim_func
 }
 
 /* *plain: f with its blocks lowered to the body `lowered`, and nests that hand each other elements as one; NULL where that
- * cannot be. False after a report. */
-static bool lower(rlx_context *ctx, const rlx_prim_func *f, const rlx_prim_func **plain,
+ * cannot be. constant: which parameters panels may take the place of; NULL: none. False after a report. */
+static bool lower(rlx_context *ctx, const rlx_prim_func *f, const bool *constant, const rlx_prim_func **plain,
                   const rlx_stmt **lowered)
 {
     size_t errors = rlx_error_count(ctx);
     const rlx_prim_func *p =
         rlx_flag_attr(f->attrs, "tir.is_scheduled") ? NULL : rlx_tir_lower_blocks(ctx, f);
     *lowered = p ? rlx_flatten_sequences(ctx, p->body) : NULL;
+    if (*lowered && constant)
+        *lowered = rlx_read_through_moves(ctx, p, constant, *lowered);
     const rlx_stmt *apart = *lowered ? rlx_split_same_sizes(ctx, p, *lowered) : NULL,
                    *body = apart ? rlx_inline_nests(ctx, apart) : NULL,
                    *rows = body ? rlx_join_rows(ctx, body) : NULL;
@@ -208,7 +210,7 @@ const rlx_prim_func *rlx_schedule(rlx_context *ctx, const rlx_prim_func *f)
     const rlx_prim_func *plain;
     const rlx_stmt *lowered;
     rlx_panel_params none = { .function = f };
-    if (!lower(ctx, f, &plain, &lowered))
+    if (!lower(ctx, f, NULL, &plain, &lowered))
         return NULL;
     none.function = plain;
     return plain ? schedule_plain(ctx, f, plain, lowered, &none) : f;
@@ -224,8 +226,8 @@ int rlx_panel_param(const rlx_panel_params *p, const rlx_buffer *b)
     return -1;
 }
 
-bool rlx_take_panels(rlx_context *ctx, const rlx_panel_params *p, int param,
-                     const rlx_buffer *panels, const rlx_stmt *body)
+const rlx_prim_func *rlx_filling_function(rlx_context *ctx, const rlx_node *from_param, const rlx_buffer *from,
+                                          const rlx_buffer *to, const rlx_stmt *body, rlx_place place)
 {
     rlx_prim_func *f = rlx_node_new(ctx, RLX_NODE_PRIM_FUNC);
     const rlx_string *name = rlx_string_z(ctx, "panels");
@@ -233,22 +235,29 @@ bool rlx_take_panels(rlx_context *ctx, const rlx_panel_params *p, int param,
     const rlx_attr *yes = rlx_attr_bool_new(ctx, true);
     const rlx_node **lists = rlx_new(ctx, 4 * sizeof *lists);
     if (!f || !var || !yes || !lists)
-        return false;
-    lists[0] = p->function->params[param];
+        return NULL;
+    lists[0] = from_param;
     lists[1] = &var->node;
-    lists[2] = p->function->buffers[param];
-    lists[3] = &panels->node;
-    f->place = p->function->place;
+    lists[2] = &from->node;
+    lists[3] = &to->node;
+    f->place = place;
     f->params = lists;
     f->buffers = lists + 2;
     f->num_params = f->num_buffers = 2;
     f->ret_dtype = RELAX_VOID;
     f->body = body;
     f->attrs = rlx_attrs_with(ctx, NULL, "tir.is_scheduled", yes);
-    const rlx_node *apart = f->attrs ? rlx_copy_fresh(ctx, &f->node) : NULL;
-    p->packs[param] = rlx_as_prim_func(apart);
+    return f->attrs ? rlx_as_prim_func(rlx_copy_fresh(ctx, &f->node)) : NULL;
+}
+
+bool rlx_take_panels(rlx_context *ctx, const rlx_panel_params *p, int param,
+                     const rlx_buffer *panels, const rlx_stmt *body)
+{
+    const rlx_prim_func *f = p->function;
+    p->packs[param] = rlx_filling_function(ctx, f->params[param], rlx_as_buffer(f->buffers[param]), panels,
+                                           body, f->place);
     p->panels[param] = panels;
-    return apart != NULL;
+    return p->packs[param] != NULL;
 }
 
 typedef struct uses { const rlx_buffer *buffer; size_t count; } uses;
@@ -288,7 +297,7 @@ const rlx_prim_func *rlx_schedule_packed(rlx_context *ctx, const rlx_prim_func *
         .function = f, .wanted = wanted, .packs = packs,
         .panels = rlx_new_zero(ctx, (f->num_params + 1) * sizeof *params.panels)
     };
-    if (!wanted || !params.panels || !lower(ctx, f, &plain, &lowered))
+    if (!wanted || !params.panels || !lower(ctx, f, constant, &plain, &lowered))
         return NULL;
     memset(packs, 0, f->num_params * sizeof *packs);
     if (!plain)

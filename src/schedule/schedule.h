@@ -19,4 +19,15 @@ const rlx_prim_func *rlx_schedule(rlx_context *ctx, const rlx_prim_func *f);
 const rlx_prim_func *rlx_schedule_packed(rlx_context *ctx, const rlx_prim_func *f,
                                          const bool *constant, const rlx_prim_func **packs);
 
+/* Some of the panels that such a function fills. */
+typedef struct rlx_panel_piece {
+    const rlx_prim_func *pack;       /* fills them from a box of what the parameter was */
+    int64_t first[RLX_TIR_MAX_DIMS], size[RLX_TIR_MAX_DIMS]; /* the box, by dimension */
+    size_t bytes;                    /* of panels */
+} rlx_panel_piece;
+/* The piece that begins at byte `from` of all panels: at most `most` bytes, or a single panel. False: out of memory, or
+ * they can only be filled as a whole. */
+bool rlx_panel_piece_at(rlx_context *ctx, const rlx_prim_func *pack, size_t from, size_t most,
+                        rlx_panel_piece *out);
+
 #endif

@@ -117,6 +117,14 @@ int rlx_panel_param(const rlx_panel_params *p, const rlx_buffer *b);
 bool rlx_take_panels(rlx_context *ctx, const rlx_panel_params *p, int param,
                      const rlx_buffer *panels, const rlx_stmt *body);
 
+/* The body with loads of a constant parameter in place of loads of a temporary that is the same in another order, if there
+ * is such a one (read_through.c). NULL: out of memory. */
+const rlx_stmt *rlx_read_through_moves(rlx_context *ctx, const rlx_prim_func *f, const bool *constant,
+                                       const rlx_stmt *body);
+/* The function whose body fills one buffer from another, which is the parameter `from_param`. NULL: out of memory. */
+const rlx_prim_func *rlx_filling_function(rlx_context *ctx, const rlx_node *from_param, const rlx_buffer *from,
+                                          const rlx_buffer *to, const rlx_stmt *body, rlx_place place);
+
 /* Is b a temporary that these statements alone touch? */
 bool rlx_is_temporary_of_nests(rlx_context *ctx, const rlx_panel_params *p, const rlx_buffer *b,
                          const rlx_stmt *const *stmts, size_t count);

@@ -2,6 +2,7 @@
  * tensor with known sizes that shape.
  *     y = add(2.0, 3.0)          ->   y = 5.0
  *     s = shape_of(x)            ->   s = R.shape([n, 4])        with x: R.Tensor((n, 4))
+ *     lv = 5.0; z = mul(x, lv)   ->   lv = 5.0; z = mul(x, 5.0)  where lv is a dataflow variable
  * needs: normal form, struct info. keeps: variables and their struct info. Operators are
  * lowered and run, as are call_tirs of pure PrimFuncs of the module: small ones by the evaluator
  * of tir, others as kernels where the context has somebody who does that; the bits are the same.
@@ -254,9 +255,16 @@ static bool ask_written(rlx_seq_pass *p, const rlx_binding *b, bool *written)
     return true;
 }
 
-static bool fold_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
+/* Uses of a dataflow variable become the constant. */
+static bool note_constant(rlx_seq_pass *p, const rlx_var *v, const rlx_expr *constant)
 {
     fold *f = p->user;
+    return rlx_ptrmap_put(&f->constants, v, (uintptr_t)constant) &&
+           (v->node.kind != RLX_NODE_DATAFLOW_VAR || rlx_seq_replace(p, &v->node, constant));
+}
+
+static bool fold_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
+{
     const rlx_expr *value = rlx_binding_value(now);
     const rlx_call *call = rlx_as_call(value);
     const rlx_op_row *row = rlx_callee_op(value);
@@ -275,7 +283,7 @@ static bool fold_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_bind
     const rlx_var *v = rlx_binding_var(now);
     const rlx_expr *bound = folded ? folded : value;
     if (v && !written && now->kind == RLX_NODE_VAR_BINDING && bound->kind == RLX_NODE_CONSTANT &&
-        !rlx_ptrmap_put(&f->constants, v, (uintptr_t)bound))
+        !note_constant(p, v, bound))
         return false;
     return rlx_seq_emit(p, folded ? rlx_with_value(p->ctx, now, folded) : now);
 }

@@ -208,6 +208,7 @@ static bool elements_into(uint8_t pattern, bool is_end)
 {
     return pattern <= RLX_INJECTIVE || (is_end && (pattern == RLX_REDUCTION || pattern == RLX_OUT_FUSABLE));
 }
+static bool sum_of_products(uint8_t pattern, bool is_end) { return is_end && pattern == RLX_OUT_FUSABLE; }
 static bool only_moves(uint8_t pattern, bool is_end)
 {
     (void)is_end;
@@ -215,8 +216,10 @@ static bool only_moves(uint8_t pattern, bool is_end)
 }
 
 /* What a node of that group, with such edges on its way, may join in this phase; NULL: nothing. */
-static bool (*rule_of(uint8_t pattern, uint8_t edges, int phase))(uint8_t, bool)
+static bool (*rule_of(uint8_t pattern, uint8_t edges, bool moves_constant, int phase))(uint8_t, bool)
 {
+    if (moves_constant && phase == 0)
+        return sum_of_products;
     if (pattern == RLX_OUT_FUSABLE)
         return phase == 0 && edges == RLX_ELEMWISE ? only_elements : NULL;
     if (pattern <= RLX_BROADCAST)
@@ -230,7 +233,7 @@ static void fuse_node(rlx_fuse_graph *g, uint32_t n, int phase)
     way w = { .g = g, .from = n, .to = at->parent - 1 };
     if (at->parent == NONE || rlx_fuse_group(g, n) == rlx_fuse_group(g, w.to))
         return;
-    w.allows = rule_of(at->group_pattern, at->way, phase);
+    w.allows = rule_of(at->group_pattern, at->way, at->moves_constant, phase);
     if (w.allows)
         try_join(&w);
 }

@@ -3,7 +3,8 @@
  * Nodes are the bindings in order; an edge goes from a binding to each that uses it and has the pattern of the user. A
  * node may join its immediate post-dominator, the first binding that everything computed from it goes through, with all
  * that lies between, if the patterns on the way allow it. The rules are those of TVM, in the same two phases: first
- * sums of products and elementwise work, then what only moves elements.
+ * sums of products and elementwise work, then what only moves elements; and what moves a constant joins the sum of products that
+ * alone uses it.
  */
 #ifndef RLX_FUSE_GRAPH_H
 #define RLX_FUSE_GRAPH_H
@@ -13,6 +14,7 @@
 typedef struct rlx_fuse_node {
     uint8_t pattern;                     /* enum rlx_op_pattern */
     bool kept;                           /* something outside of the block uses it */
+    bool moves_constant;                 /* into another order: joins a sum of products, which packs it once for all */
     const rlx_node *device;              /* where it runs, and between which writes: never together */
     uint32_t section;                    /* with another */
     /* private */

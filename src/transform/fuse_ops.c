@@ -73,6 +73,31 @@ static enum rlx_op_pattern pattern_of(fuser *z, const rlx_binding *b)
     return rlx_as_tuple_get_item(value) ? pattern_of_item(z, v, rlx_as_tuple_get_item(value)) : pattern_of_call(z, value);
 }
 
+static enum rlx_step find_store(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    const rlx_buffer_store **found = user, *s = rlx_as_buffer_store(n);
+    bool second = s && *found;
+    *found = s ? s : *found;
+    return second ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+/* Is it the call of a function that stores each element of a constant somewhere, as permute_dims does? */
+static bool moves_constant(fuser *z, const rlx_binding *b)
+{
+    rlx_tir_call c = { 0 };
+    const rlx_buffer_store *store = NULL;
+    rlx_walker w = { .enter = find_store, .user = &store };
+    bool is = rlx_tir_call_match(z->ctx, z->module, rlx_binding_value(b), &c) && c.num_inputs == 1 &&
+              rlx_as_constant(c.inputs[0]) && c.function->num_params == 2 &&
+              rlx_walk(&z->ctx->memory, c.function->body, &w, NULL) != RLX_STEP_STOP && store;
+    const rlx_buffer_load *load = is ? rlx_as_buffer_load(store->value) : NULL;
+    is = load && load->num_indices == store->num_indices;
+    for (size_t i = 0; is && i < load->num_indices; i++)
+        is = rlx_as_prim_var(load->indices[i]) && rlx_as_prim_var(store->indices[i]);
+    rlx_tir_call_free(&c, z->ctx);
+    return is;
+}
+
 static bool add_edge(fuser *z, uint32_t from, uint32_t to)
 {
     rlx_memory *m = z->graph.memory;
@@ -168,6 +193,7 @@ static bool add_node(fuser *z, const rlx_binding *b)
                         .kept = !v || v->node.kind == RLX_NODE_VAR,
                         .device = v ? device_of(v->sinfo) : NULL,
                         .section = z->section };
+    n.moves_constant = n.pattern == RLX_INJECTIVE && moves_constant(z, b);
     z->at = (uint32_t)z->graph.nodes.len;
     return rlx_vec_push(z->graph.memory, &z->graph.nodes, n) && rlx_vec_push(z->graph.memory, &z->last_use, 0) &&
            rlx_each_operand(z->ctx, rlx_binding_value(b), note_edge, z) &&

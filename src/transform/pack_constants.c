@@ -20,14 +20,19 @@ typedef struct variant {
     struct variant *next;                /* of the same function */
 } variant;
 
+/* Memory for content that lies anywhere, and for boxes of content: of one constant after the other. */
+typedef struct desk {
+    void *data;
+    size_t bytes, users;
+} desk;
+
 /* How constants of one layout become panels; counted by the panels that are still to be made. */
 typedef struct recipe {
     rlx_context *ctx;
     const rlx_prim_func *pack;
     struct rlx_kernel *kernel;           /* NULL: the evaluator does it */
     size_t users;
-    void *aligned;                       /* for content that lies anywhere; grows */
-    size_t aligned_bytes;
+    desk *desk;                          /* of all recipes of a packer */
     struct recipe *next;                 /* of the same packer */
 } recipe;
 
@@ -36,6 +41,7 @@ typedef struct panels {
     rlx_deferred head;
     recipe *recipe;
     const rlx_constant *of;
+    size_t bytes;
 } panels;
 
 /* A constant's content. */
@@ -55,6 +61,7 @@ typedef struct packer {
     rlx_ptrmap weight_of;                /* blob -> its weight */
     weight *weights;
     recipe *recipes;
+    desk *desk;
     bool defers;                         /* panels are made when they are written */
     size_t *mentions, *replaced;         /* by function of the module: of its name, by a variant */
     bool changed;                        /* a weight became plain */
@@ -186,6 +193,14 @@ static bool settle(packer *p)
 
 /* ---- panels --------------------------------------------------------------------------------- */
 
+static void leave_desk(rlx_memory *m, desk *d)
+{
+    if (!d || --d->users)
+        return;
+    rlx_mem_free(m, d->data, d->bytes);
+    rlx_mem_free(m, d, sizeof *d);
+}
+
 static void release_recipe(recipe *r)
 {
     if (--r->users)
@@ -193,7 +208,7 @@ static void release_recipe(recipe *r)
     rlx_memory *m = &r->ctx->memory;
     if (r->kernel)
         r->ctx->kernels->unload(r->kernel);
-    rlx_mem_free(m, r->aligned, r->aligned_bytes);
+    leave_desk(m, r->desk);
     rlx_mem_free(m, r, sizeof *r);
 }
 
@@ -208,7 +223,8 @@ static recipe *recipe_for(packer *p, const rlx_prim_func *pack)
     recipe *r = lost ? NULL : rlx_mem_alloc_zero(&p->ctx->memory, sizeof *r);
     if (!r)
         return NULL;
-    *r = (recipe){ .ctx = p->ctx, .pack = pack, .users = 1 };
+    *r = (recipe){ .ctx = p->ctx, .pack = pack, .users = 1, .desk = p->desk };
+    p->desk->users++;
     if (kernels && !(r->kernel = kernels->load(p->ctx, pack)))
         return release_recipe(r), NULL;
     r->next = p->recipes;
@@ -216,60 +232,110 @@ static recipe *recipe_for(packer *p, const rlx_prim_func *pack)
     return r;
 }
 
-/* The content at an address where its elements may lie: often that of one constant after the
- * other, for which memory is taken once. */
-static const void *aligned_by(recipe *r, const rlx_constant *c)
+static void *aligned_memory(const recipe *r, size_t bytes)
 {
     rlx_memory *m = &r->ctx->memory;
-    if (rlx_is_aligned(c))
-        return c->data->data;
-    if (r->aligned_bytes < c->data->size) {
-        rlx_mem_free(m, r->aligned, r->aligned_bytes);
-        r->aligned = rlx_mem_alloc(m, c->data->size);
-        r->aligned_bytes = r->aligned ? c->data->size : 0;
+    desk *d = r->desk;
+    if (d->bytes < bytes) {
+        rlx_mem_free(m, d->data, d->bytes);
+        d->data = rlx_mem_alloc(m, bytes);
+        d->bytes = d->data ? bytes : 0;
     }
-    return r->aligned ? memcpy(r->aligned, c->data->data, c->data->size) : NULL;
+    return d->data;
 }
 
-static bool panel_shape(const rlx_buffer *to, int64_t *shape, size_t *bytes)
+/* The content at an address where its elements may lie. */
+static const void *aligned_by(const recipe *r, const rlx_constant *c)
 {
-    *bytes = rlx_dtype_bytes(to->dtype);
-    for (size_t d = 0; d < to->num_shape; d++)
-        if (!rlx_int_literal(to->shape[d], &shape[d]) ||
-            !rlx_mul_size(*bytes, (size_t)shape[d], bytes))
+    void *to = rlx_is_aligned(c) ? NULL : aligned_memory(r, c->data->size);
+    return rlx_is_aligned(c) ? c->data->data : to ? memcpy(to, c->data->data, c->data->size) : NULL;
+}
+
+/* A box of the content, in rows of what lies together. */
+static const void *box_of(const recipe *r, const rlx_constant *c, const rlx_panel_piece *piece)
+{
+    size_t row = rlx_dtype_bytes(c->dtype), stride[RLX_TIR_MAX_DIMS], outer = c->num_shape, bytes = row;
+    int64_t at[RLX_TIR_MAX_DIMS] = { 0 };
+    for (size_t d = c->num_shape, step = row; d-- > 0; step *= (size_t)c->shape[d]) {
+        stride[d] = step;
+        bytes *= (size_t)piece->size[d];
+    }
+    while (outer > 0 && piece->size[outer - 1] == c->shape[outer - 1])
+        row *= (size_t)c->shape[--outer];
+    if (outer > 0)
+        row *= (size_t)piece->size[--outer];
+    unsigned char *box = aligned_memory(r, bytes), *to = box;
+    for (; box && to < box + bytes; to += row) {
+        const unsigned char *from = c->data->data;
+        for (size_t d = 0; d < c->num_shape; d++)
+            from += (size_t)(piece->first[d] + at[d]) * stride[d];
+        memcpy(to, from, row);
+        for (size_t d = outer; d-- > 0 && ++at[d] == piece->size[d];)
+            at[d] = 0;
+    }
+    return box;
+}
+
+static bool literal_shape(const rlx_buffer *b, int64_t *shape, size_t *bytes)
+{
+    *bytes = rlx_dtype_bytes(b->dtype);
+    for (size_t d = 0; d < b->num_shape; d++)
+        if (!rlx_int_literal(b->shape[d], &shape[d]) || !rlx_mul_size(*bytes, (size_t)shape[d], bytes))
             return false;
     return true;
 }
 
-static bool fill_panels(recipe *r, const rlx_constant *c, void *to, rlx_fault *why)
+/* kernel: NULL, the evaluator does it. from: NULL, out of memory. */
+static bool run_pack(const recipe *r, const rlx_prim_func *pack, struct rlx_kernel *kernel, const void *from,
+                     void *to, rlx_fault *why)
 {
-    const rlx_buffer *buffer = rlx_as_buffer(r->pack->buffers[1]);
-    int64_t shape[RLX_TIR_MAX_DIMS];
+    rlx_context *ctx = r->ctx;
+    int64_t shape[2][RLX_TIR_MAX_DIMS];
     size_t bytes;
     rlx_tir_limits none = { 0 };
-    const void *from = aligned_by(r, c);
-    if (!from || !panel_shape(buffer, shape, &bytes))
-        return false;
-    rlx_tir_arg args[2] = { { .dtype = c->dtype,
-                              .data = (void *)(uintptr_t)from,
-                              .shape = c->shape,
-                              .ndim = (int32_t)c->num_shape },
-                            { .dtype = buffer->dtype,
-                              .data = to,
-                              .shape = shape,
-                              .ndim = (int32_t)buffer->num_shape } };
-    return r->kernel ? r->ctx->kernels->call(r->ctx, r->kernel, args, 2, &none, why)
-                     : rlx_tir_eval(r->ctx, r->pack, args, 2, &none, why);
+    void *data[2] = { (void *)(uintptr_t)from, to };
+    rlx_tir_arg args[2];
+    for (int i = 0; i < 2; i++) {
+        const rlx_buffer *b = rlx_as_buffer(pack->buffers[i]);
+        if (!from || !literal_shape(b, shape[i], &bytes))
+            return false;
+        args[i] = (rlx_tir_arg){ .dtype = b->dtype, .data = data[i], .shape = shape[i], .ndim = (int32_t)b->num_shape };
+    }
+    return kernel ? ctx->kernels->call(ctx, kernel, args, 2, &none, why)
+                  : rlx_tir_eval(ctx, pack, args, 2, &none, why);
 }
 
-static bool make_late(rlx_deferred *d, void *to)
+static bool fill_panels(const recipe *r, const rlx_constant *c, void *to, rlx_fault *why)
+{
+    return run_pack(r, r->pack, r->kernel, aligned_by(r, c), to, why);
+}
+
+enum { MOST_AT_ONCE = 16 << 20 };
+
+static size_t fill_piece(const recipe *r, const rlx_constant *c, size_t from, void *to, rlx_fault *why)
+{
+    const rlx_kernel_runner *kernels = r->ctx->kernels;
+    rlx_panel_piece piece;
+    if (!rlx_panel_piece_at(r->ctx, r->pack, from, MOST_AT_ONCE, &piece))
+        return 0;
+    struct rlx_kernel *kernel = kernels ? kernels->load(r->ctx, piece.pack) : NULL;
+    bool ok = (kernel || !kernels) && run_pack(r, piece.pack, kernel, box_of(r, c, &piece), to, why);
+    if (kernel)
+        kernels->unload(kernel);
+    return ok ? piece.bytes : 0;
+}
+
+static size_t make_late(rlx_deferred *d, size_t from, void *to)
 {
     panels *late = (panels *)(void *)d;
+    recipe *r = late->recipe;
     rlx_fault why = { 0 };
-    bool ok = fill_panels(late->recipe, late->of, to, &why);
-    if (!ok && !late->recipe->ctx->diags.out_of_memory)
-        RLX_BUG(late->recipe->ctx, "panels of a constant cannot be made: %s", why.text);
-    return ok;
+    size_t made = d->most < late->bytes                  ? fill_piece(r, late->of, from, to, &why)
+                  : fill_panels(r, late->of, to, &why) ? late->bytes
+                                                       : 0;
+    if (!made && !r->ctx->diags.out_of_memory)
+        RLX_BUG(r->ctx, "panels of a constant cannot be made: %s", why.text);
+    return made;
 }
 
 static void end_late(rlx_deferred *d)
@@ -285,14 +351,18 @@ static rlx_blob *defer_panels(recipe *r, const rlx_constant *c, size_t bytes)
 {
     rlx_memory *m = &r->ctx->memory;
     panels *late = rlx_mem_alloc(m, sizeof *late);
+    rlx_panel_piece first;
     if (!late)
         return NULL;
+    bool whole = bytes <= MOST_AT_ONCE || !rlx_panel_piece_at(r->ctx, r->pack, 0, MOST_AT_ONCE, &first);
     *late = (panels){ .head = { .of = rlx_blob_retain(c->data),
                                 .how = r,
+                                .most = whole ? bytes : first.bytes,
                                 .make = make_late,
                                 .end = end_late },
                       .recipe = r,
-                      .of = c };
+                      .of = c,
+                      .bytes = bytes };
     r->users++;
     return rlx_blob_defer(m, bytes, &late->head);
 }
@@ -315,7 +385,7 @@ static const rlx_expr *make_panels(packer *p, const rlx_constant *c, const rlx_p
     const rlx_buffer *to = rlx_as_buffer(pack->buffers[1]);
     int64_t shape[RLX_TIR_MAX_DIMS];
     size_t bytes;
-    recipe *r = panel_shape(to, shape, &bytes) ? recipe_for(p, pack) : NULL;
+    recipe *r = literal_shape(to, shape, &bytes) ? recipe_for(p, pack) : NULL;
     if (!r)
         return NULL;
     rlx_blob *data = p->defers && bytes >= DEFER_FROM ? defer_panels(r, c, bytes)
@@ -438,16 +508,20 @@ const rlx_module *rlx_pass_pack_constants(rlx_pass_run *run, const rlx_module *m
     packer p = { .ctx = run->ctx,
                  .module = m,
                  .mb = rlx_module_builder_create(run->ctx, m),
+                 .desk = rlx_mem_alloc_zero(&run->ctx->memory, sizeof *p.desk),
                  .defers = run->defers };
     rlx_ptrmap_init(&p.variants, &run->ctx->memory);
     rlx_ptrmap_init(&p.weight_of, &run->ctx->memory);
-    const rlx_module *out = pack(&p);
+    if (p.desk)
+        p.desk->users = 1;
+    const rlx_module *out = p.desk ? pack(&p) : NULL;
     rlx_ptrmap_free(&p.variants);
     rlx_ptrmap_free(&p.weight_of);
     for (recipe *r = p.recipes, *next; r; r = next) {
         next = r->next;
         release_recipe(r);
     }
+    leave_desk(&run->ctx->memory, p.desk);
     rlx_module_builder_free(p.mb);
     return out;
 }

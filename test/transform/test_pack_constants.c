@@ -1,6 +1,7 @@
 /* test_pack_constants.c: which weights are stored in panels, and that results keep their bits:
  * programs as they are built with panels, and as level 0 builds them. */
 #include "../api/api_fixture.h"
+#include "schedule/schedule.h"
 #include "text_file.h"
 #include "text_module.h"
 #include "transform/transform.h"
@@ -333,6 +334,154 @@ static void test_file_by_pieces(void **state)
     }
 }
 
+/* ---- panels piece by piece ------------------------------------------------------------------ */
+
+static size_t bytes_of(const rlx_buffer *b, int64_t *shape)
+{
+    size_t bytes = rlx_dtype_bytes(b->dtype);
+    for (size_t d = 0; d < b->num_shape; d++) {
+        assert_true(rlx_int_literal(b->shape[d], &shape[d]));
+        bytes *= (size_t)shape[d];
+    }
+    return bytes;
+}
+
+static void fill(relax_context *ctx, const rlx_prim_func *pack, void *from, void *to)
+{
+    int64_t shapes[2][RLX_TIR_MAX_DIMS];
+    rlx_tir_arg args[2] = { { .data = from }, { .data = to } };
+    rlx_fault why;
+    for (int i = 0; i < 2; i++) {
+        const rlx_buffer *b = rlx_as_buffer(pack->buffers[i]);
+        bytes_of(b, shapes[i]);
+        args[i].dtype = b->dtype;
+        args[i].shape = shapes[i];
+        args[i].ndim = (int32_t)b->num_shape;
+    }
+    if (!rlx_tir_eval(ctx, pack, args, 2, &(rlx_tir_limits){ 0 }, &why))
+        fail_msg("%s", why.text);
+}
+
+/* The box, element by element. */
+static unsigned char *take_box(const rlx_buffer *b, const unsigned char *all, const rlx_panel_piece *piece)
+{
+    int64_t shape[RLX_TIR_MAX_DIMS], box[RLX_TIR_MAX_DIMS];
+    size_t element = rlx_dtype_bytes(b->dtype), count = 1;
+    bytes_of(b, shape);
+    assert_int_equal(rlx_as_buffer(piece->pack->buffers[0])->num_shape, b->num_shape);
+    bytes_of(rlx_as_buffer(piece->pack->buffers[0]), box);
+    for (size_t d = 0; d < b->num_shape; d++) {
+        assert_true(box[d] == piece->size[d] && piece->first[d] >= 0 && piece->first[d] + box[d] <= shape[d]);
+        count *= (size_t)box[d];
+    }
+    unsigned char *out = malloc(count * element);
+    assert_non_null(out);
+    for (size_t i = 0; i < count; i++) {
+        size_t rest = i, at = 0, step = 1;
+        for (size_t d = b->num_shape; d-- > 0; step *= (size_t)shape[d], rest /= (size_t)box[d])
+            at += ((size_t)piece->first[d] + rest % (size_t)box[d]) * step;
+        memcpy(out + i * element, all + at * element, element);
+    }
+    return out;
+}
+
+/* Panels that are filled at once, and in pieces of at most so many bytes, or a panel. */
+static void compare_pieces(relax_context *ctx, const rlx_prim_func *pack, size_t most)
+{
+    const rlx_buffer *from = rlx_as_buffer(pack->buffers[0]), *to = rlx_as_buffer(pack->buffers[1]);
+    int64_t shape[RLX_TIR_MAX_DIMS];
+    size_t size = bytes_of(from, shape), bytes = bytes_of(to, shape), done = 0, pieces = 0;
+    bool matrices = to->num_shape > 3 && to->dtype == RELAX_FLOAT32;
+    size_t panel = bytes / (size_t)(shape[0] * (matrices ? shape[1] : 1));
+    most = most > panel ? most : panel;
+    unsigned char *weights = malloc(size), *want = malloc(bytes), *got = malloc(bytes);
+    assert_true(weights && want && got);
+    for (size_t i = 0; i < size; i++)
+        weights[i] = (unsigned char)((i * 37 + i / 251) % 120); /* a number in any dtype */
+    fill(ctx, pack, weights, want);
+    for (rlx_panel_piece piece; done < bytes; done += piece.bytes, pieces++) {
+        assert_true(rlx_panel_piece_at(ctx, pack, done, most, &piece));
+        assert_in_range(piece.bytes, 1, bytes - done < most ? bytes - done : most);
+        unsigned char *box = take_box(from, weights, &piece);
+        fill(ctx, piece.pack, box, got + done);
+        free(box);
+    }
+    assert_memory_equal(want, got, bytes);
+    assert_in_range(pieces, (bytes + most - 1) / most, bytes / panel);
+    free(weights);
+    free(want);
+    free(got);
+}
+
+static void test_pieces(void **state)
+{
+    const char *programs[] = { PROGRAM("products"),      PROGRAM("a single row, and depth in tiles"),
+                               PROGRAM("many matrices"), PROGRAM("windows"),
+                               PROGRAM("in two layouts"), PROGRAM("weights of 16 bits"), PROGRAM("weights of 8 bits") };
+    size_t packed = 0;
+    for (size_t i = 0; i < RLX_COUNT(programs); i++) {
+        relax_context *ctx = relax_context_create(NULL);
+        rlx_pass_step legalize = { .row = rlx_pass_find(RLX_SLICE("legalize_ops")) };
+        const rlx_module *m = text_module(ctx, programs[i]);
+        assert_non_null(m = rlx_run_passes(ctx, m, &legalize, 1, &(rlx_pass_hooks){ .verify = true }));
+        for (size_t k = 0; k < m->num_functions; k++) {
+            const rlx_prim_func *f = rlx_as_prim_func(m->functions[k]), *packs[8] = { NULL };
+            const bool constant[8] = { false, true };
+            if (!f || f->num_params != 3)
+                continue;
+            assert_non_null(rlx_schedule_packed(ctx, f, constant, packs));
+            for (size_t most = 1; packs[1] && most < 1 << 20; most *= 7, packed++)
+                compare_pieces(ctx, packs[1], most);
+        }
+        relax_context_release(ctx);
+    }
+    assert_in_range(packed, 8 * 8, 99 * 8);
+}
+
+static int32_t write_small(void *user, uint64_t offset, const void *data, size_t size)
+{
+    assert_true(size <= 16 << 20);
+    return write_piece(user, offset, data, size);
+}
+
+/* Weights of more than 16 MB are the same panels, piece by piece, wherever the host has them. */
+static void test_large_weights(void **state)
+{
+    static const char *const names[] = { "a", "b" };
+    for (size_t skew = 0; skew < 4; skew += 3) {
+        relax_context *ctx = relax_context_create(NULL);
+        const relax_module *m = (const relax_module *)(const void *)text_module(ctx, PROGRAM("more than 16 MB"));
+        const rlx_function *f = rlx_as_function(((const rlx_module *)(const void *)m)->functions[0]);
+        relax_tensor *tensors[2];
+        DLTensor views[2];
+        void *memory[2];
+        int ends = 0;
+        for (int i = 0; i < 2; i++) {
+            tensors[i] = numbers_of(rlx_as_var(f->params[i + 1]), 0, (uint32_t)i + 1);
+            views[i] = lend(tensors[i], skew, &memory[i]);
+        }
+        m = relax_module_bind_memory(ctx, m, NULL, 0, names, (const DLTensor *const[]){ &views[0], &views[1] }, 2,
+                                     &ends, count_end);
+        relax_compile_options options;
+        relax_compile_options_init(&options, sizeof options);
+        options.after_pass = look_on;
+        relax_bytes *want = file_of(ctx, m, &options), *got = file_of(ctx, m, NULL);
+        assert_same_file(want, got);
+        written all = { .most = SIZE_MAX };
+        assert_int_equal(relax_module_compile_to_file(ctx, m, NULL, write_small, &all), RELAX_OK);
+        assert_int_equal(all.end, relax_bytes_size(want));
+        assert_memory_equal(all.bytes, relax_bytes_data(want), all.end);
+        free(all.bytes);
+        relax_bytes_release(want);
+        relax_bytes_release(got);
+        relax_context_release(ctx);
+        for (int i = 0; i < 2; i++) {
+            relax_tensor_release(tensors[i]);
+            free(memory[i]);
+        }
+    }
+}
+
 static void test_memory_that_is_refused(void **state)
 {
     relax_context *ctx = relax_context_create(NULL);
@@ -371,6 +520,8 @@ int main(void)
         cmocka_unit_test(test_late_panels),
         cmocka_unit_test(test_file_by_pieces),
         cmocka_unit_test(test_wide_panels),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_large_weights),
         cmocka_unit_test(test_memory_that_is_refused),
         cmocka_unit_test(test_products),      cmocka_unit_test(test_single_row),
         cmocka_unit_test(test_unknown_rows),  cmocka_unit_test(test_many_matrices),
