@@ -470,6 +470,12 @@ static bool parse_decorator(rlx_parser *p, rlx_source_line *out)
 
 /* ---- one statement -------------------------------------------------------------------------- */
 
+static bool belongs_to_try(const rlx_parser *p)
+{
+    rlx_slice word = { p->lexer.text + p->lexer.tok.begin, p->lexer.tok.end - p->lexer.tok.begin };
+    return rlx_slice_is(word, "except") || rlx_slice_is(word, "finally");
+}
+
 static bool parse_statement(rlx_parser *p, rlx_source_line *out)
 {
     const rlx_tok *t = &p->lexer.tok;
@@ -496,10 +502,16 @@ static bool parse_statement(rlx_parser *p, rlx_source_line *out)
     case RLX_TOK_DEL:
     case RLX_TOK_ASYNC:
     case RLX_TOK_AWAIT:
+        p->tried |= t->kind == RLX_TOK_TRY;
         rlx_parser_report(p, RLX_PA16, t->begin, t->end,
                           "%s is Python that the text form does not have", rlx_tok_text(t->kind));
         return false;
-    default: return parse_expression_line(p, out);
+    default:
+        if (p->tried && belongs_to_try(p)) {
+            p->lexer.reported = true; /* with its try */
+            return false;
+        }
+        return parse_expression_line(p, out);
     }
 }
 

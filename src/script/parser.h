@@ -101,6 +101,7 @@ typedef struct rlx_parser {
     uint32_t blocks;        /* suites entered */
     bool line_ended;        /* the last simple statement ended its line */
     bool damaged;           /* a header without its colon was read as if it had one */
+    bool tried;             /* a try was met, and refused */
     bool in_assignment;     /* behind a target: annotations are looked up before they are parsed */
     rlx_recall recall;
 } rlx_parser;

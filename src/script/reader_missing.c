@@ -111,6 +111,18 @@ static bool missing_in_header(rlx_reader *r, const rlx_ast *a)
     return false;
 }
 
+/* Said once; then it is a size. */
+static bool missing_in_prim_func(rlx_reader *r, const rlx_ast *a)
+{
+    const char *name = a->name->text->data;
+    if (!stands_bare(r, a) || rlx_is_dtype_name(rlx_string_slice(a->name->text)) || is_used_as_thing(r, a))
+        return unknown(r, a);
+    rlx_read_error(r, RLX_PA10, a, "%s is not defined", name);
+    rlx_note(r->ctx, RLX_NO_PLACE, "a size that a call brings along: take the buffer as a parameter p: T.handle, and begin the "
+             "body with %s = T.int64() and x = T.match_buffer(p, (%s, ...), \"float32\")", name, name);
+    return bind_dimension(r, a) && false;
+}
+
 /* ---- bodies: names that were known, or will be */
 
 static bool out_of_scope(rlx_reader *r, const rlx_ast *a)
@@ -213,6 +225,18 @@ static bool bound_later(rlx_reader *r, const rlx_ast *a)
     return true;
 }
 
+/* The block of a try has not been read: enough has been said. */
+static bool bound_in_refused_try(rlx_reader *r, const rlx_ast *a)
+{
+    rlx_slice text = { r->parser.lexer.text, r->parser.lexer.len };
+    const rlx_pending *function = outermost_body(r)->function;
+    uint32_t value;
+    bool bound = r->parser.tried &&
+                 later_binding(function, text, function->end, rlx_string_slice(a->name->text), &value);
+    r->text.syntax_errors += bound;
+    return bound;
+}
+
 /* A dimension that nothing declares, in the annotation of a variable. */
 static bool missing_in_dims(rlx_reader *r, const rlx_ast *a)
 {
@@ -231,6 +255,8 @@ bool rlx_read_missing(rlx_reader *r, const rlx_ast *a)
     if (rlx_diags_full(&r->ctx->diags))
         return rlx_read_error(r, RLX_PA10, a, "%.60s is not defined", a->name->text->data);
     bool in_text = a->end > a->begin && a->end <= r->parser.lexer.len;
+    if (r->unit.header && r->unit.dialect == RLX_DIALECT_TIR)
+        return missing_in_prim_func(r, a);
     if (r->unit.where.part == RLX_PART_HEADER || r->unit.where.part == RLX_PART_RETURN)
         return missing_in_header(r, a);
     bool in_dims = r->annotation.variable && r->annotation.dims_of;
@@ -238,5 +264,5 @@ bool rlx_read_missing(rlx_reader *r, const rlx_ast *a)
         return in_dims ? missing_in_dims(r, a) : unknown(r, a);
     if (a->name->value.node && a->name->frame >= outermost_body(r)->body_frame)
         return out_of_scope(r, a);
-    return bound_later(r, a) ? false : in_dims ? missing_in_dims(r, a) : unknown(r, a);
+    return bound_later(r, a) || bound_in_refused_try(r, a) ? false : in_dims ? missing_in_dims(r, a) : unknown(r, a);
 }

@@ -311,11 +311,18 @@ static void read_class_body(rlx_reader *r, rlx_suite *s)
     }
 }
 
-static void read_class(rlx_reader *r, const rlx_source_line *line, const rlx_ast *decorator)
+/* again: it is not the first one of the text */
+static void read_class(rlx_reader *r, const rlx_source_line *line, const rlx_ast *decorator, bool again)
 {
     rlx_suite s;
     rlx_val v = { .kind = RLX_VAL_MODULE, .begin = line->name_begin, .end = line->name_end };
     size_t errors = r->text.syntax_errors;
+    if (again) {
+        rlx_read_error_at(r, RLX_PA15, line->name_begin, line->name_end, "a text holds one module, this is another");
+        rlx_note(r->ctx, r->module.class_at, "the first one is here");
+        rlx_lexer_skip_suite(&r->parser.lexer);
+        return;
+    }
     if (!decorator)
         rlx_read_error_at(r, RLX_PA23, line->begin, line->end,
                           "a module class needs the decorator @I.ir_module");
@@ -388,7 +395,7 @@ static size_t read_units(rlx_reader *r)
         rlx_parse_line(&r->parser, &line);
         stray_decorator(r, &decorator, &line);
         if (line.kind == RLX_LINE_CLASS) {
-            read_class(r, &line, decorator);
+            read_class(r, &line, decorator, classes > 0);
             decorator = NULL;
             classes++;
         } else if (!common_statement(r, &line, &decorator, false)) {

@@ -480,7 +480,8 @@ static const rlx_stmt *make_store(rlx_reader *r, const rlx_buffer *b, const rlx_
     rlx_dtype have = rlx_prim_dtype(value);
     if (have != want) {
         size_t errors = rlx_error_count(r->ctx);
-        value = rlx_dtype_lanes(have) == 1 || rlx_dtype_lanes(have) == rlx_dtype_lanes(want)
+        bool is_text = value->kind == RLX_NODE_TIR_STRING;
+        value = !is_text && (rlx_dtype_lanes(have) == 1 || rlx_dtype_lanes(have) == rlx_dtype_lanes(want))
                     ? rlx_fold_retype(r->ctx, want, value)
                     : NULL;
         if (!value && errors == rlx_error_count(r->ctx)) {
@@ -488,7 +489,7 @@ static const rlx_stmt *make_store(rlx_reader *r, const rlx_buffer *b, const rlx_
             rlx_dtype_name(have, a);
             rlx_dtype_name(want, c);
             rlx_read_error(r, RLX_PA18, at, "a value of type %s cannot be stored where %s is held",
-                           a, c);
+                           is_text ? "text" : a, c);
         }
     }
     rlx_buffer_store *s =

@@ -834,7 +834,10 @@ static bool unknown(rlx_reader *r, const rlx_word *path, const rlx_ast *at)
         n++;
     while (rlx_tir_reader_statements[k].name)
         k++;
-    const char *near = rlx_nearest(r, rlx_string_slice(path->text), tir_name_at, NULL, n + k);
+    rlx_slice name = rlx_string_slice(path->text);
+    const char *near = rlx_slice_is(name, "alloc") || rlx_slice_is(name, "empty") || rlx_slice_is(name, "zeros")
+                           ? "alloc_buffer"
+                           : rlx_nearest(r, name, tir_name_at, NULL, n + k);
     return rlx_read_error(r, RLX_PA11, at, "T.%s is not known%s%s", path->text->data,
                           near ? "; did you mean T." : "", near ? near : "");
 }
