@@ -132,14 +132,24 @@ SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fr
     enum { STEP = CHAIN_BESIDE * f32_LANES, SIDE = RLX_PARTIAL_SUMS / f32_LANES };
     f32_vec sum[SIDE];
     RLX_UNROLL for (int v = 0; v < SIDE; v++) sum[v] = fresh ? f32_fill(0) : f32_load(sums + v * f32_LANES);
+#if SET_MASKS
+    f32_tail parts[CHAIN_BESIDE];
+    EACH parts[w] = f32_first(f32_LANES);
+#endif
     for (int64_t j = 0, n = columns; n > 0; j += STEP, n -= STEP) {
         f32_vec x[CHAIN_BESIDE];
         /* the next row, which is mostly what comes next; it need not be there */
         EACH RLX_PREFETCH((uintptr_t)a + (uintptr_t)(j + columns + w * f32_LANES) * sizeof(float));
-        if (!SET_MASKS && n >= STEP)
+#if SET_MASKS
+        if (n < STEP)
+            EACH parts[w] = f32_rest(n, w);
+        EACH x[w] = f32_load_part(a + j + w * f32_LANES, parts[w]) - b;
+#else
+        if (n >= STEP)
             EACH x[w] = f32_load(a + j + w * f32_LANES) - b;
         else
             EACH x[w] = f32_load_rest(a + j, n, w) - b;
+#endif
         exp_of(x);
         if (n < STEP) {
             EACH if (THERE(w)) f32_store_part(d + j + w * f32_LANES, x[w], f32_rest(n, w));
