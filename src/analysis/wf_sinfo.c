@@ -95,7 +95,7 @@ static bool width_is_legal(rlx_dtype t)
     int code = rlx_dtype_code(t), bits = rlx_dtype_bits(t);
     bool integer = code == rlx_dtype_code(RELAX_INT64) || code == rlx_dtype_code(RELAX_UINT8);
     if (integer)
-        return bits == 1 || bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
+        return bits == 1 || bits == 2 || bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
     if (code == rlx_dtype_code(RELAX_FLOAT32)) /* 8: of no stated format */
         return bits == 8 || bits == 16 || bits == 32 || bits == 64;
     return rlx_dtype_is_float(t); /* bfloat16, float8: extensions */

@@ -171,6 +171,7 @@ typedef struct op_call {
     const rlx_ast *rest;      /* operators with a repeated argument: the first of them */
     size_t rest_count;
     const rlx_attr *known;    /* what all keywords give, if that is known */
+    const rlx_ast *infos;     /* sinfo_args of an operator that has no such parameter */
 } op_call;
 
 static const char *op_param_at(void *user, size_t i)
@@ -228,6 +229,13 @@ static bool given_twice(rlx_reader *r, const rlx_op_row *row, const rlx_ast *arg
                           tuple ? row->short_name : "", tuple ? "((x, y), ...)" : "");
 }
 
+/* Operators of the machine may say what they give: TVM 0.27 does so where it allocates. */
+static bool states_result(const rlx_op_row *row)
+{
+    return !strncmp(row->short_name, "builtin.", 8) || !strncmp(row->short_name, "memory.", 7) ||
+           !strncmp(row->short_name, "vm.", 3);
+}
+
 static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
 {
     rlx_slice name = rlx_string_slice(arg->name->text);
@@ -240,6 +248,10 @@ static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
         if (c->slots[i])
             return given_twice(r, c->row, arg);
         c->slots[i] = arg->base;
+        return true;
+    }
+    if (rlx_slice_is(name, "sinfo_args") && !c->infos && states_result(c->row)) {
+        c->infos = arg->base;
         return true;
     }
     const char *near = rlx_cure_keyword(r, name, op_param_at, c, c->num_params);
@@ -497,7 +509,8 @@ static bool push_args(rlx_reader *r, const op_call *c)
 
 static bool push_sinfo_args(rlx_reader *r, const op_call *c)
 {
-    const rlx_ast *out = slot_of(c, PARAM_OUT_SINFO, 0), *args = slot_of(c, PARAM_SINFO, 0);
+    const rlx_ast *out = slot_of(c, PARAM_OUT_SINFO, 0), *named = slot_of(c, PARAM_SINFO, 0),
+                  *args = named ? named : c->infos;
     if (out && !push_out_info(r, out))
         return false;
     return !args || args->kind == RLX_AST_NONE || push_infos(r, args);
