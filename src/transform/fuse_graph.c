@@ -216,9 +216,9 @@ static bool only_moves(uint8_t pattern, bool is_end)
 }
 
 /* What a node of that group, with such edges on its way, may join in this phase; NULL: nothing. */
-static bool (*rule_of(uint8_t pattern, uint8_t edges, bool moves_constant, int phase))(uint8_t, bool)
+static bool (*rule_of(uint8_t pattern, uint8_t edges, bool moves, int phase))(uint8_t, bool)
 {
-    if (moves_constant && phase == 0)
+    if (moves && phase == 0)
         return sum_of_products;
     if (pattern == RLX_OUT_FUSABLE)
         return phase == 0 && edges == RLX_ELEMWISE ? only_elements : NULL;
@@ -233,7 +233,7 @@ static void fuse_node(rlx_fuse_graph *g, uint32_t n, int phase)
     way w = { .g = g, .from = n, .to = at->parent - 1 };
     if (at->parent == NONE || rlx_fuse_group(g, n) == rlx_fuse_group(g, w.to))
         return;
-    w.allows = rule_of(at->group_pattern, at->way, at->moves_constant, phase);
+    w.allows = rule_of(at->group_pattern, at->way, at->moves != RLX_FUSE_NO_MOVE, phase);
     if (w.allows)
         try_join(&w);
 }

@@ -3,18 +3,22 @@
  * Nodes are the bindings in order; an edge goes from a binding to each that uses it and has the pattern of the user. A
  * node may join its immediate post-dominator, the first binding that everything computed from it goes through, with all
  * that lies between, if the patterns on the way allow it. The rules are those of TVM, in the same two phases: first
- * sums of products and elementwise work, then what only moves elements; and what moves a constant joins the sum of products that
- * alone uses it.
+ * sums of products and elementwise work, then what only moves elements; beyond them, what
+ * transposes an operand joins the sum of products.
  */
 #ifndef RLX_FUSE_GRAPH_H
 #define RLX_FUSE_GRAPH_H
 
 #include "ir/ir.h"
 
+/* What brings elements into another order joins the sum of products that alone uses it: that packs them anyway, constants
+ * once for all. */
+enum rlx_fuse_moves { RLX_FUSE_NO_MOVE, RLX_FUSE_MOVES_OPERAND, RLX_FUSE_MOVES_CONSTANT };
+
 typedef struct rlx_fuse_node {
     uint8_t pattern;                     /* enum rlx_op_pattern */
     bool kept;                           /* something outside of the block uses it */
-    bool moves_constant;                 /* into another order: joins a sum of products, which packs it once for all */
+    uint8_t moves;                       /* enum rlx_fuse_moves */
     const rlx_node *device;              /* where it runs, and between which writes: never together */
     uint32_t section;                    /* with another */
     /* private */

@@ -81,21 +81,24 @@ static enum rlx_step find_store(void *user, const rlx_node *n, const rlx_field *
     return second ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
-/* Is it the call of a function that stores each element of a constant somewhere, as permute_dims does? */
-static bool moves_constant(fuser *z, const rlx_binding *b)
+/* Of the call of a function that stores each element of its operand somewhere, as permute_dims does. */
+static enum rlx_fuse_moves moves_operand(fuser *z, const rlx_binding *b)
 {
     rlx_tir_call c = { 0 };
     const rlx_buffer_store *store = NULL;
     rlx_walker w = { .enter = find_store, .user = &store };
     bool is = rlx_tir_call_match(z->ctx, z->module, rlx_binding_value(b), &c) && c.num_inputs == 1 &&
-              rlx_as_constant(c.inputs[0]) && c.function->num_params == 2 &&
+              c.function->num_params == 2 &&
               rlx_walk(&z->ctx->memory, c.function->body, &w, NULL) != RLX_STEP_STOP && store;
     const rlx_buffer_load *load = is ? rlx_as_buffer_load(store->value) : NULL;
     is = load && load->num_indices == store->num_indices;
     for (size_t i = 0; is && i < load->num_indices; i++)
         is = rlx_as_prim_var(load->indices[i]) && rlx_as_prim_var(store->indices[i]);
+    enum rlx_fuse_moves moves = !is                             ? RLX_FUSE_NO_MOVE
+                                : rlx_as_constant(c.inputs[0]) ? RLX_FUSE_MOVES_CONSTANT
+                                                               : RLX_FUSE_MOVES_OPERAND;
     rlx_tir_call_free(&c, z->ctx);
-    return is;
+    return moves;
 }
 
 static bool add_edge(fuser *z, uint32_t from, uint32_t to)
@@ -185,6 +188,21 @@ static bool note_writes(fuser *z, const rlx_expr *value)
     return true;
 }
 
+/* A sum of products reads its last operand in panels, in whatever order it is: weights, keys. In another operand only a
+ * constant is worth as much. */
+static void keep_moves(fuser *z, const rlx_binding *b)
+{
+    rlx_tir_call c = { 0 };
+    bool known = rlx_tir_call_match(z->ctx, z->module, rlx_binding_value(b), &c);
+    for (size_t i = 0; known && i + 1 < c.num_inputs; i++) {
+        uintptr_t from;
+        rlx_fuse_node *n = rlx_ptrmap_find(&z->bound, c.inputs[i], &from) ? &z->graph.nodes.data[from - 1] : NULL;
+        if (n && n->moves == RLX_FUSE_MOVES_OPERAND)
+            n->moves = RLX_FUSE_NO_MOVE;
+    }
+    rlx_tir_call_free(&c, z->ctx);
+}
+
 static bool add_node(fuser *z, const rlx_binding *b)
 {
     const rlx_var *v = rlx_binding_var(b);
@@ -193,7 +211,10 @@ static bool add_node(fuser *z, const rlx_binding *b)
                         .kept = !v || v->node.kind == RLX_NODE_VAR,
                         .device = v ? device_of(v->sinfo) : NULL,
                         .section = z->section };
-    n.moves_constant = n.pattern == RLX_INJECTIVE && moves_constant(z, b);
+    if (n.pattern == RLX_INJECTIVE)
+        n.moves = (uint8_t)moves_operand(z, b);
+    else if (n.pattern == RLX_OUT_FUSABLE)
+        keep_moves(z, b);
     z->at = (uint32_t)z->graph.nodes.len;
     return rlx_vec_push(z->graph.memory, &z->graph.nodes, n) && rlx_vec_push(z->graph.memory, &z->last_use, 0) &&
            rlx_each_operand(z->ctx, rlx_binding_value(b), note_edge, z) &&
