@@ -224,8 +224,20 @@ static const rlx_expr *fold_call(rlx_seq_pass *p, const rlx_call *call, const rl
 
 /* ---- shapes --------------------------------------------------------------------------------- */
 
-/* shape_of a tensor whose sizes are listed; tensor_to_shape of a constant. */
-static const rlx_expr *fold_shape(rlx_seq_pass *p, const rlx_call *call)
+/* The sizes as a constant, if all are numbers. */
+static const rlx_expr *sizes_of(rlx_context *ctx, const rlx_shape_expr *s, rlx_place place)
+{
+    int64_t sizes[RLX_TIR_MAX_DIMS], count = s ? (int64_t)s->num_values : 0;
+    if (!s || s->num_values > RLX_TIR_MAX_DIMS)
+        return NULL;
+    for (size_t i = 0; i < s->num_values; i++)
+        if (!rlx_int_literal(s->values[i], &sizes[i]))
+            return NULL;
+    return rlx_constant_new(ctx, RELAX_INT64, &count, 1, sizes, place);
+}
+
+/* shape_of a tensor whose sizes are listed; tensor_to_shape of a constant; shape_to_tensor of numbers. */
+static const rlx_expr *fold_shape(rlx_seq_pass *p, const rlx_call *call, const rlx_op_row *row)
 {
     const rlx_var *x = call->num_args == 1 ? rlx_as_var(call->args[0]) : NULL;
     const rlx_tensor_sinfo *t = x ? rlx_as_tensor_sinfo(x->sinfo) : NULL;
@@ -240,6 +252,8 @@ static const rlx_expr *fold_shape(rlx_seq_pass *p, const rlx_call *call)
         const int64_t *values = rlx_aligned_content(p->ctx, c);
         return values ? rlx_shape_of_ints(p->ctx, values, (size_t)c->shape[0]) : NULL;
     }
+    if (leaf && rlx_slice_is(rlx_slice_z(row->short_name), "shape_to_tensor"))
+        return sizes_of(p->ctx, rlx_as_shape_expr(leaf), call->place);
     return NULL;
 }
 
@@ -269,13 +283,15 @@ static bool fold_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_bind
     const rlx_call *call = rlx_as_call(value);
     const rlx_op_row *row = rlx_callee_op(value);
     size_t errors = rlx_error_count(p->ctx);
-    const rlx_expr *folded = row ? fold_shape(p, call) : NULL;
+    const rlx_expr *folded = row ? fold_shape(p, call, row) : NULL;
     const rlx_call *known =
         row && !folded && row->flags & RLX_OP_PURE ? known_call(p, call) : NULL;
     bool written = false;
     if ((known || rlx_is(folded ? folded : value, RLX_NODE_CONSTANT)) &&
         !ask_written(p, old, &written))
         return false;
+    if (written && rlx_is(folded, RLX_NODE_CONSTANT))
+        folded = NULL;
     if (known && !written)
         folded = fold_call(p, known, row);
     if (rlx_error_count(p->ctx) > errors)
