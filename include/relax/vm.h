@@ -353,7 +353,8 @@ relax_status relax_vm_call_function(relax_vm *vm, size_t function, const relax_v
 /* As relax_vm_call_function, and takes the references of the arguments over, whether it fails or not: each is the null value
  * afterwards. Memory of a tensor that nobody else has may become that of a result, which saves copies where a result is an
  * argument with few elements changed, or one that grows: concat of a cache and what follows it, all dimensions in front of the
- * axis being 1, only writes what is new, into memory that is doubled when it is full. What is to be used again, as weights
+ * axis being 1, only writes what is new, into memory that is doubled when it is full. That holds for fields
+ * of tuples, too. What is to be used again, as weights
  * are, the caller retains before. Results are those of relax_vm_call_function.
  */
 RELAX_API RELAX_SINCE(0, 2) RELAX_EXCL(vm)

@@ -126,7 +126,10 @@ static bool get_item(rlx_vmgen_fn *n, const rlx_tuple_get_item *g, rlx_vmgen_tar
     }
     if (!rlx_vmgen_register(n, g->tuple, &from) || !rlx_vmgen_target_register(n, t))
         return false;
-    RLX_EMIT(n->out, RLX_OP_GET, t->reg, from, (uint32_t)g->index);
+    if (rlx_vmgen_takes_field(n, g))
+        RLX_EMIT(n->out, RLX_OP_TAKE_FIELD, t->reg, from, (uint32_t)g->index);
+    else
+        RLX_EMIT(n->out, RLX_OP_GET, t->reg, from, (uint32_t)g->index);
     return wrote(n);
 }
 
@@ -528,7 +531,7 @@ bool rlx_vmgen_function(rlx_vmgen_module *w, const rlx_function *f, const rlx_gl
     rlx_vmgen_fn n = {
         .w = w, .ctx = w->ctx, .out = &w->out, .f = f, .place = f->place, .result = RLX_NO_INDEX
     };
-    rlx_ptrmap *maps[] = { &n.slots, &n.bound, &n.to_bind, &n.exprs, &n.computed, &n.vars };
+    rlx_ptrmap *maps[] = { &n.slots, &n.bound, &n.to_bind, &n.exprs, &n.computed, &n.vars, &n.fields };
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_init(maps[i], m);
     rlx_scope_init(&n.scope, w->ctx, NULL);

@@ -157,6 +157,7 @@ typedef struct rlx_vmgen_value {
     uint32_t last_use;            /* events that there were up to it, in branches too */
     /* of an allocation: index + 1 of the value that it may be made over, in the kernel call after so many events; 0: none */
     uint32_t over, over_at;
+    bool whole;                   /* something other than a field of it is read */
 } rlx_vmgen_value;
 
 typedef struct rlx_vmgen_temp { uint32_t reg; bool boxed; } rlx_vmgen_temp;
@@ -181,6 +182,7 @@ typedef struct rlx_vmgen_fn {
     uint32_t num_syms;
     RLX_VEC(rlx_vmgen_value) values;
     rlx_ptrmap vars;               /* variable -> index of its value + 1 */
+    rlx_ptrmap fields;             /* value and field, see rlx_vmgen_takes_field -> events up to where it is read last */
     /* by event number: index + 1 of the first value that dies after it */
     uint32_t *dying;
     size_t num_events;
@@ -205,6 +207,9 @@ bool rlx_vmgen_find_values(rlx_vmgen_fn *n);
 rlx_vmgen_value *rlx_vmgen_value_of(const rlx_vmgen_fn *n, const rlx_expr *var);
 /* The value that dies where this one, an allocation, is filled, and whose memory it may take; NULL: none. */
 const rlx_vmgen_value *rlx_vmgen_over(const rlx_vmgen_fn *n, const rlx_vmgen_value *v);
+/* Is this the last time that the field is read, of a tuple of which only fields are? The field may then leave the tuple, so that
+ * its memory may be a result's (rlx_vmgen_over). */
+bool rlx_vmgen_takes_field(const rlx_vmgen_fn *n, const rlx_tuple_get_item *get);
 /* The argument of an operator that gives it back, else the value itself. */
 const rlx_expr *rlx_vmgen_same_value(const rlx_expr *value);
 /* The variable that a binding only copies, or NULL. */

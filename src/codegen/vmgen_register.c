@@ -77,17 +77,41 @@ static bool push_work(rlx_vmgen_fn *n, const rlx_expr *e)
     return rlx_vec_push(&n->ctx->memory, &n->work, e);
 }
 
+/* Value and field as a key; NULL: a field that no key says. */
+static const void *field_key(const rlx_vmgen_fn *n, const rlx_tuple_get_item *get)
+{
+    const rlx_vmgen_value *v = rlx_vmgen_value_of(n, get->tuple);
+    uint64_t key = v && get->index >= 0 && get->index < 1 << 16
+                       ? (uint64_t)(v - n->values.data + 1) << 16 | (uint64_t)get->index
+                       : 0;
+    return key <= UINTPTR_MAX ? (const void *)(uintptr_t)key : NULL;
+}
+
+bool rlx_vmgen_takes_field(const rlx_vmgen_fn *n, const rlx_tuple_get_item *get)
+{
+    const rlx_vmgen_value *v = rlx_vmgen_value_of(n, get->tuple);
+    const void *key = field_key(n, get);
+    return key && !v->whole && !v->leaf && rlx_ptrmap_has(&n->fields, key) &&
+           (uintptr_t)rlx_ptrmap_get(&n->fields, key) == n->order.next_number;
+}
+
 /* Variables of a flat value. */
 static bool use_all(rlx_vmgen_fn *n, const rlx_expr *e)
 {
     const rlx_call *call = rlx_as_call(e);
     const rlx_tuple_get_item *get = rlx_as_tuple_get_item(e);
     bool ok = call ? push_work(n, call->op) : push_work(n, get ? get->tuple : e);
+    const void *key = ok && get ? field_key(n, get) : NULL;
+    if (key)
+        ok = rlx_ptrmap_put(&n->fields, key, n->order.next_number);
     for (size_t i = 0; ok && call && i < call->num_args; i++)
         ok = push_work(n, call->args[i]);
     while (ok && n->work.len) {
         const rlx_expr *at = rlx_vec_pop(&n->work);
         const rlx_tuple *t = rlx_as_tuple(at);
+        rlx_vmgen_value *v = rlx_vmgen_value_of(n, at);
+        if (v && !key)
+            v->whole = true;
         if (rlx_as_var(at))
             ok = use(n, at);
         for (size_t i = 0; ok && t && i < t->num_fields; i++)

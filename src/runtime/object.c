@@ -89,16 +89,24 @@ static void free_storage_data(rlx_storage *s)
         rlx_mem_free_aligned(&s->memory->memory, s->data, s->capacity, RLX_BLOB_ALIGN);
 }
 
+/* Bytes that a storage of this size counts for: lines of the cache, at least one. */
+static size_t whole_lines(size_t size)
+{
+    return (size + !size + RLX_BLOB_ALIGN - 1) & ~((size_t)RLX_BLOB_ALIGN - 1);
+}
+
 /* Into the pool, if there is one that is not full; says whether it went there. */
 static bool keep_storage(rlx_pool *p, rlx_storage *s)
 {
     if (!p || s->memory != p->memory || !s->capacity)
         return false;
-    p->live_bytes -= s->capacity < p->live_bytes ? s->capacity : p->live_bytes;
+    size_t live = whole_lines(s->size);
+    p->live_bytes -= live < p->live_bytes ? live : p->live_bytes;
     p->live_buffers -= p->live_buffers > 0;
     if (s->capacity > RLX_POOL_KEEP - p->kept_bytes)
         return false;
     rlx_storage **list = &p->storages[log2_of(s->capacity)];
+    s->size = p->calls;
     s->next = *list;
     *list = s;
     p->kept_bytes += s->capacity;
@@ -124,6 +132,28 @@ static rlx_storage *reuse_storage(rlx_pool *p, size_t size)
         }
     }
     return NULL;
+}
+
+/* Lets go of dead storages somewhat smaller than what is asked for, which none fits, and says whether there were some: sizes grow
+ * from call to call. What died in this call will be asked for in the next one. */
+static bool drop_outgrown(rlx_pool *p, size_t size)
+{
+    size_t before = p->kept_bytes;
+    for (unsigned k = 0, list = log2_of(size); k < 2 && k <= list; k++) {
+        rlx_storage **at = &p->storages[list - k];
+        for (int i = 0; *at && i < POOL_LOOKS; i++) {
+            rlx_storage *s = *at;
+            if (s->capacity >= size || s->size == p->calls) {
+                at = &s->next;
+                continue;
+            }
+            *at = s->next;
+            p->kept_bytes -= s->capacity;
+            free_storage_data(s);
+            free_block(p, &s->base, s->memory);
+        }
+    }
+    return p->kept_bytes < before;
 }
 
 static void count_live(rlx_pool *p, size_t bytes)
@@ -172,17 +202,18 @@ static rlx_storage *new_storage(rlx_pool *p, size_t size)
 
 rlx_storage *rlx_storage_create(rlx_pool *p, size_t size)
 {
-    size_t capacity = size ? size : 1;
-    if (!rlx_add_size(capacity, RLX_BLOB_ALIGN - 1, &capacity))
+    if (size > SIZE_MAX / 4)
         return NULL;
-    capacity &= ~(RLX_BLOB_ALIGN - 1);
+    size_t capacity = whole_lines(size);
     rlx_storage *s = reuse_storage(p, capacity);
+    if (!s && drop_outgrown(p, capacity)) /* room for some calls more, as reuse_storage allows */
+        s = new_storage(p, capacity + capacity / (4 * RLX_BLOB_ALIGN) * RLX_BLOB_ALIGN);
     if (!s)
         s = new_storage(p, capacity);
     if (!s)
         return NULL;
     s->size = size;
-    count_live(p, s->capacity);
+    count_live(p, whole_lines(size));
     return s;
 }
 

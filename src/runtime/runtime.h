@@ -62,6 +62,7 @@ typedef struct rlx_pool {
     void *blocks[RLX_POOL_BLOCK_MAX / RLX_POOL_BLOCK_STEP + 1];
     rlx_storage *storages[64];                                  /* by log2 of capacity */
     size_t kept_bytes;
+    size_t calls;                  /* begun: the number of the one in which a storage died is its size while it is kept */
     size_t live_bytes, live_buffers, peak_bytes, peak_buffers;  /* storages handed out */
     /* Asked every millisecond by builtins with much to do; nonzero stops them with RT12. NULL:
      * never asked. */

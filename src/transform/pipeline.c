@@ -23,6 +23,7 @@ static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 1, "pack_constants" },
     { 1, "schedule_tir" },
     { 1, "reuse_operands" },
+    { 1, "lift_temporaries" },
     { 1, "plan_memory" },
 };
 

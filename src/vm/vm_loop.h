@@ -145,6 +145,7 @@ next:
     STEP(CALL_LATE, rlx_vm_step_late, 5)
     STEP(TUPLE, rlx_vm_step_tuple, 2)
     STEP(GET, rlx_vm_step_get, 4)
+    STEP(TAKE_FIELD, rlx_vm_step_get, 4)
     SWITCH_FRAME(CALL, rlx_vm_step_call)
     SWITCH_FRAME(TAIL_CALL, rlx_vm_step_tail_call)
     SWITCH_FRAME(CALL_VALUE, rlx_vm_step_value)

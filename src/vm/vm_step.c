@@ -215,17 +215,20 @@ bool rlx_vm_step_tuple(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     return true;
 }
 
+/* Also TAKE_FIELD, whose tuple is not asked for that field again: one that this frame alone has lets go of it. */
 bool rlx_vm_step_get(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     relax_value *from = &vm->frame->regs[pc[2]];
-    const rlx_tuple_object *t = rlx_value_tuple(from);
+    rlx_tuple_object *t = (rlx_tuple_object *)rlx_value_tuple(from);
     if (!t)
         return rlx_fail(why, RLX_RT02, "field %u of a value that is no tuple", pc[3]);
     if (pc[3] >= t->count)
         return rlx_fail(why, RLX_RT09, "field %u of a tuple of %zu", pc[3], t->count);
     relax_value v = t->fields[pc[3]];
     uint32_t hold = rlx_value_is_boxed(&v) ? from->reserved : RLX_HELD_BY_RUN;
-    if (hold == RLX_HELD_BY_FRAME) /* the tuple may go before the field */
+    if (hold == RLX_HELD_BY_FRAME && rlx_ins_opcode(pc[0]) == RLX_OP_TAKE_FIELD && rlx_object_is_unique(t))
+        t->fields[pc[3]] = (relax_value){ .type_index = RELAX_VALUE_NONE };
+    else if (hold == RLX_HELD_BY_FRAME) /* the tuple may go before the field */
         rlx_object_retain(v.v.p);
     rlx_cell_put(vm, &vm->frame->regs[pc[1]], v, hold);
     return true;

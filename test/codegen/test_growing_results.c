@@ -277,6 +277,92 @@ static void loops_hand_over(void **state)
     }
 }
 
+/* ---- in tuples ------------------------------------------------------------------------------ */
+
+static relax_value pair(relax_value a, relax_value b)
+{
+    const relax_value fields[] = { a, b };
+    relax_value t;
+    assert_int_equal(relax_value_set_tuple(&t, fields, 2, NULL), RELAX_OK);
+    relax_value_release(&a);
+    relax_value_release(&b);
+    return t;
+}
+
+static relax_value field_of(const relax_value *t, size_t i)
+{
+    relax_value v;
+    assert_int_equal(relax_value_tuple_get(t, i, &v), RELAX_OK);
+    return v;
+}
+
+/* A tuple that is handed over hands over what is in it, tuples too. */
+static void fields_grow(void **state)
+{
+    for (int32_t level = 0; level <= 2; level++) {
+        program p;
+        int moves[2] = { 0, 0 };
+        begin(&p, "two in a tuple", level);
+        relax_value inner = cache(0, 2), one, t;
+        assert_int_equal(relax_value_set_tuple(&one, &inner, 1, NULL), RELAX_OK);
+        relax_value_release(&inner);
+        t = pair(cache(5, 2), one);
+        for (int row = 2; row < STEPS; row++) {
+            relax_value b = field_of(&t, 1), fields[] = { field_of(&t, 0), field_of(&b, 0) };
+            const float *before[] = { data_of(&fields[0]), data_of(&fields[1]) };
+            grow(&p, &t, half_row(5, row));
+            b = field_of(&t, 1);
+            fields[0] = field_of(&t, 0);
+            fields[1] = field_of(&b, 0);
+            for (int i = 0; i < 2; i++)
+                moves[i] += data_of(&fields[i]) != before[i];
+            const float *last = data_of(&fields[1]) + 2 * row;
+            assert_true(last[0] == 2 * value(5, row, 0) && last[1] == 2 * value(5, row, 1));
+        }
+        relax_value b = field_of(&t, 1), a = field_of(&t, 0), c = field_of(&b, 0);
+        expect_cache(&a, 5, STEPS);
+        assert_true(data_of(&c)[0] == value(0, 0, 0) && data_of(&c)[3] == value(0, 1, 1));
+        for (int i = 0; i < 2; i++)
+            assert_true(moves[i] >= 2 && moves[i] <= MOST_MOVES);
+        relax_value_release(&t);
+        program_end(&p);
+    }
+}
+
+/* What is lent, kept, read again or given back whole stays as it was. */
+static void other_tuples_stay(void **state)
+{
+    static const char *const names[] = { "a tuple read again", "a tuple as a whole" };
+    for (int i = 0; i < 2; i++)
+        for (int kept = 0; kept < 3; kept++) {   /* the tuple, a field of it, neither */
+            program p;
+            relax_value got, second, field;
+            begin(&p, names[i], 2);
+            relax_value t = pair(cache(5, 2), cache(7, 2)), alias = kept == 1 ? field_of(&t, 0) : t;
+            if (kept < 2)
+                relax_value_retain(&alias);
+            relax_value args[] = { t, cache(9, 1) };
+            assert_int_equal(relax_vm_call_move(p.vm, 0, args, 2, &got, NULL), RELAX_OK);
+            field = field_of(&got, 0);
+            assert_true(data_of(&field)[0] == value(5, 0, 0) && data_of(&field)[3] == value(5, 1, 1) &&
+                        data_of(&field)[4] == value(9, 0, 0));
+            second = field_of(&got, 1);
+            if (i == 0)
+                expect_f32_value(&second, 2, (const float[]){ 20, 22 });
+            for (int k = 0; i == 1 && k < 2; k++) {
+                field = field_of(&second, (size_t)k);
+                expect_cache(&field, k ? 7 : 5, 2);
+            }
+            if (kept < 2) {
+                field = kept ? alias : field_of(&alias, 0);
+                expect_cache(&field, 5, 2);
+                relax_value_release(&alias);
+            }
+            relax_value_release(&got);
+            program_end(&p);
+        }
+}
+
 /* ---- failures ------------------------------------------------------------------------------- */
 
 /* What fails has taken its arguments over all the same. */
@@ -308,6 +394,7 @@ int main(void)
         cmocka_unit_test(memory_of_hosts_stays), cmocka_unit_test(results_as_large),
         cmocka_unit_test(others_are_copied),     cmocka_unit_test(two_in_a_row),
         cmocka_unit_test(loops_hand_over),       cmocka_unit_test(failures_take_too),
+        cmocka_unit_test(fields_grow),           cmocka_unit_test(other_tuples_stay),
     };
     return cmocka_run_group_tests_name("growing_results", tests, NULL, NULL);
 }

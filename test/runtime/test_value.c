@@ -73,6 +73,43 @@ static void memory_comes_from_the_allocator(void **state)
     assert_int_equal(v.type_index, RELAX_VALUE_NONE);
 }
 
+/* Storages that are a little larger in each call: what smaller ones had is given back, few are made, and once sizes stay, none.
+ * What dies in a call is there for the next one, whatever its size. */
+static void pools_follow_sizes(void **state)
+{
+    enum { FIRST = 100000, STEP = 500, CALLS = 600 };
+    failing f;
+    rlx_memory probe;
+    rlx_pool p = { 0 };
+    failing_init(&f, &probe, 0);
+    rlx_shared_memory *memory = rlx_shared_memory_create(&f.allocator, SIZE_MAX);
+    assert_true(memory && rlx_pool_init(&p, memory));
+    size_t calls = 0;
+    for (size_t i = 0; i < CALLS + 10; i++) {
+        size_t size = FIRST + STEP * (i < CALLS ? i : CALLS);
+        relax_value v[2];
+        p.calls++;
+        p.live_bytes = p.peak_bytes = 0;
+        for (int k = 0; k < 2; k++) {
+            rlx_storage *s = rlx_storage_create(&p, size / (size_t)(k + 1));
+            assert_non_null(s);
+            memset(s->data, k, s->size);
+            v[k] = (relax_value){ .type_index = RELAX_VALUE_OBJECT, .v.p = s };
+        }
+        assert_true(p.peak_bytes >= size + size / 2 && p.peak_bytes < size + size / 2 + 128);
+        rlx_pool_drop(&p, &v[1]);
+        rlx_pool_drop(&p, &v[0]);
+        assert_true(p.kept_bytes < 3 * size);
+        if (i == CALLS)
+            calls = f.calls;
+    }
+    assert_int_equal(f.calls, calls);
+    assert_true(calls < 60);
+    rlx_pool_free(&p);
+    rlx_shared_memory_release(memory);
+    assert_true(!f.live && !f.blocks);
+}
+
 /* ---- values --------------------------------------------------------------------------------- */
 
 static void plain_values(void **state)
@@ -445,6 +482,7 @@ int main(void)
         cmocka_unit_test(layouts_are_those_of_tvm_ffi),
         cmocka_unit_test(foreign_hosts_can_count_our_objects),
         cmocka_unit_test(memory_comes_from_the_allocator),
+        cmocka_unit_test(pools_follow_sizes),
         cmocka_unit_test(plain_values),
         cmocka_unit_test(deep_tuples_go_without_recursion),
         cmocka_unit_test(cells_without_an_object),

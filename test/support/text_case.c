@@ -157,7 +157,7 @@ static int passes(state *s, relax_module *module)
                                          "legalize_ops",     "to_non_dataflow",
                                          "call_tir_rewrite", "place_views",
                                          "schedule_tir",     "reuse_operands",
-                                         "plan_memory" };
+                                         "lift_temporaries", "plan_memory" };
     for (size_t i = 0; i < sizeof names / sizeof names[0] && module; i++) {
         relax_module *next = relax_pass_run(s->ctx, module, names[i], strlen(names[i]), NULL);
         if (!next || relax_context_num_errors(s->ctx)) {

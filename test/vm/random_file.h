@@ -355,7 +355,7 @@ static void put_plain(sample *s)
                                                 RLX_OP_CONST, RLX_OP_PRIM,  RLX_OP_SHAPE,
                                                 RLX_OP_SYMBOL, RLX_OP_TUPLE, RLX_OP_GET,
                                                 RLX_OP_MATCH, RLX_OP_CALL,  RLX_OP_CALL_BUILTIN },
-                                 others[] = { RLX_OP_ALLOC_STORAGE, RLX_OP_ALLOC_VIEW,
+                                 others[] = { RLX_OP_TAKE_FIELD, RLX_OP_ALLOC_STORAGE, RLX_OP_ALLOC_VIEW,
                                               RLX_OP_ALLOC_TENSOR,  RLX_OP_ALLOC_RESULT, RLX_OP_ALLOC_OVER,
                                               RLX_OP_CALL_KERNEL,   RLX_OP_CALL_PACKED,
                                               RLX_OP_CALL_VALUE,    RLX_OP_TAIL_CALL_VALUE,
@@ -409,6 +409,7 @@ static void put_plain(sample *s)
         s->regs[d] = TUPLE;
         break;
     case RLX_OP_GET:
+    case RLX_OP_TAKE_FIELD:
         PUT(op, d, need(s, TUPLE), below(s, below(s, 8) ? 2 : 5));
         s->regs[d] = ANY;
         break;

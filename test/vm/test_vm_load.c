@@ -343,6 +343,8 @@ static void refuses_bad_code(void **state)
     CODE("LD07", H(ALLOC_TENSOR, 1), 2, RELAX_HANDLE, 3u << 29, H(RETURN, 0), 2);
     CODE("LD07", H(ALLOC_OVER, 1), 2, 0, 0, RELAX_HANDLE, 3u << 29, H(RETURN, 0), 2);
     CODE("LD11", H(ALLOC_OVER, 1), 2, 2, 0, RELAX_FLOAT32, 3u << 29, H(RETURN, 0), 2);
+    CODE("LD11", H(TAKE_FIELD, 0), 2, 2, 0, H(RETURN, 0), 2);
+    CODE(NULL, H(TAKE_FIELD, 0), 2, 0, 70000, H(RETURN, 0), 2);
     CODE(NULL, H(ALLOC_OVER, 1), 2, 0, RLX_NO_INDEX, RELAX_FLOAT32, 3u << 29, H(RETURN, 0), 2);
     CODE("LD15", H(JUMP, 0), 1);                                        /* into an operand */
     CODE("LD15", H(JUMP, 0), 100);
