@@ -50,22 +50,47 @@ typedef struct product {
 
 /* ---- making calls ------------------------------------------------------------------------------- */
 
-/* A call bound to a variable. format: that of rlx_call_op_words; NULL if an expression is. */
-static const rlx_expr *make(product *p, const char *op, const char *format, ...)
+static const rlx_expr *bind(product *p, const rlx_expr *e)
 {
-    const rlx_op_row *row = rlx_op_find(rlx_slice_z(op));
     rlx_emit how = { .number = -1, .place = p->place };
-    va_list args;
-    va_start(args, format);
-    const rlx_expr *e = row ? rlx_call_op_words(p->ctx, row, p->place, format, &args)
-                            : RLX_BUG(p->ctx, "operator %s has no row", op);
-    va_end(args);
     return e ? (const rlx_expr *)rlx_builder_emit(p->m->builder, e, &how) : NULL;
 }
 
-static const rlx_expr *less_product(product *p, const rlx_expr *y, const rlx_expr *a, const rlx_expr *b)
+/* A call. format: that of rlx_call_op_words; NULL if an expression is. */
+static const rlx_expr *call(product *p, const char *op, const char *format, va_list *args)
 {
-    return make(p, "subtract", "x x", y, make(p, "multiply", "x x", a, b));
+    const rlx_op_row *row = rlx_op_find(rlx_slice_z(op));
+    return row ? rlx_call_op_words(p->ctx, row, p->place, format, args)
+               : RLX_BUG(p->ctx, "operator %s has no row", op);
+}
+
+static const rlx_expr *value(product *p, const char *op, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const rlx_expr *e = call(p, op, format, &args);
+    va_end(args);
+    return e;
+}
+
+/* The same, bound to a variable. */
+static const rlx_expr *make(product *p, const char *op, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const rlx_expr *e = bind(p, call(p, op, format, &args));
+    va_end(args);
+    return e;
+}
+
+/* y (a call) less products. */
+typedef struct term { const rlx_expr *a, *b; } term;
+
+static const rlx_expr *less_products(product *p, const rlx_expr *y, const term *terms, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        y = value(p, "subtract", "x x", bind(p, y), make(p, "multiply", "x x", terms[i].a, terms[i].b));
+    return y;
 }
 
 static const rlx_expr *scalar(product *p, int32_t v)
@@ -380,13 +405,13 @@ static const rlx_expr *split_matmul(product *p)
     if ((p->a.zero && !is_same_along(p, p->a.zero, a->ndim, a->ndim - 1)) ||
         (p->b.zero && !is_same_along(p, p->b.zero, b->ndim, b->ndim - 2)))
         return &p->call->node;
-    const rlx_expr *y = make(p, "matmul", "x x out_dtype=d", p->a.x, p->b.x, RELAX_INT32);
+    term terms[2];
+    size_t count = 0;
     if (p->a.zero)
-        y = less_product(p, y, p->a.zero, column_sums(p));
+        terms[count++] = (term){ p->a.zero, column_sums(p) };
     if (p->b.zero)
-        y = less_product(p, y, make(p, "sum", "x axis=I keepdims=b", p->a.centred, &last, (size_t)1, 1),
-                         p->b.zero);
-    return y;
+        terms[count++] = (term){ make(p, "sum", "x axis=I keepdims=b", p->a.centred, &last, (size_t)1, 1), p->b.zero };
+    return less_products(p, value(p, "matmul", "x x out_dtype=d", p->a.x, p->b.x, RELAX_INT32), terms, count);
 }
 
 /* ---- convolutions ------------------------------------------------------------------------------- */
@@ -459,22 +484,19 @@ static bool read_window(product *p, window *w)
     return read_pads(p->call, data, w);
 }
 
-/* The same convolution of other operands. padding false: there is none. */
+/* The same convolution of other operands, a call. padding false: there is none. */
 static const rlx_expr *convolve(product *p, const window *w, const rlx_expr *x, const rlx_expr *weight,
                                 bool padding, rlx_dtype dtype)
 {
     static const int64_t none[2 * MOST_AXES] = { 0 };
     const rlx_expr *args[2] = { x, weight };
-    rlx_emit how = { .number = -1, .place = p->place };
     const rlx_attr *attrs = rlx_attrs_with(p->ctx, p->call->attrs, "out_dtype", rlx_attr_dtype_new(p->ctx, dtype));
     if (!padding)
         attrs = attrs ? rlx_attrs_with(p->ctx, attrs, "padding",
                                        rlx_ints_attr(p->ctx, none, 2 * (size_t)(w->axes - 2)))
                       : NULL;
-    const rlx_expr *e = attrs && x && weight
-                            ? rlx_call_new(p->ctx, p->call->op, args, 2, NULL, 0, attrs, p->place)
-                            : NULL;
-    return e ? (const rlx_expr *)rlx_builder_emit(p->m->builder, e, &how) : NULL;
+    return attrs && x && weight ? rlx_call_new(p->ctx, p->call->op, args, 2, NULL, 0, attrs, p->place)
+                                : NULL;
 }
 
 /* Data with its zero point around it. */
@@ -496,8 +518,7 @@ static const rlx_expr *along_channels(product *p, const window *w, const rlx_exp
 {
     int64_t axis = w->channel;
     const rlx_expr *e = v ? rlx_spread_along(p->ctx, v, (size_t)w->axes, &axis, 1, p->place) : NULL;
-    rlx_emit how = { .number = -1, .place = p->place };
-    return !e || e == v ? e : (const rlx_expr *)rlx_builder_emit(p->m->builder, e, &how);
+    return e == v ? e : bind(p, e);
 }
 
 /* The sum of the weights of each output channel */
@@ -534,8 +555,9 @@ static const rlx_expr *window_sums(product *p, const window *w, const rlx_expr *
     int64_t shape[MOST_AXES];
     for (int i = 0; i < w->axes; i++)
         shape[i] = i == w->output ? 1 : w->weight[i];
+    const term all = { p->a.zero, scalar(p, (int32_t)(uint32_t)w->depth) };
     const rlx_expr *y = convolve(p, w, x, ones(p, shape, (size_t)w->axes), padding, RELAX_INT32);
-    return p->a.zero ? less_product(p, y, p->a.zero, scalar(p, (int32_t)(uint32_t)w->depth)) : y;
+    return bind(p, less_products(p, y, &all, p->a.zero ? 1 : 0));
 }
 
 /* Is every sum of the convolution an integer that float32 holds? */
@@ -557,17 +579,20 @@ static const rlx_expr *split_conv(product *p)
             return &p->call->node;
         const rlx_expr *x = make(p, "astype", "x dtype=d", p->a.centred, RELAX_FLOAT32);
         const rlx_expr *weight = make(p, "astype", "x dtype=d", p->b.centred, RELAX_FLOAT32);
-        return make(p, "astype", "x dtype=d", convolve(p, &w, x, weight, true, RELAX_FLOAT32), RELAX_INT32);
+        return value(p, "astype", "x dtype=d", bind(p, convolve(p, &w, x, weight, true, RELAX_FLOAT32)), RELAX_INT32);
     }
     if ((p->a.zero && !is_same_everywhere(p, p->a.zero, w.axes, -1)) ||
         (p->b.zero && (w.groups > 1 || !is_same_everywhere(p, p->b.zero, w.axes, w.output))))
         return &p->call->node;
     bool fills = p->a.zero && w.is_padded;
     const rlx_expr *x = fills ? padded(p, &w) : p->a.x;
-    const rlx_expr *y = convolve(p, &w, x, p->b.x, !fills, RELAX_INT32);
+    term terms[2];
+    size_t count = 0;
     if (p->a.zero)
-        y = less_product(p, y, p->a.zero, weight_sums(p, &w));
-    return p->b.zero ? less_product(p, y, window_sums(p, &w, x, !fills), weight_zeros(p, &w)) : y;
+        terms[count++] = (term){ p->a.zero, weight_sums(p, &w) };
+    if (p->b.zero)
+        terms[count++] = (term){ window_sums(p, &w, x, !fills), weight_zeros(p, &w) };
+    return less_products(p, convolve(p, &w, x, p->b.x, !fills, RELAX_INT32), terms, count);
 }
 
 /* ---- functions ---------------------------------------------------------------------------------- */
