@@ -10,7 +10,7 @@
  * times as fast as those of 32 bits, and weights stay bytes. Constants of 32 bits that bytes and a zero point can hold become
  * those. Convolutions in groups of few channels have no such tiles; they are computed in float32 where every sum is below 2^24
  * and so exact. needs: normal form, struct info. keeps: all numbers. stops at: zero points that are not the same for all that
- * is summed up, vectors, layouts in blocks, windows of weights with zero points in groups.
+ * is summed up, vectors, layouts in blocks, groups of weights with zero points, zero points around data that cannot hold them.
  */
 /* built for size */
 #include "transform/edit.h"
@@ -499,6 +499,19 @@ static const rlx_expr *convolve(product *p, const window *w, const rlx_expr *x, 
                                 : NULL;
 }
 
+/* Can data hold its zero point? */
+static bool holds_zero(product *p, rlx_dtype t)
+{
+    const rlx_call *cast = call_of(p, p->a.zero, "astype");
+    const rlx_constant *zero = constant_of(p, p->a.zero);
+    const rlx_tensor_sinfo *from = cast ? info_of(p, cast->args[0]) : NULL;
+    int32_t low, high;
+    if (zero)
+        return limits_of(p, zero, &low, &high) && low >= (t == RELAX_INT8 ? INT8_MIN : 0) &&
+               high <= (t == RELAX_INT8 ? INT8_MAX : UINT8_MAX);
+    return from && from->dtype == t;
+}
+
 /* Data with its zero point around it. */
 static const rlx_expr *padded(product *p, const window *w)
 {
@@ -506,8 +519,7 @@ static const rlx_expr *padded(product *p, const window *w)
     rlx_dtype t = info_of(p, p->a.x)->dtype;
     size_t n = 2 * (size_t)w->axes;
     int32_t low, high;
-    if (zero && limits_of(p, zero, &low, &high) && low >= (t == RELAX_INT8 ? INT8_MIN : 0) &&
-        low <= (t == RELAX_INT8 ? INT8_MAX : UINT8_MAX))
+    if (zero && limits_of(p, zero, &low, &high))
         return make(p, "nn.pad", "x pad_width=I pad_value=f", p->a.x, w->pads, n, (double)low);
     const rlx_expr *x = make(p, "nn.pad", "x pad_width=I", p->a.centred, w->pads, n);
     return make(p, "astype", "x dtype=d", make(p, "add", "x x", x, p->a.zero), t);
@@ -585,6 +597,8 @@ static const rlx_expr *split_conv(product *p)
         (p->b.zero && (w.groups > 1 || !is_same_everywhere(p, p->b.zero, w.axes, w.output))))
         return &p->call->node;
     bool fills = p->a.zero && w.is_padded;
+    if (fills && !holds_zero(p, info_of(p, p->a.x)->dtype))
+        return &p->call->node;
     const rlx_expr *x = fills ? padded(p, &w) : p->a.x;
     term terms[2];
     size_t count = 0;
