@@ -34,6 +34,7 @@ typedef struct splitting {
 /* An operand: x less zero. */
 typedef struct bytes {
     const rlx_expr *x, *zero;    /* zero: int32, NULL if it is 0 */
+    rlx_dtype dtype;             /* of x */
     const rlx_expr *centred;     /* the difference, int32 */
     const rlx_tensor_sinfo *info; /* of the difference */
     int64_t bound;               /* no element of the difference is farther from 0; 0: not known */
@@ -231,8 +232,10 @@ static bool narrow(product *p, const rlx_constant *c, size_t axis, bytes *out)
         return false;
     int64_t below = -(int64_t)low, above = high;
     out->bound = below > above ? below : above;
+    out->dtype = RELAX_UINT8;
     if ((low >= INT8_MIN && high <= INT8_MAX) || (low >= 0 && high <= UINT8_MAX)) {
-        out->x = stored_above(p, c, all, &none, low < 0 ? RELAX_INT8 : RELAX_UINT8);
+        out->dtype = low < 0 ? RELAX_INT8 : RELAX_UINT8;
+        out->x = stored_above(p, c, all, &none, out->dtype);
         return out->x != NULL;
     }
     if (above + below <= UINT8_MAX && low > INT32_MIN) {
@@ -335,6 +338,7 @@ static bool widened(product *p, const rlx_expr *e, size_t axis, bytes *out)
     if (!t || !is_byte(t->dtype) || !is_visible(cast->args[0], e))
         return false;
     out->x = cast->args[0];
+    out->dtype = t->dtype;
     out->bound = t->dtype == RELAX_INT8 ? -INT8_MIN : UINT8_MAX;
     return true;
 }
@@ -500,8 +504,9 @@ static const rlx_expr *convolve(product *p, const window *w, const rlx_expr *x, 
 }
 
 /* Can data hold its zero point? */
-static bool holds_zero(product *p, rlx_dtype t)
+static bool holds_zero(product *p)
 {
+    rlx_dtype t = p->a.dtype;
     const rlx_call *cast = call_of(p, p->a.zero, "astype");
     const rlx_constant *zero = constant_of(p, p->a.zero);
     const rlx_tensor_sinfo *from = cast ? info_of(p, cast->args[0]) : NULL;
@@ -516,13 +521,12 @@ static bool holds_zero(product *p, rlx_dtype t)
 static const rlx_expr *padded(product *p, const window *w)
 {
     const rlx_constant *zero = constant_of(p, p->a.zero);
-    rlx_dtype t = info_of(p, p->a.x)->dtype;
     size_t n = 2 * (size_t)w->axes;
     int32_t low, high;
     if (zero && limits_of(p, zero, &low, &high))
         return make(p, "nn.pad", "x pad_width=I pad_value=f", p->a.x, w->pads, n, (double)low);
     const rlx_expr *x = make(p, "nn.pad", "x pad_width=I", p->a.centred, w->pads, n);
-    return make(p, "astype", "x dtype=d", make(p, "add", "x x", x, p->a.zero), t);
+    return make(p, "astype", "x dtype=d", make(p, "add", "x x", x, p->a.zero), p->a.dtype);
 }
 
 /* A vector of output channels as it lies along those of the result */
@@ -597,7 +601,7 @@ static const rlx_expr *split_conv(product *p)
         (p->b.zero && (w.groups > 1 || !is_same_everywhere(p, p->b.zero, w.axes, w.output))))
         return &p->call->node;
     bool fills = p->a.zero && w.is_padded;
-    if (fills && !holds_zero(p, info_of(p, p->a.x)->dtype))
+    if (fills && !holds_zero(p))
         return &p->call->node;
     const rlx_expr *x = fills ? padded(p, &w) : p->a.x;
     term terms[2];
