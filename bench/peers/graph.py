@@ -158,6 +158,30 @@ class Graph:
         self.node("MatMulInteger", [a.name, b.name], result.name)
         return result
 
+    def centred(self, x, zero):
+        """Ours: bytes less a zero point, as the importer of ONNX writes them."""
+        wide = self.emit(f'R.astype({x.name}, "int32")', x.shape, "int32")
+        return self.emit(f'R.subtract({wide.name}, R.const({zero}, "int32"))', x.shape, "int32")
+
+    def matmul_integer(self, a, b, zero_a, zero_b):
+        self.flop += 2 * int(np.prod(a.shape)) * int(b.shape[-1])
+        left, right = self.centred(a, zero_a), self.centred(b, zero_b)
+        result = self.emit(f"R.matmul({left.name}, {right.name})", a.shape[:-1] + b.shape[-1:], "int32")
+        self.operators -= 4
+        self.node("MatMulInteger", [a.name, b.name, self.constant(zero_a, a.dtype), self.constant(zero_b, b.dtype)], result.name)
+        return result
+
+    def conv_integer(self, x, channels, kernel, padding, zero):
+        n, depth, *size = x.shape
+        weight = self.weight(self.random.randint(-100, 100, (channels, depth, kernel, kernel)).astype("int8"))
+        out = [s + 2 * padding - kernel + 1 for s in size]
+        self.flop += 2 * int(np.prod([n, channels, *out, depth, kernel, kernel]))
+        wide = self.emit(f'R.astype({weight.name}, "int32")', weight.shape, "int32")
+        result = self.emit(f'R.nn.conv2d({self.centred(x, zero).name}, {wide.name}, padding=[{numbers([padding] * 4)}])', (n, channels, *out), "int32")
+        self.operators -= 3
+        self.node("ConvInteger", [x.name, weight.name, self.constant(zero, x.dtype)], result.name, kernel_shape=[kernel] * 2, pads=[padding] * 4)
+        return result
+
     def linear(self, x, width):
         return self.add(self.matmul(x, self.draw(x.shape[-1], width)), self.draw(width, scale=.1))
 

@@ -151,3 +151,6 @@ row("integer", "int8 256x256x256", lambda g: g.matmul(g.input(256, 256, dtype="i
 row("integer", "int8 128x1024x1024", lambda g: g.matmul(g.input(128, 1024, dtype="int8"), int8_weight(g, 1024, 1024)))
 row("integer", "int8 1x4096x4096", lambda g: g.matmul(g.input(1, 4096, dtype="int8"), int8_weight(g, 4096, 4096)))
 row("integer", "int8 17x1000x1000", lambda g: g.matmul(g.input(17, 1000, dtype="int8"), int8_weight(g, 1000, 1000)))
+row("integer", "zero points 128x1024x1024", lambda g: g.matmul_integer(g.input(128, 1024, dtype="uint8"), int8_weight(g, 1024, 1024), 121, 0))
+row("integer", "two zero points (n=17)x1000x1000", lambda g: g.matmul_integer(g.input(batch(17), 1000, dtype="uint8"), int8_weight(g, 1000, 1000), 121, -3))
+row("integer", "zero point conv 3x3 64ch 56", lambda g: g.conv_integer(g.input(1, 64, 56, 56, dtype="uint8"), 64, 3, 1, 121))

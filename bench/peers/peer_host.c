@@ -35,7 +35,7 @@ typedef struct array { int32_t dtype, ndim; const int64_t *shape; void *data; } 
 /* A dtype is its row in this table; race.py has the same order. */
 static const struct { relax_dtype relax; int onnx; size_t size; } dtypes[] = {
     { RELAX_FLOAT32, 1, 4 }, { RELAX_INT64, 7, 8 }, { RELAX_INT8, 3, 1 },
-    { RELAX_INT32, 6, 4 },   { RELAX_BOOL, 9, 1 },
+    { RELAX_INT32, 6, 4 },   { RELAX_BOOL, 9, 1 },  { RELAX_UINT8, 2, 1 },
 };
 
 static void die(const char *what, const char *why)

@@ -58,7 +58,8 @@ def random_inputs(values):
     for value in values:
         array = aligned(value.shape, value.dtype)
         array[...] = (random.standard_normal(value.shape) if value.dtype == "float32" else
-                      random.randint(-100, 100, value.shape) if value.dtype == "int8" else random.randint(0, 10, value.shape))
+                      random.randint(-100, 100, value.shape) if value.dtype == "int8" else
+                      random.randint(0, 256, value.shape) if value.dtype == "uint8" else random.randint(0, 10, value.shape))
         arrays.append(np.abs(array, out=array) if value.positive else array)
     return arrays
 

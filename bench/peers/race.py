@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-DTYPES = ["float32", "int64", "int8", "int32", "bool"]      # in the order of peer_host.c
+DTYPES = ["float32", "int64", "int8", "int32", "bool", "uint8"]      # in the order of peer_host.c
 
 
 class Array(ctypes.Structure):

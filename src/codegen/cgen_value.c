@@ -33,6 +33,7 @@ static const value_row rows[RLX_K_COUNT] = {
 #define LANES2(name, R, T, expr) [RLX_K_##name] = { #R, #T, #expr, NULL, NULL },
 #define TURN1(name, expr, near) [RLX_K_##name] = { "float", "float", #expr, NULL, NULL },
 #define ROW1 TURN1
+#define SATURATE(name, low, high) VALUE1(name, int32_t, double, rlx_saturate_i32(a, low, high))
 #define RISKY(name, T, fails, why, expr) [RLX_K_##name] = { #T, #T, #expr, #fails, TROUBLE_##why },
 #define SELECT(name, T) [RLX_K_##name] = { #T, NULL, "a ? b : c", NULL, NULL },
 #define COPY(name, bytes, expr) [RLX_K_##name] = { NULL, NULL, #expr, NULL, NULL },

@@ -5,8 +5,10 @@
  * Tiles of two vectors of columns are written once for each WAY to multiply:
  *   halves     bytes become 16 bits, with their sign or without; products of pairs are added exactly
  *   signed, unsigned
- *              one instruction, for a b that is what the name says; where its a has to have the other kind of sign, 128
- *              more or less is multiplied, and 128 times the sum of b taken off at the end
+ *              one instruction, for a b that is what the name says and an a that is what the instruction wants
+ *   signed_off, unsigned_off
+ *              the same for an a of the other kind: 128 more or less is multiplied, and 128 times the sum of b taken
+ *              off at the end; tiles of fewer rows, as the set has no room for more
  * 32 bits wrap around, so that neither the order of the sums nor what is taken off again changes a number.
  */
 typedef void dot_tile_fn(const rlx_micro_sum *r, int64_t row, int64_t column, u32_vec (*sums)[2]);
@@ -19,10 +21,11 @@ typedef void dot_tile_fn(const rlx_micro_sum *r, int64_t row, int64_t column, u3
         const char *a[R], *b = (const char *)r->b + 4 * column;                                    \
         u32_vec of_a = u32_load(WAY##_of_a(r)), of_b = u32_load(WAY##_of_b(r)), s[R][2],           \
                 off[2] = { { 0 } };                                                                \
-        (void)of_b;                                                                                \
+        (void)of_a, (void)of_b;                                                                    \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
-            a[i] = (const char *)r->a + rlx_micro_less(row + i, r->rows - 1) * r->a_i;             \
+            a[i] = i ? a[i - 1] + (row + i < r->rows ? r->a_i : 0)                                 \
+                     : (const char *)r->a + row * r->a_i;                                          \
             s[i][0] = s[i][1] = (u32_vec){ 0 };                                                    \
         }                                                                                          \
         for (int64_t t = r->turns, at = 0; t > 0; t--, at += r->a_t, b += r->b_t) {                \
@@ -48,12 +51,12 @@ typedef void dot_tile_fn(const rlx_micro_sum *r, int64_t row, int64_t column, u3
         }                                                                                          \
     }
 
-SET static void dot_tiles(const rlx_micro_sum *r, dot_tile_fn *tile, dot_tile_fn *row)
+SET static void dot_tiles(const rlx_micro_sum *r, dot_tile_fn *tile, int64_t height, dot_tile_fn *row)
 {
     u32_vec sums[DOT_ROWS][2];
     for (int64_t j = 0; j < r->columns; j += 2 * u32_LANES)
-        for (int64_t i = 0; i < r->rows; i += DOT_ROWS) {
-            int64_t n = rlx_micro_less(r->rows - i, DOT_ROWS);
+        for (int64_t i = 0; i < r->rows; i += height) {
+            int64_t n = rlx_micro_less(r->rows - i, height);
             (n == 1 ? row : tile)(r, i, j, sums);
             rlx_micro_add_dots(r, i, n, j, (const uint32_t *)sums, 2 * u32_LANES);
         }
@@ -87,40 +90,64 @@ DOT_TILE(row, 1, halves)
 
 SET static void dot(const rlx_micro_sum *r)
 {
-    rlx_micro_is_in_fours(r) ? dot_tiles(r, tile_halves, row_halves) : rlx_micro_dot_any(r);
+    rlx_micro_is_in_fours(r) ? dot_tiles(r, tile_halves, DOT_ROWS, row_halves) : rlx_micro_dot_any(r);
 }
 
 #else
 static const uint32_t sign_bits[2][16] = { ALL_16(0), ALL_16(0x80808080) };
-typedef u32_vec signed_fours, unsigned_fours;
+typedef u32_vec signed_fours, unsigned_fours, signed_off_fours, unsigned_off_fours;
+SET static bool is_off(const rlx_micro_sum *r)
+{
+    return (r->a_signed == r->b_signed) == SET_DOTS_UNLIKE;
+}
+
 #define signed_SET SET_DOT
-#define signed_of_a(r) sign_bits[((r)->a_signed == (r)->b_signed) == SET_DOTS_UNLIKE]
+#define signed_of_a(r) sign_bits[0]
 #define signed_of_b signed_of_a
-#define signed_a(v, of_a) ((v) ^ (of_a))
+#define signed_a(v, of_a) (v)
 #define signed_b(v, of_b) (v)
-#define signed_off signed_sum
+#define signed_off(of_a, b, c) (c)
 #define signed_sum i8_dot
 DOT_TILE(tile, DOT_ROWS, signed)
-DOT_TILE(row, 1, signed)
 
 #define unsigned_SET SET_DOT
 #define unsigned_of_a signed_of_a
-#define unsigned_of_b signed_of_b
+#define unsigned_of_b signed_of_a
 #define unsigned_a signed_a
 #define unsigned_b signed_b
-#define unsigned_off unsigned_sum
+#define unsigned_off signed_off
 #define unsigned_sum u8_dot
 DOT_TILE(tile, DOT_ROWS, unsigned)
-DOT_TILE(row, 1, unsigned)
+
+#define signed_off_SET SET_DOT
+#define signed_off_of_a(r) sign_bits[is_off(r)]
+#define signed_off_of_b signed_of_a
+#define signed_off_a(v, of_a) ((v) ^ (of_a))
+#define signed_off_b signed_b
+#define signed_off_off signed_off_sum
+#define signed_off_sum i8_dot
+DOT_TILE(tile, DOT_ROWS / 2, signed_off)
+DOT_TILE(row, 1, signed_off)
+
+#define unsigned_off_SET SET_DOT
+#define unsigned_off_of_a signed_off_of_a
+#define unsigned_off_of_b signed_of_a
+#define unsigned_off_a signed_off_a
+#define unsigned_off_b signed_b
+#define unsigned_off_off unsigned_off_sum
+#define unsigned_off_sum u8_dot
+DOT_TILE(tile, DOT_ROWS / 2, unsigned_off)
+DOT_TILE(row, 1, unsigned_off)
 
 SET static void dot(const rlx_micro_sum *r)
 {
-    if (!rlx_micro_is_in_fours(r))
-        rlx_micro_dot_any(r);
-    else if (r->b_signed)
-        dot_tiles(r, tile_signed, row_signed);
+    static dot_tile_fn *const tiles[2][2] = { { tile_unsigned, tile_unsigned_off }, { tile_signed, tile_signed_off } },
+                              *const rows[2] = { row_unsigned_off, row_signed_off };
+    bool off = is_off(r);
+    if (rlx_micro_is_in_fours(r))
+        dot_tiles(r, tiles[r->b_signed][off], DOT_ROWS >> off, rows[r->b_signed]);
     else
-        dot_tiles(r, tile_unsigned, row_unsigned);
+        rlx_micro_dot_any(r);
 }
 #endif
 #undef HALF_OF_16

@@ -77,25 +77,23 @@ RLX_ONNX_CONVERTER(convert_qlinear_concat)
 
 /* ---- products ---------------------------------------------------------------------------------- */
 
-static const rlx_expr *centred(rlx_onnx_conv *c, size_t x, size_t zero)
+/* Transposed if the attribute says so, less its zero point: one for all or for each column. */
+static const rlx_expr *centred(rlx_onnx_conv *c, size_t x, size_t zero, const char *attribute)
 {
-    const rlx_expr *v = rlx_onnx_cast(c, rlx_onnx_input(c, x), RELAX_INT32);
+    static const int64_t perm[] = { 1, 0 };
+    const rlx_expr *v = rlx_onnx_input(c, x);
+    if (v && rlx_onnx_int(c, attribute, 0))
+        v = rlx_onnx_transpose(c, v, perm, 2);
+    v = rlx_onnx_cast(c, v, RELAX_INT32);
     return v && rlx_onnx_has(c, zero)
                ? rlx_onnx_call2(c, "subtract", v, rlx_onnx_cast(c, rlx_onnx_input(c, zero), RELAX_INT32))
                : v;
 }
 
-static const rlx_expr *flipped(rlx_onnx_conv *c, const rlx_expr *x, const char *attribute)
-{
-    static const int64_t perm[] = { 1, 0 };
-    return x && rlx_onnx_int(c, attribute, 0) ? rlx_onnx_transpose(c, x, perm, 2) : x;
-}
-
 /* A, scale, zero, B, scale, zero, C (int32, of the scale of the product), scale and zero of the result */
 RLX_ONNX_CONVERTER(convert_qgemm)
 {
-    const rlx_expr *a = flipped(c, centred(c, 0, 2), "transA"), *b = centred(c, 3, 5), *y;
-    y = rlx_onnx_call2(c, "matmul", a, flipped(c, b, "transB"));
+    const rlx_expr *y = rlx_onnx_call2(c, "matmul", centred(c, 0, 2, "transA"), centred(c, 3, 5, "transB"));
     if (rlx_onnx_has(c, 6))
         y = rlx_onnx_call2(c, "add", y, rlx_onnx_input(c, 6));
     const rlx_expr *s = rlx_onnx_call2(c, "multiply", rlx_onnx_input(c, 1), rlx_onnx_input(c, 4));
@@ -116,11 +114,12 @@ const rlx_expr *rlx_onnx_dynamic_product(rlx_onnx_conv *c, const rlx_expr *x, co
     const rlx_expr *z = rlx_onnx_call2(c, "divide", rlx_onnx_call1(c, "negative", low), s);
     z = rlx_onnx_call1(c, "round", with(c, "minimum", with(c, "maximum", z, 0), 255));
     const rlx_expr *q = rlx_onnx_call2(c, "add", rlx_onnx_call1(c, "round", rlx_onnx_call2(c, "divide", x, s)), z);
-    q = rlx_onnx_call2(c, "subtract", with(c, "minimum", with(c, "maximum", q, 0), 255), z);
+    q = rlx_onnx_cast(c, rlx_onnx_cast(c, q, RELAX_UINT8), RELAX_INT32); /* bytes, as products of them are fast */
+    q = rlx_onnx_call2(c, "subtract", q, rlx_onnx_cast(c, rlx_onnx_cast(c, z, RELAX_UINT8), RELAX_INT32));
     w = rlx_onnx_cast(c, w, RELAX_INT32);
     if (zero)
         w = rlx_onnx_call2(c, "subtract", w, rlx_onnx_cast(c, zero, RELAX_INT32));
-    const rlx_expr *y = rlx_onnx_call2(c, "matmul", rlx_onnx_cast(c, q, RELAX_INT32), w);
+    const rlx_expr *y = rlx_onnx_call2(c, "matmul", q, w);
     return rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, RELAX_FLOAT32), rlx_onnx_call2(c, "multiply", scale, s));
 }
 

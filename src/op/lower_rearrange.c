@@ -243,6 +243,33 @@ static const rlx_prim *padded(rlx_lowering *b, void *user, const rlx_lowering_li
     return inside ? rlx_tir_if_then_else(t, inside, x, m->fill) : x;
 }
 
+/* Are there only elements added, in mode constant? */
+static bool only_adds(const moved *m)
+{
+    bool adds = m->mode == CONSTANT;
+    for (size_t i = 0; i < m->x.shape.sizes.n; i++)
+        adds &= m->before[i] >= 0 && m->after[i] >= 0;
+    return adds;
+}
+
+/* All is filled, then data copied into it: two nests that are one instruction each. */
+static const rlx_prim_func *fill_and_copy(rlx_lowering *b, moved *m)
+{
+    rlx_tir *t = &b->t;
+    rlx_lowering_list to, from;
+    rlx_lowering_open(b, "pad", &m->out.shape.sizes, &to);
+    rlx_tir_store(t, m->out.buffer, rlx_lowering_items(&to), m->fill);
+    rlx_tir_end_block(t);
+    rlx_lowering_open(b, "inside", &m->x.shape.sizes, &from);
+    to = from;
+    for (size_t i = 0; i < to.n; i++)
+        if (m->before[i])
+            to.at[i] = rlx_tir_add(t, from.at[i], rlx_tir_int(t, m->before[i]));
+    rlx_tir_store(t, m->out.buffer, rlx_lowering_items(&to), load(b, &m->x, &from));
+    rlx_tir_end_block(t);
+    return rlx_lowering_end(b);
+}
+
 static bool read_padding(rlx_lowering *b, moved *m)
 {
     static const char *const modes[] = { "constant", "edge", "reflect", "circular" };
@@ -283,6 +310,7 @@ const rlx_prim_func *rlx_lower_pad(rlx_lower_request *l)
     }
     double fill = rlx_attr_as_float(rlx_lowering_attr(l, 1), 0);
     m.fill = rlx_tir_number(&b.t, m.x.dtype, fill);
-    return rlx_lowering_output(&b, &shape, &m.out) ? rlx_lowering_mapped(&b, &m.out, padded, &m)
-                                                   : rlx_lowering_end(&b);
+    if (!rlx_lowering_output(&b, &shape, &m.out))
+        return rlx_lowering_end(&b);
+    return only_adds(&m) ? fill_and_copy(&b, &m) : rlx_lowering_mapped(&b, &m.out, padded, &m);
 }

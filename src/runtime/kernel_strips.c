@@ -145,6 +145,17 @@ static int compute_row(float *d, const float *a, uint32_t step, size_t n)
     {                                                                                       \
         return compute_row(dp, ap, step, n);                                                \
     }
+/* The integers that have 32 bits or less share a loop. */
+RLX_CLONES
+static int saturate(void *dp, const void *ap, int32_t low, int32_t high, size_t n)
+{
+    LANES1_BODY(int32_t, double, rlx_saturate_i32(a, low, high))
+}
+#define SATURATE(name, low, high)                                                           \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        return saturate(dp, ap, low, high, n);                                              \
+    }
 #define WIDE2(name, R, T, expr) RLX_CLONES VALUE2(name, R, T, expr)
 #define LDEXP(name, T, expr)                                                                \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \

@@ -170,6 +170,7 @@ static const relax_module *build_example(world *w);
 static const program programs[] = {
     { .name = "prim_func", .reach = RUNS, .is_native = true },
     { .name = "decoded", .reach = RUNS },
+    { .name = "quantised", .reach = RUNS },
     { .name = "symbolic", .reach = RUNS },
     { .name = "grows", .reach = RUNS },
     { .name = "match_cast", .reach = RUNS },
