@@ -27,6 +27,11 @@ static const rlx_expr *hardmax(rlx_onnx_conv *c, const rlx_expr *x, int64_t axis
     rlx_dtype t = rlx_onnx_dtype_of(c, x);
     int64_t axes[64];
     size_t count = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t d;
+        if (rlx_onnx_static_dim(c, x, (size_t)i, &d) && d == 0)
+            return x; /* nothing has no greatest element */
+    }
     const rlx_expr *top = rlx_onnx_call(c, "argmax", "x axis=i keepdims=b", x, axis, 1);
     const rlx_prim *size = n > 0 && n < 64 ? rlx_onnx_dim(c, x, (size_t)axis) : NULL;
     const rlx_expr *at = size ? rlx_onnx_arange(c, size, RELAX_INT64) : NULL;
@@ -218,7 +223,7 @@ RLX_ONNX_CONVERTER(convert_skip_layer_norm)
     size_t beta = 3, bias = rms ? 3 : 4;
     if (rlx_onnx_has(c, bias))
         x = rlx_onnx_call2(c, "add", x, rlx_onnx_input(c, bias));
-    double epsilon = rlx_onnx_float(c, "epsilon", (double)1e-5f);
+    double epsilon = rlx_onnx_float(c, "epsilon", (double)1e-12f);
     if (rlx_onnx_wants(c, 1) || rlx_onnx_wants(c, 2))
         return rlx_onnx_fail(c, RLX_ON05, "the outputs of mean and deviation are not supported") !=
                NULL;

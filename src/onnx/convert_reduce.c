@@ -233,12 +233,17 @@ RLX_ONNX_CONVERTER(convert_reduce_log_sum_exp)
         return rlx_onnx_output(c, 0, filled(c, &r, -INFINITY));
     if (!r.count)
         return rlx_onnx_output(c, 0, r.x);
+    const rlx_dtype given = r.dtype;
+    if (!rlx_dtype_is_float(given)) {
+        r.x = rlx_onnx_cast(c, r.x, RELAX_FLOAT64);
+        r.dtype = RELAX_FLOAT64;
+    }
     const rlx_expr *zero = rlx_onnx_scalar(c, r.dtype, 0);
     const rlx_expr *m = reduce_keep(c, &r, "max", r.x, true);
     m = rlx_onnx_where(c, rlx_onnx_call1(c, "isfinite", m), m, zero);
     const rlx_expr *y = rlx_onnx_call1(c, "exp", rlx_onnx_call2(c, "subtract", r.x, m));
     y = rlx_onnx_call1(c, "log", reduce_keep(c, &r, "sum", y, true));
-    y = rlx_onnx_call2(c, "add", y, m);
+    y = rlx_onnx_cast(c, rlx_onnx_call2(c, "add", y, m), given);
     if (r.conds)
         return rlx_onnx_output(c, 0, r.keep ? y : without_found(c, &r, y));
     if (!r.keep)
@@ -305,7 +310,7 @@ RLX_ONNX_CONVERTER(convert_topk)
     rlx_onnx_ints ks = { NULL, 0, false, RELAX_INT64 };
     if (c->version >= 10 && !rlx_onnx_sizes(c, 1, "k", &ks))
         return false;
-    if (ks.len == 1 && !rlx_int_literal(ks.data[0], &k)) {
+    if (ks.len == 1 && (!rlx_int_literal(ks.data[0], &k) || !k)) { /* for topk 0 are all */
         const rlx_prim *zero = rlx_int64(c->ctx, 0);
         const rlx_expr *order = rlx_onnx_call(c, "argsort", "x axis=i descending=b dtype=d", x, axis,
                                               largest, RELAX_INT64);

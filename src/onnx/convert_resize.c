@@ -17,6 +17,7 @@ typedef struct resize {
     const char *coordinates, *rounding;
     double alpha, extrapolation;
     bool exclude, antialias, crops;
+    bool ceils;                     /* nearest, of operator set 10 */
 } resize;
 
 static const char *const places[] = { "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel",
@@ -47,6 +48,7 @@ static bool read_method(rlx_onnx_conv *c, resize *r)
     r->extrapolation = rlx_onnx_float(c, "extrapolation_value", 0);
     r->exclude = rlx_onnx_int(c, "exclude_outside", 0) != 0;
     r->antialias = rlx_onnx_int(c, "antialias", 0) != 0;
+    r->ceils = c->version == 10 && r->method == NEAREST;
     r->crops = r->coordinates && strcmp(r->coordinates, "tf_crop_and_resize") == 0;
     return r->coordinates && r->rounding && !c->failed;
 }
@@ -219,6 +221,28 @@ static const rlx_expr *resized(rlx_onnx_conv *c, const resize *r, const targets 
 #undef VALUES
 }
 
+/* Operator set 10 takes the nearest element below, and where an axis shrinks the one above. */
+static bool rounds_up(const resize *r, const targets *t, size_t i)
+{
+    return r->ceils && t->scales && t->scales[i] < 1;
+}
+
+/* Axes that are rounded up, after those that are not. */
+static const rlx_expr *resized_old(rlx_onnx_conv *c, resize *r, const targets *t, const axis_plan *a,
+                                   const rlx_expr *x)
+{
+    for (int up = 0; up < 2 && x; up++) {
+        targets part = { .axes = t->axes, .scales = t->scales };
+        axis_plan *some = rlx_onnx_array(c, t->count, sizeof *some);
+        for (size_t i = 0; some && i < t->count; i++)
+            if (rounds_up(r, t, i) == (up != 0))
+                some[part.count++] = a[i];
+        r->rounding = up ? "ceil" : "floor";
+        x = some && part.count ? resized(c, r, &part, some, x) : some ? x : NULL;
+    }
+    return x;
+}
+
 RLX_ONNX_CONVERTER(convert_resize)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
@@ -243,5 +267,5 @@ RLX_ONNX_CONVERTER(convert_resize)
     }
     if (!a || (t.measured && !measured_sizes(c, &t, a)) || !keep_aspect(c, &t, a))
         return false;
-    return rlx_onnx_output(c, 0, resized(c, &r, &t, a, x));
+    return rlx_onnx_output(c, 0, r.ceils && t.scales ? resized_old(c, &r, &t, a, x) : resized(c, &r, &t, a, x));
 }

@@ -1,6 +1,8 @@
 /* convert_shape.c: sizes, and tensors in another shape: with integers that are sizes kept as expressions. */
 #include "onnx/onnx_int.h"
 
+#include <math.h>
+
 static bool on_sizes_only(rlx_onnx_conv *c)
 {
     return c->num_inputs && c->inputs[0] && c->inputs[0]->has_ints;
@@ -415,17 +417,17 @@ static bool read_cut(rlx_onnx_conv *c, int rank, cut *s)
     return literal_list(c, ones, n, &s->step);
 }
 
-/* A bound within 0 .. n (or -1 .. n - 1 for steps back), as far as it is known where it lies. */
-static const rlx_prim *bound(rlx_onnx_conv *c, const rlx_prim *v, const rlx_prim *n, bool back)
+/* A bound within 0 .. n, for steps back at most n - 1, and -1 as an end; as far as it is known where it lies. */
+static const rlx_prim *bound(rlx_onnx_conv *c, const rlx_prim *v, const rlx_prim *n, bool back, bool end)
 {
     int64_t x, low, high;
     const rlx_scope *s = rlx_builder_scope(c->m->b);
-    const rlx_prim *least = rlx_int64(c->ctx, back ? -1 : 0);
+    const rlx_prim *least = rlx_int64(c->ctx, back && end ? -1 : 0);
     const rlx_prim *most = back ? rlx_fold_sub(c->ctx, n, rlx_int64(c->ctx, 1)) : n;
     bool literal = rlx_int_literal(v, &x);
     if (literal && x >= INT32_MAX)
         return most;
-    if (literal && x <= INT32_MIN)
+    if (literal && x <= INT32_MIN && (end || !back))
         return least;
     rlx_bounds(c->ctx, s, v, &low, &high);
     if (high < 0)
@@ -434,10 +436,11 @@ static const rlx_prim *bound(rlx_onnx_conv *c, const rlx_prim *v, const rlx_prim
         v = rlx_fold_select(c->ctx, rlx_fold_binary(c->ctx, RLX_NODE_LT, v, rlx_int64(c->ctx, 0)),
                             rlx_fold_add(c->ctx, v, n), v);
     v = rlx_onnx_simplify(c, v);
-    if (rlx_prove_compare(c->ctx, s, RLX_NODE_LE, v, most) != RLX_TRUE)
-        v = rlx_fold_binary(c->ctx, RLX_NODE_MIN, v, most);
+    /* the upper end last: nothing starts in an axis without elements */
     if (rlx_prove_compare(c->ctx, s, RLX_NODE_GE, v, least) != RLX_TRUE)
         v = rlx_fold_binary(c->ctx, RLX_NODE_MAX, v, least);
+    if (rlx_prove_compare(c->ctx, s, RLX_NODE_LE, v, most) != RLX_TRUE)
+        v = rlx_fold_binary(c->ctx, RLX_NODE_MIN, v, most);
     return rlx_onnx_simplify(c, v);
 }
 
@@ -450,10 +453,10 @@ static bool slice_sizes(rlx_onnx_conv *c, const cut *s)
         return false;
     const rlx_prim **out = rlx_onnx_array(c, v->num_ints, sizeof *out);
     size_t len = 0;
-    from = from < 0 ? from + n : from;
+    from = from < -n ? 0 : from < 0 ? from + n : from;
     to = to < 0 ? to + n : to;
     if (step > 0)
-        for (from = from < 0 ? 0 : from; out && from < to && from < n; from += step)
+        for (; out && from < to && from < n; from += step)
             out[len++] = v->ints[from];
     else
         for (from = from >= n ? n - 1 : from; out && from > to && from >= 0; from += step)
@@ -497,8 +500,8 @@ RLX_ONNX_CONVERTER(convert_slice)
         rlx_int_literal(s.step.data[i], &step);
         if (!d)
             return false;
-        const rlx_prim *from = bound(c, s.from.data[i], d, step < 0);
-        const rlx_prim *to = bound(c, s.to.data[i], d, step < 0);
+        const rlx_prim *from = bound(c, s.from.data[i], d, step < 0, false);
+        const rlx_prim *to = bound(c, s.to.data[i], d, step < 0, true);
         if (step < 0) {
             x = take_back(c, x, s.axes[i], from, to, step);
             continue;
@@ -656,16 +659,35 @@ static const rlx_expr *tile_symbolic(rlx_onnx_conv *c, const rlx_expr *x, const 
     return rlx_onnx_reshape(c, y, out, n);
 }
 
+/* Before operator set 6: one axis, and how often. They may be numbers of any type. */
+static bool one_repeat(rlx_onnx_conv *c, int n, rlx_onnx_ints *k)
+{
+    int64_t number[2] = { 0 };
+    static const char *const names[] = { "tiles", "axis" };
+    int64_t *all = rlx_onnx_array(c, (size_t)n, sizeof *all);
+    for (size_t i = 0; i < 2; i++) {
+        size_t count = 0;
+        const rlx_expr *e = rlx_onnx_input(c, i + 1);
+        const double *v = e ? rlx_onnx_floats_of(c, e, &count) : NULL;
+        if (!v || count != 1)
+            return e && rlx_onnx_needs(c, i + 1, names[i]) != NULL;
+        if (!(fabs(v[0]) < ldexp(1, 53)))
+            return rlx_onnx_fail(c, RLX_ON05, "%s is %g", names[i], v[0]) != NULL;
+        number[i] = (int64_t)v[0];
+    }
+    if (!all || !rlx_onnx_axis(c, &number[1], n))
+        return false;
+    for (int i = 0; i < n; i++)
+        all[i] = i == number[1] ? number[0] : 1;
+    return literal_list(c, all, (size_t)n, k);
+}
+
 RLX_ONNX_CONVERTER(convert_tile)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
     int n = x ? rlx_onnx_rank(c, x) : -1;
     rlx_onnx_ints k;
-    if (n < 0)
-        return false;
-    if (c->version < 6)
-        return rlx_onnx_fail(c, RLX_ON04, "Tile before operator set 6 is not supported") != NULL;
-    if (!rlx_onnx_sizes(c, 1, "repeats", &k))
+    if (n < 0 || (c->version < 6 ? !one_repeat(c, n, &k) : !rlx_onnx_sizes(c, 1, "repeats", &k)))
         return false;
     if (k.len != (size_t)n)
         return rlx_onnx_fail(c, RLX_ON05, "%zu repeats for rank %d", k.len, n) != NULL;

@@ -107,20 +107,6 @@ static const rlx_expr *convolve(rlx_onnx_conv *c, const window *w, const rlx_exp
                          rlx_onnx_int(c, "group", 1), w->layout, w->weights, out);
 }
 
-static const rlx_expr *activated(rlx_onnx_conv *c, const rlx_expr *y)
-{
-    rlx_slice a = rlx_onnx_string(c, "activation", "");
-    if (!a.len)
-        return y;
-    static const char *const known[][2] = {
-        { "Relu", "nn.relu" }, { "Tanh", "tanh" }, { "Sigmoid", "sigmoid" }
-    };
-    for (size_t i = 0; i < 3; i++)
-        if (rlx_slice_is(a, known[i][0]))
-            return rlx_onnx_call1(c, known[i][1], y);
-    return rlx_onnx_fail(c, RLX_ON05, "the activation is not supported");
-}
-
 RLX_ONNX_CONVERTER(convert_conv)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0), *weight = rlx_onnx_input(c, 1);
@@ -134,7 +120,7 @@ RLX_ONNX_CONVERTER(convert_conv)
     if (strcmp(c->row->argument, "fused") == 0) {
         if (rlx_onnx_has(c, 3))
             y = rlx_onnx_call2(c, "add", y, rlx_onnx_input(c, 3));
-        y = activated(c, y);
+        y = rlx_onnx_activated(c, y);
     }
     return rlx_onnx_output(c, 0, y);
 }
@@ -241,11 +227,6 @@ RLX_ONNX_CONVERTER(convert_lp_pool)
         return false;
     for (size_t i = 0; i < w.n; i++)
         count *= (double)w.kernel[i];
-    if (rlx_onnx_int(c, "ceil_mode", 0)) {
-        /* windows that reach beyond the padding are summed with what there is */
-        const rlx_expr *ones = rlx_onnx_call1(c, "ones_like", x);
-        (void)ones;
-    }
     const rlx_expr *y =
         rlx_onnx_call2(c, "power", rlx_onnx_call1(c, "abs", x), rlx_onnx_scalar(c, t, p));
     y = rlx_onnx_call2(c, "multiply", pool(c, "avg_pool", &w, y, true),

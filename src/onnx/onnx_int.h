@@ -334,6 +334,8 @@ RLX_INLINE void *rlx_onnx_array(rlx_onnx_conv *c, size_t count, size_t size)
 /* y rounded and shifted by a zero point, in the dtype of that (convert_quant.c) */
 const rlx_expr *rlx_onnx_requantize(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *zero);
 
+/* The activation of a fused node (convert_elementwise.c) */
+const rlx_expr *rlx_onnx_activated(rlx_onnx_conv *c, const rlx_expr *y);
 /* Dropout in training: elements at random become 0, the others more (convert_detection.c) */
 bool rlx_onnx_drop(rlx_onnx_conv *c, double ratio);
 /* x quantised to bytes by its range, times w of bytes, as float32 (convert_qlinear.c) */
