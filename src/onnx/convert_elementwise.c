@@ -367,9 +367,12 @@ RLX_ONNX_CONVERTER(convert_celu)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
     double alpha = rlx_onnx_float(c, "alpha", 1);
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    if (x && rlx_dtype_bits(t) < 32) /* exp - 1 loses what 16 bits have */
+        x = rlx_onnx_cast(c, x, RELAX_FLOAT32);
     const rlx_expr *e = rlx_onnx_call1(c, "exp", with(c, "divide", x, alpha));
     e = with(c, "minimum", with(c, "multiply", with(c, "subtract", e, 1), alpha), 0);
-    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "add", with(c, "maximum", x, 0), e));
+    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, rlx_onnx_call2(c, "add", with(c, "maximum", x, 0), e), t));
 }
 
 RLX_ONNX_CONVERTER(convert_thresholded_relu)
