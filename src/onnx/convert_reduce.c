@@ -203,6 +203,8 @@ RLX_ONNX_CONVERTER(convert_extreme)
     return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, RELAX_BOOL));
 }
 
+double rlx_onnx_least(rlx_dtype t) { return identity_of(t, true); }
+
 /* A function of the elements, summed up, and a function of the sum: "abs" "" for L1. */
 static bool reduce_sum_of(rlx_onnx_conv *c, const char *before, const char *after)
 {

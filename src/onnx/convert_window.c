@@ -11,6 +11,8 @@ typedef struct window {
     size_t n;                                    /* axes */
     int64_t kernel[MOST_AXES], strides[MOST_AXES], dilations[MOST_AXES];
     int64_t pads[2 * MOST_AXES];                 /* all beginnings, then all ends */
+    const rlx_prim *open[2 * MOST_AXES];         /* auto_pad of sizes that are not known: goes before the window */
+    bool is_open;
     const char *layout, *weights, *transposed;
 } window;
 static const char *const layouts[][3] = { { "NCW", "OIW", "IOW" },
@@ -33,20 +35,39 @@ static bool read_list(rlx_onnx_conv *c, const char *name, size_t n, int64_t othe
     return true;
 }
 
+/* The same of a size that is not known: the last window reaches (ceil(size / stride) - 1) * stride + reach. */
+static void pad_open(rlx_onnx_conv *c, const rlx_prim *size, window *w, size_t i, bool upper)
+{
+    int64_t stride = w->strides[i], reach = (w->kernel[i] - 1) * w->dilations[i] + 1;
+    const rlx_prim *k = rlx_int64(c->ctx, stride), *two = rlx_int64(c->ctx, 2);
+    const rlx_prim *most = rlx_fold_sub(c->ctx, size, rlx_int64(c->ctx, 1));
+    const rlx_prim *end = rlx_fold_mul(c->ctx, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, most, k), k);
+    const rlx_prim *total = rlx_fold_sub(c->ctx, rlx_fold_add(c->ctx, end, rlx_int64(c->ctx, reach)), size);
+    total = rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_MAX, total, rlx_int64(c->ctx, 0)));
+    const rlx_prim *half = rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, total, two));
+    const rlx_prim *rest = rlx_onnx_simplify(c, rlx_fold_sub(c->ctx, total, half));
+    w->open[i] = upper ? half : rest;
+    w->open[i + w->n] = upper ? rest : half;
+    w->is_open = true;
+}
+
 /* Padding that keeps ceil(size / stride) windows. */
 static bool pad_same(rlx_onnx_conv *c, const rlx_expr *x, window *w, bool upper)
 {
     for (size_t i = 0; i < w->n; i++) {
         int64_t size, reach = (w->kernel[i] - 1) * w->dilations[i] + 1, total;
         const rlx_prim *p = rlx_onnx_dim(c, x, i + 2);
+        if (!p)
+            return false;
         if (w->strides[i] == 1)
             total = reach - 1;
-        else if (p && rlx_int_literal(p, &size)) {
+        else if (rlx_int_literal(p, &size)) {
             int64_t left = size % w->strides[i] ? size % w->strides[i] : w->strides[i];
             total = reach - left;
-        } else
-            return rlx_onnx_fail(c, RLX_ON08, "auto_pad with strides needs sizes that are known") !=
-                   NULL;
+        } else {
+            pad_open(c, p, w, i, upper);
+            continue;
+        }
         total = total < 0 ? 0 : total;
         w->pads[i] = upper ? total / 2 : total - total / 2;
         w->pads[i + w->n] = total - w->pads[i];
@@ -78,9 +99,26 @@ static bool read_window(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *wei
         !read_list(c, "dilations", w->n, 1, w->dilations, 1))
         return false;
     memset(w->pads, 0, sizeof w->pads);
+    memset(w->open, 0, sizeof w->open);
+    w->is_open = false;
     if (upper || lower)
         return pad_same(c, x, w, upper);
     return valid || read_list(c, "pads", 2 * w->n, 0, w->pads, 0);
+}
+
+/* x, with what is not known of the padding put around it */
+static const rlx_expr *opened(rlx_onnx_conv *c, const window *w, const rlx_expr *x, double value)
+{
+    const rlx_prim *pads[2 * (MOST_AXES + 2)];
+    if (!w->is_open || !x)
+        return x;
+    for (size_t i = 0; i < 2 * (w->n + 2); i++)
+        pads[i] = rlx_int64(c->ctx, 0);
+    for (size_t i = 0; i < 2 * w->n; i++)
+        if (w->open[i])
+            pads[2 * (i % w->n + 2) + i / w->n] = w->open[i];
+    return rlx_onnx_pad_with(c, x, &(rlx_onnx_ints){ pads, 2 * (w->n + 2), false, RELAX_INT64 },
+                             rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), value));
 }
 
 static const char *numbered(char out[32], const char *stem, size_t n, const char *end)
@@ -103,7 +141,7 @@ static const rlx_expr *convolve(rlx_onnx_conv *c, const window *w, const rlx_exp
     return rlx_onnx_call(c, numbered(name, "conv", w->n, ""),
                          "x x strides=I padding=I dilation=I groups=i data_layout=s "
                          "kernel_layout=s out_dtype=d",
-                         x, weight, w->strides, w->n, w->pads, 2 * w->n, w->dilations, w->n,
+                         opened(c, w, x, 0), weight, w->strides, w->n, w->pads, 2 * w->n, w->dilations, w->n,
                          rlx_onnx_int(c, "group", 1), w->layout, w->weights, out);
 }
 
@@ -135,11 +173,11 @@ static bool pad_to(rlx_onnx_conv *c, const rlx_expr *x, window *w, int64_t *extr
     if (!want && !upper && !lower)
         return true;
     for (size_t i = 0; i < w->n; i++) {
-        int64_t size, reach = (w->kernel[i] - 1) * w->dilations[i] + 1;
-        if (!rlx_onnx_static_dim(c, x, i + 2, &size))
-            return rlx_onnx_fail(c, RLX_ON08, "output_shape and auto_pad need sizes that are "
-                                 "known") != NULL;
-        int64_t wanted = want && len >= w->n ? want[len - w->n + i] : size * w->strides[i];
+        int64_t size = 1, reach = (w->kernel[i] - 1) * w->dilations[i] + 1;
+        bool asked = want && len >= w->n; /* otherwise size * stride, of any size */
+        if (asked && !rlx_onnx_static_dim(c, x, i + 2, &size))
+            return rlx_onnx_fail(c, RLX_ON08, "output_shape needs sizes that are known") != NULL;
+        int64_t wanted = asked ? want[len - w->n + i] : w->strides[i];
         int64_t total = w->strides[i] * (size - 1) + extra[i] + reach - wanted;
         if (total < 0)
             extra[i] -= total, total = 0;
@@ -158,6 +196,7 @@ RLX_ONNX_CONVERTER(convert_conv_transpose)
     if (!weight || !read_window(c, x, weight, &w) ||
         !read_list(c, "output_padding", w.n, 0, extra, 0) || !pad_to(c, x, &w, extra))
         return false;
+    w.is_open = false; /* what is padded here does not hang on the sizes */
     /* padding that a stride cannot hold is added afterwards */
     int64_t fits[MOST_AXES], more[2 * (MOST_AXES + 2)] = { 0 };
     bool any = false;
@@ -180,8 +219,8 @@ RLX_ONNX_CONVERTER(convert_conv_transpose)
 
 /* ---- pooling ----------------------------------------------------------------------------------- */
 
-static const rlx_expr *pool(rlx_onnx_conv *c, const char *stem, const window *w, const rlx_expr *x,
-                            bool count_pads)
+static const rlx_expr *pool_plain(rlx_onnx_conv *c, const char *stem, const window *w, const rlx_expr *x,
+                                  bool count_pads)
 {
     char name[32];
     return rlx_onnx_call(c, numbered(name, stem, w->n, ""),
@@ -190,6 +229,27 @@ static const rlx_expr *pool(rlx_onnx_conv *c, const char *stem, const window *w,
                          x, w->kernel, w->n, w->strides, w->n, w->dilations, w->n, w->pads,
                          2 * w->n, (int)(rlx_onnx_int(c, "ceil_mode", 0) != 0), (int)count_pads,
                          w->layout);
+}
+
+static const rlx_expr *pool(rlx_onnx_conv *c, const char *stem, const window *w, const rlx_expr *x,
+                            bool count_pads)
+{
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    size_t n;
+    if (!w->is_open || !x)
+        return pool_plain(c, stem, w, x, count_pads);
+    if (!strcmp(stem, "max_pool"))
+        return pool_plain(c, stem, w, opened(c, w, x, rlx_onnx_least(t)), false);
+    const rlx_expr *y = pool_plain(c, stem, w, opened(c, w, x, 0), true);
+    const rlx_prim *const *d = count_pads ? NULL : rlx_onnx_dims(c, &x, &n);
+    const rlx_prim *one[MOST_AXES + 2];
+    if (!d)
+        return y;
+    memcpy(one, d, n * sizeof *one);
+    one[0] = one[1] = rlx_int64(c->ctx, 1);
+    /* the share of each window that is no padding */
+    const rlx_expr *share = opened(c, w, rlx_onnx_full(c, one, n, t, 1), 0);
+    return rlx_onnx_call2(c, "divide", y, pool_plain(c, stem, w, share, true));
 }
 
 static bool pool_with_positions(rlx_onnx_conv *c, const window *w, const rlx_expr *x)
@@ -209,6 +269,8 @@ RLX_ONNX_CONVERTER(convert_pool)
     window w;
     if (!read_window(c, x, NULL, &w))
         return false;
+    if (rlx_onnx_wants(c, 1) && w.is_open)
+        return rlx_onnx_fail(c, RLX_ON08, "positions with auto_pad and strides need sizes that are known") != NULL;
     if (rlx_onnx_wants(c, 1))
         return pool_with_positions(c, &w, x);
     return rlx_onnx_output(c, 0, pool(c, c->row->argument, &w, x,
