@@ -929,6 +929,17 @@ const rlx_expr *rlx_onnx_pad_with(rlx_onnx_conv *c, const rlx_expr *x, const rlx
     return x;
 }
 
+/* x without what negative amounts cut off; they are 0 then. */
+static const rlx_expr *cut_ends(rlx_onnx_conv *c, const rlx_expr *x, int64_t *amounts, size_t count)
+{
+    int64_t *cuts = rlx_onnx_array(c, count, sizeof *cuts);
+    rlx_onnx_ints all;
+    for (size_t i = 0; cuts && i < count; i++)
+        if (amounts[i] < 0)
+            cuts[i] = amounts[i], amounts[i] = 0;
+    return cuts && literal_list(c, cuts, count, &all) ? rlx_onnx_pad_with(c, x, &all, NULL) : NULL;
+}
+
 RLX_ONNX_CONVERTER(convert_pad)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0), *value = NULL;
@@ -956,6 +967,8 @@ RLX_ONNX_CONVERTER(convert_pad)
         return rlx_onnx_output(c, 0, rlx_onnx_pad_with(c, x, &pads, value));
     if (!literal)
         return rlx_onnx_output(c, 0, pad_axes(c, x, &pads, mode, value));
+    if (strcmp(mode, "constant")) /* what is cut off is not what goes around */
+        x = cut_ends(c, x, v, pads.len);
     return rlx_onnx_output(
         c, 0, rlx_onnx_call(c, "nn.pad", "x pad_width=I pad_value=f pad_mode=s", x, v, pads.len,
                             number && !strcmp(mode, "constant") ? *number : 0.0, mode));
