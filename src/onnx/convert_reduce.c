@@ -189,18 +189,55 @@ static const rlx_expr *filled(rlx_onnx_conv *c, const reduction *r, double value
     return out ? rlx_onnx_full(c, out, len, r->dtype, value) : NULL;
 }
 
+/* How many elements there are along the axes that are reduced, where that is not known; NULL: more than none */
+static const rlx_expr *open_count(rlx_onnx_conv *c, const reduction *r)
+{
+    const rlx_prim *all = rlx_int64(c->ctx, 1);
+    for (size_t i = 0; all && i < r->count && r->axes && !r->conds && rlx_onnx_has_rank(c, r->x); i++) {
+        const rlx_prim *d = rlx_onnx_dim(c, r->x, (size_t)r->axes[i]);
+        all = d ? rlx_fold_mul(c->ctx, all, d) : NULL;
+    }
+    if (!all || rlx_prove_compare(c->ctx, rlx_builder_scope(c->m->b), RLX_NODE_GT, all, rlx_int64(c->ctx, 0)) == RLX_TRUE)
+        return NULL;
+    all = rlx_onnx_simplify(c, all);
+    return rlx_onnx_reshape_ints(c, rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &all, 1)), NULL, 0);
+}
+
+typedef struct guarded { const reduction *r; const char *op; const rlx_expr *(*make)(rlx_onnx_conv *, const reduction *, const char *); } guarded;
+
+static const rlx_expr *make_guarded(rlx_onnx_conv *c, const void *user)
+{
+    const guarded *g = user;
+    return g->make(c, g->r, g->op);
+}
+
+/* What `make` gives, or `value` everywhere where there is nothing to reduce. */
+static bool output_guarded(rlx_onnx_conv *c, const guarded *g, double value)
+{
+    if (reduces_nothing(c, g->r))
+        return rlx_onnx_output(c, 0, filled(c, g->r, value));
+    const rlx_expr *count = open_count(c, g->r);
+    if (!count || c->failed)
+        return rlx_onnx_output(c, 0, g->make(c, g->r, g->op));
+    const rlx_expr *some = rlx_onnx_call2(c, "greater", count, rlx_onnx_scalar(c, RELAX_INT64, 0));
+    return rlx_onnx_output(c, 0, rlx_onnx_choose(c, some, make_guarded, g, filled(c, g->r, value)));
+}
+
+static const rlx_expr *extreme(rlx_onnx_conv *c, const reduction *r, const char *op)
+{
+    if (r->dtype != RELAX_BOOL)
+        return reduce(c, r, op, r->x);
+    return rlx_onnx_cast(c, reduce(c, r, op, rlx_onnx_cast(c, r->x, RELAX_UINT8)), RELAX_BOOL);
+}
+
 RLX_ONNX_CONVERTER(convert_extreme)
 {
     reduction r;
     bool greatest = !strcmp(c->row->argument, "max");
     if (!read_reduction(c, &r))
         return false;
-    if (reduces_nothing(c, &r))
-        return rlx_onnx_output(c, 0, filled(c, &r, identity_of(r.dtype, greatest)));
-    if (r.dtype != RELAX_BOOL)
-        return rlx_onnx_output(c, 0, reduce(c, &r, c->row->argument, r.x));
-    const rlx_expr *y = reduce(c, &r, c->row->argument, rlx_onnx_cast(c, r.x, RELAX_UINT8));
-    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, RELAX_BOOL));
+    guarded g = { &r, c->row->argument, extreme };
+    return output_guarded(c, &g, r.dtype == RELAX_BOOL ? !greatest : identity_of(r.dtype, greatest));
 }
 
 double rlx_onnx_least(rlx_dtype t) { return identity_of(t, true); }
@@ -226,17 +263,11 @@ RLX_ONNX_CONVERTER(convert_reduce_log_sum) { return reduce_sum_of(c, NULL, "log"
 RLX_ONNX_CONVERTER(convert_reduce_sum_square) { return reduce_sum_of(c, "square", NULL); }
 
 /* The greatest element is taken out first, unless it is infinite. */
-RLX_ONNX_CONVERTER(convert_reduce_log_sum_exp)
+static const rlx_expr *log_sum_exp(rlx_onnx_conv *c, const reduction *given, const char *op)
 {
-    reduction r;
-    if (!read_reduction(c, &r))
-        return false;
-    if (reduces_nothing(c, &r))
-        return rlx_onnx_output(c, 0, filled(c, &r, -INFINITY));
-    if (!r.count)
-        return rlx_onnx_output(c, 0, r.x);
-    const rlx_dtype given = r.dtype;
-    if (!rlx_dtype_is_float(given)) {
+    reduction r = *given;
+    (void)op;
+    if (!rlx_dtype_is_float(r.dtype)) {
         r.x = rlx_onnx_cast(c, r.x, RELAX_FLOAT64);
         r.dtype = RELAX_FLOAT64;
     }
@@ -245,12 +276,21 @@ RLX_ONNX_CONVERTER(convert_reduce_log_sum_exp)
     m = rlx_onnx_where(c, rlx_onnx_call1(c, "isfinite", m), m, zero);
     const rlx_expr *y = rlx_onnx_call1(c, "exp", rlx_onnx_call2(c, "subtract", r.x, m));
     y = rlx_onnx_call1(c, "log", reduce_keep(c, &r, "sum", y, true));
-    y = rlx_onnx_cast(c, rlx_onnx_call2(c, "add", y, m), given);
-    if (r.conds)
-        return rlx_onnx_output(c, 0, r.keep ? y : without_found(c, &r, y));
-    if (!r.keep)
-        y = rlx_onnx_call(c, "squeeze", "x axis=I", y, r.axes, r.count);
-    return rlx_onnx_output(c, 0, y);
+    y = rlx_onnx_cast(c, rlx_onnx_call2(c, "add", y, m), given->dtype);
+    if (r.keep)
+        return y;
+    return r.conds ? without_found(c, &r, y) : rlx_onnx_call(c, "squeeze", "x axis=I", y, r.axes, r.count);
+}
+
+RLX_ONNX_CONVERTER(convert_reduce_log_sum_exp)
+{
+    reduction r;
+    if (!read_reduction(c, &r))
+        return false;
+    if (!r.count)
+        return rlx_onnx_output(c, 0, r.x);
+    guarded g = { &r, NULL, log_sum_exp };
+    return output_guarded(c, &g, rlx_dtype_is_float(r.dtype) ? -INFINITY : identity_of(r.dtype, true));
 }
 
 /* Mean over everything but batch and channels. */

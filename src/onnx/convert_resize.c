@@ -130,28 +130,41 @@ static bool keep_aspect(rlx_onnx_conv *c, const targets *t, axis_plan *a)
     return true;
 }
 
-/* floor(size * scale): of a symbolic size only for whole scales and their inverses */
-static const rlx_prim *scaled_size(rlx_onnx_conv *c, const rlx_prim *in, double scale)
+/* The fraction of least denominator that is this scale in float32: 2.6 is meant to make 13 of 5, though its float32 is less. */
+static void fraction_of(double scale, int64_t *p, int64_t *q)
 {
-    int64_t n;
-    if (rlx_int_literal(in, &n))
-        return rlx_int64(c->ctx, (int64_t)floor((double)n * scale));
-    double whole = round(scale), inverse = round(1 / scale);
-    if (scale == whole)
-        return rlx_onnx_simplify(c, rlx_fold_mul(c->ctx, in, rlx_int64(c->ctx, (int64_t)whole)));
-    if (scale > 0 && 1 / inverse == scale)
-        return rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, in,
-                                                    rlx_int64(c->ctx, (int64_t)inverse)));
-    /* the scale as a fraction of 2^k, which float32 always is */
+    *p = *q = 0;
+    for (int64_t d = 1; d <= 1000 && scale < 1e9; d++) {
+        double n = round(scale * (double)d);
+        if ((float)(n / (double)d) == (float)scale) {
+            *p = (int64_t)n;
+            *q = d;
+            return;
+        }
+    }
+    double m = scale; /* a fraction of 2^k, which float32 always is */
     int k = 0;
-    double m = scale;
     while (m != floor(m) && k < 40)
         m *= 2, k++;
-    return m < 1e12 ? rlx_onnx_simplify(
-                          c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV,
-                                             rlx_fold_mul(c->ctx, in, rlx_int64(c->ctx, (int64_t)m)),
-                                             rlx_int64(c->ctx, (int64_t)1 << k)))
-                    : rlx_onnx_fail(c, RLX_ON08, "a scale needs sizes that are known");
+    if (m < 1e12) {
+        *p = (int64_t)m;
+        *q = (int64_t)1 << k;
+    }
+}
+
+/* floor(size * scale) */
+static const rlx_prim *scaled_size(rlx_onnx_conv *c, const rlx_prim *in, double scale)
+{
+    int64_t n, p, q;
+    if (!(scale > 0))
+        return rlx_onnx_fail(c, RLX_ON05, "a scale is not above 0");
+    fraction_of(scale, &p, &q);
+    if (q)
+        return rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, rlx_fold_mul(c->ctx, in, rlx_int64(c->ctx, p)),
+                                                    rlx_int64(c->ctx, q)));
+    if (rlx_int_literal(in, &n) && (double)n * scale < 1e15)
+        return rlx_int64(c->ctx, (int64_t)floor((double)n * scale));
+    return rlx_onnx_fail(c, RLX_ON08, "a scale needs sizes that are known");
 }
 
 /* floor(size * scale) for scales that are found when it runs. */
@@ -166,6 +179,7 @@ static bool measured_sizes(rlx_onnx_conv *c, const targets *t, axis_plan *a)
         return false;
     const rlx_expr *s = rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, in, t->count));
     s = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, s, RELAX_FLOAT64), t->measured);
+    s = rlx_onnx_cast(c, rlx_onnx_cast(c, s, RELAX_FLOAT32), RELAX_FLOAT64); /* as fraction_of: 2.6 makes 13 of 5 */
     s = rlx_onnx_cast(c, rlx_onnx_call1(c, "floor", s), RELAX_INT64);
     return rlx_onnx_match(c, rlx_onnx_call1(c, "tensor_to_shape", s), rlx_shape_info(c->ctx, out, t->count)) != NULL;
 }
@@ -262,8 +276,8 @@ RLX_ONNX_CONVERTER(convert_resize)
         if (t.measured)
             continue;
         a[i].out_size = t.scales ? scaled_size(c, d[axis], t.scales[i]) : t.sizes.data[i];
-        if (!a[i].out_size || (t.scales && !(t.scales[i] > 0)))
-            return rlx_onnx_fail(c, RLX_ON05, "a scale is not above 0") != NULL;
+        if (!a[i].out_size)
+            return false;
     }
     if (!a || (t.measured && !measured_sizes(c, &t, a)) || !keep_aspect(c, &t, a))
         return false;

@@ -80,7 +80,8 @@ static const rlx_prim *place_of(resize *r, const rlx_prim *o)
     case ALIGN_CORNERS:
         o = over(r, times(r, o, minus(r, have, one)), minus(r, length, one));
         return rlx_tir_select(t, single, real(r, 0), o);
-    case PYTORCH_HALF_PIXEL: return rlx_tir_select(t, single, real(r, -0.5), minus(r, middle, half));
+    case PYTORCH_HALF_PIXEL:
+        return rlx_tir_select(t, rlx_tir_gt(t, r->want, number(r, 1)), minus(r, middle, half), real(r, 0));
     case SYMMETRIC:
         o = minus(r, one, over(r, as_real(r, r->want), length));
         return minus(r, plus(r, times(r, over(r, have, real(r, 2)), o), middle), half);
