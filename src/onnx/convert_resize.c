@@ -87,7 +87,13 @@ static bool read_targets(rlx_onnx_conv *c, const resize *r, int rank, targets *t
     t->axes = rlx_onnx_axes(c, 99, rank, &t->count, &ok);
     if (!t->axes)
         t->count = (size_t)rank;
-    if (c->version < 9) {
+    if (c->version < 7) { /* images alone */
+        double *four = rlx_onnx_array(c, 4, sizeof *four);
+        t->scales = four;
+        n = four ? 4 : 0;
+        for (size_t i = 0; i < n; i++)
+            four[i] = i < 2 ? 1 : rlx_onnx_float(c, i == 2 ? "height_scale" : "width_scale", 0);
+    } else if (c->version < 9) {
         t->scales = rlx_onnx_float_list(c, "scales", &n);
     } else if (is_given(c, scales)) {
         t->scales = rlx_onnx_floats_of(c, rlx_onnx_input(c, scales), &n);
