@@ -277,6 +277,28 @@ RLX_ONNX_CONVERTER(convert_pool)
                                       rlx_onnx_int(c, "count_include_pad", 0) != 0));
 }
 
+/* The means over windows of which all elements count: padding, and what a last window holds beyond it. */
+static const rlx_expr *pool_all(rlx_onnx_conv *c, const window *w, const rlx_expr *x)
+{
+    int64_t pads[2 * (MOST_AXES + 2)] = { 0 };
+    size_t n;
+    const rlx_expr *y = pool(c, "avg_pool", w, x, true);
+    if (w->is_open || !rlx_onnx_int(c, "ceil_mode", 0))
+        return y;
+    window plain = *w;
+    for (size_t i = 0; i < w->n; i++) {
+        pads[2 * (i + 2)] = w->pads[i];
+        pads[2 * (i + 2) + 1] = w->pads[i + w->n] + w->strides[i] - 1;
+        plain.pads[i] = plain.pads[i + w->n] = 0;
+    }
+    const rlx_prim *const *size = y ? rlx_onnx_dims(c, &y, &n) : NULL;
+    x = rlx_onnx_call(c, "nn.pad", "x pad_width=I", x, pads, 2 * (w->n + 2));
+    x = size ? pool_plain(c, "avg_pool", &plain, x, true) : NULL;
+    for (size_t i = 0; i < w->n && x; i++) /* windows that begin beyond the end are none */
+        x = rlx_onnx_slice(c, x, (int64_t)i + 2, rlx_int64(c->ctx, 0), size[i + 2]);
+    return x;
+}
+
 /* The mean over the window, padding counted, times its size. */
 RLX_ONNX_CONVERTER(convert_lp_pool)
 {
@@ -291,8 +313,7 @@ RLX_ONNX_CONVERTER(convert_lp_pool)
         count *= (double)w.kernel[i];
     const rlx_expr *y =
         rlx_onnx_call2(c, "power", rlx_onnx_call1(c, "abs", x), rlx_onnx_scalar(c, t, p));
-    y = rlx_onnx_call2(c, "multiply", pool(c, "avg_pool", &w, y, true),
-                       rlx_onnx_scalar(c, t, count));
+    y = rlx_onnx_call2(c, "multiply", pool_all(c, &w, y), rlx_onnx_scalar(c, t, count));
     return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "power", y, rlx_onnx_scalar(c, t, 1 / p)));
 }
 

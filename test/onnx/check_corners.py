@@ -89,6 +89,10 @@ for size in (5, 6, 7, 1):
         run(f"mean with padding, {pad} of {size} by 3", [node("AveragePool", ["x"], ["y"], count_include_pad=1, **how)], {"x": a},
             windows(a, 4, 3, upper, 0).mean(-1).astype("float32"), "--no-bind")
 
+line = np.abs(floats(1, 1, 3))
+run("the last window of LpPool counts what there is", [node("LpPool", ["x"], ["y"], kernel_shape=[2], strides=[2], ceil_mode=1, p=1)], {"x": line},
+    np.stack([line[..., 0] + line[..., 1], line[..., 2]], -1), "--no-bind", opset=18)
+
 # ---- products and activations of com.microsoft
 a, b = floats(3, 2, 4), floats(2, 4, 5)
 run("product with the batch behind the rows", [node("FusedMatMul", ["a", "b"], ["y"], domain=MS, transBatchA=1, alpha=0.5)], {"a": a, "b": b},
