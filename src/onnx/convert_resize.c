@@ -97,7 +97,7 @@ static bool read_targets(rlx_onnx_conv *c, const resize *r, int rank, targets *t
         t->scales = rlx_onnx_float_list(c, "scales", &n);
     } else if (is_given(c, scales)) {
         t->scales = rlx_onnx_floats_of(c, rlx_onnx_input(c, scales), &n);
-        if (!t->scales && !measure_scales(c, scales, t, &n))
+        if (!t->scales && (r->ceils || !measure_scales(c, scales, t, &n))) /* how to round hangs on them */
             return rlx_onnx_needs(c, scales, "scales") != NULL;
     } else if (c->version >= 11) {
         if (!rlx_onnx_sizes(c, 3, "sizes", &t->sizes))

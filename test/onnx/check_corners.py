@@ -127,6 +127,10 @@ for dtype in ("float32", "int32", "uint8", "bool"):
             run(f"{op} of {size} {dtype}", [node(op, ["x", "a"], ["y"])], {"x": a}, want, "--no-bind", constants={"a": ints(1)}, opset=20)
 run("log of summed exponentials of nothing", [node("ReduceLogSumExp", ["x", "a"], ["y"])], {"x": floats(2, 0)}, np.full((2, 1), -np.inf, "float32"),
     "--no-bind", constants={"a": ints(1)}, opset=18)
+for shape, axis in (((2, 0), 1), ((0, 3), 1), ((3, 0, 2), 0), ((2, 3), -1)):
+    a = floats(*shape)
+    run(f"Hardmax of {shape}", [node("Hardmax", ["x"], ["y"], axis=axis)], {"x": a},
+        (np.arange(3) == a.argmax(-1)[:, None]).astype("float32") if a.size else a, "--no-bind")
 half = np.array([-0.45239258, 1.5, -3], "float16")
 run("Celu of 16 bits", [node("Celu", ["x"], ["y"], alpha=2.0)], {"x": half},
     np.where(half > 0, half, 2 * (np.exp(half.astype("float32") / 2) - 1)).astype("float16"))
