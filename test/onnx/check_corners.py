@@ -109,6 +109,32 @@ h = np.array([[0.003, -0.001]], "float32")
 run("a skipped layer norm has a small epsilon", [node("SkipSimplifiedLayerNormalization", ["x", "z", "g"], ["y"], domain=MS)], {"x": h, "z": 0 * h},
     (h / np.sqrt((h.astype("float64") ** 2).mean())).astype("float32"), constants={"g": np.ones(2, "float32")})
 
+q = rng.integers(-100, 100, (1, 4, 6, 2)).astype("int8")
+plain = (q.astype("float32") - 3).reshape(1, 2, 2, 3, 2, 2).mean((2, 4)) * np.float32(0.1) / np.float32(0.2) - 5
+how = {"x": q}, np.clip(np.round(plain), -128, 127).astype("int8")
+numbers = {"f": np.float32(0.1), "z": np.int8(3), "g": np.float32(0.2), "w": np.int8(-5)}
+run("means of channels that come last", [node("QLinearAveragePool", ["x", "f", "z", "g", "w"], ["y"], domain=MS, kernel_shape=[2, 2], strides=[2, 2],
+    channels_last=1)], *how, "--no-bind", constants=numbers)
+plain = (q.astype("float32") - 3).mean((1, 2), keepdims=True) * np.float32(0.1) / np.float32(0.2) - 5
+run("means of all places of channels that come last", [node("QLinearGlobalAveragePool", ["x", "f", "z", "g", "w"], ["y"], domain=MS, channels_last=1)], {"x": q},
+    np.clip(np.round(plain), -128, 127).astype("int8"), "--no-bind", constants=numbers)
+codes = rng.integers(0, 16, (3, 32)).astype("uint8")
+bits, by = np.abs(floats(3, 2)) + np.float32(0.1), np.array([1] * 12 + [0] * 12)
+a = floats(2, 24)
+run("columns of few bits whose blocks are told", [node("MatMulNBits", ["x", "w", "f", "", "g"], ["y"], domain=MS, K=24, N=3, bits=4, block_size=16)], {"x": a},
+    (a @ ((codes[:, :24].astype("float32") - 8) * bits[:, by]).T).astype("float32"),
+    constants={"w": (codes[:, ::2] | codes[:, 1::2] << 4).reshape(3, 2, 8), "f": bits, "g": by.astype("int32")})
+a = floats(2, 3)
+mean, deviation = a.mean(1, keepdims=True), a.std(1, keepdims=True)
+run("layer norm of an optimised model", [node("LayerNormalization", ["x", "g"], ["y"], epsilon=0.0)], {"x": a}, (a - mean) / deviation,
+    constants={"g": np.ones(3, "float32")}, opset=11)
+queries, keys = floats(2, 2, 4), floats(2, 3, 4)
+lengths = np.array([2, 3, 0, 2, 4, 0, 3, 6], "int32")
+scores = np.einsum("bqd,bkd->bqk", queries, keys) / 2 + np.where(np.arange(3) < lengths[:2, None, None], 0, -10000)
+shares = np.exp(scores - scores.max(-1, keepdims=True))
+run("attention with lengths and beginnings", [node("MultiHeadAttention", ["x", "k", "k", "", "m"], ["y"], domain=MS, num_heads=1)],
+    {"x": queries, "k": keys, "m": lengths}, np.einsum("bqk,bkd->bqd", shares / shares.sum(-1, keepdims=True), keys).astype("float32"))
+
 # ---- integers, none, nothing
 n = rng.integers(-6, 7, (3, 4)).astype("int32")
 run("log of summed exponentials of integers", [node("ReduceLogSumExp", ["x", "a"], ["y"], keepdims=0)], {"x": n},
