@@ -110,12 +110,12 @@ run("a skipped layer norm has a small epsilon", [node("SkipSimplifiedLayerNormal
     (h / np.sqrt((h.astype("float64") ** 2).mean())).astype("float32"), constants={"g": np.ones(2, "float32")})
 
 q = rng.integers(-100, 100, (1, 4, 6, 2)).astype("int8")
-plain = (q.astype("float32") - 3).reshape(1, 2, 2, 3, 2, 2).mean((2, 4)) * np.float32(0.1) / np.float32(0.2) - 5
+plain = (q.astype("float32") - 3).reshape(1, 2, 2, 3, 2, 2).mean((2, 4)) * np.float32(0.1) / np.float32(0.23) - 5
 how = {"x": q}, np.clip(np.round(plain), -128, 127).astype("int8")
-numbers = {"f": np.float32(0.1), "z": np.int8(3), "g": np.float32(0.2), "w": np.int8(-5)}
+numbers = {"f": np.float32(0.1), "z": np.int8(3), "g": np.float32(0.23), "w": np.int8(-5)}
 run("means of channels that come last", [node("QLinearAveragePool", ["x", "f", "z", "g", "w"], ["y"], domain=MS, kernel_shape=[2, 2], strides=[2, 2],
     channels_last=1)], *how, "--no-bind", constants=numbers)
-plain = (q.astype("float32") - 3).mean((1, 2), keepdims=True) * np.float32(0.1) / np.float32(0.2) - 5
+plain = (q.astype("float32") - 3).mean((1, 2), keepdims=True) * np.float32(0.1) / np.float32(0.23) - 5
 run("means of all places of channels that come last", [node("QLinearGlobalAveragePool", ["x", "f", "z", "g", "w"], ["y"], domain=MS, channels_last=1)], {"x": q},
     np.clip(np.round(plain), -128, 127).astype("int8"), "--no-bind", constants=numbers)
 codes = rng.integers(0, 16, (3, 32)).astype("uint8")
