@@ -83,12 +83,34 @@ static bool read_reduction(rlx_onnx_conv *c, reduction *r)
     return ok && !c->failed;
 }
 
+/* What the greatest of nothing is: the least number of the dtype, and the other way round. */
+static double identity_of(rlx_dtype t, bool greatest)
+{
+    int bits = rlx_dtype_bits(t);
+    if (rlx_dtype_is_float(t))
+        return greatest ? -INFINITY : INFINITY;
+    if (rlx_dtype_code(t) == RELAX_DTYPE_UINT)
+        return greatest ? 0 : ldexp(1, bits) - 1;
+    return greatest ? -ldexp(1, bits - 1) : ldexp(1, bits - 1) - 1;
+}
+
 typedef struct along { const char *op; const rlx_expr *x; int64_t axis; } along;
 
 static const rlx_expr *reduce_along(rlx_onnx_conv *c, const void *user)
 {
     const along *a = user;
-    return rlx_onnx_reduce(c, a->op, a->x, &a->axis, 1, true);
+    bool greatest = !strcmp(a->op, "max");
+    int64_t size;
+    if ((!greatest && strcmp(a->op, "min")) || !rlx_onnx_static_dim(c, a->x, (size_t)a->axis, &size) || size)
+        return rlx_onnx_reduce(c, a->op, a->x, &a->axis, 1, true);
+    size_t n;
+    const rlx_expr *x = a->x;
+    const rlx_prim *const *dims = rlx_onnx_dims(c, &x, &n);
+    const rlx_prim **out = dims ? rlx_onnx_array(c, n, sizeof *out) : NULL;
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    for (size_t i = 0; out && i < n; i++)
+        out[i] = (int64_t)i == a->axis ? rlx_int64(c->ctx, 1) : dims[i];
+    return out ? rlx_onnx_full(c, out, n, t, identity_of(t, greatest)) : NULL;
 }
 
 /* y without the sizes of 1 at axes that are found when the program runs: those that stay come first in the
@@ -150,17 +172,6 @@ RLX_ONNX_CONVERTER(convert_reduce)
 {
     reduction r;
     return read_reduction(c, &r) && rlx_onnx_output(c, 0, reduce(c, &r, c->row->argument, r.x));
-}
-
-/* What the greatest of nothing is: the least number of the dtype, and the other way round. */
-static double identity_of(rlx_dtype t, bool greatest)
-{
-    int bits = rlx_dtype_bits(t);
-    if (rlx_dtype_is_float(t))
-        return greatest ? -INFINITY : INFINITY;
-    if (rlx_dtype_code(t) == RELAX_DTYPE_UINT)
-        return greatest ? 0 : ldexp(1, bits) - 1;
-    return greatest ? -ldexp(1, bits - 1) : ldexp(1, bits - 1) - 1;
 }
 
 /* Is there nothing along an axis that is reduced? */
