@@ -101,15 +101,22 @@ static bool bind_input(const cli *c, const relax_onnx_import *import, const char
     const char *value;
     int at = find_text(c, name, position, &value);
     size_t n = at < 0 ? 0 : strlen(value);
-    if (at < 0 || c->bound[at] || k->count == CLI_MAX_LIST || n < 4 ||
+    if (at < 0 || c->bound[at] || n < 4 ||
         strcmp(value + n - 4, ".npy") || input_number(import, name) == RELAX_NOT_FOUND)
         return false;
-    relax_tensor *t = cli_npy_read(c, value);
-    if (!t)
+    size_t place = 0; /* where its shape is known already, its content takes that place */
+    while (place < k->count && strcmp(k->names[place], name))
+        place++;
+    if (place == CLI_MAX_LIST)
         return false;
-    k->names[k->count] = name;
-    k->tensors[k->count] = t;
-    k->views[k->count++] = relax_tensor_view(t);
+    if (place == k->count) {
+        relax_tensor *t = cli_npy_read(c, value);
+        if (!t)
+            return false;
+        k->names[k->count] = name;
+        k->tensors[k->count++] = t;
+    }
+    k->views[place] = relax_tensor_view(k->tensors[place]);
     c->bound[at] = true;
     fprintf(stderr, "%s: note: input %s is a constant of this run (its value decides sizes or ranks; "
                     "--no-bind leaves it open)\n", c->files[0], name);
@@ -129,7 +136,7 @@ static bool bind_needed(const cli *c, const relax_onnx_import *import, const cha
     return any;
 }
 
-/* The shapes of all inputs that are arrays. False: nothing is known that was not before. */
+/* The shapes of all inputs that are arrays; an array without elements is known with its shape. False: nothing is known that was not before. */
 static bool bind_shapes(const cli *c, const char *const *all, known *k)
 {
     size_t before = k->count;
@@ -140,18 +147,15 @@ static bool bind_shapes(const cli *c, const char *const *all, known *k)
         relax_tensor *t = at < 0 || c->bound[at] || n < 4 || strcmp(value + n - 4, ".npy")
                               ? NULL
                               : cli_npy_read(c, value);
-        bool empty = false;
-        for (int32_t d = 0; t && d < relax_tensor_view(t)->ndim; d++)
-            empty |= !relax_tensor_view(t)->shape[d];
-        if (!t || empty) { /* an empty one would stand for its content */
-            relax_tensor_release(t);
+        if (!t)
             continue;
-        }
         k->names[k->count] = all[p];
         k->tensors[k->count] = t;
         k->shapes[k->count] = *relax_tensor_view(t);
         k->shapes[k->count].data = NULL;
         k->views[k->count] = &k->shapes[k->count];
+        for (int32_t d = 0; d < k->shapes[k->count].ndim; d++)
+            c->bound[at] |= !k->shapes[k->count].shape[d];
         k->count++;
     }
     if (k->count > before)

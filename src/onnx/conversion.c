@@ -507,9 +507,28 @@ const rlx_expr *rlx_onnx_cast(rlx_onnx_conv *c, const rlx_expr *x, rlx_dtype dty
                                                  : rlx_onnx_call(c, "astype", "x dtype=d", x, dtype);
 }
 
+/* Is a size 0 that reshape would take for one to be copied? */
+static bool has_own_zero(rlx_onnx_conv *c, const rlx_expr *x, const rlx_prim *const *dims, size_t count)
+{
+    const rlx_tensor_sinfo *t = rlx_onnx_info(c, x);
+    int64_t have;
+    for (size_t i = 0; t && i < count; i++)
+        if (rlx_is_int_value(dims[i], 0) && !(t->ndim > (int)i && t->shape && rlx_onnx_static_dim(c, x, i, &have) && have == 0))
+            return true;
+    return false;
+}
+
 const rlx_expr *rlx_onnx_reshape(rlx_onnx_conv *c, const rlx_expr *x, const rlx_prim *const *dims,
                                  size_t count)
 {
+    if (x && has_own_zero(c, x, dims, count)) {
+        const rlx_tensor_sinfo *t = rlx_onnx_info(c, x);
+        int64_t d, all = t->shape ? 1 : 0;
+        for (int i = 0; all && i < t->ndim; i++)
+            all = rlx_onnx_static_dim(c, x, (size_t)i, &d) && d ? 1 : 0;
+        return all ? rlx_onnx_fail(c, RLX_ON05, "an operand of elements cannot have a size that is 0")
+                   : rlx_onnx_full(c, dims, count, t->dtype, 0);
+    }
     return rlx_onnx_call(c, "reshape", "x x", x, rlx_shape_new(c->ctx, dims, count));
 }
 

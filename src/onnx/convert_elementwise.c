@@ -8,6 +8,16 @@ RLX_ONNX_CONVERTER(convert_unary)
     return rlx_onnx_output(c, 0, rlx_onnx_call1(c, c->row->argument, rlx_onnx_input(c, 0)));
 }
 
+/* Of integers too, whose results are integers. */
+RLX_ONNX_CONVERTER(convert_erf)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    if (x && !rlx_dtype_is_float(t))
+        x = rlx_onnx_cast(c, x, RELAX_FLOAT32);
+    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, rlx_onnx_call1(c, "erf", x), t));
+}
+
 RLX_ONNX_CONVERTER(convert_identity)
 {
     return c->num_inputs && c->inputs[0] ? rlx_onnx_output_value(c, 0, c->inputs[0])
@@ -357,9 +367,12 @@ RLX_ONNX_CONVERTER(convert_celu)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
     double alpha = rlx_onnx_float(c, "alpha", 1);
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    if (x && rlx_dtype_bits(t) < 32) /* exp - 1 loses what 16 bits have */
+        x = rlx_onnx_cast(c, x, RELAX_FLOAT32);
     const rlx_expr *e = rlx_onnx_call1(c, "exp", with(c, "divide", x, alpha));
     e = with(c, "minimum", with(c, "multiply", with(c, "subtract", e, 1), alpha), 0);
-    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "add", with(c, "maximum", x, 0), e));
+    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, rlx_onnx_call2(c, "add", with(c, "maximum", x, 0), e), t));
 }
 
 RLX_ONNX_CONVERTER(convert_thresholded_relu)
@@ -381,6 +394,28 @@ RLX_ONNX_CONVERTER(convert_hard_sigmoid)
     return rlx_onnx_output(c, 0, hard_sigmoid(c, rlx_onnx_input(c, 0),
                                               rlx_onnx_float(c, "alpha", (double)0.2f),
                                               rlx_onnx_float(c, "beta", 0.5)));
+}
+
+/* What the attributes activation and activation_params of a fused node say; none: y itself. */
+const rlx_expr *rlx_onnx_activated(rlx_onnx_conv *c, const rlx_expr *y)
+{
+    static const char *const plain[][2] = { { "Relu", "nn.relu" }, { "Tanh", "tanh" }, { "Sigmoid", "sigmoid" } };
+    rlx_slice name = rlx_onnx_string(c, "activation", "");
+    size_t n;
+    const double *p = rlx_onnx_float_list(c, "activation_params", &n);
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (rlx_slice_is(name, plain[i][0]))
+            return rlx_onnx_call1(c, plain[i][1], y);
+    if (!name.len)
+        return y;
+    if (p && n == 1 && rlx_slice_is(name, "LeakyRelu"))
+        return rlx_onnx_call(c, "nn.leakyrelu", "x alpha=f", y, p[0]);
+    if (p && n == 2 && rlx_slice_is(name, "Clip"))
+        return with(c, "minimum", with(c, "maximum", y, p[0]), p[1]);
+    if (p && n == 2 && rlx_slice_is(name, "HardSigmoid"))
+        return hard_sigmoid(c, y, p[0], p[1]);
+    return rlx_onnx_fail(c, RLX_ON05, "the activation %.*s with %zu parameters is not supported", (int)(name.len < 64 ? name.len : 64),
+                         (const char *)name.data, p ? n : 0);
 }
 
 RLX_ONNX_CONVERTER(convert_hard_swish)
@@ -449,11 +484,14 @@ RLX_ONNX_CONVERTER(convert_shrink)
     double lambd = rlx_onnx_float(c, "lambd", 0.5), bias = rlx_onnx_float(c, "bias", 0);
     if (!x)
         return false;
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    if (!rlx_dtype_is_float(t)) /* the numbers need not be whole */
+        x = rlx_onnx_cast(c, x, RELAX_FLOAT64);
     const rlx_expr *zero = rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), 0);
     const rlx_expr *above = rlx_onnx_where(c, with(c, "greater", x, lambd),
                                            with(c, "subtract", x, bias), zero);
-    return rlx_onnx_output(c, 0, rlx_onnx_where(c, with(c, "less", x, -lambd),
-                                                with(c, "add", x, bias), above));
+    const rlx_expr *y = rlx_onnx_where(c, with(c, "less", x, -lambd), with(c, "add", x, bias), above);
+    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
 }
 
 RLX_ONNX_CONVERTER(convert_reciprocal)

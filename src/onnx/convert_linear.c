@@ -57,16 +57,25 @@ RLX_ONNX_CONVERTER(convert_gemm)
     return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
 }
 
+/* Operand i of a product. Batch: the first axis is the row, behind which the batches stand. */
+static const rlx_expr *fused_operand(rlx_onnx_conv *c, size_t i, const char *batch, const char *trans)
+{
+    const rlx_expr *x = rlx_onnx_input(c, i);
+    int n = x ? rlx_onnx_rank(c, x) : -1;
+    int64_t perm[64];
+    if (n >= 3 && n <= 64 && rlx_onnx_int(c, batch, 0)) {
+        for (int k = 0; k < n; k++)
+            perm[k] = k < n - 2 ? k + 1 : k == n - 2 ? 0 : k;
+        x = rlx_onnx_transpose(c, x, perm, (size_t)n);
+    }
+    return x && rlx_onnx_int(c, trans, 0) ? transposed(c, x) : x;
+}
+
 /* com.microsoft: operands transposed, the product scaled */
 RLX_ONNX_CONVERTER(convert_fused_matmul)
 {
-    const rlx_expr *a = rlx_onnx_input(c, 0), *b = rlx_onnx_input(c, 1);
-    if (rlx_onnx_int(c, "transBatchA", 0) || rlx_onnx_int(c, "transBatchB", 0))
-        return rlx_onnx_fail(c, RLX_ON05, "transposed batches are not supported") != NULL;
-    if (a && rlx_onnx_int(c, "transA", 0))
-        a = transposed(c, a);
-    if (b && rlx_onnx_int(c, "transB", 0))
-        b = transposed(c, b);
+    const rlx_expr *a = fused_operand(c, 0, "transBatchA", "transA");
+    const rlx_expr *b = fused_operand(c, 1, "transBatchB", "transB");
     return rlx_onnx_output(c, 0, scaled(c, rlx_onnx_call2(c, "matmul", a, b),
                                         rlx_onnx_float(c, "alpha", 1)));
 }

@@ -21,19 +21,38 @@ static const rlx_expr *flattened(rlx_onnx_conv *c, const rlx_expr *x, int64_t ax
     return d ? rlx_onnx_reshape(c, x, two, 2) : NULL;
 }
 
-static const rlx_expr *hardmax(rlx_onnx_conv *c, const rlx_expr *x, int64_t axis)
+typedef struct along { const rlx_expr *x; int64_t axis; } along;
+
+static const rlx_expr *hardmax_along(rlx_onnx_conv *c, const void *user)
 {
-    int n = rlx_onnx_rank(c, x);
-    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    const along *a = user;
+    int n = rlx_onnx_rank(c, a->x);
     int64_t axes[64];
     size_t count = 0;
-    const rlx_expr *top = rlx_onnx_call(c, "argmax", "x axis=i keepdims=b", x, axis, 1);
-    const rlx_prim *size = n > 0 && n < 64 ? rlx_onnx_dim(c, x, (size_t)axis) : NULL;
+    const rlx_expr *top = rlx_onnx_call(c, "argmax", "x axis=i keepdims=b", a->x, a->axis, 1);
+    const rlx_prim *size = n > 0 && n < 64 ? rlx_onnx_dim(c, a->x, (size_t)a->axis) : NULL;
     const rlx_expr *at = size ? rlx_onnx_arange(c, size, RELAX_INT64) : NULL;
-    for (int64_t i = axis + 1; i < n; i++, count++)
+    for (int64_t i = a->axis + 1; i < n; i++, count++)
         axes[count] = (int64_t)count + 1;
     at = rlx_onnx_expand_dims(c, at, axes, count);
-    return rlx_onnx_cast(c, rlx_onnx_call2(c, "equal", top, at), t);
+    return rlx_onnx_cast(c, rlx_onnx_call2(c, "equal", top, at), rlx_onnx_dtype_of(c, a->x));
+}
+
+/* Nothing has no greatest element, and stays nothing. */
+static const rlx_expr *hardmax(rlx_onnx_conv *c, const rlx_expr *x, int64_t axis)
+{
+    along a = { x, axis };
+    size_t n;
+    int64_t k;
+    const rlx_prim *const *d = rlx_onnx_dims(c, &a.x, &n), *size = d ? d[axis] : NULL;
+    bool known = size && rlx_int_literal(size, &k);
+    if (!size || (known && k == 0))
+        return d ? a.x : NULL;
+    if (known)
+        return hardmax_along(c, &a);
+    const rlx_expr *some = rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &size, 1));
+    some = rlx_onnx_call2(c, "greater", rlx_onnx_reshape_ints(c, some, NULL, 0), rlx_onnx_scalar(c, RELAX_INT64, 0));
+    return rlx_onnx_choose(c, some, hardmax_along, &a, a.x);
 }
 
 RLX_ONNX_CONVERTER(convert_softmax)
@@ -218,7 +237,7 @@ RLX_ONNX_CONVERTER(convert_skip_layer_norm)
     size_t beta = 3, bias = rms ? 3 : 4;
     if (rlx_onnx_has(c, bias))
         x = rlx_onnx_call2(c, "add", x, rlx_onnx_input(c, bias));
-    double epsilon = rlx_onnx_float(c, "epsilon", (double)1e-5f);
+    double epsilon = rlx_onnx_float(c, "epsilon", (double)1e-12f);
     if (rlx_onnx_wants(c, 1) || rlx_onnx_wants(c, 2))
         return rlx_onnx_fail(c, RLX_ON05, "the outputs of mean and deviation are not supported") !=
                NULL;

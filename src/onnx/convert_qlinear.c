@@ -32,6 +32,18 @@ RLX_ONNX_CONVERTER(convert_qlinear_binary)
                                            rlx_onnx_dtype_of(c, rlx_onnx_input(c, 0))));
 }
 
+/* The channels of an image from the last axis behind the batch, or back */
+static const rlx_expr *channels_moved(rlx_onnx_conv *c, const rlx_expr *x, bool front)
+{
+    int n = x ? rlx_onnx_rank(c, x) : -1;
+    int64_t perm[64] = { 0 };
+    if (n < 3 || n > 64)
+        return n < 0 ? NULL : rlx_onnx_fail(c, RLX_ON05, "the operand has rank %d, expected at least 3", n);
+    for (int i = 1; i < n; i++)
+        perm[i] = front ? (i == 1 ? n - 1 : i - 1) : i == n - 1 ? 1 : i + 1;
+    return rlx_onnx_transpose(c, x, perm, (size_t)n);
+}
+
 /* The row's argument names the operator of ai.onnx that is applied. */
 RLX_ONNX_CONVERTER(convert_qlinear_unary)
 {
@@ -39,9 +51,9 @@ RLX_ONNX_CONVERTER(convert_qlinear_unary)
     rlx_onnx_value *x = c->inputs[0], *y = c->num_outputs ? c->outputs[0] : NULL;
     rlx_onnx_value *inner = y ? rlx_onnx_value_new(c->m, y->name) : NULL;
     rlx_dtype t = rlx_onnx_dtype_of(c, rlx_onnx_input(c, 0));
-    if (rlx_onnx_int(c, "channels_last", 0))
-        return rlx_onnx_fail(c, RLX_ON05, "channels_last is not supported") != NULL;
-    rlx_onnx_value *real = rlx_onnx_value_of(c, dequantized(c, 0, 1, 2));
+    bool last = rlx_onnx_int(c, "channels_last", 0) != 0;
+    const rlx_expr *floats = dequantized(c, 0, 1, 2);
+    rlx_onnx_value *real = rlx_onnx_value_of(c, last ? channels_moved(c, floats, true) : floats);
     if (!row || !inner || !real || !y)
         return false;
     size_t num_inputs = c->num_inputs;
@@ -57,7 +69,8 @@ RLX_ONNX_CONVERTER(convert_qlinear_unary)
     c->num_inputs = num_inputs;
     c->version = version;
     c->row = own;
-    return ok && rlx_onnx_output(c, 0, quantized(c, rlx_onnx_value_expr(c, inner), 3, 4, t));
+    const rlx_expr *result = ok ? rlx_onnx_value_expr(c, inner) : NULL;
+    return ok && rlx_onnx_output(c, 0, quantized(c, last ? channels_moved(c, result, false) : result, 3, 4, t));
 }
 
 /* Scale and zero point of the result come first, then each part with its own. */
@@ -174,6 +187,12 @@ static const rlx_expr *of_columns(rlx_onnx_conv *c, const rlx_expr *x)
     return rlx_onnx_call(c, "take", "x x axis=i", x, rlx_onnx_input(c, 4), (int64_t)1);
 }
 
+/* Without what fills the last block */
+static const rlx_expr *first_columns(rlx_onnx_conv *c, const rlx_expr *w, const packed *p)
+{
+    return p->blocks * p->block > p->k ? rlx_onnx_slice(c, w, 1, rlx_int64(c->ctx, 0), rlx_int64(c->ctx, p->k)) : w;
+}
+
 RLX_ONNX_CONVERTER(convert_matmul_nbits)
 {
     packed p = { rlx_onnx_int(c, "K", 0), rlx_onnx_int(c, "N", 0), rlx_onnx_int(c, "bits", 4),
@@ -193,14 +212,13 @@ RLX_ONNX_CONVERTER(convert_matmul_nbits)
     w = rlx_onnx_cast(c, rlx_onnx_reshape_ints(c, w, three, 3), RELAX_FLOAT32);
     s = rlx_onnx_cast(c, rlx_onnx_reshape_ints(c, s, scales, 3), RELAX_FLOAT32);
     if (rlx_onnx_has(c, 4)) { /* the block of each column */
-        w = rlx_onnx_reshape_ints(c, w, flat, 2);
+        w = first_columns(c, rlx_onnx_reshape_ints(c, w, flat, 2), &p);
         s = of_columns(c, s);
         zero = rlx_onnx_has(c, 3) ? of_columns(c, zero) : zero;
     }
     w = rlx_onnx_call2(c, "multiply", rlx_onnx_call2(c, "subtract", w, zero), s);
-    w = rlx_onnx_reshape_ints(c, w, flat, 2);
-    if (flat[1] > p.k)
-        w = rlx_onnx_slice(c, w, 1, rlx_int64(c->ctx, 0), rlx_int64(c->ctx, p.k));
+    if (!rlx_onnx_has(c, 4))
+        w = first_columns(c, rlx_onnx_reshape_ints(c, w, flat, 2), &p);
     w = rlx_onnx_cast(c, rlx_onnx_transpose(c, w, perm, 2), t);
     const rlx_expr *y = rlx_onnx_call2(c, "matmul", x, w);
     if (rlx_onnx_has(c, 5))

@@ -28,18 +28,16 @@ const rlx_expr *rlx_onnx_requantize(rlx_onnx_conv *c, const rlx_expr *y, const r
 static const rlx_expr *spread(rlx_onnx_conv *c, const rlx_expr *s, const rlx_expr *x, int n,
                               int64_t axis, int64_t block)
 {
-    int64_t axes[64], size, blocks;
+    int64_t axes[64], size;
     int rank = s ? rlx_onnx_rank(c, s) : -1;
     if (rank < 0 || n > 63)
         return NULL;
     if (block && rank == n && n) {
         s = rlx_onnx_call(c, "repeat", "x repeats=i axis=i", s, block, axis);
-        if (!s || !rlx_onnx_static_dim(c, x, (size_t)axis, &size) ||
-            !rlx_onnx_static_dim(c, s, (size_t)axis, &blocks))
-            return s;
-        return blocks == size
-                   ? s
-                   : rlx_onnx_slice(c, s, axis, rlx_int64(c->ctx, 0), rlx_int64(c->ctx, size));
+        const rlx_prim *have = s ? rlx_onnx_dim(c, s, (size_t)axis) : NULL, *want = have ? rlx_onnx_dim(c, x, (size_t)axis) : NULL;
+        if (!want || rlx_prove_compare(c->ctx, rlx_builder_scope(c->m->b), RLX_NODE_EQ, have, want) == RLX_TRUE)
+            return want ? s : NULL;
+        return rlx_onnx_slice(c, s, axis, rlx_int64(c->ctx, 0), want);
     }
     if (rank == 1 && rlx_onnx_static_dim(c, s, 0, &size) && size == 1)
         return rlx_onnx_reshape_ints(c, s, NULL, 0);
@@ -64,6 +62,8 @@ static bool read_scales(rlx_onnx_conv *c, scales *q)
         return false;
     int64_t one = 0;
     bool per_axis = rank > 0 && !(rank == 1 && rlx_onnx_static_dim(c, s, 0, &one) && one == 1);
+    if (!per_axis && q->axis < 0 && q->axis >= -q->n)
+        q->axis += q->n;
     if (per_axis && !rlx_onnx_axis(c, &q->axis, q->n))
         return false;
     q->scale = spread(c, s, q->x, q->n, q->axis, q->block);

@@ -83,12 +83,34 @@ static bool read_reduction(rlx_onnx_conv *c, reduction *r)
     return ok && !c->failed;
 }
 
+/* What the greatest of nothing is: the least number of the dtype, and the other way round. */
+static double identity_of(rlx_dtype t, bool greatest)
+{
+    int bits = rlx_dtype_bits(t);
+    if (rlx_dtype_is_float(t))
+        return greatest ? -INFINITY : INFINITY;
+    if (rlx_dtype_code(t) == RELAX_DTYPE_UINT)
+        return greatest ? 0 : ldexp(1, bits) - 1;
+    return greatest ? -ldexp(1, bits - 1) : ldexp(1, bits - 1) - 1;
+}
+
 typedef struct along { const char *op; const rlx_expr *x; int64_t axis; } along;
 
 static const rlx_expr *reduce_along(rlx_onnx_conv *c, const void *user)
 {
     const along *a = user;
-    return rlx_onnx_reduce(c, a->op, a->x, &a->axis, 1, true);
+    bool greatest = !strcmp(a->op, "max");
+    int64_t size;
+    if ((!greatest && strcmp(a->op, "min")) || !rlx_onnx_static_dim(c, a->x, (size_t)a->axis, &size) || size)
+        return rlx_onnx_reduce(c, a->op, a->x, &a->axis, 1, true);
+    size_t n;
+    const rlx_expr *x = a->x;
+    const rlx_prim *const *dims = rlx_onnx_dims(c, &x, &n);
+    const rlx_prim **out = dims ? rlx_onnx_array(c, n, sizeof *out) : NULL;
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    for (size_t i = 0; out && i < n; i++)
+        out[i] = (int64_t)i == a->axis ? rlx_int64(c->ctx, 1) : dims[i];
+    return out ? rlx_onnx_full(c, out, n, t, identity_of(t, greatest)) : NULL;
 }
 
 /* y without the sizes of 1 at axes that are found when the program runs: those that stay come first in the
@@ -152,17 +174,6 @@ RLX_ONNX_CONVERTER(convert_reduce)
     return read_reduction(c, &r) && rlx_onnx_output(c, 0, reduce(c, &r, c->row->argument, r.x));
 }
 
-/* What the greatest of nothing is: the least number of the dtype, and the other way round. */
-static double identity_of(rlx_dtype t, bool greatest)
-{
-    int bits = rlx_dtype_bits(t);
-    if (rlx_dtype_is_float(t))
-        return greatest ? -INFINITY : INFINITY;
-    if (rlx_dtype_code(t) == RELAX_DTYPE_UINT)
-        return greatest ? 0 : ldexp(1, bits) - 1;
-    return greatest ? -ldexp(1, bits - 1) : ldexp(1, bits - 1) - 1;
-}
-
 /* Is there nothing along an axis that is reduced? */
 static bool reduces_nothing(rlx_onnx_conv *c, const reduction *r)
 {
@@ -189,19 +200,58 @@ static const rlx_expr *filled(rlx_onnx_conv *c, const reduction *r, double value
     return out ? rlx_onnx_full(c, out, len, r->dtype, value) : NULL;
 }
 
+/* How many elements there are along the axes that are reduced, where that is not known; NULL: more than none */
+static const rlx_expr *open_count(rlx_onnx_conv *c, const reduction *r)
+{
+    const rlx_prim *all = rlx_int64(c->ctx, 1);
+    for (size_t i = 0; all && i < r->count && r->axes && !r->conds && rlx_onnx_has_rank(c, r->x); i++) {
+        const rlx_prim *d = rlx_onnx_dim(c, r->x, (size_t)r->axes[i]);
+        all = d ? rlx_fold_mul(c->ctx, all, d) : NULL;
+    }
+    if (!all || rlx_prove_compare(c->ctx, rlx_builder_scope(c->m->b), RLX_NODE_GT, all, rlx_int64(c->ctx, 0)) == RLX_TRUE)
+        return NULL;
+    all = rlx_onnx_simplify(c, all);
+    return rlx_onnx_reshape_ints(c, rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &all, 1)), NULL, 0);
+}
+
+typedef struct guarded { const reduction *r; const char *op; const rlx_expr *(*make)(rlx_onnx_conv *, const reduction *, const char *); } guarded;
+
+static const rlx_expr *make_guarded(rlx_onnx_conv *c, const void *user)
+{
+    const guarded *g = user;
+    return g->make(c, g->r, g->op);
+}
+
+/* What `make` gives, or `value` everywhere where there is nothing to reduce. */
+static bool output_guarded(rlx_onnx_conv *c, const guarded *g, double value)
+{
+    if (reduces_nothing(c, g->r))
+        return rlx_onnx_output(c, 0, filled(c, g->r, value));
+    const rlx_expr *count = open_count(c, g->r);
+    if (!count || c->failed)
+        return rlx_onnx_output(c, 0, g->make(c, g->r, g->op));
+    const rlx_expr *some = rlx_onnx_call2(c, "greater", count, rlx_onnx_scalar(c, RELAX_INT64, 0));
+    return rlx_onnx_output(c, 0, rlx_onnx_choose(c, some, make_guarded, g, filled(c, g->r, value)));
+}
+
+static const rlx_expr *extreme(rlx_onnx_conv *c, const reduction *r, const char *op)
+{
+    if (r->dtype != RELAX_BOOL)
+        return reduce(c, r, op, r->x);
+    return rlx_onnx_cast(c, reduce(c, r, op, rlx_onnx_cast(c, r->x, RELAX_UINT8)), RELAX_BOOL);
+}
+
 RLX_ONNX_CONVERTER(convert_extreme)
 {
     reduction r;
     bool greatest = !strcmp(c->row->argument, "max");
     if (!read_reduction(c, &r))
         return false;
-    if (reduces_nothing(c, &r))
-        return rlx_onnx_output(c, 0, filled(c, &r, identity_of(r.dtype, greatest)));
-    if (r.dtype != RELAX_BOOL)
-        return rlx_onnx_output(c, 0, reduce(c, &r, c->row->argument, r.x));
-    const rlx_expr *y = reduce(c, &r, c->row->argument, rlx_onnx_cast(c, r.x, RELAX_UINT8));
-    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, RELAX_BOOL));
+    guarded g = { &r, c->row->argument, extreme };
+    return output_guarded(c, &g, r.dtype == RELAX_BOOL ? !greatest : identity_of(r.dtype, greatest));
 }
+
+double rlx_onnx_least(rlx_dtype t) { return identity_of(t, true); }
 
 /* A function of the elements, summed up, and a function of the sum: "abs" "" for L1. */
 static bool reduce_sum_of(rlx_onnx_conv *c, const char *before, const char *after)
@@ -224,26 +274,34 @@ RLX_ONNX_CONVERTER(convert_reduce_log_sum) { return reduce_sum_of(c, NULL, "log"
 RLX_ONNX_CONVERTER(convert_reduce_sum_square) { return reduce_sum_of(c, "square", NULL); }
 
 /* The greatest element is taken out first, unless it is infinite. */
-RLX_ONNX_CONVERTER(convert_reduce_log_sum_exp)
+static const rlx_expr *log_sum_exp(rlx_onnx_conv *c, const reduction *given, const char *op)
 {
-    reduction r;
-    if (!read_reduction(c, &r))
-        return false;
-    if (reduces_nothing(c, &r))
-        return rlx_onnx_output(c, 0, filled(c, &r, -INFINITY));
-    if (!r.count)
-        return rlx_onnx_output(c, 0, r.x);
+    reduction r = *given;
+    (void)op;
+    if (!rlx_dtype_is_float(r.dtype)) {
+        r.x = rlx_onnx_cast(c, r.x, RELAX_FLOAT64);
+        r.dtype = RELAX_FLOAT64;
+    }
     const rlx_expr *zero = rlx_onnx_scalar(c, r.dtype, 0);
     const rlx_expr *m = reduce_keep(c, &r, "max", r.x, true);
     m = rlx_onnx_where(c, rlx_onnx_call1(c, "isfinite", m), m, zero);
     const rlx_expr *y = rlx_onnx_call1(c, "exp", rlx_onnx_call2(c, "subtract", r.x, m));
     y = rlx_onnx_call1(c, "log", reduce_keep(c, &r, "sum", y, true));
-    y = rlx_onnx_call2(c, "add", y, m);
-    if (r.conds)
-        return rlx_onnx_output(c, 0, r.keep ? y : without_found(c, &r, y));
-    if (!r.keep)
-        y = rlx_onnx_call(c, "squeeze", "x axis=I", y, r.axes, r.count);
-    return rlx_onnx_output(c, 0, y);
+    y = rlx_onnx_cast(c, rlx_onnx_call2(c, "add", y, m), given->dtype);
+    if (r.keep)
+        return y;
+    return r.conds ? without_found(c, &r, y) : rlx_onnx_call(c, "squeeze", "x axis=I", y, r.axes, r.count);
+}
+
+RLX_ONNX_CONVERTER(convert_reduce_log_sum_exp)
+{
+    reduction r;
+    if (!read_reduction(c, &r))
+        return false;
+    if (!r.count)
+        return rlx_onnx_output(c, 0, r.x);
+    guarded g = { &r, NULL, log_sum_exp };
+    return output_guarded(c, &g, rlx_dtype_is_float(r.dtype) ? -INFINITY : identity_of(r.dtype, true));
 }
 
 /* Mean over everything but batch and channels. */
@@ -305,7 +363,7 @@ RLX_ONNX_CONVERTER(convert_topk)
     rlx_onnx_ints ks = { NULL, 0, false, RELAX_INT64 };
     if (c->version >= 10 && !rlx_onnx_sizes(c, 1, "k", &ks))
         return false;
-    if (ks.len == 1 && !rlx_int_literal(ks.data[0], &k)) {
+    if (ks.len == 1 && (!rlx_int_literal(ks.data[0], &k) || !k)) { /* for topk 0 are all */
         const rlx_prim *zero = rlx_int64(c->ctx, 0);
         const rlx_expr *order = rlx_onnx_call(c, "argsort", "x axis=i descending=b dtype=d", x, axis,
                                               largest, RELAX_INT64);

@@ -17,6 +17,7 @@ typedef struct resize {
     const char *coordinates, *rounding;
     double alpha, extrapolation;
     bool exclude, antialias, crops;
+    bool ceils;                     /* nearest, of operator set 10 */
 } resize;
 
 static const char *const places[] = { "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel",
@@ -47,6 +48,7 @@ static bool read_method(rlx_onnx_conv *c, resize *r)
     r->extrapolation = rlx_onnx_float(c, "extrapolation_value", 0);
     r->exclude = rlx_onnx_int(c, "exclude_outside", 0) != 0;
     r->antialias = rlx_onnx_int(c, "antialias", 0) != 0;
+    r->ceils = c->version == 10 && r->method == NEAREST;
     r->crops = r->coordinates && strcmp(r->coordinates, "tf_crop_and_resize") == 0;
     return r->coordinates && r->rounding && !c->failed;
 }
@@ -85,11 +87,17 @@ static bool read_targets(rlx_onnx_conv *c, const resize *r, int rank, targets *t
     t->axes = rlx_onnx_axes(c, 99, rank, &t->count, &ok);
     if (!t->axes)
         t->count = (size_t)rank;
-    if (c->version < 9) {
+    if (c->version < 7) { /* images alone */
+        double *four = rlx_onnx_array(c, 4, sizeof *four);
+        t->scales = four;
+        n = four ? 4 : 0;
+        for (size_t i = 0; i < n; i++)
+            four[i] = i < 2 ? 1 : rlx_onnx_float(c, i == 2 ? "height_scale" : "width_scale", 0);
+    } else if (c->version < 9) {
         t->scales = rlx_onnx_float_list(c, "scales", &n);
     } else if (is_given(c, scales)) {
         t->scales = rlx_onnx_floats_of(c, rlx_onnx_input(c, scales), &n);
-        if (!t->scales && !measure_scales(c, scales, t, &n))
+        if (!t->scales && (r->ceils || !measure_scales(c, scales, t, &n))) /* how to round hangs on them */
             return rlx_onnx_needs(c, scales, "scales") != NULL;
     } else if (c->version >= 11) {
         if (!rlx_onnx_sizes(c, 3, "sizes", &t->sizes))
@@ -128,28 +136,41 @@ static bool keep_aspect(rlx_onnx_conv *c, const targets *t, axis_plan *a)
     return true;
 }
 
-/* floor(size * scale): of a symbolic size only for whole scales and their inverses */
-static const rlx_prim *scaled_size(rlx_onnx_conv *c, const rlx_prim *in, double scale)
+/* The fraction of least denominator that is this scale in float32: 2.6 is meant to make 13 of 5, though its float32 is less. */
+static void fraction_of(double scale, int64_t *p, int64_t *q)
 {
-    int64_t n;
-    if (rlx_int_literal(in, &n))
-        return rlx_int64(c->ctx, (int64_t)floor((double)n * scale));
-    double whole = round(scale), inverse = round(1 / scale);
-    if (scale == whole)
-        return rlx_onnx_simplify(c, rlx_fold_mul(c->ctx, in, rlx_int64(c->ctx, (int64_t)whole)));
-    if (scale > 0 && 1 / inverse == scale)
-        return rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, in,
-                                                    rlx_int64(c->ctx, (int64_t)inverse)));
-    /* the scale as a fraction of 2^k, which float32 always is */
+    *p = *q = 0;
+    for (int64_t d = 1; d <= 1000 && scale < 1e9; d++) {
+        double n = round(scale * (double)d);
+        if ((float)(n / (double)d) == (float)scale) {
+            *p = (int64_t)n;
+            *q = d;
+            return;
+        }
+    }
+    double m = scale; /* a fraction of 2^k, which float32 always is */
     int k = 0;
-    double m = scale;
     while (m != floor(m) && k < 40)
         m *= 2, k++;
-    return m < 1e12 ? rlx_onnx_simplify(
-                          c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV,
-                                             rlx_fold_mul(c->ctx, in, rlx_int64(c->ctx, (int64_t)m)),
-                                             rlx_int64(c->ctx, (int64_t)1 << k)))
-                    : rlx_onnx_fail(c, RLX_ON08, "a scale needs sizes that are known");
+    if (m < 1e12) {
+        *p = (int64_t)m;
+        *q = (int64_t)1 << k;
+    }
+}
+
+/* floor(size * scale) */
+static const rlx_prim *scaled_size(rlx_onnx_conv *c, const rlx_prim *in, double scale)
+{
+    int64_t n, p, q;
+    if (!(scale > 0))
+        return rlx_onnx_fail(c, RLX_ON05, "a scale is not above 0");
+    fraction_of(scale, &p, &q);
+    if (q)
+        return rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, rlx_fold_mul(c->ctx, in, rlx_int64(c->ctx, p)),
+                                                    rlx_int64(c->ctx, q)));
+    if (rlx_int_literal(in, &n) && (double)n * scale < 1e15)
+        return rlx_int64(c->ctx, (int64_t)floor((double)n * scale));
+    return rlx_onnx_fail(c, RLX_ON08, "a scale needs sizes that are known");
 }
 
 /* floor(size * scale) for scales that are found when it runs. */
@@ -164,6 +185,7 @@ static bool measured_sizes(rlx_onnx_conv *c, const targets *t, axis_plan *a)
         return false;
     const rlx_expr *s = rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, in, t->count));
     s = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, s, RELAX_FLOAT64), t->measured);
+    s = rlx_onnx_cast(c, rlx_onnx_cast(c, s, RELAX_FLOAT32), RELAX_FLOAT64); /* as fraction_of: 2.6 makes 13 of 5 */
     s = rlx_onnx_cast(c, rlx_onnx_call1(c, "floor", s), RELAX_INT64);
     return rlx_onnx_match(c, rlx_onnx_call1(c, "tensor_to_shape", s), rlx_shape_info(c->ctx, out, t->count)) != NULL;
 }
@@ -219,6 +241,28 @@ static const rlx_expr *resized(rlx_onnx_conv *c, const resize *r, const targets 
 #undef VALUES
 }
 
+/* Operator set 10 takes the nearest element below, and where an axis shrinks the one above. */
+static bool rounds_up(const resize *r, const targets *t, size_t i)
+{
+    return r->ceils && t->scales && t->scales[i] < 1;
+}
+
+/* Axes that are rounded up, after those that are not. */
+static const rlx_expr *resized_old(rlx_onnx_conv *c, resize *r, const targets *t, const axis_plan *a,
+                                   const rlx_expr *x)
+{
+    for (int up = 0; up < 2 && x; up++) {
+        targets part = { .axes = t->axes, .scales = t->scales };
+        axis_plan *some = rlx_onnx_array(c, t->count, sizeof *some);
+        for (size_t i = 0; some && i < t->count; i++)
+            if (rounds_up(r, t, i) == (up != 0))
+                some[part.count++] = a[i];
+        r->rounding = up ? "ceil" : "floor";
+        x = some && part.count ? resized(c, r, &part, some, x) : some ? x : NULL;
+    }
+    return x;
+}
+
 RLX_ONNX_CONVERTER(convert_resize)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
@@ -238,10 +282,10 @@ RLX_ONNX_CONVERTER(convert_resize)
         if (t.measured)
             continue;
         a[i].out_size = t.scales ? scaled_size(c, d[axis], t.scales[i]) : t.sizes.data[i];
-        if (!a[i].out_size || (t.scales && !(t.scales[i] > 0)))
-            return rlx_onnx_fail(c, RLX_ON05, "a scale is not above 0") != NULL;
+        if (!a[i].out_size)
+            return false;
     }
     if (!a || (t.measured && !measured_sizes(c, &t, a)) || !keep_aspect(c, &t, a))
         return false;
-    return rlx_onnx_output(c, 0, resized(c, &r, &t, a, x));
+    return rlx_onnx_output(c, 0, r.ceils && t.scales ? resized_old(c, &r, &t, a, x) : resized(c, &r, &t, a, x));
 }

@@ -80,6 +80,50 @@ RLX_ONNX_CONVERTER(convert_sequence_length)
     return s && rlx_onnx_output(c, 0, rlx_onnx_scalar(c, RELAX_INT64, (double)s->num_items));
 }
 
+/* The results of the body for item k of the operands that are sequences, and the others as they are. */
+static rlx_onnx_value **map_item(rlx_onnx_conv *c, const rlx_onnx_graph *g, size_t k)
+{
+    rlx_onnx_scope scope;
+    bool ok = true;
+    rlx_onnx_scope_init(c->m, &scope, c->scope);
+    for (size_t i = 0; ok && i < g->inputs.len; i++) {
+        rlx_onnx_value *v = c->inputs[i];
+        if (v && v->is_sequence && k >= v->num_items)
+            ok = rlx_onnx_fail(c, RLX_ON05, "operand %zu has %zu items, the first one has more", i, v->num_items);
+        else
+            ok = v && rlx_onnx_value_bind(c->m, &scope, RLX_ONNX_ITEM(rlx_onnx_value_info, g->inputs, i)->name,
+                                          v->is_sequence ? v->items[k] : v);
+    }
+    rlx_onnx_value **out = ok ? rlx_onnx_body(c, &scope, g) : NULL;
+    rlx_onnx_scope_free(&scope);
+    return out;
+}
+
+RLX_ONNX_CONVERTER(convert_sequence_map)
+{
+    const rlx_onnx_value *s = sequence(c, 0);
+    const rlx_onnx_graph *g = s ? rlx_onnx_subgraph(c, "body") : NULL;
+    if (!g)
+        return false;
+    if (g->inputs.len != c->num_inputs || g->outputs.len < c->num_outputs)
+        return rlx_onnx_fail(c, RLX_ON10, "the body has %zu inputs and %zu outputs, expected %zu and %zu", g->inputs.len,
+                             g->outputs.len, c->num_inputs, c->num_outputs) != NULL;
+    rlx_onnx_value **all = rlx_onnx_array(c, c->num_outputs * (s->num_items + 1), sizeof *all);
+    for (size_t k = 0; all && k < s->num_items; k++) {
+        rlx_onnx_value **out = map_item(c, g, k);
+        if (!out)
+            return false;
+        for (size_t i = 0; i < c->num_outputs; i++)
+            all[i * s->num_items + k] = out[i];
+    }
+    for (size_t i = 0; all && i < c->num_outputs; i++) {
+        rlx_onnx_value v = { .items = all + i * s->num_items, .num_items = s->num_items, .is_sequence = true };
+        if (!rlx_onnx_output_value(c, i, &v))
+            return false;
+    }
+    return all != NULL;
+}
+
 RLX_ONNX_CONVERTER(convert_concat_from_sequence)
 {
     const rlx_onnx_value *s = sequence(c, 0);

@@ -1,6 +1,8 @@
 /* convert_shape.c: sizes, and tensors in another shape: with integers that are sizes kept as expressions. */
 #include "onnx/onnx_int.h"
 
+#include <math.h>
+
 static bool on_sizes_only(rlx_onnx_conv *c)
 {
     return c->num_inputs && c->inputs[0] && c->inputs[0]->has_ints;
@@ -176,6 +178,30 @@ static bool reshape_to(rlx_onnx_conv *c, const rlx_onnx_ints *shape, bool zeros)
     return rlx_onnx_output(c, 0, rlx_onnx_reshape(c, x, want, shape->len));
 }
 
+/* A shape found when the program runs, in which 0 and -1 are replaced. False after a report. */
+static bool found_shape(rlx_onnx_conv *c, bool zeros, rlx_onnx_ints *out)
+{
+    size_t n, rank;
+    const rlx_expr *x = rlx_onnx_input(c, 0), *want = x ? rlx_onnx_found_ints(c, 1, "shape", &n) : NULL;
+    const rlx_prim *const *have = want ? rlx_onnx_dims(c, &x, &rank) : NULL, *all;
+    const rlx_prim **copied = have ? rlx_onnx_array(c, n, sizeof *copied) : NULL;
+    if (!copied || !(all = product(c, have, rank)))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        copied[i] = i < rank ? have[i] : rlx_int64(c->ctx, 0);
+    const rlx_expr *none = rlx_onnx_scalar(c, RELAX_INT64, 0), *one = rlx_onnx_scalar(c, RELAX_INT64, 1);
+    if (!zeros && n)
+        want = rlx_onnx_where(c, rlx_onnx_call2(c, "equal", want, none),
+                              rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, copied, n)), want);
+    const rlx_expr *open = rlx_onnx_call2(c, "equal", want, rlx_onnx_scalar(c, RELAX_INT64, -1));
+    const rlx_expr *rest = rlx_onnx_call1(c, "prod", rlx_onnx_where(c, open, one, want));
+    rest = rlx_onnx_call2(c, "floor_divide", rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &all, 1)),
+                          rlx_onnx_call2(c, "maximum", rest, one));
+    const rlx_prim **vars = rlx_onnx_bind_ints(c, rlx_onnx_where(c, open, rest, want), n);
+    *out = (rlx_onnx_ints){ vars, n, false, RELAX_INT64 };
+    return vars != NULL;
+}
+
 /* A list of sizes, or one size, in another rank stays what it is. */
 static bool reshape_sizes(rlx_onnx_conv *c, size_t rank)
 {
@@ -188,8 +214,11 @@ RLX_ONNX_CONVERTER(convert_reshape)
 {
     rlx_onnx_ints shape;
     size_t n;
+    bool zeros = c->version >= 14 && rlx_onnx_int(c, "allowzero", 0);
     if (c->version >= 5) {
-        if (!rlx_onnx_sizes(c, 1, "shape", &shape))
+        if (!rlx_onnx_known(c, 1, &shape) && (!rlx_onnx_has(c, 1) || !rlx_onnx_has_rank(c, rlx_onnx_input(c, 0))
+                                                  ? !rlx_onnx_sizes(c, 1, "shape", &shape)
+                                                  : !found_shape(c, zeros, &shape)))
             return false;
     } else {
         const int64_t *v = rlx_onnx_int_list(c, "shape", &n);
@@ -199,7 +228,7 @@ RLX_ONNX_CONVERTER(convert_reshape)
         shape = (rlx_onnx_ints){ p, n, false, RELAX_INT64 };
     }
     return reshape_sizes(c, shape.len) ||
-           reshape_to(c, &shape, c->version >= 14 && rlx_onnx_int(c, "allowzero", 0));
+           reshape_to(c, &shape, zeros);
 }
 
 RLX_ONNX_CONVERTER(convert_flatten)
@@ -362,7 +391,11 @@ RLX_ONNX_CONVERTER(convert_split)
 
 /* ---- slices ------------------------------------------------------------------------------------ */
 
-typedef struct cut { rlx_onnx_ints from, to, step; const int64_t *axes; } cut;
+typedef struct cut {
+    rlx_onnx_ints from, to, step;
+    const int64_t *axes;
+    bool from_lies, to_lies;    /* within what they may be */
+} cut;
 
 static bool literal_list(rlx_onnx_conv *c, const int64_t *v, size_t n, rlx_onnx_ints *out)
 {
@@ -373,59 +406,110 @@ static bool literal_list(rlx_onnx_conv *c, const int64_t *v, size_t n, rlx_onnx_
     return p != NULL;
 }
 
-static bool read_cut(rlx_onnx_conv *c, int rank, cut *s)
+/* Axes and steps of n bounds. */
+static bool read_cut_axes(rlx_onnx_conv *c, int rank, size_t n, const int64_t *axes, cut *s)
 {
-    size_t n, m;
-    const int64_t *axes = NULL;
-    if (c->version < 10) {
-        const int64_t *from = rlx_onnx_int_list(c, "starts", &n);
-        if (!from || !literal_list(c, from, n, &s->from))
-            return rlx_onnx_fail(c, RLX_ON10, "starts is missing") != NULL;
-        const int64_t *to = rlx_onnx_int_list(c, "ends", &m);
-        if (!to || m != n || !literal_list(c, to, m, &s->to))
-            return rlx_onnx_fail(c, RLX_ON10, "ends is missing, or of another length") != NULL;
-        axes = rlx_onnx_int_list(c, "axes", &m);
-    } else {
-        if (!rlx_onnx_sizes(c, 1, "starts", &s->from) || !rlx_onnx_sizes(c, 2, "ends", &s->to))
-            return false;
-        n = s->from.len;
-        m = n;
-        if (rlx_onnx_has(c, 3) && !(axes = rlx_onnx_literals(c, 3, "axes", &m)))
-            return false;
-    }
-    int64_t *ones = rlx_onnx_array(c, n, sizeof *ones), *all = rlx_onnx_array(c, n, sizeof *all);
-    if (s->to.len != n || (axes && m != n) || !ones || !all || n > (size_t)rank)
-        return rlx_onnx_fail(c, RLX_ON05, "starts, ends and axes do not fit each other") != NULL;
+    size_t m = n;
+    int64_t *steps = rlx_onnx_array(c, n, sizeof *steps), *all = rlx_onnx_array(c, n, sizeof *all);
+    const int64_t *given = NULL;
+    if (c->version >= 10 && rlx_onnx_has(c, 3) && !(axes = rlx_onnx_literals(c, 3, "axes", &m)))
+        return false;
+    if (c->version >= 10 && m == n && rlx_onnx_has(c, 4) && !(given = rlx_onnx_literals(c, 4, "steps", &m)))
+        return false;
+    if (m != n || !steps || !all || n > (size_t)rank)
+        return rlx_onnx_fail(c, RLX_ON05, "starts, ends, axes and steps do not fit each other") != NULL;
     for (size_t i = 0; i < n; i++) {
-        ones[i] = 1;
+        steps[i] = given ? given[i] : 1;
         all[i] = axes ? axes[i] : (int64_t)i;
         if (!rlx_onnx_axis(c, &all[i], rank))
             return false;
+        if (!steps[i])
+            return rlx_onnx_fail(c, RLX_ON05, "a step is 0") != NULL;
     }
     s->axes = all;
-    if (c->version >= 10 && rlx_onnx_has(c, 4)) {
-        const int64_t *steps = rlx_onnx_literals(c, 4, "steps", &m);
-        if (!steps || m != n)
-            return false;
-        for (size_t i = 0; i < n; i++)
-            if (!steps[i])
-                return rlx_onnx_fail(c, RLX_ON05, "a step is 0") != NULL;
-        return literal_list(c, steps, n, &s->step);
-    }
-    return literal_list(c, ones, n, &s->step);
+    return literal_list(c, steps, n, &s->step);
 }
 
-/* A bound within 0 .. n (or -1 .. n - 1 for steps back), as far as it is known where it lies. */
-static const rlx_prim *bound(rlx_onnx_conv *c, const rlx_prim *v, const rlx_prim *n, bool back)
+static bool read_cut_attributes(rlx_onnx_conv *c, int rank, cut *s)
+{
+    size_t n, m, k;
+    const int64_t *from = rlx_onnx_int_list(c, "starts", &n), *to = rlx_onnx_int_list(c, "ends", &m);
+    const int64_t *axes = rlx_onnx_int_list(c, "axes", &k);
+    if (!from || !to || m != n || (axes && k != n))
+        return rlx_onnx_fail(c, RLX_ON10, "starts or ends is missing, or of another length") != NULL;
+    return literal_list(c, from, n, &s->from) && literal_list(c, to, n, &s->to) && read_cut_axes(c, rank, n, axes, s);
+}
+
+/* Bounds that are found when the program runs, made to lie where they may. Shape variables are not negative, but the end of
+ * steps back may be -1: they stand for one more then. */
+static bool found_bounds(rlx_onnx_conv *c, size_t i, const rlx_expr *list, size_t n, const cut *s, rlx_onnx_ints *out)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0);
+    const rlx_prim **sizes = rlx_onnx_array(c, n, sizeof *sizes);
+    int64_t *least = rlx_onnx_array(c, n, sizeof *least), *shift = rlx_onnx_array(c, n, sizeof *shift);
+    for (size_t k = 0; x && sizes && least && shift && k < n; k++) {
+        int64_t step = 1;
+        rlx_int_literal(s->step.data[k], &step);
+        shift[k] = step < 0 ? -1 : 0;
+        least[k] = i == 2 ? shift[k] : 0;
+        if (!(sizes[k] = rlx_onnx_dim(c, x, (size_t)s->axes[k])))
+            return false;
+    }
+    if (c->failed || !x)
+        return false;
+    const rlx_expr *size = rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, sizes, n));
+    const rlx_expr *off = rlx_onnx_const_ints(c, RELAX_INT64, shift, n);
+    list = rlx_onnx_where(c, rlx_onnx_call2(c, "less", list, rlx_onnx_scalar(c, RELAX_INT64, 0)),
+                          rlx_onnx_call2(c, "add", list, size), list);
+    list = rlx_onnx_call2(c, "maximum", list, rlx_onnx_const_ints(c, RELAX_INT64, least, n));
+    list = rlx_onnx_call2(c, "minimum", list, rlx_onnx_call2(c, "add", size, off));
+    const rlx_prim **vars = rlx_onnx_bind_ints(c, rlx_onnx_call2(c, "subtract", list, off), n);
+    for (size_t k = 0; vars && k < n; k++)
+        if (shift[k])
+            vars[k] = rlx_fold_add(c->ctx, vars[k], rlx_int64(c->ctx, shift[k]));
+    *out = (rlx_onnx_ints){ vars, n, false, RELAX_INT64 };
+    return vars != NULL;
+}
+
+static bool read_cut(rlx_onnx_conv *c, int rank, cut *s)
+{
+    static const char *const names[] = { "starts", "ends" };
+    rlx_onnx_ints *const known[] = { &s->from, &s->to };
+    const rlx_expr *found[2] = { NULL };
+    size_t n[2];
+    if (c->version < 10)
+        return read_cut_attributes(c, rank, s);
+    for (size_t i = 0; i < 2; i++) {
+        if (!rlx_onnx_has(c, i + 1))
+            return rlx_onnx_fail(c, RLX_ON10, "%s is missing", names[i]) != NULL;
+        if (rlx_onnx_known(c, i + 1, known[i]))
+            n[i] = known[i]->len;
+        else if (!(found[i] = rlx_onnx_found_ints(c, i + 1, names[i], &n[i])))
+            return false;
+    }
+    if (n[0] != n[1])
+        return rlx_onnx_fail(c, RLX_ON05, "there are %zu starts and %zu ends", n[0], n[1]) != NULL;
+    if (!read_cut_axes(c, rank, n[0], NULL, s))
+        return false;
+    s->from_lies = found[0] != NULL;
+    s->to_lies = found[1] != NULL;
+    for (size_t i = 0; i < 2; i++)
+        if (found[i] && !found_bounds(c, i + 1, found[i], n[i], s, known[i]))
+            return false;
+    return true;
+}
+
+/* A bound within 0 .. n, for steps back at most n - 1, and -1 as an end; as far as it is known where it lies. */
+static const rlx_prim *bound(rlx_onnx_conv *c, const rlx_prim *v, const rlx_prim *n, bool back, bool end)
 {
     int64_t x, low, high;
     const rlx_scope *s = rlx_builder_scope(c->m->b);
-    const rlx_prim *least = rlx_int64(c->ctx, back ? -1 : 0);
+    const rlx_prim *least = rlx_int64(c->ctx, back && end ? -1 : 0);
     const rlx_prim *most = back ? rlx_fold_sub(c->ctx, n, rlx_int64(c->ctx, 1)) : n;
     bool literal = rlx_int_literal(v, &x);
     if (literal && x >= INT32_MAX)
         return most;
-    if (literal && x <= INT32_MIN)
+    if (literal && x <= INT32_MIN && (end || !back))
         return least;
     rlx_bounds(c->ctx, s, v, &low, &high);
     if (high < 0)
@@ -434,10 +518,11 @@ static const rlx_prim *bound(rlx_onnx_conv *c, const rlx_prim *v, const rlx_prim
         v = rlx_fold_select(c->ctx, rlx_fold_binary(c->ctx, RLX_NODE_LT, v, rlx_int64(c->ctx, 0)),
                             rlx_fold_add(c->ctx, v, n), v);
     v = rlx_onnx_simplify(c, v);
-    if (rlx_prove_compare(c->ctx, s, RLX_NODE_LE, v, most) != RLX_TRUE)
-        v = rlx_fold_binary(c->ctx, RLX_NODE_MIN, v, most);
+    /* the upper end last: nothing starts in an axis without elements */
     if (rlx_prove_compare(c->ctx, s, RLX_NODE_GE, v, least) != RLX_TRUE)
         v = rlx_fold_binary(c->ctx, RLX_NODE_MAX, v, least);
+    if (rlx_prove_compare(c->ctx, s, RLX_NODE_LE, v, most) != RLX_TRUE)
+        v = rlx_fold_binary(c->ctx, RLX_NODE_MIN, v, most);
     return rlx_onnx_simplify(c, v);
 }
 
@@ -450,10 +535,10 @@ static bool slice_sizes(rlx_onnx_conv *c, const cut *s)
         return false;
     const rlx_prim **out = rlx_onnx_array(c, v->num_ints, sizeof *out);
     size_t len = 0;
-    from = from < 0 ? from + n : from;
+    from = from < -n ? 0 : from < 0 ? from + n : from;
     to = to < 0 ? to + n : to;
     if (step > 0)
-        for (from = from < 0 ? 0 : from; out && from < to && from < n; from += step)
+        for (; out && from < to && from < n; from += step)
             out[len++] = v->ints[from];
     else
         for (from = from >= n ? n - 1 : from; out && from > to && from >= 0; from += step)
@@ -481,7 +566,7 @@ static const rlx_expr *take_back(rlx_onnx_conv *c, const rlx_expr *x, int64_t ax
 
 RLX_ONNX_CONVERTER(convert_slice)
 {
-    cut s;
+    cut s = { .axes = NULL };
     bool sizes = on_sizes_only(c);
     const rlx_expr *x = sizes ? NULL : rlx_onnx_input(c, 0);
     int n = sizes ? 1 : x ? rlx_onnx_rank(c, x) : -1;
@@ -497,8 +582,8 @@ RLX_ONNX_CONVERTER(convert_slice)
         rlx_int_literal(s.step.data[i], &step);
         if (!d)
             return false;
-        const rlx_prim *from = bound(c, s.from.data[i], d, step < 0);
-        const rlx_prim *to = bound(c, s.to.data[i], d, step < 0);
+        const rlx_prim *from = s.from_lies ? s.from.data[i] : bound(c, s.from.data[i], d, step < 0, false);
+        const rlx_prim *to = s.to_lies ? s.to.data[i] : bound(c, s.to.data[i], d, step < 0, true);
         if (step < 0) {
             x = take_back(c, x, s.axes[i], from, to, step);
             continue;
@@ -656,16 +741,35 @@ static const rlx_expr *tile_symbolic(rlx_onnx_conv *c, const rlx_expr *x, const 
     return rlx_onnx_reshape(c, y, out, n);
 }
 
+/* Before operator set 6: one axis, and how often. They may be numbers of any type. */
+static bool one_repeat(rlx_onnx_conv *c, int n, rlx_onnx_ints *k)
+{
+    int64_t number[2] = { 0 };
+    static const char *const names[] = { "tiles", "axis" };
+    int64_t *all = rlx_onnx_array(c, (size_t)n, sizeof *all);
+    for (size_t i = 0; i < 2; i++) {
+        size_t count = 0;
+        const rlx_expr *e = rlx_onnx_input(c, i + 1);
+        const double *v = e ? rlx_onnx_floats_of(c, e, &count) : NULL;
+        if (!v || count != 1)
+            return e && rlx_onnx_needs(c, i + 1, names[i]) != NULL;
+        if (!(fabs(v[0]) < ldexp(1, 53)))
+            return rlx_onnx_fail(c, RLX_ON05, "%s is %g", names[i], v[0]) != NULL;
+        number[i] = (int64_t)v[0];
+    }
+    if (!all || !rlx_onnx_axis(c, &number[1], n))
+        return false;
+    for (int i = 0; i < n; i++)
+        all[i] = i == number[1] ? number[0] : 1;
+    return literal_list(c, all, (size_t)n, k);
+}
+
 RLX_ONNX_CONVERTER(convert_tile)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
     int n = x ? rlx_onnx_rank(c, x) : -1;
     rlx_onnx_ints k;
-    if (n < 0)
-        return false;
-    if (c->version < 6)
-        return rlx_onnx_fail(c, RLX_ON04, "Tile before operator set 6 is not supported") != NULL;
-    if (!rlx_onnx_sizes(c, 1, "repeats", &k))
+    if (n < 0 || (c->version < 6 ? !one_repeat(c, n, &k) : !rlx_onnx_sizes(c, 1, "repeats", &k)))
         return false;
     if (k.len != (size_t)n)
         return rlx_onnx_fail(c, RLX_ON05, "%zu repeats for rank %d", k.len, n) != NULL;
@@ -795,8 +899,8 @@ static bool signs_are_known(rlx_onnx_conv *c, const rlx_onnx_ints *pads)
 }
 
 /* Filled by concatenation: amounts of any kind, one value of any dtype. */
-static const rlx_expr *pad_with(rlx_onnx_conv *c, const rlx_expr *x, const rlx_onnx_ints *pads,
-                                const rlx_expr *value)
+const rlx_expr *rlx_onnx_pad_with(rlx_onnx_conv *c, const rlx_expr *x, const rlx_onnx_ints *pads,
+                                  const rlx_expr *value)
 {
     for (size_t i = 0; i < pads->len && x; i++) {
         int64_t k;
@@ -825,6 +929,17 @@ static const rlx_expr *pad_with(rlx_onnx_conv *c, const rlx_expr *x, const rlx_o
     return x;
 }
 
+/* x without what negative amounts cut off; they are 0 then. */
+static const rlx_expr *cut_ends(rlx_onnx_conv *c, const rlx_expr *x, int64_t *amounts, size_t count)
+{
+    int64_t *cuts = rlx_onnx_array(c, count, sizeof *cuts);
+    rlx_onnx_ints all;
+    for (size_t i = 0; cuts && i < count; i++)
+        if (amounts[i] < 0)
+            cuts[i] = amounts[i], amounts[i] = 0;
+    return cuts && literal_list(c, cuts, count, &all) ? rlx_onnx_pad_with(c, x, &all, NULL) : NULL;
+}
+
 RLX_ONNX_CONVERTER(convert_pad)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0), *value = NULL;
@@ -849,9 +964,11 @@ RLX_ONNX_CONVERTER(convert_pad)
     const double *number = value ? rlx_onnx_floats_of(c, value, &one) : NULL;
     bool exact = number && (rlx_dtype_is_float(t) || (*number < 1e15 && *number > -1e15));
     if (!strcmp(mode, "constant") && !(literal && exact) && signs_are_known(c, &pads))
-        return rlx_onnx_output(c, 0, pad_with(c, x, &pads, value));
+        return rlx_onnx_output(c, 0, rlx_onnx_pad_with(c, x, &pads, value));
     if (!literal)
         return rlx_onnx_output(c, 0, pad_axes(c, x, &pads, mode, value));
+    if (strcmp(mode, "constant")) /* what is cut off is not what goes around */
+        x = cut_ends(c, x, v, pads.len);
     return rlx_onnx_output(
         c, 0, rlx_onnx_call(c, "nn.pad", "x pad_width=I pad_value=f pad_mode=s", x, v, pads.len,
                             number && !strcmp(mode, "constant") ? *number : 0.0, mode));

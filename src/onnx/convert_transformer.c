@@ -100,7 +100,7 @@ static const rlx_expr *causal(rlx_onnx_conv *c, const heads *h)
     return rlx_onnx_call2(c, "less_equal", positions(c, h->keys, false), query);
 }
 
-/* A mask as what is added: lengths (batch), ends and begins (2 batch), (batch, keys), (batch, queries, keys) */
+/* A mask as what is added: lengths (batch), ends and begins (2 batch), lengths and where sequences begin (3 batch + 2), (batch, keys), (batch, queries, keys) */
 static const rlx_expr *mask_added(rlx_onnx_conv *c, const heads *h, size_t i)
 {
     static const int64_t three[] = { 1, 2, 3 }, two[] = { 1, 2 }, one = 1;
@@ -116,11 +116,14 @@ static const rlx_expr *mask_added(rlx_onnx_conv *c, const heads *h, size_t i)
         open = with(c, "greater", m, 0);
     } else {
         const rlx_prim *twice = rlx_fold_mul(c->ctx, h->batch, rlx_int64(c->ctx, 2));
-        bool ends = rlx_prove_equal(c->ctx, s, d[0], h->batch) == RLX_EQUAL;
-        if (!ends && rlx_prove_equal(c->ctx, s, d[0], twice) != RLX_EQUAL)
-            return rlx_onnx_fail(c, RLX_ON05, "a mask of rank 1 is expected to have batch or 2 batch elements");
+        const rlx_prim *all = rlx_fold_add(c->ctx, rlx_fold_add(c->ctx, twice, h->batch), rlx_int64(c->ctx, 2));
+        bool alone = rlx_prove_equal(c->ctx, s, d[0], h->batch) == RLX_EQUAL, ends = alone;
+        if (!alone && rlx_prove_equal(c->ctx, s, d[0], rlx_onnx_simplify(c, all)) == RLX_EQUAL)
+            ends = true;
+        else if (!alone && rlx_prove_equal(c->ctx, s, d[0], twice) != RLX_EQUAL)
+            return rlx_onnx_fail(c, RLX_ON05, "a mask of rank 1 is expected to have batch, 2 batch or 3 batch + 2 elements");
         const rlx_expr *key = positions(c, h->keys, false), *end = m;
-        if (!ends)
+        if (!alone)
             end = rlx_onnx_slice(c, m, 0, rlx_int64(c->ctx, 0), h->batch);
         open = rlx_onnx_call2(c, "less", key, rlx_onnx_expand_dims(c, end, three, 3));
         if (!ends)

@@ -216,59 +216,109 @@ static bool list_or(rlx_onnx_conv *c, const char *name, size_t n, int64_t otherw
     return !v || len == n || rlx_onnx_fail(c, RLX_ON05, "%s has %zu numbers", name, len) != NULL;
 }
 
+enum { MOST_AXES = 4 };
+
+/* Columns and the padded image that they come from. */
+typedef struct columns {
+    size_t n;                                      /* axes of the image */
+    const rlx_prim *const *block;
+    int64_t pads[2 * MOST_AXES], strides[MOST_AXES], dilations[MOST_AXES];
+    const rlx_prim *padded[MOST_AXES], *steps[MOST_AXES], *cells, *count, *taps;
+} columns;
+
+static bool read_columns(rlx_onnx_conv *c, const rlx_onnx_ints *image, columns *k)
+{
+    rlx_onnx_ints block;
+    if (!rlx_onnx_sizes(c, 2, "block_shape", &block))
+        return false;
+    k->n = image->len;
+    k->block = block.data;
+    if (k->n != block.len || k->n > MOST_AXES)
+        return rlx_onnx_fail(c, RLX_ON05, "image_shape and block_shape have %zu and %zu numbers", k->n, block.len) != NULL;
+    if (!list_or(c, "pads", 2 * k->n, 0, k->pads) || !list_or(c, "strides", k->n, 1, k->strides) ||
+        !list_or(c, "dilations", k->n, 1, k->dilations))
+        return false;
+    const rlx_prim *one = rlx_int64(c->ctx, 1);
+    k->cells = k->count = k->taps = one;
+    for (size_t i = 0; i < k->n; i++) {
+        const int64_t limit = 1 << 20, dilation = k->dilations[i], stride = k->strides[i];
+        if (dilation < 1 || dilation > limit || stride < 1 || stride > limit)
+            return rlx_onnx_fail(c, RLX_ON02, "a stride or dilation is out of range") != NULL;
+        const rlx_prim *reach = rlx_fold_sub(c->ctx, k->block[i], one);
+        reach = rlx_fold_add(c->ctx, rlx_fold_mul(c->ctx, reach, rlx_int64(c->ctx, dilation)), one);
+        k->padded[i] = rlx_fold_add(c->ctx, image->data[i], rlx_int64(c->ctx, k->pads[i] + k->pads[i + k->n]));
+        const rlx_prim *steps = rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, rlx_fold_sub(c->ctx, k->padded[i], reach),
+                                                rlx_int64(c->ctx, stride));
+        k->steps[i] = rlx_onnx_simplify(c, rlx_fold_add(c->ctx, steps, one));
+        k->padded[i] = rlx_onnx_simplify(c, k->padded[i]);
+        k->cells = rlx_fold_mul(c->ctx, k->cells, k->padded[i]);
+        k->count = rlx_fold_mul(c->ctx, k->count, k->steps[i]);
+        k->taps = rlx_fold_mul(c->ctx, k->taps, k->block[i]);
+        int64_t steps_known = 1, block_known = 1;
+        if ((k->steps[i] && rlx_int_literal(k->steps[i], &steps_known) && steps_known < 1) ||
+            (rlx_int_literal(k->block[i], &block_known) && block_known < 1))
+            return rlx_onnx_fail(c, RLX_ON05, "a block has no elements, or the image is smaller") != NULL;
+    }
+    k->cells = rlx_onnx_simplify(c, k->cells);
+    k->count = rlx_onnx_simplify(c, k->count);
+    k->taps = rlx_onnx_simplify(c, k->taps);
+    return !c->failed;
+}
+
+/* 0, step, 2 step ... `count` of them along axis `at` of `rank` */
+static const rlx_expr *places_along(rlx_onnx_conv *c, const rlx_prim *count, int64_t step, size_t at, size_t rank)
+{
+    int64_t behind[2 * MOST_AXES];
+    for (size_t i = at + 1; i < rank; i++)
+        behind[i - at - 1] = (int64_t)(i - at);
+    const rlx_expr *e = with(c, "multiply", rlx_onnx_arange(c, count, RELAX_INT64), (double)step);
+    return rlx_onnx_expand_dims(c, e, behind, rank - at - 1);
+}
+
+/* The cell of each tap of each column, in their order: the sum of its places along the axes, each weighed with the cells
+ * behind that axis. */
+static const rlx_expr *cells_of(rlx_onnx_conv *c, const columns *k)
+{
+    const rlx_prim *behind = rlx_int64(c->ctx, 1);
+    const rlx_expr *sum = NULL;
+    for (size_t i = k->n; i-- > 0;) {
+        const rlx_expr *tap = places_along(c, k->block[i], k->dilations[i], i, 2 * k->n);
+        const rlx_expr *at = rlx_onnx_call2(c, "add", tap, places_along(c, k->steps[i], k->strides[i], k->n + i, 2 * k->n));
+        at = rlx_onnx_call2(c, "multiply", at, rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &behind, 1)));
+        sum = sum ? rlx_onnx_call2(c, "add", at, sum) : at;
+        behind = rlx_onnx_simplify(c, rlx_fold_mul(c->ctx, behind, k->padded[i]));
+    }
+    return sum;
+}
+
 /* Each element of a column goes to its place in the padded image, where what meets is summed up. */
 RLX_ONNX_CONVERTER(convert_col2im)
 {
-    enum { MOST = 4 };
     const rlx_expr *x = rlx_onnx_input(c, 0);
-    size_t n, m;
-    const int64_t *image = rlx_onnx_literals(c, 1, "image_shape", &n);
-    const int64_t *block = image ? rlx_onnx_literals(c, 2, "block_shape", &m) : NULL;
-    int64_t pads[2 * MOST], strides[MOST], dilations[MOST], padded[MOST], steps[MOST];
-    if (!x || !block || n != m || n > MOST || !list_or(c, "pads", 2 * n, 0, pads) ||
-        !list_or(c, "strides", n, 1, strides) || !list_or(c, "dilations", n, 1, dilations))
-        return false;
-    int64_t cells = 1, taps = 1, columns = 1;
-    for (size_t i = 0; i < n; i++) {
-        padded[i] = image[i] + pads[i] + pads[i + n];
-        steps[i] = strides[i] > 0 ? (padded[i] - (dilations[i] * (block[i] - 1) + 1)) / strides[i] + 1 : 0;
-        cells *= padded[i];
-        taps *= block[i];
-        columns *= steps[i];
-        if (padded[i] < 1 || steps[i] < 1 || block[i] < 1 || cells > 1 << 24 || taps * columns > 1 << 22)
-            return rlx_onnx_fail(c, RLX_ON02, "the sizes of image and block are out of range") != NULL;
-    }
-    int64_t *at = rlx_onnx_array(c, (size_t)(taps * columns), sizeof *at);
-    for (int64_t k = 0; at && k < taps * columns; k++) {
-        int64_t tap = k / columns, column = k % columns, place = 0, scale = 1;
-        for (size_t i = n; i-- > 0; scale *= padded[i]) {
-            place += scale * (tap % block[i] * dilations[i] + column % steps[i] * strides[i]);
-            tap /= block[i];
-            column /= steps[i];
-        }
-        at[k] = place;
-    }
+    rlx_onnx_ints image;
+    columns k;
     size_t rank;
-    const rlx_prim *const *d = rlx_onnx_dims(c, &x, &rank);
-    if (!at || !d || rank != 3)
+    if (!x || !rlx_onnx_sizes(c, 1, "image_shape", &image) || !read_columns(c, &image, &k))
         return false;
-    const rlx_prim *channels =
-        rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, d[1], rlx_int64(c->ctx, taps)));
+    const rlx_prim *const *d = rlx_onnx_dims(c, &x, &rank);
+    if (!d || rank != 3)
+        return d && rlx_onnx_fail(c, RLX_ON05, "the operand has rank %zu, expected 3", rank);
+    const rlx_prim *channels = rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, d[1], k.taps));
     const rlx_prim *rows[] = { rlx_onnx_simplify(c, rlx_fold_mul(c->ctx, d[0], channels)),
-                               rlx_int64(c->ctx, taps * columns) };
-    const rlx_prim *to[] = { rows[0], rlx_int64(c->ctx, cells) }, *out[2 + MOST] = { d[0], channels };
-    const rlx_expr *index = rlx_onnx_const_ints(c, RELAX_INT64, at, (size_t)(taps * columns));
+                               rlx_onnx_simplify(c, rlx_fold_mul(c->ctx, k.count, k.taps)) };
+    const rlx_prim *to[] = { rows[0], k.cells }, *out[2 + MOST_AXES] = { d[0], channels };
+    const rlx_expr *index = rlx_onnx_reshape(c, cells_of(c, &k), rows + 1, 1);
     index = rlx_onnx_call(c, "broadcast_to", "x x", index, rlx_shape_new(c->ctx, rows, 2));
     const rlx_expr *y = rlx_onnx_full(c, to, 2, rlx_onnx_dtype_of(c, x), 0);
-    y = rlx_onnx_call(c, "scatter_elements", "x x x axis=i reduction=s", y, index,
-                      rlx_onnx_reshape(c, x, rows, 2), (int64_t)1, "add");
-    for (size_t i = 0; i < n; i++)
-        out[i + 2] = rlx_int64(c->ctx, padded[i]);
-    y = rlx_onnx_reshape(c, y, out, n + 2);
-    for (size_t i = 0; i < n && y; i++)
-        if (pads[i] || pads[i + n])
-            y = rlx_onnx_slice(c, y, (int64_t)i + 2, rlx_int64(c->ctx, pads[i]),
-                               rlx_int64(c->ctx, pads[i] + image[i]));
+    y = rlx_onnx_call(c, "scatter_elements", "x x x axis=i reduction=s", y, index, rlx_onnx_reshape(c, x, rows, 2), (int64_t)1,
+                      "add");
+    memcpy(out + 2, k.padded, k.n * sizeof *out);
+    y = rlx_onnx_reshape(c, y, out, k.n + 2);
+    for (size_t i = 0; i < k.n && y; i++)
+        if (k.pads[i] || k.pads[i + k.n]) {
+            const rlx_prim *begin = rlx_int64(c->ctx, k.pads[i]);
+            y = rlx_onnx_slice(c, y, (int64_t)i + 2, begin, rlx_onnx_simplify(c, rlx_fold_add(c->ctx, begin, image.data[i])));
+        }
     return rlx_onnx_output(c, 0, y);
 }
 

@@ -11,6 +11,8 @@ typedef struct window {
     size_t n;                                    /* axes */
     int64_t kernel[MOST_AXES], strides[MOST_AXES], dilations[MOST_AXES];
     int64_t pads[2 * MOST_AXES];                 /* all beginnings, then all ends */
+    const rlx_prim *open[2 * MOST_AXES];         /* auto_pad of sizes that are not known: goes before the window */
+    bool is_open;
     const char *layout, *weights, *transposed;
 } window;
 static const char *const layouts[][3] = { { "NCW", "OIW", "IOW" },
@@ -33,20 +35,39 @@ static bool read_list(rlx_onnx_conv *c, const char *name, size_t n, int64_t othe
     return true;
 }
 
+/* The same of a size that is not known: the last window reaches (ceil(size / stride) - 1) * stride + reach. */
+static void pad_open(rlx_onnx_conv *c, const rlx_prim *size, window *w, size_t i, bool upper)
+{
+    int64_t stride = w->strides[i], reach = (w->kernel[i] - 1) * w->dilations[i] + 1;
+    const rlx_prim *k = rlx_int64(c->ctx, stride), *two = rlx_int64(c->ctx, 2);
+    const rlx_prim *most = rlx_fold_sub(c->ctx, size, rlx_int64(c->ctx, 1));
+    const rlx_prim *end = rlx_fold_mul(c->ctx, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, most, k), k);
+    const rlx_prim *total = rlx_fold_sub(c->ctx, rlx_fold_add(c->ctx, end, rlx_int64(c->ctx, reach)), size);
+    total = rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_MAX, total, rlx_int64(c->ctx, 0)));
+    const rlx_prim *half = rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, total, two));
+    const rlx_prim *rest = rlx_onnx_simplify(c, rlx_fold_sub(c->ctx, total, half));
+    w->open[i] = upper ? half : rest;
+    w->open[i + w->n] = upper ? rest : half;
+    w->is_open = true;
+}
+
 /* Padding that keeps ceil(size / stride) windows. */
 static bool pad_same(rlx_onnx_conv *c, const rlx_expr *x, window *w, bool upper)
 {
     for (size_t i = 0; i < w->n; i++) {
         int64_t size, reach = (w->kernel[i] - 1) * w->dilations[i] + 1, total;
         const rlx_prim *p = rlx_onnx_dim(c, x, i + 2);
+        if (!p)
+            return false;
         if (w->strides[i] == 1)
             total = reach - 1;
-        else if (p && rlx_int_literal(p, &size)) {
+        else if (rlx_int_literal(p, &size)) {
             int64_t left = size % w->strides[i] ? size % w->strides[i] : w->strides[i];
             total = reach - left;
-        } else
-            return rlx_onnx_fail(c, RLX_ON08, "auto_pad with strides needs sizes that are known") !=
-                   NULL;
+        } else {
+            pad_open(c, p, w, i, upper);
+            continue;
+        }
         total = total < 0 ? 0 : total;
         w->pads[i] = upper ? total / 2 : total - total / 2;
         w->pads[i + w->n] = total - w->pads[i];
@@ -78,9 +99,26 @@ static bool read_window(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *wei
         !read_list(c, "dilations", w->n, 1, w->dilations, 1))
         return false;
     memset(w->pads, 0, sizeof w->pads);
+    memset(w->open, 0, sizeof w->open);
+    w->is_open = false;
     if (upper || lower)
         return pad_same(c, x, w, upper);
     return valid || read_list(c, "pads", 2 * w->n, 0, w->pads, 0);
+}
+
+/* x, with what is not known of the padding put around it */
+static const rlx_expr *opened(rlx_onnx_conv *c, const window *w, const rlx_expr *x, double value)
+{
+    const rlx_prim *pads[2 * (MOST_AXES + 2)];
+    if (!w->is_open || !x)
+        return x;
+    for (size_t i = 0; i < 2 * (w->n + 2); i++)
+        pads[i] = rlx_int64(c->ctx, 0);
+    for (size_t i = 0; i < 2 * w->n; i++)
+        if (w->open[i])
+            pads[2 * (i % w->n + 2) + i / w->n] = w->open[i];
+    return rlx_onnx_pad_with(c, x, &(rlx_onnx_ints){ pads, 2 * (w->n + 2), false, RELAX_INT64 },
+                             rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), value));
 }
 
 static const char *numbered(char out[32], const char *stem, size_t n, const char *end)
@@ -103,22 +141,8 @@ static const rlx_expr *convolve(rlx_onnx_conv *c, const window *w, const rlx_exp
     return rlx_onnx_call(c, numbered(name, "conv", w->n, ""),
                          "x x strides=I padding=I dilation=I groups=i data_layout=s "
                          "kernel_layout=s out_dtype=d",
-                         x, weight, w->strides, w->n, w->pads, 2 * w->n, w->dilations, w->n,
+                         opened(c, w, x, 0), weight, w->strides, w->n, w->pads, 2 * w->n, w->dilations, w->n,
                          rlx_onnx_int(c, "group", 1), w->layout, w->weights, out);
-}
-
-static const rlx_expr *activated(rlx_onnx_conv *c, const rlx_expr *y)
-{
-    rlx_slice a = rlx_onnx_string(c, "activation", "");
-    if (!a.len)
-        return y;
-    static const char *const known[][2] = {
-        { "Relu", "nn.relu" }, { "Tanh", "tanh" }, { "Sigmoid", "sigmoid" }
-    };
-    for (size_t i = 0; i < 3; i++)
-        if (rlx_slice_is(a, known[i][0]))
-            return rlx_onnx_call1(c, known[i][1], y);
-    return rlx_onnx_fail(c, RLX_ON05, "the activation is not supported");
 }
 
 RLX_ONNX_CONVERTER(convert_conv)
@@ -134,7 +158,7 @@ RLX_ONNX_CONVERTER(convert_conv)
     if (strcmp(c->row->argument, "fused") == 0) {
         if (rlx_onnx_has(c, 3))
             y = rlx_onnx_call2(c, "add", y, rlx_onnx_input(c, 3));
-        y = activated(c, y);
+        y = rlx_onnx_activated(c, y);
     }
     return rlx_onnx_output(c, 0, y);
 }
@@ -149,11 +173,11 @@ static bool pad_to(rlx_onnx_conv *c, const rlx_expr *x, window *w, int64_t *extr
     if (!want && !upper && !lower)
         return true;
     for (size_t i = 0; i < w->n; i++) {
-        int64_t size, reach = (w->kernel[i] - 1) * w->dilations[i] + 1;
-        if (!rlx_onnx_static_dim(c, x, i + 2, &size))
-            return rlx_onnx_fail(c, RLX_ON08, "output_shape and auto_pad need sizes that are "
-                                 "known") != NULL;
-        int64_t wanted = want && len >= w->n ? want[len - w->n + i] : size * w->strides[i];
+        int64_t size = 1, reach = (w->kernel[i] - 1) * w->dilations[i] + 1;
+        bool asked = want && len >= w->n; /* otherwise size * stride, of any size */
+        if (asked && !rlx_onnx_static_dim(c, x, i + 2, &size))
+            return rlx_onnx_fail(c, RLX_ON08, "output_shape needs sizes that are known") != NULL;
+        int64_t wanted = asked ? want[len - w->n + i] : w->strides[i];
         int64_t total = w->strides[i] * (size - 1) + extra[i] + reach - wanted;
         if (total < 0)
             extra[i] -= total, total = 0;
@@ -172,6 +196,7 @@ RLX_ONNX_CONVERTER(convert_conv_transpose)
     if (!weight || !read_window(c, x, weight, &w) ||
         !read_list(c, "output_padding", w.n, 0, extra, 0) || !pad_to(c, x, &w, extra))
         return false;
+    w.is_open = false; /* what is padded here does not hang on the sizes */
     /* padding that a stride cannot hold is added afterwards */
     int64_t fits[MOST_AXES], more[2 * (MOST_AXES + 2)] = { 0 };
     bool any = false;
@@ -194,8 +219,8 @@ RLX_ONNX_CONVERTER(convert_conv_transpose)
 
 /* ---- pooling ----------------------------------------------------------------------------------- */
 
-static const rlx_expr *pool(rlx_onnx_conv *c, const char *stem, const window *w, const rlx_expr *x,
-                            bool count_pads)
+static const rlx_expr *pool_plain(rlx_onnx_conv *c, const char *stem, const window *w, const rlx_expr *x,
+                                  bool count_pads)
 {
     char name[32];
     return rlx_onnx_call(c, numbered(name, stem, w->n, ""),
@@ -204,6 +229,27 @@ static const rlx_expr *pool(rlx_onnx_conv *c, const char *stem, const window *w,
                          x, w->kernel, w->n, w->strides, w->n, w->dilations, w->n, w->pads,
                          2 * w->n, (int)(rlx_onnx_int(c, "ceil_mode", 0) != 0), (int)count_pads,
                          w->layout);
+}
+
+static const rlx_expr *pool(rlx_onnx_conv *c, const char *stem, const window *w, const rlx_expr *x,
+                            bool count_pads)
+{
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    size_t n;
+    if (!w->is_open || !x)
+        return pool_plain(c, stem, w, x, count_pads);
+    if (!strcmp(stem, "max_pool"))
+        return pool_plain(c, stem, w, opened(c, w, x, rlx_onnx_least(t)), false);
+    const rlx_expr *y = pool_plain(c, stem, w, opened(c, w, x, 0), true);
+    const rlx_prim *const *d = count_pads ? NULL : rlx_onnx_dims(c, &x, &n);
+    const rlx_prim *one[MOST_AXES + 2];
+    if (!d)
+        return y;
+    memcpy(one, d, n * sizeof *one);
+    one[0] = one[1] = rlx_int64(c->ctx, 1);
+    /* the share of each window that is no padding */
+    const rlx_expr *share = opened(c, w, rlx_onnx_full(c, one, n, t, 1), 0);
+    return rlx_onnx_call2(c, "divide", y, pool_plain(c, stem, w, share, true));
 }
 
 static bool pool_with_positions(rlx_onnx_conv *c, const window *w, const rlx_expr *x)
@@ -223,10 +269,34 @@ RLX_ONNX_CONVERTER(convert_pool)
     window w;
     if (!read_window(c, x, NULL, &w))
         return false;
+    if (rlx_onnx_wants(c, 1) && w.is_open)
+        return rlx_onnx_fail(c, RLX_ON08, "positions with auto_pad and strides need sizes that are known") != NULL;
     if (rlx_onnx_wants(c, 1))
         return pool_with_positions(c, &w, x);
     return rlx_onnx_output(c, 0, pool(c, c->row->argument, &w, x,
                                       rlx_onnx_int(c, "count_include_pad", 0) != 0));
+}
+
+/* The means over windows of which all elements count: padding, and what a last window holds beyond it. */
+static const rlx_expr *pool_all(rlx_onnx_conv *c, const window *w, const rlx_expr *x)
+{
+    int64_t pads[2 * (MOST_AXES + 2)] = { 0 };
+    size_t n;
+    const rlx_expr *y = pool(c, "avg_pool", w, x, true);
+    if (w->is_open || !rlx_onnx_int(c, "ceil_mode", 0))
+        return y;
+    window plain = *w;
+    for (size_t i = 0; i < w->n; i++) {
+        pads[2 * (i + 2)] = w->pads[i];
+        pads[2 * (i + 2) + 1] = w->pads[i + w->n] + w->strides[i] - 1;
+        plain.pads[i] = plain.pads[i + w->n] = 0;
+    }
+    const rlx_prim *const *size = y ? rlx_onnx_dims(c, &y, &n) : NULL;
+    x = rlx_onnx_call(c, "nn.pad", "x pad_width=I", x, pads, 2 * (w->n + 2));
+    x = size ? pool_plain(c, "avg_pool", &plain, x, true) : NULL;
+    for (size_t i = 0; i < w->n && x; i++) /* windows that begin beyond the end are none */
+        x = rlx_onnx_slice(c, x, (int64_t)i + 2, rlx_int64(c->ctx, 0), size[i + 2]);
+    return x;
 }
 
 /* The mean over the window, padding counted, times its size. */
@@ -241,15 +311,9 @@ RLX_ONNX_CONVERTER(convert_lp_pool)
         return false;
     for (size_t i = 0; i < w.n; i++)
         count *= (double)w.kernel[i];
-    if (rlx_onnx_int(c, "ceil_mode", 0)) {
-        /* windows that reach beyond the padding are summed with what there is */
-        const rlx_expr *ones = rlx_onnx_call1(c, "ones_like", x);
-        (void)ones;
-    }
     const rlx_expr *y =
         rlx_onnx_call2(c, "power", rlx_onnx_call1(c, "abs", x), rlx_onnx_scalar(c, t, p));
-    y = rlx_onnx_call2(c, "multiply", pool(c, "avg_pool", &w, y, true),
-                       rlx_onnx_scalar(c, t, count));
+    y = rlx_onnx_call2(c, "multiply", pool_all(c, &w, y), rlx_onnx_scalar(c, t, count));
     return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "power", y, rlx_onnx_scalar(c, t, 1 / p)));
 }
 

@@ -116,25 +116,40 @@ bool rlx_onnx_known(rlx_onnx_conv *c, size_t i, rlx_onnx_ints *out)
     return e && ints_of_constant(c, e, out);
 }
 
-/* A tensor of a known number of integers gives as many shape variables. */
-static bool bind_sizes(rlx_onnx_conv *c, size_t i, const char *what, rlx_onnx_ints *out)
+const rlx_expr *rlx_onnx_found_ints(rlx_onnx_conv *c, size_t i, const char *what, size_t *count)
 {
     const rlx_expr *e = rlx_onnx_input(c, i);
     const rlx_tensor_sinfo *t = e ? rlx_onnx_info(c, e) : NULL;
     int64_t n = 1;
     if (!t || !rlx_dtype_is_int(t->dtype) || t->ndim > 1 || t->ndim < 0 ||
         (t->ndim == 1 && !rlx_onnx_static_dim(c, e, 0, &n)) || n > RLX_ONNX_MOST_KNOWN || c->m->bind_first)
-        return rlx_onnx_needs(c, i, what) != NULL;
-    const rlx_prim **vars = rlx_onnx_array(c, (size_t)n, sizeof *vars);
-    for (int64_t k = 0; vars && k < n; k++)
-        if (!(vars[k] = rlx_onnx_fresh(c, "s")))
-            return false;
-    const rlx_expr *list = t->ndim == 0 ? rlx_onnx_reshape_ints(c, e, &n, 1) : e;
-    const rlx_expr *shape = rlx_onnx_call1(c, "tensor_to_shape", rlx_onnx_cast(c, list, RELAX_INT64));
-    if (!vars || !rlx_onnx_match(c, shape, rlx_shape_info(c->ctx, vars, (size_t)n)))
-        return false;
-    *out = (rlx_onnx_ints){ vars, (size_t)n, t->ndim == 0, t->dtype };
+        return rlx_onnx_needs(c, i, what);
     c->m->needed |= c->inputs[i]->depends;
+    *count = (size_t)n;
+    return rlx_onnx_cast(c, t->ndim == 0 ? rlx_onnx_reshape_ints(c, e, &n, 1) : e, RELAX_INT64);
+}
+
+const rlx_prim **rlx_onnx_bind_ints(rlx_onnx_conv *c, const rlx_expr *list, size_t n)
+{
+    const rlx_prim **vars = list ? rlx_onnx_array(c, n, sizeof *vars) : NULL;
+    for (size_t k = 0; vars && k < n; k++)
+        if (!(vars[k] = rlx_onnx_fresh(c, "s")))
+            return NULL;
+    return vars && rlx_onnx_match(c, rlx_onnx_call1(c, "tensor_to_shape", list), rlx_shape_info(c->ctx, vars, n))
+               ? vars
+               : NULL;
+}
+
+/* A tensor of a known number of integers gives as many shape variables. */
+static bool bind_sizes(rlx_onnx_conv *c, size_t i, const char *what, rlx_onnx_ints *out)
+{
+    size_t n;
+    const rlx_expr *e = rlx_onnx_found_ints(c, i, what, &n);
+    const rlx_tensor_sinfo *t = e ? rlx_onnx_info(c, rlx_onnx_input(c, i)) : NULL;
+    const rlx_prim **vars = t ? rlx_onnx_bind_ints(c, e, n) : NULL;
+    if (!vars)
+        return false;
+    *out = (rlx_onnx_ints){ vars, n, t->ndim == 0, t->dtype };
     rlx_onnx_value *v = c->inputs[i];
     if (!rlx_onnx_touch(c->m, v))
         return false;

@@ -284,6 +284,10 @@ bool rlx_onnx_known(rlx_onnx_conv *c, size_t i, rlx_onnx_ints *out);
 /* The same for operands that must be known: sizes become shape variables bound by a cast, where the
  * operand is a tensor whose length is known. False after a report. */
 bool rlx_onnx_sizes(rlx_onnx_conv *c, size_t i, const char *what, rlx_onnx_ints *out);
+/* Operand i, integers found when the program runs, as a list of int64 of a known length; NULL after a report */
+const rlx_expr *rlx_onnx_found_ints(rlx_onnx_conv *c, size_t i, const char *what, size_t *count);
+/* The elements of a list of int64, none of them negative, as shape variables. */
+const rlx_prim **rlx_onnx_bind_ints(rlx_onnx_conv *c, const rlx_expr *list, size_t n);
 /* Literals, or a report that they are needed. In the region. */
 const int64_t *rlx_onnx_literals(rlx_onnx_conv *c, size_t i, const char *what, size_t *count);
 bool rlx_onnx_literal(rlx_onnx_conv *c, size_t i, const char *what, int64_t *out);
@@ -334,6 +338,13 @@ RLX_INLINE void *rlx_onnx_array(rlx_onnx_conv *c, size_t count, size_t size)
 /* y rounded and shifted by a zero point, in the dtype of that (convert_quant.c) */
 const rlx_expr *rlx_onnx_requantize(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *zero);
 
+/* x filled at its ends, amounts before and after each axis in turn, none below 0 (convert_shape.c) */
+const rlx_expr *rlx_onnx_pad_with(rlx_onnx_conv *c, const rlx_expr *x, const rlx_onnx_ints *pads,
+                                  const rlx_expr *value);
+/* The least number of a dtype (convert_reduce.c) */
+double rlx_onnx_least(rlx_dtype t);
+/* The activation of a fused node (convert_elementwise.c) */
+const rlx_expr *rlx_onnx_activated(rlx_onnx_conv *c, const rlx_expr *y);
 /* Dropout in training: elements at random become 0, the others more (convert_detection.c) */
 bool rlx_onnx_drop(rlx_onnx_conv *c, double ratio);
 /* x quantised to bytes by its range, times w of bytes, as float32 (convert_qlinear.c) */

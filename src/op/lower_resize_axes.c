@@ -60,8 +60,10 @@ static const rlx_prim *cropped(resize *r, const rlx_prim *o)
     const rlx_prim *begin = given(r, &r->roi, r->item), *end = given(r, &r->roi, r->item + r->count),
                    *last = as_real(r, minus(r, r->have, number(r, 1))), *want = as_real(r, r->want);
     const rlx_prim *along = over(r, times(r, times(r, o, minus(r, end, begin)), last), minus(r, want, real(r, 1)));
-    return rlx_tir_select(t, rlx_tir_gt(t, r->want, number(r, 1)), plus(r, times(r, begin, last), along),
-                          times(r, times(r, real(r, 0.5), plus(r, begin, end)), last));
+    const rlx_prim *place = rlx_tir_select(t, rlx_tir_gt(t, r->want, number(r, 1)), plus(r, times(r, begin, last), along),
+                                           times(r, times(r, real(r, 0.5), plus(r, begin, end)), last));
+    /* the part is told in float32: what is whole or a half with it is not to miss that by its last digits */
+    return r->method == NEAREST ? as_real(r, rlx_tir_cast(t, RELAX_FLOAT32, place)) : place;
 }
 
 static const rlx_prim *place_of(resize *r, const rlx_prim *o)
@@ -78,7 +80,8 @@ static const rlx_prim *place_of(resize *r, const rlx_prim *o)
     case ALIGN_CORNERS:
         o = over(r, times(r, o, minus(r, have, one)), minus(r, length, one));
         return rlx_tir_select(t, single, real(r, 0), o);
-    case PYTORCH_HALF_PIXEL: return rlx_tir_select(t, single, real(r, -0.5), minus(r, middle, half));
+    case PYTORCH_HALF_PIXEL:
+        return rlx_tir_select(t, rlx_tir_gt(t, r->want, number(r, 1)), minus(r, middle, half), real(r, 0));
     case SYMMETRIC:
         o = minus(r, one, over(r, as_real(r, r->want), length));
         return minus(r, plus(r, times(r, over(r, have, real(r, 2)), o), middle), half);

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Corners of operators: sizes of 0, bounds and shapes found when the program runs, integers where floats are usual, versions long ago. What is
+wanted is computed here, with numpy."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+import numpy as np
+
+from cli_test import Suite
+from onnx_file import graph, model, node, value
+
+s = Suite()
+rng = np.random.default_rng(5)
+MS = "com.microsoft"
+
+
+def floats(*shape):
+    return rng.standard_normal(shape).astype("float32")
+
+
+def run(what, nodes, inputs, want, *options, constants=(), opset=17, shapes=None, outputs=("y",)):
+    """inputs: name to array. shapes: None: sizes with names; else name to what is declared."""
+    declared = [value(k, str(a.dtype), (shapes or {}).get(k, [f"{k}_{i}" for i in range(a.ndim)])) for k, a in inputs.items()]
+    want = want if isinstance(want, list) else [want]
+    content = model(nodes, declared, [value(o, str(w.dtype), None) for o, w in zip(outputs, want)], dict(constants), opset=opset,
+                    domains=[MS])
+    given = []
+    for k, a in inputs.items():
+        np.save(s.path(k + ".npy"), a)
+        given.append(s.path(k + ".npy"))
+    rc, out, err = s.run("run", s.write("m.onnx", content), *(["--input", *given] if given else []), "--output", s.path("out"), *options)
+    if not s.check(f"{what}: runs", rc == 0, err[:600]):
+        return
+    for i, w in enumerate(want):
+        got = np.load(os.path.join(s.path("out"), f"{i}.npy"))
+        ok = got.shape == w.shape and got.dtype == w.dtype and np.allclose(got, w, rtol=1e-5, atol=1e-6, equal_nan=True)
+        s.check(f"{what}: output {i}", ok, lambda: f"wanted {w.dtype} {w.shape}\n{w}\ngot {got.dtype} {got.shape}\n{got}")
+
+
+def ints(*v):
+    return np.array(v, "int64")
+
+
+# ---- slices: a start of steps back ends at 0, an end at -1
+x = floats(5, 4)
+for open_bounds in (False, True):
+    for start, end, step, want in ((-9, -9, -1, x[0:1]), (9, -9, -2, x[::-2]), (-1, 1, -1, x[4:1:-1]), (-9, 9, 2, x[::2]), (-2, -9, 1, x[:0]),
+                                   (2, -1, 1, x[2:4]), (-2**63, 2**63 - 1, 1, x), (2**63 - 1, -2**63, -3, x[::-3]), (3, -2, -1, x[:0])):
+        what = f"slice {start}:{end}:{step}, {'found when it runs' if open_bounds else 'known'}"
+        bounds, known = {"a": ints(start), "b": ints(end)}, {"ax": ints(0), "st": ints(step)}
+        run(what, [node("Slice", ["x", "a", "b", "ax", "st"], ["y"])], {"x": x, **(bounds if open_bounds else {})}, want, "--no-bind",
+            constants={**known, **({} if open_bounds else bounds)}, shapes={"a": [1], "b": [1]})
+run("slice of nothing backwards", [node("Slice", ["x", "a", "b", "ax", "st"], ["y"])], {"x": x[:0], "a": ints(-1), "b": ints(-9)}, x[:0], "--no-bind",
+    constants={"ax": ints(0), "st": ints(-1)}, shapes={"a": [1], "b": [1]})
+run("slice of two axes, found when it runs", [node("Slice", ["x", "a", "b", "ax"], ["y"])], {"x": x, "a": np.array([-3, 1], "int32"),
+    "b": np.array([-1, 2**31 - 1], "int32")}, x[1:, 1:3], "--no-bind", constants={"ax": ints(-1, 0)}, shapes={"a": [2], "b": [2]})
+
+# ---- shapes found when it runs
+cube = floats(2, 3, 4)
+for to, want in ((ints(6, 4), (6, 4)), (ints(-1, 4), (6, 4)), (ints(0, -1), (2, 12)), (ints(4, -1), (4, 6)), (ints(0, 12), (2, 12))):
+    run(f"reshape to {to}, found when it runs", [node("Reshape", ["x", "to"], ["y"])], {"x": cube, "to": to}, cube.reshape(want), "--no-bind",
+        shapes={"to": [2]})
+run("reshape that keeps a 0", [node("Reshape", ["x", "to"], ["y"], allowzero=1)], {"x": floats(2, 2, 0)}, floats(2, 0, 0), constants={"to": ints(2, 0, 0)})
+run("reshape that keeps a 0, found when it runs", [node("Reshape", ["x", "to"], ["y"], allowzero=1)], {"x": floats(2, 2, 0), "to": ints(3, 0)},
+    floats(3, 0), "--no-bind", shapes={"to": [2]})
+
+# ---- auto_pad with strides
+
+
+def windows(a, kernel, stride, upper, fill):
+    """The windows over the last axis, in a new one."""
+    count = -(-a.shape[-1] // stride)
+    total = max((count - 1) * stride + kernel - a.shape[-1], 0)
+    before = total // 2 if upper else total - total // 2
+    a = np.pad(a, [(0, 0)] * (a.ndim - 1) + [(before, total - before)], constant_values=fill)
+    return np.stack([a[..., i * stride:i * stride + kernel] for i in range(count)], -2)
+
+
+for size in (5, 6, 7, 1):
+    for pad in ("SAME_UPPER", "SAME_LOWER"):
+        a, w, upper = floats(2, 3, size), floats(4, 3, 4), pad == "SAME_UPPER"
+        how = {"auto_pad": pad, "strides": [3], "kernel_shape": [4]}
+        run(f"convolution, {pad} of {size} by 3", [node("Conv", ["x", "w"], ["y"], **how)], {"x": a},
+            np.einsum("bcok,fck->bfo", windows(a, 4, 3, upper, 0), w).astype("float32"), "--no-bind", constants={"w": w})
+        run(f"greatest, {pad} of {size} by 3", [node("MaxPool", ["x"], ["y"], **how)], {"x": a}, windows(a, 4, 3, upper, -np.inf).max(-1), "--no-bind")
+        parts = windows(a, 4, 3, upper, np.nan)
+        run(f"mean, {pad} of {size} by 3", [node("AveragePool", ["x"], ["y"], **how)], {"x": a}, np.nanmean(parts, -1).astype("float32"), "--no-bind")
+        run(f"mean with padding, {pad} of {size} by 3", [node("AveragePool", ["x"], ["y"], count_include_pad=1, **how)], {"x": a},
+            windows(a, 4, 3, upper, 0).mean(-1).astype("float32"), "--no-bind")
+
+line = np.abs(floats(1, 1, 3))
+run("the last window of LpPool counts what there is", [node("LpPool", ["x"], ["y"], kernel_shape=[2], strides=[2], ceil_mode=1, p=1)], {"x": line},
+    np.stack([line[..., 0] + line[..., 1], line[..., 2]], -1), "--no-bind", opset=18)
+
+# ---- products and activations of com.microsoft
+a, b = floats(3, 2, 4), floats(2, 4, 5)
+run("product with the batch behind the rows", [node("FusedMatMul", ["a", "b"], ["y"], domain=MS, transBatchA=1, alpha=0.5)], {"a": a, "b": b},
+    (0.5 * np.einsum("mbk,bkn->bmn", a, b)).astype("float32"))
+run("product with the batch behind the columns", [node("FusedMatMul", ["a", "b"], ["y"], domain=MS, transBatchA=1, transA=1)],
+    {"a": floats(4, 2, 3) * 0 + a.transpose(2, 1, 0), "b": b}, np.einsum("mbk,bkn->bmn", a, b).astype("float32"))
+w = floats(2, 3, 1)
+plain = np.einsum("bcl,fc->bfl", cube, w[:, :, 0]).astype("float32")
+for name, parameters, want in (("LeakyRelu", [0.2], np.where(plain < 0, np.float32(0.2) * plain, plain)), ("Clip", [-0.3, 0.6], np.clip(plain, -0.3, 0.6)),
+                               ("HardSigmoid", [0.2, 0.5], np.clip(np.float32(0.2) * plain + np.float32(0.5), 0, 1))):
+    run(f"convolution with {name}", [node("FusedConv", ["x", "w"], ["y"], domain=MS, activation=name, activation_params=parameters)], {"x": cube},
+        want.astype("float32"), constants={"w": w}, shapes={"x": [2, 3, 4]})
+h = np.array([[0.003, -0.001]], "float32")
+run("a skipped layer norm has a small epsilon", [node("SkipSimplifiedLayerNormalization", ["x", "z", "g"], ["y"], domain=MS)], {"x": h, "z": 0 * h},
+    (h / np.sqrt((h.astype("float64") ** 2).mean())).astype("float32"), constants={"g": np.ones(2, "float32")})
+
+q = rng.integers(-100, 100, (1, 4, 6, 2)).astype("int8")
+plain = (q.astype("float32") - 3).reshape(1, 2, 2, 3, 2, 2).mean((2, 4)) * np.float32(0.1) / np.float32(0.23) - 5
+how = {"x": q}, np.clip(np.round(plain), -128, 127).astype("int8")
+numbers = {"f": np.float32(0.1), "z": np.int8(3), "g": np.float32(0.23), "w": np.int8(-5)}
+run("means of channels that come last", [node("QLinearAveragePool", ["x", "f", "z", "g", "w"], ["y"], domain=MS, kernel_shape=[2, 2], strides=[2, 2],
+    channels_last=1)], *how, "--no-bind", constants=numbers)
+plain = (q.astype("float32") - 3).mean((1, 2), keepdims=True) * np.float32(0.1) / np.float32(0.23) - 5
+run("means of all places of channels that come last", [node("QLinearGlobalAveragePool", ["x", "f", "z", "g", "w"], ["y"], domain=MS, channels_last=1)], {"x": q},
+    np.clip(np.round(plain), -128, 127).astype("int8"), "--no-bind", constants=numbers)
+codes = rng.integers(0, 16, (3, 32)).astype("uint8")
+bits, by = np.abs(floats(3, 2)) + np.float32(0.1), np.array([1] * 12 + [0] * 12)
+a = floats(2, 24)
+run("columns of few bits whose blocks are told", [node("MatMulNBits", ["x", "w", "f", "", "g"], ["y"], domain=MS, K=24, N=3, bits=4, block_size=16)], {"x": a},
+    (a @ ((codes[:, :24].astype("float32") - 8) * bits[:, by]).T).astype("float32"),
+    constants={"w": (codes[:, ::2] | codes[:, 1::2] << 4).reshape(3, 2, 8), "f": bits, "g": by.astype("int32")})
+a = floats(2, 3)
+mean, deviation = a.mean(1, keepdims=True), a.std(1, keepdims=True)
+run("layer norm of an optimised model", [node("LayerNormalization", ["x", "g"], ["y"], epsilon=0.0)], {"x": a}, (a - mean) / deviation,
+    constants={"g": np.ones(3, "float32")}, opset=11)
+queries, keys = floats(2, 2, 4), floats(2, 3, 4)
+lengths = np.array([2, 3, 0, 2, 4, 0, 3, 6], "int32")
+scores = np.einsum("bqd,bkd->bqk", queries, keys) / 2 + np.where(np.arange(3) < lengths[:2, None, None], 0, -10000)
+shares = np.exp(scores - scores.max(-1, keepdims=True))
+run("attention with lengths and beginnings", [node("MultiHeadAttention", ["x", "k", "k", "", "m"], ["y"], domain=MS, num_heads=1)],
+    {"x": queries, "k": keys, "m": lengths}, np.einsum("bqk,bkd->bqd", shares / shares.sum(-1, keepdims=True), keys).astype("float32"))
+
+# ---- integers, none, nothing
+n = rng.integers(-6, 7, (3, 4)).astype("int32")
+run("log of summed exponentials of integers", [node("ReduceLogSumExp", ["x", "a"], ["y"], keepdims=0)], {"x": n},
+    np.trunc(np.log(np.exp(n.astype("float64")).sum(1))).astype("int32"), constants={"a": ints(1)}, opset=18)
+run("shrunk integers", [node("Shrink", ["x"], ["y"], lambd=1.5, bias=0.75)], {"x": n},
+    np.trunc(np.where(n < -1.5, n + 0.75, np.where(n > 1.5, n - 0.75, 0))).astype("int32"))
+run("none of the greatest", [node("TopK", ["x", "k"], ["y", "at"], axis=1)], {"x": cube}, [cube[:, :0], np.zeros((2, 0, 4), "int64")],
+    constants={"k": ints(0)}, outputs=("y", "at"))
+for dtype in ("float32", "int32", "uint8", "bool"):
+    for op, picks in (("ReduceMax", np.max), ("ReduceMin", np.min)):
+        least = {"float32": -np.inf, "int32": -2**31, "uint8": 0, "bool": False}[dtype]
+        most = {"float32": np.inf, "int32": 2**31 - 1, "uint8": 255, "bool": True}[dtype]
+        for size in (0, 3):
+            a = rng.integers(0, 2, (2, size, 3)).astype(dtype)
+            want = picks(a, 1, keepdims=True, initial=least if op == "ReduceMax" else most).astype(dtype)
+            run(f"{op} of {size} {dtype}", [node(op, ["x", "a"], ["y"])], {"x": a}, want, "--no-bind", constants={"a": ints(1)}, opset=20)
+run("log of summed exponentials of nothing", [node("ReduceLogSumExp", ["x", "a"], ["y"])], {"x": floats(2, 0)}, np.full((2, 1), -np.inf, "float32"),
+    "--no-bind", constants={"a": ints(1)}, opset=18)
+for shape, axis in (((2, 0), 1), ((0, 3), 1), ((3, 0, 2), 0), ((2, 3), -1)):
+    a = floats(*shape)
+    run(f"Hardmax of {shape}", [node("Hardmax", ["x"], ["y"], axis=axis)], {"x": a},
+        (np.arange(3) == a.argmax(-1)[:, None]).astype("float32") if a.size else a, "--no-bind")
+half = np.array([-0.45239258, 1.5, -3], "float16")
+run("Celu of 16 bits", [node("Celu", ["x"], ["y"], alpha=2.0)], {"x": half},
+    np.where(half > 0, half, 2 * (np.exp(half.astype("float32") / 2) - 1)).astype("float16"))
+
+# ---- versions long ago
+run("Tile of one axis", [node("Tile", ["x", "n", "a"], ["y"])], {"x": cube}, np.tile(cube, (1, 3, 1)),
+    constants={"n": np.array([3], "float32"), "a": np.array([1], "float32")}, opset=1)
+image = floats(1, 2, 3, 4)
+run("Upsample of images", [node("Upsample", ["x"], ["y"], height_scale=2.0, width_scale=3.0, mode="nearest")], {"x": image},
+    image.repeat(2, 2).repeat(3, 3), opset=1)
+run("nearest elements of smaller images", [node("Resize", ["x", "f"], ["y"], mode="nearest")], {"x": image}, image[:, :, [0, 0, 1, 1, 2, 2]][..., [0, 2]],
+    constants={"f": np.array([1, 1, 2, 0.6], "float32")}, opset=10)
+
+# ---- sizes and places of Resize
+line = floats(1, 1, 5)
+for options in ((), ("--no-bind",)):
+    run(f"2.6 times 5 {options}", [node("Resize", ["x", "", "f"], ["y"], coordinate_transformation_mode="asymmetric", nearest_mode="floor")], {"x": line},
+        line[..., (np.arange(13) / 2.6).astype(int)], *options, constants={"f": np.array([1, 1, 2.6], "float32")})
+run("2.6 times 5, found when it runs", [node("Resize", ["x", "", "f"], ["y"], coordinate_transformation_mode="asymmetric", nearest_mode="floor")],
+    {"x": line, "f": np.array([1, 1, 2.6], "float32")}, line[..., (np.arange(13) / 2.6).astype(int)], "--no-bind", shapes={"f": [3]})
+run("one place in pytorch's way", [node("Resize", ["x", "", "", "n"], ["y"], mode="cubic", coordinate_transformation_mode="pytorch_half_pixel")],
+    {"x": image}, image[:, :, :1, :1], constants={"n": ints(1, 2, 1, 1)})
+run("a part that begins at a whole place", [node("Resize", ["x", "r", "", "n"], ["y"], coordinate_transformation_mode="tf_crop_and_resize", nearest_mode="ceil")],
+    {"x": np.arange(6, dtype="float32")[None]}, np.array([[3, 5]], "float32"), constants={"r": np.array([0, 0.6, 1, 1], "float32"), "n": ints(1, 2)})
+
+# ---- others
+items = [floats(2), floats(2)]
+body = graph([node("Mul", ["i", "o"], ["j"]), node("Neg", ["j"], ["k"])], [value("i", "float32", [2])], [value("j", "float32", [2]), value("k", "float32", [2])])
+run("a sequence through a body", [node("SequenceConstruct", ["a", "b"], ["q"]), node("SequenceMap", ["q"], ["r", "t"], body=body),
+    node("ConcatFromSequence", ["r"], ["y"], axis=0), node("ConcatFromSequence", ["t"], ["z"], axis=0, new_axis=1)],
+    {"a": items[0], "b": items[1], "o": items[0]}, [np.concatenate([items[0] ** 2, items[0] * items[1]]), -np.stack([items[0] ** 2, items[0] * items[1]])],
+    shapes={"a": [2], "b": [2], "o": [2]}, outputs=("y", "z"))
+pair = graph([node("Sub", ["i", "j"], ["k"])], [value("i", "float32", [2]), value("j", "float32", [2])], [value("k", "float32", [2])])
+run("two sequences through a body", [node("SequenceConstruct", ["a", "b"], ["q"]), node("SequenceConstruct", ["b", "a"], ["p"]),
+    node("SequenceMap", ["q", "p"], ["r"], body=pair), node("ConcatFromSequence", ["r"], ["y"], axis=0)], {"a": items[0], "b": items[1]},
+    np.concatenate([items[0] - items[1], items[1] - items[0]]), shapes={"a": [2], "b": [2]})
+scales = np.abs(floats(1, 3)) + np.float32(0.5)
+x = floats(1, 5)
+run("blocks that do not divide", [node("QuantizeLinear", ["x", "f"], ["y"], axis=1, block_size=2, output_dtype=3)], {"x": x},
+    np.round(x / scales.repeat(2, 1)[:, :5]).astype("int8"), "--no-bind", constants={"f": scales}, opset=21)
+x = floats(7)
+run("wrapped behind what is cut off", [node("Pad", ["x", "p"], ["y"], mode="wrap")], {"x": x}, np.pad(x[:-1], (2, 0), "wrap"),
+    constants={"p": ints(2, -1)}, opset=19)
+
+# ---- inputs of unknown rank: the run knows the rank, and then that it needs a value
+run("an input without a rank, one whose value decides", [node("Pad", ["x", "p"], ["y"], mode="reflect")], {"x": x, "p": ints(2, 1)},
+    np.pad(x, (2, 1), "reflect"), shapes={"x": None, "p": None})
+run("an input without a rank and without elements", [node("CumSum", ["x", "a"], ["y"])], {"x": floats(1, 0, 2), "a": np.array(-1)}, floats(1, 0, 2),
+    shapes={"x": None})
+s.done()
