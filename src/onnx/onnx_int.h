@@ -334,6 +334,10 @@ RLX_INLINE void *rlx_onnx_array(rlx_onnx_conv *c, size_t count, size_t size)
 /* y rounded and shifted by a zero point, in the dtype of that (convert_quant.c) */
 const rlx_expr *rlx_onnx_requantize(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *zero);
 
+/* x as uint8 by the range of its elements, which holds 0 (convert_quant.c) */
+const rlx_expr *rlx_onnx_quantize_by_range(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr **scale,
+                                           const rlx_expr **zero);
+
 /* Dropout in training: elements at random become 0, the others more (convert_detection.c) */
 bool rlx_onnx_drop(rlx_onnx_conv *c, double ratio);
 /* x quantised to bytes by its range, times w of bytes, as float32 (convert_qlinear.c) */
