@@ -120,15 +120,8 @@ RLX_ONNX_CONVERTER(convert_qgemm)
 const rlx_expr *rlx_onnx_dynamic_product(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *w,
                                          const rlx_expr *scale, const rlx_expr *zero)
 {
-    const rlx_expr *low = with(c, "minimum", rlx_onnx_call1(c, "min", x), 0);
-    const rlx_expr *high = with(c, "maximum", rlx_onnx_call1(c, "max", x), 0);
-    const rlx_expr *s = with(c, "divide", rlx_onnx_call2(c, "subtract", high, low), 255);
-    s = rlx_onnx_where(c, with(c, "equal", s, 0), rlx_onnx_scalar(c, RELAX_FLOAT32, 1), s);
-    const rlx_expr *z = rlx_onnx_call2(c, "divide", rlx_onnx_call1(c, "negative", low), s);
-    z = rlx_onnx_call1(c, "round", with(c, "minimum", with(c, "maximum", z, 0), 255));
-    const rlx_expr *q = rlx_onnx_call2(c, "add", rlx_onnx_call1(c, "round", rlx_onnx_call2(c, "divide", x, s)), z);
-    q = rlx_onnx_cast(c, rlx_onnx_cast(c, q, RELAX_UINT8), RELAX_INT32); /* bytes, as products of them are fast */
-    q = rlx_onnx_call2(c, "subtract", q, rlx_onnx_cast(c, rlx_onnx_cast(c, z, RELAX_UINT8), RELAX_INT32));
+    const rlx_expr *s, *z, *q = rlx_onnx_quantize_by_range(c, x, &s, &z);
+    q = rlx_onnx_call2(c, "subtract", rlx_onnx_cast(c, q, RELAX_INT32), rlx_onnx_cast(c, z, RELAX_INT32));
     w = rlx_onnx_cast(c, w, RELAX_INT32);
     if (zero)
         w = rlx_onnx_call2(c, "subtract", w, rlx_onnx_cast(c, zero, RELAX_INT32));

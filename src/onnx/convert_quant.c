@@ -137,23 +137,32 @@ RLX_ONNX_CONVERTER(convert_dequantize)
     return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
 }
 
-/* To uint8, by the range of the elements, which holds 0. */
-RLX_ONNX_CONVERTER(convert_dynamic_quantize)
+/* The elements are seen as one row, whose ends are found in long runs. */
+const rlx_expr *rlx_onnx_quantize_by_range(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr **scale,
+                                           const rlx_expr **zero)
 {
-    const rlx_expr *x = rlx_onnx_input(c, 0);
-    const rlx_expr *low = with(c, "minimum", rlx_onnx_call1(c, "min", x), 0);
-    const rlx_expr *high = with(c, "maximum", rlx_onnx_call1(c, "max", x), 0);
+    static const int64_t flat = -1;
+    const rlx_expr *row = rlx_onnx_reshape_ints(c, x, &flat, 1);
+    const rlx_expr *low = with(c, "minimum", rlx_onnx_call1(c, "min", row), 0);
+    const rlx_expr *high = with(c, "maximum", rlx_onnx_call1(c, "max", row), 0);
     const rlx_expr *s = with(c, "divide", rlx_onnx_call2(c, "subtract", high, low), 255);
     const rlx_expr *one = x ? rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), 1) : NULL;
     const rlx_expr *d = rlx_onnx_where(c, with(c, "equal", s, 0), one, s);
-    const rlx_expr *zero = rlx_onnx_call2(c, "divide", rlx_onnx_call1(c, "negative", low), d);
-    zero = rlx_onnx_call1(c, "round", with(c, "minimum", with(c, "maximum", zero, 0), 255));
+    const rlx_expr *z = rlx_onnx_call2(c, "divide", rlx_onnx_call1(c, "negative", low), d);
+    z = rlx_onnx_call1(c, "round", with(c, "minimum", with(c, "maximum", z, 0), 255));
     const rlx_expr *y = rlx_onnx_call1(c, "round", rlx_onnx_call2(c, "divide", x, d));
-    y = rlx_onnx_cast(c, rlx_onnx_call2(c, "add", y, zero), RELAX_UINT8);
+    *scale = s;
+    *zero = rlx_onnx_cast(c, z, RELAX_UINT8);
+    return rlx_onnx_cast(c, rlx_onnx_call2(c, "add", y, z), RELAX_UINT8);
+}
+
+RLX_ONNX_CONVERTER(convert_dynamic_quantize)
+{
+    const rlx_expr *s, *zero, *y = rlx_onnx_quantize_by_range(c, rlx_onnx_input(c, 0), &s, &zero);
     if (!rlx_onnx_output(c, 0, y))
         return false;
     return (!rlx_onnx_wants(c, 1) || rlx_onnx_output(c, 1, s)) &&
-           (!rlx_onnx_wants(c, 2) || rlx_onnx_output(c, 2, rlx_onnx_cast(c, zero, RELAX_UINT8)));
+           (!rlx_onnx_wants(c, 2) || rlx_onnx_output(c, 2, zero));
 }
 
 /* ---- products ---------------------------------------------------------------------------------- */

@@ -345,6 +345,10 @@ const rlx_expr *rlx_onnx_pad_with(rlx_onnx_conv *c, const rlx_expr *x, const rlx
 double rlx_onnx_least(rlx_dtype t);
 /* The activation of a fused node (convert_elementwise.c) */
 const rlx_expr *rlx_onnx_activated(rlx_onnx_conv *c, const rlx_expr *y);
+/* x as uint8 by the range of its elements, which holds 0 (convert_quant.c) */
+const rlx_expr *rlx_onnx_quantize_by_range(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr **scale,
+                                           const rlx_expr **zero);
+
 /* Dropout in training: elements at random become 0, the others more (convert_detection.c) */
 bool rlx_onnx_drop(rlx_onnx_conv *c, double ratio);
 /* x quantised to bytes by its range, times w of bytes, as float32 (convert_qlinear.c) */

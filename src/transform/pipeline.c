@@ -12,7 +12,6 @@ static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 0, "copy_constants" },
     { 1, "canonicalize_bindings" },
     { 1, "split_zero_points" },
-    { 1, "dead_code_elimination" }, /* weights of 32 bits that nothing reads are not computed */
     { 1, "fold_constant" },
     { 1, "dead_code_elimination" },
     { 0, "legalize_ops" },

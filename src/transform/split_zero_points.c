@@ -9,7 +9,8 @@
  * So do convolutions, which are padded with the zero point first. Sums of bytes have tiles (micro/dot_text.h) that are several
  * times as fast as those of 32 bits, and weights stay bytes. Constants of 32 bits that bytes and a zero point can hold become
  * those. Convolutions in groups of few channels have no such tiles; they are computed in float32 where every sum is below 2^24
- * and so exact. needs: normal form, struct info. keeps: all numbers. stops at: zero points that are not the same for all that
+ * and so exact. needs: normal form, struct info. keeps: all numbers. What nothing reads any more goes, so
+ * that weights of 32 bits are not computed. stops at: zero points that are not the same for all that
  * is summed up, vectors, layouts in blocks, groups of weights with zero points, zero points around data that cannot hold them.
  */
 /* built for size */
@@ -708,5 +709,5 @@ const rlx_module *rlx_pass_split_zero_points(rlx_pass_run *run, const rlx_module
     const rlx_module *out = rlx_mutate_module(run->ctx, m, &how);
     rlx_written_free(&s.written);
     rlx_ptrmap_free(&s.values);
-    return out;
+    return out && out != m ? rlx_pass_dead_code_elimination(run, out) : out;
 }

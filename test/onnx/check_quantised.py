@@ -21,7 +21,7 @@ def drawn(dtype, *shape):
 def run(what, nodes, inputs, weights, out, want, *options):
     """inputs: name -> (array, its sizes in the model)."""
     ins = [value(n, a.dtype.name, sizes) for n, (a, sizes) in inputs.items()]
-    path = s.write("m.onnx", model(nodes, ins, [value("y", out, None)], weights))
+    path = s.write("m.onnx", model(nodes, ins, [value("y", out, None)], weights, domains=["com.microsoft"]))
     given = []
     for n, (a, _) in inputs.items():
         np.save(s.path(n + ".npy"), a)
@@ -105,6 +105,20 @@ zero = np.rint(np.clip(-low / step, 0, 255)).astype("uint8")
 q = np.clip(np.rint(x / step) + np.float32(zero), 0, 255).astype("uint8")
 run("DynamicQuantizeLinear", [node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), node("MatMulInteger", ["q", "w", "z"], ["y"])],
     {"x": (x, [4, 30])}, {"w": w}, "int32", words(less(q, zero) @ less(w, 0)))
+
+want = words(less(q, zero) @ less(w, -3)).astype("float32") * (np.float32(.25) * step)
+run("DynamicQuantizeMatMul", [node("DynamicQuantizeMatMul", ["x", "w", "sw", "zw"], ["y"], domain="com.microsoft")], {"x": (x, ["n", 30])},
+    {"w": w, "sw": np.float32(.25), "zw": np.int8(-3)}, "float32", want)
+
+# ---- QGemm with both sides transposed, zero points of columns
+a, b = drawn("uint8", 20, 6), drawn("int8", 9, 20)
+zb, sb = drawn("int8", 9), rng.uniform(.01, .03, 9).astype("float32")
+names = ["a", "sa", "za", "b", "sb", "zb", "", "sy", "zy"]
+more = dict(sa=np.float32(.02), za=np.uint8(99), sb=sb, zb=zb, sy=np.float32(.5), zy=np.uint8(101))
+sums = words(less(a, 99).T @ (less(b, 0).T - less(zb, 0)))
+y = np.rint(sums.astype("float32") * (np.float32(.02) * sb) / np.float32(.5)) + np.float32(101)
+run("QGemm", [node("QGemm", names, ["y"], domain="com.microsoft", transA=1, transB=1)], {"a": (a, [20, 6])}, {"b": b, **more}, "uint8",
+    np.clip(y, 0, 255).astype("uint8"))
 
 
 # ---- convolutions, padded with the zero point
