@@ -162,6 +162,7 @@ typedef struct decl {
     const rlx_buffer *b;
     size_t frame;
     RLX_VEC(const rlx_node *) lines;  /* variables that need a line of their own */
+    const rlx_attr *annotations;      /* of the allocation; NULL: none */
     bool comma;
 } decl;
 
@@ -358,6 +359,10 @@ static void put_call(rlx_printer *p, decl *d, const char *function, const rlx_no
     put_strides(p, d);
     bool implied = put_offset(p, d);
     put_rest(p, d, implied);
+    if (d->annotations) {
+        key(p, d, "annotations=");
+        rlx_print_expr(p, d->annotations, 0);
+    }
     rlx_put(p, ")");
 }
 
@@ -376,22 +381,24 @@ void rlx_put_free_buffer(rlx_printer *p, const rlx_buffer *b, size_t frame)
     rlx_put_buffer(p, b, p->newer && !is_new(p, b->data) ? "decl_buffer" : "Buffer", NULL, frame);
 }
 
-static void put_decl_buffer(rlx_printer *p, const rlx_buffer *b, size_t frame, enum data how)
+static void put_decl_buffer(rlx_printer *p, const rlx_buffer *b, const rlx_attr *annotations,
+                            size_t frame, enum data how)
 {
-    decl d = { .b = b, .frame = frame };
-    put_call(p, &d, "decl_buffer", NULL, false, how);
+    decl d = { .b = b, .frame = frame, .annotations = annotations };
+    put_call(p, &d, annotations ? "alloc_buffer" : "decl_buffer", NULL, false, how);
     put_lines(p, &d, p->frames.data[frame].line);
     rlx_vec_free(p->m, &d.lines);
 }
 
-void rlx_put_allocated(rlx_printer *p, const rlx_buffer *b, size_t frame)
+void rlx_put_allocated(rlx_printer *p, const rlx_buffer *b, const rlx_attr *annotations,
+                       size_t frame)
 {
-    put_decl_buffer(p, b, frame, DATA_OWN);
+    put_decl_buffer(p, b, annotations, frame, DATA_OWN);
 }
 
 void rlx_put_view(rlx_printer *p, const rlx_buffer *b, size_t frame)
 {
-    put_decl_buffer(p, b, frame, DATA_LINE);
+    put_decl_buffer(p, b, NULL, frame, DATA_LINE);
 }
 
 void rlx_put_buffer_type(rlx_printer *p, const rlx_buffer *b, size_t frame)

@@ -446,10 +446,13 @@ static bool open_decl(rlx_reader *r, const rlx_buffer *b, rlx_place place)
 static bool decl_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                         const rlx_ast *target)
 {
-    const rlx_ast *slot[RLX_BUF_COUNT];
+    const rlx_ast *slot[RLX_BUF_COUNT + 1] = { NULL };
     rlx_ast scope = { .kind = RLX_AST_STRING, .begin = call->begin, .end = call->end };
+    bool allocates = fn->name[0] == 'a'; /* T.alloc_*, which also takes annotations */
     if (!(target = rlx_tir_reader_one_target(r, call, target)) ||
-        !rlx_bind_args(r, call, "T.decl_buffer", RLX_PARAMS(RLX_BUF_PARAMS), 1, slot))
+        !(allocates ? rlx_bind_args(r, call, "T.alloc_buffer",
+                                    RLX_PARAMS(RLX_BUF_PARAMS, "annotations"), 1, slot)
+                    : rlx_bind_args(r, call, "T.decl_buffer", RLX_PARAMS(RLX_BUF_PARAMS), 1, slot)))
         return false;
     if (fn->text && !slot[RLX_BUF_SCOPE]) {
         scope.string = rlx_slice_z(fn->text);
@@ -469,8 +472,12 @@ static bool decl_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_as
         n->extents = b->shape;
         n->num_extents = b->num_shape;
         n->var = b->data;
-        if (!rlx_tir_reader_open_scoped(r, &n->node))
+        if (!annotations(r, slot[RLX_BUF_COUNT], &n->annotations) ||
+            !rlx_tir_reader_open_scoped(r, &n->node))
             return false;
+    } else if (slot[RLX_BUF_COUNT]) {
+        return rlx_read_error(r, RLX_PA12, call, "annotations belong to an allocation, and this "
+                                                 "buffer lies over data that is there");
     }
     return open_decl(r, b, place);
 }
