@@ -269,14 +269,26 @@ static void put_strides(rlx_printer *p, decl *d)
     rlx_buf_z(p->out, b->num_strides == 1 ? ",)" : ")");
 }
 
+/* An offset left out is a 0 of the dtype of the sizes to TVM 0.27, which tells it from another one. */
+static bool is_other_zero(const rlx_printer *p, const rlx_buffer *b)
+{
+    rlx_dtype usual = b->num_shape ? rlx_prim_dtype(b->shape[0]) : RELAX_INT32;
+    return p->newer && b->elem_offset && rlx_prim_dtype(b->elem_offset) != usual;
+}
+
 /* Returns whether the offset is a variable that only offset_factor implies. Without one that means
  * 0 unless there is a factor, which would imply a variable. */
 static bool put_offset(rlx_printer *p, decl *d)
 {
     const rlx_prim *e = d->b->elem_offset;
     if (!e || rlx_is_int_value(e, 0)) {
-        if (d->b->offset_factor != 1)
-            key(p, d, "elem_offset=0");
+        bool other = is_other_zero(p, d->b);
+        if (other || d->b->offset_factor != 1)
+            key(p, d, "elem_offset=");
+        if (other)
+            rlx_print_expr(p, e, 0);
+        else if (d->b->offset_factor != 1)
+            rlx_put(p, "0");
         return false;
     }
     if (is_new(p, e) && make_part(p, d, e, RLX_BOUND_OFFSET, 0))
