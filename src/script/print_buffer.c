@@ -269,11 +269,16 @@ static void put_strides(rlx_printer *p, decl *d)
     rlx_buf_z(p->out, b->num_strides == 1 ? ",)" : ")");
 }
 
-/* An offset left out is a 0 of the dtype of the sizes to TVM 0.27, which tells it from another one. */
+/* The dtype of an offset that is left out or only implied. */
+static rlx_dtype usual_offset(const rlx_buffer *b)
+{
+    return b->num_shape ? rlx_prim_dtype(b->shape[0]) : RELAX_INT32;
+}
+
+/* TVM 0.27 tells zeros of two dtypes apart. */
 static bool is_other_zero(const rlx_printer *p, const rlx_buffer *b)
 {
-    rlx_dtype usual = b->num_shape ? rlx_prim_dtype(b->shape[0]) : RELAX_INT32;
-    return p->newer && b->elem_offset && rlx_prim_dtype(b->elem_offset) != usual;
+    return p->newer && b->elem_offset && rlx_prim_dtype(b->elem_offset) != usual_offset(b);
 }
 
 /* Returns whether the offset is a variable that only offset_factor implies. Without one that means
@@ -291,8 +296,12 @@ static bool put_offset(rlx_printer *p, decl *d)
             rlx_put(p, "0");
         return false;
     }
-    if (is_new(p, e) && make_part(p, d, e, RLX_BOUND_OFFSET, 0))
-        return true;
+    if (is_new(p, e)) {
+        if (rlx_prim_dtype(e) != usual_offset(d->b))
+            own_line(p, d, e);
+        else if (make_part(p, d, e, RLX_BOUND_OFFSET, 0))
+            return true;
+    }
     key(p, d, "elem_offset=");
     rlx_print_expr(p, e, 0);
     return false;
