@@ -1,9 +1,11 @@
-/*- metadata_read.c: the metadata block of a text: JSON as TVM 0.20 writes it.
+/*- metadata_read.c: the metadata block of a text: JSON as TVM 0.20 writes it, or 0.27.
  *
  *   {"root": r, "nodes": [{"type_key": k, "attrs": {...}, "data": [...], "keys": [...]}, ...],
  *   "b64ndarrays": ["..."]}
+ *   {"root_index": r, "nodes": [{"type": k, "data": ...}, ...]}
  *
- * Node 0 is null. The root maps type keys to arrays of nodes; metadata["key"][i] is made into
+ * In the first node 0 is null. In the second the data of a map are keys and values in turn, all of
+ * them nodes, and it has strings only: 0.27 cannot write its constants. The root maps type keys to arrays of nodes; metadata["key"][i] is made into
  * IR when it is first used, and every use of the same entry gives the same object.
  */
 /* built for size */
@@ -11,6 +13,7 @@
 
 struct rlx_metadata {
     const rlx_json *root;
+    bool newer;               /* the layout of TVM 0.27 */
     const rlx_json **nodes; size_t num_nodes;
     const rlx_json **arrays; size_t num_arrays;
     const rlx_node **made;    /* by node index; NULL: not yet */
@@ -51,10 +54,11 @@ struct rlx_metadata *rlx_metadata_load(rlx_reader *r, const rlx_ast *at, rlx_sli
         return broken(r, at, why ? why : "no JSON");
     const rlx_json *root = rlx_json_member(j, "root"), *nodes = rlx_json_member(j, "nodes"),
                    *arrays = rlx_json_member(j, "b64ndarrays");
+    m->newer = !root;
+    if (m->newer)
+        root = rlx_json_member(j, "root_index");
     if (!is_kind(root, RLX_JSON_INT) || !is_kind(nodes, RLX_JSON_ARRAY))
-        return broken(r, at,
-                      rlx_json_member(j, "root_index") ? "it has the layout of a later version"
-                                                       : "root or nodes are missing");
+        return broken(r, at, "root or nodes are missing");
     if (root->integer < 0 || (uint64_t)root->integer >= nodes->count)
         return broken(r, at, "the root is no node");
     m->num_nodes = nodes->count;
@@ -155,7 +159,7 @@ static const rlx_node *make_constant(rlx_reader *r, const rlx_ast *at, const rlx
 /* "repr_str", or "repr_b64": u64 length, then the bytes */
 static bool text_of(rlx_reader *r, const rlx_json *node, rlx_slice *out)
 {
-    const rlx_json *plain = rlx_json_member(node, "repr_str"),
+    const rlx_json *plain = rlx_json_member(node, r->module.metadata->newer ? "data" : "repr_str"),
                    *coded = rlx_json_member(node, "repr_b64");
     unsigned char *bytes;
     size_t len;
@@ -169,16 +173,30 @@ static bool text_of(rlx_reader *r, const rlx_json *node, rlx_slice *out)
     return true;
 }
 
+/* A number of a node, as the second layout has them. NULL: it is none. */
+static const rlx_json *node_of(const struct rlx_metadata *m, const rlx_json *number)
+{
+    return is_kind(number, RLX_JSON_INT) && number->integer >= 0 &&
+                   (uint64_t)number->integer < m->num_nodes
+               ? m->nodes[number->integer]
+               : NULL;
+}
+
+/* The node with the text of a string of a PrimFunc. */
+static const rlx_json *text_node(const struct rlx_metadata *m, const rlx_json *node)
+{
+    size_t i = 0;
+    if (m->newer)
+        return node_of(m, rlx_json_member(rlx_json_member(node, "data"), "value"));
+    return index_of(attribute(node, "value"), m->num_nodes, &i) ? m->nodes[i] : NULL;
+}
+
 static const rlx_node *make_string(rlx_reader *r, const rlx_ast *at, const rlx_json *node,
                                    bool tir)
 {
     rlx_slice text;
-    size_t i = 0;
-    if (tir) {
-        if (!index_of(attribute(node, "value"), r->module.metadata->num_nodes, &i))
-            return broken(r, at, "a string has no text"), NULL;
-        node = r->module.metadata->nodes[i];
-    }
+    if (tir && !(node = text_node(r->module.metadata, node)))
+        return broken(r, at, "a string has no text"), NULL;
     if (!text_of(r, node, &text))
         return broken(r, at, "a string has no text"), NULL;
     if (rlx_utf8_valid(text.data, text.len) != text.len)
@@ -194,11 +212,12 @@ static const rlx_node *make_string(rlx_reader *r, const rlx_ast *at, const rlx_j
 
 static const rlx_node *make_node(rlx_reader *r, const rlx_ast *at, const rlx_json *node)
 {
-    const rlx_json *key = rlx_json_member(node, "type_key");
+    const rlx_json *key = rlx_json_member(node, r->module.metadata->newer ? "type" : "type_key");
     rlx_slice type = is_kind(key, RLX_JSON_STRING) ? key->string : (rlx_slice){ "", 0 };
     if (rlx_slice_is(type, "relax.expr.Constant"))
         return make_constant(r, at, node);
-    if (rlx_slice_is(type, "tir.StringImm") || rlx_slice_is(type, "tirx.StringImm"))
+    if (rlx_slice_is(type, "tir.StringImm") || rlx_slice_is(type, "tirx.StringImm") ||
+        rlx_slice_is(type, "ir.StringImm"))
         return make_string(r, at, node, true);
     if (rlx_slice_is(type, "runtime.String") || rlx_slice_is(type, "ffi.String"))
         return make_string(r, at, node, false);
@@ -207,9 +226,26 @@ static const rlx_node *make_node(rlx_reader *r, const rlx_ast *at, const rlx_jso
     return NULL;
 }
 
+static const rlx_json *newer_entries(const struct rlx_metadata *m, rlx_slice type_key)
+{
+    const rlx_json *map = rlx_json_member(m->root, "data");
+    const rlx_json *k = is_kind(map, RLX_JSON_ARRAY) ? map->first : NULL;
+    for (; k && k->next; k = k->next->next) {
+        const rlx_json *key = node_of(m, k), *list = node_of(m, k->next);
+        const rlx_json *name = key ? rlx_json_member(key, "data") : NULL;
+        if (list && is_kind(name, RLX_JSON_STRING) && rlx_slice_equal(name->string, type_key)) {
+            list = rlx_json_member(list, "data");
+            return is_kind(list, RLX_JSON_ARRAY) ? list : NULL;
+        }
+    }
+    return NULL;
+}
+
 /* The array of the entries of one type key; NULL if there is none. */
 static const rlx_json *entries(const struct rlx_metadata *m, rlx_slice type_key)
 {
+    if (m->newer)
+        return newer_entries(m, type_key);
     const rlx_json *keys = rlx_json_member(m->root, "keys"),
                    *data = rlx_json_member(m->root, "data");
     const rlx_json *k = keys ? keys->first : NULL, *d = data ? data->first : NULL;

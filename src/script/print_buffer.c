@@ -162,6 +162,7 @@ typedef struct decl {
     const rlx_buffer *b;
     size_t frame;
     RLX_VEC(const rlx_node *) lines;  /* variables that need a line of their own */
+    const rlx_attr *annotations;      /* of the allocation; NULL: none */
     bool comma;
 } decl;
 
@@ -268,18 +269,39 @@ static void put_strides(rlx_printer *p, decl *d)
     rlx_buf_z(p->out, b->num_strides == 1 ? ",)" : ")");
 }
 
+/* The dtype of an offset that is left out or only implied. */
+static rlx_dtype usual_offset(const rlx_buffer *b)
+{
+    return b->num_shape ? rlx_prim_dtype(b->shape[0]) : RELAX_INT32;
+}
+
+/* TVM 0.27 tells zeros of two dtypes apart. */
+static bool is_other_zero(const rlx_printer *p, const rlx_buffer *b)
+{
+    return p->newer && b->elem_offset && rlx_prim_dtype(b->elem_offset) != usual_offset(b);
+}
+
 /* Returns whether the offset is a variable that only offset_factor implies. Without one that means
  * 0 unless there is a factor, which would imply a variable. */
 static bool put_offset(rlx_printer *p, decl *d)
 {
     const rlx_prim *e = d->b->elem_offset;
     if (!e || rlx_is_int_value(e, 0)) {
-        if (d->b->offset_factor != 1)
-            key(p, d, "elem_offset=0");
+        bool other = is_other_zero(p, d->b);
+        if (other || d->b->offset_factor != 1)
+            key(p, d, "elem_offset=");
+        if (other)
+            rlx_print_expr(p, e, 0);
+        else if (d->b->offset_factor != 1)
+            rlx_put(p, "0");
         return false;
     }
-    if (is_new(p, e) && make_part(p, d, e, RLX_BOUND_OFFSET, 0))
-        return true;
+    if (is_new(p, e)) {
+        if (rlx_prim_dtype(e) != usual_offset(d->b))
+            own_line(p, d, e);
+        else if (make_part(p, d, e, RLX_BOUND_OFFSET, 0))
+            return true;
+    }
     key(p, d, "elem_offset=");
     rlx_print_expr(p, e, 0);
     return false;
@@ -358,6 +380,10 @@ static void put_call(rlx_printer *p, decl *d, const char *function, const rlx_no
     put_strides(p, d);
     bool implied = put_offset(p, d);
     put_rest(p, d, implied);
+    if (d->annotations) {
+        key(p, d, "annotations=");
+        rlx_print_expr(p, d->annotations, 0);
+    }
     rlx_put(p, ")");
 }
 
@@ -376,22 +402,24 @@ void rlx_put_free_buffer(rlx_printer *p, const rlx_buffer *b, size_t frame)
     rlx_put_buffer(p, b, p->newer && !is_new(p, b->data) ? "decl_buffer" : "Buffer", NULL, frame);
 }
 
-static void put_decl_buffer(rlx_printer *p, const rlx_buffer *b, size_t frame, enum data how)
+static void put_decl_buffer(rlx_printer *p, const rlx_buffer *b, const rlx_attr *annotations,
+                            size_t frame, enum data how)
 {
-    decl d = { .b = b, .frame = frame };
-    put_call(p, &d, "decl_buffer", NULL, false, how);
+    decl d = { .b = b, .frame = frame, .annotations = annotations };
+    put_call(p, &d, annotations ? "alloc_buffer" : "decl_buffer", NULL, false, how);
     put_lines(p, &d, p->frames.data[frame].line);
     rlx_vec_free(p->m, &d.lines);
 }
 
-void rlx_put_allocated(rlx_printer *p, const rlx_buffer *b, size_t frame)
+void rlx_put_allocated(rlx_printer *p, const rlx_buffer *b, const rlx_attr *annotations,
+                       size_t frame)
 {
-    put_decl_buffer(p, b, frame, DATA_OWN);
+    put_decl_buffer(p, b, annotations, frame, DATA_OWN);
 }
 
 void rlx_put_view(rlx_printer *p, const rlx_buffer *b, size_t frame)
 {
-    put_decl_buffer(p, b, frame, DATA_LINE);
+    put_decl_buffer(p, b, NULL, frame, DATA_LINE);
 }
 
 void rlx_put_buffer_type(rlx_printer *p, const rlx_buffer *b, size_t frame)

@@ -309,8 +309,9 @@ void rlx_put_buffer(rlx_printer *p, const rlx_buffer *b, const char *function,
                     const rlx_node *first, size_t frame);
 /* annotation of a parameter */
 void rlx_put_buffer_type(rlx_printer *p, const rlx_buffer *b, size_t frame);
-/* T.decl_buffer that allocates */
-void rlx_put_allocated(rlx_printer *p, const rlx_buffer *b, size_t frame);
+/* T.decl_buffer that allocates; annotations: what only TVM 0.27 says there, or NULL */
+void rlx_put_allocated(rlx_printer *p, const rlx_buffer *b, const rlx_attr *annotations,
+                       size_t frame);
 /* T.decl_buffer over a pointer */
 void rlx_put_view(rlx_printer *p, const rlx_buffer *b, size_t frame);
 

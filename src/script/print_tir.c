@@ -488,13 +488,14 @@ static void put_annotations(rlx_printer *p, const rlx_attr *a)
     rlx_print_expr(p, a, 0);
 }
 
-/* T.decl_buffer(...) stands for an allocation with the buffer over all of it. */
-static const rlx_decl_buffer *allocated_buffer(const rlx_allocate *a)
+/* T.decl_buffer(...) stands for an allocation with the buffer over all of it; with annotations only
+ * TVM 0.27 can say that: T.alloc_buffer(..., annotations={...}). */
+static const rlx_decl_buffer *allocated_buffer(const rlx_printer *p, const rlx_allocate *a)
 {
     const rlx_decl_buffer *d = rlx_as_decl_buffer(a->body);
     const rlx_buffer *b = d ? rlx_as_buffer(d->buffer) : NULL;
     if (!b || b->data != a->var || b->dtype != a->dtype || b->num_shape != a->num_extents ||
-        has_entries(a->annotations))
+        (has_entries(a->annotations) && !p->newer))
         return NULL;
     if (a->condition && !rlx_is_int_value(a->condition, 1))
         return NULL;
@@ -505,13 +506,14 @@ static const rlx_decl_buffer *allocated_buffer(const rlx_allocate *a)
 }
 
 static void print_decl(rlx_printer *p, const rlx_decl_buffer *d, const rlx_stmt *owner,
-                       bool allocates, bool concise)
+                       const rlx_allocate *a, bool concise)
 {
     scope s = { owner, d->body, d->buffer, concise, 0 };
     begin_scope(p, &s);
     scope_target(p, &s);
-    if (allocates)
-        rlx_put_allocated(p, rlx_as_buffer(d->buffer), s.outer);
+    if (a)
+        rlx_put_allocated(p, rlx_as_buffer(d->buffer),
+                          has_entries(a->annotations) ? a->annotations : NULL, s.outer);
     else
         rlx_put_view(p, rlx_as_buffer(d->buffer), s.outer);
     end_scope(p, &s);
@@ -519,10 +521,10 @@ static void print_decl(rlx_printer *p, const rlx_decl_buffer *d, const rlx_stmt 
 
 static void print_allocate(rlx_printer *p, const rlx_allocate *a, bool concise)
 {
-    const rlx_decl_buffer *d = allocated_buffer(a);
+    const rlx_decl_buffer *d = allocated_buffer(p, a);
     const rlx_prim_var *v = rlx_as_prim_var(a->var);
     if (d && !rlx_find_bound(p, a->var)) {
-        print_decl(p, d, &a->node, true, concise);
+        print_decl(p, d, &a->node, a, concise);
         return;
     }
     scope s = { &a->node, a->body, a->var, concise, 0 };
@@ -581,7 +583,7 @@ static void print_stmt(rlx_printer *p, const rlx_stmt *s, bool concise)
     case RLX_NODE_ALLOCATE_CONST:
         print_allocate_const(p, (const rlx_allocate_const *)s, concise);
         break;
-    case RLX_NODE_DECL_BUFFER: print_decl(p, (const rlx_decl_buffer *)s, s, false, concise); break;
+    case RLX_NODE_DECL_BUFFER: print_decl(p, (const rlx_decl_buffer *)s, s, NULL, concise); break;
     case RLX_NODE_TIR_BLOCK: rlx_print_block(p, (const rlx_tir_block *)s, NULL); break;
     case RLX_NODE_BLOCK_REALIZE:
         rlx_print_block(p, rlx_as_tir_block(((const rlx_block_realize *)s)->block),

@@ -190,6 +190,8 @@ bool rlx_read_error_at(rlx_reader *r, enum rlx_code_id code, uint32_t begin, uin
 void rlx_read_note(rlx_reader *r, const rlx_ast *at, const char *format, ...) RLX_PRINTF(3, 4);
 rlx_place rlx_read_place(const rlx_reader *r, const rlx_ast *at);
 /* A call of the operator called `op`. Operators are known through the context's table only. */
+/* What a call of an operator on leaves gives; NULL: not known here. */
+const rlx_sinfo *rlx_read_known_sinfo(rlx_reader *r, const rlx_expr *e);
 const rlx_expr *rlx_read_op_call(rlx_reader *r, const char *op, const rlx_expr *const *args,
                                  size_t num_args, const rlx_attr *given, rlx_place place);
 const char *rlx_val_text(const rlx_val *v);          /* "a number", "a tensor expression" ... */

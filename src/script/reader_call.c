@@ -171,7 +171,7 @@ typedef struct op_call {
     const rlx_ast *rest;      /* operators with a repeated argument: the first of them */
     size_t rest_count;
     const rlx_attr *known;    /* what all keywords give, if that is known */
-    const rlx_ast *infos;     /* sinfo_args of an operator that has no such parameter */
+    const rlx_ast *described; /* sinfo_args of an operator that infers its result */
 } op_call;
 
 static const char *op_param_at(void *user, size_t i)
@@ -229,13 +229,6 @@ static bool given_twice(rlx_reader *r, const rlx_op_row *row, const rlx_ast *arg
                           tuple ? row->short_name : "", tuple ? "((x, y), ...)" : "");
 }
 
-/* Operators of the machine may say what they give: TVM 0.27 does so where it allocates. */
-static bool states_result(const rlx_op_row *row)
-{
-    return !strncmp(row->short_name, "builtin.", 8) || !strncmp(row->short_name, "memory.", 7) ||
-           !strncmp(row->short_name, "vm.", 3);
-}
-
 static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
 {
     rlx_slice name = rlx_string_slice(arg->name->text);
@@ -250,8 +243,8 @@ static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
         c->slots[i] = arg->base;
         return true;
     }
-    if (rlx_slice_is(name, "sinfo_args") && !c->infos && states_result(c->row)) {
-        c->infos = arg->base;
+    if (rlx_slice_is(name, "sinfo_args") && !c->described) {
+        c->described = arg->base;
         return true;
     }
     const char *near = rlx_cure_keyword(r, name, op_param_at, c, c->num_params);
@@ -509,8 +502,7 @@ static bool push_args(rlx_reader *r, const op_call *c)
 
 static bool push_sinfo_args(rlx_reader *r, const op_call *c)
 {
-    const rlx_ast *out = slot_of(c, PARAM_OUT_SINFO, 0), *named = slot_of(c, PARAM_SINFO, 0),
-                  *args = named ? named : c->infos;
+    const rlx_ast *out = slot_of(c, PARAM_OUT_SINFO, 0), *args = slot_of(c, PARAM_SINFO, 0);
     if (out && !push_out_info(r, out))
         return false;
     return !args || args->kind == RLX_AST_NONE || push_infos(r, args);
@@ -570,6 +562,27 @@ static bool extend_op(rlx_reader *r, op_call *c)
     return true;
 }
 
+/* TVM prints what its passes have said of the result of any call (R.builtin.alloc_tensor after
+ * CallTIRRewrite of 0.27). What an operator infers by itself is not kept twice: it must agree. */
+static bool is_as_described(rlx_reader *r, const op_call *c, const rlx_expr *e)
+{
+    size_t mark = r->stack.len;
+    if (!push_infos(r, c->described))
+        return false;
+    size_t n = r->stack.len - mark;
+    const rlx_sinfo *said =
+        n == 1 ? stacked(r, mark)[0] : rlx_tuple_info(r->ctx, stacked(r, mark), n);
+    r->stack.len = mark;
+    const rlx_sinfo *have = said ? rlx_read_known_sinfo(r, e) : NULL;
+    if (!have || n == 0)
+        return said && (n == 0 || rlx_read_error(r, RLX_PA12, c->described,
+                                                 "R.%s infers its result: annotate the variable",
+                                                 c->row->short_name));
+    return rlx_assignable(r->ctx, NULL, have, said, NULL) != RLX_ASSIGNABLE_NO ||
+           rlx_read_error(r, RLX_TY01, c->described, "R.%s gives %s but is described as %s",
+                          c->row->short_name, rlx_show(r->ctx, have), rlx_show(r->ctx, said));
+}
+
 static bool finish_op(rlx_reader *r, op_call *c, const rlx_word *path, rlx_val *out)
 {
     size_t mark = r->stack.len;
@@ -583,7 +596,9 @@ static bool finish_op(rlx_reader *r, op_call *c, const rlx_word *path, rlx_val *
                                   given, rlx_read_place(r, c->call));
     }
     r->stack.len = mark;
-    if (e && given && !c->known && path && c->call->op)
+    if (e && c->described && !is_as_described(r, c, e))
+        e = NULL;
+    if (e && given && !c->known && !c->described && path && c->call->op)
         remember_keywords(r, c, path, given);
     return rlx_val_set(out, RLX_VAL_EXPR, e, c->call);
 }

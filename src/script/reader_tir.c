@@ -264,11 +264,29 @@ static const rlx_prim *annotated_var(rlx_reader *r, const rlx_ast *a)
                : NULL;
 }
 
+static bool open_scalar(rlx_reader *r, const rlx_ast *target, const rlx_ast *at, rlx_dtype dtype,
+                        const char *scope);
+static bool store_scalar(rlx_reader *r, const rlx_ast *target, const rlx_prim *value,
+                         rlx_place place);
+
+/* i: T.int32 = 0 in a PrimFunc of TVM 0.27: memory that later lines may change */
+static bool typed_scalar(rlx_reader *r, const rlx_source_line *line, const rlx_ast *target,
+                         rlx_dtype dtype)
+{
+    const rlx_prim *value = rlx_read_prim_operand(r, line->value);
+    return value && open_scalar(r, target, line->target, dtype, "local") &&
+           store_scalar(r, target, value, rlx_read_place(r, line->target));
+}
+
+/* x: T.int32 = e to TVM 0.20, x: T.let[T.int32] = e to both */
 static bool typed_let(rlx_reader *r, const rlx_source_line *line)
 {
     const rlx_ast *target = rlx_tir_reader_one_target(r, line->target, line->target);
     const rlx_prim *var = target ? annotated_var(r, line->annotation) : NULL;
     rlx_val v;
+    if (var && r->unit.tir->f->newer && line->annotation->kind != RLX_AST_INDEX &&
+        rlx_prim_dtype(var) != RELAX_HANDLE)
+        return typed_scalar(r, line, target, rlx_prim_dtype(var));
     if (!var || !rlx_read_operand(r, line->value, &v))
         return false;
     const rlx_prim *value = rlx_to_prim(r, line->value, &v);
@@ -442,14 +460,72 @@ static bool open_decl(rlx_reader *r, const rlx_buffer *b, rlx_place place)
     return rlx_tir_reader_open_scoped(r, &n->node);
 }
 
+static bool open_memory(rlx_reader *r, const rlx_buffer *b, const rlx_ast *said, rlx_place place)
+{
+    rlx_allocate *n = rlx_node_new(r->ctx, RLX_NODE_ALLOCATE);
+    if (!n || !(n->condition = rlx_bool_prim(r, true)))
+        return false;
+    n->place = place;
+    n->dtype = b->dtype;
+    n->extents = b->shape;
+    n->num_extents = b->num_shape;
+    n->var = b->data;
+    return annotations(r, said, &n->annotations) && rlx_tir_reader_open_scoped(r, &n->node);
+}
+
+/* A scalar of TVM 0.27 is a buffer without dimensions: its name stands for what it holds. */
+static bool open_scalar(rlx_reader *r, const rlx_ast *target, const rlx_ast *at, rlx_dtype dtype,
+                        const char *scope)
+{
+    rlx_place place = rlx_read_place(r, at);
+    const rlx_buffer *b = (const rlx_buffer *)rlx_buffer_new(
+        r->ctx, target->name->text, dtype, NULL, 0,
+        rlx_string_intern(r->ctx, rlx_slice_z(scope)), place);
+    rlx_val v = rlx_val_node(RLX_VAL_BUFFER, b ? &b->node : NULL, target);
+    return b && rlx_tir_reader_define(r, target, &v) && open_memory(r, b, NULL, place) &&
+           open_decl(r, b, place);
+}
+
+/* i = T.local_scalar(T.int32) */
+static bool scalar(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
+                   const rlx_ast *target)
+{
+    const rlx_ast *slot[1];
+    rlx_val v;
+    rlx_dtype dtype = RELAX_FLOAT32;
+    return (target = rlx_tir_reader_one_target(r, call, target)) != NULL &&
+           rlx_bind_args(r, call, "T.local_scalar", RLX_PARAMS("dtype"), 0, slot) &&
+           (!slot[0] || (rlx_read_value(r, slot[0], &v) && rlx_to_dtype(r, slot[0], &v, &dtype))) &&
+           open_scalar(r, target, call, dtype, fn->text);
+}
+
+static bool store_scalar(rlx_reader *r, const rlx_ast *target, const rlx_prim *value,
+                         rlx_place place)
+{
+    rlx_ast none = { .kind = RLX_AST_TUPLE, .begin = target->begin, .end = target->end };
+    rlx_ast index = { .kind = RLX_AST_INDEX, .begin = target->begin, .end = target->end,
+                      .base = (rlx_ast *)target, .first = &none, .count = 1 };
+    return rlx_read_store(r, &index, value, NULL, place);
+}
+
+static bool is_scalar(const rlx_reader *r, const rlx_ast *target)
+{
+    const rlx_val *v = target->kind == RLX_AST_NAME ? &target->name->value : NULL;
+    return v && r->unit.tir->f->newer && v->kind == RLX_VAL_BUFFER &&
+           !((const rlx_buffer *)v->node)->num_shape;
+}
+
 /* B = T.decl_buffer(shape, ...): without data= it brings its own memory */
 static bool decl_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                         const rlx_ast *target)
 {
-    const rlx_ast *slot[RLX_BUF_COUNT];
+    const rlx_ast *slot[RLX_BUF_COUNT + 1] = { NULL };
     rlx_ast scope = { .kind = RLX_AST_STRING, .begin = call->begin, .end = call->end };
+    bool allocates = fn->name[0] == 'a'; /* T.alloc_*, which also takes annotations */
     if (!(target = rlx_tir_reader_one_target(r, call, target)) ||
-        !rlx_bind_args(r, call, "T.decl_buffer", RLX_PARAMS(RLX_BUF_PARAMS), 1, slot))
+        !(allocates ? rlx_bind_args(r, call, "T.alloc_buffer",
+                                    RLX_PARAMS(RLX_BUF_PARAMS, "annotations"), 1, slot)
+                    : rlx_bind_args(r, call, "T.decl_buffer", RLX_PARAMS(RLX_BUF_PARAMS), 1, slot)))
         return false;
     if (fn->text && !slot[RLX_BUF_SCOPE]) {
         scope.string = rlx_slice_z(fn->text);
@@ -461,16 +537,11 @@ static bool decl_buffer(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_as
     if (!b || !rlx_tir_reader_define(r, target, &v))
         return false;
     if (!slot[RLX_BUF_DATA] || slot[RLX_BUF_DATA]->kind == RLX_AST_NONE) {
-        rlx_allocate *n = rlx_node_new(r->ctx, RLX_NODE_ALLOCATE);
-        if (!n || !(n->condition = rlx_bool_prim(r, true)))
+        if (!open_memory(r, b, slot[RLX_BUF_COUNT], place))
             return false;
-        n->place = place;
-        n->dtype = b->dtype;
-        n->extents = b->shape;
-        n->num_extents = b->num_shape;
-        n->var = b->data;
-        if (!rlx_tir_reader_open_scoped(r, &n->node))
-            return false;
+    } else if (slot[RLX_BUF_COUNT]) {
+        return rlx_read_error(r, RLX_PA12, call, "annotations belong to an allocation, and this "
+                                                 "buffer lies over data that is there");
     }
     return open_decl(r, b, place);
 }
@@ -817,6 +888,8 @@ const rlx_tir_reader_fn rlx_tir_reader_statements[] = {
     { "sblock_alloc_buffer", NULL, rlx_tir_reader_alloc_buffer, 0, NULL },
     { "alloc_local", NULL, alloc_buffer, 0, "local" },
     { "alloc_shared", NULL, alloc_buffer, 0, "shared" },
+    { "local_scalar", NULL, scalar, 0, "local" },
+    { "shared_scalar", NULL, scalar, 0, "shared" },
     { "axis.spatial", NULL, rlx_tir_reader_axis, RLX_ITER_SPATIAL, NULL },
     { "axis.S", NULL, rlx_tir_reader_axis, RLX_ITER_SPATIAL, NULL },
     { "axis.reduce", NULL, rlx_tir_reader_axis, RLX_ITER_REDUCE, NULL },
@@ -917,6 +990,9 @@ static bool read_assign(rlx_reader *r, const rlx_source_line *line)
                               rlx_place_make(r->text.source, line->begin, line->end - line->begin));
     if (target->kind == RLX_AST_TUPLE || target->kind == RLX_AST_LIST)
         return assign_list(r, line);
+    if (is_scalar(r, target))
+        return store_scalar(r, target, rlx_read_prim_operand(r, value),
+                            rlx_place_make(r->text.source, line->begin, line->end - line->begin));
     return rlx_read_operand(r, value, &v) &&
            bind_value(r, target, value, &v, is_meta_var(r, value));
 }

@@ -782,6 +782,7 @@ const rlx_tir_reader_fn rlx_tir_reader_values[] = {
     { "Reduce", not_supported, NULL, 0, NULL },
     { "ProducerLoad", not_supported, NULL, 0, NULL },
     { "Call", not_supported, NULL, 0, NULL },
+    { "call_ffi_kernel", not_supported, NULL, 0, NULL },
     { "llvm_lookup_intrinsic_id", not_supported, NULL, 0, NULL },
     { "macro", not_supported, NULL, 0, NULL },
     { NULL, NULL, NULL, 0, NULL },

@@ -614,14 +614,19 @@ static const rlx_sinfo *info_of_leaf(void *user, const rlx_expr *leaf)
     return rlx_is_leaf(leaf) ? rlx_leaf_sinfo(r->ctx, r->module.env, leaf) : NULL;
 }
 
-/* What such a call gives, if that is known already; else the call. */
-static const rlx_expr *known_value(rlx_reader *r, const rlx_expr *e)
+const rlx_sinfo *rlx_read_known_sinfo(rlx_reader *r, const rlx_expr *e)
 {
     const rlx_call *call = rlx_as_call(e);
     const rlx_op *op = rlx_as_op(call ? call->op : NULL);
     rlx_infer in = { .ctx = r->ctx, .call = call, .row = op ? op->row : NULL,
                      .sinfo_of = info_of_leaf, .user = r, .quiet = true };
-    const rlx_prim_sinfo *known = in.row ? rlx_as_prim_sinfo(in.row->infer(&in)) : NULL;
+    return in.row && in.row->infer ? in.row->infer(&in) : NULL;
+}
+
+/* What such a call gives, if that is known already; else the call. */
+static const rlx_expr *known_value(rlx_reader *r, const rlx_expr *e)
+{
+    const rlx_prim_sinfo *known = rlx_as_prim_sinfo(rlx_read_known_sinfo(r, e));
     return known && known->value ? rlx_prim_value_new(r->ctx, known->value) : e;
 }
 
