@@ -18,7 +18,8 @@
  * Rows are packed, too, in panels of 8, where they cannot be read in place: their depth is several loops that A is not
  * contiguous in. Rows that fall into the same lines of a cache need not be: a tile reads no more of them than those have ways.
  *
- * Where all rows are one tile, panels of columns are filled one by one, each just before its only use.
+ * Where all rows are one tile, panels of columns are filled one by one, each just before its only use, inside of the loop over them,
+ * which threads can share then.
  *
  * Bytes that are summed up in int32 stay bytes in panels, four steps of one depth loop beside each other, which is the
  * outermost there: sums that wrap around are the same in any order. What the last four lacks is 0.

@@ -348,7 +348,14 @@ static const rlx_stmt *after_last(const rlx_tiling *t, const depth_tile *d, cons
     return s->cond ? &s->node : NULL;
 }
 
-/* Tiles of rows for a tile of columns, whose panels are there. */
+/* Panels stand inside of the loop over their tiles, so that threads that share it have their own. */
+static const rlx_stmt *with_panels(const rlx_tiling *t, const rlx_side *s, const rlx_stmt *body)
+{
+    body = rlx_tir_with_temporary(t->ctx, s->panel, body, t->place);
+    return s->producer ? rlx_with_produced(t->ctx, s->producer, body, t->place) : body;
+}
+
+/* Tiles of rows for a tile of columns, whose panels are there, or are filled here one by one. */
 static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const lane_tile *rows,
                                const lane_tile *columns)
 {
@@ -373,19 +380,12 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
     } else
         body = innermost(t, d, &row, NULL, &panel, column_panel, NULL);
     if (t->one_by_one)
-        body = both(t, pack(t, &t->column, d, &panel, RLX_COLUMN_PANEL), body);
+        body = with_panels(t, &t->column, both(t, pack(t, &t->column, d, &panel, RLX_COLUMN_PANEL), body));
     if (t->column.panel)
         body = rlx_sched_wrap(ctx, &panel.loop, body, t->place);
     if (t->epilogue)
         body = rlx_with_blocks(t, t->epilogue, both(t, body, after_last(t, d, &row, columns)));
     return rlx_sched_wrap(ctx, &row.loop, body, t->place);
-}
-
-/* Panels stand inside of the loop over their tiles, so that threads that share it have their own. */
-static const rlx_stmt *with_panels(const rlx_tiling *t, const rlx_side *s, const rlx_stmt *body)
-{
-    body = rlx_tir_with_temporary(t->ctx, s->panel, body, t->place);
-    return s->producer ? rlx_with_produced(t->ctx, s->producer, body, t->place) : body;
 }
 
 const rlx_stmt *rlx_tiles(rlx_tiling *t)
@@ -429,10 +429,8 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     const lane_tile *loops[2] = { by_rows ? &rows : &columns, by_rows ? &columns : &rows };
     for (int i = 0; i < 2; i++) {
         const int64_t width = sides[i] == &t->row ? RLX_ROW_PANEL : RLX_COLUMN_PANEL;
-        if (sides[i]->panel && sides[i]->param < 0) {
-            bool filled = t->one_by_one && sides[i] == &t->column;
-            body = with_panels(t, sides[i], filled ? body : both(t, pack(t, sides[i], &d, loops[i], width), body));
-        }
+        if (sides[i]->panel && sides[i]->param < 0 && !(t->one_by_one && sides[i] == &t->column))
+            body = with_panels(t, sides[i], both(t, pack(t, sides[i], &d, loops[i], width), body));
         body = rlx_sched_wrap(ctx, &loops[i]->loop, body, t->place);
     }
     body = rlx_sched_wrap(ctx, &d.loop, body, t->place);

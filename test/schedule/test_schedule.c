@@ -71,7 +71,16 @@ static enum rlx_step find_sum(void *user, const rlx_node *n, const rlx_field *vi
     return RLX_STEP_ON;
 }
 
-/* Is the sum part of the last statement, beside others that store? What has panels of columns around it is one tile. */
+/* Does a nest begin with the loop over panels of columns? */
+static bool is_over_panels(const rlx_stmt *s)
+{
+    const rlx_for_stmt *f = rlx_as_for_stmt(s);
+    const rlx_prim_var *v = f ? rlx_as_prim_var(f->loop_var) : NULL;
+    return v && rlx_slice_is(rlx_string_slice(v->name), "jp");
+}
+
+/* Is the sum part of the last statement, beside others that store? What has panels of columns around it, or begins with the loop
+ * over them, is one tile. */
 static bool is_joined(rlx_context *ctx, const rlx_prim_func *f)
 {
     const rlx_stmt *s = f->body;
@@ -82,7 +91,10 @@ static bool is_joined(rlx_context *ctx, const rlx_prim_func *f)
         tile |= d && rlx_slice_is(rlx_string_slice(rlx_as_buffer(d->buffer)->name), "columns");
         s = d ? d->body : ((const rlx_allocate *)s)->body;
     }
-    const rlx_seq_stmt *seq = tile ? NULL : rlx_as_seq_stmt(s);
+    const rlx_seq_stmt *seq = rlx_as_seq_stmt(s);
+    for (size_t i = 0; seq && i < seq->num_stmts; i++)
+        tile |= is_over_panels(seq->stmts[i]);
+    seq = tile ? NULL : seq;
     rlx_walk(&ctx->memory, seq ? seq->stmts[seq->num_stmts - 1] : s, &w, NULL);
     return found;
 }
