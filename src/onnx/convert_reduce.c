@@ -216,7 +216,11 @@ static const rlx_expr *open_count(rlx_onnx_conv *c, const reduction *r)
     return rlx_onnx_reshape_ints(c, rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &all, 1)), NULL, 0);
 }
 
-typedef struct guarded { const reduction *r; const char *op; const rlx_expr *(*make)(rlx_onnx_conv *, const reduction *, const char *); } guarded;
+typedef struct guarded {
+    const reduction *r;
+    const char *op;
+    const rlx_expr *(*make)(rlx_onnx_conv *c, const reduction *r, const char *op);
+} guarded;
 
 static const rlx_expr *make_guarded(rlx_onnx_conv *c, const void *user)
 {
