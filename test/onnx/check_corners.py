@@ -229,6 +229,14 @@ for image, block, stride, pad in (((5, 4), 2, 1, 0), ((5, 7), 3, 2, 1), ((4, 4),
     run(f"columns to an image of {image}, blocks of {block} by {stride}", [node("Col2Im", ["x", "i", "b"], ["y"], strides=[stride] * 2, pads=[pad] * 4)],
         {"x": x, "i": ints(*image), "b": ints(block, block)}, images(x, image, block, stride, pad), "--no-bind", shapes={"i": [2], "b": [2]}, opset=18)
 
+x = floats(3, 4)
+drop = [node("Dropout", ["x", "r", "t"], ["y", "m"])]
+how = {"shapes": {"r": [], "t": []}, "outputs": ("y", "m"), "opset": 13}
+for trains, ratio in ((False, 0.9), (True, 0.0)):
+    run(f"Dropout of {ratio}, training {trains}, found when it runs", drop, {"x": x, "r": np.float32(ratio), "t": np.array(trains)}, [x, np.ones_like(x, bool)],
+        "--no-bind", **how)
+run("Dropout of all, found when it runs", drop, {"x": x, "r": np.float32(1), "t": np.array(True)}, [0 * x, np.zeros_like(x, bool)], "--no-bind", **how)
+
 # ---- inputs of unknown rank: the run knows the rank, and then that it needs a value
 x = floats(7)
 run("an input without a rank, one whose value decides", [node("Pad", ["x", "p"], ["y"], mode="reflect")], {"x": x, "p": ints(2, 1)},
