@@ -136,7 +136,8 @@ static bool bind_needed(const cli *c, const relax_onnx_import *import, const cha
     return any;
 }
 
-/* The shapes of all inputs that are arrays; an array without elements is known with its shape. False: nothing is known that was not before. */
+/* The shapes of all inputs that are arrays; an array without elements is known with its shape. False: nothing is
+ * known that was not before. */
 static bool bind_shapes(const cli *c, const char *const *all, known *k)
 {
     size_t before = k->count;

@@ -255,3 +255,26 @@ RLX_ONNX_CONVERTER(convert_multinomial)
                                       rlx_onnx_reshape(c, row, column, 2), out);
     return rlx_onnx_output(c, 0, rlx_onnx_reshape(c, y, result, 2));
 }
+
+bool rlx_onnx_drop_found(rlx_onnx_conv *c, double ratio)
+{
+    const rlx_expr *x = rlx_onnx_input(c, 0), *trains = rlx_onnx_input(c, 2), *one, *share;
+    size_t n;
+    const rlx_prim *const *dims = x ? rlx_onnx_dims(c, &x, &n) : NULL;
+    if (!dims || !trains || rlx_onnx_rank(c, trains) > 1)
+        return trains && rlx_onnx_needs(c, 2, "training_mode") != NULL;
+    c->m->needed |= c->inputs[2]->depends;
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    one = rlx_onnx_scalar(c, RELAX_FLOAT32, 1);
+    share = rlx_onnx_has(c, 1) ? rlx_onnx_cast(c, rlx_onnx_input(c, 1), RELAX_FLOAT32)
+                               : rlx_onnx_scalar(c, RELAX_FLOAT32, ratio);
+    trains = rlx_onnx_reshape_ints(c, rlx_onnx_cast(c, trains, RELAX_BOOL), NULL, 0);
+    const rlx_expr *u = rlx_onnx_call(c, "random.uniform", "x dtype=d seed=i", rlx_shape_new(c->ctx, dims, n),
+                                      RELAX_FLOAT32, seed_of(c));
+    const rlx_expr *stays = rlx_onnx_call2(c, "logical_or", rlx_onnx_call2(c, "greater_equal", u, share),
+                                           rlx_onnx_call1(c, "logical_not", trains));
+    const rlx_expr *factor = rlx_onnx_call2(c, "divide", one, rlx_onnx_call2(c, "subtract", one, share));
+    factor = rlx_onnx_cast(c, rlx_onnx_where(c, trains, factor, one), t);
+    const rlx_expr *y = rlx_onnx_where(c, stays, rlx_onnx_call2(c, "multiply", x, factor), rlx_onnx_scalar(c, t, 0));
+    return rlx_onnx_output(c, 0, y) && (!rlx_onnx_wants(c, 1) || rlx_onnx_output(c, 1, stays));
+}

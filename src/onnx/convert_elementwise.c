@@ -414,7 +414,8 @@ const rlx_expr *rlx_onnx_activated(rlx_onnx_conv *c, const rlx_expr *y)
         return with(c, "minimum", with(c, "maximum", y, p[0]), p[1]);
     if (p && n == 2 && rlx_slice_is(name, "HardSigmoid"))
         return hard_sigmoid(c, y, p[0], p[1]);
-    return rlx_onnx_fail(c, RLX_ON05, "the activation %.*s with %zu parameters is not supported", (int)(name.len < 64 ? name.len : 64),
+    int length = (int)(name.len < 64 ? name.len : 64);
+    return rlx_onnx_fail(c, RLX_ON05, "the activation %.*s with %zu parameters is not supported", length,
                          (const char *)name.data, p ? n : 0);
 }
 

@@ -376,6 +376,9 @@ RLX_ONNX_CONVERTER(convert_dropout)
         const double *v = rlx_onnx_has(c, 1) ? rlx_onnx_floats_of(c, rlx_onnx_input(c, 1), &n) : NULL;
         ratio = v && n == 1 ? *v : ratio;
         bool none = v && n == 1 && ratio == 0; /* whatever the mode is */
+        rlx_onnx_ints known;
+        if (!none && !rlx_onnx_known(c, 2, &known) && !c->m->bind_first)
+            return rlx_onnx_drop_found(c, ratio);
         if (!none && !rlx_onnx_literal(c, 2, "training_mode", &training))
             return false;
         if (training && rlx_onnx_has(c, 1) && (!v || n != 1))

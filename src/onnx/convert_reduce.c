@@ -94,14 +94,16 @@ static double identity_of(rlx_dtype t, bool greatest)
     return greatest ? -ldexp(1, bits - 1) : ldexp(1, bits - 1) - 1;
 }
 
-typedef struct along { const char *op; const rlx_expr *x; int64_t axis; } along;
+/* sizes: a tensor that has those of x where they are known better; NULL: x */
+typedef struct along { const char *op; const rlx_expr *x; int64_t axis; const rlx_expr *sizes; } along;
 
 static const rlx_expr *reduce_along(rlx_onnx_conv *c, const void *user)
 {
     const along *a = user;
     bool greatest = !strcmp(a->op, "max");
     int64_t size;
-    if ((!greatest && strcmp(a->op, "min")) || !rlx_onnx_static_dim(c, a->x, (size_t)a->axis, &size) || size)
+    if ((!greatest && strcmp(a->op, "min")) || 
+        !rlx_onnx_static_dim(c, a->sizes ? a->sizes : a->x, (size_t)a->axis, &size) || size)
         return rlx_onnx_reduce(c, a->op, a->x, &a->axis, 1, true);
     size_t n;
     const rlx_expr *x = a->x;
@@ -146,7 +148,7 @@ static const rlx_expr *without_found(rlx_onnx_conv *c, const reduction *r, const
 static const rlx_expr *reduce_found(rlx_onnx_conv *c, const reduction *r, const char *op, const rlx_expr *x)
 {
     for (size_t i = 0; x && i < r->num_conds; i++) {
-        along a = { op, x, (int64_t)i };
+        along a = { op, x, (int64_t)i, r->x };
         x = rlx_onnx_choose(c, r->conds[i], reduce_along, &a, x);
     }
     return x;
@@ -214,7 +216,11 @@ static const rlx_expr *open_count(rlx_onnx_conv *c, const reduction *r)
     return rlx_onnx_reshape_ints(c, rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &all, 1)), NULL, 0);
 }
 
-typedef struct guarded { const reduction *r; const char *op; const rlx_expr *(*make)(rlx_onnx_conv *, const reduction *, const char *); } guarded;
+typedef struct guarded {
+    const reduction *r;
+    const char *op;
+    const rlx_expr *(*make)(rlx_onnx_conv *c, const reduction *r, const char *op);
+} guarded;
 
 static const rlx_expr *make_guarded(rlx_onnx_conv *c, const void *user)
 {
@@ -393,7 +399,7 @@ static const rlx_expr *cumulate_along(rlx_onnx_conv *c, const void *user)
 /* Of an axis that is found when the program runs, whichever it is. */
 RLX_ONNX_CONVERTER(convert_cumulate)
 {
-    along a = { c->row->argument, rlx_onnx_input(c, 0), 0 };
+    along a = { c->row->argument, rlx_onnx_input(c, 0), 0, NULL };
     rlx_onnx_ints known;
     int n = a.x ? rlx_onnx_rank(c, a.x) : -1;
     if (n < 0)

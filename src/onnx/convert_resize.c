@@ -158,6 +158,14 @@ static void fraction_of(double scale, int64_t *p, int64_t *q)
     }
 }
 
+/* The same as a number, for places: (1 + 0.5) / 0.6 - 0.5 is 2. */
+static double meant_scale(double scale)
+{
+    int64_t p, q;
+    fraction_of(scale, &p, &q);
+    return q ? (double)p / (double)q : scale;
+}
+
 /* floor(size * scale) */
 static const rlx_prim *scaled_size(rlx_onnx_conv *c, const rlx_prim *in, double scale)
 {
@@ -284,6 +292,8 @@ RLX_ONNX_CONVERTER(convert_resize)
         a[i].out_size = t.scales ? scaled_size(c, d[axis], t.scales[i]) : t.sizes.data[i];
         if (!a[i].out_size)
             return false;
+        if (t.scales)
+            a[i].scale = meant_scale(t.scales[i]);
     }
     if (!a || (t.measured && !measured_sizes(c, &t, a)) || !keep_aspect(c, &t, a))
         return false;

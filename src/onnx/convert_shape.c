@@ -797,6 +797,40 @@ static const char *pad_mode(rlx_onnx_conv *c)
     return "constant";
 }
 
+/* The same of axes that are found when the program runs: each has what is told for it, else 0. */
+static rlx_onnx_ints found_pads(rlx_onnx_conv *c, int n)
+{
+    rlx_onnx_ints none = { NULL, 0, false, RELAX_INT64 }, known;
+    size_t count, len;
+    const int64_t rank = n;
+    const rlx_expr *axes = rlx_onnx_found_ints(c, 3, "axes", &count), *amounts = NULL;
+    if (axes && rlx_onnx_known(c, 1, &known)) {
+        len = known.len;
+        amounts = rlx_onnx_cast(c, rlx_onnx_input(c, 1), RELAX_INT64);
+    } else if (axes) {
+        amounts = rlx_onnx_found_ints(c, 1, "pads", &len);
+    }
+    if (!amounts)
+        return none;
+    if (len != 2 * count)
+        return rlx_onnx_fail(c, RLX_ON05, "%zu pads for %zu axes", len, count), none;
+    axes = rlx_onnx_where(c, rlx_onnx_call2(c, "less", axes, rlx_onnx_scalar(c, RELAX_INT64, 0)),
+                          rlx_onnx_call2(c, "add", axes, rlx_onnx_scalar(c, RELAX_INT64, n)), axes);
+    const rlx_prim **out = rlx_onnx_array(c, 2 * (size_t)n, sizeof *out);
+    for (int64_t h = 0; out && h < 2; h++) {
+        const rlx_expr *half = rlx_onnx_slice(c, amounts, 0, rlx_int64(c->ctx, h * (int64_t)count),
+                                              rlx_int64(c->ctx, (h + 1) * (int64_t)count));
+        const rlx_prim *size = rlx_int64(c->ctx, rank), **vars;
+        half = rlx_onnx_call(c, "scatter_elements", "x x x axis=i", rlx_onnx_full(c, &size, 1, RELAX_INT64, 0), axes, half,
+                             (int64_t)0);
+        if (!(vars = rlx_onnx_bind_ints(c, half, (size_t)n)))
+            return none;
+        for (int i = 0; i < n; i++)
+            out[2 * i + h] = vars[i];
+    }
+    return (rlx_onnx_ints){ out, out ? 2 * (size_t)n : 0, false, RELAX_INT64 };
+}
+
 /* The amounts before and after each axis, in turn; negative ones cut off. */
 static rlx_onnx_ints read_pads(rlx_onnx_conv *c, int n)
 {
@@ -807,6 +841,8 @@ static rlx_onnx_ints read_pads(rlx_onnx_conv *c, int n)
         const int64_t *v = rlx_onnx_int_list(c, c->version < 2 ? "paddings" : "pads", &len);
         if (!v || !literal_list(c, v, len, &given))
             return rlx_onnx_fail(c, RLX_ON10, "pads is missing"), none;
+    } else if (c->version >= 18 && rlx_onnx_has(c, 3) && !rlx_onnx_known(c, 3, &given)) {
+        return found_pads(c, n);
     } else if (!rlx_onnx_sizes(c, 1, "pads", &given)) {
         return none;
     }

@@ -100,7 +100,8 @@ static const rlx_expr *causal(rlx_onnx_conv *c, const heads *h)
     return rlx_onnx_call2(c, "less_equal", positions(c, h->keys, false), query);
 }
 
-/* A mask as what is added: lengths (batch), ends and begins (2 batch), lengths and where sequences begin (3 batch + 2), (batch, keys), (batch, queries, keys) */
+/* A mask as what is added: lengths (batch), ends and begins (2 batch), lengths and where sequences begin
+ * (3 batch + 2), (batch, keys), (batch, queries, keys) */
 static const rlx_expr *mask_added(rlx_onnx_conv *c, const heads *h, size_t i)
 {
     static const int64_t three[] = { 1, 2, 3 }, two[] = { 1, 2 }, one = 1;

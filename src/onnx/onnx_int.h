@@ -351,6 +351,8 @@ const rlx_expr *rlx_onnx_quantize_by_range(rlx_onnx_conv *c, const rlx_expr *x, 
 
 /* Dropout in training: elements at random become 0, the others more (convert_detection.c) */
 bool rlx_onnx_drop(rlx_onnx_conv *c, double ratio);
+/* The same where operand 2 says when the program runs whether it trains; operand 1, if it is there, is the ratio. */
+bool rlx_onnx_drop_found(rlx_onnx_conv *c, double ratio);
 /* x quantised to bytes by its range, times w of bytes, as float32 (convert_qlinear.c) */
 const rlx_expr *rlx_onnx_dynamic_product(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *w,
                                          const rlx_expr *scale, const rlx_expr *zero);

@@ -151,6 +151,9 @@ for dtype in ("float32", "int32", "uint8", "bool"):
             a = rng.integers(0, 2, (2, size, 3)).astype(dtype)
             want = picks(a, 1, keepdims=True, initial=least if op == "ReduceMax" else most).astype(dtype)
             run(f"{op} of {size} {dtype}", [node(op, ["x", "a"], ["y"])], {"x": a}, want, "--no-bind", constants={"a": ints(1)}, opset=20)
+for op, most in (("ReduceMax", -np.inf), ("ReduceMin", np.inf), ("ReduceLogSumExp", -np.inf)):
+    run(f"{op} of nothing along an axis found when it runs", [node(op, ["x", "a"], ["y"])], {"x": floats(2, 0, 3), "a": ints(-2)},
+        np.full((2, 1, 3), most, "float32"), "--no-bind", shapes={"x": [2, 0, 3], "a": [1]}, opset=20)
 run("log of summed exponentials of nothing", [node("ReduceLogSumExp", ["x", "a"], ["y"])], {"x": floats(2, 0)}, np.full((2, 1), -np.inf, "float32"),
     "--no-bind", constants={"a": ints(1)}, opset=18)
 for shape, axis in (((2, 0), 1), ((0, 3), 1), ((3, 0, 2), 0), ((2, 3), -1)):
@@ -201,7 +204,41 @@ x = floats(7)
 run("wrapped behind what is cut off", [node("Pad", ["x", "p"], ["y"], mode="wrap")], {"x": x}, np.pad(x[:-1], (2, 0), "wrap"),
     constants={"p": ints(2, -1)}, opset=19)
 
+x = floats(3, 4)
+for axes, amounts in (((0,), (2, 1)), ((-1,), (1, 0)), ((1, 0), (1, 2, 3, 0))):
+    before, after = np.zeros(2, int), np.zeros(2, int)
+    before[list(axes)], after[list(axes)] = amounts[:len(axes)], amounts[len(axes):]
+    for mode in ("constant", "edge"):
+        run(f"{mode} pads of axes {axes} found when it runs", [node("Pad", ["x", "p", "", "a"], ["y"], mode=mode)], {"x": x, "p": ints(*amounts), "a": ints(*axes)},
+            np.pad(x, list(zip(before, after)), mode), "--no-bind", shapes={"p": [len(amounts)], "a": [len(axes)]}, opset=18)
+
+
+def images(columns, image, block, stride, pad):
+    """What F.fold of PyTorch gives, for squares."""
+    n, steps = columns.shape[0], [(d + 2 * pad - block) // stride + 1 for d in image]
+    parts = columns.reshape(n, -1, block, block, *steps)
+    out = np.zeros((n, parts.shape[1], image[0] + 2 * pad, image[1] + 2 * pad), "float32")
+    for i, j, a, b in np.ndindex(block, block, *steps):
+        out[:, :, a * stride + i, b * stride + j] += parts[:, :, i, j, a, b]
+    return out[:, :, pad:pad + image[0], pad:pad + image[1]]
+
+
+for image, block, stride, pad in (((5, 4), 2, 1, 0), ((5, 7), 3, 2, 1), ((4, 4), 2, 2, 0), ((3, 3), 3, 1, 2)):
+    steps = [(d + 2 * pad - block) // stride + 1 for d in image]
+    x = floats(2, 3 * block * block, steps[0] * steps[1])
+    run(f"columns to an image of {image}, blocks of {block} by {stride}", [node("Col2Im", ["x", "i", "b"], ["y"], strides=[stride] * 2, pads=[pad] * 4)],
+        {"x": x, "i": ints(*image), "b": ints(block, block)}, images(x, image, block, stride, pad), "--no-bind", shapes={"i": [2], "b": [2]}, opset=18)
+
+x = floats(3, 4)
+drop = [node("Dropout", ["x", "r", "t"], ["y", "m"])]
+how = {"shapes": {"r": [], "t": []}, "outputs": ("y", "m"), "opset": 13}
+for trains, ratio in ((False, 0.9), (True, 0.0)):
+    run(f"Dropout of {ratio}, training {trains}, found when it runs", drop, {"x": x, "r": np.float32(ratio), "t": np.array(trains)}, [x, np.ones_like(x, bool)],
+        "--no-bind", **how)
+run("Dropout of all, found when it runs", drop, {"x": x, "r": np.float32(1), "t": np.array(True)}, [0 * x, np.zeros_like(x, bool)], "--no-bind", **how)
+
 # ---- inputs of unknown rank: the run knows the rank, and then that it needs a value
+x = floats(7)
 run("an input without a rank, one whose value decides", [node("Pad", ["x", "p"], ["y"], mode="reflect")], {"x": x, "p": ints(2, 1)},
     np.pad(x, (2, 1), "reflect"), shapes={"x": None, "p": None})
 run("an input without a rank and without elements", [node("CumSum", ["x", "a"], ["y"])], {"x": floats(1, 0, 2), "a": np.array(-1)}, floats(1, 0, 2),
