@@ -570,7 +570,13 @@ static bool view_buffer(rlx_reader *r, const rlx_ast *call, const rlx_ast *targe
                                                  "T.decl_buffer((256,), data=A.data)");
     dtype = (rlx_val){ .kind = RLX_VAL_DTYPE, .i = b->dtype };
     data = rlx_val_node(RLX_VAL_PRIM, b->data, call);
-    offset = rlx_val_node(RLX_VAL_PRIM, b->elem_offset, call);
+    /* the offset of the buffer, which is a 0 of the dtype of its sizes if nothing was said */
+    const rlx_prim *from = b->elem_offset || !b->num_shape
+                               ? b->elem_offset
+                               : rlx_int(r->ctx, rlx_prim_dtype(b->shape[0]), 0);
+    if (b->num_shape && !from)
+        return false;
+    offset = rlx_val_node(RLX_VAL_PRIM, from, call);
     rlx_val *values[] = { &dtype, &data, &offset };
     parts[0] = (rlx_ast){ .kind = RLX_AST_TUPLE, .begin = call->begin, .end = call->end,
                           .count = call->count, .first = call->first };
@@ -580,7 +586,7 @@ static bool view_buffer(rlx_reader *r, const rlx_ast *call, const rlx_ast *targe
     slot[RLX_BUF_SHAPE] = &parts[0];
     slot[RLX_BUF_DTYPE] = &parts[1];
     slot[RLX_BUF_DATA] = &parts[2];
-    slot[RLX_BUF_OFFSET] = b->elem_offset && !rlx_is_int_value(b->elem_offset, 0) ? &parts[3] : NULL;
+    slot[RLX_BUF_OFFSET] = from ? &parts[3] : NULL;
     const rlx_buffer *view = rlx_make_buffer(r, target->name->text, target, slot, NULL);
     rlx_val v = rlx_val_node(RLX_VAL_BUFFER, view ? &view->node : NULL, target);
     return view && rlx_tir_reader_define(r, target, &v) &&
