@@ -292,11 +292,7 @@ static float row_greatest(float x, const float *a, int64_t n)
 
 static void row_exp_sub(float *d, const float *a, float b, int64_t columns)
 {
-    const rlx_micro_step steps[] = {
-        RLX_STEP_STRIP(RLX_STEP_LOAD, (float *)a), RLX_STEP_NUMBER(RLX_STEP_SUB, &b), RLX_STEP_ALONE(RLX_STEP_exp),
-        RLX_STEP_STRIP(RLX_STEP_STORE, d), RLX_STEP_ALONE(RLX_STEP_END),
-    };
-    chain(steps, columns);
+    rlx_micro_row_exp_sub(chain, d, a, b, columns);
 }
 
 static rlx_micro_row_fn *const maps[RLX_KERNEL_MAP_COUNT] = {
