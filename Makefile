@@ -271,6 +271,7 @@ $(BUILD)/examples/%_demo: $(SO_LINK) FORCE
 # A test program that does not compile is a failed suite, not the end of the run.
 check:
 	@$(AGAIN) deps
+	$(if $(LONG),-@CC='$(CC)' PYTHON='$(PYTHON)' sh test/tools/deps.sh long)
 	@$(if $(filter *,$(ROOMS)),$(AGAIN) all)
 	-@$(AGAIN) -k tests
 	@$(RUN_ALL) $(if $(LONG),--long)

@@ -58,3 +58,13 @@ void rlx_micro_row_log(float *d, const float *a, float b, int64_t columns)
     for (int64_t j = 0; j < columns; j++)
         d[j] = v;
 }
+
+/* exp of any difference, where exp_sum has a bound. */
+void rlx_micro_row_exp_sub(rlx_micro_chain_fn *chain, float *d, const float *a, float b, int64_t columns)
+{
+    const rlx_micro_step steps[] = {
+        RLX_STEP_STRIP(RLX_STEP_LOAD, (float *)a), RLX_STEP_NUMBER(RLX_STEP_SUB, &b), RLX_STEP_ALONE(RLX_STEP_exp),
+        RLX_STEP_STRIP(RLX_STEP_STORE, d), RLX_STEP_ALONE(RLX_STEP_END),
+    };
+    chain(steps, columns);
+}

@@ -37,10 +37,11 @@ SET_INLINE void exp_rest(f32_vec *p, const f32_vec *r)
     EACH p[w] = FMA(p[w], r[w], FILL(0x1.fffffcp-2f));
 }
 
-SET_INLINE void exp_of(f32_vec *x)
+/* exp of what is not above 89. */
+SET_INLINE void exp_below(f32_vec *x)
 {
     f32_vec k[CHAIN_BESIDE], r[CHAIN_BESIDE], p[CHAIN_BESIDE];
-    EACH x[w] = f32_clamp(x[w], -105.0f, 89.0f);
+    EACH x[w] = f32_greatest(FILL(-105.0f), x[w]);
     EACH k[w] = FMA(x[w], FILL(0x1.715476p+0f), FILL(12583166.0f)) - 12583166.0f;
     EACH r[w] = FMA(k[w], FILL(-0x1.62e43p-1f), x[w]);
     EACH r[w] = FMA(k[w], FILL(0x1.05c61p-29f), r[w]);
@@ -50,11 +51,17 @@ SET_INLINE void exp_of(f32_vec *x)
     EACH x[w] = f32_times_2_to(p[w], k[w]);
 }
 
+SET_INLINE void exp_of(f32_vec *x)
+{
+    EACH x[w] = f32_at_most(x[w], 89.0f);
+    exp_below(x);
+}
+
 SET_INLINE void sigmoid_of(f32_vec *x)
 {
     f32_vec e[CHAIN_BESIDE], q[CHAIN_BESIDE];
     EACH e[w] = -f32_abs(x[w]);
-    exp_of(e);
+    exp_below(e);
     EACH q[w] = e[w] / (e[w] + 1.0f);
     EACH x[w] = f32_where_less(x[w], 0.0f, FMA(-e[w], q[w], e[w]), 1.0f - q[w]);
 }
@@ -130,27 +137,17 @@ SET_INLINE f32_vec f32_load_rest(const float *p, int64_t n, int w)
 SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fresh, int64_t columns)
 {
     enum { STEP = CHAIN_BESIDE * f32_LANES, SIDE = RLX_PARTIAL_SUMS / f32_LANES };
-    f32_vec sum[SIDE];
+    f32_vec sum[SIDE], minus = f32_fill(-b);
     RLX_UNROLL for (int v = 0; v < SIDE; v++) sum[v] = fresh ? f32_fill(0) : f32_load(sums + v * f32_LANES);
-#if SET_MASKS
-    f32_tail parts[CHAIN_BESIDE];
-    EACH parts[w] = f32_first(f32_LANES);
-#endif
     for (int64_t j = 0, n = columns; n > 0; j += STEP, n -= STEP) {
         f32_vec x[CHAIN_BESIDE];
         /* the next row, which is mostly what comes next; it need not be there */
         EACH RLX_PREFETCH((uintptr_t)a + (uintptr_t)(j + columns + w * f32_LANES) * sizeof(float));
-#if SET_MASKS
-        if (n < STEP)
-            EACH parts[w] = f32_rest(n, w);
-        EACH x[w] = f32_load_part(a + j + w * f32_LANES, parts[w]) - b;
-#else
         if (n >= STEP)
-            EACH x[w] = f32_load(a + j + w * f32_LANES) - b;
+            EACH x[w] = f32_load(a + j + w * f32_LANES) + minus;
         else
-            EACH x[w] = f32_load_rest(a + j, n, w) - b;
-#endif
-        exp_of(x);
+            EACH x[w] = f32_load_rest(a + j, n, w) + minus;
+        exp_below(x);
         if (n < STEP) {
             EACH if (THERE(w)) f32_store_part(d + j + w * f32_LANES, x[w], f32_rest(n, w));
             EACH x[w] = f32_load_rest(d + j, n, w);

@@ -118,7 +118,8 @@ void rlx_micro_unpack_fields(const rlx_micro_unpack *u);
 typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t columns);
 /* The greatest of x and n elements. */
 typedef float rlx_micro_greatest_fn(float x, const float *a, int64_t n);
-/* dst[j] = exp(a[j] - b), and sums[j mod 32] is added dst[j]; fresh: sums hold nothing yet. Gives the total of the sums. */
+/* dst[j] = exp(a[j] - b), and sums[j mod 32] is added dst[j]; fresh: sums hold nothing yet. Gives the total of the sums. No
+ * a[j] - b is above 89. */
 typedef float rlx_micro_exp_sum_fn(float *dst, const float *a, float b, float *sums, bool fresh, int64_t columns);
 
 /* A chain of functions of each element of strips of float32, which stays in registers from one to the next: x is what it holds, b the step's `with`.

@@ -96,5 +96,7 @@ typedef struct rlx_micro_chain_end {
 /* Elements from `at` on, n of them; then what the steps have stored goes where it belongs. */
 void rlx_micro_chain_begin_end(rlx_micro_chain_end *e, const rlx_micro_step *steps, int64_t at, int64_t n);
 void rlx_micro_chain_store_end(const rlx_micro_chain_end *e, int64_t at, int64_t n);
+/* d[j] = exp(a[j] - b) by a chain of this set. */
+void rlx_micro_row_exp_sub(rlx_micro_chain_fn *chain, float *d, const float *a, float b, int64_t columns);
 
 #endif

@@ -292,8 +292,7 @@ static float row_greatest(float x, const float *a, int64_t n)
 
 static void row_exp_sub(float *d, const float *a, float b, int64_t columns)
 {
-    float sums[RLX_PARTIAL_SUMS];
-    exp_sum(d, a, b, sums, true, columns);
+    rlx_micro_row_exp_sub(chain, d, a, b, columns);
 }
 
 static rlx_micro_row_fn *const maps[RLX_KERNEL_MAP_COUNT] = {

@@ -86,6 +86,17 @@ static bool are_apart(const row_program *z, int64_t rows)
     return true;
 }
 
+/* Whether exp_sum may take the rows of exp that stand first: no element is above what is taken away. */
+static bool is_below(const rlx_kernel_run *r, const row_step *s, int64_t rows, int64_t columns)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float b = s->other[i * s->other_row];
+        if (!(r->micro->greatest(b, s->from + i * s->from_row, columns) <= b))
+            return false;
+    }
+    return true;
+}
+
 /* ---- running -------------------------------------------------------------------------------- */
 
 static const uint8_t chain_steps[RLX_KERNEL_MAP_COUNT] = {
@@ -242,7 +253,9 @@ bool rlx_kernel_block_rows(rlx_kernel_run *r, const uint32_t *ops, int64_t (*ope
         z.columns = k ? z.columns : columns;
         fits &= rows == all && (s->narrow || columns == z.columns);
     }
-    *done = fits && are_apart(&z, all);
+    /* After a REDUCE it is the greatest element that is taken away. */
+    *done = fits && are_apart(&z, all) &&
+            (z.at[0].op != RLX_K_MAP || !has_sums(z.at, count) || is_below(r, z.at, all, z.columns));
     for (size_t k = 0; k + 1 < count && *done; k++)
         if (ops[k] & RLX_KERNEL_UNSTORED)
             z.at[k].to_row = z.at[k + 1].from_row = 0;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what building or testing needs and is missing. Says what it does; asks for nothing it has.
-#   deps.sh build|check|bench|peers|fuzz
+#   deps.sh build|check|long|bench|peers|fuzz
 # A thing is looked for by using it, so hand-made installations and other systems count as well.
 set -u
 what=${1:-check}
@@ -37,6 +37,10 @@ look() {
     need libminizip-dev has_header minizip/unzip.h
     need zlib1g-dev has_header zlib.h
     [ "$what" = build ] && return
+    if [ "$what" = long ]; then
+        need libmpfr-dev has_header mpfr.h
+        return
+    fi
     need python3 command -v $python
     if [ "$what" = peers ]; then
         need python3-venv $python -c 'import ensurepip'
