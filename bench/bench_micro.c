@@ -202,7 +202,9 @@ static void bench_moves(const rlx_micro_set *set)
     measure(set->name, "pack 512x512 depth contiguous", bytes, "GB/s", run_moves, &m);
     m.p.lane_stride[1] = N + 4;
     measure(set->name, "pack 512x516 depth contiguous", bytes, "GB/s", run_moves, &m);
-    /* 3 x 3 windows of 32 channels of 28 x 28 in 30 x 30 */
+    /* 3 x 3 windows of 32 channels of 28 x 28 in 30 x 30, by what kernels take for words */
+    if (set->pack_words)
+        m.pack = set->pack_words;
     m.p = (rlx_micro_pack){ .dst = to, .src = from, .lanes = 784, .width = 28,
                             .lane_stride = { 30, 1 }, .depth = { 32, 3, 3 },
                             .depth_stride = { 900, 30, 1 }, .panel = 32 };

@@ -192,11 +192,65 @@ TILES(1, _part)
 ROWS(2, _part)
 ROWS(1, _part)
 
+/* Panels of RLX_PANEL_ROWS rows by four vectors of columns, where sums of two vectors would be too few for what is under way: three rows,
+ * three and two. The elements of a come first and wait in registers, each vector of b is loaded for all of them. */
+#if COMMON && defined(SET_WIDE_TILES)
+#define WIDE_TILE(R)                                                                               \
+    SET static void NAME(wide_##R)(const rlx_micro_sum *r, int64_t row, int64_t column)            \
+    {                                                                                              \
+        const int64_t acc_i = r->acc_i, b_k = r->b_k, a_next = r->a_t - r->depth * RLX_PANEL_ROWS, \
+                      b_next = r->b_t - r->depth * b_k;                                            \
+        T *acc = (T *)r->acc + row * acc_i + column;                                               \
+        const T *a = (const T *)r->a + row, *b = (const T *)r->b + column;                         \
+        VEC s[R][4];                                                                               \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
+        {                                                                                          \
+            RLX_UNROLL for (int w = 0; w < 4; w++)                                                 \
+                s[i][w] = r->fresh ? (VEC){ 0 } : OF(X, load)(acc + i * acc_i + w * LANES);        \
+        }                                                                                          \
+        for (int64_t t = r->turns; t > 0; t--, a += a_next, b += b_next)                           \
+            for (int64_t k = r->depth; k > 0; k--, a += RLX_PANEL_ROWS, b += b_k) {                \
+                VEC x[R];                                                                          \
+                RLX_UNROLL for (int i = 0; i < R; i++)                                             \
+                    x[i] = OF(X, fill)(a[i]);                                                      \
+                RLX_UNROLL for (int w = 0; w < 4; w++)                                             \
+                {                                                                                  \
+                    VEC y = OF(X, load)(b + w * LANES);                                            \
+                    RLX_UNROLL for (int i = 0; i < R; i++)                                         \
+                        s[i][w] = SUM(x[i], y, s[i][w]);                                           \
+                }                                                                                  \
+            }                                                                                      \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
+        {                                                                                          \
+            RLX_UNROLL for (int w = 0; w < 4; w++)                                                 \
+                OF(X, store)(acc + i * acc_i + w * LANES, s[i][w]);                                \
+        }                                                                                          \
+    }
+WIDE_TILE(3)
+WIDE_TILE(2)
+#undef WIDE_TILE
+/* How many columns such tiles have done. */
+SET static int64_t NAME(wide_columns)(const rlx_micro_sum *r)
+{
+    int64_t j = 0;
+    if (r->rows == RLX_PANEL_ROWS && r->a_i == 1 && r->a_k == RLX_PANEL_ROWS)
+        for (; j + 4 * LANES <= r->columns; j += 4 * LANES) {
+            NAME(wide_3)(r, 0, j);
+            NAME(wide_3)(r, 3, j);
+            NAME(wide_2)(r, 6, j);
+        }
+    return j;
+}
+#define WIDE_COLUMNS(r) NAME(wide_columns)(r)
+#else
+#define WIDE_COLUMNS(r) 0
+#endif
+
 /* acc, b contiguous in j, b the same for all rows, one element of a for all columns. shares (0: none): tiles that ask for as
  * many steps of b behind these. */
 SET static void NAME(contract_steps)(const rlx_micro_sum *r, int64_t shares)
 {
-    int64_t j = 0, n = r->columns, bytes = r->b_k * (int64_t)sizeof(T);
+    int64_t j = WIDE_COLUMNS(r), n = r->columns, bytes = r->b_k * (int64_t)sizeof(T);
     uintptr_t b = (uintptr_t)r->b;
     rlx_micro_ask ask = { b + (uintptr_t)(bytes * AHEAD), bytes, 0 };
     if (shares)
@@ -494,6 +548,14 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
         return;
     }
 #endif
+#if COMMON
+    /* Panels of both sides are straight. A copy in vectors of what has just been written in words would wait for all stores before it. */
+    if (sum->turns == 1 && sum->a_i == 1 && sum->a_k == RLX_PANEL_ROWS && sum->b_k == RLX_PANEL_COLUMNS && sum->acc_j == 1 &&
+        sum->a_j == 0 && sum->b_i == 0 && sum->b_j == 1) {
+        NAME(contract_tiles)(sum);
+        return;
+    }
+#endif
     rlx_micro_sum straight = *sum, *r = &straight;
     rlx_micro_straighten(r, true);
     bool plain = r->acc_j == 1 && r->a_j == 0;
@@ -543,6 +605,7 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
 #undef STORE_part
 #undef ROWS
 #undef CASE
+#undef WIDE_COLUMNS
 #undef LONG_TILE
 #undef LONG_CASE
 #undef LONG_DONE

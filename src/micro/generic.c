@@ -40,15 +40,15 @@ RLX_ALWAYS_INLINE void transpose_square(uint32_t *d, int64_t d_step, const uint3
             for (int64_t k = 0; k < steps; k++)                                                \
                 d[k * d_step + l] = s[l * s_step + k];                                         \
     }                                                                                          \
-    /* Lines that are a page apart fall on each other in the cache: each is written once. */   \
+    /* Lines that are a page apart fall on each other in the cache: each is written once, whole. */ \
     static void transpose_far_##name(T *d, int64_t d_step, const T *s, int64_t s_step,         \
                                      int64_t lanes, int64_t steps)                             \
     {                                                                                          \
         T tile[SIDE_##name * SIDE_##name];                                                     \
-        transpose_block_##name(tile, SIDE_##name, s, s_step, lanes, steps);                    \
+        (void)lanes;                                                                           \
+        transpose_block_##name(tile, SIDE_##name, s, s_step, SIDE_##name, steps);              \
         for (int64_t k = 0; k < steps; k++)                                                    \
-            for (int64_t l = 0; l < lanes; l++)                                                \
-                d[k * d_step + l] = tile[k * SIDE_##name + l];                                 \
+            memcpy(d + k * d_step, tile + k * SIDE_##name, SIDE_##name * sizeof(T));           \
     }                                                                                          \
     static void transpose_##name(T *d, int64_t d_step, const T *s, int64_t s_step,             \
                                  int64_t lanes, int64_t steps)                                 \
@@ -56,7 +56,7 @@ RLX_ALWAYS_INLINE void transpose_square(uint32_t *d, int64_t d_step, const uint3
         bool far = d_step % (512 / (int64_t)sizeof(T)) == 0;                                   \
         for (int64_t k = 0; k < steps; k += SIDE_##name)                                       \
             for (int64_t l = 0; l < lanes; l += SIDE_##name)                                   \
-                (far ? transpose_far_##name : transpose_block_##name)(                         \
+                (far && lanes - l >= SIDE_##name ? transpose_far_##name : transpose_block_##name)( \
                     d + k * d_step + l, d_step, s + l * s_step + k, s_step,                    \
                     rlx_micro_less(lanes - l, SIDE_##name),                                    \
                     rlx_micro_less(steps - k, SIDE_##name));                                   \

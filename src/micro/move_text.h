@@ -28,11 +28,36 @@ PACK_RUN(two)
 #undef PACK_RUN
 
 #if SET_MASKS
+/* Steps of a panel whose vectors are RUNS runs each, of which mask says what lanes they have. */
+#define PACK_VECTORS(name, RUNS)                                                                    \
+    SET static void name(const rlx_micro_pack *p, uint32_t *to, ptrdiff_t from[][2], u32_tail mask[][2]) \
+    {                                                                                               \
+        float *d = (float *)to;                                                                     \
+        const int64_t step = p->depth_stride[2], depth = p->depth[2];                               \
+        const ptrdiff_t a = from[0][0], b = from[1][0], a_next = from[0][RUNS - 1], b_next = from[1][RUNS - 1]; \
+        const u32_tail in_a = mask[0][0], in_b = mask[1][0], in_a_next = mask[0][RUNS - 1],         \
+                       in_b_next = mask[1][RUNS - 1];                                               \
+        for (int64_t i = 0; i < p->depth[0]; i++)                                                   \
+            for (int64_t j = 0; j < p->depth[1]; j++) {                                             \
+                const float *s = (const float *)p->src + i * p->depth_stride[0] + j * p->depth_stride[1]; \
+                for (int64_t k = depth; k > 0; k--, s += step, d += RLX_PANEL_COLUMNS) {            \
+                    f32_vec v = f32_load_part(s + a, in_a), w = f32_load_part(s + b, in_b);         \
+                    if (RUNS > 1)                                                                   \
+                        v = f32_load_over(v, s + a_next, in_a_next), w = f32_load_over(w, s + b_next, in_b_next); \
+                    f32_store(d, v);                                                                \
+                    f32_store(d + LANES, w);                                                        \
+                }                                                                                   \
+            }                                                                                       \
+    }
+PACK_VECTORS(pack_one_run, 1)
+PACK_VECTORS(pack_two_runs, 2)
+#undef PACK_VECTORS
+
 /* A panel whose vectors are two runs at most, in one go: each vector is written once, whole. False: they are more. */
 enum { PANEL_VECTORS = RLX_PANEL_COLUMNS / LANES };
 SET static bool pack_vectors(const rlx_micro_pack *p, uint32_t *d, int64_t first, int64_t lanes)
 {
-    int64_t at = p->start + first, high = at / p->width, low = at % p->width, step = p->depth_stride[2];
+    int64_t at = p->start + first, high = at / p->width, low = at % p->width;
     ptrdiff_t from[PANEL_VECTORS][2] = { { 0 } };
     u32_tail mask[PANEL_VECTORS][2] = { { 0 } };
     bool twice = false;
@@ -48,18 +73,7 @@ SET static bool pack_vectors(const rlx_micro_pack *p, uint32_t *d, int64_t first
         if (low == p->width)
             low = 0, high++;
     }
-    for (int64_t i = 0; i < p->depth[0]; i++)
-        for (int64_t j = 0; j < p->depth[1]; j++) {
-            const float *s = (const float *)p->src + i * p->depth_stride[0] + j * p->depth_stride[1];
-            for (int64_t k = 0; k < p->depth[2]; k++, s += step, d += RLX_PANEL_COLUMNS)
-                RLX_UNROLL for (int w = 0; w < PANEL_VECTORS; w++)
-                {
-                    f32_vec v = f32_load_part(s + from[w][0], mask[w][0]);
-                    if (twice)
-                        v = f32_merge(v, f32_load_part(s + from[w][1], mask[w][1]), mask[w][1]);
-                    f32_store((float *)d + w * LANES, v);
-                }
-        }
+    (twice ? pack_two_runs : pack_one_run)(p, d, from, mask);
     return true;
 }
 #endif

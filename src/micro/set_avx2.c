@@ -1,5 +1,5 @@
-/* set_avx2.c: 256-bit vectors with fused products. Tiles of up to 6 rows and 2 vectors: 12 sums in 16 registers; 8 rows,
- * those of a panel, are two tiles of 4. */
+/* set_avx2.c: 256-bit vectors with fused products. Tiles of up to 6 rows and 2 vectors: 12 sums in 16 registers; the 8
+ * rows of a panel are tiles of 3, 3 and 2 by 4 vectors where there are as many, else two of 4. */
 #include "format/kernel_math.h"
 #include "micro/micro_int.h"
 
@@ -12,6 +12,7 @@
 /* As few tiles as there can be, all about as high: each reads all of b. */
 static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 3, 6, 4, 4, 6, 6, 4 };
 #define F32_NEXT(W, n) ((n) < (int64_t)sizeof next_rows ? next_rows[n] : 6)
+#define SET_WIDE_TILES
 #define SET_LENDER rlx_micro_baseline
 #define SET_LENDS_RANGES 0
 #define CHAIN_VECTORS 4

@@ -243,6 +243,7 @@ PART_OF_2(u64, uint64_t)
 
 #if defined(RLX_SET_AVX512)
 SET_INLINE f32_vec f32_merge(f32_vec v, f32_vec w, f32_tail t) { return _mm512_mask_mov_ps(v, t, w); }
+SET_INLINE f32_vec f32_load_over(f32_vec v, const float *p, f32_tail t) { return _mm512_mask_loadu_ps(v, t, p); }
 SET_INLINE f64_vec f64_merge(f64_vec v, f64_vec w, f64_tail t) { return _mm512_mask_mov_pd(v, t, w); }
 SET_INLINE f32_vec f32_together(f32_vec v, f32_tail t) { return _mm512_maskz_compress_ps(t, v); }
 #elif defined(RLX_SET_AVX2)

@@ -169,9 +169,9 @@ static rlx_micro_sum random_sum(enum layout layout)
     if (once_in(8))
         s.depth = 1 + below(70);
     if (layout == PANELS)
-        s.rows = 1 + below(8);
+        s.rows = once_in(2) ? 8 : 1 + below(8);
     if (layout == PANELS || layout == A_IN_PLACE)
-        s.columns = 1 + below(32);
+        s.columns = once_in(4) ? 32 : 1 + below(32);
     if (layout == MANY_TILES)
         s.rows = 1 + below(40), s.columns = 1 + below(32), s.depth = 100 + below(200), s.turns = 1 + once_in(4);
     if (layout == ONE_ROW)
