@@ -126,7 +126,7 @@ DOT_TILE(tile, DOT_ROWS, unsigned)
 #define signed_off_b signed_b
 #define signed_off_off signed_off_sum
 #define signed_off_sum i8_dot
-DOT_TILE(tile, DOT_ROWS / 2, signed_off)
+DOT_TILE(tile, DOT_ROWS / 4, signed_off)
 DOT_TILE(row, 1, signed_off)
 
 #define unsigned_off_SET SET_DOT
@@ -136,7 +136,7 @@ DOT_TILE(row, 1, signed_off)
 #define unsigned_off_b signed_b
 #define unsigned_off_off unsigned_off_sum
 #define unsigned_off_sum u8_dot
-DOT_TILE(tile, DOT_ROWS / 2, unsigned_off)
+DOT_TILE(tile, DOT_ROWS / 4, unsigned_off)
 DOT_TILE(row, 1, unsigned_off)
 
 SET static void dot(const rlx_micro_sum *r)
@@ -145,7 +145,7 @@ SET static void dot(const rlx_micro_sum *r)
                               *const rows[2] = { row_unsigned_off, row_signed_off };
     bool off = is_off(r);
     if (rlx_micro_is_in_fours(r))
-        dot_tiles(r, tiles[r->b_signed][off], DOT_ROWS >> off, rows[r->b_signed]);
+        dot_tiles(r, tiles[r->b_signed][off], DOT_ROWS >> 2 * off, rows[r->b_signed]);
     else
         rlx_micro_dot_any(r);
 }
