@@ -86,7 +86,7 @@ static bool are_apart(const row_program *z, int64_t rows)
     return true;
 }
 
-/* Whether exp_sum may take the rows of exp that stand first: no element is above what is taken away. */
+/* Is no element above what is taken away? */
 static bool is_below(const rlx_kernel_run *r, const row_step *s, int64_t rows, int64_t columns)
 {
     for (int64_t i = 0; i < rows; i++) {
@@ -94,6 +94,16 @@ static bool is_below(const rlx_kernel_run *r, const row_step *s, int64_t rows, i
         if (!(r->micro->greatest(b, s->from + i * s->from_row, columns) <= b))
             return false;
     }
+    return true;
+}
+
+/* May exp_sum take the rows of exp? After a REDUCE their greatest element is taken away; rows that come first are looked at. */
+static bool have_bound(const rlx_kernel_run *r, const row_program *z, int64_t rows)
+{
+    for (size_t k = 0; k + 1 < z->count; k++)
+        if (z->at[k].op == RLX_K_MAP && z->at[k + 1].op == RLX_K_PARTIAL &&
+            !(k ? z->at[k - 1].op == RLX_K_REDUCE : is_below(r, z->at, rows, z->columns)))
+            return false;
     return true;
 }
 
@@ -253,9 +263,7 @@ bool rlx_kernel_block_rows(rlx_kernel_run *r, const uint32_t *ops, int64_t (*ope
         z.columns = k ? z.columns : columns;
         fits &= rows == all && (s->narrow || columns == z.columns);
     }
-    /* After a REDUCE it is the greatest element that is taken away. */
-    *done = fits && are_apart(&z, all) &&
-            (z.at[0].op != RLX_K_MAP || !has_sums(z.at, count) || is_below(r, z.at, all, z.columns));
+    *done = fits && are_apart(&z, all) && have_bound(r, &z, all);
     for (size_t k = 0; k + 1 < count && *done; k++)
         if (ops[k] & RLX_KERNEL_UNSTORED)
             z.at[k].to_row = z.at[k + 1].from_row = 0;

@@ -275,10 +275,10 @@ static rlx_dtype usual_offset(const rlx_buffer *b)
     return b->num_shape ? rlx_prim_dtype(b->shape[0]) : RELAX_INT32;
 }
 
-/* TVM 0.27 tells zeros of two dtypes apart. */
-static bool is_other_zero(const rlx_printer *p, const rlx_buffer *b)
+/* Zeros of two dtypes are told apart. */
+static bool is_other_zero(const rlx_buffer *b)
 {
-    return p->newer && b->elem_offset && rlx_prim_dtype(b->elem_offset) != usual_offset(b);
+    return b->elem_offset && rlx_prim_dtype(b->elem_offset) != usual_offset(b);
 }
 
 /* Returns whether the offset is a variable that only offset_factor implies. Without one that means
@@ -287,7 +287,7 @@ static bool put_offset(rlx_printer *p, decl *d)
 {
     const rlx_prim *e = d->b->elem_offset;
     if (!e || rlx_is_int_value(e, 0)) {
-        bool other = is_other_zero(p, d->b);
+        bool other = is_other_zero(d->b);
         if (other || d->b->offset_factor != 1)
             key(p, d, "elem_offset=");
         if (other)

@@ -165,7 +165,7 @@ def axis_matrix(have, want, scale, method, mode="half_pixel", rounding="round_pr
     length, least = scale * have, min(scale, 1) if antialias and method != "nearest_neighbor" else 1
     for o in range(want):
         x = {"half_pixel": (o + 0.5) / scale - 0.5, "asymmetric": o / scale, "tf_half_pixel_for_nn": (o + 0.5) / scale,
-             "align_corners": o * (have - 1) / (length - 1) if length != 1 else 0, "pytorch_half_pixel": (o + 0.5) / scale - 0.5 if length != 1 else -0.5,
+             "align_corners": o * (have - 1) / (length - 1) if length != 1 else 0, "pytorch_half_pixel": (o + 0.5) / scale - 0.5 if want > 1 else 0,
              "half_pixel_symmetric": have / 2 * (1 - want / length) + (o + 0.5) / scale - 0.5,
              "tf_crop_and_resize": roi[0] * (have - 1) + o * (roi[1] - roi[0]) * (have - 1) / (want - 1) if want > 1 else (roi[0] + roi[1]) / 2 * (have - 1)}[mode]
         outside[o] = not 0 <= x <= have - 1

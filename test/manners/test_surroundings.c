@@ -50,7 +50,7 @@ static void expect_same(const surroundings *a, const surroundings *b, const char
 
 /* ---- all steps, watched; what they give as numbers */
 
-enum { MOST = 2048 };
+enum { MOST = 4096 };
 static uint64_t usual[MOST];
 static size_t num_usual;
 
