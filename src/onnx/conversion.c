@@ -1,7 +1,6 @@
 /* conversion.c: what converters are made of: operands, calls, results, and what is known of expressions. */
 #include "onnx/onnx_int.h"
 
-
 enum {
     FOLD_INPUT = 256 << 10, FOLD_OUTPUT = 64 << 10, FOLD_FROM_NOTHING = 4 << 10,
     FOLD_STEPS = 1 << 20
@@ -272,6 +271,11 @@ const rlx_expr *rlx_onnx_call2(rlx_onnx_conv *c, const char *op, const rlx_expr 
                                const rlx_expr *y)
 {
     return rlx_onnx_call(c, op, "x x", x, y);
+}
+
+const rlx_expr *rlx_onnx_with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double number)
+{
+    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), number)) : NULL;
 }
 
 const rlx_expr *rlx_onnx_item(rlx_onnx_conv *c, const rlx_expr *tuple, int64_t index)

@@ -9,11 +9,6 @@
 
 #include <math.h>
 
-static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
-{
-    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), v)) : NULL;
-}
-
 typedef struct attention {
     const rlx_expr *q, *k, *v, *mask;
     const rlx_prim *batch, *queries, *keys, *past;
@@ -115,10 +110,10 @@ static const rlx_expr *visible(rlx_onnx_conv *c, const attention *a)
         seen = both(c, seen, rlx_onnx_call2(c, "less_equal", key, query));
     if (left >= 0)
         seen = both(c, seen, rlx_onnx_call2(c, "greater_equal", key,
-                                            with(c, "subtract", query, (double)left)));
+                                            rlx_onnx_with(c, "subtract", query, (double)left)));
     if (right >= 0)
         seen = both(c, seen, rlx_onnx_call2(c, "less_equal", key,
-                                            with(c, "add", query, (double)right)));
+                                            rlx_onnx_with(c, "add", query, (double)right)));
     return seen;
 }
 
@@ -176,7 +171,7 @@ static const rlx_expr *weights_of(rlx_onnx_conv *c, const rlx_expr *scores, bool
     if (!maybe_empty)
         return y;
     const rlx_expr *top = rlx_onnx_reduce(c, "max", scores, &last, 1, true);
-    return rlx_onnx_where(c, with(c, "equal", top, -INFINITY), rlx_onnx_scalar(c, t, 0), y);
+    return rlx_onnx_where(c, rlx_onnx_with(c, "equal", top, -INFINITY), rlx_onnx_scalar(c, t, 0), y);
 }
 
 /* Keys and values of before in front. */
@@ -250,8 +245,8 @@ RLX_ONNX_CONVERTER(convert_attention)
     const rlx_expr *stage[4] = { raw_scores(c, &a) };
     stage[1] = stage[0];
     if (cap != 0)
-        stage[1] = with(c, "multiply",
-                        rlx_onnx_call1(c, "tanh", with(c, "divide", stage[0], cap)), cap);
+        stage[1] = rlx_onnx_with(c, "multiply",
+                        rlx_onnx_call1(c, "tanh", rlx_onnx_with(c, "divide", stage[0], cap)), cap);
     stage[2] = stage[1] ? masked(c, &a, stage[1]) : NULL;
     stage[3] = stage[2] ? weights_of(c, stage[2], stage[2] != stage[1]) : NULL;
     const rlx_expr *y =

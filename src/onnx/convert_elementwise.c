@@ -310,14 +310,9 @@ RLX_ONNX_CONVERTER(convert_clip)
 /* ---- activations ------------------------------------------------------------------------------- */
 
 /* Arithmetic with numbers of x's dtype. */
-static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
-{
-    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), v)) : NULL;
-}
-
 static const rlx_expr *positive(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *below)
 {
-    return rlx_onnx_where(c, with(c, "greater", x, 0), x, below);
+    return rlx_onnx_where(c, rlx_onnx_with(c, "greater", x, 0), x, below);
 }
 
 RLX_ONNX_CONVERTER(convert_leaky_relu)
@@ -340,7 +335,7 @@ RLX_ONNX_CONVERTER(convert_prelu)
             axes[i] = i + 1;
         slope = rlx_onnx_expand_dims(c, slope, axes, (size_t)nx - 2);
     }
-    return rlx_onnx_output(c, 0, rlx_onnx_where(c, with(c, "less", x, 0),
+    return rlx_onnx_output(c, 0, rlx_onnx_where(c, rlx_onnx_with(c, "less", x, 0),
                                                 rlx_onnx_call2(c, "multiply", x, slope), x));
 }
 
@@ -349,8 +344,8 @@ RLX_ONNX_CONVERTER(convert_elu)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
     double alpha = rlx_onnx_float(c, "alpha", 1);
-    const rlx_expr *e = with(c, "subtract", rlx_onnx_call1(c, "exp", x), 1);
-    return rlx_onnx_output(c, 0, positive(c, x, alpha == 1 ? e : with(c, "multiply", e, alpha)));
+    const rlx_expr *e = rlx_onnx_with(c, "subtract", rlx_onnx_call1(c, "exp", x), 1);
+    return rlx_onnx_output(c, 0, positive(c, x, alpha == 1 ? e : rlx_onnx_with(c, "multiply", e, alpha)));
 }
 
 RLX_ONNX_CONVERTER(convert_selu)
@@ -359,8 +354,8 @@ RLX_ONNX_CONVERTER(convert_selu)
     double alpha = rlx_onnx_float(c, "alpha", c->version < 6 ? 1.6732 : 1.67326319217681884765625);
     double gamma = rlx_onnx_float(c, "gamma", c->version < 6 ? 1.0507 : 1.05070102214813232421875);
     const rlx_expr *e =
-        with(c, "multiply", with(c, "subtract", rlx_onnx_call1(c, "exp", x), 1), alpha);
-    return rlx_onnx_output(c, 0, with(c, "multiply", positive(c, x, e), gamma));
+        rlx_onnx_with(c, "multiply", rlx_onnx_with(c, "subtract", rlx_onnx_call1(c, "exp", x), 1), alpha);
+    return rlx_onnx_output(c, 0, rlx_onnx_with(c, "multiply", positive(c, x, e), gamma));
 }
 
 RLX_ONNX_CONVERTER(convert_celu)
@@ -370,23 +365,23 @@ RLX_ONNX_CONVERTER(convert_celu)
     rlx_dtype t = rlx_onnx_dtype_of(c, x);
     if (x && rlx_dtype_bits(t) < 32) /* exp - 1 loses what 16 bits have */
         x = rlx_onnx_cast(c, x, RELAX_FLOAT32);
-    const rlx_expr *e = rlx_onnx_call1(c, "exp", with(c, "divide", x, alpha));
-    e = with(c, "minimum", with(c, "multiply", with(c, "subtract", e, 1), alpha), 0);
-    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, rlx_onnx_call2(c, "add", with(c, "maximum", x, 0), e), t));
+    const rlx_expr *e = rlx_onnx_call1(c, "exp", rlx_onnx_with(c, "divide", x, alpha));
+    e = rlx_onnx_with(c, "minimum", rlx_onnx_with(c, "multiply", rlx_onnx_with(c, "subtract", e, 1), alpha), 0);
+    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, rlx_onnx_call2(c, "add", rlx_onnx_with(c, "maximum", x, 0), e), t));
 }
 
 RLX_ONNX_CONVERTER(convert_thresholded_relu)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
-    const rlx_expr *cond = with(c, "greater", x, rlx_onnx_float(c, "alpha", 1));
+    const rlx_expr *cond = rlx_onnx_with(c, "greater", x, rlx_onnx_float(c, "alpha", 1));
     const rlx_expr *zero = x ? rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), 0) : NULL;
     return rlx_onnx_output(c, 0, rlx_onnx_where(c, cond, x, zero));
 }
 
 static const rlx_expr *hard_sigmoid(rlx_onnx_conv *c, const rlx_expr *x, double alpha, double beta)
 {
-    const rlx_expr *y = with(c, "add", with(c, "multiply", x, alpha), beta);
-    return with(c, "minimum", with(c, "maximum", y, 0), 1);
+    const rlx_expr *y = rlx_onnx_with(c, "add", rlx_onnx_with(c, "multiply", x, alpha), beta);
+    return rlx_onnx_with(c, "minimum", rlx_onnx_with(c, "maximum", y, 0), 1);
 }
 
 RLX_ONNX_CONVERTER(convert_hard_sigmoid)
@@ -411,7 +406,7 @@ const rlx_expr *rlx_onnx_activated(rlx_onnx_conv *c, const rlx_expr *y)
     if (p && n == 1 && rlx_slice_is(name, "LeakyRelu"))
         return rlx_onnx_call(c, "nn.leakyrelu", "x alpha=f", y, p[0]);
     if (p && n == 2 && rlx_slice_is(name, "Clip"))
-        return with(c, "minimum", with(c, "maximum", y, p[0]), p[1]);
+        return rlx_onnx_with(c, "minimum", rlx_onnx_with(c, "maximum", y, p[0]), p[1]);
     if (p && n == 2 && rlx_slice_is(name, "HardSigmoid"))
         return hard_sigmoid(c, y, p[0], p[1]);
     int length = (int)(name.len < 64 ? name.len : 64);
@@ -445,7 +440,7 @@ static const rlx_expr *swish(rlx_onnx_conv *c, const rlx_expr *x, double alpha)
     if (alpha == 1)
         return rlx_onnx_call1(c, "nn.silu", x);
     return rlx_onnx_call2(c, "multiply", x,
-                          rlx_onnx_call1(c, "sigmoid", with(c, "multiply", x, alpha)));
+                          rlx_onnx_call1(c, "sigmoid", rlx_onnx_with(c, "multiply", x, alpha)));
 }
 
 RLX_ONNX_CONVERTER(convert_swish)
@@ -489,9 +484,9 @@ RLX_ONNX_CONVERTER(convert_shrink)
     if (!rlx_dtype_is_float(t)) /* the numbers need not be whole */
         x = rlx_onnx_cast(c, x, RELAX_FLOAT64);
     const rlx_expr *zero = rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), 0);
-    const rlx_expr *above = rlx_onnx_where(c, with(c, "greater", x, lambd),
-                                           with(c, "subtract", x, bias), zero);
-    const rlx_expr *y = rlx_onnx_where(c, with(c, "less", x, -lambd), with(c, "add", x, bias), above);
+    const rlx_expr *above = rlx_onnx_where(c, rlx_onnx_with(c, "greater", x, lambd),
+                                           rlx_onnx_with(c, "subtract", x, bias), zero);
+    const rlx_expr *y = rlx_onnx_where(c, rlx_onnx_with(c, "less", x, -lambd), rlx_onnx_with(c, "add", x, bias), above);
     return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
 }
 
@@ -505,7 +500,7 @@ RLX_ONNX_CONVERTER(convert_reciprocal)
 RLX_ONNX_CONVERTER(convert_softsign)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
-    const rlx_expr *d = with(c, "add", rlx_onnx_call1(c, "abs", x), 1);
+    const rlx_expr *d = rlx_onnx_with(c, "add", rlx_onnx_call1(c, "abs", x), 1);
     return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "divide", x, d));
 }
 
@@ -515,9 +510,9 @@ RLX_ONNX_CONVERTER(convert_is_inf)
     bool above = rlx_onnx_int(c, "detect_positive", 1) != 0;
     bool below = rlx_onnx_int(c, "detect_negative", 1) != 0;
     if (!above)
-        y = rlx_onnx_call2(c, "logical_and", y, with(c, "less", x, 0));
+        y = rlx_onnx_call2(c, "logical_and", y, rlx_onnx_with(c, "less", x, 0));
     if (!below)
-        y = rlx_onnx_call2(c, "logical_and", y, with(c, "greater", x, 0));
+        y = rlx_onnx_call2(c, "logical_and", y, rlx_onnx_with(c, "greater", x, 0));
     return rlx_onnx_output(c, 0, y);
 }
 
@@ -531,12 +526,12 @@ static bool cast_to(rlx_onnx_conv *c, rlx_dtype t)
         return rlx_onnx_output_ints(c, 0, v->ints, v->num_ints, v->is_scalar, t);
     const rlx_expr *x = rlx_onnx_input(c, 0);
     if (x && t == RELAX_BOOL && rlx_onnx_dtype_of(c, x) != RELAX_BOOL)
-        return rlx_onnx_output(c, 0, with(c, "not_equal", x, 0));
+        return rlx_onnx_output(c, 0, rlx_onnx_with(c, "not_equal", x, 0));
     if (x && rlx_dtype_is_float(t) && rlx_dtype_bits(t) == 8 && rlx_onnx_int(c, "saturate", 1)) {
         double most = rlx_dtype_greatest(t);
         if (!rlx_dtype_is_float(rlx_onnx_dtype_of(c, x)))
             x = rlx_onnx_cast(c, x, RELAX_FLOAT32);
-        x = with(c, "minimum", with(c, "maximum", x, -most), most);
+        x = rlx_onnx_with(c, "minimum", rlx_onnx_with(c, "maximum", x, -most), most);
     }
     return rlx_onnx_output(c, 0, rlx_onnx_cast(c, x, t));
 }

@@ -1,11 +1,6 @@
 /* convert_norm.c: normalisations and softmax. */
 #include "onnx/onnx_int.h"
 
-static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
-{
-    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), v)) : NULL;
-}
-
 /* ---- softmax ----------------------------------------------------------------------------------- */
 
 /* All sizes from one axis on, as one: what versions before 13 normalise together. */
@@ -119,7 +114,7 @@ static const rlx_expr *deviation(rlx_onnx_conv *c, const rlx_expr *centred, cons
 {
     const rlx_expr *v = rlx_onnx_reduce(c, "mean", rlx_onnx_call1(c, "square", centred), axes,
                                         count, true);
-    return rlx_onnx_call1(c, "sqrt", with(c, "add", v, epsilon));
+    return rlx_onnx_call1(c, "sqrt", rlx_onnx_with(c, "add", v, epsilon));
 }
 
 /* Axes from `axis` to the last. */
@@ -312,7 +307,7 @@ RLX_ONNX_CONVERTER(convert_mean_variance)
         axes = usual, count = 3;
     const rlx_expr *y =
         rlx_onnx_call2(c, "subtract", x, rlx_onnx_reduce(c, "mean", x, axes, count, true));
-    const rlx_expr *d = with(c, "add", deviation(c, y, axes, count, 0), 1e-9);
+    const rlx_expr *d = rlx_onnx_with(c, "add", deviation(c, y, axes, count, 0), 1e-9);
     return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "divide", y, d));
 }
 
@@ -328,7 +323,7 @@ RLX_ONNX_CONVERTER(convert_lp_norm)
     if (p != 1)
         s = rlx_onnx_call1(c, "sqrt", s);
     const rlx_expr *one = rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), 1);
-    s = rlx_onnx_where(c, with(c, "equal", s, 0), one, s); /* 0 / 1 */
+    s = rlx_onnx_where(c, rlx_onnx_with(c, "equal", s, 0), one, s); /* 0 / 1 */
     return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "divide", x, s));
 }
 
@@ -361,8 +356,8 @@ RLX_ONNX_CONVERTER(convert_lrn)
         sum = sum ? rlx_onnx_call2(c, "add", sum, part) : part;
     }
     double alpha = rlx_onnx_float(c, "alpha", (double)1e-4f) / (double)size;
-    sum = with(c, "add", with(c, "multiply", sum, alpha), rlx_onnx_float(c, "bias", 1));
-    sum = with(c, "power", sum, rlx_onnx_float(c, "beta", 0.75));
+    sum = rlx_onnx_with(c, "add", rlx_onnx_with(c, "multiply", sum, alpha), rlx_onnx_float(c, "bias", 1));
+    sum = rlx_onnx_with(c, "power", sum, rlx_onnx_float(c, "beta", 0.75));
     return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "divide", x, sum));
 }
 

@@ -5,11 +5,6 @@
  */
 #include "onnx/onnx_int.h"
 
-static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
-{
-    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), v)) : NULL;
-}
-
 static const rlx_expr *dequantized(rlx_onnx_conv *c, size_t x, size_t scale, size_t zero)
 {
     const rlx_expr *v = rlx_onnx_cast(c, rlx_onnx_input(c, x), RELAX_INT32);
@@ -110,7 +105,7 @@ RLX_ONNX_CONVERTER(convert_qgemm)
     if (rlx_onnx_has(c, 6))
         y = rlx_onnx_call2(c, "add", y, rlx_onnx_input(c, 6));
     const rlx_expr *s = rlx_onnx_call2(c, "multiply", rlx_onnx_input(c, 1), rlx_onnx_input(c, 4));
-    s = with(c, "multiply", s, rlx_onnx_float(c, "alpha", 1));
+    s = rlx_onnx_with(c, "multiply", s, rlx_onnx_float(c, "alpha", 1));
     y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, RELAX_FLOAT32), s);
     if (rlx_onnx_has(c, 7))
         y = quantized(c, y, 7, 8, rlx_onnx_dtype_of(c, rlx_onnx_input(c, 0)));
@@ -151,7 +146,7 @@ static const rlx_expr *unpacked(rlx_onnx_conv *c, const rlx_expr *x, int64_t row
         shifts[i] = (double)(i * bits);
     x = rlx_onnx_call2(c, "right_shift", rlx_onnx_expand_dims(c, x, &behind, 1),
                        rlx_onnx_const(c, RELAX_INT32, &per, 1, shifts));
-    return rlx_onnx_reshape_ints(c, with(c, "bitwise_and", x, (double)((1 << bits) - 1)), flat, 2);
+    return rlx_onnx_reshape_ints(c, rlx_onnx_with(c, "bitwise_and", x, (double)((1 << bits) - 1)), flat, 2);
 }
 
 typedef struct packed { int64_t k, n, bits, block, blocks; } packed;

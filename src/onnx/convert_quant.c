@@ -3,11 +3,6 @@
 
 #include <math.h>
 
-static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
-{
-    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), v)) : NULL;
-}
-
 /* Rounded half to even, shifted by the zero point, limited to its dtype. */
 const rlx_expr *rlx_onnx_requantize(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *zero)
 {
@@ -99,7 +94,7 @@ RLX_ONNX_CONVERTER(convert_quantize)
     if (rlx_dtype_is_float(t)) {
         if (rlx_onnx_int(c, "saturate", 1)) {
             double most = rlx_dtype_greatest(t);
-            y = with(c, "minimum", with(c, "maximum", y, -most), most);
+            y = rlx_onnx_with(c, "minimum", rlx_onnx_with(c, "maximum", y, -most), most);
         }
         return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
     }
@@ -143,13 +138,13 @@ const rlx_expr *rlx_onnx_quantize_by_range(rlx_onnx_conv *c, const rlx_expr *x, 
 {
     static const int64_t flat = -1;
     const rlx_expr *row = rlx_onnx_reshape_ints(c, x, &flat, 1);
-    const rlx_expr *low = with(c, "minimum", rlx_onnx_call1(c, "min", row), 0);
-    const rlx_expr *high = with(c, "maximum", rlx_onnx_call1(c, "max", row), 0);
-    const rlx_expr *s = with(c, "divide", rlx_onnx_call2(c, "subtract", high, low), 255);
+    const rlx_expr *low = rlx_onnx_with(c, "minimum", rlx_onnx_call1(c, "min", row), 0);
+    const rlx_expr *high = rlx_onnx_with(c, "maximum", rlx_onnx_call1(c, "max", row), 0);
+    const rlx_expr *s = rlx_onnx_with(c, "divide", rlx_onnx_call2(c, "subtract", high, low), 255);
     const rlx_expr *one = x ? rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), 1) : NULL;
-    const rlx_expr *d = rlx_onnx_where(c, with(c, "equal", s, 0), one, s);
+    const rlx_expr *d = rlx_onnx_where(c, rlx_onnx_with(c, "equal", s, 0), one, s);
     const rlx_expr *z = rlx_onnx_call2(c, "divide", rlx_onnx_call1(c, "negative", low), d);
-    z = rlx_onnx_call1(c, "round", with(c, "minimum", with(c, "maximum", z, 0), 255));
+    z = rlx_onnx_call1(c, "round", rlx_onnx_with(c, "minimum", rlx_onnx_with(c, "maximum", z, 0), 255));
     const rlx_expr *y = rlx_onnx_call1(c, "round", rlx_onnx_call2(c, "divide", x, d));
     *scale = s;
     *zero = rlx_onnx_cast(c, z, RELAX_UINT8);

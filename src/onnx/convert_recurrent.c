@@ -7,10 +7,6 @@
 
 enum { MOST_STEPS = 16 }; /* in a row */
 
-static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
-{
-    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), v)) : NULL;
-}
 static const rlx_expr *add(rlx_onnx_conv *c, const rlx_expr *a, const rlx_expr *b)
 {
     return rlx_onnx_call2(c, "add", a, b);
@@ -47,22 +43,22 @@ static const rlx_expr *activate(rlx_onnx_conv *c, const gate_fn *a, const rlx_ex
     case SIGMOID: return rlx_onnx_call1(c, "sigmoid", x);
     case TANH: return rlx_onnx_call1(c, "tanh", x);
     case RELU: return rlx_onnx_call1(c, "nn.relu", x);
-    case AFFINE: return with(c, "add", with(c, "multiply", x, a->alpha), a->beta);
+    case AFFINE: return rlx_onnx_with(c, "add", rlx_onnx_with(c, "multiply", x, a->alpha), a->beta);
     case LEAKY: return rlx_onnx_call(c, "nn.leakyrelu", "x alpha=f", x, a->alpha);
     case THRESHOLDED:
-        return rlx_onnx_where(c, with(c, "greater", x, a->alpha), x, zero);
+        return rlx_onnx_where(c, rlx_onnx_with(c, "greater", x, a->alpha), x, zero);
     case SCALED_TANH:
-        return with(c, "multiply", rlx_onnx_call1(c, "tanh", with(c, "multiply", x, a->beta)),
+        return rlx_onnx_with(c, "multiply", rlx_onnx_call1(c, "tanh", rlx_onnx_with(c, "multiply", x, a->beta)),
                     a->alpha);
     case HARD_SIGMOID:
-        x = with(c, "add", with(c, "multiply", x, a->alpha), a->beta);
-        return with(c, "minimum", with(c, "maximum", x, 0), 1);
+        x = rlx_onnx_with(c, "add", rlx_onnx_with(c, "multiply", x, a->alpha), a->beta);
+        return rlx_onnx_with(c, "minimum", rlx_onnx_with(c, "maximum", x, 0), 1);
     case ELU:
-        return rlx_onnx_where(c, with(c, "greater", x, 0), x,
-                              with(c, "multiply",
-                                   with(c, "subtract", rlx_onnx_call1(c, "exp", x), 1), a->alpha));
+        return rlx_onnx_where(c, rlx_onnx_with(c, "greater", x, 0), x,
+                              rlx_onnx_with(c, "multiply",
+                                   rlx_onnx_with(c, "subtract", rlx_onnx_call1(c, "exp", x), 1), a->alpha));
     case SOFTSIGN:
-        return rlx_onnx_call2(c, "divide", x, with(c, "add", rlx_onnx_call1(c, "abs", x), 1));
+        return rlx_onnx_call2(c, "divide", x, rlx_onnx_with(c, "add", rlx_onnx_call1(c, "abs", x), 1));
     case SOFTPLUS: return rlx_onnx_call1(c, "nn.softplus", x);
     }
     return NULL;
@@ -127,7 +123,7 @@ static const rlx_expr *gate(rlx_onnx_conv *c, const recurrent *q, const rlx_expr
 
 static const rlx_expr *clipped(rlx_onnx_conv *c, const recurrent *q, const rlx_expr *x)
 {
-    return q->clips ? with(c, "minimum", with(c, "maximum", x, -q->clip), q->clip) : x;
+    return q->clips ? rlx_onnx_with(c, "minimum", rlx_onnx_with(c, "maximum", x, -q->clip), q->clip) : x;
 }
 
 static const rlx_expr *gated(rlx_onnx_conv *c, const direction *d, const rlx_expr *x, size_t act)

@@ -5,11 +5,6 @@
 
 #define PI 3.14159265358979323846
 
-static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
-{
-    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), v)) : NULL;
-}
-
 static const rlx_expr *size_as(rlx_onnx_conv *c, const rlx_prim *p, rlx_dtype t)
 {
     const rlx_expr *e = p ? rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &p, 1)) : NULL;
@@ -36,12 +31,12 @@ RLX_ONNX_CONVERTER(convert_window)
     const rlx_expr *i = rlx_onnx_cast(c, rlx_onnx_arange(c, n.data[0], RELAX_INT64), RELAX_FLOAT64);
     const rlx_expr *d = size_as(c, n.data[0], RELAX_FLOAT64);
     if (!periodic)
-        d = with(c, "maximum", with(c, "subtract", d, 1), 1);
-    const rlx_expr *x = with(c, "multiply", rlx_onnx_call2(c, "divide", i, d), 2 * PI);
-    const rlx_expr *y = with(c, "multiply", rlx_onnx_call1(c, "cos", x), -a[1]);
-    y = with(c, "add", y, a[0]);
+        d = rlx_onnx_with(c, "maximum", rlx_onnx_with(c, "subtract", d, 1), 1);
+    const rlx_expr *x = rlx_onnx_with(c, "multiply", rlx_onnx_call2(c, "divide", i, d), 2 * PI);
+    const rlx_expr *y = rlx_onnx_with(c, "multiply", rlx_onnx_call1(c, "cos", x), -a[1]);
+    y = rlx_onnx_with(c, "add", y, a[0]);
     if (a[2] != 0)
-        y = rlx_onnx_call2(c, "add", y, with(c, "multiply", rlx_onnx_call1(c, "cos", with(c, "multiply", x, 2)), a[2]));
+        y = rlx_onnx_call2(c, "add", y, rlx_onnx_with(c, "multiply", rlx_onnx_call1(c, "cos", rlx_onnx_with(c, "multiply", x, 2)), a[2]));
     return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
 }
 
@@ -104,7 +99,7 @@ static fourier waves(rlx_onnx_conv *c, const rlx_prim *rows, const rlx_prim *col
     const rlx_expr *x = rlx_onnx_call2(c, "floor_mod", rlx_onnx_call2(c, "multiply", j, k), n);
     x = rlx_onnx_call2(c, "divide", rlx_onnx_cast(c, x, RELAX_FLOAT64),
                        rlx_onnx_cast(c, n, RELAX_FLOAT64));
-    x = with(c, "multiply", x, 2 * PI);
+    x = rlx_onnx_with(c, "multiply", x, 2 * PI);
     return (fourier){ rlx_onnx_call1(c, "cos", x), rlx_onnx_call1(c, "sin", x) };
 }
 
@@ -269,7 +264,7 @@ RLX_ONNX_CONVERTER(convert_stft)
                                             rlx_fold_sub(c->ctx, all, len), rlx_int64(c->ctx, step));
     count = rlx_onnx_simplify(c, rlx_fold_add(c->ctx, count, rlx_int64(c->ctx, 1)));
     const rlx_expr *at = rlx_onnx_arange(c, count, RELAX_INT64);
-    at = rlx_onnx_expand_dims(c, with(c, "multiply", at, (double)step), &behind, 1);
+    at = rlx_onnx_expand_dims(c, rlx_onnx_with(c, "multiply", at, (double)step), &behind, 1);
     at = rlx_onnx_call2(c, "add", at, rlx_onnx_arange(c, len, RELAX_INT64));
     const rlx_expr *frames = rlx_onnx_call(c, "take", "x x axis=i", x, at, (int64_t)1);
     fourier f = frames ? parts_of(c, frames, 3) : (fourier){ NULL, NULL };

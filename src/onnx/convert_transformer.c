@@ -8,11 +8,6 @@
 
 #include <math.h>
 
-static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
-{
-    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), v)) : NULL;
-}
-
 static const rlx_expr *optional(rlx_onnx_conv *c, size_t i)
 {
     return rlx_onnx_has(c, i) ? rlx_onnx_input(c, i) : NULL;
@@ -66,9 +61,9 @@ static const rlx_expr *attend(rlx_onnx_conv *c, const heads *h)
     if (scale == 0)
         scale = 1 / sqrt((double)size);
     const rlx_expr *k = rlx_onnx_transpose(c, repeated(c, h, h->k), perm, 4);
-    const rlx_expr *s = with(c, "multiply", rlx_onnx_call2(c, "matmul", h->q, k), scale);
+    const rlx_expr *s = rlx_onnx_with(c, "multiply", rlx_onnx_call2(c, "matmul", h->q, k), scale);
     if (cap > 0)
-        s = with(c, "multiply", rlx_onnx_call1(c, "tanh", with(c, "divide", s, cap)), cap);
+        s = rlx_onnx_with(c, "multiply", rlx_onnx_call1(c, "tanh", rlx_onnx_with(c, "divide", s, cap)), cap);
     s = sum_of(c, s, h->added ? rlx_onnx_cast(c, h->added, t) : NULL);
     if (h->seen)
         s = rlx_onnx_where(c, h->seen, s, rlx_onnx_scalar(c, t, -rlx_dtype_greatest(t)));
@@ -114,7 +109,7 @@ static const rlx_expr *mask_added(rlx_onnx_conv *c, const heads *h, size_t i)
     m = rlx_onnx_cast(c, m, RELAX_INT64);
     if (n > 1) {
         m = rlx_onnx_expand_dims(c, m, n == 2 ? two : &one, n == 2 ? 2 : 1);
-        open = with(c, "greater", m, 0);
+        open = rlx_onnx_with(c, "greater", m, 0);
     } else {
         const rlx_prim *twice = rlx_fold_mul(c->ctx, h->batch, rlx_int64(c->ctx, 2));
         const rlx_prim *all = rlx_fold_add(c->ctx, rlx_fold_add(c->ctx, twice, h->batch), rlx_int64(c->ctx, 2));
@@ -284,7 +279,7 @@ static const rlx_expr *query_places(rlx_onnx_conv *c, const rlx_prim *length, bo
         static const int64_t last = 1;
         ends = rlx_onnx_call(c, "squeeze", "x axis=I", ends, &last, (size_t)1);
     }
-    const rlx_expr *before = rlx_onnx_call2(c, "subtract", with(c, "add", ends, 1), n);
+    const rlx_expr *before = rlx_onnx_call2(c, "subtract", rlx_onnx_with(c, "add", ends, 1), n);
     before = rlx_onnx_where(c, rlx_onnx_call2(c, "equal", total, n), rlx_onnx_scalar(c, RELAX_INT64, 0), before);
     return rlx_onnx_call2(c, "add", rlx_onnx_expand_dims(c, before, three, 3), p);
 }
@@ -371,7 +366,7 @@ RLX_ONNX_CONVERTER(convert_group_query_attention)
     h.seen = rlx_onnx_call2(c, "less_equal", key, places);
     if (window > 0)
         h.seen = rlx_onnx_call2(c, "logical_and", h.seen,
-                                rlx_onnx_call2(c, "greater", key, with(c, "subtract", places, (double)window)));
+                                rlx_onnx_call2(c, "greater", key, rlx_onnx_with(c, "subtract", places, (double)window)));
     h.added = optional(c, 10);
     if (rlx_onnx_has(c, 11))
         h.sink = rlx_onnx_expand_dims(c, rlx_onnx_input(c, 11), last, 3);

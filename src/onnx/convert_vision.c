@@ -3,11 +3,6 @@
 
 #include <math.h>
 
-static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
-{
-    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), v)) : NULL;
-}
-
 static const rlx_expr *size_as(rlx_onnx_conv *c, const rlx_prim *p, rlx_dtype t)
 {
     const rlx_expr *e = p ? rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &p, 1)) : NULL;
@@ -31,19 +26,19 @@ typedef struct sampler {
 static const rlx_expr *reflected(rlx_onnx_conv *c, const sampler *s, const rlx_expr *x, size_t axis)
 {
     double low = s->corners ? 0 : -0.5;
-    const rlx_expr *range = s->corners ? with(c, "subtract", s->size[axis], 1) : s->size[axis];
-    range = with(c, "maximum", range, 1e-30);
-    const rlx_expr *twice = with(c, "multiply", range, 2);
-    const rlx_expr *y = with(c, "subtract", x, low);
+    const rlx_expr *range = s->corners ? rlx_onnx_with(c, "subtract", s->size[axis], 1) : s->size[axis];
+    range = rlx_onnx_with(c, "maximum", range, 1e-30);
+    const rlx_expr *twice = rlx_onnx_with(c, "multiply", range, 2);
+    const rlx_expr *y = rlx_onnx_with(c, "subtract", x, low);
     y = rlx_onnx_call2(c, "floor_mod", y, twice);
     y = rlx_onnx_call2(c, "minimum", y, rlx_onnx_call2(c, "subtract", twice, y));
-    return with(c, "add", y, low);
+    return rlx_onnx_with(c, "add", y, low);
 }
 
 static const rlx_expr *limited(rlx_onnx_conv *c, const sampler *s, const rlx_expr *x, size_t axis)
 {
-    return rlx_onnx_call2(c, "minimum", with(c, "maximum", x, 0),
-                          with(c, "subtract", s->size[axis], 1));
+    return rlx_onnx_call2(c, "minimum", rlx_onnx_with(c, "maximum", x, 0),
+                          rlx_onnx_with(c, "subtract", s->size[axis], 1));
 }
 
 /* The elements at whole places; zeros outside in that mode. */
@@ -76,16 +71,16 @@ static const rlx_expr *tap_weight(rlx_onnx_conv *c, const rlx_expr *fraction, in
     const rlx_expr *one = rlx_onnx_scalar(c, t, 1), *d, *y;
     if (!cubic)
         return tap ? fraction : rlx_onnx_call2(c, "subtract", one, fraction);
-    d = tap <= 0 ? with(c, "add", fraction, -tap)
+    d = tap <= 0 ? rlx_onnx_with(c, "add", fraction, -tap)
                  : rlx_onnx_call2(c, "subtract", rlx_onnx_scalar(c, t, tap), fraction);
     if (tap == 0 || tap == 1) { /* ((a + 2) d - (a + 3)) d^2 + 1 */
-        y = with(c, "add", with(c, "multiply", d, a + 2), -(a + 3));
-        return with(c, "add",
+        y = rlx_onnx_with(c, "add", rlx_onnx_with(c, "multiply", d, a + 2), -(a + 3));
+        return rlx_onnx_with(c, "add",
                     rlx_onnx_call2(c, "multiply", y, rlx_onnx_call2(c, "multiply", d, d)), 1);
     }
-    y = with(c, "add", with(c, "multiply", d, a), -5 * a);
-    y = with(c, "add", rlx_onnx_call2(c, "multiply", y, d), 8 * a);
-    return with(c, "add", rlx_onnx_call2(c, "multiply", y, d), -4 * a);
+    y = rlx_onnx_with(c, "add", rlx_onnx_with(c, "multiply", d, a), -5 * a);
+    y = rlx_onnx_with(c, "add", rlx_onnx_call2(c, "multiply", y, d), 8 * a);
+    return rlx_onnx_with(c, "add", rlx_onnx_call2(c, "multiply", y, d), -4 * a);
 }
 
 static const rlx_expr *interpolate(rlx_onnx_conv *c, const sampler *s, bool cubic)
@@ -103,7 +98,7 @@ static const rlx_expr *interpolate(rlx_onnx_conv *c, const sampler *s, bool cubi
         const rlx_expr *at[3], *w = NULL;
         for (size_t i = 0, rest = (size_t)k; i < s->n; i++, rest /= (size_t)taps) {
             int tap = (int)(rest % (size_t)taps);
-            at[i] = with(c, "add", base[i], first + tap);
+            at[i] = rlx_onnx_with(c, "add", base[i], first + tap);
             w = w ? rlx_onnx_call2(c, "multiply", w, weights[i][tap]) : weights[i][tap];
         }
         const rlx_expr *y = rlx_onnx_call2(
@@ -137,10 +132,10 @@ RLX_ONNX_CONVERTER(convert_grid_sample)
         const rlx_expr *p = rlx_onnx_call(c, "take", "x x axis=i", grid,
                                           rlx_onnx_scalar(c, RELAX_INT64, (double)(s.n - 1 - i)),
                                           (int64_t)s.n + 1);
-        p = with(c, "add", p, 1);
-        p = s.corners ? rlx_onnx_call2(c, "multiply", p, with(c, "subtract", s.size[i], 1))
-                      : with(c, "subtract", rlx_onnx_call2(c, "multiply", p, s.size[i]), 1);
-        p = with(c, "divide", p, 2);
+        p = rlx_onnx_with(c, "add", p, 1);
+        p = s.corners ? rlx_onnx_call2(c, "multiply", p, rlx_onnx_with(c, "subtract", s.size[i], 1))
+                      : rlx_onnx_with(c, "subtract", rlx_onnx_call2(c, "multiply", p, s.size[i]), 1);
+        p = rlx_onnx_with(c, "divide", p, 2);
         s.place[i] = s.padding == BORDER && !cubic       ? limited(c, &s, p, i)
                      : s.padding == REFLECTION && !cubic ? reflected(c, &s, p, i)
                                                          : p;
@@ -271,7 +266,7 @@ static const rlx_expr *places_along(rlx_onnx_conv *c, const rlx_prim *count, int
     int64_t behind[2 * MOST_AXES];
     for (size_t i = at + 1; i < rank; i++)
         behind[i - at - 1] = (int64_t)(i - at);
-    const rlx_expr *e = with(c, "multiply", rlx_onnx_arange(c, count, RELAX_INT64), (double)step);
+    const rlx_expr *e = rlx_onnx_with(c, "multiply", rlx_onnx_arange(c, count, RELAX_INT64), (double)step);
     return rlx_onnx_expand_dims(c, e, behind, rank - at - 1);
 }
 

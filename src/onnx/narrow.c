@@ -79,11 +79,6 @@ static double threshold(const narrow *n, int code, char mode)
     return n->kind == 'e' || code & 1 ? half : nextafterf((float)half, INFINITY);
 }
 
-static const rlx_expr *with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double v)
-{
-    return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), v)) : NULL;
-}
-
 /* A float32 or float64 as a code, in int32. */
 static const rlx_expr *encode_float(rlx_onnx_conv *c, const narrow *n, const rlx_expr *x,
                                     bool saturate, char mode)
@@ -103,16 +98,16 @@ static const rlx_expr *encode_float(rlx_onnx_conv *c, const narrow *n, const rlx
     if (n->kind == 'e')
         not_a_number = rlx_onnx_call2(c, "logical_or", not_a_number, rlx_onnx_call1(c, "isinf", x));
     if (n->kind != 'e') {
-        const rlx_expr *negative = with(c, "less", x, 0);
+        const rlx_expr *negative = rlx_onnx_with(c, "less", x, 0);
         if (n->kind == 'f') /* the reciprocal of -0 is below 0 */
             negative = rlx_onnx_call2(
                 c, "logical_or", negative,
-                with(c, "less", rlx_onnx_call2(c, "divide", rlx_onnx_scalar(c, t, 1), x), 0));
+                rlx_onnx_with(c, "less", rlx_onnx_call2(c, "divide", rlx_onnx_scalar(c, t, 1), x), 0));
         else /* 0 has no sign, nor has what is beyond the greatest: NaN */
             negative = rlx_onnx_call2(c, "logical_and", negative,
-                                      rlx_onnx_call2(c, "logical_and", with(c, "greater", code, 0),
-                                                     with(c, "less_equal", code, most)));
-        code = rlx_onnx_where(c, negative, with(c, "add", code, sign), code);
+                                      rlx_onnx_call2(c, "logical_and", rlx_onnx_with(c, "greater", code, 0),
+                                                     rlx_onnx_with(c, "less_equal", code, most)));
+        code = rlx_onnx_where(c, negative, rlx_onnx_with(c, "add", code, sign), code);
     }
     return rlx_onnx_where(c, not_a_number, rlx_onnx_scalar(c, RELAX_INT32, nan_code), code);
 }
@@ -121,7 +116,7 @@ static const rlx_expr *encode_float(rlx_onnx_conv *c, const narrow *n, const rlx
 static const rlx_expr *low_bits(rlx_onnx_conv *c, const narrow *n, const rlx_expr *x)
 {
     x = rlx_onnx_cast(c, x, RELAX_INT32);
-    return with(c, "bitwise_and", x, (1 << n->bits) - 1);
+    return rlx_onnx_with(c, "bitwise_and", x, (1 << n->bits) - 1);
 }
 
 static const rlx_expr *encode(rlx_onnx_conv *c, const narrow *n, const rlx_expr *x, bool saturate,
@@ -144,8 +139,8 @@ static const rlx_expr *decode(rlx_onnx_conv *c, const narrow *n, const rlx_expr 
     if (n->kind == 'u')
         return rlx_onnx_cast(c, codes, n->dtype);
     if (n->kind == 'i') { /* the sign is spread */
-        const rlx_expr *x = with(c, "bitwise_xor", codes, sign_bit(n));
-        return rlx_onnx_cast(c, with(c, "subtract", x, sign_bit(n)), n->dtype);
+        const rlx_expr *x = rlx_onnx_with(c, "bitwise_xor", codes, sign_bit(n));
+        return rlx_onnx_cast(c, rlx_onnx_with(c, "subtract", x, sign_bit(n)), n->dtype);
     }
     for (int i = 0; i < count; i++)
         values[i] = rlx_onnx_narrow_value(n->type, (unsigned)i);
@@ -175,7 +170,7 @@ const rlx_expr *rlx_onnx_limit_narrow(rlx_onnx_conv *c, int64_t type, const rlx_
     const narrow *n = find(type);
     int half = 1 << (n->bits - 1);
     double low = n->kind == 'i' ? -half : 0, high = n->kind == 'i' ? half - 1 : 2 * half - 1;
-    return rlx_onnx_cast(c, with(c, "minimum", with(c, "maximum", y, low), high), n->dtype);
+    return rlx_onnx_cast(c, rlx_onnx_with(c, "minimum", rlx_onnx_with(c, "maximum", y, low), high), n->dtype);
 }
 
 /* The element type of operand i, if it is a narrow one, else 0. */

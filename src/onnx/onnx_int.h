@@ -235,6 +235,8 @@ const rlx_expr *rlx_onnx_call(rlx_onnx_conv *c, const char *op, const char *form
 const rlx_expr *rlx_onnx_call1(rlx_onnx_conv *c, const char *op, const rlx_expr *x);
 const rlx_expr *rlx_onnx_call2(rlx_onnx_conv *c, const char *op, const rlx_expr *x,
                                const rlx_expr *y);
+/* The operator of x and a number of its dtype; NULL for no x. */
+const rlx_expr *rlx_onnx_with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double number);
 const rlx_expr *rlx_onnx_emit(rlx_onnx_conv *c, const rlx_expr *e);
 const rlx_expr *rlx_onnx_item(rlx_onnx_conv *c, const rlx_expr *tuple, int64_t index);
 const rlx_expr *rlx_onnx_match(rlx_onnx_conv *c, const rlx_expr *e, const rlx_sinfo *info);
