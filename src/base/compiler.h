@@ -12,6 +12,8 @@
     __attribute__((format(printf, format_index, first_arg)))
 #define RLX_NODISCARD __attribute__((warn_unused_result))
 #define RLX_NOINLINE __attribute__((noinline))
+/* Code that a compiler makes small: it is rare, or runs once for much work. */
+#define RLX_SMALL __attribute__((cold))
 /* Small enough that the compiler may decide; RLX_ALWAYS_INLINE is for vector strips. */
 #define RLX_INLINE static inline
 /* Jumping to a label taken from a table. A compiler without it gets the plain switch of the VM

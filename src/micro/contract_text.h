@@ -9,9 +9,11 @@
 #define VEC OF(X, vec)
 #define LANES OF(X, LANES)
 #if COMMON
+#define DRIVER SET
 #define ASKS uintptr_t soon = ask->at, step = (uintptr_t)ask->step;
 #define ASK_FOR RLX_PREFETCH
 #else
+#define DRIVER SET RLX_SMALL /* what calls the tiles of a kind that is rare */
 #define ASKS uintptr_t soon = 0, step = 0;
 #define ASK_FOR(address) (void)0
 #endif
@@ -248,7 +250,7 @@ SET static int64_t NAME(wide_columns)(const rlx_micro_sum *r)
 
 /* acc, b contiguous in j, b the same for all rows, one element of a for all columns. shares (0: none): tiles that ask for as
  * many steps of b behind these. */
-SET static void NAME(contract_steps)(const rlx_micro_sum *r, int64_t shares)
+DRIVER static void NAME(contract_steps)(const rlx_micro_sum *r, int64_t shares)
 {
     int64_t j = WIDE_COLUMNS(r), n = r->columns, bytes = r->b_k * (int64_t)sizeof(T);
     uintptr_t b = (uintptr_t)r->b;
@@ -540,7 +542,7 @@ SET static void NAME(contract_panels)(const rlx_micro_sum *r)
 }
 #endif
 
-SET static void NAME(contract)(const rlx_micro_sum *sum)
+DRIVER static void NAME(contract)(const rlx_micro_sum *sum)
 {
 #if COMMON && SET_SHORT_PARTS
     if (NAME(is_down)(sum)) { /* one of many channels: straight as it is */
@@ -605,6 +607,7 @@ SET static void NAME(contract)(const rlx_micro_sum *sum)
 #undef STORE_part
 #undef ROWS
 #undef CASE
+#undef DRIVER
 #undef WIDE_COLUMNS
 #undef LONG_TILE
 #undef LONG_CASE

@@ -25,6 +25,29 @@ SET_INLINE void normalize_row(const rlx_micro_normalize *z, float *const *at, co
 #endif
 }
 
+/* Rows without g and a, whose b stands still. b takes the zero in: a sum of which one part is not -0 is not -0. */
+SET static void normalize_plain(const rlx_micro_normalize *z, f32_vec zero)
+{
+    float *to = z->side[0];
+    const float *from = z->side[1], *m = z->side[2], *r = z->side[3], *b = z->side[5];
+    f32_vec low = f32_fill(z->low), high = f32_fill(z->high);
+    for (int64_t i = z->rows; i > 0; i--) {
+        f32_vec mean = f32_fill(*m), factor = f32_fill(*r), plus = f32_fill(*b) + zero;
+        int64_t j = 0, n = z->columns;
+#define PLAIN(X) f32_least(high, f32_greatest(low, ((X) - mean) * factor + plus))
+        for (; j + f32_LANES <= n; j += f32_LANES)
+            f32_store(to + j, PLAIN(f32_load(from + j)));
+#if SET_PARTS
+        if (j < n) {
+            f32_tail t = f32_first(n - j);
+            f32_store_part(to + j, PLAIN(f32_load_part(from + j, t)), t);
+        }
+#endif
+#undef PLAIN
+        to += z->stride[0][0], from += z->stride[1][0], m += z->stride[2][0], r += z->stride[3][0], b += z->stride[5][0];
+    }
+}
+
 SET static void normalize_f32(const rlx_micro_normalize *z)
 {
     enum { SIDES = RLX_NORMALIZE_SIDES, MOVE = 4 };
@@ -44,7 +67,14 @@ SET static void normalize_f32(const rlx_micro_normalize *z)
     }
     int64_t whole = !fast ? 0 : SET_PARTS ? z->columns : z->columns / f32_LANES * f32_LANES;
     f32_vec zero = f32_fill(z->low == 0 && !signbit(z->low) ? 0.0f : -0.0f); /* +0 is above -0 */
-    while (whole) {
+    const float *g = z->side[4], *a = z->side[6];
+    bool plain = fast && whole && !z->stride[4][0] && !by[0] && !by[1] && !z->stride[6][0] && !by[2] && *g == 1 && *a == 0 && signbit(*a);
+    if (plain) {
+        rlx_micro_normalize all = *z;
+        all.columns = whole;
+        normalize_plain(&all, zero);
+    }
+    while (whole && !plain) {
         normalize_row(z, at, by, zero);
         if (++i == z->rows)
             break;
