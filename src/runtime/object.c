@@ -115,23 +115,24 @@ static bool keep_storage(rlx_pool *p, rlx_storage *s)
 
 #define POOL_LOOKS 8 /* entries of a list that are tried */
 
-/* A dead storage that is large enough and not wastefully so. */
-static rlx_storage *reuse_storage(rlx_pool *p, size_t size)
+/* The smallest dead storage that is looked at and has `size` to `most` bytes. */
+static rlx_storage *reuse_storage(rlx_pool *p, size_t size, size_t most)
 {
-    size_t most = size + size / 4 + 4096;
-    for (unsigned list = log2_of(size); list < 64 && list <= log2_of(size) + 1; list++) {
+    rlx_storage **best = NULL;
+    for (unsigned list = log2_of(size); list < 64 && !best && most >> list; list++) {
         rlx_storage **at = &p->storages[list];
-        for (int i = 0; *at && i < POOL_LOOKS; i++, at = &(*at)->next) {
-            rlx_storage *s = *at;
-            if (s->capacity < size || s->capacity > most)
-                continue;
-            *at = s->next;
-            p->kept_bytes -= s->capacity;
-            atomic_init(&s->base.refs, RLX_REFS_UNIQUE);
-            return s;
-        }
+        for (int i = 0; *at && i < POOL_LOOKS; i++, at = &(*at)->next)
+            if ((*at)->capacity >= size && (*at)->capacity <= most &&
+                (!best || (*at)->capacity < (*best)->capacity))
+                best = at;
     }
-    return NULL;
+    if (!best)
+        return NULL;
+    rlx_storage *s = *best;
+    *best = s->next;
+    p->kept_bytes -= s->capacity;
+    atomic_init(&s->base.refs, RLX_REFS_UNIQUE);
+    return s;
 }
 
 /* Lets go of dead storages somewhat smaller than what is asked for, which none fits, and says whether there were some: sizes grow
@@ -200,14 +201,16 @@ static rlx_storage *new_storage(rlx_pool *p, size_t size)
     return NULL;
 }
 
-rlx_storage *rlx_storage_create(rlx_pool *p, size_t size)
+rlx_storage *rlx_storage_create(rlx_pool *p, size_t size, bool brief)
 {
     if (size > SIZE_MAX / 4)
         return NULL;
     size_t capacity = whole_lines(size);
-    rlx_storage *s = reuse_storage(p, capacity);
-    if (!s && drop_outgrown(p, capacity)) /* room for some calls more, as reuse_storage allows */
+    rlx_storage *s = reuse_storage(p, capacity, capacity + capacity / (brief ? 1 : 4) + 4096);
+    if (!s && drop_outgrown(p, capacity)) /* room for some calls more, as is allowed above */
         s = new_storage(p, capacity + capacity / (4 * RLX_BLOB_ALIGN) * RLX_BLOB_ALIGN);
+    if (!s && brief)
+        s = reuse_storage(p, capacity, RLX_POOL_WIDE * capacity);
     if (!s)
         s = new_storage(p, capacity);
     if (!s)

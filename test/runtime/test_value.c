@@ -91,7 +91,7 @@ static void pools_follow_sizes(void **state)
         p.calls++;
         p.live_bytes = p.peak_bytes = 0;
         for (int k = 0; k < 2; k++) {
-            rlx_storage *s = rlx_storage_create(&p, size / (size_t)(k + 1));
+            rlx_storage *s = rlx_storage_create(&p, size / (size_t)(k + 1), false);
             assert_non_null(s);
             memset(s->data, k, s->size);
             v[k] = (relax_value){ .type_index = RELAX_VALUE_OBJECT, .v.p = s };
