@@ -302,29 +302,39 @@ static bool wastes_little(const demand *d)
     return !d->unit || d->times % RLX_ARENA_ALIGN == 0 || d->times >= LEAST_TIMES;
 }
 
+/* The sequence's arena at *link becomes the first that is looked at. */
+static uint32_t move_to_front(scan *s, uint32_t seq, uint32_t *link)
+{
+    uint32_t at = *link;
+    *link = s->arenas.data[at - 1].next;
+    s->arenas.data[at - 1].next = s->arena_of[seq];
+    s->arena_of[seq] = at;
+    return at - 1;
+}
+
 /* An arena of the sequence that this fits in, which then counts in its unit; RLX_NO_STORAGE: there is none. */
 static uint32_t find_arena(scan *s, uint32_t seq, uint32_t calls, demand *d)
 {
-    int proofs = 0;
-    uint32_t first = s->arena_of[seq];
-    const arena *a;
-    int64_t times;
-    for (uint32_t at = first, looks = 0; at && looks < LOOK_AT; at = a->next, looks++) {
-        a = &s->arenas.data[at - 1];
+    uint32_t *link = &s->arena_of[seq];
+    for (int i = 0; *link && i < LOOK_AT; i++) {
+        arena *a = &s->arenas.data[*link - 1];
         const rlx_plan_slot *slot = &s->plan->storages.data[a->storage];
         if (a->calls == calls && a->unit == d->unit && same_place(slot, d) &&
             (wastes_little(d) || slot->bytes >= LEAST_TIMES))
-            return at - 1;
+            return move_to_front(s, seq, link);
+        link = &a->next;
     }
-    if (!d->unit || !wastes_little(d) || rlx_is_long_size(d->size))
-        return RLX_NO_STORAGE;
-    for (uint32_t at = first; at && proofs < PROVE_AT_MOST; at = a->next, proofs++) {
-        a = &s->arenas.data[at - 1];
-        if (a->calls != calls || !a->unit || !same_place(&s->plan->storages.data[a->storage], d) ||
-            !(times = times_of(s, a->unit, d)))
-            continue;
-        d->times = times;
-        return at - 1;
+    link = &s->arena_of[seq];
+    bool may_cover = d->unit && wastes_little(d) && !rlx_is_long_size(d->size);
+    for (int i = 0; may_cover && *link && i < PROVE_AT_MOST; i++) {
+        arena *a = &s->arenas.data[*link - 1];
+        bool asked = a->calls == calls && a->unit && same_place(&s->plan->storages.data[a->storage], d);
+        int64_t times = asked ? times_of(s, a->unit, d) : 0;
+        if (times) {
+            d->times = times;
+            return move_to_front(s, seq, link);
+        }
+        link = &a->next;
     }
     return RLX_NO_STORAGE;
 }
