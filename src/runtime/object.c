@@ -206,7 +206,7 @@ rlx_storage *rlx_storage_create(rlx_pool *p, size_t size, bool brief)
     if (size > SIZE_MAX / 4)
         return NULL;
     size_t capacity = whole_lines(size);
-    rlx_storage *s = reuse_storage(p, capacity, capacity + capacity / (brief ? 1 : 4) + 4096);
+    rlx_storage *s = reuse_storage(p, capacity, capacity + capacity / (brief ? 1 : 4) + 512);
     if (!s && drop_outgrown(p, capacity)) /* room for some calls more, as is allowed above */
         s = new_storage(p, capacity + capacity / (4 * RLX_BLOB_ALIGN) * RLX_BLOB_ALIGN);
     if (!s && brief)
