@@ -319,16 +319,17 @@ static const rlx_stmt *choose_by_rows(const rlx_tiling *t, const rlx_stmt *few, 
     return s->cond && s->then_case ? &s->node : NULL;
 }
 
-/* Tiles of so many lanes, or of fewer: an odd number of tiles, of which there are only some, leaves one of two threads waiting
- * for the other. */
+/* Tiles of so many lanes, or of fewer: of only some tiles an odd number, or a last one that is much smaller, leaves one of two
+ * threads waiting for the other. */
 static int64_t even_tiles(const rlx_prim *extent, int64_t tile, int64_t panel)
 {
-    int64_t lanes, count, smaller;
-    if (!rlx_int_literal(extent, &lanes) || lanes > MOST_EVEN * tile)
+    int64_t lanes;
+    if (!rlx_int_literal(extent, &lanes) || lanes <= tile || lanes > MOST_EVEN * tile)
         return tile;
-    count = (lanes + tile - 1) / tile;
-    smaller = (lanes / (count + 1) / panel + 1) * panel;
-    return count > 2 && count % 2 && (lanes + smaller - 1) / smaller == count + 1 ? smaller : tile;
+    int64_t count = (lanes + tile - 1) / tile, even = count + count % 2,
+            smaller = ((lanes + even - 1) / even + panel - 1) / panel * panel;
+    bool wide = tile > RLX_COLUMN_TILE && count == 2; /* strips of all its columns are worth more */
+    return !wide && smaller < tile && (lanes + smaller - 1) / smaller == even ? smaller : tile;
 }
 
 /* What is done by tiles, or (by_rows) without them where there are few rows. first: what sums begin with; NULL: it is not known. */
