@@ -319,17 +319,44 @@ static const rlx_stmt *choose_by_rows(const rlx_tiling *t, const rlx_stmt *few, 
     return s->cond && s->then_case ? &s->node : NULL;
 }
 
-/* Tiles of so many lanes, or of fewer: of only some tiles an odd number, or a last one that is much smaller, leaves one of two
- * threads waiting for the other. */
-static int64_t even_tiles(const rlx_prim *extent, int64_t tile, int64_t panel)
+/* The lanes of the thread that ends last, where two threads share tiles of so many. */
+static int64_t lanes_of_last(int64_t lanes, int64_t tile)
+{
+    int64_t count = (lanes + tile - 1) / tile;
+    return count / 2 * tile + (count % 2 ? lanes - (count - 1) * tile : 0);
+}
+
+/* Tiles of so many lanes, or of fewer if two threads end sooner then. least: tiles are not smaller. */
+static int64_t even_tiles(int64_t lanes, int64_t tile, int64_t panel, int64_t least)
+{
+    int64_t best = tile;
+    for (int64_t smaller = tile - panel; smaller >= least && lanes <= MOST_EVEN * tile; smaller -= panel)
+        if (lanes_of_last(lanes, smaller) * 16 < lanes_of_last(lanes, best) * 15)
+            best = smaller;
+    return best;
+}
+
+/* Columns that are packed here are packed by the thread that uses them, if there is more than one tile of them. Wide tiles stay
+ * but where they are odd: their strips are worth more. */
+static int64_t even_columns(const rlx_tiling *t)
+{
+    const int64_t tile = t->column_tile;
+    const bool own = t->column.packed && t->column.param < 0 && !t->column.producer;
+    int64_t lanes, count;
+    if (!rlx_int_literal(t->column.lanes.extent, &lanes))
+        return tile;
+    count = (lanes + tile - 1) / tile;
+    if (tile > RLX_COLUMN_TILE ? count < 3 || count % 2 == 0 : count < 2 && !own)
+        return tile;
+    return even_tiles(lanes, tile, RLX_COLUMN_PANEL, own ? RLX_COLUMN_PANEL : RLX_COLUMN_TILE / 2);
+}
+
+static int64_t even_rows(const rlx_tiling *t)
 {
     int64_t lanes;
-    if (!rlx_int_literal(extent, &lanes) || lanes <= tile || lanes > MOST_EVEN * tile)
-        return tile;
-    int64_t count = (lanes + tile - 1) / tile, even = count + count % 2,
-            smaller = ((lanes + even - 1) / even + panel - 1) / panel * panel;
-    bool wide = tile > RLX_COLUMN_TILE && count == 2; /* strips of all its columns are worth more */
-    return !wide && smaller < tile && (lanes + smaller - 1) / smaller == even ? smaller : tile;
+    return rlx_int_literal(t->row.lanes.extent, &lanes) && lanes > RLX_ROW_TILE
+               ? even_tiles(lanes, RLX_ROW_TILE, RLX_ROW_PANEL, RLX_ROW_TILE / 2)
+               : RLX_ROW_TILE;
 }
 
 /* What is done by tiles, or (by_rows) without them where there are few rows. first: what sums begin with; NULL: it is not known. */
@@ -340,8 +367,8 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
     const bool joined = e->count > 0, once = first && !rlx_has_depth_tiles(t);
     if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
-    t->row_tile = even_tiles(t->row.lanes.extent, RLX_ROW_TILE, RLX_ROW_PANEL);
-    t->column_tile = even_tiles(t->column.lanes.extent, t->column_tile, RLX_COLUMN_PANEL);
+    t->row_tile = even_rows(t);
+    t->column_tile = even_columns(t);
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;
