@@ -319,18 +319,20 @@ static const rlx_stmt *choose_by_rows(const rlx_tiling *t, const rlx_stmt *few, 
     return s->cond && s->then_case ? &s->node : NULL;
 }
 
+static int64_t tiles_of(int64_t lanes, int64_t tile) { return (lanes + tile - 1) / tile; }
+
 /* The lanes of the thread that ends last, where two threads share tiles of so many. */
 static int64_t lanes_of_last(int64_t lanes, int64_t tile)
 {
-    int64_t count = (lanes + tile - 1) / tile;
+    int64_t count = tiles_of(lanes, tile);
     return count / 2 * tile + (count % 2 ? lanes - (count - 1) * tile : 0);
 }
 
-/* Tiles of so many lanes, or of fewer if two threads end sooner then. least: tiles are not smaller. */
-static int64_t even_tiles(int64_t lanes, int64_t tile, int64_t panel, int64_t least)
+/* Tiles of so many lanes, or of fewer if two threads end sooner then; `most` of them, because each has its cost. */
+static int64_t even_tiles(int64_t lanes, int64_t tile, int64_t panel, int64_t most)
 {
     int64_t best = tile;
-    for (int64_t smaller = tile - panel; smaller >= least && lanes <= MOST_EVEN * tile; smaller -= panel)
+    for (int64_t smaller = tile - panel; smaller > 0 && tiles_of(lanes, smaller) <= most; smaller -= panel)
         if (lanes_of_last(lanes, smaller) * 16 < lanes_of_last(lanes, best) * 15)
             best = smaller;
     return best;
@@ -345,18 +347,20 @@ static int64_t even_columns(const rlx_tiling *t)
     int64_t lanes, count;
     if (!rlx_int_literal(t->column.lanes.extent, &lanes))
         return tile;
-    count = (lanes + tile - 1) / tile;
-    if (tile > RLX_COLUMN_TILE ? count < 3 || count % 2 == 0 : count < 2 && !own)
+    count = tiles_of(lanes, tile);
+    if (count > MOST_EVEN || (tile > RLX_COLUMN_TILE ? count < 3 || count % 2 == 0 : count < 2 && !own))
         return tile;
-    return even_tiles(lanes, tile, RLX_COLUMN_PANEL, own ? RLX_COLUMN_PANEL : RLX_COLUMN_TILE / 2);
+    return even_tiles(lanes, tile, RLX_COLUMN_PANEL, own ? 2 * count : count + count % 2);
 }
 
 static int64_t even_rows(const rlx_tiling *t)
 {
-    int64_t lanes;
-    return rlx_int_literal(t->row.lanes.extent, &lanes) && lanes > RLX_ROW_TILE
-               ? even_tiles(lanes, RLX_ROW_TILE, RLX_ROW_PANEL, RLX_ROW_TILE / 2)
-               : RLX_ROW_TILE;
+    int64_t lanes, count;
+    if (!rlx_int_literal(t->row.lanes.extent, &lanes))
+        return RLX_ROW_TILE;
+    count = tiles_of(lanes, RLX_ROW_TILE);
+    return count < 2 || count > MOST_EVEN ? RLX_ROW_TILE
+                                          : even_tiles(lanes, RLX_ROW_TILE, RLX_ROW_PANEL, count + count % 2);
 }
 
 /* What is done by tiles, or (by_rows) without them where there are few rows. first: what sums begin with; NULL: it is not known. */
