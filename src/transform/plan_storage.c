@@ -1,4 +1,4 @@
-/* plan_storage.c: a scan over the events of a function.
+/*- plan_storage.c: a scan over the events of a function.
  *
  * Tensors of static sizes lie in an arena: one storage for each sequence, in which each has a place
  * (plan_arena.h). So do those of symbolic sizes, in arenas that are measured in a size of their own:
