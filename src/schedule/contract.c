@@ -338,12 +338,22 @@ static int64_t even_tiles(int64_t lanes, int64_t tile, int64_t panel, int64_t mo
     return best;
 }
 
-/* Columns that are packed here are packed by the thread that uses them, if there is more than one tile of them. Wide tiles stay
- * but where they are odd: their strips are worth more. */
+/* Do threads share a loop around everything? */
+static bool has_outer(const rlx_tiling *t)
+{
+    bool has = false;
+    for (size_t i = 0; i < t->plan->count; i++)
+        has |= t->outer[i] && !rlx_is_int_value(rlx_tiling_extent(t, (int)i), 1);
+    return has;
+}
+
+/* Columns that are packed here are packed by the thread that uses them, if there is more than one tile of them, which costs
+ * nothing unless rows are packed for each. Wide tiles stay but where they are odd: their strips are worth more. */
 static int64_t even_columns(const rlx_tiling *t)
 {
     const int64_t tile = t->column_tile;
-    const bool own = t->column.packed && t->column.param < 0 && !t->column.producer;
+    const bool own = t->column.packed && t->column.param < 0 && !t->column.producer &&
+                     (t->row.param >= 0 || !t->row.packed) && !has_outer(t);
     int64_t lanes, count;
     if (!rlx_int_literal(t->column.lanes.extent, &lanes))
         return tile;

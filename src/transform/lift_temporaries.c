@@ -17,6 +17,8 @@
 
 /* Bytes of those that an argument more is worth; what is smaller stays in the first-level cache wherever it lies. */
 #define LEAST_BYTES 8192
+/* Blocks and allocations inside each other that are gone into: each is depth of the stack. */
+#define MOST_DEPTH 16
 /* Parameters of a function at most: the VM notes in as many bits which of them are known to fit. */
 #define MOST_PARAMS 24
 
@@ -34,6 +36,7 @@ typedef struct lifter {
     lifted *functions;                   /* by function */
     RLX_VEC(const rlx_buffer *) buffers;
     size_t room;                         /* parameters that the function at hand may still get */
+    size_t depth;                        /* of what is gone into at the place at hand */
 } lifter;
 
 /* ---- who is called and not used otherwise --------------------------------------------------- */
@@ -115,6 +118,18 @@ static bool take(rlx_rewriter *r, const rlx_buffer *b)
     return !r->failed;
 }
 
+/* What is inside of a block or an allocation, without the buffers that are taken. */
+static const rlx_stmt *inside(rlx_rewriter *r, const rlx_stmt *body)
+{
+    lifter *l = r->user;
+    if (l->depth == MOST_DEPTH)
+        return body;
+    l->depth++;
+    body = rlx_rewrite(r, body);
+    l->depth--;
+    return body;
+}
+
 /* All of a buffer, as what a block writes. */
 static const rlx_node *whole_region(rlx_context *ctx, const rlx_buffer *b)
 {
@@ -159,7 +174,7 @@ static const rlx_node *without_large(rlx_rewriter *r, const rlx_tir_block *b)
     for (size_t i = 0; kept && i < b->num_alloc_buffers; i++)
         if (!take(r, rlx_as_buffer(b->alloc_buffers[i])))
             kept[count++] = b->alloc_buffers[i];
-    const rlx_stmt *body = kept ? rlx_rewrite(r, b->body) : NULL;
+    const rlx_stmt *body = kept ? inside(r, b->body) : NULL;
     if (body && l->buffers.len == first)
         return &b->node;
     if (!body || !(now = rlx_node_new(r->ctx, RLX_NODE_TIR_BLOCK))) {
@@ -183,7 +198,7 @@ static const rlx_node *lift(rlx_rewriter *r, const rlx_node *n)
     const rlx_for_stmt *f = rlx_as_for_stmt(n);
     switch (n->kind) {
     case RLX_NODE_ALLOCATE:
-        return take(r, buffer_of(a)) ? rlx_rewrite(r, rlx_as_decl_buffer(a->body)->body) : NULL;
+        return take(r, buffer_of(a)) ? inside(r, rlx_as_decl_buffer(a->body)->body) : NULL;
     case RLX_NODE_SEQ_STMT:
     case RLX_NODE_DECL_BUFFER:
     case RLX_NODE_ATTR_STMT:
