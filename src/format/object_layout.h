@@ -78,7 +78,7 @@ typedef struct rlx_storage {
     size_t size;     /* usable bytes */
     size_t capacity; /* bytes allocated; 0: foreign, destroy is called instead of freeing */
     void (*destroy)(void *user);
-    void *user;
+    void *user;      /* of destroy; else the instruction that made it, NULL: another maker */
     struct rlx_storage *next; /* in a pool */
 } rlx_storage;
 

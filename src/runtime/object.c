@@ -103,7 +103,9 @@ static bool keep_storage(rlx_pool *p, rlx_storage *s)
     size_t live = whole_lines(s->size);
     p->live_bytes -= live < p->live_bytes ? live : p->live_bytes;
     p->live_buffers -= p->live_buffers > 0;
-    if (s->capacity > RLX_POOL_KEEP - p->kept_bytes)
+    size_t most = p->peak_bytes + p->peak_bytes / 2; /* what grew has room */
+    most = most < RLX_POOL_KEEP ? RLX_POOL_KEEP : most;
+    if (p->kept_bytes > most || s->capacity > most - p->kept_bytes)
         return false;
     rlx_storage **list = &p->storages[log2_of(s->capacity)];
     s->size = p->calls;
@@ -115,21 +117,46 @@ static bool keep_storage(rlx_pool *p, rlx_storage *s)
 
 #define POOL_LOOKS 8 /* entries of a list that are tried */
 
-/* A dead storage that is large enough and not wastefully so. */
+/* A dead storage out of its list. */
+static rlx_storage *take_kept(rlx_pool *p, rlx_storage **at)
+{
+    rlx_storage *s = *at;
+    *at = s->next;
+    p->kept_bytes -= s->capacity;
+    atomic_init(&s->base.refs, RLX_REFS_UNIQUE);
+    return s;
+}
+
+static void drop_kept(rlx_pool *p, rlx_storage **at)
+{
+    rlx_storage *s = take_kept(p, at);
+    free_storage_data(s);
+    free_block(p, &s->base, s->memory);
+}
+
+/* The smallest dead storage that is looked at and is large enough, and not wastefully so. */
 static rlx_storage *reuse_storage(rlx_pool *p, size_t size)
 {
-    size_t most = size + size / 4 + 4096;
-    for (unsigned list = log2_of(size); list < 64 && list <= log2_of(size) + 1; list++) {
+    size_t most = size + size / 4 + 512;
+    rlx_storage **best = NULL;
+    for (unsigned list = log2_of(size); list < 64 && !best && most >> list; list++) {
         rlx_storage **at = &p->storages[list];
-        for (int i = 0; *at && i < POOL_LOOKS; i++, at = &(*at)->next) {
-            rlx_storage *s = *at;
-            if (s->capacity < size || s->capacity > most)
-                continue;
-            *at = s->next;
-            p->kept_bytes -= s->capacity;
-            atomic_init(&s->base.refs, RLX_REFS_UNIQUE);
-            return s;
-        }
+        for (int i = 0; *at && i < POOL_LOOKS; i++, at = &(*at)->next)
+            if ((*at)->capacity >= size && (*at)->capacity <= most &&
+                (!best || (*at)->capacity < (*best)->capacity))
+                best = at;
+    }
+    return best ? take_kept(p, best) : NULL;
+}
+
+/* The largest dead storage that the site had, or NULL. */
+static rlx_storage **kept_for(rlx_pool *p, const void *site)
+{
+    for (size_t list = RLX_COUNT(p->storages); list-- > 0;) {
+        rlx_storage **at = &p->storages[list];
+        for (int i = 0; *at && i < POOL_LOOKS; i++, at = &(*at)->next)
+            if ((*at)->user == site)
+                return at;
     }
     return NULL;
 }
@@ -147,10 +174,7 @@ static bool drop_outgrown(rlx_pool *p, size_t size)
                 at = &s->next;
                 continue;
             }
-            *at = s->next;
-            p->kept_bytes -= s->capacity;
-            free_storage_data(s);
-            free_block(p, &s->base, s->memory);
+            drop_kept(p, at);
         }
     }
     return p->kept_bytes < before;
@@ -200,19 +224,38 @@ static rlx_storage *new_storage(rlx_pool *p, size_t size)
     return NULL;
 }
 
-rlx_storage *rlx_storage_create(rlx_pool *p, size_t size)
+/* The storage that its site had before, if that is large enough; *outgrown: it was too small, and is gone. */
+static rlx_storage *own_storage(rlx_pool *p, const void *site, size_t size, bool *outgrown)
+{
+    rlx_storage **at = kept_for(p, site);
+    if (!at)
+        return NULL;
+    if ((*at)->capacity >= size)
+        return take_kept(p, at);
+    drop_kept(p, at);
+    *outgrown = true;
+    return NULL;
+}
+
+rlx_storage *rlx_storage_create(rlx_pool *p, size_t size, const void *site)
 {
     if (size > SIZE_MAX / 4)
         return NULL;
+    bool outgrown = false;
     size_t capacity = whole_lines(size);
     rlx_storage *s = reuse_storage(p, capacity);
-    if (!s && drop_outgrown(p, capacity)) /* room for some calls more, as reuse_storage allows */
+    if (!s && site)
+        s = own_storage(p, site, capacity, &outgrown);
+    else if (!s)
+        outgrown = drop_outgrown(p, capacity);
+    if (!s && outgrown) /* room for some calls more, as reuse_storage allows */
         s = new_storage(p, capacity + capacity / (4 * RLX_BLOB_ALIGN) * RLX_BLOB_ALIGN);
     if (!s)
         s = new_storage(p, capacity);
     if (!s)
         return NULL;
     s->size = size;
+    s->user = (void *)(uintptr_t)site;
     count_live(p, whole_lines(size));
     return s;
 }

@@ -52,7 +52,7 @@ RLX_INLINE bool rlx_object_is_unique(const void *object)
 
 #define RLX_POOL_BLOCK_STEP 32       /* sizes of small blocks are multiples of it */
 #define RLX_POOL_BLOCK_MAX 512
-#define RLX_POOL_KEEP ((size_t)64 << 20) /* bytes of dead storage kept for reuse */
+#define RLX_POOL_KEEP ((size_t)64 << 20) /* bytes of dead storage kept for reuse at least */
 
 /* Memory of dead objects, for one VM. All zero but `memory` is empty. Counters are of the
  * current call. */
@@ -76,7 +76,8 @@ void rlx_pool_drop(rlx_pool *p, relax_value *v);
 
 /* ---- making objects: NULL when out of memory. `p` is where memory comes from. --------------- */
 
-rlx_storage *rlx_storage_create(rlx_pool *p, size_t size);
+/* site: of what dies with the frame that asks, the instruction. It gets what it had before, however large. NULL: of others. */
+rlx_storage *rlx_storage_create(rlx_pool *p, size_t size, const void *site);
 /* Bytes of somebody else; destroy (may be NULL) runs once, also on failure. */
 rlx_storage *rlx_storage_wrap(rlx_pool *p, void *data, size_t size, void (*destroy)(void *),
                               void *user);

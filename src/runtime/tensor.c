@@ -97,7 +97,7 @@ rlx_tensor_object *rlx_tensor_make(rlx_pool *p, rlx_dtype dtype, int32_t ndim, c
     size_t bytes;
     if (!rlx_shape_bytes(dtype, ndim, dims, &bytes, NULL))
         return NULL;
-    rlx_storage *s = rlx_storage_create(p, bytes);
+    rlx_storage *s = rlx_storage_create(p, bytes, NULL);
     return s ? tensor_over(p, s, 0, dtype, ndim, dims) : NULL;
 }
 

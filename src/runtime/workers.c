@@ -8,8 +8,8 @@
 
 #include "runtime/workers.h"
 
-#define SPINS 1024                      /* looks before going to sleep: some 20 us */
-#define BUSY_SPINS (16 * SPINS)         /* while a call of the VM is under way, as the next loop is probably near */
+#define SPINS 1024                      /* looks between calls of the VM before going to sleep: some 20 us */
+#define BUSY_SPINS (16 * SPINS)         /* looks in all: while a call is under way the next loop is probably near */
 #define END_SPINS (4 * SPINS)           /* of the caller: whom it waits for may want its core on a busy machine */
 #define STACK_BYTES ((size_t)1 << 20)
 #define LINE 128                        /* bytes that cores hand to each other: lines come in pairs */
@@ -54,7 +54,8 @@ static size_t bytes_of(size_t threads)
 static bool await_call(worker *me)
 {
     rlx_workers *w = me->all;
-    for (int i = 0; i < SPINS || (i < BUSY_SPINS && atomic_load_explicit(&w->busy, memory_order_relaxed)); i++) {
+    for (int i = 0, idle = 0; i < BUSY_SPINS && idle < SPINS; i++) {
+        idle = atomic_load_explicit(&w->busy, memory_order_relaxed) ? 0 : idle + 1;
         if (atomic_load_explicit(&me->state, memory_order_acquire) == CALLED)
             return true;
         RLX_CPU_RELAX();

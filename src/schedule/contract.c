@@ -319,16 +319,58 @@ static const rlx_stmt *choose_by_rows(const rlx_tiling *t, const rlx_stmt *few, 
     return s->cond && s->then_case ? &s->node : NULL;
 }
 
-/* Tiles of so many lanes, or of fewer: an odd number of tiles, of which there are only some, leaves one of two threads waiting
- * for the other. */
-static int64_t even_tiles(const rlx_prim *extent, int64_t tile, int64_t panel)
+static int64_t tiles_of(int64_t lanes, int64_t tile) { return (lanes + tile - 1) / tile; }
+
+/* The lanes of the thread that ends last, where two threads share tiles of so many. */
+static int64_t lanes_of_last(int64_t lanes, int64_t tile)
 {
-    int64_t lanes, count, smaller;
-    if (!rlx_int_literal(extent, &lanes) || lanes > MOST_EVEN * tile)
+    int64_t count = tiles_of(lanes, tile);
+    return count / 2 * tile + (count % 2 ? lanes - (count - 1) * tile : 0);
+}
+
+/* Tiles of so many lanes, or of fewer if two threads end sooner then; `most` of them, because each has its cost. */
+static int64_t even_tiles(int64_t lanes, int64_t tile, int64_t panel, int64_t most)
+{
+    int64_t best = tile;
+    for (int64_t smaller = tile - panel; smaller > 0 && tiles_of(lanes, smaller) <= most; smaller -= panel)
+        if (lanes_of_last(lanes, smaller) * 16 < lanes_of_last(lanes, best) * 15)
+            best = smaller;
+    return best;
+}
+
+/* Do threads share a loop around everything? */
+static bool has_outer(const rlx_tiling *t)
+{
+    bool has = false;
+    for (size_t i = 0; i < t->plan->count; i++)
+        has |= t->outer[i] && !rlx_is_int_value(rlx_tiling_extent(t, (int)i), 1);
+    return has;
+}
+
+/* Columns that are packed here are packed by the thread that uses them, if there is more than one tile of them, which costs
+ * nothing unless rows are packed for each. Wide tiles stay but where they are odd: their strips are worth more. */
+static int64_t even_columns(const rlx_tiling *t)
+{
+    const int64_t tile = t->column_tile;
+    const bool own = t->column.packed && t->column.param < 0 && !t->column.producer &&
+                     (t->row.param >= 0 || !t->row.packed) && !has_outer(t);
+    int64_t lanes, count;
+    if (!rlx_int_literal(t->column.lanes.extent, &lanes))
         return tile;
-    count = (lanes + tile - 1) / tile;
-    smaller = (lanes / (count + 1) / panel + 1) * panel;
-    return count > 2 && count % 2 && (lanes + smaller - 1) / smaller == count + 1 ? smaller : tile;
+    count = tiles_of(lanes, tile);
+    if (count > MOST_EVEN || (tile > RLX_COLUMN_TILE ? count < 3 || count % 2 == 0 : count < 2 && !own))
+        return tile;
+    return even_tiles(lanes, tile, RLX_COLUMN_PANEL, own ? 2 * count : count + count % 2);
+}
+
+static int64_t even_rows(const rlx_tiling *t)
+{
+    int64_t lanes, count;
+    if (!rlx_int_literal(t->row.lanes.extent, &lanes))
+        return RLX_ROW_TILE;
+    count = tiles_of(lanes, RLX_ROW_TILE);
+    return count < 2 || count > MOST_EVEN ? RLX_ROW_TILE
+                                          : even_tiles(lanes, RLX_ROW_TILE, RLX_ROW_PANEL, count + count % 2);
 }
 
 /* What is done by tiles, or (by_rows) without them where there are few rows. first: what sums begin with; NULL: it is not known. */
@@ -339,8 +381,8 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
     const bool joined = e->count > 0, once = first && !rlx_has_depth_tiles(t);
     if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
-    t->row_tile = even_tiles(t->row.lanes.extent, RLX_ROW_TILE, RLX_ROW_PANEL);
-    t->column_tile = even_tiles(t->column.lanes.extent, t->column_tile, RLX_COLUMN_PANEL);
+    t->row_tile = even_rows(t);
+    t->column_tile = even_columns(t);
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;

@@ -9,14 +9,16 @@
  *     temporary = R.builtin.alloc_tensor(R.shape([64, 58, 58]), R.dtype("float32"), ...)
  *     _ = cls.f(x, y, temporary)
  * So plan_memory places them in the arena of the function that calls, between tensors that live then, and they
- * count in what a call is said to need. Only those of known sizes that are allocated once in each call: what is allocated in a loop may
- * be each thread's own. Only of functions that nothing but direct calls mentions.
+ * count in what a call is said to need. Only those of known sizes that are allocated once in each call, be it in a loop that runs once:
+ * what is allocated in others may be each thread's own. Only of functions that nothing but direct calls mentions.
  * needs: call_tir_rewrite, schedule_tir, behind reuse_operands, which looks for results alone. keeps: numbers, order, the rest. */
 #include "tir/tir.h"
 #include "transform/transform_int.h"
 
 /* Bytes of those that an argument more is worth; what is smaller stays in the first-level cache wherever it lies. */
 #define LEAST_BYTES 8192
+/* Blocks and allocations inside each other that are gone into: each is depth of the stack. */
+#define MOST_DEPTH 16
 /* Parameters of a function at most: the VM notes in as many bits which of them are known to fit. */
 #define MOST_PARAMS 24
 
@@ -34,6 +36,7 @@ typedef struct lifter {
     lifted *functions;                   /* by function */
     RLX_VEC(const rlx_buffer *) buffers;
     size_t room;                         /* parameters that the function at hand may still get */
+    size_t depth;                        /* of what is gone into at the place at hand */
 } lifter;
 
 /* ---- who is called and not used otherwise --------------------------------------------------- */
@@ -115,26 +118,76 @@ static bool take(rlx_rewriter *r, const rlx_buffer *b)
     return !r->failed;
 }
 
-/* The block around all of a function, without the buffers that are taken. */
+/* What is inside of a block or an allocation, without the buffers that are taken. */
+static const rlx_stmt *inside(rlx_rewriter *r, const rlx_stmt *body)
+{
+    lifter *l = r->user;
+    if (l->depth == MOST_DEPTH)
+        return body;
+    l->depth++;
+    body = rlx_rewrite(r, body);
+    l->depth--;
+    return body;
+}
+
+/* All of a buffer, as what a block writes. */
+static const rlx_node *whole_region(rlx_context *ctx, const rlx_buffer *b)
+{
+    rlx_buffer_region *region = rlx_node_new(ctx, RLX_NODE_BUFFER_REGION);
+    const rlx_node **ranges = rlx_new(ctx, (b->num_shape + 1) * sizeof *ranges);
+    if (!region || !ranges)
+        return NULL;
+    for (size_t i = 0; i < b->num_shape; i++)
+        if (!(ranges[i] = rlx_range_new(ctx, rlx_fold_cast(ctx, rlx_prim_dtype(b->shape[i]), rlx_int64(ctx, 0)), b->shape[i])))
+            return NULL;
+    region->buffer = &b->node;
+    region->region = ranges;
+    region->num_region = b->num_shape;
+    return &region->node;
+}
+
+/* A block that states what it touches writes the buffers, too, that are taken from inside: those from number `first` on. */
+static bool state_writes(const lifter *l, rlx_tir_block *now, size_t first)
+{
+    size_t more = l->buffers.len - first, n = now->num_writes;
+    if (!now->num_reads && !n)
+        return true;
+    const rlx_node **writes = rlx_new(l->ctx, (n + more + 1) * sizeof *writes);
+    if (!writes)
+        return false;
+    memcpy(writes, now->writes, n * sizeof *writes);
+    for (size_t i = 0; i < more; i++)
+        if (!(writes[n++] = whole_region(l->ctx, l->buffers.data[first + i])))
+            return false;
+    now->writes = writes;
+    now->num_writes = n;
+    return true;
+}
+
+/* A block that is run once, without the buffers that are taken. */
 static const rlx_node *without_large(rlx_rewriter *r, const rlx_tir_block *b)
 {
+    lifter *l = r->user;
     rlx_tir_block *now = NULL;
     const rlx_node **kept = rlx_new(r->ctx, (b->num_alloc_buffers + 1) * sizeof *kept);
-    size_t count = 0;
+    size_t count = 0, first = l->buffers.len;
     for (size_t i = 0; kept && i < b->num_alloc_buffers; i++)
         if (!take(r, rlx_as_buffer(b->alloc_buffers[i])))
             kept[count++] = b->alloc_buffers[i];
-    if (!kept || (count < b->num_alloc_buffers && !(now = rlx_node_new(r->ctx, RLX_NODE_TIR_BLOCK)))) {
+    const rlx_stmt *body = kept ? inside(r, b->body) : NULL;
+    if (body && l->buffers.len == first)
+        return &b->node;
+    if (!body || !(now = rlx_node_new(r->ctx, RLX_NODE_TIR_BLOCK))) {
         r->failed = true;
         return &b->node;
     }
-    if (count == b->num_alloc_buffers)
-        return &b->node;
     rlx_node head = now->node;
     *now = *b;
     now->node = head;
     now->alloc_buffers = kept;
     now->num_alloc_buffers = count;
+    now->body = body;
+    r->failed |= !state_writes(l, now, first);
     return &now->node;
 }
 
@@ -142,17 +195,16 @@ static const rlx_node *without_large(rlx_rewriter *r, const rlx_tir_block *b)
 static const rlx_node *lift(rlx_rewriter *r, const rlx_node *n)
 {
     const rlx_allocate *a = rlx_as_allocate(n);
+    const rlx_for_stmt *f = rlx_as_for_stmt(n);
     switch (n->kind) {
     case RLX_NODE_ALLOCATE:
-        return take(r, buffer_of(a)) ? rlx_rewrite(r, rlx_as_decl_buffer(a->body)->body) : NULL;
+        return take(r, buffer_of(a)) ? inside(r, rlx_as_decl_buffer(a->body)->body) : NULL;
     case RLX_NODE_SEQ_STMT:
     case RLX_NODE_DECL_BUFFER:
     case RLX_NODE_ATTR_STMT:
-    case RLX_NODE_ASSERT_STMT: return NULL;
-    case RLX_NODE_BLOCK_REALIZE: {
-        const rlx_block_realize *b = (const rlx_block_realize *)n;
-        return b->num_iter_values ? n : NULL;
-    }
+    case RLX_NODE_ASSERT_STMT:
+    case RLX_NODE_BLOCK_REALIZE: return NULL;
+    case RLX_NODE_FOR: return rlx_is_int_value(f->extent, 1) ? NULL : n;
     case RLX_NODE_TIR_BLOCK: return without_large(r, (const rlx_tir_block *)n);
     default: return n;
     }

@@ -9,7 +9,7 @@
  *     ...                                     (the last tensor in it dies here)
  *     _1 = R.memory.kill_storage(storage)
  * Views of such a tensor (memory.view) are tensors in its storage. A tensor of known size lies at an
- * offset in storage that it shares with others (plan_storage.c). With the attribute
+ * offset in storage that it shares with others (plan_storage.c); so does one whose size is a large multiple of a symbolic one. With the attribute
  * relax.memory_plan_dynamic_func_output a result of bounded sizes has storage of its own for the largest.
  * needs: call_tir_rewrite. keeps: variables, struct info, order. Not planned: results, tensors
  * that reach a packed function, an impure or unknown function or a closure, tensors of local
@@ -49,7 +49,11 @@ static const rlx_var *make_storage(rlx_seq_pass *p, rlx_plan_slot *s, rlx_place 
 /* Where the tensor of this event lies in its storage. */
 static const rlx_prim *offset_at(rlx_context *ctx, const rlx_plan *plan, size_t at)
 {
-    const rlx_prim *begin = rlx_int64(ctx, plan->offset_of[plan->root_of[at]]);
+    const rlx_prim *unit = plan->storages.data[plan->storage_of[at]].unit;
+    int64_t offset = plan->offset_of[plan->root_of[at]];
+    const rlx_prim *begin = rlx_int64(ctx, offset);
+    if (begin && unit && offset)
+        begin = rlx_fold_mul(ctx, unit, begin);
     return begin && plan->shift_of[at] ? rlx_fold_add(ctx, begin, plan->shift_of[at]) : begin;
 }
 

@@ -1,9 +1,12 @@
-/* plan_storage.c: a scan over the events of a function.
+/*- plan_storage.c: a scan over the events of a function.
  *
  * Tensors of static sizes lie in an arena: one storage for each sequence, in which each has a place
- * (plan_arena.h). An arena ends where a Relax function or an unknown one is called, which may need as
+ * (plan_arena.h). So do those of symbolic sizes, in arenas that are measured in a size of their own:
+ *     n * 65536, n * 98304, n * 131072    are 65536, 98304, 131072 of n, at offsets o * n of one storage
+ *     (n - 2) * 512                       is no larger than 512 of n, and nearly as large
+ * An arena ends where a Relax function or an unknown one is called, which may need as
  * much again, and so on; what is needed across such a call has a storage of its own, like
- * what has a symbolic size: these are used again when their tensor is dead.
+ * what is few bytes for each of n: these are used again when their tensor is dead.
  *
  * Free storages of a static size lie in shelves by the magnitude of the size (shelf k: 2^k
  * bytes up to below 2^(k+1)); a tensor takes the first that is large enough from its own shelf
@@ -21,10 +24,20 @@
 #include "transform/transform_int.h"
 
 enum { SHELVES = 64, SYMBOLIC = 63, LOOK_AT = 8, NEAR = 4, PROVE_AT_MOST = 4 };
+/* Offsets in an arena are multiples of RLX_ARENA_ALIGN of its unit. A tensor that is so many bytes for one of it wastes little; a
+ * smaller one has company as large. */
+enum { LEAST_TIMES = 512 };
+/* Variables of a scope at most that sizes are compared for, and what each of them is then. */
+enum { SAMPLE_VARS = 32, SAMPLE = 1 << 20 };
 
 typedef RLX_VEC(uint32_t) numbers;
-/* The arena of a sequence between two calls; its tensors once they are sorted. */
-typedef struct arena { uint32_t storage, calls; size_t first, count; } arena;
+/* An arena of a sequence between two calls; its tensors once they are sorted. */
+typedef struct arena {
+    uint32_t storage, calls;
+    uint32_t next;               /* the one that the sequence had before, + 1 */
+    const rlx_prim *unit;        /* its bytes are counted in it; NULL: in 1 */
+    size_t first, count;
+} arena;
 typedef struct arena_item { uint32_t arena, event; } arena_item;
 typedef struct scan {
     rlx_context *ctx;
@@ -42,13 +55,15 @@ typedef struct scan {
     RLX_VEC(arena) arenas;
     uint32_t *arena_of;          /* by sequence: its latest arena + 1 */
     RLX_VEC(arena_item) items;
-    int64_t *bytes;              /* by event: of the tensor in an arena */
+    int64_t *bytes;              /* by event: of the tensor in an arena, counted in the unit of that */
 } scan;
 
 /* The storage that a tensor asks for. */
 typedef struct demand {
     const rlx_prim *size;        /* NULL: static */
     int64_t bytes;
+    const rlx_prim *unit;        /* size is `times` of it; NULL: static */
+    int64_t times;
     const rlx_expr *device, *scope;
 } demand;
 
@@ -74,12 +89,27 @@ static bool is_number(scan *s, const rlx_prim *dim, bool largest, int64_t *out)
     return *out != INT64_MAX && *out >= 0;
 }
 
+/* Writes a size as a multiple of a unit without a factor. */
+static bool split_unit(scan *s, const rlx_prim *product, demand *d)
+{
+    const rlx_prim *unit = rlx_is_long_size(product) ? product : rlx_simplify(s->ctx, &s->scope, product);
+    const rlx_binary *mul = unit && unit->kind == RLX_NODE_MUL ? rlx_as_binary(unit) : NULL;
+    int64_t factor;
+    d->unit = unit;
+    d->times = d->bytes;
+    if (mul && rlx_int_literal(mul->b, &factor) && factor > 0 && rlx_mul_i64(d->times, factor, &d->times))
+        d->unit = mul->a;
+    else
+        d->times = d->bytes;
+    return unit != NULL;
+}
+
 /* Bytes of a tensor of these sizes (largest: at their upper bounds); false: too large, or out of
  * memory. */
 static bool size_of(scan *s, const rlx_shape_expr *shape, rlx_dtype dtype, bool largest, demand *d)
 {
     const rlx_prim *product = NULL;
-    d->size = NULL;
+    d->size = d->unit = NULL;
     d->bytes = (int64_t)rlx_dtype_bytes(dtype);
     for (size_t i = 0; i < shape->num_values; i++) {
         int64_t dim;
@@ -92,8 +122,11 @@ static bool size_of(scan *s, const rlx_shape_expr *shape, rlx_dtype dtype, bool 
                 return false;
         }
     }
+    d->times = d->bytes;
     if (!product)
         return true;
+    if (!split_unit(s, product, d))
+        return false;
     d->size = rlx_fold_mul(s->ctx, product, rlx_int64(s->ctx, d->bytes));
     if (d->size && !rlx_is_long_size(d->size))
         d->size = rlx_simplify(s->ctx, &s->scope, d->size);
@@ -233,20 +266,95 @@ static void count_calls(scan *s)
         s->calls[i] = calls += ends_arenas(s, &s->w->events.data[i]);
 }
 
+/* A size at one large value of all variables; 0: not known. */
+static double sampled(scan *s, const rlx_prim *size)
+{
+    const rlx_prim_var *vars[SAMPLE_VARS];
+    int64_t values[SAMPLE_VARS], out;
+    size_t count = s->scope.facts.len;
+    if (count > SAMPLE_VARS)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        vars[i] = s->scope.facts.data[i].var;
+        values[i] = SAMPLE;
+    }
+    rlx_assignment a = { vars, values, count };
+    return rlx_prim_evaluate(size, &a, &s->ctx->memory, &out) ? (double)out : 0;
+}
+
+/* How many of this unit surely hold what is asked for, and hardly more; 0: none that is known. */
+static int64_t times_of(scan *s, const rlx_prim *unit, const demand *d)
+{
+    double have = sampled(s, unit), want = sampled(s, d->unit);
+    if (have < 1 || want < 1 || want > have * 1.001 || want * (double)d->times / have > (double)RLX_ARENA_MOST / 2)
+        return 0;
+    int64_t times = (int64_t)(want * (double)d->times / have * .999999) + RLX_ARENA_ALIGN;
+    times -= times % RLX_ARENA_ALIGN;
+    const rlx_prim *all = rlx_fold_mul(s->ctx, unit, rlx_int64(s->ctx, times));
+    return all && !rlx_is_long_size(all) &&
+                   rlx_prove_compare(s->ctx, &s->scope, RLX_NODE_LE, d->size, all) == RLX_TRUE
+               ? times
+               : 0;
+}
+
+static bool wastes_little(const demand *d)
+{
+    return !d->unit || d->times % RLX_ARENA_ALIGN == 0 || d->times >= LEAST_TIMES;
+}
+
+/* The sequence's arena at *link becomes the first that is looked at. */
+static uint32_t move_to_front(scan *s, uint32_t seq, uint32_t *link)
+{
+    uint32_t at = *link;
+    *link = s->arenas.data[at - 1].next;
+    s->arenas.data[at - 1].next = s->arena_of[seq];
+    s->arena_of[seq] = at;
+    return at - 1;
+}
+
+/* An arena of the sequence that this fits in, which then counts in its unit; RLX_NO_STORAGE: there is none. */
+static uint32_t find_arena(scan *s, uint32_t seq, uint32_t calls, demand *d)
+{
+    uint32_t *link = &s->arena_of[seq];
+    for (int i = 0; *link && i < LOOK_AT; i++) {
+        arena *a = &s->arenas.data[*link - 1];
+        const rlx_plan_slot *slot = &s->plan->storages.data[a->storage];
+        if (a->calls == calls && a->unit == d->unit && same_place(slot, d) &&
+            (wastes_little(d) || slot->bytes >= LEAST_TIMES))
+            return move_to_front(s, seq, link);
+        link = &a->next;
+    }
+    link = &s->arena_of[seq];
+    bool may_cover = d->unit && wastes_little(d) && !rlx_is_long_size(d->size);
+    for (int i = 0; may_cover && *link && i < PROVE_AT_MOST; i++) {
+        arena *a = &s->arenas.data[*link - 1];
+        bool asked = a->calls == calls && a->unit && same_place(&s->plan->storages.data[a->storage], d);
+        int64_t times = asked ? times_of(s, a->unit, d) : 0;
+        if (times) {
+            d->times = times;
+            return move_to_front(s, seq, link);
+        }
+        link = &a->next;
+    }
+    return RLX_NO_STORAGE;
+}
+
 /* The arena for a tensor that is allocated here; RLX_NO_STORAGE: it lives beyond it, or out of
  * memory (latched). */
-static uint32_t arena_for(scan *s, uint32_t at, const demand *d)
+static uint32_t arena_for(scan *s, uint32_t at, demand *d)
 {
-    uint32_t seq = s->w->events.data[at].seq, known = s->arena_of[seq];
-    if (d->size || d->bytes > RLX_ARENA_MOST || s->calls[at] != s->calls[s->l->end[at]] ||
+    uint32_t seq = s->w->events.data[at].seq;
+    if (d->times > RLX_ARENA_MOST || s->calls[at] != s->calls[s->l->end[at]] ||
         s->items.len >= RLX_ARENA_TENSORS)
         return RLX_NO_STORAGE;
-    if (known && s->arenas.data[known - 1].calls == s->calls[at] &&
-        same_place(&s->plan->storages.data[s->arenas.data[known - 1].storage], d))
-        return known - 1;
-    arena a = { new_storage(s, d, seq), s->calls[at], 0, 0 };
+    uint32_t known = find_arena(s, seq, s->calls[at], d);
+    if (known != RLX_NO_STORAGE || !wastes_little(d))
+        return known;
+    arena a = { .storage = new_storage(s, d, seq), .calls = s->calls[at], .next = s->arena_of[seq], .unit = d->unit };
     if (a.storage == RLX_NO_STORAGE || !rlx_vec_push(&s->ctx->memory, &s->arenas, a))
         return RLX_NO_STORAGE;
+    s->plan->storages.data[a.storage].unit = d->unit;
+    s->plan->storages.data[a.storage].bytes = d->times;
     return (s->arena_of[seq] = (uint32_t)s->arenas.len) - 1;
 }
 
@@ -256,7 +364,8 @@ static bool join_arena(scan *s, uint32_t at, uint32_t number, const demand *d)
     rlx_plan_slot *a = &s->plan->storages.data[storage];
     s->plan->storage_of[at] = storage;
     s->plan->root_of[at] = at;
-    s->bytes[at] = d->bytes;
+    s->bytes[at] = d->times;
+    a->bytes = a->bytes < d->times ? d->times : a->bytes; /* until it is placed */
     a->last = a->last < end ? end : a->last;
     return rlx_vec_push(&s->ctx->memory, &s->items, ((arena_item){ number, at }));
 }
@@ -272,9 +381,12 @@ static bool place_arena(scan *s, const arena *a, const uint32_t *events)
     int64_t bytes = t ? rlx_arena_place(s->ctx, t, a->count) : -1;
     for (size_t i = 0; t && i < a->count; i++)
         s->plan->offset_of[t[i].first] = t[i].offset;
-    s->plan->storages.data[a->storage].bytes = bytes;
+    rlx_plan_slot *slot = &s->plan->storages.data[a->storage];
+    slot->bytes = bytes;
+    if (bytes >= 0 && a->unit)
+        slot->size = rlx_fold_mul(s->ctx, a->unit, rlx_int64(s->ctx, bytes));
     rlx_mem_free(m, t, t ? (a->count + 1) * sizeof *t : 0);
-    return bytes >= 0;
+    return bytes >= 0 && (!a->unit || slot->size);
 }
 
 static bool place_arenas(scan *s)

@@ -12,6 +12,7 @@
 typedef struct rlx_plan_slot {
     const rlx_prim *size;       /* bytes, an int64 expression; NULL: `bytes` */
     int64_t bytes;
+    const rlx_prim *unit;       /* offsets in it are multiples of this; NULL: bytes */
     const rlx_expr *device, *scope; /* as in builtin.alloc_tensor */
     uint32_t seq;               /* it lives in this sequence of the flow */
     uint32_t last;              /* last event that needs it */
@@ -26,7 +27,7 @@ typedef struct rlx_plan {
     RLX_VEC(rlx_plan_slot) storages;
     /* by event: storage of the tensor allocated there, or of its view, or RLX_NO_STORAGE */
     uint32_t *storage_of;
-    int64_t *offset_of;         /* by event: where in it, in bytes */
+    int64_t *offset_of;         /* by event: where in it, counted in its unit */
     /* by event: the allocation whose tensor it is a part of, or itself, and where in that */
     uint32_t *root_of;
     const rlx_prim **shift_of;  /* NULL: at its begin */

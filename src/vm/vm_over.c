@@ -27,7 +27,7 @@ static rlx_storage *storage_for(rlx_pool *p, const rlx_tensor_object *dying, siz
     if (bytes <= s->capacity)
         rlx_object_retain(s);
     else
-        s = bytes > s->size && bytes <= SIZE_MAX / 4 ? rlx_storage_create(p, 2 * bytes) : NULL;
+        s = bytes > s->size && bytes <= SIZE_MAX / 4 ? rlx_storage_create(p, 2 * bytes, NULL) : NULL;
     return s;
 }
 

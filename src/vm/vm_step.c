@@ -256,7 +256,7 @@ bool rlx_vm_step_alloc_storage(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
         return false;
     if (size < 0)
         return rlx_fail(why, RLX_RT05, "a storage of %lld bytes", (long long)size);
-    rlx_storage *s = rlx_storage_create(&vm->pool, (size_t)size);
+    rlx_storage *s = rlx_storage_create(&vm->pool, (size_t)size, pc);
     if (!s)
         return rlx_fail(why, RLX_RT10, "out of memory for a storage of %lld bytes",
                         (long long)size);

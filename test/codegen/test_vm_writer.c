@@ -88,6 +88,57 @@ static void test_results_in_place(void **state)
     }
 }
 
+/* What "sizes come again" gives for these numbers. */
+static void sizes_by_hand(int64_t n, const float *x, float *out)
+{
+    double total[32] = { 0 }, sums[32] = { 0 }; /* of columns; of the rows of `running` */
+    for (int64_t i = 0; i < n * 32; i++)
+        total[i % 32] += x[i];
+    for (int64_t i = 0; i < n; i++) {
+        double running = 0;
+        for (int k = 0; k < 32; k++)
+            sums[k] += running += x[i * 32 + k] + total[k];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (int k = 0; k < 32; k++)
+            sum += x[i * 32 + k] * sums[k];
+        out[i] = (float)sum;
+    }
+}
+
+/* Sizes that grow ask for memory a few times; once all were met, none does. */
+static void test_sizes_come_again(void **state)
+{
+    enum { FIRST = 24, COUNT = 16, MOST = FIRST + COUNT };
+    static float x[MOST * 32], out[MOST], want[MOST];
+    relax_vm_counters c = { .struct_size = sizeof c };
+    for (int i = 0; i < MOST * 32; i++)
+        x[i] = (float)(i % 7 - 2);
+    EACH_LEVEL(p, PROGRAM("sizes come again")) {
+        uint64_t asked[4] = { 0 };
+        program_vm(p, 0);
+        for (int call = 0; call < 4 * COUNT; call++) {
+            int turn = call / COUNT, i = call % COUNT;
+            const int64_t n = FIRST + (turn == 2 ? COUNT - 1 - i : i);
+            relax_tensor *buffer = NULL;
+            p->num_args = 0;
+            program_tensor(p, RELAX_FLOAT32, (const int64_t[]){ n, 32 }, 2, x);
+            assert_int_equal(relax_tensor_from_memory(RELAX_FLOAT32, &n, 1, out, NULL, NULL, &buffer, NULL), RELAX_OK);
+            assert_int_equal(relax_vm_call_into(p->vm, 0, p->args, 1, &buffer, 1, NULL), RELAX_OK);
+            sizes_by_hand(n, x, want);
+            for (int k = 0; k < n; k++)
+                assert_true(out[k] == want[k]);
+            relax_vm_get_counters(p->vm, &c);
+            asked[turn] += call ? c.allocations : 0;
+            relax_tensor_release(buffer);
+            relax_value_release(&p->args[0]);
+        }
+        assert_true(asked[0] < 2 * COUNT && asked[1] < COUNT);
+        assert_true(!asked[2] && !asked[3]);
+    }
+}
+
 static void test_tuples_and_shapes(void **state)
 {
     const char *source = PROGRAM("tuples and shapes");
@@ -666,6 +717,7 @@ int main(void)
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_chain_of_50_uses_3_buffers),
         cmocka_unit_test(test_results_in_place),
+        cmocka_unit_test(test_sizes_come_again),
         cmocka_unit_test(test_tuples_and_shapes),
         cmocka_unit_test(test_branches),
         cmocka_unit_test(test_branch_results),

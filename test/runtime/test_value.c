@@ -91,7 +91,7 @@ static void pools_follow_sizes(void **state)
         p.calls++;
         p.live_bytes = p.peak_bytes = 0;
         for (int k = 0; k < 2; k++) {
-            rlx_storage *s = rlx_storage_create(&p, size / (size_t)(k + 1));
+            rlx_storage *s = rlx_storage_create(&p, size / (size_t)(k + 1), NULL);
             assert_non_null(s);
             memset(s->data, k, s->size);
             v[k] = (relax_value){ .type_index = RELAX_VALUE_OBJECT, .v.p = s };
@@ -105,6 +105,53 @@ static void pools_follow_sizes(void **state)
     }
     assert_int_equal(f.calls, calls);
     assert_true(calls < 60);
+    rlx_pool_free(&p);
+    rlx_shared_memory_release(memory);
+    assert_true(!f.live && !f.blocks);
+}
+
+/* A call of two sites, and what it leaves in the pool. */
+static size_t call_two_sites(rlx_pool *p, const int *sites, size_t size)
+{
+    relax_value v[2];
+    p->calls++;
+    p->live_bytes = p->peak_bytes = 0;
+    for (int k = 0; k < 2; k++) {
+        size_t bytes = k ? size * 3 / 2 : size;
+        rlx_storage *s = rlx_storage_create(p, bytes, &sites[k]);
+        assert_true(s && s->size == bytes && s->capacity >= bytes);
+        memset(s->data, k, 100);
+        v[k] = (relax_value){ .type_index = RELAX_VALUE_OBJECT, .v.p = s };
+    }
+    rlx_pool_drop(p, &v[1]);
+    rlx_pool_drop(p, &v[0]);
+    return p->kept_bytes;
+}
+
+/* Two sites whose sizes go up and down, by different factors: each keeps its own, which is somewhat larger than the largest it asked
+ * for, and sizes that come again ask for nothing. A call beyond RLX_POOL_KEEP is kept what it had, until a smaller one ends. */
+static void sites_keep_their_own(void **state)
+{
+    static const size_t sizes[] = { 1000, 40000, 3000, 90000, 200, 70000, 100000 }, large = (size_t)30 << 20;
+    failing f;
+    rlx_memory probe;
+    rlx_pool p = { 0 };
+    int sites[2];
+    failing_init(&f, &probe, 0);
+    rlx_shared_memory *memory = rlx_shared_memory_create(&f.allocator, SIZE_MAX);
+    assert_true(memory && rlx_pool_init(&p, memory));
+    size_t calls = 0;
+    for (size_t i = 0; i < 5 * RLX_COUNT(sizes); i++) {
+        assert_true(call_two_sites(&p, sites, sizes[i % RLX_COUNT(sizes)]) < 100000 * 5 / 2 * 5 / 4 + 1000);
+        if (i + 1 == RLX_COUNT(sizes))
+            calls = f.calls;
+    }
+    assert_int_equal(f.calls, calls);
+    assert_true(call_two_sites(&p, sites, large) > RLX_POOL_KEEP);
+    calls = f.calls;
+    assert_true(call_two_sites(&p, sites, large) > RLX_POOL_KEEP);
+    assert_int_equal(f.calls, calls);
+    assert_true(call_two_sites(&p, sites, 1000) <= RLX_POOL_KEEP);
     rlx_pool_free(&p);
     rlx_shared_memory_release(memory);
     assert_true(!f.live && !f.blocks);
@@ -483,6 +530,7 @@ int main(void)
         cmocka_unit_test(foreign_hosts_can_count_our_objects),
         cmocka_unit_test(memory_comes_from_the_allocator),
         cmocka_unit_test(pools_follow_sizes),
+        cmocka_unit_test(sites_keep_their_own),
         cmocka_unit_test(plain_values),
         cmocka_unit_test(deep_tuples_go_without_recursion),
         cmocka_unit_test(cells_without_an_object),
