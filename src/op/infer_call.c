@@ -253,19 +253,6 @@ static bool check_inputs(rlx_infer *in, const tir_call *c, rlx_mapping *m)
     return true;
 }
 
-static bool misuse_count(rlx_infer *in, const tir_call *c, size_t inputs, size_t outputs)
-{
-    char ints[40] = "";
-    if (c->num_ints > 0)
-        snprintf(ints, sizeof ints, " and %lld integer%s", (long long)c->num_ints,
-                 c->num_ints == 1 ? "" : "s");
-    misuse(in, "%s takes %zu parameter%s, outputs among them; found %zu argument%s%s %zu output%s%s",
-           rlx_show(in->ctx, in->call->args[0]), c->callee->num_params,
-           c->callee->num_params == 1 ? "" : "s", inputs, inputs == 1 ? "" : "s",
-           *ints ? "," : " and", outputs, outputs == 1 ? "" : "s", ints);
-    return false;
-}
-
 /* Counts and descriptions against the function's parameters: inputs, allocated outputs,
  * integers. */
 static bool check_signature(rlx_infer *in, const tir_call *c, size_t num_allocated,
@@ -274,7 +261,12 @@ static bool check_signature(rlx_infer *in, const tir_call *c, size_t num_allocat
     size_t inputs = c->args->num_fields,
            known = inputs + num_allocated + (size_t)(c->num_ints < 0 ? 0 : c->num_ints);
     if (c->num_ints < 0 ? c->callee->num_params < known : c->callee->num_params != known)
-        return misuse_count(in, c, inputs, num_allocated);
+        return misuse(
+                   in,
+                   "%s takes %zu parameters, found %zu arguments, %zu outputs and %lld integers",
+                   rlx_show(in->ctx, in->call->args[0]), c->callee->num_params, inputs,
+                   num_allocated, (long long)(c->num_ints < 0 ? 0 : c->num_ints)),
+               false;
     rlx_mapping m;
     rlx_mapping_init(&m, in->ctx, in->scope, c->callee->binders, c->callee->num_binders);
     bool good = check_inputs(in, c, &m);

@@ -86,8 +86,6 @@ void *rlx_parser_expected(rlx_parser *p, const char *what)
         rlx_parser_report(p, RLX_PA04, t->begin, t->end, "expected %s but found %s%s", what,
                           rlx_tok_text(t->kind),
                           t->kind == RLX_TOK_DSLASH ? ": a comment begins with #"
-                          : t->kind == RLX_TOK_AMPERSAND && before == '&' ? ": write and"
-                          : t->kind == RLX_TOK_PIPE && before == '|'      ? ": write or"
                           : t->kind == RLX_TOK_FOR  ? ": lists are written out, comprehensions are not "
                                                       "read"
                                                     : "");

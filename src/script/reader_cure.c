@@ -65,9 +65,7 @@ const char *rlx_cure_name(rlx_reader *r, rlx_slice name, char *text, size_t size
 {
     for (size_t i = 0; i < RLX_COUNT(names); i++)
         if (rlx_slice_is(name, names[i].name))
-            return r->unit.dialect == RLX_DIALECT_TIR && strstr(names[i].cure, "R.NAME")
-                       ? "the text is not run as Python: write T.NAME(...)"
-                       : names[i].cure;
+            return names[i].cure;
     if (name.len > 100)
         return NULL;
     if (rlx_is_dtype_name(name)) {

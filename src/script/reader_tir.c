@@ -146,12 +146,8 @@ bool rlx_tir_reader_define(rlx_reader *r, const rlx_ast *target, const rlx_val *
         rlx_prim_dtype(v->node) == rlx_prim_dtype(have->node))
         return true; /* m = T.int32() says again what the shape of a buffer has named */
     if (rlx_word_in_frame(r, w) && w->value.kind != RLX_VAL_ERROR && !same_value(&w->value, v))
-        return rlx_read_error(r, RLX_PA13, target, "%s is already defined in this scope%s",
-                              w->text->data,
-                              have->kind == RLX_VAL_BUFFER
-                                  ? "; elements of a buffer are stored one by one: B[i] = ..."
-                                  : "; what changes is held in a buffer: "
-                                    "t = T.alloc_buffer((1,), \"float32\")");
+        return rlx_read_error(r, RLX_PA13, target, "%s is already defined in this scope",
+                              w->text->data);
     return rlx_word_bind(r, w, v);
 }
 
@@ -1049,11 +1045,6 @@ static bool read_return(rlx_reader *r, const rlx_source_line *line)
     if (!line->value)
         return rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
                                  "return of a PrimFunc has a value");
-    const rlx_ast *a = line->value;
-    if (a->kind == RLX_AST_NAME && a->name->value.kind == RLX_VAL_BUFFER &&
-        ((const rlx_buffer *)a->name->value.node)->num_shape)
-        return rlx_read_error(r, RLX_PA12, a, "a PrimFunc writes its results into buffers that are "
-                                              "its last parameters, and returns no buffer");
     const rlx_prim *p = rlx_read_prim_operand(r, line->value);
     const rlx_stmt *s =
         p ? evaluate(r, rlx_prim_call_z(r->ctx, rlx_prim_dtype(p), "ret", &p, 1),
@@ -1168,16 +1159,6 @@ static bool read_init(rlx_reader *r, const rlx_ast *call)
     return body != NULL;
 }
 
-/* Unless the function that is called is not known at all. */
-static bool no_scope(rlx_reader *r, const rlx_ast *item)
-{
-    rlx_val v;
-    if (!rlx_read_value(r, item->base, &v))
-        return false;
-    return rlx_read_error(r, RLX_PA15, item, "this is nothing that 'with' can open; a block is "
-                                             "with T.block(\"name\"):");
-}
-
 /* with of scoped statements: they end where the suite ends */
 static bool read_scoped_with(rlx_reader *r, const rlx_source_line *line)
 {
@@ -1189,20 +1170,17 @@ static bool read_scoped_with(rlx_reader *r, const rlx_source_line *line)
         const rlx_tir_reader_fn *fn =
             item->base->kind == RLX_AST_CALL ? rlx_tir_reader_callee(r, item->base->base) : NULL;
         size_t before = t->scoped.len;
-        ok = fn && fn->stmt ? fn->stmt(r, fn, item->base, item->first) : no_scope(r, item);
+        ok = fn && fn->stmt
+                 ? fn->stmt(r, fn, item->base, item->first)
+                 : rlx_read_error(r, RLX_PA15, item, "this is nothing that 'with' can open");
         if (ok && t->scoped.len == before)
-            ok = no_scope(r, item);
+            ok = rlx_read_error(r, RLX_PA15, item, "this is nothing that 'with' can open");
         if (!ok)
             fail_target(r, item->first);
     }
-    if (!ok) { /* what it opens decides what may stand inside */
-        rlx_reader_frame_leave(r, frame);
-        rlx_lexer_skip_suite(&r->parser.lexer);
-        return close_scoped(r, scoped) && false;
-    }
     const rlx_stmt *body = rlx_tir_reader_read_suite(r);
     rlx_reader_frame_leave(r, frame);
-    ok = body && rlx_tir_reader_add(r, body);
+    ok &= body && rlx_tir_reader_add(r, body);
     return close_scoped(r, scoped) && ok;
 }
 
@@ -1224,9 +1202,6 @@ static bool no_place(rlx_reader *r, const rlx_source_line *line)
 {
     rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
                       "this statement has no place in a PrimFunc");
-    if (line->kind == RLX_LINE_BREAK || line->kind == RLX_LINE_CONTINUE)
-        rlx_note(r->ctx, RLX_NO_PLACE, "loops run to their end: what may be left out stands under "
-                                       "an if, or the loop is while condition:");
     if (line->kind >= RLX_LINE_IF)
         rlx_lexer_skip_suite(&r->parser.lexer);
     return false;

@@ -97,8 +97,7 @@ static bool check_step(rlx_reader *r, const rlx_ast *a)
         (!rlx_read_value(r, a, &v) || !rlx_to_int(r, a, &v, &step)))
         return false;
     return step == 1 ||
-           rlx_read_error(r, RLX_PA16, a, "loops with a step other than 1 are not supported; loop over "
-                                            "the count and multiply");
+           rlx_read_error(r, RLX_PA16, a, "loops with a step other than 1 are not supported");
 }
 
 static bool read_range_loop(rlx_reader *r, const rlx_ast *call, loop_spec *s)
@@ -213,8 +212,8 @@ static bool bind_loop_vars(rlx_reader *r, const rlx_ast *target, const loop_spec
     bool list = target->kind == RLX_AST_TUPLE;
     const rlx_ast *name = list ? target->first : target;
     if (list && target->count != n)
-        return rlx_read_error(r, RLX_PA30, target, "%u variables for %zu loop%s; nested loops are T.grid(a, b)",
-                              (unsigned)target->count, n, n == 1 ? "" : "s");
+        return rlx_read_error(r, RLX_PA30, target, "%u variables for %zu loops",
+                              (unsigned)target->count, n);
     rlx_val *items = rlx_region_array(&r->unit.region, n, sizeof *items);
     if (!items)
         return false;

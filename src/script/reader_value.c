@@ -173,10 +173,6 @@ const rlx_prim *rlx_to_prim(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
     }
     default: break;
     }
-    if (v->kind == RLX_VAL_EXPR && r->unit.dialect == RLX_DIALECT_RELAX)
-        return rlx_read_error(r, RLX_PA12, at, "expected a scalar expression, found a Relax "
-                                               "expression; operators on tensors are R.NAME(...)"),
-               NULL;
     rlx_read_expected(r, at, "a scalar expression", v);
     return NULL;
 }
@@ -305,10 +301,8 @@ const rlx_expr *rlx_to_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v, 
         return expected_tensor(r, at, v), NULL;
     if (v->kind == RLX_VAL_PRIM)
         return rlx_read_error(r, RLX_PA12, at,
-                              "expected a Relax expression, found a scalar expression: %s",
-                              r->unit.dialect == RLX_DIALECT_TIR
-                                  ? "operators of a PrimFunc are T.NAME(...)"
-                                  : "write R.prim_value(...)"),
+                              "expected a Relax expression, found a scalar expression: write "
+                              "R.prim_value(...)"),
                NULL;
     return rlx_read_expected(r, at, "a Relax expression", v), NULL;
 }
