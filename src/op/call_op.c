@@ -352,16 +352,6 @@ static bool unknown_attr(rlx_context *ctx, const rlx_op_row *row, rlx_slice name
     return false;
 }
 
-static void refuse_value(rlx_context *ctx, const rlx_op_row *row, const rlx_op_attr *a,
-                         const rlx_attr *value, rlx_place place)
-{
-    rlx_error(ctx, RLX_OP12, place, "%s: %s is %s, expected %s%s", row->short_name, a->name,
-              rlx_show(ctx, value), types[a->type].text,
-              a->type == RLX_ATTR_DTYPE ? " such as \"float32\"" : "");
-    if (row->num_args && row->args[0].kind == RLX_ARG_TUPLE && a == row->attrs)
-        rlx_note(ctx, RLX_NO_PLACE, "its tensors are one tuple: R.%s((x, y), ...)", row->short_name);
-}
-
 /* Given attributes, converted, into values[0 .. num_attrs). */
 static bool take_given(rlx_context *ctx, const rlx_op_row *row, const rlx_attrs *given,
                        const rlx_attr **values, rlx_place place)
@@ -376,7 +366,8 @@ static bool take_given(rlx_context *ctx, const rlx_op_row *row, const rlx_attrs 
         const rlx_attr *v = convert(ctx, a->type, given->values[i]);
         if (!v) {
             if (rlx_error_count(ctx) == errors)
-                refuse_value(ctx, row, a, given->values[i], place);
+                rlx_error(ctx, RLX_OP12, place, "%s: %s is %s, expected %s", row->short_name,
+                          a->name, rlx_show(ctx, given->values[i]), types[a->type].text);
             return false;
         }
         values[a - row->attrs] = v;
@@ -391,9 +382,10 @@ static bool take_defaults(rlx_context *ctx, const rlx_op_row *row, const rlx_att
         if (values[i])
             continue;
         if (!row->attrs[i].deflt)
-            return rlx_error(ctx, RLX_OP13, place, "%s needs the attribute %s, %s%s",
-                             row->short_name, row->attrs[i].name, types[row->attrs[i].type].text,
-                             row->attrs[i].type == RLX_ATTR_DTYPE ? " such as \"float32\"" : ""),
+            return rlx_error(ctx, RLX_OP13, place, "%s needs the attribute %s%s", row->short_name,
+                             row->attrs[i].name,
+                             row->attrs[i].type == RLX_ATTR_DTYPE ? ", a dtype such as \"float32\""
+                                                                  : ""),
                    false;
         if (!(values[i] = default_value(ctx, &row->attrs[i], row->attrs[i].deflt)))
             return false;

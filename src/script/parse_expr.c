@@ -75,13 +75,9 @@ void *rlx_parser_expected(rlx_parser *p, const char *what)
         p->lexer.reported = true;
         return NULL;
     }
-    char before = t->begin ? p->lexer.text[t->begin - 1] : 0;
     if (t->kind == RLX_TOK_NAME)
-        rlx_parser_report(p, RLX_PA04, t->begin, t->end, "expected %s but found '%.60s'%s", what,
-                          t->name->text->data,
-                          before == '"' || before == '\''
-                              ? ": the quote before it ends a string; one is missing further left"
-                              : "");
+        rlx_parser_report(p, RLX_PA04, t->begin, t->end, "expected %s but found '%.60s'", what,
+                          t->name->text->data);
     else
         rlx_parser_report(p, RLX_PA04, t->begin, t->end, "expected %s but found %s%s", what,
                           rlx_tok_text(t->kind),

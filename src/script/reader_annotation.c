@@ -322,10 +322,6 @@ static const rlx_sinfo *tensor_info(rlx_reader *r, const rlx_ast *const *slot)
         type = dims; /* a lone string is the dtype */
         dims = NULL;
     }
-    if (dims && dims->kind == RLX_AST_STRING && is_list(type))
-        return rlx_read_error(r, RLX_WF14, dims, "R.Tensor takes the shape first: "
-                                                 "R.Tensor((2, 3), \"float32\")"),
-               NULL;
     if (dims && dims->kind == RLX_AST_INT && slot[2]) /* sizes without their brackets */
         return tensor_shape(r, dims, RLX_NODE_TENSOR_SINFO, &shape), NULL;
     /* each part is looked at, whatever the others are */

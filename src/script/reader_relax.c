@@ -16,7 +16,6 @@ typedef struct rlx_relax_state {
     uint32_t block;             /* serial number of the open dataflow block, 0: none */
     rlx_place block_at;
     bool block_closed;          /* its R.output was read */
-    bool output_refused;        /* and held what is no variable of it */
     bool looked_ahead;          /* what it outputs is marked in the table of names */
     struct block_text {         /* its first line, for looking ahead */
         bool lines;             /* false: the rest of one line */
@@ -289,15 +288,11 @@ void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p)
     if (b ? is_known_size(scope, b->a) && is_known_size(scope, b->b) : is_known_size(scope, p))
         return; /* nearly all are n or n + 1 */
     (void)rlx_collect_prim_vars(&r->ctx->memory, p, false, &vars);
-    for (size_t i = 0; i < vars.len; i++) {
-        if (rlx_scope_has(scope, vars.data[i]))
-            continue;
-        const char *name = rlx_show(r->ctx, &vars.data[i]->node);
-        rlx_error(r->ctx, RLX_WF05, rlx_read_place(r, at),
-                  "shape variable %s is used before it is bound", name);
-        rlx_note(r->ctx, RLX_NO_PLACE,
-                 "a parameter with the dimension \"%s\" binds it, or R.match_cast", name);
-    }
+    for (size_t i = 0; i < vars.len; i++)
+        if (!rlx_scope_has(scope, vars.data[i]))
+            rlx_error(r->ctx, RLX_WF05, rlx_read_place(r, at),
+                      "shape variable %s is used before it is bound",
+                      rlx_show(r->ctx, &vars.data[i]->node));
     rlx_vec_free(&r->ctx->memory, &vars);
 }
 
@@ -530,15 +525,6 @@ static bool declares_named(rlx_reader *r, const rlx_ast *call, const rlx_word *o
            rlx_dtype_parse(type->string, dtype) && *dtype != RELAX_HANDLE;
 }
 
-/* n = T.var("int64"), an older spelling of T.int64() */
-static bool declares_older(const rlx_ast *call, rlx_dtype *dtype)
-{
-    return call->count == 1 && call->first->kind == RLX_AST_STRING &&
-           rlx_slice_is(rlx_string_slice(call->base->name->text), "var") &&
-           rlx_dtype_parse(call->first->string, dtype) && *dtype != RELAX_HANDLE &&
-           *dtype != RELAX_VOID;
-}
-
 /* n = T.int64(): declares a shape variable, or says again what the signature declared */
 static bool declares_var(rlx_reader *r, const rlx_ast *bound, const rlx_ast *value,
                          rlx_dtype *dtype)
@@ -550,8 +536,7 @@ static bool declares_var(rlx_reader *r, const rlx_ast *bound, const rlx_ast *val
     const rlx_val *base = &value->base->base->name->value;
     if (base->kind != RLX_VAL_SPACE || base->sub != RLX_SPACE_T)
         return false;
-    if (declares_named(r, value, bound->kind == RLX_AST_NAME ? bound->name : NULL, dtype) ||
-        declares_older(value, dtype))
+    if (declares_named(r, value, bound->kind == RLX_AST_NAME ? bound->name : NULL, dtype))
         return true;
     if (value->count && !(value->count == 1 && value->first->kind == RLX_AST_KEYWORD))
         return false;
@@ -561,13 +546,8 @@ static bool declares_var(rlx_reader *r, const rlx_ast *bound, const rlx_ast *val
            *dtype != RELAX_HANDLE && *dtype != RELAX_VOID;
 }
 
-static bool declare_var(rlx_reader *r, const rlx_ast *name, const rlx_ast *call, rlx_dtype dtype)
+static bool declare_var(rlx_reader *r, const rlx_ast *name, rlx_dtype dtype)
 {
-    rlx_dtype older;
-    if (declares_older(call, &older))
-        rlx_read_note(r, call, "T.var(\"%.*s\") is an older spelling of T.%.*s()",
-                      (int)call->first->string.len, call->first->string.data,
-                      (int)call->first->string.len, call->first->string.data);
     rlx_word *w = name->name;
     const rlx_prim_var *known =
         w->value.kind == RLX_VAL_PRIM ? rlx_as_prim_var(w->value.node) : NULL;
@@ -647,7 +627,7 @@ static bool assign_one(rlx_reader *r, relax_scope *scope, const rlx_source_line 
     rlx_dtype dtype;
     bool older = false;
     if (declares_var(r, name, value, &dtype) && !line->annotation)
-        return declare_var(r, name, value, dtype);
+        return declare_var(r, name, dtype);
     if (line->annotation) {
         t.annotation =
             close_annotation(r, rlx_annotation_of(r, line->annotation, name->name, &t.places,
@@ -735,7 +715,7 @@ static bool assign_each(rlx_reader *r, relax_scope *scope, const rlx_source_line
     i = 0;
     for (const rlx_ast *a = line->target->first; a; a = a->next, value = value->next, i++) {
         target t = { .word = a->name, .begin = a->begin, .end = a->end, .last = last && !a->next };
-        if (declares_var(r, a, value, &dtype) ? !declare_var(r, a, value, dtype)
+        if (declares_var(r, a, value, &dtype) ? !declare_var(r, a, dtype)
                                            : !assign_value(r, scope, line, &t, value, &values[i]))
             return false;
     }
@@ -936,43 +916,6 @@ static const rlx_var *output_of(rlx_reader *r, const rlx_word *w)
     return v && rlx_builder_output(r->builder, v) ? v : NULL;
 }
 
-static const char *bound_at(void *user, size_t i)
-{
-    const rlx_reader *r = user;
-    const rlx_word *w = r->scope.bound.data[i];
-    bool of_block = w && rlx_word_in_frame(r, w) && w->value.kind == RLX_VAL_EXPR;
-    return of_block ? w->text->data : NULL;
-}
-
-/* What R.output is given instead of a variable of the block. All of the block's variables are
- * outputs then: what follows is not told that this one is missing. */
-static void refuse_output(rlx_reader *r, const rlx_ast *a)
-{
-    const rlx_word *w = a->kind == RLX_AST_NAME ? a->name : NULL;
-    r->unit.relax->output_refused = true;
-    if (w)
-        (void)rlx_vec_push(&r->ctx->memory, &r->unit.relax->outputs,
-                           ((rlx_meaning){ a->name, { .kind = RLX_VAL_ERROR } }));
-    if (w && w->value.kind == RLX_VAL_UNBOUND) {
-        const char *near =
-            rlx_nearest(r, rlx_string_slice(w->text), bound_at, r, r->scope.bound.len);
-        rlx_read_error(r, RLX_PA27, a, "this dataflow block binds no variable %s%s%s",
-                       w->text->data, near ? "; did you mean " : "", near ? near : "");
-    } else if (w && w->value.kind == RLX_VAL_EXPR) {
-        rlx_read_error(r, RLX_PA27, a, "R.output lists variables that this dataflow block binds; "
-                       "%s is bound outside of it, where it is known anyway", w->text->data);
-    } else if (w) {
-        rlx_read_error(r, RLX_PA27, a, "R.output lists variables; %s is the name of %s",
-                       w->text->data, rlx_val_text(&w->value));
-    } else if (a->kind == RLX_AST_TUPLE || a->kind == RLX_AST_LIST) {
-        rlx_read_error(r, RLX_PA27, a,
-                       "R.output lists variables one by one, without a tuple: R.output(a, b)");
-    } else {
-        rlx_read_error(r, RLX_PA27, a, "R.output lists variables that this dataflow block binds: "
-                       "write gv = ... and R.output(gv)");
-    }
-}
-
 static void read_output(rlx_reader *r, const rlx_ast *call)
 {
     rlx_relax_state *s = r->unit.relax;
@@ -986,7 +929,8 @@ static void read_output(rlx_reader *r, const rlx_ast *call)
         const rlx_word *w = a->kind == RLX_AST_NAME ? a->name : NULL;
         bool failed = w && w->value.kind == RLX_VAL_ERROR; /* and so it has after the block */
         if (!failed && !(w && output_of(r, w)))
-            refuse_output(r, a);
+            rlx_read_error(r, RLX_PA27, a,
+                           "R.output lists variables that this dataflow block binds");
         else
             (void)rlx_vec_push(&r->ctx->memory, &s->outputs, ((rlx_meaning){ a->name, w->value }));
     }
@@ -1340,20 +1284,10 @@ static void open_block(rlx_reader *r, const rlx_source_line *line, const rlx_sui
     const rlx_lexer *lx = &r->parser.lexer;
     s->block = r->scope.frame;
     s->block_at = line_place(r, line);
-    s->block_closed = s->output_refused = s->looked_ahead = false;
+    s->block_closed = s->looked_ahead = false;
     s->block_text = (struct block_text){ suite->block, lx->line, lx->tok.begin,
                                          lx->indents[lx->num_indents - 1] };
     s->outputs.len = 0;
-}
-
-/* See refuse_output. */
-static void output_all(rlx_reader *r, uint32_t mark)
-{
-    for (size_t i = mark; i < r->scope.bound.len; i++) {
-        rlx_word *w = r->scope.bound.data[i];
-        if (w && output_of(r, w))
-            (void)rlx_vec_push(&r->ctx->memory, &r->unit.relax->outputs, ((rlx_meaning){ w, w->value }));
-    }
 }
 
 /* No R.output could be read in the block whose names are bound from `mark` on. What its text
@@ -1402,8 +1336,6 @@ static void read_dataflow(rlx_reader *r, const rlx_source_line *line, relax_scop
         read_statements(r, &suite, &inside);
         if (!s->block_closed || errors != r->text.syntax_errors)
             guess_outputs(r, frame);
-        if (s->output_refused)
-            output_all(r, frame);
         rlx_builder_end_block(r->builder);
     }
     rlx_suite_leave(&r->parser, &suite);

@@ -121,9 +121,6 @@ bool rlx_to_dtype(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype 
         if (v->sub == RLX_SPACE_T &&
             rlx_tir_reader_dtype_name(rlx_string_slice(v->fn.path->text), out))
             return true;
-        if (rlx_is_dtype_name(rlx_string_slice(v->fn.path->text)))
-            return rlx_read_error(r, RLX_PA12, at, "a dtype is written in quotes: \"%s\"",
-                                  v->fn.path->text->data);
         break;
     default: break;
     }
