@@ -128,6 +128,7 @@ static uint8_t augmented(uint8_t kind)
         [RLX_TOK_AUG_POW] = RLX_TOK_POWER,       [RLX_TOK_AUG_SHL] = RLX_TOK_SHL,
         [RLX_TOK_AUG_SHR] = RLX_TOK_SHR,         [RLX_TOK_AUG_AND] = RLX_TOK_AMPERSAND,
         [RLX_TOK_AUG_OR] = RLX_TOK_PIPE,         [RLX_TOK_AUG_XOR] = RLX_TOK_CARET,
+        [RLX_TOK_AUG_AT] = RLX_TOK_AT,
     };
     return ops[kind];
 }
@@ -613,7 +614,9 @@ void rlx_parse_line(rlx_parser *p, rlx_source_line *out)
         rlx_parser_report(p, RLX_PA02, p->lexer.line, p->lexer.tok.begin,
                           has_tab ? "this line is indented with a tab, which counts up to the next "
                                     "multiple of 8, and so is deeper than its block; write spaces"
-                                  : "this line is indented deeper than its block");
+                                  : "this line is indented by %u, its block by %u",
+                          p->lexer.indents[p->lexer.num_indents - 1],
+                          p->lexer.indents[p->lexer.num_indents - 2]);
         p->lexer.num_indents--;
         give_up(p, out);
         return;

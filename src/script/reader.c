@@ -300,8 +300,8 @@ bool rlx_bind_args(rlx_reader *r, const rlx_ast *call, const char *what, const c
             if (i == count)
                 return unknown_keyword(r, a, what, params, count);
         } else if (position++ == count) {
-            return rlx_read_error(r, RLX_PA12, a, "%s takes %zu argument%s", what, count,
-                                  count == 1 ? "" : "s");
+            return rlx_read_error(r, RLX_PA12, a, "%s takes %zu argument%s, found %u", what, count,
+                                  count == 1 ? "" : "s", (unsigned)call->count);
         }
         if (slots[i])
             return rlx_read_error(r, RLX_PA12, a, "%s is given %s twice", what, params[i]);

@@ -146,6 +146,7 @@ typedef struct rlx_reader_unit {
     rlx_region region;                  /* values that live as long as it is read */
     enum rlx_dialect dialect;
     const rlx_source_line *header;      /* whose signature is being read, else NULL */
+    const rlx_expr *beside;             /* the operand before the one being read; NULL: none */
     struct rlx_relax_state *relax;      /* the Relax function being read */
     struct rlx_tir_reader_state *tir;   /* the PrimFunc being read */
     struct rlx_whereabouts where;       /* for what is said about missing names */

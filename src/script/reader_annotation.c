@@ -61,7 +61,13 @@ static const rlx_prim *read_dim(rlx_reader *r, const rlx_ast *a)
         (!a->string.len || a->string.data[0] == '?' || a->string.data[0] == '*'))
         return rlx_read_error(r, RLX_PA28, a, "a dimension that is not known has a name, such as \"n\""),
                NULL;
-    return rlx_read_dim(r, a);
+    const rlx_prim *p = rlx_read_dim(r, a);
+    int64_t size;
+    if (p && r->annotation.dims_of != RLX_NODE_SHAPE_SINFO && rlx_int_literal(p, &size) && size < 0)
+        return rlx_read_error(r, RLX_TY15, a, "a dimension is %lld; sizes are never negative (one that is "
+                              "not known has a name: \"n\")", (long long)size),
+               NULL;
+    return p;
 }
 
 /* The dimensions onto the stack; every mistake among them is reported. */
@@ -230,12 +236,16 @@ static const rlx_node *device_argument(rlx_reader *r, const rlx_ast *a)
 static bool is_none(const rlx_ast *a) { return !a || a->kind == RLX_AST_NONE; }
 
 /* Reports an expression in the place of a tensor annotation's shape (WF14). */
-static bool no_shape(rlx_reader *r, const rlx_ast *a, const char *found)
+static bool no_shape(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of, const char *found)
 {
+    bool usual = !strcmp(found, "an integer") || !strcmp(found, "a string");
+    if (of == RLX_NODE_SHAPE_SINFO)
+        return rlx_read_error(r, RLX_WF15, a, "R.Shape takes a list of dimensions, found %s%s", found,
+                              usual ? ": write R.Shape([2, 3]), or R.Shape(ndim=2) if they are not known" : "");
     return rlx_read_error(
         r, RLX_WF14, a,
         "shape of a tensor annotation must be a variable or a list of dimensions, found %s%s",
-        found, strcmp(found, "an integer") ? "" : ": write R.Tensor((2, 3), \"float32\")");
+        found, usual ? ": write R.Tensor((2, 3), \"float32\")" : "");
 }
 
 static const char *form_of(const rlx_expr *e)
@@ -265,10 +275,10 @@ static bool tensor_shape(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of,
         return false;
     if (v.kind != RLX_VAL_EXPR && v.kind != RLX_VAL_TUPLE && v.kind != RLX_VAL_LIST)
         return v.kind == RLX_VAL_METHOD ? rlx_read_expected(r, a, "a shape", &v)
-                                        : no_shape(r, a, rlx_val_text(&v));
+                                        : no_shape(r, a, of, rlx_val_text(&v));
     *shape = rlx_to_shape(r, a, &v);
     if (*shape && !rlx_as_shape_expr(*shape) && !rlx_as_var(*shape))
-        return no_shape(r, a, form_of(*shape));
+        return no_shape(r, a, of, form_of(*shape));
     return *shape != NULL;
 }
 
@@ -322,7 +332,8 @@ static const rlx_sinfo *tensor_info(rlx_reader *r, const rlx_ast *const *slot)
         type = dims; /* a lone string is the dtype */
         dims = NULL;
     }
-    if (dims && dims->kind == RLX_AST_INT && slot[2]) /* sizes without their brackets */
+    if (dims && ((dims->kind == RLX_AST_INT && slot[2]) || /* sizes without their brackets */
+                 (dims->kind == RLX_AST_STRING && type && is_list(type)))) /* the two exchanged */
         return tensor_shape(r, dims, RLX_NODE_TENSOR_SINFO, &shape), NULL;
     /* each part is looked at, whatever the others are */
     bool ok = tensor_shape(r, dims, RLX_NODE_TENSOR_SINFO, &shape);

@@ -279,8 +279,8 @@ static bool bind_op_args(rlx_reader *r, op_call *c)
             continue;
         }
         if (!p)
-            return rlx_read_error(r, RLX_PA12, a, "R.%s takes %zu argument%s", c->row->short_name,
-                                  c->num_params, c->num_params == 1 ? "" : "s") ||
+            return rlx_read_error(r, RLX_PA12, a, "R.%s takes %zu argument%s, found %u", c->row->short_name,
+                                  c->num_params, c->num_params == 1 ? "" : "s", (unsigned)c->call->count) ||
                    note_form(r, c);
         c->slots[position++] = a;
     }
@@ -464,11 +464,12 @@ static bool push_args(rlx_reader *r, const op_call *c)
 {
     const rlx_op_row *row = c->row;
     bool varargs = row->flags & RLX_OP_VARARGS;
-    size_t fixed = row->num_args - (varargs ? 1 : 0), last = r->stack.len;
+    size_t fixed = row->num_args - (varargs ? 1 : 0), last = r->stack.len, first = last;
     for (uint8_t i = 0; i < fixed; i++) {
         const rlx_ast *a = slot_of(c, PARAM_ARG, i);
         const rlx_expr *e = NULL;
         bool left_out = !a || (a->kind == RLX_AST_NONE && (row->args[i].optional || row->prepare));
+        r->unit.beside = i && i == r->stack.len - first ? r->stack.data[r->stack.len - 1] : NULL;
         if (!left_out && !(e = read_argument(r, a, row->args[i].kind)))
             return false;
         if (e && row->prepare && row->args[i].optional && rlx_as_tuple(e) &&
@@ -609,8 +610,10 @@ static bool positional(rlx_reader *r, const rlx_op_row *row, const rlx_ast *call
     const rlx_expr *args[4];
     uint8_t n = 0;
     bool ok = true;
-    for (const rlx_ast *a = call->first; a; a = a->next, n++)
+    for (const rlx_ast *a = call->first; a; a = a->next, n++) {
+        r->unit.beside = n ? args[n - 1] : NULL;
         ok &= (args[n] = read_argument(r, a, row->args[n].kind)) != NULL;
+    }
     return ok && rlx_val_set(
         out, RLX_VAL_EXPR,
         r->ctx->ops->call(r->ctx, row, args, n, NULL, 0, NULL, rlx_read_place(r, call)), call);

@@ -53,6 +53,7 @@ const char *rlx_cure_dtype(const rlx_reader *r, rlx_slice name)
         { "double", "float64" }, { "half", "float16" },   { "bf16", "bfloat16" },
         { "fp16", "float16" },   { "fp32", "float32" },   { "fp64", "float64" },
         { "long", "int64" },     { "boolean", "bool" },   { "byte", "uint8" },
+        { "integer", "int32" },  { "single", "float32" }, { "short", "int16" },
         { "str", NULL },         { "string", NULL },
     };
     for (size_t i = 0; i < RLX_COUNT(elsewhere); i++)
@@ -61,11 +62,28 @@ const char *rlx_cure_dtype(const rlx_reader *r, rlx_slice name)
     return name.len > 20 ? NULL : rlx_nearest(r, name, dtype_at, NULL, RLX_COUNT(dtypes));
 }
 
+/* The same in a PrimFunc, where it is something else. */
+static const struct { const char *name, *cure; } tir_names[] = {
+    { "print", "a PrimFunc prints nothing: have it write what you want to see into a buffer" },
+    { "math", "the text is not run as Python: write T.NAME(...), as T.exp(x)" },
+    { "np", "the text is not run as Python: write T.NAME(...), as T.exp(x)" },
+    { "numpy", "the text is not run as Python: write T.NAME(...), as T.exp(x)" },
+    { "torch", "the text is not run as Python: write T.NAME(...), as T.exp(x)" },
+    { "tir", "write T" },
+};
+
 const char *rlx_cure_name(rlx_reader *r, rlx_slice name, char *text, size_t size)
 {
+    for (size_t i = 0; r->unit.dialect == RLX_DIALECT_TIR && i < RLX_COUNT(tir_names); i++)
+        if (rlx_slice_is(name, tir_names[i].name))
+            return tir_names[i].cure;
     for (size_t i = 0; i < RLX_COUNT(names); i++)
         if (rlx_slice_is(name, names[i].name))
             return names[i].cure;
+    if (r->module.name && rlx_slice_is(name, "Module") && r->module.name->text->len <= 60) {
+        snprintf(text, size, "the module is called %s here", r->module.name->text->data);
+        return text;
+    }
     if (name.len > 100)
         return NULL;
     if (rlx_is_dtype_name(name)) {
@@ -105,7 +123,11 @@ static const struct { const char *name, *means; } keywords[] = {
     { "out_type", "out_dtype" }, { "type", "dtype" },        { "min_val", "min" },
     { "max_val", "max" },       { "a_min", "min" },          { "a_max", "max" },
     { "index", "indices" },     { "value", "fill_value" },   { "condition", "cond" },
-    { "cond", "condition" },    { "mode", "method" },
+    { "cond", "condition" },    { "mode", "method" },        { "causal", "causal_mask" },
+    { "is_causal", "causal_mask" }, { "mask", "bias" },      { "attn_mask", "bias" },
+    { "ceil", "ceil_mode" },    { "bias", "beta" },          { "negative_slope", "alpha" },
+    { "weight", "gamma" },      { "normalized_shape", "axes" },
+    { "q", "query" },           { "k", "key" },              { "v", "value" },
 };
 
 const char *rlx_cure_keyword(const rlx_reader *r, rlx_slice name,

@@ -3,6 +3,8 @@
 /* built for size */
 #include "script/reader.h"
 
+#include <stdio.h>
+
 /* Known names near an unknown one, from all names of the text in the order they came. */
 static const char *known_at(void *user, size_t i)
 {
@@ -13,6 +15,16 @@ static const char *known_at(void *user, size_t i)
 
 /* So many names are compared for all suggestions together. */
 #define MOST_COMPARED 200000
+
+/* Known sizes are what a name among dimensions that means nothing comes near to, or it is a new one. */
+static const char *cure_size(const rlx_reader *r, const rlx_ast *a, char *text, size_t size)
+{
+    const char *name = a->name->text->data;
+    if (!r->annotation.dims_of || r->unit.dialect != RLX_DIALECT_RELAX || a->name->text->len > 40)
+        return NULL;
+    snprintf(text, size, "a size that R.match_cast finds is declared above it: %s = T.int64()", name);
+    return text;
+}
 
 static bool unknown(rlx_reader *r, const rlx_ast *a)
 {
@@ -25,6 +37,8 @@ static bool unknown(rlx_reader *r, const rlx_ast *a)
         affordable && !cure ? rlx_nearest(r, rlx_string_slice(a->name->text), known_at, &r->names,
                                  r->names.len)
                             : NULL;
+    if (!cure && !near)
+        cure = cure_size(r, a, text, sizeof text);
     return rlx_read_error(r, RLX_PA10, a, "%s is not defined%s%s", name,
                           near   ? "; did you mean "
                           : cure ? "; "
@@ -89,7 +103,8 @@ static bool missing_in_header(rlx_reader *r, const rlx_ast *a)
     const char *name = a->name->text->data, *function = r->unit.where.function->name->text->data;
     bool is_bare = stands_bare(r, a);
     if (is_bare &&
-        (rlx_is_dtype_name(rlx_string_slice(a->name->text)) || is_used_as_thing(r, a)))
+        (rlx_is_dtype_name(rlx_string_slice(a->name->text)) || is_used_as_thing(r, a) ||
+         !r->annotation.dims_of))
         return unknown(r, a);
     if (is_bare && r->unit.where.part == RLX_PART_HEADER) {
         rlx_read_error(r, RLX_WF06, a, "%s is not defined; a dimension that %s gets with its "

@@ -319,9 +319,12 @@ static bool relax_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx
             continue;
         const rlx_ast pa = { .begin = a->begin, .end = a->end },
                       pb = { .begin = b->begin, .end = b->end };
-        const rlx_expr *x = rlx_to_expr(r, &pa, a, false),
-                       *y = x ? rlx_to_expr(r, &pb, b, false) : NULL;
+        r->unit.beside = b->kind == RLX_VAL_EXPR ? b->node : NULL;
+        const rlx_expr *x = rlx_to_expr(r, &pa, a, false);
+        r->unit.beside = x;
+        const rlx_expr *y = x ? rlx_to_expr(r, &pb, b, false) : NULL;
         const rlx_expr *args[] = { x, y };
+        r->unit.beside = NULL;
         return rlx_val_set(
             out, RLX_VAL_EXPR,
             y ? rlx_read_op_call(r, ops[i].op, args, 2, NULL, rlx_read_place(r, at)) : NULL, at);

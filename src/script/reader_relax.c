@@ -12,9 +12,10 @@ typedef struct rlx_relax_state {
     const rlx_attr *attrs;
     const rlx_expr *result;
     rlx_place result_at;
-    bool returned;
+    bool returned, returned_in_branch;
     uint32_t block;             /* serial number of the open dataflow block, 0: none */
     rlx_place block_at;
+    size_t block_names;         /* where its names begin among those that are bound */
     bool block_closed;          /* its R.output was read */
     bool looked_ahead;          /* what it outputs is marked in the table of names */
     struct block_text {         /* its first line, for looking ahead */
@@ -485,7 +486,15 @@ static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_source_line 
                                                : RLX_PARAMS("value", "struct_info"),
                        2, slot))
         return rlx_word_fail(r, t->word);
-    const rlx_expr *value = rlx_read_expr(r, slot[0], true);
+    rlx_val v;
+    const rlx_expr *value = NULL;
+    if (rlx_read_value(r, slot[0], &v)) {
+        if (v.kind == RLX_VAL_SINFO) {
+            rlx_read_error(r, RLX_PA12, call, "R.match_cast takes the value first, then what it is cast to");
+            return rlx_word_fail(r, t->word);
+        }
+        value = rlx_to_expr(r, slot[0], &v, true);
+    }
     const rlx_sinfo *info = NULL;
     size_t mark = r->annotation.places.len, count;
     if (value && older) {
@@ -916,24 +925,47 @@ static const rlx_var *output_of(rlx_reader *r, const rlx_word *w)
     return v && rlx_builder_output(r->builder, v) ? v : NULL;
 }
 
+/* What the block outputs is not known: nothing is said of its variables that are used behind it. */
+static void output_all(rlx_reader *r)
+{
+    rlx_relax_state *s = r->unit.relax;
+    for (size_t i = s->block_names; s->block && i < r->scope.bound.len; i++) {
+        rlx_word *w = r->scope.bound.data[i];
+        if (output_of(r, w))
+            (void)rlx_vec_push(&r->ctx->memory, &s->outputs, ((rlx_meaning){ w, w->value }));
+    }
+}
+
+static void not_an_output(rlx_reader *r, const rlx_ast *a)
+{
+    if (a->kind == RLX_AST_NAME)
+        rlx_read_error(r, RLX_PA27, a, "R.output lists variables that this dataflow block binds, found %s",
+                       a->name->text->data);
+    else
+        rlx_read_error(r, RLX_PA27, a, "R.output lists names: bind the value to a name in the line above");
+}
+
 static void read_output(rlx_reader *r, const rlx_ast *call)
 {
     rlx_relax_state *s = r->unit.relax;
     if (!s->block || s->block_closed) {
         rlx_read_error(r, RLX_PA27, call,
-                       s->block ? "a dataflow block has one R.output"
+                       s->block ? "a dataflow block has one R.output, which names all its outputs"
                                 : "R.output stands in a dataflow block");
+        output_all(r);
         return;
     }
+    size_t errors = r->text.syntax_errors;
     for (const rlx_ast *a = call->first; a; a = a->next) {
         const rlx_word *w = a->kind == RLX_AST_NAME ? a->name : NULL;
         bool failed = w && w->value.kind == RLX_VAL_ERROR; /* and so it has after the block */
         if (!failed && !(w && output_of(r, w)))
-            rlx_read_error(r, RLX_PA27, a,
-                           "R.output lists variables that this dataflow block binds");
+            not_an_output(r, a);
         else
             (void)rlx_vec_push(&r->ctx->memory, &s->outputs, ((rlx_meaning){ a->name, w->value }));
     }
+    if (errors != r->text.syntax_errors)
+        output_all(r);
     s->block_closed = true;
 }
 
@@ -980,8 +1012,10 @@ static void read_return(rlx_reader *r, const rlx_source_line *line, const relax_
     rlx_relax_state *s = r->unit.relax;
     rlx_val v = { .kind = RLX_VAL_TUPLE };
     if (scope->suffix) {
-        rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
-                          "a branch has no return: bind its value, and return after the if");
+        if (!s->returned_in_branch) /* the other branches of an if mostly return, too */
+            rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
+                              "a branch has no return: bind its value, and return after the if");
+        s->returned_in_branch = true;
         return;
     }
     if (s->returned) {
@@ -1332,6 +1366,7 @@ static void read_dataflow(rlx_reader *r, const rlx_source_line *line, relax_scop
     size_t errors = r->text.syntax_errors;
     relax_scope inside = { 0 };
     open_block(r, line, &suite);
+    s->block_names = frame;
     if (rlx_builder_begin_block(r->builder, true, line_place(r, line))) {
         read_statements(r, &suite, &inside);
         if (!s->block_closed || errors != r->text.syntax_errors)
@@ -1360,7 +1395,7 @@ static void read_with(rlx_reader *r, const rlx_source_line *line, relax_scope *s
     }
     rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
                       "the only with of a Relax function is 'with R.dataflow():'");
-    rlx_lexer_skip_suite(&r->parser.lexer);
+    fail_suite(r);
 }
 
 /* ---- local functions ------------------------------------------------------------------------ */
@@ -1509,13 +1544,6 @@ static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_sou
 
 /* ---- statements ----------------------------------------------------------------------------- */
 
-static bool skip_header(rlx_reader *r, const rlx_source_line *line)
-{
-    if (line->kind >= RLX_LINE_IF)
-        rlx_lexer_skip_suite(&r->parser.lexer);
-    return false;
-}
-
 static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s,
                            const rlx_source_line *line, const rlx_ast **decorator)
 {
@@ -1542,7 +1570,8 @@ static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s,
         rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
                           "this statement has no place in a Relax function");
         rlx_cure_statement(r, line);
-        skip_header(r, line);
+        if (line->kind >= RLX_LINE_IF)
+            fail_suite(r);
     }
 }
 

@@ -97,7 +97,7 @@ static bool check_step(rlx_reader *r, const rlx_ast *a)
         (!rlx_read_value(r, a, &v) || !rlx_to_int(r, a, &v, &step)))
         return false;
     return step == 1 ||
-           rlx_read_error(r, RLX_PA16, a, "loops with a step other than 1 are not supported");
+           rlx_read_error(r, RLX_PA16, a, "loops have the step 1: count the turns, and write i * %lld", (long long)step);
 }
 
 static bool read_range_loop(rlx_reader *r, const rlx_ast *call, loop_spec *s)
@@ -526,7 +526,11 @@ bool rlx_tir_reader_where(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_
         return false;
     if (r->unit.tir->block->predicate)
         return rlx_read_error(r, RLX_PA13, call, "a block has one T.where");
-    return (r->unit.tir->block->predicate = rlx_read_prim_operand(r, slot[0])) != NULL;
+    const rlx_prim *p = rlx_read_prim_operand(r, slot[0]);
+    if (p && !rlx_dtype_is_bool(rlx_dtype_with_lanes(rlx_prim_dtype(p), 1)) && !rlx_as_int_imm(p))
+        return rlx_read_error(r, RLX_PA18, slot[0], "T.where takes a condition, found %s: compare it, as i < n",
+                              rlx_show(r->ctx, p));
+    return (r->unit.tir->block->predicate = p) != NULL;
 }
 
 bool rlx_tir_reader_block_attr(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
