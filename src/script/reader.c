@@ -108,7 +108,7 @@ bool rlx_read_expected(rlx_reader *r, const rlx_ast *at, const char *what, const
 const char *rlx_nearest(const rlx_reader *r, rlx_slice text,
                         const char *(*name_at)(void *user, size_t i), void *user, size_t count)
 {
-    size_t best = text.len < 3 ? 1 : text.len < 4 ? 2 : text.len / 4 + 2;
+    size_t best = text.len < 3 ? 1 : text.len < 5 ? 2 : text.len / 4 + 2;
     const char *nearest = NULL;
     for (size_t i = 0; i < count && !rlx_diags_full(&r->ctx->diags); i++) {
         const char *name = name_at(user, i);

@@ -377,6 +377,8 @@ const char *rlx_cure_dtype(const rlx_reader *r, rlx_slice name);
 const char *rlx_cure_keyword(const rlx_reader *r, rlx_slice name,
                              const char *(*param_at)(void *user, size_t i), void *user,
                              size_t count);
+/* What others make of a function that there is not, for the whole call; NULL: nothing is known. */
+const char *rlx_cure_function(rlx_slice name, bool tir);
 /* A note: "it is R.add(x1, x2)". */
 void rlx_note_signature(rlx_reader *r, const char *function,
                         const char *(*param_at)(void *user, size_t i), void *user, size_t count);

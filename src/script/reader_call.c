@@ -1486,6 +1486,10 @@ bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, c
         near = rlx_nearest(r, name, function_at, NULL, RLX_COUNT(functions));
     if (near && strncmp(near, "relax.", 6) == 0)
         near += 6;
+    const char *made = space == RLX_SPACE_R ? rlx_cure_function(name, false) : NULL;
+    if (made)
+        return rlx_read_error(r, RLX_PA11, at, "%c.%s is not known; write %s", letters[space],
+                              path->text->data, made);
     return rlx_read_error(r, RLX_PA11, at, "%c.%s is not known%s%s", letters[space],
                           path->text->data, near ? "; did you mean R." : "", near ? near : "");
 }

@@ -103,6 +103,51 @@ const char *rlx_cure_name(rlx_reader *r, rlx_slice name, char *text, size_t size
     return text;
 }
 
+/* Functions that are a few operators here. */
+static const struct { const char *name, *text; } made_of[] = {
+    { "reciprocal", "R.divide(R.const(1, \"float32\"), x)" },
+    { "norm", "R.sqrt(R.sum(R.square(x)))" },
+    { "logsumexp", "R.log(R.sum(R.exp(x), axis=-1))" },
+    { "addmm", "R.add(R.matmul(x, y), bias)" },
+    { "lerp", "R.add(x, R.multiply(weight, R.subtract(y, x)))" },
+    { "all", "R.min(x) of booleans" },
+    { "any", "R.max(x) of booleans" },
+    { "count_nonzero", "R.sum(R.astype(x, \"int64\")) of booleans" },
+    { "mse_loss", "R.mean(R.square(R.subtract(x, y)))" },
+    { "elu", "R.where(R.greater(x, zero), x, R.subtract(R.exp(x), one))" },
+    { "hardswish", "R.multiply(x, R.divide(R.clip(R.add(x, three), 0, 6), six))" },
+    { "hardsigmoid", "R.divide(R.clip(R.add(x, three), 0, 6), six)" },
+    { "roll", "R.concat of two R.strided_slice" },
+    { "normalize", "R.divide(x, R.sqrt(R.sum(R.square(x), axis=-1, keepdims=True)))" },
+    { "l2_normalize", "R.divide(x, R.sqrt(R.sum(R.square(x), axis=-1, keepdims=True)))" },
+    { "rand", "random numbers as a parameter of the function" },
+    { "randn", "random numbers as a parameter of the function" },
+};
+static const struct { const char *name, *text; } tir_made_of[] = {
+    { "relu", "T.max(x, T.float32(0))" },
+    { "where", "T.if_then_else(condition, x, y)" },
+    { "select", "T.if_then_else(condition, x, y)" },
+    { "add", "x + y" },
+    { "sub", "x - y" },
+    { "mul", "x * y" },
+    { "div", "x / y" },
+    { "cast", "T.Cast(\"float32\", x)" },
+    { "astype", "T.Cast(\"float32\", x)" },
+};
+
+const char *rlx_cure_function(rlx_slice name, bool tir)
+{
+    for (size_t i = 0; tir && i < RLX_COUNT(tir_made_of); i++)
+        if (rlx_slice_is(name, tir_made_of[i].name))
+            return tir_made_of[i].text;
+    while (name.len > 3 && !memcmp(name.data, "nn.", 3))
+        name = (rlx_slice){ name.data + 3, name.len - 3 };
+    for (size_t i = 0; !tir && i < RLX_COUNT(made_of); i++)
+        if (rlx_slice_is(name, made_of[i].name))
+            return made_of[i].text;
+    return NULL;
+}
+
 /* ---- keywords ------------------------------------------------------------------------------- */
 
 static const struct { const char *name, *means; } keywords[] = {

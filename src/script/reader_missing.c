@@ -98,13 +98,23 @@ static bool is_used_as_thing(const rlx_reader *r, const rlx_ast *a)
     return at < text.len && (text.data[at] == '(' || text.data[at] == '.' || text.data[at] == '[');
 }
 
+/* x: NAME, where NAME is no dimension. */
+static bool is_annotation(const rlx_reader *r, const rlx_ast *a)
+{
+    const char *text = r->parser.lexer.text;
+    uint32_t at = a->begin;
+    while (at && text[at - 1] == ' ')
+        at--;
+    return at && (text[at - 1] == ':' || text[at - 1] == '>');
+}
+
 static bool missing_in_header(rlx_reader *r, const rlx_ast *a)
 {
     const char *name = a->name->text->data, *function = r->unit.where.function->name->text->data;
     bool is_bare = stands_bare(r, a);
     if (is_bare &&
         (rlx_is_dtype_name(rlx_string_slice(a->name->text)) || is_used_as_thing(r, a) ||
-         !r->annotation.dims_of))
+         is_annotation(r, a)))
         return unknown(r, a);
     if (is_bare && r->unit.where.part == RLX_PART_HEADER) {
         rlx_read_error(r, RLX_WF06, a, "%s is not defined; a dimension that %s gets with its "

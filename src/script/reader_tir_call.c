@@ -874,6 +874,9 @@ static bool unknown(rlx_reader *r, const rlx_word *path, const rlx_ast *at)
     while (rlx_tir_reader_statements[k].name)
         k++;
     rlx_slice name = rlx_string_slice(path->text);
+    const char *made = rlx_cure_function(name, true);
+    if (made)
+        return rlx_read_error(r, RLX_PA11, at, "T.%s is not known; write %s", path->text->data, made);
     const char *near = rlx_slice_is(name, "alloc") || rlx_slice_is(name, "empty") || rlx_slice_is(name, "zeros")
                            ? "alloc_buffer"
                            : rlx_nearest(r, name, tir_name_at, NULL, n + k);
