@@ -80,6 +80,7 @@ const char *rlx_infer_cure(const rlx_sinfo *s)
     const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(s);
     return t && t->num_fields ? " (a field of a tuple is t[0])"
            : s->kind == RLX_NODE_OBJECT_SINFO ? " (R.match_cast states what it is)"
+           : s->kind == RLX_NODE_SHAPE_SINFO  ? " (R.shape_to_tensor makes one of it)"
                                               : "";
 }
 
@@ -102,8 +103,9 @@ const rlx_shape_sinfo *rlx_infer_shape_arg(rlx_infer *in, size_t i)
         return NULL;
     const rlx_shape_sinfo *shape = rlx_as_shape_sinfo(s);
     if (!shape)
-        rlx_infer_fail(in, "%s is %s, expected a shape", arg_name(in->row, i),
-                       rlx_show(in->ctx, s));
+        rlx_infer_fail(in, "%s is %s, expected a shape%s", arg_name(in->row, i),
+                       rlx_show(in->ctx, s),
+                       rlx_as_tensor_sinfo(s) ? " (R.tensor_to_shape makes one of it)" : "");
     return shape;
 }
 

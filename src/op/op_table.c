@@ -203,6 +203,22 @@ static const char *in_another_group(rlx_slice name)
     return NULL;
 }
 
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+/* ReLU is nn.relu. */
+static const char *in_another_case(rlx_slice name)
+{
+    for (size_t i = 0; i < RLX_COUNT(rows); i++) {
+        rlx_slice row = last_part(rlx_slice_z(rows[i].short_name));
+        size_t k = 0;
+        while (row.len == name.len && k < name.len && lower(name.data[k]) == lower(row.data[k]))
+            k++;
+        if (k == row.len)
+            return rows[i].short_name;
+    }
+    return NULL;
+}
+
 static void compare_name(rlx_slice name, const char *known, size_t *best, const char **found)
 {
     size_t d = rlx_edit_distance(name, rlx_slice_z(known), *best);
@@ -223,6 +239,8 @@ const char *rlx_op_suggest(const rlx_context *ctx, rlx_slice name)
         found = aliased(last_part(name));
     if (!found)
         found = in_another_group(last_part(name));
+    if (!found)
+        found = in_another_case(last_part(name));
     if (found)
         return found;
     for (size_t i = 0; i < RLX_COUNT(rows); i++)

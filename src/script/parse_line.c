@@ -392,7 +392,8 @@ static rlx_ast *parse_param(rlx_parser *p)
         return NULL;
     if (p->lexer.tok.kind == RLX_TOK_ASSIGN) {
         rlx_parser_report(p, RLX_PA16, p->lexer.tok.begin, p->lexer.tok.end,
-                          "parameters have no default values");
+                          a->base ? "parameters have no default values"
+                                  : "parameters have no default values: an annotation stands behind ':'");
         return NULL;
     }
     return a;
@@ -532,8 +533,12 @@ static const char *meant_keyword(const rlx_parser *p, const rlx_source_line *lin
                                             "class",  "from", "pass", "import" };
     rlx_slice word = { p->lexer.text + line->begin, word_length(p, line->begin) };
     bool lone = line->kind == RLX_LINE_EXPR && line->value && line->value->kind == RLX_AST_NAME;
+    static const char *const functions[] = { "fn", "fun", "func", "function", "proc", "sub" };
     size_t best = word.len < 4 ? 2 : 3;
     const char *meant = NULL;
+    for (size_t i = 0; lone && i < RLX_COUNT(functions); i++)
+        if (rlx_slice_is(word, functions[i]))
+            return "def";
     for (size_t i = 0; lone && i < RLX_COUNT(keywords); i++) {
         size_t d = rlx_edit_distance(word, rlx_slice_z(keywords[i]), best);
         meant = d < best ? keywords[i] : meant;
@@ -547,8 +552,13 @@ static bool end_statement(rlx_parser *p, rlx_source_line *out)
 {
     p->line_ended = false;
     if (out->kind >= RLX_LINE_IF) {
-        if (rlx_parser_need(p, RLX_TOK_COLON))
-            return true;
+        if (rlx_parser_need(p, RLX_TOK_COLON)) {
+            if (out->kind != RLX_LINE_DEF || p->lexer.tok.kind != RLX_TOK_ARROW)
+                return true;
+            rlx_parser_report(p, RLX_PA04, p->lexer.tok.begin, p->lexer.tok.end,
+                              "the annotation of the result stands in front of the ':'");
+            return false;
+        }
         /* What is meant is plain: the block is read, so that nothing in it goes missing. */
         p->damaged |= p->lexer.tok.kind == RLX_TOK_NEWLINE && p->lexer.reported;
         return p->lexer.tok.kind == RLX_TOK_NEWLINE;
@@ -635,7 +645,7 @@ void rlx_parse_line(rlx_parser *p, rlx_source_line *out)
 bool rlx_suite_enter(rlx_parser *p, rlx_suite *s)
 {
     s->block = p->lexer.tok.kind == RLX_TOK_NEWLINE;
-    s->done = false;
+    s->done = s->lost_if = false;
     p->line_ended = false;
     if (!s->block) {
         if (p->lexer.tok.kind != RLX_TOK_END) {

@@ -972,8 +972,13 @@ const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a)
         return by_name(r, a, v.fn.path, NULL);
     if (v.kind != RLX_VAL_FUNC)
         return rlx_read_error(r, RLX_PA17, a, "an annotation is expected, found %s%s", rlx_val_text(&v),
-                              v.kind == RLX_VAL_TUPLE || v.kind == RLX_VAL_LIST
+                              (v.kind == RLX_VAL_TUPLE || v.kind == RLX_VAL_LIST) && v.list.count &&
+                                      v.list.items[0].kind == RLX_VAL_SINFO
+                                  ? ": write R.Tuple(...)"
+                              : v.kind == RLX_VAL_TUPLE || v.kind == RLX_VAL_LIST
                                   ? ": write R.Tensor((2, 3), \"float32\"), or R.Shape([2, 3]) for a shape itself"
+                              : v.kind == RLX_VAL_EXPR
+                                  ? ": write what it is, as R.Tensor((4,), \"float32\")"
                               : v.kind == RLX_VAL_BUILTIN
                                   ? ": write R.Tensor((), \"float32\"), or R.Prim(\"int64\") for a number that is no tensor"
                                   : ""),

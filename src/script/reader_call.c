@@ -82,6 +82,11 @@ static const rlx_expr *tuple_argument(rlx_reader *r, const rlx_ast *a, const rlx
 static const rlx_expr *read_argument(rlx_reader *r, const rlx_ast *a, uint8_t kind)
 {
     rlx_val v;
+    if (kind == RLX_ARG_FUNC && a->kind == RLX_AST_NAME && !a->name->value.kind)
+        return rlx_read_error(r, RLX_PA10, a, "%s is not defined; functions of the module are written cls.%s, "
+                              "packed functions of the host \"%s\"",
+                              a->name->text->data, a->name->text->data, a->name->text->data),
+               NULL;
     if (!rlx_read_value(r, a, &v))
         return NULL;
     switch (kind) {

@@ -4,6 +4,7 @@
 #include "script/reader.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Known names near an unknown one, from all names of the text in the order they came. */
 static const char *known_at(void *user, size_t i)
@@ -274,8 +275,17 @@ static bool missing_in_dims(rlx_reader *r, const rlx_ast *a)
     return false;
 }
 
+/* A name of typographic quotes, which word processors make. */
+static bool is_quoted(const char *name)
+{
+    return strstr(name, "\xe2\x80\x9c") || strstr(name, "\xe2\x80\x9d") ||
+           strstr(name, "\xe2\x80\x98") || strstr(name, "\xe2\x80\x99");
+}
+
 bool rlx_read_missing(rlx_reader *r, const rlx_ast *a)
 {
+    if (is_quoted(a->name->text->data))
+        return rlx_read_error(r, RLX_PA01, a, "quotes are \" or ', found typographic ones");
     /* In text that is read out of a string, places are those of the string. */
     if (rlx_diags_full(&r->ctx->diags))
         return rlx_read_error(r, RLX_PA10, a, "%.60s is not defined", a->name->text->data);

@@ -384,7 +384,10 @@ static const rlx_prim *prim_operand(rlx_reader *r, uint8_t op, const rlx_val *v,
     bool takes = is_comparison(op)
                      ? (is_int && whole) || rlx_dtype_is_float(one)
                      : v->kind == RLX_VAL_INT && t == (v->sub ? RELAX_UINT64 : RELAX_INT64);
-    return is_number(v) && takes ? rlx_val_literal(r, &at, v, one) : rlx_to_prim(r, &at, v);
+    const rlx_prim *p = is_number(v) && takes ? rlx_val_literal(r, &at, v, one) : rlx_to_prim(r, &at, v);
+    if (!p && is_number(v) && is_comparison(op) && rlx_dtype_is_bool(one))
+        rlx_note(r->ctx, RLX_NO_PLACE, "a < b < c means (a < b) < c: write T.And(a < b, b < c)");
+    return p;
 }
 
 bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a,

@@ -290,10 +290,12 @@ void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p)
         return; /* nearly all are n or n + 1 */
     (void)rlx_collect_prim_vars(&r->ctx->memory, p, false, &vars);
     for (size_t i = 0; i < vars.len; i++)
-        if (!rlx_scope_has(scope, vars.data[i]))
+        if (!rlx_scope_has(scope, vars.data[i])) {
             rlx_error(r->ctx, RLX_WF05, rlx_read_place(r, at),
                       "shape variable %s is used before it is bound",
                       rlx_show(r->ctx, &vars.data[i]->node));
+            rlx_note(r->ctx, RLX_NO_PLACE, "a dimension of a parameter binds it, or an R.match_cast above this line");
+        }
     rlx_vec_free(&r->ctx->memory, &vars);
 }
 
@@ -695,8 +697,9 @@ static bool unpack_expr(rlx_reader *r, relax_scope *scope, const rlx_source_line
         return false;
     if (!s || s->num_fields != targets->count)
         return rlx_read_error_at(r, RLX_PA12, line->begin, line->end,
-                                 "%u names cannot be bound to a value that is %s",
-                                 (unsigned)targets->count, rlx_show(r->ctx, info));
+                                 "%u names cannot be bound to a value that is %s%s",
+                                 (unsigned)targets->count, rlx_show(r->ctx, info),
+                                 rlx_as_tensor_sinfo(info) ? "; R.split(x, ...) gives a tuple of its parts" : "");
     int64_t i = 0;
     for (const rlx_ast *a = targets->first; a; a = a->next, i++) {
         target t = { .word = a->name, .begin = a->begin, .end = a->end, .last = last && !a->next };
@@ -1548,13 +1551,18 @@ static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s,
                            const rlx_source_line *line, const rlx_ast **decorator)
 {
     bool last = scope->suffix && line->kind < RLX_LINE_IF && rlx_suite_at_end(&r->parser, s);
+    bool lost_if = s->lost_if;
+    s->lost_if = false;
     if (*decorator && line->kind != RLX_LINE_DEF && line->kind != RLX_LINE_DECORATOR) {
         rlx_read_error(r, RLX_PA23, *decorator, "a decorator stands above a function");
         *decorator = NULL;
     }
     r->ctx->diags.otherwise = line_place(r, line);
     switch (line->kind) {
-    case RLX_LINE_ERROR: rlx_line_failed(r, line); break;
+    case RLX_LINE_ERROR:
+        s->lost_if = !memcmp(r->parser.lexer.text + line->begin, "if", 2);
+        rlx_line_failed(r, line);
+        break;
     case RLX_LINE_ASSIGN: read_assign(r, scope, line, last); break;
     case RLX_LINE_EXPR: read_expression(r, scope, line, last); break;
     case RLX_LINE_RETURN: read_return(r, line, scope); break;
@@ -1567,6 +1575,11 @@ static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s,
         fail_targets(r, line->target);
         break;
     default:
+        if (lost_if && (line->kind == RLX_LINE_ELSE || line->kind == RLX_LINE_ELIF)) {
+            s->lost_if = true;
+            fail_suite(r);
+            break;
+        }
         rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
                           "this statement has no place in a Relax function");
         rlx_cure_statement(r, line);
