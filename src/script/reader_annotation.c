@@ -61,13 +61,7 @@ static const rlx_prim *read_dim(rlx_reader *r, const rlx_ast *a)
         (!a->string.len || a->string.data[0] == '?' || a->string.data[0] == '*'))
         return rlx_read_error(r, RLX_PA28, a, "a dimension that is not known has a name, such as \"n\""),
                NULL;
-    const rlx_prim *p = rlx_read_dim(r, a);
-    int64_t size;
-    if (p && r->annotation.dims_of != RLX_NODE_SHAPE_SINFO && rlx_int_literal(p, &size) && size < 0)
-        return rlx_read_error(r, RLX_TY15, a, "a dimension is %lld; sizes are never negative (one that is "
-                              "not known has a name: \"n\")", (long long)size),
-               NULL;
-    return p;
+    return rlx_read_dim(r, a);
 }
 
 /* The dimensions onto the stack; every mistake among them is reported. */
