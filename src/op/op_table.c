@@ -169,7 +169,7 @@ static const struct { const char *name, *row; } aliases[] = {
     { "interpolate", "image.resize2d" }, { "upsample", "image.resize2d" },
     { "linspace", "arange" },      { "Linear", "linear" },
     { "narrow", "strided_slice" }, { "slice", "strided_slice" },
-    { "ravel", "flatten" },        { "relu6", "clip" },
+    { "ravel", "flatten" },
     { "rmsnorm", "nn.rms_norm" },  { "scaled_dot_product_attention", "nn.attention" },
     { "sdpa", "nn.attention" },    { "tensordot", "einsum" },
     { "global_avg_pool2d", "nn.adaptive_avg_pool2d" },

@@ -605,6 +605,9 @@ static const rlx_sinfo *read_description(rlx_reader *r, const rlx_ast *call)
         return NULL;
     if (is_none(slot[0]))
         return opaque_callable(r, slot);
+    if (!is_none(slot[3]))
+        return rlx_read_error(r, RLX_WF17, slot[3], "function annotation has both parameters and a derive function"),
+               NULL;
     bool pure = true;
     size_t mark = r->stack.len;
     bool ok = is_list(slot[0]) ? read_infos(r, slot[0]) : push_node(r, rlx_read_sinfo(r, slot[0]));

@@ -106,6 +106,7 @@ const char *rlx_cure_name(rlx_reader *r, rlx_slice name, char *text, size_t size
 /* Functions that are a few operators here. */
 static const struct { const char *name, *text; } made_of[] = {
     { "reciprocal", "R.divide(R.const(1, \"float32\"), x)" },
+    { "relu6", "R.clip(x, 0, 6)" },
     { "norm", "R.sqrt(R.sum(R.square(x)))" },
     { "logsumexp", "R.log(R.sum(R.exp(x), axis=-1))" },
     { "addmm", "R.add(R.matmul(x, y), bias)" },

@@ -23,7 +23,10 @@ static const char *cure_size(const rlx_reader *r, const rlx_ast *a, char *text, 
     const char *name = a->name->text->data;
     if (!r->annotation.dims_of || r->unit.dialect != RLX_DIALECT_RELAX || a->name->text->len > 40)
         return NULL;
-    snprintf(text, size, "a size that R.match_cast finds is declared above it: %s = T.int64()", name);
+    if (r->unit.where.part == RLX_PART_BODY)
+        snprintf(text, size, "a size that R.match_cast finds is declared above it: %s = T.int64()", name);
+    else
+        snprintf(text, size, "a size of its own is written in quotes: \"%s\"", name);
     return text;
 }
 
