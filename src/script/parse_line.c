@@ -552,6 +552,10 @@ static bool end_statement(rlx_parser *p, rlx_source_line *out)
 {
     p->line_ended = false;
     if (out->kind >= RLX_LINE_IF) {
+        if (out->kind == RLX_LINE_ELSE && p->lexer.tok.kind == RLX_TOK_IF) {
+            rlx_parser_report(p, RLX_PA04, out->begin, p->lexer.tok.end, "'else if' is written elif");
+            return false;
+        }
         if (rlx_parser_need(p, RLX_TOK_COLON)) {
             if (out->kind != RLX_LINE_DEF || p->lexer.tok.kind != RLX_TOK_ARROW)
                 return true;
@@ -572,7 +576,13 @@ static bool end_statement(rlx_parser *p, rlx_source_line *out)
     if (rlx_parser_take(p, RLX_TOK_NEWLINE) || p->lexer.tok.kind == RLX_TOK_END)
         return true;
     const char *meant = p->lexer.reported ? NULL : meant_keyword(p, out);
-    if (meant)
+    rlx_slice word = { p->lexer.text + out->begin, word_length(p, out->begin) };
+    if (rlx_slice_is(word, "match") || rlx_slice_is(word, "switch")) {
+        p->tried = true; /* what its cases bind is not looked for */
+        rlx_parser_report(p, RLX_PA16, out->begin, out->begin + (uint32_t)word.len,
+                          "'%.*s' is Python that the text form does not have: write if, elif and else",
+                          (int)word.len, word.data);
+    } else if (meant)
         rlx_parser_report(p, RLX_PA04, out->begin, out->begin + word_length(p, out->begin),
                           "this is no statement; did you mean %s", meant);
     else

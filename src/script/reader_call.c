@@ -87,6 +87,13 @@ static const rlx_expr *read_argument(rlx_reader *r, const rlx_ast *a, uint8_t ki
                               "packed functions of the host \"%s\"",
                               a->name->text->data, a->name->text->data, a->name->text->data),
                NULL;
+    const rlx_ast *root = a;
+    while (root->kind == RLX_AST_ATTR)
+        root = root->base;
+    if (kind == RLX_ARG_FUNC && root != a && root->kind == RLX_AST_NAME && !root->name->value.kind)
+        return rlx_read_error(r, RLX_PA10, a, "%s is not defined; packed functions of the host are named by "
+                              "strings, as \"vm.builtin.copy\"", root->name->text->data),
+               NULL;
     if (!rlx_read_value(r, a, &v))
         return NULL;
     switch (kind) {

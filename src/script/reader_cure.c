@@ -232,6 +232,8 @@ bool rlx_no_attribute(rlx_reader *r, rlx_slice name, const char *of, const rlx_a
     if (rlx_slice_is(name, "dtype"))
         rlx_note(r->ctx, RLX_NO_PLACE, "the dtype is known from its annotation: write it, as "
                                        "\"float32\"");
+    else if (rlx_slice_is(name, "size"))
+        rlx_note(r->ctx, RLX_NO_PLACE, "a size is %s.shape[0]; R.size(%s) counts the elements", of, of);
     else if (op)
         rlx_note(r->ctx, RLX_NO_PLACE, "write R.%s(%s%s)", op, of,
                  row && row->num_args + row->num_attrs > 1 ? ", ..." : "");

@@ -279,7 +279,11 @@ static bool common_statement(rlx_reader *r, const rlx_source_line *line, const r
     case RLX_LINE_IMPORT: read_import(r, line); return true;
     case RLX_LINE_ASSIGN: read_alias(r, line, in_class); return true;
     case RLX_LINE_DEF: declare_function(r, line, *decorator); *decorator = NULL; return true;
-    case RLX_LINE_DECORATOR: *decorator = line->value; return true;
+    case RLX_LINE_DECORATOR:
+        if (*decorator)
+            rlx_read_error(r, RLX_PA23, line->value, "a function has one decorator, this is another");
+        *decorator = line->value;
+        return true;
     case RLX_LINE_EXPR:
         if (line->value->kind != RLX_AST_STRING)
             refuse_call(r, rlx_read_value(r, line->value, &v) ? &v : NULL, line);

@@ -404,6 +404,8 @@ bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val
                  (b->kind == RLX_VAL_EXPR && !rlx_as_prim_value(b->node));
     if (relax && r->unit.dialect == RLX_DIALECT_RELAX)
         return relax_binary(r, op, at, a, b, out);
+    if (op == RLX_TOK_STAR && (a->kind == RLX_VAL_LIST || b->kind == RLX_VAL_LIST))
+        return rlx_read_error(r, RLX_PA16, at, "a list is not repeated: lists are written out");
     const rlx_prim *x = prim_operand(r, op, a, b), *y = x ? prim_operand(r, op, b, a) : NULL;
     return prim_binary(r, op, at, x, y, out);
 }

@@ -13,6 +13,7 @@ typedef struct rlx_relax_state {
     const rlx_expr *result;
     rlx_place result_at;
     bool returned, returned_in_branch;
+    bool lost_else;             /* the else of the last if could not be read */
     uint32_t block;             /* serial number of the open dataflow block, 0: none */
     rlx_place block_at;
     size_t block_names;         /* where its names begin among those that are bound */
@@ -1165,8 +1166,11 @@ static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_source_line *li
     }
     rlx_source_line other;
     rlx_parse_line(&r->parser, &other);
-    if (other.kind == RLX_LINE_ERROR)
-        return r->text.syntax_errors++, false;
+    if (other.kind == RLX_LINE_ERROR) {
+        r->unit.relax->lost_else = true;
+        rlx_line_failed(r, &other);
+        return branches[0].name ? rlx_word_fail(r, branches[0].name) : false;
+    }
     bool deep = other.kind == RLX_LINE_ELIF && r->parser.blocks >= RLX_SCRIPT_MAX_BLOCKS;
     if (deep)
         rlx_read_error_at(r, RLX_PA09, other.begin, other.end, "more than %d nested blocks",
@@ -1598,6 +1602,8 @@ static void read_statements(rlx_reader *r, rlx_suite *s, relax_scope *scope)
         rlx_lexer_fetch_line(&r->parser.lexer);
         if (line.kind == RLX_LINE_IF) {
             read_if(r, scope, &line, false);
+            s->lost_if = r->unit.relax->lost_else;
+            r->unit.relax->lost_else = false;
         } else {
             read_statement(r, scope, s, &line, &decorator);
         }

@@ -125,7 +125,9 @@ bool rlx_to_dtype(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype 
     default: break;
     }
     if (!imm && !attr)
-        return rlx_read_expected(r, at, "a dtype", v);
+        return v->kind == RLX_VAL_FUNC && v->fn.path && rlx_is_dtype_name(rlx_string_slice(v->fn.path->text))
+                   ? rlx_read_error(r, RLX_PA12, at, "a dtype is written in quotes: \"%s\"", v->fn.path->text->data)
+                   : rlx_read_expected(r, at, "a dtype", v);
     *out = imm ? imm->value : attr->value;
     return true;
 }
@@ -171,6 +173,8 @@ const rlx_prim *rlx_to_prim(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
     default: break;
     }
     rlx_read_expected(r, at, "a scalar expression", v);
+    if (v->kind == RLX_VAL_EXPR && r->unit.dialect == RLX_DIALECT_RELAX)
+        rlx_note(r->ctx, RLX_NO_PLACE, "functions of T compute with numbers; operators of tensors stand in R");
     return NULL;
 }
 
