@@ -854,7 +854,9 @@ static RLX_NOINLINE void odd_punct(rlx_lexer *lx, uint32_t begin)
     uint8_t kind = longest_punct(lx->text + begin, lx->len - begin, &len);
     if (!kind) {
         report(lx, RLX_PA01, begin, begin + 1, "unexpected character '%c'%s", lx->text[begin],
-               lx->text[begin] == '\\' ? ": nothing follows a backslash that lets a line go on" : "");
+               lx->text[begin] == '\\'  ? ": nothing follows a backslash that lets a line go on"
+               : lx->text[begin] == '!' ? ": write not"
+                                        : "");
         kind = RLX_TOK_ERROR;
     }
     give(lx, kind, begin, begin + len);

@@ -128,6 +128,7 @@ static const struct { const char *name, *text; } tir_made_of[] = {
     { "relu", "T.max(x, T.float32(0))" },
     { "where", "T.if_then_else(condition, x, y)" },
     { "select", "T.if_then_else(condition, x, y)" },
+    { "Tensor", "T.Buffer((4,), \"float32\")" },
     { "add", "x + y" },
     { "sub", "x - y" },
     { "mul", "x * y" },

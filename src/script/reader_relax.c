@@ -926,6 +926,8 @@ static const rlx_var *output_of(rlx_reader *r, const rlx_word *w)
     const rlx_var *v = w->value.kind == RLX_VAL_EXPR && rlx_word_in_frame(r, w)
                            ? rlx_as_var(w->value.node)
                            : NULL;
+    if (v && w->value.sub) /* uses are R.tuple(), so that it prints without a name */
+        return v;
     return v && rlx_builder_output(r->builder, v) ? v : NULL;
 }
 

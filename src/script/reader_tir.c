@@ -1023,7 +1023,8 @@ static bool read_augment(rlx_reader *r, const rlx_source_line *line)
     rlx_val a, b, out;
     if (line->target->kind != RLX_AST_INDEX)
         return rlx_read_error(r, RLX_PA26, line->target,
-                              "only elements of buffers are changed in place");
+                              "only elements of buffers are changed in place: i = T.alloc_buffer((), \"int32\") is a "
+                              "number that changes, as i[()] = i[()] + 1");
     if (!rlx_read_operand(r, line->target, &a) || !rlx_read_operand(r, line->value, &b) ||
         !rlx_read_binary(r, line->op, line->value, &a, &b, &out))
         return false;
@@ -1224,6 +1225,9 @@ static bool no_place(rlx_reader *r, const rlx_source_line *line)
 {
     rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
                       "this statement has no place in a PrimFunc");
+    if (line->kind == RLX_LINE_BREAK || line->kind == RLX_LINE_CONTINUE)
+        rlx_note(r->ctx, RLX_NO_PLACE, "a loop makes all its turns: put what a turn does under an if, or count in "
+                                       "a while");
     if (line->kind >= RLX_LINE_IF)
         rlx_lexer_skip_suite(&r->parser.lexer);
     return false;

@@ -666,7 +666,9 @@ static bool intrinsic(rlx_reader *r, const char *op, uint8_t rule, const rlx_ast
                                    rlx_slice_is(rlx_string_slice(a->name->text), "dtype"));
         const rlx_prim *p =
             dtype ? NULL : intrinsic_argument(r, a->kind == RLX_AST_KEYWORD ? a->base : a);
-        ok = dtype || (p && rlx_tir_reader_push(r, &r->stack, p));
+        if (p && rule == RLX_TIR_RULE_SAME && rlx_is(p, RLX_NODE_TIR_STRING))
+            ok = rlx_read_error(r, RLX_PA12, a, "T.%s computes with numbers, found a string", op);
+        ok = ok && (dtype || (p && rlx_tir_reader_push(r, &r->stack, p)));
     }
     const rlx_prim *const *args = (const rlx_prim *const *)(r->stack.data + mark);
     size_t n = r->stack.len - mark;
@@ -904,9 +906,14 @@ bool rlx_call_sibling(rlx_reader *r, const rlx_expr *callee, const rlx_ast *call
     if (!gv)
         return rlx_read_error(r, RLX_PA12, call,
                               "only functions of the module are called in a PrimFunc");
-    for (size_t i = 0; i < r->module.pending.len; i++)
-        if (r->module.pending.data[i]->gvar == gv)
-            t = r->module.pending.data[i]->ret_dtype;
+    for (size_t i = 0; i < r->module.pending.len; i++) {
+        const rlx_pending *f = r->module.pending.data[i];
+        if (f->gvar == gv && !f->tir)
+            return rlx_read_error(r, RLX_PA12, call, "%s is a Relax function; a PrimFunc calls PrimFuncs of the module",
+                                  gv->name->data);
+        if (f->gvar == gv)
+            t = f->ret_dtype;
+    }
     size_t mark = r->stack.len;
     bool ok = true;
     for (const rlx_ast *a = call->first; a && ok; a = a->next) {
