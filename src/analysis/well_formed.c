@@ -240,7 +240,8 @@ static void say_dtype(rlx_wf *w, const rlx_finding *f)
     else if (f->detail == RLX_WF_KIND)
         SAY(w, f, "%s is not a dtype of Relax values", dtype_text(f->n, t));
     else
-        SAY(w, f, "%s is not a supported width", dtype_text(f->n, t));
+        SAY(w, f, "%s is not a supported width; integers have 1, 2, 4, 8, 16, 32 or 64 bits, floats 16, 32 or 64",
+            dtype_text(f->n, t));
 }
 
 static void say_prim_value(rlx_wf *w, const rlx_finding *f)

@@ -332,6 +332,18 @@ static bool params_are_vars(relax_context *ctx, const relax_expr *const *params,
 {
     if (!rlx_api_family_array(ctx, (const void *const *)params, count, RLX_FAMILY_EXPR, "params"))
         return false;
+    rlx_ptrmap seen;
+    bool distinct = true;
+    rlx_ptrmap_init(&seen, &ctx->memory);
+    for (size_t i = 0; i < count && distinct; i++) {
+        distinct = !rlx_ptrmap_has(&seen, params[i]) && rlx_ptrmap_put(&seen, params[i], 1);
+        const rlx_var *v = distinct || ctx->diags.out_of_memory ? NULL : rlx_as_var(node_of(params[i]));
+        if (v)
+            rlx_error(ctx, RLX_WX03, v->place, "parameter %s occurs twice", v->name ? v->name->data : "_");
+    }
+    rlx_ptrmap_free(&seen);
+    if (!distinct)
+        return false;
     for (size_t i = 0; i < count; i++) {
         if (node_of(params[i])->kind == RLX_NODE_VAR)
             continue;
@@ -381,7 +393,7 @@ relax_status relax_builder_begin_function(relax_builder *builder, const char *na
     if (is_dead(builder))
         return begin_dead(builder, FRAME_FUNCTION, errors);
     if (!rlx_options_read(&o, sizeof o, options)) {
-        rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed relax_function_options");
+        rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed relax_function_options: relax_function_options_init fills them");
         return begin_dead(builder, FRAME_FUNCTION, errors);
     }
     frame f = { .kind = FRAME_FUNCTION,

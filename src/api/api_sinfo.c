@@ -62,13 +62,28 @@ relax_struct_info *relax_struct_info_shape_of_rank(relax_context *ctx, int32_t n
     return give(ctx, rank_fits(ctx, ndim) ? rlx_shape_info_rank(ctx, ndim) : NULL);
 }
 
+static bool are_integers(relax_context *ctx, const relax_prim_expr *const *dims, size_t ndim)
+{
+    for (size_t i = 0; i < ndim; i++) {
+        rlx_dtype t = rlx_prim_dtype(nodes_of(dims)[i]);
+        if (rlx_dtype_is_int(t) && rlx_dtype_lanes(t) == 1)
+            continue;
+        char have[RLX_DTYPE_TEXT];
+        rlx_dtype_name(t, have);
+        rlx_error(ctx, RLX_WX06, RLX_NO_PLACE, "dimension %zu has dtype %s, expected an integer", i, have);
+        return false;
+    }
+    return true;
+}
+
 relax_struct_info *relax_struct_info_tensor_new(relax_context *ctx,
                                                 const relax_prim_expr *const *dims, size_t ndim,
                                                 relax_dtype dtype)
 {
     if (!RLX_API_CONTEXT(ctx))
         return NULL;
-    if (!prims(ctx, dims, ndim, "dims") || !rlx_api_dtype(ctx, dtype, true, "dtype"))
+    if (!prims(ctx, dims, ndim, "dims") || !are_integers(ctx, dims, ndim) ||
+        !rlx_api_dtype(ctx, dtype, true, "dtype"))
         return give(ctx, NULL);
     const rlx_expr *shape = rlx_shape_new(ctx, nodes_of(dims), ndim);
     return give(ctx, shape ? rlx_tensor_info(ctx, shape, dtype, (int)ndim, NULL) : NULL);

@@ -167,7 +167,7 @@ static bool read_options(relax_context *ctx, const relax_compile_options *given,
 {
     *o = defaults;
     if (!rlx_options_read(o, sizeof *o, given)) {
-        rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed compile options");
+        rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed compile options: relax_compile_options_init fills them");
         return false;
     }
     if (o->compiler_seconds == 0)
@@ -478,7 +478,7 @@ static bool read_load_options(relax_context *ctx, job *j)
     relax_load_options_init(&j->load, sizeof j->load);
     if (!rlx_options_read(&j->load, sizeof j->load, j->o->load) || j->load.reserved ||
         !rlx_memory_init(&probe, j->load.allocator, 0))
-        return rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed load options"), false;
+        return rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed load options: relax_load_options_init fills them"), false;
     j->memory = rlx_shared_memory_create(j->load.allocator, SIZE_MAX);
     return j->memory || rlx_no_memory(ctx);
 }

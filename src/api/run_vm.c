@@ -350,7 +350,7 @@ relax_status relax_vm_create(relax_executable *executable, const relax_vm_option
                       "relax_vm_create: an argument is NULL or of another kind");
     if (!rlx_options_read(&o, sizeof o, options) || !allocator_fits(o.allocator) ||
         (o.registry && !is_registry(o.registry)) || o.num_threads > RLX_MAX_THREADS)
-        return misuse(out_error, RLX_OP05, "relax_vm_create: malformed options");
+        return misuse(out_error, RLX_OP05, "relax_vm_create: malformed options (relax_vm_options_init)");
     const rlx_micro_set *micro = rlx_micro_find(o.instruction_set);
     if (!micro) {
         rlx_fault why;

@@ -16,7 +16,7 @@ enum { CLI_OK = 0, CLI_FAULT = 1, CLI_USAGE = 2, CLI_INTERNAL = 3 };
 
 /* Everything the command line said. Texts point into argv. */
 typedef struct cli {
-    const char *command;
+    const char *command, *usage;
     const char **files; int num_files;
     const char *output;        /* -o, --output */
     const char *params;        /* --params W.npz */
@@ -65,6 +65,7 @@ bool cli_write(const cli *c, const char *path, const void *head, size_t head_siz
 /* The same piece by piece: begin, write, close, end. The file is made when the first is written; `error` is
  * of the first that could not be. */
 typedef struct cli_stream { char *target, *temporary; int fd, error; } cli_stream;
+bool cli_same_file(const char *a, const char *b); /* there is one regular file of both names */
 bool cli_can_replace(const char *path); /* neither standard output nor a device */
 void cli_stream_begin(cli_stream *s, const char *path);
 int32_t cli_stream_write(void *stream, uint64_t offset, const void *data, size_t size);

@@ -75,6 +75,9 @@ static int check_output(const cli *c)
 {
     if (!c->output)
         return cli_usage(c, "relax build needs -o OUT.rlx");
+    if (cli_same_file(c->output, c->files[0]) || cli_same_file(c->output, c->params))
+        return cli_usage(c, "-o %s is what is read: the compiled program needs another name, as OUT.rlx",
+                         c->output);
     if (strcmp(c->output, "-"))
         return CLI_OK;
     if (c->emit)

@@ -86,6 +86,8 @@ static int import_relay(const cli *c)
 int cli_import_command(cli *c)
 {
     int status;
+    if (cli_same_file(c->output, c->files[0]) || cli_same_file(c->params, c->files[0]))
+        return cli_usage(c, "%s is what is read: what is written needs another name", c->files[0]);
     if (cli_is_relay(c->files[0]))
         return import_relay(c);
     if (!cli_is_onnx(c->files[0]))

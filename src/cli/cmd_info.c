@@ -197,7 +197,9 @@ int cli_explain(cli *c)
     if (relax_code_explain(code, strlen(code), &title, &rule, &bad, &cure) != RELAX_OK)
         return cli_error(c, "OP19", NULL, "there is no code %s; codes look like WF03 or TY08",
                          code);
-    printf("%s: %s\n", code, title);
+    for (const char *p = code; *p; p++)
+        putchar(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p);
+    printf(": %s\n", title);
     show_text("Rule", rule);
     show_text("Example that breaks it", bad);
     show_text("Cure", cure);

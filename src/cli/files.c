@@ -206,6 +206,13 @@ static bool replace(char *target, const void *head, size_t head_size, const void
     return cli_stream_end(&s, cli_stream_close(&s) && ok);
 }
 
+bool cli_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return a && b && !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino &&
+           S_ISREG(x.st_mode);
+}
+
 bool cli_can_replace(const char *path) { return strcmp(path, "-") && !is_special(path); }
 
 bool cli_write(const cli *c, const char *path, const void *head, size_t head_size,

@@ -119,6 +119,17 @@ static size_t letters_between(const char *a, const char *b)
 
 static const char *near_command(const char *name)
 {
+    static const struct { const char *other, *name; } meant[] = {
+        { "compile", "build" },  { "make", "build" },     { "exec", "run" },      { "execute", "run" },
+        { "eval", "run" },       { "optimize", "opt" },   { "transform", "opt" }, { "lint", "check" },
+        { "verify", "check" },   { "validate", "check" }, { "parse", "check" },   { "typecheck", "check" },
+        { "format", "print" },   { "fmt", "print" },      { "show", "print" },    { "cat", "print" },
+        { "dump", "dis" },       { "disasm", "dis" },     { "disassemble", "dis" }, { "objdump", "dis" },
+        { "convert", "import" }, { "inspect", "info" },   { "describe", "info" }, { "list", "ops" },
+    };
+    for (size_t i = 0; i < sizeof meant / sizeof meant[0]; i++)
+        if (!strcmp(meant[i].other, name))
+            return meant[i].name;
     const char *near = NULL;
     size_t least = 3;
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
@@ -169,6 +180,7 @@ int main(int argc, char **argv)
     c.files = files;
     const command *cmd = find_command(c.command);
     if (cmd) {
+        c.usage = cmd->usage;
         int status = cli_parse(&c, argc, argv, cmd->options, cmd->min_files, cmd->max_files);
         if (status == CLI_OK)
             status = c.help ? show_help(cmd) : cmd->run(&c);

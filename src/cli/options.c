@@ -201,8 +201,22 @@ static bool takes_next(const option_row *r, const char *next)
 /* The option that begins like this text: by five characters at least, "--in". NULL: none. */
 static const char *near_option(const char *text, size_t len, const char *options)
 {
+    static const struct { const char *other, *name; } meant[] = {
+        { "--function", "--entry" }, { "--func", "--entry" },     { "--out", "-o" },
+        { "--outfile", "-o" },       { "--passes", "--pass" },    { "--tolerance", "--rtol" },
+        { "--tol", "--rtol" },       { "--weights", "--params" }, { "--inputs", "--input" },
+        { "-i", "--input" },         { "--arg", "--input" },      { "-O", "--opt" },
+        { "-O0", "--opt 0" },        { "-O1", "--opt 1" },        { "-O2", "--opt 2" },
+        { "-O3", "--opt 2" },        { "-p", "--params" },        { "-j", "--threads" },
+        { "--shape", "--size" },     { "--dim", "--size" },       { "--output", "-o" },
+        { "-o", "--output" },
+    };
     const char *near = NULL;
     size_t most = 4;
+    for (size_t i = 0; i < sizeof meant / sizeof meant[0]; i++)
+        if (strlen(meant[i].other) == len && !memcmp(meant[i].other, text, len) &&
+            find_option(meant[i].name, strcspn(meant[i].name, " "), options))
+            return meant[i].name;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         size_t same = 0;
         while (same < len && rows[i].name[same] == text[same])
@@ -223,6 +237,8 @@ static int read_option(cli *c, int argc, char **argv, int *i, const char *option
     const char *attached = !r && text[1] != '-' && text[2] ? text + 2 : NULL; /* -ofile */
     if (attached && (r = find_option(text, 2, options)) && r->type != FLAG)
         return set_option(c, r, attached);
+    if ((!r || attached) && len == 2 && !memcmp(text, "-o", 2) && strchr(options, 'P'))
+        return cli_usage(c, "relax %s writes to standard output: relax %s FILE > OUT", c->command, c->command);
     if (!r || attached) {
         const char *near = near_option(text, len, options);
         return cli_usage(c, "relax %s has no option %.*s%s%s; relax %s --help lists them", c->command,
@@ -263,6 +279,29 @@ static int check_values(cli *c)
     return cli_usage(c, "unknown target %s; known: interp, c", c->target);
 }
 
+/* --dim and --bind are for models, one of which there has to be. */
+static int check_models(const cli *c)
+{
+    bool any = !c->num_files;
+    for (int i = 0; i < c->num_files; i++)
+        any |= cli_is_onnx(c->files[i]) || !strcmp(c->files[i], "-");
+    if (any || (!c->num_dims && !c->num_binds))
+        return CLI_OK;
+    return cli_usage(c, "%s is for .onnx files, found %s%s", c->num_dims ? "--dim" : "--bind", c->files[0],
+                     !c->num_dims                    ? ""
+                     : !strcmp(c->command, "run")    ? "; --size n=3 says how large arguments are that are made"
+                                                     : "; relax print --pass bind_symbolic_vars:n=3 fixes a size");
+}
+
+static int further_argument(const cli *c, const char *text)
+{
+    const char *end = strrchr(text, '.');
+    bool is_input = !strcmp(c->command, "run") &&
+                    (strchr(text, '=') || (end && (!strcmp(end, ".npy") || !strcmp(end, ".npz"))));
+    return cli_usage(c, "relax %s takes no further argument: %s%s%s", c->command, text,
+                     is_input ? "; inputs are given by --input " : "", is_input ? text : "");
+}
+
 int cli_parse(cli *c, int argc, char **argv, const char *options, int min_files, int max_files)
 {
     bool only_files = false;
@@ -283,9 +322,7 @@ int cli_parse(cli *c, int argc, char **argv, const char *options, int min_files,
                 continue;
             }
             if (c->num_files == max_files || c->num_files == CLI_MAX_LIST)
-                return cli_usage(c, "relax %s takes no further argument: %s%s%s", c->command, text,
-                                 strcmp(c->command, "run") || !strchr(text, '=') ? "" : "; inputs are given by --input ",
-                                 strcmp(c->command, "run") || !strchr(text, '=') ? "" : text);
+                return further_argument(c, text);
             c->files[c->num_files++] = text;
         } else {
             last = strncmp(text, "--input", 7) || (text[7] && text[7] != '=') ? NULL : &c->inputs[0];
@@ -295,7 +332,8 @@ int cli_parse(cli *c, int argc, char **argv, const char *options, int min_files,
         }
     }
     if (c->num_files < min_files)
-        return cli_usage(c, "relax %s needs an argument; relax %s --help tells more", c->command,
-                         c->command);
-    return check_values(c);
+        return cli_usage(c, "relax %s needs an argument, as in %.*s; relax %s --help tells more", c->command,
+                         (int)strcspn(c->usage, "\n"), c->usage, c->command);
+    int status = check_values(c);
+    return status == CLI_OK ? check_models(c) : status;
 }

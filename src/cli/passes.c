@@ -123,6 +123,8 @@ static size_t behind_colon(const char *p)
 static int read_list(list *l, const char *p)
 {
     int status = CLI_OK;
+    if (!*p)
+        return cli_usage(l->c, "--pass needs the name of a pass; relax passes lists them");
     while (*p && status == CLI_OK) {
         size_t len = strcspn(p, ",{:");
         if (p[len] == ':') {
@@ -139,8 +141,9 @@ static int read_list(list *l, const char *p)
             return cli_usage(l->c, "--pass: there is no } for %.*s{", (int)len, p);
         if (options && *next && *next != ',')
             return cli_usage(l->c, "--pass: a comma is missing in front of %s", next);
-        if (len || options)
-            status = add_pass(l, p, len, options, options_len);
+        if (!len)
+            return cli_usage(l->c, "--pass: a name is missing in front of '%s'", p);
+        status = add_pass(l, p, len, options, options_len);
         p = next + (*next == ',');
     }
     return status;

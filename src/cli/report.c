@@ -55,7 +55,7 @@ void cli_put_json(FILE *out, const char *text)
 }
 
 static void put_message(const cli *c, const char *severity, const char *code, const char *file,
-                        const char *message)
+                        const char *message, const char *trace)
 {
     if (!c->json) {
         if (file) {
@@ -67,13 +67,18 @@ static void put_message(const cli *c, const char *severity, const char *code, co
         fputc('\n', stderr);
         return;
     }
-    fprintf(stderr, "{\"severity\": \"%s\", \"code\": ", severity);
+    /* the form of relax_diagnostic_json */
+    fprintf(stderr, "{\"severity\":\"%s\",\"code\":", severity);
     cli_put_json(stderr, code);
-    fputs(", \"message\": ", stderr);
+    fputs(",\"message\":", stderr);
     cli_put_json(stderr, message);
     if (file) {
-        fputs(", \"file\": ", stderr);
+        fputs(",\"file\":", stderr);
         cli_put_json(stderr, file);
+    }
+    if (trace && *trace) {
+        fputs(",\"trace\":", stderr);
+        cli_put_json(stderr, trace);
     }
     fputs("}\n", stderr);
 }
@@ -85,7 +90,7 @@ int cli_error(const cli *c, const char *code, const char *file, const char *form
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    put_message(c, "error", code, file, text);
+    put_message(c, "error", code, file, text, NULL);
     return CLI_FAULT;
 }
 
@@ -96,7 +101,7 @@ void cli_warning(const cli *c, const char *code, const char *file, const char *f
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    put_message(c, "warning", code, file, text);
+    put_message(c, "warning", code, file, text, NULL);
 }
 
 int cli_usage(const cli *c, const char *format, ...)
@@ -115,7 +120,8 @@ int cli_run_error(const cli *c, const char *file, relax_error *error)
 {
     relax_status status = relax_error_status(error);
     const char *code = relax_error_code(error), *trace = relax_error_trace(error, NULL);
-    put_message(c, "error", code && *code ? code : "IN01", file, relax_error_message(error, NULL));
+    put_message(c, "error", code && *code ? code : "IN01", file, relax_error_message(error, NULL),
+                trace);
     if (!c->json && trace && *trace) {
         cli_put_text(stderr, trace);
         fputs(trace[strlen(trace) - 1] == '\n' ? "" : "\n", stderr);
@@ -148,7 +154,7 @@ int cli_diagnostics(const cli *c, relax_context *ctx, size_t first)
     if (!errors)
         return CLI_OK;
     if (status == RELAX_ERROR_OUT_OF_MEMORY && !shown)
-        put_message(c, "error", "IN02", NULL, "out of memory");
+        put_message(c, "error", "IN02", NULL, "out of memory", NULL);
     return status == RELAX_ERROR_INTERNAL ? CLI_INTERNAL : CLI_FAULT;
 }
 

@@ -352,6 +352,20 @@ static bool unknown_attr(rlx_context *ctx, const rlx_op_row *row, rlx_slice name
     return false;
 }
 
+static void wrong_kind(rlx_context *ctx, const rlx_op_row *row, const rlx_op_attr *a,
+                       const rlx_attr *value, rlx_place place)
+{
+    rlx_error(ctx, RLX_OP12, place, "%s: %s is %s, expected %s", row->short_name, a->name,
+              rlx_show(ctx, value), types[a->type].text);
+    if (rlx_family_of(value) != RLX_FAMILY_EXPR)
+        return;
+    if (row->num_args && row->args[0].kind == RLX_ARG_TUPLE)
+        rlx_note(ctx, RLX_NO_PLACE, "its tensors are one tuple: R.%s((x, y), ...)", row->short_name);
+    else
+        rlx_note(ctx, RLX_NO_PLACE, "R.%s takes %d tensor%s; its attributes are literals", row->short_name,
+                 row->num_args, row->num_args == 1 ? "" : "s");
+}
+
 /* Given attributes, converted, into values[0 .. num_attrs). */
 static bool take_given(rlx_context *ctx, const rlx_op_row *row, const rlx_attrs *given,
                        const rlx_attr **values, rlx_place place)
@@ -366,8 +380,7 @@ static bool take_given(rlx_context *ctx, const rlx_op_row *row, const rlx_attrs 
         const rlx_attr *v = convert(ctx, a->type, given->values[i]);
         if (!v) {
             if (rlx_error_count(ctx) == errors)
-                rlx_error(ctx, RLX_OP12, place, "%s: %s is %s, expected %s", row->short_name,
-                          a->name, rlx_show(ctx, given->values[i]), types[a->type].text);
+                wrong_kind(ctx, row, a, given->values[i], place);
             return false;
         }
         values[a - row->attrs] = v;

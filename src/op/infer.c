@@ -75,6 +75,15 @@ const rlx_sinfo *rlx_infer_arg(rlx_infer *in, size_t i)
                           rlx_show(in->ctx, call->args[i]));
 }
 
+const char *rlx_infer_cure(const rlx_sinfo *s)
+{
+    const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(s);
+    return t && t->num_fields ? " (a field of a tuple is t[0])"
+           : s->kind == RLX_NODE_OBJECT_SINFO ? " (R.match_cast states what it is)"
+           : s->kind == RLX_NODE_SHAPE_SINFO  ? " (R.shape_to_tensor makes one of it)"
+                                              : "";
+}
+
 const rlx_tensor_sinfo *rlx_infer_tensor(rlx_infer *in, size_t i)
 {
     const rlx_sinfo *s = rlx_infer_arg(in, i);
@@ -82,8 +91,8 @@ const rlx_tensor_sinfo *rlx_infer_tensor(rlx_infer *in, size_t i)
         return NULL;
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
     if (!t)
-        rlx_infer_fail(in, "%s is %s, expected a tensor", arg_name(in->row, i),
-                       rlx_show(in->ctx, s));
+        rlx_infer_fail(in, "%s is %s, expected a tensor%s", arg_name(in->row, i),
+                       rlx_show(in->ctx, s), rlx_infer_cure(s));
     return t;
 }
 
@@ -94,8 +103,9 @@ const rlx_shape_sinfo *rlx_infer_shape_arg(rlx_infer *in, size_t i)
         return NULL;
     const rlx_shape_sinfo *shape = rlx_as_shape_sinfo(s);
     if (!shape)
-        rlx_infer_fail(in, "%s is %s, expected a shape", arg_name(in->row, i),
-                       rlx_show(in->ctx, s));
+        rlx_infer_fail(in, "%s is %s, expected a shape%s", arg_name(in->row, i),
+                       rlx_show(in->ctx, s),
+                       rlx_as_tensor_sinfo(s) ? " (R.tensor_to_shape makes one of it)" : "");
     return shape;
 }
 
@@ -263,6 +273,30 @@ bool rlx_infer_axis(rlx_infer *in, int64_t axis, int64_t ndim, size_t *out)
     }
     *out = (size_t)(axis < 0 ? axis + ndim : axis);
     return true;
+}
+
+void rlx_infer_doubt_axis(rlx_infer *in, int64_t axis, const rlx_tensor_sinfo *x)
+{
+    if (x->ndim >= 0 && (axis < -(int64_t)x->ndim || axis >= x->ndim))
+        rlx_report(in->ctx, RLX_TY08, RLX_SEVERITY_WARNING, in->call->place,
+                   "%s: axis %lld is out of range for a tensor of rank %d", in->row->short_name,
+                   (long long)axis, (int)x->ndim);
+}
+
+bool rlx_infer_word(rlx_infer *in, size_t attr, const char *words)
+{
+    rlx_slice text = rlx_attr_text(rlx_infer_attr(in, attr));
+    for (const char *at = words; *at;) {
+        size_t len = strcspn(at, ", ");
+        bool joins = len == 2 && !memcmp(at, "or", 2);
+        if (!joins && len == text.len && !memcmp(at, text.data, len))
+            return true;
+        at += len;
+        at += strspn(at, ", ");
+    }
+    rlx_infer_fail(in, "%s is \"%.*s\", expected %s", in->row->attrs[attr].name,
+                   (int)(text.len > 60 ? 60 : text.len), text.data ? text.data : "", words);
+    return false;
 }
 
 bool rlx_infer_axes(rlx_infer *in, const rlx_attr *list, int64_t ndim, rlx_axes *out)

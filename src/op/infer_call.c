@@ -263,9 +263,11 @@ static bool check_signature(rlx_infer *in, const tir_call *c, size_t num_allocat
     if (c->num_ints < 0 ? c->callee->num_params < known : c->callee->num_params != known)
         return misuse(
                    in,
-                   "%s takes %zu parameters, found %zu arguments, %zu outputs and %lld integers",
-                   rlx_show(in->ctx, in->call->args[0]), c->callee->num_params, inputs,
-                   num_allocated, (long long)(c->num_ints < 0 ? 0 : c->num_ints)),
+                   "%s takes %zu parameter%s, found %zu: %zu argument%s, %zu output%s and %lld integer%s",
+                   rlx_show(in->ctx, in->call->args[0]), c->callee->num_params,
+                   c->callee->num_params == 1 ? "" : "s", known, inputs, inputs == 1 ? "" : "s",
+                   num_allocated, num_allocated == 1 ? "" : "s",
+                   (long long)(c->num_ints < 0 ? 0 : c->num_ints), c->num_ints == 1 ? "" : "s"),
                false;
     rlx_mapping m;
     rlx_mapping_init(&m, in->ctx, in->scope, c->callee->binders, c->callee->num_binders);

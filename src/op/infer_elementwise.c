@@ -67,8 +67,8 @@ static bool read_operand(rlx_infer *in, size_t i, operand *o)
     }
     const rlx_prim_sinfo *p = rlx_as_prim_sinfo(s);
     if (!p) {
-        rlx_infer_fail(in, "%s is %s, expected a tensor or a scalar", in->row->args[i].name,
-                       rlx_show(in->ctx, s));
+        rlx_infer_fail(in, "%s is %s, expected a tensor or a scalar%s", in->row->args[i].name,
+                       rlx_show(in->ctx, s), rlx_infer_cure(s));
         return false;
     }
     o->dtype = p->dtype;

@@ -49,10 +49,11 @@ const rlx_sinfo *rlx_infer_take(rlx_infer *in)
     const rlx_attr *attr = rlx_infer_attr(in, 0);
     picked p;
     size_t axis = 0, n;
-    if (!x || !read_picked(in, 1, &p))
+    if (!x || !read_picked(in, 1, &p) ||
+        (rlx_attr_text(rlx_infer_attr(in, 1)).len && !rlx_infer_word(in, 1, "fast, wrap, clip or nan")))
         return NULL;
     if (rlx_attr_is_none(attr) && x->ndim != 1)
-        return rlx_infer_fail(in, "without an axis x must have rank 1, found %s",
+        return rlx_infer_fail(in, "without an axis x must have rank 1, found %s (axis=0 picks rows)",
                               rlx_show(in->ctx, &x->node));
     if (x->ndim < 0 || p.ndim < 0)
         return rlx_infer_rank_result(in, -1, x->dtype, x->vdevice);
@@ -211,7 +212,7 @@ const rlx_sinfo *rlx_infer_strided_slice(rlx_infer *in)
             !rlx_infer_axis(in, axis, x->ndim, &unused))
             return NULL;
         if (a.part[3] && rlx_is_int_value(slice_value(&a, 3, i), 0))
-            return rlx_infer_fail(in, "stride 0");
+            return rlx_infer_fail(in, "strides holds 0, expected another number");
     }
     if (a.part[0] && a.part[0]->num_fields == 0)
         return &x->node;
@@ -327,7 +328,9 @@ const rlx_sinfo *rlx_infer_scatter_elements(rlx_infer *in)
         if (t[1]->ndim >= 0 && t[2]->ndim >= 0 && t[i]->ndim != t[0]->ndim)
             return rlx_infer_fail(in, "data has rank %d, %s rank %d", t[0]->ndim,
                                   in->row->args[i].name, t[i]->ndim);
-    if (!rlx_infer_common_dtype(in, t[0]->dtype, t[2]->dtype, &unused) || !check_indices(in, t[1]))
+    rlx_infer_doubt_axis(in, rlx_attr_as_int(rlx_infer_attr(in, 0), 0), t[0]);
+    if (!rlx_infer_common_dtype(in, t[0]->dtype, t[2]->dtype, &unused) || !check_indices(in, t[1]) ||
+        !rlx_infer_word(in, 1, "update, add, mul, mean, min or max"))
         return NULL;
     for (size_t i = 0; dims[1] && dims[2] && i < n[1]; i++)
         if (rlx_infer_equal(in, dims[1][i], dims[2][i]) == RLX_DIFFERENT)
@@ -348,7 +351,7 @@ const rlx_sinfo *rlx_infer_scatter_nd(rlx_infer *in)
     }
     if (rlx_dtype_is_void(t[0]->dtype) || t[0]->dtype != t[2]->dtype)
         return rlx_infer_fail(in, "dtypes of data and updates must be known and equal");
-    if (!check_indices(in, t[1]))
+    if (!check_indices(in, t[1]) || !rlx_infer_word(in, 0, "update, add, mul, min or max"))
         return NULL;
     if (!dims[0] || !dims[1] || !dims[2])
         return data_result(in, t[0]);
@@ -371,10 +374,24 @@ const rlx_sinfo *rlx_infer_scatter_nd(rlx_infer *in)
 
 /* ---- sorting -------------------------------------------------------------------------------- */
 
+static const rlx_tensor_sinfo *sorted_tensor(rlx_infer *in)
+{
+    const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
+    if (x)
+        rlx_infer_doubt_axis(in, rlx_attr_as_int(rlx_infer_attr(in, 0), -1), x);
+    return x;
+}
+
+const rlx_sinfo *rlx_infer_sort(rlx_infer *in)
+{
+    const rlx_tensor_sinfo *x = sorted_tensor(in);
+    return x ? &x->node : NULL;
+}
+
 /* argsort: attribute 2 is the dtype */
 const rlx_sinfo *rlx_infer_argsort(rlx_infer *in)
 {
-    const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
+    const rlx_tensor_sinfo *x = sorted_tensor(in);
     rlx_dtype dtype = rlx_attr_as_dtype(rlx_infer_attr(in, 2));
     return x ? rlx_infer_with_dtype(in, x, rlx_dtype_is_void(dtype) ? x->dtype : dtype) : NULL;
 }
@@ -414,8 +431,9 @@ const rlx_sinfo *rlx_infer_topk(rlx_infer *in)
     if (!rlx_slice_is(type, "both"))
         return rlx_infer_fail(in, "ret_type is \"%.*s\", expected both, values or indices",
                               (int)type.len, type.data);
-    const rlx_sinfo *parts[2] = { topk_part(in, x, x->dtype), topk_part(in, x, dtype) };
-    return parts[0] && parts[1] ? rlx_infer_done(in, rlx_tuple_info(in->ctx, parts, 2)) : NULL;
+    const rlx_sinfo *parts[2] = { topk_part(in, x, x->dtype), NULL };
+    parts[1] = parts[0] ? topk_part(in, x, dtype) : NULL;
+    return parts[1] ? rlx_infer_done(in, rlx_tuple_info(in->ctx, parts, 2)) : NULL;
 }
 
 /* (x, sorted, return_index, return_inverse, return_counts, axis?) */

@@ -340,7 +340,7 @@ const rlx_sinfo *rlx_infer_pad(rlx_infer *in)
     const rlx_attr *width = rlx_infer_attr(in, 0);
     rlx_dims out;
     size_t n;
-    if (!x)
+    if (!x || !rlx_infer_word(in, 2, "constant, edge, reflect or circular"))
         return NULL;
     if (x->ndim < 0)
         return rlx_infer_fail(in, "the rank of data is not known, and pad_width has two numbers for each dimension "

@@ -73,8 +73,10 @@ const rlx_sinfo *rlx_infer_scan(rlx_infer *in)
     rlx_dtype dtype = rlx_attr_as_dtype(rlx_infer_attr(in, 1));
     if (rlx_dtype_is_void(dtype))
         dtype = x->dtype;
-    if (!rlx_attr_is_none(rlx_infer_attr(in, 0)))
+    if (!rlx_attr_is_none(rlx_infer_attr(in, 0))) {
+        rlx_infer_doubt_axis(in, rlx_attr_as_int(rlx_infer_attr(in, 0), 0), x);
         return rlx_infer_with_dtype(in, x, dtype);
+    }
     rlx_dims flat;
     size_t n;
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);

@@ -47,6 +47,12 @@ static const rlx_prim *missing_size(rlx_infer *in, const rlx_prim *const *have, 
         rlx_infer_fail(in, "-1 cannot be inferred beside a size of 0");
         return NULL;
     }
+    int64_t a, b;
+    if (all && others && rlx_int_literal(all, &a) && rlx_int_literal(others, &b) && a % b) {
+        rlx_infer_fail(in, "-1 cannot be inferred: %lld elements are no multiple of %lld", (long long)a,
+                       (long long)b);
+        return NULL;
+    }
     const rlx_prim *q =
         all && others ? rlx_fold_binary(in->ctx, RLX_NODE_FLOOR_DIV, all, others) : NULL;
     q = q ? rlx_simplify(in->ctx, in->scope, q) : NULL;
@@ -307,6 +313,10 @@ const rlx_sinfo *rlx_infer_expand_dims(rlx_infer *in)
     rlx_axes axes;
     rlx_dims out;
     int64_t ndim = x->ndim + (int64_t)count;
+    for (size_t i = 0; i < count; i++)
+        if (rlx_attr_item(list, i) < -ndim || rlx_attr_item(list, i) >= ndim)
+            return rlx_infer_fail(in, "axis %lld is out of range for a result of rank %lld",
+                                  (long long)rlx_attr_item(list, i), (long long)ndim);
     if (!rlx_infer_axes(in, list, ndim, &axes))
         return NULL;
     const rlx_prim *const *dims = rlx_literal_dims(x, &n), *one = rlx_int64(in->ctx, 1);

@@ -235,11 +235,11 @@ static const rlx_sinfo *conv_result(rlx_infer *in, const conv *c, const rlx_prim
     const rlx_attr *strides = rlx_infer_attr(in, 0), *padding = rlx_infer_attr(in, 1),
                    *dilation = rlx_infer_attr(in, c->at);
     const rlx_attr *extra = c->transposed ? rlx_infer_attr(in, 2) : NULL;
-    if (c->transposed ? refused(in, x[1], w[1], "channels of data and kernel differ") ||
+    if (c->transposed ? refused(in, x[1], w[1], "channels of data and kernel differ (data_layout and kernel_layout say where they stand)") ||
                             refused(in, remainder_of(in, w[1], c->groups), zero,
                                     "input channels do not divide into the groups; remainder")
                       : refused(in, x[1], times(in, w[1], c->groups),
-                                "channels of data and kernel differ") ||
+                                "channels of data and kernel differ (data_layout and kernel_layout say where they stand)") ||
                             refused(in, remainder_of(in, w[0], c->groups), zero,
                                     "output channels do not divide into the groups; remainder"))
         return NULL;
@@ -450,7 +450,12 @@ const rlx_sinfo *rlx_infer_resize(rlx_infer *in)
     const rlx_prim *sizes[MAX_AXES];
     layout data;
     size_t spatial = in->row->member.number, n;
-    if (!s || !read_layout(in, 1, rlx_data_axes[spatial], &data) || !rank_fits(in, 0, x, &data))
+    if (!s || !read_layout(in, 1, rlx_data_axes[spatial], &data) || !rank_fits(in, 0, x, &data) ||
+        !rlx_infer_word(in, 2, "nearest_neighbor, linear or cubic") ||
+        !rlx_infer_word(in, 3, "half_pixel, align_corners, asymmetric, pytorch_half_pixel, "
+                               "tf_half_pixel_for_nn or tf_crop_and_resize") ||
+        (rlx_attr_text(rlx_infer_attr(in, 4)).len &&
+         !rlx_infer_word(in, 4, "round, round_prefer_floor, round_prefer_ceil, floor or ceil")))
         return NULL;
     if (s->ndim != (int64_t)spatial)
         return rlx_infer_fail(in, "size is %s, expected %s", rlx_show(in->ctx, &s->node), numbers[spatial]);

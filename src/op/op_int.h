@@ -46,9 +46,16 @@ const rlx_sinfo *rlx_infer_with_dtype(rlx_infer *in, const rlx_tensor_sinfo *t, 
 /* t without its shape. */
 const rlx_sinfo *rlx_infer_without_shape(rlx_infer *in, const rlx_tensor_sinfo *t);
 
+/* What to do with what is no tensor, in brackets, or nothing. */
+const char *rlx_infer_cure(const rlx_sinfo *s);
+
 /* ---- rules shared by families */
 /* Axis from the front. False after a report. */
 bool rlx_infer_axis(rlx_infer *in, int64_t axis, int64_t ndim, size_t *out);
+/* A warning about an axis that the rule accepts, although no kernel can be made for it. */
+void rlx_infer_doubt_axis(rlx_infer *in, int64_t axis, const rlx_tensor_sinfo *x);
+/* An attribute that is one of a few words, "a, b or c". False after a report. */
+bool rlx_infer_word(rlx_infer *in, size_t attr, const char *words);
 /* Marks the axes of a list attribute in marks[0 .. ndim): position in the list + 1, 0: not
  * named. Checks range and repetition. */
 typedef struct rlx_axes { uint32_t few[RLX_DIMS_INLINE]; uint32_t *mark; size_t count; } rlx_axes;
@@ -124,7 +131,7 @@ RULE(one_hot) RULE(call_tir) RULE(call_tir_inplace) RULE(call_dps) RULE(call_pur
 RULE(call_inplace_packed) RULE(call_builtin) RULE(object) RULE(invoke) RULE(unit) RULE(assert)
 RULE(alloc_builtin) RULE(alloc_tensor) RULE(view) RULE(to_vdevice) RULE(inspect_dtype)
 RULE(inspect_axis) RULE(take) RULE(strided_slice) RULE(dynamic_slice) RULE(gather_elements)
-RULE(gather_nd) RULE(scatter_elements) RULE(scatter_nd) RULE(argsort) RULE(topk) RULE(unique)
+RULE(gather_nd) RULE(scatter_elements) RULE(scatter_nd) RULE(sort) RULE(argsort) RULE(topk) RULE(unique)
 RULE(nonzero) RULE(multinomial) RULE(norm) RULE(batch_norm) RULE(group_norm) RULE(dropout)
 RULE(cross_entropy) RULE(nll_loss) RULE(attention) RULE(pad) RULE(quantize) RULE(dequantize)
 RULE(checkpoint) RULE(annotate_sharding) RULE(redistribute) RULE(replica_to_shard)

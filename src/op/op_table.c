@@ -159,6 +159,21 @@ static const struct { const char *name, *row; } aliases[] = {
     { "sub", "subtract" },         { "swapaxes", "permute_dims" },
     { "swish", "nn.silu" },        { "T", "permute_dims" },
     { "to", "astype" },            { "transpose", "permute_dims" },
+    { "argwhere", "nonzero" },     { "avg_pool", "nn.avg_pool2d" },
+    { "avgpool2d", "nn.avg_pool2d" }, { "maxpool2d", "nn.max_pool2d" },
+    { "chunk", "split" },          { "concat_", "concat" },
+    { "crop", "strided_slice" },   { "empty", "zeros" },
+    { "fmod", "mod" },             { "remainder", "mod" },
+    { "groupnorm", "nn.group_norm" }, { "hstack", "concat" },
+    { "vstack", "concat" },        { "if_then_else", "where" },
+    { "interpolate", "image.resize2d" }, { "upsample", "image.resize2d" },
+    { "linspace", "arange" },      { "Linear", "linear" },
+    { "narrow", "strided_slice" }, { "slice", "strided_slice" },
+    { "ravel", "flatten" },
+    { "rmsnorm", "nn.rms_norm" },  { "scaled_dot_product_attention", "nn.attention" },
+    { "sdpa", "nn.attention" },    { "tensordot", "einsum" },
+    { "global_avg_pool2d", "nn.adaptive_avg_pool2d" },
+    { "global_average_pool2d", "nn.adaptive_avg_pool2d" },
     { "type_as", "astype" },       { "unsqueeze", "expand_dims" },
     { "view", "reshape" },
 };
@@ -188,6 +203,22 @@ static const char *in_another_group(rlx_slice name)
     return NULL;
 }
 
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+/* ReLU is nn.relu. */
+static const char *in_another_case(rlx_slice name)
+{
+    for (size_t i = 0; i < RLX_COUNT(rows); i++) {
+        rlx_slice row = last_part(rlx_slice_z(rows[i].short_name));
+        size_t k = 0;
+        while (row.len == name.len && k < name.len && lower(name.data[k]) == lower(row.data[k]))
+            k++;
+        if (k == row.len)
+            return rows[i].short_name;
+    }
+    return NULL;
+}
+
 static void compare_name(rlx_slice name, const char *known, size_t *best, const char **found)
 {
     size_t d = rlx_edit_distance(name, rlx_slice_z(known), *best);
@@ -208,6 +239,8 @@ const char *rlx_op_suggest(const rlx_context *ctx, rlx_slice name)
         found = aliased(last_part(name));
     if (!found)
         found = in_another_group(last_part(name));
+    if (!found)
+        found = in_another_case(last_part(name));
     if (found)
         return found;
     for (size_t i = 0; i < RLX_COUNT(rows); i++)

@@ -546,9 +546,16 @@ static bool indent_token(rlx_lexer *lx)
         lx->dedents++;
     }
     if (column > lx->indents[lx->num_indents - 1]) {
-        report(lx, RLX_PA02, lx->line, at, "this line's indentation matches no block around it");
+        /* It counts as a line of the inner one of the two blocks: lines further out are as they
+         * were. */
+        uint32_t inner = lx->num_indents++;
+        report(lx, RLX_PA02, lx->line, at,
+               "this line is indented by %u, which matches no block around it: they are indented by %u and %u",
+               column, lx->indents[inner - 1], lx->indents[inner]);
         lx->reported = false;
-        lx->indents[lx->num_indents - 1] = column;
+        lx->misindented = true;
+        lx->dedents--;
+        lx->indents[inner] = column;
     }
     return false;
 }
@@ -776,7 +783,8 @@ static const struct { char text[4]; uint8_t kind;
     { "(", RLX_TOK_LPAR },      { ")", RLX_TOK_RPAR },      { "[", RLX_TOK_LBRACKET },
     { "]", RLX_TOK_RBRACKET },  { "{", RLX_TOK_LBRACE },    { "}", RLX_TOK_RBRACE },
     { ",", RLX_TOK_COMMA },     { ":=", RLX_TOK_WALRUS },   { ":", RLX_TOK_COLON },
-    { ".", RLX_TOK_DOT },       { ";", RLX_TOK_SEMICOLON }, { "@", RLX_TOK_AT },
+    { ".", RLX_TOK_DOT },       { ";", RLX_TOK_SEMICOLON }, { "@=", RLX_TOK_AUG_AT },
+    { "@", RLX_TOK_AT },
     { "==", RLX_TOK_EQ },       { "=", RLX_TOK_ASSIGN },    { "->", RLX_TOK_ARROW },
     { "-=", RLX_TOK_AUG_SUB },  { "-", RLX_TOK_MINUS },     { "+=", RLX_TOK_AUG_ADD },
     { "+", RLX_TOK_PLUS },      { "**=", RLX_TOK_AUG_POW }, { "**", RLX_TOK_POWER },
@@ -845,7 +853,10 @@ static RLX_NOINLINE void odd_punct(rlx_lexer *lx, uint32_t begin)
     uint32_t len = 1;
     uint8_t kind = longest_punct(lx->text + begin, lx->len - begin, &len);
     if (!kind) {
-        report(lx, RLX_PA01, begin, begin + 1, "unexpected character '%c'", lx->text[begin]);
+        report(lx, RLX_PA01, begin, begin + 1, "unexpected character '%c'%s", lx->text[begin],
+               lx->text[begin] == '\\'  ? ": nothing follows a backslash that lets a line go on"
+               : lx->text[begin] == '!' ? ": write not"
+                                        : "");
         kind = RLX_TOK_ERROR;
     }
     give(lx, kind, begin, begin + len);

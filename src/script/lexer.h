@@ -34,6 +34,7 @@
     TOK(AUG_ADD, "'+='") TOK(AUG_SUB, "'-='") TOK(AUG_MUL, "'*='") TOK(AUG_DIV, "'/='")           \
     TOK(AUG_FLOORDIV, "'//='") TOK(AUG_MOD, "'%='") TOK(AUG_POW, "'**='") TOK(AUG_SHL, "'<<='")   \
     TOK(AUG_SHR, "'>>='") TOK(AUG_AND, "'&='") TOK(AUG_OR, "'|='") TOK(AUG_XOR, "'^='")           \
+    TOK(AUG_AT, "'@='")                                                                           \
     TOK(NOT, "'not'") TOK(IN, "'in'") TOK(IS, "'is'") TOK(IF, "'if'") TOK(ELSE, "'else'")         \
     TOK(ELIF, "'elif'") TOK(FOR, "'for'") TOK(WHILE, "'while'") TOK(WITH, "'with'")               \
     TOK(AS, "'as'")                                                                               \
@@ -153,6 +154,7 @@ typedef struct rlx_lexer {
     uint32_t dedents;          /* still to be given out */
     bool line_start;           /* indentation of the next token is still to be looked at */
     bool reported;             /* the current statement has had its syntax error */
+    bool misindented;                   /* a line has had an indentation that fits nowhere */
     uint32_t reported_at;               /* where the last mistake begins + 1 */
     /* one expression: line ends are white space (text inside a string) */
     bool single;

@@ -68,6 +68,13 @@ static bool report_open(rlx_parser *p)
     return true;
 }
 
+/* && and || of C: the second character does not fit. */
+static bool is_doubled(const rlx_parser *p, char c)
+{
+    uint32_t at = p->lexer.tok.begin;
+    return at && p->lexer.text[at] == c && p->lexer.text[at - 1] == c;
+}
+
 void *rlx_parser_expected(rlx_parser *p, const char *what)
 {
     const rlx_tok *t = &p->lexer.tok;
@@ -84,6 +91,8 @@ void *rlx_parser_expected(rlx_parser *p, const char *what)
                           t->kind == RLX_TOK_DSLASH ? ": a comment begins with #"
                           : t->kind == RLX_TOK_FOR  ? ": lists are written out, comprehensions are not "
                                                       "read"
+                          : is_doubled(p, '&')      ? ": write and"
+                          : is_doubled(p, '|')      ? ": write or"
                                                     : "");
     return NULL;
 }

@@ -128,6 +128,7 @@ static uint8_t augmented(uint8_t kind)
         [RLX_TOK_AUG_POW] = RLX_TOK_POWER,       [RLX_TOK_AUG_SHL] = RLX_TOK_SHL,
         [RLX_TOK_AUG_SHR] = RLX_TOK_SHR,         [RLX_TOK_AUG_AND] = RLX_TOK_AMPERSAND,
         [RLX_TOK_AUG_OR] = RLX_TOK_PIPE,         [RLX_TOK_AUG_XOR] = RLX_TOK_CARET,
+        [RLX_TOK_AUG_AT] = RLX_TOK_AT,
     };
     return ops[kind];
 }
@@ -391,7 +392,8 @@ static rlx_ast *parse_param(rlx_parser *p)
         return NULL;
     if (p->lexer.tok.kind == RLX_TOK_ASSIGN) {
         rlx_parser_report(p, RLX_PA16, p->lexer.tok.begin, p->lexer.tok.end,
-                          "parameters have no default values");
+                          a->base ? "parameters have no default values"
+                                  : "parameters have no default values: an annotation stands behind ':'");
         return NULL;
     }
     return a;
@@ -531,8 +533,12 @@ static const char *meant_keyword(const rlx_parser *p, const rlx_source_line *lin
                                             "class",  "from", "pass", "import" };
     rlx_slice word = { p->lexer.text + line->begin, word_length(p, line->begin) };
     bool lone = line->kind == RLX_LINE_EXPR && line->value && line->value->kind == RLX_AST_NAME;
+    static const char *const functions[] = { "fn", "fun", "func", "function", "proc", "sub" };
     size_t best = word.len < 4 ? 2 : 3;
     const char *meant = NULL;
+    for (size_t i = 0; lone && i < RLX_COUNT(functions); i++)
+        if (rlx_slice_is(word, functions[i]))
+            return "def";
     for (size_t i = 0; lone && i < RLX_COUNT(keywords); i++) {
         size_t d = rlx_edit_distance(word, rlx_slice_z(keywords[i]), best);
         meant = d < best ? keywords[i] : meant;
@@ -546,8 +552,17 @@ static bool end_statement(rlx_parser *p, rlx_source_line *out)
 {
     p->line_ended = false;
     if (out->kind >= RLX_LINE_IF) {
-        if (rlx_parser_need(p, RLX_TOK_COLON))
-            return true;
+        if (out->kind == RLX_LINE_ELSE && p->lexer.tok.kind == RLX_TOK_IF) {
+            rlx_parser_report(p, RLX_PA04, out->begin, p->lexer.tok.end, "'else if' is written elif");
+            return false;
+        }
+        if (rlx_parser_need(p, RLX_TOK_COLON)) {
+            if (out->kind != RLX_LINE_DEF || p->lexer.tok.kind != RLX_TOK_ARROW)
+                return true;
+            rlx_parser_report(p, RLX_PA04, p->lexer.tok.begin, p->lexer.tok.end,
+                              "the annotation of the result stands in front of the ':'");
+            return false;
+        }
         /* What is meant is plain: the block is read, so that nothing in it goes missing. */
         p->damaged |= p->lexer.tok.kind == RLX_TOK_NEWLINE && p->lexer.reported;
         return p->lexer.tok.kind == RLX_TOK_NEWLINE;
@@ -561,7 +576,13 @@ static bool end_statement(rlx_parser *p, rlx_source_line *out)
     if (rlx_parser_take(p, RLX_TOK_NEWLINE) || p->lexer.tok.kind == RLX_TOK_END)
         return true;
     const char *meant = p->lexer.reported ? NULL : meant_keyword(p, out);
-    if (meant)
+    rlx_slice word = { p->lexer.text + out->begin, word_length(p, out->begin) };
+    if (rlx_slice_is(word, "match") || rlx_slice_is(word, "switch")) {
+        p->tried = true; /* what its cases bind is not looked for */
+        rlx_parser_report(p, RLX_PA16, out->begin, out->begin + (uint32_t)word.len,
+                          "'%.*s' is Python that the text form does not have: write if, elif and else",
+                          (int)word.len, word.data);
+    } else if (meant)
         rlx_parser_report(p, RLX_PA04, out->begin, out->begin + word_length(p, out->begin),
                           "this is no statement; did you mean %s", meant);
     else
@@ -613,7 +634,9 @@ void rlx_parse_line(rlx_parser *p, rlx_source_line *out)
         rlx_parser_report(p, RLX_PA02, p->lexer.line, p->lexer.tok.begin,
                           has_tab ? "this line is indented with a tab, which counts up to the next "
                                     "multiple of 8, and so is deeper than its block; write spaces"
-                                  : "this line is indented deeper than its block");
+                                  : "this line is indented by %u, its block by %u",
+                          p->lexer.indents[p->lexer.num_indents - 1],
+                          p->lexer.indents[p->lexer.num_indents - 2]);
         p->lexer.num_indents--;
         give_up(p, out);
         return;
@@ -632,7 +655,7 @@ void rlx_parse_line(rlx_parser *p, rlx_source_line *out)
 bool rlx_suite_enter(rlx_parser *p, rlx_suite *s)
 {
     s->block = p->lexer.tok.kind == RLX_TOK_NEWLINE;
-    s->done = false;
+    s->done = s->lost_if = false;
     p->line_ended = false;
     if (!s->block) {
         if (p->lexer.tok.kind != RLX_TOK_END) {

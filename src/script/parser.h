@@ -121,7 +121,10 @@ void rlx_parse_line(rlx_parser *p, rlx_source_line *out);
 
 /* A suite: enter after a header, then parse lines until at_end. leave passes over what is left
  * of it. */
-typedef struct rlx_suite { bool block; bool done; } rlx_suite;
+typedef struct rlx_suite {
+    bool block, done;
+    bool lost_if;               /* the last statement was an if that could not be read */
+} rlx_suite;
 /* false after a report: the suite counts as empty, nothing to leave */
 bool rlx_suite_enter(rlx_parser *p, rlx_suite *s);
 bool rlx_suite_at_end(rlx_parser *p, rlx_suite *s);

@@ -108,7 +108,7 @@ bool rlx_read_expected(rlx_reader *r, const rlx_ast *at, const char *what, const
 const char *rlx_nearest(const rlx_reader *r, rlx_slice text,
                         const char *(*name_at)(void *user, size_t i), void *user, size_t count)
 {
-    size_t best = text.len < 3 ? 1 : text.len < 4 ? 2 : text.len / 4 + 2;
+    size_t best = text.len < 3 ? 1 : text.len < 5 ? 2 : text.len / 4 + 2;
     const char *nearest = NULL;
     for (size_t i = 0; i < count && !rlx_diags_full(&r->ctx->diags); i++) {
         const char *name = name_at(user, i);
@@ -300,8 +300,8 @@ bool rlx_bind_args(rlx_reader *r, const rlx_ast *call, const char *what, const c
             if (i == count)
                 return unknown_keyword(r, a, what, params, count);
         } else if (position++ == count) {
-            return rlx_read_error(r, RLX_PA12, a, "%s takes %zu argument%s", what, count,
-                                  count == 1 ? "" : "s");
+            return rlx_read_error(r, RLX_PA12, a, "%s takes %zu argument%s, found %u", what, count,
+                                  count == 1 ? "" : "s", (unsigned)call->count);
         }
         if (slots[i])
             return rlx_read_error(r, RLX_PA12, a, "%s is given %s twice", what, params[i]);

@@ -146,6 +146,7 @@ typedef struct rlx_reader_unit {
     rlx_region region;                  /* values that live as long as it is read */
     enum rlx_dialect dialect;
     const rlx_source_line *header;      /* whose signature is being read, else NULL */
+    const rlx_expr *beside;             /* the operand before the one being read; NULL: none */
     struct rlx_relax_state *relax;      /* the Relax function being read */
     struct rlx_tir_reader_state *tir;   /* the PrimFunc being read */
     struct rlx_whereabouts where;       /* for what is said about missing names */
@@ -376,6 +377,8 @@ const char *rlx_cure_dtype(const rlx_reader *r, rlx_slice name);
 const char *rlx_cure_keyword(const rlx_reader *r, rlx_slice name,
                              const char *(*param_at)(void *user, size_t i), void *user,
                              size_t count);
+/* What others make of a function that there is not, for the whole call; NULL: nothing is known. */
+const char *rlx_cure_function(rlx_slice name, bool tir);
 /* A note: "it is R.add(x1, x2)". */
 void rlx_note_signature(rlx_reader *r, const char *function,
                         const char *(*param_at)(void *user, size_t i), void *user, size_t count);

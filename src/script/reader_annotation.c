@@ -230,12 +230,16 @@ static const rlx_node *device_argument(rlx_reader *r, const rlx_ast *a)
 static bool is_none(const rlx_ast *a) { return !a || a->kind == RLX_AST_NONE; }
 
 /* Reports an expression in the place of a tensor annotation's shape (WF14). */
-static bool no_shape(rlx_reader *r, const rlx_ast *a, const char *found)
+static bool no_shape(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of, const char *found)
 {
+    bool usual = !strcmp(found, "an integer") || !strcmp(found, "a string");
+    if (of == RLX_NODE_SHAPE_SINFO)
+        return rlx_read_error(r, RLX_WF15, a, "R.Shape takes a list of dimensions, found %s%s", found,
+                              usual ? ": write R.Shape([2, 3]), or R.Shape(ndim=2) if they are not known" : "");
     return rlx_read_error(
         r, RLX_WF14, a,
         "shape of a tensor annotation must be a variable or a list of dimensions, found %s%s",
-        found, strcmp(found, "an integer") ? "" : ": write R.Tensor((2, 3), \"float32\")");
+        found, usual ? ": write R.Tensor((2, 3), \"float32\")" : "");
 }
 
 static const char *form_of(const rlx_expr *e)
@@ -265,10 +269,10 @@ static bool tensor_shape(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of,
         return false;
     if (v.kind != RLX_VAL_EXPR && v.kind != RLX_VAL_TUPLE && v.kind != RLX_VAL_LIST)
         return v.kind == RLX_VAL_METHOD ? rlx_read_expected(r, a, "a shape", &v)
-                                        : no_shape(r, a, rlx_val_text(&v));
+                                        : no_shape(r, a, of, rlx_val_text(&v));
     *shape = rlx_to_shape(r, a, &v);
     if (*shape && !rlx_as_shape_expr(*shape) && !rlx_as_var(*shape))
-        return no_shape(r, a, form_of(*shape));
+        return no_shape(r, a, of, form_of(*shape));
     return *shape != NULL;
 }
 
@@ -322,7 +326,8 @@ static const rlx_sinfo *tensor_info(rlx_reader *r, const rlx_ast *const *slot)
         type = dims; /* a lone string is the dtype */
         dims = NULL;
     }
-    if (dims && dims->kind == RLX_AST_INT && slot[2]) /* sizes without their brackets */
+    if (dims && ((dims->kind == RLX_AST_INT && slot[2]) || /* sizes without their brackets */
+                 (dims->kind == RLX_AST_STRING && type && is_list(type)))) /* the two exchanged */
         return tensor_shape(r, dims, RLX_NODE_TENSOR_SINFO, &shape), NULL;
     /* each part is looked at, whatever the others are */
     bool ok = tensor_shape(r, dims, RLX_NODE_TENSOR_SINFO, &shape);
@@ -600,6 +605,9 @@ static const rlx_sinfo *read_description(rlx_reader *r, const rlx_ast *call)
         return NULL;
     if (is_none(slot[0]))
         return opaque_callable(r, slot);
+    if (!is_none(slot[3]))
+        return rlx_read_error(r, RLX_WF17, slot[3], "function annotation has both parameters and a derive function"),
+               NULL;
     bool pure = true;
     size_t mark = r->stack.len;
     bool ok = is_list(slot[0]) ? read_infos(r, slot[0]) : push_node(r, rlx_read_sinfo(r, slot[0]));
@@ -961,8 +969,13 @@ const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a)
         return by_name(r, a, v.fn.path, NULL);
     if (v.kind != RLX_VAL_FUNC)
         return rlx_read_error(r, RLX_PA17, a, "an annotation is expected, found %s%s", rlx_val_text(&v),
-                              v.kind == RLX_VAL_TUPLE || v.kind == RLX_VAL_LIST
+                              (v.kind == RLX_VAL_TUPLE || v.kind == RLX_VAL_LIST) && v.list.count &&
+                                      v.list.items[0].kind == RLX_VAL_SINFO
+                                  ? ": write R.Tuple(...)"
+                              : v.kind == RLX_VAL_TUPLE || v.kind == RLX_VAL_LIST
                                   ? ": write R.Tensor((2, 3), \"float32\"), or R.Shape([2, 3]) for a shape itself"
+                              : v.kind == RLX_VAL_EXPR
+                                  ? ": write what it is, as R.Tensor((4,), \"float32\")"
                               : v.kind == RLX_VAL_BUILTIN
                                   ? ": write R.Tensor((), \"float32\"), or R.Prim(\"int64\") for a number that is no tensor"
                                   : ""),

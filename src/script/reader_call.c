@@ -82,6 +82,18 @@ static const rlx_expr *tuple_argument(rlx_reader *r, const rlx_ast *a, const rlx
 static const rlx_expr *read_argument(rlx_reader *r, const rlx_ast *a, uint8_t kind)
 {
     rlx_val v;
+    if (kind == RLX_ARG_FUNC && a->kind == RLX_AST_NAME && !a->name->value.kind)
+        return rlx_read_error(r, RLX_PA10, a, "%s is not defined; functions of the module are written cls.%s, "
+                              "packed functions of the host \"%s\"",
+                              a->name->text->data, a->name->text->data, a->name->text->data),
+               NULL;
+    const rlx_ast *root = a;
+    while (root->kind == RLX_AST_ATTR)
+        root = root->base;
+    if (kind == RLX_ARG_FUNC && root != a && root->kind == RLX_AST_NAME && !root->name->value.kind)
+        return rlx_read_error(r, RLX_PA10, a, "%s is not defined; packed functions of the host are named by "
+                              "strings, as \"vm.builtin.copy\"", root->name->text->data),
+               NULL;
     if (!rlx_read_value(r, a, &v))
         return NULL;
     switch (kind) {
@@ -279,8 +291,8 @@ static bool bind_op_args(rlx_reader *r, op_call *c)
             continue;
         }
         if (!p)
-            return rlx_read_error(r, RLX_PA12, a, "R.%s takes %zu argument%s", c->row->short_name,
-                                  c->num_params, c->num_params == 1 ? "" : "s") ||
+            return rlx_read_error(r, RLX_PA12, a, "R.%s takes %zu argument%s, found %u", c->row->short_name,
+                                  c->num_params, c->num_params == 1 ? "" : "s", (unsigned)c->call->count) ||
                    note_form(r, c);
         c->slots[position++] = a;
     }
@@ -464,11 +476,12 @@ static bool push_args(rlx_reader *r, const op_call *c)
 {
     const rlx_op_row *row = c->row;
     bool varargs = row->flags & RLX_OP_VARARGS;
-    size_t fixed = row->num_args - (varargs ? 1 : 0), last = r->stack.len;
+    size_t fixed = row->num_args - (varargs ? 1 : 0), last = r->stack.len, first = last;
     for (uint8_t i = 0; i < fixed; i++) {
         const rlx_ast *a = slot_of(c, PARAM_ARG, i);
         const rlx_expr *e = NULL;
         bool left_out = !a || (a->kind == RLX_AST_NONE && (row->args[i].optional || row->prepare));
+        r->unit.beside = i && i == r->stack.len - first ? r->stack.data[r->stack.len - 1] : NULL;
         if (!left_out && !(e = read_argument(r, a, row->args[i].kind)))
             return false;
         if (e && row->prepare && row->args[i].optional && rlx_as_tuple(e) &&
@@ -609,8 +622,10 @@ static bool positional(rlx_reader *r, const rlx_op_row *row, const rlx_ast *call
     const rlx_expr *args[4];
     uint8_t n = 0;
     bool ok = true;
-    for (const rlx_ast *a = call->first; a; a = a->next, n++)
+    for (const rlx_ast *a = call->first; a; a = a->next, n++) {
+        r->unit.beside = n ? args[n - 1] : NULL;
         ok &= (args[n] = read_argument(r, a, row->args[n].kind)) != NULL;
+    }
     return ok && rlx_val_set(
         out, RLX_VAL_EXPR,
         r->ctx->ops->call(r->ctx, row, args, n, NULL, 0, NULL, rlx_read_place(r, call)), call);
@@ -1483,6 +1498,10 @@ bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, c
         near = rlx_nearest(r, name, function_at, NULL, RLX_COUNT(functions));
     if (near && strncmp(near, "relax.", 6) == 0)
         near += 6;
+    const char *made = space == RLX_SPACE_R ? rlx_cure_function(name, false) : NULL;
+    if (made)
+        return rlx_read_error(r, RLX_PA11, at, "%c.%s is not known; write %s", letters[space],
+                              path->text->data, made);
     return rlx_read_error(r, RLX_PA11, at, "%c.%s is not known%s%s", letters[space],
                           path->text->data, near ? "; did you mean R." : "", near ? near : "");
 }

@@ -53,6 +53,7 @@ const char *rlx_cure_dtype(const rlx_reader *r, rlx_slice name)
         { "double", "float64" }, { "half", "float16" },   { "bf16", "bfloat16" },
         { "fp16", "float16" },   { "fp32", "float32" },   { "fp64", "float64" },
         { "long", "int64" },     { "boolean", "bool" },   { "byte", "uint8" },
+        { "integer", "int32" },  { "single", "float32" }, { "short", "int16" },
         { "str", NULL },         { "string", NULL },
     };
     for (size_t i = 0; i < RLX_COUNT(elsewhere); i++)
@@ -61,11 +62,28 @@ const char *rlx_cure_dtype(const rlx_reader *r, rlx_slice name)
     return name.len > 20 ? NULL : rlx_nearest(r, name, dtype_at, NULL, RLX_COUNT(dtypes));
 }
 
+/* The same in a PrimFunc, where it is something else. */
+static const struct { const char *name, *cure; } tir_names[] = {
+    { "print", "a PrimFunc prints nothing: have it write what you want to see into a buffer" },
+    { "math", "the text is not run as Python: write T.NAME(...), as T.exp(x)" },
+    { "np", "the text is not run as Python: write T.NAME(...), as T.exp(x)" },
+    { "numpy", "the text is not run as Python: write T.NAME(...), as T.exp(x)" },
+    { "torch", "the text is not run as Python: write T.NAME(...), as T.exp(x)" },
+    { "tir", "write T" },
+};
+
 const char *rlx_cure_name(rlx_reader *r, rlx_slice name, char *text, size_t size)
 {
+    for (size_t i = 0; r->unit.dialect == RLX_DIALECT_TIR && i < RLX_COUNT(tir_names); i++)
+        if (rlx_slice_is(name, tir_names[i].name))
+            return tir_names[i].cure;
     for (size_t i = 0; i < RLX_COUNT(names); i++)
         if (rlx_slice_is(name, names[i].name))
             return names[i].cure;
+    if (r->module.name && rlx_slice_is(name, "Module") && r->module.name->text->len <= 60) {
+        snprintf(text, size, "the module is called %s here", r->module.name->text->data);
+        return text;
+    }
     if (name.len > 100)
         return NULL;
     if (rlx_is_dtype_name(name)) {
@@ -83,6 +101,53 @@ const char *rlx_cure_name(rlx_reader *r, rlx_slice name, char *text, size_t size
         return NULL;
     snprintf(text, size, "did you mean R.%s", near);
     return text;
+}
+
+/* Functions that are a few operators here. */
+static const struct { const char *name, *text; } made_of[] = {
+    { "reciprocal", "R.divide(R.const(1, \"float32\"), x)" },
+    { "relu6", "R.clip(x, 0, 6)" },
+    { "norm", "R.sqrt(R.sum(R.square(x)))" },
+    { "logsumexp", "R.log(R.sum(R.exp(x), axis=-1))" },
+    { "addmm", "R.add(R.matmul(x, y), bias)" },
+    { "lerp", "R.add(x, R.multiply(weight, R.subtract(y, x)))" },
+    { "all", "R.min(x) of booleans" },
+    { "any", "R.max(x) of booleans" },
+    { "count_nonzero", "R.sum(R.astype(x, \"int64\")) of booleans" },
+    { "mse_loss", "R.mean(R.square(R.subtract(x, y)))" },
+    { "elu", "R.where(R.greater(x, zero), x, R.subtract(R.exp(x), one))" },
+    { "hardswish", "R.multiply(x, R.divide(R.clip(R.add(x, three), 0, 6), six))" },
+    { "hardsigmoid", "R.divide(R.clip(R.add(x, three), 0, 6), six)" },
+    { "roll", "R.concat of two R.strided_slice" },
+    { "normalize", "R.divide(x, R.sqrt(R.sum(R.square(x), axis=-1, keepdims=True)))" },
+    { "l2_normalize", "R.divide(x, R.sqrt(R.sum(R.square(x), axis=-1, keepdims=True)))" },
+    { "rand", "random numbers as a parameter of the function" },
+    { "randn", "random numbers as a parameter of the function" },
+};
+static const struct { const char *name, *text; } tir_made_of[] = {
+    { "relu", "T.max(x, T.float32(0))" },
+    { "where", "T.if_then_else(condition, x, y)" },
+    { "select", "T.if_then_else(condition, x, y)" },
+    { "Tensor", "T.Buffer((4,), \"float32\")" },
+    { "add", "x + y" },
+    { "sub", "x - y" },
+    { "mul", "x * y" },
+    { "div", "x / y" },
+    { "cast", "T.Cast(\"float32\", x)" },
+    { "astype", "T.Cast(\"float32\", x)" },
+};
+
+const char *rlx_cure_function(rlx_slice name, bool tir)
+{
+    for (size_t i = 0; tir && i < RLX_COUNT(tir_made_of); i++)
+        if (rlx_slice_is(name, tir_made_of[i].name))
+            return tir_made_of[i].text;
+    while (name.len > 3 && !memcmp(name.data, "nn.", 3))
+        name = (rlx_slice){ name.data + 3, name.len - 3 };
+    for (size_t i = 0; !tir && i < RLX_COUNT(made_of); i++)
+        if (rlx_slice_is(name, made_of[i].name))
+            return made_of[i].text;
+    return NULL;
 }
 
 /* ---- keywords ------------------------------------------------------------------------------- */
@@ -105,7 +170,11 @@ static const struct { const char *name, *means; } keywords[] = {
     { "out_type", "out_dtype" }, { "type", "dtype" },        { "min_val", "min" },
     { "max_val", "max" },       { "a_min", "min" },          { "a_max", "max" },
     { "index", "indices" },     { "value", "fill_value" },   { "condition", "cond" },
-    { "cond", "condition" },    { "mode", "method" },
+    { "cond", "condition" },    { "mode", "method" },        { "causal", "causal_mask" },
+    { "is_causal", "causal_mask" }, { "mask", "bias" },      { "attn_mask", "bias" },
+    { "ceil", "ceil_mode" },    { "bias", "beta" },          { "negative_slope", "alpha" },
+    { "weight", "gamma" },      { "normalized_shape", "axes" },
+    { "q", "query" },           { "k", "key" },              { "v", "value" },
 };
 
 const char *rlx_cure_keyword(const rlx_reader *r, rlx_slice name,
@@ -164,6 +233,8 @@ bool rlx_no_attribute(rlx_reader *r, rlx_slice name, const char *of, const rlx_a
     if (rlx_slice_is(name, "dtype"))
         rlx_note(r->ctx, RLX_NO_PLACE, "the dtype is known from its annotation: write it, as "
                                        "\"float32\"");
+    else if (rlx_slice_is(name, "size"))
+        rlx_note(r->ctx, RLX_NO_PLACE, "a size is %s.shape[0]; R.size(%s) counts the elements", of, of);
     else if (op)
         rlx_note(r->ctx, RLX_NO_PLACE, "write R.%s(%s%s)", op, of,
                  row && row->num_args + row->num_attrs > 1 ? ", ..." : "");

@@ -3,6 +3,9 @@
 /* built for size */
 #include "script/reader.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* Known names near an unknown one, from all names of the text in the order they came. */
 static const char *known_at(void *user, size_t i)
 {
@@ -13,6 +16,19 @@ static const char *known_at(void *user, size_t i)
 
 /* So many names are compared for all suggestions together. */
 #define MOST_COMPARED 200000
+
+/* Known sizes are what a name among dimensions that means nothing comes near to, or it is a new one. */
+static const char *cure_size(const rlx_reader *r, const rlx_ast *a, char *text, size_t size)
+{
+    const char *name = a->name->text->data;
+    if (!r->annotation.dims_of || r->unit.dialect != RLX_DIALECT_RELAX || a->name->text->len > 40)
+        return NULL;
+    if (r->unit.where.part == RLX_PART_BODY)
+        snprintf(text, size, "a size that R.match_cast finds is declared above it: %s = T.int64()", name);
+    else
+        snprintf(text, size, "a size of its own is written in quotes: \"%s\"", name);
+    return text;
+}
 
 static bool unknown(rlx_reader *r, const rlx_ast *a)
 {
@@ -25,6 +41,8 @@ static bool unknown(rlx_reader *r, const rlx_ast *a)
         affordable && !cure ? rlx_nearest(r, rlx_string_slice(a->name->text), known_at, &r->names,
                                  r->names.len)
                             : NULL;
+    if (!cure && !near)
+        cure = cure_size(r, a, text, sizeof text);
     return rlx_read_error(r, RLX_PA10, a, "%s is not defined%s%s", name,
                           near   ? "; did you mean "
                           : cure ? "; "
@@ -84,12 +102,23 @@ static bool is_used_as_thing(const rlx_reader *r, const rlx_ast *a)
     return at < text.len && (text.data[at] == '(' || text.data[at] == '.' || text.data[at] == '[');
 }
 
+/* x: NAME, where NAME is no dimension. */
+static bool is_annotation(const rlx_reader *r, const rlx_ast *a)
+{
+    const char *text = r->parser.lexer.text;
+    uint32_t at = a->begin;
+    while (at && text[at - 1] == ' ')
+        at--;
+    return at && (text[at - 1] == ':' || text[at - 1] == '>');
+}
+
 static bool missing_in_header(rlx_reader *r, const rlx_ast *a)
 {
     const char *name = a->name->text->data, *function = r->unit.where.function->name->text->data;
     bool is_bare = stands_bare(r, a);
     if (is_bare &&
-        (rlx_is_dtype_name(rlx_string_slice(a->name->text)) || is_used_as_thing(r, a)))
+        (rlx_is_dtype_name(rlx_string_slice(a->name->text)) || is_used_as_thing(r, a) ||
+         is_annotation(r, a)))
         return unknown(r, a);
     if (is_bare && r->unit.where.part == RLX_PART_HEADER) {
         rlx_read_error(r, RLX_WF06, a, "%s is not defined; a dimension that %s gets with its "
@@ -249,8 +278,17 @@ static bool missing_in_dims(rlx_reader *r, const rlx_ast *a)
     return false;
 }
 
+/* A name of typographic quotes, which word processors make. */
+static bool is_quoted(const char *name)
+{
+    return strstr(name, "\xe2\x80\x9c") || strstr(name, "\xe2\x80\x9d") ||
+           strstr(name, "\xe2\x80\x98") || strstr(name, "\xe2\x80\x99");
+}
+
 bool rlx_read_missing(rlx_reader *r, const rlx_ast *a)
 {
+    if (is_quoted(a->name->text->data))
+        return rlx_read_error(r, RLX_PA01, a, "quotes are \" or ', found typographic ones");
     /* In text that is read out of a string, places are those of the string. */
     if (rlx_diags_full(&r->ctx->diags))
         return rlx_read_error(r, RLX_PA10, a, "%.60s is not defined", a->name->text->data);

@@ -184,6 +184,15 @@ bool rlx_name_by_symbol(rlx_reader *r, const rlx_pending *f, const rlx_attr *att
     return rlx_module_builder_rename(r->module.builder, f->gvar, symbol->value);
 }
 
+/* Lines behind a header that has no block are its body, not indented: it is said once. */
+static void pass_lost_body(rlx_lexer *lx)
+{
+    static const uint8_t others[] = { RLX_TOK_END, RLX_TOK_DEDENT, RLX_TOK_AT,    RLX_TOK_DEF,
+                                      RLX_TOK_CLASS, RLX_TOK_FROM, RLX_TOK_IMPORT };
+    while (!memchr(others, lx->tok.kind, sizeof others))
+        rlx_lexer_resync(lx, lx->tok.begin);
+}
+
 /* Header now, body later: every function can mention every other. */
 static void declare_function(rlx_reader *r, const rlx_source_line *def, const rlx_ast *decorator)
 {
@@ -211,6 +220,7 @@ static void declare_function(rlx_reader *r, const rlx_source_line *def, const rl
         f->broken = true;
         rlx_read_error_at(r, RLX_PA22, def->begin, def->end,
                           "an indented block is missing after this line");
+        pass_lost_body(&r->parser.lexer);
     } else {
         f->body_end = lx->tok.begin;
     }
@@ -269,7 +279,11 @@ static bool common_statement(rlx_reader *r, const rlx_source_line *line, const r
     case RLX_LINE_IMPORT: read_import(r, line); return true;
     case RLX_LINE_ASSIGN: read_alias(r, line, in_class); return true;
     case RLX_LINE_DEF: declare_function(r, line, *decorator); *decorator = NULL; return true;
-    case RLX_LINE_DECORATOR: *decorator = line->value; return true;
+    case RLX_LINE_DECORATOR:
+        if (*decorator)
+            rlx_read_error(r, RLX_PA23, line->value, "a function has one decorator, this is another");
+        *decorator = line->value;
+        return true;
     case RLX_LINE_EXPR:
         if (line->value->kind != RLX_AST_STRING)
             refuse_call(r, rlx_read_value(r, line->value, &v) ? &v : NULL, line);
@@ -439,7 +453,7 @@ bool rlx_read_file(rlx_reader *r, rlx_parsed *out)
     rlx_module_builder_set_attrs(r->module.builder, r->module.attrs, r->module.global_infos);
     if (r->ctx->diags.out_of_memory)
         return false;
-    if (r->text.syntax_errors || r->parser.damaged) {
+    if (r->text.syntax_errors || r->parser.damaged || r->parser.lexer.misindented) {
         out->damaged = damaged_module(r);
         return false;
     }

@@ -319,9 +319,12 @@ static bool relax_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx
             continue;
         const rlx_ast pa = { .begin = a->begin, .end = a->end },
                       pb = { .begin = b->begin, .end = b->end };
-        const rlx_expr *x = rlx_to_expr(r, &pa, a, false),
-                       *y = x ? rlx_to_expr(r, &pb, b, false) : NULL;
+        r->unit.beside = b->kind == RLX_VAL_EXPR ? b->node : NULL;
+        const rlx_expr *x = rlx_to_expr(r, &pa, a, false);
+        r->unit.beside = x;
+        const rlx_expr *y = x ? rlx_to_expr(r, &pb, b, false) : NULL;
         const rlx_expr *args[] = { x, y };
+        r->unit.beside = NULL;
         return rlx_val_set(
             out, RLX_VAL_EXPR,
             y ? rlx_read_op_call(r, ops[i].op, args, 2, NULL, rlx_read_place(r, at)) : NULL, at);
@@ -381,7 +384,10 @@ static const rlx_prim *prim_operand(rlx_reader *r, uint8_t op, const rlx_val *v,
     bool takes = is_comparison(op)
                      ? (is_int && whole) || rlx_dtype_is_float(one)
                      : v->kind == RLX_VAL_INT && t == (v->sub ? RELAX_UINT64 : RELAX_INT64);
-    return is_number(v) && takes ? rlx_val_literal(r, &at, v, one) : rlx_to_prim(r, &at, v);
+    const rlx_prim *p = is_number(v) && takes ? rlx_val_literal(r, &at, v, one) : rlx_to_prim(r, &at, v);
+    if (!p && is_number(v) && is_comparison(op) && rlx_dtype_is_bool(one))
+        rlx_note(r->ctx, RLX_NO_PLACE, "a < b < c means (a < b) < c: write T.And(a < b, b < c)");
+    return p;
 }
 
 bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a,
@@ -398,6 +404,8 @@ bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val
                  (b->kind == RLX_VAL_EXPR && !rlx_as_prim_value(b->node));
     if (relax && r->unit.dialect == RLX_DIALECT_RELAX)
         return relax_binary(r, op, at, a, b, out);
+    if (op == RLX_TOK_STAR && (a->kind == RLX_VAL_LIST || b->kind == RLX_VAL_LIST))
+        return rlx_read_error(r, RLX_PA16, at, "a list is not repeated: lists are written out");
     const rlx_prim *x = prim_operand(r, op, a, b), *y = x ? prim_operand(r, op, b, a) : NULL;
     return prim_binary(r, op, at, x, y, out);
 }

@@ -12,9 +12,11 @@ typedef struct rlx_relax_state {
     const rlx_attr *attrs;
     const rlx_expr *result;
     rlx_place result_at;
-    bool returned;
+    bool returned, returned_in_branch;
+    bool lost_else;             /* the else of the last if could not be read */
     uint32_t block;             /* serial number of the open dataflow block, 0: none */
     rlx_place block_at;
+    size_t block_names;         /* where its names begin among those that are bound */
     bool block_closed;          /* its R.output was read */
     bool looked_ahead;          /* what it outputs is marked in the table of names */
     struct block_text {         /* its first line, for looking ahead */
@@ -289,10 +291,12 @@ void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p)
         return; /* nearly all are n or n + 1 */
     (void)rlx_collect_prim_vars(&r->ctx->memory, p, false, &vars);
     for (size_t i = 0; i < vars.len; i++)
-        if (!rlx_scope_has(scope, vars.data[i]))
+        if (!rlx_scope_has(scope, vars.data[i])) {
             rlx_error(r->ctx, RLX_WF05, rlx_read_place(r, at),
                       "shape variable %s is used before it is bound",
                       rlx_show(r->ctx, &vars.data[i]->node));
+            rlx_note(r->ctx, RLX_NO_PLACE, "a dimension of a parameter binds it, or an R.match_cast above this line");
+        }
     rlx_vec_free(&r->ctx->memory, &vars);
 }
 
@@ -485,7 +489,15 @@ static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_source_line 
                                                : RLX_PARAMS("value", "struct_info"),
                        2, slot))
         return rlx_word_fail(r, t->word);
-    const rlx_expr *value = rlx_read_expr(r, slot[0], true);
+    rlx_val v;
+    const rlx_expr *value = NULL;
+    if (rlx_read_value(r, slot[0], &v)) {
+        if (v.kind == RLX_VAL_SINFO) {
+            rlx_read_error(r, RLX_PA12, call, "R.match_cast takes the value first, then what it is cast to");
+            return rlx_word_fail(r, t->word);
+        }
+        value = rlx_to_expr(r, slot[0], &v, true);
+    }
     const rlx_sinfo *info = NULL;
     size_t mark = r->annotation.places.len, count;
     if (value && older) {
@@ -686,8 +698,9 @@ static bool unpack_expr(rlx_reader *r, relax_scope *scope, const rlx_source_line
         return false;
     if (!s || s->num_fields != targets->count)
         return rlx_read_error_at(r, RLX_PA12, line->begin, line->end,
-                                 "%u names cannot be bound to a value that is %s",
-                                 (unsigned)targets->count, rlx_show(r->ctx, info));
+                                 "%u names cannot be bound to a value that is %s%s",
+                                 (unsigned)targets->count, rlx_show(r->ctx, info),
+                                 rlx_as_tensor_sinfo(info) ? "; R.split(x, ...) gives a tuple of its parts" : "");
     int64_t i = 0;
     for (const rlx_ast *a = targets->first; a; a = a->next, i++) {
         target t = { .word = a->name, .begin = a->begin, .end = a->end, .last = last && !a->next };
@@ -913,7 +926,29 @@ static const rlx_var *output_of(rlx_reader *r, const rlx_word *w)
     const rlx_var *v = w->value.kind == RLX_VAL_EXPR && rlx_word_in_frame(r, w)
                            ? rlx_as_var(w->value.node)
                            : NULL;
+    if (v && w->value.sub) /* uses are R.tuple(), so that it prints without a name */
+        return v;
     return v && rlx_builder_output(r->builder, v) ? v : NULL;
+}
+
+/* What the block outputs is not known: nothing is said of its variables that are used behind it. */
+static void output_all(rlx_reader *r)
+{
+    rlx_relax_state *s = r->unit.relax;
+    for (size_t i = s->block_names; s->block && i < r->scope.bound.len; i++) {
+        rlx_word *w = r->scope.bound.data[i];
+        if (output_of(r, w))
+            (void)rlx_vec_push(&r->ctx->memory, &s->outputs, ((rlx_meaning){ w, w->value }));
+    }
+}
+
+static void not_an_output(rlx_reader *r, const rlx_ast *a)
+{
+    if (a->kind == RLX_AST_NAME)
+        rlx_read_error(r, RLX_PA27, a, "R.output lists variables that this dataflow block binds, found %s",
+                       a->name->text->data);
+    else
+        rlx_read_error(r, RLX_PA27, a, "R.output lists names: bind the value to a name in the line above");
 }
 
 static void read_output(rlx_reader *r, const rlx_ast *call)
@@ -921,19 +956,22 @@ static void read_output(rlx_reader *r, const rlx_ast *call)
     rlx_relax_state *s = r->unit.relax;
     if (!s->block || s->block_closed) {
         rlx_read_error(r, RLX_PA27, call,
-                       s->block ? "a dataflow block has one R.output"
+                       s->block ? "a dataflow block has one R.output, which names all its outputs"
                                 : "R.output stands in a dataflow block");
+        output_all(r);
         return;
     }
+    size_t errors = r->text.syntax_errors;
     for (const rlx_ast *a = call->first; a; a = a->next) {
         const rlx_word *w = a->kind == RLX_AST_NAME ? a->name : NULL;
         bool failed = w && w->value.kind == RLX_VAL_ERROR; /* and so it has after the block */
         if (!failed && !(w && output_of(r, w)))
-            rlx_read_error(r, RLX_PA27, a,
-                           "R.output lists variables that this dataflow block binds");
+            not_an_output(r, a);
         else
             (void)rlx_vec_push(&r->ctx->memory, &s->outputs, ((rlx_meaning){ a->name, w->value }));
     }
+    if (errors != r->text.syntax_errors)
+        output_all(r);
     s->block_closed = true;
 }
 
@@ -980,8 +1018,10 @@ static void read_return(rlx_reader *r, const rlx_source_line *line, const relax_
     rlx_relax_state *s = r->unit.relax;
     rlx_val v = { .kind = RLX_VAL_TUPLE };
     if (scope->suffix) {
-        rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
-                          "a branch has no return: bind its value, and return after the if");
+        if (!s->returned_in_branch) /* the other branches of an if mostly return, too */
+            rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
+                              "a branch has no return: bind its value, and return after the if");
+        s->returned_in_branch = true;
         return;
     }
     if (s->returned) {
@@ -1128,8 +1168,11 @@ static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_source_line *li
     }
     rlx_source_line other;
     rlx_parse_line(&r->parser, &other);
-    if (other.kind == RLX_LINE_ERROR)
-        return r->text.syntax_errors++, false;
+    if (other.kind == RLX_LINE_ERROR) {
+        r->unit.relax->lost_else = true;
+        rlx_line_failed(r, &other);
+        return branches[0].name ? rlx_word_fail(r, branches[0].name) : false;
+    }
     bool deep = other.kind == RLX_LINE_ELIF && r->parser.blocks >= RLX_SCRIPT_MAX_BLOCKS;
     if (deep)
         rlx_read_error_at(r, RLX_PA09, other.begin, other.end, "more than %d nested blocks",
@@ -1332,6 +1375,7 @@ static void read_dataflow(rlx_reader *r, const rlx_source_line *line, relax_scop
     size_t errors = r->text.syntax_errors;
     relax_scope inside = { 0 };
     open_block(r, line, &suite);
+    s->block_names = frame;
     if (rlx_builder_begin_block(r->builder, true, line_place(r, line))) {
         read_statements(r, &suite, &inside);
         if (!s->block_closed || errors != r->text.syntax_errors)
@@ -1360,7 +1404,7 @@ static void read_with(rlx_reader *r, const rlx_source_line *line, relax_scope *s
     }
     rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
                       "the only with of a Relax function is 'with R.dataflow():'");
-    rlx_lexer_skip_suite(&r->parser.lexer);
+    fail_suite(r);
 }
 
 /* ---- local functions ------------------------------------------------------------------------ */
@@ -1509,24 +1553,22 @@ static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_sou
 
 /* ---- statements ----------------------------------------------------------------------------- */
 
-static bool skip_header(rlx_reader *r, const rlx_source_line *line)
-{
-    if (line->kind >= RLX_LINE_IF)
-        rlx_lexer_skip_suite(&r->parser.lexer);
-    return false;
-}
-
 static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s,
                            const rlx_source_line *line, const rlx_ast **decorator)
 {
     bool last = scope->suffix && line->kind < RLX_LINE_IF && rlx_suite_at_end(&r->parser, s);
+    bool lost_if = s->lost_if;
+    s->lost_if = false;
     if (*decorator && line->kind != RLX_LINE_DEF && line->kind != RLX_LINE_DECORATOR) {
         rlx_read_error(r, RLX_PA23, *decorator, "a decorator stands above a function");
         *decorator = NULL;
     }
     r->ctx->diags.otherwise = line_place(r, line);
     switch (line->kind) {
-    case RLX_LINE_ERROR: rlx_line_failed(r, line); break;
+    case RLX_LINE_ERROR:
+        s->lost_if = !memcmp(r->parser.lexer.text + line->begin, "if", 2);
+        rlx_line_failed(r, line);
+        break;
     case RLX_LINE_ASSIGN: read_assign(r, scope, line, last); break;
     case RLX_LINE_EXPR: read_expression(r, scope, line, last); break;
     case RLX_LINE_RETURN: read_return(r, line, scope); break;
@@ -1539,10 +1581,16 @@ static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s,
         fail_targets(r, line->target);
         break;
     default:
+        if (lost_if && (line->kind == RLX_LINE_ELSE || line->kind == RLX_LINE_ELIF)) {
+            s->lost_if = true;
+            fail_suite(r);
+            break;
+        }
         rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
                           "this statement has no place in a Relax function");
         rlx_cure_statement(r, line);
-        skip_header(r, line);
+        if (line->kind >= RLX_LINE_IF)
+            fail_suite(r);
     }
 }
 
@@ -1556,6 +1604,8 @@ static void read_statements(rlx_reader *r, rlx_suite *s, relax_scope *scope)
         rlx_lexer_fetch_line(&r->parser.lexer);
         if (line.kind == RLX_LINE_IF) {
             read_if(r, scope, &line, false);
+            s->lost_if = r->unit.relax->lost_else;
+            r->unit.relax->lost_else = false;
         } else {
             read_statement(r, scope, s, &line, &decorator);
         }

@@ -146,8 +146,13 @@ bool rlx_tir_reader_define(rlx_reader *r, const rlx_ast *target, const rlx_val *
         rlx_prim_dtype(v->node) == rlx_prim_dtype(have->node))
         return true; /* m = T.int32() says again what the shape of a buffer has named */
     if (rlx_word_in_frame(r, w) && w->value.kind != RLX_VAL_ERROR && !same_value(&w->value, v))
-        return rlx_read_error(r, RLX_PA13, target, "%s is already defined in this scope",
-                              w->text->data);
+        return rlx_read_error(r, RLX_PA13, target, "%s is already defined in this scope%s",
+                              w->text->data,
+                              w->value.kind == RLX_VAL_BUFFER
+                                  ? ": elements of a buffer are written, as B[i] = ..."
+                              : w->value.kind == RLX_VAL_PRIM
+                                  ? ": a number does not change; what does is a buffer, as T.alloc_buffer((), \"int32\")"
+                                  : "");
     return rlx_word_bind(r, w, v);
 }
 
@@ -208,6 +213,16 @@ static rlx_node *make_let(rlx_reader *r, const rlx_prim *var, const rlx_prim *va
     return &let->node;
 }
 
+static bool value_differs(rlx_reader *r, const rlx_ast *target, const rlx_prim *var,
+                          const rlx_prim *value)
+{
+    char want[RLX_DTYPE_TEXT], have[RLX_DTYPE_TEXT];
+    rlx_dtype_name(rlx_prim_dtype(var), want);
+    rlx_dtype_name(rlx_prim_dtype(value), have);
+    return rlx_read_error(r, RLX_PA18, target, "%s is declared as %s, its value is %s: write T.Cast(\"%s\", ...)",
+                          target->name->text->data, want, have, want);
+}
+
 static bool bind_let(rlx_reader *r, const rlx_ast *target, const rlx_prim *value,
                      const rlx_prim *var)
 {
@@ -226,7 +241,7 @@ static bool bind_let(rlx_reader *r, const rlx_ast *target, const rlx_prim *value
         return false;
     name_var(&v, target->name->text);
     if (rlx_prim_dtype(var) != rlx_prim_dtype(value))
-        return rlx_prims_differ(r, target, var, value);
+        return value_differs(r, target, var, value);
     return rlx_tir_reader_define(r, target, &v) &&
            rlx_tir_reader_open_scoped(r, make_let(r, var, value, rlx_read_place(r, target)));
 }
@@ -1008,7 +1023,8 @@ static bool read_augment(rlx_reader *r, const rlx_source_line *line)
     rlx_val a, b, out;
     if (line->target->kind != RLX_AST_INDEX)
         return rlx_read_error(r, RLX_PA26, line->target,
-                              "only elements of buffers are changed in place");
+                              "only elements of buffers are changed in place: i = T.alloc_buffer((), \"int32\") is a "
+                              "number that changes, as i[()] = i[()] + 1");
     if (!rlx_read_operand(r, line->target, &a) || !rlx_read_operand(r, line->value, &b) ||
         !rlx_read_binary(r, line->op, line->value, &a, &b, &out))
         return false;
@@ -1045,7 +1061,13 @@ static bool read_return(rlx_reader *r, const rlx_source_line *line)
     if (!line->value)
         return rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
                                  "return of a PrimFunc has a value");
-    const rlx_prim *p = rlx_read_prim_operand(r, line->value);
+    rlx_val v;
+    if (!rlx_read_operand(r, line->value, &v))
+        return false;
+    if (v.kind == RLX_VAL_BUFFER)
+        return rlx_read_error(r, RLX_PA12, line->value, "a PrimFunc returns no buffer: what it writes into its "
+                              "parameters is its result, which R.call_tir makes and gives");
+    const rlx_prim *p = rlx_to_prim(r, line->value, &v);
     const rlx_stmt *s =
         p ? evaluate(r, rlx_prim_call_z(r->ctx, rlx_prim_dtype(p), "ret", &p, 1),
                      rlx_place_make(r->text.source, line->begin, line->end - line->begin))
@@ -1172,7 +1194,8 @@ static bool read_scoped_with(rlx_reader *r, const rlx_source_line *line)
         size_t before = t->scoped.len;
         ok = fn && fn->stmt
                  ? fn->stmt(r, fn, item->base, item->first)
-                 : rlx_read_error(r, RLX_PA15, item, "this is nothing that 'with' can open");
+                 : rlx_read_error(r, RLX_PA15, item, "this is nothing that 'with' can open%s",
+                                  item->base->kind == RLX_AST_CALL ? "" : ": it opens calls, as T.block(\"name\")");
         if (ok && t->scoped.len == before)
             ok = rlx_read_error(r, RLX_PA15, item, "this is nothing that 'with' can open");
         if (!ok)
@@ -1202,6 +1225,9 @@ static bool no_place(rlx_reader *r, const rlx_source_line *line)
 {
     rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
                       "this statement has no place in a PrimFunc");
+    if (line->kind == RLX_LINE_BREAK || line->kind == RLX_LINE_CONTINUE)
+        rlx_note(r->ctx, RLX_NO_PLACE, "a loop makes all its turns: put what a turn does under an if, or count in "
+                                       "a while");
     if (line->kind >= RLX_LINE_IF)
         rlx_lexer_skip_suite(&r->parser.lexer);
     return false;

@@ -2,6 +2,8 @@
 /* built for size */
 #include "script/reader_tir.h"
 
+#include <stdio.h>
+
 /* ---- ranges --------------------------------------------------------------------------------- */
 
 static const rlx_prim *zero(rlx_reader *r, const rlx_prim *like)
@@ -97,7 +99,7 @@ static bool check_step(rlx_reader *r, const rlx_ast *a)
         (!rlx_read_value(r, a, &v) || !rlx_to_int(r, a, &v, &step)))
         return false;
     return step == 1 ||
-           rlx_read_error(r, RLX_PA16, a, "loops with a step other than 1 are not supported");
+           rlx_read_error(r, RLX_PA16, a, "loops have the step 1: count the turns, and write i * %lld", (long long)step);
 }
 
 static bool read_range_loop(rlx_reader *r, const rlx_ast *call, loop_spec *s)
@@ -147,6 +149,7 @@ static const struct { const char *name; uint8_t kind;
     { "unroll", RLX_FOR_UNROLLED },
     { "thread_binding", RLX_FOR_THREAD_BINDING },
 };
+static const char *loop_kind_at(void *user, size_t i) { return loop_kinds[i].name; }
 
 /* Loops of a for statement onto *specs; grid: is it T.grid (whose single variable may stand for
  * all)? */
@@ -190,9 +193,11 @@ static bool read_specs(rlx_reader *r, const rlx_ast *iter, loop_spec **specs, si
                    ? read_thread_loop(r, call, *specs)
                    : read_plain_loop(r, call, loop_kinds[i].name, *specs);
     }
+    const char *near = rlx_slice_is(name, "range") ? NULL : rlx_nearest(r, name, loop_kind_at, NULL, RLX_COUNT(loop_kinds));
     return rlx_read_error(r, RLX_PA30, iter,
                           "a for loop runs over range, T.serial, T.grid, T.parallel, "
-                          "T.vectorized, T.unroll or T.thread_binding");
+                          "T.vectorized, T.unroll or T.thread_binding%s%s",
+                          near ? "; did you mean T." : "", near ? near : "");
 }
 
 static const rlx_string *numbered(rlx_reader *r, const rlx_string *base, size_t i)
@@ -415,8 +420,10 @@ bool rlx_tir_reader_axis(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_a
     const rlx_ast *slot[3];
     rlx_val v;
     rlx_dtype t = RELAX_INT32;
+    char what[32];
+    snprintf(what, sizeof what, "T.%s", fn->name);
     if (!in_block(r, call, fn->name) || !(target = rlx_tir_reader_one_target(r, call, target)) ||
-        !rlx_bind_args(r, call, fn->name, RLX_PARAMS("dom", "binding", "dtype"), 2, slot))
+        !rlx_bind_args(r, call, what, RLX_PARAMS("dom", "binding", "dtype"), 2, slot))
         return false;
     if (!rlx_read_value(r, slot[0], &v))
         return false;
@@ -526,7 +533,11 @@ bool rlx_tir_reader_where(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_
         return false;
     if (r->unit.tir->block->predicate)
         return rlx_read_error(r, RLX_PA13, call, "a block has one T.where");
-    return (r->unit.tir->block->predicate = rlx_read_prim_operand(r, slot[0])) != NULL;
+    const rlx_prim *p = rlx_read_prim_operand(r, slot[0]);
+    if (p && !rlx_dtype_is_bool(rlx_dtype_with_lanes(rlx_prim_dtype(p), 1)) && !rlx_as_int_imm(p))
+        return rlx_read_error(r, RLX_PA18, slot[0], "T.where takes a condition, found %s: compare it, as i < n",
+                              rlx_show(r->ctx, p));
+    return (r->unit.tir->block->predicate = p) != NULL;
 }
 
 bool rlx_tir_reader_block_attr(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,

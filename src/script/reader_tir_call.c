@@ -40,11 +40,14 @@ static size_t read_prims(rlx_reader *r, const rlx_ast *call, const rlx_prim **ou
             continue; /* dropped, as in TVM: the result's dtype follows from the arguments */
         if (n == max ||
             !(out[n++] = rlx_read_prim_operand(r, a->kind == RLX_AST_KEYWORD ? a->base : a)))
-            return n == max ? (rlx_read_error(r, RLX_PA12, a, "one argument too many"), SIZE_MAX)
+            return n == max ? (rlx_read_error(r, RLX_PA12, a, "%zu argument%s expected, found %u", max,
+                                              max == 1 ? " is" : "s are", (unsigned)call->count),
+                               SIZE_MAX)
                             : SIZE_MAX;
     }
     if (n < min)
-        return rlx_read_error(r, RLX_PA12, call, "%zu arguments are expected, found %zu", min, n),
+        return rlx_read_error(r, RLX_PA12, call, "%zu argument%s expected, found %zu", min,
+                              min == 1 ? " is" : "s are", n),
                SIZE_MAX;
     return n;
 }
@@ -630,7 +633,14 @@ static bool stated_dtype(rlx_reader *r, uint8_t rule, const rlx_ast *call, rlx_d
     if (!a || a->kind == RLX_AST_KEYWORD)
         return rlx_read_error(r, RLX_PA12, call, "this call states its dtype %s",
                               rule == RLX_TIR_RULE_LAST ? "last" : "first");
-    return read_dtype(r, a, t);
+    rlx_val v;
+    rlx_dtype any;
+    if (!rlx_read_value(r, a, &v))
+        return false;
+    if (*skip && v.kind == RLX_VAL_STR && !rlx_dtype_parse(v.s, &any) && !rlx_cure_dtype(r, v.s))
+        return rlx_read_error(r, RLX_PA25, a, "expected the dtype of the result in front, as \"float32\", found \"%.*s\"",
+                              (int)(v.s.len > 60 ? 60 : v.s.len), v.s.data);
+    return rlx_to_dtype(r, a, &v, t);
 }
 
 static const rlx_prim *intrinsic_argument(rlx_reader *r, const rlx_ast *a)
@@ -656,7 +666,9 @@ static bool intrinsic(rlx_reader *r, const char *op, uint8_t rule, const rlx_ast
                                    rlx_slice_is(rlx_string_slice(a->name->text), "dtype"));
         const rlx_prim *p =
             dtype ? NULL : intrinsic_argument(r, a->kind == RLX_AST_KEYWORD ? a->base : a);
-        ok = dtype || (p && rlx_tir_reader_push(r, &r->stack, p));
+        if (p && rule == RLX_TIR_RULE_SAME && rlx_is(p, RLX_NODE_TIR_STRING))
+            ok = rlx_read_error(r, RLX_PA12, a, "T.%s computes with numbers, found a string", op);
+        ok = ok && (dtype || (p && rlx_tir_reader_push(r, &r->stack, p)));
     }
     const rlx_prim *const *args = (const rlx_prim *const *)(r->stack.data + mark);
     size_t n = r->stack.len - mark;
@@ -667,9 +679,37 @@ static bool intrinsic(rlx_reader *r, const char *op, uint8_t rule, const rlx_ast
     return set_prim(out, p, given);
 }
 
+/* How many arguments a function of numbers takes, the last character of its kind; 0: no such
+ * function. */
+static unsigned arity_of(const char *name)
+{
+    static const struct { const char *name, *kind; } rows[] = {
+#define SCALAR_FLOAT(name, kind, rule, f32, f64) { #name, #kind },
+#define SCALAR_SYNONYM(name, of, kind, rule) { #name, #kind },
+#define SCALAR_OTHER(name, kind, rule) { #name, #kind },
+#include "format/scalar_op.def"
+    };
+    for (size_t i = 0; i < RLX_COUNT(rows); i++)
+        if (!strcmp(rows[i].name, name)) {
+            char last = rows[i].kind[strlen(rows[i].kind) - 1];
+            return last >= '1' && last <= '3' ? (unsigned)(last - '0') : 2; /* LDEXP */
+        }
+    return 0;
+}
+
 static bool call_intrinsic(rlx_reader *r, const rlx_tir_reader_fn *fn, const rlx_ast *call,
                            rlx_val *out)
 {
+    unsigned arity = fn->what == RLX_TIR_RULE_SAME || fn->what == RLX_TIR_RULE_BOOL ? arity_of(fn->name) : 0,
+             given = 0;
+    bool plain = true;
+    for (const rlx_ast *a = call->first; a; a = a->next) {
+        plain &= a->kind != RLX_AST_STAR;
+        given += a->kind != RLX_AST_KEYWORD || !rlx_slice_is(rlx_string_slice(a->name->text), "dtype");
+    }
+    if (arity && plain && given != arity)
+        return rlx_read_error(r, RLX_PA12, call, "T.%s takes %u argument%s, found %u", fn->name, arity,
+                              arity == 1 ? "" : "s", given);
     return intrinsic(r, fn->text ? fn->text : fn->name, fn->what, call, out);
 }
 
@@ -836,6 +876,9 @@ static bool unknown(rlx_reader *r, const rlx_word *path, const rlx_ast *at)
     while (rlx_tir_reader_statements[k].name)
         k++;
     rlx_slice name = rlx_string_slice(path->text);
+    const char *made = rlx_cure_function(name, true);
+    if (made)
+        return rlx_read_error(r, RLX_PA11, at, "T.%s is not known; write %s", path->text->data, made);
     const char *near = rlx_slice_is(name, "alloc") || rlx_slice_is(name, "empty") || rlx_slice_is(name, "zeros")
                            ? "alloc_buffer"
                            : rlx_nearest(r, name, tir_name_at, NULL, n + k);
@@ -863,9 +906,14 @@ bool rlx_call_sibling(rlx_reader *r, const rlx_expr *callee, const rlx_ast *call
     if (!gv)
         return rlx_read_error(r, RLX_PA12, call,
                               "only functions of the module are called in a PrimFunc");
-    for (size_t i = 0; i < r->module.pending.len; i++)
-        if (r->module.pending.data[i]->gvar == gv)
-            t = r->module.pending.data[i]->ret_dtype;
+    for (size_t i = 0; i < r->module.pending.len; i++) {
+        const rlx_pending *f = r->module.pending.data[i];
+        if (f->gvar == gv && !f->tir)
+            return rlx_read_error(r, RLX_PA12, call, "%s is a Relax function; a PrimFunc calls PrimFuncs of the module",
+                                  gv->name->data);
+        if (f->gvar == gv)
+            t = f->ret_dtype;
+    }
     size_t mark = r->stack.len;
     bool ok = true;
     for (const rlx_ast *a = call->first; a && ok; a = a->next) {

@@ -125,7 +125,9 @@ bool rlx_to_dtype(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype 
     default: break;
     }
     if (!imm && !attr)
-        return rlx_read_expected(r, at, "a dtype", v);
+        return v->kind == RLX_VAL_FUNC && v->fn.path && rlx_is_dtype_name(rlx_string_slice(v->fn.path->text))
+                   ? rlx_read_error(r, RLX_PA12, at, "a dtype is written in quotes: \"%s\"", v->fn.path->text->data)
+                   : rlx_read_expected(r, at, "a dtype", v);
     *out = imm ? imm->value : attr->value;
     return true;
 }
@@ -171,6 +173,8 @@ const rlx_prim *rlx_to_prim(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
     default: break;
     }
     rlx_read_expected(r, at, "a scalar expression", v);
+    if (v->kind == RLX_VAL_EXPR && r->unit.dialect == RLX_DIALECT_RELAX)
+        rlx_note(r->ctx, RLX_NO_PLACE, "functions of T compute with numbers; operators of tensors stand in R");
     return NULL;
 }
 
@@ -194,7 +198,7 @@ const rlx_prim *rlx_read_dim(rlx_reader *r, const rlx_ast *a)
     if (v.kind == RLX_VAL_INT && !v.sub)
         return rlx_int64(r->ctx, v.i);
     if (v.kind == RLX_VAL_FLOAT)
-        return rlx_read_error(r, RLX_WX06, a, "dimension has dtype float32"), NULL;
+        return rlx_read_error(r, RLX_WX06, a, "dimension has dtype float32, expected an integer"), NULL;
     const rlx_var *scalar = v.kind == RLX_VAL_EXPR ? rlx_as_var(v.node) : NULL;
     const rlx_prim_sinfo *known = scalar ? rlx_as_prim_sinfo(scalar->sinfo) : NULL;
     if (known && known->value) /* k = x.shape[0]: the size that k is */
@@ -203,6 +207,7 @@ const rlx_prim *rlx_read_dim(rlx_reader *r, const rlx_ast *a)
         rlx_read_error(r, RLX_PA28, a, "a dimension is an integer expression, found %s%s",
                        rlx_val_text(&v),
                        v.kind == RLX_VAL_NONE   ? "; one that is not known has a name: \"n\""
+                       : v.kind == RLX_VAL_STR  ? "; in a body names of sizes have no quotes"
                        : v.kind == RLX_VAL_EXPR ? "; n = T.int64() names a size, and R.match_cast(x, R.Tensor((n, 4), \"float32\")) finds it"
                                                 : "");
         return NULL;
@@ -212,7 +217,7 @@ const rlx_prim *rlx_read_dim(rlx_reader *r, const rlx_ast *a)
     if (p && t != RELAX_INT64 && (!rlx_dtype_is_int(t) || rlx_dtype_lanes(t) != 1)) {
         char have[RLX_DTYPE_TEXT];
         rlx_dtype_name(t, have);
-        return rlx_read_error(r, RLX_WX06, a, "dimension has dtype %s", have), NULL;
+        return rlx_read_error(r, RLX_WX06, a, "dimension has dtype %s, expected an integer", have), NULL;
     }
     return p && t != RELAX_INT64 ? rlx_fold_cast(r->ctx, RELAX_INT64, p) : p;
 }
@@ -270,14 +275,20 @@ static const rlx_expr *converted(rlx_reader *r, const rlx_ast *at, const rlx_val
 
 static void expected_tensor(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
 {
-    char number[32];
+    char number[32], dtype[RLX_DTYPE_TEXT] = "float32";
+    const rlx_var *beside = rlx_as_var(r->unit.beside);
+    const rlx_tensor_sinfo *t = beside ? rlx_as_tensor_sinfo(beside->sinfo) : NULL;
+    bool known = t && t->dtype != RELAX_VOID &&
+                 (v->kind == RLX_VAL_INT || rlx_dtype_is_float(t->dtype));
     if (v->kind == RLX_VAL_INT)
         snprintf(number, sizeof number, "%lld", (long long)v->i);
     else
         snprintf(number, sizeof number, "%.9g", v->f);
+    if (known)
+        rlx_dtype_name(t->dtype, dtype);
     rlx_read_error(r, RLX_PA12, at,
-                   "expected a Relax expression, found a number: write R.const(%s, \"float32\"), or with another dtype that fits",
-                   number);
+                   "expected a Relax expression, found a number: write R.const(%s, \"%s\")%s",
+                   number, dtype, known ? "" : ", or with another dtype that fits");
 }
 
 const rlx_expr *rlx_to_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v, bool convert)
@@ -298,8 +309,10 @@ const rlx_expr *rlx_to_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v, 
         return expected_tensor(r, at, v), NULL;
     if (v->kind == RLX_VAL_PRIM)
         return rlx_read_error(r, RLX_PA12, at,
-                              "expected a Relax expression, found a scalar expression: write "
-                              "R.prim_value(...)"),
+                              "expected a Relax expression, found a scalar expression: %s",
+                              r->unit.dialect == RLX_DIALECT_TIR
+                                  ? "operators of R are of whole tensors, those of numbers stand in T"
+                                  : "write R.prim_value(...)"),
                NULL;
     return rlx_read_expected(r, at, "a Relax expression", v), NULL;
 }
@@ -843,6 +856,10 @@ static bool read_index(rlx_reader *r, const rlx_ast *a, bool vector, rlx_val *ou
         break;
     default: break;
     }
+    const rlx_prim_var *handle = base.kind == RLX_VAL_PRIM ? rlx_as_prim_var(base.node) : NULL;
+    if (handle && handle->dtype == RELAX_HANDLE)
+        return rlx_read_error(r, RLX_PA12, a, "%s is a handle: X = T.match_buffer(%s, (n, ...), \"float32\") "
+                              "gives the buffer that is indexed", handle->name->data, handle->name->data);
     return rlx_read_error(r, RLX_PA12, a, "%s cannot be indexed", rlx_val_text(&base));
 }
 

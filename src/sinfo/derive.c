@@ -491,8 +491,9 @@ static bool check_dims(rlx_builder *b, const rlx_prim *const *dims, size_t count
             continue;
         rlx_bounds(b->ctx, &rlx_top_frame(b)->scope, dims[i], &low, &high);
         if (high < 0) {
-            rlx_error(b->ctx, RLX_TY15, place, "dimension %zu is %s; sizes are never negative", i,
-                      rlx_show(b->ctx, dims[i]));
+            rlx_error(b->ctx, RLX_TY15, place, "dimension %zu is %s; sizes are never negative%s", i,
+                      rlx_show(b->ctx, dims[i]),
+                      rlx_is_int_value(dims[i], -1) ? " (one that is not known has a name: \"n\")" : "");
             return false;
         }
     }

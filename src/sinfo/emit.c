@@ -233,12 +233,13 @@ static bool is_negative(rlx_builder *b, const rlx_prim *p)
 static bool sizes_are_sane(rlx_builder *b, const rlx_sinfo *s, rlx_place place)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
-    const rlx_shape_expr *dims = t ? rlx_as_shape_expr(t->shape) : NULL;
-    for (size_t i = 0; dims && i < dims->num_values; i++)
-        if (is_negative(b, dims->values[i]))
+    size_t n = 0;
+    const rlx_prim *const *dims = t && t->shape ? rlx_shape_dims(t->shape, &n) : NULL;
+    for (size_t i = 0; dims && i < n; i++)
+        if (is_negative(b, dims[i]))
             return rlx_error(b->ctx, RLX_TY15, place,
                              "dimension %zu is %s; sizes are never negative", i,
-                             rlx_show(b->ctx, dims->values[i])) != NULL;
+                             rlx_show(b->ctx, dims[i])) != NULL;
     return true;
 }
 

@@ -185,6 +185,39 @@ static void test_other_context(void **state)
     assert_non_null(finish(&f, f.x));
 }
 
+static void test_parameters_and_sizes(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
+    relax_builder *b = relax_builder_create(ctx, mb);
+    const relax_prim_expr *half[] = { relax_prim_float_new(ctx, RELAX_FLOAT32, 0.5) };
+    assert_null(relax_struct_info_tensor_new(ctx, half, 1, RELAX_FLOAT32));
+    assert_told(ctx, "WX06", NULL, NULL);
+    relax_expr *x = relax_var_new(ctx, Z("x"), relax_struct_info_object_new(ctx), 0);
+    relax_expr *y = relax_var_new(ctx, Z("x"), relax_struct_info_object_new(ctx), 0);
+    const relax_expr *twice[] = { x, y, x }, *two[] = { x, y }; /* of one name: two variables */
+    assert_int_not_equal(relax_builder_begin_function(b, Z("f"), twice, 3, NULL), RELAX_OK);
+    assert_told(ctx, "WX03", NULL, NULL);
+    relax_builder_end_function(b, x);
+    relax_context_clear_diagnostics(ctx);
+    assert_int_equal(relax_builder_begin_function(b, Z("g"), two, 2, NULL), RELAX_OK);
+    assert_non_null(relax_builder_end_function(b, x));
+    relax_builder_destroy(b);
+    relax_module_builder_destroy(mb);
+}
+
+static void test_options_of_zeros(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    function f = begin(ctx);
+    relax_compile_options zeros = { 0 };
+    relax_module *m = finish(&f, f.x);
+    assert_non_null(m);
+    assert_null(relax_module_compile(ctx, m, &zeros));
+    assert_non_null(strstr(relax_diagnostic_message(ctx, 0, NULL), "relax_compile_options_init"));
+    assert_told(ctx, "OP05", NULL, NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
 
 int main(void)
@@ -194,6 +227,7 @@ int main(void)
         TEST(test_missing_argument),           TEST(test_forgotten_output),
         TEST(test_foreign_variable),           TEST(test_fresh_shape_variable),
         TEST(test_what_is_fine),               TEST(test_other_context),
+        TEST(test_parameters_and_sizes),       TEST(test_options_of_zeros),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

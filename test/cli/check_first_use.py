@@ -154,9 +154,18 @@ s.fails("memory", ["run", "m.py", "--input", "ones:3,4", "--input", "ones:4,2", 
 
 # ---- what was meant on the command line
 for args, text in ((["chek", "m.py"], "did you mean check"), (["m.py"], "relax run m.py, relax check m.py"), (["run", "m.py", "--inputs", "x"], "did you mean --input;"),
-                   (["run", "m.py", "--wrong"], "relax run has no option --wrong; relax run --help lists them")):
+                   (["run", "m.py", "--wrong"], "relax run has no option --wrong; relax run --help lists them"),
+                   (["compile", "m.py"], "did you mean build"), (["check"], "as in relax check FILE..."),
+                   (["run", "m.py", "--function", "f"], "did you mean --entry"), (["build", "m.py", "-o", "m.py"], "-o m.py is what is read"),
+                   (["print", "m.py", "-o", "x.py"], "relax print FILE > OUT"), (["run", "m.py", "x.npy"], "given by --input x.npy"),
+                   (["run", "m.py", "--dim", "n=3"], "--dim is for .onnx files, found m.py; --size n=3"),
+                   (["print", "m.py", "--pass", ""], "--pass needs the name of a pass"),
+                   (["print", "m.py", "--pass", "fold_constant,,legalize_ops"], "a name is missing in front of ',legalize_ops'")):
     rc, out, err = s.run(*args)
     s.check(" ".join(args), rc == 2 and text in err and not out, (rc, err))
+s.check("the program is still there", "def main" in open(s.path("m.py")).read())
+rc, out, err = s.run("run", "m.py", "--input", "ones:3,4", "--input", "ones:4,3", "--diagnostics", "json")
+s.check("errors of a run as JSON", rc == 1 and err.startswith('{"severity":"error","code":"RT05",') and "in main" in json.loads(err)["trace"], err)
 s.equal("help of a command", ok("help", "help", "run"), ok("--help", "run", "--help"))
 s.equal("-i", ok("-i", "run", "m.py", "-i", "ones:1,4", "-i", "w=ones:4,2"), ok("--input", "run", "m.py", "--input", "ones:1,4", "--input", "w=ones:4,2"))
 s.done()

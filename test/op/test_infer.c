@@ -274,7 +274,7 @@ static bool check_line(int number, const char *op, const char *args, const char 
         good = !got && r.ctx->diags.num_errors == 1;
     } else {
         r.at = want;
-        good = got && same(&r, got, read_sinfo(&r)) && r.ctx->diags.num_diags == 0;
+        good = got && same(&r, got, read_sinfo(&r)) && r.ctx->diags.num_errors == 0;
     }
     if (!good)
         print_error("line %d: %s ; %s ; %s: %s, expected %s (%s)\n", number, op, args, attrs,
