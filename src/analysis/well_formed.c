@@ -528,13 +528,22 @@ static bool put_locus(const rlx_locus *locus, rlx_buf *out)
     return true;
 }
 
+/* A program is warned of once, not again after each pass that rewrites it. */
+static bool is_old_news(const rlx_wf *w, const rlx_finding *f)
+{
+    bool warns = f->code == RLX_PU04 || f->code == RLX_WX13 || f->code == RLX_WX14;
+    return w->stage == RLX_STAGE_NORMAL && warns &&
+           (f->detail == RLX_WF_PLAIN || f->detail == RLX_WF_UNBOUND);
+}
+
 static void say_stage(rlx_wf *w, enum rlx_stage stage)
 {
     const rlx_locus *around = w->ctx->locus;
     for (size_t i = 0; i < w->findings.len; i++) {
         const rlx_finding *f = &w->findings.data[i];
         const struct criterion *c = criterion_of(f->code);
-        if (!c || c->stage != stage || (w->lone && !holds_alone(f->code)) || is_known(w, f))
+        if (!c || c->stage != stage || (w->lone && !holds_alone(f->code)) || is_known(w, f) ||
+            is_old_news(w, f))
             continue;
         const rlx_locus here = { put_locus, w, f };
         w->ctx->locus = &here;

@@ -355,8 +355,9 @@ static bool unknown_attr(rlx_context *ctx, const rlx_op_row *row, rlx_slice name
 static void wrong_kind(rlx_context *ctx, const rlx_op_row *row, const rlx_op_attr *a,
                        const rlx_attr *value, rlx_place place)
 {
-    rlx_error(ctx, RLX_OP12, place, "%s: %s is %s, expected %s", row->short_name, a->name,
-              rlx_show(ctx, value), types[a->type].text);
+    rlx_error(ctx, RLX_OP12, place, "%s: %s is %s, expected %s%s", row->short_name, a->name,
+              rlx_show(ctx, value), types[a->type].text,
+              a->type == RLX_ATTR_DTYPE ? " such as \"float32\"" : "");
     if (rlx_family_of(value) != RLX_FAMILY_EXPR)
         return;
     if (row->num_args && row->args[0].kind == RLX_ARG_TUPLE)
@@ -395,10 +396,9 @@ static bool take_defaults(rlx_context *ctx, const rlx_op_row *row, const rlx_att
         if (values[i])
             continue;
         if (!row->attrs[i].deflt)
-            return rlx_error(ctx, RLX_OP13, place, "%s needs the attribute %s%s", row->short_name,
-                             row->attrs[i].name,
-                             row->attrs[i].type == RLX_ATTR_DTYPE ? ", a dtype such as \"float32\""
-                                                                  : ""),
+            return rlx_error(ctx, RLX_OP13, place, "%s needs the attribute %s, %s%s",
+                             row->short_name, row->attrs[i].name, types[row->attrs[i].type].text,
+                             row->attrs[i].type == RLX_ATTR_DTYPE ? " such as \"float32\"" : ""),
                    false;
         if (!(values[i] = default_value(ctx, &row->attrs[i], row->attrs[i].deflt)))
             return false;

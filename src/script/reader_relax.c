@@ -537,6 +537,15 @@ static bool declares_named(rlx_reader *r, const rlx_ast *call, const rlx_word *o
            rlx_dtype_parse(type->string, dtype) && *dtype != RELAX_HANDLE;
 }
 
+/* n = T.var("int64"), an older spelling of T.int64() */
+static bool declares_older(const rlx_ast *call, rlx_dtype *dtype)
+{
+    return call->count == 1 && call->first->kind == RLX_AST_STRING &&
+           rlx_slice_is(rlx_string_slice(call->base->name->text), "var") &&
+           rlx_dtype_parse(call->first->string, dtype) && *dtype != RELAX_HANDLE &&
+           *dtype != RELAX_VOID;
+}
+
 /* n = T.int64(): declares a shape variable, or says again what the signature declared */
 static bool declares_var(rlx_reader *r, const rlx_ast *bound, const rlx_ast *value,
                          rlx_dtype *dtype)
@@ -548,7 +557,8 @@ static bool declares_var(rlx_reader *r, const rlx_ast *bound, const rlx_ast *val
     const rlx_val *base = &value->base->base->name->value;
     if (base->kind != RLX_VAL_SPACE || base->sub != RLX_SPACE_T)
         return false;
-    if (declares_named(r, value, bound->kind == RLX_AST_NAME ? bound->name : NULL, dtype))
+    if (declares_named(r, value, bound->kind == RLX_AST_NAME ? bound->name : NULL, dtype) ||
+        declares_older(value, dtype))
         return true;
     if (value->count && !(value->count == 1 && value->first->kind == RLX_AST_KEYWORD))
         return false;
@@ -558,8 +568,13 @@ static bool declares_var(rlx_reader *r, const rlx_ast *bound, const rlx_ast *val
            *dtype != RELAX_HANDLE && *dtype != RELAX_VOID;
 }
 
-static bool declare_var(rlx_reader *r, const rlx_ast *name, rlx_dtype dtype)
+static bool declare_var(rlx_reader *r, const rlx_ast *name, const rlx_ast *call, rlx_dtype dtype)
 {
+    rlx_dtype older;
+    if (declares_older(call, &older))
+        rlx_read_note(r, call, "T.var(\"%.*s\") is an older spelling of T.%.*s()",
+                      (int)call->first->string.len, call->first->string.data,
+                      (int)call->first->string.len, call->first->string.data);
     rlx_word *w = name->name;
     const rlx_prim_var *known =
         w->value.kind == RLX_VAL_PRIM ? rlx_as_prim_var(w->value.node) : NULL;
@@ -639,7 +654,7 @@ static bool assign_one(rlx_reader *r, relax_scope *scope, const rlx_source_line 
     rlx_dtype dtype;
     bool older = false;
     if (declares_var(r, name, value, &dtype) && !line->annotation)
-        return declare_var(r, name, dtype);
+        return declare_var(r, name, value, dtype);
     if (line->annotation) {
         t.annotation =
             close_annotation(r, rlx_annotation_of(r, line->annotation, name->name, &t.places,
@@ -728,7 +743,7 @@ static bool assign_each(rlx_reader *r, relax_scope *scope, const rlx_source_line
     i = 0;
     for (const rlx_ast *a = line->target->first; a; a = a->next, value = value->next, i++) {
         target t = { .word = a->name, .begin = a->begin, .end = a->end, .last = last && !a->next };
-        if (declares_var(r, a, value, &dtype) ? !declare_var(r, a, dtype)
+        if (declares_var(r, a, value, &dtype) ? !declare_var(r, a, value, dtype)
                                            : !assign_value(r, scope, line, &t, value, &values[i]))
             return false;
     }
@@ -942,13 +957,29 @@ static void output_all(rlx_reader *r)
     }
 }
 
+static const char *bound_at(void *user, size_t i)
+{
+    const rlx_reader *r = user;
+    const rlx_word *w = r->scope.bound.data[i];
+    bool of_block = w && rlx_word_in_frame(r, w) && w->value.kind == RLX_VAL_EXPR;
+    return of_block ? w->text->data : NULL;
+}
+
 static void not_an_output(rlx_reader *r, const rlx_ast *a)
 {
-    if (a->kind == RLX_AST_NAME)
-        rlx_read_error(r, RLX_PA27, a, "R.output lists variables that this dataflow block binds, found %s",
-                       a->name->text->data);
-    else
-        rlx_read_error(r, RLX_PA27, a, "R.output lists names: bind the value to a name in the line above");
+    if (a->kind == RLX_AST_NAME) {
+        const char *near =
+            rlx_nearest(r, rlx_string_slice(a->name->text), bound_at, r, r->scope.bound.len);
+        rlx_read_error(r, RLX_PA27, a,
+                       "R.output lists variables that this dataflow block binds, found %s%s%s",
+                       a->name->text->data, near ? "; did you mean " : "", near ? near : "");
+    } else if (a->kind == RLX_AST_TUPLE || a->kind == RLX_AST_LIST) {
+        rlx_read_error(r, RLX_PA27, a,
+                       "R.output lists names one by one, without a tuple: R.output(a, b)");
+    } else {
+        rlx_read_error(r, RLX_PA27, a,
+                       "R.output lists names: bind the value to a name in the line above");
+    }
 }
 
 static void read_output(rlx_reader *r, const rlx_ast *call)

@@ -217,8 +217,8 @@ static bool bind_loop_vars(rlx_reader *r, const rlx_ast *target, const loop_spec
     bool list = target->kind == RLX_AST_TUPLE;
     const rlx_ast *name = list ? target->first : target;
     if (list && target->count != n)
-        return rlx_read_error(r, RLX_PA30, target, "%u variables for %zu loops",
-                              (unsigned)target->count, n);
+        return rlx_read_error(r, RLX_PA30, target, "%u variables for %zu loop%s; nested loops are T.grid(a, b)",
+                              (unsigned)target->count, n, n == 1 ? "" : "s");
     rlx_val *items = rlx_region_array(&r->unit.region, n, sizeof *items);
     if (!items)
         return false;
