@@ -88,13 +88,18 @@ bool rlx_kernel_alloc(running *r, uint32_t b, int64_t count)
                         buffer_name(r->k, b), count);
     rlx_kernel_slot *s = &r->env->slots[slot];
     if (bytes > s->size) {
-        bytes += s->size ? bytes / 4 : 0; /* sizes that grow from call to call do not meet fresh pages each time */
+        /* Room, so that sizes that grow from call to call do not meet fresh pages each time; or none. */
+        size_t room = s->size ? bytes / 4 : 0;
         rlx_mem_free_aligned(r->env->memory, s->data, s->size, 64);
         s->size = 0;
-        s->data = rlx_mem_alloc_aligned(r->env->memory, bytes, 64);
+        s->data = rlx_mem_alloc_aligned(r->env->memory, bytes + room, 64);
+        if (!s->data && room) {
+            room = 0;
+            s->data = rlx_mem_alloc_aligned(r->env->memory, bytes, 64);
+        }
         if (!s->data)
             return no_memory(r->why);
-        s->size = bytes;
+        s->size = bytes + room;
     }
     r->views[b] = (rlx_kernel_view){ s->data, count, NULL };
     return true;
