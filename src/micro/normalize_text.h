@@ -68,7 +68,8 @@ SET static void normalize_f32(const rlx_micro_normalize *z)
     int64_t whole = !fast ? 0 : SET_PARTS ? z->columns : z->columns / f32_LANES * f32_LANES;
     f32_vec zero = f32_fill(z->low == 0 && !signbit(z->low) ? 0.0f : -0.0f); /* +0 is above -0 */
     const float *g = z->side[4], *a = z->side[6];
-    bool plain = fast && whole && !z->stride[4][0] && !by[0] && !by[1] && !z->stride[6][0] && !by[2] && *g == 1 && *a == 0 && signbit(*a);
+    bool bounded = z->more || (z->low == -INFINITY && z->high == INFINITY);
+    bool plain = bounded && fast && whole && !z->stride[4][0] && !by[0] && !by[1] && !z->stride[6][0] && !by[2] && *g == 1 && *a == 0 && signbit(*a);
     if (plain) {
         rlx_micro_normalize all = *z;
         all.columns = whole;

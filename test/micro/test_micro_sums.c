@@ -580,8 +580,10 @@ static void *side_place(fenced f, const rlx_micro_normalize *z, int k)
     return fenced_place(f, low, high, sizeof(float), once_in(2));
 }
 
-static void try_normalize(bool fast)
+/* plain: without g and a. */
+static void try_normalize(bool fast, bool plain)
 {
+    static float one = 1.0f, nothing = -0.0f;
     rlx_micro_normalize z = { .rows = 1 + below(6), .columns = 1 + below(70) };
     int64_t wide = z.columns + below(3);
     static const float lows[] = { -INFINITY, 0.0f, -0.0f, -1.5f, 3.0f }, highs[] = { INFINITY, 0.0f, 6.0f, -2.0f };
@@ -591,7 +593,15 @@ static void try_normalize(bool fast)
         z.stride[k][1] = k < 2 ? 1 : k > 3 && once_in(2);
         if (!fast && k)
             z.stride[k][1] = any_stride();
+        if (plain && k >= 4)
+            z.stride[k][1] = 0;
         z.side[k] = side_place(k == 0 ? acc_memory : k % 2 ? a_memory : b_memory, &z, k);
+    }
+    if (plain) {
+        z.stride[4][0] = z.stride[6][0] = 0;
+        z.side[4] = &one, z.side[6] = &nothing;
+        if (!z.more && once_in(2))
+            z.low = -INFINITY, z.high = INFINITY;
     }
     memcpy(want, acc_memory.bytes, acc_memory.size);
     float *to = (float *)(want + ((unsigned char *)z.side[0] - acc_memory.bytes));
@@ -615,7 +625,7 @@ static void try_normalize(bool fast)
         set->normalize(&z);
         join_nans(RLX_ELEM_F32, acc_memory.size);
         if (memcmp(want, acc_memory.bytes, acc_memory.size) != 0)
-            fail_msg("set %s, fast %d: %lld x %lld", set->name, fast, (long long)z.rows, (long long)z.columns);
+            fail_msg("set %s, fast %d, plain %d: %lld x %lld", set->name, fast, plain, (long long)z.rows, (long long)z.columns);
     }
 }
 
@@ -625,7 +635,7 @@ static void test_normalize(void **state)
         fill(a_memory.bytes, a_memory.size, RLX_ELEM_F32, (enum mood)mood);
         fill(b_memory.bytes, b_memory.size, RLX_ELEM_F32, (enum mood)mood);
         for (int n = 0; n < rounds_of(100); n++)
-            try_normalize(n % 3);
+            try_normalize(n % 3, n % 4 == 0);
     }
 }
 
