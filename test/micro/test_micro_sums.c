@@ -583,7 +583,7 @@ static void *side_place(fenced f, const rlx_micro_normalize *z, int k)
 /* plain: without g and a. */
 static void try_normalize(bool fast, bool plain)
 {
-    static float one = 1.0f, nothing = -0.0f;
+    static float one = 1.0f, nothing = -0.0f, minus = -1.0f, zeros[70];
     rlx_micro_normalize z = { .rows = 1 + below(6), .columns = 1 + below(70) };
     int64_t wide = z.columns + below(3);
     static const float lows[] = { -INFINITY, 0.0f, -0.0f, -1.5f, 3.0f }, highs[] = { INFINITY, 0.0f, 6.0f, -2.0f };
@@ -602,6 +602,11 @@ static void try_normalize(bool fast, bool plain)
         z.side[4] = &one, z.side[6] = &nothing;
         if (!z.more && once_in(2))
             z.low = -INFINITY, z.high = INFINITY;
+        if (once_in(4)) { /* all -0, before a bound of +0 */
+            z.stride[1][0] = z.stride[2][0] = z.stride[3][0] = z.stride[5][0] = 0;
+            z.stride[1][1] = 1, z.stride[2][1] = z.stride[3][1] = 0;
+            z.side[1] = zeros, z.side[2] = zeros, z.side[3] = &minus, z.side[5] = &nothing;
+        }
     }
     memcpy(want, acc_memory.bytes, acc_memory.size);
     float *to = (float *)(want + ((unsigned char *)z.side[0] - acc_memory.bytes));
