@@ -130,14 +130,35 @@ COPY_ROWS(one)
 COPY_ROWS(two)
 #undef COPY_ROWS
 
-/* Rows in vectors; long ones, and what does not run along rows, as everywhere. */
+/* d[k * d_step + l] = s[l * s_step + k] for l < lanes, k < steps, neither of them fewer than a square has: a vector of lanes by
+ * four steps. The last squares cover some of those before once more. */
+SET static void transpose_words(uint32_t *d, int64_t d_step, const uint32_t *s, int64_t s_step, int64_t lanes, int64_t steps)
+{
+    for (int64_t l = 0; l < lanes; l += LANES) {
+        l = rlx_micro_less(l, lanes - LANES);
+        for (int64_t k = 0; k < steps; k += 4) {
+            k = rlx_micro_less(k, steps - 4);
+            uint32_t *to = d + k * d_step + l;
+            u32_vec v[4];
+            RLX_UNROLL for (int i = 0; i < 4; i++) v[i] = u32_rows(s + (l + i) * s_step + k, 4 * s_step);
+            u32_vec low[2] = { u32_low(v[0], v[1]), u32_low(v[2], v[3]) }, high[2] = { u32_high(v[0], v[1]), u32_high(v[2], v[3]) };
+            u32_store(to, u32_low_pairs(low[0], low[1]));
+            u32_store(to + d_step, u32_high_pairs(low[0], low[1]));
+            u32_store(to + 2 * d_step, u32_low_pairs(high[0], high[1]));
+            u32_store(to + 3 * d_step, u32_high_pairs(high[0], high[1]));
+        }
+    }
+}
+
+/* Rows in vectors, and transposes in squares; long rows, and what runs along neither, as everywhere. */
 enum { LONG_ROW = 256 };
 SET static void copy_words(const rlx_micro_box *box)
 {
     rlx_micro_box b = *box;
     rlx_micro_straighten_box(&b);
     int64_t step = b.src_stride[3];
-    if (b.dst_stride[3] != 1 || (step != 1 && step != 2) || (step == 1 && b.extent[3] > LONG_ROW)) {
+    bool turned = b.src_stride[2] == 1 && step != 1 && b.extent[3] >= LANES && b.extent[2] >= 4;
+    if (b.dst_stride[3] != 1 || (!turned && ((step != 1 && step != 2) || (step == 1 && b.extent[3] > LONG_ROW)))) {
         rlx_micro_copies[RLX_ELEM_U32][RLX_ELEM_U32](&b);
         return;
     }
@@ -146,7 +167,10 @@ SET static void copy_words(const rlx_micro_box *box)
             uint32_t *d = (uint32_t *)b.dst + i * b.dst_stride[0] + j * b.dst_stride[1];
             const uint32_t *s =
                 (const uint32_t *)b.src + i * b.src_stride[0] + j * b.src_stride[1];
-            step == 2 ? copy_rows_two(d, s, &b) : copy_rows_one(d, s, &b);
+            if (turned)
+                transpose_words(d, b.dst_stride[2], s, step, b.extent[3], b.extent[2]);
+            else
+                step == 2 ? copy_rows_two(d, s, &b) : copy_rows_one(d, s, &b);
         }
 }
 #undef LANES

@@ -121,8 +121,8 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 
 #include "micro/dot_text.h"
 
-#if SET_MASKS
-#include "micro/windows_text.h"
+#if SET_FUSES
+#include "micro/lanes_text.h"
 #endif
 
 /* ---- moves ---------------------------------------------------------------------------------- */

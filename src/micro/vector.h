@@ -13,6 +13,9 @@
  *   X_even_part
  *   X_merge(v, w, t)            w where there are lanes, else v; where SET_PARTS
  *   f32_together(v, t)          the lanes of t side by side, from the first on; where SET_MASKS
+ *   u32_rows(p, step)           four words of each of u32_LANES / 4 rows; u32_low, u32_high(v, w): of each four words of v and w
+ *                               the lower or upper two in turn; u32_low_pairs, u32_high_pairs: those two of v, then of w. Where
+ *                               SET_SHORT_PARTS
  *   X_fill(x)                   all lanes x
  *   X_fold(v, join)             join(upper half, lower half) of v in its lower half, until that is two lanes
  *   X_min_number, X_max_number  of what is no NaN; X_see(seen, y): which lanes were no NaN; X_settle(s, seen): others are. Where SET_RANGES
@@ -254,6 +257,32 @@ SET_INLINE f32_vec f32_merge(f32_vec v, f32_vec w, f32_tail t)
 SET_INLINE f64_vec f64_merge(f64_vec v, f64_vec w, f64_tail t)
 {
     return _mm256_blendv_pd(v, w, _mm256_castsi256_pd(t));
+}
+#endif
+
+#if defined(RLX_SET_AVX512)
+#define OF_FOURS(what, name) \
+    SET_INLINE u32_vec u32_##what(u32_vec v, u32_vec w) { return (u32_vec)_mm512_##name((__m512i)v, (__m512i)w); }
+#elif defined(RLX_SET_AVX2)
+#define OF_FOURS(what, name) \
+    SET_INLINE u32_vec u32_##what(u32_vec v, u32_vec w) { return (u32_vec)_mm256_##name((__m256i)v, (__m256i)w); }
+#endif
+#if SET_SHORT_PARTS
+OF_FOURS(low, unpacklo_epi32)
+OF_FOURS(high, unpackhi_epi32)
+OF_FOURS(low_pairs, unpacklo_epi64)
+OF_FOURS(high_pairs, unpackhi_epi64)
+#undef OF_FOURS
+SET_INLINE u32_vec u32_rows(const uint32_t *p, int64_t step)
+{
+#define ROW(i) _mm_loadu_si128((const __m128i *)(const void *)(p + (i) * step))
+#if defined(RLX_SET_AVX512)
+    __m512i v = _mm512_inserti32x4(_mm512_castsi128_si512(ROW(0)), ROW(1), 1);
+    return (u32_vec)_mm512_inserti32x4(_mm512_inserti32x4(v, ROW(2), 2), ROW(3), 3);
+#else
+    return (u32_vec)_mm256_inserti128_si256(_mm256_castsi128_si256(ROW(0)), ROW(1), 1);
+#endif
+#undef ROW
 }
 #endif
 

@@ -82,6 +82,7 @@ static const rlx_stmt *schedule_sequence(rlx_rewriter *r, const rlx_seq_stmt *se
     size_t count = 0;
     const rlx_stmt **parts = NULL, *out = NULL;
     if (flatten(r->ctx, seq, &flat) && rlx_move_short_nests(r->ctx, (const rlx_stmt **)flat.data, flat.len) &&
+        rlx_lay_channels(r->ctx, r->user, (const rlx_stmt **)flat.data, &flat.len) &&
         (parts = rlx_new(r->ctx, (flat.len + 1) * sizeof *parts)) != NULL &&
         schedule_parts(r, (const rlx_stmt *const *)flat.data, flat.len, parts, &count)) {
         bool same = count == seq->num_stmts;

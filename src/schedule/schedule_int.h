@@ -125,6 +125,10 @@ const rlx_stmt *rlx_read_through_moves(rlx_context *ctx, const rlx_prim_func *f,
 const rlx_prim_func *rlx_filling_function(rlx_context *ctx, const rlx_node *from_param, const rlx_buffer *from,
                                           const rlx_buffer *to, const rlx_stmt *body, rlx_place place);
 
+/* Sums with a window and weights for each channel, among the statements, with channels as lanes where that is faster (channels.c); what goes
+ * with them becomes one statement. *count: how many there are. False: out of memory. */
+bool rlx_lay_channels(rlx_context *ctx, const rlx_panel_params *p, const rlx_stmt **stmts, size_t *count);
+
 /* Is b a temporary that these statements alone touch? */
 bool rlx_is_temporary_of_nests(rlx_context *ctx, const rlx_panel_params *p, const rlx_buffer *b,
                          const rlx_stmt *const *stmts, size_t count);

@@ -1,0 +1,641 @@
+/*- channels.c: windows of pictures, a picture for each channel, become sums whose lanes are channels.
+ *
+ *     for c, i, j:  P[c, i, j] = 0                       for b in range(n // 16):
+ *     for c, i, j:  P[c, i + 1, j + 1] = X[c, i, j]          for i, j, l:  p[i, j, l] = 0
+ *     for c, y, x:  S[c, y, x] = 0                           for l, i, j:  p[i + 1, j + 1, l] = X[b * 16 + l, i, j]
+ *     for c, y, u, v, x:                                     for l, u, v:  w[u, v, l] = W[b * 16 + l, u, v]
+ *         S[c, y, x] += P[c, y * 2 + u, ..] * W[c, u, v] ->  for y, x, l:  s[y, x, l] = 0
+ *     for c, y, x:  Y[c, y, x] = f(S[c, y, x], B[c])         for y, x, u, v, l:  s[y, x, l] += p[y * 2 + u, .., l] * w[u, v, l]
+ *                                                            for l, y, x:  t[l, y, x] = s[y, x, l]
+ *                                                            for l, y, x:  Y[b * 16 + l, y, x] = f(t[l, y, x], B[b * 16 + l])
+ *
+ * Where each channel has a picture of its own there are no rows and columns that share what they read: a sum reads as much as it
+ * computes. Vectors along a picture are fine while its rows are long and their elements side by side; steps of two, and rows
+ * of a few elements, leave most lanes empty. Then it is faster to turn a block of channels, so that each lane is a channel, and to turn
+ * the sums back: both while the block is near.
+ *
+ * Nests in front that fill the pictures' temporary, and nests behind that read the sums channel by channel, go into the loop over
+ * blocks; temporaries get the size of a block. What fills all of the pictures with one number does so once for several blocks: the
+ * others write the same places in each. Every sum keeps its steps.
+ *
+ * Where channels lie side by side already (NHWC), the weights alone are turned.
+ */
+#include "schedule/accesses.h"
+#include "schedule/plan_int.h"
+
+enum {
+    LANES = 16,              /* channels of a block: a multiple of it, or all */
+    NEAR_ELEMENTS = 6144,    /* of the pictures of a block, about */
+    MOST_ELEMENTS = 65536,   /* of 16 pictures: more leave the cache */
+    SHORT_ROW = 8,           /* elements of a row: most of a vector is empty */
+    BLOCKS_EACH = 4,         /* so many blocks or more: pictures are filled with a number once for a quarter of them */
+    MOST_STORED = 16
+};
+
+/* A nest whose loop `lane` is the channel. */
+typedef struct member { const rlx_for_stmt *nest; const rlx_prim *lane; bool fills; } member;
+
+/* A buffer of which a block has a small one, and its dimension that is the channel; turned: which comes last there. */
+typedef struct shrunk { const rlx_buffer *whole, *small; size_t dim; bool turned; } shrunk;
+
+typedef struct channels {
+    rlx_context *ctx;
+    const rlx_panel_params *params;
+    const rlx_stmt **stmts;
+    size_t count, at;                /* of the sum */
+    size_t first, end;               /* statements that become one */
+    const rlx_nest_plan *plan;
+    int lane;
+    const rlx_plan_access *acc, *picture, *weights;
+    int64_t all, block;              /* channels */
+    rlx_place place;
+    rlx_dtype dtype;                 /* of the loop over channels */
+    const rlx_prim *start;           /* what sums begin with; NULL: it is there */
+    bool own_picture, own_sums;      /* temporaries that the statements alone touch */
+    const rlx_prim *base, *size;     /* of the block that is written */
+    shrunk pictures, sums;
+} channels;
+
+/* ---- which sums ----------------------------------------------------------------------------- */
+
+static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
+
+/* The dimension of an access whose index is this variable, and no other index has it. -1: there is none. */
+static int channel_of(rlx_context *ctx, const rlx_plan_access *a, const rlx_prim *var)
+{
+    int found = -1, others = 0;
+    rlx_ptrmap one;
+    rlx_ptrmap_init(&one, &ctx->memory);
+    bool ok = rlx_ptrmap_put(&one, var, 1);
+    for (size_t d = 0; d < a->num_indices && ok; d++) {
+        if (a->indices[d] == var)
+            found = found < 0 ? (int)d : -2;
+        else
+            others += rlx_plan_hangs_on(ctx, a->indices[d], &one);
+    }
+    rlx_ptrmap_free(&one);
+    return !ok || others || found < 0 ? -1 : found;
+}
+
+static bool is_float32(const rlx_plan_access *a)
+{
+    return rlx_as_buffer(a->buffer)->dtype == RELAX_FLOAT32 && a->literal && rlx_is_compact(rlx_as_buffer(a->buffer));
+}
+
+/* Does a loop over results that is not the channel move it? */
+static bool has_pixels(const channels *c, const rlx_plan_access *a)
+{
+    bool has = false;
+    for (int i = 0; i < (int)c->plan->count; i++)
+        has |= i != c->lane && c->plan->loops[i].determined && rlx_plan_moves(a, i) &&
+               !rlx_is_int_value(c->plan->loops[i].extent, 1);
+    return has;
+}
+
+/* The loop that moves all three, and which operand is which. */
+static bool find_lane(channels *c)
+{
+    const rlx_nest_plan *n = c->plan;
+    const rlx_plan_access *a = &n->accesses.data[n->fused.a], *b = &n->accesses.data[n->fused.b];
+    c->lane = -1;
+    for (int i = 0; i < (int)n->count; i++) {
+        int64_t extent;
+        if (!rlx_is_int_value(n->loops[i].min, 0) || !rlx_int_literal(n->loops[i].extent, &extent) || extent < 1)
+            return false;
+        if (n->loops[i].determined && rlx_plan_moves(c->acc, i) && rlx_plan_moves(a, i) && rlx_plan_moves(b, i)) {
+            if (c->lane >= 0)
+                return false;
+            c->lane = i;
+            c->all = extent;
+        }
+    }
+    if (c->lane < 0)
+        return false;
+    bool swap = has_pixels(c, b);
+    c->picture = swap ? b : a;
+    c->weights = swap ? a : b;
+    const rlx_prim *var = n->loops[c->lane].var;
+    c->dtype = rlx_prim_dtype(var);
+    return has_pixels(c, c->picture) && !has_pixels(c, c->weights) && channel_of(c->ctx, c->acc, var) >= 0 &&
+           channel_of(c->ctx, c->picture, var) >= 0 && channel_of(c->ctx, c->weights, var) >= 0;
+}
+
+static bool is_lane_sum(channels *c)
+{
+    const rlx_nest_plan *n = c->plan;
+    if (n->form != RLX_PLAN_FUSED || !n->fused.contract || !n->fused.exact || n->body->kind != RLX_NODE_BUFFER_STORE)
+        return false;
+    c->acc = &n->accesses.data[n->fused.acc];
+    return is_float32(c->acc) && is_float32(&n->accesses.data[n->fused.a]) && is_float32(&n->accesses.data[n->fused.b]) &&
+           find_lane(c);
+}
+
+static int64_t elements_of(const rlx_plan_access *a, size_t without)
+{
+    const rlx_buffer *b = rlx_as_buffer(a->buffer);
+    int64_t all = 1, size;
+    for (size_t d = 0; d < b->num_shape; d++)
+        if (d != without && (!rlx_int_literal(b->shape[d], &size) || size < 1 || !rlx_mul_i64(all, size, &all)))
+            return INT64_MAX;
+    return all;
+}
+
+/* Do vectors along the pictures' rows leave most of their lanes empty? */
+static bool wastes_lanes(const channels *c)
+{
+    const rlx_nest_plan *n = c->plan;
+    for (int i = 0; i < (int)n->count; i++) {
+        int64_t step, length;
+        if (!rlx_is_int_value(c->acc->offset.coeff[i] ? c->acc->offset.coeff[i] : rlx_int64(c->ctx, 0), 1))
+            continue;
+        return c->picture->offset.coeff[i] && rlx_int_literal(c->picture->offset.coeff[i], &step) &&
+               rlx_int_literal(n->loops[i].extent, &length) && (step > 1 || length <= SHORT_ROW);
+    }
+    return false;
+}
+
+/* ---- which statements ----------------------------------------------------------------------- */
+
+/* Is it a nest one of whose loops is the channel of `of`, all along it? */
+static bool is_member(const channels *c, const rlx_stmt *s, const rlx_buffer *of, size_t dim, member *out)
+{
+    const rlx_for_stmt *nest = rlx_as_for_stmt(s);
+    rlx_nest_plan plan;
+    *out = (member){ .nest = nest };
+    if (!nest)
+        return false;
+    bool ok = rlx_plan_nest(c->ctx, &everywhere, nest, &plan) && plan.body->kind != RLX_NODE_FOR && plan.form != RLX_PLAN_EMPTY;
+    for (size_t i = 0; i < plan.accesses.len && ok && !out->lane; i++)
+        if (plan.accesses.data[i].buffer == &of->node)
+            out->lane = plan.accesses.data[i].indices[dim];
+    bool is = false;
+    for (size_t i = 0; i < plan.count && ok; i++)
+        is |= plan.loops[i].var == out->lane && plan.loops[i].determined && rlx_is_int_value(plan.loops[i].min, 0) &&
+              rlx_is_int_value(plan.loops[i].extent, c->all);
+    for (size_t i = 0; i < plan.count && ok; i++)
+        ok = !plan.loops[i].partial;
+    for (size_t i = 0; i < plan.accesses.len && ok; i++)
+        ok = plan.accesses.data[i].literal;
+    const rlx_buffer_store *store = is ? rlx_as_buffer_store(plan.body) : NULL;
+    out->fills = store && !store->predicate && store->buffer == &of->node && store->value->kind == RLX_NODE_FLOAT_IMM;
+    rlx_nest_plan_free(c->ctx, &plan);
+    return ok && is;
+}
+
+static bool touches(const channels *c, const rlx_stmt *s, const rlx_buffer *b)
+{
+    rlx_order o;
+    rlx_ptrmap_init(&o.last_load, &c->ctx->memory);
+    rlx_ptrmap_init(&o.last_store, &c->ctx->memory);
+    bool does = !rlx_note_statement(c->ctx, &o, s, 1) || rlx_number_in(&o.last_load, b->data) ||
+                rlx_number_in(&o.last_store, b->data);
+    rlx_ptrmap_free(&o.last_load);
+    rlx_ptrmap_free(&o.last_store);
+    return does;
+}
+
+/* Statements in front that make the pictures, numbers first and behind the last that touches none; those behind that read the sums. */
+static void find_members(channels *c)
+{
+    const rlx_buffer *p = rlx_as_buffer(c->picture->buffer), *s = rlx_as_buffer(c->acc->buffer);
+    const rlx_prim *var = c->plan->loops[c->lane].var;
+    size_t dim = (size_t)channel_of(c->ctx, c->picture, var), of_sums = (size_t)channel_of(c->ctx, c->acc, var);
+    member m;
+    size_t sum = c->start ? c->at - 1 : c->at;
+    c->first = sum;
+    c->end = c->at + 1;
+    while (c->first > 0 && touches(c, c->stmts[c->first - 1], p) && is_member(c, c->stmts[c->first - 1], p, dim, &m))
+        c->first--;
+    c->own_picture = c->first < sum &&
+                     rlx_is_temporary_of_nests(c->ctx, c->params, p, c->stmts + c->first, c->at + 1 - c->first);
+    if (!c->own_picture)
+        c->first = sum;
+    while (c->end < c->count && touches(c, c->stmts[c->end], s) && is_member(c, c->stmts[c->end], s, of_sums, &m))
+        c->end++;
+    c->own_sums = c->start && rlx_is_temporary_of_nests(c->ctx, c->params, s, c->stmts + sum, c->end - sum);
+    if (!c->own_sums)
+        c->end = c->at + 1;
+}
+
+/* A buffer that is stored, and the dimension of it that is the channel. */
+typedef struct stored { const rlx_node *memory; int dim; } stored;
+
+static bool note_stored(const channels *c, const rlx_stmt *s, const rlx_prim *lane, stored *all, size_t *count, bool check)
+{
+    rlx_nest_plan plan;
+    bool ok = rlx_plan_nest(c->ctx, &everywhere, rlx_as_for_stmt(s), &plan);
+    for (size_t i = 0; i < plan.accesses.len && ok; i++) {
+        const rlx_plan_access *a = &plan.accesses.data[i];
+        size_t k = 0;
+        while (k < *count && all[k].memory != rlx_plan_memory(a->buffer))
+            k++;
+        if (k < *count)
+            ok = channel_of(c->ctx, a, lane) == all[k].dim;
+        else if (a->stores && !check) {
+            ok = *count < MOST_STORED && channel_of(c->ctx, a, lane) >= 0;
+            if (ok)
+                all[(*count)++] = (stored){ rlx_plan_memory(a->buffer), channel_of(c->ctx, a, lane) };
+        }
+    }
+    rlx_nest_plan_free(c->ctx, &plan);
+    return ok;
+}
+
+/* Does each iteration over channels touch, of all that is stored, its own channel alone? */
+static bool are_apart(const channels *c)
+{
+    stored all[MOST_STORED];
+    size_t count = 0;
+    const rlx_buffer *p = rlx_as_buffer(c->picture->buffer), *s = rlx_as_buffer(c->acc->buffer);
+    const rlx_prim *var = c->plan->loops[c->lane].var;
+    size_t dim = (size_t)channel_of(c->ctx, c->picture, var), of_sums = (size_t)channel_of(c->ctx, c->acc, var);
+    for (int check = 0; check < 2; check++)
+        for (size_t i = c->first; i < c->end; i++) {
+            member m = { .lane = var };
+            if (i + 1 == c->at && c->start)
+                continue;
+            if (i != c->at && !is_member(c, c->stmts[i], i < c->at ? p : s, i < c->at ? dim : of_sums, &m))
+                return false;
+            if (!note_stored(c, c->stmts[i], m.lane, all, &count, check))
+                return false;
+        }
+    return true;
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static const rlx_buffer *new_buffer(const channels *c, const rlx_buffer *like, const rlx_prim *const *shape, size_t n)
+{
+    return rlx_buffer_new(c->ctx, like->name, like->dtype, shape, n, NULL, c->place);
+}
+
+/* The small buffer of a block: the channel where it was, or last. False: out of memory. */
+static bool shrink(channels *c, shrunk *s, const rlx_plan_access *a, bool turned)
+{
+    const rlx_prim *shape[RLX_TIR_MAX_DIMS];
+    size_t n = 0;
+    s->whole = rlx_as_buffer(a->buffer);
+    s->dim = (size_t)channel_of(c->ctx, a, c->plan->loops[c->lane].var);
+    s->turned = turned;
+    for (size_t d = 0; d < s->whole->num_shape; d++)
+        if (d != s->dim || !turned)
+            shape[n++] = d == s->dim ? rlx_int64(c->ctx, c->block) : s->whole->shape[d];
+    if (turned)
+        shape[n++] = rlx_int64(c->ctx, c->block);
+    s->small = new_buffer(c, s->whole, shape, n);
+    return s->small != NULL;
+}
+
+typedef struct moving { const channels *c; const rlx_prim *lane; } moving;
+
+static const rlx_node *move_access(rlx_rewriter *w, const rlx_node *n)
+{
+    const moving *m = w->user;
+    const rlx_buffer_load *l = rlx_as_buffer_load(n);
+    const rlx_buffer_store *s = rlx_as_buffer_store(n);
+    const rlx_node *buffer = l ? l->buffer : s ? s->buffer : NULL;
+    const shrunk *to = !buffer                                  ? NULL
+                       : buffer == &m->c->pictures.whole->node ? &m->c->pictures
+                       : buffer == &m->c->sums.whole->node     ? &m->c->sums
+                                                               : NULL;
+    if (!to || !to->small)
+        return n;
+    const rlx_prim *const *indices = l ? l->indices : s->indices;
+    const rlx_prim *at[RLX_TIR_MAX_DIMS];
+    size_t count = 0;
+    for (size_t d = 0; d < to->whole->num_shape; d++)
+        if (d != to->dim || !to->turned)
+            at[count++] = d == to->dim ? m->lane : indices[d];
+    if (to->turned)
+        at[count++] = m->lane;
+    const rlx_node *out = l ? rlx_load(m->c->ctx, to->small, at, count)
+                            : rlx_store(m->c->ctx, to->small, s->value, at, count, s->place);
+    w->failed |= !out;
+    return out;
+}
+
+/* The nest for the channels of the block: base + l in place of the channel, l alone in what is as small as a block. NULL: out of memory. */
+static const rlx_stmt *in_block(const channels *c, const member *m, const rlx_prim *size)
+{
+    rlx_context *ctx = c->ctx;
+    const rlx_for_stmt *loops[RLX_PLAN_MAX_NEST];
+    const rlx_prim_var *old = rlx_as_prim_var(m->lane);
+    rlx_prim_var *lane = rlx_prim_var_new(ctx, old->name, old->dtype, old->place);
+    const rlx_stmt *body = &m->nest->node;
+    size_t count = 0;
+    for (; body->kind == RLX_NODE_FOR && count < RLX_PLAN_MAX_NEST; body = ((const rlx_for_stmt *)body)->body)
+        loops[count++] = (const rlx_for_stmt *)body;
+    moving move = { c, &lane->node };
+    rlx_rewriter w;
+    if (!lane)
+        return NULL;
+    rlx_rewriter_init(&w, ctx);
+    w.after = move_access;
+    w.user = &move;
+    body = rlx_rewrite(&w, body);
+    rlx_rewriter_free(&w);
+    const rlx_prim *base = rlx_fold_cast(ctx, old->dtype, c->base),
+                   *channel = base ? rlx_fold_add(ctx, base, &lane->node) : NULL;
+    rlx_tir_folder_init(&w, ctx);
+    body = body && channel && rlx_ptrmap_put(&w.map, m->lane, (uintptr_t)channel) ? rlx_rewrite(&w, body) : NULL;
+    rlx_rewriter_free(&w);
+    for (size_t i = count; i-- > 0 && body;) {
+        bool is = loops[i]->loop_var == m->lane;
+        body = rlx_for(ctx, is ? lane : rlx_as_prim_var(loops[i]->loop_var), loops[i]->min,
+                       is ? rlx_fold_cast(ctx, old->dtype, size) : loops[i]->extent, loops[i]->for_kind, body, loops[i]->place);
+    }
+    return body;
+}
+
+/* Loops of the nest with new variables, for the indices of an access. */
+typedef struct loops { rlx_sched_loop at[RLX_PLAN_MAX_NEST]; rlx_rewriter r; } loops;
+
+static bool open_loops(const channels *c, loops *l)
+{
+    const rlx_nest_plan *n = c->plan;
+    bool ok = true;
+    rlx_tir_folder_init(&l->r, c->ctx);
+    for (size_t i = 0; i < n->count && ok; i++) {
+        const bool lane = (int)i == c->lane;
+        l->at[i] = lane ? (rlx_sched_loop){ NULL, c->size } : rlx_sched_loop_new(c->ctx, "i", n->loops[i].extent);
+        if (lane) {
+            const rlx_string *text = rlx_string_z(c->ctx, "l");
+            rlx_prim_var *v = text ? rlx_prim_var_new(c->ctx, text, RELAX_INT64, RLX_NO_PLACE) : NULL;
+            l->at[i].var = v ? &v->node : NULL;
+        }
+        const rlx_prim *value = l->at[i].var && lane ? rlx_fold_add(c->ctx, c->base, l->at[i].var) : l->at[i].var;
+        ok = value && rlx_ptrmap_put(&l->r.map, n->loops[i].var, (uintptr_t)value);
+    }
+    return ok;
+}
+
+/* What the access is in those loops. */
+static bool indices_in(const channels *c, loops *l, const rlx_plan_access *a, const rlx_prim **at)
+{
+    bool ok = true;
+    for (size_t d = 0; d < a->num_indices && ok; d++)
+        ok = (at[d] = rlx_fold_cast(c->ctx, RELAX_INT64, rlx_rewrite(&l->r, a->indices[d]))) != NULL;
+    return ok;
+}
+
+/* Which loops a part of the sum has: those that are summed over, or those over results. */
+static bool is_part(const channels *c, size_t i, bool steps)
+{
+    return (int)i != c->lane && c->plan->loops[i].determined != steps;
+}
+
+/* A buffer of these loops, the channel last, and its indices. */
+static const rlx_buffer *by_loops(const channels *c, const loops *l, const rlx_plan_access *a, bool steps, const rlx_prim **at,
+                                  size_t *count)
+{
+    const rlx_prim *shape[RLX_TIR_MAX_DIMS];
+    size_t n = 0;
+    for (size_t i = 0; i < c->plan->count; i++)
+        if (is_part(c, i, steps)) {
+            if (n + 1 >= RLX_TIR_MAX_DIMS)
+                return NULL;
+            shape[n] = c->plan->loops[i].extent;
+            at[n++] = l->at[i].var;
+        }
+    shape[n] = rlx_int64(c->ctx, c->block);
+    at[n++] = l->at[c->lane].var;
+    *count = n;
+    return new_buffer(c, rlx_as_buffer(a->buffer), shape, n);
+}
+
+/* `body` in the loops of a part; the channel innermost, or outermost. */
+static const rlx_stmt *close_loops(const channels *c, const loops *l, bool steps, bool innermost, const rlx_stmt *body)
+{
+    if (innermost)
+        body = rlx_sched_wrap(c->ctx, &l->at[c->lane], body, c->place);
+    for (size_t i = c->plan->count; i-- > 0;)
+        if (is_part(c, i, steps))
+            body = rlx_sched_wrap(c->ctx, &l->at[i], body, c->place);
+    return innermost ? body : rlx_sched_wrap(c->ctx, &l->at[c->lane], body, c->place);
+}
+
+/* What an access is copied to, or from, with the channel last: for the loops of a part. */
+static const rlx_stmt *turn(const channels *c, const rlx_plan_access *a, const rlx_buffer *whole, bool back, bool steps,
+                            const rlx_buffer **turned)
+{
+    loops l;
+    const rlx_prim *at[RLX_TIR_MAX_DIMS], *own[RLX_TIR_MAX_DIMS];
+    size_t n;
+    const rlx_stmt *body = NULL;
+    bool ok = open_loops(c, &l) && indices_in(c, &l, a, at);
+    const rlx_buffer *now = ok ? by_loops(c, &l, a, steps, own, &n) : NULL;
+    if (now && *turned)
+        now = *turned;
+    *turned = now;
+    if (ok && now && whole != rlx_as_buffer(a->buffer)) /* as small as a block, the channel where it was */
+        at[channel_of(c->ctx, a, c->plan->loops[c->lane].var)] = l.at[c->lane].var;
+    if (ok && now)
+        body = back ? rlx_store(c->ctx, whole, rlx_load(c->ctx, now, own, n), at, a->num_indices, c->place)
+                    : rlx_store(c->ctx, now, rlx_load(c->ctx, whole, at, a->num_indices), own, n, c->place);
+    rlx_rewriter_free(&l.r);
+    return body ? close_loops(c, &l, steps, false, body) : NULL;
+}
+
+/* The sum itself; sums NULL: where it was. */
+static const rlx_stmt *sum_up(const channels *c, const rlx_buffer *weights, const rlx_buffer *sums)
+{
+    rlx_context *ctx = c->ctx;
+    const rlx_buffer *picture = c->pictures.small ? c->pictures.small : rlx_as_buffer(c->picture->buffer);
+    const rlx_prim *at[RLX_TIR_MAX_DIMS], *of[RLX_TIR_MAX_DIMS], *to[RLX_TIR_MAX_DIMS], *terms[3];
+    size_t n, k = 0, m;
+    loops l;
+    if (!open_loops(c, &l) || !indices_in(c, &l, c->picture, at) || !indices_in(c, &l, c->acc, to) ||
+        !by_loops(c, &l, c->weights, true, of, &m)) {
+        rlx_rewriter_free(&l.r);
+        return NULL;
+    }
+    rlx_rewriter_free(&l.r);
+    n = c->picture->num_indices;
+    if (c->pictures.small) {
+        n = 0;
+        for (size_t d = 0; d < c->picture->num_indices; d++)
+            if (d != c->pictures.dim)
+                at[n++] = at[d];
+        at[n++] = l.at[c->lane].var;
+    }
+    size_t num_to = c->acc->num_indices;
+    if (sums && !by_loops(c, &l, c->acc, false, to, &num_to))
+        return NULL;
+    sums = sums ? sums : rlx_as_buffer(c->acc->buffer);
+    terms[k++] = rlx_load(ctx, picture, at, n);
+    terms[k++] = rlx_load(ctx, weights, of, m);
+    terms[k++] = rlx_load(ctx, sums, to, num_to);
+    const rlx_prim *value = rlx_prim_call_z(ctx, RELAX_FLOAT32, "fma", terms, 3);
+    const rlx_stmt *body = value ? rlx_store(ctx, sums, value, to, num_to, c->place) : NULL;
+    body = rlx_sched_wrap(ctx, &l.at[c->lane], body, c->place);
+    for (int steps = 1; steps >= 0; steps--)
+        for (size_t i = c->plan->count; i-- > 0;)
+            if (is_part(c, i, steps))
+                body = rlx_sched_wrap(ctx, &l.at[i], body, c->place);
+    if (!c->start)
+        return body;
+    const rlx_stmt *fill = rlx_store(ctx, sums, c->start, to, num_to, c->place);
+    fill = fill ? close_loops(c, &l, false, true, fill) : NULL;
+    return rlx_sched_both(ctx, fill ? rlx_copy_fresh(ctx, fill) : NULL, body, c->place);
+}
+
+/* One after the other, where there is a first. */
+static const rlx_stmt *then(const channels *c, const rlx_stmt *first, const rlx_stmt *second)
+{
+    return first ? rlx_sched_both(c->ctx, first, second, c->place) : second;
+}
+
+/* Nests in front of the sum that make the pictures: those that fill them with a number, or the others. *ok: there is memory. */
+static const rlx_stmt *make_pictures(const channels *c, bool fills, bool *ok)
+{
+    const rlx_stmt *all = NULL;
+    member m;
+    for (size_t i = c->first; i < c->at && *ok && c->own_picture; i++) {
+        if (!is_member(c, c->stmts[i], c->pictures.whole, c->pictures.dim, &m) || m.fills != fills)
+            continue;
+        const rlx_stmt *s = in_block(c, &m, fills ? rlx_int64(c->ctx, c->block) : c->size);
+        all = s ? then(c, all, s) : NULL;
+        *ok = all != NULL;
+    }
+    return all;
+}
+
+/* Pictures that somebody else made, turned: all of one, whatever the windows see of it. */
+static const rlx_stmt *turn_pictures(const channels *c)
+{
+    const rlx_buffer *from = c->pictures.whole;
+    const rlx_prim *at[RLX_TIR_MAX_DIMS], *to[RLX_TIR_MAX_DIMS];
+    rlx_sched_loop each[RLX_TIR_MAX_DIMS];
+    size_t n = 0, count = 0;
+    for (size_t d = 0; d < from->num_shape; d++) {
+        const rlx_prim *extent = d == c->pictures.dim ? c->size : rlx_fold_cast(c->ctx, RELAX_INT64, from->shape[d]);
+        each[count] = rlx_sched_loop_new(c->ctx, "i", extent);
+        if (!each[count].var)
+            return NULL;
+        at[d] = d == c->pictures.dim ? rlx_fold_add(c->ctx, c->base, each[count].var) : each[count].var;
+        if (d != c->pictures.dim)
+            to[n++] = each[count].var;
+        count++;
+    }
+    to[n++] = each[c->pictures.dim].var;
+    const rlx_stmt *body = rlx_store(c->ctx, c->pictures.small, rlx_load(c->ctx, from, at, count), to, n, c->place);
+    while (count-- > 0)
+        body = rlx_sched_wrap(c->ctx, &each[count], body, c->place);
+    return body;
+}
+
+/* All of a block. NULL: out of memory. */
+static const rlx_stmt *write_block(channels *c)
+{
+    bool ok = true;
+    member m;
+    const rlx_buffer *weights = NULL, *sums = NULL;
+    const rlx_stmt *made = c->own_picture ? make_pictures(c, false, &ok) : turn_pictures(c),
+                   *turned = turn(c, c->weights, rlx_as_buffer(c->weights->buffer), false, true, &weights),
+                   *back = turn(c, c->acc, c->own_sums ? c->sums.small : rlx_as_buffer(c->acc->buffer), true, false, &sums);
+    if (!ok || !turned || !back)
+        return NULL;
+    const rlx_stmt *all = then(c, made, turned);
+    all = rlx_sched_both(c->ctx, all, sum_up(c, weights, sums), c->place);
+    all = rlx_sched_both(c->ctx, all, back, c->place);
+    for (size_t i = c->at + 1; i < c->end && all; i++)
+        all = is_member(c, c->stmts[i], c->sums.whole, c->sums.dim, &m)
+                  ? rlx_sched_both(c->ctx, all, in_block(c, &m, c->size), c->place)
+                  : NULL;
+    all = rlx_tir_with_temporary(c->ctx, sums, all, c->place);
+    all = rlx_tir_with_temporary(c->ctx, weights, all, c->place);
+    return c->own_sums && all ? rlx_tir_with_temporary(c->ctx, c->sums.small, all, c->place) : all;
+}
+
+/* Channels of a block: as many as lie near, and parts that are alike if that can be. */
+static int64_t channels_of_block(const channels *c, int64_t each)
+{
+    int64_t most = NEAR_ELEMENTS / each / LANES * LANES;
+    most = most < LANES ? LANES : most;
+    if (c->all <= most + most / 2)
+        return c->all;
+    for (int64_t b = most; b > most / 2 && b > LANES; b -= LANES)
+        if (c->all % b == 0)
+            return b;
+    return most;
+}
+
+static const rlx_stmt *write_blocks(channels *c)
+{
+    rlx_context *ctx = c->ctx;
+    int64_t each = elements_of(c->picture, (size_t)channel_of(ctx, c->picture, c->plan->loops[c->lane].var));
+    bool ok = true;
+    c->block = channels_of_block(c, each);
+    int64_t blocks = (c->all + c->block - 1) / c->block, part = blocks < BLOCKS_EACH ? 1 : blocks / BLOCKS_EACH;
+    rlx_sched_loop parts = rlx_sched_loop_new(ctx, "part", rlx_int64(ctx, (blocks + part - 1) / part));
+    const rlx_prim *begin = rlx_fold_mul(ctx, parts.var, rlx_int64(ctx, part)),
+                   *left = begin ? rlx_fold_sub(ctx, rlx_int64(ctx, blocks), begin) : NULL;
+    rlx_sched_loop block = rlx_sched_loop_new(
+        ctx, "block", blocks % part == 0 ? rlx_int64(ctx, part) : left ? rlx_least(ctx, rlx_int64(ctx, part), left) : NULL);
+    c->base = begin && block.var ? rlx_fold_mul(ctx, rlx_fold_add(ctx, begin, block.var), rlx_int64(ctx, c->block)) : NULL;
+    c->size = c->all % c->block == 0 ? rlx_int64(ctx, c->block)
+              : c->base ? rlx_least(ctx, rlx_int64(ctx, c->block), rlx_fold_sub(ctx, rlx_int64(ctx, c->all), c->base))
+                        : NULL;
+    if (!c->base || !c->size || !shrink(c, &c->pictures, c->picture, true) ||
+        (c->own_sums && !shrink(c, &c->sums, c->acc, false)))
+        return NULL;
+    const rlx_stmt *body = rlx_sched_wrap(ctx, &block, write_block(c), c->place),
+                   *fills = make_pictures(c, true, &ok);
+    body = ok && body ? then(c, fills, body) : NULL;
+    body = body ? rlx_tir_with_temporary(ctx, c->pictures.small, body, c->place) : NULL;
+    if (body && c->own_picture)
+        rlx_drop_temporary(ctx, c->params, c->pictures.whole);
+    if (body && c->own_sums)
+        rlx_drop_temporary(ctx, c->params, c->sums.whole);
+    return rlx_sched_wrap(ctx, &parts, body, c->place);
+}
+
+/* Channels that lie side by side: the weights alone are turned, once. */
+static const rlx_stmt *write_side_by_side(channels *c)
+{
+    const rlx_buffer *weights = NULL;
+    c->first = c->start ? c->at - 1 : c->at;
+    c->end = c->at + 1;
+    c->block = c->all;
+    c->base = rlx_int64(c->ctx, 0);
+    c->size = rlx_int64(c->ctx, c->all);
+    const rlx_stmt *turned = turn(c, c->weights, rlx_as_buffer(c->weights->buffer), false, true, &weights),
+                   *body = rlx_sched_both(c->ctx, turned, turned ? sum_up(c, weights, NULL) : NULL, c->place);
+    return body ? rlx_tir_with_temporary(c->ctx, weights, body, c->place) : NULL;
+}
+
+/* The statements [first, end) as one; NULL: they stay as they are, or out of memory. */
+static const rlx_stmt *lay(channels *c)
+{
+    const rlx_prim *var = c->plan->loops[c->lane].var;
+    const rlx_for_stmt *init = c->at > 0 ? rlx_as_for_stmt(c->stmts[c->at - 1]) : NULL;
+    c->start = init ? rlx_plan_first_value(c->ctx, c->plan, init) : NULL;
+    if (rlx_plan_is_unit(c->acc, c->lane) && rlx_plan_is_unit(c->picture, c->lane))
+        return rlx_plan_is_unit(c->weights, c->lane) || !c->start ? NULL : write_side_by_side(c);
+    int64_t each = elements_of(c->picture, (size_t)channel_of(c->ctx, c->picture, var));
+    if (!c->start || c->all < LANES / 2 || !wastes_lanes(c) || each > MOST_ELEMENTS / LANES)
+        return NULL;
+    find_members(c);
+    return are_apart(c) ? write_blocks(c) : NULL;
+}
+
+bool rlx_lay_channels(rlx_context *ctx, const rlx_panel_params *params, const rlx_stmt **stmts, size_t *count)
+{
+    for (size_t i = 0; i < *count && !ctx->diags.out_of_memory; i++) {
+        const rlx_for_stmt *nest = rlx_as_for_stmt(stmts[i]);
+        rlx_nest_plan plan;
+        if (!nest)
+            continue;
+        bool ok = rlx_plan_nest(ctx, &everywhere, nest, &plan);
+        channels c = { .ctx = ctx, .params = params, .stmts = stmts, .count = *count, .at = i, .plan = &plan, .place = nest->place };
+        const rlx_stmt *now = ok && is_lane_sum(&c) ? lay(&c) : NULL;
+        rlx_nest_plan_free(ctx, &plan);
+        if (!now)
+            continue;
+        stmts[c.first] = now;
+        memmove(stmts + c.first + 1, stmts + c.end, (*count - c.end) * sizeof *stmts);
+        *count -= c.end - c.first - 1;
+        i = c.first;
+    }
+    return !ctx->diags.out_of_memory;
+}
