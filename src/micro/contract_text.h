@@ -411,36 +411,10 @@ enum { NAME(WINDOW_ROWS) = 1 };
                 NAME(PART_WINDOW(by))(r, a, acc_at, b_at, j);                                      \
         }                                                                                          \
     }
-#if COMMON
+#if COMMON && !defined(SET_NARROW)
 WINDOWS(two)
 #endif
 WINDOWS(one)
-
-#if COMMON
-/* Few short rows that lie side by side: one run over all of them and what lies between, of which the rows are kept. */
-enum { NAME(FLAT) = 64 };
-SET static bool NAME(is_flat)(const rlx_micro_sum *r)
-{
-    int64_t run = (r->rows - 1) * r->b_i + r->columns;
-    return r->fresh && r->a_i == 0 && r->rows < 8 && r->b_i >= r->columns && run <= NAME(FLAT) &&
-           (run + 2 * LANES - 1) / (2 * LANES) * 4 <= 7;
-}
-
-SET static void NAME(windows_flat)(const rlx_micro_sum *r)
-{
-    T sums[NAME(FLAT)];
-    rlx_micro_sum run = *r;
-    run.acc = sums, run.b_i = 0, run.rows = 1;
-    run.columns = (r->rows - 1) * r->b_i + r->columns;
-    NAME(contract_tiles)(&run);
-    for (int64_t i = 0; i < r->rows; i++)
-        for (int64_t j = 0; j < r->columns; j += LANES) {
-            OF(X, tail) tail = OF(X, first)(rlx_micro_less(r->columns - j, LANES));
-            OF(X, store_part)((T *)r->acc + i * r->acc_i + j,
-                              OF(X, load_part)(sums + i * r->b_i + j, tail), tail);
-        }
-}
-#endif
 
 /* Windows one above the other whose turns are the rows below each other: a row of b is loaded once for all of the
  * R sums that it is part of, which wait in registers. Each of them still meets its turns in order. */
@@ -567,13 +541,9 @@ DRIVER static void NAME(contract)(const rlx_micro_sum *sum)
         NAME(contract_panels)(r);
         return;
     }
-    if (plain && r->b_j == 1 && r->b_i && NAME(is_flat)(r)) {
-        NAME(windows_flat)(r);
-        return;
-    }
 #endif
 #if COMMON && defined(SET_NARROW)
-    if (plain && r->columns <= 8 && (r->b_j == 2 || (r->b_j == 1 && r->b_i))) {
+    if (plain && (r->b_j == 2 || (r->b_j == 1 && r->b_i && r->columns <= 8))) {
         SET_NARROW(r);
         return;
     }
@@ -581,8 +551,10 @@ DRIVER static void NAME(contract)(const rlx_micro_sum *sum)
 #if COMMON
     if (plain && r->b_i == 0 && r->b_j == 1 && NAME(is_for_runs)(r))
         NAME(contract_runs)(r);
+#if !defined(SET_NARROW)
     else if (plain && r->b_j == 2)
         NAME(windows_two)(r);
+#endif
     else
 #endif
     if (plain && r->b_j == 1)

@@ -20,7 +20,7 @@ enum { RLX_PANEL_COLUMNS = 32, RLX_PANEL_ROWS = 8, RLX_PANEL_FOURS = 4 };
  *   reduce    acc[i, j] = acc[i, j] op a[i, j, t, k]
  * fresh: acc holds nothing yet, sums begin with +0. Fast where acc_j == 1, a_j == 0, b_j == 1, b_i == 0: columns in
  * registers, one scalar of a for all of them; b a panel (b_k == 32, columns <= 32) or in place; and, for windows, where
- * a_i == 0 and b_j is 1 or 2. Any other strides are computed too, slowly. Strides along an extent of 1 are 0.
+ * a_i == 0 and b_j is 1 or 2; and, begun afresh, where both a_j and b_j are 1 and one of them has no rows. Any other strides are computed too, slowly. Strides along an extent of 1 are 0.
  * Elements of 8 bits are summed up in 32, which wrap around: fast where depth == 4, a_k == 1, b_k == 1, a_j == 0, b_i == 0,
  * acc_j == 1 and b_fours. */
 typedef struct rlx_micro_sum {
@@ -159,7 +159,7 @@ typedef void rlx_micro_chain_fn(const rlx_micro_step *steps, int64_t n);
 typedef struct rlx_micro_set {
     const char *name;          /* "baseline", "avx2", "avx512", "avx512vnni", "neon" */
     rlx_micro_sum_fn *const (*contract)[RLX_ELEM_COUNT];       /* [product not rounded] */
-    rlx_micro_groups_fn *windows;  /* contract: float32, products not rounded, windows of one channel in each group; NULL: none */
+    rlx_micro_groups_fn *lanes;    /* contract: float32, products not rounded, columns that move a and b; NULL: none */
     rlx_micro_sum_fn *dot;                                     /* contract: elements of 8 bits, acc of 32 */
     rlx_micro_sum_fn *const (*reduce)[RLX_ELEM_COUNT];         /* [enum rlx_kernel_reduce] */
     rlx_micro_partial_fn *const (*partial)[RLX_ELEM_COUNT];    /* [enum rlx_kernel_value]; not OWN_SQUARE: b is 0 */

@@ -3,6 +3,26 @@
  */
 #define LANES u32_LANES
 
+/* d[k * d_step + l] = s[l * s_step + k] for l < lanes, k < steps, neither of them fewer than a square has: a vector of lanes by
+ * four steps. The last squares cover some of those before once more. */
+SET static void transpose_words(uint32_t *d, int64_t d_step, const uint32_t *s, int64_t s_step, int64_t lanes, int64_t steps)
+{
+    for (int64_t l = 0; l < lanes; l += LANES) {
+        l = rlx_micro_less(l, lanes - LANES);
+        for (int64_t k = 0; k < steps; k += 4) {
+            k = rlx_micro_less(k, steps - 4);
+            uint32_t *to = d + k * d_step + l;
+            u32_vec v[4];
+            RLX_UNROLL for (int i = 0; i < 4; i++) v[i] = u32_rows(s + (l + i) * s_step + k, 4 * s_step);
+            u32_vec low[2] = { u32_low(v[0], v[1]), u32_low(v[2], v[3]) }, high[2] = { u32_high(v[0], v[1]), u32_high(v[2], v[3]) };
+            u32_store(to, u32_low_pairs(low[0], low[1]));
+            u32_store(to + d_step, u32_high_pairs(low[0], low[1]));
+            u32_store(to + 2 * d_step, u32_low_pairs(high[0], high[1]));
+            u32_store(to + 3 * d_step, u32_high_pairs(high[0], high[1]));
+        }
+    }
+}
+
 /*- One panel of columns, in n lanes of it that stand side by side in memory:
  *     d[k * 32 + l] = s[k . strides + l * step]      l < n <= 32, step 1 or 2 */
 #define PACK_RUN(by)                                                                          \
@@ -101,14 +121,24 @@ SET static void pack_words(const rlx_micro_pack *p)
 {
     int64_t steps = p->depth[0] * p->depth[1] * p->depth[2];
     uint32_t *d = p->dst;
-    if (p->panel != RLX_PANEL_COLUMNS || (p->lane_stride[1] != 1 && p->lane_stride[1] != 2)) {
-        rlx_micro_packs[RLX_ELEM_U32][RLX_ELEM_U32](p);
-        return;
-    }
     rlx_micro_pack one = *p;
     if (p->lane_stride[0] == p->width * p->lane_stride[1]) { /* the digits are one number */
         one.width = p->start + p->lanes + 1;
         p = &one;
+    }
+    if (p->panel != RLX_PANEL_COLUMNS || (p->lane_stride[1] != 1 && p->lane_stride[1] != 2)) {
+        bool straight = p->depth_stride[2] == 1 && (p->depth[1] == 1 || p->depth_stride[1] == p->depth[2]) &&
+                        (p->depth[0] == 1 || p->depth_stride[0] == p->depth[1] * p->depth[2]),
+             turned = p == &one && p->panel == RLX_PANEL_COLUMNS && straight && steps >= 4;
+        const uint32_t *s = (const uint32_t *)p->src + p->start * p->lane_stride[1];
+        for (; turned && one.lanes >= RLX_PANEL_COLUMNS; one.start += RLX_PANEL_COLUMNS, one.lanes -= RLX_PANEL_COLUMNS) {
+            transpose_words(d, RLX_PANEL_COLUMNS, s, p->lane_stride[1], RLX_PANEL_COLUMNS, steps);
+            s += RLX_PANEL_COLUMNS * p->lane_stride[1];
+            one.dst = d += steps * RLX_PANEL_COLUMNS;
+        }
+        if (one.lanes || !p->lanes)
+            rlx_micro_packs[RLX_ELEM_U32][RLX_ELEM_U32](&one);
+        return;
     }
     for (int64_t l = 0; !l || l < p->lanes; l += RLX_PANEL_COLUMNS, d += steps * RLX_PANEL_COLUMNS)
         pack_panel(p, d, l, rlx_micro_less(p->lanes - l, RLX_PANEL_COLUMNS));
@@ -129,26 +159,6 @@ SET static void pack_words(const rlx_micro_pack *p)
 COPY_ROWS(one)
 COPY_ROWS(two)
 #undef COPY_ROWS
-
-/* d[k * d_step + l] = s[l * s_step + k] for l < lanes, k < steps, neither of them fewer than a square has: a vector of lanes by
- * four steps. The last squares cover some of those before once more. */
-SET static void transpose_words(uint32_t *d, int64_t d_step, const uint32_t *s, int64_t s_step, int64_t lanes, int64_t steps)
-{
-    for (int64_t l = 0; l < lanes; l += LANES) {
-        l = rlx_micro_less(l, lanes - LANES);
-        for (int64_t k = 0; k < steps; k += 4) {
-            k = rlx_micro_less(k, steps - 4);
-            uint32_t *to = d + k * d_step + l;
-            u32_vec v[4];
-            RLX_UNROLL for (int i = 0; i < 4; i++) v[i] = u32_rows(s + (l + i) * s_step + k, 4 * s_step);
-            u32_vec low[2] = { u32_low(v[0], v[1]), u32_low(v[2], v[3]) }, high[2] = { u32_high(v[0], v[1]), u32_high(v[2], v[3]) };
-            u32_store(to, u32_low_pairs(low[0], low[1]));
-            u32_store(to + d_step, u32_high_pairs(low[0], low[1]));
-            u32_store(to + 2 * d_step, u32_low_pairs(high[0], high[1]));
-            u32_store(to + 3 * d_step, u32_high_pairs(high[0], high[1]));
-        }
-    }
-}
 
 /* Rows in vectors, and transposes in squares; long rows, and what runs along neither, as everywhere. */
 enum { LONG_ROW = 256 };

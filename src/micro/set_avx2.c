@@ -30,7 +30,7 @@ void rlx_micro_dot_avx2(const rlx_micro_sum *r) { dot(r); }
 const rlx_micro_set rlx_micro_avx2 = {
     .name = "avx2",
     .contract = contractions,
-    .windows = contract_lanes,
+    .lanes = contract_lanes,
     .dot = dot,
     .reduce = reductions,
     .partial = partials,

@@ -54,13 +54,14 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 
 #define INT_HIGH_TILES_1(part)
 #define INT_HIGH_CASES_1(part)
 #define DOT_ROWS 8
-/* Windows of few columns: half of a vector would be empty, and its loads cross lines. */
+/* Windows of few columns: half of a vector would be empty, and its loads cross lines. Those of every second column are rare: channels
+ * of such are lanes. */
 #define SET_NARROW rlx_micro_avx2.contract[1][RLX_ELEM_F32]
 #include "micro/set_text.h"
 
 #define FUNCTIONS                  \
     .contract = contractions,      \
-    .windows = contract_lanes,     \
+    .lanes = contract_lanes,       \
     .reduce = reductions,          \
     .partial = partials,           \
     .normalize = normalize_f32,    \

@@ -23,7 +23,7 @@
 const rlx_micro_set rlx_micro_neon = {
     .name = "neon",
     .contract = contractions,
-    .windows = contract_lanes,
+    .lanes = contract_lanes,
     .dot = dot,
     .reduce = reductions,
     .partial = partials,

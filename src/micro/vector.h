@@ -12,7 +12,6 @@
  *   X_pair, X_first_pair(n),    the same of n lanes; what follows the last of them is not read
  *   X_even_part
  *   X_merge(v, w, t)            w where there are lanes, else v; where SET_PARTS
- *   f32_together(v, t)          the lanes of t side by side, from the first on; where SET_MASKS
  *   u32_rows(p, step)           four words of each of u32_LANES / 4 rows; u32_low, u32_high(v, w): of each four words of v and w
  *                               the lower or upper two in turn; u32_low_pairs, u32_high_pairs: those two of v, then of w. Where
  *                               SET_SHORT_PARTS
@@ -248,7 +247,6 @@ PART_OF_2(u64, uint64_t)
 SET_INLINE f32_vec f32_merge(f32_vec v, f32_vec w, f32_tail t) { return _mm512_mask_mov_ps(v, t, w); }
 SET_INLINE f32_vec f32_load_over(f32_vec v, const float *p, f32_tail t) { return _mm512_mask_loadu_ps(v, t, p); }
 SET_INLINE f64_vec f64_merge(f64_vec v, f64_vec w, f64_tail t) { return _mm512_mask_mov_pd(v, t, w); }
-SET_INLINE f32_vec f32_together(f32_vec v, f32_tail t) { return _mm512_maskz_compress_ps(t, v); }
 #elif defined(RLX_SET_AVX2)
 SET_INLINE f32_vec f32_merge(f32_vec v, f32_vec w, f32_tail t)
 {

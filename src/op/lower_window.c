@@ -18,6 +18,7 @@
 #define MAX_AXES RLX_LOW_AXES
 #define MAX_SPATIAL 3
 #define SMALL_GROUP 2048 /* elements */
+#define STRIDED_CHANNEL 4096
 
 /* Places of the result along an axis, `count` from `at` on, and elements of their windows, `steps` from `first` on, all of
  * which are inside of data. */
@@ -664,16 +665,21 @@ static void accumulate_phases(window *w, const phased *p, const char *name, cons
     }
 }
 
-/* Borders cost more than the data of a small group. */
+/* Borders cost more than the data of a small group. Single channels are done side by side (schedule/channels.c): where they lie so, and
+ * where windows step over elements, if they are not far too large for that. */
 static bool group_is_small(const window *w)
 {
     int64_t count, size;
+    const size_t last = w->x.layout.n - 1;
     if (!rlx_int_literal(w->inputs, &count))
         return false;
+    const bool single = count == 1 && !w->transposed && !w->x.layout.factor[last];
+    if (single && axis_of(&w->x, last) == 1)
+        return true;
     for (size_t i = 0; i < w->n; i++)
         if (!rlx_int_literal(w->x.size[2 + i], &size) || !rlx_mul_i64(count, size, &count))
             return false;
-    return count <= SMALL_GROUP;
+    return count <= SMALL_GROUP || (single && w->stride[w->n - 1] > 1 && count <= STRIDED_CHANNEL);
 }
 
 const rlx_prim_func *rlx_lower_conv(rlx_lower_request *l)

@@ -309,7 +309,7 @@ typedef struct sum {
     rlx_micro_sum one;
     int64_t acc_g, a_g, b_g, extents[LOOPS];
     rlx_micro_sum_fn *f;
-    rlx_micro_groups_fn *windows;    /* NULL: each group alone */
+    rlx_micro_groups_fn *lanes;      /* NULL: each group alone */
     size_t bytes, read_bytes;        /* of an element of acc; of a and b */
 } sum;
 
@@ -346,11 +346,11 @@ static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
     memcpy(i, begin, sizeof i);
     part.rows = count[ROW], part.depth = count[STEP], part.turns = count[TURN];
     part.fresh &= begin[TURN] == 0 && begin[STEP] == 0;
-    if (s->windows && count[GROUP] > 1) {
+    if (s->lanes && count[GROUP] > 1) {
         rlx_micro_groups groups = { count[GROUP], s->acc_g, s->a_g, s->b_g };
         move(s, &part, i);
         part.columns = count[COLUMN];
-        if (s->windows(&part, &groups))
+        if (s->lanes(&part, &groups))
             return;
     }
     for (int64_t j = 0; j < count[COLUMN]; j += columns)
@@ -442,7 +442,7 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
         s.one.fresh = x[0] & RLX_KERNEL_FROM_ZERO;
         s.one.a_signed = of_a == RLX_ELEM_I8, s.one.b_signed = elem_of(r, b[0]) == RLX_ELEM_I8;
         s.one.b_fours = fours;
-        s.windows = x[0] & RLX_KERNEL_EXACT && e == RLX_ELEM_F32 ? r->micro->windows : NULL;
+        s.lanes = x[0] & RLX_KERNEL_EXACT && e == RLX_ELEM_F32 ? r->micro->lanes : NULL;
     }
     memcpy(s.extents, extents, sizeof s.extents);
     return sum_in_pieces(r, &s);

@@ -26,9 +26,10 @@
 enum {
     LANES = 16,              /* channels of a block: a multiple of it, or all */
     NEAR_ELEMENTS = 6144,    /* of the pictures of a block, about */
-    MOST_ELEMENTS = 65536,   /* of 16 pictures: more leave the cache */
+    LARGE_PICTURE = 512,     /* elements: 16 of them leave the nearest cache, so that what fills them is dear */
+    MOST_ELEMENTS = 5120,    /* of a picture with its borders: 16 larger ones leave the next cache, too */
     SHORT_ROW = 8,           /* elements of a row: most of a vector is empty */
-    BLOCKS_EACH = 4,         /* so many blocks or more: pictures are filled with a number once for a quarter of them */
+    PARTS = 4,               /* blocks come in so many parts or more; pictures are filled with a number once for each */
     MOST_STORED = 16
 };
 
@@ -566,7 +567,8 @@ static const rlx_stmt *write_blocks(channels *c)
     int64_t each = elements_of(c->picture, (size_t)channel_of(ctx, c->picture, c->plan->loops[c->lane].var));
     bool ok = true;
     c->block = channels_of_block(c, each);
-    int64_t blocks = (c->all + c->block - 1) / c->block, part = blocks < BLOCKS_EACH ? 1 : blocks / BLOCKS_EACH;
+    int64_t blocks = (c->all + c->block - 1) / c->block,
+            part = each > LARGE_PICTURE ? (blocks + 1) / 2 : blocks < PARTS ? 1 : blocks / PARTS;
     rlx_sched_loop parts = rlx_sched_loop_new(ctx, "part", rlx_int64(ctx, (blocks + part - 1) / part));
     const rlx_prim *begin = rlx_fold_mul(ctx, parts.var, rlx_int64(ctx, part)),
                    *left = begin ? rlx_fold_sub(ctx, rlx_int64(ctx, blocks), begin) : NULL;
@@ -609,20 +611,25 @@ static const rlx_stmt *lay(channels *c)
 {
     const rlx_prim *var = c->plan->loops[c->lane].var;
     const rlx_for_stmt *init = c->at > 0 ? rlx_as_for_stmt(c->stmts[c->at - 1]) : NULL;
+    init = init ? rlx_without_single_steps(c->ctx, init) : NULL;
     c->start = init ? rlx_plan_first_value(c->ctx, c->plan, init) : NULL;
     if (rlx_plan_is_unit(c->acc, c->lane) && rlx_plan_is_unit(c->picture, c->lane))
         return rlx_plan_is_unit(c->weights, c->lane) || !c->start ? NULL : write_side_by_side(c);
     int64_t each = elements_of(c->picture, (size_t)channel_of(c->ctx, c->picture, var));
-    if (!c->start || c->all < LANES / 2 || !wastes_lanes(c) || each > MOST_ELEMENTS / LANES)
+    if (!c->start || c->all < LANES / 2 || !wastes_lanes(c) || each > MOST_ELEMENTS)
         return NULL;
     find_members(c);
+    if (c->own_sums && !are_apart(c)) {
+        c->own_sums = false;
+        c->end = c->at + 1;
+    }
     return are_apart(c) ? write_blocks(c) : NULL;
 }
 
 bool rlx_lay_channels(rlx_context *ctx, const rlx_panel_params *params, const rlx_stmt **stmts, size_t *count)
 {
     for (size_t i = 0; i < *count && !ctx->diags.out_of_memory; i++) {
-        const rlx_for_stmt *nest = rlx_as_for_stmt(stmts[i]);
+        const rlx_for_stmt *whole = rlx_as_for_stmt(stmts[i]), *nest = whole ? rlx_without_single_steps(ctx, whole) : NULL;
         rlx_nest_plan plan;
         if (!nest)
             continue;

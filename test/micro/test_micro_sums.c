@@ -517,17 +517,27 @@ static void test_partial(void **state)
             }
 }
 
-/* ---- windows of many channels ---------------------------------------------------------------- */
+/* ---- windows of many groups ------------------------------------------------------------------ */
 
-/* Every group as the plain sum has it, whether a set knows a way for all of them or not. */
-static int64_t try_windows(void)
+/* Every group as the plain sum has it, whether a set knows a way for all of them or not: columns that move both operands, or a picture
+ * for each group. */
+static int64_t try_groups(void)
 {
-    int64_t by = 1 + once_in(3), reach = 1 + below(5), wide = 1 + below(12), gap = below(5), known = 0;
-    rlx_micro_sum s = { .rows = 1 + below(9), .columns = wide, .turns = reach, .depth = 1 + below(5), .fresh = !once_in(6) };
-    s.b_j = by, s.b_i = (wide * by + gap) * (once_in(5) ? 1 : by), s.b_t = wide * by + gap, s.b_k = 1 + below(2);
-    s.a_k = 1, s.a_t = s.depth, s.acc_j = 1, s.acc_i = wide + once_in(6);
-    rlx_micro_groups g = { 1 + below(5), s.rows * s.acc_i + below(3), s.turns * s.depth + below(2), s.rows * s.b_i + below(40) };
-    int64_t to = (g.count - 1) * g.acc + (s.rows - 1) * s.acc_i + s.columns - 1, a = (g.count - 1) * g.a + s.turns * s.depth - 1,
+    int64_t by = 1 + once_in(3), wide = 1 + below(40), gap = below(5), known = 0;
+    const bool lanes = !once_in(4), swapped = once_in(2);
+    rlx_micro_sum s = { .rows = 1 + below(19), .columns = wide, .turns = 1 + below(5), .depth = 1 + below(5), .fresh = !once_in(6) };
+    s.acc_j = 1, s.acc_i = wide + once_in(6), s.a_k = 1, s.a_t = s.depth;
+    s.b_j = lanes ? 1 : by, s.b_k = lanes ? wide + gap : by, s.b_i = s.b_k * by, s.b_t = s.b_k * (s.depth + below(3));
+    rlx_micro_groups g = { 1 + below(5), s.rows * s.acc_i + below(3), lanes ? 0 : s.turns * s.depth, s.rows * s.b_i + below(40) };
+    if (lanes)
+        s.a_j = 1, s.a_k = wide, s.a_t = s.depth * wide;
+    if (swapped) {
+        rlx_micro_sum w = s;
+        s.a_i = w.b_i, s.a_j = w.b_j, s.a_t = w.b_t, s.a_k = w.b_k, s.b_i = w.a_i, s.b_j = w.a_j, s.b_t = w.a_t, s.b_k = w.a_k;
+        g = (rlx_micro_groups){ g.count, g.acc, g.b, g.a };
+    }
+    int64_t to = (g.count - 1) * g.acc + (s.rows - 1) * s.acc_i + s.columns - 1,
+            a = (g.count - 1) * g.a + (s.rows - 1) * s.a_i + (s.columns - 1) * s.a_j + (s.turns - 1) * s.a_t + (s.depth - 1) * s.a_k,
             b = (g.count - 1) * g.b + (s.rows - 1) * s.b_i + (s.columns - 1) * s.b_j + (s.turns - 1) * s.b_t + (s.depth - 1) * s.b_k;
     float *acc = s.acc = fenced_place(acc_memory, 0, to, sizeof(float), once_in(2));
     s.a = fenced_place(a_memory, 0, a, sizeof(float), once_in(2));
@@ -542,7 +552,7 @@ static int64_t try_windows(void)
     for (size_t n = 0; n < sizeof set_names / sizeof *set_names; n++) {
         const rlx_micro_set *set = rlx_micro_find(set_names[n]);
         memcpy(acc_memory.bytes, before, acc_memory.size);
-        if (!set || !set->windows || !set->windows(&s, &g))
+        if (!set || !set->lanes || !set->lanes(&s, &g))
             continue;
         known++;
         join_nans(RLX_ELEM_F32, acc_memory.size);
@@ -554,7 +564,7 @@ static int64_t try_windows(void)
     return known;
 }
 
-static void test_windows(void **state)
+static void test_groups(void **state)
 {
     const rlx_micro_set *widest = rlx_micro_find(NULL);
     int64_t known = 0;
@@ -562,10 +572,10 @@ static void test_windows(void **state)
         fill(a_memory.bytes, a_memory.size, RLX_ELEM_F32, (enum mood)mood);
         fill(b_memory.bytes, b_memory.size, RLX_ELEM_F32, (enum mood)mood);
         for (int n = 0; n < rounds_of(200); n++)
-            known += try_windows();
+            known += try_groups();
     }
-    if (widest->windows && !known)
-        fail_msg("no windows that set %s knows", widest->name);
+    if (widest->lanes && !known)
+        fail_msg("no groups that set %s knows", widest->name);
 }
 
 /* ---- rows that are normalized --------------------------------------------------------------- */
@@ -662,7 +672,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contract),
-        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_groups),
         cmocka_unit_test(test_dot),
         cmocka_unit_test(test_reduce),
         cmocka_unit_test(test_partial),

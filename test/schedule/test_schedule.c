@@ -5,7 +5,8 @@
  *     --- run: contract n=33 m=40 RT09 dimension 1 of A
  *
  * contract: the kernel of the schedule sums products up as one instruction; unpack: and it makes an
- * operand of fields of bits; joined: contract, and what stands behind the sum runs on its blocks; plain: it does neither; any:
+ * operand of fields of bits; joined: contract, and what stands behind the sum runs on its blocks; lanes: contract, and its lanes are
+ * channels, each with weights of its own; plain: it does neither; any:
  * whichever. Then the sizes, and how the call fails, if it does, scheduled or not. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,6 +100,29 @@ static bool is_joined(rlx_context *ctx, const rlx_prim_func *f)
     return found;
 }
 
+/* T.fma(a[.., l], b[.., l], own[.., l])? */
+static enum rlx_step find_lanes(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    bool *found = user;
+    const rlx_buffer_store *s = rlx_as_buffer_store(n);
+    const rlx_prim_call *sum = s ? rlx_as_prim_call(s->value) : NULL;
+    bool same = sum && sum->num_args == 3;
+    for (size_t i = 0; i < 3 && same; i++) {
+        const rlx_buffer_load *l = rlx_as_buffer_load(sum->args[i]);
+        same = l && l->indices[l->num_indices - 1] == s->indices[s->num_indices - 1];
+    }
+    *found |= same;
+    return RLX_STEP_ON;
+}
+
+static bool has_lanes(rlx_context *ctx, const rlx_prim_func *f)
+{
+    bool found = false;
+    rlx_walker w = { .enter = find_lanes, .user = &found, .terse = true };
+    rlx_walk(&ctx->memory, f->body, &w, NULL);
+    return found;
+}
+
 /* The call of f; what is wrong about it, or "". */
 static void check_call(rlx_context *ctx, const rlx_prim_func *f, const char *call, char said[512])
 {
@@ -122,9 +146,9 @@ static bool check_run(rlx_context *ctx, const rlx_prim_func *f, const char *call
     bool ok = s != NULL;
     assert_non_null(s);
     bool joined = strncmp(call, "joined", 6) == 0, unpacks = strncmp(call, "unpack", 6) == 0,
-         sums = joined || unpacks || strncmp(call, "contract", 8) == 0;
+         lanes = strncmp(call, "lanes", 5) == 0, sums = joined || unpacks || lanes || strncmp(call, "contract", 8) == 0;
     if (strncmp(call, "any", 3) != 0 && (has_instruction(ctx, s, "contract") != sums ||
-                                         has_instruction(ctx, s, "unpack") != unpacks ||
+                                         has_instruction(ctx, s, "unpack") != unpacks || has_lanes(ctx, s) != lanes ||
                                          (joined && !is_joined(ctx, s)))) {
         print_message("another plan than wanted\n");
         ok = false;
