@@ -44,6 +44,10 @@ const rlx_stmt *rlx_split_same_sizes(rlx_context *ctx, const rlx_prim_func *f, c
 /* The body with nests that hand each other elements as one; itself where there are none. NULL: out of memory. */
 const rlx_stmt *rlx_inline_nests(rlx_context *ctx, const rlx_stmt *body);
 
+/* ---- elements that are chosen by where they are: guards.c */
+/* The body with nests of such elements as boxes; itself where there are none. NULL: out of memory. */
+const rlx_stmt *rlx_split_guards(rlx_context *ctx, const rlx_stmt *body);
+
 /* ---- nests over the same rows: rows.c */
 /* The body with nests that treat rows alike in one loop over tiles of rows; itself where there are none. NULL: out of memory. */
 const rlx_stmt *rlx_join_rows(rlx_context *ctx, const rlx_stmt *body);

@@ -1,0 +1,226 @@
+/*- guards.c: elements that are chosen by where they are become boxes.
+ *
+ *     for i, j:  P[i, j] = if_then_else(1 <= i and i < n + 1 and 1 <= j, X[i - 1, j - 1], 0)
+ *
+ *     for i, j:  P[i, j] = 0                                      ->    for i, j:  P[i, j] = 0
+ *                                                                       for i < n, j < m - 1:  P[i + 1, j + 1] = X[i, j]
+ *
+ *     for i, j:  Y[i, j] = if_then_else(i < 5, A[i, j], B[i - 5, j])
+ *                                                                 ->    for i < 5, j:  Y[i, j] = A[i, j]
+ *                                                                       for i < n - 5, j:  Y[i + 5, j] = B[i, j]
+ *
+ * Compilers pad and join tensors so. As boxes these are copies without a question for each element, and windows over what is padded are
+ * what they are elsewhere. Each place is stored by one iteration, so that what is stored last is what was chosen.
+ */
+#include "schedule/plan_int.h"
+#include "schedule/schedule_int.h"
+
+enum { MOST_BOXES = 16 };
+
+/* Where a loop runs; NULL: no bound. int64. */
+typedef struct bounds { const rlx_prim *low, *high; } bounds;
+
+typedef struct guarded {
+    rlx_context *ctx;
+    const rlx_for_stmt *loops[RLX_PLAN_MAX_NEST];
+    const rlx_nest_plan *plan;
+    bounds at[RLX_PLAN_MAX_NEST];    /* where the condition holds */
+    size_t num_bounds;
+    int last;                        /* loop of the bound that was met last */
+    bool is_high;                    /* and it is one above */
+} guarded;
+
+/* Is it an integer that is known in front of the nest? */
+static bool is_known(rlx_context *ctx, const rlx_prim *p)
+{
+    rlx_ptrmap none;
+    rlx_ptrmap_init(&none, &ctx->memory);
+    bool known = !rlx_plan_hangs_on(ctx, p, &none);
+    rlx_ptrmap_free(&none);
+    return known;
+}
+
+/* c * v + rest below 0 (or_zero: or 0), c 1 or -1: a bound of v. */
+static bool note_bound(guarded *g, int loop, bool rises, const rlx_prim *rest, bool or_zero)
+{
+    rlx_context *ctx = g->ctx;
+    bounds *b = &g->at[loop];
+    const rlx_prim *wide = rlx_fold_cast(ctx, RELAX_INT64, rest), *zero = rlx_int64(ctx, 0), *one = rlx_int64(ctx, 1),
+                   *end = !wide ? NULL : rises ? rlx_fold_sub(ctx, zero, wide) : wide;
+    if (end && rises == or_zero) /* v < end, or v >= end */
+        end = rlx_fold_add(ctx, end, one);
+    if (!end)
+        return false;
+    if (rises)
+        b->high = b->high ? rlx_least(ctx, b->high, end) : end;
+    else
+        b->low = b->low ? rlx_greatest(ctx, b->low, end) : end;
+    g->num_bounds++;
+    g->last = loop;
+    g->is_high = rises;
+    return true;
+}
+
+/* A comparison of one loop with what is known. */
+static bool take_comparison(guarded *g, const rlx_prim *cond)
+{
+    rlx_context *ctx = g->ctx;
+    const rlx_binary *c = rlx_as_binary(cond);
+    const bool less = c && (c->node.kind == RLX_NODE_LT || c->node.kind == RLX_NODE_LE),
+               more = c && (c->node.kind == RLX_NODE_GT || c->node.kind == RLX_NODE_GE);
+    const rlx_prim *vars[RLX_PLAN_MAX_NEST];
+    rlx_tir_affine side[2];
+    int loop = -1;
+    int64_t step = 0;
+    if ((!less && !more) || rlx_dtype_is_float(rlx_prim_dtype(c->a)))
+        return false;
+    for (size_t i = 0; i < g->plan->count; i++)
+        vars[i] = g->plan->loops[i].var;
+    for (int i = 0; i < 2; i++) /* the smaller one first */
+        if (!rlx_tir_affine_of(ctx, (i == 0) == less ? c->a : c->b, vars, g->plan->count, &side[i]) || !is_known(ctx, side[i].base))
+            return false;
+    for (size_t i = 0; i < g->plan->count; i++) {
+        int64_t a = 0, b = 0;
+        if ((side[0].coeff[i] && !rlx_int_literal(side[0].coeff[i], &a)) || (side[1].coeff[i] && !rlx_int_literal(side[1].coeff[i], &b)))
+            return false;
+        if (a == b)
+            continue;
+        if (loop >= 0 || a < -1 || a > 1 || b < -1 || b > 1 || (a && b))
+            return false;
+        loop = (int)i;
+        step = a - b;
+    }
+    const rlx_prim *rest = rlx_fold_sub(ctx, rlx_fold_cast(ctx, RELAX_INT64, side[0].base), rlx_fold_cast(ctx, RELAX_INT64, side[1].base));
+    return loop >= 0 && rest && note_bound(g, loop, step > 0, rest, c->node.kind == RLX_NODE_LE || c->node.kind == RLX_NODE_GE);
+}
+
+static bool take_condition(guarded *g, const rlx_prim *cond)
+{
+    const rlx_prim *pending[2 * RLX_PLAN_MAX_NEST];
+    size_t count = 0;
+    pending[count++] = cond;
+    while (count) {
+        const rlx_prim *c = pending[--count];
+        const rlx_binary *both = c->kind == RLX_NODE_AND ? rlx_as_binary(c) : NULL;
+        if (!both ? !take_comparison(g, c) : count + 2 > RLX_COUNT(pending))
+            return false;
+        if (both) {
+            pending[count++] = both->a;
+            pending[count++] = both->b;
+        }
+    }
+    return true;
+}
+
+/* The nest with this value, in those bounds. *none: it surely never runs. NULL: that, or out of memory. */
+static const rlx_stmt *in_bounds(const guarded *g, const bounds *at, const rlx_prim *value, bool *none)
+{
+    rlx_context *ctx = g->ctx;
+    const rlx_buffer_store *s = (const rlx_buffer_store *)g->plan->body;
+    const rlx_prim *extent[RLX_PLAN_MAX_NEST];
+    rlx_rewriter r;
+    bool ok = true;
+    *none = false;
+    rlx_tir_folder_init(&r, ctx);
+    for (size_t i = 0; i < g->plan->count && ok; i++) {
+        const rlx_nest_loop *l = &g->plan->loops[i];
+        const rlx_prim *end = rlx_fold_add(ctx, l->min, l->extent), *low = l->min;
+        int64_t n;
+        end = end && at[i].high ? rlx_least(ctx, end, at[i].high) : end;
+        low = at[i].low ? rlx_greatest(ctx, low, at[i].low) : low;
+        extent[i] = !at[i].low && !at[i].high ? l->extent : low && end ? rlx_fold_sub(ctx, end, low) : NULL;
+        if (extent[i] && rlx_int_literal(extent[i], &n))
+            *none |= n <= 0;
+        else if (extent[i] && extent[i] != l->extent)
+            extent[i] = rlx_greatest(ctx, extent[i], rlx_int64(ctx, 0));
+        const rlx_dtype dtype = rlx_prim_dtype(l->var);
+        const rlx_prim *first = low == l->min ? NULL : rlx_fold_cast(ctx, dtype, rlx_fold_sub(ctx, low, l->min)),
+                       *now = first ? rlx_fold_add(ctx, l->var, first) : l->var;
+        ok = extent[i] && now && (low == l->min || (first && rlx_ptrmap_put(&r.map, l->var, (uintptr_t)now)));
+    }
+    const rlx_stmt *body = ok && !*none ? rlx_store(ctx, rlx_as_buffer(s->buffer), value, s->indices, s->num_indices, s->place) : NULL;
+    body = body ? rlx_rewrite(&r, body) : NULL;
+    rlx_rewriter_free(&r);
+    for (size_t i = g->plan->count; i-- > 0 && body;) {
+        const rlx_for_stmt *old = g->loops[i];
+        body = rlx_for(ctx, rlx_as_prim_var(old->loop_var), old->min, rlx_fold_cast(ctx, rlx_prim_dtype(old->loop_var), extent[i]),
+                       old->for_kind, body, old->place);
+    }
+    return body ? rlx_copy_fresh(ctx, body) : NULL;
+}
+
+/* A nest of one store, all of whose loops each place tells apart, and which loads nothing of what it stores. */
+static bool is_plain(const rlx_nest_plan *n)
+{
+    const rlx_buffer_store *s = n->form == RLX_PLAN_STRIP ? rlx_as_buffer_store(n->body) : NULL;
+    bool is = s && !s->predicate;
+    for (size_t i = 0; i < n->count && is; i++)
+        is = n->loops[i].determined;
+    for (size_t i = 1; i < n->accesses.len && is; i++)
+        is = !rlx_plan_share_memory(&n->accesses.data[i], &n->accesses.data[0]);
+    return is;
+}
+
+static bool is_number(const rlx_prim *p) { return p->kind == RLX_NODE_FLOAT_IMM || p->kind == RLX_NODE_INT_IMM; }
+
+/* Its boxes, in the order in which they are stored; *left: the last of them, which may be taken apart again. 0: it stays. */
+static size_t split_nest(rlx_context *ctx, const rlx_for_stmt *nest, const rlx_stmt **out)
+{
+    static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
+    rlx_nest_plan plan;
+    guarded g = { .ctx = ctx, .plan = &plan };
+    const rlx_prim *cond, *then, *other;
+    size_t count = 0;
+    bool none = false, ok = rlx_plan_nest(ctx, &everywhere, nest, &plan) && is_plain(&plan),
+         guard = ok && ((const rlx_buffer_store *)plan.body)->value->kind == RLX_NODE_PRIM_CALL &&
+                 rlx_tir_is_choice(((const rlx_buffer_store *)plan.body)->value, &cond, &then, &other) && take_condition(&g, cond) &&
+                 (is_number(other) || g.num_bounds == 1);
+    const rlx_stmt *s = &nest->node;
+    for (size_t i = 0; i < plan.count && guard; i++, s = ((const rlx_for_stmt *)s)->body)
+        g.loops[i] = (const rlx_for_stmt *)s;
+    if (guard) {
+        bounds all[RLX_PLAN_MAX_NEST] = { { NULL, NULL } };
+        if (!is_number(other)) {
+            bounds *b = &all[g.last];
+            *b = g.is_high ? (bounds){ .low = g.at[g.last].high } : (bounds){ .high = g.at[g.last].low };
+        }
+        const rlx_stmt *inside = in_bounds(&g, g.at, then, &none);
+        bool never = none;
+        const rlx_stmt *outside = in_bounds(&g, all, other, &none);
+        guard = (inside || never) && (outside || none);
+        if (guard && is_number(other) && outside)
+            out[count++] = outside;
+        if (guard && inside)
+            out[count++] = inside;
+        if (guard && !is_number(other) && outside)
+            out[count++] = outside;
+    }
+    rlx_nest_plan_free(ctx, &plan);
+    return count;
+}
+
+static const rlx_node *split(rlx_rewriter *r, const rlx_node *n)
+{
+    const rlx_for_stmt *nest = rlx_as_for_stmt(n);
+    const rlx_stmt *all[MOST_BOXES];
+    size_t count = 0, more = nest ? split_nest(r->ctx, nest, all) : 0;
+    while (more) {
+        count += more;
+        nest = count + 2 <= MOST_BOXES ? rlx_as_for_stmt(all[count - 1]) : NULL;
+        more = nest ? split_nest(r->ctx, nest, all + count - 1) : 0;
+        count -= more != 0;
+    }
+    return count == 0   ? NULL
+           : count == 1 ? all[0]
+                        : rlx_seq_stmt_new(r->ctx, all, count, ((const rlx_for_stmt *)n)->place);
+}
+
+const rlx_stmt *rlx_split_guards(rlx_context *ctx, const rlx_stmt *body)
+{
+    rlx_rewriter r;
+    rlx_rewriter_init(&r, ctx);
+    r.before = split;
+    const rlx_stmt *out = rlx_rewrite(&r, body);
+    rlx_rewriter_free(&r);
+    return out;
+}
