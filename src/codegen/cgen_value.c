@@ -39,6 +39,7 @@ static const value_row rows[RLX_K_COUNT] = {
 #define COPY(name, bytes, expr) [RLX_K_##name] = { NULL, NULL, #expr, NULL, NULL },
 #define LDEXP(name, T, expr) [RLX_K_##name] = { NULL, NULL, #expr, NULL, NULL },
 #define FMA(name, T, expr) [RLX_K_##name] = { NULL, NULL, #expr, NULL, NULL },
+#define ROUND1(name, function) VALUE1(name, float, float, rlx_##function##_to_float(rlx_float_to_##function(a)))
 #include "format/kernel_value.def"
 };
 

@@ -81,6 +81,10 @@ typedef struct rlx_micro_box {
     int64_t extent[4], dst_stride[4], src_stride[4];
 } rlx_micro_box;
 typedef void rlx_micro_copy_fn(const rlx_micro_box *b);
+/* A run of narrow floats as float32, for each kind of them. */
+#define NARROW(name, elem, text, code, bits, C, ...) \
+    void rlx_micro_widen_##elem(float *d, const C *s, int64_t n);
+#include "base/dtype.def"
 
 /*- Panels from memory. Lane l < lanes stands at position start + l of a two-digit number whose low digit runs to
  * `width`; depth digits d0, d1, d2, outermost first, run to depth[]:

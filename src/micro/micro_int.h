@@ -66,9 +66,6 @@ extern rlx_micro_copy_fn *const rlx_micro_copies[RLX_ELEM_COUNT][RLX_ELEM_COUNT]
 extern rlx_micro_pack_fn *const rlx_micro_packs[RLX_ELEM_COUNT][RLX_ELEM_COUNT];
 
 /* Contiguous elements: widen.c. */
-#define NARROW(name, elem, text, code, bits, C, ...) \
-    void rlx_micro_widen_##elem(float *d, const C *s, int64_t n);
-#include "base/dtype.def"
 void rlx_micro_widen_I8(int32_t *d, const int8_t *s, int64_t n);
 void rlx_micro_widen_U8(int32_t *d, const uint8_t *s, int64_t n);
 void rlx_micro_widen_I16(int32_t *d, const int16_t *s, int64_t n);

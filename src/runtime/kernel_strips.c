@@ -7,6 +7,7 @@
 #include "runtime/kernel_int.h"
 #include "base/base.h"
 #include "format/kernel_math.h"
+#include "format/narrow.h"
 
 /* ---- values --------------------------------------------------------------------------------- */
 
@@ -52,14 +53,21 @@
         }                                                                                   \
         return RLX_TROUBLE_NONE;                                                            \
     }
+#define CHOOSE(T)                                                                           \
+    static int choose_##T(T *d, const int32_t *m, const T *p, const T *q, size_t n)         \
+    {                                                                                       \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                    \
+            T a = p[i], b = q[i]; /* both are read: no branch */                            \
+            d[i] = m[i] ? a : b;                                                            \
+        }                                                                                   \
+        return RLX_TROUBLE_NONE;                                                            \
+    }
+CHOOSE(uint32_t)
+CHOOSE(uint64_t)
 #define SELECT(name, T)                                                                     \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
     {                                                                                       \
-        T *d = dp;                                                                          \
-        const int32_t *m = ap;                                                              \
-        const T *p = bp, *q = cp;                                                           \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) d[i] = m[i] ? p[i] : q[i];           \
-        return RLX_TROUBLE_NONE;                                                            \
+        return sizeof(T) == 4 ? choose_uint32_t(dp, ap, bp, cp, n) : choose_uint64_t(dp, ap, bp, cp, n); \
     }
 #define COPY(name, bytes, expr)                                                             \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
@@ -156,6 +164,67 @@ static int saturate(void *dp, const void *ap, int32_t low, int32_t high, size_t 
     {                                                                                       \
         return saturate(dp, ap, low, high, n);                                              \
     }
+/* Narrow floats in runs: halves, and bfloats, are what there is much of. The last ones go through a copy. */
+typedef RLX_VECTOR(uint16_t, 16) eight_words;
+#define HALVES(function)                                                                  \
+    static int narrow_##function(void *dp, const void *ap, size_t n)                      \
+    {                                                                                     \
+        const size_t each = RLX_FOUR_LANES * sizeof(uint16_t), left = n % RLX_FOUR_LANES; \
+        const float *a = ap;                                                              \
+        float last[RLX_FOUR_LANES] = { 0 };                                               \
+        char *d = dp;                                                                     \
+        for (size_t i = 0; i < n; i += RLX_FOUR_LANES, a += RLX_FOUR_LANES, d += each) {  \
+            const bool whole = i + left < n;                                              \
+            rlx_four_ints v;                                                              \
+            if (!whole)                                                                   \
+                a = memcpy(last, a, left * sizeof *a);                                    \
+            memcpy(&v, a, sizeof v);                                                      \
+            eight_words w = (eight_words)rlx_narrow_##function##_four(v);                 \
+            w = RLX_SHUFFLE(w, w, 0, 2, 2, 2, 4, 5, 6, 7); /* each is one instruction */  \
+            w = RLX_SHUFFLE(w, w, 0, 1, 2, 3, 4, 6, 6, 6);                                \
+            v = RLX_SHUFFLE((rlx_four_ints)w, (rlx_four_ints)w, 0, 2, 2, 2);              \
+            if (whole)                                                                    \
+                memcpy(d, &v, each);                                                      \
+            else                                                                          \
+                memcpy(d, &v, left * sizeof(uint16_t));                                   \
+        }                                                                                 \
+        return RLX_TROUBLE_NONE;                                                          \
+    }                                                                                     \
+    static int round_##function(void *dp, const void *ap, size_t n)                       \
+    {                                                                                     \
+        uint16_t narrow[64];                                                              \
+        float *d = dp;                                                                    \
+        const float *a = ap;                                                              \
+        for (size_t i = 0, count; i < n; i += count) {                                    \
+            count = n - i < RLX_COUNT(narrow) ? n - i : RLX_COUNT(narrow);                \
+            (void)narrow_##function(narrow, a + i, count);                                \
+            widen_##function(d + i, narrow, (int64_t)count);                              \
+        }                                                                                 \
+        return RLX_TROUBLE_NONE;                                                          \
+    }
+#define widen_half rlx_micro_widen_F16
+#define widen_bfloat rlx_micro_widen_BF16
+HALVES(half)
+HALVES(bfloat)
+#define FLOAT8(function, C)                                                            \
+    static int round_##function(void *dp, const void *ap, size_t n)                    \
+    {                                                                                  \
+        const float *a = ap;                                                           \
+        float *d = dp;                                                                 \
+        for (size_t i = 0; i < n; i++)                                                 \
+            d[i] = rlx_##function##_to_float(rlx_float_to_##function(a[i]));           \
+        return RLX_TROUBLE_NONE;                                                       \
+    }                                                                                  \
+    static int narrow_##function(void *dp, const void *ap, size_t n)                   \
+    {                                                                                  \
+        const float *a = ap;                                                           \
+        C *d = dp;                                                                     \
+        for (size_t i = 0; i < n; i++)                                                 \
+            d[i] = rlx_float_to_##function(a[i]);                                      \
+        return RLX_TROUBLE_NONE;                                                       \
+    }
+FLOAT8(e5m2, uint8_t)
+FLOAT8(e4m3fn, uint8_t)
 #define WIDE2(name, R, T, expr) RLX_CLONES VALUE2(name, R, T, expr)
 #define LDEXP(name, T, expr)                                                                \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
@@ -181,6 +250,11 @@ static int saturate(void *dp, const void *ap, int32_t low, int32_t high, size_t 
             d[i] = (expr);                                                                  \
         }                                                                                   \
         return RLX_TROUBLE_NONE;                                                            \
+    }
+#define ROUND1(name, function)                                                              \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        return round_##function(dp, ap, n);                                                 \
     }
 #include "format/kernel_value.def"
 
@@ -213,22 +287,13 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-#define ACCESS(name, T, R, from, to)                                                              \
+#define RUNS(name, T, R, from, to)                                                                \
     static void load_##name(void *dp, const void *mp, int64_t stride, size_t n)                   \
     {                                                                                             \
         R *d = dp;                                                                                \
         const T *p = mp;                                                                          \
         RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                          \
             T v = p[i];                                                                           \
-            d[i] = (R)(from);                                                                     \
-        }                                                                                         \
-    }                                                                                             \
-    static void load_strided_##name(void *dp, const void *mp, int64_t stride, size_t n)           \
-    {                                                                                             \
-        R *d = dp;                                                                                \
-        const T *p = mp;                                                                          \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                          \
-            T v = p[(int64_t)i * stride];                                                         \
             d[i] = (R)(from);                                                                     \
         }                                                                                         \
     }                                                                                             \
@@ -239,6 +304,17 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
         RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                          \
             R v = a[i];                                                                           \
             p[i] = (T)(to);                                                                       \
+        }                                                                                         \
+    }
+/* Those that do not lie side by side. */
+#define APART(name, T, R, from, to)                                                               \
+    static void load_strided_##name(void *dp, const void *mp, int64_t stride, size_t n)           \
+    {                                                                                             \
+        R *d = dp;                                                                                \
+        const T *p = mp;                                                                          \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                          \
+            T v = p[(int64_t)i * stride];                                                         \
+            d[i] = (R)(from);                                                                     \
         }                                                                                         \
     }                                                                                             \
     static void store_strided_##name(void *mp, int64_t stride, const void *ap, size_t n)          \
@@ -282,6 +358,7 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
         }                                                                                         \
         return -1;                                                                                \
     }
+#define ACCESS(name, T, R, from, to) RUNS(name, T, R, from, to) APART(name, T, R, from, to)
 
 #define REG_I32 int32_t
 #define REG_I64 int64_t
@@ -292,7 +369,15 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
 #define INTEGER_32(elem, C, R) ACCESS(elem, C, R, v, v)
 #define INTEGER_64(elem, C, R) ACCESS(elem, C, R, v, v)
 #define NARROW(name, elem, text, code, bits, C, function, greatest, npy) \
-    ACCESS(elem, C, float, rlx_##function##_to_float(v), rlx_float_to_##function(v))
+    static void load_##elem(void *dp, const void *mp, int64_t stride, size_t n)   \
+    {                                                                             \
+        rlx_micro_widen_##elem(dp, mp, (int64_t)n);                               \
+    }                                                                             \
+    static void store_##elem(void *mp, int64_t stride, const void *ap, size_t n)  \
+    {                                                                             \
+        (void)narrow_##function(mp, ap, n);                                       \
+    }                                                                             \
+    APART(elem, C, float, rlx_##function##_to_float(v), rlx_float_to_##function(v))
 #define REAL(name, elem, text, code, bits, klass, C, greatest, npy) ACCESS(elem, C, C, v, v)
 #include "base/dtype.def"
 
