@@ -1199,6 +1199,16 @@ const rlx_prim_func *rlx_lower_pool_indices(rlx_lower_request *l)
 
 /* ---- adaptive pooling: bin i covers floor(i * n / o) to ceil((i + 1) * n / o) --------------- */
 
+/* How long all bins of an axis are, which lie behind each other then; NULL: that differs, or is not known. */
+static const rlx_prim *even_bins(window *w, size_t i)
+{
+    const rlx_prim *n = w->x.size[2 + i], *o = w->out.size[2 + i];
+    int64_t size, bins;
+    if (rlx_is_int_value(o, 1))
+        return n;
+    return rlx_int_literal(n, &size) && rlx_int_literal(o, &bins) && bins > 0 && size % bins == 0 ? number(w, size / bins) : NULL;
+}
+
 static const rlx_prim *bin_begin(window *w, size_t i, const rlx_prim *y)
 {
     return rlx_tir_floor_div(&w->b.t, rlx_tir_mul(&w->b.t, y, w->x.size[2 + i]),
@@ -1219,6 +1229,11 @@ static const rlx_prim *binned(window *w, const rlx_prim *so_far, const rlx_prim 
     rlx_tir *t = &w->b.t;
     const rlx_prim *index[MAX_AXES] = { o[0], o[1] }, *inside = NULL;
     for (size_t i = 0; i < w->n; i++) {
+        const rlx_prim *even = even_bins(w, i);
+        if (even) {
+            index[2 + i] = plus(w, rlx_tir_mul(t, o[2 + i], even), k[i]);
+            continue;
+        }
         index[2 + i] = plus(w, bin_begin(w, i, o[2 + i]), k[i]);
         const rlx_prim *ok = rlx_tir_lt(t, index[2 + i], bin_end(w, i, o[2 + i]));
         inside = inside ? rlx_tir_and(t, inside, ok) : ok;
@@ -1226,16 +1241,17 @@ static const rlx_prim *binned(window *w, const rlx_prim *so_far, const rlx_prim 
     rlx_lowering_list at = rlx_lowering_placed(&w->b, &w->x, index);
     const rlx_prim *x =
         rlx_tir_cast(t, w->wide, rlx_tir_load(t, w->x.t.buffer, rlx_lowering_items(&at)));
-    return plus(w, so_far, rlx_tir_if_then_else(t, inside, x, rlx_tir_number(t, w->wide, 0)));
+    return plus(w, so_far, inside ? rlx_tir_if_then_else(t, inside, x, rlx_tir_number(t, w->wide, 0)) : x);
 }
 
 static const rlx_prim *bin_average(window *w, const rlx_prim *v, const rlx_prim *const *o)
 {
     rlx_tir *t = &w->b.t;
     const rlx_prim *count = number(w, 1);
-    for (size_t i = 0; i < w->n; i++)
-        count =
-            rlx_tir_mul(t, count, minus(w, bin_end(w, i, o[2 + i]), bin_begin(w, i, o[2 + i])));
+    for (size_t i = 0; i < w->n; i++) {
+        const rlx_prim *even = even_bins(w, i);
+        count = rlx_tir_mul(t, count, even ? even : minus(w, bin_end(w, i, o[2 + i]), bin_begin(w, i, o[2 + i])));
+    }
     return rlx_tir_cast(t, w->out.t.dtype, rlx_tir_div(t, v, rlx_tir_cast(t, w->wide, count)));
 }
 
@@ -1252,7 +1268,7 @@ const rlx_prim_func *rlx_lower_adaptive_pool(rlx_lower_request *l)
         const rlx_prim *o = w.out.size[2 + i],
                        *up = minus(&w, plus(&w, w.x.size[2 + i], o), number(&w, 1));
         o = rlx_tir_max(&w.b.t, o, number(&w, 1)); /* an empty result has no bins */
-        w.extent[i] = plus(&w, rlx_tir_floor_div(&w.b.t, up, o), number(&w, 1));
+        w.extent[i] = even_bins(&w, i) ? even_bins(&w, i) : plus(&w, rlx_tir_floor_div(&w.b.t, up, o), number(&w, 1));
     }
     w.wide = sum_dtype(w.x.t.dtype);
     accumulate(&w, l->name.data, NULL, rlx_tir_number(&w.b.t, w.wide, 0), binned, bin_average);

@@ -203,6 +203,7 @@ static bool lower(rlx_context *ctx, const rlx_prim_func *f, const bool *constant
                    *rows = body ? rlx_join_rows(ctx, body) : NULL;
     body = rows && rows != body ? rlx_inline_nests(ctx, rows) : rows;
     body = body ? rlx_split_guards(ctx, body) : NULL;
+    body = body ? rlx_split_digits(ctx, body) : NULL;
     *plain = body && body != p->body ? rlx_prim_func_with_body(ctx, p, body) : body ? p : NULL;
     return *plain || rlx_error_count(ctx) == errors;
 }
