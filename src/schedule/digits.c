@@ -3,7 +3,7 @@
  *     for i < 12:  Y[i] = X[i % 4]        ->    for h < 3, l < 4:  Y[h * 4 + l] = X[l]
  *     for i < 12:  Y[i] = X[i // 4]       ->    for h < 3, l < 4:  Y[h * 4 + l] = X[h]
  *
- * What repeats elements is a copy then, and needs no division.
+ * What repeats elements is a copy then, and needs no division; a sum of products over groups of channels has a loop over the groups.
  */
 #include "schedule/plan_int.h"
 #include "schedule/schedule_int.h"
@@ -122,7 +122,7 @@ static const rlx_node *split(rlx_rewriter *r, const rlx_node *n)
 {
     const rlx_for_stmt *nest = rlx_as_for_stmt(n), *now = nest;
     rlx_nest_plan plan;
-    bool copies = false;
+    bool better = false;
     for (int i = 0; i < MOST_SPLIT && now; i++) {
         const rlx_for_stmt *next = split_once(r->ctx, now);
         if (!next)
@@ -132,9 +132,10 @@ static const rlx_node *split(rlx_rewriter *r, const rlx_node *n)
     if (!nest || now == nest)
         return NULL;
     /* others gain nothing: strips would be shorter */
-    copies = rlx_plan_nest(r->ctx, &everywhere, now, &plan) && plan.form == RLX_PLAN_COPY;
+    better = rlx_plan_nest(r->ctx, &everywhere, now, &plan) &&
+             (plan.form == RLX_PLAN_COPY || (plan.form == RLX_PLAN_FUSED && plan.fused.contract));
     rlx_nest_plan_free(r->ctx, &plan);
-    return copies ? &now->node : NULL;
+    return better ? &now->node : NULL;
 }
 
 const rlx_stmt *rlx_split_digits(rlx_context *ctx, const rlx_stmt *body)
