@@ -48,6 +48,10 @@ const rlx_stmt *rlx_inline_nests(rlx_context *ctx, const rlx_stmt *body);
 /* The body with nests of such elements as boxes; itself where there are none. NULL: out of memory. */
 const rlx_stmt *rlx_split_guards(rlx_context *ctx, const rlx_stmt *body);
 
+/* ---- what loops keep below a divisor: ranges.c */
+/* The body without divisions that change nothing; itself where there are none. NULL: out of memory. */
+const rlx_stmt *rlx_fold_ranges(rlx_context *ctx, const rlx_stmt *body);
+
 /* ---- loops whose digits are wanted: digits.c */
 /* The body with copies of repeated elements that have no division; itself where there are none. NULL: out of memory. */
 const rlx_stmt *rlx_split_digits(rlx_context *ctx, const rlx_stmt *body);
