@@ -1,8 +1,10 @@
-/*- ranges.c: quotients and remainders of what loops keep below the divisor.
+/*- ranges.c: integers of which the ranges of loops say more than is written.
  *
  *     for i < 8, j < 64:  Y[i, j] = X[(j // 64 + i) % 8, j % 64]        ->        Y[i, j] = X[i, j]
  *
- * Compilers write another shape of a tensor so. What is left is a copy, or goes with the nest that reads it.
+ *     for i < 28:  A[i] = S[i] / float32(max(min(i * 2 + 1, 55) + 1 - i * 2, 1))    ->    A[i] = S[i] / 2
+ *
+ * Compilers write another shape of a tensor, and counts of elements, so. What is left is a copy, or goes with the nest that reads it.
  */
 #include "schedule/schedule_int.h"
 
@@ -18,31 +20,65 @@ static bool is_division(const rlx_node *n)
     return n->kind == RLX_NODE_FLOOR_DIV || n->kind == RLX_NODE_FLOOR_MOD;
 }
 
+static bool is_choice(const rlx_node *n)
+{
+    return (n->kind == RLX_NODE_MIN || n->kind == RLX_NODE_MAX) && !rlx_dtype_is_float(rlx_prim_dtype((const rlx_prim *)n));
+}
+
 static enum rlx_step note_loop(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
 {
     ranges *g = user;
     const rlx_for_stmt *f = rlx_as_for_stmt(n);
     int64_t min, extent, last;
-    g->any |= is_division(n);
+    g->any |= is_division(n) || is_choice(n);
     if (f && rlx_int_literal(f->min, &min) && rlx_int_literal(f->extent, &extent) && extent > 0 && rlx_add_i64(min, extent - 1, &last))
         g->failed |= !rlx_scope_bound(&g->scope, rlx_as_prim_var(f->loop_var), min, last);
     return n->kind == RLX_NODE_BUFFER ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
 /* a // c is 0, and a % c is a, where 0 <= a < c. */
-static const rlx_node *without_division(rlx_rewriter *r, const rlx_node *n)
+static const rlx_node *divide(const ranges *g, const rlx_binary *b)
 {
-    ranges *g = r->user;
-    const rlx_node *now = g->fold(r, n);
-    const rlx_binary *b = now && is_division(now) ? rlx_as_binary(now) : NULL;
     int64_t c;
-    if (!b || !rlx_int_literal(b->b, &c) || c < 1)
-        return now;
     const rlx_prim *zero = rlx_int(g->ctx, rlx_prim_dtype(b->a), 0);
-    if (!zero || rlx_prove_compare(g->ctx, &g->scope, RLX_NODE_LT, b->a, b->b) != RLX_TRUE ||
+    if (!zero || !rlx_int_literal(b->b, &c) || c < 1 ||
+        rlx_prove_compare(g->ctx, &g->scope, RLX_NODE_LT, b->a, b->b) != RLX_TRUE ||
         rlx_prove_compare(g->ctx, &g->scope, RLX_NODE_GE, b->a, zero) != RLX_TRUE)
-        return now;
-    return now->kind == RLX_NODE_FLOOR_DIV ? zero : b->a;
+        return &b->node;
+    return b->node.kind == RLX_NODE_FLOOR_DIV ? zero : b->a;
+}
+
+/* The operand that is surely the least, or the greatest. */
+static const rlx_node *choose(const ranges *g, const rlx_binary *b)
+{
+    const bool least = b->node.kind == RLX_NODE_MIN;
+    if (rlx_prove_compare(g->ctx, &g->scope, RLX_NODE_LE, b->a, b->b) == RLX_TRUE)
+        return least ? b->a : b->b;
+    if (rlx_prove_compare(g->ctx, &g->scope, RLX_NODE_GE, b->a, b->b) == RLX_TRUE)
+        return least ? b->b : b->a;
+    return &b->node;
+}
+
+/* A float that is made of an integer which is the same everywhere. */
+static const rlx_node *count(const ranges *g, const rlx_node *cast)
+{
+    const rlx_prim *from = ((const rlx_unary *)cast)->a;
+    int64_t value;
+    if (rlx_dtype_is_float(rlx_prim_dtype(from)) || !rlx_as_binary(from) || !rlx_dtype_is_float(rlx_prim_dtype((const rlx_prim *)cast)))
+        return cast;
+    const rlx_prim *now = rlx_simplify(g->ctx, &g->scope, from);
+    return now && rlx_int_literal(now, &value) ? rlx_fold_cast(g->ctx, rlx_prim_dtype((const rlx_prim *)cast), now) : cast;
+}
+
+static const rlx_node *fold(rlx_rewriter *r, const rlx_node *n)
+{
+    const ranges *g = r->user;
+    const rlx_node *now = g->fold(r, n);
+    return !now                     ? NULL
+           : is_division(now)       ? divide(g, rlx_as_binary(now))
+           : is_choice(now)         ? choose(g, rlx_as_binary(now))
+           : now->kind == RLX_NODE_CAST ? count(g, now)
+                                    : now;
 }
 
 const rlx_stmt *rlx_fold_ranges(rlx_context *ctx, const rlx_stmt *body)
@@ -57,7 +93,7 @@ const rlx_stmt *rlx_fold_ranges(rlx_context *ctx, const rlx_stmt *body)
         rlx_rewriter r;
         rlx_tir_folder_init(&r, ctx);
         g.fold = r.after;
-        r.after = without_division;
+        r.after = fold;
         r.user = &g;
         out = rlx_rewrite(&r, body);
         rlx_rewriter_free(&r);

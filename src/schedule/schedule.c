@@ -198,8 +198,8 @@ static bool lower(rlx_context *ctx, const rlx_prim_func *f, const bool *constant
     *lowered = p ? rlx_flatten_sequences(ctx, p->body) : NULL;
     if (*lowered && constant)
         *lowered = rlx_read_through_moves(ctx, p, constant, *lowered);
-    const rlx_stmt *plainly = *lowered ? rlx_fold_ranges(ctx, *lowered) : NULL,
-                   *apart = plainly ? rlx_split_same_sizes(ctx, p, plainly) : NULL,
+    const rlx_stmt *plainly = *lowered ? rlx_fold_ranges(ctx, *lowered) : NULL, *sums = plainly ? rlx_sums_apart(ctx, plainly) : NULL,
+                   *apart = sums ? rlx_split_same_sizes(ctx, p, sums) : NULL,
                    *body = apart ? rlx_inline_nests(ctx, apart) : NULL,
                    *rows = body ? rlx_join_rows(ctx, body) : NULL;
     body = rows && rows != body ? rlx_inline_nests(ctx, rows) : rows;

@@ -52,6 +52,10 @@ const rlx_stmt *rlx_split_guards(rlx_context *ctx, const rlx_stmt *body);
 /* The body without divisions that change nothing; itself where there are none. NULL: out of memory. */
 const rlx_stmt *rlx_fold_ranges(rlx_context *ctx, const rlx_stmt *body);
 
+/* ---- several sums in one nest: apart.c */
+/* The body with a nest for each of them; itself where there are none. NULL: out of memory. */
+const rlx_stmt *rlx_sums_apart(rlx_context *ctx, const rlx_stmt *body);
+
 /* ---- loops whose digits are wanted: digits.c */
 /* The body with copies of repeated elements that have no division; itself where there are none. NULL: out of memory. */
 const rlx_stmt *rlx_split_digits(rlx_context *ctx, const rlx_stmt *body);
