@@ -38,7 +38,7 @@ LANE_TILE(8)
 #undef LANE_LOAD
 #undef LANE_STORE
 
-SET static bool contract_lanes(const rlx_micro_sum *sum, const rlx_micro_groups *groups)
+RLX_SMALL SET static bool contract_lanes(const rlx_micro_sum *sum, const rlx_micro_groups *groups)
 {
     rlx_micro_sum r = *sum;
     rlx_micro_groups g = *groups;

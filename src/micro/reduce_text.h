@@ -159,6 +159,38 @@ SET static void NAME(reduce_along)(const rlx_micro_sum *r)
 }
 #endif
 
+#if COMMON && !ANY_ORDER && SET_SHORT_PARTS
+/* What becomes one element is contiguous, and its order matters: as many results side by side as a vector has lanes, some steps of each turned
+ * at a time. Those that are left over are done singly. */
+SET static void NAME(reduce_beside)(const rlx_micro_sum *r)
+{
+    enum { STEPS = 32 };
+    T turned[STEPS * LANES], sums[LANES];
+    int64_t j = 0, n;
+    for (; j + LANES <= r->columns; j += LANES) {
+        T *acc = (T *)r->acc + j * r->acc_j;
+        const T *a = (const T *)r->a + j * r->a_j;
+        RLX_ROLLED for (int64_t l = 0; l < LANES; l++) sums[l] = acc[l * r->acc_j];
+        for (int64_t k = 0; k < r->depth; k += n) {
+            n = rlx_micro_less(r->depth - k, STEPS);
+            if (n < 4)
+                RLX_ROLLED for (int64_t l = 0; l < n * LANES; l++) turned[l] = a[l % LANES * r->a_j + k + l / LANES];
+            else
+                transpose_words((uint32_t *)(void *)turned, LANES, (const uint32_t *)(const void *)(a + k), r->a_j, LANES, n);
+            VEC s = OF(X, load)(sums);
+            RLX_ROLLED for (int64_t m = 0; m < n; m++) s = JOIN(s, OF(X, load)(turned + m * LANES));
+            OF(X, store)(sums, s);
+        }
+        RLX_ROLLED for (int64_t l = 0; l < LANES; l++) acc[l * r->acc_j] = sums[l];
+    }
+    rlx_micro_sum rest = *r;
+    rest.columns -= j;
+    rest.acc = (T *)r->acc + j * r->acc_j, rest.a = (const T *)r->a + j * r->a_j;
+    if (rest.columns)
+        NAME(rlx_micro_reduce_any)(&rest);
+}
+#endif
+
 /* One turn. */
 SET static void NAME(reduce_turn)(const rlx_micro_sum *r)
 {
@@ -171,6 +203,20 @@ SET static void NAME(reduce_turn)(const rlx_micro_sum *r)
 #if COMMON
     if (r->acc_j == 1 && r->a_j == 1 && r->columns >= 256) {
         NAME(reduce_runs)(r);
+        return;
+    }
+#endif
+#if COMMON && !ANY_ORDER && SET_SHORT_PARTS
+    if (r->a_k == 1 && r->depth >= 8 && (r->columns >= LANES || (r->columns == 1 && r->rows >= LANES))) {
+        rlx_micro_sum beside = *r;
+        if (r->columns == 1) {
+            beside.rows = 1, beside.columns = r->rows;
+            beside.acc_j = r->acc_i, beside.a_j = r->a_i;
+        }
+        const int64_t rows = beside.rows;
+        beside.rows = 1;
+        for (int64_t i = 0; i < rows; i++, beside.acc = (T *)beside.acc + r->acc_i, beside.a = (const T *)beside.a + r->a_i)
+            NAME(reduce_beside)(&beside);
         return;
     }
 #endif
