@@ -9,7 +9,10 @@
  *                                                                 ->    for i < 5, j:  Y[i, j] = A[i, j]
  *                                                                       for i < n - 5, j:  Y[i + 5, j] = B[i, j]
  *
- * Compilers pad and join tensors so. As boxes these are copies without a question for each element, and windows over what is padded are
+ *     for i:  Z[i] = if_then_else(i % 2 == 0, X[i // 2], 0)       ->    for i:  Z[i] = 0
+ *                                                                       for i < (n + 1) // 2:  Z[i * 2] = X[i]
+ *
+ * Compilers pad, join and spread tensors so. As boxes these are copies without a question for each element, and windows over what is padded are
  * what they are elsewhere. Each place is stored by one iteration, so that what is stored last is what was chosen.
  */
 #include "schedule/plan_int.h"
@@ -17,8 +20,8 @@
 
 enum { MOST_BOXES = 16 };
 
-/* Where a loop runs; NULL: no bound. int64. */
-typedef struct bounds { const rlx_prim *low, *high; } bounds;
+/* Where a loop runs; NULL: no bound. int64. step: 0, or at multiples of that only, and everywhere else. */
+typedef struct bounds { const rlx_prim *low, *high; int64_t step; } bounds;
 
 typedef struct guarded {
     rlx_context *ctx;
@@ -28,6 +31,7 @@ typedef struct guarded {
     size_t num_bounds;
     int last;                        /* loop of the bound that was met last */
     bool is_high;                    /* and it is one above */
+    bool inside;                     /* what is written is where the condition holds */
 } guarded;
 
 /* Is it an integer that is known in front of the nest? */
@@ -59,6 +63,23 @@ static bool note_bound(guarded *g, int loop, bool rises, const rlx_prim *rest, b
     g->last = loop;
     g->is_high = rises;
     return true;
+}
+
+/* v % c == 0, v a loop from 0: multiples of c. */
+static bool take_multiple(guarded *g, const rlx_prim *cond)
+{
+    const rlx_binary *equal = cond->kind == RLX_NODE_EQ ? rlx_as_binary(cond) : NULL,
+                     *rest = equal && rlx_is_int_value(equal->b, 0) && equal->a->kind == RLX_NODE_FLOOR_MOD ? rlx_as_binary(equal->a) : NULL;
+    int64_t step;
+    if (!rest || !rlx_int_literal(rest->b, &step) || step < 2)
+        return false;
+    for (size_t i = 0; i < g->plan->count; i++)
+        if (g->plan->loops[i].var == rest->a && rlx_is_int_value(g->plan->loops[i].min, 0) && !g->at[i].step) {
+            g->at[i].step = step;
+            g->num_bounds += 2; /* no two boxes are what it leaves out */
+            return true;
+        }
+    return false;
 }
 
 /* A comparison of one loop with what is known. */
@@ -102,14 +123,29 @@ static bool take_condition(guarded *g, const rlx_prim *cond)
     while (count) {
         const rlx_prim *c = pending[--count];
         const rlx_binary *both = c->kind == RLX_NODE_AND ? rlx_as_binary(c) : NULL;
-        if (!both ? !take_comparison(g, c) : count + 2 > RLX_COUNT(pending))
+        if (!both ? !take_multiple(g, c) && !take_comparison(g, c) : count + 2 > RLX_COUNT(pending))
             return false;
         if (both) {
             pending[count++] = both->a;
             pending[count++] = both->b;
         }
     }
+    for (size_t i = 0; i < g->plan->count; i++)
+        if (g->at[i].step && (g->at[i].low || g->at[i].high))
+            return false;
     return true;
+}
+
+/* Where v runs in steps, v // step is how many there were. */
+static const rlx_node *count_steps(rlx_rewriter *r, const rlx_node *n)
+{
+    const guarded *g = r->user;
+    const rlx_binary *b = n->kind == RLX_NODE_FLOOR_DIV || n->kind == RLX_NODE_FLOOR_MOD ? rlx_as_binary(n) : NULL;
+    int64_t c;
+    for (size_t i = 0; b && i < g->plan->count; i++)
+        if (g->inside && g->at[i].step && b->a == g->plan->loops[i].var && rlx_int_literal(b->b, &c) && c == g->at[i].step)
+            return n->kind == RLX_NODE_FLOOR_DIV ? b->a : rlx_int(r->ctx, rlx_prim_dtype(b->a), 0);
+    return NULL;
 }
 
 /* The nest with this value, in those bounds. *none: it surely never runs. NULL: that, or out of memory. */
@@ -122,8 +158,16 @@ static const rlx_stmt *in_bounds(const guarded *g, const bounds *at, const rlx_p
     bool ok = true;
     *none = false;
     rlx_tir_folder_init(&r, ctx);
+    r.before = count_steps;
+    r.user = (void *)g;
     for (size_t i = 0; i < g->plan->count && ok; i++) {
         const rlx_nest_loop *l = &g->plan->loops[i];
+        if (at[i].step) {
+            const rlx_prim *var = rlx_fold_mul(ctx, l->var, rlx_int(ctx, rlx_prim_dtype(l->var), at[i].step));
+            extent[i] = rlx_ceil_div(ctx, l->extent, at[i].step);
+            ok = extent[i] && var && rlx_ptrmap_put(&r.map, l->var, (uintptr_t)var);
+            continue;
+        }
         const rlx_prim *end = rlx_fold_add(ctx, l->min, l->extent), *low = l->min;
         int64_t n;
         end = end && at[i].high ? rlx_least(ctx, end, at[i].high) : end;
@@ -179,13 +223,15 @@ static size_t split_nest(rlx_context *ctx, const rlx_for_stmt *nest, const rlx_s
     for (size_t i = 0; i < plan.count && guard; i++, s = ((const rlx_for_stmt *)s)->body)
         g.loops[i] = (const rlx_for_stmt *)s;
     if (guard) {
-        bounds all[RLX_PLAN_MAX_NEST] = { { NULL, NULL } };
+        bounds all[RLX_PLAN_MAX_NEST] = { { .step = 0 } };
         if (!is_number(other)) {
             bounds *b = &all[g.last];
             *b = g.is_high ? (bounds){ .low = g.at[g.last].high } : (bounds){ .high = g.at[g.last].low };
         }
+        g.inside = true;
         const rlx_stmt *inside = in_bounds(&g, g.at, then, &none);
         bool never = none;
+        g.inside = false;
         const rlx_stmt *outside = in_bounds(&g, all, other, &none);
         guard = (inside || never) && (outside || none);
         if (guard && is_number(other) && outside)
