@@ -60,7 +60,7 @@ static bool are_independent(const parts *p, const rlx_stmt *const *bodies)
     for (size_t i = 0; i < p->num_stores; i++)
         for (size_t k = 0; k < p->num_stores; k++) {
             const rlx_node *other = rlx_plan_memory(p->stores[k]->buffer);
-            rlx_walker w = { .enter = find_memory, .user = (void *)other };
+            rlx_walker w = { .enter = find_memory, .user = (void *)other, .unique = true };
             if (i != k && (rlx_plan_memory(p->stores[i]->buffer) == other ||
                            rlx_walk(&p->ctx->memory, bodies[i], &w, NULL) == RLX_STEP_STOP))
                 return false;

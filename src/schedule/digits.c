@@ -50,6 +50,8 @@ static const rlx_node *replace_digit(rlx_rewriter *r, const rlx_node *n)
 {
     const splitting *s = r->user;
     int64_t radix = 0;
+    if (n->kind == RLX_NODE_BUFFER)
+        return n; /* the same wherever it is mentioned */
     return digit_of(s->plan, n, &radix) != s->loop || radix != s->radix ? NULL
            : n->kind == RLX_NODE_FLOOR_DIV                              ? s->high
                                                                          : s->low;
@@ -109,7 +111,7 @@ static const rlx_for_stmt *split_once(rlx_context *ctx, const rlx_for_stmt *nest
     const rlx_for_stmt *out = NULL;
     bool ok = rlx_plan_nest(ctx, &everywhere, nest, &plan) && plan.form == RLX_PLAN_STRIP && plan.count + 1 < RLX_PLAN_MAX_NEST &&
               rlx_as_buffer_store(plan.body);
-    rlx_walker w = { .enter = find_digit, .user = &s };
+    rlx_walker w = { .enter = find_digit, .user = &s, .unique = true };
     if (ok)
         rlx_walk(&ctx->memory, plan.body, &w, NULL);
     if (ok && s.loop >= 0)

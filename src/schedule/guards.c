@@ -140,6 +140,8 @@ static bool take_condition(guarded *g, const rlx_prim *cond)
 static const rlx_node *count_steps(rlx_rewriter *r, const rlx_node *n)
 {
     const guarded *g = r->user;
+    if (n->kind == RLX_NODE_BUFFER)
+        return n; /* the same wherever it is mentioned */
     const rlx_binary *b = n->kind == RLX_NODE_FLOOR_DIV || n->kind == RLX_NODE_FLOOR_MOD ? rlx_as_binary(n) : NULL;
     int64_t c;
     for (size_t i = 0; b && i < g->plan->count; i++)

@@ -81,18 +81,22 @@ static const rlx_node *fold(rlx_rewriter *r, const rlx_node *n)
                                     : now;
 }
 
+/* Buffers are the same wherever they are mentioned: their shapes stay. */
+static const rlx_node *keep_buffer(rlx_rewriter *r, const rlx_node *n) { return n->kind == RLX_NODE_BUFFER ? n : NULL; }
+
 const rlx_stmt *rlx_fold_ranges(rlx_context *ctx, const rlx_stmt *body)
 {
     ranges g = { .ctx = ctx };
     const rlx_stmt *out = body;
     bool lost = false;
-    rlx_walker w = { .enter = note_loop, .user = &g };
+    rlx_walker w = { .enter = note_loop, .user = &g, .unique = true };
     rlx_scope_init(&g.scope, ctx, NULL);
     rlx_walk(&ctx->memory, body, &w, &lost);
     if (g.any && !lost && !g.failed) {
         rlx_rewriter r;
         rlx_tir_folder_init(&r, ctx);
         g.fold = r.after;
+        r.before = keep_buffer;
         r.after = fold;
         r.user = &g;
         out = rlx_rewrite(&r, body);
