@@ -50,7 +50,6 @@ typedef struct channels {
     const rlx_plan_access *acc, *picture, *weights;
     int64_t all, block;              /* channels */
     rlx_place place;
-    rlx_dtype dtype;                 /* of the loop over channels */
     const rlx_prim *start;           /* what sums begin with; NULL: it is there */
     bool own_picture, own_sums;      /* temporaries that the statements alone touch */
     const rlx_prim *base, *size;     /* of the block that is written */
@@ -100,23 +99,20 @@ static bool find_lane(channels *c)
     const rlx_plan_access *a = &n->accesses.data[n->fused.a], *b = &n->accesses.data[n->fused.b];
     c->lane = -1;
     for (int i = 0; i < (int)n->count; i++) {
-        int64_t extent;
-        if (!rlx_is_int_value(n->loops[i].min, 0) || !rlx_int_literal(n->loops[i].extent, &extent) || extent < 1)
+        if (!rlx_is_int_value(n->loops[i].min, 0))
             return false;
         if (n->loops[i].determined && rlx_plan_moves(c->acc, i) && rlx_plan_moves(a, i) && rlx_plan_moves(b, i)) {
             if (c->lane >= 0)
                 return false;
             c->lane = i;
-            c->all = extent;
         }
     }
-    if (c->lane < 0)
+    if (c->lane < 0 || !rlx_int_literal(n->loops[c->lane].extent, &c->all) || c->all < 1)
         return false;
     bool swap = has_pixels(c, b);
     c->picture = swap ? b : a;
     c->weights = swap ? a : b;
     const rlx_prim *var = n->loops[c->lane].var;
-    c->dtype = rlx_prim_dtype(var);
     return has_pixels(c, c->picture) && !has_pixels(c, c->weights) && channel_of(c->ctx, c->acc, var) >= 0 &&
            channel_of(c->ctx, c->picture, var) >= 0 && channel_of(c->ctx, c->weights, var) >= 0;
 }
@@ -139,6 +135,15 @@ static int64_t elements_of(const rlx_plan_access *a, size_t without)
         if (d != without && (!rlx_int_literal(b->shape[d], &size) || size < 1 || !rlx_mul_i64(all, size, &all)))
             return INT64_MAX;
     return all;
+}
+
+static bool are_sizes_known(const channels *c)
+{
+    int64_t extent;
+    bool known = true;
+    for (size_t i = 0; i < c->plan->count; i++)
+        known &= rlx_int_literal(c->plan->loops[i].extent, &extent) && extent > 0;
+    return known;
 }
 
 /* Do vectors along the pictures' rows leave most of their lanes empty? */
@@ -616,7 +621,7 @@ static const rlx_stmt *lay(channels *c)
     if (rlx_plan_is_unit(c->acc, c->lane) && rlx_plan_is_unit(c->picture, c->lane))
         return rlx_plan_is_unit(c->weights, c->lane) || !c->start ? NULL : write_side_by_side(c);
     int64_t each = elements_of(c->picture, (size_t)channel_of(c->ctx, c->picture, var));
-    if (!c->start || c->all < LANES / 2 || !wastes_lanes(c) || each > MOST_ELEMENTS)
+    if (!c->start || c->all < LANES / 2 || !are_sizes_known(c) || !wastes_lanes(c) || each > MOST_ELEMENTS)
         return NULL;
     find_members(c);
     if (c->own_sums && !are_apart(c)) {
