@@ -171,6 +171,7 @@ static const program programs[] = {
     { .name = "prim_func", .reach = RUNS, .is_native = true },
     { .name = "decoded", .reach = RUNS },
     { .name = "quantised", .reach = RUNS },
+    { .name = "legalised", .reach = RUNS },
     { .name = "symbolic", .reach = RUNS },
     { .name = "grows", .reach = RUNS },
     { .name = "match_cast", .reach = RUNS },
