@@ -5,7 +5,6 @@
  * So are windows of pictures whose channels lie beside each other: a lane is a channel, and several places wait in registers.
  * The last rows of a group are done together with some that are done already, which come out the same once more.
  */
-enum { LANE_ROWS = 8 };
 
 #if SET_PARTS
 #define LANE_LOAD(p) f32_load_part(p, lanes)

@@ -33,8 +33,9 @@ enum {
     MOST_STORED = 16
 };
 
-/* A nest whose loop `lane` is the channel. */
-typedef struct member { const rlx_for_stmt *nest; const rlx_prim *lane; bool fills; } member;
+/* A nest whose loop `lane` is the channel. Of what it is a member for: fills: it stores one number there; covers: it stores the same places
+ * for each channel, and loads none of them. */
+typedef struct member { const rlx_for_stmt *nest; const rlx_prim *lane; bool fills, covers; } member;
 
 /* A buffer of which a block has a small one, and its dimension that is the channel; turned: which comes last there. */
 typedef struct shrunk { const rlx_buffer *whole, *small; size_t dim; bool turned; } shrunk;
@@ -52,6 +53,7 @@ typedef struct channels {
     rlx_place place;
     const rlx_prim *start;           /* what sums begin with; NULL: it is there */
     bool own_picture, own_sums;      /* temporaries that the statements alone touch */
+    size_t fills;                    /* how many of the first statements fill the pictures, and may do so once for several blocks */
     const rlx_prim *base, *size;     /* of the block that is written */
     shrunk pictures, sums;
 } channels;
@@ -183,7 +185,10 @@ static bool is_member(const channels *c, const rlx_stmt *s, const rlx_buffer *of
     for (size_t i = 0; i < plan.accesses.len && ok; i++)
         ok = plan.accesses.data[i].literal;
     const rlx_buffer_store *store = is ? rlx_as_buffer_store(plan.body) : NULL;
-    out->fills = store && !store->predicate && store->buffer == &of->node && store->value->kind == RLX_NODE_FLOAT_IMM;
+    out->covers = store && !store->predicate && store->buffer == &of->node;
+    out->fills = out->covers && store->value->kind == RLX_NODE_FLOAT_IMM;
+    for (size_t i = 0; i < plan.accesses.len; i++)
+        out->covers &= plan.accesses.data[i].stores || rlx_plan_memory(plan.accesses.data[i].buffer) != of->data;
     rlx_nest_plan_free(c->ctx, &plan);
     return ok && is;
 }
@@ -200,7 +205,22 @@ static bool touches(const channels *c, const rlx_stmt *s, const rlx_buffer *b)
     return does;
 }
 
-/* Statements in front that make the pictures, numbers first and behind the last that touches none; those behind that read the sums. */
+/* Statements that fill the pictures with a number come first, and the others store the same places in each block: then what is filled
+ * stays as it is from one block to the next. */
+static size_t count_fills(const channels *c, const rlx_buffer *pictures, size_t dim, size_t end)
+{
+    size_t fills = 0;
+    bool covers = true;
+    for (size_t i = c->first; i < end && covers; i++) {
+        member m;
+        covers = is_member(c, c->stmts[i], pictures, dim, &m) && m.covers;
+        fills += m.fills && c->first + fills == i;
+        covers &= !m.fills || c->first + fills > i;
+    }
+    return covers ? fills : 0;
+}
+
+/* Statements in front that make the pictures; those behind that read the sums. */
 static void find_members(channels *c)
 {
     const rlx_buffer *p = rlx_as_buffer(c->picture->buffer), *s = rlx_as_buffer(c->acc->buffer);
@@ -216,6 +236,7 @@ static void find_members(channels *c)
                      rlx_is_temporary_of_nests(c->ctx, c->params, p, c->stmts + c->first, c->at + 1 - c->first);
     if (!c->own_picture)
         c->first = sum;
+    c->fills = count_fills(c, p, dim, sum);
     while (c->end < c->count && touches(c, c->stmts[c->end], s) && is_member(c, c->stmts[c->end], s, of_sums, &m))
         c->end++;
     c->own_sums = c->start && rlx_is_temporary_of_nests(c->ctx, c->params, s, c->stmts + sum, c->end - sum);
@@ -491,15 +512,13 @@ static const rlx_stmt *then(const channels *c, const rlx_stmt *first, const rlx_
     return first ? rlx_sched_both(c->ctx, first, second, c->place) : second;
 }
 
-/* Nests in front of the sum that make the pictures: those that fill them with a number, or the others. *ok: there is memory. */
-static const rlx_stmt *make_pictures(const channels *c, bool fills, bool *ok)
+/* Nests [begin, end), which make the pictures, for so many channels. *ok: there is memory. */
+static const rlx_stmt *make_pictures(const channels *c, size_t begin, size_t end, const rlx_prim *size, bool *ok)
 {
     const rlx_stmt *all = NULL;
     member m;
-    for (size_t i = c->first; i < c->at && *ok && c->own_picture; i++) {
-        if (!is_member(c, c->stmts[i], c->pictures.whole, c->pictures.dim, &m) || m.fills != fills)
-            continue;
-        const rlx_stmt *s = in_block(c, &m, fills ? rlx_int64(c->ctx, c->block) : c->size);
+    for (size_t i = begin; i < end && *ok; i++) {
+        const rlx_stmt *s = is_member(c, c->stmts[i], c->pictures.whole, c->pictures.dim, &m) ? in_block(c, &m, size) : NULL;
         all = s ? then(c, all, s) : NULL;
         *ok = all != NULL;
     }
@@ -536,7 +555,7 @@ static const rlx_stmt *write_block(channels *c)
     bool ok = true;
     member m;
     const rlx_buffer *weights = NULL, *sums = NULL;
-    const rlx_stmt *made = c->own_picture ? make_pictures(c, false, &ok) : turn_pictures(c),
+    const rlx_stmt *made = c->own_picture ? make_pictures(c, c->first + c->fills, c->at - 1, c->size, &ok) : turn_pictures(c),
                    *turned = turn(c, c->weights, rlx_as_buffer(c->weights->buffer), false, true, &weights),
                    *back = turn(c, c->acc, c->own_sums ? c->sums.small : rlx_as_buffer(c->acc->buffer), true, false, &sums);
     if (!ok || !turned || !back)
@@ -587,7 +606,7 @@ static const rlx_stmt *write_blocks(channels *c)
         (c->own_sums && !shrink(c, &c->sums, c->acc, false)))
         return NULL;
     const rlx_stmt *body = rlx_sched_wrap(ctx, &block, write_block(c), c->place),
-                   *fills = make_pictures(c, true, &ok);
+                   *fills = make_pictures(c, c->first, c->first + c->fills, rlx_int64(ctx, c->block), &ok);
     body = ok && body ? then(c, fills, body) : NULL;
     body = body ? rlx_tir_with_temporary(ctx, c->pictures.small, body, c->place) : NULL;
     if (body && c->own_picture)
