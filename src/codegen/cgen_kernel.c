@@ -585,6 +585,29 @@ static void end_strip(rlx_cgen_kernel *g)
     g->spent = !chunked;
 }
 
+/* The row of one element of the strip. */
+static void copy_row(rlx_cgen_kernel *g, uint32_t at)
+{
+    const rlx_cgen_value to = as_atom(g, c_word_at(g, at + 2)), from = as_atom(g, c_word_at(g, at + 5)),
+                         length = as_atom(g, c_word_at(g, at + 6));
+    take(g, at);
+    settle(g, false);
+    const rlx_cgen_value i = declare(g, RLX_SLICE("i"));
+    for_head(g, i, plain_text(g, "0"), length);
+    say(g, "    ");
+    for (int side = 0; side < 2; side++) {
+        say_value(g, g->buffers[c_word_at(g, at + (side ? 4 : 1))]);
+        say(g, "[");
+        say_value(g, side ? from : to);
+        say(g, " + ");
+        say_value(g, i);
+        say(g, side ? "];" : "] = ");
+    }
+    end_line(g);
+    say(g, "}");
+    end_line(g);
+}
+
 /* ---- blocks of memory ----------------------------------------------------------------------- */
 
 /* Done by the caller, who has the same functions for the interpreter: the operands in their order, numbers and buffers
@@ -934,6 +957,7 @@ static void instruction(rlx_cgen_kernel *g, uint32_t at)
     case RLX_K_BROADCAST: broadcast(g, at); return;
     case RLX_K_IOTA: define(g, at, rlx_cgen_operand(g, c_word_at(g, at + 2)), true); return;
     case RLX_K_COPY: block(g, at, "COPY"); return;
+    case RLX_K_COPY_ROWS: copy_row(g, at); return;
     case RLX_K_PACK: block(g, at, "PACK"); return;
     case RLX_K_UNPACK: block(g, at, "UNPACK"); return;
     case RLX_K_CONTRACT: block(g, at, "CONTRACT"); return;

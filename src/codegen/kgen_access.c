@@ -166,8 +166,9 @@ static void check_each_index(rlx_kgen *w, const rlx_kgen_buffer *b, size_t d, rl
 static bool place_each(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *const *indices,
                        size_t count, rlx_kgen_value mask, const bool *boxed, place_of *out)
 {
-    rlx_kgen_value sum = rlx_kgen_literal(w, RLX_CLASS_I64, RELAX_INT64, 0);
-    bool own = false; /* sum is a temporary of ours */
+    const rlx_kgen_value zero = rlx_kgen_literal(w, RLX_CLASS_I64, RELAX_INT64, 0);
+    rlx_kgen_value sum = zero;
+    bool own = false; /* sum is a temporary of ours; it is 0 otherwise */
     for (size_t d = 0; d < count && !rlx_kgen_failed(w); d++) {
         const rlx_prim *index = rlx_kgen_wide_index(w, indices[d]);
         rlx_kgen_value v = rlx_kgen_real(w, rlx_kgen_expr(w, index, mask));
@@ -176,11 +177,18 @@ static bool place_each(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
         out->loads |= v.loads;
         if (!boxed[d])
             check_each_index(w, b, d, v, mask);
+        if (!v.wide && v.reg == zero.reg)
+            continue;
         rlx_kgen_value part = v;
         bool part_own = !rlx_is_int_value(b->strides[d], 1);
         if (part_own)
             part = rlx_kgen_apply2(w, RLX_K_MUL_I64, RLX_CLASS_I64, RELAX_INT64, v,
                                    rlx_kgen_int64(w, b->strides[d]));
+        if (!own && part_own) {
+            sum = part;
+            own = true;
+            continue;
+        }
         rlx_kgen_value next =
             rlx_kgen_apply2(w, RLX_K_ADD_I64, RLX_CLASS_I64, RELAX_INT64, sum, part);
         if (own)
@@ -218,7 +226,8 @@ static bool place_even(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
             bool is_strip = l->role == RLX_PLAN_STRIP_LOOP && n->strip_level >= 0;
             if (f.coeff[i])
                 even = rlx_plan_add_product(
-                    w->ctx, even, is_strip || l->role == RLX_PLAN_MERGED ? l->min : l->var,
+                    w->ctx, even,
+                    is_strip || l->role == RLX_PLAN_MERGED || l->role == RLX_PLAN_BOX ? l->min : l->var,
                     f.coeff[i]);
             if (f.coeff[i] && is_strip)
                 stride = stride ? rlx_fold_add(w->ctx, stride, f.coeff[i]) : f.coeff[i];
@@ -251,9 +260,9 @@ static bool find_place(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
         return rlx_kgen_fail(w, "%s has %zu dimensions and is accessed with %zu indices",
                              b->buffer->name ? b->buffer->name->data : "?", b->buffer->num_shape,
                              count);
-    for (size_t d = 0; d < count && !each; d++) {
+    for (size_t d = 0; d < count && rlx_kgen_is_always(mask); d++) {
         boxed[d] = w->nest && check_dim_box(w, w->nest, b, d, indices[d]);
-        if (boxed[d])
+        if (boxed[d] || each)
             continue;
         values[d] =
             rlx_kgen_real(w, rlx_kgen_expr(w, rlx_kgen_wide_index(w, indices[d]), RLX_KGEN_ALWAYS));
@@ -432,6 +441,32 @@ static void store_each(rlx_kgen *w, const rlx_kgen_buffer *b, const place_of *p,
     rlx_kgen_free_temp(w, p->off);
 }
 
+/* A row to where p is, and to where the strip moves it, from where the load is. */
+static void store_rows(rlx_kgen *w, const rlx_kgen_buffer *b, const place_of *to, const rlx_buffer_load *l)
+{
+    rlx_kgen_buffer *source = rlx_kgen_buffer_of(w, l->buffer);
+    const rlx_prim *stride = to->stride ? to->stride : rlx_int64(w->ctx, 0), *one = rlx_int64(w->ctx, 1);
+    place_of from, moving = *to;
+    if (!source || !stride || !one || !find_place(w, source, l->indices, l->num_indices, RLX_KGEN_ALWAYS, &from))
+        return;
+    if (to->how == AT_EACH) {
+        rlx_kgen_fail(w, "rows of %s cannot be copied", source->buffer->name ? source->buffer->name->data : "?");
+        return;
+    }
+    if (from.how == AT_STRIP) { /* what computes its index is the same for all rows */
+        rlx_kgen_value each = rlx_kgen_dest(w, RLX_CLASS_I64, RELAX_INT64, true, w->nest->strip_level);
+        RLX_KGEN_EMIT(w, w->nest->strip_level, RLX_K_IOTA, each.reg, strip_offset(w, &from), rlx_kgen_int64(w, from.stride).reg);
+        from.off = each;
+    }
+    moving.stride = stride;
+    uint32_t at = strip_offset(w, &moving), step = rlx_kgen_int64(w, stride).reg,
+             length = rlx_kgen_int64(w, w->nest->plan->loops[w->nest->plan->row].extent).reg;
+    RLX_KGEN_EMIT(w, w->nest->strip_level, RLX_K_COPY_ROWS, b->index, at, step, source->index,
+                  rlx_kgen_widen(w, from.off).reg, length);
+    if (from.how != AT_ONE)
+        rlx_kgen_free_temp(w, from.off);
+}
+
 bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask)
 {
     rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, s->buffer);
@@ -445,7 +480,9 @@ bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask)
     if (w->rows.data[b->index].kind == RLX_KERNEL_BUFFER_CONST)
         return rlx_kgen_fail(w, "a store to the constant %s",
                              b->buffer->name ? b->buffer->name->data : "?");
-    if (p.how == AT_STRIP && rlx_is_int_value(p.stride, 1) && is_native(b->elem))
+    if (w->nest && w->nest->plan->row >= 0)
+        store_rows(w, b, &p, rlx_as_buffer_load(s->value));
+    else if (p.how == AT_STRIP && rlx_is_int_value(p.stride, 1) && is_native(b->elem))
         store_through(w, b, s, &p);
     else {
         rlx_kgen_value v = rlx_kgen_expr(w, s->value, mask);

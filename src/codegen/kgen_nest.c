@@ -115,6 +115,8 @@ static void write_strip(rlx_kgen *w, rlx_kgen_nest *n)
     count = part ? n->part_count : n->extent_reg;
     n->strip_reg = part ? rlx_kgen_new_reg(w, RLX_CLASS_I64, 0) : at;
     rlx_kgen_hint(w, n->strip_reg, plan->loops[plan->strip].var);
+    if (plan->row >= 0) /* where its index is added up with others it stands for its begin */
+        rlx_kgen_bind_var(w, plan->loops[plan->row].var, rlx_kgen_int64(w, plan->loops[plan->row].min));
     n->strip_level = rlx_kgen_open(w, true, n);
     if (part)
         RLX_KGEN_EMIT(w, w->top, RLX_K_XADD, n->strip_reg, at, n->part_begin);

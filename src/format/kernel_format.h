@@ -22,7 +22,7 @@
 #include "base/compiler.h"
 
 #define RLX_KERNEL_MAGIC 0x314b5852u /* "RXK1" */
-#define RLX_KERNEL_VERSION 6u
+#define RLX_KERNEL_VERSION 7u
 #define RLX_KERNEL_STRIP 256         /* most elements of a strip */
 #define RLX_KERNEL_NONE 0xffffu      /* no mask */
 /* Picoseconds of work from which on a loop is shared out: among threads that are awake, and so that one is woken up. */

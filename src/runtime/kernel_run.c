@@ -250,6 +250,38 @@ static bool do_each(running *r, const uint32_t *w, size_t n, bool store)
     return wrong < 0 ? true : rlx_kernel_out_of_buffer(r, b, at[wrong]);
 }
 
+/* Rows are copied in pieces, so that long ones can be stopped. Offsets are read once: they may be memory that is written. */
+static bool do_copy_rows(running *r, const uint32_t *w, size_t n)
+{
+    enum { PIECE = 1 << 20 }; /* bytes */
+    const rlx_kernel_view *from = &r->views[w[4]];
+    const volatile int64_t *at = reg(r, w[5]);
+    const size_t bytes = r->k->buffers[w[4]].bytes;
+    const int64_t off = *scalar(r, w[2]), stride = *scalar(r, w[3]), length = *scalar(r, w[6]);
+    const int64_t extents[2] = { (int64_t)n, length }, strides[2] = { n > 1 ? stride : 0, length > 1 };
+    if (n == 0 || length <= 0)
+        return true;
+    if (!rlx_kernel_box_in_range(r, w[1], off, strides, extents, 2))
+        return false;
+    unsigned char *to = r->views[w[1]].data + (size_t)off * bytes;
+    int64_t work = 0;
+    for (size_t i = 0; i < n; i++, to += strides[0] * (int64_t)bytes) {
+        const int64_t first = at[i];
+        if (RLX_UNLIKELY(first < 0 || length > from->count || first > from->count - length))
+            return rlx_kernel_out_of_buffer(r, w[4], first);
+        const unsigned char *row = from->data + (size_t)first * bytes;
+        for (size_t done = 0, all = (size_t)length * bytes, now; done < all; done += now) {
+            now = all - done < PIECE ? all - done : PIECE;
+            memmove(to + done, row + done, now);
+            work += (int64_t)now;
+            if (work >= PIECE && !rlx_kernel_spend(r, PIECE >> 8))
+                return false;
+            work %= PIECE;
+        }
+    }
+    return true;
+}
+
 static bool do_view(running *r, const uint32_t *w, size_t n)
 {
     const rlx_kernel_view *v = &r->views[w[2]];
@@ -273,10 +305,8 @@ static bool do_view(running *r, const uint32_t *w, size_t n)
     }
 BLOCK(copy, RLX_K_COPY, 16, 0x5)
 BLOCK(pack, RLX_K_PACK, 16, 0xb)
-BLOCK(unpack, RLX_K_UNPACK, 18, 0x2b)
-BLOCK(contract, RLX_K_CONTRACT, 25, 0x2043)
+BLOCK(sum, (uint16_t)w[0], 25, 0x2043) /* contract, partial */
 BLOCK(reduce, RLX_K_REDUCE, 18, 0x43)
-BLOCK(partial, RLX_K_PARTIAL, 25, 0x2043)
 BLOCK(normalize, RLX_K_NORMALIZE, 33, 0x8888889)
 BLOCK(map, RLX_K_MAP, 15, 0x223)
 
@@ -285,6 +315,14 @@ static void take_operands(const running *r, const uint32_t *w, uint32_t n, uint3
 {
     for (uint32_t i = 0; i < n; i++)
         x[i] = plain >> i & 1 ? (int64_t)w[1 + i] : *scalar(r, w[1 + i]);
+}
+
+/* Of much work each: not worth a function of its own operands. */
+static bool do_unpack(running *r, const uint32_t *w)
+{
+    int64_t x[RLX_KERNEL_BLOCK_OPERANDS];
+    take_operands(r, w, 18, 0x2b, x);
+    return rlx_kernel_block(r, RLX_K_UNPACK, x);
 }
 
 /* Instructions on rows that are one; *at: where to go on. */
@@ -513,16 +551,16 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         }
         case RLX_K_IOTA: rlx_iota_strip(reg(r, w[1]), X(2), X(3), n); STEP(3)
         case RLX_K_COPY: TRY(do_copy(r, w), 16)
+        case RLX_K_COPY_ROWS: TRY(do_copy_rows(r, w, n), 6)
         case RLX_K_PACK: TRY(do_pack(r, w), 16)
         case RLX_K_UNPACK: TRY(do_unpack(r, w), 18)
-        case RLX_K_CONTRACT: TRY(do_contract(r, w), 25)
+        case RLX_K_CONTRACT: case RLX_K_PARTIAL: TRY(do_sum(r, w), 25)
         case RLX_K_REDUCE:
             if (!(w[0] & RLX_KERNEL_CHAINED))
                 TRY(do_reduce(r, w), 18)
             if (!do_rows(r, &w))
                 return false;
             continue;
-        case RLX_K_PARTIAL: TRY(do_partial(r, w), 25)
         case RLX_K_NORMALIZE: TRY(do_normalize(r, w), 33)
         case RLX_K_MAP:
             if (!(w[0] & RLX_KERNEL_CHAINED))

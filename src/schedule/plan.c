@@ -785,9 +785,12 @@ static enum rlx_plan_reason plan_strip(planner *p)
     choose_strip(p);
     if (n->strip < 0)
         return RLX_PLAN_NOTHING_DETERMINED;
+    if (rlx_plan_gathering(p->ctx, p->scope, n))
+        n->loops[n->row].role = RLX_PLAN_BOX;
     n->strip_extent = n->loops[n->strip].extent;
     n->loops[n->strip].role = RLX_PLAN_STRIP_LOOP;
-    merge_loops(p);
+    if (n->row < 0)
+        merge_loops(p);
     finish_plan(n, RLX_PLAN_STRIP, n->strip);
     return RLX_PLAN_NO_REASON;
 }
@@ -861,7 +864,7 @@ bool rlx_plan_nest(rlx_context *ctx, const rlx_plan_scope *scope, const rlx_for_
                    rlx_nest_plan *plan)
 {
     planner p = { .ctx = ctx, .scope = scope, .plan = plan };
-    *plan = (rlx_nest_plan){ .strip = -1 };
+    *plan = (rlx_nest_plan){ .strip = -1, .row = -1 };
     rlx_ptrmap_init(&plan->stored, &ctx->memory);
     rlx_ptrmap_init(&plan->view_of, &ctx->memory);
     rlx_ptrmap_init(&p.raw, &ctx->memory);

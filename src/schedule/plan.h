@@ -83,7 +83,7 @@ enum rlx_loop_role {
     RLX_PLAN_MERGED,               /* runs inside the strip loop's range */
     RLX_PLAN_GROUP, RLX_PLAN_ROW, RLX_PLAN_COLUMN, RLX_PLAN_TURN, RLX_PLAN_STEP, /* of the fused instruction */
     RLX_PLAN_LANE, RLX_PLAN_DEPTH,                /* of panels */
-    RLX_PLAN_BOX,                                 /* of a box that is copied or normalized */
+    RLX_PLAN_BOX,                                 /* of a box that is copied or normalized, or of a row */
     RLX_PLAN_FIELD                                /* of what is unpacked */
 };
 
@@ -200,6 +200,7 @@ typedef struct rlx_nest_plan {
     uint8_t order[RLX_PLAN_MAX_NEST];       /* loops that stay loops, outermost first */
     size_t num_order;
     int strip;                     /* -1: none */
+    int row;                       /* -1, or a loop along which each element of the strip copies a row, COPY_ROWS */
     const rlx_prim *strip_extent;  /* with merged loops, int64 */
     rlx_plan_fused fused;
     rlx_plan_pack pack;

@@ -25,6 +25,10 @@ bool rlx_plan_normalizing(rlx_context *ctx, rlx_nest_plan *plan);
 /* Is it a nest that computes a function of rows? Then plan->map is filled in, and the roles of its loops are given. */
 bool rlx_plan_mapping(rlx_nest_plan *plan);
 
+/* Is what the strip loop runs through a row that lies where an integer says? Then it becomes plan->row, and a loop that moves the
+ * row the strip. */
+bool rlx_plan_gathering(rlx_context *ctx, const rlx_plan_scope *scope, rlx_nest_plan *plan);
+
 /* Chooses the loop that threads may share: plan->parallel. The rest of the plan is made. */
 void rlx_plan_sharing(rlx_context *ctx, const rlx_for_stmt *nest, rlx_nest_plan *plan);
 

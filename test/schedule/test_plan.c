@@ -173,6 +173,8 @@ static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
     for (size_t i = 0; i < p->count; i++)
         if (p->loops[i].role == RLX_PLAN_MERGED)
             write_loop(out, p, " merged ", (int)i);
+    if (p->row >= 0)
+        write_loop(out, p, " copies row ", p->row);
     rlx_buf_z(out, " [");
     rlx_text_prim(out, p->strip_extent);
     rlx_buf_z(out, "]");

@@ -6,7 +6,7 @@
  *
  * contract: the kernel of the schedule sums products up as one instruction; unpack: and it makes an
  * operand of fields of bits; joined: contract, and what stands behind the sum runs on its blocks; lanes: contract, and its lanes are
- * channels, each with weights of its own; plain: it does neither; any:
+ * channels, each with weights of its own; rows: rows are copied from where integers say; plain: it does nothing of that; any:
  * whichever. Then the sizes, and how the call fails, if it does, scheduled or not. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -149,6 +149,7 @@ static bool check_run(rlx_context *ctx, const rlx_prim_func *f, const char *call
          lanes = strncmp(call, "lanes", 5) == 0, sums = joined || unpacks || lanes || strncmp(call, "contract", 8) == 0;
     if (strncmp(call, "any", 3) != 0 && (has_instruction(ctx, s, "contract") != sums ||
                                          has_instruction(ctx, s, "unpack") != unpacks || has_lanes(ctx, s) != lanes ||
+                                         has_instruction(ctx, s, "copy_rows") != (strncmp(call, "rows", 4) == 0) ||
                                          (joined && !is_joined(ctx, s)))) {
         print_message("another plan than wanted\n");
         ok = false;
