@@ -39,7 +39,7 @@
  * says nothing.
  *
  * The innermost spatial axis has partial sums of its own for each of up to 64 points; where a
- * spatial axis is the contiguous one (a sum of rows), for each of up to 256 columns. Values that
+ * spatial axis is the contiguous one (a sum of rows), for each of up to 1024 columns. Values that
  * are more than a load are computed first, so that adding them up is one instruction. */
 #include "tir/tir_int.h"
 
@@ -47,7 +47,7 @@
 
 enum {
     LANES = 32, LEVELS = 6,
-    ROW_TILE = 64, COLUMN_TILE = 256,
+    ROW_TILE = 64, COLUMN_TILE = 1024,
     FEW_COLUMNS = 128,                     /* so many are one instruction */
     VALUE_TILE = 1024, VALUE_ROWS = 8,     /* values computed first, and of how many rows */
     MAX_AXES = RLX_TIR_MAX_DIMS * 2
