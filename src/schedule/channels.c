@@ -315,16 +315,15 @@ static bool shrink(channels *c, shrunk *s, const rlx_plan_access *a, bool turned
 
 typedef struct moving { const channels *c; const rlx_prim *lane; } moving;
 
+static bool is_of(const shrunk *s, const rlx_node *buffer) { return buffer && s->whole && buffer == &s->whole->node; }
+
 static const rlx_node *move_access(rlx_rewriter *w, const rlx_node *n)
 {
     const moving *m = w->user;
     const rlx_buffer_load *l = rlx_as_buffer_load(n);
     const rlx_buffer_store *s = rlx_as_buffer_store(n);
     const rlx_node *buffer = l ? l->buffer : s ? s->buffer : NULL;
-    const shrunk *to = !buffer                                  ? NULL
-                       : buffer == &m->c->pictures.whole->node ? &m->c->pictures
-                       : buffer == &m->c->sums.whole->node     ? &m->c->sums
-                                                               : NULL;
+    const shrunk *to = is_of(&m->c->pictures, buffer) ? &m->c->pictures : is_of(&m->c->sums, buffer) ? &m->c->sums : NULL;
     if (!to || !to->small)
         return n;
     const rlx_prim *const *indices = l ? l->indices : s->indices;
