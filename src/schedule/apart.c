@@ -71,9 +71,8 @@ static bool are_independent(const parts *p, const rlx_stmt *const *bodies)
 /* Is it one instruction that sums up, or a number everywhere? */
 static bool is_better(rlx_context *ctx, const rlx_for_stmt *nest)
 {
-    static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
     rlx_nest_plan plan;
-    bool is = rlx_plan_nest(ctx, &everywhere, nest, &plan);
+    bool is = rlx_plan_nest(ctx, &rlx_plan_everywhere, nest, &plan);
     const rlx_buffer_store *s = is ? rlx_as_buffer_store(plan.body) : NULL;
     is = s && (plan.form == RLX_PLAN_FUSED || s->value->kind == RLX_NODE_FLOAT_IMM || s->value->kind == RLX_NODE_INT_IMM);
     rlx_nest_plan_free(ctx, &plan);
@@ -104,28 +103,23 @@ static const rlx_stmt *nest_of(const parts *p, const rlx_stmt *body)
     return body ? rlx_copy_fresh(p->ctx, body) : NULL;
 }
 
-static const rlx_node *split(rlx_rewriter *r, const rlx_node *n)
+static const rlx_stmt *split(rlx_context *ctx, const rlx_for_stmt *nest)
 {
-    const rlx_for_stmt *nest = rlx_as_for_stmt(n);
-    parts p = { .ctx = r->ctx };
+    parts p = { .ctx = ctx };
     const rlx_stmt *all[MOST_STORES];
-    bool ok = nest && take_apart(&p, nest);
+    bool ok = take_apart(&p, nest);
     for (size_t i = 0; i < p.num_stores && ok; i++)
         ok = (all[i] = body_of(&p, i)) != NULL;
     ok = ok && are_independent(&p, all);
     for (size_t i = 0; i < p.num_stores && ok; i++) {
         all[i] = nest_of(&p, all[i]);
-        ok = all[i] && is_better(r->ctx, rlx_as_for_stmt(all[i]));
+        ok = all[i] && is_better(ctx, rlx_as_for_stmt(all[i]));
     }
-    return ok ? rlx_seq_stmt_new(r->ctx, all, p.num_stores, nest->place) : NULL;
+    return ok ? rlx_seq_stmt_new(ctx, all, p.num_stores, nest->place) : NULL;
 }
 
 const rlx_stmt *rlx_sums_apart(rlx_context *ctx, const rlx_stmt *body)
 {
-    rlx_rewriter r;
-    rlx_rewriter_init(&r, ctx);
-    r.before = split;
-    const rlx_stmt *out = rlx_rewrite(&r, body);
-    rlx_rewriter_free(&r);
+    const rlx_stmt *out = rlx_rewrite_nests(ctx, body, split);
     return out && out != body ? rlx_flatten_sequences(ctx, out) : out;
 }

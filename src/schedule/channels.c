@@ -60,8 +60,6 @@ typedef struct channels {
 
 /* ---- which sums ----------------------------------------------------------------------------- */
 
-static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
-
 /* The dimension of an access whose index is this variable, and no other index has it. -1: there is none. */
 static int channel_of(rlx_context *ctx, const rlx_plan_access *a, const rlx_prim *var)
 {
@@ -172,7 +170,7 @@ static bool is_member(const channels *c, const rlx_stmt *s, const rlx_buffer *of
     *out = (member){ .nest = nest };
     if (!nest)
         return false;
-    bool ok = rlx_plan_nest(c->ctx, &everywhere, nest, &plan) && plan.body->kind != RLX_NODE_FOR && plan.form != RLX_PLAN_EMPTY;
+    bool ok = rlx_plan_nest(c->ctx, &rlx_plan_everywhere, nest, &plan) && plan.body->kind != RLX_NODE_FOR && plan.form != RLX_PLAN_EMPTY;
     for (size_t i = 0; i < plan.accesses.len && ok && !out->lane; i++)
         if (plan.accesses.data[i].buffer == &of->node)
             out->lane = plan.accesses.data[i].indices[dim];
@@ -250,7 +248,7 @@ typedef struct stored { const rlx_node *memory; int dim; } stored;
 static bool note_stored(const channels *c, const rlx_stmt *s, const rlx_prim *lane, stored *all, size_t *count, bool check)
 {
     rlx_nest_plan plan;
-    bool ok = rlx_plan_nest(c->ctx, &everywhere, rlx_as_for_stmt(s), &plan);
+    bool ok = rlx_plan_nest(c->ctx, &rlx_plan_everywhere, rlx_as_for_stmt(s), &plan);
     for (size_t i = 0; i < plan.accesses.len && ok; i++) {
         const rlx_plan_access *a = &plan.accesses.data[i];
         size_t k = 0;
@@ -656,7 +654,7 @@ bool rlx_lay_channels(rlx_context *ctx, const rlx_panel_params *params, const rl
         rlx_nest_plan plan;
         if (!nest)
             continue;
-        bool ok = rlx_plan_nest(ctx, &everywhere, nest, &plan);
+        bool ok = rlx_plan_nest(ctx, &rlx_plan_everywhere, nest, &plan);
         channels c = { .ctx = ctx, .params = params, .stmts = stmts, .count = *count, .at = i, .plan = &plan, .place = nest->place };
         const rlx_stmt *now = ok && is_lane_sum(&c) ? lay(&c) : NULL;
         rlx_nest_plan_free(ctx, &plan);

@@ -94,9 +94,8 @@ static bool cuts_strips(const cutting *c, const rlx_nest_plan *plan)
 
 static bool cut_nest(cutting *c, const rlx_for_stmt *nest)
 {
-    static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
     rlx_nest_plan plan;
-    bool ok = rlx_plan_nest(c->ctx, &everywhere, nest, &plan), any = false;
+    bool ok = rlx_plan_nest(c->ctx, &rlx_plan_everywhere, nest, &plan), any = false;
     const rlx_stmt *s = &nest->node;
     for (; s->kind == RLX_NODE_FOR && c->count < RLX_PLAN_MAX_NEST; s = ((const rlx_for_stmt *)s)->body)
         c->loops[c->count++] = (const rlx_for_stmt *)s;

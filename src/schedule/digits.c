@@ -101,15 +101,13 @@ static const rlx_for_stmt *split_loop(splitting *s, const rlx_for_stmt *nest)
     return body ? rlx_as_for_stmt(body) : NULL;
 }
 
-static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
-
 /* A nest of one store in strips, with divisions. */
 static const rlx_for_stmt *split_once(rlx_context *ctx, const rlx_for_stmt *nest)
 {
     rlx_nest_plan plan;
     splitting s = { .ctx = ctx, .plan = &plan, .loop = -1 };
     const rlx_for_stmt *out = NULL;
-    bool ok = rlx_plan_nest(ctx, &everywhere, nest, &plan) && plan.form == RLX_PLAN_STRIP && plan.count + 1 < RLX_PLAN_MAX_NEST &&
+    bool ok = rlx_plan_nest(ctx, &rlx_plan_everywhere, nest, &plan) && plan.form == RLX_PLAN_STRIP && plan.count + 1 < RLX_PLAN_MAX_NEST &&
               rlx_as_buffer_store(plan.body);
     rlx_walker w = { .enter = find_digit, .user = &s, .unique = true };
     if (ok)
@@ -120,32 +118,24 @@ static const rlx_for_stmt *split_once(rlx_context *ctx, const rlx_for_stmt *nest
     return out;
 }
 
-static const rlx_node *split(rlx_rewriter *r, const rlx_node *n)
+static const rlx_stmt *split(rlx_context *ctx, const rlx_for_stmt *nest)
 {
-    const rlx_for_stmt *nest = rlx_as_for_stmt(n), *now = nest;
+    const rlx_for_stmt *now = nest;
     rlx_nest_plan plan;
     bool better = false;
-    for (int i = 0; i < MOST_SPLIT && now; i++) {
-        const rlx_for_stmt *next = split_once(r->ctx, now);
+    for (int i = 0; i < MOST_SPLIT; i++) {
+        const rlx_for_stmt *next = split_once(ctx, now);
         if (!next)
             break;
         now = next;
     }
-    if (!nest || now == nest)
+    if (now == nest)
         return NULL;
     /* others gain nothing: strips would be shorter */
-    better = rlx_plan_nest(r->ctx, &everywhere, now, &plan) &&
+    better = rlx_plan_nest(ctx, &rlx_plan_everywhere, now, &plan) &&
              (plan.form == RLX_PLAN_COPY || (plan.form == RLX_PLAN_FUSED && plan.fused.contract));
-    rlx_nest_plan_free(r->ctx, &plan);
+    rlx_nest_plan_free(ctx, &plan);
     return better ? &now->node : NULL;
 }
 
-const rlx_stmt *rlx_split_digits(rlx_context *ctx, const rlx_stmt *body)
-{
-    rlx_rewriter r;
-    rlx_rewriter_init(&r, ctx);
-    r.before = split;
-    const rlx_stmt *out = rlx_rewrite(&r, body);
-    rlx_rewriter_free(&r);
-    return out;
-}
+const rlx_stmt *rlx_split_digits(rlx_context *ctx, const rlx_stmt *body) { return rlx_rewrite_nests(ctx, body, split); }

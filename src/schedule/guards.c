@@ -209,15 +209,14 @@ static bool is_plain(const rlx_nest_plan *n)
 
 static bool is_number(const rlx_prim *p) { return p->kind == RLX_NODE_FLOAT_IMM || p->kind == RLX_NODE_INT_IMM; }
 
-/* Its boxes, in the order in which they are stored; *left: the last of them, which may be taken apart again. 0: it stays. */
+/* Its boxes, in the order in which they are stored; the last of them may be taken apart again. 0: it stays. */
 static size_t split_nest(rlx_context *ctx, const rlx_for_stmt *nest, const rlx_stmt **out)
 {
-    static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
     rlx_nest_plan plan;
     guarded g = { .ctx = ctx, .plan = &plan };
     const rlx_prim *cond, *then, *other;
     size_t count = 0;
-    bool none = false, ok = rlx_plan_nest(ctx, &everywhere, nest, &plan) && is_plain(&plan),
+    bool none = false, ok = rlx_plan_nest(ctx, &rlx_plan_everywhere, nest, &plan) && is_plain(&plan),
          guard = ok && ((const rlx_buffer_store *)plan.body)->value->kind == RLX_NODE_PRIM_CALL &&
                  rlx_tir_is_choice(((const rlx_buffer_store *)plan.body)->value, &cond, &then, &other) && take_condition(&g, cond) &&
                  (is_number(other) || g.num_bounds == 1);
@@ -247,28 +246,20 @@ static size_t split_nest(rlx_context *ctx, const rlx_for_stmt *nest, const rlx_s
     return count;
 }
 
-static const rlx_node *split(rlx_rewriter *r, const rlx_node *n)
+static const rlx_stmt *split(rlx_context *ctx, const rlx_for_stmt *whole)
 {
-    const rlx_for_stmt *nest = rlx_as_for_stmt(n);
+    const rlx_for_stmt *nest = whole;
     const rlx_stmt *all[MOST_BOXES];
-    size_t count = 0, more = nest ? split_nest(r->ctx, nest, all) : 0;
+    size_t count = 0, more = split_nest(ctx, nest, all);
     while (more) {
         count += more;
         nest = count + 2 <= MOST_BOXES ? rlx_as_for_stmt(all[count - 1]) : NULL;
-        more = nest ? split_nest(r->ctx, nest, all + count - 1) : 0;
+        more = nest ? split_nest(ctx, nest, all + count - 1) : 0;
         count -= more != 0;
     }
     return count == 0   ? NULL
            : count == 1 ? all[0]
-                        : rlx_seq_stmt_new(r->ctx, all, count, ((const rlx_for_stmt *)n)->place);
+                        : rlx_seq_stmt_new(ctx, all, count, whole->place);
 }
 
-const rlx_stmt *rlx_split_guards(rlx_context *ctx, const rlx_stmt *body)
-{
-    rlx_rewriter r;
-    rlx_rewriter_init(&r, ctx);
-    r.before = split;
-    const rlx_stmt *out = rlx_rewrite(&r, body);
-    rlx_rewriter_free(&r);
-    return out;
-}
+const rlx_stmt *rlx_split_guards(rlx_context *ctx, const rlx_stmt *body) { return rlx_rewrite_nests(ctx, body, split); }

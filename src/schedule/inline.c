@@ -227,7 +227,6 @@ static bool append_points(rlx_context *ctx, rlx_pointwise *first, const rlx_poin
 /* Is the merged nest such an instruction, too? What of `first` one load alone needs is no more stored. */
 static bool stays_row_instruction(const inlining *x, const rlx_pointwise *first, const rlx_pointwise *next, bool *is)
 {
-    static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
     rlx_context *ctx = x->ctx;
     rlx_pointwise *both = copy_of(ctx, first);
     rlx_ptrmap locals;
@@ -240,7 +239,7 @@ static bool stays_row_instruction(const inlining *x, const rlx_pointwise *first,
             ok = rlx_ptrmap_put(&locals, memory, 1);
     }
     const rlx_stmt *nest = ok ? rlx_write_pointwise(ctx, both, &locals) : NULL;
-    ok = nest && rlx_plan_nest(ctx, &everywhere, rlx_as_for_stmt(nest), &plan);
+    ok = nest && rlx_plan_nest(ctx, &rlx_plan_everywhere, rlx_as_for_stmt(nest), &plan);
     *is = ok && (plan.form == RLX_PLAN_NORMALIZE || plan.form == RLX_PLAN_MAP);
     if (nest)
         rlx_nest_plan_free(ctx, &plan);
@@ -479,8 +478,7 @@ static bool replace_loads(inlining *x, rlx_pointwise *p)
 
 static bool plan_sum(rlx_context *ctx, const rlx_for_stmt *nest, rlx_nest_plan *plan)
 {
-    static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
-    return rlx_plan_nest(ctx, &everywhere, nest, plan) &&
+    return rlx_plan_nest(ctx, &rlx_plan_everywhere, nest, plan) &&
            (plan->form == RLX_PLAN_PARTIAL || (plan->form == RLX_PLAN_FUSED && !plan->fused.contract));
 }
 

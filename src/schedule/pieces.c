@@ -92,3 +92,26 @@ const rlx_stmt *rlx_declare_view(rlx_context *ctx, const rlx_buffer *view, const
     d->body = body;
     return &d->node;
 }
+
+/* ---- nests */
+
+typedef struct rewriting { const rlx_stmt *(*split)(rlx_context *ctx, const rlx_for_stmt *nest); } rewriting;
+
+static const rlx_node *rewrite_nest(rlx_rewriter *r, const rlx_node *n)
+{
+    const rewriting *w = r->user;
+    const rlx_for_stmt *nest = rlx_as_for_stmt(n);
+    return nest ? w->split(r->ctx, nest) : rlx_family_of(n) == RLX_FAMILY_PRIM ? n : NULL;
+}
+
+const rlx_stmt *rlx_rewrite_nests(rlx_context *ctx, const rlx_stmt *body, const rlx_stmt *(*split)(rlx_context *ctx, const rlx_for_stmt *nest))
+{
+    rewriting w = { split };
+    rlx_rewriter r;
+    rlx_rewriter_init(&r, ctx);
+    r.before = rewrite_nest;
+    r.user = &w;
+    const rlx_stmt *out = rlx_rewrite(&r, body);
+    rlx_rewriter_free(&r);
+    return out;
+}

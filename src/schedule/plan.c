@@ -544,6 +544,8 @@ bool rlx_plan_share_memory(const rlx_plan_access *a, const rlx_plan_access *b)
 
 bool rlx_plan_knows_all(const void *user, const rlx_prim *var) { return true; }
 
+const rlx_plan_scope rlx_plan_everywhere = { .knows = rlx_plan_knows_all };
+
 static bool is_byte(const rlx_prim *value)
 {
     const rlx_buffer_load *l = value->kind == RLX_NODE_CAST ? rlx_as_buffer_load(((const rlx_unary *)value)->a) : NULL;

@@ -253,6 +253,7 @@ const rlx_node *rlx_plan_memory(const rlx_node *buffer);
 bool rlx_plan_share_memory(const rlx_plan_access *a, const rlx_plan_access *b);
 /* Every variable has a value. */
 bool rlx_plan_knows_all(const void *user, const rlx_prim *var);
+extern const rlx_plan_scope rlx_plan_everywhere; /* where that is so */
 /* sum + a * b; a becomes int64, sum NULL is 0. */
 const rlx_prim *rlx_plan_add_product(rlx_context *ctx, const rlx_prim *sum, const rlx_prim *a,
                                      const rlx_prim *b);

@@ -204,11 +204,10 @@ static bool read_store(rlx_context *ctx, const rlx_buffer_store *s, rlx_rewriter
 
 bool rlx_read_pointwise(rlx_context *ctx, const rlx_for_stmt *nest, rlx_pointwise *out, bool *is)
 {
-    static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
     rlx_nest_plan plan;
     rlx_rewriter r;
     *out = (rlx_pointwise){ .original = &nest->node, .place = nest->place };
-    bool ok = rlx_plan_nest(ctx, &everywhere, nest, &plan);
+    bool ok = rlx_plan_nest(ctx, &rlx_plan_everywhere, nest, &plan);
     *is = ok && judge_plan(ctx, &plan, out);
     const rlx_stmt *body = plan.body;
     rlx_nest_plan_free(ctx, &plan);

@@ -610,10 +610,9 @@ static void map_loops(producing *x)
 /* Is the nest one instruction, or else (strips) one strip loop? */
 static bool is_fast(rlx_context *ctx, const rlx_stmt *nest, bool strips)
 {
-    static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
     rlx_nest_plan plan;
     const rlx_for_stmt *f = nest ? rlx_as_for_stmt(nest) : NULL;
-    bool is = f && rlx_plan_nest(ctx, &everywhere, f, &plan);
+    bool is = f && rlx_plan_nest(ctx, &rlx_plan_everywhere, f, &plan);
     if (!f)
         return false;
     is = is && (plan.form == RLX_PLAN_PACK || plan.form == RLX_PLAN_COPY ||

@@ -291,9 +291,8 @@ static bool tile_rows(rlx_context *ctx, const summing *s, rlx_rows *r)
 /* Is it a sum (or what is like one) of a temporary whose tiles can be told apart? */
 static bool is_summing(joining *x, const rlx_for_stmt *nest, summing *out)
 {
-    static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
     rlx_nest_plan plan;
-    bool ok = rlx_plan_nest(x->ctx, &everywhere, nest, &plan);
+    bool ok = rlx_plan_nest(x->ctx, &rlx_plan_everywhere, nest, &plan);
     ok = ok && (plan.form == RLX_PLAN_PARTIAL || (plan.form == RLX_PLAN_FUSED && !plan.fused.contract)) &&
          find_summed(x, &plan, &plan.accesses.data[plan.fused.a], out);
     rlx_nest_plan_free(x->ctx, &plan);
@@ -337,9 +336,8 @@ static bool tile_sum(joining *x, size_t *at)
 /* Nests that may be cut: of one instruction, or strips. */
 static bool may_be_cut(rlx_context *ctx, const rlx_for_stmt *nest, bool *sums)
 {
-    static const rlx_plan_scope everywhere = { .knows = rlx_plan_knows_all };
     rlx_nest_plan plan;
-    bool may = rlx_plan_nest(ctx, &everywhere, nest, &plan) && plan.body->kind != RLX_NODE_FOR;
+    bool may = rlx_plan_nest(ctx, &rlx_plan_everywhere, nest, &plan) && plan.body->kind != RLX_NODE_FOR;
     *sums = plan.form == RLX_PLAN_PARTIAL || plan.form == RLX_PLAN_FUSED;
     may = may && (plan.form == RLX_PLAN_STRIP || plan.form == RLX_PLAN_COPY || plan.form == RLX_PLAN_MAP ||
                   plan.form == RLX_PLAN_NORMALIZE || (*sums && !plan.fused.contract));

@@ -27,6 +27,11 @@ const rlx_stmt *rlx_sched_wrap(rlx_context *ctx, const rlx_sched_loop *l, const 
 const rlx_stmt *rlx_sched_both(rlx_context *ctx, const rlx_stmt *first, const rlx_stmt *second,
                                rlx_place place);
 
+/* ---- nests */
+/* The body with what `split` makes of a nest in its place, which is not looked at again; NULL of split: the nest stays, and those inside of it
+ * come next. Itself where there is nothing. NULL: out of memory. */
+const rlx_stmt *rlx_rewrite_nests(rlx_context *ctx, const rlx_stmt *body, const rlx_stmt *(*split)(rlx_context *ctx, const rlx_for_stmt *nest));
+
 /* ---- buffers */
 /* Views are made of such only, and addresses found from the shape. */
 bool rlx_is_compact(const rlx_buffer *b);
