@@ -8,11 +8,21 @@
  *                 so_far[inner] += x[outer, k, inner]
  *                 out[outer, k, inner] = so_far[inner]
  *
- * Stores run along the innermost axis, each sum in its own order. Narrow floats accumulate in
- * float32.
+ * Stores run along the innermost axis, each sum in its own order. Where that is the one that is scanned, squares of rows and steps are turned:
+ *
+ *     for tile of rows:
+ *         for r:        so_far[r] = 0
+ *         for square of steps:
+ *             for k, r: from[k, r] = x[row + r, step + k]
+ *             for k, r: so_far[r] += from[k, r]; to[k, r] = so_far[r]
+ *             for k, r: out[row + r, step + k] = to[k, r]
+ *
+ * Narrow floats accumulate in float32.
  */
 /* built for size */
 #include "op/lower_int.h"
+
+enum { ROWS = 64, STEPS = 64 }; /* of a square */
 
 typedef struct scan {
     rlx_lowering b;
@@ -22,6 +32,7 @@ typedef struct scan {
     size_t axis, begin, end;
     rlx_dtype wide;
     const rlx_buffer *so_far;
+    const rlx_buffer *from, *to;     /* what is scanned, and where it goes: tensors, or squares of them */
     bool product, exclusive;
 } scan;
 
@@ -37,9 +48,12 @@ static void close_loops(scan *s, size_t begin, size_t end)
         rlx_tir_end_for(&s->b.t);
 }
 
-static rlx_prim_list inner(const scan *s)
+/* Where the sum of an element is: at its indices behind what is scanned, in a square at the row. */
+typedef struct place { rlx_prim_list inner, element; } place;
+
+static place place_in(const scan *s)
 {
-    return RLX_TIR_ITEMS(s->index.at + s->end, s->index.n - s->end);
+    return (place){ RLX_TIR_ITEMS(s->index.at + s->end, s->index.n - s->end), rlx_lowering_items(&s->index) };
 }
 
 static const rlx_prim *joined(scan *s, const rlx_prim *a, const rlx_prim *x)
@@ -50,30 +64,32 @@ static const rlx_prim *joined(scan *s, const rlx_prim *a, const rlx_prim *x)
     return s->product ? rlx_tir_mul(t, a, x) : rlx_tir_add(t, a, x);
 }
 
-static void give(scan *s)
+static void give(scan *s, const place *p)
 {
     rlx_tir *t = &s->b.t;
-    bool flat = s->out.shape.sizes.n != s->x.shape.sizes.n || s->end - s->begin != 1;
-    const rlx_prim *position = flat ? rlx_tir_flatten(t, rlx_lowering_items(&s->index),
-                                                      rlx_lowering_items(&s->x.shape.sizes))
-                                    : NULL;
-    rlx_tir_store(t, s->out.buffer, flat ? RLX_TIR_LIST(position) : rlx_lowering_items(&s->index),
-                  rlx_tir_load(t, s->so_far, inner(s)));
+    bool flat = s->to == s->out.buffer && (s->out.shape.sizes.n != s->x.shape.sizes.n || s->end - s->begin != 1);
+    const rlx_prim *position = flat ? rlx_tir_flatten(t, p->element, rlx_lowering_items(&s->x.shape.sizes)) : NULL;
+    rlx_tir_store(t, s->to, flat ? RLX_TIR_LIST(position) : p->element, rlx_tir_load(t, s->so_far, p->inner));
 }
 
-static void scan_element(scan *s)
+static void scan_element(scan *s, const place *p)
 {
     rlx_tir *t = &s->b.t;
-    const rlx_prim *x = rlx_tir_load(t, s->x.buffer, rlx_lowering_items(&s->index));
+    const rlx_prim *x = rlx_tir_load(t, s->from, p->element);
     bool to_bool = rlx_dtype_is_bool(s->wide) && !rlx_dtype_is_bool(s->x.dtype);
     x = to_bool ? rlx_tir_ne(t, x, rlx_tir_number(t, s->x.dtype, 0)) : rlx_tir_cast(t, s->wide, x);
     if (s->exclusive) {
         x = rlx_tir_let(t, "x", x);
-        give(s);
+        give(s, p);
     }
-    rlx_tir_store(t, s->so_far, inner(s), joined(s, rlx_tir_load(t, s->so_far, inner(s)), x));
+    rlx_tir_store(t, s->so_far, p->inner, joined(s, rlx_tir_load(t, s->so_far, p->inner), x));
     if (!s->exclusive)
-        give(s);
+        give(s, p);
+}
+
+static void begin_sum(scan *s, rlx_prim_list inner)
+{
+    rlx_tir_store(&s->b.t, s->so_far, inner, rlx_tir_number(&s->b.t, s->wide, s->product));
 }
 
 static void scan_loops(scan *s)
@@ -81,13 +97,84 @@ static void scan_loops(scan *s)
     rlx_tir *t = &s->b.t;
     rlx_prim_list sizes = RLX_TIR_ITEMS(s->x.shape.sizes.at + s->end, s->index.n - s->end);
     s->so_far = rlx_tir_alloc(t, "so_far", s->wide, sizes);
+    s->from = s->x.buffer;
+    s->to = s->out.buffer;
     open_loops(s, 0, s->begin);
     open_loops(s, s->end, s->index.n);
-    rlx_tir_store(t, s->so_far, inner(s), rlx_tir_number(t, s->wide, s->product));
+    begin_sum(s, place_in(s).inner);
     close_loops(s, s->end, s->index.n);
     open_loops(s, s->begin, s->index.n);
-    scan_element(s);
+    const place p = place_in(s);
+    scan_element(s, &p);
     close_loops(s, 0, s->index.n);
+}
+
+/* ---- rows beside each other ----------------------------------------------------------------- */
+
+/* Of an axis: a loop over its tiles; where the tile begins, and how much of it there is. */
+typedef struct tile { const rlx_prim *begin, *count; } tile;
+
+static tile open_tiles(scan *s, size_t axis, int64_t size)
+{
+    rlx_tir *t = &s->b.t;
+    const rlx_prim *all = s->x.shape.sizes.at[axis], *each = rlx_tir_int(t, size),
+                   *count = rlx_tir_floor_div(t, rlx_tir_add(t, all, rlx_tir_int(t, size - 1)), each),
+                   *begin = rlx_tir_mul(t, rlx_tir_for(t, "t", NULL, count, RLX_FOR_SERIAL), each);
+    return (tile){ begin, rlx_tir_min(t, rlx_tir_sub(t, all, begin), each) };
+}
+
+/* Loops over the elements of a square: at[0], at[1] are their steps and rows, the index is that of the tensors. */
+static void open_square(scan *s, tile rows, tile steps, const rlx_prim *at[2])
+{
+    rlx_tir *t = &s->b.t;
+    at[0] = rlx_tir_for(t, "k", NULL, steps.count, RLX_FOR_SERIAL);
+    at[1] = rlx_tir_for(t, "r", NULL, rows.count, RLX_FOR_SERIAL);
+    s->index.at[s->begin] = rlx_tir_add(t, steps.begin, at[0]);
+    s->index.at[s->begin - 1] = rlx_tir_add(t, rows.begin, at[1]);
+}
+
+static void scan_square(scan *s, tile rows, tile steps)
+{
+    rlx_tir *t = &s->b.t;
+    const rlx_prim *at[2];
+    const rlx_prim_list element = RLX_TIR_ITEMS(at, 2);
+    open_square(s, rows, steps, at);
+    rlx_tir_store(t, s->from, element, rlx_tir_load(t, s->x.buffer, rlx_lowering_items(&s->index)));
+    close_loops(s, 0, 2);
+    open_square(s, rows, steps, at);
+    scan_element(s, &(place){ RLX_TIR_ITEMS(at + 1, 1), element });
+    close_loops(s, 0, 2);
+    open_square(s, rows, steps, at);
+    rlx_tir_store(t, s->out.buffer, rlx_lowering_items(&s->index), rlx_tir_load(t, s->to, element));
+    close_loops(s, 0, 2);
+}
+
+static void scan_rows(scan *s)
+{
+    rlx_tir *t = &s->b.t;
+    const rlx_prim *sizes[2] = { rlx_tir_int(t, STEPS), rlx_tir_int(t, ROWS) };
+    s->so_far = rlx_tir_alloc(t, "so_far", s->wide, RLX_TIR_ITEMS(sizes + 1, 1));
+    s->from = rlx_tir_alloc(t, "from", s->x.dtype, RLX_TIR_ITEMS(sizes, 2));
+    s->to = rlx_tir_alloc(t, "to", s->out.dtype, RLX_TIR_ITEMS(sizes, 2));
+    open_loops(s, 0, s->begin - 1);
+    const tile rows = open_tiles(s, s->begin - 1, ROWS);
+    const rlx_prim *row = rlx_tir_for(t, "r", NULL, rows.count, RLX_FOR_SERIAL);
+    begin_sum(s, RLX_TIR_ITEMS(&row, 1));
+    close_loops(s, 0, 1);
+    const tile steps = open_tiles(s, s->begin, STEPS);
+    scan_square(s, rows, steps);
+    close_loops(s, 0, s->begin + 1);
+}
+
+/* Is the axis that is scanned innermost, and are there enough rows and steps? */
+static bool has_rows(const scan *s)
+{
+    int64_t rows = ROWS, steps = STEPS;
+    if (s->end != s->index.n || s->end - s->begin != 1 || s->begin == 0)
+        return false;
+    (void)rlx_int_literal(s->x.shape.sizes.at[s->begin - 1], &rows);
+    (void)rlx_int_literal(s->x.shape.sizes.at[s->begin], &steps);
+    return rows >= 4 && steps >= 4;
 }
 
 /* attributes axis, dtype, exclusive */
@@ -114,7 +201,7 @@ const rlx_prim_func *rlx_lower_scan(rlx_lower_request *l)
     if (!rlx_lowering_output(&s.b, &shape, &s.out))
         return rlx_lowering_end(&s.b);
     s.wide = rlx_lowering_accumulator(s.out.dtype);
-    scan_loops(&s);
+    (has_rows(&s) ? scan_rows : scan_loops)(&s);
     return rlx_lowering_end(&s.b);
 }
 
