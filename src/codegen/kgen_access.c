@@ -88,14 +88,28 @@ static bool box_of(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_prim *index, c
     return *low && *high;
 }
 
+static bool is_in_range(rlx_kgen *w, const rlx_kgen_buffer *b, size_t d, const rlx_prim *low, const rlx_prim *high)
+{
+    return surely_at_least(w, low, 0) && surely_at_least(w, rlx_fold_sub(w->ctx, b->shape[d], high), 1);
+}
+
+/* Are all indices in range wherever the nest is, by what is known now? */
+static bool are_proved(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *const *indices, size_t count)
+{
+    const rlx_prim *low, *high;
+    bool proved = w->nest && count == b->buffer->num_shape;
+    for (size_t d = 0; d < count && proved; d++)
+        proved = box_of(w, w->nest, indices[d], &low, &high) && is_in_range(w, b, d, low, high);
+    return proved;
+}
+
 static bool check_dim_box(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_kgen_buffer *b, size_t d,
                           const rlx_prim *index)
 {
     const rlx_prim *low, *high;
     if (!box_of(w, n, index, &low, &high))
         return false;
-    const rlx_prim *rest = rlx_fold_sub(w->ctx, b->shape[d], high);
-    if (surely_at_least(w, low, 0) && surely_at_least(w, rest, 1))
+    if (is_in_range(w, b, d, low, high))
         return true;
     uint32_t lo = rlx_kgen_int64(w, low).reg, hi = rlx_kgen_int64(w, high).reg;
     RLX_KGEN_EMIT(w, n->level, RLX_K_CHECK, lo, hi, rlx_kgen_int64(w, b->shape[d]).reg, b->index,
@@ -361,6 +375,8 @@ rlx_kgen_value rlx_kgen_load(rlx_kgen *w, const rlx_buffer_load *l, rlx_kgen_val
         rlx_kgen_too_large(w, "loads inside each other");
         return rlx_kgen_failure();
     }
+    if (!rlx_kgen_is_always(mask) && are_proved(w, b, l->indices, l->num_indices))
+        mask = RLX_KGEN_ALWAYS; /* what it would not choose may be read all the same */
     w->load_depth++;
     bool ok = find_place(w, b, l->indices, l->num_indices, mask, &p);
     w->load_depth--;
