@@ -64,6 +64,11 @@ uint64_t rlx_sorter_key(rlx_dtype t, const unsigned char *at)
 {
     size_t bytes = rlx_dtype_bytes(t);
     uint64_t u = 0;
+    if (t == RELAX_FLOAT32) { /* most are */
+        uint32_t bits;
+        memcpy(&bits, at, sizeof bits);
+        return (bits & 0x7fffffff) > 0x7f800000 ? UINT64_MAX : float_key(bits, 32);
+    }
     memcpy(&u, at, bytes <= sizeof u ? bytes : 0);
     if (rlx_dtype_is_float(t)) {
         double v = rlx_dtype_load_float(t, at);
@@ -110,6 +115,39 @@ void rlx_sorter_sort(rlx_sorter *s)
         int64_t *other = s->at;
         s->at = s->spare;
         s->spare = other;
+    }
+}
+
+/* By its one key, equal ones as they are. */
+static bool is_before(const rlx_sorter *s, int64_t a, int64_t b)
+{
+    return s->keys[a] != s->keys[b] ? s->keys[a] < s->keys[b] : a < b;
+}
+
+/* Puts a position into the heap of so many from i down; the last of their order is on top. */
+static void sink(rlx_sorter *s, size_t i, size_t count, int64_t position)
+{
+    for (size_t child; (child = 2 * i + 1) < count; i = child) {
+        child += child + 1 < count && is_before(s, s->at[child], s->at[child + 1]);
+        if (!is_before(s, position, s->at[child]))
+            break;
+        s->at[i] = s->at[child];
+    }
+    s->at[i] = position;
+}
+
+/* The first so many positions in the order of their one key: few of them. */
+static void sort_first(rlx_sorter *s, size_t few)
+{
+    for (size_t i = few; i-- > 0;)
+        sink(s, i, few, (int64_t)i);
+    for (size_t i = few; i < s->count && rlx_builtin_goes_on(&s->work, 1); i++)
+        if (s->keys[i] < s->keys[s->at[0]])
+            sink(s, 0, few, (int64_t)i);
+    while (few-- > 1) {
+        int64_t last = s->at[few];
+        s->at[few] = s->at[0];
+        sink(s, 0, few, last);
     }
 }
 
@@ -221,6 +259,8 @@ static void store_number(rlx_dtype t, unsigned char *to, int64_t v)
         memcpy(to, &v, rlx_dtype_bytes(t));
 }
 
+enum { MOST_FIRST = 1024 }; /* that are taken out one by one */
+
 /* ---- sort, argsort, topk -------------------------------------------------------------------- */
 
 /* Lines of elements along an axis: `outer` times `inner` of them, elements of one are `inner`
@@ -258,7 +298,10 @@ static void sort_line(rlx_sorter *s, const lines *l, const order *r, int64_t o, 
         uint64_t key = rlx_sorter_key(l->dtype, element(l, o, k, i));
         s->keys[k] = r->descending ? ~key : key;
     }
-    rlx_sorter_sort(s);
+    if (r->taken < l->count / 4 && r->taken <= MOST_FIRST)
+        sort_first(s, (size_t)r->taken);
+    else
+        rlx_sorter_sort(s);
     for (int64_t k = 0; k < r->taken && rlx_builtin_goes_on(&s->work, 1); k++) {
         size_t to = (size_t)((o * r->taken + k) * l->inner + i);
         if (r->values)

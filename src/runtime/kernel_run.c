@@ -258,17 +258,17 @@ static bool do_copy_rows(running *r, const uint32_t *w, size_t n)
     const volatile int64_t *at = reg(r, w[5]);
     const size_t bytes = r->k->buffers[w[4]].bytes;
     const int64_t off = *scalar(r, w[2]), stride = *scalar(r, w[3]), length = *scalar(r, w[6]);
-    const int64_t extents[2] = { (int64_t)n, length }, strides[2] = { n > 1 ? stride : 0, length > 1 };
+    const int64_t extents[2] = { (int64_t)n, length }, strides[2] = { stride, 1 };
     if (n == 0 || length <= 0)
         return true;
     if (!rlx_kernel_box_in_range(r, w[1], off, strides, extents, 2))
         return false;
-    unsigned char *to = r->views[w[1]].data + (size_t)off * bytes;
     int64_t work = 0;
-    for (size_t i = 0; i < n; i++, to += strides[0] * (int64_t)bytes) {
+    for (size_t i = 0; i < n; i++) {
         const int64_t first = at[i];
         if (RLX_UNLIKELY(first < 0 || length > from->count || first > from->count - length))
             return rlx_kernel_out_of_buffer(r, w[4], first);
+        unsigned char *to = r->views[w[1]].data + (size_t)(off + (int64_t)i * stride) * bytes;
         const unsigned char *row = from->data + (size_t)first * bytes;
         for (size_t done = 0, all = (size_t)length * bytes, now; done < all; done += now) {
             now = all - done < PIECE ? all - done : PIECE;
@@ -304,7 +304,6 @@ static bool do_view(running *r, const uint32_t *w, size_t n)
         return rlx_kernel_block(r, op, x);                                              \
     }
 BLOCK(copy, RLX_K_COPY, 16, 0x5)
-BLOCK(pack, RLX_K_PACK, 16, 0xb)
 BLOCK(sum, (uint16_t)w[0], 25, 0x2043) /* contract, partial */
 BLOCK(reduce, RLX_K_REDUCE, 18, 0x43)
 BLOCK(normalize, RLX_K_NORMALIZE, 33, 0x8888889)
@@ -317,12 +316,12 @@ static void take_operands(const running *r, const uint32_t *w, uint32_t n, uint3
         x[i] = plain >> i & 1 ? (int64_t)w[1 + i] : *scalar(r, w[1 + i]);
 }
 
-/* Of much work each: not worth a function of its own operands. */
-static bool do_unpack(running *r, const uint32_t *w)
+/* pack, unpack: of much work each, so that they need no unrolled operands of their own. */
+static bool do_panels(running *r, const uint32_t *w, uint32_t n, uint32_t plain)
 {
     int64_t x[RLX_KERNEL_BLOCK_OPERANDS];
-    take_operands(r, w, 18, 0x2b, x);
-    return rlx_kernel_block(r, RLX_K_UNPACK, x);
+    take_operands(r, w, n, plain, x);
+    return rlx_kernel_block(r, (uint16_t)w[0], x);
 }
 
 /* Instructions on rows that are one; *at: where to go on. */
@@ -552,8 +551,8 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         case RLX_K_IOTA: rlx_iota_strip(reg(r, w[1]), X(2), X(3), n); STEP(3)
         case RLX_K_COPY: TRY(do_copy(r, w), 16)
         case RLX_K_COPY_ROWS: TRY(do_copy_rows(r, w, n), 6)
-        case RLX_K_PACK: TRY(do_pack(r, w), 16)
-        case RLX_K_UNPACK: TRY(do_unpack(r, w), 18)
+        case RLX_K_PACK: TRY(do_panels(r, w, 16, 0xb), 16)
+        case RLX_K_UNPACK: TRY(do_panels(r, w, 18, 0x2b), 18)
         case RLX_K_CONTRACT: case RLX_K_PARTIAL: TRY(do_sum(r, w), 25)
         case RLX_K_REDUCE:
             if (!(w[0] & RLX_KERNEL_CHAINED))

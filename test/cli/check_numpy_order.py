@@ -86,6 +86,21 @@ k = order(x, 1, True)
 run("parts of topk", ['R.topk(x0, k=3, ret_type="values")', 'R.topk(x0, k=3, ret_type="indices", dtype="int64")', 'R.topk(x0, k=0, ret_type="values")', 'R.topk(x0, k=9, ret_type="values")'],
     [x], [np.take_along_axis(x, k[:, :3], 1), k[:, :3], np.take_along_axis(x, k, 1), np.take_along_axis(x, k, 1)])
 run("topk of more than there is, where k was promised", ['R.topk(x0, k=9, ret_type="values")'], [x], "RT06", named=True)
+many = rng.integers(0, 9, (3, 101)).astype("float32") # few of many, many of them equal
+many[0, 40], many[1, 50:53], many[2, 7] = np.nan, np.inf, -0.0
+for count in (1, 2, 7, 24, 25):
+    exprs, wants = [], []
+    for down in (False, True):
+        exprs += [f'R.topk(x0, k={count}, ret_type="both", largest={down}, dtype="int64")']
+        first = order(many, 1, down)[:, :count]
+        wants += [np.take_along_axis(many, first, 1), first]
+    run(f"{count} of many", exprs, [many], wants)
+for shape in ((70, 130), (3, 5, 65), (4, 4), (64, 64), (3, 200), (5, 0)):
+    rows = rng.standard_normal(shape).astype("float32")
+    sums = np.cumsum(rows, -1, dtype="float32")
+    before = np.concatenate([np.zeros(shape[:-1] + (1,), "float32"), sums], -1)[..., :shape[-1]]
+    run(f"running sums of rows {shape}", ["R.cumsum(x0, axis=-1)", "R.cumsum(x0, axis=-1, exclusive=True)", "R.cumprod(x0, axis=-1)", 'R.cumsum(x0, axis=-1, dtype="int32")'], [rows],
+        [sums, before, np.cumprod(rows, -1, dtype="float32"), np.cumsum(rows.astype("int32"), -1, dtype="int32")], named=True)
 run("nothing to sort", ["R.sort(x0)", 'R.argsort(x0, axis=0, dtype="int64")'], [x[:0]], [x[:0], np.zeros((0, 5), "int64")])
 run("lines without elements", ["R.sort(x0)"], [x[:, :0]], [x[:, :0]])
 
