@@ -203,6 +203,11 @@ const rlx_prim_func *rlx_lower_split(rlx_lower_request *l)
 
 /* ---- pad ------------------------------------------------------------------------------------ */
 
+static const rlx_prim *distance(rlx_tir *t, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_tir_max(t, rlx_tir_sub(t, a, b), rlx_tir_sub(t, b, a));
+}
+
 /* Position in x along axis i for position p of the result, which may lie outside. */
 static const rlx_prim *inner_position(rlx_lowering *b, const moved *m, size_t i, const rlx_prim *p)
 {
@@ -216,7 +221,10 @@ static const rlx_prim *inner_position(rlx_lowering *b, const moved *m, size_t i,
         return rlx_tir_max(t, rlx_tir_min(t, k, last), zero);
     if (m->mode == CIRCULAR)
         return rlx_tir_floor_mod(t, k, size);
-    /* There and back: a period of 2 (size - 1). */
+    /* There and back: a period of 2 (size - 1), of which no more than one is met where less than the size is added. */
+    int64_t most;
+    if (rlx_int_literal(size, &most) && m->before[i] < most && m->after[i] < most)
+        return rlx_tir_sub(t, last, distance(t, last, distance(t, k, zero)));
     const rlx_prim *period = rlx_tir_mul(t, last, rlx_tir_int(t, 2));
     k = rlx_tir_floor_mod(t, k, rlx_tir_max(t, period, one));
     return rlx_tir_select(t, rlx_tir_lt(t, k, size), k, rlx_tir_sub(t, period, k));
@@ -270,6 +278,49 @@ static const rlx_prim_func *fill_and_copy(rlx_lowering *b, moved *m)
     return rlx_lowering_end(b);
 }
 
+/* Does what is moved repeat elements, and surely no others than what stands beside it along the last axis? */
+static bool has_borders(const moved *m)
+{
+    size_t last = m->x.shape.sizes.n - 1;
+    return m->mode != CONSTANT && m->x.shape.sizes.n && m->before[last] >= 0 && m->after[last] >= 0 &&
+           m->before[last] + m->after[last] > 0;
+}
+
+/* Columns of the result from `begin` on; inside: those of x as they stand. */
+static void pad_columns(rlx_lowering *b, moved *m, const char *name, const rlx_prim *begin, const rlx_prim *count, bool inside)
+{
+    rlx_tir *t = &b->t;
+    rlx_lowering_list sizes = m->out.shape.sizes, to;
+    const size_t last = sizes.n - 1;
+    const int64_t before = m->before[last], after = m->after[last];
+    sizes.at[last] = count;
+    rlx_lowering_open(b, name, &sizes, &to);
+    rlx_lowering_list from = to;
+    to.at[last] = rlx_tir_add(t, to.at[last], begin);
+    if (inside)
+        m->before[last] = m->after[last] = 0;
+    else
+        from = to;
+    rlx_tir_store(t, m->out.buffer, rlx_lowering_items(&to), padded(b, m, &from));
+    rlx_tir_end_block(t);
+    m->before[last] = before;
+    m->after[last] = after;
+}
+
+/* What lies inside along the last axis is copied in rows, wherever they come from; only its borders are computed element by element. */
+static const rlx_prim_func *rows_and_borders(rlx_lowering *b, moved *m)
+{
+    rlx_tir *t = &b->t;
+    const size_t last = m->x.shape.sizes.n - 1;
+    const rlx_prim *size = m->x.shape.sizes.at[last], *before = rlx_tir_int(t, m->before[last]);
+    pad_columns(b, m, "inside", before, size, true);
+    if (m->before[last])
+        pad_columns(b, m, "before", rlx_tir_int(t, 0), before, false);
+    if (m->after[last])
+        pad_columns(b, m, "after", rlx_tir_add(t, before, size), rlx_tir_int(t, m->after[last]), false);
+    return rlx_lowering_end(b);
+}
+
 static bool read_padding(rlx_lowering *b, moved *m)
 {
     static const char *const modes[] = { "constant", "edge", "reflect", "circular" };
@@ -312,5 +363,7 @@ const rlx_prim_func *rlx_lower_pad(rlx_lower_request *l)
     m.fill = rlx_tir_number(&b.t, m.x.dtype, fill);
     if (!rlx_lowering_output(&b, &shape, &m.out))
         return rlx_lowering_end(&b);
-    return only_adds(&m) ? fill_and_copy(&b, &m) : rlx_lowering_mapped(&b, &m.out, padded, &m);
+    return only_adds(&m)     ? fill_and_copy(&b, &m)
+           : has_borders(&m) ? rows_and_borders(&b, &m)
+                             : rlx_lowering_mapped(&b, &m.out, padded, &m);
 }
