@@ -316,12 +316,10 @@ static const rlx_prim *position(reduction *r, const rlx_lowering_list *index)
 static const rlx_prim *better(rlx_tir *t, bool greatest, bool is_float, const rlx_prim *x,
                               const rlx_prim *best)
 {
-    const rlx_prim *more = greatest ? rlx_tir_gt(t, x, best) : rlx_tir_lt(t, x, best);
     if (!is_float)
-        return more;
-    return rlx_tir_or(t, more,
-                      rlx_tir_and(t, rlx_tir_call1(t, "isnan", x),
-                                  rlx_tir_not(t, rlx_tir_call1(t, "isnan", best))));
+        return greatest ? rlx_tir_gt(t, x, best) : rlx_tir_lt(t, x, best);
+    const rlx_prim *worse = greatest ? rlx_tir_le(t, x, best) : rlx_tir_ge(t, x, best); /* not, if one is NaN */
+    return rlx_tir_and(t, rlx_tir_not(t, worse), rlx_tir_not(t, rlx_tir_call1(t, "isnan", best)));
 }
 
 const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower_request *l)
