@@ -30,27 +30,39 @@ SET static void transpose_words(uint32_t *d, int64_t d_step, const uint32_t *s, 
     }
 }
 
+/* Where the last n elements of a row begin, and how many they are, as one vector: where masks are dear, and the row has as many, a
+ * whole one, some elements of which are moved twice. */
+SET_INLINE int64_t last_lanes(int64_t n) { return !SET_MASKS && n >= LANES ? LANES : n - (n - 1) / LANES * LANES; }
+SET_INLINE void store_last(uint32_t *d, u32_vec v, int64_t lanes, u32_tail tail)
+{
+    if (!SET_MASKS && lanes == LANES)
+        u32_store(d, v);
+    else
+        u32_store_part(d, v, tail);
+}
+
 /*- One panel of columns, in n lanes of it that stand side by side in memory:
  *     d[k * 32 + l] = s[k . strides + l * step]      l < n <= 32, step 1 or 2 */
 #define PACK_RUN(by)                                                                          \
     SET static void pack_run_##by(const rlx_micro_pack *p, uint32_t *d, const uint32_t *lane, \
                                   int64_t n)                                                  \
     {                                                                                         \
-        int64_t whole = (n - 1) / LANES * LANES, step = p->depth_stride[2];                   \
-        OF(u32, TAIL_##by) pair = OF(u32, FIRST_##by)(n - whole);                             \
-        u32_tail tail = u32_first(n - whole);                                                 \
+        int64_t lanes = last_lanes(n), last = n - lanes, step = p->depth_stride[2];           \
+        OF(u32, TAIL_##by) pair = OF(u32, FIRST_##by)(lanes);                                 \
+        u32_tail tail = u32_first(lanes);                                                     \
         for (int64_t i = 0; i < p->depth[0]; i++)                                             \
             for (int64_t j = 0; j < p->depth[1]; j++) {                                       \
                 const uint32_t *s = lane + i * p->depth_stride[0] + j * p->depth_stride[1];   \
                 for (int64_t k = 0; k < p->depth[2]; k++, s += step, d += RLX_PANEL_COLUMNS) { \
-                    for (int64_t l = 0; l < whole; l += LANES)                                \
+                    for (int64_t l = 0; l < last; l += LANES)                                 \
                         u32_store(d + l, OF(u32, GET_##by)(s + l * STEP_##by));               \
-                    u32_store_part(d + whole,                                                 \
-                                   OF(u32, GET_PART_##by)(s + whole * STEP_##by, pair), tail); \
+                    store_last(d + last, OF(u32, GET_PART_##by)(s + last * STEP_##by, pair), lanes, tail); \
                 }                                                                             \
             }                                                                                 \
     }
+#if SET_MASKS
 PACK_RUN(one)
+#endif
 PACK_RUN(two)
 #undef PACK_RUN
 
@@ -103,20 +115,83 @@ SET static bool pack_vectors(const rlx_micro_pack *p, uint32_t *d, int64_t first
     (twice ? pack_two_runs : pack_one_run)(p, d, from, mask);
     return true;
 }
+#else
+/*- A panel as vectors in ascending order, all of which are stored whole. What a short run lacks is stored as 0, and then
+ * overwritten by what comes next: the next run, the zeros behind the last lane, or the next step.
+ *     lanes   0 1 2 3 4 5 6|7 8 9 ...          runs of 7: each is a vector, the eighth element of which is the next run's */
+enum { MOST_VECTORS = 12 };
+typedef struct panel_vectors {
+    u32_tail mask[MOST_VECTORS];
+    ptrdiff_t from[MOST_VECTORS];
+    int64_t to[MOST_VECTORS], count;
+} panel_vectors;
+
+SET static bool find_vectors(const rlx_micro_pack *p, int64_t first, int64_t lanes, panel_vectors *v)
+{
+    int64_t at = p->start + first, high = at / p->width, low = at % p->width;
+    v->count = 0;
+    for (int64_t l = 0, n; l < RLX_PANEL_COLUMNS; l += n, high++, low = 0) {
+        bool there = l < lanes;
+        n = there ? rlx_micro_less(p->width - low, lanes - l) : RLX_PANEL_COLUMNS - l;
+        for (int64_t q = 0; q < n; q += LANES) {
+            if (v->count == MOST_VECTORS)
+                return false;
+            int64_t begin = n < LANES ? 0 : rlx_micro_less(q, n - LANES);
+            v->mask[v->count] = u32_first(there ? rlx_micro_less(n, LANES) : 0);
+            v->from[v->count] = there ? high * p->lane_stride[0] + low + begin : 0;
+            v->to[v->count++] = l + begin;
+        }
+    }
+    return true;
+}
+
+SET static bool pack_vectors(const rlx_micro_pack *p, uint32_t *d, int64_t first, int64_t lanes)
+{
+    int64_t left = p->depth[0] * p->depth[1] * p->depth[2], step = p->depth_stride[2];
+    panel_vectors v;
+    if (!find_vectors(p, first, lanes, &v))
+        return false;
+    const int64_t count = v.count;
+    for (int64_t i = 0; i < p->depth[0]; i++)
+        for (int64_t j = 0; j < p->depth[1]; j++) {
+            const uint32_t *s = (const uint32_t *)p->src + i * p->depth_stride[0] + j * p->depth_stride[1];
+            for (int64_t k = p->depth[2]; k > 0; k--, s += step, d += RLX_PANEL_COLUMNS) {
+                int64_t n = 0, whole = --left ? count : 0; /* behind the last step is something else */
+                for (; n < whole; n++)
+                    u32_store(d + v.to[n], u32_load_part(s + v.from[n], v.mask[n]));
+                for (; n < count; n++)
+                    u32_store_part(d + v.to[n], u32_load_part(s + v.from[n], v.mask[n]),
+                                   u32_first(rlx_micro_less(RLX_PANEL_COLUMNS - v.to[n], LANES)));
+            }
+        }
+    return true;
+}
 #endif
 
 /* A panel: runs in which the high digit of the lane's number stands still; what it lacks is 0. */
 SET static void pack_panel(const rlx_micro_pack *p, uint32_t *d, int64_t first, int64_t lanes)
 {
-#if SET_MASKS
-    if (lanes > 0 && p->lane_stride[1] == 1 && pack_vectors(p, d, first, lanes)) /* without lanes there is no source */
+    bool runs = p->lane_stride[1] == 1;
+    if (runs && lanes > 0 && pack_vectors(p, d, first, lanes)) /* without lanes there is no source */
         return;
+#if !SET_MASKS
+    if (runs) { /* too short */
+        rlx_micro_pack panel = *p;
+        panel.dst = d, panel.start += first, panel.lanes = lanes;
+        rlx_micro_packs[RLX_ELEM_U32][RLX_ELEM_U32](&panel);
+        return;
+    }
 #endif
     int64_t step = p->lane_stride[1], at = p->start + first, high = at / p->width, low = at % p->width;
     for (int64_t l = 0, n; l < lanes; l += n, high++, low = 0) {
         const uint32_t *s = (const uint32_t *)p->src + high * p->lane_stride[0] + low * step;
         n = rlx_micro_less(p->width - low, lanes - l);
-        step == 2 ? pack_run_two(p, d + l, s, n) : pack_run_one(p, d + l, s, n);
+#if SET_MASKS
+        if (runs)
+            pack_run_one(p, d + l, s, n);
+        else
+#endif
+            pack_run_two(p, d + l, s, n);
     }
     for (int64_t k = p->depth[0] * p->depth[1] * p->depth[2]; k > 0 && lanes < RLX_PANEL_COLUMNS; k--) {
         memset(d + lanes, 0, (size_t)(RLX_PANEL_COLUMNS - lanes) * sizeof *d);
@@ -154,13 +229,13 @@ SET static void pack_words(const rlx_micro_pack *p)
 #define COPY_ROWS(by)                                                                          \
     SET static void copy_rows_##by(uint32_t *d, const uint32_t *s, const rlx_micro_box *b)     \
     {                                                                                          \
-        int64_t n = b->extent[3], whole = (n - 1) / LANES * LANES;                             \
-        OF(u32, TAIL_##by) pair = OF(u32, FIRST_##by)(n - whole);                              \
-        u32_tail tail = u32_first(n - whole);                                                  \
+        int64_t n = b->extent[3], lanes = last_lanes(n), last = n - lanes;                     \
+        OF(u32, TAIL_##by) pair = OF(u32, FIRST_##by)(lanes);                                  \
+        u32_tail tail = u32_first(lanes);                                                      \
         for (int64_t k = 0; k < b->extent[2]; k++, d += b->dst_stride[2], s += b->src_stride[2]) { \
-            for (int64_t l = 0; l < whole; l += LANES)                                         \
+            for (int64_t l = 0; l < last; l += LANES)                                          \
                 u32_store(d + l, OF(u32, GET_##by)(s + l * STEP_##by));                        \
-            u32_store_part(d + whole, OF(u32, GET_PART_##by)(s + whole * STEP_##by, pair), tail); \
+            store_last(d + last, OF(u32, GET_PART_##by)(s + last * STEP_##by, pair), lanes, tail); \
         }                                                                                      \
     }
 COPY_ROWS(one)
