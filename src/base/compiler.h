@@ -54,6 +54,12 @@
 #endif
 /* Nothing is known of the integer from here on: no second version of a loop for the case that it is 1. */
 #define RLX_UNKNOWN_VALUE(x) __asm__("" : "+r"(x))
+/* A vector stays in its register: it is not read from memory once more. */
+#if defined(__x86_64__)
+#define RLX_UNKNOWN_VECTOR(x) __asm__("" : "+v"(x))
+#else
+#define RLX_UNKNOWN_VECTOR(x) (void)0
+#endif
 /* A vector of `bytes` bytes that may lie anywhere and alias anything; lowered to what the
  * target has. */
 #define RLX_VECTOR(type, bytes) \

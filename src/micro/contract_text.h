@@ -71,12 +71,22 @@
 #define TAIL(n)
 #define LOAD(p, w, W) OF(X, load)((p) + (w) * LANES)
 #define STORE(p, w, W, v) OF(X, store)((p) + (w) * LANES, v)
-#define TAIL_part(n) OF(X, tail) tail = OF(X, first)((n) < LANES ? (n) : LANES);
 #define LOAD_part(p, w, W) \
     ((w) < (W)-1 ? OF(X, load)((p) + (w) * LANES) : OF(X, load_part)((p) + (w) * LANES, tail))
 #define STORE_part(p, w, W, v)                          \
-    ((w) < (W)-1 ? OF(X, store)((p) + (w) * LANES, v) \
-                 : OF(X, store_part)((p) + (w) * LANES, v, tail))
+    ((w) < (W)-1 || IS_WHOLE ? OF(X, store)((p) + (w) * LANES, v) \
+                             : OF(X, store_part)((p) + (w) * LANES, v, tail))
+/* Some machines load parts of vectors as they load whole ones, but take long to store them. */
+#if SET_SHORT_PARTS && !SET_MASKS
+#define TAIL_part(n)                                                \
+    const bool is_whole = (n) >= LANES;                             \
+    OF(X, tail) tail = OF(X, first)(is_whole ? LANES : (n));        \
+    (void)is_whole;
+#define IS_WHOLE is_whole
+#else
+#define TAIL_part(n) OF(X, tail) tail = OF(X, first)((n) < LANES ? (n) : LANES);
+#define IS_WHOLE 0
+#endif
 
 /* Steps ahead that panels of a are asked for: weights come from afar, and a prefetcher of the machine ends with each page. */
 #ifndef RLX_MICRO_PREFETCHED
@@ -185,7 +195,7 @@ SET static int64_t NAME(long_rows)(const rlx_micro_sum *r, int64_t row, int64_t 
         i += R;                                          \
         continue;                                        \
     }
-#if COMMON && !SET_MASKS
+#if COMMON && !SET_SHORT_PARTS
 TILES(2, )
 ROWS(2, )
 #endif
@@ -194,54 +204,81 @@ TILES(1, _part)
 ROWS(2, _part)
 ROWS(1, _part)
 
-/* Panels of RLX_PANEL_ROWS rows by four vectors of columns, where sums of two vectors would be too few for what is under way: three rows,
- * three and two. The elements of a come first and wait in registers, each vector of b is loaded for all of them. */
+/* Rows of a panel of RLX_PANEL_ROWS, whose elements lie at known distances: three rows and two by four vectors of columns, four by three,
+ * eight by one, where sums of two vectors would be too few for what is under way. The elements of a come first and wait in registers, and
+ * so does each vector of b while it is multiplied with all of them: loads would be more than there is room for beside so few products. */
 #if COMMON && defined(SET_WIDE_TILES)
-#define WIDE_TILE(R)                                                                               \
-    SET static void NAME(wide_##R)(const rlx_micro_sum *r, int64_t row, int64_t column)            \
+#define WIDE_TILE(R, W, part)                                                                      \
+    SET static void NAME(wide_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column) \
     {                                                                                              \
         const int64_t acc_i = r->acc_i, b_k = r->b_k, a_next = r->a_t - r->depth * RLX_PANEL_ROWS, \
                       b_next = r->b_t - r->depth * b_k;                                            \
         T *acc = (T *)r->acc + row * acc_i + column;                                               \
         const T *a = (const T *)r->a + row, *b = (const T *)r->b + column;                         \
-        VEC s[R][4];                                                                               \
+        TAIL##part(r->columns - column - (W - 1) * LANES)                                          \
+        VEC s[R][W];                                                                               \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
-            RLX_UNROLL for (int w = 0; w < 4; w++)                                                 \
-                s[i][w] = r->fresh ? (VEC){ 0 } : OF(X, load)(acc + i * acc_i + w * LANES);        \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                s[i][w] = r->fresh ? (VEC){ 0 } : LOAD##part(acc + i * acc_i, w, W);               \
         }                                                                                          \
         for (int64_t t = r->turns; t > 0; t--, a += a_next, b += b_next)                           \
             for (int64_t k = r->depth; k > 0; k--, a += RLX_PANEL_ROWS, b += b_k) {                \
-                VEC x[R];                                                                          \
-                RLX_UNROLL for (int i = 0; i < R; i++)                                             \
-                    x[i] = OF(X, fill)(a[i]);                                                      \
-                RLX_UNROLL for (int w = 0; w < 4; w++)                                             \
+                VEC x[R > W ? 1 : R], y[R > W ? W : 1];                                            \
+                RLX_UNROLL for (int i = 0; R <= W && i < R; i++)                                   \
+                    x[i % COUNT(x)] = OF(X, fill)(a[i]);                                           \
+                RLX_UNROLL for (int w = 0; w < W; w++)                                             \
                 {                                                                                  \
-                    VEC y = OF(X, load)(b + w * LANES);                                            \
-                    RLX_UNROLL for (int i = 0; i < R; i++)                                         \
-                        s[i][w] = SUM(x[i], y, s[i][w]);                                           \
+                    y[w % COUNT(y)] = LOAD##part(b, w, W);                                         \
+                    RLX_UNKNOWN_VECTOR(y[w % COUNT(y)]);                                           \
+                    RLX_UNROLL for (int i = 0; R <= W && i < R; i++)                               \
+                        s[i][w] = SUM(x[i % COUNT(x)], y[0], s[i][w]);                             \
+                }                                                                                  \
+                RLX_UNROLL for (int i = 0; R > W && i < R; i++)                                    \
+                {                                                                                  \
+                    x[0] = OF(X, fill)(a[i]);                                                      \
+                    RLX_UNROLL for (int w = 0; w < W; w++)                                         \
+                        s[i][w] = SUM(x[0], y[w % COUNT(y)], s[i][w]);                             \
                 }                                                                                  \
             }                                                                                      \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
-            RLX_UNROLL for (int w = 0; w < 4; w++)                                                 \
-                OF(X, store)(acc + i * acc_i + w * LANES, s[i][w]);                                \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                STORE##part(acc + i * acc_i, w, W, s[i][w]);                                       \
         }                                                                                          \
     }
-WIDE_TILE(3)
-WIDE_TILE(2)
+#define COUNT(x) (int)(sizeof(x) / sizeof(x)[0])
+WIDE_TILE(3, 4, )
+WIDE_TILE(2, 4, )
+WIDE_TILE(3, 4, _part)
+WIDE_TILE(2, 4, _part)
+WIDE_TILE(4, 3, _part)
+WIDE_TILE(8, 1, _part)
 #undef WIDE_TILE
+#undef COUNT
 /* How many columns such tiles have done. */
 SET static int64_t NAME(wide_columns)(const rlx_micro_sum *r)
 {
-    int64_t j = 0;
-    if (r->rows == RLX_PANEL_ROWS && r->a_i == 1 && r->a_k == RLX_PANEL_ROWS)
-        for (; j + 4 * LANES <= r->columns; j += 4 * LANES) {
-            NAME(wide_3)(r, 0, j);
-            NAME(wide_3)(r, 3, j);
-            NAME(wide_2)(r, 6, j);
-        }
-    return j;
+    int64_t j = 0, n;
+    if (r->rows != RLX_PANEL_ROWS || r->a_i != 1 || r->a_k != RLX_PANEL_ROWS)
+        return 0;
+    for (; (n = r->columns - j) >= 4 * LANES; j += 4 * LANES) {
+        NAME(wide_3x4)(r, 0, j);
+        NAME(wide_3x4)(r, 3, j);
+        NAME(wide_2x4)(r, 6, j);
+    }
+    if (n > 3 * LANES) {
+        NAME(wide_3x4_part)(r, 0, j);
+        NAME(wide_3x4_part)(r, 3, j);
+        NAME(wide_2x4_part)(r, 6, j);
+    } else if (n > 2 * LANES) {
+        NAME(wide_4x3_part)(r, 0, j);
+        NAME(wide_4x3_part)(r, 4, j);
+    } else if (n > 0 && n <= LANES)
+        NAME(wide_8x1_part)(r, 0, j);
+    else
+        return j;
+    return r->columns;
 }
 #define WIDE_COLUMNS(r) NAME(wide_columns)(r)
 #else
@@ -257,7 +294,7 @@ DRIVER static void NAME(contract_steps)(const rlx_micro_sum *r, int64_t shares)
     rlx_micro_ask ask = { b + (uintptr_t)(bytes * AHEAD), bytes, 0 };
     if (shares)
         ask = (rlx_micro_ask){ b + (uintptr_t)(bytes * r->depth), bytes / shares, bytes * r->depth / shares };
-#if COMMON && !SET_MASKS
+#if COMMON && !SET_SHORT_PARTS
     for (; j + 2 * LANES <= n; j += 2 * LANES, ask.at += 2 * sizeof(VEC))
         NAME(rows_2)(r, j, &ask);
 #endif
@@ -353,7 +390,7 @@ SET static bool NAME(is_for_runs)(const rlx_micro_sum *r)
         int64_t a_k = r->a_k, b_k = r->b_k, a_next = r->a_t - r->depth * a_k,                      \
                 b_next = r->b_t - r->depth * b_k, n = rlx_micro_less(r->columns - column, LANES);  \
         OF(X, TAIL_##by) pair = OF(X, FIRST_##by)(n);                                              \
-        OF(X, tail) tail = OF(X, first)(n);                                                        \
+        TAIL_part(n)                                                                               \
         T *acc = (T *)r->acc + column;                                                             \
         const T *b = (const T *)r->b + column * STEP_##by;                                         \
         VEC s[R];                                                                                  \
@@ -454,7 +491,7 @@ enum { NAME(WEIGHTS) = 8 };
     {                                                                                              \
         const int64_t depth = r->depth, acc_i = r->acc_i;                                          \
         int64_t left = r->rows + R - 1, early = R - 1;                                             \
-        OF(X, tail) tail = OF(X, first)(rlx_micro_less(r->columns - column - (W - 1) * LANES, LANES)); \
+        TAIL_part(r->columns - column - (W - 1) * LANES)                                           \
         const T *b = (const T *)r->b + column;                                                     \
         T *acc = (T *)r->acc + column;                                                             \
         VEC s[R][W];                                                                               \
@@ -577,6 +614,7 @@ DRIVER static void NAME(contract)(const rlx_micro_sum *sum)
 #undef TAIL_part
 #undef LOAD_part
 #undef STORE_part
+#undef IS_WHOLE
 #undef ROWS
 #undef CASE
 #undef DRIVER

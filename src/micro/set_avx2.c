@@ -14,7 +14,7 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 3, 6, 4, 4, 6, 6, 4 };
 #define F32_NEXT(W, n) ((n) < (int64_t)sizeof next_rows ? next_rows[n] : 6)
 #define SET_WIDE_TILES
 #define SET_LENDER rlx_micro_baseline
-#define SET_LENDS_RANGES 0
+#define SET_LENDS_RANGES 1
 #define CHAIN_VECTORS 4
 #define CHAIN_BESIDE 2
 #define SET_FUSES 1
