@@ -204,17 +204,17 @@ TILES(1, _part)
 ROWS(2, _part)
 ROWS(1, _part)
 
-/* Rows of a panel of RLX_PANEL_ROWS, whose elements lie at known distances: three rows and two by four vectors of columns, four by three,
- * eight by one, where sums of two vectors would be too few for what is under way. The elements of a come first and wait in registers, and
- * so does each vector of b while it is multiplied with all of them: loads would be more than there is room for beside so few products. */
+/* Three rows and two by four vectors of columns, four by three, eight of a panel by one, where sums of two vectors would be too few for
+ * what is under way. Each vector of b stays in its register while it is multiplied with all rows: loads would be more than there is
+ * room for beside so few products. */
 #if COMMON && defined(SET_WIDE_TILES)
-#define WIDE_TILE(R, W, part)                                                                      \
+#define WIDE_TILE(R, W, part, a_by, k_by)                                                          \
     SET static void NAME(wide_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column) \
     {                                                                                              \
-        const int64_t acc_i = r->acc_i, b_k = r->b_k, a_next = r->a_t - r->depth * RLX_PANEL_ROWS, \
-                      b_next = r->b_t - r->depth * b_k;                                            \
+        const int64_t acc_i = r->acc_i, a_i = (a_by), a_k = (k_by), b_k = r->b_k,                  \
+                      a_next = r->a_t - r->depth * a_k, b_next = r->b_t - r->depth * b_k;          \
         T *acc = (T *)r->acc + row * acc_i + column;                                               \
-        const T *a = (const T *)r->a + row, *b = (const T *)r->b + column;                         \
+        const T *a = (const T *)r->a + row * a_i, *b = (const T *)r->b + column;                   \
         TAIL##part(r->columns - column - (W - 1) * LANES)                                          \
         VEC s[R][W];                                                                               \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
@@ -223,10 +223,10 @@ ROWS(1, _part)
                 s[i][w] = r->fresh ? (VEC){ 0 } : LOAD##part(acc + i * acc_i, w, W);               \
         }                                                                                          \
         for (int64_t t = r->turns; t > 0; t--, a += a_next, b += b_next)                           \
-            for (int64_t k = r->depth; k > 0; k--, a += RLX_PANEL_ROWS, b += b_k) {                \
+            for (int64_t k = r->depth; k > 0; k--, a += a_k, b += b_k) {                           \
                 VEC x[R > W ? 1 : R], y[R > W ? W : 1];                                            \
                 RLX_UNROLL for (int i = 0; R <= W && i < R; i++)                                   \
-                    x[i % COUNT(x)] = OF(X, fill)(a[i]);                                           \
+                    x[i % COUNT(x)] = OF(X, fill)(a[i * a_i]);                                     \
                 RLX_UNROLL for (int w = 0; w < W; w++)                                             \
                 {                                                                                  \
                     y[w % COUNT(y)] = LOAD##part(b, w, W);                                         \
@@ -236,7 +236,7 @@ ROWS(1, _part)
                 }                                                                                  \
                 RLX_UNROLL for (int i = 0; R > W && i < R; i++)                                    \
                 {                                                                                  \
-                    x[0] = OF(X, fill)(a[i]);                                                      \
+                    x[0] = OF(X, fill)(a[i * a_i]);                                                \
                     RLX_UNROLL for (int w = 0; w < W; w++)                                         \
                         s[i][w] = SUM(x[0], y[w % COUNT(y)], s[i][w]);                             \
                 }                                                                                  \
@@ -248,48 +248,51 @@ ROWS(1, _part)
         }                                                                                          \
     }
 #define COUNT(x) (int)(sizeof(x) / sizeof(x)[0])
-WIDE_TILE(3, 4, )
-WIDE_TILE(2, 4, )
-WIDE_TILE(3, 4, _part)
-WIDE_TILE(2, 4, _part)
-WIDE_TILE(4, 3, _part)
-WIDE_TILE(8, 1, _part)
+WIDE_TILE(3, 4, , r->a_i, r->a_k)
+WIDE_TILE(2, 4, , r->a_i, r->a_k)
+WIDE_TILE(3, 4, _part, r->a_i, r->a_k)
+WIDE_TILE(2, 4, _part, r->a_i, r->a_k)
+WIDE_TILE(4, 3, _part, 1, RLX_PANEL_ROWS)
+WIDE_TILE(8, 1, _part, 1, RLX_PANEL_ROWS)
 #undef WIDE_TILE
 #undef COUNT
-/* How many columns such tiles have done. */
+
+/* The first rows, as many as such tiles are for: those of a panel; else what tiles of six rows leave over, but four. */
+SET static int64_t NAME(wide_rows)(const rlx_micro_sum *r)
+{
+    static const uint8_t left_over[6] = { 0, 7, 2, 3, 0, 5 };
+    int64_t n = r->a_i == 1 && r->a_k == RLX_PANEL_ROWS && r->rows <= RLX_PANEL_ROWS ? r->rows : left_over[r->rows % 6];
+    return n <= r->rows && n > 1 ? n : 0;
+}
+
+/* How many columns of such rows are done. */
 SET static int64_t NAME(wide_columns)(const rlx_micro_sum *r)
 {
+    static const uint8_t height[RLX_PANEL_ROWS + 1] = { 0, 0, 2, 3, 2, 3, 3, 3, 3 };
+    const bool panel = r->rows == RLX_PANEL_ROWS && r->a_i == 1 && r->a_k == RLX_PANEL_ROWS;
     int64_t j = 0, n;
-    if (r->rows != RLX_PANEL_ROWS || r->a_i != 1 || r->a_k != RLX_PANEL_ROWS)
-        return 0;
-    for (; (n = r->columns - j) >= 4 * LANES; j += 4 * LANES) {
-        NAME(wide_3x4)(r, 0, j);
-        NAME(wide_3x4)(r, 3, j);
-        NAME(wide_2x4)(r, 6, j);
-    }
-    if (n > 3 * LANES) {
-        NAME(wide_3x4_part)(r, 0, j);
-        NAME(wide_3x4_part)(r, 3, j);
-        NAME(wide_2x4_part)(r, 6, j);
-    } else if (n > 2 * LANES) {
+    for (; (n = r->columns - j) > 3 * LANES; j += 4 * LANES)
+        for (int64_t i = 0, rows; (rows = height[r->rows - i]) > 0; i += rows)
+            if (n >= 4 * LANES)
+                (rows == 3 ? NAME(wide_3x4) : NAME(wide_2x4))(r, i, j);
+            else
+                (rows == 3 ? NAME(wide_3x4_part) : NAME(wide_2x4_part))(r, i, j);
+    if (n > 2 * LANES && panel) {
         NAME(wide_4x3_part)(r, 0, j);
         NAME(wide_4x3_part)(r, 4, j);
-    } else if (n > 0 && n <= LANES)
+    } else if (n > 0 && n <= LANES && panel)
         NAME(wide_8x1_part)(r, 0, j);
     else
-        return j;
+        return rlx_micro_less(j, r->columns);
     return r->columns;
 }
-#define WIDE_COLUMNS(r) NAME(wide_columns)(r)
-#else
-#define WIDE_COLUMNS(r) 0
 #endif
 
 /* acc, b contiguous in j, b the same for all rows, one element of a for all columns. shares (0: none): tiles that ask for as
  * many steps of b behind these. */
 DRIVER static void NAME(contract_steps)(const rlx_micro_sum *r, int64_t shares)
 {
-    int64_t j = WIDE_COLUMNS(r), n = r->columns, bytes = r->b_k * (int64_t)sizeof(T);
+    int64_t j = 0, n = r->columns, bytes = r->b_k * (int64_t)sizeof(T);
     uintptr_t b = (uintptr_t)r->b;
     rlx_micro_ask ask = { b + (uintptr_t)(bytes * AHEAD), bytes, 0 };
     if (shares)
@@ -304,6 +307,29 @@ DRIVER static void NAME(contract_steps)(const rlx_micro_sum *r, int64_t shares)
         NAME(rows_1_part)(r, j, &ask);
 }
 
+#if COMMON && defined(SET_WIDE_TILES)
+/* `of` of some rows and columns, of all of the others. */
+SET static void NAME(contract_some)(const rlx_micro_sum *of, int64_t row, int64_t rows, int64_t column, int64_t shares)
+{
+    rlx_micro_sum r = *of;
+    r.acc = (T *)r.acc + row * r.acc_i + column, r.a = (const T *)r.a + row * r.a_i, r.b = (const T *)r.b + column;
+    r.rows = rows, r.columns -= column;
+    if (r.rows > 0 && r.columns > 0)
+        NAME(contract_steps)(&r, shares);
+}
+
+SET static void NAME(contract_wide)(const rlx_micro_sum *r, int64_t shares)
+{
+    rlx_micro_sum wide = *r;
+    wide.rows = NAME(wide_rows)(r);
+    if (wide.rows)
+        NAME(contract_some)(r, 0, wide.rows, NAME(wide_columns)(&wide), shares);
+    NAME(contract_some)(r, wide.rows, r->rows - wide.rows, 0, shares);
+}
+#else
+#define contract_wide contract_steps
+#endif
+
 /* Where some tiles read the same panel, which comes from afar, they do so in turns, and each asks for a share of the steps
  * of the next turn: none waits for memory alone. */
 SET static void NAME(contract_tiles)(const rlx_micro_sum *r)
@@ -312,7 +338,7 @@ SET static void NAME(contract_tiles)(const rlx_micro_sum *r)
     for (int64_t n = r->rows; COMMON && n > 0 && tiles <= MOST_SHARES; tiles++)
         n -= NEXT(2, n);
     if (tiles < 2 || tiles > MOST_SHARES || r->b_k != RLX_PANEL_COLUMNS || r->depth <= SHARED_STEPS) {
-        NAME(contract_steps)(r, 0);
+        NAME(contract_wide)(r, 0);
         return;
     }
     rlx_micro_sum part = *r;
@@ -323,7 +349,7 @@ SET static void NAME(contract_tiles)(const rlx_micro_sum *r)
             part.b = (const T *)r->b + t * r->b_t + k * r->b_k;
             part.depth = rlx_micro_less(r->depth - k, SHARED_STEPS);
             part.fresh = r->fresh && t == 0 && k == 0;
-            NAME(contract_steps)(&part, tiles);
+            NAME(contract_wide)(&part, tiles);
         }
 }
 
@@ -618,7 +644,7 @@ DRIVER static void NAME(contract)(const rlx_micro_sum *sum)
 #undef ROWS
 #undef CASE
 #undef DRIVER
-#undef WIDE_COLUMNS
+#undef contract_wide
 #undef LONG_TILE
 #undef LONG_CASE
 #undef LONG_DONE

@@ -66,6 +66,19 @@ static const rlx_prim *in_panels(const rlx_tiling *t, const rlx_prim *count, con
     return mul(t, t->dot ? rlx_ceil_div(t->ctx, count, RLX_FOUR) : count, rest);
 }
 
+/* Tiles of the outermost depth loop that are all as large, if there are such of nearly that size: then they follow each other in one
+ * instruction, and the sums stay where they are. */
+static int64_t even_depth(const rlx_tiling *t, const rlx_prim *outermost, int64_t tile)
+{
+    int64_t whole, tiles = 0;
+    if (!rlx_int_literal(outermost, &whole) || tile < 1 || whole < 1)
+        return tile;
+    for (tiles = (whole - 1) / tile + 1; tiles * tile < 2 * whole; tiles++)
+        if (whole % tiles == 0 && (!t->dot || whole / tiles % RLX_FOUR == 0))
+            return whole / tiles;
+    return tile;
+}
+
 static depth_tile tile_depth(const rlx_tiling *t)
 {
     const rlx_prim *outermost = rlx_tiling_extent(t, t->depth.at[0]);
@@ -85,6 +98,7 @@ static depth_tile tile_depth(const rlx_tiling *t)
         int64_t tile = rest < most ? most / rest : 1;
         if (t->dot)
             tile = tile < RLX_FOUR ? RLX_FOUR : tile & -RLX_FOUR;
+        tile = t->column.producer ? tile : even_depth(t, outermost, tile);
         d.loop = rlx_sched_loop_new(t->ctx, "ko", rlx_ceil_div(t->ctx, outermost, tile));
         d.begin = mul(t, d.loop.var, number(t, tile));
         d.count = rlx_int_literal(outermost, &whole) && whole % tile == 0
