@@ -125,6 +125,8 @@ typedef struct panel_vectors {
     ptrdiff_t from[MOST_VECTORS];
     int64_t to[MOST_VECTORS], count;
 } panel_vectors;
+/* One of the last of them, as many as there are. */
+#define VECTOR(n) u32_store(d + to[-(n)], u32_load_part(s + from[-(n)], mask[-(n)]));
 
 SET static bool find_vectors(const rlx_micro_pack *p, int64_t first, int64_t lanes, panel_vectors *v)
 {
@@ -151,21 +153,39 @@ SET static bool pack_vectors(const rlx_micro_pack *p, uint32_t *d, int64_t first
     panel_vectors v;
     if (!find_vectors(p, first, lanes, &v))
         return false;
-    const int64_t count = v.count;
+    const int64_t *to = v.to + v.count;
+    const ptrdiff_t *from = v.from + v.count;
+    const u32_tail *mask = v.mask + v.count;
     for (int64_t i = 0; i < p->depth[0]; i++)
         for (int64_t j = 0; j < p->depth[1]; j++) {
             const uint32_t *s = (const uint32_t *)p->src + i * p->depth_stride[0] + j * p->depth_stride[1];
             for (int64_t k = p->depth[2]; k > 0; k--, s += step, d += RLX_PANEL_COLUMNS) {
-                int64_t n = 0, whole = --left ? count : 0; /* behind the last step is something else */
-                for (; n < whole; n++)
-                    u32_store(d + v.to[n], u32_load_part(s + v.from[n], v.mask[n]));
-                for (; n < count; n++)
-                    u32_store_part(d + v.to[n], u32_load_part(s + v.from[n], v.mask[n]),
-                                   u32_first(rlx_micro_less(RLX_PANEL_COLUMNS - v.to[n], LANES)));
+                if (--left == 0) { /* behind the last step is something else */
+                    for (int64_t n = 0; n < v.count; n++)
+                        u32_store_part(d + v.to[n], u32_load_part(s + v.from[n], v.mask[n]),
+                                       u32_first(rlx_micro_less(RLX_PANEL_COLUMNS - v.to[n], LANES)));
+                    return true;
+                }
+                if (v.count > 4) {
+                    if (v.count > 8)
+                        for (int64_t n = v.count; n > 8; n--)
+                            VECTOR(n)
+                    switch (v.count) {
+                    default: VECTOR(8) /* fall through */
+                    case 7: VECTOR(7) /* fall through */
+                    case 6: VECTOR(6) /* fall through */
+                    case 5: VECTOR(5)
+                    }
+                }
+                VECTOR(4)
+                VECTOR(3)
+                VECTOR(2)
+                VECTOR(1)
             }
         }
     return true;
 }
+#undef VECTOR
 #endif
 
 /* A panel: runs in which the high digit of the lane's number stands still; what it lacks is 0. */
