@@ -204,7 +204,7 @@ TILES(1, _part)
 ROWS(2, _part)
 ROWS(1, _part)
 
-/* Three rows and two by four vectors of columns, four by three, eight of a panel by one, where sums of two vectors would be too few for
+/* Three rows and two by four vectors of columns, four of a panel by three or two, eight by one, where sums of two vectors would be too few for
  * what is under way. Each vector of b stays in its register while it is multiplied with all rows: loads would be more than there is
  * room for beside so few products. */
 #if COMMON && defined(SET_WIDE_TILES)
@@ -225,6 +225,8 @@ ROWS(1, _part)
         for (int64_t t = r->turns; t > 0; t--, a += a_next, b += b_next)                           \
             for (int64_t k = r->depth; k > 0; k--, a += a_k, b += b_k) {                           \
                 VEC x[R > W ? 1 : R], y[R > W ? W : 1];                                            \
+                if (W < 4) /* few columns: a is what comes from afar */                            \
+                    RLX_PREFETCH((uintptr_t)(a + PREFETCHED * RLX_PANEL_ROWS));                    \
                 RLX_UNROLL for (int i = 0; R <= W && i < R; i++)                                   \
                     x[i % COUNT(x)] = OF(X, fill)(a[i * a_i]);                                     \
                 RLX_UNROLL for (int w = 0; w < W; w++)                                             \
@@ -253,6 +255,7 @@ WIDE_TILE(2, 4, , r->a_i, r->a_k)
 WIDE_TILE(3, 4, _part, r->a_i, r->a_k)
 WIDE_TILE(2, 4, _part, r->a_i, r->a_k)
 WIDE_TILE(4, 3, _part, 1, RLX_PANEL_ROWS)
+WIDE_TILE(4, 2, _part, 1, RLX_PANEL_ROWS)
 WIDE_TILE(8, 1, _part, 1, RLX_PANEL_ROWS)
 #undef WIDE_TILE
 #undef COUNT
@@ -277,13 +280,13 @@ SET static int64_t NAME(wide_columns)(const rlx_micro_sum *r)
                 (rows == 3 ? NAME(wide_3x4) : NAME(wide_2x4))(r, i, j);
             else
                 (rows == 3 ? NAME(wide_3x4_part) : NAME(wide_2x4_part))(r, i, j);
-    if (n > 2 * LANES && panel) {
-        NAME(wide_4x3_part)(r, 0, j);
-        NAME(wide_4x3_part)(r, 4, j);
-    } else if (n > 0 && n <= LANES && panel)
+    if (n <= 0 || !panel)
+        return rlx_micro_less(j, r->columns);
+    if (n <= LANES)
         NAME(wide_8x1_part)(r, 0, j);
     else
-        return rlx_micro_less(j, r->columns);
+        for (int64_t i = 0; i < RLX_PANEL_ROWS; i += 4)
+            (n > 2 * LANES ? NAME(wide_4x3_part) : NAME(wide_4x2_part))(r, i, j);
     return r->columns;
 }
 #endif
