@@ -263,7 +263,7 @@ static bool find_views(rlx_tiling *t)
     t->acc_buffer = rlx_merged_view(t, t->acc, of_acc, 2);
     for (int i = 0; i < 2; i++) {
         const rlx_digits *groups[2] = { &sides[i]->lanes, &t->depth };
-        sides[i]->buffer = sides[i]->packed ? rlx_as_buffer(sides[i]->access->buffer)
+        sides[i]->buffer = sides[i]->packed || (i && t->strip.width) ? rlx_as_buffer(sides[i]->access->buffer)
                                             : rlx_merged_view(t, sides[i]->access, groups, 2);
     }
     return t->acc_buffer && t->row.buffer && t->column.buffer;
@@ -382,7 +382,7 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
     if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
     t->row_tile = even_rows(t);
-    t->column_tile = even_columns(t);
+    t->column_tile = t->strip.width ? t->strip.width : even_columns(t);
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;
@@ -422,7 +422,9 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
     }
     if (!choose_packing(t, &few))
         return &nest->node;
-    if (!t->dot && t->row.param >= 0 && rlx_is_at_most(t->column.lanes.extent, RLX_COLUMN_PANEL))
+    if (t->column.packed && rlx_choose_strips(t))
+        t->column.packed = false;
+    if (t->strip.width || (!t->dot && t->row.param >= 0 && rlx_is_at_most(t->column.lanes.extent, RLX_COLUMN_PANEL)))
         t->depth_tile = SINGLE_PANEL_DEPTH;
     if (!find_views(t))
         return NULL;

@@ -26,6 +26,13 @@ typedef struct rlx_side {
     rlx_digits lanes;                /* rows or columns */
 } rlx_side;
 
+/* Rows of the picture under the windows of a row of columns, which are read in place: `steps` of each window row, `apart` from each other. */
+typedef struct rlx_strip {
+    const rlx_buffer *buffer;        /* [rows, length] */
+    int64_t width;                   /* columns; 0: there is no strip */
+    int64_t steps, apart, rows, length;
+} rlx_strip;
+
 typedef struct rlx_tiling {
     rlx_context *ctx;
     const rlx_panel_params *params;
@@ -36,6 +43,7 @@ typedef struct rlx_tiling {
     const rlx_prim *start;           /* what C begins with in each tile; NULL: it is there */
     rlx_side row, column;
     rlx_digits depth;
+    rlx_strip strip;                 /* in place of panels of columns */
     bool dot;                        /* bytes: of the first depth loop four steps are one */
     int64_t depth_tile;              /* steps at a time */
     int64_t row_tile, column_tile;   /* rows and columns at a time */
@@ -91,6 +99,15 @@ size_t rlx_indices_in(const rlx_tiling *t, const rlx_plan_access *a, const rlx_b
 
 /* Is the index surely in range? */
 bool rlx_index_fits(const rlx_tiling *t, const rlx_prim *index, const rlx_prim *size);
+
+/* ---- contract_strip.c: strips in place of panels of columns */
+/* Are the columns windows for which that is better? Says how the strip is then. */
+bool rlx_choose_strips(rlx_tiling *t);
+const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t);
+/* Fills the strip for row y of the columns. NULL: out of memory, as below. */
+const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, const rlx_prim *y);
+/* What column x multiplies in step u of row k of the strip. */
+const rlx_prim *rlx_strip_element(const rlx_tiling *t, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x);
 
 /* ---- epilogue.c: nests behind a contraction that run on its blocks */
 enum { RLX_MOST_EPILOGUES = 8, RLX_MOST_TOUCHED = 32 };

@@ -262,7 +262,8 @@ static const rlx_stmt *innermost(const rlx_tiling *t, const depth_tile *d, const
     rlx_context *ctx = t->ctx;
     rlx_sched_loop i = rlx_sched_loop_new(ctx, "i", rows->count),
                    j = rlx_sched_loop_new(ctx, "j", columns->count),
-                   k = rlx_sched_loop_new(ctx, "k", d->steps),
+                   k = rlx_sched_loop_new(ctx, "k", t->strip.width ? number(t, t->strip.rows) : d->steps),
+                   u = rlx_sched_loop_new(ctx, "u", number(t, t->strip.width ? t->strip.steps : 1)),
                    r = rlx_sched_loop_new(ctx, "r", number(t, t->dot ? RLX_FOUR : 1));
     rlx_lane_group groups[2] = { rlx_lanes_at(t, &t->row, false, add(t, rows->begin, i.var)),
                         rlx_lanes_at(t, &t->column, false, add(t, columns->begin, j.var)) };
@@ -270,9 +271,11 @@ static const rlx_stmt *innermost(const rlx_tiling *t, const depth_tile *d, const
                    *value;
     size_t n = t->epilogue && t->epilogue->touched[0].block
                    ? 2 : rlx_indices_in(t, t->acc, t->acc_buffer, groups, 2, at);
-    const rlx_prim *own = n ? rlx_load(ctx, t->acc_buffer, at, n) : NULL,
-                   *a = read(t, &t->row, d, rows, row_panel, i.var, k.var, r.var),
-                   *b = read(t, &t->column, d, columns, column_panel, j.var, k.var, r.var),
+    const rlx_prim *step = add(t, mul(t, k.var, u.extent), u.var),
+                   *own = n ? rlx_load(ctx, t->acc_buffer, at, n) : NULL,
+                   *a = read(t, &t->row, d, rows, row_panel, i.var, step, r.var),
+                   *b = t->strip.width ? rlx_strip_element(t, k.var, u.var, j.var)
+                                       : read(t, &t->column, d, columns, column_panel, j.var, step, r.var),
                    *terms[3] = { a, b, own };
     if (!a || !b || !own)
         return NULL;
@@ -281,6 +284,7 @@ static const rlx_stmt *innermost(const rlx_tiling *t, const depth_tile *d, const
                 : rlx_binary_new(ctx, RLX_NODE_ADD, own, rlx_binary_new(ctx, RLX_NODE_MUL, a, b));
     const rlx_stmt *body = rlx_store(ctx, t->acc_buffer, value, at, n, t->place);
     body = rlx_sched_wrap(ctx, &r, body, t->place);
+    body = rlx_sched_wrap(ctx, &u, body, t->place);
     body = rlx_sched_wrap(ctx, &k, body, t->place);
     body = rlx_sched_wrap(ctx, &j, body, t->place);
     body = rlx_sched_wrap(ctx, &i, body, t->place);
@@ -433,11 +437,15 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
         t->column.panel = new_panel(t, &t->column, "columns", &d, t->one_by_one ? RLX_COLUMN_PANEL : t->column_tile,
                                     RLX_COLUMN_PANEL);
     /* Panels that are there need no tiles where all rows are one; what is read in place does not either. */
-    if (t->epilogue ||
+    if (t->epilogue || t->strip.width ||
         (t->column.packed && (t->column.param < 0 || !rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE))))
         columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, t->column_tile);
     t->column.first = mul(t, columns.loop.var, number(t, t->column_tile / RLX_COLUMN_PANEL));
+    if (t->strip.width && !(t->strip.buffer = rlx_strip_buffer(t)))
+        return NULL;
     const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
+    if (t->strip.width)
+        body = rlx_tir_with_temporary(ctx, t->strip.buffer, both(t, rlx_copy_to_strip(t, t->strip.buffer, columns.loop.var), body), t->place);
     /* the outer side is packed once for all tiles of the inner one */
     const rlx_side *sides[2] = { by_rows ? &t->row : &t->column, by_rows ? &t->column : &t->row };
     const lane_tile *loops[2] = { by_rows ? &rows : &columns, by_rows ? &columns : &rows };

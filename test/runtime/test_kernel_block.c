@@ -610,7 +610,7 @@ static void show(const block *b, uint64_t seed, const char *set)
                   (long long)b->count[1], (long long)b->count[2], b->fits);
 }
 
-static size_t compared, refused;
+static size_t compared, refused, sets_run;
 
 static void one_block(uint64_t seed)
 {
@@ -629,6 +629,7 @@ static void one_block(uint64_t seed)
             data[i] = memcpy(malloc(bytes), b.data[i], bytes);
         }
         bool ok = run(&b, set, data, &why);
+        sets_run++;
         /* the box of two digits may be larger than what is read of it */
         bool right = !known || ok == b.fits || (b.op == RLX_K_PACK && !ok);
         for (int i = 0; i < b.num_buffers && right && known && ok && b.plain; i++)
@@ -654,7 +655,7 @@ static void random_blocks(void **state)
     for (uint64_t seed = 1; seed <= count; seed++)
         one_block(seed);
     print_message("%zu blocks compared, %zu refused\n", compared, refused);
-    assert_true(compared > count / 4 && refused > count / 4);
+    assert_true(compared > sets_run / 10 && refused > sets_run / 4); /* of each set that this machine has */
 }
 
 int main(void)

@@ -245,7 +245,7 @@ static const rlx_buffer *padded(gen *g, const conv *c, const rlx_buffer *a, int6
 static bool convolution(gen *g)
 {
     rlx_tir *t = &g->t;
-    conv c = { .size = { 1 + roll(g, 2), 1 + roll(g, 40), 1 + roll(g, 9), 1 + roll(g, 9),
+    conv c = { .size = { 1 + roll(g, 2), 1 + roll(g, 40), 1 + roll(g, 9), roll(g, 3) ? 1 + roll(g, 9) : 16 + roll(g, 33),
                          1 + roll(g, 5), 1 + roll(g, 4), 1 + roll(g, 4) },
                .stride = 1 + roll(g, 3),
                .dilation = 1 + roll(g, 2),

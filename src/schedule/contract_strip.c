@@ -1,0 +1,111 @@
+/*- contract_strip.c: windows that are read in place, in strips of their picture.
+ *
+ *     for o, y, x, c, v, u:                             for y:
+ *         C[o, y, x] += W[o, c, v, u] * X[c, y + v, x + u]      for c, v, z:  S[c * V + v, z] = X[c, y + v, z]
+ *                                                               for o, x, k, u:
+ *                                                                   C[o, y, x] += W[o, k * U + u] * S[k, x + u]
+ *
+ * A panel of columns holds each element as often as there are windows over it, a strip as often as windows have rows: it is copied row by
+ * row, and is smaller. But columns of a strip end with the row, where vectors may be filled in part only: so it pays where few rows are
+ * multiplied with each column, or where rows of the picture are whole vectors.
+ */
+#include "schedule/contract_int.h"
+
+enum {
+    MOST_STEPS = 4096,          /* of a sum: all of it is one tile */
+    MOST_ELEMENTS = 1 << 15,    /* of a strip, so that it stays near */
+    VECTOR = 16                 /* elements of the widest vectors */
+};
+
+static bool literal_extent(const rlx_tiling *t, int loop, int64_t *out)
+{
+    return rlx_int_literal(rlx_tiling_extent(t, loop), out) && *out > 0;
+}
+
+/* Elements that are computed at the ends of rows for nothing cost more than the copies that a strip saves? A panel takes about as long
+ * to fill as five rows take to be multiplied with it. */
+static bool is_worth_it(int64_t width, int64_t rows)
+{
+    int64_t idle = (VECTOR - width % VECTOR) % VECTOR;
+    return idle * rows * 3 < 10 * width;
+}
+
+/* How far the loop moves an index, if that is a number. */
+static bool moves_by(const rlx_tir_affine *index, int loop, int64_t *out)
+{
+    *out = 0;
+    return !index->coeff[loop] || rlx_int_literal(index->coeff[loop], out);
+}
+
+/* Do both loops go along one row of the picture, the place of a window and the step inside it, and nowhere else? */
+static bool is_window(const rlx_tiling *t, const rlx_plan_access *a, int place, int step, int64_t *apart)
+{
+    for (size_t d = 0; d < a->num_indices; d++) {
+        rlx_plan_view room;
+        const rlx_tir_affine *index = rlx_plan_affine(t->ctx, &rlx_tiling_scope, t->plan, a->indices[d], &room);
+        const bool last = d + 1 == a->num_indices;
+        int64_t by_place, by_step;
+        if (!index || !moves_by(index, place, &by_place) || !moves_by(index, step, &by_step) ||
+            by_place != last || (last ? by_step < 1 : by_step != 0))
+            return false;
+        *apart = by_step;
+    }
+    return a->num_indices > 0;
+}
+
+bool rlx_choose_strips(rlx_tiling *t)
+{
+    const rlx_plan_access *a = t->column.access;
+    const int x = rlx_last_digit(&t->column.lanes), u = rlx_last_digit(&t->depth);
+    int64_t width, steps, all, rows, apart, last;
+    if (t->dot || t->depth.count < 2 || rlx_as_buffer(a->buffer)->dtype != RELAX_FLOAT32 ||
+        rlx_as_buffer(t->acc->buffer)->dtype != RELAX_FLOAT32 || !is_window(t, a, x, u, &apart))
+        return false;
+    if (!literal_extent(t, x, &width) || !literal_extent(t, u, &steps) || steps < 2 ||
+        !rlx_int_literal(t->column.lanes.extent, &all) || !rlx_int_literal(t->row.lanes.extent, &rows) ||
+        !rlx_int_literal(t->depth.extent, &all) || all > MOST_STEPS)
+        return false;
+    last = width - 1 + (steps - 1) * apart;
+    if (last >= MOST_ELEMENTS / (all / steps) || !is_worth_it(width, rows))
+        return false;
+    t->strip = (rlx_strip){ .width = width, .steps = steps, .apart = apart, .rows = all / steps, .length = last + 1 };
+    return true;
+}
+
+const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t)
+{
+    const rlx_prim *shape[2] = { rlx_int64(t->ctx, t->strip.rows), rlx_int64(t->ctx, t->strip.length) };
+    const rlx_string *name = rlx_string_z(t->ctx, "strip");
+    return name ? rlx_buffer_new(t->ctx, name, RELAX_FLOAT32, shape, 2, NULL, t->place) : NULL;
+}
+
+const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, const rlx_prim *y)
+{
+    rlx_context *ctx = t->ctx;
+    rlx_sched_loop loops[RLX_MAX_DEPTH], x = rlx_sched_loop_new(ctx, "z", rlx_int64(ctx, t->strip.length));
+    rlx_lane_group groups[2] = { { .d = &t->column.lanes }, { .d = &t->depth } };
+    const rlx_prim *at[2] = { rlx_int64(ctx, 0), x.var }, *from[RLX_TIR_MAX_DIMS];
+    const int inner = t->column.lanes.count - 1, depth = t->depth.count - 1;
+    groups[0].each[0] = y;
+    groups[0].each[inner] = x.var;
+    for (int i = 0; i < depth; i++) {
+        const char name[3] = { 'd', (char)('0' + i), 0 };
+        loops[i] = rlx_sched_loop_new(ctx, name, rlx_tiling_extent(t, t->depth.at[i]));
+        groups[1].each[i] = loops[i].var;
+        at[0] = rlx_fold_add(ctx, rlx_fold_mul(ctx, at[0], loops[i].extent), loops[i].var);
+    }
+    groups[1].each[depth] = rlx_int64(ctx, 0);
+    size_t n = rlx_indices_in(t, t->column.access, rlx_as_buffer(t->column.access->buffer), groups, 2, from);
+    const rlx_prim *value = n ? rlx_load(ctx, rlx_as_buffer(t->column.access->buffer), from, n) : NULL;
+    const rlx_stmt *body = value ? rlx_store(ctx, strip, value, at, 2, t->place) : NULL;
+    body = rlx_sched_wrap(ctx, &x, body, t->place);
+    for (int i = depth; i-- > 0;)
+        body = rlx_sched_wrap(ctx, &loops[i], body, t->place);
+    return body;
+}
+
+const rlx_prim *rlx_strip_element(const rlx_tiling *t, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x)
+{
+    const rlx_prim *at[2] = { k, rlx_fold_add(t->ctx, x, rlx_fold_mul(t->ctx, u, rlx_int64(t->ctx, t->strip.apart))) };
+    return rlx_load(t->ctx, t->strip.buffer, at, 2);
+}
