@@ -17,7 +17,7 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 3, 6, 4, 4, 6, 6, 4 };
 #define SET_LENDS_RANGES 0
 #define CHAIN_VECTORS 4
 #define CHAIN_BESIDE 2
-#define CHAIN_STRIP 512
+#define CHAIN_STRIP 1024
 #define SUMS_BESIDE 4
 #define SET_FUSES 1
 #define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
