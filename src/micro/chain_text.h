@@ -8,7 +8,8 @@ _Static_assert(BLOCK % RLX_PARTIAL_SUMS == 0 && BLOCK <= RLX_CHAIN_BLOCK, "a blo
 /* Each of some vectors, one beside the other: their steps do not wait for each other. */
 #define EACH RLX_UNROLL for (int w = 0; w < beside; w++)
 #if !defined(SUMS_BESIDE)
-#define SUMS_BESIDE CHAIN_BESIDE /* of exp with its sums */
+#define SUMS_BESIDE CHAIN_BESIDE /* of exp with its sums, and of sigmoid */
+#define ERF_BESIDE CHAIN_BESIDE  /* which is two polynomials anyway */
 #endif
 enum { MOST_BESIDE = SUMS_BESIDE > CHAIN_BESIDE ? SUMS_BESIDE : CHAIN_BESIDE };
 #define ALL_OF_THEM RLX_UNROLL for (int w = 0; w < CHAIN_VECTORS; w++)
@@ -112,24 +113,24 @@ SET_INLINE void erf_of(f32_vec *x, int beside)
 }
 
 #if defined(CHAIN_STRIP)
-#define OF_BLOCK(name) SET static void strip_##name(float *d, const float *a, int64_t n) OF_ELEMENTS(name)
+#define OF_BLOCK(name, at_once) SET static void strip_##name(float *d, const float *a, int64_t n) OF_ELEMENTS(name, at_once)
 #else
-#define OF_BLOCK(name) SET static void block_##name(float *d) { const float *a = d; int64_t n = BLOCK; OF_ELEMENTS(name) }
+#define OF_BLOCK(name, at_once) SET static void block_##name(float *d) { const float *a = d; int64_t n = BLOCK; OF_ELEMENTS(name, at_once) }
 #endif
-#define OF_ELEMENTS(name)                                              \
-    {                                                                  \
-        enum { beside = CHAIN_BESIDE };                                \
-        for (int64_t j = 0; j < n; j += beside * f32_LANES) {          \
-            f32_vec x[MOST_BESIDE];                                    \
-            EACH x[w] = f32_load(a + j + w * f32_LANES);               \
-            name##_of(x, beside);                                      \
-            EACH f32_store(d + j + w * f32_LANES, x[w]);               \
-        }                                                              \
+#define OF_ELEMENTS(name, at_once)                                \
+    {                                                             \
+        enum { beside = at_once };                                \
+        for (int64_t j = 0; j < n; j += beside * f32_LANES) {     \
+            f32_vec x[MOST_BESIDE];                               \
+            EACH x[w] = f32_load(a + j + w * f32_LANES);          \
+            name##_of(x, beside);                                 \
+            EACH f32_store(d + j + w * f32_LANES, x[w]);          \
+        }                                                         \
     }
-OF_BLOCK(exp)
-OF_BLOCK(sigmoid)
-OF_BLOCK(tanh)
-OF_BLOCK(erf)
+OF_BLOCK(exp, CHAIN_BESIDE)
+OF_BLOCK(sigmoid, SUMS_BESIDE)
+OF_BLOCK(tanh, CHAIN_BESIDE)
+OF_BLOCK(erf, ERF_BESIDE)
 /* The vector that begins w vectors behind the first, as far as n elements go; parts of no element need masks. */
 #define THERE(w) (SET_PARTS || n > w * f32_LANES)
 SET_INLINE f32_tail f32_rest(int64_t n, int w)
