@@ -1,11 +1,17 @@
 /* chain_text.h: chains of functions of elements, included once by set_text.h. A block of CHAIN_VECTORS vectors goes through all
- * steps before the next one begins; long functions take CHAIN_BESIDE vectors at a time. Those give the bits of
- * format/elementary.def. */
+ * steps before the next one begins; or, where CHAIN_STRIP is defined, a strip of so many elements, whole blocks, through one step
+ * after the other: what leads from step to step then costs nothing, and what is held between them stays in the nearest cache. Long
+ * functions take CHAIN_BESIDE vectors at a time. Those give the bits of format/elementary.def. */
 #define BLOCK (CHAIN_VECTORS * f32_LANES)
 _Static_assert(BLOCK % RLX_PARTIAL_SUMS == 0 && BLOCK <= RLX_CHAIN_BLOCK, "a block of a chain has room");
 
 /* Each of some vectors, one beside the other: their steps do not wait for each other. */
-#define EACH RLX_UNROLL for (int w = 0; w < CHAIN_BESIDE; w++)
+#define EACH RLX_UNROLL for (int w = 0; w < beside; w++)
+#if !defined(SUMS_BESIDE)
+#define SUMS_BESIDE CHAIN_BESIDE /* of exp with its sums, and of sigmoid */
+#define ERF_BESIDE CHAIN_BESIDE  /* which is two polynomials anyway */
+#endif
+enum { MOST_BESIDE = SUMS_BESIDE > CHAIN_BESIDE ? SUMS_BESIDE : CHAIN_BESIDE };
 #define ALL_OF_THEM RLX_UNROLL for (int w = 0; w < CHAIN_VECTORS; w++)
 
 /* Where it takes many instructions it is a function, as here it is written often. */
@@ -18,18 +24,15 @@ SET static RLX_NOINLINE f32_vec f32_fma_called(f32_vec a, f32_vec b, f32_vec c) 
 #define FILL(x) f32_fill(x)
 
 SET_INLINE f32_vec f32_abs(f32_vec x) { return (f32_vec)((u32_vec)x & 0x7fffffffu); }
-SET_INLINE f32_vec f32_copy_sign(f32_vec x, f32_vec sign)
+SET_INLINE f32_vec f32_below_zero(f32_vec x) { return (f32_vec)((u32_vec)x | 0x80000000u); }
+/* x, which has no sign yet. */
+SET_INLINE f32_vec f32_with_sign(f32_vec x, f32_vec sign)
 {
-    return (f32_vec)(((u32_vec)x & 0x7fffffffu) | ((u32_vec)sign & 0x80000000u));
-}
-SET_INLINE f32_vec f32_where_less(f32_vec x, float limit, f32_vec then, f32_vec other)
-{
-    u32_vec less = (u32_vec)(x < limit);
-    return (f32_vec)(((u32_vec)then & less) | ((u32_vec)other & ~less));
+    return (f32_vec)((u32_vec)x | ((u32_vec)sign & 0x80000000u));
 }
 
 /* rlx_exp_rest_f32 */
-SET_INLINE void exp_rest(f32_vec *p, const f32_vec *r)
+SET_INLINE void exp_rest(f32_vec *p, const f32_vec *r, int beside)
 {
     EACH p[w] = FMA(FILL(0x1.6ad14ap-10f), r[w], FILL(0x1.123f3p-7f));
     EACH p[w] = FMA(p[w], r[w], FILL(0x1.55584ep-5f));
@@ -37,51 +40,55 @@ SET_INLINE void exp_rest(f32_vec *p, const f32_vec *r)
     EACH p[w] = FMA(p[w], r[w], FILL(0x1.fffffcp-2f));
 }
 
-/* exp of what is not above 89. */
-SET_INLINE void exp_below(f32_vec *x)
+/* exp of what is not above 89, or not above 0. */
+SET_INLINE void exp_below(f32_vec *x, bool above_0, int beside)
 {
-    f32_vec k[CHAIN_BESIDE], r[CHAIN_BESIDE], p[CHAIN_BESIDE];
+    const float turn = above_0 ? 12583166.0f : 12583104.0f;
+    f32_vec z[MOST_BESIDE], k[MOST_BESIDE], r[MOST_BESIDE], p[MOST_BESIDE];
     EACH x[w] = f32_greatest(FILL(-105.0f), x[w]);
-    EACH k[w] = FMA(x[w], FILL(0x1.715476p+0f), FILL(12583166.0f)) - 12583166.0f;
+    EACH z[w] = FMA(x[w], FILL(0x1.715476p+0f), FILL(turn));
+    EACH k[w] = z[w] - turn;
     EACH r[w] = FMA(k[w], FILL(-0x1.62e43p-1f), x[w]);
     EACH r[w] = FMA(k[w], FILL(0x1.05c61p-29f), r[w]);
-    exp_rest(p, r);
+    exp_rest(p, r, beside);
     EACH p[w] = FMA(p[w], r[w], FILL(1.0f));
     EACH p[w] = FMA(p[w], r[w], FILL(1.0f));
-    EACH x[w] = f32_times_2_to(p[w], k[w]);
+    EACH x[w] = above_0 ? f32_times_2_to(p[w], k[w], z[w]) : f32_times_2_down_to(p[w], k[w], z[w]);
 }
 
-SET_INLINE void exp_of(f32_vec *x)
+SET_INLINE void exp_of(f32_vec *x, int beside)
 {
     EACH x[w] = f32_at_most(x[w], 89.0f);
-    exp_below(x);
+    exp_below(x, true, beside);
 }
 
-SET_INLINE void sigmoid_of(f32_vec *x)
+SET_INLINE void sigmoid_of(f32_vec *x, int beside)
 {
-    f32_vec e[CHAIN_BESIDE], q[CHAIN_BESIDE];
-    EACH e[w] = -f32_abs(x[w]);
-    exp_below(e);
+    f32_vec e[MOST_BESIDE], q[MOST_BESIDE];
+    EACH e[w] = f32_below_zero(x[w]);
+    exp_below(e, false, beside);
     EACH q[w] = e[w] / (e[w] + 1.0f);
-    EACH x[w] = f32_where_less(x[w], 0.0f, FMA(-e[w], q[w], e[w]), 1.0f - q[w]);
+    /* Of zero both are the same, so that its sign may decide. */
+    EACH x[w] = f32_where_sign(x[w], FMA(-e[w], q[w], e[w]), 1.0f - q[w]);
 }
 
-SET_INLINE void tanh_of(f32_vec *x)
+SET_INLINE void tanh_of(f32_vec *x, int beside)
 {
-    f32_vec r[CHAIN_BESIDE], z[CHAIN_BESIDE], p[CHAIN_BESIDE];
-    EACH r[w] = f32_at_most(f32_abs(x[w]), 10.0f) * -2.0f;
+    f32_vec r[MOST_BESIDE], z[MOST_BESIDE], p[MOST_BESIDE];
+    EACH r[w] = f32_greatest(FILL(-10.0f), f32_below_zero(x[w]));
+    EACH r[w] += r[w];
     EACH z[w] = FMA(r[w], FILL(0x1.715476p+0f), FILL(12583039.0f));
     EACH r[w] = FMA(z[w] - 12583039.0f, FILL(-0x1.62e43p-1f), r[w]);
-    exp_rest(p, r);
+    exp_rest(p, r, beside);
     EACH p[w] = FMA(r[w] * r[w], p[w], r[w]);
     EACH z[w] = (f32_vec)((u32_vec)z[w] << 23);
     EACH p[w] = FMA(-z[w], p[w], 1.0f - z[w]) / FMA(z[w], p[w], z[w] + 1.0f);
-    EACH x[w] = f32_copy_sign(p[w], x[w]);
+    EACH x[w] = f32_with_sign(p[w], x[w]);
 }
 
-SET_INLINE void erf_of(f32_vec *x)
+SET_INLINE void erf_of(f32_vec *x, int beside)
 {
-    f32_vec a[CHAIN_BESIDE], z[CHAIN_BESIDE], p[CHAIN_BESIDE];
+    f32_vec a[MOST_BESIDE], z[MOST_BESIDE], p[MOST_BESIDE];
     EACH a[w] = f32_abs(x[w]);
     EACH z[w] = a[w] * a[w];
     EACH p[w] = FMA(FILL(0x1.28415ap-14f), z[w], FILL(-0x1.9725e4p-11f));
@@ -102,23 +109,28 @@ SET_INLINE void erf_of(f32_vec *x)
     EACH z[w] *= z[w];
     EACH z[w] *= z[w];
     EACH z[w] *= z[w];
-    EACH x[w] = f32_copy_sign(f32_where_less(a[w], 1.14f, p[w], 1.0f - z[w]), x[w]);
+    EACH x[w] = f32_with_sign(f32_where_sign(a[w] - 1.14f, p[w], 1.0f - z[w]), x[w]);
 }
 
-#define OF_BLOCK(name)                                                             \
-    SET static void block_##name(float *block)                                     \
-    {                                                                              \
-        for (float *b = block; b < block + BLOCK; b += CHAIN_BESIDE * f32_LANES) { \
-            f32_vec x[CHAIN_BESIDE];                                               \
-            EACH x[w] = f32_load(b + w * f32_LANES);                               \
-            name##_of(x);                                                          \
-            EACH f32_store(b + w * f32_LANES, x[w]);                               \
-        }                                                                          \
+#if defined(CHAIN_STRIP)
+#define OF_BLOCK(name, at_once) SET static void strip_##name(float *d, const float *a, int64_t n) OF_ELEMENTS(name, at_once)
+#else
+#define OF_BLOCK(name, at_once) SET static void block_##name(float *d) { const float *a = d; int64_t n = BLOCK; OF_ELEMENTS(name, at_once) }
+#endif
+#define OF_ELEMENTS(name, at_once)                                \
+    {                                                             \
+        enum { beside = at_once };                                \
+        for (int64_t j = 0; j < n; j += beside * f32_LANES) {     \
+            f32_vec x[MOST_BESIDE];                               \
+            EACH x[w] = f32_load(a + j + w * f32_LANES);          \
+            name##_of(x, beside);                                 \
+            EACH f32_store(d + j + w * f32_LANES, x[w]);          \
+        }                                                         \
     }
-OF_BLOCK(exp)
-OF_BLOCK(sigmoid)
-OF_BLOCK(tanh)
-OF_BLOCK(erf)
+OF_BLOCK(exp, CHAIN_BESIDE)
+OF_BLOCK(sigmoid, SUMS_BESIDE)
+OF_BLOCK(tanh, CHAIN_BESIDE)
+OF_BLOCK(erf, ERF_BESIDE)
 /* The vector that begins w vectors behind the first, as far as n elements go; parts of no element need masks. */
 #define THERE(w) (SET_PARTS || n > w * f32_LANES)
 SET_INLINE f32_tail f32_rest(int64_t n, int w)
@@ -136,18 +148,18 @@ SET_INLINE f32_vec f32_load_rest(const float *p, int64_t n, int w)
 
 SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fresh, int64_t columns)
 {
-    enum { STEP = CHAIN_BESIDE * f32_LANES, SIDE = RLX_PARTIAL_SUMS / f32_LANES };
+    enum { beside = SUMS_BESIDE, STEP = beside * f32_LANES, SIDE = RLX_PARTIAL_SUMS / f32_LANES };
     f32_vec sum[SIDE], minus = f32_fill(-b);
     RLX_UNROLL for (int v = 0; v < SIDE; v++) sum[v] = fresh ? f32_fill(0) : f32_load(sums + v * f32_LANES);
     for (int64_t j = 0, n = columns; n > 0; j += STEP, n -= STEP) {
-        f32_vec x[CHAIN_BESIDE];
+        f32_vec x[MOST_BESIDE];
         /* the next row, which is mostly what comes next; it need not be there */
         EACH RLX_PREFETCH((uintptr_t)a + (uintptr_t)(j + columns + w * f32_LANES) * sizeof(float));
         if (n >= STEP)
             EACH x[w] = f32_load(a + j + w * f32_LANES) + minus;
         else
             EACH x[w] = f32_load_rest(a + j, n, w) + minus;
-        exp_below(x);
+        exp_below(x, false, beside);
         if (n < STEP) {
             EACH if (THERE(w)) f32_store_part(d + j + w * f32_LANES, x[w], f32_rest(n, w));
             EACH x[w] = f32_load_rest(d + j, n, w);
@@ -165,6 +177,91 @@ SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fr
     return 0.0f + sum[0][0] + sum[0][1];
 }
 
+#if defined(CHAIN_STRIP)
+static void (*const strip_functions[])(float *d, const float *a, int64_t n) = { strip_exp, strip_sigmoid, strip_tanh, strip_erf };
+
+#define CASE_OF(step, value)                                                  \
+    case RLX_STEP_##step:                                                     \
+        for (int64_t i = 0; i < count; i += 2 * f32_LANES, b += 2 * by) {     \
+            f32_vec x0 = f32_load(a + i), x1 = f32_load(a + i + f32_LANES);   \
+            f32_vec b0 = f32_load(b), b1 = f32_load(b + by);                  \
+            (void)x0, (void)x1, (void)b0, (void)b1;                           \
+            f32_store(d + i, value(x0, b0));                                  \
+            f32_store(d + i + f32_LANES, value(x1, b1));                      \
+        }                                                                     \
+        break;
+#define X_OF(x, b) (x)
+#define OTHER_OF(x, b) (b)
+#define ADD_OF(x, b) ((x) + (b))
+#define SUB_OF(x, b) ((x) - (b))
+#define MUL_OF(x, b) ((x) * (b))
+#define DIV_OF(x, b) ((x) / (b))
+#define SUB_FROM_OF(x, b) ((b) - (x))
+#define DIV_FROM_OF(x, b) ((b) / (x))
+#define LEAST_OF(x, b) f32_least(b, x)
+#define GREATEST_OF(x, b) f32_greatest(b, x)
+#define RELU_OF(x, b) (f32_greatest(f32_fill(0), x) + 0.0f)
+#define ABS_OF(x, b) f32_abs(x)
+#define SQRT_OF(x, b) f32_sqrt(x)
+
+/* a: where x is; d: where it goes, which is what the next step stores. A step with x alone has it on both sides. */
+SET static void chain(const rlx_micro_step *steps, int64_t n)
+{
+    rlx_micro_chain_end end;
+    _Alignas(64) float held[CHAIN_STRIP], same[f32_LANES];
+    for (int64_t j = 0, count; j < n; j += count) {
+        int64_t at = j, left = n - j;
+        const rlx_micro_step *s = steps;
+        count = left < CHAIN_STRIP ? left / BLOCK * BLOCK : CHAIN_STRIP;
+        if (left < BLOCK) {
+            rlx_micro_chain_begin_end(&end, steps, j, left);
+            s = end.steps, at = 0, count = BLOCK;
+        }
+        const float *a = held;
+        for (; s->op != RLX_STEP_END; s++) {
+            uint32_t op = s->op;
+            int64_t by = s->same ? 0 : f32_LANES;
+            const float *b = s->moves ? s->with + at : a;
+            float *d = held;
+            if (op == RLX_STEP_LOAD && by) {
+                a = b;
+                continue;
+            }
+            if (!by) {
+                f32_store(same, f32_fill(*s->with));
+                b = same;
+            }
+            if (op == RLX_STEP_STORE)
+                d = s->with + at;
+            else if (s[1].op == RLX_STEP_STORE)
+                s++, d = s->with + at;
+            switch (op) {
+            CASE_OF(STORE, X_OF)
+            CASE_OF(LOAD, OTHER_OF)
+            case RLX_STEP_TWICE:
+            CASE_OF(ADD, ADD_OF)
+            CASE_OF(SUB, SUB_OF)
+            case RLX_STEP_SQUARE:
+            CASE_OF(MUL, MUL_OF)
+            CASE_OF(DIV, DIV_OF)
+            CASE_OF(MIN, f32_min)
+            CASE_OF(MAX, f32_max)
+            CASE_OF(SUB_FROM, SUB_FROM_OF)
+            CASE_OF(DIV_FROM, DIV_FROM_OF)
+            CASE_OF(LEAST, LEAST_OF)
+            CASE_OF(GREATEST, GREATEST_OF)
+            CASE_OF(RELU, RELU_OF)
+            CASE_OF(fabs, ABS_OF)
+            CASE_OF(sqrt, SQRT_OF)
+            default: strip_functions[op - RLX_STEP_exp](d, a, count);
+            }
+            a = d;
+        }
+        if (left < BLOCK)
+            rlx_micro_chain_store_end(&end, j, left);
+    }
+}
+#else
 static void (*const block_functions[])(float *block) = { block_exp, block_sigmoid, block_tanh, block_erf };
 
 #define WITH(w) f32_load(b + w * by)
@@ -218,6 +315,7 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             rlx_micro_chain_store_end(&end, j, left);
     }
 }
+#endif
 #undef BLOCK
 #undef EACH
 #undef ALL_OF_THEM

@@ -123,7 +123,7 @@ typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t colum
 /* The greatest of x and n elements. */
 typedef float rlx_micro_greatest_fn(float x, const float *a, int64_t n);
 /* dst[j] = exp(a[j] - b), and sums[j mod 32] is added dst[j]; fresh: sums hold nothing yet. Gives the total of the sums. No
- * a[j] - b is above 89. */
+ * a[j] - b is above 0. */
 typedef float rlx_micro_exp_sum_fn(float *dst, const float *a, float b, float *sums, bool fresh, int64_t columns);
 
 /* A chain of functions of each element of strips of float32, which stays in registers from one to the next: x is what it holds, b the step's `with`.
@@ -155,7 +155,7 @@ typedef struct rlx_micro_step {
 #define RLX_STEP_STRIP(op, strip) ((rlx_micro_step){ op, -1, false, strip })
 #define RLX_STEP_NUMBER(op, number) ((rlx_micro_step){ op, 0, true, (float *)(number) })
 #define RLX_STEP_ALONE(op) ((rlx_micro_step){ op, 0, false, NULL })
-/* n elements; steps end with END. */
+/* n elements; steps begin with a LOAD and end with END. */
 typedef void rlx_micro_chain_fn(const rlx_micro_step *steps, int64_t n);
 
 /* The functions of one instruction set; NULL where it computes nothing with the element type, which is that of acc or

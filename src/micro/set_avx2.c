@@ -17,6 +17,9 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 3, 6, 4, 4, 6, 6, 4 };
 #define SET_LENDS_RANGES 1
 #define CHAIN_VECTORS 4
 #define CHAIN_BESIDE 2
+#define CHAIN_STRIP 1024
+#define SUMS_BESIDE 4
+#define ERF_BESIDE 1
 #define SET_FUSES 1
 #define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define F64_CASES(W, part) CASE(4, W, part)

@@ -28,7 +28,9 @@
  *   f32_at_most(x, high)        x, or high where x is greater; NaN stays
  *   f32_clamp(x, low, high)     x, or the bound that it is beyond; NaN stays
  *   f32_sqrt(x)
- *   f32_times_2_to(x, k)        x * 2^k, rounded once; 0.5 < x < 2, k an integer from -151 to 128, or NaN
+ *   f32_where_sign(x, v, w)     v where the sign of x is set, else w
+ *   f32_times_2_to(x, k, z)     x * 2^k, rounded once; 0.5 < x < 2, k an integer from -151 to 128, or NaN; z: 12583166 + k
+ *   f32_times_2_down_to(x, k, z) the same where k <= 0; z: 12583104 + k
  */
 #ifndef RLX_MICRO_VECTOR_H
 #define RLX_MICRO_VECTOR_H
@@ -560,13 +562,33 @@ SET_INLINE f32_vec f32_clamp(f32_vec x, float low, float high)
 /* ---- powers of two -------------------------------------------------------------------------- */
 
 #if defined(RLX_SET_AVX512)
-SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k) { return _mm512_scalef_ps(x, k); }
+SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k, f32_vec z) { return _mm512_scalef_ps(x, k); }
+SET_INLINE f32_vec f32_times_2_down_to(f32_vec x, f32_vec k, f32_vec z) { return _mm512_scalef_ps(x, k); }
 #else
 /* Two factors, so that a result below the normal numbers is rounded once. */
-SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k)
+SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k, f32_vec z)
 {
-    u32_vec b = (u32_vec)(k + 12583166.0f), h = b >> 1;
+    u32_vec b = (u32_vec)z, h = b >> 1;
     return x * (f32_vec)((b - h) << 23) * (f32_vec)(h << 23);
+}
+SET_INLINE f32_vec f32_times_2_down_to(f32_vec x, f32_vec k, f32_vec z)
+{
+    return x * (f32_vec)((u32_vec)z << 23) * 0x1p-65f;
+}
+#endif
+
+#if defined(RLX_SET_AVX512)
+SET_INLINE f32_vec f32_where_sign(f32_vec x, f32_vec v, f32_vec w)
+{
+    return _mm512_mask_mov_ps(w, _mm512_movepi32_mask((__m512i)x), v);
+}
+#elif defined(RLX_SET_AVX2)
+SET_INLINE f32_vec f32_where_sign(f32_vec x, f32_vec v, f32_vec w) { return _mm256_blendv_ps(w, v, x); }
+#else
+SET_INLINE f32_vec f32_where_sign(f32_vec x, f32_vec v, f32_vec w)
+{
+    u32_vec set = (u32_vec)((i32_vec)x >> 31);
+    return (f32_vec)(((u32_vec)v & set) | ((u32_vec)w & ~set));
 }
 #endif
 
