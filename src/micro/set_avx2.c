@@ -15,7 +15,7 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 3, 6, 4, 4, 6, 6, 4 };
 #define SET_WIDE_TILES
 #define SET_LENDER rlx_micro_baseline
 #define SET_LENDS_RANGES 0
-#define CHAIN_VECTORS 4
+#define CHAIN_VECTORS 8
 #define CHAIN_BESIDE 2
 #define SET_FUSES 1
 #define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
