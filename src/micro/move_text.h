@@ -44,9 +44,9 @@ SET static void transpose_words(uint32_t *d, int64_t d_step, const uint32_t *s, 
                 const uint32_t *s = lane + i * p->depth_stride[0] + j * p->depth_stride[1];   \
                 for (int64_t k = 0; k < p->depth[2]; k++, s += step, d += RLX_PANEL_COLUMNS) { \
                     for (int64_t l = 0; l < whole; l += LANES)                                \
-                        u32_store(d + l, OF(u32, GET_##by)(s + l * STEP_##by));               \
+                        u32_store(d + l, TURN_##by(u32, OF(u32, GET_##by)(s + l * STEP_##by))); \
                     u32_store_part(d + whole,                                                 \
-                                   OF(u32, GET_PART_##by)(s + whole * STEP_##by, pair), tail); \
+                                   TURN_##by(u32, OF(u32, GET_PART_##by)(s + whole * STEP_##by, pair)), tail); \
                 }                                                                             \
             }                                                                                 \
     }
@@ -159,8 +159,8 @@ SET static void pack_words(const rlx_micro_pack *p)
         u32_tail tail = u32_first(n - whole);                                                  \
         for (int64_t k = 0; k < b->extent[2]; k++, d += b->dst_stride[2], s += b->src_stride[2]) { \
             for (int64_t l = 0; l < whole; l += LANES)                                         \
-                u32_store(d + l, OF(u32, GET_##by)(s + l * STEP_##by));                        \
-            u32_store_part(d + whole, OF(u32, GET_PART_##by)(s + whole * STEP_##by, pair), tail); \
+                u32_store(d + l, TURN_##by(u32, OF(u32, GET_##by)(s + l * STEP_##by)));         \
+            u32_store_part(d + whole, TURN_##by(u32, OF(u32, GET_PART_##by)(s + whole * STEP_##by, pair)), tail); \
         }                                                                                      \
     }
 COPY_ROWS(one)
