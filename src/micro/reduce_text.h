@@ -19,11 +19,6 @@
 #define SEE_BOTH(seen, y, z) (seen)
 #define SETTLE(s, seen) (s)
 #endif
-#if COMMON && SET_SLOW_PARTS
-#define STORE_END(p, v, tail, n) OF(X, store_first)(p, v, n)
-#else
-#define STORE_END(p, v, tail, n) OF(X, store_part)(p, v, tail)
-#endif
 #if defined(SELDOM)
 #define LENDS 1
 #else
@@ -80,7 +75,7 @@
             }                                                                                \
             RLX_UNROLL for (int w = 0; w < W; w++) s[w] = TURN_##by(X, SETTLE(s[w], seen[w]));  \
             RLX_UNROLL for (int w = 0; w < W - 1; w++) OF(X, store)(acc + w * LANES, s[w]);  \
-            STORE_END(acc + last, s[W - 1], end, n);                                         \
+            OF(X, store_end)(acc + last, s[W - 1], end, n);                                  \
         }                                                                                    \
     }
 /* Columns are met twice rather than fewer side by side. */
@@ -297,4 +292,3 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
 #undef TAKE_BOTH
 #undef SEE_BOTH
 #undef LENDS
-#undef STORE_END

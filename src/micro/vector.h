@@ -7,7 +7,7 @@
  *   X_tail                      which lanes of a vector there are; X_first(n): the first n of them, 0 < n <= X_LANES
  *   X_load, X_store             any address
  *   X_load_part, X_store_part   those lanes alone touch memory; the others are read as zero
- *   f32_store_first(p, v, n)    stores the first n lanes, 0 < n <= f32_LANES; where a masked store takes long: SET_SLOW_PARTS
+ *   X_store_end(p, v, t, n)     X_store_part of the first n lanes, which t is; by n alone where masked stores take long: SET_SLOW_PARTS
  *   X_both(p, &even, &odd)      elements 0, 2, 4 .. and 1, 3, 5 .. of twice as many; X_first_both(n), X_both_part: of n lanes
  *   X_even                      elements 0, 2, 4 .. of twice as many; X_turn(v) puts the lanes of these four in their order, and back
  *   X_pair, X_first_pair(n),    the same of n lanes; what follows the last of them is not read
@@ -215,14 +215,6 @@ SET static RLX_NOINLINE void f32_store_few(float *p, f32_vec v, int64_t n)
     if (n & 1)
         _mm_store_ss(p, x);
 }
-SET_INLINE void f32_store_first(float *p, f32_vec v, int64_t n)
-{
-    if (n == f32_LANES)
-        f32_store(p, v);
-    else
-        f32_store_few(p, v, n);
-}
-
 #else
 typedef int64_t f32_tail, u32_tail, f64_tail, u64_tail;
 /* Pieces of memory of constant size: the compiler moves them through registers. */
@@ -269,6 +261,19 @@ PART_OF_2(u64, uint64_t)
 #undef PART_OF_4
 #undef PART_OF_2
 #endif
+
+SET_INLINE void f32_store_end(float *p, f32_vec v, f32_tail t, int64_t n)
+{
+#if SET_SLOW_PARTS
+    if (n == f32_LANES)
+        f32_store(p, v);
+    else
+        f32_store_few(p, v, n);
+#else
+    f32_store_part(p, v, t);
+#endif
+}
+SET_INLINE void f64_store_end(double *p, f64_vec v, f64_tail t, int64_t n) { f64_store_part(p, v, t); }
 
 #if defined(RLX_SET_AVX512)
 SET_INLINE f32_vec f32_merge(f32_vec v, f32_vec w, f32_tail t) { return _mm512_mask_mov_ps(v, t, w); }
