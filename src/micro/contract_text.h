@@ -427,7 +427,7 @@ SET static bool NAME(is_for_runs)(const rlx_micro_sum *r)
         RLX_UNKNOWN_VALUE(b_k);                                                                    \
         (void)pair, (void)tail;                                                                    \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
-            s[i] = r->fresh ? (VEC){ 0 } : LOAD##part(acc + acc_at[i], 0, 1);                      \
+            s[i] = r->fresh ? (VEC){ 0 } : TURN_##by(X, LOAD##part(acc + acc_at[i], 0, 1));           \
         for (int64_t t = r->turns; t > 0; t--, a += a_next, b += b_next)                           \
             for (int64_t k = r->depth; k > 0; k--, a += a_k, b += b_k) {                           \
                 VEC x = OF(X, fill)(*a);                                                           \
@@ -435,7 +435,7 @@ SET static bool NAME(is_for_runs)(const rlx_micro_sum *r)
                     s[i] = SUM(x, GET##part_(by, b + b_at[i]), s[i]);                              \
             }                                                                                      \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
-            STORE##part(acc + acc_at[i], 0, 1, s[i]);                                              \
+            STORE##part(acc + acc_at[i], 0, 1, TURN_##by(X, s[i]));                                   \
     }
 #define GET(by, p) OF(X, GET_##by)(p)
 #define GET_PART(by, p) OF(X, GET_PART_##by)(p, pair)

@@ -55,8 +55,8 @@ SET_INLINE void store_last(uint32_t *d, u32_vec v, int64_t lanes, u32_tail tail)
                 const uint32_t *s = lane + i * p->depth_stride[0] + j * p->depth_stride[1];   \
                 for (int64_t k = 0; k < p->depth[2]; k++, s += step, d += RLX_PANEL_COLUMNS) { \
                     for (int64_t l = 0; l < last; l += LANES)                                 \
-                        u32_store(d + l, OF(u32, GET_##by)(s + l * STEP_##by));               \
-                    store_last(d + last, OF(u32, GET_PART_##by)(s + last * STEP_##by, pair), lanes, tail); \
+                        u32_store(d + l, TURN_##by(u32, OF(u32, GET_##by)(s + l * STEP_##by)));               \
+                    store_last(d + last, TURN_##by(u32, OF(u32, GET_PART_##by)(s + last * STEP_##by, pair)), lanes, tail); \
                 }                                                                             \
             }                                                                                 \
     }
@@ -254,8 +254,8 @@ SET static void pack_words(const rlx_micro_pack *p)
         u32_tail tail = u32_first(lanes);                                                      \
         for (int64_t k = 0; k < b->extent[2]; k++, d += b->dst_stride[2], s += b->src_stride[2]) { \
             for (int64_t l = 0; l < last; l += LANES)                                          \
-                u32_store(d + l, OF(u32, GET_##by)(s + l * STEP_##by));                        \
-            store_last(d + last, OF(u32, GET_PART_##by)(s + last * STEP_##by, pair), lanes, tail); \
+                u32_store(d + l, TURN_##by(u32, OF(u32, GET_##by)(s + l * STEP_##by)));                        \
+            store_last(d + last, TURN_##by(u32, OF(u32, GET_PART_##by)(s + last * STEP_##by, pair)), lanes, tail); \
         }                                                                                      \
     }
 COPY_ROWS(one)

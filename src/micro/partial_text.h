@@ -94,11 +94,17 @@ SET static void NAME(partial_columns)(const rlx_micro_partial *r)
 {
     for (int64_t i = 0; i < r->rows; i++)
         for (int64_t j = 0; j < r->columns; j += LANES) {
-            OF(X, tail) tail = OF(X, first)(rlx_micro_less(r->columns - j, LANES));
+            const int64_t n = rlx_micro_less(r->columns - j, LANES);
+            OF(X, tail) tail = OF(X, first)(n);
             const T *a = (const T *)r->a + i * r->a_i + j;
             T *acc = (T *)r->acc + i * r->acc_i + j, *kept = r->partial ? (T *)r->partial + j : NULL;
+            /* partial sums that no element went to are +0, which adds nothing */
+            int64_t used = r->partial ? RLX_PARTIAL_SUMS : r->depth;
+            int64_t begun = SET_MASKS ? RLX_PARTIAL_SUMS : rlx_micro_less(used, RLX_PARTIAL_SUMS);
             VEC p[RLX_PARTIAL_SUMS];
-            for (int l = 0; l < RLX_PARTIAL_SUMS; l++)
+            if (begun < 2)
+                p[0] = p[1] = OF(X, fill)(0);
+            for (int64_t l = 0; l < begun; l++)
                 p[l] = kept ? OF(X, load_part)(kept + l * r->columns, tail) : OF(X, fill)(0);
             for (int64_t t = 0; t < r->turns; t++, a += r->a_t)
                 if (!SET_MASKS && r->columns - j >= LANES)
@@ -107,15 +113,14 @@ SET static void NAME(partial_columns)(const rlx_micro_partial *r)
                     NAME(add_columns)(r, a, false, tail, p);
             if (!r->ends) {
                 for (int l = 0; l < RLX_PARTIAL_SUMS; l++)
-                    OF(X, store_part)(kept + l * r->columns, p[l], tail);
+                    OF(X, store_end)(kept + l * r->columns, p[l], tail, n);
                 continue;
             }
-            /* partial sums that no element went to are +0, which adds nothing */
-            int64_t used = r->partial ? RLX_PARTIAL_SUMS : r->depth;
             for (int64_t w = RLX_PARTIAL_SUMS / 2; w > 1; w /= 2)
                 for (int64_t l = 0; l < w && l + w < used; l++)
                     p[l] += p[l + w];
-            OF(X, store_part)(acc, OF(X, load_part)(acc, tail) + p[0] + p[1], tail);
+            VEC sum = OF(X, load_part)(acc, tail) + p[0] + p[1];
+            OF(X, store_end)(acc, sum, tail, n);
         }
 }
 #endif

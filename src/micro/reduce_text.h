@@ -1,7 +1,7 @@
 /* reduce_text.h: a reduction by one operation, written once and included by set_text.h for each operation and element
  * type. Defined before: X, the elements, T, their type in C, KIND, the operation's name, JOIN(x, y) and JOIN_ONE(x, y), of
  * vectors and of elements, and ANY_ORDER: 1 if the order of k does not matter and x joined with x is x. SEES: 1 if NaN is
- * seen beside, and MORE(x, y) joins what is none.
+ * seen beside, and MORE(x, y) joins what is none; SEE(seen, y) sees it.
  */
 #define VEC OF(X, vec)
 #define LANES OF(X, LANES)
@@ -9,17 +9,23 @@
 /* Where NaN is seen beside the sum: what is joined may be without it. Else these do nothing. */
 #if SEES
 #define SEEN OF(X, seen)
-#define ALL_SEEN ((SEEN)-1)
-#define SEE(seen, y) OF(X, see)(seen, y)
+#define LOOK(s) OF(X, look)(s)
 #define SETTLE(s, seen) OF(X, settle)(s, seen)
 #else
 #define MORE JOIN
 #define SEEN char
-#define ALL_SEEN 0
+#define LOOK(s) 0
 #define SEE(seen, y) (seen)
+#define SEE_BOTH(seen, y, z) (seen)
 #define SETTLE(s, seen) (s)
 #endif
+#if defined(SELDOM)
+#define LENDS 1
+#else
+#define LENDS 0
+#endif
 #define TAKE(s, seen, y) (seen = SEE(seen, y), s = MORE(s, y))
+#define TAKE_BOTH(s, seen, y, z) (seen = SEE_BOTH(seen, y, z), s = MORE(MORE(s, y), z))
 
 /* Up to W vectors of columns stay in registers while t and k run; the last of them may be a part of one. Where columns may be
  * met twice, it is a whole one that begins earlier: the next row may begin where a part would end, and would wait for it. */
@@ -42,7 +48,8 @@
             SEEN seen[W];                                                                    \
             RLX_UNROLL for (int w = 0; w < W - 1; w++) s[w] = OF(X, load)(acc + w * LANES);  \
             s[W - 1] = OF(X, load_part)(acc + last, end);                                    \
-            RLX_UNROLL for (int w = 0; w < W; w++) seen[w] = SEE(ALL_SEEN, s[w]);            \
+            RLX_UNROLL for (int w = 0; w < W; w++) s[w] = TURN_##by(X, s[w]);                   \
+            RLX_UNROLL for (int w = 0; w < W; w++) seen[w] = LOOK(s[w]);                     \
             for (int64_t t = 0; t < r->turns; t++, row += r->a_t) {                          \
                 const T *a = row;                                                            \
                 int64_t k = r->depth;                                                        \
@@ -54,8 +61,7 @@
                             OF(X, both)(a + w * LANES * STEP_##by, &even, &odd);             \
                         else                                                                 \
                             OF(X, both_part)(a + last * STEP_##by, both, &even, &odd);       \
-                        TAKE(s[w], seen[w], even);                                           \
-                        TAKE(s[w], seen[w], odd);                                            \
+                        TAKE_BOTH(s[w], seen[w], even, odd);                                 \
                     }                                                                        \
                 for (; k > 0; k--, a += a_k) {                                               \
                     RLX_UNROLL for (int w = 0; w < W - 1; w++)                               \
@@ -67,17 +73,21 @@
                     TAKE(s[W - 1], seen[W - 1], y);                                          \
                 }                                                                            \
             }                                                                                \
-            RLX_UNROLL for (int w = 0; w < W; w++) s[w] = SETTLE(s[w], seen[w]);             \
+            RLX_UNROLL for (int w = 0; w < W; w++) s[w] = TURN_##by(X, SETTLE(s[w], seen[w]));  \
             RLX_UNROLL for (int w = 0; w < W - 1; w++) OF(X, store)(acc + w * LANES, s[w]);  \
-            OF(X, store_part)(acc + last, s[W - 1], end);                                    \
+            OF(X, store_end)(acc + last, s[W - 1], end, n);                                  \
         }                                                                                    \
     }
+/* Columns are met twice rather than fewer side by side. */
+#define AGAIN (ANY_ORDER && SET_SLOW_PARTS)
 #define ROWS(W, by)                                               \
     ROW(1, by)                                                    \
     ROW(W, by)                                                    \
     SET static void NAME(rows_##by)(const rlx_micro_sum *r)       \
     {                                                             \
         for (int64_t j = 0, n; (n = r->columns - j) > 0;) {       \
+            if (AGAIN && n > LANES && n < W * LANES && j >= W * LANES) \
+                j = r->columns - W * LANES, n = W * LANES;        \
             if (n > (W - 1) * LANES)                              \
                 NAME(row_##W##_##by)(r, j), j += W * LANES;       \
             else                                                  \
@@ -117,33 +127,46 @@ SET static void NAME(reduce_runs)(const rlx_micro_sum *r)
 ROWS(2, one)
 #endif
 
-/* What becomes one element is contiguous: several results side by side, joined at the end. */
+/* What becomes one element is contiguous: several results side by side, joined at the end. What is seen beside them waits for less
+ * than they do, and is one where it takes two registers. */
 #if ANY_ORDER
+#define RUN_SIDE 4
+#define ONE_SEEN (SEES && !SET_MASKS)
+SET_INLINE void NAME(take_side)(VEC *s, SEEN *seen, const T *a)
+{
+    RLX_UNROLL for (int m = 0; m < RUN_SIDE; m += 2)
+    {
+        VEC y = OF(X, load)(a + m * LANES), z = OF(X, load)(a + (m + 1) * LANES);
+        s[m] = MORE(s[m], y), s[m + 1] = MORE(s[m + 1], z);
+        if (ONE_SEEN)
+            seen[0] = SEE_BOTH(seen[0], y, z);
+        else
+            seen[m] = SEE(seen[m], y), seen[m + 1] = SEE(seen[m + 1], z);
+    }
+}
+
 SET static T NAME(reduce_run)(T x, const T *a, int64_t n)
 {
-    enum { SIDE = 4 };
+    enum { SIDE = RUN_SIDE };
     VEC s[SIDE];
     SEEN seen[SIDE];
     int64_t k = SIDE * LANES;
     RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = OF(X, load)(a + m * LANES);
-    RLX_UNROLL for (int m = 0; m < SIDE; m++) seen[m] = SEE(ALL_SEEN, s[m]);
+    RLX_UNROLL for (int m = 0; m < SIDE; m++) seen[m] = LOOK(s[m]);
+    RLX_UNROLL for (int m = 1; m < SIDE && ONE_SEEN; m++) seen[0] = SEE(seen[0], s[m]);
     for (; k + SIDE * LANES <= n; k += SIDE * LANES)
-        RLX_UNROLL for (int m = 0; m < SIDE; m++)
-        {
-            VEC y = OF(X, load)(a + k + m * LANES);
-            TAKE(s[m], seen[m], y);
-        }
-    k = k < n ? n - SIDE * LANES : n; /* some are met twice */
-    RLX_UNROLL for (int m = 0; m < SIDE && k < n; m++)
-    {
-        VEC y = OF(X, load)(a + k + m * LANES);
-        TAKE(s[m], seen[m], y);
+        NAME(take_side)(s, seen, a + k);
+    if (k < n)
+        NAME(take_side)(s, seen, a + n - SIDE * LANES); /* some are met twice */
+    if (ONE_SEEN)
+        s[0] = SETTLE(MORE(MORE(s[0], s[1]), MORE(s[2], s[3])), seen[0]);
+    else {
+        RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = SETTLE(s[m], seen[m]);
+        s[0] = JOIN(s[0], s[1]);
+        s[2] = JOIN(s[2], s[3]);
+        s[0] = JOIN(s[0], s[2]);
     }
-    RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = SETTLE(s[m], seen[m]);
     (void)seen;
-    s[0] = JOIN(s[0], s[1]);
-    s[2] = JOIN(s[2], s[3]);
-    s[0] = JOIN(s[0], s[2]);
     OF(X, fold)(s[0], JOIN);
     x = JOIN_ONE(x, s[0][0]);
     return JOIN_ONE(x, s[0][1]);
@@ -227,7 +250,7 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
 {
     rlx_micro_sum straight = *sum, *r = &straight;
     rlx_micro_straighten(r, false);
-    bool beside = r->acc_j == 1 && r->columns > 1, far = COMMON && r->columns >= 256;
+    bool beside = r->acc_j == 1 && r->columns > 1, far = (COMMON || LENDS) && r->columns >= 256;
     if (beside && r->a_j == 1 && !far) {
         NAME(rows_one)(r);
         return;
@@ -235,6 +258,11 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
 #if COMMON
     if (beside && r->a_j == 2) {
         NAME(rows_two)(r);
+        return;
+    }
+#elif defined(SELDOM)
+    if (beside && (r->a_j == 2 || (r->a_j == 1 && far))) {
+        SELDOM(r);
         return;
     }
 #endif
@@ -247,14 +275,20 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
 #undef LANES
 #undef ROW
 #undef ROWS
+#undef AGAIN
 #undef JOIN
 #undef JOIN_ONE
 #undef KIND
 #undef ANY_ORDER
 #undef SEES
 #undef SEEN
-#undef ALL_SEEN
+#undef LOOK
 #undef SEE
 #undef SETTLE
 #undef MORE
 #undef TAKE
+#undef RUN_SIDE
+#undef ONE_SEEN
+#undef TAKE_BOTH
+#undef SEE_BOTH
+#undef LENDS

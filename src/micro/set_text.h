@@ -25,7 +25,9 @@
 #define GET_one load
 #define GET_PART_one load_part
 #define PAIRS_one 0
-#define PAIRS_two (SET_PARTS && ANY_ORDER)
+#define TURN_one(X, v) (v)
+#define TURN_two(X, v) OF(X, turn)(v)
+#define PAIRS_two (SET_PARTS && (ANY_ORDER || !SET_MASKS))
 #define TAIL_two pair
 #define FIRST_two first_pair
 #define STEP_two 2
@@ -146,21 +148,33 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #if defined(SET_LENDER) && SET_LENDS_RANGES
 LENT(reduce_f32_min, reduce[RLX_KERNEL_REDUCE_MIN][RLX_ELEM_F32])
 #else
+#if defined(SET_LENDER)
+#undef COMMON
+#define COMMON 0
+#define SELDOM SET_LENDER.reduce[RLX_KERNEL_REDUCE_MIN][RLX_ELEM_F32]
+#endif
 #define KIND min
 #define JOIN(x, y) f32_min(x, y)
 #define SEES SET_RANGES
 #if SET_RANGES
 #define MORE(x, y) f32_min_number(x, y)
+#define SEE(seen, y) f32_see_min(seen, y)
+#define SEE_BOTH(seen, y, z) f32_see_mins(seen, y, z)
 #endif
 #define JOIN_ONE(x, y) rlx_min_f32(x, y)
 #define ANY_ORDER 1
 #include "micro/reduce_text.h"
+#undef SELDOM
+#undef COMMON
+#define COMMON 1
 #endif
 #define KIND max
 #define JOIN(x, y) f32_max(x, y)
 #define SEES SET_RANGES
 #if SET_RANGES
 #define MORE(x, y) f32_max_number(x, y)
+#define SEE(seen, y) f32_see_max(seen, y)
+#define SEE_BOTH(seen, y, z) f32_see_maxs(seen, y, z)
 #endif
 #define JOIN_ONE(x, y) rlx_max_f32(x, y)
 #define ANY_ORDER 1
@@ -187,6 +201,8 @@ LENT(reduce_f64_max, reduce[RLX_KERNEL_REDUCE_MAX][RLX_ELEM_F64])
 #define SEES SET_RANGES
 #if SET_RANGES
 #define MORE(x, y) f64_min_number(x, y)
+#define SEE(seen, y) f64_see_min(seen, y)
+#define SEE_BOTH(seen, y, z) f64_see_mins(seen, y, z)
 #endif
 #define JOIN_ONE(x, y) rlx_min_f64(x, y)
 #define ANY_ORDER 1
@@ -196,6 +212,8 @@ LENT(reduce_f64_max, reduce[RLX_KERNEL_REDUCE_MAX][RLX_ELEM_F64])
 #define SEES SET_RANGES
 #if SET_RANGES
 #define MORE(x, y) f64_max_number(x, y)
+#define SEE(seen, y) f64_see_max(seen, y)
+#define SEE_BOTH(seen, y, z) f64_see_maxs(seen, y, z)
 #endif
 #define JOIN_ONE(x, y) rlx_max_f64(x, y)
 #define ANY_ORDER 1

@@ -7,8 +7,9 @@
  *   X_tail                      which lanes of a vector there are; X_first(n): the first n of them, 0 < n <= X_LANES
  *   X_load, X_store             any address
  *   X_load_part, X_store_part   those lanes alone touch memory; the others are read as zero
+ *   X_store_end(p, v, t, n)     X_store_part of the first n lanes, which t is; by n alone where masked stores take long: SET_SLOW_PARTS
  *   X_both(p, &even, &odd)      elements 0, 2, 4 .. and 1, 3, 5 .. of twice as many; X_first_both(n), X_both_part: of n lanes
- *   X_even                      elements 0, 2, 4 .. of twice as many
+ *   X_even                      elements 0, 2, 4 .. of twice as many; X_turn(v) puts the lanes of these four in their order, and back
  *   X_pair, X_first_pair(n),    the same of n lanes; what follows the last of them is not read
  *   X_even_part
  *   X_merge(v, w, t)            w where there are lanes, else v; where SET_PARTS
@@ -17,7 +18,8 @@
  *                               SET_SHORT_PARTS
  *   X_fill(x)                   all lanes x
  *   X_fold(v, join)             join(upper half, lower half) of v in its lower half, until that is two lanes
- *   X_min_number, X_max_number  of what is no NaN; X_see(seen, y): which lanes were no NaN; X_settle(s, seen): others are. Where SET_RANGES
+ *   X_min_number, X_max_number  (s, y): of what is no NaN. What they cannot tell is in an X_seen beside: X_look(s) begins it,
+ *                               X_see_min, X_see_max(seen, y) go on, X_settle(s, seen) makes X_min, X_max of it. Where SET_RANGES
  *   X_min, X_max                NaN wins, -0 < +0; of integers with a sign
  *   X_fma(a, b, c)              a * b + c, rounded once; X_fma_one: of one element
  *   i16_dot(a, b)               of each two neighbours the sum of their products, as 32 bits
@@ -56,6 +58,7 @@
 #define SET RLX_TARGET("avx2,fma,f16c,bmi2")
 #define SET_BYTES 32
 #define SET_SHORT_PARTS 1
+#define SET_SLOW_PARTS 1 /* their stores, on some machines */
 #else
 #define SET
 #define SET_BYTES 16
@@ -67,6 +70,9 @@
 #endif
 #if !defined(SET_MASKS)
 #define SET_MASKS 0
+#endif
+#if !defined(SET_SLOW_PARTS)
+#define SET_SLOW_PARTS 0
 #endif
 #if !defined(SET_SHORT_PARTS)
 #define SET_SHORT_PARTS 0
@@ -103,8 +109,6 @@ WHOLE(u64, uint64_t)
 typedef RLX_VECTOR(unsigned char, SET_BYTES) bytes_anywhere;
 SET_INLINE u32_vec u32_of_bytes(const void *p) { return (u32_vec) * (const bytes_anywhere *)p; }
 
-#define ODD_2(v, w) RLX_SHUFFLE(v, w, 1, 3)
-#define ODD_4(v, w) RLX_SHUFFLE(v, w, 1, 3, 5, 7)
 #define ODD_8(v, w) RLX_SHUFFLE(v, w, 1, 3, 5, 7, 9, 11, 13, 15)
 #define ODD_16(v, w) \
     RLX_SHUFFLE(v, w, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
@@ -119,10 +123,11 @@ SET_INLINE u32_vec u32_of_bytes(const void *p) { return (u32_vec) * (const bytes
 #define ODD_OF_32 ODD_16
 #define ODD_OF_64 ODD_8
 #elif SET_BYTES == 32
-#define EVEN_OF_32 EVEN_8
-#define EVEN_OF_64 EVEN_4
-#define ODD_OF_32 ODD_8
-#define ODD_OF_64 ODD_4
+/* Within halves of vectors, which is one instruction: X_turn. */
+#define EVEN_OF_32(v, w) RLX_SHUFFLE(v, w, 0, 2, 8, 10, 4, 6, 12, 14)
+#define EVEN_OF_64(v, w) RLX_SHUFFLE(v, w, 0, 4, 2, 6)
+#define ODD_OF_32(v, w) RLX_SHUFFLE(v, w, 1, 3, 9, 11, 5, 7, 13, 15)
+#define ODD_OF_64(v, w) RLX_SHUFFLE(v, w, 1, 5, 3, 7)
 #else
 #define EVEN_OF_32 EVEN_4
 #define EVEN_OF_64 EVEN_2
@@ -197,7 +202,21 @@ PART(f64, double, 64, double, _mm256_maskload_pd, _mm256_maskstore_pd, __m256d)
 PART(u32, uint32_t, 32, int, _mm256_maskload_epi32, _mm256_maskstore_epi32, __m256i)
 PART(u64, uint64_t, 64, long long, _mm256_maskload_epi64, _mm256_maskstore_epi64, __m256i)
 #undef PART
-
+/* Processors of AMD take 16 cycles for a masked store. */
+SET static RLX_NOINLINE void f32_store_few(float *p, f32_vec v, int64_t n)
+{
+    __m128 x = _mm256_castps256_ps128(v);
+    if (n & 4) {
+        _mm_storeu_ps(p, x);
+        p += 4, x = _mm256_extractf128_ps(v, 1);
+    }
+    if (n & 2) {
+        _mm_storel_pi((__m64 *)(void *)p, x);
+        p += 2, x = _mm_movehl_ps(x, x);
+    }
+    if (n & 1)
+        _mm_store_ss(p, x);
+}
 #else
 typedef int64_t f32_tail, u32_tail, f64_tail, u64_tail;
 /* Pieces of memory of constant size: the compiler moves them through registers. */
@@ -245,6 +264,19 @@ PART_OF_2(u64, uint64_t)
 #undef PART_OF_2
 #endif
 
+SET_INLINE void f32_store_end(float *p, f32_vec v, f32_tail t, int64_t n)
+{
+#if SET_SLOW_PARTS
+    if (n == f32_LANES)
+        f32_store(p, v);
+    else
+        f32_store_few(p, v, n);
+#else
+    f32_store_part(p, v, t);
+#endif
+}
+SET_INLINE void f64_store_end(double *p, f64_vec v, f64_tail t, int64_t n) { f64_store_part(p, v, t); }
+
 #if defined(RLX_SET_AVX512)
 SET_INLINE f32_vec f32_merge(f32_vec v, f32_vec w, f32_tail t) { return _mm512_mask_mov_ps(v, t, w); }
 SET_INLINE f32_vec f32_load_over(f32_vec v, const float *p, f32_tail t) { return _mm512_mask_loadu_ps(v, t, p); }
@@ -285,6 +317,21 @@ SET_INLINE u32_vec u32_rows(const uint32_t *p, int64_t step)
 #undef ROW
 }
 #endif
+
+#if defined(RLX_SET_AVX2)
+#define TURN_OF_32(v) RLX_SHUFFLE(v, v, 0, 1, 4, 5, 2, 3, 6, 7)
+#define TURN_OF_64(v) RLX_SHUFFLE(v, v, 0, 2, 1, 3)
+#else
+#define TURN_OF_32(v) (v)
+#define TURN_OF_64(v) (v)
+#endif
+#define TURN(X, bits) \
+    SET_INLINE X##_vec X##_turn(X##_vec v) { return TURN_OF_##bits(v); }
+TURN(f32, 32)
+TURN(f64, 64)
+TURN(u32, 32)
+TURN(u64, 64)
+#undef TURN
 
 #if defined(RLX_SET_AVX512) || defined(RLX_SET_AVX2)
 /* The last element there is is an even one: 2 * n - 1 elements are read. */
@@ -501,10 +548,20 @@ typedef __mmask8 f64_seen;
 #define RANGES(X, suffix)                                                                                \
     SET_INLINE X##_vec X##_min_number(X##_vec a, X##_vec b) { return _mm512_range_##suffix(a, b, 4); }   \
     SET_INLINE X##_vec X##_max_number(X##_vec a, X##_vec b) { return _mm512_range_##suffix(a, b, 5); }   \
-    SET_INLINE X##_seen X##_see(X##_seen seen, X##_vec y)                                                \
+    SET_INLINE X##_seen X##_see_min(X##_seen seen, X##_vec y)                                            \
     {                                                                                                    \
         return _mm512_mask_cmp_##suffix##_mask(seen, y, y, _CMP_ORD_Q);                                  \
     }                                                                                                    \
+    SET_INLINE X##_seen X##_see_max(X##_seen seen, X##_vec y) { return X##_see_min(seen, y); }           \
+    SET_INLINE X##_seen X##_see_mins(X##_seen seen, X##_vec y, X##_vec z)                                \
+    {                                                                                                    \
+        return X##_see_min(X##_see_min(seen, y), z);                                                     \
+    }                                                                                                    \
+    SET_INLINE X##_seen X##_see_maxs(X##_seen seen, X##_vec y, X##_vec z)                                \
+    {                                                                                                    \
+        return X##_see_mins(seen, y, z);                                                                 \
+    }                                                                                                    \
+    SET_INLINE X##_seen X##_look(X##_vec y) { return X##_see_min((X##_seen)-1, y); }                     \
     SET_INLINE X##_vec X##_settle(X##_vec s, X##_seen seen)                                              \
     {                                                                                                    \
         return _mm512_mask_mov_##suffix(X##_fill((float)NAN), seen, s);                                  \
@@ -512,6 +569,31 @@ typedef __mmask8 f64_seen;
 RANGES(f32, ps)
 RANGES(f64, pd)
 #undef RANGES
+#elif defined(RLX_SET_AVX2)
+/* The instructions of x86 leave open which zero it is: that of the signs that there were, joined, which is the sign of every
+ * result. They give their second operand where one is NaN, so that a number stays one. */
+#define SET_RANGES 1
+typedef struct f32_seen { f32_vec nan, signs; } f32_seen;
+SET_INLINE f32_vec f32_min_number(f32_vec s, f32_vec y) { return _mm256_min_ps(y, s); }
+SET_INLINE f32_vec f32_max_number(f32_vec s, f32_vec y) { return _mm256_max_ps(y, s); }
+SET_INLINE f32_seen f32_look(f32_vec y) { return (f32_seen){ _mm256_cmp_ps(y, y, _CMP_UNORD_Q), y }; }
+#define SEE(op, join)                                                                                                \
+    SET_INLINE f32_seen f32_see_##op##s(f32_seen seen, f32_vec y, f32_vec z)                                         \
+    {                                                                                                                \
+        seen.nan = _mm256_or_ps(seen.nan, _mm256_cmp_ps(y, z, _CMP_UNORD_Q));                                        \
+        seen.signs = _mm256_##join##_ps(seen.signs, _mm256_##join##_ps(y, z));                                        \
+        return seen;                                                                                                 \
+    }                                                                                                                \
+    SET_INLINE f32_seen f32_see_##op(f32_seen seen, f32_vec y) { return f32_see_##op##s(seen, y, y); }
+SEE(min, or)
+SEE(max, and)
+#undef SEE
+SET_INLINE f32_vec f32_settle(f32_vec s, f32_seen seen)
+{
+    u32_vec bits = (u32_vec)s;
+    bits ^= (bits ^ (u32_vec)seen.signs) & 0x80000000u;
+    return _mm256_or_ps((f32_vec)bits, seen.nan);
+}
 #else
 #define SET_RANGES 0
 #endif
