@@ -15,6 +15,7 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 3, 6, 4, 4, 6, 6, 4 };
 #define SET_WIDE_TILES
 #define SET_LENDER rlx_micro_baseline
 #define SET_LENDS_RANGES 1
+#define SET_LENDS_PARTIAL 1
 #define CHAIN_VECTORS 4
 #define CHAIN_BESIDE 2
 #define CHAIN_STRIP 1024
