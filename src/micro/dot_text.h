@@ -18,7 +18,7 @@
 #if !SET_DOTS
 /* Rows of a tile; rows and steps of a block, whose columns are WIDE_VECTORS vectors: the first-level cache holds it and what
  * is read meanwhile. WIDE_NONE rows, or fewer, are not worth a block. */
-enum { WIDE_TILE = 6, WIDE_ROWS = 24, WIDE_TURNS = 48, WIDE_VECTORS = 4, WIDE_NONE = 4 };
+enum { WIDE_TILE = 6, WIDE_ROWS = 24, WIDE_TURNS = 48, WIDE_VECTORS = 4, WIDE_NONE = 3 };
 
 /*- Of each word bytes 0 and 2, and bytes 1 and 3. Words of a lie row by row, its steps beside each other; or, where
  * `across`, step by step, as many rows beside each other as are a vector:
