@@ -1,4 +1,4 @@
-"""The kernels that are measured: (group, name, how to build it, the same in numpy or None).
+"""The kernels that are measured: (group, name, how to build it, the same in numpy or None, exact results or None).
 
 The sizes are those of networks, and beside them awkward ones: 1, 7, 17, 1000, primes, symbolic dimensions.
 In numpy: x are inputs, w weights, out the result.
@@ -10,8 +10,8 @@ from graph import Dim
 ROWS = []
 
 
-def row(group, name, build, in_numpy=None):
-    ROWS.append((group, name, build, in_numpy))
+def row(group, name, build, in_numpy=None, exact=None):
+    ROWS.append((group, name, build, in_numpy, exact))
 
 
 def batch(value):
@@ -147,10 +147,31 @@ def int8_weight(g, *shape):
     return g.weight(g.random.randint(-100, 100, shape).astype("int8"))
 
 
-row("integer", "int8 256x256x256", lambda g: g.matmul(g.input(256, 256, dtype="int8"), int8_weight(g, 256, 256)))
-row("integer", "int8 128x1024x1024", lambda g: g.matmul(g.input(128, 1024, dtype="int8"), int8_weight(g, 1024, 1024)))
-row("integer", "int8 1x4096x4096", lambda g: g.matmul(g.input(1, 4096, dtype="int8"), int8_weight(g, 4096, 4096)))
-row("integer", "int8 17x1000x1000", lambda g: g.matmul(g.input(17, 1000, dtype="int8"), int8_weight(g, 1000, 1000)))
-row("integer", "zero points 128x1024x1024", lambda g: g.matmul_integer(g.input(128, 1024, dtype="uint8"), int8_weight(g, 1024, 1024), 121, 0))
-row("integer", "two zero points (n=17)x1000x1000", lambda g: g.matmul_integer(g.input(batch(17), 1000, dtype="uint8"), int8_weight(g, 1000, 1000), 121, -3))
-row("integer", "zero point conv 3x3 64ch 56", lambda g: g.conv_integer(g.input(1, 64, 56, 56, dtype="uint8"), 64, 3, 1, 121))
+def exact_product(zero_a=0, zero_b=0):
+    """What a product of bytes is: float64 holds it without rounding. It judges all, and is not measured."""
+    return lambda x, w: np.matmul(x[0].astype("f8") - zero_a, w[0].astype("f8") - zero_b)
+
+
+def exact_conv(zero, padding):
+    def reference(x, w):
+        kernel = w[0].shape[2]
+        wide = np.pad(x[0].astype("f8") - zero, ((0, 0), (0, 0), (padding,) * 2, (padding,) * 2))
+        windows = np.lib.stride_tricks.sliding_window_view(wide, (kernel, kernel), axis=(2, 3))
+        return np.einsum("ncyxij,ocij->noyx", windows, w[0].astype("f8"), optimize=True)
+    return reference
+
+
+row("integer", "int8 256x256x256", lambda g: g.matmul(g.input(256, 256, dtype="int8"), int8_weight(g, 256, 256)),
+    exact=exact_product())
+row("integer", "int8 128x1024x1024", lambda g: g.matmul(g.input(128, 1024, dtype="int8"), int8_weight(g, 1024, 1024)),
+    exact=exact_product())
+row("integer", "int8 1x4096x4096", lambda g: g.matmul(g.input(1, 4096, dtype="int8"), int8_weight(g, 4096, 4096)),
+    exact=exact_product())
+row("integer", "int8 17x1000x1000", lambda g: g.matmul(g.input(17, 1000, dtype="int8"), int8_weight(g, 1000, 1000)),
+    exact=exact_product())
+row("integer", "zero points 128x1024x1024", lambda g: g.matmul_integer(g.input(128, 1024, dtype="uint8"), int8_weight(g, 1024, 1024), 121, 0),
+    exact=exact_product(121))
+row("integer", "two zero points (n=17)x1000x1000", lambda g: g.matmul_integer(g.input(batch(17), 1000, dtype="uint8"), int8_weight(g, 1000, 1000), 121, -3),
+    exact=exact_product(121, -3))
+row("integer", "zero point conv 3x3 64ch 56", lambda g: g.conv_integer(g.input(1, 64, 56, 56, dtype="uint8"), 64, 3, 1, 121),
+    exact=exact_conv(121, 1))

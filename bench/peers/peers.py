@@ -103,9 +103,8 @@ def measure_shared(host, path, inputs, results, row):
     alone.close()
 
 
-def contenders(options, host, made, in_numpy, row):
+def contenders(options, host, made, inputs, in_numpy, row):
     """{name: what can be called}, {name: its results}; what was learnt on the way is in the row."""
-    inputs = random_inputs(made["inputs"])
     names = options.targets.split(",") + (["ort"] if host.ort else []) + (["numpy"] if in_numpy else [])
     plain = row["group"] == "matmul" and len(made["results"][0].shape) == 2
     names += ["onednn"] if host.has_sgemm and plain else []
@@ -132,20 +131,24 @@ def contenders(options, host, made, in_numpy, row):
     return sides, results
 
 
-def measure(options, host, row, describe, in_numpy=None, seconds=1.):
+def measure(options, host, row, describe, in_numpy=None, exact=None, seconds=1.):
     """Fills a row: ns of each contender, shares, how far results are apart."""
     graph = Graph()
     made = graph.save(options.build / "peers" / "row", describe(graph))
     row.update(flop=made["flop"], operators=made["operators"])
-    sides, results = contenders(options, host, made, in_numpy, row)
+    inputs = random_inputs(made["inputs"])
+    sides, results = contenders(options, host, made, inputs, in_numpy, row)
     peaks = [host.peak_fma()]
     best = race(sides, seconds)
     row.update(times=best, peak_gflops=max(peaks + [host.peak_fma()]), peak_gbs=host.peak_read(row["bytes"]))
     row["floor"] = max(row["flop"] / row["peak_gflops"], row["bytes"] / row["peak_gbs"])
     reference = next((p for p in PEERS if p in best), None)
+    if exact:
+        results["exact"], reference = [exact(inputs, made["weights"])], "exact"
+        row["peer_error"] = max([off(results[name], results["exact"]) for name in PEERS if name in results], default=0)
     if reference:
         row["error"] = max([off(results[name], results[reference]) for name in options.targets.split(",")])
-        row["wrong"] = row["error"] > TOLERANCE
+        row["wrong"] = row["error"] > (0 if exact else TOLERANCE)
     if "interp" in sides:
         row.update(sides["interp"].counters())
     for side in sides.values():
@@ -188,7 +191,7 @@ def print_row(row, targets, before):
           + cell(100 * row["bytes"] / first / row["peak_gbs"], 6, "{:.0f}%")
           + "".join(cell(ratio(row, name), 11) for name in targets) + f"{row['target']:8.2f} {met:7}"
           + cell(before.get(row["name"]), 7) + cell(row.get("error"), 9, "{:.0e}") + (cell(100 * row["shared"], 8, "{:.1f}%") + cell(times["one"] / first, 6) if THREADS > 1 else "")
-          + (" WRONG" if row.get("wrong") else ""), flush=True)
+          + (" WRONG" if row.get("wrong") else " peer is not exact" if row.get("peer_error") else ""), flush=True)
 
 
 def print_means(rows, targets):
@@ -213,9 +216,9 @@ def print_gains(rows, targets):
 
 
 def all_rows(only):
-    """(row, how to build it, the same in numpy)"""
-    every = [({"group": g, "name": n, "target": TARGETS.get(g, OTHER_TARGET)}, b, f) for g, n, b, f in kernels.ROWS]
-    every += [({"group": "network", "name": n, "target": LARGE_TARGET if n in networks.LARGE else TARGETS["network"]}, b, None)
+    """(row, how to build it, the same in numpy, exact results)"""
+    every = [({"group": g, "name": n, "target": TARGETS.get(g, OTHER_TARGET)}, b, f, e) for g, n, b, f, e in kernels.ROWS]
+    every += [({"group": "network", "name": n, "target": LARGE_TARGET if n in networks.LARGE else TARGETS["network"]}, b, None, None)
               for n, b in networks.ROWS.items()]
     return [r for r in every if not only or any(t in r[0]["name"] or t == r[0]["group"] for t in only)]
 
@@ -257,12 +260,12 @@ def main():
     print(f"ONNX Runtime {host.ort or 'is not installed (make bench-peers)'}, threads: {THREADS}\n")
     print_head(targets)
     rows, group = [], None
-    for row, describe, in_numpy in all_rows(options.only):
+    for row, describe, in_numpy, exact in all_rows(options.only):
         if row["group"] != group:
             group = row["group"]
             print(group)
         try:
-            measure(options, host, row, describe, in_numpy, options.seconds * (4 if group == "network" else 1))
+            measure(options, host, row, describe, in_numpy, exact, options.seconds * (4 if group == "network" else 1))
         except RuntimeError as failure:
             row["failed"] = str(failure)
         rows.append(row)

@@ -54,11 +54,13 @@
 #endif
 /* Nothing is known of the integer from here on: no second version of a loop for the case that it is 1. */
 #define RLX_UNKNOWN_VALUE(x) __asm__("" : "+r"(x))
-/* A vector stays in its register: it is not read from memory once more. */
-#if defined(__x86_64__)
-#define RLX_UNKNOWN_VECTOR(x) __asm__("" : "+v"(x))
+/* A vector stays in its register: it is not read from memory once more, and what comes later is not joined with it first. */
+#if defined(__SSE2__)
+#define RLX_IN_REGISTER(v) __asm__("" : "+x"(v))
+#elif defined(__aarch64__)
+#define RLX_IN_REGISTER(v) __asm__("" : "+w"(v))
 #else
-#define RLX_UNKNOWN_VECTOR(x) (void)0
+#define RLX_IN_REGISTER(v) ((void)0)
 #endif
 /* A vector of `bytes` bytes that may lie anywhere and alias anything; lowered to what the
  * target has. */

@@ -232,7 +232,7 @@ ROWS(1, _part)
                 RLX_UNROLL for (int w = 0; w < W; w++)                                             \
                 {                                                                                  \
                     y[w % COUNT(y)] = LOAD##part(b, w, W);                                         \
-                    RLX_UNKNOWN_VECTOR(y[w % COUNT(y)]);                                           \
+                    RLX_IN_REGISTER(y[w % COUNT(y)]);                                              \
                     RLX_UNROLL for (int i = 0; R <= W && i < R; i++)                               \
                         s[i][w] = SUM(x[i % COUNT(x)], y[0], s[i][w]);                             \
                 }                                                                                  \

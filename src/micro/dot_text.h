@@ -1,9 +1,9 @@
-/*- dot_text.h: sums of products of 8-bit integers, four steps in a word, included once by set_text.h, whose file has said
- * how many rows a tile has (DOT_ROWS). Each word of b is one column; a word of a is spread over a vector. What does not
- * lie so is left to dot.c.
+/*- dot_text.h: sums of products of 8-bit integers, four steps in a word, included once by set_text.h. Each word of b is one
+ * column; a word of a is spread over a vector. What does not lie so is left to dot.c.
  *
- * Tiles of two vectors of columns are written once for each WAY to multiply:
- *   halves     bytes become 16 bits, with their sign or without; products of pairs are added exactly
+ * Where no instruction multiplies bytes, a block of both sides becomes 16 bits in memory first, once for all rows and
+ * columns of the block; products of pairs are then added exactly. Else tiles of two vectors of columns and as many rows as
+ * the set says (DOT_ROWS) are written once for each WAY to multiply:
  *   signed, unsigned
  *              one instruction, for a b that is what the name says and an a that is what the instruction wants
  *   signed_off, unsigned_off
@@ -11,6 +11,202 @@
  *              off at the end; tiles of fewer rows, as the set has no room for more
  * 32 bits wrap around, so that neither the order of the sums nor what is taken off again changes a number.
  */
+/* In memory, so that nothing is known of them and they are applied to vectors, not to words before they are spread. */
+#define HALF_OF_16(x) x, x, x, x, x, x, x, x
+#define ALL_16(x) { HALF_OF_16(x), HALF_OF_16(x) }
+
+#if !SET_DOTS
+/* Rows of a tile; rows and steps of a block, whose columns are WIDE_VECTORS vectors: the first-level cache holds it and what
+ * is read meanwhile. WIDE_NONE rows, or fewer, are not worth a block. */
+enum { WIDE_TILE = 6, WIDE_ROWS = 24, WIDE_TURNS = 48, WIDE_VECTORS = 4, WIDE_NONE = 3 };
+
+/*- Of each word bytes 0 and 2, and bytes 1 and 3. Words of a lie row by row, its steps beside each other; or, where
+ * `across`, step by step, as many rows beside each other as are a vector:
+ *     a[][i * WIDE_TURNS + t]        a[][(i / LANES * WIDE_TURNS + t) * LANES + i % LANES] */
+typedef struct wide_block {
+    i16_vec b[2][WIDE_TURNS][WIDE_VECTORS];
+    uint32_t a[2][WIDE_ROWS * WIDE_TURNS];
+    const uint32_t *row[WIDE_ROWS];     /* those that the last tile lacks are the last row again */
+    uint32_t *acc[WIDE_ROWS];
+    u32_vec of_a, of_b;        /* what is left of a byte's sign in 16 bits: all or nothing */
+    bool across, fresh;
+} wide_block;
+static const uint32_t halves_masks[2][16] = { ALL_16(0x00ff00ff), ALL_16(0xffffffff) };
+
+SET_INLINE i16_vec even_bytes(u32_vec v, u32_vec mask) { return (i16_vec)(v << 8) >> 8 & (i16_vec)mask; }
+SET_INLINE i16_vec odd_bytes(u32_vec v, u32_vec mask) { return (i16_vec)v >> 8 & (i16_vec)mask; }
+
+/* Sums to n columns of a row. */
+SET RLX_NOINLINE RLX_SMALL static void add_sums(uint32_t *acc, const u32_vec *sums, int64_t n, bool fresh)
+{
+    for (; n >= u32_LANES; n -= u32_LANES, acc += u32_LANES, sums++) {
+        u32_vec v = *sums;
+        if (!fresh)
+            v += u32_load(acc);
+        u32_store(acc, v);
+    }
+    for (int64_t j = 0; j < n; j++)
+        acc[j] = (*sums)[j] + (fresh ? 0 : acc[j]);
+}
+
+/* One row of the result without a block, all vectors of columns that a block has. */
+SET RLX_NOINLINE static void narrow_row(const wide_block *w, const rlx_micro_sum *r, int64_t row, int64_t column)
+{
+    const char *a = (const char *)r->a + row * r->a_i, *b = (const char *)r->b + 4 * column;
+    u32_vec s[WIDE_VECTORS] = { { 0 } };
+    for (int64_t t = r->turns; t > 0; t--, a += r->a_t, b += r->b_t) {
+        uint32_t word;
+        memcpy(&word, a, sizeof word);
+        i16_vec even = even_bytes(u32_fill(word), w->of_a), odd = odd_bytes(u32_fill(word), w->of_a);
+        RLX_UNROLL for (int v = 0; v < WIDE_VECTORS; v++)
+        {
+            u32_vec y = u32_of_bytes(b + v * SET_BYTES);
+            s[v] += i16_dot(even, even_bytes(y, w->of_b)) + i16_dot(odd, odd_bytes(y, w->of_b));
+        }
+    }
+    add_sums((uint32_t *)r->acc + row * r->acc_i + column, s,
+             rlx_micro_less(r->columns - column, WIDE_VECTORS * u32_LANES), r->fresh);
+}
+
+/* Rows of the block from `row` on, two vectors of columns, n columns. */
+SET RLX_NOINLINE static void wide_tile(const wide_block *w, int64_t row, int64_t rows, int64_t turns, int64_t vector,
+                                       int64_t column, int64_t n)
+{
+    const uint32_t *a[WIDE_TILE];
+    const int64_t step = w->across ? u32_LANES : 1;
+    u32_vec s[WIDE_TILE][2];
+    RLX_UNROLL for (int i = 0; i < WIDE_TILE; i++)
+    {
+        a[i] = w->row[row + i];
+        s[i][0] = s[i][1] = (u32_vec){ 0 };
+    }
+    for (int64_t half = 0; half < 2; half++) {
+        const i16_vec *b = &w->b[half][0][vector];
+        int64_t at = half * WIDE_ROWS * WIDE_TURNS;
+        RLX_ROLLED for (int64_t t = turns; t > 0; t--, b += WIDE_VECTORS, at += step)
+        {
+            i16_vec y[2] = { b[0], b[1] };
+            RLX_UNROLL for (int i = 0; i < WIDE_TILE; i++)
+            {
+                i16_vec x = (i16_vec)u32_fill(a[i][at]);
+                RLX_UNROLL for (int v = 0; v < 2; v++)
+                {
+                    s[i][v] += i16_dot(x, y[v]);
+                    RLX_IN_REGISTER(s[i][v]);
+                }
+            }
+        }
+    }
+    u32_vec sums[WIDE_TILE][2];
+    memcpy(sums, s, sizeof sums);
+    for (int64_t i = 0; i < rows && i < WIDE_TILE; i++) {
+        uint32_t *acc = w->acc[row + i] + column;
+        if (n < 2 * u32_LANES) {
+            add_sums(acc, sums[i], n, w->fresh);
+            continue;
+        }
+        for (int v = 0; v < 2; v++, acc += u32_LANES) {
+            if (!w->fresh)
+                sums[i][v] += u32_load(acc);
+            u32_store(acc, sums[i][v]);
+        }
+    }
+}
+
+SET_INLINE void widen_columns(wide_block *w, const char *b, int64_t step, int64_t turns)
+{
+    for (int64_t t = 0; t < turns; t++, b += step)
+        RLX_ROLLED for (int v = 0; v < WIDE_VECTORS; v++)
+        {
+            u32_vec words = u32_of_bytes(b + v * SET_BYTES);
+            w->b[0][t][v] = even_bytes(words, w->of_b);
+            w->b[1][t][v] = odd_bytes(words, w->of_b);
+        }
+}
+
+SET_INLINE void widen_words(wide_block *w, int64_t at, u32_vec words)
+{
+    u32_store(w->a[0] + at, (u32_vec)even_bytes(words, w->of_a));
+    u32_store(w->a[1] + at, (u32_vec)odd_bytes(words, w->of_a));
+}
+
+/* Row i of the block, or as many rows from it on as are a vector. */
+SET_INLINE void widen_row(wide_block *w, int64_t i, const char *a, int64_t step, int64_t turns)
+{
+    int64_t at = i * WIDE_TURNS, by = w->across ? 1 : u32_LANES;
+    for (step *= by; turns >= by; turns -= by, a += step, at += u32_LANES)
+        widen_words(w, at, u32_of_bytes(a));
+    if (turns) {
+        uint32_t some[u32_LANES] = { 0 };
+        memcpy(some, a, (size_t)turns * sizeof *some);
+        widen_words(w, at, u32_load(some));
+    }
+}
+
+/* Rows [first, first + rows) of all groups, from turn t on. */
+SET RLX_NOINLINE static void widen_rows(wide_block *w, const rlx_micro_sum *r, const rlx_micro_groups *g, int64_t first,
+                                        int64_t rows, int64_t t, int64_t turns)
+{
+    int64_t group = first / r->rows, in_group = first % r->rows;
+    for (int64_t i = 0; i < rows; i++) {
+        w->acc[i] = (uint32_t *)r->acc + group * g->acc + in_group * r->acc_i;
+        w->row[i] = w->a[0] + (w->across ? i / u32_LANES * u32_LANES * WIDE_TURNS + i % u32_LANES : i * WIDE_TURNS);
+        if (!w->across || i % u32_LANES == 0)
+            widen_row(w, i, (const char *)r->a + group * g->a + in_group * r->a_i + t * r->a_t, r->a_t, turns);
+        if (++in_group == r->rows)
+            in_group = 0, group++;
+    }
+    for (int64_t i = rows; i % WIDE_TILE; i++)
+        w->row[i] = w->row[rows - 1];
+}
+
+/* The rows of all groups. */
+SET static void dot_blocks(const rlx_micro_sum *r, const rlx_micro_groups *g, wide_block *w)
+{
+    const int64_t rows = r->rows * g->count, width = WIDE_VECTORS * u32_LANES;
+    for (int64_t j = 0; j < r->columns; j += width)
+        for (int64_t t = 0; t < r->turns; t += WIDE_TURNS) {
+            int64_t turns = rlx_micro_less(r->turns - t, WIDE_TURNS), n = rlx_micro_less(r->columns - j, width);
+            w->fresh = r->fresh && t == 0;
+            widen_columns(w, (const char *)r->b + 4 * j + t * r->b_t, r->b_t, turns);
+            for (int64_t first = 0; first < rows; first += WIDE_ROWS) {
+                int64_t many = rlx_micro_less(rows - first, WIDE_ROWS);
+                widen_rows(w, r, g, first, many, t, turns);
+                for (int64_t i = 0; i < many; i += WIDE_TILE)
+                    for (int64_t v = 0; v * u32_LANES < n; v += 2)
+                        wide_tile(w, i, many - i, turns, v, j + v * u32_LANES,
+                                  rlx_micro_less(n - v * u32_LANES, 2 * u32_LANES));
+            }
+        }
+}
+
+/* Of groups that share b. Rows that are neither beside each other nor words in a row of their own are computed one by one. */
+SET static bool dot_groups(const rlx_micro_sum *r, const rlx_micro_groups *g)
+{
+    wide_block w;
+    const bool few = g->count == 1 && r->rows <= WIDE_NONE;
+    w.across = r->a_i == 4 && r->rows % u32_LANES == 0;
+    if (g->b || !rlx_micro_is_in_fours(r))
+        return false;
+    w.of_a = u32_load(halves_masks[r->a_signed]), w.of_b = u32_load(halves_masks[r->b_signed]);
+    if (!few && (w.across || r->a_t == 4)) {
+        dot_blocks(r, g, &w);
+        return true;
+    }
+    for (int64_t j = 0; j < r->columns && g->count == 1; j += WIDE_VECTORS * u32_LANES)
+        for (int64_t i = 0; i < r->rows; i++)
+            narrow_row(&w, r, i, j);
+    return g->count == 1;
+}
+
+SET static void dot(const rlx_micro_sum *r)
+{
+    static const rlx_micro_groups one = { .count = 1 };
+    if (!dot_groups(r, &one))
+        rlx_micro_dot_any(r);
+}
+
+#else
 typedef void dot_tile_fn(const rlx_micro_sum *r, int64_t row, int64_t column, u32_vec (*sums)[2]);
 
 /* Sums of R rows; those that the last ones lack are the last row again. */
@@ -62,38 +258,6 @@ SET static void dot_tiles(const rlx_micro_sum *r, dot_tile_fn *tile, int64_t hei
         }
 }
 
-/* In memory, so that nothing is known of them and they are applied to vectors, not to words before they are spread. */
-#define HALF_OF_16(x) x, x, x, x, x, x, x, x
-#define ALL_16(x) { HALF_OF_16(x), HALF_OF_16(x) }
-#if !SET_DOTS
-static const uint32_t halves_masks[2][16] = { ALL_16(0x00ff00ff), ALL_16(0xffffffff) };
-
-/* Bytes 0 and 2 of each word, 1 and 3. */
-typedef struct halves_fours {
-    i16_vec even, odd;
-} halves_fours;
-SET_INLINE halves_fours halves_b(u32_vec v, u32_vec mask)
-{
-    return (halves_fours){ (i16_vec)(v << 8) >> 8 & (i16_vec)mask, (i16_vec)v >> 8 & (i16_vec)mask };
-}
-SET_INLINE u32_vec halves_sum(halves_fours a, halves_fours b, u32_vec c)
-{
-    return c + i16_dot(a.even, b.even) + i16_dot(a.odd, b.odd);
-}
-#define halves_SET SET
-#define halves_of_a(r) halves_masks[(r)->a_signed]
-#define halves_of_b(r) halves_masks[(r)->b_signed]
-#define halves_a halves_b
-#define halves_off(of_a, b, c) (c)
-DOT_TILE(tile, DOT_ROWS, halves)
-DOT_TILE(row, 1, halves)
-
-SET static void dot(const rlx_micro_sum *r)
-{
-    rlx_micro_is_in_fours(r) ? dot_tiles(r, tile_halves, DOT_ROWS, row_halves) : rlx_micro_dot_any(r);
-}
-
-#else
 static const uint32_t sign_bits[2][16] = { ALL_16(0), ALL_16(0x80808080) };
 typedef u32_vec signed_fours, unsigned_fours, signed_off_fours, unsigned_off_fours;
 SET static bool is_off(const rlx_micro_sum *r)

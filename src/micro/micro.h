@@ -165,6 +165,7 @@ typedef struct rlx_micro_set {
     rlx_micro_sum_fn *const (*contract)[RLX_ELEM_COUNT];       /* [product not rounded] */
     rlx_micro_groups_fn *lanes;    /* contract: float32, products not rounded, columns that move a and b; NULL: none */
     rlx_micro_sum_fn *dot;                                     /* contract: elements of 8 bits, acc of 32 */
+    rlx_micro_groups_fn *dot_groups;   /* the same where groups share b; NULL: nothing is gained by all at once */
     rlx_micro_sum_fn *const (*reduce)[RLX_ELEM_COUNT];         /* [enum rlx_kernel_reduce] */
     rlx_micro_partial_fn *const (*partial)[RLX_ELEM_COUNT];    /* [enum rlx_kernel_value]; not OWN_SQUARE: b is 0 */
     rlx_micro_normalize_fn *normalize;

@@ -53,6 +53,7 @@ void rlx_micro_add_dots(const rlx_micro_sum *r, int64_t row, int64_t rows, int64
                         int64_t width);
 #if defined(RLX_X86_SETS)
 rlx_micro_sum_fn rlx_micro_dot_avx2;
+rlx_micro_groups_fn rlx_micro_dot_groups_avx2;
 #endif
 
 RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -16,6 +16,7 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 3, 6, 4, 4, 6, 6, 4 };
 #define SET_LENDER rlx_micro_baseline
 #define SET_LENDS_RANGES 1
 #define SET_LENDS_PARTIAL 1
+#define SET_LENDS_ROUNDED 1
 #define CHAIN_VECTORS 4
 #define CHAIN_BESIDE 2
 #define CHAIN_STRIP 1024
@@ -26,16 +27,17 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 3, 6, 4, 4, 6, 6, 4 };
 #define F64_CASES(W, part) CASE(4, W, part)
 #define INT_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define INT_CASES(W, part) CASE(4, W, part)
-#define DOT_ROWS 4
 #include "micro/set_text.h"
 
 void rlx_micro_dot_avx2(const rlx_micro_sum *r) { dot(r); }
+bool rlx_micro_dot_groups_avx2(const rlx_micro_sum *r, const rlx_micro_groups *g) { return dot_groups(r, g); }
 
 const rlx_micro_set rlx_micro_avx2 = {
     .name = "avx2",
     .contract = contractions,
     .lanes = contract_lanes,
     .dot = dot,
+    .dot_groups = dot_groups,
     .reduce = reductions,
     .partial = partials,
     .normalize = normalize_f32,

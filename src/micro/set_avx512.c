@@ -36,6 +36,7 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 
     }
 #define SET_LENDER rlx_micro_avx2
 #define SET_LENDS_RANGES 1
+#define SET_LENDS_ROUNDED 0
 #define SET_LENDS_PARTIAL 1
 #define CHAIN_VECTORS 8
 #define CHAIN_BESIDE 4
@@ -73,7 +74,9 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 
     .greatest = row_greatest,      \
     .exp_sum = exp_sum,            \
     .chain = chain
-const rlx_micro_set rlx_micro_avx512 = { .name = "avx512", .dot = rlx_micro_dot_avx2, FUNCTIONS };
+const rlx_micro_set rlx_micro_avx512 = {
+    .name = "avx512", .dot = rlx_micro_dot_avx2, .dot_groups = rlx_micro_dot_groups_avx2, FUNCTIONS
+};
 /* Where bytes are multiplied by one instruction. */
 const rlx_micro_set rlx_micro_avx512vnni = { .name = "avx512vnni", .dot = dot, FUNCTIONS };
 #endif

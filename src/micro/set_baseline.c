@@ -14,13 +14,13 @@
 #define F64_CASES LOW_CASES
 #define INT_TILES LOW_TILES
 #define INT_CASES LOW_CASES
-#define DOT_ROWS 4
 #include "micro/set_text.h"
 
 const rlx_micro_set rlx_micro_baseline = {
     .name = "baseline",
     .contract = contractions,
     .dot = dot,
+    .dot_groups = dot_groups,
     .reduce = reductions,
     .partial = partials,
     .normalize = normalize_f32,

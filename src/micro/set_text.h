@@ -36,7 +36,7 @@
 
 /* What is wanted seldom is that of a set with shorter vectors, SET_LENDER: each instruction set has so many bytes of code. Its
  * least floats, least and greatest integers are good enough where SET_LENDS_RANGES; its sums of float64 where
- * SET_LENDS_PARTIAL. */
+ * SET_LENDS_PARTIAL; its products of float64 that are rounded on their own where SET_LENDS_ROUNDED. */
 #define LENT(name, function) \
     static void name(const rlx_micro_sum *r) { SET_LENDER.function(r); }
 
@@ -75,6 +75,9 @@ enum { AHEAD = 32, SHARED_STEPS = 128, MOST_SHARES = 3 };
 #define NEXT ALL
 #include "micro/contract_text.h"
 
+#if defined(SET_LENDER) && SET_LENDS_ROUNDED
+LENT(contract_f64_rounded, contract[0][RLX_ELEM_F64])
+#else
 #define X f64
 #define T double
 #define KIND rounded
@@ -84,6 +87,7 @@ enum { AHEAD = 32, SHARED_STEPS = 128, MOST_SHARES = 3 };
 #define CASES ROUNDED(F64_CASES, LOW_CASES)
 #define NEXT ALL
 #include "micro/contract_text.h"
+#endif
 
 #define X u32
 #define T uint32_t

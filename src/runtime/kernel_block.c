@@ -309,7 +309,7 @@ typedef struct sum {
     rlx_micro_sum one;
     int64_t acc_g, a_g, b_g, extents[LOOPS];
     rlx_micro_sum_fn *f;
-    rlx_micro_groups_fn *lanes;      /* NULL: each group alone */
+    rlx_micro_groups_fn *lanes;      /* of all groups at once; NULL: each group alone */
     size_t bytes, read_bytes;        /* of an element of acc; of a and b */
 } sum;
 
@@ -442,7 +442,8 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
         s.one.fresh = x[0] & RLX_KERNEL_FROM_ZERO;
         s.one.a_signed = of_a == RLX_ELEM_I8, s.one.b_signed = elem_of(r, b[0]) == RLX_ELEM_I8;
         s.one.b_fours = fours;
-        s.lanes = x[0] & RLX_KERNEL_EXACT && e == RLX_ELEM_F32 ? r->micro->lanes : NULL;
+        s.lanes = bytes ? r->micro->dot_groups
+                  : x[0] & RLX_KERNEL_EXACT && e == RLX_ELEM_F32 ? r->micro->lanes : NULL;
     }
     memcpy(s.extents, extents, sizeof s.extents);
     return sum_in_pieces(r, &s);

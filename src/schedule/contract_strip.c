@@ -57,7 +57,7 @@ bool rlx_choose_strips(rlx_tiling *t)
 {
     const rlx_plan_access *a = t->column.access;
     const int x = rlx_last_digit(&t->column.lanes), u = rlx_last_digit(&t->depth);
-    int64_t width, steps, all, rows, apart, last;
+    int64_t width, steps, all, rows, apart = 0, last;
     if (t->dot || t->depth.count < 2 || rlx_as_buffer(a->buffer)->dtype != RELAX_FLOAT32 ||
         rlx_as_buffer(t->acc->buffer)->dtype != RELAX_FLOAT32 || !is_window(t, a, x, u, &apart))
         return false;

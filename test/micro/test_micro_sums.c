@@ -341,14 +341,48 @@ static void try_dot(const rlx_micro_sum *box, const char *layout)
 /* Steps in fours, both sides in panels or a in place. */
 static rlx_micro_sum random_fours(void)
 {
-    static const int64_t turns[] = { 1, 2, 5, 9, 250 }, rows[] = { 1, 2, 7, 8, 9, 17 }, columns[] = { 1, 7, 31, 32, 33, 100 };
-    rlx_micro_sum s = { .rows = rows[below(6)], .columns = columns[below(6)], .turns = turns[below(5)], .depth = 4,
+    static const int64_t turns[] = { 1, 2, 5, 48, 250 }, rows[] = { 1, 2, 7, 8, 9, 16, 31 }, columns[] = { 1, 7, 31, 32, 33, 100 };
+    rlx_micro_sum s = { .rows = rows[below(7)], .columns = columns[below(6)], .turns = turns[below(5)], .depth = 4,
                         .acc_j = 1, .a_k = 1, .b_k = 1, .b_j = 4, .b_fours = true };
     s.acc_i = s.columns + below(3);
     s.b_t = (s.columns + 31) / 32 * 128 + 4 * below(2);
     s.a_i = once_in(2) ? 4 : s.turns * 4 + below(4);
     s.a_t = s.a_i == 4 ? 4 * s.rows : 4;
     return s;
+}
+
+/* The same of groups that share b: what one call computes is what each group alone is. */
+static void try_dot_groups(const rlx_micro_sum *box)
+{
+    rlx_micro_sum s = *box, whole = s, groups_of_rows = s;
+    rlx_micro_groups g = { 1 + below(6), s.rows * s.acc_i + below(2), s.rows * s.a_i, 0 };
+    if (s.a_i == 4)
+        g.a = s.turns * s.a_t + 4 * below(2); /* panels after each other */
+    whole.columns = (s.columns + 31) / 32 * 32;
+    groups_of_rows.rows = g.count, groups_of_rows.columns = s.rows;
+    s.a = place(a_memory, &groups_of_rows, g.a, s.a_i, s.a_t, s.a_k, 1);
+    s.b = place(b_memory, &whole, 0, s.b_j, s.b_t, s.b_k, 1);
+    whole = s;
+    whole.rows = (g.count * g.acc + s.acc_i - 1) / s.acc_i;
+    s.acc = place(acc_memory, &whole, s.acc_i, 1, 0, 0, 4);
+    fill(acc_memory.bytes, acc_memory.size, RLX_ELEM_U32, SMOOTH);
+    memcpy(before, acc_memory.bytes, acc_memory.size);
+    for (int64_t i = 0; i < g.count; i++) {
+        rlx_micro_sum one = s;
+        one.acc = (uint32_t *)s.acc + i * g.acc, one.a = (const char *)s.a + i * g.a;
+        dot_plainly(&one);
+    }
+    memcpy(want, acc_memory.bytes, acc_memory.size);
+    for (size_t n = 0; n < sizeof set_names / sizeof *set_names; n++) {
+        const rlx_micro_set *set = rlx_micro_find(set_names[n]);
+        if (!set || !set->dot_groups)
+            continue;
+        memcpy(acc_memory.bytes, before, acc_memory.size);
+        if (set->dot_groups(&s, &g) && memcmp(want, acc_memory.bytes, acc_memory.size) != 0)
+            fail_msg("set %s, %lld groups of bytes, signed %d %d, fresh %d: %lld x %lld x %lld, a %lld %lld %lld, acc %lld %lld",
+                     set->name, (long long)g.count, s.a_signed, s.b_signed, s.fresh, (long long)s.rows, (long long)s.columns,
+                     (long long)s.turns, (long long)g.a, (long long)s.a_i, (long long)s.a_t, (long long)g.acc, (long long)s.acc_i);
+    }
 }
 
 /* Every byte of both sides the least or the greatest that there is, or any. */
@@ -368,6 +402,8 @@ static void test_dot(void **state)
                 s.fresh = once_in(2);
                 s.a_signed = signs & 1, s.b_signed = signs & 2;
                 try_dot(&s, s.b_fours ? "in fours" : layout_names[n / 4 % LAYOUTS]);
+                if (n % 4)
+                    try_dot_groups(&s);
             }
     }
 }
