@@ -43,14 +43,17 @@ rlx_plan_scope rlx_kgen_scope_of(const rlx_kgen_nest *n)
     return (rlx_plan_scope){ .knows = is_known_in_front, .user = n };
 }
 
-/* Is p surely >= low? Literals, and differences that simplify to one. */
-static bool surely_at_least(rlx_kgen *w, const rlx_prim *p, int64_t low)
+bool rlx_kgen_is_at_least(rlx_kgen *w, const rlx_prim *p, int64_t low)
 {
-    int64_t v;
+    int64_t v, high;
     if (rlx_int_literal(p, &v))
         return v >= low;
     const rlx_prim *q = rlx_simplify(w->ctx, NULL, p);
-    return rlx_int_literal(q, &v) && v >= low;
+    if (!q || rlx_int_literal(q, &v))
+        return q && v >= low;
+    rlx_bounds(w->ctx, &w->ranges, q, &v, &high);
+    return v >= low || (w->ranges.facts.len &&
+                        rlx_prove_compare(w->ctx, &w->ranges, RLX_NODE_GE, q, rlx_int64(w->ctx, low)) == RLX_TRUE);
 }
 
 /* A factor that is a number, or 0 or 1 as the run says (sizes that broadcast). *c: its sign. */
@@ -90,7 +93,7 @@ static bool box_of(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_prim *index, c
 
 static bool is_in_range(rlx_kgen *w, const rlx_kgen_buffer *b, size_t d, const rlx_prim *low, const rlx_prim *high)
 {
-    return surely_at_least(w, low, 0) && surely_at_least(w, rlx_fold_sub(w->ctx, b->shape[d], high), 1);
+    return rlx_kgen_is_at_least(w, low, 0) && rlx_kgen_is_at_least(w, rlx_fold_sub(w->ctx, b->shape[d], high), 1);
 }
 
 /* Are all indices in range wherever the nest is, by what is known now? */

@@ -31,7 +31,7 @@ static void close_nest(rlx_kgen *w, const rlx_kgen_nest *n)
     w->top--; /* the jumps stand in front of the nest's level */
     /* what computes an extent once more, as it was forgotten, stands in front of all jumps */
     for (size_t i = 0; i < plan->count; i++)
-        if (!rlx_int_literal(plan->loops[i].extent, &value))
+        if (!rlx_int_literal(plan->loops[i].extent, &value) && !rlx_kgen_is_at_least(w, plan->loops[i].extent, 1))
             extents[jumps++] = rlx_kgen_int64(w, plan->loops[i].extent).reg;
     for (size_t i = 0; i < jumps && !rlx_kgen_failed(w); i++)
         RLX_KGEN_EMIT(w, w->top, RLX_K_JUMP_IF_EMPTY, extents[i],

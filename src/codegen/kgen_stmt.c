@@ -177,6 +177,18 @@ static bool assert_stmt(rlx_kgen *w, const rlx_assert_stmt *s)
     return !rlx_kgen_failed(w);
 }
 
+/* What is known of the variable of a loop while its body is written. Nothing where numbers might not hold it. */
+static void add_range(rlx_kgen *w, const rlx_for_stmt *s)
+{
+    const rlx_prim_var *var = rlx_as_prim_var(s->loop_var);
+    int64_t low, high, least, most;
+    rlx_bounds(w->ctx, &w->ranges, s->min, &low, &high);
+    rlx_bounds(w->ctx, &w->ranges, s->extent, &least, &most);
+    const int64_t large = INT64_C(1) << 40;
+    if (var && low > -large && high < large && most > 0 && most < large)
+        (void)rlx_scope_bound(&w->ranges, var, low, high + most - 1);
+}
+
 static bool loop_over(rlx_kgen *w, const rlx_for_stmt *s, uint32_t min, uint32_t extent)
 {
     uint32_t var = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0),
@@ -186,9 +198,12 @@ static bool loop_over(rlx_kgen *w, const rlx_for_stmt *s, uint32_t min, uint32_t
         w, s->loop_var,
         (rlx_kgen_value){
             .reg = var, .level = level, .klass = RLX_CLASS_I64, .dtype = RELAX_INT64 });
+    const size_t known = w->ranges.facts.len;
+    add_range(w, s);
     w->loop_depth++;
     rlx_kgen_stmt(w, s->body, RLX_KGEN_ALWAYS);
     w->loop_depth--;
+    rlx_scope_forget(&w->ranges, known);
     size_t length = rlx_kgen_length(w, w->top), head = rlx_kernel_op_words(RLX_K_LOOP),
            tail = rlx_kernel_op_words(RLX_K_NEXT);
     RLX_KGEN_EMIT(w, w->top, RLX_K_NEXT, var, limit, (uint32_t)-(int32_t)length);
@@ -502,6 +517,7 @@ static void init_writer(rlx_kgen *w, rlx_context *ctx, rlx_slice name, rlx_place
     };
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_init(maps[i], &ctx->memory);
+    rlx_scope_init(&w->ranges, ctx, NULL);
     rlx_buf_init(&w->names, &ctx->memory);
     rlx_buf_init(&w->data, &ctx->memory);
 }
@@ -517,6 +533,7 @@ static void release_writer(rlx_kgen *w)
         rlx_vec_free(m, &w->free_strips[k]);
         rlx_vec_free(m, &w->idle_strips[k]);
     }
+    rlx_scope_free(&w->ranges);
     rlx_vec_free(m, &w->strips);
     rlx_vec_free(m, &w->regs);
     rlx_vec_free(m, &w->consts);
