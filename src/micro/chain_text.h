@@ -161,8 +161,17 @@ SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fr
             EACH x[w] = f32_load_rest(a + j, n, w) + minus;
         exp_below(x, false, beside);
         if (n < STEP) {
-            EACH if (THERE(w)) f32_store_part(d + j + w * f32_LANES, x[w], f32_rest(n, w));
-            EACH x[w] = f32_load_rest(d + j, n, w);
+            EACH
+            {
+                int64_t here = rlx_micro_less(n - w * f32_LANES, f32_LANES);
+                if (here > 0)
+                    f32_store_end(d + j + w * f32_LANES, x[w], f32_rest(n, w), here);
+#if SET_PARTS
+                x[w] = f32_merge(f32_fill(0), x[w], f32_rest(n, w)); /* what is not there adds nothing */
+#endif
+            }
+            if (!SET_PARTS)
+                EACH x[w] = f32_load_rest(d + j, n, w);
         } else
             EACH f32_store(d + j + w * f32_LANES, x[w]);
         if (STEP % RLX_PARTIAL_SUMS == 0)

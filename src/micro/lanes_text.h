@@ -8,14 +8,14 @@
 
 #if SET_PARTS
 #define LANE_LOAD(p) f32_load_part(p, lanes)
-#define LANE_STORE(p, x) f32_store_part(p, x, lanes)
+#define LANE_STORE(p, x) (!SET_MASKS && whole ? f32_store(p, x) : f32_store_part(p, x, lanes))
 #else
 #define LANE_LOAD(p) f32_load(p)
 #define LANE_STORE(p, x) f32_store(p, x)
 #endif
 #define LANE_TILE(N)                                                                                  \
     SET static void lane_tile_##N(const rlx_micro_sum *r, float *acc, const float *a, const float *b, \
-                                  f32_tail lanes)                                                    \
+                                  f32_tail lanes, bool whole)                                        \
     {                                                                                                 \
         f32_vec s[N];                                                                                 \
         const int64_t a_i = r->a_i, acc_i = r->acc_i;                                                 \
@@ -27,7 +27,7 @@
                 RLX_UNROLL for (int i = 0; i < N; i++) s[i] = f32_fma(LANE_LOAD(x + i * a_i), w, s[i]); \
             }                                                                                         \
         }                                                                                             \
-        (void)lanes;                                                                                  \
+        (void)lanes, (void)whole;                                                                     \
         RLX_UNROLL for (int i = 0; i < N; i++) LANE_STORE(acc + i * acc_i, s[i]);                     \
     }
 LANE_TILE(1)
@@ -51,12 +51,13 @@ RLX_SMALL SET static bool contract_lanes(const rlx_micro_sum *sum, const rlx_mic
         for (int64_t n = 0; n < g.count; n++) {
             float *acc = (float *)r.acc + n * g.acc + j;
             const float *a = (const float *)r.a + n * g.a + j, *b = (const float *)r.b + j;
+            const bool whole = r.columns - j >= f32_LANES; /* parts may take long to store */
             const f32_tail lanes = f32_first(rlx_micro_less(r.columns - j, f32_LANES));
             int64_t left = r.rows, height = left >= 8 ? 8 : left >= 4 ? 4 : 1;
             for (int64_t i = 0; i < r.rows; i += height) {
                 if (i + height > r.rows)
                     i = r.rows - height;
-                (height == 8 ? lane_tile_8 : height == 4 ? lane_tile_4 : lane_tile_1)(&r, acc + i * r.acc_i, a + i * r.a_i, b, lanes);
+                (height == 8 ? lane_tile_8 : height == 4 ? lane_tile_4 : lane_tile_1)(&r, acc + i * r.acc_i, a + i * r.a_i, b, lanes, whole);
             }
         }
     return true;

@@ -224,7 +224,7 @@ SET static void pack_words(const rlx_micro_pack *p)
     int64_t steps = p->depth[0] * p->depth[1] * p->depth[2];
     uint32_t *d = p->dst;
     rlx_micro_pack one = *p;
-    if (p->lane_stride[0] == p->width * p->lane_stride[1]) { /* the digits are one number */
+    if (p->lane_stride[0] == p->width * p->lane_stride[1] || p->start + p->lanes <= p->width) { /* the digits are one number */
         one.width = p->start + p->lanes + 1;
         p = &one;
     }
@@ -233,12 +233,13 @@ SET static void pack_words(const rlx_micro_pack *p)
                         (p->depth[0] == 1 || p->depth_stride[0] == p->depth[1] * p->depth[2]),
              turned = p == &one && p->panel == RLX_PANEL_COLUMNS && straight && steps >= 4;
         const uint32_t *s = (const uint32_t *)p->src + p->start * p->lane_stride[1];
+        const bool none = !p->lanes;
         for (; turned && one.lanes >= RLX_PANEL_COLUMNS; one.start += RLX_PANEL_COLUMNS, one.lanes -= RLX_PANEL_COLUMNS) {
             transpose_words(d, RLX_PANEL_COLUMNS, s, p->lane_stride[1], RLX_PANEL_COLUMNS, steps);
             s += RLX_PANEL_COLUMNS * p->lane_stride[1];
             one.dst = d += steps * RLX_PANEL_COLUMNS;
         }
-        if (one.lanes || !p->lanes)
+        if (one.lanes || none)
             rlx_micro_packs[RLX_ELEM_U32][RLX_ELEM_U32](&one);
         return;
     }

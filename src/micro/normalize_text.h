@@ -20,7 +20,7 @@ SET_INLINE void normalize_row(const rlx_micro_normalize *z, float *const *at, co
         f32_vec v = (f32_load_part(from + j, t) - m) * r * f32_load_part(again, t) + f32_load_part(plus, t);
         if (more)
             v = f32_least(high, f32_greatest(low, v + f32_load_part(add, t)) + zero);
-        f32_store_part(to + j, v, t);
+        f32_store_end(to + j, v, t, n - j);
     }
 #endif
 }
@@ -40,7 +40,7 @@ SET static void normalize_plain(const rlx_micro_normalize *z, f32_vec zero)
 #if SET_PARTS
         if (j < n) {
             f32_tail t = f32_first(n - j);
-            f32_store_part(to + j, PLAIN(f32_load_part(from + j, t)), t);
+            f32_store_end(to + j, PLAIN(f32_load_part(from + j, t)), t, n - j);
         }
 #endif
 #undef PLAIN

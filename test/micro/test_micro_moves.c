@@ -138,7 +138,7 @@ static void try_copy(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
 static void try_pack(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
 {
     rlx_micro_pack p = { .panel = once_in(2) ? RLX_PANEL_COLUMNS : RLX_PANEL_ROWS };
-    p.lanes = below(70);
+    p.lanes = once_in(3) ? RLX_PANEL_COLUMNS * below(3) : below(70); /* panels that are all full, too */
     p.width = once_in(2) ? 1 + below(12) : 1 + below(100);
     p.start = below(p.width);
     for (int i = 0; i < 3; i++)
@@ -204,7 +204,7 @@ static void for_all_pairs(void (*try)(enum rlx_kernel_elem, enum rlx_kernel_elem
     const rlx_micro_set *set = rlx_micro_find("baseline");
     for (int to = 0; to < RLX_ELEM_COUNT; to++)
         for (int from = 0; from < RLX_ELEM_COUNT; from++)
-            for (int n = 0; n < rounds && set->copy[to][from]; n++)
+            for (int n = 0, some = rounds * (are_words(to, from) ? 10 : 1); n < some && set->copy[to][from]; n++)
                 try((enum rlx_kernel_elem)to, (enum rlx_kernel_elem)from, n);
 }
 static void test_copy(void **state) { for_all_pairs(try_copy); }
