@@ -226,7 +226,7 @@ ROWS(1, _part)
             for (int64_t k = r->depth; k > 0; k--, a += a_k, b += b_k) {                           \
                 VEC x[R > W ? 1 : R], y[R > W ? W : 1];                                            \
                 if (W < 4) /* few columns: a is what comes from afar */                            \
-                    RLX_PREFETCH((uintptr_t)(a + PREFETCHED * RLX_PANEL_ROWS));                    \
+                    RLX_PREFETCH((uintptr_t)a + PREFETCHED * RLX_PANEL_ROWS * sizeof(T));          \
                 RLX_UNROLL for (int i = 0; R <= W && i < R; i++)                                   \
                     x[i % COUNT(x)] = OF(X, fill)(a[i * a_i]);                                     \
                 RLX_UNROLL for (int w = 0; w < W; w++)                                             \

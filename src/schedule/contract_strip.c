@@ -13,6 +13,7 @@
 
 enum {
     MOST_STEPS = 4096,          /* of a sum: all of it is one tile */
+    MOST_COLUMNS = 512,         /* of a row, which is a tile: longer ones are cut, for caches and threads */
     MOST_ELEMENTS = 1 << 15,    /* of a strip, so that it stays near */
     VECTOR = 16                 /* elements of the widest vectors */
 };
@@ -22,8 +23,8 @@ static bool literal_extent(const rlx_tiling *t, int loop, int64_t *out)
     return rlx_int_literal(rlx_tiling_extent(t, loop), out) && *out > 0;
 }
 
-/* Elements that are computed at the ends of rows for nothing cost more than the copies that a strip saves? A panel takes about as long
- * to fill as five rows take to be multiplied with it. */
+/* Do the elements that are computed at the ends of rows for nothing cost less than the copies that a strip saves? A panel takes about as
+ * long to fill as some five rows take to be multiplied with it. */
 static bool is_worth_it(int64_t width, int64_t rows)
 {
     int64_t idle = (VECTOR - width % VECTOR) % VECTOR;
@@ -58,7 +59,7 @@ bool rlx_choose_strips(rlx_tiling *t)
     const rlx_plan_access *a = t->column.access;
     const int x = rlx_last_digit(&t->column.lanes), u = rlx_last_digit(&t->depth);
     int64_t width, steps, all, rows, apart = 0, last;
-    if (t->dot || t->depth.count < 2 || rlx_as_buffer(a->buffer)->dtype != RELAX_FLOAT32 ||
+    if (t->dot || t->depth.count < 2 || t->column.lanes.count < 2 || rlx_as_buffer(a->buffer)->dtype != RELAX_FLOAT32 ||
         rlx_as_buffer(t->acc->buffer)->dtype != RELAX_FLOAT32 || !is_window(t, a, x, u, &apart))
         return false;
     if (!literal_extent(t, x, &width) || !literal_extent(t, u, &steps) || steps < 2 ||
@@ -66,7 +67,7 @@ bool rlx_choose_strips(rlx_tiling *t)
         !rlx_int_literal(t->depth.extent, &all) || all > MOST_STEPS)
         return false;
     last = width - 1 + (steps - 1) * apart;
-    if (last >= MOST_ELEMENTS / (all / steps) || !is_worth_it(width, rows))
+    if (width > MOST_COLUMNS || last >= MOST_ELEMENTS / (all / steps) || !is_worth_it(width, rows))
         return false;
     t->strip = (rlx_strip){ .width = width, .steps = steps, .apart = apart, .rows = all / steps, .length = last + 1 };
     return true;
@@ -85,9 +86,8 @@ const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, 
     rlx_sched_loop loops[RLX_MAX_DEPTH], x = rlx_sched_loop_new(ctx, "z", rlx_int64(ctx, t->strip.length));
     rlx_lane_group groups[2] = { { .d = &t->column.lanes }, { .d = &t->depth } };
     const rlx_prim *at[2] = { rlx_int64(ctx, 0), x.var }, *from[RLX_TIR_MAX_DIMS];
-    const int inner = t->column.lanes.count - 1, depth = t->depth.count - 1;
-    groups[0].each[0] = y;
-    groups[0].each[inner] = x.var;
+    const int depth = t->depth.count - 1;
+    groups[0].each[0] = y, groups[0].each[1] = x.var;
     for (int i = 0; i < depth; i++) {
         const char name[3] = { 'd', (char)('0' + i), 0 };
         loops[i] = rlx_sched_loop_new(ctx, name, rlx_tiling_extent(t, t->depth.at[i]));
