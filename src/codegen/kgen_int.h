@@ -235,9 +235,9 @@ size_t rlx_kgen_num_operands(const rlx_prim *p);
 rlx_kgen_value rlx_kgen_int64(rlx_kgen *w, const rlx_prim *p);
 rlx_kgen_value rlx_kgen_load(rlx_kgen *w, const rlx_buffer_load *l, rlx_kgen_value mask);
 bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask);
-/* What has a value in front of the nest. */
 /* Is p surely >= low, in all loops around what is written? */
 bool rlx_kgen_is_at_least(rlx_kgen *w, const rlx_prim *p, int64_t low);
+/* What has a value in front of the nest. */
 rlx_plan_scope rlx_kgen_scope_of(const rlx_kgen_nest *n);
 /* CHECKs in front of the nest for an access that it always makes. False: not possible there. */
 bool rlx_kgen_check_box(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_kgen_buffer *b,

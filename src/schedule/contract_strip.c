@@ -28,7 +28,7 @@ static bool literal_extent(const rlx_tiling *t, int loop, int64_t *out)
 static bool is_worth_it(int64_t width, int64_t rows)
 {
     int64_t idle = (VECTOR - width % VECTOR) % VECTOR;
-    return idle * rows * 3 < 10 * width;
+    return idle == 0 || rows <= (10 * width - 1) / (3 * idle);
 }
 
 /* How far the loop moves an index, if that is a number. */
@@ -63,11 +63,11 @@ bool rlx_choose_strips(rlx_tiling *t)
         rlx_as_buffer(t->acc->buffer)->dtype != RELAX_FLOAT32 || !is_window(t, a, x, u, &apart))
         return false;
     if (!literal_extent(t, x, &width) || !literal_extent(t, u, &steps) || steps < 2 ||
-        !rlx_int_literal(t->column.lanes.extent, &all) || !rlx_int_literal(t->row.lanes.extent, &rows) ||
-        !rlx_int_literal(t->depth.extent, &all) || all > MOST_STEPS)
+        t->column.lanes.extent->kind != RLX_NODE_INT_IMM || !rlx_int_literal(t->row.lanes.extent, &rows) ||
+        !rlx_int_literal(t->depth.extent, &all) || all > MOST_STEPS || width > MOST_COLUMNS || apart > MOST_ELEMENTS)
         return false;
     last = width - 1 + (steps - 1) * apart;
-    if (width > MOST_COLUMNS || last >= MOST_ELEMENTS / (all / steps) || !is_worth_it(width, rows))
+    if (last >= MOST_ELEMENTS / (all / steps) || !is_worth_it(width, rows))
         return false;
     t->strip = (rlx_strip){ .width = width, .steps = steps, .apart = apart, .rows = all / steps, .length = last + 1 };
     return true;

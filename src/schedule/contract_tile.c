@@ -67,13 +67,14 @@ static const rlx_prim *in_panels(const rlx_tiling *t, const rlx_prim *count, con
 }
 
 /* Tiles of the outermost depth loop that are all as large, if there are such of nearly that size: then they follow each other in one
- * instruction, and the sums stay where they are. */
+ * instruction, and the sums stay where they are. Of many tiles one more or less that is not full does not matter. */
 static int64_t even_depth(const rlx_tiling *t, const rlx_prim *outermost, int64_t tile)
 {
-    int64_t whole, tiles = 0;
-    if (!rlx_int_literal(outermost, &whole) || tile < 1 || whole < 1)
+    enum { MOST_EVEN_DEPTHS = 64 };
+    int64_t whole;
+    if (!rlx_int_literal(outermost, &whole) || whole < 1 || whole / MOST_EVEN_DEPTHS >= tile)
         return tile;
-    for (tiles = (whole - 1) / tile + 1; tiles * tile < 2 * whole; tiles++)
+    for (int64_t tiles = (whole - 1) / tile + 1; tiles * tile < 2 * whole; tiles++)
         if (whole % tiles == 0 && (!t->dot || whole / tiles % RLX_FOUR == 0))
             return whole / tiles;
     return tile;
