@@ -35,10 +35,7 @@ SET static void transpose_words(uint32_t *d, int64_t d_step, const uint32_t *s, 
 SET_INLINE int64_t last_lanes(int64_t n) { return !SET_MASKS && n >= LANES ? LANES : n - (n - 1) / LANES * LANES; }
 SET_INLINE void store_last(uint32_t *d, u32_vec v, int64_t lanes, u32_tail tail)
 {
-    if (!SET_MASKS && lanes == LANES)
-        u32_store(d, v);
-    else
-        u32_store_part(d, v, tail);
+    f32_store_end((float *)d, (f32_vec)v, (f32_tail)tail, lanes);
 }
 
 /*- One panel of columns, in n lanes of it that stand side by side in memory:
