@@ -37,8 +37,7 @@ enum {
     SHALLOW = 128,          /* 32 columns of so many steps are */
     NARROW = 64,            /* so many columns lie closer together than in panels */
     SHORT_DEPTH = 320,
-    MOST_EVEN = 8,          /* of more tiles than that one more or less does not matter */
-    SINGLE_PANEL_DEPTH = 4096 /* one panel of columns for all rows: weights are read as they lie */
+    MOST_EVEN = 8           /* of more tiles than that one more or less does not matter */
 };
 
 /* ---- which loop is what --------------------------------------------------------------------- */
@@ -425,7 +424,7 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
     if (t->column.packed && rlx_choose_strips(t))
         t->column.packed = false;
     if (t->strip.width || (!t->dot && t->row.param >= 0 && rlx_is_at_most(t->column.lanes.extent, RLX_COLUMN_PANEL)))
-        t->depth_tile = SINGLE_PANEL_DEPTH;
+        t->depth_tile = RLX_SINGLE_DEPTH;
     if (!find_views(t))
         return NULL;
     bool by_rows = few && t->column.packed && t->row.lanes.extent->kind != RLX_NODE_INT_IMM,

@@ -12,7 +12,6 @@
 #include "schedule/contract_int.h"
 
 enum {
-    MOST_STEPS = 4096,          /* of a sum: all of it is one tile */
     MOST_COLUMNS = 512,         /* of a row, which is a tile: longer ones are cut, for caches and threads */
     MOST_ELEMENTS = 1 << 15,    /* of a strip, so that it stays near */
     VECTOR = 16                 /* elements of the widest vectors */
@@ -64,7 +63,7 @@ bool rlx_choose_strips(rlx_tiling *t)
         return false;
     if (!literal_extent(t, x, &width) || !literal_extent(t, u, &steps) || steps < 2 ||
         t->column.lanes.extent->kind != RLX_NODE_INT_IMM || !rlx_int_literal(t->row.lanes.extent, &rows) ||
-        !rlx_int_literal(t->depth.extent, &all) || all > MOST_STEPS || width > MOST_COLUMNS || apart > MOST_ELEMENTS)
+        !rlx_int_literal(t->depth.extent, &all) || all > RLX_SINGLE_DEPTH || width > MOST_COLUMNS || apart > MOST_ELEMENTS)
         return false;
     last = width - 1 + (steps - 1) * apart;
     if (last >= MOST_ELEMENTS / (all / steps) || !is_worth_it(width, rows))
