@@ -195,6 +195,9 @@ SET static int64_t NAME(long_rows)(const rlx_micro_sum *r, int64_t row, int64_t 
         i += R;                                          \
         continue;                                        \
     }
+#if COMMON && defined(SET_WIDE_TILES)
+#include "micro/wide_text.h"
+#else
 #if COMMON && !SET_SHORT_PARTS
 TILES(2, )
 ROWS(2, )
@@ -203,93 +206,6 @@ TILES(2, _part)
 TILES(1, _part)
 ROWS(2, _part)
 ROWS(1, _part)
-
-/* Three rows and two by four vectors of columns, four of a panel by three or two, eight by one, where sums of two vectors would be too few for
- * what is under way. Each vector of b stays in its register while it is multiplied with all rows: loads would be more than there is
- * room for beside so few products. */
-#if COMMON && defined(SET_WIDE_TILES)
-#define WIDE_TILE(R, W, part, a_by, k_by)                                                          \
-    SET static void NAME(wide_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column) \
-    {                                                                                              \
-        const int64_t acc_i = r->acc_i, a_i = (a_by), a_k = (k_by), b_k = r->b_k,                  \
-                      a_next = r->a_t - r->depth * a_k, b_next = r->b_t - r->depth * b_k;          \
-        T *acc = (T *)r->acc + row * acc_i + column;                                               \
-        const T *a = (const T *)r->a + row * a_i, *b = (const T *)r->b + column;                   \
-        TAIL##part(r->columns - column - (W - 1) * LANES)                                          \
-        VEC s[R][W];                                                                               \
-        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
-        {                                                                                          \
-            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
-                s[i][w] = r->fresh ? (VEC){ 0 } : LOAD##part(acc + i * acc_i, w, W);               \
-        }                                                                                          \
-        for (int64_t t = r->turns; t > 0; t--, a += a_next, b += b_next)                           \
-            for (int64_t k = r->depth; k > 0; k--, a += a_k, b += b_k) {                           \
-                VEC x[R > W ? 1 : R], y[R > W ? W : 1];                                            \
-                if (W < 4) /* few columns: a is what comes from afar */                            \
-                    RLX_PREFETCH((uintptr_t)a + PREFETCHED * RLX_PANEL_ROWS * sizeof(T));          \
-                RLX_UNROLL for (int i = 0; R <= W && i < R; i++)                                   \
-                    x[i % COUNT(x)] = OF(X, fill)(a[i * a_i]);                                     \
-                RLX_UNROLL for (int w = 0; w < W; w++)                                             \
-                {                                                                                  \
-                    y[w % COUNT(y)] = LOAD##part(b, w, W);                                         \
-                    RLX_IN_REGISTER(y[w % COUNT(y)]);                                              \
-                    RLX_UNROLL for (int i = 0; R <= W && i < R; i++)                               \
-                        s[i][w] = SUM(x[i % COUNT(x)], y[0], s[i][w]);                             \
-                }                                                                                  \
-                RLX_UNROLL for (int i = 0; R > W && i < R; i++)                                    \
-                {                                                                                  \
-                    x[0] = OF(X, fill)(a[i * a_i]);                                                \
-                    RLX_UNROLL for (int w = 0; w < W; w++)                                         \
-                        s[i][w] = SUM(x[0], y[w % COUNT(y)], s[i][w]);                             \
-                }                                                                                  \
-            }                                                                                      \
-        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
-        {                                                                                          \
-            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
-                STORE##part(acc + i * acc_i, w, W, s[i][w]);                                       \
-        }                                                                                          \
-    }
-#define COUNT(x) (int)(sizeof(x) / sizeof(x)[0])
-WIDE_TILE(3, 4, , r->a_i, r->a_k)
-WIDE_TILE(2, 4, , r->a_i, r->a_k)
-WIDE_TILE(3, 4, _part, r->a_i, r->a_k)
-WIDE_TILE(2, 4, _part, r->a_i, r->a_k)
-WIDE_TILE(4, 3, _part, 1, RLX_PANEL_ROWS)
-WIDE_TILE(4, 2, _part, 1, RLX_PANEL_ROWS)
-WIDE_TILE(8, 1, _part, 1, RLX_PANEL_ROWS)
-#undef WIDE_TILE
-#undef COUNT
-
-/* The first rows, as many as such tiles are for: those of a panel; else what tiles of six rows leave over, but four. */
-SET static int64_t NAME(wide_rows)(const rlx_micro_sum *r)
-{
-    static const uint8_t left_over[6] = { 0, 7, 2, 3, 0, 5 };
-    int64_t n = r->a_i == 1 && r->a_k == RLX_PANEL_ROWS && r->rows <= RLX_PANEL_ROWS ? r->rows : left_over[r->rows % 6];
-    return n <= r->rows && n > 1 ? n : 0;
-}
-
-/* How many columns of such rows are done. */
-SET static int64_t NAME(wide_columns)(const rlx_micro_sum *r)
-{
-    static const uint8_t height[RLX_PANEL_ROWS + 1] = { 0, 0, 2, 3, 2, 3, 3, 3, 3 };
-    const bool panel = r->rows == RLX_PANEL_ROWS && r->a_i == 1 && r->a_k == RLX_PANEL_ROWS;
-    int64_t j = 0, n;
-    for (; (n = r->columns - j) > 3 * LANES; j += 4 * LANES)
-        for (int64_t i = 0, rows; (rows = height[r->rows - i]) > 0; i += rows)
-            if (n >= 4 * LANES)
-                (rows == 3 ? NAME(wide_3x4) : NAME(wide_2x4))(r, i, j);
-            else
-                (rows == 3 ? NAME(wide_3x4_part) : NAME(wide_2x4_part))(r, i, j);
-    if (n <= 0 || !panel)
-        return rlx_micro_less(j, r->columns);
-    if (n <= LANES)
-        NAME(wide_8x1_part)(r, 0, j);
-    else
-        for (int64_t i = 0; i < RLX_PANEL_ROWS; i += 4)
-            (n > 2 * LANES ? NAME(wide_4x3_part) : NAME(wide_4x2_part))(r, i, j);
-    return r->columns;
-}
-#endif
 
 /* acc, b contiguous in j, b the same for all rows, one element of a for all columns. shares (0: none): tiles that ask for as
  * many steps of b behind these. */
@@ -310,29 +226,6 @@ DRIVER static void NAME(contract_steps)(const rlx_micro_sum *r, int64_t shares)
         NAME(rows_1_part)(r, j, &ask);
 }
 
-#if COMMON && defined(SET_WIDE_TILES)
-/* `of` of some rows and columns, of all of the others. */
-SET static void NAME(contract_some)(const rlx_micro_sum *of, int64_t row, int64_t rows, int64_t column, int64_t shares)
-{
-    rlx_micro_sum r = *of;
-    r.acc = (T *)r.acc + row * r.acc_i + column, r.a = (const T *)r.a + row * r.a_i, r.b = (const T *)r.b + column;
-    r.rows = rows, r.columns -= column;
-    if (r.rows > 0 && r.columns > 0)
-        NAME(contract_steps)(&r, shares);
-}
-
-SET static void NAME(contract_wide)(const rlx_micro_sum *r, int64_t shares)
-{
-    rlx_micro_sum wide = *r;
-    wide.rows = NAME(wide_rows)(r);
-    if (wide.rows)
-        NAME(contract_some)(r, 0, wide.rows, NAME(wide_columns)(&wide), shares);
-    NAME(contract_some)(r, wide.rows, r->rows - wide.rows, 0, shares);
-}
-#else
-#define contract_wide contract_steps
-#endif
-
 /* Where some tiles read the same panel, which comes from afar, they do so in turns, and each asks for a share of the steps
  * of the next turn: none waits for memory alone. */
 SET static void NAME(contract_tiles)(const rlx_micro_sum *r)
@@ -341,7 +234,7 @@ SET static void NAME(contract_tiles)(const rlx_micro_sum *r)
     for (int64_t n = r->rows; COMMON && n > 0 && tiles <= MOST_SHARES; tiles++)
         n -= NEXT(2, n);
     if (tiles < 2 || tiles > MOST_SHARES || r->b_k != RLX_PANEL_COLUMNS || r->depth <= SHARED_STEPS) {
-        NAME(contract_wide)(r, 0);
+        NAME(contract_steps)(r, 0);
         return;
     }
     rlx_micro_sum part = *r;
@@ -352,9 +245,10 @@ SET static void NAME(contract_tiles)(const rlx_micro_sum *r)
             part.b = (const T *)r->b + t * r->b_t + k * r->b_k;
             part.depth = rlx_micro_less(r->depth - k, SHARED_STEPS);
             part.fresh = r->fresh && t == 0 && k == 0;
-            NAME(contract_wide)(&part, tiles);
+            NAME(contract_steps)(&part, tiles);
         }
 }
+#endif
 
 #if COMMON
 /* Few rows, so many columns that b comes from afar: it is read in long runs, STEPS of k in turn, each run once; the sums
@@ -647,7 +541,6 @@ DRIVER static void NAME(contract)(const rlx_micro_sum *sum)
 #undef ROWS
 #undef CASE
 #undef DRIVER
-#undef contract_wide
 #undef LONG_TILE
 #undef LONG_CASE
 #undef LONG_DONE

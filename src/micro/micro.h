@@ -163,7 +163,7 @@ typedef void rlx_micro_chain_fn(const rlx_micro_step *steps, int64_t n);
 typedef struct rlx_micro_set {
     const char *name;          /* "baseline", "avx2", "avx512", "avx512vnni", "neon" */
     rlx_micro_sum_fn *const (*contract)[RLX_ELEM_COUNT];       /* [product not rounded] */
-    rlx_micro_groups_fn *lanes;    /* contract: float32, products not rounded, columns that move a and b; NULL: none */
+    rlx_micro_groups_fn *groups;   /* contract: float32, products not rounded; NULL: nothing is gained by all at once */
     rlx_micro_sum_fn *dot;                                     /* contract: elements of 8 bits, acc of 32 */
     rlx_micro_groups_fn *dot_groups;   /* the same where groups share b; NULL: nothing is gained by all at once */
     rlx_micro_sum_fn *const (*reduce)[RLX_ELEM_COUNT];         /* [enum rlx_kernel_reduce] */

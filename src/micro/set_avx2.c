@@ -7,11 +7,6 @@
 #define RLX_SET_AVX2
 #include "micro/vector.h"
 
-#define F32_TILES(W, part) TILE(6, W, part) TILE(4, W, part) TILE(3, W, part) TILE(2, W, part) TILE(1, W, part)
-#define F32_CASES(W, part) CASE(6, W, part) CASE(4, W, part) CASE(3, W, part) CASE(2, W, part)
-/* As few tiles as there can be, all about as high: each reads all of b. */
-static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 3, 6, 4, 4, 6, 6, 4 };
-#define F32_NEXT(W, n) ((n) < (int64_t)sizeof next_rows ? next_rows[n] : 6)
 #define SET_WIDE_TILES
 #define SET_LENDER rlx_micro_baseline
 #define SET_LENDS_RANGES 1
@@ -32,10 +27,15 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 3, 6, 4, 4, 6, 6, 4 };
 void rlx_micro_dot_avx2(const rlx_micro_sum *r) { dot(r); }
 bool rlx_micro_dot_groups_avx2(const rlx_micro_sum *r, const rlx_micro_groups *g) { return dot_groups(r, g); }
 
+static bool contract_groups(const rlx_micro_sum *r, const rlx_micro_groups *g)
+{
+    return contract_row_panels_f32_exact(r, g) || contract_lanes(r, g);
+}
+
 const rlx_micro_set rlx_micro_avx2 = {
     .name = "avx2",
     .contract = contractions,
-    .lanes = contract_lanes,
+    .groups = contract_groups,
     .dot = dot,
     .dot_groups = dot_groups,
     .reduce = reductions,

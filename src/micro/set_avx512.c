@@ -62,7 +62,7 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 
 
 #define FUNCTIONS                  \
     .contract = contractions,      \
-    .lanes = contract_lanes,       \
+    .groups = contract_lanes,       \
     .reduce = reductions,          \
     .partial = partials,           \
     .normalize = normalize_f32,    \

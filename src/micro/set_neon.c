@@ -23,7 +23,7 @@
 const rlx_micro_set rlx_micro_neon = {
     .name = "neon",
     .contract = contractions,
-    .lanes = contract_lanes,
+    .groups = contract_lanes,
     .dot = dot,
     .reduce = reductions,
     .partial = partials,

@@ -309,7 +309,7 @@ typedef struct sum {
     rlx_micro_sum one;
     int64_t acc_g, a_g, b_g, extents[LOOPS];
     rlx_micro_sum_fn *f;
-    rlx_micro_groups_fn *lanes;      /* of all groups at once; NULL: each group alone */
+    rlx_micro_groups_fn *groups;     /* of all groups at once; NULL: each group alone */
     size_t bytes, read_bytes;        /* of an element of acc; of a and b */
 } sum;
 
@@ -346,11 +346,11 @@ static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
     memcpy(i, begin, sizeof i);
     part.rows = count[ROW], part.depth = count[STEP], part.turns = count[TURN];
     part.fresh &= begin[TURN] == 0 && begin[STEP] == 0;
-    if (s->lanes && count[GROUP] > 1) {
+    if (s->groups && count[GROUP] > 1) {
         rlx_micro_groups groups = { count[GROUP], s->acc_g, s->a_g, s->b_g };
         move(s, &part, i);
         part.columns = count[COLUMN];
-        if (s->lanes(&part, &groups))
+        if (s->groups(&part, &groups))
             return;
     }
     for (int64_t j = 0; j < count[COLUMN]; j += columns)
@@ -363,16 +363,22 @@ static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
         }
 }
 
-/* Extents of the pieces: as many rows as are computed side by side, then whole columns, of many whole panels, and steps. */
-enum { ROWS_BESIDE = 24 };
-static void cut_sum(const int64_t *extents, int64_t *piece)
+/* Extents of the pieces: as many rows as are computed side by side, then steps and columns in whole panels; of few rows whole
+ * columns first, whose memory is best read in long runs. */
+enum { ROWS_BESIDE = 24, FEW_ROWS = 4, STEPS_BESIDE = 768 };
+static void cut_sum(const sum *s, int64_t *piece)
 {
-    static const int order[] = { COLUMN, STEP, TURN };
+    static const int steps_first[] = { STEP, COLUMN, TURN }, columns_first[] = { COLUMN, STEP, TURN };
+    const int64_t *extents = s->extents;
+    const bool few = !s->one.b || (extents[ROW] <= FEW_ROWS && (s->b_g || extents[GROUP] == 1));
     int64_t size = PIECE / ROWS_BESIDE & -RLX_PANEL_COLUMNS;
-    for (size_t i = 0; i < RLX_COUNT(order); i++) {
-        int loop = order[i];
-        piece[loop] = extents[loop] < size ? extents[loop] : size;
-        size /= piece[loop];
+    for (int i = 0; i < 3; i++) {
+        int loop = (few ? columns_first : steps_first)[i];
+        int64_t most = few || loop != STEP ? size : STEPS_BESIDE;
+        if (loop == COLUMN && most > RLX_PANEL_COLUMNS)
+            most &= -RLX_PANEL_COLUMNS;
+        piece[loop] = extents[loop] < most ? extents[loop] : most;
+        size = size > piece[loop] ? size / piece[loop] : 1;
     }
     size = size > 1 ? size * ROWS_BESIDE : ROWS_BESIDE;
     piece[ROW] = extents[ROW] < size ? extents[ROW] : size;
@@ -388,7 +394,7 @@ static bool sum_in_pieces(rlx_kernel_run *r, const sum *s)
         sum_part(s, begin, s->extents);
         return rlx_kernel_spend(r, all >> 8);
     }
-    cut_sum(s->extents, piece);
+    cut_sum(s, piece);
     do {
         for (int i = 0; i < LOOPS; i++)
             count[i] = s->extents[i] - begin[i] < piece[i] ? s->extents[i] - begin[i] : piece[i];
@@ -442,8 +448,8 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
         s.one.fresh = x[0] & RLX_KERNEL_FROM_ZERO;
         s.one.a_signed = of_a == RLX_ELEM_I8, s.one.b_signed = elem_of(r, b[0]) == RLX_ELEM_I8;
         s.one.b_fours = fours;
-        s.lanes = bytes ? r->micro->dot_groups
-                  : x[0] & RLX_KERNEL_EXACT && e == RLX_ELEM_F32 ? r->micro->lanes : NULL;
+        s.groups = bytes ? r->micro->dot_groups
+                  : x[0] & RLX_KERNEL_EXACT && e == RLX_ELEM_F32 ? r->micro->groups : NULL;
     }
     memcpy(s.extents, extents, sizeof s.extents);
     return sum_in_pieces(r, &s);

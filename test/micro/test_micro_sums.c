@@ -557,9 +557,10 @@ static void test_partial(void **state)
 
 /* Every group as the plain sum has it, whether a set knows a way for all of them or not: columns that move both operands, or a picture
  * for each group. */
-static int64_t try_groups(void)
+/* Windows whose columns move both operands, or one. */
+static void windows_of_groups(rlx_micro_sum *out, rlx_micro_groups *groups)
 {
-    int64_t by = 1 + once_in(3), wide = 1 + below(40), gap = below(5), known = 0;
+    int64_t by = 1 + once_in(3), wide = 1 + below(40), gap = below(5);
     const bool lanes = !once_in(4), swapped = once_in(2);
     rlx_micro_sum s = { .rows = 1 + below(19), .columns = wide, .turns = 1 + below(5), .depth = 1 + below(5), .fresh = !once_in(6) };
     s.acc_j = 1, s.acc_i = wide + once_in(6), s.a_k = 1, s.a_t = s.depth;
@@ -572,6 +573,28 @@ static int64_t try_groups(void)
         s.a_i = w.b_i, s.a_j = w.b_j, s.a_t = w.b_t, s.a_k = w.b_k, s.b_i = w.a_i, s.b_j = w.a_j, s.b_t = w.a_t, s.b_k = w.a_k;
         g = (rlx_micro_groups){ g.count, g.acc, g.b, g.a };
     }
+    *out = s, *groups = g;
+}
+
+/* Panels of rows that share b: a panel of columns, rows in place, or a strip whose steps overlap. */
+static void panels_of_groups(rlx_micro_sum *out, rlx_micro_groups *groups)
+{
+    const bool strip = once_in(3);
+    rlx_micro_sum s = { .rows = RLX_PANEL_ROWS, .columns = 1 + below(80), .depth = 1 + below(strip ? 9 : 450), .turns = 1, .fresh = once_in(2) };
+    if (strip)
+        s.turns = 1 + below(200);
+    s.acc_j = 1, s.acc_i = s.columns + below(3), s.a_i = 1, s.a_k = RLX_PANEL_ROWS, s.a_t = s.a_k * (s.depth + once_in(3));
+    s.b_j = 1, s.b_k = strip ? 1 + below(2) : s.columns + below(20), s.b_t = s.columns + s.depth * s.b_k;
+    *out = s;
+    *groups = (rlx_micro_groups){ 1 + below(6), RLX_PANEL_ROWS * s.acc_i, s.turns * s.a_t + below(20), 0 };
+}
+
+static int64_t try_groups(void (*choose)(rlx_micro_sum *, rlx_micro_groups *))
+{
+    int64_t known = 0;
+    rlx_micro_sum s;
+    rlx_micro_groups g;
+    choose(&s, &g);
     int64_t to = (g.count - 1) * g.acc + (s.rows - 1) * s.acc_i + s.columns - 1,
             a = (g.count - 1) * g.a + (s.rows - 1) * s.a_i + (s.columns - 1) * s.a_j + (s.turns - 1) * s.a_t + (s.depth - 1) * s.a_k,
             b = (g.count - 1) * g.b + (s.rows - 1) * s.b_i + (s.columns - 1) * s.b_j + (s.turns - 1) * s.b_t + (s.depth - 1) * s.b_k;
@@ -588,7 +611,7 @@ static int64_t try_groups(void)
     for (size_t n = 0; n < sizeof set_names / sizeof *set_names; n++) {
         const rlx_micro_set *set = rlx_micro_find(set_names[n]);
         memcpy(acc_memory.bytes, before, acc_memory.size);
-        if (!set || !set->lanes || !set->lanes(&s, &g))
+        if (!set || !set->groups || !set->groups(&s, &g))
             continue;
         known++;
         join_nans(RLX_ELEM_F32, acc_memory.size);
@@ -603,15 +626,19 @@ static int64_t try_groups(void)
 static void test_groups(void **state)
 {
     const rlx_micro_set *widest = rlx_micro_find(NULL);
-    int64_t known = 0;
+    int64_t known = 0, panels = 0;
     for (int mood = 0; mood < MOODS; mood++) {
         fill(a_memory.bytes, a_memory.size, RLX_ELEM_F32, (enum mood)mood);
         fill(b_memory.bytes, b_memory.size, RLX_ELEM_F32, (enum mood)mood);
         for (int n = 0; n < rounds_of(200); n++)
-            known += try_groups();
+            known += try_groups(windows_of_groups);
+        for (int n = 0; n < rounds_of(30); n++)
+            panels += try_groups(panels_of_groups);
     }
-    if (widest->lanes && !known)
+    if (widest->groups && !known)
         fail_msg("no groups that set %s knows", widest->name);
+    if (rlx_micro_find("avx2") && !panels)
+        fail_msg("no panels of rows that set avx2 knows");
 }
 
 /* ---- rows that are normalized --------------------------------------------------------------- */
