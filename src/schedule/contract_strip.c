@@ -14,7 +14,7 @@
 enum {
     MOST_COLUMNS = 512,         /* of a row, which is a tile: longer ones are cut, for caches and threads */
     MOST_ELEMENTS = 1 << 15,    /* of a strip, so that it stays near */
-    VECTOR = 16                 /* elements of the widest vectors */
+    VECTOR = 8                 /* elements of the widest vectors */
 };
 
 static bool literal_extent(const rlx_tiling *t, int loop, int64_t *out)
