@@ -122,9 +122,6 @@ typedef struct panel_vectors {
     ptrdiff_t from[MOST_VECTORS];
     int64_t to[MOST_VECTORS], count;
 } panel_vectors;
-/* One of the last of them, as many as there are. */
-#define VECTOR(n) u32_store(d + to[-(n)], u32_load_part(s + from[-(n)], mask[-(n)]));
-
 SET static bool find_vectors(const rlx_micro_pack *p, int64_t first, int64_t lanes, panel_vectors *v)
 {
     int64_t at = p->start + first, high = at / p->width, low = at % p->width;
@@ -144,45 +141,49 @@ SET static bool find_vectors(const rlx_micro_pack *p, int64_t first, int64_t lan
     return true;
 }
 
+/* All steps but the last, of N vectors and as many as there are more: what is known of each stays in registers. */
+#define PACK_STEPS(N)                                                                              \
+    SET static void pack_steps_##N(const rlx_micro_pack *p, uint32_t *d, const panel_vectors *v)   \
+    {                                                                                              \
+        const int64_t step = p->depth_stride[2];                                                   \
+        int64_t left = p->depth[0] * p->depth[1] * p->depth[2], to[N];                             \
+        ptrdiff_t from[N];                                                                         \
+        u32_tail mask[N];                                                                          \
+        RLX_UNROLL for (int n = 0; n < N; n++)                                                     \
+            from[n] = v->from[n], to[n] = v->to[n], mask[n] = v->mask[n];                          \
+        for (int64_t i = 0; i < p->depth[0]; i++)                                                  \
+            for (int64_t j = 0; j < p->depth[1]; j++) {                                            \
+                const uint32_t *s = (const uint32_t *)p->src + i * p->depth_stride[0] + j * p->depth_stride[1]; \
+                for (int64_t k = p->depth[2]; k > 0; k--, s += step, d += RLX_PANEL_COLUMNS) {     \
+                    if (--left == 0)                                                               \
+                        return;                                                                    \
+                    RLX_UNROLL for (int n = 0; n < N; n++)                                         \
+                        u32_store(d + to[n], u32_load_part(s + from[n], mask[n]));                 \
+                    for (int64_t n = N; N > 5 && n < v->count; n++)                                \
+                        u32_store(d + v->to[n], u32_load_part(s + v->from[n], v->mask[n]));        \
+                }                                                                                  \
+            }                                                                                      \
+    }
+PACK_STEPS(4)
+PACK_STEPS(5)
+PACK_STEPS(6)
+#undef PACK_STEPS
+
 SET static bool pack_vectors(const rlx_micro_pack *p, uint32_t *d, int64_t first, int64_t lanes)
 {
-    int64_t left = p->depth[0] * p->depth[1] * p->depth[2], step = p->depth_stride[2];
     panel_vectors v;
     if (!find_vectors(p, first, lanes, &v))
         return false;
-    const int64_t *to = v.to + v.count;
-    const ptrdiff_t *from = v.from + v.count;
-    const u32_tail *mask = v.mask + v.count;
-    for (int64_t i = 0; i < p->depth[0]; i++)
-        for (int64_t j = 0; j < p->depth[1]; j++) {
-            const uint32_t *s = (const uint32_t *)p->src + i * p->depth_stride[0] + j * p->depth_stride[1];
-            for (int64_t k = p->depth[2]; k > 0; k--, s += step, d += RLX_PANEL_COLUMNS) {
-                if (--left == 0) { /* behind the last step is something else */
-                    for (int64_t n = 0; n < v.count; n++)
-                        u32_store_part(d + v.to[n], u32_load_part(s + v.from[n], v.mask[n]),
-                                       u32_first(rlx_micro_less(RLX_PANEL_COLUMNS - v.to[n], LANES)));
-                    return true;
-                }
-                if (v.count > 4) {
-                    if (v.count > 8)
-                        for (int64_t n = v.count; n > 8; n--)
-                            VECTOR(n)
-                    switch (v.count) {
-                    default: VECTOR(8) /* fall through */
-                    case 7: VECTOR(7) /* fall through */
-                    case 6: VECTOR(6) /* fall through */
-                    case 5: VECTOR(5)
-                    }
-                }
-                VECTOR(4)
-                VECTOR(3)
-                VECTOR(2)
-                VECTOR(1)
-            }
-        }
+    (v.count == 4 ? pack_steps_4 : v.count == 5 ? pack_steps_5 : pack_steps_6)(p, d, &v);
+    /* behind the last step is something else */
+    const uint32_t *s = (const uint32_t *)p->src;
+    for (int i = 0; i < 3; i++)
+        s += (p->depth[i] - 1) * p->depth_stride[i];
+    d += (p->depth[0] * p->depth[1] * p->depth[2] - 1) * RLX_PANEL_COLUMNS;
+    for (int64_t n = 0; n < v.count; n++)
+        u32_store_part(d + v.to[n], u32_load_part(s + v.from[n], v.mask[n]), u32_first(rlx_micro_less(RLX_PANEL_COLUMNS - v.to[n], LANES)));
     return true;
 }
-#undef VECTOR
 #endif
 
 /* A panel: runs in which the high digit of the lane's number stands still; what it lacks is 0. */
