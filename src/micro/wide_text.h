@@ -76,12 +76,12 @@ WIDE_TILE(1, 1, _part)
 #undef COUNT
 
 /* Rows of the next tile where at most so many are left, by vectors of columns: as few tiles as there can be, all about as high. */
-enum { NAME(MOST_WIDE) = 4, NAME(HIGHEST) = 8, WIDE = NAME(MOST_WIDE) * LANES, WIDE_STEPS = 192 };
-static const uint8_t NAME(wide_heights)[NAME(MOST_WIDE)][NAME(HIGHEST) + 1] = {
-    { 0, 1, 1, 1, 4, 4, 4, 4, 8 },
-    { 0, 1, 2, 2, 4, 4, 6, 4, 4 },
-    { 0, 1, 1, 1, 4, 4, 4, 4, 4 },
-    { 0, 1, 2, 3, 2, 3, 3, 3, 3 },
+enum { NAME(MOST_WIDE) = 4, NAME(HIGHEST) = 8, NAME(MOST_LEFT) = 12, WIDE = NAME(MOST_WIDE) * LANES, WIDE_STEPS = 192 };
+static const uint8_t NAME(wide_heights)[NAME(MOST_WIDE)][NAME(MOST_LEFT) + 1] = {
+    { 0, 1, 1, 1, 4, 4, 4, 4, 8, 8, 8, 8, 8 },
+    { 0, 1, 2, 2, 4, 4, 6, 6, 4, 4, 6, 6, 6 },
+    { 0, 1, 1, 1, 4, 4, 4, 4, 4, 4, 4, 4, 4 },
+    { 0, 1, 2, 3, 2, 3, 3, 3, 3, 3, 3, 3, 3 },
 };
 static NAME(wide_fn) *const NAME(wide_tiles)[NAME(MOST_WIDE)][NAME(HIGHEST) + 1] = {
     { [8] = NAME(wide_8x1_part), [4] = NAME(wide_4x1_part), [1] = NAME(wide_1x1_part) },
@@ -98,7 +98,7 @@ SET static void NAME(wide_steps)(const rlx_micro_sum *r, int64_t a_panel, int64_
     const bool panels = r->rows > 2 * RLX_PANEL_ROWS && r->a_i == 1;
     uintptr_t soon = (uintptr_t)r->b + (uintptr_t)(bytes * (tiles > 1 ? r->depth : AHEAD));
     for (int64_t i = 0, height; i < r->rows; i += height) {
-        height = NAME(wide_heights)[w][rlx_micro_less(r->rows - i, NAME(HIGHEST))];
+        height = NAME(wide_heights)[w][rlx_micro_less(r->rows - i, NAME(MOST_LEFT))];
         int64_t step = panels ? height * (int64_t)sizeof(T) : bytes / tiles;
         if (panels)
             soon = (uintptr_t)r->a + (uintptr_t)(((i / RLX_PANEL_ROWS + 1) * a_panel + i % RLX_PANEL_ROWS * r->depth) * (int64_t)sizeof(T));
@@ -116,7 +116,7 @@ SET static void NAME(contract_wide)(const rlx_micro_sum *r, int64_t a_panel)
         part.columns = rlx_micro_less(r->columns - j, WIDE);
         int64_t tiles = 0, w = (part.columns - 1) / LANES;
         for (int64_t n = r->rows; n > 0; tiles++)
-            n -= NAME(wide_heights)[w][rlx_micro_less(n, NAME(HIGHEST))];
+            n -= NAME(wide_heights)[w][rlx_micro_less(n, NAME(MOST_LEFT))];
         const int64_t most = r->b_k < WIDE ? 2 * WIDE_STEPS : WIDE_STEPS; /* steps that overlap are nearer */
         const bool all = tiles == 1 || r->turns * r->depth <= most;
         const int64_t pieces = (r->depth + most - 1) / most, depth = all ? r->depth : (r->depth + pieces - 1) / pieces,
