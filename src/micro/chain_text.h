@@ -131,55 +131,41 @@ OF_BLOCK(exp, CHAIN_BESIDE)
 OF_BLOCK(sigmoid, SUMS_BESIDE)
 OF_BLOCK(tanh, CHAIN_BESIDE)
 OF_BLOCK(erf, ERF_BESIDE)
-/* The vector that begins w vectors behind the first, as far as n elements go; parts of no element need masks. */
-#define THERE(w) (SET_PARTS || n > w * f32_LANES)
-SET_INLINE f32_tail f32_rest(int64_t n, int w)
-{
-    n -= w * f32_LANES;
-    return f32_first(n < f32_LANES ? n < 0 ? 0 : n : f32_LANES);
-}
-SET_INLINE f32_vec f32_load_rest(const float *p, int64_t n, int w)
-{
-    f32_vec v = f32_fill(0);
-    if (THERE(w))
-        v = f32_load_part(p + w * f32_LANES, f32_rest(n, w));
-    return v;
-}
-
 SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fresh, int64_t columns)
 {
     enum { beside = SUMS_BESIDE, STEP = beside * f32_LANES, SIDE = RLX_PARTIAL_SUMS / f32_LANES };
     f32_vec sum[SIDE], minus = f32_fill(-b);
     RLX_UNROLL for (int v = 0; v < SIDE; v++) sum[v] = fresh ? f32_fill(0) : f32_load(sums + v * f32_LANES);
-    for (int64_t j = 0, n = columns; n > 0; j += STEP, n -= STEP) {
+    int64_t j = 0, n = columns;
+    for (; n >= STEP; j += STEP, n -= STEP) {
         f32_vec x[MOST_BESIDE];
         /* the next row, which is mostly what comes next; it need not be there */
-        EACH RLX_PREFETCH((uintptr_t)a + (uintptr_t)(j + columns + w * f32_LANES) * sizeof(float));
-        if (n >= STEP)
-            EACH x[w] = f32_load(a + j + w * f32_LANES) + minus;
-        else
-            EACH x[w] = f32_load_rest(a + j, n, w) + minus;
+        for (int w = 0; w < STEP; w += 64 / (int)sizeof(float))
+            RLX_PREFETCH((uintptr_t)a + (uintptr_t)(j + columns + w) * sizeof(float));
+        EACH x[w] = f32_load(a + j + w * f32_LANES) + minus;
         exp_below(x, false, beside);
-        if (n < STEP) {
-            EACH
-            {
-                int64_t here = rlx_micro_less(n - w * f32_LANES, f32_LANES);
-                if (here > 0)
-                    f32_store_end(d + j + w * f32_LANES, x[w], f32_rest(n, w), here);
-#if SET_PARTS
-                x[w] = f32_merge(f32_fill(0), x[w], f32_rest(n, w)); /* what is not there adds nothing */
-#endif
-            }
-            if (!SET_PARTS)
-                EACH x[w] = f32_load_rest(d + j, n, w);
-        } else
-            EACH f32_store(d + j + w * f32_LANES, x[w]);
+        EACH f32_store(d + j + w * f32_LANES, x[w]);
         if (STEP % RLX_PARTIAL_SUMS == 0)
             EACH sum[w % SIDE] += x[w];
         else
             EACH sum[(j / f32_LANES + w) % SIDE] += x[w];
     }
     RLX_UNROLL for (int v = 0; v < SIDE; v++) f32_store(sums + v * f32_LANES, sum[v]);
+    for (; n > 0; j += f32_LANES, n -= f32_LANES) {
+        const int64_t here = rlx_micro_less(n, f32_LANES);
+        const f32_tail tail = f32_first(here);
+        float *of = sums + j % RLX_PARTIAL_SUMS;
+        f32_vec x = f32_load_part(a + j, tail) + minus;
+        exp_below(&x, false, 1);
+        f32_store_end(d + j, x, tail, here);
+#if SET_PARTS
+        x = f32_merge(f32_fill(0), x, tail); /* what is not there adds nothing */
+#else
+        x = f32_load_part(d + j, tail);
+#endif
+        f32_store(of, f32_load(of) + x);
+    }
+    RLX_UNROLL for (int v = 0; v < SIDE; v++) sum[v] = f32_load(sums + v * f32_LANES);
     RLX_UNROLL for (int half = SIDE / 2; half > 0; half /= 2)
         RLX_UNROLL for (int v = 0; v < half; v++) sum[v] += sum[v + half];
     f32_fold(sum[0], ADD);
@@ -332,5 +318,4 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
 #undef FILL
 #undef OF_BLOCK
 #undef WITH
-#undef THERE
 #undef CASE_OF

@@ -19,6 +19,7 @@ typedef struct row_step {
 typedef struct row_program {
     row_step at[RLX_KERNEL_ROWS];
     size_t count;
+    uint8_t pass[RLX_KERNEL_ROWS + 1]; /* where each pass over a row begins, and where the last one ends */
     int64_t columns;
 } row_program;
 
@@ -182,22 +183,30 @@ static void run_pass(const rlx_kernel_run *r, const row_step *s, size_t count, i
         run_maps(r, s, count, i, j, n);
 }
 
-/* All passes over row i, a long one in pieces. */
-static bool run_row(rlx_kernel_run *r, const row_program *x, int64_t i)
+enum { PIECE = 1 << 16 };   /* elements; a whole number of rounds of partial sums */
+
+/* All passes over row i, of up to PIECE elements each. */
+static void run_row(const rlx_kernel_run *r, const row_program *x, int64_t i, float *sums)
 {
-    enum { PIECE = 1 << 16 };   /* a whole number of rounds of partial sums */
-    _Alignas(64) float sums[RLX_PARTIAL_SUMS];
-    const int64_t columns = x->columns;
-    for (size_t k = 0, count; k < x->count; k += count) {
-        const row_step *s = x->at + k;
-        count = pass_of(s, x->count - k);
-        if (s->narrow) {
+    for (const uint8_t *p = x->pass; *p < x->count; p++) {
+        const row_step *s = x->at + *p;
+        if (s->narrow)
             run_singles(s, i, 1);
-            continue;
-        }
-        for (int64_t j = 0, n; j < columns; j += n) {
-            n = columns - j < PIECE ? columns - j : PIECE;
-            run_pass(r, s, count, i, j, n, sums);
+        else
+            run_pass(r, s, p[1] - *p, i, 0, x->columns, sums);
+    }
+}
+
+/* The same in pieces. */
+static bool run_long_row(rlx_kernel_run *r, const row_program *x, int64_t i, float *sums)
+{
+    for (const uint8_t *p = x->pass; *p < x->count; p++) {
+        const row_step *s = x->at + *p;
+        if (s->narrow)
+            run_singles(s, i, 1);
+        for (int64_t j = 0, n; j < x->columns && !s->narrow; j += n) {
+            n = x->columns - j < PIECE ? x->columns - j : PIECE;
+            run_pass(r, s, p[1] - *p, i, j, n, sums);
             if (!rlx_kernel_spend(r, (n >> 6) + 1))
                 return false;
         }
@@ -206,12 +215,11 @@ static bool run_row(rlx_kernel_run *r, const row_program *x, int64_t i)
 }
 
 /* Rows that are near anyway: pass by pass, the greatest elements of all rows at once. */
-static void run_near_rows(const rlx_kernel_run *r, const row_program *x, int64_t count)
+static void run_near_rows(const rlx_kernel_run *r, const row_program *x, int64_t count, float *sums)
 {
-    _Alignas(64) float sums[RLX_PARTIAL_SUMS];
-    for (size_t k = 0, n; k < x->count; k += n) {
-        const row_step *s = x->at + k;
-        n = pass_of(s, x->count - k);
+    for (const uint8_t *p = x->pass; *p < x->count; p++) {
+        const row_step *s = x->at + *p;
+        const size_t n = p[1] - *p;
         if (s->op == RLX_K_REDUCE) {
             rlx_micro_sum all = { .acc = s->to, .acc_j = s->to_row, .a = s->from, .a_j = s->from_row, .a_k = 1,
                                   .rows = 1, .columns = count, .turns = 1, .depth = x->columns };
@@ -234,28 +242,37 @@ static void run_near_rows(const rlx_kernel_run *r, const row_program *x, int64_t
     }
 }
 
-static bool run_rows(rlx_kernel_run *r, const row_program *x, int64_t count)
+static bool run_rows(rlx_kernel_run *r, row_program *x, int64_t count)
 {
+    _Alignas(64) float sums[RLX_PARTIAL_SUMS];
     enum { NEAR = 1 << 12, SHORT = 1 << 8, MOST = 1 << 16 };   /* elements; rows below SHORT are not worth a turn of their own */
+    size_t passes = 0;
+    for (size_t k = 0; k < x->count; k += pass_of(x->at + k, x->count - k))
+        x->pass[passes++] = (uint8_t)k;
+    x->pass[passes] = (uint8_t)x->count;
     if (count <= (x->columns < SHORT ? MOST : NEAR) / x->columns) {
-        run_near_rows(r, x, count);
+        run_near_rows(r, x, count, sums);
         return rlx_kernel_spend(r, (x->columns * count >> 6) * (int64_t)x->count + 1);
     }
-    for (int64_t i = 0; i < count; i++)
-        if (!run_row(r, x, i))
+    for (int64_t i = 0; i < count; i++) {
+        if (x->columns <= PIECE)
+            run_row(r, x, i, sums);
+        if (x->columns <= PIECE ? !rlx_kernel_spend(r, (x->columns >> 6) * (int64_t)x->count + 1) : !run_long_row(r, x, i, sums))
             return false;
+    }
     return true;
 }
 
 bool rlx_kernel_block_rows(rlx_kernel_run *r, const uint32_t *ops, int64_t (*operands)[RLX_KERNEL_BLOCK_OPERANDS], size_t count,
                            bool *done)
 {
-    row_program z = { .count = count };
+    row_program z;
+    z.count = count, z.columns = 0;
     int64_t all = 0, rows, columns;
     bool fits = true;
     for (size_t k = 0; k < count && fits; k++) {
         row_step *s = &z.at[k];
-        s->op = ops[k] & 0xffff;
+        *s = (row_step){ .op = ops[k] & 0xffff };
         if (!(s->op == RLX_K_MAP ? map_step(r, operands[k], s, &rows, &columns, &fits)
                                  : sum_step(r, operands[k], operands[k] + (s->op == RLX_K_REDUCE ? 13 : 20), s, &rows, &columns, &fits)))
             return false;
