@@ -374,6 +374,25 @@ static const rlx_stmt *with_panels(const rlx_tiling *t, const rlx_side *s, const
     return s->producer ? rlx_with_produced(t->ctx, s->producer, body, t->place) : body;
 }
 
+/* Rows of a tile in their panels: those that are full are one instruction, and so is the one that is not, if there may be one. */
+static const rlx_stmt *in_row_panels(const rlx_tiling *t, const depth_tile *d, const lane_tile *row, const lane_tile *columns,
+                                     const rlx_prim *column_panel)
+{
+    int64_t all;
+    const rlx_prim *first = mul(t, row->loop.var, number(t, t->row_tile / RLX_ROW_PANEL)),
+                   *full = rlx_fold_binary(t->ctx, RLX_NODE_FLOOR_DIV, row->count, number(t, RLX_ROW_PANEL)), *done;
+    const bool is_known = rlx_int_literal(t->row.lanes.extent, &all), is_full = is_known && all % RLX_ROW_PANEL == 0,
+               none_is = is_known && all < RLX_ROW_PANEL;
+    lane_tile eight = { .loop = rlx_sched_loop_new(t->ctx, "ip", full), .count = number(t, RLX_ROW_PANEL) }, rest;
+    eight.inside = mul(t, eight.loop.var, eight.count);
+    eight.begin = add(t, row->begin, eight.inside);
+    done = mul(t, full, eight.count);
+    rest = (lane_tile){ .begin = add(t, row->begin, done), .inside = done, .count = rlx_fold_sub(t->ctx, row->count, done) };
+    const rlx_stmt *whole = none_is ? NULL : innermost(t, d, &eight, add(t, first, eight.loop.var), columns, column_panel, &eight.loop),
+                   *last = is_full ? NULL : innermost(t, d, &rest, add(t, first, full), columns, column_panel, NULL);
+    return is_full ? whole : none_is ? last : both(t, whole, last ? rlx_copy_fresh(t->ctx, last) : NULL);
+}
+
 /* Tiles of rows for a tile of columns, whose panels are there, or are filled here one by one. */
 static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const lane_tile *rows,
                                const lane_tile *columns)
@@ -388,15 +407,9 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
     row.inside = number(t, 0);
     if (!t->column.panel)
         panel.inside = number(t, 0);
-    if (t->row.panel) {
-        lane_tile eight = tile_lanes(t, "ip", row.begin, row.count, RLX_ROW_PANEL);
-        const rlx_prim *at = add(t, mul(t, row.loop.var, number(t, t->row_tile / RLX_ROW_PANEL)),
-                                 eight.loop.var);
-        /* panels that are all full are one instruction */
-        bool full = eight.count->kind == RLX_NODE_INT_IMM;
-        body = innermost(t, d, &eight, at, &panel, column_panel, full ? &eight.loop : NULL);
-        body = full ? body : rlx_sched_wrap(ctx, &eight.loop, body, t->place);
-    } else
+    if (t->row.panel)
+        body = in_row_panels(t, d, &row, &panel, column_panel);
+    else
         body = innermost(t, d, &row, NULL, &panel, column_panel, NULL);
     if (t->one_by_one)
         body = with_panels(t, &t->column, both(t, pack(t, &t->column, d, &panel, RLX_COLUMN_PANEL), body));
