@@ -3,31 +3,31 @@
  * next, so that no tile is lower because a panel ends.
  */
 
-/* What a tile asks for before others read it: memory from `at` on, `step` bytes further with each step. */
-typedef void NAME(wide_fn)(const rlx_micro_sum *r, int64_t a_panel, int64_t row, uintptr_t soon, int64_t step);
+/* Where rows lie behind a and acc. Those that the last tile has more than there are are the last one again, whose sums then are the same. */
+enum { NAME(HIGHEST) = 8, NAME(MOST_ROWS) = 240 };
+typedef struct NAME(wide_row) { int64_t a, acc; } NAME(wide_row);
 
-/* Each vector of b stays in its register while it is multiplied with all rows. Rows of a have a pointer each, or (POINTERS < R, in
- * one panel) a pointer and a stride for three of them. */
-#define WIDE_TILE(R, W, part)                                                                  \
-    SET static void NAME(wide_##R##x##W##part)(const rlx_micro_sum *r, int64_t a_panel, int64_t row, uintptr_t soon, int64_t step)\
+/* A tile from these rows on; what it asks for before others read it: memory from `soon` on, `step` bytes further with each step. */
+typedef void NAME(wide_fn)(const rlx_micro_sum *r, const NAME(wide_row) *rows, uintptr_t soon, int64_t step);
+
+/* Each vector of b stays in its register while it is multiplied with all rows. */
+#define WIDE_TILE(R, W, part)                                                                      \
+    SET static void NAME(wide_##R##x##W##part)(const rlx_micro_sum *r, const NAME(wide_row) *rows, uintptr_t soon, int64_t step) \
     {                                                                                              \
-        const int64_t acc_i = r->acc_i, a_i = r->a_i, a_k = r->a_k, b_k = r->b_k,                  \
+        static const T zeros[W * LANES];                                                           \
+        const int64_t a_k = r->a_k, b_k = r->b_k, there = r->fresh ? 0 : -1,       \
                       a_next = r->a_t - r->depth * a_k, b_next = r->b_t - r->depth * b_k;          \
-        int64_t apart[R];                                                                   \
-        T *acc = (T *)r->acc + row * acc_i;                                                        \
-        const T *b = (const T *)r->b, *a = (const T *)r->a + (row >> 3) * a_panel + (row & 7) * a_i;   \
-        TAIL##part(r->columns - (W - 1) * LANES)                                                    \
+        int64_t apart[R];                                                                          \
+        T *acc = r->acc;                                                                           \
+        const T *in = r->fresh ? zeros : acc, *a = (const T *)r->a + rows->a, *b = r->b;           \
+        TAIL##part(r->columns - (W - 1) * LANES)                                                   \
         VEC s[R][W];                                                                               \
-        RLX_UNROLL for (int i = 1; i < R; i++)                                              \
-        {                                                                                          \
-            const int64_t of = (row & 7) + i;                                               \
-            apart[i] = (of >> 3) * a_panel + ((of & 7) - (row & 7)) * a_i;                         \
-            RLX_UNKNOWN_VALUE(apart[i]);                                                           \
-        }                                                                                          \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
+            apart[i] = rows[i].a - rows->a;                                                        \
+            RLX_UNKNOWN_VALUE(apart[i]);                                                           \
             RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
-                s[i][w] = r->fresh ? (VEC){ 0 } : LOAD##part(acc + i * acc_i, w, W);                \
+                s[i][w] = LOAD##part(in + (rows[i].acc & there), w, W);                            \
         }                                                                                          \
         for (int64_t t = r->turns; t > 0; t--, b += b_next, a += a_next) {                                      \
             for (int64_t k = r->depth; k > 0; k--, b += b_k, a += a_k, soon += (uintptr_t)step) { \
@@ -52,10 +52,10 @@ typedef void NAME(wide_fn)(const rlx_micro_sum *r, int64_t a_panel, int64_t row,
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
-        RLX_UNROLL for (int i = 0; i < R; i++, acc += acc_i)                                       \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
             RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
-                STORE##part(acc, w, W, s[i][w]);                                                    \
+                STORE##part(acc + rows[i].acc, w, W, s[i][w]);                                     \
         }                                                                                          \
     }
 #define COUNT(x) (int)(sizeof(x) / sizeof(x)[0])
@@ -64,64 +64,119 @@ WIDE_TILE(3, 4, _part)
 WIDE_TILE(2, 4, _part)
 WIDE_TILE(1, 4, _part)
 WIDE_TILE(4, 3, _part)
-WIDE_TILE(1, 3, _part)
 WIDE_TILE(6, 2, _part)
 WIDE_TILE(4, 2, _part)
-WIDE_TILE(2, 2, _part)
-WIDE_TILE(1, 2, _part)
 WIDE_TILE(8, 1, _part)
-WIDE_TILE(4, 1, _part)
-WIDE_TILE(1, 1, _part)
 #undef WIDE_TILE
 #undef COUNT
 
 /* Rows of the next tile where at most so many are left, by vectors of columns: as few tiles as there can be, all about as high. */
-enum { NAME(MOST_WIDE) = 4, NAME(HIGHEST) = 8, NAME(MOST_LEFT) = 12, WIDE = NAME(MOST_WIDE) * LANES, WIDE_STEPS = 192 };
+enum { NAME(MOST_WIDE) = 4, NAME(MOST_LEFT) = 12, WIDE = NAME(MOST_WIDE) * LANES, WIDE_STEPS = 192 };
 static const uint8_t NAME(wide_heights)[NAME(MOST_WIDE)][NAME(MOST_LEFT) + 1] = {
-    { 0, 1, 1, 1, 4, 4, 4, 4, 8, 8, 8, 8, 8 },
-    { 0, 1, 2, 2, 4, 4, 6, 6, 4, 4, 6, 6, 6 },
-    { 0, 1, 1, 1, 4, 4, 4, 4, 4, 4, 4, 4, 4 },
+    { 0, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8 },
+    { 0, 4, 4, 4, 4, 6, 6, 4, 4, 6, 6, 6, 6 },
+    { 0, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4 },
     { 0, 1, 2, 3, 2, 3, 3, 3, 3, 3, 3, 3, 3 },
 };
 static NAME(wide_fn) *const NAME(wide_tiles)[NAME(MOST_WIDE)][NAME(HIGHEST) + 1] = {
-    { [8] = NAME(wide_8x1_part), [4] = NAME(wide_4x1_part), [1] = NAME(wide_1x1_part) },
-    { [6] = NAME(wide_6x2_part), [4] = NAME(wide_4x2_part), [2] = NAME(wide_2x2_part), [1] = NAME(wide_1x2_part) },
-    { [4] = NAME(wide_4x3_part), [1] = NAME(wide_1x3_part) },
+    { [8] = NAME(wide_8x1_part) },
+    { [6] = NAME(wide_6x2_part), [4] = NAME(wide_4x2_part) },
+    { [4] = NAME(wide_4x3_part) },
     { [3] = NAME(wide_3x4_part), [2] = NAME(wide_2x4_part), [1] = NAME(wide_1x4_part) },
 };
 
+/* Few columns of whole panels of rows, which are the lanes of a vector each: a part of a vector of columns would cost as much as a whole one. */
+_Static_assert((int)LANES == (int)RLX_PANEL_ROWS, "a step of a panel of rows is a vector");
+enum { FEW_PANELS = 4, FEW_COLUMNS = 2 };
+/* Up to so many panels and columns at once; where there are fewer, the last one is met again. */
+SET static void NAME(few_columns)(const rlx_micro_sum *r, int64_t a_panel, int64_t row, int64_t column)
+{
+    const int64_t acc_i = r->acc_i, a_k = r->a_k, b_k = r->b_k, a_next = r->a_t - r->depth * a_k, b_next = r->b_t - r->depth * b_k,
+                  rows = rlx_micro_less(r->rows - row, FEW_PANELS * LANES), columns = rlx_micro_less(r->columns - column, FEW_COLUMNS),
+                  other = columns - 1;
+    const T *a = (const T *)r->a + row / LANES * a_panel, *b = (const T *)r->b + column;
+    int64_t apart[FEW_PANELS];
+    T *acc = (T *)r->acc + row * acc_i + column, held[FEW_COLUMNS][FEW_PANELS * LANES];
+    VEC s[FEW_PANELS][FEW_COLUMNS];
+    RLX_ROLLED for (int i = 0; i < FEW_PANELS; i++)
+        apart[i] = rlx_micro_less(i, rows / LANES - 1) * a_panel;
+    RLX_ROLLED for (int64_t i = 0; i < rows; i++)
+        RLX_UNROLL for (int j = 0; j < FEW_COLUMNS; j++) held[j][i] = r->fresh ? 0 : acc[i * acc_i + j * other];
+    RLX_UNROLL for (int i = 0; i < FEW_PANELS; i++)
+    {
+        RLX_UNROLL for (int j = 0; j < FEW_COLUMNS; j++)
+            s[i][j] = OF(X, load)(held[j] + i * LANES);
+    }
+    for (int64_t t = r->turns; t > 0; t--, a += a_next, b += b_next)
+        for (int64_t k = r->depth; k > 0; k--, a += a_k, b += b_k) {
+            const VEC y[FEW_COLUMNS] = { OF(X, fill)(b[0]), OF(X, fill)(b[other]) };
+            RLX_UNROLL for (int i = 0; i < FEW_PANELS; i++)
+            {
+                VEC x = OF(X, load)(a + apart[i]);
+                RLX_UNROLL for (int j = 0; j < FEW_COLUMNS; j++)
+                    s[i][j] = SUM(x, y[j], s[i][j]);
+            }
+        }
+    RLX_UNROLL for (int i = 0; i < FEW_PANELS; i++)
+    {
+        RLX_UNROLL for (int j = 0; j < FEW_COLUMNS; j++)
+            OF(X, store)(held[j] + i * LANES, s[i][j]);
+    }
+    RLX_ROLLED for (int64_t i = 0; i < rows; i++)
+        RLX_UNROLL for (int j = 0; j < FEW_COLUMNS; j++) acc[i * acc_i + j * other] = held[j][i];
+}
+
+/* How many of the last columns are done so. */
+SET static int64_t NAME(count_few)(const rlx_micro_sum *r)
+{
+    const int64_t few = r->columns % LANES;
+    return few <= LANES / 2 && r->depth >= LANES && r->rows % RLX_PANEL_ROWS == 0 && r->a_i == 1 && r->a_k == RLX_PANEL_ROWS ? few : 0;
+}
+
 /* Some steps of up to four vectors of columns. What comes from afar is asked for while what is near is computed with: steps of panels of
  * rows, from the same ones of the next panel; else steps of b, of which each tile asks for its share of those behind these. */
-SET static void NAME(wide_steps)(const rlx_micro_sum *r, int64_t a_panel, int64_t tiles)
+SET static void NAME(wide_steps)(const rlx_micro_sum *r, const NAME(wide_row) *rows, int64_t a_panel, int64_t tiles)
 {
     const int64_t w = (r->columns - 1) / LANES, bytes = r->b_k * (int64_t)sizeof(T);
     const bool panels = r->rows > 2 * RLX_PANEL_ROWS && r->a_i == 1;
     uintptr_t soon = (uintptr_t)r->b + (uintptr_t)(bytes * (tiles > 1 ? r->depth : AHEAD));
-    for (int64_t i = 0, height; i < r->rows; i += height) {
+    for (int64_t i = 0, step = bytes / tiles, height; i < r->rows; i += height) {
         height = NAME(wide_heights)[w][rlx_micro_less(r->rows - i, NAME(MOST_LEFT))];
-        int64_t step = panels ? height * (int64_t)sizeof(T) : bytes / tiles;
-        if (panels)
-            soon = (uintptr_t)r->a + (uintptr_t)(((i / RLX_PANEL_ROWS + 1) * a_panel + i % RLX_PANEL_ROWS * r->depth) * (int64_t)sizeof(T));
-        (height == 3 && r->columns == WIDE ? NAME(wide_3x4) : NAME(wide_tiles)[w][height])(r, a_panel, i, soon, step);
+        if (panels) {
+            step = height * (int64_t)sizeof(T);
+            soon = (uintptr_t)((const T *)r->a + (i / RLX_PANEL_ROWS + 1) * a_panel + i % RLX_PANEL_ROWS * r->depth);
+        }
+        (height == 3 && r->columns == WIDE ? NAME(wide_3x4) : NAME(wide_tiles)[w][height])(r, rows + i, soon, step);
         soon += (uintptr_t)(step * r->depth);
     }
 }
 
-/* acc, b contiguous in j, b the same for all rows, one element of a for all columns; a_panel: from 8 rows of a to the next 8.
- * Tiles take the same few steps in turn, so that those of b are near. */
-SET static void NAME(contract_wide)(const rlx_micro_sum *r, int64_t a_panel)
+SET static void NAME(find_rows)(NAME(wide_row) *out, const rlx_micro_sum *r, int64_t a_panel)
 {
+    int64_t i = 0;
+    for (int64_t panel = 0, acc = 0; i < r->rows; panel += a_panel)
+        for (int64_t l = 0, a = panel; l < RLX_PANEL_ROWS && i < r->rows; l++, i++, a += r->a_i, acc += r->acc_i)
+            out[i] = (NAME(wide_row)){ a, acc };
+    RLX_ROLLED for (int64_t l = 1; l < NAME(HIGHEST); l++, i++) out[i] = out[r->rows - 1];
+}
+
+/* Up to MOST_ROWS rows. Tiles take the same few steps in turn, so that those of b are near. */
+SET static void NAME(wide_rows)(const rlx_micro_sum *r, int64_t a_panel)
+{
+    NAME(wide_row) rows[NAME(MOST_ROWS) + NAME(HIGHEST)];
+    NAME(find_rows)(rows, r, a_panel);
     for (int64_t j = 0; j < r->columns; j += WIDE) {
         rlx_micro_sum part = *r;
         part.columns = rlx_micro_less(r->columns - j, WIDE);
-        int64_t tiles = 0, w = (part.columns - 1) / LANES;
+        const int64_t few = NAME(count_few)(&part), columns = part.columns - few, w = columns ? (columns - 1) / LANES : 0;
+        int64_t tiles = 0;
         for (int64_t n = r->rows; n > 0; tiles++)
             n -= NAME(wide_heights)[w][rlx_micro_less(n, NAME(MOST_LEFT))];
         const int64_t most = r->b_k < WIDE ? 2 * WIDE_STEPS : WIDE_STEPS; /* steps that overlap are nearer */
         const bool all = tiles == 1 || r->turns * r->depth <= most;
         const int64_t pieces = (r->depth + most - 1) / most, depth = all ? r->depth : (r->depth + pieces - 1) / pieces,
                       turns = all ? r->turns : most / depth;
-        for (int64_t t = 0; t < r->turns; t += turns)
+        RLX_ROLLED for (int64_t t = 0; t < r->turns; t += turns)
             for (int64_t k = 0; k < r->depth; k += depth) {
                 part.acc = (T *)r->acc + j;
                 part.a = (const T *)r->a + t * r->a_t + k * r->a_k;
@@ -129,8 +184,25 @@ SET static void NAME(contract_wide)(const rlx_micro_sum *r, int64_t a_panel)
                 part.turns = rlx_micro_less(r->turns - t, turns);
                 part.depth = rlx_micro_less(r->depth - k, depth);
                 part.fresh = r->fresh && t == 0 && k == 0;
-                NAME(wide_steps)(&part, a_panel, tiles);
+                part.columns = columns;
+                if (columns)
+                    NAME(wide_steps)(&part, rows, a_panel, tiles);
+                part.columns += few;
+                for (int64_t c = columns; c < part.columns; c += FEW_COLUMNS)
+                    for (int64_t i = 0; i < r->rows; i += FEW_PANELS * LANES)
+                        NAME(few_columns)(&part, a_panel, i, c);
             }
+    }
+}
+
+/* acc, b contiguous in j, b the same for all rows, one element of a for all columns; a_panel: from 8 rows of a to the next 8. */
+SET static void NAME(contract_wide)(const rlx_micro_sum *r, int64_t a_panel)
+{
+    rlx_micro_sum part = *r;
+    for (int64_t i = 0; i < r->rows; i += NAME(MOST_ROWS)) {
+        part.rows = rlx_micro_less(r->rows - i, NAME(MOST_ROWS));
+        part.acc = (T *)r->acc + i * r->acc_i, part.a = (const T *)r->a + i / RLX_PANEL_ROWS * a_panel;
+        NAME(wide_rows)(&part, a_panel);
     }
 }
 
