@@ -35,7 +35,7 @@ enum {
     FEW_ACROSS = 64,
     SMALL_BYTES = 16384,    /* so much of B is near wherever it lies */
     SHALLOW = 128,          /* 32 columns of so many steps are */
-    NARROW = 64,            /* so many columns lie closer together than in panels */
+    NARROW = 64,            /* so many columns lie closer together than in panels, if steps do */
     SHORT_DEPTH = 320,
     MOST_EVEN = 8           /* of more tiles than that one more or less does not matter */
 };
@@ -209,6 +209,16 @@ static bool rows_are_words(const rlx_tiling *t)
            rlx_plan_is_unit(t->row.access, t->depth.at[0]);
 }
 
+/* Are columns so few, and the steps that they are in so close together, that they are nearer where they lie than in panels? What lies
+ * far apart may have a few places only in the nearest cache. */
+static bool is_narrow(const rlx_tiling *t)
+{
+    const rlx_prim *step = rlx_tiling_coefficient(t->column.access, rlx_last_digit(&t->depth));
+    int64_t columns, apart;
+    return rlx_is_at_most(t->column.lanes.extent, NARROW) &&
+           !(rlx_int_literal(t->column.lanes.extent, &columns) && step && rlx_int_literal(step, &apart) && apart > 2 * columns);
+}
+
 /* Which operands are packed. few: a few rows may be read in place. False: the nest is as good as it stands. */
 static bool choose_packing(rlx_tiling *t, bool *few)
 {
@@ -228,7 +238,7 @@ static bool choose_packing(rlx_tiling *t, bool *few)
     t->row.param = packable_param(t, &t->row);
     t->column.param = small ? -1 : packable_param(t, &t->column);
     *few = *few && t->column.param < 0;
-    small |= rlx_is_at_most(t->depth.extent, SHALLOW) || rlx_is_at_most(t->column.lanes.extent, NARROW);
+    small |= rlx_is_at_most(t->depth.extent, SHALLOW) || is_narrow(t);
     if (t->column.param < 0 && !t->column.producer && !t->dot &&
         rlx_is_int_value(t->row.lanes.extent, 1))
         return false;
