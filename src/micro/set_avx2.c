@@ -10,7 +10,7 @@
 #define SET_WIDE_TILES
 #define SET_LENDER rlx_micro_baseline
 #define SET_LENDS_RANGES 1
-#define SET_LENDS_PARTIAL 1
+#define SET_LENDS_PARTIAL 0
 #define SET_LENDS_ROUNDED 1
 #define CHAIN_VECTORS 4
 #define CHAIN_BESIDE 2
