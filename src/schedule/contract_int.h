@@ -29,7 +29,7 @@ typedef struct rlx_side {
 
 /* Rows of the picture under the windows of a row of columns, which are read in place: `steps` of each window row, `apart` from each other. */
 typedef struct rlx_strip {
-    const rlx_buffer *buffer;        /* [rows, length] */
+    const rlx_buffer *buffer;        /* [rows, length]; NULL: the picture itself, of which so few rows are a strip as they lie */
     int64_t width;                   /* columns; 0: there is no strip */
     int64_t steps, apart, rows, length;
 } rlx_strip;
@@ -104,11 +104,13 @@ bool rlx_index_fits(const rlx_tiling *t, const rlx_prim *index, const rlx_prim *
 /* ---- contract_strip.c: strips in place of panels of columns */
 /* Are the columns windows for which that is better? Says how the strip is then. */
 bool rlx_choose_strips(rlx_tiling *t);
+/* Has a strip memory of its own? */
+bool rlx_is_strip_copied(const rlx_tiling *t);
 const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t);
 /* Fills the strip for row y of the columns. NULL: out of memory, as below. */
 const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, const rlx_prim *y);
-/* What column x multiplies in step u of row k of the strip. */
-const rlx_prim *rlx_strip_element(const rlx_tiling *t, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x);
+/* What column x of row y multiplies in step u of row k of its strip. */
+const rlx_prim *rlx_strip_element(const rlx_tiling *t, const rlx_prim *y, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x);
 
 /* ---- epilogue.c: nests behind a contraction that run on its blocks */
 enum { RLX_MOST_EPILOGUES = 8, RLX_MOST_TOUCHED = 32 };

@@ -14,7 +14,8 @@
 enum {
     MOST_COLUMNS = 512,         /* of a row, which is a tile: longer ones are cut, for caches and threads */
     MOST_ELEMENTS = 1 << 15,    /* of a strip, so that it stays near */
-    VECTOR = 8                 /* elements of the widest vectors */
+    FEW_ROWS = 8,               /* of a strip that need not be copied to be near */
+    VECTOR = 8                  /* elements of a vector */
 };
 
 static bool literal_extent(const rlx_tiling *t, int loop, int64_t *out)
@@ -72,6 +73,9 @@ bool rlx_choose_strips(rlx_tiling *t)
     return true;
 }
 
+/* The rows of one channel are below each other, as the strip would have them. */
+bool rlx_is_strip_copied(const rlx_tiling *t) { return t->depth.count > 2 || t->strip.rows > FEW_ROWS; }
+
 const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t)
 {
     const rlx_prim *shape[2] = { rlx_int64(t->ctx, t->strip.rows), rlx_int64(t->ctx, t->strip.length) };
@@ -103,8 +107,13 @@ const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, 
     return body;
 }
 
-const rlx_prim *rlx_strip_element(const rlx_tiling *t, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x)
+const rlx_prim *rlx_strip_element(const rlx_tiling *t, const rlx_prim *y, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x)
 {
-    const rlx_prim *at[2] = { k, rlx_fold_add(t->ctx, x, rlx_fold_mul(t->ctx, u, rlx_int64(t->ctx, t->strip.apart))) };
-    return rlx_load(t->ctx, t->strip.buffer, at, 2);
+    const rlx_prim *at[RLX_TIR_MAX_DIMS] = { k, rlx_fold_add(t->ctx, x, rlx_fold_mul(t->ctx, u, rlx_int64(t->ctx, t->strip.apart))) };
+    if (t->strip.buffer)
+        return rlx_load(t->ctx, t->strip.buffer, at, 2);
+    const rlx_buffer *picture = rlx_as_buffer(t->column.access->buffer);
+    rlx_lane_group groups[2] = { { .d = &t->column.lanes, .each = { y, x } }, { .d = &t->depth, .each = { k, u } } };
+    size_t n = rlx_indices_in(t, t->column.access, picture, groups, 2, at);
+    return n ? rlx_load(t->ctx, picture, at, n) : NULL;
 }

@@ -275,7 +275,7 @@ static const rlx_stmt *innermost(const rlx_tiling *t, const depth_tile *d, const
     const rlx_prim *step = add(t, mul(t, k.var, u.extent), u.var),
                    *own = n ? rlx_load(ctx, t->acc_buffer, at, n) : NULL,
                    *a = read(t, &t->row, d, rows, row_panel, i.var, step, r.var),
-                   *b = t->strip.width ? rlx_strip_element(t, k.var, u.var, j.var)
+                   *b = t->strip.width ? rlx_strip_element(t, columns->loop.var, k.var, u.var, j.var)
                                        : read(t, &t->column, d, columns, column_panel, j.var, step, r.var),
                    *terms[3] = { a, b, own };
     if (!a || !b || !own)
@@ -455,10 +455,10 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
         (t->column.packed && (t->column.param < 0 || !rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE))))
         columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, t->column_tile);
     t->column.first = mul(t, columns.loop.var, number(t, t->column_tile / RLX_COLUMN_PANEL));
-    if (t->strip.width && !(t->strip.buffer = rlx_strip_buffer(t)))
+    if (t->strip.width && rlx_is_strip_copied(t) && !(t->strip.buffer = rlx_strip_buffer(t)))
         return NULL;
     const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
-    if (t->strip.width)
+    if (t->strip.buffer)
         body = rlx_tir_with_temporary(ctx, t->strip.buffer, both(t, rlx_copy_to_strip(t, t->strip.buffer, columns.loop.var), body), t->place);
     /* the outer side is packed once for all tiles of the inner one */
     const rlx_side *sides[2] = { by_rows ? &t->row : &t->column, by_rows ? &t->column : &t->row };
