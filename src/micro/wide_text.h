@@ -15,7 +15,7 @@ typedef void NAME(wide_fn)(const rlx_micro_sum *r, const NAME(wide_row) *rows, u
     SET static void NAME(wide_##R##x##W##part)(const rlx_micro_sum *r, const NAME(wide_row) *rows, uintptr_t soon, int64_t step) \
     {                                                                                              \
         static const T zeros[W * LANES];                                                           \
-        const int64_t a_k = r->a_k, b_k = r->b_k, there = r->fresh ? 0 : -1,       \
+        const int64_t a_k = r->a_k, b_k = r->b_k, there = r->fresh ? 0 : -1,                       \
                       a_next = r->a_t - r->depth * a_k, b_next = r->b_t - r->depth * b_k;          \
         int64_t apart[R];                                                                          \
         T *acc = r->acc;                                                                           \
@@ -29,24 +29,24 @@ typedef void NAME(wide_fn)(const rlx_micro_sum *r, const NAME(wide_row) *rows, u
             RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
                 s[i][w] = LOAD##part(in + (rows[i].acc & there), w, W);                            \
         }                                                                                          \
-        for (int64_t t = r->turns; t > 0; t--, b += b_next, a += a_next) {                                      \
-            for (int64_t k = r->depth; k > 0; k--, b += b_k, a += a_k, soon += (uintptr_t)step) { \
+        for (int64_t t = r->turns; t > 0; t--, b += b_next, a += a_next) {                         \
+            for (int64_t k = r->depth; k > 0; k--, b += b_k, a += a_k, soon += (uintptr_t)step) {  \
                 VEC x[R > W ? 1 : R], y[R > W ? W : 1];                                            \
-                RLX_PREFETCH(soon); \
-                if (W > 2 && R < 3)                                                                         \
-                    RLX_PREFETCH(soon + 2 * sizeof(VEC)); \
+                RLX_PREFETCH(soon);                                                                \
+                if (W > 2 && R < 3)                                                                \
+                    RLX_PREFETCH(soon + 2 * sizeof(VEC));                                          \
                 RLX_UNROLL for (int i = 0; R <= W && i < R; i++)                                   \
-                    x[i % COUNT(x)] = OF(X, fill)(a[i ? apart[i] : 0]);                    \
+                    x[i % COUNT(x)] = OF(X, fill)(a[i ? apart[i] : 0]);                            \
                 RLX_UNROLL for (int w = 0; w < W; w++)                                             \
                 {                                                                                  \
-                    y[w % COUNT(y)] = LOAD##part(b, w, W);                                          \
+                    y[w % COUNT(y)] = LOAD##part(b, w, W);                                         \
                     RLX_IN_REGISTER(y[w % COUNT(y)]);                                              \
                     RLX_UNROLL for (int i = 0; R <= W && i < R; i++)                               \
                         s[i][w] = SUM(x[i % COUNT(x)], y[0], s[i][w]);                             \
                 }                                                                                  \
                 RLX_UNROLL for (int i = 0; R > W && i < R; i++)                                    \
                 {                                                                                  \
-                    x[0] = OF(X, fill)(a[i ? apart[i] : 0]);                               \
+                    x[0] = OF(X, fill)(a[i ? apart[i] : 0]);                                       \
                     RLX_UNROLL for (int w = 0; w < W; w++)                                         \
                         s[i][w] = SUM(x[0], y[w % COUNT(y)], s[i][w]);                             \
                 }                                                                                  \
@@ -100,8 +100,8 @@ SET static void NAME(few_columns)(const rlx_micro_sum *r, int64_t a_panel, int64
     VEC s[FEW_PANELS][FEW_COLUMNS];
     RLX_ROLLED for (int i = 0; i < FEW_PANELS; i++)
         apart[i] = rlx_micro_less(i, rows / LANES - 1) * a_panel;
-    RLX_ROLLED for (int64_t i = 0; i < rows; i++)
-        RLX_UNROLL for (int j = 0; j < FEW_COLUMNS; j++) held[j][i] = r->fresh ? 0 : acc[i * acc_i + j * other];
+    RLX_ROLLED for (int64_t i = 0; i < FEW_PANELS * LANES; i++)
+        RLX_UNROLL for (int j = 0; j < FEW_COLUMNS; j++) held[j][i] = r->fresh || i >= rows ? 0 : acc[i * acc_i + j * other];
     RLX_UNROLL for (int i = 0; i < FEW_PANELS; i++)
     {
         RLX_UNROLL for (int j = 0; j < FEW_COLUMNS; j++)
@@ -144,7 +144,7 @@ SET static void NAME(wide_steps)(const rlx_micro_sum *r, const NAME(wide_row) *r
         height = NAME(wide_heights)[w][rlx_micro_less(r->rows - i, NAME(MOST_LEFT))];
         if (panels) {
             step = height * (int64_t)sizeof(T);
-            soon = (uintptr_t)((const T *)r->a + (i / RLX_PANEL_ROWS + 1) * a_panel + i % RLX_PANEL_ROWS * r->depth);
+            soon = (uintptr_t)r->a + (uintptr_t)((i / RLX_PANEL_ROWS + 1) * a_panel + i % RLX_PANEL_ROWS * r->depth) * sizeof(T);
         }
         (height == 3 && r->columns == WIDE ? NAME(wide_3x4) : NAME(wide_tiles)[w][height])(r, rows + i, soon, step);
         soon += (uintptr_t)(step * r->depth);

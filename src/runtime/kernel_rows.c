@@ -185,19 +185,7 @@ static void run_pass(const rlx_kernel_run *r, const row_step *s, size_t count, i
 
 enum { PIECE = 1 << 16 };   /* elements; a whole number of rounds of partial sums */
 
-/* All passes over row i, of up to PIECE elements each. */
-static void run_row(const rlx_kernel_run *r, const row_program *x, int64_t i, float *sums)
-{
-    for (const uint8_t *p = x->pass; *p < x->count; p++) {
-        const row_step *s = x->at + *p;
-        if (s->narrow)
-            run_singles(s, i, 1);
-        else
-            run_pass(r, s, p[1] - *p, i, 0, x->columns, sums);
-    }
-}
-
-/* The same in pieces. */
+/* All passes over row i, in pieces. */
 static bool run_long_row(rlx_kernel_run *r, const row_program *x, int64_t i, float *sums)
 {
     for (const uint8_t *p = x->pass; *p < x->count; p++) {
@@ -214,31 +202,20 @@ static bool run_long_row(rlx_kernel_run *r, const row_program *x, int64_t i, flo
     return true;
 }
 
-/* Rows that are near anyway: pass by pass, the greatest elements of all rows at once. */
-static void run_near_rows(const rlx_kernel_run *r, const row_program *x, int64_t count, float *sums)
+/* Rows [i, i + count) of up to PIECE elements, pass by pass: the greatest elements of several rows at once. */
+static void run_near_rows(const rlx_kernel_run *r, const row_program *x, int64_t i, int64_t count, float *sums)
 {
     for (const uint8_t *p = x->pass; *p < x->count; p++) {
         const row_step *s = x->at + *p;
-        const size_t n = p[1] - *p;
-        if (s->op == RLX_K_REDUCE) {
-            rlx_micro_sum all = { .acc = s->to, .acc_j = s->to_row, .a = s->from, .a_j = s->from_row, .a_k = 1,
-                                  .rows = 1, .columns = count, .turns = 1, .depth = x->columns };
-            r->micro->reduce[RLX_KERNEL_REDUCE_MAX][RLX_ELEM_F32](&all);
-            continue;
-        }
-        const float *from = s->from, *other = s->other;
-        float *to = s->to;
         if (s->narrow)
-            run_singles(s, 0, count);
-        else if (n == 1)
-            for (int64_t i = 0; i < count; i++, to += s->to_row, from += s->from_row, other += s->other_row)
-                r->micro->map[s->function](to, from, *other, x->columns);
-        else if (has_sums(s, n))
-            for (int64_t i = 0; i < count; i++, to += s->to_row, from += s->from_row, other += s->other_row)
-                s[1].to[i * s[1].to_row] = r->micro->exp_sum(to, from, *other, sums, true, x->columns);
-        else
-            for (int64_t i = 0; i < count; i++)
-                run_pass(r, s, n, i, 0, x->columns, sums);
+            run_singles(s, i, count);
+        else if (s->op == RLX_K_REDUCE && count > 1) {
+            rlx_micro_sum all = { .acc = s->to + i * s->to_row, .acc_j = s->to_row, .a = s->from + i * s->from_row,
+                                  .a_j = s->from_row, .a_k = 1, .rows = 1, .columns = count, .turns = 1, .depth = x->columns };
+            r->micro->reduce[RLX_KERNEL_REDUCE_MAX][RLX_ELEM_F32](&all);
+        } else
+            for (int64_t row = i; row < i + count; row++)
+                run_pass(r, s, p[1] - *p, row, 0, x->columns, sums);
     }
 }
 
@@ -251,12 +228,12 @@ static bool run_rows(rlx_kernel_run *r, row_program *x, int64_t count)
         x->pass[passes++] = (uint8_t)k;
     x->pass[passes] = (uint8_t)x->count;
     if (count <= (x->columns < SHORT ? MOST : NEAR) / x->columns) {
-        run_near_rows(r, x, count, sums);
+        run_near_rows(r, x, 0, count, sums);
         return rlx_kernel_spend(r, (x->columns * count >> 6) * (int64_t)x->count + 1);
     }
     for (int64_t i = 0; i < count; i++) {
         if (x->columns <= PIECE)
-            run_row(r, x, i, sums);
+            run_near_rows(r, x, i, 1, sums);
         if (x->columns <= PIECE ? !rlx_kernel_spend(r, (x->columns >> 6) * (int64_t)x->count + 1) : !run_long_row(r, x, i, sums))
             return false;
     }
