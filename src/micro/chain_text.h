@@ -175,8 +175,9 @@ SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fr
 #if defined(CHAIN_STRIP)
 static void (*const strip_functions[])(float *d, const float *a, int64_t n) = { strip_exp, strip_sigmoid, strip_tanh, strip_erf };
 
-#define CASE_OF(step, value)                                                  \
-    case RLX_STEP_##step:                                                     \
+#define CASE_OF(step, value) ONE_CASE(RLX_STEP_##step, value)
+#define ONE_CASE(step, value)                                                 \
+    case step:                                                                \
         for (int64_t i = 0; i < count; i += 2 * f32_LANES, b += 2 * by) {     \
             f32_vec x0 = f32_load(a + i), x1 = f32_load(a + i + f32_LANES);   \
             f32_vec b0 = f32_load(b), b1 = f32_load(b + by);                  \
@@ -196,8 +197,12 @@ static void (*const strip_functions[])(float *d, const float *a, int64_t n) = { 
 #define LEAST_OF(x, b) f32_least(b, x)
 #define GREATEST_OF(x, b) f32_greatest(b, x)
 #define RELU_OF(x, b) (f32_greatest(f32_fill(0), x) + 0.0f)
+#define RELU_OF_SUM(x, b) RELU_OF((x) + (b), b)
 #define ABS_OF(x, b) f32_abs(x)
 #define SQRT_OF(x, b) f32_sqrt(x)
+
+/* Two steps that are mostly together: one way through the strip for both. */
+enum { ADD_THEN_RELU = RLX_STEP_COUNT };
 
 /* a: where x is; d: where it goes, which is what the next step stores. A step with x alone has it on both sides. */
 SET static void chain(const rlx_micro_step *steps, int64_t n)
@@ -226,6 +231,8 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
                 f32_store(same, f32_fill(*s->with));
                 b = same;
             }
+            if ((op == RLX_STEP_ADD || op == RLX_STEP_TWICE) && s[1].op == RLX_STEP_RELU)
+                s++, op = ADD_THEN_RELU;
             if (op == RLX_STEP_STORE)
                 d = s->with + at;
             else if (s[1].op == RLX_STEP_STORE)
@@ -248,6 +255,7 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             CASE_OF(RELU, RELU_OF)
             CASE_OF(fabs, ABS_OF)
             CASE_OF(sqrt, SQRT_OF)
+            ONE_CASE(ADD_THEN_RELU, RELU_OF_SUM)
             default: strip_functions[op - RLX_STEP_exp](d, a, count);
             }
             a = d;
