@@ -1,5 +1,4 @@
-/* set_avx2.c: 256-bit vectors with fused products. Tiles of up to 6 rows and 2 vectors: 12 sums in 16 registers; the 8
- * rows of a panel are tiles of 3, 3 and 2 by 4 vectors where there are as many, else two of 4. */
+/* set_avx2.c: 256-bit vectors with fused products. Tiles of float32 that are 12 sums in 16 registers, of several shapes (wide_text.h). */
 #include "format/kernel_math.h"
 #include "micro/micro_int.h"
 

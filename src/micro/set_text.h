@@ -1,6 +1,6 @@
 /* set_text.h: the functions of one instruction set and the table of them, included once by the file of each set, which
  * has said what tiles there are: F32_TILES(W, part) makes those of all heights, F32_CASES(W, part) chooses one for n
- * rows; the same for F64, and for INT. SET_FUSES: 1 where products that are not rounded are the fast ones, 0 where they
+ * rows; the same for F64, and for INT; with SET_WIDE_TILES float32 needs none. SET_FUSES: 1 where products that are not rounded are the fast ones, 0 where they
  * are emulated and those that are rounded are fast. The other kind, and integers of 64 bits, have tiles of one row. */
 #define LOW_TILES(W, part) TILE(1, W, part)
 #define LOW_CASES(W, part)

@@ -3,7 +3,7 @@
  * next, so that no tile is lower because a panel ends.
  */
 
-/* Where rows lie behind a and acc. Those that the last tile has more than there are are the last one again, whose sums then are the same. */
+/* Where rows lie behind a and acc, of whole panels at a time. Those that the last tile has more than there are are the last one again, whose sums then are the same. */
 enum { NAME(HIGHEST) = 8, NAME(MOST_ROWS) = 240 };
 typedef struct NAME(wide_row) { int64_t a, acc; } NAME(wide_row);
 
@@ -133,8 +133,9 @@ SET static int64_t NAME(count_few)(const rlx_micro_sum *r)
     return few <= LANES / 2 && r->depth >= LANES && r->rows % RLX_PANEL_ROWS == 0 && r->a_i == 1 && r->a_k == RLX_PANEL_ROWS ? few : 0;
 }
 
-/* Some steps of up to four vectors of columns. What comes from afar is asked for while what is near is computed with: steps of panels of
- * rows, from the same ones of the next panel; else steps of b, of which each tile asks for its share of those behind these. */
+/* Some steps of up to four vectors of columns. What comes from afar is asked for while what is near is computed with:
+ * steps of panels of rows, from the same ones of the next panel; else steps of b, of which each tile asks for its share of those
+ * behind these. */
 SET static void NAME(wide_steps)(const rlx_micro_sum *r, const NAME(wide_row) *rows, int64_t a_panel, int64_t tiles)
 {
     const int64_t w = (r->columns - 1) / LANES, bytes = r->b_k * (int64_t)sizeof(T);
@@ -160,49 +161,51 @@ SET static void NAME(find_rows)(NAME(wide_row) *out, const rlx_micro_sum *r, int
     RLX_ROLLED for (int64_t l = 1; l < NAME(HIGHEST); l++, i++) out[i] = out[r->rows - 1];
 }
 
-/* Up to MOST_ROWS rows. Tiles take the same few steps in turn, so that those of b are near. */
-SET static void NAME(wide_rows)(const rlx_micro_sum *r, int64_t a_panel)
+/* Up to four vectors of columns. Tiles take the same few steps in turn, so that those of b are near: some turns, or a piece of one. */
+SET static RLX_NOINLINE void NAME(wide_columns)(const rlx_micro_sum *r, const NAME(wide_row) *rows, int64_t a_panel)
 {
-    NAME(wide_row) rows[NAME(MOST_ROWS) + NAME(HIGHEST)];
-    NAME(find_rows)(rows, r, a_panel);
-    for (int64_t j = 0; j < r->columns; j += WIDE) {
-        rlx_micro_sum part = *r;
-        part.columns = rlx_micro_less(r->columns - j, WIDE);
-        const int64_t few = NAME(count_few)(&part), columns = part.columns - few, w = columns ? (columns - 1) / LANES : 0;
-        int64_t tiles = 0;
-        for (int64_t n = r->rows; n > 0; tiles++)
-            n -= NAME(wide_heights)[w][rlx_micro_less(n, NAME(MOST_LEFT))];
-        const int64_t most = r->b_k < WIDE ? 2 * WIDE_STEPS : WIDE_STEPS; /* steps that overlap are nearer */
-        const bool all = tiles == 1 || r->turns * r->depth <= most;
-        const int64_t pieces = (r->depth + most - 1) / most, depth = all ? r->depth : (r->depth + pieces - 1) / pieces,
-                      turns = all ? r->turns : most / depth;
-        RLX_ROLLED for (int64_t t = 0; t < r->turns; t += turns)
-            for (int64_t k = 0; k < r->depth; k += depth) {
-                part.acc = (T *)r->acc + j;
-                part.a = (const T *)r->a + t * r->a_t + k * r->a_k;
-                part.b = (const T *)r->b + j + t * r->b_t + k * r->b_k;
-                part.turns = rlx_micro_less(r->turns - t, turns);
-                part.depth = rlx_micro_less(r->depth - k, depth);
-                part.fresh = r->fresh && t == 0 && k == 0;
-                part.columns = columns;
-                if (columns)
-                    NAME(wide_steps)(&part, rows, a_panel, tiles);
-                part.columns += few;
-                for (int64_t c = columns; c < part.columns; c += FEW_COLUMNS)
-                    for (int64_t i = 0; i < r->rows; i += FEW_PANELS * LANES)
-                        NAME(few_columns)(&part, a_panel, i, c);
-            }
+    const int64_t whole = r->columns - NAME(count_few)(r), w = whole ? (whole - 1) / LANES : 0,
+                  most = r->b_k < WIDE ? 2 * WIDE_STEPS : WIDE_STEPS, /* steps that overlap are nearer */
+                  pieces = (r->depth + most - 1) / most;
+    int64_t tiles = 0, depth = r->depth, turns = r->turns;
+    for (int64_t n = r->rows; n > 0; tiles++)
+        n -= NAME(wide_heights)[w][rlx_micro_less(n, NAME(MOST_LEFT))];
+    if (tiles > 1 && turns * depth > most) {
+        depth = (depth + pieces - 1) / pieces;
+        turns = pieces > 1 ? 1 : most / depth;
     }
+    rlx_micro_sum part = *r;
+    RLX_ROLLED for (int64_t t = 0; t < r->turns; t += turns)
+        for (int64_t k = 0; k < r->depth; k += depth) {
+            part.a = (const T *)r->a + t * r->a_t + k * r->a_k;
+            part.b = (const T *)r->b + t * r->b_t + k * r->b_k;
+            part.turns = rlx_micro_less(r->turns - t, turns);
+            part.depth = rlx_micro_less(r->depth - k, depth);
+            part.fresh = r->fresh && t == 0 && k == 0;
+            part.columns = whole;
+            if (whole)
+                NAME(wide_steps)(&part, rows, a_panel, tiles);
+            part.columns = r->columns;
+            for (int64_t j = whole; j < r->columns; j += FEW_COLUMNS)
+                for (int64_t i = 0; i < r->rows; i += FEW_PANELS * LANES)
+                    NAME(few_columns)(&part, a_panel, i, j);
+        }
 }
 
 /* acc, b contiguous in j, b the same for all rows, one element of a for all columns; a_panel: from 8 rows of a to the next 8. */
 SET static void NAME(contract_wide)(const rlx_micro_sum *r, int64_t a_panel)
 {
+    NAME(wide_row) rows[NAME(MOST_ROWS) + NAME(HIGHEST)];
     rlx_micro_sum part = *r;
     for (int64_t i = 0; i < r->rows; i += NAME(MOST_ROWS)) {
         part.rows = rlx_micro_less(r->rows - i, NAME(MOST_ROWS));
-        part.acc = (T *)r->acc + i * r->acc_i, part.a = (const T *)r->a + i / RLX_PANEL_ROWS * a_panel;
-        NAME(wide_rows)(&part, a_panel);
+        part.a = (const T *)r->a + i / RLX_PANEL_ROWS * a_panel;
+        NAME(find_rows)(rows, &part, a_panel);
+        for (int64_t j = 0; j < r->columns; j += WIDE) {
+            part.columns = rlx_micro_less(r->columns - j, WIDE);
+            part.acc = (T *)r->acc + i * r->acc_i + j, part.b = (const T *)r->b + j;
+            NAME(wide_columns)(&part, rows, a_panel);
+        }
     }
 }
 

@@ -449,7 +449,7 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
         s.one.a_signed = of_a == RLX_ELEM_I8, s.one.b_signed = elem_of(r, b[0]) == RLX_ELEM_I8;
         s.one.b_fours = fours;
         s.groups = bytes ? r->micro->dot_groups
-                  : x[0] & RLX_KERNEL_EXACT && e == RLX_ELEM_F32 ? r->micro->groups : NULL;
+                   : x[0] & RLX_KERNEL_EXACT && e == RLX_ELEM_F32 ? r->micro->groups : NULL;
     }
     memcpy(s.extents, extents, sizeof s.extents);
     return sum_in_pieces(r, &s);

@@ -203,7 +203,7 @@ static bool run_long_row(rlx_kernel_run *r, const row_program *x, int64_t i, flo
 }
 
 /* Rows [i, i + count) of up to PIECE elements, pass by pass: the greatest elements of several rows at once. */
-static void run_near_rows(const rlx_kernel_run *r, const row_program *x, int64_t i, int64_t count, float *sums)
+static void run_short_rows(const rlx_kernel_run *r, const row_program *x, int64_t i, int64_t count, float *sums)
 {
     for (const uint8_t *p = x->pass; *p < x->count; p++) {
         const row_step *s = x->at + *p;
@@ -227,16 +227,16 @@ static bool run_rows(rlx_kernel_run *r, row_program *x, int64_t count)
     for (size_t k = 0; k < x->count; k += pass_of(x->at + k, x->count - k))
         x->pass[passes++] = (uint8_t)k;
     x->pass[passes] = (uint8_t)x->count;
-    if (count <= (x->columns < SHORT ? MOST : NEAR) / x->columns) {
-        run_near_rows(r, x, 0, count, sums);
-        return rlx_kernel_spend(r, (x->columns * count >> 6) * (int64_t)x->count + 1);
-    }
-    for (int64_t i = 0; i < count; i++) {
-        if (x->columns <= PIECE)
-            run_near_rows(r, x, i, 1, sums);
-        if (x->columns <= PIECE ? !rlx_kernel_spend(r, (x->columns >> 6) * (int64_t)x->count + 1) : !run_long_row(r, x, i, sums))
-            return false;
-    }
+    const int64_t at_once = count <= (x->columns < SHORT ? MOST : NEAR) / x->columns ? count : 1;
+    for (int64_t i = 0; i < count; i += at_once)
+        if (x->columns > PIECE) {
+            if (!run_long_row(r, x, i, sums))
+                return false;
+        } else {
+            run_short_rows(r, x, i, at_once, sums);
+            if (!rlx_kernel_spend(r, (x->columns * at_once >> 6) * (int64_t)x->count + 1))
+                return false;
+        }
     return true;
 }
 
