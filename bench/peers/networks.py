@@ -157,6 +157,80 @@ def temporal(g, width=64, length=256):
     return x
 
 
+def written_out(g, query, key, value, mask=None):
+    """Attention in matmul and softmax, as exporters write it: (1, heads, sequence, size) each."""
+    scores = g.scale(g.matmul(query, g.transpose(key, [0, 1, 3, 2])), float(1 / np.sqrt(query.shape[-1])))
+    scores = g.add(scores, mask) if mask else scores
+    return g.transpose(g.matmul(g.softmax(scores), value), [0, 2, 1, 3])
+
+
+def three_heads(g, x, count):
+    """One product for all of query, key and value, cut apart."""
+    shape = (*x.shape[:-1], count, x.shape[-1] // count)
+    return [g.transpose(g.reshape(v, shape), [0, 2, 1, 3]) for v in g.split(g.linear(x, 3 * x.shape[-1]), 3, 2)]
+
+
+def gelu_by_tanh(g, x):
+    cube = g.multiply(g.multiply(x, x), x)
+    inner = g.scale(g.add(x, g.scale(cube, .044715)), float(np.sqrt(2 / np.pi)))
+    return g.multiply(g.scale(x, .5), g.add(g.tanh(inner), g.weight(np.ones((1,), "float32"))))
+
+
+def gpt(blocks, rows, past, width=256, count=8):
+    """Rows of text behind `past` others, whose keys and values are caches (1, heads, past, size)."""
+    def build(g):
+        x, caches, size = g.input(1, rows, width), [], width // count
+        mask = g.weight(np.triu(np.full((rows, past + rows), -1e9, "float32"), past + 1)) if rows > 1 else None
+        for _ in range(blocks):
+            query, *new = three_heads(g, g.layer_norm(x), count)
+            new = [g.concat([g.input(1, count, past, size), v], 2) if past else v for v in new]
+            caches += new
+            x = g.add(x, g.linear(g.reshape(written_out(g, query, *new, mask), x.shape), width))
+            y = g.linear(gelu_by_tanh(g, g.linear(g.layer_norm(x), 4 * width)), width)
+            x = g.add(x, y)
+        return [g.layer_norm(x), *caches]
+    return build
+
+
+def vit(g, size=64, patch=8, width=192, blocks=2, count=3):
+    x = g.conv(g.input(1, 3, size, size), width, patch, patch, bias=True)
+    rows = (size // patch) ** 2
+    x = g.transpose(g.reshape(x, (1, width, rows)), [0, 2, 1])
+    x = g.add(g.concat([g.draw(1, 1, width), x], 1), g.draw(1, rows + 1, width))
+    for _ in range(blocks):
+        mixed = written_out(g, *three_heads(g, g.layer_norm(x), count))
+        x = g.add(x, g.linear(g.reshape(mixed, x.shape), width))
+        x = g.add(x, feed_forward(g, g.layer_norm(x)))
+    return g.linear(g.reshape(g.slice(g.layer_norm(x), 1, 0, 1, 1), (1, width)), 100)
+
+
+def efficient(g, size=56):
+    """Wide blocks with a gate for each channel, and x * sigmoid(x)."""
+    def swish(x):
+        return g.multiply(x, g.sigmoid(x))
+
+    def layer(x, *arguments, **more):
+        return g.batch_norm(g.conv(x, *arguments, **more))
+    x = swish(layer(g.input(1, 3, 2 * size, 2 * size), 32, 3, 2, 1))
+    for widen, channels, kernel, stride in ((1, 16, 3, 1), (6, 24, 3, 2), (6, 24, 3, 1), (6, 40, 5, 2), (6, 40, 5, 1)):
+        wide, y = x.shape[1] * widen, x
+        y = swish(layer(y, wide, 1)) if widen > 1 else y
+        y = swish(layer(y, wide, kernel, stride, kernel // 2, groups=wide))
+        gate = g.reshape(g.reduce("Mean", y, [2, 3]), (1, wide, 1, 1))
+        gate = g.sigmoid(g.conv(swish(g.conv(gate, max(x.shape[1] // 4, 4), 1, bias=True)), wide, 1, bias=True))
+        y = layer(g.multiply(y, gate), channels, 1)
+        x = g.add(x, y) if y.shape == x.shape else y
+    return x
+
+
+def dense(g, layers=4, grow=32, size=28):
+    x = g.input(1, 64, size, size)
+    for _ in range(layers):
+        y = g.conv(g.relu(g.batch_norm(x)), 4 * grow, 1)
+        x = g.concat([x, g.conv(g.relu(g.batch_norm(y)), grow, 3, 1, 1)], 1)
+    return g.pool("Average", g.conv(g.relu(g.batch_norm(x)), 96, 1), 2, 2)
+
+
 ROWS = {
     "digits, 1 image": perceptron(1, 64, 128, 64, 10), "digits, 360 images": perceptron(360, 64, 128, 64, 10), "lenet": lenet,
     "chain of 100": chain, "lstm 16 steps": lstm, "gru 16 steps": gru, "decoder 4 blocks": decoder, "encoder 4 blocks": encoder(4),
@@ -164,6 +238,8 @@ ROWS = {
     "mlp 784-512-512-10, n=1": perceptron(Dim("n", 1), 784, 512, 512, 10), "mlp 784-512-512-10, n=17": perceptron(Dim("n", 17), 784, 512, 512, 10),
     "encoder 2 blocks, 37 of 192": encoder(2, 37, 192, 6),
     "u-net 64": unet, "convnext 2 blocks 28": convnext, "shufflenet 3 blocks 28": shufflenet, "temporal 4 layers 256": temporal,
+    "gpt 2 blocks, 64 rows": gpt(2, 64, 0), "gpt 2 blocks, 1 row behind 100": gpt(2, 1, 100), "vit 2 blocks 64": vit, "efficient 5 blocks 56": efficient,
+    "dense 4 layers 28": dense,
 }
 MEAN = list(ROWS)[:10]
 LARGE = ("mobilenet_v2 112", "resnet18 112")

@@ -236,7 +236,7 @@ static bool choose_packing(rlx_tiling *t, bool *few)
     bool small = rlx_int_literal(rlx_fold_mul(t->ctx, t->depth.extent, t->column.lanes.extent), &elements) &&
                  elements <= SMALL_BYTES / (int64_t)rlx_dtype_bytes(dtype);
     t->row.param = packable_param(t, &t->row);
-    t->column.param = small ? -1 : packable_param(t, &t->column);
+    t->column.param = small && *few ? -1 : packable_param(t, &t->column);
     *few = *few && t->column.param < 0;
     small |= rlx_is_at_most(t->depth.extent, SHALLOW) || is_narrow(t);
     if (t->column.param < 0 && !t->column.producer && !t->dot &&
