@@ -19,6 +19,7 @@
 #define MAX_SPATIAL 3
 #define SMALL_GROUP 2048 /* elements */
 #define STRIDED_CHANNEL 4096
+#define SMALL_PICTURE 1024
 
 /* Places of the result along an axis, `count` from `at` on, and elements of their windows, `steps` from `first` on, all of
  * which are inside of data. */
@@ -226,11 +227,23 @@ static void fill_box(window *w, const rlx_prim *const *begin, const rlx_prim *co
     rlx_tir_end_block(t);
 }
 
-/* Everything where there are gaps between elements; else what lies around data. */
+/* Is the picture of a channel, with its borders, so small that short runs of them cost more than all of it? */
+static bool is_small_picture(const window *w, const spread_axis *axes)
+{
+    int64_t elements = 1, size;
+    for (size_t i = 0; i < w->n; i++) {
+        if (!rlx_int_literal(axes[i].size, &size) || size > SMALL_PICTURE)
+            return false;
+        elements *= size;
+    }
+    return w->order[w->num_order - 1] >= 2 && elements <= SMALL_PICTURE;
+}
+
+/* Everything where there are gaps between elements, or little of it; else what lies around data. */
 static void fill_borders(window *w, const spread_axis *axes, const rlx_prim *const *size)
 {
     const rlx_prim *begin[MAX_AXES], *extent[MAX_AXES], *zero = number(w, 0);
-    bool all = w->together; /* one run, in place of many short ones */
+    bool all = w->together || is_small_picture(w, axes); /* one run, in place of many short ones */
     for (size_t i = 0; i < MAX_AXES; i++) {
         begin[i] = zero;
         extent[i] = i < 2 + w->n ? size[i] : NULL;
