@@ -29,8 +29,10 @@ enum {
     LARGE_PICTURE = 512,     /* elements: 16 of them leave the nearest cache, so that what fills them is dear */
     MOST_ELEMENTS = 5120,    /* of a picture with its borders: 16 larger ones leave the next cache, too */
     SHORT_ROW = 8,           /* elements of a row: most of a vector is empty */
+    PLAIN_ELEMENTS = 8192,   /* of the pictures of a block that is not turned */
     PARTS = 4,               /* blocks come in so many parts or more; pictures are filled with a number once for each */
-    MOST_STORED = 16
+    MOST_STORED = 16,
+    MOST_PASSED = 8
 };
 
 /* A nest whose loop `lane` is the channel. Of what it is a member for: fills: it stores one number there; covers: it stores the same places
@@ -50,12 +52,15 @@ typedef struct channels {
     int lane;
     const rlx_plan_access *acc, *picture, *weights;
     int64_t all, block;              /* channels */
+    bool turned;                     /* channels become lanes; else blocks are as they are, and near */
     rlx_place place;
     const rlx_prim *start;           /* what sums begin with; NULL: it is there */
     bool own_picture, own_sums;      /* temporaries that the statements alone touch */
     size_t fills;                    /* how many of the first statements fill the pictures, and may do so once for several blocks */
     const rlx_prim *base, *size;     /* of the block that is written */
     shrunk pictures, sums;
+    shrunk passed[MOST_PASSED];      /* what nests behind the sum store: they hand it to each other, or it is the result */
+    size_t num_passed;
 } channels;
 
 /* ---- which sums ----------------------------------------------------------------------------- */
@@ -218,12 +223,47 @@ static size_t count_fills(const channels *c, const rlx_buffer *pictures, size_t 
     return covers ? fills : 0;
 }
 
+/* A nest behind the sum that touches the sums, or what such nests store; what it stores itself is noted. */
+static bool is_behind(const channels *c, const rlx_stmt *s, member *out)
+{
+    const rlx_buffer *sums = rlx_as_buffer(c->acc->buffer);
+    bool is = touches(c, s, sums) &&
+              is_member(c, s, sums, (size_t)channel_of(c->ctx, c->acc, c->plan->loops[c->lane].var), out);
+    for (size_t i = 0; i < c->num_passed && !is; i++)
+        is = touches(c, s, c->passed[i].whole) && is_member(c, s, c->passed[i].whole, c->passed[i].dim, out);
+    return is;
+}
+
+static void note_passed(channels *c, const member *m)
+{
+    rlx_nest_plan plan;
+    bool ok = rlx_plan_nest(c->ctx, &rlx_plan_everywhere, m->nest, &plan);
+    for (size_t i = 0; i < plan.accesses.len && ok; i++) {
+        const rlx_plan_access *a = &plan.accesses.data[i];
+        bool known = !a->stores || a->buffer == c->acc->buffer;
+        for (size_t k = 0; k < c->num_passed; k++)
+            known |= a->buffer == &c->passed[k].whole->node;
+        const int dim = known ? -1 : channel_of(c->ctx, a, m->lane);
+        if (dim >= 0 && c->num_passed < MOST_PASSED)
+            c->passed[c->num_passed++] = (shrunk){ .whole = rlx_as_buffer(a->buffer), .dim = (size_t)dim };
+    }
+    rlx_nest_plan_free(c->ctx, &plan);
+}
+
+/* Nests behind stay where they are. */
+static void leave_those_behind(channels *c)
+{
+    c->own_sums = false;
+    c->end = c->at + 1;
+    c->num_passed = 0;
+}
+
 /* Statements in front that make the pictures; those behind that read the sums. */
 static void find_members(channels *c)
 {
     const rlx_buffer *p = rlx_as_buffer(c->picture->buffer), *s = rlx_as_buffer(c->acc->buffer);
     const rlx_prim *var = c->plan->loops[c->lane].var;
-    size_t dim = (size_t)channel_of(c->ctx, c->picture, var), of_sums = (size_t)channel_of(c->ctx, c->acc, var);
+    size_t dim = (size_t)channel_of(c->ctx, c->picture, var);
     member m;
     size_t sum = c->start ? c->at - 1 : c->at;
     c->first = sum;
@@ -235,11 +275,11 @@ static void find_members(channels *c)
     if (!c->own_picture)
         c->first = sum;
     c->fills = count_fills(c, p, dim, sum);
-    while (c->end < c->count && touches(c, c->stmts[c->end], s) && is_member(c, c->stmts[c->end], s, of_sums, &m))
-        c->end++;
+    for (; c->end < c->count && is_behind(c, c->stmts[c->end], &m); c->end++)
+        note_passed(c, &m);
     c->own_sums = c->start && rlx_is_temporary_of_nests(c->ctx, c->params, s, c->stmts + sum, c->end - sum);
     if (!c->own_sums)
-        c->end = c->at + 1;
+        leave_those_behind(c);
 }
 
 /* A buffer that is stored, and the dimension of it that is the channel. */
@@ -271,15 +311,15 @@ static bool are_apart(const channels *c)
 {
     stored all[MOST_STORED];
     size_t count = 0;
-    const rlx_buffer *p = rlx_as_buffer(c->picture->buffer), *s = rlx_as_buffer(c->acc->buffer);
+    const rlx_buffer *p = rlx_as_buffer(c->picture->buffer);
     const rlx_prim *var = c->plan->loops[c->lane].var;
-    size_t dim = (size_t)channel_of(c->ctx, c->picture, var), of_sums = (size_t)channel_of(c->ctx, c->acc, var);
+    size_t dim = (size_t)channel_of(c->ctx, c->picture, var);
     for (int check = 0; check < 2; check++)
         for (size_t i = c->first; i < c->end; i++) {
             member m = { .lane = var };
             if (i + 1 == c->at && c->start)
                 continue;
-            if (i != c->at && !is_member(c, c->stmts[i], i < c->at ? p : s, i < c->at ? dim : of_sums, &m))
+            if (i < c->at ? !is_member(c, c->stmts[i], p, dim, &m) : i > c->at && !is_behind(c, c->stmts[i], &m))
                 return false;
             if (!note_stored(c, c->stmts[i], m.lane, all, &count, check))
                 return false;
@@ -295,12 +335,12 @@ static const rlx_buffer *new_buffer(const channels *c, const rlx_buffer *like, c
 }
 
 /* The small buffer of a block: the channel where it was, or last. False: out of memory. */
-static bool shrink(channels *c, shrunk *s, const rlx_plan_access *a, bool turned)
+static bool shrink(channels *c, shrunk *s, const rlx_buffer *whole, size_t dim, bool turned)
 {
     const rlx_prim *shape[RLX_TIR_MAX_DIMS];
     size_t n = 0;
-    s->whole = rlx_as_buffer(a->buffer);
-    s->dim = (size_t)channel_of(c->ctx, a, c->plan->loops[c->lane].var);
+    s->whole = whole;
+    s->dim = dim;
     s->turned = turned;
     for (size_t d = 0; d < s->whole->num_shape; d++)
         if (d != s->dim || !turned)
@@ -322,6 +362,8 @@ static const rlx_node *move_access(rlx_rewriter *w, const rlx_node *n)
     const rlx_buffer_store *s = rlx_as_buffer_store(n);
     const rlx_node *buffer = l ? l->buffer : s ? s->buffer : NULL;
     const shrunk *to = is_of(&m->c->pictures, buffer) ? &m->c->pictures : is_of(&m->c->sums, buffer) ? &m->c->sums : NULL;
+    for (size_t i = 0; i < m->c->num_passed && !to; i++)
+        to = is_of(&m->c->passed[i], buffer) ? &m->c->passed[i] : NULL;
     if (!to || !to->small)
         return n;
     const rlx_prim *const *indices = l ? l->indices : s->indices;
@@ -546,11 +588,10 @@ static const rlx_stmt *turn_pictures(const channels *c)
     return body;
 }
 
-/* All of a block. NULL: out of memory. */
-static const rlx_stmt *write_block(channels *c)
+/* The sums of a block with channels that are lanes. NULL: out of memory. */
+static const rlx_stmt *write_turned(channels *c)
 {
     bool ok = true;
-    member m;
     const rlx_buffer *weights = NULL, *sums = NULL;
     const rlx_stmt *made = c->own_picture ? make_pictures(c, c->first + c->fills, c->at - 1, c->size, &ok) : turn_pictures(c),
                    *turned = turn(c, c->weights, rlx_as_buffer(c->weights->buffer), false, true, &weights),
@@ -560,13 +601,61 @@ static const rlx_stmt *write_block(channels *c)
     const rlx_stmt *all = then(c, made, turned);
     all = rlx_sched_both(c->ctx, all, sum_up(c, weights, sums), c->place);
     all = rlx_sched_both(c->ctx, all, back, c->place);
-    for (size_t i = c->at + 1; i < c->end && all; i++)
-        all = is_member(c, c->stmts[i], c->sums.whole, c->sums.dim, &m)
-                  ? rlx_sched_both(c->ctx, all, in_block(c, &m, c->size), c->place)
-                  : NULL;
     all = rlx_tir_with_temporary(c->ctx, sums, all, c->place);
-    all = rlx_tir_with_temporary(c->ctx, weights, all, c->place);
+    return rlx_tir_with_temporary(c->ctx, weights, all, c->place);
+}
+
+/* The sums of a block as they are. NULL: out of memory. */
+static const rlx_stmt *write_plain(channels *c)
+{
+    const rlx_plan_access *acc = c->acc;
+    const rlx_prim *var = c->plan->loops[c->lane].var;
+    member m, sum = { .nest = rlx_as_for_stmt(c->stmts[c->at]), .lane = var };
+    bool ok = true;
+    const rlx_stmt *made = c->own_picture ? make_pictures(c, c->first + c->fills, c->at - 1, c->size, &ok) : NULL;
+    ok = ok && is_member(c, c->stmts[c->at - 1], rlx_as_buffer(acc->buffer), (size_t)channel_of(c->ctx, acc, var), &m);
+    const rlx_stmt *start = ok ? in_block(c, &m, c->size) : NULL, *sums = start ? in_block(c, &sum, c->size) : NULL;
+    return sums ? rlx_sched_both(c->ctx, then(c, made, start), sums, c->place) : NULL;
+}
+
+/* All of a block. NULL: out of memory. */
+static const rlx_stmt *write_block(channels *c)
+{
+    member m;
+    const rlx_stmt *all = c->turned ? write_turned(c) : write_plain(c);
+    for (size_t i = c->at + 1; i < c->end && all; i++)
+        all = is_behind(c, c->stmts[i], &m) ? rlx_sched_both(c->ctx, all, in_block(c, &m, c->size), c->place) : NULL;
+    for (size_t i = 0; i < c->num_passed && all; i++)
+        all = c->passed[i].small ? rlx_tir_with_temporary(c->ctx, c->passed[i].small, all, c->place) : all;
     return c->own_sums && all ? rlx_tir_with_temporary(c->ctx, c->sums.small, all, c->place) : all;
+}
+
+/* Temporaries that lie in a block only get the size of one. False: out of memory. */
+static bool shrink_all(channels *c)
+{
+    const rlx_prim *var = c->plan->loops[c->lane].var;
+    const size_t sum = c->at - 1;
+    bool ok = true;
+    if (c->turned || c->own_picture)
+        ok = shrink(c, &c->pictures, rlx_as_buffer(c->picture->buffer), (size_t)channel_of(c->ctx, c->picture, var), c->turned);
+    if (ok && c->own_sums)
+        ok = shrink(c, &c->sums, rlx_as_buffer(c->acc->buffer), (size_t)channel_of(c->ctx, c->acc, var), false);
+    for (size_t i = 0; i < c->num_passed && ok; i++)
+        if (rlx_is_temporary_of_nests(c->ctx, c->params, c->passed[i].whole, c->stmts + sum, c->end - sum))
+            ok = shrink(c, &c->passed[i], c->passed[i].whole, c->passed[i].dim, false);
+    return ok;
+}
+
+/* Channels of a block that is not turned: as many as lie near. */
+static int64_t channels_of_plain(const channels *c, int64_t each)
+{
+    int64_t most = PLAIN_ELEMENTS / each;
+    if (most < 1)
+        return 1;
+    for (int64_t b = most; b > most / 2; b--)
+        if (c->all % b == 0)
+            return b;
+    return most < c->all ? most : c->all;
 }
 
 /* Channels of a block: as many as lie near, and parts that are alike if that can be. */
@@ -587,9 +676,9 @@ static const rlx_stmt *write_blocks(channels *c)
     rlx_context *ctx = c->ctx;
     int64_t each = elements_of(c->picture, (size_t)channel_of(ctx, c->picture, c->plan->loops[c->lane].var));
     bool ok = true;
-    c->block = channels_of_block(c, each);
+    c->block = c->turned ? channels_of_block(c, each) : channels_of_plain(c, each);
     int64_t blocks = (c->all + c->block - 1) / c->block,
-            part = each > LARGE_PICTURE ? (blocks + 1) / 2 : blocks < PARTS ? 1 : blocks / PARTS;
+            part = c->turned && each > LARGE_PICTURE ? (blocks + 1) / 2 : blocks < PARTS ? 1 : blocks / PARTS;
     rlx_sched_loop parts = rlx_sched_loop_new(ctx, "part", rlx_int64(ctx, (blocks + part - 1) / part));
     const rlx_prim *begin = rlx_fold_mul(ctx, parts.var, rlx_int64(ctx, part)),
                    *left = begin ? rlx_fold_sub(ctx, rlx_int64(ctx, blocks), begin) : NULL;
@@ -599,17 +688,19 @@ static const rlx_stmt *write_blocks(channels *c)
     c->size = c->all % c->block == 0 ? rlx_int64(ctx, c->block)
               : c->base ? rlx_least(ctx, rlx_int64(ctx, c->block), rlx_fold_sub(ctx, rlx_int64(ctx, c->all), c->base))
                         : NULL;
-    if (!c->base || !c->size || !shrink(c, &c->pictures, c->picture, true) ||
-        (c->own_sums && !shrink(c, &c->sums, c->acc, false)))
+    if (!c->base || !c->size || !shrink_all(c))
         return NULL;
     const rlx_stmt *body = rlx_sched_wrap(ctx, &block, write_block(c), c->place),
                    *fills = make_pictures(c, c->first, c->first + c->fills, rlx_int64(ctx, c->block), &ok);
     body = ok && body ? then(c, fills, body) : NULL;
-    body = body ? rlx_tir_with_temporary(ctx, c->pictures.small, body, c->place) : NULL;
+    body = body && c->pictures.small ? rlx_tir_with_temporary(ctx, c->pictures.small, body, c->place) : body;
     if (body && c->own_picture)
         rlx_drop_temporary(ctx, c->params, c->pictures.whole);
     if (body && c->own_sums)
         rlx_drop_temporary(ctx, c->params, c->sums.whole);
+    for (size_t i = 0; i < c->num_passed && body; i++)
+        if (c->passed[i].small)
+            rlx_drop_temporary(ctx, c->params, c->passed[i].whole);
     return rlx_sched_wrap(ctx, &parts, body, c->place);
 }
 
@@ -637,14 +728,13 @@ static const rlx_stmt *lay(channels *c)
     if (rlx_plan_is_unit(c->acc, c->lane) && rlx_plan_is_unit(c->picture, c->lane))
         return rlx_plan_is_unit(c->weights, c->lane) || !c->start ? NULL : write_side_by_side(c);
     int64_t each = elements_of(c->picture, (size_t)channel_of(c->ctx, c->picture, var));
-    if (!c->start || c->all < LANES / 2 || !are_sizes_known(c) || !wastes_lanes(c) || each > MOST_ELEMENTS)
+    c->turned = wastes_lanes(c) && each <= MOST_ELEMENTS;
+    if (!c->start || c->all < LANES / 2 || !are_sizes_known(c))
         return NULL;
     find_members(c);
-    if (c->own_sums && !are_apart(c)) {
-        c->own_sums = false;
-        c->end = c->at + 1;
-    }
-    return are_apart(c) ? write_blocks(c) : NULL;
+    if (c->own_sums && !are_apart(c))
+        leave_those_behind(c);
+    return are_apart(c) && (c->turned || c->own_picture || c->own_sums) ? write_blocks(c) : NULL;
 }
 
 bool rlx_lay_channels(rlx_context *ctx, const rlx_panel_params *params, const rlx_stmt **stmts, size_t *count)

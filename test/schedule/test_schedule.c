@@ -67,8 +67,11 @@ static enum rlx_step find_sum(void *user, const rlx_node *n, const rlx_field *vi
     bool *found = user;
     const rlx_buffer_store *s = rlx_as_buffer_store(n);
     const rlx_binary *sum = s ? rlx_as_binary(s->value) : NULL;
-    const rlx_buffer_load *own = sum ? rlx_as_buffer_load(sum->a) : NULL;
-    *found |= own && own->buffer == s->buffer && sum->b->kind == RLX_NODE_MUL;
+    const rlx_prim_call *fma = s ? rlx_as_prim_call(s->value) : NULL;
+    const rlx_buffer_load *own = sum                            ? rlx_as_buffer_load(sum->a)
+                                 : fma && fma->num_args == 3 ? rlx_as_buffer_load(fma->args[2])
+                                                             : NULL;
+    *found |= own && own->buffer == s->buffer && (!sum || sum->b->kind == RLX_NODE_MUL);
     return RLX_STEP_ON;
 }
 
