@@ -31,28 +31,28 @@ SET_INLINE f32_vec f32_with_sign(f32_vec x, f32_vec sign)
     return (f32_vec)((u32_vec)x | ((u32_vec)sign & 0x80000000u));
 }
 
-/* rlx_exp_rest_f32 */
-SET_INLINE void exp_rest(f32_vec *p, const f32_vec *r, int beside)
+/* rlx_exp_rest_f32 times unit, a power of two: the same bits but for the exponents. */
+SET_INLINE void exp_rest(f32_vec *p, const f32_vec *r, float unit, int beside)
 {
-    EACH p[w] = FMA(FILL(0x1.6ad14ap-10f), r[w], FILL(0x1.123f3p-7f));
-    EACH p[w] = FMA(p[w], r[w], FILL(0x1.55584ep-5f));
-    EACH p[w] = FMA(p[w], r[w], FILL(0x1.55548ap-3f));
-    EACH p[w] = FMA(p[w], r[w], FILL(0x1.fffffcp-2f));
+    EACH p[w] = FMA(FILL(0x1.6ad14ap-10f * unit), r[w], FILL(0x1.123f3p-7f * unit));
+    EACH p[w] = FMA(p[w], r[w], FILL(0x1.55584ep-5f * unit));
+    EACH p[w] = FMA(p[w], r[w], FILL(0x1.55548ap-3f * unit));
+    EACH p[w] = FMA(p[w], r[w], FILL(0x1.fffffcp-2f * unit));
 }
 
 /* exp of what is not above 89, or not above 0. */
 SET_INLINE void exp_below(f32_vec *x, bool above_0, int beside)
 {
-    const float turn = above_0 ? 12583166.0f : 12583104.0f;
+    const float turn = above_0 ? 12583166.0f : 12583104.0f, unit = above_0 ? 1.0f : F32_DOWN_UNIT;
     f32_vec z[MOST_BESIDE], k[MOST_BESIDE], r[MOST_BESIDE], p[MOST_BESIDE];
     EACH x[w] = f32_greatest(FILL(-105.0f), x[w]);
     EACH z[w] = FMA(x[w], FILL(0x1.715476p+0f), FILL(turn));
     EACH k[w] = z[w] - turn;
     EACH r[w] = FMA(k[w], FILL(-0x1.62e43p-1f), x[w]);
     EACH r[w] = FMA(k[w], FILL(0x1.05c61p-29f), r[w]);
-    exp_rest(p, r, beside);
-    EACH p[w] = FMA(p[w], r[w], FILL(1.0f));
-    EACH p[w] = FMA(p[w], r[w], FILL(1.0f));
+    exp_rest(p, r, unit, beside);
+    EACH p[w] = FMA(p[w], r[w], FILL(unit));
+    EACH p[w] = FMA(p[w], r[w], FILL(unit));
     EACH x[w] = above_0 ? f32_times_2_to(p[w], k[w], z[w]) : f32_times_2_down_to(p[w], k[w], z[w]);
 }
 
@@ -79,7 +79,7 @@ SET_INLINE void tanh_of(f32_vec *x, int beside)
     EACH r[w] += r[w];
     EACH z[w] = FMA(r[w], FILL(0x1.715476p+0f), FILL(12583039.0f));
     EACH r[w] = FMA(z[w] - 12583039.0f, FILL(-0x1.62e43p-1f), r[w]);
-    exp_rest(p, r, beside);
+    exp_rest(p, r, 1.0f, beside);
     EACH p[w] = FMA(r[w] * r[w], p[w], r[w]);
     EACH z[w] = (f32_vec)((u32_vec)z[w] << 23);
     EACH p[w] = FMA(-z[w], p[w], 1.0f - z[w]) / FMA(z[w], p[w], z[w] + 1.0f);

@@ -32,7 +32,7 @@
  *   f32_sqrt(x)
  *   f32_where_sign(x, v, w)     v where the sign of x is set, else w
  *   f32_times_2_to(x, k, z)     x * 2^k, rounded once; 0.5 < x < 2, k an integer from -151 to 128, or NaN; z: 12583166 + k
- *   f32_times_2_down_to(x, k, z) the same where k <= 0; z: 12583104 + k
+ *   f32_times_2_down_to(x, k, z) the same where k <= 0; z: 12583104 + k, and x has F32_DOWN_UNIT as a factor already
  */
 #ifndef RLX_MICRO_VECTOR_H
 #define RLX_MICRO_VECTOR_H
@@ -644,9 +644,11 @@ SET_INLINE f32_vec f32_clamp(f32_vec x, float low, float high)
 /* ---- powers of two -------------------------------------------------------------------------- */
 
 #if defined(RLX_SET_AVX512)
+#define F32_DOWN_UNIT 1.0f
 SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k, f32_vec z) { return _mm512_scalef_ps(x, k); }
 SET_INLINE f32_vec f32_times_2_down_to(f32_vec x, f32_vec k, f32_vec z) { return _mm512_scalef_ps(x, k); }
 #else
+#define F32_DOWN_UNIT 0x1p-65f /* what the other factor, a normal number, has too much */
 /* Two factors, so that a result below the normal numbers is rounded once. */
 SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k, f32_vec z)
 {
@@ -655,7 +657,7 @@ SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k, f32_vec z)
 }
 SET_INLINE f32_vec f32_times_2_down_to(f32_vec x, f32_vec k, f32_vec z)
 {
-    return x * (f32_vec)((u32_vec)z << 23) * 0x1p-65f;
+    return x * (f32_vec)((u32_vec)z << 23);
 }
 #endif
 
