@@ -31,7 +31,7 @@ SET_INLINE f32_vec f32_with_sign(f32_vec x, f32_vec sign)
     return (f32_vec)((u32_vec)x | ((u32_vec)sign & 0x80000000u));
 }
 
-/* rlx_exp_rest_f32 times unit, a power of two: the same bits but for the exponents. */
+/* rlx_exp_rest_f32 */
 SET_INLINE void exp_rest(f32_vec *p, const f32_vec *r, float unit, int beside)
 {
     EACH p[w] = FMA(FILL(0x1.6ad14ap-10f * unit), r[w], FILL(0x1.123f3p-7f * unit));
@@ -40,7 +40,7 @@ SET_INLINE void exp_rest(f32_vec *p, const f32_vec *r, float unit, int beside)
     EACH p[w] = FMA(p[w], r[w], FILL(0x1.fffffcp-2f * unit));
 }
 
-/* exp of what is not above 89, or not above 0. */
+/* exp of what is not above 89, or not above 0 (rlx_exp_down_f32). */
 SET_INLINE void exp_below(f32_vec *x, bool above_0, int beside)
 {
     const float turn = above_0 ? 12583166.0f : 12583104.0f, unit = above_0 ? 1.0f : F32_DOWN_UNIT;
