@@ -238,7 +238,7 @@ ROWS = {
     "mlp 784-512-512-10, n=1": perceptron(Dim("n", 1), 784, 512, 512, 10), "mlp 784-512-512-10, n=17": perceptron(Dim("n", 17), 784, 512, 512, 10),
     "encoder 2 blocks, 37 of 192": encoder(2, 37, 192, 6),
     "u-net 64": unet, "convnext 2 blocks 28": convnext, "shufflenet 3 blocks 28": shufflenet, "temporal 4 layers 256": temporal,
-    "gpt 2 blocks, 64 rows": gpt(2, 64, 0), "gpt 2 blocks, 1 row behind 100": gpt(2, 1, 100), "vit 2 blocks 64": vit, "efficient 5 blocks 56": efficient,
+    "gpt 2 blocks, 64 rows": gpt(2, 64, 0), "gpt 2 blocks, 1 row behind 100": gpt(2, 1, 100), "gpt 2 blocks, 1 row behind 1000": gpt(2, 1, 1000), "vit 2 blocks 64": vit, "efficient 5 blocks 56": efficient,
     "dense 4 layers 28": dense,
 }
 MEAN = list(ROWS)[:10]

@@ -8,6 +8,11 @@
  */
 #define VEC OF(X, vec)
 #define LANES OF(X, LANES)
+#if COMMON && defined(SET_WIDE_TILES)
+#define COLUMNS_DONE NAME(contract_turned)
+#else
+#define COLUMNS_DONE(r) 0
+#endif
 #if COMMON
 #define DRIVER SET
 #define ASKS uintptr_t soon = ask->at, step = (uintptr_t)ask->step;
@@ -520,13 +525,14 @@ DRIVER static void NAME(contract)(const rlx_micro_sum *sum)
     if (plain && r->b_j == 1)
         r->b_i == 0 ? NAME(contract_tiles)(r) : NAME(windows_one)(r);
     else if (plain && r->b_i == 0)
-        rlx_micro_gather_columns(r, sizeof(T), NAME(contract_tiles));
+        rlx_micro_gather_columns(r, sizeof(T), NAME(contract_tiles), COLUMNS_DONE(r));
     else
         OF(rlx_micro_contract_any, OF(X, KIND))(r);
 }
 
 #undef VEC
 #undef LANES
+#undef COLUMNS_DONE
 #undef ASK_FOR
 #undef ASKS
 #undef NEXT

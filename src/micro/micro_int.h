@@ -24,8 +24,9 @@ void rlx_micro_straighten(rlx_micro_sum *r, bool product);
  * with each tile. */
 typedef struct rlx_micro_ask { uintptr_t at; int64_t step, tile; } rlx_micro_ask;
 
-/* Sums of products whose columns of b are not contiguous: b is brought into panels, of which `tiles` computes the sums. */
-void rlx_micro_gather_columns(const rlx_micro_sum *r, size_t bytes, rlx_micro_sum_fn *tiles);
+/* Sums of products whose columns of b are not contiguous, from column `from` on: b is brought into panels, of which `tiles` computes
+ * the sums. */
+void rlx_micro_gather_columns(const rlx_micro_sum *r, size_t bytes, rlx_micro_sum_fn *tiles, int64_t from);
 
 /* Those of any strides. */
 rlx_micro_sum_fn rlx_micro_contract_any_f32_exact, rlx_micro_contract_any_f32_rounded, rlx_micro_contract_any_f64_exact,

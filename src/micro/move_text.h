@@ -3,18 +3,6 @@
  */
 #define LANES u32_LANES
 
-/* Four elements from p on of each of a vector of rows: each column as one vector. */
-SET_INLINE void turn_four(const uint32_t *p, int64_t step, u32_vec *columns)
-{
-    u32_vec v[4];
-    RLX_UNROLL for (int i = 0; i < 4; i++) v[i] = u32_rows(p + i * step, 4 * step);
-    u32_vec low[2] = { u32_low(v[0], v[1]), u32_low(v[2], v[3]) }, high[2] = { u32_high(v[0], v[1]), u32_high(v[2], v[3]) };
-    columns[0] = u32_low_pairs(low[0], low[1]);
-    columns[1] = u32_high_pairs(low[0], low[1]);
-    columns[2] = u32_low_pairs(high[0], high[1]);
-    columns[3] = u32_high_pairs(high[0], high[1]);
-}
-
 /* d[k * d_step + l] = s[l * s_step + k] for l < lanes, k < steps, neither of them fewer than a square has: a vector of lanes by
  * four steps. The last squares cover some of those before once more. */
 SET static void transpose_words(uint32_t *d, int64_t d_step, const uint32_t *s, int64_t s_step, int64_t lanes, int64_t steps)

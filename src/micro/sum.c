@@ -81,9 +81,9 @@ static void sum_gathered(const rlx_micro_sum *r, size_t bytes, rlx_micro_sum_fn 
     tiles(&part);
 }
 
-void rlx_micro_gather_columns(const rlx_micro_sum *r, size_t bytes, rlx_micro_sum_fn *tiles)
+void rlx_micro_gather_columns(const rlx_micro_sum *r, size_t bytes, rlx_micro_sum_fn *tiles, int64_t from)
 {
-    for (int64_t j = 0; j < r->columns; j += RLX_PANEL_COLUMNS)
+    for (int64_t j = from; j < r->columns; j += RLX_PANEL_COLUMNS)
         for (int64_t t = 0; t < r->turns; t++)
             for (int64_t k = 0; k < r->depth; k += GATHERED)
                 sum_gathered(r, bytes, tiles, (int64_t[3]){ j, t, k });

@@ -316,6 +316,17 @@ SET_INLINE u32_vec u32_rows(const uint32_t *p, int64_t step)
 #endif
 #undef ROW
 }
+/* Four elements from p on of each of a vector of rows: each column as one vector. */
+SET_INLINE void turn_four(const uint32_t *p, int64_t step, u32_vec *columns)
+{
+    u32_vec v[4];
+    RLX_UNROLL for (int i = 0; i < 4; i++) v[i] = u32_rows(p + i * step, 4 * step);
+    u32_vec low[2] = { u32_low(v[0], v[1]), u32_low(v[2], v[3]) }, high[2] = { u32_high(v[0], v[1]), u32_high(v[2], v[3]) };
+    columns[0] = u32_low_pairs(low[0], low[1]);
+    columns[1] = u32_high_pairs(low[0], low[1]);
+    columns[2] = u32_low_pairs(high[0], high[1]);
+    columns[3] = u32_high_pairs(high[0], high[1]);
+}
 #endif
 
 #if defined(RLX_SET_AVX2)

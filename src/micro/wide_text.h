@@ -211,6 +211,42 @@ SET static void NAME(contract_wide)(const rlx_micro_sum *r, int64_t a_panel)
 
 SET static void NAME(contract_tiles)(const rlx_micro_sum *r) { NAME(contract_wide)(r, RLX_PANEL_ROWS * r->a_i); }
 
+/* Columns whose steps lie side by side, as keys do that one query is multiplied with: four steps of three vectors of them at a time are
+ * turned in registers. */
+enum { TURNED = 3, TURNED_STEPS = 4 };
+SET static RLX_NOINLINE void NAME(turned_columns)(const rlx_micro_sum *r, int64_t row, int64_t column)
+{
+    const int64_t a_k = r->a_k, b_j = r->b_j;
+    const T *a = (const T *)r->a + row * r->a_i, *b = (const T *)r->b + column * b_j;
+    T *acc = (T *)r->acc + row * r->acc_i + column;
+    VEC s[TURNED];
+    RLX_UNROLL for (int w = 0; w < TURNED; w++) s[w] = r->fresh ? OF(X, fill)(0) : OF(X, load)(acc + w * LANES);
+    for (int64_t k = r->depth; k > 0; k -= TURNED_STEPS, a += TURNED_STEPS * a_k, b += TURNED_STEPS) {
+        const T *of = b;
+        RLX_UNROLL for (int w = 0; w < TURNED; w++, of += LANES * b_j)
+        {
+            u32_vec y[TURNED_STEPS];
+            RLX_UNKNOWN_VALUE(of);
+            turn_four((const uint32_t *)of, b_j, y);
+            RLX_UNROLL for (int i = 0; i < TURNED_STEPS; i++)
+                s[w] = SUM(OF(X, fill)(a[i * a_k]), (VEC)y[i], s[w]);
+        }
+    }
+    RLX_UNROLL for (int w = 0; w < TURNED; w++) OF(X, store)(acc + w * LANES, s[w]);
+}
+
+/* The first columns; more rows gain from panels that are turned once. Their number. */
+SET static int64_t NAME(contract_turned)(const rlx_micro_sum *r)
+{
+    if (r->rows > 3 || r->turns > 1 || r->b_k != 1 || r->depth % TURNED_STEPS)
+        return 0;
+    const int64_t each = TURNED * LANES, whole = r->columns / each * each;
+    for (int64_t i = 0; i < r->rows; i++)
+        for (int64_t j = 0; j < whole; j += each)
+            NAME(turned_columns)(r, i, j);
+    return whole;
+}
+
 /* Groups that are panels of rows, one below the other. */
 SET static bool NAME(contract_row_panels)(const rlx_micro_sum *sum, const rlx_micro_groups *g)
 {

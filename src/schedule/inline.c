@@ -12,7 +12,7 @@
  * in an iteration is a value of it. Loads at other places are replaced by what was stored there, if it is computed no more
  * often than before, or is next to nothing. Only what cannot fail is computed elsewhere than it was.
  *
- * A sum loads a value in the same way if it is one instruction then, too.
+ * A sum loads a value in the same way if it is one instruction then, too; of products what was copied alone.
  *
  * Nothing else may happen between the two: a nest moves down to the other one if no statement between them loads what it
  * stores, or stores what it touches; or the other moves up.
@@ -478,8 +478,18 @@ static bool replace_loads(inlining *x, rlx_pointwise *p)
 
 static bool plan_sum(rlx_context *ctx, const rlx_for_stmt *nest, rlx_nest_plan *plan)
 {
-    return rlx_plan_nest(ctx, &rlx_plan_everywhere, nest, plan) &&
-           (plan->form == RLX_PLAN_PARTIAL || (plan->form == RLX_PLAN_FUSED && !plan->fused.contract));
+    return rlx_plan_nest(ctx, &rlx_plan_everywhere, nest, plan) && (plan->form == RLX_PLAN_PARTIAL || plan->form == RLX_PLAN_FUSED);
+}
+
+static bool is_contraction(const rlx_nest_plan *plan) { return plan->form == RLX_PLAN_FUSED && plan->fused.contract; }
+
+/* Does every loop move the access? Then each of its elements is read once. */
+static bool is_read_once(const rlx_nest_plan *plan, const rlx_plan_access *a)
+{
+    bool once = true;
+    for (size_t i = 0; i < plan->count && once; i++)
+        once = rlx_plan_moves(a, (int)i) || rlx_is_int_value(plan->loops[i].extent, 1);
+    return once;
 }
 
 static const rlx_node *put_value(rlx_rewriter *r, const rlx_node *n)
@@ -519,14 +529,15 @@ static bool expand_store(const inlining *x, const rlx_pointwise *p, rlx_point_st
     return true;
 }
 
-/* The nest with what was stored in place of its load, if that alone reads it, and it is still one instruction: a square, or the
- * element of another buffer. Itself if not; NULL: out of memory. */
-static const rlx_stmt *sum_of_value(inlining *x, const rlx_for_stmt *nest)
+/* The nest with what was stored in place of its load `of`, if that alone reads it, and it is still one instruction: a square, or the
+ * element of another buffer. An operand of products is read where it was copied from if it is read once: the keys of a single query
+ * need not be turned. Itself if not; NULL: out of memory. */
+static const rlx_stmt *sum_of_stored(inlining *x, const rlx_for_stmt *nest, const rlx_nest_plan *plan, const rlx_plan_access *of)
 {
     rlx_context *ctx = x->ctx;
-    rlx_nest_plan plan, now;
-    bool ok = plan_sum(ctx, nest, &plan);
-    const rlx_buffer_load *l = ok ? rlx_as_buffer_load(plan.accesses.data[plan.fused.a].node) : NULL;
+    rlx_nest_plan now;
+    const bool product = is_contraction(plan);
+    const rlx_buffer_load *l = rlx_as_buffer_load(of->node);
     const rlx_node *memory = l ? rlx_plan_memory(l->buffer) : NULL;
     size_t at = l ? rlx_number_in(&x->storer, memory) : 0;
     const rlx_pointwise *from = at ? x->slots[at - 1].points : NULL;
@@ -534,9 +545,11 @@ static const rlx_stmt *sum_of_value(inlining *x, const rlx_for_stmt *nest)
     rlx_point_store s = stored ? *stored : (rlx_point_store){ 0 };
     rlx_point_loads leaves = { 0 };
     const rlx_stmt *out = &nest->node;
-    ok = s.whole && l->num_indices == s.num_indices && is_private(x, memory) &&
-         rlx_number_in(&x->readers, memory) == 1 && expand_store(x, from, &s) &&
-         rlx_prim_parts(s.value) <= SUMMED_PARTS && rlx_collect_loads(ctx, s.value, &leaves) && is_unchanged(x, &leaves, at - 1) && cannot_fail(ctx, &s);
+    bool ok = s.whole && l->num_indices == s.num_indices && is_private(x, memory) &&
+              (!product || (s.value->kind == RLX_NODE_BUFFER_LOAD && is_read_once(plan, of))) &&
+              rlx_number_in(&x->readers, memory) == 1 && expand_store(x, from, &s) &&
+              rlx_prim_parts(s.value) <= SUMMED_PARTS && rlx_collect_loads(ctx, s.value, &leaves) && is_unchanged(x, &leaves, at - 1) &&
+              cannot_fail(ctx, &s);
     if (ok) {
         const void *pair[2] = { l, value_at(ctx, &s, l) };
         rlx_rewriter r;
@@ -545,14 +558,27 @@ static const rlx_stmt *sum_of_value(inlining *x, const rlx_for_stmt *nest)
         r.user = pair;
         const rlx_stmt *made = pair[1] ? rlx_rewrite(&r, &nest->node) : NULL;
         rlx_rewriter_free(&r);
-        bool is = made && plan_sum(ctx, rlx_as_for_stmt(made), &now) && now.form == plan.form;
+        bool is = made && plan_sum(ctx, rlx_as_for_stmt(made), &now) && now.form == plan->form && is_contraction(&now) == product;
         if (made)
             rlx_nest_plan_free(ctx, &now);
         out = is ? made : out;
     }
     rlx_vec_free(&ctx->memory, &leaves);
-    rlx_nest_plan_free(ctx, &plan);
     return ctx->diags.out_of_memory ? NULL : out;
+}
+
+/* The same for one of its loads. */
+static const rlx_stmt *sum_of_value(inlining *x, const rlx_for_stmt *nest)
+{
+    rlx_nest_plan plan;
+    const bool is = plan_sum(x->ctx, nest, &plan);
+    const rlx_stmt *out = &nest->node;
+    if (is)
+        out = sum_of_stored(x, nest, &plan, &plan.accesses.data[plan.fused.a]);
+    if (is && out == &nest->node && is_contraction(&plan))
+        out = sum_of_stored(x, nest, &plan, &plan.accesses.data[plan.fused.b]);
+    rlx_nest_plan_free(x->ctx, &plan);
+    return out;
 }
 
 /* ---- a sequence ----------------------------------------------------------------------------- */
