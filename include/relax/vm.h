@@ -318,7 +318,8 @@ typedef struct relax_vm_options {
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_vm_options_init(relax_vm_options *options, size_t struct_size);
 /* A machine for the program; it keeps references of the executable and the registry. Any number
- * may share one executable. RELAX_ERROR_INVALID_ARGUMENT for an instruction set that nobody knows or
+ * may share one executable. Memory of large results that the host has released waits for the next call, 64 MB
+ * at most, unless the host has given an allocator or max_memory. RELAX_ERROR_INVALID_ARGUMENT for an instruction set that nobody knows or
  * that this machine lacks, and for more than 256 threads. */
 RELAX_API RELAX_SINCE(0, 2) RELAX_ANY
 relax_status relax_vm_create(relax_executable *executable,

@@ -125,6 +125,9 @@ rlx_shared_memory *rlx_shared_memory_create(const relax_allocator *host, size_t 
     if (!rlx_memory_init(&s->memory, host, cap))
         return NULL; /* not reached: the same host was good above */
     atomic_init(&s->refs, 1);
+    atomic_init(&s->returned, NULL);
+    atomic_init(&s->returned_bytes, 0);
+    atomic_init(&s->takes_back, false);
     return s;
 }
 

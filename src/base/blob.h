@@ -47,7 +47,14 @@ void rlx_blob_release(rlx_blob *b); /* NULL is fine */
 
 /* An rlx_memory that lives until its last user is gone: counted, created with one reference.
  * Objects that may outlive their creator (values, blobs, errors) hold one each. */
-typedef struct rlx_shared_memory { rlx_memory memory; atomic_size_t refs; } rlx_shared_memory;
+typedef struct rlx_shared_memory {
+    rlx_memory memory;
+    atomic_size_t refs;
+    /* What its users have let go of, on any thread, for who takes it back (runtime/object.c). */
+    _Atomic(void *) returned;
+    atomic_size_t returned_bytes;
+    atomic_bool takes_back;
+} rlx_shared_memory;
 RLX_NODISCARD rlx_shared_memory *rlx_shared_memory_create(const relax_allocator *host, size_t cap);
 rlx_shared_memory *rlx_shared_memory_retain(rlx_shared_memory *s);
 void rlx_shared_memory_release(rlx_shared_memory *s);

@@ -150,7 +150,7 @@ static rlx_storage *reuse_storage(rlx_pool *p, size_t size)
 }
 
 /* The largest dead storage that the site had, or NULL. */
-static rlx_storage **kept_for(rlx_pool *p, const void *site)
+RLX_SMALL static rlx_storage **kept_for(rlx_pool *p, const void *site)
 {
     for (size_t list = RLX_COUNT(p->storages); list-- > 0;) {
         rlx_storage **at = &p->storages[list];
@@ -163,7 +163,7 @@ static rlx_storage **kept_for(rlx_pool *p, const void *site)
 
 /* Lets go of dead storages somewhat smaller than what is asked for, which none fits, and says whether there were some: sizes grow
  * from call to call. What died in this call will be asked for in the next one. */
-static bool drop_outgrown(rlx_pool *p, size_t size)
+RLX_SMALL static bool drop_outgrown(rlx_pool *p, size_t size)
 {
     size_t before = p->kept_bytes;
     for (unsigned k = 0, list = log2_of(size); k < 2 && k <= list; k++) {
@@ -190,7 +190,56 @@ static void count_live(rlx_pool *p, size_t bytes)
         p->peak_buffers = p->live_buffers;
 }
 
-static void drop_kept_storages(rlx_pool *p)
+/* Storages that came back go into the pool; NULL: it is gone. */
+RLX_SMALL static void take_back(rlx_pool *p, rlx_shared_memory *m)
+{
+    rlx_storage *s = atomic_exchange(&m->returned, NULL);
+    while (s) {
+        rlx_storage *next = s->next;
+        atomic_fetch_sub(&m->returned_bytes, s->capacity);
+        if (!keep_storage(p, s)) {
+            free_storage_data(s);
+            free_block(p, &s->base, m);
+        }
+        s = next;
+    }
+}
+
+/* A storage that dies outside, on any thread. */
+RLX_SMALL static bool give_back(rlx_storage *s)
+{
+    rlx_shared_memory *m = s->memory;
+    const size_t bytes = s->capacity;
+    if (bytes < RLX_POOL_RETURN || !atomic_load(&m->takes_back))
+        return false;
+    if (atomic_fetch_add(&m->returned_bytes, bytes) > RLX_POOL_KEEP - bytes || bytes > RLX_POOL_KEEP) {
+        atomic_fetch_sub(&m->returned_bytes, bytes);
+        return false;
+    }
+    rlx_shared_memory_retain(m); /* once s is there somebody else may free it */
+    void *first = atomic_load(&m->returned);
+    do
+        s->next = first;
+    while (!atomic_compare_exchange_weak(&m->returned, &first, s));
+    if (!atomic_load(&m->takes_back)) /* the pool went meanwhile */
+        take_back(NULL, m);
+    rlx_shared_memory_release(m);
+    return true;
+}
+
+void rlx_pool_takes_back(rlx_pool *p)
+{
+    p->takes_back = true;
+    atomic_store(&p->memory->takes_back, true);
+}
+
+void rlx_pool_look(rlx_pool *p)
+{
+    if (RLX_UNLIKELY(atomic_load_explicit(&p->memory->returned, memory_order_relaxed) != NULL))
+        take_back(p, p->memory);
+}
+
+RLX_SMALL static void drop_kept_storages(rlx_pool *p)
 {
     for (size_t i = 0; i < RLX_COUNT(p->storages); i++)
         while (p->storages[i]) {
@@ -260,7 +309,7 @@ rlx_storage *rlx_storage_create(rlx_pool *p, size_t size, const void *site)
     return s;
 }
 
-rlx_storage *rlx_storage_wrap(rlx_pool *p, void *data, size_t size, void (*destroy)(void *),
+RLX_SMALL rlx_storage *rlx_storage_wrap(rlx_pool *p, void *data, size_t size, void (*destroy)(void *),
                               void *user)
 {
     rlx_storage *s = rlx_object_alloc(p, sizeof *s, RELAX_VALUE_OBJECT);
@@ -331,7 +380,7 @@ static void drop_fields(graves *g, rlx_tuple_object *t)
             drop_into(g, t->fields[i].v.p);
 }
 
-static void destroy_error(graves *g, struct relax_error *e)
+RLX_SMALL static void destroy_error(graves *g, struct relax_error *e)
 {
     if (e->cause)
         drop_into(g, e->cause);
@@ -364,7 +413,7 @@ static bool destroy_content(graves *g, rlx_object *o)
         rlx_blob_release(((rlx_extern_function *)o)->image);
     if (t->mark != RLX_MARK_STORAGE)
         return true;
-    if (keep_storage(g->pool, (rlx_storage *)o))
+    if (keep_storage(g->pool, (rlx_storage *)o) || (!g->pool && give_back((rlx_storage *)o)))
         return false;
     free_storage_data((rlx_storage *)o);
     return true;
@@ -417,10 +466,14 @@ bool rlx_pool_init(rlx_pool *p, rlx_shared_memory *memory)
     return true;
 }
 
-void rlx_pool_free(rlx_pool *p)
+RLX_SMALL void rlx_pool_free(rlx_pool *p)
 {
     if (!p->memory)
         return;
+    if (p->takes_back) {
+        atomic_store(&p->memory->takes_back, false);
+        take_back(p, p->memory);
+    }
     drop_kept_storages(p);
     for (size_t i = 0; i < RLX_COUNT(p->blocks); i++)
         while (p->blocks[i]) {

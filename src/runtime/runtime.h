@@ -53,6 +53,7 @@ RLX_INLINE bool rlx_object_is_unique(const void *object)
 #define RLX_POOL_BLOCK_STEP 32       /* sizes of small blocks are multiples of it */
 #define RLX_POOL_BLOCK_MAX 512
 #define RLX_POOL_KEEP ((size_t)64 << 20) /* bytes of dead storage kept for reuse at least */
+#define RLX_POOL_RETURN ((size_t)64 << 10) /* bytes of one from which on it comes back from outside */
 
 /* Memory of dead objects, for one VM. All zero but `memory` is empty. Counters are of the
  * current call. */
@@ -67,10 +68,15 @@ typedef struct rlx_pool {
     /* Asked every millisecond by builtins with much to do; nonzero stops them with RT12. NULL:
      * never asked. */
     int (*poll)(void *user); void *poll_user;
+    bool takes_back;
 } rlx_pool;
 
 bool rlx_pool_init(rlx_pool *p, rlx_shared_memory *memory); /* retains memory */
 void rlx_pool_free(rlx_pool *p);                            /* what it handed out lives on */
+/* From now on large storages that die outside, on any thread, come back: fresh pages cost more than what most results are
+ * computed with. Up to RLX_POOL_KEEP bytes wait until the pool is asked to look for them. */
+void rlx_pool_takes_back(rlx_pool *p);
+void rlx_pool_look(rlx_pool *p);
 /* Gives up one reference, like rlx_value_drop, but keeps the memory of what dies. */
 void rlx_pool_drop(rlx_pool *p, relax_value *v);
 

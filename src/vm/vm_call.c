@@ -98,6 +98,7 @@ static size_t allocations_now(const relax_vm *vm)
 static void begin_call(relax_vm *vm)
 {
     rlx_pool *p = &vm->pool;
+    rlx_pool_look(p);
     p->calls++;
     p->live_bytes = p->live_buffers = p->peak_bytes = p->peak_buffers = 0;
     vm->allocations_before = allocations_now(vm);

@@ -59,6 +59,8 @@ relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, const re
     vm->env.descs = exe->descs;
     vm->env.names = &exe->names;
     rlx_pool_init(&vm->pool, memory);
+    if (!options->allocator && !options->max_memory) /* whoever counts gets back what was let go of */
+        rlx_pool_takes_back(&vm->pool);
     rlx_kernel_env_init(&vm->kernels, &memory->memory);
     vm->kernels.micro = micro;
     vm->kernels.poll = vm->pool.poll = rlx_vm_poll_kernel;

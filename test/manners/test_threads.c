@@ -201,9 +201,144 @@ static void sixteen_threads(void **state)
         assert_true(t[i].good);
 }
 
+/* ---- results that others let go of ---------------------------------------------------------- */
+
+enum { TALL = 256, WIDE = 512, ANSWERS = 300, MOST_WAITING = 4 };
+
+static relax_vm *make_doubler(uint64_t max_memory, relax_value *x)
+{
+    const int64_t shape[] = { TALL, WIDE };
+    relax_vm_options options;
+    relax_vm *vm = NULL;
+    relax_tensor *t = NULL;
+    relax_context *ctx = relax_context_create(NULL);
+    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(PROGRAM("twice the argument")));
+    relax_executable *exe = m ? relax_module_compile(ctx, m, NULL) : NULL;
+    assert_non_null(exe);
+    relax_context_release(ctx);
+    relax_vm_options_init(&options, sizeof options);
+    options.max_memory = max_memory;
+    assert_int_equal(relax_vm_create(exe, &options, &vm, NULL), RELAX_OK);
+    relax_executable_release(exe);
+    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, shape, 2, NULL, &t, NULL), RELAX_OK);
+    for (int i = 0; i < TALL * WIDE; i++)
+        ((float *)relax_tensor_data(t))[i] = (float)i;
+    relax_value_set_tensor(x, t);
+    relax_tensor_release(t);
+    return vm;
+}
+
+static relax_value twice(relax_vm *vm, const relax_value *x)
+{
+    relax_value y = { 0 };
+    assert_int_equal(relax_vm_call(vm, Z("main"), x, 1, &y, NULL), RELAX_OK);
+    assert_true(((const float *)relax_tensor_data(relax_value_get_tensor(&y)))[TALL * WIDE - 1] == 2 * (TALL * WIDE - 1));
+    return y;
+}
+
+static const void *data_of(const relax_value *v) { return relax_tensor_data(relax_value_get_tensor(v)); }
+
+static uint64_t total_bytes(relax_vm *vm)
+{
+    relax_vm_counters c = { .struct_size = sizeof c };
+    assert_int_equal(relax_vm_get_counters(vm, &c), RELAX_OK);
+    return c.total_bytes;
+}
+
+/* The memory of a result that was let go of is that of the next one; who has set a limit gets it back at once. */
+static void results_come_back(void **state)
+{
+    relax_value x, first, second, third;
+    relax_vm *vm = make_doubler(0, &x);
+    (void)state;
+    first = twice(vm, &x);
+    const void *was = data_of(&first);
+    const uint64_t most = total_bytes(vm);
+    relax_value_release(&first);
+    second = twice(vm, &x);
+    assert_ptr_equal(data_of(&second), was);
+    assert_true(total_bytes(vm) <= most + 4096);
+    third = twice(vm, &x);
+    assert_ptr_not_equal(data_of(&third), was);
+    relax_value_release(&third);
+    relax_vm_release(vm);
+    relax_value_release(&second);
+    relax_value_release(&x);
+    vm = make_doubler((uint64_t)64 << 20, &x);
+    first = twice(vm, &x);
+    const uint64_t with = total_bytes(vm);
+    relax_value_release(&first);
+    assert_true(total_bytes(vm) + TALL * WIDE * sizeof(float) <= with);
+    relax_value_release(&x);
+    relax_vm_release(vm);
+}
+
+typedef struct waiting {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    relax_value at[MOST_WAITING];
+    int count;
+    bool ends;
+} waiting;
+
+static void *release_all(void *user)
+{
+    waiting *w = user;
+    for (bool goes_on = true; goes_on;) {
+        relax_value mine[MOST_WAITING];
+        pthread_mutex_lock(&w->lock);
+        while (!w->count && !w->ends)
+            pthread_cond_wait(&w->changed, &w->lock);
+        int n = w->count;
+        memcpy(mine, w->at, sizeof mine);
+        w->count = 0;
+        goes_on = !w->ends;
+        pthread_cond_signal(&w->changed);
+        pthread_mutex_unlock(&w->lock);
+        for (int i = 0; i < n; i++)
+            relax_value_release(&mine[i]);
+    }
+    return NULL;
+}
+
+/* Another thread lets go of them while the machine goes on, and while it goes. */
+static void results_come_back_from_elsewhere(void **state)
+{
+    static waiting w;
+    pthread_t other;
+    relax_value x;
+    relax_vm *vm = make_doubler(0, &x);
+    (void)state;
+    pthread_mutex_init(&w.lock, NULL);
+    pthread_cond_init(&w.changed, NULL);
+    assert_int_equal(pthread_create(&other, NULL, release_all, &w), 0);
+    for (int i = 0; i < ANSWERS; i++) {
+        relax_value y = twice(vm, &x);
+        pthread_mutex_lock(&w.lock);
+        while (w.count == MOST_WAITING)
+            pthread_cond_wait(&w.changed, &w.lock);
+        w.at[w.count++] = y;
+        w.ends = i + 1 == ANSWERS;
+        pthread_cond_signal(&w.changed);
+        pthread_mutex_unlock(&w.lock);
+        if (i % 10 == 9) { /* a new one, while results of this one are let go of */
+            relax_value_release(&x);
+            relax_vm_release(vm);
+            vm = make_doubler(0, &x);
+        }
+    }
+    relax_vm_release(vm);
+    relax_value_release(&x);
+    pthread_join(other, NULL);
+    pthread_cond_destroy(&w.changed);
+    pthread_mutex_destroy(&w.lock);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(two_threads),
-                                        cmocka_unit_test(sixteen_threads) };
+                                        cmocka_unit_test(sixteen_threads),
+                                        cmocka_unit_test(results_come_back),
+                                        cmocka_unit_test(results_come_back_from_elsewhere) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
