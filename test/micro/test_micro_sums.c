@@ -180,6 +180,8 @@ static rlx_micro_sum random_sum(enum layout layout)
         s.rows = 1 + below(4), s.columns = 1 + below(700), s.depth = 1 + below(30);
     if (layout == ONE_COLUMN)
         s.columns = 1, s.depth = 1 + below(300);
+    if (layout == B_TRANSPOSED && once_in(2)) /* few rows by columns that may be turned in registers */
+        s.rows = 1 + below(4), s.columns = 1 + below(100), s.depth = 4 * (1 + below(20)), s.turns = 1 + once_in(4);
     if (layout == SHORT_WINDOWS)
         s.rows = 1 + below(8), s.columns = 1 + below(9), s.fresh = !once_in(4);
     if (layout == WINDOWS_BELOW)

@@ -4,7 +4,7 @@
  *
  *     --- run: contract n=33 m=40 RT09 dimension 1 of A
  *
- * contract: the kernel of the schedule sums products up as one instruction; unpack: and it makes an
+ * contract: the kernel of the schedule sums products up as one instruction; in place: contract, and nothing is copied for it; unpack: and it makes an
  * operand of fields of bits; joined: contract, and what stands behind the sum runs on its blocks; lanes: contract, and its lanes are
  * channels, each with weights of its own; rows: rows are copied from where integers say; plain: it does nothing of that; any:
  * whichever. Then the sizes, and how the call fails, if it does, scheduled or not. */
@@ -149,11 +149,12 @@ static bool check_run(rlx_context *ctx, const rlx_prim_func *f, const char *call
     bool ok = s != NULL;
     assert_non_null(s);
     bool joined = strncmp(call, "joined", 6) == 0, unpacks = strncmp(call, "unpack", 6) == 0,
-         lanes = strncmp(call, "lanes", 5) == 0, sums = joined || unpacks || lanes || strncmp(call, "contract", 8) == 0;
+         lanes = strncmp(call, "lanes", 5) == 0, in_place = strncmp(call, "in place", 8) == 0,
+         sums = joined || unpacks || lanes || in_place || strncmp(call, "contract", 8) == 0;
     if (strncmp(call, "any", 3) != 0 && (has_instruction(ctx, s, "contract") != sums ||
                                          has_instruction(ctx, s, "unpack") != unpacks || has_lanes(ctx, s) != lanes ||
                                          has_instruction(ctx, s, "copy_rows") != (strncmp(call, "rows", 4) == 0) ||
-                                         (joined && !is_joined(ctx, s)))) {
+                                         (in_place && has_instruction(ctx, s, "copy")) || (joined && !is_joined(ctx, s)))) {
         print_message("another plan than wanted\n");
         ok = false;
     }
