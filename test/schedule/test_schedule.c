@@ -158,7 +158,8 @@ static bool check_run(rlx_context *ctx, const rlx_prim_func *f, const char *call
         print_message("another plan than wanted\n");
         ok = false;
     }
-    for (int i = 0; i < (s != f ? 2 : 1); i++) {
+    /* kc_run schedules it, too: what is left to look at is what it says when it fails */
+    for (int i = 0; i < (s != f && strstr(call, "RT") ? 2 : 1); i++) {
         check_call(ctx, both[i], call, said);
         if (*said)
             print_message("%s: %s\n", who[i], said);
