@@ -289,7 +289,7 @@ static void expand(const tree *t, piece at, pieces *pending, rlx_desc_line *out)
     }
 }
 
-void rlx_desc_expr_line(const rlx_desc_env *env, uint32_t offset, rlx_desc_line *out)
+RLX_SMALL void rlx_desc_expr_line(const rlx_desc_env *env, uint32_t offset, rlx_desc_line *out)
 {
     tree t = { .code = env->descs + offset + RLX_ITEM_HEADER };
     if (!make_tree(&t, rlx_item_words(env->descs + offset) - RLX_ITEM_HEADER)) {

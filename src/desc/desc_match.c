@@ -39,7 +39,7 @@ static void put_path(const walk *w, rlx_desc_line *out)
 }
 
 RLX_PRINTF(3, 4)
-static RLX_NOINLINE bool mismatch(const walk *w, enum rlx_code_id code, const char *format, ...)
+static RLX_NOINLINE RLX_SMALL bool mismatch(const walk *w, enum rlx_code_id code, const char *format, ...)
 {
     if (!w->why)
         return false;
@@ -108,7 +108,7 @@ static bool wrong_kind(const walk *w, const relax_value *v, const char *wanted)
 /* ---- dimensions ----------------------------------------------------------------------------- */
 
 /* "dimension 1 is 7, expected 2 * m = 8" */
-static bool wrong_dim(const walk *w, const char *what, int index, int64_t have, int64_t dim,
+RLX_SMALL static bool wrong_dim(const walk *w, const char *what, int index, int64_t have, int64_t dim,
                       int64_t want)
 {
     char at[48], buffer[RLX_EXPR_TEXT];

@@ -2,6 +2,7 @@
  * takes the call (RUNNING), or the caller takes it back when everything has been done before the thread woke up. */
 /* built for size */
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ struct rlx_workers {
     bool ends;                          /* under the lock */
     _Alignas(LINE) rlx_worker_fn *fn;   /* of the call under way */
     void *fn_user;
+    int caller;                         /* the processor that it came from */
     _Atomic bool busy;                  /* a call of the VM is under way */
     _Alignas(LINE) _Atomic size_t left; /* calls that have not ended */
     _Atomic bool waits;                 /* the caller sleeps until they have; written under the lock */
@@ -80,15 +82,36 @@ static void end_call(rlx_workers *w)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* The processors that a thread was given, and those that it has kept of them. */
+typedef struct processors { cpu_set_t given, kept; } processors;
+
+/* Who is woken up may be put on the processor of who woke it up, in front of it, though others are idle; and both may stay there from
+ * call to call. So it goes away, to any other of those that it was given. */
+static void leave_caller(processors *p, int caller)
+{
+    cpu_set_t now;
+    if (caller < 0 || caller >= CPU_SETSIZE || sched_getcpu() != caller || sched_getaffinity(0, sizeof now, &now))
+        return;
+    if (!CPU_EQUAL(&now, &p->kept)) /* somebody else has given it these */
+        p->given = now;
+    p->kept = p->given;
+    CPU_CLR(caller, &p->kept);
+    if (!CPU_COUNT(&p->kept) || sched_setaffinity(0, sizeof p->kept, &p->kept))
+        p->kept = now;
+}
+
 static void *serve(void *user)
 {
     worker *me = user;
+    processors mine;
+    CPU_ZERO(&mine.kept);
     (void)rlx_float_enter();
     while (await_call(me)) {
         int called = CALLED;
         if (!atomic_compare_exchange_strong_explicit(&me->state, &called, RUNNING,
                                                      memory_order_acq_rel, memory_order_relaxed))
             continue; /* taken back */
+        leave_caller(&mine, me->all->caller);
         me->all->fn(me->all->fn_user, me->slot);
         atomic_store_explicit(&me->state, IDLE, memory_order_release);
         end_call(me->all);
@@ -171,6 +194,7 @@ static void call_threads(rlx_workers *w, size_t count, rlx_worker_fn *fn, void *
 {
     w->fn = fn;
     w->fn_user = user;
+    w->caller = sched_getcpu();
     atomic_store_explicit(&w->left, count, memory_order_relaxed);
     for (size_t i = 0; i < count; i++) {
         atomic_store(&w->at[i].state, CALLED); /* a thread says that it sleeps before it looks at that */
