@@ -295,10 +295,11 @@ typedef struct relax_vm_options {
      * "neon"; NULL: the best that this machine has. Results are the same to the bit. */
     const char *instruction_set;
     /* Threads that long loops of kernels are shared out to, the caller's among them: 1 (default) to 256. Results are
-     * the same to the bit, and a call that fails does so with any number of them, with the same code; of several indices that are
-     * out of range the message may name another one. The VM starts them when they are first needed, and ends them when it
-     * is released; between kernels they sleep. Packed functions are called on the caller's thread only. In a child
-     * process of a host that forks between calls the VM starts new ones. */
+     * the same to the bit, and a call that fails does so with any number of them, with the same code; of several
+     * indices that are out of range the message may name another one. The VM starts them when they are first
+     * needed, and ends them when it is released; between kernels they sleep. They keep off the processor that the call
+     * is on, within the affinity that they were given. Packed functions are called on the caller's thread only. In a
+     * child process of a host that forks between calls the VM starts new ones. */
     uint64_t num_threads;
     /* NULL: threads of the VM's own. Otherwise it lends them, up to num_threads at a time, in calls of the VM alone;
      * `parallel_user` is its first argument. */

@@ -18,7 +18,8 @@
  * blocks; temporaries get the size of a block. What fills all of the pictures with one number does so once for several blocks: the
  * others write the same places in each. Every sum keeps its steps.
  *
- * Where channels lie side by side already (NHWC), the weights alone are turned.
+ * Where channels lie side by side already (NHWC), the weights alone are turned. Where vectors along the rows are fine nothing is, but the loop
+ * over blocks is the same: what the nests hand each other stays near, and threads share one loop in place of several.
  */
 #include "schedule/accesses.h"
 #include "schedule/plan_int.h"
@@ -250,7 +251,7 @@ static void note_passed(channels *c, const member *m)
     rlx_nest_plan_free(c->ctx, &plan);
 }
 
-/* Nests behind stay where they are. */
+/* Nests behind the sum stay where they are. */
 static void leave_those_behind(channels *c)
 {
     c->own_sums = false;
