@@ -96,7 +96,7 @@ static void leave_caller(processors *p, int caller)
         p->given = now;
     p->kept = p->given;
     CPU_CLR(caller, &p->kept);
-    if (!CPU_COUNT(&p->kept) || sched_setaffinity(0, sizeof p->kept, &p->kept))
+    if (sched_setaffinity(0, sizeof p->kept, &p->kept)) /* there is no other */
         p->kept = now;
 }
 

@@ -36,10 +36,27 @@ static enum rlx_step note_loop(void *user, const rlx_node *n, const rlx_field *v
     return n->kind == RLX_NODE_BUFFER ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
 
+static enum rlx_step find_data(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    const bool is_prim = rlx_family_of(n) == RLX_FAMILY_PRIM;
+    const rlx_dtype t = is_prim ? rlx_prim_dtype((const rlx_prim *)n) : RELAX_INT64;
+    const bool data = n->kind == RLX_NODE_BUFFER_LOAD || n->kind == RLX_NODE_PRIM_CALL || (t != RELAX_INT32 && t != RELAX_INT64);
+    return data ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+/* Loops and sizes alone: integers that do not wrap around. Numbers out of memory may, and nothing is proved of them. */
+static bool is_index(const ranges *g, const rlx_prim *e)
+{
+    rlx_walker w = { .enter = find_data, .unique = true };
+    return rlx_walk(&g->ctx->memory, e, &w, NULL) == RLX_STEP_ON;
+}
+
 /* a // c is 0, and a % c is a, where 0 <= a < c. */
 static const rlx_node *divide(const ranges *g, const rlx_binary *b)
 {
     int64_t c;
+    if (!is_index(g, b->a))
+        return &b->node;
     const rlx_prim *zero = rlx_int(g->ctx, rlx_prim_dtype(b->a), 0);
     if (!zero || !rlx_int_literal(b->b, &c) || c < 1 ||
         rlx_prove_compare(g->ctx, &g->scope, RLX_NODE_LT, b->a, b->b) != RLX_TRUE ||
@@ -52,6 +69,8 @@ static const rlx_node *divide(const ranges *g, const rlx_binary *b)
 static const rlx_node *choose(const ranges *g, const rlx_binary *b)
 {
     const bool least = b->node.kind == RLX_NODE_MIN;
+    if (!is_index(g, &b->node))
+        return &b->node;
     if (rlx_prove_compare(g->ctx, &g->scope, RLX_NODE_LE, b->a, b->b) == RLX_TRUE)
         return least ? b->a : b->b;
     if (rlx_prove_compare(g->ctx, &g->scope, RLX_NODE_GE, b->a, b->b) == RLX_TRUE)
@@ -64,7 +83,7 @@ static const rlx_node *count(const ranges *g, const rlx_node *cast)
 {
     const rlx_prim *from = ((const rlx_unary *)cast)->a;
     int64_t value;
-    if (rlx_dtype_is_float(rlx_prim_dtype(from)) || !rlx_as_binary(from) || !rlx_dtype_is_float(rlx_prim_dtype((const rlx_prim *)cast)))
+    if (rlx_dtype_is_float(rlx_prim_dtype(from)) || !rlx_as_binary(from) || !rlx_dtype_is_float(rlx_prim_dtype((const rlx_prim *)cast)) || !is_index(g, from))
         return cast;
     const rlx_prim *now = rlx_simplify(g->ctx, &g->scope, from);
     return now && rlx_int_literal(now, &value) ? rlx_fold_cast(g->ctx, rlx_prim_dtype((const rlx_prim *)cast), now) : cast;
