@@ -210,9 +210,9 @@ RLX_SMALL static bool give_back(rlx_storage *s)
 {
     rlx_shared_memory *m = s->memory;
     const size_t bytes = s->capacity;
-    if (bytes < RLX_POOL_RETURN || !atomic_load(&m->takes_back))
+    if (bytes < RLX_POOL_RETURN || bytes > RLX_POOL_KEEP || !atomic_load(&m->takes_back))
         return false;
-    if (atomic_fetch_add(&m->returned_bytes, bytes) > RLX_POOL_KEEP - bytes || bytes > RLX_POOL_KEEP) {
+    if (atomic_fetch_add(&m->returned_bytes, bytes) > RLX_POOL_KEEP - bytes) {
         atomic_fetch_sub(&m->returned_bytes, bytes);
         return false;
     }

@@ -567,7 +567,7 @@ static const rlx_stmt *sum_of_stored(inlining *x, const rlx_for_stmt *nest, cons
     return ctx->diags.out_of_memory ? NULL : out;
 }
 
-/* The same for one of its loads. */
+/* The same for one of its loads. Itself if none is replaced; NULL: out of memory. */
 static const rlx_stmt *sum_of_value(inlining *x, const rlx_for_stmt *nest)
 {
     rlx_nest_plan plan;
@@ -578,7 +578,7 @@ static const rlx_stmt *sum_of_value(inlining *x, const rlx_for_stmt *nest)
     if (is && out == &nest->node && is_contraction(&plan))
         out = sum_of_stored(x, nest, &plan, &plan.accesses.data[plan.fused.b]);
     rlx_nest_plan_free(x->ctx, &plan);
-    return out;
+    return x->ctx->diags.out_of_memory ? NULL : out;
 }
 
 /* ---- a sequence ----------------------------------------------------------------------------- */

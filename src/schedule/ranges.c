@@ -83,7 +83,7 @@ static const rlx_node *count(const ranges *g, const rlx_node *cast)
 {
     const rlx_prim *from = ((const rlx_unary *)cast)->a;
     int64_t value;
-    if (rlx_dtype_is_float(rlx_prim_dtype(from)) || !rlx_as_binary(from) || !rlx_dtype_is_float(rlx_prim_dtype((const rlx_prim *)cast)) || !is_index(g, from))
+    if (!rlx_as_binary(from) || !rlx_dtype_is_float(rlx_prim_dtype((const rlx_prim *)cast)) || !is_index(g, from))
         return cast;
     const rlx_prim *now = rlx_simplify(g->ctx, &g->scope, from);
     return now && rlx_int_literal(now, &value) ? rlx_fold_cast(g->ctx, rlx_prim_dtype((const rlx_prim *)cast), now) : cast;
