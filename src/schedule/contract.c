@@ -10,7 +10,7 @@
  *
  * Which loop is a row, a column or a step of the sum (depth) follows from what it moves: a row C and A, a column C and
  * B, depth not C; what moves all three stays a loop around everything, as a batch does. Columns are on the side where C
- * is contiguous. Up to three loops are one depth, up to two are one row or column if C goes on from one to the other
+ * is contiguous. Up to four loops are one depth, up to two are one row or column if C goes on from one to the other
  * (the pixels of a convolution), all in the order in which they stand: sums keep theirs.
  *
  * Loops that are one in a compact buffer are one dimension of a view of it; where they are not, packing takes them apart.

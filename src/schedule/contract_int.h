@@ -9,7 +9,7 @@ enum {
     RLX_SINGLE_DEPTH = 4096,    /* where each panel of columns, or strip, serves all rows: weights are read as they lie */
     RLX_COLUMN_PANEL = 32, RLX_ROW_PANEL = 8,
     RLX_FOUR = 4,               /* steps of bytes beside each other */
-    RLX_MAX_DEPTH = 3
+    RLX_MAX_DEPTH = 4
 };
 
 /* Loops of the nest that are one loop, outermost first. */

@@ -5,8 +5,8 @@
  *     --- run: contract n=33 m=40 RT09 dimension 1 of A
  *
  * contract: the kernel of the schedule sums products up as one instruction; in place: contract, and nothing is copied for it; unpack: and it makes an
- * operand of fields of bits; joined: contract, and what stands behind the sum runs on its blocks; lanes: contract, and its lanes are
- * channels, each with weights of its own; rows: rows are copied from where integers say; plain: it does nothing of that; any:
+ * operand of fields of bits; joined: contract, and what stands behind the sum runs on its blocks; packed: contract, and of panels; lanes:
+ * contract, and its lanes are channels, each with weights of its own; rows: rows are copied from where integers say; plain: it does nothing of that; any:
  * whichever. Then the sizes, and how the call fails, if it does, scheduled or not. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,8 +40,8 @@ static void make_args(const rlx_prim_func *f, const char *call, kc *c)
 {
     for (size_t i = 0; i < f->num_params; i++) {
         const rlx_buffer *b = rlx_as_buffer(f->buffers[i]);
-        int64_t shape[4];
-        assert_true(b && b->num_shape <= 4);
+        int64_t shape[5];
+        assert_true(b && b->num_shape <= RLX_COUNT(shape));
         for (size_t d = 0; d < b->num_shape; d++)
             shape[d] = size_of(b->shape[d], call);
         kc_tensor(c, b->dtype, (int32_t)b->num_shape, shape);
@@ -149,12 +149,13 @@ static bool check_run(rlx_context *ctx, const rlx_prim_func *f, const char *call
     bool ok = s != NULL;
     assert_non_null(s);
     bool joined = strncmp(call, "joined", 6) == 0, unpacks = strncmp(call, "unpack", 6) == 0,
-         lanes = strncmp(call, "lanes", 5) == 0, in_place = strncmp(call, "in place", 8) == 0,
-         sums = joined || unpacks || lanes || in_place || strncmp(call, "contract", 8) == 0;
+         lanes = strncmp(call, "lanes", 5) == 0, in_place = strncmp(call, "in place", 8) == 0, packed = strncmp(call, "packed", 6) == 0,
+         sums = joined || unpacks || lanes || in_place || packed || strncmp(call, "contract", 8) == 0;
     if (strncmp(call, "any", 3) != 0 && (has_instruction(ctx, s, "contract") != sums ||
                                          has_instruction(ctx, s, "unpack") != unpacks || has_lanes(ctx, s) != lanes ||
                                          has_instruction(ctx, s, "copy_rows") != (strncmp(call, "rows", 4) == 0) ||
-                                         (in_place && has_instruction(ctx, s, "copy")) || (joined && !is_joined(ctx, s)))) {
+                                         (in_place && has_instruction(ctx, s, "copy")) ||
+                                         (packed && !has_instruction(ctx, s, "pack")) || (joined && !is_joined(ctx, s)))) {
         print_message("another plan than wanted\n");
         ok = false;
     }
