@@ -37,6 +37,7 @@ typedef struct window {
     const rlx_prim *extent[MAX_SPATIAL];    /* of the window */
     int64_t phases[MAX_SPATIAL];            /* of a transposed convolution: 0: there are none */
     const rlx_prim *phase[MAX_SPATIAL];     /* in a block: which */
+    bool phases_are_loops;
     const range *box[MAX_SPATIAL];          /* windows that are done now, and what of them; NULL: all */
     const rlx_prim *fill;
     /* of the part; batch NULL: there are no parts, group NULL: all, channel NULL: all */
@@ -389,11 +390,11 @@ static void whole_index(window *w, const rlx_lowering_list *inside, const rlx_pr
     o[1] = whole_channel(w, o[1]);
 }
 
-/* Those of a uniform sum are loops around it. */
+/* Phases that are loops around one sum. */
 static void open_phases(window *w)
 {
     char label[RLX_LOW_NAME];
-    for (size_t i = 0; i < w->n && w->phases[i]; i++) {
+    for (size_t i = 0; i < w->n && w->phases_are_loops; i++) {
         rlx_lowering_name(label, 'r', i);
         w->phase[i] = rlx_tir_spatial(&w->b.t, label, number(w, w->phases[i]));
     }
@@ -577,36 +578,54 @@ static bool begin_conv(window *w, rlx_lower_request *l)
 
 /*- ---- transposed convolutions by phases -------------------------------------------------------
  *
- * Place o of the result meets, of a kernel whose extent is a multiple of the stride s, the elements k with k % s == r, where
- * o + before = q * s + r: they are a convolution of stride 1 over q, one for each phase r.
+ * Place o of the result meets, of the kernel, the elements k with k % s == r, where s is the stride and o + before = q * s + r: they
+ * are a convolution of stride 1 over q, one for each phase r.
  *
  *     sum[r, o, q] = sum over c, j of spread[c, q + reach - j] * weight[c, o, j * s + r]
  *     out[o, q * s + r - before] = sum[r, o, q - before / s]
  *
- * So what lies between elements of data is no operand. */
+ * So what lies between elements of data is no operand. Phases are loops around one sum where the kernel is a multiple of the stride;
+ * else they have more or fewer steps, and are sums of their own.
+ */
 enum { MOST_PHASES = 16 };
 
 /* What the result is like, while the sums are done. */
-typedef struct phased { const rlx_prim *size[MAX_SPATIAL]; int64_t before[MAX_SPATIAL], first[MAX_SPATIAL]; } phased;
+typedef struct phased {
+    const rlx_prim *size[MAX_SPATIAL];
+    int64_t before[MAX_SPATIAL], first[MAX_SPATIAL], extent[MAX_SPATIAL];
+    bool apart;                  /* sums of their own */
+    bool joined[MAX_SPATIAL];    /* all phases of this axis go to their places at once */
+} phased;
 
 static bool has_phases(const window *w)
 {
     int64_t all = 1, extent;
     for (size_t i = 0; i < w->n; i++) {
-        if (w->dilation[i] != 1 || w->before[i] < 0 || !rlx_int_literal(w->extent[i], &extent) || extent < 1 ||
-            w->stride[i] < 1 || extent % w->stride[i] || !rlx_mul_i64(all, w->stride[i], &all))
+        if (w->dilation[i] != 1 || w->before[i] < 0 || !rlx_int_literal(w->extent[i], &extent) || w->stride[i] < 1 ||
+            extent < w->stride[i] || !rlx_mul_i64(all, w->stride[i], &all))
             return false;
     }
     return w->transposed && all > 1 && all <= MOST_PHASES;
+}
+
+/* May phases be a loop of the result's places: does each have as many, and is where they are found a multiple of which they are? */
+static bool are_joined(const window *w, size_t i)
+{
+    int64_t size, s = w->stride[i];
+    return rlx_int_literal(w->out.size[2 + i], &size) && size % s == 0 && (s <= 2 || w->before[i] % s == 0);
 }
 
 /* From now on it is a convolution of stride 1, over the places of one phase. */
 static void begin_phases(window *w, phased *p)
 {
     bool whole = true;
+    p->apart = false;
     for (size_t i = 0; i < w->n; i++) {
-        int64_t s = w->stride[i], extent, have, want;
-        (void)rlx_int_literal(w->extent[i], &extent);
+        int64_t s = w->stride[i], have, want;
+        (void)rlx_int_literal(w->extent[i], &p->extent[i]);
+        const int64_t steps = (p->extent[i] + s - 1) / s;
+        p->apart |= p->extent[i] % s != 0;
+        p->joined[i] = are_joined(w, i);
         p->size[i] = w->out.size[2 + i];
         p->before[i] = w->before[i];
         p->first[i] = w->before[i] / s;
@@ -615,65 +634,113 @@ static void begin_phases(window *w, phased *p)
         w->out.size[2 + i] = rlx_tir_max(&w->b.t, minus(w, last, number(w, p->first[i] - 1)), number(w, 0));
         w->phases[i] = s;
         w->stride[i] = 1;
-        w->extent[i] = number(w, extent / s);
-        w->reach[i] = number(w, extent / s - 1);
+        w->extent[i] = number(w, steps);
+        w->reach[i] = number(w, steps - 1);
         w->before[i] = p->first[i];
-        whole &= extent == s && p->first[i] == 0 && rlx_int_literal(w->x.size[2 + i], &have) &&
+        whole &= steps == 1 && p->first[i] == 0 && rlx_int_literal(w->x.size[2 + i], &have) &&
                  rlx_int_literal(w->out.size[2 + i], &want) && want <= have;
     }
     w->direct = whole; /* an element of data each */
 }
 
-/* One phase of the result, r, which is at least partly there. */
+/* Number n of all combinations of phases, of those axes that `loops` (NULL: no axis) does not have. */
+static void phases_at(const window *w, int64_t n, const bool *loops, int64_t *r)
+{
+    for (size_t i = w->n; i-- > 0;) {
+        const int64_t count = loops && loops[i] ? 1 : w->phases[i];
+        r[i] = n % count;
+        n /= count;
+    }
+}
+
+static int64_t count_phases(const window *w, const bool *loops)
+{
+    int64_t all = 1;
+    for (size_t i = 0; i < w->n; i++)
+        all *= loops && loops[i] ? 1 : w->phases[i];
+    return all;
+}
+
+/* Places of the result along one axis, of phase r or of all: how many steps of s, and how many in front of them are not there. */
+static const rlx_prim *count_places(window *w, const phased *p, size_t i, int64_t r, int64_t *skip)
+{
+    rlx_tir *t = &w->b.t;
+    const int64_t s = w->phases[i], at = p->first[i] * s + r - p->before[i];
+    *skip = !p->joined[i] && at < 0;
+    if (p->joined[i])
+        return rlx_tir_floor_div(t, p->size[i], number(w, s));
+    const rlx_prim *left = minus(w, p->size[i], number(w, at + *skip * s)); /* from the first place on */
+    left = rlx_tir_floor_div(t, plus(w, left, number(w, s - 1)), number(w, s));
+    return rlx_tir_max(t, left, number(w, 0));
+}
+
+/* Sums of phase r go to their places in the result, in the order in which these lie; r does not matter where all phases do. */
 static void place_phase(window *w, const phased *p, const rlx_buffer *sum, const int64_t *r)
 {
     rlx_tir *t = &w->b.t;
-    const rlx_prim *size[MAX_AXES], *o[MAX_AXES], *phase[MAX_SPATIAL];
+    const rlx_prim *size[MAX_AXES], *at[MAX_AXES], *o[MAX_AXES], *phase[MAX_SPATIAL];
     int64_t skip[MAX_SPATIAL], known;
+    char label[RLX_LOW_NAME];
     part_sizes(w, size);
     for (size_t i = 0; i < w->n; i++) {
-        int64_t s = w->phases[i], at = p->first[i] * s + r[i] - p->before[i];
-        skip[i] = at < 0;
-        const rlx_prim *left = minus(w, p->size[i], number(w, at + skip[i] * s)); /* from the first place on */
-        left = rlx_tir_floor_div(t, plus(w, left, number(w, s - 1)), number(w, s));
-        size[2 + i] = rlx_tir_max(t, left, number(w, 0));
-        phase[i] = number(w, r[i]);
+        size[2 + i] = count_places(w, p, i, r[i], &skip[i]);
         if (rlx_int_literal(size[2 + i], &known) && known == 0)
             return;
     }
-    rlx_lowering_list sizes = of_part(w, size), index, from;
-    rlx_lowering_open(&w->b, "result", &sizes, &index);
-    from = index;
-    whole_index(w, &index, o);
+    rlx_tir_begin_block(t, "result");
+    for (size_t i = 0; i < 2 + w->n; i++) {
+        rlx_lowering_name(label, 'i', i);
+        at[i] = (i == 0 && w->batch) || (i == 1 && w->channel) ? NULL : rlx_tir_spatial(t, label, size[i]);
+        rlx_lowering_name(label, 'r', i);
+        if (i > 1)
+            phase[i - 2] = p->joined[i - 2] ? rlx_tir_spatial(t, label, number(w, w->phases[i - 2])) : number(w, r[i - 2]);
+    }
+    rlx_lowering_list inside = of_part(w, at), from;
+    whole_index(w, &inside, o);
+    from = inside;
     for (size_t i = 0; i < w->n; i++) {
-        const rlx_prim *q = plus(w, o[2 + i], number(w, skip[i]));
-        from.at[from.n - w->n + i] = q;
-        o[2 + i] = plus(w, times(w, q, w->phases[i]), number(w, p->first[i] * w->phases[i] + r[i] - p->before[i]));
+        /* place q * s + l is of phase (l + shift) % s; where l is a loop shift is 0, or 1 of 2 */
+        const int64_t s = w->phases[i], shift = p->joined[i] ? p->before[i] % s : 0;
+        const rlx_prim *q = plus(w, at[2 + i], number(w, skip[i])), *l = phase[i];
+        o[2 + i] = plus(w, times(w, q, s), p->joined[i] ? l : number(w, r[i] - p->before[i] % s));
+        phase[i] = shift ? minus(w, number(w, 1), l) : l;
+        from.at[from.n - w->n + i] = shift ? plus(w, q, l) : q;
     }
     from = behind_phases(w, &from, phase);
-    rlx_lowering_list at = rlx_lowering_placed(&w->b, &w->out, o);
-    rlx_tir_store(t, w->out.t.buffer, rlx_lowering_items(&at), rlx_tir_load(t, sum, rlx_lowering_items(&from)));
+    rlx_lowering_list to = rlx_lowering_placed(&w->b, &w->out, o);
+    rlx_tir_store(t, w->out.t.buffer, rlx_lowering_items(&to), rlx_tir_load(t, sum, rlx_lowering_items(&from)));
     rlx_tir_end_block(t);
+}
+
+/* Sums of one phase, r, which are no loops. */
+static void accumulate_phase(window *w, const phased *p, const char *name, const rlx_prim *channels, const rlx_buffer *sum, const int64_t *r)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        w->phase[i] = number(w, r[i]);
+        w->extent[i] = number(w, (p->extent[i] - r[i] + w->phases[i] - 1) / w->phases[i]);
+    }
+    accumulate_into(w, name, channels, sum, true, rlx_tir_number(&w->b.t, w->wide, 0), convolve);
 }
 
 static void accumulate_phases(window *w, const phased *p, const char *name, const rlx_prim *channels)
 {
-    rlx_tir *t = &w->b.t;
     const rlx_prim *size[MAX_AXES], *counts[MAX_SPATIAL];
-    int64_t all = 1, r[MAX_SPATIAL];
+    int64_t r[MAX_SPATIAL];
     part_sizes(w, size);
-    for (size_t i = 0; i < w->n; i++) {
+    for (size_t i = 0; i < w->n; i++)
         counts[i] = number(w, w->phases[i]);
-        all *= w->phases[i];
-    }
     rlx_lowering_list sizes = of_part(w, size);
     sizes = behind_phases(w, &sizes, counts);
-    const rlx_buffer *sum = rlx_tir_alloc(t, "sum", w->wide, rlx_lowering_items(&sizes));
-    accumulate_into(w, name, channels, sum, true, rlx_tir_number(t, w->wide, 0), convolve);
-    for (int64_t n = 0; n < all; n++) {
-        int64_t rest = n;
-        for (size_t i = w->n; i-- > 0; rest /= w->phases[i])
-            r[i] = rest % w->phases[i];
+    const rlx_buffer *sum = rlx_tir_alloc(&w->b.t, "sum", w->wide, rlx_lowering_items(&sizes));
+    w->phases_are_loops = !p->apart;
+    for (int64_t n = 0; p->apart && n < count_phases(w, NULL); n++) {
+        phases_at(w, n, NULL, r);
+        accumulate_phase(w, p, name, channels, sum, r);
+    }
+    if (!p->apart)
+        accumulate_into(w, name, channels, sum, true, rlx_tir_number(&w->b.t, w->wide, 0), convolve);
+    for (int64_t n = 0; n < count_phases(w, p->joined); n++) {
+        phases_at(w, n, p->joined, r);
         place_phase(w, p, sum, r);
     }
 }

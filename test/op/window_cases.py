@@ -148,6 +148,16 @@ def transposed_by_phases(case, as_float, FLOATS, Text):
     for shape in ((0, 2, 3, 3), (1, 0, 3, 3)):
         w = numbers(3, shape[1], 2, 2)
         case("nn.conv2d_transpose", [("float32", numbers(*shape)), ("float32", relaid(w, "OIHW", "IOHW"))], ("float32", np.zeros((shape[0], 3, 6, 6))), strides=[2])
+    # phases of different numbers of steps; all of a result's places at once, and not
+    for shape, kernel, s in (((2, 3, 4, 3), (2, 3, 3, 5), [2, 2]), ((1, 2, 6), (3, 2, 7), [3]), ((1, 2, 2, 3, 3), (2, 2, 3, 2, 3), [2, 1, 2])):
+        n = len(shape) - 2
+        x, w = numbers(*shape), numbers(*kernel)
+        stored = relaid(w, "OI" + SPATIAL[n], "IO" + SPATIAL[n])
+        for p, m in ((0, 0), ([1] * n + [0] * n, 0), (1, [v - 1 for v in s])):
+            case(f"nn.conv{n}d_transpose", [("float32", x), ("float32", stored)], ("float32", spread(x, w, s, p, m, 1, 1)), 1e-5, strides=s,
+                 padding=p if isinstance(p, list) else [p], output_padding=m if isinstance(m, list) else [m])
+    w = numbers(1, 1, 3, 3)
+    case("nn.conv2d_transpose", [("float32", hit), ("float32", w)], ("float32", spread(hit, w, 2, 0, 0, 1, 1)), 1e-5, strides=[2])
 
 
 # ---- pooling ----------------------------------------------------------------------------------------------------
