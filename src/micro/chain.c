@@ -14,10 +14,12 @@ static size_t find_block(const rlx_micro_chain_end *e, const float *strip)
     return i;
 }
 
-void rlx_micro_chain_begin_end(rlx_micro_chain_end *e, const rlx_micro_step *steps, int64_t at, int64_t n)
+const rlx_micro_step *rlx_micro_chain_begin_end(rlx_micro_chain_end *e, const rlx_micro_step *steps, int64_t n, int64_t block)
 {
     rlx_micro_step *out = e->steps;
     e->count = 0;
+    e->n = n < block ? n : block;
+    e->at = n - e->n;
     do {
         *out = *steps;
         if (!steps->moves)
@@ -27,20 +29,22 @@ void rlx_micro_chain_begin_end(rlx_micro_chain_end *e, const rlx_micro_step *ste
             e->strip[e->count++] = steps->with;
             e->stored[i] = false;
             if (steps->op != RLX_STEP_STORE) {
-                memcpy(e->block[i], steps->with + at, (size_t)n * sizeof(float));
-                memset(e->block[i] + n, 0, (size_t)(RLX_CHAIN_BLOCK - n) * sizeof(float));
+                memcpy(e->block[i], steps->with + e->at, (size_t)e->n * sizeof(float));
+                if (e->n < block)
+                    memset(e->block[i] + e->n, 0, (size_t)(block - e->n) * sizeof(float));
             }
         }
         e->stored[i] |= steps->op == RLX_STEP_STORE;
         out->with = e->block[i];
     } while (out++, steps++->op != RLX_STEP_END);
+    return e->steps;
 }
 
-void rlx_micro_chain_store_end(const rlx_micro_chain_end *e, int64_t at, int64_t n)
+void rlx_micro_chain_store_end(const rlx_micro_chain_end *e)
 {
     for (size_t i = 0; i < e->count; i++)
         if (e->stored[i])
-            memcpy(e->strip[i] + at, e->block[i], (size_t)n * sizeof(float));
+            memcpy(e->strip[i] + e->at, e->block[i], (size_t)e->n * sizeof(float));
 }
 
 /* Of b alone: what a row is multiplied by, or less by, so that it is mostly one column. */

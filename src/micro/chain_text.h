@@ -175,7 +175,13 @@ SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fr
 #if defined(CHAIN_STRIP)
 static void (*const strip_functions[])(float *d, const float *a, int64_t n) = { strip_exp, strip_sigmoid, strip_tanh, strip_erf };
 
+/* Vectors two by two, or (SLOW) one by one, where the operation itself takes longer or is seldom. */
 #define CASE_OF(step, value) ONE_CASE(RLX_STEP_##step, value)
+#define SLOW_CASE_OF(step, value)                                             \
+    case RLX_STEP_##step:                                                     \
+        for (int64_t i = 0; i < count; i += f32_LANES, b += by)               \
+            f32_store(d + i, value(f32_load(a + i), f32_load(b)));            \
+        break;
 #define ONE_CASE(step, value)                                                 \
     case step:                                                                \
         for (int64_t i = 0; i < count; i += 2 * f32_LANES, b += 2 * by) {     \
@@ -209,14 +215,18 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
 {
     rlx_micro_chain_end end;
     _Alignas(64) float held[CHAIN_STRIP], same[f32_LANES];
-    for (int64_t j = 0, count; j < n; j += count) {
-        int64_t at = j, left = n - j;
+    int64_t least = 2 * f32_LANES; /* elements at a time, or of long functions a block */
+    for (const rlx_micro_step *s = steps; s->op != RLX_STEP_END; s++)
+        least = s->op >= RLX_STEP_exp ? BLOCK : least;
+    const int64_t whole = n & -least;
+    bool ends = whole < n;
+    for (int64_t j = 0, count; j < whole || ends; ends = false) {
+        int64_t at = j;
         const rlx_micro_step *s = steps;
-        count = left < CHAIN_STRIP ? left / BLOCK * BLOCK : CHAIN_STRIP;
-        if (left < BLOCK) {
-            rlx_micro_chain_begin_end(&end, steps, j, left);
-            s = end.steps, at = 0, count = BLOCK;
-        }
+        if (ends)
+            s = rlx_micro_chain_begin_end(&end, steps, n, count = least), at = 0;
+        else
+            j += count = rlx_micro_less(whole - j, CHAIN_STRIP);
         const float *a = held;
         for (; s->op != RLX_STEP_END; s++) {
             uint32_t op = s->op;
@@ -245,24 +255,24 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             CASE_OF(SUB, SUB_OF)
             case RLX_STEP_SQUARE:
             CASE_OF(MUL, MUL_OF)
-            CASE_OF(DIV, DIV_OF)
-            CASE_OF(MIN, f32_min)
-            CASE_OF(MAX, f32_max)
+            SLOW_CASE_OF(DIV, DIV_OF)
+            SLOW_CASE_OF(MIN, f32_min)
+            SLOW_CASE_OF(MAX, f32_max)
             CASE_OF(SUB_FROM, SUB_FROM_OF)
-            CASE_OF(DIV_FROM, DIV_FROM_OF)
+            SLOW_CASE_OF(DIV_FROM, DIV_FROM_OF)
             CASE_OF(LEAST, LEAST_OF)
             CASE_OF(GREATEST, GREATEST_OF)
             CASE_OF(RELU, RELU_OF)
             CASE_OF(fabs, ABS_OF)
-            CASE_OF(sqrt, SQRT_OF)
+            SLOW_CASE_OF(sqrt, SQRT_OF)
             ONE_CASE(ADD_THEN_RELU, RELU_OF_SUM)
             default: strip_functions[op - RLX_STEP_exp](d, a, count);
             }
             a = d;
         }
-        if (left < BLOCK)
-            rlx_micro_chain_store_end(&end, j, left);
     }
+    if (whole < n)
+        rlx_micro_chain_store_end(&end);
 }
 #else
 static void (*const block_functions[])(float *block) = { block_exp, block_sigmoid, block_tanh, block_erf };
@@ -274,13 +284,14 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
 {
     rlx_micro_chain_end end;
     _Alignas(64) float block[BLOCK], same[f32_LANES];
-    for (int64_t j = 0; j < n; j += BLOCK) {
-        int64_t at = j, left = rlx_micro_less(n - j, BLOCK);
+    bool ends = n % BLOCK > 0;
+    for (int64_t j = 0; j + BLOCK <= n || ends; ends = false) {
+        int64_t at = j;
         const rlx_micro_step *s = steps;
-        if (left < BLOCK) {
-            rlx_micro_chain_begin_end(&end, steps, j, left);
-            s = end.steps, at = 0;
-        }
+        if (ends)
+            s = rlx_micro_chain_begin_end(&end, steps, n, BLOCK), at = 0;
+        else
+            j += BLOCK;
         f32_vec x[CHAIN_VECTORS];
         ALL_OF_THEM x[w] = f32_fill(0);
         for (; s->op != RLX_STEP_END; s++) {
@@ -314,9 +325,9 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             block_functions[s->op - RLX_STEP_exp](block);
             ALL_OF_THEM x[w] = f32_load(block + w * f32_LANES);
         }
-        if (left < BLOCK)
-            rlx_micro_chain_store_end(&end, j, left);
     }
+    if (n % BLOCK)
+        rlx_micro_chain_store_end(&end);
 }
 #endif
 #undef BLOCK

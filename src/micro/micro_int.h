@@ -83,7 +83,10 @@ uint32_t rlx_micro_run_u32_min(uint32_t x, const uint32_t *a, int64_t n);
 uint32_t rlx_micro_run_u32_max(uint32_t x, const uint32_t *a, int64_t n);
 uint64_t rlx_micro_run_u64_add(uint64_t x, const uint64_t *a, int64_t n);
 
-/* The last elements of strips, fewer than a block: chain.c. Strips of which steps load are copied to a block of their own. */
+/*- The last `block` elements of strips whose length is no multiple of it: chain.c. Steps work on copies, taken before any of these elements
+ * changes, and what they have stored goes where it belongs when all others are done. Elements that are in a whole block, too, are computed
+ * twice, with the same result; of strips shorter than a block there are zeros behind them.
+ */
 enum { RLX_CHAIN_BLOCK = 128 };
 typedef struct rlx_micro_chain_end {
     rlx_micro_step steps[RLX_CHAIN_STEPS];
@@ -91,10 +94,11 @@ typedef struct rlx_micro_chain_end {
     float *strip[RLX_CHAIN_STRIPS];
     bool stored[RLX_CHAIN_STRIPS];
     size_t count;
+    int64_t at, n;             /* where they begin, and how many there are */
 } rlx_micro_chain_end;
-/* Elements from `at` on, n of them; then what the steps have stored goes where it belongs. */
-void rlx_micro_chain_begin_end(rlx_micro_chain_end *e, const rlx_micro_step *steps, int64_t at, int64_t n);
-void rlx_micro_chain_store_end(const rlx_micro_chain_end *e, int64_t at, int64_t n);
+/* n: of all elements. The steps for the block, of which there is one alone. */
+const rlx_micro_step *rlx_micro_chain_begin_end(rlx_micro_chain_end *e, const rlx_micro_step *steps, int64_t n, int64_t block);
+void rlx_micro_chain_store_end(const rlx_micro_chain_end *e);
 /* d[j] = exp(a[j] - b) by a chain of this set. */
 void rlx_micro_row_exp_sub(rlx_micro_chain_fn *chain, float *d, const float *a, float b, int64_t columns);
 

@@ -27,7 +27,7 @@ static const step_row rows[RLX_K_COUNT] = {
 
 /* ---- finding -------------------------------------------------------------------------------- */
 
-enum { READ_ELSEWHERE = 1, VARIES = 2, IS_FILLED = 4 };   /* flags of registers */
+enum { READ_ELSEWHERE = 1, VARIES = 2, IS_FILLED = 4, IS_LAID = 8 };   /* flags of registers; LAID: in the memory of a result */
 enum { NOBODY = UINT32_MAX, SEVERAL = UINT32_MAX - 1 };   /* who reads a register from here on */
 typedef struct finding {
     const rlx_kernel_chains *in;
@@ -268,6 +268,69 @@ static void extend_rows(finding *f, rows_of *z, uint32_t at)
         f->in->code[z->at[0]] = (f->in->code[z->at[0]] & ~RLX_KERNEL_CHAINED) | z->count << RLX_KERNEL_CHAIN_SHIFT;
 }
 
+/* The buffer that a view of this block is of. */
+static const rlx_kernel_buffer *buffer_of_view(const finding *f, uint32_t view)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        uint32_t at = f->order[i], op = word(f, at);
+        if ((op == RLX_K_VIEW || op == RLX_K_VIEW_OUT) && word(f, at + 1) == view)
+            return &f->in->buffers[word(f, at + 2)];
+    }
+    return NULL;
+}
+
+/* Does an instruction of the chain from `at` on read the buffer, or one that may be the same memory? */
+static bool is_read_from(const finding *f, uint32_t at, const rlx_kernel_buffer *result)
+{
+    bool is = false;
+    for (; at && !is; at = f->next[at])
+        for (uint32_t k = 2; k < 2u + rows[word(f, at)].operands; k++) {
+            uint32_t r = word(f, at + k);
+            const rlx_kernel_buffer *b = is_strip(f, r) ? NULL : buffer_of_view(f, r);
+            is |= !is_strip(f, r) && (!b || b == result || b->same == result - f->in->buffers + 1 || result->same == b - f->in->buffers + 1);
+        }
+    return is;
+}
+
+/* A strip that several instructions of the only chain of a block read lies where the last of them stores its result, if nothing
+ * reads that in between: so strips of it may be long. */
+static void lay_in_result(finding *f, uint32_t head)
+{
+    uint32_t last = head, at = head, r = NOBODY;
+    for (; f->next[last]; last = f->next[last])
+        if (r == NOBODY && is_strip(f, word(f, last + 1)) && !(f->in->code[last] & RLX_KERNEL_UNSTORED))
+            at = last, r = word(f, last + 1);
+    const uint32_t view = word(f, last + 1), to = f->in->code[last + 1];
+    const rlx_kernel_buffer *result = is_strip(f, view) ? NULL : buffer_of_view(f, view);
+    if (r == NOBODY || !result || result->elem != RLX_ELEM_F32 || f->flags[r] & READ_ELSEWHERE || is_read_from(f, f->next[at], result))
+        return;
+    for (uint32_t i = head; i; i = f->next[i])
+        if (i != at && i != last && (word(f, i + 1) == r || word(f, i + 1) == view))
+            return;
+    f->flags[r] |= IS_LAID;
+    f->in->code[at + 1] = to;
+    for (uint32_t i = f->next[at]; i; i = f->next[i])
+        for (uint32_t k = 2; k < 2u + rows[word(f, i)].operands; k++)
+            if (word(f, i + k) == r)
+                f->in->code[i + k] = to;
+}
+
+/* The chain of a block that has no other values; 0: there is none. */
+static uint32_t only_chain(const finding *f)
+{
+    uint32_t head = 0, last = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        uint32_t at = f->order[i];
+        if (!is_value(f, at))
+            continue;
+        if (is_row_block(word(f, at)) || !may_chain(f, at) || (head && f->next[last] != at))
+            return 0;
+        head = head ? head : at;
+        last = at;
+    }
+    return head;
+}
+
 /* Instructions a ... b - 1: preparations come first. */
 static void arrange(finding *f, size_t a, size_t b)
 {
@@ -316,11 +379,11 @@ static bool is_long(const finding *f)
         if (is_preparation(f, at))
             continue;
         if (!is_strip_value(f, at) || !may_chain(f, at) ||
-            (is_strip(f, word(f, at + 1)) && !(f->in->code[at] & RLX_KERNEL_UNSTORED)))
+            (is_strip(f, word(f, at + 1)) && !(f->in->code[at] & RLX_KERNEL_UNSTORED) && !(f->flags[word(f, at + 1)] & IS_LAID)))
             return false;
         for (uint32_t k = 2; k < 2u + rows[row].operands; k++) {
             uint32_t r = word(f, at + k);
-            if (is_strip(f, r) && !is_uniform(f, r) && !(before && f->next[before] == at && word(f, before + 1) == r))
+            if (is_strip(f, r) && !is_uniform(f, r) && !(f->flags[r] & IS_LAID) && !(before && f->next[before] == at && word(f, before + 1) == r))
                 return false;
         }
         before = at;
@@ -352,6 +415,9 @@ static void chain_block(finding *f)
         }
     }
     find_unstored(f);
+    const uint32_t head = only_chain(f);
+    if (head)
+        lay_in_result(f, head);
     if (is_long(f)) {
         f->in->code[f->order[0] - 5] |= RLX_KERNEL_LONG;
         f->in->code[f->order[f->count - 1]] |= RLX_KERNEL_LONG;
@@ -387,6 +453,7 @@ void rlx_kernel_find_chains(const rlx_kernel_chains *in)
         chain_block(&f);
         f.count = 0;
     }
+    rlx_kernel_find_repeated(in);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -430,15 +497,10 @@ static void copy_view(const rlx_kernel_run *r, const uint32_t *w, size_t n)
     memmove(to, from, n * sizeof(float));
 }
 
-const uint32_t *rlx_kernel_run_chain(const rlx_kernel_run *r, const uint32_t *w, size_t n)
+const uint32_t *rlx_kernel_make_chain(const rlx_kernel_run *r, const uint32_t *w, rlx_micro_step *steps)
 {
-    rlx_micro_step steps[RLX_CHAIN_STEPS];
     making m = { r, steps };
     uint32_t held = NOBODY, count = w[0] >> RLX_KERNEL_CHAIN_SHIFT & 31;   /* held: the register whose strip is x */
-    if (count == 1 && (w[0] & 0xffff) == RLX_K_MOVE_F32 && w[1] & w[2] & 1) {
-        copy_view(r, w, n);
-        return w + 3;
-    }
     for (; count > 0; count--, held = w[1], w += 2 + rows[w[0] & 0xffff].operands) {
         const step_row *row = &rows[w[0] & 0xffff];
         bool backward = row->operands == 2 && w[3] == held && w[2] != held, self = row->operands == 2 && w[2] == w[3];
@@ -454,6 +516,17 @@ const uint32_t *rlx_kernel_run_chain(const rlx_kernel_run *r, const uint32_t *w,
             add_step(&m, RLX_STEP_STORE, w[1]);
     }
     *m.out = RLX_STEP_ALONE(RLX_STEP_END);
+    return w;
+}
+
+const uint32_t *rlx_kernel_run_chain(const rlx_kernel_run *r, const uint32_t *w, size_t n)
+{
+    rlx_micro_step steps[RLX_CHAIN_STEPS];
+    if ((w[0] & (RLX_KERNEL_CHAINED | 0xffff)) == (1u << RLX_KERNEL_CHAIN_SHIFT | RLX_K_MOVE_F32) && w[1] & w[2] & 1) {
+        copy_view(r, w, n);
+        return w + 3;
+    }
+    w = rlx_kernel_make_chain(r, w, steps);
     r->micro->chain(steps, (int64_t)n);
     return w;
 }

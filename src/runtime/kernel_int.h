@@ -14,13 +14,14 @@
 #define RLX_KERNEL_WIDE 0x10000u
 #define RLX_KERNEL_CLASS_SHIFT 24 /* of the x operands */
 /* Chains (kernel_chain.c): how many instructions are one, in the opcode word of the first; what is not stored; strip loops with
- * long strips. A register operand whose strip is one number has SAME. */
+ * long strips, and loops over rows that are one chain each (kernel_repeat.c). A register operand whose strip is one number has SAME. */
 #define RLX_KERNEL_CHAIN_SHIFT 19
 #define RLX_KERNEL_CHAINED (31u << RLX_KERNEL_CHAIN_SHIFT)
 #define RLX_KERNEL_UNSTORED 0x20000u
 #define RLX_KERNEL_LONG 0x40000u
 #define RLX_KERNEL_SAME 2u
 #define RLX_KERNEL_LONG_STRIP 4096
+#define RLX_KERNEL_FUEL_PER_STRIP 16
 #define RLX_KERNEL_ROWS 6u        /* most instructions on rows that are one */
 /* Elements that are worth it, or not those of a few instructions. */
 #define RLX_CHAIN_LEAST 32
@@ -170,6 +171,19 @@ bool rlx_kernel_failed_assertion(rlx_kernel_run *r, uint32_t assertion, const ch
 bool rlx_kernel_run_native(rlx_kernel_run *r);            /* kernel_native.c */
 /* What is there for r->k, so that a call can begin. False: no memory. */
 bool rlx_kernel_env_grow(const rlx_kernel *k, rlx_kernel_env *env, rlx_fault *why);
+/* view V b r: where the n elements are. */
+RLX_ALWAYS_INLINE bool rlx_kernel_view_strip(rlx_kernel_run *r, const uint32_t *w, size_t n)
+{
+    const rlx_kernel_view *v = &r->views[w[2]];
+    int64_t off;
+    uint64_t count = (uint64_t)v->count; /* not negative */
+    memcpy(&off, r->frame + w[3], sizeof off);
+    if (RLX_UNLIKELY(n && ((uint64_t)off >= count || n > count - (uint64_t)off)))
+        return rlx_kernel_out_of_buffer(r, w[2], off);
+    unsigned char *p = v->data + (n ? (size_t)off * r->k->buffers[w[2]].bytes : 0);
+    memcpy(r->frame + (w[1] & ~1u), &p, sizeof p);
+    return true;
+}
 /* Runs from that instruction on. */
 bool rlx_kernel_run_code(rlx_kernel_run *r, const uint32_t *w);
 
@@ -183,8 +197,16 @@ typedef struct rlx_kernel_chains {
 } rlx_kernel_chains;
 size_t rlx_kernel_chains_work(uint32_t num_regs, uint32_t num_words, uint32_t num_buffers);
 void rlx_kernel_find_chains(const rlx_kernel_chains *in);
-/* Runs the chain that begins at w over strips of n elements; gives what is behind it. */
+/* The steps of the chain that begins at w, RLX_CHAIN_STEPS at most; gives what is behind it. */
+const uint32_t *rlx_kernel_make_chain(const rlx_kernel_run *r, const uint32_t *w, rlx_micro_step *steps);
+/* Runs it over strips of n elements; likewise. */
 const uint32_t *rlx_kernel_run_chain(const rlx_kernel_run *r, const uint32_t *w, size_t n);
+
+/* ---- loops over rows of a chain, in kernel_repeat.c: found where chains have been */
+void rlx_kernel_find_repeated(const rlx_kernel_chains *in);
+enum rlx_repeated { RLX_REPEATED_NOT, RLX_REPEATED_DONE, RLX_REPEATED_FAILED };
+/* The loop at w with all of its rows; behind: where to go on. NOT: nothing is done, and it runs as any loop. */
+enum rlx_repeated rlx_kernel_run_repeated(rlx_kernel_run *r, const uint32_t *w, const uint32_t **behind);
 
 /* ---- parallel loops, in kernel_parallel.c */
 typedef struct rlx_kernel_loop {

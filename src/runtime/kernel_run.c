@@ -4,8 +4,6 @@
 
 #include <inttypes.h>
 
-#define FUEL_PER_STRIP 16
-
 typedef rlx_kernel_run running;
 
 /* ---- getting ready -------------------------------------------------------------------------- */
@@ -282,18 +280,6 @@ static bool do_copy_rows(running *r, const uint32_t *w, size_t n)
     return true;
 }
 
-static bool do_view(running *r, const uint32_t *w, size_t n)
-{
-    const rlx_kernel_view *v = &r->views[w[2]];
-    int64_t off = *scalar(r, w[3]);
-    uint64_t count = (uint64_t)v->count; /* not negative */
-    if (RLX_UNLIKELY(n && ((uint64_t)off >= count || n > count - (uint64_t)off)))
-        return rlx_kernel_out_of_buffer(r, w[2], off);
-    unsigned char *p = v->data + (n ? (size_t)off * r->k->buffers[w[2]].bytes : 0);
-    memcpy(r->frame + (w[1] & ~1u), &p, sizeof p);
-    return true;
-}
-
 /* Operands by value, but for those that `plain` has a bit of: numbers and buffers. */
 #define BLOCK(name, op, n, plain)                                                       \
     static bool do_##name(running *r, const uint32_t *w)                                \
@@ -473,6 +459,13 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
                 w += 4;
             continue;
         case RLX_K_LOOP:
+            if (w[0] & RLX_KERNEL_LONG) {
+                const enum rlx_repeated done = rlx_kernel_run_repeated(r, w, &w);
+                if (done == RLX_REPEATED_DONE)
+                    continue;
+                if (done == RLX_REPEATED_FAILED)
+                    return false;
+            }
             X(1) = X(2);
             X(4) = wrap_add(X(2), X(3));
             if (X(3) <= 0)
@@ -505,7 +498,7 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
             continue;
         case RLX_K_NEXT_STRIP: {
             int64_t most = most_of(w[0]), left = wrap_sub(X(2), wrap_add(X(1), most));
-            if (!rlx_kernel_spend(r, FUEL_PER_STRIP * (most / RLX_KERNEL_STRIP)))
+            if (!rlx_kernel_spend(r, RLX_KERNEL_FUEL_PER_STRIP * (most / RLX_KERNEL_STRIP)))
                 return false;
             strip = 0;
             if (left > 0) {
@@ -541,7 +534,7 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         case RLX_K_STORE: TRY(do_access(r, w, n, false, true), 3)
         case RLX_K_STORE_STRIDED: TRY(do_access(r, w, n, true, true), 4)
         case RLX_K_STORE_EACH: TRY(do_each(r, w, n, true), 4)
-        case RLX_K_VIEW: case RLX_K_VIEW_OUT: TRY(do_view(r, w, n), 3)
+        case RLX_K_VIEW: case RLX_K_VIEW_OUT: TRY(rlx_kernel_view_strip(r, w, n), 3)
         case RLX_K_BROADCAST: {
             int64_t most = X(3) < 0 ? 0 : least(X(3), RLX_KERNEL_STRIP);
             rlx_fill_strip(reg(r, w[1]), r->frame + w[2], (int)(w[0] >> RLX_KERNEL_CLASS_SHIFT),

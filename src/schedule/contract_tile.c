@@ -393,6 +393,13 @@ static const rlx_stmt *in_row_panels(const rlx_tiling *t, const depth_tile *d, c
     return is_full ? whole : none_is ? last : both(t, whole, last ? rlx_copy_fresh(t->ctx, last) : NULL);
 }
 
+/* Are all panels of columns full, and there? Then they are one instruction. */
+static bool has_full_panels(const rlx_tiling *t)
+{
+    int64_t all;
+    return t->column.panel && !t->one_by_one && !t->dot && rlx_int_literal(t->column.lanes.extent, &all) && all % RLX_COLUMN_PANEL == 0;
+}
+
 /* Tiles of rows for a tile of columns, whose panels are there, or are filled here one by one. */
 static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const lane_tile *rows,
                                const lane_tile *columns)
@@ -403,6 +410,7 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
                           ? tile_lanes(t, "jp", columns->begin, columns->count, RLX_COLUMN_PANEL)
                           : *columns;
     const rlx_prim *column_panel = t->one_by_one ? number(t, 0) : panel.loop.var;
+    const bool at_once = !t->row.panel && has_full_panels(t);
     const rlx_stmt *body;
     row.inside = number(t, 0);
     if (!t->column.panel)
@@ -410,10 +418,10 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
     if (t->row.panel)
         body = in_row_panels(t, d, &row, &panel, column_panel);
     else
-        body = innermost(t, d, &row, NULL, &panel, column_panel, NULL);
+        body = innermost(t, d, &row, NULL, &panel, column_panel, at_once ? &panel.loop : NULL);
     if (t->one_by_one)
         body = with_panels(t, &t->column, both(t, pack(t, &t->column, d, &panel, RLX_COLUMN_PANEL), body));
-    if (t->column.panel)
+    if (t->column.panel && !at_once)
         body = rlx_sched_wrap(ctx, &panel.loop, body, t->place);
     if (t->epilogue)
         body = rlx_with_blocks(t, t->epilogue, both(t, body, after_last(t, d, &row, columns)));

@@ -184,12 +184,12 @@ static bool is_row_instruction(const rlx_pointwise *p)
     return p->form == RLX_PLAN_NORMALIZE || (p->form == RLX_PLAN_MAP && p->strip < LONG_STRIP);
 }
 
-/* Long strips are not made short ones, but by what may be an instruction for rows. */
+/* Long strips are not made short ones, but by what may be an instruction for rows, or one chain of each row. */
 static bool suits(const rlx_pointwise *first, const rlx_pointwise *next)
 {
     int64_t least = first->strip < next->strip ? first->strip : next->strip,
             most = first->strip < next->strip ? next->strip : first->strip;
-    bool rows = is_row_instruction(first) || is_row_instruction(next);
+    bool rows = is_row_instruction(first) || is_row_instruction(next) || first->biased;
     return (rows || least >= SHORT_STRIP || most / 2 <= least) && first->transposes == next->transposes &&
            first->stores.len + next->stores.len <= MOST_STORES;
 }
@@ -219,6 +219,7 @@ static bool append_points(rlx_context *ctx, rlx_pointwise *first, const rlx_poin
     for (size_t i = 0; i < next->loads.len && ok; i++)
         ok = rlx_vec_push(&ctx->memory, &first->loads, next->loads.data[i]);
     first->original = NULL;
+    first->biased = first->biased && next->form == RLX_PLAN_STRIP;
     first->form = first->form == next->form ? first->form : RLX_PLAN_STRIP;
     first->strip = first->strip < next->strip ? first->strip : next->strip;
     return ok;
@@ -249,6 +250,53 @@ static bool stays_row_instruction(const inlining *x, const rlx_pointwise *first,
     return ok;
 }
 
+static enum rlx_step find_unchained(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    static const char *const chained[] = { "fabs", "sqrt", "exp", "sigmoid", "tanh", "erf" };
+    const rlx_prim_call *call = rlx_as_prim_call(n);
+    if (n->kind == RLX_NODE_BUFFER_LOAD)
+        return ((const rlx_buffer_load *)n)->predicate ? RLX_STEP_STOP : RLX_STEP_SKIP;
+    for (size_t i = 0; call && call->op && i < RLX_COUNT(chained); i++)
+        if (rlx_slice_is(rlx_string_slice(call->op), chained[i]))
+            return RLX_STEP_ON;
+    switch (n->kind) {
+    case RLX_NODE_ADD: case RLX_NODE_SUB: case RLX_NODE_MUL: case RLX_NODE_DIV: case RLX_NODE_MIN: case RLX_NODE_MAX:
+    case RLX_NODE_FLOAT_IMM: return RLX_STEP_ON;
+    default: return RLX_STEP_STOP;
+    }
+}
+
+/* Strips of float32 that are one chain of functions. */
+static bool is_chain(rlx_context *ctx, const rlx_pointwise *p)
+{
+    rlx_walker w = { .enter = find_unchained };
+    bool is = p->form == RLX_PLAN_STRIP;
+    for (size_t i = 0; i < p->stores.len && is; i++)
+        is = p->stores.data[i].buffer->dtype == RELAX_FLOAT32 && rlx_walk(&ctx->memory, p->stores.data[i].value, &w, NULL) != RLX_STEP_STOP;
+    for (size_t i = 0; i < p->loads.len && is; i++)
+        is = rlx_as_buffer(p->loads.data[i].load->buffer)->dtype == RELAX_FLOAT32;
+    return is;
+}
+
+/* A bias of each row? */
+static bool is_bias(const inlining *x, const rlx_pointwise *first)
+{
+    bool bias = first->form == RLX_PLAN_MAP && first->stores.len == 1 && first->stores.data[0].value->kind == RLX_NODE_ADD &&
+                first->stores.data[0].buffer->dtype == RELAX_FLOAT32;
+    for (size_t i = 0; i < first->loads.len && bias; i++) {
+        const rlx_buffer *b = rlx_as_buffer(first->loads.data[i].load->buffer);
+        bias = b->num_shape <= 1 || !is_private(x, b->data) || first->loads.data[i].load->num_indices == first->stores.data[0].num_indices;
+    }
+    return bias;
+}
+
+/* A bias, and functions of what it gives: where they are a chain the bias is one step more, and nothing lies in memory between the two. */
+static bool begins_chain(const inlining *x, const rlx_pointwise *first, const rlx_pointwise *next)
+{
+    bool bias = first->biased || is_bias(x, first);
+    return bias && is_chain(x->ctx, next);
+}
+
 /* Slot `from` and the one at *at, which comes last, become one if they may; *at is where. False: out of memory. */
 static bool merge_slots(inlining *x, size_t from, size_t *at)
 {
@@ -262,9 +310,13 @@ static bool merge_slots(inlining *x, size_t from, size_t *at)
     if (!renamed)
         return false;
     bool ok = rlx_rename_loops(ctx, renamed, to), merge = ok && meet_in_place(first, renamed) && shares_elements(first, renamed);
+    bool chain = merge && begins_chain(x, first, renamed);
     if (merge && (is_row_instruction(first) || is_row_instruction(next)))
         ok = stays_row_instruction(x, first, renamed, &merge);
-    if (ok && merge) {
+    else if (merge && first->biased)
+        merge = false;
+    if (ok && (merge || chain)) {
+        first->biased = !merge;
         ok = append_points(ctx, first, renamed);
         rlx_free_pointwise(ctx, next);
         x->slots[sinks ? from : *at].points = NULL;

@@ -7,6 +7,7 @@ enum {
     PROBABLY = ENOUGH_PARTS - 1, /* parts of a size that only the run knows */
     COLUMNS_OF_SUM = 256,    /* a part of them fills the tiles of a contraction */
     COLUMNS_OF_ROW = 256,    /* shorter runs cost more than they gain */
+    ROWS_OF_SUM = 4,         /* a part of them, where one alone would read all columns */
     ROWS_OF_STRIP = 16,      /* where each element of a strip is a row */
     BOX_DIMENSIONS = 4
 };
@@ -53,7 +54,9 @@ static void offer_inner(choice *c)
         return;
     case RLX_PLAN_FUSED: case RLX_PLAN_PARTIAL:
         for (int d = RLX_FUSED_GROUP; d <= RLX_FUSED_COLUMN; d++)
-            offer_loop(c, n->fused.loop[d], d, d == RLX_FUSED_COLUMN ? COLUMNS_OF_SUM : 1);
+            offer_loop(c, n->fused.loop[d], d, d == RLX_FUSED_COLUMN                       ? COLUMNS_OF_SUM
+                                              : d == RLX_FUSED_ROW && n->fused.contract ? ROWS_OF_SUM
+                                                                                        : 1);
         return;
     case RLX_PLAN_COPY:
         for (int d = 0; d < BOX_DIMENSIONS; d++)

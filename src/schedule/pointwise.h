@@ -36,6 +36,7 @@ typedef struct rlx_pointwise {
     rlx_point_loads loads;           /* of all values */
     int64_t strip;                   /* likely length of a strip */
     uint8_t form;                    /* enum rlx_plan_form of the nest as it was */
+    bool biased;                     /* a bias of rows, and functions that are one chain with it */
     bool transposes;                 /* a load is contiguous along another loop than the store is */
     rlx_place place;
 } rlx_pointwise;

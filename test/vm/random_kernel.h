@@ -466,6 +466,98 @@ static inline void rk_generate(rk_kernel *k, rk_random *random, bool scalars_onl
     k->used[RLX_K_END] = 1;
 }
 
+/* ---- loops over rows of a chain: kernel_repeat.c -------------------------------------------------- */
+
+enum { RK_L = RK_CONSTS + RLX_CLASS_I64 * RK_PER_CLASS, RK_F = RK_CONSTS + RLX_CLASS_F32 * RK_PER_CLASS };
+/* Scalars of int64: the loop's, the strip's, and others, which any numbers may have come to. */
+enum { RK_ROW = RK_L, RK_LIMIT, RK_STRIP_VAR, RK_LAST, RK_ROW_FIRST = RK_L + RK_OWN, RK_ROW_SCALARS = 5 };
+static inline uint16_t rk_row_scalar(rk_kernel *k)
+{
+    uint32_t i = rk_below(k->random, RK_ROW_SCALARS);
+    return (uint16_t)(i ? RK_ROW_FIRST + i - 1 : RK_LAST);
+}
+static inline uint16_t rk_row_int(rk_kernel *k)
+{
+    return rk_below(k->random, 3) ? rk_row_scalar(k) : (uint16_t)rk_below(k->random, RK_INTS);
+}
+
+static inline void rk_words(rk_kernel *k, const uint16_t *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        rk_word(k, words[i]);
+}
+#define RK_WORDS(k, ...) rk_words(k, (const uint16_t[]){ __VA_ARGS__ }, sizeof((const uint16_t[]){ __VA_ARGS__ }) / sizeof(uint16_t))
+
+static inline void rk_row_index(rk_kernel *k, bool in_loop)
+{
+    static const uint16_t ops[] = { RLX_K_XMOVE, RLX_K_XADD, RLX_K_XSUB, RLX_K_XMUL, RLX_K_XMADD, RLX_K_XMADD, RLX_K_XMADD };
+    uint16_t op = ops[rk_below(k->random, RLX_COUNT(ops))], n = (uint16_t)(op == RLX_K_XMOVE ? 1 : op == RLX_K_XMADD ? 3 : 2);
+    RK_WORDS(k, op, rk_row_scalar(k));
+    for (uint16_t i = 0; i < n; i++)
+        rk_word(k, in_loop && rk_below(k->random, 3) == 0 ? RK_ROW : rk_row_int(k));
+}
+
+/* A chain of a view of floats, the number of a row, and another number for all rows. */
+static inline void rk_row_chain(rk_kernel *k, uint16_t in, uint16_t out)
+{
+    static const uint16_t ops[] = { RLX_K_ADD_F32, RLX_K_SUB_F32, RLX_K_MUL_F32, RLX_K_MIN_F32, RLX_K_MAX_F32, RLX_K_fabs_F32, RLX_K_sigmoid_F32 };
+    const uint16_t numbers = RK_F + RK_SCALARS, held = (uint16_t)(numbers + 2), twice = (uint16_t)(held + RK_OWN);
+    uint16_t x = in;
+    bool kept = false;
+    for (uint32_t left = 1 + rk_below(k->random, 6); left; left--) {
+        const uint16_t op = ops[rk_below(k->random, RLX_COUNT(ops))], to = left == 1 ? out : !kept && rk_below(k->random, 3) == 0 ? twice : held;
+        RK_WORDS(k, op, to, x);
+        if (op != RLX_K_fabs_F32 && op != RLX_K_sigmoid_F32)
+            rk_word(k, kept && rk_below(k->random, 3) == 0 ? twice : rk_below(k->random, 4) == 0 ? in : (uint16_t)(numbers + rk_below(k->random, 2)));
+        kept |= to == twice;
+        x = to;
+    }
+}
+
+/* Rows may be anywhere and lie on each other; each is done in place, or what it gives goes elsewhere. */
+static inline void rk_generate_rows(rk_kernel *k, rk_random *random)
+{
+    memset(k, 0, sizeof *k);
+    k->random = random;
+    const uint16_t in = RK_F + RK_SCALARS + RK_STRIPS, out = (uint16_t)(in + 1), number = RK_F, numbers = RK_F + RK_SCALARS;
+    for (uint16_t i = 0; i < RK_ROW_SCALARS; i++)
+        RK_WORDS(k, RLX_K_XMOVE, (uint16_t)(i ? RK_ROW_FIRST + i - 1 : RK_LAST), (uint16_t)(rk_below(random, 3) ? 3 : rk_below(random, RK_INTS)));
+    for (uint32_t i = rk_below(random, 5); i; i--)
+        rk_row_index(k, false);
+    const uint16_t extent = (uint16_t)(rk_below(random, 4) ? 7 : rk_below(random, RK_INTS)), length = (uint16_t)(rk_below(random, 6) ? rk_row_scalar(k) : 7),
+                   wide = (uint16_t)(rk_below(random, 2) ? RK_HALF_REG : length);
+    const bool in_place = rk_below(random, 2);
+    const uint16_t result = in_place ? 2 : RK_PARAMS + RLX_ELEM_F32;
+    RK_WORDS(k, RLX_K_ALLOC, RK_PARAMS + RLX_ELEM_F32, RK_SIZE_REG, RLX_K_COPY, RK_PARAMS + RLX_ELEM_F32, 0, 2, 0, 1, 1, 1, RK_SIZE_REG, 0, 0, 0, 1, 0, 0, 0, 1);
+    RK_WORDS(k, RLX_K_BROADCAST, (uint16_t)(numbers + 1), (uint16_t)(RK_INTS + 2), RK_SIZE_REG);
+    size_t begin = k->len;
+    RK_WORDS(k, RLX_K_LOOP, RK_ROW, (uint16_t)rk_below(random, 3), extent, RK_LIMIT, 0, 0);
+    size_t body = k->len;
+    for (uint32_t i = rk_below(random, 4); i; i--)
+        rk_row_index(k, true);
+    RK_WORDS(k, RLX_K_LOAD, number, 2, rk_row_scalar(k), RLX_K_BROADCAST, numbers, number, wide);
+    size_t strip = k->len;
+    RK_WORDS(k, RLX_K_STRIP, RK_STRIP_VAR, wide, 0, 0);
+    size_t inner = k->len;
+    RK_WORDS(k, RLX_K_XADD, RK_LAST, RK_STRIP_VAR, rk_row_scalar(k), RLX_K_VIEW, in, 2, RK_LAST);
+    if (!in_place)
+        RK_WORDS(k, RLX_K_XADD, RK_LAST, RK_STRIP_VAR, rk_row_scalar(k));
+    RK_WORDS(k, RLX_K_VIEW_OUT, out, result, RK_LAST);
+    rk_row_chain(k, in, out);
+    size_t next = k->len;
+    RK_WORDS(k, RLX_K_NEXT_STRIP, RK_STRIP_VAR, wide, 0, 0);
+    rk_patch(k, next + 3, next, inner);
+    rk_patch(k, strip + 3, strip, k->len);
+    next = k->len;
+    RK_WORDS(k, RLX_K_NEXT, RK_ROW, RK_LIMIT, 0, 0);
+    rk_patch(k, next + 3, next, body);
+    rk_patch(k, begin + 5, begin, k->len);
+    if (!in_place)
+        RK_WORDS(k, RLX_K_COPY, 2, 0, RK_PARAMS + RLX_ELEM_F32, 0, 1, 1, 1, RK_SIZE_REG, 0, 0, 0, 1, 0, 0, 0, 1);
+    rk_show(k);
+    rk_word(k, RLX_K_END);
+}
+
 /* ---- as bytes ------------------------------------------------------------------------------- */
 
 static inline void rk_u32(rlx_buf *out, uint32_t v) { rlx_buf_put(out, (const char *)&v, 4); }

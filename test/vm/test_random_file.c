@@ -2,6 +2,8 @@
  * verifier accepts each, and it runs to a result or an error. A second reading of the same words
  * (bytecode_model.h, random_kernel.h) says what the result must be wherever only simple
  * instructions are met. RELAX_LONG: 10000 files. */
+#include <math.h>
+
 #include "bytecode_model.h"
 #include "vm/vm_int.h"
 
@@ -220,9 +222,90 @@ static void random_kernels_load_and_run(void **state)
     show_uncovered("kernel instructions", kernel_ops, RLX_K_COUNT, kernel_op_name);
 }
 
+/* ---- rows of a chain: all of them at once, and as any loop does them ----------------------------- */
+
+typedef struct rows_run { float floats[RK_SIZE]; int64_t ints[RK_SIZE]; bool fine; rlx_fault why; } rows_run;
+
+static void run_rows(const rlx_kernel *k, rows_run *out)
+{
+    int64_t size = RK_SIZE;
+    static double unused[2][RK_SIZE];
+    void *const data[RK_PARAMS] = { unused[0], out->ints, out->floats, unused[1] };
+    DLTensor views[RK_PARAMS];
+    relax_value args[RK_PARAMS];
+    rlx_memory memory;
+    rlx_kernel_env env;
+    assert_true(rlx_memory_init(&memory, NULL, (size_t)16 << 20));
+    rlx_kernel_env_init(&env, &memory);
+    memset(out, 0, sizeof *out);
+    for (int i = 0; i < RK_SIZE; i++)
+        out->floats[i] = i % 37 == 5 ? -0.0f : i % 41 == 7 ? (float)NAN : (float)(i % 19 - 9) / 4;
+    for (int i = 0; i < RK_PARAMS; i++) {
+        views[i] = (DLTensor){ .data = data[i], .device = { 1, 0 }, .ndim = 1, .dtype = rlx_dl_from_dtype(rk_param_dtypes[i]), .shape = &size };
+        args[i] = rlx_value_object(RELAX_VALUE_TENSOR_VIEW, &views[i]);
+    }
+    out->fine = rlx_kernel_call(k, &env, args, RK_PARAMS, &out->why);
+    rlx_kernel_env_free(&env);
+    assert_int_equal(rlx_mem_live(&memory), 0);
+}
+
+/* The loop that has been found, so that it runs as any other; false: none was. */
+static bool forget_rows(const rlx_kernel *k)
+{
+    bool any = false;
+    for (uint32_t at = 0; at < k->num_words; at += rlx_kernel_op_words(k->code[at] & 0xffff))
+        if ((k->code[at] & 0xffff) == RLX_K_LOOP && k->code[at] & RLX_KERNEL_LONG) {
+            ((uint32_t *)(uintptr_t)k->code)[at] &= ~RLX_KERNEL_LONG;
+            any = true;
+        }
+    return any;
+}
+
+/* The same numbers? The sign of NaN is nobody's. */
+static bool same_results(const rows_run *a, const rows_run *b)
+{
+    bool same = memcmp(a->ints, b->ints, sizeof a->ints) == 0;
+    for (int i = 0; i < RK_SIZE && same; i++)
+        same = memcmp(&a->floats[i], &b->floats[i], sizeof(float)) == 0 || (a->floats[i] != a->floats[i] && b->floats[i] != b->floats[i]);
+    return same;
+}
+
+static void rows_of_chains(void **state)
+{
+    static rk_kernel code;
+    int count = getenv("RELAX_LONG") ? 300000 : 20000, found = 0, fine = 0;
+    for (int i = 0; i < count; i++) {
+        static rows_run at_once, plain;
+        rk_random random = { (uint64_t)i * 0x9e3779b97f4a7c15u };
+        rlx_memory memory;
+        rlx_buf bytes;
+        rlx_kernel *k = NULL;
+        rlx_fault why = { 0 };
+        assert_true(rlx_memory_init(&memory, NULL, SIZE_MAX));
+        rlx_buf_init(&bytes, &memory);
+        rk_generate_rows(&code, &random);
+        rk_write(&code, &bytes);
+        if (!rlx_kernel_load(&memory, (const uint8_t *)bytes.data, bytes.len, &k, &why))
+            fail_msg("rows %d: %s", i, why.text);
+        run_rows(k, &at_once);
+        if (forget_rows(k)) {
+            run_rows(k, &plain);
+            found++;
+            fine += plain.fine;
+            if (at_once.fine != plain.fine || (plain.fine && !same_results(&at_once, &plain)))
+                fail_msg("rows %d: %d, as any loop %d: %s%s", i, at_once.fine, plain.fine, at_once.why.text, plain.why.text);
+        }
+        rlx_kernel_free(k);
+        rlx_buf_free(&bytes);
+        assert_int_equal(rlx_mem_live(&memory), 0);
+    }
+    print_message("%d loops, %d of them over rows, %d ran to their end\n", count, found, fine);
+    assert_true(found > count / 10 && fine > count / 50);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(random_kernels_load_and_run),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(rows_of_chains),  cmocka_unit_test(random_kernels_load_and_run),
                                         cmocka_unit_test(random_files_load_and_run) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
