@@ -242,10 +242,10 @@ typedef struct picker {
     int64_t num_kept;
 } picker;
 
-static bool open_picker(picker *k, rlx_pool *p, int64_t count, const char *who, rlx_fault *why)
+static bool open_picker(picker *k, rlx_pool *p, rlx_dtype scores, int64_t count, const char *who, rlx_fault *why)
 {
     *k = (picker){ .kept = NULL };
-    if (!rlx_sorter_open(&k->s, p, count, 1, who, why))
+    if (!rlx_sorter_open(&k->s, p, scores, true, count, 1, who, why))
         return false;
     if (rlx_mul_size((size_t)count + 1, sizeof *k->kept, &k->bytes) &&
         (k->kept = rlx_mem_alloc(k->s.memory, k->bytes)))
@@ -285,12 +285,11 @@ static int64_t order_boxes(picker *k, const group *g)
     rlx_sorter *s = &k->s;
     s->count = (size_t)g->count;
     int64_t good = 0;
+    const unsigned char *scores = rlx_view_data(g->scores->x) + (size_t)g->first_score * g->scores->bytes;
+    rlx_sorter_read(s, scores, (size_t)g->score_stride * g->scores->bytes, s->count, s->keys, 1);
     for (int64_t i = 0; i < g->count && rlx_builtin_goes_on(&s->work, 1); i++) {
-        const unsigned char *at =
-            rlx_view_data(g->scores->x) +
-            (size_t)(g->first_score + i * g->score_stride) * g->scores->bytes;
         bool counts = g->any || score_of(g, i) > g->above;
-        s->keys[i] = counts ? ~rlx_sorter_key(g->scores->dtype, at) : UINT64_MAX;
+        s->keys[i] = counts ? s->keys[i] : UINT64_MAX; /* no number has it, and NaN is 0 */
         good += counts;
     }
     rlx_sorter_sort(s);
@@ -456,7 +455,7 @@ bool rlx_builtin_suppress(rlx_pool *p, const relax_value *args, int32_t n, relax
     const wanted parts[3] = { { u.t.dtype, data ? 3 : -1, { u.batch, u.count, u.length } },
                               { RELAX_INT32, u.positions ? 2 : -1, { u.batch, u.count } },
                               { RELAX_INT32, u.positions ? 2 : -1, { u.batch, 1 } } };
-    if (!open_picker(&k, p, u.count, who, why))
+    if (!open_picker(&k, p, u.t.dtype, u.count, who, why))
         return false;
     if (!make_results(p, parts, 3, out, who, why)) {
         close_picker(&k);
@@ -587,7 +586,7 @@ bool rlx_builtin_suppress_classes(rlx_pool *p, const relax_value *args, int32_t 
           { c.boxes.dtype, 2, { c.batch, pairs } },
           { RELAX_INT64, 1, { c.batch } } }
     };
-    if (!open_picker(&k, p, c.count, who, why))
+    if (!open_picker(&k, p, c.scores.dtype, c.count, who, why))
         return false;
     if (!make_results(p, all[!onnx], 3, out, who, why)) {
         close_picker(&k);
@@ -612,7 +611,7 @@ bool rlx_builtin_suppress_dynamic(rlx_pool *p, const relax_value *args, int32_t 
         return false;
     c.centered = centered != 0;
     c.any = c.above == -INFINITY;
-    if (!open_picker(&k, p, c.count, who, why))
+    if (!open_picker(&k, p, c.scores.dtype, c.count, who, why))
         return false;
     rlx_memory *memory = k.s.memory;
     RLX_VEC(int64_t) rows = { 0 };
