@@ -40,7 +40,9 @@ static double overlap(bool narrow, const box *a, const box *b)
     for (int i = 0; i < 2; i++) {
         double from = a->low[i] > b->low[i] ? a->low[i] : b->low[i],
                to = a->high[i] < b->high[i] ? a->high[i] : b->high[i];
-        side[i] = to > from ? rounded(narrow, to - from) : 0;
+        if (!(to > from))
+            return 0;
+        side[i] = rounded(narrow, to - from);
     }
     double both = rounded(narrow, side[0] * side[1]);
     double all = rounded(narrow, rounded(narrow, a->area + b->area) - both);
@@ -73,6 +75,11 @@ static bool want_table(const relax_value *v, int32_t ndim, const char *who, tabl
 
 static double number(const table *t, int64_t at)
 {
+    float f;
+    if (t->dtype == RELAX_FLOAT32) { /* most are */
+        memcpy(&f, rlx_view_data(t->x) + (size_t)at * sizeof f, sizeof f);
+        return (double)f;
+    }
     return rlx_dtype_load_float(t->dtype, rlx_view_data(t->x) + (size_t)at * t->bytes);
 }
 
@@ -148,16 +155,6 @@ static void copy_row(const table *t, rlx_tensor_object *out, int64_t to, int64_t
            rlx_view_data(t->x) + (size_t)from * bytes, bytes);
 }
 
-static bool finish(const rlx_builtin_work *w, rlx_pool *p, rlx_tensor_object *const *parts, size_t n,
-                   const char *who, relax_value *result, rlx_fault *why)
-{
-    if (!w->stopped)
-        return rlx_result_give(p, parts, n, result, why);
-    for (size_t i = 0; i < n; i++)
-        rlx_result_drop(p, parts[i]);
-    return rlx_builtin_stopped(who, why);
-}
-
 /* New tensors for those of `parts` that are asked for (ndim >= 0). */
 typedef struct wanted { rlx_dtype dtype; int32_t ndim; int64_t dims[3]; } wanted;
 static bool make_results(rlx_pool *p, const wanted *w, size_t n, rlx_tensor_object **parts,
@@ -220,7 +217,7 @@ bool rlx_builtin_valid_counts(rlx_pool *p, const relax_value *args, int32_t n,
             places[to] = -1;
         }
     }
-    return finish(&w, p, out, 3, who, result, why);
+    return rlx_result_finish(&w, p, out, 3, who, result, why);
 }
 
 /* ---- boxes in the order of their scores ----------------------------------------------------- */
@@ -239,7 +236,7 @@ typedef struct picker {
     rlx_sorter s;
     box *kept;
     size_t bytes;
-    int64_t num_kept;
+    int64_t num_kept, ordered;
 } picker;
 
 static bool open_picker(picker *k, rlx_pool *p, rlx_dtype scores, int64_t count, const char *who, rlx_fault *why)
@@ -278,21 +275,39 @@ static box load_box(const group *g, int64_t i)
     return b;
 }
 
+/* Keys of scores that are above `above` are below it, less 1: with that of NaN, 0, no others are. */
+static uint64_t limit_of(rlx_sorter *s, const group *g)
+{
+    unsigned char bytes[sizeof(double)];
+    uint64_t key;
+    rlx_dtype_store_float(g->scores->dtype, bytes, g->above);
+    double v = rlx_dtype_load_float(g->scores->dtype, bytes);
+    rlx_sorter_read(s, bytes, 0, 1, &key, 1);
+    return v != v ? (g->above < 0 ? UINT64_MAX : 0) : v > g->above ? key : key - 1;
+}
+
 /* Puts the boxes whose scores count in order, the best first, equal ones as they are: positions
- * in k->s.at[0 .. result). */
-static int64_t order_boxes(picker *k, const group *g)
+ * in k->s.at[0 .. result), if not many are wanted just k->ordered of them so far. */
+static int64_t order_boxes(picker *k, const group *g, int64_t most)
 {
     rlx_sorter *s = &k->s;
-    s->count = (size_t)g->count;
+    const table *t = g->scores;
+    uint64_t limit = limit_of(s, g);
     int64_t good = 0;
-    const unsigned char *scores = rlx_view_data(g->scores->x) + (size_t)g->first_score * g->scores->bytes;
-    rlx_sorter_read(s, scores, (size_t)g->score_stride * g->scores->bytes, s->count, s->keys, 1);
-    for (int64_t i = 0; i < g->count && rlx_builtin_goes_on(&s->work, 1); i++) {
-        bool counts = g->any || score_of(g, i) > g->above;
-        s->keys[i] = counts ? s->keys[i] : UINT64_MAX; /* no number has it, and NaN is 0 */
+    s->count = (size_t)g->count;
+    rlx_sorter_read(s, rlx_view_data(t->x) + (size_t)g->first_score * t->bytes, (size_t)g->score_stride * t->bytes,
+                    s->count, s->keys, 1);
+    for (int64_t i = 0; i < g->count && !s->work.stopped; i++) {
+        bool counts = g->any || s->keys[i] - 1 < limit;
+        s->keys[i] = counts ? s->keys[i] : UINT64_MAX;   /* no number has it */
+        s->at[good] = i;
         good += counts;
     }
-    rlx_sorter_sort(s);
+    k->ordered = most < good / 16 ? most + most / 4 + 4 : good;
+    if (k->ordered < good)
+        rlx_sorter_first(s, (size_t)k->ordered);
+    else
+        rlx_sorter_order(s, (size_t)good);
     return s->work.stopped ? 0 : good;
 }
 
@@ -304,6 +319,12 @@ static void pick_boxes(picker *k, const group *g, int64_t candidates, const rule
     bool narrow = g->boxes->narrow;
     k->num_kept = 0;
     for (int64_t i = 0; i < candidates && k->num_kept < r->most; i++) {
+        if (i == k->ordered) { /* few of them have stayed */
+            rlx_sorter_sort(&k->s);
+            k->ordered = candidates;
+        }
+        if (k->s.work.stopped)
+            return;
         box b = load_box(g, k->s.at[i]);
         bool stays = true;
         for (int64_t j = 0; j < k->num_kept && stays; j++) {
@@ -410,7 +431,7 @@ static void suppress_batch(picker *k, const suppress *u, int64_t b, rlx_tensor_o
     int64_t valid = u->valid[b] < 0 ? 0 : u->valid[b], row = b * u->count;
     g.first_score = g.first + u->score;
     g.count = valid < u->count ? valid : u->count;
-    int64_t candidates = order_boxes(k, &g);
+    int64_t candidates = order_boxes(k, &g, g.count);
     candidates = u->top > 0 && u->top < candidates ? u->top : candidates;
     bool fading = u->sigma > 0;
     if (fading)
@@ -465,7 +486,7 @@ bool rlx_builtin_suppress(rlx_pool *p, const relax_value *args, int32_t n, relax
         suppress_batch(&k, &u, b, out);
     rlx_builtin_work w = k.s.work;
     close_picker(&k);
-    return finish(&w, p, out, 3, who, result, why);
+    return rlx_result_finish(&w, p, out, 3, who, result, why);
 }
 
 /* ---- each class by itself ------------------------------------------------------------------- */
@@ -506,7 +527,7 @@ static bool pick_class(picker *k, const classes *c, int64_t b, int64_t i)
                 .count = c->count, .above = c->above, .any = c->any, .centered = c->centered };
     k->num_kept = 0;
     if (c->rule.most && !c->none)
-        pick_boxes(k, &g, order_boxes(k, &g), &c->rule);
+        pick_boxes(k, &g, order_boxes(k, &g, c->rule.most), &c->rule);
     return !k->s.work.stopped;
 }
 
@@ -595,7 +616,7 @@ bool rlx_builtin_suppress_classes(rlx_pool *p, const relax_value *args, int32_t 
     (onnx ? fill_onnx : fill_tensorflow)(&k, &c, out);
     rlx_builtin_work w = k.s.work;
     close_picker(&k);
-    return finish(&w, p, out, 3, who, result, why);
+    return rlx_result_finish(&w, p, out, 3, who, result, why);
 }
 
 /* ..., center_point_box: as ONNX's operator, with as many rows as boxes are chosen. They are kept
@@ -635,5 +656,5 @@ bool rlx_builtin_suppress_dynamic(rlx_pool *p, const relax_value *args, int32_t 
     if (out && rows.len)
         memcpy(out->view.data, rows.data, rows.len * sizeof *rows.data);
     rlx_vec_free(memory, &rows);
-    return good && finish(&w, p, &out, 1, who, result, why);
+    return good && rlx_result_finish(&w, p, &out, 1, who, result, why);
 }

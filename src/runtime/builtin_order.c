@@ -112,24 +112,14 @@ bool rlx_result_give(rlx_pool *p, rlx_tensor_object *const *parts, size_t n, rel
     return true;
 }
 
-static bool give_unless(const rlx_builtin_work *w, rlx_pool *p, rlx_tensor_object *t, const char *who,
-                        relax_value *result, rlx_fault *why)
+bool rlx_result_finish(const rlx_builtin_work *w, rlx_pool *p, rlx_tensor_object *const *parts, size_t n,
+                       const char *who, relax_value *result, rlx_fault *why)
 {
     if (!w->stopped)
-        return rlx_result_give(p, &t, 1, result, why);
-    rlx_result_drop(p, t);
+        return rlx_result_give(p, parts, n, result, why);
+    for (size_t i = 0; i < n; i++)
+        rlx_result_drop(p, parts[i]);
     return rlx_builtin_stopped(who, why);
-}
-
-/* Elements of 1, 2, 4 or 8 bytes. */
-static inline void move(unsigned char *to, const unsigned char *from, size_t bytes)
-{
-    switch (bytes) {
-    case 1: memcpy(to, from, 1); break;
-    case 2: memcpy(to, from, 2); break;
-    case 4: memcpy(to, from, 4); break;
-    default: memcpy(to, from, 8); break;
-    }
 }
 
 /* ---- sort, argsort, topk -------------------------------------------------------------------- */
@@ -176,12 +166,12 @@ static void give_line(rlx_sorter *s, const lines *l, const order *r, int64_t o, 
     for (int64_t k = 0; k < r->taken && rlx_builtin_goes_on(&s->work, 1); k++) {
         size_t to = (size_t)((o * r->taken + k) * l->inner + i);
         if (r->values)
-            move((unsigned char *)r->values->view.data + to * l->bytes, element(l, o, s->at[k], i), l->bytes);
+            rlx_move_element((unsigned char *)r->values->view.data + to * l->bytes, element(l, o, s->at[k], i), l->bytes);
         unsigned char *position = r->positions ? (unsigned char *)r->positions->view.data + to * bytes : NULL;
         if (position && real)
             rlx_dtype_store_float(r->dtype, position, (double)s->at[k]);
         else if (position)
-            move(position, (const unsigned char *)&s->at[k], bytes);
+            rlx_move_element(position, (const unsigned char *)&s->at[k], bytes);
     }
 }
 
@@ -234,11 +224,7 @@ static bool sort_lines(rlx_pool *p, const DLTensor *x, int64_t axis, order *r, b
         for (int64_t i = 0; i < l.inner && !s.work.stopped; i += width)
             sort_side_by_side(&s, &l, r, o, i, width);
     rlx_sorter_close(&s);
-    if (!s.work.stopped)
-        return rlx_result_give(p, parts, 2, result, why);
-    rlx_result_drop(p, r->values);
-    rlx_result_drop(p, r->positions);
-    return rlx_builtin_stopped(who, why);
+    return rlx_result_finish(&s.work, p, parts, 2, who, result, why);
 }
 
 bool rlx_builtin_sort(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
@@ -378,13 +364,7 @@ bool rlx_builtin_median(rlx_pool *p, const relax_value *args, int32_t n, relax_v
             ((int64_t *)out[1]->view.data)[o] = middle;
     }
     rlx_sorter_close(&s);
-    if (!out[0])
-        return false;
-    if (!s.work.stopped)
-        return rlx_result_give(p, out, 2, result, why);
-    rlx_result_drop(p, out[0]);
-    rlx_result_drop(p, out[1]);
-    return rlx_builtin_stopped(who, why);
+    return out[0] && rlx_result_finish(&s.work, p, out, 2, who, result, why);
 }
 
 /* ---- unique --------------------------------------------------------------------------------- */
@@ -450,61 +430,39 @@ bool rlx_builtin_unique(rlx_pool *p, const relax_value *args, int32_t n, relax_v
     if (good)
         fill_unique(&s, &l, groups, out);
     rlx_sorter_close(&s);
-    if (s.work.stopped)
-        good = rlx_builtin_stopped("unique", why);
     for (int i = 0; i < 4 && !good; i++)
         rlx_result_drop(p, out[i]);
-    return good && rlx_result_give(p, out, 4, result, why);
+    return good && rlx_result_finish(&s.work, p, out, 4, "unique", result, why);
 }
 
 /* ---- nonzero, dynamic_strided_slice --------------------------------------------------------- */
 
-/* Which of n elements of so many bytes are not 0, without the bits above `shift`; how many. */
-RLX_ALWAYS_INLINE size_t find_in(const unsigned char *from, size_t n, size_t bytes, unsigned shift, uint16_t *found)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t u = 0;
-        memcpy(&u, from + i * bytes, bytes);
-        found[count] = (uint16_t)i;
-        count += u << shift != 0;
-    }
-    return count;
-}
-
-static size_t find_nonzero(rlx_dtype t, const unsigned char *from, size_t n, uint16_t *found)
-{
-    size_t bytes = rlx_dtype_bytes(t);
-    unsigned shift = 64 - 8 * (unsigned)bytes + rlx_dtype_is_float(t); /* -0.0 is 0 */
-    switch (bytes) {
-    case 1: return find_in(from, n, 1, shift, found);
-    case 2: return find_in(from, n, 2, shift, found);
-    case 4: return find_in(from, n, 4, shift, found);
-    default: return find_in(from, n, 8, shift, found);
-    }
-}
-
 /* Columns of positions, to `to` if it is given; how many there are. */
-static int64_t scan_nonzero(rlx_builtin_work *w, const DLTensor *x, int64_t *to, int64_t count)
+static int64_t scan_nonzero(rlx_sorter *s, const DLTensor *x, int64_t *to, int64_t count)
 {
     enum { PART = 512 };
-    uint16_t found[PART];
-    rlx_dtype t = rlx_dl_dtype(x);
+    uint64_t keys[PART];
     int32_t last = x->ndim - 1;
     int64_t all = rlx_shape_elements(x->ndim, x->shape), row = last < 0 ? 1 : x->shape[last], begin = 0, at = 0,
             index[RLX_MAX_RANK] = { 0 };                 /* of the row that begins there */
-    for (int64_t i = 0; i < all && rlx_builtin_goes_on(w, PART); i += PART) {
-        size_t n = find_nonzero(t, rlx_view_data(x) + (size_t)i * rlx_dtype_bytes(t),
-                                (size_t)(all - i < PART ? all - i : PART), found);
-        for (size_t k = 0; to && last >= 0 && k < n; k++) {
-            for (; i + found[k] - begin >= row; begin += row)
+    for (int64_t i = 0; i < all && !s->work.stopped; i += PART) {
+        size_t n = (size_t)(all - i < PART ? all - i : PART), found = 0;
+        rlx_sorter_read(s, rlx_view_data(x) + (size_t)i * s->kind.bytes, s->kind.bytes, n, keys, 1);
+        for (size_t k = 0; k < n; k++) { /* which of them, in their place */
+            bool is_zero = keys[k] == s->kind.zero;
+            keys[found] = k;
+            found += !is_zero;
+        }
+        for (size_t k = 0; to && last >= 0 && k < found; k++, at++) {
+            int64_t here = i + (int64_t)keys[k];
+            for (; here - begin >= row; begin += row)
                 for (int32_t d = last; d-- > 0 && ++index[d] == x->shape[d];)
                     index[d] = 0;
             for (int32_t d = 0; d < last; d++)
-                to[d * count + at + (int64_t)k] = index[d];
-            to[last * count + at + (int64_t)k] = i + found[k] - begin;
+                to[d * count + at] = index[d];
+            to[last * count + at] = here - begin;
         }
-        at += (int64_t)n;
+        at += to ? 0 : (int64_t)found;
     }
     return at;
 }
@@ -515,12 +473,12 @@ bool rlx_builtin_nonzero(rlx_pool *p, const relax_value *args, int32_t n, relax_
     const DLTensor *x = rlx_want_tensor(&args[0], "nonzero", why);
     if (!x)
         return false;
-    rlx_builtin_work w = RLX_BUILTIN_WORK(p);
-    int64_t count = scan_nonzero(&w, x, NULL, 0), dims[2] = { x->ndim, count };
+    rlx_sorter s = { .work = RLX_BUILTIN_WORK(p), .kind = rlx_key_kind_of(rlx_dl_dtype(x)) };
+    int64_t count = scan_nonzero(&s, x, NULL, 0), dims[2] = { x->ndim, count };
     rlx_tensor_object *out = rlx_result_tensor(p, RELAX_INT64, 2, dims, "nonzero", why);
     if (out)
-        scan_nonzero(&w, x, out->view.data, count);
-    return out && give_unless(&w, p, out, "nonzero", result, why);
+        scan_nonzero(&s, x, out->view.data, count);
+    return out && rlx_result_finish(&s.work, p, &out, 1, "nonzero", result, why);
 }
 
 /* Bounds of one axis by Python's rule; how many elements. */
@@ -538,35 +496,23 @@ static int64_t slice_bounds(int64_t size, int64_t *begin, int64_t end, int64_t s
     return (int64_t)((span - 1) / step + 1);
 }
 
-enum { MOST_MOVED = 1 << 14 }; /* elements at a time */
-
-/* n elements of every step-th from the position `from` on. */
-static void move_run(unsigned char *to, const unsigned char *data, size_t bytes, int64_t from, int64_t step, int64_t n)
-{
-    if (step == 1)
-        memcpy(to, data + (size_t)from * bytes, (size_t)n * bytes);
-    else
-        for (int64_t k = 0; k < n; k++)
-            move(to + (size_t)k * bytes, data + (size_t)(from + k * step) * bytes, bytes);
-}
-
 static void copy_slice(rlx_builtin_work *w, const DLTensor *x, const int64_t *begin, const int64_t *stride,
                        const rlx_tensor_object *out, size_t bytes)
 {
     int32_t last = x->ndim - 1;
     int64_t index[RLX_MAX_RANK] = { 0 }, total = rlx_shape_elements(out->view.ndim, out->view.shape),
             row = last < 0 ? 1 : out->view.shape[last], step = last < 0 ? 1 : stride[last];
-    for (int64_t k = 0; k < total; k += row) {
-        unsigned char *to = (unsigned char *)out->view.data + (size_t)k * bytes;
+    unsigned char *to = out->view.data;
+    for (int64_t k = 0; k < total && rlx_builtin_goes_on(w, 1); k += row) {
         int64_t from = 0;
         for (int32_t d = 0; d <= last; d++)
             from = from * x->shape[d] + begin[d] + index[d] * stride[d];
-        for (int64_t i = 0, n; i < row; i += n) {
-            n = row - i < MOST_MOVED ? row - i : MOST_MOVED;
-            if (!rlx_builtin_goes_on(w, (size_t)n))
-                return;
-            move_run(to + (size_t)i * bytes, rlx_view_data(x), bytes, from + i * step, step, n);
-        }
+        size_t run = (size_t)(step == 1 ? row : 1) * bytes; /* that lies side by side */
+        for (int64_t i = 0; i < row && rlx_builtin_goes_on(w, run); i += step == 1 ? row : 1, to += run)
+            if (step == 1)
+                memcpy(to, rlx_view_data(x) + (size_t)from * bytes, run);
+            else
+                rlx_move_element(to, rlx_view_data(x) + (size_t)(from + i * step) * bytes, bytes);
         for (int32_t d = last; d-- > 0 && ++index[d] == out->view.shape[d];)
             index[d] = 0;
     }
@@ -601,5 +547,5 @@ bool rlx_builtin_dynamic_slice(rlx_pool *p, const relax_value *args, int32_t n,
     rlx_builtin_work w = RLX_BUILTIN_WORK(p);
     if (out)
         copy_slice(&w, x, begin, stride, out, rlx_dtype_bytes(rlx_dl_dtype(x)));
-    return out && give_unless(&w, p, out, who, result, why);
+    return out && rlx_result_finish(&w, p, &out, 1, who, result, why);
 }

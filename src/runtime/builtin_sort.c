@@ -29,11 +29,13 @@ enum {
     SINGLE = 16       /* first ones that are kept in order, each put in by itself */
 };
 
-/* Whether step i of n may be done. */
-static inline bool goes_on(rlx_sorter *s, size_t i, size_t n)
+static RLX_NOINLINE bool spend(rlx_sorter *s, size_t n)
 {
-    return i < n && (i % BLOCK || rlx_builtin_goes_on(&s->work, n - i < BLOCK ? n - i : BLOCK));
+    return rlx_builtin_goes_on(&s->work, n < BLOCK ? n : BLOCK);
 }
+
+/* Whether step i of n may be done. */
+static inline bool goes_on(rlx_sorter *s, size_t i, size_t n) { return i < n && (i % BLOCK || spend(s, n - i)); }
 
 bool rlx_sorter_open(rlx_sorter *s, rlx_pool *p, rlx_dtype t, bool descending, int64_t count, int64_t width,
                      const char *who, rlx_fault *why)
@@ -42,30 +44,19 @@ bool rlx_sorter_open(rlx_sorter *s, rlx_pool *p, rlx_dtype t, bool descending, i
     *s = (rlx_sorter){ .memory = &p->memory->memory,
                        .work = RLX_BUILTIN_WORK(p),
                        .count = (size_t)count,
-                       .width = (size_t)width };
-    if (!rlx_mul_size(s->count + RLX_SORTER_GAP, s->width, &keys) ||
-        !rlx_add_size(keys, 2 * (s->count + 1), &cells) ||
-        !rlx_mul_size(cells, sizeof *s->keys, &s->bytes))
-        return rlx_builtin_no_memory(why, who);
-    s->keys = s->block = rlx_mem_alloc(s->memory, s->bytes);
+                       .width = (size_t)width,
+                       .kind = rlx_key_kind_of(t) };
+    s->kind.inverted = descending ? UINT64_MAX << s->kind.lead : 0;
+    while (s->count >> s->place)
+        s->place++;
+    if (rlx_mul_size(s->count + RLX_SORTER_GAP, s->width, &keys) &&
+        rlx_add_size(keys, 2 * (s->count + 1), &cells) &&
+        rlx_mul_size(cells, sizeof *s->keys, &s->bytes))
+        s->keys = s->block = rlx_mem_alloc(s->memory, s->bytes);
     if (!s->keys)
         return rlx_builtin_no_memory(why, who);
     s->at = (int64_t *)(s->keys + keys);
     s->spare = s->at + s->count + 1;
-    while (s->count >> s->place)
-        s->place++;
-    s->size = rlx_dtype_bytes(t);
-    s->kind.lead = 64 - 8 * (unsigned)s->size;
-    s->kind.inverted = descending ? UINT64_MAX : 0;
-    if (rlx_dtype_is_float(t)) {
-        /* without infinities NaN is what they become */
-        uint64_t bits = 0;
-        rlx_dtype_store_float(t, &bits, INFINITY);
-        double v = rlx_dtype_load_float(t, &bits);
-        s->kind.greatest = (bits - (v != v)) << s->kind.lead;
-    }
-    if (rlx_dtype_is_float(t) || (rlx_dtype_code(t) == RELAX_DTYPE_INT && !rlx_dtype_is_bool(t)))
-        s->kind.sign = SIGN;
     return true;
 }
 
@@ -76,20 +67,33 @@ void rlx_sorter_close(rlx_sorter *s)
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
+rlx_key_kind rlx_key_kind_of(rlx_dtype t)
+{
+    rlx_key_kind k = { .bytes = rlx_dtype_bytes(t), .lead = 64 - 8 * (unsigned)rlx_dtype_bytes(t) };
+    if (rlx_dtype_is_float(t)) {
+        /* without infinities NaN is what they become */
+        uint64_t bits = 0;
+        rlx_dtype_store_float(t, &bits, INFINITY);
+        double v = rlx_dtype_load_float(t, &bits);
+        k.greatest = (bits - (v != v)) << k.lead;
+    }
+    k.zero = k.greatest || (rlx_dtype_code(t) == RELAX_DTYPE_INT && !rlx_dtype_is_bool(t)) ? SIGN : 0;
+    return k;
+}
+
 /* Elements stand at the upper end of keys. Floats become what their sign and the rest of them say;
  * without branches. */
-static inline void read_keys(rlx_key_kind k, size_t bytes, const unsigned char *from, size_t step, size_t n,
-                             uint64_t *to, size_t to_step)
+static void read_keys(rlx_key_kind k, const unsigned char *from, size_t step, size_t n, uint64_t *to, size_t to_step)
 {
     for (; n; n--, from += step, to += to_step) {
         uint64_t bits = 0;
-        memcpy(&bits, from, bytes);
-        bits <<= 64 - 8 * bytes;
+        rlx_move_element((unsigned char *)&bits, from, k.bytes);
+        bits <<= k.lead;
         if (k.greatest) {
             uint64_t size = bits & ~SIGN, minus = 0 - (bits >> 63);
-            bits = size > k.greatest ? UINT64_MAX : ((size ^ minus) - minus) ^ SIGN;
+            bits = size > k.greatest ? UINT64_MAX << k.lead : ((size ^ minus) - minus) ^ SIGN;
         } else
-            bits ^= k.sign;
+            bits ^= k.zero;
         *to = bits ^ k.inverted;
     }
 }
@@ -114,15 +118,10 @@ void rlx_sorter_read(rlx_sorter *s, const unsigned char *from, size_t step, size
 {
     for (size_t i = 0, more; goes_on(s, i, n); i += more, from += more * step, to += more * to_step) {
         more = n - i < BLOCK ? n - i : BLOCK;
-        if (step == 4 && to_step == 1 && s->size == 4 && s->kind.greatest && more > 3)
+        if (step == 4 && to_step == 1 && s->kind.bytes == 4 && s->kind.greatest && more > 3)
             more = read_floats(s->kind, from, more, to);
         else
-            switch (s->size) {
-            case 1: read_keys(s->kind, 1, from, step, more, to, to_step); break;
-            case 2: read_keys(s->kind, 2, from, step, more, to, to_step); break;
-            case 4: read_keys(s->kind, 4, from, step, more, to, to_step); break;
-            default: read_keys(s->kind, 8, from, step, more, to, to_step); break;
-            }
+            read_keys(s->kind, from, step, more, to, to_step);
     }
 }
 
@@ -215,8 +214,7 @@ static void sort_range(rlx_sorter *s, size_t low, size_t high, size_t key, unsig
     }
 }
 
-/* The positions at[0 .. n). Where equal ones begin goes to spare; how many beginnings. */
-static int64_t sort_positions(rlx_sorter *s, size_t n)
+int64_t rlx_sorter_order(rlx_sorter *s, size_t n)
 {
     uint64_t *at = (uint64_t *)s->at;
     int64_t groups = 0;
@@ -247,7 +245,7 @@ int64_t rlx_sorter_sort(rlx_sorter *s)
 {
     for (size_t i = 0; goes_on(s, i, s->count); i++)
         s->at[i] = (int64_t)i;
-    return s->count ? sort_positions(s, s->count) : 0;
+    return rlx_sorter_order(s, s->count);
 }
 
 /* Puts a position among the first of few; the last of them goes. */
@@ -271,8 +269,8 @@ void rlx_sorter_first(rlx_sorter *s, size_t few)
         else
             s->at[i] = (int64_t)i;
     if (!single)
-        sort_positions(s, few);
-    for (size_t i = few, end; i < s->count && rlx_builtin_goes_on(&s->work, BLOCK); i = end) {
+        rlx_sorter_order(s, few);
+    for (size_t i = few, end; i < s->count && spend(s, BLOCK); i = end) {
         uint64_t limit = keys[s->at[few - 1]];
         end = s->count - i < BLOCK ? s->count : i + BLOCK;
         for (size_t k = i; k < end; k++) {
@@ -284,7 +282,7 @@ void rlx_sorter_first(rlx_sorter *s, size_t few)
                 s->at[n++] = (int64_t)k;
                 if (n < room)
                     continue;
-                sort_positions(s, n);
+                rlx_sorter_order(s, n);
                 n = few;
                 if (s->work.stopped)
                     return;
@@ -293,5 +291,5 @@ void rlx_sorter_first(rlx_sorter *s, size_t few)
         }
     }
     if (!single && !s->work.stopped)
-        sort_positions(s, n);
+        rlx_sorter_order(s, n);
 }

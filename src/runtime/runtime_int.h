@@ -58,13 +58,26 @@ RLX_INLINE bool rlx_builtin_goes_on(rlx_builtin_work *w, size_t done)
 bool rlx_builtin_stopped(const char *who, rlx_fault *why);
 bool rlx_builtin_no_memory(rlx_fault *why, const char *who);
 
+/* Elements of 1, 2, 4 or 8 bytes. */
+RLX_INLINE void rlx_move_element(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+    switch (bytes) {
+    case 1: memcpy(to, from, 1); break;
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    default: memcpy(to, from, 8); break;
+    }
+}
+
 /* A stable sort of positions by keys of up to 64 bits (builtin_sort.c). */
 enum { RLX_SORTER_GAP = 8 };       /* room behind the keys, so that those of lines side by side lie apart in the cache */
-typedef struct rlx_key_kind {
-    uint64_t sign, inverted;       /* what is turned */
-    uint64_t greatest;             /* 0: no float. What is above it is NaN */
-    unsigned lead;                 /* bits of a key that no element has */
+typedef struct rlx_key_kind {      /* how elements become keys */
+    uint64_t zero, inverted;       /* the key of 0; what is turned at the end */
+    uint64_t greatest;             /* 0: no float. Sizes above it are NaN */
+    size_t bytes;                  /* of an element */
+    unsigned lead;                 /* lower bits of a key, all 0 */
 } rlx_key_kind;
+rlx_key_kind rlx_key_kind_of(rlx_dtype t);
 typedef struct rlx_sorter {
     rlx_memory *memory;
     rlx_builtin_work work;
@@ -72,18 +85,19 @@ typedef struct rlx_sorter {
     int64_t *at, *spare;           /* positions, in order after the sort */
     size_t count, width, bytes;
     uint64_t *block;
-    size_t size;                   /* bytes of an element */
     rlx_key_kind kind;
     unsigned place;                /* bits of a position */
 } rlx_sorter;
 bool rlx_sorter_open(rlx_sorter *s, rlx_pool *p, rlx_dtype t, bool descending, int64_t count, int64_t width,
                      const char *who, rlx_fault *why);
 void rlx_sorter_close(rlx_sorter *s);
-/* Keys of n elements that are `step` bytes apart, to every to_step-th number. */
+/* Keys of n elements (kind, work) that are `step` bytes apart, to every to_step-th number. */
 void rlx_sorter_read(rlx_sorter *s, const unsigned char *from, size_t step, size_t n, uint64_t *to, size_t to_step);
 /* Positions in the order of their keys, equal ones as they are, and in `spare` where those that
  * are equal begin; how many beginnings. Once stopped there are none of either. */
 int64_t rlx_sorter_sort(rlx_sorter *s);
+/* The same of those n that stand in at[0 .. n). */
+int64_t rlx_sorter_order(rlx_sorter *s, size_t n);
 /* The first so many positions only; width is 1, few from 1 to half of count. */
 void rlx_sorter_first(rlx_sorter *s, size_t few);
 
@@ -95,6 +109,10 @@ void rlx_result_drop(rlx_pool *p, rlx_tensor_object *t);
 /* Takes over the tensors (NULL: not asked for): one alone, several as a tuple. */
 bool rlx_result_give(rlx_pool *p, rlx_tensor_object *const *parts, size_t n, relax_value *result,
                      rlx_fault *why);
+
+/* The same unless the call has been stopped: then they go. */
+bool rlx_result_finish(const rlx_builtin_work *w, rlx_pool *p, rlx_tensor_object *const *parts, size_t n,
+                       const char *who, relax_value *result, rlx_fault *why);
 
 /* The text with {} replaced by values, {{ and }} by braces; values that are left over are left
  * out. */
