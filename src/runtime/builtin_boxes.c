@@ -155,26 +155,6 @@ static void copy_row(const table *t, rlx_tensor_object *out, int64_t to, int64_t
            rlx_view_data(t->x) + (size_t)from * bytes, bytes);
 }
 
-/* New tensors for those of `parts` that are asked for (ndim >= 0). */
-typedef struct wanted { rlx_dtype dtype; int32_t ndim; int64_t dims[3]; } wanted;
-static bool make_results(rlx_pool *p, const wanted *w, size_t n, rlx_tensor_object **parts,
-                         const char *who, rlx_fault *why)
-{
-    for (size_t i = 0; i < n; i++)
-        parts[i] = NULL;
-    for (size_t i = 0; i < n; i++) {
-        if (w[i].ndim < 0)
-            continue;
-        parts[i] = rlx_result_tensor(p, w[i].dtype, w[i].ndim, w[i].dims, who, why);
-        if (!parts[i]) {
-            for (size_t k = 0; k < i; k++)
-                rlx_result_drop(p, parts[k]);
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- get_valid_counts ----------------------------------------------------------------------- */
 
 /* (data, score_threshold, id_index, score_index): how many are valid, these first, and where they
@@ -193,10 +173,9 @@ bool rlx_builtin_valid_counts(rlx_pool *p, const relax_value *args, int32_t n,
     if (!want_column(&args[2], length, -1, 1, who, &id, why) ||
         !want_column(&args[3], length, 0, 1, who, &score, why))
         return false;
-    const wanted parts[3] = { { RELAX_INT32, 1, { batch } },
-                              { t.dtype, 3, { batch, count, length } },
-                              { RELAX_INT32, 2, { batch, count } } };
-    if (!make_results(p, parts, 3, out, who, why))
+    const int64_t dims[3] = { batch, count, length };
+    const rlx_result parts[3] = { { RELAX_INT32, 1, dims }, { t.dtype, 3, dims }, { RELAX_INT32, 2, dims } };
+    if (!rlx_results_make(p, parts, 3, out, who, why))
         return false;
     int32_t *counts = out[0]->view.data, *places = out[2]->view.data;
     rlx_builtin_work w = RLX_BUILTIN_WORK(p);
@@ -473,12 +452,12 @@ bool rlx_builtin_suppress(rlx_pool *p, const relax_value *args, int32_t n, relax
     if (!read_suppress(&u, args, who, why))
         return false;
     bool data = !u.positions || u.sigma > 0;
-    const wanted parts[3] = { { u.t.dtype, data ? 3 : -1, { u.batch, u.count, u.length } },
-                              { RELAX_INT32, u.positions ? 2 : -1, { u.batch, u.count } },
-                              { RELAX_INT32, u.positions ? 2 : -1, { u.batch, 1 } } };
+    const int64_t dims[3] = { u.batch, u.count, u.length }, counts[2] = { u.batch, 1 };
+    int32_t two = u.positions ? 2 : -1;
+    const rlx_result parts[3] = { { u.t.dtype, data ? 3 : -1, dims }, { RELAX_INT32, two, dims }, { RELAX_INT32, two, counts } };
     if (!open_picker(&k, p, u.t.dtype, u.count, who, why))
         return false;
-    if (!make_results(p, parts, 3, out, who, why)) {
+    if (!rlx_results_make(p, parts, 3, out, who, why)) {
         close_picker(&k);
         return false;
     }
@@ -601,15 +580,14 @@ bool rlx_builtin_suppress_classes(rlx_pool *p, const relax_value *args, int32_t 
     c.none = !(c.rule.share > 0);
     if (!rlx_mul_i64(c.num, c.count, &pairs) || !rlx_mul_i64(pairs, c.batch, &rows))
         return rlx_builtin_no_memory(why, who);
-    const wanted all[2][3] = {
-        { { RELAX_INT64, 2, { rows, 3 } }, { RELAX_INT64, 1, { 1 } }, { .ndim = -1 } },
-        { { RELAX_INT64, 3, { c.batch, pairs, 2 } },
-          { c.boxes.dtype, 2, { c.batch, pairs } },
-          { RELAX_INT64, 1, { c.batch } } }
+    const int64_t onnx_rows[2] = { rows, 3 }, one = 1, pair_rows[3] = { c.batch, pairs, 2 };
+    const rlx_result all[2][3] = {
+        { { RELAX_INT64, 2, onnx_rows }, { RELAX_INT64, 1, &one }, { .ndim = -1 } },
+        { { RELAX_INT64, 3, pair_rows }, { c.boxes.dtype, 2, pair_rows }, { RELAX_INT64, 1, pair_rows } }
     };
     if (!open_picker(&k, p, c.scores.dtype, c.count, who, why))
         return false;
-    if (!make_results(p, all[!onnx], 3, out, who, why)) {
+    if (!rlx_results_make(p, all[!onnx], 3, out, who, why)) {
         close_picker(&k);
         return false;
     }

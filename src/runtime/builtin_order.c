@@ -3,6 +3,7 @@
  */
 /* built for size */
 #include "runtime/runtime_int.h"
+#include <math.h>
 
 bool rlx_builtin_ask(rlx_builtin_work *w)
 {
@@ -19,6 +20,74 @@ bool rlx_builtin_stopped(const char *who, rlx_fault *why)
 bool rlx_builtin_no_memory(rlx_fault *why, const char *who)
 {
     return rlx_fail(why, RLX_RT10, "out of memory for %s", who);
+}
+
+/* ---- sorters, elements ---------------------------------------------------------------------- */
+
+rlx_key_kind rlx_key_kind_of(rlx_dtype t)
+{
+    rlx_key_kind k = { .bytes = rlx_dtype_bytes(t), .lead = 64 - 8 * (unsigned)rlx_dtype_bytes(t) };
+    if (rlx_dtype_is_float(t)) {
+        /* without infinities NaN is what they become */
+        uint64_t bits = 0;
+        rlx_dtype_store_float(t, &bits, INFINITY);
+        double v = rlx_dtype_load_float(t, &bits);
+        k.greatest = (bits - (v != v)) << k.lead;
+    }
+    k.zero = k.greatest || (rlx_dtype_code(t) == RELAX_DTYPE_INT && !rlx_dtype_is_bool(t)) ? (uint64_t)1 << 63 : 0;
+    return k;
+}
+
+bool rlx_sorter_open(rlx_sorter *s, rlx_pool *p, rlx_dtype t, bool descending, int64_t count, int64_t width,
+                     const char *who, rlx_fault *why)
+{
+    size_t keys, cells;
+    *s = (rlx_sorter){ .memory = &p->memory->memory,
+                       .work = RLX_BUILTIN_WORK(p),
+                       .count = (size_t)count,
+                       .width = (size_t)width,
+                       .kind = rlx_key_kind_of(t) };
+    s->kind.inverted = descending ? UINT64_MAX << s->kind.lead : 0;
+    while (s->count >> s->place)
+        s->place++;
+    if (rlx_mul_size(s->count + RLX_SORTER_GAP, s->width, &keys) &&
+        rlx_add_size(keys, 2 * (s->count + 1), &cells) &&
+        rlx_mul_size(cells, sizeof *s->keys, &s->bytes))
+        s->keys = s->block = rlx_mem_alloc(s->memory, s->bytes);
+    if (!s->keys)
+        return rlx_builtin_no_memory(why, who);
+    s->at = (int64_t *)(s->keys + keys);
+    s->spare = s->at + s->count + 1;
+    return true;
+}
+
+void rlx_sorter_close(rlx_sorter *s)
+{
+    rlx_mem_free(s->memory, s->block, s->block ? s->bytes : 0);
+}
+
+enum { MOST_MOVED = 1024 }; /* at a time */
+
+/* n elements of 1, 2, 4 or 8 bytes to places `to_step` bytes apart, from those of positions that are
+ * `step` bytes apart: at[0], at[1] ..., or 0, 1 ... (at NULL). Ends early once stopped. */
+static void move_elements(rlx_builtin_work *w, unsigned char *to, size_t to_step, const void *from, int64_t step,
+                       const int64_t *at, size_t n, size_t bytes)
+{
+    for (size_t i = 0, end; i < n && rlx_builtin_goes_on(w, n - i < MOST_MOVED ? n - i : MOST_MOVED); i = end) {
+        end = n - i < MOST_MOVED ? n : i + MOST_MOVED;
+        for (size_t k = i; k < end; k++) {
+            const unsigned char *element = (const unsigned char *)from + (at ? at[k] : (int64_t)k) * step;
+            unsigned char *place = to + k * to_step;
+            if (bytes == 4)
+                memcpy(place, element, 4);
+            else if (bytes == 8)
+                memcpy(place, element, 8);
+            else if (bytes == 2)
+                memcpy(place, element, 2);
+            else
+                *place = *element;
+        }
+    }
 }
 
 /* ---- arguments ------------------------------------------------------------------------------ */
@@ -82,6 +151,21 @@ void rlx_result_drop(rlx_pool *p, rlx_tensor_object *t)
     relax_value v = rlx_value_object(RELAX_VALUE_TENSOR, t);
     if (t)
         rlx_pool_drop(p, &v);
+}
+
+bool rlx_results_make(rlx_pool *p, const rlx_result *w, size_t n, rlx_tensor_object **parts, const char *who,
+                      rlx_fault *why)
+{
+    size_t i = 0;
+    for (; i < n; i++) {
+        parts[i] = w[i].ndim < 0 ? NULL : rlx_result_tensor(p, w[i].dtype, w[i].ndim, w[i].dims, who, why);
+        if (!parts[i] && w[i].ndim >= 0)
+            break;
+    }
+    bool good = i == n;
+    while (!good && i-- > 0)
+        rlx_result_drop(p, parts[i]);
+    return good;
 }
 
 /* Takes over the tensors (NULL: not asked for): one alone, several as a tuple. */
@@ -154,25 +238,24 @@ static const unsigned char *element(const lines *l, int64_t o, int64_t k, int64_
 typedef struct order {
     bool descending;
     int64_t taken;
-    rlx_tensor_object *values, *positions;
+    rlx_tensor_object *part[2];      /* values, positions; NULL: not asked for */
     rlx_dtype dtype;
 } order;
 
 /* Writes what is first of a line. */
 static void give_line(rlx_sorter *s, const lines *l, const order *r, int64_t o, int64_t i)
 {
-    size_t bytes = rlx_dtype_bytes(r->dtype);
-    bool real = rlx_dtype_is_float(r->dtype);
-    for (int64_t k = 0; k < r->taken && rlx_builtin_goes_on(&s->work, 1); k++) {
-        size_t to = (size_t)((o * r->taken + k) * l->inner + i);
-        if (r->values)
-            rlx_move_element((unsigned char *)r->values->view.data + to * l->bytes, element(l, o, s->at[k], i), l->bytes);
-        unsigned char *position = r->positions ? (unsigned char *)r->positions->view.data + to * bytes : NULL;
-        if (position && real)
-            rlx_dtype_store_float(r->dtype, position, (double)s->at[k]);
-        else if (position)
-            rlx_move_element(position, (const unsigned char *)&s->at[k], bytes);
-    }
+    size_t first = (size_t)(o * r->taken * l->inner + i), step = (size_t)l->inner, n = (size_t)r->taken,
+           bytes = rlx_dtype_bytes(r->dtype);
+    if (r->part[0])
+        move_elements(&s->work, (unsigned char *)r->part[0]->view.data + first * l->bytes, step * l->bytes,
+                          element(l, o, 0, i), (int64_t)(step * l->bytes), s->at, n, l->bytes);
+    unsigned char *to = r->part[1] ? (unsigned char *)r->part[1]->view.data + first * bytes : NULL;
+    if (to && !rlx_dtype_is_float(r->dtype))
+        move_elements(&s->work, to, step * bytes, s->at, sizeof *s->at, NULL, n, bytes);
+    else if (to)
+        for (size_t k = 0; k < n && rlx_builtin_goes_on(&s->work, 1); k++)
+            rlx_dtype_store_float(r->dtype, to + k * step * bytes, (double)s->at[k]);
 }
 
 /* Lines that are next to each other from i on, at most `width`: memory is read in its order. */
@@ -208,15 +291,11 @@ static bool sort_lines(rlx_pool *p, const DLTensor *x, int64_t axis, order *r, b
     r->taken = r->taken < 1 || r->taken > l.count ? l.count : r->taken;
     if (x->ndim)
         dims[axis] = r->taken;
-    r->values = values ? rlx_result_tensor(p, l.dtype, x->ndim, dims, who, why) : NULL;
-    r->positions = positions && (r->values || !values)
-                       ? rlx_result_tensor(p, r->dtype, x->ndim, dims, who, why)
-                       : NULL;
-    rlx_tensor_object *parts[2] = { r->values, r->positions };
-    if ((values && !r->values) || (positions && !r->positions) ||
-        !rlx_sorter_open(&s, p, l.dtype, r->descending, l.count, width, who, why)) {
-        rlx_result_drop(p, r->values);
-        rlx_result_drop(p, r->positions);
+    const rlx_result wanted[2] = { { l.dtype, values ? x->ndim : -1, dims }, { r->dtype, positions ? x->ndim : -1, dims } };
+    if (!rlx_sorter_open(&s, p, l.dtype, r->descending, l.count, width, who, why))
+        return false;
+    if (!rlx_results_make(p, wanted, 2, r->part, who, why)) {
+        rlx_sorter_close(&s);
         return false;
     }
     s.width = 1;
@@ -224,7 +303,7 @@ static bool sort_lines(rlx_pool *p, const DLTensor *x, int64_t axis, order *r, b
         for (int64_t i = 0; i < l.inner && !s.work.stopped; i += width)
             sort_side_by_side(&s, &l, r, o, i, width);
     rlx_sorter_close(&s);
-    return rlx_result_finish(&s.work, p, parts, 2, who, result, why);
+    return rlx_result_finish(&s.work, p, r->part, 2, who, result, why);
 }
 
 bool rlx_builtin_sort(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
@@ -344,12 +423,10 @@ bool rlx_builtin_median(rlx_pool *p, const relax_value *args, int32_t n, relax_v
         return rlx_fail(why, RLX_RT14, "%s of no elements", who);
     if (!rlx_sorter_open(&s, p, t, false, h.count, 1, who, why))
         return false;
-    rlx_tensor_object *out[2] = { rlx_result_tensor(p, t, ndim, dims, who, why) };
-    if (out[0] && one && !(out[1] = rlx_result_tensor(p, RELAX_INT64, ndim, dims, who, why))) {
-        rlx_result_drop(p, out[0]);
-        out[0] = NULL;
-    }
-    for (int64_t o = 0; out[0] && o < h.outer && !s.work.stopped; o++) {
+    const rlx_result wanted[2] = { { t, ndim, dims }, { RELAX_INT64, one ? ndim : -1, dims } };
+    rlx_tensor_object *out[2];
+    bool good = rlx_results_make(p, wanted, 2, out, who, why);
+    for (int64_t o = 0; good && o < h.outer && !s.work.stopped; o++) {
         const unsigned char *from = rlx_view_data(h.x) + (size_t)half_offset(&h, false, o) * bytes;
         for (int64_t k = 0; k < h.count; k += run) /* the innermost of the axes */
             rlx_sorter_read(&s, from + (size_t)half_offset(&h, true, k) * bytes, (size_t)h.step[inner] * bytes,
@@ -364,7 +441,7 @@ bool rlx_builtin_median(rlx_pool *p, const relax_value *args, int32_t n, relax_v
             ((int64_t *)out[1]->view.data)[o] = middle;
     }
     rlx_sorter_close(&s);
-    return out[0] && rlx_result_finish(&s.work, p, out, 2, who, result, why);
+    return good && rlx_result_finish(&s.work, p, out, 2, who, result, why);
 }
 
 /* ---- unique --------------------------------------------------------------------------------- */
@@ -373,11 +450,7 @@ static void fill_unique(rlx_sorter *s, const lines *l, int64_t groups, rlx_tenso
 {
     for (int64_t g = 0; g < groups && rlx_builtin_goes_on(&s->work, s->width); g++) {
         int64_t begin = s->spare[g], end = g + 1 < groups ? s->spare[g + 1] : (int64_t)s->count;
-        for (int64_t o = 0; o < l->outer; o++)
-            for (int64_t i = 0; i < l->inner; i++)
-                memcpy((unsigned char *)out[0]->view.data +
-                           (size_t)((o * groups + g) * l->inner + i) * l->bytes,
-                       element(l, o, s->at[begin], i), l->bytes);
+        s->spare[g] = s->at[begin];
         if (out[1])
             ((int64_t *)out[1]->view.data)[g] = s->at[begin];
         for (int64_t k = begin; out[2] && k < end && rlx_builtin_goes_on(&s->work, 1); k++)
@@ -385,6 +458,11 @@ static void fill_unique(rlx_sorter *s, const lines *l, int64_t groups, rlx_tenso
         if (out[3])
             ((int64_t *)out[3]->view.data)[g] = end - begin;
     }
+    size_t step = (size_t)l->inner * l->bytes;
+    for (int64_t o = 0; o < l->outer; o++)
+        for (int64_t i = 0; i < l->inner && !s->work.stopped; i++)
+            move_elements(&s->work, (unsigned char *)out[0]->view.data + (size_t)(o * groups * l->inner + i) * l->bytes,
+                              step, element(l, o, 0, i), (int64_t)step, s->spare, (size_t)groups, l->bytes);
 }
 
 /* (tensor, sorted, index, inverse, counts, axis): without an axis the elements in row-major
@@ -420,18 +498,15 @@ bool rlx_builtin_unique(rlx_pool *p, const relax_value *args, int32_t n, relax_v
     if (has_axis)
         memcpy(dims, x->shape, (size_t)ndim * sizeof *dims);
     dims[has_axis ? axis : 0] = groups;
-    rlx_tensor_object *out[4] = { rlx_result_tensor(p, l.dtype, ndim, dims, "unique", why) };
-    bool good = out[0] != NULL;
-    for (int i = 0; i < 3 && good; i++) {
-        int64_t size = i == 1 ? l.count : groups;
-        out[1 + i] = flag[i] ? rlx_result_tensor(p, RELAX_INT64, 1, &size, "unique", why) : NULL;
-        good = out[1 + i] || !flag[i];
-    }
+    const rlx_result wanted[4] = { { l.dtype, ndim, dims },
+                                   { RELAX_INT64, flag[0] ? 1 : -1, &groups },
+                                   { RELAX_INT64, flag[1] ? 1 : -1, &l.count },
+                                   { RELAX_INT64, flag[2] ? 1 : -1, &groups } };
+    rlx_tensor_object *out[4];
+    bool good = rlx_results_make(p, wanted, 4, out, "unique", why);
     if (good)
         fill_unique(&s, &l, groups, out);
     rlx_sorter_close(&s);
-    for (int i = 0; i < 4 && !good; i++)
-        rlx_result_drop(p, out[i]);
     return good && rlx_result_finish(&s.work, p, out, 4, "unique", result, why);
 }
 
@@ -501,18 +576,19 @@ static void copy_slice(rlx_builtin_work *w, const DLTensor *x, const int64_t *be
 {
     int32_t last = x->ndim - 1;
     int64_t index[RLX_MAX_RANK] = { 0 }, total = rlx_shape_elements(out->view.ndim, out->view.shape),
-            row = last < 0 ? 1 : out->view.shape[last], step = last < 0 ? 1 : stride[last];
+            row = last < 0 ? 1 : out->view.shape[last], step = row > 1 ? stride[last] : 1;
     unsigned char *to = out->view.data;
-    for (int64_t k = 0; k < total && rlx_builtin_goes_on(w, 1); k += row) {
+    for (int64_t k = 0; k < total && rlx_builtin_goes_on(w, (size_t)row); k += row) {
         int64_t from = 0;
         for (int32_t d = 0; d <= last; d++)
             from = from * x->shape[d] + begin[d] + index[d] * stride[d];
-        size_t run = (size_t)(step == 1 ? row : 1) * bytes; /* that lies side by side */
-        for (int64_t i = 0; i < row && rlx_builtin_goes_on(w, run); i += step == 1 ? row : 1, to += run)
-            if (step == 1)
-                memcpy(to, rlx_view_data(x) + (size_t)from * bytes, run);
-            else
-                rlx_move_element(to, rlx_view_data(x) + (size_t)(from + i * step) * bytes, bytes);
+        const unsigned char *first = rlx_view_data(x) + (size_t)from * bytes;
+        size_t run = (size_t)row * bytes;
+        if (step == 1)
+            memcpy(to, first, run);
+        else
+            move_elements(w, to, bytes, first, step * (int64_t)bytes, NULL, (size_t)row, bytes);
+        to += run;
         for (int32_t d = last; d-- > 0 && ++index[d] == out->view.shape[d];)
             index[d] = 0;
     }

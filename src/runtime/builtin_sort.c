@@ -4,7 +4,6 @@
  * and descending order is the order of inverted keys. They stand at the upper end of 64 bits.
  */
 #include "runtime/runtime_int.h"
-#include <math.h>
 
 /*- What is sorted are numbers that hold bits of a key above the position:
  *
@@ -37,49 +36,7 @@ static RLX_NOINLINE bool spend(rlx_sorter *s, size_t n)
 /* Whether step i of n may be done. */
 static inline bool goes_on(rlx_sorter *s, size_t i, size_t n) { return i < n && (i % BLOCK || spend(s, n - i)); }
 
-bool rlx_sorter_open(rlx_sorter *s, rlx_pool *p, rlx_dtype t, bool descending, int64_t count, int64_t width,
-                     const char *who, rlx_fault *why)
-{
-    size_t keys, cells;
-    *s = (rlx_sorter){ .memory = &p->memory->memory,
-                       .work = RLX_BUILTIN_WORK(p),
-                       .count = (size_t)count,
-                       .width = (size_t)width,
-                       .kind = rlx_key_kind_of(t) };
-    s->kind.inverted = descending ? UINT64_MAX << s->kind.lead : 0;
-    while (s->count >> s->place)
-        s->place++;
-    if (rlx_mul_size(s->count + RLX_SORTER_GAP, s->width, &keys) &&
-        rlx_add_size(keys, 2 * (s->count + 1), &cells) &&
-        rlx_mul_size(cells, sizeof *s->keys, &s->bytes))
-        s->keys = s->block = rlx_mem_alloc(s->memory, s->bytes);
-    if (!s->keys)
-        return rlx_builtin_no_memory(why, who);
-    s->at = (int64_t *)(s->keys + keys);
-    s->spare = s->at + s->count + 1;
-    return true;
-}
-
-void rlx_sorter_close(rlx_sorter *s)
-{
-    rlx_mem_free(s->memory, s->block, s->block ? s->bytes : 0);
-}
-
 /* ---- keys ----------------------------------------------------------------------------------- */
-
-rlx_key_kind rlx_key_kind_of(rlx_dtype t)
-{
-    rlx_key_kind k = { .bytes = rlx_dtype_bytes(t), .lead = 64 - 8 * (unsigned)rlx_dtype_bytes(t) };
-    if (rlx_dtype_is_float(t)) {
-        /* without infinities NaN is what they become */
-        uint64_t bits = 0;
-        rlx_dtype_store_float(t, &bits, INFINITY);
-        double v = rlx_dtype_load_float(t, &bits);
-        k.greatest = (bits - (v != v)) << k.lead;
-    }
-    k.zero = k.greatest || (rlx_dtype_code(t) == RELAX_DTYPE_INT && !rlx_dtype_is_bool(t)) ? SIGN : 0;
-    return k;
-}
 
 /* Elements stand at the upper end of keys. Floats become what their sign and the rest of them say;
  * without branches. */
@@ -87,7 +44,12 @@ static void read_keys(rlx_key_kind k, const unsigned char *from, size_t step, si
 {
     for (; n; n--, from += step, to += to_step) {
         uint64_t bits = 0;
-        rlx_move_element((unsigned char *)&bits, from, k.bytes);
+        switch (k.bytes) {
+        case 1: memcpy(&bits, from, 1); break;
+        case 2: memcpy(&bits, from, 2); break;
+        case 4: memcpy(&bits, from, 4); break;
+        default: memcpy(&bits, from, 8); break;
+        }
         bits <<= k.lead;
         if (k.greatest) {
             uint64_t size = bits & ~SIGN, minus = 0 - (bits >> 63);
@@ -193,18 +155,20 @@ static uint64_t *sort_numbers(rlx_sorter *s, uint64_t *v, uint64_t *other, size_
  * on that fit beside them. */
 static void sort_range(rlx_sorter *s, size_t low, size_t high, size_t key, unsigned shift)
 {
-    uint64_t *v = (uint64_t *)s->at + low, place = ((uint64_t)1 << s->place) - 1, differ = 0, last;
+    uint64_t *v = (uint64_t *)s->at + low, place = ((uint64_t)1 << s->place) - 1, differ = 0, last = 0, falls = 0;
     const uint64_t *keys = s->keys + key, *from = v;
     size_t n = high - low, width = s->width;
     unsigned left = s->place;
     for (size_t i = 0; goes_on(s, i, n); i++) {
         uint64_t at = v[i] & place;
-        v[i] = keys[at * width] >> shift << left | at;
-        differ |= v[i] ^ v[0];
+        uint64_t x = keys[at * width] >> shift << left | at;
+        falls |= x < last;
+        v[i] = last = x;
+        differ |= x ^ v[0];
     }
     if (s->work.stopped)
         return;
-    if (differ >> left)
+    if (falls)
         from = sort_numbers(s, v, (uint64_t *)s->spare + low, n, differ);
     last = ~from[0];
     for (size_t i = 0; i < n; i++) {

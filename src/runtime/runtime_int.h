@@ -58,17 +58,6 @@ RLX_INLINE bool rlx_builtin_goes_on(rlx_builtin_work *w, size_t done)
 bool rlx_builtin_stopped(const char *who, rlx_fault *why);
 bool rlx_builtin_no_memory(rlx_fault *why, const char *who);
 
-/* Elements of 1, 2, 4 or 8 bytes. */
-RLX_INLINE void rlx_move_element(unsigned char *to, const unsigned char *from, size_t bytes)
-{
-    switch (bytes) {
-    case 1: memcpy(to, from, 1); break;
-    case 2: memcpy(to, from, 2); break;
-    case 4: memcpy(to, from, 4); break;
-    default: memcpy(to, from, 8); break;
-    }
-}
-
 /* A stable sort of positions by keys of up to 64 bits (builtin_sort.c). */
 enum { RLX_SORTER_GAP = 8 };       /* room behind the keys, so that those of lines side by side lie apart in the cache */
 typedef struct rlx_key_kind {      /* how elements become keys */
@@ -106,6 +95,10 @@ bool rlx_want_int(const relax_value *v, const char *who, int64_t *out, rlx_fault
 rlx_tensor_object *rlx_result_tensor(rlx_pool *p, rlx_dtype t, int32_t ndim, const int64_t *dims,
                                      const char *who, rlx_fault *why);
 void rlx_result_drop(rlx_pool *p, rlx_tensor_object *t);
+/* New tensors; NULL where the rank is below 0. False: then there are none. */
+typedef struct rlx_result { rlx_dtype dtype; int32_t ndim; const int64_t *dims; } rlx_result;
+bool rlx_results_make(rlx_pool *p, const rlx_result *w, size_t n, rlx_tensor_object **parts, const char *who,
+                      rlx_fault *why);
 /* Takes over the tensors (NULL: not asked for): one alone, several as a tuple. */
 bool rlx_result_give(rlx_pool *p, rlx_tensor_object *const *parts, size_t n, relax_value *result,
                      rlx_fault *why);
