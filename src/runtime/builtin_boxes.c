@@ -75,11 +75,6 @@ static bool want_table(const relax_value *v, int32_t ndim, const char *who, tabl
 
 static double number(const table *t, int64_t at)
 {
-    float f;
-    if (t->dtype == RELAX_FLOAT32) { /* most are */
-        memcpy(&f, rlx_view_data(t->x) + (size_t)at * sizeof f, sizeof f);
-        return (double)f;
-    }
     return rlx_dtype_load_float(t->dtype, rlx_view_data(t->x) + (size_t)at * t->bytes);
 }
 
