@@ -25,6 +25,7 @@ enum {
     BLOCK = 1024,     /* work that is asked for at a time */
     DIGIT_BITS = 11,
     DIGITS = 1 << DIGIT_BITS,
+    SPARSE = 128,     /* numbers for each that is looked at to find out which ones may be among the first */
     SINGLE = 16       /* first ones that are kept in order, each put in by itself */
 };
 
@@ -212,11 +213,11 @@ int64_t rlx_sorter_sort(rlx_sorter *s)
     return rlx_sorter_order(s, s->count);
 }
 
-/* Puts a position among the first of few; the last of them goes. */
-static void insert_position(rlx_sorter *s, size_t few, size_t position)
+/* Puts a position among at[0 .. n - 1), in their order; at[n - 1] goes. */
+static void insert_position(rlx_sorter *s, size_t n, size_t position)
 {
     uint64_t key = s->keys[position];
-    size_t k = few - 1;
+    size_t k = n - 1;
     for (; k && s->keys[s->at[k - 1]] > key; k--)
         s->at[k] = s->at[k - 1];
     s->at[k] = (int64_t)position;
@@ -225,33 +226,35 @@ static void insert_position(rlx_sorter *s, size_t few, size_t position)
 void rlx_sorter_first(rlx_sorter *s, size_t few)
 {
     bool single = few <= SINGLE;
-    size_t room = 2 * few, n = few;
+    size_t sample = few, n = 0;
     const uint64_t *keys = s->keys;
-    for (size_t i = 0; i < few; i++)
-        if (single)
-            insert_position(s, i + 1, i);
-        else
-            s->at[i] = (int64_t)i;
-    if (!single)
-        rlx_sorter_order(s, few);
-    for (size_t i = few, end; i < s->count && spend(s, BLOCK); i = end) {
-        uint64_t limit = keys[s->at[few - 1]];
+    while (sample * SPARSE < s->count)
+        sample *= 2;
+    for (size_t i = 0; i < sample; i++)
+        s->at[i] = (int64_t)(i * (s->count / sample));
+    rlx_sorter_order(s, sample);
+    uint64_t limit = s->work.stopped ? 0 : keys[s->at[few - 1]]; /* so many at least are not above it */
+    for (size_t i = 0, end; i < s->count && spend(s, BLOCK); i = end) {
         end = s->count - i < BLOCK ? s->count : i + BLOCK;
         for (size_t k = i; k < end; k++) {
-            if (RLX_LIKELY(keys[k] >= limit))
+            if (RLX_LIKELY(keys[k] > limit))
                 continue;
-            if (single)
-                insert_position(s, few, k);
-            else {
+            if (single) {
+                n += n < few;
+                insert_position(s, n, k);
+                if (n < few)
+                    continue;
+            } else {
                 s->at[n++] = (int64_t)k;
-                if (n < room)
+                if (n < 2 * few)
                     continue;
                 rlx_sorter_order(s, n);
                 n = few;
-                if (s->work.stopped)
-                    return;
             }
-            limit = keys[s->at[few - 1]];
+            uint64_t last = s->work.stopped ? 0 : keys[s->at[few - 1]];
+            if (last == 0)
+                return;
+            limit = last - 1;
         }
     }
     if (!single && !s->work.stopped)
