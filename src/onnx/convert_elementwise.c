@@ -214,6 +214,25 @@ RLX_ONNX_CONVERTER(convert_mean)
 }
 
 /* The result has the first operand's dtype, whatever that of the exponent is. */
+const rlx_expr *rlx_onnx_power(rlx_onnx_conv *c, const rlx_expr *x, double e, bool positive)
+{
+    rlx_dtype t = rlx_onnx_dtype_of(c, x);
+    bool real = rlx_dtype_is_float(t), wide = real && rlx_dtype_bits(t) > 16; /* a step costs it little */
+    if (e == 1)
+        return x;
+    if (e == 2)
+        return rlx_onnx_call1(c, "square", x);
+    if (e == 3 && wide)
+        return rlx_onnx_call2(c, "multiply", rlx_onnx_call1(c, "square", x), x);
+    if (e == 0.5 && real && positive)
+        return rlx_onnx_call1(c, "sqrt", x);
+    if (e == 0.75 && wide && positive) {
+        const rlx_expr *root = rlx_onnx_call1(c, "sqrt", x);
+        return rlx_onnx_call2(c, "multiply", root, rlx_onnx_call1(c, "sqrt", root));
+    }
+    return rlx_onnx_with(c, "power", x, e);
+}
+
 RLX_ONNX_CONVERTER(convert_pow)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0), *y = aligned(c, x, rlx_onnx_input(c, 1));
@@ -221,6 +240,10 @@ RLX_ONNX_CONVERTER(convert_pow)
         return false;
     rlx_dtype a = rlx_onnx_dtype_of(c, x), b = rlx_onnx_dtype_of(c, y);
     rlx_dtype t = a;
+    size_t n = 0;
+    const double *e = rlx_dtype_is_float(a) && rlx_onnx_rank(c, y) <= rlx_onnx_rank(c, x) ? rlx_onnx_floats_of(c, y, &n) : NULL;
+    if (e && n == 1 && (*e == 2 || *e == 3))
+        return rlx_onnx_output(c, 0, rlx_onnx_power(c, x, *e, false));
     if (a != b && !rlx_dtype_is_float(a) && rlx_dtype_is_float(b))
         t = b == RELAX_FLOAT64 || rlx_dtype_bits(a) > 24 ? RELAX_FLOAT64 : b;
     else if (a != b && !rlx_dtype_is_float(b) && !rlx_dtype_is_float(a))

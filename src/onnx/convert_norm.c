@@ -355,9 +355,9 @@ RLX_ONNX_CONVERTER(convert_lrn)
         const rlx_expr *part = rlx_onnx_slice(c, q, 1, from, rlx_fold_add(c->ctx, from, d[1]));
         sum = sum ? rlx_onnx_call2(c, "add", sum, part) : part;
     }
-    double alpha = rlx_onnx_float(c, "alpha", (double)1e-4f) / (double)size;
-    sum = rlx_onnx_with(c, "add", rlx_onnx_with(c, "multiply", sum, alpha), rlx_onnx_float(c, "bias", 1));
-    sum = rlx_onnx_with(c, "power", sum, rlx_onnx_float(c, "beta", 0.75));
+    double alpha = rlx_onnx_float(c, "alpha", (double)1e-4f) / (double)size, bias = rlx_onnx_float(c, "bias", 1);
+    sum = rlx_onnx_with(c, "add", rlx_onnx_with(c, "multiply", sum, alpha), bias);
+    sum = rlx_onnx_power(c, sum, rlx_onnx_float(c, "beta", 0.75), alpha >= 0 && bias >= 0);
     return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "divide", x, sum));
 }
 

@@ -326,11 +326,9 @@ RLX_ONNX_CONVERTER(convert_global_pool)
         return rlx_onnx_output(c, 0, rlx_onnx_reduce(c, c->row->argument, x, axes, (size_t)n - 2,
                                                      true));
     double p = c->version < 2 ? rlx_onnx_float(c, "p", 2) : (double)rlx_onnx_int(c, "p", 2);
-    rlx_dtype t = rlx_onnx_dtype_of(c, x);
-    const rlx_expr *y =
-        rlx_onnx_call2(c, "power", rlx_onnx_call1(c, "abs", x), rlx_onnx_scalar(c, t, p));
+    const rlx_expr *y = rlx_onnx_power(c, rlx_onnx_call1(c, "abs", x), p, true);
     y = rlx_onnx_reduce(c, "sum", y, axes, (size_t)n - 2, true);
-    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "power", y, rlx_onnx_scalar(c, t, 1 / p)));
+    return rlx_onnx_output(c, 0, rlx_onnx_power(c, y, 1 / p, true));
 }
 
 /* ---- positions --------------------------------------------------------------------------------- */

@@ -87,11 +87,35 @@ RLX_ONNX_CONVERTER(convert_mel)
 
 typedef struct fourier { const rlx_expr *re, *im; } fourier;
 
+/* Numbers of a matrix of waves that is kept rather than made in each call, at 8 bytes for each. */
+enum { MOST_WAVES = 1 << 20 };
+
+/* The same as constants, with the bits that a call would give them. */
+static fourier known_waves(rlx_onnx_conv *c, int64_t rows, int64_t columns, int64_t period)
+{
+    const int64_t shape[2] = { rows, columns };
+    size_t n = (size_t)(rows * columns);
+    double *re = rlx_onnx_array(c, n, sizeof *re), *im = rlx_onnx_array(c, n, sizeof *im);
+    if (!re || !im)
+        return (fourier){ NULL, NULL };
+    for (size_t i = 0; i < n; i++) {
+        int64_t j = (int64_t)i / columns, k = (int64_t)i % columns;
+        double x = (double)(j * k % period) / (double)period * (2 * PI);
+        re[i] = cos(x);
+        im[i] = sin(x);
+    }
+    return (fourier){ rlx_onnx_const(c, RELAX_FLOAT64, shape, 2, re), rlx_onnx_const(c, RELAX_FLOAT64, shape, 2, im) };
+}
+
 /* cos and sin of 2 pi j k / N: rows j of the operand, columns k of the result. */
 static fourier waves(rlx_onnx_conv *c, const rlx_prim *rows, const rlx_prim *columns,
                      const rlx_prim *period)
 {
     static const int64_t behind = 1;
+    int64_t r, m, p;
+    if (rlx_int_literal(rows, &r) && rlx_int_literal(columns, &m) && rlx_int_literal(period, &p) &&
+        r > 0 && m > 0 && p > 0 && r <= MOST_WAVES / m)
+        return known_waves(c, r, m, p);
     const rlx_expr *j = rlx_onnx_expand_dims(c, rlx_onnx_arange(c, rows, RELAX_INT64), &behind, 1);
     const rlx_expr *k = rlx_onnx_arange(c, columns, RELAX_INT64);
     const rlx_expr *n = size_as(c, period, RELAX_INT64);

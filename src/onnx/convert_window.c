@@ -311,10 +311,9 @@ RLX_ONNX_CONVERTER(convert_lp_pool)
         return false;
     for (size_t i = 0; i < w.n; i++)
         count *= (double)w.kernel[i];
-    const rlx_expr *y =
-        rlx_onnx_call2(c, "power", rlx_onnx_call1(c, "abs", x), rlx_onnx_scalar(c, t, p));
+    const rlx_expr *y = rlx_onnx_power(c, rlx_onnx_call1(c, "abs", x), p, true);
     y = rlx_onnx_call2(c, "multiply", pool_all(c, &w, y), rlx_onnx_scalar(c, t, count));
-    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "power", y, rlx_onnx_scalar(c, t, 1 / p)));
+    return rlx_onnx_output(c, 0, rlx_onnx_power(c, y, 1 / p, true));
 }
 
 static const rlx_expr *as_tensor(rlx_onnx_conv *c, const rlx_prim *p)

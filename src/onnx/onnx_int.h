@@ -237,6 +237,9 @@ const rlx_expr *rlx_onnx_call2(rlx_onnx_conv *c, const char *op, const rlx_expr 
                                const rlx_expr *y);
 /* The operator of x and a number of its dtype; NULL for no x. */
 const rlx_expr *rlx_onnx_with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double number);
+/* x to a power of its dtype, by products for 1, 2 and 3, which round each by itself. `positive`: no x is below 0,
+ * so that roots make 0.5 and 0.75. (convert_elementwise.c) */
+const rlx_expr *rlx_onnx_power(rlx_onnx_conv *c, const rlx_expr *x, double e, bool positive);
 const rlx_expr *rlx_onnx_emit(rlx_onnx_conv *c, const rlx_expr *e);
 const rlx_expr *rlx_onnx_item(rlx_onnx_conv *c, const rlx_expr *tuple, int64_t index);
 const rlx_expr *rlx_onnx_match(rlx_onnx_conv *c, const rlx_expr *e, const rlx_sinfo *info);

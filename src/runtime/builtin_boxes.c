@@ -40,7 +40,9 @@ static double overlap(bool narrow, const box *a, const box *b)
     for (int i = 0; i < 2; i++) {
         double from = a->low[i] > b->low[i] ? a->low[i] : b->low[i],
                to = a->high[i] < b->high[i] ? a->high[i] : b->high[i];
-        side[i] = to > from ? rounded(narrow, to - from) : 0;
+        if (!(to > from))
+            return 0;
+        side[i] = rounded(narrow, to - from);
     }
     double both = rounded(narrow, side[0] * side[1]);
     double all = rounded(narrow, rounded(narrow, a->area + b->area) - both);
@@ -148,36 +150,6 @@ static void copy_row(const table *t, rlx_tensor_object *out, int64_t to, int64_t
            rlx_view_data(t->x) + (size_t)from * bytes, bytes);
 }
 
-static bool finish(const rlx_builtin_work *w, rlx_pool *p, rlx_tensor_object *const *parts, size_t n,
-                   const char *who, relax_value *result, rlx_fault *why)
-{
-    if (!w->stopped)
-        return rlx_result_give(p, parts, n, result, why);
-    for (size_t i = 0; i < n; i++)
-        rlx_result_drop(p, parts[i]);
-    return rlx_builtin_stopped(who, why);
-}
-
-/* New tensors for those of `parts` that are asked for (ndim >= 0). */
-typedef struct wanted { rlx_dtype dtype; int32_t ndim; int64_t dims[3]; } wanted;
-static bool make_results(rlx_pool *p, const wanted *w, size_t n, rlx_tensor_object **parts,
-                         const char *who, rlx_fault *why)
-{
-    for (size_t i = 0; i < n; i++)
-        parts[i] = NULL;
-    for (size_t i = 0; i < n; i++) {
-        if (w[i].ndim < 0)
-            continue;
-        parts[i] = rlx_result_tensor(p, w[i].dtype, w[i].ndim, w[i].dims, who, why);
-        if (!parts[i]) {
-            for (size_t k = 0; k < i; k++)
-                rlx_result_drop(p, parts[k]);
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- get_valid_counts ----------------------------------------------------------------------- */
 
 /* (data, score_threshold, id_index, score_index): how many are valid, these first, and where they
@@ -196,10 +168,9 @@ bool rlx_builtin_valid_counts(rlx_pool *p, const relax_value *args, int32_t n,
     if (!want_column(&args[2], length, -1, 1, who, &id, why) ||
         !want_column(&args[3], length, 0, 1, who, &score, why))
         return false;
-    const wanted parts[3] = { { RELAX_INT32, 1, { batch } },
-                              { t.dtype, 3, { batch, count, length } },
-                              { RELAX_INT32, 2, { batch, count } } };
-    if (!make_results(p, parts, 3, out, who, why))
+    const int64_t dims[3] = { batch, count, length };
+    const rlx_result parts[3] = { { RELAX_INT32, 1, dims }, { t.dtype, 3, dims }, { RELAX_INT32, 2, dims } };
+    if (!rlx_results_make(p, parts, 3, out, who, why))
         return false;
     int32_t *counts = out[0]->view.data, *places = out[2]->view.data;
     rlx_builtin_work w = RLX_BUILTIN_WORK(p);
@@ -220,7 +191,7 @@ bool rlx_builtin_valid_counts(rlx_pool *p, const relax_value *args, int32_t n,
             places[to] = -1;
         }
     }
-    return finish(&w, p, out, 3, who, result, why);
+    return rlx_result_finish(&w, p, out, 3, who, result, why);
 }
 
 /* ---- boxes in the order of their scores ----------------------------------------------------- */
@@ -239,13 +210,13 @@ typedef struct picker {
     rlx_sorter s;
     box *kept;
     size_t bytes;
-    int64_t num_kept;
+    int64_t num_kept, ordered;
 } picker;
 
-static bool open_picker(picker *k, rlx_pool *p, int64_t count, const char *who, rlx_fault *why)
+static bool open_picker(picker *k, rlx_pool *p, rlx_dtype scores, int64_t count, const char *who, rlx_fault *why)
 {
     *k = (picker){ .kept = NULL };
-    if (!rlx_sorter_open(&k->s, p, count, 1, who, why))
+    if (!rlx_sorter_open(&k->s, p, scores, true, count, 1, who, why))
         return false;
     if (rlx_mul_size((size_t)count + 1, sizeof *k->kept, &k->bytes) &&
         (k->kept = rlx_mem_alloc(k->s.memory, k->bytes)))
@@ -278,22 +249,39 @@ static box load_box(const group *g, int64_t i)
     return b;
 }
 
+/* Keys of scores that are above `above` are below it, less 1: with that of NaN, 0, no others are. */
+static uint64_t limit_of(rlx_sorter *s, const group *g)
+{
+    unsigned char bytes[sizeof(double)];
+    uint64_t key;
+    rlx_dtype_store_float(g->scores->dtype, bytes, g->above);
+    double v = rlx_dtype_load_float(g->scores->dtype, bytes);
+    rlx_sorter_read(s, bytes, 0, 1, &key, 1);
+    return v != v ? (g->above < 0 ? UINT64_MAX : 0) : v > g->above ? key : key - 1;
+}
+
 /* Puts the boxes whose scores count in order, the best first, equal ones as they are: positions
- * in k->s.at[0 .. result). */
-static int64_t order_boxes(picker *k, const group *g)
+ * in k->s.at[0 .. result), if not many are wanted just k->ordered of them so far. */
+static int64_t order_boxes(picker *k, const group *g, int64_t most)
 {
     rlx_sorter *s = &k->s;
-    s->count = (size_t)g->count;
+    const table *t = g->scores;
+    uint64_t limit = limit_of(s, g);
     int64_t good = 0;
-    for (int64_t i = 0; i < g->count && rlx_builtin_goes_on(&s->work, 1); i++) {
-        const unsigned char *at =
-            rlx_view_data(g->scores->x) +
-            (size_t)(g->first_score + i * g->score_stride) * g->scores->bytes;
-        bool counts = g->any || score_of(g, i) > g->above;
-        s->keys[i] = counts ? ~rlx_sorter_key(g->scores->dtype, at) : UINT64_MAX;
+    s->count = (size_t)g->count;
+    rlx_sorter_read(s, rlx_view_data(t->x) + (size_t)g->first_score * t->bytes, (size_t)g->score_stride * t->bytes,
+                    s->count, s->keys, 1);
+    for (int64_t i = 0; i < g->count && !s->work.stopped; i++) {
+        bool counts = g->any || s->keys[i] - 1 < limit;
+        s->keys[i] = counts ? s->keys[i] : UINT64_MAX;   /* no number has it */
+        s->at[good] = i;
         good += counts;
     }
-    rlx_sorter_sort(s);
+    k->ordered = most < good / 16 ? most + most / 4 + 4 : good;
+    if (k->ordered < good)
+        rlx_sorter_first(s, (size_t)k->ordered);
+    else
+        rlx_sorter_order(s, (size_t)good);
     return s->work.stopped ? 0 : good;
 }
 
@@ -305,6 +293,12 @@ static void pick_boxes(picker *k, const group *g, int64_t candidates, const rule
     bool narrow = g->boxes->narrow;
     k->num_kept = 0;
     for (int64_t i = 0; i < candidates && k->num_kept < r->most; i++) {
+        if (i == k->ordered) { /* few of them have stayed */
+            rlx_sorter_sort(&k->s);
+            k->ordered = candidates;
+        }
+        if (k->s.work.stopped)
+            return;
         box b = load_box(g, k->s.at[i]);
         bool stays = true;
         for (int64_t j = 0; j < k->num_kept && stays; j++) {
@@ -411,7 +405,7 @@ static void suppress_batch(picker *k, const suppress *u, int64_t b, rlx_tensor_o
     int64_t valid = u->valid[b] < 0 ? 0 : u->valid[b], row = b * u->count;
     g.first_score = g.first + u->score;
     g.count = valid < u->count ? valid : u->count;
-    int64_t candidates = order_boxes(k, &g);
+    int64_t candidates = order_boxes(k, &g, g.count);
     candidates = u->top > 0 && u->top < candidates ? u->top : candidates;
     bool fading = u->sigma > 0;
     if (fading)
@@ -453,12 +447,12 @@ bool rlx_builtin_suppress(rlx_pool *p, const relax_value *args, int32_t n, relax
     if (!read_suppress(&u, args, who, why))
         return false;
     bool data = !u.positions || u.sigma > 0;
-    const wanted parts[3] = { { u.t.dtype, data ? 3 : -1, { u.batch, u.count, u.length } },
-                              { RELAX_INT32, u.positions ? 2 : -1, { u.batch, u.count } },
-                              { RELAX_INT32, u.positions ? 2 : -1, { u.batch, 1 } } };
-    if (!open_picker(&k, p, u.count, who, why))
+    const int64_t dims[3] = { u.batch, u.count, u.length }, counts[2] = { u.batch, 1 };
+    int32_t two = u.positions ? 2 : -1;
+    const rlx_result parts[3] = { { u.t.dtype, data ? 3 : -1, dims }, { RELAX_INT32, two, dims }, { RELAX_INT32, two, counts } };
+    if (!open_picker(&k, p, u.t.dtype, u.count, who, why))
         return false;
-    if (!make_results(p, parts, 3, out, who, why)) {
+    if (!rlx_results_make(p, parts, 3, out, who, why)) {
         close_picker(&k);
         return false;
     }
@@ -466,7 +460,7 @@ bool rlx_builtin_suppress(rlx_pool *p, const relax_value *args, int32_t n, relax
         suppress_batch(&k, &u, b, out);
     rlx_builtin_work w = k.s.work;
     close_picker(&k);
-    return finish(&w, p, out, 3, who, result, why);
+    return rlx_result_finish(&w, p, out, 3, who, result, why);
 }
 
 /* ---- each class by itself ------------------------------------------------------------------- */
@@ -507,7 +501,7 @@ static bool pick_class(picker *k, const classes *c, int64_t b, int64_t i)
                 .count = c->count, .above = c->above, .any = c->any, .centered = c->centered };
     k->num_kept = 0;
     if (c->rule.most && !c->none)
-        pick_boxes(k, &g, order_boxes(k, &g), &c->rule);
+        pick_boxes(k, &g, order_boxes(k, &g, c->rule.most), &c->rule);
     return !k->s.work.stopped;
 }
 
@@ -581,22 +575,21 @@ bool rlx_builtin_suppress_classes(rlx_pool *p, const relax_value *args, int32_t 
     c.none = !(c.rule.share > 0);
     if (!rlx_mul_i64(c.num, c.count, &pairs) || !rlx_mul_i64(pairs, c.batch, &rows))
         return rlx_builtin_no_memory(why, who);
-    const wanted all[2][3] = {
-        { { RELAX_INT64, 2, { rows, 3 } }, { RELAX_INT64, 1, { 1 } }, { .ndim = -1 } },
-        { { RELAX_INT64, 3, { c.batch, pairs, 2 } },
-          { c.boxes.dtype, 2, { c.batch, pairs } },
-          { RELAX_INT64, 1, { c.batch } } }
+    const int64_t onnx_rows[2] = { rows, 3 }, one = 1, pair_rows[3] = { c.batch, pairs, 2 };
+    const rlx_result all[2][3] = {
+        { { RELAX_INT64, 2, onnx_rows }, { RELAX_INT64, 1, &one }, { .ndim = -1 } },
+        { { RELAX_INT64, 3, pair_rows }, { c.boxes.dtype, 2, pair_rows }, { RELAX_INT64, 1, pair_rows } }
     };
-    if (!open_picker(&k, p, c.count, who, why))
+    if (!open_picker(&k, p, c.scores.dtype, c.count, who, why))
         return false;
-    if (!make_results(p, all[!onnx], 3, out, who, why)) {
+    if (!rlx_results_make(p, all[!onnx], 3, out, who, why)) {
         close_picker(&k);
         return false;
     }
     (onnx ? fill_onnx : fill_tensorflow)(&k, &c, out);
     rlx_builtin_work w = k.s.work;
     close_picker(&k);
-    return finish(&w, p, out, 3, who, result, why);
+    return rlx_result_finish(&w, p, out, 3, who, result, why);
 }
 
 /* ..., center_point_box: as ONNX's operator, with as many rows as boxes are chosen. They are kept
@@ -612,7 +605,7 @@ bool rlx_builtin_suppress_dynamic(rlx_pool *p, const relax_value *args, int32_t 
         return false;
     c.centered = centered != 0;
     c.any = c.above == -INFINITY;
-    if (!open_picker(&k, p, c.count, who, why))
+    if (!open_picker(&k, p, c.scores.dtype, c.count, who, why))
         return false;
     rlx_memory *memory = k.s.memory;
     RLX_VEC(int64_t) rows = { 0 };
@@ -636,5 +629,5 @@ bool rlx_builtin_suppress_dynamic(rlx_pool *p, const relax_value *args, int32_t 
     if (out && rows.len)
         memcpy(out->view.data, rows.data, rows.len * sizeof *rows.data);
     rlx_vec_free(memory, &rows);
-    return good && finish(&w, p, &out, 1, who, result, why);
+    return good && rlx_result_finish(&w, p, &out, 1, who, result, why);
 }

@@ -1,12 +1,9 @@
 /* builtin_order.c: builtins whose result has no loop nest: sorting, distinct elements,
- * positions, slices by run-time bounds.
- *
- * Every element becomes a 64-bit key: keys compare as elements do, NaN is the greatest, -0.0 is
- * 0.0. Descending order is the order of inverted keys, so one stable merge sort of positions
- * serves all.
+ * positions, slices by run-time bounds. All that sorts does so by the keys of builtin_sort.c.
  */
 /* built for size */
 #include "runtime/runtime_int.h"
+#include <math.h>
 
 bool rlx_builtin_ask(rlx_builtin_work *w)
 {
@@ -25,19 +22,38 @@ bool rlx_builtin_no_memory(rlx_fault *why, const char *who)
     return rlx_fail(why, RLX_RT10, "out of memory for %s", who);
 }
 
-bool rlx_sorter_open(rlx_sorter *s, rlx_pool *p, int64_t count, int64_t width, const char *who,
-                        rlx_fault *why)
+/* ---- sorters, elements ---------------------------------------------------------------------- */
+
+rlx_key_kind rlx_key_kind_of(rlx_dtype t)
+{
+    rlx_key_kind k = { .bytes = rlx_dtype_bytes(t), .lead = 64 - 8 * (unsigned)rlx_dtype_bytes(t) };
+    if (rlx_dtype_is_float(t)) {
+        /* without infinities NaN is what they become */
+        uint64_t bits = 0;
+        rlx_dtype_store_float(t, &bits, INFINITY);
+        double v = rlx_dtype_load_float(t, &bits);
+        k.greatest = (bits - (v != v)) << k.lead;
+    }
+    k.zero = k.greatest || (rlx_dtype_code(t) == RELAX_DTYPE_INT && !rlx_dtype_is_bool(t)) ? (uint64_t)1 << 63 : 0;
+    return k;
+}
+
+bool rlx_sorter_open(rlx_sorter *s, rlx_pool *p, rlx_dtype t, bool descending, int64_t count, int64_t width,
+                     const char *who, rlx_fault *why)
 {
     size_t keys, cells;
     *s = (rlx_sorter){ .memory = &p->memory->memory,
-                   .work = RLX_BUILTIN_WORK(p),
-                   .count = (size_t)count,
-                   .width = (size_t)width };
-    if (!rlx_mul_size(s->count + 1, s->width, &keys) ||
-        !rlx_add_size(keys, 2 * (s->count + 1), &cells) ||
-        !rlx_mul_size(cells, sizeof *s->keys, &s->bytes))
-        return rlx_builtin_no_memory(why, who);
-    s->keys = rlx_mem_alloc(s->memory, s->bytes);
+                       .work = RLX_BUILTIN_WORK(p),
+                       .count = (size_t)count,
+                       .width = (size_t)width,
+                       .kind = rlx_key_kind_of(t) };
+    s->kind.inverted = descending ? UINT64_MAX << s->kind.lead : 0;
+    while (s->count >> s->place)
+        s->place++;
+    if (rlx_mul_size(s->count + RLX_SORTER_GAP, s->width, &keys) &&
+        rlx_add_size(keys, 2 * (s->count + 1), &cells) &&
+        rlx_mul_size(cells, sizeof *s->keys, &s->bytes))
+        s->keys = s->block = rlx_mem_alloc(s->memory, s->bytes);
     if (!s->keys)
         return rlx_builtin_no_memory(why, who);
     s->at = (int64_t *)(s->keys + keys);
@@ -47,107 +63,30 @@ bool rlx_sorter_open(rlx_sorter *s, rlx_pool *p, int64_t count, int64_t width, c
 
 void rlx_sorter_close(rlx_sorter *s)
 {
-    rlx_mem_free(s->memory, s->keys, s->keys ? s->bytes : 0);
+    rlx_mem_free(s->memory, s->block, s->block ? s->bytes : 0);
 }
 
-/* ---- keys ----------------------------------------------------------------------------------- */
+enum { MOST_MOVED = 1024 }; /* at a time */
 
-static uint64_t float_key(uint64_t bits, unsigned width)
+/* n elements of 1, 2, 4 or 8 bytes to places `to_step` bytes apart, from those of positions that are
+ * `step` bytes apart: at[0], at[1] ..., or 0, 1 ... (at NULL). Ends early once stopped. */
+static void move_elements(rlx_builtin_work *w, unsigned char *to, size_t to_step, const void *from, int64_t step,
+                       const int64_t *at, size_t n, size_t bytes)
 {
-    uint64_t sign = (uint64_t)1 << (width - 1), size = bits & ~sign;
-    if (size == 0)
-        return sign;
-    return bits & sign ? sign - size : sign + size;
-}
-
-uint64_t rlx_sorter_key(rlx_dtype t, const unsigned char *at)
-{
-    size_t bytes = rlx_dtype_bytes(t);
-    uint64_t u = 0;
-    if (t == RELAX_FLOAT32) { /* most are */
-        uint32_t bits;
-        memcpy(&bits, at, sizeof bits);
-        return (bits & 0x7fffffff) > 0x7f800000 ? UINT64_MAX : float_key(bits, 32);
-    }
-    memcpy(&u, at, bytes <= sizeof u ? bytes : 0);
-    if (rlx_dtype_is_float(t)) {
-        double v = rlx_dtype_load_float(t, at);
-        return v != v ? UINT64_MAX : float_key(u, (unsigned)(8 * bytes));
-    }
-    return rlx_dtype_code(t) == RELAX_DTYPE_INT && !rlx_dtype_is_bool(t)
-               ? u ^ (uint64_t)1 << (8 * bytes - 1)
-               : u;
-}
-
-static int compare(const rlx_sorter *s, int64_t a, int64_t b)
-{
-    const uint64_t *x = s->keys + (size_t)a * s->width, *y = s->keys + (size_t)b * s->width;
-    for (size_t i = 0; i < s->width; i++)
-        if (x[i] != y[i])
-            return x[i] < y[i] ? -1 : 1;
-    return 0;
-}
-
-static void merge(rlx_sorter *s, size_t low, size_t middle, size_t high)
-{
-    size_t i = low, k = middle, out = low;
-    while (i < middle && k < high && rlx_builtin_goes_on(&s->work, s->width))
-        s->spare[out++] = compare(s, s->at[k], s->at[i]) < 0 ? s->at[k++] : s->at[i++];
-    if (s->work.stopped)
-        return;
-    while (i < middle)
-        s->spare[out++] = s->at[i++];
-    while (k < high)
-        s->spare[out++] = s->at[k++];
-}
-
-/* Positions in the order of their keys, equal ones as they are; once stopped they are none. */
-void rlx_sorter_sort(rlx_sorter *s)
-{
-    for (size_t i = 0; i < s->count && rlx_builtin_goes_on(&s->work, 1); i++)
-        s->at[i] = (int64_t)i;
-    for (size_t run = 1; run < s->count && !s->work.stopped; run *= 2) {
-        for (size_t low = 0; low < s->count && rlx_builtin_goes_on(&s->work, 1); low += 2 * run) {
-            size_t middle = low + run < s->count ? low + run : s->count,
-                   high = middle + run < s->count ? middle + run : s->count;
-            merge(s, low, middle, high);
+    for (size_t i = 0, end; i < n && rlx_builtin_goes_on(w, n - i < MOST_MOVED ? n - i : MOST_MOVED); i = end) {
+        end = n - i < MOST_MOVED ? n : i + MOST_MOVED;
+        for (size_t k = i; k < end; k++) {
+            const unsigned char *element = (const unsigned char *)from + (at ? at[k] : (int64_t)k) * step;
+            unsigned char *place = to + k * to_step;
+            if (bytes == 4)
+                memcpy(place, element, 4);
+            else if (bytes == 8)
+                memcpy(place, element, 8);
+            else if (bytes == 2)
+                memcpy(place, element, 2);
+            else
+                *place = *element;
         }
-        int64_t *other = s->at;
-        s->at = s->spare;
-        s->spare = other;
-    }
-}
-
-/* By its one key, equal ones as they are. */
-static bool is_before(const rlx_sorter *s, int64_t a, int64_t b)
-{
-    return s->keys[a] != s->keys[b] ? s->keys[a] < s->keys[b] : a < b;
-}
-
-/* Puts a position into the heap of so many from i down; the last of their order is on top. */
-static void sink(rlx_sorter *s, size_t i, size_t count, int64_t position)
-{
-    for (size_t child; (child = 2 * i + 1) < count; i = child) {
-        child += child + 1 < count && is_before(s, s->at[child], s->at[child + 1]);
-        if (!is_before(s, position, s->at[child]))
-            break;
-        s->at[i] = s->at[child];
-    }
-    s->at[i] = position;
-}
-
-/* The first so many positions in the order of their one key: few of them. */
-static void sort_first(rlx_sorter *s, size_t few)
-{
-    for (size_t i = few; i-- > 0;)
-        sink(s, i, few, (int64_t)i);
-    for (size_t i = few; i < s->count && rlx_builtin_goes_on(&s->work, 1); i++)
-        if (s->keys[i] < s->keys[s->at[0]])
-            sink(s, 0, few, (int64_t)i);
-    while (few-- > 1) {
-        int64_t last = s->at[few];
-        s->at[few] = s->at[0];
-        sink(s, 0, few, last);
     }
 }
 
@@ -214,6 +153,21 @@ void rlx_result_drop(rlx_pool *p, rlx_tensor_object *t)
         rlx_pool_drop(p, &v);
 }
 
+bool rlx_results_make(rlx_pool *p, const rlx_result *w, size_t n, rlx_tensor_object **parts, const char *who,
+                      rlx_fault *why)
+{
+    size_t i = 0;
+    for (; i < n; i++) {
+        parts[i] = w[i].ndim < 0 ? NULL : rlx_result_tensor(p, w[i].dtype, w[i].ndim, w[i].dims, who, why);
+        if (!parts[i] && w[i].ndim >= 0)
+            break;
+    }
+    bool good = i == n;
+    while (!good && i-- > 0)
+        rlx_result_drop(p, parts[i]);
+    return good;
+}
+
 /* Takes over the tensors (NULL: not asked for): one alone, several as a tuple. */
 bool rlx_result_give(rlx_pool *p, rlx_tensor_object *const *parts, size_t n, relax_value *result,
                  rlx_fault *why)
@@ -242,26 +196,22 @@ bool rlx_result_give(rlx_pool *p, rlx_tensor_object *const *parts, size_t n, rel
     return true;
 }
 
-static bool give_unless(const rlx_builtin_work *w, rlx_pool *p, rlx_tensor_object *t, const char *who,
-                        relax_value *result, rlx_fault *why)
+bool rlx_result_finish(const rlx_builtin_work *w, rlx_pool *p, rlx_tensor_object *const *parts, size_t n,
+                       const char *who, relax_value *result, rlx_fault *why)
 {
     if (!w->stopped)
-        return rlx_result_give(p, &t, 1, result, why);
-    rlx_result_drop(p, t);
+        return rlx_result_give(p, parts, n, result, why);
+    for (size_t i = 0; i < n; i++)
+        rlx_result_drop(p, parts[i]);
     return rlx_builtin_stopped(who, why);
 }
 
-static void store_number(rlx_dtype t, unsigned char *to, int64_t v)
-{
-    if (rlx_dtype_is_float(t))
-        rlx_dtype_store_float(t, to, (double)v);
-    else
-        memcpy(to, &v, rlx_dtype_bytes(t));
-}
-
-enum { MOST_FIRST = 1024 }; /* that are taken out one by one */
-
 /* ---- sort, argsort, topk -------------------------------------------------------------------- */
+
+enum {
+    SIDE_BY_SIDE = 16,  /* lines that are read together */
+    MOST_KEYS = 1 << 16 /* for that */
+};
 
 /* Lines of elements along an axis: `outer` times `inner` of them, elements of one are `inner`
  * apart. */
@@ -288,63 +238,72 @@ static const unsigned char *element(const lines *l, int64_t o, int64_t k, int64_
 typedef struct order {
     bool descending;
     int64_t taken;
-    rlx_tensor_object *values, *positions;
+    rlx_tensor_object *part[2];      /* values, positions; NULL: not asked for */
     rlx_dtype dtype;
 } order;
 
-static void sort_line(rlx_sorter *s, const lines *l, const order *r, int64_t o, int64_t i)
+/* Writes what is first of a line. */
+static void give_line(rlx_sorter *s, const lines *l, const order *r, int64_t o, int64_t i)
 {
-    for (int64_t k = 0; k < l->count && rlx_builtin_goes_on(&s->work, 1); k++) {
-        uint64_t key = rlx_sorter_key(l->dtype, element(l, o, k, i));
-        s->keys[k] = r->descending ? ~key : key;
-    }
-    if (r->taken < l->count / 4 && r->taken <= MOST_FIRST)
-        sort_first(s, (size_t)r->taken);
+    size_t first = (size_t)(o * r->taken * l->inner + i), step = (size_t)l->inner, n = (size_t)r->taken,
+           bytes = rlx_dtype_bytes(r->dtype);
+    if (r->part[0])
+        move_elements(&s->work, (unsigned char *)r->part[0]->view.data + first * l->bytes, step * l->bytes,
+                          element(l, o, 0, i), (int64_t)(step * l->bytes), s->at, n, l->bytes);
+    unsigned char *to = r->part[1] ? (unsigned char *)r->part[1]->view.data + first * bytes : NULL;
+    if (to && !rlx_dtype_is_float(r->dtype))
+        move_elements(&s->work, to, step * bytes, s->at, sizeof *s->at, NULL, n, bytes);
+    else if (to)
+        for (size_t k = 0; k < n && rlx_builtin_goes_on(&s->work, 1); k++)
+            rlx_dtype_store_float(r->dtype, to + k * step * bytes, (double)s->at[k]);
+}
+
+/* Lines that are next to each other from i on, at most `width`: memory is read in its order. */
+static void sort_side_by_side(rlx_sorter *s, const lines *l, const order *r, int64_t o, int64_t i, int64_t width)
+{
+    uint64_t *keys = s->keys;
+    size_t step = s->count + RLX_SORTER_GAP, num = (size_t)(l->inner - i < width ? l->inner - i : width);
+    if (num == 1)
+        rlx_sorter_read(s, element(l, o, 0, i), (size_t)l->inner * l->bytes, s->count, keys, 1);
     else
-        rlx_sorter_sort(s);
-    for (int64_t k = 0; k < r->taken && rlx_builtin_goes_on(&s->work, 1); k++) {
-        size_t to = (size_t)((o * r->taken + k) * l->inner + i);
-        if (r->values)
-            memcpy((unsigned char *)r->values->view.data + to * l->bytes,
-                   element(l, o, s->at[k], i), l->bytes);
-        if (r->positions)
-            store_number(r->dtype,
-                         (unsigned char *)r->positions->view.data + to * rlx_dtype_bytes(r->dtype),
-                         s->at[k]);
+        for (int64_t k = 0; k < l->count; k++)
+            rlx_sorter_read(s, element(l, o, k, i), l->bytes, num, keys + k, step);
+    for (size_t j = 0; j < num && !s->work.stopped; j++, s->keys += step) {
+        if (r->taken < l->count / 8)
+            rlx_sorter_first(s, (size_t)r->taken);
+        else
+            rlx_sorter_sort(s);
+        give_line(s, l, r, o, i + (int64_t)j);
     }
+    s->keys = keys;
 }
 
 static bool sort_lines(rlx_pool *p, const DLTensor *x, int64_t axis, order *r, bool values,
                        bool positions, const char *who, relax_value *result, rlx_fault *why)
 {
     lines l = lines_of(x, axis);
-    int64_t dims[RLX_MAX_RANK];
+    int64_t dims[RLX_MAX_RANK], width = l.inner < SIDE_BY_SIDE ? l.inner : SIDE_BY_SIDE;
     rlx_sorter s;
     if (x->ndim)
         memcpy(dims, x->shape, (size_t)x->ndim * sizeof *dims);
+    while (width > 1 && width * l.count > MOST_KEYS)
+        width /= 2;
     r->taken = r->taken < 1 || r->taken > l.count ? l.count : r->taken;
     if (x->ndim)
         dims[axis] = r->taken;
-    r->values = values ? rlx_result_tensor(p, l.dtype, x->ndim, dims, who, why) : NULL;
-    r->positions = positions && (r->values || !values)
-                       ? rlx_result_tensor(p, r->dtype, x->ndim, dims, who, why)
-                       : NULL;
-    rlx_tensor_object *parts[2] = { r->values, r->positions };
-    if ((values && !r->values) || (positions && !r->positions) ||
-        !rlx_sorter_open(&s, p, l.count, 1, who, why)) {
-        rlx_result_drop(p, r->values);
-        rlx_result_drop(p, r->positions);
+    const rlx_result wanted[2] = { { l.dtype, values ? x->ndim : -1, dims }, { r->dtype, positions ? x->ndim : -1, dims } };
+    if (!rlx_sorter_open(&s, p, l.dtype, r->descending, l.count, width, who, why))
+        return false;
+    if (!rlx_results_make(p, wanted, 2, r->part, who, why)) {
+        rlx_sorter_close(&s);
         return false;
     }
+    s.width = 1;
     for (int64_t o = 0; o < l.outer && l.count; o++)
-        for (int64_t i = 0; i < l.inner && !s.work.stopped; i++)
-            sort_line(&s, &l, r, o, i);
+        for (int64_t i = 0; i < l.inner && !s.work.stopped; i += width)
+            sort_side_by_side(&s, &l, r, o, i, width);
     rlx_sorter_close(&s);
-    if (!s.work.stopped)
-        return rlx_result_give(p, parts, 2, result, why);
-    rlx_result_drop(p, r->values);
-    rlx_result_drop(p, r->positions);
-    return rlx_builtin_stopped(who, why);
+    return rlx_result_finish(&s.work, p, r->part, 2, who, result, why);
 }
 
 bool rlx_builtin_sort(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
@@ -446,30 +405,32 @@ bool rlx_builtin_median(rlx_pool *p, const relax_value *args, int32_t n, relax_v
 {
     static const char who[] = "median";
     halves h = { .x = rlx_want_tensor(&args[0], who, why) };
-    int64_t keep, dims[RLX_MAX_RANK];
-    int32_t ndim = 0;
+    int64_t keep = 0, dims[RLX_MAX_RANK], run = 1;
+    int32_t ndim = 0, inner = 0;
     rlx_sorter s;
     if (!h.x || !read_halves(&h, &args[1], who, why) || !rlx_want_int(&args[2], who, &keep, why))
         return false;
     rlx_dtype t = rlx_dl_dtype(h.x);
     size_t bytes = rlx_dtype_bytes(t);
     bool one = ((const rlx_shape_object *)args[1].v.p)->ndim == 1;
-    for (int32_t i = 0; i < h.x->ndim; i++)
+    for (int32_t i = 0; i < h.x->ndim; i++) {
         if (!h.inside[i] || keep)
             dims[ndim++] = h.inside[i] ? 1 : h.x->shape[i];
+        if (h.inside[i])
+            inner = i, run = h.x->shape[i];
+    }
     if (!h.count && h.outer)
         return rlx_fail(why, RLX_RT14, "%s of no elements", who);
-    if (!rlx_sorter_open(&s, p, h.count, 1, who, why))
+    if (!rlx_sorter_open(&s, p, t, false, h.count, 1, who, why))
         return false;
-    rlx_tensor_object *out[2] = { rlx_result_tensor(p, t, ndim, dims, who, why) };
-    if (out[0] && one && !(out[1] = rlx_result_tensor(p, RELAX_INT64, ndim, dims, who, why))) {
-        rlx_result_drop(p, out[0]);
-        out[0] = NULL;
-    }
-    for (int64_t o = 0; out[0] && o < h.outer && !s.work.stopped; o++) {
+    const rlx_result wanted[2] = { { t, ndim, dims }, { RELAX_INT64, one ? ndim : -1, dims } };
+    rlx_tensor_object *out[2];
+    bool good = rlx_results_make(p, wanted, 2, out, who, why);
+    for (int64_t o = 0; good && o < h.outer && !s.work.stopped; o++) {
         const unsigned char *from = rlx_view_data(h.x) + (size_t)half_offset(&h, false, o) * bytes;
-        for (int64_t k = 0; k < h.count && rlx_builtin_goes_on(&s.work, 1); k++)
-            s.keys[k] = rlx_sorter_key(t, from + (size_t)half_offset(&h, true, k) * bytes);
+        for (int64_t k = 0; k < h.count; k += run) /* the innermost of the axes */
+            rlx_sorter_read(&s, from + (size_t)half_offset(&h, true, k) * bytes, (size_t)h.step[inner] * bytes,
+                            (size_t)run, s.keys + k, 1);
         rlx_sorter_sort(&s);
         if (s.work.stopped)
             break;
@@ -480,36 +441,16 @@ bool rlx_builtin_median(rlx_pool *p, const relax_value *args, int32_t n, relax_v
             ((int64_t *)out[1]->view.data)[o] = middle;
     }
     rlx_sorter_close(&s);
-    if (!out[0])
-        return false;
-    if (!s.work.stopped)
-        return rlx_result_give(p, out, 2, result, why);
-    rlx_result_drop(p, out[0]);
-    rlx_result_drop(p, out[1]);
-    return rlx_builtin_stopped(who, why);
+    return good && rlx_result_finish(&s.work, p, out, 2, who, result, why);
 }
 
 /* ---- unique --------------------------------------------------------------------------------- */
-
-/* Groups of equal items after the sort; starts go to spare. */
-static int64_t find_groups(rlx_sorter *s)
-{
-    int64_t groups = 0;
-    for (size_t i = 0; i < s->count && rlx_builtin_goes_on(&s->work, s->width); i++)
-        if (i == 0 || compare(s, s->at[i - 1], s->at[i]) != 0)
-            s->spare[groups++] = (int64_t)i;
-    return groups;
-}
 
 static void fill_unique(rlx_sorter *s, const lines *l, int64_t groups, rlx_tensor_object *const *out)
 {
     for (int64_t g = 0; g < groups && rlx_builtin_goes_on(&s->work, s->width); g++) {
         int64_t begin = s->spare[g], end = g + 1 < groups ? s->spare[g + 1] : (int64_t)s->count;
-        for (int64_t o = 0; o < l->outer; o++)
-            for (int64_t i = 0; i < l->inner; i++)
-                memcpy((unsigned char *)out[0]->view.data +
-                           (size_t)((o * groups + g) * l->inner + i) * l->bytes,
-                       element(l, o, s->at[begin], i), l->bytes);
+        s->spare[g] = s->at[begin];
         if (out[1])
             ((int64_t *)out[1]->view.data)[g] = s->at[begin];
         for (int64_t k = begin; out[2] && k < end && rlx_builtin_goes_on(&s->work, 1); k++)
@@ -517,6 +458,11 @@ static void fill_unique(rlx_sorter *s, const lines *l, int64_t groups, rlx_tenso
         if (out[3])
             ((int64_t *)out[3]->view.data)[g] = end - begin;
     }
+    size_t step = (size_t)l->inner * l->bytes;
+    for (int64_t o = 0; o < l->outer; o++)
+        for (int64_t i = 0; i < l->inner && !s->work.stopped; i++)
+            move_elements(&s->work, (unsigned char *)out[0]->view.data + (size_t)(o * groups * l->inner + i) * l->bytes,
+                              step, element(l, o, 0, i), (int64_t)step, s->spare, (size_t)groups, l->bytes);
 }
 
 /* (tensor, sorted, index, inverse, counts, axis): without an axis the elements in row-major
@@ -538,72 +484,76 @@ bool rlx_builtin_unique(rlx_pool *p, const relax_value *args, int32_t n, relax_v
     lines l = lines_of(x, axis);
     if (!has_axis)
         l.count = all, l.outer = l.inner = 1;
-    if (!rlx_sorter_open(&s, p, l.count, l.outer * l.inner, "unique", why))
+    if (!rlx_sorter_open(&s, p, l.dtype, false, l.count, l.outer * l.inner, "unique", why))
         return false;
-    for (int64_t k = 0; k < l.count && !s.work.stopped; k++)
-        for (int64_t o = 0; o < l.outer; o++)
-            for (int64_t i = 0; i < l.inner && rlx_builtin_goes_on(&s.work, 1); i++)
-                s.keys[(size_t)k * s.width + (size_t)(o * l.inner + i)] =
-                    rlx_sorter_key(l.dtype, element(&l, o, k, i));
-    rlx_sorter_sort(&s);
-    groups = find_groups(&s);
+    if (s.width == 1)
+        rlx_sorter_read(&s, element(&l, 0, 0, 0), l.bytes, s.count, s.keys, 1);
+    else
+        for (int64_t k = 0; k < l.count && !s.work.stopped; k++)
+            for (int64_t o = 0; o < l.outer; o++)
+                rlx_sorter_read(&s, element(&l, o, k, 0), l.bytes, (size_t)l.inner,
+                                s.keys + (size_t)k * s.width + (size_t)(o * l.inner), 1);
+    groups = rlx_sorter_sort(&s);
     int32_t ndim = has_axis ? x->ndim : 1;
     if (has_axis)
         memcpy(dims, x->shape, (size_t)ndim * sizeof *dims);
     dims[has_axis ? axis : 0] = groups;
-    rlx_tensor_object *out[4] = { rlx_result_tensor(p, l.dtype, ndim, dims, "unique", why) };
-    bool good = out[0] != NULL;
-    for (int i = 0; i < 3 && good; i++) {
-        int64_t size = i == 1 ? l.count : groups;
-        out[1 + i] = flag[i] ? rlx_result_tensor(p, RELAX_INT64, 1, &size, "unique", why) : NULL;
-        good = out[1 + i] || !flag[i];
-    }
+    const rlx_result wanted[4] = { { l.dtype, ndim, dims },
+                                   { RELAX_INT64, flag[0] ? 1 : -1, &groups },
+                                   { RELAX_INT64, flag[1] ? 1 : -1, &l.count },
+                                   { RELAX_INT64, flag[2] ? 1 : -1, &groups } };
+    rlx_tensor_object *out[4];
+    bool good = rlx_results_make(p, wanted, 4, out, "unique", why);
     if (good)
         fill_unique(&s, &l, groups, out);
     rlx_sorter_close(&s);
-    if (s.work.stopped)
-        good = rlx_builtin_stopped("unique", why);
-    for (int i = 0; i < 4 && !good; i++)
-        rlx_result_drop(p, out[i]);
-    return good && rlx_result_give(p, out, 4, result, why);
+    return good && rlx_result_finish(&s.work, p, out, 4, "unique", result, why);
 }
 
 /* ---- nonzero, dynamic_strided_slice --------------------------------------------------------- */
 
-static bool is_zero(rlx_dtype t, const unsigned char *at)
+/* Columns of positions, to `to` if it is given; how many there are. */
+static int64_t scan_nonzero(rlx_sorter *s, const DLTensor *x, int64_t *to, int64_t count)
 {
-    static const unsigned char zero[8];
-    size_t bytes = rlx_dtype_bytes(t);
-    uint64_t sign = rlx_dtype_is_float(t) ? (uint64_t)1 << (8 * bytes - 1) : 0, u = 0;
-    memcpy(&u, at, bytes <= sizeof u ? bytes : 0);
-    return memcmp(at, zero, bytes) == 0 || (sign && u == sign);
+    enum { PART = 512 };
+    uint64_t keys[PART];
+    int32_t last = x->ndim - 1;
+    int64_t all = rlx_shape_elements(x->ndim, x->shape), row = last < 0 ? 1 : x->shape[last], begin = 0, at = 0,
+            index[RLX_MAX_RANK] = { 0 };                 /* of the row that begins there */
+    for (int64_t i = 0; i < all && !s->work.stopped; i += PART) {
+        size_t n = (size_t)(all - i < PART ? all - i : PART), found = 0;
+        rlx_sorter_read(s, rlx_view_data(x) + (size_t)i * s->kind.bytes, s->kind.bytes, n, keys, 1);
+        for (size_t k = 0; k < n; k++) { /* which of them, in their place */
+            bool is_zero = keys[k] == s->kind.zero;
+            keys[found] = k;
+            found += !is_zero;
+        }
+        for (size_t k = 0; to && last >= 0 && k < found; k++, at++) {
+            int64_t here = i + (int64_t)keys[k];
+            for (; here - begin >= row; begin += row)
+                for (int32_t d = last; d-- > 0 && ++index[d] == x->shape[d];)
+                    index[d] = 0;
+            for (int32_t d = 0; d < last; d++)
+                to[d * count + at] = index[d];
+            to[last * count + at] = here - begin;
+        }
+        at += to ? 0 : (int64_t)found;
+    }
+    return at;
 }
 
 bool rlx_builtin_nonzero(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
                          rlx_fault *why)
 {
     const DLTensor *x = rlx_want_tensor(&args[0], "nonzero", why);
-    int64_t count = 0, at = 0;
     if (!x)
         return false;
-    rlx_dtype t = rlx_dl_dtype(x);
-    int64_t all = rlx_shape_elements(x->ndim, x->shape);
-    const unsigned char *data = rlx_view_data(x);
-    size_t bytes = rlx_dtype_bytes(t);
-    rlx_builtin_work w = RLX_BUILTIN_WORK(p);
-    for (int64_t i = 0; i < all && rlx_builtin_goes_on(&w, 1); i++)
-        count += !is_zero(t, data + (size_t)i * bytes);
-    int64_t dims[2] = { x->ndim, count };
+    rlx_sorter s = { .work = RLX_BUILTIN_WORK(p), .kind = rlx_key_kind_of(rlx_dl_dtype(x)) };
+    int64_t count = scan_nonzero(&s, x, NULL, 0), dims[2] = { x->ndim, count };
     rlx_tensor_object *out = rlx_result_tensor(p, RELAX_INT64, 2, dims, "nonzero", why);
-    for (int64_t i = 0; out && i < all && rlx_builtin_goes_on(&w, 1); i++) {
-        int64_t rest = i;
-        if (is_zero(t, data + (size_t)i * bytes))
-            continue;
-        for (int32_t d = x->ndim; d-- > 0; rest /= x->shape[d])
-            ((int64_t *)out->view.data)[d * count + at] = rest % x->shape[d];
-        at++;
-    }
-    return out && give_unless(&w, p, out, "nonzero", result, why);
+    if (out)
+        scan_nonzero(&s, x, out->view.data, count);
+    return out && rlx_result_finish(&s.work, p, &out, 1, "nonzero", result, why);
 }
 
 /* Bounds of one axis by Python's rule; how many elements. */
@@ -624,19 +574,23 @@ static int64_t slice_bounds(int64_t size, int64_t *begin, int64_t end, int64_t s
 static void copy_slice(rlx_builtin_work *w, const DLTensor *x, const int64_t *begin, const int64_t *stride,
                        const rlx_tensor_object *out, size_t bytes)
 {
-    int64_t index[RLX_MAX_RANK] = { 0 },
-            total = rlx_shape_elements(out->view.ndim, out->view.shape);
-    for (int64_t k = 0; k < total && rlx_builtin_goes_on(w, 1); k++) {
+    int32_t last = x->ndim - 1;
+    int64_t index[RLX_MAX_RANK] = { 0 }, total = rlx_shape_elements(out->view.ndim, out->view.shape),
+            row = last < 0 ? 1 : out->view.shape[last], step = row > 1 ? stride[last] : 1;
+    unsigned char *to = out->view.data;
+    for (int64_t k = 0; k < total && rlx_builtin_goes_on(w, (size_t)row); k += row) {
         int64_t from = 0;
-        for (int32_t d = 0; d < x->ndim; d++)
+        for (int32_t d = 0; d <= last; d++)
             from = from * x->shape[d] + begin[d] + index[d] * stride[d];
-        memcpy((unsigned char *)out->view.data + (size_t)k * bytes,
-               rlx_view_data(x) + (size_t)from * bytes, bytes);
-        for (int32_t d = x->ndim; d-- > 0;) {
-            if (++index[d] < out->view.shape[d])
-                break;
+        const unsigned char *first = rlx_view_data(x) + (size_t)from * bytes;
+        size_t run = (size_t)row * bytes;
+        if (step == 1)
+            memcpy(to, first, run);
+        else
+            move_elements(w, to, bytes, first, step * (int64_t)bytes, NULL, (size_t)row, bytes);
+        to += run;
+        for (int32_t d = last; d-- > 0 && ++index[d] == out->view.shape[d];)
             index[d] = 0;
-        }
     }
 }
 
@@ -669,5 +623,5 @@ bool rlx_builtin_dynamic_slice(rlx_pool *p, const relax_value *args, int32_t n,
     rlx_builtin_work w = RLX_BUILTIN_WORK(p);
     if (out)
         copy_slice(&w, x, begin, stride, out, rlx_dtype_bytes(rlx_dl_dtype(x)));
-    return out && give_unless(&w, p, out, who, result, why);
+    return out && rlx_result_finish(&w, p, &out, 1, who, result, why);
 }

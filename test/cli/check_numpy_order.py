@@ -88,6 +88,7 @@ run("parts of topk", ['R.topk(x0, k=3, ret_type="values")', 'R.topk(x0, k=3, ret
 run("topk of more than there is, where k was promised", ['R.topk(x0, k=9, ret_type="values")'], [x], "RT06", named=True)
 many = rng.integers(0, 9, (3, 101)).astype("float32") # few of many, many of them equal
 many[0, 40], many[1, 50:53], many[2, 7] = np.nan, np.inf, -0.0
+many[1, 90:] = np.nan
 for count in (1, 2, 7, 24, 25):
     exprs, wants = [], []
     for down in (False, True):
@@ -95,6 +96,21 @@ for count in (1, 2, 7, 24, 25):
         first = order(many, 1, down)[:, :count]
         wants += [np.take_along_axis(many, first, 1), first]
     run(f"{count} of many", exprs, [many], wants)
+# Long lines, side by side and not; numbers that differ in their upper bits, in their lower ones, or in both.
+few = rng.integers(0, 4, (2, 2, 1500))
+for dtype, lines in (("float32", rng.standard_normal(few[0].shape)), ("uint8", few[0]), ("int64", (few[0] << 60) - few[1]), ("int64", few[0] - 2), ("float64", 1 + few[1] * 2.0**-52 + few[0]), ("float16", few[0] * few[1])):
+    lines = lines.astype(dtype)
+    down, up = order(lines, 1, True), order(lines, 1, False)
+    exprs = ['R.argsort(x0, descending=True, dtype="int64")', "R.sort(x0)"] + [f'R.topk(x0, k={k}, ret_type="indices", largest=True, dtype="int64")' for k in (3, 40, 300)]
+    wants = [down, np.take_along_axis(lines, up, 1)] + [down[:, :k] for k in (3, 40, 300)]
+    run(f"long lines of {dtype}", exprs, [lines], wants)
+    run(f"long columns of {dtype}", [e.replace("(x0", "(x0, axis=0") for e in exprs], [lines.T.copy()], [w.T for w in wants])
+    values, inverse, counts = np.unique(lines, return_inverse=True, return_counts=True)
+    run(f"distinct elements of long lines of {dtype}", ["R.unique(x0, sorted=R.prim_value(1), return_index=R.prim_value(0), return_inverse=R.prim_value(1), return_counts=R.prim_value(1))"],
+        [lines], [values, inverse.ravel(), counts])
+    run(f"positions in long lines of {dtype}", ["R.nonzero(x0)"], [lines], [np.stack(np.nonzero(lines))])
+    flat = np.sort(lines, axis=None)
+    run(f"middle of long lines of {dtype}", ["R.median(x0)", "R.median(x0, axis=[0, 1], keepdims=True)"], [lines], [flat[(lines.size - 1) // 2], flat[(lines.size - 1) // 2].reshape(1, 1)])
 for shape in ((70, 130), (3, 5, 65), (4, 4), (64, 64), (3, 200), (5, 0)):
     rows = rng.standard_normal(shape).astype("float32")
     sums = np.cumsum(rows, -1, dtype="float32")
@@ -130,6 +146,10 @@ def by_rule(n, b, e, k):
     return list(range(b, e, k))
 
 
+x = rng.standard_normal((4, 40000))
+bounds = [np.array(v) for v in ([3, -1], [-9, -50000], [-2, -2])]
+run("a slice of long rows", ["R.dynamic_strided_slice(x0, x1, x2, x3)"], [x, *bounds], [x[3::-2, ::-2]])
+run("whole long rows", ["R.dynamic_strided_slice(x0, x1, x2, x3)"], [x, np.array([1, 1]), np.array([3, 40000]), np.array([1, 1])], [x[1:3, 1:]])
 x = np.arange(30, dtype="int32").reshape(5, 6)
 for _ in range(12):
     b, e = rng.integers(-8, 9, 2), rng.integers(-8, 9, 2)

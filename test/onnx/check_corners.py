@@ -19,7 +19,7 @@ def floats(*shape):
     return rng.standard_normal(shape).astype("float32")
 
 
-def run(what, nodes, inputs, want, *options, constants=(), opset=17, shapes=None, outputs=("y",)):
+def run(what, nodes, inputs, want, *options, constants=(), opset=17, shapes=None, outputs=("y",), rtol=1e-5, atol=1e-6):
     """inputs: name to array. shapes: None: sizes with names; else name to what is declared."""
     declared = [value(k, str(a.dtype), (shapes or {}).get(k, [f"{k}_{i}" for i in range(a.ndim)])) for k, a in inputs.items()]
     want = want if isinstance(want, list) else [want]
@@ -34,7 +34,7 @@ def run(what, nodes, inputs, want, *options, constants=(), opset=17, shapes=None
         return
     for i, w in enumerate(want):
         got = np.load(os.path.join(s.path("out"), f"{i}.npy"))
-        ok = got.shape == w.shape and got.dtype == w.dtype and np.allclose(got, w, rtol=1e-5, atol=1e-6, equal_nan=True)
+        ok = got.shape == w.shape and got.dtype == w.dtype and np.allclose(got, w, rtol=rtol, atol=atol, equal_nan=True)
         s.check(f"{what}: output {i}", ok, lambda: f"wanted {w.dtype} {w.shape}\n{w}\ngot {got.dtype} {got.shape}\n{got}")
 
 
@@ -92,6 +92,39 @@ for size in (5, 6, 7, 1):
 line = np.abs(floats(1, 1, 3))
 run("the last window of LpPool counts what there is", [node("LpPool", ["x"], ["y"], kernel_shape=[2], strides=[2], ceil_mode=1, p=1)], {"x": line},
     np.stack([line[..., 0] + line[..., 1], line[..., 2]], -1), "--no-bind", opset=18)
+
+for p in (1, 2, 3):
+    planes = floats(2, 3, 4, 4)
+    sums = (np.abs(planes).astype("float64") ** p).reshape(2, 3, 2, 2, 2, 2).sum((3, 5))
+    run(f"LpPool of p {p}", [node("LpPool", ["x"], ["y"], kernel_shape=[2, 2], strides=[2, 2], p=p)], {"x": planes}, (sums ** (1 / p)).astype("float32"), opset=18, rtol=1e-6, atol=0)
+    run(f"GlobalLpPool of p {p}", [node("GlobalLpPool", ["x"], ["y"], p=p)], {"x": planes}, (sums.sum((2, 3), keepdims=True) ** (1 / p)).astype("float32"), rtol=1e-6, atol=0)
+
+# ---- powers: by a constant 2 or 3 they are products, each rounded by itself
+with np.errstate(over="ignore", under="ignore"):
+    for dtype in ("float32", "float64", "float16"):
+        x = np.concatenate([floats(500), floats(500) * 1e20, np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30])]).astype(dtype)
+        run(f"squares of {dtype}", [node("Pow", ["x", "e"], ["y"])], {"x": x}, x * x, constants={"e": np.array(2, "float32")}, rtol=0, atol=0)
+        run(f"squares of {dtype} as a matrix", [node("Pow", ["x", "e"], ["y"])], {"x": x}, (x * x)[None], constants={"e": np.array([[2]], dtype)})
+        if dtype != "float16":
+            run(f"cubes of {dtype}", [node("Pow", ["x", "e"], ["y"])], {"x": x}, x * x * x, constants={"e": np.array([3], "int64")}, rtol=0, atol=0)
+            run(f"cubes of {dtype} by an operand", [node("Pow", ["x", "e"], ["y"])], {"x": x, "e": np.array([3], dtype)}, x * x * x)
+rows = floats(2, 6, 5)
+for beta, bias in ((0.75, 1), (0.75, 0), (0.5, 2), (1, 1), (0.3, 1), (0.75, -1e-3)):
+    near = np.pad(rows.astype("float64") ** 2, ((0, 0), (1, 1), (0, 0)))
+    near = bias + 0.5 / 3 * (near[:, :-2] + near[:, 1:-1] + near[:, 2:])
+    run(f"LRN by the power {beta} of {bias} and more", [node("LRN", ["x"], ["y"], size=3, alpha=0.5, beta=float(beta), bias=float(bias))], {"x": rows}, (rows / near ** beta).astype("float32"), atol=0)
+
+# ---- Fourier transforms: sums are float64, so that float32 is as near as it can be; 1100 is beyond what is kept as a constant
+for n in (1, 5, 256, 1100):
+    x = floats(2, n, 2)
+    whole = np.fft.fft(x[..., 0] + 1j * x[..., 1])
+    want = np.stack([whole.real, whole.imag], -1).astype("float32")
+    for what, shape in (("known", [2, n, 2]), ("found when it runs", ["b", "n", 2])):
+        run(f"transform of {n}, {what}", [node("DFT", ["x"], ["y"], axis=1)], {"x": x}, want, shapes={"x": shape}, rtol=1e-6, atol=1e-5)
+        run(f"transform of {n} and back, {what}", [node("DFT", ["x"], ["m"], axis=1), node("DFT", ["m"], ["y"], axis=1, inverse=1)], {"x": x}, x, shapes={"x": shape}, atol=1e-5)
+    half = np.fft.rfft(x[..., 0])
+    run(f"half of a transform of {n}", [node("DFT", ["x"], ["y"], axis=1, onesided=1)], {"x": x[..., :1].copy()}, np.stack([half.real, half.imag], -1).astype("float32"),
+        shapes={"x": [2, n, 1]}, rtol=1e-6, atol=1e-5)
 
 # ---- products and activations of com.microsoft
 a, b = floats(3, 2, 4), floats(2, 4, 5)

@@ -104,7 +104,7 @@ def kept(most, iou, threshold, centered):
     rows = []
     b = np.concatenate([boxes[..., :2] - boxes[..., 2:] / 2, boxes[..., :2] + boxes[..., 2:] / 2], -1) if centered else boxes
     low, high = np.minimum(b[..., :2], b[..., 2:]), np.maximum(b[..., :2], b[..., 2:])
-    for n, c in np.ndindex(2, 3):
+    for n, c in np.ndindex(scores.shape[:2]):
         chosen = []
         for i in np.argsort(-scores[n, c], kind="stable"):
             side = [np.maximum(np.minimum(high[n, i], high[n, j]) - np.maximum(low[n, i], low[n, j]), 0) for j in chosen]
@@ -119,6 +119,13 @@ def kept(most, iou, threshold, centered):
 for most, iou, threshold, centered in ((3, 0.25, 0.375, 0), (9, 0.125, None, 1), (2, None, 0.25, 0), (None, 0.5, 0.0, 0)):
     run(f"NonMaxSuppression {most} {iou} {threshold}", "NonMaxSuppression", [boxes, scores] + [np.array([v], t) if v is not None else None for v, t in ((most, "int64"), (iou, "float32"), (threshold, "float32"))],
         [kept(most or 0, iou or 0, threshold, centered)], center_point_box=centered)
+
+# Few of many: those that count are put in order when the first ones are not enough.
+boxes = (rng.randint(0, 9, (1, 200, 4)) / 2).astype("float32")
+scores = np.stack([np.arange(200), rng.randint(0, 9, 200), np.where(np.arange(200) % 7, np.nan, 1), np.zeros(200)]).astype("float32")[None]
+for most, iou, threshold in ((2, 0.25, 8.0), (4, 0.01, -1.0), (3, 0.6, 0.0), (200, 0.25, 3.0)):
+    run(f"NonMaxSuppression of many {most} {iou} {threshold}", "NonMaxSuppression", [boxes, scores] + [np.array([v], t) if v is not None else None for v, t in ((most, "int64"), (iou, "float32"), (threshold, "float32"))],
+        [kept(most, iou, threshold, 0)])
 
 # ---- windows that are moved
 x, w, bias = quarters(1, 4, 5, 5), quarters(2, 2, 3, 3), quarters(2)
