@@ -128,6 +128,10 @@ ifeq ($(VARIANT),release)
   SIZE       := $(filter-out $(FAST),$(call says,size) $(filter $(SIZE_ROOMS:%=%%),$(LIB_SRC)))
   $(call obj,$(FAST)): private OPT := $(FAST_OPT)
   $(call obj,$(SIZE)): private OPT := $(SIZE_OPT)
+  # Most test programs compile longer than they run. What they share, and what says so, is computed a lot.
+  TEST_OPT   := -O0 $(SECTIONS)
+  SLOW_TESTS := $(filter-out $(shell grep -lxF '/* built for speed */' $(TEST_SRC) /dev/null),$(TEST_SRC))
+  $(call obj,$(SLOW_TESTS)): private OPT := $(TEST_OPT)
 endif
 # Tests see test/support; nothing else does.
 $(TEST_OBJ): private EXTRA := -Itest/support
@@ -208,7 +212,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(GENERATED)
 
 $(BUILD)/test/%: $(BUILD)/test/%.o $(call obj,$(SUPPORT_SRC)) $(ARCHIVE)
 	$(say) LINK $@
-	$(Q)$(CC) $(OPT) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVE) $(CMOCKA_LIBS) $(LIBS)
+	$(Q)$(CC) $(OPT) $(CFLAGS) -Wl,--gc-sections $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVE) $(CMOCKA_LIBS) $(LIBS)
 
 # Objects depend on the flags they were made with, products on the list of their inputs: a changed
 # variable or a deleted source rebuilds what it should, and an unchanged one nothing. What is recorded is
@@ -216,7 +220,7 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(call obj,$(SUPPORT_SRC)) $(ARCHIVE)
 .PHONY: FORCE
 quote    = '$(subst ','\'',$(1))'
 FLAGS   := $(strip $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(CPPFLAGS) $(CFLAGS) \
-               / $(FAST_OPT) / $(SIZE_ROOMS) $(SIZE_OPT))
+               / $(FAST_OPT) / $(SIZE_ROOMS) $(SIZE_OPT) / $(TEST_OPT))
 INPUTS  := $(strip $(AR) $(LIB_OBJ) $(RUN_OBJ) $(CLI_OBJ) $(SO_FLAGS) $(LDFLAGS) $(LIBS) $(CLI_LIBS) $(MAP) $(VERSION))
 is_not   = $(if $(shell printf '%s\n' $(call quote,$(2)) | cmp -s - $(1) || echo changed),FORCE)
 remember = @mkdir -p $(@D); printf '%s\n' $(call quote,$(1)) > $@

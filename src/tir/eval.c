@@ -430,12 +430,11 @@ static bool evaluate(machine *m, const rlx_prim *p, value *out)
         return p ? false : unsupported(m, "an absent expression");
     while (m->steps.len > floor) {
         step *s = &rlx_vec_last(&m->steps);
-        value v[RLX_TIR_MAX_DIMS] = { { 0 } }, result = { 0 };
+        value result = { 0 };
         s->at = (uint32_t)(m->operands.len - s->base);
         if (s->at > RLX_TIR_MAX_DIMS)
             return unsupported(m, "an expression of that many operands");
-        if (s->at)
-            memcpy(v, m->operands.data + s->base, s->at * sizeof *v);
+        const value *v = s->at ? m->operands.data + s->base : NULL; /* until the next one is taken up */
         if (s->p->kind == RLX_NODE_PRIM_LET && s->at == 1 &&
             !set_var(m, ((const rlx_prim_let *)s->p)->var, v[0]))
             return false;

@@ -1,5 +1,6 @@
 /* test_prove.c: the prover: every row of the tables of required answers, and random expressions
  * against enumeration. */
+/* built for speed */
 #include "few_requests.h"
 #include "scope_fixture.h"
 

@@ -2,6 +2,7 @@
  * four variables, each compared with a rewriting of itself by true laws and with one that is a
  * little off. No answer may be refuted by any point; of the pairs that are equal by construction
  * most must be proved. `RELAX_SEED=n` gives other expressions, the long form more of them. */
+/* built for speed */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

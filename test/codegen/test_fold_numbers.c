@@ -3,6 +3,7 @@
  * of arrays that hold the same numbers, and of both. Evaluator, lowered function, kernel and
  * generated C compute all three; every bit must agree. FOLD_SEED=n runs one program and shows it,
  * RELAX_LONG=1 more of them. */
+/* built for speed */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

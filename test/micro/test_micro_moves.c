@@ -1,5 +1,6 @@
 /* test_micro_moves.c: copies and panels of every set that this machine has: the bytes of one loop
  * in plain C, and none outside of the box. */
+/* built for speed */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

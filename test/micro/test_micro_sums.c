@@ -1,5 +1,6 @@
 /* test_micro_sums.c: sums of products, and reductions, of every set that this machine has: the numbers of one loop in
  * plain C, bit by bit, and no byte outside of the box. */
+/* built for speed */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
  * special values, and the same bits from a strip, from single elements, the evaluator and
  * generated C. In the long run all 2^32 arguments of those of one argument, in two threads; the
  * greatest error of each is printed. */
+/* built for speed */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

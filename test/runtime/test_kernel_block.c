@@ -2,6 +2,7 @@
  * strides and offsets that fit, and those that do not. What is done is compared with loops over
  * single elements; what may not be done ends in a fault, and nothing outside of a buffer is touched.
  * Each set of instructions does the same. RELAX_LONG=1 tries more. */
+/* built for speed */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
  * contract: the kernel of the schedule sums products up as one instruction; in place: contract, and nothing is copied for it; unpack: and it makes an
  * operand of fields of bits; joined: contract, and what stands behind the sum runs on its blocks; packed: contract, and of panels; lanes:
  * contract, and its lanes are channels, each with weights of its own; rows: rows are copied from where integers say; plain: it does nothing of that; any:
- * whichever. Then the sizes, and how the call fails, if it does, scheduled or not. */
+ * whichever. Then the sizes, and how the call fails, if it does, scheduled or not. `--- long:` is a call of the long run only. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -186,6 +186,8 @@ static void programs_of_users(void **state)
             if (at < 0)
                 fail_msg("%s: %s", parts[i].name, text_diagnostics(ctx));
             f = rlx_as_prim_func(m->functions[at]);
+        } else if (strcmp(parts[i].kind, "long") == 0 && !getenv("RELAX_LONG")) {
+            continue;
         } else if (!check_run(ctx, f, parts[i].argument)) {
             print_message("%s: %s\n\n", parts[i].name, parts[i].argument);
             wrong++;

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from linear_texts import TEXTS
+from linear_texts import COSTLY, TEXTS
 
 TOP = Path(os.environ.get("TOP") or Path(__file__).resolve().parent.parent.parent)
 OUT = Path(os.environ.get("RELAX_OUT") or TOP)
@@ -25,7 +25,9 @@ TIMES = 4
 LARGER = 2 if os.environ.get("RELAX_LONG") else 1
 COUNTED_SIZES = {"kernels": 40 * LARGER, "mirrored": 250 * LARGER}    # the others: COUNTED_SIZE
 MEMORY_SIZE, COUNTED_SIZE = 4000, 80 * LARGER
-TEXT_SIZE = 200 * LARGER    # of linear_texts.py
+# Of linear_texts.py. What is scheduled or given sizes that are new costs so much for each line that a step in the growth, which asks for
+# a third size, is a minute.
+TEXT_SIZE, COSTLY_SIZE = 200 * LARGER, 200 * LARGER if LARGER > 1 else 64
 TEXT_SHAPES, MOST_FOR_TEXT = ("deep", "wide", "functions", "symbols"), 6.0
 CHUNK = 2 << 20             # memory comes in chunks of up to that size
 MOST_BYTES, MOST_BLOCKS = 5.0, 5.0
@@ -128,7 +130,7 @@ def instruction_faults(program, folder, shape):
 
 def tool_faults(program, folder, text):
     """The tool on a text of linear_texts.py, from start to end."""
-    yield from lasting_faults(text.__name__, TEXT_SIZE, lambda n: tool_instructions(folder, text, n), MOST_OF_ONE_FOR_TOOL)
+    yield from lasting_faults(text.__name__, COSTLY_SIZE if text in COSTLY else TEXT_SIZE, lambda n: tool_instructions(folder, text, n), MOST_OF_ONE_FOR_TOOL)
 
 
 def tool_instructions(folder, text, size):

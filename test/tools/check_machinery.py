@@ -161,7 +161,11 @@ def suites(root):
         (root / "test/hang" / name).unlink()
     code, output = run(*runner, "--only", "room/unbuilt")
     yield "a program that was not built fails", code == 1 and "was not built" in output, output
-    yield "the whole fails", run(*runner)[0] == 1, ""
+    put(root, "test/room/check_works.sh", "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done\n")
+    code, output = run(*runner)
+    yield "the whole fails", code == 1, ""
+    yield "the longest is said", re.search(r" s of processor time, the longest: room/works \d+, ", output), output
+    yield "the longest comes first", run(*runner, "--jobs", "1")[1].startswith("  ok    room/works "), output
     yield "no suite fails", run(*runner, "--only", "nowhere")[0] == 1, ""
 
 

@@ -124,3 +124,4 @@ TEXTS = {
     growing_by_the_same: INTERPRETED, growing_by_a_number: INTERPRETED, growing_by_others: INTERPRETED, fibonacci: INTERPRETED, casts: INTERPRETED,
     products: ("print", "--pass", "schedule_tir"), products_in_a_loop: ("print", "--pass", "schedule_tir"), product_functions: ("print", "--pass", "schedule_tir"),
 }
+COSTLY = {products, products_in_a_loop, product_functions, growing_by_a_number, casts}

@@ -10,8 +10,10 @@ Several may share one name; `--only ROOM/NAME` then runs them all, `--only ROOM`
 """
 import argparse
 import concurrent.futures
+import json
 import os
 import re
+import select
 import shlex
 import shutil
 import signal
@@ -27,6 +29,7 @@ SKIPPED = 77
 SANITIZER_EXIT = 99
 SHOWN_LINES = 120       # of a failing suite's output
 LOOK_EVERY = 5          # seconds between two looks at the processor time of a suite
+LONGEST = 10            # suites whose processor time closes a whole run
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -34,7 +37,8 @@ class Suite:
     def __init__(self, kind, name, command, source):
         self.kind, self.name, self.command, self.source = kind, name, command, source
         self.passed = self.failed = self.skipped = 0
-        self.seconds, self.output, self.problem = 0.0, "", None
+        self.seconds = self.processor = 0.0
+        self.output, self.problem = "", None
 
 
 # --- finding the suites ------------------------------------------------------------------------------
@@ -115,34 +119,62 @@ class Hang(Exception):
     pass
 
 
-def wait(process, limit):
-    """Output of a suite. The limit is of processor time, so a busy machine breaks no test; what uses none has as much time
-    to wait for something."""
-    used = last = 0
-    moved = time.monotonic()
+class Limit:
+    """Of processor time, so a busy machine breaks no test; what uses none has as much time to wait for something."""
+    def __init__(self, session, seconds):
+        self.session, self.seconds = session, seconds
+        self.last, self.moved = 0, time.monotonic()
+
+    def look(self):
+        used, now = processor_seconds(self.session), time.monotonic()
+        if used > self.last + 0.1:
+            self.last, self.moved = used, now
+        if used > self.seconds:
+            raise Hang(f"no end after {self.seconds} s of processor time")
+        if now - self.moved > self.seconds:
+            raise Hang(f"no end, and nothing done for {self.seconds} s")
+
+
+def read_all(stream, limit, chunks):
+    """What a suite prints, into chunks, until nobody can write any more."""
+    wait = min(LOOK_EVERY, limit.seconds)
+    looked = time.monotonic()
     while True:
-        try:
-            return process.communicate(timeout=min(LOOK_EVERY, limit))[0]
-        except subprocess.TimeoutExpired:
-            used = processor_seconds(process.pid)
-        if used > last + 0.1:
-            last, moved = used, time.monotonic()
-        if used > limit:
-            raise Hang(f"no end after {limit} s of processor time")
-        if time.monotonic() - moved > limit:
-            raise Hang(f"no end, and nothing done for {limit} s")
+        ready = select.select([stream], [], [], wait)[0]
+        chunk = os.read(stream.fileno(), 1 << 16) if ready else None
+        if chunk == b"":
+            return
+        chunks += [chunk] if chunk else []
+        if time.monotonic() - looked >= wait:
+            limit.look()
+            looked = time.monotonic()
 
 
-def execute(suite, environment, limit):
+def reap(process, limit):
+    """Its exit code, and the seconds of processor time of all that it waited for: wait4 alone tells them of one process."""
+    while True:
+        pid, status, usage = os.wait4(process.pid, 0 if limit is None else os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return usage.ru_utime + usage.ru_stime
+        time.sleep(0.02)
+        limit.look()
+
+
+def execute(suite, environment, seconds):
+    chunks = []
     with subprocess.Popen(suite.command, cwd=TOP, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as process:
+        limit = Limit(process.pid, seconds)
         try:
-            output = wait(process, limit)
+            read_all(process.stdout, limit, chunks)
+            suite.processor = reap(process, limit)
         except Hang as hang:
-            os.killpg(process.pid, signal.SIGKILL)
-            output = process.communicate()[0]
             suite.problem = str(hang)
-        suite.output = output.decode("utf-8", "backslashreplace")
+            os.killpg(process.pid, signal.SIGKILL)
+            suite.processor = reap(process, None)
+            chunks.append(process.stdout.read())
+        suite.output = b"".join(chunks).decode("utf-8", "backslashreplace")
         return process.returncode
 
 
@@ -186,7 +218,7 @@ def show(suite, variant):
     state = "FAIL" if suite.failed else "ok" if suite.passed else "skip"
     counts = f"{suite.passed} passed" + (f", {suite.failed} failed" if suite.failed else "") + (
         f", {suite.skipped} skipped" if suite.skipped else "")
-    print(f"  {state:4}  {suite.name + ' (' + suite.kind + ')':44} {counts:34} {suite.seconds:6.2f} s", flush=True)
+    print(f"  {state:4}  {label(suite):44} {counts:34} {suite.seconds:6.2f} s {suite.processor:6.2f} s", flush=True)
     lines = suite.output.rstrip("\n").split("\n")
     if suite.failed:
         if len(lines) > SHOWN_LINES:
@@ -299,11 +331,38 @@ def main():
             show(suite, options.variant)
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(one, chosen))
+        list(pool.map(one, longest_first(chosen, options)))
     return close(chosen, options)
 
 
+def record_of(options):
+    return options.build / ("processor_seconds_long" if options.long else "processor_seconds")
+
+
+def label(suite):
+    return f"{suite.name} ({suite.kind})"
+
+
+def longest_first(chosen, options):
+    """By what the run before has measured, so that no core waits for the other in the end; what is new comes first."""
+    try:
+        before = json.loads(record_of(options).read_text())
+    except (OSError, ValueError):
+        before = {}
+    return sorted(chosen, key=lambda s: -before.get(label(s), float("inf")))
+
+
+def show_longest(chosen, options):
+    options.build.mkdir(parents=True, exist_ok=True)
+    record_of(options).write_text(json.dumps({label(s): round(s.processor, 2) for s in chosen}, indent=0))
+    longest = sorted(chosen, key=lambda s: -s.processor)[:LONGEST]
+    print(f"{sum(s.processor for s in chosen):.0f} s of processor time, the longest: "
+          + ", ".join(f"{s.name} {s.processor:.0f}" for s in longest))
+
+
 def close(chosen, options):
+    if not options.only:
+        show_longest(chosen, options)
     bad = [s for s in chosen if s.failed]
     if bad and len(chosen) > 1:
         print("\nfailed:")

@@ -42,7 +42,7 @@ static inline uint32_t kit_vectors(kit *k, const int64_t *dims, size_t n)
     rlx_desc_begin(&d, &k->w);
     rlx_desc_params(&d);
     for (size_t i = 0; i < n; i++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "x%zu", i);
         rlx_desc_param(&d, rlx_slice_z(name));
         rlx_desc_tensor(&d, RELAX_FLOAT32, 1, &dims[i]);
