@@ -435,6 +435,26 @@ static void store_through(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_buffe
     rlx_kgen_done(w, value);
 }
 
+/* The value of a store that narrows what it stores by itself: an instruction that does so last goes, if nothing else reads what it gives. */
+static rlx_kgen_value value_to_narrow(rlx_kgen *w, const rlx_prim *value, enum rlx_kernel_elem e)
+{
+    rlx_kgen_words *code = &w->levels[w->nest->strip_level].code;
+    size_t from = code->len;
+    bool known = rlx_kgen_recall(w, value) || !rlx_kgen_num_operands(value);
+    rlx_kgen_value v = rlx_kgen_expr(w, value, RLX_KGEN_ALWAYS);
+    if (rlx_kgen_failed(w) || known || !v.wide || v.view || !rlx_kgen_narrowing(e))
+        return v;
+    const rlx_kgen_memo *m = rlx_kgen_recall(w, value);
+    size_t last = last_instruction(w, from);
+    if (last >= code->len || code->data[last] != rlx_kgen_narrowing(e) || code->data[last + 1] != v.reg || (m && m->uses != 1))
+        return v;
+    if (code->data[last + 2] == v.reg)
+        code->len = last;
+    else
+        code->data[last] = (uint16_t)(RLX_K_MOVE_I32 + v.klass); /* of a view, perhaps, which a store cannot have */
+    return v;
+}
+
 static void store_strip(rlx_kgen *w, const rlx_kgen_buffer *b, const place_of *p, rlx_kgen_value v)
 {
     v = rlx_kgen_widen(w, rlx_kgen_real(w, v));
@@ -504,7 +524,8 @@ bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask)
     else if (p.how == AT_STRIP && rlx_is_int_value(p.stride, 1) && is_native(b->elem))
         store_through(w, b, s, &p);
     else {
-        rlx_kgen_value v = rlx_kgen_expr(w, s->value, mask);
+        bool narrow = p.how == AT_STRIP && rlx_kgen_is_always(mask);
+        rlx_kgen_value v = narrow ? value_to_narrow(w, s->value, b->elem) : rlx_kgen_expr(w, s->value, mask);
         if (rlx_kgen_failed(w))
             return false;
         if (p.how == AT_STRIP)

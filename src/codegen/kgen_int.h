@@ -205,6 +205,7 @@ rlx_kgen_value rlx_kgen_zero(rlx_kgen *w, unsigned klass);
 enum rlx_kernel_elem rlx_kgen_elem_of(rlx_kgen *w, rlx_dtype dtype);
 /* brings a temporary back to its narrow type */
 rlx_kgen_value rlx_kgen_narrow(rlx_kgen *w, rlx_kgen_value v, enum rlx_kernel_elem e);
+unsigned rlx_kgen_narrowing(enum rlx_kernel_elem e);  /* the instruction for it; 0: none */
 rlx_kgen_value rlx_kgen_convert(rlx_kgen *w, rlx_kgen_value v, rlx_dtype from_dtype,
                                 rlx_dtype dtype);
 rlx_kgen_value rlx_kgen_int_to_int(rlx_kgen *w, rlx_kgen_value v, enum rlx_kernel_elem to,

@@ -167,7 +167,7 @@ enum rlx_kernel_elem rlx_kgen_elem_of(rlx_kgen *w, rlx_dtype dtype)
 }
 
 /* Back to the narrow type after an operation of its class; 0: nothing to do. */
-static unsigned narrowing(enum rlx_kernel_elem e)
+unsigned rlx_kgen_narrowing(enum rlx_kernel_elem e)
 {
     static const uint16_t ops[RLX_ELEM_COUNT] = {
         [RLX_ELEM_I8] = RLX_K_WRAP_I8,   [RLX_ELEM_U8] = RLX_K_WRAP_U8,
@@ -192,19 +192,23 @@ static unsigned from_double(enum rlx_kernel_elem e)
 
 rlx_kgen_value rlx_kgen_narrow(rlx_kgen *w, rlx_kgen_value v, enum rlx_kernel_elem e)
 {
-    unsigned op = narrowing(e);
+    unsigned op = rlx_kgen_narrowing(e);
     return op ? rlx_kgen_step(w, op, v.klass, v.dtype, v) : v;
 }
 
-static unsigned float_to_int(enum rlx_kernel_elem e)
+static unsigned float_to_int(enum rlx_kernel_elem e, unsigned klass)
 {
+    static const uint16_t from_f32[RLX_ELEM_COUNT] = {
+        [RLX_ELEM_I8] = RLX_K_F32_TO_I8,   [RLX_ELEM_U8] = RLX_K_F32_TO_U8,   [RLX_ELEM_I16] = RLX_K_F32_TO_I16,
+        [RLX_ELEM_U16] = RLX_K_F32_TO_U16, [RLX_ELEM_I32] = RLX_K_F32_TO_I32, [RLX_ELEM_I64] = RLX_K_F32_TO_I64,
+    };
     static const uint16_t ops[RLX_ELEM_COUNT] = {
         [RLX_ELEM_I8] = RLX_K_F64_TO_I8,   [RLX_ELEM_U8] = RLX_K_F64_TO_U8,
         [RLX_ELEM_I16] = RLX_K_F64_TO_I16, [RLX_ELEM_U16] = RLX_K_F64_TO_U16,
         [RLX_ELEM_I32] = RLX_K_F64_TO_I32, [RLX_ELEM_U32] = RLX_K_F64_TO_U32,
         [RLX_ELEM_I64] = RLX_K_F64_TO_I64, [RLX_ELEM_U64] = RLX_K_F64_TO_U64,
     };
-    return ops[e];
+    return klass == RLX_CLASS_F32 ? from_f32[e] : ops[e];
 }
 
 static rlx_kgen_value int_to_float(rlx_kgen *w, rlx_kgen_value v, enum rlx_kernel_elem from,
@@ -231,7 +235,7 @@ static rlx_kgen_value float_to_float(rlx_kgen *w, rlx_kgen_value v, enum rlx_ker
         return rlx_kgen_apply1(w, RLX_K_F32_TO_F64, RLX_CLASS_F64, dtype, v);
     if (v.klass == RLX_CLASS_F64)
         return rlx_kgen_apply1(w, from_double(to), RLX_CLASS_F32, dtype, v);
-    return rlx_kgen_apply1(w, narrowing(to) ? narrowing(to) : RLX_K_MOVE_F32, RLX_CLASS_F32, dtype,
+    return rlx_kgen_apply1(w, rlx_kgen_narrowing(to) ? rlx_kgen_narrowing(to) : RLX_K_MOVE_F32, RLX_CLASS_F32, dtype,
                            v);
 }
 
@@ -244,7 +248,7 @@ rlx_kgen_value rlx_kgen_int_to_int(rlx_kgen *w, rlx_kgen_value v, enum rlx_kerne
             w, klass == RLX_CLASS_I64 ? RLX_K_I32_TO_I64 : RLX_K_I64_TO_I32, klass, dtype, v);
         return rlx_kgen_narrow(w, d, to);
     }
-    return rlx_kgen_apply1(w, narrowing(to) ? narrowing(to) : RLX_K_MOVE_I32 + klass, klass, dtype,
+    return rlx_kgen_apply1(w, rlx_kgen_narrowing(to) ? rlx_kgen_narrowing(to) : RLX_K_MOVE_I32 + klass, klass, dtype,
                            v);
 }
 
@@ -267,8 +271,8 @@ rlx_kgen_value rlx_kgen_convert(rlx_kgen *w, rlx_kgen_value v, rlx_dtype from_dt
                                         : rlx_kgen_int_to_int(w, v, to, dtype);
     if (rlx_kgen_is_float(klass))
         return float_to_float(w, v, to, dtype);
-    if (v.klass == RLX_CLASS_F64)
-        return rlx_kgen_apply1(w, float_to_int(to), klass, dtype, v);
+    if (float_to_int(to, v.klass))
+        return rlx_kgen_apply1(w, float_to_int(to, v.klass), klass, dtype, v);
     rlx_kgen_value d = rlx_kgen_apply1(w, RLX_K_F32_TO_F64, RLX_CLASS_F64, dtype, v);
-    return rlx_kgen_step(w, float_to_int(to), klass, dtype, d);
+    return rlx_kgen_step(w, float_to_int(to, RLX_CLASS_F64), klass, dtype, d);
 }

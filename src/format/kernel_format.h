@@ -23,7 +23,7 @@
 
 #define RLX_KERNEL_MAGIC 0x314b5852u /* "RXK1" */
 #define RLX_KERNEL_VERSION 7u
-#define RLX_KERNEL_STRIP 256         /* most elements of a strip */
+#define RLX_KERNEL_STRIP 512         /* most elements of a strip */
 #define RLX_KERNEL_NONE 0xffffu      /* no mask */
 /* Picoseconds of work from which on a loop is shared out: among threads that are awake, and so that one is woken up. */
 #define RLX_KERNEL_LEAST_SHARED ((int64_t)10000000)
@@ -31,7 +31,7 @@
 #define RLX_KERNEL_MAX_PARAMS 4096u
 #define RLX_KERNEL_MAX_BUFFERS 60000u
 #define RLX_KERNEL_MAX_REGS 60000u
-#define RLX_KERNEL_MAX_FRAME ((size_t)8 << 20)
+#define RLX_KERNEL_MAX_FRAME ((size_t)16 << 20)
 #define RLX_KERNEL_MAX_WORDS (1u << 24)
 
 enum rlx_kernel_class {

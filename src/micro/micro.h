@@ -85,6 +85,11 @@ typedef void rlx_micro_copy_fn(const rlx_micro_box *b);
 #define NARROW(name, elem, text, code, bits, C, ...) \
     void rlx_micro_widen_##elem(float *d, const C *s, int64_t n);
 #include "base/dtype.def"
+/* Runs of halves by the instruction for it, the same bits: how many are done, in pieces of so many. It ends before a piece with a NaN,
+ * as the instruction changes some. */
+enum { RLX_HALVES = 8 };
+size_t rlx_micro_narrow_halves(uint16_t *d, const float *a, size_t n);
+size_t rlx_micro_widen_halves(float *d, const uint16_t *s, size_t n);
 
 /*- Panels from memory. Lane l < lanes stands at position start + l of a two-digit number whose low digit runs to
  * `width`; depth digits d0, d1, d2, outermost first, run to depth[]:

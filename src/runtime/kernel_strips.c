@@ -11,12 +11,15 @@
 
 /* ---- values --------------------------------------------------------------------------------- */
 
+/* One loop of vectors and one for single elements: the latter, unrolled, would be longer than the former. */
+#define EACH_OF(n) RLX_ROLLED RLX_INDEPENDENT for (size_t i = 0; i < (n); i++)
+
 #define VALUE1(name, R, T, expr)                                                            \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
     {                                                                                       \
         R *d = dp;                                                                          \
         const T *p = ap;                                                                    \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                    \
+        EACH_OF(n) {                                                                        \
             T a = p[i];                                                                     \
             d[i] = (R)(expr);                                                               \
         }                                                                                   \
@@ -27,7 +30,7 @@
     {                                                                                       \
         R *d = dp;                                                                          \
         const T *p = ap, *q = bp;                                                           \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                    \
+        EACH_OF(n) {                                                                        \
             T a = p[i], b = q[i];                                                           \
             d[i] = (R)(expr);                                                               \
         }                                                                                   \
@@ -54,9 +57,9 @@
         return RLX_TROUBLE_NONE;                                                            \
     }
 #define CHOOSE(T)                                                                           \
-    static int choose_##T(T *d, const int32_t *m, const T *p, const T *q, size_t n)         \
+    RLX_CLONES static int choose_##T(T *d, const int32_t *m, const T *p, const T *q, size_t n)         \
     {                                                                                       \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                    \
+        EACH_OF(n) {                                                                        \
             T a = p[i], b = q[i]; /* both are read: no branch */                            \
             d[i] = m[i] ? a : b;                                                            \
         }                                                                                   \
@@ -78,7 +81,7 @@ CHOOSE(uint64_t)
 /* LANES elements at a time, the last ones in copies: no second loop for single elements, which
  * would be as long again. Vectors of fewer lanes are a short loop in the loop for that reason. */
 #define LANES ((size_t)16)
-#define ALL_LANES RLX_ROLLED RLX_INDEPENDENT for (size_t i = 0; i < LANES; i++)
+#define ALL_LANES EACH_OF(LANES)
 #define LANES1_BODY(R, T, expr)                                                             \
     T last_a[LANES] = { 0 };                                                                \
     R last[LANES], *d = dp;                                                                 \
@@ -124,20 +127,24 @@ CHOOSE(uint64_t)
         memcpy((R *)dp + whole, last, left * sizeof(R));                                    \
         return RLX_TROUBLE_NONE;                                                            \
     }
-#define WIDE1(name, R, T, expr) RLX_CLONES_512 LANES1(name, R, T, expr)
+#define WIDE_LANES1(name, R, T, expr) RLX_CLONES LANES1(name, R, T, expr)
+#define WIDE_LANES2(name, R, T, expr) RLX_CLONES LANES2(name, R, T, expr)
+#define WIDEST1(name, R, T, expr) RLX_CLONES_512 LANES1(name, R, T, expr)
 /* One strip is either all near or goes the far way; NaN is far. */
-#define NEAR1(name, near, limit)                                                            \
+#define FAR_UNLESS_BELOW(name, limit)                                                       \
+    const float *x = ap;                                                                    \
+    int32_t greatest = 0;                                                                   \
+    EACH_OF(n) {                                                                            \
+        int32_t bits = (int32_t)(rlx_float_bits(x[i]) & 0x7fffffffu);                       \
+        greatest = bits > greatest ? bits : greatest;                                       \
+    }                                                                                       \
+    if (greatest >= (int32_t)rlx_float_bits(limit))                                         \
+        return v_##name##_far(dp, ap, bp, cp, n);
+#define NEAR1(name, near)                                                                   \
     RLX_CLONES_512                                                                          \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
     {                                                                                       \
-        const float *x = ap;                                                                \
-        uint32_t greatest = 0;                                                              \
-        for (size_t i = 0; i < n; i++) {                                                    \
-            uint32_t bits = rlx_float_bits(x[i]) & 0x7fffffffu;                             \
-            greatest = bits > greatest ? bits : greatest;                                   \
-        }                                                                                   \
-        if (greatest > rlx_float_bits(limit))                                               \
-            return v_##name##_far(dp, ap, bp, cp, n);                                       \
+        FAR_UNLESS_BELOW(name, 0x1p17f)                                                     \
         LANES1_BODY(float, float, near)                                                     \
     }
 static int compute_row(float *d, const float *a, uint32_t step, size_t n)
@@ -147,18 +154,39 @@ static int compute_row(float *d, const float *a, uint32_t step, size_t n)
     rlx_micro_find(NULL)->chain(steps, (int64_t)n);
     return RLX_TROUBLE_NONE;
 }
-#define TURN1(name, expr, near) LANES1(name##_far, float, float, expr) NEAR1(name, near, 0x1.fffffep16f)
+#define TURN1(name, expr, near) LANES1(name##_far, float, float, expr) NEAR1(name, near)
+#define WHOLE1(name, R, expr, near)                                                         \
+    RLX_NOINLINE VALUE1(name##_far, R, float, expr)                                         \
+    RLX_CLONES static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        FAR_UNLESS_BELOW(name, 0x1p31f)                                                     \
+        R *d = dp;                                                                          \
+        EACH_OF(n) {                                                                        \
+            float a = x[i];                                                                 \
+            d[i] = (R)(near);                                                               \
+        }                                                                                   \
+        return RLX_TROUBLE_NONE;                                                            \
+    }
 #define ROW1(name, expr, step)                                                              \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
     {                                                                                       \
         return compute_row(dp, ap, step, n);                                                \
     }
 /* The integers that have 32 bits or less share a loop. */
-RLX_CLONES
 static int saturate(void *dp, const void *ap, int32_t low, int32_t high, size_t n)
 {
     LANES1_BODY(int32_t, double, rlx_saturate_i32(a, low, high))
 }
+RLX_CLONES
+static int saturate_f32(void *dp, const void *ap, int32_t low, int32_t high, size_t n)
+{
+    LANES1_BODY(int32_t, float, rlx_saturate_f32(a, low, high))
+}
+#define SATURATE_F32(name, low, high)                                                       \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        return saturate_f32(dp, ap, low, high, n);                                          \
+    }
 #define SATURATE(name, low, high)                                                           \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
     {                                                                                       \
@@ -167,7 +195,7 @@ static int saturate(void *dp, const void *ap, int32_t low, int32_t high, size_t 
 /* Narrow floats in runs: halves, and bfloats, are what there is much of. The last ones go through a copy. */
 typedef RLX_VECTOR(uint16_t, 16) eight_words;
 #define HALVES(function)                                                                  \
-    static int narrow_##function(void *dp, const void *ap, size_t n)                      \
+    static int narrow_##function##_any(void *dp, const void *ap, size_t n)                \
     {                                                                                     \
         const size_t each = RLX_FOUR_LANES * sizeof(uint16_t), left = n % RLX_FOUR_LANES; \
         const float *a = ap;                                                              \
@@ -189,7 +217,8 @@ typedef RLX_VECTOR(uint16_t, 16) eight_words;
                 memcpy(d, &v, left * sizeof(uint16_t));                                   \
         }                                                                                 \
         return RLX_TROUBLE_NONE;                                                          \
-    }                                                                                     \
+    }
+#define ROUNDED(function)                                                                 \
     static int round_##function(void *dp, const void *ap, size_t n)                       \
     {                                                                                     \
         uint16_t narrow[64];                                                              \
@@ -206,6 +235,21 @@ typedef RLX_VECTOR(uint16_t, 16) eight_words;
 #define widen_bfloat rlx_micro_widen_BF16
 HALVES(half)
 HALVES(bfloat)
+/* By an instruction for it, where there is one, up to a NaN, and a few that it is among. */
+static int narrow_half(void *dp, const void *ap, size_t n)
+{
+    uint16_t *d = dp;
+    const float *a = ap;
+    for (size_t done = 0, some; done < n; done += some) {
+        done += rlx_micro_narrow_halves(d + done, a + done, n - done);
+        some = n - done < RLX_HALVES ? n - done : RLX_HALVES;
+        (void)narrow_half_any(d + done, a + done, some);
+    }
+    return RLX_TROUBLE_NONE;
+}
+#define narrow_bfloat narrow_bfloat_any
+ROUNDED(half)
+ROUNDED(bfloat)
 #define FLOAT8(function, C)                                                            \
     static int round_##function(void *dp, const void *ap, size_t n)                    \
     {                                                                                  \
@@ -225,6 +269,7 @@ HALVES(bfloat)
     }
 FLOAT8(e5m2, uint8_t)
 FLOAT8(e4m3fn, uint8_t)
+#define WIDE1(name, R, T, expr) RLX_CLONES VALUE1(name, R, T, expr)
 #define WIDE2(name, R, T, expr) RLX_CLONES VALUE2(name, R, T, expr)
 #define LDEXP(name, T, expr)                                                                \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
@@ -245,7 +290,7 @@ FLOAT8(e4m3fn, uint8_t)
     {                                                                                       \
         T *d = dp;                                                                          \
         const T *p = ap, *q = bp, *r = cp;                                                  \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                    \
+        EACH_OF(n) {                                                                        \
             T a = p[i], b = q[i], c = r[i];                                                 \
             d[i] = (expr);                                                                  \
         }                                                                                   \
@@ -256,6 +301,13 @@ FLOAT8(e4m3fn, uint8_t)
     {                                                                                       \
         return round_##function(dp, ap, n);                                                 \
     }
+/* The same as rlx_round_f32 where the host rounds to nearest even, as it does here: what is below 2^23 has no fraction beside it. */
+RLX_ALWAYS_INLINE float round_nearest(float x)
+{
+    float a = fabsf(x), r = (a + 0x1p23f) - 0x1p23f;
+    return copysignf(a < 0x1p23f ? r : a, x);
+}
+#define rlx_round_f32 round_nearest
 #include "format/kernel_value.def"
 
 rlx_value_fn *const rlx_value_fns[RLX_K_COUNT] = {
@@ -287,43 +339,37 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-#define RUNS(name, T, R, from, to)                                                                \
+#define LOAD(name, T, R, from)                                                                    \
     static void load_##name(void *dp, const void *mp, int64_t stride, size_t n)                   \
     {                                                                                             \
         R *d = dp;                                                                                \
         const T *p = mp;                                                                          \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                          \
+        EACH_OF(n) {                                                                              \
             T v = p[i];                                                                           \
             d[i] = (R)(from);                                                                     \
         }                                                                                         \
-    }                                                                                             \
+    }
+#define STORE(name, T, R, to)                                                                     \
     static void store_##name(void *mp, int64_t stride, const void *ap, size_t n)                  \
     {                                                                                             \
         T *p = mp;                                                                                \
         const R *a = ap;                                                                          \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                          \
+        EACH_OF(n) {                                                                              \
             R v = a[i];                                                                           \
             p[i] = (T)(to);                                                                       \
         }                                                                                         \
     }
-/* Those that do not lie side by side. */
-#define APART(name, T, R, from, to)                                                               \
+/* Those that do not lie side by side, one after the other: vectors of them would be put together element by element, which takes as
+ * long and many times the code. Addresses are numbers: behind the last element there need not be one. */
+#define LOAD_APART(name, T, R, from)                                                              \
     static void load_strided_##name(void *dp, const void *mp, int64_t stride, size_t n)           \
     {                                                                                             \
         R *d = dp;                                                                                \
-        const T *p = mp;                                                                          \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                          \
-            T v = p[(int64_t)i * stride];                                                         \
+        uintptr_t at = (uintptr_t)mp, by = (uintptr_t)stride * sizeof(T);                         \
+        for (size_t i = 0; i < n; i++, at += by) {                                                \
+            RLX_UNKNOWN_VALUE(at);                                                                \
+            T v = *(const T *)at;                                                                 \
             d[i] = (R)(from);                                                                     \
-        }                                                                                         \
-    }                                                                                             \
-    static void store_strided_##name(void *mp, int64_t stride, const void *ap, size_t n)          \
-    {                                                                                             \
-        T *p = mp;                                                                                \
-        const R *a = ap;                                                                          \
-        for (size_t i = 0; i < n; i++) {                                                          \
-            R v = a[i];                                                                           \
-            p[(int64_t)i * stride] = (T)(to);                                                     \
         }                                                                                         \
     }                                                                                             \
     static int64_t load_each_##name(void *dp, const void *mp, const int64_t *at,                  \
@@ -342,6 +388,17 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
             d[i] = (R)(from);                                                                     \
         }                                                                                         \
         return -1;                                                                                \
+    }
+#define STORE_APART(name, T, R, to)                                                               \
+    static void store_strided_##name(void *mp, int64_t stride, const void *ap, size_t n)          \
+    {                                                                                             \
+        uintptr_t at = (uintptr_t)mp, by = (uintptr_t)stride * sizeof(T);                         \
+        const R *a = ap;                                                                          \
+        for (size_t i = 0; i < n; i++, at += by) {                                                \
+            RLX_UNKNOWN_VALUE(at);                                                                \
+            R v = a[i];                                                                           \
+            *(T *)at = (T)(to);                                                                   \
+        }                                                                                         \
     }                                                                                             \
     static int64_t store_each_##name(void *mp, const int64_t *at, const int32_t *mask,            \
                                      const void *ap, size_t n, int64_t count)                     \
@@ -358,16 +415,34 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
         }                                                                                         \
         return -1;                                                                                \
     }
-#define ACCESS(name, T, R, from, to) RUNS(name, T, R, from, to) APART(name, T, R, from, to)
+#define LOADS(name, T, R, from) LOAD(name, T, R, from) LOAD_APART(name, T, R, from)
+#define STORES(name, T, R, to) STORE(name, T, R, to) STORE_APART(name, T, R, to)
 
 #define REG_I32 int32_t
 #define REG_I64 int64_t
-#define INTEGER(name, elem, text, code, bits, klass, C, npy) INTEGER_##bits(elem, C, REG_##klass)
-#define INTEGER_1(elem, C, R) ACCESS(elem, C, R, v != 0, v != 0)
-#define INTEGER_8(elem, C, R) ACCESS(elem, C, R, v, v)
-#define INTEGER_16(elem, C, R) ACCESS(elem, C, R, v, v)
-#define INTEGER_32(elem, C, R) ACCESS(elem, C, R, v, v)
-#define INTEGER_64(elem, C, R) ACCESS(elem, C, R, v, v)
+/* What is stored, and all that has 64 bits, is the same with and without a sign. */
+#define store_U8 store_I8
+#define store_strided_U8 store_strided_I8
+#define store_each_U8 store_each_I8
+#define store_U16 store_I16
+#define store_strided_U16 store_strided_I16
+#define store_each_U16 store_each_I16
+#define load_U64 load_I64
+#define load_strided_U64 load_strided_I64
+#define load_each_U64 load_each_I64
+#define store_U64 store_I64
+#define store_strided_U64 store_strided_I64
+#define store_each_U64 store_each_I64
+#define INTEGER(name, elem, text, code, bits, klass, C, npy) INTEGER_##code##_##bits(elem, C, REG_##klass)
+#define INTEGER_0_8(elem, C, R) LOADS(elem, C, R, v) RLX_CLONES STORES(elem, C, R, v)
+#define INTEGER_0_16(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
+#define INTEGER_0_32(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
+#define INTEGER_0_64(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
+#define INTEGER_1_1(elem, C, R) LOADS(elem, C, R, v != 0) STORES(elem, C, R, v != 0)
+#define INTEGER_1_8(elem, C, R) LOADS(elem, C, R, v)
+#define INTEGER_1_16(elem, C, R) LOADS(elem, C, R, v)
+#define INTEGER_1_32(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
+#define INTEGER_1_64(elem, C, R)
 #define NARROW(name, elem, text, code, bits, C, function, greatest, npy) \
     static void load_##elem(void *dp, const void *mp, int64_t stride, size_t n)   \
     {                                                                             \
@@ -377,8 +452,9 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
     {                                                                             \
         (void)narrow_##function(mp, ap, n);                                       \
     }                                                                             \
-    APART(elem, C, float, rlx_##function##_to_float(v), rlx_float_to_##function(v))
-#define REAL(name, elem, text, code, bits, klass, C, greatest, npy) ACCESS(elem, C, C, v, v)
+    LOAD_APART(elem, C, float, rlx_##function##_to_float(v))                      \
+    STORE_APART(elem, C, float, rlx_float_to_##function(v))
+#define REAL(name, elem, text, code, bits, klass, C, greatest, npy) LOADS(elem, C, C, v) STORES(elem, C, C, v)
 #include "base/dtype.def"
 
 #define ROW(E)                                                                   \

@@ -8,6 +8,7 @@ enum {
     COLUMNS_OF_SUM = 256,    /* a part of them fills the tiles of a contraction */
     COLUMNS_OF_ROW = 256,    /* shorter runs cost more than they gain */
     ROWS_OF_SUM = 4,         /* a part of them, where one alone would read all columns */
+    ELEMENTS_OF_STRIP = 256, /* half of the longest one */
     ROWS_OF_STRIP = 16,      /* where each element of a strip is a row */
     BOX_DIMENSIONS = 4
 };
@@ -50,7 +51,7 @@ static void offer_inner(choice *c)
     const rlx_nest_plan *n = c->plan;
     switch (n->form) {
     case RLX_PLAN_STRIP:
-        offer(c, (candidate){ n->strip, -1, n->strip_extent, n->row < 0 ? RLX_KERNEL_STRIP : ROWS_OF_STRIP });
+        offer(c, (candidate){ n->strip, -1, n->strip_extent, n->row < 0 ? ELEMENTS_OF_STRIP : ROWS_OF_STRIP });
         return;
     case RLX_PLAN_FUSED: case RLX_PLAN_PARTIAL:
         for (int d = RLX_FUSED_GROUP; d <= RLX_FUSED_COLUMN; d++)

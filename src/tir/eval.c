@@ -110,12 +110,15 @@ static bool binary(machine *m, const rlx_binary *b, value x, value y, value *out
 #define SCALED(T, expr) { T a = (T)v[0].f; int64_t b = v[1].i; return expr; }
 #define EVAL_FLOAT1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_WIDE1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
+#define EVAL_WIDEST1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
+#define EVAL_WIDE_LANES1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_TURN1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_ROW1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_LANES1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_TEST1(name, T, expr) case RLX_TIR_##name: ONE(T, expr)
 #define EVAL_FLOAT2(name, T, expr) case RLX_TIR_##name: TWO(T, expr)
 #define EVAL_LANES2(name, T, expr) case RLX_TIR_##name: TWO(T, expr)
+#define EVAL_WIDE_LANES2(name, T, expr) case RLX_TIR_##name: TWO(T, expr)
 #define EVAL_FLOAT3(name, T, expr) case RLX_TIR_##name: THREE(T, expr)
 #define EVAL_LDEXP(name, T, expr) case RLX_TIR_##name: SCALED(T, expr)
 

@@ -12,11 +12,14 @@ const rlx_tir_intrinsic_row rlx_tir_intrinsics[RLX_TIR_NUM_INTRINSICS] = {
     [RLX_TIR_##name] = { #name, args_and_result, RLX_TIR_RULE_##rule },
 #define OF_FLOAT1 1, RLX_TIR_SAME
 #define OF_WIDE1 1, RLX_TIR_SAME
+#define OF_WIDEST1 1, RLX_TIR_SAME
+#define OF_WIDE_LANES1 1, RLX_TIR_SAME
 #define OF_TURN1 1, RLX_TIR_SAME
 #define OF_ROW1 1, RLX_TIR_SAME
 #define OF_LANES1 1, RLX_TIR_SAME
 #define OF_FLOAT2 2, RLX_TIR_SAME
 #define OF_LANES2 2, RLX_TIR_SAME
+#define OF_WIDE_LANES2 2, RLX_TIR_SAME
 #define OF_FLOAT3 3, RLX_TIR_SAME
 #define OF_LDEXP 2, RLX_TIR_SAME
 #define OF_TEST1 1, RLX_TIR_BOOL

@@ -357,6 +357,89 @@ static void everywhere(void **state)
     kc_c_end();
 }
 
+/* ---- what is exact ---------------------------------------------------------------------------- */
+
+/* Roundings, conversions and narrow floats: the bits of what strips give, by the functions that say what they are. */
+static uint64_t bits_of(float x) { return rlx_float_bits(x); }
+static uint64_t bits_or_nan(float x) { return x != x ? 0x7fc00000u : rlx_float_bits(x); }
+static uint64_t saturated(float x, int64_t low, int64_t high) { return (uint64_t)rlx_saturate((double)x, low, high); }
+#define EXACT(op, bytes, want) static uint64_t want_##op(float x) { return want; }
+#define EXACTS                                                                                                  \
+    EXACT(floor_F32, 4, bits_or_nan(floorf(x))) EXACT(ceil_F32, 4, bits_or_nan(ceilf(x)))                       \
+    EXACT(trunc_F32, 4, bits_or_nan(truncf(x))) EXACT(round_F32, 4, bits_of(rlx_round_f32(x)))                  \
+    EXACT(F32_TO_I8, 4, saturated(x, INT8_MIN, INT8_MAX)) EXACT(F32_TO_U8, 4, saturated(x, 0, UINT8_MAX))       \
+    EXACT(F32_TO_I16, 4, saturated(x, INT16_MIN, INT16_MAX)) EXACT(F32_TO_U16, 4, saturated(x, 0, UINT16_MAX))  \
+    EXACT(F32_TO_I32, 4, saturated(x, INT32_MIN, INT32_MAX)) EXACT(F32_TO_I64, 8, saturated(x, INT64_MIN, INT64_MAX)) \
+    EXACT(ROUND_F16, 4, bits_of(rlx_half_to_float(rlx_float_to_half(x))))                                       \
+    EXACT(ROUND_BF16, 4, bits_of(rlx_bfloat_to_float(rlx_float_to_bfloat(x))))
+EXACTS
+#undef EXACT
+#define EXACT(op, bytes, want) { #op, RLX_K_##op, bytes, want_##op },
+static const struct { const char *name; unsigned op; size_t bytes; uint64_t (*want)(float); } exacts[] = { EXACTS };
+
+/* n <= STRIP */
+static void check_exact(const float *x, size_t n)
+{
+    static const enum rlx_kernel_elem narrow[] = { RLX_ELEM_F16, RLX_ELEM_BF16 };
+    uint64_t y[STRIP];
+    uint16_t h[STRIP];
+    for (size_t k = 0; k < RLX_COUNT(exacts); k++) {
+        rlx_value_fns[exacts[k].op](y, x, NULL, NULL, n);
+        for (size_t i = 0; i < n; i++) {
+            uint64_t want = exacts[k].want(x[i]), got = 0;
+            memcpy(&got, (char *)y + i * exacts[k].bytes, exacts[k].bytes);
+            if (x[i] != x[i] && k < 3)
+                got = bits_or_nan(rlx_bits_float((uint32_t)got));
+            if (exacts[k].bytes == 4 ? (uint32_t)got != (uint32_t)want : got != want)
+                fail_msg("%s(%a) is %llx, not %llx", exacts[k].name, (double)x[i], (unsigned long long)got, (unsigned long long)want);
+        }
+    }
+    for (size_t k = 0; k < RLX_COUNT(narrow); k++) {
+        rlx_access_fns[narrow[k]].store(h, 1, x, n);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(h[i], k ? rlx_float_to_bfloat(x[i]) : rlx_float_to_half(x[i]));
+    }
+}
+
+/* All exponents; strips of any length, which have a NaN or not, with numbers beyond integers or not. In the long run all. */
+static void exact_steps(void **state)
+{
+    static const float limits[] = { 1, 300, 0x1.fffffep30f, 0x1p31f, 0x1p33f, 0x1p63f };
+    float x[STRIP];
+    uint64_t step = getenv("RELAX_LONG") ? 1 : 30011;
+    size_t n = 0;
+    for (uint64_t u = 0; u <= UINT32_MAX; u += step) {
+        x[n++] = rlx_bits_float((uint32_t)u);
+        if (n == STRIP) {
+            check_exact(x, n);
+            n = 0;
+        }
+    }
+    check_exact(x, n);
+    for (n = 0; n < 300; n++)
+        for (size_t k = 0; k <= RLX_COUNT(limits); k++) {
+            for (size_t i = 0; i < n; i++)
+                x[i] = k == RLX_COUNT(limits) ? any_float() : (float)((double)(int64_t)next_random() * 0x1p-63) * limits[k];
+            if (n && k & 1)
+                x[next_random() % n] = rlx_bits_float(0x7f800001u + (uint32_t)(next_random() & 0x7ffffe));
+            check_exact(x, n);
+        }
+}
+
+/* All halves, NaN of every kind among them, in runs of several lengths. */
+static void halves_in_runs(void **state)
+{
+    float x[300];
+    uint16_t h[300];
+    for (uint32_t u = 0, n = 1; u < 0x10000u; u += n, n = 1 + (n * 7 + 3) % 300) {
+        for (uint32_t i = 0; i < n; i++)
+            h[i] = (uint16_t)(u + i);
+        rlx_access_fns[RLX_ELEM_F16].load(x, h, 1, n);
+        for (uint32_t i = 0; i < n; i++)
+            assert_int_equal(rlx_float_bits(x[i]), rlx_float_bits(rlx_half_to_float(h[i])));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +448,8 @@ int main(void)
         cmocka_unit_test(near_strips),
         cmocka_unit_test(strips_and_single_elements),
         cmocka_unit_test(exp_of_rows),
+        cmocka_unit_test(exact_steps),
+        cmocka_unit_test(halves_in_runs),
         cmocka_unit_test(everywhere),
     };
     return cmocka_run_group_tests(tests, NULL, kc_c_teardown);

@@ -16,7 +16,8 @@
 #include "script/print.h"
 #include "text_module.h"
 
-enum kind { FLOAT1, WIDE1, TURN1, ROW1, LANES1, FLOAT2, LANES2, FLOAT3, LDEXP, TEST1, SAME1, SAME2, COUNT1, CHOICE3 };
+enum kind { FLOAT1, WIDE1, WIDEST1, WIDE_LANES1, TURN1, ROW1, LANES1, FLOAT2, LANES2, WIDE_LANES2, FLOAT3, LDEXP, TEST1,
+            SAME1, SAME2, COUNT1, CHOICE3 };
 typedef struct row {
     const char *name;
     enum kind kind;
@@ -42,8 +43,8 @@ static bool is(const row *r, const char *name) { return strcmp(r->name, name) ==
 /* The call of elements v, of dtype t. */
 static const rlx_prim *call(rlx_tir *b, const row *r, rlx_dtype t, const rlx_prim **v)
 {
-    static const uint8_t counts[] = { [FLOAT1] = 1, [WIDE1] = 1, [TURN1] = 1, [ROW1] = 1,
-                                      [LANES1] = 1, [FLOAT2] = 2, [LANES2] = 2, [FLOAT3] = 3,
+    static const uint8_t counts[] = { [FLOAT1] = 1, [WIDE1] = 1, [WIDEST1] = 1, [WIDE_LANES1] = 1, [TURN1] = 1, [ROW1] = 1,
+                                      [LANES1] = 1, [FLOAT2] = 2, [LANES2] = 2, [WIDE_LANES2] = 2, [FLOAT3] = 3,
                                       [LDEXP] = 2,  [TEST1] = 1, [SAME1] = 1,  [SAME2] = 2,
                                       [COUNT1] = 1, [CHOICE3] = 3 };
     rlx_dtype result = r->kind == TEST1    ? RELAX_BOOL

@@ -1,0 +1,39 @@
+/* halves.c: float16 by the instructions of F16C, which round to nearest whatever the machine is set to, and keep small numbers. */
+#include "micro/micro_int.h"
+
+#if defined(RLX_HAS_TARGETS)
+#include <immintrin.h>
+
+#define FITS() (RLX_CPU_HAS("f16c") && RLX_CPU_HAS("avx"))
+
+RLX_TARGET("avx,f16c") static size_t narrow_run(uint16_t *d, const float *a, size_t n)
+{
+    size_t i = 0;
+    for (; n - i >= RLX_HALVES; i += RLX_HALVES) {
+        __m256 x = _mm256_loadu_ps(a + i);
+        if (_mm256_movemask_ps(_mm256_cmp_ps(x, x, _CMP_UNORD_Q)))
+            break;
+        _mm_storeu_si128((__m128i *)(void *)(d + i), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+    }
+    return i;
+}
+
+RLX_TARGET("avx,f16c") static size_t widen_run(float *d, const uint16_t *s, size_t n)
+{
+    size_t i = 0;
+    for (; n - i >= RLX_HALVES; i += RLX_HALVES) {
+        __m256 x = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(s + i)));
+        if (_mm256_movemask_ps(_mm256_cmp_ps(x, x, _CMP_UNORD_Q)))
+            break;
+        _mm256_storeu_ps(d + i, x);
+    }
+    return i;
+}
+#else
+#define FITS() false
+static size_t narrow_run(uint16_t *d, const float *a, size_t n) { return 0; }
+static size_t widen_run(float *d, const uint16_t *s, size_t n) { return 0; }
+#endif
+
+size_t rlx_micro_narrow_halves(uint16_t *d, const float *a, size_t n) { return FITS() ? narrow_run(d, a, n) : 0; }
+size_t rlx_micro_widen_halves(float *d, const uint16_t *s, size_t n) { return FITS() ? widen_run(d, s, n) : 0; }
