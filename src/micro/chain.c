@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+typedef RLX_VECTOR(float, 16) zeros;
+
 /* The block that a strip has been given; the next one if it has none. */
 static size_t find_block(const rlx_micro_chain_end *e, const float *strip)
 {
@@ -27,8 +29,10 @@ void rlx_micro_chain_begin_end(rlx_micro_chain_end *e, const rlx_micro_step *ste
             e->strip[e->count++] = steps->with;
             e->stored[i] = false;
             if (steps->op != RLX_STEP_STORE) {
+                /* whole vectors: memset of these few is slow where it is one instruction */
+                for (int64_t k = n / 4 * 4; k < RLX_CHAIN_BLOCK; k += 4)
+                    *(zeros *)(e->block[i] + k) = (zeros){ 0 };
                 memcpy(e->block[i], steps->with + at, (size_t)n * sizeof(float));
-                memset(e->block[i] + n, 0, (size_t)(RLX_CHAIN_BLOCK - n) * sizeof(float));
             }
         }
         e->stored[i] |= steps->op == RLX_STEP_STORE;

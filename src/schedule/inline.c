@@ -31,6 +31,7 @@ enum {
     MOST_AGAIN = 3,
     ROUNDS = 8,             /* loads in what loads were replaced by */
     SHORT_STRIP = 64,
+    SHORT_COPY = 128,       /* beside long strips a box of rows that are no longer is copied on its own */
     LONG_STRIP = 256
 };
 
@@ -190,6 +191,9 @@ static bool suits(const rlx_pointwise *first, const rlx_pointwise *next)
     int64_t least = first->strip < next->strip ? first->strip : next->strip,
             most = first->strip < next->strip ? next->strip : first->strip;
     bool rows = is_row_instruction(first) || is_row_instruction(next);
+    const rlx_pointwise *copy = next->form == RLX_PLAN_COPY ? next : first;
+    if (copy->form == RLX_PLAN_COPY && copy->strip == least && least < SHORT_COPY && most >= LONG_STRIP)
+        return false;
     return (rows || least >= SHORT_STRIP || most / 2 <= least) && first->transposes == next->transposes &&
            first->stores.len + next->stores.len <= MOST_STORES;
 }
