@@ -97,7 +97,7 @@ static void order_with(const rlx_resize *r, size_t axis, size_t *order)
 static void turn(rlx_resize *r, const size_t *order)
 {
     rlx_lowering_list at;
-    if (memcmp(order, r->order, r->sizes.n * sizeof *order) == 0)
+    if (!r->from || memcmp(order, r->order, r->sizes.n * sizeof *order) == 0)
         return;
     const rlx_buffer *to = alloc_arranged(r, "turned", r->from->dtype, order);
     open_arranged(r, "turn", order, &r->sizes, &at);
