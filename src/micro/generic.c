@@ -112,6 +112,18 @@ static void repeat_twice(uint32_t *d, const uint32_t *s, int64_t n)
         d[2 * k] = d[2 * k + 1] = s[k];
 }
 
+/* d[k] = s[-k], elements of 4 bytes. */
+static void copy_backward(uint32_t *d, const uint32_t *s, int64_t n)
+{
+    int64_t k = 0;
+    for (; k + 4 <= n; k += 4) {
+        u32x4 v = *(const u32x4 *)(s - k - 3);
+        *(u32x4 *)(d + k) = RLX_SHUFFLE(v, v, 3, 2, 1, 0);
+    }
+    for (; k < n; k++)
+        d[k] = s[-k];
+}
+
 /* d[k * w + l] = s[k * step + l * stride] for l < run, k < steps. */
 #define SAME_BLOCK(name, T)                                                                   \
     static void block_##name(T *d, int64_t w, const T *s, int64_t run, int64_t stride,        \
@@ -184,6 +196,9 @@ void rlx_micro_straighten_box(rlx_micro_box *b)
         else if (to[3] == 1 && !from[3] && n[3] >= 16 / (int64_t)sizeof(T))                   \
             for (int64_t k = 0; k < n[2]; k++, d += to[2], s += from[2])                      \
                 fill_run(d, s, sizeof(T), n[3]);                                              \
+        else if (sizeof(T) == 4 && to[3] == 1 && from[3] == -1)                               \
+            for (int64_t k = 0; k < n[2]; k++, d += to[2], s += from[2])                      \
+                copy_backward((uint32_t *)(void *)d, (const uint32_t *)(const void *)s, n[3]); \
         else if (sizeof(T) == 4 && to[3] == 1 && !from[3] && n[3] == 2 && to[2] == 2 && from[2] == 1) \
             repeat_twice((uint32_t *)(void *)d, (const uint32_t *)(const void *)s, n[2]);     \
         else if (to[3] == 1 && from[2] == 1 && from[3])                                           \
