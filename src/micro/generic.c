@@ -85,45 +85,6 @@ RLX_ALWAYS_INLINE void copy_run(void *to, const void *from, size_t bytes)
     *(bytes_16 *)(d + bytes - 16) = last;
 }
 
-/* One element, n times beside each other; there are at least as many as 16 bytes have. */
-static void fill_run(void *to, const void *one, size_t size, int64_t n)
-{
-    typedef RLX_VECTOR(uint8_t, 16) bytes_16;
-    char *d = to;
-    size_t bytes = (size_t)n * size;
-    bytes_16 all = { 0 };
-    for (size_t i = 0; i < sizeof all; i += size)
-        memcpy((char *)&all + i, one, size);
-    for (size_t i = 0; i + sizeof all < bytes; i += sizeof all)
-        *(bytes_16 *)(d + i) = all;
-    *(bytes_16 *)(d + bytes - sizeof all) = all;
-}
-
-/* Each of n elements of 4 bytes twice. */
-static void repeat_twice(uint32_t *d, const uint32_t *s, int64_t n)
-{
-    int64_t k = 0;
-    for (; k + 4 <= n; k += 4) {
-        u32x4 v = *(const u32x4 *)(s + k);
-        *(u32x4 *)(d + 2 * k) = RLX_SHUFFLE(v, v, 0, 0, 1, 1);
-        *(u32x4 *)(d + 2 * k + 4) = RLX_SHUFFLE(v, v, 2, 2, 3, 3);
-    }
-    for (; k < n; k++)
-        d[2 * k] = d[2 * k + 1] = s[k];
-}
-
-/* d[k] = s[-k], elements of 4 bytes. */
-static void copy_backward(uint32_t *d, const uint32_t *s, int64_t n)
-{
-    int64_t k = 0;
-    for (; k + 4 <= n; k += 4) {
-        u32x4 v = *(const u32x4 *)(s - k - 3);
-        *(u32x4 *)(d + k) = RLX_SHUFFLE(v, v, 3, 2, 1, 0);
-    }
-    for (; k < n; k++)
-        d[k] = s[-k];
-}
-
 /* d[k * w + l] = s[k * step + l * stride] for l < run, k < steps. */
 #define SAME_BLOCK(name, T)                                                                   \
     static void block_##name(T *d, int64_t w, const T *s, int64_t run, int64_t stride,        \
@@ -183,6 +144,9 @@ void rlx_micro_straighten_box(rlx_micro_box *b)
         }
     for (int i = 1; i >= 0 && b->extent[2] == 1; i--)
         exchange(b, i, 2);
+    /* each element a few times: in turns */
+    if (!b->src_stride[3] && b->extent[3] < 8 && b->extent[3] < b->extent[2])
+        exchange(b, 2, 3);
 }
 
 /* The two inner dimensions of a box. */
@@ -193,22 +157,14 @@ void rlx_micro_straighten_box(rlx_micro_box *b)
         if (to[3] == 1 && from[3] == 1)                                                       \
             for (int64_t k = 0; k < n[2]; k++, d += to[2], s += from[2])                      \
                 copy_run(d, s, (size_t)n[3] * sizeof *d);                                     \
-        else if (to[3] == 1 && !from[3] && n[3] >= 16 / (int64_t)sizeof(T))                   \
-            for (int64_t k = 0; k < n[2]; k++, d += to[2], s += from[2])                      \
-                fill_run(d, s, sizeof(T), n[3]);                                              \
-        else if (sizeof(T) == 4 && to[3] == 1 && from[3] == -1)                               \
-            for (int64_t k = 0; k < n[2]; k++, d += to[2], s += from[2])                      \
-                copy_backward((uint32_t *)(void *)d, (const uint32_t *)(const void *)s, n[3]); \
-        else if (sizeof(T) == 4 && to[3] == 1 && !from[3] && n[3] == 2 && to[2] == 2 && from[2] == 1) \
-            repeat_twice((uint32_t *)(void *)d, (const uint32_t *)(const void *)s, n[2]);     \
-        else if (to[3] == 1 && from[2] == 1 && from[3])                                           \
+        else if (rlx_micro_move_rows(d, s, sizeof(T), b))                                         \
+            return;                                                                           \
+        else if (to[3] == 1 && from[2] == 1)                                                  \
             transpose_##name(d, to[2], s, from[3], n[3], n[2]);                               \
-        else {                                                                                \
-            const int in = n[3] < 8 && n[3] < n[2] ? 2 : 3, out = 5 - in;                     \
-            for (int64_t k = 0; k < n[out]; k++, d += to[out], s += from[out])                \
-                for (int64_t l = 0; l < n[in]; l++)                                           \
-                    d[l * to[in]] = s[l * from[in]];                                          \
-        }                                                                                     \
+        else                                                                                  \
+            for (int64_t k = 0; k < n[2]; k++, d += to[2], s += from[2])                      \
+                for (int64_t l = 0; l < n[3]; l++)                                            \
+                    d[l * to[3]] = s[l * from[3]];                                            \
     }
 #define WIDER_PLANE(name, D, S)                                                               \
     static void plane_##name(D *d, const S *s, const rlx_micro_box *b)                        \
