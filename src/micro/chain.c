@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+typedef RLX_VECTOR(float, 16) zeros;
+
 /* The block that a strip has been given; the next one if it has none. */
 static size_t find_block(const rlx_micro_chain_end *e, const float *strip)
 {
@@ -29,9 +31,10 @@ const rlx_micro_step *rlx_micro_chain_begin_end(rlx_micro_chain_end *e, const rl
             e->strip[e->count++] = steps->with;
             e->stored[i] = false;
             if (steps->op != RLX_STEP_STORE) {
+                /* whole vectors: memset of these few is slow where it is one instruction */
+                for (int64_t k = e->n / 4 * 4; k < block; k += 4)
+                    *(zeros *)(e->block[i] + k) = (zeros){ 0 };
                 memcpy(e->block[i], steps->with + e->at, (size_t)e->n * sizeof(float));
-                if (e->n < block)
-                    memset(e->block[i] + e->n, 0, (size_t)(block - e->n) * sizeof(float));
             }
         }
         e->stored[i] |= steps->op == RLX_STEP_STORE;

@@ -161,6 +161,9 @@ void rlx_micro_straighten_box(rlx_micro_box *b)
         }
     for (int i = 1; i >= 0 && b->extent[2] == 1; i--)
         exchange(b, i, 2);
+    /* each element a few times: in turns */
+    if (!b->src_stride[3] && b->extent[3] < 8 && b->extent[3] < b->extent[2])
+        exchange(b, 2, 3);
 }
 
 /* The two inner dimensions of a box. */
@@ -171,6 +174,8 @@ void rlx_micro_straighten_box(rlx_micro_box *b)
         if (to[3] == 1 && from[3] == 1)                                                       \
             for (int64_t k = 0; k < n[2]; k++, d += to[2], s += from[2])                      \
                 copy_run(d, s, (size_t)n[3] * sizeof *d);                                     \
+        else if (rlx_micro_move_rows(d, s, sizeof(T), b))                                         \
+            return;                                                                           \
         else if (to[3] == 1 && from[2] == 1)                                                  \
             transpose_##name(d, to[2], s, from[3], n[3], n[2]);                               \
         else                                                                                  \

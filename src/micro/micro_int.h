@@ -62,6 +62,8 @@ RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; 
 /* The same box: the dimension that is contiguous in dst innermost, then the one in src, so that a
  * plane of both can be transposed. A run that goes on in the next dimension is one run. */
 void rlx_micro_straighten_box(rlx_micro_box *b);
+/* Rows of a box of one element each, backwards, or with each element twice (repeat.c). False: it is nothing of that. */
+bool rlx_micro_move_rows(void *to, const void *from, size_t size, const rlx_micro_box *b);
 
 /* Plain C, for every machine: generic.c. [dst][src] */
 extern rlx_micro_copy_fn *const rlx_micro_copies[RLX_ELEM_COUNT][RLX_ELEM_COUNT];

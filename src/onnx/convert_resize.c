@@ -204,6 +204,16 @@ static bool is_kept(const resize *r, const targets *t, const axis_plan *a)
     return a->in_size == a->out_size && (a->scale == 1 || a->scale == 0) && !r->crops && !t->measured;
 }
 
+/* Is the scale what the quotient of the sizes is, as a float64? */
+static bool is_quotient(rlx_onnx_conv *c, const axis_plan *a)
+{
+    int64_t in, out;
+    if (rlx_int_literal(a->in_size, &in) && rlx_int_literal(a->out_size, &out))
+        return in > 0 && (double)out / (double)in == a->scale;
+    return a->scale >= 1 && a->scale < 1 << 20 && a->scale == floor(a->scale) &&
+           a->out_size == rlx_onnx_simplify(c, rlx_fold_mul(c->ctx, a->in_size, rlx_int64(c->ctx, (int64_t)a->scale)));
+}
+
 static const rlx_expr *resized(rlx_onnx_conv *c, const resize *r, const targets *t, const axis_plan *a,
                                const rlx_expr *x)
 {
@@ -211,7 +221,7 @@ static const rlx_expr *resized(rlx_onnx_conv *c, const resize *r, const targets 
     int64_t *axes = rlx_onnx_array(c, t->count, sizeof *axes), n = 0, twice;
     double *scales = rlx_onnx_array(c, t->count, sizeof *scales), *roi = rlx_onnx_array(c, 2 * t->count, sizeof *roi);
     const rlx_prim **size = rlx_onnx_array(c, t->count, sizeof *size);
-    bool scaled = false;
+    bool scaled = false; /* otherwise than by the quotient of sizes */
     if (!axes || !scales || !roi || !size)
         return NULL;
     for (size_t i = 0; i < t->count; i++) {
@@ -220,7 +230,7 @@ static const rlx_expr *resized(rlx_onnx_conv *c, const resize *r, const targets 
         axes[n] = a[i].axis;
         size[n] = a[i].out_size;
         scales[n++] = a[i].scale;
-        scaled |= a[i].scale != 0;
+        scaled |= a[i].scale != 0 && !is_quotient(c, &a[i]);
     }
     if (!n)
         return x;

@@ -546,22 +546,33 @@ static bool slice_sizes(rlx_onnx_conv *c, const cut *s)
     return out && rlx_onnx_output_ints(c, 0, out, len, false, v->dtype);
 }
 
+/* Elements from `from` to `to`, which is behind them, every step-th. */
+static const rlx_expr *take_forward(rlx_onnx_conv *c, const rlx_expr *x, int64_t axis, const rlx_prim *from, const rlx_prim *to,
+                                    int64_t step)
+{
+    if (rlx_prove_compare(c->ctx, rlx_builder_scope(c->m->b), RLX_NODE_LE, from, to) != RLX_TRUE)
+        to = rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_MAX, from, to));
+    const rlx_expr *a = rlx_onnx_prim(c, axis), *b = rlx_prim_value_new(c->ctx, from), *e = rlx_prim_value_new(c->ctx, to);
+    const rlx_expr *k = rlx_onnx_prim(c, step);
+    if (rlx_is_int_value(from, 0) && to == rlx_onnx_dim(c, x, (size_t)axis) && step == 1)
+        return x;
+    return rlx_onnx_call(c, "strided_slice", "x X X X X assume_inbound=b", x, &a, (size_t)1, &b, (size_t)1, &e, (size_t)1, &k,
+                         (size_t)1, 1);
+}
+
+/* Those from, from + step ... above `to`: taken in the order in which they lie, then turned round. */
 static const rlx_expr *take_back(rlx_onnx_conv *c, const rlx_expr *x, int64_t axis,
                                  const rlx_prim *from, const rlx_prim *to, int64_t step)
 {
-    /* positions from, from + step ... above `to` */
-    const rlx_prim *count = rlx_fold_binary(
-        c->ctx, RLX_NODE_FLOOR_DIV,
-        rlx_fold_add(c->ctx, rlx_fold_sub(c->ctx, from, to), rlx_int64(c->ctx, -step - 1)),
-        rlx_int64(c->ctx, -step));
-    count = rlx_onnx_simplify(
-        c, rlx_fold_binary(c->ctx, RLX_NODE_MAX, count, rlx_int64(c->ctx, 0)));
-    const rlx_expr *at = rlx_onnx_arange(c, count, RELAX_INT64);
-    const rlx_expr *first =
-        rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &from, 1));
-    at = rlx_onnx_call2(c, "multiply", at, rlx_onnx_scalar(c, RELAX_INT64, (double)step));
-    at = rlx_onnx_call2(c, "add", at, first);
-    return rlx_onnx_call(c, "take", "x x axis=i", x, at, axis);
+    rlx_context *ctx = c->ctx;
+    const rlx_prim *apart = rlx_int64(ctx, -step), *one = rlx_int64(ctx, 1);
+    const rlx_prim *count = rlx_fold_binary(ctx, RLX_NODE_FLOOR_DIV,
+                                            rlx_fold_add(ctx, rlx_fold_sub(ctx, from, to), rlx_int64(ctx, -step - 1)), apart);
+    count = rlx_onnx_simplify(c, rlx_fold_binary(ctx, RLX_NODE_MAX, count, rlx_int64(ctx, 0)));
+    const rlx_prim *first = rlx_onnx_simplify(c, rlx_fold_sub(ctx, from, rlx_fold_mul(ctx, rlx_fold_sub(ctx, count, one), apart))),
+                   *end = rlx_onnx_simplify(c, rlx_fold_add(ctx, from, one));
+    x = take_forward(c, x, axis, first, end, -step);
+    return x ? rlx_onnx_call(c, "flip", "x axis=i", x, axis) : NULL;
 }
 
 RLX_ONNX_CONVERTER(convert_slice)
@@ -588,15 +599,7 @@ RLX_ONNX_CONVERTER(convert_slice)
             x = take_back(c, x, s.axes[i], from, to, step);
             continue;
         }
-        if (rlx_prove_compare(c->ctx, rlx_builder_scope(c->m->b), RLX_NODE_LE, from, to) != RLX_TRUE)
-            to = rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_MAX, from, to));
-        const rlx_expr *a = rlx_onnx_prim(c, s.axes[i]);
-        const rlx_expr *b = rlx_prim_value_new(c->ctx, from), *e = rlx_prim_value_new(c->ctx, to);
-        const rlx_expr *k = rlx_onnx_prim(c, step);
-        if (rlx_is_int_value(from, 0) && to == d && step == 1)
-            continue;
-        x = rlx_onnx_call(c, "strided_slice", "x X X X X assume_inbound=b", x, &a, (size_t)1, &b,
-                          (size_t)1, &e, (size_t)1, &k, (size_t)1, 1);
+        x = take_forward(c, x, s.axes[i], from, to, step);
     }
     return rlx_onnx_output(c, 0, x);
 }

@@ -322,6 +322,110 @@ static const rlx_prim *better(rlx_tir *t, bool greatest, bool is_float, const rl
     return rlx_tir_and(t, rlx_tir_not(t, worse), rlx_tir_not(t, rlx_tir_call1(t, "isnan", best)));
 }
 
+/*- Along the last axis: the greatest element of a row first, then the least place that holds it. Both are one instruction.
+ *
+ *     top[i] = max over k of x[i, k]        place[i, k] = k where x[i, k] is that, else n        out[i] = min over k of place[i, k]
+ */
+enum { SHORTEST_ARG_ROW = 32 };
+
+/* What rows are compared in; void: they are not. */
+static rlx_dtype arg_row_dtype(rlx_dtype t)
+{
+    bool small = rlx_dtype_bits(t) <= 16;
+    return rlx_lowering_is_float(t)  ? rlx_lowering_accumulator(t)
+           : small                   ? RELAX_INT32
+           : t == RELAX_UINT64       ? RELAX_VOID
+           : t == RELAX_UINT32       ? RELAX_INT64
+                                     : t;
+}
+
+static bool is_arg_of_rows(const reduction *r)
+{
+    size_t n = r->x.shape.sizes.n;
+    int64_t length;
+    bool is = n > 1 && arg_row_dtype(r->x.dtype) != RELAX_VOID && rlx_int_literal(r->x.shape.sizes.at[n - 1], &length) &&
+              length >= SHORTEST_ARG_ROW && length < INT32_MAX;
+    for (size_t i = 0; i < n && is; i++)
+        is = r->marked[i] == (i + 1 == n);
+    return is;
+}
+
+/* A block that folds the elements of rows into one value for each. */
+static void fold_rows(rlx_lowering_rows *rows, const char *name, const rlx_buffer *from, bool whole, const rlx_buffer *to,
+                      const rlx_prim *first, fold_fn fold)
+{
+    rlx_tir *t = &rows->b->t;
+    rlx_lowering_list index;
+    rlx_lowering_rows_fold(rows, name, &index);
+    rlx_lowering_list at = rlx_lowering_rows_kept(rows, &index), place = whole ? rlx_lowering_rows_whole(rows, &index) : index;
+    rlx_tir_init(t, to, rlx_lowering_items(&at), first);
+    rlx_tir_store(t, to, rlx_lowering_items(&at),
+                  fold(t, rlx_tir_load(t, to, rlx_lowering_items(&at)), rlx_tir_load(t, from, rlx_lowering_items(&place))));
+    rlx_tir_end_block(t);
+}
+
+/* to[inside] = value of x there, in rows of a tile. */
+static const rlx_buffer *widen_rows(reduction *r, rlx_lowering_rows *rows, rlx_dtype wide)
+{
+    rlx_lowering_list index;
+    const rlx_buffer *to = rlx_lowering_rows_alloc(rows, "wide", wide, false);
+    rlx_lowering_open(&r->b, "wide", &rows->inside, &index);
+    rlx_lowering_list from = rlx_lowering_rows_whole(rows, &index);
+    rlx_tir_store(&r->b.t, to, rlx_lowering_items(&index), element(r, &from, wide));
+    rlx_tir_end_block(&r->b.t);
+    return to;
+}
+
+/* Is x as great, or as small, as it gets? Where that is NaN, the elements that are NaN. */
+static const rlx_prim *is_top(rlx_tir *t, bool greatest, bool is_float, const rlx_prim *x, const rlx_prim *top)
+{
+    if (!is_float)
+        return rlx_tir_eq(t, x, top);
+    return rlx_tir_or(t, rlx_tir_call1(t, "isnan", x), greatest ? rlx_tir_ge(t, x, top) : rlx_tir_le(t, x, top));
+}
+
+static void arg_of_rows(reduction *r, enum rlx_fold which)
+{
+    rlx_tir *t = &r->b.t;
+    rlx_lowering_rows rows;
+    rlx_lowering_list index;
+    const bool greatest = which == RLX_FOLD_MAX;
+    const size_t last = r->x.shape.sizes.n - 1;
+    const rlx_dtype wide = arg_row_dtype(r->x.dtype);
+    const rlx_prim *none = rlx_tir_cast(t, RELAX_INT32, r->x.shape.sizes.at[last]);
+    /* the numbers of places, once for all rows */
+    const rlx_buffer *number = rlx_tir_alloc(t, "number", RELAX_INT32, RLX_TIR_LIST(r->x.shape.sizes.at[last]));
+    rlx_lowering_list length = { { r->x.shape.sizes.at[last] }, 1 };
+    rlx_lowering_open(&r->b, "number", &length, &index);
+    rlx_tir_store(t, number, rlx_lowering_items(&index), rlx_tir_cast(t, RELAX_INT32, index.at[0]));
+    rlx_tir_end_block(t);
+    rlx_lowering_rows_begin(&rows, &r->b, &r->x.shape.sizes, r->marked);
+    const bool whole = wide == r->x.dtype;
+    const rlx_buffer *x = whole ? r->x.buffer : widen_rows(r, &rows, wide), *top = rlx_lowering_rows_alloc(&rows, "top", wide, true),
+                     *place = rlx_lowering_rows_alloc(&rows, "place", RELAX_INT32, false),
+                     *first = rlx_lowering_rows_alloc(&rows, "first", RELAX_INT32, true);
+    fold_rows(&rows, "top", x, whole, top, start_value(t, which, wide), greatest ? fold_max : fold_min);
+    rlx_lowering_open(&r->b, "place", &rows.inside, &index);
+    rlx_lowering_list at = whole ? rlx_lowering_rows_whole(&rows, &index) : index, kept = rlx_lowering_rows_kept(&rows, &index);
+    const rlx_prim *hit = is_top(t, greatest, rlx_lowering_is_float(wide), rlx_tir_load(t, x, rlx_lowering_items(&at)),
+                                 rlx_tir_load(t, top, rlx_lowering_items(&kept)));
+    rlx_tir_store(t, place, rlx_lowering_items(&index),
+                  rlx_tir_select(t, hit, rlx_tir_load(t, number, RLX_TIR_LIST(index.at[index.n - 1])), none));
+    rlx_tir_end_block(t);
+    fold_rows(&rows, "first", place, false, first, none, fold_min);
+    rlx_lowering_list sizes = rows.inside;
+    sizes.at[sizes.n - 1] = rlx_tir_int(t, 1); /* one value for each row */
+    rlx_lowering_open(&r->b, r->b.l->name.data, &sizes, &index);
+    at = rlx_lowering_rows_whole(&rows, &index);
+    kept = kept_index(r, &at);
+    at = out_index(r, &kept);
+    kept = rlx_lowering_rows_kept(&rows, &index);
+    rlx_tir_store(t, r->out.buffer, rlx_lowering_items(&at),
+                  rlx_tir_cast(t, r->out.dtype, rlx_tir_load(t, first, rlx_lowering_items(&kept))));
+    rlx_tir_end_block(t);
+    rlx_lowering_rows_end(&rows);
+}
+
 const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower_request *l)
 {
     reduction r;
@@ -334,6 +438,10 @@ const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower_request *l)
     rlx_dtype wide = rlx_dtype_is_bool(r.x.dtype) ? RELAX_UINT8 : r.x.dtype;
     require_some(&r, greatest ? "position of the maximum of nothing"
                               : "position of the minimum of nothing");
+    if (is_arg_of_rows(&r)) {
+        arg_of_rows(&r, which);
+        return rlx_lowering_end(&r.b);
+    }
     const rlx_buffer *best = rlx_tir_alloc(t, "best", wide, rlx_lowering_items(&r.kept));
     rlx_lowering_open_reduce(&r.b, l->name.data, &r.x.shape.sizes, r.marked, &index);
     rlx_lowering_list at = kept_index(&r, &index), to = out_index(&r, &at);

@@ -5,11 +5,14 @@
  *     out[n, c, y, x]                sum over i, k of weight[i, y] * weight[k, x] *
  *                                    data[n, c, index[i, y], index[k, x]]
  *
+ * Sums are those along the last axis first, so that one axis comes after the other (lower_resize.h); at once they are
+ * computed where crops have places outside of data, or where a spatial axis is in parts.
+ *
  * A place is a quotient of integers where it can be, so that what lies half between two elements is
  * seen to do so. Elements beyond the ends of data are those at its ends.
  */
 /* built for size */
-#include "op/lower_int.h"
+#include "op/lower_resize.h"
 
 enum { MAX_TAPS = 4 };
 
@@ -344,6 +347,83 @@ static rlx_dtype share_dtype(rlx_dtype t)
     return narrow ? RELAX_FLOAT32 : RELAX_FLOAT64;
 }
 
+/* ---- axis by axis --------------------------------------------------------------------------- */
+
+/* place_of and nearest in numbers. */
+static int64_t nearest_in_numbers(const resize *r, int64_t have, int64_t want, int64_t o)
+{
+    int64_t top = (2 * o + 1) * have, below = 2 * want;
+    switch (r->mode) {
+    case ASYMMETRIC: top = o * have, below = want; break;
+    case ALIGN_CORNERS: top = o * (have - 1), below = want > 1 ? want - 1 : 1; break;
+    case PYTORCH_HALF_PIXEL: top = want > 1 ? top - want : 0; break;
+    case HALF_PIXEL: top -= want; break;
+    default: break;
+    }
+    int64_t rest = (top % below + below) % below, base = (top - rest) / below;
+    bool up = r->rounding == UP ? rest > 0 : r->rounding == TIES_UP ? 2 * rest >= below : r->rounding == TIES_DOWN && 2 * rest > below;
+    int64_t at = base + up;
+    return at < 0 ? 0 : at < have ? at : have - 1;
+}
+
+/* Are the nearest elements repeated, or evenly apart? */
+static bool find_step(resize *r, const axis *a, rlx_resize_step *out)
+{
+    enum { MOST_PLACES = 1 << 14 };
+    int64_t have, want;
+    if (r->method != NEAREST || !rlx_int_literal(a->have, &have) || !rlx_int_literal(a->want, &want) || have < 1 ||
+        have > MOST_PLACES || want < 1 || want > MOST_PLACES)
+        return false;
+    int64_t *elements = rlx_new(r->b.l->ctx, (size_t)want * sizeof *elements);
+    for (int64_t o = 0; o < want && elements; o++)
+        elements[o] = nearest_in_numbers(r, have, want, o);
+    return elements && rlx_resize_find_step(elements, want, have, out);
+}
+
+/* Where a spatial axis stands in memory; false: it is in parts. */
+static bool find_axis(const resize *r, size_t i, size_t *out)
+{
+    const char letter = rlx_data_axes[r->n][2 + i];
+    const rlx_layout *layout = &r->x.layout;
+    bool whole = true;
+    for (size_t k = 0; k < layout->n; k++)
+        if (layout->letter[k] == letter) {
+            *out = k;
+            whole = whole && !layout->factor[k];
+        }
+    return whole;
+}
+
+/* All places of an axis are elements of the same axis alone. False: the result has to be computed at once. */
+static bool is_separable(const resize *r)
+{
+    bool is = r->mode != CROP;
+    size_t at;
+    for (size_t i = 0; i < r->n && is; i++)
+        is = find_axis(r, i, &at);
+    return is;
+}
+
+static const rlx_prim_func *resize_by_axis(resize *r, const char *const *names)
+{
+    rlx_resize pass;
+    rlx_resize_step step;
+    size_t at = 0;
+    rlx_resize_begin(&pass, &r->b, &r->x.t, &r->out.t, r->method == NEAREST ? RELAX_VOID : r->wide);
+    for (size_t i = r->n; i-- > 0;) {
+        axis *a = &r->axes[i];
+        (void)find_axis(r, i, &at);
+        if (find_step(r, a, &step)) {
+            rlx_resize_step_axis(&pass, at, step);
+            continue;
+        }
+        fill_axis(r, a, names[r->n - 1 - i]);
+        const rlx_resize_taps taps = { r->taps, a->index, a->weight, NULL, 0 };
+        rlx_resize_axis(&pass, at, a->want, &taps, i == 0);
+    }
+    return rlx_resize_end(&pass);
+}
+
 const rlx_prim_func *rlx_lower_resize(rlx_lower_request *l)
 {
     static const char *const names[] = { "columns", "rows", "slices" };
@@ -352,6 +432,8 @@ const rlx_prim_func *rlx_lower_resize(rlx_lower_request *l)
     if (!read_resize(&r, l))
         return rlx_lowering_end(&r.b);
     r.wide = share_dtype(r.x.t.dtype);
+    if (is_separable(&r))
+        return resize_by_axis(&r, names);
     for (size_t i = 0; i < r.n; i++)
         fill_axis(&r, &r.axes[i], names[r.n - 1 - i]);
     return rlx_lowering_mapped(&r.b, &r.out.t, resized, &r);

@@ -10,7 +10,9 @@
  * A place is a float64, computed as ONNX writes it, from scales that may be other than the quotients of the sizes.
  */
 /* built for size */
-#include "op/lower_int.h"
+#include <math.h>
+
+#include "op/lower_resize.h"
 
 enum { NEAREST, LINEAR, CUBIC };
 enum { HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC, PYTORCH_HALF_PIXEL, HALF_PIXEL_FOR_NN, SYMMETRIC, CROP };
@@ -32,8 +34,7 @@ typedef struct resize {
     size_t item, axis;
     const rlx_prim *have, *want, *scale, *shrink;
     const rlx_buffer *index, *weight, *counts, *outside;
-    const rlx_buffer *from;             /* NULL: data */
-    rlx_lowering_list sizes;            /* of what comes out */
+    rlx_resize pass;                    /* what has been done */
 } resize;
 
 static const rlx_prim *number(resize *r, int64_t v) { return rlx_tir_int(&r->b.t, v); }
@@ -244,52 +245,75 @@ static void fill_tables(resize *r)
     rlx_tir_end_block(t);
 }
 
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+/* place_of and rounded in numbers: the same operations in the same order. */
+static double place_in_numbers(const resize *r, double have, double want, double o)
+{
+    const double scale = want / have, length = have * scale, middle = (o + 0.5) / scale;
+    switch (r->mode) {
+    case ASYMMETRIC: return o / scale;
+    case HALF_PIXEL_FOR_NN: return middle;
+    case ALIGN_CORNERS: return length == 1 ? 0 : o * (have - 1) / (length - 1);
+    case PYTORCH_HALF_PIXEL: return want > 1 ? middle - 0.5 : 0;
+    case SYMMETRIC: return have / 2 * (1 - want / length) + middle - 0.5;
+    }
+    return middle - 0.5;
+}
+
+static double rounded_in_numbers(const resize *r, double x)
+{
+    switch (r->rounding) {
+    case FLOOR: return floor(x);
+    case CEIL: return ceil(x);
+    case PREFER_CEIL: return floor(x + 0.5);
+    }
+    return ceil(x - 0.5);
+}
+
+/* Are the nearest elements repeated, or evenly apart? Only of sizes that are known, whose quotient is the scale. */
+static bool find_step(resize *r, rlx_resize_step *out)
+{
+    enum { MOST_PLACES = 1 << 14 };
+    int64_t have, want;
+    if (r->method != NEAREST || r->mode == CROP || r->scales.buffer || !rlx_int_literal(r->have, &have) ||
+        !rlx_int_literal(r->want, &want) || have < 1 || have > MOST_PLACES || want < 1 || want > MOST_PLACES)
+        return false;
+    int64_t *elements = rlx_new(r->b.l->ctx, (size_t)want * sizeof *elements);
+    for (int64_t o = 0; o < want && elements; o++) {
+        double p = rounded_in_numbers(r, place_in_numbers(r, (double)have, (double)want, (double)o));
+        elements[o] = !(p > 0) ? 0 : p < (double)have - 1 ? (int64_t)p : have - 1;
+    }
+    return elements && rlx_resize_find_step(elements, want, have, out);
+}
+
 /* ---- one axis ------------------------------------------------------------------------------- */
 
 static const rlx_prim *data_at(resize *r, const rlx_lowering_list *at, const rlx_prim *i)
 {
     rlx_lowering_list from = *at;
     from.at[r->axis] = i;
-    const rlx_prim *x = rlx_tir_load(&r->b.t, r->from ? r->from : r->x.buffer, rlx_lowering_items(&from));
-    return r->method == NEAREST ? x : rlx_tir_cast(&r->b.t, r->wide, x);
+    return rlx_tir_cast(&r->b.t, r->wide, rlx_tir_load(&r->b.t, r->pass.from, rlx_lowering_items(&from)));
 }
 
 /* What stands where a place lies outside of data in crop mode. */
 static const rlx_prim *filled(resize *r, const rlx_prim *o, const rlx_prim *v)
 {
     rlx_tir *t = &r->b.t;
-    return r->outside ? rlx_tir_select(t, rlx_tir_load(t, r->outside, RLX_TIR_LIST(o)),
-                                       rlx_tir_number(t, r->method == NEAREST ? r->out.dtype : r->wide, r->fill), v)
-                      : v;
-}
-
-static void write_few(resize *r, const rlx_buffer *to)
-{
-    rlx_tir *t = &r->b.t;
-    rlx_lowering_list at;
-    const rlx_prim *sum = NULL;
-    rlx_lowering_open(&r->b, r->b.l->name.data, &r->sizes, &at);
-    const rlx_prim *o = at.at[r->axis];
-    for (int k = 0; k < taps_of(r); k++) {
-        const rlx_prim *v = data_at(r, &at, rlx_tir_load(t, r->index, RLX_TIR_LIST(number(r, k), o)));
-        v = r->weight ? times(r, v, load_weight(r, number(r, k), o)) : v;
-        sum = sum ? plus(r, sum, v) : v;
-    }
-    rlx_tir_store(t, to, rlx_lowering_items(&at), filled(r, o, sum));
-    rlx_tir_end_block(t);
+    return rlx_tir_select(t, rlx_tir_load(t, r->outside, RLX_TIR_LIST(o)), rlx_tir_number(t, r->wide, r->fill), v);
 }
 
 /* Loops over all axes but one. */
 static void open_others(resize *r, rlx_lowering_list *at)
 {
-    for (size_t i = 0; i < r->sizes.n; i++)
+    for (size_t i = 0; i < r->pass.sizes.n; i++)
         if (i != r->axis)
-            at->at[i] = rlx_tir_for(&r->b.t, "i", NULL, r->sizes.at[i], RLX_FOR_SERIAL);
+            at->at[i] = rlx_tir_for(&r->b.t, "i", NULL, r->pass.sizes.at[i], RLX_FOR_SERIAL);
 }
 
 static void close_others(resize *r)
 {
-    for (size_t i = 0; i + 1 < r->sizes.n; i++)
+    for (size_t i = 0; i + 1 < r->pass.sizes.n; i++)
         rlx_tir_end_for(&r->b.t);
 }
 
@@ -298,7 +322,7 @@ static void write_many(resize *r, const rlx_buffer *to)
     rlx_tir *t = &r->b.t;
     rlx_lowering_list places = { { r->want }, 1 }, at, o;
     rlx_lowering_open(&r->b, r->b.l->name.data, &places, &o);
-    at.n = r->sizes.n;
+    at.n = r->pass.sizes.n;
     at.at[r->axis] = o.at[0];
     open_others(r, &at);
     rlx_tir_store(t, to, rlx_lowering_items(&at), rlx_tir_number(t, r->wide, 0));
@@ -324,29 +348,31 @@ static void write_many(resize *r, const rlx_buffer *to)
 static void resize_axis(resize *r, size_t item, bool last)
 {
     rlx_tir *t = &r->b.t;
-    bool many = r->antialias && r->method != NEAREST, narrow = r->method != NEAREST && r->wide != r->out.dtype;
+    bool many = r->antialias && r->method != NEAREST;
     int64_t known;
+    rlx_resize_step step;
     r->item = item;
     r->axis = r->axes[item];
-    r->have = r->sizes.at[r->axis];
+    r->have = r->pass.sizes.at[r->axis];
     r->want = r->out.shape.sizes.at[r->axis];
-    r->sizes.at[r->axis] = r->want;
     if (!rlx_int_literal(r->have, &known) || known < 1)
         rlx_lowering_require(&r->b, rlx_tir_or(t, rlx_tir_gt(t, r->have, number(r, 0)), rlx_tir_eq(t, r->want, number(r, 0))),
                              RLX_ASSERTION_SIZES, "an axis of size 0 cannot be resized");
-    rlx_dtype dtype = r->method == NEAREST ? r->out.dtype : r->wide;
-    const rlx_buffer *to = last && !narrow ? r->out.buffer
-                                           : rlx_tir_alloc(t, "part", dtype, rlx_lowering_items(&r->sizes));
+    if (find_step(r, &step)) {
+        rlx_resize_step_axis(&r->pass, r->axis, step);
+        return;
+    }
     fill_tables(r);
-    (many ? write_many : write_few)(r, to);
-    r->from = to;
-}
-
-static const rlx_prim *as_it_is(rlx_lowering *b, void *user, const rlx_lowering_list *at)
-{
-    resize *r = user;
-    const rlx_prim *x = rlx_tir_load(&b->t, r->from ? r->from : r->x.buffer, rlx_lowering_items(at));
-    return rlx_tir_cast(&b->t, r->out.dtype, x);
+    if (!many) {
+        const rlx_resize_taps taps = { taps_of(r), r->index, r->weight, r->outside, r->fill };
+        rlx_resize_axis(&r->pass, r->axis, r->want, &taps, last);
+        return;
+    }
+    r->pass.sizes.at[r->axis] = r->want;
+    r->pass.whole = last && r->wide == r->out.dtype;
+    const rlx_buffer *to = r->pass.whole ? r->out.buffer : rlx_tir_alloc(t, "part", r->wide, rlx_lowering_items(&r->pass.sizes));
+    write_many(r, to);
+    r->pass.from = to;
 }
 
 /* ---- the call: data, size, scales, roi; attributes axes, method, coordinate_transformation_mode,
@@ -407,14 +433,12 @@ static bool read_call(resize *r, rlx_lower_request *l)
 
 const rlx_prim_func *rlx_lower_resize_axes(rlx_lower_request *l)
 {
-    resize r = { .from = NULL };
+    resize r = { .count = 0 };
     rlx_lowering_begin(&r.b, l);
     if (!read_call(&r, l))
         return rlx_lowering_end(&r.b);
-    r.sizes = r.x.shape.sizes;
+    rlx_resize_begin(&r.pass, &r.b, &r.x, &r.out, r.method == NEAREST ? RELAX_VOID : r.wide);
     for (size_t i = r.count; i-- > 0;)
         resize_axis(&r, i, i == 0);
-    if (r.from == r.out.buffer)
-        return rlx_lowering_end(&r.b);
-    return rlx_lowering_mapped(&r.b, &r.out, as_it_is, &r);
+    return rlx_resize_end(&r.pass);
 }

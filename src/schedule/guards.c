@@ -12,13 +12,16 @@
  *     for i:  Z[i] = if_then_else(i % 2 == 0, X[i // 2], 0)       ->    for i:  Z[i] = 0
  *                                                                       for i < (n + 1) // 2:  Z[i * 2] = X[i]
  *
- * Compilers pad, join and spread tensors so. As boxes these are copies without a question for each element, and windows over what is padded are
+ *     for i, j:  M[i, j] = if_then_else(j <= i, X[i, j], 0)     ->    for i, j:  M[i, j] = 0
+ *                                                                       for i:  for j < min(n, i + 1):  M[i, j] = X[i, j]
+ *
+ * Compilers pad, join, spread and mask tensors so. As boxes these are copies without a question for each element, and windows over what is padded are
  * what they are elsewhere. Each place is stored by one iteration, so that what is stored last is what was chosen.
  */
 #include "schedule/plan_int.h"
 #include "schedule/schedule_int.h"
 
-enum { MOST_BOXES = 16 };
+enum { MOST_BOXES = 16, SHORTEST_RUN = 16 };
 
 /* Where a loop runs; NULL: no bound. int64. step: 0, or at multiples of that only, and everywhere else. */
 typedef struct bounds { const rlx_prim *low, *high; int64_t step; } bounds;
@@ -28,6 +31,7 @@ typedef struct guarded {
     const rlx_for_stmt *loops[RLX_PLAN_MAX_NEST];
     const rlx_nest_plan *plan;
     bounds at[RLX_PLAN_MAX_NEST];    /* where the condition holds */
+    bool outer[RLX_PLAN_MAX_NEST];   /* bounds hang on the loop, which therefore stands around the others */
     size_t num_bounds;
     int last;                        /* loop of the bound that was met last */
     bool is_high;                    /* and it is one above */
@@ -82,37 +86,54 @@ static bool take_multiple(guarded *g, const rlx_prim *cond)
     return false;
 }
 
-/* A comparison of one loop with what is known. */
+/* The loops that c0 * v0 + c1 * v1 + .. moves: the innermost of them is bounded, from what the others are. -1: none, or not by 1. */
+static int bounded_loop(const guarded *g, const int64_t *step)
+{
+    int loop = (int)g->plan->count - 1;
+    while (loop >= 0 && !step[loop])
+        loop--;
+    return loop >= 0 && (step[loop] == 1 || step[loop] == -1) && !g->outer[loop] ? loop : -1;
+}
+
+/* A comparison of loops with what is known: one of them is bounded. */
 static bool take_comparison(guarded *g, const rlx_prim *cond)
 {
     rlx_context *ctx = g->ctx;
     const rlx_binary *c = rlx_as_binary(cond);
-    const bool less = c && (c->node.kind == RLX_NODE_LT || c->node.kind == RLX_NODE_LE),
-               more = c && (c->node.kind == RLX_NODE_GT || c->node.kind == RLX_NODE_GE);
+    const enum rlx_node_kind kind = c ? c->node.kind : RLX_NODE_NOT;
+    const bool less = kind == RLX_NODE_LT || kind == RLX_NODE_LE, more = kind == RLX_NODE_GT || kind == RLX_NODE_GE,
+               equal = kind == RLX_NODE_EQ;
     const rlx_prim *vars[RLX_PLAN_MAX_NEST];
     rlx_tir_affine side[2];
-    int loop = -1;
-    int64_t step = 0;
-    if ((!less && !more) || rlx_dtype_is_float(rlx_prim_dtype(c->a)))
+    int64_t step[RLX_PLAN_MAX_NEST] = { 0 }, run;
+    if ((!less && !more && !equal) || !rlx_dtype_is_int(rlx_prim_dtype(c->a)))
         return false;
     for (size_t i = 0; i < g->plan->count; i++)
         vars[i] = g->plan->loops[i].var;
     for (int i = 0; i < 2; i++) /* the smaller one first */
-        if (!rlx_tir_affine_of(ctx, (i == 0) == less ? c->a : c->b, vars, g->plan->count, &side[i]) || !is_known(ctx, side[i].base))
+        if (!rlx_tir_affine_of(ctx, (i == 0) == !more ? c->a : c->b, vars, g->plan->count, &side[i]) || !is_known(ctx, side[i].base))
             return false;
     for (size_t i = 0; i < g->plan->count; i++) {
         int64_t a = 0, b = 0;
-        if ((side[0].coeff[i] && !rlx_int_literal(side[0].coeff[i], &a)) || (side[1].coeff[i] && !rlx_int_literal(side[1].coeff[i], &b)))
+        if ((side[0].coeff[i] && !rlx_int_literal(side[0].coeff[i], &a)) || (side[1].coeff[i] && !rlx_int_literal(side[1].coeff[i], &b)) ||
+            !rlx_sub_i64(a, b, &step[i]))
             return false;
-        if (a == b)
-            continue;
-        if (loop >= 0 || a < -1 || a > 1 || b < -1 || b > 1 || (a && b))
-            return false;
-        loop = (int)i;
-        step = a - b;
     }
+    const int loop = bounded_loop(g, step);
     const rlx_prim *rest = rlx_fold_sub(ctx, rlx_fold_cast(ctx, RELAX_INT64, side[0].base), rlx_fold_cast(ctx, RELAX_INT64, side[1].base));
-    return loop >= 0 && rest && note_bound(g, loop, step > 0, rest, c->node.kind == RLX_NODE_LE || c->node.kind == RLX_NODE_GE);
+    for (int i = 0; i < loop; i++) {
+        if (!step[i])
+            continue;
+        if (g->at[i].low || g->at[i].high || g->at[i].step || (rlx_int_literal(g->plan->loops[loop].extent, &run) && run < SHORTEST_RUN))
+            return false;
+        g->outer[i] = true;
+        rest = rlx_plan_add_product(ctx, rest, vars[i], rlx_int64(ctx, step[i]));
+    }
+    if (loop < 0 || !rest)
+        return false;
+    if (!equal)
+        return note_bound(g, loop, step[loop] > 0, rest, kind == RLX_NODE_LE || kind == RLX_NODE_GE);
+    return note_bound(g, loop, step[loop] > 0, rest, true) && note_bound(g, loop, step[loop] < 0, rlx_fold_sub(ctx, rlx_int64(ctx, 0), rest), true);
 }
 
 static bool take_condition(guarded *g, const rlx_prim *cond)
@@ -131,7 +152,7 @@ static bool take_condition(guarded *g, const rlx_prim *cond)
         }
     }
     for (size_t i = 0; i < g->plan->count; i++)
-        if (g->at[i].step && (g->at[i].low || g->at[i].high))
+        if ((g->at[i].step || g->outer[i]) && (g->at[i].low || g->at[i].high))
             return false;
     return true;
 }
@@ -150,6 +171,18 @@ static const rlx_node *count_steps(rlx_rewriter *r, const rlx_node *n)
     return NULL;
 }
 
+/* The body in the inner loops of the nest, or in those outside of them, which bounds hang on (apart: there may be such). */
+static const rlx_stmt *with_loops(const guarded *g, bool apart, bool inner, const rlx_prim *const *extent, const rlx_stmt *body)
+{
+    for (size_t i = g->plan->count; i-- > 0 && body;) {
+        const rlx_for_stmt *old = g->loops[i];
+        if ((apart && g->outer[i]) != inner)
+            body = rlx_for(g->ctx, rlx_as_prim_var(old->loop_var), old->min, rlx_fold_cast(g->ctx, rlx_prim_dtype(old->loop_var), extent[i]),
+                           old->for_kind, body, old->place);
+    }
+    return body;
+}
+
 /* The nest with this value, in those bounds. *none: it surely never runs. NULL: that, or out of memory. */
 static const rlx_stmt *in_bounds(const guarded *g, const bounds *at, const rlx_prim *value, bool *none)
 {
@@ -157,7 +190,9 @@ static const rlx_stmt *in_bounds(const guarded *g, const bounds *at, const rlx_p
     const rlx_buffer_store *s = (const rlx_buffer_store *)g->plan->body;
     const rlx_prim *extent[RLX_PLAN_MAX_NEST];
     rlx_rewriter r;
-    bool ok = true;
+    bool ok = true, bounded = false;
+    for (size_t i = 0; i < g->plan->count; i++)
+        bounded |= at[i].low || at[i].high;
     *none = false;
     rlx_tir_folder_init(&r, ctx);
     r.before = count_steps;
@@ -187,11 +222,8 @@ static const rlx_stmt *in_bounds(const guarded *g, const bounds *at, const rlx_p
     const rlx_stmt *body = ok && !*none ? rlx_store(ctx, rlx_as_buffer(s->buffer), value, s->indices, s->num_indices, s->place) : NULL;
     body = body ? rlx_rewrite(&r, body) : NULL;
     rlx_rewriter_free(&r);
-    for (size_t i = g->plan->count; i-- > 0 && body;) {
-        const rlx_for_stmt *old = g->loops[i];
-        body = rlx_for(ctx, rlx_as_prim_var(old->loop_var), old->min, rlx_fold_cast(ctx, rlx_prim_dtype(old->loop_var), extent[i]),
-                       old->for_kind, body, old->place);
-    }
+    body = with_loops(g, bounded, true, extent, body);
+    body = with_loops(g, bounded, false, extent, body);
     return body ? rlx_copy_fresh(ctx, body) : NULL;
 }
 
@@ -209,6 +241,19 @@ static bool is_plain(const rlx_nest_plan *n)
 
 static bool is_number(const rlx_prim *p) { return p->kind == RLX_NODE_FLOAT_IMM || p->kind == RLX_NODE_INT_IMM; }
 
+/* Is the value chosen by a condition, which may itself be what is stored, as a number? */
+static bool is_chosen(rlx_context *ctx, const rlx_prim *value, const rlx_prim **cond, const rlx_prim **then, const rlx_prim **other)
+{
+    const rlx_dtype t = rlx_prim_dtype(value);
+    if (rlx_tir_is_choice(value, cond, then, other))
+        return true;
+    *cond = value->kind == RLX_NODE_CAST ? ((const rlx_unary *)value)->a : value;
+    const bool real = rlx_dtype_is_float(t);
+    *then = real ? rlx_float(ctx, t, 1) : rlx_int(ctx, t, 1);
+    *other = real ? rlx_float(ctx, t, 0) : rlx_int(ctx, t, 0);
+    return rlx_dtype_is_bool(rlx_prim_dtype(*cond)) && *then && *other;
+}
+
 /* Its boxes, in the order in which they are stored; the last of them may be taken apart again. 0: it stays. */
 static size_t split_nest(rlx_context *ctx, const rlx_for_stmt *nest, const rlx_stmt **out)
 {
@@ -217,8 +262,7 @@ static size_t split_nest(rlx_context *ctx, const rlx_for_stmt *nest, const rlx_s
     const rlx_prim *cond, *then, *other;
     size_t count = 0;
     bool none = false, ok = rlx_plan_nest(ctx, &rlx_plan_everywhere, nest, &plan) && is_plain(&plan),
-         guard = ok && ((const rlx_buffer_store *)plan.body)->value->kind == RLX_NODE_PRIM_CALL &&
-                 rlx_tir_is_choice(((const rlx_buffer_store *)plan.body)->value, &cond, &then, &other) && take_condition(&g, cond) &&
+         guard = ok && is_chosen(ctx, ((const rlx_buffer_store *)plan.body)->value, &cond, &then, &other) && take_condition(&g, cond) &&
                  (is_number(other) || g.num_bounds == 1);
     const rlx_stmt *s = &nest->node;
     for (size_t i = 0; i < plan.count && guard; i++, s = ((const rlx_for_stmt *)s)->body)

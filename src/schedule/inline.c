@@ -31,6 +31,7 @@ enum {
     MOST_AGAIN = 3,
     ROUNDS = 8,             /* loads in what loads were replaced by */
     SHORT_STRIP = 64,
+    SHORT_COPY = 128,       /* beside long strips a box of rows that are no longer is copied on its own */
     LONG_STRIP = 256
 };
 
@@ -184,12 +185,54 @@ static bool is_row_instruction(const rlx_pointwise *p)
     return p->form == RLX_PLAN_NORMALIZE || (p->form == RLX_PLAN_MAP && p->strip < LONG_STRIP);
 }
 
+typedef struct division { bool quotient, remainder; } division;
+
+static enum rlx_step find_division(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    division *d = user;
+    d->quotient |= n->kind == RLX_NODE_FLOOR_DIV;
+    d->remainder |= n->kind == RLX_NODE_FLOOR_MOD;
+    return n->kind == RLX_NODE_BUFFER ? RLX_STEP_SKIP : RLX_STEP_ON;
+}
+
+/* A copy that repeats elements, by quotients of places (digits.c). */
+static bool repeats(rlx_context *ctx, const rlx_pointwise *p)
+{
+    division d = { false, false };
+    rlx_walker w = { .enter = find_division, .user = &d, .unique = true };
+    if (p->stores.len != 1 || p->stores.data[0].value->kind != RLX_NODE_BUFFER_LOAD)
+        return false;
+    rlx_walk(&ctx->memory, p->stores.data[0].value, &w, NULL);
+    return d.quotient && !d.remainder;
+}
+
+/* Are its elements those of others, chosen at most? */
+static bool only_moves(const rlx_pointwise *p)
+{
+    bool moves = true;
+    for (size_t i = 0; i < p->stores.len && moves; i++) {
+        const rlx_prim *v = p->stores.data[i].value, *cond, *then, *other;
+        while (moves && rlx_tir_is_choice(v, &cond, &then, &other)) {
+            moves = then->kind == RLX_NODE_BUFFER_LOAD || !rlx_tir_num_operands(then);
+            v = other;
+        }
+        moves = moves && (v->kind == RLX_NODE_BUFFER_LOAD || !rlx_tir_num_operands(v));
+    }
+    return moves;
+}
+
+/* Repeating is a copy on its own, and a division for each element where something is computed. */
+static bool repeats_for(rlx_context *ctx, const rlx_pointwise *from, const rlx_pointwise *p) { return repeats(ctx, from) && !only_moves(p); }
+
 /* Long strips are not made short ones, but by what may be an instruction for rows, or one chain of each row. */
 static bool suits(const rlx_pointwise *first, const rlx_pointwise *next)
 {
     int64_t least = first->strip < next->strip ? first->strip : next->strip,
             most = first->strip < next->strip ? next->strip : first->strip;
     bool rows = is_row_instruction(first) || is_row_instruction(next) || first->biased;
+    const rlx_pointwise *copy = next->form == RLX_PLAN_COPY ? next : first;
+    if (copy->form == RLX_PLAN_COPY && copy->strip == least && least < SHORT_COPY && most >= LONG_STRIP)
+        return false;
     return (rows || least >= SHORT_STRIP || most / 2 <= least) && first->transposes == next->transposes &&
            first->stores.len + next->stores.len <= MOST_STORES;
 }
@@ -304,7 +347,7 @@ static bool merge_slots(inlining *x, size_t from, size_t *at)
     rlx_pointwise *first = x->slots[from].points, *next = x->slots[*at].points;
     rlx_sched_loop to[RLX_TIR_MAX_DIMS];
     bool sinks = may_move(x, first, from + 1);
-    if (!suits(first, next) || (!sinks && !may_move(x, next, from + 1)) || !match_loops(ctx, first, next, to))
+    if (!suits(first, next) || repeats_for(ctx, first, next) || (!sinks && !may_move(x, next, from + 1)) || !match_loops(ctx, first, next, to))
         return !ctx->diags.out_of_memory;
     rlx_pointwise *renamed = copy_of(ctx, next);
     if (!renamed)
@@ -457,7 +500,7 @@ static bool may_replace(const replacing *r, const rlx_point_load *l, const rlx_p
     const rlx_node *memory = s->buffer->data;
     uintptr_t readers = rlx_number_in(&x->readers, memory);
     bool leaf = is_leaf(s->value), once = reads_each_once(x->ctx, r->p, l->load);
-    if (!s->whole || !l->sure || l->load->num_indices != s->num_indices || !is_private(x, memory) || from->transposes ||
+    if (!s->whole || !l->sure || l->load->num_indices != s->num_indices || !is_private(x, memory) || from->transposes || repeats_for(x->ctx, from, r->p) ||
         is_identity(x->ctx, from, r->p, s, l->load))
         return false;
     if (!leaf && !(once && (readers == 1 || (readers <= MOST_AGAIN && is_cheap(x->ctx, s->value)))))

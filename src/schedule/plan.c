@@ -211,18 +211,61 @@ static enum rlx_step scan_value(void *user, const rlx_node *n, const rlx_field *
     return RLX_STEP_ON;
 }
 
+/* Loops of the nest that an index mentions. */
+typedef struct index_loops {
+    const rlx_nest_plan *plan;
+    const rlx_plan_scope *scope;
+    uint64_t loops;
+} index_loops;
+
 /* How an access moves along a loop. */
 static enum rlx_plan_walk walk_along(const rlx_plan_access *a, size_t loop)
 {
-    const rlx_prim *c = a->affine ? a->offset.coeff[loop] : NULL;
-    return !a->affine                ? RLX_PLAN_SCATTERED
+    const rlx_prim *c = a->affine ? a->offset.coeff[loop] : a->step[loop];
+    return !a->affine && a->hangs_on >> loop & 1 ? RLX_PLAN_SCATTERED
            : !c                      ? RLX_PLAN_FIXED
            : rlx_is_int_value(c, 1) ? RLX_PLAN_CONTIGUOUS
                                      : RLX_PLAN_STRIDED;
 }
 
+static enum rlx_step find_loops(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    index_loops *f = user;
+    if (n->kind == RLX_NODE_BUFFER)
+        return RLX_STEP_SKIP;
+    if (n->kind != RLX_NODE_PRIM_VAR)
+        return RLX_STEP_ON;
+    for (size_t i = 0; i < f->plan->count; i++)
+        if (f->plan->loops[i].var == n) {
+            f->loops |= (uint64_t)1 << i;
+            return RLX_STEP_ON;
+        }
+    if (!f->scope->knows(f->scope->user, n))
+        f->loops = UINT64_MAX; /* a name of the body, for anything */
+    return RLX_STEP_ON;
+}
+
+/* What moves an access that is not literal: some of its indices may be all the same, and the loops they hang on are known. */
+static void measure_indices(planner *p, rlx_plan_access *a, const rlx_prim *const *strides)
+{
+    index_loops all = { p->plan, p->scope, 0 };
+    rlx_walker walker = { .enter = find_loops, .user = &all, .unique = true };
+    for (size_t d = 0; d < a->num_indices; d++) {
+        rlx_plan_view room;
+        const rlx_tir_affine *one =
+            is_plain_index(p, a->indices[d]) ? rlx_plan_affine(p->ctx, p->scope, p->plan, a->indices[d], &room) : NULL;
+        if (!one)
+            rlx_walk(&p->ctx->memory, a->indices[d], &walker, NULL);
+        for (size_t i = 0; i < p->plan->count && one; i++)
+            if (one->coeff[i])
+                a->step[i] = rlx_plan_add_product(p->ctx, a->step[i], one->coeff[i], strides[d]);
+    }
+    a->hangs_on = all.loops;
+}
+
 static void measure_access(planner *p, rlx_plan_access *a)
 {
+    a->hangs_on = UINT64_MAX;
     const rlx_buffer *b = rlx_as_buffer(a->buffer);
     const rlx_prim *shape[RLX_TIR_MAX_DIMS], *strides[RLX_TIR_MAX_DIMS];
     rlx_plan_view room;
@@ -242,6 +285,8 @@ static void measure_access(planner *p, rlx_plan_access *a)
         for (size_t i = 0; i < p->plan->count && a->literal; i++)
             a->literal = !one->coeff[i] || rlx_int_literal(one->coeff[i], &c);
     }
+    if (!a->literal && rlx_plan_strides(p->ctx, shape, b->num_shape, strides))
+        measure_indices(p, a, strides);
 }
 
 static void scan_body(planner *p)
@@ -427,9 +472,9 @@ static void choose_strip(planner *p)
 static bool continues_at(const planner *p, const rlx_plan_access *a, size_t outer)
 {
     const rlx_nest_plan *n = p->plan;
-    const rlx_prim *zero = rlx_int64(p->ctx, 0), *inner = a->offset.coeff[n->strip],
-                   *next = a->offset.coeff[outer];
-    if (!a->literal)
+    const rlx_prim *zero = rlx_int64(p->ctx, 0), *inner = a->literal ? a->offset.coeff[n->strip] : a->step[n->strip],
+                   *next = a->literal ? a->offset.coeff[outer] : a->step[outer];
+    if (!a->literal && (a->hangs_on >> n->strip & 1 || a->hangs_on >> outer & 1))
         return false;
     const rlx_prim *end = rlx_fold_mul(p->ctx, n->strip_extent, inner ? inner : zero);
     return end && end == (next ? next : zero);

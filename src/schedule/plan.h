@@ -115,6 +115,8 @@ typedef struct rlx_plan_access {
     bool literal;                  /* affine, and each index has literal coefficients: its range can
                                       be checked in front of the nest */
     rlx_tir_affine offset;         /* in elements, int64; coefficients by number of loop */
+    uint64_t hangs_on;             /* not literal: the loops that indices hang on that are not; how the other indices move it: */
+    const rlx_prim *step[RLX_PLAN_MAX_NEST];
 } rlx_plan_access;
 
 /* An index of an access, taken apart once; what is asked of it again is answered from here. */

@@ -95,6 +95,21 @@ static void random_strides(rlx_micro_box *b, bool reads)
             b->src_stride[i] = below(3);
 }
 
+/* Rows of elements each of which stands there several times, or that are read backwards; by chance alone these are rare. */
+static void row_strides(rlx_micro_box *b)
+{
+    const bool repeats = once_in(2);
+    if (once_in(2))
+        b->extent[3] = 2;
+    int64_t step = 1, from = repeats ? 1 : b->extent[3];
+    for (int i = 3; i >= 0; i--) {
+        b->dst_stride[i] = step;
+        step *= b->extent[i];
+        b->src_stride[i] = i == 3 ? (repeats ? 0 : -1) : from;
+        from *= i == 3 ? 1 : b->extent[i];
+    }
+}
+
 static void try_copy(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
 {
     rlx_micro_box b = { 0 };
@@ -102,6 +117,8 @@ static void try_copy(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
         b.extent[i] = i < 2 ? 1 + below(4) : 1 + below(once_in(3) ? 45 : 9);
     random_strides(&b, false);
     random_strides(&b, true);
+    if (once_in(8))
+        row_strides(&b);
     int64_t low = 0, high = 0, from_low = 0, from_high = 0;
     ends(b.extent, b.dst_stride, 4, &low, &high);
     ends(b.extent, b.src_stride, 4, &from_low, &from_high);

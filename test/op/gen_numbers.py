@@ -408,6 +408,18 @@ for dtype, v0 in ints.items():
 case("argmax", [("bool", bb)], ("int64", np.argmax(bb, 1)), axis=1)
 case("argmax", [("float16", n.astype(np.float16))], ("int64", np.argmax(n, 1)), axis=1)
 
+# rows that are long: the extreme comes first, then the first place that holds it
+long = np.array([[0.0] * 40, [-INF] * 40, [3] * 20 + [7, 2] * 10, [1] * 33 + [NAN, 9, NAN] + [INF] * 4, [-0.0, 0.0] * 20, [5] + [-INF] * 38 + [5]], np.float32)
+for op, g in (("argmax", np.argmax), ("argmin", np.argmin)):
+    for keep in (False, True):
+        case(op, [("float32", long)], ("int64", g(long, -1, keepdims=keep)), axis=-1, keepdims=keep)
+    case(op, [("float16", long.astype(np.float16))], ("int64", g(long, 1)), axis=1)
+    case(op, [("float32", long.reshape(2, 3, 40))], ("int64", g(long.reshape(2, 3, 40), 2)), axis=2)
+    for dtype in ints:
+        a = np.array([[9] * 35, [3, 1, 100] + [1, 100] * 16], dtype)
+        case(op, [(dtype, a)], ("int64", g(a, 1)), axis=1)
+    case(op, [("bool", long > 4)], ("int64", g(long > 4, 1)), axis=1)
+
 # ---- softmax ----------------------------------------------------------------------------------------------------------------
 def softmax(x, axis):
     e = np.exp(x - np.max(x, axis, keepdims=True))

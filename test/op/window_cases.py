@@ -378,6 +378,15 @@ def resizing(case, as_float, FLOATS, Text):
             both(x, size, 2e-6, method="linear", mode=mode, roi=roi)
             for alpha, exclude in ((-0.5, 0), (-0.75, 0), (-0.75, 1)):
                 both(x, size, 2e-5, method="cubic", mode=mode, alpha=alpha, exclude=exclude, roi=roi)
+    # many short slices: they stand with the axis in front; whole factors
+    many = numbers(1, 9, 4, 5) + 5
+    for mode in MODES[:-1]:
+        for size in ((8, 10), (2, 15), (5, 3)):
+            for method in ("nearest_neighbor", "linear", "cubic"):
+                both(many, size, 2e-5, method=method, mode=mode)
+                if size[0] == 8:
+                    case("image.resize2d", [("float32", relaid(many, "NCHW", "NHWC")), ("shape", size)], ("float32", relaid(resize(many, size, method, mode), "NCHW", "NHWC")), 2e-5,
+                         method=Text(method), layout=Text("NHWC"), coordinate_transformation_mode=Text(mode))
     for method in ("nearest_neighbor", "linear", "cubic"):
         both(x, (6, 7), 2e-5, method=method, mode="tf_crop_and_resize", roi=(-0.5, 0.25, 1.5, 1.25), fill=7.5)
         both(x, (1, 4), 2e-5, method=method, mode="tf_crop_and_resize", roi=(0.5, 1, 0.25, 0), fill=7.5)

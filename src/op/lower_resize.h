@@ -1,0 +1,48 @@
+/*- lower_resize.h: what both lowerings of resizing share: one axis after the other.
+ *
+ *     rlx_resize_begin(&r, ..)
+ *     rlx_resize_step(&r, axis, want, step)            for each axis, the last first: a step,
+ *     rlx_resize_axis(&r, axis, want, &taps)           or a table of elements and shares
+ *     rlx_resize_end(&r)                               writes the result
+ *
+ * What is blended stands with its axis in front, if slices would be short otherwise:
+ *     data[n, c, y, x]  ->  turned[x, n, c, y]  ->  part[o, n, c, y] = sum over k of weight[k, o] * turned[index[k, o], n, c, y]
+ * Then elements and shares are the same along a whole slice, and slices are strips.
+ */
+#ifndef RLX_OP_LOWER_RESIZE_H
+#define RLX_OP_LOWER_RESIZE_H
+
+#include "op/lower_int.h"
+
+/* Place o of an axis is element o / times, or o * apart + first; times 0: the latter. */
+typedef struct rlx_resize_step { int64_t times, apart, first; } rlx_resize_step;
+
+typedef struct rlx_resize_taps {
+    int count;
+    const rlx_buffer *index, *weight;   /* [k, o]; weight NULL: one element, with share 1 */
+    const rlx_buffer *outside;          /* NULL: no place is outside of data */
+    double fill;                        /* what is there */
+} rlx_resize_taps;
+
+typedef struct rlx_resize {
+    rlx_lowering *b;
+    const rlx_buffer *from;             /* what is resized now; its axes in memory: */
+    size_t order[RLX_LOW_RANK];
+    rlx_lowering_list sizes;            /* of it, by axis */
+    const rlx_lowering_tensor *out;
+    rlx_dtype wide;                     /* of shares and sums; void: elements are moved only */
+    rlx_resize_step steps[RLX_LOW_RANK];
+    bool has_step[RLX_LOW_RANK];
+    bool whole;                         /* the result is written */
+} rlx_resize;
+
+void rlx_resize_begin(rlx_resize *r, rlx_lowering *b, const rlx_lowering_tensor *x, const rlx_lowering_tensor *out,
+                      rlx_dtype wide);
+/* Are those `count` elements of an axis of `have` a step? */
+bool rlx_resize_find_step(const int64_t *elements, int64_t count, int64_t have, rlx_resize_step *out);
+void rlx_resize_step_axis(rlx_resize *r, size_t axis, rlx_resize_step step);
+/* last: nothing comes behind it but rlx_resize_end. */
+void rlx_resize_axis(rlx_resize *r, size_t axis, const rlx_prim *want, const rlx_resize_taps *taps, bool last);
+const rlx_prim_func *rlx_resize_end(rlx_resize *r);
+
+#endif

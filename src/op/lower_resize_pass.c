@@ -1,0 +1,186 @@
+/* lower_resize_pass.c: tensors that are resized axis by axis, from tables of elements and shares. */
+/* built for size */
+#include "op/lower_resize.h"
+
+/* Slices of so many elements are long; a strip of fewer costs more than to turn what they are cut from. */
+enum { LONG_SLICE = 256, SHORT_SLICE = 16 };
+
+static const rlx_prim *number(rlx_resize *r, int64_t v) { return rlx_tir_int(&r->b->t, v); }
+
+void rlx_resize_begin(rlx_resize *r, rlx_lowering *b, const rlx_lowering_tensor *x, const rlx_lowering_tensor *out,
+                      rlx_dtype wide)
+{
+    *r = (rlx_resize){ .b = b, .from = x->buffer, .sizes = x->shape.sizes, .out = out, .wide = wide };
+    for (size_t i = 0; i < r->sizes.n; i++)
+        r->order[i] = i;
+}
+
+bool rlx_resize_find_step(const int64_t *elements, int64_t count, int64_t have, rlx_resize_step *out)
+{
+    if (count < 1 || have < 1)
+        return false;
+    int64_t times = count % have == 0 ? count / have : 0, first = elements[0], apart = count > 1 ? elements[1] - first : 1;
+    bool repeats = times > 1, steps = apart > 0;
+    for (int64_t o = 0; o < count && (repeats || steps); o++) {
+        repeats = repeats && elements[o] == o / times;
+        steps = steps && elements[o] == o * apart + first;
+    }
+    *out = repeats ? (rlx_resize_step){ .times = times } : (rlx_resize_step){ .apart = apart, .first = first };
+    return repeats || steps;
+}
+
+void rlx_resize_step_axis(rlx_resize *r, size_t axis, rlx_resize_step step)
+{
+    r->steps[axis] = step;
+    r->has_step[axis] = true;
+}
+
+/* ---- in which order axes stand in memory ----------------------------------------------------- */
+
+static rlx_lowering_list arranged(const size_t *order, const rlx_lowering_list *by_axis)
+{
+    rlx_lowering_list out = { .n = by_axis->n };
+    for (size_t i = 0; i < out.n; i++)
+        out.at[i] = by_axis->at[order[i]];
+    return out;
+}
+
+/* A block over tensors whose axes stand in that order; *at: by axis. */
+static void open_arranged(rlx_resize *r, const char *name, const size_t *order, const rlx_lowering_list *sizes, rlx_lowering_list *at)
+{
+    rlx_lowering_list in_order = arranged(order, sizes), places;
+    rlx_lowering_open(r->b, name, &in_order, &places);
+    at->n = places.n;
+    for (size_t i = 0; i < places.n; i++)
+        at->at[order[i]] = places.at[i];
+}
+
+static const rlx_prim *element_of(rlx_resize *r, const rlx_lowering_list *at)
+{
+    rlx_lowering_list placed = arranged(r->order, at);
+    return rlx_tir_load(&r->b->t, r->from, rlx_lowering_items(&placed));
+}
+
+static const rlx_buffer *alloc_arranged(rlx_resize *r, const char *name, rlx_dtype dtype, const size_t *order)
+{
+    rlx_lowering_list sizes = arranged(order, &r->sizes);
+    return rlx_tir_alloc(&r->b->t, name, dtype, rlx_lowering_items(&sizes));
+}
+
+/* The number of elements of axes from `first` on, but for `axis`; 0: it is not known. */
+static int64_t elements_from(const rlx_resize *r, size_t first, size_t axis)
+{
+    int64_t all = 1, n;
+    for (size_t i = first; i < r->sizes.n; i++)
+        if (i != axis && (!rlx_int_literal(r->sizes.at[i], &n) || !rlx_mul_i64(all, n, &all)))
+            return 0;
+    return all;
+}
+
+/* Is the axis better in front? Not if a slice behind it is long, or may be, or if there are few slices. */
+static bool is_turned(const rlx_resize *r, size_t axis)
+{
+    int64_t slice = elements_from(r, axis, axis), others = elements_from(r, 0, axis);
+    return r->wide != RELAX_VOID && slice && slice < LONG_SLICE && (!others || others >= SHORT_SLICE);
+}
+
+static void order_with(const rlx_resize *r, size_t axis, size_t *order)
+{
+    size_t n = 0;
+    order[n++] = axis;
+    for (size_t i = 0; i < r->sizes.n; i++)
+        if (i != axis)
+            order[n++] = i;
+}
+
+/* Axes in this order from here on. */
+static void turn(rlx_resize *r, const size_t *order)
+{
+    rlx_lowering_list at;
+    if (!r->from || memcmp(order, r->order, r->sizes.n * sizeof *order) == 0)
+        return;
+    const rlx_buffer *to = alloc_arranged(r, "turned", r->from->dtype, order);
+    open_arranged(r, "turn", order, &r->sizes, &at);
+    rlx_lowering_list placed = arranged(order, &at);
+    rlx_tir_store(&r->b->t, to, rlx_lowering_items(&placed), element_of(r, &at));
+    rlx_tir_end_block(&r->b->t);
+    r->from = to;
+    memcpy(r->order, order, r->sizes.n * sizeof *order);
+}
+
+/* ---- one axis ------------------------------------------------------------------------------- */
+
+static const rlx_prim *blended(rlx_resize *r, const rlx_lowering_list *at, size_t axis, const rlx_resize_taps *taps)
+{
+    rlx_tir *t = &r->b->t;
+    const rlx_prim *sum = NULL, *o = at->at[axis];
+    for (int k = 0; k < taps->count; k++) {
+        rlx_lowering_list from = *at;
+        from.at[axis] = rlx_tir_load(t, taps->index, RLX_TIR_LIST(number(r, k), o));
+        const rlx_prim *v = element_of(r, &from);
+        if (taps->weight)
+            v = rlx_tir_mul(t, rlx_tir_cast(t, r->wide, v), rlx_tir_load(t, taps->weight, RLX_TIR_LIST(number(r, k), o)));
+        sum = sum ? rlx_tir_add(t, sum, v) : v;
+    }
+    if (!taps->outside)
+        return sum;
+    return rlx_tir_select(t, rlx_tir_load(t, taps->outside, RLX_TIR_LIST(o)),
+                          rlx_tir_number(t, taps->weight ? r->wide : r->out->dtype, taps->fill), sum);
+}
+
+static bool is_by_axis(const rlx_resize *r, const size_t *order)
+{
+    bool is = true;
+    for (size_t i = 0; i < r->sizes.n; i++)
+        is = is && order[i] == i;
+    return is;
+}
+
+static bool has_steps(const rlx_resize *r)
+{
+    bool has = false;
+    for (size_t i = 0; i < r->sizes.n; i++)
+        has |= r->has_step[i];
+    return has;
+}
+
+void rlx_resize_axis(rlx_resize *r, size_t axis, const rlx_prim *want, const rlx_resize_taps *taps, bool last)
+{
+    rlx_lowering_list at;
+    size_t order[RLX_LOW_RANK];
+    const bool turned = is_turned(r, axis);
+    for (size_t i = 0; i < r->sizes.n && !turned; i++)
+        order[i] = i;
+    if (turned)
+        order_with(r, axis, order);
+    turn(r, order);
+    last = last && !has_steps(r);
+    r->sizes.at[axis] = want;
+    r->whole = last && is_by_axis(r, order);
+    const rlx_buffer *to = r->whole ? r->out->buffer
+                                    : alloc_arranged(r, "part", last || !taps->weight ? r->out->dtype : r->wide, order);
+    open_arranged(r, r->b->l->name.data, order, &r->sizes, &at);
+    rlx_lowering_list placed = arranged(order, &at);
+    rlx_tir_store(&r->b->t, to, rlx_lowering_items(&placed), blended(r, &at, axis, taps));
+    rlx_tir_end_block(&r->b->t);
+    r->from = to;
+}
+
+static const rlx_prim *stepped(rlx_lowering *b, void *user, const rlx_lowering_list *at)
+{
+    rlx_resize *r = user;
+    rlx_tir *t = &b->t;
+    rlx_lowering_list from = *at;
+    for (size_t i = 0; i < from.n; i++) {
+        const rlx_resize_step *s = &r->steps[i];
+        if (r->has_step[i])
+            from.at[i] = s->times ? rlx_tir_floor_div(t, from.at[i], number(r, s->times))
+                                  : rlx_tir_add(t, rlx_tir_mul(t, from.at[i], number(r, s->apart)), number(r, s->first));
+    }
+    return rlx_tir_cast(t, r->out->dtype, element_of(r, &from));
+}
+
+const rlx_prim_func *rlx_resize_end(rlx_resize *r)
+{
+    return r->whole ? rlx_lowering_end(r->b) : rlx_lowering_mapped(r->b, r->out, stepped, r);
+}
