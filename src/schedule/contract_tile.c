@@ -410,11 +410,13 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
                           ? tile_lanes(t, "jp", columns->begin, columns->count, RLX_COLUMN_PANEL)
                           : *columns;
     const rlx_prim *column_panel = t->one_by_one ? number(t, 0) : panel.loop.var;
-    const bool at_once = !t->row.panel && has_full_panels(t);
+    const bool full = has_full_panels(t), at_once = !t->row.panel && full;
     const rlx_stmt *body;
     row.inside = number(t, 0);
     if (!t->column.panel)
         panel.inside = number(t, 0);
+    if (full)
+        panel.count = number(t, RLX_COLUMN_PANEL);
     if (t->row.panel)
         body = in_row_panels(t, d, &row, &panel, column_panel);
     else

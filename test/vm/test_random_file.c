@@ -7,7 +7,7 @@
 #include "bytecode_model.h"
 #include "vm/vm_int.h"
 
-enum { MAX_FILES = 10000, FILES = 400 };
+enum { MAX_FILES = 10000, FILES = 600 };
 static uint32_t executed[RLX_OPCODE_COUNT], kernel_ops[RLX_K_COUNT];
 
 /* ---- running -------------------------------------------------------------------------------- */
