@@ -85,7 +85,7 @@ uint32_t rlx_micro_run_u32_min(uint32_t x, const uint32_t *a, int64_t n);
 uint32_t rlx_micro_run_u32_max(uint32_t x, const uint32_t *a, int64_t n);
 uint64_t rlx_micro_run_u64_add(uint64_t x, const uint64_t *a, int64_t n);
 
-/*- The last `block` elements of strips whose length is no multiple of it: chain.c. Steps work on copies, taken before any of these elements
+/* The last `block` elements of strips whose length is no multiple of it: chain.c. Steps work on copies, taken before any of these elements
  * changes, and what they have stored goes where it belongs when all others are done. Elements that are in a whole block, too, are computed
  * twice, with the same result; of strips shorter than a block there are zeros behind them.
  */
